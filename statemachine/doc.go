@@ -1,0 +1,17 @@
+// Package statemachine is the vocabulary that the domains of settle share:
+// closed enumerations, transition tables, the four outcomes of an effect,
+// leases with fences, back-off, and the audit trail.
+//
+// # Contract
+//
+// Everything here is a plain value or a pure function: no I/O, no clock, no
+// randomness, no goroutine, no package state that changes. Time comes in as an
+// argument. A [Machine] is the law of its domain: which trigger may lead from
+// which state to which. A state change that did not go through the table did
+// not happen.
+//
+// A domain declares its states and triggers as an [Enum] each, its law as a
+// package variable of type [Machine], and keeps a [Transition] for every
+// version of a record, so that [Replay] can prove how it came to its state. The
+// package example shows a whole machine.
+package statemachine

@@ -1,0 +1,26 @@
+package statemachine
+
+// Outcome is what an effect on the outside world can answer: four words, never
+// two. The zero value means that there is no answer yet.
+type Outcome = Enum[outcome]
+
+const (
+	// Done: proof that it happened.
+	Done Outcome = iota + 1
+	// Failed: proof that it did not happen and never will. The only outcome
+	// that allows another send.
+	Failed
+	// Unknown: it may have happened: a time-out, a lost reply, an answer that
+	// cannot be parsed. It leads to a look-up, never to another send.
+	Unknown
+	// Deferred: it was not tried: no liquidity, a pause, a limit, a busy peer.
+	// It costs no attempt.
+	Deferred
+)
+
+type outcome struct{}
+
+func (outcome) Kind() string    { return "outcome" }
+func (outcome) Names() []string { return outcomeNames }
+
+var outcomeNames = []string{"done", "failed", "unknown", "deferred"}
