@@ -1,0 +1,271 @@
+package explore
+
+import (
+	"fmt"
+	"math"
+)
+
+// Model describes all runs of a system.
+type Model[S any] struct {
+	// Init lists the states to begin with, at least one.
+	Init []S
+	// Next calls step once for every step that may follow s, in a fixed order:
+	// what happened, in words, and the state that it leads to.
+	Next func(s S, step func(action string, to S))
+	// Limit is the highest number of distinct states, at most 2^32 - 1. Zero
+	// means [DefaultLimit].
+	Limit int
+}
+
+// DefaultLimit is the state limit of a [Model] that names none.
+const DefaultLimit = 1 << 20
+
+// Result says how much was explored. After an error it covers what was visited
+// until then.
+type Result struct {
+	States      int // distinct states
+	Transitions int // steps between them, steps back to the same state included
+	Depth       int // length of the longest shortest run
+}
+
+// String reads like a sentence.
+func (r Result) String() string {
+	return fmt.Sprintf("%d states and %d transitions, at most %d steps deep", r.States, r.Transitions, r.Depth)
+}
+
+// LimitError: the model has more states than its limit. No property was broken
+// within it; [Reachable] and [CanFinish] were not judged.
+type LimitError struct {
+	Limit int
+	Depth int // every run shorter than this was explored
+}
+
+// Error names the limit and how far the exploration got.
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("explore: the model has more than %d states; all runs shorter than %d steps were explored", e.Limit, e.Depth)
+}
+
+// Check explores m and judges the properties. The error is nil, a
+// [*Counterexample], or a [*LimitError].
+//
+// It stops at the first state that breaks [Always], [Valid] or [NoDeadlock];
+// where one state breaks several, the first in the list is reported, with
+// NoDeadlock last. When all states are visited, [CanFinish] and [Reachable] are
+// judged in the order of the list. No shorter run breaks the property that is
+// reported.
+//
+// It panics on a model without Init or Next, or with a limit out of bounds.
+func Check[S comparable](m Model[S], properties ...Property[S]) (Result, error) {
+	return CheckBy(m, func(s S) S { return s }, properties...)
+}
+
+// CheckBy is [Check] for states that cannot be compared, such as a struct with
+// slices, or that differ in ways that do not matter. Two states with the same
+// key are one state: every rule of the model must treat them alike.
+func CheckBy[S any, K comparable](m Model[S], key func(S) K, properties ...Property[S]) (Result, error) {
+	if len(m.Init) == 0 || m.Next == nil || m.Limit < 0 || uint64(m.Limit) > math.MaxUint32 {
+		panic("explore: a model needs Init, Next, and a limit from 0 to 2^32 - 1")
+	}
+	x := &explorer[S, K]{
+		model:      m,
+		key:        key,
+		properties: properties,
+		index:      make(map[K]uint32),
+		met:        make([]bool, len(properties)),
+	}
+	if x.model.Limit == 0 {
+		x.model.Limit = DefaultLimit
+	}
+	for _, p := range properties {
+		x.keepEdges = x.keepEdges || p.kind == canFinish
+	}
+	err := x.run()
+	return x.result, err
+}
+
+type explorer[S any, K comparable] struct {
+	model      Model[S]
+	key        func(S) K
+	properties []Property[S]
+	met        []bool // per property: reached, for Reachable
+
+	index  map[K]uint32
+	visits []visit[S] // in order of discovery: breadth first
+
+	from   uint32 // the state that is being expanded
+	leaves bool   // a step leads away from it
+	broken error  // what stops the exploration
+
+	keepEdges bool
+	targets   []uint32 // targets of all transitions, by source
+	ends      []int    // ends[i] is where the targets of state i end
+
+	levels int // states this many steps deep are not all known yet
+	result Result
+}
+
+// visit is how a state was reached first.
+type visit[S any] struct {
+	state  S
+	action string
+	parent uint32 // itself: an initial state
+}
+
+func (x *explorer[S, K]) run() error {
+	for _, s := range x.model.Init {
+		if _, err := x.visit("", s, uint32(len(x.visits))); err != nil {
+			return err
+		}
+	}
+	step := x.step
+	for i, levelEnd := 0, 0; i < len(x.visits); i++ {
+		if i == levelEnd {
+			x.result.Depth = x.levels
+			x.levels++
+			levelEnd = len(x.visits)
+		}
+		if err := x.expand(uint32(i), step); err != nil {
+			return err
+		}
+	}
+	for i, p := range x.properties {
+		if p.kind == reachable && !x.met[i] {
+			return &Counterexample[S]{Property: p.name, Reason: fmt.Sprintf("no state of %d fulfils it", x.result.States)}
+		}
+		if p.kind == canFinish {
+			if err := x.judgeFinish(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// visit returns the index of s and judges it if it is new.
+func (x *explorer[S, K]) visit(action string, s S, parent uint32) (uint32, error) {
+	k := x.key(s)
+	if i, ok := x.index[k]; ok {
+		return i, nil
+	}
+	if len(x.visits) == x.model.Limit {
+		return 0, &LimitError{Limit: x.model.Limit, Depth: x.levels}
+	}
+	i := uint32(len(x.visits))
+	x.index[k] = i
+	x.visits = append(x.visits, visit[S]{s, action, parent})
+	x.result.States++
+	for j, p := range x.properties {
+		switch p.kind {
+		case always:
+			if err := p.check(s); err != nil {
+				return i, x.counterexample(p, err.Error(), i)
+			}
+		case reachable:
+			x.met[j] = x.met[j] || p.holds(s)
+		}
+	}
+	return i, nil
+}
+
+func (x *explorer[S, K]) expand(i uint32, step func(string, S)) error {
+	x.from, x.leaves, x.broken = i, false, nil
+	x.model.Next(x.visits[i].state, step)
+	if x.broken != nil {
+		return x.broken
+	}
+	if x.keepEdges {
+		x.ends = append(x.ends, len(x.targets))
+	}
+	for _, p := range x.properties {
+		if p.kind == noDeadlock && !x.leaves && !p.holds(x.visits[i].state) {
+			return x.counterexample(p, "nothing leaves this state", i)
+		}
+	}
+	return nil
+}
+
+// step takes one transition out of the state that is being expanded.
+func (x *explorer[S, K]) step(action string, to S) {
+	if x.broken != nil {
+		return
+	}
+	var i uint32
+	if i, x.broken = x.visit(action, to, x.from); x.broken != nil {
+		return
+	}
+	x.result.Transitions++
+	x.leaves = x.leaves || i != x.from
+	if x.keepEdges {
+		x.targets = append(x.targets, i)
+	}
+}
+
+// judgeFinish walks backwards from the finishing states.
+func (x *explorer[S, K]) judgeFinish(p Property[S]) error {
+	starts, sources := x.reverse()
+	can := make([]bool, len(x.visits))
+	var queue []uint32
+	for i, v := range x.visits {
+		if p.holds(v.state) {
+			can[i] = true
+			queue = append(queue, uint32(i))
+		}
+	}
+	for len(queue) > 0 {
+		to := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, from := range sources[starts[to]:starts[to+1]] {
+			if !can[from] {
+				can[from] = true
+				queue = append(queue, from)
+			}
+		}
+	}
+	for i := range can {
+		if !can[i] {
+			return x.counterexample(p, "no run from here fulfils it", uint32(i))
+		}
+	}
+	return nil
+}
+
+// reverse turns the transitions round: the sources of those that lead to i are
+// sources[starts[i]:starts[i+1]].
+func (x *explorer[S, K]) reverse() (starts []int, sources []uint32) {
+	starts = make([]int, len(x.visits)+1)
+	for _, to := range x.targets {
+		starts[to]++
+	}
+	sum := 0
+	for i, n := range starts {
+		sum += n
+		starts[i] = sum
+	}
+	sources = make([]uint32, len(x.targets))
+	at := len(x.targets)
+	for from := len(x.ends) - 1; from >= 0; from-- {
+		begin := 0
+		if from > 0 {
+			begin = x.ends[from-1]
+		}
+		for ; at > begin; at-- {
+			to := x.targets[at-1]
+			starts[to]--
+			sources[starts[to]] = uint32(from)
+		}
+	}
+	return starts, sources
+}
+
+func (x *explorer[S, K]) counterexample(p Property[S], reason string, at uint32) *Counterexample[S] {
+	n := 1
+	for i := at; x.visits[i].parent != i; i = x.visits[i].parent {
+		n++
+	}
+	trace := make([]Step[S], n)
+	for ; n > 0; n-- {
+		trace[n-1] = Step[S]{x.visits[at].action, x.visits[at].state}
+		at = x.visits[at].parent
+	}
+	return &Counterexample[S]{Property: p.name, Reason: reason, Trace: trace}
+}
