@@ -1,0 +1,193 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Source is where the work comes from and where results go, usually a service
+// of package store. Turn and Renew may run at the same time, but no two Turns
+// and no two Renews of one [Run]. Both must return soon after ctx is done.
+type Source[W, R any] interface {
+	// Turn stores done and claims up to n items, in one transaction: an error
+	// means that neither happened, or that it is unknown. It does not wait for
+	// work to appear. Each item of done belongs to an earlier claim of this
+	// Run, in the order in which the handlers ended; n may be 0. Turn keeps
+	// neither slice.
+	//
+	// next is when the source knows that more may be due, zero when it does
+	// not. It is a hint: Run may ask earlier, and an empty answer is no proof
+	// that nothing is due.
+	Turn(ctx context.Context, done []R, n int) (items []Item[W], next time.Time, err error)
+
+	// Renew extends the leases of items, which are in order of Key, and writes
+	// the new Until of each into the slice. When some are lost it still renews
+	// the others and returns a [LostError] with the lost keys. Any other error
+	// means that none was renewed.
+	Renew(ctx context.Context, items []Item[W]) error
+}
+
+// Item is one claimed piece of work.
+type Item[W any] struct {
+	// Key names what must be worked on by one handler at a time. A source
+	// leases at most one item per key.
+	Key string
+	// Until is when the lease ends, on the clock of this process: a source
+	// with leases on another clock adds the duration to its own time before
+	// the call. The item is held while now < Until.
+	Until time.Time
+	// Work is passed to the handler, to Renew, and to Release or Panicked. Run
+	// only copies it; what it points to is shared by these.
+	Work W
+}
+
+// LostError is what [Source.Renew] returns when the leases of some items are
+// gone. It matches [statemachine.ErrFenced].
+type LostError struct {
+	Keys []string // at least one
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("%v: %s", statemachine.ErrFenced, strings.Join(e.Keys, ", "))
+}
+
+// Is reports a match with [statemachine.ErrFenced].
+func (e *LostError) Is(target error) bool { return target == statemachine.ErrFenced }
+
+// ErrStopped is the cause of the cancellation of a handler that outlived the
+// grace period, and the reason for items and results left behind by a stop.
+var ErrStopped = errors.New("the worker is stopping")
+
+// Options tune a [Run]. The zero value is fit for production, but Release and
+// Panicked should be set: without them an item is only free again when its
+// lease has ended.
+type Options[W, R any] struct {
+	Concurrency int           // handlers at once; 16 if zero
+	Batch       int           // most results in one Turn; Concurrency if zero
+	Linger      time.Duration // how long a result may wait for others while handlers run
+	Idle        time.Duration // Run returns after so long with nothing to do; zero: never
+
+	// Poll is the pause after a Turn that found less than it asked for: Base
+	// is the shortest (a jitter may take from it), Cap the longest. 100 ms to
+	// 5 s with 50 % jitter if Base is zero.
+	Poll statemachine.Backoff
+	// Retry is the pause after a call of the source failed. 100 ms to 5 s with
+	// 50 % jitter if Base is zero.
+	Retry statemachine.Backoff
+	// Jitter spreads the pauses; only Run uses it. Seeded by the clock if nil.
+	Jitter interface{ Uint64() uint64 }
+
+	// Grace is how long handlers may go on after a stop; 10 s if zero, none if
+	// negative.
+	Grace time.Duration
+	// CallTimeout bounds each call of the source, and how long a stop goes on
+	// trying to store results after the last handler has returned; 10 s if
+	// zero.
+	CallTimeout time.Duration
+
+	// Release returns the result that gives an item back that was claimed but
+	// not started, with its attempt. It runs in the goroutine of Run.
+	Release func(W) R
+	// Panicked returns the result for a handler that panicked with the given
+	// value, nil if it called [runtime.Goexit]. It runs in the goroutine of
+	// the handler, and several may run at once.
+	Panicked func(W, any) R
+
+	Log   *slog.Logger // nil discards
+	Hooks Hooks[W, R]
+}
+
+// Hooks are told what happens, for metrics. Each may be nil; all are called one
+// at a time from the goroutine of Run and must not block.
+type Hooks[W, R any] struct {
+	// Claimed: the item came from a Turn.
+	Claimed func(Item[W])
+	// Stored: its result was stored, so long after the claim.
+	Stored func(item Item[W], sinceClaim time.Duration)
+	// Lost: its lease is lost, or it was dropped before it started or without
+	// a result. At most once per claim; the handler's result may still follow
+	// with Stored or Refused.
+	Lost func(Item[W], error)
+	// Refused: its result is dropped because the store does not take it. This
+	// is the last chance to keep it as evidence.
+	Refused func(Item[W], R, error)
+	// Turned: a Turn stored and claimed so many items, none if it failed.
+	Turned func(stored, claimed int, took time.Duration, err error)
+}
+
+// Run claims and handles items until ctx is done or it was idle for
+// Options.Idle. All goroutines that it started have ended when it returns. It
+// returns nil if every result was stored or refused by then, an error that
+// counts those left behind otherwise, and [statemachine.ErrInvalid] for
+// arguments that make no sense.
+func Run[W, R any](ctx context.Context, source Source[W, R], handle func(context.Context, W) R, options Options[W, R]) error {
+	o, err := options.withDefaults()
+	if err != nil {
+		return err
+	}
+	if source == nil || handle == nil {
+		return fmt.Errorf("%w: a worker needs a source and a handler", statemachine.ErrInvalid)
+	}
+	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	l := &loop[W, R]{
+		ctx: ctx, base: base, source: source, handle: handle, o: o,
+		tasks:    map[*task[W, R]]struct{}{},
+		busy:     map[string]*task[W, R]{},
+		finished: make(chan report[W, R], o.Concurrency),
+		turned:   make(chan turn[W, R], 1),
+		renewed:  make(chan renewal[W, R], 1),
+	}
+	err = l.run()
+	cancel()
+	if l.renewing {
+		<-l.renewed
+	}
+	return err
+}
+
+func (o Options[W, R]) withDefaults() (Options[W, R], error) {
+	if o.Concurrency < 0 || o.Batch < 0 || o.Linger < 0 || o.Idle < 0 || o.CallTimeout < 0 {
+		return o, fmt.Errorf("%w: a worker option is negative", statemachine.ErrInvalid)
+	}
+	o.Concurrency = cmp.Or(o.Concurrency, 16)
+	o.Batch = cmp.Or(o.Batch, o.Concurrency)
+	o.Grace = cmp.Or(o.Grace, 10*time.Second)
+	o.CallTimeout = cmp.Or(o.CallTimeout, 10*time.Second)
+	pause := statemachine.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, JitterPercent: 50}
+	if o.Poll.Base <= 0 {
+		o.Poll = pause
+	}
+	if o.Retry.Base <= 0 {
+		o.Retry = pause
+	}
+	if o.Jitter == nil {
+		o.Jitter = rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	h := &o.Hooks
+	if h.Claimed == nil {
+		h.Claimed = func(Item[W]) {}
+	}
+	if h.Stored == nil {
+		h.Stored = func(Item[W], time.Duration) {}
+	}
+	if h.Lost == nil {
+		h.Lost = func(Item[W], error) {}
+	}
+	if h.Refused == nil {
+		h.Refused = func(Item[W], R, error) {}
+	}
+	if h.Turned == nil {
+		h.Turned = func(int, int, time.Duration, error) {}
+	}
+	return o, nil
+}
