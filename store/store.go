@@ -1,0 +1,64 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/settlehq/settle/utxo"
+)
+
+// ErrUnknownCommit: the connection was lost while a commit was under way. The
+// change may have landed or not. [Store.Update] never repeats it: send the same
+// event again; if it had landed, it is a no-op.
+var ErrUnknownCommit = errors.New("connection lost during commit: it may have landed")
+
+// Store runs transactions. T is what the transaction offers: [Tx] for the
+// adapters of this module, or the interface of one domain for a host's own.
+// Every method is safe for concurrent use.
+type Store[T any] interface {
+	// Update runs fn atomically: all of it lands or none, also when fn
+	// panics, ctx is cancelled or the process dies. fn may run more than once
+	// and must have no other effects. Every record that fn saves must be at
+	// the version that it read; otherwise fn runs again, or the error is
+	// [statemachine.ErrConflict]. Records that are read and not written are
+	// not checked. The Tx is valid until fn returns.
+	Update(ctx context.Context, fn func(T) error) error
+	// View runs fn on one consistent state. Nothing can be written.
+	View(ctx context.Context, fn func(T) error) error
+}
+
+// Tx is one transaction over all domains.
+type Tx interface {
+	WalletTx
+	WithdrawalTx
+}
+
+// Clock is the store's own clock. Leases and due times use it, so that hosts
+// whose clocks differ agree.
+type Clock interface {
+	// Now returns the time of this transaction's reads and writes, UTC
+	// microseconds; after every lock that it took so far.
+	Now() (time.Time, error)
+}
+
+// WalletTx is the part of a transaction that [Wallets] needs.
+type WalletTx interface {
+	Clock
+	Wallets() WalletRecords
+}
+
+// WalletRecords stores the wallets of package utxo. It applies change sets and
+// decides nothing.
+type WalletRecords interface {
+	utxo.Source
+	// Lock keeps other writers of this scope (see [utxo.Scope]) out until the
+	// transaction ends. It comes before the first read for a plan. A store
+	// with one writer at a time does nothing.
+	Lock(scope utxo.WalletID) error
+	// Save applies change sets in order. A set whose old values are not the
+	// stored ones is [statemachine.ErrConflict]. In a View it is
+	// [statemachine.ErrIllegal]. The writes may be delayed to the next read
+	// or the end of the transaction.
+	Save(sets ...utxo.ChangeSet) error
+}

@@ -1,0 +1,297 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/utxo"
+)
+
+// Wallets runs the rules of package utxo on a store: load, plan, save. Each
+// method is one transaction. It is safe for concurrent use.
+//
+// Every command may be repeated: the same event again changes nothing. After
+// [ErrUnknownCommit] a caller sends it again.
+type Wallets struct {
+	policy utxo.Policy
+	update func(context.Context, func(WalletTx) error) error
+	view   func(context.Context, func(WalletTx) error) error
+}
+
+// NewWallets returns the service for a store of any transaction type that has
+// wallets.
+func NewWallets[T WalletTx](s Store[T], p utxo.Policy) *Wallets {
+	return &Wallets{
+		policy: p,
+		update: func(ctx context.Context, fn func(WalletTx) error) error {
+			return s.Update(ctx, func(tx T) error { return fn(tx) })
+		},
+		view: func(ctx context.Context, fn func(WalletTx) error) error {
+			return s.View(ctx, func(tx T) error { return fn(tx) })
+		},
+	}
+}
+
+// Within returns the service inside a transaction that the caller has begun
+// and will end; its methods then commit nothing themselves.
+func (s *Wallets) Within(tx WalletTx) *Wallets {
+	run := func(_ context.Context, fn func(WalletTx) error) error { return fn(tx) }
+	return &Wallets{policy: s.policy, update: run, view: run}
+}
+
+// Do sends events, in order, in one transaction, and returns what each of them
+// changed. An error of one changes nothing at all. A zero At becomes the
+// store's own time.
+func (s *Wallets) Do(ctx context.Context, events ...utxo.Event) ([]utxo.ChangeSet, error) {
+	var sets []utxo.ChangeSet
+	err := s.update(ctx, func(tx WalletTx) error {
+		sets = sets[:0]
+		scope, mixed := utxo.WalletID(0), false
+		for i, ev := range events {
+			w := utxo.Scope(ev)
+			mixed = mixed || i > 0 && w != scope
+			scope = w
+		}
+		if mixed {
+			scope = 0
+		}
+		if err := tx.Wallets().Lock(scope); err != nil {
+			return err
+		}
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		for _, ev := range events {
+			set, err := s.policy.Plan(tx.Wallets(), utxo.Stamp(ev, now))
+			if err != nil {
+				return err
+			}
+			if !set.Empty() {
+				if err := tx.Wallets().Save(set); err != nil {
+					return err
+				}
+			}
+			sets = append(sets, set)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sets, nil
+}
+
+// Spend says which coins to select and for how long to lease them.
+type Spend struct {
+	Wallet   utxo.WalletID
+	Tag      *string // owner, nil for all
+	Request  utxo.SelectRequest
+	Lock     utxo.LockID   // names the lease; not zero
+	Duration time.Duration // of the lease, > 0
+}
+
+// SelectAndLease chooses coins and leases all of them in one transaction: two
+// callers never get the same coin. Coins that the lock leases already may be
+// chosen again.
+func (s *Wallets) SelectAndLease(ctx context.Context, sp Spend) (utxo.Selection, error) {
+	var sel utxo.Selection
+	err := s.update(ctx, func(tx WalletTx) error {
+		if err := tx.Wallets().Lock(sp.Wallet); err != nil {
+			return err
+		}
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		candidates, err := s.policy.Candidates(tx.Wallets(), utxo.CandidateQuery{
+			Wallet: sp.Wallet, Tag: sp.Tag, Lock: sp.Lock, At: now,
+		})
+		if err != nil {
+			return err
+		}
+		if sel, err = utxo.Select(candidates, sp.Request); err != nil {
+			return err
+		}
+		ops := make([]wire.OutPoint, len(sel.Inputs))
+		for i, in := range sel.Inputs {
+			ops[i] = in.OutPoint
+		}
+		set, err := s.policy.Plan(tx.Wallets(), utxo.OutputsLeased{
+			Wallet: sp.Wallet, OutPoints: ops, Lock: sp.Lock, Duration: sp.Duration, At: now,
+		})
+		if err != nil {
+			return err
+		}
+		return tx.Wallets().Save(set)
+	})
+	if err != nil {
+		return utxo.Selection{}, err
+	}
+	return sel, nil
+}
+
+// Next returns what the host must send now and when to ask again, see
+// [utxo.Policy.Next].
+func (s *Wallets) Next(ctx context.Context, w utxo.WalletID, last time.Time) (actions []utxo.Action, next time.Time, err error) {
+	err = s.view(ctx, func(tx WalletTx) error {
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		actions, next, err = s.policy.Next(tx.Wallets(), w, last, now)
+		return err
+	})
+	return actions, next, err
+}
+
+// Balance sums a wallet's coins; tag nil stands for every owner.
+func (s *Wallets) Balance(ctx context.Context, w utxo.WalletID, tag *string, minConfirmations int32) (b utxo.Balance, err error) {
+	err = s.view(ctx, func(tx WalletTx) error {
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		b, err = tx.Wallets().Balance(s.policy, w, tag, minConfirmations, now)
+		return err
+	})
+	return b, err
+}
+
+// CoinState is a coin with its derived state.
+type CoinState struct {
+	utxo.Coin
+	State utxo.OutputState
+}
+
+// Unspent lists the live unspent outputs of a wallet, leased ones too, in order
+// of arrival.
+func (s *Wallets) Unspent(ctx context.Context, w utxo.WalletID, tag *string) ([]CoinState, error) {
+	return s.coins(ctx, func(r WalletRecords) ([]utxo.Coin, error) { return r.Unspent(w, tag) })
+}
+
+// Outputs pages through all outputs of a wallet, spent and dead ones too, by
+// outpoint.
+func (s *Wallets) Outputs(ctx context.Context, w utxo.WalletID, after *wire.OutPoint, limit int) ([]CoinState, error) {
+	return s.coins(ctx, func(r WalletRecords) ([]utxo.Coin, error) { return r.Outputs(w, after, limit) })
+}
+
+// Watch lists the outputs whose spending would matter, see [utxo.Queries].
+func (s *Wallets) Watch(ctx context.Context, w utxo.WalletID) ([]CoinState, error) {
+	return s.coins(ctx, func(r WalletRecords) ([]utxo.Coin, error) { return r.Watch(w) })
+}
+
+func (s *Wallets) coins(ctx context.Context, read func(WalletRecords) ([]utxo.Coin, error)) (states []CoinState, err error) {
+	err = s.view(ctx, func(tx WalletTx) error {
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		tip, ok, err := tx.Wallets().Tip()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			tip.Height = -1
+		}
+		coins, err := read(tx.Wallets())
+		states = make([]CoinState, len(coins))
+		for i, c := range coins {
+			states[i] = CoinState{c, s.policy.State(c, tip.Height, now)}
+		}
+		return err
+	})
+	return states, err
+}
+
+// Tip returns the highest block; ok is false for an empty chain.
+func (s *Wallets) Tip(ctx context.Context) (tip utxo.Block, ok bool, err error) {
+	err = s.view(ctx, func(tx WalletTx) (err error) {
+		tip, ok, err = tx.Wallets().Tip()
+		return err
+	})
+	return tip, ok, err
+}
+
+// Blocks returns the stored blocks of a range of heights, both ends included:
+// where a host finds the fork with its node's chain.
+func (s *Wallets) Blocks(ctx context.Context, from, to int32) (blocks []utxo.Block, err error) {
+	err = s.view(ctx, func(tx WalletTx) (err error) {
+		blocks, err = tx.Wallets().Blocks(from, to)
+		return err
+	})
+	return blocks, err
+}
+
+// Wallet returns one wallet.
+func (s *Wallets) Wallet(ctx context.Context, id utxo.WalletID) (w utxo.Wallet, err error) {
+	err = s.view(ctx, func(tx WalletTx) error {
+		ws, err := tx.Wallets().Wallets(id)
+		if err == nil {
+			w = ws[0]
+		}
+		return err
+	})
+	return w, err
+}
+
+// History pages through a wallet's transactions, newest first; after is the
+// [utxo.Tx.Key] of the last one seen.
+func (s *Wallets) History(ctx context.Context, w utxo.WalletID, after *utxo.HistoryKey, limit int) (txs []*utxo.Tx, err error) {
+	err = s.view(ctx, func(tx WalletTx) (err error) {
+		txs, err = tx.Wallets().History(w, after, limit)
+		return err
+	})
+	return txs, err
+}
+
+// Detail returns one transaction with the coins that it spends and its
+// replacements both ways.
+func (s *Wallets) Detail(ctx context.Context, id utxo.TxID) (d utxo.Detail, err error) {
+	err = s.view(ctx, func(tx WalletTx) (err error) {
+		d, err = utxo.ReadDetail(tx.Wallets(), id)
+		return err
+	})
+	return d, err
+}
+
+// ProvablyDead reports whether re-spending what a dead transaction freed can no
+// longer pay twice, see [utxo.ProvablyDead].
+func (s *Wallets) ProvablyDead(ctx context.Context, id utxo.TxID, depth int32) (dead bool, err error) {
+	err = s.view(ctx, func(tx WalletTx) (err error) {
+		dead, err = utxo.ProvablyDead(tx.Wallets(), id, depth)
+		return err
+	})
+	return dead, err
+}
+
+// Trail returns the audit trail of a transaction, oldest first, after replaying
+// it through the table: a trail that does not end in the stored state is
+// [statemachine.ErrCorrupt].
+func (s *Wallets) Trail(ctx context.Context, id utxo.TxID) (trail []statemachine.Transition[utxo.TxID], err error) {
+	err = s.view(ctx, func(tx WalletTx) error {
+		txs, err := tx.Wallets().Txs(id)
+		if err != nil {
+			return err
+		}
+		if trail, err = tx.Wallets().Transitions(id); err != nil || len(txs) == 0 {
+			return err
+		}
+		return utxo.Replay(*txs[0], trail)
+	})
+	return trail, err
+}
+
+// Audit checks every invariant of the store and recomputes the wallet's
+// balance, see [utxo.Policy.Audit]. It reads the whole history.
+func (s *Wallets) Audit(ctx context.Context, w utxo.WalletID) error {
+	return s.view(ctx, func(tx WalletTx) error {
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		return s.policy.Audit(tx.Wallets(), w, now)
+	})
+}

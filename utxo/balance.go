@@ -1,0 +1,97 @@
+package utxo
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// tally is the live unspent money of one owner, by bucket.
+type tally struct{ confirmed, unconfirmed, immature, pending int64 }
+
+func (t *tally) add(bucket OutputState, amount int64) {
+	switch bucket {
+	case CoinConfirmed:
+		t.confirmed += amount
+	case CoinUnconfirmed:
+		t.unconfirmed += amount
+	case CoinImmature:
+		t.immature += amount
+	case CoinPending:
+		t.pending += amount
+	}
+}
+
+// count adds (+1) or takes away (-1) the live unspent outputs of e.
+func (l *Ledger) count(e *entry, sign int64) {
+	if len(e.tx.Outputs) == 0 || !e.tx.Live() {
+		return
+	}
+	b := l.books[e.tx.ID.Wallet]
+	bucket := l.policy.bucket(e.tx.Status, e.tx.Height, e.tx.Coinbase, l.tip)
+	for i := range e.tx.Outputs {
+		out := &e.tx.Outputs[i]
+		if out.Spent() {
+			continue
+		}
+		b.total.add(bucket, sign*out.Amount)
+		of := b.byTag[out.Tag]
+		if of == nil {
+			of = new(tally)
+			b.byTag[out.Tag] = of
+		}
+		of.add(bucket, sign*out.Amount)
+	}
+}
+
+// Balance implements [Queries]. It reads the running sums, the active leases,
+// and, for more than one confirmation, the last blocks. The sums are kept for
+// the maturity of the ledger's own policy; another one is [statemachine.ErrInvalid].
+func (l *Ledger) Balance(p Policy, w WalletID, tag *string, minConfirmations int32, now time.Time) (Balance, error) {
+	b := l.books[w]
+	if b == nil {
+		return Balance{}, unknownWallet(w)
+	}
+	if p.maturity() != l.policy.maturity() {
+		return Balance{}, invalid("the ledger was made for a maturity of %d, not %d", l.policy.maturity(), p.maturity())
+	}
+	sums := b.total
+	if tag != nil {
+		sums = tally{}
+		if of := b.byTag[*tag]; of != nil {
+			sums = *of
+		}
+	}
+	bal := Balance{Confirmed: sums.confirmed, Unconfirmed: sums.unconfirmed, Immature: sums.immature, Pending: sums.pending}
+	for h := l.tip; minConfirmations > 1 && h > l.tip-minConfirmations+1; h-- {
+		if h < 0 {
+			break
+		}
+		for _, e := range l.heights[h] {
+			if e.tx.ID.Wallet != w || l.policy.bucket(e.tx.Status, e.tx.Height, e.tx.Coinbase, l.tip) != CoinConfirmed {
+				continue
+			}
+			for i := range e.tx.Outputs {
+				if out := &e.tx.Outputs[i]; !out.Spent() && (tag == nil || *tag == out.Tag) {
+					bal.BelowMin += out.Amount
+				}
+			}
+		}
+	}
+	bal.Confirmed -= bal.BelowMin
+	for op, lease := range b.leases {
+		if !lease.Active(now) {
+			continue
+		}
+		e := l.entry(TxID{w, op.Hash})
+		if out := e.tx.Output(op.Index); e.tx.Live() && !out.Spent() && (tag == nil || *tag == out.Tag) {
+			bal.Leased += out.Amount
+		}
+	}
+	return bal, nil
+}
+
+func unknownWallet(w WalletID) error {
+	return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "utxo.wallet", ID: strconv.FormatInt(int64(w), 10)}
+}

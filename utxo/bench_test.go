@@ -1,0 +1,166 @@
+package utxo_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/utxotest"
+)
+
+var benchNow = utxotest.Start
+
+// benchLedger has one wallet and a chain with perBlock transactions of two
+// coins each, up to n transactions.
+func benchLedger(tb testing.TB, n, perBlock int) (*utxo.Ledger, utxo.Block, []*wire.MsgTx) {
+	tb.Helper()
+	l := utxo.NewLedger(utxotest.Policy())
+	do(tb, l, utxo.WalletOpened{Wallet: 1})
+	var tip utxo.Block
+	var txs []*wire.MsgTx
+	for i := 0; i < n; i += perBlock {
+		block := benchTxs(i, perBlock)
+		tip = utxotest.NewBlock(tip.Height+1, tip.Hash, 0)
+		do(tb, l, utxo.Connected{Block: tip, Txs: block, At: benchNow})
+		txs = append(txs, block...)
+	}
+	return l, tip, txs
+}
+
+// benchTxs builds transactions of a foreign input and two coins each.
+func benchTxs(from, n int) []*wire.MsgTx {
+	txs := make([]*wire.MsgTx, n)
+	for i := range txs {
+		var h chainhash.Hash
+		binary.LittleEndian.PutUint64(h[:], uint64(from+i)+1)
+		txs[i] = utxotest.NewTx(uint32(from+i), []wire.OutPoint{{Hash: h}},
+			utxotest.Pay(1000, utxotest.Script(1, "a")), utxotest.Pay(2000, utxotest.Script(1, "b")))
+	}
+	return txs
+}
+
+func do(tb testing.TB, l *utxo.Ledger, ev utxo.Event) utxo.ChangeSet {
+	tb.Helper()
+	set, err := l.Do(ev)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return set
+}
+
+func BenchmarkBalance(b *testing.B) {
+	l, _, _ := benchLedger(b, 100_000, 1000)
+	for b.Loop() {
+		if _, err := l.Balance(utxotest.Policy(), 1, nil, 1, benchNow); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkUnspent(b *testing.B) {
+	l, _, _ := benchLedger(b, 100_000, 1000)
+	for b.Loop() {
+		if coins, err := l.Unspent(1, nil); err != nil || len(coins) != 200_000 {
+			b.Fatal(len(coins), err)
+		}
+	}
+}
+
+// BenchmarkConnect inserts 100 blocks of 10 transactions into wallets of two
+// sizes: the cost of one does not depend on the other.
+func BenchmarkConnect(b *testing.B) {
+	for _, size := range []int{10_000, 100_000} {
+		b.Run(fmt.Sprintf("wallet=%d", size), func(b *testing.B) {
+			l, tip, _ := benchLedger(b, size, 1000)
+			txs := size
+			for b.Loop() {
+				b.StopTimer()
+				blocks := make([][]*wire.MsgTx, 100)
+				for i := range blocks {
+					blocks[i] = benchTxs(txs, 10)
+					txs += 10
+				}
+				b.StartTimer()
+				for _, block := range blocks {
+					tip = utxotest.NewBlock(tip.Height+1, tip.Hash, 0)
+					do(b, l, utxo.Connected{Block: tip, Txs: block, At: benchNow})
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/tx")
+		})
+	}
+}
+
+// BenchmarkDisconnect rolls back 100 blocks of 10 transactions.
+func BenchmarkDisconnect(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		l, tip, _ := benchLedger(b, 1000, 10)
+		blocks, _ := l.Blocks(0, tip.Height)
+		b.StartTimer()
+		for i := range blocks {
+			do(b, l, utxo.Disconnected{Hash: blocks[len(blocks)-1-i].Hash, At: benchNow})
+		}
+	}
+}
+
+// chain builds n transactions, each spending the one before it.
+func chain(from *wire.MsgTx, n int) []*wire.MsgTx {
+	txs := make([]*wire.MsgTx, n)
+	for i := range txs {
+		from = utxotest.NewTx(uint32(i), []wire.OutPoint{utxotest.Out(from, 0)}, utxotest.Pay(1000, utxotest.Script(1, "a")))
+		txs[i] = from
+	}
+	return txs
+}
+
+// conflicted returns a ledger with an unconfirmed chain of n descendants, and
+// the rival of its first transaction.
+func conflicted(tb testing.TB, n int) (*utxo.Ledger, utxo.Event) {
+	tb.Helper()
+	l, tip, txs := benchLedger(tb, 1, 1)
+	for i, tx := range chain(txs[0], n+1) {
+		do(tb, l, utxo.Observed{Tx: tx, Seq: int64(i + 1), Tip: tip.Hash, At: benchNow})
+	}
+	rival := utxotest.NewTx(7, []wire.OutPoint{utxotest.Out(txs[0], 0)}, utxotest.Pay(1, utxotest.Foreign))
+	next := utxotest.NewBlock(tip.Height+1, tip.Hash, 0)
+	return l, utxo.Connected{Block: next, Txs: []*wire.MsgTx{rival}, At: benchNow}
+}
+
+// BenchmarkConflict fails a chain of descendants.
+func BenchmarkConflict(b *testing.B) {
+	for _, n := range []int{1000, 10_000} {
+		b.Run(fmt.Sprintf("descendants=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				l, ev := conflicted(b, n)
+				b.StartTimer()
+				do(b, l, ev)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/descendant")
+		})
+	}
+}
+
+// TestMillionDescendants fails a chain of 1,000,000 and reports how the time
+// compares with a tenth of it.
+func TestMillionDescendants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("1,000,000 descendants take some seconds: left out by -short")
+	}
+	var took [2]time.Duration
+	for i, n := range []int{100_000, 1_000_000} {
+		l, ev := conflicted(t, n)
+		start := time.Now()
+		set := do(t, l, ev)
+		took[i] = time.Since(start)
+		if got := len(set.Updates); got != n+1 {
+			t.Fatalf("%d transactions failed, want %d", got, n+1)
+		}
+	}
+	t.Logf("100,000 descendants %v, 1,000,000 descendants %v", took[0], took[1])
+}

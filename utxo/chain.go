@@ -1,0 +1,305 @@
+package utxo
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// connect joins a block to the best chain, or applies one of the chain again.
+func (pl *plan) connect(ev Connected) error {
+	pl.clock(ev.At)
+	b := ev.Block
+	b.Time = b.Time.UTC()
+	if b.Height < 0 || b.Hash == none || ev.Positions != nil && len(ev.Positions) != len(ev.Txs) {
+		return invalid("a block needs a height from 0, a hash, and a position for each transaction or none")
+	}
+	tip, _, err := pl.tip()
+	if err != nil {
+		return err
+	}
+	fresh, err := pl.fits(b, tip)
+	if err != nil {
+		return err
+	}
+	txs, order, err := pl.blockTxs(ev)
+	if err != nil {
+		return err
+	}
+	scope, wallets, err := pl.scope(txs)
+	if err != nil {
+		return err
+	}
+	if fresh {
+		pl.set.Connect = &b
+	}
+	for _, w := range wallets {
+		pl.changeWallet(w, w.scanned(b.Height))
+	}
+	if len(txs) == 0 {
+		return nil
+	}
+	if err := pl.loadAround(0, txs); err != nil {
+		return err
+	}
+	pl.expect(len(txs))
+	credits := b.Height > 0 // the outputs of block 0 cannot be spent
+	confirm := func(i int, w WalletID) error {
+		n, err := pl.node(txs[i], w, credits)
+		if err != nil {
+			return err
+		}
+		position := int32(i)
+		if ev.Positions != nil {
+			position = ev.Positions[i]
+		}
+		return pl.confirm(n, b.Height, position)
+	}
+	for _, i := range order {
+		for _, w := range pl.relevant(txs[i], scope, credits) {
+			if err := confirm(i, w); err != nil {
+				return err
+			}
+		}
+	}
+	// Children stored through this block make their parents relevant.
+	for _, i := range slices.Backward(order) {
+		for _, w := range pl.relevant(txs[i], scope, credits) {
+			if pl.get(TxID{w, txs[i].hash}) == nil {
+				if err := confirm(i, w); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// confirm places a transaction in a block.
+func (pl *plan) confirm(n *node, height, position int32) error {
+	on := OnConfirmed
+	switch {
+	case n.tx.Height == height:
+		return nil
+	case n.tx.Confirmed() && !(n.tx.Coinbase && reanchors(height)):
+		return refuse(n, "confirmed", ErrConfirmedElsewhere, fmt.Sprintf("at height %d, now seen at %d", n.tx.Height, height))
+	case n.tx.Status == Orphaned:
+		on = OnReconfirmed
+	}
+	for _, s := range pl.kids(n.tx.ID.Hash) {
+		if kid := s.by; kid.tx.ID.Wallet == n.tx.ID.Wallet && kid.tx.Confirmed() && kid.tx.Height < height {
+			return invalid("block %d has %s, whose child %s is confirmed at %d", height, n.tx.ID, kid.tx.ID, kid.tx.Height)
+		}
+	}
+	return pl.place(n, evidence{on: on, height: height, position: position})
+}
+
+// reanchors reports the two heights of the main chain whose coinbase repeats
+// the hash of an earlier one (the exceptions of BIP 30).
+func reanchors(height int32) bool { return height == 91842 || height == 91880 }
+
+// fits reports whether b is new to the chain; an error if it does not fit.
+func (pl *plan) fits(b Block, tip int32) (fresh bool, err error) {
+	near, err := pl.r.Blocks(max(b.Height-1, 0), b.Height+1)
+	if err != nil {
+		return false, err
+	}
+	mismatch := func(why string) error {
+		return fmt.Errorf("block %d %s: %w: %s", b.Height, b.Hash, ErrChainMismatch, why)
+	}
+	for _, n := range near {
+		switch {
+		case n.Height == b.Height && n.Hash == b.Hash:
+			return false, nil
+		case n.Height == b.Height:
+			return false, mismatch("the chain has " + n.Hash.String())
+		case n.Height < b.Height && n.Hash != b.Prev:
+			return false, mismatch("the block before it is " + n.Hash.String())
+		case n.Height > b.Height && n.Prev != b.Hash:
+			return false, mismatch("the block after it names another one")
+		}
+	}
+	if tip >= 0 && b.Height > tip+1 {
+		return false, mismatch(fmt.Sprintf("the tip is at %d", tip))
+	}
+	return true, nil
+}
+
+// blockTxs inspects the transactions of a block and orders them, parents first.
+func (pl *plan) blockTxs(ev Connected) (txs []*seen, order []int, err error) {
+	txs = make([]*seen, len(ev.Txs))
+	at := make(map[chainhash.Hash]int, len(ev.Txs))
+	spent := make(map[wire.OutPoint]bool, len(ev.Txs))
+	for i, msg := range ev.Txs {
+		s, err := pl.inspect(msg)
+		if err != nil {
+			return nil, nil, fmt.Errorf("block %d, transaction %d: %w", ev.Block.Height, i, err)
+		}
+		if _, twice := at[s.hash]; twice {
+			return nil, nil, invalid("block %d has %s twice", ev.Block.Height, s.hash)
+		}
+		first := i == 0 && (ev.Positions == nil || ev.Positions[0] == 0)
+		if s.coinbase && !first || ev.Positions != nil && (ev.Positions[i] < 0 || i > 0 && ev.Positions[i] <= ev.Positions[i-1]) {
+			return nil, nil, invalid("block %d: transaction %s is out of place", ev.Block.Height, s.hash)
+		}
+		for _, op := range s.inputs {
+			if spent[op] {
+				return nil, nil, invalid("block %d spends %s twice", ev.Block.Height, op)
+			}
+			spent[op] = true
+		}
+		at[s.hash], txs[i] = i, s
+	}
+	order = topological(len(txs), func(i int, add func(int)) {
+		for _, op := range txs[i].inputs {
+			if p, ok := at[op.Hash]; ok {
+				add(p)
+			}
+		}
+	})
+	return txs, order, nil
+}
+
+// disconnect takes the tip off the best chain. Its transactions lose the
+// height; its coinbase is orphaned, and what descends from that fails.
+func (pl *plan) disconnect(ev Disconnected) error {
+	pl.clock(ev.At)
+	tip, ok, err := pl.r.Tip()
+	if err != nil {
+		return err
+	}
+	if !ok || tip.Hash != ev.Hash {
+		b, known, err := pl.r.Block(ev.Hash)
+		if err != nil || !known {
+			return err
+		}
+		return fmt.Errorf("block %d %s: %w: disconnect the tip at %d first", b.Height, b.Hash, ErrChainMismatch, tip.Height)
+	}
+	wallets, err := pl.r.Wallets()
+	if err != nil {
+		return err
+	}
+	pl.set.Disconnect = &tip
+	for _, w := range wallets {
+		pl.changeWallet(w, w.rolledBack(tip.Height))
+	}
+	txs, err := pl.r.ConfirmedAt(tip.Height)
+	if err := pl.load(txs, err); err != nil {
+		return err
+	}
+	var orphans []*node
+	for _, t := range txs {
+		n := pl.get(t.ID)
+		on := OnDisconnect
+		if t.Coinbase {
+			on = OnOrphaned
+			orphans = append(orphans, n)
+		}
+		if err := pl.step(n, on, "", func(t *Tx) { t.Height, t.Position = Unconfirmed, 0 }); err != nil {
+			return err
+		}
+	}
+	if len(orphans) == 0 {
+		return nil
+	}
+	return pl.orphan(orphans)
+}
+
+// orphan fails the live descendants of coinbases that left the chain.
+func (pl *plan) orphan(coinbases []*node) error {
+	// The store ends its walk at what was confirmed in the same block, so the
+	// walk starts from those that are reachable here.
+	from, err := pl.withDescendants(coinbases)
+	if err != nil || len(from) == len(coinbases) {
+		return err
+	}
+	losers, err := pl.withDescendants(from)
+	if err != nil {
+		return err
+	}
+	for _, l := range losers {
+		if l.tx.Confirmed() {
+			return refuse(l, "parent_died", statemachine.ErrCorrupt, "it is confirmed below the coinbase that it spends")
+		}
+	}
+	return pl.kill(losers[len(coinbases):], func(*node) (Trigger, string) { return OnParentDied, "" })
+}
+
+func (pl *plan) changeWallet(old, updated Wallet) {
+	if old.ScannedTo != updated.ScannedTo || !slices.Equal(old.Behind, updated.Behind) {
+		pl.set.Wallets = append(pl.set.Wallets, WalletChange{old, updated})
+	}
+}
+
+// scanned returns w after the block at height was matched against it.
+func (w Wallet) scanned(height int32) Wallet {
+	if w.ScannedTo+1 == height {
+		w.ScannedTo = height
+	}
+	var behind []OwnerScan
+	for _, o := range w.Behind {
+		if o.ScannedTo+1 == height {
+			o.ScannedTo = height
+		}
+		if o.ScannedTo < w.ScannedTo {
+			behind = append(behind, o)
+		}
+	}
+	w.Behind = behind
+	return w
+}
+
+// rolledBack returns w after the block at height left the chain.
+func (w Wallet) rolledBack(height int32) Wallet {
+	if w.ScannedTo >= height {
+		w.ScannedTo = max(height-1, w.Birth-1)
+	}
+	var behind []OwnerScan
+	for _, o := range w.Behind {
+		o.ScannedTo = min(o.ScannedTo, height-1)
+		if o.ScannedTo < w.ScannedTo {
+			behind = append(behind, o)
+		}
+	}
+	w.Behind = behind
+	return w
+}
+
+// fallBehind returns w with the owner scanned to no more than height.
+func (w Wallet) fallBehind(tag string, height int32) Wallet {
+	if height >= w.ScannedTo {
+		return w
+	}
+	at, found := slices.BinarySearchFunc(w.Behind, tag, func(o OwnerScan, t string) int {
+		switch {
+		case o.Tag < t:
+			return -1
+		case o.Tag > t:
+			return 1
+		}
+		return 0
+	})
+	if found && w.Behind[at].ScannedTo <= height {
+		return w
+	}
+	w.Behind = slices.Clone(w.Behind)
+	if found {
+		w.Behind[at].ScannedTo = height
+	} else {
+		w.Behind = slices.Insert(w.Behind, at, OwnerScan{tag, height})
+	}
+	return w
+}
+
+// ScannedFor returns the height up to which the owner's coins are complete.
+func (w Wallet) ScannedFor(tag string) int32 {
+	for _, o := range w.Behind {
+		if o.Tag == tag {
+			return min(o.ScannedTo, w.ScannedTo)
+		}
+	}
+	return w.ScannedTo
+}

@@ -1,0 +1,75 @@
+package utxo
+
+import (
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// ChangeSet is everything that one event changes, complete and in order:
+// parents before children. A store applies it as it is, all or nothing; the
+// empty set means that the event was known already. Each part names what it
+// replaces, so that a store can compare, and undo.
+type ChangeSet struct {
+	Connect    *Block // joins the best chain
+	Disconnect *Block // leaves it
+	Wallets    []WalletChange
+	Inserts    []*Tx // new transactions, with Raw, Inputs and Outputs
+	Updates    []TxUpdate
+	Credits    []Credit // outputs that join a stored transaction
+	Spends     []Spend  // after Inserts and Credits
+	Replaced   []Replacement
+	Leases     []LeaseChange
+	Log        []statemachine.Transition[TxID] // one per new version
+}
+
+// WalletChange: Old is the zero Wallet for a new one.
+type WalletChange struct{ Old, New Wallet }
+
+// TxUpdate changes a stored transaction's own columns, not its inputs,
+// outputs or raw bytes. The stored version must be FromVersion.
+type TxUpdate struct {
+	ID          TxID
+	FromVersion int64
+	Old, New    TxState
+}
+
+// TxState is what can change about a stored transaction.
+type TxState struct {
+	Status   Status
+	Height   int32
+	Position int32
+	Seq      int64
+	Label    string
+	Version  int64
+}
+
+// Credit adds an owned output to a stored transaction.
+type Credit struct {
+	ID     TxID
+	Output Output
+}
+
+// Spend moves the live-spender pointer of an owned output; the zero hash is none.
+type Spend struct {
+	Wallet   WalletID
+	OutPoint wire.OutPoint
+	Old, New chainhash.Hash
+}
+
+// LeaseChange sets a lease. A zero Until of New removes it.
+type LeaseChange struct{ Old, New Lease }
+
+// Empty reports whether nothing changes.
+func (c *ChangeSet) Empty() bool {
+	return c.Connect == nil && c.Disconnect == nil && len(c.Wallets) == 0 && len(c.Inserts) == 0 &&
+		len(c.Updates) == 0 && len(c.Credits) == 0 && len(c.Spends) == 0 && len(c.Replaced) == 0 && len(c.Leases) == 0
+}
+
+func (t *Tx) state() TxState {
+	return TxState{t.Status, t.Height, t.Position, t.Seq, t.Label, t.Version}
+}
+
+func (t *Tx) setState(s TxState) {
+	t.Status, t.Height, t.Position, t.Seq, t.Label, t.Version = s.Status, s.Height, s.Position, s.Seq, s.Label, s.Version
+}

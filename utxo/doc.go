@@ -1,0 +1,26 @@
+// Package utxo keeps Bitcoin wallets as sets of coins: which transactions are
+// known, which of them hold, which outputs are money, and which of those may be
+// spent.
+//
+// # Contract
+//
+// The package is pure: no I/O, no clock, no randomness, no goroutines. The host
+// says what it saw as an [Event]; [Policy.Plan] answers with the complete
+// [ChangeSet], which an in-memory [Ledger] or a store applies, all or nothing.
+// There is no way to set a status. The same event again changes nothing, and a
+// refusal is a typed error and changes nothing.
+//
+// # The one conflict rule
+//
+// A transaction that a block, a mempool or a broadcast proves is placed: it and
+// its unpublished ancestors become published and take their inputs; live rivals
+// on these inputs lose, with everything that descends from them. The confirmed
+// chain always wins, and of two unconfirmed rivals the one observed last.
+//
+// # What can be spent
+//
+// The state of an output is derived by [Policy.State] and never stored.
+// [Policy.Candidates] and [Select] choose coins; select and lease in one
+// transaction. Inputs that a failed transaction freed may be spent again at any
+// time, but only [ProvablyDead] says that this cannot pay twice.
+package utxo

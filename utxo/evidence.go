@@ -1,0 +1,386 @@
+package utxo
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
+)
+
+const (
+	maxMoney  = 21_000_000 * 100_000_000 // satoshi
+	maxTxSize = 4_000_000                // bytes, the weight limit of a block
+)
+
+var none chainhash.Hash
+
+// seen is a transaction as the outside world showed it.
+type seen struct {
+	msg      *wire.MsgTx
+	hash     chainhash.Hash
+	coinbase bool
+	inputs   []wire.OutPoint
+	owners   []owned // of its outputs
+}
+
+type owned struct {
+	index uint32
+	Owner
+}
+
+// inspect checks a transaction from outside and asks whose its outputs are.
+func (pl *plan) inspect(msg *wire.MsgTx) (*seen, error) {
+	if msg == nil || len(msg.TxIn) == 0 || len(msg.TxOut) == 0 {
+		return nil, invalid("a transaction needs inputs and outputs")
+	}
+	s := &seen{msg: msg, hash: msg.TxHash()}
+	if size := msg.SerializeSize(); size > maxTxSize {
+		return nil, invalid("transaction %s has %d bytes, at most %d are possible", s.hash, size, maxTxSize)
+	}
+	null := wire.OutPoint{Index: wire.MaxPrevOutIndex}
+	s.coinbase = len(msg.TxIn) == 1 && msg.TxIn[0].PreviousOutPoint == null
+	if !s.coinbase {
+		s.inputs = make([]wire.OutPoint, len(msg.TxIn))
+		for i, in := range msg.TxIn {
+			s.inputs[i] = in.PreviousOutPoint
+			if in.PreviousOutPoint == null {
+				return nil, invalid("transaction %s has a null input", s.hash)
+			}
+		}
+		if dup, ok := duplicate(s.inputs); ok {
+			return nil, fmt.Errorf("transaction %s: %w: %s is spent twice", s.hash, ErrSelfConflict, dup)
+		}
+	}
+	var sum int64
+	for i, out := range msg.TxOut {
+		if out.Value < 0 || out.Value > maxMoney || sum+out.Value > maxMoney {
+			return nil, invalid("transaction %s creates an impossible amount", s.hash)
+		}
+		sum += out.Value
+		if pl.Owner == nil {
+			continue
+		}
+		if o, ok := pl.Owner(out.PkScript); ok {
+			if o.Wallet <= 0 || len(o.Tag) > MaxTag {
+				return nil, invalid("the owner of output %d of %s has wallet %d and a tag of %d bytes", i, s.hash, o.Wallet, len(o.Tag))
+			}
+			s.owners = append(s.owners, owned{uint32(i), o})
+		}
+	}
+	return s, nil
+}
+
+// duplicate finds an element that occurs twice.
+func duplicate(ops []wire.OutPoint) (wire.OutPoint, bool) {
+	if len(ops) <= 8 {
+		for i, op := range ops {
+			if slices.Contains(ops[:i], op) {
+				return op, true
+			}
+		}
+		return wire.OutPoint{}, false
+	}
+	set := make(map[wire.OutPoint]bool, len(ops))
+	for _, op := range ops {
+		if set[op] {
+			return op, true
+		}
+		set[op] = true
+	}
+	return wire.OutPoint{}, false
+}
+
+// loadAround makes everything known that the stored graph has around these
+// transactions: themselves, their parents, their children and their rivals.
+func (pl *plan) loadAround(w WalletID, txs []*seen) error {
+	own := make([]TxID, 0, len(txs))
+	ids := make([]TxID, 0, 2*len(txs))
+	inBlock := make(map[chainhash.Hash]bool, len(txs))
+	var ops []wire.OutPoint
+	for _, s := range txs {
+		own = append(own, TxID{w, s.hash})
+		inBlock[s.hash] = true
+	}
+	ids = append(ids, own...)
+	for _, s := range txs {
+		for _, op := range s.inputs {
+			ops = append(ops, op)
+			if !inBlock[op.Hash] {
+				ids = append(ids, TxID{w, op.Hash})
+			}
+		}
+	}
+	if err := pl.loadKids(own...); err != nil {
+		return err
+	}
+	if err := pl.loadTxs(ids...); err != nil || len(ops) == 0 {
+		return err
+	}
+	return pl.load(pl.r.Spenders(w, ops...))
+}
+
+// relevant returns the wallets, of those in scope, that keep a record of s: it
+// is stored, has an owned output, spends one, shares an input with a stored
+// transaction, or is spent by one.
+func (pl *plan) relevant(s *seen, scope map[WalletID]bool, credits bool) []WalletID {
+	var ws []WalletID
+	add := func(w WalletID) {
+		if scope[w] && !slices.Contains(ws, w) {
+			ws = append(ws, w)
+		}
+	}
+	if credits {
+		for _, o := range s.owners {
+			add(o.Wallet)
+		}
+	}
+	for _, n := range pl.nodes(s.hash) {
+		add(n.tx.ID.Wallet)
+	}
+	for _, op := range s.inputs {
+		for _, p := range pl.nodes(op.Hash) {
+			if p.tx.Output(op.Index) != nil {
+				add(p.tx.ID.Wallet)
+			}
+		}
+		pl.spenders(op, func(r *node) { add(r.tx.ID.Wallet) })
+	}
+	for _, kid := range pl.kids(s.hash) {
+		add(kid.by.tx.ID.Wallet)
+	}
+	slices.Sort(ws)
+	return ws
+}
+
+// node returns the record of s in wallet w, a new one where there is none. The
+// graph around s must be loaded. In a new record, and in a stored one that
+// misses them, the owned outputs are credited if credits says so.
+func (pl *plan) node(s *seen, w WalletID, credits bool) (*node, error) {
+	id := TxID{w, s.hash}
+	n := pl.get(id)
+	if n == nil {
+		raw := bytes.NewBuffer(make([]byte, 0, s.msg.SerializeSize()))
+		if err := s.msg.Serialize(raw); err != nil {
+			return nil, invalid("transaction %s: %v", s.hash, err)
+		}
+		n = &node{raw: raw.Bytes(), tx: Tx{
+			ID: id, Height: Unconfirmed, Coinbase: s.coinbase, FirstSeen: pl.at, Inputs: s.inputs,
+		}}
+		pl.add(n)
+	}
+	n.parentsIn, n.rivalsIn = true, true
+	if !credits {
+		return n, nil
+	}
+	missing := false
+	for _, o := range s.owners {
+		if o.Wallet == w && n.tx.Output(o.index) == nil {
+			pl.credit(n, o.index, s.msg.TxOut[o.index], o.Tag)
+			missing = true
+		}
+	}
+	if missing && n.old != nil {
+		return n, pl.step(n, OnRevealed, "", nil)
+	}
+	return n, nil
+}
+
+// scope returns the ids of all wallets, and refuses an owner outside them.
+func (pl *plan) scope(txs []*seen) (map[WalletID]bool, []Wallet, error) {
+	all, err := pl.r.Wallets()
+	if err != nil {
+		return nil, nil, err
+	}
+	scope := make(map[WalletID]bool, len(all))
+	for _, w := range all {
+		scope[w.ID] = true
+	}
+	for _, s := range txs {
+		for _, o := range s.owners {
+			if !scope[o.Wallet] {
+				return nil, nil, invalid("output %d of %s belongs to wallet %d, which is not open", o.index, s.hash, o.Wallet)
+			}
+		}
+	}
+	return scope, all, nil
+}
+
+// observe places what a mempool showed, in every wallet that it concerns.
+func (pl *plan) observe(ev Observed) error {
+	pl.clock(ev.At)
+	if ev.Seq < 1 {
+		return invalid("an observation needs a sequence number from 1")
+	}
+	s, err := pl.inspect(ev.Tx)
+	if err != nil {
+		return err
+	}
+	if s.coinbase {
+		return invalid("coinbase %s cannot be in a mempool", s.hash)
+	}
+	if _, tip, err := pl.tip(); err != nil || tip != ev.Tip {
+		if err == nil {
+			err = fmt.Errorf("transaction %s: %w: seen at tip %s, now at %s", s.hash, ErrStale, ev.Tip, tip)
+		}
+		return err
+	}
+	scope, _, err := pl.scope([]*seen{s})
+	if err != nil {
+		return err
+	}
+	if err := pl.loadAround(0, []*seen{s}); err != nil {
+		return err
+	}
+	for _, w := range pl.relevant(s, scope, true) {
+		if n := pl.get(TxID{w, s.hash}); n != nil && ev.Seq <= n.tx.Seq {
+			continue
+		}
+		n, err := pl.node(s, w, true)
+		if err != nil {
+			return err
+		}
+		if n.tx.Status == Published {
+			err = pl.step(n, OnObserved, "", func(t *Tx) { t.Seq = ev.Seq })
+		} else {
+			err = pl.place(n, evidence{on: OnObserved, height: Unconfirmed, seq: ev.Seq})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// submit enters what the application created.
+func (pl *plan) submit(ev Submitted) error {
+	pl.clock(ev.At)
+	s, err := pl.inspect(ev.Tx)
+	if err != nil {
+		return err
+	}
+	if s.coinbase {
+		return invalid("coinbase %s cannot be submitted", s.hash)
+	}
+	w, err := pl.wallet(ev.Wallet)
+	if err != nil {
+		return err
+	}
+	if err := pl.loadAround(w.ID, []*seen{s}); err != nil {
+		return err
+	}
+	id := TxID{w.ID, s.hash}
+	if n := pl.get(id); n != nil && n.tx.Live() {
+		return nil
+	} else if n != nil {
+		return refuse(n, "submit", statemachine.ErrIllegal, "a dead transaction cannot be submitted again")
+	}
+	if len(pl.relevant(s, map[WalletID]bool{w.ID: true}, true)) == 0 {
+		return invalid("transaction %s does not concern wallet %d", s.hash, w.ID)
+	}
+	replaced, err := pl.replaceable(s, ev)
+	if err != nil {
+		return err
+	}
+	if err := pl.spendable(s, ev, replaced); err != nil {
+		return err
+	}
+	n, err := pl.node(s, w.ID, true)
+	if err != nil {
+		return err
+	}
+	lift, err := pl.lift(n)
+	if err != nil {
+		return err
+	}
+	if _, _, err := pl.conflicts(n, lift, "submit"); err != nil {
+		return err
+	}
+	if err := pl.mature(s, ev); err != nil {
+		return err
+	}
+	if err := pl.step(n, OnSubmit, "", nil); err != nil {
+		return err
+	}
+	for _, op := range s.inputs {
+		pl.spend(w.ID, op, none, s.hash)
+	}
+	declared := make([]rivalry, len(replaced))
+	for i, old := range replaced {
+		declared[i] = rivalry{old, n}
+	}
+	if err := pl.replace(declared); err != nil {
+		return err
+	}
+	for _, s := range pl.kids(s.hash) {
+		if kid := s.by; kid.tx.ID.Wallet == w.ID && kid.tx.Status == Published {
+			return pl.place(n, evidence{on: OnProven, height: Unconfirmed})
+		}
+	}
+	return nil
+}
+
+// replaceable loads what a submission declares to replace.
+func (pl *plan) replaceable(s *seen, ev Submitted) ([]*node, error) {
+	var nodes []*node
+	for _, hash := range ev.Replaces {
+		n := pl.get(TxID{ev.Wallet, hash})
+		shares := n != nil && slices.ContainsFunc(n.tx.Inputs, func(op wire.OutPoint) bool { return slices.Contains(s.inputs, op) })
+		if !shares || !n.tx.Live() || n.tx.Confirmed() {
+			return nil, invalid("%s is no live unconfirmed transaction that shares an input with %s", hash, s.hash)
+		}
+		if !slices.Contains(nodes, n) {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes, nil
+}
+
+// spendable refuses inputs that a submission may not take.
+func (pl *plan) spendable(s *seen, ev Submitted, replaced []*node) error {
+	for _, op := range s.inputs {
+		if p := pl.get(TxID{ev.Wallet, op.Hash}); p != nil && !p.tx.Live() {
+			return fmt.Errorf("transaction %s: %w: %s is %s", s.hash, ErrDeadParent, op.Hash, p.tx.Status)
+		}
+	}
+	for _, op := range s.inputs {
+		for _, k := range pl.kids(op.Hash) {
+			if r := k.by; k.index == op.Index && r.tx.ID.Wallet == ev.Wallet && r.tx.Live() && !slices.Contains(replaced, r) {
+				return fmt.Errorf("transaction %s: %w: %s by %s", s.hash, ErrInputSpent, op, r.tx.ID.Hash)
+			}
+		}
+	}
+	return nil
+}
+
+// mature refuses immature inputs and those that another lock leases.
+func (pl *plan) mature(s *seen, ev Submitted) error {
+	tip, _, err := pl.tip()
+	if err != nil {
+		return err
+	}
+	for _, op := range s.inputs {
+		p := pl.get(TxID{ev.Wallet, op.Hash})
+		if p != nil && pl.bucket(p.tx.Status, p.tx.Height, p.tx.Coinbase, tip) == CoinImmature {
+			return fmt.Errorf("transaction %s: %w: %s at height %d", s.hash, ErrImmature, op, p.tx.Height)
+		}
+	}
+	leases, err := pl.r.Leases(ev.Wallet, s.inputs...)
+	if err != nil {
+		return err
+	}
+	for _, l := range leases {
+		if l.Active(pl.at) && l.Lock != ev.Lock {
+			return fmt.Errorf("transaction %s: %w: %s is leased until %s", s.hash, statemachine.ErrHeld, l.OutPoint, l.Until)
+		}
+	}
+	return nil
+}
+
+func newReader(raw []byte) io.Reader { return bytes.NewReader(raw) }
+
+func toValid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

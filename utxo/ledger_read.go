@@ -1,0 +1,436 @@
+package utxo
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
+)
+
+var _ Source = (*Ledger)(nil)
+
+// Tip implements [Reader].
+func (l *Ledger) Tip() (Block, bool, error) {
+	b, ok := l.blocks[l.tip]
+	return b, ok, nil
+}
+
+// Block implements [Reader].
+func (l *Ledger) Block(hash chainhash.Hash) (Block, bool, error) {
+	h, ok := l.byBlock[hash]
+	return l.blocks[h], ok, nil
+}
+
+// Blocks implements [Reader].
+func (l *Ledger) Blocks(from, to int32) ([]Block, error) {
+	var all []Block
+	if int(to)-int(from) > len(l.blocks) {
+		for _, h := range sortedKeys(l.blocks) {
+			if from <= h && h <= to {
+				all = append(all, l.blocks[h])
+			}
+		}
+		return all, nil
+	}
+	for h := int64(from); h <= int64(to); h++ {
+		if b, ok := l.blocks[int32(h)]; ok {
+			all = append(all, b)
+		}
+	}
+	return all, nil
+}
+
+// Wallets implements [Reader].
+func (l *Ledger) Wallets(ids ...WalletID) ([]Wallet, error) {
+	if len(ids) == 0 {
+		ids = sortedKeys(l.books)
+	}
+	all := make([]Wallet, len(ids))
+	for i, id := range ids {
+		b := l.books[id]
+		if b == nil {
+			return nil, unknownWallet(id)
+		}
+		all[i] = b.Wallet
+	}
+	return all, nil
+}
+
+// collector gathers transactions, each once.
+type collector struct {
+	l   *Ledger
+	all []*Tx
+}
+
+func (l *Ledger) collector(size int) *collector {
+	l.walk++
+	return &collector{l, make([]*Tx, 0, size)}
+}
+
+func (c *collector) add(e *entry) bool {
+	if e.walk == c.l.walk {
+		return false
+	}
+	e.walk = c.l.walk
+	c.all = append(c.all, &e.tx)
+	return true
+}
+
+// Txs implements [Reader].
+func (l *Ledger) Txs(ids ...TxID) ([]*Tx, error) {
+	c := l.collector(len(ids))
+	for _, id := range ids {
+		for _, e := range l.stored(id.Hash) {
+			if id.Wallet == 0 || id.Wallet == e.tx.ID.Wallet {
+				c.add(e)
+			}
+		}
+	}
+	return c.all, nil
+}
+
+// Spenders implements [Reader].
+func (l *Ledger) Spenders(w WalletID, ops ...wire.OutPoint) ([]*Tx, error) {
+	l.walk++
+	var found []*entry
+	for _, op := range ops {
+		for _, k := range l.kids(op.Hash) {
+			if k.index == op.Index {
+				found = l.gather(found, k.by, w)
+			}
+		}
+	}
+	return inArrival(found), nil
+}
+
+// Children implements [Reader].
+func (l *Ledger) Children(ids ...TxID) ([]*Tx, error) {
+	l.walk++
+	var found []*entry
+	for _, id := range ids {
+		for _, k := range l.kids(id.Hash) {
+			found = l.gather(found, k.by, id.Wallet)
+		}
+	}
+	return inArrival(found), nil
+}
+
+func (l *Ledger) gather(found []*entry, e *entry, w WalletID) []*entry {
+	if e.walk != l.walk && (w == 0 || w == e.tx.ID.Wallet) {
+		e.walk = l.walk
+		found = append(found, e)
+	}
+	return found
+}
+
+func inArrival(found []*entry) []*Tx {
+	if !slices.IsSortedFunc(found, byArrival) {
+		slices.SortFunc(found, byArrival)
+	}
+	all := make([]*Tx, len(found))
+	for i, e := range found {
+		all[i] = &e.tx
+	}
+	return all
+}
+
+// Descendants implements [Reader].
+func (l *Ledger) Descendants(ids ...TxID) ([]*Tx, error) {
+	c := l.collector(len(ids))
+	for _, id := range ids {
+		if e := l.entry(id); e != nil {
+			c.add(e)
+		}
+	}
+	named := len(c.all)
+	for i := 0; i < len(c.all); i++ {
+		t := c.all[i]
+		if i >= named && t.Confirmed() {
+			continue
+		}
+		for _, k := range l.kids(t.ID.Hash) {
+			if k.by.tx.ID.Wallet == t.ID.Wallet && k.by.tx.Live() {
+				c.add(k.by)
+			}
+		}
+	}
+	return c.all[named:], nil
+}
+
+// Ancestors implements [Reader].
+func (l *Ledger) Ancestors(reach Reach, ids ...TxID) ([]*Tx, error) {
+	c := l.collector(len(ids))
+	for _, id := range ids {
+		if e := l.entry(id); e != nil && reach.Includes(&e.tx) {
+			c.add(e)
+		}
+	}
+	for i := 0; i < len(c.all); i++ {
+		for _, op := range c.all[i].Inputs {
+			if e := l.entry(TxID{c.all[i].ID.Wallet, op.Hash}); e != nil && reach.Includes(&e.tx) {
+				c.add(e)
+			}
+		}
+	}
+	return c.all, nil
+}
+
+// ConfirmedAt implements [Reader].
+func (l *Ledger) ConfirmedAt(height int32) ([]*Tx, error) {
+	all := make([]*Tx, 0, len(l.heights[height]))
+	for _, e := range l.heights[height] {
+		all = append(all, &e.tx)
+	}
+	slices.SortFunc(all, func(a, b *Tx) int {
+		return cmp.Or(cmp.Compare(a.ID.Wallet, b.ID.Wallet), cmp.Compare(a.Position, b.Position))
+	})
+	return all, nil
+}
+
+// LiveUnconfirmed implements [Reader].
+func (l *Ledger) LiveUnconfirmed(w WalletID) ([]*Tx, error) {
+	b := l.books[w]
+	if b == nil {
+		return nil, unknownWallet(w)
+	}
+	found := make([]*entry, 0, len(b.unconfirmed))
+	for e := range b.unconfirmed {
+		found = append(found, e)
+	}
+	return inArrival(found), nil
+}
+
+// Unspent implements [Reader].
+func (l *Ledger) Unspent(w WalletID, tag *string) ([]Coin, error) {
+	b := l.books[w]
+	if b == nil {
+		return nil, unknownWallet(w)
+	}
+	entries := b.available()
+	coins := make([]Coin, 0, 2*len(entries))
+	for _, e := range entries {
+		for i := range e.tx.Outputs {
+			if out := &e.tx.Outputs[i]; !out.Spent() && (tag == nil || *tag == out.Tag) {
+				coins = append(coins, b.coin(&e.tx, out))
+			}
+		}
+	}
+	return coins, nil
+}
+
+func (b *book) coin(t *Tx, out *Output) Coin {
+	op := wire.OutPoint{Hash: t.ID.Hash, Index: out.Index}
+	c := Coin{
+		Wallet: t.ID.Wallet, OutPoint: op, Amount: out.Amount, Script: out.Script, Tag: out.Tag, SpentBy: out.SpentBy,
+		Status: t.Status, Height: t.Height, Coinbase: t.Coinbase,
+	}
+	if len(b.leases) > 0 {
+		c.Lease = b.leases[op]
+	}
+	return c
+}
+
+// Replacements implements [Reader].
+func (l *Ledger) Replacements(ids ...TxID) ([]Replacement, error) {
+	var all []Replacement
+	for _, id := range ids {
+		all = append(all, l.edges[id]...)
+	}
+	slices.SortFunc(all, compareEdges)
+	return slices.Compact(all), nil
+}
+
+func compareEdges(a, b Replacement) int {
+	return cmp.Or(cmp.Compare(a.Wallet, b.Wallet), bytes.Compare(a.Loser[:], b.Loser[:]), bytes.Compare(a.Winner[:], b.Winner[:]))
+}
+
+// Leases implements [Reader].
+func (l *Ledger) Leases(w WalletID, ops ...wire.OutPoint) ([]Lease, error) {
+	b := l.books[w]
+	if b == nil {
+		return nil, unknownWallet(w)
+	}
+	var all []Lease
+	for _, op := range ops {
+		if lease, ok := b.leases[op]; ok {
+			all = append(all, lease)
+		}
+	}
+	return all, nil
+}
+
+// Raw implements [Reader].
+func (l *Ledger) Raw(id TxID) ([]byte, error) {
+	e := l.entry(id)
+	if e == nil {
+		return nil, notFound(id)
+	}
+	return bytes.Clone(e.raw), nil
+}
+
+// Coins implements [Queries].
+func (l *Ledger) Coins(w WalletID, ops ...wire.OutPoint) ([]Coin, error) {
+	b := l.books[w]
+	if b == nil {
+		return nil, unknownWallet(w)
+	}
+	var coins []Coin
+	for _, op := range ops {
+		if e := l.entry(TxID{w, op.Hash}); e != nil {
+			if out := e.tx.Output(op.Index); out != nil {
+				coins = append(coins, b.coin(&e.tx, out))
+			}
+		}
+	}
+	return coins, nil
+}
+
+// Watch implements [Queries].
+func (l *Ledger) Watch(w WalletID) ([]Coin, error) {
+	coins, err := l.walletCoins(w, func(e *entry, out *Output) bool {
+		if !e.tx.Live() || !out.Spent() {
+			return e.tx.Live()
+		}
+		spender := l.entry(TxID{w, out.SpentBy})
+		return spender == nil || !spender.tx.Confirmed()
+	})
+	return coins, err
+}
+
+// Outputs implements [Queries].
+func (l *Ledger) Outputs(w WalletID, after *wire.OutPoint, limit int) ([]Coin, error) {
+	coins, err := l.walletCoins(w, func(e *entry, out *Output) bool {
+		return after == nil || compareOutPoints(wire.OutPoint{Hash: e.tx.ID.Hash, Index: out.Index}, *after) > 0
+	})
+	slices.SortFunc(coins, func(a, b Coin) int { return compareOutPoints(a.OutPoint, b.OutPoint) })
+	return coins[:min(len(coins), max(limit, 0))], err
+}
+
+// walletCoins returns the owned outputs that keep accepts, in order of arrival.
+func (l *Ledger) walletCoins(w WalletID, keep func(*entry, *Output) bool) ([]Coin, error) {
+	b := l.books[w]
+	if b == nil {
+		return nil, unknownWallet(w)
+	}
+	var coins []Coin
+	for _, e := range l.entries(w) {
+		for i := range e.tx.Outputs {
+			if out := &e.tx.Outputs[i]; keep(e, out) {
+				coins = append(coins, b.coin(&e.tx, out))
+			}
+		}
+	}
+	return coins, nil
+}
+
+// entries returns all of a wallet's transactions in order of arrival.
+func (l *Ledger) entries(w WalletID) []*entry {
+	var all []*entry
+	for _, p := range l.around {
+		for _, e := range p.entries {
+			if e.tx.ID.Wallet == w {
+				all = append(all, e)
+			}
+		}
+	}
+	slices.SortFunc(all, byArrival)
+	return all
+}
+
+func compareOutPoints(a, b wire.OutPoint) int {
+	return cmp.Or(bytes.Compare(a.Hash[:], b.Hash[:]), cmp.Compare(a.Index, b.Index))
+}
+
+// History implements [Queries].
+func (l *Ledger) History(w WalletID, after *HistoryKey, limit int) ([]*Tx, error) {
+	if l.books[w] == nil {
+		return nil, unknownWallet(w)
+	}
+	var all []*Tx
+	for _, e := range l.entries(w) {
+		if after == nil || e.tx.Key().Compare(*after) > 0 {
+			all = append(all, &e.tx)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Tx) int { return a.Key().Compare(b.Key()) })
+	all = all[:min(len(all), max(limit, 0))]
+	for i, t := range all {
+		all[i] = t.clone()
+	}
+	return all, nil
+}
+
+// Compare orders keys as the history does: newest first.
+func (k HistoryKey) Compare(o HistoryKey) int {
+	at := func(h int32) int64 {
+		if h == Unconfirmed {
+			return 1 << 40
+		}
+		return int64(h)
+	}
+	if k.Height == Unconfirmed && o.Height == Unconfirmed {
+		return cmp.Or(o.FirstSeen.Compare(k.FirstSeen), bytes.Compare(o.Hash[:], k.Hash[:]))
+	}
+	return cmp.Or(cmp.Compare(at(o.Height), at(k.Height)), cmp.Compare(o.Position, k.Position))
+}
+
+// Transitions implements [Queries].
+func (l *Ledger) Transitions(id TxID) ([]statemachine.Transition[TxID], error) {
+	e := l.entry(id)
+	if e == nil {
+		return nil, notFound(id)
+	}
+	log := make([]statemachine.Transition[TxID], len(e.log))
+	for i, line := range e.log {
+		log[i] = *line
+	}
+	return log, nil
+}
+
+// Snapshot implements [Queries].
+func (l *Ledger) Snapshot() (Snapshot, error) {
+	var s Snapshot
+	for _, h := range sortedKeys(l.blocks) {
+		s.Blocks = append(s.Blocks, l.blocks[h])
+	}
+	for _, id := range sortedKeys(l.books) {
+		b := l.books[id]
+		s.Wallets = append(s.Wallets, b.Wallet)
+		for _, e := range l.entries(id) {
+			t := e.tx.clone()
+			t.Raw = e.raw
+			s.Txs = append(s.Txs, t)
+		}
+		for _, lease := range b.leases {
+			s.Leases = append(s.Leases, lease)
+		}
+	}
+	for id, edges := range l.edges {
+		for _, r := range edges {
+			if r.Loser == id.Hash {
+				s.Replaced = append(s.Replaced, r)
+			}
+		}
+	}
+	s.sort()
+	return s, nil
+}
+
+func (s *Snapshot) sort() {
+	slices.SortFunc(s.Txs, func(a, b *Tx) int {
+		return cmp.Or(cmp.Compare(a.ID.Wallet, b.ID.Wallet), bytes.Compare(a.ID.Hash[:], b.ID.Hash[:]))
+	})
+	slices.SortFunc(s.Replaced, compareEdges)
+	slices.SortFunc(s.Leases, func(a, b Lease) int {
+		return cmp.Or(cmp.Compare(a.Wallet, b.Wallet), compareOutPoints(a.OutPoint, b.OutPoint))
+	})
+}
+
+func (t *Tx) clone() *Tx {
+	c := *t
+	c.Outputs = slices.Clone(t.Outputs)
+	return &c
+}

@@ -1,0 +1,157 @@
+package utxo
+
+import (
+	"slices"
+	"time"
+
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Action is what the host owes the network for one transaction.
+type Action struct {
+	Kind ActionKind
+	ID   TxID // also the idempotency key: broadcasting twice is harmless
+}
+
+// ActionKind says why a transaction is sent.
+type ActionKind = statemachine.Enum[actionKind]
+
+const (
+	// Broadcast: it is pending. Send it and report [Broadcasted], or
+	// [Observed] when a mempool shows it.
+	Broadcast ActionKind = iota + 1
+	// Rebroadcast: it is our own, published and in no block yet.
+	Rebroadcast
+)
+
+type actionKind struct{}
+
+func (actionKind) Kind() string    { return "wallet action" }
+func (actionKind) Names() []string { return actionNames }
+
+var actionNames = []string{"broadcast", "rebroadcast"}
+
+// Next returns what the host must send for a wallet now, parents before
+// children, and when to ask again; the zero time means that nothing is owed
+// until the next event. last is when the host last carried out what Next said,
+// zero after a restart: what is stored says what is owed.
+//
+// Everything pending is broadcast. A published unconfirmed transaction that
+// spends an owned output is broadcast again at every multiple of
+// [Policy.Rebroadcast] since it was first seen.
+func (p Policy) Next(r Reader, w WalletID, last, now time.Time) (actions []Action, next time.Time, err error) {
+	every := p.Rebroadcast
+	if every <= 0 {
+		every = time.Hour
+	}
+	txs, err := r.LiveUnconfirmed(w)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	own, err := spendsOwned(r, w, txs)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	at := make(map[TxID]int, len(txs))
+	for i, t := range txs {
+		at[t.ID] = i
+	}
+	for _, i := range topological(len(txs), func(i int, add func(int)) {
+		for _, op := range txs[i].Inputs {
+			if p, ok := at[TxID{w, op.Hash}]; ok {
+				add(p)
+			}
+		}
+	}) {
+		t := txs[i]
+		switch {
+		case t.Status == Pending:
+			actions = append(actions, Action{Broadcast, t.ID})
+			continue
+		case !own[t]:
+			continue
+		}
+		due := t.FirstSeen.Add(now.Sub(t.FirstSeen).Truncate(every)) // the last multiple
+		if !now.Before(t.FirstSeen.Add(every)) && due.After(last) {
+			actions = append(actions, Action{Rebroadcast, t.ID})
+		}
+		if again := maxTime(due, t.FirstSeen).Add(every); next.IsZero() || again.Before(next) {
+			next = again
+		}
+	}
+	return actions, next, nil
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// spendsOwned tells which transactions spend an owned output.
+func spendsOwned(r Reader, w WalletID, txs []*Tx) (map[*Tx]bool, error) {
+	var ids []TxID
+	for _, t := range txs {
+		for _, op := range t.Inputs {
+			ids = append(ids, TxID{w, op.Hash})
+		}
+	}
+	parents, err := r.Txs(ids...)
+	if err != nil {
+		return nil, err
+	}
+	owned := map[wire.OutPoint]bool{}
+	for _, p := range parents {
+		for i := range p.Outputs {
+			owned[wire.OutPoint{Hash: p.ID.Hash, Index: p.Outputs[i].Index}] = true
+		}
+	}
+	own := map[*Tx]bool{}
+	for _, t := range txs {
+		own[t] = slices.ContainsFunc(t.Inputs, func(op wire.OutPoint) bool { return owned[op] })
+	}
+	return own, nil
+}
+
+// ProvablyDead reports whether re-spending the inputs that a dead transaction
+// freed can no longer pay twice: an input of it, or of an unconfirmed ancestor,
+// is spent by another transaction that is confirmed at least depth deep (the
+// tip itself is one deep). "failed" or "replaced" alone proves nothing.
+func ProvablyDead(r Reader, id TxID, depth int32) (bool, error) {
+	if depth < 1 {
+		return false, invalid("a depth of %d proves nothing", depth)
+	}
+	tip, ok, err := r.Tip()
+	if err != nil || !ok {
+		return false, err
+	}
+	txs, err := r.Txs(id)
+	if err != nil {
+		return false, err
+	}
+	if len(txs) == 0 {
+		return false, notFound(id)
+	}
+	line, err := r.Ancestors(NotConfirmed, id)
+	if err != nil {
+		return false, err
+	}
+	inLine := map[TxID]bool{}
+	var ops []wire.OutPoint
+	for _, t := range line {
+		inLine[t.ID] = true
+		ops = append(ops, t.Inputs...)
+	}
+	if len(ops) == 0 {
+		return false, nil
+	}
+	rivals, err := r.Spenders(id.Wallet, ops...)
+	for _, t := range rivals {
+		if !inLine[t.ID] && t.Confirmed() && tip.Height-t.Height+1 >= depth {
+			return true, nil
+		}
+	}
+	return false, err
+}

@@ -1,0 +1,239 @@
+package utxo
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// evidence is why a transaction is placed.
+type evidence struct {
+	on       Trigger
+	height   int32 // of the block, or [Unconfirmed] for the mempool
+	position int32
+	seq      int64 // of the mempool observation, 0 for none
+}
+
+func (e evidence) block() bool { return e.height != Unconfirmed }
+
+// place is the one conflict rule. The transaction and its ancestors that are
+// not published (the lift) become published and take their inputs; their live
+// rivals lose, with all live descendants. It refuses when an ancestor is an
+// orphaned coinbase, when the transaction conflicts with itself or an ancestor,
+// when the confirmed chain spends an input, and when a rival was observed later.
+func (pl *plan) place(t *node, ev evidence) error {
+	lift, err := pl.lift(t)
+	if err != nil {
+		return err
+	}
+	for _, m := range lift {
+		if m != t && m.tx.Status == Orphaned {
+			return refuse(t, ev.on.String(), ErrDeadParent, "orphaned coinbase "+m.tx.ID.String())
+		}
+	}
+	rivals, losers, err := pl.conflicts(t, lift, ev.on.String())
+	if err != nil {
+		return err
+	}
+	for _, r := range rivals {
+		if ev.seq > 0 && r.loser.tx.Seq > ev.seq {
+			return refuse(t, ev.on.String(), ErrStale, fmt.Sprintf("its rival %s was observed later", r.loser.tx.ID))
+		}
+	}
+	if err := pl.replace(rivals); err != nil {
+		return err
+	}
+	if err := pl.kill(losers, func(l *node) (Trigger, string) {
+		switch {
+		case l.rival != t.lifted:
+			return OnParentDied, ""
+		case ev.block() || l.tx.Status == Pending:
+			return OnDoubleSpent, ""
+		}
+		return OnReplaced, ""
+	}); err != nil {
+		return err
+	}
+	for _, m := range lift {
+		for _, op := range m.tx.Inputs {
+			pl.take(m, op)
+		}
+		if m != t {
+			if err := pl.step(m, OnProven, "", nil); err != nil {
+				return err
+			}
+		}
+	}
+	return pl.step(t, ev.on, "", func(tx *Tx) {
+		if ev.block() {
+			tx.Height, tx.Position = ev.height, ev.position
+		}
+		tx.Seq = max(tx.Seq, ev.seq)
+	})
+}
+
+// lift returns the ancestors of t that are not published, parents first, then t.
+func (pl *plan) lift(t *node) ([]*node, error) {
+	if err := pl.loadParents([]*node{t}); err != nil {
+		return nil, err
+	}
+	var ids []TxID
+	for _, op := range t.tx.Inputs {
+		if p := pl.parent(t, op); p != nil && p.tx.Status != Published {
+			ids = append(ids, p.tx.ID)
+		}
+	}
+	if len(ids) > 0 {
+		if err := pl.load(pl.r.Ancestors(NotPublished, ids...)); err != nil {
+			return nil, err
+		}
+	}
+	pl.mark++
+	t.lifted = pl.mark
+	members := []*node{t}
+	unpublished := func(n *node, each func(*node)) {
+		for _, op := range n.tx.Inputs {
+			if p := pl.parent(n, op); p != nil && p.tx.Status != Published {
+				each(p)
+			}
+		}
+	}
+	for i := 0; i < len(members); i++ {
+		members[i].place = i
+		unpublished(members[i], func(p *node) {
+			if p.lifted != pl.mark {
+				p.lifted = pl.mark
+				members = append(members, p)
+			}
+		})
+	}
+	order := make([]*node, 0, len(members))
+	for _, i := range topological(len(members), func(i int, add func(int)) {
+		unpublished(members[i], func(p *node) { add(p.place) })
+	}) {
+		order = append(order, members[i])
+	}
+	if err := pl.loadParents(order); err != nil {
+		return nil, err
+	}
+	return order, pl.loadRivals(order)
+}
+
+// rivalry is one direct conflict.
+type rivalry struct{ loser, winner *node }
+
+// conflicts finds the live rivals of a lift, and all that would die with them:
+// the rivals and their live descendants, parents before children.
+//
+// The walk ends at a confirmed transaction, since that refuses the placing
+// anyway; a conflict with an ancestor that lies behind one is therefore
+// reported as ErrSpentByConfirmed.
+func (pl *plan) conflicts(t *node, lift []*node, event string) ([]rivalry, []*node, error) {
+	inLift := pl.mark
+	var rivals []rivalry
+	var heads []*node
+	for _, m := range lift {
+		for _, op := range m.tx.Inputs {
+			for _, s := range pl.kids(op.Hash) {
+				switch c := s.by; {
+				case s.index != op.Index || c == m || c.tx.ID.Wallet != m.tx.ID.Wallet:
+				case c.lifted == inLift:
+					return nil, nil, refuse(t, event, ErrSelfConflict, op.String()+" is spent twice")
+				case c.tx.Live() && c.rival != inLift:
+					c.rival = inLift
+					rivals = append(rivals, rivalry{c, m})
+					heads = append(heads, c)
+				}
+			}
+		}
+	}
+	if len(heads) == 0 {
+		return nil, nil, nil
+	}
+	losers, err := pl.withDescendants(heads)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, m := range lift {
+		lost := m.lost == pl.mark
+		for _, op := range m.tx.Inputs {
+			p := pl.parent(m, op)
+			lost = lost || p != nil && p.lost == pl.mark
+		}
+		if lost {
+			return nil, nil, refuse(t, event, ErrSelfConflict, "it would replace its own ancestor")
+		}
+	}
+	for _, l := range losers {
+		if l.tx.Confirmed() {
+			return nil, nil, refuse(t, event, ErrSpentByConfirmed, l.tx.ID.String())
+		}
+	}
+	return rivals, losers, nil
+}
+
+// kill moves losers to their dead state and frees their inputs. An input that
+// another live transaction wants, a declared replacement, passes to that one.
+func (pl *plan) kill(losers []*node, why func(*node) (Trigger, string)) error {
+	if len(losers) == 0 {
+		return nil
+	}
+	if err := pl.loadParents(losers); err != nil {
+		return err
+	}
+	if err := pl.loadRivals(losers); err != nil {
+		return err
+	}
+	pl.expect(2 * len(losers))
+	for _, l := range losers {
+		on, reason := why(l)
+		if err := pl.step(l, on, reason, nil); err != nil {
+			return err
+		}
+	}
+	for _, l := range losers {
+		for _, op := range l.tx.Inputs {
+			pl.spend(l.tx.ID.Wallet, op, l.tx.ID.Hash, pl.claimant(l.tx.ID.Wallet, op))
+		}
+	}
+	return nil
+}
+
+// replace records the edges that are not stored yet.
+func (pl *plan) replace(rivals []rivalry) error {
+	if len(rivals) == 0 {
+		return nil
+	}
+	ids := make([]TxID, len(rivals))
+	for i, r := range rivals {
+		ids[i] = r.loser.tx.ID
+	}
+	stored, err := pl.r.Replacements(ids...)
+	if err != nil {
+		return err
+	}
+	for _, r := range rivals {
+		edge := Replacement{r.loser.tx.ID.Wallet, r.loser.tx.ID.Hash, r.winner.tx.ID.Hash}
+		if !slices.Contains(stored, edge) {
+			pl.set.Replaced = append(pl.set.Replaced, edge)
+		}
+	}
+	return nil
+}
+
+// broadcast places a pending transaction by the mempool rule.
+func (pl *plan) broadcast(ev Broadcasted) error {
+	pl.clock(ev.At)
+	n, err := pl.one(ev.ID)
+	if err != nil {
+		return err
+	}
+	switch n.tx.Status {
+	case Published:
+		return nil
+	case Pending:
+		return pl.place(n, evidence{on: OnBroadcast, height: Unconfirmed})
+	}
+	return refuse(n, "broadcast", statemachine.ErrIllegal, "a dead transaction needs evidence")
+}

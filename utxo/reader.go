@@ -1,0 +1,74 @@
+package utxo
+
+import (
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+)
+
+// Reader is what the rules ask of a store. Every method is one batch, so that
+// depth and width cost no round trips. The records belong to the store: a
+// caller never changes them. All answers are of one moment.
+type Reader interface {
+	// Tip returns the highest block; ok is false for an empty chain.
+	Tip() (tip Block, ok bool, err error)
+	// Blocks returns the stored blocks of heights from to to, both included, by height.
+	Blocks(from, to int32) ([]Block, error)
+	// Block returns the block of the best chain with this hash; ok is false if there is none.
+	Block(hash chainhash.Hash) (b Block, ok bool, err error)
+	// Wallets returns the named wallets, or all of them for none, by id. An
+	// unknown id is [statemachine.ErrNotFound].
+	Wallets(ids ...WalletID) ([]Wallet, error)
+	// Txs returns those of the named transactions that are stored, in any
+	// order. An id with wallet zero stands for every wallet.
+	Txs(ids ...TxID) ([]*Tx, error)
+	// Spenders returns every stored transaction of the wallet, dead ones too,
+	// that has one of the outpoints as an input, each once, in order of
+	// arrival. Wallet zero stands for every wallet.
+	Spenders(w WalletID, ops ...wire.OutPoint) ([]*Tx, error)
+	// Children returns every stored transaction, dead ones too, that spends
+	// any output of one of the named transactions, each once, in order of
+	// arrival. An id with wallet zero stands for every wallet.
+	Children(ids ...TxID) ([]*Tx, error)
+	// Descendants returns the live descendants of the named transactions,
+	// each once, without these. It does not go on below a confirmed one.
+	Descendants(ids ...TxID) ([]*Tx, error)
+	// Ancestors returns those of the named transactions and their ancestors
+	// that are within the reach, each once. It does not go on above one that
+	// is not.
+	Ancestors(reach Reach, ids ...TxID) ([]*Tx, error)
+	// ConfirmedAt returns the transactions of a height, of every wallet, by
+	// wallet and position.
+	ConfirmedAt(height int32) ([]*Tx, error)
+	// LiveUnconfirmed returns the live unconfirmed transactions of a wallet,
+	// in order of arrival.
+	LiveUnconfirmed(w WalletID) ([]*Tx, error)
+	// Unspent returns the live unspent outputs of a wallet with their leases,
+	// in order of arrival and index; tag nil stands for every owner.
+	Unspent(w WalletID, tag *string) ([]Coin, error)
+	// Replacements returns the edges that touch one of the transactions,
+	// ordered by wallet, loser bytes, winner bytes.
+	Replacements(ids ...TxID) ([]Replacement, error)
+	// Leases returns the stored leases of these outpoints, expired ones too.
+	Leases(w WalletID, ops ...wire.OutPoint) ([]Lease, error)
+	// Raw returns the serialised transaction, [statemachine.ErrNotFound] if
+	// it is not stored.
+	Raw(id TxID) ([]byte, error)
+}
+
+// Reach bounds a walk to the ancestors.
+type Reach uint8
+
+const (
+	// NotPublished: pending or dead.
+	NotPublished Reach = iota + 1
+	// NotConfirmed: in no block.
+	NotConfirmed
+)
+
+// Includes reports whether t is within the reach.
+func (r Reach) Includes(t *Tx) bool {
+	if r == NotPublished {
+		return t.Status != Published
+	}
+	return !t.Confirmed()
+}

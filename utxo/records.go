@@ -1,0 +1,149 @@
+package utxo
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+)
+
+// WalletID names a wallet, from 1. Zero means every wallet, where a function
+// says that it takes it.
+type WalletID int64
+
+// TxID names a transaction of one wallet. Two wallets of one store that both
+// know a transaction each have a row of their own, with a status of its own.
+type TxID struct {
+	Wallet WalletID
+	Hash   chainhash.Hash
+}
+
+// String returns "wallet/hash", the id of the audit trail.
+func (id TxID) String() string { return fmt.Sprintf("%d/%s", id.Wallet, id.Hash) }
+
+// Unconfirmed is the Height of a transaction that is in no block of the best chain.
+const Unconfirmed int32 = -1
+
+// MaxLabel bounds a transaction's label, in characters.
+const MaxLabel = 500
+
+// Wallet is one account book of the store.
+type Wallet struct {
+	ID    WalletID
+	Birth int32 // first height that can hold one of its coins
+	// ScannedTo is the last height up to which every block was matched
+	// against the wallet: Birth-1 at first. Its coins are not selectable
+	// before it reaches the tip.
+	ScannedTo int32
+	// Behind lists the owners that were revealed late and have not caught up
+	// with ScannedTo yet, by tag.
+	Behind []OwnerScan
+}
+
+// OwnerScan is the scan progress of one owner tag of a wallet.
+type OwnerScan struct {
+	Tag       string
+	ScannedTo int32
+}
+
+// Block is one block of the best chain, shared by all wallets of a store.
+type Block struct {
+	Height int32
+	Hash   chainhash.Hash
+	Prev   chainhash.Hash
+	Time   time.Time
+}
+
+// Tx is a stored transaction with its inputs and the outputs that the wallet
+// owns. It is the only record with a version and an audit trail.
+type Tx struct {
+	ID        TxID
+	Status    Status
+	Height    int32     // of its block, or [Unconfirmed]
+	Position  int32     // in its block, 0 while unconfirmed
+	Coinbase  bool      // creates money
+	FirstSeen time.Time // UTC microseconds
+	Seq       int64     // of the last mempool observation, 0 for none
+	Label     string    // the host's, at most [MaxLabel] characters
+	Version   int64     // from 1
+	Inputs    []wire.OutPoint
+	Outputs   []Output // owned ones only, by index
+	// Raw is the serialised transaction with witness. A [Reader] leaves it
+	// nil; [ChangeSet.Inserts] carries it.
+	Raw []byte
+}
+
+// Live reports whether t holds its inputs: pending or published.
+func (t *Tx) Live() bool { return t.Status == Pending || t.Status == Published }
+
+// Confirmed reports whether t is in a block of the best chain.
+func (t *Tx) Confirmed() bool { return t.Height != Unconfirmed }
+
+// Output is an owned output: a coin.
+type Output struct {
+	Index  uint32
+	Amount int64 // satoshi
+	Script []byte
+	Tag    string // the owner within the wallet, the host's
+	// SpentBy is the live spender, the zero hash for none.
+	SpentBy chainhash.Hash
+}
+
+// Spent reports whether a live transaction spends o.
+func (o *Output) Spent() bool { return o.SpentBy != chainhash.Hash{} }
+
+// Output returns the owned output with this index, or nil.
+func (t *Tx) Output(index uint32) *Output {
+	for i := range t.Outputs {
+		if t.Outputs[i].Index == index {
+			return &t.Outputs[i]
+		}
+	}
+	return nil
+}
+
+// Replacement says that Winner took an input of Loser, or, while both are
+// live, that Winner was submitted in order to.
+type Replacement struct {
+	Wallet        WalletID
+	Loser, Winner chainhash.Hash
+}
+
+// LockID names the holder of a lease: 32 bytes that the application chooses.
+type LockID [32]byte
+
+// Lease keeps an output from being selected, and from being spent by
+// [Submitted] without its lock id, while now < Until. The zero Lease is none.
+type Lease struct {
+	Wallet   WalletID
+	OutPoint wire.OutPoint
+	Lock     LockID
+	Until    time.Time
+}
+
+// Active reports whether l is held at now.
+func (l Lease) Active(now time.Time) bool { return now.Before(l.Until) }
+
+// Owner says whose an output script is.
+type Owner struct {
+	Wallet WalletID
+	Tag    string // at most [MaxTag] bytes
+}
+
+// MaxTag bounds an owner tag, in bytes.
+const MaxTag = 200
+
+// Coin is an owned output with everything that its derived state depends on.
+type Coin struct {
+	Wallet   WalletID
+	OutPoint wire.OutPoint
+	Amount   int64 // satoshi
+	Script   []byte
+	Tag      string
+	SpentBy  chainhash.Hash // live spender, zero for none
+	Status   Status         // of the transaction that created it
+	Height   int32          // of that transaction
+	Coinbase bool
+	Lease    Lease // zero if there is none; it may have expired
+}

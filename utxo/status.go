@@ -1,0 +1,112 @@
+package utxo
+
+import "github.com/settlehq/settle/statemachine"
+
+// Status is the validity of a transaction. Whether it is confirmed is not part
+// of it: that is [Tx.Height].
+type Status = statemachine.Enum[status]
+
+const (
+	// Pending: created here, not known to be broadcast. It holds its inputs;
+	// its outputs are no money yet. [Policy.Next] owes a broadcast; after a
+	// crash it still does.
+	Pending Status = iota + 1
+	// Published: in a mempool or in a block. A block, a rival or the host
+	// moves it on.
+	Published
+	// Replaced: another transaction took an input while both were
+	// unconfirmed. Evidence (a block, the mempool) can revive it.
+	Replaced
+	// Failed: invalidated by a confirmed rival, with a dead parent, or given
+	// up by the host. Evidence can revive it.
+	Failed
+	// Orphaned: a coinbase whose block left the best chain. Only a block
+	// revives it.
+	Orphaned
+)
+
+type status struct{}
+
+func (status) Kind() string    { return "transaction status" }
+func (status) Names() []string { return statusNames }
+
+var statusNames = []string{"pending", "published", "replaced", "failed", "orphaned"}
+
+// Trigger is what moves a transaction.
+type Trigger = statemachine.Enum[trigger]
+
+const (
+	OnSubmit      Trigger = iota + 1 // the wallet created it
+	OnBroadcast                      // the host published it
+	OnObserved                       // seen in a mempool
+	OnConfirmed                      // in a connected block
+	OnProven                         // a published child proves it
+	OnReplaced                       // a rival won in the mempool
+	OnDoubleSpent                    // a rival won in a block, or before it was broadcast
+	OnParentDied                     // an ancestor is dead
+	OnDisconnect                     // its block left the best chain
+	OnOrphaned                       // the block that created it left the best chain
+	OnReconfirmed                    // an orphaned coinbase is in the best chain again
+	OnInvalidated                    // the host gave it up
+	OnRevealed                       // an output was found to be owned
+	OnLabelled                       // the host changed its label
+)
+
+type trigger struct{}
+
+func (trigger) Kind() string    { return "transaction trigger" }
+func (trigger) Names() []string { return triggerNames }
+
+var triggerNames = []string{
+	"submit", "broadcast", "observed", "confirmed", "proven_by_child", "replaced", "double_spent", "parent_died",
+	"block_disconnected", "coinbase_orphaned", "reconfirmed", "invalidated", "output_revealed", "labelled",
+}
+
+const (
+	revival   = "evidence revives a dead transaction: else a wallet sticks on a valid block or misses confirmed money"
+	heightMap = "a change of height, or of a fact beside the status, is a step of its own in the audit trail"
+)
+
+// TxMachine is the law of a transaction's status.
+var TxMachine = statemachine.Must("utxo.tx", []statemachine.Edge[Status, Trigger]{
+	{From: 0, Trigger: OnSubmit, To: Pending},
+	{From: 0, Trigger: OnObserved, To: Published},
+	{From: 0, Trigger: OnConfirmed, To: Published},
+
+	{From: Pending, Trigger: OnBroadcast, To: Published},
+	{From: Pending, Trigger: OnObserved, To: Published},
+	{From: Pending, Trigger: OnConfirmed, To: Published},
+	{From: Pending, Trigger: OnProven, To: Published},
+	{From: Pending, Trigger: OnDoubleSpent, To: Failed},
+	{From: Pending, Trigger: OnParentDied, To: Failed},
+	{From: Pending, Trigger: OnInvalidated, To: Failed, Extension: "the host gives up what it never broadcast"},
+
+	{From: Published, Trigger: OnReplaced, To: Replaced},
+	{From: Published, Trigger: OnDoubleSpent, To: Failed},
+	{From: Published, Trigger: OnParentDied, To: Failed},
+	{From: Published, Trigger: OnOrphaned, To: Orphaned},
+	{From: Published, Trigger: OnInvalidated, To: Failed, Extension: "the source knows no abandoned state; finality is derived, see ProvablyDead"},
+	{From: Published, Trigger: OnObserved, To: Published, Extension: heightMap},
+	{From: Published, Trigger: OnConfirmed, To: Published, Extension: heightMap},
+	{From: Published, Trigger: OnDisconnect, To: Published, Extension: heightMap},
+
+	{From: Orphaned, Trigger: OnReconfirmed, To: Published},
+
+	{From: Replaced, Trigger: OnObserved, To: Published, Extension: revival},
+	{From: Replaced, Trigger: OnConfirmed, To: Published, Extension: revival},
+	{From: Replaced, Trigger: OnProven, To: Published, Extension: revival},
+	{From: Failed, Trigger: OnObserved, To: Published, Extension: revival},
+	{From: Failed, Trigger: OnConfirmed, To: Published, Extension: revival},
+	{From: Failed, Trigger: OnProven, To: Published, Extension: revival},
+
+	{From: Pending, Trigger: OnRevealed, To: Pending, Extension: heightMap},
+	{From: Published, Trigger: OnRevealed, To: Published, Extension: heightMap},
+	{From: Replaced, Trigger: OnRevealed, To: Replaced, Extension: heightMap},
+	{From: Failed, Trigger: OnRevealed, To: Failed, Extension: heightMap},
+	{From: Orphaned, Trigger: OnRevealed, To: Orphaned, Extension: heightMap},
+	{From: Pending, Trigger: OnLabelled, To: Pending, Extension: heightMap},
+	{From: Published, Trigger: OnLabelled, To: Published, Extension: heightMap},
+	{From: Replaced, Trigger: OnLabelled, To: Replaced, Extension: heightMap},
+	{From: Failed, Trigger: OnLabelled, To: Failed, Extension: heightMap},
+	{From: Orphaned, Trigger: OnLabelled, To: Orphaned, Extension: heightMap},
+}, statemachine.Cyclic)

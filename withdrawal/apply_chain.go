@@ -1,0 +1,225 @@
+package withdrawal
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// final reports whether the block is canonical and at least threshold deep:
+// head - height + 1 >= threshold.
+func (b *Block) final(threshold uint64) bool {
+	return threshold > 0 && b.canonical() && b.Head-b.Height >= threshold-1
+}
+
+func (b *Block) canonical() bool { return b.Hash != "" && b.Hash == b.Canonical && b.Head >= b.Height }
+
+// receipt: the transaction is in a block.
+func (p *Policy) receipt(c *Change, e *Receipt) error {
+	if err := c.admit(&e.By, byChecker, "Receipt"); err != nil {
+		return err
+	}
+	if err := c.evidence("Receipt"); err != nil {
+		return err
+	}
+	j := &c.New.Job
+	final := e.Block.final(p.chain(j.Chain).Confirmations)
+	i := c.Old.find(e.Tx)
+	claim := "mined"
+	if e.Reverted {
+		claim = "reverted"
+	}
+	if JobMachine.Terminal(j.Status) {
+		ended := j.EvidenceHash != "" && j.TxHash == e.Tx
+		agrees := j.Status == JobConfirmed && ended && !e.Reverted ||
+			j.Status == JobFailed && ended && i >= 0 && (e.Reverted || c.Old.Txs[i].Cancel)
+		if final && !agrees {
+			return c.incident(&e.By, e.Tx, claim, e.Block)
+		}
+		return nil
+	}
+	if err := c.jobVersion(&e.By, "Receipt"); err != nil {
+		return err
+	}
+	switch {
+	case i < 0 && j.Status != JobConfirming:
+		return c.refuse("Receipt", statemachine.ErrIllegal, "")
+	case i < 0:
+		return c.refuse("Receipt", statemachine.ErrInvalid, "no such transaction is on file")
+	case i < int(j.TxsDead): // it was proven dead: the proof was wrong
+		if final {
+			return c.incident(&e.By, e.Tx, claim, e.Block)
+		}
+		return nil
+	}
+	if err := c.allows(JobConfirm, "Receipt"); err != nil {
+		return err
+	}
+	if !e.GasUsed.Valid() || !e.GasPrice.Valid() || e.GasUsed.Sign() < 0 || e.GasPrice.Sign() < 0 || len(e.Block.Hash) > MaxHash || !clean(e.Block.Hash) {
+		return c.refuse("Receipt", statemachine.ErrInvalid, "gas is a non-negative integer, a block hash has at most 100 bytes")
+	}
+	if !final {
+		j.NextCheckAt = e.At.Add(p.CheckEvery)
+		if e.Block.canonical() {
+			j.Rebroadcast = false
+		}
+		return nil
+	}
+	j.TxHash, j.GasUsed, j.GasPrice = e.Tx, e.GasUsed, e.GasPrice
+	j.EvidenceHeight, j.EvidenceHash = e.Height, e.Block.Hash
+	switch {
+	case e.Reverted:
+		return c.fail(&e.By, JobRevert, "Transaction reverted", "", 0)
+	case c.Old.Txs[i].Cancel:
+		return c.fail(&e.By, JobCancelled, "Cancelled by a replacing transaction", "", 0)
+	}
+	c.newPair()
+	j.ErrorMessage = ""
+	c.New.Request.FinalTxHash = e.Tx
+	c.finish(&e.By)
+	if err := c.moveJob(JobConfirm, &e.By, ""); err != nil {
+		return err
+	}
+	return c.moveRequest(OnConfirmed, &e.By, "")
+}
+
+// evidence checks that there is a job with its transactions loaded.
+func (c *Change) evidence(event string) error {
+	j := &c.Old.Job
+	switch {
+	case j.Status == 0:
+		return c.refuse(event, statemachine.ErrIllegal, "it has no job")
+	case int(j.TxsOnFile) != len(c.Old.Txs):
+		return c.notLoaded(event)
+	}
+	return nil
+}
+
+// incident records a contradiction: nothing moves, nothing is sent again.
+func (c *Change) incident(by *By, hash, claim string, b Block) error {
+	j := &c.Old.Job
+	if !word(hash) || len(b.Hash) > MaxHash || !clean(b.Hash) {
+		return c.refuse("evidence", statemachine.ErrInvalid, "a hash has 1 to 100 bytes")
+	}
+	c.Incidents = append(c.Incidents, Incident{Request: j.Request, Job: j.ID, Hash: hash, Claim: claim,
+		BlockHash: b.Hash, Height: b.Height, Status: j.Status, Actor: by.Actor, At: by.At})
+	return nil
+}
+
+// missing: the node does not know it. Time alone fails nothing.
+func (p *Policy) missing(c *Change, e *Missing) error {
+	if err := c.admit(&e.By, byChecker, "Missing"); err != nil {
+		return err
+	}
+	if err := c.evidence("Missing"); err != nil {
+		return err
+	}
+	j := &c.New.Job
+	if JobMachine.Terminal(j.Status) {
+		if j.Status == JobConfirmed && e.Tx == j.TxHash && e.Error == "" {
+			return c.incident(&e.By, e.Tx, "missing", Block{})
+		}
+		return nil
+	}
+	if err := c.jobVersion(&e.By, "Missing"); err != nil {
+		return err
+	}
+	switch i := c.Old.find(e.Tx); {
+	case i >= 0 && i < int(j.TxsDead):
+		return nil
+	case j.Status != JobConfirming:
+		return c.refuse("Missing", statemachine.ErrIllegal, "")
+	case i < 0:
+		return c.refuse("Missing", statemachine.ErrInvalid, "no such transaction is on file")
+	}
+	j.NextCheckAt = e.At.Add(p.CheckEvery)
+	if e.Tx != j.TxHash { // replaced: the node is right not to know it
+		return nil
+	}
+	j.Rebroadcast = c.Old.newestBytes() != nil
+	if j.Rebroadcast || j.Review || e.Error != "" || e.At.Before(j.BroadcastAt.Add(p.AlertAfter)) {
+		return nil
+	}
+	j.Review = true
+	j.letGo()
+	c.Log = make([]statemachine.Transition[uuid.UUID], 0, 1)
+	return c.moveJob(JobPark, &e.By, "missing, and no bytes are on file")
+}
+
+// newestBytes returns the newest live transaction with bytes on file, or nil.
+func (w *Withdrawal) newestBytes() *Tx {
+	live := w.Live()
+	for i := len(live) - 1; i >= 0; i-- {
+		if len(live[i].Raw) > 0 {
+			return &live[i]
+		}
+	}
+	return nil
+}
+
+// provenDead is the only way from a transaction on file to another execution.
+func (p *Policy) provenDead(c *Change, e *ProvenDead) error {
+	if err := c.admit(&e.By, byChecker|byOperator, "ProvenDead"); err != nil {
+		return err
+	}
+	j := &c.New.Job
+	if j.Review && e.Role != Operator {
+		return c.refuse("ProvenDead", statemachine.ErrForbidden, "in review only an operator may say so")
+	}
+	if err := c.evidence("ProvenDead"); err != nil {
+		return err
+	}
+	final := e.Block.final(p.chain(j.Chain).Confirmations)
+	i := c.Old.find(e.Tx)
+	if i >= 0 && i < int(j.TxsDead) {
+		return nil
+	}
+	if JobMachine.Terminal(j.Status) {
+		if final && j.Status == JobConfirmed && e.Tx == j.TxHash {
+			return c.incident(&e.By, e.Tx, "dead", e.Block)
+		}
+		return nil
+	}
+	if err := c.jobVersion(&e.By, "ProvenDead"); err != nil {
+		return err
+	}
+	if err := c.allows(JobProvenDead, "ProvenDead"); err != nil {
+		return err
+	}
+	if why := c.unproven(e, i); why != "" {
+		return c.refuse("ProvenDead", statemachine.ErrInvalid, why)
+	}
+	if !final {
+		j.NextCheckAt = e.At.Add(p.CheckEvery)
+		return nil
+	}
+	j.EvidenceHeight, j.EvidenceHash = e.Height, e.Block.Hash
+	j.TxsDead = j.TxsOnFile
+	j.TxHash, j.Nonce, j.HasNonce = "", 0, false
+	return c.retry(p, &e.By, JobProvenDead, e.Cause.String(), 0)
+}
+
+// unproven says what a proof of death lacks.
+func (c *Change) unproven(e *ProvenDead, i int) string {
+	if i < 0 {
+		return "no such transaction is on file"
+	}
+	tx := &c.Old.Txs[i]
+	switch {
+	case !e.Cause.Valid():
+		return "unknown cause " + e.Cause.String()
+	case len(e.Block.Hash) > MaxHash || !clean(e.Block.Hash):
+		return "a block hash has at most 100 bytes"
+	case e.Cause == WindowEnded:
+		return ""
+	case !word(e.Other):
+		return "the hash of the transaction that was mined instead is needed"
+	case c.Old.live(e.Other):
+		return "what was mined instead is a transaction of this request: send its receipt"
+	case e.Cause == NonceUsed && tx.HasNonce && e.Nonce != tx.Nonce:
+		return fmt.Sprintf("the transaction has nonce %d, not %d", tx.Nonce, e.Nonce)
+	}
+	return ""
+}

@@ -1,0 +1,204 @@
+package withdrawal
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+func (p *Policy) attemptFailed(c *Change, e *AttemptFailed) error {
+	if err := c.admit(&e.By, byWorker, "AttemptFailed"); err != nil {
+		return err
+	}
+	text := bounded(e.Error)
+	outcome := statemachine.Failed
+	switch {
+	case e.Failure == InsufficientBalance && p.HoldInsufficient:
+		outcome = statemachine.Deferred
+	case e.Failure == Unclear:
+		outcome = statemachine.Unknown
+	}
+	if c.closedWith(e.Fence, outcome, text) {
+		return nil
+	}
+	if err := c.fenced(&e.By, e.Fence, "AttemptFailed"); err != nil {
+		return err
+	}
+	if err := c.allows(JobRetry, "AttemptFailed"); err != nil {
+		return err
+	}
+	if c.Old.Job.Review {
+		return c.refuse("AttemptFailed", statemachine.ErrIllegal, "")
+	}
+	if !e.Failure.Valid() {
+		return c.refuse("AttemptFailed", statemachine.ErrInvalid, "unknown failure "+e.Failure.String())
+	}
+	if c.maybeSent() {
+		return c.lookUp(&e.By, text)
+	}
+	switch {
+	case e.Failure == Permanent, e.Failure == InsufficientBalance && !p.HoldInsufficient:
+		return c.fail(&e.By, JobPermanent, text, text, outcome)
+	case outcome == statemachine.Deferred:
+		return c.giveBack(&e.By, e.At.Add(p.HoldFor), text)
+	}
+	return c.retry(p, &e.By, JobRetry, text, outcome)
+}
+
+func (p *Policy) snooze(c *Change, e *Snoozed) error {
+	if err := c.admit(&e.By, byWorker, "Snoozed"); err != nil {
+		return err
+	}
+	text := bounded(e.Reason)
+	if c.closedWith(e.Fence, statemachine.Deferred, text) {
+		return nil
+	}
+	if err := c.fenced(&e.By, e.Fence, "Snoozed"); err != nil {
+		return err
+	}
+	if err := c.allows(JobSnooze, "Snoozed"); err != nil {
+		return err
+	}
+	if e.For < 0 || e.For > MaxSnooze {
+		return c.refuse("Snoozed", statemachine.ErrInvalid, "a snooze lasts 0 to "+MaxSnooze.String())
+	}
+	if c.maybeSent() {
+		return c.lookUp(&e.By, text)
+	}
+	return c.giveBack(&e.By, e.At.Add(e.For), text)
+}
+
+// MaxSnooze bounds Snoozed.For.
+const MaxSnooze = 30 * 24 * time.Hour
+
+// maybeSent: something was prepared or dispatched, so no failure is a proof.
+func (c *Change) maybeSent() bool { return c.Old.Job.Live() || !c.Old.Job.DispatchedAt.IsZero() }
+
+// lookUp ends an execution that may have sent: what is on file is looked up
+// and sent again; what is not on file only an operator can tell.
+func (c *Change) lookUp(by *By, text string) error {
+	j := &c.New.Job
+	c.newExecution()
+	j.ErrorMessage = text
+	c.closeAttempt(by.At, statemachine.Unknown, text, j.TxHash)
+	if j.Live() {
+		c.startConfirming(by.At, j.TxHash, by.At, true)
+		return c.moveJob(JobUnknown, by, text)
+	}
+	j.Review = true
+	j.letGo()
+	return c.moveJob(JobPark, by, text)
+}
+
+// retry ends execution k = retry_count: back to the queue while k < max_retries.
+func (c *Change) retry(p *Policy, by *By, t JobTrigger, text string, outcome statemachine.Outcome) error {
+	j := &c.New.Job
+	if j.RetryCount >= j.MaxRetries {
+		return c.fail(by, JobMaxRetries, "Max retries exceeded", text, outcome)
+	}
+	c.newExecution()
+	if j.Status == JobProcessing && !c.Old.Job.Review {
+		c.closeAttempt(by.At, outcome, text, "")
+	}
+	j.ErrorMessage = text
+	c.requeueAt(p.retryAt(j.ID, j.RetryCount, by.At))
+	return c.moveJob(t, by, text)
+}
+
+// giveBack ends an execution that was not tried.
+func (c *Change) giveBack(by *By, at time.Time, text string) error {
+	j := &c.New.Job
+	c.newExecution()
+	c.closeAttempt(by.At, statemachine.Deferred, text, "")
+	j.RetryCount--
+	j.ErrorMessage = text
+	c.requeueAt(at)
+	return c.moveJob(JobSnooze, by, text)
+}
+
+// requeueAt sets the columns of a job of which nothing can be mined.
+func (c *Change) requeueAt(at time.Time) {
+	j := &c.New.Job
+	j.ScheduledAt = at
+	j.DispatchedAt, j.DispatchRef, j.Review = time.Time{}, "", false
+	j.Nonce, j.HasNonce, j.TxHash = 0, false, ""
+	j.BroadcastAt, j.NextCheckAt, j.Rebroadcast = time.Time{}, time.Time{}, false
+	j.letGo()
+}
+
+// failing is the memory of a step that ends a job with its execution.
+type failing struct {
+	log         [2]statemachine.Transition[uuid.UUID]
+	attempt     [1]Attempt
+	reservation [1]Reservation
+}
+
+// fail ends job and request. The attempt is closed, with what itself saw, where
+// one is open.
+func (c *Change) fail(by *By, t JobTrigger, text, seen string, outcome statemachine.Outcome) error {
+	j := &c.New.Job
+	m := new(failing)
+	c.Log, c.Attempts, c.Reservations = m.log[:0], m.attempt[:0], m.reservation[:0]
+	if j.Status == JobProcessing && !j.Review {
+		c.closeAttempt(by.At, outcome, seen, "")
+	}
+	j.ErrorMessage = text
+	c.finish(by)
+	if err := c.moveJob(t, by, text); err != nil {
+		return err
+	}
+	return c.moveRequest(OnFailed, by, text)
+}
+
+// finish sets the columns of a terminal job and releases its amount.
+func (c *Change) finish(by *By) {
+	j := &c.New.Job
+	j.ProcessedAt = by.At
+	j.DispatchedAt, j.DispatchRef, j.Review = time.Time{}, "", false
+	j.NextCheckAt, j.Rebroadcast = time.Time{}, false
+	j.letGo()
+	c.Reservations = append(c.Reservations, Reservation{Wallet: j.Wallet, Job: j.ID, Amount: j.AmountRaw, Release: true})
+}
+
+// closeAttempt closes the execution of the current lease. All that the row
+// needs is on the job, so the attempt need not be loaded.
+func (c *Change) closeAttempt(at time.Time, outcome statemachine.Outcome, text, hash string) {
+	old := &c.Old.Job
+	c.New.Attempt = Attempt{Job: old.ID, Fence: old.Lease.Fence, Worker: old.Lease.Holder, StartedAt: old.ClaimedAt,
+		EndedAt: at, Outcome: outcome, Error: text, Hash: hash}
+	c.Attempts = append(c.Attempts, c.New.Attempt)
+}
+
+// closedWith reports whether the execution under fence was closed by the same report.
+func (c *Change) closedWith(fence int64, outcome statemachine.Outcome, text string) bool {
+	a := &c.Old.Attempt
+	if a.Job != c.Old.Job.ID || a.Fence != fence || c.Old.Job.Lease.Fence != fence || a.EndedAt.IsZero() {
+		return false
+	}
+	return a.Error == text && (a.Outcome == outcome || a.Outcome == statemachine.Unknown)
+}
+
+const leaseEnded = "Lease expired"
+
+// elapsed rescues an execution whose lease has ended.
+func (p *Policy) elapsed(c *Change, e *Elapsed) error {
+	if err := c.admit(&e.By, bySystem, "Elapsed"); err != nil {
+		return err
+	}
+	j := &c.Old.Job
+	if c.Old.Request.Status == 0 {
+		return c.refuse("Elapsed", statemachine.ErrIllegal, "")
+	}
+	if err := c.jobVersion(&e.By, "Elapsed"); err != nil {
+		return err
+	}
+	if j.Status != JobProcessing || j.Review || j.Lease.Held(e.At) {
+		return nil
+	}
+	if c.maybeSent() {
+		return c.lookUp(&e.By, leaseEnded)
+	}
+	return c.retry(p, &e.By, JobRescue, leaseEnded, statemachine.Failed)
+}

@@ -1,0 +1,250 @@
+package withdrawal
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Event is something that the host saw or decided. The set is closed.
+type Event interface{ event() }
+
+// By says who speaks, in which capacity, when, and about which version.
+type By struct {
+	Actor string // at most MaxActor bytes, not empty
+	Role  Role   `json:",omitzero"`
+	At    time.Time
+	// Version, if not zero, is the version of the record that the decision
+	// was made on: the request's for request events, the job's for job
+	// events. Another one is ErrConflict.
+	Version int64 `json:",omitempty"`
+}
+
+// Events of the intent layer.
+type (
+	// Submitted creates a request, and approves it where the approval policy
+	// needs nobody. Key: Request.
+	Submitted struct {
+		By
+		Request   uuid.UUID
+		User      uuid.UUID
+		Asset     uuid.UUID
+		Chain     uuid.UUID
+		ToAddress string
+		Memo      string
+		Amount    string // for people: "100.5"; see ParseAmount
+		Decimals  int32
+		Usage     Usage // read under a lock of the user, in the same commit
+	}
+	// Approved is one approval. Key: Actor.
+	Approved struct{ By }
+	// Rejected: an approver says no. Key: Actor.
+	Rejected struct {
+		By
+		Reason string
+	}
+	// Cancelled: an operator withdraws it before it is queued. Key: Actor.
+	Cancelled struct {
+		By
+		Reason string
+	}
+	// Enqueued makes the execution job and chooses its wallet. Key: Job.
+	Enqueued struct {
+		By
+		Job          uuid.UUID
+		AssetOnChain uuid.UUID
+		Priority     Priority    `json:",omitzero"`
+		MaxRetries   int32       // 0: the policy's
+		Wallets      []HotWallet // candidates, in any order; read without a lock
+	}
+	// Requeued orders another job for a failed request, once nothing of the
+	// failed one can be mined. Key: Job.
+	Requeued struct {
+		By
+		Job    uuid.UUID // the failed job
+		Reason string
+	}
+	// Imported brings in a row of a service that kept tx_hash on the request:
+	// queued, with one confirming job. Key: Hash. On a request that exists only
+	// Job, AssetOnChain, Hash, nonce and Wallets count.
+	Imported struct {
+		By
+		Request      uuid.UUID
+		User         uuid.UUID
+		Asset        uuid.UUID
+		Chain        uuid.UUID
+		ToAddress    string
+		Memo         string
+		Amount       string
+		Decimals     int32
+		CreatedAt    time.Time
+		Job          uuid.UUID
+		AssetOnChain uuid.UUID
+		Hash         string
+		Nonce        uint64
+		HasNonce     bool
+		Wallets      []HotWallet
+	}
+)
+
+// Events of the execution layer, by a withdrawal worker under its fence. The
+// holder of a lease is By.Actor.
+type (
+	// Claimed takes a due pending job for an execution, or a confirming one
+	// for a re-broadcast or a rebump. Fence is the next one,
+	// Job.Lease.Fence + 1; 0 takes whichever is next. Key: Fence.
+	Claimed struct {
+		By
+		Fence int64
+	}
+	// Prepared puts a signed transaction on file, before it is sent. Key:
+	// Fence and Hash.
+	Prepared struct {
+		By
+		Fence    int64
+		Hash     string
+		Raw      []byte
+		Nonce    uint64 // see HotWallet.Nonce; required where the chain has nonces
+		HasNonce bool
+		Input    string
+	}
+	// Dispatched: a signer that also sends is about to be called. Key: Fence
+	// and Reference.
+	Dispatched struct {
+		By
+		Fence     int64
+		Reference string // the idempotency key that the signer is called with
+	}
+	// Broadcast: the node took the prepared transaction (MarkBroadcast), or
+	// the dispatched signer answered with its hash. Key: Fence and Hash. A
+	// signer that chose a nonce which another job owns has made a
+	// transaction all the same: it is put on file without the nonce.
+	Broadcast struct {
+		By
+		Fence    int64
+		Hash     string
+		Raw      []byte // of a dispatched signer, if it tells; also the nonce
+		Nonce    uint64
+		HasNonce bool
+		Input    string
+	}
+	// Rebumped puts a replacing transaction on file, before it is sent: same
+	// wallet, same nonce or input. Key: Hash.
+	Rebumped struct {
+		By
+		Fence    int64
+		Hash     string
+		Raw      []byte
+		Nonce    uint64
+		HasNonce bool
+		Input    string
+		Cancel   bool // a self-transfer: mined, it ends the payment
+	}
+	// AttemptFailed closes an execution. Key: Fence.
+	AttemptFailed struct {
+		By
+		Fence   int64
+		Failure Failure `json:",omitzero"`
+		Error   string  // bounded and stored; the host redacts secrets
+	}
+	// Snoozed gives an execution back: it was not tried (For > 0) or the
+	// worker stops gracefully (For = 0). Key: Fence.
+	Snoozed struct {
+		By
+		Fence  int64
+		For    time.Duration
+		Reason string
+	}
+	// Rebroadcast reports another broadcast of the bytes on file. Done says
+	// that the node took it or has it. It ends the lease. Key: Fence.
+	Rebroadcast struct {
+		By
+		Fence int64
+		Hash  string
+		Done  bool
+	}
+)
+
+// Events of the confirmation worker: what the chain says.
+type (
+	// Block is where the chain showed something. Canonical is the hash of the
+	// chain's block at Height, read together with Head; evidence from
+	// another block is ignored.
+	Block struct {
+		Height    uint64
+		Hash      string
+		Canonical string
+		Head      uint64
+	}
+	// Looking: a look-up of the job's live transactions begins. It puts the
+	// next one off by [Policy.CheckEvery], so that no other worker makes the
+	// same one meanwhile; sent again, it renews that.
+	Looking struct{ By }
+	// Receipt: the transaction is in a block. Below the depth nothing but the
+	// next check changes. Key: Hash and Block.
+	Receipt struct {
+		By
+		Block
+		Tx       string // hash of the transaction
+		Reverted bool
+		GasUsed  Raw
+		GasPrice Raw
+	}
+	// Missing: the node does not know the transaction, or could not be asked
+	// (Error). Never a proof.
+	Missing struct {
+		By
+		Tx    string
+		Error string
+	}
+	// ProvenDead: no live transaction can be mined any more, proven at depth.
+	// In review only an operator may say so. Key: Tx.
+	ProvenDead struct {
+		By
+		Block            // of the other transaction, or where the window ended
+		Tx    string     // a live transaction on file; its replacements die with it
+		Cause DeathCause `json:",omitzero"`
+		Other string     // hash of what was mined instead; empty for WindowEnded
+		Nonce uint64     // with NonceUsed: which nonce
+	}
+)
+
+// Events of operators and of time.
+type (
+	// Resolved ends a review. Key: Job and By.Version, both required.
+	Resolved struct {
+		By
+		Job      uuid.UUID // the job that was looked at
+		Sent     bool
+		Hash     string // with Sent: the transaction that was found
+		Raw      []byte // if known
+		Nonce    uint64
+		HasNonce bool
+		Input    string
+		Reason   string // required; without Sent: the proof
+	}
+	// Elapsed: time has passed. It rescues a job whose lease has ended.
+	Elapsed struct{ By }
+)
+
+func (Submitted) event()     {}
+func (Approved) event()      {}
+func (Rejected) event()      {}
+func (Cancelled) event()     {}
+func (Enqueued) event()      {}
+func (Requeued) event()      {}
+func (Imported) event()      {}
+func (Claimed) event()       {}
+func (Prepared) event()      {}
+func (Dispatched) event()    {}
+func (Broadcast) event()     {}
+func (Rebumped) event()      {}
+func (AttemptFailed) event() {}
+func (Snoozed) event()       {}
+func (Rebroadcast) event()   {}
+func (Looking) event()       {}
+func (Receipt) event()       {}
+func (Missing) event()       {}
+func (ProvenDead) event()    {}
+func (Resolved) event()      {}
+func (Elapsed) event()       {}

@@ -1,0 +1,240 @@
+package withdrawal
+
+import "github.com/settlehq/settle/statemachine"
+
+// RequestStatus is the state of a [Request], the intent layer.
+type RequestStatus = statemachine.Enum[requestStatus]
+
+const (
+	RequestPending   RequestStatus = iota + 1 // submitted, awaits approval
+	RequestApproved                           // ready to execute, no job yet
+	RequestQueued                             // an execution job exists
+	RequestCompleted                          // the payment is confirmed on chain; terminal
+	RequestFailed                             // the job failed; an operator may requeue it
+	RequestRejected                           // an approver said no; terminal
+	RequestCancelled                          // an operator withdrew it before execution; terminal
+)
+
+type requestStatus struct{}
+
+func (requestStatus) Kind() string    { return "withdrawal request status" }
+func (requestStatus) Names() []string { return requestStatusNames }
+
+var requestStatusNames = []string{"pending", "approved", "queued", "completed", "failed", "rejected", "cancelled"}
+
+// JobStatus is the state of a [Job], the execution layer.
+type JobStatus = statemachine.Enum[jobStatus]
+
+const (
+	JobPending    JobStatus = iota + 1 // awaits a worker
+	JobProcessing                      // a worker builds, signs and sends
+	JobConfirming                      // a transaction may be on its way
+	JobConfirmed                       // mined at depth; terminal
+	JobFailed                          // nothing was paid and nothing can be any more; terminal
+)
+
+type jobStatus struct{}
+
+func (jobStatus) Kind() string    { return "withdrawal job status" }
+func (jobStatus) Names() []string { return jobStatusNames }
+
+var jobStatusNames = []string{"pending", "processing", "confirming", "confirmed", "failed"}
+
+// RequestTrigger is what moves a request.
+type RequestTrigger = statemachine.Enum[requestTrigger]
+
+const (
+	OnSubmit        RequestTrigger = iota + 1
+	OnFirstApproval                // one of two
+	OnApprove                      // the last approval that is needed
+	OnAutomatic                    // the approval policy needs nobody
+	OnReject
+	OnCancel
+	OnEnqueue
+	OnConfirmed // its job was confirmed
+	OnFailed    // its job failed
+	OnRequeue
+	OnImport
+)
+
+type requestTrigger struct{}
+
+func (requestTrigger) Kind() string    { return "withdrawal request trigger" }
+func (requestTrigger) Names() []string { return requestTriggerNames }
+
+var requestTriggerNames = []string{"submit", "first approval", "approve", "automatic approval", "reject", "cancel",
+	"enqueue", "job confirmed", "job failed", "requeue", "import"}
+
+// JobTrigger is what moves a job.
+type JobTrigger = statemachine.Enum[jobTrigger]
+
+const (
+	JobEnqueue    JobTrigger = iota + 1
+	JobClaim                 // a worker picks it
+	JobPrepare               // signed bytes are on file
+	JobDispatch              // a signer that also sends is about to be called
+	JobBroadcast             // the node took it
+	JobRebump                // a replacing transaction is on file
+	JobRetry                 // retryable failure, retry_count < max_retries
+	JobMaxRetries            // retry_count >= max_retries
+	JobPermanent             // permanent failure before anything was signed
+	JobSnooze                // not tried, or given back: costs no attempt
+	JobRescue                // the lease ended and nothing was prepared
+	JobUnknown               // prepared, and nobody knows whether it was sent
+	JobPark                  // only an operator can tell: review
+	JobFound                 // an operator found the transaction
+	JobNotSent               // an operator proved that nothing was sent
+	JobConfirm               // mined at depth
+	JobRevert                // mined and reverted at depth
+	JobCancelled             // the cancelling self-transfer was mined at depth
+	JobProvenDead            // no transaction on file can be mined any more
+	JobImport
+)
+
+type jobTrigger struct{}
+
+func (jobTrigger) Kind() string    { return "withdrawal job trigger" }
+func (jobTrigger) Names() []string { return jobTriggerNames }
+
+var jobTriggerNames = []string{"enqueue", "claim", "prepare", "dispatch", "broadcast", "rebump", "retry", "max retries",
+	"permanent error", "snooze", "rescue", "unknown", "review", "found", "not sent", "confirm", "reverted",
+	"cancel mined", "proven dead", "import"}
+
+const (
+	extStop    = "a withdrawal must be stoppable before it is executed"
+	extEyes    = "four eyes: the first of two approvals leaves the request pending"
+	extImport  = "rows of a service that kept tx_hash on the request enter with their transaction"
+	extIntent  = "intent before effect: what may leave the house is on file first"
+	extBack    = "retry, snooze and rescue return the job to the queue"
+	extReview  = "sent or not is unknown: an operator decides, never a retry"
+	extUnknown = "after signing every failure is a look-up of the same transaction, never a new one"
+	extDead    = "proof that no transaction on file can be mined allows another execution"
+)
+
+type (
+	requestEdge = statemachine.Edge[RequestStatus, RequestTrigger]
+	jobEdge     = statemachine.Edge[JobStatus, JobTrigger]
+)
+
+// RequestMachine is the law of the intent layer.
+var RequestMachine = statemachine.Must("withdrawal_request", []requestEdge{
+	{From: 0, Trigger: OnSubmit, To: RequestPending},
+	{From: RequestPending, Trigger: OnApprove, To: RequestApproved},
+	{From: RequestPending, Trigger: OnAutomatic, To: RequestApproved},
+	{From: RequestApproved, Trigger: OnEnqueue, To: RequestQueued},
+	{From: RequestQueued, Trigger: OnConfirmed, To: RequestCompleted},
+	{From: RequestQueued, Trigger: OnFailed, To: RequestFailed},
+
+	{From: RequestPending, Trigger: OnFirstApproval, To: RequestPending, Extension: extEyes},
+	{From: RequestPending, Trigger: OnReject, To: RequestRejected, Extension: extStop},
+	{From: RequestApproved, Trigger: OnReject, To: RequestRejected, Extension: extStop},
+	{From: RequestPending, Trigger: OnCancel, To: RequestCancelled, Extension: extStop},
+	{From: RequestApproved, Trigger: OnCancel, To: RequestCancelled, Extension: extStop},
+	{From: RequestFailed, Trigger: OnRequeue, To: RequestApproved, Extension: "an operator may order another job once nothing of the last one can be mined"},
+	{From: 0, Trigger: OnImport, To: RequestQueued, Extension: extImport},
+	{From: RequestPending, Trigger: OnImport, To: RequestQueued, Extension: extImport},
+	{From: RequestApproved, Trigger: OnImport, To: RequestQueued, Extension: extImport},
+	{From: RequestQueued, Trigger: OnImport, To: RequestQueued, Extension: extImport},
+})
+
+// JobMachine is the law of the execution layer.
+var JobMachine = statemachine.Must("withdrawal_job", []jobEdge{
+	{From: 0, Trigger: JobEnqueue, To: JobPending},
+	{From: JobPending, Trigger: JobClaim, To: JobProcessing},
+	{From: JobProcessing, Trigger: JobBroadcast, To: JobConfirming},
+	{From: JobConfirming, Trigger: JobConfirm, To: JobConfirmed},
+	{From: JobConfirming, Trigger: JobRevert, To: JobFailed},
+	{From: JobProcessing, Trigger: JobRetry, To: JobPending},
+	{From: JobProcessing, Trigger: JobMaxRetries, To: JobFailed},
+	{From: JobProcessing, Trigger: JobPermanent, To: JobFailed},
+
+	{From: JobProcessing, Trigger: JobPrepare, To: JobProcessing, Extension: extIntent},
+	{From: JobProcessing, Trigger: JobDispatch, To: JobProcessing, Extension: extIntent},
+	{From: JobProcessing, Trigger: JobRebump, To: JobProcessing, Extension: extIntent},
+	{From: JobConfirming, Trigger: JobRebump, To: JobConfirming, Extension: extIntent},
+	{From: JobProcessing, Trigger: JobSnooze, To: JobPending, Extension: extBack},
+	{From: JobProcessing, Trigger: JobRescue, To: JobPending, Extension: extBack},
+	{From: JobProcessing, Trigger: JobUnknown, To: JobConfirming, Extension: extUnknown},
+	{From: JobProcessing, Trigger: JobPark, To: JobProcessing, Extension: extReview},
+	{From: JobConfirming, Trigger: JobPark, To: JobConfirming, Extension: extReview},
+	{From: JobProcessing, Trigger: JobFound, To: JobConfirming, Extension: extReview},
+	{From: JobConfirming, Trigger: JobFound, To: JobConfirming, Extension: extReview},
+	{From: JobProcessing, Trigger: JobNotSent, To: JobPending, Extension: extReview},
+	{From: JobConfirming, Trigger: JobCancelled, To: JobFailed, Extension: "a mined self-transfer of the same nonce ends the payment"},
+	{From: JobConfirming, Trigger: JobProvenDead, To: JobPending, Extension: extDead},
+	{From: JobConfirming, Trigger: JobMaxRetries, To: JobFailed, Extension: extDead},
+	{From: 0, Trigger: JobImport, To: JobConfirming, Extension: extImport},
+})
+
+// Role is in which capacity an actor speaks.
+type Role = statemachine.Enum[role]
+
+const (
+	Approver           Role = iota + 1 // approve, reject
+	WithdrawalWorker                   // claim, prepare, dispatch, broadcast, rebump, fail, snooze, re-broadcast
+	ConfirmationWorker                 // evidence of the chain
+	Operator                           // resolve a review, requeue, cancel
+	System                             // submit, enqueue, elapsed, import
+)
+
+type role struct{}
+
+func (role) Kind() string    { return "withdrawal role" }
+func (role) Names() []string { return roleNames }
+
+var roleNames = []string{"approver", "withdrawal-worker", "withdrawal-confirmation-worker", "operator", "system"}
+
+// Priority orders the claims of one chain. Its numeric order is the rank;
+// stores sort by [PriorityRank], never by the text.
+type Priority = statemachine.Enum[priority]
+
+const (
+	Low Priority = iota + 1
+	Normal
+	High
+)
+
+type priority struct{}
+
+func (priority) Kind() string    { return "withdrawal priority" }
+func (priority) Names() []string { return priorityNames }
+
+var priorityNames = []string{"low", "normal", "high"}
+
+// PriorityRank is what claims sort by, descending: high 2, normal 1, low 0.
+func PriorityRank(p Priority) int { return int(p) - 1 }
+
+// Failure says how an execution failed, as the host classifies it. It matters
+// only before anything was prepared or dispatched: afterwards every failure is
+// unknown, whatever the host believes.
+type Failure = statemachine.Enum[failure]
+
+const (
+	Retryable           Failure = iota + 1 // an RPC time-out, a busy node
+	Permanent                              // an address that the chain refuses
+	InsufficientBalance                    // the hot wallet cannot pay: permanent, or deferred by [Policy.HoldInsufficient]
+	Unclear                                // the host cannot tell; retryable while nothing was prepared
+)
+
+type failure struct{}
+
+func (failure) Kind() string    { return "withdrawal failure" }
+func (failure) Names() []string { return failureNames }
+
+var failureNames = []string{"retryable", "permanent", "insufficient balance", "unclear"}
+
+// DeathCause says why no transaction on file can be mined any more.
+type DeathCause = statemachine.Enum[deathCause]
+
+const (
+	NonceUsed   DeathCause = iota + 1 // another transaction of the wallet used the nonce
+	InputSpent                        // another transaction spent the input
+	WindowEnded                       // the validity window ended without it
+)
+
+type deathCause struct{}
+
+func (deathCause) Kind() string    { return "withdrawal death cause" }
+func (deathCause) Names() []string { return deathCauseNames }
+
+var deathCauseNames = []string{"nonce used", "input spent", "validity window over"}

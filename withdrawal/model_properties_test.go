@@ -1,0 +1,170 @@
+package withdrawal_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine/explore"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+func properties(r rules) []explore.Property[world] {
+	ended := func(w world) bool {
+		return w.rec.Request.Status == withdrawal.RequestCompleted || w.rec.Request.Status == withdrawal.RequestFailed
+	}
+	return []explore.Property[world]{
+		explore.Always("at most one transaction of the request is mined", func(w world) bool {
+			n := 0
+			for _, tx := range w.txs[:w.signed] {
+				if tx.place >= shallow {
+					n++
+				}
+			}
+			return n <= 1
+		}),
+		explore.Always("no two transactions of the request can both be mined", func(w world) bool {
+			for a := range w.signed {
+				for b := range a {
+					if w.possible(a) && w.possible(b) && w.txs[a].nonce != w.txs[b].nonce {
+						return false
+					}
+				}
+			}
+			return true
+		}),
+		explore.Always("completed: exactly the final hash is mined at depth and paid", func(w world) bool {
+			if w.rec.Request.Status != withdrawal.RequestCompleted {
+				return true
+			}
+			tx := w.txs[w.rec.Request.FinalTxHash[0]-'A']
+			return tx.place == final && !tx.reverted && !tx.cancel
+		}),
+		explore.Always("failed: nothing was paid or can be", func(w world) bool {
+			if w.rec.Request.Status != withdrawal.RequestFailed {
+				return true
+			}
+			for n := range w.signed {
+				tx := w.txs[n]
+				if w.possible(n) && !(tx.place == final && (tx.reverted || tx.cancel)) {
+					return false
+				}
+			}
+			return true
+		}),
+		explore.Valid("the record is sound", func(w world) error { return withdrawal.Check(*w.rec) }),
+		explore.Always("somebody is named, or a moment", func(w world) bool {
+			step := r.policy.Next(*w.rec, t0)
+			return ended(w) || step.Party != 0 && (step.Party == withdrawal.Operator || !step.Due.IsZero() || len(step.Actions) > 0)
+		}),
+		explore.CanFinish("the request ends", ended),
+		explore.NoDeadlock("only an ended request rests", ended),
+		explore.Reachable("it is paid", func(w world) bool { return w.rec.Request.Status == withdrawal.RequestCompleted }),
+	}
+}
+
+func TestModel(t *testing.T) {
+	for _, tt := range modelRuns() {
+		t.Run(tt.name, func(t *testing.T) {
+			result, err := explore.CheckBy(model(tt.rules), world.key, properties(tt.rules)...)
+			if err != nil {
+				t.Fatalf("%v\n%v", result, err)
+			}
+			t.Log(result)
+			if result.States != tt.states {
+				t.Errorf("%d states, expected %d", result.States, tt.states)
+			}
+		})
+	}
+}
+
+type modelRun struct {
+	name   string
+	rules  rules
+	states int // exactly: a model that shrinks proves less
+}
+
+func modelRuns() []modelRun {
+	prepare := newRules()
+	dispatch := newRules()
+	dispatch.dispatch = true
+	rebump := newRules()
+	rebump.rebump, rebump.policy.MaxRetries = true, 1
+	revert := newRules()
+	revert.revert, revert.dispatch = true, true
+	requeue := newRules()
+	requeue.policy.MaxRetries, requeue.maxJobs = 1, 2
+	return []modelRun{
+		{"prepared", prepare, 18150},
+		{"dispatched", dispatch, 16148},
+		{"rebumped", rebump, 39477},
+		{"reverted", revert, 20303},
+		{"requeued", requeue, 18474},
+	}
+}
+
+// A rule taken away: the checker finds the run in which money is lost.
+func TestModelFindsABrokenRule(t *testing.T) {
+	type step = func(withdrawal.Policy, withdrawal.Withdrawal, withdrawal.Event) (withdrawal.Change, error)
+	// unknownIsFailed forgets what may have been sent, as a retry loop does.
+	unknownIsFailed := func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error) {
+		switch ev.(type) {
+		case withdrawal.AttemptFailed, withdrawal.Elapsed, withdrawal.Snoozed:
+			w.Job.DispatchedAt = time.Time{}
+			w.Job.TxsDead = w.Job.TxsOnFile
+			if w.Job.Status == withdrawal.JobProcessing {
+				w.Job.TxHash, w.Job.HasNonce = "", false
+			}
+		}
+		return p.Apply(w, ev)
+	}
+	// noFence lets a worker write that has lost its lease to another.
+	noFence := func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error) {
+		switch e := ev.(type) {
+		case withdrawal.Dispatched:
+			e.Fence, e.Actor = w.Job.Lease.Fence, w.Job.Lease.Holder
+			ev = e
+		case withdrawal.AttemptFailed:
+			e.Fence, e.Actor = w.Job.Lease.Fence, w.Job.Lease.Holder
+			ev = e
+		case withdrawal.Snoozed:
+			e.Fence, e.Actor = w.Job.Lease.Fence, w.Job.Lease.Holder
+			ev = e
+		}
+		return p.Apply(w, ev)
+	}
+	// forgetful rescues as if the signer had not been called.
+	forgetful := func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error) {
+		if _, ok := ev.(withdrawal.Elapsed); ok {
+			w.Job.DispatchedAt = time.Time{}
+		}
+		return p.Apply(w, ev)
+	}
+	for _, tt := range []struct {
+		name     string
+		run      int // of modelRuns
+		property int // of properties
+		step     step
+		shallow  bool
+	}{
+		{"unknown is taken for failed after Prepared: paid twice", 0, 0, unknownIsFailed, false},
+		{"unknown is taken for failed after Dispatched: paid twice", 1, 0, unknownIsFailed, false},
+		{"a rescue forgets the dispatch: paid twice", 1, 0, forgetful, false},
+		{"no fence: failed, and paid", 1, 3, noFence, false},
+		{"depth 1 is final: completed without a payment", 0, 2, nil, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := modelRuns()[tt.run].rules
+			r.shallowOK = tt.shallow
+			if tt.step != nil {
+				r.apply = tt.step
+			}
+			result, err := explore.CheckBy(model(r), world.key, properties(r)[tt.property])
+			var found *explore.Counterexample[world]
+			if !errors.As(err, &found) {
+				t.Fatalf("not found among %v: %v", result, err)
+			}
+			t.Log(err)
+		})
+	}
+}

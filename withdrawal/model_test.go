@@ -1,0 +1,440 @@
+package withdrawal_test
+
+import (
+	"fmt"
+
+	"github.com/settlehq/settle/statemachine/explore"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// The model: one request, two workers, a signer, an operator, a confirmation
+// worker and a chain with one account whose transactions are numbered. Every
+// step of a worker is separate: it may crash, stop for ever, or go on with what
+// it remembers long after its lease was taken over. Each event is applied to
+// the stored record, as a store does in a transaction; an event from a stale
+// snapshot would not even get there.
+//
+// Times are not part of a state: a worker acts while its lease is held, unless
+// Elapsed came first, which may be at any moment.
+type world struct {
+	rec     *withdrawal.Withdrawal // stored; never written through
+	workers [2]actor
+	txs     [modelTxs]modelTx // ours: all that were ever signed
+	signed  int8
+	foreign [3]place // another transaction of the account with this nonce
+	void    int64    // the signer refuses references up to this fence
+	reorgs  int8
+	drops   int8
+	bumps   int8
+	jobs    int8
+}
+
+const modelTxs = 4
+
+// actor is what a worker remembers.
+type actor struct {
+	phase phase
+	fence int64
+	tx    int8 // index of the transaction it works on
+}
+
+type phase int8
+
+const (
+	idle       phase = iota
+	claimed          // holds the lease, as far as it knows
+	toSend           // Prepared is stored
+	toCall           // Dispatched is stored
+	toReport         // sent
+	toResend         // holds the lease in confirming
+	toReportRe       // sent again
+)
+
+// place is where a transaction is.
+type place int8
+
+const (
+	nowhere place = iota // signed at most
+	mempool
+	shallow // mined, may be undone
+	final   // mined at depth
+)
+
+type modelTx struct {
+	place    place
+	nonce    int8
+	reverted bool
+	cancel   bool
+	onlyThem bool  // the signer has the bytes, we do not
+	ref      int64 // fence of the dispatch
+}
+
+// rules is what a run may do, and how a broken library would behave.
+type rules struct {
+	policy    withdrawal.Policy
+	maxJobs   int8
+	dispatch  bool // workers use a signer that also sends
+	rebump    bool
+	revert    bool
+	shallowOK bool // broken: depth 1 is final
+	apply     func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error)
+}
+
+func newRules() rules {
+	p := withdrawal.DefaultPolicy()
+	p.MaxRetries = 2
+	p.Chain.Confirmations = 2
+	return rules{policy: p, maxJobs: 1,
+		apply: func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error) {
+			return p.Apply(w, ev)
+		}}
+}
+
+func hashOf(i int8) string { return string(rune('A' + i)) }
+
+// key leaves out times, versions and texts: nothing that a step decides by. Of
+// fences it keeps whether they are the current one, so that claims without end
+// are finitely many states.
+type key struct {
+	request   withdrawal.RequestStatus
+	job       withdrawal.JobStatus
+	retries   int32
+	holder    string
+	dispatch  bool
+	review    bool
+	again     bool
+	onFile    int32
+	dead      int32
+	nextNonce uint64
+	hashes    string
+	world     world
+}
+
+func (w world) key() key {
+	j := &w.rec.Job
+	k := key{request: w.rec.Request.Status, job: j.Status, retries: j.RetryCount, holder: j.Lease.Holder,
+		dispatch: !j.DispatchedAt.IsZero(), review: j.Review, again: j.Rebroadcast, onFile: j.TxsOnFile, dead: j.TxsDead,
+		nextNonce: w.rec.Wallet.NextNonce, world: w}
+	for _, tx := range w.rec.Txs {
+		k.hashes += tx.Hash
+	}
+	k.world.rec, k.world.void = nil, 0
+	for i := range k.world.workers {
+		f := &k.world.workers[i].fence
+		switch {
+		case *f == 0:
+		case *f == j.Lease.Fence:
+			*f = 1
+		case *f <= w.void:
+			*f = 2
+		default:
+			*f = 3
+		}
+	}
+	for n := range w.signed {
+		if ref := &k.world.txs[n].ref; *ref == j.Lease.Fence {
+			*ref = 1
+		} else {
+			*ref = 0
+		}
+	}
+	return k
+}
+
+func (w world) String() string {
+	j := &w.rec.Job
+	return fmt.Sprintf("request %v, job %v (fence %d, review %v, %d of %d dead), workers %v, ours %v, foreign %v",
+		w.rec.Request.Status, j.Status, j.Lease.Fence, j.Review, j.TxsDead, j.TxsOnFile, w.workers, w.txs[:w.signed], w.foreign)
+}
+
+// mined is how many nonces of the account are used.
+func (w *world) mined() int8 {
+	n := int8(0)
+	for n < int8(len(w.foreign)) && w.minedAt(n) != nowhere {
+		n++
+	}
+	return n
+}
+
+// minedAt is how deep the nonce is used.
+func (w *world) minedAt(n int8) place {
+	if w.foreign[n] >= shallow {
+		return w.foreign[n]
+	}
+	for _, tx := range w.txs[:w.signed] {
+		if tx.nonce == n && tx.place >= shallow {
+			return tx.place
+		}
+	}
+	return nowhere
+}
+
+// possible reports whether tx i is mined or may still be.
+func (w *world) possible(i int8) bool {
+	tx := w.txs[i]
+	return tx.place >= shallow || w.minedAt(tx.nonce) != final
+}
+
+// model lists every step that may come next.
+func model(r rules) explore.Model[world] {
+	first := withdrawal.Withdrawal{}
+	for _, ev := range []withdrawal.Event{submitted(t0), withdrawal.Approved{By: by(withdrawal.Approver, t0)}, enqueued(t0, job1)} {
+		c, err := r.policy.Apply(first, ev)
+		if err != nil {
+			panic(err)
+		}
+		first = c.New
+	}
+	return explore.Model[world]{Init: []world{{rec: &first, jobs: 1}}, Limit: 8 << 20, Next: func(w world, step func(string, world)) {
+		for i := range w.workers {
+			r.worker(w, i, step)
+		}
+		r.house(w, step)
+		r.chain(w, step)
+	}}
+}
+
+// store applies an event to the stored record; ok is false for a refusal.
+func (r rules) store(w world, ev withdrawal.Event) (world, bool) {
+	c, err := r.apply(r.policy, *w.rec, ev)
+	if err != nil {
+		return w, false
+	}
+	w.rec = &c.New
+	return w, true
+}
+
+func (r rules) worker(w world, i int, step func(string, world)) {
+	name := fmt.Sprintf("worker %d ", i+1)
+	me := w.workers[i]
+	j := &w.rec.Job
+	who := worker(t0)
+	who.Actor = name
+	who.At = j.ClaimedAt
+	if j.Status == withdrawal.JobConfirming {
+		who.At = j.Lease.Until.Add(-1000)
+	}
+	emit := func(what string, to world, next actor) {
+		to.workers[i] = next
+		step(name+what, to)
+	}
+	// send stores an event and goes on if it was accepted; else the worker
+	// drops the work.
+	send := func(what string, from world, ev withdrawal.Event, next actor) {
+		if to, ok := r.store(from, ev); ok {
+			emit(what, to, next)
+			return
+		}
+		emit(what+", refused", w, actor{})
+	}
+	fail := func(f withdrawal.Failure) {
+		send("reports "+f.String(), w, withdrawal.AttemptFailed{By: who, Fence: me.fence, Failure: f, Error: "x"}, actor{})
+	}
+	if me.phase != idle {
+		emit("crashes", w, actor{})
+	}
+	switch me.phase {
+	case idle:
+		ev := withdrawal.Claimed{By: who, Fence: j.Lease.Fence + 1}
+		switch {
+		case j.Status == withdrawal.JobPending:
+			ev.At = j.ScheduledAt
+			send("claims", w, ev, actor{phase: claimed, fence: ev.Fence})
+		case j.Status == withdrawal.JobConfirming && !j.Review && (j.Rebroadcast || r.rebump && w.bumps == 0):
+			ev.At = j.NextCheckAt
+			if ev.At.Before(j.Lease.Until) {
+				ev.At = j.Lease.Until
+			}
+			send("claims a re-broadcast", w, ev, actor{phase: toResend, fence: ev.Fence})
+		}
+	case claimed:
+		if r.dispatch {
+			send("dispatches", w, withdrawal.Dispatched{By: who, Fence: me.fence, Reference: fmt.Sprint(j.ID, me.fence)}, actor{phase: toCall, fence: me.fence})
+		} else if to, n := w.sign(int8(w.rec.Wallet.Nonce(uint64(w.mined()))), modelTx{}); n >= 0 {
+			send("prepares "+hashOf(n), to, withdrawal.Prepared{By: who, Fence: me.fence, Hash: hashOf(n), Raw: []byte{byte(n)}, Nonce: uint64(to.txs[n].nonce), HasNonce: true},
+				actor{phase: toSend, fence: me.fence, tx: n})
+		}
+		fail(withdrawal.Retryable)
+		fail(withdrawal.Permanent)
+		send("snoozes", w, withdrawal.Snoozed{By: who, Fence: me.fence}, actor{})
+	case toSend:
+		to := w
+		to.announce(me.tx)
+		emit("sends "+hashOf(me.tx), to, actor{phase: toReport, fence: me.fence, tx: me.tx})
+		fail(withdrawal.Permanent)
+		send("stops gracefully", w, withdrawal.Snoozed{By: who, Fence: me.fence}, actor{})
+	case toCall:
+		if me.fence <= w.void {
+			emit("is refused by the signer", w, actor{})
+		} else if to, n := w.sign(w.mined(), modelTx{onlyThem: true, ref: me.fence}); n >= 0 {
+			to.announce(n)
+			emit("has the signer send "+hashOf(n), to, actor{phase: toReport, fence: me.fence, tx: n})
+		}
+		fail(withdrawal.Unclear)
+		send("stops gracefully", w, withdrawal.Snoozed{By: who, Fence: me.fence}, actor{})
+	case toReport:
+		ev := withdrawal.Broadcast{By: who, Fence: me.fence, Hash: hashOf(me.tx)}
+		send("reports "+hashOf(me.tx), w, ev, actor{})
+		if to, ok := r.store(w, ev); ok {
+			emit("reports "+hashOf(me.tx)+" and misses the answer", to, me)
+		}
+		fail(withdrawal.Unclear)
+		fail(withdrawal.Permanent)
+	case toResend:
+		to := w
+		if live := w.rec.Live(); len(live) > 0 && len(live[len(live)-1].Raw) > 0 {
+			n := int8(live[len(live)-1].Hash[0] - 'A')
+			to.announce(n)
+			emit("sends "+hashOf(n)+" again", to, actor{phase: toReportRe, fence: me.fence, tx: n})
+		}
+		for _, cancel := range []bool{false, true} {
+			if !r.rebump || w.bumps > 0 || !j.HasNonce {
+				continue
+			}
+			if to, n := w.sign(int8(j.Nonce), modelTx{cancel: cancel}); n >= 0 {
+				to.bumps++
+				send(fmt.Sprintf("rebumps with %s, cancel %v", hashOf(n), cancel), to, withdrawal.Rebumped{By: who, Fence: me.fence, Hash: hashOf(n), Raw: []byte{byte(n)},
+					Nonce: uint64(to.txs[n].nonce), HasNonce: true, Cancel: cancel}, me)
+			}
+		}
+	case toReportRe:
+		send("reports the re-broadcast", w, withdrawal.Rebroadcast{By: who, Fence: me.fence, Hash: hashOf(me.tx), Done: true}, actor{})
+	}
+}
+
+// sign makes a transaction; n is -1 if the model has no room.
+func (w world) sign(nonce int8, tx modelTx) (to world, n int8) {
+	if w.signed == modelTxs || int(nonce) >= len(w.foreign) {
+		return w, -1
+	}
+	tx.nonce = nonce
+	w.txs[w.signed] = tx
+	w.signed++
+	return w, w.signed - 1
+}
+
+// announce brings tx to the node, which keeps it unless its nonce is used.
+func (w *world) announce(n int8) {
+	if w.txs[n].place == nowhere && w.minedAt(w.txs[n].nonce) == nowhere {
+		w.txs[n].place = mempool
+	}
+}
+
+// house is time, the operator and the confirmation worker.
+func (r rules) house(w world, step func(string, world)) {
+	j := &w.rec.Job
+	send := func(what string, ev withdrawal.Event) {
+		if to, ok := r.store(w, ev); ok {
+			step(what, to)
+		}
+	}
+	if j.Status == withdrawal.JobProcessing && !j.Review {
+		send("the lease ends", withdrawal.Elapsed{By: by(withdrawal.System, j.Lease.Until)})
+	}
+	op := by(withdrawal.Operator, t0)
+	op.Version = j.Version
+	if j.Review {
+		found := false
+		for n := range w.signed {
+			if tx := w.txs[n]; tx.ref == j.Lease.Fence && tx.onlyThem {
+				found = true
+				send("the operator finds "+hashOf(n), withdrawal.Resolved{By: op, Job: j.ID, Sent: true, Hash: hashOf(n), Reason: "r"})
+			}
+		}
+		if !found {
+			to := w
+			to.void = j.Lease.Fence // the proof: the signer voids the reference
+			if to, ok := r.store(to, withdrawal.Resolved{By: op, Job: j.ID, Reason: "r"}); ok {
+				step("the operator proves that nothing was sent", to)
+			}
+		}
+	}
+	if w.rec.Request.Status == withdrawal.RequestFailed && w.jobs < r.maxJobs {
+		op.Version = 0
+		if to, ok := r.store(w, withdrawal.Requeued{By: op, Job: j.ID}); ok {
+			if to, ok := r.store(to, enqueued(t0, id(100+byte(w.jobs)))); ok {
+				to.jobs++
+				step("the operator requeues", to)
+			}
+		}
+	}
+	if j.Status != withdrawal.JobConfirming {
+		return
+	}
+	who := checker(j.NextCheckAt)
+	for _, tx := range w.rec.Live() {
+		n := int8(tx.Hash[0] - 'A')
+		b := withdrawal.Block{Height: 5, Hash: "b", Canonical: "b", Head: 5}
+		m := w.txs[n]
+		if m.place >= shallow {
+			if m.place == final || r.shallowOK {
+				b.Head = 6
+			}
+			send("the chain shows "+tx.Hash, withdrawal.Receipt{By: who, Block: b, Tx: tx.Hash, Reverted: m.reverted})
+		}
+		late := who
+		if len(tx.Raw) == 0 {
+			late.At = j.BroadcastAt.Add(r.policy.AlertAfter)
+		}
+		send("the node misses "+tx.Hash, withdrawal.Missing{By: late, Tx: tx.Hash}) // true or not
+		if w.foreign[m.nonce] == final {
+			b.Head = 6
+			by := who
+			if j.Review {
+				by = op
+			}
+			send(tx.Hash+" is proven dead", withdrawal.ProvenDead{By: by, Block: b, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: "foreign", Nonce: tx.Nonce})
+		}
+	}
+}
+
+// chain mines, buries, undoes and drops.
+func (r rules) chain(w world, step func(string, world)) {
+	next := w.mined()
+	for n := range w.signed {
+		tx := w.txs[n]
+		to := w
+		switch {
+		case tx.place == mempool && tx.nonce == next:
+			to.txs[n].place = shallow
+			step(hashOf(n)+" is mined", to)
+			if r.revert && !tx.cancel {
+				to.txs[n].reverted = true
+				step(hashOf(n)+" is mined and reverts", to)
+			}
+		case tx.place == shallow:
+			to.txs[n].place = final
+			step(hashOf(n)+" is buried", to)
+			if w.reorgs == 0 && tx.nonce == next-1 {
+				to.reorgs++
+				to.txs[n].place, to.txs[n].reverted = mempool, false
+				step("a reorg returns "+hashOf(n), to)
+				to.txs[n].place = nowhere
+				step("a reorg drops "+hashOf(n), to)
+			}
+		}
+		if tx.place == mempool && w.drops == 0 {
+			to := w
+			to.drops++
+			to.txs[n].place = nowhere
+			step("the node drops "+hashOf(n), to)
+		}
+	}
+	if next == 0 { // once, somebody else uses the account's first nonce
+		to := w
+		to.foreign[0] = shallow
+		step("a foreign transaction is mined", to)
+	}
+	if int(next) < len(w.foreign) && w.rec.Job.Review && w.rec.Job.Live() {
+		to := w
+		to.foreign[next] = shallow
+		step("the operator burns the next nonce", to)
+	}
+	for n := range w.foreign {
+		if w.foreign[n] == shallow {
+			to := w
+			to.foreign[n] = final
+			step("the foreign transaction is buried", to)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package withdrawal
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Do is a kind of [Action].
+type Do = statemachine.Enum[do]
+
+const (
+	DoEnqueue     Do = iota + 1 // send Enqueued
+	DoClaim                     // send Claimed
+	DoPay                       // sign and send Prepared, or send Dispatched and call the signer
+	DoBroadcast                 // send the bytes to the node, then Broadcast
+	DoLookUp                    // ask the chain for Hashes, then Receipt, Missing or ProvenDead
+	DoRebroadcast               // send Claimed, send the bytes to the node, then Rebroadcast
+	DoRescue                    // send Elapsed
+	DoResolve                   // a person finds out, then Resolved or ProvenDead
+)
+
+type do struct{}
+
+func (do) Kind() string    { return "withdrawal action" }
+func (do) Names() []string { return doNames }
+
+var doNames = []string{"enqueue", "claim", "pay", "broadcast", "look up", "rebroadcast", "rescue", "resolve"}
+
+// Action is something that the host must do now. Plain data; no secrets.
+type Action struct {
+	Do      Do
+	Key     string // idempotency key: the same for every retry of the same action
+	By      Role   // who does it
+	Request uuid.UUID
+	Job     uuid.UUID // zero for DoEnqueue
+	Wallet  uuid.UUID
+	Fence   int64    // of the lease to act under; for DoClaim and DoRebroadcast the one to claim
+	Hashes  []string `json:",omitempty"` // DoLookUp: all live transactions; DoBroadcast, DoRebroadcast: the one to send
+	Raw     []byte   `json:",omitempty"` // the bytes to send
+	// NextNonce is the highest nonce on file + 1, for DoPay: see HotWallet.Nonce.
+	NextNonce uint64 `json:",omitempty"`
+}
+
+// Step says what is owed.
+type Step struct {
+	Actions []Action
+	// Due is when to ask again; zero: only Party can move it on.
+	Due time.Time
+	// Party is who moves it on; zero at the end.
+	Party Role `json:",omitzero"`
+}
+
+// Next says what the record owes at now. It is level-triggered: it looks at
+// nothing but the record, so a restart needs no replay, and doing an action
+// twice is harmless under its key. Txs must be loaded for a job in processing
+// or confirming.
+func (p Policy) Next(w Withdrawal, now time.Time) Step {
+	switch w.Request.Status {
+	case RequestPending:
+		return Step{Party: Approver}
+	case RequestApproved:
+		return p.owe(now, p.EnqueueEvery, w.action(DoEnqueue, System, "enqueue/"+w.Request.ID.String()+"/"+strconv.FormatInt(w.Request.Version, 10)))
+	case RequestFailed:
+		return Step{Party: Operator} // may requeue it; owes nothing
+	case RequestQueued:
+		return p.nextJob(&w, now)
+	}
+	return Step{}
+}
+
+func (p *Policy) nextJob(w *Withdrawal, now time.Time) Step {
+	j := &w.Job
+	id := j.ID.String()
+	switch {
+	case j.Status == JobPending && now.Before(j.ScheduledAt):
+		return Step{Due: j.ScheduledAt, Party: WithdrawalWorker}
+	case j.Status == JobPending:
+		a := w.action(DoClaim, WithdrawalWorker, "claim/"+id+"/"+strconv.FormatInt(j.Lease.Fence+1, 10))
+		a.Fence++
+		return p.owe(now, p.CheckEvery, a)
+	case j.Status == JobProcessing && j.Review:
+		return Step{Actions: []Action{w.review()}, Party: Operator}
+	case j.Status == JobProcessing && !j.Lease.Held(now):
+		return p.owe(now, p.CheckEvery, w.action(DoRescue, System, "rescue/"+id+"/"+strconv.FormatInt(j.Lease.Fence, 10)))
+	case j.Status == JobProcessing:
+		return p.nextExecution(w)
+	case j.Status == JobConfirming:
+		return p.nextConfirming(w, now)
+	}
+	return Step{}
+}
+
+// nextExecution is what the holder of the lease must do.
+func (p *Policy) nextExecution(w *Withdrawal) Step {
+	j := &w.Job
+	step := Step{Due: j.Lease.Until, Party: WithdrawalWorker}
+	switch {
+	case !j.DispatchedAt.IsZero(): // the signer's answer, or the end of the lease
+	case j.Live():
+		step.Actions = w.send(DoBroadcast, "broadcast/")
+	default:
+		// One key for all executions until something is proven dead: a
+		// signer that keeps keys sends once, whatever happened in between.
+		a := w.action(DoPay, WithdrawalWorker, "pay/"+j.ID.String()+"/"+strconv.Itoa(int(j.TxsDead)))
+		a.NextNonce = w.Wallet.NextNonce
+		step.Actions = []Action{a}
+	}
+	return step
+}
+
+func (p *Policy) nextConfirming(w *Withdrawal, now time.Time) Step {
+	j := &w.Job
+	step := Step{Due: j.NextCheckAt, Party: ConfirmationWorker}
+	if j.Review {
+		step.Party = Operator
+		step.Actions = append(step.Actions, w.review())
+	}
+	if now.Before(j.NextCheckAt) {
+		return step
+	}
+	step.Due = now.Add(p.CheckEvery)
+	look := w.action(DoLookUp, ConfirmationWorker, "look up/"+j.ID.String()+"/"+j.NextCheckAt.UTC().Format(time.RFC3339Nano))
+	for _, tx := range w.Live() {
+		look.Hashes = append(look.Hashes, tx.Hash)
+	}
+	step.Actions = append(step.Actions, look)
+	if j.Rebroadcast && !j.Review && !j.Lease.Held(now) {
+		step.Actions = append(step.Actions, w.send(DoRebroadcast, "rebroadcast/")...)
+	}
+	return step
+}
+
+// owe is one action, and the moment to ask whether it was done.
+func (p *Policy) owe(now time.Time, every time.Duration, a Action) Step {
+	return Step{Actions: []Action{a}, Due: now.Add(max(every, time.Second)), Party: a.By}
+}
+
+func (w *Withdrawal) action(do Do, by Role, key string) Action {
+	return Action{Do: do, Key: key, By: by, Request: w.Request.ID, Job: w.Job.ID, Wallet: w.Job.Wallet, Fence: w.Job.Lease.Fence}
+}
+
+func (w *Withdrawal) review() Action {
+	return w.action(DoResolve, Operator, "resolve/"+w.Job.ID.String()+"/"+strconv.FormatInt(w.Job.Version, 10))
+}
+
+// send is the newest transaction with bytes on file.
+func (w *Withdrawal) send(do Do, prefix string) []Action {
+	tx := w.newestBytes()
+	if tx == nil {
+		return nil
+	}
+	a := w.action(do, WithdrawalWorker, prefix+tx.Hash)
+	a.Hashes, a.Raw = []string{tx.Hash}, tx.Raw
+	if do == DoRebroadcast {
+		a.Fence++
+	}
+	return []Action{a}
+}

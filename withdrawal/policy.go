@@ -1,0 +1,131 @@
+package withdrawal
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Policy is what a host may choose. Start from [DefaultPolicy] and check with
+// [Policy.Validate].
+//
+// The zero value is closed, not lenient: no job can be made (MaxRetries), no
+// lease taken (Lease), nothing confirmed (Confirmations), and every approval
+// is manual.
+type Policy struct {
+	// MaxRetries is how often a job is executed at most, at least 1.
+	MaxRetries int32
+	// Backoff delays execution k+1 by Base x 2^k after retryable failure of
+	// execution k, up to Cap.
+	Backoff statemachine.Backoff
+	// Lease is how long a worker may work without renewal.
+	Lease time.Duration
+	// EnqueueEvery is when to ask again for a wallet where there was none.
+	EnqueueEvery time.Duration
+	// CheckEvery is the pause between two look-ups of a transaction.
+	CheckEvery time.Duration
+	// AlertAfter is how long after the broadcast an unconfirmed transaction
+	// is somebody's business. One that is missing by then and has no bytes on
+	// file is parked for review; no transaction fails by time.
+	AlertAfter time.Duration
+	// HoldInsufficient defers a job whose hot wallet cannot pay by HoldFor,
+	// at no cost of an attempt. False fails it, as the source does.
+	HoldInsufficient bool
+	HoldFor          time.Duration
+	// Chain is the default, Chains the exceptions. The map is only read.
+	Chain  Chain
+	Chains map[uuid.UUID]Chain
+	// Approval decides at submission how many approvals a request needs.
+	Approval ApprovalPolicy
+}
+
+// Chain is what the rules need to know of a chain.
+type Chain struct {
+	// Nonces: transactions of a wallet are numbered and mined in that order.
+	// Executions are then sequential per hot wallet.
+	Nonces bool
+	// Confirmations is the depth, head - block + 1, at which evidence is
+	// final. At least 1.
+	Confirmations uint64
+}
+
+// DefaultPolicy is the source's policy, with a depth of 12 on chains with
+// nonces. Its only guess is the depth: set it per chain.
+func DefaultPolicy() Policy {
+	return Policy{
+		MaxRetries:   5,
+		Backoff:      statemachine.Backoff{Base: 30 * time.Second, Cap: 24 * time.Hour},
+		Lease:        5 * time.Minute,
+		EnqueueEvery: time.Minute,
+		CheckEvery:   15 * time.Second,
+		AlertAfter:   time.Hour,
+		HoldFor:      10 * time.Minute,
+		Chain:        Chain{Nonces: true, Confirmations: 12},
+	}
+}
+
+// Validate returns [statemachine.ErrInvalid] with the first limit that is out of bounds.
+func (p Policy) Validate() error {
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: withdrawal policy: %s", statemachine.ErrInvalid, fmt.Sprintf(format, args...))
+	}
+	if p.MaxRetries < 1 {
+		return bad("MaxRetries is %d, at least 1 is needed", p.MaxRetries)
+	}
+	for _, d := range []struct {
+		name string
+		d    time.Duration
+	}{
+		{"Backoff.Base", p.Backoff.Base}, {"Backoff.Cap", p.Backoff.Cap}, {"Lease", p.Lease},
+		{"EnqueueEvery", p.EnqueueEvery}, {"CheckEvery", p.CheckEvery}, {"AlertAfter", p.AlertAfter},
+	} {
+		if d.d <= 0 {
+			return bad("%s is %v, it must be positive", d.name, d.d)
+		}
+	}
+	if p.HoldInsufficient && p.HoldFor <= 0 {
+		return bad("HoldFor is %v, it must be positive", p.HoldFor)
+	}
+	if p.Backoff.JitterPercent > 100 {
+		return bad("Backoff.JitterPercent is %d, at most 100 is possible", p.Backoff.JitterPercent)
+	}
+	if p.Chain.Confirmations < 1 {
+		return bad("Chain.Confirmations is 0, at least 1 is needed")
+	}
+	for id, c := range p.Chains {
+		if c.Confirmations < 1 {
+			return bad("Confirmations of chain %s is 0, at least 1 is needed", id)
+		}
+	}
+	if err := p.Approval.validate(); err != nil {
+		return bad("%v", err)
+	}
+	return nil
+}
+
+// ChainOf returns the rules of one chain.
+func (p *Policy) ChainOf(id uuid.UUID) Chain { return p.chain(id) }
+
+func (p *Policy) chain(id uuid.UUID) Chain {
+	if c, ok := p.Chains[id]; ok {
+		return c
+	}
+	return p.Chain
+}
+
+// retryAt returns when execution k of job id may be followed by the next.
+func (p *Policy) retryAt(id uuid.UUID, k int32, now time.Time) time.Time {
+	return now.Add(p.Backoff.Delay(int(k), jitterHash(id, k)))
+}
+
+// jitterHash spreads retries: evenly over id and k, the same for the same retry.
+func jitterHash(id uuid.UUID, k int32) uint64 {
+	h := binary.BigEndian.Uint64(id[:8]) ^ binary.BigEndian.Uint64(id[8:]) + uint64(k)*0x9e3779b97f4a7c15
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9 // splitmix64
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}

@@ -1,0 +1,231 @@
+package withdrawal
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Bounds of text from outside. Addresses, memos and hashes beyond them are
+// refused; error messages and reasons are cut.
+const (
+	MaxAddress = 256  // characters
+	MaxMemo    = 1000 // characters
+	MaxHash    = 100  // bytes; also block hashes, inputs and signer references
+	MaxActor   = 200  // bytes
+	MaxText    = 1000 // bytes of an error message or a reason
+	MaxRaw     = 1 << 17
+	MaxTxs     = 100 // transactions on file of one request
+)
+
+// Withdrawal is what commits together: a request, its latest job with the
+// transactions and the attempt, and the wallet that pays. A pure value; Apply
+// never writes through its slices.
+//
+// What a store must load depends on the event; see [Policy.Apply].
+type Withdrawal struct {
+	Request Request
+	Job     Job       // the latest one; zero while there is none
+	Txs     []Tx      // of all jobs of the request, by Seq
+	Attempt Attempt   // key (Job.ID, Job.Lease.Fence), open or closed; zero if there is none
+	Wallet  HotWallet // Job.Wallet; zero if not loaded
+}
+
+// Request is a row of withdrawal_requests: what the user wants, who agreed, and
+// how it ended. It knows nothing of gas, retries, workers or wallets.
+type Request struct {
+	ID        uuid.UUID
+	User      uuid.UUID
+	Asset     uuid.UUID
+	Chain     uuid.UUID
+	ToAddress string // opaque; at most MaxAddress characters
+	Memo      string // at most MaxMemo characters
+
+	Amount    decimal.Decimal `json:",omitzero"` // for people: AmountRaw / 10^Decimals, without trailing zeros
+	AmountRaw Raw             // base units; authoritative
+	Decimals  int32           // of the asset on this chain, 0 to MaxDecimals
+
+	Status          RequestStatus `json:",omitzero"`
+	RequestedBy     string        // who submitted it: never one of its approvers
+	ApprovalsNeeded int32         // decided at submission: 0 automatic, 1, or 2
+	FirstApprover   string        // empty until then
+	SecondApprover  string        // distinct from the first
+	ClosedBy        string        // who rejected or cancelled it
+	CloseReason     string        // bounded
+
+	QueuedAt    time.Time // when the latest job was made; zero before
+	FinalTxHash string    // the transaction that was mined; empty unless completed
+
+	Version   int64 // 1 at creation, +1 with each transition
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Job is a row of withdrawal_queue: one order to pay.
+//
+// The columns of Lease, NextCheckAt and Rebroadcast are outside the version: a
+// change that touches nothing else has no transition (see [Change.Touch]).
+type Job struct {
+	ID           uuid.UUID
+	Request      uuid.UUID
+	Chain        uuid.UUID
+	AssetOnChain uuid.UUID
+	Wallet       uuid.UUID // the hot wallet; chosen once, no retry changes it
+	ToAddress    string
+	AmountRaw    Raw
+	AmountHuman  decimal.Decimal `json:",omitzero"`
+
+	Status      JobStatus `json:",omitzero"`
+	Priority    Priority  `json:",omitzero"`
+	RetryCount  int32     // executions so far: +1 at the claim, given back by a snooze
+	MaxRetries  int32     // executions allowed, at least 1
+	ScheduledAt time.Time // not claimed before
+
+	Lease     statemachine.Lease
+	Slot      uuid.NullUUID // the wallet, while the job holds it in processing on a chain with nonces; unique
+	ClaimedAt time.Time     // of the latest claim
+
+	DispatchedAt time.Time // set: a signer that also sends may have been called, no hash is known
+	DispatchRef  string    // what to ask that signer for
+
+	TxsOnFile int32  // transactions of the request, of all its jobs
+	TxsDead   int32  // the first TxsDead of them are proven dead; the others are live
+	Nonce     uint64 // shared by the live ones, if HasNonce
+	HasNonce  bool
+	TxHash    string // the newest live one; after the end the one that was mined
+
+	Review          bool      // parked for an operator
+	ResolvedVersion int64     // the version that an operator last resolved: the key of that event
+	BroadcastAt     time.Time // when it went out, or was first taken to have gone out
+	NextCheckAt     time.Time // confirming: when to look it up again
+	Rebroadcast     bool      // at NextCheckAt the bytes on file are owed another broadcast
+
+	EvidenceHeight uint64 // block of the last definitive evidence: mined, reverted, dead
+	EvidenceHash   string
+	GasUsed        Raw
+	GasPrice       Raw
+	ErrorMessage   string    // of the latest failure, bounded
+	ProcessedAt    time.Time // terminal only
+
+	Version   int64
+	CreatedAt time.Time
+}
+
+// Tx is a row of withdrawal_txs: a transaction that may be mined. Append-only.
+type Tx struct {
+	Request   uuid.UUID
+	Seq       int32 // number within the request, from 1 without gaps
+	Job       uuid.UUID
+	Hash      string
+	Raw       []byte // the signed bytes; empty if only the signer has them
+	Wallet    uuid.UUID
+	Nonce     uint64
+	HasNonce  bool
+	Input     string // where there is no nonce: what makes it exclusive with its replacements
+	Cancel    bool   // a self-transfer that ends the payment instead of making it
+	CreatedAt time.Time
+}
+
+// Attempt is one execution: inserted at the claim, closed once. Key (Job, Fence).
+type Attempt struct {
+	Job       uuid.UUID
+	Fence     int64
+	Worker    string
+	StartedAt time.Time
+	EndedAt   time.Time            // zero while open
+	Outcome   statemachine.Outcome `json:",omitzero"`
+	Error     string               // bounded
+	Hash      string
+}
+
+// HotWallet is a row of operation_wallet_addresses.
+type HotWallet struct {
+	ID              uuid.UUID
+	Chain           uuid.UUID
+	Role            string    // only WalletRoleHot pays
+	Status          string    // only WalletActive pays
+	LastUsedAt      time.Time // zero: never
+	BalanceReserved Raw       // sum of the amounts of its open jobs; an ordering hint, since assets mix
+	NextNonce       uint64    // highest nonce on file + 1, 0 if none; derived, not a column
+}
+
+const (
+	WalletRoleHot = "hot_wallet"
+	WalletActive  = "active"
+)
+
+// Reservation is a difference to a wallet's row. Differences commute, so
+// concurrent steps need no lock on the wallet: add [Reservation.Delta] to
+// balance_reserved; set last_used_at to max(last_used_at, UsedAt).
+type Reservation struct {
+	Wallet  uuid.UUID
+	Job     uuid.UUID
+	Amount  Raw
+	Release bool      // the terminal commit: subtract
+	UsedAt  time.Time // zero with Release
+}
+
+// Delta is the signed difference.
+func (r Reservation) Delta() Raw {
+	if r.Release {
+		return r.Amount.Neg()
+	}
+	return r.Amount
+}
+
+// Incident is evidence of the chain that contradicts the record. Its key is
+// (Request, Hash, Claim, BlockHash): a store inserts it once and ignores it
+// afterwards.
+type Incident struct {
+	Request   uuid.UUID
+	Job       uuid.UUID
+	Hash      string
+	Claim     string // what the chain says: mined, reverted, missing, dead
+	BlockHash string // empty for missing
+	Height    uint64
+	Status    JobStatus `json:",omitzero"` // what the record says
+	Actor     string
+	At        time.Time
+}
+
+// Change is the result of one step. Old and New hold the records; a record has
+// changed if its version has, and a store saves it by compare-and-swap on the
+// version in Old. The rest are facts to append in the same commit.
+type Change struct {
+	Old, New     Withdrawal
+	Log          []statemachine.Transition[uuid.UUID] // one per new record version
+	Attempts     []Attempt                            // upsert by key: opened at the claim, closed once
+	Txs          []Tx                                 // append-only
+	Reservations []Reservation                        // signed differences, applied to the wallet's row
+	Incidents    []Incident                           // insert or ignore, by key
+}
+
+// Touch reports that only columns outside the job's version changed: save
+// Lease, NextCheckAt and Rebroadcast where id, version and lease fence are
+// those of Old.
+func (c *Change) Touch() bool {
+	return c.Old.Job.Version == c.New.Job.Version &&
+		(c.Old.Job.Lease != c.New.Job.Lease || c.Old.Job.NextCheckAt != c.New.Job.NextCheckAt ||
+			c.Old.Job.Rebroadcast != c.New.Job.Rebroadcast)
+}
+
+// Empty reports that there is nothing to save: the event was there already.
+func (c *Change) Empty() bool {
+	return len(c.Log) == 0 && len(c.Incidents) == 0 && !c.Touch()
+}
+
+// Live reports whether a transaction of the job may still be mined, as far as
+// the record knows.
+func (j *Job) Live() bool { return j.TxsOnFile > j.TxsDead }
+
+// Live returns the transactions that may still be mined. All of them are
+// exclusive: they share a nonce or an input. Txs must be loaded.
+func (w *Withdrawal) Live() []Tx {
+	if int(w.Job.TxsDead) >= len(w.Txs) {
+		return nil
+	}
+	return w.Txs[w.Job.TxsDead:]
+}

@@ -1,0 +1,95 @@
+package withdrawal
+
+import (
+	"fmt"
+	"time"
+)
+
+// Stats is what a store counts at one moment. Durations are means over the
+// records that ended in the store's window; zero where there were none.
+type Stats struct {
+	At       time.Time
+	Requests map[RequestStatus]int64
+	Jobs     map[JobStatus]int64
+
+	OldestPending  time.Time // created_at of the oldest request that awaits approval; zero: none
+	OldestApproved time.Time // updated_at of the oldest request without a job
+	OldestJob      time.Time // scheduled_at of the oldest due pending job
+	OldestReview   time.Time // claimed_at of the oldest job in review
+	OldestSent     time.Time // broadcast_at of the oldest confirming job
+
+	InReview     int64
+	LeaseExpired int64 // in processing, not in review, lease ended: awaits Elapsed
+	CheckOverdue int64 // confirming, next_check_at passed
+	Incidents    int64
+
+	ApprovalTime     time.Duration // created to approved
+	ConfirmationTime time.Duration // broadcast to confirmed
+	Ended            int64         // requests completed or failed in the window
+	Completed        int64         // of them completed
+	Executions       int64         // attempts started in the window
+	Retries          int64         // of them not the job's first
+	GasUsed          Raw           // sum over the jobs confirmed in the window
+	GasJobs          int64
+}
+
+// CompletionRate is the share of ended requests that were completed, in basis
+// points (10 000 = all), rounded down; 0 of 0 is 10 000.
+func (s *Stats) CompletionRate() int64 { return basisPoints(s.Completed, s.Ended, 10_000) }
+
+// RetryRate is the share of executions that were retries, in basis points,
+// rounded down; 0 of 0 is 0.
+func (s *Stats) RetryRate() int64 { return basisPoints(s.Retries, s.Executions, 0) }
+
+func basisPoints(part, whole, none int64) int64 {
+	if whole <= 0 {
+		return none
+	}
+	return part * 10_000 / whole
+}
+
+// Stuck is how many jobs somebody has forgotten.
+func (s *Stats) Stuck() int64 { return s.LeaseExpired + s.CheckOverdue }
+
+// Thresholds are the limits of [Alerts]. A zero duration or rate is not
+// watched; a count alerts when it exceeds its limit.
+type Thresholds struct {
+	ApprovalWait   time.Duration // the oldest request awaits approval
+	EnqueueWait    time.Duration // an approved request has no job: no hot wallet
+	ClaimWait      time.Duration // a due job is not claimed
+	ReviewWait     time.Duration // a review is not resolved
+	ConfirmWait    time.Duration // a broadcast is not confirmed
+	Stuck          int64
+	Incidents      int64
+	CompletionRate int64 // basis points, alert below
+	RetryRate      int64 // basis points, alert above
+}
+
+// Alert is one limit that is exceeded.
+type Alert struct {
+	Name string // stable: "approval wait", "stuck", ...
+	Text string
+}
+
+// Alerts compares. It is pure; the order is fixed.
+func Alerts(s Stats, t Thresholds) []Alert {
+	var out []Alert
+	add := func(exceeded bool, name, format string, args ...any) {
+		if exceeded {
+			out = append(out, Alert{Name: name, Text: fmt.Sprintf(format, args...)})
+		}
+	}
+	wait := func(name string, since time.Time, limit time.Duration, what string) {
+		add(limit > 0 && !since.IsZero() && s.At.Sub(since) > limit, name, "%s since %s, longer than %v", what, since.UTC().Format(time.RFC3339), limit)
+	}
+	wait("approval wait", s.OldestPending, t.ApprovalWait, "a request awaits approval")
+	wait("enqueue wait", s.OldestApproved, t.EnqueueWait, "an approved request has no job")
+	wait("claim wait", s.OldestJob, t.ClaimWait, "a due job is not claimed")
+	wait("review wait", s.OldestReview, t.ReviewWait, "a job is in review")
+	wait("confirm wait", s.OldestSent, t.ConfirmWait, "a broadcast is not confirmed")
+	add(s.Stuck() > t.Stuck, "stuck", "%d jobs with an expired lease or an overdue check, more than %d", s.Stuck(), t.Stuck)
+	add(s.Incidents > t.Incidents, "incidents", "%d incidents, more than %d", s.Incidents, t.Incidents)
+	add(t.CompletionRate > 0 && s.CompletionRate() < t.CompletionRate, "completion rate", "%d of 10000 requests completed, less than %d", s.CompletionRate(), t.CompletionRate)
+	add(t.RetryRate > 0 && s.RetryRate() > t.RetryRate, "retry rate", "%d of 10000 executions are retries, more than %d", s.RetryRate(), t.RetryRate)
+	return out
+}

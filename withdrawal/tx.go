@@ -1,0 +1,73 @@
+package withdrawal
+
+import "github.com/settlehq/settle/statemachine"
+
+// txFacts is what an event says of a transaction.
+type txFacts struct {
+	Hash     string
+	Raw      []byte
+	Nonce    uint64
+	HasNonce bool
+	Input    string
+	Cancel   bool
+}
+
+// addTx puts a live transaction on file. Old.Txs is not written through: its
+// first new successor copies it.
+func (c *Change) addTx(by *By, f txFacts) {
+	j := &c.New.Job
+	tx := Tx{Request: j.Request, Seq: j.TxsOnFile + 1, Job: j.ID, Hash: f.Hash, Raw: f.Raw, Wallet: j.Wallet,
+		Nonce: f.Nonce, HasNonce: f.HasNonce, Input: f.Input, Cancel: f.Cancel, CreatedAt: by.At}
+	c.Txs = append(c.Txs, tx)
+	if len(c.Old.Txs) == 0 {
+		c.New.Txs = c.Txs[:1:1]
+	} else {
+		c.New.Txs = append(c.Old.Txs[:len(c.Old.Txs):len(c.Old.Txs)], tx)
+	}
+	j.TxsOnFile++
+	j.TxHash = f.Hash
+	if f.HasNonce {
+		j.Nonce, j.HasNonce = f.Nonce, true
+		if w := &c.New.Wallet; w.ID == j.Wallet && w.NextNonce <= f.Nonce {
+			w.NextNonce = f.Nonce + 1
+		}
+	}
+}
+
+// wellFormed checks the parts of a transaction that come from outside.
+func (c *Change) wellFormed(f *txFacts, event string) error {
+	switch {
+	case !word(f.Hash) || f.Input != "" && !word(f.Input):
+		return c.refuse(event, statemachine.ErrInvalid, "a hash of 1 to 100 bytes is needed, and an input has at most 100")
+	case len(f.Raw) > MaxRaw:
+		return c.refuse(event, statemachine.ErrInvalid, "a signed transaction has at most 128 KiB")
+	case len(c.Old.Txs) >= MaxTxs:
+		return c.refuse(event, statemachine.ErrInvalid, "a request has at most 100 transactions")
+	case !f.HasNonce && f.Nonce != 0:
+		return c.refuse(event, statemachine.ErrInvalid, "a nonce without HasNonce")
+	case f.Nonce > MaxNonce:
+		return c.refuse(event, statemachine.ErrInvalid, "the nonce is above 2^63 - 2")
+	case c.Old.find(f.Hash) >= 0:
+		return c.refuse(event, statemachine.ErrInvalid, "this transaction is on file and proven dead")
+	}
+	return nil
+}
+
+// MaxNonce bounds a nonce, so that it and the next one fit a signed 64-bit column.
+const MaxNonce = 1<<63 - 2
+
+// find returns the index of a transaction on file, or -1.
+func (w *Withdrawal) find(hash string) int {
+	for i := range w.Txs {
+		if w.Txs[i].Hash == hash {
+			return i
+		}
+	}
+	return -1
+}
+
+// live reports whether hash is on file and not proven dead.
+func (w *Withdrawal) live(hash string) bool {
+	i := w.find(hash)
+	return i >= 0 && i >= int(w.Job.TxsDead)
+}

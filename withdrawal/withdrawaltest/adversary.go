@@ -1,0 +1,204 @@
+package withdrawaltest
+
+import (
+	"fmt"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// Adversary draws the next event for a withdrawal: mostly one that the record
+// may accept, often one that it must refuse or has had. It keeps what it sent,
+// to send it again. The zero value is ready for use, by one test at a time.
+type Adversary struct {
+	Now  time.Time // grows; starts at Start
+	sent []withdrawal.Event
+	n    int // transactions made
+}
+
+// Next draws an event for w. Wallets are what an enqueue may choose from.
+func (a *Adversary) Next(t *rapid.T, w withdrawal.Withdrawal, wallets []withdrawal.HotWallet) withdrawal.Event {
+	if a.Now.IsZero() {
+		a.Now = Start
+	}
+	a.pass(t, &w)
+	if len(a.sent) > 0 && rapid.IntRange(0, 9).Draw(t, "again") == 0 {
+		return rapid.SampledFrom(a.sent).Draw(t, "event again")
+	}
+	ev := a.draw(t, &w, wallets)
+	if _, ok := ev.(withdrawal.Enqueued); !ok { // an earlier job's id is refused by the store's primary key
+		a.sent = append(a.sent, ev)
+	}
+	return ev
+}
+
+// pass lets time go on, often exactly to a due time or just before it.
+func (a *Adversary) pass(t *rapid.T, w *withdrawal.Withdrawal) {
+	moments := []time.Time{a.Now, a.Now.Add(time.Second), w.Job.Lease.Until, w.Job.Lease.Until.Add(-time.Microsecond), w.Job.ScheduledAt,
+		w.Job.NextCheckAt, a.Now.Add(2 * time.Hour)}
+	if m := rapid.SampledFrom(moments).Draw(t, "moment"); m.After(a.Now) {
+		a.Now = m
+	}
+}
+
+func (a *Adversary) by(t *rapid.T, role withdrawal.Role) withdrawal.By {
+	actors := map[withdrawal.Role][]string{withdrawal.Approver: {"alice", "bob", "system"}, withdrawal.WithdrawalWorker: {"worker-1", "worker-2"},
+		withdrawal.ConfirmationWorker: {"confirmer"}, withdrawal.Operator: {"olga"}, withdrawal.System: {"system"}}
+	by := withdrawal.By{Actor: rapid.SampledFrom(actors[role]).Draw(t, "actor"), Role: role, At: a.Now}
+	if rapid.IntRange(0, 49).Draw(t, "wrong role") == 0 {
+		by.Role = rapid.SampledFrom(append(withdrawal.Role(0).Values(), 0)).Draw(t, "role")
+	}
+	return by
+}
+
+// worker is the holder of the lease, mostly, with its fence.
+func (a *Adversary) worker(t *rapid.T, w *withdrawal.Withdrawal) (withdrawal.By, int64) {
+	by := a.by(t, withdrawal.WithdrawalWorker)
+	fence := w.Job.Lease.Fence
+	if rapid.IntRange(0, 9).Draw(t, "late") == 0 {
+		fence -= rapid.Int64Range(-1, 2).Draw(t, "fence")
+	} else if w.Job.Lease.Holder != "" {
+		by.Actor = w.Job.Lease.Holder
+	}
+	return by, fence
+}
+
+func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdrawal.HotWallet) withdrawal.Event {
+	r, j := &w.Request, &w.Job
+	system := func() withdrawal.By { return a.by(t, withdrawal.System) }
+	operator := func() withdrawal.By { return a.by(t, withdrawal.Operator) }
+	checker := func() withdrawal.By { return a.by(t, withdrawal.ConfirmationWorker) }
+	hash := a.hash(t, w)
+	by, fence := a.worker(t, w)
+	nonce, hasNonce, input := w.Wallet.NextNonce, rapid.Bool().Draw(t, "nonce"), ""
+	if !hasNonce {
+		nonce, input = 0, "out:0"
+	}
+	fresh := func() string { a.n++; return fmt.Sprintf("tx%d", a.n) }
+	draws := []func() withdrawal.Event{
+		func() withdrawal.Event { return withdrawal.Approved{By: a.by(t, withdrawal.Approver)} },
+		func() withdrawal.Event {
+			return withdrawal.Enqueued{By: system(), Job: UUIDs().Draw(t, "job"), AssetOnChain: r.Asset, Priority: withdrawal.Normal, Wallets: wallets}
+		},
+		func() withdrawal.Event { return withdrawal.Claimed{By: a.by(t, withdrawal.WithdrawalWorker)} },
+		func() withdrawal.Event {
+			return withdrawal.Prepared{By: by, Fence: fence, Hash: fresh(), Raw: []byte{1}, Nonce: nonce, HasNonce: hasNonce, Input: input}
+		},
+		func() withdrawal.Event {
+			return withdrawal.Dispatched{By: by, Fence: fence, Reference: fmt.Sprint("ref", fence)}
+		},
+		func() withdrawal.Event { return withdrawal.Broadcast{By: by, Fence: fence, Hash: hash} },
+		func() withdrawal.Event {
+			return withdrawal.AttemptFailed{By: by, Fence: fence, Failure: rapid.SampledFrom(withdrawal.Failure(0).Values()).Draw(t, "failure"), Error: "e"}
+		},
+		func() withdrawal.Event { return withdrawal.Snoozed{By: by, Fence: fence, For: time.Minute} },
+		func() withdrawal.Event {
+			return withdrawal.Rebumped{By: by, Fence: fence, Hash: fresh(), Raw: []byte{2}, Nonce: j.Nonce, HasNonce: j.HasNonce, Input: input,
+				Cancel: rapid.Bool().Draw(t, "cancel")}
+		},
+		func() withdrawal.Event { return withdrawal.Rebroadcast{By: by, Fence: fence, Hash: hash, Done: true} },
+		func() withdrawal.Event {
+			return withdrawal.Receipt{By: checker(), Block: block(t), Tx: hash, Reverted: rapid.IntRange(0, 4).Draw(t, "reverted") == 0, GasUsed: "21000", GasPrice: "1"}
+		},
+		func() withdrawal.Event { return withdrawal.Missing{By: checker(), Tx: hash} },
+		func() withdrawal.Event {
+			return withdrawal.ProvenDead{By: rapid.SampledFrom([]withdrawal.By{checker(), operator()}).Draw(t, "by"), Block: block(t), Tx: hash,
+				Cause: rapid.SampledFrom(withdrawal.DeathCause(0).Values()).Draw(t, "cause"), Other: "foreign", Nonce: j.Nonce}
+		},
+		func() withdrawal.Event {
+			b := operator()
+			b.Version = j.Version
+			return withdrawal.Resolved{By: b, Job: j.ID, Sent: rapid.Bool().Draw(t, "sent"), Hash: hash, Reason: "proof"}
+		},
+		func() withdrawal.Event { return withdrawal.Elapsed{By: system()} },
+		func() withdrawal.Event { return withdrawal.Requeued{By: operator(), Job: j.ID} },
+	}
+	switch k := rapid.IntRange(0, 29).Draw(t, "kind"); {
+	case k == 0:
+		return rapid.SampledFrom([]withdrawal.Event{withdrawal.Rejected{By: a.by(t, withdrawal.Approver)}, withdrawal.Cancelled{By: operator()}}).Draw(t, "stop event")
+	case k < 10:
+		return draws[rapid.IntRange(0, len(draws)-1).Draw(t, "event")]()
+	}
+	return draws[rapid.SampledFrom(fitting(w)).Draw(t, "fitting event")]()
+}
+
+// fitting lists which draws the state may accept.
+func fitting(w *withdrawal.Withdrawal) []int {
+	switch j := &w.Job; {
+	case w.Request.Status != withdrawal.RequestQueued:
+		return []int{0, 1, 15}
+	case j.Review:
+		return []int{12, 13}
+	case j.Status == withdrawal.JobPending:
+		return []int{2}
+	case j.Status == withdrawal.JobProcessing:
+		return []int{3, 4, 5, 5, 6, 7, 8, 14}
+	}
+	return []int{2, 8, 9, 10, 11, 12}
+}
+
+// hash is mostly of a transaction on file.
+func (a *Adversary) hash(t *rapid.T, w *withdrawal.Withdrawal) string {
+	hashes := []string{"foreign"}
+	for _, tx := range w.Txs {
+		hashes = append(hashes, tx.Hash, tx.Hash)
+	}
+	if !w.Job.DispatchedAt.IsZero() {
+		hashes = append(hashes, fmt.Sprintf("signed%d", w.Job.Lease.Fence))
+	}
+	return rapid.SampledFrom(hashes).Draw(t, "hash")
+}
+
+func block(t *rapid.T) withdrawal.Block {
+	b := withdrawal.Block{Height: rapid.Uint64Range(1, 3).Draw(t, "height")}
+	b.Hash = fmt.Sprintf("block%d", b.Height)
+	b.Canonical = rapid.SampledFrom([]string{b.Hash, b.Hash, b.Hash, "another"}).Draw(t, "canonical")
+	b.Head = b.Height + rapid.Uint64Range(0, 5).Draw(t, "depth")
+	return b
+}
+
+// Apply is what is tested: [withdrawal.Policy.Apply], or a service that stores
+// the change and reads it again.
+type Apply func(ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error)
+
+// Run sends n events to a new withdrawal and checks every answer with a
+// [History].
+func Run(t *rapid.T, n int, apply Apply) {
+	first := Submissions().Draw(t, "submission")
+	wallets := Wallets(first.Chain).Draw(t, "wallets")
+	var h History
+	var a Adversary
+	w := withdrawal.Withdrawal{}
+	for i := range n {
+		var ev withdrawal.Event = first
+		if i > 0 {
+			ev = a.Next(t, w, wallets)
+		}
+		c, err := apply(ev, w)
+		if err := h.Add(c, err); err != nil {
+			t.Fatalf("step %d, %T %+v: %v", i, ev, ev, err)
+		}
+		w = c.New
+		again, err2 := apply(ev, w)
+		if err == nil && err2 == nil && !again.Empty() && !repeatable(ev) {
+			t.Fatalf("step %d, %T is taken twice", i, ev)
+		}
+		if err := h.Add(again, err2); err != nil {
+			t.Fatalf("step %d, %T again: %v", i, ev, err)
+		}
+		w = again.New
+	}
+}
+
+// repeatable: events without a key. A claim without a fence takes the next.
+func repeatable(ev withdrawal.Event) bool {
+	switch e := ev.(type) {
+	case withdrawal.Claimed:
+		return e.Fence == 0
+	case withdrawal.Elapsed, withdrawal.Receipt, withdrawal.Missing, withdrawal.ProvenDead:
+		return true // an incident is answered again; its key makes it one
+	}
+	return false
+}

@@ -1,0 +1,154 @@
+package withdrawaltest
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// History checks the answers that one withdrawal gives, in order: each alone,
+// and all together. The zero value is ready for use.
+type History struct {
+	last     withdrawal.Withdrawal
+	logs     map[entity][]statemachine.Transition[uuid.UUID]
+	txs      []withdrawal.Tx
+	attempts map[int64]withdrawal.Attempt // by fence, which never repeats in a request
+	claims   map[uuid.UUID]int32          // per job: executions begun and not given back
+	reserved withdrawal.Raw
+}
+
+type entity struct {
+	machine string
+	id      uuid.UUID
+}
+
+// Add checks one answer: a change, or a refusal with the change that came with it.
+func (h *History) Add(c withdrawal.Change, refusal error) error {
+	if h.logs == nil {
+		h.logs, h.attempts, h.claims = map[entity][]statemachine.Transition[uuid.UUID]{}, map[int64]withdrawal.Attempt{}, map[uuid.UUID]int32{}
+	}
+	if refusal != nil {
+		if !c.Empty() || len(c.Txs)+len(c.Attempts)+len(c.Reservations) > 0 {
+			return fmt.Errorf("a refusal changed something: %w", refusal)
+		}
+		return nil
+	}
+	for _, check := range []func(*withdrawal.Change) error{h.addRecord, h.addLog, h.addTxs, h.addAttempts, h.addReservations} {
+		if err := check(&c); err != nil {
+			return err
+		}
+	}
+	h.last = c.New
+	return nil
+}
+
+func (h *History) addRecord(c *withdrawal.Change) error {
+	if err := withdrawal.Check(c.New); err != nil {
+		return err
+	}
+	if c.Old.Request != h.last.Request || c.Old.Job != h.last.Job {
+		return fmt.Errorf("the change does not begin where the last one ended")
+	}
+	if len(c.Incidents) > 0 && (len(c.Log) > 0 || c.Touch()) {
+		return fmt.Errorf("an incident moved the record")
+	}
+	if len(c.Log) == 0 && (len(c.Txs) > 0 || len(c.Attempts) > 0 || len(c.Reservations) > 0) {
+		return fmt.Errorf("facts without a line of the log")
+	}
+	if c.New.Job.Lease.Fence < c.Old.Job.Lease.Fence {
+		return fmt.Errorf("the fence went back")
+	}
+	return nil
+}
+
+// addLog: one line per version, and the table leads to where the record is.
+func (h *History) addLog(c *withdrawal.Change) error {
+	for _, line := range c.Log {
+		e := entity{line.Machine, line.ID}
+		h.logs[e] = append(h.logs[e], line)
+	}
+	if r := &c.New.Request; r.Status != 0 {
+		log := h.logs[entity{withdrawal.RequestMachine.Name(), r.ID}]
+		status, err := statemachine.Replay(withdrawal.RequestMachine, log)
+		if err != nil || status != r.Status || int(r.Version) != len(log) {
+			return fmt.Errorf("the log of the request ends in %v at version %d: %v", status, len(log), err)
+		}
+	}
+	if j := &c.New.Job; j.Status != 0 {
+		log := h.logs[entity{withdrawal.JobMachine.Name(), j.ID}]
+		status, err := statemachine.Replay(withdrawal.JobMachine, log)
+		if err != nil || status != j.Status || int(j.Version) != len(log) {
+			return fmt.Errorf("the log of the job ends in %v at version %d: %v", status, len(log), err)
+		}
+	}
+	return nil
+}
+
+// addTxs: append-only, and a second live one is a replacement of the first.
+func (h *History) addTxs(c *withdrawal.Change) error {
+	h.txs = append(h.txs, c.Txs...)
+	if len(h.txs) != len(c.New.Txs) {
+		return fmt.Errorf("%d transactions were put on file, the record has %d", len(h.txs), len(c.New.Txs))
+	}
+	for i, tx := range c.New.Txs {
+		if tx.Hash != h.txs[i].Hash || tx.Seq != h.txs[i].Seq {
+			return fmt.Errorf("transaction %d changed", i)
+		}
+	}
+	if c.New.Job.TxsDead < c.Old.Job.TxsDead {
+		return fmt.Errorf("a dead transaction came back")
+	}
+	final := c.New.Request.FinalTxHash
+	if c.New.Request.Status == withdrawal.RequestCompleted {
+		for i, tx := range h.txs {
+			if tx.Hash == final && (tx.Cancel || i < int(c.New.Job.TxsDead)) {
+				return fmt.Errorf("completed by transaction %d, which pays nothing", i)
+			}
+		}
+	}
+	return nil
+}
+
+// addAttempts: opened at the claim, closed once, never more than max_retries.
+func (h *History) addAttempts(c *withdrawal.Change) error {
+	for _, a := range c.Attempts {
+		before, known := h.attempts[a.Fence]
+		switch {
+		case a.EndedAt.IsZero() && known:
+			return fmt.Errorf("attempt %d was opened twice", a.Fence)
+		case a.EndedAt.IsZero():
+			h.claims[a.Job]++
+		case !known || !before.EndedAt.IsZero():
+			return fmt.Errorf("attempt %d was closed, but not open", a.Fence)
+		case a.Outcome == statemachine.Deferred:
+			h.claims[a.Job]--
+		}
+		h.attempts[a.Fence] = a
+	}
+	if j := &c.New.Job; len(h.attempts) > 0 && h.claims[j.ID] > 0 && (h.claims[j.ID] != j.RetryCount || j.RetryCount > j.MaxRetries) {
+		return fmt.Errorf("%d executions are counted as %d of %d", h.claims[j.ID], j.RetryCount, j.MaxRetries)
+	}
+	return nil
+}
+
+// addReservations: what is reserved is the amount of the open job.
+func (h *History) addReservations(c *withdrawal.Change) error {
+	for _, r := range c.Reservations {
+		sum, err := h.reserved.Add(r.Delta())
+		if err != nil {
+			return err
+		}
+		h.reserved = sum
+	}
+	open := withdrawal.Raw("0")
+	if j := &c.New.Job; j.Status != 0 && !withdrawal.JobMachine.Terminal(j.Status) {
+		open = j.AmountRaw
+	}
+	if h.reserved.Cmp(open) != 0 {
+		return fmt.Errorf("%s is reserved for open jobs of %s", h.reserved, open)
+	}
+	return nil
+}
