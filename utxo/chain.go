@@ -25,7 +25,7 @@ func (pl *plan) connect(ev Connected) error {
 	if err != nil {
 		return err
 	}
-	txs, order, err := pl.blockTxs(ev)
+	txs, at, order, err := pl.blockTxs(ev)
 	if err != nil {
 		return err
 	}
@@ -47,35 +47,61 @@ func (pl *plan) connect(ev Connected) error {
 	}
 	pl.expect(len(txs))
 	credits := b.Height > 0 // the outputs of block 0 cannot be spent
-	confirm := func(i int, w WalletID) error {
-		n, err := pl.node(txs[i], w, credits)
-		if err != nil {
-			return err
-		}
+	keep := pl.kept(txs, at, order, scope, credits)
+	for _, i := range order {
 		position := int32(i)
 		if ev.Positions != nil {
 			position = ev.Positions[i]
 		}
-		return pl.confirm(n, b.Height, position)
-	}
-	for _, i := range order {
-		for _, w := range pl.relevant(txs[i], scope, credits) {
-			if err := confirm(i, w); err != nil {
+		for _, w := range keep[i] {
+			n, err := pl.node(txs[i], w, credits)
+			if err != nil {
+				return err
+			}
+			if err := pl.confirm(n, b.Height, position); err != nil {
 				return err
 			}
 		}
 	}
-	// Children stored through this block make their parents relevant.
-	for _, i := range slices.Backward(order) {
-		for _, w := range pl.relevant(txs[i], scope, credits) {
-			if pl.get(TxID{w, txs[i].hash}) == nil {
-				if err := confirm(i, w); err != nil {
-					return err
+	return nil
+}
+
+// kept returns the wallets that keep a record of each transaction of a block.
+// Inside the block a child is relevant for what it spends, and a parent for the
+// children that are kept, so the order inside the block does not matter and the
+// same block again finds nothing new.
+func (pl *plan) kept(txs []*seen, at map[chainhash.Hash]int, order []int, scope map[WalletID]bool, credits bool) [][]WalletID {
+	keep := make([][]WalletID, len(txs))
+	for _, i := range order {
+		keep[i] = pl.relevant(txs[i], scope, credits)
+		for _, op := range txs[i].inputs {
+			if p, ok := at[op.Hash]; ok && credits {
+				for _, o := range txs[p].owners {
+					if o.index == op.Index {
+						keep[i] = join(keep[i], o.Wallet)
+					}
 				}
 			}
 		}
 	}
-	return nil
+	for _, i := range slices.Backward(order) {
+		for _, op := range txs[i].inputs {
+			if p, ok := at[op.Hash]; ok {
+				keep[p] = join(keep[p], keep[i]...)
+			}
+		}
+	}
+	return keep
+}
+
+// join adds ids to an ascending list that has each once.
+func join(ws []WalletID, more ...WalletID) []WalletID {
+	for _, w := range more {
+		if at, found := slices.BinarySearch(ws, w); !found {
+			ws = slices.Insert(ws, at, w)
+		}
+	}
+	return ws
 }
 
 // confirm places a transaction in a block.
@@ -128,26 +154,27 @@ func (pl *plan) fits(b Block, tip int32) (fresh bool, err error) {
 	return true, nil
 }
 
-// blockTxs inspects the transactions of a block and orders them, parents first.
-func (pl *plan) blockTxs(ev Connected) (txs []*seen, order []int, err error) {
+// blockTxs inspects the transactions of a block, says where each is, and orders
+// them, parents first.
+func (pl *plan) blockTxs(ev Connected) (txs []*seen, at map[chainhash.Hash]int, order []int, err error) {
 	txs = make([]*seen, len(ev.Txs))
-	at := make(map[chainhash.Hash]int, len(ev.Txs))
+	at = make(map[chainhash.Hash]int, len(ev.Txs))
 	spent := make(map[wire.OutPoint]bool, len(ev.Txs))
 	for i, msg := range ev.Txs {
 		s, err := pl.inspect(msg)
 		if err != nil {
-			return nil, nil, fmt.Errorf("block %d, transaction %d: %w", ev.Block.Height, i, err)
+			return nil, nil, nil, fmt.Errorf("block %d, transaction %d: %w", ev.Block.Height, i, err)
 		}
 		if _, twice := at[s.hash]; twice {
-			return nil, nil, invalid("block %d has %s twice", ev.Block.Height, s.hash)
+			return nil, nil, nil, invalid("block %d has %s twice", ev.Block.Height, s.hash)
 		}
 		first := i == 0 && (ev.Positions == nil || ev.Positions[0] == 0)
 		if s.coinbase && !first || ev.Positions != nil && (ev.Positions[i] < 0 || i > 0 && ev.Positions[i] <= ev.Positions[i-1]) {
-			return nil, nil, invalid("block %d: transaction %s is out of place", ev.Block.Height, s.hash)
+			return nil, nil, nil, invalid("block %d: transaction %s is out of place", ev.Block.Height, s.hash)
 		}
 		for _, op := range s.inputs {
 			if spent[op] {
-				return nil, nil, invalid("block %d spends %s twice", ev.Block.Height, op)
+				return nil, nil, nil, invalid("block %d spends %s twice", ev.Block.Height, op)
 			}
 			spent[op] = true
 		}
@@ -160,7 +187,7 @@ func (pl *plan) blockTxs(ev Connected) (txs []*seen, order []int, err error) {
 			}
 		}
 	})
-	return txs, order, nil
+	return txs, at, order, nil
 }
 
 // disconnect takes the tip off the best chain. Its transactions lose the

@@ -130,8 +130,8 @@ func (pl *plan) loadAround(w WalletID, txs []*seen) error {
 func (pl *plan) relevant(s *seen, scope map[WalletID]bool, credits bool) []WalletID {
 	var ws []WalletID
 	add := func(w WalletID) {
-		if scope[w] && !slices.Contains(ws, w) {
-			ws = append(ws, w)
+		if scope[w] {
+			ws = join(ws, w)
 		}
 	}
 	if credits {
@@ -153,7 +153,6 @@ func (pl *plan) relevant(s *seen, scope map[WalletID]bool, credits bool) []Walle
 	for _, kid := range pl.kids(s.hash) {
 		add(kid.by.tx.ID.Wallet)
 	}
-	slices.Sort(ws)
 	return ws
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/utxo"
 )
@@ -30,7 +31,7 @@ func ExampleSelect() {
 	}
 	for _, event := range []utxo.Event{
 		utxo.WalletOpened{Wallet: wallet, Birth: 800_000, At: now},
-		utxo.Connected{Block: utxo.Block{Height: 800_000}, Txs: []*wire.MsgTx{coinbase, deposit}, At: now},
+		utxo.Connected{Block: utxo.Block{Height: 800_000, Hash: chainhash.Hash{8}}, Txs: []*wire.MsgTx{coinbase, deposit}, At: now},
 	} {
 		if _, err := ledger.Do(event); err != nil {
 			fmt.Println(err)

@@ -1,0 +1,282 @@
+package utxo
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// MaxAncestorLimit bounds [SelectRequest.AncestorLimit], and with it the
+// ancestors that a [Candidate] lists.
+const MaxAncestorLimit = 64
+
+// Candidate is a live unspent coin with all that [Select] asks about it.
+type Candidate struct {
+	Coin
+	State         OutputState // leases of the caller's own lock do not count
+	Confirmations int32       // 0 while unconfirmed, 1 in the tip
+	// OwnChange: unconfirmed, and every input of its transaction and of all
+	// unconfirmed ancestors spends an owned output, so that nobody else can
+	// double-spend it.
+	OwnChange bool
+	// Replacing: its transaction, or an ancestor, is pending and shares an
+	// input with another live transaction. Until one of them wins, the coin
+	// may never exist.
+	Replacing bool
+	// Ancestors are the stored unconfirmed transactions that a spender of the
+	// coin descends from, the one that created it included: parents first, and
+	// shared between the coins of one transaction. A list of
+	// [MaxAncestorLimit] entries may be cut; no limit accepts it.
+	Ancestors []Ancestor
+	Scanned   bool // wallet and owner are scanned to the tip
+}
+
+// Ancestor is an unconfirmed transaction.
+type Ancestor struct {
+	Hash    chainhash.Hash
+	Pending bool // not broadcast yet
+}
+
+// CandidateQuery says whose coins to read.
+type CandidateQuery struct {
+	Wallet WalletID
+	Tag    *string   // owner, nil for all
+	Lock   LockID    // the caller's own leases, zero for none
+	At     time.Time // now, for leases
+}
+
+// Candidates reads the coins that [Select] chooses from, those that it will
+// refuse too, in the order of [Reader.Unspent]. It makes at most six reads,
+// whatever the depth and the number of coins, and costs time linear in the
+// coins, their unconfirmed ancestors and the inputs of these.
+func (p Policy) Candidates(r Reader, q CandidateQuery) ([]Candidate, error) {
+	if q.Wallet <= 0 {
+		return nil, invalid("wallet %d", q.Wallet)
+	}
+	tip, chain, err := r.Tip()
+	if err != nil {
+		return nil, err
+	}
+	wallets, err := r.Wallets(q.Wallet)
+	if err != nil {
+		return nil, err
+	}
+	coins, err := r.Unspent(q.Wallet, q.Tag)
+	if err != nil {
+		return nil, err
+	}
+	kin, err := readKinship(r, q.Wallet, coins)
+	if err != nil {
+		return nil, err
+	}
+	behind := map[string]bool{}
+	for _, o := range wallets[0].Behind {
+		behind[o.Tag] = o.ScannedTo < tip.Height
+	}
+	scanned := chain && wallets[0].ScannedTo >= tip.Height
+	out := make([]Candidate, len(coins))
+	for i, c := range coins {
+		out[i] = Candidate{Coin: c, Scanned: scanned && !behind[c.Tag]}
+		if c.Lease.Lock == q.Lock && q.Lock != (LockID{}) {
+			c.Lease = Lease{}
+		}
+		out[i].State = p.State(c, tip.Height, q.At)
+		if c.Height != Unconfirmed {
+			out[i].Confirmations = tip.Height - c.Height + 1
+			continue
+		}
+		if k := kin[c.OutPoint.Hash]; k != nil {
+			out[i].OwnChange, out[i].Replacing, out[i].Ancestors = k.own, k.replacing, k.ancestors
+		}
+	}
+	return out, nil
+}
+
+// kinship is an unconfirmed transaction with what its coins inherit.
+type kinship struct {
+	tx        *Tx
+	parents   []*kinship // unconfirmed, each once
+	order     int        // topological, parents first
+	seenBy    *kinship   // the last child whose parents list it
+	own       bool
+	replacing bool
+	ancestors []Ancestor // with tx itself, only for creators of candidates
+}
+
+// readKinship reads the unconfirmed ancestors of the coins and derives, for
+// the transactions that created them, whose money it is and what it hangs on.
+func readKinship(r Reader, w WalletID, coins []Coin) (map[chainhash.Hash]*kinship, error) {
+	kin := map[chainhash.Hash]*kinship{}
+	var heads []TxID
+	for _, c := range coins {
+		if _, known := kin[c.OutPoint.Hash]; !known && c.Height == Unconfirmed {
+			kin[c.OutPoint.Hash] = nil
+			heads = append(heads, TxID{Wallet: w, Hash: c.OutPoint.Hash})
+		}
+	}
+	if len(heads) == 0 {
+		return nil, nil
+	}
+	txs, err := r.Ancestors(NotConfirmed, heads...)
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]*kinship, len(txs))
+	for i, t := range txs {
+		nodes[i] = &kinship{tx: t, own: true}
+		kin[t.ID.Hash] = nodes[i]
+	}
+	for _, head := range heads {
+		if kin[head.Hash] == nil {
+			return nil, fmt.Errorf("%w: coin of transaction %s, which is not stored", statemachine.ErrCorrupt, head)
+		}
+	}
+	// The same order for every store, whatever the order of its answer.
+	slices.SortFunc(nodes, func(a, b *kinship) int { return bytes.Compare(a.tx.ID.Hash[:], b.tx.ID.Hash[:]) })
+	if err := findOwn(r, w, nodes, kin); err != nil {
+		return nil, err
+	}
+	if err := findReplacing(r, w, nodes); err != nil {
+		return nil, err
+	}
+	for i, k := range nodes {
+		k.order = i
+	}
+	sorted := topological(len(nodes), func(i int, add func(int)) {
+		for _, parent := range nodes[i].parents {
+			add(parent.order)
+		}
+	})
+	for order, i := range sorted {
+		k := nodes[i]
+		k.order = order
+		for _, parent := range k.parents {
+			k.own = k.own && parent.own
+			k.replacing = k.replacing || parent.replacing
+		}
+	}
+	for _, head := range heads {
+		kin[head.Hash].listAncestors()
+	}
+	return kin, nil
+}
+
+// findOwn lists the parents, and clears own where an input spends
+// what the wallet does not own.
+func findOwn(r Reader, w WalletID, nodes []*kinship, kin map[chainhash.Hash]*kinship) error {
+	confirmed := map[chainhash.Hash]*Tx{}
+	var ids []TxID
+	for _, k := range nodes {
+		for _, in := range k.tx.Inputs {
+			if parent := kin[in.Hash]; parent != nil {
+				if parent.seenBy != k {
+					parent.seenBy = k
+					k.parents = append(k.parents, parent)
+				}
+			} else if _, asked := confirmed[in.Hash]; !asked {
+				confirmed[in.Hash] = nil
+				ids = append(ids, TxID{Wallet: w, Hash: in.Hash})
+			}
+		}
+	}
+	if len(ids) > 0 {
+		txs, err := r.Txs(ids...)
+		if err != nil {
+			return err
+		}
+		for _, t := range txs {
+			confirmed[t.ID.Hash] = t
+		}
+	}
+	for _, k := range nodes {
+		for _, in := range k.tx.Inputs {
+			parent := confirmed[in.Hash]
+			if unconfirmed := kin[in.Hash]; unconfirmed != nil {
+				parent = unconfirmed.tx
+			}
+			if parent == nil || !parent.owns(in.Index) {
+				k.own = false
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// owns is [Tx.Output] in logarithmic time, for transactions with many outputs.
+func (t *Tx) owns(index uint32) bool {
+	_, ok := slices.BinarySearchFunc(t.Outputs, index, func(o Output, i uint32) int { return cmp.Compare(o.Index, i) })
+	return ok
+}
+
+// findReplacing marks the pending transactions that share an input with
+// another live one: while that is so, the declared replacement and what it is
+// to replace are both uncertain.
+func findReplacing(r Reader, w WalletID, nodes []*kinship) error {
+	spenders := map[wire.OutPoint]int{} // live ones
+	var ops []wire.OutPoint
+	for _, k := range nodes {
+		if k.tx.Status == Pending {
+			for _, in := range k.tx.Inputs {
+				if _, asked := spenders[in]; !asked {
+					spenders[in] = 0
+					ops = append(ops, in)
+				}
+			}
+		}
+	}
+	if len(ops) == 0 {
+		return nil
+	}
+	txs, err := r.Spenders(w, ops...)
+	if err != nil {
+		return err
+	}
+	for _, t := range txs {
+		if !t.Live() {
+			continue
+		}
+		for _, in := range t.Inputs {
+			if _, asked := spenders[in]; asked {
+				spenders[in]++
+			}
+		}
+	}
+	for _, k := range nodes {
+		k.replacing = k.tx.Status == Pending &&
+			slices.ContainsFunc(k.tx.Inputs, func(in wire.OutPoint) bool { return spenders[in] > 1 })
+	}
+	return nil
+}
+
+// listAncestors collects k and what is above it, at most MaxAncestorLimit
+// transactions. As parents are listed once each, it looks at less than
+// MaxAncestorLimit squared edges.
+func (k *kinship) listAncestors() {
+	found := []*kinship{k}
+	seen := map[*kinship]bool{k: true}
+walk:
+	for i := 0; i < len(found); i++ {
+		for _, parent := range found[i].parents {
+			if seen[parent] {
+				continue
+			}
+			if len(found) == MaxAncestorLimit {
+				break walk
+			}
+			seen[parent] = true
+			found = append(found, parent)
+		}
+	}
+	slices.SortFunc(found, func(a, b *kinship) int { return cmp.Compare(a.order, b.order) })
+	k.ancestors = make([]Ancestor, len(found))
+	for i, f := range found {
+		k.ancestors[i] = Ancestor{Hash: f.tx.ID.Hash, Pending: f.tx.Status == Pending}
+	}
+}

@@ -1,0 +1,126 @@
+package utxo
+
+import "github.com/settlehq/settle/statemachine"
+
+// Phase is the life of an output as the source draws it: [OutputState] without
+// the distinctions that the drawing does not make.
+type Phase = statemachine.Enum[phase]
+
+const (
+	Unspent Phase = iota + 1
+	Immature
+	Leased
+	Spent
+	Dead
+)
+
+type phase struct{}
+
+func (phase) Kind() string    { return "output phase" }
+func (phase) Names() []string { return phaseNames }
+
+var phaseNames = []string{"Unspent", "Immature", "Leased", "Spent", "Dead"}
+
+// PhaseOf maps a derived state to its phase.
+func PhaseOf(s OutputState) Phase {
+	switch s {
+	case CoinImmature:
+		return Immature
+	case CoinLeased:
+		return Leased
+	case CoinSpent:
+		return Spent
+	case CoinRecoverable, CoinDead:
+		return Dead
+	case CoinConfirmed, CoinUnconfirmed, CoinPending:
+		return Unspent
+	}
+	return 0
+}
+
+// PhaseTrigger is what changes the phase of an output.
+type PhaseTrigger = statemachine.Enum[phaseTrigger]
+
+const (
+	ByCreation PhaseTrigger = iota + 1
+	ByCoinbase
+	ByEarlySpend
+	ByLateReveal
+	ByLock
+	ByUnlock
+	BySpend
+	ByRollback
+	ByRollbackUnderLock
+	ByRollbackImmature
+	ByMaturity
+	ByParentDeath
+	ByRevival
+	ByRevivalSpent
+	ByRevivalUnderLock
+	ByReconfirmation
+)
+
+type phaseTrigger struct{}
+
+func (phaseTrigger) Kind() string    { return "output trigger" }
+func (phaseTrigger) Names() []string { return phaseTriggerNames }
+
+var phaseTriggerNames = []string{
+	"Created by Valid Tx", "Coinbase Confirmed", "Created After Its Spender", "Revealed on a Dead Tx",
+	"Application Lock", "Lock Expire/Release", "Used in New Tx", "Spending Tx Invalidated", "Spending Tx Invalidated Under Lock",
+	"Below Maturity Again", "Matures", "Parent Invalidated", "Parent Revived", "Parent Revived With Its Spender",
+	"Parent Revived Under Lock", "Parent Reconfirmed (Coinbase)",
+}
+
+const (
+	revived    = "evidence revives a dead transaction and its outputs"
+	anyTime    = "a block or mempool proves a spend, whatever the wallet thinks of the output"
+	lockStays  = "a lease survives a spend, a rollback and a death until it ends"
+	lockYoung  = "an immature output is live and unspent, so it can be leased"
+	childFirst = "a spender can be known before what it spends"
+)
+
+// CoinMachine is the law of an output's phase. The phase is derived, so no code
+// walks this table: the tests hold every change of every history against it.
+var CoinMachine = statemachine.Must("utxo.output", []statemachine.Edge[Phase, PhaseTrigger]{
+	{From: 0, Trigger: ByCreation, To: Unspent},
+	{From: 0, Trigger: ByCoinbase, To: Immature},
+	{From: 0, Trigger: ByEarlySpend, To: Spent, Extension: childFirst},
+	{From: 0, Trigger: ByLateReveal, To: Dead, Extension: "ownership can be found out after the death"},
+
+	{From: Unspent, Trigger: ByLock, To: Leased},
+	{From: Leased, Trigger: ByUnlock, To: Unspent},
+	{From: Unspent, Trigger: BySpend, To: Spent},
+	{From: Leased, Trigger: BySpend, To: Spent},
+	{From: Spent, Trigger: ByRollback, To: Unspent},
+	{From: Immature, Trigger: ByMaturity, To: Unspent},
+	{From: Unspent, Trigger: ByParentDeath, To: Dead},
+	{From: Immature, Trigger: ByParentDeath, To: Dead},
+	{From: Dead, Trigger: ByReconfirmation, To: Immature},
+
+	{From: Dead, Trigger: ByRevival, To: Unspent, Extension: revived},
+	{From: Dead, Trigger: ByRevivalSpent, To: Spent, Extension: revived},
+	{From: Dead, Trigger: ByRevivalUnderLock, To: Leased, Extension: lockStays},
+	{From: Spent, Trigger: ByParentDeath, To: Dead, Extension: "a parent dies together with the spender"},
+	{From: Leased, Trigger: ByParentDeath, To: Dead, Extension: "a lock does not keep a parent alive"},
+	{From: Immature, Trigger: BySpend, To: Spent, Extension: anyTime},
+	{From: Immature, Trigger: ByLock, To: Leased, Extension: lockYoung},
+	{From: Leased, Trigger: ByRollbackImmature, To: Immature, Extension: lockYoung},
+	{From: Spent, Trigger: ByRollbackImmature, To: Immature, Extension: anyTime},
+	{From: Spent, Trigger: ByRollbackUnderLock, To: Leased, Extension: lockStays},
+	{From: Unspent, Trigger: ByRollbackImmature, To: Immature, Extension: "a reorg lowers the tip below maturity"},
+}, statemachine.Cyclic)
+
+// PhaseMayFollow reports whether the table leads from one phase to the other in
+// one step, or they are the same.
+func PhaseMayFollow(from, to Phase) bool {
+	if from == to {
+		return true
+	}
+	for _, t := range CoinMachine.Triggers() {
+		if next, ok := CoinMachine.Next(from, t); ok && next == to {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,91 @@
+package utxo_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/utxo"
+)
+
+// many returns n confirmed coins of 10,000 to 10,000,000 satoshi.
+func many(n int) []utxo.Candidate {
+	random := rand.New(rand.NewPCG(7, 7))
+	pool := make([]utxo.Candidate, n)
+	for i := range pool {
+		pool[i] = coin(uint32(i), 10_000+random.Int64N(9_990_000))
+		pool[i].Confirmations = 1 + random.Int32N(1000)
+	}
+	return pool
+}
+
+func BenchmarkSelect(b *testing.B) {
+	for _, n := range []int{1000, 10_000, 100_000} {
+		pool := many(n)
+		for _, a := range everyAlgorithm {
+			b.Run(fmt.Sprintf("%s/%d", a, n), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := utxo.Select(pool, pay(30_000_000, with(a))); err != nil && !errors.Is(err, utxo.ErrNoChangeless) {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkSelectFails takes the longest way: every algorithm looks at all
+// coins, then a search does.
+func BenchmarkSelectFails(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		pool := many(n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := utxo.Select(pool, pay(10_000_000_000, with(utxo.Auto), func(r *utxo.SelectRequest) { r.MaxInputs = 200 })); err == nil {
+					b.Fatal("must fail")
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkCandidates(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		d := newDesk(b)
+		scripts := slices.Repeat([][]byte{mine('a')}, n)
+		d.connect(d.tx(nil, scripts[:n/2]...))
+		d.observe(d.tx(nil, scripts[n/2:]...))
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				list, err := d.policy.Candidates(d.Ledger, utxo.CandidateQuery{Wallet: 1, At: noon})
+				if err != nil || len(list) != n {
+					b.Fatal(len(list), err)
+				}
+			}
+		})
+	}
+}
+
+// TestCandidatesOfDeepChain: depth costs no stack and no more than its length.
+func TestCandidatesOfDeepChain(t *testing.T) {
+	const depth = 20_000
+	d := newDesk(t)
+	deposit := d.tx(nil, mine('a'))
+	d.connect(deposit)
+	last := out(deposit, 0)
+	for range depth {
+		last = out(d.observe(d.tx([]wire.OutPoint{last}, mine('a'))), 0)
+	}
+	start := time.Now()
+	c, ok := d.candidates()[last]
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if !ok || !c.OwnChange || len(c.Ancestors) != utxo.MaxAncestorLimit {
+		t.Errorf("own change %v, %d ancestors", c.OwnChange, len(c.Ancestors))
+	}
+}

@@ -1,0 +1,124 @@
+package utxo
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Why [Select] finds nothing.
+var (
+	// ErrInsufficientFunds: the selectable coins do not bring enough.
+	ErrInsufficientFunds = errors.New("insufficient funds")
+	// ErrTooManyInputs: it takes more inputs, or weight, than the limit.
+	ErrTooManyInputs = errors.New("more inputs or weight than the limit")
+	// ErrTooManyAncestors: it takes more unconfirmed ancestors than the limit.
+	ErrTooManyAncestors = errors.New("more unconfirmed ancestors than the limit")
+	// ErrNoChangeless: [BranchAndBound] found no set without change.
+	ErrNoChangeless = errors.New("no changeless set was found")
+
+	ErrExcluded     = errors.New("coin is excluded")
+	ErrOtherOwner   = errors.New("coin belongs to another owner")
+	ErrNoWeight     = errors.New("input weight of the script is not known")
+	ErrUneconomic   = errors.New("coin costs as much as it brings")
+	ErrReplacing    = errors.New("coin hangs on a replacement that is not settled")
+	ErrUnscanned    = errors.New("wallet or owner is not scanned to the tip")
+	ErrNotBroadcast = errors.New("coin hangs on a transaction that is not broadcast")
+	ErrUnconfirmed  = errors.New("coin has too few confirmations")
+)
+
+// Bar is why a coin cannot be selected. Of several the first counts, in the
+// order of the constants.
+type Bar = statemachine.Enum[bar]
+
+const (
+	BarDead         Bar = iota + 1 // [ErrDeadParent]
+	BarSpent                       // [ErrInputSpent]
+	BarExcluded                    // [ErrExcluded]
+	BarOtherOwner                  // [ErrOtherOwner]
+	BarNoWeight                    // [ErrNoWeight]
+	BarUneconomic                  // [ErrUneconomic]
+	BarLeased                      // [statemachine.ErrHeld]
+	BarImmature                    // [ErrImmature]
+	BarReplacing                   // [ErrReplacing]
+	BarUnscanned                   // [ErrUnscanned]
+	BarNotBroadcast                // [ErrNotBroadcast]
+	BarUnconfirmed                 // [ErrUnconfirmed]
+	BarAncestors                   // [ErrTooManyAncestors], by itself
+)
+
+type bar struct{}
+
+func (bar) Kind() string    { return "bar to selection" }
+func (bar) Names() []string { return barNames }
+
+var barNames = []string{
+	"dead", "spent", "excluded", "other owner", "unknown weight", "uneconomic", "leased", "immature", "replacing",
+	"unscanned", "not broadcast", "too few confirmations", "too many ancestors",
+}
+
+var barErrors = [...]error{
+	BarDead: ErrDeadParent, BarSpent: ErrInputSpent, BarExcluded: ErrExcluded, BarOtherOwner: ErrOtherOwner,
+	BarNoWeight: ErrNoWeight, BarUneconomic: ErrUneconomic, BarLeased: statemachine.ErrHeld, BarImmature: ErrImmature,
+	BarReplacing: ErrReplacing, BarUnscanned: ErrUnscanned, BarNotBroadcast: ErrNotBroadcast,
+	BarUnconfirmed: ErrUnconfirmed, BarAncestors: ErrTooManyAncestors,
+}
+
+// SelectError says why nothing was selected, and what there is. It matches
+// Err. If that is [ErrInsufficientFunds], it also matches the error of each
+// bar whose coins alone would make up what is missing, limits aside: to wait
+// for maturity, for a lease or for a scan would help.
+type SelectError struct {
+	Err  error // [ErrInsufficientFunds], [ErrTooManyInputs], [ErrTooManyAncestors] or [ErrNoChangeless]
+	Need int64 // satoshi: the payment, and the fee of everything but the inputs
+	Have int64 // effective value of the selectable coins, in satoshi
+	// Barred sums up the coins that could not be selected, by effective
+	// value, and by amount where that has no use: dead, spent, excluded, of
+	// another owner, of unknown weight, uneconomic.
+	Barred map[Bar]int64
+}
+
+// Error names the amounts.
+func (e *SelectError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "coin selection: %v: %d satoshi needed, %d selectable", e.Err, e.Need, e.Have)
+	for _, bar := range Bar(0).Values() {
+		if e.Barred[bar] > 0 {
+			fmt.Fprintf(&b, ", %d %s", e.Barred[bar], bar)
+		}
+	}
+	return b.String()
+}
+
+// Unwrap returns Err.
+func (e *SelectError) Unwrap() error { return e.Err }
+
+// Is reports whether target is the error of a bar that alone stands in the way.
+func (e *SelectError) Is(target error) bool {
+	if e.Err != ErrInsufficientFunds {
+		return false
+	}
+	for bar, amount := range e.Barred {
+		if barErrors[bar] == target && bar > BarUneconomic && amount >= e.Need-e.Have {
+			return true
+		}
+	}
+	return false
+}
+
+// PinnedError: a pinned coin cannot be selected. It matches the error of its
+// bar, or [statemachine.ErrNotFound] if it is not among the candidates.
+type PinnedError struct {
+	OutPoint wire.OutPoint
+	Err      error
+}
+
+func (e *PinnedError) Error() string {
+	return fmt.Sprintf("coin selection: pinned input %s: %v", e.OutPoint, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *PinnedError) Unwrap() error { return e.Err }

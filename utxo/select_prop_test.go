@@ -1,0 +1,392 @@
+package utxo_test
+
+import (
+	"errors"
+	"math/big"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/utxo"
+	"pgregory.net/rapid"
+)
+
+// naive decides by trying every subset, in the words of the specification.
+type naive struct {
+	pool []utxo.Candidate
+	req  utxo.SelectRequest
+	// above[i] are the transactions that i descends from, and i itself. The
+	// last byte of a hash is its number.
+	above   [6][]int
+	pending []bool
+}
+
+func (n naive) inputWeight(c utxo.Candidate) int64 {
+	switch string(c.Script) {
+	case string(p2wpkh):
+		return 272
+	case string(p2tr):
+		return 230
+	case string(p2pkh):
+		return 593
+	}
+	return 0
+}
+
+func (n naive) selectable(c utxo.Candidate) bool {
+	pending := slices.ContainsFunc(c.Ancestors, func(a utxo.Ancestor) bool { return a.Pending })
+	limit := n.req.AncestorLimit
+	if limit == 0 {
+		limit = 25
+	}
+	confirmed := c.State == utxo.CoinConfirmed && c.Confirmations >= n.req.MinConfirmations
+	unconfirmed := (c.State == utxo.CoinUnconfirmed || c.State == utxo.CoinPending) &&
+		(n.req.Unconfirmed == utxo.AnyUnconfirmed || n.req.Unconfirmed == utxo.OwnChange && c.OwnChange) &&
+		(n.req.PendingParents || !pending) && len(c.Ancestors)+1 <= limit
+	return (confirmed || unconfirmed) && c.Scanned && !c.Replacing && !slices.Contains(n.req.Exclude, c.OutPoint) &&
+		(n.req.Tag == nil || *n.req.Tag == c.Tag) && n.inputWeight(c) > 0 && c.Amount*4000 > int64(n.req.FeeRate)*n.inputWeight(c)
+}
+
+func (n naive) tier(c utxo.Candidate) int {
+	pending := slices.ContainsFunc(c.Ancestors, func(a utxo.Ancestor) bool { return a.Pending })
+	switch {
+	case c.State == utxo.CoinConfirmed, slices.Contains(n.req.Pinned, c.OutPoint):
+		return 0
+	case !c.OwnChange:
+		return 3
+	case pending:
+		return 2
+	}
+	return 1
+}
+
+// sums of a set: excess over what it must pay, and waste without change, in
+// 1/4000 satoshi; its tier; whether it is within the limits.
+func (n naive) sums(set []utxo.Candidate) (excess, waste int64, tier int, within bool) {
+	weight, amount, ancestors := int64(0), int64(0), map[chainhash.Hash]bool{}
+	for _, c := range set {
+		weight += n.inputWeight(c)
+		amount += c.Amount
+		tier = max(tier, n.tier(c))
+		for _, a := range c.Ancestors {
+			ancestors[a.Hash] = true
+		}
+	}
+	total := 34 + n.req.Payment.Weight + 4 + weight // fewer than 253 inputs
+	excess = 4000*(amount-n.req.Payment.Amount) - int64(n.req.FeeRate)*(total+3)
+	waste = int64(n.req.FeeRate-n.longTerm())*weight + excess
+	change := 4 * int64(8+1+len(n.req.ChangeScript))
+	limit := n.req.AncestorLimit
+	if limit == 0 {
+		limit = 25
+	}
+	within = (n.req.MaxInputs == 0 || len(set) <= n.req.MaxInputs) && (len(ancestors) == 0 || len(ancestors)+1 <= limit) &&
+		total+change <= max(n.req.MaxWeight, 400_000*btoi(n.req.MaxWeight == 0))
+	return excess, waste, tier, within
+}
+
+func btoi(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (n naive) longTerm() utxo.FeeRate {
+	if n.req.LongTermFeeRate == 0 {
+		return 10_000
+	}
+	return n.req.LongTermFeeRate
+}
+
+func (n naive) costOfChange() int64 {
+	change := utxo.Candidate{Coin: utxo.Coin{Script: n.req.ChangeScript}}
+	return int64(n.req.FeeRate)*4*int64(8+1+len(n.req.ChangeScript)) + int64(n.longTerm())*n.inputWeight(change)
+}
+
+// best is what a search over all subsets finds.
+type best struct {
+	pays       bool // some set does, limits aside
+	tier       int  // lowest of a set that pays within the limits, 4 for none
+	exactTier  int  // the same without change
+	exactWaste int64
+}
+
+func (n naive) best() best {
+	b := best{tier: 4, exactTier: 4}
+	var usable []utxo.Candidate
+	for _, c := range n.pool {
+		if n.selectable(c) {
+			usable = append(usable, c)
+		}
+	}
+	for mask := range 1 << len(usable) {
+		var set []utxo.Candidate
+		pinned := 0
+		for i, c := range usable {
+			if mask>>i&1 == 1 {
+				set = append(set, c)
+				if slices.Contains(n.req.Pinned, c.OutPoint) {
+					pinned++
+				}
+			}
+		}
+		excess, waste, tier, within := n.sums(set)
+		if pinned < len(n.req.Pinned) || excess < 0 {
+			continue
+		}
+		b.pays = true
+		if !within {
+			continue
+		}
+		b.tier = min(b.tier, tier)
+		if n.needless(set, excess) {
+			continue // branch and bound ends above it
+		}
+		if excess <= n.costOfChange() && (tier < b.exactTier || tier == b.exactTier && waste < b.exactWaste) {
+			b.exactTier, b.exactWaste = tier, waste
+		}
+	}
+	return b
+}
+
+// needless reports whether the set pays without its least valuable input.
+func (n naive) needless(set []utxo.Candidate, excess int64) bool {
+	for _, c := range set {
+		value := c.Amount*4000 - int64(n.req.FeeRate)*n.inputWeight(c)
+		if !slices.Contains(n.req.Pinned, c.OutPoint) && excess >= value {
+			return true
+		}
+	}
+	return false
+}
+
+// verify checks everything that holds for each result.
+func (n naive) verify(t *rapid.T, s utxo.Selection) {
+	sum, weight, seen := int64(0), 34+n.req.Payment.Weight+4, map[wire.OutPoint]bool{}
+	var parents []chainhash.Hash
+	for i, c := range s.Inputs {
+		if seen[c.OutPoint] || !n.selectable(c) {
+			t.Fatalf("input %v is listed twice or not selectable", c)
+		}
+		if i < len(n.req.Pinned) && c.OutPoint != n.req.Pinned[i] {
+			t.Fatalf("input %d is not the pinned one", i)
+		}
+		seen[c.OutPoint] = true
+		sum += c.Amount
+		weight += n.inputWeight(c)
+		for _, a := range c.Ancestors {
+			if a.Pending && !slices.Contains(parents, a.Hash) {
+				parents = append(parents, a.Hash)
+			}
+		}
+	}
+	for i, hash := range s.Parents {
+		for _, a := range n.above[hash[31]] {
+			if n.pending[a] && !slices.Contains(s.Parents[:i+1], chainhash.Hash{31: byte(a)}) {
+				t.Fatalf("broadcast %v, but %d comes before %d", s.Parents, a, hash[31])
+			}
+		}
+	}
+	excess, waste, _, within := n.sums(s.Inputs)
+	if !within || len(parents) != len(s.Parents) || len(s.Inputs) < len(n.req.Pinned) {
+		t.Fatalf("limits exceeded, wrong parents or a pinned coin is missing: %v", s)
+	}
+	dust := map[int]int64{22: 294, 34: 330, 25: 546}[len(n.req.ChangeScript)]
+	if n.req.DustLimit > 0 {
+		dust = n.req.DustLimit
+	}
+	spend := int64(n.longTerm()) * n.inputWeight(utxo.Candidate{Coin: utxo.Coin{Script: n.req.ChangeScript}})
+	change := 4 * int64(8+1+len(n.req.ChangeScript))
+	if s.Change > 0 {
+		weight += change
+		waste += n.costOfChange() - excess
+	}
+	floor := new(big.Int).Div(big.NewInt(waste), big.NewInt(4000)).Int64() // Euclidean: floor for a positive divisor
+	switch vsize := (weight + 3) / 4; {
+	case sum != n.req.Payment.Amount+s.Fee+s.Change:
+		t.Fatalf("%d in, %d paid, %d fee, %d change", sum, n.req.Payment.Amount, s.Fee, s.Change)
+	case s.Weight != weight:
+		t.Fatalf("weight %d, want %d", s.Weight, weight)
+	case s.Fee*1000 < int64(n.req.FeeRate)*vsize:
+		t.Fatalf("fee %d for %d virtual bytes", s.Fee, vsize)
+	case s.Change > 0 && (s.Fee-1)*1000 >= int64(n.req.FeeRate)*vsize:
+		t.Fatalf("fee %d with change for %d virtual bytes", s.Fee, vsize)
+	case s.Change < 0, s.Change > 0 && (s.Change < dust || s.Change*4000 <= spend):
+		t.Fatalf("change %d", s.Change)
+	case s.Change == 0 && excess >= int64(n.req.FeeRate)*change+max(4000*dust, spend+4000):
+		t.Fatalf("%d/4000 satoshi were burned", excess)
+	case s.Waste != floor:
+		t.Fatalf("waste %d, want %d", s.Waste, floor)
+	}
+}
+
+// drawSelection makes a small problem that is often just solvable.
+func drawSelection(t *rapid.T) naive {
+	n := naive{}
+	txs := len(n.above)
+	for i := range txs {
+		list := map[int]bool{i: true}
+		for _, p := range rapid.SliceOfN(rapid.IntRange(0, max(i-1, 0)), 0, 2).Draw(t, "parents") {
+			for _, a := range n.above[p] {
+				list[a] = true
+			}
+		}
+		for a := range txs {
+			if list[a] {
+				n.above[i] = append(n.above[i], a)
+			}
+		}
+	}
+	n.pending = rapid.SliceOfN(rapid.Bool(), txs, txs).Draw(t, "pending")
+	rate := rapid.SampledFrom([]utxo.FeeRate{0, 1, 1000, 7919, 10_000, 50_001}).Draw(t, "rate")
+	usually := rapid.IntRange(0, 9)
+	entangled := rapid.Bool().Draw(t, "entangled")                             // many shared ancestors
+	rough := rapid.SampledFrom([]int64{1, 500, 1000, 10_000}).Draw(t, "rough") // amounts that resemble each other
+	for i := range rapid.IntRange(0, 9).Draw(t, "coins") {
+		c := coin(uint32(i), rapid.Int64Range(0, 40_000).Draw(t, "amount")/rough*rough+700)
+		c.Script = rapid.SampledFrom([][]byte{p2wpkh, p2wpkh, p2tr, p2pkh, p2wsh}).Draw(t, "script")
+		c.Confirmations = rapid.Int32Range(1, 7).Draw(t, "confirmations")
+		c.Tag = rapid.SampledFrom([]string{"", "", "", "other"}).Draw(t, "tag")
+		c.Scanned = usually.Draw(t, "scanned") > 0
+		kind := usually.Draw(t, "state")
+		if entangled {
+			kind = max(1, kind/3)
+		}
+		switch kind {
+		case 0:
+			c.State = rapid.SampledFrom(utxo.CoinConfirmed.Values()[2:]).Draw(t, "other state")
+			if c.State != utxo.CoinPending {
+				break
+			}
+			fallthrough
+		case 1, 2, 3:
+			c.State, c.Confirmations = utxo.CoinUnconfirmed, 0
+			c.OwnChange, c.Replacing = rapid.Bool().Draw(t, "own"), usually.Draw(t, "replacing") == 0
+			tx := rapid.IntRange(0, txs-1).Draw(t, "tx")
+			for _, a := range n.above[tx] {
+				c.Ancestors = append(c.Ancestors, utxo.Ancestor{Hash: chainhash.Hash{31: byte(a)}, Pending: n.pending[a]})
+			}
+			if n.pending[tx] {
+				c.State = utxo.CoinPending
+			}
+		}
+		n.pool = append(n.pool, c)
+	}
+	tag := ""
+	n.req = pay(1, func(r *utxo.SelectRequest) {
+		r.FeeRate = rate
+		r.LongTermFeeRate = rapid.SampledFrom([]utxo.FeeRate{0, 1000, 50_000}).Draw(t, "long term")
+		r.ChangeScript = rapid.SampledFrom([][]byte{p2wpkh, p2tr, p2pkh}).Draw(t, "change")
+		r.DustLimit = rapid.SampledFrom([]int64{0, 0, 1, 5000}).Draw(t, "dust limit")
+		if r.Unconfirmed = rapid.SampledFrom([]utxo.Unconfirmeds{0, utxo.OwnChange, utxo.AnyUnconfirmed, utxo.AnyUnconfirmed}).Draw(t, "unconfirmed"); r.Unconfirmed == 0 {
+			r.MinConfirmations = rapid.Int32Range(0, 4).Draw(t, "min")
+		}
+		r.PendingParents = rapid.Bool().Draw(t, "pending parents")
+		r.AncestorLimit = rapid.SampledFrom([]int{0, 0, 1, 2, 3, 4, 5}).Draw(t, "ancestor limit")
+		if entangled {
+			r.Unconfirmed, r.MinConfirmations, r.PendingParents = utxo.AnyUnconfirmed, 0, true
+			r.AncestorLimit = rapid.IntRange(3, 5).Draw(t, "tight ancestor limit")
+		}
+		r.MaxInputs = rapid.SampledFrom([]int{0, 0, 1, 2, 3, 5}).Draw(t, "max inputs")
+		r.MaxWeight = rapid.SampledFrom([]int64{0, 0, 0, 700, 1000, 1500, 2000}).Draw(t, "max weight")
+		if usually.Draw(t, "one owner") == 0 {
+			r.Tag = &tag
+		}
+	})
+	target := int64(0)
+	for _, c := range n.pool {
+		if n.selectable(c) && usually.Draw(t, "in target") < 5 {
+			target += c.Amount - int64(rate)*n.inputWeight(c)/4000
+		}
+		switch usually.Draw(t, "coin control") {
+		case 0:
+			n.req.Exclude = append(n.req.Exclude, c.OutPoint)
+		case 1:
+			if n.selectable(c) {
+				n.req.Pinned = append(n.req.Pinned, c.OutPoint)
+			}
+		}
+	}
+	n.req.Payment.Amount = max(1, target-int64(rate)*170/4000-rapid.Int64Range(-100, 2000).Draw(t, "slack"))
+	return n
+}
+
+func TestSelectAgainstEverySubset(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := drawSelection(t)
+		want := n.best()
+		free := n.req.MaxWeight == 0 && n.req.Unconfirmed == 0 // no packing problem
+		for _, a := range everyAlgorithm {
+			n.req.Algorithm, n.req.Random = a, rand.NewPCG(1, 2)
+			s, err := utxo.Select(n.pool, n.req)
+			var e *utxo.SelectError
+			if err == nil {
+				n.verify(t, s)
+			} else if !errors.As(err, &e) {
+				t.Fatal(err)
+			} else if (e.Err == utxo.ErrInsufficientFunds) == want.pays && len(n.req.Pinned) == 0 {
+				t.Fatalf("%s: %v, but a set pays: %v", a, err, want.pays)
+			}
+			_, waste, tier, _ := n.sums(s.Inputs)
+			switch solvable := want.tier < 4; {
+			case err == nil && !solvable:
+				t.Fatalf("%s solves what cannot be solved: %v", a, s)
+			case a == utxo.BranchAndBound:
+				if (err == nil) != (want.exactTier < 4) {
+					t.Fatalf("%v, but the best changeless set is of tier %d", err, want.exactTier)
+				}
+				if err == nil && (s.Change != 0 || tier != want.exactTier || waste != want.exactWaste) {
+					t.Fatalf("change %d, tier %d, waste %d, want 0, %d, %d", s.Change, tier, waste, want.exactTier, want.exactWaste)
+				}
+			case a == utxo.Auto || free:
+				if (err == nil) != solvable || solvable && tier != want.tier {
+					t.Fatalf("%s: %v and tier %d, want tier %d", a, err, tier, want.tier)
+				}
+			}
+		}
+	})
+}
+
+func TestSelectAutoIsTheLeastWasteful(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := drawSelection(t)
+		n.req.Unconfirmed, n.req.MinConfirmations = 0, 0 // one tier
+		n.req.Pinned = nil
+		n.req.Random = rand.NewPCG(1, 2)
+		auto, err := utxo.Select(n.pool, n.req)
+		for _, a := range everyAlgorithm[1:] {
+			n.req.Algorithm, n.req.Random = a, rand.NewPCG(1, 2)
+			if s, err2 := utxo.Select(n.pool, n.req); err2 == nil && (err != nil || s.Waste < auto.Waste) {
+				t.Fatalf("auto: %v %v; %s: %v", auto, err, a, s)
+			}
+		}
+	})
+}
+
+// TestSelectIgnoresDust: coins that cost what they bring change nothing, in
+// no algorithm, for the same random numbers.
+func TestSelectIgnoresDust(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := drawSelection(t)
+		n.req.FeeRate = max(n.req.FeeRate, 1000)
+		for _, a := range everyAlgorithm {
+			n.req.Algorithm, n.req.Random = a, rand.NewPCG(1, 2)
+			clean, err := utxo.Select(n.pool, n.req)
+			pool := slices.Clone(n.pool)
+			for i := range rapid.IntRange(1, 20).Draw(t, "dust coins") {
+				limit := int64(n.req.FeeRate) * 272 / 4000 // worthless at the most
+				c := coin(uint32(100+i), rapid.Int64Range(0, limit).Draw(t, "dust"))
+				pool = slices.Insert(pool, rapid.IntRange(0, len(pool)).Draw(t, "at"), c)
+			}
+			n.req.Random = rand.NewPCG(1, 2)
+			dusty, err2 := utxo.Select(pool, n.req)
+			if (err == nil) != (err2 == nil) || !reflect.DeepEqual(clean, dusty) {
+				t.Fatalf("%s: %v %v; with dust %v %v", a, clean, err, dusty, err2)
+			}
+		}
+	})
+}
