@@ -164,3 +164,18 @@ func TestMillionDescendants(t *testing.T) {
 	}
 	t.Logf("100,000 descendants %v, 1,000,000 descendants %v", took[0], took[1])
 }
+
+// TestLongPendingChain submits a chain of 20,000: the cost of one does not grow
+// with what is before it.
+func TestLongPendingChain(t *testing.T) {
+	l, _, txs := benchLedger(t, 1, 1)
+	start := time.Now()
+	for _, tx := range chain(txs[0], 20_000) {
+		do(t, l, utxo.Submitted{Wallet: 1, Tx: tx, At: benchNow})
+	}
+	actions, _, err := utxotest.Policy().Next(l, 1, time.Time{}, benchNow)
+	if err != nil || len(actions) != 20_000 || actions[19_999].ID.Hash != chain(txs[0], 20_000)[19_999].TxHash() {
+		t.Fatalf("%d actions are owed, want all 20,000, parents first (%v)", len(actions), err)
+	}
+	t.Logf("20,000 pending transactions took %v", time.Since(start))
+}

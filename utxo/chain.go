@@ -54,6 +54,9 @@ func (pl *plan) connect(ev Connected) error {
 			position = ev.Positions[i]
 		}
 		for _, w := range keep[i] {
+			if n := pl.get(TxID{w, txs[i].hash}); n != nil && n.tx.Coinbase && reanchors(n.tx.Height) && b.Height < n.tx.Height {
+				continue // the earlier block of a duplicated coinbase, applied again
+			}
 			n, err := pl.node(txs[i], w, credits)
 			if err != nil {
 				return err
@@ -115,10 +118,8 @@ func (pl *plan) confirm(n *node, height, position int32) error {
 	case n.tx.Status == Orphaned:
 		on = OnReconfirmed
 	}
-	for _, s := range pl.kids(n.tx.ID.Hash) {
-		if kid := s.by; kid.tx.ID.Wallet == n.tx.ID.Wallet && kid.tx.Confirmed() && kid.tx.Height < height {
-			return invalid("block %d has %s, whose child %s is confirmed at %d", height, n.tx.ID, kid.tx.ID, kid.tx.Height)
-		}
+	if err := pl.inOrder(n, height); err != nil {
+		return err
 	}
 	return pl.place(n, evidence{on: on, height: height, position: position})
 }
@@ -126,6 +127,50 @@ func (pl *plan) confirm(n *node, height, position int32) error {
 // reanchors reports the two heights of the main chain whose coinbase repeats
 // the hash of an earlier one (the exceptions of BIP 30).
 func reanchors(height int32) bool { return height == 91842 || height == 91880 }
+
+// inOrder refuses what no chain can hold, a transaction confirmed below one that
+// it descends from: a rollback would orphan what stays confirmed. It looks
+// through unconfirmed ancestors; through unconfirmed descendants only where they
+// can be in the way, from a coinbase or a transaction that arrives after its
+// child, so that confirming a long chain costs nothing extra.
+func (pl *plan) inOrder(n *node, height int32) error {
+	low, high := height, height // of what n stands on, and of what stands on n
+	var below []*node
+	for _, s := range pl.kids(n.tx.ID.Hash) {
+		if s.by.tx.ID.Wallet == n.tx.ID.Wallet && s.by.tx.Live() && !slices.Contains(below, s.by) {
+			below = append(below, s.by)
+		}
+	}
+	if len(below) > 0 && (n.tx.Coinbase || n.old == nil) {
+		var err error
+		if below, err = pl.withDescendants(below); err != nil {
+			return err
+		}
+	}
+	for _, d := range below {
+		if d.tx.Confirmed() && (high == Unconfirmed || d.tx.Height < high) {
+			high = d.tx.Height
+		}
+	}
+	if high == Unconfirmed { // nothing can be below what n stands on
+		return nil
+	}
+	above, err := pl.withUnconfirmedAncestors(n)
+	if err != nil {
+		return err
+	}
+	for _, a := range above {
+		for _, op := range a.tx.Inputs {
+			if p := pl.parent(a, op); p != nil {
+				low = max(low, p.tx.Height)
+			}
+		}
+	}
+	if high < low {
+		return invalid("transaction %s would make height %d descend from height %d", n.tx.ID, high, low)
+	}
+	return nil
+}
 
 // fits reports whether b is new to the chain; an error if it does not fit.
 func (pl *plan) fits(b Block, tip int32) (fresh bool, err error) {

@@ -269,6 +269,9 @@ func (pl *plan) submit(ev Submitted) error {
 	if err != nil {
 		return err
 	}
+	if _, _, err := pl.scope([]*seen{s}); err != nil {
+		return err
+	}
 	if err := pl.loadAround(w.ID, []*seen{s}); err != nil {
 		return err
 	}
@@ -292,12 +295,16 @@ func (pl *plan) submit(ev Submitted) error {
 	if err != nil {
 		return err
 	}
-	lift, err := pl.lift(n)
-	if err != nil {
-		return err
-	}
-	if _, _, err := pl.conflicts(n, lift, "submit"); err != nil {
-		return err
+	// With one unconfirmed parent and no rival the ancestors were tested with
+	// the parent; walking them for each of a chain would be quadratic.
+	if len(replaced) > 0 || pl.unconfirmedParents(n) > 1 {
+		lift, err := pl.lift(n)
+		if err != nil {
+			return err
+		}
+		if _, _, err := pl.conflicts(n, lift, "submit"); err != nil {
+			return err
+		}
 	}
 	if err := pl.mature(s, ev); err != nil {
 		return err
@@ -321,6 +328,17 @@ func (pl *plan) submit(ev Submitted) error {
 		}
 	}
 	return nil
+}
+
+// unconfirmedParents counts the known parents that are not confirmed.
+func (pl *plan) unconfirmedParents(n *node) int {
+	seen := map[*node]bool{}
+	for _, op := range n.tx.Inputs {
+		if p := pl.parent(n, op); p != nil && !p.tx.Confirmed() {
+			seen[p] = true
+		}
+	}
+	return len(seen)
 }
 
 // replaceable loads what a submission declares to replace.

@@ -204,6 +204,38 @@ func (g *graph) withDescendants(from []*node) ([]*node, error) {
 	return all, nil
 }
 
+// withUnconfirmedAncestors returns n and its ancestors up to confirmed ones,
+// without these, and makes all their parents known.
+func (g *graph) withUnconfirmedAncestors(n *node) ([]*node, error) {
+	if err := g.loadParents([]*node{n}); err != nil {
+		return nil, err
+	}
+	var ids []TxID
+	for _, op := range n.tx.Inputs {
+		if p := g.parent(n, op); p != nil && !p.tx.Confirmed() {
+			ids = append(ids, p.tx.ID)
+		}
+	}
+	all := []*node{n}
+	if len(ids) == 0 {
+		return all, nil
+	}
+	if err := g.load(g.r.Ancestors(NotConfirmed, ids...)); err != nil {
+		return nil, err
+	}
+	g.mark++
+	n.lost = g.mark
+	for i := 0; i < len(all); i++ {
+		for _, op := range all[i].tx.Inputs {
+			if p := g.parent(n, op); p != nil && !p.tx.Confirmed() && p.lost != g.mark {
+				p.lost = g.mark
+				all = append(all, p)
+			}
+		}
+	}
+	return all, g.loadParents(all)
+}
+
 func (g *graph) touch(n *node) {
 	if !n.done {
 		n.done = true

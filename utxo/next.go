@@ -37,7 +37,8 @@ var actionNames = []string{"broadcast", "rebroadcast"}
 // until the next event. last is when the host last carried out what Next said,
 // zero after a restart: what is stored says what is owed.
 //
-// Everything pending is broadcast. A published unconfirmed transaction that
+// Everything pending is broadcast, except what a later pending transaction is
+// meant to replace, and what depends on that: to send it now would let it win. A published unconfirmed transaction that
 // spends an owned output is broadcast again at every multiple of
 // [Policy.Rebroadcast] since it was first seen.
 func (p Policy) Next(r Reader, w WalletID, last, now time.Time) (actions []Action, next time.Time, err error) {
@@ -54,9 +55,16 @@ func (p Policy) Next(r Reader, w WalletID, last, now time.Time) (actions []Actio
 		return nil, time.Time{}, err
 	}
 	at := make(map[TxID]int, len(txs))
+	latest := map[wire.OutPoint]*Tx{} // pending spender
 	for i, t := range txs {
 		at[t.ID] = i
+		for _, op := range t.Inputs {
+			if t.Status == Pending {
+				latest[op] = t
+			}
+		}
 	}
+	held := make([]bool, len(txs)) // superseded, or descends from what is
 	for _, i := range topological(len(txs), func(i int, add func(int)) {
 		for _, op := range txs[i].Inputs {
 			if p, ok := at[TxID{w, op.Hash}]; ok {
@@ -65,7 +73,13 @@ func (p Policy) Next(r Reader, w WalletID, last, now time.Time) (actions []Actio
 		}
 	}) {
 		t := txs[i]
+		for _, op := range t.Inputs {
+			p, known := at[TxID{w, op.Hash}]
+			held[i] = held[i] || t.Status == Pending && (latest[op] != t || known && held[p])
+		}
 		switch {
+		case held[i]:
+			continue
 		case t.Status == Pending:
 			actions = append(actions, Action{Broadcast, t.ID})
 			continue

@@ -1,5 +1,7 @@
 package utxo
 
+import "slices"
+
 // topological orders 0 to n-1 so that each comes after its parents, otherwise
 // ascending. parents calls add for each parent of i; the relation has no cycle.
 // It takes time linear in nodes and edges, and no recursion.
@@ -17,7 +19,9 @@ func topological(n int, parents func(i int, add func(p int))) []int {
 			j := stack[len(stack)-1]
 			if visited[j] == 0 {
 				visited[j] = 1
+				top := len(stack)
 				parents(j, push)
+				slices.SortFunc(stack[top:], func(a, b int) int { return b - a }) // the lowest on top
 				continue
 			}
 			stack = stack[:len(stack)-1]

@@ -41,6 +41,11 @@ func (pl *plan) place(t *node, ev evidence) error {
 			return refuse(t, ev.on.String(), ErrStale, fmt.Sprintf("its rival %s was observed later", r.loser.tx.ID))
 		}
 	}
+	if !ev.block() {
+		if err := pl.inOrder(t, Unconfirmed); err != nil {
+			return err
+		}
+	}
 	if err := pl.replace(rivals); err != nil {
 		return err
 	}

@@ -135,6 +135,21 @@ func TestSelectAncestorLimit(t *testing.T) {
 	}
 }
 
+func TestSelectSkipsWhatIsTooDeepTogether(t *testing.T) {
+	pool := []utxo.Candidate{
+		coin(1, 90_000, unconfirmed(true, 1, 2)), coin(2, 80_000, unconfirmed(true, 1, 3, 4)),
+		coin(3, 70_000, unconfirmed(true, 5, 6)), coin(4, 60_000, unconfirmed(true, 2)),
+	}
+	for _, a := range []utxo.Algorithm{utxo.LargestFirst, utxo.Auto} {
+		s, err := utxo.Select(pool, pay(140_000, with(a), func(r *utxo.SelectRequest) {
+			r.Unconfirmed, r.AncestorLimit = utxo.OwnChange, 4
+		}))
+		if err != nil || !slices.Equal(amounts(s), []int64{90_000, 60_000}) {
+			t.Errorf("%s: %v, %v", a, amounts(s), err)
+		}
+	}
+}
+
 func TestSelectPinned(t *testing.T) {
 	pool := coins(30_000, 200_000, 40_000)
 	pin := func(n ...uint32) func(*utxo.SelectRequest) {
@@ -157,8 +172,9 @@ func TestSelectPinned(t *testing.T) {
 			t.Errorf("%s: pinned coin comes first: %v, %v", a, amounts(s), err)
 		}
 	}
-	if _, err := utxo.Select(pool, pay(60_000, pin(9))); !errors.Is(err, statemachine.ErrNotFound) {
-		t.Errorf("no candidate: %v", err)
+	_, err := utxo.Select(pool, pay(60_000, pin(9)))
+	if want := "coin selection: pinned input " + outPoint(9).String() + ": not found"; !errors.Is(err, statemachine.ErrNotFound) || err.Error() != want {
+		t.Errorf("no candidate: %v, want %s", err, want)
 	}
 	if _, err := utxo.Select(pool, pay(60_000, pin(1, 2), func(r *utxo.SelectRequest) { r.MaxInputs = 1 })); !errors.Is(err, utxo.ErrTooManyInputs) {
 		t.Errorf("too many pinned: %v", err)

@@ -1,0 +1,179 @@
+package utxotest
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/utxo"
+)
+
+// oldTx is a transaction that exists, delivered or not; a new one if there is none.
+func (w *world) oldTx() *wire.MsgTx {
+	if len(w.txs) == 0 {
+		return w.newTx()
+	}
+	return pick(w, w.txs...)
+}
+
+func (w *world) newTx() *wire.MsgTx { return w.build() }
+
+// build makes a transaction that spends the given outpoints and up to three others.
+func (w *world) build(inputs ...wire.OutPoint) *wire.MsgTx {
+	for range w.number(max(0, 1-len(inputs)), 3-len(inputs)) {
+		if op := w.input(); !slices.Contains(inputs, op) {
+			inputs = append(inputs, op)
+		}
+	}
+	w.salt++
+	tx := NewTx(w.salt, inputs, w.outputs()...)
+	w.txs = append(w.txs, tx)
+	return tx
+}
+
+// input is a coin of a wallet, any output, an outpoint that another transaction
+// spends too, an output of a transaction that nobody has seen yet, or foreign.
+func (w *world) input() wire.OutPoint {
+	switch w.number(0, 11) {
+	case 0, 1, 2, 3:
+		var coins []utxo.Coin
+		for _, id := range w.model.walletIDs() {
+			coins = append(coins, w.model.Coins(id)...)
+		}
+		unspent := slices.DeleteFunc(slices.Clone(coins), func(c utxo.Coin) bool {
+			return c.SpentBy != none || c.Status != utxo.Pending && c.Status != utxo.Published
+		})
+		if len(unspent) > 0 && w.odds(4, 5) {
+			return pick(w, unspent...).OutPoint
+		}
+		if len(coins) > 0 {
+			return pick(w, coins...).OutPoint
+		}
+	case 4, 5, 6:
+		tx := w.oldOrMinted()
+		if tx != nil {
+			return Out(tx, uint32(w.number(0, len(tx.TxOut)-1)))
+		}
+	case 7, 8, 9:
+		if len(w.txs) > 0 {
+			return pick(w, w.oldTx().TxIn...).PreviousOutPoint
+		}
+	case 10:
+		w.salt++
+		parent := NewTx(w.salt, []wire.OutPoint{External(uint32(w.number(0, 4)))}, w.outputs()...)
+		w.txs = append(w.txs, parent)
+		return Out(parent, 0)
+	}
+	return External(uint32(w.number(0, 4)))
+}
+
+func (w *world) oldOrMinted() *wire.MsgTx {
+	all := slices.Concat(w.txs, w.minted)
+	if len(all) == 0 {
+		return nil
+	}
+	return pick(w, all...)
+}
+
+// outputs are one to three, each of an amount of its own.
+func (w *world) outputs() []*wire.TxOut {
+	scripts := [][]byte{Script(1, "main"), Script(1, "main"), Script(1, "side"), Foreign, Foreign, LateScript}
+	if w.model.wallet(2) != nil || w.odds(1, 30) {
+		scripts = append(scripts, Script(2, "main"), Script(2, "main"))
+	}
+	var outputs []*wire.TxOut
+	for i := range w.number(1, 3) {
+		outputs = append(outputs, Pay(int64(w.salt)*10+int64(i)+1, pick(w, scripts...)))
+	}
+	return outputs
+}
+
+// lock is one of three lock ids, most of the time none.
+func (w *world) lock() utxo.LockID { return lockID(pick(w, "", "", "k", "l")) }
+
+// coins picks one or two coins of a wallet, rarely something else.
+func (w *world) coins(id utxo.WalletID, want func(utxo.Coin) bool) []wire.OutPoint {
+	coins := slices.DeleteFunc(w.model.Coins(id), func(c utxo.Coin) bool { return !want(c) })
+	var ops []wire.OutPoint
+	for range w.number(1, 2) {
+		if len(coins) == 0 || w.odds(1, 20) {
+			ops = append(ops, Out(w.oldTx(), 0))
+		} else {
+			ops = append(ops, pick(w, coins...).OutPoint)
+		}
+	}
+	return ops
+}
+
+func (w *world) lease() {
+	id := w.walletID()
+	ops := w.coins(id, func(c utxo.Coin) bool { return c.SpentBy == none || w.odds(1, 5) })
+	w.emit(utxo.OutputsLeased{Wallet: id, OutPoints: ops, Lock: lockID(pick(w, "k", "l")), Duration: w.duration(), At: w.now})
+}
+
+func (w *world) duration() time.Duration {
+	return pick(w, 10*time.Second, 30*time.Second, time.Minute, time.Hour)
+}
+
+// leasedCoin picks a wallet and its leased coins.
+func (w *world) leasedCoin() (utxo.WalletID, []wire.OutPoint, utxo.LockID) {
+	lock := lockID(pick(w, "k", "l"))
+	if len(w.model.leases) == 0 || w.odds(1, 8) {
+		id := w.walletID()
+		return id, w.coins(id, func(utxo.Coin) bool { return true }), lock
+	}
+	l := pick(w, w.model.leases...)
+	if w.odds(3, 4) {
+		lock = l.Lock
+	}
+	return l.Wallet, []wire.OutPoint{l.OutPoint}, lock
+}
+
+func (w *world) renew() {
+	id, ops, lock := w.leasedCoin()
+	w.emit(utxo.LeasesRenewed{Wallet: id, OutPoints: ops, Lock: lock, Duration: w.duration(), At: w.now})
+}
+
+func (w *world) release() {
+	id, ops, lock := w.leasedCoin()
+	w.emit(utxo.LeasesReleased{Wallet: id, OutPoints: ops, Lock: lock, At: w.now})
+}
+
+// nonsense sends what no sane host sends.
+func (w *world) nonsense() {
+	tip, height := w.tip()
+	tx, id := w.oldTx(), w.walletID()
+	twice := tx.Copy()
+	twice.AddTxIn(twice.TxIn[0])
+	coinbase := NewCoinbase(w.salt, w.outputs()...)
+	next := NewBlock(height+1, tip, 0)
+	w.emit(pick[utxo.Event](w,
+		utxo.WalletOpened{Wallet: 0, At: w.now},
+		utxo.WalletOpened{Wallet: 1, Birth: -1, At: w.now},
+		utxo.WalletOpened{Wallet: id, Birth: 3, At: w.now},
+		utxo.Submitted{Wallet: id, At: w.now},
+		utxo.Submitted{Wallet: id, Tx: twice, At: w.now},
+		utxo.Submitted{Wallet: id, Tx: coinbase, At: w.now},
+		utxo.Submitted{Wallet: id, Tx: NewTx(0, []wire.OutPoint{External(99)}), At: w.now},
+		utxo.Submitted{Wallet: id, Tx: NewTx(0, []wire.OutPoint{External(99)}, Pay(1, Foreign)), At: w.now},
+		utxo.Observed{Tx: twice, Seq: w.seq + 1, Tip: tip, At: w.now},
+		utxo.Observed{Tx: coinbase, Seq: w.seq + 1, Tip: tip, At: w.now},
+		utxo.Observed{Tx: tx, Seq: 0, Tip: tip, At: w.now},
+		utxo.Observed{Seq: w.seq + 1, Tip: tip, At: w.now},
+		utxo.Connected{Block: next, Txs: []*wire.MsgTx{coinbase, tx, tx}, At: w.now},
+		utxo.Connected{Block: next, Txs: []*wire.MsgTx{tx, coinbase}, At: w.now},
+		utxo.Connected{Block: next, Txs: []*wire.MsgTx{coinbase, tx}, Positions: []int32{0}, At: w.now},
+		utxo.Connected{Block: next, Txs: []*wire.MsgTx{coinbase, tx, NewTx(1, []wire.OutPoint{tx.TxIn[0].PreviousOutPoint}, Pay(1, Foreign))}, At: w.now},
+		utxo.Connected{Block: NewBlock(height+2, tip, 0), At: w.now},
+		utxo.Connected{Block: NewBlock(-1, tip, 0), At: w.now},
+		utxo.Disconnected{Hash: next.Hash, At: w.now},
+		utxo.Labelled{ID: w.stored(func(*row) bool { return true }), Label: strings.Repeat("ß", utxo.MaxLabel+1), At: w.now},
+		utxo.OutputRevealed{ID: w.stored(func(*row) bool { return true }), Index: 9, Tag: "other", At: w.now},
+		utxo.OutputsLeased{Wallet: id, OutPoints: []wire.OutPoint{External(0)}, Duration: time.Second, At: w.now},
+		utxo.OutputsLeased{Wallet: id, Lock: lockID("k"), Duration: time.Second, At: w.now},
+		utxo.OutputsLeased{Wallet: id, OutPoints: []wire.OutPoint{External(0)}, Lock: lockID("k"), At: w.now},
+		utxo.LeasesRenewed{Wallet: id, OutPoints: []wire.OutPoint{External(0)}, Lock: lockID("k"), At: w.now},
+		utxo.LeasesReleased{Wallet: id, Lock: lockID("k"), At: w.now},
+	))
+}

@@ -1,0 +1,366 @@
+package utxotest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/utxo"
+)
+
+// tip returns the highest block, or nil.
+func (m *Model) tip() *utxo.Block {
+	var tip *utxo.Block
+	for i := range m.blocks {
+		if tip == nil || m.blocks[i].Height > tip.Height {
+			tip = &m.blocks[i]
+		}
+	}
+	return tip
+}
+
+// tipHeight is the height of the tip, -1 for an empty chain.
+func (m *Model) tipHeight() int32 {
+	if tip := m.tip(); tip != nil {
+		return tip.Height
+	}
+	return -1
+}
+
+func (m *Model) block(height int32) *utxo.Block {
+	for i := range m.blocks {
+		if m.blocks[i].Height == height {
+			return &m.blocks[i]
+		}
+	}
+	return nil
+}
+
+// observed: a mempool holds the transaction. Every wallet that it concerns
+// places it; one refusal refuses it for all.
+func (m *Model) observed(ev utxo.Observed) error {
+	if err := wellFormed(ev.Tx); err != nil {
+		return err
+	}
+	if isCoinbase(ev.Tx) || ev.Seq < 1 {
+		return fmt.Errorf("%w: no coinbase is in a mempool, and sequences start at 1", statemachine.ErrInvalid)
+	}
+	var best chainhash.Hash
+	if tip := m.tip(); tip != nil {
+		best = tip.Hash
+	}
+	if ev.Tip != best {
+		return fmt.Errorf("%w: it was seen at another tip", utxo.ErrStale)
+	}
+	if err := m.checkOwners(ev.Tx); err != nil {
+		return err
+	}
+	for _, w := range m.walletIDs() {
+		if !m.relevant(w, utxo.Unconfirmed, ev.Tx)[0] {
+			continue
+		}
+		r := m.row(w, ev.Tx.TxHash())
+		if r != nil && ev.Seq <= r.seq {
+			continue
+		}
+		if r != nil && r.status == utxo.Published {
+			m.credit(r)
+			m.move(r, utxo.OnObserved, utxo.Published)
+			r.seq = ev.Seq
+			continue
+		}
+		if r == nil {
+			r = m.insert(w, ev.Tx, ev.At)
+		}
+		m.credit(r)
+		if err := m.place(r, evidence{trigger: utxo.OnObserved, seq: ev.Seq}); err != nil {
+			return err
+		}
+		r.seq = ev.Seq
+	}
+	return nil
+}
+
+// relevant says which of the transactions, of one block or a single one, the
+// wallet has to store: the least set that contains the stored ones and is
+// closed under having an owned output, spending one, sharing an input with a
+// stored transaction, and being spent by a stored transaction.
+func (m *Model) relevant(w utxo.WalletID, height int32, txs ...*wire.MsgTx) []bool {
+	stored := make([]bool, len(txs))
+	for i, tx := range txs {
+		stored[i] = m.row(w, tx.TxHash()) != nil
+	}
+	for grown := true; grown; {
+		grown = false
+		for i, tx := range txs {
+			if !stored[i] && m.concerns(w, height, tx, txs, stored) {
+				stored[i], grown = true, true
+			}
+		}
+	}
+	return stored
+}
+
+func (m *Model) concerns(w utxo.WalletID, height int32, tx *wire.MsgTx, block []*wire.MsgTx, stored []bool) bool {
+	if len(m.ownedIn(w, height, tx)) > 0 {
+		return true
+	}
+	hash := tx.TxHash()
+	for _, r := range m.rows {
+		if r.wallet != w {
+			continue
+		}
+		if sharesInput(tx, r.tx) || isChild(r.tx, hash) {
+			return true
+		}
+		for index := range r.tags {
+			if spends(tx, wire.OutPoint{Hash: r.hash, Index: index}) {
+				return true
+			}
+		}
+	}
+	for i, other := range block {
+		if !stored[i] {
+			continue
+		}
+		if isChild(other, hash) {
+			return true
+		}
+		for _, index := range m.ownedIn(w, height, other) {
+			if spends(tx, wire.OutPoint{Hash: other.TxHash(), Index: index}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ownedIn returns the indexes of the outputs that the policy gives to the
+// wallet. Nothing in block 0 is owned.
+func (m *Model) ownedIn(w utxo.WalletID, height int32, tx *wire.MsgTx) []uint32 {
+	var owned []uint32
+	if height == 0 {
+		return nil
+	}
+	for i, out := range tx.TxOut {
+		if owner, ok := m.owner(out.PkScript); ok && owner.Wallet == w {
+			owned = append(owned, uint32(i))
+		}
+	}
+	return owned
+}
+
+// connected: a block joins the best chain, or is applied again.
+func (m *Model) connected(ev utxo.Connected) error {
+	height := ev.Block.Height
+	if height < 0 || ev.Block.Hash == none || ev.Positions != nil && len(ev.Positions) != len(ev.Txs) {
+		return fmt.Errorf("%w: a block has a height, a hash, and a position for every transaction", statemachine.ErrInvalid)
+	}
+	if err := m.fits(ev.Block); err != nil {
+		return err
+	}
+	positions := ev.Positions
+	if positions == nil {
+		for i := range ev.Txs {
+			positions = append(positions, int32(i))
+		}
+	}
+	if err := checkBlock(ev.Txs, positions); err != nil {
+		return fmt.Errorf("block %d: %w", height, err)
+	}
+	if err := m.checkOwners(ev.Txs...); err != nil {
+		return err
+	}
+	if m.block(height) == nil {
+		b := ev.Block
+		b.Time = micros(b.Time)
+		m.blocks = append(m.blocks, b)
+	}
+	relevant := map[utxo.WalletID][]bool{}
+	for _, w := range m.walletIDs() {
+		relevant[w] = m.relevant(w, height, ev.Txs...)
+	}
+	for _, i := range parentsFirst(ev.Txs) {
+		for _, w := range m.walletIDs() {
+			if !relevant[w][i] {
+				continue
+			}
+			if err := m.confirm(w, ev.Txs[i], height, positions[i], ev); err != nil {
+				return err
+			}
+		}
+	}
+	m.scanned(height)
+	return nil
+}
+
+// checkBlock refuses transactions that cannot be in one block.
+func checkBlock(txs []*wire.MsgTx, positions []int32) error {
+	for i, tx := range txs {
+		if err := wellFormed(tx); err != nil {
+			return err
+		}
+		if positions[i] < 0 || i > 0 && positions[i] <= positions[i-1] {
+			return fmt.Errorf("%w: the positions do not grow", statemachine.ErrInvalid)
+		}
+		if isCoinbase(tx) && positions[i] != 0 {
+			return fmt.Errorf("%w: a coinbase is not the first transaction", statemachine.ErrInvalid)
+		}
+		for _, other := range txs[:i] {
+			if tx.TxHash() == other.TxHash() || sharesInput(tx, other) {
+				return fmt.Errorf("%w: a transaction is there twice, or two spend the same outpoint", statemachine.ErrInvalid)
+			}
+		}
+	}
+	return nil
+}
+
+// fits says whether a block is on the best chain, is next on it, or fills a
+// hole below the tip without contradicting its neighbours.
+func (m *Model) fits(b utxo.Block) error {
+	mismatch := func(why string) error {
+		return fmt.Errorf("%w: block %d: %s", utxo.ErrChainMismatch, b.Height, why)
+	}
+	tip := m.tip()
+	if tip == nil {
+		return nil
+	}
+	if known := m.block(b.Height); known != nil {
+		if known.Hash != b.Hash {
+			return mismatch("another block has this height")
+		}
+		return nil
+	}
+	if b.Height > tip.Height+1 {
+		return mismatch("it leaves a hole above the tip")
+	}
+	if below := m.block(b.Height - 1); below != nil && below.Hash != b.Prev {
+		return mismatch("its parent is not the block below")
+	}
+	if above := m.block(b.Height + 1); above != nil && above.Prev != b.Hash {
+		return mismatch("it is not the parent of the block above")
+	}
+	return nil
+}
+
+// parentsFirst returns the indexes of txs in the given order, except that the
+// parents of a transaction come right before it.
+func parentsFirst(txs []*wire.MsgTx) []int {
+	var order []int
+	var add func(int)
+	add = func(i int) {
+		if slices.Contains(order, i) {
+			return
+		}
+		for j, other := range txs {
+			if isChild(txs[i], other.TxHash()) {
+				add(j)
+			}
+		}
+		order = append(order, i)
+	}
+	for i := range txs {
+		add(i)
+	}
+	return order
+}
+
+// The two coinbases of early Bitcoin that occur twice: at the second height the
+// transaction moves to the later block.
+func reanchors(r *row, height int32) bool {
+	return r.coinbase && (height == 91842 || height == 91880)
+}
+
+// confirm places one transaction at the height of its block.
+func (m *Model) confirm(w utxo.WalletID, tx *wire.MsgTx, height, position int32, ev utxo.Connected) error {
+	r := m.row(w, tx.TxHash())
+	if r == nil {
+		r = m.insert(w, tx, ev.At)
+	}
+	if r.confirmed() && r.height != height {
+		if reanchors(r, r.height) && height < r.height {
+			return nil // its first block is applied again
+		}
+		if !reanchors(r, height) {
+			return fmt.Errorf("%w: %s is at height %d", utxo.ErrConfirmedElsewhere, r.hash, r.height)
+		}
+	}
+	if r.confirmed() && r.height == height {
+		m.credit(r)
+		return nil
+	}
+	if err := m.inOrder(r, height); err != nil {
+		return err
+	}
+	trigger := utxo.OnConfirmed
+	if r.status == utxo.Orphaned {
+		trigger = utxo.OnReconfirmed
+	}
+	if height > 0 {
+		m.credit(r)
+	}
+	return m.place(r, evidence{trigger: trigger, block: true, height: height, position: position})
+}
+
+// scanned moves every wallet on that waited for exactly this height, and every
+// late owner on its own; one that has caught up is not behind any more.
+func (m *Model) scanned(height int32) {
+	for i := range m.wallets {
+		w := &m.wallets[i]
+		if w.ScannedTo+1 == height {
+			w.ScannedTo = height
+		}
+		for j := range w.Behind {
+			if w.Behind[j].ScannedTo+1 == height {
+				w.Behind[j].ScannedTo = height
+			}
+		}
+		dropCaughtUp(w)
+	}
+}
+
+// disconnected: the tip leaves the best chain.
+func (m *Model) disconnected(ev utxo.Disconnected) error {
+	at := slices.IndexFunc(m.blocks, func(b utxo.Block) bool { return b.Hash == ev.Hash })
+	if at < 0 {
+		return nil
+	}
+	height := m.blocks[at].Height
+	if height != m.tipHeight() {
+		return fmt.Errorf("%w: block %d is not the tip", utxo.ErrChainMismatch, height)
+	}
+	m.blocks = slices.Delete(m.blocks, at, at+1)
+	var orphans []*row
+	for _, r := range m.rows {
+		if r.height != height {
+			continue
+		}
+		r.height, r.position = utxo.Unconfirmed, 0
+		if r.coinbase {
+			m.move(r, utxo.OnOrphaned, utxo.Orphaned)
+			orphans = append(orphans, r)
+		} else {
+			m.move(r, utxo.OnDisconnect, r.status)
+		}
+	}
+	for _, r := range m.withDescendants(orphans)[len(orphans):] {
+		m.move(r, utxo.OnParentDied, utxo.Failed)
+	}
+	for i := range m.wallets {
+		w := &m.wallets[i]
+		if w.ScannedTo >= height {
+			w.ScannedTo = max(height-1, w.Birth-1)
+		}
+		for j := range w.Behind {
+			w.Behind[j].ScannedTo = min(w.Behind[j].ScannedTo, height-1)
+		}
+		dropCaughtUp(w)
+	}
+	return nil
+}
+
+func dropCaughtUp(w *utxo.Wallet) {
+	w.Behind = slices.DeleteFunc(w.Behind, func(o utxo.OwnerScan) bool { return o.ScannedTo >= w.ScannedTo })
+}

@@ -1,0 +1,204 @@
+package utxotest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/utxo"
+)
+
+// evidence is why a transaction becomes published.
+type evidence struct {
+	trigger          utxo.Trigger
+	seq              int64 // of the observation, 0 where sequences play no part
+	block            bool
+	height, position int32
+}
+
+// place publishes t with what it stands on: the one conflict rule. A refusal
+// leaves the model half changed; [Model.Apply] throws it away then.
+func (m *Model) place(t *row, e evidence) error {
+	lift := m.lift(t)
+	for _, r := range lift {
+		if r != t && r.coinbase { // a coinbase that is not published is orphaned
+			return fmt.Errorf("%w: coinbase %s is orphaned", utxo.ErrDeadParent, r.hash)
+		}
+	}
+	rivals := m.rivals(lift)
+	losers := m.withDescendants(rivals)
+	if err := conflict(lift, rivals, losers, e.seq); err != nil {
+		return err
+	}
+	if !e.block {
+		if err := m.inOrder(t, utxo.Unconfirmed); err != nil {
+			return err
+		}
+	}
+
+	for _, loser := range losers {
+		switch {
+		case !slices.Contains(rivals, loser):
+			m.move(loser, utxo.OnParentDied, utxo.Failed)
+		case !e.block && loser.status == utxo.Published:
+			m.move(loser, utxo.OnReplaced, utxo.Replaced)
+		default:
+			m.move(loser, utxo.OnDoubleSpent, utxo.Failed)
+		}
+	}
+	for _, loser := range rivals {
+		for _, winner := range lift {
+			if winner.rivalOf(loser) {
+				m.edge(loser, winner)
+				break
+			}
+		}
+	}
+	for _, r := range lift {
+		if r != t {
+			m.move(r, utxo.OnProven, utxo.Published)
+		}
+	}
+	m.move(t, e.trigger, utxo.Published)
+	if e.block {
+		t.height, t.position = e.height, e.position
+	}
+	return nil
+}
+
+// conflict says why the transactions of lift may not win.
+func conflict(lift, rivals, losers []*row, seq int64) error {
+	for i, r := range lift {
+		if spentTwice(r.tx) {
+			return fmt.Errorf("%w: %s spends an outpoint twice", utxo.ErrSelfConflict, r.hash)
+		}
+		for _, other := range lift[:i] {
+			if r.rivalOf(other) {
+				return fmt.Errorf("%w: %s and %s spend the same outpoint", utxo.ErrSelfConflict, other.hash, r.hash)
+			}
+		}
+	}
+	for _, loser := range losers {
+		for _, r := range lift {
+			if loser == r || r.childOf(loser) {
+				return fmt.Errorf("%w: %s stands on its rival or on what would die with it, %s", utxo.ErrSelfConflict, r.hash, loser.hash)
+			}
+		}
+	}
+	for _, loser := range losers {
+		if loser.confirmed() {
+			return fmt.Errorf("%w: by %s", utxo.ErrSpentByConfirmed, loser.hash)
+		}
+	}
+	for _, rival := range rivals {
+		if seq > 0 && rival.seq > seq {
+			return fmt.Errorf("%w: rival %s was seen later", utxo.ErrStale, rival.hash)
+		}
+	}
+	return nil
+}
+
+// lift returns t and its known ancestors that are not published, parents first,
+// otherwise in order of arrival.
+func (m *Model) lift(t *row) []*row {
+	members := []*row{t}
+	for grown := true; grown; {
+		grown = false
+		for _, r := range m.rows {
+			if r.status == utxo.Published || slices.Contains(members, r) {
+				continue
+			}
+			if slices.ContainsFunc(members, func(c *row) bool { return c.childOf(r) }) {
+				members = append(members, r)
+				grown = true
+			}
+		}
+	}
+	var order []*row
+	for len(order) < len(members) {
+		for _, r := range m.rows {
+			waits := func(p *row) bool { return r.childOf(p) && !slices.Contains(order, p) }
+			if slices.Contains(members, r) && !slices.Contains(order, r) && !slices.ContainsFunc(members, waits) {
+				order = append(order, r)
+				break
+			}
+		}
+	}
+	return order
+}
+
+// rivals returns the live transactions outside lift that share an input with a member.
+func (m *Model) rivals(lift []*row) []*row {
+	var rivals []*row
+	for _, r := range m.rows {
+		if r.live() && !slices.Contains(lift, r) && slices.ContainsFunc(lift, r.rivalOf) {
+			rivals = append(rivals, r)
+		}
+	}
+	return rivals
+}
+
+// withDescendants returns the transactions and their live descendants, without
+// those below a confirmed one.
+func (m *Model) withDescendants(from []*row) []*row {
+	all := slices.Clone(from)
+	for grown := true; grown; {
+		grown = false
+		for _, r := range m.rows {
+			if !r.live() || slices.Contains(all, r) {
+				continue
+			}
+			if slices.ContainsFunc(all, func(p *row) bool { return !p.confirmed() && r.childOf(p) }) {
+				all = append(all, r)
+				grown = true
+			}
+		}
+	}
+	return all
+}
+
+// edge records that winner took, or is meant to take, an input of loser.
+func (m *Model) edge(loser, winner *row) {
+	e := utxo.Replacement{Wallet: loser.wallet, Loser: loser.hash, Winner: winner.hash}
+	if !slices.Contains(m.edges, e) {
+		m.edges = append(m.edges, e)
+	}
+}
+
+// inOrder refuses what no chain can hold: a transaction below one that it
+// descends from. The nearest confirmed ancestors and descendants count, through
+// unconfirmed ones, and t at the height that it is about to have. Of what stands
+// on a known transaction that is no coinbase only the children count: nothing
+// can stick there.
+func (m *Model) inOrder(t *row, height int32) error {
+	low, high := height, height // of what t stands on, of what stands on t
+	for _, r := range m.reach(t, func(from, r *row) bool { return from.childOf(r) }) {
+		low = max(low, r.height)
+	}
+	for _, r := range m.reach(t, func(from, r *row) bool { return r.live() && r.childOf(from) }) {
+		near := r.childOf(t) || t.coinbase || t.status == 0
+		if near && r.confirmed() && (high == utxo.Unconfirmed || r.height < high) {
+			high = r.height
+		}
+	}
+	if high != utxo.Unconfirmed && high < low {
+		return fmt.Errorf("%w: %s would make a transaction at height %d descend from one at %d", statemachine.ErrInvalid, t.hash, high, low)
+	}
+	return nil
+}
+
+// reach walks from t to what next leads to, and not on from a confirmed one.
+func (m *Model) reach(t *row, next func(from, to *row) bool) []*row {
+	all := []*row{t}
+	for grown := true; grown; {
+		grown = false
+		for _, r := range m.rows {
+			steps := func(from *row) bool { return (from == t || !from.confirmed()) && next(from, r) }
+			if !slices.Contains(all, r) && slices.ContainsFunc(all, steps) {
+				all = append(all, r)
+				grown = true
+			}
+		}
+	}
+	return all[1:]
+}

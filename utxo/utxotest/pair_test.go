@@ -1,0 +1,137 @@
+package utxotest_test
+
+import (
+	"fmt"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/utxotest"
+)
+
+// pair is the ledger and the model, doing the same things.
+type pair struct {
+	ledger     *utxo.Ledger
+	model      *utxotest.Model
+	difference error // the first one
+}
+
+func newPair(p utxo.Policy) *pair {
+	return &pair{ledger: utxo.NewLedger(p), model: utxotest.NewModel(p)}
+}
+
+// do gives the event to both and compares all that they say and store; it
+// returns what the ledger said.
+func (p *pair) do(ev utxo.Event) error {
+	if p.difference != nil {
+		return p.difference
+	}
+	before, err := p.ledger.Snapshot()
+	if err != nil {
+		p.difference = err
+		return err
+	}
+	set, got := p.ledger.Do(ev)
+	want := p.model.Apply(ev)
+	p.difference = p.compare(ev, before, set, got, want)
+	return got
+}
+
+func (p *pair) compare(ev utxo.Event, before utxo.Snapshot, set utxo.ChangeSet, got, want error) error {
+	if g, w := utxotest.RefusalName(got), utxotest.RefusalName(want); g != w {
+		return fmt.Errorf("the refusal is %q (%v), want %q (%v)", g, got, w, want)
+	}
+	after, err := p.ledger.Snapshot()
+	if err != nil {
+		return err
+	}
+	if same := render(before) == render(after); got != nil && !same {
+		return fmt.Errorf("a refused event changed something: %w", utxotest.Compare(p.model, after))
+	} else if got == nil && same != set.Empty() {
+		return fmt.Errorf("the change set is empty: %t, but nothing changed: %t", set.Empty(), same)
+	}
+	for _, check := range []func() error{
+		func() error { return utxotest.Compare(p.model, after) },
+		func() error { return utxo.Check(after) },
+		func() error { return utxotest.CompareReads(p.model, p.ledger, utxotest.At(ev)) },
+		func() error { return parentsFirst(set) },
+		func() error { return p.finality(after) },
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if got != nil {
+		return nil
+	}
+	return p.undo(before, set, after)
+}
+
+// finality holds what is provably dead against the model.
+func (p *pair) finality(s utxo.Snapshot) error {
+	for _, tx := range s.Txs {
+		for _, depth := range []int32{1, 3} {
+			got, err := utxo.ProvablyDead(p.ledger, tx.ID, depth)
+			if want := p.model.ProvablyDead(tx.ID, depth); err != nil || got != want {
+				return fmt.Errorf("%s is provably dead at depth %d: %t, want %t (%v)", tx.ID, depth, got, want, err)
+			}
+		}
+	}
+	return nil
+}
+
+// undo takes the change set back and applies it again.
+func (p *pair) undo(before utxo.Snapshot, set utxo.ChangeSet, after utxo.Snapshot) error {
+	p.ledger.Undo(set)
+	if s, err := p.ledger.Snapshot(); err != nil || render(s) != render(before) {
+		return fmt.Errorf("undone, the change set leaves another state than before (%v)", err)
+	}
+	if err := p.ledger.Apply(set); err != nil {
+		return fmt.Errorf("the change set does not apply again: %w", err)
+	}
+	if s, err := p.ledger.Snapshot(); err != nil || render(s) != render(after) {
+		return fmt.Errorf("applied again, the change set gives another state (%v)", err)
+	}
+	return nil
+}
+
+// replay walks the audit trail of every transaction through the table.
+func (p *pair) replay() error {
+	s, err := p.ledger.Snapshot()
+	if err != nil {
+		return err
+	}
+	for _, tx := range s.Txs {
+		log, err := p.ledger.Transitions(tx.ID)
+		if err != nil {
+			return err
+		}
+		status, err := statemachine.Replay(utxo.TxMachine, log)
+		if err != nil || status != tx.Status || int64(len(log)) != tx.Version {
+			return fmt.Errorf("the trail of %s has %d steps and ends in %s, want version %d and %s (%v)", tx.ID, len(log), status, tx.Version, tx.Status, err)
+		}
+	}
+	return nil
+}
+
+// parentsFirst: a change set inserts parents before their children.
+func parentsFirst(set utxo.ChangeSet) error {
+	for i, child := range set.Inserts {
+		for _, parent := range set.Inserts[i:] {
+			for _, op := range child.Inputs {
+				if parent.ID == (utxo.TxID{Wallet: child.ID.Wallet, Hash: op.Hash}) {
+					return fmt.Errorf("the change set inserts %s before its parent %s", child.ID, parent.ID)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// render prints everything that is stored, versions too.
+func render(s utxo.Snapshot) string {
+	text := fmt.Sprintln(s.Blocks, s.Wallets, s.Replaced, s.Leases)
+	for _, tx := range s.Txs {
+		text += fmt.Sprintln(*tx)
+	}
+	return text
+}

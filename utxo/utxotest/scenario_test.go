@@ -1,0 +1,45 @@
+package utxotest_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/utxotest"
+)
+
+func scenarios() []utxotest.Scenario {
+	return slices.Concat(utxotest.Conflicts, utxotest.Blocks, utxotest.Leases, utxotest.Words)
+}
+
+func TestScenariosOfTheModel(t *testing.T) {
+	for _, s := range scenarios() {
+		t.Run(s.Name, func(t *testing.T) {
+			m := utxotest.NewModel(utxotest.Policy())
+			if err := s.Run(m.Apply, func() (utxo.Snapshot, error) { return m.Snapshot(), nil }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// The ledger passes the same scenarios, and agrees with the model after every
+// event of them.
+func TestScenariosOfTheLedger(t *testing.T) {
+	for _, s := range scenarios() {
+		t.Run(s.Name, func(t *testing.T) {
+			p := newPair(utxotest.Policy())
+			err := s.Run(func(ev utxo.Event) error {
+				err := p.do(ev)
+				if p.difference != nil {
+					return fmt.Errorf("the ledger disagrees with the model: %w", p.difference)
+				}
+				return err
+			}, p.ledger.Snapshot)
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,374 @@
+package utxotest
+
+// Conflicts is what happens when two transactions want the same coin.
+var Conflicts = []Scenario{
+	{"a double spend in the mempool: the one seen last wins, the block decides", `
+		open 1 0
+		tx fund: x -> main=50
+		tx a: fund:0 -> main=49
+		tx b: fund:0 -> main=48
+		connect 1: fund
+		observe a 1
+		observe b 2
+		tx? 1 a replaced
+		tx? 1 b published
+		coin? 1 fund:0 spent b
+		connect 2: a
+		tx? 1 a published 2
+		tx? 1 b failed
+		edge? 1 a b
+		edge? 1 b a
+		coin? 1 fund:0 spent a
+		balance? 1 confirmed=49`},
+	{"an old observation never wins", `
+		open 1 0
+		tx a: x -> main
+		tx b: x -> main
+		observe b 5
+		observe a 4 => stale
+		tx? 1 a absent
+		observe a 5
+		tx? 1 a published
+		observe b 5          # known already
+		tx? 1 b replaced
+		observe b 6
+		tx? 1 b published
+		tx? 1 a replaced`},
+	{"an observation at another tip is out of date", `
+		open 1 0
+		tx a: x -> main
+		connect 1:
+		observe a 1 at - => stale
+		connect 2:
+		observe a 1 at 1 => stale
+		observe a 1
+		tx? 1 a published
+		coinbase m -> main
+		observe m 2 => invalid
+		observe a 0 => invalid`},
+	{"a chain of replacements ends with the last one", `
+		open 1 0
+		tx fund: x -> main=50
+		connect 1: fund
+		tx a: fund:0 -> main=49
+		tx b: fund:0 -> main=48
+		tx c: fund:0 -> main=47
+		submit 1 a
+		broadcast 1 a
+		submit 1 b => input-spent
+		submit 1 b replaces a
+		coin? 1 fund:0 spent a
+		edge? 1 a b
+		submit 1 c replaces a => input-spent
+		submit 1 c replaces a b
+		observe a 1          # news of the old one changes nothing
+		coin? 1 fund:0 spent a
+		balance? 1 unconfirmed=49 pending=95
+		broadcast 1 b
+		tx? 1 a replaced
+		tx? 1 c failed       # it lost before it was broadcast
+		edge? 1 b c          # the intent stays on record
+		edge? 1 a c
+		edge? 1 c b
+		connect 2: c
+		tx? 1 c published 2
+		tx? 1 b failed
+		tx? 1 a replaced     # one already replaced stays so
+		coin? 1 fund:0 spent c`},
+	{"placing the old one ends the replacements that were never placed", `
+		open 1 0
+		tx a: x -> main=49
+		tx b: x -> main=48
+		submit 1 a
+		submit 1 b replaces a
+		broadcast 1 a
+		tx? 1 a published
+		tx? 1 b failed
+		edge? 1 a b
+		edge? 1 b a`},
+	{"giving up the old one leaves the coin to its replacement", `
+		open 1 0
+		tx fund: x -> main=50
+		connect 1: fund
+		tx a: fund:0 -> main=49
+		tx b: fund:0 -> main=48
+		submit 1 a
+		submit 1 b replaces a
+		invalidate 1 a
+		tx? 1 a failed
+		coin? 1 fund:0 spent b
+		invalidate 1 b
+		coin? 1 fund:0 confirmed
+		submit 1 a => illegal
+		invalidate 1 a       # dead already`},
+	{"when the old one loses to a third, the coin passes to its replacement", `
+		open 1 0
+		tx fund: x -> main=50
+		tx old: fund:0 y -> main=49
+		tx new: fund:0 -> main=48
+		tx third: y -> out
+		connect 1: fund
+		observe old 1
+		submit 1 new replaces old
+		observe third 2
+		tx? 1 old replaced
+		edge? 1 old third
+		coin? 1 fund:0 spent new
+		broadcast 1 new
+		tx? 1 new published`},
+	{"a confirmed transaction gives way to nothing in a mempool", `
+		open 1 0
+		tx a: x -> main
+		tx b: x y -> main
+		connect 1: a
+		observe b 9 => spent-by-confirmed
+		tx? 1 b absent
+		submit 1 b => input-spent
+		connect 2: b => spent-by-confirmed
+		tx? 1 a published 1
+		invalidate 1 a => illegal`},
+	{"an unconfirmed ancestor of a confirmed transaction is protected", `
+		open 1 0
+		tx a: x -> main
+		tx c: a:0 -> main
+		tx b: x -> main
+		observe a 1
+		connect 1: c
+		tx? 1 a published
+		observe b 2 => spent-by-confirmed
+		invalidate 1 a => illegal
+		connect 2: b => spent-by-confirmed
+		connect 2: a => invalid   # below its child`},
+	{"a loser takes its descendants with it and frees their other inputs", `
+		open 1 0
+		tx f1: x -> main=10 main=20
+		connect 1: f1
+		tx a: f1:0 -> main out
+		tx b: a:0 f1:1 -> main
+		tx c: b:0 -> main
+		tx other: a:1 -> main
+		tx rival: f1:0 -> out
+		observe a 1
+		submit 1 b
+		submit 1 c
+		observe other 2
+		coin? 1 f1:1 spent b
+		connect 2: rival
+		tx? 1 rival published 2
+		tx? 1 a failed
+		tx? 1 b failed
+		tx? 1 c failed
+		tx? 1 other failed
+		edge? 1 a rival
+		noedge? 1 b rival
+		coin? 1 f1:1 confirmed
+		coin? 1 c:0 dead (permanent)
+		broadcast 1 b => illegal
+		balance? 1 confirmed=20`},
+	{"a deep cascade stops at nothing", `
+		open 1 0
+		tx t0: x -> main
+		tx t1: t0:0 -> main
+		tx t2: t1:0 -> main
+		tx t3: t2:0 -> main
+		tx t4: t3:0 -> main
+		tx t5: t4:0 -> main
+		tx rival: x -> out
+		observe t5 1
+		observe t4 2
+		observe t3 3
+		observe t2 4
+		observe t1 5
+		observe t0 6
+		balance? 1 unconfirmed=1
+		observe rival 7
+		tx? 1 t0 replaced
+		tx? 1 t1 failed
+		tx? 1 t5 failed
+		observe t5 8
+		tx? 1 t0 published
+		tx? 1 t5 published
+		tx? 1 rival replaced
+		balance? 1 unconfirmed=1`},
+	{"a revived transaction does not bring its children back", `
+		open 1 0
+		tx a: x -> main
+		tx b: a:0 -> main
+		tx c: b:0 -> main
+		tx rival: x -> out
+		observe a 1
+		observe b 2
+		observe c 3
+		observe rival 4
+		observe b 5
+		tx? 1 a published
+		tx? 1 b published
+		tx? 1 c failed
+		tx? 1 rival replaced
+		edge? 1 rival a
+		noedge? 1 rival b
+		coin? 1 b:0 unconfirmed`},
+	{"nothing may stand on its own rival", `
+		open 1 0
+		tx a: x -> main main
+		tx b: a:0 -> main
+		tx c: x b:0 -> main
+		tx twice: y y -> main
+		tx d: y -> main
+		tx e: y -> main
+		tx both: d:0 e:0 -> main
+		observe twice 1 => self-conflict
+		submit 1 twice => self-conflict
+		observe a 1
+		observe b 2
+		observe c 3 => self-conflict
+		submit 1 c => input-spent
+		submit 1 c replaces a => self-conflict
+		observe d 3
+		submit 1 e replaces d
+		submit 1 both => self-conflict
+		invalidate 1 d
+		submit 1 both => dead-parent
+		observe both 4 => self-conflict
+		tx? 1 d failed
+		tx? 1 e pending`},
+	{"a submitted transaction may replace only what shares an input and is unconfirmed", `
+		open 1 0
+		tx a: x -> main
+		tx b: y -> main
+		tx c: x y -> main
+		tx d: b:0 z -> main
+		connect 1: a
+		observe b 1
+		submit 1 c replaces a => invalid
+		submit 1 c replaces d => invalid
+		submit 1 c replaces b => input-spent
+		submit 1 d replaces b => invalid
+		submit 1 d
+		submit 1 d`},
+	{"a foreign rival is kept if it takes an input of a stored one", `
+		open 1 0
+		tx a: x y -> main
+		tx b: y z -> out
+		tx c: z -> out
+		observe c 1
+		tx? 1 c absent
+		observe a 2
+		observe b 3
+		tx? 1 b published
+		tx? 1 a replaced
+		observe c 4
+		tx? 1 b replaced
+		tx? 1 a replaced`},
+	{"two wallets judge for themselves", `
+		open 1 0
+		open 2 0
+		tx fund: x -> main=5 2/main=7
+		connect 1: fund
+		tx a: fund:0 -> 2/main=5
+		tx b: fund:0 -> main=4
+		submit 1 a
+		tx? 2 a absent
+		observe a 1
+		tx? 2 a published
+		coin? 2 a:0 unconfirmed
+		invalidate 2 a
+		tx? 1 a published
+		observe b 1 
+		tx? 1 b published
+		tx? 2 b published
+		tx? 1 a replaced
+		tx? 2 a failed
+		balance? 2 confirmed=7`},
+}
+
+// Leases is who may hold a coin.
+var Leases = []Scenario{
+	{"a lease is held until its end, then anybody may take it", `
+		open 1 0
+		tx fund: x -> main=50 main=7 out
+		connect 1: fund
+		lease 1 k 60 fund:0 fund:1
+		balance? 1 confirmed=57 leased=57
+		lease 1 other 60 fund:0 => held
+		renew 1 other 60 fund:0 => held
+		release 1 other fund:0 => held
+		renew 1 k 10 fund:0
+		wait 9
+		renew 1 other 60 fund:0 => held
+		wait 1
+		coin? 1 fund:0 confirmed
+		coin? 1 fund:1 leased
+		renew 1 k 60 fund:0 => not-found
+		release 1 other fund:0 => held
+		lease 1 other 60 fund:0
+		release 1 other fund:0
+		release 1 other fund:0
+		lease 1 k 60 fund:2 => not-found
+		lease 1 k 0 fund:0 => invalid
+		lease 3 k 1 fund:0 => not-found`},
+	{"the wallet needs the lock, the chain does not", `
+		open 1 0
+		tx fund: x -> main=50 main=7
+		connect 1: fund
+		lease 1 k 60 fund:0 fund:1
+		tx a: fund:0 -> main
+		tx b: fund:1 -> main
+		submit 1 a => held
+		submit 1 a lock other => held
+		submit 1 a lock k
+		lease 1 k 90 fund:0   # renewed while spent
+		observe b 1
+		coin? 1 fund:1 spent b
+		wait 61
+		lease 1 k 60 fund:1 => illegal
+		invalidate 1 a
+		coin? 1 fund:0 leased
+		wait 29
+		coin? 1 fund:0 confirmed`},
+	{"a lease survives a rollback, and a dead coin takes none", `
+		open 1 0
+		tx fund: x -> main=50
+		tx a: fund:0 -> main=49
+		tx b: fund:0 -> main=48
+		connect 1: fund
+		observe a 1
+		lease 1 k 60 a:0
+		disconnect 1
+		coin? 1 a:0 leased
+		observe b 2 at - 
+		coin? 1 a:0 dead (permanent)
+		lease 1 k 60 a:0      # its own is still active
+		lease 1 other 60 a:0 => held
+		release 1 k a:0
+		lease 1 k 60 a:0 => illegal`},
+}
+
+// Words is what the rest refuses.
+var Words = []Scenario{
+	{"a wallet is opened once", `
+		tx a: x -> main
+		observe a 1 => invalid
+		open 1 5
+		open 1 5
+		open 1 6 => illegal
+		open 0 1 => invalid
+		submit 2 a => not-found
+		submit 1 a
+		label 1 a rent of May
+		broadcast 1 a
+		broadcast 1 a
+		tx b: y -> 2/main
+		observe b 1 => invalid
+		broadcast 1 b => not-found
+		invalidate 1 b => not-found
+		label 1 b x => not-found
+		tx half: y -> main 2/main
+		submit 1 half => invalid   # wallet 2 is not open
+		tx none: y z ->
+		submit 1 none => invalid
+		tx foreign: y -> out
+		submit 1 foreign => invalid
+		coinbase m -> main
+		submit 1 m => invalid`},
+}

@@ -1,0 +1,216 @@
+package utxotest
+
+// Blocks is what chains and reorgs do to a wallet.
+var Blocks = []Scenario{
+	{"a reorg to a branch with a conflicting spend", `
+		open 1 0
+		tx fund: x -> main=50
+		tx a: fund:0 -> main=49
+		tx a2: a:0 -> main=48
+		tx b: fund:0 -> main=47
+		connect 1: fund
+		connect 2: a
+		connect 3: a2
+		disconnect 2 => chain-mismatch
+		disconnect 3
+		disconnect 3         # not on the chain any more
+		tx? 1 a2 published
+		disconnect 2
+		tx? 1 a published
+		connect 2b: b
+		tx? 1 a failed
+		tx? 1 a2 failed
+		balance? 1 confirmed=47
+		disconnect 2b
+		tx? 1 b published
+		tx? 1 a failed       # until evidence comes
+		connect 2
+		tx? 1 a published 2
+		tx? 1 a2 failed
+		tx? 1 b failed
+		connect 3
+		tx? 1 a2 published 3
+		balance? 1 confirmed=48`},
+	{"a coinbase that leaves the chain takes its descendants and comes back alone", `
+		open 1 0
+		coinbase m -> main=50
+		tx spend: m:0 y -> main=49
+		tx child: spend:0 -> main=48
+		connect 1: m spend
+		observe child 1
+		coin? 1 m:0 spent spend
+		disconnect 1
+		tx? 1 m orphaned
+		tx? 1 spend failed
+		tx? 1 child failed
+		coin? 1 m:0 dead (recoverable)
+		balance? 1
+		observe child 2 => dead-parent
+		submit 1 child => illegal
+		connect 1b:
+		connect 2: m
+		tx? 1 m published 2
+		tx? 1 spend failed
+		coin? 1 m:0 immature
+		balance? 1 immature=50
+		observe child 3
+		tx? 1 spend published
+		balance? 1 unconfirmed=48`},
+	{"a coinbase matures at the third block above it", `
+		open 1 0
+		coinbase m -> main=50
+		tx spend: m:0 -> main=49
+		connect 1: m
+		submit 1 spend => immature
+		connect 2:
+		connect 3:
+		balance? 1 immature=50
+		submit 1 spend => immature
+		connect 4:
+		balance? 1 confirmed=50
+		submit 1 spend
+		disconnect 4
+		tx? 1 spend pending
+		disconnect 3
+		disconnect 2
+		disconnect 1
+		tx? 1 spend failed`},
+	{"the order inside a block does not matter", `
+		open 1 0
+		coinbase m -> out
+		tx a: x -> out
+		tx b: a:0 -> out
+		tx c: b:0 -> main
+		connect 1: m c b a
+		tx? 1 c published 1
+		tx? 1 b published 1
+		tx? 1 a published 1
+		tx? 1 m absent
+		connect 1            # again
+		balance? 1 confirmed=1`},
+	{"a child before its parent, over time", `
+		open 1 0
+		tx p: x -> main=5 out
+		tx c: p:0 -> main=4
+		observe c 1
+		tx? 1 p absent
+		observe p 2
+		coin? 1 p:0 spent c
+		balance? 1 unconfirmed=4
+		tx q: y -> main=9
+		tx d: q:0 -> main=8
+		observe d 3
+		submit 1 q           # a child proves its parent
+		tx? 1 q published
+		coin? 1 q:0 spent d`},
+	{"a published child proves its pending parent", `
+		open 1 0
+		tx fund: x -> main=9 main=8
+		connect 1: fund
+		tx p: fund:0 -> main=7
+		tx c: p:0 fund:1 -> main=6
+		submit 1 p
+		submit 1 c
+		balance? 1 pending=6
+		observe c 1
+		tx? 1 p published
+		balance? 1 unconfirmed=6`},
+	{"a block continues the tip, repeats a known one, or fills a hole", `
+		open 1 3
+		tx a: x -> main
+		tx old: y -> main
+		connect 5:
+		scanned? 1 2
+		connect 4b:  => chain-mismatch     # its hash is not what block 5 stands on
+		connect 7: => chain-mismatch
+		connect 5c on 5: => chain-mismatch
+		connect 6 on 4b: => chain-mismatch
+		connect 6d on 5: a
+		connect 3: old
+		scanned? 1 3
+		connect 6d
+		scanned? 1 3
+		tx? 1 a published 6
+		disconnect 5 => chain-mismatch
+		connect 7d on 6d: a => confirmed-elsewhere`},
+	{"a duplicated coinbase belongs to the later block", `
+		open 1 0
+		coinbase m -> main=50
+		coinbase n -> main=1
+		connect 91841: m n => invalid
+		connect 91841b: m
+		connect 91842: m
+		tx? 1 m published 91842
+		connect 91843: m => confirmed-elsewhere
+		balance? 1 immature=50`},
+	{"nothing is confirmed below what it stands on", `
+		open 1 0
+		coinbase m -> main=50
+		tx c: m:0 -> main=49
+		tx d: c:0 -> main=48
+		connect 5: d
+		connect 6: m c => invalid
+		connect 6b: m
+		observe c 1 => invalid       # it would join them
+		tx? 1 c absent
+		connect 3: c => invalid
+		disconnect 6b
+		tx? 1 m orphaned
+		tx? 1 d published 5`},
+	{"the first block of a duplicated coinbase may be applied again", `
+		open 1 0
+		coinbase m -> main=50
+		connect 91841: m
+		connect 91842: m
+		connect 91841
+		tx? 1 m published 91842`},
+	{"block 0 pays nobody", `
+		open 1 0
+		coinbase m -> main=50
+		tx c: m:0 -> main=49
+		connect 0: m
+		tx? 1 m absent
+		scanned? 1 0
+		observe c 1
+		connect 0
+		tx? 1 m published 0    # spent by a stored one, for the history
+		coin? 1 m:0 unknown
+		reveal 1 m:0 main 0 => invalid
+		balance? 1 unconfirmed=49`},
+	{"a rescan adds what is missing", `
+		open 1 0
+		coinbase m -> out
+		tx a: x -> out
+		tx c: a:0 -> main
+		connect 1: m a
+		connect 2: c
+		tx? 1 a absent
+		connect 1
+		tx? 1 a published 1
+		reveal 1 a:0 late 1
+		coin? 1 a:0 spent c
+		scanned? 1 -1
+		reveal 1 a:0 late 1
+		reveal 1 a:0 other 1 => illegal
+		reveal 1 a:7 late 1 => invalid
+		reveal 1 m:0 late 1 => not-found`},
+	{"a late owner catches up by itself", `
+		open 1 1
+		tx a: x -> main out
+		connect 1: a
+		connect 2:
+		connect 3:
+		scanned? 1 3
+		reveal 1 a:1 late 1
+		scanned? 1 3 late=0
+		connect 2
+		scanned? 1 3 late=0
+		connect 1
+		scanned? 1 3 late=1
+		connect 2
+		disconnect 3
+		scanned? 1 2
+		disconnect 2
+		disconnect 1
+		scanned? 1 0`},
+}

@@ -1,0 +1,253 @@
+package utxotest
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/utxo"
+)
+
+// Scenario is a small history with what has to come of it, one step a line,
+// "#" for comments. Inputs without a colon are foreign coins. The policy is
+// [Policy]; owners without a wallet are wallet 1's; "out" is nobody's.
+//
+//	tx a: x b:0 -> main=5 2/main=3 out    a transaction, not delivered to anybody
+//	coinbase m -> main=50
+//	open 1 0                              wallet, birth
+//	submit 1 b replaces a lock k          wallet, transaction
+//	broadcast 1 a
+//	observe a 7                           sequence, at the current tip
+//	observe a 7 at 5b                     at another tip, "-" for none
+//	connect 5b on 4: m a                  block 5b has height 5
+//	connect 5b                            the same again
+//	disconnect 5b
+//	invalidate 1 a
+//	reveal 1 a:0 late 5                   owner, birth
+//	label 1 a words
+//	lease 1 k 60 a:0 b:1                  lock, seconds
+//	renew 1 k 60 a:0
+//	release 1 k a:0
+//	wait 60                               seconds
+//
+// Every event may end with "=> refusal", one of the names in [Refusals]. What
+// has to be true then:
+//
+//	tx? 1 a published 5                   or: pending, published, failed, ..., absent
+//	coin? 1 a:0 spent b                   or: confirmed, unconfirmed, ..., unknown
+//	edge? 1 a b                           a was replaced by b
+//	noedge? 1 a b
+//	balance? 1 confirmed=5 pending=3      all others are zero
+//	scanned? 1 5 late=3                   wallet, owners behind it
+type Scenario struct {
+	Name   string
+	Script string
+}
+
+// Refusals names the errors that an event may meet.
+var Refusals = map[string]error{
+	"invalid": statemachine.ErrInvalid, "illegal": statemachine.ErrIllegal,
+	"not-found": statemachine.ErrNotFound, "held": statemachine.ErrHeld,
+	"input-spent": utxo.ErrInputSpent, "dead-parent": utxo.ErrDeadParent,
+	"immature": utxo.ErrImmature, "self-conflict": utxo.ErrSelfConflict,
+	"spent-by-confirmed": utxo.ErrSpentByConfirmed, "confirmed-elsewhere": utxo.ErrConfirmedElsewhere,
+	"chain-mismatch": utxo.ErrChainMismatch, "stale": utxo.ErrStale,
+}
+
+// RefusalName returns the name of the refusal that err is: "" for nil, the text
+// of err if it is none of them.
+func RefusalName(err error) string {
+	if err == nil {
+		return ""
+	}
+	for name, sentinel := range Refusals {
+		if errors.Is(err, sentinel) {
+			return name
+		}
+	}
+	return err.Error()
+}
+
+// Run plays the scenario and returns the first line that does not hold.
+func (s Scenario) Run(apply func(utxo.Event) error, snapshot func() (utxo.Snapshot, error)) error {
+	p := &player{
+		now: Start, txs: map[string]*wire.MsgTx{}, coins: map[string]wire.OutPoint{},
+		blocks: map[string]utxo.Connected{}, byHash: map[chainhash.Hash]string{},
+	}
+	for i, line := range strings.Split(s.Script, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if err := p.line(strings.TrimSpace(line), apply, snapshot); err != nil {
+			return fmt.Errorf("line %d, %q: %w", i+1, strings.TrimSpace(line), err)
+		}
+	}
+	return nil
+}
+
+// player holds the names of a running scenario.
+type player struct {
+	now    time.Time
+	salt   uint32
+	txs    map[string]*wire.MsgTx
+	coins  map[string]wire.OutPoint // foreign ones
+	blocks map[string]utxo.Connected
+	byHash map[chainhash.Hash]string
+	best   []string // names of the best chain, the tip last
+}
+
+func (p *player) line(line string, apply func(utxo.Event) error, snapshot func() (utxo.Snapshot, error)) error {
+	line, refusal, _ := strings.Cut(line, "=>")
+	words := strings.Fields(line)
+	switch words[0] {
+	case "tx", "coinbase":
+		return p.define(line)
+	case "wait":
+		seconds, err := strconv.Atoi(words[1])
+		p.now = p.now.Add(time.Duration(seconds) * time.Second)
+		return err
+	}
+	if strings.HasSuffix(words[0], "?") {
+		s, err := snapshot()
+		if err != nil {
+			return err
+		}
+		return p.expect(words, s)
+	}
+	ev, err := p.event(line, words)
+	if err != nil {
+		return err
+	}
+	err = apply(ev)
+	if got, want := RefusalName(err), strings.TrimSpace(refusal); got != want {
+		return fmt.Errorf("the refusal is %q, want %q (%v)", got, want, err)
+	}
+	if err == nil {
+		p.follow(ev)
+	}
+	return nil
+}
+
+// follow keeps the best chain.
+func (p *player) follow(ev utxo.Event) {
+	switch ev := ev.(type) {
+	case utxo.Connected:
+		name := p.byHash[ev.Block.Hash]
+		if len(p.best) == 0 || ev.Block.Height > p.blocks[p.best[len(p.best)-1]].Block.Height {
+			p.best = append(p.best, name)
+		}
+	case utxo.Disconnected:
+		if n := len(p.best) - 1; n >= 0 && p.blocks[p.best[n]].Block.Hash == ev.Hash {
+			p.best = p.best[:n]
+		}
+	}
+}
+
+// define reads "tx a: x b:0 -> main=5 out" and "coinbase m -> main=50".
+func (p *player) define(line string) error {
+	left, right, _ := strings.Cut(line, "->")
+	words := strings.Fields(left)
+	name := strings.TrimSuffix(words[1], ":")
+	var outputs []*wire.TxOut
+	for _, word := range strings.Fields(right) {
+		owner, amount, ok := strings.Cut(word, "=")
+		value, err := strconv.ParseInt(amount, 10, 64)
+		if !ok {
+			value, err = 1, nil
+		}
+		if err != nil {
+			return err
+		}
+		outputs = append(outputs, Pay(value, script(owner)))
+	}
+	p.salt++
+	if words[0] == "coinbase" {
+		p.txs[name] = NewCoinbase(p.salt, outputs...)
+		return nil
+	}
+	inputs, err := p.outPoints(words[2:])
+	p.txs[name] = NewTx(p.salt, inputs, outputs...)
+	return err
+}
+
+func script(owner string) []byte {
+	if owner == "out" {
+		return Foreign
+	}
+	if strings.Contains(owner, "/") {
+		return []byte(owner)
+	}
+	return Script(1, owner)
+}
+
+func (p *player) outPoints(words []string) ([]wire.OutPoint, error) {
+	var ops []wire.OutPoint
+	for _, word := range words {
+		op, err := p.outPoint(word)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, op)
+	}
+	return ops, nil
+}
+
+func (p *player) outPoint(word string) (wire.OutPoint, error) {
+	name, index, ok := strings.Cut(word, ":")
+	if !ok {
+		if _, known := p.coins[name]; !known {
+			p.coins[name] = External(uint32(len(p.coins)))
+		}
+		return p.coins[name], nil
+	}
+	tx, err := p.tx(name)
+	if err != nil {
+		return wire.OutPoint{}, err
+	}
+	n, err := strconv.ParseUint(index, 10, 32)
+	return Out(tx, uint32(n)), err
+}
+
+func (p *player) tx(name string) (*wire.MsgTx, error) {
+	if tx := p.txs[name]; tx != nil {
+		return tx, nil
+	}
+	return nil, fmt.Errorf("there is no transaction %q", name)
+}
+
+func (p *player) hashes(words []string) ([]chainhash.Hash, error) {
+	var hashes []chainhash.Hash
+	for _, word := range words {
+		tx, err := p.tx(word)
+		if err != nil {
+			return nil, err
+		}
+		hashes = append(hashes, tx.TxHash())
+	}
+	return hashes, nil
+}
+
+// id reads "1 a".
+func (p *player) id(words []string) (utxo.TxID, error) {
+	w, err := strconv.ParseInt(words[0], 10, 64)
+	if err != nil {
+		return utxo.TxID{}, err
+	}
+	tx, err := p.tx(words[1])
+	if err != nil {
+		return utxo.TxID{}, err
+	}
+	return utxo.TxID{Wallet: utxo.WalletID(w), Hash: tx.TxHash()}, nil
+}
+
+func lockID(name string) utxo.LockID {
+	var id utxo.LockID
+	copy(id[:], name)
+	return id
+}
