@@ -1,0 +1,72 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/memory"
+	"github.com/settlehq/settle/utxo"
+)
+
+// A wallet receives a coin, pays with it, and sees the payment confirmed.
+// examples/quickstart is this with every error handled.
+func ExampleWallets() {
+	ctx := context.Background()
+	wallets := store.NewWallets(memory.New(memory.Options{}), utxo.Policy{Owner: func(script []byte) (utxo.Owner, bool) {
+		return utxo.Owner{Wallet: 1}, bytes.Equal(script, ours)
+	}})
+	do := func(events ...utxo.Event) { // each call is one transaction
+		if _, err := wallets.Do(ctx, events...); err != nil {
+			log.Fatal(err)
+		}
+	}
+	do(utxo.WalletOpened{Wallet: 1, Birth: 1}, utxo.Connected{Block: block1, Txs: []*wire.MsgTx{deposit}})
+
+	payment, _ := utxo.Pay(wire.NewTxOut(60_000, theirs))
+	coins, err := wallets.SelectAndLease(ctx, store.Spend{
+		Wallet: 1, Lock: utxo.LockID{7}, Duration: time.Minute, // nobody else can choose these coins
+		Request: utxo.SelectRequest{Payment: payment, ChangeScript: ours, FeeRate: 2_000},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	tx := build(coins)                                          // and sign it
+	do(utxo.Submitted{Wallet: 1, Tx: tx, Lock: utxo.LockID{7}}) // stored before anybody sees it
+	owed, _, _ := wallets.Next(ctx, 1, time.Time{})             // broadcast it; after a crash, Next says it again
+	do(utxo.Broadcasted{ID: owed[0].ID})
+	do(utxo.Connected{Block: block2, Txs: []*wire.MsgTx{tx}})
+	balance, _ := wallets.Balance(ctx, 1, nil, 1)
+
+	fmt.Println(owed[0].Kind, balance.Confirmed)
+	// Output: broadcast 39718
+}
+
+var (
+	ours   = append([]byte{0, 20}, bytes.Repeat([]byte{1}, 20)...) // P2WPKH
+	theirs = append([]byte{0, 20}, bytes.Repeat([]byte{2}, 20)...)
+	block1 = utxo.Block{Height: 1, Hash: chainhash.HashH([]byte("block 1"))}
+	block2 = utxo.Block{Height: 2, Hash: chainhash.HashH([]byte("block 2")), Prev: block1.Hash}
+
+	deposit = &wire.MsgTx{
+		TxIn:  []*wire.TxIn{{PreviousOutPoint: wire.OutPoint{Hash: chainhash.HashH([]byte("somebody's coin"))}}},
+		TxOut: []*wire.TxOut{{Value: 100_000, PkScript: ours}},
+	}
+)
+
+func build(coins utxo.Selection) *wire.MsgTx {
+	tx := wire.NewMsgTx(2)
+	for _, in := range coins.Inputs {
+		tx.AddTxIn(wire.NewTxIn(&in.OutPoint, nil, nil))
+	}
+	tx.AddTxOut(wire.NewTxOut(60_000, theirs))
+	if coins.Change > 0 {
+		tx.AddTxOut(wire.NewTxOut(coins.Change, ours))
+	}
+	return tx
+}

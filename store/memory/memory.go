@@ -1,0 +1,116 @@
+// Package memory keeps everything in memory: the reference that the other
+// adapters are compared with, and a store for tests. Nothing survives the
+// process.
+//
+// One mutex serialises all transactions, reads included. A failed Update is
+// taken back from an undo log, so it costs what it wrote.
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/utxo"
+)
+
+// Store is an in-memory [store.Store].
+type Store struct {
+	mu          sync.Mutex
+	now         func() time.Time
+	wallets     *utxo.Ledger
+	withdrawals *withdrawalTables
+}
+
+var _ store.Store[store.Tx] = (*Store)(nil)
+
+// Options changes the defaults of a store; the zero value is ready to use.
+type Options struct {
+	// Now is the store's clock; nil means [time.Now].
+	Now func() time.Time
+	// Wallets is the policy whose maturity the wallets' balances are kept for.
+	Wallets utxo.Policy
+}
+
+// New returns an empty store.
+func New(o Options) *Store {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Store{now: o.Now, wallets: utxo.NewLedger(o.Wallets), withdrawals: newWithdrawalTables()}
+}
+
+// Update implements [store.Store]. fn runs once.
+func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return s.run(ctx, fn, true)
+}
+
+// View implements [store.Store].
+func (s *Store) View(ctx context.Context, fn func(store.Tx) error) error {
+	return s.run(ctx, fn, false)
+}
+
+func (s *Store) run(ctx context.Context, fn func(store.Tx) error, writable bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t := &tx{store: s, writable: writable}
+	committed := false
+	defer func() {
+		if !committed {
+			t.rollback()
+		}
+		t.closed = true
+	}()
+	if err := fn(t); err != nil {
+		return err
+	}
+	if t.failed != nil { // fn must not commit past a refused write
+		return t.failed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	committed = true
+	return nil
+}
+
+// tx is one transaction.
+type tx struct {
+	store    *Store
+	writable bool
+	closed   bool
+	failed   error // the first refused write, which ends the transaction
+	undo     []func()
+}
+
+func (t *tx) rollback() {
+	for _, undo := range slices.Backward(t.undo) {
+		undo()
+	}
+}
+
+// writes is an error unless the transaction may write.
+func (t *tx) writes() error {
+	if t.closed || !t.writable {
+		return fmt.Errorf("%w: a write outside an update", statemachine.ErrIllegal)
+	}
+	return t.failed
+}
+
+// fail remembers that a write was refused.
+func (t *tx) fail(err error) error {
+	t.failed = err
+	return err
+}
+
+// Now implements [store.Clock].
+func (t *tx) Now() (time.Time, error) {
+	return t.store.now().UTC().Truncate(time.Microsecond), nil
+}

@@ -1,0 +1,32 @@
+package memory
+
+import (
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/utxo"
+)
+
+// Wallets implements [store.WalletTx].
+func (t *tx) Wallets() store.WalletRecords { return wallets{t.store.wallets, t} }
+
+// wallets is a ledger within a transaction.
+type wallets struct {
+	*utxo.Ledger
+	tx *tx
+}
+
+// Lock has nothing to do: there is one writer.
+func (w wallets) Lock(utxo.WalletID) error { return nil }
+
+// Save implements [store.WalletRecords].
+func (w wallets) Save(sets ...utxo.ChangeSet) error {
+	if err := w.tx.writes(); err != nil {
+		return err
+	}
+	for _, set := range sets {
+		if err := w.Apply(set); err != nil {
+			return w.tx.fail(err)
+		}
+		w.tx.undo = append(w.tx.undo, func() { w.Undo(set) })
+	}
+	return nil
+}

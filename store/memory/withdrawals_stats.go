@@ -1,0 +1,100 @@
+package memory
+
+import (
+	"time"
+
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// Stats implements [store.WithdrawalRecords]. It reads everything.
+func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stats, error) {
+	s := withdrawal.Stats{At: now, Requests: map[withdrawal.RequestStatus]int64{}, Jobs: map[withdrawal.JobStatus]int64{},
+		Incidents: int64(len(w.incidents))}
+	from := now.Add(-window)
+	within := func(t time.Time) bool { return !t.Before(from) && t.Before(now) }
+	var approval, confirmation mean
+	for _, r := range w.requests {
+		s.Requests[r.Status]++
+		switch r.Status {
+		case withdrawal.RequestPending:
+			oldest(&s.OldestPending, r.CreatedAt)
+		case withdrawal.RequestApproved:
+			oldest(&s.OldestApproved, r.UpdatedAt)
+		case withdrawal.RequestCompleted, withdrawal.RequestFailed:
+			if within(r.UpdatedAt) {
+				s.Ended++
+				if r.Status == withdrawal.RequestCompleted {
+					s.Completed++
+				}
+			}
+		}
+		for _, line := range w.trails[r.ID] {
+			if line.From == withdrawal.RequestPending.String() && line.To == withdrawal.RequestApproved.String() && within(line.At) {
+				approval.add(line.At.Sub(r.CreatedAt))
+			}
+		}
+	}
+	for _, j := range w.jobs {
+		s.Jobs[j.Status]++
+		switch j.Status {
+		case withdrawal.JobPending:
+			if !j.ScheduledAt.After(now) {
+				oldest(&s.OldestJob, j.ScheduledAt)
+			}
+		case withdrawal.JobProcessing:
+			if !j.Review && !j.Lease.Held(now) {
+				s.LeaseExpired++
+			}
+		case withdrawal.JobConfirming:
+			oldest(&s.OldestSent, j.BroadcastAt)
+			if j.NextCheckAt.Before(now) {
+				s.CheckOverdue++
+			}
+		case withdrawal.JobConfirmed:
+			if within(j.ProcessedAt) {
+				confirmation.add(j.ProcessedAt.Sub(j.BroadcastAt))
+				sum, err := s.GasUsed.Add(j.GasUsed)
+				if err != nil {
+					return s, err
+				}
+				s.GasUsed = sum
+				s.GasJobs++
+			}
+		}
+		if j.Review {
+			s.InReview++
+			oldest(&s.OldestReview, j.ClaimedAt)
+		}
+		for i, a := range w.attempts[j.ID] {
+			if within(a.StartedAt) {
+				s.Executions++
+				if i > 0 {
+					s.Retries++
+				}
+			}
+		}
+	}
+	s.ApprovalTime, s.ConfirmationTime = approval.value(), confirmation.value()
+	return s, nil
+}
+
+func oldest(t *time.Time, candidate time.Time) {
+	if t.IsZero() || candidate.Before(*t) {
+		*t = candidate
+	}
+}
+
+type mean struct {
+	sum   time.Duration
+	count int64
+}
+
+func (m *mean) add(d time.Duration) { m.sum, m.count = m.sum+d, m.count+1 }
+
+// value is rounded down to microseconds.
+func (m *mean) value() time.Duration {
+	if m.count == 0 {
+		return 0
+	}
+	return (m.sum / time.Duration(m.count)).Truncate(time.Microsecond)
+}

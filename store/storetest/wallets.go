@@ -1,0 +1,507 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/utxotest"
+)
+
+// Wallets proves the wallets of a store.
+func Wallets[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T]) {
+	rules := []struct {
+		rule string
+		test func(*testing.T, *wallets[T])
+	}{
+		{"an update that fails leaves no trace", failedUpdate[T]},
+		{"an update that panics leaves no trace", panickedUpdate[T]},
+		{"a cancelled update leaves no trace", cancelledUpdate[T]},
+		{"a view writes nothing", viewWrites[T]},
+		{"a change set of an old state is a conflict", staleSet[T]},
+		{"values come back exactly", exactValues[T]},
+		{"the audit trail replays to the stored state", trail[T]},
+		{"paging is by key and stable under writes", paging[T]},
+		{"a transaction sees its own writes", ownWrites[T]},
+		{"an unknown wallet or transaction is not found", notFound[T]},
+		{"readers never see half of a commit", halfCommits[T]},
+		{"concurrent selections never share a coin", sharedCoins[T]},
+	}
+	for _, r := range rules {
+		t.Run(r.rule, func(t *testing.T) {
+			s := open(t)
+			r.test(t, &wallets[T]{s, store.NewWallets(s, utxotest.Policy())})
+		})
+	}
+	t.Run("random histories store the same as the memory ledger", func(t *testing.T) { histories(t, open) })
+}
+
+// wallets is one store under test.
+type wallets[T store.WalletTx] struct {
+	store.Store[T]
+	service *store.Wallets
+}
+
+func (w *wallets[T]) do(t testing.TB, events ...utxo.Event) {
+	t.Helper()
+	if _, err := w.service.Do(context.Background(), events...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *wallets[T]) snapshot(t testing.TB) (snap utxo.Snapshot) {
+	t.Helper()
+	err := w.View(context.Background(), func(tx T) (err error) {
+		snap, err = tx.Wallets().Snapshot()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
+// funded opens wallet 1 and gives it n coins of 1000 satoshi in one block.
+func (w *wallets[T]) funded(t testing.TB, n int) (utxo.Block, *wire.MsgTx) {
+	t.Helper()
+	outs := make([]*wire.TxOut, n)
+	for i := range outs {
+		outs[i] = utxotest.Pay(1000, utxotest.Script(1, "a"))
+	}
+	tx := utxotest.NewTx(1, []wire.OutPoint{utxotest.External(1)}, outs...)
+	b := utxotest.NewBlock(1, chainhash.Hash{}, 0)
+	w.do(t, utxo.WalletOpened{Wallet: 1, Birth: 1}, utxo.Connected{Block: b, Txs: []*wire.MsgTx{tx}, At: utxotest.Start})
+	return b, tx
+}
+
+// write opens wallet 2 in tx.
+func write[T store.WalletTx](tx T) error {
+	set := utxo.ChangeSet{Wallets: []utxo.WalletChange{{New: utxo.Wallet{ID: 2, Birth: 5, ScannedTo: 4}}}}
+	if err := tx.Wallets().Save(set); err != nil {
+		return err
+	}
+	_, err := tx.Wallets().Wallets(2) // makes a delayed write happen
+	return err
+}
+
+func unchanged(t *testing.T, before, after utxo.Snapshot) {
+	t.Helper()
+	if !reflect.DeepEqual(before, after) {
+		t.Fatalf("stored before:\n%+v\nstored now:\n%+v", before, after)
+	}
+}
+
+func failedUpdate[T store.WalletTx](t *testing.T, w *wallets[T]) {
+	w.funded(t, 1)
+	before := w.snapshot(t)
+	mine := errors.New("mine")
+	err := w.Update(context.Background(), func(tx T) error {
+		if err := write(tx); err != nil {
+			return err
+		}
+		return mine
+	})
+	if !errors.Is(err, mine) {
+		t.Fatalf("the error is %v, want the one of the function", err)
+	}
+	unchanged(t, before, w.snapshot(t))
+}
+
+func panickedUpdate[T store.WalletTx](t *testing.T, w *wallets[T]) {
+	w.funded(t, 1)
+	before := w.snapshot(t)
+	func() {
+		defer func() {
+			if r := recover(); r != "mine" {
+				t.Errorf("recovered %v, want the panic of the function", r)
+			}
+		}()
+		_ = w.Update(context.Background(), func(tx T) error {
+			if err := write(tx); err != nil {
+				t.Error(err)
+			}
+			panic("mine")
+		})
+	}()
+	unchanged(t, before, w.snapshot(t))
+	w.do(t, utxo.WalletOpened{Wallet: 3}) // the store still works
+}
+
+func cancelledUpdate[T store.WalletTx](t *testing.T, w *wallets[T]) {
+	w.funded(t, 1)
+	before := w.snapshot(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	err := w.Update(ctx, func(tx T) error {
+		err := write(tx)
+		cancel()
+		return err
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("the error is %v, want %v", err, context.Canceled)
+	}
+	unchanged(t, before, w.snapshot(t))
+}
+
+func viewWrites[T store.WalletTx](t *testing.T, w *wallets[T]) {
+	w.funded(t, 1)
+	before := w.snapshot(t)
+	if err := w.View(context.Background(), write[T]); !errors.Is(err, statemachine.ErrIllegal) {
+		t.Fatalf("Save in a View gives %v, want %v", err, statemachine.ErrIllegal)
+	}
+	unchanged(t, before, w.snapshot(t))
+}
+
+func staleSet[T store.WalletTx](t *testing.T, w *wallets[T]) {
+	_, tx := w.funded(t, 1)
+	id := utxo.TxID{Wallet: 1, Hash: tx.TxHash()}
+	var old utxo.ChangeSet
+	err := w.View(context.Background(), func(tx T) (err error) {
+		old, err = utxotest.Policy().Plan(tx.Wallets(), utxo.Labelled{ID: id, Label: "old", At: utxotest.Start})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The label leaves its value and comes back: only the version tells.
+	w.do(t, utxo.Labelled{ID: id, Label: "new"}, utxo.Labelled{ID: id, Label: ""})
+	before := w.snapshot(t)
+	err = w.Update(context.Background(), func(tx T) error { return tx.Wallets().Save(old) })
+	if !errors.Is(err, statemachine.ErrConflict) {
+		t.Fatalf("a stale change set gives %v, want %v", err, statemachine.ErrConflict)
+	}
+	unchanged(t, before, w.snapshot(t))
+}
+
+func exactValues[T store.WalletTx](t *testing.T, w *wallets[T]) {
+	big := make([]byte, 64<<10)
+	for i := range big {
+		big[i] = byte(i)
+	}
+	large := utxotest.NewTx(1, []wire.OutPoint{utxotest.External(0), utxotest.External(1<<32 - 2)},
+		utxotest.Pay(21_000_000*100_000_000, utxotest.Script(1, "ключ \U0001F511 '\"\\%")),
+		utxotest.Pay(0, utxotest.Script(1, "")),
+		utxotest.Pay(0, big))
+	times := []time.Time{time.Unix(0, 1000).UTC(), time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC)}
+	b := utxotest.NewBlock(1<<31-2, chainhash.HashH([]byte("prev")), 0)
+	b.Time = times[1]
+	id := utxo.TxID{Wallet: 1, Hash: large.TxHash()}
+	events := []utxo.Event{
+		utxo.WalletOpened{Wallet: 1, Birth: 1<<31 - 2},
+		utxo.Connected{Block: b, Txs: []*wire.MsgTx{large}, Positions: []int32{1<<31 - 1}, At: times[0]},
+		utxo.Labelled{ID: id, Label: strings.Repeat("\U0001F600", utxo.MaxLabel), At: times[1]},
+		utxo.OutputsLeased{Wallet: 1, OutPoints: []wire.OutPoint{utxotest.Out(large, 0)}, Lock: utxo.LockID{31: 255},
+			Duration: time.Microsecond, At: times[1].Add(-time.Microsecond)},
+	}
+	want := utxo.NewLedger(utxotest.Policy())
+	for _, ev := range events {
+		if _, err := want.Do(ev); err != nil {
+			t.Fatal(err)
+		}
+		w.do(t, ev)
+	}
+	snap, _ := want.Snapshot()
+	sameSnapshot(t, snap, w.snapshot(t))
+	d, err := w.service.Detail(context.Background(), id)
+	if err != nil || len(d.Tx.Raw) != large.SerializeSize() {
+		t.Fatalf("the detail has %d raw bytes, want %d (%v)", len(d.Tx.Raw), large.SerializeSize(), err)
+	}
+}
+
+// sameSnapshot compares two snapshots; an absent and an empty list are the same.
+func sameSnapshot(t testing.TB, want, got utxo.Snapshot) {
+	t.Helper()
+	normal := func(s utxo.Snapshot) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, "%v\n%v\n", s.Blocks, s.Wallets)
+		for _, tx := range s.Txs {
+			fmt.Fprintf(&b, "%s %s %d %d %t %v %d %q %d %v %x\n", tx.ID, tx.Status, tx.Height, tx.Position, tx.Coinbase,
+				tx.FirstSeen, tx.Seq, tx.Label, tx.Version, tx.Inputs, chainhash.HashB(tx.Raw))
+			for _, o := range tx.Outputs {
+				fmt.Fprintf(&b, "  %d %d %x %q %s\n", o.Index, o.Amount, o.Script, o.Tag, o.SpentBy)
+			}
+		}
+		fmt.Fprintf(&b, "%v\n%v\n", s.Replaced, s.Leases)
+		return b.String()
+	}
+	if want, got := normal(want), normal(got); want != got {
+		t.Fatalf("stored:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func trail[T store.WalletTx](t *testing.T, w *wallets[T]) {
+	b, tx := w.funded(t, 1)
+	id := utxo.TxID{Wallet: 1, Hash: tx.TxHash()}
+	w.do(t, utxo.Labelled{ID: id, Label: "x"}, utxo.Disconnected{Hash: b.Hash}, utxo.Invalidated{ID: id, Reason: "given up"},
+		utxo.Connected{Block: b, Txs: []*wire.MsgTx{tx}})
+	got, err := w.service.Trail(context.Background(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []string
+	for i, line := range got {
+		if line.Version != int64(i)+1 || line.ID != id || line.At.IsZero() {
+			t.Fatalf("line %d is %+v", i+1, line)
+		}
+		steps = append(steps, line.Trigger)
+	}
+	want := []string{"confirmed", "labelled", "block_disconnected", "invalidated", "confirmed"}
+	if !reflect.DeepEqual(steps, want) || got[3].Reason != "given up" {
+		t.Fatalf("the trail is %v, want %v", steps, want)
+	}
+}
+
+func paging[T store.WalletTx](t *testing.T, w *wallets[T]) {
+	ctx := context.Background()
+	tip, _ := w.funded(t, 5)
+	for i := range uint32(6) {
+		w.do(t, utxo.Observed{Tx: utxotest.NewTx(100+i, []wire.OutPoint{utxotest.External(100 + i)}, utxotest.Pay(7, utxotest.Script(1, "b"))),
+			Seq: int64(i + 1), Tip: tip.Hash, At: utxotest.Start.Add(time.Duration(i/2) * time.Second)})
+	}
+	all, err := w.service.History(ctx, 1, nil, 1000)
+	if err != nil || len(all) != 7 {
+		t.Fatalf("the history has %d transactions, want 7 (%v)", len(all), err)
+	}
+	var after *utxo.HistoryKey
+	for i := range all {
+		page, err := w.service.History(ctx, 1, after, 1)
+		if err != nil || len(page) != 1 || page[0].ID != all[i].ID {
+			t.Fatalf("page %d is %v, want %v (%v)", i+1, page, all[i].ID, err)
+		}
+		if i > 0 && all[i-1].Key().Compare(all[i].Key()) >= 0 {
+			t.Fatalf("transaction %d of the history is out of order", i+1)
+		}
+		key := page[0].Key()
+		after = &key
+		// Something newer does not disturb the pages behind it.
+		w.do(t, utxo.Observed{Tx: utxotest.NewTx(200+uint32(i), []wire.OutPoint{utxotest.External(200 + uint32(i))}, utxotest.Pay(7, utxotest.Script(1, "b"))),
+			Seq: int64(i + 50), Tip: tip.Hash, At: utxotest.Start.Add(time.Hour)})
+	}
+	outputs, err := w.service.Outputs(ctx, 1, nil, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last *wire.OutPoint
+	for i := range outputs {
+		page, err := w.service.Outputs(ctx, 1, last, 1)
+		if err != nil || len(page) != 1 || page[0].OutPoint != outputs[i].OutPoint {
+			t.Fatalf("output %d is %v, want %v (%v)", i+1, page, outputs[i].OutPoint, err)
+		}
+		last = &page[0].OutPoint
+	}
+}
+
+func ownWrites[T store.WalletTx](t *testing.T, w *wallets[T]) {
+	err := w.Update(context.Background(), func(tx T) error {
+		if err := write(tx); err != nil {
+			return err
+		}
+		ws, err := tx.Wallets().Wallets()
+		if err == nil && (len(ws) != 1 || ws[0].ID != 2) {
+			err = fmt.Errorf("the wallets are %v, want the one just written", ws)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func notFound[T store.WalletTx](t *testing.T, w *wallets[T]) {
+	ctx := context.Background()
+	w.funded(t, 1)
+	id := utxo.TxID{Wallet: 1}
+	_, balance := w.service.Balance(ctx, 9, nil, 1)
+	_, unspent := w.service.Unspent(ctx, 9, nil)
+	_, history := w.service.History(ctx, 9, nil, 1)
+	_, detail := w.service.Detail(ctx, id)
+	_, trail := w.service.Trail(ctx, id)
+	_, label := w.service.Do(ctx, utxo.Labelled{ID: id, Label: "x"})
+	_, lease := w.service.Do(ctx, utxo.OutputsLeased{Wallet: 9, OutPoints: make([]wire.OutPoint, 1), Lock: utxo.LockID{1}, Duration: 1})
+	for name, err := range map[string]error{
+		"Balance": balance, "Unspent": unspent, "History": history, "Detail": detail, "Trail": trail, "Labelled": label, "OutputsLeased": lease,
+	} {
+		if !errors.Is(err, statemachine.ErrNotFound) {
+			t.Errorf("%s gives %v, want %v", name, err, statemachine.ErrNotFound)
+		}
+	}
+}
+
+func halfCommits[T store.WalletTx](t *testing.T, w *wallets[T]) {
+	ctx, cancel := context.WithCancel(context.Background())
+	b, tx := w.funded(t, 20)
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				err := w.View(context.Background(), func(tx T) error {
+					snap, err := tx.Wallets().Snapshot()
+					if err != nil {
+						return err
+					}
+					return utxo.Check(snap)
+				})
+				if err != nil {
+					t.Errorf("a reader sees: %v", err)
+					return
+				}
+			}
+		})
+	}
+	for range 25 {
+		w.do(t, utxo.Disconnected{Hash: b.Hash})
+		w.do(t, utxo.Connected{Block: b, Txs: []*wire.MsgTx{tx}})
+	}
+	cancel()
+	readers.Wait()
+}
+
+func sharedCoins[T store.WalletTx](t *testing.T, w *wallets[T]) {
+	const workers, each = 8, 5
+	w.funded(t, workers*each)
+	var mu sync.Mutex
+	taken := map[wire.OutPoint]int{}
+	var all sync.WaitGroup
+	for worker := range workers {
+		all.Go(func() {
+			for round := range each {
+				sel, err := w.service.SelectAndLease(context.Background(), store.Spend{
+					Wallet: 1, Lock: utxo.LockID{byte(worker), byte(round), 1}, Duration: time.Hour,
+					Request: selectOne(500),
+				})
+				if err != nil {
+					t.Errorf("worker %d, round %d: %v", worker, round+1, err)
+					return
+				}
+				mu.Lock()
+				for _, in := range sel.Inputs {
+					taken[in.OutPoint]++
+					if taken[in.OutPoint] > 1 {
+						t.Errorf("%s was given out twice", in.OutPoint)
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	_, err := w.service.SelectAndLease(context.Background(), store.Spend{
+		Wallet: 1, Lock: utxo.LockID{255}, Duration: time.Hour, Request: selectOne(500),
+	})
+	if err == nil || len(taken) != workers*each {
+		t.Errorf("%d coins were given out and the next selection gives %v, want all %d and a refusal", len(taken), err, workers*each)
+	}
+}
+
+// selectOne asks for a payment that one coin of the tests covers, at no fee.
+func selectOne(amount int64) utxo.SelectRequest {
+	payment, err := utxo.Pay(utxotest.Pay(amount, utxotest.Foreign))
+	if err != nil {
+		panic(err)
+	}
+	return utxo.SelectRequest{
+		Algorithm: utxo.LargestFirst, Payment: payment, ChangeScript: utxotest.Script(1, "a"),
+		InputWeight: func([]byte) (int64, bool) { return 272, true },
+	}
+}
+
+// histories plays random histories in the store and in the memory ledger.
+func histories[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T]) {
+	seeds, events := uint64(12), 60
+	if testing.Short() {
+		seeds = 3
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			ctx := context.Background()
+			h := utxotest.NewHistory(seed, events)
+			s := open(t)
+			w := &wallets[T]{s, store.NewWallets(s, h.Policy)}
+			ledger := utxo.NewLedger(h.Policy)
+			err := h.Play(func(ev utxo.Event) error {
+				_, want := ledger.Do(ev)
+				_, got := w.service.Do(ctx, ev)
+				if utxotest.RefusalName(want) != utxotest.RefusalName(got) {
+					return fmt.Errorf("the store says %v, want %v", got, want)
+				}
+				snap, _ := ledger.Snapshot()
+				sameSnapshot(t, snap, w.snapshot(t))
+				return w.sameReads(ledger, utxotest.At(ev))
+			})
+			if err != nil {
+				t.Fatalf("%v\n%s", err, h)
+			}
+		})
+	}
+}
+
+// sameReads compares the queries that a snapshot does not show.
+func (w *wallets[T]) sameReads(ledger *utxo.Ledger, now time.Time) error {
+	return w.View(context.Background(), func(tx T) error {
+		got := tx.Wallets()
+		wallets, err := ledger.Wallets()
+		if err != nil {
+			return err
+		}
+		for _, wallet := range wallets {
+			for _, read := range walletReads {
+				want, err := read.ask(ledger, wallet.ID, now)
+				if err != nil {
+					return err
+				}
+				answer, err := read.ask(got, wallet.ID, now)
+				if err != nil {
+					return err
+				}
+				if want, answer := fmt.Sprint(want), fmt.Sprint(answer); want != answer {
+					return fmt.Errorf("%s of wallet %d is\n%s\nwant\n%s", read.name, wallet.ID, answer, want)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+var walletReads = []struct {
+	name string
+	ask  func(utxo.Source, utxo.WalletID, time.Time) (any, error)
+}{
+	{"the balance", func(s utxo.Source, w utxo.WalletID, now time.Time) (any, error) {
+		return s.Balance(utxotest.Policy(), w, nil, 1, now)
+	}},
+	{"the balance of an owner with 3 confirmations", func(s utxo.Source, w utxo.WalletID, now time.Time) (any, error) {
+		tag := "a"
+		return s.Balance(utxotest.Policy(), w, &tag, 3, now)
+	}},
+	{"the list of unspent outputs", func(s utxo.Source, w utxo.WalletID, _ time.Time) (any, error) { return s.Unspent(w, nil) }},
+	{"the list of outputs to watch", func(s utxo.Source, w utxo.WalletID, _ time.Time) (any, error) { return s.Watch(w) }},
+	{"the list of all outputs", func(s utxo.Source, w utxo.WalletID, _ time.Time) (any, error) { return s.Outputs(w, nil, 1000) }},
+	{"the history", func(s utxo.Source, w utxo.WalletID, _ time.Time) (any, error) {
+		txs, err := s.History(w, nil, 1000)
+		var keys []utxo.HistoryKey
+		for _, tx := range txs {
+			keys = append(keys, tx.Key())
+		}
+		return keys, err
+	}},
+	{"the list of live unconfirmed transactions", func(s utxo.Source, w utxo.WalletID, _ time.Time) (any, error) {
+		txs, err := s.LiveUnconfirmed(w)
+		var ids []utxo.TxID
+		for _, tx := range txs {
+			ids = append(ids, tx.ID)
+		}
+		return ids, err
+	}},
+	{"the candidates for selection", func(s utxo.Source, w utxo.WalletID, now time.Time) (any, error) {
+		return utxotest.Policy().Candidates(s, utxo.CandidateQuery{Wallet: w, At: now})
+	}},
+}

@@ -1,0 +1,363 @@
+package storetest
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// Withdrawals proves the withdrawals of a store.
+func Withdrawals[T store.WithdrawalTx](t *testing.T, open func(testing.TB) store.Store[T]) {
+	rules := []struct {
+		rule string
+		test func(*testing.T, *withdrawals[T])
+	}{
+		{"an update that returns an error leaves no trace", failedWithdrawals[T]},
+		{"an update that panics leaves no trace", panickedWithdrawals[T]},
+		{"an update whose context is cancelled leaves no trace", cancelledWithdrawals[T]},
+		{"a refused write ends the update even if nobody looks at its error", ignoredRefusal[T]},
+		{"a view writes nothing", withdrawalViews[T]},
+		{"a transaction sees its own writes", ownWithdrawals[T]},
+
+		{"a change of a stale version is a conflict", staleVersions[T]},
+		{"a job that left a state and came back is another version", leaveAndReturn[T]},
+		{"of concurrent writers of one version exactly one wins", oneWriter[T]},
+		{"a touch of a stale version or fence is refused", staleTouches[T]},
+		{"a change of a job under an old fence is refused", staleFence[T]},
+		{"a lease is renewed under its fence alone and changes no version", renewals[T]},
+		{"a change from before a renewal does not shorten the lease", renewedThenSaved[T]},
+
+		{"a request has one active job, and the loser learns which", activeJob[T]},
+		{"of concurrent enqueues exactly one wins", concurrentEnqueues[T]},
+		{"a wallet's slot belongs to one job", slots[T]},
+		{"a nonce of a wallet belongs to one job, its replacements included", nonces[T]},
+		{"a transaction is on file once", duplicateTxs[T]},
+		{"an incident is recorded once", incidents[T]},
+		{"the same submission twice at once is one request", concurrentSubmissions[T]},
+		{"submissions of one user at once do not pass the window together", concurrentWindows[T]},
+		{"reservations of concurrent jobs add up", reservations[T]},
+
+		{"claims come by priority, then time, then id, and only when due", dueClaims[T]},
+		{"sequential claims are one per wallet, and none of a taken one", sequentialClaims[T]},
+		{"re-broadcasts come by wallet, then nonce, then id", dueRebroadcasts[T]},
+		{"look-ups come by time, then id, and leave re-broadcasts their grace", dueChecks[T]},
+		{"rescues come by the end of the lease, then id, from that moment on", dueRescues[T]},
+		{"enqueues come by the time of approval, then id", dueEnqueues[T]},
+		{"concurrent claims give each job to one worker", concurrentClaims[T]},
+
+		{"values come back exactly", exactWithdrawals[T]},
+		{"the windows count what the definition counts", usage[T]},
+		{"statistics count what their fields say", statistics[T]},
+		{"requests page by time and id, stable under writes", requestPages[T]},
+		{"the history has one line per version and replays", withdrawalTrails[T]},
+		{"followers see every transition, those of a record in order", follow[T]},
+		{"followers miss nothing while others write", followWhileWriting[T]},
+		{"readers never see half of a commit", halfWithdrawals[T]},
+		{"what does not exist is a zero aggregate or not found", unknownWithdrawals[T]},
+		{"the self-check passes and leaves nothing", selfCheck[T]},
+	}
+	for _, r := range rules {
+		t.Run(r.rule, func(t *testing.T) { r.test(t, newWithdrawals(t, open(t))) })
+	}
+	t.Run("random histories store the same as the memory adapter", func(t *testing.T) { randomWithdrawals(t, newWithdrawals(t, open(t))) })
+	t.Run("eight workers over 500 jobs make exactly 500 broadcasts", func(t *testing.T) { eightWorkers(t, newWithdrawals(t, open(t))) })
+}
+
+// withdrawals is one store under test, with wallets of two chains.
+type withdrawals[T store.WithdrawalTx] struct {
+	store.Store[T]
+	policy  withdrawal.Policy
+	service *store.Withdrawals
+	ids     atomic.Uint64
+	last    uuid.UUID // of a test that goes through steps
+}
+
+var (
+	ctx = context.Background()
+
+	start = time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC)
+
+	// evm has nonces, utxos has none.
+	evm, utxos         = named("evm"), named("utxos")
+	evmHot1, evmHot2   = named("wallet evm 1"), named("wallet evm 2")
+	utxoHot            = named("wallet utxos")
+	aUser, anAsset     = named("user"), named("asset")
+	limitedAsset       = named("asset with windows")
+	tokenOnChain       = named("token")
+	worker1, worker2   = "worker-1", "worker-2"
+	errRollback        = errors.New("the test wants it back")
+	concurrentAttempts = 8
+)
+
+// failer is what helpers need of a test, a property test included.
+type failer interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
+func named(name string) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)) }
+
+func policy() withdrawal.Policy {
+	p := withdrawal.DefaultPolicy()
+	p.Chain = withdrawal.Chain{Nonces: true, Confirmations: 3}
+	p.Chains = map[uuid.UUID]withdrawal.Chain{utxos: {Confirmations: 3}}
+	p.Approval.Enabled = true
+	p.Approval.Assets = map[uuid.UUID]withdrawal.ApprovalLimits{limitedAsset: {Automatic: decimalOf("100"),
+		Windows: []withdrawal.Window{{Length: 24 * time.Hour, Max: decimalOf("250")}}}}
+	return p
+}
+
+func newWithdrawals[T store.WithdrawalTx](t *testing.T, s store.Store[T]) *withdrawals[T] {
+	service, err := store.NewWithdrawals(s, policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &withdrawals[T]{Store: s, policy: policy(), service: service}
+	for _, wallet := range []withdrawal.HotWallet{{ID: evmHot1, Chain: evm}, {ID: evmHot2, Chain: evm}, {ID: utxoHot, Chain: utxos}} {
+		w.putWallet(t, wallet)
+	}
+	return w
+}
+
+func (w *withdrawals[T]) putWallet(t failer, wallet withdrawal.HotWallet) {
+	t.Helper()
+	wallet.Role, wallet.Status, wallet.BalanceReserved = withdrawal.WalletRoleHot, withdrawal.WalletActive, "0"
+	if err := w.service.PutHotWallet(ctx, wallet); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// id returns a new id; later ones are greater.
+func (w *withdrawals[T]) id() (id uuid.UUID) {
+	binary.BigEndian.PutUint64(id[8:], w.ids.Add(1))
+	return id
+}
+
+func by(role withdrawal.Role, at time.Time) withdrawal.By {
+	return withdrawal.By{Actor: map[withdrawal.Role]string{withdrawal.Approver: "alice", withdrawal.WithdrawalWorker: worker1,
+		withdrawal.ConfirmationWorker: "confirmer", withdrawal.Operator: "olga", withdrawal.System: "system"}[role], Role: role, At: at}
+}
+
+func workerAt(at time.Time) withdrawal.By { return by(withdrawal.WithdrawalWorker, at) }
+
+func submission(request, chain uuid.UUID, at time.Time) withdrawal.Submitted {
+	return withdrawal.Submitted{By: by(withdrawal.System, at), Request: request, User: aUser, Asset: anAsset, Chain: chain,
+		ToAddress: "0xabc", Amount: "1.5", Decimals: 18}
+}
+
+func (w *withdrawals[T]) do(t testing.TB, request uuid.UUID, events ...withdrawal.Event) withdrawal.Withdrawal {
+	t.Helper()
+	got, err := w.service.Do(ctx, request, events...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// approved makes an approved request.
+func (w *withdrawals[T]) approved(t testing.TB, chain uuid.UUID, at time.Time) withdrawal.Withdrawal {
+	t.Helper()
+	request := w.id()
+	return w.do(t, request, submission(request, chain, at), withdrawal.Approved{By: by(withdrawal.Approver, at)})
+}
+
+func (w *withdrawals[T]) enqueued(at time.Time, p withdrawal.Priority) withdrawal.Enqueued {
+	return withdrawal.Enqueued{By: by(withdrawal.System, at), Job: w.id(), AssetOnChain: tokenOnChain, Priority: p}
+}
+
+// pending makes a request with a pending job.
+func (w *withdrawals[T]) pending(t testing.TB, chain uuid.UUID, at time.Time) withdrawal.Withdrawal {
+	t.Helper()
+	return w.do(t, w.approved(t, chain, at).Request.ID, w.enqueued(at, withdrawal.Normal))
+}
+
+// processing makes a request whose job is claimed by worker-1.
+func (w *withdrawals[T]) processing(t testing.TB, chain uuid.UUID, at time.Time) withdrawal.Withdrawal {
+	t.Helper()
+	return w.do(t, w.pending(t, chain, at).Request.ID, withdrawal.Claimed{By: workerAt(at)})
+}
+
+// confirming makes a request whose transaction is out, under fence 1.
+func (w *withdrawals[T]) confirming(t testing.TB, chain uuid.UUID, at time.Time) withdrawal.Withdrawal {
+	t.Helper()
+	a := w.processing(t, chain, at)
+	p := prepared(&a, at)
+	return w.do(t, a.Request.ID, p, withdrawal.Broadcast{By: workerAt(at), Fence: 1, Hash: p.Hash})
+}
+
+// prepared is the next transaction of a claimed job.
+func prepared(a *withdrawal.Withdrawal, at time.Time) withdrawal.Prepared {
+	p := withdrawal.Prepared{By: workerAt(at), Fence: a.Job.Lease.Fence, Hash: "tx of " + a.Job.ID.String(), Raw: []byte{1, 2, 3}}
+	if a.Job.Slot.Valid {
+		p.Nonce, p.HasNonce = a.Wallet.NextNonce, true
+	} else {
+		p.Input = "input of " + a.Job.ID.String()
+	}
+	return p
+}
+
+func receipt(a *withdrawal.Withdrawal, at time.Time, depth uint64) withdrawal.Receipt {
+	return withdrawal.Receipt{By: by(withdrawal.ConfirmationWorker, at), Tx: a.Job.TxHash, GasUsed: "21000", GasPrice: "5000000000",
+		Block: withdrawal.Block{Height: 10, Hash: "b10", Canonical: "b10", Head: 9 + depth}}
+}
+
+// change applies an event without saving it.
+func (w *withdrawals[T]) change(t testing.TB, a withdrawal.Withdrawal, ev withdrawal.Event) withdrawal.Change {
+	t.Helper()
+	c, err := w.policy.Apply(a, ev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// save saves changes in one update.
+func (w *withdrawals[T]) save(changes ...withdrawal.Change) error {
+	return w.Update(ctx, func(tx T) error { return tx.Withdrawals().Save(changes...) })
+}
+
+func (w *withdrawals[T]) get(t testing.TB, request uuid.UUID) withdrawal.Withdrawal {
+	t.Helper()
+	a, err := w.service.Get(ctx, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// due returns what is due, in an update.
+func (w *withdrawals[T]) due(t testing.TB, q store.DueWithdrawals) (found []withdrawal.Withdrawal) {
+	t.Helper()
+	err := w.Update(ctx, func(tx T) (err error) {
+		found, err = tx.Withdrawals().Due(q)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// nextDue returns how long after q.Now something is due; negative for never.
+func (w *withdrawals[T]) nextDue(t testing.TB, q store.DueWithdrawals) time.Duration {
+	t.Helper()
+	var next time.Time
+	err := w.View(ctx, func(tx T) (err error) {
+		next, err = tx.Withdrawals().NextDue(q)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next.IsZero() {
+		return -1
+	}
+	return next.Sub(q.Now)
+}
+
+// dump is all that a store says of some requests, comparable between stores.
+func (w *withdrawals[T]) dump(t failer, requests ...uuid.UUID) string {
+	t.Helper()
+	var all []any
+	err := w.View(ctx, func(tx T) error {
+		all = nil
+		r := tx.Withdrawals()
+		ws, err := r.Get(requests...)
+		if err != nil {
+			return err
+		}
+		for i := range ws {
+			trail, err := r.Transitions(requests[i])
+			if err != nil {
+				return err
+			}
+			all = append(all, ws[i], trail)
+			if ws[i].Job.Status == 0 {
+				continue
+			}
+			attempts, err := r.Attempts(ws[i].Job.ID)
+			if err != nil {
+				return err
+			}
+			if trail, err = r.Transitions(ws[i].Job.ID); err != nil {
+				return err
+			}
+			wallets, err := r.HotWallets(ws[i].Job.Chain)
+			if err != nil {
+				return err
+			}
+			all = append(all, attempts, trail, wallets)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text(t, all)
+}
+
+// text is a value in a form that compares: decimals and times by what they say.
+func text(t failer, v any) string {
+	t.Helper()
+	b, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func same(t failer, rule string, got, want any) {
+	t.Helper()
+	if g, w := text(t, got), text(t, want); g != w {
+		t.Fatalf("%s\ngot  %s\nwant %s", rule, g, w)
+	}
+}
+
+func refusedWith(t testing.TB, err, sentinel error, what string) {
+	t.Helper()
+	if !errors.Is(err, sentinel) {
+		t.Fatalf("%s: got error %v, expected %v", what, err, sentinel)
+	}
+}
+
+// taken requires a TakenError of a unique rule that names a job.
+func taken(t testing.TB, err, sentinel error, job uuid.UUID) {
+	t.Helper()
+	var e *withdrawal.TakenError
+	if !errors.As(err, &e) || !errors.Is(err, sentinel) || e.ID != job {
+		t.Fatalf("got error %v, expected %v: %s", err, sentinel, job)
+	}
+}
+
+func jobIDs(ws []withdrawal.Withdrawal) []uuid.UUID {
+	ids := make([]uuid.UUID, len(ws))
+	for i := range ws {
+		ids[i] = ws[i].Job.ID
+	}
+	return ids
+}
+
+func requestIDs(ws []withdrawal.Withdrawal) []uuid.UUID {
+	ids := make([]uuid.UUID, len(ws))
+	for i := range ws {
+		ids[i] = ws[i].Request.ID
+	}
+	return ids
+}
+
+func equalIDs(t testing.TB, rule string, got, want []uuid.UUID) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Fatalf("%s\ngot  %v\nwant %v", rule, got, want)
+	}
+}

@@ -1,0 +1,163 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/memory"
+	"github.com/settlehq/settle/store/worker"
+	"github.com/settlehq/settle/withdrawal"
+	"github.com/settlehq/settle/withdrawal/withdrawaltest"
+)
+
+// randomWithdrawals sends the same random events to the store and to the memory
+// adapter and compares answers and records.
+func randomWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+	reference := newWithdrawals[store.Tx](t, memory.New(memory.Options{}))
+	runs, failed := 0, false
+	rapid.Check(t, func(rt *rapid.T) {
+		if runs++; runs > 30 && !failed {
+			return // each event is a commit
+		}
+		failed = true // until the end, so that a failure is shrunk
+		first := withdrawaltest.Submissions().Draw(rt, "submission")
+		first.Chain = rapid.SampledFrom([]uuid.UUID{evm, utxos}).Draw(rt, "chain")
+		hot := withdrawal.HotWallet{ID: withdrawaltest.UUIDs().Draw(rt, "wallet"), Chain: first.Chain}
+		w.putWallet(rt, hot)
+		reference.putWallet(rt, hot)
+		hot.Role, hot.Status = withdrawal.WalletRoleHot, withdrawal.WalletActive
+		var adversary withdrawaltest.Adversary
+		var a withdrawal.Withdrawal
+		for i := range 40 {
+			var ev withdrawal.Event = first
+			if i > 0 {
+				ev = adversary.Next(rt, a, []withdrawal.HotWallet{hot})
+			}
+			got, gotErr := w.service.Do(ctx, first.Request, ev)
+			want, wantErr := reference.service.Do(ctx, first.Request, ev)
+			what := fmt.Sprintf("step %d, %T %+v", i, ev, ev)
+			for _, sentinel := range sentinels {
+				if errors.Is(gotErr, sentinel) != errors.Is(wantErr, sentinel) {
+					rt.Fatalf("%s: got error %v, the memory adapter %v", what, gotErr, wantErr)
+				}
+			}
+			if (gotErr == nil) != (wantErr == nil) {
+				rt.Fatalf("%s: got error %v, the memory adapter %v", what, gotErr, wantErr)
+			}
+			if wantErr == nil {
+				same(rt, what, got, want)
+				a = want
+			}
+		}
+		if got, want := w.dump(rt, first.Request), reference.dump(rt, first.Request); got != want {
+			rt.Fatalf("the records differ\ngot  %s\nwant %s", got, want)
+		}
+		failed = false
+	})
+}
+
+var sentinels = []error{statemachine.ErrIllegal, statemachine.ErrInvalid, statemachine.ErrForbidden, statemachine.ErrFenced, statemachine.ErrHeld,
+	statemachine.ErrNotFound, statemachine.ErrConflict, withdrawal.ErrActiveJob, withdrawal.ErrNonceTaken, withdrawal.ErrSlotTaken, withdrawal.ErrNoHotWallet}
+
+// eightWorkers pays on a chain with nonces and on one without, through the
+// worker loop, and counts what reaches the node.
+func eightWorkers[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+	const jobs, workers = 500, 8
+	for i := range 6 {
+		w.putWallet(t, withdrawal.HotWallet{ID: named(fmt.Sprint("another wallet", i)), Chain: evm})
+	}
+	requests := make([]uuid.UUID, jobs)
+	var commands []store.WithdrawalCommand
+	for i := range requests {
+		requests[i] = w.id()
+		chain := evm
+		if i%2 == 0 {
+			chain = utxos
+		}
+		commands = append(commands, store.WithdrawalCommand{Request: requests[i], Events: []withdrawal.Event{submission(requests[i], chain, time.Time{}),
+			withdrawal.Approved{By: by(withdrawal.Approver, time.Time{})}, w.enqueued(time.Time{}, withdrawal.Priority(1+i%3))}})
+	}
+	if _, err := w.service.DoAll(ctx, commands...); err != nil {
+		t.Fatal(err)
+	}
+	node := node{sent: map[uuid.UUID]int{}, nonces: map[string]uuid.UUID{}}
+	running, stop := context.WithTimeout(ctx, 2*time.Minute)
+	defer stop()
+	handle := func(_ context.Context, a withdrawal.Withdrawal) store.HeldWithdrawal {
+		p := prepared(&a, time.Time{})
+		p.Actor = a.Job.Lease.Holder
+		held, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: a, Events: []withdrawal.Event{p}})
+		if err != nil {
+			t.Errorf("%s: %v", a.Request.ID, err)
+			return store.HeldWithdrawal{Withdrawal: a}
+		}
+		if node.send(t, &held[0].Txs[0]) == jobs {
+			stop()
+		}
+		return store.HeldWithdrawal{Withdrawal: held[0], Events: []withdrawal.Event{withdrawal.Broadcast{By: p.By, Fence: p.Fence, Hash: p.Hash}}}
+	}
+	errs := atOnce(workers, func(i int) error {
+		source := w.service.Payments([]uuid.UUID{evm, utxos}[i%2], fmt.Sprint("worker-", i))
+		return worker.Run(running, source, handle, worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal]{Concurrency: 8,
+			Poll:    statemachine.Backoff{Base: time.Millisecond, Cap: 20 * time.Millisecond, JitterPercent: 50},
+			Release: source.Release, Panicked: source.Panicked})
+	})
+	for _, err := range errs {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for _, request := range requests {
+		if n := node.sent[request]; n != 1 {
+			t.Fatalf("request %s was broadcast %d times", request, n)
+		}
+	}
+	if len(node.sent) != jobs {
+		t.Fatalf("%d broadcasts of %d jobs", len(node.sent), jobs)
+	}
+	for page := (*withdrawal.Request)(nil); ; {
+		last, err := w.service.Audit(ctx, page, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page = last; last == nil {
+			break
+		}
+	}
+	stats, err := w.service.Stats(ctx, time.Hour)
+	if err != nil || stats.Jobs[withdrawal.JobConfirming] != jobs || stats.Executions != jobs {
+		t.Fatalf("stored are %v in %d executions, %v", stats.Jobs, stats.Executions, err)
+	}
+}
+
+// node counts what is sent to it.
+type node struct {
+	mu     sync.Mutex
+	total  int
+	sent   map[uuid.UUID]int
+	nonces map[string]uuid.UUID
+}
+
+func (n *node) send(t testing.TB, tx *withdrawal.Tx) (total int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.sent[tx.Request]++
+	n.total++
+	if tx.HasNonce {
+		key := fmt.Sprint(tx.Wallet, tx.Nonce)
+		if other, used := n.nonces[key]; used {
+			t.Errorf("nonce %d of wallet %s was used for %s and %s", tx.Nonce, tx.Wallet, other, tx.Request)
+		}
+		n.nonces[key] = tx.Request
+	}
+	return n.total
+}

@@ -1,0 +1,211 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// apply sends the events of commands to ws, saves, and leaves the new
+// aggregates in ws. Changes of one request go into different calls of Save.
+func (s *Withdrawals) apply(tx WithdrawalTx, ws []withdrawal.Withdrawal, commands []HeldWithdrawal) error {
+	if len(commands) == 0 {
+		return nil
+	}
+	now, err := tx.Now()
+	if err != nil {
+		return err
+	}
+	b := batch{policy: &s.policy, tx: tx, now: now}
+	order := inOrderOfUsers(commands)
+	for round, more := 0, true; more; round++ {
+		more = false
+		for _, i := range order {
+			if events := commands[i].Events; round < len(events) {
+				more = more || round+1 < len(events)
+				if err := b.step(&ws[i], commands[i].Withdrawal.Request.ID, events[round]); err != nil {
+					return err
+				}
+			}
+		}
+		if err := b.save(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inOrderOfUsers returns the indexes of commands such that submissions lock
+// their users in one order everywhere.
+func inOrderOfUsers(commands []HeldWithdrawal) []int {
+	order := make([]int, len(commands))
+	for i := range order {
+		order[i] = i
+	}
+	user := func(i int) (u uuid.UUID) {
+		if len(commands[i].Events) > 0 {
+			if e, ok := commands[i].Events[0].(withdrawal.Submitted); ok {
+				u = e.User
+			}
+		}
+		return u
+	}
+	if len(order) > 1 {
+		slices.SortStableFunc(order, func(i, j int) int {
+			a, b := user(i), user(j)
+			return bytes.Compare(a[:], b[:])
+		})
+	}
+	return order
+}
+
+// batch collects the changes of one transaction.
+type batch struct {
+	policy  *withdrawal.Policy
+	tx      WithdrawalTx
+	now     time.Time
+	changes []withdrawal.Change
+	wallets map[uuid.UUID][]withdrawal.HotWallet // by chain, with what the batch did to them
+}
+
+// step applies one event to w, the aggregate of a request.
+func (b *batch) step(w *withdrawal.Withdrawal, request uuid.UUID, ev withdrawal.Event) error {
+	ev, err := b.fill(w, request, withdrawal.Stamp(ev, b.now))
+	if err != nil {
+		return err
+	}
+	change, err := b.policy.Apply(*w, ev)
+	if err != nil {
+		return err
+	}
+	if !change.Empty() {
+		if err := b.reserve(&change); err != nil {
+			return err
+		}
+		b.changes = append(b.changes, change)
+	}
+	*w = change.New
+	return nil
+}
+
+func (b *batch) save() error {
+	if len(b.changes) == 0 {
+		return nil
+	}
+	changes := b.changes
+	b.changes = nil // the store may keep the slice
+	return b.tx.Withdrawals().Save(changes...)
+}
+
+// fill brings what an event needs from the store.
+func (b *batch) fill(w *withdrawal.Withdrawal, request uuid.UUID, ev withdrawal.Event) (withdrawal.Event, error) {
+	exists := w.Request.Status != 0
+	var err error
+	switch e := ev.(type) {
+	case withdrawal.Submitted:
+		if e.Request != request {
+			return nil, wrongRequest(e.Request, request)
+		}
+		if !exists {
+			err = b.usage(&e)
+		}
+		return e, err
+	case withdrawal.Imported:
+		if e.Request != request {
+			return nil, wrongRequest(e.Request, request)
+		}
+		chain := e.Chain
+		if exists {
+			chain = w.Request.Chain
+		}
+		if e.Wallets == nil {
+			e.Wallets, err = b.hotWallets(chain)
+		}
+		return e, err
+	case withdrawal.Enqueued:
+		if exists && e.Wallets == nil {
+			e.Wallets, err = b.hotWallets(w.Request.Chain)
+		}
+		ev = e
+	}
+	if !exists {
+		return nil, notFound(request, fmt.Sprintf("%T", ev))
+	}
+	return ev, err
+}
+
+func wrongRequest(got, want uuid.UUID) error {
+	return fmt.Errorf("%w: the event is for request %s, the command for %s", statemachine.ErrInvalid, got, want)
+}
+
+// usage reads the sums of the windows. They have no end but the lock of the
+// user: a request that is stored counts, whatever clock stamped it.
+func (b *batch) usage(e *withdrawal.Submitted) error {
+	limits := b.policy.Approval.Assets[e.Asset]
+	if !b.policy.Approval.Enabled || len(limits.Windows) == 0 {
+		return nil
+	}
+	if err := b.save(); err != nil { // earlier ones of the same user count
+		return err
+	}
+	const ahead = 24 * time.Hour
+	windows := slices.Clone(limits.Windows)
+	for i := range windows {
+		windows[i].Length = min(windows[i].Length, math.MaxInt64-ahead) + ahead
+	}
+	u, err := b.tx.Withdrawals().Usage(e.User, e.Asset, windows, b.now.Add(ahead))
+	e.Usage.Sums = u.Sums
+	return err
+}
+
+// hotWallets reads the candidates of a chain once.
+func (b *batch) hotWallets(chain uuid.UUID) ([]withdrawal.HotWallet, error) {
+	if cached, ok := b.wallets[chain]; ok {
+		return cached, nil
+	}
+	wallets, err := b.tx.Withdrawals().HotWallets(chain)
+	if err != nil {
+		return nil, err
+	}
+	if wallets == nil {
+		wallets = []withdrawal.HotWallet{}
+	}
+	if b.wallets == nil {
+		b.wallets = map[uuid.UUID][]withdrawal.HotWallet{}
+	}
+	b.wallets[chain] = wallets
+	return wallets, nil
+}
+
+// reserve does to the loaded wallets what the store will do to their rows.
+func (b *batch) reserve(c *withdrawal.Change) error {
+	for _, r := range c.Reservations {
+		for i, cached := range b.wallets[c.New.Job.Chain] {
+			if cached.ID == r.Wallet {
+				if err := reserve(&b.wallets[c.New.Job.Chain][i], r); err != nil {
+					return err
+				}
+			}
+		}
+		if c.New.Wallet.ID == r.Wallet {
+			if err := reserve(&c.New.Wallet, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func reserve(w *withdrawal.HotWallet, r withdrawal.Reservation) (err error) {
+	if w.LastUsedAt.Before(r.UsedAt) {
+		w.LastUsedAt = r.UsedAt
+	}
+	w.BalanceReserved, err = w.BalanceReserved.Add(r.Delta())
+	return err
+}

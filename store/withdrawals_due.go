@@ -1,0 +1,120 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// PutHotWallet inserts a wallet that pays, or sets role and status of one.
+func (s *Withdrawals) PutHotWallet(ctx context.Context, w withdrawal.HotWallet) error {
+	if w.ID == uuid.Nil || w.Chain == uuid.Nil || w.Role == "" || w.Status == "" {
+		return fmt.Errorf("%w: a hot wallet has an id, a chain, a role and a status", statemachine.ErrInvalid)
+	}
+	return s.update(ctx, func(tx WithdrawalTx) error { return tx.Withdrawals().PutHotWallet(w) })
+}
+
+// Rescue sends Elapsed to up to n executions whose lease has ended, the longest
+// ended first, and returns them as they are stored afterwards. wait is when to
+// call it again: zero where more is waiting.
+//
+// A host calls it from one place or from many, in any process.
+func (s *Withdrawals) Rescue(ctx context.Context, by withdrawal.By, n int) (rescued []withdrawal.Withdrawal, wait time.Duration, err error) {
+	err = s.update(ctx, func(tx WithdrawalTx) error {
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		q := DueWithdrawals{Kind: DueRescue, Now: now, Limit: n}
+		if rescued, err = tx.Withdrawals().Due(q); err != nil {
+			return err
+		}
+		wait, err = s.untilDue(tx, q, len(rescued))
+		if err != nil {
+			return err
+		}
+		b := batch{policy: &s.policy, tx: tx, now: now}
+		for i := range rescued {
+			if err := b.step(&rescued[i], rescued[i].Request.ID, withdrawal.Elapsed{By: by}); err != nil {
+				return err
+			}
+		}
+		return b.save()
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return rescued, wait, nil
+}
+
+// EnqueueDue makes jobs for up to n approved requests of a chain, the longest
+// waiting first. order is called for each, perhaps more than once, and brings
+// what the host decides: actor, job id, asset on chain, priority. Wallets that
+// are nil are read here. Requests whose event is refused are left as they are
+// and named in err, and the others are enqueued all the same;
+// [withdrawal.ErrNoHotWallet] concerns all of a chain.
+//
+// wait is when to call it again: zero where more is waiting,
+// [withdrawal.Policy.EnqueueEvery] otherwise. A host that has just approved
+// something calls it at once, or sends Enqueued itself.
+func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, order func(withdrawal.Request) withdrawal.Enqueued) (enqueued []withdrawal.Withdrawal, wait time.Duration, err error) {
+	if chain == uuid.Nil {
+		return nil, 0, fmt.Errorf("%w: one chain at a time, so that none without a wallet hides the others", statemachine.ErrInvalid)
+	}
+	var refused []error
+	err = s.update(ctx, func(tx WithdrawalTx) error {
+		enqueued, refused = nil, nil
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		due, err := tx.Withdrawals().Due(DueWithdrawals{Kind: DueEnqueue, Chain: chain, Now: now, Limit: n})
+		if err != nil {
+			return err
+		}
+		b := batch{policy: &s.policy, tx: tx, now: now}
+		for i := range due {
+			w := &due[i]
+			err := b.step(w, w.Request.ID, order(w.Request))
+			var refusal *statemachine.Refusal
+			switch {
+			case errors.As(err, &refusal):
+				refused = append(refused, err)
+			case err != nil:
+				return err
+			default:
+				enqueued = append(enqueued, *w)
+			}
+			if errors.Is(err, withdrawal.ErrNoHotWallet) {
+				break
+			}
+		}
+		wait = s.policy.EnqueueEvery
+		if len(due) == n && len(enqueued) > 0 {
+			wait = 0
+		}
+		return b.save()
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return enqueued, wait, errors.Join(refused...)
+}
+
+// untilDue returns how long to wait for more of q: zero where found filled the
+// limit, at most the length of a lease otherwise.
+func (s *Withdrawals) untilDue(tx WithdrawalTx, q DueWithdrawals, found int) (time.Duration, error) {
+	if found >= q.Limit {
+		return 0, nil
+	}
+	next, err := tx.Withdrawals().NextDue(q)
+	if err != nil || next.IsZero() {
+		return s.policy.Lease, err
+	}
+	return max(0, min(next.Sub(q.Now), s.policy.Lease)), nil
+}

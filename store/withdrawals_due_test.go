@@ -1,0 +1,107 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+func TestEnqueueDueSpreadsOverTheWallets(t *testing.T) {
+	single, grouped := newBank(t), newBank(t)
+	for _, b := range []*bank{single, grouped} {
+		for i := range 3 {
+			b.wallet(t, named(fmt.Sprint("wallet", i)), chain)
+		}
+		for range 10 {
+			b.approved(t)
+		}
+	}
+	for range 10 {
+		if _, wait, err := single.EnqueueDue(context.Background(), chain, 1, single.order); err != nil || wait != 0 {
+			t.Fatal(wait, err)
+		}
+	}
+	ws, wait, err := grouped.EnqueueDue(context.Background(), chain, 11, grouped.order)
+	if err != nil || len(ws) != 10 || wait != grouped.Policy().EnqueueEvery {
+		t.Fatal(len(ws), wait, err)
+	}
+	one, _ := single.HotWallets(context.Background(), chain)
+	all, _ := grouped.HotWallets(context.Background(), chain)
+	if text(t, one) != text(t, all) {
+		t.Errorf("one by one  %s\nin a batch %s", text(t, one), text(t, all))
+	}
+	if _, _, err := grouped.EnqueueDue(context.Background(), uuid.Nil, 1, grouped.order); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("every chain at once: %v", err)
+	}
+}
+
+func TestEnqueueDueLeavesWhatIsRefused(t *testing.T) {
+	b, ctx := newBank(t), context.Background()
+	bad, good := b.approved(t), b.approved(t)
+	ws, _, err := b.EnqueueDue(ctx, chain, 10, func(r withdrawal.Request) withdrawal.Enqueued {
+		ev := b.order(r)
+		if r.ID == bad.Request.ID {
+			ev.Priority = 0
+		}
+		return ev
+	})
+	refused(t, err, statemachine.ErrInvalid)
+	if len(ws) != 1 || ws[0].Request.ID != good.Request.ID || b.do(t, good.Request.ID).Job.Status != withdrawal.JobPending {
+		t.Fatalf("enqueued %s", text(t, ws))
+	}
+	foreign := b.submission()
+	foreign.Chain = otherChain
+	b.do(t, foreign.Request, foreign, withdrawal.Approved{By: as(withdrawal.Approver)})
+	ws, wait, err := b.EnqueueDue(ctx, otherChain, 10, b.order)
+	refused(t, err, withdrawal.ErrNoHotWallet)
+	if len(ws) != 0 || wait != b.Policy().EnqueueEvery || b.do(t, foreign.Request).Request.Status != withdrawal.RequestApproved {
+		t.Fatal(ws, wait)
+	}
+	b.wallet(t, named("late wallet"), otherChain)
+	if ws, _, err = b.EnqueueDue(ctx, otherChain, 10, b.order); err != nil || len(ws) != 1 {
+		t.Fatal(ws, err)
+	}
+}
+
+func TestRescueTellsWhenToComeBack(t *testing.T) {
+	b, ctx := newBank(t, func(p *withdrawal.Policy) { p.Chain.Nonces = false }), context.Background()
+	lease := b.Policy().Lease
+	rescue := func(n int) (int, time.Duration) {
+		ws, wait, err := b.Rescue(ctx, as(withdrawal.System), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(ws), wait
+	}
+	if n, wait := rescue(10); n != 0 || wait != lease {
+		t.Errorf("nothing to rescue: %d, %v", n, wait)
+	}
+	begun := b.now
+	var ids []uuid.UUID
+	for i := range 3 {
+		b.now = begun.Add(time.Duration(i) * time.Second)
+		ids = append(ids, b.do(t, b.pending(t).Request.ID, withdrawal.Claimed{By: as(withdrawal.WithdrawalWorker)}).Request.ID)
+	}
+	for _, test := range []struct {
+		at   time.Duration
+		n    int
+		got  int
+		wait time.Duration
+	}{{lease - 1000, 10, 0, 1000}, {lease, 10, 1, time.Second}, {lease + 2*time.Second, 1, 1, 0}, {lease + 2*time.Second, 2, 1, lease}} {
+		b.now = begun.Add(test.at)
+		if n, wait := rescue(test.n); n != test.got || wait != test.wait {
+			t.Errorf("at %v: rescued %d, wait %v; expected %d, %v", test.at, n, wait, test.got, test.wait)
+		}
+	}
+	for _, id := range ids {
+		if w := b.do(t, id); w.Job.Status != withdrawal.JobPending || w.Job.RetryCount != 1 {
+			t.Errorf("rescued as %s", text(t, w.Job))
+		}
+	}
+}

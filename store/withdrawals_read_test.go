@@ -1,0 +1,105 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// lying is a store that loses the last line of every history.
+type lying struct{ store.Store[store.Tx] }
+
+type lyingTx struct{ store.Tx }
+
+type lyingRecords struct{ store.WithdrawalRecords }
+
+func (l lying) View(ctx context.Context, fn func(store.Tx) error) error {
+	return l.Store.View(ctx, func(tx store.Tx) error { return fn(lyingTx{tx}) })
+}
+
+func (l lyingTx) Withdrawals() store.WithdrawalRecords { return lyingRecords{l.Tx.Withdrawals()} }
+
+func (l lyingRecords) Transitions(id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error) {
+	trail, err := l.WithdrawalRecords.Transitions(id)
+	return trail[:max(0, len(trail)-1)], err
+}
+
+func TestTrailFindsAHistoryThatDoesNotEndInWhatIsStored(t *testing.T) {
+	b, ctx := newBank(t), context.Background()
+	w := b.confirming(t)
+	for _, id := range []uuid.UUID{w.Request.ID, w.Job.ID} {
+		if trail, err := b.Trail(ctx, id); err != nil || len(trail) < 3 {
+			t.Fatal(trail, err)
+		}
+	}
+	refused(t, b.Verify(ctx, named("unknown")), statemachine.ErrNotFound)
+	b.open(t, lying{b.store}, b.Policy())
+	for _, id := range []uuid.UUID{w.Request.ID, w.Job.ID} {
+		refused(t, b.Verify(ctx, id), statemachine.ErrCorrupt)
+	}
+}
+
+func TestReads(t *testing.T) {
+	b, ctx := newBank(t), context.Background()
+	w := b.confirming(t)
+	b.approved(t)
+	if id, err := b.RequestOf(ctx, w.Job.ID); err != nil || id != w.Request.ID {
+		t.Error(id, err)
+	}
+	if attempts, err := b.Attempts(ctx, w.Job.ID); err != nil || len(attempts) != 1 || attempts[0] != w.Attempt {
+		t.Error(attempts, err)
+	}
+	if step, err := b.Next(ctx, w.Request.ID); err != nil || step.Party != withdrawal.ConfirmationWorker || !step.Due.Equal(w.Job.NextCheckAt) {
+		t.Error(step, err)
+	}
+	b.now = b.now.Add(2 * time.Hour)
+	alerts, err := b.Alerts(ctx, time.Hour, withdrawal.Thresholds{EnqueueWait: time.Hour, ConfirmWait: 3 * time.Hour, Stuck: 1})
+	if err != nil || len(alerts) != 1 || alerts[0].Name != "enqueue wait" {
+		t.Error(alerts, err)
+	}
+	last, err := b.Audit(ctx, nil, 1)
+	if err != nil || last == nil {
+		t.Fatal(last, err)
+	}
+	if last, err = b.Audit(ctx, last, 10); err != nil || last == nil {
+		t.Fatal(last, err)
+	}
+	if last, err = b.Audit(ctx, last, 10); err != nil || last != nil {
+		t.Error(last, err)
+	}
+	page, cursor, err := b.Follow(ctx, "", 2)
+	if err != nil || len(page) != 2 || page[0].From != "" || page[0].To != "pending" {
+		t.Error(page, err)
+	}
+	if page, _, err = b.Follow(ctx, cursor, 100); err != nil || len(page) != int(w.Request.Version+w.Job.Version) {
+		t.Errorf("%d more, %v", len(page), err)
+	}
+}
+
+// A host's own writes and ours commit together, or not at all.
+func TestWithinJoinsATransactionOfTheHost(t *testing.T) {
+	b, ctx := newBank(t), context.Background()
+	mine := errors.New("the host's posting failed")
+	for _, fails := range []bool{true, false} {
+		s := b.submission()
+		err := b.store.Update(ctx, func(tx store.Tx) error {
+			if _, err := b.Within(tx).Submit(ctx, s); err != nil {
+				return err
+			}
+			if fails {
+				return mine
+			}
+			return nil
+		})
+		_, found := b.Get(ctx, s.Request)
+		if fails != errors.Is(err, mine) || fails != errors.Is(found, statemachine.ErrNotFound) {
+			t.Errorf("fails %v: %v, then %v", fails, err, found)
+		}
+	}
+}

@@ -1,0 +1,281 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store/worker"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// WithdrawalSource is work on withdrawals for [worker.Run]: see
+// [Withdrawals.Payments] and [Withdrawals.Lookups]. Its methods return what
+// Options.Release and Options.Panicked need.
+type WithdrawalSource interface {
+	worker.Source[withdrawal.Withdrawal, HeldWithdrawal]
+	// Release gives an item back that was not started.
+	Release(withdrawal.Withdrawal) HeldWithdrawal
+	// Panicked reports a handler that panicked.
+	Panicked(withdrawal.Withdrawal, any) HeldWithdrawal
+}
+
+// Payments is the work of a withdrawal worker on one chain: due executions, in
+// the order of [withdrawal.CompareClaims], and confirming jobs whose bytes are
+// owed another broadcast, in the order of [withdrawal.CompareRebroadcasts].
+// Half of a claim goes to the latter first, since a later nonce cannot be mined
+// before an earlier one.
+//
+// The work is a claimed aggregate, in processing or in confirming; the lease
+// lasts [withdrawal.Policy.Lease] and belongs to name, which no other process
+// may use. [withdrawal.Policy.Next] says what it owes. The handler stores its
+// intent ([withdrawal.Prepared] or Dispatched) with [Withdrawals.Held] before
+// it sends anything, and returns the last event, such as Broadcast, with the
+// aggregate that Held returned. A result without events leaves the lease to
+// expire. A result that meets another version is judged by what is stored.
+//
+// Keys are the wallet for an execution on a chain with nonces, else the job.
+func (s *Withdrawals) Payments(chain uuid.UUID, name string) WithdrawalSource {
+	return &payments{s, chain, name, s.policy.ChainOf(chain).Nonces}
+}
+
+type payments struct {
+	*Withdrawals
+	chain  uuid.UUID
+	name   string
+	nonces bool
+}
+
+func (p *payments) by() withdrawal.By {
+	return withdrawal.By{Actor: p.name, Role: withdrawal.WithdrawalWorker}
+}
+
+func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (items []worker.Item[withdrawal.Withdrawal], next time.Time, err error) {
+	if p.chain == uuid.Nil {
+		return nil, next, fmt.Errorf("%w: payments are of one chain", statemachine.ErrInvalid)
+	}
+	claim := func(tx WithdrawalTx) error {
+		items, next = items[:0], time.Time{}
+		if n < 1 {
+			return nil
+		}
+		at := time.Now()
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		b := batch{policy: &p.policy, tx: tx, now: now}
+		wait := p.policy.Lease
+		again := DueWithdrawals{Kind: DueRebroadcast, Chain: p.chain, Now: now, Limit: (n + 1) / 2}
+		first := DueWithdrawals{Kind: DueClaim, Chain: p.chain, Now: now, Sequential: p.nonces}
+		for _, q := range []*DueWithdrawals{&again, &first} {
+			if q.Limit == 0 {
+				q.Limit = n - len(items)
+			}
+			if q.Limit == 0 {
+				wait = 0
+				continue
+			}
+			due, err := tx.Withdrawals().Due(*q)
+			if err != nil {
+				return err
+			}
+			for i := range due {
+				if err := b.step(&due[i], due[i].Request.ID, withdrawal.Claimed{By: p.by()}); err != nil {
+					return err
+				}
+				items = append(items, worker.Item[withdrawal.Withdrawal]{Key: p.key(&due[i].Job), Until: at.Add(p.policy.Lease), Work: due[i]})
+			}
+			more, err := p.untilDue(tx, *q, len(due))
+			if err != nil {
+				return err
+			}
+			wait = min(wait, more)
+		}
+		next = at.Add(wait)
+		return b.save()
+	}
+	// Another worker may take a wallet between the look at its slot and the
+	// claim: then look again.
+	for range 3 {
+		if _, err = p.held(ctx, done, false, claim); !errors.Is(err, withdrawal.ErrSlotTaken) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	return items, next, nil
+}
+
+func (p *payments) key(j *withdrawal.Job) string {
+	if p.nonces && j.Status == withdrawal.JobProcessing {
+		return j.Wallet.String()
+	}
+	return j.ID.String()
+}
+
+func (p *payments) Renew(ctx context.Context, items []worker.Item[withdrawal.Withdrawal]) error {
+	at := time.Now()
+	var lost []uuid.UUID
+	err := p.update(ctx, func(tx WithdrawalTx) error {
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		leases := make([]JobLease, len(items))
+		for i := range items {
+			j := &items[i].Work.Job
+			leases[i] = JobLease{Job: j.ID, Fence: j.Lease.Fence, Until: now.Add(p.policy.Lease)}
+		}
+		lost, err = tx.Withdrawals().Renew(now, leases...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return renewed(items, lost, at.Add(p.policy.Lease))
+}
+
+func (p *payments) Release(w withdrawal.Withdrawal) HeldWithdrawal {
+	return p.leave(w, withdrawal.Snoozed{By: p.by(), Fence: w.Job.Lease.Fence, Reason: "given back"})
+}
+
+func (p *payments) Panicked(w withdrawal.Withdrawal, value any) HeldWithdrawal {
+	return p.leave(w, withdrawal.AttemptFailed{By: p.by(), Fence: w.Job.Lease.Fence, Failure: withdrawal.Unclear,
+		Error: fmt.Sprintf("the handler panicked: %v", value)})
+}
+
+// leave ends an execution with ev, and a re-broadcast as one that failed.
+func (p *payments) leave(w withdrawal.Withdrawal, ev withdrawal.Event) HeldWithdrawal {
+	if w.Job.Status == withdrawal.JobConfirming {
+		ev = withdrawal.Rebroadcast{By: p.by(), Fence: w.Job.Lease.Fence, Hash: w.Job.TxHash}
+	}
+	return HeldWithdrawal{w, []withdrawal.Event{ev}}
+}
+
+// Lookups is the work of a confirmation worker on one chain, or on every one
+// for the zero id: confirming jobs whose next check is due. While one is looked
+// up its next check is put off ([withdrawal.Looking]), so that no other worker
+// takes it; a job that is owed another broadcast is left to [Withdrawals.Payments]
+// for one [withdrawal.Policy.CheckEvery] more.
+//
+// The handler looks all live transactions up, see [withdrawal.DoLookUp], and
+// returns what the chain says of each of them, if one is mined that alone.
+// Evidence does not depend on the version that it was looked up for: it is
+// judged by what is stored then. The key is the job.
+func (s *Withdrawals) Lookups(chain uuid.UUID, name string) WithdrawalSource {
+	return &lookups{s, chain, name}
+}
+
+type lookups struct {
+	*Withdrawals
+	chain uuid.UUID
+	name  string
+}
+
+func (l *lookups) by() withdrawal.By {
+	return withdrawal.By{Actor: l.name, Role: withdrawal.ConfirmationWorker}
+}
+
+func (l *lookups) Turn(ctx context.Context, done []HeldWithdrawal, n int) (items []worker.Item[withdrawal.Withdrawal], next time.Time, err error) {
+	_, err = l.held(ctx, done, false, func(tx WithdrawalTx) error {
+		items, next = items[:0], time.Time{}
+		if n < 1 {
+			return nil
+		}
+		at := time.Now()
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		q := DueWithdrawals{Kind: DueCheck, Chain: l.chain, Now: now, Limit: n, Grace: l.policy.CheckEvery}
+		due, err := tx.Withdrawals().Due(q)
+		if err != nil {
+			return err
+		}
+		b := batch{policy: &l.policy, tx: tx, now: now}
+		for i := range due {
+			if err := b.step(&due[i], due[i].Request.ID, withdrawal.Looking{By: l.by()}); err != nil {
+				return err
+			}
+			items = append(items, worker.Item[withdrawal.Withdrawal]{Key: due[i].Job.ID.String(), Until: at.Add(l.policy.CheckEvery), Work: due[i]})
+		}
+		wait, err := l.untilDue(tx, q, len(due))
+		if err != nil {
+			return err
+		}
+		next = at.Add(wait)
+		return b.save()
+	})
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	return items, next, nil
+}
+
+// Renew puts the next check off once more. A job that confirms no longer is
+// lost.
+func (l *lookups) Renew(ctx context.Context, items []worker.Item[withdrawal.Withdrawal]) error {
+	at := time.Now()
+	var lost []uuid.UUID
+	err := l.update(ctx, func(tx WithdrawalTx) error {
+		lost = nil
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		requests := make([]uuid.UUID, len(items))
+		for i := range items {
+			requests[i] = items[i].Work.Request.ID
+		}
+		ws, err := tx.Withdrawals().Get(requests...)
+		if err != nil {
+			return err
+		}
+		b := batch{policy: &l.policy, tx: tx, now: now}
+		for i := range ws {
+			if j := &ws[i].Job; j.ID != items[i].Work.Job.ID || j.Status != withdrawal.JobConfirming {
+				lost = append(lost, items[i].Work.Job.ID)
+			} else if err := b.step(&ws[i], requests[i], withdrawal.Looking{By: l.by()}); err != nil {
+				return err
+			}
+		}
+		return b.save()
+	})
+	if err != nil {
+		return err
+	}
+	return renewed(items, lost, at.Add(l.policy.CheckEvery))
+}
+
+// Release lets the look-up be made when the next check is due again.
+func (l *lookups) Release(w withdrawal.Withdrawal) HeldWithdrawal {
+	return HeldWithdrawal{Withdrawal: w}
+}
+
+// Panicked does what Release does: nothing was learnt.
+func (l *lookups) Panicked(w withdrawal.Withdrawal, _ any) HeldWithdrawal { return l.Release(w) }
+
+// renewed writes the new end of the leases that are not lost.
+func renewed(items []worker.Item[withdrawal.Withdrawal], lost []uuid.UUID, until time.Time) error {
+	gone := make(map[uuid.UUID]bool, len(lost))
+	for _, job := range lost {
+		gone[job] = true
+	}
+	var e worker.LostError
+	for i := range items {
+		if gone[items[i].Work.Job.ID] {
+			e.Keys = append(e.Keys, items[i].Key)
+		} else {
+			items[i].Until = until
+		}
+	}
+	if len(e.Keys) > 0 {
+		return &e
+	}
+	return nil
+}
