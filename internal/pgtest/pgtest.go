@@ -1,0 +1,139 @@
+// Package pgtest finds a PostgreSQL for tests. It imports no driver: a test
+// opens what [URL] returns with its own.
+//
+// SETTLE_TEST_POSTGRES names a server. Without it, a private cluster is started
+// from installed binaries, on a Unix socket in a temporary directory, and
+// stopped when [Main] ends. Without binaries the test is skipped, or fails if
+// SETTLE_REQUIRE_POSTGRES is 1.
+package pgtest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Main runs the tests of a package and stops the cluster that they started:
+//
+//	func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+func Main(m *testing.M) int {
+	defer stop()
+	return m.Run()
+}
+
+// URL returns the address of a server whose databases and schemas tests may
+// make and drop, or skips the test.
+func URL(t testing.TB) string {
+	t.Helper()
+	url, err := server()
+	if err != nil {
+		missing(t, err)
+	}
+	return url
+}
+
+func missing(t testing.TB, err error) {
+	t.Helper()
+	if os.Getenv("SETTLE_REQUIRE_POSTGRES") == "1" {
+		t.Fatalf("SETTLE_REQUIRE_POSTGRES=1, but there is no PostgreSQL: %v", err)
+	}
+	t.Skipf("no PostgreSQL: %v; set SETTLE_TEST_POSTGRES to the URL of one, or install the server's binaries", err)
+}
+
+var schemas atomic.Int64
+
+// Schema returns the name of a schema that is this test's alone, and drops it
+// at the end. Making it is the test's business.
+func Schema(t testing.TB, db *sql.DB) string {
+	name := fmt.Sprintf("settle_%d_%d", os.Getpid(), schemas.Add(1))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if _, err := db.ExecContext(ctx, "DROP SCHEMA IF EXISTS "+name+" CASCADE"); err != nil {
+			t.Errorf("drop schema %s: %v", name, err)
+		}
+	})
+	return name
+}
+
+// server finds or starts the one server of this process.
+var server = sync.OnceValues(func() (string, error) {
+	if url := os.Getenv("SETTLE_TEST_POSTGRES"); url != "" {
+		return url, nil
+	}
+	var err error
+	if shared, err = newCluster(); err != nil {
+		return "", err
+	}
+	return shared.URL(), nil
+})
+
+var shared *Cluster
+
+// stop ends the shared cluster.
+func stop() {
+	if shared != nil {
+		shared.remove()
+	}
+}
+
+// binaries returns the directory of the newest installed server.
+func binaries() (string, error) {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	version := func(path string) int {
+		v, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
+		return v
+	}
+	slices.SortFunc(found, func(a, b string) int { return version(b) - version(a) })
+	if path, err := exec.LookPath("postgres"); err == nil {
+		found = append(found, path)
+	}
+	for _, pattern := range []string{"/usr/pgsql-*/bin/postgres", "/opt/homebrew/opt/postgresql*/bin/postgres", "/usr/local/opt/postgresql*/bin/postgres"} {
+		more, _ := filepath.Glob(pattern)
+		found = append(found, more...)
+	}
+	if len(found) == 0 {
+		return "", errors.New("no server binaries are installed")
+	}
+	return filepath.Dir(found[0]), nil
+}
+
+// unprivileged returns who runs the server, since it refuses to be root, and
+// gives the directory to that user. nil means this process's user.
+func unprivileged(dir string) (*syscall.Credential, error) {
+	for _, sub := range []string{"data", "socket"} {
+		if err := os.Mkdir(filepath.Join(dir, sub), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		for _, path := range []string{dir, filepath.Join(dir, "data"), filepath.Join(dir, "socket")} {
+			if err := os.Chown(path, uid, gid); err != nil {
+				return nil, err
+			}
+		}
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	}
+	return nil, errors.New("this is root, and there is neither a user postgres nor nobody to run the server")
+}

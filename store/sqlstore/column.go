@@ -1,0 +1,68 @@
+package sqlstore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// timeFormat is how SQLite keeps a time, in UTC: comparable as text with its
+// own CURRENT_TIMESTAMP, which has no fraction.
+const timeFormat = "2006-01-02 15:04:05.000000"
+
+// timeColumn reads a time in UTC.
+type timeColumn time.Time
+
+func (c *timeColumn) Scan(src any) error {
+	switch v := src.(type) {
+	case time.Time:
+		*c = timeColumn(v.UTC())
+		return nil
+	case string:
+		t, err := time.Parse(timeFormat, v)
+		*c = timeColumn(t)
+		return err
+	}
+	return fmt.Errorf("%w: %T is no time", statemachine.ErrCorrupt, src)
+}
+
+// hashColumn reads a hash; NULL is the zero hash.
+type hashColumn chainhash.Hash
+
+func (c *hashColumn) Scan(src any) error {
+	if src == nil {
+		*c = hashColumn{}
+		return nil
+	}
+	if b, ok := src.([]byte); !ok || copy(c[:], b) != len(c) || len(b) != len(c) {
+		return fmt.Errorf("%w: a hash has 32 bytes", statemachine.ErrCorrupt)
+	}
+	return nil
+}
+
+// orNull returns nil for the zero hash.
+func orNull(h chainhash.Hash) any {
+	if h == (chainhash.Hash{}) {
+		return nil
+	}
+	return h
+}
+
+// located names the row in which an unknown enumeration text was met.
+func located(err error, table string, id any) error {
+	var unknown *statemachine.UnknownTextError
+	if errors.As(err, &unknown) {
+		unknown.Where = fmt.Sprintf("%s %v", table, id)
+		return unknown
+	}
+	return err
+}
+
+func appendJSON(doc []byte, s string) []byte {
+	text, _ := json.Marshal(s) // a string always has JSON
+	return append(doc, text...)
+}

@@ -1,0 +1,102 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+type stateError string
+
+func (e stateError) Error() string    { return "state " + string(e) }
+func (e stateError) SQLState() string { return string(e) }
+
+type codeError int
+
+func (e codeError) Error() string { return fmt.Sprintf("code %d", int(e)) }
+func (e codeError) Code() int     { return int(e) }
+
+func TestErrorsAreClassified(t *testing.T) {
+	for _, c := range []struct {
+		err       error
+		transient bool
+		is        error
+	}{
+		{stateError("40001"), true, nil},
+		{stateError("40P01"), true, nil},
+		{stateError("23505"), false, statemachine.ErrConflict},
+		{stateError("23503"), false, nil},
+		{stateError("22021"), false, statemachine.ErrInvalid},
+		{codeError(5), true, nil},   // SQLITE_BUSY
+		{codeError(517), true, nil}, // SQLITE_BUSY_SNAPSHOT
+		{codeError(2067), false, statemachine.ErrConflict},
+		{codeError(1555), false, statemachine.ErrConflict},
+		{codeError(275), false, nil}, // CHECK
+		{errors.New("other"), false, nil},
+	} {
+		if got := transient(fmt.Errorf("wrapped: %w", c.err)); got != c.transient {
+			t.Errorf("%v: transient is %v", c.err, got)
+		}
+		err := meaning(c.err)
+		if !errors.Is(err, c.err) || c.is != nil && !errors.Is(err, c.is) || c.is == nil && err != c.err {
+			t.Errorf("%v means %v", c.err, err)
+		}
+	}
+}
+
+// What is not known to have failed may have landed.
+func TestOutcomeOfACommit(t *testing.T) {
+	live := context.Background()
+	over, cancel := context.WithCancel(live)
+	cancel()
+	for _, c := range []struct {
+		name    string
+		ctx     context.Context
+		err     error
+		unknown bool
+	}{
+		{"landed", live, nil, false},
+		{"refused", live, stateError("23503"), false},
+		{"serialisation failure", live, stateError("40001"), false},
+		{"rolled back by database/sql before it was sent", over, sql.ErrTxDone, false},
+		{"connection cut", live, io.ErrUnexpectedEOF, true},
+		{"bad connection", live, driver.ErrBadConn, true},
+		{"cancelled while under way", over, context.Canceled, true},
+		{"server shuts down", live, stateError("57P01"), true},
+		{"connection exception", live, stateError("08006"), true},
+	} {
+		err := committed(c.ctx, c.err)
+		if errors.Is(err, store.ErrUnknownCommit) != c.unknown || (err == nil) != (c.err == nil) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if c.unknown && (&Store{syntax: syntax{Dialect: Postgres}}).again(errors.Join(err, statemachine.ErrConflict)) {
+			t.Errorf("%s would be repeated", c.name)
+		}
+	}
+}
+
+func TestArrayAndJSONText(t *testing.T) {
+	b := new(batch)
+	b.add(1, []byte{0, 255}, `a"b\c,{}é`, nil, true)
+	b.add(-2, []byte{}, "", "NULL", false)
+	columns, err := b.arrays()
+	want := []any{`{1,-2}`, `{"\\x00ff","\\x"}`, `{"a\"b\\c,{}é",""}`, `{NULL,"NULL"}`, `{true,false}`}
+	if err != nil || fmt.Sprint(columns) != fmt.Sprint(want) {
+		t.Errorf("%v %v\nwant %v", columns, err, want)
+	}
+	doc, err := b.json()
+	if want := `[[1,"00ff","a\"b\\c,{}é",null,true],[-2,"","","NULL",false]]`; err != nil || doc != want {
+		t.Errorf("%s %v\nwant %s", doc, err, want)
+	}
+	b.add(0.5, nil, nil, nil, nil)
+	if _, err := b.json(); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("a float: %v", err)
+	}
+}

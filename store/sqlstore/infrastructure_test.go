@@ -1,0 +1,460 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/utxo"
+)
+
+// opened is the change set of a new wallet.
+func opened(id utxo.WalletID) utxo.ChangeSet {
+	return utxo.ChangeSet{Wallets: []utxo.WalletChange{{New: utxo.Wallet{ID: id, Birth: 1}}}}
+}
+
+func open(id utxo.WalletID) func(store.Tx) error {
+	return func(tx store.Tx) error { return tx.Wallets().Save(opened(id)) }
+}
+
+// stored lists the wallets that other transactions see.
+func stored(t *testing.T, s *sqlstore.Store) (ids []utxo.WalletID) {
+	t.Helper()
+	err := s.View(context.Background(), func(tx store.Tx) error {
+		ws, err := tx.Wallets().Wallets()
+		for _, w := range ws {
+			ids = append(ids, w.ID)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+func TestNothingOfAFailedUpdateLands(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		s, _ := newStore(t, d)
+		flushed := func(tx store.Tx) error { // a read carries the delayed writes out
+			if err := open(1)(tx); err != nil {
+				return err
+			}
+			_, err := tx.Wallets().Wallets(1)
+			return err
+		}
+		t.Run("error", func(t *testing.T) {
+			boom := errors.New("boom")
+			err := s.Update(context.Background(), func(tx store.Tx) error { return errors.Join(flushed(tx), boom) })
+			if !errors.Is(err, boom) || len(stored(t, s)) != 0 {
+				t.Errorf("%v, %v", err, stored(t, s))
+			}
+		})
+		t.Run("panic", func(t *testing.T) {
+			defer func() {
+				if recover() != "boom" || len(stored(t, s)) != 0 {
+					t.Errorf("%v", stored(t, s))
+				}
+			}()
+			_ = s.Update(context.Background(), func(tx store.Tx) error {
+				_ = flushed(tx)
+				panic("boom")
+			})
+		})
+		t.Run("cancelled", func(t *testing.T) {
+			ctx, cancel := context.WithCancel(context.Background())
+			err := s.Update(ctx, func(tx store.Tx) error {
+				defer cancel()
+				return flushed(tx)
+			})
+			if !errors.Is(err, context.Canceled) || len(stored(t, s)) != 0 {
+				t.Errorf("%v, %v", err, stored(t, s))
+			}
+		})
+		t.Run("swallowed", func(t *testing.T) {
+			if err := s.Update(context.Background(), open(7)); err != nil {
+				t.Fatal(err)
+			}
+			err := s.Update(context.Background(), func(tx store.Tx) error {
+				_ = tx.Wallets().Save(opened(8))
+				_ = tx.Wallets().Save(opened(7)) // is there already
+				_, _, _ = tx.Wallets().Tip()     // carries both out, and fails
+				return nil
+			})
+			if ids := stored(t, s); !errors.Is(err, statemachine.ErrConflict) || len(ids) != 1 {
+				t.Errorf("%v, %v", err, ids)
+			}
+		})
+		t.Run("after the end", func(t *testing.T) {
+			var kept store.Tx
+			if err := s.View(context.Background(), func(tx store.Tx) error { kept = tx; return nil }); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := kept.Wallets().Tip(); err == nil {
+				t.Error("the transaction still answers")
+			}
+		})
+	})
+}
+
+func TestViewIsReadOnlyAndOneMoment(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		s, _ := newStore(t, d)
+		ctx := context.Background()
+		if err := s.View(ctx, open(1)); !errors.Is(err, statemachine.ErrIllegal) {
+			t.Errorf("save in a View: %v", err)
+		}
+		err := s.View(ctx, func(tx store.Tx) error {
+			before, err := tx.Wallets().Wallets()
+			if err != nil {
+				return err
+			}
+			if err := s.Update(ctx, open(1)); err != nil {
+				return err
+			}
+			after, err := tx.Wallets().Wallets()
+			if len(before) != 0 || len(after) != 0 {
+				t.Errorf("a View sees a later commit: %v %v", before, after)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestWritersDoNotLoseEachOther(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		s, _ := newStore(t, d)
+		if err := s.Update(context.Background(), open(1)); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		var ran atomic.Int64
+		for range 8 {
+			wg.Go(func() {
+				for range 5 {
+					if err := s.Update(context.Background(), func(tx store.Tx) error {
+						ran.Add(1)
+						if err := tx.Wallets().Lock(1); err != nil {
+							return err
+						}
+						ws, err := tx.Wallets().Wallets(1)
+						if err != nil {
+							return err
+						}
+						next := ws[0]
+						next.ScannedTo++
+						return tx.Wallets().Save(utxo.ChangeSet{Wallets: []utxo.WalletChange{{Old: ws[0], New: next}}})
+					}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		_ = s.View(context.Background(), func(tx store.Tx) error {
+			ws, err := tx.Wallets().Wallets(1)
+			if err != nil || ws[0].ScannedTo != 40 {
+				t.Errorf("40 steps arrived at %v, %v", ws, err)
+			}
+			return nil
+		})
+		if ran.Load() != 40 {
+			t.Errorf("the wallet's lock let %d transactions run", ran.Load())
+		}
+	})
+}
+
+func TestConflictRunsAgain(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		s, _ := newStore(t, d)
+		ctx := context.Background()
+		if err := s.Update(ctx, open(1)); err != nil {
+			t.Fatal(err)
+		}
+		runs := 0
+		err := s.Update(ctx, func(tx store.Tx) error {
+			runs++
+			stale := utxo.Wallet{ID: 1, Birth: 1, ScannedTo: 5}
+			return tx.Wallets().Save(utxo.ChangeSet{Wallets: []utxo.WalletChange{{Old: stale, New: stale}}})
+		})
+		if !errors.Is(err, statemachine.ErrConflict) {
+			t.Errorf("a stale version: %v", err)
+		}
+		// On SQLite there is no other writer that could have caused it.
+		if want := map[sqlstore.Dialect]int{sqlstore.SQLite: 1, sqlstore.Postgres: 11}[d]; runs != want {
+			t.Errorf("it ran %d times, want %d", runs, want)
+		}
+	})
+}
+
+func TestMigrateAgainChangesNothing(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		s, db := newStore(t, d)
+		if err := s.Update(context.Background(), open(1)); err != nil {
+			t.Fatal(err)
+		}
+		db.migrate(t)
+		if ids := stored(t, s); len(ids) != 1 {
+			t.Errorf("after another Migrate: %v", ids)
+		}
+		files, err := sqlstore.Migrations(d, db.opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, err := fs.Glob(files, "*.sql")
+		if err != nil || len(names) < 2 {
+			t.Fatalf("%v %v", names, err)
+		}
+		for _, name := range names {
+			text, err := fs.ReadFile(files, name)
+			if err != nil || strings.ContainsAny(string(text), "@{") {
+				t.Errorf("%s has macros left, or %v", name, err)
+			}
+		}
+	})
+}
+
+func TestConcurrentMigrations(t *testing.T) {
+	db := newDatabase(t, sqlstore.Postgres)
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			if err := sqlstore.Migrate(context.Background(), db.DB, db.dialect, db.opts); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestOpenRefuses(t *testing.T) {
+	ctx := context.Background()
+	refused := func(t *testing.T, db *sql.DB, d sqlstore.Dialect, opts sqlstore.Options, why string) {
+		t.Helper()
+		if s, err := sqlstore.Open(ctx, db, d, opts); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%v, want %q", err, why)
+			if err == nil {
+				s.Close()
+			}
+		}
+	}
+	t.Run("unknown dialect", func(t *testing.T) { refused(t, nil, 9, sqlstore.Options{}, "dialect 9") })
+	t.Run("schema on SQLite", func(t *testing.T) {
+		refused(t, nil, sqlstore.SQLite, sqlstore.Options{Schema: "a"}, "no schemas")
+	})
+	t.Run("schema that needs quotes", func(t *testing.T) {
+		refused(t, nil, sqlstore.Postgres, sqlstore.Options{Schema: `a"; DROP TABLE x; --`}, "identifier")
+	})
+	t.Run("memory", func(t *testing.T) {
+		db, err := sql.Open("sqlite", ":memory:")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		refused(t, db, sqlstore.SQLite, sqlstore.Options{}, "must be wal")
+	})
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		db := newDatabase(t, d)
+		refused(t, db.DB, d, db.opts, "run Migrate")
+		db.migrate(t)
+		if _, err := db.Exec("INSERT INTO " + db.table("settle_db_version") + " (version_id, is_applied) VALUES (99999, " +
+			map[sqlstore.Dialect]string{sqlstore.SQLite: "1", sqlstore.Postgres: "true"}[d] + ")"); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, db.DB, d, db.opts, "version 99999")
+	})
+	t.Run("synchronous_commit off", func(t *testing.T) {
+		db := newDatabase(t, sqlstore.Postgres)
+		db.migrate(t)
+		db.SetMaxOpenConns(1)
+		if _, err := db.Exec("SET synchronous_commit = off"); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, db.DB, sqlstore.Postgres, db.opts, "synchronous_commit")
+	})
+}
+
+func TestClose(t *testing.T) {
+	s, db := newStore(t, sqlstore.SQLite)
+	running, over := make(chan struct{}), make(chan error, 1)
+	go func() {
+		over <- s.Update(context.Background(), func(tx store.Tx) error {
+			close(running)
+			time.Sleep(20 * time.Millisecond)
+			return tx.Wallets().Save(opened(1))
+		})
+	}()
+	<-running
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-over:
+		if err != nil {
+			t.Error(err)
+		}
+	default:
+		t.Error("Close did not wait for a transaction")
+	}
+	if err := s.Update(context.Background(), open(2)); !errors.Is(err, sqlstore.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	if n := db.Stats().InUse; n != 0 {
+		t.Errorf("%d connections were not given back", n)
+	}
+}
+
+func TestWithinJoinsTheHostsTransaction(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		s, db := newStore(t, d)
+		ctx := context.Background()
+		if _, err := db.Exec("CREATE TABLE " + db.table("host") + " (n int)"); err != nil {
+			t.Fatal(err)
+		}
+		host := db.DB
+		if d == sqlstore.SQLite {
+			host = hostDB(t, db, "_pragma=busy_timeout(5000)&_pragma=synchronous(2)&_pragma=foreign_keys(1)&_txlock=immediate")
+		}
+		for _, commit := range []bool{false, true} {
+			tx, err := host.BeginTx(ctx, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tx.Exec("INSERT INTO " + db.table("host") + " VALUES (1)"); err != nil {
+				t.Fatal(err)
+			}
+			ours, err := s.Within(ctx, tx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := ours.Wallets().Lock(1); err != nil {
+				t.Fatal(err)
+			}
+			if err := ours.Wallets().Save(opened(1)); err != nil {
+				t.Fatal(err)
+			}
+			if err := ours.Wallets().Save(opened(1)); !errors.Is(err, statemachine.ErrConflict) && commit == false {
+				t.Errorf("a conflict comes back at once: %v", err)
+			}
+			if !commit {
+				_ = tx.Rollback()
+				if ids := stored(t, s); len(ids) != 0 {
+					t.Errorf("rolled back, but there is %v", ids)
+				}
+				continue
+			}
+			_ = tx.Rollback() // the conflict ended this one; the next commits
+			tx, err = host.BeginTx(ctx, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ours, err = s.Within(ctx, tx); err != nil {
+				t.Fatal(err)
+			}
+			if err := ours.Wallets().Save(opened(1)); err != nil {
+				t.Fatal(err)
+			}
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			if ids := stored(t, s); len(ids) != 1 {
+				t.Errorf("committed, but there is %v", ids)
+			}
+		}
+	})
+}
+
+// hostDB is a pool of the host on the same SQLite file.
+func hostDB(t *testing.T, db database, settings string) *sql.DB {
+	t.Helper()
+	var path string
+	var seq int
+	var name string
+	if err := db.QueryRow("PRAGMA database_list").Scan(&seq, &name, &path); err != nil {
+		t.Fatal(err)
+	}
+	host, err := sql.Open("sqlite", "file:"+path+"?"+settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { host.Close() })
+	return host
+}
+
+func TestWithinChecksTheHostsPragmas(t *testing.T) {
+	s, db := newStore(t, sqlstore.SQLite)
+	for settings, why := range map[string]string{
+		"_pragma=synchronous(2)":                         "foreign_keys",
+		"_pragma=synchronous(1)&_pragma=foreign_keys(1)": "synchronous",
+	} {
+		tx, err := hostDB(t, db, settings).Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Within(context.Background(), tx); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v", settings, err)
+		}
+		_ = tx.Rollback()
+	}
+}
+
+// Another process that writes for a moment delays us; it does not fail us.
+func TestBusyDatabaseIsWaitedFor(t *testing.T) {
+	db := newDatabase(t, sqlstore.SQLite)
+	db.migrate(t)
+	s := db.open(t)
+	other := hostDB(t, db, "_txlock=immediate")
+	tx, err := other.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		time.Sleep(150 * time.Millisecond)
+		_ = tx.Rollback()
+	}()
+	if err := s.Update(context.Background(), open(1)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPragmasOfTheConnections(t *testing.T) {
+	// The pool is limited to what the store takes, so that the store's own
+	// connections would be missed if they were the host's.
+	path := filepath.Join(t.TempDir(), "settle.db")
+	db := openFile(t, path)
+	d := database{db, sqlstore.SQLite, sqlstore.Options{}}
+	d.migrate(t)
+	s := d.open(t)
+	if in := db.Stats().InUse; in != 2 {
+		t.Errorf("Open takes %d connections, want a writer and a reader", in)
+	}
+	var wg sync.WaitGroup
+	gate := make(chan struct{})
+	for range 6 {
+		wg.Go(func() {
+			_ = s.View(context.Background(), func(tx store.Tx) error { <-gate; return nil })
+		})
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for db.Stats().InUse < 5 && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+	}
+	if in := db.Stats().InUse; in != 5 {
+		t.Errorf("six Views hold %d connections, want four and the writer", in)
+	}
+	close(gate)
+	wg.Wait()
+}

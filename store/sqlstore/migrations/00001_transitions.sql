@@ -1,0 +1,43 @@
+-- +goose Up
+
+-- {postgres
+-- +goose StatementBegin
+CREATE FUNCTION @settle_keep() RETURNS trigger LANGUAGE plpgsql AS '
+BEGIN
+	RAISE EXCEPTION ''% keeps its history: no %'', TG_TABLE_NAME, TG_OP USING ERRCODE = ''restrict_violation'';
+END';
+-- +goose StatementEnd
+-- }
+
+-- The audit trail of every machine: one row for each version of each record.
+CREATE TABLE @transitions (
+	n {count}, -- order of writing
+	-- On PostgreSQL, where several transactions write at once, rows become
+	-- visible in the order of neither n nor their transactions. horizon is the
+	-- number of the transaction, or the horizon of the previous version if that
+	-- is greater: no row joins those below the oldest running transaction.
+	horizon {int} NOT NULL,
+	machine {text} NOT NULL,
+	id {text} NOT NULL,
+	version {int} NOT NULL CHECK (version >= 1),
+	from_status {text} NOT NULL, -- empty at creation
+	trigger {text} NOT NULL,
+	to_status {text} NOT NULL,
+	at {time} NOT NULL,
+	actor {text} NOT NULL,
+	reason {text} NOT NULL,
+	data {text} NOT NULL, -- JSON, or empty
+-- {sqlite
+	UNIQUE (machine, id, version), -- the primary key; SQLite counts up only that of one column
+-- }
+-- {postgres
+	PRIMARY KEY (machine, id, version),
+-- }
+	CHECK ((version = 1) = (from_status = ''))
+) {strict};
+
+-- {postgres
+CREATE UNIQUE INDEX transitions_feed ON @transitions (horizon, n);
+-- }
+
+{append only transitions}

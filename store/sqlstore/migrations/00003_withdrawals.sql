@@ -1,0 +1,216 @@
+-- +goose Up
+
+-- Wallets that pay. balance_reserved is the sum of the amounts of the open jobs.
+CREATE TABLE @operation_wallet_addresses (
+	id {uuid} PRIMARY KEY,
+	chain_id {text} NOT NULL, -- an id in lower case; text, as the queries of hosts compare it
+	role {text} NOT NULL,
+	status {text} NOT NULL,
+	last_used_at {time}, -- NULL: never
+	balance_reserved {num} NOT NULL DEFAULT '0' -- an integer of base units
+) {strict};
+
+CREATE INDEX operation_wallet_addresses_by_chain ON @operation_wallet_addresses (chain_id, id);
+
+{no delete operation_wallet_addresses}
+
+-- What the user wants, who agreed, and how it ended.
+CREATE TABLE @withdrawal_requests (
+	id {uuid} PRIMARY KEY,
+	user_id {uuid} NOT NULL,
+	asset_id {uuid} NOT NULL,
+	chain_id {text} NOT NULL,
+	to_address {text} NOT NULL CHECK (length(to_address) BETWEEN 1 AND 256),
+	memo {text} NOT NULL CHECK (length(memo) <= 1000),
+	amount {num} NOT NULL, -- for people: amount_raw / 10^decimals
+	amount_raw {text} NOT NULL,
+	decimals {int} NOT NULL CHECK (decimals BETWEEN 0 AND 77),
+	status {text} NOT NULL CHECK (status IN ('pending', 'approved', 'queued', 'completed', 'failed', 'rejected', 'cancelled')),
+	requested_by {text} NOT NULL,
+	approvals_needed {int} NOT NULL CHECK (approvals_needed BETWEEN 0 AND 2),
+	first_approver {text},
+	second_approver {text},
+	closed_by {text},
+	close_reason {text} NOT NULL,
+	approved_at {time}, -- when it left pending
+	queued_at {time},
+	final_tx_hash {text},
+	version {int} NOT NULL CHECK (version >= 1),
+	created_at {time} NOT NULL,
+	updated_at {time} NOT NULL,
+	CONSTRAINT amount_is_positive CHECK (length(amount_raw) BETWEEN 1 AND 78 AND ltrim(amount_raw, '0123456789') = '' AND amount_raw NOT LIKE '0%'),
+	CONSTRAINT final_hash_of_completed CHECK ((final_tx_hash IS NOT NULL) = (status = 'completed')),
+	CONSTRAINT closed_by_somebody CHECK ((closed_by IS NOT NULL) = (status IN ('rejected', 'cancelled'))),
+	CONSTRAINT approvers_are_distinct CHECK (second_approver IS NULL OR first_approver IS NOT NULL AND first_approver <> second_approver),
+	CONSTRAINT nobody_approves_their_own CHECK (first_approver <> requested_by AND (second_approver IS NULL OR second_approver <> requested_by)),
+	CONSTRAINT queued_has_queued_at CHECK (status NOT IN ('queued', 'completed', 'failed') OR queued_at IS NOT NULL)
+) {strict};
+
+CREATE INDEX withdrawal_requests_by_status ON @withdrawal_requests (status, created_at, id);
+CREATE INDEX withdrawal_requests_by_user ON @withdrawal_requests (user_id, asset_id, created_at);
+CREATE INDEX withdrawal_requests_enqueue ON @withdrawal_requests (chain_id, updated_at, id) WHERE status = 'approved';
+CREATE INDEX withdrawal_requests_approved ON @withdrawal_requests (approved_at) WHERE approved_at IS NOT NULL;
+CREATE INDEX withdrawal_requests_ended ON @withdrawal_requests (updated_at) WHERE status IN ('completed', 'failed');
+
+{no delete withdrawal_requests}
+
+-- Orders to pay.
+CREATE TABLE @withdrawal_queue (
+	id {uuid} PRIMARY KEY,
+	withdrawal_request_id {uuid} NOT NULL REFERENCES @withdrawal_requests (id),
+	number {int} NOT NULL CHECK (number >= 1), -- within the request
+	chain_id {text} NOT NULL,
+	asset_on_chain_id {uuid} NOT NULL,
+	operation_wallet_address_id {uuid} NOT NULL REFERENCES @operation_wallet_addresses (id),
+	to_address {text} NOT NULL,
+	amount_raw {text} NOT NULL,
+	amount_human {num} NOT NULL,
+	status {text} NOT NULL CHECK (status IN ('pending', 'processing', 'confirming', 'confirmed', 'failed')),
+	priority {text} NOT NULL CHECK (priority IN ('low', 'normal', 'high')),
+	retry_count {int} NOT NULL CHECK (retry_count >= 0),
+	max_retries {int} NOT NULL CHECK (max_retries >= 1),
+	scheduled_at {time} NOT NULL,
+	lease_holder {text},
+	lease_fence {int} NOT NULL CHECK (lease_fence >= 0),
+	lease_until {time},
+	slot {uuid}, -- the wallet, while the job holds it
+	claimed_at {time},
+	dispatched_at {time},
+	dispatch_ref {text},
+	txs_on_file {int} NOT NULL,
+	txs_dead {int} NOT NULL,
+	nonce {int} CHECK (nonce >= 0),
+	tx_hash {text},
+	review {bool} NOT NULL,
+	resolved_version {int} NOT NULL,
+	broadcast_at {time},
+	next_check_at {time},
+	rebroadcast {bool} NOT NULL,
+	evidence_height {int} NOT NULL, -- the 64 bits of an unsigned number
+	evidence_hash {text},
+	gas_used {text} CHECK (ltrim(gas_used, '0123456789') = ''),
+	gas_price {text} CHECK (ltrim(gas_price, '0123456789') = ''),
+	error_message {text},
+	processed_at {time},
+	version {int} NOT NULL CHECK (version >= 1),
+	created_at {time} NOT NULL,
+	UNIQUE (withdrawal_request_id, number),
+	CONSTRAINT job_amount_is_positive CHECK (length(amount_raw) BETWEEN 1 AND 78 AND ltrim(amount_raw, '0123456789') = '' AND amount_raw NOT LIKE '0%'),
+	CONSTRAINT executions_are_bounded CHECK (retry_count <= max_retries AND (status <> 'pending' OR retry_count < max_retries)
+		AND (status NOT IN ('processing', 'confirming') OR retry_count >= 1)),
+	CONSTRAINT terminal_has_processed_at CHECK ((processed_at IS NOT NULL) = (status IN ('confirmed', 'failed'))),
+	CONSTRAINT lease_has_an_end CHECK ((lease_holder IS NULL) = (lease_until IS NULL)),
+	CONSTRAINT execution_is_leased CHECK ((status = 'processing' AND NOT review) = (lease_holder IS NOT NULL)
+		OR status = 'confirming' AND NOT review),
+	CONSTRAINT slot_is_held_in_execution CHECK (slot IS NULL OR status = 'processing' AND NOT review AND slot = operation_wallet_address_id),
+	CONSTRAINT dead_are_on_file CHECK (0 <= txs_dead AND txs_dead <= txs_on_file),
+	CONSTRAINT dispatched_has_no_hash CHECK ((dispatched_at IS NULL) = (dispatch_ref IS NULL)
+		AND (dispatched_at IS NULL OR status = 'processing' AND tx_hash IS NULL)),
+	CONSTRAINT review_of_what_may_be_sent CHECK (NOT review OR status = 'confirming' OR status = 'processing' AND dispatched_at IS NOT NULL),
+	CONSTRAINT pending_has_no_hash CHECK (status <> 'pending' OR tx_hash IS NULL AND txs_dead = txs_on_file),
+	CONSTRAINT sent_has_a_hash CHECK (status NOT IN ('confirming', 'confirmed') OR tx_hash IS NOT NULL AND broadcast_at IS NOT NULL),
+	CONSTRAINT confirming_is_checked CHECK ((status = 'confirming') = (next_check_at IS NOT NULL) AND (status = 'confirming' OR NOT rebroadcast)),
+	CONSTRAINT confirming_is_live CHECK (status <> 'confirming' OR txs_dead < txs_on_file),
+	CONSTRAINT confirmed_has_evidence CHECK (status <> 'confirmed' OR evidence_hash IS NOT NULL)
+) {strict};
+
+CREATE UNIQUE INDEX uniq_withdrawal_queue_active ON @withdrawal_queue (withdrawal_request_id) WHERE status <> 'failed';
+CREATE UNIQUE INDEX uniq_withdrawal_queue_slot ON @withdrawal_queue (slot) WHERE slot IS NOT NULL;
+-- One index for each kind of due work, in its order.
+CREATE INDEX withdrawal_queue_claim ON @withdrawal_queue
+	(chain_id, (CASE priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), scheduled_at, id) WHERE status = 'pending';
+CREATE INDEX withdrawal_queue_claim_of_wallet ON @withdrawal_queue
+	(operation_wallet_address_id, (CASE priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), scheduled_at, id) WHERE status = 'pending';
+CREATE INDEX withdrawal_queue_rebroadcast ON @withdrawal_queue
+	(operation_wallet_address_id, (coalesce(nonce, 0)), id, chain_id) WHERE status = 'confirming' AND rebroadcast AND NOT review;
+CREATE INDEX withdrawal_queue_check ON @withdrawal_queue (next_check_at, id, chain_id) WHERE status = 'confirming';
+CREATE INDEX withdrawal_queue_rescue ON @withdrawal_queue (lease_until, id, chain_id) WHERE status = 'processing';
+CREATE INDEX withdrawal_queue_ended ON @withdrawal_queue (processed_at) WHERE processed_at IS NOT NULL;
+CREATE INDEX withdrawal_queue_failed ON @withdrawal_queue (created_at) WHERE status = 'failed';
+
+{no delete withdrawal_queue}
+
+-- Every transaction that may be mined.
+CREATE TABLE @withdrawal_txs (
+	withdrawal_request_id {uuid} NOT NULL,
+	seq {int} NOT NULL CHECK (seq >= 1),
+	job_id {uuid} NOT NULL REFERENCES @withdrawal_queue (id),
+	tx_hash {text} NOT NULL CHECK (length(tx_hash) BETWEEN 1 AND 100),
+	raw_tx {bytes} NOT NULL, -- empty if only the signer has it
+	operation_wallet_address_id {uuid} NOT NULL,
+	nonce {int} CHECK (nonce >= 0),
+	input {text},
+	is_cancel {bool} NOT NULL,
+	created_at {time} NOT NULL,
+	PRIMARY KEY (withdrawal_request_id, seq),
+	UNIQUE (withdrawal_request_id, tx_hash)
+) {strict};
+
+{append only withdrawal_txs}
+
+-- The job that owns a nonce of a wallet; the transactions that replace one
+-- another share it.
+CREATE TABLE @withdrawal_nonces (
+	operation_wallet_address_id {uuid} NOT NULL,
+	nonce {int} NOT NULL CHECK (nonce >= 0),
+	job_id {uuid} NOT NULL REFERENCES @withdrawal_queue (id),
+	PRIMARY KEY (operation_wallet_address_id, nonce)
+) {keyed};
+
+{append only withdrawal_nonces}
+
+-- Executions: inserted at the claim, closed once.
+CREATE TABLE @withdrawal_attempts (
+	job_id {uuid} NOT NULL REFERENCES @withdrawal_queue (id),
+	fence {int} NOT NULL CHECK (fence >= 1),
+	worker {text} NOT NULL,
+	started_at {time} NOT NULL,
+	ended_at {time},
+	outcome {text} CHECK (outcome IN ('done', 'failed', 'unknown', 'deferred')),
+	error_message {text},
+	tx_hash {text},
+	PRIMARY KEY (job_id, fence),
+	CONSTRAINT ended_has_an_outcome CHECK ((ended_at IS NULL) = (outcome IS NULL))
+) {keyed};
+
+CREATE INDEX withdrawal_attempts_started ON @withdrawal_attempts (started_at);
+
+{no delete withdrawal_attempts}
+
+-- {postgres
+CREATE TRIGGER keep_closed_withdrawal_attempts BEFORE UPDATE ON @withdrawal_attempts FOR EACH ROW WHEN (OLD.ended_at IS NOT NULL) EXECUTE FUNCTION @settle_keep();
+-- }
+-- {sqlite
+-- +goose StatementBegin
+CREATE TRIGGER keep_closed_withdrawal_attempts BEFORE UPDATE ON withdrawal_attempts WHEN OLD.ended_at IS NOT NULL BEGIN
+	SELECT RAISE(ABORT, 'withdrawal_attempts keeps its history: no UPDATE');
+END;
+-- +goose StatementEnd
+-- }
+
+-- Evidence of the chain that contradicts a record.
+CREATE TABLE @withdrawal_incidents (
+	id {id},
+	withdrawal_request_id {uuid} NOT NULL,
+	job_id {uuid} NOT NULL,
+	tx_hash {text} NOT NULL,
+	claim {text} NOT NULL,
+	block_hash {text} NOT NULL, -- empty for a transaction that is missing
+	height {int} NOT NULL, -- the 64 bits of an unsigned number
+	status {text} NOT NULL,
+	actor {text} NOT NULL,
+	at {time} NOT NULL,
+	UNIQUE (withdrawal_request_id, tx_hash, claim, block_hash)
+) {strict};
+
+{append only withdrawal_incidents}
+
+-- How many requests and jobs are in a state that they may stay in for ever, so
+-- that nobody counts history. Shards let transactions end at the same time.
+CREATE TABLE @withdrawal_counts (
+	record {text} NOT NULL,
+	status {text} NOT NULL,
+	shard {int} NOT NULL,
+	n {int} NOT NULL,
+	PRIMARY KEY (record, status, shard)
+) {keyed};

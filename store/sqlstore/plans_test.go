@@ -1,0 +1,150 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite"
+
+	"github.com/settlehq/settle/internal/pgtest"
+)
+
+// What a wallet does every day.
+var daily = map[string]*statement{
+	"lock on PostgreSQL": &lockWallet, "selectTip": &selectTip, "selectBlock": &selectBlock, "selectBlocks": &selectBlocks, "selectRaw": &selectRaw,
+	"inputsOf": &inputsOf, "outputsOf": &outputsOf, "txsNamed": &txsNamed, "txsSpending": &txsSpending, "txsBelow": &txsBelow,
+	"txsAt": &txsAt, "txsLive": &txsLive, "descendants": &descendants, "ancestors": &ancestorsWithin,
+	"sums": &sums, "recent": &recent, "recentCoinbases": &recentCoinbases, "amountsOf": &amountsOf, "addBalances": &addBalances, "coinsNamed": &coinsNamed, "leasesNamed": &leasesNamed, "historyUnconfirmed": &historyUnconfirmed, "historyUnconfirmedAfter": &historyUnconfirmedAfter,
+	"historyConfirmed": &historyConfirmed, "historyConfirmedAfter": &historyConfirmedAfter, "edgesOf": &edgesOf,
+	"deleteBlock": &deleteBlock, "insertInputs": &insertInputs, "updateTxs": &updateTxs, "insertOutputs": &insertOutputs,
+	"moveSpenders": &moveSpenders, "insertEdges": &insertEdges, "insertLeases": &insertLeases, "updateLeases": &updateLeases, "deleteLeases": &deleteLeases,
+	"transitionsOf": &transitionsOf, "follow on SQLite": followTransitions[SQLite], "follow on PostgreSQL": followTransitions[Postgres],
+	"log on SQLite": writeTransitions[SQLite], "log on PostgreSQL": writeTransitions[Postgres],
+}
+
+// No statement reads a whole table, whatever the database guesses about the
+// size of a batch: a plan that does so is right in every test and stops a
+// wallet that has grown.
+func TestNoPlanReadsAWholeTable(t *testing.T) {
+	ctx := context.Background()
+	for _, d := range []Dialect{SQLite, Postgres} {
+		t.Run(d.String(), func(t *testing.T) {
+			var db *sql.DB
+			var opts Options
+			var err error
+			if d == SQLite {
+				db, err = sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "plans.db"))
+			} else {
+				db, err = sql.Open("pgx", pgtest.URL(t))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { db.Close() })
+			if d == Postgres {
+				opts.Schema = pgtest.Schema(t, db)
+			}
+			if err := Migrate(ctx, db, d, opts); err != nil {
+				t.Fatal(err)
+			}
+			syn, _ := opts.syntax(d)
+			conn, err := db.Conn(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			fill(t, conn, syn)
+			for name, st := range daily {
+				if name == "follow on SQLite" && d == Postgres || name == "log on SQLite" && d == Postgres || strings.HasSuffix(name, "PostgreSQL") && d == SQLite {
+					continue
+				}
+				plan := explain(t, conn, syn, st)
+				if whole.MatchString(plan) {
+					t.Errorf("%s:\n%s", name, plan)
+				}
+			}
+		})
+	}
+}
+
+var whole = regexp.MustCompile(`Seq Scan on (blocks|transactions|tx_inputs|utxos|tx_replacements|transitions)\b|SCAN (t|u|i|s|o|l|n|e|b|x|transactions|tx_inputs|utxos|blocks|transitions)$`)
+
+var plans int
+
+func explain(t *testing.T, conn *sql.Conn, syn syntax, st *statement) string {
+	t.Helper()
+	ctx := context.Background()
+	text := syn.statement(st)
+	params := 0
+	for strings.Contains(text, fmt.Sprintf("$%d", params+1)) || strings.Contains(text, fmt.Sprintf("?%d", params+1)) {
+		params++
+	}
+	args := make([]any, params)
+	ask := "EXPLAIN QUERY PLAN " + text
+	if syn.Dialect == Postgres {
+		nulls := strings.TrimSuffix(strings.Repeat("NULL,", params), ",")
+		if params > 0 {
+			nulls = "(" + nulls + ")"
+		}
+		plans++
+		name := fmt.Sprintf("plan_%d", plans)
+		for _, setup := range []string{"SET plan_cache_mode = force_generic_plan", "PREPARE " + name + " AS " + text} {
+			if _, err := conn.ExecContext(ctx, setup); err != nil {
+				t.Fatalf("%s: %v", setup, err)
+			}
+		}
+		ask, args = "EXPLAIN EXECUTE "+name+nulls, nil
+	}
+	rows, err := conn.QueryContext(ctx, ask, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	defer rows.Close()
+	var plan strings.Builder
+	for rows.Next() {
+		var line string
+		if syn.Dialect == Postgres {
+			err = rows.Scan(&line)
+		} else {
+			var skip int
+			err = rows.Scan(&skip, &skip, &skip, &line)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan.WriteString(line + "\n")
+	}
+	return plan.String()
+}
+
+// fill makes a wallet that has some history, without statistics.
+func fill(t *testing.T, conn *sql.Conn, syn syntax) {
+	t.Helper()
+	hash := func(n string) string { return "unhex(printf('%064x', " + n + "))" }
+	series := "json_each('[' || substr(replace(hex(zeroblob(20000)), '00', ',1'), 2) || ']')"
+	key, at := "key", "'2026-01-01 00:00:00.000000'"
+	if syn.Dialect == Postgres {
+		hash = func(n string) string { return "decode(lpad(to_hex(" + n + "), 64, '0'), 'hex')" }
+		series, key, at = "generate_series(0, 19999) AS s(key)", "key", "now()"
+	}
+	for _, text := range []string{
+		"INSERT INTO @wallets VALUES (1, 1, 0), (2, 1, 0)",
+		"INSERT INTO @blocks SELECT " + key + ", " + hash(key) + ", " + hash(key) + ", " + at + " FROM " + series,
+		"INSERT INTO @transactions (wallet_id, tx_hash, status, block_height, block_position, is_coinbase, first_seen, seq, label, version, raw_tx) " +
+			"SELECT 1, " + hash(key) + ", 'published', " + key + ", 1, " + map[Dialect]string{SQLite: "0", Postgres: "false"}[syn.Dialect] + ", " + at + ", 0, '', 1, " + hash(key) + " FROM " + series,
+		"INSERT INTO @tx_inputs SELECT wallet_id, id, 0, tx_hash, 1 FROM @transactions",
+		"INSERT INTO @utxos (wallet_id, tx_id, output_index, amount, script, owner_tag) SELECT wallet_id, id, 0, 1, tx_hash, 'main' FROM @transactions",
+		"INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) " +
+			"SELECT 0, 'utxo.tx', CAST(id AS text), 1, '', 'confirmed', 'published', first_seen, '', '', '' FROM @transactions",
+	} {
+		if _, err := conn.ExecContext(context.Background(), syn.expand(text)); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+type queryer interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// checkPostgres refuses a server that forgets commits.
+func checkPostgres(ctx context.Context, q queryer) error {
+	var version int
+	var durable string
+	err := q.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int, current_setting('synchronous_commit')").Scan(&version, &durable)
+	switch {
+	case err != nil:
+		return err
+	case version < 130000:
+		return fmt.Errorf("%w: PostgreSQL %d is older than 13", statemachine.ErrInvalid, version)
+	case durable == "off":
+		return fmt.Errorf("%w: synchronous_commit is off: a crash would forget a committed intent, and pay twice", statemachine.ErrInvalid)
+	}
+	return nil
+}
+
+func (s *Store) beginPostgres(ctx context.Context, view bool) (unit, error) {
+	level := sql.LevelReadCommitted
+	if view {
+		level = sql.LevelRepeatableRead
+	}
+	t, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: level, ReadOnly: view})
+	if err != nil {
+		return unit{}, err
+	}
+	commit := func() error { return committed(ctx, t.Commit()) }
+	if view {
+		commit = t.Rollback
+	}
+	return unit{session: &session{db: t}, commit: commit, rollback: func() { _ = t.Rollback() }}, nil
+}
+
+// committed says what the outcome of COMMIT is. Only an answer of the server,
+// or of database/sql before anything was sent, proves that it did not land; a
+// server that goes away can say so after it has committed.
+func committed(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil:
+		return ctx.Err()
+	case state(err) != "" && state(err)[:2] != "08" && !strings.HasPrefix(state(err), "57P"):
+		return meaning(err)
+	}
+	return fmt.Errorf("%w: %w", store.ErrUnknownCommit, err)
+}

@@ -1,0 +1,197 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+// readers is how many Views run at once on SQLite.
+const readers = 4
+
+// busyTimeout is how long a statement waits for another process.
+const busyTimeout = 5000 // milliseconds
+
+// cacheSize bounds the pages that a connection keeps, in KiB. A transaction
+// that outgrows it writes pages twice.
+const cacheSize = 32 << 10
+
+// walPages is how long the log grows before its pages go to the database file.
+// Hashes touch pages all over the file: the longer the log, the fewer times.
+const walPages = 8000
+
+// openPools takes the connections out of the pool of database/sql and sets
+// their pragmas.
+func (s *Store) openPools(ctx context.Context) error {
+	s.writer = newPool(1, func(ctx context.Context) (*session, error) { return s.connect(ctx, false) })
+	s.reader = newPool(readers, func(ctx context.Context) (*session, error) { return s.connect(ctx, true) })
+	for _, p := range []*pool{s.writer, s.reader} { // fail now and not at first use
+		c, err := p.take(ctx)
+		if err != nil {
+			return err
+		}
+		p.put(c)
+	}
+	return nil
+}
+
+func (s *Store) connect(ctx context.Context, readOnly bool) (*session, error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	set := fmt.Sprintf("PRAGMA busy_timeout = %d; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; "+
+		"PRAGMA temp_store = MEMORY; PRAGMA cache_size = -%d; PRAGMA wal_autocheckpoint = %d", busyTimeout, cacheSize, walPages)
+	if readOnly {
+		set += "; PRAGMA query_only = ON"
+	}
+	for _, pragma := range strings.Split(set, "; ") {
+		if err == nil {
+			_, err = conn.ExecContext(ctx, pragma)
+		}
+	}
+	if err == nil {
+		err = checkPragmas(ctx, conn)
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return &session{db: conn, close: conn.Close, stmts: map[string]*sql.Stmt{}}, nil
+}
+
+// checkPragmas refuses a connection that forgets commits or breaks references.
+func checkPragmas(ctx context.Context, q queryer) error {
+	var version, journal string
+	var synchronous, foreignKeys int
+	for _, ask := range []struct {
+		text string
+		dst  any
+	}{
+		{"SELECT sqlite_version()", &version}, {"PRAGMA journal_mode", &journal},
+		{"PRAGMA synchronous", &synchronous}, {"PRAGMA foreign_keys", &foreignKeys},
+	} {
+		if err := q.QueryRowContext(ctx, ask.text).Scan(ask.dst); err != nil {
+			return fmt.Errorf("%s: %w", ask.text, err)
+		}
+	}
+	var major, minor int
+	_, _ = fmt.Sscanf(version, "%d.%d", &major, &minor)
+	switch {
+	case major < 3 || major == 3 && minor < 39:
+		return fmt.Errorf("%w: SQLite %s is older than 3.39", statemachine.ErrInvalid, version)
+	case journal != "wal":
+		return fmt.Errorf("%w: journal_mode is %s and must be wal, which needs a file", statemachine.ErrInvalid, journal)
+	case synchronous < 2:
+		return fmt.Errorf("%w: synchronous is %d and must be FULL: a crash would forget a committed intent, and pay twice", statemachine.ErrInvalid, synchronous)
+	case foreignKeys != 1:
+		return fmt.Errorf("%w: foreign_keys is off", statemachine.ErrInvalid)
+	}
+	return nil
+}
+
+func (s *Store) beginSQLite(ctx context.Context, view bool) (unit, error) {
+	p, begin := s.writer, "BEGIN IMMEDIATE"
+	if view {
+		p, begin = s.reader, "BEGIN"
+	}
+	c, err := p.take(ctx)
+	if err != nil {
+		return unit{}, err
+	}
+	// The end of a transaction does not depend on the caller's patience.
+	always := context.WithoutCancel(ctx)
+	rollback := func() {
+		if _, err := c.exec(always, "ROLLBACK"); err != nil {
+			p.drop(c) // SQLite has rolled back already, or the connection is gone
+			return
+		}
+		p.put(c)
+	}
+	commit := func() error {
+		_, err := c.exec(always, "COMMIT")
+		switch {
+		case err == nil:
+			p.put(c)
+			return nil
+		case code(err) == 0 || code(err)&0xff == sqliteIOErr:
+			err = fmt.Errorf("%w: %w", store.ErrUnknownCommit, err)
+		}
+		rollback()
+		return err
+	}
+	if _, err := c.exec(ctx, begin); err != nil {
+		rollback()
+		return unit{}, err
+	}
+	return unit{session: c, commit: commit, rollback: rollback}, nil
+}
+
+// pool lends connections, each to one transaction at a time.
+type pool struct {
+	open   func(context.Context) (*session, error)
+	slots  chan *session // nil for one that is not open yet
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPool(size int, open func(context.Context) (*session, error)) *pool {
+	p := &pool{open: open, slots: make(chan *session, size), closed: make(chan struct{})}
+	for range size {
+		p.slots <- nil
+	}
+	return p
+}
+
+func (p *pool) take(ctx context.Context) (*session, error) {
+	select { // a closed pool and a cancelled context come before a free slot
+	case <-p.closed:
+		return nil, ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	default:
+	}
+	select {
+	case <-p.closed:
+		return nil, ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case c := <-p.slots:
+		if c != nil {
+			return c, nil
+		}
+		c, err := p.open(ctx)
+		if err != nil {
+			p.slots <- nil
+		}
+		return c, err
+	}
+}
+
+func (p *pool) put(c *session) { p.slots <- c }
+
+// drop gives up a connection; the next one to need it opens another.
+func (p *pool) drop(c *session) {
+	_ = c.end()
+	p.slots <- nil
+}
+
+func (p *pool) close() error {
+	var err error
+	if p != nil {
+		p.once.Do(func() {
+			close(p.closed)
+			for range cap(p.slots) {
+				if c := <-p.slots; c != nil {
+					err = errors.Join(err, c.end())
+				}
+			}
+		})
+	}
+	return err
+}

@@ -1,0 +1,91 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite"
+
+	"github.com/settlehq/settle/internal/pgtest"
+	"github.com/settlehq/settle/store/sqlstore"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+// database is an empty database of one dialect.
+type database struct {
+	*sql.DB
+	dialect sqlstore.Dialect
+	opts    sqlstore.Options
+}
+
+// table names a table where the database has a schema.
+func (d database) table(name string) string {
+	if d.opts.Schema != "" {
+		return d.opts.Schema + "." + name
+	}
+	return name
+}
+
+func newDatabase(t testing.TB, d sqlstore.Dialect) database {
+	t.Helper()
+	if d == sqlstore.Postgres {
+		db, err := sql.Open("pgx", pgtest.URL(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		return database{db, d, sqlstore.Options{Schema: pgtest.Schema(t, db)}}
+	}
+	return database{openFile(t, filepath.Join(t.TempDir(), "settle.db")), d, sqlstore.Options{}}
+}
+
+func openFile(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func (d database) migrate(t testing.TB) {
+	t.Helper()
+	if err := sqlstore.Migrate(context.Background(), d.DB, d.dialect, d.opts); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (d database) open(t testing.TB) *sqlstore.Store {
+	t.Helper()
+	s, err := sqlstore.Open(context.Background(), d.DB, d.dialect, d.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+// newStore is an open store on an empty database.
+func newStore(t testing.TB, d sqlstore.Dialect) (*sqlstore.Store, database) {
+	t.Helper()
+	db := newDatabase(t, d)
+	db.migrate(t)
+	return db.open(t), db
+}
+
+// both runs a test on each dialect.
+func both(t *testing.T, test func(t *testing.T, d sqlstore.Dialect)) {
+	for _, d := range []sqlstore.Dialect{sqlstore.SQLite, sqlstore.Postgres} {
+		t.Run(d.String(), func(t *testing.T) { test(t, d) })
+	}
+}

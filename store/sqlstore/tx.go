@@ -1,0 +1,271 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+// session is a connection, or a transaction of one, with its prepared
+// statements. PostgreSQL drivers keep theirs by themselves: stmts is nil.
+type session struct {
+	db interface {
+		PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	}
+	stmts map[string]*sql.Stmt
+	close func() error
+}
+
+func (c *session) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
+	if st := c.stmts[text]; st != nil {
+		return st, nil
+	}
+	st, err := c.db.PrepareContext(ctx, text)
+	if err == nil {
+		c.stmts[text] = st
+	}
+	return st, err
+}
+
+func (c *session) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	if c.stmts == nil {
+		return c.db.QueryContext(ctx, text, args...)
+	}
+	st, err := c.prepare(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return st.QueryContext(ctx, args...)
+}
+
+func (c *session) exec(ctx context.Context, text string, args ...any) (int64, error) {
+	var res sql.Result
+	var err error
+	if c.stmts == nil {
+		res, err = c.db.ExecContext(ctx, text, args...)
+	} else {
+		var st *sql.Stmt
+		if st, err = c.prepare(ctx, text); err == nil {
+			res, err = st.ExecContext(ctx, args...)
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+func (c *session) end() error {
+	for _, st := range c.stmts {
+		_ = st.Close()
+	}
+	return c.close()
+}
+
+var errDone = errors.New("the transaction is over")
+
+// tx is one transaction over all domains. Writes are delayed until the next
+// read or the end, so that a change costs few statements.
+type tx struct {
+	ctx     context.Context
+	store   *Store
+	run     *session
+	view    bool
+	direct  bool           // nothing is delayed
+	pending []func() error // delayed writes
+	err     error          // the first failure of the database, which ends the transaction
+}
+
+var _ store.Tx = (*tx)(nil)
+
+func (s *Store) within(ctx context.Context, host *sql.Tx) (*tx, error) {
+	t := &tx{ctx: ctx, store: s, run: &session{db: host}, direct: true}
+	if s.Dialect == Postgres {
+		return t, checkPostgres(ctx, host)
+	}
+	t.run.stmts = map[string]*sql.Stmt{} // they end with the transaction
+	if err := checkPragmas(ctx, host); err != nil {
+		return nil, err
+	}
+	// Takes the write lock now, if the host has not begun IMMEDIATE.
+	_, err := host.ExecContext(ctx, "UPDATE chain_tip SET id = id WHERE 0")
+	return t, err
+}
+
+// save delays a write. Name is the record that a View refuses to write.
+func (t *tx) save(name string, write func() error) error {
+	if t.view {
+		return &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: name, Event: "save", Reason: "a View writes nothing"}
+	}
+	if t.err != nil {
+		return t.err
+	}
+	t.pending = append(t.pending, write)
+	if t.direct {
+		return t.flush()
+	}
+	return nil
+}
+
+// flush carries the delayed writes out.
+func (t *tx) flush() error {
+	writes := t.pending
+	t.pending = nil
+	for _, write := range writes {
+		if t.err != nil {
+			break
+		}
+		if err := write(); err != nil {
+			t.err = err
+		}
+	}
+	return t.err
+}
+
+// text returns a statement in the database's dialect.
+func (t *tx) text(st *statement) string {
+	if text, ok := t.store.texts.Load(st); ok {
+		return text.(string)
+	}
+	text := t.store.statement(st)
+	t.store.texts.Store(st, text)
+	return text
+}
+
+// read runs a query after the delayed writes. set is the batch of a look-up, or
+// nil; an empty one finds nothing. scan is called for each row.
+func (t *tx) read(st *statement, set *batch, scan func(*sql.Rows) error, scalars ...any) error {
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if set != nil && set.len() == 0 {
+		return set.err
+	}
+	args, err := t.args(set, scalars)
+	if err != nil {
+		return err
+	}
+	rows, err := t.run.query(t.ctx, t.text(st), args...)
+	if err != nil {
+		return t.fail(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return t.fail(rows.Err())
+}
+
+// write runs a statement for a batch of rows, or once for nil, and returns how
+// many rows it changed.
+func (t *tx) write(st *statement, rows *batch, scalars ...any) (int64, error) {
+	text := t.text(st)
+	if rows == nil || t.store.Dialect == Postgres {
+		args, err := t.args(rows, scalars)
+		if err != nil {
+			return 0, err
+		}
+		n, err := t.run.exec(t.ctx, text, args...)
+		return n, t.fail(meaning(err))
+	}
+	if rows.err != nil {
+		return 0, rows.err
+	}
+	if err := t.ctx.Err(); err != nil {
+		return 0, t.fail(err)
+	}
+	// A short statement is not worth the goroutine that watches a context.
+	ctx := context.WithoutCancel(t.ctx)
+	args := make([]any, len(scalars)+rows.width)
+	copy(args, t.scalars(scalars))
+	var hit int64
+	for i := 0; i < len(rows.values); i += rows.width {
+		for j, v := range rows.values[i : i+rows.width] {
+			if at, ok := v.(time.Time); ok {
+				v = at.UTC().Format(timeFormat)
+			}
+			args[len(scalars)+j] = v
+		}
+		n, err := t.run.exec(ctx, text, args...)
+		if err != nil {
+			return hit, t.fail(meaning(err))
+		}
+		hit += n
+	}
+	return hit, nil
+}
+
+// args puts the scalars before the batch, each in the form that the dialect takes.
+func (t *tx) args(set *batch, scalars []any) ([]any, error) {
+	args := t.scalars(scalars)
+	if set == nil {
+		return args, nil
+	}
+	if set.err != nil {
+		return nil, set.err
+	}
+	if t.store.Dialect == Postgres {
+		columns, err := set.arrays()
+		return append(args, columns...), err
+	}
+	doc, err := set.json()
+	return append(args, doc), err
+}
+
+func (t *tx) scalars(scalars []any) []any {
+	args := make([]any, 0, len(scalars)+8)
+	for _, v := range scalars {
+		switch x := v.(type) {
+		case time.Time:
+			v = x.UTC().Format(timeFormat)
+			if t.store.Dialect == Postgres {
+				v = x.UTC()
+			}
+		case [32]byte:
+			v = x[:]
+		}
+		args = append(args, v)
+	}
+	return args
+}
+
+// fail remembers that the transaction cannot go on.
+func (t *tx) fail(err error) error {
+	if err != nil && t.err == nil {
+		t.err = err
+	}
+	return err
+}
+
+// Now implements [store.Clock].
+func (t *tx) Now() (time.Time, error) {
+	if t.store.opts.Now != nil {
+		return t.store.opts.Now().UTC().Truncate(time.Microsecond), nil
+	}
+	if t.store.Dialect == SQLite {
+		return time.Now().UTC().Truncate(time.Microsecond), nil
+	}
+	var now time.Time
+	err := t.read(&selectNow, nil, func(rows *sql.Rows) error { return rows.Scan(&now) })
+	return now.UTC(), err
+}
+
+var selectNow = statement{text: "SELECT clock_timestamp()"}
+
+// one requires that a write changed exactly one row.
+func (t *tx) one(what string, st *statement, scalars ...any) error {
+	n, err := t.write(st, nil, scalars...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return want(1, n, what)
+}

@@ -1,0 +1,330 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"slices"
+	"strconv"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/utxo"
+)
+
+// wallets stores package utxo. The files wallets*.go are the whole domain: this
+// one reads what the rules ask, wallets_walk.go the closures, wallets_coins.go
+// outputs and money, wallets_history.go what people ask, and wallets_save.go
+// writes.
+type wallets struct{ *tx }
+
+var (
+	_ store.WalletRecords   = wallets{}
+	_ store.Feed[utxo.TxID] = wallets{}
+)
+
+// Wallets implements [store.WalletTx].
+func (t *tx) Wallets() store.WalletRecords { return wallets{t} }
+
+var (
+	lockWallet  = statement{text: "SELECT id FROM @wallets WHERE id = $1 FOR NO KEY UPDATE"}
+	lockWallets = statement{text: "SELECT id FROM @wallets ORDER BY id FOR NO KEY UPDATE"}
+	lockTip     = statement{text: "SELECT id FROM @chain_tip FOR NO KEY UPDATE"}
+)
+
+// Lock implements [store.WalletRecords]. What concerns all wallets locks the
+// tip first and then the wallets by id, so that two of them cannot deadlock. A
+// wallet that is not open yet has no row; the tip stands for it.
+func (w wallets) Lock(scope utxo.WalletID) error {
+	if w.store.Dialect == SQLite || w.view {
+		return nil
+	}
+	locked := 0
+	count := func(*sql.Rows) error { locked++; return nil }
+	if scope != 0 {
+		if err := w.read(&lockWallet, nil, count, int64(scope)); err != nil || locked > 0 {
+			return err
+		}
+	}
+	if err := w.read(&lockTip, nil, count); err != nil || scope != 0 {
+		return err
+	}
+	return w.read(&lockWallets, nil, count)
+}
+
+const blockColumns = "SELECT block_height, block_hash, prev_hash, block_time FROM @blocks "
+
+var (
+	selectTip     = statement{text: blockColumns + "ORDER BY block_height DESC LIMIT 1"}
+	selectBlock   = statement{text: blockColumns + "WHERE block_hash = $1"}
+	selectBlocks  = statement{text: blockColumns + "WHERE block_height BETWEEN $1 AND $2 ORDER BY block_height"}
+	selectWallets = statement{text: "SELECT id, birth_height, scanned_to FROM @wallets ORDER BY id"}
+	selectScans   = statement{text: "SELECT wallet_id, owner_tag, scanned_to FROM @wallet_owner_scans ORDER BY wallet_id, owner_tag"}
+	selectRaw     = statement{text: "SELECT raw_tx FROM @transactions WHERE tx_hash = $1 AND wallet_id = $2"}
+)
+
+func (w wallets) blocks(st *statement, args ...any) ([]utxo.Block, error) {
+	var all []utxo.Block
+	err := w.read(st, nil, func(rows *sql.Rows) error {
+		var b utxo.Block
+		err := rows.Scan(&b.Height, (*hashColumn)(&b.Hash), (*hashColumn)(&b.Prev), (*timeColumn)(&b.Time))
+		all = append(all, b)
+		return err
+	}, args...)
+	return all, err
+}
+
+func first(all []utxo.Block, err error) (utxo.Block, bool, error) {
+	if err != nil || len(all) == 0 {
+		return utxo.Block{}, false, err
+	}
+	return all[0], true, nil
+}
+
+// Tip implements [utxo.Reader].
+func (w wallets) Tip() (utxo.Block, bool, error) { return first(w.blocks(&selectTip)) }
+
+// Block implements [utxo.Reader].
+func (w wallets) Block(hash chainhash.Hash) (utxo.Block, bool, error) {
+	return first(w.blocks(&selectBlock, hash[:]))
+}
+
+// Blocks implements [utxo.Reader].
+func (w wallets) Blocks(from, to int32) ([]utxo.Block, error) {
+	return w.blocks(&selectBlocks, int64(from), int64(to))
+}
+
+// Wallets implements [utxo.Reader]. A store has few enough to read them all.
+func (w wallets) Wallets(ids ...utxo.WalletID) ([]utxo.Wallet, error) {
+	var all []utxo.Wallet
+	err := w.read(&selectWallets, nil, func(rows *sql.Rows) error {
+		var x utxo.Wallet
+		err := rows.Scan(&x.ID, &x.Birth, &x.ScannedTo)
+		all = append(all, x)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	at := func(id utxo.WalletID) (int, bool) {
+		return slices.BinarySearchFunc(all, id, func(x utxo.Wallet, id utxo.WalletID) int { return int(x.ID - id) })
+	}
+	err = w.read(&selectScans, nil, func(rows *sql.Rows) error {
+		var id utxo.WalletID
+		var scan utxo.OwnerScan
+		if err := rows.Scan(&id, &scan.Tag, &scan.ScannedTo); err != nil {
+			return err
+		}
+		if i, ok := at(id); ok {
+			all[i].Behind = append(all[i].Behind, scan)
+		}
+		return nil
+	})
+	if err != nil || len(ids) == 0 {
+		return all, err
+	}
+	named := make([]utxo.Wallet, len(ids))
+	for i, id := range ids {
+		j, ok := at(id)
+		if !ok {
+			return nil, unknownWallet(id)
+		}
+		named[i] = all[j]
+	}
+	return named, nil
+}
+
+// known reports an error unless the wallet exists. A read asks only when it
+// found nothing.
+func (w wallets) known(id utxo.WalletID) error {
+	_, err := w.Wallets(id)
+	return err
+}
+
+func unknownWallet(id utxo.WalletID) error {
+	return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "utxo.wallet", ID: strconv.FormatInt(int64(id), 10)}
+}
+
+// Raw implements [utxo.Reader].
+func (w wallets) Raw(id utxo.TxID) ([]byte, error) {
+	var raw []byte
+	err := w.read(&selectRaw, nil, func(rows *sql.Rows) error { return rows.Scan(&raw) }, id.Hash[:], int64(id.Wallet))
+	if err == nil && raw == nil {
+		err = unknownTx(id)
+	}
+	return raw, err
+}
+
+func unknownTx(id utxo.TxID) error {
+	return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: utxo.TxMachine.Name(), ID: id.String()}
+}
+
+// foundTxs collects transactions, each once, and completes them with their inputs
+// and outputs.
+type foundTxs struct {
+	wallets
+	rows []txRow
+	at   map[int64]int
+}
+
+type txRow struct {
+	id int64
+	tx *utxo.Tx
+}
+
+const txColumns = "SELECT t.id, t.wallet_id, t.tx_hash, t.status, t.block_height, t.block_position, t.is_coinbase, " +
+	"t.first_seen, t.seq, t.label, t.version FROM "
+
+func (f *foundTxs) scan(rows *sql.Rows) error {
+	var id int64
+	var height sql.NullInt32
+	t := new(utxo.Tx)
+	err := rows.Scan(&id, &t.ID.Wallet, (*hashColumn)(&t.ID.Hash), &t.Status, &height, &t.Position, &t.Coinbase,
+		(*timeColumn)(&t.FirstSeen), &t.Seq, &t.Label, &t.Version)
+	if err != nil {
+		return located(err, "transactions", t.ID)
+	}
+	t.Height = utxo.Unconfirmed
+	if height.Valid {
+		t.Height = height.Int32
+	}
+	if _, again := f.at[id]; !again {
+		f.at[id] = len(f.rows)
+		f.rows = append(f.rows, txRow{id, t})
+	}
+	return nil
+}
+
+var (
+	inputsOf = statement{each: "wallet_id int, tx_id int", text: "SELECT i.tx_id, i.input_index, i.prev_hash, i.prev_index " +
+		"FROM @tx_inputs i WHERE i.wallet_id = r.wallet_id AND i.tx_id = r.tx_id"}
+	outputsOf = statement{each: "wallet_id int, tx_id int", text: "SELECT u.tx_id, u.output_index, u.amount, u.script, u.owner_tag, s.tx_hash " +
+		"FROM @utxos u LEFT JOIN @transactions s ON s.id = u.spent_by_tx_id WHERE u.wallet_id = r.wallet_id AND u.tx_id = r.tx_id"}
+)
+
+// collect reads transactions without their inputs and outputs.
+func (w wallets) collect(st *statement, set *batch, args ...any) (*foundTxs, error) {
+	f := &foundTxs{wallets: w, at: map[int64]int{}}
+	return f, w.read(st, set, f.scan, args...)
+}
+
+// complete reads the inputs and outputs of what was found.
+func (f *foundTxs) complete(err error) ([]*utxo.Tx, error) {
+	if err != nil || len(f.rows) == 0 {
+		return nil, err
+	}
+	ids := new(batch)
+	for _, r := range f.rows {
+		ids.add(int64(r.tx.ID.Wallet), r.id)
+	}
+	if err := f.read(&inputsOf, ids, f.input); err != nil {
+		return nil, err
+	}
+	if err := f.read(&outputsOf, ids, f.output); err != nil {
+		return nil, err
+	}
+	all := make([]*utxo.Tx, len(f.rows))
+	for i, r := range f.rows {
+		slices.SortFunc(r.tx.Outputs, func(a, b utxo.Output) int { return int(int64(a.Index) - int64(b.Index)) })
+		all[i] = r.tx
+	}
+	return all, nil
+}
+
+func (f *foundTxs) input(rows *sql.Rows) error {
+	var id int64
+	var at int
+	var op wire.OutPoint
+	if err := rows.Scan(&id, &at, (*hashColumn)(&op.Hash), &op.Index); err != nil {
+		return err
+	}
+	t := f.rows[f.at[id]].tx
+	for len(t.Inputs) <= at {
+		t.Inputs = append(t.Inputs, wire.OutPoint{})
+	}
+	t.Inputs[at] = op
+	return nil
+}
+
+func (f *foundTxs) output(rows *sql.Rows) error {
+	var id int64
+	var out utxo.Output
+	err := rows.Scan(&id, &out.Index, &out.Amount, &out.Script, &out.Tag, (*hashColumn)(&out.SpentBy))
+	t := f.rows[f.at[id]].tx
+	t.Outputs = append(t.Outputs, out)
+	return err
+}
+
+// inArrival sorts by the surrogate id, which is the order of arrival.
+func (f *foundTxs) inArrival() *foundTxs {
+	slices.SortFunc(f.rows, func(a, b txRow) int { return int(a.id - b.id) })
+	for i, r := range f.rows {
+		f.at[r.id] = i
+	}
+	return f
+}
+
+var (
+	txsNamed = statement{each: "wallet_id int, tx_hash bytes", text: txColumns +
+		"@transactions t WHERE t.tx_hash = r.tx_hash AND (t.wallet_id = r.wallet_id OR r.wallet_id = 0)"}
+	txsSpending = statement{each: "prev_hash bytes, prev_index int", text: txColumns +
+		"@tx_inputs i CROSS JOIN @transactions t WHERE i.prev_hash = r.prev_hash AND i.prev_index = r.prev_index " +
+		"AND (i.wallet_id = $1 OR $1 = 0) AND t.id = i.tx_id"}
+	txsBelow = statement{each: "wallet_id int, tx_hash bytes", text: txColumns +
+		"@tx_inputs i CROSS JOIN @transactions t WHERE i.prev_hash = r.tx_hash " +
+		"AND (i.wallet_id = r.wallet_id OR r.wallet_id = 0) AND t.id = i.tx_id"}
+	txsAt   = statement{text: txColumns + "@transactions t WHERE t.block_height = $1 ORDER BY t.wallet_id, t.block_position"}
+	txsLive = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NULL " +
+		"AND t.status IN ('pending', 'published') ORDER BY t.id"}
+)
+
+// names makes a batch of transaction ids.
+func names(ids []utxo.TxID) *batch {
+	set := new(batch)
+	for _, id := range ids {
+		set.add(int64(id.Wallet), id.Hash)
+	}
+	return set
+}
+
+// outpoints makes a batch of outpoints.
+func outpoints(ops []wire.OutPoint) *batch {
+	set := new(batch)
+	for _, op := range ops {
+		set.add(op.Hash, op.Index)
+	}
+	return set
+}
+
+// Txs implements [utxo.Reader].
+func (w wallets) Txs(ids ...utxo.TxID) ([]*utxo.Tx, error) {
+	f, err := w.collect(&txsNamed, names(ids))
+	return f.complete(err)
+}
+
+// Spenders implements [utxo.Reader].
+func (w wallets) Spenders(id utxo.WalletID, ops ...wire.OutPoint) ([]*utxo.Tx, error) {
+	f, err := w.collect(&txsSpending, outpoints(ops), int64(id))
+	return f.inArrival().complete(err)
+}
+
+// Children implements [utxo.Reader].
+func (w wallets) Children(ids ...utxo.TxID) ([]*utxo.Tx, error) {
+	f, err := w.collect(&txsBelow, names(ids))
+	return f.inArrival().complete(err)
+}
+
+// ConfirmedAt implements [utxo.Reader].
+func (w wallets) ConfirmedAt(height int32) ([]*utxo.Tx, error) {
+	f, err := w.collect(&txsAt, nil, int64(height))
+	return f.complete(err)
+}
+
+// LiveUnconfirmed implements [utxo.Reader].
+func (w wallets) LiveUnconfirmed(id utxo.WalletID) ([]*utxo.Tx, error) {
+	f, err := w.collect(&txsLive, nil, int64(id))
+	if err == nil && len(f.rows) == 0 {
+		err = w.known(id)
+	}
+	return f.complete(err)
+}

@@ -1,0 +1,232 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/utxo"
+)
+
+// Sums of live unspent outputs are kept per wallet, owner and bucket, so that a
+// balance costs nothing that grows with history. What depends on the tip is
+// read from the last blocks: immature coinbases, and money with fewer
+// confirmations than asked.
+var (
+	sums = statement{text: "SELECT bucket, sum(amount) FROM @wallet_balances " +
+		"WHERE wallet_id = $1 AND (CAST($2 AS text) IS NULL OR owner_tag = $2) GROUP BY bucket"}
+	recent = statement{text: "SELECT t.block_height, sum(u.amount) " + unspentSince + " AND NOT t.is_coinbase GROUP BY t.block_height"}
+	// The coinbases have an index of their own.
+	recentCoinbases = statement{text: "SELECT t.block_height, sum(u.amount) " + unspentSince + " AND t.is_coinbase GROUP BY t.block_height"}
+	leased          = statement{text: "SELECT coalesce(sum(u.amount), 0) FROM @utxo_leases l " +
+		"JOIN @utxos u ON u.wallet_id = l.wallet_id AND u.id = l.utxo_id JOIN @transactions t ON t.id = u.tx_id " +
+		"WHERE l.wallet_id = $1 AND l.expires_at > $3 AND u.spent_by_tx_id IS NULL AND " + live + " AND " + ofTag}
+)
+
+const unspentSince = "FROM @transactions t CROSS JOIN @utxos u WHERE t.wallet_id = $1 AND t.block_height >= $3 " +
+	"AND u.wallet_id = t.wallet_id AND u.tx_id = t.id AND u.spent_by_tx_id IS NULL AND " + ofTag
+
+const (
+	pending     = "pending"
+	unconfirmed = "unconfirmed"
+	confirmed   = "confirmed"
+)
+
+// bucket is where the unspent outputs of a transaction count, "" for nowhere.
+func bucket(s utxo.Status, height int32) string {
+	switch {
+	case height != utxo.Unconfirmed:
+		return confirmed
+	case s == utxo.Published:
+		return unconfirmed
+	case s == utxo.Pending:
+		return pending
+	}
+	return ""
+}
+
+// Balance implements [utxo.Queries].
+func (w wallets) Balance(p utxo.Policy, id utxo.WalletID, tag *string, minConfirmations int32, now time.Time) (utxo.Balance, error) {
+	var b utxo.Balance
+	tip, ok, err := w.Tip()
+	if err != nil {
+		return b, err
+	}
+	if !ok {
+		tip.Height = -1
+	}
+	of := tagArg(tag)
+	empty := true
+	err = w.read(&sums, nil, func(rows *sql.Rows) error {
+		empty = false
+		var name string
+		var sum int64
+		if err := rows.Scan(&name, &sum); err != nil {
+			return err
+		}
+		switch name {
+		case pending:
+			b.Pending = sum
+		case unconfirmed:
+			b.Unconfirmed = sum
+		case confirmed:
+			b.Confirmed = sum
+		}
+		return nil
+	}, int64(id), of)
+	if err != nil || empty {
+		if err == nil {
+			err = w.known(id)
+		}
+		return b, err
+	}
+	since := func(st *statement, from int32, count func(height int32, sum int64)) {
+		if err != nil || from > tip.Height {
+			return
+		}
+		err = w.read(st, nil, func(rows *sql.Rows) error {
+			var height int32
+			var sum int64
+			err := rows.Scan(&height, &sum)
+			count(height, sum)
+			return err
+		}, int64(id), of, int64(from))
+	}
+	belowMin := max(tip.Height-max(minConfirmations, 1)+2, 0) // the first height with too few confirmations
+	immature := firstImmature(p, tip.Height)
+	since(&recentCoinbases, min(immature, belowMin), func(height int32, sum int64) {
+		b.Confirmed -= sum
+		switch {
+		case height >= immature:
+			b.Immature += sum
+		case height >= belowMin:
+			b.BelowMin += sum
+		}
+	})
+	since(&recent, belowMin, func(_ int32, sum int64) {
+		b.Confirmed -= sum
+		b.BelowMin += sum
+	})
+	if err == nil {
+		err = w.read(&leased, nil, func(rows *sql.Rows) error { return rows.Scan(&b.Leased) }, int64(id), of, now)
+	}
+	return b, err
+}
+
+// firstImmature is the lowest height whose coinbase the policy calls immature.
+func firstImmature(p utxo.Policy, tip int32) int32 {
+	return int32(sort.Search(int(tip)+1, func(h int) bool {
+		c := utxo.Coin{Status: utxo.Published, Height: int32(h), Coinbase: true}
+		return p.State(c, tip, time.Time{}) == utxo.CoinImmature
+	}))
+}
+
+var (
+	amountsOf = statement{each: "wallet_id int, tx_hash bytes", text: "SELECT t.wallet_id, t.tx_hash, u.output_index, u.amount, u.owner_tag, " +
+		"u.spent_by_tx_id IS NOT NULL AS spent, t.status, t.block_height FROM @transactions t CROSS JOIN @utxos u " +
+		"WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND u.wallet_id = t.wallet_id AND u.tx_id = t.id"}
+	addBalances = statement{rows: "wallet_id int, owner_tag text, bucket text, amount int", text: "INSERT INTO @wallet_balances (wallet_id, owner_tag, bucket, amount) " +
+		"SELECT r.wallet_id, r.owner_tag, r.bucket, r.amount FROM {rows} WHERE true " +
+		"ON CONFLICT (wallet_id, owner_tag, bucket) DO UPDATE SET amount = wallet_balances.amount + excluded.amount"}
+)
+
+// account is one sum.
+type account struct {
+	wallet      utxo.WalletID
+	tag, bucket string
+}
+
+// saveBalances moves the sums by what a change set will do to outputs. It runs
+// when the transactions are as they will be and the outputs as they were.
+func (w wallets) saveBalances(set *utxo.ChangeSet) error {
+	moved := map[account]int64{}
+	count := func(id utxo.TxID, tag, bucket string, amount int64) {
+		if bucket != "" && amount != 0 {
+			moved[account{id.Wallet, tag, bucket}] += amount
+		}
+	}
+	touched := map[utxo.TxID]bool{}
+	updates := make(map[utxo.TxID]*utxo.TxUpdate, len(set.Updates))
+	for i := range set.Updates {
+		u := &set.Updates[i]
+		updates[u.ID] = u
+		if bucket(u.Old.Status, u.Old.Height) != bucket(u.New.Status, u.New.Height) {
+			touched[u.ID] = true
+		}
+	}
+	type output struct {
+		id    utxo.TxID
+		index uint32
+	}
+	spends := make(map[output]bool, len(set.Spends)) // whether it becomes spent
+	for _, s := range set.Spends {
+		id := utxo.TxID{Wallet: s.Wallet, Hash: s.OutPoint.Hash}
+		touched[id] = true
+		spends[output{id, s.OutPoint.Index}] = orNull(s.New) != nil
+	}
+	err := w.read(&amountsOf, names(slices.Collect(maps.Keys(touched))), func(rows *sql.Rows) error {
+		var id utxo.TxID
+		var index uint32
+		var amount int64
+		var tag string
+		var spent bool
+		var status utxo.Status
+		var at sql.NullInt32
+		if err := rows.Scan(&id.Wallet, (*hashColumn)(&id.Hash), &index, &amount, &tag, &spent, &status, &at); err != nil {
+			return located(err, "transactions", id)
+		}
+		height := utxo.Unconfirmed
+		if at.Valid {
+			height = at.Int32
+		}
+		is := bucket(status, height)
+		was := is
+		if u := updates[id]; u != nil {
+			was = bucket(u.Old.Status, u.Old.Height)
+		}
+		if !spent {
+			count(id, tag, was, -amount)
+		}
+		if becomes, ok := spends[output{id, index}]; ok {
+			spent = becomes
+		}
+		if !spent {
+			count(id, tag, is, amount)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, t := range set.Inserts {
+		for i := range t.Outputs {
+			if o := &t.Outputs[i]; !o.Spent() {
+				count(t.ID, o.Tag, bucket(t.Status, t.Height), o.Amount)
+			}
+		}
+	}
+	for _, c := range set.Credits {
+		if !c.Output.Spent() {
+			u := updates[c.ID]
+			if u == nil { // each change of a transaction is a new version
+				return fmt.Errorf("%w: a credit to %s without a new version of it", statemachine.ErrInvalid, c.ID)
+			}
+			count(c.ID, c.Output.Tag, bucket(u.New.Status, u.New.Height), c.Output.Amount)
+		}
+	}
+	rows := new(batch)
+	for a, amount := range moved {
+		if amount != 0 {
+			rows.add(int64(a.wallet), a.tag, a.bucket, amount)
+		}
+	}
+	if rows.len() == 0 {
+		return nil
+	}
+	_, err = w.write(&addBalances, rows)
+	return err
+}

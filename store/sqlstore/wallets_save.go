@@ -1,0 +1,240 @@
+package sqlstore
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/settlehq/settle/utxo"
+)
+
+// Save implements [store.WalletRecords].
+func (w wallets) Save(sets ...utxo.ChangeSet) error {
+	return w.save("utxo.wallet", func() error {
+		for i := range sets {
+			if err := w.apply(&sets[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// apply writes one change set, in the order that references ask for: a block
+// before what is in it, transactions before inputs before outputs before
+// spenders. Every update compares what it replaces.
+func (w wallets) apply(set *utxo.ChangeSet) error {
+	if b := set.Connect; b != nil {
+		if _, err := w.write(&insertBlock, nil, int64(b.Height), b.Hash[:], b.Prev[:], b.Time); err != nil {
+			return fmt.Errorf("block %d: %w", b.Height, err)
+		}
+	}
+	for _, step := range []func(*utxo.ChangeSet) error{
+		w.saveWallets, w.insertTxs, w.updateTxs, w.saveBalances, w.insertOutputs, w.moveSpenders, w.insertEdges, w.saveLeases,
+	} {
+		if err := step(set); err != nil {
+			return err
+		}
+	}
+	if err := logTransitions(w.tx, set.Log); err != nil {
+		return err
+	}
+	if b := set.Disconnect; b != nil {
+		return w.one(fmt.Sprintf("block %d", b.Height), &deleteBlock, int64(b.Height), b.Hash[:])
+	}
+	return nil
+}
+
+var (
+	insertBlock = statement{text: "INSERT INTO @blocks (block_height, block_hash, prev_hash, block_time) VALUES ($1, $2, $3, $4)"}
+	deleteBlock = statement{text: "DELETE FROM @blocks WHERE block_height = $1 AND block_hash = $2 AND block_height = (SELECT max(block_height) FROM @blocks)"}
+
+	insertWallets = statement{rows: "id int, birth_height int, scanned_to int", text: "INSERT INTO @wallets (id, birth_height, scanned_to) " +
+		"SELECT r.id, r.birth_height, r.scanned_to FROM {rows}"}
+	updateWallets = statement{rows: "id int, old int, scanned_to int", text: "UPDATE @wallets AS w SET scanned_to = r.scanned_to FROM {rows} " +
+		"WHERE w.id = r.id AND w.scanned_to = r.old"}
+	deleteScans = statement{rows: "wallet_id int, owner_tag text, scanned_to int", text: "DELETE FROM @wallet_owner_scans " +
+		"WHERE (wallet_id, owner_tag, scanned_to) IN (SELECT r.wallet_id, r.owner_tag, r.scanned_to FROM {rows})"}
+	insertScans = statement{rows: "wallet_id int, owner_tag text, scanned_to int", text: "INSERT INTO @wallet_owner_scans (wallet_id, owner_tag, scanned_to) " +
+		"SELECT r.wallet_id, r.owner_tag, r.scanned_to FROM {rows}"}
+)
+
+func (w wallets) saveWallets(set *utxo.ChangeSet) error {
+	added, moved, gone, behind := new(batch), new(batch), new(batch), new(batch)
+	for _, c := range set.Wallets {
+		if c.Old.ID == 0 {
+			added.add(int64(c.New.ID), c.New.Birth, c.New.ScannedTo)
+		} else { // also if only an owner moves: the wallet must be as it was read
+			moved.add(int64(c.New.ID), c.Old.ScannedTo, c.New.ScannedTo)
+		}
+		if slices.Equal(c.Old.Behind, c.New.Behind) {
+			continue
+		}
+		for _, o := range c.Old.Behind {
+			gone.add(int64(c.Old.ID), o.Tag, o.ScannedTo)
+		}
+		for _, o := range c.New.Behind {
+			behind.add(int64(c.New.ID), o.Tag, o.ScannedTo)
+		}
+	}
+	return w.writeAll("wallets", writing{&insertWallets, added}, writing{&updateWallets, moved}, writing{&deleteScans, gone}, writing{&insertScans, behind})
+}
+
+// writing is a batch that must change one row for each of its own.
+type writing struct {
+	*statement
+	rows *batch
+}
+
+func (t *tx) writeAll(what string, all ...writing) error {
+	for _, a := range all {
+		if a.rows.len() == 0 {
+			continue
+		}
+		n, err := t.write(a.statement, a.rows)
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		if err := want(a.rows.len(), n, what); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var (
+	insertTxs = statement{rows: "wallet_id int, tx_hash bytes, status text, block_height int, block_position int, is_coinbase bool, " +
+		"first_seen time, seq int, label text, version int, raw_tx bytes, n int",
+		text: "INSERT INTO @transactions (wallet_id, tx_hash, status, block_height, block_position, is_coinbase, first_seen, seq, label, version, raw_tx) " +
+			"SELECT r.wallet_id, r.tx_hash, r.status, r.block_height, r.block_position, r.is_coinbase, r.first_seen, r.seq, r.label, r.version, r.raw_tx " +
+			"FROM {rows} ORDER BY r.n"}
+	insertInputs = statement{rows: "wallet_id int, tx_hash bytes, input_index int, prev_hash bytes, prev_index int",
+		text: "INSERT INTO @tx_inputs (wallet_id, tx_id, input_index, prev_hash, prev_index) " +
+			"SELECT r.wallet_id, " + txOf("tx_hash") + ", r.input_index, r.prev_hash, r.prev_index FROM {rows}"}
+	updateTxs = statement{rows: "wallet_id int, tx_hash bytes, old int, status text, block_height int, block_position int, seq int, label text, version int",
+		text: "UPDATE @transactions AS t SET status = r.status, block_height = r.block_height, block_position = r.block_position, seq = r.seq, " +
+			"label = r.label, version = r.version FROM {rows} WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND t.version = r.old"}
+)
+
+func height(h int32) any {
+	if h == utxo.Unconfirmed {
+		return nil
+	}
+	return h
+}
+
+func (w wallets) insertTxs(set *utxo.ChangeSet) error {
+	txs, inputs := new(batch), new(batch)
+	for i, t := range set.Inserts {
+		wallet := int64(t.ID.Wallet)
+		txs.add(wallet, t.ID.Hash, t.Status, height(t.Height), t.Position, t.Coinbase, t.FirstSeen, t.Seq, t.Label, t.Version, t.Raw, i)
+		for at, op := range t.Inputs {
+			inputs.add(wallet, t.ID.Hash, at, op.Hash, op.Index)
+		}
+	}
+	return w.writeAll("transactions", writing{&insertTxs, txs}, writing{&insertInputs, inputs})
+}
+
+func (w wallets) updateTxs(set *utxo.ChangeSet) error {
+	rows := new(batch)
+	for _, u := range set.Updates {
+		rows.add(int64(u.ID.Wallet), u.ID.Hash, u.FromVersion, u.New.Status, height(u.New.Height), u.New.Position, u.New.Seq, u.New.Label, u.New.Version)
+	}
+	return w.writeAll("transactions", writing{&updateTxs, rows})
+}
+
+// txOf finds a transaction of the row's wallet by its hash.
+func txOf(hash string) string {
+	return "(SELECT t.id FROM @transactions t WHERE t.tx_hash = r." + hash + " AND t.wallet_id = r.wallet_id)"
+}
+
+// orNone finds the same where the hash is not NULL. A transaction that is not
+// stored is 0, which is no id and breaks a reference or a comparison.
+func orNone(hash string) string {
+	return "CASE WHEN r." + hash + " IS NOT NULL THEN coalesce(" + txOf(hash) + ", 0) END"
+}
+
+const (
+	// spendingInput is the input of the row's spender that takes its output.
+	spendingInput = "(SELECT i.input_index FROM @tx_inputs i JOIN @transactions s ON s.id = i.tx_id WHERE i.prev_hash = r.tx_hash " +
+		"AND i.prev_index = r.output_index AND i.wallet_id = r.wallet_id AND s.tx_hash = r.spent_by)"
+	// rowOutput is the output that the row names.
+	rowOutput = "(SELECT o.id FROM @utxos o WHERE o.wallet_id = r.wallet_id AND o.output_index = r.output_index AND o.tx_id = " +
+		"(SELECT t.id FROM @transactions t WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id))"
+)
+
+var (
+	insertOutputs = statement{rows: "wallet_id int, tx_hash bytes, output_index int, amount int, script bytes, owner_tag text, spent_by bytes",
+		text: "INSERT INTO @utxos (wallet_id, tx_id, output_index, amount, script, owner_tag, spent_by_tx_id, spent_input_index) " +
+			"SELECT r.wallet_id, " + txOf("tx_hash") + ", r.output_index, r.amount, r.script, r.owner_tag, " + orNone("spent_by") + ", " + spendingInput +
+			" FROM {rows}"}
+	moveSpenders = statement{rows: "wallet_id int, tx_hash bytes, output_index int, old bytes, spent_by bytes",
+		text: "UPDATE @utxos AS u SET spent_by_tx_id = " + orNone("spent_by") + ", spent_input_index = " + spendingInput +
+			" FROM {rows} WHERE u.id = " + rowOutput + " AND u.spent_by_tx_id IS NOT DISTINCT FROM " + orNone("old")}
+)
+
+func (w wallets) insertOutputs(set *utxo.ChangeSet) error {
+	rows := new(batch)
+	add := func(id utxo.TxID, o *utxo.Output) {
+		script := o.Script
+		if script == nil {
+			script = []byte{}
+		}
+		rows.add(int64(id.Wallet), id.Hash, o.Index, o.Amount, script, o.Tag, orNull(o.SpentBy))
+	}
+	for _, t := range set.Inserts {
+		for i := range t.Outputs {
+			add(t.ID, &t.Outputs[i])
+		}
+	}
+	for i := range set.Credits {
+		add(set.Credits[i].ID, &set.Credits[i].Output)
+	}
+	return w.writeAll("outputs", writing{&insertOutputs, rows})
+}
+
+func (w wallets) moveSpenders(set *utxo.ChangeSet) error {
+	rows := new(batch)
+	for _, s := range set.Spends {
+		rows.add(int64(s.Wallet), s.OutPoint.Hash, s.OutPoint.Index, orNull(s.Old), orNull(s.New))
+	}
+	return w.writeAll("spent outputs", writing{&moveSpenders, rows})
+}
+
+var (
+	insertEdges = statement{rows: "wallet_id int, loser bytes, winner bytes", text: "INSERT INTO @tx_replacements " +
+		"(wallet_id, replaced_tx_id, replacement_tx_id) SELECT r.wallet_id, " + txOf("loser") + ", " + txOf("winner") + " FROM {rows}"}
+	insertLeases = statement{rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time",
+		text: "INSERT INTO @utxo_leases (wallet_id, utxo_id, lock_id, expires_at) SELECT r.wallet_id, " + rowOutput + ", r.lock_id, r.expires_at FROM {rows}"}
+	updateLeases = statement{rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time, old_lock bytes, old_end time",
+		text: "UPDATE @utxo_leases AS l SET lock_id = r.lock_id, expires_at = r.expires_at FROM {rows} " +
+			"WHERE l.wallet_id = r.wallet_id AND l.utxo_id = " + rowOutput + " AND l.lock_id = r.old_lock AND l.expires_at = r.old_end"}
+	deleteLeases = statement{rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time",
+		text: "DELETE FROM @utxo_leases WHERE (wallet_id, utxo_id, lock_id, expires_at) IN " +
+			"(SELECT r.wallet_id, " + rowOutput + ", r.lock_id, r.expires_at FROM {rows})"}
+)
+
+func (w wallets) insertEdges(set *utxo.ChangeSet) error {
+	rows := new(batch)
+	for _, r := range set.Replaced {
+		rows.add(int64(r.Wallet), r.Loser, r.Winner)
+	}
+	return w.writeAll("replacements", writing{&insertEdges, rows})
+}
+
+func (w wallets) saveLeases(set *utxo.ChangeSet) error {
+	added, moved, gone := new(batch), new(batch), new(batch)
+	for _, c := range set.Leases {
+		wallet, hash, index := int64(c.New.Wallet), c.New.OutPoint.Hash, c.New.OutPoint.Index
+		old, lock := chainhash.Hash(c.Old.Lock), chainhash.Hash(c.New.Lock)
+		switch {
+		case c.New.Until.IsZero():
+			gone.add(wallet, hash, index, old, c.Old.Until)
+		case c.Old.Until.IsZero():
+			added.add(wallet, hash, index, lock, c.New.Until)
+		default:
+			moved.add(wallet, hash, index, lock, c.New.Until, old, c.Old.Until)
+		}
+	}
+	return w.writeAll("leases", writing{&deleteLeases, gone}, writing{&updateLeases, moved}, writing{&insertLeases, added})
+}

@@ -1,0 +1,169 @@
+package sqlstore_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/utxotest"
+)
+
+// Every event and every read has the same answer from the database and from
+// the ledger in memory.
+func TestRandomHistoriesAgreeWithTheLedger(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		seeds := 12
+		if testing.Short() {
+			seeds = 2
+		}
+		for seed := range seeds {
+			if err := compareHistory(t, d, utxotest.NewHistory(uint64(seed), 60)); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+	})
+}
+
+func compareHistory(t *testing.T, d sqlstore.Dialect, h utxotest.History) error {
+	s, _ := newStore(t, d)
+	ctx := context.Background()
+	ledger := utxo.NewLedger(h.Policy)
+	service := store.NewWallets(s, h.Policy)
+	return h.Play(func(ev utxo.Event) error {
+		_, wantErr := ledger.Do(ev)
+		if _, err := service.Do(ctx, ev); fmt.Sprint(wantErr) != fmt.Sprint(err) {
+			return fmt.Errorf("the ledger says %v, the store %v", wantErr, err)
+		}
+		want := everything(ledger, h.Policy, utxotest.At(ev))
+		var got []string
+		if err := s.View(ctx, func(tx store.Tx) error {
+			got = everything(tx.Wallets(), h.Policy, utxotest.At(ev))
+			return nil
+		}); err != nil {
+			return err
+		}
+		for i := range want {
+			if i >= len(got) || want[i] != got[i] {
+				return fmt.Errorf("the ledger has\n%s, the store\n%s", want[i], got[min(i, len(got)-1)])
+			}
+		}
+		return nil
+	})
+}
+
+// everything asks a source all that can be asked, one line an answer.
+func everything(s utxo.Source, p utxo.Policy, now time.Time) (lines []string) {
+	line := func(what string, answer any, err error) {
+		lines = append(lines, fmt.Sprintf("%s: %v %v", what, answer, err))
+	}
+	txs := func(what string, all []*utxo.Tx, err error) {
+		var b strings.Builder
+		for _, t := range all {
+			fmt.Fprintf(&b, "\n\t%+v", *t)
+		}
+		line(what, b.String(), err)
+	}
+	sorted := func(all []*utxo.Tx, err error) ([]*utxo.Tx, error) {
+		all = slices.Clone(all)
+		slices.SortFunc(all, func(a, b *utxo.Tx) int { return strings.Compare(a.ID.String(), b.ID.String()) })
+		return all, err
+	}
+	coins := func(what string, all []utxo.Coin, err error) {
+		for _, c := range all {
+			line(what, fmt.Sprintf("%+v", c), nil)
+		}
+		line(what, len(all), err)
+	}
+	tip, ok, err := s.Tip()
+	line("tip", fmt.Sprint(tip, ok), err)
+	line("block", fmt.Sprint(s.Block(tip.Hash)), nil)
+	blocks, err := s.Blocks(0, tip.Height)
+	line("blocks", blocks, err)
+	snapshot, err := s.Snapshot()
+	txs("snapshot", snapshot.Txs, err)
+	snapshot.Txs, err = nil, nil
+	line("snapshot", fmt.Sprintf("%+v", snapshot), err)
+	for _, b := range blocks {
+		all, err := s.ConfirmedAt(b.Height)
+		txs(fmt.Sprintf("confirmed at %d", b.Height), all, err)
+	}
+	all, _ := s.Snapshot()
+	var ids []utxo.TxID
+	var ops []wire.OutPoint
+	for i, t := range all.Txs {
+		ids = append(ids, t.ID)
+		ops = append(append(ops, t.Inputs...), wire.OutPoint{Hash: t.ID.Hash})
+		raw, err := s.Raw(t.ID)
+		line("raw", raw, err)
+		log, err := s.Transitions(t.ID)
+		line("transitions of "+t.ID.String(), log, err)
+		if i%3 != 0 {
+			continue
+		}
+		found, err := s.Children(t.ID, utxo.TxID{Hash: t.ID.Hash})
+		txs("children of "+t.ID.String(), found, err)
+		found, err = sorted(s.Descendants(t.ID))
+		txs("descendants of "+t.ID.String(), found, err)
+		for _, reach := range []utxo.Reach{utxo.NotPublished, utxo.NotConfirmed} {
+			found, err = sorted(s.Ancestors(reach, t.ID))
+			txs(fmt.Sprintf("ancestors %d of %s", reach, t.ID), found, err)
+		}
+	}
+	found, err := sorted(s.Txs(ids...))
+	txs("all", found, err)
+	found, err = s.Children(ids...)
+	txs("children", found, err)
+	found, err = s.Spenders(0, ops...)
+	txs("spenders", found, err)
+	found, err = sorted(s.Descendants(ids...))
+	txs("descendants", found, err)
+	edges, err := s.Replacements(ids...)
+	line("replacements", edges, err)
+	for w := utxo.WalletID(1); w < 4; w++ {
+		on := fmt.Sprintf(" of wallet %d", w)
+		found, err := s.LiveUnconfirmed(w)
+		txs("live unconfirmed"+on, found, err)
+		found, err = s.Spenders(w, ops...)
+		txs("spenders"+on, found, err)
+		list, err := s.Unspent(w, nil)
+		coins("unspent"+on, list, err)
+		list, err = s.Watch(w)
+		coins("watched"+on, list, err)
+		list, err = s.Coins(w, ops...)
+		coins("coins"+on, list, err)
+		leases, err := s.Leases(w, ops...)
+		line("leases"+on, leases, err)
+		tag := "main"
+		list, err = s.Unspent(w, &tag)
+		coins("unspent main"+on, list, err)
+		for _, min := range []int32{0, 1, 2, 5} {
+			for _, of := range []*string{nil, &tag} {
+				sum, err := s.Balance(p, w, of, min, now)
+				line("balance"+on, fmt.Sprintf("%d %v %+v", min, of == nil, sum), err)
+			}
+		}
+		for after, more := (*utxo.HistoryKey)(nil), true; more; {
+			page, err := s.History(w, after, 3)
+			txs("history"+on, page, err)
+			if more = len(page) > 0; more {
+				key := page[len(page)-1].Key()
+				after = &key
+			}
+		}
+		for after, more := (*wire.OutPoint)(nil), true; more; {
+			page, err := s.Outputs(w, after, 3)
+			coins("outputs"+on, page, err)
+			if more = len(page) > 0; more {
+				after = &page[len(page)-1].OutPoint
+			}
+		}
+	}
+	return lines
+}

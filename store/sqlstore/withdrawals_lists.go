@@ -1,0 +1,93 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+var (
+	attemptsOf = statement{text: "SELECT " + columnNames(attemptColumns, "") + " FROM @withdrawal_attempts WHERE job_id = $1 ORDER BY fence"}
+	incidents  = statement{text: "SELECT id, " + columnNames(incidentColumns, "") + " FROM @withdrawal_incidents WHERE id > $1 ORDER BY id LIMIT $2"}
+)
+
+// Attempts implements [store.WithdrawalRecords].
+func (w withdrawals) Attempts(job uuid.UUID) (all []withdrawal.Attempt, err error) {
+	var row withdrawal.Attempt
+	fields := attemptFields(&row)
+	err = w.read(&attemptsOf, nil, func(rows *sql.Rows) error {
+		err := rows.Scan(fields...)
+		all = append(all, row)
+		return located(err, "withdrawal_attempts", row.Job)
+	}, job.String())
+	return all, err
+}
+
+// Incidents implements [store.WithdrawalRecords].
+func (w withdrawals) Incidents(after int64, limit int) (page []withdrawal.Incident, cursor int64, err error) {
+	var row withdrawal.Incident
+	cursor = after
+	fields := append([]any{&cursor}, incidentFields(&row)...)
+	err = w.read(&incidents, nil, func(rows *sql.Rows) error {
+		err := rows.Scan(fields...)
+		page = append(page, row)
+		return located(err, "withdrawal_incidents", cursor)
+	}, after, int64(max(limit, 0)))
+	return page, cursor, err
+}
+
+// A page of one status is a range of an index; one of all is a range for each
+// status, put in order.
+const pageOfStatus = "SELECT {columns} FROM @withdrawal_requests WHERE status = {status} AND (created_at, id) > ($1, $2) ORDER BY created_at, id LIMIT $3"
+
+var (
+	requestsOf = func() *statement {
+		text := strings.NewReplacer("{columns}", columnNames(requestColumns, ""), "{status}", "$4").Replace(pageOfStatus)
+		return &statement{text: text}
+	}()
+	requestsOfAll = func() *statement {
+		var parts []string
+		for _, s := range withdrawal.RequestStatus(0).Values() {
+			part := strings.NewReplacer("{columns}", columnNames(requestColumns, ""), "{status}", "'"+s.String()+"'").Replace(pageOfStatus)
+			parts = append(parts, "SELECT * FROM ("+part+") s_"+s.String())
+		}
+		return &statement{text: strings.Join(parts, " UNION ALL ") + " ORDER BY created_at, id LIMIT $3"}
+	}()
+)
+
+// Requests implements [store.WithdrawalRecords].
+func (w withdrawals) Requests(status withdrawal.RequestStatus, after *withdrawal.Request, limit int) (page []withdrawal.Request, err error) {
+	if after == nil {
+		after = new(withdrawal.Request) // before all: nothing is as old as the zero time
+	}
+	st, args := requestsOfAll, []any{after.CreatedAt, after.ID.String(), int64(max(limit, 0))}
+	if status != 0 {
+		st, args = requestsOf, append(args, status.String())
+	}
+	var row withdrawal.Request
+	fields := requestFields(&row)
+	err = w.read(st, nil, func(rows *sql.Rows) error {
+		err := rows.Scan(fields...)
+		page = append(page, row)
+		return located(err, "withdrawal_requests", row.ID)
+	}, args...)
+	return page, err
+}
+
+// Transitions implements [store.WithdrawalRecords].
+func (w withdrawals) Transitions(id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error) {
+	log, err := transitions(w.tx, withdrawal.RequestMachine.Name(), id)
+	if err != nil || len(log) > 0 {
+		return log, err
+	}
+	return transitions(w.tx, withdrawal.JobMachine.Name(), id)
+}
+
+// Follow implements [store.Feed].
+func (w withdrawals) Follow(after store.Cursor, limit int) ([]statemachine.Transition[uuid.UUID], store.Cursor, error) {
+	return follow(w.tx, after, limit, uuid.Parse, withdrawal.RequestMachine.Name(), withdrawal.JobMachine.Name())
+}

@@ -1,0 +1,112 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/settlehq/settle/internal/pgtest"
+)
+
+// paying is what withdrawals do every day, for one dialect.
+func paying(d Dialect) map[string]*statement {
+	all := map[string]*statement{
+		"selectAggregates": &selectAggregates, "selectTxs": &selectTxs, "selectRequestOf": &selectRequestOf, "selectUsage": &selectUsage,
+		"renewLeases": &renewLeases, "lostLeases": &lostLeases, "attemptsOf": &attemptsOf, "incidents": &incidents,
+		"requestsOf": requestsOf, "requestsOfAll": requestsOfAll, "updateRequests": &updateRequests, "updateJobs": &updateJobs,
+		"touchJobs": &touchJobs, "insertJobs": &insertJobs, "saveAttempts": &saveAttempts, "insertNonces": &insertNonces,
+		"insertTxsOfJobs": &insertTxsOfJobs, "activeJobOf": &activeJobOf, "holderOf": &holderOf, "ownerOf": &ownerOf, "asStored": &asStored,
+		"countRequests": &countRequests, "countJobs": &countJobs, "requestsEnded": &requestsEnded, "requestsApproved": &requestsApproved,
+		"jobsConfirmed": &jobsConfirmed, "attemptsStarted": &attemptsStarted, "selectWalletsOf": &selectWalletsOf,
+	}
+	for key, st := range dueStatements {
+		if key.dialect == d && (key.oneChain || key.kind != 1) { // claims are of one chain
+			all[fmt.Sprintf("due %v, sequential %v, one chain %v", key.kind, key.sequential, key.oneChain)] = st
+		}
+	}
+	for key, st := range nextStatements {
+		if key.oneChain || key.what != "claim" {
+			all[fmt.Sprintf("next %s, one chain %v", key.what, key.oneChain)] = st
+		}
+	}
+	return all
+}
+
+var wholeWithdrawals = regexp.MustCompile(`Seq Scan on (withdrawal_(requests|queue|txs|attempts|nonces)|transitions)\b|Index Cond: \(id = \(SubPlan 1\)\)\s+Filter: \(status|(?m)SCAN (q|j|a|m|l|t|x|f|h|n|p|withdrawal_\w+|transitions)$`)
+
+func TestNoPlanReadsAllWithdrawals(t *testing.T) {
+	ctx := context.Background()
+	for _, d := range []Dialect{SQLite, Postgres} {
+		t.Run(d.String(), func(t *testing.T) {
+			db, opts := (*sql.DB)(nil), Options{}
+			var err error
+			if d == SQLite {
+				db, err = sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "plans.db"))
+			} else {
+				db, err = sql.Open("pgx", pgtest.URL(t))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { db.Close() })
+			if d == Postgres {
+				opts.Schema = pgtest.Schema(t, db)
+			}
+			if err := Migrate(ctx, db, d, opts); err != nil {
+				t.Fatal(err)
+			}
+			syn, _ := opts.syntax(d)
+			conn, err := db.Conn(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			fillWithdrawals(t, conn, syn)
+			for name, st := range paying(d) {
+				if plan := explain(t, conn, syn, st); wholeWithdrawals.MatchString(plan) {
+					t.Errorf("%s:\n%s", name, plan)
+				}
+			}
+		})
+	}
+}
+
+// fillWithdrawals makes a history of paid withdrawals, without statistics.
+func fillWithdrawals(t *testing.T, conn *sql.Conn, syn syntax) {
+	t.Helper()
+	id := func(space string) string {
+		return "'" + space + "0000000-0000-0000-0000-' || substr('000000000000' || key, -12)"
+	}
+	series, at, no, empty := "(SELECT key FROM json_each('[' || substr(replace(hex(zeroblob(5000)), '00', ',1'), 2) || ']'))", "'2026-01-01 00:00:00.000000'", "0", "x''"
+	if syn.Dialect == Postgres {
+		id = func(space string) string {
+			return "('" + space + "0000000-0000-0000-0000-' || lpad(key::text, 12, '0'))::uuid"
+		}
+		series, at, no, empty = "generate_series(0, 4999) AS s(key)", "now()", "false", "''::bytea"
+	}
+	const wallet = "'f0000000-0000-0000-0000-000000000000'"
+	for _, text := range []string{
+		"INSERT INTO @operation_wallet_addresses (id, chain_id, role, status) VALUES (" + wallet + ", 'bsc', 'hot_wallet', 'active')",
+		"INSERT INTO @withdrawal_requests (id, user_id, asset_id, chain_id, to_address, memo, amount, amount_raw, decimals, status, requested_by, " +
+			"approvals_needed, close_reason, approved_at, queued_at, final_tx_hash, version, created_at, updated_at) SELECT " + id("1") + ", " + id("2") + ", " +
+			wallet + ", 'bsc', 'to', '', '1', '1', 0, 'completed', 'system', 0, '', " + at + ", " + at + ", 'tx', 4, " + at + ", " + at + " FROM " + series,
+		"INSERT INTO @withdrawal_queue (id, withdrawal_request_id, number, chain_id, asset_on_chain_id, operation_wallet_address_id, to_address, " +
+			"amount_raw, amount_human, status, priority, retry_count, max_retries, scheduled_at, lease_fence, txs_on_file, txs_dead, tx_hash, review, " +
+			"resolved_version, broadcast_at, rebroadcast, evidence_height, evidence_hash, processed_at, version, created_at) SELECT " +
+			id("3") + ", " + id("1") + ", 1, 'bsc', " + wallet + ", " + wallet + ", 'to', '1', '1', 'confirmed', 'normal', 1, 5, " + at + ", 1, 1, 0, 'tx', " +
+			no + ", 0, " + at + ", " + no + ", 1, 'b', " + at + ", 5, " + at + " FROM " + series,
+		"INSERT INTO @withdrawal_txs (withdrawal_request_id, seq, job_id, tx_hash, raw_tx, operation_wallet_address_id, nonce, is_cancel, created_at) SELECT " +
+			id("1") + ", 1, " + id("3") + ", 'tx', " + empty + ", " + wallet + ", key, " + no + ", " + at + " FROM " + series,
+		"INSERT INTO @withdrawal_nonces SELECT " + wallet + ", key, " + id("3") + " FROM " + series,
+		"INSERT INTO @withdrawal_attempts (job_id, fence, worker, started_at, ended_at, outcome) SELECT " + id("3") + ", 1, 'w', " + at + ", " + at + ", 'done' FROM " + series,
+		"INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) " +
+			"SELECT 0, 'withdrawal_job', CAST(id AS text), 1, '', 'enqueue', 'pending', created_at, '', '', '' FROM @withdrawal_queue",
+	} {
+		if _, err := conn.ExecContext(context.Background(), syn.expand(text)); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package sqlstore
+
+import (
+	"cmp"
+	"database/sql"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// countShards is over how many rows each count is spread on PostgreSQL, where
+// several transactions write at once.
+const countShards = 16
+
+type countKey struct{ record, status string }
+
+var addCounts = statement{rows: "record text, status text, shard int, n int", text: "INSERT INTO @withdrawal_counts (record, status, shard, n) " +
+	"SELECT r.record, r.status, r.shard, r.n FROM {rows} WHERE true ON CONFLICT (record, status, shard) DO UPDATE SET n = withdrawal_counts.n + excluded.n"}
+
+// countRequest counts a request in or out, in states where it may stay for ever.
+func (s *changeset) countRequest(status withdrawal.RequestStatus, n int64) {
+	switch status {
+	case withdrawal.RequestCompleted, withdrawal.RequestFailed, withdrawal.RequestRejected, withdrawal.RequestCancelled:
+		s.counts[countKey{"request", status.String()}] += n
+	}
+}
+
+func (s *changeset) countJob(status withdrawal.JobStatus, n int64) {
+	if withdrawal.JobMachine.Terminal(status) {
+		s.counts[countKey{"job", status.String()}] += n
+	}
+}
+
+// writeCounts is the last write of a commit: it waits for others.
+func (s *changeset) writeCounts() error {
+	if len(s.counts) == 0 {
+		return nil
+	}
+	shard := 0
+	if s.store.Dialect == Postgres {
+		shard = rand.IntN(countShards)
+	}
+	keys := make([]countKey, 0, len(s.counts))
+	for key := range s.counts {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b countKey) int {
+		return cmp.Or(cmp.Compare(a.record, b.record), cmp.Compare(a.status, b.status))
+	})
+	rows := new(batch)
+	for _, key := range keys {
+		rows.add(key.record, key.status, shard, s.counts[key])
+	}
+	_, err := s.tx.write(&addCounts, rows)
+	return err
+}
+
+// The numbers of rows in states that are soon left, and of the others from
+// withdrawal_counts; what ended in [$1, $2) from its index.
+var (
+	countEnded    = statement{text: "SELECT record, status, CAST(sum(n) AS {int}) FROM @withdrawal_counts GROUP BY record, status"}
+	countRequests = statement{text: "SELECT status, count(*), min(created_at), min(updated_at) FROM @withdrawal_requests " +
+		"WHERE status IN ('pending', 'approved', 'queued') GROUP BY status"}
+	countJobs = statement{text: "SELECT 'pending', count(*), min(CASE WHEN scheduled_at <= $1 THEN scheduled_at END), 0, NULL, 0 " +
+		"FROM @withdrawal_queue WHERE status = 'pending' UNION ALL " +
+		"SELECT 'processing', count(*), NULL, coalesce(sum(CASE WHEN NOT review AND lease_until <= $1 THEN 1 END), 0), " +
+		"min(CASE WHEN review THEN claimed_at END), coalesce(sum(CASE WHEN review THEN 1 END), 0) FROM @withdrawal_queue WHERE status = 'processing' UNION ALL " +
+		"SELECT 'confirming', count(*), min(broadcast_at), coalesce(sum(CASE WHEN next_check_at < $1 THEN 1 END), 0), " +
+		"min(CASE WHEN review THEN claimed_at END), coalesce(sum(CASE WHEN review THEN 1 END), 0) FROM @withdrawal_queue WHERE status = 'confirming'"}
+	countIncidents = statement{text: "SELECT count(*) FROM @withdrawal_incidents"}
+
+	requestsEnded = statement{text: "SELECT status, count(*) FROM @withdrawal_requests " +
+		"WHERE status IN ('completed', 'failed') AND updated_at >= $1 AND updated_at < $2 GROUP BY status"}
+	requestsApproved = statement{text: "SELECT created_at, approved_at FROM @withdrawal_requests WHERE approved_at >= $1 AND approved_at < $2"}
+	jobsConfirmed    = statement{text: "SELECT broadcast_at, processed_at, gas_used FROM @withdrawal_queue " +
+		"WHERE processed_at >= $1 AND processed_at < $2 AND status = 'confirmed'"}
+	attemptsStarted = statement{text: "SELECT count(*), coalesce(sum(CASE WHEN EXISTS (SELECT 1 FROM @withdrawal_attempts p " +
+		"WHERE p.job_id = a.job_id AND p.fence < a.fence) THEN 1 ELSE 0 END), 0) FROM @withdrawal_attempts a WHERE a.started_at >= $1 AND a.started_at < $2"}
+)
+
+// Stats implements [store.WithdrawalRecords]. It reads what is under way and
+// what ended in the window, and nothing that grows with history.
+func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stats, error) {
+	s := withdrawal.Stats{At: now, Requests: map[withdrawal.RequestStatus]int64{}, Jobs: map[withdrawal.JobStatus]int64{}}
+	from := now.Add(-window)
+	var approval, confirmation mean
+	asks := []struct {
+		*statement
+		args []any
+		scan func(*sql.Rows) error
+	}{
+		{&countEnded, nil, func(rows *sql.Rows) error { return scanEnded(rows, &s) }},
+		{&countRequests, nil, func(rows *sql.Rows) error { return scanRequests(rows, &s) }},
+		{&countJobs, []any{now}, func(rows *sql.Rows) error { return scanJobs(rows, &s) }},
+		{&countIncidents, nil, func(rows *sql.Rows) error { return rows.Scan(&s.Incidents) }},
+		{&requestsEnded, []any{from, now}, func(rows *sql.Rows) error {
+			var status withdrawal.RequestStatus
+			var n int64
+			err := rows.Scan(&status, &n)
+			s.Ended += n
+			if status == withdrawal.RequestCompleted {
+				s.Completed = n
+			}
+			return err
+		}},
+		{&requestsApproved, []any{from, now}, func(rows *sql.Rows) error {
+			var created, approved time.Time
+			err := rows.Scan(always(&created), always(&approved))
+			approval.add(approved.Sub(created))
+			return err
+		}},
+		{&jobsConfirmed, []any{from, now}, func(rows *sql.Rows) error {
+			var sent, ended time.Time
+			var gas withdrawal.Raw
+			if err := rows.Scan(always(&sent), always(&ended), maybe(&gas)); err != nil {
+				return err
+			}
+			confirmation.add(ended.Sub(sent))
+			s.GasJobs++
+			sum, err := s.GasUsed.Add(gas)
+			s.GasUsed = sum
+			return err
+		}},
+		{&attemptsStarted, []any{from, now}, func(rows *sql.Rows) error { return rows.Scan(&s.Executions, &s.Retries) }},
+	}
+	for _, a := range asks {
+		if err := w.read(a.statement, nil, a.scan, a.args...); err != nil {
+			return s, err
+		}
+	}
+	s.ApprovalTime, s.ConfirmationTime = approval.value(), confirmation.value()
+	return s, nil
+}
+
+func scanEnded(rows *sql.Rows, s *withdrawal.Stats) error {
+	var key countKey
+	var n int64
+	if err := rows.Scan(&key.record, &key.status, &n); err != nil || n == 0 {
+		return err
+	}
+	if key.record == "job" {
+		var status withdrawal.JobStatus
+		err := status.Scan(key.status)
+		s.Jobs[status] = n
+		return err
+	}
+	var status withdrawal.RequestStatus
+	err := status.Scan(key.status)
+	s.Requests[status] = n
+	return err
+}
+
+func scanRequests(rows *sql.Rows, s *withdrawal.Stats) error {
+	var status withdrawal.RequestStatus
+	var n int64
+	var created, updated time.Time
+	err := rows.Scan(&status, &n, maybe(&created), maybe(&updated))
+	s.Requests[status] = n
+	switch status {
+	case withdrawal.RequestPending:
+		s.OldestPending = created
+	case withdrawal.RequestApproved:
+		s.OldestApproved = updated
+	}
+	return err
+}
+
+func scanJobs(rows *sql.Rows, s *withdrawal.Stats) error {
+	var status withdrawal.JobStatus
+	var n, late, inReview int64
+	var oldest, review time.Time
+	err := rows.Scan(&status, &n, maybe(&oldest), &late, maybe(&review), &inReview)
+	if n > 0 {
+		s.Jobs[status] = n
+	}
+	switch status {
+	case withdrawal.JobPending:
+		s.OldestJob = oldest
+	case withdrawal.JobProcessing:
+		s.LeaseExpired = late
+	case withdrawal.JobConfirming:
+		s.OldestSent, s.CheckOverdue = oldest, late
+	}
+	s.InReview += inReview
+	if !review.IsZero() && (s.OldestReview.IsZero() || review.Before(s.OldestReview)) {
+		s.OldestReview = review
+	}
+	return err
+}
+
+// mean is that of durations, rounded down to microseconds.
+type mean struct {
+	sum   time.Duration
+	count int64
+}
+
+func (m *mean) add(d time.Duration) { m.sum, m.count = m.sum+d, m.count+1 }
+
+func (m *mean) value() time.Duration {
+	if m.count == 0 {
+		return 0
+	}
+	return (m.sum / time.Duration(m.count)).Truncate(time.Microsecond)
+}

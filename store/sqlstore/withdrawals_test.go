@@ -1,0 +1,138 @@
+package sqlstore_test
+
+import (
+	"context"
+	"encoding/binary"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/store/storetest"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+func TestWithdrawals(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		storetest.Withdrawals(t, func(tb testing.TB) store.Store[store.Tx] {
+			s, _ := newStore(tb, d)
+			return s
+		})
+	})
+}
+
+// bank is a store with the service of withdrawals and one hot wallet.
+type bank struct {
+	*store.Withdrawals
+	*sqlstore.Store
+	database
+	ids    atomic.Uint64
+	policy withdrawal.Policy
+}
+
+func named(name string) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)) }
+
+var bsc = named("bsc") // has nonces; every other chain has none
+
+func newBank(t testing.TB, d sqlstore.Dialect, wallets ...withdrawal.HotWallet) *bank {
+	t.Helper()
+	b := &bank{policy: withdrawal.DefaultPolicy()}
+	b.Store, b.database = newStore(t, d)
+	b.policy.Chain = withdrawal.Chain{Confirmations: 3}
+	b.policy.Chains = map[uuid.UUID]withdrawal.Chain{bsc: {Nonces: true, Confirmations: 3}}
+	var err error
+	if b.Withdrawals, err = store.NewWithdrawals(b.Store, b.policy); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range append(wallets, withdrawal.HotWallet{ID: named("hot wallet"), Chain: bsc}) {
+		w.Role, w.Status = withdrawal.WalletRoleHot, withdrawal.WalletActive
+		if err := b.PutHotWallet(context.Background(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+// id returns a new id, in no order.
+func (b *bank) id() (id uuid.UUID) {
+	n := b.ids.Add(1)
+	binary.BigEndian.PutUint64(id[:8], n*0x9e3779b97f4a7c15)
+	binary.BigEndian.PutUint64(id[8:], n)
+	return id
+}
+
+func as(role withdrawal.Role) withdrawal.By {
+	return withdrawal.By{Actor: map[withdrawal.Role]string{withdrawal.Approver: "alice", withdrawal.Operator: "olga"}[role] + role.String(), Role: role}
+}
+
+func (b *bank) submission(chain uuid.UUID) withdrawal.Submitted {
+	return withdrawal.Submitted{By: as(withdrawal.System), Request: b.id(), User: b.id(), Asset: named("usdt"), Chain: chain,
+		ToAddress: "0xABC", Amount: "100", Decimals: 18}
+}
+
+func (b *bank) do(t testing.TB, request uuid.UUID, events ...withdrawal.Event) withdrawal.Withdrawal {
+	t.Helper()
+	w, err := b.Do(context.Background(), request, events...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// The ways of one request, on a chain.
+
+func (b *bank) pending(t testing.TB, chain uuid.UUID) withdrawal.Withdrawal {
+	t.Helper()
+	s := b.submission(chain)
+	return b.do(t, s.Request, s, withdrawal.Approved{By: as(withdrawal.Approver)},
+		withdrawal.Enqueued{By: as(withdrawal.System), Job: b.id(), AssetOnChain: named("usdt on bsc"), Priority: withdrawal.Normal})
+}
+
+func (b *bank) claimed(t testing.TB, chain uuid.UUID) withdrawal.Withdrawal {
+	t.Helper()
+	return b.do(t, b.pending(t, chain).Request.ID, withdrawal.Claimed{By: as(withdrawal.WithdrawalWorker)})
+}
+
+func (b *bank) confirming(t testing.TB, chain uuid.UUID) withdrawal.Withdrawal {
+	t.Helper()
+	w := b.claimed(t, chain)
+	return b.do(t, w.Request.ID, prepared(&w), broadcast(&w))
+}
+
+func (b *bank) confirmed(t testing.TB, chain uuid.UUID) withdrawal.Withdrawal {
+	t.Helper()
+	w := b.confirming(t, chain)
+	return b.do(t, w.Request.ID, mined(&w))
+}
+
+func (b *bank) failed(t testing.TB, chain uuid.UUID) withdrawal.Withdrawal {
+	t.Helper()
+	w := b.claimed(t, chain)
+	return b.do(t, w.Request.ID, withdrawal.AttemptFailed{By: as(withdrawal.WithdrawalWorker), Fence: w.Job.Lease.Fence,
+		Failure: withdrawal.Permanent, Error: "Invalid destination address"})
+}
+
+func prepared(w *withdrawal.Withdrawal) withdrawal.Prepared {
+	p := withdrawal.Prepared{By: as(withdrawal.WithdrawalWorker), Fence: w.Job.Lease.Fence, Hash: "0x" + w.Job.ID.String(), Raw: make([]byte, 110)}
+	if w.Job.Slot.Valid {
+		p.Nonce, p.HasNonce = w.Wallet.NextNonce, true
+	} else {
+		p.Input = w.Job.ID.String()
+	}
+	if w.Job.Lease.Holder != "" {
+		p.Actor = w.Job.Lease.Holder
+	}
+	return p
+}
+
+func broadcast(w *withdrawal.Withdrawal) withdrawal.Broadcast {
+	p := prepared(w)
+	return withdrawal.Broadcast{By: p.By, Fence: p.Fence, Hash: p.Hash}
+}
+
+func mined(w *withdrawal.Withdrawal) withdrawal.Receipt {
+	return withdrawal.Receipt{By: as(withdrawal.ConfirmationWorker), Tx: w.Job.TxHash, GasUsed: "21000", GasPrice: "5000000000",
+		Block: withdrawal.Block{Height: 10, Hash: "b10", Canonical: "b10", Head: 12}}
+}

@@ -1,0 +1,149 @@
+package sqlstore
+
+import (
+	"cmp"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+var (
+	selectWalletsOf = statement{text: "SELECT " + columnNames(walletColumns, "w.") +
+		", (SELECT max(m.nonce) FROM @withdrawal_nonces m WHERE m.operation_wallet_address_id = w.id) " +
+		"FROM @operation_wallet_addresses w WHERE w.chain_id = $1 ORDER BY w.id"}
+	putWallet = statement{rows: walletColumns, text: "INSERT INTO @operation_wallet_addresses (" + columnNames(walletColumns, "") + ") " +
+		"SELECT " + columnNames(walletColumns, "r.") + " FROM {rows} WHERE true ON CONFLICT (id) DO UPDATE SET role = excluded.role, status = excluded.status"}
+
+	// In the order of ids, so that two transactions cannot deadlock.
+	lockReserved = map[Dialect]*statement{
+		SQLite:   {set: "id uuid", text: selectReserved},
+		Postgres: {set: "id uuid", text: selectReserved + " FOR NO KEY UPDATE OF w"},
+	}
+	updateReserved = statement{rows: "id uuid, balance_reserved num, last_used_at time", text: "UPDATE @operation_wallet_addresses AS w " +
+		"SET balance_reserved = r.balance_reserved, last_used_at = r.last_used_at FROM {rows} WHERE w.id = r.id"}
+)
+
+const selectReserved = "SELECT w.id, w.balance_reserved, w.last_used_at FROM @operation_wallet_addresses w " +
+	"WHERE w.id IN (SELECT r.id FROM {set}) ORDER BY w.id"
+
+// HotWallets implements [store.WithdrawalRecords].
+func (w withdrawals) HotWallets(chain uuid.UUID) (all []withdrawal.HotWallet, err error) {
+	var row withdrawal.HotWallet
+	var last nonceField
+	last.n, last.has = new(uint64), new(bool)
+	fields := append(walletFields(&row), last)
+	err = w.read(&selectWalletsOf, nil, func(rows *sql.Rows) error {
+		err := rows.Scan(fields...)
+		row.NextNonce = 0
+		if *last.has {
+			row.NextNonce = *last.n + 1
+		}
+		all = append(all, row)
+		return err
+	}, chain.String())
+	return all, err
+}
+
+// PutHotWallet implements [store.WithdrawalRecords].
+func (w withdrawals) PutHotWallet(wallet withdrawal.HotWallet) error {
+	if wallet.BalanceReserved == "" {
+		wallet.BalanceReserved = "0"
+	}
+	return w.save("hot wallet", func() error {
+		rows := new(batch)
+		rows.add(walletFields(&wallet)...)
+		_, err := w.write(&putWallet, rows)
+		return err
+	})
+}
+
+// reserve applies differences to the rows of wallets. The rows are locked here,
+// late in a commit, since every enqueued and every ended job passes through
+// them.
+func (w withdrawals) reserve(all []withdrawal.Reservation) error {
+	if len(all) == 0 {
+		return nil
+	}
+	set := new(batch)
+	stored := map[uuid.UUID]*withdrawal.HotWallet{}
+	for _, r := range all {
+		if stored[r.Wallet] == nil {
+			stored[r.Wallet] = new(withdrawal.HotWallet)
+			set.add(r.Wallet)
+		}
+	}
+	var order []*withdrawal.HotWallet
+	err := w.read(lockReserved[w.store.Dialect], set, func(rows *sql.Rows) error {
+		var row withdrawal.HotWallet
+		err := rows.Scan(always(&row.ID), always(&row.BalanceReserved), maybe(&row.LastUsedAt))
+		if at := stored[row.ID]; at != nil {
+			*at = row
+			order = append(order, at)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		at := stored[r.Wallet]
+		if at.ID == uuid.Nil {
+			return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "hot wallet", ID: r.Wallet.String(), Event: "reserve"}
+		}
+		if at.BalanceReserved, err = at.BalanceReserved.Add(r.Delta()); err != nil {
+			return fmt.Errorf("reserved by hot wallet %s: %w", r.Wallet, err)
+		}
+		if at.LastUsedAt.Before(r.UsedAt) {
+			at.LastUsedAt = r.UsedAt
+		}
+	}
+	rows := new(batch)
+	for _, at := range order {
+		rows.add(at.ID, always(&at.BalanceReserved), maybe(&at.LastUsedAt))
+	}
+	return w.writeAll("hot wallets", writing{&updateReserved, rows})
+}
+
+var (
+	// The lock is the transaction's. Two users whose hashes are the same wait
+	// for each other, and nothing else.
+	lockUser    = statement{text: "SELECT pg_advisory_xact_lock(hashtextextended('settle withdrawals of user ' || $1, 0))"}
+	selectUsage = statement{text: "SELECT created_at, amount FROM @withdrawal_requests WHERE user_id = $1 AND asset_id = $2 " +
+		"AND created_at >= $3 AND created_at < $4 AND status NOT IN ('rejected', 'cancelled', 'failed')"}
+)
+
+// Usage implements [store.WithdrawalRecords]. Sums are exact, which SQLite's
+// would not be.
+func (w withdrawals) Usage(user, asset uuid.UUID, windows []withdrawal.Window, now time.Time) (withdrawal.Usage, error) {
+	if w.store.Dialect == Postgres && !w.view {
+		if err := w.read(&lockUser, nil, func(*sql.Rows) error { return nil }, user.String()); err != nil {
+			return withdrawal.Usage{}, err
+		}
+	}
+	if len(windows) == 0 {
+		return withdrawal.Usage{}, nil
+	}
+	longest := slices.MaxFunc(windows, func(a, b withdrawal.Window) int { return cmp.Compare(a.Length, b.Length) }).Length
+	u := withdrawal.Usage{Sums: make([]decimal.Decimal, len(windows))}
+	err := w.read(&selectUsage, nil, func(rows *sql.Rows) error {
+		var created time.Time
+		var amount decimal.Decimal
+		if err := rows.Scan((*timeColumn)(&created), &amount); err != nil {
+			return err
+		}
+		for i := range windows {
+			if !created.Before(now.Add(-windows[i].Length)) {
+				u.Sums[i] = u.Sums[i].Add(amount)
+			}
+		}
+		return nil
+	}, user.String(), asset.String(), now.Add(-longest), now)
+	return u, err
+}
