@@ -21,6 +21,7 @@ import (
 // machines has one line for each table, in the order of the page.
 var machines = []string{
 	section(utxo.TxMachine),
+	section(utxo.CoinMachine),
 	section(withdrawal.RequestMachine),
 	section(withdrawal.JobMachine),
 }
