@@ -44,6 +44,7 @@ func (p *Policy) claim(c *Change, e *Claimed) error {
 		if j.Review {
 			return c.refuse("Claimed", statemachine.ErrIllegal, "")
 		}
+		c.New.Attempt = Attempt{} // a lease to send again is no execution
 		return c.lease(p, &e.By)
 	}
 	if err := c.allows(JobClaim, "Claimed"); err != nil {

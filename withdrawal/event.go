@@ -117,8 +117,8 @@ type (
 	}
 	// Broadcast: the node took the prepared transaction (MarkBroadcast), or
 	// the dispatched signer answered with its hash. Key: Fence and Hash. A
-	// signer that chose a nonce which another job owns has made a
-	// transaction all the same: it is put on file without the nonce.
+	// signer that chose a nonce which another job owns has made a transaction
+	// all the same: on ErrNonceTaken report it again without the nonce.
 	Broadcast struct {
 		By
 		Fence    int64
