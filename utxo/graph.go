@@ -109,16 +109,22 @@ func (g *graph) load(txs []*Tx, err error) error {
 	if err != nil {
 		return err
 	}
-	if len(txs) > len(g.around) { // one big map instead of many rehashes
-		bigger := make(map[chainhash.Hash]*vertex, len(g.around)+2*len(txs))
+	unknown := 0
+	for _, t := range txs {
+		if g.get(t.ID) == nil {
+			unknown++
+		}
+	}
+	if unknown > len(g.around) { // one big map instead of many rehashes
+		bigger := make(map[chainhash.Hash]*vertex, len(g.around)+2*unknown)
 		maps.Copy(bigger, g.around)
 		g.around = bigger
 	}
-	slab := make([]node, len(txs))
-	for i, t := range txs {
+	slab := make([]node, 0, unknown)
+	for _, t := range txs {
 		if g.get(t.ID) == nil {
-			slab[i] = node{tx: *t, old: t}
-			g.add(&slab[i])
+			slab = append(slab, node{tx: *t, old: t})
+			g.add(&slab[len(slab)-1])
 		}
 	}
 	return nil

@@ -190,7 +190,7 @@ func (pl *plan) kill(losers []*node, why func(*node) (Trigger, string)) error {
 	if err := pl.loadRivals(losers); err != nil {
 		return err
 	}
-	pl.expect(2 * len(losers))
+	pl.expect(len(losers) + 1)
 	for _, l := range losers {
 		on, reason := why(l)
 		if err := pl.step(l, on, reason, nil); err != nil {

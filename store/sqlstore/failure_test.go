@@ -71,6 +71,9 @@ func TestOutcomeOfACommit(t *testing.T) {
 		{"cancelled while under way", over, context.Canceled, true},
 		{"server shuts down", live, stateError("57P01"), true},
 		{"connection exception", live, stateError("08006"), true},
+		{"statement completion unknown", live, stateError("40003"), true},
+		{"disk full", live, stateError("53100"), true},
+		{"disk error", live, stateError("58030"), true},
 	} {
 		err := committed(c.ctx, c.err)
 		if errors.Is(err, store.ErrUnknownCommit) != c.unknown || (err == nil) != (c.err == nil) {

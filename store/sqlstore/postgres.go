@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -47,17 +46,31 @@ func (s *Store) beginPostgres(ctx context.Context, view bool) (unit, error) {
 	return unit{session: &session{db: t}, commit: commit, rollback: func() { _ = t.Rollback() }}, nil
 }
 
-// committed says what the outcome of COMMIT is. Only an answer of the server,
-// or of database/sql before anything was sent, proves that it did not land; a
-// server that goes away can say so after it has committed.
+// committed says what the outcome of COMMIT is. Only the server's refusal, or
+// that of database/sql before anything was sent, proves that it did not land. A
+// server that goes away, or loses its disk, can say so after it has committed.
 func committed(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil:
 		return ctx.Err()
-	case state(err) != "" && state(err)[:2] != "08" && !strings.HasPrefix(state(err), "57P"):
+	case refusesCommit(state(err)):
 		return meaning(err)
 	}
 	return fmt.Errorf("%w: %w", store.ErrUnknownCommit, err)
+}
+
+// refusesCommit reports the SQLSTATEs that a COMMIT fails with before it is
+// written: a deferred constraint or trigger (classes 23, 27, P0), or a conflict
+// of transactions (class 40, but for 40003: nobody knows).
+func refusesCommit(state string) bool {
+	if len(state) != 5 || state == "40003" {
+		return false
+	}
+	switch state[:2] {
+	case "23", "27", "40", "P0":
+		return true
+	}
+	return false
 }

@@ -38,6 +38,7 @@ func newDatabase(t testing.TB, d sqlstore.Dialect) database {
 		if err != nil {
 			t.Fatal(err)
 		}
+		db.SetMaxIdleConns(16) // of a connection that is closed the prepared statements are lost
 		t.Cleanup(func() { db.Close() })
 		return database{db, d, sqlstore.Options{Schema: pgtest.Schema(t, db)}}
 	}

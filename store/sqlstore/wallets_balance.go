@@ -19,16 +19,16 @@ import (
 var (
 	sums = statement{text: "SELECT bucket, sum(amount) FROM @wallet_balances " +
 		"WHERE wallet_id = $1 AND (CAST($2 AS text) IS NULL OR owner_tag = $2) GROUP BY bucket"}
-	recent = statement{text: "SELECT t.block_height, sum(u.amount) " + unspentSince + " AND NOT t.is_coinbase GROUP BY t.block_height"}
+	recent = statement{text: unspentSince + "NOT t.is_coinbase GROUP BY t.block_height"}
 	// The coinbases have an index of their own.
-	recentCoinbases = statement{text: "SELECT t.block_height, sum(u.amount) " + unspentSince + " AND t.is_coinbase GROUP BY t.block_height"}
+	recentCoinbases = statement{text: unspentSince + "t.is_coinbase GROUP BY t.block_height"}
 	leased          = statement{text: "SELECT coalesce(sum(u.amount), 0) FROM @utxo_leases l " +
 		"JOIN @utxos u ON u.wallet_id = l.wallet_id AND u.id = l.utxo_id JOIN @transactions t ON t.id = u.tx_id " +
 		"WHERE l.wallet_id = $1 AND l.expires_at > $3 AND u.spent_by_tx_id IS NULL AND " + live + " AND " + ofTag}
 )
 
-const unspentSince = "FROM @transactions t CROSS JOIN @utxos u WHERE t.wallet_id = $1 AND t.block_height >= $3 " +
-	"AND u.wallet_id = t.wallet_id AND u.tx_id = t.id AND u.spent_by_tx_id IS NULL AND " + ofTag
+const unspentSince = "SELECT t.block_height, sum(coalesce((SELECT sum(u.amount) FROM @utxos u WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id " +
+	"AND u.spent_by_tx_id IS NULL AND " + ofTag + "), 0)) FROM @transactions t WHERE t.wallet_id = $1 AND t.block_height >= $3 AND "
 
 const (
 	pending     = "pending"

@@ -11,15 +11,25 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/store/storetest"
 	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/utxo/utxotest"
 )
+
+func TestWallets(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		storetest.Wallets(t, func(tb testing.TB) store.Store[store.Tx] {
+			s, _ := newStore(tb, d)
+			return s
+		})
+	})
+}
 
 // Every event and every read has the same answer from the database and from
 // the ledger in memory.
 func TestRandomHistoriesAgreeWithTheLedger(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		seeds := 12
+		seeds := 6
 		if testing.Short() {
 			seeds = 2
 		}

@@ -33,7 +33,10 @@ func (w wallets) Descendants(ids ...utxo.TxID) ([]*utxo.Tx, error) {
 }
 
 const (
-	within    = "($1 = 1 AND t.status <> 'published' OR $1 = 2 AND t.block_height IS NULL)" // see utxo.Reach
+	// within is utxo.Reach. It does not say IS NULL: without statistics, as
+	// after the first big block, PostgreSQL would take the index of the
+	// unconfirmed transactions for it and read all of them at each step.
+	within    = "($1 = 1 AND t.status <> 'published' OR $1 = 2 AND coalesce(t.block_height, -1) < 0)"
 	ancestors = "WITH RECURSIVE walk(id, wallet_id) AS (" +
 		"SELECT t.id, t.wallet_id FROM {set} CROSS JOIN @transactions t " +
 		"WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND " + within + " UNION " +

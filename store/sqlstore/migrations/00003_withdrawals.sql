@@ -178,6 +178,7 @@ CREATE INDEX withdrawal_attempts_started ON @withdrawal_attempts (started_at);
 {no delete withdrawal_attempts}
 
 -- {postgres
+ALTER TABLE @withdrawal_attempts SET (fillfactor = 50); -- the end of a row fits where it began
 CREATE TRIGGER keep_closed_withdrawal_attempts BEFORE UPDATE ON @withdrawal_attempts FOR EACH ROW WHEN (OLD.ended_at IS NOT NULL) EXECUTE FUNCTION @settle_keep();
 -- }
 -- {sqlite
