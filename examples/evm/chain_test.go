@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"math/big"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/settlehq/settle/withdrawal"
+	"github.com/shopspring/decimal"
+)
+
+var (
+	hot = id("wallet", "of the test")
+	by  = withdrawal.By{Actor: "test", Role: withdrawal.ConfirmationWorker}
+)
+
+// newChain is an adapter to a network of its own, without a miner.
+func newChain(t *testing.T) (*chain, *network) {
+	t.Helper()
+	keys := keyring{hot: demoKey("of the test")}
+	net, err := newNetwork(t.Context(), keys[hot])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = net.backend.Close() })
+	return &chain{node: net, signer: net.signer, keys: keys, patience: patience}, net
+}
+
+// job is a claimed one.
+func job(to, ether string) *withdrawal.Withdrawal {
+	return &withdrawal.Withdrawal{
+		Job: withdrawal.Job{Wallet: hot, ToAddress: to, AmountRaw: withdrawal.Raw(decimal.RequireFromString(ether).Shift(18).String())},
+	}
+}
+
+func prepared(t *testing.T, c *chain, w *withdrawal.Withdrawal) withdrawal.Prepared {
+	t.Helper()
+	p, ok := c.payment(t.Context(), by, w).(withdrawal.Prepared)
+	if !ok {
+		t.Fatalf("got %+v", c.payment(t.Context(), by, w))
+	}
+	return p
+}
+
+func live(p withdrawal.Prepared) []withdrawal.Tx {
+	return []withdrawal.Tx{{Hash: p.Hash, Raw: p.Raw, Wallet: hot, Nonce: p.Nonce, HasNonce: true}}
+}
+
+func TestWhatCannotBePaidIsNotSigned(t *testing.T) {
+	c, _ := newChain(t)
+	to := recipient("nobody").Hex()
+	stranger := job(to, "1")
+	stranger.Job.Wallet = id("wallet", "another")
+	for name, tt := range map[string]struct {
+		w    *withdrawal.Withdrawal
+		want withdrawal.Failure
+	}{
+		"no key":           {stranger, withdrawal.Permanent},
+		"no address":       {job("bc1qxyz", "1"), withdrawal.Permanent},
+		"more than we own": {job(to, "1000"), withdrawal.InsufficientBalance}, // with the gas
+	} {
+		if e, ok := c.payment(t.Context(), by, tt.w).(withdrawal.AttemptFailed); !ok || e.Failure != tt.want {
+			t.Errorf("%s: got %+v, expected %v", name, e, tt.want)
+		}
+	}
+}
+
+func TestTheNonceIsNeitherTheNodesNorTheRecordsAlone(t *testing.T) {
+	c, _ := newChain(t)
+	for _, tt := range []struct{ onFile, want uint64 }{{0, 2}, {2, 2}, {3, 3}} {
+		n := node(countingNode{c.node, 2})
+		w := job(recipient("nobody").Hex(), "1")
+		w.Wallet = withdrawal.HotWallet{ID: hot, NextNonce: tt.onFile}
+		if p := prepared(t, &chain{node: n, signer: c.signer, keys: c.keys}, w); p.Nonce != tt.want {
+			t.Errorf("the node says 2, on file is %d: got %d", tt.onFile, p.Nonce)
+		}
+	}
+}
+
+type countingNode struct {
+	node
+	pending uint64
+}
+
+func (n countingNode) PendingNonceAt(context.Context, common.Address) (uint64, error) {
+	return n.pending, nil
+}
+
+func TestTheSameBytesMayBeSentTwice(t *testing.T) {
+	c, net := newChain(t)
+	p := prepared(t, c, job(recipient("twice").Hex(), "1"))
+	for range 2 {
+		if err := c.send(t.Context(), p.Raw); err != nil {
+			t.Fatal(err)
+		}
+	}
+	net.backend.Commit()
+	balance, err := net.BalanceAt(t.Context(), recipient("twice"), nil)
+	if err != nil || balance.Cmp(ether(1)) != 0 {
+		t.Errorf("arrived is %s, %v", balance, err)
+	}
+}
+
+// leavingNode lets the chain leave between two answers.
+type leavingNode struct {
+	*network
+	parent common.Hash
+	calls  int
+}
+
+func (n *leavingNode) HeaderByNumber(ctx context.Context, height *big.Int) (*types.Header, error) {
+	if n.calls++; n.calls == 2 {
+		if err := n.forget(n.parent); err != nil {
+			return nil, err
+		}
+		for range 3 {
+			n.backend.Commit()
+		}
+	}
+	return n.network.HeaderByNumber(ctx, height)
+}
+
+func TestAnswersOfTwoChainsAreNoEvidence(t *testing.T) {
+	c, net := newChain(t)
+	genesis, err := net.HeaderByNumber(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := prepared(t, c, job(recipient("left").Hex(), "1"))
+	if err := c.send(t.Context(), p.Raw); err != nil {
+		t.Fatal(err)
+	}
+	net.backend.Commit()
+	net.backend.Commit()
+	if _, ok := c.lookUp(t.Context(), by, live(p))[0].(withdrawal.Receipt); !ok {
+		t.Fatal("it is in a block")
+	}
+
+	c.node = &leavingNode{network: net, parent: genesis.Hash()}
+	said := c.lookUp(t.Context(), by, live(p))
+	if e, ok := said[0].(withdrawal.Missing); len(said) != 1 || !ok || e.Error == "" {
+		t.Errorf("got %+v, expected that nobody can tell", said)
+	}
+	c.node = net
+	said = c.lookUp(t.Context(), by, live(p))
+	if e, ok := said[0].(withdrawal.Missing); len(said) != 1 || !ok || e.Error != "" {
+		t.Errorf("got %+v, expected that it is missing", said)
+	}
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync"
+	"time"
+
+	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/worker"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// The program runs itself again as these.
+const (
+	roleNode   = "node"
+	roleWorker = "worker"
+)
+
+// workerConfig is the first line on a worker's standard input. It may have a
+// password, which the list of processes must not show.
+type workerConfig struct {
+	Database string `json:"database"`
+	Node     string `json:"node"`
+	Name     string `json:"name"`
+	Hasty    bool   `json:"hasty"`
+}
+
+// nodeConfig is the first line on the node's.
+type nodeConfig struct {
+	node.Config
+	Address string `json:"address"` // to listen on
+}
+
+// child runs as a part of another process, and ends with it: at the latest when
+// its standard input ends.
+func child(ctx context.Context, role string, stdin io.Reader, stdout, stderr io.Writer) error {
+	signal.Ignore(os.Interrupt) // of the terminal: the parent decides
+	lines := bufio.NewReader(stdin)
+	config, err := lines.ReadBytes('\n')
+	if err != nil {
+		return fmt.Errorf("%s is a part of this program and not to be started by hand", role)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, lines)
+		cancel()
+	}()
+	if role == roleNode {
+		var c nodeConfig
+		if err := json.Unmarshal(config, &c); err != nil {
+			return err
+		}
+		return runNode(ctx, c, stdout)
+	}
+	var c workerConfig
+	if err := json.Unmarshal(config, &c); err != nil {
+		return err
+	}
+	return runWorker(ctx, c, slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+}
+
+// runNode serves a chain and prints its URL.
+func runNode(ctx context.Context, c nodeConfig, stdout io.Writer) error {
+	n, err := node.Open(c.Config)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	listener, err := net.Listen("tcp", c.Address)
+	if err != nil {
+		return err
+	}
+	server := http.Server{Handler: n, ReadTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	defer server.Close()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	if _, err := fmt.Fprintln(stdout, listener.Addr()); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() { cancel(<-served) }()
+	if err := n.Mine(ctx); err != nil {
+		return err
+	}
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
+
+func runWorker(ctx context.Context, c workerConfig, log *slog.Logger) error {
+	p := steady
+	if c.Hasty {
+		p = hasty
+	}
+	db, err := openDatabase(ctx, c.Database, false)
+	if err != nil {
+		if ctx.Err() != nil { // stopped before it began
+			return nil
+		}
+		return err
+	}
+	service, err := store.NewWithdrawals(db, p.policy())
+	if err == nil {
+		err = work(ctx, service, node.NewClient(c.Node, p.patience), c.Name, log)
+	}
+	return errors.Join(err, db.Close())
+}
+
+// work pays and confirms until ctx is done. name is this process's alone.
+func work(ctx context.Context, s *store.Withdrawals, n *node.Client, name string, log *slog.Logger) error {
+	lease := s.Policy().Lease
+	tune := func(source store.WithdrawalSource) worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal] {
+		return worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal]{
+			Concurrency: 8,
+			Poll:        statemachine.Backoff{Base: 20 * time.Millisecond, Cap: 400 * time.Millisecond, JitterPercent: 50},
+			Retry:       statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second, JitterPercent: 50},
+			Grace:       lease,
+			CallTimeout: max(lease/3, time.Second),
+			Release:     source.Release, Panicked: source.Panicked, Log: log,
+		}
+	}
+	pay := &payer{s, n, demoKeys, name}
+	look := &checker{n, demoKeys, name}
+	payments, lookups := s.Payments(chainID, name), s.Lookups(chainID, name)
+	ctx, cancel := context.WithCancel(ctx)
+	var both sync.WaitGroup
+	var errs [2]error
+	both.Go(func() { defer cancel(); errs[0] = worker.Run(ctx, payments, pay.handle, tune(payments)) })
+	both.Go(func() { defer cancel(); errs[1] = worker.Run(ctx, lookups, look.handle, tune(lookups)) })
+	both.Wait()
+	return errors.Join(errs[:]...)
+}

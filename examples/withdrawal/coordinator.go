@@ -1,0 +1,281 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// errNotProven: the report says what does not hold.
+var errNotProven = errors.New("the proof failed: see the report")
+
+// chaosFaults is how the node misbehaves with -chaos.
+var chaosFaults = node.Faults{Errors: 20, Slow: 10, Lost: 20, Garbled: 10, Drop: 20, Reorg: 30, Usurp: 10, Spike: 5}
+
+// coordinator is the process that the user started.
+type coordinator struct {
+	options
+	pace    pace
+	service *store.Withdrawals
+	genesis node.Genesis
+	rows    []row
+	refused []*RowError
+	log     *syncWriter
+	started time.Time
+
+	node    *process
+	workers []*process
+	address chan string // of the node, once
+
+	mu     sync.Mutex
+	counts node.Counts // of the nodes that are gone
+	last   node.Status // of the one that runs
+}
+
+// pay does everything, and prints the report.
+func pay(ctx context.Context, o options, stdout, stderr io.Writer) error {
+	c := &coordinator{options: o, pace: steady, log: &syncWriter{w: stderr}, started: time.Now(), address: make(chan string, 1)}
+	if o.chaos {
+		c.pace = hasty
+	}
+	var err error
+	if c.rows, c.refused, err = openBatch(o.batch); err != nil {
+		return err
+	}
+	db, err := openDatabase(ctx, o.db, true)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if c.service, err = store.NewWithdrawals(db, c.pace.policy()); err != nil {
+		return err
+	}
+	if c.genesis, err = openLedger(ctx, c.service, o.ledger, o.wallets); err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	ended := c.processes(limited)
+	if ended != nil {
+		fmt.Fprintln(c.log, "not finished:", ended)
+	}
+	// The report is made whatever happened, and says what is missing.
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	r, err := c.report(ctx, db)
+	if err != nil {
+		return errors.Join(ended, err)
+	}
+	if err := r.print(stdout, o.json); err != nil {
+		return err
+	}
+	if !r.Pass {
+		return errNotProven
+	}
+	return nil
+}
+
+// processes runs node, workers and clerk until everything is paid.
+func (c *coordinator) processes(ctx context.Context) error {
+	var nodes, workers, chaos sync.WaitGroup
+	nodeCtx, stopNode := context.WithCancel(ctx)
+	workCtx, stopWork := context.WithCancel(ctx)
+	chaosCtx, stopChaos := context.WithCancel(ctx)
+	defer nodes.Wait()
+	defer stopNode()
+	defer workers.Wait()
+	defer stopWork()
+	defer chaos.Wait()
+	defer stopChaos()
+
+	config := nodeConfig{Config: node.Config{Ledger: c.ledger, BlockEvery: c.pace.block}, Address: "127.0.0.1:0"}
+	var once sync.Once
+	c.node = &process{role: roleNode, log: c.log, ready: func(address string) {
+		once.Do(func() { config.Address = address; c.address <- address })
+	}}
+	c.node.config = func(start int) any {
+		if c.chaos {
+			config.Faults = chaosFaults
+			config.Faults.Seed = c.seed + uint64(start)<<32
+		}
+		return config
+	}
+	nodes.Go(func() { c.node.keep(nodeCtx) })
+	var url string
+	select {
+	case address := <-c.address:
+		url = "http://" + address
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for i := range c.options.workers {
+		p := &process{role: roleWorker, log: c.log, config: func(start int) any {
+			return workerConfig{Database: c.db, Node: url, Hasty: c.chaos,
+				Name: fmt.Sprintf("worker-%d-%s", i+1, uuid.NewString()[:8])} // of this process alone
+		}}
+		c.workers = append(c.workers, p)
+		workers.Go(func() { p.keep(workCtx) })
+	}
+	workers.Go(func() { c.clerk(workCtx) })
+	if c.chaos {
+		chaos.Go(func() { c.killSome(chaosCtx) })
+	}
+	client := node.NewClient(url, c.pace.patience)
+	if err := c.intake(ctx); err != nil {
+		return err
+	}
+	if err := c.finish(ctx, client); err != nil {
+		return err
+	}
+	stopChaos()
+	stopWork()
+	workers.Wait()
+	return c.settle(ctx, client)
+}
+
+// intake submits and approves. Trouble with the database passes.
+func (c *coordinator) intake(ctx context.Context) error {
+	err := c.until(ctx, "submit", func() error {
+		refused, err := submit(ctx, c.service, c.rows)
+		if err == nil {
+			c.refused = append(c.refused, refused...)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.until(ctx, "approve", func() error { return approve(ctx, c.service) })
+}
+
+// until tries again until it works or ctx is done.
+func (c *coordinator) until(ctx context.Context, what string, do func() error) error {
+	for {
+		err := do()
+		if err == nil || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+		fmt.Fprintf(c.log, "%s: it is tried again: %v\n", what, err)
+		pause(ctx, 200*time.Millisecond)
+	}
+}
+
+func (c *coordinator) clerk(ctx context.Context) {
+	k := &clerk{c.service, map[uuid.UUID]withdrawal.Priority{}}
+	for _, r := range c.rows {
+		k.priorities[r.Request] = r.Priority
+	}
+	for ctx.Err() == nil {
+		wait, err := k.round(ctx)
+		if err != nil && ctx.Err() == nil {
+			fmt.Fprintln(c.log, "enqueue and rescue: it is tried again:", err)
+			wait = 200 * time.Millisecond
+		}
+		pause(ctx, wait)
+	}
+}
+
+// killSome kills children at random moments; the node less often.
+func (c *coordinator) killSome(ctx context.Context) {
+	random := rand.New(rand.NewPCG(c.seed, 1))
+	for ctx.Err() == nil {
+		pause(ctx, 300*time.Millisecond+time.Duration(random.Int64N(int64(time.Second))))
+		victim := c.node
+		if random.IntN(8) > 0 {
+			victim = c.workers[random.IntN(len(c.workers))]
+		}
+		if ctx.Err() == nil {
+			victim.kill()
+		}
+	}
+}
+
+// finish shows how far it is until nothing is left to do.
+func (c *coordinator) finish(ctx context.Context, client *node.Client) error {
+	told := time.Time{}
+	for {
+		stats, err := c.service.Stats(ctx, time.Hour)
+		if err != nil && ctx.Err() == nil {
+			fmt.Fprintln(c.log, "the database:", err)
+		}
+		status := c.observe(ctx, client)
+		if err == nil && (time.Since(told) >= time.Second || done(stats)) {
+			told = time.Now()
+			r, j := stats.Requests, stats.Jobs
+			fmt.Fprintf(c.log, "block %d: %d to approve, %d waiting, %d executing, %d confirming, %d completed, %d failed; %d kills\n",
+				status.Head, r[withdrawal.RequestPending], r[withdrawal.RequestApproved]+j[withdrawal.JobPending],
+				j[withdrawal.JobProcessing], j[withdrawal.JobConfirming], r[withdrawal.RequestCompleted], r[withdrawal.RequestFailed], c.killed())
+		}
+		if err == nil && done(stats) {
+			return nil
+		}
+		if pause(ctx, 200*time.Millisecond); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+func done(s withdrawal.Stats) bool {
+	return s.Requests[withdrawal.RequestPending]+s.Requests[withdrawal.RequestApproved]+s.Requests[withdrawal.RequestQueued] == 0
+}
+
+// settle lets the chain go on for a while, so that a transaction that should
+// not exist has the time to be mined and to spoil the proof.
+func (c *coordinator) settle(ctx context.Context, client *node.Client) error {
+	for first := c.observe(ctx, client).Head; ; {
+		if s := c.observe(ctx, client); first > 0 && s.Head >= first+3*node.Finality {
+			return nil
+		} else if first == 0 {
+			first = s.Head
+		}
+		if pause(ctx, c.pace.block); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// observe asks the node how it is, and keeps what one that was killed counted.
+func (c *coordinator) observe(ctx context.Context, client *node.Client) node.Status {
+	s, err := client.Status(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		return c.last
+	}
+	if s.Started != c.last.Started {
+		c.counts.Add(c.last.Counts)
+	}
+	c.last = s
+	return s
+}
+
+func (c *coordinator) killed() (kills int64) {
+	for _, p := range c.workers {
+		kills += p.kills.Load()
+	}
+	if c.node != nil {
+		kills += c.node.kills.Load()
+	}
+	return kills
+}
+
+// syncWriter lets several processes write.
+type syncWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (s *syncWriter) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// byHand starts workers for one payment on a chain that mines when the test
+// says so.
+func byHand(t *testing.T) (*office, uuid.UUID) {
+	t.Helper()
+	o := newOffice(t, inMemory(), filepath.Join(t.TempDir(), "ledger"), header+good, node.Faults{})
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	t.Cleanup(wg.Wait)
+	t.Cleanup(stop)
+	wg.Go(func() { _ = work(ctx, o.service, o.client, "worker", slog.New(slog.DiscardHandler)) })
+	wg.Go(func() { o.clerk(ctx) })
+	if err := o.intake(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return o, o.rows[0].Request
+}
+
+func (o *office) misbehave(f node.Faults) {
+	o.t.Helper()
+	if err := o.client.Misbehave(o.t.Context(), f); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+func (o *office) ticks(n int) {
+	o.t.Helper()
+	for range n {
+		if err := o.chain.Tick(); err != nil {
+			o.t.Fatal(err)
+		}
+	}
+}
+
+// eventually returns the withdrawal when it is as it should be.
+func (o *office) eventually(request uuid.UUID, what string, is func(withdrawal.Withdrawal) bool) withdrawal.Withdrawal {
+	o.t.Helper()
+	for range 1000 {
+		w, err := o.service.Get(o.t.Context(), request)
+		if err == nil && is(w) {
+			return w
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	w, err := o.service.Get(o.t.Context(), request)
+	o.t.Fatalf("it never was %s: %+v, %v", what, w, err)
+	return w
+}
+
+func confirming(w withdrawal.Withdrawal) bool { return w.Job.Status == withdrawal.JobConfirming }
+func completed(w withdrawal.Withdrawal) bool {
+	return w.Request.Status == withdrawal.RequestCompleted
+}
+
+// A transaction that waits since the price of gas rose is replaced, once, by
+// one of the same nonce that pays enough.
+func TestStuckTransactionIsBumped(t *testing.T) {
+	o, request := byHand(t)
+	o.eventually(request, "confirming", confirming)
+	o.misbehave(node.Faults{Spike: 1000})
+	o.ticks(3)
+	w := o.eventually(request, "bumped", func(w withdrawal.Withdrawal) bool { return len(w.Txs) == 2 })
+	if w.Txs[0].Nonce != w.Txs[1].Nonce {
+		t.Errorf("nonces %d and %d", w.Txs[0].Nonce, w.Txs[1].Nonce)
+	}
+	o.eventually(request, "sent", func(w withdrawal.Withdrawal) bool { return confirming(w) && !w.Job.Rebroadcast })
+	o.ticks(node.Finality)
+	w = o.eventually(request, "completed", completed)
+	if len(w.Txs) != 2 || w.Request.FinalTxHash != w.Txs[1].Hash || w.Job.GasPrice != "100" {
+		t.Errorf("final is %s at %s, transactions %d", w.Request.FinalTxHash, w.Job.GasPrice, len(w.Txs))
+	}
+	o.proven(t.Context())
+}
+
+// Another transaction took the nonce: below the depth nothing happens, at depth
+// the payment is made with another nonce.
+func TestUsurpedNonceIsPaidAgainAtDepth(t *testing.T) {
+	o, request := byHand(t)
+	o.eventually(request, "confirming", confirming)
+	o.misbehave(node.Faults{Usurp: 1000})
+	o.ticks(1)
+	o.misbehave(node.Faults{})
+	o.ticks(node.Finality - 2)
+	time.Sleep(300 * time.Millisecond)
+	if w := o.eventually(request, "confirming", confirming); len(w.Txs) != 1 {
+		t.Fatal("there is another transaction before the first is proven dead")
+	}
+	o.ticks(1)
+	w := o.eventually(request, "signed again", func(w withdrawal.Withdrawal) bool { return len(w.Txs) == 2 && confirming(w) })
+	if w.Job.TxsDead != 1 || w.Txs[1].Nonce != w.Txs[0].Nonce+1 {
+		t.Errorf("dead %d, nonces %d and %d", w.Job.TxsDead, w.Txs[0].Nonce, w.Txs[1].Nonce)
+	}
+	o.ticks(node.Finality)
+	o.eventually(request, "completed", completed)
+	o.proven(t.Context())
+}
+
+// A transaction that left the mempool is sent again: the same bytes.
+func TestDroppedTransactionIsSentAgain(t *testing.T) {
+	o, request := byHand(t)
+	o.eventually(request, "confirming", confirming)
+	o.misbehave(node.Faults{Drop: 1000})
+	o.ticks(2)
+	o.misbehave(node.Faults{})
+	var w withdrawal.Withdrawal
+	for range 100 { // it may be sent between two blocks
+		o.ticks(1)
+		if w, _ = o.service.Get(t.Context(), request); completed(w) {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if !completed(w) || len(w.Txs) != 1 {
+		t.Errorf("%s with %d transactions", w.Request.Status, len(w.Txs))
+	}
+	o.proven(t.Context())
+}
+
+func TestTooLittleFundsFails(t *testing.T) {
+	row := fmt.Sprintf("ann,USDX,demo,%s,%s,normal\n", goodTo, plenty) // in whole units, so 10^6 times too much
+	o := newOffice(t, inMemory(), filepath.Join(t.TempDir(), "ledger"), header+row, node.Faults{})
+	if r := o.work(1); r.Failures["the hot wallet has too little USDX"] != 1 || r.Transactions != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestSigningIsDeterministic(t *testing.T) {
+	wallets := hotWallets("g", 2)
+	job := withdrawal.Job{Request: id("request", "r"), Wallet: wallets[0], AssetOnChain: assets["USDX"].id("USDX"), ToAddress: goodTo, AmountRaw: "5"}
+	a, hashA, errA := demoKeys.sign(&job, 3, 10)
+	b, hashB, errB := demoKeys.sign(&job, 3, 10)
+	if errA != nil || errB != nil || hashA != hashB || !bytes.Equal(a, b) {
+		t.Error("the same payment has other bytes")
+	}
+	tx, err := node.Parse(a)
+	if err != nil || tx.From() != demoKeys.address(wallets[0]) || tx.From() == demoKeys.address(wallets[1]) {
+		t.Errorf("%+v, %v", tx, err)
+	}
+	job.AssetOnChain = uuid.New()
+	if _, _, err := demoKeys.sign(&job, 3, 10); err == nil {
+		t.Error("an unknown asset is signed for")
+	}
+}

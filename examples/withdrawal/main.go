@@ -1,0 +1,104 @@
+// Withdrawal pays a batch: it submits the rows, has them approved by policy,
+// pays them through a small chain of its own, confirms them, and then proves
+// from the chain's ledger that each was paid exactly once.
+//
+//	go run ./examples/withdrawal                     a sample of 300 rows, SQLite, 4 workers
+//	go run ./examples/withdrawal -chaos -seed 7      workers are killed, the node misbehaves
+//	go run ./examples/withdrawal -db postgres://...  the same on PostgreSQL; needs -ledger
+//
+// It may be killed at any point, all of its processes at once too: running it
+// again on the same database and ledger goes on from there, and pays nothing
+// twice. A batch that was paid already changes nothing.
+//
+// What a host copies from here: the two handlers (pay.go, confirm.go), how they
+// are run (work in child.go), and how requests come in (intake.go).
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "withdrawal:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	db      string // path of a file, or URL of a PostgreSQL database
+	ledger  string // path of the chain's file
+	batch   string // path of a file; empty for the sample
+	workers int
+	wallets int
+	chaos   bool
+	seed    uint64
+	timeout time.Duration
+	json    bool
+}
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	if len(args) == 1 && (args[0] == roleNode || args[0] == roleWorker) {
+		return child(ctx, args[0], stdin, stdout, stderr)
+	}
+	o, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	return pay(ctx, o, stdout, stderr)
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("withdrawal", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&o.db, "db", "", "`path` of an SQLite file, or a postgres URL (default a new file in a temporary directory)")
+	flags.StringVar(&o.ledger, "ledger", "", "`file` of the chain (default beside the SQLite file)")
+	flags.StringVar(&o.batch, "batch", "", "CSV `file` of payments: user,asset,chain,address,amount,priority (default a sample, built in)")
+	flags.IntVar(&o.workers, "workers", 4, "`N` worker processes")
+	flags.IntVar(&o.wallets, "wallets", 4, "`N` hot wallets of a new ledger")
+	flags.BoolVar(&o.chaos, "chaos", false, "kill workers and the node while they run, and let the node misbehave")
+	flags.Uint64Var(&o.seed, "seed", 1, "`number` that the choices of -chaos come from")
+	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "give up after so long; running again goes on")
+	flags.BoolVar(&o.json, "json", false, "print the report as one JSON object")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case o.workers < 1 || o.workers > 64:
+		return o, fmt.Errorf("-workers %d: 1 to 64 are possible", o.workers)
+	case o.wallets < 1 || o.wallets > 64:
+		return o, fmt.Errorf("-wallets %d: 1 to 64 are possible", o.wallets)
+	case o.timeout <= 0:
+		return o, fmt.Errorf("-timeout %v: it must be positive", o.timeout)
+	case isPostgres(o.db) && o.ledger == "":
+		return o, errors.New("-db with a postgres URL needs -ledger: the database and the chain belong together")
+	}
+	if o.db == "" {
+		dir, err := os.MkdirTemp("", "settle-withdrawal-")
+		if err != nil {
+			return o, err
+		}
+		o.db = filepath.Join(dir, "withdrawal.db")
+	}
+	if o.ledger == "" {
+		o.ledger = o.db + ".ledger"
+	}
+	if !isPostgres(o.db) {
+		fmt.Fprintf(stderr, "the database is %s, the chain is %s\n", o.db, o.ledger)
+	}
+	return o, nil
+}

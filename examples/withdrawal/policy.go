@@ -1,0 +1,71 @@
+package main
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/withdrawal"
+	"github.com/shopspring/decimal"
+)
+
+// namespace makes the example's ids its own.
+var namespace = uuid.MustParse("6f0e9d5c-98a5-4c3e-8a3f-2f3f0b1f7a52")
+
+// id names something of the example: the same name gives the same id.
+func id(kind, name string) uuid.UUID { return uuid.NewSHA1(namespace, []byte(kind+"/"+name)) }
+
+const chainName = "demo"
+
+var chainID = id("chain", chainName)
+
+// asset is what the example knows of one.
+type asset struct {
+	decimals int32
+	limits   withdrawal.ApprovalLimits
+}
+
+func (a asset) id(symbol string) uuid.UUID { return id("asset", symbol) }
+
+var assets = map[string]asset{
+	"USDX": {6, withdrawal.ApprovalLimits{
+		Automatic: decimal.NewFromInt(1_000), Dual: decimal.NewFromInt(10_000),
+		Windows: []withdrawal.Window{{Length: 24 * time.Hour, Max: decimal.NewFromInt(5_000)}},
+	}},
+	"ETHX": {18, withdrawal.ApprovalLimits{Automatic: decimal.NewFromInt(1), Dual: decimal.NewFromInt(10)}},
+}
+
+// Approvers of the example agree to everything that is not automatic.
+var approvers = []string{"alice", "bob"}
+
+// pace is how patient a run is.
+type pace struct {
+	lease    time.Duration // how long a killed worker holds up a wallet
+	patience time.Duration // with the node
+	block    time.Duration
+}
+
+// In production a lease lasts minutes.
+var (
+	steady = pace{lease: 30 * time.Second, patience: 2 * time.Second, block: 50 * time.Millisecond}
+	hasty  = pace{lease: 2 * time.Second, patience: 400 * time.Millisecond, block: 50 * time.Millisecond}
+)
+
+func (p pace) policy() withdrawal.Policy {
+	approval := withdrawal.ApprovalPolicy{Enabled: true, Assets: map[uuid.UUID]withdrawal.ApprovalLimits{}}
+	for symbol, a := range assets {
+		approval.Assets[a.id(symbol)] = a.limits
+	}
+	return withdrawal.Policy{
+		// Each kill costs an execution, so there are many of them, and soon.
+		MaxRetries:   20,
+		Backoff:      statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second},
+		Lease:        p.lease,
+		EnqueueEvery: 300 * time.Millisecond,
+		CheckEvery:   5 * p.block,
+		AlertAfter:   time.Minute,
+		Chain:        withdrawal.Chain{Nonces: true, Confirmations: node.Finality},
+		Approval:     approval,
+	}
+}

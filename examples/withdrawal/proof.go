@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// proof compares the database with the chain's own ledger. A payment is known
+// by the reference that it carries on the chain, so one that the database knows
+// nothing of is found too.
+type proof struct {
+	chain     *node.Chain
+	paid      map[string][]node.Place // by reference; what moved something
+	known     map[uuid.UUID]bool
+	completed map[string]*big.Int // by asset, base units
+
+	unfinished, notOnce, notNone, broken, stray claim
+}
+
+func newProof(chain *node.Chain) *proof {
+	p := &proof{chain: chain, paid: map[string][]node.Place{}, known: map[uuid.UUID]bool{}, completed: map[string]*big.Int{},
+		unfinished: holds("every request is finished"),
+		notOnce:    holds("each completed request was paid exactly once: its amount, to its address, by its final transaction"),
+		notNone:    holds("no other request was paid"),
+		stray:      holds("no hot wallet paid anything that is not a request"),
+		broken:     holds("all records keep their invariants, and their history leads to them"),
+	}
+	for symbol := range assets {
+		p.completed[symbol] = new(big.Int)
+	}
+	for _, place := range chain.Transactions() {
+		if !place.Foreign && !place.Reverted {
+			p.paid[place.Tx.Reference] = append(p.paid[place.Tx.Reference], place)
+		}
+	}
+	return p
+}
+
+func holds(text string) claim { return claim{Holds: true, Claim: text} }
+
+// fails keeps the first example.
+func (c *claim) fails(format string, args ...any) {
+	if c.Holds {
+		c.Holds, c.Detail = false, fmt.Sprintf(format, args...)
+	}
+}
+
+// request takes one request of the database, and what is wrong with its record.
+func (p *proof) request(w *withdrawal.Withdrawal, broken error) {
+	r := &w.Request
+	p.known[r.ID] = true
+	if broken != nil {
+		p.broken.fails("%v", broken)
+	}
+	paid := p.paid[r.ID.String()]
+	switch r.Status {
+	case withdrawal.RequestCompleted:
+		symbol, err := symbolOf(r.Asset)
+		if err != nil {
+			p.broken.fails("%v", err)
+			return
+		}
+		p.completed[symbol].Add(p.completed[symbol], r.AmountRaw.Int())
+		if len(paid) != 1 {
+			p.notOnce.fails("request %s was paid %d times", r.ID, len(paid))
+		} else if tx := paid[0]; tx.Hash != r.FinalTxHash || tx.Tx.To != r.ToAddress || tx.Tx.Amount != string(r.AmountRaw) || tx.Tx.Asset != symbol {
+			p.notOnce.fails("request %s was paid by %s, which is another payment", r.ID, tx.Hash)
+		}
+		return
+	case withdrawal.RequestFailed, withdrawal.RequestRejected, withdrawal.RequestCancelled:
+	default:
+		p.unfinished.fails("request %s is %s", r.ID, r.Status)
+		if len(paid) <= 1 { // one on its way may be mined
+			return
+		}
+	}
+	if len(paid) > 0 {
+		p.notNone.fails("request %s is %s and was paid %d times", r.ID, r.Status, len(paid))
+	}
+}
+
+// claims draws the conclusion, after all requests.
+func (p *proof) claims(rows []row, refused []refusal, incidents []withdrawal.Incident) ([]claim, []assetTotal) {
+	onFile := holds("every row is a request or is named as refused")
+	for _, r := range rows {
+		if !p.known[r.Request] && !slices.ContainsFunc(refused, func(f refusal) bool { return f.Line == r.Line }) {
+			onFile.fails("line %d is not in the database", r.Line)
+		}
+	}
+	for reference := range p.paid {
+		if id, err := uuid.Parse(reference); err != nil || !p.known[id] {
+			p.stray.fails("%s was paid", reference)
+		}
+	}
+	total := holds("of each asset the hot wallets have less on the chain exactly what was completed")
+	var totals []assetTotal
+	for _, symbol := range slices.Sorted(maps.Keys(assets)) {
+		less := new(big.Int)
+		for address, funds := range p.chain.Genesis.Accounts {
+			first, _ := new(big.Int).SetString(funds[symbol], 10)
+			less.Add(less, first.Sub(first, p.chain.Balance(address, symbol)))
+		}
+		if less.Cmp(p.completed[symbol]) != 0 {
+			total.fails("%s", symbol)
+		}
+		totals = append(totals, assetTotal{symbol, p.completed[symbol].String(), less.String()})
+	}
+	none := holds("no incident stands: the ledger shows that the chain did not contradict a finished request")
+	for _, i := range incidents {
+		if p.stands(i) {
+			none.fails("%s is %s, and its request %s", i.Hash, i.Claim, i.Status)
+		}
+	}
+	return []claim{onFile, p.unfinished, p.notOnce, p.notNone, p.stray, total, p.broken, none}, totals
+}
+
+// stands says whether the ledger agrees with an incident. A look-up may come
+// late: missing when it was made, final when it was reported.
+func (p *proof) stands(i withdrawal.Incident) bool {
+	mined := slices.ContainsFunc(p.chain.Transactions(), func(place node.Place) bool { return place.Hash == i.Hash })
+	return mined != (i.Claim == "missing" || i.Claim == "dead")
+}

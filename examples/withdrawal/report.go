@@ -1,0 +1,226 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// report is what -json prints. Everything but Run is of the whole database.
+type report struct {
+	Pass         bool           `json:"pass"`
+	Proof        []claim        `json:"proof"`
+	Rows         int            `json:"rows"`    // of the batch, without those that cannot be read
+	Refused      []refusal      `json:"refused"` // of the batch
+	Requests     map[string]int `json:"requests"`
+	Approvals    map[int32]int  `json:"approvals"` // how many requests needed so many people
+	Failures     map[string]int `json:"failures"`
+	Attempts     map[string]int `json:"attempts"`     // executions by outcome
+	Transactions int            `json:"transactions"` // signed
+	Bumped       int            `json:"bumped"`       // of them replacements
+	Dead         int            `json:"dead"`         // of them proven dead
+	Incidents    int            `json:"incidents"`    // reports of the chain against finished requests
+	GasUsed      string         `json:"gasUsed"`
+	GasCost      string         `json:"gasCost"`
+	Assets       []assetTotal   `json:"assets"`
+	Run          runFigures     `json:"run"`
+}
+
+type claim struct {
+	Holds  bool   `json:"holds"`
+	Claim  string `json:"claim"`
+	Detail string `json:"detail,omitempty"` // the first example of the contrary
+}
+
+type refusal struct {
+	Line   int    `json:"line"`
+	Reason string `json:"reason"`
+}
+
+type assetTotal struct {
+	Asset     string `json:"asset"`
+	Completed string `json:"completed"` // by the database, base units
+	Ledger    string `json:"ledger"`    // what the hot wallets have less on the chain
+}
+
+type runFigures struct {
+	Seconds float64     `json:"seconds"`
+	Workers int         `json:"workers"`
+	Kills   int64       `json:"kills"`
+	Faults  node.Counts `json:"faults"` // at least: what a killed node counted last is lost
+	Blocks  uint64      `json:"blocks"`
+	Reorgs  int         `json:"reorgs"`
+}
+
+// everything is what the database knows of one request.
+type everything struct {
+	withdrawal.Withdrawal
+	attempts []withdrawal.Attempt
+}
+
+func (c *coordinator) report(ctx context.Context, db store.Store[store.Tx]) (*report, error) {
+	chain, err := node.Read(c.ledger)
+	if err != nil {
+		return nil, err
+	}
+	r := &report{Rows: len(c.rows), Requests: map[string]int{}, Approvals: map[int32]int{}, Failures: map[string]int{}, Attempts: map[string]int{}}
+	for _, e := range c.refused {
+		r.Refused = append(r.Refused, refusal{e.Line, e.Error()})
+	}
+	slices.SortFunc(r.Refused, func(a, b refusal) int { return cmp.Compare(a.Line, b.Line) })
+	p := newProof(chain)
+	gasUsed, gasCost := new(big.Int), new(big.Int)
+	err = each(ctx, db, c.service, func(w everything, broken error) {
+		p.request(&w.Withdrawal, broken)
+		r.Requests[w.Request.Status.String()]++
+		r.Approvals[w.Request.ApprovalsNeeded]++
+		if w.Request.Status == withdrawal.RequestFailed {
+			r.Failures[w.Job.ErrorMessage]++
+		}
+		for _, a := range w.attempts {
+			r.Attempts[outcome(a)]++
+		}
+		r.Transactions += len(w.Txs)
+		r.Dead += int(w.Job.TxsDead)
+		for i := 1; i < len(w.Txs); i++ {
+			if w.Txs[i].Nonce == w.Txs[i-1].Nonce && w.Txs[i].Wallet == w.Txs[i-1].Wallet {
+				r.Bumped++
+			}
+		}
+		gasUsed.Add(gasUsed, w.Job.GasUsed.Int())
+		gasCost.Add(gasCost, new(big.Int).Mul(w.Job.GasUsed.Int(), w.Job.GasPrice.Int()))
+	})
+	if err != nil {
+		return nil, err
+	}
+	incidents, _, err := c.service.Incidents(ctx, 0, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	r.Incidents = len(incidents)
+	r.GasUsed, r.GasCost = gasUsed.String(), gasCost.String()
+	r.Proof, r.Assets = p.claims(c.rows, r.Refused, incidents)
+	r.Pass = !slices.ContainsFunc(r.Proof, func(c claim) bool { return !c.Holds })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts.Add(c.last.Counts)
+	r.Run = runFigures{time.Since(c.started).Round(time.Millisecond).Seconds(), c.options.workers, c.killed(), c.counts, chain.Head(), chain.Reorgs}
+	return r, nil
+}
+
+func outcome(a withdrawal.Attempt) string {
+	if a.EndedAt.IsZero() {
+		return "open"
+	}
+	return a.Outcome.String()
+}
+
+// each visits all requests, page by page, with what is wrong about their
+// records: an invariant, or a history that does not lead to them.
+func each(ctx context.Context, db store.Store[store.Tx], s *store.Withdrawals, visit func(everything, error)) error {
+	var after *withdrawal.Request
+	for {
+		var page []everything
+		var broken []error
+		err := db.View(ctx, func(tx store.Tx) error {
+			page, broken = nil, nil
+			requests, err := tx.Withdrawals().Requests(0, after, 200)
+			if err != nil {
+				return err
+			}
+			for _, r := range requests {
+				ws, err := tx.Withdrawals().Get(r.ID)
+				if err != nil {
+					return err
+				}
+				w := everything{Withdrawal: ws[0]}
+				wrong := withdrawal.Check(w.Withdrawal)
+				if wrong == nil {
+					wrong = s.Within(tx).Verify(ctx, r.ID)
+				}
+				if wrong == nil && w.Job.Status != 0 {
+					wrong = s.Within(tx).Verify(ctx, w.Job.ID)
+				}
+				if w.attempts, err = tx.Withdrawals().Attempts(w.Job.ID); err != nil {
+					return err
+				}
+				page, broken = append(page, w), append(broken, wrong)
+			}
+			return nil
+		})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for i := range page {
+			visit(page[i], broken[i])
+		}
+		after = &page[len(page)-1].Request
+	}
+}
+
+func (r *report) print(out io.Writer, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(r)
+	}
+	p := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
+	p("%d rows, %d refused", r.Rows+len(r.Refused), len(r.Refused))
+	for _, f := range r.Refused[:min(len(r.Refused), 20)] {
+		p("  %s", f.Reason)
+	}
+	p("requests:  %s", counts(r.Requests))
+	p("approvals: %d needed nobody, %d one person, %d two", r.Approvals[0], r.Approvals[1], r.Approvals[2])
+	if len(r.Failures) > 0 {
+		p("failures:  %s", counts(r.Failures))
+	}
+	p("attempts:  %s", counts(r.Attempts))
+	p("signed:    %d transactions, %d of them with a higher fee, %d proven dead", r.Transactions, r.Bumped, r.Dead)
+	if r.Incidents > 0 {
+		p("incidents: %d, to be looked at", r.Incidents)
+	}
+	p("gas:       %s used, %s paid", r.GasUsed, r.GasCost)
+	for _, a := range r.Assets {
+		p("%s:      %s completed, %s left the hot wallets", a.Asset, a.Completed, a.Ledger)
+	}
+	p("run:       %.1f s, %d workers, %d kills, faults %+v, %d blocks, %d reorganisations",
+		r.Run.Seconds, r.Run.Workers, r.Run.Kills, r.Run.Faults, r.Run.Blocks, r.Run.Reorgs)
+	for _, c := range r.Proof {
+		p("%-5s %s%s", verdict(c.Holds), c.Claim, detail(c.Detail))
+	}
+	_, err := fmt.Fprintf(out, "%s\n", verdict(r.Pass))
+	return err
+}
+
+func verdict(holds bool) string {
+	if holds {
+		return "PASS"
+	}
+	return "FAIL"
+}
+
+func detail(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+func counts(m map[string]int) string {
+	text := ""
+	for i, k := range slices.Sorted(maps.Keys(m)) {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%d %s", m[k], k)
+	}
+	return text
+}

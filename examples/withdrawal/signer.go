@@ -1,0 +1,48 @@
+package main
+
+import (
+	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// signer has the keys of the hot wallets. The database has their names alone:
+// the ids of the wallets. A host's signer is a service or a device.
+type signer struct{ secret []byte }
+
+// demoKeys sign for a chain where nothing is worth anything.
+var demoKeys = signer{[]byte("the coins of the demonstration chain are worth nothing")}
+
+func (s signer) key(wallet uuid.UUID) ed25519.PrivateKey {
+	mac := hmac.New(sha256.New, s.secret)
+	mac.Write(wallet[:])
+	return ed25519.NewKeyFromSeed(mac.Sum(nil))
+}
+
+func (s signer) address(wallet uuid.UUID) string {
+	return node.Address(s.key(wallet).Public().(ed25519.PublicKey))
+}
+
+// sign makes the payment of a job. The same arguments give the same bytes.
+func (s signer) sign(j *withdrawal.Job, nonce, gasPrice uint64) (raw []byte, hash string, err error) {
+	symbol, err := symbolOf(j.AssetOnChain)
+	if err != nil {
+		return nil, "", err
+	}
+	return node.Sign(s.key(j.Wallet), node.Tx{Nonce: nonce, To: j.ToAddress, Asset: symbol, Amount: string(j.AmountRaw),
+		GasPrice: gasPrice, Reference: j.Request.String()})
+}
+
+func symbolOf(assetID uuid.UUID) (string, error) {
+	for symbol, a := range assets {
+		if a.id(symbol) == assetID {
+			return symbol, nil
+		}
+	}
+	return "", fmt.Errorf("asset %s is not known here", assetID)
+}
