@@ -7,22 +7,6 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// tally is the live unspent money of one owner, by bucket.
-type tally struct{ confirmed, unconfirmed, immature, pending int64 }
-
-func (t *tally) add(bucket OutputState, amount int64) {
-	switch bucket {
-	case CoinConfirmed:
-		t.confirmed += amount
-	case CoinUnconfirmed:
-		t.unconfirmed += amount
-	case CoinImmature:
-		t.immature += amount
-	case CoinPending:
-		t.pending += amount
-	}
-}
-
 // count adds (+1) or takes away (-1) the live unspent outputs of e.
 func (l *Ledger) count(e *entry, sign int64) {
 	if len(e.tx.Outputs) == 0 || !e.tx.Live() {
@@ -35,13 +19,13 @@ func (l *Ledger) count(e *entry, sign int64) {
 		if out.Spent() {
 			continue
 		}
-		b.total.add(bucket, sign*out.Amount)
+		b.total.add(bucket, sign*out.Amount, false)
 		of := b.byTag[out.Tag]
 		if of == nil {
-			of = new(tally)
+			of = new(Balance)
 			b.byTag[out.Tag] = of
 		}
-		of.add(bucket, sign*out.Amount)
+		of.add(bucket, sign*out.Amount, false)
 	}
 }
 
@@ -56,14 +40,13 @@ func (l *Ledger) Balance(p Policy, w WalletID, tag *string, minConfirmations int
 	if p.maturity() != l.policy.maturity() {
 		return Balance{}, invalid("the ledger was made for a maturity of %d, not %d", l.policy.maturity(), p.maturity())
 	}
-	sums := b.total
+	bal := b.total
 	if tag != nil {
-		sums = tally{}
+		bal = Balance{}
 		if of := b.byTag[*tag]; of != nil {
-			sums = *of
+			bal = *of
 		}
 	}
-	bal := Balance{Confirmed: sums.confirmed, Unconfirmed: sums.unconfirmed, Immature: sums.immature, Pending: sums.pending}
 	for h := l.tip; minConfirmations > 1 && h > l.tip-minConfirmations+1; h-- {
 		if h < 0 {
 			break

@@ -42,8 +42,8 @@ type kid struct {
 // book is one wallet.
 type book struct {
 	Wallet
-	total       tally
-	byTag       map[string]*tally
+	total       Balance // without leases
+	byTag       map[string]*Balance
 	listed      []*entry // those with outputs that may be unspent
 	unsorted    bool     // listed is out of order
 	unconfirmed map[*entry]struct{}
@@ -252,7 +252,7 @@ func (l *Ledger) putWallet(old, w Wallet) {
 		delete(l.books, old.ID)
 	case l.books[w.ID] == nil:
 		l.books[w.ID] = &book{
-			Wallet: w, byTag: map[string]*tally{}, unconfirmed: map[*entry]struct{}{}, leases: map[wire.OutPoint]Lease{},
+			Wallet: w, byTag: map[string]*Balance{}, unconfirmed: map[*entry]struct{}{}, leases: map[wire.OutPoint]Lease{},
 		}
 	default:
 		l.books[w.ID].Wallet = w

@@ -1,8 +1,10 @@
 package utxo
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -234,7 +236,7 @@ func (pl *plan) invalidate(ev Invalidated) error {
 // parse reads a serialised transaction.
 func parse(raw []byte) (*wire.MsgTx, error) {
 	tx := new(wire.MsgTx)
-	if err := tx.Deserialize(newReader(raw)); err != nil {
+	if err := tx.Deserialize(bytes.NewReader(raw)); err != nil {
 		return nil, fmt.Errorf("%w: raw transaction: %v", statemachine.ErrCorrupt, err)
 	}
 	return tx, nil
@@ -252,7 +254,7 @@ func invalid(format string, args ...any) error {
 
 // cut bounds a reason to 500 bytes of UTF-8.
 func cut(s string) string {
-	s = toValid(s)
+	s = strings.ToValidUTF8(s, "\uFFFD")
 	for len(s) > 500 {
 		_, size := utf8.DecodeLastRuneInString(s)
 		s = s[:len(s)-size]
