@@ -1,6 +1,7 @@
 package utxo
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -9,24 +10,25 @@ import (
 
 // count adds (+1) or takes away (-1) the live unspent outputs of e.
 func (l *Ledger) count(e *entry, sign int64) {
-	if len(e.tx.Outputs) == 0 || !e.tx.Live() {
+	for i := range e.tx.Outputs {
+		l.countOne(e, &e.tx.Outputs[i], sign)
+	}
+}
+
+// countOne is count for one output of e.
+func (l *Ledger) countOne(e *entry, out *Output, sign int64) {
+	if !e.tx.Live() || out.Spent() {
 		return
 	}
 	b := l.books[e.tx.ID.Wallet]
 	bucket := l.policy.bucket(e.tx.Status, e.tx.Height, e.tx.Coinbase, l.tip)
-	for i := range e.tx.Outputs {
-		out := &e.tx.Outputs[i]
-		if out.Spent() {
-			continue
-		}
-		b.total.add(bucket, sign*out.Amount, false)
-		of := b.byTag[out.Tag]
-		if of == nil {
-			of = new(Balance)
-			b.byTag[out.Tag] = of
-		}
-		of.add(bucket, sign*out.Amount, false)
+	b.total.add(bucket, sign*out.Amount, false)
+	of := b.byTag[out.Tag]
+	if of == nil {
+		of = new(Balance)
+		b.byTag[out.Tag] = of
 	}
+	of.add(bucket, sign*out.Amount, false)
 }
 
 // Balance implements [Queries]. It reads the running sums, the active leases,
@@ -63,10 +65,11 @@ func (l *Ledger) Balance(p Policy, w WalletID, tag *string, minConfirmations int
 		}
 	}
 	bal.Confirmed -= bal.BelowMin
-	for op, lease := range b.leases {
+	for _, lease := range slices.Backward(b.ends) {
 		if !lease.Active(now) {
-			continue
+			break
 		}
+		op := lease.OutPoint
 		e := l.entry(TxID{w, op.Hash})
 		if out := e.tx.Output(op.Index); e.tx.Live() && !out.Spent() && (tag == nil || *tag == out.Tag) {
 			bal.Leased += out.Amount

@@ -11,9 +11,14 @@ import (
 
 // connect joins a block to the best chain, or applies one of the chain again.
 func (pl *plan) connect(ev Connected) error {
-	pl.clock(ev.At)
+	if err := pl.clock(ev.At); err != nil {
+		return err
+	}
 	b := ev.Block
-	b.Time = b.Time.UTC()
+	var err error
+	if b.Time, err = storable(b.Time); err != nil {
+		return err
+	}
 	if b.Height < 0 || b.Hash == none || ev.Positions != nil && len(ev.Positions) != len(ev.Txs) {
 		return invalid("a block needs a height from 0, a hash, and a position for each transaction or none")
 	}
@@ -135,24 +140,15 @@ func reanchors(height int32) bool { return height == 91842 || height == 91880 }
 // child, so that confirming a long chain costs nothing extra.
 func (pl *plan) inOrder(n *node, height int32) error {
 	low, high := height, height // of what n stands on, and of what stands on n
+	pl.mark++
 	var below []*node
 	for _, s := range pl.kids(n.tx.ID.Hash) {
-		if s.by.tx.ID.Wallet == n.tx.ID.Wallet && s.by.tx.Live() && !slices.Contains(below, s.by) {
+		if s.by.tx.ID.Wallet == n.tx.ID.Wallet && s.by.tx.Live() && s.by.lost != pl.mark {
+			s.by.lost = pl.mark
 			below = append(below, s.by)
 		}
 	}
-	if len(below) > 0 && (n.tx.Coinbase || n.old == nil) {
-		var err error
-		if below, err = pl.withDescendants(below); err != nil {
-			return err
-		}
-	}
-	for _, d := range below {
-		if d.tx.Confirmed() && (high == Unconfirmed || d.tx.Height < high) {
-			high = d.tx.Height
-		}
-	}
-	if high == Unconfirmed { // nothing can be below what n stands on
+	if high == Unconfirmed && len(below) == 0 {
 		return nil
 	}
 	above, err := pl.withUnconfirmedAncestors(n)
@@ -165,6 +161,22 @@ func (pl *plan) inOrder(n *node, height int32) error {
 				low = max(low, p.tx.Height)
 			}
 		}
+	}
+	if low == Unconfirmed {
+		return nil
+	}
+	if len(below) > 0 && (n.tx.Coinbase || n.old == nil) {
+		if below, err = pl.withDescendants(below); err != nil {
+			return err
+		}
+	}
+	for _, d := range below {
+		if d.tx.Confirmed() && (high == Unconfirmed || d.tx.Height < high) {
+			high = d.tx.Height
+		}
+	}
+	if high == Unconfirmed {
+		return nil
 	}
 	if high < low {
 		return invalid("transaction %s would make height %d descend from height %d", n.tx.ID, high, low)
@@ -238,7 +250,9 @@ func (pl *plan) blockTxs(ev Connected) (txs []*seen, at map[chainhash.Hash]int, 
 // disconnect takes the tip off the best chain. Its transactions lose the
 // height; its coinbase is orphaned, and what descends from that fails.
 func (pl *plan) disconnect(ev Disconnected) error {
-	pl.clock(ev.At)
+	if err := pl.clock(ev.At); err != nil {
+		return err
+	}
 	tip, ok, err := pl.r.Tip()
 	if err != nil {
 		return err

@@ -63,8 +63,8 @@ func (pl *plan) inspect(msg *wire.MsgTx) (*seen, error) {
 			continue
 		}
 		if o, ok := pl.Owner(out.PkScript); ok {
-			if o.Wallet <= 0 || len(o.Tag) > MaxTag {
-				return nil, invalid("the owner of output %d of %s has wallet %d and a tag of %d bytes", i, s.hash, o.Wallet, len(o.Tag))
+			if o.Wallet <= 0 || len(o.Tag) > MaxTag || !storableText(o.Tag) {
+				return nil, invalid("the owner of output %d of %s has wallet %d and the tag %.200q", i, s.hash, o.Wallet, o.Tag)
 			}
 			s.owners = append(s.owners, owned{uint32(i), o})
 		}
@@ -208,7 +208,9 @@ func (pl *plan) scope(txs []*seen) (map[WalletID]bool, []Wallet, error) {
 
 // observe places what a mempool showed, in every wallet that it concerns.
 func (pl *plan) observe(ev Observed) error {
-	pl.clock(ev.At)
+	if err := pl.clock(ev.At); err != nil {
+		return err
+	}
 	if ev.Seq < 1 {
 		return invalid("an observation needs a sequence number from 1")
 	}

@@ -189,9 +189,9 @@ func TestSmallWalletInEveryOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(result)
-	want := 27082
+	want := 26038
 	if w.small {
-		want = 998
+		want = 962
 	}
 	if result.States != want {
 		t.Errorf("explored %d states, want exactly %d: the rules changed", result.States, want)

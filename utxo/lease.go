@@ -82,7 +82,12 @@ func (pl *plan) release(ev LeasesReleased) error {
 
 // leasing checks what the three lease events share and reads the leases.
 func (pl *plan) leasing(ev OutputsLeased) (map[wire.OutPoint]Lease, error) {
-	pl.clock(ev.At)
+	if err := pl.clock(ev.At); err != nil {
+		return nil, err
+	}
+	if _, err := storable(pl.at.Add(ev.Duration)); err != nil {
+		return nil, err
+	}
 	if ev.Duration <= 0 || ev.Lock == (LockID{}) || len(ev.OutPoints) == 0 {
 		return nil, invalid("a lease needs outputs, a lock id and a positive duration")
 	}

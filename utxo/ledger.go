@@ -48,6 +48,7 @@ type book struct {
 	unsorted    bool     // listed is out of order
 	unconfirmed map[*entry]struct{}
 	leases      map[wire.OutPoint]Lease
+	ends        []Lease // the same, by end: those that are active are the last
 }
 
 // entry is a stored transaction.
@@ -172,11 +173,21 @@ func (l *Ledger) current(set *ChangeSet) error {
 			return conflict(u.ID)
 		}
 	}
+	inserted := func(id TxID) bool {
+		return slices.ContainsFunc(set.Inserts, func(t *Tx) bool { return t.ID == id })
+	}
+	for _, c := range set.Credits {
+		if e := l.entry(c.ID); e == nil || e.tx.Output(c.Output.Index) != nil {
+			return conflict(c.ID)
+		}
+	}
 	for _, s := range set.Spends {
 		if e := l.entry(TxID{s.Wallet, s.OutPoint.Hash}); e != nil {
 			if out := e.tx.Output(s.OutPoint.Index); out == nil || out.SpentBy != s.Old {
 				return conflict(s.OutPoint)
 			}
+		} else if !inserted(TxID{s.Wallet, s.OutPoint.Hash}) {
+			return conflict(s.OutPoint)
 		}
 	}
 	for _, c := range set.Leases {
@@ -369,10 +380,13 @@ func (l *Ledger) uncredit(e *entry, index uint32) {
 // point sets the live spender of an owned output.
 func (l *Ledger) point(w WalletID, op wire.OutPoint, to chainhash.Hash) {
 	e := l.entry(TxID{w, op.Hash})
-	l.count(e, -1)
-	e.tx.Output(op.Index).SpentBy = to
-	l.count(e, +1)
-	l.list(e)
+	out := e.tx.Output(op.Index)
+	l.countOne(e, out, -1)
+	out.SpentBy = to
+	l.countOne(e, out, +1)
+	if to == none {
+		l.list(e)
+	}
 }
 
 func (l *Ledger) edge(r Replacement) {
@@ -392,11 +406,20 @@ func (l *Ledger) dropEdge(r Replacement) {
 
 func (l *Ledger) putLease(lease Lease) {
 	b := l.books[lease.Wallet]
-	if lease.Until.IsZero() {
+	if old, ok := b.leases[lease.OutPoint]; ok {
+		at, _ := slices.BinarySearchFunc(b.ends, old, byEnd)
+		b.ends = slices.Delete(b.ends, at, at+1)
 		delete(b.leases, lease.OutPoint)
-	} else {
+	}
+	if !lease.Until.IsZero() {
+		at, _ := slices.BinarySearchFunc(b.ends, lease, byEnd)
+		b.ends = slices.Insert(b.ends, at, lease)
 		b.leases[lease.OutPoint] = lease
 	}
+}
+
+func byEnd(a, b Lease) int {
+	return cmp.Or(a.Until.Compare(b.Until), compareOutPoints(a.OutPoint, b.OutPoint))
 }
 
 // list makes sure that the live unspent outputs of e are found by Unspent.

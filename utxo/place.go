@@ -36,9 +36,9 @@ func (pl *plan) place(t *node, ev evidence) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range rivals {
-		if ev.seq > 0 && r.loser.tx.Seq > ev.seq {
-			return refuse(t, ev.on.String(), ErrStale, fmt.Sprintf("its rival %s was observed later", r.loser.tx.ID))
+	for _, l := range losers {
+		if ev.seq > 0 && l.tx.Seq > ev.seq {
+			return refuse(t, ev.on.String(), ErrStale, fmt.Sprintf("%s, which would lose, was observed later", l.tx.ID))
 		}
 	}
 	if !ev.block() {
@@ -65,7 +65,7 @@ func (pl *plan) place(t *node, ev evidence) error {
 			pl.take(m, op)
 		}
 		if m != t {
-			if err := pl.step(m, OnProven, "", nil); err != nil {
+			if err := pl.step(m, OnProven, "", func(tx *Tx) { tx.Seq = max(tx.Seq, ev.seq) }); err != nil {
 				return err
 			}
 		}
@@ -229,7 +229,9 @@ func (pl *plan) replace(rivals []rivalry) error {
 
 // broadcast places a pending transaction by the mempool rule.
 func (pl *plan) broadcast(ev Broadcasted) error {
-	pl.clock(ev.At)
+	if err := pl.clock(ev.At); err != nil {
+		return err
+	}
 	n, err := pl.one(ev.ID)
 	if err != nil {
 		return err

@@ -63,7 +63,20 @@ type plan struct {
 }
 
 // clock normalises the time of an event to UTC microseconds.
-func (pl *plan) clock(at time.Time) { pl.at = at.UTC().Truncate(time.Microsecond) }
+func (pl *plan) clock(at time.Time) (err error) {
+	pl.at, err = storable(at)
+	return err
+}
+
+// storable brings a time to UTC microseconds, and refuses the years that not
+// every store can keep: a second taken for a millisecond ends there.
+func storable(at time.Time) (time.Time, error) {
+	at = at.UTC().Truncate(time.Microsecond)
+	if at.Year() < 1 || at.Year() > 9999 {
+		return at, invalid("a time in the year %d", at.Year())
+	}
+	return at, nil
+}
 
 // step moves a transaction along an edge of the table and logs it. change, if
 // not nil, sets what moves beside the status.
@@ -149,8 +162,10 @@ func (pl *plan) open(ev WalletOpened) error {
 }
 
 func (pl *plan) label(ev Labelled) error {
-	pl.clock(ev.At)
-	if !utf8.ValidString(ev.Label) || utf8.RuneCountInString(ev.Label) > MaxLabel {
+	if err := pl.clock(ev.At); err != nil {
+		return err
+	}
+	if !storableText(ev.Label) || utf8.RuneCountInString(ev.Label) > MaxLabel {
 		return invalid("a label is UTF-8 of at most %d characters", MaxLabel)
 	}
 	n, err := pl.one(ev.ID)
@@ -163,8 +178,10 @@ func (pl *plan) label(ev Labelled) error {
 // reveal credits an output that was found to be owned after its transaction
 // was stored, and makes its owner scan from the given birth.
 func (pl *plan) reveal(ev OutputRevealed) error {
-	pl.clock(ev.At)
-	if len(ev.Tag) > MaxTag || !utf8.ValidString(ev.Tag) || ev.Birth < 0 {
+	if err := pl.clock(ev.At); err != nil {
+		return err
+	}
+	if len(ev.Tag) > MaxTag || !storableText(ev.Tag) || ev.Birth < 0 {
 		return invalid("an owner needs a tag of at most %d bytes of UTF-8 and a birth height from 0", MaxTag)
 	}
 	n, err := pl.one(ev.ID)
@@ -205,7 +222,9 @@ func (pl *plan) reveal(ev OutputRevealed) error {
 
 // invalidate fails what the host gives up, with everything that depends on it.
 func (pl *plan) invalidate(ev Invalidated) error {
-	pl.clock(ev.At)
+	if err := pl.clock(ev.At); err != nil {
+		return err
+	}
 	n, err := pl.one(ev.ID)
 	if err != nil {
 		return err
@@ -252,9 +271,12 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", statemachine.ErrInvalid, fmt.Sprintf(format, args...))
 }
 
+// storableText reports whether every store can keep s: UTF-8 without NUL.
+func storableText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
 // cut bounds a reason to 500 bytes of UTF-8.
 func cut(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 	for len(s) > 500 {
 		_, size := utf8.DecodeLastRuneInString(s)
 		s = s[:len(s)-size]

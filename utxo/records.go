@@ -1,7 +1,9 @@
 package utxo
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
@@ -95,12 +97,11 @@ func (o *Output) Spent() bool { return o.SpentBy != chainhash.Hash{} }
 
 // Output returns the owned output with this index, or nil.
 func (t *Tx) Output(index uint32) *Output {
-	for i := range t.Outputs {
-		if t.Outputs[i].Index == index {
-			return &t.Outputs[i]
-		}
+	i, found := slices.BinarySearchFunc(t.Outputs, index, func(o Output, i uint32) int { return cmp.Compare(o.Index, i) })
+	if !found {
+		return nil
 	}
-	return nil
+	return &t.Outputs[i]
 }
 
 // Replacement says that Winner took an input of Loser, or, while both are

@@ -10,7 +10,9 @@ import (
 
 // submit enters what the application created.
 func (pl *plan) submit(ev Submitted) error {
-	pl.clock(ev.At)
+	if err := pl.clock(ev.At); err != nil {
+		return err
+	}
 	s, err := pl.inspect(ev.Tx)
 	if err != nil {
 		return err

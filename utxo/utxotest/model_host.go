@@ -102,7 +102,7 @@ func (m *Model) mayPend(r *row, replaced []*row, ev utxo.Submitted) error {
 	// it replaces, its ancestors conflict, or a rival has a confirmed descendant.
 	lift := m.lift(r)
 	rivals := m.rivals(lift)
-	if err := conflict(lift, rivals, m.withDescendants(rivals), 0); err != nil {
+	if err := conflict(lift, m.withDescendants(rivals), 0); err != nil {
 		return err
 	}
 	for _, parent := range m.rows {

@@ -27,7 +27,7 @@ func (m *Model) place(t *row, e evidence) error {
 	}
 	rivals := m.rivals(lift)
 	losers := m.withDescendants(rivals)
-	if err := conflict(lift, rivals, losers, e.seq); err != nil {
+	if err := conflict(lift, losers, e.seq); err != nil {
 		return err
 	}
 	if !e.block {
@@ -57,6 +57,7 @@ func (m *Model) place(t *row, e evidence) error {
 	for _, r := range lift {
 		if r != t {
 			m.move(r, utxo.OnProven, utxo.Published)
+			r.seq = max(r.seq, e.seq) // what proves the child proves it
 		}
 	}
 	m.move(t, e.trigger, utxo.Published)
@@ -67,7 +68,7 @@ func (m *Model) place(t *row, e evidence) error {
 }
 
 // conflict says why the transactions of lift may not win.
-func conflict(lift, rivals, losers []*row, seq int64) error {
+func conflict(lift, losers []*row, seq int64) error {
 	for i, r := range lift {
 		if spentTwice(r.tx) {
 			return fmt.Errorf("%w: %s spends an outpoint twice", utxo.ErrSelfConflict, r.hash)
@@ -90,9 +91,9 @@ func conflict(lift, rivals, losers []*row, seq int64) error {
 			return fmt.Errorf("%w: by %s", utxo.ErrSpentByConfirmed, loser.hash)
 		}
 	}
-	for _, rival := range rivals {
-		if seq > 0 && rival.seq > seq {
-			return fmt.Errorf("%w: rival %s was seen later", utxo.ErrStale, rival.hash)
+	for _, loser := range losers {
+		if seq > 0 && loser.seq > seq {
+			return fmt.Errorf("%w: %s, which would lose, was seen later", utxo.ErrStale, loser.hash)
 		}
 	}
 	return nil

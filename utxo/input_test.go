@@ -1,0 +1,113 @@
+package utxo_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/utxotest"
+)
+
+func TestTimesThatNoStoreCanKeepAreRefused(t *testing.T) {
+	last := time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
+	block := func(at time.Time) utxo.Block {
+		b := utxotest.NewBlock(1, chainhash.Hash{}, 0)
+		b.Time = at
+		return b
+	}
+	coin := utxotest.NewTx(1, []wire.OutPoint{utxotest.External(1)}, utxotest.Pay(5, utxotest.Script(1, "a")))
+	for _, c := range []struct {
+		rule string
+		ev   utxo.Event
+		ok   bool
+	}{
+		{"the last microsecond of 9999", utxo.Connected{Block: block(last), Txs: []*wire.MsgTx{coin}, At: last}, true},
+		{"a block in the year 10000", utxo.Connected{Block: block(last.Add(time.Microsecond)), At: benchNow}, false},
+		{"an event in the year 10000", utxo.Connected{Block: block(benchNow), At: last.Add(time.Microsecond)}, false},
+		{"an event before the year 1", utxo.Connected{Block: block(benchNow), At: time.Time{}.Add(-time.Microsecond)}, false},
+		{"a lease that ends in the year 10000", utxo.OutputsLeased{Wallet: 1, OutPoints: []wire.OutPoint{utxotest.Out(coin, 0)},
+			Lock: utxo.LockID{1}, Duration: time.Microsecond, At: last}, false},
+	} {
+		l := utxo.NewLedger(utxotest.Policy())
+		do(t, l, utxo.WalletOpened{Wallet: 1})
+		_, err := l.Do(c.ev)
+		if c.ok && err != nil || !c.ok && !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("%s: %v", c.rule, err)
+		}
+	}
+}
+
+func TestTextThatNoStoreCanKeepIsRefused(t *testing.T) {
+	l, _, txs := benchLedger(t, 1, 1)
+	id := utxo.TxID{Wallet: 1, Hash: txs[0].TxHash()}
+	for _, text := range []string{"a\x00b", "\xff"} {
+		if _, err := l.Do(utxo.Labelled{ID: id, Label: text, At: benchNow}); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("label %q: %v", text, err)
+		}
+		p := utxo.Policy{Owner: func([]byte) (utxo.Owner, bool) { return utxo.Owner{Wallet: 1, Tag: text}, true }}
+		if _, err := p.Plan(l, utxo.Submitted{Wallet: 1, Tx: benchTxs(9, 1)[0], At: benchNow}); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("tag %q: %v", text, err)
+		}
+	}
+	tip, _, _ := l.Tip()
+	do(t, l, utxo.Disconnected{Hash: tip.Hash, At: benchNow})
+	set := do(t, l, utxo.Invalidated{ID: id, Reason: "rpc: \x00", At: benchNow})
+	if got := set.Log[0].Reason; got != "rpc: \uFFFD" {
+		t.Errorf("the reason is %q", got)
+	}
+}
+
+// A child that was observed at 20 proves its parent at 20: a rival of the parent
+// that was observed at 10 comes too late.
+func TestAChildsObservationCountsForItsParent(t *testing.T) {
+	l, tip, _ := benchLedger(t, 1, 1)
+	at := utxotest.External(7)
+	parent := utxotest.NewTx(11, []wire.OutPoint{at}, utxotest.Pay(10, utxotest.Script(1, "a")))
+	rival := utxotest.NewTx(12, []wire.OutPoint{at}, utxotest.Pay(9, utxotest.Script(1, "a")))
+	child := utxotest.NewTx(13, []wire.OutPoint{utxotest.Out(parent, 0)}, utxotest.Pay(8, utxotest.Script(1, "a")))
+	for _, seen := range []struct {
+		tx  *wire.MsgTx
+		seq int64
+	}{{parent, 3}, {rival, 5}, {child, 20}} {
+		do(t, l, utxo.Observed{Tx: seen.tx, Seq: seen.seq, Tip: tip.Hash, At: benchNow})
+	}
+	if _, err := l.Do(utxo.Observed{Tx: rival, Seq: 10, Tip: tip.Hash, At: benchNow}); !errors.Is(err, utxo.ErrStale) {
+		t.Errorf("the rival at 10 gives %v, want %v", err, utxo.ErrStale)
+	}
+	do(t, l, utxo.Observed{Tx: rival, Seq: 21, Tip: tip.Hash, At: benchNow})
+}
+
+// Each spender of one wide transaction, and each expired lease, costs the same
+// whatever came before.
+func TestWideAndLongHistoriesStayLinear(t *testing.T) {
+	l, tip, _ := benchLedger(t, 1, 1)
+	const n = 2000
+	outs := make([]*wire.TxOut, n)
+	for i := range outs {
+		outs[i] = utxotest.Pay(10, utxotest.Script(1, "a"))
+	}
+	wide := utxotest.NewTx(5, []wire.OutPoint{utxotest.External(5)}, outs...)
+	do(t, l, utxo.Observed{Tx: wide, Seq: 1, Tip: tip.Hash, At: benchNow})
+	start := time.Now()
+	for i := range uint32(n) {
+		do(t, l, utxo.OutputsLeased{Wallet: 1, OutPoints: []wire.OutPoint{utxotest.Out(wide, i)}, Lock: utxo.LockID{1}, Duration: time.Second, At: benchNow})
+		do(t, l, utxo.Observed{Tx: utxotest.NewTx(i, []wire.OutPoint{utxotest.Out(wide, i)}, utxotest.Pay(1, utxotest.Foreign)), Seq: 1, Tip: tip.Hash, At: benchNow})
+	}
+	t.Logf("%d spenders of one transaction took %v", n, time.Since(start))
+	late := benchNow.Add(time.Hour)
+	if allocs := testing.AllocsPerRun(100, func() { _, _ = l.Balance(utxotest.Policy(), 1, nil, 1, late) }); allocs != 0 {
+		t.Errorf("a balance allocates %v times", allocs)
+	}
+	var reverse []*wire.MsgTx = chain(wide, n)
+	seq := int64(n)
+	start = time.Now()
+	for i := range reverse {
+		seq++
+		do(t, l, utxo.Observed{Tx: reverse[len(reverse)-1-i], Seq: seq, Tip: tip.Hash, At: benchNow})
+	}
+	t.Logf("a chain of %d that was observed backwards took %v", n, time.Since(start))
+}
