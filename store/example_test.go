@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"log"
 	"time"
@@ -28,17 +29,18 @@ func ExampleWallets() {
 	}
 	do(utxo.WalletOpened{Wallet: 1, Birth: 1}, utxo.Connected{Block: block1, Txs: []*wire.MsgTx{deposit}})
 
+	lock := utxo.LockID(sha256.Sum256([]byte("payment 1"))) // one lock for each payment, the same when it is tried again
 	payment, _ := utxo.Pay(wire.NewTxOut(60_000, theirs))
 	coins, err := wallets.SelectAndLease(ctx, store.Spend{
-		Wallet: 1, Lock: utxo.LockID{7}, Duration: time.Minute, // nobody else can choose these coins
+		Wallet: 1, Lock: lock, Duration: time.Minute, // nobody else can choose these coins
 		Request: utxo.SelectRequest{Payment: payment, ChangeScript: ours, FeeRate: 2_000},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	tx := build(coins)                                          // and sign it
-	do(utxo.Submitted{Wallet: 1, Tx: tx, Lock: utxo.LockID{7}}) // stored before anybody sees it
-	owed, _, _ := wallets.Next(ctx, 1, time.Time{})             // broadcast it; after a crash, Next says it again
+	tx := build(coins)                                // and sign it
+	do(utxo.Submitted{Wallet: 1, Tx: tx, Lock: lock}) // stored before anybody sees it
+	owed, _, _ := wallets.Next(ctx, 1, time.Time{})   // broadcast it; after a crash, Next says it again
 	do(utxo.Broadcasted{ID: owed[0].ID})
 	do(utxo.Connected{Block: block2, Txs: []*wire.MsgTx{tx}})
 	balance, _ := wallets.Balance(ctx, 1, nil, 1)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/btcsuite/btcd/wire/v2"
@@ -95,7 +96,8 @@ type Spend struct {
 
 // SelectAndLease chooses coins and leases all of them in one transaction: two
 // callers never get the same coin. Coins that the lock leases already may be
-// chosen again.
+// chosen again; those that are not are released, so that a call that is repeated
+// holds what it returns and nothing else. A lock is therefore for one payment.
 func (s *Wallets) SelectAndLease(ctx context.Context, sp Spend) (utxo.Selection, error) {
 	var sel utxo.Selection
 	err := s.update(ctx, func(tx WalletTx) error {
@@ -125,12 +127,37 @@ func (s *Wallets) SelectAndLease(ctx context.Context, sp Spend) (utxo.Selection,
 		if err != nil {
 			return err
 		}
-		return tx.Wallets().Save(set)
+		if err := tx.Wallets().Save(set); err != nil {
+			return err
+		}
+		return s.releaseOthers(tx, sp, ops, now)
 	})
 	if err != nil {
 		return utxo.Selection{}, err
 	}
 	return sel, nil
+}
+
+// releaseOthers ends the leases that an earlier call took under the same lock.
+func (s *Wallets) releaseOthers(tx WalletTx, sp Spend, chosen []wire.OutPoint, now time.Time) error {
+	held, err := tx.Wallets().LeasesOf(sp.Wallet, sp.Lock)
+	if err != nil {
+		return err
+	}
+	var others []wire.OutPoint
+	for _, l := range held {
+		if l.Active(now) && !slices.Contains(chosen, l.OutPoint) {
+			others = append(others, l.OutPoint)
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	set, err := s.policy.Plan(tx.Wallets(), utxo.LeasesReleased{Wallet: sp.Wallet, OutPoints: others, Lock: sp.Lock, At: now})
+	if err != nil {
+		return err
+	}
+	return tx.Wallets().Save(set)
 }
 
 // Next returns what the host must send now and when to ask again, see

@@ -29,7 +29,8 @@ type WithdrawalRecords interface {
 	// Due returns aggregates that something is due for, as Get does, in the
 	// order of the kind. The records stay locked until the transaction ends;
 	// what another transaction holds is skipped, so an empty answer does not
-	// mean that nothing is due. In a View it is [statemachine.ErrIllegal].
+	// mean that nothing is due. A record that cannot be read is left out; Get
+	// names it. In a View it is [statemachine.ErrIllegal].
 	Due(q DueWithdrawals) ([]withdrawal.Withdrawal, error)
 	// NextDue returns the earliest moment after q.Now at which Due has
 	// something that it has not now; zero if nothing is scheduled.
@@ -48,10 +49,13 @@ type WithdrawalRecords interface {
 	// the one of New; another one is inserted, and so is a record of version
 	// 0), columns outside the version where the version still stands, and all
 	// facts. A job is written only where the fence in Old's lease still stands
-	// too, so that no fence repeats. Under the same holder and fence the
-	// stored end of a lease stays: only Renew moves it. A version may move by
-	// more than one; there is a line of the log for each. A stale version is
-	// [statemachine.ErrConflict], a stale fence [statemachine.ErrFenced], a
+	// too, so that no fence repeats, and so do the lease's holder, the next
+	// check and rebroadcast, so that a stale touch brings nothing back. Under
+	// the same holder and fence the stored end of a lease stays: only Renew
+	// moves it. A version may move by more than one; there is a line of the
+	// log for each. A stale version is [statemachine.ErrConflict], then a
+	// stale fence [statemachine.ErrFenced], anything else that does not stand
+	// ErrConflict, a
 	// unique rule its [withdrawal.TakenError] with the job that has it. In a
 	// View it is [statemachine.ErrIllegal]. The writes, and these errors, may
 	// be delayed to the next read or the end of the transaction.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
@@ -15,7 +16,8 @@ import (
 //
 // Every command may be repeated: the same event again changes nothing. After
 // [ErrUnknownCommit] a caller sends it again. Actor and role of an event come
-// from the caller; a zero At becomes the store's own time.
+// from the caller; a zero At becomes the store's own time, and so does the At of
+// a submission that approval windows count.
 type Withdrawals struct {
 	policy withdrawal.Policy
 	update func(context.Context, func(WithdrawalTx) error) error
@@ -113,7 +115,8 @@ func (s *Withdrawals) DoAll(ctx context.Context, commands ...WithdrawalCommand) 
 // Held is [Withdrawals.DoAll] for aggregates that the caller still has, such as
 // a worker between two steps: it loads nothing, the comparison of versions
 // proves that they are current. One that is not is [statemachine.ErrConflict],
-// or [statemachine.ErrFenced] where only its lease went to another. The
+// or [statemachine.ErrFenced] where only its lease went to another, unless its
+// events are all in the record already, as after [ErrUnknownCommit]. The
 // aggregates that it returns are the ones to go on with.
 func (s *Withdrawals) Held(ctx context.Context, commands ...HeldWithdrawal) ([]withdrawal.Withdrawal, error) {
 	ws, err := s.held(ctx, commands, true, nil)
@@ -130,7 +133,8 @@ var errStale = errors.New("stale")
 // held applies events to held aggregates, then calls more. Where the first
 // attempt meets a conflict or an old fence, the aggregates are loaded: a
 // renewed lease is nothing that the caller knows of. If exact, what is loaded
-// must be what the caller has; otherwise events are judged by what is stored.
+// must be what the caller has, or have the events already; otherwise events are
+// judged by what is stored.
 func (s *Withdrawals) held(ctx context.Context, commands []HeldWithdrawal, exact bool, more func(WithdrawalTx) error) (ws []withdrawal.Withdrawal, err error) {
 	if err := distinct(commands); err != nil {
 		return nil, err
@@ -145,13 +149,24 @@ func (s *Withdrawals) held(ctx context.Context, commands []HeldWithdrawal, exact
 		} else if ws, err = load(tx, commands); err != nil {
 			return err
 		}
+		todo := commands
 		for i := range ws {
-			if old := &commands[i].Withdrawal; exact && !sameVersions(&ws[i], old) {
+			old := &commands[i].Withdrawal
+			if !exact || sameVersions(&ws[i], old) {
+				continue
+			}
+			done, err := s.repeated(tx, &ws[i], commands[i].Events)
+			if err != nil {
+				return err
+			}
+			if !done {
 				return fmt.Errorf("withdrawal %s was held at version %d, job %s at version %d: %w",
 					old.Request.ID, old.Request.Version, old.Job.ID, old.Job.Version, errStale)
 			}
+			todo = slices.Clone(todo)
+			todo[i].Events = nil
 		}
-		if err := s.apply(tx, ws, commands); err != nil || more == nil {
+		if err := s.apply(tx, ws, todo); err != nil || more == nil {
 			return err
 		}
 		return more(tx)
@@ -169,6 +184,21 @@ func (s *Withdrawals) held(ctx context.Context, commands []HeldWithdrawal, exact
 		return nil, first
 	}
 	return nil, fmt.Errorf("%w: %w", statemachine.ErrConflict, err)
+}
+
+// repeated reports whether the record has all these events already.
+func (s *Withdrawals) repeated(tx WithdrawalTx, w *withdrawal.Withdrawal, events []withdrawal.Event) (bool, error) {
+	now, err := tx.Now()
+	if err != nil {
+		return false, err
+	}
+	for _, ev := range events {
+		change, err := s.policy.Apply(*w, withdrawal.Stamp(ev, now))
+		if err != nil || !change.Empty() {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 func sameVersions(a, b *withdrawal.Withdrawal) bool {

@@ -151,6 +151,7 @@ func (b *batch) usage(e *withdrawal.Submitted) error {
 	if !b.policy.Approval.Enabled || len(limits.Windows) == 0 {
 		return nil
 	}
+	e.At = b.now                     // one that is dated back would be outside the windows of the next
 	if err := b.save(); err != nil { // earlier ones of the same user count
 		return err
 	}
@@ -183,29 +184,28 @@ func (b *batch) hotWallets(chain uuid.UUID) ([]withdrawal.HotWallet, error) {
 	return wallets, nil
 }
 
-// reserve does to the loaded wallets what the store will do to their rows.
+// reserve does to the loaded wallets what the store will do to their rows. A
+// sum that is too long is a refusal of this change alone.
 func (b *batch) reserve(c *withdrawal.Change) error {
 	for _, r := range c.Reservations {
-		for i, cached := range b.wallets[c.New.Job.Chain] {
-			if cached.ID == r.Wallet {
-				if err := reserve(&b.wallets[c.New.Job.Chain][i], r); err != nil {
-					return err
-				}
-			}
+		wallets := []*withdrawal.HotWallet{&c.New.Wallet}
+		for i := range b.wallets[c.New.Job.Chain] {
+			wallets = append(wallets, &b.wallets[c.New.Job.Chain][i])
 		}
-		if c.New.Wallet.ID == r.Wallet {
-			if err := reserve(&c.New.Wallet, r); err != nil {
-				return err
+		for _, w := range wallets {
+			if w.ID != r.Wallet {
+				continue
+			}
+			sum, err := w.BalanceReserved.Add(r.Delta())
+			if err != nil {
+				return &statemachine.Refusal{Err: statemachine.ErrInvalid, Machine: withdrawal.RequestMachine.Name(), ID: c.New.Request.ID.String(),
+					State: c.Old.Request.Status.String(), Event: "reserve", Reason: fmt.Sprintf("the sum that hot wallet %s reserves: %v", r.Wallet, err)}
+			}
+			w.BalanceReserved = sum
+			if w.LastUsedAt.Before(r.UsedAt) {
+				w.LastUsedAt = r.UsedAt
 			}
 		}
 	}
 	return nil
-}
-
-func reserve(w *withdrawal.HotWallet, r withdrawal.Reservation) (err error) {
-	if w.LastUsedAt.Before(r.UsedAt) {
-		w.LastUsedAt = r.UsedAt
-	}
-	w.BalanceReserved, err = w.BalanceReserved.Add(r.Delta())
-	return err
 }

@@ -21,43 +21,58 @@ func (s *Withdrawals) PutHotWallet(ctx context.Context, w withdrawal.HotWallet) 
 
 // Rescue sends Elapsed to up to n executions whose lease has ended, the longest
 // ended first, and returns them as they are stored afterwards. wait is when to
-// call it again: zero where more is waiting.
+// call it again: zero where more is waiting. An execution whose event is refused
+// is left as it is and named in err, and the others are rescued all the same.
 //
+// The time is the store's, whatever by says, and the version is the stored one.
 // A host calls it from one place or from many, in any process.
 func (s *Withdrawals) Rescue(ctx context.Context, by withdrawal.By, n int) (rescued []withdrawal.Withdrawal, wait time.Duration, err error) {
+	by.At, by.Version = time.Time{}, 0
+	var refused []error
 	err = s.update(ctx, func(tx WithdrawalTx) error {
+		rescued, refused = nil, nil
 		now, err := tx.Now()
 		if err != nil {
 			return err
 		}
 		q := DueWithdrawals{Kind: DueRescue, Now: now, Limit: n}
-		if rescued, err = tx.Withdrawals().Due(q); err != nil {
-			return err
-		}
-		wait, err = s.untilDue(tx, q, len(rescued))
+		due, err := tx.Withdrawals().Due(q)
 		if err != nil {
 			return err
 		}
 		b := batch{policy: &s.policy, tx: tx, now: now}
-		for i := range rescued {
-			if err := b.step(&rescued[i], rescued[i].Request.ID, withdrawal.Elapsed{By: by}); err != nil {
+		for i := range due {
+			err := b.step(&due[i], due[i].Request.ID, withdrawal.Elapsed{By: by})
+			var refusal *statemachine.Refusal
+			switch {
+			case errors.As(err, &refusal):
+				refused = append(refused, err)
+			case err != nil:
 				return err
+			default:
+				rescued = append(rescued, due[i])
 			}
+		}
+		if wait, err = s.untilDue(tx, q, len(due)); err != nil {
+			return err
+		}
+		if len(rescued) == 0 && len(refused) > 0 {
+			wait = s.policy.Lease // they are due still
 		}
 		return b.save()
 	})
 	if err != nil {
 		return nil, 0, err
 	}
-	return rescued, wait, nil
+	return rescued, wait, errors.Join(refused...)
 }
 
 // EnqueueDue makes jobs for up to n approved requests of a chain, the longest
 // waiting first. order is called for each, perhaps more than once, and brings
 // what the host decides: actor, job id, asset on chain, priority. Wallets that
 // are nil are read here. Requests whose event is refused are left as they are
-// and named in err, and the others are enqueued all the same;
-// [withdrawal.ErrNoHotWallet] concerns all of a chain.
+// and named in err, and up to n others, of the first 10n, are enqueued all the
+// same; [withdrawal.ErrNoHotWallet] concerns all of a chain.
 //
 // wait is when to call it again: zero where more is waiting,
 // [withdrawal.Policy.EnqueueEvery] otherwise. A host that has just approved
@@ -73,32 +88,42 @@ func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, or
 		if err != nil {
 			return err
 		}
-		due, err := tx.Withdrawals().Due(DueWithdrawals{Kind: DueEnqueue, Chain: chain, Now: now, Limit: n})
-		if err != nil {
-			return err
-		}
 		b := batch{policy: &s.policy, tx: tx, now: now}
-		for i := range due {
-			w := &due[i]
-			err := b.step(w, w.Request.ID, order(w.Request))
-			var refusal *statemachine.Refusal
-			switch {
-			case errors.As(err, &refusal):
-				refused = append(refused, err)
-			case err != nil:
+		seen, wallets := map[uuid.UUID]bool{}, true
+		// What is refused stays due, before the others.
+		for limit, more := n, true; more; limit = n - len(enqueued) + len(refused) {
+			due, err := tx.Withdrawals().Due(DueWithdrawals{Kind: DueEnqueue, Chain: chain, Now: now, Limit: limit})
+			if err != nil {
 				return err
-			default:
-				enqueued = append(enqueued, *w)
 			}
-			if errors.Is(err, withdrawal.ErrNoHotWallet) {
-				break
+			for i := 0; i < len(due) && len(enqueued) < n && wallets; i++ {
+				w := &due[i]
+				if seen[w.Request.ID] {
+					continue
+				}
+				seen[w.Request.ID] = true
+				err := b.step(w, w.Request.ID, order(w.Request))
+				var refusal *statemachine.Refusal
+				switch {
+				case errors.As(err, &refusal):
+					refused = append(refused, err)
+				case err != nil:
+					return err
+				default:
+					enqueued = append(enqueued, *w)
+				}
+				wallets = !errors.Is(err, withdrawal.ErrNoHotWallet)
 			}
+			if err := b.save(); err != nil {
+				return err
+			}
+			more = wallets && len(enqueued) < n && len(due) == limit && len(seen) < 10*n
 		}
 		wait = s.policy.EnqueueEvery
-		if len(due) == n && len(enqueued) > 0 {
+		if len(enqueued) == n {
 			wait = 0
 		}
-		return b.save()
+		return nil
 	})
 	if err != nil {
 		return nil, 0, err

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/withdrawal"
+	"github.com/shopspring/decimal"
 )
 
 func TestEnqueueDueSpreadsOverTheWallets(t *testing.T) {
@@ -103,5 +105,81 @@ func TestRescueTellsWhenToComeBack(t *testing.T) {
 		if w := b.do(t, id); w.Job.Status != withdrawal.JobPending || w.Job.RetryCount != 1 {
 			t.Errorf("rescued as %s", text(t, w.Job))
 		}
+	}
+}
+
+func TestRescueGoesByTheStoresClock(t *testing.T) {
+	for _, off := range []time.Duration{-time.Hour, time.Hour} {
+		b := newBank(t)
+		w := b.do(t, b.pending(t).Request.ID, withdrawal.Claimed{By: as(withdrawal.WithdrawalWorker)})
+		by := as(withdrawal.System)
+		by.Version = 77
+		for _, at := range []time.Time{w.Job.Lease.Until.Add(-1000), w.Job.Lease.Until} {
+			b.now, by.At = at, at.Add(off)
+			ws, _, err := b.Rescue(context.Background(), by, 10)
+			if ended := at.Equal(w.Job.Lease.Until); err != nil || (len(ws) == 1) != ended || ended && ws[0].Job.Status == withdrawal.JobProcessing {
+				t.Errorf("a clock that is off by %v rescued %s, %v", off, text(t, ws), err)
+			}
+		}
+	}
+}
+
+func TestEnqueueDueIsNotHiddenByWhatIsRefused(t *testing.T) {
+	b, ctx := newBank(t), context.Background()
+	bad := map[uuid.UUID]bool{}
+	for i := range 8 {
+		bad[b.approved(t).Request.ID] = i < 5
+		b.now = b.now.Add(time.Second)
+	}
+	order := func(r withdrawal.Request) withdrawal.Enqueued {
+		ev := b.order(r)
+		if bad[r.ID] {
+			ev.Priority = 0
+		}
+		return ev
+	}
+	for i, want := range []int{1, 1, 1, 0} {
+		ws, _, err := b.EnqueueDue(ctx, chain, 1, order)
+		refused(t, err, statemachine.ErrInvalid)
+		if len(ws) != want {
+			t.Errorf("call %d enqueued %s", i, text(t, ws))
+		}
+	}
+}
+
+func TestEnqueueDueRefusesASumThatIsTooLong(t *testing.T) {
+	b := newBank(t)
+	for _, amount := range []string{"1", strings.Repeat("9", 78), "5"} {
+		s := b.submission()
+		s.Decimals, s.Amount = 0, amount
+		b.do(t, s.Request, s, withdrawal.Approved{By: as(withdrawal.Approver)})
+		b.now = b.now.Add(time.Second)
+	}
+	ws, _, err := b.EnqueueDue(context.Background(), chain, 10, b.order)
+	refused(t, err, statemachine.ErrInvalid)
+	if len(ws) != 2 || ws[1].Wallet.BalanceReserved != "6" {
+		t.Fatalf("enqueued %s", text(t, ws))
+	}
+}
+
+func TestSubmissionsThatAreDatedBackCountInTheWindows(t *testing.T) {
+	b := newBank(t, func(p *withdrawal.Policy) {
+		p.Approval = withdrawal.ApprovalPolicy{Enabled: true, Assets: map[uuid.UUID]withdrawal.ApprovalLimits{asset: {Automatic: decimal.NewFromInt(10),
+			Windows: []withdrawal.Window{{Length: 24 * time.Hour, Max: decimal.NewFromInt(3)}}}}}
+	})
+	automatic := 0
+	for _, at := range []time.Duration{-25 * time.Hour, -25 * time.Hour, 48 * time.Hour, 0, -25 * time.Hour} {
+		s := b.submission() // of 1.5
+		s.At = b.now.Add(at)
+		w := b.do(t, s.Request, s)
+		if w.Request.Status == withdrawal.RequestApproved {
+			automatic++
+		}
+		if !w.Request.CreatedAt.Equal(b.now) {
+			t.Errorf("created at %v", w.Request.CreatedAt)
+		}
+	}
+	if automatic != 2 {
+		t.Errorf("%d of 1.5 were approved automatically, the window holds 3", automatic)
 	}
 }

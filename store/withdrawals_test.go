@@ -389,7 +389,11 @@ func TestHeldProvesThatTheAggregateIsCurrent(t *testing.T) {
 	if err != nil || second.Job.Version != first.Job.Version+1 || text(t, second) != text(t, b.do(t, first.Request.ID)) {
 		t.Fatalf("got %s, %v", text(t, second), err)
 	}
-	_, err = held(first, prepared(&first))
+	again, err := held(first, prepared(&first))
+	if err != nil || text(t, again) != text(t, second) {
+		t.Fatalf("the same event again: got %s, %v", text(t, again), err)
+	}
+	_, err = held(first, withdrawal.Snoozed{By: as(withdrawal.WithdrawalWorker), Fence: 1, For: time.Hour})
 	refused(t, err, statemachine.ErrConflict)
 	_, err = b.Held(ctx, store.HeldWithdrawal{Withdrawal: second}, store.HeldWithdrawal{Withdrawal: second})
 	refused(t, err, statemachine.ErrInvalid)
@@ -397,7 +401,10 @@ func TestHeldProvesThatTheAggregateIsCurrent(t *testing.T) {
 	b.now = b.now.Add(b.Policy().Lease) // the lease ends; nobody has rescued it yet
 	_, err = held(second, withdrawal.Broadcast{By: as(withdrawal.WithdrawalWorker), Fence: 1, Hash: second.Job.TxHash})
 	refused(t, err, statemachine.ErrFenced)
-	b.do(t, first.Request.ID, withdrawal.Elapsed{By: as(withdrawal.System)})
-	_, err = held(second, withdrawal.Broadcast{By: as(withdrawal.WithdrawalWorker), Fence: 1, Hash: second.Job.TxHash})
+	rescued := b.do(t, first.Request.ID, withdrawal.Elapsed{By: as(withdrawal.System)})
+	_, err = held(second, withdrawal.Broadcast{By: as(withdrawal.WithdrawalWorker), Fence: 1, Hash: "another"})
 	refused(t, err, statemachine.ErrFenced)
+	if after := b.do(t, first.Request.ID); text(t, after) != text(t, rescued) {
+		t.Errorf("a refused event changed it to %s", text(t, after))
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,7 +29,7 @@ type WithdrawalSource interface {
 // the order of [withdrawal.CompareClaims], and confirming jobs whose bytes are
 // owed another broadcast, in the order of [withdrawal.CompareRebroadcasts].
 // Half of a claim goes to the latter first, since a later nonce cannot be mined
-// before an earlier one.
+// before an earlier one; claims of one are for both in turn.
 //
 // The work is a claimed aggregate, in processing or in confirming; the lease
 // lasts [withdrawal.Policy.Lease] and belongs to name, which no other process
@@ -39,7 +41,7 @@ type WithdrawalSource interface {
 //
 // Keys are the wallet for an execution on a chain with nonces, else the job.
 func (s *Withdrawals) Payments(chain uuid.UUID, name string) WithdrawalSource {
-	return &payments{s, chain, name, s.policy.ChainOf(chain).Nonces}
+	return &payments{Withdrawals: s, chain: chain, name: name, nonces: s.policy.ChainOf(chain).Nonces}
 }
 
 type payments struct {
@@ -47,6 +49,7 @@ type payments struct {
 	chain  uuid.UUID
 	name   string
 	nonces bool
+	again  atomic.Bool // the last claim of one was a re-broadcast
 }
 
 func (p *payments) by() withdrawal.By {
@@ -71,7 +74,12 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (item
 		wait := p.policy.Lease
 		again := DueWithdrawals{Kind: DueRebroadcast, Chain: p.chain, Now: now, Limit: (n + 1) / 2}
 		first := DueWithdrawals{Kind: DueClaim, Chain: p.chain, Now: now, Sequential: p.nonces}
-		for _, q := range []*DueWithdrawals{&again, &first} {
+		kinds := []*DueWithdrawals{&again, &first}
+		if n == 1 && p.again.Load() {
+			again.Limit = 0
+			slices.Reverse(kinds)
+		}
+		for _, q := range kinds {
 			if q.Limit == 0 {
 				q.Limit = n - len(items)
 			}
@@ -107,6 +115,9 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (item
 	}
 	if err != nil {
 		return nil, time.Time{}, err
+	}
+	if n == 1 && len(items) == 1 {
+		p.again.Store(items[0].Work.Job.Status == withdrawal.JobConfirming)
 	}
 	return items, next, nil
 }

@@ -161,15 +161,15 @@ func TestPaymentsAreGivenBackWithTheirAttempt(t *testing.T) {
 	}
 
 	out := b.confirming(t)
-	b.do(t, out.Request.ID, withdrawal.Missing{By: as(withdrawal.ConfirmationWorker), Tx: out.Job.TxHash})
-	b.now = b.now.Add(b.Policy().CheckEvery)
 	for _, give := range []func(withdrawal.Withdrawal) store.HeldWithdrawal{source.Release, func(w withdrawal.Withdrawal) store.HeldWithdrawal { return source.Panicked(w, 1) }} {
-		item := turn(t, source, 1)[0]
+		b.do(t, out.Request.ID, withdrawal.Missing{By: as(withdrawal.ConfirmationWorker), Tx: out.Job.TxHash})
+		b.now = b.now.Add(b.Policy().CheckEvery)
+		item := turn(t, b.Payments(chain, "w"), 1)[0]
 		if item.Work.Request.ID != out.Request.ID {
 			t.Fatal("it is not due")
 		}
 		turn(t, source, 0, give(item.Work))
-		if w := b.do(t, out.Request.ID); w.Job.Lease.Holder != "" || !w.Job.Rebroadcast {
+		if w := b.do(t, out.Request.ID); w.Job.Lease.Holder != "" {
 			t.Errorf("a re-broadcast was given back as %s", text(t, w.Job))
 		}
 		b.now = b.now.Add(b.Policy().CheckEvery)
@@ -309,5 +309,21 @@ func TestLookupsDoNotStarveReBroadcasts(t *testing.T) {
 	}
 	if looked < 4 {
 		t.Errorf("looked up %d times in 10 rounds", looked)
+	}
+}
+
+func TestPaymentsOfOnePlaceTakeTurnsWithRebroadcasts(t *testing.T) {
+	b := newBank(t)
+	for range 3 {
+		out := b.confirming(t)
+		b.do(t, out.Request.ID, withdrawal.Missing{By: as(withdrawal.ConfirmationWorker), Tx: out.Job.TxHash})
+	}
+	b.pending(t)
+	b.now = b.now.Add(b.Policy().CheckEvery)
+	source := b.Payments(chain, "w")
+	for i, want := range []withdrawal.JobStatus{withdrawal.JobConfirming, withdrawal.JobProcessing, withdrawal.JobConfirming, withdrawal.JobConfirming} {
+		if got := turn(t, source, 1); len(got) != 1 || got[0].Work.Job.Status != want {
+			t.Fatalf("claim %d gives %d, want one that is %v", i+1, len(got), want)
+		}
 	}
 }

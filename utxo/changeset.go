@@ -16,7 +16,7 @@ type ChangeSet struct {
 	Wallets    []WalletChange
 	Inserts    []*Tx // new transactions, with Raw, Inputs and Outputs
 	Updates    []TxUpdate
-	Credits    []Credit // outputs that join a stored transaction
+	Credits    []Credit // outputs that join a stored transaction, which is in Updates too
 	Spends     []Spend  // after Inserts and Credits
 	Replaced   []Replacement
 	Leases     []LeaseChange

@@ -262,6 +262,24 @@ func (l *Ledger) Leases(w WalletID, ops ...wire.OutPoint) ([]Lease, error) {
 	return all, nil
 }
 
+// LeasesOf implements [Queries].
+func (l *Ledger) LeasesOf(w WalletID, lock LockID) ([]Lease, error) {
+	b := l.books[w]
+	if b == nil {
+		return nil, unknownWallet(w)
+	}
+	var all []Lease
+	for _, lease := range b.leases {
+		if lease.Lock == lock {
+			all = append(all, lease)
+		}
+	}
+	slices.SortFunc(all, func(a, b Lease) int {
+		return cmp.Or(bytes.Compare(a.OutPoint.Hash[:], b.OutPoint.Hash[:]), cmp.Compare(a.OutPoint.Index, b.OutPoint.Index))
+	})
+	return all, nil
+}
+
 // Raw implements [Reader].
 func (l *Ledger) Raw(id TxID) ([]byte, error) {
 	e := l.entry(id)

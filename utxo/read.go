@@ -24,6 +24,9 @@ type Queries interface {
 	// transaction is live and no confirmed transaction spends them, in order
 	// of arrival and index.
 	Watch(w WalletID) ([]Coin, error)
+	// LeasesOf returns the stored leases of a lock, expired ones too, by hash
+	// bytes and index.
+	LeasesOf(w WalletID, lock LockID) ([]Lease, error)
 	// History pages through the transactions of a wallet, newest first, after
 	// the given key.
 	History(w WalletID, after *HistoryKey, limit int) ([]*Tx, error)

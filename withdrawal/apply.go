@@ -19,8 +19,9 @@ import (
 // first of these is given: role or actor, fence, version, state, input.
 //
 // What w must hold: Request always, and Job if there is one. Txs and Attempt
-// for every event of the execution layer but Claimed, Elapsed and the two that
-// give up an execution (AttemptFailed, Snoozed), which need neither; with the
+// for every event of the execution layer but Claimed of a pending job, Elapsed
+// and the two that give up an execution (AttemptFailed, Snoozed), which need
+// neither; Txs alone for Claimed in confirming; with the
 // Attempt loaded the last two recognise their repetition. Txs for Enqueued,
 // Requeued and Imported if there was a job before. Wallet for Prepared, where
 // the chain has nonces: without it only the store guards the nonce.
@@ -100,6 +101,9 @@ func (c *Change) admit(by *By, allowed roles, event string) error {
 		return c.refuse(event, statemachine.ErrInvalid, "an actor of 1 to 200 bytes and a time are needed")
 	}
 	by.At = time.Unix(by.At.Unix(), int64(by.At.Nanosecond()/1000*1000)).UTC()
+	if year := by.At.Year(); year < 1970 || year > 9000 { // milliseconds taken for seconds: no store could keep what is due later
+		return c.refuse(event, statemachine.ErrInvalid, fmt.Sprintf("a time in the year %d", year))
+	}
 	return nil
 }
 

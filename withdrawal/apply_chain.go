@@ -49,9 +49,14 @@ func (p *Policy) receipt(c *Change, e *Receipt) error {
 	case i < 0:
 		return c.refuse("Receipt", statemachine.ErrInvalid, "no such transaction is on file")
 	case i < int(j.TxsDead): // it was proven dead: the proof was wrong
-		if final {
-			return c.incident(&e.By, e.Tx, claim, e.Block)
+		if !final {
+			return nil
 		}
+		if err := c.incident(&e.By, e.Tx, claim, e.Block); err != nil || e.Reverted || c.Old.Txs[i].Cancel {
+			return err
+		}
+		return c.contradicted(e, i)
+	case final && c.awaitsOperator(e):
 		return nil
 	}
 	if err := c.allows(JobConfirm, "Receipt"); err != nil {
@@ -85,6 +90,75 @@ func (p *Policy) receipt(c *Change, e *Receipt) error {
 	return c.moveRequest(OnConfirmed, &e.By, "")
 }
 
+const deadWasMined = "A transaction that was declared dead was mined: "
+
+// contradicted: transaction i was declared dead, and the chain shows it mined
+// at depth. The payment stops: the job has no execution left, whatever follows,
+// and an operator looks at it. Where nothing of it is out, the transaction is
+// live again, to be resolved as sent; if the record cannot say so, since later
+// ones were not exclusive with it or it is of an earlier job, the job fails
+// with the hash, and is never requeued.
+func (c *Change) contradicted(e *Receipt, i int) error {
+	j := &c.New.Job
+	if j.Review && j.RetryCount >= j.MaxRetries && (j.Live() || !c.revivable(i)) {
+		return nil // an operator has it already
+	}
+	text := bounded(deadWasMined + e.Tx)
+	executing := j.Status == JobProcessing && !j.Review
+	out := j.Live() || !j.DispatchedAt.IsZero()
+	if !out && !c.revivable(i) {
+		j.TxHash, j.EvidenceHeight, j.EvidenceHash = e.Tx, e.Height, e.Block.Hash
+		return c.fail(&e.By, JobMaxRetries, text, text, statemachine.Unknown)
+	}
+	c.newExecution()
+	if executing {
+		c.closeAttempt(e.At, statemachine.Unknown, text, j.TxHash)
+	}
+	j.RetryCount = j.MaxRetries
+	j.ErrorMessage = text
+	trigger := JobPark
+	switch {
+	case j.Live() && j.Status == JobProcessing:
+		c.startConfirming(e.At, j.TxHash, e.At, false)
+		trigger = JobUnknown
+	case j.Live(): // confirming: what is out is looked up, and not sent again
+		j.Rebroadcast = false
+	case c.revivable(i):
+		tx := &c.Old.Txs[i]
+		j.TxsDead = int32(i)
+		j.Nonce, j.HasNonce = tx.Nonce, tx.HasNonce
+		if j.DispatchRef != "" {
+			text = bounded(text + "; dispatched as " + j.DispatchRef)
+		}
+		j.EvidenceHeight, j.EvidenceHash = e.Height, e.Block.Hash
+		c.startConfirming(e.At, e.Tx, e.At, false)
+		trigger = JobRevived
+	}
+	j.Review = true
+	j.letGo()
+	return c.moveJob(trigger, &e.By, text)
+}
+
+// revivable: transaction i and all after it are of this job and exclusive.
+func (c *Change) revivable(i int) bool {
+	txs := c.Old.Txs[i:]
+	for k := range txs {
+		tx := &txs[k]
+		if tx.Job != c.Old.Job.ID || k > 0 && !txs[0].exclusive(tx.Wallet, tx.HasNonce, tx.Nonce, tx.Input) {
+			return false
+		}
+	}
+	return true
+}
+
+// awaitsOperator: this is the receipt by which the transaction came back to
+// life, and nobody has looked at it yet.
+func (c *Change) awaitsOperator(e *Receipt) bool {
+	j := &c.Old.Job
+	return j.Review && !e.Reverted && j.RetryCount >= j.MaxRetries && j.TxHash == e.Tx &&
+		j.EvidenceHash == e.Block.Hash && j.EvidenceHeight == e.Height
+}
+
 // evidence checks that there is a job with its transactions loaded.
 func (c *Change) evidence(event string) error {
 	j := &c.Old.Job
@@ -97,7 +171,8 @@ func (c *Change) evidence(event string) error {
 	return nil
 }
 
-// incident records a contradiction: nothing moves, nothing is sent again.
+// incident records a contradiction. Of itself it moves nothing, and nothing is
+// sent again.
 func (c *Change) incident(by *By, hash, claim string, b Block) error {
 	j := &c.Old.Job
 	if !word(hash) || len(b.Hash) > MaxHash || !clean(b.Hash) {
@@ -118,7 +193,8 @@ func (p *Policy) missing(c *Change, e *Missing) error {
 	}
 	j := &c.New.Job
 	if JobMachine.Terminal(j.Status) {
-		if j.Status == JobConfirmed && e.Tx == j.TxHash && e.Error == "" {
+		early := e.At.Before(j.ProcessedAt) || e.Version != 0 && e.Version < j.Version // seen before the end
+		if j.Status == JobConfirmed && e.Tx == j.TxHash && e.Error == "" && !early {
 			return c.incident(&e.By, e.Tx, "missing", Block{})
 		}
 		return nil
@@ -188,6 +264,9 @@ func (p *Policy) provenDead(c *Change, e *ProvenDead) error {
 	if err := c.allows(JobProvenDead, "ProvenDead"); err != nil {
 		return err
 	}
+	if i >= 0 && e.Role != Operator && !c.Old.Txs[i].HasNonce && c.Old.Txs[i].Input == "" {
+		return c.refuse("ProvenDead", statemachine.ErrForbidden, "it has neither nonce nor input: only an operator may say so")
+	}
 	if why := c.unproven(e, i); why != "" {
 		return c.refuse("ProvenDead", statemachine.ErrInvalid, why)
 	}
@@ -212,14 +291,26 @@ func (c *Change) unproven(e *ProvenDead, i int) string {
 		return "unknown cause " + e.Cause.String()
 	case len(e.Block.Hash) > MaxHash || !clean(e.Block.Hash):
 		return "a block hash has at most 100 bytes"
+	case e.Cause == WindowEnded && tx.HasNonce:
+		return "a transaction with a nonce has no window: it is dead when its nonce is used"
+	case e.Cause == WindowEnded && len(c.Old.Live()) > 1:
+		return "a replacement may have a longer window"
 	case e.Cause == WindowEnded:
 		return ""
 	case !word(e.Other):
 		return "the hash of the transaction that was mined instead is needed"
-	case c.Old.live(e.Other):
+	case c.Old.find(e.Other) >= 0:
 		return "what was mined instead is a transaction of this request: send its receipt"
-	case e.Cause == NonceUsed && tx.HasNonce && e.Nonce != tx.Nonce:
+	case !tx.HasNonce && tx.Input == "": // an operator's word
+		return ""
+	case e.Cause == NonceUsed && !tx.HasNonce:
+		return "the transaction has no nonce"
+	case e.Cause == NonceUsed && e.Nonce != tx.Nonce:
 		return fmt.Sprintf("the transaction has nonce %d, not %d", tx.Nonce, e.Nonce)
+	case e.Cause == InputSpent && tx.Input == "":
+		return "the transaction has no input on file"
+	case e.Cause == InputSpent && e.Input != tx.Input:
+		return "this is not the input of the transaction"
 	}
 	return ""
 }

@@ -136,7 +136,7 @@ type failing struct {
 }
 
 // fail ends job and request. The attempt is closed, with what itself saw, where
-// one is open.
+// one is open; the job's line of the log keeps that too.
 func (c *Change) fail(by *By, t JobTrigger, text, seen string, outcome statemachine.Outcome) error {
 	j := &c.New.Job
 	m := new(failing)
@@ -146,7 +146,11 @@ func (c *Change) fail(by *By, t JobTrigger, text, seen string, outcome statemach
 	}
 	j.ErrorMessage = text
 	c.finish(by)
-	if err := c.moveJob(t, by, text); err != nil {
+	why := text
+	if seen != "" { // the trigger says the rest
+		why = seen
+	}
+	if err := c.moveJob(t, by, why); err != nil {
 		return err
 	}
 	return c.moveRequest(OnFailed, by, text)

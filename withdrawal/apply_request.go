@@ -2,6 +2,8 @@ package withdrawal
 
 import (
 	"fmt"
+	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -61,10 +63,10 @@ func (p *Policy) approve(c *Change, e *Approved) error {
 		return err
 	}
 	r := &c.New.Request
-	if r.Status != 0 && (e.Actor == r.FirstApprover || e.Actor == r.SecondApprover) {
+	if r.Status != 0 && (samePerson(e.Actor, r.FirstApprover) || samePerson(e.Actor, r.SecondApprover)) {
 		return nil
 	}
-	if r.Status != 0 && (e.Actor == r.RequestedBy || isUser(e.Actor, r.User)) {
+	if r.Status != 0 && (samePerson(e.Actor, r.RequestedBy) || isUser(e.Actor, r.User)) {
 		return c.refuseRequest("Approved", statemachine.ErrForbidden, "nobody approves their own request")
 	}
 	if err := c.requestVersion(&e.By, "Approved"); err != nil {
@@ -85,12 +87,24 @@ func (p *Policy) approve(c *Change, e *Approved) error {
 	return c.moveRequest(OnApprove, &e.By, "")
 }
 
+// isUser compares in whatever form the id is written.
 func isUser(actor string, user uuid.UUID) bool {
-	if len(actor) != 36 {
+	actor = strings.TrimSpace(actor)
+	if len(actor) < 32 { // no form of an id
 		return false
 	}
 	id, err := uuid.Parse(actor)
 	return err == nil && id == user
+}
+
+// samePerson compares two actors; ids in whatever form they are written.
+func samePerson(a, b string) bool {
+	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
+	if a == b || len(b) < 32 {
+		return a == b
+	}
+	id, err := uuid.Parse(b)
+	return err == nil && isUser(a, id)
 }
 
 func (p *Policy) reject(c *Change, e *Rejected) error {
@@ -225,7 +239,7 @@ func (p *Policy) requeue(c *Change, e *Requeued) error {
 	if j.ID != e.Job {
 		return c.refuseRequest("Requeued", statemachine.ErrConflict, "the latest job is "+j.ID.String())
 	}
-	if j.Live() {
+	if j.Live() || j.TxHash != "" {
 		return c.refuseRequest("Requeued", statemachine.ErrIllegal, "a transaction on file is not proven dead")
 	}
 	c.Log = make([]statemachine.Transition[uuid.UUID], 0, 1)
@@ -235,6 +249,9 @@ func (p *Policy) requeue(c *Change, e *Requeued) error {
 func (p *Policy) imported(c *Change, e *Imported) error {
 	if err := c.admit(&e.By, bySystem, "Imported"); err != nil {
 		return err
+	}
+	if differs := c.Old.Request.differs(e); differs != "" {
+		return c.refuseRequest("Imported", statemachine.ErrConflict, "the stored request has another "+differs)
 	}
 	if c.Old.Job.Status != 0 && c.Old.find(e.Hash) >= 0 {
 		return nil
@@ -251,8 +268,15 @@ func (p *Policy) imported(c *Change, e *Imported) error {
 	if c.Old.Job.Status != 0 {
 		return c.refuseRequest("Imported", statemachine.ErrIllegal, "it has had a job")
 	}
-	if e.Job == uuid.Nil || e.AssetOnChain == uuid.Nil || !word(e.Hash) {
-		return c.refuseRequest("Imported", statemachine.ErrInvalid, "ids of job and asset on chain and a hash are needed")
+	if e.Job == uuid.Nil || e.AssetOnChain == uuid.Nil {
+		return c.refuseRequest("Imported", statemachine.ErrInvalid, "ids of job and asset on chain are needed")
+	}
+	tx := txFacts{Hash: e.Hash, Nonce: e.Nonce, HasNonce: e.HasNonce}
+	if err := c.wellFormed(&tx, "Imported"); err != nil {
+		return err
+	}
+	if e.HasNonce && len(e.Wallets) > 1 {
+		return c.refuseRequest("Imported", statemachine.ErrInvalid, "the nonce belongs to one wallet: name the one that sent it")
 	}
 	r := &c.New.Request
 	if r.Status == 0 {
@@ -261,7 +285,7 @@ func (p *Policy) imported(c *Change, e *Imported) error {
 			return c.refuseRequest("Imported", statemachine.ErrInvalid, err.Error())
 		}
 		*r = Request{ID: e.Request, User: e.User, Asset: e.Asset, Chain: e.Chain, ToAddress: e.ToAddress, Memo: e.Memo,
-			Amount: human, AmountRaw: raw, Decimals: e.Decimals, RequestedBy: e.Actor, CreatedAt: e.CreatedAt.UTC()}
+			Amount: human, AmountRaw: raw, Decimals: e.Decimals, RequestedBy: e.Actor, CreatedAt: e.CreatedAt.UTC().Truncate(time.Microsecond)}
 		if e.CreatedAt.IsZero() {
 			r.CreatedAt = e.At
 		}
@@ -273,12 +297,43 @@ func (p *Policy) imported(c *Change, e *Imported) error {
 	if err := c.newJob(&e.By, e.Job, e.AssetOnChain, e.Wallets); err != nil {
 		return err
 	}
+	for i := range e.Wallets { // an import uses no wallet
+		if w := &c.New.Wallet; e.Wallets[i].ID == w.ID {
+			w.LastUsedAt = e.Wallets[i].LastUsedAt
+		}
+	}
+	c.Reservations[0].UsedAt = time.Time{}
 	j := &c.New.Job
 	j.Priority, j.MaxRetries, j.RetryCount = Normal, max(1, p.MaxRetries), 1
 	j.ScheduledAt, j.BroadcastAt, j.NextCheckAt = e.At, r.CreatedAt, e.At
-	c.addTx(&e.By, txFacts{Hash: e.Hash, Nonce: e.Nonce, HasNonce: e.HasNonce})
+	c.addTx(&e.By, tx)
 	if err := c.moveJob(JobImport, &e.By, ""); err != nil {
 		return err
 	}
 	return c.moveRequest(OnImport, &e.By, "")
+}
+
+// differs names the column in which an imported row contradicts the request.
+func (r *Request) differs(e *Imported) string {
+	if r.Status == 0 {
+		return ""
+	}
+	other := func(got, stored uuid.UUID) bool { return got != uuid.Nil && got != stored }
+	switch {
+	case other(e.Request, r.ID):
+		return "id"
+	case other(e.User, r.User):
+		return "user"
+	case other(e.Asset, r.Asset):
+		return "asset"
+	case other(e.Chain, r.Chain):
+		return "chain"
+	case e.ToAddress != "" && e.ToAddress != r.ToAddress:
+		return "address"
+	case e.Amount != "":
+		if _, raw, err := ParseAmount(e.Amount, e.Decimals); err != nil || raw != r.AmountRaw || e.Decimals != r.Decimals {
+			return "amount"
+		}
+	}
+	return ""
 }

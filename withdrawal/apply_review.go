@@ -15,7 +15,10 @@ func (p *Policy) resolve(c *Change, e *Resolved) error {
 		return c.refuse("Resolved", statemachine.ErrConflict, "the latest job is another one")
 	}
 	if e.Version != 0 && e.Version == j.ResolvedVersion {
-		return nil
+		if e.Sent && c.Old.find(e.Hash) >= 0 || !e.Sent && j.Status != JobConfirming && j.Status != JobConfirmed {
+			return nil
+		}
+		return c.refuse("Resolved", statemachine.ErrConflict, "this version was resolved with another answer")
 	}
 	if err := c.jobVersion(&e.By, "Resolved"); err != nil {
 		return err

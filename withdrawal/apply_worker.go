@@ -44,6 +44,9 @@ func (p *Policy) claim(c *Change, e *Claimed) error {
 		if j.Review {
 			return c.refuse("Claimed", statemachine.ErrIllegal, "")
 		}
+		if err := c.sendable(); err != nil {
+			return err
+		}
 		c.New.Attempt = Attempt{} // a lease to send again is no execution
 		return c.lease(p, &e.By)
 	}
@@ -66,6 +69,22 @@ func (p *Policy) claim(c *Change, e *Claimed) error {
 	c.New.Attempt = Attempt{Job: j.ID, Fence: j.Lease.Fence, Worker: e.Actor, StartedAt: e.At}
 	c.Attempts = append(c.Attempts, c.New.Attempt)
 	return c.moveJob(JobClaim, &e.By, "")
+}
+
+// sendable refuses a lease in confirming that is of no use: no bytes are on
+// file to be sent again, and the transactions have no nonce or input with which
+// one of them could be replaced.
+func (c *Change) sendable() error {
+	if int(c.Old.Job.TxsOnFile) != len(c.Old.Txs) {
+		return c.notLoaded("Claimed")
+	}
+	live := c.Old.Live()
+	for i := range live {
+		if tx := &live[i]; len(tx.Raw) > 0 || tx.HasNonce || tx.Input != "" {
+			return nil
+		}
+	}
+	return c.refuse("Claimed", statemachine.ErrIllegal, "no bytes are on file, and nothing by which to replace the transaction")
 }
 
 func (c *Change) lease(p *Policy, by *By) error {
@@ -168,13 +187,19 @@ func (p *Policy) broadcast(c *Change, e *Broadcast) error {
 	if onFile && e.Fence == j.Lease.Fence && j.Status != JobProcessing {
 		return nil
 	}
-	if err := c.fenced(&e.By, e.Fence, "Broadcast"); err != nil {
+	dispatched := !j.DispatchedAt.IsZero()
+	// The answer of the very dispatch on file is news whenever it comes, in
+	// review too: without it somebody could find that nothing was sent.
+	if dispatched && j.Status == JobProcessing && e.Fence == j.Lease.Fence {
+		if err := c.jobVersion(&e.By, "Broadcast"); err != nil {
+			return err
+		}
+	} else if err := c.fenced(&e.By, e.Fence, "Broadcast"); err != nil {
 		return err
 	}
 	if err := c.allows(JobBroadcast, "Broadcast"); err != nil {
 		return err
 	}
-	dispatched := !j.DispatchedAt.IsZero()
 	switch {
 	case !j.Live() && !dispatched:
 		return c.refuse("Broadcast", statemachine.ErrIllegal, "nothing was prepared or dispatched")
@@ -193,7 +218,9 @@ func (p *Policy) broadcast(c *Change, e *Broadcast) error {
 	if dispatched {
 		c.addTx(&e.By, tx)
 	}
-	c.closeAttempt(e.At, statemachine.Done, "", e.Hash)
+	if !j.Review { // else the rescue has closed it
+		c.closeAttempt(e.At, statemachine.Done, "", e.Hash)
+	}
 	c.startConfirming(e.At, e.Hash, e.At.Add(p.CheckEvery), false)
 	return c.moveJob(JobBroadcast, &e.By, "")
 }
@@ -239,8 +266,10 @@ func (p *Policy) rebump(c *Change, e *Rebumped) error {
 	if err := c.wellFormed(&tx, "Rebumped"); err != nil {
 		return err
 	}
-	if !live[0].exclusive(e.HasNonce, e.Nonce, e.Input) {
-		return c.refuse("Rebumped", statemachine.ErrInvalid, "a replacement needs the same nonce or input, else both could be mined")
+	for i := range live {
+		if !live[i].exclusive(j.Wallet, e.HasNonce, e.Nonce, e.Input) {
+			return c.refuse("Rebumped", statemachine.ErrInvalid, "a replacement needs the same nonce or input, else both could be mined")
+		}
 	}
 	m := new(preparing)
 	c.Log, c.Txs = m.log[:0], m.tx[:0]
@@ -251,19 +280,24 @@ func (p *Policy) rebump(c *Change, e *Rebumped) error {
 	return c.moveJob(JobRebump, &e.By, "")
 }
 
-// exclusive reports whether a transaction with this nonce or input and t can
-// never both be mined.
-func (t *Tx) exclusive(hasNonce bool, nonce uint64, input string) bool {
-	return t.HasNonce && hasNonce && t.Nonce == nonce || t.Input != "" && t.Input == input
+// exclusive reports whether t and a transaction of the wallet with this nonce
+// or input can never both be mined. Where either has a nonce, only that counts.
+func (t *Tx) exclusive(wallet uuid.UUID, hasNonce bool, nonce uint64, input string) bool {
+	if t.HasNonce || hasNonce {
+		return t.HasNonce && hasNonce && t.Nonce == nonce && t.Wallet == wallet
+	}
+	return t.Input != "" && t.Input == input
 }
 
-// rebroadcast reports what became of sending the bytes on file again.
+// rebroadcast reports what became of sending the bytes on file again. The
+// report of a worker whose transaction was decided meanwhile changes nothing.
 func (p *Policy) rebroadcast(c *Change, e *Rebroadcast) error {
 	if err := c.admit(&e.By, byWorker, "Rebroadcast"); err != nil {
 		return err
 	}
 	j := &c.New.Job
-	if j.Status == JobConfirming && e.Fence == j.Lease.Fence && j.Lease.Holder == "" {
+	decided := (JobMachine.Terminal(j.Status) || j.Status == JobPending) && c.Old.find(e.Hash) >= 0
+	if (j.Status == JobConfirming || decided) && e.Fence == j.Lease.Fence && j.Lease.Holder == "" {
 		return nil
 	}
 	if err := c.fenced(&e.By, e.Fence, "Rebroadcast"); err != nil {
@@ -278,10 +312,10 @@ func (p *Policy) rebroadcast(c *Change, e *Rebroadcast) error {
 	if i := c.Old.find(e.Hash); i < int(j.TxsDead) || len(c.Old.Txs[i].Raw) == 0 {
 		return c.refuse("Rebroadcast", statemachine.ErrInvalid, "these bytes are not on file")
 	}
+	// Owed once for each look-up that misses it, done or not: what the node
+	// refuses may be mined already, and only a look-up can tell.
 	j.NextCheckAt = e.At.Add(p.CheckEvery)
-	if e.Done {
-		j.Rebroadcast = false
-	}
+	j.Rebroadcast = false
 	j.Lease = j.Lease.Release()
 	return nil
 }

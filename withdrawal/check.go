@@ -98,7 +98,7 @@ func checkJob(w *Withdrawal) string {
 // checkTxs: no two transactions of a request can both be mined.
 func checkTxs(w *Withdrawal) string {
 	live := w.Live()
-	hash := w.Job.TxHash == "" && len(live) == 0
+	hash := len(live) == 0 && (w.Job.TxHash == "" || w.Job.Status == JobFailed && w.find(w.Job.TxHash) >= 0)
 	for i := range w.Txs {
 		tx := &w.Txs[i]
 		if tx.Seq != int32(i)+1 || tx.Request != w.Request.ID {
@@ -114,8 +114,10 @@ func checkTxs(w *Withdrawal) string {
 		if tx.Job != w.Job.ID || tx.Wallet != w.Job.Wallet {
 			return "a live transaction is of the latest job and its wallet"
 		}
-		if i > 0 && !live[0].exclusive(tx.HasNonce, tx.Nonce, tx.Input) {
-			return "two transactions of this request could both be mined"
+		for k := range i {
+			if !live[k].exclusive(tx.Wallet, tx.HasNonce, tx.Nonce, tx.Input) {
+				return "two transactions of this request could both be mined"
+			}
 		}
 	}
 	if !hash {

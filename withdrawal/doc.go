@@ -46,8 +46,8 @@
 // was mined. Terminal. Evidence to the contrary is an [Incident].
 //
 // failed: the job failed. An [Operator] may requeue it, unless a transaction on
-// file is not proven dead. A reverted or a cancelling one was mined, so such a
-// request is paid only by a new one.
+// file is not proven dead, or the proof was wrong. A reverted or a cancelling one
+// was mined, so such a request is paid only by a new one.
 //
 // rejected, cancelled: stopped before execution. Terminal.
 //
@@ -70,10 +70,21 @@
 // it.
 //
 // confirming in review: missing for longer than [Policy.AlertAfter], and the
-// bytes are not on file. An Operator moves it on. A receipt still counts: it is
-// a fact about a transaction on file.
+// bytes are not on file; or a transaction that was declared dead is mined. An
+// Operator moves it on. A receipt still counts: it is a fact about a
+// transaction on file.
 //
 // confirmed, failed: terminal.
+//
+// # A wrong proof
+//
+// A transaction that was declared dead is mined at depth, and not reverted: an
+// [Incident], and the payment stops. No execution is left to the job, so that
+// nothing leads back to pending. While nothing else is out, the transaction is
+// live again and in review; an operator resolves it as sent. If a later one was
+// declared dead too, or it is of an earlier job, the job fails with its hash
+// and is never requeued; what is mined is for people to settle. After the end
+// of the job there is the incident alone.
 //
 // # Storing a change
 //

@@ -66,7 +66,9 @@ type (
 	}
 	// Imported brings in a row of a service that kept tx_hash on the request:
 	// queued, with one confirming job. Key: Hash. On a request that exists only
-	// Job, AssetOnChain, Hash, nonce and Wallets count.
+	// Job, AssetOnChain, Hash, nonce and Wallets count; what else is set must
+	// be equal to what is stored. With a nonce, Wallets must be the one wallet
+	// that sent it. An import is no use of a wallet: last_used_at stays.
 	Imported struct {
 		By
 		Request      uuid.UUID
@@ -91,7 +93,8 @@ type (
 // holder of a lease is By.Actor.
 type (
 	// Claimed takes a due pending job for an execution, or a confirming one
-	// for a re-broadcast or a rebump. Fence is the next one,
+	// for a re-broadcast where bytes are on file, or a rebump where there is
+	// a nonce or an input to replace. Fence is the next one,
 	// Job.Lease.Fence + 1; 0 takes whichever is next. Key: Fence.
 	Claimed struct {
 		By
@@ -156,7 +159,10 @@ type (
 		Reason string
 	}
 	// Rebroadcast reports another broadcast of the bytes on file. Done says
-	// that the node took it or has it. It ends the lease. Key: Fence.
+	// that the node took it or has it. It ends the lease, and the next is owed
+	// only after a look-up misses the transaction, done or not: what a node
+	// refuses may be mined already. After the end of its transaction it
+	// changes nothing. Key: Fence.
 	Rebroadcast struct {
 		By
 		Fence int64
@@ -198,20 +204,25 @@ type (
 		Error string
 	}
 	// ProvenDead: no live transaction can be mined any more, proven at depth.
-	// In review only an operator may say so. Key: Tx.
+	// In review, and of a transaction that has neither nonce nor input, only
+	// an operator may say so. WindowEnded is a proof only of a single live
+	// transaction without a nonce: a replacement may have a longer window,
+	// and a nonce that is not used stays open. Key: Tx.
 	ProvenDead struct {
 		By
 		Block            // of the other transaction, or where the window ended
 		Tx    string     // a live transaction on file; its replacements die with it
 		Cause DeathCause `json:",omitzero"`
-		Other string     // hash of what was mined instead; empty for WindowEnded
+		Other string     // hash of what was mined instead, never one of this request; empty for WindowEnded
 		Nonce uint64     // with NonceUsed: which nonce
+		Input string     `json:",omitempty"` // with InputSpent: which input
 	}
 )
 
 // Events of operators and of time.
 type (
-	// Resolved ends a review. Key: Job and By.Version, both required.
+	// Resolved ends a review. Key: Job and By.Version, both required; another
+	// answer to the same version is ErrConflict.
 	Resolved struct {
 		By
 		Job      uuid.UUID // the job that was looked at

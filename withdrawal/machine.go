@@ -89,6 +89,7 @@ const (
 	JobCancelled             // the cancelling self-transfer was mined at depth
 	JobProvenDead            // no transaction on file can be mined any more
 	JobImport
+	JobRevived // one that was declared dead was mined: an operator has it
 )
 
 type jobTrigger struct{}
@@ -98,7 +99,7 @@ func (jobTrigger) Names() []string { return jobTriggerNames }
 
 var jobTriggerNames = []string{"enqueue", "claim", "prepare", "dispatch", "broadcast", "rebump", "retry", "max retries",
 	"permanent error", "snooze", "rescue", "unknown", "review", "found", "not sent", "confirm", "reverted",
-	"cancel mined", "proven dead", "import"}
+	"cancel mined", "proven dead", "import", "revived"}
 
 const (
 	extStop    = "a withdrawal must be stoppable before it is executed"
@@ -108,6 +109,7 @@ const (
 	extBack    = "retry, snooze and rescue return the job to the queue"
 	extReview  = "sent or not is unknown: an operator decides, never a retry"
 	extUnknown = "after signing every failure is a look-up of the same transaction, never a new one"
+	extRevived = "a transaction that was declared dead was mined: it is not paid again, and an operator decides"
 	extDead    = "proof that no transaction on file can be mined allows another execution"
 )
 
@@ -163,6 +165,9 @@ var JobMachine = statemachine.Must("withdrawal_job", []jobEdge{
 	{From: JobConfirming, Trigger: JobCancelled, To: JobFailed, Extension: "a mined self-transfer of the same nonce ends the payment"},
 	{From: JobConfirming, Trigger: JobProvenDead, To: JobPending, Extension: extDead},
 	{From: JobConfirming, Trigger: JobMaxRetries, To: JobFailed, Extension: extDead},
+	{From: JobPending, Trigger: JobRevived, To: JobConfirming, Extension: extRevived},
+	{From: JobProcessing, Trigger: JobRevived, To: JobConfirming, Extension: extRevived},
+	{From: JobPending, Trigger: JobMaxRetries, To: JobFailed, Extension: extRevived},
 	{From: 0, Trigger: JobImport, To: JobConfirming, Extension: extImport},
 })
 

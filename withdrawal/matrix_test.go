@@ -29,7 +29,7 @@ queued job confirmed completed, queued job failed failed, queued import queued,
 failed requeue approved`
 	const jobs = `
 none enqueue pending, none import confirming,
-pending claim processing,
+pending claim processing, pending revived confirming, pending max retries failed, processing revived confirming,
 processing prepare processing, processing dispatch processing, processing rebump processing, processing broadcast confirming,
 processing unknown confirming, processing retry pending, processing snooze pending, processing rescue pending,
 processing max retries failed, processing permanent error failed, processing review processing, processing found confirming,
@@ -171,12 +171,12 @@ import      | confirming | confirming | illegal | illegal | confirming | active 
 claim       | illegal | illegal | illegal | illegal | illegal | processing | held | held | held | illegal | touch | held | illegal | illegal | illegal | illegal | illegal
 prepare     | illegal | illegal | illegal | illegal | illegal | fenced | processing | illegal | illegal | fenced | fenced | illegal | fenced | illegal | illegal | illegal | illegal
 dispatch    | illegal | illegal | illegal | illegal | illegal | fenced | processing | illegal | illegal | fenced | fenced | illegal | fenced | illegal | illegal | illegal | illegal
-broadcast   | illegal | illegal | illegal | illegal | illegal | fenced | illegal | confirming | confirming | fenced | - | - | - | - | - | illegal | illegal
+broadcast   | illegal | illegal | illegal | illegal | illegal | fenced | illegal | confirming | confirming | confirming | - | - | - | - | - | illegal | illegal
 rebump      | illegal | illegal | illegal | illegal | illegal | fenced | illegal | processing | illegal | fenced | fenced | confirming | fenced | illegal | illegal | illegal | illegal
 retryable   | illegal | illegal | illegal | illegal | illegal | fenced | pending | confirming | processing, review | fenced | fenced | illegal | fenced | illegal | illegal | illegal | illegal
 permanent   | illegal | illegal | illegal | illegal | illegal | fenced | failed | confirming | processing, review | fenced | fenced | illegal | fenced | illegal | illegal | illegal | illegal
 snooze      | illegal | illegal | illegal | illegal | illegal | fenced | pending | confirming | processing, review | fenced | fenced | illegal | fenced | illegal | illegal | illegal | illegal
-rebroadcast | illegal | illegal | illegal | illegal | illegal | fenced | illegal | illegal | illegal | fenced | - | touch | - | illegal | illegal | illegal | illegal
+rebroadcast | illegal | illegal | illegal | illegal | illegal | fenced | illegal | illegal | illegal | fenced | - | touch | - | - | - | illegal | illegal
 looking     | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | touch | touch | touch | illegal | illegal | illegal | illegal
 mined       | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | confirmed | confirmed | confirmed | - | incident | incident | incident
 shallow     | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | touch | touch | touch | - | - | - | -

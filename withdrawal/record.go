@@ -95,7 +95,7 @@ type Job struct {
 	TxsDead   int32  // the first TxsDead of them are proven dead; the others are live
 	Nonce     uint64 // shared by the live ones, if HasNonce
 	HasNonce  bool
-	TxHash    string // the newest live one; after the end the one that was mined
+	TxHash    string // the newest live one; after the end the one that was mined, a job that failed for a wrong proof of death included
 
 	Review          bool      // parked for an operator
 	ResolvedVersion int64     // the version that an operator last resolved: the key of that event
@@ -165,7 +165,7 @@ type Reservation struct {
 	Job     uuid.UUID
 	Amount  Raw
 	Release bool      // the terminal commit: subtract
-	UsedAt  time.Time // zero with Release
+	UsedAt  time.Time // zero with Release and of an import
 }
 
 // Delta is the signed difference.

@@ -127,7 +127,7 @@ func TestRule8RebroadcastOrder(t *testing.T) {
 	expect(t, policy, w, withdrawal.Rebroadcast{By: worker(at), Fence: 2, Hash: "other"}, "invalid")
 	failed := run(t, w, withdrawal.Rebroadcast{By: worker(at), Fence: 2, Hash: "tx1"})
 	done := run(t, w, withdrawal.Rebroadcast{By: worker(at), Fence: 2, Hash: "tx1", Done: true})
-	if !failed.Job.Rebroadcast || done.Job.Rebroadcast || done.Job.Version != w.Job.Version {
+	if failed.Job.Rebroadcast || done.Job.Rebroadcast || done.Job.Version != w.Job.Version {
 		t.Error("wrong flag")
 	}
 	expect(t, policy, done, withdrawal.Rebroadcast{By: worker(at), Fence: 2, Hash: "tx1", Done: true}, "-")

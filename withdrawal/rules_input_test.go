@@ -193,7 +193,10 @@ func TestImportBoundaries(t *testing.T) {
 	expect(t, policy, withdrawal.Withdrawal{}, bad, "invalid")
 	queued := states(t)["approved"]
 	queued.Request.Status = withdrawal.RequestQueued
-	expect(t, policy, queued, e, "confirming")
+	expect(t, policy, queued, e, "conflict")
+	known := e
+	known.Amount, known.Decimals = "100", 18
+	expect(t, policy, queued, known, "confirming")
 	expect(t, policy, w, receipt(t0, "h", 3), "confirmed")
 }
 

@@ -118,7 +118,7 @@ func TestRule6ProvenDead(t *testing.T) {
 	own.Other = ""
 	expect(t, policy, s["confirming"], own, "invalid")
 	own.Cause = withdrawal.WindowEnded
-	expect(t, policy, s["confirming"], own, "pending")
+	expect(t, policy, s["confirming"], own, "invalid")
 	expect(t, policy, s["confirming review"], dead(t0, "tx1", 3, 0), "forbidden")
 
 	w := expect(t, policy, s["confirming"], dead(t0, "tx1", 3, 7), "pending")
@@ -128,10 +128,10 @@ func TestRule6ProvenDead(t *testing.T) {
 	// A second execution, with its own transaction; the first stays dead.
 	at := w.Job.ScheduledAt
 	w = run(t, w, withdrawal.Claimed{By: worker(at)}, prepared(at, 2, "tx2", 8))
-	expect(t, policy, w, receipt(at, "tx1", 3), "incident")
+	expect(t, policy, w, receipt(at, "tx1", 3), "confirming, review")
 	w = run(t, w, withdrawal.Broadcast{By: worker(at), Fence: 2, Hash: "tx2"})
 	expect(t, policy, w, dead(at, "tx1", 3, 7), "-")
-	expect(t, policy, w, receipt(at, "tx1", 3), "incident")
+	expect(t, policy, w, receipt(at, "tx1", 3), "confirming, review")
 	again := prepared(at, 2, "tx1", 9)
 	expect(t, policy, w, again, "fenced")
 

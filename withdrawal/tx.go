@@ -43,6 +43,8 @@ func (c *Change) wellFormed(f *txFacts, event string) error {
 		return c.refuse(event, statemachine.ErrInvalid, "a signed transaction has at most 128 KiB")
 	case len(c.Old.Txs) >= MaxTxs:
 		return c.refuse(event, statemachine.ErrInvalid, "a request has at most 100 transactions")
+	case f.HasNonce && f.Input != "":
+		return c.refuse(event, statemachine.ErrInvalid, "a transaction is exclusive by its nonce or by its input, not by both")
 	case !f.HasNonce && f.Nonce != 0:
 		return c.refuse(event, statemachine.ErrInvalid, "a nonce without HasNonce")
 	case f.Nonce > MaxNonce:

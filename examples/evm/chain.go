@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -175,6 +176,10 @@ func (c *chain) send(ctx context.Context, raw []byte) error {
 	return err
 }
 
+// pointless reports that it makes no sense to send the bytes once more: their
+// nonce is used, by them or by others, which a look-up tells.
+func pointless(err error) bool { return err != nil && strings.Contains(err.Error(), "nonce too low") }
+
 // lookUp asks for all transactions of a withdrawal that may be mined, and
 // returns what the chain says of them.
 func (c *chain) lookUp(ctx context.Context, by withdrawal.By, live []withdrawal.Tx) (said []withdrawal.Event) {
@@ -218,24 +223,23 @@ func (c *chain) receipt(ctx context.Context, by withdrawal.By, hash string) (wit
 		GasUsed: withdrawal.Raw(strconv.FormatUint(r.GasUsed, 10)), GasPrice: withdrawal.Raw(r.EffectiveGasPrice.String())}, nil
 }
 
-// errMoved does not match ethereum.NotFound: it says nothing of a transaction.
-var errMoved = errors.New("the chain moved while it was read")
-
 // block reads what makes evidence out of an answer: the block that the chain
 // has at this height, and its head. The two are of one chain if the head is
 // still a part of it afterwards.
 func (c *chain) block(ctx context.Context, height *big.Int, hash common.Hash) (withdrawal.Block, error) {
 	head, err := c.node.HeaderByNumber(ctx, nil)
-	if err != nil {
-		return withdrawal.Block{}, fmt.Errorf("%w: %v", errMoved, err)
+	var canonical, again *types.Header
+	if err == nil {
+		canonical, err = c.node.HeaderByNumber(ctx, height)
 	}
-	canonical, err := c.node.HeaderByNumber(ctx, height)
-	if err != nil {
-		return withdrawal.Block{}, fmt.Errorf("%w: %v", errMoved, err)
+	if err == nil {
+		again, err = c.node.HeaderByNumber(ctx, head.Number)
 	}
-	again, err := c.node.HeaderByNumber(ctx, head.Number)
-	if err != nil || again.Hash() != head.Hash() {
-		return withdrawal.Block{}, errMoved
+	switch {
+	case err != nil: // a block that is not found says nothing of the transaction
+		return withdrawal.Block{}, fmt.Errorf("reading block %s: %v", height, err)
+	case again.Hash() != head.Hash():
+		return withdrawal.Block{}, errors.New("the chain moved while it was read")
 	}
 	return withdrawal.Block{Height: height.Uint64(), Hash: hash.Hex(), Canonical: canonical.Hash().Hex(), Head: head.Number.Uint64()}, nil
 }
@@ -262,6 +266,9 @@ func (c *chain) dead(ctx context.Context, by withdrawal.By, live []withdrawal.Tx
 			from, err := types.Sender(c.signer, tx)
 			if err != nil || from != address || tx.Nonce() != nonce {
 				continue
+			}
+			if slices.ContainsFunc(live, func(l withdrawal.Tx) bool { return l.Hash == tx.Hash().Hex() }) {
+				return nil, errors.New("it is one of them, mined since it was looked for")
 			}
 			where, err := c.block(ctx, height, block.Hash())
 			return withdrawal.ProvenDead{By: by, Block: where, Tx: live[0].Hash, Cause: withdrawal.NonceUsed, Other: tx.Hash().Hex(), Nonce: nonce}, err

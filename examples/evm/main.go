@@ -54,7 +54,7 @@ func policy() withdrawal.Policy {
 	p := withdrawal.DefaultPolicy()
 	p.Backoff = statemachine.Backoff{Base: 20 * time.Millisecond, Cap: time.Second}
 	p.EnqueueEvery = 50 * time.Millisecond
-	p.CheckEvery = 250 * time.Millisecond
+	p.CheckEvery = 300 * time.Millisecond
 	p.Chain.Confirmations = confirmations
 	p.Approval = withdrawal.ApprovalPolicy{Enabled: true, Assets: map[uuid.UUID]withdrawal.ApprovalLimits{
 		etherID: {Automatic: decimal.NewFromInt(1), Dual: decimal.NewFromInt(10)}}}

@@ -68,7 +68,8 @@ func (p *payer) again(ctx context.Context, w withdrawal.Withdrawal) store.HeldWi
 	}
 	live := w.Live()
 	newest := live[len(live)-1]
-	report.Hash, report.Done = newest.Hash, p.chain.send(ctx, newest.Raw) == nil
+	err := p.chain.send(ctx, newest.Raw)
+	report.Hash, report.Done = newest.Hash, err == nil || pointless(err)
 	return result(w, report)
 }
 
@@ -79,7 +80,11 @@ type checker struct {
 }
 
 func (c *checker) handle(ctx context.Context, w withdrawal.Withdrawal) store.HeldWithdrawal {
-	return result(w, c.chain.lookUp(ctx, c.by, w.Live())...)
+	said := c.chain.lookUp(ctx, c.by, w.Live())
+	if ctx.Err() != nil { // nobody was asked: nothing is learnt, and it is looked up again
+		return result(w)
+	}
+	return result(w, said...)
 }
 
 func result(w withdrawal.Withdrawal, events ...withdrawal.Event) store.HeldWithdrawal {

@@ -123,12 +123,12 @@ func TestKilledProcessesPayOnce(t *testing.T) {
 		t.Skip("it takes half a minute")
 	}
 	onEachDatabase(t, func(t *testing.T, db string) {
-		const rows = 150
+		const rows = 120
 		s := newScene(t, db, rows)
 		for i := range 3 {
 			s.killAll(500*time.Millisecond+rand.N(2*time.Second), i == 1, "-chaos", "-seed", strconv.Itoa(i))
 		}
-		r := s.finish("-chaos", "-seed", "9", "-timeout", "90s")
+		r := s.finish("-chaos", "-seed", "9", "-timeout", "3m")
 		if r.Requests["completed"] != rows {
 			t.Errorf("%v of %d", r.Requests, rows)
 		}
@@ -145,9 +145,9 @@ func TestPostgresStoppedImmediately(t *testing.T) {
 		t.Skip("it takes a while")
 	}
 	server := pgtest.Private(t)
-	const rows = 150
+	const rows = 120
 	s := newScene(t, postgres(t, server.URL()), rows)
-	program, stdout, stderr := s.start("-chaos", "-seed", "3", "-timeout", "90s")
+	program, stdout, stderr := s.start("-chaos", "-seed", "3", "-timeout", "3m")
 	for range 2 {
 		time.Sleep(2 * time.Second)
 		if err := server.Crash(); err != nil {

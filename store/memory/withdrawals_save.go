@@ -97,6 +97,8 @@ func (w withdrawals) saveJob(c *withdrawal.Change) error {
 		case stored.Lease.Fence != old.Lease.Fence:
 			return &statemachine.Refusal{Err: statemachine.ErrFenced, Machine: withdrawal.JobMachine.Name(), ID: j.ID.String(), Event: "save",
 				Reason: fmt.Sprintf("expected fence %d, stored is %d", old.Lease.Fence, stored.Lease.Fence)}
+		case stored.Lease.Holder != old.Lease.Holder || !stored.NextCheckAt.Equal(old.NextCheckAt) || stored.Rebroadcast != old.Rebroadcast:
+			return conflict(withdrawal.JobMachine.Name(), j.ID, "its lease was given back, or its next check was moved")
 		}
 		if j.Version == old.Version { // a touch
 			touched := *stored

@@ -63,7 +63,11 @@ func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stat
 		}
 		if j.Review {
 			s.InReview++
-			oldest(&s.OldestReview, j.ClaimedAt)
+			since := j.ClaimedAt
+			if since.IsZero() { // imported
+				since = j.BroadcastAt
+			}
+			oldest(&s.OldestReview, since)
 		}
 		for i, a := range w.attempts[j.ID] {
 			if within(a.StartedAt) {

@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 // batch holds rows for a [statement], one after the other.
 type batch struct {
+	room   int // rows to expect, if known
 	width  int
 	values []any // of nil, int64, string, []byte, bool, time.Time
 	err    error
@@ -22,7 +24,9 @@ type batch struct {
 // add appends one row. It takes what a column can hold: nil, integers, string,
 // []byte, bool, time.Time, a hash, and enumerations.
 func (b *batch) add(row ...any) {
-	b.width = len(row)
+	if b.width = len(row); b.values == nil {
+		b.values = make([]any, 0, max(b.room, 1)*len(row))
+	}
 	for _, v := range row {
 		switch x := v.(type) {
 		case int:
@@ -56,9 +60,13 @@ func (b *batch) len() int {
 func (b *batch) arrays() ([]any, error) {
 	columns := make([]any, b.width)
 	for c := range columns {
-		lit := append(make([]byte, 0, 16*b.len()), '{')
+		lit := append(make([]byte, 0, 64), '{')
 		for i := c; i < len(b.values); i += b.width {
-			if i > c {
+			switch i {
+			case c:
+			case c + b.width: // others will be as long as the first, if it is not a raw transaction
+				lit = append(slices.Grow(lit, min(len(lit), 64)*b.len()), ',')
+			default:
 				lit = append(lit, ',')
 			}
 			switch v := b.values[i].(type) {

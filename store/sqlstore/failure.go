@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/settlehq/settle/statemachine"
 )
@@ -43,10 +44,11 @@ func transient(err error) bool {
 	return primary == sqliteBusy || primary == sqliteLocked
 }
 
-// duplicate reports the violation of a unique rule or primary key.
+// duplicate reports the violation of a unique rule or primary key, or of the
+// trigger that comes before them.
 func duplicate(err error) bool {
 	c := code(err)
-	return state(err) == "23505" || c == 2067 || c == 1555 || c == 2579
+	return state(err) == "23505" || c == 2067 || c == 1555 || c == 2579 || c == 1811 && strings.Contains(err.Error(), "no second INSERT")
 }
 
 // meaning gives the errors of a write the sentinel that they stand for: a row

@@ -122,6 +122,7 @@ func (f expandedFile) Read(p []byte) (int, error) { return f.text.Read(p) }
 var (
 	only = regexp.MustCompile(`(?ms)^-- \{(sqlite|postgres)$\n(.*?)^-- \}$\n`)
 	keep = regexp.MustCompile(`(?m)^\{(append only|no delete) (\w+)\}$`)
+	once = regexp.MustCompile(`(?m)^\{(insert once|insert or ignore) (\w+): ([^}]+)\}\n`)
 )
 
 // migration expands a migration. Beside the macros of [syntax] it has
@@ -131,6 +132,10 @@ var (
 //	-- }
 //	{append only t}    triggers that refuse UPDATE and DELETE,
 //	{no delete t}      or only DELETE, of any row of t.
+//	{insert once t: a; b, c}       On SQLite REPLACE deletes without these
+//	{insert or ignore t: a; b, c}  triggers: others refuse, or ignore, a row whose
+//	                               key is there, a or (b, c). The second kind is
+//	                               for ON CONFLICT DO NOTHING.
 func (s syntax) migration(text string) string {
 	text = only.ReplaceAllStringFunc(text, func(block string) string {
 		m := only.FindStringSubmatch(block)
@@ -155,6 +160,26 @@ func (s syntax) migration(text string) string {
 				"\tSELECT RAISE(ABORT, '%[1]s keeps its history: no %[2]s');\nEND;\n-- +goose StatementEnd", m[2], e))
 		}
 		return strings.Join(all, "\n")
+	})
+	text = once.ReplaceAllStringFunc(text, func(line string) string {
+		m := once.FindStringSubmatch(line)
+		if s.Dialect == Postgres {
+			return ""
+		}
+		var keys []string
+		for _, key := range strings.Split(m[3], "; ") {
+			var same []string
+			for _, c := range strings.Split(key, ", ") {
+				same = append(same, c+" = NEW."+c)
+			}
+			keys = append(keys, fmt.Sprintf("EXISTS (SELECT 1 FROM %s WHERE %s)", m[2], strings.Join(same, " AND ")))
+		}
+		action := fmt.Sprintf("ABORT, '%s keeps its history: no second INSERT'", m[2])
+		if m[1] == "insert or ignore" {
+			action = "IGNORE"
+		}
+		return fmt.Sprintf("-- +goose StatementBegin\nCREATE TRIGGER keep_%[1]s_INSERT BEFORE INSERT ON %[1]s WHEN %[2]s BEGIN\n"+
+			"\tSELECT RAISE(%[3]s);\nEND;\n-- +goose StatementEnd\n", m[2], strings.Join(keys, " OR "), action)
 	})
 	return s.expand(text)
 }

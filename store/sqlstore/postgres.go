@@ -30,6 +30,19 @@ func checkPostgres(ctx context.Context, q queryer) error {
 	return nil
 }
 
+// checkIsolation refuses a transaction of the host whose reads are of one old
+// moment: what waits for a lock must then see what its holder has committed.
+func checkIsolation(ctx context.Context, q queryer) error {
+	var level string
+	if err := q.QueryRowContext(ctx, "SELECT current_setting('transaction_isolation')").Scan(&level); err != nil {
+		return err
+	}
+	if level != "read committed" {
+		return fmt.Errorf("%w: the transaction is %s and must be read committed", statemachine.ErrInvalid, level)
+	}
+	return nil
+}
+
 func (s *Store) beginPostgres(ctx context.Context, view bool) (unit, error) {
 	level := sql.LevelReadCommitted
 	if view {

@@ -168,6 +168,12 @@ func (s *Store) begin(ctx context.Context, view bool) (unit, error) {
 // writes commits, or not, with tx. Nothing is delayed, and errors come back
 // unretried; after one, the host rolls back. On SQLite the host begins
 // IMMEDIATE, on a connection with the pragmas that Open sets, which are checked.
+// On PostgreSQL its isolation is READ COMMITTED; any other is
+// [statemachine.ErrInvalid].
 func (s *Store) Within(ctx context.Context, tx *sql.Tx) (store.Tx, error) {
-	return s.within(ctx, tx)
+	t, err := s.within(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
 }

@@ -88,7 +88,14 @@ var _ store.Tx = (*tx)(nil)
 func (s *Store) within(ctx context.Context, host *sql.Tx) (*tx, error) {
 	t := &tx{ctx: ctx, store: s, run: &session{db: host}, direct: true}
 	if s.Dialect == Postgres {
-		return t, checkPostgres(ctx, host)
+		err := checkPostgres(ctx, host)
+		if err == nil {
+			err = checkIsolation(ctx, host)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return t, nil
 	}
 	t.run.stmts = map[string]*sql.Stmt{} // they end with the transaction
 	if err := checkPragmas(ctx, host); err != nil {

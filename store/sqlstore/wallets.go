@@ -46,8 +46,12 @@ func (w wallets) Lock(scope utxo.WalletID) error {
 			return err
 		}
 	}
-	if err := w.read(&lockTip, nil, count); err != nil || scope != 0 {
+	err := w.read(&lockTip, nil, count)
+	switch {
+	case err != nil:
 		return err
+	case scope != 0: // it may have been opened meanwhile
+		return w.read(&lockWallet, nil, count, int64(scope))
 	}
 	return w.read(&lockWallets, nil, count)
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"database/sql"
+	"slices"
 
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/utxo"
@@ -11,12 +12,11 @@ import (
 type foundCoins struct {
 	wallets
 	wallet utxo.WalletID
-	ids    []int64
 	coins  []utxo.Coin
 }
 
 const (
-	coinColumns = "SELECT u.id, t.tx_hash, u.output_index, u.amount, u.script, u.owner_tag, s.tx_hash, t.status, t.block_height, t.is_coinbase FROM "
+	coinColumns = "SELECT t.tx_hash, u.output_index, u.amount, u.script, u.owner_tag, s.tx_hash, t.status, t.block_height, t.is_coinbase FROM "
 	spender     = " LEFT JOIN @transactions s ON s.id = u.spent_by_tx_id "
 	live        = "t.status IN ('pending', 'published')"
 	named       = "WHERE u.wallet_id = $1 AND u.output_index = r.output_index AND u.tx_id = (SELECT n.id FROM @transactions n WHERE n.tx_hash = r.tx_hash AND n.wallet_id = $1)"
@@ -24,10 +24,9 @@ const (
 )
 
 func (f *foundCoins) scan(rows *sql.Rows) error {
-	var id int64
 	var height sql.NullInt32
 	c := utxo.Coin{Wallet: f.wallet, Height: utxo.Unconfirmed}
-	err := rows.Scan(&id, (*hashColumn)(&c.OutPoint.Hash), &c.OutPoint.Index, &c.Amount, &c.Script, &c.Tag, (*hashColumn)(&c.SpentBy),
+	err := rows.Scan((*hashColumn)(&c.OutPoint.Hash), &c.OutPoint.Index, &c.Amount, &c.Script, &c.Tag, (*hashColumn)(&c.SpentBy),
 		&c.Status, &height, &c.Coinbase)
 	if err != nil {
 		return located(err, "transactions", utxo.TxID{Wallet: f.wallet, Hash: c.OutPoint.Hash})
@@ -35,12 +34,26 @@ func (f *foundCoins) scan(rows *sql.Rows) error {
 	if height.Valid {
 		c.Height = height.Int32
 	}
-	f.ids = append(f.ids, id)
+	if len(f.coins) == cap(f.coins) { // doubled: a coin is large, and append grows by a quarter
+		f.coins = slices.Grow(f.coins, max(len(f.coins), 64))
+	}
 	f.coins = append(f.coins, c)
 	return nil
 }
 
-var leasesOf = statement{text: "SELECT utxo_id, lock_id, expires_at FROM @utxo_leases WHERE wallet_id = $1"}
+const leaseColumns = "SELECT l.wallet_id, t.tx_hash, u.output_index, l.lock_id, l.expires_at FROM "
+
+var leasesOf = statement{text: leaseColumns + "@utxo_leases l JOIN @utxos u ON u.wallet_id = l.wallet_id AND u.id = l.utxo_id " +
+	"JOIN @transactions t ON t.id = u.tx_id WHERE l.wallet_id = $1"}
+
+func (w wallets) leases(st *statement, set *batch, each func(utxo.Lease), args ...any) error {
+	return w.read(st, set, func(rows *sql.Rows) error {
+		var l utxo.Lease
+		err := rows.Scan(&l.Wallet, (*hashColumn)(&l.OutPoint.Hash), &l.OutPoint.Index, (*hashColumn)(&l.Lock), (*timeColumn)(&l.Until))
+		each(l)
+		return err
+	}, args...)
+}
 
 // list reads outputs of a wallet with their leases, which are few.
 func (w wallets) list(id utxo.WalletID, st *statement, set *batch, args ...any) ([]utxo.Coin, error) {
@@ -51,28 +64,19 @@ func (w wallets) list(id utxo.WalletID, st *statement, set *batch, args ...any) 
 	if len(f.coins) == 0 {
 		return nil, w.known(id)
 	}
-	leases := map[int64]utxo.Lease{}
-	err := w.read(&leasesOf, nil, func(rows *sql.Rows) error {
-		var at int64
-		l := utxo.Lease{Wallet: id}
-		err := rows.Scan(&at, (*hashColumn)(&l.Lock), (*timeColumn)(&l.Until))
-		leases[at] = l
-		return err
-	}, int64(id))
+	leases := map[wire.OutPoint]utxo.Lease{}
+	err := w.leases(&leasesOf, nil, func(l utxo.Lease) { leases[l.OutPoint] = l }, int64(id))
 	if err != nil || len(leases) == 0 {
 		return f.coins, err
 	}
 	for i := range f.coins {
-		if l, ok := leases[f.ids[i]]; ok {
-			l.OutPoint = f.coins[i].OutPoint
-			f.coins[i].Lease = l
-		}
+		f.coins[i].Lease = leases[f.coins[i].OutPoint]
 	}
 	return f.coins, nil
 }
 
 var (
-	unspent = statement{text: "SELECT u.id, t.tx_hash, u.output_index, u.amount, u.script, u.owner_tag, NULL, t.status, t.block_height, t.is_coinbase " +
+	unspent = statement{text: "SELECT t.tx_hash, u.output_index, u.amount, u.script, u.owner_tag, NULL, t.status, t.block_height, t.is_coinbase " +
 		"FROM @utxos u JOIN @transactions t ON t.id = u.tx_id WHERE u.wallet_id = $1 AND u.spent_by_tx_id IS NULL AND " +
 		live + " AND " + ofTag + " ORDER BY u.tx_id, u.output_index"}
 	// Spenders that are in no block are few; the outputs that they spend are
@@ -83,7 +87,7 @@ var (
 	outputsFrom = statement{text: coinColumns + "@transactions t CROSS JOIN @utxos u" + spender +
 		"WHERE t.wallet_id = $1 AND u.wallet_id = t.wallet_id AND u.tx_id = t.id AND (t.tx_hash, u.output_index) > ($2, $3) " +
 		"ORDER BY t.tx_hash, u.output_index LIMIT $4"}
-	leasesNamed = statement{each: "tx_hash bytes, output_index int", text: "SELECT r.tx_hash, r.output_index, l.lock_id, l.expires_at " +
+	leasesNamed = statement{each: "tx_hash bytes, output_index int", text: "SELECT u.wallet_id, r.tx_hash, r.output_index, l.lock_id, l.expires_at " +
 		"FROM @utxos u CROSS JOIN @utxo_leases l " + named + " AND l.wallet_id = u.wallet_id AND l.utxo_id = u.id"}
 )
 
@@ -122,15 +126,22 @@ func (w wallets) Outputs(id utxo.WalletID, after *wire.OutPoint, limit int) ([]u
 	return w.list(id, &outputsFrom, nil, int64(id), after.Hash[:], int64(after.Index), int64(max(limit, 0)))
 }
 
+var leasesOfLock = statement{text: leasesOf.text + " AND l.lock_id = $2 ORDER BY 2, 3"}
+
+// LeasesOf implements [utxo.Queries].
+func (w wallets) LeasesOf(id utxo.WalletID, lock utxo.LockID) ([]utxo.Lease, error) {
+	var all []utxo.Lease
+	err := w.leases(&leasesOfLock, nil, func(l utxo.Lease) { all = append(all, l) }, int64(id), lock[:])
+	if err == nil && len(all) == 0 {
+		err = w.known(id)
+	}
+	return all, err
+}
+
 // Leases implements [utxo.Reader].
 func (w wallets) Leases(id utxo.WalletID, ops ...wire.OutPoint) ([]utxo.Lease, error) {
 	var all []utxo.Lease
-	err := w.read(&leasesNamed, outpoints(ops), func(rows *sql.Rows) error {
-		l := utxo.Lease{Wallet: id}
-		err := rows.Scan((*hashColumn)(&l.OutPoint.Hash), &l.OutPoint.Index, (*hashColumn)(&l.Lock), (*timeColumn)(&l.Until))
-		all = append(all, l)
-		return err
-	}, int64(id))
+	err := w.leases(&leasesNamed, outpoints(ops), func(l utxo.Lease) { all = append(all, l) }, int64(id))
 	if err == nil && len(all) == 0 {
 		err = w.known(id)
 	}

@@ -104,10 +104,9 @@ func parseTxID(s string) (id utxo.TxID, err error) {
 }
 
 var (
-	allRaw    = statement{text: "SELECT wallet_id, tx_hash, raw_tx FROM @transactions ORDER BY wallet_id, tx_hash"}
+	allRaw    = statement{text: "SELECT id, raw_tx FROM @transactions"}
 	allTxs    = statement{text: txColumns + "@transactions t ORDER BY t.wallet_id, t.tx_hash"}
-	allLeases = statement{text: "SELECT l.wallet_id, t.tx_hash, u.output_index, l.lock_id, l.expires_at FROM @utxo_leases l " +
-		"JOIN @utxos u ON u.id = l.utxo_id JOIN @transactions t ON t.id = u.tx_id ORDER BY 1, 2, 3"}
+	allLeases = statement{text: leaseColumns + "@utxo_leases l JOIN @utxos u ON u.id = l.utxo_id JOIN @transactions t ON t.id = u.tx_id ORDER BY 1, 2, 3"}
 )
 
 // Snapshot implements [utxo.Queries].
@@ -122,11 +121,13 @@ func (w wallets) Snapshot() (s utxo.Snapshot, err error) {
 	if s.Txs, err = f.complete(err); err != nil {
 		return s, err
 	}
-	i := 0
 	err = w.read(&allRaw, nil, func(rows *sql.Rows) error {
-		var id utxo.TxID
-		err := rows.Scan(&id.Wallet, (*hashColumn)(&id.Hash), &s.Txs[i].Raw)
-		i++
+		var id int64
+		var raw []byte
+		err := rows.Scan(&id, &raw)
+		if i, known := f.at[id]; known { // another may have been added since
+			s.Txs[i].Raw = raw
+		}
 		return err
 	})
 	if err != nil {
@@ -135,11 +136,6 @@ func (w wallets) Snapshot() (s utxo.Snapshot, err error) {
 	if s.Replaced, err = w.edges(&edges, nil); err != nil {
 		return s, err
 	}
-	err = w.read(&allLeases, nil, func(rows *sql.Rows) error {
-		var l utxo.Lease
-		err := rows.Scan(&l.Wallet, (*hashColumn)(&l.OutPoint.Hash), &l.OutPoint.Index, (*hashColumn)(&l.Lock), (*timeColumn)(&l.Until))
-		s.Leases = append(s.Leases, l)
-		return err
-	})
+	err = w.leases(&allLeases, nil, func(l utxo.Lease) { s.Leases = append(s.Leases, l) })
 	return s, err
 }

@@ -110,11 +110,6 @@ func BenchmarkClaimAndComplete(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			if c.dialect == sqlstore.Postgres {
-				if _, err := bank.DB.Exec("ANALYZE"); err != nil {
-					b.Fatal(err)
-				}
-			}
 			var left atomic.Int64
 			left.Store(int64(b.N))
 			b.ResetTimer()

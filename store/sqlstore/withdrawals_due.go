@@ -85,7 +85,43 @@ func (w withdrawals) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error
 	if st == nil || q.Limit < 1 {
 		return nil, fmt.Errorf("%w: %d of due work of kind %v", statemachine.ErrInvalid, q.Limit, q.Kind)
 	}
-	args := []any{int64(q.Limit)}
+	limit := q.Limit
+	for {
+		requests, err := w.dueRequests(st, key, q, limit)
+		if err != nil {
+			return nil, err
+		}
+		found, err := w.readable(requests)
+		if bad := len(requests) - len(found); err != nil || bad == 0 || len(requests) < limit || len(found) >= q.Limit || limit >= 10*q.Limit {
+			return found[:min(len(found), q.Limit)], err
+		}
+		limit = q.Limit + len(requests) - len(found) // those that cannot be read stay due, before others
+	}
+}
+
+// readable returns the aggregates that can be read. One that cannot, such as a
+// row with a status of a later version, must not stop the others.
+func (w withdrawals) readable(requests []uuid.UUID) ([]withdrawal.Withdrawal, error) {
+	all, err := w.Get(requests...)
+	if err == nil || w.err != nil { // or the database itself has failed
+		return all, err
+	}
+	all = nil
+	for _, id := range requests {
+		one, err := w.Get(id)
+		switch {
+		case err == nil:
+			all = append(all, one...)
+		case w.err != nil:
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// dueRequests locks what is due.
+func (w withdrawals) dueRequests(st *statement, key dueKey, q store.DueWithdrawals, limit int) (requests []uuid.UUID, err error) {
+	args := []any{int64(limit)}
 	if q.Kind != store.DueEnqueue {
 		args = append(args, q.Now)
 	}
@@ -95,17 +131,13 @@ func (w withdrawals) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error
 	if key.oneChain {
 		args = append(args, q.Chain.String())
 	}
-	var requests []uuid.UUID
-	err := w.read(st, nil, func(rows *sql.Rows) error {
+	err = w.read(st, nil, func(rows *sql.Rows) error {
 		var id uuid.UUID
 		err := rows.Scan(&id)
 		requests = append(requests, id)
 		return err
 	}, args...)
-	if err != nil {
-		return nil, err
-	}
-	return w.Get(requests...)
+	return requests, err
 }
 
 type nextKey struct {

@@ -30,6 +30,9 @@ type changeset struct {
 func (w withdrawals) Save(changes ...withdrawal.Change) error {
 	return w.save(withdrawal.RequestMachine.Name(), func() error {
 		s := changeset{withdrawals: w, counts: map[countKey]int64{}, slots: map[uuid.UUID]uuid.UUID{}}
+		for _, b := range []*batch{&s.newRequests, &s.requests, &s.newJobs, &s.jobs, &s.touch, &s.taking, &s.attempts, &s.txs, &s.nonces} {
+			b.room = len(changes)
+		}
 		for i := range changes {
 			if err := complete(&changes[i]); err != nil {
 				return err
@@ -86,11 +89,12 @@ func (s *changeset) add(c *withdrawal.Change) {
 			rows = &s.taking
 			s.takes(n)
 		}
-		rows.add(append(jobStateFields(n), n.ID, o.Version, o.Lease.Fence)...)
+		rows.add(append(append(jobStateFields(n), outsideFields(o)...), n.ID, o.Version, o.Lease.Fence)...)
 		s.countJob(o.Status, -1)
 		s.countJob(n.Status, 1)
 	case c.Touch():
-		s.touch.add(maybe(&n.Lease.Holder), n.Lease.Fence, maybe(&n.Lease.Until), maybe(&n.NextCheckAt), n.Rebroadcast, n.ID, o.Version, o.Lease.Fence)
+		s.touch.add(append([]any{maybe(&n.Lease.Holder), n.Lease.Fence, maybe(&n.Lease.Until), maybe(&n.NextCheckAt), n.Rebroadcast},
+			append(outsideFields(o), n.ID, o.Version, o.Lease.Fence)...)...)
 	}
 	for i := range c.Attempts {
 		s.attempts.add(attemptFields(&c.Attempts[i])...)
@@ -107,6 +111,12 @@ func (s *changeset) add(c *withdrawal.Change) {
 	}
 	s.reservations = append(s.reservations, c.Reservations...)
 	s.log = append(s.log, c.Log...)
+}
+
+// outsideFields are the columns outside the version as they were read. The end of
+// a lease is not among them: whoever renews it need not stop anybody.
+func outsideFields(old *withdrawal.Job) []any {
+	return []any{maybe(&old.Lease.Holder), maybe(&old.NextCheckAt), old.Rebroadcast}
 }
 
 // takes notes who takes a slot; the database refuses a second one with less to
@@ -172,8 +182,9 @@ func keepLease(sets string) string {
 }
 
 const (
-	asRead     = " FROM {rows} WHERE j.id = r.id AND j.version = r.old_version AND j.lease_fence = r.old_fence"
-	oldColumns = ", id uuid, old_version int, old_fence int"
+	asRead = " FROM {rows} WHERE j.id = r.id AND j.version = r.old_version AND j.lease_fence = r.old_fence " +
+		"AND j.lease_holder IS NOT DISTINCT FROM r.old_holder AND j.next_check_at IS NOT DISTINCT FROM r.old_check AND j.rebroadcast = r.old_rebroadcast"
+	oldColumns = ", old_holder text, old_check time, old_rebroadcast bool, id uuid, old_version int, old_fence int"
 	touched    = "lease_holder text, lease_fence int, lease_until time, next_check_at time, rebroadcast bool"
 )
 
@@ -193,7 +204,8 @@ var (
 	insertTxsOfJobs = statement{rows: txColumnsOfRequest, text: "INSERT INTO @withdrawal_txs (" + columnNames(txColumnsOfRequest, "") + ") SELECT " +
 		columnNames(txColumnsOfRequest, "r.") + " FROM {rows}"}
 	insertNonces = statement{rows: "operation_wallet_address_id uuid, nonce int, job_id uuid", text: "INSERT INTO @withdrawal_nonces " +
-		"(operation_wallet_address_id, nonce, job_id) SELECT r.operation_wallet_address_id, r.nonce, r.job_id FROM {rows} WHERE true ON CONFLICT DO NOTHING"}
+		"(operation_wallet_address_id, nonce, job_id) SELECT r.operation_wallet_address_id, r.nonce, r.job_id FROM {rows} WHERE NOT EXISTS " +
+		"(SELECT 1 FROM @withdrawal_nonces o WHERE o.operation_wallet_address_id = r.operation_wallet_address_id AND o.nonce = r.nonce) ON CONFLICT DO NOTHING"}
 	saveAttempts = statement{rows: attemptColumns, text: "INSERT INTO @withdrawal_attempts (" + columnNames(attemptColumns, "") + ") SELECT " +
 		columnNames(attemptColumns, "r.") + " FROM {rows} WHERE true ON CONFLICT (job_id, fence) DO UPDATE SET ended_at = excluded.ended_at, " +
 		"outcome = excluded.outcome, error_message = excluded.error_message, tx_hash = excluded.tx_hash WHERE withdrawal_attempts.ended_at IS NULL"}
@@ -278,26 +290,29 @@ func (s *changeset) compareAndSwap(st *statement, rows *batch) error {
 
 // asStored tells why a job was not as it was read. A row that this transaction
 // has written has the new version already, but no line of the log for it yet.
-var asStored = statement{each: "id uuid, key text, old_version int", text: "SELECT j.id, j.version, l.version FROM @withdrawal_queue j " +
+var asStored = statement{each: "id uuid, key text, old_version int", text: "SELECT j.id, j.version, j.lease_fence, l.version FROM @withdrawal_queue j " +
 	"LEFT JOIN @transitions l ON l.machine = $1 AND l.id = r.key AND l.version = r.old_version + 1 WHERE j.id = r.id"}
 
-// refused says why rows were not written: of versions, slots and fences the
-// first that is not as it was read.
+// refused says why rows were not written: of versions, slots, fences and what
+// else is outside the version the first that is not as it was read.
 func (s *changeset) refused(rows *batch) error {
 	set := new(batch)
-	old := map[string]int64{}
-	id, version := rows.width-3, rows.width-2
+	old, fences, fenced := map[string]int64{}, map[string]int64{}, ""
+	id, version, fence := rows.width-3, rows.width-2, rows.width-1
 	for i := 0; i < len(rows.values); i += rows.width {
 		key, at := rows.values[i+id].(string), rows.values[i+version].(int64)
 		set.add(key, key, at)
-		old[key] = at
+		old[key], fences[key] = at, rows.values[i+fence].(int64)
 	}
 	var stale []string
 	err := s.read(&asStored, set, func(rows *sql.Rows) error {
 		var key string
-		var now int64
+		var now, holds int64
 		var logged sql.NullInt64
-		err := rows.Scan(&key, &now, &logged)
+		err := rows.Scan(&key, &now, &holds, &logged)
+		if holds != fences[key] && now == old[key] {
+			fenced = key
+		}
 		if err == nil && !logged.Valid && (now == old[key] || now == old[key]+1) {
 			delete(old, key)
 		}
@@ -316,7 +331,10 @@ func (s *changeset) refused(rows *batch) error {
 			return err
 		}
 	}
-	return refusal(statemachine.ErrFenced, "", "another lease was given since it was read")
+	if fenced != "" {
+		return refusal(statemachine.ErrFenced, fenced, "another lease was given since it was read")
+	}
+	return refusal(statemachine.ErrConflict, "", "its lease was given back, or its next check was moved, since it was read")
 }
 
 func refusal(err error, job, reason string) error {

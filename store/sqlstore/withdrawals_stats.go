@@ -66,9 +66,9 @@ var (
 	countJobs = statement{text: "SELECT 'pending', count(*), min(CASE WHEN scheduled_at <= $1 THEN scheduled_at END), 0, NULL, 0 " +
 		"FROM @withdrawal_queue WHERE status = 'pending' UNION ALL " +
 		"SELECT 'processing', count(*), NULL, coalesce(sum(CASE WHEN NOT review AND lease_until <= $1 THEN 1 END), 0), " +
-		"min(CASE WHEN review THEN claimed_at END), coalesce(sum(CASE WHEN review THEN 1 END), 0) FROM @withdrawal_queue WHERE status = 'processing' UNION ALL " +
+		"min(CASE WHEN review THEN coalesce(claimed_at, broadcast_at) END), coalesce(sum(CASE WHEN review THEN 1 END), 0) FROM @withdrawal_queue WHERE status = 'processing' UNION ALL " +
 		"SELECT 'confirming', count(*), min(broadcast_at), coalesce(sum(CASE WHEN next_check_at < $1 THEN 1 END), 0), " +
-		"min(CASE WHEN review THEN claimed_at END), coalesce(sum(CASE WHEN review THEN 1 END), 0) FROM @withdrawal_queue WHERE status = 'confirming'"}
+		"min(CASE WHEN review THEN coalesce(claimed_at, broadcast_at) END), coalesce(sum(CASE WHEN review THEN 1 END), 0) FROM @withdrawal_queue WHERE status = 'confirming'"}
 	countIncidents = statement{text: "SELECT count(*) FROM @withdrawal_incidents"}
 
 	requestsEnded = statement{text: "SELECT status, count(*) FROM @withdrawal_requests " +

@@ -36,6 +36,7 @@ func Wallets[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T
 		{"an unknown wallet or transaction is not found", notFound[T]},
 		{"readers never see half of a commit", halfCommits[T]},
 		{"concurrent selections never share a coin", sharedCoins[T]},
+		{"a selection that is repeated holds what it returns and nothing else", repeatedSelection[T]},
 	}
 	for _, r := range rules {
 		t.Run(r.rule, func(t *testing.T) {
@@ -504,4 +505,27 @@ var walletReads = []struct {
 	{"the candidates for selection", func(s utxo.Source, w utxo.WalletID, now time.Time) (any, error) {
 		return utxotest.Policy().Candidates(s, utxo.CandidateQuery{Wallet: w, At: now})
 	}},
+}
+
+func repeatedSelection[T store.WalletTx](t *testing.T, w *wallets[T]) {
+	b, _ := w.funded(t, 2)
+	spend := store.Spend{Wallet: 1, Lock: utxo.LockID{7}, Duration: time.Hour, Request: selectOne(500)}
+	chosen := func() wire.OutPoint {
+		t.Helper()
+		sel, err := w.service.SelectAndLease(context.Background(), spend)
+		if err != nil || len(sel.Inputs) != 1 {
+			t.Fatalf("selected %v, %v", sel.Inputs, err)
+		}
+		held := w.snapshot(t).Leases
+		if len(held) != 1 || held[0].OutPoint != sel.Inputs[0].OutPoint {
+			t.Fatalf("selected %s, leased are %v", sel.Inputs[0].OutPoint, held)
+		}
+		return held[0].OutPoint
+	}
+	first := chosen() // and the answer is lost
+	larger := utxotest.NewTx(2, []wire.OutPoint{utxotest.External(2)}, utxotest.Pay(5000, utxotest.Script(1, "a")))
+	w.do(t, utxo.Connected{Block: utxotest.NewBlock(2, b.Hash, 0), Txs: []*wire.MsgTx{larger}, At: utxotest.Start})
+	if second := chosen(); second == first {
+		t.Fatal("the larger coin was not chosen: the rule is not tested")
+	}
 }

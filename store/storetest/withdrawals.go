@@ -32,7 +32,9 @@ func Withdrawals[T store.WithdrawalTx](t *testing.T, open func(testing.TB) store
 		{"a job that left a state and came back is another version", leaveAndReturn[T]},
 		{"of concurrent writers of one version exactly one wins", oneWriter[T]},
 		{"a touch of a stale version or fence is refused", staleTouches[T]},
+		{"a touch from before a release brings no lease back", touchAfterRelease[T]},
 		{"a change of a job under an old fence is refused", staleFence[T]},
+		{"the same event of a held aggregate again changes nothing", heldAgain[T]},
 		{"a lease is renewed under its fence alone and changes no version", renewals[T]},
 		{"a change from before a renewal does not shorten the lease", renewedThenSaved[T]},
 
@@ -57,6 +59,7 @@ func Withdrawals[T store.WithdrawalTx](t *testing.T, open func(testing.TB) store
 		{"values come back exactly", exactWithdrawals[T]},
 		{"the windows count what the definition counts", usage[T]},
 		{"statistics count what their fields say", statistics[T]},
+		{"a review of an imported payment has an age", importedReview[T]},
 		{"requests page by time and id, stable under writes", requestPages[T]},
 		{"the history has one line per version and replays", withdrawalTrails[T]},
 		{"followers see every transition, those of a record in order", follow[T]},

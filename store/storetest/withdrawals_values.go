@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 	"github.com/shopspring/decimal"
@@ -17,7 +18,7 @@ func decimalOf(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 
 // exactWithdrawals stores values at the edges of their types and reads them.
 func exactWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
-	latest := time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC)
+	latest := time.Date(9000, 12, 31, 23, 59, 59, 999999000, time.UTC)          // that the rules take
 	huge := "1" + strings.Repeat("0", 59) + "." + strings.Repeat("0", 17) + "1" // 78 digits
 	wide := strings.Repeat("\u4e16\U0001F600", withdrawal.MaxAddress/2)
 	for name, ev := range map[string]withdrawal.Submitted{
@@ -156,4 +157,30 @@ func statistics[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 		InReview: 1, LeaseExpired: 1, CheckOverdue: 1,
 		ApprovalTime: 0, ConfirmationTime: 10 * time.Minute, Ended: 2, Completed: 1, Executions: 6, Retries: 1, GasUsed: "21000", GasJobs: 1,
 	})
+}
+
+// importedReview: nobody has claimed an imported payment.
+func importedReview[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+	request := w.id()
+	a := w.do(t, request, withdrawal.Imported{By: by(withdrawal.System, start), Request: request, User: aUser, Asset: anAsset, Chain: evm,
+		ToAddress: "0xabc", Amount: "1", Decimals: 18, Job: w.id(), AssetOnChain: tokenOnChain, Hash: "imported"})
+	review := w.change(t, a, withdrawal.Looking{By: by(withdrawal.ConfirmationWorker, start.Add(time.Hour))})
+	if a.Job.BroadcastAt.IsZero() || !a.Job.ClaimedAt.IsZero() {
+		t.Fatalf("imported as %+v", a.Job)
+	}
+	review.New.Job.Review, review.New.Job.Rebroadcast = true, false // as if nothing was found
+	review.New.Job.Version++
+	review.Log = []statemachine.Transition[uuid.UUID]{{Machine: withdrawal.JobMachine.Name(), ID: a.Job.ID, Version: review.New.Job.Version,
+		From: a.Job.Status.String(), Trigger: "review", To: a.Job.Status.String(), At: start, Actor: "test"}}
+	if err := w.save(review); err != nil {
+		t.Fatal(err)
+	}
+	var got withdrawal.Stats
+	err := w.View(ctx, func(tx T) (err error) {
+		got, err = tx.Withdrawals().Stats(start.Add(time.Hour), time.Hour)
+		return err
+	})
+	if err != nil || got.InReview != 1 || !got.OldestReview.Equal(a.Job.BroadcastAt) {
+		t.Fatalf("%d in review, the oldest since %v, %v; it was sent at %v", got.InReview, got.OldestReview, err, a.Job.BroadcastAt)
+	}
 }

@@ -391,3 +391,46 @@ func reservations[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 		t.Fatalf("after the end of all jobs %s is reserved", wallet.BalanceReserved)
 	}
 }
+
+// touchAfterRelease: version and fence are the same before and after the end of
+// a re-broadcast.
+func touchAfterRelease[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+	old := w.confirming(t, evm, start)
+	missing := withdrawal.Missing{By: by(withdrawal.ConfirmationWorker, start.Add(time.Minute)), Tx: old.Job.TxHash}
+	w.do(t, old.Request.ID, missing)
+	at := start.Add(time.Hour)
+	leased := w.do(t, old.Request.ID, withdrawal.Claimed{By: workerAt(at)})
+	released := w.do(t, old.Request.ID, withdrawal.Rebroadcast{By: workerAt(at), Fence: 2, Hash: old.Job.TxHash, Done: true})
+	if leased.Job.Version != released.Job.Version || leased.Job.Lease.Fence != released.Job.Lease.Fence {
+		t.Skip("a re-broadcast moves the version")
+	}
+	stale := w.change(t, leased, withdrawal.Looking{By: by(withdrawal.ConfirmationWorker, at.Add(time.Second))})
+	if !stale.Touch() {
+		t.Fatal("looking is no touch")
+	}
+	refusedWith(t, w.save(stale), statemachine.ErrConflict, "a touch from before the release")
+	same(t, "after a refused touch", w.get(t, old.Request.ID).Job, released.Job)
+}
+
+// heldAgain is what a caller does after [store.ErrUnknownCommit].
+func heldAgain[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+	held := w.processing(t, evm, start)
+	command := store.HeldWithdrawal{Withdrawal: held, Events: []withdrawal.Event{prepared(&held, start)}}
+	var first []withdrawal.Withdrawal
+	for range 2 {
+		got, err := w.service.Held(ctx, command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = got
+		}
+		same(t, "the same event of the same aggregate", got, first)
+	}
+	other := prepared(&held, start)
+	other.Hash = "another"
+	command.Events = []withdrawal.Event{other}
+	_, err := w.service.Held(ctx, command)
+	refusedWith(t, err, statemachine.ErrConflict, "another event of an old aggregate")
+	same(t, "after all", w.get(t, held.Request.ID), first[0])
+}

@@ -76,6 +76,10 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 	if !hasNonce {
 		nonce, input = 0, "out:0"
 	}
+	replaced := "out:0"
+	if j.HasNonce {
+		replaced = ""
+	}
 	fresh := func() string { a.n++; return fmt.Sprintf("tx%d", a.n) }
 	draws := []func() withdrawal.Event{
 		func() withdrawal.Event { return withdrawal.Approved{By: a.by(t, withdrawal.Approver)} },
@@ -95,7 +99,7 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 		},
 		func() withdrawal.Event { return withdrawal.Snoozed{By: by, Fence: fence, For: time.Minute} },
 		func() withdrawal.Event {
-			return withdrawal.Rebumped{By: by, Fence: fence, Hash: fresh(), Raw: []byte{2}, Nonce: j.Nonce, HasNonce: j.HasNonce, Input: input,
+			return withdrawal.Rebumped{By: by, Fence: fence, Hash: fresh(), Raw: []byte{2}, Nonce: j.Nonce, HasNonce: j.HasNonce, Input: replaced,
 				Cancel: rapid.Bool().Draw(t, "cancel")}
 		},
 		func() withdrawal.Event { return withdrawal.Rebroadcast{By: by, Fence: fence, Hash: hash, Done: true} },
@@ -105,7 +109,7 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 		func() withdrawal.Event { return withdrawal.Missing{By: checker(), Tx: hash} },
 		func() withdrawal.Event {
 			return withdrawal.ProvenDead{By: rapid.SampledFrom([]withdrawal.By{checker(), operator()}).Draw(t, "by"), Block: block(t), Tx: hash,
-				Cause: rapid.SampledFrom(withdrawal.DeathCause(0).Values()).Draw(t, "cause"), Other: "foreign", Nonce: j.Nonce}
+				Cause: rapid.SampledFrom(withdrawal.DeathCause(0).Values()).Draw(t, "cause"), Other: "foreign", Nonce: j.Nonce, Input: replaced}
 		},
 		func() withdrawal.Event {
 			b := operator()

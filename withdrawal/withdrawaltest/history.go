@@ -52,7 +52,7 @@ func (h *History) addRecord(c *withdrawal.Change) error {
 	if c.Old.Request != h.last.Request || c.Old.Job != h.last.Job {
 		return fmt.Errorf("the change does not begin where the last one ended")
 	}
-	if len(c.Incidents) > 0 && (len(c.Log) > 0 || c.Touch()) {
+	if len(c.Incidents) > 0 && (len(c.Log) > 0 || c.Touch()) && !wasDead(c) {
 		return fmt.Errorf("an incident moved the record")
 	}
 	if len(c.Log) == 0 && (len(c.Txs) > 0 || len(c.Attempts) > 0 || len(c.Reservations) > 0) {
@@ -62,6 +62,20 @@ func (h *History) addRecord(c *withdrawal.Change) error {
 		return fmt.Errorf("the fence went back")
 	}
 	return nil
+}
+
+// wasDead: the incident is that a transaction was mined which was declared dead.
+// It stops the payment.
+func wasDead(c *withdrawal.Change) bool {
+	if len(c.Incidents) == 0 || c.New.Job.Status != withdrawal.JobFailed && !c.New.Job.Review {
+		return false
+	}
+	for _, tx := range c.Old.Txs[:c.Old.Job.TxsDead] {
+		if tx.Hash == c.Incidents[0].Hash {
+			return true
+		}
+	}
+	return false
 }
 
 // addLog: one line per version, and the table leads to where the record is.
@@ -98,7 +112,7 @@ func (h *History) addTxs(c *withdrawal.Change) error {
 			return fmt.Errorf("transaction %d changed", i)
 		}
 	}
-	if c.New.Job.TxsDead < c.Old.Job.TxsDead {
+	if c.New.Job.TxsDead < c.Old.Job.TxsDead && !wasDead(c) {
 		return fmt.Errorf("a dead transaction came back")
 	}
 	final := c.New.Request.FinalTxHash
@@ -127,6 +141,9 @@ func (h *History) addAttempts(c *withdrawal.Change) error {
 			h.claims[a.Job]--
 		}
 		h.attempts[a.Fence] = a
+	}
+	if wasDead(c) && h.claims[c.New.Job.ID] > 0 {
+		h.claims[c.New.Job.ID] = c.New.Job.RetryCount // all that were left are taken away
 	}
 	if j := &c.New.Job; len(h.attempts) > 0 && h.claims[j.ID] > 0 && (h.claims[j.ID] != j.RetryCount || j.RetryCount > j.MaxRetries) {
 		return fmt.Errorf("%d executions are counted as %d of %d", h.claims[j.ID], j.RetryCount, j.MaxRetries)

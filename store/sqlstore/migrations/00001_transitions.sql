@@ -41,3 +41,4 @@ CREATE UNIQUE INDEX transitions_feed ON @transitions (horizon, n);
 -- }
 
 {append only transitions}
+{insert once transitions: n; machine, id, version}

@@ -7,6 +7,7 @@ CREATE TABLE @wallets (
 ) {strict};
 
 {no delete wallets}
+{insert once wallets: id}
 
 -- Owners that were revealed late and have not caught up.
 CREATE TABLE @wallet_owner_scans (
@@ -59,6 +60,7 @@ CREATE INDEX transactions_unconfirmed ON @transactions (wallet_id, first_seen, t
 CREATE INDEX transactions_live ON @transactions (wallet_id, id) WHERE block_height IS NULL AND status IN ('pending', 'published');
 
 {no delete transactions}
+{insert once transactions: id; tx_hash, wallet_id}
 
 -- Every previous outpoint of every transaction, foreign ones too: the conflict
 -- index and the history, apart from the live spender of utxos.
@@ -75,6 +77,7 @@ CREATE TABLE @tx_inputs (
 CREATE INDEX tx_inputs_conflict ON @tx_inputs (prev_hash, prev_index, wallet_id, tx_id, input_index);
 
 {append only tx_inputs}
+{insert once tx_inputs: wallet_id, tx_id, input_index}
 
 -- Outputs that a wallet owns. The spender is the live transaction, with the
 -- input that takes the output.
@@ -99,6 +102,7 @@ CREATE TABLE @utxos (
 CREATE INDEX utxos_unspent ON @utxos (wallet_id, tx_id, output_index) WHERE spent_by_tx_id IS NULL;
 
 {no delete utxos}
+{insert once utxos: id; wallet_id, tx_id, output_index}
 
 -- What the live unspent outputs of an owner sum up to, by the state of their
 -- transactions: a balance must not read them all. Whoever changes utxos or
@@ -124,6 +128,7 @@ CREATE TABLE @tx_replacements (
 CREATE INDEX tx_replacements_by_winner ON @tx_replacements (wallet_id, replacement_tx_id);
 
 {append only tx_replacements}
+{insert once tx_replacements: wallet_id, replaced_tx_id, replacement_tx_id}
 
 CREATE TABLE @utxo_leases (
 	wallet_id {int} NOT NULL,

@@ -38,6 +38,7 @@ CREATE TABLE @withdrawal_requests (
 	version {int} NOT NULL CHECK (version >= 1),
 	created_at {time} NOT NULL,
 	updated_at {time} NOT NULL,
+	CONSTRAINT amount_is_a_number CHECK (ltrim(CAST(amount AS text), '0123456789.') = ''),
 	CONSTRAINT amount_is_positive CHECK (length(amount_raw) BETWEEN 1 AND 78 AND ltrim(amount_raw, '0123456789') = '' AND amount_raw NOT LIKE '0%'),
 	CONSTRAINT final_hash_of_completed CHECK ((final_tx_hash IS NOT NULL) = (status = 'completed')),
 	CONSTRAINT closed_by_somebody CHECK ((closed_by IS NOT NULL) = (status IN ('rejected', 'cancelled'))),
@@ -53,6 +54,7 @@ CREATE INDEX withdrawal_requests_approved ON @withdrawal_requests (approved_at) 
 CREATE INDEX withdrawal_requests_ended ON @withdrawal_requests (updated_at) WHERE status IN ('completed', 'failed');
 
 {no delete withdrawal_requests}
+{insert once withdrawal_requests: id}
 
 -- Orders to pay.
 CREATE TABLE @withdrawal_queue (
@@ -95,6 +97,7 @@ CREATE TABLE @withdrawal_queue (
 	version {int} NOT NULL CHECK (version >= 1),
 	created_at {time} NOT NULL,
 	UNIQUE (withdrawal_request_id, number),
+	CONSTRAINT job_amount_is_a_number CHECK (ltrim(CAST(amount_human AS text), '0123456789.') = ''),
 	CONSTRAINT job_amount_is_positive CHECK (length(amount_raw) BETWEEN 1 AND 78 AND ltrim(amount_raw, '0123456789') = '' AND amount_raw NOT LIKE '0%'),
 	CONSTRAINT executions_are_bounded CHECK (retry_count <= max_retries AND (status <> 'pending' OR retry_count < max_retries)
 		AND (status NOT IN ('processing', 'confirming') OR retry_count >= 1)),
@@ -129,6 +132,11 @@ CREATE INDEX withdrawal_queue_ended ON @withdrawal_queue (processed_at) WHERE pr
 CREATE INDEX withdrawal_queue_failed ON @withdrawal_queue (created_at) WHERE status = 'failed';
 
 {no delete withdrawal_queue}
+{insert or ignore withdrawal_queue: id; withdrawal_request_id, number}
+
+-- {postgres
+ALTER TABLE @withdrawal_queue SET (fillfactor = 60); -- a version that moves no index entry fits where the last one was
+-- }
 
 -- Every transaction that may be mined.
 CREATE TABLE @withdrawal_txs (
@@ -147,6 +155,7 @@ CREATE TABLE @withdrawal_txs (
 ) {strict};
 
 {append only withdrawal_txs}
+{insert once withdrawal_txs: withdrawal_request_id, seq; withdrawal_request_id, tx_hash}
 
 -- The job that owns a nonce of a wallet; the transactions that replace one
 -- another share it.
@@ -158,6 +167,7 @@ CREATE TABLE @withdrawal_nonces (
 ) {keyed};
 
 {append only withdrawal_nonces}
+{insert once withdrawal_nonces: operation_wallet_address_id, nonce}
 
 -- Executions: inserted at the claim, closed once.
 CREATE TABLE @withdrawal_attempts (
@@ -187,6 +197,12 @@ CREATE TRIGGER keep_closed_withdrawal_attempts BEFORE UPDATE ON withdrawal_attem
 	SELECT RAISE(ABORT, 'withdrawal_attempts keeps its history: no UPDATE');
 END;
 -- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER keep_withdrawal_attempts_INSERT BEFORE INSERT ON withdrawal_attempts WHEN EXISTS (SELECT 1 FROM withdrawal_attempts a
+	WHERE a.job_id = NEW.job_id AND a.fence = NEW.fence AND (a.ended_at IS NOT NULL OR a.worker <> NEW.worker OR a.started_at <> NEW.started_at)) BEGIN
+	SELECT RAISE(IGNORE); -- the upsert leaves those alone, and REPLACE must not delete them
+END;
+-- +goose StatementEnd
 -- }
 
 -- Evidence of the chain that contradicts a record.
@@ -205,6 +221,7 @@ CREATE TABLE @withdrawal_incidents (
 ) {strict};
 
 {append only withdrawal_incidents}
+{insert or ignore withdrawal_incidents: id; withdrawal_request_id, tx_hash, claim, block_hash}
 
 -- How many requests and jobs are in a state that they may stay in for ever, so
 -- that nobody counts history. Shards let transactions end at the same time.

@@ -1,0 +1,157 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/utxotest"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// A transaction that reads one old moment sees nothing of what it waited for.
+func TestWithinNeedsReadCommitted(t *testing.T) {
+	s, db := newStore(t, sqlstore.Postgres)
+	ctx := context.Background()
+	for level, want := range map[sql.IsolationLevel]error{sql.LevelDefault: nil, sql.LevelReadCommitted: nil,
+		sql.LevelReadUncommitted: statemachine.ErrInvalid, sql.LevelRepeatableRead: statemachine.ErrInvalid, sql.LevelSerializable: statemachine.ErrInvalid} {
+		host, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: level})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Within(ctx, host); !errors.Is(err, want) {
+			t.Errorf("%v: got error %v, want %v", level, err, want)
+		}
+		if err := host.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Who waited at the tip for a wallet to be opened must then hold the wallet.
+func TestLockOfAWalletThatIsBeingOpened(t *testing.T) {
+	s, _ := newStore(t, sqlstore.Postgres)
+	ctx := context.Background()
+	service := store.NewWallets(s, utxotest.Policy())
+	opened, waits, locked, release := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	errs := make(chan error, 2)
+	go func() {
+		errs <- s.Update(ctx, func(tx store.Tx) error {
+			_, err := service.Within(tx).Do(ctx, utxo.WalletOpened{Wallet: 1})
+			close(opened)
+			<-waits
+			time.Sleep(100 * time.Millisecond)
+			return err
+		})
+	}()
+	<-opened
+	go func() {
+		errs <- s.Update(ctx, func(tx store.Tx) error {
+			close(waits)
+			err := tx.Wallets().Lock(1)
+			close(locked)
+			<-release
+			return err
+		})
+	}()
+	<-locked
+	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	if err := s.Update(short, func(tx store.Tx) error { return tx.Wallets().Lock(1) }); err == nil {
+		t.Error("two transactions hold the lock of a wallet")
+	}
+	close(release)
+	if err := errors.Join(<-errs, <-errs); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// REPLACE deletes rows without the triggers of DELETE.
+func TestReplaceKeepsHistory(t *testing.T) {
+	b := newBank(t, sqlstore.SQLite)
+	w := b.confirmed(t, bsc)
+	late := mined(&w)
+	late.Block.Hash, late.Block.Canonical, late.Reverted = "b11", "b11", true
+	b.do(t, w.Request.ID, late)
+	for table, change := range map[string][2]string{
+		"transitions": {"reason", "'forged'"}, "withdrawal_requests": {"memo", "'forged'"}, "withdrawal_queue": {"to_address", "'forged'"},
+		"withdrawal_txs": {"raw_tx", "x'00'"}, "withdrawal_nonces": {"job_id", "'forged'"}, "withdrawal_attempts": {"worker", "'forged'"},
+		"withdrawal_incidents": {"actor", "'forged'"},
+	} {
+		var columns []string
+		rows, err := b.DB.Query("SELECT name FROM pragma_table_info('" + table + "')")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				t.Fatal(err)
+			}
+			if name == change[0] {
+				name = change[1]
+			}
+			columns = append(columns, name)
+		}
+		_, err = b.DB.Exec("REPLACE INTO " + table + " SELECT " + strings.Join(columns, ", ") + " FROM " + table)
+		var total, forged int
+		if scan := b.DB.QueryRow("SELECT count(*), coalesce(sum("+change[0]+" = "+change[1]+"), 0) FROM "+table).Scan(&total, &forged); scan != nil {
+			t.Fatal(scan)
+		}
+		if total == 0 || forged != 0 {
+			t.Errorf("%s: %d of %d rows were replaced, %v", table, forged, total, err)
+		}
+	}
+}
+
+// One row that cannot be read must not stop the work on the others.
+func TestDueLeavesOutWhatCannotBeRead(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		ctx, now, chain := context.Background(), time.Now().UTC(), named("without nonces")
+		b := newBank(t, d, withdrawal.HotWallet{ID: named("payer"), Chain: chain})
+		drop := "PRAGMA ignore_check_constraints = ON"
+		if d == sqlstore.Postgres {
+			drop = "ALTER TABLE {withdrawal_queue} DROP CONSTRAINT withdrawal_queue_priority_check"
+		}
+		conn, err := b.DB.Conn(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		for _, kind := range []struct {
+			store.DueKind
+			make func(testing.TB, *bank) withdrawal.Withdrawal
+		}{
+			{store.DueClaim, func(t testing.TB, b *bank) withdrawal.Withdrawal { return b.pending(t, chain) }},
+			{store.DueRescue, func(t testing.TB, b *bank) withdrawal.Withdrawal { return b.claimed(t, chain) }},
+			{store.DueCheck, func(t testing.TB, b *bank) withdrawal.Withdrawal { return b.confirming(t, chain) }},
+		} {
+			bad, good := kind.make(t, b), kind.make(t, b)
+			for _, text := range []string{drop, "UPDATE {withdrawal_queue} SET priority = 'urgent', scheduled_at = created_at WHERE id = '" + bad.Job.ID.String() + "'"} {
+				if _, err := conn.ExecContext(ctx, b.tables(text)); err != nil && !strings.Contains(err.Error(), "does not exist") {
+					t.Fatal(err)
+				}
+			}
+			for _, limit := range []int{1, 10} {
+				var due []withdrawal.Withdrawal
+				err := b.Update(ctx, func(tx store.Tx) (err error) {
+					due, err = tx.Withdrawals().Due(store.DueWithdrawals{Kind: kind.DueKind, Chain: chain, Now: now.Add(time.Hour), Limit: limit})
+					return err
+				})
+				if err != nil || len(due) != 1 || due[0].Job.ID != good.Job.ID {
+					t.Errorf("%v, limit %d: %d are due, %v", kind.DueKind, limit, len(due), err)
+				}
+			}
+			if _, err := b.Get(ctx, bad.Request.ID); err == nil {
+				t.Error("Get names what cannot be read")
+			}
+		}
+	})
+}

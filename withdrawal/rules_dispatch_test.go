@@ -1,0 +1,43 @@
+package withdrawal_test
+
+import (
+	"testing"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// The answer of a signer that also sends counts whenever it comes: refused, an
+// operator could find that nothing was sent.
+func TestALateAnswerOfADispatchIsKept(t *testing.T) {
+	review := states(t)["review"]
+	if !review.Job.Review || review.Job.DispatchedAt.IsZero() {
+		t.Fatalf("the state is %+v", review.Job)
+	}
+	late := worker(review.Job.ClaimedAt.Add(24 * policy.Lease))
+	answer := withdrawal.Broadcast{By: late, Fence: review.Job.Lease.Fence, Hash: "s1"}
+	c, err := policy.Apply(review, answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j := c.New.Job; j.Status != withdrawal.JobConfirming || j.Review || j.TxHash != "s1" || len(c.Txs) != 1 || len(c.Attempts) != 0 {
+		t.Errorf("the job is %s, review %t, hash %q, with %d transactions and %d attempts to store",
+			j.Status, j.Review, j.TxHash, len(c.Txs), len(c.Attempts))
+	}
+	if err := withdrawal.Check(c.New); err != nil {
+		t.Error(err)
+	}
+	if again, err := policy.Apply(c.New, answer); err != nil || !again.Empty() {
+		t.Errorf("the same answer again: %v, %d lines", err, len(again.Log))
+	}
+	other := answer
+	other.Fence++
+	expect(t, policy, review, other, "fenced")
+
+	dispatched := states(t)["dispatched"] // its lease has ended, nobody has rescued it
+	late = worker(dispatched.Job.Lease.Until)
+	c, err = policy.Apply(dispatched, withdrawal.Broadcast{By: late, Fence: dispatched.Job.Lease.Fence, Hash: "s1"})
+	if err != nil || c.New.Job.Status != withdrawal.JobConfirming || len(c.Attempts) != 1 || c.Attempts[0].Outcome != statemachine.Done {
+		t.Errorf("after the lease: %v, %s, attempts %+v", err, c.New.Job.Status, c.Attempts)
+	}
+}

@@ -1,0 +1,366 @@
+package withdrawal_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// noNonces is a chain whose transactions are exclusive by an input.
+func noNonces() withdrawal.Policy {
+	p := newPolicy()
+	p.Chain.Nonces = false
+	return p
+}
+
+// sentBy is a confirming job on such a chain, with one transaction per hash.
+func sentBy(t *testing.T, input string, hashes ...string) withdrawal.Withdrawal {
+	t.Helper()
+	s := states(t)["job pending"]
+	w := runWith(t, noNonces(), s, withdrawal.Claimed{By: worker(t0), Fence: 1},
+		withdrawal.Prepared{By: worker(t0), Fence: 1, Hash: hashes[0], Raw: []byte("a"), Input: input})
+	for _, h := range hashes[1:] {
+		w = runWith(t, noNonces(), w, withdrawal.Rebumped{By: worker(t0), Fence: 1, Hash: h, Raw: []byte("b"), Input: input})
+	}
+	return runWith(t, noNonces(), w, withdrawal.Broadcast{By: worker(t0), Fence: 1, Hash: hashes[len(hashes)-1]})
+}
+
+// A proof of death must prove something about every live transaction.
+func TestRule6WhatAProofMustSay(t *testing.T) {
+	withNonce, withInput, bare := states(t)["confirming"], sentBy(t, "coin", "tx1"), sentBy(t, "", "tx1")
+	for _, tt := range []struct {
+		name  string
+		w     withdrawal.Withdrawal
+		cause withdrawal.DeathCause
+		role  withdrawal.Role
+		other string
+		nonce uint64
+		input string
+		want  string
+	}{
+		{"the nonce", withNonce, withdrawal.NonceUsed, withdrawal.ConfirmationWorker, "x", 7, "", "pending"},
+		{"another nonce", withNonce, withdrawal.NonceUsed, withdrawal.ConfirmationWorker, "x", 8, "", "invalid"},
+		{"an input of a transaction with a nonce", withNonce, withdrawal.InputSpent, withdrawal.ConfirmationWorker, "x", 7, "coin", "invalid"},
+		{"an operator's input of a transaction with a nonce", withNonce, withdrawal.InputSpent, withdrawal.Operator, "x", 7, "", "invalid"},
+		{"the window of a transaction with a nonce", withNonce, withdrawal.WindowEnded, withdrawal.Operator, "", 7, "", "invalid"},
+		{"the input", withInput, withdrawal.InputSpent, withdrawal.ConfirmationWorker, "x", 0, "coin", "pending"},
+		{"another input", withInput, withdrawal.InputSpent, withdrawal.ConfirmationWorker, "x", 0, "coin2", "invalid"},
+		{"no input", withInput, withdrawal.InputSpent, withdrawal.ConfirmationWorker, "x", 0, "", "invalid"},
+		{"a nonce of a transaction with an input", withInput, withdrawal.NonceUsed, withdrawal.ConfirmationWorker, "x", 0, "coin", "invalid"},
+		{"the window", withInput, withdrawal.WindowEnded, withdrawal.ConfirmationWorker, "", 0, "", "pending"},
+		{"the window of the first of two", sentBy(t, "coin", "tx1", "tx2"), withdrawal.WindowEnded, withdrawal.ConfirmationWorker, "", 0, "", "invalid"},
+		{"the input of two", sentBy(t, "coin", "tx1", "tx2"), withdrawal.InputSpent, withdrawal.ConfirmationWorker, "x", 0, "coin", "pending"},
+		{"a replacement as what was mined", sentBy(t, "coin", "tx1", "tx2"), withdrawal.InputSpent, withdrawal.ConfirmationWorker, "tx2", 0, "coin", "invalid"},
+		{"neither, a worker's window", bare, withdrawal.WindowEnded, withdrawal.ConfirmationWorker, "", 0, "", "forbidden"},
+		{"neither, a worker's nonce", bare, withdrawal.NonceUsed, withdrawal.ConfirmationWorker, "x", 0, "", "forbidden"},
+		{"neither, an operator's window", bare, withdrawal.WindowEnded, withdrawal.Operator, "", 0, "", "pending"},
+		{"neither, an operator's nonce", bare, withdrawal.NonceUsed, withdrawal.Operator, "x", 0, "", "pending"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			expect(t, noNonces(), tt.w, withdrawal.ProvenDead{By: by(tt.role, t0), Block: block(3), Tx: "tx1", Cause: tt.cause,
+				Other: tt.other, Nonce: tt.nonce, Input: tt.input}, tt.want)
+		})
+	}
+	// Nor may what was mined instead be one that is dead already.
+	w := runWith(t, noNonces(), withInput, withdrawal.ProvenDead{By: checker(t0), Block: block(3), Tx: "tx1", Cause: withdrawal.WindowEnded})
+	at := w.Job.ScheduledAt
+	w = runWith(t, noNonces(), w, withdrawal.Claimed{By: worker(at), Fence: 2},
+		withdrawal.Prepared{By: worker(at), Fence: 2, Hash: "tx2", Raw: []byte("b"), Input: "coin"}, withdrawal.Broadcast{By: worker(at), Fence: 2, Hash: "tx2"})
+	expect(t, noNonces(), w, withdrawal.ProvenDead{By: checker(at), Block: block(3), Tx: "tx2", Cause: withdrawal.InputSpent, Other: "tx1", Input: "coin"}, "invalid")
+}
+
+func TestRule5AReplacementIsExclusiveWithEveryLiveTransaction(t *testing.T) {
+	onNonce := states(t)["prepared"]
+	onInput := runWith(t, noNonces(), states(t)["job pending"], withdrawal.Claimed{By: worker(t0), Fence: 1},
+		withdrawal.Prepared{By: worker(t0), Fence: 1, Hash: "tx1", Raw: []byte("a"), Input: "coin"})
+	bare := runWith(t, noNonces(), states(t)["job pending"], withdrawal.Claimed{By: worker(t0), Fence: 1},
+		withdrawal.Prepared{By: worker(t0), Fence: 1, Hash: "tx1", Raw: []byte("a")})
+	for _, tt := range []struct {
+		name     string
+		w        withdrawal.Withdrawal
+		hasNonce bool
+		nonce    uint64
+		input    string
+		want     string
+	}{
+		{"the nonce", onNonce, true, 7, "", "processing"},
+		{"the next nonce", onNonce, true, 8, "", "invalid"},
+		{"both", onNonce, true, 7, "coin", "invalid"},
+		{"an input for a nonce", onNonce, false, 0, "coin", "invalid"},
+		{"the input", onInput, false, 0, "coin", "processing"},
+		{"another input", onInput, false, 0, "coin2", "invalid"},
+		{"a nonce for an input", onInput, true, 7, "", "invalid"},
+		{"nothing", bare, false, 0, "", "invalid"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			expect(t, policy, tt.w, withdrawal.Rebumped{By: worker(t0), Fence: 1, Hash: "tx2", Raw: []byte("b"), Nonce: tt.nonce, HasNonce: tt.hasNonce, Input: tt.input}, tt.want)
+		})
+	}
+	both := prepared(t0, 1, "tx1", 7)
+	both.Input = "coin"
+	expect(t, policy, states(t)["processing"], both, "invalid")
+	// Check compares in the same way.
+	w := run(t, onNonce, withdrawal.Rebumped{By: worker(t0), Fence: 1, Hash: "tx2", Raw: []byte("b"), Nonce: 7, HasNonce: true})
+	for name, change := range map[string]func(tx *withdrawal.Tx){
+		"another nonce": func(tx *withdrawal.Tx) { tx.Nonce = 8 },
+		"no nonce":      func(tx *withdrawal.Tx) { tx.Nonce, tx.HasNonce = 0, false },
+	} {
+		broken := w
+		broken.Txs = slices.Clone(w.Txs)
+		for i := range broken.Txs {
+			broken.Txs[i].Input = "coin"
+		}
+		change(&broken.Txs[1])
+		if err := withdrawal.Check(broken); err == nil || !strings.Contains(err.Error(), "could both be mined") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A transaction that was declared dead is mined: it is not paid again.
+func TestRule8AWrongProofStopsThePayment(t *testing.T) {
+	pending := run(t, states(t)["confirming"], dead(t0, "tx1", 3, 7))
+	at := pending.Job.ScheduledAt
+	claimed := run(t, pending, withdrawal.Claimed{By: worker(at), Fence: 2})
+	dispatched := run(t, claimed, withdrawal.Dispatched{By: worker(at), Fence: 2, Reference: "ref2"})
+	review := run(t, dispatched, withdrawal.AttemptFailed{By: worker(at), Fence: 2, Failure: withdrawal.Unclear, Error: "x"})
+	prepared2 := run(t, claimed, prepared(at, 2, "tx2", 8))
+	confirming := run(t, prepared2, withdrawal.Broadcast{By: worker(at), Fence: 2, Hash: "tx2"})
+	twice := run(t, confirming, dead(at, "tx2", 3, 8))
+	later := twice.Job.ScheduledAt
+	twiceClaimed := run(t, twice, withdrawal.Claimed{By: worker(later), Fence: 3})
+	for _, tt := range []struct {
+		name string
+		w    withdrawal.Withdrawal
+		want string
+		hash string // of the job, afterwards
+	}{
+		{"pending", pending, "confirming, review", "tx1"},
+		{"claimed", claimed, "confirming, review", "tx1"},
+		{"dispatched", dispatched, "confirming, review", "tx1"},
+		{"in review", review, "confirming, review", "tx1"},
+		{"another is prepared", prepared2, "confirming, review", "tx2"},
+		{"another is out", confirming, "confirming, review", "tx2"},
+		{"two were declared dead", twice, "failed", "tx1"},
+		{"two were declared dead, claimed", twiceClaimed, "failed", "tx1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			shallow := receipt(later, "tx1", 2)
+			expect(t, policy, tt.w, shallow, "-")
+			reverted := receipt(later, "tx1", 3)
+			reverted.Reverted = true
+			expect(t, policy, tt.w, reverted, "incident")
+			c, err := policy.Apply(tt.w, receipt(later, "tx1", 3))
+			if got := word(c, err); got != tt.want || len(c.Incidents) != 1 {
+				t.Fatalf("%s, %d incidents, %v", got, len(c.Incidents), err)
+			}
+			sound(t, c)
+			w := c.New
+			if w.Job.TxHash != tt.hash || w.Job.Slot.Valid || w.Job.Lease.Holder != "" || w.Job.Rebroadcast || !strings.Contains(w.Job.ErrorMessage, "tx1") {
+				t.Errorf("%+v", w.Job)
+			}
+			again, err := policy.Apply(w, receipt(later, "tx1", 3))
+			if err != nil || len(again.Log) > 0 || !same(again.Old, again.New) {
+				t.Errorf("again: %v, %v", again.Log, err)
+			}
+			expect(t, policy, w, withdrawal.Claimed{By: worker(later.Add(time.Hour))}, "illegal")
+			op := by(withdrawal.Operator, later)
+			op.Version = w.Job.Version
+			if w.Job.Status == withdrawal.JobFailed {
+				op.Version = 0
+				expect(t, policy, w, withdrawal.Requeued{By: op, Job: job1}, "illegal")
+				return
+			}
+			expect(t, policy, w, withdrawal.Resolved{By: op, Job: job1, Reason: "no"}, "illegal")
+			gone := dead(later, tt.hash, 3, w.Job.Nonce)
+			gone.By = op
+			expect(t, policy, w, gone, "failed") // in no case pending
+			found := run(t, w, withdrawal.Resolved{By: op, Job: job1, Sent: true, Hash: tt.hash, Reason: "seen in two explorers"})
+			expect(t, policy, found, receipt(later, tt.hash, 3), "confirmed")
+		})
+	}
+	// A mined cancellation paid nothing.
+	w := run(t, states(t)["prepared"], withdrawal.Rebumped{By: worker(t0), Fence: 1, Hash: "c", Raw: []byte("c"), Nonce: 7, HasNonce: true, Cancel: true},
+		withdrawal.Broadcast{By: worker(t0), Fence: 1, Hash: "c"}, dead(t0, "c", 3, 7))
+	expect(t, policy, w, receipt(t0, "c", 3), "incident")
+}
+
+func TestImportNamesItsWallet(t *testing.T) {
+	base := withdrawal.Imported{By: by(withdrawal.System, t0), Request: req, User: user, Asset: asset, Chain: chain, ToAddress: "0xabc",
+		Amount: "100", Decimals: 18, CreatedAt: t0.Add(1500 * time.Nanosecond), Job: job1, AssetOnChain: token, Hash: "h", Wallets: wallets()}
+	change := func(f func(*withdrawal.Imported)) withdrawal.Imported { e := base; f(&e); return e }
+	second := withdrawal.HotWallet{ID: id(9), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+	for _, tt := range []struct {
+		name string
+		ev   withdrawal.Imported
+		want string
+	}{
+		{"a nonce and the wallet", change(func(e *withdrawal.Imported) { e.Nonce, e.HasNonce = 3, true }), "confirming"},
+		{"a nonce and two wallets", change(func(e *withdrawal.Imported) { e.Nonce, e.HasNonce, e.Wallets = 3, true, append(wallets(), second) }), "invalid"},
+		{"no nonce and two wallets", change(func(e *withdrawal.Imported) { e.Wallets = append(wallets(), second) }), "confirming"},
+		{"the greatest nonce", change(func(e *withdrawal.Imported) { e.Nonce, e.HasNonce = withdrawal.MaxNonce, true }), "confirming"},
+		{"a nonce beyond it", change(func(e *withdrawal.Imported) { e.Nonce, e.HasNonce = withdrawal.MaxNonce+1, true }), "invalid"},
+		{"a nonce without the flag", change(func(e *withdrawal.Imported) { e.Nonce = 3 }), "invalid"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := policy.Apply(withdrawal.Withdrawal{}, tt.ev)
+			if got := word(c, err); got != tt.want {
+				t.Fatalf("%s (%v), expected %s", got, err, tt.want)
+			}
+			if err == nil && (!c.New.Wallet.LastUsedAt.IsZero() || !c.Reservations[0].UsedAt.IsZero() || c.New.Request.CreatedAt.Nanosecond() != 1000) {
+				t.Errorf("%+v, %+v, created %v", c.New.Wallet, c.Reservations, c.New.Request.CreatedAt)
+			}
+		})
+	}
+	stored := run(t, withdrawal.Withdrawal{}, base)
+	for name, tt := range map[string]struct {
+		f    func(*withdrawal.Imported)
+		want [2]string // with a job, without
+	}{
+		"the same": {func(e *withdrawal.Imported) {}, [2]string{"-", "confirming"}},
+		"nothing else": {func(e *withdrawal.Imported) {
+			e.User, e.Asset, e.Chain, e.ToAddress, e.Amount = uuid.Nil, uuid.Nil, uuid.Nil, "", ""
+		}, [2]string{"-", "confirming"}},
+		"another amount":  {func(e *withdrawal.Imported) { e.Amount = "101" }, [2]string{"conflict", "conflict"}},
+		"other decimals":  {func(e *withdrawal.Imported) { e.Decimals = 6 }, [2]string{"conflict", "conflict"}},
+		"another address": {func(e *withdrawal.Imported) { e.ToAddress = "0xother" }, [2]string{"conflict", "conflict"}},
+		"another asset":   {func(e *withdrawal.Imported) { e.Asset = id(99) }, [2]string{"conflict", "conflict"}},
+		"another user":    {func(e *withdrawal.Imported) { e.User = id(99) }, [2]string{"conflict", "conflict"}},
+		"another chain":   {func(e *withdrawal.Imported) { e.Chain = id(99) }, [2]string{"conflict", "conflict"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			expect(t, policy, stored, change(tt.f), tt.want[0])
+			expect(t, policy, states(t)["pending"], change(tt.f), tt.want[1])
+		})
+	}
+}
+
+func TestResolvedAgainWithAnotherAnswer(t *testing.T) {
+	s := states(t)["review"]
+	op := by(withdrawal.Operator, t0)
+	op.Version = s.Job.Version
+	no := withdrawal.Resolved{By: op, Job: job1, Reason: "proof"}
+	yes := withdrawal.Resolved{By: op, Job: job1, Sent: true, Hash: "tx1", Reason: "seen"}
+	other := yes
+	other.Hash = "tx2"
+	sent, unsent := run(t, s, yes), run(t, s, no)
+	for i, tt := range []struct {
+		w    withdrawal.Withdrawal
+		ev   withdrawal.Event
+		want string
+	}{
+		{sent, yes, "-"}, {sent, no, "conflict"}, {sent, other, "conflict"},
+		{unsent, no, "-"}, {unsent, yes, "conflict"},
+		{run(t, sent, receipt(t0, "tx1", 3)), no, "conflict"},
+		{run(t, sent, receipt(t0, "tx1", 3)), yes, "-"},
+	} {
+		t.Logf("case %d", i)
+		expect(t, policy, tt.w, tt.ev, tt.want)
+	}
+}
+
+// What an operator gives as proof is in the log, also where it ends the job.
+func TestTheProofIsInTheLogAtTheLimit(t *testing.T) {
+	for _, limit := range []int32{1, 2} {
+		e := enqueued(t0, job1)
+		e.MaxRetries = limit
+		w := run(t, states(t)["approved"], e, withdrawal.Claimed{By: worker(t0), Fence: 1}, withdrawal.Dispatched{By: worker(t0), Fence: 1, Reference: "r"},
+			withdrawal.AttemptFailed{By: worker(t0), Fence: 1, Failure: withdrawal.Unclear, Error: "time-out"})
+		op := by(withdrawal.Operator, t0)
+		op.Version = w.Job.Version
+		c, err := policy.Apply(w, withdrawal.Resolved{By: op, Job: job1, Reason: "signer log 4711"})
+		if err != nil || c.Log[0].Reason != "signer log 4711" {
+			t.Errorf("limit %d: %+v, %v", limit, c.Log, err)
+		}
+	}
+	w := states(t)["confirming"]
+	w.Job.RetryCount = w.Job.MaxRetries
+	if c, err := policy.Apply(w, dead(t0, "tx1", 3, 7)); err != nil || c.Log[0].Reason != withdrawal.NonceUsed.String() {
+		t.Errorf("%+v, %v", c.Log, err)
+	}
+}
+
+func TestRule9ALeaseInConfirmingIsOfUse(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer withdrawal.Broadcast
+		want   string
+	}{
+		"no bytes":            {withdrawal.Broadcast{Hash: "tx1"}, "illegal"},
+		"bytes to send again": {withdrawal.Broadcast{Hash: "tx1", Raw: []byte("x")}, "touch"},
+		"a nonce to replace":  {withdrawal.Broadcast{Hash: "tx1", Nonce: 7, HasNonce: true}, "touch"},
+		"an input to replace": {withdrawal.Broadcast{Hash: "tx1", Input: "coin"}, "touch"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.answer.By, tt.answer.Fence = worker(t0), 1
+			expect(t, policy, run(t, states(t)["dispatched"], tt.answer), withdrawal.Claimed{By: worker(t0), Fence: 2}, tt.want)
+		})
+	}
+}
+
+func TestRule8AnAnswerFromBeforeTheEnd(t *testing.T) {
+	w := states(t)["confirmed"]
+	for name, tt := range map[string]struct {
+		at      time.Time
+		version int64
+		want    string
+	}{
+		"before the end":     {t0.Add(-time.Microsecond), 0, "-"},
+		"at the end":         {t0, 0, "incident"},
+		"of a version older": {t0, w.Job.Version - 1, "-"},
+		"of the version":     {t0, w.Job.Version, "incident"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := withdrawal.Missing{By: checker(tt.at), Tx: "tx1"}
+			m.Version = tt.version
+			expect(t, policy, w, m, tt.want)
+		})
+	}
+}
+
+func TestRule10TheRequesterInAnyForm(t *testing.T) {
+	plain := user.String()
+	bare := strings.ReplaceAll(plain, "-", "")
+	for _, actor := range []string{plain, strings.ToUpper(plain), "urn:uuid:" + plain, "{" + plain + "}", bare, " " + plain + " ", "\t" + bare, " system"} {
+		e := withdrawal.Approved{By: by(withdrawal.Approver, t0)}
+		e.Actor = actor
+		expect(t, policy, states(t)["pending"], e, "forbidden")
+	}
+	// One approver in two forms is one approver.
+	p := newPolicy()
+	one := withdrawal.Approved{By: by(withdrawal.Approver, t0)}
+	one.Actor = id(77).String()
+	w := states(t)["pending"]
+	w.Request.ApprovalsNeeded = 2
+	w = expect(t, p, w, one, "pending")
+	one.Actor = "{" + one.Actor + "}"
+	expect(t, p, w, one, "-")
+	one.Actor = id(78).String()
+	expect(t, p, w, one, "approved")
+}
+
+func TestALateReportOfARebroadcast(t *testing.T) {
+	leased := states(t)["leased confirming"]
+	late := withdrawal.Rebroadcast{By: worker(t0), Fence: 2, Hash: "tx1", Done: true}
+	old := late
+	old.Fence = 1
+	reverted := receipt(t0, "tx1", 3)
+	reverted.Reverted = true
+	limit := leased
+	limit.Job.RetryCount = limit.Job.MaxRetries
+	for name, w := range map[string]withdrawal.Withdrawal{
+		"confirmed":             run(t, leased, receipt(t0, "tx1", 3)),
+		"reverted":              run(t, leased, reverted),
+		"proven dead":           run(t, leased, dead(t0, "tx1", 3, 7)),
+		"proven dead, the last": run(t, limit, dead(t0, "tx1", 3, 7)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			expect(t, policy, w, late, "-")
+			expect(t, policy, w, old, "fenced")
+		})
+	}
+}
