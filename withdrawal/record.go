@@ -204,8 +204,8 @@ type Change struct {
 }
 
 // Touch reports that only columns outside the job's version changed: save
-// Lease, NextCheckAt and Rebroadcast where id, version and lease fence are
-// those of Old.
+// Lease, NextCheckAt and Rebroadcast where id, version, fence, lease holder,
+// NextCheckAt and Rebroadcast are those of Old.
 func (c *Change) Touch() bool {
 	return c.Old.Job.Version == c.New.Job.Version &&
 		(c.Old.Job.Lease != c.New.Job.Lease || c.Old.Job.NextCheckAt != c.New.Job.NextCheckAt ||
