@@ -2,6 +2,7 @@ package withdrawal
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -222,6 +223,9 @@ func (p *Policy) broadcast(c *Change, e *Broadcast) error {
 		c.closeAttempt(e.At, statemachine.Done, "", e.Hash)
 	}
 	c.startConfirming(e.At, e.Hash, e.At.Add(p.CheckEvery), false)
+	// A request that was paid by another transaction stays an operator's, or
+	// the second one would be sent again.
+	j.Review = c.Old.Job.Review && strings.HasPrefix(j.ErrorMessage, deadWasMined)
 	return c.moveJob(JobBroadcast, &e.By, "")
 }
 

@@ -2,6 +2,7 @@ package withdrawal_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/withdrawal"
@@ -39,5 +40,25 @@ func TestALateAnswerOfADispatchIsKept(t *testing.T) {
 	c, err = policy.Apply(dispatched, withdrawal.Broadcast{By: late, Fence: dispatched.Job.Lease.Fence, Hash: "s1"})
 	if err != nil || c.New.Job.Status != withdrawal.JobConfirming || len(c.Attempts) != 1 || c.Attempts[0].Outcome != statemachine.Done {
 		t.Errorf("after the lease: %v, %s, attempts %+v", err, c.New.Job.Status, c.Attempts)
+	}
+}
+
+// Where a transaction that was declared dead has paid already, the answer is
+// kept, but an operator keeps the job: nothing of it is sent again.
+func TestALateAnswerBesideAPaymentStaysInReview(t *testing.T) {
+	review := states(t)["review"]
+	review.Job.ErrorMessage = "A transaction that was declared dead was mined: tx0"
+	answer := withdrawal.Broadcast{By: worker(review.Job.ClaimedAt.Add(time.Hour)), Fence: review.Job.Lease.Fence, Hash: "s1", Raw: []byte("s1")}
+	w := run(t, review, answer)
+	if w.Job.Status != withdrawal.JobConfirming || !w.Job.Review {
+		t.Fatalf("the job is %s, review %t", w.Job.Status, w.Job.Review)
+	}
+	at := w.Job.NextCheckAt
+	w = run(t, w, withdrawal.Missing{By: checker(at), Tx: "s1"})
+	expect(t, policy, w, withdrawal.Claimed{By: worker(at)}, "illegal")
+	for _, a := range policy.Next(w, at.Add(time.Hour)).Actions {
+		if a.Do == withdrawal.DoRebroadcast || a.Do == withdrawal.DoBroadcast {
+			t.Errorf("it owes %v", a.Do)
+		}
 	}
 }

@@ -1,0 +1,104 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/utxotest"
+)
+
+// histories plays random histories in the store and in the memory ledger.
+func histories[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T]) {
+	seeds, events := uint64(12), 60
+	if testing.Short() {
+		seeds = 3
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			ctx := context.Background()
+			h := utxotest.NewHistory(seed, events)
+			s := open(t)
+			w := &wallets[T]{s, store.NewWallets(s, h.Policy)}
+			ledger := utxo.NewLedger(h.Policy)
+			err := h.Play(func(ev utxo.Event) error {
+				_, want := ledger.Do(ev)
+				_, got := w.service.Do(ctx, ev)
+				if utxotest.RefusalName(want) != utxotest.RefusalName(got) {
+					return fmt.Errorf("the store says %v, want %v", got, want)
+				}
+				snap, _ := ledger.Snapshot()
+				sameSnapshot(t, snap, w.snapshot(t))
+				return w.sameReads(ledger, utxotest.At(ev))
+			})
+			if err != nil {
+				t.Fatalf("%v\n%s", err, h)
+			}
+		})
+	}
+}
+
+// sameReads compares the queries that a snapshot does not show.
+func (w *wallets[T]) sameReads(ledger *utxo.Ledger, now time.Time) error {
+	return w.View(context.Background(), func(tx T) error {
+		got := tx.Wallets()
+		wallets, err := ledger.Wallets()
+		if err != nil {
+			return err
+		}
+		for _, wallet := range wallets {
+			for _, read := range walletReads {
+				want, err := read.ask(ledger, wallet.ID, now)
+				if err != nil {
+					return err
+				}
+				answer, err := read.ask(got, wallet.ID, now)
+				if err != nil {
+					return err
+				}
+				if want, answer := fmt.Sprint(want), fmt.Sprint(answer); want != answer {
+					return fmt.Errorf("%s of wallet %d is\n%s\nwant\n%s", read.name, wallet.ID, answer, want)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+var walletReads = []struct {
+	name string
+	ask  func(utxo.Source, utxo.WalletID, time.Time) (any, error)
+}{
+	{"the balance", func(s utxo.Source, w utxo.WalletID, now time.Time) (any, error) {
+		return s.Balance(utxotest.Policy(), w, nil, 1, now)
+	}},
+	{"the balance of an owner with 3 confirmations", func(s utxo.Source, w utxo.WalletID, now time.Time) (any, error) {
+		tag := "a"
+		return s.Balance(utxotest.Policy(), w, &tag, 3, now)
+	}},
+	{"the list of unspent outputs", func(s utxo.Source, w utxo.WalletID, _ time.Time) (any, error) { return s.Unspent(w, nil) }},
+	{"the list of outputs to watch", func(s utxo.Source, w utxo.WalletID, _ time.Time) (any, error) { return s.Watch(w) }},
+	{"the list of all outputs", func(s utxo.Source, w utxo.WalletID, _ time.Time) (any, error) { return s.Outputs(w, nil, 1000) }},
+	{"the history", func(s utxo.Source, w utxo.WalletID, _ time.Time) (any, error) {
+		txs, err := s.History(w, nil, 1000)
+		var keys []utxo.HistoryKey
+		for _, tx := range txs {
+			keys = append(keys, tx.Key())
+		}
+		return keys, err
+	}},
+	{"the list of live unconfirmed transactions", func(s utxo.Source, w utxo.WalletID, _ time.Time) (any, error) {
+		txs, err := s.LiveUnconfirmed(w)
+		var ids []utxo.TxID
+		for _, tx := range txs {
+			ids = append(ids, tx.ID)
+		}
+		return ids, err
+	}},
+	{"the candidates for selection", func(s utxo.Source, w utxo.WalletID, now time.Time) (any, error) {
+		return utxotest.Policy().Candidates(s, utxo.CandidateQuery{Wallet: w, At: now})
+	}},
+}
