@@ -288,25 +288,23 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	s, db := newStore(t, sqlstore.SQLite)
-	running, over := make(chan struct{}), make(chan error, 1)
+	running, closed, over := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		over <- s.Update(context.Background(), func(tx store.Tx) error {
 			close(running)
-			time.Sleep(20 * time.Millisecond)
+			select {
+			case <-closed:
+				t.Error("Close did not wait for a transaction")
+			case <-time.After(20 * time.Millisecond):
+			}
 			return tx.Wallets().Save(opened(1))
 		})
 	}()
 	<-running
-	if err := s.Close(); err != nil {
+	err := s.Close()
+	close(closed)
+	if err := errors.Join(err, <-over); err != nil {
 		t.Fatal(err)
-	}
-	select {
-	case err := <-over:
-		if err != nil {
-			t.Error(err)
-		}
-	default:
-		t.Error("Close did not wait for a transaction")
 	}
 	if err := s.Update(context.Background(), open(2)); !errors.Is(err, sqlstore.ErrClosed) {
 		t.Errorf("after Close: %v", err)
