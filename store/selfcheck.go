@@ -2,11 +2,18 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
+	"reflect"
+	"time"
 
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -14,27 +21,71 @@ import (
 // that money depends on: it writes, compares, and takes everything back. What
 // it finds broken is [statemachine.ErrCorrupt]. Package storetest proves far
 // more.
-func SelfCheck(ctx context.Context, s Store[Tx]) error { return SelfCheckWithdrawals(ctx, s) }
+func SelfCheck(ctx context.Context, s Store[Tx]) error {
+	return errors.Join(SelfCheckWallets(ctx, s), SelfCheckWithdrawals(ctx, s))
+}
 
-// errTakenBack ends the transaction of a self-check.
-var errTakenBack = errors.New("taken back")
+// SelfCheckWallets is [SelfCheck] for a store that has wallets.
+func SelfCheckWallets[T WalletTx](ctx context.Context, s Store[T]) error {
+	id := uuid.New()
+	w := utxo.WalletID(binary.BigEndian.Uint64(id[:])>>1 | 1)
+	var labelled utxo.ChangeSet
+	return selfCheck(ctx, s, probe[T]{
+		write: func(tx T) (err error) {
+			labelled, err = writeWallet(tx, w)
+			return err
+		},
+		left: func(tx T) (bool, error) {
+			_, err := tx.Wallets().Wallets(w)
+			if errors.Is(err, statemachine.ErrNotFound) {
+				return false, nil
+			}
+			return true, err
+		},
+		stale: func(tx T) error { return tx.Wallets().Save(labelled) },
+	})
+}
 
 // SelfCheckWithdrawals is [SelfCheck] for a store that has withdrawals.
 func SelfCheckWithdrawals[T WithdrawalTx](ctx context.Context, s Store[T]) error {
 	request, chain := uuid.New(), uuid.New()
 	var approved withdrawal.Change
-	err := s.Update(ctx, func(tx T) (err error) {
-		if approved, err = selfCheck(tx, request, chain); err == nil {
-			err = errTakenBack
+	return selfCheck(ctx, s, probe[T]{
+		write: func(tx T) (err error) {
+			approved, err = writeWithdrawal(tx, request, chain)
+			return err
+		},
+		left: func(tx T) (bool, error) {
+			ws, err := tx.Withdrawals().Get(request)
+			return err == nil && ws[0].Request.Status != 0, err
+		},
+		stale: func(tx T) error { return tx.Withdrawals().Save(approved) },
+	})
+}
+
+// probe is what a self-check does with one domain.
+type probe[T any] struct {
+	write func(T) error         // stores records, reads them and compares
+	left  func(T) (bool, error) // whether any of them is stored
+	stale func(T) error         // saves a change of a version that is not stored
+}
+
+// errTakenBack ends the transaction of a self-check.
+var errTakenBack = errors.New("taken back")
+
+func selfCheck[T any](ctx context.Context, s Store[T], p probe[T]) error {
+	err := s.Update(ctx, func(tx T) error {
+		if err := p.write(tx); err != nil {
+			return err
 		}
-		return err
+		return errTakenBack
 	})
 	if broken := unless(err, errTakenBack, "an update that failed reported"); broken != nil {
 		return broken
 	}
 	err = s.View(ctx, func(tx T) error {
-		ws, err := tx.Withdrawals().Get(request)
-		if err == nil && ws[0].Request.Status != 0 {
+		left, err := p.left(tx)
+		if left && err == nil {
 			err = broken("an update that failed left a trace")
 		}
 		return err
@@ -42,17 +93,83 @@ func SelfCheckWithdrawals[T WithdrawalTx](ctx context.Context, s Store[T]) error
 	if err != nil {
 		return err
 	}
-	err = s.Update(ctx, func(tx T) error { return tx.Withdrawals().Save(approved) })
+	err = s.Update(ctx, p.stale)
 	if broken := unless(err, statemachine.ErrConflict, "a change of a version that is not stored gave"); broken != nil {
 		return broken
 	}
-	err = s.View(ctx, func(tx T) error { return tx.Withdrawals().Save(approved) })
-	return unless(err, statemachine.ErrIllegal, "a write in a View gave")
+	return unless(s.View(ctx, p.stale), statemachine.ErrIllegal, "a write in a View gave")
 }
 
-// selfCheck stores a request with values that stores like to change, and
+// writeWallet stores a wallet with a transaction and a lease, of values that
+// stores like to change, and returns a change of it that is not saved.
+func writeWallet(tx WalletTx, w utxo.WalletID) (utxo.ChangeSet, error) {
+	r := tx.Wallets()
+	if err := r.Lock(0); err != nil {
+		return utxo.ChangeSet{}, err
+	}
+	now, err := tx.Now()
+	if err != nil {
+		return utxo.ChangeSet{}, err
+	}
+	p := utxo.Policy{Owner: func(script []byte) (utxo.Owner, bool) { return utxo.Owner{Wallet: w, Tag: "0xé世"}, len(script) > 0 }}
+	do := func(ev utxo.Event) utxo.ChangeSet {
+		var set utxo.ChangeSet
+		if err == nil {
+			set, err = p.Plan(r, utxo.Stamp(ev, now))
+		}
+		if err == nil {
+			err = r.Save(set)
+		}
+		return set
+	}
+	const maxMoney = 21e14 // satoshi
+	msg := wire.NewMsgTx(2)
+	msg.AddTxIn(wire.NewTxIn(&wire.OutPoint{Hash: chainhash.Hash{31: 0xff}, Index: math.MaxUint32 - 1}, nil, wire.TxWitness{{0, 0xff}}))
+	msg.AddTxOut(wire.NewTxOut(maxMoney, []byte{0, 0xff}))
+	coin := wire.OutPoint{Hash: msg.TxHash()}
+	lock := utxo.LockID{31: 0xff}
+	do(utxo.WalletOpened{Wallet: w, Birth: math.MaxInt32})
+	submitted := do(utxo.Submitted{Wallet: w, Tx: msg})
+	leased := do(utxo.OutputsLeased{Wallet: w, OutPoints: []wire.OutPoint{coin}, Lock: lock, Duration: time.Microsecond})
+	if err != nil {
+		return utxo.ChangeSet{}, err
+	}
+
+	want := *submitted.Inserts[0]
+	d, err := utxo.ReadDetail(r, want.ID)
+	if err != nil {
+		return utxo.ChangeSet{}, err
+	}
+	if !reflect.DeepEqual(*d.Tx, want) {
+		return utxo.ChangeSet{}, broken(fmt.Sprintf("stored %+v, read %+v", want, *d.Tx))
+	}
+	leases, err := r.Leases(w, coin)
+	if err != nil {
+		return utxo.ChangeSet{}, err
+	}
+	if len(leases) != 1 || leases[0] != leased.Leases[0].New {
+		return utxo.ChangeSet{}, broken(fmt.Sprintf("stored %+v, read %+v", leased.Leases[0].New, leases))
+	}
+	coins, err := r.Unspent(w, nil)
+	if err != nil {
+		return utxo.ChangeSet{}, err
+	}
+	if len(coins) != 1 || coins[0].OutPoint != coin || p.State(coins[0], -1, now) != utxo.CoinLeased {
+		return utxo.ChangeSet{}, broken(fmt.Sprintf("one leased coin is stored, %+v were read", coins))
+	}
+	trail, err := r.Transitions(want.ID)
+	if err != nil {
+		return utxo.ChangeSet{}, err
+	}
+	if err := utxo.Replay(want, trail); err != nil {
+		return utxo.ChangeSet{}, err
+	}
+	return p.Plan(r, utxo.Labelled{ID: want.ID, Label: "self-check", At: now})
+}
+
+// writeWithdrawal stores a request with values that stores like to change, and
 // returns a change of it that is not saved.
-func selfCheck(tx WithdrawalTx, request, chain uuid.UUID) (withdrawal.Change, error) {
+func writeWithdrawal(tx WithdrawalTx, request, chain uuid.UUID) (withdrawal.Change, error) {
 	s := Withdrawals{policy: withdrawal.DefaultPolicy()}
 	s = *s.Within(tx)
 	ctx := context.Background()

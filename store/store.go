@@ -22,7 +22,9 @@ type Store[T any] interface {
 	// and must have no other effects. Every record that fn saves must be at
 	// the version that it read; otherwise fn runs again, or the error is
 	// [statemachine.ErrConflict]. Records that are read and not written are
-	// not checked. The Tx is valid until fn returns.
+	// not checked. The Tx is valid until fn returns. fn must not begin another
+	// transaction of the same store: with one writer at a time it would wait
+	// for itself.
 	Update(ctx context.Context, fn func(T) error) error
 	// View runs fn on one consistent state. Nothing can be written.
 	View(ctx context.Context, fn func(T) error) error

@@ -72,9 +72,10 @@ type Balance struct {
 	Leased      int64
 }
 
-// Policy holds what a host decides. The zero Policy owns nothing.
+// Policy holds what a host decides. The zero Policy serves for reads and leases.
 type Policy struct {
-	// Owner says whose an output script is; nil owns nothing. It must be pure:
+	// Owner says whose an output script is. Without it an event that carries a
+	// transaction is [statemachine.ErrInvalid]. It must be pure:
 	// the same script gives the same answer until the host reveals another
 	// with [OutputRevealed]. It may be called once per output of every block.
 	Owner func(script []byte) (Owner, bool)

@@ -35,6 +35,9 @@ func (pl *plan) inspect(msg *wire.MsgTx) (*seen, error) {
 	if msg == nil || len(msg.TxIn) == 0 || len(msg.TxOut) == 0 {
 		return nil, invalid("a transaction needs inputs and outputs")
 	}
+	if pl.Owner == nil {
+		return nil, invalid("a policy without Owner would miss every deposit")
+	}
 	s := &seen{msg: msg, hash: msg.TxHash()}
 	if size := msg.SerializeSize(); size > maxTxSize {
 		return nil, invalid("transaction %s has %d bytes, at most %d are possible", s.hash, size, maxTxSize)
@@ -59,9 +62,6 @@ func (pl *plan) inspect(msg *wire.MsgTx) (*seen, error) {
 			return nil, invalid("transaction %s creates an impossible amount", s.hash)
 		}
 		sum += out.Value
-		if pl.Owner == nil {
-			continue
-		}
 		if o, ok := pl.Owner(out.PkScript); ok {
 			if o.Wallet <= 0 || len(o.Tag) > MaxTag || !storableText(o.Tag) {
 				return nil, invalid("the owner of output %d of %s has wallet %d and the tag %.200q", i, s.hash, o.Wallet, o.Tag)

@@ -111,3 +111,20 @@ func TestWideAndLongHistoriesStayLinear(t *testing.T) {
 	}
 	t.Logf("a chain of %d that was observed backwards took %v", n, time.Since(start))
 }
+
+func TestPolicyWithoutOwnerTakesNoTransactions(t *testing.T) {
+	l := utxo.NewLedger(utxo.Policy{})
+	do(t, l, utxo.WalletOpened{Wallet: 1})
+	tip := utxotest.NewBlock(1, chainhash.Hash{}, 0)
+	do(t, l, utxo.Connected{Block: tip, At: benchNow}) // an empty block needs none
+	txs := benchTxs(0, 1)
+	for _, ev := range []utxo.Event{
+		utxo.Connected{Block: utxotest.NewBlock(2, tip.Hash, 0), Txs: txs, At: benchNow},
+		utxo.Observed{Tx: txs[0], Seq: 1, Tip: tip.Hash, At: benchNow},
+		utxo.Submitted{Wallet: 1, Tx: txs[0], At: benchNow},
+	} {
+		if _, err := l.Do(ev); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("%T: %v", ev, err)
+		}
+	}
+}

@@ -37,6 +37,7 @@ func Wallets[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T
 		{"readers never see half of a commit", halfCommits[T]},
 		{"concurrent selections never share a coin", sharedCoins[T]},
 		{"a selection that is repeated holds what it returns and nothing else", repeatedSelection[T]},
+		{"the self-check passes and leaves nothing", walletSelfCheck[T]},
 	}
 	for _, r := range rules {
 		t.Run(r.rule, func(t *testing.T) {
@@ -45,6 +46,15 @@ func Wallets[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T
 		})
 	}
 	t.Run("random histories store the same as the memory ledger", func(t *testing.T) { histories(t, open) })
+}
+
+func walletSelfCheck[T store.WalletTx](t *testing.T, w *wallets[T]) {
+	if err := store.SelfCheckWallets(context.Background(), w.Store); err != nil {
+		t.Fatal(err)
+	}
+	if s := w.snapshot(t); len(s.Wallets)+len(s.Txs)+len(s.Leases) > 0 {
+		t.Errorf("it left %+v", s)
+	}
 }
 
 // wallets is one store under test.

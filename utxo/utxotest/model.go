@@ -155,9 +155,6 @@ func (m *Model) credit(r *row) {
 }
 
 func (m *Model) owner(script []byte) (utxo.Owner, bool) {
-	if m.policy.Owner == nil {
-		return utxo.Owner{}, false
-	}
 	return m.policy.Owner(script)
 }
 
