@@ -89,7 +89,7 @@ type Options[W, R any] struct {
 	// negative.
 	Grace time.Duration
 	// CallTimeout bounds each call of the source, and how long a stop goes on
-	// trying to store results after the last handler has returned; 10 s if
+	// trying to store results after the last handler has returned; 5 s if
 	// zero.
 	CallTimeout time.Duration
 
@@ -161,7 +161,7 @@ func (o Options[W, R]) withDefaults() (Options[W, R], error) {
 	o.Concurrency = cmp.Or(o.Concurrency, 16)
 	o.Batch = cmp.Or(o.Batch, o.Concurrency)
 	o.Grace = cmp.Or(o.Grace, 10*time.Second)
-	o.CallTimeout = cmp.Or(o.CallTimeout, 10*time.Second)
+	o.CallTimeout = cmp.Or(o.CallTimeout, 5*time.Second)
 	pause := statemachine.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, JitterPercent: 50}
 	if o.Poll.Base <= 0 {
 		o.Poll = pause
