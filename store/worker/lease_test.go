@@ -258,7 +258,7 @@ func TestWhatATurnIsStoringIsNotRenewed(t *testing.T) {
 		inner := b.fake
 		slow := stub{turn: func(ctx context.Context, done []answer, n int) ([]worker.Item[job], time.Time, error) {
 			if len(done) > 0 {
-				time.Sleep(5 * time.Second)
+				time.Sleep(4 * time.Second)
 			}
 			return inner.Turn(ctx, done, n)
 		}, renew: inner.Renew}

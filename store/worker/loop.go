@@ -63,6 +63,7 @@ type loop[W, R any] struct {
 	askAt     time.Time // when to claim again
 	empty     int       // claims in a row that found nothing
 	fails     int       // claims in a row that failed
+	turnedAt  time.Time // when the last Turn ended
 	lastOK    time.Time // when a Turn last succeeded
 	idleSince time.Time // zero while there is something to do or the store fails
 	idle      bool      // Options.Idle is over
@@ -265,6 +266,13 @@ const never = 24 * time.Hour
 
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
 		return b
 	}
 	return a

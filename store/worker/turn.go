@@ -36,7 +36,7 @@ func (l *loop[W, R]) startTurn(now time.Time) time.Time {
 	case len(l.done) >= l.o.Batch, len(l.done) > 0 && (len(l.busy) == 0 || l.stopping):
 		at = now
 	case len(l.done) > 0:
-		at = l.done[0].finished.Add(l.o.Linger)
+		at = later(l.done[0].finished, l.turnedAt).Add(l.o.Linger) // what finished during a Turn waits for the rest too
 	case free > 0:
 		at = l.askAt
 	}
@@ -82,7 +82,7 @@ func (l *loop[W, R]) startTurn(now time.Time) time.Time {
 }
 
 func (l *loop[W, R]) endTurn(now time.Time, call turn[W, R]) {
-	l.turning = false
+	l.turning, l.turnedAt = false, now
 	if call.err != nil {
 		l.o.Hooks.Turned(0, 0, now.Sub(call.began), call.err)
 		l.failed(now, call)

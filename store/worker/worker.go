@@ -72,7 +72,7 @@ var ErrStopped = errors.New("the worker is stopping")
 type Options[W, R any] struct {
 	Concurrency int           // handlers at once; 16 if zero
 	Batch       int           // most results in one Turn; Concurrency if zero
-	Linger      time.Duration // how long a result may wait for others while handlers run
+	Linger      time.Duration // how long a result may wait for others while handlers run and no Turn does
 	Idle        time.Duration // Run returns after so long with nothing to do; zero: never
 
 	// Poll is the pause after a Turn that found less than it asked for: Base

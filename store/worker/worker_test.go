@@ -133,16 +133,20 @@ func TestLingerCollectsABatch(t *testing.T) {
 		name   string
 		linger time.Duration
 		batch  int
+		takes  time.Duration
 		want   []int // sizes of the stored batches
 	}{
-		{"linger", 250 * time.Millisecond, 0, []int{3, 3, 2}},
-		{"batch size", time.Hour, 2, []int{2, 2, 2, 2}},
-		{"all idle", time.Hour, 0, []int{8}},
+		{"linger", 250 * time.Millisecond, 0, 0, []int{3, 3, 2}},
+		{"batch size", time.Hour, 2, 0, []int{2, 2, 2, 2}},
+		{"all idle", time.Hour, 0, 0, []int{8}},
+		{"after a slow turn", 250 * time.Millisecond, 0, 400 * time.Millisecond, []int{3, 5}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				b := newBed(t, "1", "2", "3", "4", "5", "6", "7", "8")
 				b.o.Concurrency, b.o.Linger, b.o.Batch = 9, c.linger, c.batch
+				b.takes = c.takes
+				b.o.Poll = statemachine.Backoff{Base: 5 * time.Second} // no Turn between that only claims
 				b.handle = func(ctx context.Context, j job) answer {
 					time.Sleep(time.Duration(j.key[0]-'0') * 100 * time.Millisecond)
 					return ok(j)
