@@ -21,6 +21,7 @@ func (l *Ledger) countOne(e *entry, out *Output, sign int64) {
 		return
 	}
 	b := l.books[e.tx.ID.Wallet]
+	b.unspent += int(sign)
 	bucket := l.policy.bucket(e.tx.Status, e.tx.Height, e.tx.Coinbase, l.tip)
 	b.total.add(bucket, sign*out.Amount, false)
 	of := b.byTag[out.Tag]

@@ -83,8 +83,8 @@ func (p Policy) Candidates(r Reader, q CandidateQuery) ([]Candidate, error) {
 	out := make([]Candidate, len(coins))
 	for i, c := range coins {
 		out[i] = Candidate{Coin: c, Scanned: scanned && !behind[c.Tag]}
-		if c.Lease.Lock == q.Lock {
-			c.Lease = Lease{} // no lease has the zero lock
+		if c.Lease != nil && c.Lease.Lock == q.Lock {
+			c.Lease = nil
 		}
 		out[i].State = p.State(c, tip.Height, q.At)
 		if c.Height != Unconfirmed {

@@ -47,12 +47,17 @@ func (pl *plan) connect(ev Connected) error {
 	if len(txs) == 0 {
 		return nil
 	}
-	if err := pl.loadAround(0, txs); err != nil {
+	if err := pl.loadAround(0, txs, at); err != nil {
 		return err
 	}
-	pl.expect(len(txs))
 	credits := b.Height > 0 // the outputs of block 0 cannot be spent
 	keep := pl.kept(txs, at, order, scope, credits)
+	records := 0 // few: most of a block concerns no wallet
+	for _, ws := range keep {
+		records += len(ws)
+	}
+	pl.expect(records)
+	pl.room(2 * records) // and what they spend
 	for _, i := range order {
 		position := int32(i)
 		if ev.Positions != nil {
@@ -62,7 +67,7 @@ func (pl *plan) connect(ev Connected) error {
 			if n := pl.get(TxID{w, txs[i].hash}); n != nil && n.tx.Coinbase && reanchors(n.tx.Height) && b.Height < n.tx.Height {
 				continue // the earlier block of a duplicated coinbase, applied again
 			}
-			n, err := pl.node(txs[i], w, credits)
+			n, err := pl.node(&txs[i], w, credits)
 			if err != nil {
 				return err
 			}
@@ -78,10 +83,10 @@ func (pl *plan) connect(ev Connected) error {
 // Inside the block a child is relevant for what it spends, and a parent for the
 // children that are kept, so the order inside the block does not matter and the
 // same block again finds nothing new.
-func (pl *plan) kept(txs []*seen, at map[chainhash.Hash]int, order []int, scope map[WalletID]bool, credits bool) [][]WalletID {
+func (pl *plan) kept(txs []seen, at map[chainhash.Hash]int, order []int, scope map[WalletID]bool, credits bool) [][]WalletID {
 	keep := make([][]WalletID, len(txs))
 	for _, i := range order {
-		keep[i] = pl.relevant(txs[i], scope, credits)
+		keep[i] = pl.relevant(&txs[i], scope, credits)
 		for _, op := range txs[i].inputs {
 			if p, ok := at[op.Hash]; ok && credits {
 				for _, o := range txs[p].owners {
@@ -142,7 +147,7 @@ func (pl *plan) inOrder(n *node, height int32) error {
 	low, high := height, height // of what n stands on, and of what stands on n
 	pl.mark++
 	var below []*node
-	for _, s := range pl.kids(n.tx.ID.Hash) {
+	for _, s := range n.at.kids {
 		if s.by.tx.ID.Wallet == n.tx.ID.Wallet && s.by.tx.Live() && s.by.lost != pl.mark {
 			s.by.lost = pl.mark
 			below = append(below, s.by)
@@ -156,8 +161,8 @@ func (pl *plan) inOrder(n *node, height int32) error {
 		return err
 	}
 	for _, a := range above {
-		for _, op := range a.tx.Inputs {
-			if p := pl.parent(a, op); p != nil {
+		for i := range a.from {
+			if p := a.parent(i); p != nil {
 				low = max(low, p.tx.Height)
 			}
 		}
@@ -213,8 +218,8 @@ func (pl *plan) fits(b Block, tip int32) (fresh bool, err error) {
 
 // blockTxs inspects the transactions of a block, says where each is, and orders
 // them, parents first.
-func (pl *plan) blockTxs(ev Connected) (txs []*seen, at map[chainhash.Hash]int, order []int, err error) {
-	txs = make([]*seen, len(ev.Txs))
+func (pl *plan) blockTxs(ev Connected) (txs []seen, at map[chainhash.Hash]int, order []int, err error) {
+	txs = make([]seen, len(ev.Txs))
 	at = make(map[chainhash.Hash]int, len(ev.Txs))
 	spent := make(map[wire.OutPoint]bool, len(ev.Txs))
 	for i, msg := range ev.Txs {
@@ -276,6 +281,7 @@ func (pl *plan) disconnect(ev Disconnected) error {
 	if err := pl.load(txs, err); err != nil {
 		return err
 	}
+	pl.expect(len(txs))
 	var orphans []*node
 	for _, t := range txs {
 		n := pl.get(t.ID)

@@ -6,10 +6,10 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// ChangeSet is everything that one event changes, complete and in order:
-// parents before children. A store applies it as it is, all or nothing; the
-// empty set means that the event was known already. Each part names what it
-// replaces, so that a store can compare, and undo.
+// ChangeSet is everything that one event changes, complete. Inserts, Updates and
+// Log each name parents before their children. A store applies it as it is, all
+// or nothing; the empty set means that the event was known already. Each part
+// names what it replaces, so that a store can compare, and undo.
 type ChangeSet struct {
 	Connect    *Block // joins the best chain
 	Disconnect *Block // leaves it
@@ -17,7 +17,7 @@ type ChangeSet struct {
 	Inserts    []*Tx // new transactions, with Raw, Inputs and Outputs
 	Updates    []TxUpdate
 	Credits    []Credit // outputs that join a stored transaction, which is in Updates too
-	Spends     []Spend  // after Inserts and Credits
+	Spends     []Spend  // of outputs that were stored before; new ones come with their spender
 	Replaced   []Replacement
 	Leases     []LeaseChange
 	Log        []statemachine.Transition[TxID] // one per new version

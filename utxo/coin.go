@@ -42,7 +42,7 @@ func (p Policy) State(c Coin, tip int32, now time.Time) OutputState {
 		return CoinRecoverable
 	case c.SpentBy != chainhash.Hash{}:
 		return CoinSpent
-	case c.Lease.Active(now):
+	case c.Lease != nil && c.Lease.Active(now):
 		return CoinLeased
 	}
 	return p.bucket(c.Status, c.Height, c.Coinbase, tip)

@@ -31,44 +31,47 @@ type owned struct {
 }
 
 // inspect checks a transaction from outside and asks whose its outputs are.
-func (pl *plan) inspect(msg *wire.MsgTx) (*seen, error) {
+func (pl *plan) inspect(msg *wire.MsgTx) (s seen, err error) {
 	if msg == nil || len(msg.TxIn) == 0 || len(msg.TxOut) == 0 {
-		return nil, invalid("a transaction needs inputs and outputs")
+		return s, invalid("a transaction needs inputs and outputs")
 	}
 	if pl.Owner == nil {
-		return nil, invalid("a policy without Owner would miss every deposit")
+		return s, invalid("a policy without Owner would miss every deposit")
 	}
-	s := &seen{msg: msg, hash: msg.TxHash()}
+	s = seen{msg: msg, hash: msg.TxHash()}
 	if size := msg.SerializeSize(); size > maxTxSize {
-		return nil, invalid("transaction %s has %d bytes, at most %d are possible", s.hash, size, maxTxSize)
+		return s, invalid("transaction %s has %d bytes, at most %d are possible", s.hash, size, maxTxSize)
 	}
 	null := wire.OutPoint{Index: wire.MaxPrevOutIndex}
 	s.coinbase = len(msg.TxIn) == 1 && msg.TxIn[0].PreviousOutPoint == null
 	if !s.coinbase {
-		s.inputs = make([]wire.OutPoint, len(msg.TxIn))
-		for i, in := range msg.TxIn {
-			s.inputs[i] = in.PreviousOutPoint
+		from := len(pl.inputs)
+		for _, in := range msg.TxIn {
+			pl.inputs = append(pl.inputs, in.PreviousOutPoint)
 			if in.PreviousOutPoint == null {
-				return nil, invalid("transaction %s has a null input", s.hash)
+				return s, invalid("transaction %s has a null input", s.hash)
 			}
 		}
+		s.inputs = pl.inputs[from:]
 		if dup, ok := duplicate(s.inputs); ok {
-			return nil, fmt.Errorf("transaction %s: %w: %s is spent twice", s.hash, ErrSelfConflict, dup)
+			return s, fmt.Errorf("transaction %s: %w: %s is spent twice", s.hash, ErrSelfConflict, dup)
 		}
 	}
 	var sum int64
+	from := len(pl.owners)
 	for i, out := range msg.TxOut {
 		if out.Value < 0 || out.Value > maxMoney || sum+out.Value > maxMoney {
-			return nil, invalid("transaction %s creates an impossible amount", s.hash)
+			return s, invalid("transaction %s creates an impossible amount", s.hash)
 		}
 		sum += out.Value
 		if o, ok := pl.Owner(out.PkScript); ok {
 			if o.Wallet <= 0 || len(o.Tag) > MaxTag || !storableText(o.Tag) {
-				return nil, invalid("the owner of output %d of %s has wallet %d and the tag %.200q", i, s.hash, o.Wallet, o.Tag)
+				return s, invalid("the owner of output %d of %s has wallet %d and the tag %.200q", i, s.hash, o.Wallet, o.Tag)
 			}
-			s.owners = append(s.owners, owned{uint32(i), o})
+			pl.owners = append(pl.owners, owned{uint32(i), o})
 		}
 	}
+	s.owners = pl.owners[from:]
 	return s, nil
 }
 
@@ -93,32 +96,25 @@ func duplicate(ops []wire.OutPoint) (wire.OutPoint, bool) {
 }
 
 // loadAround makes everything known that the stored graph has around these
-// transactions: themselves, their parents, their children and their rivals.
-func (pl *plan) loadAround(w WalletID, txs []*seen) error {
-	own := make([]TxID, 0, len(txs))
-	ids := make([]TxID, 0, 2*len(txs))
-	inBlock := make(map[chainhash.Hash]bool, len(txs))
-	var ops []wire.OutPoint
-	for _, s := range txs {
-		own = append(own, TxID{w, s.hash})
-		inBlock[s.hash] = true
+// transactions: themselves, their parents, their children and their rivals. at
+// says which are of one block.
+func (pl *plan) loadAround(w WalletID, txs []seen, at map[chainhash.Hash]int) error {
+	ids := make([]TxID, len(txs), len(txs)+len(pl.inputs))
+	for i := range txs {
+		ids[i] = TxID{w, txs[i].hash}
 	}
-	ids = append(ids, own...)
-	for _, s := range txs {
-		for _, op := range s.inputs {
-			ops = append(ops, op)
-			if !inBlock[op.Hash] {
-				ids = append(ids, TxID{w, op.Hash})
-			}
+	if err := pl.loadKids(ids...); err != nil {
+		return err
+	}
+	for _, op := range pl.inputs {
+		if _, inBlock := at[op.Hash]; !inBlock {
+			ids = append(ids, TxID{w, op.Hash})
 		}
 	}
-	if err := pl.loadKids(own...); err != nil {
+	if err := pl.loadTxs(ids...); err != nil || len(pl.inputs) == 0 {
 		return err
 	}
-	if err := pl.loadTxs(ids...); err != nil || len(ops) == 0 {
-		return err
-	}
-	return pl.load(pl.r.Spenders(w, ops...))
+	return pl.load(pl.r.Spenders(w, pl.inputs...))
 }
 
 // relevant returns the wallets, of those in scope, that keep a record of s: it
@@ -145,7 +141,9 @@ func (pl *plan) relevant(s *seen, scope map[WalletID]bool, credits bool) []Walle
 				add(p.tx.ID.Wallet)
 			}
 		}
-		pl.spenders(op, func(r *node) { add(r.tx.ID.Wallet) })
+		for _, rival := range pl.spenders(op) {
+			add(rival.by.tx.ID.Wallet)
+		}
 	}
 	for _, kid := range pl.kids(s.hash) {
 		add(kid.by.tx.ID.Wallet)
@@ -160,14 +158,15 @@ func (pl *plan) node(s *seen, w WalletID, credits bool) (*node, error) {
 	id := TxID{w, s.hash}
 	n := pl.get(id)
 	if n == nil {
-		raw := bytes.NewBuffer(make([]byte, 0, s.msg.SerializeSize()))
-		if err := s.msg.Serialize(raw); err != nil {
+		pl.buf.Reset()
+		if err := s.msg.Serialize(&pl.buf); err != nil {
 			return nil, invalid("transaction %s: %v", s.hash, err)
 		}
-		n = &node{raw: raw.Bytes(), tx: Tx{
-			ID: id, Height: Unconfirmed, Coinbase: s.coinbase, FirstSeen: pl.at, Inputs: s.inputs,
-		}}
-		pl.add(n)
+		n = pl.add(pl.vertex(s.hash), Tx{
+			ID: id, Height: Unconfirmed, Coinbase: s.coinbase, FirstSeen: pl.at,
+			Inputs: slices.Clone(s.inputs), Outputs: make([]Output, 0, len(s.owners)), Raw: bytes.Clone(pl.buf.Bytes()),
+		}, nil)
+		n.ownOutputs = true
 	}
 	n.parentsIn, n.rivalsIn = true, true
 	if !credits {
@@ -187,7 +186,7 @@ func (pl *plan) node(s *seen, w WalletID, credits bool) (*node, error) {
 }
 
 // scope returns the ids of all wallets, and refuses an owner outside them.
-func (pl *plan) scope(txs []*seen) (map[WalletID]bool, []Wallet, error) {
+func (pl *plan) scope(txs []seen) (map[WalletID]bool, []Wallet, error) {
 	all, err := pl.r.Wallets()
 	if err != nil {
 		return nil, nil, err
@@ -227,18 +226,18 @@ func (pl *plan) observe(ev Observed) error {
 		}
 		return err
 	}
-	scope, _, err := pl.scope([]*seen{s})
+	scope, _, err := pl.scope([]seen{s})
 	if err != nil {
 		return err
 	}
-	if err := pl.loadAround(0, []*seen{s}); err != nil {
+	if err := pl.loadAround(0, []seen{s}, nil); err != nil {
 		return err
 	}
-	for _, w := range pl.relevant(s, scope, true) {
+	for _, w := range pl.relevant(&s, scope, true) {
 		if n := pl.get(TxID{w, s.hash}); n != nil && ev.Seq <= n.tx.Seq {
 			continue
 		}
-		n, err := pl.node(s, w, true)
+		n, err := pl.node(&s, w, true)
 		if err != nil {
 			return err
 		}

@@ -25,18 +25,20 @@ type Ledger struct {
 	edges   map[TxID][]Replacement // at both ends
 	arrived int64
 	walk    uint32 // number of the walk under way
+
+	allEntries slab[entry]
+	allPlaces  slab[place]
+	allFrom    slab[*place]
+	allOutputs slab[Output]
 }
 
-// place is what is stored around one hash, over all wallets. Its kids are the
-// conflict index: everything that has an output of the hash as an input.
+// place is what is stored around one hash, over all wallets.
 type place struct {
-	entries []*entry
-	kids    []kid // in order of arrival
-}
+	entries []*entry      // the transaction itself, one per wallet
+	kids    spends[entry] // the conflict index: who has an output of it as an input
 
-type kid struct {
-	index uint32 // of the output
-	by    *entry
+	oneEntry [1]*entry // most have no more: room for the first
+	oneKid   [1]spend[entry]
 }
 
 // book is one wallet.
@@ -44,6 +46,7 @@ type book struct {
 	Wallet
 	total       Balance // without leases
 	byTag       map[string]*Balance
+	unspent     int      // number of live unspent outputs
 	listed      []*entry // those with outputs that may be unspent
 	unsorted    bool     // listed is out of order
 	unconfirmed map[*entry]struct{}
@@ -56,9 +59,13 @@ type entry struct {
 	tx      Tx
 	raw     []byte
 	arrival int64
+	at      *place   // its own
+	from    []*place // those of its inputs
 	log     []*statemachine.Transition[TxID]
 	listed  bool
 	walk    uint32
+
+	twoLines [2]*statemachine.Transition[TxID] // room for the first lines of log
 }
 
 // NewLedger returns an empty ledger.
@@ -82,7 +89,8 @@ func (l *Ledger) Do(ev Event) (ChangeSet, error) {
 // Apply carries out a change set, all or nothing. A set that was not planned
 // on this state is [statemachine.ErrConflict].
 func (l *Ledger) Apply(set ChangeSet) error {
-	if err := l.current(&set); err != nil {
+	at, err := l.current(&set)
+	if err != nil {
 		return err
 	}
 	l.moveTip(set.Disconnect, set.Connect)
@@ -92,14 +100,14 @@ func (l *Ledger) Apply(set ChangeSet) error {
 	for _, t := range set.Inserts {
 		l.insert(t)
 	}
-	for _, u := range set.Updates {
-		l.update(u.ID, u.New)
+	for i := range set.Updates {
+		l.update(at.updates[i], set.Updates[i].New)
 	}
 	for _, c := range set.Credits {
 		l.credit(l.entry(c.ID), c.Output)
 	}
-	for _, s := range set.Spends {
-		l.point(s.Wallet, s.OutPoint, s.New)
+	for i, s := range set.Spends {
+		l.point(at.spends[i], s.OutPoint.Index, s.New)
 	}
 	for _, r := range set.Replaced {
 		l.edge(r)
@@ -130,16 +138,16 @@ func (l *Ledger) Undo(set ChangeSet) {
 		l.dropEdge(r)
 	}
 	for _, s := range slices.Backward(set.Spends) {
-		l.point(s.Wallet, s.OutPoint, s.Old)
+		l.point(l.entry(TxID{s.Wallet, s.OutPoint.Hash}), s.OutPoint.Index, s.Old)
 	}
 	for _, c := range slices.Backward(set.Credits) {
 		l.uncredit(l.entry(c.ID), c.Output.Index)
 	}
 	for _, u := range slices.Backward(set.Updates) {
-		l.update(u.ID, u.Old)
+		l.update(l.entry(u.ID), u.Old)
 	}
 	for _, t := range slices.Backward(set.Inserts) {
-		l.remove(t.ID)
+		l.remove(l.entry(t.ID))
 	}
 	for _, c := range slices.Backward(set.Wallets) {
 		l.putWallet(c.New, c.Old)
@@ -147,9 +155,13 @@ func (l *Ledger) Undo(set ChangeSet) {
 	l.moveTip(set.Connect, set.Disconnect)
 }
 
+// targets are the entries that the parts of a change set are about, in the same
+// order.
+type targets struct{ updates, spends []*entry }
+
 // current reports [statemachine.ErrConflict] unless the set fits what is stored.
-func (l *Ledger) current(set *ChangeSet) error {
-	conflict := func(what any) error { return fmt.Errorf("%v: %w", what, statemachine.ErrConflict) }
+func (l *Ledger) current(set *ChangeSet) (at targets, err error) {
+	conflict := func(what any) (targets, error) { return at, fmt.Errorf("%v: %w", what, statemachine.ErrConflict) }
 	if b := set.Disconnect; b != nil && (b.Height != l.tip || l.blocks[l.tip].Hash != b.Hash) {
 		return conflict(b.Hash)
 	}
@@ -168,46 +180,59 @@ func (l *Ledger) current(set *ChangeSet) error {
 			return conflict(t.ID)
 		}
 	}
-	for _, u := range set.Updates {
-		if e := l.entry(u.ID); e == nil || e.tx.Version != u.FromVersion {
+	at.updates = make([]*entry, len(set.Updates))
+	for i := range set.Updates {
+		u := &set.Updates[i]
+		e := l.entry(u.ID)
+		if e == nil || e.tx.Version != u.FromVersion {
 			return conflict(u.ID)
 		}
-	}
-	inserted := func(id TxID) bool {
-		return slices.ContainsFunc(set.Inserts, func(t *Tx) bool { return t.ID == id })
+		at.updates[i] = e
 	}
 	for _, c := range set.Credits {
 		if e := l.entry(c.ID); e == nil || e.tx.Output(c.Output.Index) != nil {
 			return conflict(c.ID)
 		}
 	}
-	for _, s := range set.Spends {
-		if e := l.entry(TxID{s.Wallet, s.OutPoint.Hash}); e != nil {
-			if out := e.tx.Output(s.OutPoint.Index); out == nil || out.SpentBy != s.Old {
-				return conflict(s.OutPoint)
-			}
-		} else if !inserted(TxID{s.Wallet, s.OutPoint.Hash}) {
+	at.spends = make([]*entry, len(set.Spends))
+	for i, s := range set.Spends {
+		e := l.entry(TxID{s.Wallet, s.OutPoint.Hash})
+		if e == nil {
 			return conflict(s.OutPoint)
 		}
+		if out := e.tx.Output(s.OutPoint.Index); out == nil || out.SpentBy != s.Old {
+			return conflict(s.OutPoint)
+		}
+		at.spends[i] = e
 	}
 	for _, c := range set.Leases {
 		if b := l.books[c.New.Wallet]; b == nil || b.leases[c.New.OutPoint] != c.Old {
 			return conflict(c.New.OutPoint)
 		}
 	}
+	return at, nil
+}
+
+// entry returns the stored transaction, or nil.
+func (l *Ledger) entry(id TxID) *entry {
+	if p := l.around[id.Hash]; p != nil {
+		return p.in(id.Wallet)
+	}
 	return nil
 }
 
-func (l *Ledger) entry(id TxID) *entry {
-	if p := l.around[id.Hash]; p != nil {
-		for _, e := range p.entries {
-			if e.tx.ID.Wallet == id.Wallet {
-				return e
-			}
+// in returns the transaction as a wallet knows it, or nil.
+func (p *place) in(w WalletID) *entry {
+	for _, e := range p.entries {
+		if e.tx.ID.Wallet == w {
+			return e
 		}
 	}
 	return nil
 }
+
+// parent returns the stored transaction of the same wallet that input i spends.
+func (e *entry) parent(i int) *entry { return e.from[i].in(e.tx.ID.Wallet) }
 
 // moveTip takes one block off the chain and puts one on, nil for none. What
 // matures, or becomes immature again, moves between the buckets.
@@ -272,32 +297,33 @@ func (l *Ledger) putWallet(old, w Wallet) {
 
 func (l *Ledger) insert(t *Tx) {
 	l.arrived++
-	e := &entry{tx: *t, raw: t.Raw, arrival: l.arrived}
+	e := l.allEntries.new()
+	e.tx, e.raw, e.arrival = *t, t.Raw, l.arrived
 	e.tx.Raw = nil
-	e.tx.Outputs = slices.Clone(t.Outputs)
-	p := l.place(t.ID.Hash)
-	p.entries = append(p.entries, e)
-	for _, op := range t.Inputs {
-		p := l.place(op.Hash)
-		p.kids = append(p.kids, kid{op.Index, e})
+	e.tx.Outputs = l.allOutputs.cut(len(t.Outputs))
+	copy(e.tx.Outputs, t.Outputs)
+	e.log = e.twoLines[:0]
+	e.at = l.place(t.ID.Hash)
+	e.at.entries = append(e.at.entries, e)
+	e.from = l.allFrom.cut(len(t.Inputs))
+	for i, op := range t.Inputs {
+		e.from[i] = l.place(op.Hash)
+		e.from[i].kids = e.from[i].kids.with(op.Index, e)
 	}
 	l.file(e)
 	l.count(e, +1)
 	l.list(e)
 }
 
-func (l *Ledger) remove(id TxID) {
-	e := l.entry(id)
+func (l *Ledger) remove(e *entry) {
 	l.count(e, -1)
 	l.unfile(e)
-	b := l.books[id.Wallet]
+	b := l.books[e.tx.ID.Wallet]
 	b.listed = slices.DeleteFunc(b.listed, func(x *entry) bool { return x == e })
-	for _, op := range e.tx.Inputs {
-		p := l.around[op.Hash]
-		p.kids = slices.DeleteFunc(p.kids, func(k kid) bool { return k.by == e })
+	for _, p := range e.from {
+		p.kids = slices.DeleteFunc(p.kids, func(k spend[entry]) bool { return k.by == e })
 	}
-	p := l.around[id.Hash]
-	p.entries = slices.DeleteFunc(p.entries, func(x *entry) bool { return x == e })
+	e.at.entries = slices.DeleteFunc(e.at.entries, func(x *entry) bool { return x == e })
 	l.arrived--
 }
 
@@ -305,7 +331,8 @@ func (l *Ledger) remove(id TxID) {
 func (l *Ledger) place(hash chainhash.Hash) *place {
 	p := l.around[hash]
 	if p == nil {
-		p = new(place)
+		p = l.allPlaces.new()
+		p.entries, p.kids = p.oneEntry[:0], p.oneKid[:0]
 		l.around[hash] = p
 	}
 	return p
@@ -319,7 +346,7 @@ func (l *Ledger) stored(hash chainhash.Hash) []*entry {
 	return nil
 }
 
-func (l *Ledger) kids(hash chainhash.Hash) []kid {
+func (l *Ledger) kids(hash chainhash.Hash) spends[entry] {
 	if p := l.around[hash]; p != nil {
 		return p.kids
 	}
@@ -350,8 +377,7 @@ func (l *Ledger) unfile(e *entry) {
 	}
 }
 
-func (l *Ledger) update(id TxID, s TxState) {
-	e := l.entry(id)
+func (l *Ledger) update(e *entry, s TxState) {
 	l.count(e, -1)
 	l.unfile(e)
 	e.tx.setState(s)
@@ -378,9 +404,8 @@ func (l *Ledger) uncredit(e *entry, index uint32) {
 }
 
 // point sets the live spender of an owned output.
-func (l *Ledger) point(w WalletID, op wire.OutPoint, to chainhash.Hash) {
-	e := l.entry(TxID{w, op.Hash})
-	out := e.tx.Output(op.Index)
+func (l *Ledger) point(e *entry, index uint32, to chainhash.Hash) {
+	out := e.tx.Output(index)
 	l.countOne(e, out, -1)
 	out.SpentBy = to
 	l.countOne(e, out, +1)
@@ -435,18 +460,23 @@ func (l *Ledger) list(e *entry) {
 	e.listed = true
 }
 
-// available returns the entries with live unspent outputs, in order of
-// arrival, and forgets the others.
-func (b *book) available() []*entry {
+// available calls each for every live unspent output in order of arrival, and
+// forgets the entries that have none.
+func (b *book) available(each func(*entry, *Output)) {
 	if b.unsorted {
 		slices.SortFunc(b.listed, byArrival)
 		b.unsorted = false
 	}
 	b.listed = slices.DeleteFunc(b.listed, func(e *entry) bool {
-		e.listed = e.tx.Live() && slices.ContainsFunc(e.tx.Outputs, func(o Output) bool { return !o.Spent() })
+		e.listed = false
+		for i := range e.tx.Outputs {
+			if out := &e.tx.Outputs[i]; e.tx.Live() && !out.Spent() {
+				e.listed = true
+				each(e, out)
+			}
+		}
 		return !e.listed
 	})
-	return b.listed
 }
 
 func byArrival(a, b *entry) int { return cmp.Compare(a.arrival, b.arrival) }

@@ -62,21 +62,27 @@ func (l *Ledger) Wallets(ids ...WalletID) ([]Wallet, error) {
 // collector gathers transactions, each once.
 type collector struct {
 	l   *Ledger
-	all []*Tx
+	all []*entry
 }
 
 func (l *Ledger) collector(size int) *collector {
 	l.walk++
-	return &collector{l, make([]*Tx, 0, size)}
+	return &collector{l, make([]*entry, 0, size)}
 }
 
-func (c *collector) add(e *entry) bool {
-	if e.walk == c.l.walk {
-		return false
+func (c *collector) add(e *entry) {
+	if e.walk != c.l.walk {
+		e.walk = c.l.walk
+		c.all = append(c.all, e)
 	}
-	e.walk = c.l.walk
-	c.all = append(c.all, &e.tx)
-	return true
+}
+
+func txsOf(found []*entry) []*Tx {
+	all := make([]*Tx, len(found))
+	for i, e := range found {
+		all[i] = &e.tx
+	}
+	return all
 }
 
 // Txs implements [Reader].
@@ -89,52 +95,40 @@ func (l *Ledger) Txs(ids ...TxID) ([]*Tx, error) {
 			}
 		}
 	}
-	return c.all, nil
+	return txsOf(c.all), nil
 }
 
 // Spenders implements [Reader].
 func (l *Ledger) Spenders(w WalletID, ops ...wire.OutPoint) ([]*Tx, error) {
-	l.walk++
-	var found []*entry
+	c := l.collector(len(ops))
 	for _, op := range ops {
-		for _, k := range l.kids(op.Hash) {
-			if k.index == op.Index {
-				found = l.gather(found, k.by, w)
+		for _, k := range l.kids(op.Hash).of(op.Index) {
+			if w == 0 || w == k.by.tx.ID.Wallet {
+				c.add(k.by)
 			}
 		}
 	}
-	return inArrival(found), nil
+	return inArrival(c.all), nil
 }
 
 // Children implements [Reader].
 func (l *Ledger) Children(ids ...TxID) ([]*Tx, error) {
-	l.walk++
-	var found []*entry
+	c := l.collector(len(ids))
 	for _, id := range ids {
 		for _, k := range l.kids(id.Hash) {
-			found = l.gather(found, k.by, id.Wallet)
+			if id.Wallet == 0 || id.Wallet == k.by.tx.ID.Wallet {
+				c.add(k.by)
+			}
 		}
 	}
-	return inArrival(found), nil
-}
-
-func (l *Ledger) gather(found []*entry, e *entry, w WalletID) []*entry {
-	if e.walk != l.walk && (w == 0 || w == e.tx.ID.Wallet) {
-		e.walk = l.walk
-		found = append(found, e)
-	}
-	return found
+	return inArrival(c.all), nil
 }
 
 func inArrival(found []*entry) []*Tx {
 	if !slices.IsSortedFunc(found, byArrival) {
 		slices.SortFunc(found, byArrival)
 	}
-	all := make([]*Tx, len(found))
-	for i, e := range found {
-		all[i] = &e.tx
-	}
-	return all
+	return txsOf(found)
 }
 
 // Descendants implements [Reader].
@@ -147,17 +141,17 @@ func (l *Ledger) Descendants(ids ...TxID) ([]*Tx, error) {
 	}
 	named := len(c.all)
 	for i := 0; i < len(c.all); i++ {
-		t := c.all[i]
-		if i >= named && t.Confirmed() {
+		e := c.all[i]
+		if i >= named && e.tx.Confirmed() {
 			continue
 		}
-		for _, k := range l.kids(t.ID.Hash) {
-			if k.by.tx.ID.Wallet == t.ID.Wallet && k.by.tx.Live() {
+		for _, k := range e.at.kids {
+			if k.by.tx.ID.Wallet == e.tx.ID.Wallet && k.by.tx.Live() {
 				c.add(k.by)
 			}
 		}
 	}
-	return c.all[named:], nil
+	return txsOf(c.all[named:]), nil
 }
 
 // Ancestors implements [Reader].
@@ -168,14 +162,14 @@ func (l *Ledger) Ancestors(reach Reach, ids ...TxID) ([]*Tx, error) {
 			c.add(e)
 		}
 	}
-	for i := 0; i < len(c.all); i++ {
-		for _, op := range c.all[i].Inputs {
-			if e := l.entry(TxID{c.all[i].ID.Wallet, op.Hash}); e != nil && reach.Includes(&e.tx) {
+	for next := 0; next < len(c.all); next++ {
+		for i := range c.all[next].from {
+			if e := c.all[next].parent(i); e != nil && reach.Includes(&e.tx) {
 				c.add(e)
 			}
 		}
 	}
-	return c.all, nil
+	return txsOf(c.all), nil
 }
 
 // ConfirmedAt implements [Reader].
@@ -209,15 +203,15 @@ func (l *Ledger) Unspent(w WalletID, tag *string) ([]Coin, error) {
 	if b == nil {
 		return nil, unknownWallet(w)
 	}
-	entries := b.available()
-	coins := make([]Coin, 0, 2*len(entries))
-	for _, e := range entries {
-		for i := range e.tx.Outputs {
-			if out := &e.tx.Outputs[i]; !out.Spent() && (tag == nil || *tag == out.Tag) {
-				coins = append(coins, b.coin(&e.tx, out))
-			}
-		}
+	var coins []Coin
+	if tag == nil {
+		coins = make([]Coin, 0, b.unspent)
 	}
+	b.available(func(e *entry, out *Output) {
+		if tag == nil || *tag == out.Tag {
+			coins = append(coins, b.coin(&e.tx, out))
+		}
+	})
 	return coins, nil
 }
 
@@ -227,8 +221,9 @@ func (b *book) coin(t *Tx, out *Output) Coin {
 		Wallet: t.ID.Wallet, OutPoint: op, Amount: out.Amount, Script: out.Script, Tag: out.Tag, SpentBy: out.SpentBy,
 		Status: t.Status, Height: t.Height, Coinbase: t.Coinbase,
 	}
-	if len(b.leases) > 0 {
-		c.Lease = b.leases[op]
+	if lease, ok := b.leases[op]; ok {
+		own := lease
+		c.Lease = &own
 	}
 	return c
 }

@@ -49,7 +49,25 @@ func (pl *plan) place(t *node, ev evidence) error {
 	if err := pl.replace(rivals); err != nil {
 		return err
 	}
-	if err := pl.kill(losers, func(l *node) (Trigger, string) {
+	// The winners come first: a loser may be a child of one, never a parent.
+	for _, m := range lift {
+		for i := range m.from {
+			pl.take(m, i)
+		}
+		on := OnProven
+		if m == t {
+			on = ev.on
+		}
+		if err := pl.step(m, on, "", func(tx *Tx) {
+			if m == t && ev.block() {
+				tx.Height, tx.Position = ev.height, ev.position
+			}
+			tx.Seq = max(tx.Seq, ev.seq)
+		}); err != nil {
+			return err
+		}
+	}
+	return pl.kill(losers, func(l *node) (Trigger, string) {
 		switch {
 		case l.rival != t.lifted:
 			return OnParentDied, ""
@@ -57,24 +75,6 @@ func (pl *plan) place(t *node, ev evidence) error {
 			return OnDoubleSpent, ""
 		}
 		return OnReplaced, ""
-	}); err != nil {
-		return err
-	}
-	for _, m := range lift {
-		for _, op := range m.tx.Inputs {
-			pl.take(m, op)
-		}
-		if m != t {
-			if err := pl.step(m, OnProven, "", func(tx *Tx) { tx.Seq = max(tx.Seq, ev.seq) }); err != nil {
-				return err
-			}
-		}
-	}
-	return pl.step(t, ev.on, "", func(tx *Tx) {
-		if ev.block() {
-			tx.Height, tx.Position = ev.height, ev.position
-		}
-		tx.Seq = max(tx.Seq, ev.seq)
 	})
 }
 
@@ -84,25 +84,15 @@ func (pl *plan) lift(t *node) ([]*node, error) {
 		return nil, err
 	}
 	var ids []TxID
-	for _, op := range t.tx.Inputs {
-		if p := pl.parent(t, op); p != nil && p.tx.Status != Published {
-			ids = append(ids, p.tx.ID)
-		}
-	}
-	if len(ids) > 0 {
-		if err := pl.load(pl.r.Ancestors(NotPublished, ids...)); err != nil {
-			return nil, err
-		}
-	}
+	unpublished(t, func(p *node) { ids = append(ids, p.tx.ID) })
 	pl.mark++
 	t.lifted = pl.mark
 	members := []*node{t}
-	unpublished := func(n *node, each func(*node)) {
-		for _, op := range n.tx.Inputs {
-			if p := pl.parent(n, op); p != nil && p.tx.Status != Published {
-				each(p)
-			}
-		}
+	if len(ids) == 0 {
+		return members, pl.loadRivals(members)
+	}
+	if err := pl.load(pl.r.Ancestors(NotPublished, ids...)); err != nil {
+		return nil, err
 	}
 	for i := 0; i < len(members); i++ {
 		members[i].place = i
@@ -125,11 +115,20 @@ func (pl *plan) lift(t *node) ([]*node, error) {
 	return order, pl.loadRivals(order)
 }
 
+// unpublished calls each for the parents of n that are not published.
+func unpublished(n *node, each func(*node)) {
+	for i := range n.from {
+		if p := n.parent(i); p != nil && p.tx.Status != Published {
+			each(p)
+		}
+	}
+}
+
 // rivalry is one direct conflict.
 type rivalry struct{ loser, winner *node }
 
 // conflicts finds the live rivals of a lift, and all that would die with them:
-// the rivals and their live descendants, parents before children.
+// the rivals and their live descendants.
 //
 // The walk ends at a confirmed transaction, since that refuses the placing
 // anyway; a conflict with an ancestor that lies behind one is therefore
@@ -139,10 +138,10 @@ func (pl *plan) conflicts(t *node, lift []*node, event string) ([]rivalry, []*no
 	var rivals []rivalry
 	var heads []*node
 	for _, m := range lift {
-		for _, op := range m.tx.Inputs {
-			for _, s := range pl.kids(op.Hash) {
+		for i, op := range m.tx.Inputs {
+			for _, s := range m.from[i].kids.of(op.Index) {
 				switch c := s.by; {
-				case s.index != op.Index || c == m || c.tx.ID.Wallet != m.tx.ID.Wallet:
+				case c == m || c.tx.ID.Wallet != m.tx.ID.Wallet:
 				case c.lifted == inLift:
 					return nil, nil, refuse(t, event, ErrSelfConflict, op.String()+" is spent twice")
 				case c.tx.Live() && c.rival != inLift:
@@ -162,8 +161,8 @@ func (pl *plan) conflicts(t *node, lift []*node, event string) ([]rivalry, []*no
 	}
 	for _, m := range lift {
 		lost := m.lost == pl.mark
-		for _, op := range m.tx.Inputs {
-			p := pl.parent(m, op)
+		for i := range m.from {
+			p := m.parent(i)
 			lost = lost || p != nil && p.lost == pl.mark
 		}
 		if lost {
@@ -190,7 +189,8 @@ func (pl *plan) kill(losers []*node, why func(*node) (Trigger, string)) error {
 	if err := pl.loadRivals(losers); err != nil {
 		return err
 	}
-	pl.expect(len(losers) + 1)
+	pl.expect(len(losers))
+	pl.respent = slices.Grow(pl.respent, len(losers))
 	for _, l := range losers {
 		on, reason := why(l)
 		if err := pl.step(l, on, reason, nil); err != nil {
@@ -198,8 +198,8 @@ func (pl *plan) kill(losers []*node, why func(*node) (Trigger, string)) error {
 		}
 	}
 	for _, l := range losers {
-		for _, op := range l.tx.Inputs {
-			pl.spend(l.tx.ID.Wallet, op, l.tx.ID.Hash, pl.claimant(l.tx.ID.Wallet, op))
+		for i, op := range l.tx.Inputs {
+			pl.spend(l, i, l.tx.ID.Hash, l.from[i].claimant(l.tx.ID.Wallet, op.Index))
 		}
 	}
 	return nil

@@ -60,6 +60,11 @@ type plan struct {
 	*graph
 	set ChangeSet
 	at  time.Time
+
+	// What inspect writes for one transaction after the other.
+	buf    bytes.Buffer
+	inputs []wire.OutPoint
+	owners []owned
 }
 
 // clock normalises the time of an event to UTC microseconds.
@@ -91,7 +96,6 @@ func (pl *plan) step(n *node, on Trigger, reason string, change func(*Tx)) error
 	if change != nil {
 		change(&n.tx)
 	}
-	pl.touch(n)
 	line := statemachine.Transition[TxID]{
 		Machine: TxMachine.Name(), ID: n.tx.ID, Version: n.tx.Version,
 		Trigger: on.String(), To: to.String(), At: pl.at, Reason: reason,
@@ -100,13 +104,15 @@ func (pl *plan) step(n *node, on Trigger, reason string, change func(*Tx)) error
 		line.From = from.String()
 	}
 	pl.set.Log = append(pl.set.Log, line)
+	pl.steps = append(pl.steps, step{n, n.last})
+	n.last = len(pl.steps)
 	return nil
 }
 
-// expect makes room for n more changes.
+// expect makes room for the steps of n more transactions.
 func (pl *plan) expect(n int) {
 	pl.set.Log = slices.Grow(pl.set.Log, n)
-	pl.touched = slices.Grow(pl.touched, n)
+	pl.steps = slices.Grow(pl.steps, n)
 }
 
 // one loads a transaction that must be stored.

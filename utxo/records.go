@@ -123,6 +123,11 @@ type Lease struct {
 	Until    time.Time
 }
 
+// String says what is held, by which lock, and until when.
+func (l Lease) String() string {
+	return fmt.Sprintf("%s of wallet %d by %x until %s", l.OutPoint, l.Wallet, l.Lock, l.Until.Format(time.RFC3339Nano))
+}
+
 // Active reports whether l is held at now.
 func (l Lease) Active(now time.Time) bool { return now.Before(l.Until) }
 
@@ -146,5 +151,5 @@ type Coin struct {
 	Status   Status         // of the transaction that created it
 	Height   int32          // of that transaction
 	Coinbase bool
-	Lease    Lease // zero if there is none; it may have expired
+	Lease    *Lease // nil if there is none; it may have expired
 }

@@ -24,10 +24,10 @@ func (pl *plan) submit(ev Submitted) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := pl.scope([]*seen{s}); err != nil {
+	if _, _, err := pl.scope([]seen{s}); err != nil {
 		return err
 	}
-	if err := pl.loadAround(w.ID, []*seen{s}); err != nil {
+	if err := pl.loadAround(w.ID, []seen{s}, nil); err != nil {
 		return err
 	}
 	id := TxID{w.ID, s.hash}
@@ -36,17 +36,17 @@ func (pl *plan) submit(ev Submitted) error {
 	} else if n != nil {
 		return refuse(n, "submit", statemachine.ErrIllegal, "a dead transaction cannot be submitted again")
 	}
-	if len(pl.relevant(s, map[WalletID]bool{w.ID: true}, true)) == 0 {
+	if len(pl.relevant(&s, map[WalletID]bool{w.ID: true}, true)) == 0 {
 		return invalid("transaction %s does not concern wallet %d", s.hash, w.ID)
 	}
-	replaced, err := pl.replaceable(s, ev)
+	replaced, err := pl.replaceable(&s, ev)
 	if err != nil {
 		return err
 	}
-	if err := pl.spendable(s, ev, replaced); err != nil {
+	if err := pl.spendable(&s, ev, replaced); err != nil {
 		return err
 	}
-	n, err := pl.node(s, w.ID, true)
+	n, err := pl.node(&s, w.ID, true)
 	if err != nil {
 		return err
 	}
@@ -61,14 +61,14 @@ func (pl *plan) submit(ev Submitted) error {
 			return err
 		}
 	}
-	if err := pl.mature(s, ev); err != nil {
+	if err := pl.mature(&s, ev); err != nil {
 		return err
 	}
 	if err := pl.step(n, OnSubmit, "", nil); err != nil {
 		return err
 	}
-	for _, op := range s.inputs {
-		pl.spend(w.ID, op, none, s.hash)
+	for i := range n.from {
+		pl.spend(n, i, none, s.hash)
 	}
 	declared := make([]rivalry, len(replaced))
 	for i, old := range replaced {
@@ -77,7 +77,7 @@ func (pl *plan) submit(ev Submitted) error {
 	if err := pl.replace(declared); err != nil {
 		return err
 	}
-	for _, s := range pl.kids(s.hash) {
+	for _, s := range n.at.kids {
 		if kid := s.by; kid.tx.ID.Wallet == w.ID && kid.tx.Status == Published {
 			return pl.place(n, evidence{on: OnProven, height: Unconfirmed})
 		}
@@ -88,8 +88,8 @@ func (pl *plan) submit(ev Submitted) error {
 // unconfirmedParents counts the known parents that are not confirmed.
 func (pl *plan) unconfirmedParents(n *node) int {
 	seen := map[*node]bool{}
-	for _, op := range n.tx.Inputs {
-		if p := pl.parent(n, op); p != nil && !p.tx.Confirmed() {
+	for i := range n.from {
+		if p := n.parent(i); p != nil && !p.tx.Confirmed() {
 			seen[p] = true
 		}
 	}
@@ -113,16 +113,16 @@ func (pl *plan) replaceable(s *seen, ev Submitted) ([]*node, error) {
 }
 
 // spendable refuses inputs that a submission may not take.
-func (pl *plan) spendable(s *seen, ev Submitted, replaced []*node) error {
-	for _, op := range s.inputs {
+func (pl *plan) spendable(tx *seen, ev Submitted, replaced []*node) error {
+	for _, op := range tx.inputs {
 		if p := pl.get(TxID{ev.Wallet, op.Hash}); p != nil && !p.tx.Live() {
-			return fmt.Errorf("transaction %s: %w: %s is %s", s.hash, ErrDeadParent, op.Hash, p.tx.Status)
+			return fmt.Errorf("transaction %s: %w: %s is %s", tx.hash, ErrDeadParent, op.Hash, p.tx.Status)
 		}
 	}
-	for _, op := range s.inputs {
-		for _, k := range pl.kids(op.Hash) {
-			if r := k.by; k.index == op.Index && r.tx.ID.Wallet == ev.Wallet && r.tx.Live() && !slices.Contains(replaced, r) {
-				return fmt.Errorf("transaction %s: %w: %s by %s", s.hash, ErrInputSpent, op, r.tx.ID.Hash)
+	for _, op := range tx.inputs {
+		for _, s := range pl.spenders(op) {
+			if r := s.by; r.tx.ID.Wallet == ev.Wallet && r.tx.Live() && !slices.Contains(replaced, r) {
+				return fmt.Errorf("transaction %s: %w: %s by %s", tx.hash, ErrInputSpent, op, r.tx.ID.Hash)
 			}
 		}
 	}

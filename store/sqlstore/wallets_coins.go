@@ -64,8 +64,8 @@ func (w wallets) list(id utxo.WalletID, st *statement, set *batch, args ...any) 
 	if len(f.coins) == 0 {
 		return nil, w.known(id)
 	}
-	leases := map[wire.OutPoint]utxo.Lease{}
-	err := w.leases(&leasesOf, nil, func(l utxo.Lease) { leases[l.OutPoint] = l }, int64(id))
+	leases := map[wire.OutPoint]*utxo.Lease{}
+	err := w.leases(&leasesOf, nil, func(l utxo.Lease) { leases[l.OutPoint] = &l }, int64(id))
 	if err != nil || len(leases) == 0 {
 		return f.coins, err
 	}

@@ -148,8 +148,11 @@ func sameCoin(want, got utxo.Coin) error {
 		same("the status", want.Status, got.Status),
 		same("the height", want.Height, got.Height),
 		same("coinbase", want.Coinbase, got.Coinbase),
-		sameLease(want.Lease, got.Lease),
+		same("leased", want.Lease != nil, got.Lease != nil),
 	)
+	if err == nil && want.Lease != nil {
+		err = sameLease(*want.Lease, *got.Lease)
+	}
 	if err == nil && !bytes.Equal(want.Script, got.Script) {
 		err = fmt.Errorf("the script is %x, want %x", got.Script, want.Script)
 	}

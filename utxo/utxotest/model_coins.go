@@ -27,7 +27,8 @@ func (m *Model) Coins(w utxo.WalletID) []utxo.Coin {
 				Tag: out.Tag, SpentBy: out.SpentBy, Status: r.status, Height: r.height, Coinbase: r.coinbase,
 			}
 			if l := m.lease(w, coin.OutPoint); l != nil {
-				coin.Lease = *l
+				own := *l
+				coin.Lease = &own
 			}
 			coins = append(coins, coin)
 		}
@@ -46,7 +47,7 @@ func (m *Model) State(c utxo.Coin, now time.Time) utxo.OutputState {
 	if c.SpentBy != none {
 		return utxo.CoinSpent
 	}
-	if now.Before(c.Lease.Until) {
+	if c.Lease != nil && now.Before(c.Lease.Until) {
 		return utxo.CoinLeased
 	}
 	return m.unlocked(c)

@@ -2,7 +2,9 @@ package utxotest_test
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/utxo/utxotest"
@@ -53,7 +55,7 @@ func (p *pair) compare(ev utxo.Event, before utxo.Snapshot, set utxo.ChangeSet, 
 		func() error { return utxotest.Compare(p.model, after) },
 		func() error { return utxo.Check(after) },
 		func() error { return utxotest.CompareReads(p.model, p.ledger, utxotest.At(ev)) },
-		func() error { return parentsFirst(set) },
+		func() error { return parentsFirst(set, after) },
 		func() error { return p.finality(after) },
 	} {
 		if err := check(); err != nil {
@@ -113,13 +115,27 @@ func (p *pair) replay() error {
 	return nil
 }
 
-// parentsFirst: a change set inserts parents before their children.
-func parentsFirst(set utxo.ChangeSet) error {
-	for i, child := range set.Inserts {
-		for _, parent := range set.Inserts[i:] {
-			for _, op := range child.Inputs {
-				if parent.ID == (utxo.TxID{Wallet: child.ID.Wallet, Hash: op.Hash}) {
-					return fmt.Errorf("the change set inserts %s before its parent %s", child.ID, parent.ID)
+// parentsFirst: every part of a change set names parents before their children.
+func parentsFirst(set utxo.ChangeSet, after utxo.Snapshot) error {
+	inputs := map[utxo.TxID][]wire.OutPoint{}
+	for _, tx := range after.Txs {
+		inputs[tx.ID] = tx.Inputs
+	}
+	var inserts, updates, log []utxo.TxID
+	for _, tx := range set.Inserts {
+		inserts = append(inserts, tx.ID)
+	}
+	for _, u := range set.Updates {
+		updates = append(updates, u.ID)
+	}
+	for _, line := range set.Log {
+		log = append(log, line.ID)
+	}
+	for _, ids := range [][]utxo.TxID{inserts, updates, log} {
+		for i, child := range ids {
+			for _, op := range inputs[child] {
+				if parent := (utxo.TxID{Wallet: child.Wallet, Hash: op.Hash}); slices.Contains(ids[i:], parent) {
+					return fmt.Errorf("the change set names %s before its parent %s", child, parent)
 				}
 			}
 		}

@@ -99,7 +99,7 @@ func (p *player) describeBalance(w utxo.WalletID, s utxo.Snapshot) string {
 		state := Policy().State(c, tipOf(s), p.now)
 		sums[state] += c.Amount
 		if state == utxo.CoinLeased {
-			c.Lease = utxo.Lease{}
+			c.Lease = nil
 			sums[Policy().State(c, tipOf(s), p.now)] += c.Amount
 		}
 	}
@@ -156,7 +156,7 @@ func coinsOf(s utxo.Snapshot, w utxo.WalletID) []utxo.Coin {
 			}
 			for _, l := range s.Leases {
 				if l.Wallet == w && l.OutPoint == c.OutPoint {
-					c.Lease = l
+					c.Lease = &l
 				}
 			}
 			coins = append(coins, c)

@@ -1,0 +1,29 @@
+package utxo
+
+import (
+	"slices"
+	"sort"
+)
+
+// spends lists who has an output of one transaction as an input: by output,
+// and for each output in order of arrival. So the spends of one output are
+// found without a look at the others, of which there can be thousands.
+type spends[T any] []spend[T]
+
+type spend[T any] struct {
+	index uint32 // of the output
+	by    *T
+}
+
+// of returns the spends of one output.
+func (s spends[T]) of(index uint32) spends[T] {
+	from := sort.Search(len(s), func(i int) bool { return s[i].index >= index })
+	to := sort.Search(len(s), func(i int) bool { return s[i].index > index })
+	return s[from:to]
+}
+
+// with returns s with one more.
+func (s spends[T]) with(index uint32, by *T) spends[T] {
+	at := sort.Search(len(s), func(i int) bool { return s[i].index > index })
+	return slices.Insert(s, at, spend[T]{index, by})
+}
