@@ -13,7 +13,7 @@ import (
 )
 
 // apply sends the events of commands to ws, saves, and leaves the new
-// aggregates in ws. Changes of one request go into different calls of Save.
+// aggregates in ws.
 func (s *Withdrawals) apply(tx WithdrawalTx, ws []withdrawal.Withdrawal, commands []HeldWithdrawal) error {
 	if len(commands) == 0 {
 		return nil
@@ -22,8 +22,9 @@ func (s *Withdrawals) apply(tx WithdrawalTx, ws []withdrawal.Withdrawal, command
 	if err != nil {
 		return err
 	}
-	b := batch{policy: &s.policy, tx: tx, now: now}
+	b := batch{policy: &s.policy, tx: tx, now: now, room: len(commands)}
 	order := inOrderOfUsers(commands)
+	// All first events come before the second ones: users are locked before wallets.
 	for round, more := 0, true; more; round++ {
 		more = false
 		for _, i := range order {
@@ -34,11 +35,8 @@ func (s *Withdrawals) apply(tx WithdrawalTx, ws []withdrawal.Withdrawal, command
 				}
 			}
 		}
-		if err := b.save(); err != nil {
-			return err
-		}
 	}
-	return nil
+	return b.save()
 }
 
 // inOrderOfUsers returns the indexes of commands such that submissions lock
@@ -70,7 +68,9 @@ type batch struct {
 	policy  *withdrawal.Policy
 	tx      WithdrawalTx
 	now     time.Time
+	room    int // changes to expect
 	changes []withdrawal.Change
+	at      map[uuid.UUID]int                    // where the change of a request is
 	wallets map[uuid.UUID][]withdrawal.HotWallet // by chain, with what the batch did to them
 }
 
@@ -88,10 +88,47 @@ func (b *batch) step(w *withdrawal.Withdrawal, request uuid.UUID, ev withdrawal.
 		if err := b.reserve(&change); err != nil {
 			return err
 		}
-		b.changes = append(b.changes, change)
+		if err := b.add(&change); err != nil {
+			return err
+		}
 	}
 	*w = change.New
 	return nil
+}
+
+// add takes the next change. One that follows another of its request is merged
+// with it, so that each record is written once.
+func (b *batch) add(c *withdrawal.Change) error {
+	if i, ok := b.at[c.New.Request.ID]; ok {
+		first := &b.changes[i]
+		if merges(first, c) {
+			first.New = c.New
+			first.Log = slices.Concat(first.Log, c.Log)
+			first.Txs = slices.Concat(first.Txs, c.Txs)
+			first.Reservations = slices.Concat(first.Reservations, c.Reservations)
+			first.Incidents = slices.Concat(first.Incidents, c.Incidents)
+			return nil
+		}
+		if err := b.save(); err != nil {
+			return err
+		}
+	}
+	if b.changes == nil {
+		b.changes, b.at = make([]withdrawal.Change, 0, b.room), make(map[uuid.UUID]int, b.room)
+	}
+	b.at[c.New.Request.ID] = len(b.changes)
+	b.changes = append(b.changes, *c)
+	return nil
+}
+
+// merges reports whether a change and the next one of its request can be saved
+// as one: between them is nothing that a unique rule must see, a slot that was
+// taken, and no job or attempt that the next one holds no longer.
+func merges(c, next *withdrawal.Change) bool {
+	job, a := &c.New.Job, c.Attempt()
+	return job.Slot == c.Old.Job.Slot &&
+		(job.ID == next.New.Job.ID || *job == c.Old.Job) &&
+		(a == nil || a.Job == next.New.Attempt.Job && a.Fence == next.New.Attempt.Fence)
 }
 
 func (b *batch) save() error {
@@ -99,7 +136,7 @@ func (b *batch) save() error {
 		return nil
 	}
 	changes := b.changes
-	b.changes = nil // the store may keep the slice
+	b.changes, b.at, b.room = nil, nil, 0 // the store may keep the slice
 	return b.tx.Withdrawals().Save(changes...)
 }
 

@@ -101,11 +101,13 @@ func (c *Change) admit(by *By, allowed roles, event string) error {
 		return c.refuse(event, statemachine.ErrInvalid, "an actor of 1 to 200 bytes and a time are needed")
 	}
 	by.At = time.Unix(by.At.Unix(), int64(by.At.Nanosecond()/1000*1000)).UTC()
-	if year := by.At.Year(); year < 1970 || year > 9000 { // milliseconds taken for seconds: no store could keep what is due later
-		return c.refuse(event, statemachine.ErrInvalid, fmt.Sprintf("a time in the year %d", year))
+	if sec := by.At.Unix(); sec < 0 || sec >= year9001 { // milliseconds taken for seconds: no store could keep what is due later
+		return c.refuse(event, statemachine.ErrInvalid, fmt.Sprintf("a time in the year %d", by.At.Year()))
 	}
 	return nil
 }
+
+const year9001 = 221876928000 // the first second that is refused, since 1970
 
 // fenced checks a worker's fence, then the version. In a terminal state there
 // is no lease to hold, so the state answers for itself.
@@ -180,8 +182,12 @@ func (c *Change) moveRequest(t RequestTrigger, by *By, reason string) error {
 	return nil
 }
 
-// newLine adds a line to the log, in place: the steps have made room for it.
+// newLine adds a line to the log, in place. A step with more than one line, or
+// with facts beside it, has made room for all of them in one piece of memory.
 func (c *Change) newLine(by *By, reason string) *statemachine.Transition[uuid.UUID] {
+	if c.Log == nil {
+		c.Log = make([]statemachine.Transition[uuid.UUID], 0, 1)
+	}
 	c.Log = c.Log[:len(c.Log)+1]
 	line := &c.Log[len(c.Log)-1]
 	line.At, line.Actor, line.Reason = by.At, by.Actor, reason

@@ -2,8 +2,7 @@ package withdrawal
 
 import (
 	"fmt"
-
-	"github.com/google/uuid"
+	"strings"
 
 	"github.com/settlehq/settle/statemachine"
 )
@@ -92,6 +91,16 @@ func (p *Policy) receipt(c *Change, e *Receipt) error {
 
 const deadWasMined = "A transaction that was declared dead was mined: "
 
+// paidByDead returns the hash of the transaction that was declared dead and is
+// known to be mined, while the job is not over; empty if there is none.
+func (w *Withdrawal) paidByDead() string {
+	hash, ok := strings.CutPrefix(w.Job.ErrorMessage, deadWasMined)
+	if i := w.find(hash); ok && i >= 0 && i < int(w.Job.TxsDead) {
+		return hash
+	}
+	return ""
+}
+
 // contradicted: transaction i was declared dead, and the chain shows it mined
 // at depth. The payment stops: the job has no execution left, whatever follows,
 // and an operator looks at it. Where nothing of it is out, the transaction is
@@ -110,7 +119,6 @@ func (c *Change) contradicted(e *Receipt, i int) error {
 		j.TxHash, j.EvidenceHeight, j.EvidenceHash = e.Tx, e.Height, e.Block.Hash
 		return c.fail(&e.By, JobMaxRetries, text, text, statemachine.Unknown)
 	}
-	c.newExecution()
 	if executing {
 		c.closeAttempt(e.At, statemachine.Unknown, text, j.TxHash)
 	}
@@ -220,7 +228,6 @@ func (p *Policy) missing(c *Change, e *Missing) error {
 	}
 	j.Review = true
 	j.letGo()
-	c.Log = make([]statemachine.Transition[uuid.UUID], 0, 1)
 	return c.moveJob(JobPark, &e.By, "missing, and no bytes are on file")
 }
 
@@ -276,7 +283,8 @@ func (p *Policy) provenDead(c *Change, e *ProvenDead) error {
 	}
 	j.EvidenceHeight, j.EvidenceHash = e.Height, e.Block.Hash
 	j.TxsDead = j.TxsOnFile
-	j.TxHash, j.Nonce, j.HasNonce = "", 0, false
+	// A payment that is known keeps its hash: the job fails, and is not requeued.
+	j.TxHash, j.Nonce, j.HasNonce = c.Old.paidByDead(), 0, false
 	return c.retry(p, &e.By, JobProvenDead, e.Cause.String(), 0)
 }
 
@@ -286,6 +294,7 @@ func (c *Change) unproven(e *ProvenDead, i int) string {
 		return "no such transaction is on file"
 	}
 	tx := &c.Old.Txs[i]
+	other := c.Old.find(e.Other)
 	switch {
 	case !e.Cause.Valid():
 		return "unknown cause " + e.Cause.String()
@@ -299,10 +308,12 @@ func (c *Change) unproven(e *ProvenDead, i int) string {
 		return ""
 	case !word(e.Other):
 		return "the hash of the transaction that was mined instead is needed"
-	case c.Old.find(e.Other) >= 0:
+	case other >= 0 && e.Other != c.Old.paidByDead():
 		return "what was mined instead is a transaction of this request: send its receipt"
 	case !tx.HasNonce && tx.Input == "": // an operator's word
 		return ""
+	case other >= 0 && !tx.exclusive(c.Old.Txs[other].Wallet, c.Old.Txs[other].HasNonce, c.Old.Txs[other].Nonce, c.Old.Txs[other].Input):
+		return "what was mined has another nonce or input"
 	case e.Cause == NonceUsed && !tx.HasNonce:
 		return "the transaction has no nonce"
 	case e.Cause == NonceUsed && e.Nonce != tx.Nonce:

@@ -3,8 +3,6 @@ package withdrawal
 import (
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/settlehq/settle/statemachine"
 )
 
@@ -80,7 +78,6 @@ func (c *Change) maybeSent() bool { return c.Old.Job.Live() || !c.Old.Job.Dispat
 // and sent again; what is not on file only an operator can tell.
 func (c *Change) lookUp(by *By, text string) error {
 	j := &c.New.Job
-	c.newExecution()
 	j.ErrorMessage = text
 	c.closeAttempt(by.At, statemachine.Unknown, text, j.TxHash)
 	if j.Live() {
@@ -98,7 +95,6 @@ func (c *Change) retry(p *Policy, by *By, t JobTrigger, text string, outcome sta
 	if j.RetryCount >= j.MaxRetries {
 		return c.fail(by, JobMaxRetries, "Max retries exceeded", text, outcome)
 	}
-	c.newExecution()
 	if j.Status == JobProcessing && !c.Old.Job.Review {
 		c.closeAttempt(by.At, outcome, text, "")
 	}
@@ -110,7 +106,6 @@ func (c *Change) retry(p *Policy, by *By, t JobTrigger, text string, outcome sta
 // giveBack ends an execution that was not tried.
 func (c *Change) giveBack(by *By, at time.Time, text string) error {
 	j := &c.New.Job
-	c.newExecution()
 	c.closeAttempt(by.At, statemachine.Deferred, text, "")
 	j.RetryCount--
 	j.ErrorMessage = text
@@ -128,19 +123,11 @@ func (c *Change) requeueAt(at time.Time) {
 	j.letGo()
 }
 
-// failing is the memory of a step that ends a job with its execution.
-type failing struct {
-	log         [2]statemachine.Transition[uuid.UUID]
-	attempt     [1]Attempt
-	reservation [1]Reservation
-}
-
 // fail ends job and request. The attempt is closed, with what itself saw, where
 // one is open; the job's line of the log keeps that too.
 func (c *Change) fail(by *By, t JobTrigger, text, seen string, outcome statemachine.Outcome) error {
 	j := &c.New.Job
-	m := new(failing)
-	c.Log, c.Attempts, c.Reservations = m.log[:0], m.attempt[:0], m.reservation[:0]
+	c.newPair()
 	if j.Status == JobProcessing && !j.Review {
 		c.closeAttempt(by.At, outcome, seen, "")
 	}
@@ -172,7 +159,6 @@ func (c *Change) closeAttempt(at time.Time, outcome statemachine.Outcome, text, 
 	old := &c.Old.Job
 	c.New.Attempt = Attempt{Job: old.ID, Fence: old.Lease.Fence, Worker: old.Lease.Holder, StartedAt: old.ClaimedAt,
 		EndedAt: at, Outcome: outcome, Error: text, Hash: hash}
-	c.Attempts = append(c.Attempts, c.New.Attempt)
 }
 
 // closedWith reports whether the execution under fence was closed by the same report.

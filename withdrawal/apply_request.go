@@ -75,7 +75,6 @@ func (p *Policy) approve(c *Change, e *Approved) error {
 	if err := c.allowsRequest(OnApprove, "Approved"); err != nil {
 		return err
 	}
-	c.Log = make([]statemachine.Transition[uuid.UUID], 0, 1)
 	if r.FirstApprover != "" {
 		r.SecondApprover = e.Actor
 		return c.moveRequest(OnApprove, &e.By, "")
@@ -133,7 +132,6 @@ func (c *Change) stop(by *By, t RequestTrigger, to RequestStatus, event, reason 
 		return err
 	}
 	r.ClosedBy, r.CloseReason = by.Actor, bounded(reason)
-	c.Log = make([]statemachine.Transition[uuid.UUID], 0, 1)
 	return c.moveRequest(t, by, r.CloseReason)
 }
 
@@ -141,6 +139,12 @@ func (c *Change) stop(by *By, t RequestTrigger, to RequestStatus, event, reason 
 type pair struct {
 	log         [2]statemachine.Transition[uuid.UUID]
 	reservation [1]Reservation
+}
+
+// importing is the same, with the transaction that an import brings.
+type importing struct {
+	pair
+	txs [1]Tx
 }
 
 func (c *Change) newPair() {
@@ -242,7 +246,6 @@ func (p *Policy) requeue(c *Change, e *Requeued) error {
 	if j.Live() || j.TxHash != "" {
 		return c.refuseRequest("Requeued", statemachine.ErrIllegal, "a transaction on file is not proven dead")
 	}
-	c.Log = make([]statemachine.Transition[uuid.UUID], 0, 1)
 	return c.moveRequest(OnRequeue, &e.By, bounded(e.Reason))
 }
 
@@ -293,7 +296,8 @@ func (p *Policy) imported(c *Change, e *Imported) error {
 			return c.refuseRequest("Imported", statemachine.ErrInvalid, why)
 		}
 	}
-	c.newPair()
+	m := new(importing)
+	c.Log, c.Reservations, c.New.Txs = m.log[:0], m.reservation[:0], m.txs[:0]
 	if err := c.newJob(&e.By, e.Job, e.AssetOnChain, e.Wallets); err != nil {
 		return err
 	}

@@ -42,13 +42,11 @@ func (p *Policy) resolve(c *Change, e *Resolved) error {
 		if !c.Old.live(e.Hash) {
 			return c.refuse("Resolved", statemachine.ErrInvalid, "this is not a transaction on file")
 		}
-		c.newExecution()
 	} else {
 		tx := txFacts{Hash: e.Hash, Raw: e.Raw, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input}
 		if err := c.wellFormed(&tx, "Resolved"); err != nil {
 			return err
 		}
-		c.newExecution()
 		c.addTx(&e.By, tx)
 	}
 	c.startConfirming(e.At, e.Hash, e.At, false)

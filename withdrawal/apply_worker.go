@@ -10,17 +10,6 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// execution is the memory of a step of a worker: one allocation.
-type execution struct {
-	log     [1]statemachine.Transition[uuid.UUID]
-	attempt [1]Attempt
-}
-
-func (c *Change) newExecution() {
-	m := new(execution)
-	c.Log, c.Attempts = m.log[:0], m.attempt[:0]
-}
-
 // claim counts the execution, once. In confirming it only takes the lease,
 // for a re-broadcast or a rebump.
 func (p *Policy) claim(c *Change, e *Claimed) error {
@@ -66,9 +55,7 @@ func (p *Policy) claim(c *Change, e *Claimed) error {
 	if p.chain(j.Chain).Nonces {
 		j.Slot = uuid.NullUUID{UUID: j.Wallet, Valid: true}
 	}
-	c.newExecution()
 	c.New.Attempt = Attempt{Job: j.ID, Fence: j.Lease.Fence, Worker: e.Actor, StartedAt: e.At}
-	c.Attempts = append(c.Attempts, c.New.Attempt)
 	return c.moveJob(JobClaim, &e.By, "")
 }
 
@@ -95,12 +82,6 @@ func (c *Change) lease(p *Policy, by *By) error {
 	}
 	c.New.Job.Lease = l
 	return nil
-}
-
-// preparing is the memory of a step that puts a transaction on file.
-type preparing struct {
-	log [1]statemachine.Transition[uuid.UUID]
-	tx  [1]Tx
 }
 
 // prepare: intent before effect. From here on the job never leaves this
@@ -136,8 +117,6 @@ func (p *Policy) prepare(c *Change, e *Prepared) error {
 	case nonces && w.ID == j.Wallet && e.Nonce < w.NextNonce:
 		return c.refuse("Prepared", ErrNonceTaken, fmt.Sprintf("nonce %d, the lowest free one is %d", e.Nonce, w.NextNonce))
 	}
-	m := new(preparing)
-	c.Log, c.Txs = m.log[:0], m.tx[:0]
 	c.addTx(&e.By, tx)
 	return c.moveJob(JobPrepare, &e.By, "")
 }
@@ -175,7 +154,6 @@ func (p *Policy) dispatch(c *Change, e *Dispatched) error {
 		return c.refuse("Dispatched", statemachine.ErrInvalid, "a reference of 1 to 100 bytes is needed")
 	}
 	j.DispatchedAt, j.DispatchRef = e.At, e.Reference
-	c.Log = make([]statemachine.Transition[uuid.UUID], 0, 1)
 	return c.moveJob(JobDispatch, &e.By, e.Reference)
 }
 
@@ -215,7 +193,6 @@ func (p *Policy) broadcast(c *Change, e *Broadcast) error {
 			return err
 		}
 	}
-	c.newExecution()
 	if dispatched {
 		c.addTx(&e.By, tx)
 	}
@@ -275,8 +252,6 @@ func (p *Policy) rebump(c *Change, e *Rebumped) error {
 			return c.refuse("Rebumped", statemachine.ErrInvalid, "a replacement needs the same nonce or input, else both could be mined")
 		}
 	}
-	m := new(preparing)
-	c.Log, c.Txs = m.log[:0], m.tx[:0]
 	c.addTx(&e.By, tx)
 	if j.Status == JobConfirming {
 		j.NextCheckAt, j.Rebroadcast = e.At, true

@@ -83,8 +83,9 @@
 // nothing leads back to pending. While nothing else is out, the transaction is
 // live again and in review; an operator resolves it as sent. If a later one was
 // declared dead too, or it is of an earlier job, the job fails with its hash
-// and is never requeued; what is mined is for people to settle. After the end
-// of the job there is the incident alone.
+// and is never requeued; what is mined is for people to settle. So it ends too
+// once what is out beside it is proven dead; the transaction that was mined may
+// be that proof. After the end of the job there is the incident alone.
 //
 // # Storing a change
 //

@@ -213,7 +213,7 @@ type (
 		Block            // of the other transaction, or where the window ended
 		Tx    string     // a live transaction on file; its replacements die with it
 		Cause DeathCause `json:",omitzero"`
-		Other string     // hash of what was mined instead, never one of this request; empty for WindowEnded
+		Other string     // hash of what was mined instead; of this request only one that was declared dead, after its receipt; empty for WindowEnded
 		Nonce uint64     // with NonceUsed: which nonce
 		Input string     `json:",omitempty"` // with InputSpent: which input
 	}

@@ -208,6 +208,13 @@ elapsed     | illegal | - | - | - | - | - | pending | confirming | processing, r
 			}
 			if err == nil {
 				sound(t, c)
+				ev, limit := e.ev(w), 1.0
+				if e.name == "submit" || e.name == "import" {
+					limit += amountAllocs
+				}
+				if n := testing.AllocsPerRun(10, func() { _, _ = policy.Apply(w, ev) }); n > limit {
+					t.Errorf("%s in %s: %v allocations", e.name, name, n)
+				}
 			}
 			got[i] = word(c, err)
 		}

@@ -2,6 +2,7 @@ package withdrawal_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,6 +61,77 @@ func properties(r rules) []explore.Property[world] {
 		explore.CanFinish("the request ends", ended),
 		explore.NoDeadlock("only an ended request rests", ended),
 		explore.Reachable("it is paid", func(w world) bool { return w.rec.Request.Status == withdrawal.RequestCompleted }),
+	}
+}
+
+// lieProperties is what holds though one proof of death was wrong.
+func lieProperties(r rules) []explore.Property[world] {
+	honest := properties(r)
+	ended := func(w world) bool {
+		return w.rec.Request.Status == withdrawal.RequestCompleted || w.rec.Request.Status == withdrawal.RequestFailed
+	}
+	payments := func(w world) (n int) { // mined at depth
+		for _, tx := range w.txs[:w.signed] {
+			if tx.place == final {
+				n++
+			}
+		}
+		return n
+	}
+	return []explore.Property[world]{
+		honest[2], honest[4], honest[5], // completed; sound; somebody is named
+		explore.Always("one lie costs at most one second payment", func(w world) bool {
+			nonces := map[int8]bool{}
+			for n := range w.signed {
+				if w.possible(n) {
+					nonces[w.txs[n].nonce] = true
+				}
+			}
+			return len(nonces) <= 2
+		}),
+		explore.Always("failed: nothing was paid or can be, but by what was declared dead", func(w world) bool {
+			if w.rec.Request.Status != withdrawal.RequestFailed {
+				return true
+			}
+			for n := range w.signed {
+				i := slices.IndexFunc(w.rec.Txs, func(tx withdrawal.Tx) bool { return tx.Hash == hashOf(n) })
+				if w.possible(n) && !(i >= 0 && i < int(w.rec.Job.TxsDead)) {
+					return false
+				}
+			}
+			return true
+		}),
+		explore.Always("after the incident nothing begins", func(w world) bool { return !w.lie.went }),
+		explore.Always("after the incident an operator has it until they act or it ends", func(w world) bool {
+			return !w.lie.incident || w.lie.operated || ended(w) || w.rec.Job.Review
+		}),
+		explore.CanFinish("it ends, and a second payment is an incident", func(w world) bool {
+			return ended(w) && (payments(w) < 2 || w.lie.incident)
+		}),
+		explore.NoDeadlock("only an ended request rests", ended),
+		explore.Reachable("it is paid twice, and known", func(w world) bool { return payments(w) == 2 && w.lie.incident }),
+	}
+}
+
+func TestModelSurvivesALie(t *testing.T) {
+	prepare := newRules()
+	prepare.lies = true
+	dispatch := newRules()
+	dispatch.lies, dispatch.dispatch = true, true
+	for _, tt := range []modelRun{
+		{"prepared", prepare, 56656},
+		{"dispatched", dispatch, 16578},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			result, err := explore.CheckBy(model(tt.rules), world.key, lieProperties(tt.rules)...)
+			if err != nil {
+				t.Fatalf("%v\n%v", result, err)
+			}
+			t.Log(result)
+			if result.States != tt.states {
+				t.Errorf("%d states, expected %d", result.States, tt.states)
+			}
+		})
 	}
 }
 

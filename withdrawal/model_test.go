@@ -2,6 +2,7 @@ package withdrawal_test
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/settlehq/settle/statemachine/explore"
 	"github.com/settlehq/settle/withdrawal"
@@ -27,6 +28,15 @@ type world struct {
 	drops   int8
 	bumps   int8
 	jobs    int8
+	lie     lie
+}
+
+// lie is what became of the one wrong proof of death that a run may have.
+type lie struct {
+	told     bool
+	incident bool // the chain showed otherwise, and that was recorded
+	operated bool // then an operator resolved the review
+	went     bool // then another execution began, or another transaction was put on file
 }
 
 const modelTxs = 4
@@ -76,6 +86,7 @@ type rules struct {
 	dispatch  bool // workers use a signer that also sends
 	rebump    bool
 	revert    bool
+	lies      bool // one proof of death may be wrong
 	shallowOK bool // broken: depth 1 is final
 	apply     func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error)
 }
@@ -108,6 +119,9 @@ type key struct {
 	nextNonce uint64
 	hashes    string
 	world     world
+	// After a lie the rules look at these too.
+	txHash, evidence string
+	paidByDead       bool
 }
 
 func (w world) key() key {
@@ -117,6 +131,10 @@ func (w world) key() key {
 		nextNonce: w.rec.Wallet.NextNonce, world: w}
 	for _, tx := range w.rec.Txs {
 		k.hashes += tx.Hash
+	}
+	if w.lie.told {
+		k.txHash, k.evidence = j.TxHash, j.EvidenceHash
+		k.paidByDead = strings.HasPrefix(j.ErrorMessage, "A transaction that was declared dead was mined")
 	}
 	k.world.rec, k.world.void = nil, 0
 	for i := range k.world.workers {
@@ -185,7 +203,11 @@ func model(r rules) explore.Model[world] {
 		}
 		first = c.New
 	}
-	return explore.Model[world]{Init: []world{{rec: &first, jobs: 1}}, Limit: 8 << 20, Next: func(w world, step func(string, world)) {
+	init := world{rec: &first, jobs: 1}
+	if r.lies { // one kind of trouble at a time
+		init.reorgs, init.drops = 1, 1
+	}
+	return explore.Model[world]{Init: []world{init}, Limit: 8 << 20, Next: func(w world, step func(string, world)) {
 		for i := range w.workers {
 			r.worker(w, i, step)
 		}
@@ -201,7 +223,22 @@ func (r rules) store(w world, ev withdrawal.Event) (world, bool) {
 		return w, false
 	}
 	w.rec = &c.New
+	if r.lies {
+		w.lie.follow(ev, &c)
+	}
 	return w, true
+}
+
+func (l *lie) follow(ev withdrawal.Event, c *withdrawal.Change) {
+	if l.incident && len(c.Log) > 0 {
+		switch ev.(type) {
+		case withdrawal.Resolved:
+			l.operated = true
+		case withdrawal.Claimed, withdrawal.Prepared, withdrawal.Dispatched, withdrawal.Rebumped:
+			l.went = true
+		}
+	}
+	l.incident = l.incident || len(c.Incidents) > 0
 }
 
 func (r rules) worker(w world, i int, step func(string, world)) {
@@ -358,6 +395,9 @@ func (r rules) house(w world, step func(string, world)) {
 			}
 		}
 	}
+	if r.lies {
+		r.lie(w, step)
+	}
 	if j.Status != withdrawal.JobConfirming {
 		return
 	}
@@ -386,6 +426,50 @@ func (r rules) house(w world, step func(string, world)) {
 			send(tx.Hash+" is proven dead", withdrawal.ProvenDead{By: by, Block: b, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: "foreign", Nonce: tx.Nonce})
 		}
 	}
+}
+
+// lie is one wrong proof of death, what the chain shows of it later, and the
+// operator who finds that the transaction is mined after all.
+func (r rules) lie(w world, step func(string, world)) {
+	j := &w.rec.Job
+	op := by(withdrawal.Operator, j.ScheduledAt)
+	op.Version = j.Version
+	b := withdrawal.Block{Height: 5, Hash: "b", Canonical: "b", Head: 6}
+	for i, tx := range w.rec.Txs {
+		n := int8(tx.Hash[0] - 'A')
+		mined := w.txs[n].place == final
+		send := func(what string, from world, ev withdrawal.Event) {
+			if to, ok := r.store(from, ev); ok {
+				step(what+tx.Hash, to)
+			}
+		}
+		switch dead := i < int(j.TxsDead); {
+		case dead && mined:
+			send("the chain shows the dead ", w, withdrawal.Receipt{By: checker(j.ScheduledAt), Block: b, Tx: tx.Hash})
+		case !dead && j.Review && w.rival(n) >= 0:
+			send("the operator sees mined instead of ", w, withdrawal.ProvenDead{By: op, Block: b, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: hashOf(w.rival(n)), Nonce: tx.Nonce})
+		case !dead && mined && j.Review:
+			send("the operator sees mined ", w, withdrawal.Resolved{By: op, Job: j.ID, Sent: true, Hash: tx.Hash, Reason: "r"})
+		case !dead && !w.lie.told && w.foreign[w.txs[n].nonce] != final:
+			who := checker(j.ScheduledAt)
+			if j.Review || !tx.HasNonce {
+				who = op
+			}
+			to := w
+			to.lie.told = true
+			send("it is a lie that nothing can mine ", to, withdrawal.ProvenDead{By: who, Block: b, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: "foreign", Nonce: tx.Nonce})
+		}
+	}
+}
+
+// rival is another transaction of ours with the nonce of n, mined at depth; or -1.
+func (w *world) rival(n int8) int8 {
+	for i, tx := range w.txs[:w.signed] {
+		if int8(i) != n && tx.nonce == w.txs[n].nonce && tx.place == final {
+			return int8(i)
+		}
+	}
+	return -1
 }
 
 // chain mines, buries, undoes and drops.
@@ -425,7 +509,9 @@ func (r rules) chain(w world, step func(string, world)) {
 		to.foreign[0] = shallow
 		step("a foreign transaction is mined", to)
 	}
-	if int(next) < len(w.foreign) && w.rec.Job.Review && w.rec.Job.Live() {
+	// After a lie a nonce may stay open that nobody uses: the alert for a
+	// transaction that is not confirmed names the operator.
+	if int(next) < len(w.foreign) && (w.rec.Job.Review || w.lie.told) && w.rec.Job.Live() {
 		to := w
 		to.foreign[next] = shallow
 		step("the operator burns the next nonce", to)

@@ -120,7 +120,7 @@ func TestEverythingSurvivesJSON(t *testing.T) {
 			t.Errorf("%s: %v\n%+v\n%+v", name, err, w, back)
 		}
 	}
-	for _, step := range mainSteps(t) {
+	for _, step := range benchSteps(t) {
 		c, err := policy.Apply(step.from, step.ev)
 		if err != nil {
 			t.Fatal(err)

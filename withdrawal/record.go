@@ -193,14 +193,23 @@ type Incident struct {
 
 // Change is the result of one step. Old and New hold the records; a record has
 // changed if its version has, and a store saves it by compare-and-swap on the
-// version in Old. The rest are facts to append in the same commit.
+// version in Old, as it does an attempt: see [Change.Attempt]. The rest are
+// facts to append in the same commit.
 type Change struct {
 	Old, New     Withdrawal
 	Log          []statemachine.Transition[uuid.UUID] // one per new record version
-	Attempts     []Attempt                            // upsert by key: opened at the claim, closed once
 	Txs          []Tx                                 // append-only
 	Reservations []Reservation                        // signed differences, applied to the wallet's row
 	Incidents    []Incident                           // insert or ignore, by key
+}
+
+// Attempt returns the execution that the step opened or closed, to be stored by
+// its key; nil if it did neither.
+func (c *Change) Attempt() *Attempt {
+	if a := &c.New.Attempt; a.Job != uuid.Nil && *a != c.Old.Attempt {
+		return a
+	}
+	return nil
 }
 
 // Touch reports that only columns outside the job's version changed: save

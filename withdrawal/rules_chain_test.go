@@ -148,7 +148,7 @@ func TestRule8OnlyTheNewestIsSentAgain(t *testing.T) {
 }
 
 func TestStampKeepsATime(t *testing.T) {
-	for _, step := range mainSteps(t) {
+	for _, step := range benchSteps(t) {
 		if got := withdrawal.Stamp(step.ev, t0.Add(time.Hour)); !reflect.DeepEqual(got, step.ev) {
 			t.Errorf("%T has another time", got)
 		}

@@ -21,9 +21,9 @@ func TestALateAnswerOfADispatchIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if j := c.New.Job; j.Status != withdrawal.JobConfirming || j.Review || j.TxHash != "s1" || len(c.Txs) != 1 || len(c.Attempts) != 0 {
-		t.Errorf("the job is %s, review %t, hash %q, with %d transactions and %d attempts to store",
-			j.Status, j.Review, j.TxHash, len(c.Txs), len(c.Attempts))
+	if j := c.New.Job; j.Status != withdrawal.JobConfirming || j.Review || j.TxHash != "s1" || len(c.Txs) != 1 || c.Attempt() != nil {
+		t.Errorf("the job is %s, review %t, hash %q, with %d transactions and attempt %v to store",
+			j.Status, j.Review, j.TxHash, len(c.Txs), c.Attempt())
 	}
 	if err := withdrawal.Check(c.New); err != nil {
 		t.Error(err)
@@ -38,8 +38,8 @@ func TestALateAnswerOfADispatchIsKept(t *testing.T) {
 	dispatched := states(t)["dispatched"] // its lease has ended, nobody has rescued it
 	late = worker(dispatched.Job.Lease.Until)
 	c, err = policy.Apply(dispatched, withdrawal.Broadcast{By: late, Fence: dispatched.Job.Lease.Fence, Hash: "s1"})
-	if err != nil || c.New.Job.Status != withdrawal.JobConfirming || len(c.Attempts) != 1 || c.Attempts[0].Outcome != statemachine.Done {
-		t.Errorf("after the lease: %v, %s, attempts %+v", err, c.New.Job.Status, c.Attempts)
+	if err != nil || c.New.Job.Status != withdrawal.JobConfirming || c.Attempt() == nil || c.Attempt().Outcome != statemachine.Done {
+		t.Errorf("after the lease: %v, %s, attempt %+v", err, c.New.Job.Status, c.Attempt())
 	}
 }
 

@@ -167,7 +167,7 @@ func TestRule12TheSameEventAgain(t *testing.T) {
 			continue
 		}
 		twice, err := policy.Apply(once.New, tt.ev)
-		if err != nil || !twice.Empty() || !same(twice.Old, twice.New) || len(twice.Attempts)+len(twice.Txs)+len(twice.Reservations) != 0 {
+		if err != nil || !twice.Empty() || !same(twice.Old, twice.New) || twice.Attempt() != nil || len(twice.Txs)+len(twice.Reservations) != 0 {
 			t.Errorf("case %d, %T again: %v", i, tt.ev, err)
 		}
 	}

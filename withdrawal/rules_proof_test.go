@@ -184,6 +184,32 @@ func TestRule8AWrongProofStopsThePayment(t *testing.T) {
 			expect(t, policy, found, receipt(later, tt.hash, 3), "confirmed")
 		})
 	}
+	// What is out beside it is proven dead in the end: by another transaction, or
+	// by the one that was mined, where a signer used the same nonce for both. The
+	// request was paid, so that it is never requeued.
+	send := func(at time.Time, f int64, hash string) []withdrawal.Event {
+		return []withdrawal.Event{withdrawal.Claimed{By: worker(at), Fence: f}, withdrawal.Dispatched{By: worker(at), Fence: f, Reference: hash},
+			withdrawal.Broadcast{By: worker(at), Fence: f, Hash: hash}}
+	}
+	wrong := dead(t0, "tx1", 3, 0)
+	wrong.By = by(withdrawal.Operator, t0)
+	signer := run(t, run(t, states(t)["job pending"], send(t0, 1, "tx1")...), wrong)
+	signer = run(t, signer, send(signer.Job.ScheduledAt, 2, "tx2")...)
+	for name, beside := range map[string]withdrawal.Withdrawal{"other": confirming, "tx1": signer} {
+		gone := dead(later, "tx2", 3, beside.Job.Nonce)
+		gone.By, gone.Other = by(withdrawal.Operator, later), name
+		if name == "tx1" {
+			expect(t, policy, beside, gone, "invalid") // its receipt comes first
+		}
+		w := expect(t, policy, run(t, beside, receipt(later, "tx1", 3)), gone, "failed")
+		if w.Job.TxHash != "tx1" {
+			t.Errorf("the job has hash %q", w.Job.TxHash)
+		}
+		expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, later), Job: job1}, "illegal")
+	}
+	gone := dead(later, "tx2", 3, 8)
+	gone.By, gone.Other = by(withdrawal.Operator, later), "tx1" // of another nonce
+	expect(t, policy, run(t, confirming, receipt(later, "tx1", 3)), gone, "invalid")
 	// A mined cancellation paid nothing.
 	w := run(t, states(t)["prepared"], withdrawal.Rebumped{By: worker(t0), Fence: 1, Hash: "c", Raw: []byte("c"), Nonce: 7, HasNonce: true, Cancel: true},
 		withdrawal.Broadcast{By: worker(t0), Fence: 1, Hash: "c"}, dead(t0, "c", 3, 7))

@@ -5,8 +5,10 @@ import (
 	"time"
 )
 
-// Stats is what a store counts at one moment. Durations are means over the
-// records that ended in the store's window; zero where there were none.
+// Stats is what a store counts at the moment At, and in the window
+// [At - window, At): its start is in it, its end is not. Means are exact sums of
+// microseconds divided by their number, cut to microseconds; zero where there
+// were none.
 type Stats struct {
 	At       time.Time
 	Requests map[RequestStatus]int64
@@ -14,23 +16,28 @@ type Stats struct {
 
 	OldestPending  time.Time // created_at of the oldest request that awaits approval; zero: none
 	OldestApproved time.Time // updated_at of the oldest request without a job
-	OldestJob      time.Time // scheduled_at of the oldest due pending job
-	OldestReview   time.Time // claimed_at of the oldest job in review
+	OldestJob      time.Time // scheduled_at of the oldest due pending job: at or before At
+	OldestReview   time.Time // the least claimed_at, or broadcast_at for one never claimed, of the jobs in review
 	OldestSent     time.Time // broadcast_at of the oldest confirming job
 
-	InReview     int64
-	LeaseExpired int64 // in processing, not in review, lease ended: awaits Elapsed
-	CheckOverdue int64 // confirming, next_check_at passed
-	Incidents    int64
+	InReview     int64 // processing or confirming
+	LeaseExpired int64 // in processing, not in review, lease ended at or before At: awaits Elapsed
+	CheckOverdue int64 // confirming, in review or not, next_check_at before At
+	Incidents    int64 // of all time
 
-	ApprovalTime     time.Duration // created to approved
-	ConfirmationTime time.Duration // broadcast to confirmed
-	Ended            int64         // requests completed or failed in the window
-	Completed        int64         // of them completed
-	Executions       int64         // attempts started in the window
-	Retries          int64         // of them not the job's first
-	GasUsed          Raw           // sum over the jobs confirmed in the window
-	GasJobs          int64
+	// ApprovalTime is the mean from created_at to the line of the log that led
+	// from pending to approved, for those lines in the window, whatever became
+	// of the request later. A requeue is no approval.
+	ApprovalTime time.Duration
+	// ConfirmationTime is the mean from broadcast_at to processed_at of the
+	// jobs that were confirmed in the window.
+	ConfirmationTime time.Duration
+	Ended            int64 // requests that are completed or failed, by updated_at in the window
+	Completed        int64 // of them completed
+	Executions       int64 // attempts started in the window, those given back included
+	Retries          int64 // of them those of a job that has an attempt with a lower fence, whenever it was
+	GasUsed          Raw   // exact sum over the jobs confirmed in the window; empty for none
+	GasJobs          int64 // their number
 }
 
 // CompletionRate is the share of ended requests that were completed, in basis

@@ -1,6 +1,10 @@
 package withdrawal
 
-import "github.com/settlehq/settle/statemachine"
+import (
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
 
 // txFacts is what an event says of a transaction.
 type txFacts struct {
@@ -12,18 +16,38 @@ type txFacts struct {
 	Cancel   bool
 }
 
-// addTx puts a live transaction on file. Old.Txs is not written through: its
-// first new successor copies it.
+// filing is the memory of a step that puts a request's first transaction on file.
+type filing struct {
+	log [1]statemachine.Transition[uuid.UUID]
+	txs [1]Tx
+}
+
+// replacing is the same for the first replacement.
+type replacing struct {
+	log [1]statemachine.Transition[uuid.UUID]
+	txs [2]Tx
+}
+
+// addTx puts a live transaction on file. Old.Txs is not written through but
+// copied, in one allocation with the log for the first two.
 func (c *Change) addTx(by *By, f txFacts) {
 	j := &c.New.Job
-	tx := Tx{Request: j.Request, Seq: j.TxsOnFile + 1, Job: j.ID, Hash: f.Hash, Raw: f.Raw, Wallet: j.Wallet,
-		Nonce: f.Nonce, HasNonce: f.HasNonce, Input: f.Input, Cancel: f.Cancel, CreatedAt: by.At}
-	c.Txs = append(c.Txs, tx)
-	if len(c.Old.Txs) == 0 {
-		c.New.Txs = c.Txs[:1:1]
-	} else {
-		c.New.Txs = append(c.Old.Txs[:len(c.Old.Txs):len(c.Old.Txs)], tx)
+	n := len(c.Old.Txs)
+	switch {
+	case c.Log != nil: // an import has made room
+	case n == 0:
+		m := new(filing)
+		c.Log, c.New.Txs = m.log[:0], m.txs[:0]
+	case n == 1:
+		m := new(replacing)
+		c.Log, c.New.Txs = m.log[:0], m.txs[:0]
+	default:
+		c.New.Txs = make([]Tx, 0, n+1)
 	}
+	c.New.Txs = append(c.New.Txs, c.Old.Txs...)
+	c.New.Txs = append(c.New.Txs, Tx{Request: j.Request, Seq: j.TxsOnFile + 1, Job: j.ID, Hash: f.Hash, Raw: f.Raw, Wallet: j.Wallet,
+		Nonce: f.Nonce, HasNonce: f.HasNonce, Input: f.Input, Cancel: f.Cancel, CreatedAt: by.At})
+	c.Txs = c.New.Txs[n:]
 	j.TxsOnFile++
 	j.TxHash = f.Hash
 	if f.HasNonce {

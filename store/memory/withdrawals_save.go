@@ -16,12 +16,20 @@ func (w withdrawals) Save(changes ...withdrawal.Change) error {
 	if err := w.tx.writes(); err != nil {
 		return err
 	}
-	for i := range changes {
-		if err := w.save(&changes[i]); err != nil {
-			return w.tx.fail(err)
+	for _, gives := range []bool{true, false} { // slots are given back before others take them
+		for i := range changes {
+			if c := &changes[i]; givesSlot(c) == gives {
+				if err := w.save(c); err != nil {
+					return w.tx.fail(err)
+				}
+			}
 		}
 	}
 	return nil
+}
+
+func givesSlot(c *withdrawal.Change) bool {
+	return c.Old.Job.Slot.Valid && c.New.Job.Slot != c.Old.Job.Slot
 }
 
 func (w withdrawals) save(c *withdrawal.Change) error {
@@ -40,8 +48,8 @@ func (w withdrawals) save(c *withdrawal.Change) error {
 			return err
 		}
 	}
-	for _, a := range c.Attempts {
-		if err := w.putAttempt(a); err != nil {
+	if a := c.Attempt(); a != nil {
+		if err := w.putAttempt(*a); err != nil {
 			return err
 		}
 	}
@@ -54,6 +62,9 @@ func (w withdrawals) save(c *withdrawal.Change) error {
 		if err := w.log(t); err != nil {
 			return err
 		}
+	}
+	if r, j := &c.New.Request, &c.New.Job; int64(len(w.trails[r.ID])) != r.Version || int64(len(w.trails[j.ID])) != j.Version {
+		return fmt.Errorf("%w: the change of request %s has versions without a line in its log, or lines of others", statemachine.ErrInvalid, r.ID)
 	}
 	for _, incident := range c.Incidents {
 		w.addIncident(incident)
@@ -87,8 +98,11 @@ func (w withdrawals) saveJob(c *withdrawal.Change) error {
 		if latest := w.latest(j.Request); latest != nil && latest.Status != withdrawal.JobFailed {
 			return &withdrawal.TakenError{Err: withdrawal.ErrActiveJob, ID: latest.ID}
 		}
-		if stored != nil || w.requests[j.Request] == nil {
-			return conflict(withdrawal.JobMachine.Name(), j.ID, "the job exists, or its request does not")
+		switch {
+		case stored != nil:
+			return conflict(withdrawal.JobMachine.Name(), j.ID, "the job exists")
+		case w.requests[j.Request] == nil:
+			return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: withdrawal.RequestMachine.Name(), ID: j.Request.String(), Event: "save"}
 		}
 	} else {
 		switch {
@@ -153,6 +167,7 @@ func (w withdrawals) putAttempt(a withdrawal.Attempt) error {
 	case !all[i].EndedAt.IsZero() && all[i] != a:
 		return conflict(withdrawal.JobMachine.Name(), a.Job, "execution %d is closed", a.Fence)
 	default:
+		a.Worker, a.StartedAt = all[i].Worker, all[i].StartedAt
 		changed[i] = a
 	}
 	w.do(func() { w.attempts[a.Job] = changed }, func() { w.attempts[a.Job] = all })
@@ -184,7 +199,7 @@ func (w withdrawals) setWallet(wallet withdrawal.HotWallet) {
 func (w withdrawals) log(t statemachine.Transition[uuid.UUID]) error {
 	trail, feed := w.trails[t.ID], w.feed
 	if t.Version != int64(len(trail))+1 {
-		return conflict(t.Machine, t.ID, "version %d does not follow %d", t.Version, len(trail))
+		return fmt.Errorf("%w: %s %s: version %d of the log does not follow %d", statemachine.ErrInvalid, t.Machine, t.ID, t.Version, len(trail))
 	}
 	w.do(func() {
 		w.trails[t.ID] = append(trail, t)

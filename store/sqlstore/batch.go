@@ -55,52 +55,93 @@ func (b *batch) len() int {
 	return len(b.values) / b.width
 }
 
-// arrays returns the columns as PostgreSQL array literals, which every driver
-// can send as text.
-func (b *batch) arrays() ([]any, error) {
-	columns := make([]any, b.width)
-	for c := range columns {
-		lit := append(make([]byte, 0, 64), '{')
-		for i := c; i < len(b.values); i += b.width {
-			switch i {
-			case c:
-			case c + b.width: // others will be as long as the first, if it is not a raw transaction
-				lit = append(slices.Grow(lit, min(len(lit), 64)*b.len()), ',')
-			default:
-				lit = append(lit, ',')
+// args returns the batch as arguments for PostgreSQL: a column that once has is
+// one value, any other an array literal, which every driver can send as text.
+func (b *batch) args(once columns) ([]any, error) {
+	args := make([]any, b.width)
+	for c := range args {
+		if once.has(c) {
+			args[c] = b.values[c]
+			if at, ok := b.values[c].(time.Time); ok {
+				args[c] = at.UTC()
 			}
-			switch v := b.values[i].(type) {
-			case nil:
-				lit = append(lit, "NULL"...)
-			case int64:
-				lit = strconv.AppendInt(lit, v, 10)
-			case bool:
-				lit = strconv.AppendBool(lit, v)
-			case []byte:
-				lit = hex.AppendEncode(append(lit, `"\\x`...), v)
-				lit = append(lit, '"')
-			case time.Time:
-				lit = append(v.UTC().AppendFormat(append(lit, '"'), timeFormat), `+00"`...)
-			case string:
-				lit = append(lit, '"')
-				lit = append(lit, escapeArray.Replace(v)...)
-				lit = append(lit, '"')
-			default:
-				return nil, unsupported(v)
-			}
+			continue
 		}
-		columns[c] = string(append(lit, '}'))
+		lit, err := b.array(c)
+		if err != nil {
+			return nil, err
+		}
+		args[c] = lit
 	}
-	return columns, nil
+	return args, nil
+}
+
+// columns is a set of column numbers.
+type columns uint64
+
+func (s columns) has(c int) bool { return s&(1<<c) != 0 }
+
+// once returns the columns in which all rows have the same value; not all of
+// them if there are several rows.
+func (b *batch) once() (same columns) {
+	for c := range min(b.width, 64) {
+		differ := false
+		for i := c + b.width; i < len(b.values) && !differ; i += b.width {
+			_, octets := b.values[i].([]byte)
+			differ = octets || b.values[i] != b.values[c]
+		}
+		if !differ && (c > 0 || b.len() == 1) {
+			same |= 1 << c
+		}
+	}
+	return same
+}
+
+// array returns a column as an array literal.
+func (b *batch) array(c int) (string, error) {
+	lit := append(make([]byte, 0, 64), '{')
+	for i := c; i < len(b.values); i += b.width {
+		switch i {
+		case c:
+		case c + b.width: // others will be as long as the first, if it is not a raw transaction
+			lit = append(slices.Grow(lit, min(len(lit), 64)*b.len()), ',')
+		default:
+			lit = append(lit, ',')
+		}
+		switch v := b.values[i].(type) {
+		case nil:
+			lit = append(lit, "NULL"...)
+		case int64:
+			lit = strconv.AppendInt(lit, v, 10)
+		case bool:
+			lit = strconv.AppendBool(lit, v)
+		case []byte:
+			lit = hex.AppendEncode(append(lit, `"\\x`...), v)
+			lit = append(lit, '"')
+		case time.Time:
+			lit = append(v.UTC().AppendFormat(append(lit, '"'), timeFormat), `+00"`...)
+		case string:
+			lit = append(lit, '"')
+			lit = append(lit, escapeArray.Replace(v)...)
+			lit = append(lit, '"')
+		default:
+			return "", unsupported(v)
+		}
+	}
+	return string(append(lit, '}')), nil
 }
 
 var escapeArray = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// json returns the rows as one JSON array of arrays, for SQLite.
+// json returns the rows as one JSON array of arrays, for SQLite. The rows of one
+// column are its values.
 func (b *batch) json() (string, error) {
 	doc := append(make([]byte, 0, 24*len(b.values)), '[')
 	for i, v := range b.values {
 		switch {
+		case b.width == 1 && i > 0:
+			doc = append(doc, ',')
+		case b.width == 1:
 		case i == 0:
 			doc = append(doc, '[')
 		case i%b.width == 0:
@@ -125,7 +166,7 @@ func (b *batch) json() (string, error) {
 			return "", unsupported(v)
 		}
 	}
-	if len(b.values) > 0 {
+	if b.width > 1 {
 		doc = append(doc, ']')
 	}
 	return string(append(doc, ']')), nil

@@ -71,15 +71,23 @@ func (s syntax) expand(text string) string {
 //     is run for each row r of it, in their order: an id set.
 //   - set names them too; the text says {set} where they are a row source r.
 //
+// once is for statements with many columns. PostgreSQL then gets a column in
+// which all rows are the same as one value, since it reads and checks each value
+// of an array; there is a text for each set of such columns. A single row is all
+// values: its plan is no better for known ones, so the server plans it once.
+//
 // {walk SELECT ...} is the step of a recursive query over a table called walk,
 // or a look-up of what it found: the SELECT is run for each row w of it.
 //
 // Scalar parameters are $1, $2, ...; a batch comes after them.
-type statement struct{ rows, each, set, text string }
+type statement struct {
+	rows, each, set, text string
+	once                  bool
+}
 
 var walkStep = regexp.MustCompile(`\{walk [^}]*\}`)
 
-func (s syntax) statement(st *statement) string {
+func (s syntax) statement(st *statement, once columns) string {
 	text := st.text
 	text = walkStep.ReplaceAllStringFunc(text, func(step string) string {
 		return s.lateral("walk w", step[len("{walk "):len(step)-1])
@@ -92,11 +100,11 @@ func (s syntax) statement(st *statement) string {
 	case st.rows != "" && s.Dialect == SQLite:
 		text = single(text, st.rows, scalars)
 	case st.rows != "":
-		text = strings.Replace(text, "{rows}", s.set(st.rows, scalars), 1)
+		text = strings.Replace(text, "{rows}", s.set(st.rows, scalars, st.once, once), 1)
 	case st.set != "":
-		text = strings.Replace(text, "{set}", s.set(st.set, scalars), 1)
+		text = strings.Replace(text, "{set}", s.set(st.set, scalars, st.once, once), 1)
 	case st.each != "":
-		text = s.lateral(s.set(st.each, scalars), text)
+		text = s.lateral(s.set(st.each, scalars, st.once, once), text)
 	}
 	return s.expand(text)
 }
@@ -112,8 +120,8 @@ func (s syntax) lateral(source, sel string) string {
 	return strings.Replace(sel, " FROM ", " FROM "+source+" CROSS JOIN ", 1)
 }
 
-var arrayTypes = map[string]string{
-	"int": "bigint[]", "text": "text[]", "bytes": "bytea[]", "bool": "boolean[]", "time": "timestamptz[]", "uuid": "uuid[]", "num": "numeric[]",
+var types = map[string]string{
+	"int": "bigint", "text": "text", "bytes": "bytea", "bool": "boolean", "time": "timestamptz", "uuid": "uuid", "num": "numeric",
 }
 
 var rowColumn = regexp.MustCompile(`\br\.(\w+|\*)`)
@@ -139,23 +147,39 @@ func single(text, columns string, scalars int) string {
 	return rowColumn.ReplaceAllStringFunc(head+tail, func(c string) string { return number[c[len("r."):]] })
 }
 
-// set is the row source of a batch to look up: arrays, or JSON on SQLite.
-func (s syntax) set(columns string, scalars int) string {
-	var list, names []string
-	for i, c := range strings.Split(columns, ", ") {
+// set is the row source of a batch: arrays and what is the same in all rows, or
+// JSON on SQLite. The limit is none, but makes PostgreSQL expect few rows: it
+// plans for tables as small as they are now, keeps the plan, and for more rows
+// would rather read the whole table than look each of them up.
+func (s syntax) set(list string, scalars int, limited bool, once columns) string {
+	var all, arrays, names []string
+	for i, c := range strings.Split(list, ", ") {
 		name, kind, _ := strings.Cut(c, " ")
-		names = append(names, name)
+		param := fmt.Sprintf("$%d", scalars+i+1)
+		value := fmt.Sprintf("value->>%d", i)
+		if !strings.Contains(list, ",") {
+			value = "value"
+		}
 		switch {
+		case s.Dialect == Postgres && once.has(i):
+			all = append(all, param+"::"+types[kind]+" AS "+name)
 		case s.Dialect == Postgres:
-			list = append(list, fmt.Sprintf("$%d::text::%s", scalars+i+1, arrayTypes[kind]))
+			all, arrays, names = append(all, "u."+name), append(arrays, param+"::text::"+types[kind]+"[]"), append(names, name)
 		case kind == "bytes":
-			list = append(list, fmt.Sprintf("unhex(value->>%d) AS %s", i, name))
+			all = append(all, "unhex("+value+") AS "+name)
 		default:
-			list = append(list, fmt.Sprintf("value->>%d AS %s", i, name))
+			all = append(all, value+" AS "+name)
 		}
 	}
-	if s.Dialect == Postgres {
-		return "unnest(" + strings.Join(list, ", ") + ") AS r(" + strings.Join(names, ", ") + ")"
+	source := ""
+	switch {
+	case s.Dialect == SQLite:
+		source = fmt.Sprintf(" FROM json_each($%d)", scalars+1)
+	case arrays != nil:
+		source = " FROM unnest(" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + ")"
+		if limited {
+			source += " LIMIT (SELECT NULL::bigint)"
+		}
 	}
-	return fmt.Sprintf("(SELECT %s FROM json_each($%d)) AS r", strings.Join(list, ", "), scalars+1)
+	return "(SELECT " + strings.Join(all, ", ") + source + ") AS r"
 }

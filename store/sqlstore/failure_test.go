@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/settlehq/settle/statemachine"
@@ -89,7 +90,7 @@ func TestArrayAndJSONText(t *testing.T) {
 	b := new(batch)
 	b.add(1, []byte{0, 255}, `a"b\c,{}é`, nil, true)
 	b.add(-2, []byte{}, "", "NULL", false)
-	columns, err := b.arrays()
+	columns, err := b.args(0)
 	want := []any{`{1,-2}`, `{"\\x00ff","\\x"}`, `{"a\"b\\c,{}é",""}`, `{NULL,"NULL"}`, `{true,false}`}
 	if err != nil || fmt.Sprint(columns) != fmt.Sprint(want) {
 		t.Errorf("%v %v\nwant %v", columns, err, want)
@@ -101,5 +102,38 @@ func TestArrayAndJSONText(t *testing.T) {
 	b.add(0.5, nil, nil, nil, nil)
 	if _, err := b.json(); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("a float: %v", err)
+	}
+}
+
+// A batch of every pattern is sent, with a bounded number of texts.
+func TestTextsAreBounded(t *testing.T) {
+	x := &tx{store: &Store{syntax: syntax{Dialect: Postgres}}}
+	st := &statement{once: true, rows: "a int, b int, c int, d int, e int, f int, g int, h int", text: "INSERT INTO t SELECT r.* FROM {rows}"}
+	all := map[string]bool{}
+	for pattern := range 1 << 7 {
+		b := new(batch)
+		for row := range 2 {
+			values := []any{row}
+			for c := range 7 {
+				values = append(values, row*(pattern>>c&1))
+			}
+			b.add(values...)
+		}
+		text, args, err := x.bind(st, b, nil)
+		if err != nil || len(args) != 8 {
+			t.Fatal(err, args)
+		}
+		for c, arg := range args {
+			if _, array := arg.(string); array != strings.Contains(text, fmt.Sprintf("$%d::text::bigint[]", c+1)) {
+				t.Fatalf("column %d is %v in %s", c, arg, text)
+			}
+		}
+		all[text] = true
+	}
+	b := new(batch)
+	b.add(1, 2, 3, 4, 5, 6, 7, 8)
+	text, args, err := x.bind(st, b, nil)
+	if err != nil || strings.Contains(text, "unnest") || args[7] != int64(8) || len(all) > maxTexts+1 {
+		t.Errorf("%d texts; a single row is %s %v, %v", len(all), text, args, err)
 	}
 }

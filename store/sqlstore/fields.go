@@ -109,8 +109,11 @@ func (f bytesField) Value() (driver.Value, error) {
 
 // integer reads a column of whole numbers; NULL is 0.
 func integer(src any) (int64, error) {
-	if src == nil {
+	switch n := src.(type) {
+	case nil:
 		return 0, nil
+	case int64:
+		return n, nil
 	}
 	var v sql.NullInt64
 	err := v.Scan(src)

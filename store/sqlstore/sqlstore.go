@@ -51,7 +51,7 @@ type Store struct {
 	syntax
 	db     *sql.DB
 	opts   Options
-	texts  sync.Map // *statement -> expanded text
+	texts  sync.Map // *statement -> *texts
 	writer *pool    // SQLite
 	reader *pool
 }

@@ -14,11 +14,11 @@ const transitionRows = "machine text, id text, version int, from_status text, tr
 // writeTransitions has one text for each dialect, since only PostgreSQL has
 // concurrent writers and needs a horizon, see the migration.
 var writeTransitions = map[Dialect]*statement{
-	SQLite: {rows: transitionRows, text: "INSERT INTO transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) " +
+	SQLite: {once: true, rows: transitionRows, text: "INSERT INTO transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) " +
 		"SELECT 0, r.* FROM {rows}"},
-	Postgres: {rows: transitionRows, text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) " +
-		"SELECT CASE WHEN r.version = 1 THEN pg_current_xact_id()::text::bigint ELSE greatest(pg_current_xact_id()::text::bigint, " +
-		"(SELECT p.horizon FROM @transitions p WHERE p.machine = r.machine AND p.id = r.id ORDER BY p.version DESC LIMIT 1)) END, r.* FROM {rows}"},
+	Postgres: {once: true, rows: transitionRows, text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) " +
+		"SELECT greatest((SELECT pg_current_xact_id()::text::bigint), (SELECT p.horizon FROM @transitions p " +
+		"WHERE r.version > 1 AND p.machine = r.machine AND p.id = r.id ORDER BY p.version DESC LIMIT 1)), r.* FROM {rows}"},
 }
 
 // logTransitions appends to the audit trail of any machine. A version that is

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -80,6 +81,7 @@ type tx struct {
 	view    bool
 	direct  bool           // nothing is delayed
 	pending []func() error // delayed writes
+	loaded  loadedTxs      // what package utxo has read, see wallets.go
 	err     error          // the first failure of the database, which ends the transaction
 }
 
@@ -136,14 +138,32 @@ func (t *tx) flush() error {
 	return t.err
 }
 
-// text returns a statement in the database's dialect.
-func (t *tx) text(st *statement) string {
-	if text, ok := t.store.texts.Load(st); ok {
-		return text.(string)
+// maxTexts is how many texts a statement has. Drivers and servers keep each.
+const maxTexts = 64
+
+// texts are those of one statement, by the columns that are sent once.
+type texts struct {
+	mu sync.Mutex
+	of map[columns]string
+}
+
+// text returns a statement in the database's dialect, for a batch with these
+// columns sent once, or with none if it has too many texts already.
+func (t *tx) text(st *statement, once columns) (string, columns) {
+	kept, ok := t.store.texts.Load(st)
+	if !ok {
+		kept, _ = t.store.texts.LoadOrStore(st, &texts{of: map[columns]string{}})
 	}
-	text := t.store.statement(st)
-	t.store.texts.Store(st, text)
-	return text
+	all := kept.(*texts)
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.of[once] == "" && len(all.of) >= maxTexts && !once.has(0) { // that of a single row is always there
+		once = 0
+	}
+	if all.of[once] == "" {
+		all.of[once] = t.store.statement(st, once)
+	}
+	return all.of[once], once
 }
 
 // read runs a query after the delayed writes. set is the batch of a look-up, or
@@ -155,11 +175,11 @@ func (t *tx) read(st *statement, set *batch, scan func(*sql.Rows) error, scalars
 	if set != nil && set.len() == 0 {
 		return set.err
 	}
-	args, err := t.args(set, scalars)
+	text, args, err := t.bind(st, set, scalars)
 	if err != nil {
 		return err
 	}
-	rows, err := t.run.query(t.ctx, t.text(st), args...)
+	rows, err := t.run.query(t.ctx, text, args...)
 	if err != nil {
 		return t.fail(err)
 	}
@@ -175,9 +195,8 @@ func (t *tx) read(st *statement, set *batch, scan func(*sql.Rows) error, scalars
 // write runs a statement for a batch of rows, or once for nil, and returns how
 // many rows it changed.
 func (t *tx) write(st *statement, rows *batch, scalars ...any) (int64, error) {
-	text := t.text(st)
 	if rows == nil || t.store.Dialect == Postgres {
-		args, err := t.args(rows, scalars)
+		text, args, err := t.bind(st, rows, scalars)
 		if err != nil {
 			return 0, err
 		}
@@ -190,6 +209,7 @@ func (t *tx) write(st *statement, rows *batch, scalars ...any) (int64, error) {
 	if err := t.ctx.Err(); err != nil {
 		return 0, t.fail(err)
 	}
+	text, _ := t.text(st, 0)
 	// A short statement is not worth the goroutine that watches a context.
 	ctx := context.WithoutCancel(t.ctx)
 	args := make([]any, len(scalars)+rows.width)
@@ -211,21 +231,30 @@ func (t *tx) write(st *statement, rows *batch, scalars ...any) (int64, error) {
 	return hit, nil
 }
 
-// args puts the scalars before the batch, each in the form that the dialect takes.
-func (t *tx) args(set *batch, scalars []any) ([]any, error) {
-	args := t.scalars(scalars)
-	if set == nil {
-		return args, nil
+// bind returns a statement's text and its arguments: the scalars, then the
+// batch, each in the form that the dialect takes.
+func (t *tx) bind(st *statement, set *batch, scalars []any) (text string, args []any, err error) {
+	var once columns
+	if set != nil && set.err != nil {
+		return "", nil, set.err
 	}
-	if set.err != nil {
-		return nil, set.err
+	if set != nil && st.once && t.store.Dialect == Postgres {
+		once = set.once()
 	}
-	if t.store.Dialect == Postgres {
-		columns, err := set.arrays()
-		return append(args, columns...), err
+	text, once = t.text(st, once)
+	args = t.scalars(scalars)
+	switch {
+	case set == nil:
+	case t.store.Dialect == Postgres:
+		var columns []any
+		columns, err = set.args(once)
+		args = append(args, columns...)
+	default:
+		var doc string
+		doc, err = set.json()
+		args = append(args, doc)
 	}
-	doc, err := set.json()
-	return append(args, doc), err
+	return text, args, err
 }
 
 func (t *tx) scalars(scalars []any) []any {

@@ -39,6 +39,7 @@ func (w wallets) Lock(scope utxo.WalletID) error {
 	if w.store.Dialect == SQLite || w.view {
 		return nil
 	}
+	defer func() { w.loaded = nil }() // what was read before was not under the lock
 	locked := 0
 	count := func(*sql.Rows) error { locked++; return nil }
 	if scope != 0 {
@@ -163,6 +164,11 @@ func unknownTx(id utxo.TxID) error {
 	return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: utxo.TxMachine.Name(), ID: id.String()}
 }
 
+// loadedTxs are the transactions that were read since the last write or lock, complete.
+// A plan comes back to the same ones: for their rivals, and for what their
+// outputs are worth.
+type loadedTxs map[utxo.TxID]*utxo.Tx
+
 // foundTxs collects transactions, each once, and completes them with their inputs
 // and outputs.
 type foundTxs struct {
@@ -181,16 +187,11 @@ const txColumns = "SELECT t.id, t.wallet_id, t.tx_hash, t.status, t.block_height
 
 func (f *foundTxs) scan(rows *sql.Rows) error {
 	var id int64
-	var height sql.NullInt32
 	t := new(utxo.Tx)
-	err := rows.Scan(&id, &t.ID.Wallet, (*hashColumn)(&t.ID.Hash), &t.Status, &height, &t.Position, &t.Coinbase,
+	err := rows.Scan(&id, &t.ID.Wallet, (*hashColumn)(&t.ID.Hash), &t.Status, (*heightColumn)(&t.Height), &t.Position, &t.Coinbase,
 		(*timeColumn)(&t.FirstSeen), &t.Seq, &t.Label, &t.Version)
 	if err != nil {
 		return located(err, "transactions", t.ID)
-	}
-	t.Height = utxo.Unconfirmed
-	if height.Valid {
-		t.Height = height.Int32
 	}
 	if _, again := f.at[id]; !again {
 		f.at[id] = len(f.rows)
@@ -200,10 +201,10 @@ func (f *foundTxs) scan(rows *sql.Rows) error {
 }
 
 var (
-	inputsOf = statement{each: "wallet_id int, tx_id int", text: "SELECT i.tx_id, i.input_index, i.prev_hash, i.prev_index " +
-		"FROM @tx_inputs i WHERE i.wallet_id = r.wallet_id AND i.tx_id = r.tx_id"}
-	outputsOf = statement{each: "wallet_id int, tx_id int", text: "SELECT u.tx_id, u.output_index, u.amount, u.script, u.owner_tag, s.tx_hash " +
-		"FROM @utxos u LEFT JOIN @transactions s ON s.id = u.spent_by_tx_id WHERE u.wallet_id = r.wallet_id AND u.tx_id = r.tx_id"}
+	inputsOf = statement{each: "tx_id int", text: "SELECT i.tx_id, i.input_index, i.prev_hash, i.prev_index " +
+		"FROM @tx_inputs i WHERE i.wallet_id = $1 AND i.tx_id = r.tx_id"}
+	outputsOf = statement{each: "tx_id int", text: "SELECT u.tx_id, u.output_index, u.amount, u.script, u.owner_tag, s.tx_hash " +
+		"FROM @utxos u LEFT JOIN @transactions s ON s.id = u.spent_by_tx_id WHERE u.wallet_id = $1 AND u.tx_id = r.tx_id"}
 )
 
 // collect reads transactions without their inputs and outputs.
@@ -212,25 +213,39 @@ func (w wallets) collect(st *statement, set *batch, args ...any) (*foundTxs, err
 	return f, w.read(st, set, f.scan, args...)
 }
 
-// complete reads the inputs and outputs of what was found.
+// complete reads the inputs and outputs of what was found and is not loaded.
 func (f *foundTxs) complete(err error) ([]*utxo.Tx, error) {
 	if err != nil || len(f.rows) == 0 {
 		return nil, err
 	}
-	ids := new(batch)
-	for _, r := range f.rows {
-		ids.add(int64(r.tx.ID.Wallet), r.id)
-	}
-	if err := f.read(&inputsOf, ids, f.input); err != nil {
-		return nil, err
-	}
-	if err := f.read(&outputsOf, ids, f.output); err != nil {
-		return nil, err
+	if f.loaded == nil {
+		f.loaded = make(loadedTxs, len(f.rows))
 	}
 	all := make([]*utxo.Tx, len(f.rows))
+	ids := map[utxo.WalletID]*batch{}
 	for i, r := range f.rows {
-		slices.SortFunc(r.tx.Outputs, func(a, b utxo.Output) int { return int(int64(a.Index) - int64(b.Index)) })
+		if all[i] = f.loaded[r.tx.ID]; all[i] != nil {
+			continue
+		}
 		all[i] = r.tx
+		of := ids[r.tx.ID.Wallet]
+		if of == nil {
+			of = new(batch)
+			ids[r.tx.ID.Wallet] = of
+		}
+		of.add(r.id)
+	}
+	for wallet, of := range ids {
+		if err := f.read(&inputsOf, of, f.input, int64(wallet)); err != nil {
+			return nil, err
+		}
+		if err := f.read(&outputsOf, of, f.output, int64(wallet)); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range all {
+		slices.SortFunc(t.Outputs, func(a, b utxo.Output) int { return int(int64(a.Index) - int64(b.Index)) })
+		f.loaded[t.ID] = t
 	}
 	return all, nil
 }
@@ -239,7 +254,7 @@ func (f *foundTxs) input(rows *sql.Rows) error {
 	var id int64
 	var at int
 	var op wire.OutPoint
-	if err := rows.Scan(&id, &at, (*hashColumn)(&op.Hash), &op.Index); err != nil {
+	if err := rows.Scan(&id, &at, (*hashColumn)(&op.Hash), (*indexColumn)(&op.Index)); err != nil {
 		return err
 	}
 	t := f.rows[f.at[id]].tx
@@ -253,7 +268,7 @@ func (f *foundTxs) input(rows *sql.Rows) error {
 func (f *foundTxs) output(rows *sql.Rows) error {
 	var id int64
 	var out utxo.Output
-	err := rows.Scan(&id, &out.Index, &out.Amount, &out.Script, &out.Tag, (*hashColumn)(&out.SpentBy))
+	err := rows.Scan(&id, (*indexColumn)(&out.Index), &out.Amount, &out.Script, &out.Tag, (*hashColumn)(&out.SpentBy))
 	t := f.rows[f.at[id]].tx
 	t.Outputs = append(t.Outputs, out)
 	return err

@@ -3,8 +3,6 @@ package sqlstore
 import (
 	"database/sql"
 	"fmt"
-	"maps"
-	"slices"
 	"sort"
 	"time"
 
@@ -126,9 +124,6 @@ func firstImmature(p utxo.Policy, tip int32) int32 {
 }
 
 var (
-	amountsOf = statement{each: "wallet_id int, tx_hash bytes", text: "SELECT t.wallet_id, t.tx_hash, u.output_index, u.amount, u.owner_tag, " +
-		"u.spent_by_tx_id IS NOT NULL AS spent, t.status, t.block_height FROM @transactions t CROSS JOIN @utxos u " +
-		"WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND u.wallet_id = t.wallet_id AND u.tx_id = t.id"}
 	addBalances = statement{rows: "wallet_id int, owner_tag text, bucket text, amount int", text: "INSERT INTO @wallet_balances (wallet_id, owner_tag, bucket, amount) " +
 		"SELECT r.wallet_id, r.owner_tag, r.bucket, r.amount FROM {rows} WHERE true " +
 		"ON CONFLICT (wallet_id, owner_tag, bucket) DO UPDATE SET amount = wallet_balances.amount + excluded.amount"}
@@ -141,7 +136,7 @@ type account struct {
 }
 
 // saveBalances moves the sums by what a change set will do to outputs. It runs
-// when the transactions are as they will be and the outputs as they were.
+// before anything else of them is written.
 func (w wallets) saveBalances(set *utxo.ChangeSet) error {
 	moved := map[account]int64{}
 	count := func(id utxo.TxID, tag, bucket string, amount int64) {
@@ -149,7 +144,7 @@ func (w wallets) saveBalances(set *utxo.ChangeSet) error {
 			moved[account{id.Wallet, tag, bucket}] += amount
 		}
 	}
-	touched := map[utxo.TxID]bool{}
+	touched := make(map[utxo.TxID]bool, len(set.Updates))
 	updates := make(map[utxo.TxID]*utxo.TxUpdate, len(set.Updates))
 	for i := range set.Updates {
 		u := &set.Updates[i]
@@ -168,39 +163,29 @@ func (w wallets) saveBalances(set *utxo.ChangeSet) error {
 		touched[id] = true
 		spends[output{id, s.OutPoint.Index}] = orNull(s.New) != nil
 	}
-	err := w.read(&amountsOf, names(slices.Collect(maps.Keys(touched))), func(rows *sql.Rows) error {
-		var id utxo.TxID
-		var index uint32
-		var amount int64
-		var tag string
-		var spent bool
-		var status utxo.Status
-		var at sql.NullInt32
-		if err := rows.Scan(&id.Wallet, (*hashColumn)(&id.Hash), &index, &amount, &tag, &spent, &status, &at); err != nil {
-			return located(err, "transactions", id)
-		}
-		height := utxo.Unconfirmed
-		if at.Valid {
-			height = at.Int32
-		}
-		is := bucket(status, height)
-		was := is
-		if u := updates[id]; u != nil {
-			was = bucket(u.Old.Status, u.Old.Height)
-		}
-		if !spent {
-			count(id, tag, was, -amount)
-		}
-		if becomes, ok := spends[output{id, index}]; ok {
-			spent = becomes
-		}
-		if !spent {
-			count(id, tag, is, amount)
-		}
-		return nil
-	})
+	txs, err := w.stored(touched)
 	if err != nil {
 		return err
+	}
+	for _, t := range txs {
+		was := bucket(t.Status, t.Height)
+		is := was
+		if u := updates[t.ID]; u != nil {
+			is = bucket(u.New.Status, u.New.Height)
+		}
+		for i := range t.Outputs {
+			o := &t.Outputs[i]
+			spent := o.Spent()
+			if !spent {
+				count(t.ID, o.Tag, was, -o.Amount)
+			}
+			if becomes, ok := spends[output{t.ID, o.Index}]; ok {
+				spent = becomes
+			}
+			if !spent {
+				count(t.ID, o.Tag, is, o.Amount)
+			}
+		}
 	}
 	for _, t := range set.Inserts {
 		for i := range t.Outputs {
@@ -229,4 +214,20 @@ func (w wallets) saveBalances(set *utxo.ChangeSet) error {
 	}
 	_, err = w.write(&addBalances, rows)
 	return err
+}
+
+// stored returns transactions as the database has them. The plan of a change
+// set has read most of them already.
+func (w wallets) stored(ids map[utxo.TxID]bool) ([]*utxo.Tx, error) {
+	all := make([]*utxo.Tx, 0, len(ids))
+	var others []utxo.TxID
+	for id := range ids {
+		if t := w.loaded[id]; t != nil {
+			all = append(all, t)
+		} else {
+			others = append(others, id)
+		}
+	}
+	more, err := w.Txs(others...)
+	return append(all, more...), err
 }

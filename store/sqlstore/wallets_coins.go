@@ -8,36 +8,45 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// foundCoins collects outputs and completes them with their leases.
+// foundCoins collects outputs of a wallet. Each row is scanned to the same
+// places, since there may be very many.
 type foundCoins struct {
-	wallets
-	wallet utxo.WalletID
-	coins  []utxo.Coin
+	next   utxo.Coin
+	places []any
+	chunks [][]utxo.Coin
+	n      int
+}
+
+func coinsOf(id utxo.WalletID) *foundCoins {
+	f := new(foundCoins)
+	c := &f.next
+	c.Wallet = id
+	f.places = []any{(*hashColumn)(&c.OutPoint.Hash), (*indexColumn)(&c.OutPoint.Index), &c.Amount, &c.Script, &c.Tag,
+		&c.Status, (*heightColumn)(&c.Height), &c.Coinbase, (*hashColumn)(&c.SpentBy)}
+	return f
 }
 
 const (
-	coinColumns = "SELECT t.tx_hash, u.output_index, u.amount, u.script, u.owner_tag, s.tx_hash, t.status, t.block_height, t.is_coinbase FROM "
+	coinColumns = "SELECT t.tx_hash, u.output_index, u.amount, u.script, u.owner_tag, t.status, t.block_height, t.is_coinbase"
+	andSpender  = ", s.tx_hash FROM "
 	spender     = " LEFT JOIN @transactions s ON s.id = u.spent_by_tx_id "
 	live        = "t.status IN ('pending', 'published')"
 	named       = "WHERE u.wallet_id = $1 AND u.output_index = r.output_index AND u.tx_id = (SELECT n.id FROM @transactions n WHERE n.tx_hash = r.tx_hash AND n.wallet_id = $1)"
 	ofTag       = "(CAST($2 AS text) IS NULL OR u.owner_tag = $2)"
 )
 
+const coinsInAChunk = 512
+
 func (f *foundCoins) scan(rows *sql.Rows) error {
-	var height sql.NullInt32
-	c := utxo.Coin{Wallet: f.wallet, Height: utxo.Unconfirmed}
-	err := rows.Scan((*hashColumn)(&c.OutPoint.Hash), &c.OutPoint.Index, &c.Amount, &c.Script, &c.Tag, (*hashColumn)(&c.SpentBy),
-		&c.Status, &height, &c.Coinbase)
-	if err != nil {
-		return located(err, "transactions", utxo.TxID{Wallet: f.wallet, Hash: c.OutPoint.Hash})
+	if err := rows.Scan(f.places...); err != nil {
+		return located(err, "transactions", utxo.TxID{Wallet: f.next.Wallet, Hash: f.next.OutPoint.Hash})
 	}
-	if height.Valid {
-		c.Height = height.Int32
+	if f.n%coinsInAChunk == 0 {
+		f.chunks = append(f.chunks, make([]utxo.Coin, 0, coinsInAChunk))
 	}
-	if len(f.coins) == cap(f.coins) { // doubled: a coin is large, and append grows by a quarter
-		f.coins = slices.Grow(f.coins, max(len(f.coins), 64))
-	}
-	f.coins = append(f.coins, c)
+	last := &f.chunks[len(f.chunks)-1]
+	*last = append(*last, f.next)
+	f.n++
 	return nil
 }
 
@@ -57,34 +66,37 @@ func (w wallets) leases(st *statement, set *batch, each func(utxo.Lease), args .
 
 // list reads outputs of a wallet with their leases, which are few.
 func (w wallets) list(id utxo.WalletID, st *statement, set *batch, args ...any) ([]utxo.Coin, error) {
-	f := &foundCoins{wallets: w, wallet: id}
+	f := coinsOf(id)
+	if st == &unspent { // which have no spender
+		f.places = f.places[:len(f.places)-1]
+	}
 	if err := w.read(st, set, f.scan, args...); err != nil {
 		return nil, err
 	}
-	if len(f.coins) == 0 {
+	if f.n == 0 {
 		return nil, w.known(id)
 	}
+	coins := slices.Concat(f.chunks...)
 	leases := map[wire.OutPoint]*utxo.Lease{}
 	err := w.leases(&leasesOf, nil, func(l utxo.Lease) { leases[l.OutPoint] = &l }, int64(id))
 	if err != nil || len(leases) == 0 {
-		return f.coins, err
+		return coins, err
 	}
-	for i := range f.coins {
-		f.coins[i].Lease = leases[f.coins[i].OutPoint]
+	for i := range coins {
+		coins[i].Lease = leases[coins[i].OutPoint]
 	}
-	return f.coins, nil
+	return coins, nil
 }
 
 var (
-	unspent = statement{text: "SELECT t.tx_hash, u.output_index, u.amount, u.script, u.owner_tag, NULL, t.status, t.block_height, t.is_coinbase " +
-		"FROM @utxos u JOIN @transactions t ON t.id = u.tx_id WHERE u.wallet_id = $1 AND u.spent_by_tx_id IS NULL AND " +
+	unspent = statement{text: coinColumns + " FROM @utxos u JOIN @transactions t ON t.id = u.tx_id WHERE u.wallet_id = $1 AND u.spent_by_tx_id IS NULL AND " +
 		live + " AND " + ofTag + " ORDER BY u.tx_id, u.output_index"}
 	// Spenders that are in no block are few; the outputs that they spend are
 	// found from their inputs.
-	watched = statement{text: coinColumns + "@utxos u JOIN @transactions t ON t.id = u.tx_id" + spender +
+	watched = statement{text: coinColumns + andSpender + "@utxos u JOIN @transactions t ON t.id = u.tx_id" + spender +
 		"WHERE u.wallet_id = $1 AND " + live + " AND (u.spent_by_tx_id IS NULL OR s.block_height IS NULL) ORDER BY u.tx_id, u.output_index"}
-	coinsNamed  = statement{each: "tx_hash bytes, output_index int", text: coinColumns + "@utxos u CROSS JOIN @transactions t" + spender + named + " AND t.id = u.tx_id"}
-	outputsFrom = statement{text: coinColumns + "@transactions t CROSS JOIN @utxos u" + spender +
+	coinsNamed  = statement{each: "tx_hash bytes, output_index int", text: coinColumns + andSpender + "@utxos u CROSS JOIN @transactions t" + spender + named + " AND t.id = u.tx_id"}
+	outputsFrom = statement{text: coinColumns + andSpender + "@transactions t CROSS JOIN @utxos u" + spender +
 		"WHERE t.wallet_id = $1 AND u.wallet_id = t.wallet_id AND u.tx_id = t.id AND (t.tx_hash, u.output_index) > ($2, $3) " +
 		"ORDER BY t.tx_hash, u.output_index LIMIT $4"}
 	leasesNamed = statement{each: "tx_hash bytes, output_index int", text: "SELECT u.wallet_id, r.tx_hash, r.output_index, l.lock_id, l.expires_at " +

@@ -126,7 +126,9 @@ func (w wallets) Snapshot() (s utxo.Snapshot, err error) {
 		var raw []byte
 		err := rows.Scan(&id, &raw)
 		if i, known := f.at[id]; known { // another may have been added since
-			s.Txs[i].Raw = raw
+			t := *s.Txs[i] // other reads share the one without
+			t.Raw = raw
+			s.Txs[i] = &t
 		}
 		return err
 	})

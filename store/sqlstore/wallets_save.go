@@ -12,7 +12,9 @@ import (
 func (w wallets) Save(sets ...utxo.ChangeSet) error {
 	return w.save("utxo.wallet", func() error {
 		for i := range sets {
-			if err := w.apply(&sets[i]); err != nil {
+			err := w.apply(&sets[i])
+			w.loaded = nil
+			if err != nil {
 				return err
 			}
 		}
@@ -30,7 +32,7 @@ func (w wallets) apply(set *utxo.ChangeSet) error {
 		}
 	}
 	for _, step := range []func(*utxo.ChangeSet) error{
-		w.saveWallets, w.insertTxs, w.updateTxs, w.saveBalances, w.insertOutputs, w.moveSpenders, w.insertEdges, w.saveLeases,
+		w.saveWallets, w.saveBalances, w.insertTxs, w.updateTxs, w.insertOutputs, w.moveSpenders, w.insertEdges, w.saveLeases,
 	} {
 		if err := step(set); err != nil {
 			return err
@@ -111,6 +113,10 @@ var (
 	insertInputs = statement{rows: "wallet_id int, tx_hash bytes, input_index int, prev_hash bytes, prev_index int",
 		text: "INSERT INTO @tx_inputs (wallet_id, tx_id, input_index, prev_hash, prev_index) " +
 			"SELECT r.wallet_id, " + txOf("tx_hash") + ", r.input_index, r.prev_hash, r.prev_index FROM {rows}"}
+	// Most changes leave the height alone, and with it the indexes that have it.
+	restateTxs = statement{rows: "wallet_id int, tx_hash bytes, old int, status text, seq int, label text, version int",
+		text: "UPDATE @transactions AS t SET status = r.status, seq = r.seq, label = r.label, version = r.version FROM {rows} " +
+			"WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND t.version = r.old"}
 	updateTxs = statement{rows: "wallet_id int, tx_hash bytes, old int, status text, block_height int, block_position int, seq int, label text, version int",
 		text: "UPDATE @transactions AS t SET status = r.status, block_height = r.block_height, block_position = r.block_position, seq = r.seq, " +
 			"label = r.label, version = r.version FROM {rows} WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND t.version = r.old"}
@@ -136,11 +142,15 @@ func (w wallets) insertTxs(set *utxo.ChangeSet) error {
 }
 
 func (w wallets) updateTxs(set *utxo.ChangeSet) error {
-	rows := new(batch)
+	moved, stay := new(batch), new(batch)
 	for _, u := range set.Updates {
-		rows.add(int64(u.ID.Wallet), u.ID.Hash, u.FromVersion, u.New.Status, height(u.New.Height), u.New.Position, u.New.Seq, u.New.Label, u.New.Version)
+		if u.Old.Height == u.New.Height && u.Old.Position == u.New.Position {
+			stay.add(int64(u.ID.Wallet), u.ID.Hash, u.FromVersion, u.New.Status, u.New.Seq, u.New.Label, u.New.Version)
+		} else {
+			moved.add(int64(u.ID.Wallet), u.ID.Hash, u.FromVersion, u.New.Status, height(u.New.Height), u.New.Position, u.New.Seq, u.New.Label, u.New.Version)
+		}
 	}
-	return w.writeAll("transactions", writing{&updateTxs, rows})
+	return w.writeAll("transactions", writing{&updateTxs, moved}, writing{&restateTxs, stay})
 }
 
 // txOf finds a transaction of the row's wallet by its hash.
@@ -155,9 +165,10 @@ func orNone(hash string) string {
 }
 
 const (
-	// spendingInput is the input of the row's spender that takes its output.
-	spendingInput = "(SELECT i.input_index FROM @tx_inputs i JOIN @transactions s ON s.id = i.tx_id WHERE i.prev_hash = r.tx_hash " +
-		"AND i.prev_index = r.output_index AND i.wallet_id = r.wallet_id AND s.tx_hash = r.spent_by)"
+	// spendingInput is the input of the row's spender that takes its output. It
+	// is not looked for where there is none.
+	spendingInput = "CASE WHEN r.spent_by IS NOT NULL THEN (SELECT i.input_index FROM @tx_inputs i JOIN @transactions s ON s.id = i.tx_id " +
+		"WHERE i.prev_hash = r.tx_hash AND i.prev_index = r.output_index AND i.wallet_id = r.wallet_id AND s.tx_hash = r.spent_by) END"
 	// rowOutput is the output that the row names.
 	rowOutput = "(SELECT o.id FROM @utxos o WHERE o.wallet_id = r.wallet_id AND o.output_index = r.output_index AND o.tx_id = " +
 		"(SELECT t.id FROM @transactions t WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id))"

@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/store/storetest"
@@ -66,6 +68,67 @@ func compareHistory(t *testing.T, d sqlstore.Dialect, h utxotest.History) error 
 		}
 		return nil
 	})
+}
+
+// Events of one transaction see what those before them have written.
+func TestEventsOfOneTransactionAgreeWithTheLedger(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		h := utxotest.NewHistory(7, 80)
+		s, _ := newStore(t, d)
+		ledger := utxo.NewLedger(h.Policy)
+		service := store.NewWallets(s, h.Policy)
+		var events []utxo.Event
+		if err := h.Play(func(ev utxo.Event) error {
+			if _, err := ledger.Do(ev); err == nil {
+				events = append(events, ev)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for group := range slices.Chunk(events, 9) {
+			if _, err := service.Do(context.Background(), group...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now := utxotest.At(events[len(events)-1])
+		want := everything(ledger, h.Policy, now)
+		if err := s.View(context.Background(), func(tx store.Tx) error {
+			if got := everything(tx.Wallets(), h.Policy, now); !slices.Equal(got, want) {
+				t.Errorf("the store has\n%s\nthe ledger\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// What a transaction has read before it holds the lock may have changed when it
+// gets it.
+func TestWhatWasReadBeforeTheLockIsReadAgain(t *testing.T) {
+	s, _ := newStore(t, sqlstore.Postgres)
+	ctx := context.Background()
+	service := store.NewWallets(s, utxotest.Policy())
+	coin := utxotest.NewTx(1, []wire.OutPoint{utxotest.External(1)}, utxotest.Pay(5, utxotest.Script(1, "a")))
+	id := utxo.TxID{Wallet: 1, Hash: coin.TxHash()}
+	if _, err := service.Do(ctx, utxo.WalletOpened{Wallet: 1}, utxo.Submitted{Wallet: 1, Tx: coin}); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Update(ctx, func(tx store.Tx) error {
+		ours := service.Within(tx)
+		if d, err := ours.Detail(ctx, id); err != nil || d.Tx.Status != utxo.Pending {
+			t.Fatal(d.Tx, err)
+		}
+		if _, err := service.Do(ctx, utxo.Invalidated{ID: id}); err != nil { // another connection
+			t.Fatal(err)
+		}
+		_, err := ours.Do(ctx, utxo.Broadcasted{ID: id})
+		return err
+	})
+	if !errors.Is(err, statemachine.ErrIllegal) {
+		t.Errorf("a transaction that is dead by now was broadcast: %v", err)
+	}
 }
 
 // everything asks a source all that can be asked, one line an answer.

@@ -24,7 +24,7 @@ func (t *tx) Withdrawals() store.WithdrawalRecords { return withdrawals{t} }
 var (
 	// One statement reads all versioned records of an aggregate, so that they
 	// are of one moment. The attempt is that of the job's fence.
-	selectAggregates = statement{each: "id uuid", text: "SELECT " + columnNames(requestColumns, "q.") + ", " + columnNames(jobColumns, "j.") + ", " +
+	selectAggregates = statement{once: true, each: "id uuid", text: "SELECT " + columnNames(requestColumns, "q.") + ", " + columnNames(jobColumns, "j.") + ", " +
 		columnNames(attemptColumns, "a.") + ", " + columnNames(walletColumns, "w.") + ", m.nonce FROM @withdrawal_requests q " +
 		"LEFT JOIN @withdrawal_queue j ON j.withdrawal_request_id = q.id AND j.number = " +
 		"(SELECT max(l.number) FROM @withdrawal_queue l WHERE l.withdrawal_request_id = q.id) " +
@@ -35,7 +35,7 @@ var (
 
 	// Transactions are never changed, so those that the job counts are what it
 	// had at the moment when it was read.
-	selectTxs = statement{each: "id uuid, on_file int", text: "SELECT " + columnNames(txColumnsOfRequest, "t.") +
+	selectTxs = statement{once: true, each: "id uuid, on_file int", text: "SELECT " + columnNames(txColumnsOfRequest, "t.") +
 		" FROM @withdrawal_txs t WHERE t.withdrawal_request_id = r.id AND t.seq <= r.on_file"}
 
 	selectRequestOf = statement{text: "SELECT withdrawal_request_id FROM @withdrawal_queue WHERE id = $1"}

@@ -191,9 +191,9 @@ func (w withdrawals) earliest(what string, chain uuid.UUID, after time.Time) (at
 }
 
 var (
-	renewLeases = statement{rows: "id uuid, fence int, until time, at time", text: "UPDATE @withdrawal_queue AS j SET lease_until = r.until FROM {rows} " +
+	renewLeases = statement{once: true, rows: "id uuid, fence int, until time, at time", text: "UPDATE @withdrawal_queue AS j SET lease_until = r.until FROM {rows} " +
 		"WHERE j.id = r.id AND j.lease_fence = r.fence AND j.lease_holder IS NOT NULL AND j.lease_until > r.at"}
-	lostLeases = statement{set: "id uuid, fence int, at time", text: "SELECT r.id FROM {set} WHERE NOT EXISTS (SELECT 1 FROM @withdrawal_queue j " +
+	lostLeases = statement{once: true, set: "id uuid, fence int, at time", text: "SELECT r.id FROM {set} WHERE NOT EXISTS (SELECT 1 FROM @withdrawal_queue j " +
 		"WHERE j.id = r.id AND j.lease_fence = r.fence AND j.lease_holder IS NOT NULL AND j.lease_until > r.at)"}
 )
 

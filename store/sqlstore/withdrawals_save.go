@@ -96,8 +96,8 @@ func (s *changeset) add(c *withdrawal.Change) {
 		s.touch.add(append([]any{maybe(&n.Lease.Holder), n.Lease.Fence, maybe(&n.Lease.Until), maybe(&n.NextCheckAt), n.Rebroadcast},
 			append(outsideFields(o), n.ID, o.Version, o.Lease.Fence)...)...)
 	}
-	for i := range c.Attempts {
-		s.attempts.add(attemptFields(&c.Attempts[i])...)
+	if a := c.Attempt(); a != nil {
+		s.attempts.add(attemptFields(a)...)
 	}
 	for i := range c.Txs {
 		t := &c.Txs[i]
@@ -189,27 +189,27 @@ const (
 )
 
 var (
-	insertRequests = statement{rows: requestColumns + ", approved_at time", text: "INSERT INTO @withdrawal_requests (" + columnNames(requestColumns, "") +
+	insertRequests = statement{once: true, rows: requestColumns + ", approved_at time", text: "INSERT INTO @withdrawal_requests (" + columnNames(requestColumns, "") +
 		", approved_at) SELECT " + columnNames(requestColumns, "r.") + ", r.approved_at FROM {rows}"}
-	updateRequests = statement{rows: requestState + ", approved_at time, id uuid, old_version int", text: "UPDATE @withdrawal_requests AS q SET " +
+	updateRequests = statement{once: true, rows: requestState + ", approved_at time, id uuid, old_version int", text: "UPDATE @withdrawal_requests AS q SET " +
 		assignments(requestState) + ", approved_at = coalesce(r.approved_at, q.approved_at) FROM {rows} WHERE q.id = r.id AND q.version = r.old_version"}
 
-	updateJobs = statement{rows: jobState + oldColumns, text: "UPDATE @withdrawal_queue AS j SET " + keepLease(assignments(jobState)) + asRead +
+	updateJobs = statement{once: true, rows: jobState + oldColumns, text: "UPDATE @withdrawal_queue AS j SET " + keepLease(assignments(jobState)) + asRead +
 		" AND (r.slot IS NULL OR NOT EXISTS (SELECT 1 FROM @withdrawal_queue h WHERE h.slot = r.slot AND h.id <> r.id))"}
-	touchJobs  = statement{rows: touched + oldColumns, text: "UPDATE @withdrawal_queue AS j SET " + keepLease(assignments(touched)) + asRead}
-	insertJobs = statement{rows: jobColumns, text: "INSERT INTO @withdrawal_queue (number, " + columnNames(jobColumns, "") + ") SELECT " +
+	touchJobs  = statement{once: true, rows: touched + oldColumns, text: "UPDATE @withdrawal_queue AS j SET " + keepLease(assignments(touched)) + asRead}
+	insertJobs = statement{once: true, rows: jobColumns, text: "INSERT INTO @withdrawal_queue (number, " + columnNames(jobColumns, "") + ") SELECT " +
 		"(SELECT coalesce(max(l.number), 0) + 1 FROM @withdrawal_queue l WHERE l.withdrawal_request_id = r.withdrawal_request_id), " +
 		columnNames(jobColumns, "r.") + " FROM {rows} WHERE true ON CONFLICT DO NOTHING"}
 
-	insertTxsOfJobs = statement{rows: txColumnsOfRequest, text: "INSERT INTO @withdrawal_txs (" + columnNames(txColumnsOfRequest, "") + ") SELECT " +
+	insertTxsOfJobs = statement{once: true, rows: txColumnsOfRequest, text: "INSERT INTO @withdrawal_txs (" + columnNames(txColumnsOfRequest, "") + ") SELECT " +
 		columnNames(txColumnsOfRequest, "r.") + " FROM {rows}"}
-	insertNonces = statement{rows: "operation_wallet_address_id uuid, nonce int, job_id uuid", text: "INSERT INTO @withdrawal_nonces " +
+	insertNonces = statement{once: true, rows: "operation_wallet_address_id uuid, nonce int, job_id uuid", text: "INSERT INTO @withdrawal_nonces " +
 		"(operation_wallet_address_id, nonce, job_id) SELECT r.operation_wallet_address_id, r.nonce, r.job_id FROM {rows} WHERE NOT EXISTS " +
 		"(SELECT 1 FROM @withdrawal_nonces o WHERE o.operation_wallet_address_id = r.operation_wallet_address_id AND o.nonce = r.nonce) ON CONFLICT DO NOTHING"}
-	saveAttempts = statement{rows: attemptColumns, text: "INSERT INTO @withdrawal_attempts (" + columnNames(attemptColumns, "") + ") SELECT " +
+	saveAttempts = statement{once: true, rows: attemptColumns, text: "INSERT INTO @withdrawal_attempts (" + columnNames(attemptColumns, "") + ") SELECT " +
 		columnNames(attemptColumns, "r.") + " FROM {rows} WHERE true ON CONFLICT (job_id, fence) DO UPDATE SET ended_at = excluded.ended_at, " +
 		"outcome = excluded.outcome, error_message = excluded.error_message, tx_hash = excluded.tx_hash WHERE withdrawal_attempts.ended_at IS NULL"}
-	insertIncidents = statement{rows: incidentColumns, text: "INSERT INTO @withdrawal_incidents (" + columnNames(incidentColumns, "") + ") SELECT " +
+	insertIncidents = statement{once: true, rows: incidentColumns, text: "INSERT INTO @withdrawal_incidents (" + columnNames(incidentColumns, "") + ") SELECT " +
 		columnNames(incidentColumns, "r.") + " FROM {rows} WHERE true ON CONFLICT DO NOTHING"}
 )
 
@@ -249,10 +249,10 @@ func (s *changeset) insertNonces() error {
 }
 
 var (
-	activeJobOf = statement{each: "id uuid, request uuid", text: "SELECT j.id FROM @withdrawal_queue j " +
+	activeJobOf = statement{once: true, each: "id uuid, request uuid", text: "SELECT j.id FROM @withdrawal_queue j " +
 		"WHERE j.withdrawal_request_id = r.request AND j.status <> 'failed' AND j.id <> r.id"}
-	holderOf = statement{each: "id uuid, wallet uuid", text: "SELECT j.id FROM @withdrawal_queue j WHERE j.slot = r.wallet AND j.id <> r.id"}
-	ownerOf  = statement{each: "id uuid, wallet uuid, nonce int", text: "SELECT n.job_id FROM @withdrawal_nonces n " +
+	holderOf = statement{once: true, each: "id uuid, wallet uuid", text: "SELECT j.id FROM @withdrawal_queue j WHERE j.slot = r.wallet AND j.id <> r.id"}
+	ownerOf  = statement{once: true, each: "id uuid, wallet uuid, nonce int", text: "SELECT n.job_id FROM @withdrawal_nonces n " +
 		"WHERE n.operation_wallet_address_id = r.wallet AND n.nonce = r.nonce AND n.job_id <> r.id"}
 )
 
@@ -290,7 +290,7 @@ func (s *changeset) compareAndSwap(st *statement, rows *batch) error {
 
 // asStored tells why a job was not as it was read. A row that this transaction
 // has written has the new version already, but no line of the log for it yet.
-var asStored = statement{each: "id uuid, key text, old_version int", text: "SELECT j.id, j.version, j.lease_fence, l.version FROM @withdrawal_queue j " +
+var asStored = statement{once: true, each: "id uuid, key text, old_version int", text: "SELECT j.id, j.version, j.lease_fence, l.version FROM @withdrawal_queue j " +
 	"LEFT JOIN @transitions l ON l.machine = $1 AND l.id = r.key AND l.version = r.old_version + 1 WHERE j.id = r.id"}
 
 // refused says why rows were not written: of versions, slots, fences and what

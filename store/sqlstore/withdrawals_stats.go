@@ -16,7 +16,7 @@ const countShards = 16
 
 type countKey struct{ record, status string }
 
-var addCounts = statement{rows: "record text, status text, shard int, n int", text: "INSERT INTO @withdrawal_counts (record, status, shard, n) " +
+var addCounts = statement{once: true, rows: "record text, status text, shard int, n int", text: "INSERT INTO @withdrawal_counts (record, status, shard, n) " +
 	"SELECT r.record, r.status, r.shard, r.n FROM {rows} WHERE true ON CONFLICT (record, status, shard) DO UPDATE SET n = withdrawal_counts.n + excluded.n"}
 
 // countRequest counts a request in or out, in states where it may stay for ever.

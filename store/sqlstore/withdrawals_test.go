@@ -3,8 +3,10 @@ package sqlstore_test
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -135,4 +137,31 @@ func broadcast(w *withdrawal.Withdrawal) withdrawal.Broadcast {
 func mined(w *withdrawal.Withdrawal) withdrawal.Receipt {
 	return withdrawal.Receipt{By: as(withdrawal.ConfirmationWorker), Tx: w.Job.TxHash, GasUsed: "21000", GasPrice: "5000000000",
 		Block: withdrawal.Block{Height: 10, Hash: "b10", Canonical: "b10", Head: 12}}
+}
+
+// All events of a payment in one transaction are one row of each version.
+func TestAPaymentInOneTransaction(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		b := newBank(t, d)
+		s, job := b.submission(bsc), b.id()
+		worker := as(withdrawal.WithdrawalWorker)
+		hash := "0x" + job.String()
+		w := b.do(t, s.Request, s, withdrawal.Approved{By: as(withdrawal.Approver)},
+			withdrawal.Enqueued{By: as(withdrawal.System), Job: job, AssetOnChain: named("usdt on bsc"), Priority: withdrawal.Normal},
+			withdrawal.Claimed{By: worker}, withdrawal.Prepared{By: worker, Fence: 1, Hash: hash, Raw: []byte{1}, HasNonce: true},
+			withdrawal.Broadcast{By: worker, Fence: 1, Hash: hash}, mined(&withdrawal.Withdrawal{Job: withdrawal.Job{TxHash: hash}}))
+		stored := b.do(t, s.Request)
+		if fmt.Sprintf("%+v", stored.Job) != fmt.Sprintf("%+v", w.Job) || stored.Attempt != w.Attempt || stored.Request.Status != withdrawal.RequestCompleted {
+			t.Errorf("stored is %+v\nnot %+v", stored, w)
+		}
+		for _, id := range []uuid.UUID{s.Request, job} {
+			if err := b.Verify(context.Background(), id); err != nil {
+				t.Error(err)
+			}
+		}
+		stats, err := b.Stats(context.Background(), time.Hour)
+		if err != nil || stats.Jobs[withdrawal.JobConfirmed] != 1 || stats.Requests[withdrawal.RequestCompleted] != 1 || stats.Executions != 1 {
+			t.Errorf("stats are %+v, %v", stats, err)
+		}
+	})
 }

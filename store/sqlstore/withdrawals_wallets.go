@@ -18,7 +18,7 @@ var (
 	selectWalletsOf = statement{text: "SELECT " + columnNames(walletColumns, "w.") +
 		", (SELECT max(m.nonce) FROM @withdrawal_nonces m WHERE m.operation_wallet_address_id = w.id) " +
 		"FROM @operation_wallet_addresses w WHERE w.chain_id = $1 ORDER BY w.id"}
-	putWallet = statement{rows: walletColumns, text: "INSERT INTO @operation_wallet_addresses (" + columnNames(walletColumns, "") + ") " +
+	putWallet = statement{once: true, rows: walletColumns, text: "INSERT INTO @operation_wallet_addresses (" + columnNames(walletColumns, "") + ") " +
 		"SELECT " + columnNames(walletColumns, "r.") + " FROM {rows} WHERE true ON CONFLICT (id) DO UPDATE SET role = excluded.role, status = excluded.status"}
 
 	// In the order of ids, so that two transactions cannot deadlock.
@@ -26,7 +26,7 @@ var (
 		SQLite:   {set: "id uuid", text: selectReserved},
 		Postgres: {set: "id uuid", text: selectReserved + " FOR NO KEY UPDATE OF w"},
 	}
-	updateReserved = statement{rows: "id uuid, balance_reserved num, last_used_at time", text: "UPDATE @operation_wallet_addresses AS w " +
+	updateReserved = statement{once: true, rows: "id uuid, balance_reserved num, last_used_at time", text: "UPDATE @operation_wallet_addresses AS w " +
 		"SET balance_reserved = r.balance_reserved, last_used_at = r.last_used_at FROM {rows} WHERE w.id = r.id"}
 )
 

@@ -31,7 +31,7 @@ func (h *History) Add(c withdrawal.Change, refusal error) error {
 		h.logs, h.attempts, h.claims = map[entity][]statemachine.Transition[uuid.UUID]{}, map[int64]withdrawal.Attempt{}, map[uuid.UUID]int32{}
 	}
 	if refusal != nil {
-		if !c.Empty() || len(c.Txs)+len(c.Attempts)+len(c.Reservations) > 0 {
+		if !c.Empty() || c.Attempt() != nil || len(c.Txs)+len(c.Reservations) > 0 {
 			return fmt.Errorf("a refusal changed something: %w", refusal)
 		}
 		return nil
@@ -55,7 +55,7 @@ func (h *History) addRecord(c *withdrawal.Change) error {
 	if len(c.Incidents) > 0 && (len(c.Log) > 0 || c.Touch()) && !wasDead(c) {
 		return fmt.Errorf("an incident moved the record")
 	}
-	if len(c.Log) == 0 && (len(c.Txs) > 0 || len(c.Attempts) > 0 || len(c.Reservations) > 0) {
+	if len(c.Log) == 0 && (c.Attempt() != nil || len(c.Txs) > 0 || len(c.Reservations) > 0) {
 		return fmt.Errorf("facts without a line of the log")
 	}
 	if c.New.Job.Lease.Fence < c.Old.Job.Lease.Fence {
@@ -128,7 +128,7 @@ func (h *History) addTxs(c *withdrawal.Change) error {
 
 // addAttempts: opened at the claim, closed once, never more than max_retries.
 func (h *History) addAttempts(c *withdrawal.Change) error {
-	for _, a := range c.Attempts {
+	if a := c.Attempt(); a != nil {
 		before, known := h.attempts[a.Fence]
 		switch {
 		case a.EndedAt.IsZero() && known:
@@ -140,7 +140,7 @@ func (h *History) addAttempts(c *withdrawal.Change) error {
 		case a.Outcome == statemachine.Deferred:
 			h.claims[a.Job]--
 		}
-		h.attempts[a.Fence] = a
+		h.attempts[a.Fence] = *a
 	}
 	if wasDead(c) && h.claims[c.New.Job.ID] > 0 {
 		h.claims[c.New.Job.ID] = c.New.Job.RetryCount // all that were left are taken away
