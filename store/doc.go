@@ -10,4 +10,35 @@
 // The adapters of this module are store/memory and store/sqlstore (SQLite and
 // PostgreSQL). A host with its own tables implements the records of the domains
 // that it uses and proves itself with package storetest.
+//
+// # Your own tables
+//
+// For one domain an adapter is a [Store] of your transaction type T, and T is
+// that domain's part of a transaction: [WithdrawalTx] with [WithdrawalRecords],
+// or [WalletTx] with [WalletRecords]. T may offer more to your own code, which
+// then commits together with settle's.
+//
+// Withdrawals need seven tables, each with the columns of its record in package
+// withdrawal: requests (key id), jobs (key id; unique request where the status
+// is not failed; unique slot), transactions (key request and seq; unique request
+// and hash; an index of wallet and nonce), attempts (key job and fence),
+// incidents (a growing number; unique by the key of the record), hot wallets
+// (key id), and the log of transitions (a growing number; unique machine, id and
+// version; no UPDATE or DELETE). The latest job of a request is the one that was
+// inserted last: keep a number, as times may be equal.
+//
+// Absent is a zero time, an empty text, a nonce without HasNonce, an invalid
+// slot, a zero outcome; NULL is good for each. Times are UTC microseconds.
+// AmountRaw and gas are text, and amounts text or an exact numeric of 78 digits.
+// Heights are 64 bits, unsigned. Store statuses as their names, priorities by
+// rank where you sort.
+//
+// With one writer at a time (SQLite: BEGIN IMMEDIATE, one connection) reading,
+// comparing and writing in one transaction is enough. With several, compare in
+// the UPDATE itself and count the rows, let unique indexes decide and then ask
+// who has it, skip what is locked in Due, take a lock of the user in Usage, and
+// give each line of the log its horizon: see [Feed].
+//
+// Prove it with storetest.Withdrawals in a test, and call
+// [SelfCheckWithdrawals] at start-up.
 package store

@@ -18,13 +18,17 @@ var ErrUnknownCommit = errors.New("connection lost during commit: it may have la
 // Every method is safe for concurrent use.
 type Store[T any] interface {
 	// Update runs fn atomically: all of it lands or none, also when fn
-	// panics, ctx is cancelled or the process dies. fn may run more than once
+	// panics, ctx is cancelled or the process dies. When it returns nil, the
+	// change survives a crash and a power cut (SQLite in WAL mode:
+	// synchronous=FULL; PostgreSQL: synchronous_commit not off): an intent
+	// that is lost after its effect is paid again. fn may run more than once
 	// and must have no other effects. Every record that fn saves must be at
 	// the version that it read; otherwise fn runs again, or the error is
-	// [statemachine.ErrConflict]. Records that are read and not written are
-	// not checked. The Tx is valid until fn returns. fn must not begin another
-	// transaction of the same store: with one writer at a time it would wait
-	// for itself.
+	// [statemachine.ErrConflict]. A write that was refused ends the
+	// transaction: Update returns its error even if fn does not. Records that
+	// are read and not written are not checked. The Tx is valid until fn
+	// returns. fn must not begin another transaction of the same store: with
+	// one writer at a time it would wait for itself.
 	Update(ctx context.Context, fn func(T) error) error
 	// View runs fn on one consistent state. Nothing can be written.
 	View(ctx context.Context, fn func(T) error) error

@@ -20,8 +20,10 @@ type WithdrawalTx interface {
 type WithdrawalRecords interface {
 	// Get returns the aggregates of these requests, in their order: the
 	// request, its latest job, all transactions of the request, the attempt of
-	// the job's current fence, and the job's wallet with its next nonce. An
-	// unknown request is a zero Withdrawal, which is what it is created from.
+	// the job's current fence (zero if there is none), and the job's wallet with
+	// its next nonce. Every field comes back as it was saved, times as UTC
+	// microseconds. An unknown request is a zero Withdrawal, which is what it is
+	// created from.
 	Get(requests ...uuid.UUID) ([]withdrawal.Withdrawal, error)
 	// RequestOf returns the request of a job, [statemachine.ErrNotFound] for
 	// an unknown one.
@@ -30,35 +32,65 @@ type WithdrawalRecords interface {
 	// order of the kind. The records stay locked until the transaction ends;
 	// what another transaction holds is skipped, so an empty answer does not
 	// mean that nothing is due. A record that cannot be read is left out; Get
-	// names it. In a View it is [statemachine.ErrIllegal].
+	// names it. A Limit below 1 or an unknown kind is [statemachine.ErrInvalid];
+	// in a View it is [statemachine.ErrIllegal].
 	Due(q DueWithdrawals) ([]withdrawal.Withdrawal, error)
 	// NextDue returns the earliest moment after q.Now at which Due has
 	// something that it has not now; zero if nothing is scheduled.
 	NextDue(q DueWithdrawals) (time.Time, error)
-	// HotWallets returns the wallets of a chain, by id, without a lock.
+	// HotWallets returns the wallets of a chain, by id, without a lock, each
+	// with its NextNonce.
 	HotWallets(chain uuid.UUID) ([]withdrawal.HotWallet, error)
-	// PutHotWallet inserts a wallet, or sets role and status of a stored one.
-	// The other columns belong to the withdrawals.
+	// PutHotWallet inserts a wallet, or sets role and status of a stored one,
+	// which keeps its chain, LastUsedAt and BalanceReserved: they belong to the
+	// withdrawals. NextNonce is derived and not stored; an empty BalanceReserved
+	// is "0".
 	PutHotWallet(withdrawal.HotWallet) error
 	// Usage returns what [withdrawal.UsageOf] defines, and keeps other
 	// submissions of the user out until the transaction ends. Listed stays
 	// false: the allow-list is the host's.
 	Usage(user, asset uuid.UUID, windows []withdrawal.Window, now time.Time) (withdrawal.Usage, error)
-	// Save writes changes of different requests: records whose version moved
-	// by compare-and-swap on the version in Old (the job of Old only if it is
-	// the one of New; another one is inserted, and so is a record of version
-	// 0), columns outside the version where the version still stands, and all
-	// facts. A job is written only where the fence in Old's lease still stands
-	// too, so that no fence repeats, and so do the lease's holder, the next
-	// check and rebroadcast, so that a stale touch brings nothing back. Under
-	// the same holder and fence the stored end of a lease stays: only Renew
-	// moves it. A version may move by more than one; there is a line of the
-	// log for each. A stale version is [statemachine.ErrConflict], then a
-	// stale fence [statemachine.ErrFenced], anything else that does not stand
-	// ErrConflict, a
-	// unique rule its [withdrawal.TakenError] with the job that has it. In a
-	// View it is [statemachine.ErrIllegal]. The writes, and these errors, may
-	// be delayed to the next read or the end of the transaction.
+	// Save writes changes of different requests; all of them, or none.
+	//
+	//  1. A refused Save ends the transaction: Update returns its error even if
+	//     fn swallows it. The writes, and these errors, may be delayed to the
+	//     next read or the end of the transaction. In a View it is
+	//     [statemachine.ErrIllegal].
+	//  2. A record is written if its version moved: inserted if the version in
+	//     Old is 0, or if New has another job than Old; else by compare-and-swap
+	//     on the version in Old. A stale version, and an insert of what exists,
+	//     is [statemachine.ErrConflict]. A job of a request that does not exist
+	//     is [statemachine.ErrNotFound].
+	//  3. A job is written only where the fence in Old's lease still stands too,
+	//     else [statemachine.ErrFenced], and so do its holder, NextCheckAt and
+	//     Rebroadcast, else ErrConflict. So no fence repeats, and a stale touch
+	//     brings nothing back. A touch ([withdrawal.Change.Touch]) writes the
+	//     columns outside the version where the version still stands.
+	//  4. Under the same holder and fence the stored end of a lease stays: only
+	//     Renew moves it.
+	//  5. A unique rule is its [withdrawal.TakenError] with the job that has it.
+	//     The nonce rule covers every transaction ever on file of that wallet,
+	//     whatever became of its job; a job may have its own nonce again. Slots
+	//     that changes of one Save give back are free for the others of it,
+	//     whatever their order.
+	//  6. Log has exactly one line for each new version of the two records, each
+	//     the next after the last one stored, else [statemachine.ErrInvalid].
+	//     Lines are never changed or deleted.
+	//  7. Txs are appended: a Seq or a hash that the request has on file is
+	//     ErrConflict. Only Seq and hash of one request are unique; another
+	//     request may have the same hash.
+	//  8. The attempt ([withdrawal.Change.Attempt]) is inserted by (Job, Fence).
+	//     While EndedAt is zero another save sets EndedAt, Outcome, Error and
+	//     Hash; Worker and StartedAt stay. Another one of a closed attempt is
+	//     ErrConflict.
+	//  9. A reservation adds its Delta to BalanceReserved, never a value of
+	//     New.Wallet, and sets LastUsedAt to the greater of the two. An unknown
+	//     wallet is ErrNotFound.
+	// 10. An incident is inserted once by its key, and ignored afterwards.
+	//
+	// A zero time and an empty text are absent, which a column may say with
+	// NULL; what is read is zero again. A nonce is absent without HasNonce, and
+	// 0 is a nonce.
 	Save(changes ...withdrawal.Change) error
 	// Renew sets the end of leases that are held under their fence at now. It
 	// returns the jobs whose lease is lost; the others are renewed.
@@ -67,7 +99,8 @@ type WithdrawalRecords interface {
 	// Attempts returns all executions of a job, by fence.
 	Attempts(job uuid.UUID) ([]withdrawal.Attempt, error)
 	// Incidents pages through the incidents, oldest first, after a cursor
-	// from 0.
+	// from 0, and returns that of the last one; an empty page returns the cursor
+	// that was given.
 	Incidents(after int64, limit int) (page []withdrawal.Incident, cursor int64, err error)
 	// Requests pages through the requests with a status, or with any for
 	// zero, by created_at and id, after the given one.
@@ -76,7 +109,8 @@ type WithdrawalRecords interface {
 	Transitions(id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error)
 	// Feed returns the transitions of requests and jobs.
 	Feed[uuid.UUID]
-	// Stats counts; rates and means are over what ended in [now-window, now).
+	// Stats counts what the fields of [withdrawal.Stats] say; rates and means
+	// are over [now-window, now).
 	Stats(now time.Time, window time.Duration) (withdrawal.Stats, error)
 }
 

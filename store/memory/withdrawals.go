@@ -151,7 +151,9 @@ func (w withdrawals) PutHotWallet(wallet withdrawal.HotWallet) error {
 		changed.Role, changed.Status = wallet.Role, wallet.Status
 		wallet = changed
 	}
-	wallet.NextNonce = 0
+	if wallet.NextNonce = 0; wallet.BalanceReserved == "" {
+		wallet.BalanceReserved = "0"
+	}
 	w.setWallet(wallet)
 	return nil
 }
@@ -180,6 +182,9 @@ func (w withdrawals) Attempts(job uuid.UUID) ([]withdrawal.Attempt, error) {
 func (w withdrawals) Incidents(after int64, limit int) ([]withdrawal.Incident, int64, error) {
 	from := min(max(after, 0), int64(len(w.incidents)))
 	page := slices.Clone(w.incidents[from:min(from+int64(max(limit, 0)), int64(len(w.incidents)))])
+	if len(page) == 0 {
+		return nil, after, nil
+	}
 	return page, from + int64(len(page)), nil
 }
 
@@ -208,7 +213,7 @@ func (w withdrawals) Follow(after store.Cursor, limit int) ([]statemachine.Trans
 	from := 0
 	if after != "" {
 		n, err := strconv.Atoi(string(after))
-		if err != nil || n < 0 || n > len(w.feed) {
+		if err != nil || n < 1 || n > len(w.feed) || strconv.Itoa(n) != string(after) {
 			return nil, after, fmt.Errorf("%w: this store has not made cursor %.100q", statemachine.ErrInvalid, string(after))
 		}
 		from = n

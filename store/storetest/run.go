@@ -6,8 +6,26 @@
 //	}
 //
 // open returns a new, empty store for each call, and arranges with tb.Cleanup
-// for its end. An adapter of one domain runs that domain's suite alone, such as
-// [Wallets].
+// for its end. An adapter of one domain runs that domain's suite alone:
+//
+//	func TestStore(t *testing.T) {
+//		storetest.Withdrawals(t, func(tb testing.TB) store.Store[*mine.Tx] { return open(tb) })
+//	}
+//
+// Without package testing, at the start of a service, there is
+// [store.SelfCheck], and for one domain [store.SelfCheckWithdrawals] or
+// [store.SelfCheckWallets].
+//
+// # What it cannot prove
+//
+// That a change survives a power cut when Update has returned nil: see to it
+// that a commit is flushed (SQLite in WAL mode: synchronous=FULL; PostgreSQL:
+// synchronous_commit not off), since an intent that is lost after its effect is
+// paid again. That an error of the commit itself is reported, and as
+// [store.ErrUnknownCommit] where it may have landed. That nobody changes the
+// audit trail behind the store's back: refuse UPDATE and DELETE of its rows in
+// the database. That a row which cannot be read does not keep Due from the
+// others. Test these where you can break the database.
 package storetest
 
 import (

@@ -1,11 +1,16 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
+	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -38,6 +43,15 @@ func Withdrawals[T store.WithdrawalTx](t *testing.T, open func(testing.TB) store
 		{"a lease is renewed under its fence alone and changes no version", renewals[T]},
 		{"a change from before a renewal does not shorten the lease", renewedThenSaved[T]},
 
+		{"the changes of one save are stored together or not at all", oneSave[T]},
+		{"a slot is handed over within one save", handOver[T]},
+		{"a nonce is taken for ever, on its wallet alone", nonceAfterEnd[T]},
+		{"a reservation is added, and an earlier use moves nothing", reserved[T]},
+		{"an id that exists is not written over", insertedOnce[T]},
+		{"a job is written only as it was read", asRead[T]},
+		{"an execution is closed once", closedOnce[T]},
+		{"every incident of a change is stored", twoIncidents[T]},
+
 		{"a request has one active job, and the loser learns which", activeJob[T]},
 		{"of concurrent enqueues exactly one wins", concurrentEnqueues[T]},
 		{"a wallet's slot belongs to one job", slots[T]},
@@ -56,6 +70,7 @@ func Withdrawals[T store.WithdrawalTx](t *testing.T, open func(testing.TB) store
 		{"enqueues come by the time of approval, then id", dueEnqueues[T]},
 		{"concurrent claims give each job to one worker", concurrentClaims[T]},
 
+		{"every field comes back", everyField[T]},
 		{"values come back exactly", exactWithdrawals[T]},
 		{"the windows count what the definition counts", usage[T]},
 		{"statistics count what their fields say", statistics[T]},
@@ -90,16 +105,46 @@ var (
 	start = time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC)
 
 	// evm has nonces, utxos has none.
-	evm, utxos         = named("evm"), named("utxos")
+	evm, utxos, utxos2 = named("evm"), named("utxos"), named("more utxos")
 	evmHot1, evmHot2   = named("wallet evm 1"), named("wallet evm 2")
 	utxoHot            = named("wallet utxos")
 	aUser, anAsset     = named("user"), named("asset")
 	limitedAsset       = named("asset with windows")
+	dualAsset          = named("asset with two approvers")
 	tokenOnChain       = named("token")
 	worker1, worker2   = "worker-1", "worker-2"
 	errRollback        = errors.New("the test wants it back")
 	concurrentAttempts = 8
 )
+
+// answering bounds each transaction of the suite.
+type answering[T any] struct{ store.Store[T] }
+
+// patience is how long a store may take for one transaction.
+const patience = time.Minute
+
+const noAnswer = "the store did not answer: does a panic or an error leak its connection?"
+
+func (s answering[T]) Update(ctx context.Context, fn func(T) error) error {
+	return bounded(ctx, func(ctx context.Context) error { return s.Store.Update(ctx, fn) })
+}
+
+func (s answering[T]) View(ctx context.Context, fn func(T) error) error {
+	return bounded(ctx, func(ctx context.Context) error { return s.Store.View(ctx, fn) })
+}
+
+// bounded ends a call by its context, and the test's process if that does not
+// help. A context that ended with every call would free what a store leaks.
+func bounded(ctx context.Context, call func(context.Context) error) error {
+	limited, cancel := context.WithCancel(ctx)
+	defer time.AfterFunc(patience, cancel).Stop()
+	defer time.AfterFunc(2*patience, func() { panic(noAnswer) }).Stop()
+	err := call(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("%s %w", noAnswer, err)
+	}
+	return err
+}
 
 // failer is what helpers need of a test, a property test included.
 type failer interface {
@@ -113,14 +158,15 @@ func named(name string) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byt
 func policy() withdrawal.Policy {
 	p := withdrawal.DefaultPolicy()
 	p.Chain = withdrawal.Chain{Nonces: true, Confirmations: 3}
-	p.Chains = map[uuid.UUID]withdrawal.Chain{utxos: {Confirmations: 3}}
+	p.Chains = map[uuid.UUID]withdrawal.Chain{utxos: {Confirmations: 3}, utxos2: {Confirmations: 3}}
 	p.Approval.Enabled = true
 	p.Approval.Assets = map[uuid.UUID]withdrawal.ApprovalLimits{limitedAsset: {Automatic: decimalOf("100"),
-		Windows: []withdrawal.Window{{Length: 24 * time.Hour, Max: decimalOf("250")}}}}
+		Windows: []withdrawal.Window{{Length: 24 * time.Hour, Max: decimalOf("250")}}}, dualAsset: {Dual: decimalOf("20")}}
 	return p
 }
 
 func newWithdrawals[T store.WithdrawalTx](t *testing.T, s store.Store[T]) *withdrawals[T] {
+	s = answering[T]{s}
 	service, err := store.NewWithdrawals(s, policy())
 	if err != nil {
 		t.Fatal(err)
@@ -269,7 +315,7 @@ func (w *withdrawals[T]) nextDue(t testing.TB, q store.DueWithdrawals) time.Dura
 }
 
 // dump is all that a store says of some requests, comparable between stores.
-func (w *withdrawals[T]) dump(t failer, requests ...uuid.UUID) string {
+func (w *withdrawals[T]) dump(t failer, requests ...uuid.UUID) any {
 	t.Helper()
 	var all []any
 	err := w.View(ctx, func(tx T) error {
@@ -284,46 +330,91 @@ func (w *withdrawals[T]) dump(t failer, requests ...uuid.UUID) string {
 			if err != nil {
 				return err
 			}
-			all = append(all, ws[i], trail)
+			one := map[string]any{"Get": ws[i], "Transitions": trail}
+			all = append(all, one)
 			if ws[i].Job.Status == 0 {
 				continue
 			}
-			attempts, err := r.Attempts(ws[i].Job.ID)
-			if err != nil {
+			if one["Attempts"], err = r.Attempts(ws[i].Job.ID); err != nil {
 				return err
 			}
-			if trail, err = r.Transitions(ws[i].Job.ID); err != nil {
+			if one["Transitions of the job"], err = r.Transitions(ws[i].Job.ID); err != nil {
 				return err
 			}
-			wallets, err := r.HotWallets(ws[i].Job.Chain)
-			if err != nil {
-				return err
-			}
-			all = append(all, attempts, trail, wallets)
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text(t, all)
+	return plain(t, all)
 }
 
 // text is a value in a form that compares: decimals and times by what they say.
 func text(t failer, v any) string {
 	t.Helper()
-	b, err := json.MarshalIndent(v, "", " ")
+	b, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(b)
 }
 
+// plain is a value as maps, slices and texts.
+func plain(t failer, v any) (p any) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text(t, v)))
+	d.UseNumber()
+	if err := d.Decode(&p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// same requires equal values, and prints the fields that differ.
 func same(t failer, rule string, got, want any) {
 	t.Helper()
-	if g, w := text(t, got), text(t, want); g != w {
-		t.Fatalf("%s\ngot  %s\nwant %s", rule, g, w)
+	if d := differences("", plain(t, got), plain(t, want)); len(d) > 0 {
+		t.Fatalf("%s\n%s", rule, strings.Join(d[:min(len(d), 20)], "\n"))
 	}
+}
+
+func differences(path string, got, want any) (all []string) {
+	switch g := got.(type) {
+	case map[string]any:
+		if w, ok := want.(map[string]any); ok {
+			both := maps.Clone(g)
+			maps.Copy(both, w)
+			for _, key := range slices.Sorted(maps.Keys(both)) {
+				all = append(all, differences(strings.TrimPrefix(path+"."+key, "."), g[key], w[key])...)
+			}
+			return all
+		}
+	case []any:
+		if w, ok := want.([]any); ok && len(w) == len(g) {
+			for i := range g {
+				all = append(all, differences(fmt.Sprintf("%s[%d]", path, i), g[i], w[i])...)
+			}
+			return all
+		}
+	}
+	g, w := short(got), short(want)
+	if reflect.DeepEqual(got, want) || g == "nothing" && w == g {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: got %s, want %s", cmp.Or(path, "it"), g, w)}
+}
+
+// short is a plain value in one line. A nil slice is as good as an empty one.
+func short(v any) string {
+	if all, ok := v.([]any); v == nil || v == "" || ok && len(all) == 0 {
+		return "nothing"
+	}
+	b, _ := json.Marshal(v)
+	if s := string(b); len(s) > 300 {
+		return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(s[:200], ""), len(s))
+	}
+	return string(b)
 }
 
 func refusedWith(t testing.TB, err, sentinel error, what string) {

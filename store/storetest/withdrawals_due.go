@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -44,6 +45,17 @@ func dueClaims[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 	q.Chain, q.Limit = uuid.Nil, 10
 	equalIDs(t, "of every chain", jobIDs(w.due(t, q)), []uuid.UUID{high, future, first, second, foreign, later, low})
+	q.Now = q.Now.In(elsewhere)
+	equalIDs(t, "at a time of another zone", jobIDs(w.due(t, q)), []uuid.UUID{high, future, first, second, foreign, later, low})
+	q.Limit = 0
+	err := w.Update(ctx, func(tx T) error {
+		_, err := tx.Withdrawals().Due(q)
+		return err
+	})
+	refusedWith(t, err, statemachine.ErrInvalid, "a Limit of 0")
+	q.Limit = 10
+	w.neverDue(t, q)
+	w.pending(t, evm, start.Add(tick+time.Minute)) // of another chain
 	q.Chain = utxos
 	for now, want := range map[time.Duration]time.Duration{-tick: tick, 0: tick, tick: time.Hour - tick, time.Hour: -1} {
 		q.Now = start.Add(now)
@@ -51,6 +63,19 @@ func dueClaims[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 			t.Errorf("at start + %v the next is due in %v, expected %v", now, got, want)
 		}
 	}
+}
+
+// elsewhere is a zone with another day.
+var elsewhere = time.FixedZone("elsewhere", 13*60*60)
+
+// neverDue asks for a chain where nothing is.
+func (w *withdrawals[T]) neverDue(t testing.TB, q store.DueWithdrawals) {
+	t.Helper()
+	q.Chain, q.Now = w.id(), start.Add(-24*time.Hour)
+	if got := w.nextDue(t, q); got != -1 {
+		t.Errorf("on a chain without work something is due in %v", got)
+	}
+	equalIDs(t, "on a chain without work", jobIDs(w.due(t, q)), nil)
 }
 
 func sequentialClaims[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
@@ -66,6 +91,17 @@ func sequentialClaims[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	equalIDs(t, "the first of each wallet", jobIDs(w.due(t, q)), []uuid.UUID{urgent.Job.ID, jobs[1].Job.ID})
 	w.do(t, urgent.Request.ID, withdrawal.Claimed{By: workerAt(q.Now)})
 	equalIDs(t, "none of a taken wallet", jobIDs(w.due(t, q)), []uuid.UUID{jobs[1].Job.ID})
+	q.Limit = 2
+	free := w.id()
+	w.putWallet(t, withdrawal.HotWallet{ID: free, Chain: evm})
+	var queue []withdrawal.Withdrawal
+	for range 3 {
+		queue = append(queue, w.do(t, w.approved(t, evm, start).Request.ID, w.enqueuedOn(start.Add(-2*time.Hour),
+			withdrawal.HotWallet{ID: free, Chain: evm, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})))
+	}
+	equalIDs(t, "a wallet whose queue is longer than the limit, and the next wallet", jobIDs(w.due(t, q)), []uuid.UUID{queue[0].Job.ID, jobs[1].Job.ID})
+	w.do(t, queue[0].Request.ID, withdrawal.Claimed{By: workerAt(q.Now)})
+	q.Limit = 10
 	w.do(t, jobs[1].Request.ID, withdrawal.Claimed{By: workerAt(q.Now)})
 	equalIDs(t, "both are taken", jobIDs(w.due(t, q)), nil)
 	w.do(t, urgent.Request.ID, withdrawal.Snoozed{By: workerAt(q.Now), Fence: 1, For: time.Hour})
@@ -94,6 +130,10 @@ func dueRebroadcasts[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 		first, second = second, first
 	}
 	d, a, b := add(second, 1), add(first, 9), add(first, 10)
+	review := w.contradicted(t, start)
+	if !review.Job.Rebroadcast || !review.Job.Review {
+		t.Fatalf("this is a re-broadcast in review: %+v", review.Job)
+	}
 	done := w.confirming(t, utxos, start) // owed nothing
 	due := a.Job.NextCheckAt
 	q := store.DueWithdrawals{Kind: store.DueRebroadcast, Chain: evm, Now: due, Limit: 10}
@@ -106,6 +146,7 @@ func dueRebroadcasts[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	if got := w.nextDue(t, q); got != tick {
 		t.Errorf("the next is due in %v", got)
 	}
+	w.neverDue(t, q)
 	q.Now = due
 	claimed := w.do(t, a.Request.ID, withdrawal.Claimed{By: workerAt(due)})
 	equalIDs(t, "what is leased is not due", jobIDs(w.due(t, q)), order[1:])
@@ -118,6 +159,8 @@ func dueRebroadcasts[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	w.do(t, a.Request.ID, withdrawal.Rebroadcast{By: workerAt(due), Fence: 2, Hash: a.Job.TxHash, Done: true})
 	q.Now, q.Limit = due.Add(time.Hour), 1
 	equalIDs(t, "the first that is still owed", jobIDs(w.due(t, q)), order[1:2])
+	q = store.DueWithdrawals{Kind: store.DueCheck, Chain: review.Job.Chain, Now: review.Job.NextCheckAt, Limit: 1, Grace: time.Hour}
+	equalIDs(t, "a review is looked up without a grace", jobIDs(w.due(t, q)), []uuid.UUID{review.Job.ID})
 	if done.Job.Rebroadcast {
 		t.Fatal("a broadcast that the node took is owed nothing")
 	}
@@ -153,6 +196,7 @@ func dueChecks[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	if got := jobIDs(w.due(t, q)); got[len(got)-1] != missing.Job.ID {
 		t.Errorf("after its check time it is due again, got %v", got)
 	}
+	w.neverDue(t, q)
 	q.Chain = evm
 	equalIDs(t, "of another chain", jobIDs(w.due(t, q)), nil)
 }
@@ -171,6 +215,7 @@ func dueRescues[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 	q.Now = end
 	equalIDs(t, "when the leases end", jobIDs(w.due(t, q)), []uuid.UUID{first.Job.ID, second.Job.ID})
+	w.neverDue(t, q)
 	q.Now = end.Add(tick)
 	equalIDs(t, "by the end of the lease", jobIDs(w.due(t, q)), []uuid.UUID{first.Job.ID, second.Job.ID, late.Job.ID})
 	w.renew(t, start, store.JobLease{Job: first.Job.ID, Fence: 1, Until: end.Add(time.Hour)})
@@ -180,7 +225,9 @@ func dueRescues[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 }
 
 func dueEnqueues[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
-	late := w.approved(t, evm, start.Add(time.Second))
+	last := w.id() // created first
+	w.do(t, last, submission(last, evm, start.Add(-time.Hour)))
+	late := w.do(t, last, withdrawal.Approved{By: by(withdrawal.Approver, start.Add(time.Second))})
 	first, second := w.approved(t, evm, start), w.approved(t, evm, start)
 	w.approved(t, utxos, start)
 	w.pending(t, evm, start)
@@ -197,6 +244,25 @@ func dueEnqueues[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
+// contradicted makes a request of a chain of its own whose dead transaction was
+// mined: it is in review with another transaction out, whose bytes are on file.
+func (w *withdrawals[T]) contradicted(t testing.TB, at time.Time) withdrawal.Withdrawal {
+	t.Helper()
+	chain := w.id()
+	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: chain})
+	a := w.confirming(t, chain, at)
+	checker := by(withdrawal.ConfirmationWorker, at)
+	dead := receipt(&a, at, 9)
+	a = w.do(t, a.Request.ID, withdrawal.ProvenDead{By: checker, Tx: dead.Tx, Cause: withdrawal.NonceUsed, Other: "another", Nonce: a.Job.Nonce, Block: dead.Block})
+	at = a.Job.ScheduledAt
+	a = w.do(t, a.Request.ID, withdrawal.Claimed{By: workerAt(at)})
+	p := prepared(&a, at)
+	p.Hash = "second"
+	a = w.do(t, a.Request.ID, p, withdrawal.Broadcast{By: workerAt(at), Fence: p.Fence, Hash: p.Hash})
+	dead.At, checker.At = at, at
+	return w.do(t, a.Request.ID, dead, withdrawal.Missing{By: checker, Tx: p.Hash})
+}
+
 // concurrentClaims: sources of many workers on one queue.
 func concurrentClaims[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	const jobs = 60
@@ -205,6 +271,11 @@ func concurrentClaims[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 	var mu sync.Mutex
 	claimed := map[uuid.UUID]string{}
+	total := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(claimed)
+	}
 	bounded, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for _, err := range atOnce(concurrentAttempts, func(i int) error {
@@ -213,7 +284,7 @@ func concurrentClaims[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 		for bounded.Err() == nil {
 			items, _, err := source.Turn(bounded, nil, 4)
 			if err != nil {
-				return err
+				return fmt.Errorf("with %d of %d jobs claimed: %w", total(), jobs, err)
 			}
 			mu.Lock()
 			for _, item := range items {
@@ -229,7 +300,7 @@ func concurrentClaims[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 				return nil
 			}
 		}
-		return fmt.Errorf("only %d of %d jobs were claimed", len(claimed), jobs)
+		return fmt.Errorf("only %d of %d jobs were claimed", total(), jobs)
 	}) {
 		if err != nil {
 			t.Fatal(err)

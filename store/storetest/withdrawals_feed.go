@@ -39,14 +39,13 @@ func withdrawalTrails[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	bad := statemachine.Transition[uuid.UUID]{Machine: withdrawal.JobMachine.Name(), ID: a.Job.ID, Version: a.Job.Version + 2, From: "confirmed", Trigger: "claim", To: "processing", At: start}
 	gap := w.change(t, w.pending(t, evm, start), withdrawal.Claimed{By: workerAt(start)})
 	gap.Log[0] = bad
-	if err := w.save(gap); err == nil {
-		t.Error("a line of history with a gap before it was stored")
-	}
+	refusedWith(t, w.save(gap), statemachine.ErrInvalid, "a line of history with a gap before it")
+	silent := w.change(t, w.pending(t, evm, start), withdrawal.Claimed{By: workerAt(start)})
+	silent.Log = nil
+	refusedWith(t, w.save(silent), statemachine.ErrInvalid, "a version without a line of history")
 	again := w.change(t, w.pending(t, evm, start), withdrawal.Claimed{By: workerAt(start)})
 	again.Log[0] = want
-	if err := w.save(again); err == nil {
-		t.Error("a second line for one version was stored")
-	}
+	refusedWith(t, w.save(again), statemachine.ErrInvalid, "a second line for one version")
 }
 
 // followAll reads the feed from a cursor to its end.
@@ -98,8 +97,10 @@ func follow[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 		return errRollback
 	})
 	w.do(t, a.Request.ID, receipt(&a, start, 3))
+	early := w.id() // an earlier time, and a later commit
+	w.do(t, early, submission(early, evm, start.Add(-24*time.Hour)))
 	second, _ := w.followAll(t, cursor, 10)
-	if len(second) != 2 {
+	if len(second) != 3 || second[2].ID != early {
 		t.Fatalf("after the cursor: %v", second)
 	}
 	whole, _ := w.followAll(t, "", 100)

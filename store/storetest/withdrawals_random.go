@@ -3,8 +3,13 @@ package storetest
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,49 +25,98 @@ import (
 )
 
 // randomWithdrawals sends the same random events to the store and to the memory
-// adapter and compares answers and records.
+// adapter and compares answers and records: first some histories that are the
+// same each time, then others.
 func randomWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
-	reference := newWithdrawals[store.Tx](t, memory.New(memory.Options{}))
+	pair := &pair[T]{store: w, reference: newWithdrawals[store.Tx](t, memory.New(memory.Options{}))}
+	for seed := range fixedHistories {
+		input := make([]byte, 1<<16)
+		_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
+		t.Run(fmt.Sprint("fixed ", seed), func(t *testing.T) { rapid.MakeFuzz(pair.history)(t, input) })
+	}
+	limit := defaultHistories // each event is a commit
+	flag.Visit(func(f *flag.Flag) {
+		if f.Name == "rapid.checks" {
+			limit = math.MaxInt
+		}
+	})
 	runs, failed := 0, false
 	rapid.Check(t, func(rt *rapid.T) {
-		if runs++; runs > 30 && !failed {
-			return // each event is a commit
+		if runs++; runs > limit && !failed {
+			return
 		}
 		failed = true // until the end, so that a failure is shrunk
-		first := withdrawaltest.Submissions().Draw(rt, "submission")
-		first.Chain = rapid.SampledFrom([]uuid.UUID{evm, utxos}).Draw(rt, "chain")
-		hot := withdrawal.HotWallet{ID: withdrawaltest.UUIDs().Draw(rt, "wallet"), Chain: first.Chain}
-		w.putWallet(rt, hot)
-		reference.putWallet(rt, hot)
-		hot.Role, hot.Status = withdrawal.WalletRoleHot, withdrawal.WalletActive
-		var adversary withdrawaltest.Adversary
-		var a withdrawal.Withdrawal
-		for i := range 40 {
-			var ev withdrawal.Event = first
-			if i > 0 {
-				ev = adversary.Next(rt, a, []withdrawal.HotWallet{hot})
-			}
-			got, gotErr := w.service.Do(ctx, first.Request, ev)
-			want, wantErr := reference.service.Do(ctx, first.Request, ev)
-			what := fmt.Sprintf("step %d, %T %+v", i, ev, ev)
-			for _, sentinel := range sentinels {
-				if errors.Is(gotErr, sentinel) != errors.Is(wantErr, sentinel) {
-					rt.Fatalf("%s: got error %v, the memory adapter %v", what, gotErr, wantErr)
-				}
-			}
-			if (gotErr == nil) != (wantErr == nil) {
-				rt.Fatalf("%s: got error %v, the memory adapter %v", what, gotErr, wantErr)
-			}
-			if wantErr == nil {
-				same(rt, what, got, want)
-				a = want
-			}
-		}
-		if got, want := w.dump(rt, first.Request), reference.dump(rt, first.Request); got != want {
-			rt.Fatalf("the records differ\ngot  %s\nwant %s", got, want)
-		}
+		pair.history(rt)
 		failed = false
 	})
+}
+
+const fixedHistories, defaultHistories = 10, 20
+
+type pair[T store.WithdrawalTx] struct {
+	store     *withdrawals[T]
+	reference *withdrawals[store.Tx]
+}
+
+// history is one request's. All ids in it are new, so that nothing depends on
+// what earlier histories left behind.
+func (p *pair[T]) history(rt *rapid.T) {
+	ids := renaming{salt: p.store.id(), known: map[uuid.UUID]bool{}}
+	first := ids.event(withdrawaltest.Submissions().Draw(rt, "submission")).(withdrawal.Submitted)
+	first.Chain = rapid.SampledFrom([]uuid.UUID{evm, utxos}).Draw(rt, "chain")
+	hot := withdrawal.HotWallet{ID: ids.of(uuid.Nil), Chain: first.Chain}
+	p.store.putWallet(rt, hot)
+	p.reference.putWallet(rt, hot)
+	hot.Role, hot.Status = withdrawal.WalletRoleHot, withdrawal.WalletActive
+	ids.known[first.Chain] = true
+	var adversary withdrawaltest.Adversary
+	var a withdrawal.Withdrawal
+	for i := range 40 {
+		var ev withdrawal.Event = first
+		if i > 0 {
+			ev = ids.event(adversary.Next(rt, a, []withdrawal.HotWallet{hot}))
+		}
+		got, gotErr := p.store.service.Do(ctx, first.Request, ev)
+		want, wantErr := p.reference.service.Do(ctx, first.Request, ev)
+		what := fmt.Sprintf("step %d, %T %+v", i, ev, ev)
+		for _, sentinel := range sentinels {
+			if errors.Is(gotErr, sentinel) != errors.Is(wantErr, sentinel) {
+				rt.Fatalf("%s: got error %v, the memory adapter %v", what, gotErr, wantErr)
+			}
+		}
+		if (gotErr == nil) != (wantErr == nil) {
+			rt.Fatalf("%s: got error %v, the memory adapter %v", what, gotErr, wantErr)
+		}
+		if wantErr == nil {
+			same(rt, what, got, want)
+			a = want
+		}
+	}
+	same(rt, "the records", p.store.dump(rt, first.Request), p.reference.dump(rt, first.Request))
+}
+
+// renaming gives drawn ids new values, each time the same ones.
+type renaming struct {
+	salt  uuid.UUID
+	known map[uuid.UUID]bool // that are new already
+}
+
+func (r *renaming) of(id uuid.UUID) uuid.UUID {
+	id = uuid.NewSHA1(r.salt, id[:])
+	r.known[id] = true
+	return id
+}
+
+// event renames the ids of an event.
+func (r *renaming) event(ev withdrawal.Event) withdrawal.Event {
+	renamed := reflect.New(reflect.TypeOf(ev)).Elem()
+	renamed.Set(reflect.ValueOf(ev))
+	for i := range renamed.NumField() {
+		if id, ok := renamed.Field(i).Interface().(uuid.UUID); ok && id != uuid.Nil && !r.known[id] {
+			renamed.Field(i).Set(reflect.ValueOf(r.of(id)))
+		}
+	}
+	return renamed.Interface().(withdrawal.Event)
 }
 
 var sentinels = []error{statemachine.ErrIllegal, statemachine.ErrInvalid, statemachine.ErrForbidden, statemachine.ErrFenced, statemachine.ErrHeld,
@@ -92,12 +146,14 @@ func eightWorkers[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	node := node{sent: map[uuid.UUID]int{}, nonces: map[string]uuid.UUID{}}
 	running, stop := context.WithTimeout(ctx, 2*time.Minute)
 	defer stop()
+	var last atomic.Pointer[error] // that a worker met and went on from
 	handle := func(_ context.Context, a withdrawal.Withdrawal) store.HeldWithdrawal {
 		p := prepared(&a, time.Time{})
 		p.Actor = a.Job.Lease.Holder
 		held, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: a, Events: []withdrawal.Event{p}})
 		if err != nil {
 			t.Errorf("%s: %v", a.Request.ID, err)
+			stop()
 			return store.HeldWithdrawal{Withdrawal: a}
 		}
 		if node.send(t, &held[0].Txs[0]) == jobs {
@@ -109,8 +165,16 @@ func eightWorkers[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 		source := w.service.Payments([]uuid.UUID{evm, utxos}[i%2], fmt.Sprint("worker-", i))
 		return worker.Run(running, source, handle, worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal]{Concurrency: 8,
 			Poll:    statemachine.Backoff{Base: time.Millisecond, Cap: 20 * time.Millisecond, JitterPercent: 50},
-			Release: source.Release, Panicked: source.Panicked})
+			Release: source.Release, Panicked: source.Panicked, Hooks: worker.Hooks[withdrawal.Withdrawal, store.HeldWithdrawal]{
+				Turned: func(_, _ int, _ time.Duration, err error) {
+					if err != nil {
+						last.Store(&err)
+					}
+				}}})
 	})
+	if err := last.Load(); err != nil && len(node.sent) < jobs {
+		t.Errorf("the last error of a worker: %v", *err)
+	}
 	for _, err := range errs {
 		if err != nil {
 			t.Error(err)

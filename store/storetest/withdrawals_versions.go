@@ -282,9 +282,7 @@ func duplicateTxs[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 		again := w.change(t, c.New, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: c.New.Job.TxHash})
 		again.Txs = []withdrawal.Tx{c.Txs[0]}
 		forge(&again.Txs[0])
-		if err := w.save(again); err == nil {
-			t.Fatalf("stored %+v beside %+v", again.Txs[0], c.Txs[0])
-		}
+		refusedWith(t, w.save(again), statemachine.ErrConflict, "a transaction that is on file")
 	}
 	same(t, "transactions on file", w.get(t, a.Request.ID).Txs, c.Txs)
 }

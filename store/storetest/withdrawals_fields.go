@@ -1,0 +1,398 @@
+package storetest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// fixed are the fields that no change moves after the insert. Every other one
+// must be seen to move.
+var fixed = strings.Fields("Request.ID Request.User Request.Asset Request.Chain Request.ToAddress Request.Memo Request.Amount Request.AmountRaw " +
+	"Request.Decimals Request.RequestedBy Request.ApprovalsNeeded Request.CreatedAt " +
+	"Job.ID Job.Request Job.Chain Job.AssetOnChain Job.Wallet Job.ToAddress Job.AmountRaw Job.AmountHuman Job.Priority Job.MaxRetries Job.CreatedAt " +
+	"Attempt.Job Attempt.Fence Attempt.Worker Attempt.StartedAt HotWallet.ID HotWallet.Chain")
+
+// fields takes requests through real changes and compares all that is read with
+// all that was saved, field by field.
+type fields[T store.WithdrawalTx] struct {
+	*withdrawals[T]
+	t         *testing.T
+	now       time.Time
+	a         withdrawal.Withdrawal // of the request under way, as saved
+	wallet    withdrawal.HotWallet
+	attempts  map[uuid.UUID][]withdrawal.Attempt
+	trails    map[uuid.UUID][]statemachine.Transition[uuid.UUID]
+	incidents []withdrawal.Incident
+	set       map[string]bool // fields that were not zero
+	moved     map[string]bool // fields that an update changed
+}
+
+// everyField: a field that the records get later fails here by its name until
+// the events below set it.
+func everyField[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+	f := &fields[T]{withdrawals: w, t: t, now: start, attempts: map[uuid.UUID][]withdrawal.Attempt{},
+		trails: map[uuid.UUID][]statemachine.Transition[uuid.UUID]{}, set: map[string]bool{}, moved: map[string]bool{}}
+	for _, life := range []func(){f.replaced, f.reviewed, f.requeued, f.stopped, f.imports} {
+		f.a = withdrawal.Withdrawal{}
+		life()
+	}
+	f.frozen()
+	for name, record := range map[string]any{"Request": withdrawal.Request{}, "Job": withdrawal.Job{}, "Tx": withdrawal.Tx{},
+		"Attempt": withdrawal.Attempt{}, "Incident": withdrawal.Incident{}, "HotWallet": withdrawal.HotWallet{}} {
+		leaves(name, reflect.ValueOf(record), func(path string, _ reflect.Value) {
+			if !f.set[path] {
+				t.Errorf("%s is never set by this rule: it proves nothing of it", path)
+			}
+			if name != "Tx" && name != "Incident" && !slices.Contains(fixed, path) && !f.moved[path] {
+				t.Errorf("%s is never changed by this rule: it proves nothing of its update", path)
+			}
+		})
+	}
+}
+
+// leaves visits the fields of a record, those of its own structs included.
+func leaves(path string, v reflect.Value, visit func(path string, v reflect.Value)) {
+	if v.Kind() != reflect.Struct || !strings.Contains(v.Type().PkgPath(), "settlehq/settle/") {
+		visit(path, v)
+		return
+	}
+	for i := range v.NumField() {
+		leaves(path+"."+v.Type().Field(i).Name, v.Field(i), visit)
+	}
+}
+
+// note remembers which fields were set, and which an update moved.
+func (f *fields[T]) note(name string, before, after reflect.Value) {
+	old := map[string]any{}
+	if before.IsValid() && !before.IsZero() {
+		leaves(name, before, func(path string, v reflect.Value) { old[path] = v.Interface() })
+	}
+	leaves(name, after, func(path string, v reflect.Value) {
+		f.set[path] = f.set[path] || !v.IsZero()
+		was, updated := old[path]
+		f.moved[path] = f.moved[path] || updated && !reflect.DeepEqual(was, v.Interface())
+	})
+}
+
+// by is a little later each time, so that no two columns have the same time.
+func (f *fields[T]) by(role withdrawal.Role) withdrawal.By {
+	f.now = f.now.Add(time.Second + tick)
+	return by(role, f.now)
+}
+
+func (f *fields[T]) worker() withdrawal.By { return f.by(withdrawal.WithdrawalWorker) }
+
+// later passes leases and back-offs.
+func (f *fields[T]) later() { f.now = f.now.Add(2 * time.Hour) }
+
+// save saves the change of each event and compares what is read.
+func (f *fields[T]) do(events ...withdrawal.Event) {
+	f.t.Helper()
+	for _, ev := range events {
+		if e, ok := ev.(withdrawal.Enqueued); ok {
+			e.Wallets = []withdrawal.HotWallet{f.wallet}
+			ev = e
+		}
+		before := f.a
+		c := f.change(f.t, before, ev)
+		if c.Empty() {
+			f.t.Fatalf("%T changes nothing", ev)
+		}
+		what := fmt.Sprintf("after %T", ev)
+		if err := f.withdrawals.save(c); err != nil {
+			f.t.Fatal(what, ": ", err)
+		}
+		f.a = c.New
+		f.follow(&c)
+		f.compare(what)
+		f.note("Request", reflect.ValueOf(before.Request), reflect.ValueOf(f.a.Request))
+		if before.Job.ID != f.a.Job.ID {
+			before.Job = withdrawal.Job{}
+		}
+		f.note("Job", reflect.ValueOf(before.Job), reflect.ValueOf(f.a.Job))
+		for _, tx := range c.Txs {
+			f.note("Tx", reflect.Value{}, reflect.ValueOf(tx))
+		}
+		for _, i := range c.Incidents {
+			f.note("Incident", reflect.Value{}, reflect.ValueOf(i))
+		}
+	}
+}
+
+// follow does to what is expected what the change does to the store.
+func (f *fields[T]) follow(c *withdrawal.Change) {
+	for _, l := range c.Log {
+		f.trails[l.ID] = append(f.trails[l.ID], l)
+	}
+	if a := c.Attempt(); a != nil {
+		all, before := f.attempts[a.Job], withdrawal.Attempt{}
+		if n := len(all); n > 0 && all[n-1].Fence == a.Fence {
+			all, before = all[:n-1], all[n-1]
+		}
+		f.attempts[a.Job] = append(slices.Clone(all), *a)
+		f.note("Attempt", reflect.ValueOf(before), reflect.ValueOf(*a))
+	}
+	f.incidents = append(f.incidents, c.Incidents...)
+	before := f.wallet
+	for _, r := range c.Reservations {
+		sum, err := f.wallet.BalanceReserved.Add(r.Delta())
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		f.wallet.BalanceReserved = sum
+		if r.UsedAt.After(f.wallet.LastUsedAt) {
+			f.wallet.LastUsedAt = r.UsedAt
+		}
+	}
+	for _, tx := range c.Txs {
+		if tx.HasNonce {
+			f.wallet.NextNonce = max(f.wallet.NextNonce, tx.Nonce+1)
+		}
+	}
+	f.note("HotWallet", reflect.ValueOf(before), reflect.ValueOf(f.wallet))
+	if f.a.Job.Status != 0 {
+		f.a.Wallet = f.wallet
+	}
+}
+
+// compare reads everything that there is of the request under way.
+func (f *fields[T]) compare(what string) {
+	f.t.Helper()
+	err := f.View(ctx, func(tx T) error {
+		r := tx.Withdrawals()
+		id, job := f.a.Request.ID, f.a.Job.ID
+		got, err := r.Get(id)
+		if err != nil {
+			return err
+		}
+		same(f.t, what+": Get", got[0], f.a)
+		inUTC(f.t, what, reflect.ValueOf(got[0]))
+		listed, err := r.Requests(f.a.Request.Status, &withdrawal.Request{CreatedAt: f.a.Request.CreatedAt}, 100)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(listed, func(r withdrawal.Request) bool { return r.ID == id })
+		if i < 0 {
+			f.t.Fatalf("%s: Requests of status %v leave it out", what, f.a.Request.Status)
+		}
+		same(f.t, what+": Requests", listed[i], f.a.Request)
+		for _, id := range []uuid.UUID{id, job} {
+			trail, err := r.Transitions(id)
+			if err != nil {
+				return err
+			}
+			same(f.t, what+": Transitions", trail, f.trails[id])
+			inUTC(f.t, what, reflect.ValueOf(trail))
+		}
+		incidents, _, err := r.Incidents(0, 100)
+		if err != nil {
+			return err
+		}
+		same(f.t, what+": Incidents", incidents, f.incidents)
+		inUTC(f.t, what, reflect.ValueOf(incidents))
+		if job == uuid.Nil {
+			return nil
+		}
+		attempts, err := r.Attempts(job)
+		if err != nil {
+			return err
+		}
+		same(f.t, what+": Attempts", attempts, f.attempts[job])
+		inUTC(f.t, what, reflect.ValueOf(attempts))
+		wallets, err := r.HotWallets(f.a.Job.Chain)
+		if err != nil {
+			return err
+		}
+		same(f.t, what+": HotWallets", wallets, []withdrawal.HotWallet{f.wallet})
+		return nil
+	})
+	if err != nil {
+		f.t.Fatal(what, ": ", err)
+	}
+}
+
+// inUTC requires that all times within v are UTC: another zone compares equal
+// and prints another day.
+func inUTC(t failer, what string, v reflect.Value) {
+	t.Helper()
+	if at, ok := v.Interface().(time.Time); ok {
+		if at.Location() != time.UTC || at.Nanosecond()%1000 != 0 {
+			t.Fatalf("%s: the time %s (%s) is not in UTC microseconds", what, at.Format(time.RFC3339Nano), at.Location())
+		}
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		if strings.Contains(v.Type().PkgPath(), "settlehq/settle/") {
+			for i := range v.NumField() {
+				inUTC(t, what+": "+v.Type().Field(i).Name, v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			inUTC(t, what, v.Index(i))
+		}
+	}
+}
+
+// put stores the only wallet of a chain.
+func (f *fields[T]) put(w withdrawal.HotWallet) {
+	f.t.Helper()
+	if err := f.Update(ctx, func(tx T) error { return tx.Withdrawals().PutHotWallet(w) }); err != nil {
+		f.t.Fatal(err)
+	}
+	f.wallet = w
+}
+
+// begin submits a request on a chain of its own with one wallet.
+func (f *fields[T]) begin(asset, chain uuid.UUID) {
+	f.t.Helper()
+	if f.wallet.Chain != chain {
+		f.put(withdrawal.HotWallet{ID: f.id(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive, BalanceReserved: "0"})
+	}
+	ev := submission(f.id(), chain, f.now)
+	ev.By, ev.Asset, ev.Memo, ev.Amount = f.by(withdrawal.System), asset, "memo \u00e9", "20.5"
+	f.do(ev)
+}
+
+func (f *fields[T]) approve(actors ...string) {
+	f.t.Helper()
+	for _, actor := range actors {
+		e := withdrawal.Approved{By: f.by(withdrawal.Approver)}
+		e.Actor = actor
+		f.do(e)
+	}
+}
+
+func (f *fields[T]) enqueue() {
+	f.t.Helper()
+	f.do(withdrawal.Enqueued{By: f.by(withdrawal.System), Job: f.id(), AssetOnChain: tokenOnChain, Priority: withdrawal.High})
+}
+
+func (f *fields[T]) claim() int64 {
+	f.t.Helper()
+	f.do(withdrawal.Claimed{By: f.worker()})
+	return f.a.Job.Lease.Fence
+}
+
+// replaced: two approvers, a replacement that cancels, a proof of death, a
+// rescue, and evidence against the end.
+func (f *fields[T]) replaced() {
+	f.begin(dualAsset, f.id())
+	f.approve("alice", "bob")
+	f.enqueue()
+	fence := f.claim()
+	f.do(withdrawal.Prepared{By: f.worker(), Fence: fence, Hash: "tx 1", Raw: []byte{0, 255}, Nonce: 7, HasNonce: true},
+		withdrawal.Broadcast{By: f.worker(), Fence: fence, Hash: "tx 1"})
+	f.later()
+	fence = f.claim()
+	if f.a.Attempt != (withdrawal.Attempt{}) {
+		f.t.Fatal("a lease to send again is no execution")
+	}
+	f.do(withdrawal.Rebumped{By: f.worker(), Fence: fence, Hash: "tx 2", Raw: []byte{1}, Nonce: 7, HasNonce: true, Cancel: true},
+		withdrawal.Rebroadcast{By: f.worker(), Fence: fence, Hash: "tx 2", Done: true},
+		withdrawal.Missing{By: f.by(withdrawal.ConfirmationWorker), Tx: "tx 2"},
+		withdrawal.Looking{By: f.by(withdrawal.ConfirmationWorker)},
+		withdrawal.ProvenDead{By: f.by(withdrawal.ConfirmationWorker), Tx: "tx 2", Cause: withdrawal.NonceUsed, Other: "another", Nonce: 7, Block: block(5)})
+	f.later()
+	f.do(withdrawal.AttemptFailed{By: f.worker(), Fence: f.claim(), Failure: withdrawal.Retryable, Error: strings.Repeat("x\u00e9%'", withdrawal.MaxText/5)})
+	f.later()
+	fence = f.claim()
+	f.do(withdrawal.Prepared{By: f.worker(), Fence: fence, Hash: "tx 3", Raw: []byte{2}, Nonce: 8, HasNonce: true})
+	f.later()
+	f.do(withdrawal.Elapsed{By: f.by(withdrawal.System)})
+	r := withdrawal.Receipt{By: f.by(withdrawal.ConfirmationWorker), Tx: "tx 3", GasUsed: "21000", GasPrice: "5000000000", Block: block(10)}
+	f.do(r)
+	r.By, r.Reverted = f.by(withdrawal.ConfirmationWorker), true
+	f.do(r)
+}
+
+func block(height uint64) withdrawal.Block {
+	hash := fmt.Sprint("block ", height)
+	return withdrawal.Block{Height: height, Hash: hash, Canonical: hash, Head: height + 20}
+}
+
+// reviewed: a signer that also sends, and an operator's two answers.
+func (f *fields[T]) reviewed() {
+	f.begin(anAsset, utxos2)
+	f.approve("alice")
+	f.enqueue()
+	fence := f.claim()
+	f.do(withdrawal.Dispatched{By: f.worker(), Fence: fence, Reference: "ref 1"},
+		withdrawal.AttemptFailed{By: f.worker(), Fence: fence, Failure: withdrawal.Unclear, Error: "no answer"})
+	f.resolve(withdrawal.Resolved{Reason: "not sent"})
+	f.later()
+	f.do(withdrawal.Dispatched{By: f.worker(), Fence: f.claim(), Reference: "ref 2"})
+	f.later()
+	f.do(withdrawal.Elapsed{By: f.by(withdrawal.System)})
+	f.resolve(withdrawal.Resolved{Sent: true, Hash: "found", Raw: []byte{3}, Input: "input", Reason: "seen"})
+	r := receipt(&f.a, f.now, 9)
+	r.By, r.Reverted = f.by(withdrawal.ConfirmationWorker), true
+	f.do(r)
+}
+
+func (f *fields[T]) resolve(e withdrawal.Resolved) {
+	f.t.Helper()
+	e.By, e.Job = f.by(withdrawal.Operator), f.a.Job.ID
+	e.Version = f.a.Job.Version
+	f.do(e)
+}
+
+// requeued: a second job, with the transactions of the first.
+func (f *fields[T]) requeued() {
+	f.begin(anAsset, utxos2)
+	f.approve("alice")
+	f.enqueue()
+	fence := f.claim()
+	f.do(withdrawal.Snoozed{By: f.worker(), Fence: fence, For: time.Minute, Reason: "no money"})
+	f.later()
+	fence = f.claim()
+	f.do(withdrawal.Prepared{By: f.worker(), Fence: fence, Hash: "old", Raw: []byte{4}, Input: "input"},
+		withdrawal.Broadcast{By: f.worker(), Fence: fence, Hash: "old"},
+		withdrawal.ProvenDead{By: f.by(withdrawal.ConfirmationWorker), Tx: "old", Cause: withdrawal.InputSpent, Other: "another", Input: "input", Block: block(6)})
+	f.later()
+	f.do(withdrawal.AttemptFailed{By: f.worker(), Fence: f.claim(), Failure: withdrawal.Permanent, Error: "never"},
+		withdrawal.Requeued{By: f.by(withdrawal.Operator), Job: f.a.Job.ID, Reason: "corrected"})
+	f.enqueue()
+	f.claim()
+}
+
+// stopped: before execution.
+func (f *fields[T]) stopped() {
+	f.begin(dualAsset, utxos2)
+	f.approve("alice")
+	f.do(withdrawal.Rejected{By: f.by(withdrawal.Approver), Reason: "no"})
+	f.a = withdrawal.Withdrawal{}
+	f.begin(anAsset, utxos2)
+	f.approve("alice")
+	f.do(withdrawal.Cancelled{By: f.by(withdrawal.Operator), Reason: strings.Repeat("r", withdrawal.MaxText)})
+}
+
+// frozen: a wallet with reservations is put again.
+func (f *fields[T]) frozen() {
+	before, after := f.wallet, f.wallet
+	after.Role, after.Status = "cold", "frozen"
+	f.put(withdrawal.HotWallet{ID: before.ID, Chain: before.Chain, Role: after.Role, Status: after.Status, LastUsedAt: f.now.Add(time.Hour), BalanceReserved: "77"})
+	f.wallet, f.a.Wallet = after, after
+	f.note("HotWallet", reflect.ValueOf(before), reflect.ValueOf(after))
+	f.compare("after PutHotWallet")
+}
+
+// imports: with a nonce, which is on file with a job that nobody has claimed.
+func (f *fields[T]) imports() {
+	chain := f.id()
+	f.put(withdrawal.HotWallet{ID: f.id(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive, BalanceReserved: "0"})
+	by := f.by(withdrawal.System)
+	f.do(withdrawal.Imported{By: by, Request: f.id(), User: aUser, Asset: anAsset, Chain: chain, ToAddress: "0xabc", Amount: "1", Decimals: 18,
+		CreatedAt: by.At.Add(-time.Hour), Job: f.id(), AssetOnChain: tokenOnChain, Hash: "imported", Nonce: 0, HasNonce: true,
+		Wallets: []withdrawal.HotWallet{f.wallet}})
+}
