@@ -20,8 +20,9 @@ type WithdrawalTx interface {
 type WithdrawalRecords interface {
 	// Get returns the aggregates of these requests, in their order: the
 	// request, its latest job, all transactions of the request, the attempt of
-	// the job's current fence (zero if there is none), and the job's wallet with
-	// its next nonce. Every field comes back as it was saved, times as UTC
+	// the job's current fence (zero if there is none), the job's wallet with its
+	// next nonce, and whether an incident of the request has
+	// [withdrawal.ClaimMined]. Every field comes back as it was saved, times as UTC
 	// microseconds. An unknown request is a zero Withdrawal, which is what it is
 	// created from.
 	Get(requests ...uuid.UUID) ([]withdrawal.Withdrawal, error)

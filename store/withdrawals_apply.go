@@ -40,19 +40,19 @@ func (s *Withdrawals) apply(tx WithdrawalTx, ws []withdrawal.Withdrawal, command
 }
 
 // inOrderOfUsers returns the indexes of commands such that submissions lock
-// their users in one order everywhere.
+// their users in one order everywhere, and before what locks wallets alone.
 func inOrderOfUsers(commands []HeldWithdrawal) []int {
 	order := make([]int, len(commands))
 	for i := range order {
 		order[i] = i
 	}
-	user := func(i int) (u uuid.UUID) {
+	user := func(i int) uuid.UUID {
 		if len(commands[i].Events) > 0 {
 			if e, ok := commands[i].Events[0].(withdrawal.Submitted); ok {
-				u = e.User
+				return e.User
 			}
 		}
-		return u
+		return uuid.Max
 	}
 	if len(order) > 1 {
 		slices.SortStableFunc(order, func(i, j int) int {

@@ -87,7 +87,8 @@ func (l *Ledger) Do(ev Event) (ChangeSet, error) {
 }
 
 // Apply carries out a change set, all or nothing. A set that was not planned
-// on this state is [statemachine.ErrConflict].
+// on this state is [statemachine.ErrConflict]. The ledger keeps parts of the
+// set: do not change it afterwards.
 func (l *Ledger) Apply(set ChangeSet) error {
 	at, err := l.current(&set)
 	if err != nil {

@@ -26,9 +26,12 @@ func (p *Policy) receipt(c *Change, e *Receipt) error {
 	j := &c.New.Job
 	final := e.Block.final(p.chain(j.Chain).Confirmations)
 	i := c.Old.find(e.Tx)
-	claim := "mined"
-	if e.Reverted {
+	claim := ClaimMined
+	switch {
+	case e.Reverted:
 		claim = "reverted"
+	case i >= 0 && c.Old.Txs[i].Cancel: // it paid nothing
+		claim = "cancel mined"
 	}
 	if JobMachine.Terminal(j.Status) {
 		ended := j.EvidenceHash != "" && j.TxHash == e.Tx
@@ -89,16 +92,34 @@ func (p *Policy) receipt(c *Change, e *Receipt) error {
 	return c.moveRequest(OnConfirmed, &e.By, "")
 }
 
+// ClaimMined is the claim of an [Incident] that says that something was paid.
+const ClaimMined = "mined"
+
 const deadWasMined = "A transaction that was declared dead was mined: "
 
-// paidByDead returns the hash of the transaction that was declared dead and is
-// known to be mined, while the job is not over; empty if there is none.
-func (w *Withdrawal) paidByDead() string {
+// deadAndMined returns the transaction that was declared dead and is known to
+// be mined, while the job is not over: its index and hash; -1 if there is none.
+func (w *Withdrawal) deadAndMined() (i int, hash string) {
 	hash, ok := strings.CutPrefix(w.Job.ErrorMessage, deadWasMined)
-	if i := w.find(hash); ok && i >= 0 && i < int(w.Job.TxsDead) {
+	if !ok {
+		return -1, ""
+	}
+	return w.find(hash), hash
+}
+
+// paidByDead returns the hash of that transaction if it counts as dead still;
+// empty if there is none.
+func (w *Withdrawal) paidByDead() string {
+	if i, hash := w.deadAndMined(); i >= 0 && i < int(w.Job.TxsDead) {
 		return hash
 	}
 	return ""
+}
+
+// revived reports whether that transaction is live again.
+func (w *Withdrawal) revived() bool {
+	i, _ := w.deadAndMined()
+	return i >= 0 && i >= int(w.Job.TxsDead)
 }
 
 // contradicted: transaction i was declared dead, and the chain shows it mined
@@ -109,7 +130,7 @@ func (w *Withdrawal) paidByDead() string {
 // with the hash, and is never requeued.
 func (c *Change) contradicted(e *Receipt, i int) error {
 	j := &c.New.Job
-	if j.Review && j.RetryCount >= j.MaxRetries && (j.Live() || !c.revivable(i)) {
+	if known, _ := c.Old.deadAndMined(); j.Review && known >= 0 && (j.Live() || !c.revivable(i)) {
 		return nil // an operator has it already
 	}
 	text := bounded(deadWasMined + e.Tx)
@@ -188,6 +209,7 @@ func (c *Change) incident(by *By, hash, claim string, b Block) error {
 	}
 	c.Incidents = append(c.Incidents, Incident{Request: j.Request, Job: j.ID, Hash: hash, Claim: claim,
 		BlockHash: b.Hash, Height: b.Height, Status: j.Status, Actor: by.Actor, At: by.At})
+	c.New.Mined = c.New.Mined || claim == ClaimMined
 	return nil
 }
 
@@ -273,6 +295,9 @@ func (p *Policy) provenDead(c *Change, e *ProvenDead) error {
 	}
 	if i >= 0 && e.Role != Operator && !c.Old.Txs[i].HasNonce && c.Old.Txs[i].Input == "" {
 		return c.refuse("ProvenDead", statemachine.ErrForbidden, "it has neither nonce nor input: only an operator may say so")
+	}
+	if j.Review && c.Old.revived() {
+		return c.refuse("ProvenDead", statemachine.ErrIllegal, "it was mined although it had been declared dead: resolve it as sent")
 	}
 	if why := c.unproven(e, i); why != "" {
 		return c.refuse("ProvenDead", statemachine.ErrInvalid, why)

@@ -169,6 +169,9 @@ func (p *Policy) enqueue(c *Change, e *Enqueued) error {
 	if err := c.allowsRequest(OnEnqueue, "Enqueued"); err != nil {
 		return err
 	}
+	if c.Old.Mined { // after it was requeued
+		return c.refuseRequest("Enqueued", statemachine.ErrIllegal, maybePaid)
+	}
 	executions := e.MaxRetries
 	if executions == 0 {
 		executions = p.MaxRetries
@@ -219,6 +222,8 @@ func (c *Change) newJob(by *By, id, assetOnChain uuid.UUID, wallets []HotWallet)
 	return nil
 }
 
+const maybePaid = "an incident says that a transaction of it was mined: it is not paid again"
+
 func (c *Change) notLoaded(event string) error {
 	return c.refuse(event, statemachine.ErrInvalid, fmt.Sprintf("%d transactions are on file, %d were loaded", c.Old.Job.TxsOnFile, len(c.Old.Txs)))
 }
@@ -245,6 +250,9 @@ func (p *Policy) requeue(c *Change, e *Requeued) error {
 	}
 	if j.Live() || j.TxHash != "" {
 		return c.refuseRequest("Requeued", statemachine.ErrIllegal, "a transaction on file is not proven dead")
+	}
+	if c.Old.Mined {
+		return c.refuseRequest("Requeued", statemachine.ErrIllegal, maybePaid)
 	}
 	return c.moveRequest(OnRequeue, &e.By, bounded(e.Reason))
 }

@@ -36,6 +36,7 @@ func (p *Policy) resolve(c *Change, e *Resolved) error {
 	}
 	j.ResolvedVersion = e.Version
 	if !e.Sent {
+		j.TxHash = c.Old.paidByDead() // a payment that is known keeps its hash
 		return c.retry(p, &e.By, JobNotSent, reason, 0)
 	}
 	if j.Live() {

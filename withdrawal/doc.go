@@ -85,7 +85,9 @@
 // declared dead too, or it is of an earlier job, the job fails with its hash
 // and is never requeued; what is mined is for people to settle. So it ends too
 // once what is out beside it is proven dead; the transaction that was mined may
-// be that proof. After the end of the job there is the incident alone.
+// be that proof. After the end of the job there is the incident alone: the
+// request is not requeued any more, and gets no job if it was requeued already;
+// an operator cancels it.
 //
 // # Storing a change
 //

@@ -120,7 +120,7 @@ func TestModelSurvivesALie(t *testing.T) {
 	dispatch.lies, dispatch.dispatch = true, true
 	for _, tt := range []modelRun{
 		{"prepared", prepare, 56656},
-		{"dispatched", dispatch, 16578},
+		{"dispatched", dispatch, 15563},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			result, err := explore.CheckBy(model(tt.rules), world.key, lieProperties(tt.rules)...)

@@ -32,6 +32,9 @@ type Withdrawal struct {
 	Txs     []Tx      // of all jobs of the request, by Seq
 	Attempt Attempt   // key (Job.ID, Job.Lease.Fence), open or closed; zero if there is none
 	Wallet  HotWallet // Job.Wallet; zero if not loaded
+	// Mined: an [Incident] of the request claims "mined". It may have been paid
+	// already, so it gets no other job.
+	Mined bool
 }
 
 // Request is a row of withdrawal_requests: what the user wants, who agreed, and
@@ -183,7 +186,7 @@ type Incident struct {
 	Request   uuid.UUID
 	Job       uuid.UUID
 	Hash      string
-	Claim     string // what the chain says: mined, reverted, missing, dead
+	Claim     string // what the chain says: mined, cancel mined, reverted, missing, dead
 	BlockHash string // empty for missing
 	Height    uint64
 	Status    JobStatus `json:",omitzero"` // what the record says

@@ -122,6 +122,30 @@ func TestRule5AReplacementIsExclusiveWithEveryLiveTransaction(t *testing.T) {
 	}
 }
 
+// The chain shows a payment after the job has ended: an incident, and no other
+// job, whether it was requeued already or not. A mined cancellation paid nothing.
+func TestRule8WhatWasMinedAfterTheEndIsNotPaidAgain(t *testing.T) {
+	last := states(t)["confirming"]
+	last.Job.RetryCount = last.Job.MaxRetries
+	failed := run(t, last, dead(t0, "tx1", 3, 7))
+	requeue := withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1}
+	requeued := run(t, failed, requeue)
+	late := receipt(t0, "tx1", 3)
+	if known := expect(t, policy, failed, late, "incident"); !known.Mined {
+		t.Error("the record does not know that it was mined")
+	} else {
+		expect(t, policy, known, requeue, "illegal")
+	}
+	known := expect(t, policy, requeued, late, "incident")
+	expect(t, policy, known, enqueued(t0, job2), "illegal")
+	expect(t, policy, known, withdrawal.Cancelled{By: by(withdrawal.Operator, t0), Reason: "paid"}, "cancelled")
+	expect(t, policy, requeued, enqueued(t0, job2), "pending")
+	failed.Txs[0].Cancel = true
+	expect(t, policy, expect(t, policy, failed, late, "incident"), requeue, "approved")
+	shallow := receipt(t0, "tx1", 2)
+	expect(t, policy, expect(t, policy, failed, shallow, "-"), requeue, "approved")
+}
+
 // A transaction that was declared dead is mined: it is not paid again.
 func TestRule8AWrongProofStopsThePayment(t *testing.T) {
 	pending := run(t, states(t)["confirming"], dead(t0, "tx1", 3, 7))
@@ -179,9 +203,15 @@ func TestRule8AWrongProofStopsThePayment(t *testing.T) {
 			expect(t, policy, w, withdrawal.Resolved{By: op, Job: job1, Reason: "no"}, "illegal")
 			gone := dead(later, tt.hash, 3, w.Job.Nonce)
 			gone.By = op
-			expect(t, policy, w, gone, "failed") // in no case pending
+			if tt.hash == "tx1" { // the proof that was wrong, sent again
+				expect(t, policy, w, gone, "illegal")
+			} else {
+				expect(t, policy, w, gone, "failed") // in no case pending
+			}
 			found := run(t, w, withdrawal.Resolved{By: op, Job: job1, Sent: true, Hash: tt.hash, Reason: "seen in two explorers"})
 			expect(t, policy, found, receipt(later, tt.hash, 3), "confirmed")
+			gone.By = by(withdrawal.Operator, later) // a reorg took it away again
+			expect(t, policy, found, gone, "failed")
 		})
 	}
 	// What is out beside it is proven dead in the end: by another transaction, or
@@ -388,5 +418,30 @@ func TestALateReportOfARebroadcast(t *testing.T) {
 			expect(t, policy, w, late, "-")
 			expect(t, policy, w, old, "fenced")
 		})
+	}
+}
+
+// Two were declared dead and a third was dispatched when the first turns out to
+// be mined: however the operator ends it, the request is not paid again.
+func TestRule8AKnownPaymentOutlivesTheOperatorsAnswer(t *testing.T) {
+	pending := run(t, states(t)["confirming"], dead(t0, "tx1", 3, 7))
+	at := pending.Job.ScheduledAt
+	second := run(t, pending, withdrawal.Claimed{By: worker(at), Fence: 2}, prepared(at, 2, "tx2", 8),
+		withdrawal.Broadcast{By: worker(at), Fence: 2, Hash: "tx2"}, dead(at, "tx2", 3, 8))
+	at = second.Job.ScheduledAt
+	third := run(t, second, withdrawal.Claimed{By: worker(at), Fence: 3}, withdrawal.Dispatched{By: worker(at), Fence: 3, Reference: "ref3"})
+	unclear := withdrawal.AttemptFailed{By: worker(at), Fence: 3, Failure: withdrawal.Unclear, Error: "x"}
+	last := third
+	last.Job.RetryCount = last.Job.MaxRetries
+	for name, w := range map[string]withdrawal.Withdrawal{"processing": third, "in review": run(t, third, unclear), "the last execution, in review": run(t, last, unclear)} {
+		w = run(t, w, receipt(at, "tx1", 3))
+		op := by(withdrawal.Operator, at)
+		op.Version = w.Job.Version
+		w = expect(t, policy, w, withdrawal.Resolved{By: op, Job: job1, Reason: "the signer never got it"}, "failed")
+		if w.Job.TxHash != "tx1" {
+			t.Errorf("%s: the job has hash %q", name, w.Job.TxHash)
+		}
+		w.Mined = false // the hash alone is enough
+		expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, at), Job: job1}, "illegal")
 	}
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -28,7 +29,8 @@ type withdrawalTables struct {
 	feed      []line // in order of commit
 	incidents []withdrawal.Incident
 	known     map[incidentKey]bool
-	index     ordered // see withdrawals_index.go
+	mined     map[uuid.UUID]bool // requests with an incident of that claim
+	index     ordered            // see withdrawals_index.go
 }
 
 // line names a line of the history.
@@ -60,6 +62,7 @@ func newWithdrawalTables() *withdrawalTables {
 		slots:     map[uuid.UUID]uuid.UUID{},
 		trails:    map[uuid.UUID][]statemachine.Transition[uuid.UUID]{},
 		known:     map[incidentKey]bool{},
+		mined:     map[uuid.UUID]bool{},
 	}
 }
 
@@ -85,9 +88,12 @@ func (w withdrawals) aggregate(request uuid.UUID) (a withdrawal.Withdrawal) {
 	if r == nil {
 		return a
 	}
-	a.Request = *r
+	a.Request, a.Mined = *r, w.mined[request]
 	txs := w.txs[request]
-	a.Txs = txs[:len(txs):len(txs)]
+	a.Txs = slices.Clone(txs)
+	for i := range a.Txs {
+		a.Txs[i].Raw = bytes.Clone(a.Txs[i].Raw)
+	}
 	j := w.latest(request)
 	if j == nil {
 		return a

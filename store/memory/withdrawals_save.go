@@ -59,12 +59,15 @@ func (w withdrawals) save(c *withdrawal.Change) error {
 		}
 	}
 	for _, t := range c.Log {
+		if t.ID != c.New.Request.ID && t.ID != c.New.Job.ID {
+			return fmt.Errorf("%w: the change of request %s has a line of %s in its log", statemachine.ErrInvalid, c.New.Request.ID, t.ID)
+		}
 		if err := w.log(t); err != nil {
 			return err
 		}
 	}
 	if r, j := &c.New.Request, &c.New.Job; int64(len(w.trails[r.ID])) != r.Version || int64(len(w.trails[j.ID])) != j.Version {
-		return fmt.Errorf("%w: the change of request %s has versions without a line in its log, or lines of others", statemachine.ErrInvalid, r.ID)
+		return fmt.Errorf("%w: the change of request %s has versions without a line in its log", statemachine.ErrInvalid, r.ID)
 	}
 	for _, incident := range c.Incidents {
 		w.addIncident(incident)
@@ -216,12 +219,14 @@ func (w withdrawals) addIncident(i withdrawal.Incident) {
 	if w.known[key] {
 		return
 	}
-	old := w.incidents
+	old, mined := w.incidents, w.mined[i.Request]
 	w.do(func() {
 		w.known[key] = true
+		w.mined[i.Request] = mined || i.Claim == withdrawal.ClaimMined
 		w.withdrawalTables.incidents = append(old, i)
 	}, func() {
 		delete(w.known, key)
+		w.mined[i.Request] = mined
 		w.withdrawalTables.incidents = old
 	})
 }

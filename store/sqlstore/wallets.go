@@ -36,10 +36,10 @@ var (
 // tip first and then the wallets by id, so that two of them cannot deadlock. A
 // wallet that is not open yet has no row; the tip stands for it.
 func (w wallets) Lock(scope utxo.WalletID) error {
+	w.loaded = nil // what was read before was not under the lock
 	if w.store.Dialect == SQLite || w.view {
 		return nil
 	}
-	defer func() { w.loaded = nil }() // what was read before was not under the lock
 	locked := 0
 	count := func(*sql.Rows) error { locked++; return nil }
 	if scope != 0 {
@@ -245,7 +245,9 @@ func (f *foundTxs) complete(err error) ([]*utxo.Tx, error) {
 	}
 	for _, t := range all {
 		slices.SortFunc(t.Outputs, func(a, b utxo.Output) int { return int(int64(a.Index) - int64(b.Index)) })
-		f.loaded[t.ID] = t
+		if !f.direct { // a host can write, and roll back, beside us
+			f.loaded[t.ID] = t
+		}
 	}
 	return all, nil
 }

@@ -131,6 +131,51 @@ func TestWhatWasReadBeforeTheLockIsReadAgain(t *testing.T) {
 	}
 }
 
+// A host may roll back to a savepoint beside us: what was read since then does
+// not count.
+func TestWhatAHostRolledBackIsReadAgain(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		s, db := newStore(t, d)
+		ctx := context.Background()
+		service := store.NewWallets(s, utxotest.Policy())
+		coin := utxotest.NewTx(1, []wire.OutPoint{utxotest.External(1)}, utxotest.Pay(5, utxotest.Script(1, "a")))
+		id := utxo.TxID{Wallet: 1, Hash: coin.TxHash()}
+		if _, err := service.Do(ctx, utxo.WalletOpened{Wallet: 1}, utxo.Submitted{Wallet: 1, Tx: coin}); err != nil {
+			t.Fatal(err)
+		}
+		pool := db.DB
+		if d == sqlstore.SQLite {
+			pool = hostDB(t, db, "_txlock=immediate&_pragma=synchronous(2)&_pragma=foreign_keys(1)")
+		}
+		host, err := pool.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = host.Rollback() }()
+		tx, err := s.Within(ctx, host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours := service.Within(tx)
+		spend := utxotest.NewTx(2, []wire.OutPoint{utxotest.Out(coin, 0)}, utxotest.Pay(1, utxotest.Foreign))
+		for _, step := range []func() error{
+			func() error { _, err := host.Exec("SAVEPOINT a"); return err },
+			func() error { _, err := ours.Do(ctx, utxo.Broadcasted{ID: id}); return err },
+			func() error { _, err := ours.Detail(ctx, id); return err },
+			func() error { _, err := host.Exec("ROLLBACK TO SAVEPOINT a"); return err },
+			func() error { _, err := ours.Do(ctx, utxo.Submitted{Wallet: 1, Tx: spend}); return err },
+			host.Commit,
+		} {
+			if err := step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if b, err := service.Balance(ctx, 1, nil, 1); err != nil || b != (utxo.Balance{}) {
+			t.Errorf("the balance is %+v, %v, want nothing", b, err)
+		}
+	})
+}
+
 // everything asks a source all that can be asked, one line an answer.
 func everything(s utxo.Source, p utxo.Policy, now time.Time) (lines []string) {
 	line := func(what string, answer any, err error) {

@@ -25,13 +25,15 @@ var (
 	// One statement reads all versioned records of an aggregate, so that they
 	// are of one moment. The attempt is that of the job's fence.
 	selectAggregates = statement{once: true, each: "id uuid", text: "SELECT " + columnNames(requestColumns, "q.") + ", " + columnNames(jobColumns, "j.") + ", " +
-		columnNames(attemptColumns, "a.") + ", " + columnNames(walletColumns, "w.") + ", m.nonce FROM @withdrawal_requests q " +
+		columnNames(attemptColumns, "a.") + ", " + columnNames(walletColumns, "w.") + ", m.nonce, i.id IS NOT NULL FROM @withdrawal_requests q " +
 		"LEFT JOIN @withdrawal_queue j ON j.withdrawal_request_id = q.id AND j.number = " +
 		"(SELECT max(l.number) FROM @withdrawal_queue l WHERE l.withdrawal_request_id = q.id) " +
 		"LEFT JOIN @withdrawal_attempts a ON a.job_id = j.id AND a.fence = j.lease_fence " +
 		"LEFT JOIN @operation_wallet_addresses w ON w.id = j.operation_wallet_address_id " +
 		"LEFT JOIN @withdrawal_nonces m ON m.operation_wallet_address_id = w.id AND m.nonce = " +
-		"(SELECT max(o.nonce) FROM @withdrawal_nonces o WHERE o.operation_wallet_address_id = w.id) WHERE q.id = r.id"}
+		"(SELECT max(o.nonce) FROM @withdrawal_nonces o WHERE o.operation_wallet_address_id = w.id) " +
+		"LEFT JOIN @withdrawal_incidents i ON i.id = (SELECT min(f.id) FROM @withdrawal_incidents f " +
+		"WHERE f.withdrawal_request_id = q.id AND f.claim = '" + withdrawal.ClaimMined + "') WHERE q.id = r.id"}
 
 	// Transactions are never changed, so those that the job counts are what it
 	// had at the moment when it was read.
@@ -55,7 +57,7 @@ func (w withdrawals) Get(requests ...uuid.UUID) ([]withdrawal.Withdrawal, error)
 	var row withdrawal.Withdrawal
 	var last nonceField
 	last.n, last.has = new(uint64), new(bool)
-	fields := slices.Concat(requestFields(&row.Request), jobFields(&row.Job), attemptFields(&row.Attempt), walletFields(&row.Wallet), []any{last})
+	fields := slices.Concat(requestFields(&row.Request), jobFields(&row.Job), attemptFields(&row.Attempt), walletFields(&row.Wallet), []any{last, &row.Mined})
 	err := w.read(&selectAggregates, ids, func(rows *sql.Rows) error {
 		row = withdrawal.Withdrawal{}
 		if err := rows.Scan(fields...); err != nil {

@@ -313,7 +313,7 @@ func (s *changeset) refused(rows *batch) error {
 		if holds != fences[key] && now == old[key] {
 			fenced = key
 		}
-		if err == nil && !logged.Valid && (now == old[key] || now == old[key]+1) {
+		if err == nil && !logged.Valid && now >= old[key] {
 			delete(old, key)
 		}
 		return err

@@ -41,7 +41,7 @@ type fields[T store.WithdrawalTx] struct {
 func everyField[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	f := &fields[T]{withdrawals: w, t: t, now: start, attempts: map[uuid.UUID][]withdrawal.Attempt{},
 		trails: map[uuid.UUID][]statemachine.Transition[uuid.UUID]{}, set: map[string]bool{}, moved: map[string]bool{}}
-	for _, life := range []func(){f.replaced, f.reviewed, f.requeued, f.stopped, f.imports} {
+	for _, life := range []func(){f.replaced, f.reviewed, f.requeued, f.disproved, f.stopped, f.imports} {
 		f.a = withdrawal.Withdrawal{}
 		life()
 	}
@@ -364,6 +364,21 @@ func (f *fields[T]) requeued() {
 		withdrawal.Requeued{By: f.by(withdrawal.Operator), Job: f.a.Job.ID, Reason: "corrected"})
 	f.enqueue()
 	f.claim()
+}
+
+// disproved: what was declared dead is mined after the end.
+func (f *fields[T]) disproved() {
+	f.begin(anAsset, utxos2)
+	f.approve("alice")
+	f.do(withdrawal.Enqueued{By: f.by(withdrawal.System), Job: f.id(), AssetOnChain: tokenOnChain, Priority: withdrawal.Low, MaxRetries: 1})
+	fence := f.claim()
+	f.do(withdrawal.Prepared{By: f.worker(), Fence: fence, Hash: "undead", Raw: []byte{5}, Input: "input"},
+		withdrawal.Broadcast{By: f.worker(), Fence: fence, Hash: "undead"},
+		withdrawal.ProvenDead{By: f.by(withdrawal.ConfirmationWorker), Tx: "undead", Cause: withdrawal.InputSpent, Other: "another", Input: "input", Block: block(7)},
+		withdrawal.Receipt{By: f.by(withdrawal.ConfirmationWorker), Tx: "undead", GasUsed: "1", GasPrice: "1", Block: block(8)})
+	if !f.a.Mined {
+		f.t.Error("the record does not know that it was mined")
+	}
 }
 
 // stopped: before execution.

@@ -34,6 +34,9 @@ func randomWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 		_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
 		t.Run(fmt.Sprint("fixed ", seed), func(t *testing.T) { rapid.MakeFuzz(pair.history)(t, input) })
 	}
+	if t.Failed() {
+		return
+	}
 	limit := defaultHistories // each event is a commit
 	flag.Visit(func(f *flag.Flag) {
 		if f.Name == "rapid.checks" {
