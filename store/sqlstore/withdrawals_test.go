@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -162,6 +163,36 @@ func TestAPaymentInOneTransaction(t *testing.T) {
 		stats, err := b.Stats(context.Background(), time.Hour)
 		if err != nil || stats.Jobs[withdrawal.JobConfirmed] != 1 || stats.Requests[withdrawal.RequestCompleted] != 1 || stats.Executions != 1 {
 			t.Errorf("stats are %+v, %v", stats, err)
+		}
+	})
+}
+
+// Of two changes the merged one is as it was read; the refusal names the slot's
+// holder, not the merged one.
+func TestRefusalBesideAMergedChange(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		b := newBank(t, d, withdrawal.HotWallet{ID: named("another hot wallet"), Chain: bsc})
+		worker, ctx := as(withdrawal.WithdrawalWorker), context.Background()
+		a, second := b.pending(t, bsc), b.pending(t, bsc)
+		b.pending(t, bsc)
+		holder := b.pending(t, bsc)
+		if holder.Job.Wallet != second.Job.Wallet || a.Job.Wallet == second.Job.Wallet {
+			t.Fatal("the wallets are not used in turn")
+		}
+		claim := withdrawal.Claimed{By: worker}
+		a = b.do(t, a.Request.ID, claim, withdrawal.Dispatched{By: worker, Fence: 1, Reference: "ref"},
+			withdrawal.AttemptFailed{By: worker, Fence: 1, Failure: withdrawal.Unclear, Error: "no answer"})
+		b.do(t, holder.Request.ID, claim)
+		op := as(withdrawal.Operator)
+		op.Version, op.At = a.Job.Version, a.Job.CreatedAt.Add(time.Minute)
+		later := claim
+		later.At = op.At.Add(time.Hour)
+		_, err := b.DoAll(ctx, store.WithdrawalCommand{Request: a.Request.ID, Events: []withdrawal.Event{
+			withdrawal.Resolved{By: op, Job: a.Job.ID, Reason: "not sent"}, later}},
+			store.WithdrawalCommand{Request: second.Request.ID, Events: []withdrawal.Event{claim}})
+		var taken *withdrawal.TakenError
+		if !errors.As(err, &taken) || !errors.Is(err, withdrawal.ErrSlotTaken) || taken.ID != holder.Job.ID {
+			t.Errorf("got %v, want the slot's holder %s", err, holder.Job.ID)
 		}
 	})
 }
