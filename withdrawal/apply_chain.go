@@ -119,7 +119,7 @@ func (w *Withdrawal) paidByDead() string {
 // revived reports whether that transaction is live again.
 func (w *Withdrawal) revived() bool {
 	i, _ := w.deadAndMined()
-	return i >= 0 && i >= int(w.Job.TxsDead)
+	return i >= int(w.Job.TxsDead) // which is not negative
 }
 
 // contradicted: transaction i was declared dead, and the chain shows it mined

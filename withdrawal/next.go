@@ -63,6 +63,9 @@ func (p Policy) Next(w Withdrawal, now time.Time) Step {
 	case RequestPending:
 		return Step{Party: Approver}
 	case RequestApproved:
+		if w.Mined {
+			return Step{Party: Operator} // cancels it: it gets no other job
+		}
 		return p.owe(now, p.EnqueueEvery, w.action(DoEnqueue, System, "enqueue/"+w.Request.ID.String()+"/"+strconv.FormatInt(w.Request.Version, 10)))
 	case RequestFailed:
 		return Step{Party: Operator} // may requeue it; owes nothing

@@ -138,6 +138,9 @@ func TestRule8WhatWasMinedAfterTheEndIsNotPaidAgain(t *testing.T) {
 	}
 	known := expect(t, policy, requeued, late, "incident")
 	expect(t, policy, known, enqueued(t0, job2), "illegal")
+	if step := policy.Next(known, t0); len(step.Actions) > 0 || step.Party != withdrawal.Operator {
+		t.Errorf("it owes %+v, want an operator", step)
+	}
 	expect(t, policy, known, withdrawal.Cancelled{By: by(withdrawal.Operator, t0), Reason: "paid"}, "cancelled")
 	expect(t, policy, requeued, enqueued(t0, job2), "pending")
 	failed.Txs[0].Cancel = true
