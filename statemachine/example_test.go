@@ -65,22 +65,13 @@ type Parcel struct {
 
 // Move is the only way to change a parcel's status.
 func (p Parcel) Move(on trigger, at time.Time) (Parcel, error) {
-	to, err := Parcels.Step(p.Status, on)
-	if err != nil {
+	line := statemachine.Transition[int]{ID: p.ID, At: at}
+	if err := statemachine.Move(Parcels, &p.Status, &p.Version, on, &line); err != nil {
 		return p, &statemachine.Refusal{
 			Err: err, Machine: Parcels.Name(), ID: fmt.Sprint(p.ID), State: p.Status.String(), Event: on.String(),
 		}
 	}
-	from := ""
-	if p.Status != 0 {
-		from = p.Status.String()
-	}
-	p.Version++
-	p.Log = append(p.Log, statemachine.Transition[int]{
-		Machine: Parcels.Name(), ID: p.ID, Version: p.Version,
-		From: from, Trigger: on.String(), To: to.String(), At: at,
-	})
-	p.Status = to
+	p.Log = append(p.Log, line)
 	return p, nil
 }
 

@@ -17,6 +17,7 @@ type Transition[ID comparable] struct {
 	To      string    // text of the state after; equal to From where the status stays
 	At      time.Time // when the host says that it happened, UTC microseconds
 	Actor   string    // who caused it, may be empty
+	Role    string    // text of the role in which the actor spoke, may be empty
 	Reason  string    // bounded text, may be empty
 	Data    string    // JSON with facts of this step, may be empty
 }

@@ -193,7 +193,7 @@ func (s *Withdrawals) repeated(tx WithdrawalTx, w *withdrawal.Withdrawal, events
 		return false, err
 	}
 	for _, ev := range events {
-		change, err := s.policy.Apply(*w, withdrawal.Stamp(ev, now))
+		change, err := s.policy.ApplyAt(*w, ev, now)
 		if err != nil || !change.Empty() {
 			return false, nil
 		}

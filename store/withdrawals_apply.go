@@ -76,11 +76,11 @@ type batch struct {
 
 // step applies one event to w, the aggregate of a request.
 func (b *batch) step(w *withdrawal.Withdrawal, request uuid.UUID, ev withdrawal.Event) error {
-	ev, err := b.fill(w, request, withdrawal.Stamp(ev, b.now))
+	ev, err := b.fill(w, request, ev)
 	if err != nil {
 		return err
 	}
-	change, err := b.policy.Apply(*w, ev)
+	change, err := b.policy.ApplyAt(*w, ev, b.now)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -49,7 +50,7 @@ func TestManyEventsInOneTransaction(t *testing.T) {
 	var want withdrawal.Withdrawal
 	for _, event := range life {
 		ev := event(want)
-		at = append(at, withdrawal.Stamp(ev, steps.now))
+		at = append(at, stampOf(ev, steps.now))
 		want = steps.do(t, request, ev)
 	}
 	once := newBank(t)
@@ -70,11 +71,11 @@ func TestManyJobsInOneTransaction(t *testing.T) {
 	b := newBank(t, func(p *withdrawal.Policy) { p.Chain.Nonces = false })
 	s, first, second, worker := b.submission(), b.order(withdrawal.Request{}), b.order(withdrawal.Request{}), as(withdrawal.WithdrawalWorker)
 	claim := func(fence int64, after time.Duration) withdrawal.Event {
-		return withdrawal.Stamp(withdrawal.Claimed{By: worker, Fence: fence}, b.now.Add(after))
+		return stampOf(withdrawal.Claimed{By: worker, Fence: fence}, b.now.Add(after))
 	}
 	b.do(t, s.Request, s, withdrawal.Approved{By: as(withdrawal.Approver)}, first,
 		claim(1, 0), withdrawal.AttemptFailed{By: worker, Fence: 1, Failure: withdrawal.Retryable, Error: "time-out"},
-		claim(2, time.Hour), withdrawal.Stamp(withdrawal.AttemptFailed{By: worker, Fence: 2, Failure: withdrawal.Permanent, Error: "no"}, b.now.Add(time.Hour)),
+		claim(2, time.Hour), stampOf(withdrawal.AttemptFailed{By: worker, Fence: 2, Failure: withdrawal.Permanent, Error: "no"}, b.now.Add(time.Hour)),
 		withdrawal.Requeued{By: as(withdrawal.Operator), Job: first.Job, Reason: "yes"}, second, claim(3, 0))
 	for job, want := range map[uuid.UUID][]statemachine.Outcome{first.Job: {statemachine.Failed, statemachine.Failed}, second.Job: {0}} {
 		attempts, err := b.Attempts(context.Background(), job)
@@ -114,4 +115,13 @@ func TestARecordIsWrittenOnce(t *testing.T) {
 	refused(t, err, withdrawal.ErrSlotTaken)
 	b.do(t, ws[0].Request.ID, fail)
 	b.do(t, ws[1].Request.ID, claim, fail)
+}
+
+func stampOf(ev withdrawal.Event, now time.Time) withdrawal.Event {
+	v := reflect.New(reflect.TypeOf(ev)).Elem()
+	v.Set(reflect.ValueOf(ev))
+	if at := v.FieldByName("At"); at.Interface().(time.Time).IsZero() {
+		at.Set(reflect.ValueOf(now))
+	}
+	return v.Interface().(withdrawal.Event)
 }

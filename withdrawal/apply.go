@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -25,59 +24,86 @@ import (
 // Attempt loaded the last two recognise their repetition. Txs for Enqueued,
 // Requeued and Imported if there was a job before. Wallet for Prepared, where
 // the chain has nonces: without it only the store guards the nonce.
-func (p Policy) Apply(w Withdrawal, ev Event) (c Change, err error) {
-	c.Old = w
-	c.New = w
-	switch e := ev.(type) {
-	case Submitted:
-		err = p.submit(&c, &e)
-	case Approved:
-		err = p.approve(&c, &e)
-	case Rejected:
-		err = p.reject(&c, &e)
-	case Cancelled:
-		err = p.cancel(&c, &e)
-	case Enqueued:
-		err = p.enqueue(&c, &e)
-	case Requeued:
-		err = p.requeue(&c, &e)
-	case Imported:
-		err = p.imported(&c, &e)
-	case Claimed:
-		err = p.claim(&c, &e)
-	case Prepared:
-		err = p.prepare(&c, &e)
-	case Dispatched:
-		err = p.dispatch(&c, &e)
-	case Broadcast:
-		err = p.broadcast(&c, &e)
-	case Rebumped:
-		err = p.rebump(&c, &e)
-	case AttemptFailed:
-		err = p.attemptFailed(&c, &e)
-	case Snoozed:
-		err = p.snooze(&c, &e)
-	case Rebroadcast:
-		err = p.rebroadcast(&c, &e)
-	case Looking:
-		err = p.looking(&c, &e)
-	case Receipt:
-		err = p.receipt(&c, &e)
-	case Missing:
-		err = p.missing(&c, &e)
-	case ProvenDead:
-		err = p.provenDead(&c, &e)
-	case Resolved:
-		err = p.resolve(&c, &e)
-	case Elapsed:
-		err = p.elapsed(&c, &e)
-	default:
-		err = fmt.Errorf("%w: no event", statemachine.ErrInvalid)
+func (p Policy) Apply(w Withdrawal, ev Event) (Change, error) { return p.ApplyAt(w, ev, time.Time{}) }
+
+// ApplyAt is [Policy.Apply]; now is the time of an event that has none.
+func (p Policy) ApplyAt(w Withdrawal, ev Event, now time.Time) (Change, error) {
+	s := step{Change: Change{Old: w, New: w}, ev: ev}
+	err := s.begin(now)
+	if err == nil {
+		err = p.take(&s)
 	}
 	if err != nil {
 		return Change{Old: w, New: w}, err
 	}
-	return c, nil
+	return s.Change, nil
+}
+
+func (p *Policy) take(s *step) error {
+	switch e := s.ev.(type) {
+	case Submitted:
+		return p.submit(s, &e)
+	case Approved:
+		return p.approve(s, &e)
+	case Rejected:
+		return p.reject(s, &e)
+	case Cancelled:
+		return p.cancel(s, &e)
+	case Enqueued:
+		return p.enqueue(s, &e)
+	case Requeued:
+		return p.requeue(s, &e)
+	case Imported:
+		return p.imported(s, &e)
+	case Claimed:
+		return p.claim(s, &e)
+	case Prepared:
+		return p.prepare(s, &e)
+	case Dispatched:
+		return p.dispatch(s, &e)
+	case Broadcast:
+		return p.broadcast(s, &e)
+	case Rebumped:
+		return p.rebump(s, &e)
+	case AttemptFailed:
+		return p.attemptFailed(s, &e)
+	case Snoozed:
+		return p.snooze(s, &e)
+	case Rebroadcast:
+		return p.rebroadcast(s, &e)
+	case Looking:
+		return p.looking(s, &e)
+	case Receipt:
+		return p.receipt(s, &e)
+	case Missing:
+		return p.missing(s, &e)
+	case ProvenDead:
+		return p.provenDead(s, &e)
+	case Resolved:
+		return p.resolve(s, &e)
+	case Elapsed:
+		return p.elapsed(s, &e)
+	}
+	return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
+}
+
+// speakers are the roles that may send an event.
+func speakers(ev Event) roles {
+	switch ev.(type) {
+	case Approved, Rejected:
+		return byApprover
+	case Claimed, Prepared, Dispatched, Broadcast, Rebumped, AttemptFailed, Snoozed, Rebroadcast:
+		return byWorker
+	case Looking, Receipt, Missing:
+		return byChecker
+	case ProvenDead:
+		return byChecker | byOperator
+	case Cancelled, Requeued, Resolved:
+		return byOperator
+	case Submitted, Enqueued, Imported, Elapsed:
+		return bySystem
+	}
+	return 0
 }
 
 // roles is a set of [Role].
@@ -91,149 +117,129 @@ const (
 	bySystem   roles = 1 << System
 )
 
-// admit checks the role and the actor, the first of all checks, and brings the
-// time to UTC microseconds.
-func (c *Change) admit(by *By, allowed roles, event string) error {
-	if !by.Role.Valid() || allowed&(1<<by.Role) == 0 {
-		return c.refuse(event, statemachine.ErrForbidden, "the role is "+by.Role.String())
-	}
-	if by.Actor == "" || len(by.Actor) > MaxActor || !clean(by.Actor) || by.At.IsZero() {
-		return c.refuse(event, statemachine.ErrInvalid, "an actor of 1 to 200 bytes and a time are needed")
-	}
-	by.At = time.Unix(by.At.Unix(), int64(by.At.Nanosecond()/1000*1000)).UTC()
-	if sec := by.At.Unix(); sec < 0 || sec >= year9001 { // milliseconds taken for seconds: no store could keep what is due later
-		return c.refuse(event, statemachine.ErrInvalid, fmt.Sprintf("a time in the year %d", by.At.Year()))
-	}
-	return nil
+// step is the work on one event.
+type step struct {
+	Change
+	ev Event
+	by By
 }
 
-const year9001 = 221876928000 // the first second that is refused, since 1970
+// event names what is refused.
+func (c *step) event() string { return strings.TrimPrefix(fmt.Sprintf("%T", c.ev), "withdrawal.") }
+
+// begin checks the role and the actor, the first of all checks, and brings the
+// time to UTC microseconds.
+func (c *step) begin(now time.Time) error {
+	if c.ev == nil {
+		return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
+	}
+	c.by = c.ev.by()
+	by := &c.by
+	if by.At.IsZero() {
+		by.At = now
+	}
+	if !by.Role.Valid() || speakers(c.ev)&(1<<by.Role) == 0 {
+		return c.refuse(statemachine.ErrForbidden, "the role is "+by.Role.String())
+	}
+	if by.Actor == "" || len(by.Actor) > MaxActor || !statemachine.Storable(by.Actor) || by.At.IsZero() {
+		return c.refuse(statemachine.ErrInvalid, "an actor of 1 to 200 bytes and a time are needed")
+	}
+	at, err := statemachine.Time(by.At)
+	if err != nil {
+		return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("a time in the year %d", by.At.Year()))
+	}
+	by.At = at
+	return nil
+}
 
 // fenced checks a worker's fence, then the version. In a terminal state there
 // is no lease to hold, so the state answers for itself.
-func (c *Change) fenced(by *By, fence int64, event string) error {
+func (c *step) fenced(fence int64) error {
 	j := &c.Old.Job
 	over := j.Status == 0 || JobMachine.Terminal(j.Status)
-	if j.Status != 0 && fence != j.Lease.Fence || !over && !(j.Lease.Held(by.At) && j.Lease.Holder == by.Actor) {
-		return c.refuse(event, statemachine.ErrFenced, "")
+	if j.Status != 0 && fence != j.Lease.Fence || !over && !(j.Lease.Held(c.by.At) && j.Lease.Holder == c.by.Actor) {
+		return c.refuse(statemachine.ErrFenced, "")
 	}
-	return c.jobVersion(by, event)
+	return c.jobVersion()
 }
 
-func (c *Change) jobVersion(by *By, event string) error {
-	if by.Version != 0 && by.Version != c.Old.Job.Version {
-		return c.refuse(event, statemachine.ErrConflict, fmt.Sprintf("decided on version %d, it is at %d", by.Version, c.Old.Job.Version))
+func (c *step) jobVersion() error {
+	if c.by.Version != 0 && c.by.Version != c.Old.Job.Version {
+		return c.refuse(statemachine.ErrConflict, fmt.Sprintf("decided on version %d, it is at %d", c.by.Version, c.Old.Job.Version))
 	}
 	return nil
 }
 
-func (c *Change) requestVersion(by *By, event string) error {
-	if by.Version != 0 && by.Version != c.Old.Request.Version {
-		return c.refuse(event, statemachine.ErrConflict, fmt.Sprintf("decided on version %d, it is at %d", by.Version, c.Old.Request.Version))
+func (c *step) requestVersion() error {
+	if c.by.Version != 0 && c.by.Version != c.Old.Request.Version {
+		return c.refuse(statemachine.ErrConflict, fmt.Sprintf("decided on version %d, it is at %d", c.by.Version, c.Old.Request.Version))
 	}
 	return nil
 }
 
 // allows asks the table, before anything is allocated.
-func (c *Change) allows(t JobTrigger, event string) error {
+func (c *step) allows(t JobTrigger) error {
 	if _, ok := JobMachine.Next(c.Old.Job.Status, t); !ok {
-		return c.refuse(event, statemachine.ErrIllegal, "")
+		return c.refuse(statemachine.ErrIllegal, "")
 	}
 	return nil
 }
 
-func (c *Change) allowsRequest(t RequestTrigger, event string) error {
+func (c *step) allowsRequest(t RequestTrigger) error {
 	if _, ok := RequestMachine.Next(c.Old.Request.Status, t); !ok {
-		return c.refuseRequest(event, statemachine.ErrIllegal, "")
+		return c.refuseRequest(statemachine.ErrIllegal, "")
 	}
 	return nil
 }
 
 // moveJob is the only place that sets a job's status and version.
-func (c *Change) moveJob(t JobTrigger, by *By, reason string) error {
-	j := &c.New.Job
-	from := j.Status
-	to, ok := JobMachine.Next(from, t)
-	if !ok {
-		return c.refuse(t.String(), statemachine.ErrIllegal, "")
+func (c *step) moveJob(t JobTrigger, reason string) error {
+	j := &c.New.Job // a new one where a job was before
+	if _, ok := JobMachine.Next(j.Status, t); !ok {
+		return c.refuse(statemachine.ErrIllegal, "")
 	}
-	j.Status = to
-	j.Version++
-	line := c.newLine(by, reason)
-	line.Machine, line.ID, line.Version = JobMachine.Name(), j.ID, j.Version
-	line.From, line.Trigger, line.To = before(from), t.String(), to.String()
-	return nil
+	return statemachine.Move(JobMachine, &j.Status, &j.Version, t, c.newLine(j.ID, reason))
 }
 
 // moveRequest is the only place that sets a request's status and version.
-func (c *Change) moveRequest(t RequestTrigger, by *By, reason string) error {
+func (c *step) moveRequest(t RequestTrigger, reason string) error {
 	r := &c.New.Request
-	from := r.Status
-	to, ok := RequestMachine.Next(from, t)
-	if !ok {
-		return c.refuseRequest(t.String(), statemachine.ErrIllegal, "")
+	if _, ok := RequestMachine.Next(r.Status, t); !ok {
+		return c.refuseRequest(statemachine.ErrIllegal, "")
 	}
-	r.Status = to
-	r.Version++
-	r.UpdatedAt = by.At
-	line := c.newLine(by, reason)
-	line.Machine, line.ID, line.Version = RequestMachine.Name(), r.ID, r.Version
-	line.From, line.Trigger, line.To = before(from), t.String(), to.String()
-	return nil
+	r.UpdatedAt = c.by.At
+	return statemachine.Move(RequestMachine, &r.Status, &r.Version, t, c.newLine(r.ID, reason))
 }
 
 // newLine adds a line to the log, in place. A step with more than one line, or
 // with facts beside it, has made room for all of them in one piece of memory.
-func (c *Change) newLine(by *By, reason string) *statemachine.Transition[uuid.UUID] {
+func (c *step) newLine(id uuid.UUID, reason string) *statemachine.Transition[uuid.UUID] {
 	if c.Log == nil {
 		c.Log = make([]statemachine.Transition[uuid.UUID], 0, 1)
 	}
 	c.Log = c.Log[:len(c.Log)+1]
 	line := &c.Log[len(c.Log)-1]
-	line.At, line.Actor, line.Reason = by.At, by.Actor, reason
+	line.ID, line.At, line.Actor, line.Role, line.Reason = id, c.by.At, c.by.Actor, c.by.Role.String(), reason
 	return line
 }
 
-func before[S statemachine.Label](s S) string {
-	if s == 0 {
-		return ""
-	}
-	return s.String()
-}
-
 // refuse names the job, or the request while there is no job.
-func (c *Change) refuse(event string, err error, reason string) error {
+func (c *step) refuse(err error, reason string) error {
 	j := &c.Old.Job
 	if j.Status == 0 {
-		return c.refuseRequest(event, err, reason)
+		return c.refuseRequest(err, reason)
 	}
 	state := j.Status.String()
 	if j.Review {
 		state += ", in review"
 	}
-	return &statemachine.Refusal{Err: err, Machine: JobMachine.Name(), ID: j.ID.String(), State: state, Event: event, Reason: reason}
+	return &statemachine.Refusal{Err: err, Machine: JobMachine.Name(), ID: j.ID.String(), State: state, Event: c.event(), Reason: reason}
 }
 
-func (c *Change) refuseRequest(event string, err error, reason string) error {
+func (c *step) refuseRequest(err error, reason string) error {
 	r := &c.Old.Request
-	return &statemachine.Refusal{Err: err, Machine: RequestMachine.Name(), ID: r.ID.String(), State: r.Status.String(), Event: event, Reason: reason}
-}
-
-// clean reports whether every store can keep s: valid UTF-8 without NUL.
-func clean(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
-
-// bounded makes text from outside storable: at most MaxText bytes, valid UTF-8,
-// no NUL.
-func bounded(s string) string {
-	if len(s) <= MaxText && clean(s) {
-		return s
-	}
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-	if len(s) > MaxText {
-		s = strings.ToValidUTF8(s[:MaxText-3], "") + "..."
-	}
-	return s
+	return &statemachine.Refusal{Err: err, Machine: RequestMachine.Name(), ID: r.ID.String(), State: r.Status.String(), Event: c.event(), Reason: reason}
 }
 
 // word reports whether s can be a hash, an input or a reference.
-func word(s string) bool { return s != "" && len(s) <= MaxHash && clean(s) }
+func word(s string) bool { return s != "" && len(s) <= MaxHash && statemachine.Storable(s) }

@@ -16,11 +16,8 @@ func (b *Block) final(threshold uint64) bool {
 func (b *Block) canonical() bool { return b.Hash != "" && b.Hash == b.Canonical && b.Head >= b.Height }
 
 // receipt: the transaction is in a block.
-func (p *Policy) receipt(c *Change, e *Receipt) error {
-	if err := c.admit(&e.By, byChecker, "Receipt"); err != nil {
-		return err
-	}
-	if err := c.evidence("Receipt"); err != nil {
+func (p *Policy) receipt(c *step, e *Receipt) error {
+	if err := c.evidence(); err != nil {
 		return err
 	}
 	j := &c.New.Job
@@ -38,37 +35,37 @@ func (p *Policy) receipt(c *Change, e *Receipt) error {
 		agrees := j.Status == JobConfirmed && ended && !e.Reverted ||
 			j.Status == JobFailed && ended && i >= 0 && (e.Reverted || c.Old.Txs[i].Cancel)
 		if final && !agrees {
-			return c.incident(&e.By, e.Tx, claim, e.Block)
+			return c.incident(e.Tx, claim, e.Block)
 		}
 		return nil
 	}
-	if err := c.jobVersion(&e.By, "Receipt"); err != nil {
+	if err := c.jobVersion(); err != nil {
 		return err
 	}
 	switch {
 	case i < 0 && j.Status != JobConfirming:
-		return c.refuse("Receipt", statemachine.ErrIllegal, "")
+		return c.refuse(statemachine.ErrIllegal, "")
 	case i < 0:
-		return c.refuse("Receipt", statemachine.ErrInvalid, "no such transaction is on file")
+		return c.refuse(statemachine.ErrInvalid, "no such transaction is on file")
 	case i < int(j.TxsDead): // it was proven dead: the proof was wrong
 		if !final {
 			return nil
 		}
-		if err := c.incident(&e.By, e.Tx, claim, e.Block); err != nil || e.Reverted || c.Old.Txs[i].Cancel {
+		if err := c.incident(e.Tx, claim, e.Block); err != nil || e.Reverted || c.Old.Txs[i].Cancel {
 			return err
 		}
 		return c.contradicted(e, i)
 	case final && c.awaitsOperator(e):
 		return nil
 	}
-	if err := c.allows(JobConfirm, "Receipt"); err != nil {
+	if err := c.allows(JobConfirm); err != nil {
 		return err
 	}
-	if !e.GasUsed.Valid() || !e.GasPrice.Valid() || e.GasUsed.Sign() < 0 || e.GasPrice.Sign() < 0 || len(e.Block.Hash) > MaxHash || !clean(e.Block.Hash) {
-		return c.refuse("Receipt", statemachine.ErrInvalid, "gas is a non-negative integer, a block hash has at most 100 bytes")
+	if !e.GasUsed.Valid() || !e.GasPrice.Valid() || e.GasUsed.Sign() < 0 || e.GasPrice.Sign() < 0 || len(e.Block.Hash) > MaxHash || !statemachine.Storable(e.Block.Hash) {
+		return c.refuse(statemachine.ErrInvalid, "gas is a non-negative integer, a block hash has at most 100 bytes")
 	}
 	if !final {
-		j.NextCheckAt = e.At.Add(p.CheckEvery)
+		j.NextCheckAt = c.by.At.Add(p.CheckEvery)
 		if e.Block.canonical() {
 			j.Rebroadcast = false
 		}
@@ -78,18 +75,18 @@ func (p *Policy) receipt(c *Change, e *Receipt) error {
 	j.EvidenceHeight, j.EvidenceHash = e.Height, e.Block.Hash
 	switch {
 	case e.Reverted:
-		return c.fail(&e.By, JobRevert, "Transaction reverted", "", 0)
+		return c.fail(JobRevert, "Transaction reverted", "", 0)
 	case c.Old.Txs[i].Cancel:
-		return c.fail(&e.By, JobCancelled, "Cancelled by a replacing transaction", "", 0)
+		return c.fail(JobCancelled, "Cancelled by a replacing transaction", "", 0)
 	}
 	c.newPair()
 	j.ErrorMessage = ""
 	c.New.Request.FinalTxHash = e.Tx
-	c.finish(&e.By)
-	if err := c.moveJob(JobConfirm, &e.By, ""); err != nil {
+	c.finish()
+	if err := c.moveJob(JobConfirm, ""); err != nil {
 		return err
 	}
-	return c.moveRequest(OnConfirmed, &e.By, "")
+	return c.moveRequest(OnConfirmed, "")
 }
 
 // ClaimMined is the claim of an [Incident] that says that something was paid.
@@ -128,27 +125,27 @@ func (w *Withdrawal) revived() bool {
 // live again, to be resolved as sent; if the record cannot say so, since later
 // ones were not exclusive with it or it is of an earlier job, the job fails
 // with the hash, and is never requeued.
-func (c *Change) contradicted(e *Receipt, i int) error {
+func (c *step) contradicted(e *Receipt, i int) error {
 	j := &c.New.Job
 	if known, _ := c.Old.deadAndMined(); j.Review && known >= 0 && (j.Live() || !c.revivable(i)) {
 		return nil // an operator has it already
 	}
-	text := bounded(deadWasMined + e.Tx)
+	text := statemachine.Bounded(deadWasMined+e.Tx, MaxText)
 	executing := j.Status == JobProcessing && !j.Review
 	out := j.Live() || !j.DispatchedAt.IsZero()
 	if !out && !c.revivable(i) {
 		j.TxHash, j.EvidenceHeight, j.EvidenceHash = e.Tx, e.Height, e.Block.Hash
-		return c.fail(&e.By, JobMaxRetries, text, text, statemachine.Unknown)
+		return c.fail(JobMaxRetries, text, text, statemachine.Unknown)
 	}
 	if executing {
-		c.closeAttempt(e.At, statemachine.Unknown, text, j.TxHash)
+		c.closeAttempt(c.by.At, statemachine.Unknown, text, j.TxHash)
 	}
 	j.RetryCount = j.MaxRetries
 	j.ErrorMessage = text
 	trigger := JobPark
 	switch {
 	case j.Live() && j.Status == JobProcessing:
-		c.startConfirming(e.At, j.TxHash, e.At, false)
+		c.startConfirming(c.by.At, j.TxHash, c.by.At, false)
 		trigger = JobUnknown
 	case j.Live(): // confirming: what is out is looked up, and not sent again
 		j.Rebroadcast = false
@@ -157,19 +154,19 @@ func (c *Change) contradicted(e *Receipt, i int) error {
 		j.TxsDead = int32(i)
 		j.Nonce, j.HasNonce = tx.Nonce, tx.HasNonce
 		if j.DispatchRef != "" {
-			text = bounded(text + "; dispatched as " + j.DispatchRef)
+			text = statemachine.Bounded(text+"; dispatched as "+j.DispatchRef, MaxText)
 		}
 		j.EvidenceHeight, j.EvidenceHash = e.Height, e.Block.Hash
-		c.startConfirming(e.At, e.Tx, e.At, false)
+		c.startConfirming(c.by.At, e.Tx, c.by.At, false)
 		trigger = JobRevived
 	}
 	j.Review = true
 	j.letGo()
-	return c.moveJob(trigger, &e.By, text)
+	return c.moveJob(trigger, text)
 }
 
 // revivable: transaction i and all after it are of this job and exclusive.
-func (c *Change) revivable(i int) bool {
+func (c *step) revivable(i int) bool {
 	txs := c.Old.Txs[i:]
 	for k := range txs {
 		tx := &txs[k]
@@ -182,75 +179,72 @@ func (c *Change) revivable(i int) bool {
 
 // awaitsOperator: this is the receipt by which the transaction came back to
 // life, and nobody has looked at it yet.
-func (c *Change) awaitsOperator(e *Receipt) bool {
+func (c *step) awaitsOperator(e *Receipt) bool {
 	j := &c.Old.Job
 	return j.Review && !e.Reverted && j.RetryCount >= j.MaxRetries && j.TxHash == e.Tx &&
 		j.EvidenceHash == e.Block.Hash && j.EvidenceHeight == e.Height
 }
 
 // evidence checks that there is a job with its transactions loaded.
-func (c *Change) evidence(event string) error {
+func (c *step) evidence() error {
 	j := &c.Old.Job
 	switch {
 	case j.Status == 0:
-		return c.refuse(event, statemachine.ErrIllegal, "it has no job")
+		return c.refuse(statemachine.ErrIllegal, "it has no job")
 	case int(j.TxsOnFile) != len(c.Old.Txs):
-		return c.notLoaded(event)
+		return c.notLoaded()
 	}
 	return nil
 }
 
 // incident records a contradiction. Of itself it moves nothing, and nothing is
 // sent again.
-func (c *Change) incident(by *By, hash, claim string, b Block) error {
+func (c *step) incident(hash, claim string, b Block) error {
 	j := &c.Old.Job
-	if !word(hash) || len(b.Hash) > MaxHash || !clean(b.Hash) {
-		return c.refuse("evidence", statemachine.ErrInvalid, "a hash has 1 to 100 bytes")
+	if !word(hash) || len(b.Hash) > MaxHash || !statemachine.Storable(b.Hash) {
+		return c.refuse(statemachine.ErrInvalid, "a hash has 1 to 100 bytes")
 	}
 	c.Incidents = append(c.Incidents, Incident{Request: j.Request, Job: j.ID, Hash: hash, Claim: claim,
-		BlockHash: b.Hash, Height: b.Height, Status: j.Status, Actor: by.Actor, At: by.At})
+		BlockHash: b.Hash, Height: b.Height, Status: j.Status, Actor: c.by.Actor, At: c.by.At})
 	c.New.Mined = c.New.Mined || claim == ClaimMined
 	return nil
 }
 
 // missing: the node does not know it. Time alone fails nothing.
-func (p *Policy) missing(c *Change, e *Missing) error {
-	if err := c.admit(&e.By, byChecker, "Missing"); err != nil {
-		return err
-	}
-	if err := c.evidence("Missing"); err != nil {
+func (p *Policy) missing(c *step, e *Missing) error {
+	if err := c.evidence(); err != nil {
 		return err
 	}
 	j := &c.New.Job
 	if JobMachine.Terminal(j.Status) {
-		early := e.At.Before(j.ProcessedAt) || e.Version != 0 && e.Version < j.Version // seen before the end
+		early := c.by.At.Before(j.ProcessedAt) || c.by.Version != 0 && c.by.Version < j.Version // seen before the end
 		if j.Status == JobConfirmed && e.Tx == j.TxHash && e.Error == "" && !early {
-			return c.incident(&e.By, e.Tx, "missing", Block{})
+			return c.incident(e.Tx, "missing", Block{})
 		}
 		return nil
 	}
-	if err := c.jobVersion(&e.By, "Missing"); err != nil {
+	if err := c.jobVersion(); err != nil {
 		return err
 	}
 	switch i := c.Old.find(e.Tx); {
 	case i >= 0 && i < int(j.TxsDead):
 		return nil
 	case j.Status != JobConfirming:
-		return c.refuse("Missing", statemachine.ErrIllegal, "")
+		return c.refuse(statemachine.ErrIllegal, "")
 	case i < 0:
-		return c.refuse("Missing", statemachine.ErrInvalid, "no such transaction is on file")
+		return c.refuse(statemachine.ErrInvalid, "no such transaction is on file")
 	}
-	j.NextCheckAt = e.At.Add(p.CheckEvery)
+	j.NextCheckAt = c.by.At.Add(p.CheckEvery)
 	if e.Tx != j.TxHash { // replaced: the node is right not to know it
 		return nil
 	}
 	j.Rebroadcast = c.Old.newestBytes() != nil
-	if j.Rebroadcast || j.Review || e.Error != "" || e.At.Before(j.BroadcastAt.Add(p.AlertAfter)) {
+	if j.Rebroadcast || j.Review || e.Error != "" || c.by.At.Before(j.BroadcastAt.Add(p.AlertAfter)) {
 		return nil
 	}
 	j.Review = true
 	j.letGo()
-	return c.moveJob(JobPark, &e.By, "missing, and no bytes are on file")
+	return c.moveJob(JobPark, "missing, and no bytes are on file")
 }
 
 // newestBytes returns the newest live transaction with bytes on file, or nil.
@@ -265,15 +259,12 @@ func (w *Withdrawal) newestBytes() *Tx {
 }
 
 // provenDead is the only way from a transaction on file to another execution.
-func (p *Policy) provenDead(c *Change, e *ProvenDead) error {
-	if err := c.admit(&e.By, byChecker|byOperator, "ProvenDead"); err != nil {
-		return err
-	}
+func (p *Policy) provenDead(c *step, e *ProvenDead) error {
 	j := &c.New.Job
-	if j.Review && e.Role != Operator {
-		return c.refuse("ProvenDead", statemachine.ErrForbidden, "in review only an operator may say so")
+	if j.Review && c.by.Role != Operator {
+		return c.refuse(statemachine.ErrForbidden, "in review only an operator may say so")
 	}
-	if err := c.evidence("ProvenDead"); err != nil {
+	if err := c.evidence(); err != nil {
 		return err
 	}
 	final := e.Block.final(p.chain(j.Chain).Confirmations)
@@ -283,38 +274,38 @@ func (p *Policy) provenDead(c *Change, e *ProvenDead) error {
 	}
 	if JobMachine.Terminal(j.Status) {
 		if final && j.Status == JobConfirmed && e.Tx == j.TxHash {
-			return c.incident(&e.By, e.Tx, "dead", e.Block)
+			return c.incident(e.Tx, "dead", e.Block)
 		}
 		return nil
 	}
-	if err := c.jobVersion(&e.By, "ProvenDead"); err != nil {
+	if err := c.jobVersion(); err != nil {
 		return err
 	}
-	if err := c.allows(JobProvenDead, "ProvenDead"); err != nil {
+	if err := c.allows(JobProvenDead); err != nil {
 		return err
 	}
-	if i >= 0 && e.Role != Operator && !c.Old.Txs[i].HasNonce && c.Old.Txs[i].Input == "" {
-		return c.refuse("ProvenDead", statemachine.ErrForbidden, "it has neither nonce nor input: only an operator may say so")
+	if i >= 0 && c.by.Role != Operator && !c.Old.Txs[i].HasNonce && c.Old.Txs[i].Input == "" {
+		return c.refuse(statemachine.ErrForbidden, "it has neither nonce nor input: only an operator may say so")
 	}
 	if j.Review && c.Old.revived() {
-		return c.refuse("ProvenDead", statemachine.ErrIllegal, "it was mined although it had been declared dead: resolve it as sent")
+		return c.refuse(statemachine.ErrIllegal, "it was mined although it had been declared dead: resolve it as sent")
 	}
 	if why := c.unproven(e, i); why != "" {
-		return c.refuse("ProvenDead", statemachine.ErrInvalid, why)
+		return c.refuse(statemachine.ErrInvalid, why)
 	}
 	if !final {
-		j.NextCheckAt = e.At.Add(p.CheckEvery)
+		j.NextCheckAt = c.by.At.Add(p.CheckEvery)
 		return nil
 	}
 	j.EvidenceHeight, j.EvidenceHash = e.Height, e.Block.Hash
 	j.TxsDead = j.TxsOnFile
 	// A payment that is known keeps its hash: the job fails, and is not requeued.
 	j.TxHash, j.Nonce, j.HasNonce = c.Old.paidByDead(), 0, false
-	return c.retry(p, &e.By, JobProvenDead, e.Cause.String(), 0)
+	return c.retry(p, JobProvenDead, e.Cause.String(), 0)
 }
 
 // unproven says what a proof of death lacks.
-func (c *Change) unproven(e *ProvenDead, i int) string {
+func (c *step) unproven(e *ProvenDead, i int) string {
 	if i < 0 {
 		return "no such transaction is on file"
 	}
@@ -323,7 +314,7 @@ func (c *Change) unproven(e *ProvenDead, i int) string {
 	switch {
 	case !e.Cause.Valid():
 		return "unknown cause " + e.Cause.String()
-	case len(e.Block.Hash) > MaxHash || !clean(e.Block.Hash):
+	case len(e.Block.Hash) > MaxHash || !statemachine.Storable(e.Block.Hash):
 		return "a block hash has at most 100 bytes"
 	case e.Cause == WindowEnded && tx.HasNonce:
 		return "a transaction with a nonce has no window: it is dead when its nonce is used"

@@ -6,11 +6,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-func (p *Policy) attemptFailed(c *Change, e *AttemptFailed) error {
-	if err := c.admit(&e.By, byWorker, "AttemptFailed"); err != nil {
-		return err
-	}
-	text := bounded(e.Error)
+func (p *Policy) attemptFailed(c *step, e *AttemptFailed) error {
+	text := statemachine.Bounded(e.Error, MaxText)
 	outcome := statemachine.Failed
 	switch {
 	case e.Failure == InsufficientBalance && p.HoldInsufficient:
@@ -21,100 +18,97 @@ func (p *Policy) attemptFailed(c *Change, e *AttemptFailed) error {
 	if c.closedWith(e.Fence, outcome, text) {
 		return nil
 	}
-	if err := c.fenced(&e.By, e.Fence, "AttemptFailed"); err != nil {
+	if err := c.fenced(e.Fence); err != nil {
 		return err
 	}
-	if err := c.allows(JobRetry, "AttemptFailed"); err != nil {
+	if err := c.allows(JobRetry); err != nil {
 		return err
 	}
 	if c.Old.Job.Review {
-		return c.refuse("AttemptFailed", statemachine.ErrIllegal, "")
+		return c.refuse(statemachine.ErrIllegal, "")
 	}
 	if !e.Failure.Valid() {
-		return c.refuse("AttemptFailed", statemachine.ErrInvalid, "unknown failure "+e.Failure.String())
+		return c.refuse(statemachine.ErrInvalid, "unknown failure "+e.Failure.String())
 	}
 	if c.maybeSent() {
-		return c.lookUp(&e.By, text)
+		return c.lookUp(text)
 	}
 	switch {
 	case e.Failure == Permanent, e.Failure == InsufficientBalance && !p.HoldInsufficient:
-		return c.fail(&e.By, JobPermanent, text, text, outcome)
+		return c.fail(JobPermanent, text, text, outcome)
 	case outcome == statemachine.Deferred:
-		return c.giveBack(&e.By, e.At.Add(p.HoldFor), text)
+		return c.giveBack(c.by.At.Add(p.HoldFor), text)
 	}
-	return c.retry(p, &e.By, JobRetry, text, outcome)
+	return c.retry(p, JobRetry, text, outcome)
 }
 
-func (p *Policy) snooze(c *Change, e *Snoozed) error {
-	if err := c.admit(&e.By, byWorker, "Snoozed"); err != nil {
-		return err
-	}
-	text := bounded(e.Reason)
+func (p *Policy) snooze(c *step, e *Snoozed) error {
+	text := statemachine.Bounded(e.Reason, MaxText)
 	if c.closedWith(e.Fence, statemachine.Deferred, text) {
 		return nil
 	}
-	if err := c.fenced(&e.By, e.Fence, "Snoozed"); err != nil {
+	if err := c.fenced(e.Fence); err != nil {
 		return err
 	}
-	if err := c.allows(JobSnooze, "Snoozed"); err != nil {
+	if err := c.allows(JobSnooze); err != nil {
 		return err
 	}
 	if e.For < 0 || e.For > MaxSnooze {
-		return c.refuse("Snoozed", statemachine.ErrInvalid, "a snooze lasts 0 to "+MaxSnooze.String())
+		return c.refuse(statemachine.ErrInvalid, "a snooze lasts 0 to "+MaxSnooze.String())
 	}
 	if c.maybeSent() {
-		return c.lookUp(&e.By, text)
+		return c.lookUp(text)
 	}
-	return c.giveBack(&e.By, e.At.Add(e.For), text)
+	return c.giveBack(c.by.At.Add(e.For), text)
 }
 
 // MaxSnooze bounds Snoozed.For.
 const MaxSnooze = 30 * 24 * time.Hour
 
 // maybeSent: something was prepared or dispatched, so no failure is a proof.
-func (c *Change) maybeSent() bool { return c.Old.Job.Live() || !c.Old.Job.DispatchedAt.IsZero() }
+func (c *step) maybeSent() bool { return c.Old.Job.Live() || !c.Old.Job.DispatchedAt.IsZero() }
 
 // lookUp ends an execution that may have sent: what is on file is looked up
 // and sent again; what is not on file only an operator can tell.
-func (c *Change) lookUp(by *By, text string) error {
+func (c *step) lookUp(text string) error {
 	j := &c.New.Job
 	j.ErrorMessage = text
-	c.closeAttempt(by.At, statemachine.Unknown, text, j.TxHash)
+	c.closeAttempt(c.by.At, statemachine.Unknown, text, j.TxHash)
 	if j.Live() {
-		c.startConfirming(by.At, j.TxHash, by.At, true)
-		return c.moveJob(JobUnknown, by, text)
+		c.startConfirming(c.by.At, j.TxHash, c.by.At, true)
+		return c.moveJob(JobUnknown, text)
 	}
 	j.Review = true
 	j.letGo()
-	return c.moveJob(JobPark, by, text)
+	return c.moveJob(JobPark, text)
 }
 
 // retry ends execution k = retry_count: back to the queue while k < max_retries.
-func (c *Change) retry(p *Policy, by *By, t JobTrigger, text string, outcome statemachine.Outcome) error {
+func (c *step) retry(p *Policy, t JobTrigger, text string, outcome statemachine.Outcome) error {
 	j := &c.New.Job
 	if j.RetryCount >= j.MaxRetries {
-		return c.fail(by, JobMaxRetries, "Max retries exceeded", text, outcome)
+		return c.fail(JobMaxRetries, "Max retries exceeded", text, outcome)
 	}
 	if j.Status == JobProcessing && !c.Old.Job.Review {
-		c.closeAttempt(by.At, outcome, text, "")
+		c.closeAttempt(c.by.At, outcome, text, "")
 	}
 	j.ErrorMessage = text
-	c.requeueAt(p.retryAt(j.ID, j.RetryCount, by.At))
-	return c.moveJob(t, by, text)
+	c.requeueAt(p.retryAt(j.ID, j.RetryCount, c.by.At))
+	return c.moveJob(t, text)
 }
 
 // giveBack ends an execution that was not tried.
-func (c *Change) giveBack(by *By, at time.Time, text string) error {
+func (c *step) giveBack(at time.Time, text string) error {
 	j := &c.New.Job
-	c.closeAttempt(by.At, statemachine.Deferred, text, "")
+	c.closeAttempt(c.by.At, statemachine.Deferred, text, "")
 	j.RetryCount--
 	j.ErrorMessage = text
 	c.requeueAt(at)
-	return c.moveJob(JobSnooze, by, text)
+	return c.moveJob(JobSnooze, text)
 }
 
 // requeueAt sets the columns of a job of which nothing can be mined.
-func (c *Change) requeueAt(at time.Time) {
+func (c *step) requeueAt(at time.Time) {
 	j := &c.New.Job
 	j.ScheduledAt = at
 	j.DispatchedAt, j.DispatchRef, j.Review = time.Time{}, "", false
@@ -125,28 +119,28 @@ func (c *Change) requeueAt(at time.Time) {
 
 // fail ends job and request. The attempt is closed, with what itself saw, where
 // one is open; the job's line of the log keeps that too.
-func (c *Change) fail(by *By, t JobTrigger, text, seen string, outcome statemachine.Outcome) error {
+func (c *step) fail(t JobTrigger, text, seen string, outcome statemachine.Outcome) error {
 	j := &c.New.Job
 	c.newPair()
 	if j.Status == JobProcessing && !j.Review {
-		c.closeAttempt(by.At, outcome, seen, "")
+		c.closeAttempt(c.by.At, outcome, seen, "")
 	}
 	j.ErrorMessage = text
-	c.finish(by)
+	c.finish()
 	why := text
 	if seen != "" { // the trigger says the rest
 		why = seen
 	}
-	if err := c.moveJob(t, by, why); err != nil {
+	if err := c.moveJob(t, why); err != nil {
 		return err
 	}
-	return c.moveRequest(OnFailed, by, text)
+	return c.moveRequest(OnFailed, text)
 }
 
 // finish sets the columns of a terminal job and releases its amount.
-func (c *Change) finish(by *By) {
+func (c *step) finish() {
 	j := &c.New.Job
-	j.ProcessedAt = by.At
+	j.ProcessedAt = c.by.At
 	j.DispatchedAt, j.DispatchRef, j.Review = time.Time{}, "", false
 	j.NextCheckAt, j.Rebroadcast = time.Time{}, false
 	j.letGo()
@@ -155,14 +149,14 @@ func (c *Change) finish(by *By) {
 
 // closeAttempt closes the execution of the current lease. All that the row
 // needs is on the job, so the attempt need not be loaded.
-func (c *Change) closeAttempt(at time.Time, outcome statemachine.Outcome, text, hash string) {
+func (c *step) closeAttempt(at time.Time, outcome statemachine.Outcome, text, hash string) {
 	old := &c.Old.Job
 	c.New.Attempt = Attempt{Job: old.ID, Fence: old.Lease.Fence, Worker: old.Lease.Holder, StartedAt: old.ClaimedAt,
 		EndedAt: at, Outcome: outcome, Error: text, Hash: hash}
 }
 
 // closedWith reports whether the execution under fence was closed by the same report.
-func (c *Change) closedWith(fence int64, outcome statemachine.Outcome, text string) bool {
+func (c *step) closedWith(fence int64, outcome statemachine.Outcome, text string) bool {
 	a := &c.Old.Attempt
 	if a.Job != c.Old.Job.ID || a.Fence != fence || c.Old.Job.Lease.Fence != fence || a.EndedAt.IsZero() {
 		return false
@@ -173,22 +167,19 @@ func (c *Change) closedWith(fence int64, outcome statemachine.Outcome, text stri
 const leaseEnded = "Lease expired"
 
 // elapsed rescues an execution whose lease has ended.
-func (p *Policy) elapsed(c *Change, e *Elapsed) error {
-	if err := c.admit(&e.By, bySystem, "Elapsed"); err != nil {
-		return err
-	}
+func (p *Policy) elapsed(c *step, e *Elapsed) error {
 	j := &c.Old.Job
 	if c.Old.Request.Status == 0 {
-		return c.refuse("Elapsed", statemachine.ErrIllegal, "")
+		return c.refuse(statemachine.ErrIllegal, "")
 	}
-	if err := c.jobVersion(&e.By, "Elapsed"); err != nil {
+	if err := c.jobVersion(); err != nil {
 		return err
 	}
-	if j.Status != JobProcessing || j.Review || j.Lease.Held(e.At) {
+	if j.Status != JobProcessing || j.Review || j.Lease.Held(c.by.At) {
 		return nil
 	}
 	if c.maybeSent() {
-		return c.lookUp(&e.By, leaseEnded)
+		return c.lookUp(leaseEnded)
 	}
-	return c.retry(p, &e.By, JobRescue, leaseEnded, statemachine.Failed)
+	return c.retry(p, JobRescue, leaseEnded, statemachine.Failed)
 }

@@ -4,17 +4,14 @@ import "github.com/settlehq/settle/statemachine"
 
 // looking puts the next look-up off while one is under way. It proves nothing
 // and moves nothing.
-func (p *Policy) looking(c *Change, e *Looking) error {
-	if err := c.admit(&e.By, byChecker, "Looking"); err != nil {
-		return err
-	}
-	if err := c.jobVersion(&e.By, "Looking"); err != nil {
+func (p *Policy) looking(c *step, e *Looking) error {
+	if err := c.jobVersion(); err != nil {
 		return err
 	}
 	j := &c.New.Job
 	if j.Status != JobConfirming {
-		return c.refuse("Looking", statemachine.ErrIllegal, "")
+		return c.refuse(statemachine.ErrIllegal, "")
 	}
-	j.NextCheckAt = e.At.Add(p.CheckEvery)
+	j.NextCheckAt = c.by.At.Add(p.CheckEvery)
 	return nil
 }

@@ -2,7 +2,6 @@ package withdrawal_test
 
 import (
 	"errors"
-	"reflect"
 	"testing"
 	"time"
 
@@ -65,21 +64,20 @@ func TestLookingKeepsNothingFromHappening(t *testing.T) {
 	}
 }
 
-func TestStampSetsOnlyATimeThatIsMissing(t *testing.T) {
-	events := []withdrawal.Event{withdrawal.Submitted{}, withdrawal.Approved{}, withdrawal.Rejected{}, withdrawal.Cancelled{}, withdrawal.Enqueued{},
-		withdrawal.Requeued{}, withdrawal.Imported{}, withdrawal.Claimed{}, withdrawal.Prepared{}, withdrawal.Dispatched{}, withdrawal.Broadcast{},
-		withdrawal.Rebumped{}, withdrawal.AttemptFailed{}, withdrawal.Snoozed{}, withdrawal.Rebroadcast{}, withdrawal.Looking{}, withdrawal.Receipt{},
-		withdrawal.Missing{}, withdrawal.ProvenDead{}, withdrawal.Resolved{}, withdrawal.Elapsed{}}
-	for _, ev := range events {
-		stamped := withdrawal.Stamp(ev, t0)
-		if reflect.TypeOf(stamped) != reflect.TypeOf(ev) {
-			t.Fatalf("%T became %T", ev, stamped)
+// An event without a time has that of the store; one with a time keeps it.
+func TestApplyAtGivesATimeThatIsMissing(t *testing.T) {
+	w, p := states(t)["confirming"], policy
+	late := t0.Add(time.Hour)
+	for _, c := range []struct{ at, want time.Time }{{time.Time{}, late}, {t0, t0}} {
+		change, err := p.ApplyAt(w, withdrawal.Looking{By: checker(c.at)}, late)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if at := reflect.ValueOf(stamped).FieldByName("At").Interface().(time.Time); !at.Equal(t0) {
-			t.Errorf("%T has time %v", ev, at)
+		if got := change.New.Job.NextCheckAt; !got.Equal(c.want.Add(p.CheckEvery)) {
+			t.Errorf("at %v: the next look-up is at %v", c.at, got)
 		}
-		if again := withdrawal.Stamp(stamped, t0.Add(time.Hour)); !reflect.DeepEqual(again, stamped) {
-			t.Errorf("%T was stamped twice", ev)
-		}
+	}
+	if _, err := p.Apply(w, withdrawal.Looking{By: checker(time.Time{})}); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("no time at all: %v", err)
 	}
 }

@@ -6,50 +6,47 @@ import (
 
 // resolve ends a review. Only what was dispatched and left no transaction on
 // file can be declared not sent; a transaction on file needs [ProvenDead].
-func (p *Policy) resolve(c *Change, e *Resolved) error {
-	if err := c.admit(&e.By, byOperator, "Resolved"); err != nil {
-		return err
-	}
+func (p *Policy) resolve(c *step, e *Resolved) error {
 	j := &c.New.Job
 	if j.Status != 0 && e.Job != j.ID {
-		return c.refuse("Resolved", statemachine.ErrConflict, "the latest job is another one")
+		return c.refuse(statemachine.ErrConflict, "the latest job is another one")
 	}
-	if e.Version != 0 && e.Version == j.ResolvedVersion {
+	if c.by.Version != 0 && c.by.Version == j.ResolvedVersion {
 		if e.Sent && c.Old.find(e.Hash) >= 0 || !e.Sent && j.Status != JobConfirming && j.Status != JobConfirmed {
 			return nil
 		}
-		return c.refuse("Resolved", statemachine.ErrConflict, "this version was resolved with another answer")
+		return c.refuse(statemachine.ErrConflict, "this version was resolved with another answer")
 	}
-	if err := c.jobVersion(&e.By, "Resolved"); err != nil {
+	if err := c.jobVersion(); err != nil {
 		return err
 	}
-	reason := bounded(e.Reason)
+	reason := statemachine.Bounded(e.Reason, MaxText)
 	switch {
 	case !j.Review:
-		return c.refuse("Resolved", statemachine.ErrIllegal, "it is not in review")
+		return c.refuse(statemachine.ErrIllegal, "it is not in review")
 	case !e.Sent && j.Live():
-		return c.refuse("Resolved", statemachine.ErrIllegal, "a transaction is on file: only ProvenDead shows that it was not sent")
-	case e.Version == 0 || reason == "":
-		return c.refuse("Resolved", statemachine.ErrInvalid, "the version that was looked at and a reason are needed")
+		return c.refuse(statemachine.ErrIllegal, "a transaction is on file: only ProvenDead shows that it was not sent")
+	case c.by.Version == 0 || reason == "":
+		return c.refuse(statemachine.ErrInvalid, "the version that was looked at and a reason are needed")
 	case int(j.TxsOnFile) != len(c.Old.Txs):
-		return c.notLoaded("Resolved")
+		return c.notLoaded()
 	}
-	j.ResolvedVersion = e.Version
+	j.ResolvedVersion = c.by.Version
 	if !e.Sent {
 		j.TxHash = c.Old.paidByDead() // a payment that is known keeps its hash
-		return c.retry(p, &e.By, JobNotSent, reason, 0)
+		return c.retry(p, JobNotSent, reason, 0)
 	}
 	if j.Live() {
 		if !c.Old.live(e.Hash) {
-			return c.refuse("Resolved", statemachine.ErrInvalid, "this is not a transaction on file")
+			return c.refuse(statemachine.ErrInvalid, "this is not a transaction on file")
 		}
 	} else {
 		tx := txFacts{Hash: e.Hash, Raw: e.Raw, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input}
-		if err := c.wellFormed(&tx, "Resolved"); err != nil {
+		if err := c.wellFormed(&tx); err != nil {
 			return err
 		}
-		c.addTx(&e.By, tx)
+		c.addTx(tx)
 	}
-	c.startConfirming(e.At, e.Hash, e.At, false)
-	return c.moveJob(JobFound, &e.By, reason)
+	c.startConfirming(c.by.At, e.Hash, c.by.At, false)
+	return c.moveJob(JobFound, reason)
 }

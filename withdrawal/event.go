@@ -7,7 +7,7 @@ import (
 )
 
 // Event is something that the host saw or decided. The set is closed.
-type Event interface{ event() }
+type Event interface{ by() By }
 
 // By says who speaks, in which capacity, when, and about which version.
 type By struct {
@@ -19,6 +19,8 @@ type By struct {
 	// events. Another one is ErrConflict.
 	Version int64 `json:",omitempty"`
 }
+
+func (b By) by() By { return b }
 
 // Events of the intent layer.
 type (
@@ -237,25 +239,3 @@ type (
 	// Elapsed: time has passed. It rescues a job whose lease has ended.
 	Elapsed struct{ By }
 )
-
-func (Submitted) event()     {}
-func (Approved) event()      {}
-func (Rejected) event()      {}
-func (Cancelled) event()     {}
-func (Enqueued) event()      {}
-func (Requeued) event()      {}
-func (Imported) event()      {}
-func (Claimed) event()       {}
-func (Prepared) event()      {}
-func (Dispatched) event()    {}
-func (Broadcast) event()     {}
-func (Rebumped) event()      {}
-func (AttemptFailed) event() {}
-func (Snoozed) event()       {}
-func (Rebroadcast) event()   {}
-func (Looking) event()       {}
-func (Receipt) event()       {}
-func (Missing) event()       {}
-func (ProvenDead) event()    {}
-func (Resolved) event()      {}
-func (Elapsed) event()       {}

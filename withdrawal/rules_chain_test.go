@@ -1,7 +1,6 @@
 package withdrawal_test
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -144,16 +143,5 @@ func TestRule8OnlyTheNewestIsSentAgain(t *testing.T) {
 	}
 	if w = run(t, w, withdrawal.Missing{By: checker(t0.Add(time.Second)), Tx: "tx2"}); !w.Job.Rebroadcast {
 		t.Error("the newest transaction is not missed")
-	}
-}
-
-func TestStampKeepsATime(t *testing.T) {
-	for _, step := range benchSteps(t) {
-		if got := withdrawal.Stamp(step.ev, t0.Add(time.Hour)); !reflect.DeepEqual(got, step.ev) {
-			t.Errorf("%T has another time", got)
-		}
-	}
-	if got := withdrawal.Stamp(withdrawal.Elapsed{}, t0).(withdrawal.Elapsed); !got.At.Equal(t0) {
-		t.Error("no time")
 	}
 }

@@ -30,7 +30,7 @@ type replacing struct {
 
 // addTx puts a live transaction on file. Old.Txs is not written through but
 // copied, in one allocation with the log for the first two.
-func (c *Change) addTx(by *By, f txFacts) {
+func (c *step) addTx(f txFacts) {
 	j := &c.New.Job
 	n := len(c.Old.Txs)
 	switch {
@@ -46,7 +46,7 @@ func (c *Change) addTx(by *By, f txFacts) {
 	}
 	c.New.Txs = append(c.New.Txs, c.Old.Txs...)
 	c.New.Txs = append(c.New.Txs, Tx{Request: j.Request, Seq: j.TxsOnFile + 1, Job: j.ID, Hash: f.Hash, Raw: f.Raw, Wallet: j.Wallet,
-		Nonce: f.Nonce, HasNonce: f.HasNonce, Input: f.Input, Cancel: f.Cancel, CreatedAt: by.At})
+		Nonce: f.Nonce, HasNonce: f.HasNonce, Input: f.Input, Cancel: f.Cancel, CreatedAt: c.by.At})
 	c.Txs = c.New.Txs[n:]
 	j.TxsOnFile++
 	j.TxHash = f.Hash
@@ -59,22 +59,22 @@ func (c *Change) addTx(by *By, f txFacts) {
 }
 
 // wellFormed checks the parts of a transaction that come from outside.
-func (c *Change) wellFormed(f *txFacts, event string) error {
+func (c *step) wellFormed(f *txFacts) error {
 	switch {
 	case !word(f.Hash) || f.Input != "" && !word(f.Input):
-		return c.refuse(event, statemachine.ErrInvalid, "a hash of 1 to 100 bytes is needed, and an input has at most 100")
+		return c.refuse(statemachine.ErrInvalid, "a hash of 1 to 100 bytes is needed, and an input has at most 100")
 	case len(f.Raw) > MaxRaw:
-		return c.refuse(event, statemachine.ErrInvalid, "a signed transaction has at most 128 KiB")
+		return c.refuse(statemachine.ErrInvalid, "a signed transaction has at most 128 KiB")
 	case len(c.Old.Txs) >= MaxTxs:
-		return c.refuse(event, statemachine.ErrInvalid, "a request has at most 100 transactions")
+		return c.refuse(statemachine.ErrInvalid, "a request has at most 100 transactions")
 	case f.HasNonce && f.Input != "":
-		return c.refuse(event, statemachine.ErrInvalid, "a transaction is exclusive by its nonce or by its input, not by both")
+		return c.refuse(statemachine.ErrInvalid, "a transaction is exclusive by its nonce or by its input, not by both")
 	case !f.HasNonce && f.Nonce != 0:
-		return c.refuse(event, statemachine.ErrInvalid, "a nonce without HasNonce")
+		return c.refuse(statemachine.ErrInvalid, "a nonce without HasNonce")
 	case f.Nonce > MaxNonce:
-		return c.refuse(event, statemachine.ErrInvalid, "the nonce is above 2^63 - 2")
+		return c.refuse(statemachine.ErrInvalid, "the nonce is above 2^63 - 2")
 	case c.Old.find(f.Hash) >= 0:
-		return c.refuse(event, statemachine.ErrInvalid, "this transaction is on file and proven dead")
+		return c.refuse(statemachine.ErrInvalid, "this transaction is on file and proven dead")
 	}
 	return nil
 }

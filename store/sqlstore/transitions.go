@@ -9,16 +9,16 @@ import (
 	"github.com/settlehq/settle/store"
 )
 
-const transitionRows = "machine text, id text, version int, from_status text, trigger text, to_status text, at time, actor text, reason text, data text"
+const transitionRows = "machine text, id text, version int, from_status text, trigger text, to_status text, at time, actor text, role text, reason text, data text"
 
 // writeTransitions has one text for each dialect, since only PostgreSQL has
 // concurrent writers and needs a horizon, see the migration.
 var writeTransitions = map[Dialect]*statement{
-	SQLite: {once: true, rows: transitionRows, text: "INSERT INTO transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) " +
-		"SELECT 0, r.* FROM {rows}"},
-	Postgres: {once: true, rows: transitionRows, text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) " +
+	SQLite: {once: true, rows: transitionRows, text: "INSERT INTO transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, reason, data) " +
+		"SELECT 0, " + columnNames(transitionRows, "r.") + " FROM {rows}"},
+	Postgres: {once: true, rows: transitionRows, text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, reason, data) " +
 		"SELECT greatest((SELECT pg_current_xact_id()::text::bigint), (SELECT p.horizon FROM @transitions p " +
-		"WHERE r.version > 1 AND p.machine = r.machine AND p.id = r.id ORDER BY p.version DESC LIMIT 1)), r.* FROM {rows}"},
+		"WHERE r.version > 1 AND p.machine = r.machine AND p.id = r.id ORDER BY p.version DESC LIMIT 1)), " + columnNames(transitionRows, "r.") + " FROM {rows}"},
 }
 
 // logTransitions appends to the audit trail of any machine. A version that is
@@ -30,7 +30,7 @@ func logTransitions[ID comparable](t *tx, log []statemachine.Transition[ID]) err
 	rows := new(batch)
 	for i := range log {
 		l := &log[i]
-		rows.add(l.Machine, fmt.Sprint(l.ID), l.Version, l.From, l.Trigger, l.To, l.At, l.Actor, l.Reason, l.Data)
+		rows.add(l.Machine, fmt.Sprint(l.ID), l.Version, l.From, l.Trigger, l.To, l.At, l.Actor, l.Role, l.Reason, l.Data)
 	}
 	if _, err := t.write(writeTransitions[t.store.Dialect], rows); err != nil {
 		return fmt.Errorf("audit trail: %w", err)
@@ -38,7 +38,7 @@ func logTransitions[ID comparable](t *tx, log []statemachine.Transition[ID]) err
 	return nil
 }
 
-const transitionColumns = "SELECT horizon, n, machine, id, version, from_status, trigger, to_status, at, actor, reason, data FROM @transitions "
+const transitionColumns = "SELECT horizon, n, machine, id, version, from_status, trigger, to_status, at, actor, role, reason, data FROM @transitions "
 
 var (
 	transitionsOf     = statement{text: transitionColumns + "WHERE machine = $1 AND id = $2 ORDER BY version"}
@@ -56,7 +56,7 @@ func readTransitions[ID comparable](t *tx, st *statement, set *batch, parse func
 	err = t.read(st, set, func(rows *sql.Rows) error {
 		var l statemachine.Transition[ID]
 		var id string
-		err := rows.Scan(&last.horizon, &last.n, &l.Machine, &id, &l.Version, &l.From, &l.Trigger, &l.To, (*timeColumn)(&l.At), &l.Actor, &l.Reason, &l.Data)
+		err := rows.Scan(&last.horizon, &last.n, &l.Machine, &id, &l.Version, &l.From, &l.Trigger, &l.To, (*timeColumn)(&l.At), &l.Actor, &l.Role, &l.Reason, &l.Data)
 		if err != nil {
 			return err
 		}

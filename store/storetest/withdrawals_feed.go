@@ -34,7 +34,7 @@ func withdrawalTrails[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 		t.Fatal(err)
 	}
 	want := statemachine.Transition[uuid.UUID]{Machine: withdrawal.JobMachine.Name(), ID: a.Job.ID, Version: 3, From: "processing", Trigger: "prepare",
-		To: "processing", At: start.Truncate(time.Microsecond), Actor: worker1}
+		To: "processing", At: start.Truncate(time.Microsecond), Actor: worker1, Role: "withdrawal-worker"}
 	same(t, "a line in which the status stays", trail[2], want)
 	bad := statemachine.Transition[uuid.UUID]{Machine: withdrawal.JobMachine.Name(), ID: a.Job.ID, Version: a.Job.Version + 2, From: "confirmed", Trigger: "claim", To: "processing", At: start}
 	gap := w.change(t, w.pending(t, evm, start), withdrawal.Claimed{By: workerAt(start)})

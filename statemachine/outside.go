@@ -1,0 +1,65 @@
+package statemachine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// The laws for what comes from outside: what every store can keep, and one form
+// for what is compared.
+
+// firstRefused is the first second after the year 9000: milliseconds that were
+// taken for seconds end there, and what becomes due later still can be kept.
+const firstRefused = 221876928000
+
+// Time returns t as every store keeps it: UTC, in whole microseconds; what is
+// finer is cut off. A time before 1970 or after the year 9000 is [ErrInvalid],
+// and so is the zero time: whoever allows an absent time asks for it first.
+func Time(t time.Time) (time.Time, error) {
+	if sec := t.Unix(); sec < 0 || sec >= firstRefused {
+		return t, fmt.Errorf("%w: a time in the year %d", ErrInvalid, t.Year())
+	}
+	return time.Unix(t.Unix(), int64(t.Nanosecond()/1000*1000)).UTC(), nil
+}
+
+// Storable reports whether every store can keep s as it is: valid UTF-8
+// without NUL.
+func Storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
+// Bounded makes a text for people storable: at most limit bytes, cut between
+// two characters and marked with "...", and U+FFFD for what is not UTF-8 and
+// for NUL. limit is at least 3.
+func Bounded(s string, limit int) string {
+	if len(s) <= limit && Storable(s) {
+		return s
+	}
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+	if len(s) > limit {
+		s = strings.ToValidUTF8(s[:limit-3], "") + "..."
+	}
+	return s
+}
+
+// HashForm returns the one form in which hashes and identifiers from outside
+// are compared: a text that is hexadecimal after an optional 0x in lower case
+// without it, any other text as it is. What is stored stays as it came.
+func HashForm(s string) string {
+	digits := s
+	if len(s) > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X') {
+		digits = s[2:]
+	}
+	if digits == "" {
+		return s
+	}
+	for i := range len(digits) {
+		if c := digits[i]; !('0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F') {
+			return s
+		}
+	}
+	return strings.ToLower(digits)
+}
+
+// SameHash reports whether two texts name the same hash, see [HashForm].
+func SameHash(a, b string) bool { return a == b || HashForm(a) == HashForm(b) }

@@ -1,0 +1,73 @@
+package statemachine_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+func TestTimeIsWhatEveryStoreKeeps(t *testing.T) {
+	first := time.Unix(0, 0)
+	last := time.Date(9000, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
+	for _, c := range []struct {
+		name string
+		in   time.Time
+		ok   bool
+	}{
+		{"just before 1970", first.Add(-1), false},
+		{"at 1970", first, true},
+		{"just after 1970", first.Add(time.Microsecond), true},
+		{"the last nanosecond of 9000", last, true},
+		{"the first of 9001", last.Add(1), false},
+		{"zero", time.Time{}, false},
+		{"milliseconds taken for seconds", time.Unix(1_800_000_000_000, 0), false},
+	} {
+		got, err := statemachine.Time(c.in)
+		if c.ok != (err == nil) || err != nil && !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if c.ok && (got.Location() != time.UTC || got.Nanosecond()%1000 != 0 || c.in.Sub(got) < 0 || c.in.Sub(got) >= time.Microsecond) {
+			t.Errorf("%s: %v became %v", c.name, c.in, got)
+		}
+	}
+}
+
+func TestBoundedTextIsStorable(t *testing.T) {
+	for _, s := range []string{"", "abc", "a\x00b", "\xff\xfe", strings.Repeat("a", 20), strings.Repeat("a", 21), strings.Repeat("é", 11), "0123456789012345678\xf0\x9f"} {
+		got := statemachine.Bounded(s, 20)
+		if len(got) > 20 || !utf8.ValidString(got) || strings.Contains(got, "\x00") {
+			t.Errorf("%q became %q", s, got)
+		}
+		if len(s) <= 20 && statemachine.Storable(s) && got != s {
+			t.Errorf("%q was changed to %q", s, got)
+		}
+		if statemachine.Bounded(got, 20) != got {
+			t.Errorf("%q is changed a second time", got)
+		}
+	}
+}
+
+func TestASpellingIsNoOtherHash(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"0xabcdef", "0xABCDEF", true},
+		{"0xabcdef", "ABCdef", true},
+		{"0Xab", "ab", true},
+		{"ab", "abc", false},
+		{"", "", true},
+		{"", "0x", false},
+		{"0x", "0X", false},
+		{"xyz", "XYZ", false}, // base58: a case is another value
+		{"5KtP", "5kTp", false},
+	} {
+		if statemachine.SameHash(c.a, c.b) != c.same || statemachine.SameHash(c.b, c.a) != c.same {
+			t.Errorf("%q and %q: same is not %v", c.a, c.b, c.same)
+		}
+	}
+}
