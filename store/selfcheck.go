@@ -115,7 +115,7 @@ func writeWallet(tx WalletTx, w utxo.WalletID) (utxo.ChangeSet, error) {
 	do := func(ev utxo.Event) utxo.ChangeSet {
 		var set utxo.ChangeSet
 		if err == nil {
-			set, err = p.Plan(r, utxo.Stamp(ev, now))
+			set, err = p.PlanAt(r, ev, now)
 		}
 		if err == nil {
 			err = r.Save(set)
@@ -164,7 +164,7 @@ func writeWallet(tx WalletTx, w utxo.WalletID) (utxo.ChangeSet, error) {
 	if err := utxo.Replay(want, trail); err != nil {
 		return utxo.ChangeSet{}, err
 	}
-	return p.Plan(r, utxo.Labelled{ID: want.ID, Label: "self-check", At: now})
+	return p.Plan(r, utxo.Labelled{ID: want.ID, Label: "self-check", By: utxo.By{At: now}})
 }
 
 // writeWithdrawal stores a request with values that stores like to change, and

@@ -66,7 +66,7 @@ func (s *Wallets) Do(ctx context.Context, events ...utxo.Event) ([]utxo.ChangeSe
 			return err
 		}
 		for _, ev := range events {
-			set, err := s.policy.Plan(tx.Wallets(), utxo.Stamp(ev, now))
+			set, err := s.policy.PlanAt(tx.Wallets(), ev, now)
 			if err != nil {
 				return err
 			}
@@ -122,7 +122,7 @@ func (s *Wallets) SelectAndLease(ctx context.Context, sp Spend) (utxo.Selection,
 			ops[i] = in.OutPoint
 		}
 		set, err := s.policy.Plan(tx.Wallets(), utxo.OutputsLeased{
-			Wallet: sp.Wallet, OutPoints: ops, Lock: sp.Lock, Duration: sp.Duration, At: now,
+			Wallet: sp.Wallet, OutPoints: ops, Lock: sp.Lock, Duration: sp.Duration, By: utxo.By{At: now},
 		})
 		if err != nil {
 			return err
@@ -153,7 +153,7 @@ func (s *Wallets) releaseOthers(tx WalletTx, sp Spend, chosen []wire.OutPoint, n
 	if len(others) == 0 {
 		return nil
 	}
-	set, err := s.policy.Plan(tx.Wallets(), utxo.LeasesReleased{Wallet: sp.Wallet, OutPoints: others, Lock: sp.Lock, At: now})
+	set, err := s.policy.Plan(tx.Wallets(), utxo.LeasesReleased{Wallet: sp.Wallet, OutPoints: others, Lock: sp.Lock, By: utxo.By{At: now}})
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func benchLedger(tb testing.TB, n, perBlock int) (*utxo.Ledger, utxo.Block, []*w
 	for i := 0; i < n; i += perBlock {
 		block := benchTxs(i, perBlock)
 		tip = utxotest.NewBlock(tip.Height+1, tip.Hash, 0)
-		do(tb, l, utxo.Connected{Block: tip, Txs: block, At: benchNow})
+		do(tb, l, utxo.Connected{Block: tip, Txs: block, By: utxo.By{At: benchNow}})
 		txs = append(txs, block...)
 	}
 	return l, tip, txs
@@ -46,7 +46,7 @@ func benchTxs(from, n int) []*wire.MsgTx {
 
 func do(tb testing.TB, l *utxo.Ledger, ev utxo.Event) utxo.ChangeSet {
 	tb.Helper()
-	set, err := l.Do(ev)
+	set, err := l.DoAt(ev, benchNow)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func BenchmarkConnect(b *testing.B) {
 				b.StartTimer()
 				for _, block := range blocks {
 					tip = utxotest.NewBlock(tip.Height+1, tip.Hash, 0)
-					do(b, l, utxo.Connected{Block: tip, Txs: block, At: benchNow})
+					do(b, l, utxo.Connected{Block: tip, Txs: block, By: utxo.By{At: benchNow}})
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/tx")
@@ -105,7 +105,7 @@ func BenchmarkDisconnect(b *testing.B) {
 		runtime.GC() // what the set-up left behind
 		b.StartTimer()
 		for i := range blocks {
-			do(b, l, utxo.Disconnected{Hash: blocks[len(blocks)-1-i].Hash, At: benchNow})
+			do(b, l, utxo.Disconnected{Hash: blocks[len(blocks)-1-i].Hash, By: utxo.By{At: benchNow}})
 		}
 	}
 }
@@ -126,11 +126,11 @@ func conflicted(tb testing.TB, n int) (*utxo.Ledger, utxo.Event) {
 	tb.Helper()
 	l, tip, txs := benchLedger(tb, 1, 1)
 	for i, tx := range chain(txs[0], n+1) {
-		do(tb, l, utxo.Observed{Tx: tx, Seq: int64(i + 1), Tip: tip.Hash, At: benchNow})
+		do(tb, l, utxo.Observed{Tx: tx, Seq: int64(i + 1), Tip: tip.Hash, By: utxo.By{At: benchNow}})
 	}
 	rival := utxotest.NewTx(7, []wire.OutPoint{utxotest.Out(txs[0], 0)}, utxotest.Pay(1, utxotest.Foreign))
 	next := utxotest.NewBlock(tip.Height+1, tip.Hash, 0)
-	return l, utxo.Connected{Block: next, Txs: []*wire.MsgTx{rival}, At: benchNow}
+	return l, utxo.Connected{Block: next, Txs: []*wire.MsgTx{rival}, By: utxo.By{At: benchNow}}
 }
 
 // BenchmarkConflict fails a chain of descendants.
@@ -174,7 +174,7 @@ func TestLongPendingChain(t *testing.T) {
 	l, _, txs := benchLedger(t, 1, 1)
 	start := time.Now()
 	for _, tx := range chain(txs[0], 20_000) {
-		do(t, l, utxo.Submitted{Wallet: 1, Tx: tx, At: benchNow})
+		do(t, l, utxo.Submitted{Wallet: 1, Tx: tx, By: utxo.By{At: benchNow}})
 	}
 	actions, _, err := utxotest.Policy().Next(l, 1, time.Time{}, benchNow)
 	if err != nil || len(actions) != 20_000 || actions[19_999].ID.Hash != chain(txs[0], 20_000)[19_999].TxHash() {

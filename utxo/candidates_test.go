@@ -40,7 +40,7 @@ func newDesk(t testing.TB) *desk {
 		return utxo.Owner{Wallet: 1, Tag: string(s[3:4])}, true
 	}}
 	b := &desk{TB: t, Ledger: utxo.NewLedger(policy), policy: policy}
-	b.do(utxo.WalletOpened{Wallet: 1, Birth: 1, At: noon})
+	b.do(utxo.WalletOpened{Wallet: 1, Birth: 1, By: utxo.By{At: noon}})
 	return b
 }
 
@@ -74,18 +74,18 @@ func (b *desk) connect(txs ...*wire.MsgTx) {
 	b.tip = utxo.Block{Height: height, Prev: b.tip.Hash, Hash: chainhash.Hash{byte(height), 7}, Time: noon}
 	coinbase := b.tx([]wire.OutPoint{{Index: wire.MaxPrevOutIndex}}, foreign)
 	b.txs = append([]*wire.MsgTx{coinbase}, txs...)
-	b.do(utxo.Connected{Block: b.tip, Txs: b.txs, At: noon})
+	b.do(utxo.Connected{Block: b.tip, Txs: b.txs, By: utxo.By{At: noon}})
 }
 
 func (b *desk) observe(tx *wire.MsgTx) *wire.MsgTx {
 	b.Helper()
-	b.do(utxo.Observed{Tx: tx, Seq: 1, Tip: b.tip.Hash, At: noon})
+	b.do(utxo.Observed{Tx: tx, Seq: 1, Tip: b.tip.Hash, By: utxo.By{At: noon}})
 	return tx
 }
 
 func (b *desk) submit(tx *wire.MsgTx, replaces ...*wire.MsgTx) *wire.MsgTx {
 	b.Helper()
-	ev := utxo.Submitted{Wallet: 1, Tx: tx, At: noon}
+	ev := utxo.Submitted{Wallet: 1, Tx: tx, By: utxo.By{At: noon}}
 	for _, r := range replaces {
 		ev.Replaces = append(ev.Replaces, r.TxHash())
 	}
@@ -169,7 +169,7 @@ func TestCandidatesLease(t *testing.T) {
 	b := newDesk(t)
 	deposit := b.tx(nil, mine('a'))
 	b.connect(deposit)
-	b.do(utxo.OutputsLeased{Wallet: 1, OutPoints: ins(out(deposit, 0)), Lock: utxo.LockID{1}, Duration: time.Minute, At: noon})
+	b.do(utxo.OutputsLeased{Wallet: 1, OutPoints: ins(out(deposit, 0)), Lock: utxo.LockID{1}, Duration: time.Minute, By: utxo.By{At: noon}})
 	for _, c := range []struct {
 		name string
 		lock utxo.LockID
@@ -219,7 +219,7 @@ func TestCandidatesReplacing(t *testing.T) {
 	if !b.candidates()[out(below, 0)].Replacing {
 		t.Error("a child of the replacement is not replacing")
 	}
-	b.do(utxo.Broadcasted{ID: utxo.TxID{Wallet: 1, Hash: bump.TxHash()}, At: noon})
+	b.do(utxo.Broadcasted{ID: utxo.TxID{Wallet: 1, Hash: bump.TxHash()}, By: utxo.By{At: noon}})
 	if got := b.candidates(); got[out(bump, 0)].Replacing || got[out(below, 0)].Replacing {
 		t.Error("still replacing after it was placed")
 	}
@@ -229,12 +229,12 @@ func TestCandidatesScanned(t *testing.T) {
 	b := newDesk(t)
 	deposit := b.tx(nil, mine('a'), foreign)
 	b.connect(deposit)
-	b.do(utxo.OutputRevealed{ID: utxo.TxID{Wallet: 1, Hash: deposit.TxHash()}, Index: 1, Tag: "late", Birth: 1, At: noon})
+	b.do(utxo.OutputRevealed{ID: utxo.TxID{Wallet: 1, Hash: deposit.TxHash()}, Index: 1, Tag: "late", Birth: 1, By: utxo.By{At: noon}})
 	got := b.candidates()
 	if !got[out(deposit, 0)].Scanned || got[out(deposit, 1)].Scanned {
 		t.Errorf("owner a is scanned to the tip, owner late is not: %+v", got)
 	}
-	b.do(utxo.Connected{Block: b.tip, Txs: b.txs, At: noon})
+	b.do(utxo.Connected{Block: b.tip, Txs: b.txs, By: utxo.By{At: noon}})
 	if !b.candidates()[out(deposit, 1)].Scanned {
 		t.Error("owner late is not scanned after the block was applied again")
 	}
@@ -364,9 +364,9 @@ func TestCandidatesAgainstRecursion(t *testing.T) {
 			tx := b.tx(in, scripts...)
 			var err error
 			if random.IntN(4) == 0 {
-				_, err = b.Do(utxo.Observed{Tx: tx, Seq: 1, Tip: b.tip.Hash, At: noon})
+				_, err = b.Do(utxo.Observed{Tx: tx, Seq: 1, Tip: b.tip.Hash, By: utxo.By{At: noon}})
 			} else {
-				ev := utxo.Submitted{Wallet: 1, Tx: tx, At: noon}
+				ev := utxo.Submitted{Wallet: 1, Tx: tx, By: utxo.By{At: noon}}
 				rivals, _ := b.Spenders(1, in...)
 				for _, r := range rivals {
 					if r.Live() && !slices.Contains(ev.Replaces, r.ID.Hash) {

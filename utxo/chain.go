@@ -11,13 +11,12 @@ import (
 
 // connect joins a block to the best chain, or applies one of the chain again.
 func (pl *plan) connect(ev Connected) error {
-	if err := pl.clock(ev.At); err != nil {
-		return err
-	}
 	b := ev.Block
 	var err error
-	if b.Time, err = storable(b.Time); err != nil {
-		return err
+	if !b.Time.IsZero() { // a host may not know it
+		if b.Time, err = statemachine.Time(b.Time); err != nil {
+			return err
+		}
 	}
 	if b.Height < 0 || b.Hash == none || ev.Positions != nil && len(ev.Positions) != len(ev.Txs) {
 		return invalid("a block needs a height from 0, a hash, and a position for each transaction or none")
@@ -124,7 +123,7 @@ func (pl *plan) confirm(n *node, height, position int32) error {
 	case n.tx.Height == height:
 		return nil
 	case n.tx.Confirmed() && !(n.tx.Coinbase && reanchors(height)):
-		return refuse(n, "confirmed", ErrConfirmedElsewhere, fmt.Sprintf("at height %d, now seen at %d", n.tx.Height, height))
+		return pl.refuse(n, ErrConfirmedElsewhere, fmt.Sprintf("at height %d, now seen at %d", n.tx.Height, height))
 	case n.tx.Status == Orphaned:
 		on = OnReconfirmed
 	}
@@ -255,9 +254,6 @@ func (pl *plan) blockTxs(ev Connected) (txs []seen, at map[chainhash.Hash]int, o
 // disconnect takes the tip off the best chain. Its transactions lose the
 // height; its coinbase is orphaned, and what descends from that fails.
 func (pl *plan) disconnect(ev Disconnected) error {
-	if err := pl.clock(ev.At); err != nil {
-		return err
-	}
 	tip, ok, err := pl.r.Tip()
 	if err != nil {
 		return err
@@ -314,7 +310,7 @@ func (pl *plan) orphan(coinbases []*node) error {
 	}
 	for _, l := range losers {
 		if l.tx.Confirmed() {
-			return refuse(l, "parent_died", statemachine.ErrCorrupt, "it is confirmed below the coinbase that it spends")
+			return pl.refuse(l, statemachine.ErrCorrupt, "it is confirmed below the coinbase that it spends")
 		}
 	}
 	return pl.kill(losers[len(coinbases):], func(*node) (Trigger, string) { return OnParentDied, "" })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
 )
 
 const (
@@ -65,7 +66,7 @@ func (pl *plan) inspect(msg *wire.MsgTx) (s seen, err error) {
 		}
 		sum += out.Value
 		if o, ok := pl.Owner(out.PkScript); ok {
-			if o.Wallet <= 0 || len(o.Tag) > MaxTag || !storableText(o.Tag) {
+			if o.Wallet <= 0 || len(o.Tag) > MaxTag || !statemachine.Storable(o.Tag) {
 				return s, invalid("the owner of output %d of %s has wallet %d and the tag %.200q", i, s.hash, o.Wallet, o.Tag)
 			}
 			pl.owners = append(pl.owners, owned{uint32(i), o})
@@ -163,7 +164,7 @@ func (pl *plan) node(s *seen, w WalletID, credits bool) (*node, error) {
 			return nil, invalid("transaction %s: %v", s.hash, err)
 		}
 		n = pl.add(pl.vertex(s.hash), Tx{
-			ID: id, Height: Unconfirmed, Coinbase: s.coinbase, FirstSeen: pl.at,
+			ID: id, Height: Unconfirmed, Coinbase: s.coinbase, FirstSeen: pl.by.At,
 			Inputs: slices.Clone(s.inputs), Outputs: make([]Output, 0, len(s.owners)), Raw: bytes.Clone(pl.buf.Bytes()),
 		}, nil)
 		n.ownOutputs = true
@@ -207,9 +208,6 @@ func (pl *plan) scope(txs []seen) (map[WalletID]bool, []Wallet, error) {
 
 // observe places what a mempool showed, in every wallet that it concerns.
 func (pl *plan) observe(ev Observed) error {
-	if err := pl.clock(ev.At); err != nil {
-		return err
-	}
 	if ev.Seq < 1 {
 		return invalid("an observation needs a sequence number from 1")
 	}

@@ -30,8 +30,8 @@ func ExampleSelect() {
 		deposit.AddTxOut(wire.NewTxOut(amount, ours))
 	}
 	for _, event := range []utxo.Event{
-		utxo.WalletOpened{Wallet: wallet, Birth: 800_000, At: now},
-		utxo.Connected{Block: utxo.Block{Height: 800_000, Hash: chainhash.Hash{8}}, Txs: []*wire.MsgTx{coinbase, deposit}, At: now},
+		utxo.WalletOpened{Wallet: wallet, Birth: 800_000, By: utxo.By{At: now}},
+		utxo.Connected{Block: utxo.Block{Height: 800_000, Hash: chainhash.Hash{8}}, Txs: []*wire.MsgTx{coinbase, deposit}, By: utxo.By{At: now}},
 	} {
 		if _, err := ledger.Do(event); err != nil {
 			fmt.Println(err)

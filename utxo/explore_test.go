@@ -54,7 +54,7 @@ func (w *smallWallet) events(l *utxo.Ledger) (names []string, events map[string]
 			return
 		}
 		names = append(names, name)
-		events[name] = utxo.Stamp(ev, utxotest.Start)
+		events[name] = ev
 	}
 	tip, _, _ := l.Tip()
 	snap, _ := l.Snapshot()
@@ -94,7 +94,7 @@ func (w *smallWallet) ledger(path []utxo.Event) *utxo.Ledger {
 	l := utxo.NewLedger(utxotest.Policy())
 	start := []utxo.Event{utxo.WalletOpened{Wallet: 1}, utxo.Connected{Block: w.base, Txs: []*wire.MsgTx{w.fund}}}
 	for _, ev := range append(start, path...) {
-		if _, err := l.Do(ev); err != nil {
+		if _, err := l.DoAt(ev, utxotest.Start); err != nil {
 			panic(err)
 		}
 	}
@@ -160,7 +160,7 @@ func TestSmallWalletInEveryOrder(t *testing.T) {
 			l := w.ledger(s.path)
 			names, events := w.events(l)
 			for _, name := range names {
-				set, err := l.Do(events[name])
+				set, err := l.DoAt(events[name], utxotest.Start)
 				if err != nil || set.Empty() {
 					if now := view(l); now != s.view {
 						t.Fatalf("%s is refused (%v), but changed something", name, err)

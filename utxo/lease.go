@@ -31,11 +31,11 @@ func (pl *plan) lease(ev OutputsLeased) error {
 		switch {
 		case out == nil:
 			return fmt.Errorf("output %s of wallet %d: %w", op, ev.Wallet, statemachine.ErrNotFound)
-		case held.Active(pl.at) && held.Lock != ev.Lock:
+		case held.Active(pl.by.At) && held.Lock != ev.Lock:
 			return heldBy(held)
-		case held.Active(pl.at):
+		case held.Active(pl.by.At):
 		case !n.tx.Live() || out.Spent():
-			return refuse(n, "leased", statemachine.ErrIllegal, op.String()+" is not a live unspent output")
+			return pl.refuse(n, statemachine.ErrIllegal, op.String()+" is not a live unspent output")
 		}
 		pl.setLease(held, op, ev)
 	}
@@ -51,9 +51,9 @@ func (pl *plan) renew(ev LeasesRenewed) error {
 	for _, op := range ev.OutPoints {
 		held := leases[op]
 		switch {
-		case held.Active(pl.at) && held.Lock != ev.Lock:
+		case held.Active(pl.by.At) && held.Lock != ev.Lock:
 			return heldBy(held)
-		case !held.Active(pl.at):
+		case !held.Active(pl.by.At):
 			return fmt.Errorf("lease on %s of wallet %d: %w", op, ev.Wallet, statemachine.ErrNotFound)
 		}
 		pl.setLease(held, op, OutputsLeased(ev))
@@ -63,7 +63,7 @@ func (pl *plan) renew(ev LeasesRenewed) error {
 
 // release ends leases, all or none.
 func (pl *plan) release(ev LeasesReleased) error {
-	leases, err := pl.leasing(OutputsLeased{ev.Wallet, ev.OutPoints, ev.Lock, 1, ev.At})
+	leases, err := pl.leasing(OutputsLeased{Wallet: ev.Wallet, OutPoints: ev.OutPoints, Lock: ev.Lock, Duration: time.Microsecond})
 	if err != nil {
 		return err
 	}
@@ -82,14 +82,11 @@ func (pl *plan) release(ev LeasesReleased) error {
 
 // leasing checks what the three lease events share and reads the leases.
 func (pl *plan) leasing(ev OutputsLeased) (map[wire.OutPoint]Lease, error) {
-	if err := pl.clock(ev.At); err != nil {
-		return nil, err
+	if ev.Duration < time.Microsecond || ev.Lock == (LockID{}) || len(ev.OutPoints) == 0 {
+		return nil, invalid("a lease needs outputs, a lock id and a duration of at least a microsecond")
 	}
-	if _, err := storable(pl.at.Add(ev.Duration)); err != nil {
+	if _, err := statemachine.Time(pl.by.At.Add(ev.Duration)); err != nil {
 		return nil, err
-	}
-	if ev.Duration <= 0 || ev.Lock == (LockID{}) || len(ev.OutPoints) == 0 {
-		return nil, invalid("a lease needs outputs, a lock id and a positive duration")
 	}
 	if op, twice := duplicate(ev.OutPoints); twice {
 		return nil, invalid("%s is named twice", op)
@@ -109,7 +106,7 @@ func (pl *plan) leasing(ev OutputsLeased) (map[wire.OutPoint]Lease, error) {
 }
 
 func (pl *plan) setLease(held Lease, op wire.OutPoint, ev OutputsLeased) {
-	until := pl.at.Add(ev.Duration).Truncate(time.Microsecond)
+	until := pl.by.At.Add(ev.Duration).Truncate(time.Microsecond)
 	if lease := (Lease{ev.Wallet, op, ev.Lock, until}); lease != held {
 		pl.set.Leases = append(pl.set.Leases, LeaseChange{Old: held, New: lease})
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
@@ -78,8 +79,11 @@ func NewLedger(p Policy) *Ledger {
 }
 
 // Do plans an event and applies what it changes. An error changes nothing.
-func (l *Ledger) Do(ev Event) (ChangeSet, error) {
-	set, err := l.policy.Plan(l, ev)
+func (l *Ledger) Do(ev Event) (ChangeSet, error) { return l.DoAt(ev, time.Time{}) }
+
+// DoAt is [Ledger.Do]; now is the time of an event that has none.
+func (l *Ledger) DoAt(ev Event, now time.Time) (ChangeSet, error) {
+	set, err := l.policy.PlanAt(l, ev, now)
 	if err != nil {
 		return ChangeSet{}, err
 	}

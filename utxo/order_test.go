@@ -64,7 +64,7 @@ func TestLosersAreListedParentsFirst(t *testing.T) {
 				b.observe(tx)
 			}
 			rival := b.tx(ins(out(deposit, 0)), foreign)
-			set, err := b.Do(utxo.Observed{Tx: rival, Seq: 2, Tip: b.tip.Hash, At: noon})
+			set, err := b.Do(utxo.Observed{Tx: rival, Seq: 2, Tip: b.tip.Hash, By: utxo.By{At: noon}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +104,7 @@ func TestABlockListsParentsBeforeTheLosersAmongTheirChildren(t *testing.T) {
 	winner := b.tx(ins(out(deposit, 0)), foreign)
 	height := b.tip.Height + 1
 	block := utxo.Block{Height: height, Prev: b.tip.Hash, Hash: chainhash.Hash{byte(height), 7}, Time: noon}
-	set, err := b.Do(utxo.Connected{Block: block, Txs: []*wire.MsgTx{winner, parent}, Positions: []int32{1, 2}, At: noon})
+	set, err := b.Do(utxo.Connected{Block: block, Txs: []*wire.MsgTx{winner, parent}, Positions: []int32{1, 2}, By: utxo.By{At: noon}})
 	if err != nil {
 		t.Fatal(err)
 	}

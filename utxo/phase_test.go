@@ -36,7 +36,7 @@ func (p *phases) look(t *testing.T, l *utxo.Ledger, policy utxo.Policy, ev utxo.
 		coins, _ := l.Outputs(w.ID, nil, 1<<20)
 		for _, c := range coins {
 			id := phaseKey{w.ID, c.OutPoint}
-			was, is := p.now[id], utxo.PhaseOf(policy.State(c, tip.Height, utxotest.At(ev)))
+			was, is := p.now[id], utxo.PhaseOf(policy.State(c, tip.Height, utxo.Said(ev).At))
 			if !utxo.PhaseMayFollow(was, is) {
 				t.Errorf("output %s went from %s to %s", c.OutPoint, was, is)
 			}
@@ -66,11 +66,14 @@ func TestPhasesFollowTheTable(t *testing.T) {
 	w := newSmallWallet()
 	l := w.ledger(nil)
 	watch := &phases{map[phaseKey]utxo.Phase{}, seen}
-	watch.look(t, l, utxotest.Policy(), utxo.Stamp(utxo.WalletOpened{}, utxotest.Start))
+	start := utxo.WalletOpened{By: utxo.By{At: utxotest.Start}}
+	watch.look(t, l, utxotest.Policy(), start)
 	for _, name := range []string{"lease", "observe A", "invalidate A"} {
 		_, events := w.events(l)
-		do(t, l, events[name])
-		watch.look(t, l, utxotest.Policy(), events[name])
+		if _, err := l.DoAt(events[name], utxotest.Start); err != nil {
+			t.Fatal(err)
+		}
+		watch.look(t, l, utxotest.Policy(), start)
 	}
 	for _, e := range utxo.CoinMachine.Edges() {
 		if !seen[[2]utxo.Phase{e.From, e.To}] {

@@ -29,16 +29,16 @@ func (pl *plan) place(t *node, ev evidence) error {
 	}
 	for _, m := range lift {
 		if m != t && m.tx.Status == Orphaned {
-			return refuse(t, ev.on.String(), ErrDeadParent, "orphaned coinbase "+m.tx.ID.String())
+			return pl.refuse(t, ErrDeadParent, "orphaned coinbase "+m.tx.ID.String())
 		}
 	}
-	rivals, losers, err := pl.conflicts(t, lift, ev.on.String())
+	rivals, losers, err := pl.conflicts(t, lift)
 	if err != nil {
 		return err
 	}
 	for _, l := range losers {
 		if ev.seq > 0 && l.tx.Seq > ev.seq {
-			return refuse(t, ev.on.String(), ErrStale, fmt.Sprintf("%s, which would lose, was observed later", l.tx.ID))
+			return pl.refuse(t, ErrStale, fmt.Sprintf("%s, which would lose, was observed later", l.tx.ID))
 		}
 	}
 	if !ev.block() {
@@ -133,7 +133,7 @@ type rivalry struct{ loser, winner *node }
 // The walk ends at a confirmed transaction, since that refuses the placing
 // anyway; a conflict with an ancestor that lies behind one is therefore
 // reported as ErrSpentByConfirmed.
-func (pl *plan) conflicts(t *node, lift []*node, event string) ([]rivalry, []*node, error) {
+func (pl *plan) conflicts(t *node, lift []*node) ([]rivalry, []*node, error) {
 	inLift := pl.mark
 	var rivals []rivalry
 	var heads []*node
@@ -143,7 +143,7 @@ func (pl *plan) conflicts(t *node, lift []*node, event string) ([]rivalry, []*no
 				switch c := s.by; {
 				case c == m || c.tx.ID.Wallet != m.tx.ID.Wallet:
 				case c.lifted == inLift:
-					return nil, nil, refuse(t, event, ErrSelfConflict, op.String()+" is spent twice")
+					return nil, nil, pl.refuse(t, ErrSelfConflict, op.String()+" is spent twice")
 				case c.tx.Live() && c.rival != inLift:
 					c.rival = inLift
 					rivals = append(rivals, rivalry{c, m})
@@ -166,12 +166,12 @@ func (pl *plan) conflicts(t *node, lift []*node, event string) ([]rivalry, []*no
 			lost = lost || p != nil && p.lost == pl.mark
 		}
 		if lost {
-			return nil, nil, refuse(t, event, ErrSelfConflict, "it would replace its own ancestor")
+			return nil, nil, pl.refuse(t, ErrSelfConflict, "it would replace its own ancestor")
 		}
 	}
 	for _, l := range losers {
 		if l.tx.Confirmed() {
-			return nil, nil, refuse(t, event, ErrSpentByConfirmed, l.tx.ID.String())
+			return nil, nil, pl.refuse(t, ErrSpentByConfirmed, l.tx.ID.String())
 		}
 	}
 	return rivals, losers, nil
@@ -229,9 +229,6 @@ func (pl *plan) replace(rivals []rivalry) error {
 
 // broadcast places a pending transaction by the mempool rule.
 func (pl *plan) broadcast(ev Broadcasted) error {
-	if err := pl.clock(ev.At); err != nil {
-		return err
-	}
 	n, err := pl.one(ev.ID)
 	if err != nil {
 		return err
@@ -242,5 +239,5 @@ func (pl *plan) broadcast(ev Broadcasted) error {
 	case Pending:
 		return pl.place(n, evidence{on: OnBroadcast, height: Unconfirmed})
 	}
-	return refuse(n, "broadcast", statemachine.ErrIllegal, "a dead transaction needs evidence")
+	return pl.refuse(n, statemachine.ErrIllegal, "a dead transaction needs evidence")
 }

@@ -16,36 +16,14 @@ import (
 // Plan says what an event changes, given what the store holds. It is pure: the
 // same answers from r give the same set. An event that is known already gives
 // the empty set; a refusal gives an error and changes nothing.
-func (p Policy) Plan(r Reader, ev Event) (ChangeSet, error) {
-	pl := &plan{Policy: p, graph: newGraph(r)}
-	var err error
-	switch ev := ev.(type) {
-	case WalletOpened:
-		err = pl.open(ev)
-	case Submitted:
-		err = pl.submit(ev)
-	case Broadcasted:
-		err = pl.broadcast(ev)
-	case Observed:
-		err = pl.observe(ev)
-	case Connected:
-		err = pl.connect(ev)
-	case Disconnected:
-		err = pl.disconnect(ev)
-	case Invalidated:
-		err = pl.invalidate(ev)
-	case OutputRevealed:
-		err = pl.reveal(ev)
-	case Labelled:
-		err = pl.label(ev)
-	case OutputsLeased:
-		err = pl.lease(ev)
-	case LeasesRenewed:
-		err = pl.renew(ev)
-	case LeasesReleased:
-		err = pl.release(ev)
-	default:
-		err = fmt.Errorf("%w: event %T", statemachine.ErrInvalid, ev)
+func (p Policy) Plan(r Reader, ev Event) (ChangeSet, error) { return p.PlanAt(r, ev, time.Time{}) }
+
+// PlanAt is [Policy.Plan]; now is the time of an event that has none.
+func (p Policy) PlanAt(r Reader, ev Event, now time.Time) (ChangeSet, error) {
+	pl := &plan{Policy: p, graph: newGraph(r), ev: ev}
+	err := pl.begin(now)
+	if err == nil {
+		err = pl.do()
 	}
 	if err != nil {
 		return ChangeSet{}, err
@@ -54,12 +32,43 @@ func (p Policy) Plan(r Reader, ev Event) (ChangeSet, error) {
 	return pl.set, nil
 }
 
+func (pl *plan) do() error {
+	switch ev := pl.ev.(type) {
+	case WalletOpened:
+		return pl.open(ev)
+	case Submitted:
+		return pl.submit(ev)
+	case Broadcasted:
+		return pl.broadcast(ev)
+	case Observed:
+		return pl.observe(ev)
+	case Connected:
+		return pl.connect(ev)
+	case Disconnected:
+		return pl.disconnect(ev)
+	case Invalidated:
+		return pl.invalidate(ev)
+	case OutputRevealed:
+		return pl.reveal(ev)
+	case Labelled:
+		return pl.label(ev)
+	case OutputsLeased:
+		return pl.lease(ev)
+	case LeasesRenewed:
+		return pl.renew(ev)
+	case LeasesReleased:
+		return pl.release(ev)
+	}
+	return invalid("event %T", pl.ev)
+}
+
 // plan is the work on one event.
 type plan struct {
 	Policy
 	*graph
+	ev  Event
+	by  By // of ev, with its time in UTC microseconds
 	set ChangeSet
-	at  time.Time
 
 	// What inspect writes for one transaction after the other.
 	buf    bytes.Buffer
@@ -67,43 +76,45 @@ type plan struct {
 	owners []owned
 }
 
-// clock normalises the time of an event to UTC microseconds.
-func (pl *plan) clock(at time.Time) (err error) {
-	pl.at, err = storable(at)
+// begin checks who speaks and when.
+func (pl *plan) begin(now time.Time) (err error) {
+	if pl.ev == nil {
+		return invalid("no event")
+	}
+	pl.by = pl.ev.by()
+	if pl.by.At.IsZero() {
+		pl.by.At = now
+	}
+	for _, s := range []string{pl.by.Actor, pl.by.Role} {
+		if len(s) > MaxActor || !statemachine.Storable(s) {
+			return invalid("an actor and a role are UTF-8 of at most %d bytes", MaxActor)
+		}
+	}
+	if pl.by.At.IsZero() {
+		return invalid("%s needs a time", pl.event())
+	}
+	pl.by.At, err = statemachine.Time(pl.by.At)
 	return err
 }
 
-// storable brings a time to UTC microseconds, and refuses the years that not
-// every store can keep: a second taken for a millisecond ends there.
-func storable(at time.Time) (time.Time, error) {
-	at = at.UTC().Truncate(time.Microsecond)
-	if at.Year() < 1 || at.Year() > 9999 {
-		return at, invalid("a time in the year %d", at.Year())
-	}
-	return at, nil
-}
+// event names what is planned.
+func (pl *plan) event() string { return strings.TrimPrefix(fmt.Sprintf("%T", pl.ev), "utxo.") }
 
 // step moves a transaction along an edge of the table and logs it. change, if
 // not nil, sets what moves beside the status.
 func (pl *plan) step(n *node, on Trigger, reason string, change func(*Tx)) error {
-	from := n.tx.Status
-	to, ok := TxMachine.Next(from, on)
-	if !ok {
-		return refuse(n, on.String(), statemachine.ErrIllegal, "")
+	if _, ok := TxMachine.Next(n.tx.Status, on); !ok {
+		return pl.refuse(n, statemachine.ErrIllegal, "")
 	}
-	n.tx.Status = to
-	n.tx.Version++
+	pl.set.Log = append(pl.set.Log, statemachine.Transition[TxID]{
+		ID: n.tx.ID, At: pl.by.At, Actor: pl.by.Actor, Role: pl.by.Role, Reason: reason,
+	})
+	if err := statemachine.Move(TxMachine, &n.tx.Status, &n.tx.Version, on, &pl.set.Log[len(pl.set.Log)-1]); err != nil {
+		return err
+	}
 	if change != nil {
 		change(&n.tx)
 	}
-	line := statemachine.Transition[TxID]{
-		Machine: TxMachine.Name(), ID: n.tx.ID, Version: n.tx.Version,
-		Trigger: on.String(), To: to.String(), At: pl.at, Reason: reason,
-	}
-	if from != 0 {
-		line.From = from.String()
-	}
-	pl.set.Log = append(pl.set.Log, line)
 	pl.steps = append(pl.steps, step{n, n.last})
 	n.last = len(pl.steps)
 	return nil
@@ -168,10 +179,7 @@ func (pl *plan) open(ev WalletOpened) error {
 }
 
 func (pl *plan) label(ev Labelled) error {
-	if err := pl.clock(ev.At); err != nil {
-		return err
-	}
-	if !storableText(ev.Label) || utf8.RuneCountInString(ev.Label) > MaxLabel {
+	if !statemachine.Storable(ev.Label) || utf8.RuneCountInString(ev.Label) > MaxLabel {
 		return invalid("a label is UTF-8 of at most %d characters", MaxLabel)
 	}
 	n, err := pl.one(ev.ID)
@@ -184,10 +192,7 @@ func (pl *plan) label(ev Labelled) error {
 // reveal credits an output that was found to be owned after its transaction
 // was stored, and makes its owner scan from the given birth.
 func (pl *plan) reveal(ev OutputRevealed) error {
-	if err := pl.clock(ev.At); err != nil {
-		return err
-	}
-	if len(ev.Tag) > MaxTag || !storableText(ev.Tag) || ev.Birth < 0 {
+	if len(ev.Tag) > MaxTag || !statemachine.Storable(ev.Tag) || ev.Birth < 0 {
 		return invalid("an owner needs a tag of at most %d bytes of UTF-8 and a birth height from 0", MaxTag)
 	}
 	n, err := pl.one(ev.ID)
@@ -198,7 +203,7 @@ func (pl *plan) reveal(ev OutputRevealed) error {
 		if out.Tag == ev.Tag {
 			return nil
 		}
-		return refuse(n, "output_revealed", statemachine.ErrIllegal, fmt.Sprintf("output %d belongs to %q", ev.Index, out.Tag))
+		return pl.refuse(n, statemachine.ErrIllegal, fmt.Sprintf("output %d belongs to %q", ev.Index, out.Tag))
 	}
 	raw, err := pl.r.Raw(ev.ID)
 	if err != nil {
@@ -228,15 +233,12 @@ func (pl *plan) reveal(ev OutputRevealed) error {
 
 // invalidate fails what the host gives up, with everything that depends on it.
 func (pl *plan) invalidate(ev Invalidated) error {
-	if err := pl.clock(ev.At); err != nil {
-		return err
-	}
 	n, err := pl.one(ev.ID)
 	if err != nil {
 		return err
 	}
 	if n.tx.Confirmed() {
-		return refuse(n, "invalidated", statemachine.ErrIllegal, "it is confirmed")
+		return pl.refuse(n, statemachine.ErrIllegal, "it is confirmed")
 	}
 	if !n.tx.Live() {
 		return nil
@@ -247,12 +249,12 @@ func (pl *plan) invalidate(ev Invalidated) error {
 	}
 	for _, l := range losers {
 		if l.tx.Confirmed() {
-			return refuse(n, "invalidated", statemachine.ErrIllegal, "its descendant "+l.tx.ID.String()+" is confirmed")
+			return pl.refuse(n, statemachine.ErrIllegal, "its descendant "+l.tx.ID.String()+" is confirmed")
 		}
 	}
 	return pl.kill(losers, func(l *node) (Trigger, string) {
 		if l == n {
-			return OnInvalidated, cut(ev.Reason)
+			return OnInvalidated, statemachine.Bounded(ev.Reason, 500)
 		}
 		return OnParentDied, ""
 	})
@@ -267,25 +269,14 @@ func parse(raw []byte) (*wire.MsgTx, error) {
 	return tx, nil
 }
 
-func refuse(n *node, event string, why error, reason string) error {
-	return &statemachine.Refusal{
-		Err: why, Machine: TxMachine.Name(), ID: n.tx.ID.String(), State: n.tx.Status.String(), Event: event, Reason: reason,
+func (pl *plan) refuse(n *node, why error, reason string) error {
+	r := &statemachine.Refusal{Err: why, Machine: TxMachine.Name(), ID: n.tx.ID.String(), Event: pl.event(), Reason: reason}
+	if n.tx.Status != 0 {
+		r.State = n.tx.Status.String()
 	}
+	return r
 }
 
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", statemachine.ErrInvalid, fmt.Sprintf(format, args...))
-}
-
-// storableText reports whether every store can keep s: UTF-8 without NUL.
-func storableText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
-
-// cut bounds a reason to 500 bytes of UTF-8.
-func cut(s string) string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-	for len(s) > 500 {
-		_, size := utf8.DecodeLastRuneInString(s)
-		s = s[:len(s)-size]
-	}
-	return s
 }

@@ -10,9 +10,6 @@ import (
 
 // submit enters what the application created.
 func (pl *plan) submit(ev Submitted) error {
-	if err := pl.clock(ev.At); err != nil {
-		return err
-	}
 	s, err := pl.inspect(ev.Tx)
 	if err != nil {
 		return err
@@ -34,7 +31,7 @@ func (pl *plan) submit(ev Submitted) error {
 	if n := pl.get(id); n != nil && n.tx.Live() {
 		return nil
 	} else if n != nil {
-		return refuse(n, "submit", statemachine.ErrIllegal, "a dead transaction cannot be submitted again")
+		return pl.refuse(n, statemachine.ErrIllegal, "a dead transaction cannot be submitted again")
 	}
 	if len(pl.relevant(&s, map[WalletID]bool{w.ID: true}, true)) == 0 {
 		return invalid("transaction %s does not concern wallet %d", s.hash, w.ID)
@@ -57,7 +54,7 @@ func (pl *plan) submit(ev Submitted) error {
 		if err != nil {
 			return err
 		}
-		if _, _, err := pl.conflicts(n, lift, "submit"); err != nil {
+		if _, _, err := pl.conflicts(n, lift); err != nil {
 			return err
 		}
 	}
@@ -146,7 +143,7 @@ func (pl *plan) mature(s *seen, ev Submitted) error {
 		return err
 	}
 	for _, l := range leases {
-		if l.Active(pl.at) && l.Lock != ev.Lock {
+		if l.Active(pl.by.At) && l.Lock != ev.Lock {
 			return fmt.Errorf("transaction %s: %w: %s is leased until %s", s.hash, statemachine.ErrHeld, l.OutPoint, l.Until)
 		}
 	}

@@ -73,7 +73,7 @@ type chain struct {
 func (c *chain) block(txs ...tx) block {
 	c.tip = utxo.Block{Height: c.tip.Height + 1, Prev: c.tip.Hash, Time: genesis.Add(time.Duration(c.tip.Height) * 10 * time.Minute)}
 	c.tip.Hash = chainhash.HashH(fmt.Append(nil, "block ", c.tip.Height))
-	b := block{utxo.Connected{Block: c.tip, At: c.tip.Time},
+	b := block{utxo.Connected{Block: c.tip, By: utxo.By{At: c.tip.Time}},
 		wtxmgr.BlockMeta{Block: wtxmgr.Block{Hash: oldhash.Hash(c.tip.Hash), Height: c.tip.Height}, Time: c.tip.Time}, txs}
 	for i, tx := range txs {
 		b.Txs = append(b.Txs, tx.MsgTx)
@@ -143,7 +143,7 @@ func events(blocks []block) []utxo.Event {
 func backwards(blocks []block) []utxo.Event {
 	var evs []utxo.Event
 	for _, b := range slices.Backward(blocks) {
-		evs = append(evs, utxo.Disconnected{Hash: b.Block.Hash, At: b.At})
+		evs = append(evs, utxo.Disconnected{Hash: b.Block.Hash, By: utxo.By{At: b.At}})
 	}
 	return evs
 }
@@ -154,7 +154,7 @@ func (s *sequence) sightings(tip utxo.Block, txs []tx) []utxo.Event {
 	var evs []utxo.Event
 	for _, tx := range txs {
 		*s++
-		evs = append(evs, utxo.Observed{Tx: tx.MsgTx, Seq: int64(*s), Tip: tip.Hash, At: tip.Time})
+		evs = append(evs, utxo.Observed{Tx: tx.MsgTx, Seq: int64(*s), Tip: tip.Hash, By: utxo.By{At: tip.Time}})
 	}
 	return evs
 }
@@ -176,7 +176,7 @@ type memory struct {
 
 func newMemory(t testing.TB) *memory {
 	m := &memory{Ledger: utxo.NewLedger(policy)}
-	if err := m.do(utxo.WalletOpened{Wallet: 1, Birth: 1, At: genesis}); err != nil {
+	if err := m.do(utxo.WalletOpened{Wallet: 1, Birth: 1, By: utxo.By{At: genesis}}); err != nil {
 		t.Fatal(err)
 	}
 	return m

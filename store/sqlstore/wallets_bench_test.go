@@ -27,7 +27,7 @@ func foreign(n uint32) wire.OutPoint {
 
 func (c *chain) next(txs int) utxo.Connected {
 	b := utxotest.NewBlock(c.tip.Height+1, c.tip.Hash, 0)
-	ev := utxo.Connected{Block: b, At: time.Unix(1_700_000_000+int64(b.Height), 0)}
+	ev := utxo.Connected{Block: b, By: utxo.By{At: time.Unix(1_700_000_000+int64(b.Height), 0)}}
 	for i := range txs {
 		c.salt++
 		to := utxotest.Script(1, "main")
@@ -95,7 +95,7 @@ func BenchmarkInsertAndRollBack(b *testing.B) {
 					for range 100 {
 						ev := c.next(10)
 						events = append(events, ev)
-						undo = append(undo, utxo.Disconnected{Hash: ev.Block.Hash, At: ev.At})
+						undo = append(undo, utxo.Disconnected{Hash: ev.Block.Hash, By: utxo.By{At: ev.At}})
 					}
 					if _, err := service.Do(ctx, events...); err != nil {
 						b.Fatal(err)

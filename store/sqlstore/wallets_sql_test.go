@@ -161,8 +161,8 @@ func coins(t *testing.T, d sqlstore.Dialect, n int) (*sqlstore.Store, database, 
 		tx.AddTxOut(utxotest.Pay(1000, utxotest.Script(1, "main")))
 	}
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	_, err := service.Do(context.Background(), utxo.WalletOpened{Wallet: 1, Birth: 1, At: at},
-		utxo.Connected{Block: utxotest.NewBlock(1, chainhash.Hash{}, 0), Txs: []*wire.MsgTx{tx}, Positions: []int32{1}, At: at})
+	_, err := service.Do(context.Background(), utxo.WalletOpened{Wallet: 1, Birth: 1, By: utxo.By{At: at}},
+		utxo.Connected{Block: utxotest.NewBlock(1, chainhash.Hash{}, 0), Txs: []*wire.MsgTx{tx}, Positions: []int32{1}, By: utxo.By{At: at}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestSourcesLeaseFilter(t *testing.T) {
 		start := time.Now()
 		until := start.UTC().Truncate(time.Microsecond).Add(held)
 		_, err := service.Do(context.Background(), utxo.OutputsLeased{
-			Wallet: 1, OutPoints: []wire.OutPoint{{Hash: hash}}, Lock: utxo.LockID{1}, Duration: held, At: start,
+			Wallet: 1, OutPoints: []wire.OutPoint{{Hash: hash}}, Lock: utxo.LockID{1}, Duration: held, By: utxo.By{At: start},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -227,7 +227,7 @@ func TestUnknownStatusNamesTheRow(t *testing.T) {
 		s, db, service, hash := coins(t, d, 1)
 		ctx := context.Background()
 		other := utxotest.NewTx(2, []wire.OutPoint{utxotest.External(2)}, utxotest.Pay(7, utxotest.Script(1, "main")))
-		if _, err := service.Do(ctx, utxo.Submitted{Wallet: 1, Tx: other, At: time.Now()}); err != nil {
+		if _, err := service.Do(ctx, utxo.Submitted{Wallet: 1, Tx: other, By: utxo.By{At: time.Now()}}); err != nil {
 			t.Fatal(err)
 		}
 		plant := []string{"PRAGMA ignore_check_constraints = ON", "UPDATE transactions SET status = 'abandoned' WHERE block_height IS NULL"}
@@ -295,7 +295,7 @@ func TestFollowMissesNothing(t *testing.T) {
 		}
 		label := func(n int) { // one more version
 			id := utxo.TxID{Wallet: 1, Hash: hash}
-			if _, err := service.Do(ctx, utxo.Labelled{ID: id, Label: fmt.Sprint(n), At: time.Now()}); err != nil {
+			if _, err := service.Do(ctx, utxo.Labelled{ID: id, Label: fmt.Sprint(n), By: utxo.By{At: time.Now()}}); err != nil {
 				t.Fatal(err)
 			}
 		}

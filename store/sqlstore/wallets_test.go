@@ -53,10 +53,10 @@ func compareHistory(t *testing.T, d sqlstore.Dialect, h utxotest.History) error 
 		if _, err := service.Do(ctx, ev); fmt.Sprint(wantErr) != fmt.Sprint(err) {
 			return fmt.Errorf("the ledger says %v, the store %v", wantErr, err)
 		}
-		want := everything(ledger, h.Policy, utxotest.At(ev))
+		want := everything(ledger, h.Policy, utxo.Said(ev).At)
 		var got []string
 		if err := s.View(ctx, func(tx store.Tx) error {
-			got = everything(tx.Wallets(), h.Policy, utxotest.At(ev))
+			got = everything(tx.Wallets(), h.Policy, utxo.Said(ev).At)
 			return nil
 		}); err != nil {
 			return err
@@ -91,7 +91,7 @@ func TestEventsOfOneTransactionAgreeWithTheLedger(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		now := utxotest.At(events[len(events)-1])
+		now := utxo.Said(events[len(events)-1]).At
 		want := everything(ledger, h.Policy, now)
 		if err := s.View(context.Background(), func(tx store.Tx) error {
 			if got := everything(tx.Wallets(), h.Policy, now); !slices.Equal(got, want) {

@@ -91,7 +91,7 @@ func (w *wallets[T]) funded(t testing.TB, n int) (utxo.Block, *wire.MsgTx) {
 	}
 	tx := utxotest.NewTx(1, []wire.OutPoint{utxotest.External(1)}, outs...)
 	b := utxotest.NewBlock(1, chainhash.Hash{}, 0)
-	w.do(t, utxo.WalletOpened{Wallet: 1, Birth: 1}, utxo.Connected{Block: b, Txs: []*wire.MsgTx{tx}, At: utxotest.Start})
+	w.do(t, utxo.WalletOpened{Wallet: 1, Birth: 1}, utxo.Connected{Block: b, Txs: []*wire.MsgTx{tx}, By: utxo.By{At: utxotest.Start}})
 	return b, tx
 }
 
@@ -177,7 +177,7 @@ func staleSet[T store.WalletTx](t *testing.T, w *wallets[T]) {
 	id := utxo.TxID{Wallet: 1, Hash: tx.TxHash()}
 	var old utxo.ChangeSet
 	err := w.View(context.Background(), func(tx T) (err error) {
-		old, err = utxotest.Policy().Plan(tx.Wallets(), utxo.Labelled{ID: id, Label: "old", At: utxotest.Start})
+		old, err = utxotest.Policy().Plan(tx.Wallets(), utxo.Labelled{ID: id, Label: "old", By: utxo.By{At: utxotest.Start}})
 		return err
 	})
 	if err != nil {
@@ -202,20 +202,20 @@ func exactValues[T store.WalletTx](t *testing.T, w *wallets[T]) {
 		utxotest.Pay(21_000_000*100_000_000, utxotest.Script(1, "ключ \U0001F511 '\"\\%")),
 		utxotest.Pay(0, utxotest.Script(1, "")),
 		utxotest.Pay(0, big))
-	times := []time.Time{time.Unix(0, 1000).UTC(), time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC)}
+	times := []time.Time{time.Unix(0, 1000).UTC(), time.Date(9000, 12, 31, 23, 59, 59, 999999000, time.UTC)}
 	b := utxotest.NewBlock(1<<31-2, chainhash.HashH([]byte("prev")), 0)
 	b.Time = times[1]
 	id := utxo.TxID{Wallet: 1, Hash: large.TxHash()}
 	events := []utxo.Event{
 		utxo.WalletOpened{Wallet: 1, Birth: 1<<31 - 2},
-		utxo.Connected{Block: b, Txs: []*wire.MsgTx{large}, Positions: []int32{1<<31 - 1}, At: times[0]},
-		utxo.Labelled{ID: id, Label: strings.Repeat("\U0001F600", utxo.MaxLabel), At: times[1]},
+		utxo.Connected{Block: b, Txs: []*wire.MsgTx{large}, Positions: []int32{1<<31 - 1}, By: utxo.By{At: times[0]}},
+		utxo.Labelled{ID: id, Label: strings.Repeat("\U0001F600", utxo.MaxLabel), By: utxo.By{At: times[1]}},
 		utxo.OutputsLeased{Wallet: 1, OutPoints: []wire.OutPoint{utxotest.Out(large, 0)}, Lock: utxo.LockID{31: 255},
-			Duration: time.Microsecond, At: times[1].Add(-time.Microsecond)},
+			Duration: time.Microsecond, By: utxo.By{At: times[1].Add(-time.Microsecond)}},
 	}
 	want := utxo.NewLedger(utxotest.Policy())
 	for _, ev := range events {
-		if _, err := want.Do(ev); err != nil {
+		if _, err := want.DoAt(ev, utxotest.Start); err != nil {
 			t.Fatal(err)
 		}
 		w.do(t, ev)
@@ -276,7 +276,7 @@ func paging[T store.WalletTx](t *testing.T, w *wallets[T]) {
 	tip, _ := w.funded(t, 5)
 	for i := range uint32(6) {
 		w.do(t, utxo.Observed{Tx: utxotest.NewTx(100+i, []wire.OutPoint{utxotest.External(100 + i)}, utxotest.Pay(7, utxotest.Script(1, "b"))),
-			Seq: int64(i + 1), Tip: tip.Hash, At: utxotest.Start.Add(time.Duration(i/2) * time.Second)})
+			Seq: int64(i + 1), Tip: tip.Hash, By: utxo.By{At: utxotest.Start.Add(time.Duration(i/2) * time.Second)}})
 	}
 	all, err := w.service.History(ctx, 1, nil, 1000)
 	if err != nil || len(all) != 7 {
@@ -295,7 +295,7 @@ func paging[T store.WalletTx](t *testing.T, w *wallets[T]) {
 		after = &key
 		// Something newer does not disturb the pages behind it.
 		w.do(t, utxo.Observed{Tx: utxotest.NewTx(200+uint32(i), []wire.OutPoint{utxotest.External(200 + uint32(i))}, utxotest.Pay(7, utxotest.Script(1, "b"))),
-			Seq: int64(i + 50), Tip: tip.Hash, At: utxotest.Start.Add(time.Hour)})
+			Seq: int64(i + 50), Tip: tip.Hash, By: utxo.By{At: utxotest.Start.Add(time.Hour)}})
 	}
 	outputs, err := w.service.Outputs(ctx, 1, nil, 1000)
 	if err != nil {
@@ -337,7 +337,7 @@ func notFound[T store.WalletTx](t *testing.T, w *wallets[T]) {
 	_, detail := w.service.Detail(ctx, id)
 	_, trail := w.service.Trail(ctx, id)
 	_, label := w.service.Do(ctx, utxo.Labelled{ID: id, Label: "x"})
-	_, lease := w.service.Do(ctx, utxo.OutputsLeased{Wallet: 9, OutPoints: make([]wire.OutPoint, 1), Lock: utxo.LockID{1}, Duration: 1})
+	_, lease := w.service.Do(ctx, utxo.OutputsLeased{Wallet: 9, OutPoints: make([]wire.OutPoint, 1), Lock: utxo.LockID{1}, Duration: time.Second})
 	for name, err := range map[string]error{
 		"Balance": balance, "Unspent": unspent, "History": history, "Detail": detail, "Trail": trail, "Labelled": label, "OutputsLeased": lease,
 	} {
@@ -442,7 +442,7 @@ func repeatedSelection[T store.WalletTx](t *testing.T, w *wallets[T]) {
 	}
 	first := chosen() // and the answer is lost
 	larger := utxotest.NewTx(2, []wire.OutPoint{utxotest.External(2)}, utxotest.Pay(5000, utxotest.Script(1, "a")))
-	w.do(t, utxo.Connected{Block: utxotest.NewBlock(2, b.Hash, 0), Txs: []*wire.MsgTx{larger}, At: utxotest.Start})
+	w.do(t, utxo.Connected{Block: utxotest.NewBlock(2, b.Hash, 0), Txs: []*wire.MsgTx{larger}, By: utxo.By{At: utxotest.Start}})
 	if second := chosen(); second == first {
 		t.Fatal("the larger coin was not chosen: the rule is not tested")
 	}

@@ -32,7 +32,7 @@ func histories[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store
 				}
 				snap, _ := ledger.Snapshot()
 				sameSnapshot(t, snap, w.snapshot(t))
-				return w.sameReads(ledger, utxotest.At(ev))
+				return w.sameReads(ledger, utxo.Said(ev).At)
 			})
 			if err != nil {
 				t.Fatalf("%v\n%s", err, h)

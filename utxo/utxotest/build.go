@@ -72,34 +72,3 @@ func NewBlock(height int32, prev chainhash.Hash, salt uint32) utxo.Block {
 		Time: Start.Add(time.Duration(height) * 10 * time.Minute),
 	}
 }
-
-// At returns when an event happened.
-func At(ev utxo.Event) time.Time {
-	switch ev := ev.(type) {
-	case utxo.WalletOpened:
-		return ev.At
-	case utxo.Submitted:
-		return ev.At
-	case utxo.Broadcasted:
-		return ev.At
-	case utxo.Observed:
-		return ev.At
-	case utxo.Connected:
-		return ev.At
-	case utxo.Disconnected:
-		return ev.At
-	case utxo.Invalidated:
-		return ev.At
-	case utxo.OutputRevealed:
-		return ev.At
-	case utxo.Labelled:
-		return ev.At
-	case utxo.OutputsLeased:
-		return ev.At
-	case utxo.LeasesRenewed:
-		return ev.At
-	case utxo.LeasesReleased:
-		return ev.At
-	}
-	return time.Time{}
-}

@@ -151,7 +151,7 @@ func (w *world) stored(want func(*row) bool) utxo.TxID {
 
 func (w *world) open(id utxo.WalletID) {
 	birth := max(0, w.base+pick[int32](w, -2, 0, 0, 0, 2))
-	w.emit(utxo.WalletOpened{Wallet: id, Birth: birth, At: w.now})
+	w.emit(utxo.WalletOpened{Wallet: id, Birth: birth, By: utxo.By{At: w.now}})
 }
 
 func (w *world) observe(tx *wire.MsgTx) {
@@ -167,11 +167,11 @@ func (w *world) observe(tx *wire.MsgTx) {
 		seq = int64(w.number(1, int(w.seq)))
 	}
 	w.seq = max(w.seq, seq)
-	w.emit(utxo.Observed{Tx: tx, Seq: seq, Tip: tip, At: w.now})
+	w.emit(utxo.Observed{Tx: tx, Seq: seq, Tip: tip, By: utxo.By{At: w.now}})
 }
 
 func (w *world) submit(tx *wire.MsgTx) {
-	w.emit(utxo.Submitted{Wallet: w.walletID(), Tx: tx, Lock: w.lock(), At: w.now})
+	w.emit(utxo.Submitted{Wallet: w.walletID(), Tx: tx, Lock: w.lock(), By: utxo.By{At: w.now}})
 }
 
 // replace submits a transaction that shares an input with a live unconfirmed
@@ -183,7 +183,7 @@ func (w *world) replace() {
 		return
 	}
 	tx := w.build(pick(w, old.tx.TxIn...).PreviousOutPoint)
-	ev := utxo.Submitted{Wallet: id.Wallet, Tx: tx, Lock: w.lock(), At: w.now}
+	ev := utxo.Submitted{Wallet: id.Wallet, Tx: tx, Lock: w.lock(), By: utxo.By{At: w.now}}
 	for _, r := range w.model.rows {
 		if r.wallet == id.Wallet && r.live() && sharesInput(r.tx, tx) && w.odds(19, 20) {
 			ev.Replaces = append(ev.Replaces, r.hash)
@@ -200,7 +200,7 @@ func (w *world) broadcast() {
 	if w.odds(1, 15) {
 		id = w.stored(func(*row) bool { return true })
 	}
-	w.emit(utxo.Broadcasted{ID: id, At: w.now})
+	w.emit(utxo.Broadcasted{ID: id, By: utxo.By{At: w.now}})
 }
 
 func (w *world) invalidate() {
@@ -208,7 +208,7 @@ func (w *world) invalidate() {
 	if w.odds(1, 5) {
 		id = w.stored(func(*row) bool { return true })
 	}
-	w.emit(utxo.Invalidated{ID: id, Reason: "given up", At: w.now})
+	w.emit(utxo.Invalidated{ID: id, Reason: "given up", By: utxo.By{At: w.now}})
 }
 
 func (w *world) reveal() {
@@ -217,7 +217,7 @@ func (w *world) reveal() {
 	if r := w.model.row(id.Wallet, id.Hash); r != nil {
 		tx = r.tx
 	}
-	ev := utxo.OutputRevealed{ID: id, Index: uint32(w.number(0, len(tx.TxOut)-1)), At: w.now}
+	ev := utxo.OutputRevealed{ID: id, Index: uint32(w.number(0, len(tx.TxOut)-1)), By: utxo.By{At: w.now}}
 	ev.Tag = pick(w, "late", "main", "other")
 	for i, out := range tx.TxOut {
 		if string(out.PkScript) == string(LateScript) && w.odds(3, 4) {
@@ -231,7 +231,7 @@ func (w *world) reveal() {
 
 func (w *world) label() {
 	label := pick(w, "", "rent", "Füße 🦶")
-	w.emit(utxo.Labelled{ID: w.stored(func(*row) bool { return true }), Label: label, At: w.now})
+	w.emit(utxo.Labelled{ID: w.stored(func(*row) bool { return true }), Label: label, By: utxo.By{At: w.now}})
 }
 
 // repeat sends an event again as it was.

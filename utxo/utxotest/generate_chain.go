@@ -34,7 +34,7 @@ func (w *world) connect() bool {
 
 // deliver fills a block and sends it, whole or filtered.
 func (w *world) deliver(b utxo.Block) bool {
-	ev := utxo.Connected{Block: b, Txs: []*wire.MsgTx{w.coinbase(b.Height)}, At: w.now}
+	ev := utxo.Connected{Block: b, Txs: []*wire.MsgTx{w.coinbase(b.Height)}, By: utxo.By{At: w.now}}
 	if _, tip := w.tip(); b.Height > 0 {
 		ev.Txs = append(ev.Txs, w.blockTxs()...)
 		if b.Height < tip { // nothing that stands on what was mined later
@@ -161,7 +161,7 @@ func (w *world) disconnect() {
 		hash = pick(w, w.blocks...).Block.Hash
 	}
 	if height >= 0 {
-		w.emit(utxo.Disconnected{Hash: hash, At: w.now})
+		w.emit(utxo.Disconnected{Hash: hash, By: utxo.By{At: w.now}})
 	}
 }
 
@@ -173,7 +173,7 @@ func (w *world) reorg() {
 		if height < 0 {
 			break
 		}
-		w.emit(utxo.Disconnected{Hash: hash, At: w.now})
+		w.emit(utxo.Disconnected{Hash: hash, By: utxo.By{At: w.now}})
 	}
 	for range max(0, depth+w.number(-1, 1)) {
 		if !w.connect() {

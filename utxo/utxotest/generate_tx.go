@@ -109,7 +109,7 @@ func (w *world) coins(id utxo.WalletID, want func(utxo.Coin) bool) []wire.OutPoi
 func (w *world) lease() {
 	id := w.walletID()
 	ops := w.coins(id, func(c utxo.Coin) bool { return c.SpentBy == none || w.odds(1, 5) })
-	w.emit(utxo.OutputsLeased{Wallet: id, OutPoints: ops, Lock: lockID(pick(w, "k", "l")), Duration: w.duration(), At: w.now})
+	w.emit(utxo.OutputsLeased{Wallet: id, OutPoints: ops, Lock: lockID(pick(w, "k", "l")), Duration: w.duration(), By: utxo.By{At: w.now}})
 }
 
 func (w *world) duration() time.Duration {
@@ -132,12 +132,12 @@ func (w *world) leasedCoin() (utxo.WalletID, []wire.OutPoint, utxo.LockID) {
 
 func (w *world) renew() {
 	id, ops, lock := w.leasedCoin()
-	w.emit(utxo.LeasesRenewed{Wallet: id, OutPoints: ops, Lock: lock, Duration: w.duration(), At: w.now})
+	w.emit(utxo.LeasesRenewed{Wallet: id, OutPoints: ops, Lock: lock, Duration: w.duration(), By: utxo.By{At: w.now}})
 }
 
 func (w *world) release() {
 	id, ops, lock := w.leasedCoin()
-	w.emit(utxo.LeasesReleased{Wallet: id, OutPoints: ops, Lock: lock, At: w.now})
+	w.emit(utxo.LeasesReleased{Wallet: id, OutPoints: ops, Lock: lock, By: utxo.By{At: w.now}})
 }
 
 // nonsense sends what no sane host sends.
@@ -149,31 +149,31 @@ func (w *world) nonsense() {
 	coinbase := NewCoinbase(w.salt, w.outputs()...)
 	next := NewBlock(height+1, tip, 0)
 	w.emit(pick[utxo.Event](w,
-		utxo.WalletOpened{Wallet: 0, At: w.now},
-		utxo.WalletOpened{Wallet: 1, Birth: -1, At: w.now},
-		utxo.WalletOpened{Wallet: id, Birth: 3, At: w.now},
-		utxo.Submitted{Wallet: id, At: w.now},
-		utxo.Submitted{Wallet: id, Tx: twice, At: w.now},
-		utxo.Submitted{Wallet: id, Tx: coinbase, At: w.now},
-		utxo.Submitted{Wallet: id, Tx: NewTx(0, []wire.OutPoint{External(99)}), At: w.now},
-		utxo.Submitted{Wallet: id, Tx: NewTx(0, []wire.OutPoint{External(99)}, Pay(1, Foreign)), At: w.now},
-		utxo.Observed{Tx: twice, Seq: w.seq + 1, Tip: tip, At: w.now},
-		utxo.Observed{Tx: coinbase, Seq: w.seq + 1, Tip: tip, At: w.now},
-		utxo.Observed{Tx: tx, Seq: 0, Tip: tip, At: w.now},
-		utxo.Observed{Seq: w.seq + 1, Tip: tip, At: w.now},
-		utxo.Connected{Block: next, Txs: []*wire.MsgTx{coinbase, tx, tx}, At: w.now},
-		utxo.Connected{Block: next, Txs: []*wire.MsgTx{tx, coinbase}, At: w.now},
-		utxo.Connected{Block: next, Txs: []*wire.MsgTx{coinbase, tx}, Positions: []int32{0}, At: w.now},
-		utxo.Connected{Block: next, Txs: []*wire.MsgTx{coinbase, tx, NewTx(1, []wire.OutPoint{tx.TxIn[0].PreviousOutPoint}, Pay(1, Foreign))}, At: w.now},
-		utxo.Connected{Block: NewBlock(height+2, tip, 0), At: w.now},
-		utxo.Connected{Block: NewBlock(-1, tip, 0), At: w.now},
-		utxo.Disconnected{Hash: next.Hash, At: w.now},
-		utxo.Labelled{ID: w.stored(func(*row) bool { return true }), Label: strings.Repeat("ß", utxo.MaxLabel+1), At: w.now},
-		utxo.OutputRevealed{ID: w.stored(func(*row) bool { return true }), Index: 9, Tag: "other", At: w.now},
-		utxo.OutputsLeased{Wallet: id, OutPoints: []wire.OutPoint{External(0)}, Duration: time.Second, At: w.now},
-		utxo.OutputsLeased{Wallet: id, Lock: lockID("k"), Duration: time.Second, At: w.now},
-		utxo.OutputsLeased{Wallet: id, OutPoints: []wire.OutPoint{External(0)}, Lock: lockID("k"), At: w.now},
-		utxo.LeasesRenewed{Wallet: id, OutPoints: []wire.OutPoint{External(0)}, Lock: lockID("k"), At: w.now},
-		utxo.LeasesReleased{Wallet: id, Lock: lockID("k"), At: w.now},
+		utxo.WalletOpened{Wallet: 0, By: utxo.By{At: w.now}},
+		utxo.WalletOpened{Wallet: 1, Birth: -1, By: utxo.By{At: w.now}},
+		utxo.WalletOpened{Wallet: id, Birth: 3, By: utxo.By{At: w.now}},
+		utxo.Submitted{Wallet: id, By: utxo.By{At: w.now}},
+		utxo.Submitted{Wallet: id, Tx: twice, By: utxo.By{At: w.now}},
+		utxo.Submitted{Wallet: id, Tx: coinbase, By: utxo.By{At: w.now}},
+		utxo.Submitted{Wallet: id, Tx: NewTx(0, []wire.OutPoint{External(99)}), By: utxo.By{At: w.now}},
+		utxo.Submitted{Wallet: id, Tx: NewTx(0, []wire.OutPoint{External(99)}, Pay(1, Foreign)), By: utxo.By{At: w.now}},
+		utxo.Observed{Tx: twice, Seq: w.seq + 1, Tip: tip, By: utxo.By{At: w.now}},
+		utxo.Observed{Tx: coinbase, Seq: w.seq + 1, Tip: tip, By: utxo.By{At: w.now}},
+		utxo.Observed{Tx: tx, Seq: 0, Tip: tip, By: utxo.By{At: w.now}},
+		utxo.Observed{Seq: w.seq + 1, Tip: tip, By: utxo.By{At: w.now}},
+		utxo.Connected{Block: next, Txs: []*wire.MsgTx{coinbase, tx, tx}, By: utxo.By{At: w.now}},
+		utxo.Connected{Block: next, Txs: []*wire.MsgTx{tx, coinbase}, By: utxo.By{At: w.now}},
+		utxo.Connected{Block: next, Txs: []*wire.MsgTx{coinbase, tx}, Positions: []int32{0}, By: utxo.By{At: w.now}},
+		utxo.Connected{Block: next, Txs: []*wire.MsgTx{coinbase, tx, NewTx(1, []wire.OutPoint{tx.TxIn[0].PreviousOutPoint}, Pay(1, Foreign))}, By: utxo.By{At: w.now}},
+		utxo.Connected{Block: NewBlock(height+2, tip, 0), By: utxo.By{At: w.now}},
+		utxo.Connected{Block: NewBlock(-1, tip, 0), By: utxo.By{At: w.now}},
+		utxo.Disconnected{Hash: next.Hash, By: utxo.By{At: w.now}},
+		utxo.Labelled{ID: w.stored(func(*row) bool { return true }), Label: strings.Repeat("ß", utxo.MaxLabel+1), By: utxo.By{At: w.now}},
+		utxo.OutputRevealed{ID: w.stored(func(*row) bool { return true }), Index: 9, Tag: "other", By: utxo.By{At: w.now}},
+		utxo.OutputsLeased{Wallet: id, OutPoints: []wire.OutPoint{External(0)}, Duration: time.Second, By: utxo.By{At: w.now}},
+		utxo.OutputsLeased{Wallet: id, Lock: lockID("k"), Duration: time.Second, By: utxo.By{At: w.now}},
+		utxo.OutputsLeased{Wallet: id, OutPoints: []wire.OutPoint{External(0)}, Lock: lockID("k"), By: utxo.By{At: w.now}},
+		utxo.LeasesRenewed{Wallet: id, OutPoints: []wire.OutPoint{External(0)}, Lock: lockID("k"), By: utxo.By{At: w.now}},
+		utxo.LeasesReleased{Wallet: id, Lock: lockID("k"), By: utxo.By{At: w.now}},
 	))
 }

@@ -89,7 +89,7 @@ func (h History) GoString() string { return "\n" + h.String() }
 
 // Describe says what an event is in one line, with hashes cut short.
 func Describe(ev utxo.Event) string {
-	at := At(ev).Sub(Start)
+	at := utxo.Said(ev).At.Sub(Start)
 	switch ev := ev.(type) {
 	case utxo.WalletOpened:
 		return fmt.Sprintf("open wallet %d, born at %d", ev.Wallet, ev.Birth)

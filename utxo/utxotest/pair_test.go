@@ -54,7 +54,7 @@ func (p *pair) compare(ev utxo.Event, before utxo.Snapshot, set utxo.ChangeSet, 
 	for _, check := range []func() error{
 		func() error { return utxotest.Compare(p.model, after) },
 		func() error { return utxo.Check(after) },
-		func() error { return utxotest.CompareReads(p.model, p.ledger, utxotest.At(ev)) },
+		func() error { return utxotest.CompareReads(p.model, p.ledger, utxo.Said(ev).At) },
 		func() error { return parentsFirst(set, after) },
 		func() error { return p.finality(after) },
 	} {

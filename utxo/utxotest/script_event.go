@@ -17,7 +17,7 @@ func (p *player) event(line string, words []string) (utxo.Event, error) {
 	case "connect":
 		return p.connect(line)
 	case "disconnect":
-		return utxo.Disconnected{Hash: p.blocks[words[1]].Block.Hash, At: p.now}, nil
+		return utxo.Disconnected{Hash: p.blocks[words[1]].Block.Hash, By: utxo.By{At: p.now}}, nil
 	case "observe":
 		return p.observe(words)
 	}
@@ -29,7 +29,7 @@ func (p *player) event(line string, words []string) (utxo.Event, error) {
 	switch words[0] {
 	case "open":
 		birth, err := strconv.Atoi(words[2])
-		return utxo.WalletOpened{Wallet: w, Birth: int32(birth), At: p.now}, err
+		return utxo.WalletOpened{Wallet: w, Birth: int32(birth), By: utxo.By{At: p.now}}, err
 	case "submit":
 		return p.submit(w, words[2:])
 	case "lease", "renew":
@@ -38,14 +38,14 @@ func (p *player) event(line string, words []string) (utxo.Event, error) {
 			return nil, err
 		}
 		ops, err := p.outPoints(words[4:])
-		ev := utxo.OutputsLeased{Wallet: w, OutPoints: ops, Lock: lockID(words[2]), Duration: time.Duration(seconds) * time.Second, At: p.now}
+		ev := utxo.OutputsLeased{Wallet: w, OutPoints: ops, Lock: lockID(words[2]), Duration: time.Duration(seconds) * time.Second, By: utxo.By{At: p.now}}
 		if words[0] == "renew" {
 			return utxo.LeasesRenewed(ev), err
 		}
 		return ev, err
 	case "release":
 		ops, err := p.outPoints(words[3:])
-		return utxo.LeasesReleased{Wallet: w, OutPoints: ops, Lock: lockID(words[2]), At: p.now}, err
+		return utxo.LeasesReleased{Wallet: w, OutPoints: ops, Lock: lockID(words[2]), By: utxo.By{At: p.now}}, err
 	case "reveal":
 		op, err := p.outPoint(words[2])
 		if err != nil {
@@ -53,17 +53,17 @@ func (p *player) event(line string, words []string) (utxo.Event, error) {
 		}
 		birth, err := strconv.Atoi(words[4])
 		return utxo.OutputRevealed{
-			ID: utxo.TxID{Wallet: w, Hash: op.Hash}, Index: op.Index, Tag: words[3], Birth: int32(birth), At: p.now,
+			ID: utxo.TxID{Wallet: w, Hash: op.Hash}, Index: op.Index, Tag: words[3], Birth: int32(birth), By: utxo.By{At: p.now},
 		}, err
 	}
 	id, err := p.id(words[1:])
 	switch words[0] {
 	case "broadcast":
-		return utxo.Broadcasted{ID: id, At: p.now}, err
+		return utxo.Broadcasted{ID: id, By: utxo.By{At: p.now}}, err
 	case "invalidate":
-		return utxo.Invalidated{ID: id, Reason: "given up", At: p.now}, err
+		return utxo.Invalidated{ID: id, Reason: "given up", By: utxo.By{At: p.now}}, err
 	case "label":
-		return utxo.Labelled{ID: id, Label: strings.Join(words[3:], " "), At: p.now}, err
+		return utxo.Labelled{ID: id, Label: strings.Join(words[3:], " "), By: utxo.By{At: p.now}}, err
 	}
 	return nil, fmt.Errorf("%q is no step", words[0])
 }
@@ -112,7 +112,7 @@ func (p *player) observe(words []string) (utxo.Event, error) {
 		return nil, err
 	}
 	seq, err := strconv.ParseInt(words[2], 10, 64)
-	ev := utxo.Observed{Tx: tx, Seq: seq, At: p.now}
+	ev := utxo.Observed{Tx: tx, Seq: seq, By: utxo.By{At: p.now}}
 	if len(words) > 3 {
 		ev.Tip = p.blocks[words[4]].Block.Hash
 	} else if len(p.best) > 0 {
@@ -127,7 +127,7 @@ func (p *player) submit(w utxo.WalletID, words []string) (utxo.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	ev := utxo.Submitted{Wallet: w, Tx: tx, At: p.now}
+	ev := utxo.Submitted{Wallet: w, Tx: tx, By: utxo.By{At: p.now}}
 	if at := slices.Index(words, "lock"); at >= 0 {
 		ev.Lock = lockID(words[at+1])
 		words = words[:at]
