@@ -170,8 +170,8 @@ func writeWallet(tx WalletTx, w utxo.WalletID) (utxo.ChangeSet, error) {
 // writeWithdrawal stores a request with values that stores like to change, and
 // returns a change of it that is not saved.
 func writeWithdrawal(tx WithdrawalTx, request, chain uuid.UUID) (withdrawal.Change, error) {
-	s := Withdrawals{policy: withdrawal.DefaultPolicy()}
-	s = *s.Within(tx)
+	p := withdrawal.DefaultPolicy()
+	s := (&Withdrawals{withdrawalCore{of: withdrawalAggregate(&p)}, p}).Within(tx)
 	ctx := context.Background()
 	by := withdrawal.By{Actor: "self-check", Role: withdrawal.System}
 	submitted := withdrawal.Submitted{By: by, Request: request, User: uuid.New(), Asset: uuid.New(), Chain: chain, ToAddress: "0xé\u4e16", Memo: "",

@@ -2,12 +2,8 @@ package store
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/google/uuid"
-	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -19,10 +15,16 @@ import (
 // from the caller; a zero At becomes the store's own time, and so does the At of
 // a submission that approval windows count.
 type Withdrawals struct {
+	withdrawalCore
 	policy withdrawal.Policy
-	update func(context.Context, func(WithdrawalTx) error) error
-	view   func(context.Context, func(WithdrawalTx) error) error
 }
+
+type (
+	withdrawalCore    = core[WithdrawalTx, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]
+	withdrawalBatch   = batch[WithdrawalTx, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]
+	withdrawalCommand = command[uuid.UUID, withdrawal.Withdrawal, withdrawal.Event]
+	withdrawalRecords = records[uuid.UUID, withdrawal.Withdrawal, withdrawal.Change]
+)
 
 // NewWithdrawals returns the service for a store of any transaction type that
 // has withdrawals. A policy that [withdrawal.Policy.Validate] refuses is
@@ -31,23 +33,50 @@ func NewWithdrawals[T WithdrawalTx](s Store[T], p withdrawal.Policy) (*Withdrawa
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	return &Withdrawals{
-		policy: p,
-		update: func(ctx context.Context, fn func(WithdrawalTx) error) error {
-			return s.Update(ctx, func(tx T) error { return fn(tx) })
+	return &Withdrawals{newCore(s, withdrawalAggregate(&p), func(tx T) WithdrawalTx { return tx }), p}, nil
+}
+
+// withdrawalAggregate is the domain as the core sees it.
+func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalTx, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change] {
+	job := machineOf[uuid.UUID](withdrawal.JobMachine)
+	job.past = withdrawal.JobFailed.String() // only a failed one has a successor
+	return &aggregate[WithdrawalTx, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]{
+		records:  func(tx WithdrawalTx) withdrawalRecords { return tx.Withdrawals() },
+		machines: []machine[uuid.UUID]{machineOf[uuid.UUID](withdrawal.RequestMachine), job},
+		exists:   func(w *withdrawal.Withdrawal) bool { return w.Request.Status != 0 },
+		states: func(w *withdrawal.Withdrawal) []state[uuid.UUID] {
+			return []state[uuid.UUID]{
+				{withdrawal.RequestMachine.Name(), w.Request.ID, w.Request.Version, w.Request.Status.String()},
+				{withdrawal.JobMachine.Name(), w.Job.ID, w.Job.Version, w.Job.Status.String()}}
 		},
-		view: func(ctx context.Context, fn func(WithdrawalTx) error) error {
-			return s.View(ctx, func(tx T) error { return fn(tx) })
+		creates: func(ev withdrawal.Event) (uuid.UUID, bool) {
+			switch e := ev.(type) {
+			case withdrawal.Submitted:
+				return e.Request, true
+			case withdrawal.Imported:
+				return e.Request, true
+			}
+			return uuid.Nil, false
 		},
-	}, nil
+		apply:  p.ApplyAt,
+		result: func(c *withdrawal.Change) *withdrawal.Withdrawal { return &c.New },
+		empty:  (*withdrawal.Change).Empty,
+		merge:  (*withdrawal.Change).Merge,
+		owner: func(tx WithdrawalTx, _ string, job uuid.UUID) (uuid.UUID, error) {
+			return tx.Withdrawals().RequestOf(job)
+		},
+		order: inOrderOfUsers,
+		beside: func(b *withdrawalBatch) beside[withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change] {
+			return &candidates{withdrawalBatch: b, policy: p}
+		},
+	}
 }
 
 // Within returns the service inside a transaction that the caller has begun
 // and will end; its methods then commit nothing themselves. An error that an
 // adapter delays comes with a later call or at the end of the transaction.
 func (s *Withdrawals) Within(tx WithdrawalTx) *Withdrawals {
-	run := func(_ context.Context, fn func(WithdrawalTx) error) error { return fn(tx) }
-	return &Withdrawals{policy: s.policy, update: run, view: run}
+	return &Withdrawals{s.within(tx), s.policy}
 }
 
 // Policy returns the policy of the service.
@@ -92,24 +121,11 @@ func (s *Withdrawals) Do(ctx context.Context, request uuid.UUID, events ...withd
 // with the first error, nothing. A request may come once; the aggregates are in
 // the order of the commands.
 func (s *Withdrawals) DoAll(ctx context.Context, commands ...WithdrawalCommand) ([]withdrawal.Withdrawal, error) {
-	held := make([]HeldWithdrawal, len(commands))
+	do := make([]withdrawalCommand, len(commands))
 	for i, c := range commands {
-		held[i].Withdrawal.Request.ID, held[i].Events = c.Request, c.Events
+		do[i].id, do[i].events = c.Request, c.Events
 	}
-	if err := distinct(held); err != nil {
-		return nil, err
-	}
-	var ws []withdrawal.Withdrawal
-	err := s.update(ctx, func(tx WithdrawalTx) (err error) {
-		if ws, err = load(tx, held); err != nil {
-			return err
-		}
-		return s.apply(tx, ws, held)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return ws, nil
+	return s.do(ctx, do)
 }
 
 // Held is [Withdrawals.DoAll] for aggregates that the caller still has, such as
@@ -119,119 +135,18 @@ func (s *Withdrawals) DoAll(ctx context.Context, commands ...WithdrawalCommand) 
 // events are all in the record already, as after [ErrUnknownCommit]. The
 // aggregates that it returns are the ones to go on with.
 func (s *Withdrawals) Held(ctx context.Context, commands ...HeldWithdrawal) ([]withdrawal.Withdrawal, error) {
-	ws, err := s.held(ctx, commands, true, nil)
+	ws, err := s.held(ctx, heldWithdrawals(commands), true, nil)
 	if err != nil {
 		return nil, err
 	}
 	return ws, nil
 }
 
-// errStale stands for ErrConflict inside of Update, which would run again for
-// that.
-var errStale = errors.New("stale")
-
-// held applies events to held aggregates, then calls more. Where the first
-// attempt meets a conflict or an old fence, the aggregates are loaded: a
-// renewed lease is nothing that the caller knows of. If exact, what is loaded
-// must be what the caller has, or have the events already; otherwise events are
-// judged by what is stored.
-func (s *Withdrawals) held(ctx context.Context, commands []HeldWithdrawal, exact bool, more func(WithdrawalTx) error) (ws []withdrawal.Withdrawal, err error) {
-	if err := distinct(commands); err != nil {
-		return nil, err
+func heldWithdrawals(held []HeldWithdrawal) []withdrawalCommand {
+	commands := make([]withdrawalCommand, len(held))
+	for i := range held {
+		w := &held[i].Withdrawal
+		commands[i] = withdrawalCommand{w.Request.ID, w, held[i].Events}
 	}
-	runs := 0
-	run := func(tx WithdrawalTx) (err error) {
-		if runs++; runs == 1 {
-			ws = make([]withdrawal.Withdrawal, len(commands))
-			for i := range commands {
-				ws[i] = commands[i].Withdrawal
-			}
-		} else if ws, err = load(tx, commands); err != nil {
-			return err
-		}
-		todo := commands
-		for i := range ws {
-			old := &commands[i].Withdrawal
-			if !exact || sameVersions(&ws[i], old) {
-				continue
-			}
-			done, err := s.repeated(tx, &ws[i], commands[i].Events)
-			if err != nil {
-				return err
-			}
-			if !done {
-				return fmt.Errorf("withdrawal %s was held at version %d, job %s at version %d: %w",
-					old.Request.ID, old.Request.Version, old.Job.ID, old.Job.Version, errStale)
-			}
-			todo = slices.Clone(todo)
-			todo[i].Events = nil
-		}
-		if err := s.apply(tx, ws, todo); err != nil || more == nil {
-			return err
-		}
-		return more(tx)
-	}
-	err = s.update(ctx, run)
-	fenced := errors.Is(err, statemachine.ErrFenced)
-	first := err
-	if len(commands) > 0 && runs == 1 && (fenced || errors.Is(err, statemachine.ErrConflict)) {
-		err = s.update(ctx, run)
-	}
-	switch {
-	case !errors.Is(err, errStale):
-		return ws, err
-	case fenced:
-		return nil, first
-	}
-	return nil, fmt.Errorf("%w: %w", statemachine.ErrConflict, err)
-}
-
-// repeated reports whether the record has all these events already.
-func (s *Withdrawals) repeated(tx WithdrawalTx, w *withdrawal.Withdrawal, events []withdrawal.Event) (bool, error) {
-	now, err := tx.Now()
-	if err != nil {
-		return false, err
-	}
-	for _, ev := range events {
-		change, err := s.policy.ApplyAt(*w, ev, now)
-		if err != nil || !change.Empty() {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
-func sameVersions(a, b *withdrawal.Withdrawal) bool {
-	return a.Request.Version == b.Request.Version && a.Job.ID == b.Job.ID && a.Job.Version == b.Job.Version
-}
-
-func distinct(commands []HeldWithdrawal) error {
-	if len(commands) < 2 {
-		return nil
-	}
-	seen := make(map[uuid.UUID]struct{}, len(commands))
-	for i := range commands {
-		id := commands[i].Withdrawal.Request.ID
-		if _, twice := seen[id]; twice {
-			return fmt.Errorf("%w: two commands for request %s in one call", statemachine.ErrInvalid, id)
-		}
-		seen[id] = struct{}{}
-	}
-	return nil
-}
-
-func load(tx WithdrawalTx, commands []HeldWithdrawal) ([]withdrawal.Withdrawal, error) {
-	ids := make([]uuid.UUID, len(commands))
-	for i := range commands {
-		ids[i] = commands[i].Withdrawal.Request.ID
-	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	return tx.Withdrawals().Get(ids...)
-}
-
-// notFound names a request that does not exist.
-func notFound(request uuid.UUID, event string) error {
-	return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: withdrawal.RequestMachine.Name(), ID: request.String(), Event: event}
+	return commands
 }

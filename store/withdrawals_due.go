@@ -28,43 +28,21 @@ func (s *Withdrawals) PutHotWallet(ctx context.Context, w withdrawal.HotWallet) 
 // A host calls it from one place or from many, in any process.
 func (s *Withdrawals) Rescue(ctx context.Context, by withdrawal.By, n int) (rescued []withdrawal.Withdrawal, wait time.Duration, err error) {
 	by.At, by.Version = time.Time{}, 0
-	var refused []error
-	err = s.update(ctx, func(tx WithdrawalTx) error {
-		rescued, refused = nil, nil
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
+	due := func(tx WithdrawalTx, now time.Time) (due []withdrawal.Withdrawal, err error) {
 		q := DueWithdrawals{Kind: DueRescue, Now: now, Limit: n}
-		due, err := tx.Withdrawals().Due(q)
-		if err != nil {
-			return err
+		if due, err = tx.Withdrawals().Due(q); err == nil {
+			wait, err = s.untilDue(tx, q, len(due))
 		}
-		b := batch{policy: &s.policy, tx: tx, now: now}
-		for i := range due {
-			err := b.step(&due[i], due[i].Request.ID, withdrawal.Elapsed{By: by})
-			var refusal *statemachine.Refusal
-			switch {
-			case errors.As(err, &refusal):
-				refused = append(refused, err)
-			case err != nil:
-				return err
-			default:
-				rescued = append(rescued, due[i])
-			}
-		}
-		if wait, err = s.untilDue(tx, q, len(due)); err != nil {
-			return err
-		}
-		if len(rescued) == 0 && len(refused) > 0 {
-			wait = s.policy.Lease // they are due still
-		}
-		return b.save()
-	})
+		return due, err
+	}
+	rescued, refused, err := s.sweep(ctx, due, func(*withdrawal.Withdrawal) withdrawal.Event { return withdrawal.Elapsed{By: by} })
 	if err != nil {
 		return nil, 0, err
 	}
-	return rescued, wait, errors.Join(refused...)
+	if len(rescued) == 0 && refused != nil {
+		wait = s.policy.Lease // they are due still
+	}
+	return rescued, wait, refused
 }
 
 // EnqueueDue makes jobs for up to n approved requests of a chain, the longest
@@ -84,15 +62,14 @@ func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, or
 	var refused []error
 	err = s.update(ctx, func(tx WithdrawalTx) error {
 		enqueued, refused = nil, nil
-		now, err := tx.Now()
+		b, err := s.batch(tx)
 		if err != nil {
 			return err
 		}
-		b := batch{policy: &s.policy, tx: tx, now: now}
 		seen, wallets := map[uuid.UUID]bool{}, true
 		// What is refused stays due, before the others.
 		for limit, more := n, true; more; limit = n - len(enqueued) + len(refused) {
-			due, err := tx.Withdrawals().Due(DueWithdrawals{Kind: DueEnqueue, Chain: chain, Now: now, Limit: limit})
+			due, err := tx.Withdrawals().Due(DueWithdrawals{Kind: DueEnqueue, Chain: chain, Now: b.now, Limit: limit})
 			if err != nil {
 				return err
 			}
@@ -102,17 +79,16 @@ func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, or
 					continue
 				}
 				seen[w.Request.ID] = true
-				err := b.step(w, w.Request.ID, order(w.Request))
-				var refusal *statemachine.Refusal
+				refusal, err := b.try(w, w.Request.ID, order(w.Request))
 				switch {
-				case errors.As(err, &refusal):
-					refused = append(refused, err)
 				case err != nil:
 					return err
+				case refusal != nil:
+					refused = append(refused, refusal)
 				default:
 					enqueued = append(enqueued, *w)
 				}
-				wallets = !errors.Is(err, withdrawal.ErrNoHotWallet)
+				wallets = !errors.Is(refusal, withdrawal.ErrNoHotWallet)
 			}
 			if err := b.save(); err != nil {
 				return err
@@ -138,8 +114,5 @@ func (s *Withdrawals) untilDue(tx WithdrawalTx, q DueWithdrawals, found int) (ti
 		return 0, nil
 	}
 	next, err := tx.Withdrawals().NextDue(q)
-	if err != nil || next.IsZero() {
-		return s.policy.Lease, err
-	}
-	return max(0, min(next.Sub(q.Now), s.policy.Lease)), nil
+	return pause(found, q.Limit, q.Now, next, s.policy.Lease), err
 }

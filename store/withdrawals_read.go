@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,43 +9,23 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// read runs fn in a View and returns its result.
-func read[R any](ctx context.Context, s *Withdrawals, fn func(WithdrawalTx) (R, error)) (r R, err error) {
-	err = s.view(ctx, func(tx WithdrawalTx) error {
-		r, err = fn(tx)
-		return err
-	})
-	return r, err
-}
-
 // Get returns the aggregate of a request, [statemachine.ErrNotFound] for an
 // unknown one.
 func (s *Withdrawals) Get(ctx context.Context, request uuid.UUID) (withdrawal.Withdrawal, error) {
-	return read(ctx, s, func(tx WithdrawalTx) (withdrawal.Withdrawal, error) { return get(tx, request) })
-}
-
-func get(tx WithdrawalTx, request uuid.UUID) (withdrawal.Withdrawal, error) {
-	ws, err := tx.Withdrawals().Get(request)
-	switch {
-	case err != nil:
-		return withdrawal.Withdrawal{}, err
-	case ws[0].Request.Status == 0:
-		return withdrawal.Withdrawal{}, notFound(request, "")
-	}
-	return ws[0], nil
+	return read(ctx, s.view, func(tx WithdrawalTx) (withdrawal.Withdrawal, error) { return s.get(tx, request) })
 }
 
 // RequestOf returns the request of a job, [statemachine.ErrNotFound] for an
 // unknown one.
 func (s *Withdrawals) RequestOf(ctx context.Context, job uuid.UUID) (uuid.UUID, error) {
-	return read(ctx, s, func(tx WithdrawalTx) (uuid.UUID, error) { return tx.Withdrawals().RequestOf(job) })
+	return read(ctx, s.view, func(tx WithdrawalTx) (uuid.UUID, error) { return tx.Withdrawals().RequestOf(job) })
 }
 
 // Next says what a request owes now, see [withdrawal.Policy.Next]; Due is on the
 // store's clock.
 func (s *Withdrawals) Next(ctx context.Context, request uuid.UUID) (withdrawal.Step, error) {
-	return read(ctx, s, func(tx WithdrawalTx) (withdrawal.Step, error) {
-		w, err := get(tx, request)
+	return read(ctx, s.view, func(tx WithdrawalTx) (withdrawal.Step, error) {
+		w, err := s.get(tx, request)
 		if err != nil {
 			return withdrawal.Step{}, err
 		}
@@ -61,18 +39,18 @@ func (s *Withdrawals) Next(ctx context.Context, request uuid.UUID) (withdrawal.S
 
 // Attempts returns all executions of a job, by fence.
 func (s *Withdrawals) Attempts(ctx context.Context, job uuid.UUID) ([]withdrawal.Attempt, error) {
-	return read(ctx, s, func(tx WithdrawalTx) ([]withdrawal.Attempt, error) { return tx.Withdrawals().Attempts(job) })
+	return read(ctx, s.view, func(tx WithdrawalTx) ([]withdrawal.Attempt, error) { return tx.Withdrawals().Attempts(job) })
 }
 
 // HotWallets returns the wallets of a chain, by id.
 func (s *Withdrawals) HotWallets(ctx context.Context, chain uuid.UUID) ([]withdrawal.HotWallet, error) {
-	return read(ctx, s, func(tx WithdrawalTx) ([]withdrawal.HotWallet, error) { return tx.Withdrawals().HotWallets(chain) })
+	return read(ctx, s.view, func(tx WithdrawalTx) ([]withdrawal.HotWallet, error) { return tx.Withdrawals().HotWallets(chain) })
 }
 
 // Requests pages through the requests with a status, or with any for zero, by
 // created_at and id, after the given one; nil is the beginning.
 func (s *Withdrawals) Requests(ctx context.Context, status withdrawal.RequestStatus, after *withdrawal.Request, limit int) ([]withdrawal.Request, error) {
-	return read(ctx, s, func(tx WithdrawalTx) ([]withdrawal.Request, error) {
+	return read(ctx, s.view, func(tx WithdrawalTx) ([]withdrawal.Request, error) {
 		return tx.Withdrawals().Requests(status, after, limit)
 	})
 }
@@ -93,23 +71,7 @@ func (s *Withdrawals) Incidents(ctx context.Context, after int64, limit int) (pa
 // [statemachine.ErrNotFound]. Of a job that is not the latest of its request
 // only the replay is checked.
 func (s *Withdrawals) Trail(ctx context.Context, id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error) {
-	return read(ctx, s, func(tx WithdrawalTx) ([]statemachine.Transition[uuid.UUID], error) {
-		trail, err := tx.Withdrawals().Transitions(id)
-		switch {
-		case err != nil:
-			return nil, err
-		case len(trail) == 0:
-			return nil, notFound(id, "")
-		case trail[0].Machine == withdrawal.JobMachine.Name():
-			return trail, verifyJob(tx, id, trail)
-		}
-		w, err := get(tx, id)
-		if err != nil {
-			return nil, err
-		}
-		status, err := statemachine.Replay(withdrawal.RequestMachine, trail)
-		return trail, verify(err, id, int64(len(trail)), w.Request.Version, status, w.Request.Status)
-	})
+	return s.trail(ctx, id)
 }
 
 // Verify is [Withdrawals.Trail] for its check alone.
@@ -118,37 +80,10 @@ func (s *Withdrawals) Verify(ctx context.Context, id uuid.UUID) error {
 	return err
 }
 
-func verifyJob(tx WithdrawalTx, id uuid.UUID, trail []statemachine.Transition[uuid.UUID]) error {
-	status, err := statemachine.Replay(withdrawal.JobMachine, trail)
-	if err != nil {
-		return err
-	}
-	request, err := tx.Withdrawals().RequestOf(id)
-	if err != nil {
-		return err
-	}
-	w, err := get(tx, request)
-	if err != nil {
-		return err
-	}
-	if w.Job.ID != id {
-		return verify(nil, id, 0, 0, status, withdrawal.JobFailed) // only a failed one has a successor
-	}
-	return verify(nil, id, int64(len(trail)), w.Job.Version, status, w.Job.Status)
-}
-
-func verify[S statemachine.Label](err error, id uuid.UUID, lines, version int64, replayed, stored S) error {
-	if err != nil || lines == version && replayed == stored {
-		return err
-	}
-	return fmt.Errorf("%w: %s: its trail ends in %v at version %d, stored is %v at version %d",
-		statemachine.ErrCorrupt, id, replayed, lines, stored, version)
-}
-
 // Stats counts at the store's time; rates and means are over what ended in the
 // window before it.
 func (s *Withdrawals) Stats(ctx context.Context, window time.Duration) (withdrawal.Stats, error) {
-	return read(ctx, s, func(tx WithdrawalTx) (withdrawal.Stats, error) {
+	return read(ctx, s.view, func(tx WithdrawalTx) (withdrawal.Stats, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return withdrawal.Stats{}, err
@@ -170,25 +105,20 @@ func (s *Withdrawals) Alerts(ctx context.Context, window time.Duration, limits w
 // by created_at and id. It returns the last one for the next page, nil at the
 // end, and all that it found wrong.
 func (s *Withdrawals) Audit(ctx context.Context, after *withdrawal.Request, limit int) (last *withdrawal.Request, err error) {
-	var broken []error
-	err = s.view(ctx, func(tx WithdrawalTx) error {
-		last, broken = nil, nil
+	err = s.audit(ctx, func(tx WithdrawalTx) ([]uuid.UUID, error) {
+		last = nil
 		page, err := tx.Withdrawals().Requests(0, after, limit)
 		if err != nil || len(page) == 0 {
-			return err
+			return nil, err
 		}
 		last = &page[len(page)-1]
 		ids := make([]uuid.UUID, len(page))
 		for i := range page {
 			ids[i] = page[i].ID
 		}
-		ws, err := tx.Withdrawals().Get(ids...)
-		for i := range ws {
-			broken = append(broken, withdrawal.Check(ws[i]))
-		}
-		return err
-	})
-	return last, errors.Join(append(broken, err)...)
+		return ids, nil
+	}, withdrawal.Check)
+	return last, err
 }
 
 // Follow returns up to limit committed transitions of requests and jobs after a
@@ -196,9 +126,5 @@ func (s *Withdrawals) Audit(ctx context.Context, after *withdrawal.Request, limi
 // with what it has done, and so sees each transition at least once, those of
 // one record in order. This is the place for notifications and metrics.
 func (s *Withdrawals) Follow(ctx context.Context, after Cursor, limit int) (page []statemachine.Transition[uuid.UUID], next Cursor, err error) {
-	err = s.view(ctx, func(tx WithdrawalTx) (err error) {
-		page, next, err = tx.Withdrawals().Follow(after, limit)
-		return err
-	})
-	return page, next, err
+	return s.follow(ctx, after, limit)
 }

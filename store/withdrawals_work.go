@@ -60,20 +60,11 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (item
 	if p.chain == uuid.Nil {
 		return nil, next, fmt.Errorf("%w: payments are of one chain", statemachine.ErrInvalid)
 	}
-	claim := func(tx WithdrawalTx) error {
-		items, next = items[:0], time.Time{}
-		if n < 1 {
-			return nil
-		}
-		at := time.Now()
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
-		b := batch{policy: &p.policy, tx: tx, now: now}
+	claim := func(b *withdrawalBatch) (time.Duration, error) {
+		items = items[:0]
 		wait := p.policy.Lease
-		again := DueWithdrawals{Kind: DueRebroadcast, Chain: p.chain, Now: now, Limit: (n + 1) / 2}
-		first := DueWithdrawals{Kind: DueClaim, Chain: p.chain, Now: now, Sequential: p.nonces}
+		again := DueWithdrawals{Kind: DueRebroadcast, Chain: p.chain, Now: b.now, Limit: (n + 1) / 2}
+		first := DueWithdrawals{Kind: DueClaim, Chain: p.chain, Now: b.now, Sequential: p.nonces}
 		kinds := []*DueWithdrawals{&again, &first}
 		if n == 1 && p.again.Load() {
 			again.Limit = 0
@@ -87,29 +78,28 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (item
 				wait = 0
 				continue
 			}
-			due, err := tx.Withdrawals().Due(*q)
+			due, err := b.tx.Withdrawals().Due(*q)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			for i := range due {
 				if err := b.step(&due[i], due[i].Request.ID, withdrawal.Claimed{By: p.by()}); err != nil {
-					return err
+					return 0, err
 				}
-				items = append(items, worker.Item[withdrawal.Withdrawal]{Key: p.key(&due[i].Job), Until: at.Add(p.policy.Lease), Work: due[i]})
+				items = append(items, worker.Item[withdrawal.Withdrawal]{Key: p.key(&due[i].Job), Until: b.began.Add(p.policy.Lease), Work: due[i]})
 			}
-			more, err := p.untilDue(tx, *q, len(due))
+			more, err := p.untilDue(b.tx, *q, len(due))
 			if err != nil {
-				return err
+				return 0, err
 			}
 			wait = min(wait, more)
 		}
-		next = at.Add(wait)
-		return b.save()
+		return wait, nil
 	}
 	// Another worker may take a wallet between the look at its slot and the
 	// claim: then look again.
 	for range 3 {
-		if _, err = p.held(ctx, done, false, claim); !errors.Is(err, withdrawal.ErrSlotTaken) {
+		if next, err = p.turn(ctx, heldWithdrawals(done), n, claim); !errors.Is(err, withdrawal.ErrSlotTaken) {
 			break
 		}
 	}
@@ -148,7 +138,7 @@ func (p *payments) Renew(ctx context.Context, items []worker.Item[withdrawal.Wit
 	if err != nil {
 		return err
 	}
-	return renewed(items, lost, at.Add(p.policy.Lease))
+	return renewed(items, lost, at.Add(p.policy.Lease), jobOf)
 }
 
 func (p *payments) Release(w withdrawal.Withdrawal) HeldWithdrawal {
@@ -193,34 +183,20 @@ func (l *lookups) by() withdrawal.By {
 }
 
 func (l *lookups) Turn(ctx context.Context, done []HeldWithdrawal, n int) (items []worker.Item[withdrawal.Withdrawal], next time.Time, err error) {
-	_, err = l.held(ctx, done, false, func(tx WithdrawalTx) error {
-		items, next = items[:0], time.Time{}
-		if n < 1 {
-			return nil
-		}
-		at := time.Now()
-		now, err := tx.Now()
+	next, err = l.turn(ctx, heldWithdrawals(done), n, func(b *withdrawalBatch) (time.Duration, error) {
+		items = items[:0]
+		q := DueWithdrawals{Kind: DueCheck, Chain: l.chain, Now: b.now, Limit: n, Grace: l.policy.CheckEvery}
+		due, err := b.tx.Withdrawals().Due(q)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		q := DueWithdrawals{Kind: DueCheck, Chain: l.chain, Now: now, Limit: n, Grace: l.policy.CheckEvery}
-		due, err := tx.Withdrawals().Due(q)
-		if err != nil {
-			return err
-		}
-		b := batch{policy: &l.policy, tx: tx, now: now}
 		for i := range due {
 			if err := b.step(&due[i], due[i].Request.ID, withdrawal.Looking{By: l.by()}); err != nil {
-				return err
+				return 0, err
 			}
-			items = append(items, worker.Item[withdrawal.Withdrawal]{Key: due[i].Job.ID.String(), Until: at.Add(l.policy.CheckEvery), Work: due[i]})
+			items = append(items, worker.Item[withdrawal.Withdrawal]{Key: due[i].Job.ID.String(), Until: b.began.Add(l.policy.CheckEvery), Work: due[i]})
 		}
-		wait, err := l.untilDue(tx, q, len(due))
-		if err != nil {
-			return err
-		}
-		next = at.Add(wait)
-		return b.save()
+		return l.untilDue(b.tx, q, len(due))
 	})
 	if err != nil {
 		return nil, time.Time{}, err
@@ -235,10 +211,6 @@ func (l *lookups) Renew(ctx context.Context, items []worker.Item[withdrawal.With
 	var lost []uuid.UUID
 	err := l.update(ctx, func(tx WithdrawalTx) error {
 		lost = nil
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
 		requests := make([]uuid.UUID, len(items))
 		for i := range items {
 			requests[i] = items[i].Work.Request.ID
@@ -247,7 +219,10 @@ func (l *lookups) Renew(ctx context.Context, items []worker.Item[withdrawal.With
 		if err != nil {
 			return err
 		}
-		b := batch{policy: &l.policy, tx: tx, now: now}
+		b, err := l.batch(tx)
+		if err != nil {
+			return err
+		}
 		for i := range ws {
 			if j := &ws[i].Job; j.ID != items[i].Work.Job.ID || j.Status != withdrawal.JobConfirming {
 				lost = append(lost, items[i].Work.Job.ID)
@@ -260,7 +235,7 @@ func (l *lookups) Renew(ctx context.Context, items []worker.Item[withdrawal.With
 	if err != nil {
 		return err
 	}
-	return renewed(items, lost, at.Add(l.policy.CheckEvery))
+	return renewed(items, lost, at.Add(l.policy.CheckEvery), jobOf)
 }
 
 // Release lets the look-up be made when the next check is due again.
@@ -271,22 +246,4 @@ func (l *lookups) Release(w withdrawal.Withdrawal) HeldWithdrawal {
 // Panicked does what Release does: nothing was learnt.
 func (l *lookups) Panicked(w withdrawal.Withdrawal, _ any) HeldWithdrawal { return l.Release(w) }
 
-// renewed writes the new end of the leases that are not lost.
-func renewed(items []worker.Item[withdrawal.Withdrawal], lost []uuid.UUID, until time.Time) error {
-	gone := make(map[uuid.UUID]bool, len(lost))
-	for _, job := range lost {
-		gone[job] = true
-	}
-	var e worker.LostError
-	for i := range items {
-		if gone[items[i].Work.Job.ID] {
-			e.Keys = append(e.Keys, items[i].Key)
-		} else {
-			items[i].Until = until
-		}
-	}
-	if len(e.Keys) > 0 {
-		return &e
-	}
-	return nil
-}
+func jobOf(w *withdrawal.Withdrawal) uuid.UUID { return w.Job.ID }

@@ -1,0 +1,310 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// The service core: what the service of every domain does with its aggregates.
+// See "A domain's part of a store" in the package comment.
+
+// records is what the core needs of the records of a domain: K is the id of an
+// aggregate and of its lines, A what commits together, C what one step changes.
+type records[K comparable, A, C any] interface {
+	Get(ids ...K) ([]A, error) // in the order of ids; an unknown one is a zero A
+	Save(changes ...C) error
+	Transitions(id K) ([]statemachine.Transition[K], error)
+	Feed[K]
+}
+
+// aggregate is one domain as the core sees it. T is its part of a transaction,
+// E an event. All functions are pure but records and beside.
+type aggregate[T Clock, K comparable, A, E, C any] struct {
+	records func(T) records[K, A, C]
+	// machines are those of the versioned records of A; the first is that of
+	// the aggregate's own record, which has its id.
+	machines []machine[K]
+	exists   func(*A) bool
+	states   func(*A) []state[K]     // the versioned records of one that exists, its own first
+	creates  func(E) (id K, ok bool) // the aggregate that an event creates
+	apply    func(A, E, time.Time) (C, error)
+	result   func(*C) *A
+	empty    func(*C) bool
+	// merge takes next into first if the two can be saved as one; nil if never.
+	merge func(first, next *C) bool
+	// owner returns the aggregate of another versioned record; nil if each
+	// aggregate is one record.
+	owner func(tx T, machine string, id K) (K, error)
+	// order returns the indexes of commands such that locks are taken in one
+	// order everywhere; nil if the steps lock nothing.
+	order func([]command[K, A, E]) []int
+	// beside reads what events need; nil if they need nothing.
+	beside func(*batch[T, K, A, E, C]) beside[A, E, C]
+}
+
+// machine is the table of one kind of record.
+type machine[K comparable] struct {
+	name   string
+	replay func([]statemachine.Transition[K]) (status string, err error)
+	past   string // status of a record that its aggregate does not hold any more
+}
+
+// machineOf returns what the core needs of a table.
+func machineOf[K comparable, S, T statemachine.Label](m *statemachine.Machine[S, T]) machine[K] {
+	return machine[K]{name: m.Name(), replay: func(trail []statemachine.Transition[K]) (string, error) {
+		status, err := statemachine.Replay(m, trail)
+		if err != nil {
+			return "", err
+		}
+		return status.String(), nil
+	}}
+}
+
+// state is where a versioned record is.
+type state[K comparable] struct {
+	machine string
+	id      K
+	version int64
+	status  string
+}
+
+// command is one or more events for an aggregate, in order.
+type command[K comparable, A, E any] struct {
+	id     K
+	held   *A // what the caller has; nil if it is to be loaded
+	events []E
+}
+
+// core loads, applies and saves the aggregates of one domain.
+type core[T Clock, K comparable, A, E, C any] struct {
+	of     *aggregate[T, K, A, E, C]
+	update func(context.Context, func(T) error) error
+	view   func(context.Context, func(T) error) error
+}
+
+// newCore returns the core on a store of transactions of type U, of which part
+// returns the domain's.
+func newCore[U any, T Clock, K comparable, A, E, C any](s Store[U], of *aggregate[T, K, A, E, C], part func(U) T) core[T, K, A, E, C] {
+	return core[T, K, A, E, C]{of,
+		func(ctx context.Context, fn func(T) error) error {
+			return s.Update(ctx, func(tx U) error { return fn(part(tx)) })
+		},
+		func(ctx context.Context, fn func(T) error) error {
+			return s.View(ctx, func(tx U) error { return fn(part(tx)) })
+		}}
+}
+
+// within returns the core inside a transaction that the caller has begun.
+func (s core[T, K, A, E, C]) within(tx T) core[T, K, A, E, C] {
+	s.update = func(_ context.Context, fn func(T) error) error { return fn(tx) }
+	s.view = s.update
+	return s
+}
+
+// read runs fn in a View and returns its result.
+func read[T Clock, R any](ctx context.Context, view func(context.Context, func(T) error) error, fn func(T) (R, error)) (r R, err error) {
+	err = view(ctx, func(tx T) error {
+		r, err = fn(tx)
+		return err
+	})
+	return r, err
+}
+
+// get returns one aggregate, [statemachine.ErrNotFound] for an unknown one.
+func (s *core[T, K, A, E, C]) get(tx T, id K) (A, error) {
+	as, err := s.of.records(tx).Get(id)
+	var none A
+	switch {
+	case err != nil:
+		return none, err
+	case !s.of.exists(&as[0]):
+		return none, s.of.notFound(id, "")
+	}
+	return as[0], nil
+}
+
+func (o *aggregate[T, K, A, E, C]) notFound(id K, event string) error {
+	return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: o.machines[0].name, ID: fmt.Sprint(id), Event: event}
+}
+
+// do loads, applies and saves in one transaction.
+func (s *core[T, K, A, E, C]) do(ctx context.Context, commands []command[K, A, E]) (as []A, err error) {
+	if err := s.distinct(commands); err != nil {
+		return nil, err
+	}
+	err = s.update(ctx, func(tx T) (err error) {
+		if as, err = s.load(tx, commands); err != nil {
+			return err
+		}
+		return s.apply(tx, as, commands)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return as, nil
+}
+
+// errStale stands for ErrConflict inside of Update, which would run again for
+// that.
+var errStale = errors.New("stale")
+
+// held applies events to aggregates that the caller has, then calls more. Where
+// the first attempt meets a conflict or an old fence, the aggregates are loaded:
+// a renewed lease is nothing that the caller knows of. If exact, what is loaded
+// must be what the caller has, or have the events already; otherwise events are
+// judged by what is stored.
+func (s *core[T, K, A, E, C]) held(ctx context.Context, commands []command[K, A, E], exact bool, more func(T) error) (as []A, err error) {
+	if err := s.distinct(commands); err != nil {
+		return nil, err
+	}
+	runs := 0
+	run := func(tx T) (err error) {
+		todo := commands
+		if runs++; runs == 1 {
+			as = make([]A, len(commands))
+			for i := range commands {
+				as[i] = *commands[i].held
+			}
+		} else if as, err = s.load(tx, commands); err != nil {
+			return err
+		} else if exact {
+			if todo, err = s.current(tx, as, commands); err != nil {
+				return err
+			}
+		}
+		if err := s.apply(tx, as, todo); err != nil || more == nil {
+			return err
+		}
+		return more(tx)
+	}
+	err = s.update(ctx, run)
+	fenced := errors.Is(err, statemachine.ErrFenced)
+	first := err
+	if len(commands) > 0 && runs == 1 && (fenced || errors.Is(err, statemachine.ErrConflict)) {
+		err = s.update(ctx, run)
+	}
+	switch {
+	case !errors.Is(err, errStale):
+		return as, err
+	case fenced:
+		return nil, first
+	}
+	return nil, fmt.Errorf("%w: %w", statemachine.ErrConflict, err)
+}
+
+// current returns what is to be done of commands: all that are held at the
+// versions that are stored, and nothing of those whose events the stored
+// aggregate has already. Any other one is errStale.
+func (s *core[T, K, A, E, C]) current(tx T, as []A, commands []command[K, A, E]) ([]command[K, A, E], error) {
+	todo := commands
+	for i := range as {
+		old := s.of.states(commands[i].held)
+		same := func(a, b state[K]) bool { return a.id == b.id && a.version == b.version }
+		if slices.EqualFunc(s.of.states(&as[i]), old, same) {
+			continue
+		}
+		done, err := s.repeated(tx, &as[i], commands[i].events)
+		if err != nil {
+			return nil, err
+		}
+		if !done {
+			return nil, fmt.Errorf("%s: %w", describe(old), errStale)
+		}
+		todo = slices.Clone(todo)
+		todo[i].events = nil
+	}
+	return todo, nil
+}
+
+// describe names the versions of a held aggregate.
+func describe[K comparable](states []state[K]) string {
+	var b strings.Builder
+	for i, r := range states {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s %v was held at version %d", r.machine, r.id, r.version)
+	}
+	return b.String()
+}
+
+// repeated reports whether the aggregate has all these events already.
+func (s *core[T, K, A, E, C]) repeated(tx T, a *A, events []E) (bool, error) {
+	now, err := tx.Now()
+	if err != nil {
+		return false, err
+	}
+	for _, ev := range events {
+		change, err := s.of.apply(*a, ev, now)
+		if err != nil || !s.of.empty(&change) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (s *core[T, K, A, E, C]) distinct(commands []command[K, A, E]) error {
+	if len(commands) < 2 {
+		return nil
+	}
+	seen := make(map[K]struct{}, len(commands))
+	for i := range commands {
+		if _, twice := seen[commands[i].id]; twice {
+			return fmt.Errorf("%w: two commands for %s %v in one call", statemachine.ErrInvalid, s.of.machines[0].name, commands[i].id)
+		}
+		seen[commands[i].id] = struct{}{}
+	}
+	return nil
+}
+
+func (s *core[T, K, A, E, C]) load(tx T, commands []command[K, A, E]) ([]A, error) {
+	if len(commands) == 0 {
+		return nil, nil
+	}
+	ids := make([]K, len(commands))
+	for i := range commands {
+		ids[i] = commands[i].id
+	}
+	return s.of.records(tx).Get(ids...)
+}
+
+// apply sends the events of commands to as, saves, and leaves the new
+// aggregates in as.
+func (s *core[T, K, A, E, C]) apply(tx T, as []A, commands []command[K, A, E]) error {
+	if len(commands) == 0 {
+		return nil
+	}
+	b, err := s.batch(tx)
+	if err != nil {
+		return err
+	}
+	b.room = len(commands)
+	var order []int
+	if s.of.order != nil {
+		order = s.of.order(commands)
+	}
+	// All first events come before the second ones: what the first ones lock is
+	// locked in one order, and before the rest.
+	for round, more := 0, true; more; round++ {
+		more = false
+		for n := range commands {
+			i := n
+			if order != nil {
+				i = order[n]
+			}
+			if events := commands[i].events; round < len(events) {
+				more = more || round+1 < len(events)
+				if err := b.step(&as[i], commands[i].id, events[round]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return b.save()
+}

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// beside does beside a step what the domain cannot: it reads.
+type beside[A, E, C any] interface {
+	fill(*A, E) (E, error) // brings what an event needs from the store
+	follow(*C) error       // does to what was read what the store will do
+}
+
+// batch collects the changes of one transaction.
+type batch[T Clock, K comparable, A, E, C any] struct {
+	of      *aggregate[T, K, A, E, C]
+	beside  beside[A, E, C] // nil if events need nothing
+	tx      T
+	began   time.Time // this process's clock
+	now     time.Time // the store's
+	room    int       // changes to expect
+	changes []C
+	at      map[K]int // where the change of an aggregate is
+}
+
+func (s *core[T, K, A, E, C]) batch(tx T) (*batch[T, K, A, E, C], error) {
+	began := time.Now()
+	now, err := tx.Now()
+	if err != nil {
+		return nil, err
+	}
+	b := &batch[T, K, A, E, C]{of: s.of, tx: tx, began: began, now: now}
+	if s.of.beside != nil {
+		b.beside = s.of.beside(b)
+	}
+	return b, nil
+}
+
+// step applies one event to a, the aggregate with an id.
+func (b *batch[T, K, A, E, C]) step(a *A, id K, ev E) (err error) {
+	if created, ok := b.of.creates(ev); ok && created != id {
+		return fmt.Errorf("%w: the event is for %s %v, the command for %v", statemachine.ErrInvalid, b.of.machines[0].name, created, id)
+	} else if !ok && !b.of.exists(a) {
+		return b.of.notFound(id, fmt.Sprintf("%T", ev))
+	}
+	if b.beside != nil {
+		if ev, err = b.beside.fill(a, ev); err != nil {
+			return err
+		}
+	}
+	change, err := b.of.apply(*a, ev, b.now)
+	if err != nil {
+		return err
+	}
+	if !b.of.empty(&change) {
+		if b.beside != nil {
+			if err := b.beside.follow(&change); err != nil {
+				return err
+			}
+		}
+		if err := b.add(id, &change); err != nil {
+			return err
+		}
+	}
+	*a = *b.of.result(&change)
+	return nil
+}
+
+// try is step for one of many that must not stop each other: an event that the
+// domain refuses changes nothing and is returned as refused.
+func (b *batch[T, K, A, E, C]) try(a *A, id K, ev E) (refused, err error) {
+	err = b.step(a, id, ev)
+	var refusal *statemachine.Refusal
+	if errors.As(err, &refusal) {
+		return err, nil
+	}
+	return nil, err
+}
+
+// add takes the next change. One that follows another of its aggregate is merged
+// with it if it can be, so that each record is written once.
+func (b *batch[T, K, A, E, C]) add(id K, c *C) error {
+	if i, ok := b.at[id]; ok {
+		if b.of.merge != nil && b.of.merge(&b.changes[i], c) {
+			return nil
+		}
+		if err := b.save(); err != nil {
+			return err
+		}
+	}
+	if b.changes == nil {
+		b.changes, b.at = make([]C, 0, b.room), make(map[K]int, b.room)
+	}
+	b.at[id] = len(b.changes)
+	b.changes = append(b.changes, *c)
+	return nil
+}
+
+// save writes what was collected; what follows is a new save.
+func (b *batch[T, K, A, E, C]) save() error {
+	if len(b.changes) == 0 {
+		return nil
+	}
+	changes := b.changes
+	b.changes, b.at, b.room = nil, nil, 0 // the store may keep the slice
+	return b.of.records(b.tx).Save(changes...)
+}

@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// trail returns the audit trail of a record, oldest first, after replaying it
+// through its table and comparing the end with what is stored. Of a record that
+// its aggregate does not hold any more only the status is compared, with the one
+// that such records have.
+func (s *core[T, K, A, E, C]) trail(ctx context.Context, id K) ([]statemachine.Transition[K], error) {
+	return read(ctx, s.view, func(tx T) ([]statemachine.Transition[K], error) {
+		lines, err := s.of.records(tx).Transitions(id)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(lines) == 0:
+			return nil, s.of.notFound(id, "")
+		}
+		return lines, s.verify(tx, id, lines)
+	})
+}
+
+func (s *core[T, K, A, E, C]) verify(tx T, id K, lines []statemachine.Transition[K]) error {
+	m := slices.IndexFunc(s.of.machines, func(m machine[K]) bool { return m.name == lines[0].Machine })
+	if m < 0 {
+		return fmt.Errorf("%w: %v: no machine is called %q", statemachine.ErrCorrupt, id, lines[0].Machine)
+	}
+	status, err := s.of.machines[m].replay(lines)
+	if err != nil {
+		return err
+	}
+	head := id
+	if m > 0 && s.of.owner != nil {
+		if head, err = s.of.owner(tx, lines[0].Machine, id); err != nil {
+			return err
+		}
+	}
+	a, err := s.get(tx, head)
+	if err != nil {
+		return err
+	}
+	ends := state[K]{lines[0].Machine, id, int64(len(lines)), status}
+	stored := state[K]{ends.machine, id, ends.version, s.of.machines[m].past}
+	for _, r := range s.of.states(&a) {
+		if r.machine == ends.machine && r.id == id {
+			stored = r
+		}
+	}
+	if ends != stored {
+		return fmt.Errorf("%w: %v: its trail ends in %s at version %d, stored is %s at version %d",
+			statemachine.ErrCorrupt, id, ends.status, ends.version, stored.status, stored.version)
+	}
+	return nil
+}
+
+// audit checks the aggregates that page names and returns all that is wrong.
+func (s *core[T, K, A, E, C]) audit(ctx context.Context, page func(T) ([]K, error), check func(A) error) error {
+	var broken []error
+	err := s.view(ctx, func(tx T) error {
+		broken = nil
+		ids, err := page(tx)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		as, err := s.of.records(tx).Get(ids...)
+		for i := range as {
+			broken = append(broken, check(as[i]))
+		}
+		return err
+	})
+	return errors.Join(append(broken, err)...)
+}
+
+// follow returns up to limit committed transitions after a cursor, see [Feed].
+func (s *core[T, K, A, E, C]) follow(ctx context.Context, after Cursor, limit int) (page []statemachine.Transition[K], next Cursor, err error) {
+	err = s.view(ctx, func(tx T) (err error) {
+		page, next, err = s.of.records(tx).Follow(after, limit)
+		return err
+	})
+	return page, next, err
+}

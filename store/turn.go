@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/settlehq/settle/store/worker"
+)
+
+// turn stores results and claims more work in one transaction. The results are
+// judged by what is stored. claim adds its steps to b, must begin anew each time
+// that it is called, and returns for how long nothing else is due.
+func (s *core[T, K, A, E, C]) turn(ctx context.Context, done []command[K, A, E], n int, claim func(b *batch[T, K, A, E, C]) (time.Duration, error)) (next time.Time, err error) {
+	_, err = s.held(ctx, done, false, func(tx T) error {
+		next = time.Time{}
+		if n < 1 {
+			return nil
+		}
+		b, err := s.batch(tx)
+		if err != nil {
+			return err
+		}
+		wait, err := claim(b)
+		if err != nil {
+			return err
+		}
+		next = b.began.Add(wait)
+		return b.save()
+	})
+	return next, err
+}
+
+// sweep sends an event to each aggregate that due returns. One whose event is
+// refused is left as it is and named in refused; the others are swept all the
+// same.
+func (s *core[T, K, A, E, C]) sweep(ctx context.Context, due func(tx T, now time.Time) ([]A, error), event func(*A) E) (swept []A, refused error, err error) {
+	var refusals []error
+	err = s.update(ctx, func(tx T) error {
+		swept, refusals = nil, nil
+		b, err := s.batch(tx)
+		if err != nil {
+			return err
+		}
+		as, err := due(tx, b.now)
+		if err != nil {
+			return err
+		}
+		for i := range as {
+			refusal, err := b.try(&as[i], s.of.states(&as[i])[0].id, event(&as[i]))
+			switch {
+			case err != nil:
+				return err
+			case refusal != nil:
+				refusals = append(refusals, refusal)
+			default:
+				swept = append(swept, as[i])
+			}
+		}
+		return b.save()
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return swept, errors.Join(refusals...), nil
+}
+
+// pause is how long to wait for more of what is due: not at all where found
+// filled the limit, else until next, which is zero where nothing is scheduled,
+// but at most for so long.
+func pause(found, limit int, now, next time.Time, most time.Duration) time.Duration {
+	switch {
+	case found >= limit:
+		return 0
+	case next.IsZero():
+		return most
+	}
+	return max(0, min(next.Sub(now), most))
+}
+
+// renewed writes the new end of the leases that are not lost.
+func renewed[K comparable, W any](items []worker.Item[W], lost []K, until time.Time, id func(*W) K) error {
+	gone := make(map[K]bool, len(lost))
+	for _, k := range lost {
+		gone[k] = true
+	}
+	var e worker.LostError
+	for i := range items {
+		if gone[id(&items[i].Work)] {
+			e.Keys = append(e.Keys, items[i].Key)
+		} else {
+			items[i].Until = until
+		}
+	}
+	if len(e.Keys) > 0 {
+		return &e
+	}
+	return nil
+}

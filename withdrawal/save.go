@@ -1,0 +1,40 @@
+package withdrawal
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Merge takes next, the following change of the same request, into c, and
+// reports whether it did: between the two must be nothing that a store has to
+// see, that is a slot that was taken, and no job or attempt that next holds no
+// longer. What is merged is saved as one, so that each record is written once.
+func (c *Change) Merge(next *Change) bool {
+	job, a := &c.New.Job, c.Attempt()
+	if job.Slot != c.Old.Job.Slot ||
+		job.ID != next.New.Job.ID && *job != c.Old.Job ||
+		a != nil && (a.Job != next.New.Attempt.Job || a.Fence != next.New.Attempt.Fence) {
+		return false
+	}
+	c.New = next.New
+	c.Log = slices.Concat(c.Log, next.Log)
+	c.Txs = slices.Concat(c.Txs, next.Txs)
+	c.Reservations = slices.Concat(c.Reservations, next.Reservations)
+	c.Incidents = slices.Concat(c.Incidents, next.Incidents)
+	return true
+}
+
+// Reserve applies a reservation of h: its Delta to BalanceReserved, and the
+// later of the two times to LastUsedAt. A sum that is too long is
+// [statemachine.ErrInvalid] and changes nothing.
+func (h *HotWallet) Reserve(r Reservation) error {
+	sum, err := h.BalanceReserved.Add(r.Delta())
+	if err != nil {
+		return fmt.Errorf("the sum that hot wallet %s reserves: %w", h.ID, err)
+	}
+	h.BalanceReserved = sum
+	if h.LastUsedAt.Before(r.UsedAt) {
+		h.LastUsedAt = r.UsedAt
+	}
+	return nil
+}
