@@ -41,6 +41,9 @@ type Candidate struct {
 type Ancestor struct {
 	Hash    chainhash.Hash
 	Pending bool // not broadcast yet
+	// Fee and Weight are set if the query asked for fees and the value of each
+	// input is known. Weight is 0 otherwise.
+	Fee, Weight int64
 }
 
 // CandidateQuery says whose coins to read.

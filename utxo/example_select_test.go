@@ -62,6 +62,6 @@ func ExampleSelect() {
 	// Output:
 	// branch_and_bound: 1 inputs, fee 1000, change 0
 	// largest_first: 2 inputs, fee 1045, change 99955
-	// coin selection: insufficient funds: 500212 satoshi needed, 400320 selectable, 300 uneconomic, 312499660 immature
+	// coin selection: insufficient funds: 500210 satoshi needed, 400320 selectable, 300 uneconomic, 312499660 immature
 	// wait for maturity: true
 }

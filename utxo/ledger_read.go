@@ -276,12 +276,16 @@ func (l *Ledger) LeasesOf(w WalletID, lock LockID) ([]Lease, error) {
 }
 
 // Raw implements [Reader].
-func (l *Ledger) Raw(id TxID) ([]byte, error) {
-	e := l.entry(id)
-	if e == nil {
-		return nil, notFound(id)
+func (l *Ledger) Raw(ids ...TxID) ([][]byte, error) {
+	raws := make([][]byte, len(ids))
+	for i, id := range ids {
+		e := l.entry(id)
+		if e == nil {
+			return nil, notFound(id)
+		}
+		raws[i] = bytes.Clone(e.raw)
 	}
-	return bytes.Clone(e.raw), nil
+	return raws, nil
 }
 
 // Coins implements [Queries].

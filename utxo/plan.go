@@ -209,7 +209,7 @@ func (pl *plan) reveal(ev OutputRevealed) error {
 	if err != nil {
 		return err
 	}
-	tx, err := parse(raw)
+	tx, err := parse(raw[0])
 	if err != nil {
 		return err
 	}

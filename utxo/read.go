@@ -88,9 +88,11 @@ func ReadDetail(s Source, id TxID) (Detail, error) {
 	}
 	tx := *txs[0]
 	d := Detail{Tx: &tx}
-	if tx.Raw, err = s.Raw(id); err != nil {
+	raw, err := s.Raw(id)
+	if err != nil {
 		return Detail{}, err
 	}
+	tx.Raw = raw[0]
 	if d.Spends, err = s.Coins(id.Wallet, tx.Inputs...); err != nil {
 		return Detail{}, err
 	}

@@ -50,9 +50,9 @@ type Reader interface {
 	Replacements(ids ...TxID) ([]Replacement, error)
 	// Leases returns the stored leases of these outpoints, expired ones too.
 	Leases(w WalletID, ops ...wire.OutPoint) ([]Lease, error)
-	// Raw returns the serialised transaction, [statemachine.ErrNotFound] if
-	// it is not stored.
-	Raw(id TxID) ([]byte, error)
+	// Raw returns the serialised transactions in the order of ids,
+	// [statemachine.ErrNotFound] if one is not stored.
+	Raw(ids ...TxID) ([][]byte, error)
 }
 
 // Reach bounds a walk to the ancestors.

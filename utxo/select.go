@@ -60,9 +60,16 @@ const MaxDustLimit = 100_000
 // SelectRequest is what to pay and with which coins. What is left zero is the
 // conservative choice.
 type SelectRequest struct {
+	// Payment is what the outputs beside change take. With All, or with Pinned
+	// coins, it may be zero: all that the fee leaves goes to ChangeScript.
 	Payment Payment
+	// All spends every coin that fits: to somebody else it is "send all", to
+	// an own script it consolidates. What payment and fee leave goes to
+	// ChangeScript, at least the dust limit; [Selection.LeftOut] names the
+	// rest of the coins. No algorithm is wanted.
+	All bool
 	// ChangeScript is the output script that change would go to, or one of
-	// the same kind. It must have an input weight.
+	// the same kind. It must have an input weight, unless it takes all.
 	ChangeScript []byte
 	FeeRate      FeeRate // from 0 to MaxFeeRate
 	// LongTermFeeRate is what spending a coin is expected to cost later; 0
@@ -84,6 +91,11 @@ type SelectRequest struct {
 	// PendingParents allows coins of transactions that are not broadcast yet,
 	// as far as Unconfirmed does. See [Selection.Parents].
 	PendingParents bool
+	// PayAncestors adds to the fee what each unconfirmed ancestor lacks of
+	// FeeRate, once for each, whatever the number of inputs below it; one above
+	// the rate adds nothing. It needs candidates with fees, see
+	// [CandidateQuery.Fees]; an ancestor of unknown fee bars the coin.
+	PayAncestors bool
 
 	// AncestorLimit is the most unconfirmed transactions that the new one may
 	// descend from, itself counted, over all inputs, each once. 0 means 25,
@@ -92,17 +104,23 @@ type SelectRequest struct {
 	AncestorLimit int
 	MaxInputs     int   // 0 means what the weight allows
 	MaxWeight     int64 // of the transaction with change; 0 means MaxStandardWeight
-	DustLimit     int64 // satoshi, smallest change; 0 means Bitcoin Core's dust threshold for ChangeScript
+	// DustLimit is the smallest change, in satoshi. 0 means what Bitcoin Core
+	// makes: at least its dust threshold for ChangeScript, and more than
+	// spending it costs at the long-term rate; where all goes to ChangeScript
+	// the threshold alone.
+	DustLimit int64
 }
 
 // Selection is a set of coins that pays: the inputs sum up to the payment, the
-// fee and the change exactly, and Fee >= FeeRate.Fee(Weight), with equality if
-// there is change.
+// fee and the change exactly, and Fee >= FeeRate.Fee(Weight) + AncestorFee, with
+// equality if there is change.
 type Selection struct {
 	Inputs []Candidate // pinned ones as asked, then by outpoint
 	Fee    int64       // satoshi
-	// Change is 0, or at least the dust limit and more than spending it costs
-	// at the long-term rate. What is less goes to the fee.
+	// AncestorFee is the part of Fee that unconfirmed ancestors lack of the
+	// rate, 0 without [SelectRequest.PayAncestors].
+	AncestorFee int64
+	// Change is 0, or at least the dust limit. What is less goes to the fee.
 	Change int64
 	// Waste is Bitcoin Core's measure, in satoshi, rounded down: the fee of
 	// the inputs now minus their fee at the long-term rate, plus the cost of
@@ -112,6 +130,15 @@ type Selection struct {
 	Algorithm Algorithm // that found it; Auto if only the last search did
 	// Parents are the transactions to broadcast first, in this order.
 	Parents []chainhash.Hash
+	// LeftOut are the candidates that All did not take, by outpoint.
+	LeftOut []LeftOut
+}
+
+// LeftOut is a coin that was not taken, and why.
+type LeftOut struct {
+	OutPoint wire.OutPoint
+	Amount   int64 // satoshi
+	Bar      Bar
 }
 
 // Select chooses coins for a payment. It is pure: equal arguments, and an
@@ -119,42 +146,61 @@ type Selection struct {
 //
 // Confirmed coins are tried alone; if they do not do, own unconfirmed change
 // is added, then change that is not broadcast, then foreign coins, as far as
-// the request allows each. A coin whose effective value (amount minus the fee
-// of its input) is not positive is never selected.
+// the request allows each. A set pays if it reaches [FeeRate.Fee] of its weight,
+// no more. A coin that costs as much as it brings, or more, is never selected:
+// its fee is that of its weight, and with PayAncestors what all its ancestors
+// lack, but for those of pinned coins. So every coin adds to what a set is
+// worth, and if any set pays, limits aside, then all coins together do (but for
+// the 253rd input, whose count takes two more virtual bytes).
 //
 // Without limits in the way every algorithm but BranchAndBound finds a
-// selection if one exists, and so they do within MaxInputs. With coins of
-// different weights under MaxWeight, or of shared ancestors under
-// AncestorLimit, this is a packing problem: Auto ends with a search of 100,000
-// tries. A coin that would exceed AncestorLimit together with those taken
-// before is skipped; room for a change output is kept within MaxWeight.
+// selection if one exists, and so they do within MaxInputs where the coins are
+// of one kind. With coins of different weights under MaxInputs or MaxWeight, or
+// of shared ancestors under AncestorLimit, this is a packing problem: Auto ends
+// with a search of 100,000 tries. A coin that would exceed AncestorLimit
+// together with those taken before is skipped; room for a change output is kept
+// within MaxWeight. All takes the largest coins first, tier by tier, and passes
+// over what does not fit.
 //
 // Errors: [statemachine.ErrInvalid], then [*PinnedError], then [*SelectError].
 func Select(candidates []Candidate, req SelectRequest) (Selection, error) {
-	s, err := newSelector(candidates, req)
+	s, err := newSelector(candidates, req, req.All || req.Payment.Amount == 0)
 	if err != nil {
 		return Selection{}, err
+	}
+	if req.Payment.Amount == 0 && !req.All && len(req.Pinned) == 0 {
+		return Selection{}, invalid("a payment of nothing, without pinned coins")
 	}
 	tiers, err := s.filter(candidates, req)
 	if err != nil {
 		return Selection{}, err
 	}
+	return s.choose(tiers, req)
+}
+
+// choose runs the algorithms, on one tier after the other, beside the pinned inputs.
+func (s *selector) choose(tiers [tiers][]input, req SelectRequest) (Selection, error) {
 	start := s.start()
-	s.have = start.value
 	if s.tooMany(start) {
-		return Selection{}, s.failed(ErrTooManyInputs)
+		return Selection{}, s.failed(ErrTooManyInputs, nil)
 	}
 	if s.tooDeep(start) {
-		return Selection{}, s.failed(ErrTooManyAncestors)
+		return Selection{}, s.failed(ErrTooManyAncestors, nil)
+	}
+	if req.All {
+		return s.takeAll(tiers)
+	}
+	if s.lean && s.pays(start) {
+		return distinct(s.finish(LargestFirst, nil))
 	}
 	var pool []input
-	tried := false
+	most, tried := start.value, false // what the pool brings at the best
 	for _, tier := range tiers {
 		pool = append(pool, tier...)
 		for _, in := range tier {
-			s.have += in.value
+			most += in.gross()
 		}
-		if s.have < s.need(len(s.pinned)) || tried && len(tier) == 0 {
+		if most < s.need(len(s.pinned)) || tried && len(tier) == 0 {
 			continue
 		}
 		tried = true
@@ -163,18 +209,33 @@ func Select(candidates []Candidate, req SelectRequest) (Selection, error) {
 			return distinct(best)
 		}
 	}
+	err := ErrTooManyInputs
 	switch {
-	case s.have < s.need(len(s.pinned)+len(pool)):
+	case !s.canPay(pool):
 		err = ErrInsufficientFunds
 	case req.Algorithm == BranchAndBound:
 		err = ErrNoChangeless
 	default:
-		err = ErrTooManyInputs
+		limit := s.ancestorLimit
 		if s.ancestorLimit = MaxCandidates * MaxAncestorLimit; s.draw(pool) != nil {
 			err = ErrTooManyAncestors
 		}
+		s.ancestorLimit = limit
 	}
-	return Selection{}, s.failed(err)
+	return Selection{}, s.failed(err, pool)
+}
+
+// canPay reports whether all inputs of the pool pay, or one of them does.
+func (s *selector) canPay(pool []input) bool {
+	if s.pays(s.start(pool...)) {
+		return true
+	}
+	p := s.start()
+	return slices.ContainsFunc(pool, func(in input) bool {
+		p.add(in)
+		defer p.remove(in)
+		return s.pays(p)
+	})
 }
 
 // distinct refuses a selection that has a coin twice, as the candidates had.
@@ -200,7 +261,7 @@ func (s *selector) run(pool []input, req SelectRequest) (best Selection, ok bool
 		}
 	}
 	wanted := func(a Algorithm) bool { return req.Algorithm == a || req.Algorithm == Auto || req.Algorithm == 0 }
-	if wanted(BranchAndBound) {
+	if wanted(BranchAndBound) && !s.rest {
 		found(BranchAndBound, s.search(pool, s.costOfChange, false))
 	}
 	if wanted(LargestFirst) {
@@ -222,9 +283,13 @@ func (s *selector) run(pool []input, req SelectRequest) (best Selection, ok bool
 type input struct {
 	*Candidate
 	weight        int64
-	value         int64 // effective value in units, > 0
+	value         int64 // effective value in units, > 0 unless pinned
+	shortfall     int64 // satoshi, of its ancestors; part of value
 	confirmations int32
 }
+
+// gross is the effective value where somebody else pays for the ancestors.
+func (in input) gross() int64 { return in.value + in.shortfall*perSatoshi }
 
 func largestFirst(a, b input) int {
 	switch {

@@ -28,6 +28,7 @@ var (
 	ErrUnscanned    = errors.New("wallet or owner is not scanned to the tip")
 	ErrNotBroadcast = errors.New("coin hangs on a transaction that is not broadcast")
 	ErrUnconfirmed  = errors.New("coin has too few confirmations")
+	ErrUnknownFee   = errors.New("fee of an unconfirmed transaction is not known")
 )
 
 // Bar is why a coin cannot be selected. Of several the first counts, in the
@@ -47,7 +48,9 @@ const (
 	BarUnscanned                   // [ErrUnscanned]
 	BarNotBroadcast                // [ErrNotBroadcast]
 	BarUnconfirmed                 // [ErrUnconfirmed]
-	BarAncestors                   // [ErrTooManyAncestors], by itself
+	BarAncestors                   // [ErrTooManyAncestors], by itself, or together with what All took
+	BarUnknownFee                  // [ErrUnknownFee], of an ancestor
+	BarNoRoom                      // [ErrTooManyInputs], together with what All took
 )
 
 type bar struct{}
@@ -58,6 +61,7 @@ func (bar) Names() []string { return barNames }
 var barNames = []string{
 	"dead", "spent", "excluded", "other owner", "unknown weight", "uneconomic", "leased", "immature", "replacing",
 	"unscanned", "not broadcast", "too few confirmations", "too many ancestors",
+	"unknown ancestor fee", "no room",
 }
 
 var barErrors = [...]error{
@@ -65,6 +69,7 @@ var barErrors = [...]error{
 	BarNoWeight: ErrNoWeight, BarUneconomic: ErrUneconomic, BarLeased: statemachine.ErrHeld, BarImmature: ErrImmature,
 	BarReplacing: ErrReplacing, BarUnscanned: ErrUnscanned, BarNotBroadcast: ErrNotBroadcast,
 	BarUnconfirmed: ErrUnconfirmed, BarAncestors: ErrTooManyAncestors,
+	BarUnknownFee: ErrUnknownFee, BarNoRoom: ErrTooManyInputs,
 }
 
 // SelectError says why nothing was selected, and what there is. It matches
@@ -74,7 +79,7 @@ var barErrors = [...]error{
 type SelectError struct {
 	Err  error // [ErrInsufficientFunds], [ErrTooManyInputs], [ErrTooManyAncestors] or [ErrNoChangeless]
 	Need int64 // satoshi: the payment, and the fee of everything but the inputs
-	Have int64 // effective value of the selectable coins, in satoshi
+	Have int64 // what the selectable coins bring all together, after their fee, in satoshi
 	// Barred sums up the coins that could not be selected, by effective
 	// value, and by amount where that has no use: dead, spent, excluded, of
 	// another owner, of unknown weight, uneconomic.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
 )
@@ -11,36 +12,46 @@ import (
 // selector is a checked request. Values are in units of 1/4000 satoshi.
 type selector struct {
 	rate, longTerm FeeRate
-	amount         int64 // satoshi to pay
-	base           int64 // weight of the transaction without inputs, their number and change
-	changeWeight   int64
-	costOfChange   int64 // units: to create it now and to spend it later
-	minChange      int64 // satoshi
-	maxInputs      int
-	maxWeight      int64 // of the transaction with change
-	ancestorLimit  int
+	// What a replacement owes at the least: what it evicts has paid, and for
+	// its own relay. Zero for any other transaction.
+	evicted     int64
+	incremental FeeRate
 
-	pinned []input
-	have   int64
-	barred [len(barErrors)]int64
+	amount       int64 // satoshi to pay, the smallest change included if rest is set
+	base         int64 // weight of the transaction without inputs, their number and change
+	changeWeight int64 // 0 if rest is set: base has it
+	costOfChange int64 // units: to create it now and to spend it later
+	minChange    int64 // satoshi
+	rest         bool  // all that is left goes to the change script
+	lean         bool  // takes nothing beside the pinned inputs where these pay
+
+	maxInputs     int
+	maxWeight     int64 // of the transaction with change
+	ancestorLimit int
+	payAncestors  bool
+
+	pinned      []input
+	barred      []LeftOut
+	barredValue [len(barErrors)]int64
 }
 
-// newSelector checks the bounds of everything that comes from outside.
-func newSelector(candidates []Candidate, req SelectRequest) (*selector, error) {
+// newSelector checks the bounds of everything that comes from outside. With
+// rest, all that is left goes to the change script.
+func newSelector(candidates []Candidate, req SelectRequest, rest bool) (*selector, error) {
 	s := &selector{
 		rate: req.FeeRate, longTerm: cmp.Or(req.LongTermFeeRate, 10_000), amount: req.Payment.Amount,
-		base:         overheadWeight + req.Payment.Weight,
-		changeWeight: outputWeight(req.ChangeScript),
-		maxInputs:    cmp.Or(req.MaxInputs, MaxCandidates), maxWeight: cmp.Or(req.MaxWeight, MaxStandardWeight),
-		ancestorLimit: cmp.Or(req.AncestorLimit, 25),
+		base:         overheadWeight + cmp.Or(req.Payment.Weight, countWeight(1)),
+		changeWeight: outputWeight(req.ChangeScript), rest: rest, lean: rest,
+		maxInputs: cmp.Or(req.MaxInputs, MaxCandidates), maxWeight: cmp.Or(req.MaxWeight, MaxStandardWeight),
+		ancestorLimit: cmp.Or(req.AncestorLimit, 25), payAncestors: req.PayAncestors,
 	}
 	changeSpend, err := inputWeight(req, req.ChangeScript)
 	switch {
 	case len(candidates) > MaxCandidates || len(req.Pinned) > MaxCandidates || len(req.Exclude) > MaxCandidates:
 		return nil, invalid("more than %d candidates, pinned or excluded coins", MaxCandidates)
-	case s.amount <= 0 || s.amount > maxMoney:
+	case s.amount < 0 || s.amount > maxMoney || s.amount == 0 && !rest:
 		return nil, invalid("payment of %d satoshi", s.amount)
-	case req.Payment.Weight <= 0 || req.Payment.Weight > maxBlockWeight:
+	case req.Payment.Weight < 0 || req.Payment.Weight == 0 && s.amount > 0 || req.Payment.Weight > maxBlockWeight:
 		return nil, invalid("payment of weight %d", req.Payment.Weight)
 	case s.rate < 0 || s.rate > MaxFeeRate || s.longTerm < 0 || s.longTerm > MaxFeeRate:
 		return nil, invalid("fee rates of %d and %d satoshi per 1000 virtual bytes", s.rate, s.longTerm)
@@ -58,13 +69,24 @@ func newSelector(candidates []Candidate, req SelectRequest) (*selector, error) {
 		return nil, invalid("%s", req.Algorithm)
 	case req.Algorithm == SingleRandomDraw && req.Random == nil:
 		return nil, invalid("%s without random numbers", req.Algorithm)
+	case rest && req.Algorithm == BranchAndBound, req.All && (req.Algorithm != 0 || req.Random != nil):
+		return nil, invalid("%s where all that is left goes to the change script", cmp.Or(req.Algorithm, SingleRandomDraw))
+	case rest && (len(req.ChangeScript) == 0 || len(req.ChangeScript) > maxScript):
+		return nil, invalid("%d bytes of the script that takes what is left", len(req.ChangeScript))
 	case err != nil:
 		return nil, err
-	case changeSpend == 0:
+	case changeSpend == 0 && !rest:
 		return nil, invalid("change script without an input weight")
 	}
+	s.minChange = cmp.Or(req.DustLimit, dustThreshold(req.ChangeScript))
+	if rest {
+		s.amount, s.base, s.changeWeight = s.amount+s.minChange, s.base+s.changeWeight, 0
+		return s, nil
+	}
+	if req.DustLimit == 0 {
+		s.minChange = max(s.minChange, s.longTerm.units(changeSpend)/perSatoshi+1)
+	}
 	s.costOfChange = s.rate.units(s.changeWeight) + s.longTerm.units(changeSpend)
-	s.minChange = max(cmp.Or(req.DustLimit, dustThreshold(req.ChangeScript)), s.longTerm.units(changeSpend)/perSatoshi+1)
 	return s, nil
 }
 
@@ -84,13 +106,11 @@ func inputWeight(req SelectRequest, script []byte) (int64, error) {
 	return w, nil
 }
 
-// need returns the effective value, in units, that n inputs must reach: the
-// payment and the fee of the rest of the transaction. The 3 weight units stand
-// for the rounding of the whole to virtual bytes, so that need is met only by
-// sets that pay at least [FeeRate.Fee]; it may ask for up to 3/4 of a virtual
-// byte more.
+// need returns the effective value, in units, that n inputs must reach at the
+// least: the payment and the fee of the rest of the transaction, before it is
+// rounded up.
 func (s *selector) need(n int) int64 {
-	return s.amount*perSatoshi + s.rate.units(s.base+countWeight(n)+3)
+	return s.amount*perSatoshi + s.rate.units(s.base+countWeight(n))
 }
 
 // Coins by the order in which Select falls back on them.
@@ -118,6 +138,14 @@ func (s *selector) filter(candidates []Candidate, req SelectRequest) (selectable
 	}
 	s.pinned = make([]input, len(req.Pinned))
 	pinBars := make([]Bar, len(req.Pinned))
+	paid := map[chainhash.Hash]bool{} // ancestors of pinned coins
+	for i := range candidates {
+		if _, ok := pins[candidates[i].OutPoint]; ok && s.payAncestors {
+			for _, a := range candidates[i].Ancestors {
+				paid[a.Hash] = true
+			}
+		}
+	}
 	var sum int64
 	for i := range candidates {
 		in := input{Candidate: &candidates[i], confirmations: candidates[i].Confirmations}
@@ -131,16 +159,25 @@ func (s *selector) filter(candidates []Candidate, req SelectRequest) (selectable
 		if in.weight, err = inputWeight(req, in.Script); err != nil {
 			return selectable, err
 		}
-		in.value = in.Amount*perSatoshi - s.rate.units(in.weight)
+		pin, isPinned := pins[in.OutPoint]
+		if s.payAncestors && !isPinned {
+			for _, a := range in.Ancestors {
+				if !paid[a.Hash] {
+					in.shortfall += s.shortfall(a)
+				}
+			}
+		}
+		in.value = in.Amount*perSatoshi - s.rate.units(in.weight) - in.shortfall*perSatoshi
 		bar := s.bar(in, req, excluded)
 		if bar != 0 {
-			value := in.value
-			if bar <= BarUneconomic {
-				value = in.Amount * perSatoshi
+			s.barred = append(s.barred, LeftOut{OutPoint: in.OutPoint, Amount: in.Amount, Bar: bar})
+			if bar > BarUneconomic {
+				s.barredValue[bar] += in.value
+			} else {
+				s.barredValue[bar] += in.Amount * perSatoshi
 			}
-			s.barred[bar] += value
 		}
-		if pin, ok := pins[in.OutPoint]; ok {
+		if isPinned {
 			if s.pinned[pin].Candidate != nil {
 				return selectable, invalid("coin %s is listed twice", in.OutPoint)
 			}
@@ -167,6 +204,10 @@ func (in input) check() error {
 	switch {
 	case in.Amount < 0:
 		return invalid("coin %s of %d satoshi", in.OutPoint, in.Amount)
+	case slices.ContainsFunc(in.Ancestors, func(a Ancestor) bool {
+		return a.Fee < 0 || a.Fee > maxMoney || a.Weight < 0 || a.Weight > maxBlockWeight
+	}):
+		return invalid("coin %s with an ancestor of impossible fee or weight", in.OutPoint)
 	case !in.State.Valid():
 		return invalid("coin %s without a state", in.OutPoint)
 	case len(in.Ancestors) > MaxAncestorLimit, unconfirmed && len(in.Ancestors) == 0,
@@ -206,7 +247,7 @@ func (s *selector) bar(in input, req SelectRequest, excluded map[wire.OutPoint]b
 		return BarOtherOwner
 	case in.weight == 0:
 		return BarNoWeight
-	case in.value <= 0:
+	case in.Amount <= s.rate.Fee(in.weight)+in.shortfall:
 		return BarUneconomic
 	case in.State == CoinLeased:
 		return BarLeased
@@ -227,14 +268,21 @@ func (s *selector) bar(in input, req SelectRequest, excluded map[wire.OutPoint]b
 		return BarUnconfirmed
 	case len(in.Ancestors)+1 > s.ancestorLimit:
 		return BarAncestors
+	case s.payAncestors && slices.ContainsFunc(in.Ancestors, func(a Ancestor) bool { return a.Weight == 0 }):
+		return BarUnknownFee
 	}
 	return 0
 }
 
-// failed reports what there is, in satoshi.
-func (s *selector) failed(err error) error {
-	e := &SelectError{Err: err, Need: (s.need(len(s.pinned)) + perSatoshi - 1) / perSatoshi, Have: s.have / perSatoshi, Barred: map[Bar]int64{}}
-	for bar, value := range s.barred {
+// shortfall is what an unconfirmed ancestor lacks of the rate, in satoshi.
+func (s *selector) shortfall(a Ancestor) int64 { return max(0, s.rate.Fee(a.Weight)-a.Fee) }
+
+// failed reports what there is, in satoshi: Have < Need exactly if all inputs
+// of the pool do not pay.
+func (s *selector) failed(err error, pool []input) error {
+	none, all := s.fee(&pick{}, 0), s.start(pool...)
+	e := &SelectError{Err: err, Need: s.amount + none, Have: all.amount - s.fee(all, 0) + none, Barred: map[Bar]int64{}}
+	for bar, value := range s.barredValue {
 		if value > 0 {
 			e.Barred[Bar(bar)] = value / perSatoshi
 		}

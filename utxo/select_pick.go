@@ -18,44 +18,77 @@ const anyExcess = math.MaxInt64
 // pick is a set of inputs under construction: its sums, not its members.
 type pick struct {
 	n         int
-	value     int64                  // units
+	amount    int64                  // satoshi
+	value     int64                  // units, before what ancestors lack
 	weight    int64                  // of the inputs
+	shortfall int64                  // satoshi, what the ancestors lack of the rate, each once
 	ancestors map[chainhash.Hash]int // how many inputs descend from each
+	lacks     func(Ancestor) int64   // nil if nobody pays for ancestors
 }
 
-func (s *selector) start() *pick {
+// start returns the pinned inputs and more.
+func (s *selector) start(more ...input) *pick {
 	p := &pick{ancestors: map[chainhash.Hash]int{}}
+	if s.payAncestors {
+		p.lacks = s.shortfall
+	}
 	for _, in := range s.pinned {
+		p.add(in)
+	}
+	for _, in := range more {
 		p.add(in)
 	}
 	return p
 }
 
 func (p *pick) add(in input) {
-	p.n, p.value, p.weight = p.n+1, p.value+in.value, p.weight+in.weight
+	p.n, p.amount, p.value, p.weight = p.n+1, p.amount+in.Amount, p.value+in.gross(), p.weight+in.weight
 	for _, a := range in.Ancestors {
-		p.ancestors[a.Hash]++
+		if p.ancestors[a.Hash]++; p.ancestors[a.Hash] == 1 && p.lacks != nil {
+			p.shortfall += p.lacks(a)
+		}
 	}
 }
 
 func (p *pick) remove(in input) {
-	p.n, p.value, p.weight = p.n-1, p.value-in.value, p.weight-in.weight
+	p.n, p.amount, p.value, p.weight = p.n-1, p.amount-in.Amount, p.value-in.gross(), p.weight-in.weight
 	for _, a := range in.Ancestors {
-		if p.ancestors[a.Hash]--; p.ancestors[a.Hash] == 0 {
-			delete(p.ancestors, a.Hash)
+		if p.ancestors[a.Hash]--; p.ancestors[a.Hash] > 0 {
+			continue
+		}
+		delete(p.ancestors, a.Hash)
+		if p.lacks != nil {
+			p.shortfall -= p.lacks(a)
 		}
 	}
 }
 
 func (s *selector) tooMany(p *pick) bool {
-	return p.n > s.maxInputs || s.base+countWeight(p.n)+p.weight+s.changeWeight > s.maxWeight
+	return p.n > s.maxInputs || s.weight(p, s.changeWeight) > s.maxWeight
 }
 
 func (s *selector) tooDeep(p *pick) bool {
 	return len(p.ancestors) > 0 && len(p.ancestors)+1 > s.ancestorLimit
 }
 
-func (s *selector) pays(p *pick) bool { return p.value >= s.need(p.n) }
+// weight is that of the transaction, with another output of this weight.
+func (s *selector) weight(p *pick, output int64) int64 {
+	return s.base + countWeight(p.n) + p.weight + output
+}
+
+// fee is what the transaction owes, with another output of this weight.
+func (s *selector) fee(p *pick, output int64) int64 {
+	w := s.weight(p, output)
+	return max(s.rate.Fee(w), s.evicted+s.incremental.Fee(w)) + p.shortfall
+}
+
+// excess is what the set brings above payment and fee, without change.
+func (s *selector) excess(p *pick) int64 { return p.amount - s.amount - s.fee(p, 0) }
+
+// change is what a change output would get.
+func (s *selector) change(p *pick) int64 { return p.amount - s.amount - s.fee(p, s.changeWeight) }
+
+func (s *selector) pays(p *pick) bool { return s.excess(p) >= 0 }
 
 // draw takes inputs in the given order until they pay. Where one too many
 // exceeds the number or the weight, the one of the least effective value goes,
@@ -107,20 +140,28 @@ func (h *leastFirst) Pop() any {
 func (s *selector) search(pool []input, window int64, first bool) []*input {
 	rest := make([]int64, len(pool)+1) // value from here on
 	for i := len(pool) - 1; i >= 0; i-- {
-		rest[i] = rest[i+1] + pool[i].value
+		rest[i] = rest[i+1] + pool[i].gross()
 	}
 	var taken, best []int
 	found, leastWaste := false, int64(math.MaxInt64)
+	inWindow := func(p *pick) bool {
+		return window == anyExcess || s.excess(p)*perSatoshi <= window && s.change(p) < s.minChange
+	}
 	p, i := s.start(), 0
-	for i < len(pool) && p.value+pool[i].value-s.need(p.n+1) > window {
-		i++ // is in no set
+	for ; i < len(pool); i++ { // what is above the window alone is in no set
+		p.add(pool[i])
+		fits := inWindow(p)
+		p.remove(pool[i])
+		if fits {
+			break
+		}
 	}
 	for range maxTries {
-		excess := p.value - s.need(p.n)
+		excess := s.excess(p)
 		waste := s.inputWaste(p.weight)
-		more := excess < 0 && excess+rest[i] >= 0 && (s.rate <= s.longTerm || waste <= leastWaste)
-		if excess >= 0 && excess <= window && (!found || waste+excess < leastWaste) {
-			found, leastWaste = true, waste+excess
+		more := excess < 0 && i < len(pool) && p.value+rest[i] >= s.need(p.n)+p.shortfall*perSatoshi && (s.rate <= s.longTerm || waste <= leastWaste)
+		if excess >= 0 && inWindow(p) && (!found || waste+excess*perSatoshi < leastWaste) {
+			found, leastWaste = true, waste+excess*perSatoshi
 			best = slices.Clone(taken)
 			if first {
 				break
@@ -182,25 +223,27 @@ func (s *selector) finish(a Algorithm, picked []*input) Selection {
 	for _, in := range picked {
 		all = append(all, *in)
 	}
-	p := &pick{ancestors: map[chainhash.Hash]int{}}
-	sel := Selection{Algorithm: a}
-	spare := -s.amount // satoshi for fee and change
+	p := s.start()
+	for _, in := range picked {
+		p.add(*in)
+	}
+	sel := Selection{Algorithm: a, Weight: s.weight(p, 0), AncestorFee: p.shortfall}
 	for _, in := range all {
-		p.add(in)
-		spare += in.Amount
 		sel.Inputs = append(sel.Inputs, *in.Candidate)
 		sel.Parents = appendParents(sel.Parents, in.Ancestors)
 	}
-	sel.Weight = s.base + countWeight(p.n) + p.weight
-	excess := p.value - s.need(p.n)
-	sel.Fee = spare
-	waste := s.inputWaste(p.weight) + excess
-	// Decided in units, as search decides, so that its sets have no change.
-	if excess-s.rate.units(s.changeWeight) >= s.minChange*perSatoshi {
-		sel.Weight += s.changeWeight
-		sel.Fee = s.rate.Fee(sel.Weight)
-		sel.Change = spare - sel.Fee
-		waste = s.inputWaste(p.weight) + s.costOfChange
+	excess := s.excess(p)
+	sel.Fee = s.fee(p, 0)
+	waste := s.inputWaste(p.weight)
+	switch change := s.change(p); {
+	case s.rest:
+		sel.Change = s.minChange + excess
+	case change >= s.minChange:
+		sel.Weight, sel.Fee, sel.Change = s.weight(p, s.changeWeight), s.fee(p, s.changeWeight), change
+		waste += s.costOfChange
+	default:
+		sel.Fee += excess
+		waste += excess * perSatoshi
 	}
 	sel.Waste = waste / perSatoshi
 	if waste%perSatoshi < 0 {

@@ -47,7 +47,7 @@ func (n naive) selectable(c utxo.Candidate) bool {
 		(n.req.Unconfirmed == utxo.AnyUnconfirmed || n.req.Unconfirmed == utxo.OwnChange && c.OwnChange) &&
 		(n.req.PendingParents || !pending) && len(c.Ancestors)+1 <= limit
 	return (confirmed || unconfirmed) && c.Scanned && !c.Replacing && !slices.Contains(n.req.Exclude, c.OutPoint) &&
-		(n.req.Tag == nil || *n.req.Tag == c.Tag) && n.inputWeight(c) > 0 && c.Amount*4000 > int64(n.req.FeeRate)*n.inputWeight(c)
+		(n.req.Tag == nil || *n.req.Tag == c.Tag) && n.inputWeight(c) > 0 && c.Amount > n.fee(n.inputWeight(c))
 }
 
 func (n naive) tier(c utxo.Candidate) int {
@@ -63,29 +63,63 @@ func (n naive) tier(c utxo.Candidate) int {
 	return 1
 }
 
-// sums of a set: excess over what it must pay, and waste without change, in
-// 1/4000 satoshi; its tier; whether it is within the limits.
-func (n naive) sums(set []utxo.Candidate) (excess, waste int64, tier int, within bool) {
+// fee is the rate times the weight in virtual bytes, rounded up twice.
+func (n naive) fee(weight int64) int64 {
+	vsize := weight / 4
+	if weight%4 > 0 {
+		vsize++
+	}
+	millis := int64(n.req.FeeRate) * vsize
+	if millis%1000 > 0 {
+		millis += 1000
+	}
+	return millis / 1000
+}
+
+// sums of a set, in satoshi: excess over what it must pay, what a change output
+// would get; its waste without change, in 1/4000 satoshi; its tier; whether it
+// is within the limits.
+func (n naive) sums(set []utxo.Candidate) (s sums) {
 	weight, amount, ancestors := int64(0), int64(0), map[chainhash.Hash]bool{}
 	for _, c := range set {
 		weight += n.inputWeight(c)
 		amount += c.Amount
-		tier = max(tier, n.tier(c))
+		s.tier = max(s.tier, n.tier(c))
 		for _, a := range c.Ancestors {
 			ancestors[a.Hash] = true
 		}
 	}
 	total := 34 + n.req.Payment.Weight + 4 + weight // fewer than 253 inputs
-	excess = 4000*(amount-n.req.Payment.Amount) - int64(n.req.FeeRate)*(total+3)
-	waste = int64(n.req.FeeRate-n.longTerm())*weight + excess
 	change := 4 * int64(8+1+len(n.req.ChangeScript))
+	s.excess = amount - n.req.Payment.Amount - n.fee(total)
+	s.change = amount - n.req.Payment.Amount - n.fee(total+change)
+	s.waste = int64(n.req.FeeRate-n.longTerm())*weight + 4000*s.excess
 	limit := n.req.AncestorLimit
 	if limit == 0 {
 		limit = 25
 	}
-	within = (n.req.MaxInputs == 0 || len(set) <= n.req.MaxInputs) && (len(ancestors) == 0 || len(ancestors)+1 <= limit) &&
+	s.within = (n.req.MaxInputs == 0 || len(set) <= n.req.MaxInputs) && (len(ancestors) == 0 || len(ancestors)+1 <= limit) &&
 		total+change <= max(n.req.MaxWeight, 400_000*btoi(n.req.MaxWeight == 0))
-	return excess, waste, tier, within
+	return s
+}
+
+type sums struct {
+	excess, change, waste int64
+	tier                  int
+	within                bool
+}
+
+// minChange is what the documentation of DustLimit says.
+func (n naive) minChange() int64 {
+	if n.req.DustLimit > 0 {
+		return n.req.DustLimit
+	}
+	dust := map[int]int64{22: 294, 34: 330, 25: 546}[len(n.req.ChangeScript)]
+	spend := int64(n.longTerm()) * n.inputWeight(utxo.Candidate{Coin: utxo.Coin{Script: n.req.ChangeScript}})
+	for dust*4000 <= spend {
+		dust++
+	}
+	return dust
 }
 
 func btoi(b bool) int64 {
@@ -134,30 +168,30 @@ func (n naive) best() best {
 				}
 			}
 		}
-		excess, waste, tier, within := n.sums(set)
-		if pinned < len(n.req.Pinned) || excess < 0 {
+		sum := n.sums(set)
+		if pinned < len(n.req.Pinned) || sum.excess < 0 {
 			continue
 		}
 		b.pays = true
-		if !within {
+		if !sum.within {
 			continue
 		}
-		b.tier = min(b.tier, tier)
-		if n.needless(set, excess) {
+		b.tier = min(b.tier, sum.tier)
+		if n.needless(set) {
 			continue // branch and bound ends above it
 		}
-		if excess <= n.costOfChange() && (tier < b.exactTier || tier == b.exactTier && waste < b.exactWaste) {
-			b.exactTier, b.exactWaste = tier, waste
+		if 4000*sum.excess <= n.costOfChange() && sum.change < n.minChange() &&
+			(sum.tier < b.exactTier || sum.tier == b.exactTier && sum.waste < b.exactWaste) {
+			b.exactTier, b.exactWaste = sum.tier, sum.waste
 		}
 	}
 	return b
 }
 
-// needless reports whether the set pays without its least valuable input.
-func (n naive) needless(set []utxo.Candidate, excess int64) bool {
-	for _, c := range set {
-		value := c.Amount*4000 - int64(n.req.FeeRate)*n.inputWeight(c)
-		if !slices.Contains(n.req.Pinned, c.OutPoint) && excess >= value {
+// needless reports whether the set pays without one of its inputs.
+func (n naive) needless(set []utxo.Candidate) bool {
+	for i, c := range set {
+		if !slices.Contains(n.req.Pinned, c.OutPoint) && n.sums(slices.Delete(slices.Clone(set), i, i+1)).excess >= 0 {
 			return true
 		}
 	}
@@ -191,36 +225,29 @@ func (n naive) verify(t *rapid.T, s utxo.Selection) {
 			}
 		}
 	}
-	excess, waste, _, within := n.sums(s.Inputs)
-	if !within || len(parents) != len(s.Parents) || len(s.Inputs) < len(n.req.Pinned) {
+	want := n.sums(s.Inputs)
+	if !want.within || len(parents) != len(s.Parents) || len(s.Inputs) < len(n.req.Pinned) {
 		t.Fatalf("limits exceeded, wrong parents or a pinned coin is missing: %v", s)
 	}
-	dust := map[int]int64{22: 294, 34: 330, 25: 546}[len(n.req.ChangeScript)]
-	if n.req.DustLimit > 0 {
-		dust = n.req.DustLimit
-	}
-	spend := int64(n.longTerm()) * n.inputWeight(utxo.Candidate{Coin: utxo.Coin{Script: n.req.ChangeScript}})
-	change := 4 * int64(8+1+len(n.req.ChangeScript))
+	waste := want.waste
 	if s.Change > 0 {
-		weight += change
-		waste += n.costOfChange() - excess
+		weight += 4 * int64(8+1+len(n.req.ChangeScript))
+		waste += n.costOfChange() - 4000*want.excess
 	}
 	floor := new(big.Int).Div(big.NewInt(waste), big.NewInt(4000)).Int64() // Euclidean: floor for a positive divisor
-	switch vsize := (weight + 3) / 4; {
+	switch made := want.change >= n.minChange(); {
 	case sum != n.req.Payment.Amount+s.Fee+s.Change:
 		t.Fatalf("%d in, %d paid, %d fee, %d change", sum, n.req.Payment.Amount, s.Fee, s.Change)
 	case s.Weight != weight:
 		t.Fatalf("weight %d, want %d", s.Weight, weight)
-	case s.Fee*1000 < int64(n.req.FeeRate)*vsize:
-		t.Fatalf("fee %d for %d virtual bytes", s.Fee, vsize)
-	case s.Change > 0 && (s.Fee-1)*1000 >= int64(n.req.FeeRate)*vsize:
-		t.Fatalf("fee %d with change for %d virtual bytes", s.Fee, vsize)
-	case s.Change < 0, s.Change > 0 && (s.Change < dust || s.Change*4000 <= spend):
-		t.Fatalf("change %d", s.Change)
-	case s.Change == 0 && excess >= int64(n.req.FeeRate)*change+max(4000*dust, spend+4000):
-		t.Fatalf("%d/4000 satoshi were burned", excess)
+	case made && s.Change != want.change, !made && s.Change != 0:
+		t.Fatalf("change %d of %d, the smallest is %d", s.Change, want.change, n.minChange())
+	case made && s.Fee != n.fee(weight), s.Fee < n.fee(weight):
+		t.Fatalf("fee %d for %d virtual bytes", s.Fee, (weight+3)/4)
 	case s.Waste != floor:
 		t.Fatalf("waste %d, want %d", s.Waste, floor)
+	case len(s.LeftOut) > 0 || s.AncestorFee != 0:
+		t.Fatalf("left out %v, for ancestors %d", s.LeftOut, s.AncestorFee)
 	}
 }
 
@@ -319,7 +346,7 @@ func TestSelectAgainstEverySubset(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := drawSelection(t)
 		want := n.best()
-		free := n.req.MaxWeight == 0 && n.req.Unconfirmed == 0 // no packing problem
+		free := n.req.MaxWeight == 0 && n.req.MaxInputs == 0 && n.req.Unconfirmed == 0 // no packing problem
 		for _, a := range everyAlgorithm {
 			n.req.Algorithm, n.req.Random = a, rand.NewPCG(1, 2)
 			s, err := utxo.Select(n.pool, n.req)
@@ -331,7 +358,7 @@ func TestSelectAgainstEverySubset(t *testing.T) {
 			} else if (e.Err == utxo.ErrInsufficientFunds) == want.pays && len(n.req.Pinned) == 0 {
 				t.Fatalf("%s: %v, but a set pays: %v", a, err, want.pays)
 			}
-			_, waste, tier, _ := n.sums(s.Inputs)
+			got := n.sums(s.Inputs)
 			switch solvable := want.tier < 4; {
 			case err == nil && !solvable:
 				t.Fatalf("%s solves what cannot be solved: %v", a, s)
@@ -339,12 +366,12 @@ func TestSelectAgainstEverySubset(t *testing.T) {
 				if (err == nil) != (want.exactTier < 4) {
 					t.Fatalf("%v, but the best changeless set is of tier %d", err, want.exactTier)
 				}
-				if err == nil && (s.Change != 0 || tier != want.exactTier || waste != want.exactWaste) {
-					t.Fatalf("change %d, tier %d, waste %d, want 0, %d, %d", s.Change, tier, waste, want.exactTier, want.exactWaste)
+				if err == nil && (s.Change != 0 || got.tier != want.exactTier || got.waste != want.exactWaste) {
+					t.Fatalf("change %d, tier %d, waste %d, want 0, %d, %d", s.Change, got.tier, got.waste, want.exactTier, want.exactWaste)
 				}
 			case a == utxo.Auto || free:
-				if (err == nil) != solvable || solvable && tier != want.tier {
-					t.Fatalf("%s: %v and tier %d, want tier %d", a, err, tier, want.tier)
+				if (err == nil) != solvable || solvable && got.tier != want.tier {
+					t.Fatalf("%s: %v and tier %d, want tier %d", a, err, got.tier, want.tier)
 				}
 			}
 		}

@@ -91,19 +91,20 @@ func amounts(s utxo.Selection) (out []int64) {
 }
 
 func TestSelectFeeAndChange(t *testing.T) {
-	// With one input a payment of 100,000 takes 101,102.5 satoshi. A change
-	// output costs 310 and, to be worth it, leaves more than 680.
+	// With one input, 438 weight units and 110 virtual bytes, a payment of
+	// 100,000 takes 101,100 satoshi. A change output costs 310 and, to be worth
+	// it, leaves more than 680.
 	for _, c := range []struct {
 		name              string
 		amount            int64
 		fee, change, kept int64 // kept: waste
 		err               error
 	}{
-		{"one satoshi short", 101_102, 0, 0, 0, utxo.ErrInsufficientFunds},
-		{"just enough", 101_103, 1103, 0, 0, nil},
-		{"excess goes to the fee", 101_203, 1203, 0, 100, nil},
-		{"largest excess without change", 102_093, 2093, 0, 990, nil},
-		{"smallest change", 102_094, 1410, 684, 990, nil},
+		{"one satoshi short", 101_099, 0, 0, 0, utxo.ErrInsufficientFunds},
+		{"just enough", 101_100, 1100, 0, 0, nil},
+		{"excess goes to the fee", 101_200, 1200, 0, 100, nil},
+		{"largest excess without change", 102_090, 2090, 0, 990, nil},
+		{"smallest change", 102_091, 1410, 681, 990, nil},
 		{"change", 200_000, 1410, 98_590, 990, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -130,6 +131,7 @@ func TestSelectDustLimit(t *testing.T) {
 		{"P2TR", p2tr, 0, 330},
 		{"P2PKH", p2pkh, 0, 546},
 		{"the host's", p2wpkh, 1000, 1000},
+		{"the host's, below what spending it costs", p2wpkh, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			req := pay(100_000, cheap, func(r *utxo.SelectRequest) {
@@ -142,10 +144,8 @@ func TestSelectDustLimit(t *testing.T) {
 					least = s.Change
 				}
 			}
-			// Of the 3 units that were kept for rounding the change gets back
-			// one: the weight is 2 above a multiple of 4.
-			if least != c.want+1 {
-				t.Errorf("smallest change %d, want %d", least, c.want+1)
+			if least != c.want {
+				t.Errorf("smallest change %d, want %d", least, c.want)
 			}
 		})
 	}
@@ -284,11 +284,11 @@ func TestSelectBars(t *testing.T) {
 
 func TestSelectError(t *testing.T) {
 	pool := []utxo.Candidate{coin(1, 60_680), coin(2, 40_103, state(utxo.CoinImmature)), coin(3, 45_680, state(utxo.CoinLeased)), coin(4, 100)}
-	_, err := utxo.Select(pool, pay(99_000)) // needs 99,423
+	_, err := utxo.Select(pool, pay(99_003)) // needs 99,423: 420 beside the inputs
 	if !errors.Is(err, utxo.ErrImmature) || !errors.Is(err, statemachine.ErrHeld) || errors.Is(err, utxo.ErrUnscanned) || errors.Is(err, utxo.ErrTooManyInputs) {
 		t.Error("each of two bars alone is in the way:", err)
 	}
-	if _, err = utxo.Select(pool, pay(99_001)); errors.Is(err, utxo.ErrImmature) || !errors.Is(err, statemachine.ErrHeld) {
+	if _, err = utxo.Select(pool, pay(99_004)); errors.Is(err, utxo.ErrImmature) || !errors.Is(err, statemachine.ErrHeld) {
 		t.Error("only leased coins would do:", err)
 	}
 	const want = "coin selection: insufficient funds: 99424 satoshi needed, 60000 selectable, 100 uneconomic, 45000 leased, 39423 immature"

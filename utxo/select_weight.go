@@ -58,6 +58,12 @@ func dustThreshold(script []byte) int64 {
 	return 3 * (outputWeight(script)/4 + spend)
 }
 
+// maxShortCount is the largest number that a count of one byte holds.
+const maxShortCount = 252
+
+// maxScript bounds the scripts that come from outside, in bytes.
+const maxScript = 10_000
+
 func outputWeight(script []byte) int64 { return 4 * int64(wire.NewTxOut(0, script).SerializeSize()) }
 
 // countWeight is the weight of the number of inputs or outputs.

@@ -65,7 +65,8 @@ var (
 	selectBlocks  = statement{text: blockColumns + "WHERE block_height BETWEEN $1 AND $2 ORDER BY block_height"}
 	selectWallets = statement{text: "SELECT id, birth_height, scanned_to FROM @wallets ORDER BY id"}
 	selectScans   = statement{text: "SELECT wallet_id, owner_tag, scanned_to FROM @wallet_owner_scans ORDER BY wallet_id, owner_tag"}
-	selectRaw     = statement{text: "SELECT raw_tx FROM @transactions WHERE tx_hash = $1 AND wallet_id = $2"}
+	selectRaw     = statement{each: "wallet_id int, tx_hash bytes", text: "SELECT t.wallet_id, t.tx_hash, t.raw_tx FROM " +
+		"@transactions t WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id"}
 )
 
 func (w wallets) blocks(st *statement, args ...any) ([]utxo.Block, error) {
@@ -151,13 +152,22 @@ func unknownWallet(id utxo.WalletID) error {
 }
 
 // Raw implements [utxo.Reader].
-func (w wallets) Raw(id utxo.TxID) ([]byte, error) {
-	var raw []byte
-	err := w.read(&selectRaw, nil, func(rows *sql.Rows) error { return rows.Scan(&raw) }, id.Hash[:], int64(id.Wallet))
-	if err == nil && raw == nil {
-		err = unknownTx(id)
+func (w wallets) Raw(ids ...utxo.TxID) ([][]byte, error) {
+	stored := make(map[utxo.TxID][]byte, len(ids))
+	err := w.read(&selectRaw, names(ids), func(rows *sql.Rows) error {
+		var id utxo.TxID
+		var raw []byte
+		err := rows.Scan(&id.Wallet, (*hashColumn)(&id.Hash), &raw)
+		stored[id] = raw
+		return err
+	})
+	raws := make([][]byte, len(ids))
+	for i, id := range ids {
+		if raws[i] = stored[id]; raws[i] == nil && err == nil {
+			err = unknownTx(id)
+		}
 	}
-	return raw, err
+	return raws, err
 }
 
 func unknownTx(id utxo.TxID) error {
