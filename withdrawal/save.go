@@ -3,6 +3,9 @@ package withdrawal
 import (
 	"fmt"
 	"slices"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
 )
 
 // Merge takes next, the following change of the same request, into c, and
@@ -37,4 +40,16 @@ func (h *HotWallet) Reserve(r Reservation) error {
 		h.LastUsedAt = r.UsedAt
 	}
 	return nil
+}
+
+// Complete checks that the log has exactly one line for each new version of the
+// request and of the job, see [statemachine.Complete].
+func (c *Change) Complete() error {
+	job := c.Old.Job.Version
+	if c.New.Job.ID != c.Old.Job.ID {
+		job = 0
+	}
+	return statemachine.Complete(c.Log,
+		statemachine.Versions[uuid.UUID]{Machine: RequestMachine.Name(), ID: c.New.Request.ID, Old: c.Old.Request.Version, New: c.New.Request.Version},
+		statemachine.Versions[uuid.UUID]{Machine: JobMachine.Name(), ID: c.New.Job.ID, Old: job, New: c.New.Job.Version})
 }

@@ -114,3 +114,39 @@ func (t *tx) fail(err error) error {
 func (t *tx) Now() (time.Time, error) {
 	return t.store.now().UTC().Truncate(time.Microsecond), nil
 }
+
+// do makes one change and remembers how to take it back.
+func (t *tx) do(change, undo func()) {
+	change()
+	t.undo = append(t.undo, undo)
+}
+
+// set is m[key] = v that a rollback takes back.
+func set[K comparable, V any](t *tx, m map[K]V, key K, v V) {
+	old, had := m[key]
+	t.do(func() { m[key] = v }, func() {
+		if had {
+			m[key] = old
+		} else {
+			delete(m, key)
+		}
+	})
+}
+
+// assign is *p = v that a rollback takes back. What p held is not written to,
+// so that a list grows by assign(t, &list, append(list, v)).
+func assign[V any](t *tx, p *V, v V) {
+	old := *p
+	t.do(func() { *p = v }, func() { *p = old })
+}
+
+// pageOf returns the elements of an append-only list behind the first after, and
+// how many there are up to the last of them; an empty page returns after.
+func pageOf[V any](all []V, after int64, limit int) (page []V, next int64) {
+	from := min(max(after, 0), int64(len(all)))
+	page = slices.Clone(all[from:min(from+int64(max(limit, 0)), int64(len(all)))])
+	if len(page) == 0 {
+		return nil, after
+	}
+	return page, from + int64(len(page))
+}

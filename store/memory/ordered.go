@@ -1,20 +1,21 @@
 package memory
 
-// ordered is a set of byte strings in their order: a treap. All operations take
-// logarithmic time. It is deterministic.
-type ordered struct {
-	root *node
+// ordered is a map from byte strings, in their order: a treap. All operations
+// take logarithmic time. It is deterministic.
+type ordered[V any] struct {
+	root *node[V]
 	rnd  uint64
 }
 
-type node struct {
+type node[V any] struct {
 	key         string
+	value       V
 	priority    uint64 // the greatest is at the root
-	left, right *node
+	left, right *node[V]
 }
 
-// insert adds a key that is not in the set.
-func (o *ordered) insert(key string) {
+// insert adds a key that is not there.
+func (o *ordered[V]) insert(key string, v V) {
 	o.rnd += 0x9e3779b97f4a7c15 // splitmix64
 	p := (o.rnd ^ o.rnd>>30) * 0xbf58476d1ce4e5b9
 	p = (p ^ p>>27) * 0x94d049bb133111eb
@@ -23,11 +24,11 @@ func (o *ordered) insert(key string) {
 		at = (*at).child(key)
 	}
 	left, right := split(*at, key)
-	*at = &node{key, p, left, right}
+	*at = &node[V]{key, v, p, left, right}
 }
 
 // remove takes a key out.
-func (o *ordered) remove(key string) {
+func (o *ordered[V]) remove(key string) {
 	at := &o.root
 	for *at != nil && (*at).key != key {
 		at = (*at).child(key)
@@ -38,21 +39,21 @@ func (o *ordered) remove(key string) {
 }
 
 // from visits the keys from min on, in order, until visit returns false.
-func (o *ordered) from(min string, visit func(key string) bool) { o.root.from(min, visit) }
+func (o *ordered[V]) from(min string, visit func(key string, v V) bool) { o.root.from(min, visit) }
 
-func (n *node) from(min string, visit func(string) bool) bool {
+func (n *node[V]) from(min string, visit func(string, V) bool) bool {
 	for ; n != nil; n = n.right {
 		if n.key < min {
 			continue
 		}
-		if !n.left.from(min, visit) || !visit(n.key) {
+		if !n.left.from(min, visit) || !visit(n.key, n.value) {
 			return false
 		}
 	}
 	return true
 }
 
-func (n *node) child(key string) **node {
+func (n *node[V]) child(key string) **node[V] {
 	if key < n.key {
 		return &n.left
 	}
@@ -60,7 +61,7 @@ func (n *node) child(key string) **node {
 }
 
 // split returns the keys below key, and the others.
-func split(n *node, key string) (below, above *node) {
+func split[V any](n *node[V], key string) (below, above *node[V]) {
 	if n == nil {
 		return nil, nil
 	}
@@ -72,8 +73,8 @@ func split(n *node, key string) (below, above *node) {
 	return below, n
 }
 
-// merge joins two sets of which every key of a is below every key of b.
-func merge(a, b *node) *node {
+// merge joins two maps of which every key of a is below every key of b.
+func merge[V any](a, b *node[V]) *node[V] {
 	switch {
 	case a == nil:
 		return b

@@ -10,7 +10,7 @@ import (
 // The set against a sorted slice.
 func TestOrderedAgreesWithASortedSlice(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	var set ordered
+	var set ordered[int]
 	var naive []string
 	for step := range 5000 {
 		key := fmt.Sprint(rnd.IntN(300))
@@ -20,12 +20,15 @@ func TestOrderedAgreesWithASortedSlice(t *testing.T) {
 			set.remove(key)
 		} else {
 			naive = slices.Insert(naive, i, key)
-			set.insert(key)
+			set.insert(key, len(key))
 		}
 		set.remove("no such key")
 		start, limit := fmt.Sprint(rnd.IntN(300)), rnd.IntN(20)+1
 		var got []string
-		set.from(start, func(key string) bool {
+		set.from(start, func(key string, v int) bool {
+			if v != len(key) {
+				t.Fatalf("%s has the value of another key: %d", key, v)
+			}
 			got = append(got, key)
 			return len(got) < limit
 		})

@@ -2,9 +2,7 @@ package memory
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,31 +11,28 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// withdrawalTables holds rows as pointers to values that never change: a write
-// puts a new one in the place of the old.
+// withdrawalTables are the records of package withdrawal. The keys of their
+// indexes are in withdrawals_index.go.
 type withdrawalTables struct {
-	requests  map[uuid.UUID]*withdrawal.Request
-	jobs      map[uuid.UUID]*withdrawal.Job
-	jobsOf    map[uuid.UUID][]uuid.UUID     // by request, in order of creation
-	txs       map[uuid.UUID][]withdrawal.Tx // by request, by Seq
-	attempts  map[uuid.UUID][]withdrawal.Attempt
-	wallets   map[uuid.UUID]*withdrawal.HotWallet // without NextNonce
-	nextNonce map[uuid.UUID]uint64                // by wallet
-	nonces    map[walletNonce]uuid.UUID           // the job that owns it
-	slots     map[uuid.UUID]uuid.UUID             // by wallet: the job that holds it
-	trails    map[uuid.UUID][]statemachine.Transition[uuid.UUID]
-	feed      []line // in order of commit
+	requests  *rows[uuid.UUID, withdrawal.Request]
+	jobs      *rows[uuid.UUID, withdrawal.Job]
+	wallets   *rows[uuid.UUID, withdrawal.HotWallet] // without NextNonce
+	jobsOf    map[uuid.UUID][]uuid.UUID              // by request, in order of creation
+	txs       map[uuid.UUID][]withdrawal.Tx          // by request, by Seq
+	attempts  map[uuid.UUID][]withdrawal.Attempt     // by job, by fence
+	nextNonce map[uuid.UUID]uint64                   // by wallet
+	nonces    map[walletNonce]uuid.UUID              // the job that owns it
 	incidents []withdrawal.Incident
 	known     map[incidentKey]bool
 	mined     map[uuid.UUID]bool // requests with an incident of that claim
-	index     ordered            // see withdrawals_index.go
+	*trails[uuid.UUID]
 }
 
-// line names a line of the history.
-type line struct {
-	id      uuid.UUID
-	version int64
-}
+// The unique rules of jobs.
+const (
+	ruleActive = iota // one job of a request that is not failed
+	ruleSlot          // one job that holds the slot of a wallet
+)
 
 type walletNonce struct {
 	wallet uuid.UUID
@@ -51,18 +46,37 @@ type incidentKey struct {
 
 func newWithdrawalTables() *withdrawalTables {
 	return &withdrawalTables{
-		requests:  map[uuid.UUID]*withdrawal.Request{},
-		jobs:      map[uuid.UUID]*withdrawal.Job{},
+		requests: newRows(rows[uuid.UUID, withdrawal.Request]{
+			machine: withdrawal.RequestMachine.Name(),
+			key:     func(r *withdrawal.Request) uuid.UUID { return r.ID },
+			version: func(r *withdrawal.Request) int64 { return r.Version },
+			sorted:  requestKeys,
+		}),
+		jobs: newRows(rows[uuid.UUID, withdrawal.Job]{
+			machine: withdrawal.JobMachine.Name(),
+			key:     func(j *withdrawal.Job) uuid.UUID { return j.ID },
+			version: func(j *withdrawal.Job) int64 { return j.Version },
+			sorted:  jobKeys,
+			unique: []unique[withdrawal.Job]{
+				ruleActive: {func(j *withdrawal.Job) any { return unless(j.Status == withdrawal.JobFailed, j.Request) },
+					func(j *withdrawal.Job) error { return &withdrawal.TakenError{Err: withdrawal.ErrActiveJob, ID: j.ID} }},
+				ruleSlot: {func(j *withdrawal.Job) any { return unless(!j.Slot.Valid, j.Slot.UUID) },
+					func(j *withdrawal.Job) error { return &withdrawal.TakenError{Err: withdrawal.ErrSlotTaken, ID: j.ID} }},
+			},
+		}),
+		wallets: newRows(rows[uuid.UUID, withdrawal.HotWallet]{
+			machine: "hot wallet",
+			key:     func(w *withdrawal.HotWallet) uuid.UUID { return w.ID },
+			sorted:  func(w *withdrawal.HotWallet) []string { return []string{idKey(w.Chain) + idKey(w.ID)} },
+		}),
 		jobsOf:    map[uuid.UUID][]uuid.UUID{},
 		txs:       map[uuid.UUID][]withdrawal.Tx{},
 		attempts:  map[uuid.UUID][]withdrawal.Attempt{},
-		wallets:   map[uuid.UUID]*withdrawal.HotWallet{},
 		nextNonce: map[uuid.UUID]uint64{},
 		nonces:    map[walletNonce]uuid.UUID{},
-		slots:     map[uuid.UUID]uuid.UUID{},
-		trails:    map[uuid.UUID][]statemachine.Transition[uuid.UUID]{},
 		known:     map[incidentKey]bool{},
 		mined:     map[uuid.UUID]bool{},
+		trails:    newTrails[uuid.UUID](),
 	}
 }
 
@@ -84,7 +98,7 @@ func (w withdrawals) Get(requests ...uuid.UUID) ([]withdrawal.Withdrawal, error)
 }
 
 func (w withdrawals) aggregate(request uuid.UUID) (a withdrawal.Withdrawal) {
-	r := w.requests[request]
+	r := w.requests.at[request]
 	if r == nil {
 		return a
 	}
@@ -111,7 +125,7 @@ func (w *withdrawalTables) latest(request uuid.UUID) *withdrawal.Job {
 	if len(ids) == 0 {
 		return nil
 	}
-	return w.jobs[ids[len(ids)-1]]
+	return w.jobs.at[ids[len(ids)-1]]
 }
 
 // attempt returns where an execution is or belongs in the list of its job.
@@ -120,7 +134,7 @@ func (w *withdrawalTables) attempt(job uuid.UUID, fence int64) (int, bool) {
 }
 
 func (w *withdrawalTables) wallet(id uuid.UUID) withdrawal.HotWallet {
-	row := w.wallets[id]
+	row := w.wallets.at[id]
 	if row == nil {
 		return withdrawal.HotWallet{}
 	}
@@ -130,7 +144,7 @@ func (w *withdrawalTables) wallet(id uuid.UUID) withdrawal.HotWallet {
 }
 
 func (w withdrawals) RequestOf(job uuid.UUID) (uuid.UUID, error) {
-	j := w.jobs[job]
+	j := w.jobs.at[job]
 	if j == nil {
 		return uuid.Nil, &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: withdrawal.JobMachine.Name(), ID: job.String()}
 	}
@@ -139,12 +153,11 @@ func (w withdrawals) RequestOf(job uuid.UUID) (uuid.UUID, error) {
 
 func (w withdrawals) HotWallets(chain uuid.UUID) ([]withdrawal.HotWallet, error) {
 	var all []withdrawal.HotWallet
-	for id, row := range w.wallets {
-		if row.Chain == chain {
-			all = append(all, w.wallet(id))
-		}
-	}
-	slices.SortFunc(all, func(a, b withdrawal.HotWallet) int { return slices.Compare(a.ID[:], b.ID[:]) })
+	prefix := idKey(chain)
+	w.wallets.scan(prefix, prefix, func(_ string, row *withdrawal.HotWallet) bool {
+		all = append(all, w.wallet(row.ID))
+		return true
+	})
 	return all, nil
 }
 
@@ -152,7 +165,7 @@ func (w withdrawals) PutHotWallet(wallet withdrawal.HotWallet) error {
 	if err := w.tx.writes(); err != nil {
 		return err
 	}
-	if row := w.wallets[wallet.ID]; row != nil {
+	if row := w.wallets.at[wallet.ID]; row != nil {
 		changed := *row
 		changed.Role, changed.Status = wallet.Role, wallet.Status
 		wallet = changed
@@ -160,8 +173,7 @@ func (w withdrawals) PutHotWallet(wallet withdrawal.HotWallet) error {
 	if wallet.NextNonce = 0; wallet.BalanceReserved == "" {
 		wallet.BalanceReserved = "0"
 	}
-	w.setWallet(wallet)
-	return nil
+	return w.wallets.put(w.tx, &wallet)
 }
 
 func (w withdrawals) Usage(user, asset uuid.UUID, windows []withdrawal.Window, now time.Time) (withdrawal.Usage, error) {
@@ -171,11 +183,11 @@ func (w withdrawals) Usage(user, asset uuid.UUID, windows []withdrawal.Window, n
 		longest = max(longest, window.Length)
 	}
 	prefix := userPrefix(user, asset)
-	w.index.from(prefix+timeKey(now.Add(-longest)), func(key string) bool {
-		if !hasPrefix(key, prefix) || key[len(prefix):] >= timeKey(now) {
+	w.requests.scan(prefix, prefix+timeKey(now.Add(-longest)), func(key string, r *withdrawal.Request) bool {
+		if key[len(prefix):] >= timeKey(now) {
 			return false
 		}
-		earlier = append(earlier, *w.requests[idOf(key)])
+		earlier = append(earlier, *r)
 		return true
 	})
 	return withdrawal.UsageOf(earlier, user, asset, windows, now, false), nil
@@ -186,12 +198,8 @@ func (w withdrawals) Attempts(job uuid.UUID) ([]withdrawal.Attempt, error) {
 }
 
 func (w withdrawals) Incidents(after int64, limit int) ([]withdrawal.Incident, int64, error) {
-	from := min(max(after, 0), int64(len(w.incidents)))
-	page := slices.Clone(w.incidents[from:min(from+int64(max(limit, 0)), int64(len(w.incidents)))])
-	if len(page) == 0 {
-		return nil, after, nil
-	}
-	return page, from + int64(len(page)), nil
+	page, next := pageOf(w.incidents, after, limit)
+	return page, next, nil
 }
 
 func (w withdrawals) Requests(status withdrawal.RequestStatus, after *withdrawal.Request, limit int) ([]withdrawal.Request, error) {
@@ -201,36 +209,16 @@ func (w withdrawals) Requests(status withdrawal.RequestStatus, after *withdrawal
 		start += timeKey(after.CreatedAt) + idKey(after.ID) + "\x00"
 	}
 	var page []withdrawal.Request
-	w.index.from(start, func(key string) bool {
-		if len(page) >= limit || !hasPrefix(key, prefix) {
+	w.requests.scan(prefix, start, func(_ string, r *withdrawal.Request) bool {
+		if len(page) >= limit {
 			return false
 		}
-		page = append(page, *w.requests[idOf(key)])
+		page = append(page, *r)
 		return true
 	})
 	return page, nil
 }
 
 func (w withdrawals) Transitions(id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error) {
-	return slices.Clone(w.trails[id]), nil
-}
-
-func (w withdrawals) Follow(after store.Cursor, limit int) ([]statemachine.Transition[uuid.UUID], store.Cursor, error) {
-	from := 0
-	if after != "" {
-		n, err := strconv.Atoi(string(after))
-		if err != nil || n < 1 || n > len(w.feed) || strconv.Itoa(n) != string(after) {
-			return nil, after, fmt.Errorf("%w: this store has not made cursor %.100q", statemachine.ErrInvalid, string(after))
-		}
-		from = n
-	}
-	lines := w.feed[from:min(from+max(limit, 0), len(w.feed))]
-	if len(lines) == 0 {
-		return nil, after, nil
-	}
-	page := make([]statemachine.Transition[uuid.UUID], len(lines))
-	for i, l := range lines {
-		page[i] = w.trails[l.id][l.version-1]
-	}
-	return page, store.Cursor(strconv.Itoa(from + len(page))), nil
+	return w.trail(id, withdrawal.RequestMachine.Name(), withdrawal.JobMachine.Name()), nil
 }

@@ -56,7 +56,11 @@ func (w *withdrawalTables) chains(q store.DueWithdrawals, visit func(prefix stri
 		visit(dueKeys[q.Kind] + idKey(q.Chain))
 		return
 	}
-	w.groups(dueKeys[q.Kind], 16, visit)
+	if q.Kind == store.DueEnqueue {
+		w.requests.groups(dueKeys[q.Kind], 16, visit)
+	} else {
+		w.jobs.groups(dueKeys[q.Kind], 16, visit)
+	}
 }
 
 // due returns the first requests of one chain, in the order of the kind.
@@ -65,24 +69,23 @@ func (w *withdrawalTables) due(prefix string, q store.DueWithdrawals) (requests 
 	case store.DueClaim:
 		return w.dueClaims(prefix, q)
 	case store.DueRebroadcast:
-		w.scan(prefix, prefix, func(key string) bool {
-			j := w.jobs[idOf(key)]
+		w.jobs.scan(prefix, prefix, func(_ string, j *withdrawal.Job) bool {
 			if !j.NextCheckAt.After(q.Now) && !j.Lease.Held(q.Now) {
 				requests = append(requests, j.Request)
 			}
 			return len(requests) < q.Limit
 		})
 	case store.DueEnqueue:
-		w.scan(prefix, prefix, func(key string) bool {
-			requests = append(requests, idOf(key))
+		w.requests.scan(prefix, prefix, func(_ string, r *withdrawal.Request) bool {
+			requests = append(requests, r.ID)
 			return len(requests) < q.Limit
 		})
 	default:
-		w.scan(prefix, prefix, func(key string) bool {
+		w.jobs.scan(prefix, prefix, func(key string, j *withdrawal.Job) bool {
 			if timeBefore(key).After(q.Now) {
 				return false
 			}
-			if j := w.jobs[idOf(key)]; q.Kind != store.DueCheck || !j.NextCheckAt.Add(grace(j, q)).After(q.Now) {
+			if q.Kind != store.DueCheck || !j.NextCheckAt.Add(grace(j, q)).After(q.Now) {
 				requests = append(requests, j.Request)
 			}
 			return len(requests) < q.Limit
@@ -99,11 +102,6 @@ func grace(j *withdrawal.Job, q store.DueWithdrawals) time.Duration {
 	return 0
 }
 
-// scan visits the keys with a prefix from min on.
-func (w *withdrawalTables) scan(prefix, min string, visit func(key string) bool) {
-	w.index.from(min, func(key string) bool { return hasPrefix(key, prefix) && visit(key) })
-}
-
 // dueClaims takes the first of each wallet and merges them.
 func (w *withdrawalTables) dueClaims(chain string, q store.DueWithdrawals) []uuid.UUID {
 	limit := q.Limit
@@ -111,18 +109,18 @@ func (w *withdrawalTables) dueClaims(chain string, q store.DueWithdrawals) []uui
 		limit = 1
 	}
 	var jobs []*withdrawal.Job
-	w.groups(chain, 16, func(wallet string) {
-		if _, taken := w.slots[uuidAt(wallet, len(chain))]; q.Sequential && taken {
+	w.jobs.groups(chain, 16, func(wallet string) {
+		if q.Sequential && w.jobs.holder(ruleSlot, uuidAt(wallet, len(chain))) != nil {
 			return
 		}
 		n := 0
-		w.groups(wallet, 1, func(priority string) {
-			w.scan(priority, priority, func(key string) bool {
+		w.jobs.groups(wallet, 1, func(priority string) {
+			w.jobs.scan(priority, priority, func(key string, j *withdrawal.Job) bool {
 				if n >= limit || timeBefore(key).After(q.Now) {
 					return false
 				}
 				n++
-				jobs = append(jobs, w.jobs[idOf(key)])
+				jobs = append(jobs, j)
 				return true
 			})
 		})
@@ -148,12 +146,11 @@ func (w withdrawals) NextDue(q store.DueWithdrawals) (next time.Time, err error)
 	w.chains(q, func(prefix string) {
 		switch q.Kind {
 		case store.DueClaim:
-			w.groups(prefix, 17, func(queue string) { // wallet and priority
-				w.scan(queue, queue+later, func(key string) bool { first(timeBefore(key)); return false })
+			w.jobs.groups(prefix, 17, func(queue string) { // wallet and priority
+				w.jobs.scan(queue, queue+later, func(key string, _ *withdrawal.Job) bool { first(timeBefore(key)); return false })
 			})
 		case store.DueRebroadcast:
-			w.scan(prefix, prefix, func(key string) bool {
-				j := w.jobs[idOf(key)]
+			w.jobs.scan(prefix, prefix, func(_ string, j *withdrawal.Job) bool {
 				at := j.NextCheckAt
 				if j.Lease.Holder != "" && j.Lease.Until.After(at) {
 					at = j.Lease.Until
@@ -162,13 +159,12 @@ func (w withdrawals) NextDue(q store.DueWithdrawals) (next time.Time, err error)
 				return true
 			})
 		case store.DueCheck:
-			w.scan(prefix, prefix+timeKey(q.Now.Add(time.Microsecond-q.Grace)), func(key string) bool {
-				j := w.jobs[idOf(key)]
+			w.jobs.scan(prefix, prefix+timeKey(q.Now.Add(time.Microsecond-q.Grace)), func(_ string, j *withdrawal.Job) bool {
 				first(j.NextCheckAt.Add(grace(j, q)))
 				return next.IsZero() || j.NextCheckAt.Before(next)
 			})
 		case store.DueRescue:
-			w.scan(prefix, prefix+later, func(key string) bool { return first(timeBefore(key)) })
+			w.jobs.scan(prefix, prefix+later, func(key string, _ *withdrawal.Job) bool { return first(timeBefore(key)) })
 		}
 	})
 	return next, nil

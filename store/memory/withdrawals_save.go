@@ -33,8 +33,11 @@ func givesSlot(c *withdrawal.Change) bool {
 }
 
 func (w withdrawals) save(c *withdrawal.Change) error {
-	if c.Old.Request.Version != c.New.Request.Version {
-		if err := w.saveRequest(c); err != nil {
+	if err := c.Complete(); err != nil {
+		return err
+	}
+	if r := c.New.Request; c.Old.Request.Version != r.Version {
+		if err := w.requests.save(w.tx, c.Old.Request.Version, &r); err != nil {
 			return err
 		}
 	}
@@ -58,16 +61,8 @@ func (w withdrawals) save(c *withdrawal.Change) error {
 			return err
 		}
 	}
-	for _, t := range c.Log {
-		if t.ID != c.New.Request.ID && t.ID != c.New.Job.ID {
-			return fmt.Errorf("%w: the change of request %s has a line of %s in its log", statemachine.ErrInvalid, c.New.Request.ID, t.ID)
-		}
-		if err := w.log(t); err != nil {
-			return err
-		}
-	}
-	if r, j := &c.New.Request, &c.New.Job; int64(len(w.trails[r.ID])) != r.Version || int64(len(w.trails[j.ID])) != j.Version {
-		return fmt.Errorf("%w: the change of request %s has versions without a line in its log", statemachine.ErrInvalid, r.ID)
+	if err := w.add(w.tx, c.Log); err != nil {
+		return err
 	}
 	for _, incident := range c.Incidents {
 		w.addIncident(incident)
@@ -75,62 +70,37 @@ func (w withdrawals) save(c *withdrawal.Change) error {
 	return nil
 }
 
-func conflict(machine string, id uuid.UUID, format string, args ...any) error {
-	return &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: machine, ID: id.String(), Event: "save", Reason: fmt.Sprintf(format, args...)}
-}
-
-func (w withdrawals) saveRequest(c *withdrawal.Change) error {
-	id := c.New.Request.ID
-	stored := w.requests[id]
-	var version int64
-	if stored != nil {
-		version = stored.Version
-	}
-	if version != c.Old.Request.Version {
-		return conflict(withdrawal.RequestMachine.Name(), id, "expected version %d, stored is %d", c.Old.Request.Version, version)
-	}
-	r := c.New.Request
-	w.do(func() { w.swapRequest(stored, &r) }, func() { w.swapRequest(&r, stored) })
-	return nil
-}
-
 func (w withdrawals) saveJob(c *withdrawal.Change) error {
 	old, j := &c.Old.Job, c.New.Job
-	stored := w.jobs[j.ID]
 	if j.ID != old.ID {
-		if latest := w.latest(j.Request); latest != nil && latest.Status != withdrawal.JobFailed {
-			return &withdrawal.TakenError{Err: withdrawal.ErrActiveJob, ID: latest.ID}
-		}
-		switch {
-		case stored != nil:
-			return conflict(withdrawal.JobMachine.Name(), j.ID, "the job exists")
-		case w.requests[j.Request] == nil:
+		if w.requests.at[j.Request] == nil {
 			return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: withdrawal.RequestMachine.Name(), ID: j.Request.String(), Event: "save"}
 		}
-	} else {
-		switch {
-		case stored == nil || stored.Version != old.Version:
-			return conflict(withdrawal.JobMachine.Name(), j.ID, "expected version %d", old.Version)
-		case stored.Lease.Fence != old.Lease.Fence:
-			return &statemachine.Refusal{Err: statemachine.ErrFenced, Machine: withdrawal.JobMachine.Name(), ID: j.ID.String(), Event: "save",
-				Reason: fmt.Sprintf("expected fence %d, stored is %d", old.Lease.Fence, stored.Lease.Fence)}
-		case stored.Lease.Holder != old.Lease.Holder || !stored.NextCheckAt.Equal(old.NextCheckAt) || stored.Rebroadcast != old.Rebroadcast:
-			return conflict(withdrawal.JobMachine.Name(), j.ID, "its lease was given back, or its next check was moved")
+		if err := w.jobs.insert(w.tx, &j); err != nil {
+			return err
 		}
-		if j.Version == old.Version { // a touch
-			touched := *stored
-			touched.Lease, touched.NextCheckAt, touched.Rebroadcast = j.Lease, j.NextCheckAt, j.Rebroadcast
-			j = touched
-		}
-		if j.Lease.Fence == stored.Lease.Fence && j.Lease.Holder == stored.Lease.Holder {
-			j.Lease.Until = stored.Lease.Until
-		}
+		set(w.tx, w.jobsOf, j.Request, append(w.jobsOf[j.Request], j.ID))
+		return nil
 	}
-	if holder, taken := w.slots[j.Slot.UUID]; j.Slot.Valid && taken && holder != j.ID {
-		return &withdrawal.TakenError{Err: withdrawal.ErrSlotTaken, ID: holder}
+	stored := w.jobs.at[j.ID]
+	switch {
+	case stored == nil || stored.Version != old.Version:
+		return conflict(withdrawal.JobMachine.Name(), j.ID, "expected version %d", old.Version)
+	case stored.Lease.Fence != old.Lease.Fence:
+		return &statemachine.Refusal{Err: statemachine.ErrFenced, Machine: withdrawal.JobMachine.Name(), ID: j.ID.String(), Event: "save",
+			Reason: fmt.Sprintf("expected fence %d, stored is %d", old.Lease.Fence, stored.Lease.Fence)}
+	case stored.Lease.Holder != old.Lease.Holder || !stored.NextCheckAt.Equal(old.NextCheckAt) || stored.Rebroadcast != old.Rebroadcast:
+		return conflict(withdrawal.JobMachine.Name(), j.ID, "its lease was given back, or its next check was moved")
 	}
-	w.do(func() { w.swapJob(stored, &j) }, func() { w.swapJob(&j, stored) })
-	return nil
+	if j.Version == old.Version { // a touch
+		touched := *stored
+		touched.Lease, touched.NextCheckAt, touched.Rebroadcast = j.Lease, j.NextCheckAt, j.Rebroadcast
+		j = touched
+	}
+	if j.Lease.Fence == stored.Lease.Fence && j.Lease.Holder == stored.Lease.Holder {
+		j.Lease.Until = stored.Lease.Until
+	}
+	return w.jobs.put(w.tx, &j)
 }
 
 func (w withdrawals) addTx(t withdrawal.Tx) error {
@@ -143,20 +113,11 @@ func (w withdrawals) addTx(t withdrawal.Tx) error {
 	if t.HasNonce && taken && owner != t.Job {
 		return &withdrawal.TakenError{Err: withdrawal.ErrNonceTaken, ID: owner}
 	}
-	next, had := w.nextNonce[t.Wallet]
-	w.do(func() {
-		w.txs[t.Request] = append(all[:len(all):len(all)], t)
-		if t.HasNonce {
-			w.nonces[key] = t.Job
-			w.nextNonce[t.Wallet] = max(next, t.Nonce+1)
-		}
-	}, func() {
-		w.txs[t.Request] = all
-		if t.HasNonce && !taken {
-			delete(w.nonces, key)
-		}
-		restore(w.nextNonce, t.Wallet, next, had)
-	})
+	set(w.tx, w.txs, t.Request, append(all, t))
+	if t.HasNonce {
+		set(w.tx, w.nonces, key, t.Job)
+		set(w.tx, w.nextNonce, t.Wallet, max(w.nextNonce[t.Wallet], t.Nonce+1))
+	}
 	return nil
 }
 
@@ -173,45 +134,20 @@ func (w withdrawals) putAttempt(a withdrawal.Attempt) error {
 		a.Worker, a.StartedAt = all[i].Worker, all[i].StartedAt
 		changed[i] = a
 	}
-	w.do(func() { w.attempts[a.Job] = changed }, func() { w.attempts[a.Job] = all })
+	set(w.tx, w.attempts, a.Job, changed)
 	return nil
 }
 
 func (w withdrawals) reserve(r withdrawal.Reservation) error {
-	row := w.wallets[r.Wallet]
+	row := w.wallets.at[r.Wallet]
 	if row == nil {
 		return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "hot wallet", ID: r.Wallet.String(), Event: "reserve"}
 	}
 	wallet := *row
-	var err error
-	if wallet.BalanceReserved, err = wallet.BalanceReserved.Add(r.Delta()); err != nil {
+	if err := wallet.Reserve(r); err != nil {
 		return err
 	}
-	if wallet.LastUsedAt.Before(r.UsedAt) {
-		wallet.LastUsedAt = r.UsedAt
-	}
-	w.setWallet(wallet)
-	return nil
-}
-
-func (w withdrawals) setWallet(wallet withdrawal.HotWallet) {
-	old, had := w.wallets[wallet.ID]
-	w.do(func() { w.wallets[wallet.ID] = &wallet }, func() { restore(w.wallets, wallet.ID, old, had) })
-}
-
-func (w withdrawals) log(t statemachine.Transition[uuid.UUID]) error {
-	trail, feed := w.trails[t.ID], w.feed
-	if t.Version != int64(len(trail))+1 {
-		return fmt.Errorf("%w: %s %s: version %d of the log does not follow %d", statemachine.ErrInvalid, t.Machine, t.ID, t.Version, len(trail))
-	}
-	w.do(func() {
-		w.trails[t.ID] = append(trail, t)
-		w.withdrawalTables.feed = append(feed, line{t.ID, t.Version})
-	}, func() {
-		w.trails[t.ID] = trail
-		w.withdrawalTables.feed = feed
-	})
-	return nil
+	return w.wallets.put(w.tx, &wallet)
 }
 
 func (w withdrawals) addIncident(i withdrawal.Incident) {
@@ -219,16 +155,9 @@ func (w withdrawals) addIncident(i withdrawal.Incident) {
 	if w.known[key] {
 		return
 	}
-	old, mined := w.incidents, w.mined[i.Request]
-	w.do(func() {
-		w.known[key] = true
-		w.mined[i.Request] = mined || i.Claim == withdrawal.ClaimMined
-		w.withdrawalTables.incidents = append(old, i)
-	}, func() {
-		delete(w.known, key)
-		w.mined[i.Request] = mined
-		w.withdrawalTables.incidents = old
-	})
+	set(w.tx, w.known, key, true)
+	set(w.tx, w.mined, i.Request, w.mined[i.Request] || i.Claim == withdrawal.ClaimMined)
+	assign(w.tx, &w.withdrawalTables.incidents, append(w.incidents, i))
 }
 
 // Renew implements [store.WithdrawalRecords].
@@ -237,59 +166,16 @@ func (w withdrawals) Renew(now time.Time, leases ...store.JobLease) (lost []uuid
 		return nil, err
 	}
 	for _, l := range leases {
-		stored := w.jobs[l.Job]
+		stored := w.jobs.at[l.Job]
 		if stored == nil || stored.Lease.Fenced(l.Fence, now) != nil {
 			lost = append(lost, l.Job)
 			continue
 		}
 		j := *stored
 		j.Lease.Until = l.Until
-		w.do(func() { w.swapJob(stored, &j) }, func() { w.swapJob(&j, stored) })
+		if err := w.jobs.put(w.tx, &j); err != nil {
+			return nil, err
+		}
 	}
 	return lost, nil
-}
-
-// do makes one change and remembers how to take it back.
-func (w withdrawals) do(change, undo func()) {
-	change()
-	w.tx.undo = append(w.tx.undo, undo)
-}
-
-// swapRequest replaces a row; nil stands for none.
-func (w *withdrawalTables) swapRequest(old, now *withdrawal.Request) {
-	w.reindex(requestKeys(old), requestKeys(now))
-	if now == nil {
-		delete(w.requests, old.ID)
-		return
-	}
-	w.requests[now.ID] = now
-}
-
-// swapJob replaces a row; nil stands for none.
-func (w *withdrawalTables) swapJob(old, now *withdrawal.Job) {
-	w.reindex(jobKeys(old), jobKeys(now))
-	if old != nil && old.Slot.Valid {
-		delete(w.slots, old.Slot.UUID)
-	}
-	switch {
-	case now == nil:
-		delete(w.jobs, old.ID)
-		ids := w.jobsOf[old.Request]
-		w.jobsOf[old.Request] = ids[:len(ids)-1]
-		return
-	case old == nil:
-		w.jobsOf[now.Request] = append(w.jobsOf[now.Request], now.ID)
-	}
-	w.jobs[now.ID] = now
-	if now.Slot.Valid {
-		w.slots[now.Slot.UUID] = now.ID
-	}
-}
-
-func restore[K comparable, V any](m map[K]V, key K, old V, had bool) {
-	if had {
-		m[key] = old
-	} else {
-		delete(m, key)
-	}
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -13,7 +14,7 @@ func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stat
 	from := now.Add(-window)
 	within := func(t time.Time) bool { return !t.Before(from) && t.Before(now) }
 	var approval, confirmation mean
-	for _, r := range w.requests {
+	for _, r := range w.requests.at {
 		s.Requests[r.Status]++
 		switch r.Status {
 		case withdrawal.RequestPending:
@@ -28,13 +29,13 @@ func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stat
 				}
 			}
 		}
-		for _, line := range w.trails[r.ID] {
+		for _, line := range w.of[record[uuid.UUID]{withdrawal.RequestMachine.Name(), r.ID}] {
 			if line.From == withdrawal.RequestPending.String() && line.To == withdrawal.RequestApproved.String() && within(line.At) {
 				approval.add(line.At.Sub(r.CreatedAt))
 			}
 		}
 	}
-	for _, j := range w.jobs {
+	for _, j := range w.jobs.at {
 		s.Jobs[j.Status]++
 		switch j.Status {
 		case withdrawal.JobPending:

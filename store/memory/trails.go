@@ -1,0 +1,79 @@
+package memory
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+// trails are the audit trails of all machines of a domain, and its feed.
+type trails[ID comparable] struct {
+	of   map[record[ID]][]statemachine.Transition[ID]
+	feed []line[ID] // in order of commit
+}
+
+// record names a record of any machine.
+type record[ID comparable] struct {
+	machine string
+	id      ID
+}
+
+// line names a line of a trail.
+type line[ID comparable] struct {
+	record[ID]
+	version int64
+}
+
+func newTrails[ID comparable]() *trails[ID] {
+	return &trails[ID]{of: map[record[ID]][]statemachine.Transition[ID]{}}
+}
+
+// add appends the log of a change. A line that does not follow the last one of
+// its record is [statemachine.ErrConflict].
+func (l *trails[ID]) add(t *tx, log []statemachine.Transition[ID]) error {
+	for i := range log {
+		of := record[ID]{log[i].Machine, log[i].ID}
+		trail := l.of[of]
+		if log[i].Version != int64(len(trail))+1 {
+			return conflict(of.machine, of.id, "version %d of the log does not follow %d", log[i].Version, len(trail))
+		}
+		set(t, l.of, of, append(trail, log[i]))
+		assign(t, &l.feed, append(l.feed, line[ID]{of, log[i].Version}))
+	}
+	return nil
+}
+
+// trail returns the audit trail of a record of the first of some machines that
+// has one, oldest first.
+func (l *trails[ID]) trail(id ID, machines ...string) []statemachine.Transition[ID] {
+	for _, m := range machines {
+		if trail := l.of[record[ID]{m, id}]; trail != nil {
+			return slices.Clone(trail)
+		}
+	}
+	return nil
+}
+
+// Follow implements [store.Feed]. A cursor is the number of lines up to it.
+func (l *trails[ID]) Follow(after store.Cursor, limit int) ([]statemachine.Transition[ID], store.Cursor, error) {
+	from := 0
+	if after != "" {
+		n, err := strconv.Atoi(string(after))
+		if err != nil || n < 1 || n > len(l.feed) || strconv.Itoa(n) != string(after) {
+			return nil, after, fmt.Errorf("%w: this store has not made cursor %.100q", statemachine.ErrInvalid, string(after))
+		}
+		from = n
+	}
+	lines, next := pageOf(l.feed, int64(from), limit)
+	if len(lines) == 0 {
+		return nil, after, nil
+	}
+	page := make([]statemachine.Transition[ID], len(lines))
+	for i, at := range lines {
+		page[i] = l.of[at.record][at.version-1]
+	}
+	return page, store.Cursor(strconv.FormatInt(next, 10)), nil
+}
