@@ -24,8 +24,8 @@ func (t *tx) Withdrawals() store.WithdrawalRecords { return withdrawals{t} }
 var (
 	// One statement reads all versioned records of an aggregate, so that they
 	// are of one moment. The attempt is that of the job's fence.
-	selectAggregates = statement{once: true, each: "id uuid", text: "SELECT " + columnNames(requestColumns, "q.") + ", " + columnNames(jobColumns, "j.") + ", " +
-		columnNames(attemptColumns, "a.") + ", " + columnNames(walletColumns, "w.") + ", m.nonce, i.id IS NOT NULL FROM @withdrawal_requests q " +
+	selectAggregates = statement{once: true, each: "id uuid", text: "SELECT " + requestTable.columns("q.") + ", " + jobTable.columns("j.") + ", " +
+		attemptTable.columns("a.") + ", " + hotWalletTable.columns("w.") + ", m.nonce, i.id IS NOT NULL FROM @withdrawal_requests q " +
 		"LEFT JOIN @withdrawal_queue j ON j.withdrawal_request_id = q.id AND j.number = " +
 		"(SELECT max(l.number) FROM @withdrawal_queue l WHERE l.withdrawal_request_id = q.id) " +
 		"LEFT JOIN @withdrawal_attempts a ON a.job_id = j.id AND a.fence = j.lease_fence " +
@@ -37,7 +37,7 @@ var (
 
 	// Transactions are never changed, so those that the job counts are what it
 	// had at the moment when it was read.
-	selectTxs = statement{once: true, each: "id uuid, on_file int", text: "SELECT " + columnNames(txColumnsOfRequest, "t.") +
+	selectTxs = statement{once: true, each: "id uuid, on_file int", text: "SELECT " + txTable.columns("t.") +
 		" FROM @withdrawal_txs t WHERE t.withdrawal_request_id = r.id AND t.seq <= r.on_file"}
 
 	selectRequestOf = statement{text: "SELECT withdrawal_request_id FROM @withdrawal_queue WHERE id = $1"}
@@ -57,7 +57,7 @@ func (w withdrawals) Get(requests ...uuid.UUID) ([]withdrawal.Withdrawal, error)
 	var row withdrawal.Withdrawal
 	var last nonceField
 	last.n, last.has = new(uint64), new(bool)
-	fields := slices.Concat(requestFields(&row.Request), jobFields(&row.Job), attemptFields(&row.Attempt), walletFields(&row.Wallet), []any{last, &row.Mined})
+	fields := slices.Concat(requestTable.cells(&row.Request), jobTable.cells(&row.Job), attemptTable.cells(&row.Attempt), hotWalletTable.cells(&row.Wallet), []any{last, &row.Mined})
 	err := w.read(&selectAggregates, ids, func(rows *sql.Rows) error {
 		row = withdrawal.Withdrawal{}
 		if err := rows.Scan(fields...); err != nil {
@@ -107,14 +107,10 @@ func (w withdrawals) loadTxs(stored map[uuid.UUID]*withdrawal.Withdrawal) error 
 	if set.len() == 0 {
 		return nil
 	}
-	var row withdrawal.Tx
-	fields := txFields(&row)
-	err := w.read(&selectTxs, set, func(rows *sql.Rows) error {
-		err := rows.Scan(fields...)
-		if a := stored[row.Request]; err == nil && a != nil {
-			a.Txs = append(a.Txs, row)
+	err := txTable.read(w.tx, &selectTxs, set, func(t *withdrawal.Tx) {
+		if a := stored[t.Request]; a != nil {
+			a.Txs = append(a.Txs, *t)
 		}
-		return err
 	})
 	for _, a := range stored {
 		slices.SortFunc(a.Txs, func(a, b withdrawal.Tx) int { return int(a.Seq - b.Seq) })

@@ -1,79 +1,111 @@
 package sqlstore
 
 import (
+	"github.com/google/uuid"
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// The columns of each record, and its fields in the same order. What never
-// changes after the insert comes first.
+// The records of package withdrawal, see [table].
 
-const (
-	requestFixed = "id uuid, user_id uuid, asset_id uuid, chain_id text, to_address text, memo text, amount num, amount_raw text, decimals int, " +
-		"requested_by text, approvals_needed int, created_at time"
-	requestState = "status text, first_approver text, second_approver text, closed_by text, close_reason text, queued_at time, " +
-		"final_tx_hash text, version int, updated_at time"
-	requestColumns = requestFixed + ", " + requestState
+var requestTable = newTable(table[withdrawal.Request]{
+	name:    "withdrawal_requests",
+	machine: withdrawal.RequestMachine.Name(),
+	version: func(r *withdrawal.Request) int64 { return r.Version },
+	fixed: func(r *withdrawal.Request) list {
+		return list{{"id uuid", always(&r.ID)}, {"user_id uuid", always(&r.User)}, {"asset_id uuid", always(&r.Asset)}, {"chain_id text", always(&r.Chain)},
+			{"to_address text", always(&r.ToAddress)}, {"memo text", always(&r.Memo)}, {"amount num", always(&r.Amount)}, {"amount_raw text", always(&r.AmountRaw)},
+			{"decimals int", always(&r.Decimals)}, {"requested_by text", always(&r.RequestedBy)}, {"approvals_needed int", always(&r.ApprovalsNeeded)},
+			{"created_at time", always(&r.CreatedAt)}}
+	},
+	state: func(r *withdrawal.Request) list {
+		return list{{"status text", always(&r.Status)}, {"first_approver text", maybe(&r.FirstApprover)}, {"second_approver text", maybe(&r.SecondApprover)},
+			{"closed_by text", maybe(&r.ClosedBy)}, {"close_reason text", always(&r.CloseReason)}, {"queued_at time", maybe(&r.QueuedAt)},
+			{"final_tx_hash text", maybe(&r.FinalTxHash)}, {"version int", always(&r.Version)}, {"updated_at time", always(&r.UpdatedAt)}}
+	},
+	derived: []derived{{name: "approved_at", spec: "approved_at time", insert: "r.approved_at", update: "coalesce(r.approved_at, x.approved_at)"}},
+})
 
-	jobFixed = "id uuid, withdrawal_request_id uuid, chain_id text, asset_on_chain_id uuid, operation_wallet_address_id uuid, " +
-		"to_address text, amount_raw text, amount_human num, priority text, max_retries int, created_at time"
-	jobState = "status text, retry_count int, scheduled_at time, lease_holder text, lease_fence int, lease_until time, slot uuid, " +
-		"claimed_at time, dispatched_at time, dispatch_ref text, txs_on_file int, txs_dead int, nonce int, tx_hash text, review bool, " +
-		"resolved_version int, broadcast_at time, next_check_at time, rebroadcast bool, evidence_height int, evidence_hash text, " +
-		"gas_used text, gas_price text, error_message text, processed_at time, version int"
-	jobColumns = jobFixed + ", " + jobState
+var jobTable = newTable(table[withdrawal.Job]{
+	name:    "withdrawal_queue",
+	machine: withdrawal.JobMachine.Name(),
+	version: func(j *withdrawal.Job) int64 { return j.Version },
+	fixed: func(j *withdrawal.Job) list {
+		return list{{"id uuid", always(&j.ID)}, {"withdrawal_request_id uuid", always(&j.Request)}, {"chain_id text", always(&j.Chain)},
+			{"asset_on_chain_id uuid", always(&j.AssetOnChain)}, {"operation_wallet_address_id uuid", always(&j.Wallet)}, {"to_address text", always(&j.ToAddress)},
+			{"amount_raw text", always(&j.AmountRaw)}, {"amount_human num", always(&j.AmountHuman)}, {"priority text", always(&j.Priority)},
+			{"max_retries int", always(&j.MaxRetries)}, {"created_at time", always(&j.CreatedAt)}}
+	},
+	state: func(j *withdrawal.Job) list {
+		return list{{"status text", always(&j.Status)}, {"retry_count int", always(&j.RetryCount)}, {"scheduled_at time", always(&j.ScheduledAt)},
+			{"slot uuid", always(&j.Slot)}, {"claimed_at time", maybe(&j.ClaimedAt)}, {"dispatched_at time", maybe(&j.DispatchedAt)},
+			{"dispatch_ref text", maybe(&j.DispatchRef)}, {"txs_on_file int", always(&j.TxsOnFile)}, {"txs_dead int", always(&j.TxsDead)},
+			{"nonce int", nonceField{&j.Nonce, &j.HasNonce}}, {"tx_hash text", maybe(&j.TxHash)}, {"review bool", always(&j.Review)},
+			{"resolved_version int", always(&j.ResolvedVersion)}, {"broadcast_at time", maybe(&j.BroadcastAt)},
+			{"evidence_height int", always(&j.EvidenceHeight)}, {"evidence_hash text", maybe(&j.EvidenceHash)}, {"gas_used text", maybe(&j.GasUsed)},
+			{"gas_price text", maybe(&j.GasPrice)}, {"error_message text", maybe(&j.ErrorMessage)}, {"processed_at time", maybe(&j.ProcessedAt)},
+			{"version int", always(&j.Version)}}
+	},
+	outside: func(j *withdrawal.Job) list {
+		return list{{"lease_holder text", maybe(&j.Lease.Holder)}, {"lease_fence int", always(&j.Lease.Fence)}, {leaseUntil, maybe(&j.Lease.Until)},
+			{"next_check_at time", maybe(&j.NextCheckAt)}, {"rebroadcast bool", always(&j.Rebroadcast)}}
+	},
+	derived: []derived{{name: "number", insert: "(SELECT coalesce(max(l.number), 0) + 1 FROM @withdrawal_queue l " +
+		"WHERE l.withdrawal_request_id = r.withdrawal_request_id)"}},
+	unique: []unique{
+		{[]string{"withdrawal_request_id"}, "x.status <> 'failed'", takenBy(withdrawal.ErrActiveJob)},
+		{[]string{"slot"}, "", takenBy(withdrawal.ErrSlotTaken)},
+	},
+})
 
-	txColumnsOfRequest = "withdrawal_request_id uuid, seq int, job_id uuid, tx_hash text, raw_tx bytes, operation_wallet_address_id uuid, " +
-		"nonce int, input text, is_cancel bool, created_at time"
-	attemptColumns = "job_id uuid, fence int, worker text, started_at time, ended_at time, outcome text, error_message text, tx_hash text"
-	walletColumns  = "id uuid, chain_id text, role text, status text, last_used_at time, balance_reserved num"
-
-	incidentColumns = "withdrawal_request_id uuid, job_id uuid, tx_hash text, claim text, block_hash text, height int, status text, actor text, at time"
-)
-
-func requestFixedFields(r *withdrawal.Request) []any {
-	return []any{always(&r.ID), always(&r.User), always(&r.Asset), always(&r.Chain), always(&r.ToAddress), always(&r.Memo),
-		always(&r.Amount), always(&r.AmountRaw), always(&r.Decimals), always(&r.RequestedBy), always(&r.ApprovalsNeeded), always(&r.CreatedAt)}
+// takenBy is the error of a rule that gave what was asked for to another job.
+func takenBy(rule error) func(string) error {
+	return func(holder string) error {
+		id, err := uuid.Parse(holder)
+		if err != nil {
+			return err
+		}
+		return &withdrawal.TakenError{Err: rule, ID: id}
+	}
 }
 
-func requestStateFields(r *withdrawal.Request) []any {
-	return []any{always(&r.Status), maybe(&r.FirstApprover), maybe(&r.SecondApprover), maybe(&r.ClosedBy), always(&r.CloseReason),
-		maybe(&r.QueuedAt), maybe(&r.FinalTxHash), always(&r.Version), always(&r.UpdatedAt)}
-}
+var txTable = newTable(table[withdrawal.Tx]{
+	name: "withdrawal_txs", keys: 2,
+	fixed: func(t *withdrawal.Tx) list {
+		return list{{"withdrawal_request_id uuid", always(&t.Request)}, {"seq int", always(&t.Seq)}, {"job_id uuid", always(&t.Job)}, {"tx_hash text", always(&t.Hash)},
+			{"raw_tx bytes", bytesField{&t.Raw}}, {"operation_wallet_address_id uuid", always(&t.Wallet)}, {"nonce int", nonceField{&t.Nonce, &t.HasNonce}},
+			{"input text", maybe(&t.Input)}, {"is_cancel bool", always(&t.Cancel)}, {"created_at time", always(&t.CreatedAt)}}
+	},
+})
 
-func requestFields(r *withdrawal.Request) []any {
-	return append(requestFixedFields(r), requestStateFields(r)...)
-}
+var attemptTable = newTable(table[withdrawal.Attempt]{
+	name: "withdrawal_attempts", keys: 2,
+	fixed: func(a *withdrawal.Attempt) list {
+		return list{{"job_id uuid", always(&a.Job)}, {"fence int", always(&a.Fence)}, {"worker text", always(&a.Worker)}, {"started_at time", always(&a.StartedAt)}}
+	},
+	state: func(a *withdrawal.Attempt) list {
+		return list{{"ended_at time", maybe(&a.EndedAt)}, {"outcome text", maybe(&a.Outcome)}, {"error_message text", maybe(&a.Error)}, {"tx_hash text", maybe(&a.Hash)}}
+	},
+})
 
-func jobFixedFields(j *withdrawal.Job) []any {
-	return []any{always(&j.ID), always(&j.Request), always(&j.Chain), always(&j.AssetOnChain), always(&j.Wallet), always(&j.ToAddress),
-		always(&j.AmountRaw), always(&j.AmountHuman), always(&j.Priority), always(&j.MaxRetries), always(&j.CreatedAt)}
-}
+var hotWalletTable = newTable(table[withdrawal.HotWallet]{
+	name: "operation_wallet_addresses",
+	fixed: func(w *withdrawal.HotWallet) list {
+		return list{{"id uuid", always(&w.ID)}, {"chain_id text", always(&w.Chain)}}
+	},
+	state: func(w *withdrawal.HotWallet) list {
+		return list{{"role text", always(&w.Role)}, {"status text", always(&w.Status)}}
+	},
+	outside: func(w *withdrawal.HotWallet) list {
+		return list{{"last_used_at time", maybe(&w.LastUsedAt)}, {"balance_reserved num", always(&w.BalanceReserved)}}
+	},
+})
 
-func jobStateFields(j *withdrawal.Job) []any {
-	return []any{always(&j.Status), always(&j.RetryCount), always(&j.ScheduledAt), maybe(&j.Lease.Holder), always(&j.Lease.Fence),
-		maybe(&j.Lease.Until), always(&j.Slot), maybe(&j.ClaimedAt), maybe(&j.DispatchedAt), maybe(&j.DispatchRef), always(&j.TxsOnFile),
-		always(&j.TxsDead), nonceField{&j.Nonce, &j.HasNonce}, maybe(&j.TxHash), always(&j.Review), always(&j.ResolvedVersion),
-		maybe(&j.BroadcastAt), maybe(&j.NextCheckAt), always(&j.Rebroadcast), always(&j.EvidenceHeight), maybe(&j.EvidenceHash),
-		maybe(&j.GasUsed), maybe(&j.GasPrice), maybe(&j.ErrorMessage), maybe(&j.ProcessedAt), always(&j.Version)}
-}
-
-func jobFields(j *withdrawal.Job) []any { return append(jobFixedFields(j), jobStateFields(j)...) }
-
-func txFields(t *withdrawal.Tx) []any {
-	return []any{always(&t.Request), always(&t.Seq), always(&t.Job), always(&t.Hash), bytesField{&t.Raw}, always(&t.Wallet),
-		nonceField{&t.Nonce, &t.HasNonce}, maybe(&t.Input), always(&t.Cancel), always(&t.CreatedAt)}
-}
-
-func attemptFields(a *withdrawal.Attempt) []any {
-	return []any{always(&a.Job), always(&a.Fence), always(&a.Worker), always(&a.StartedAt), maybe(&a.EndedAt), maybe(&a.Outcome),
-		maybe(&a.Error), maybe(&a.Hash)}
-}
-
-func walletFields(w *withdrawal.HotWallet) []any {
-	return []any{always(&w.ID), always(&w.Chain), always(&w.Role), always(&w.Status), maybe(&w.LastUsedAt), always(&w.BalanceReserved)}
-}
-
-func incidentFields(i *withdrawal.Incident) []any {
-	return []any{always(&i.Request), always(&i.Job), always(&i.Hash), always(&i.Claim), always(&i.BlockHash), always(&i.Height),
-		always(&i.Status), always(&i.Actor), always(&i.At)}
-}
+var incidentTable = newTable(table[withdrawal.Incident]{
+	name: "withdrawal_incidents",
+	fixed: func(i *withdrawal.Incident) list {
+		return list{{"withdrawal_request_id uuid", always(&i.Request)}, {"job_id uuid", always(&i.Job)}, {"tx_hash text", always(&i.Hash)}, {"claim text", always(&i.Claim)},
+			{"block_hash text", always(&i.BlockHash)}, {"height int", always(&i.Height)}, {"status text", always(&i.Status)}, {"actor text", always(&i.Actor)},
+			{"at time", always(&i.At)}}
+	},
+	unique: []unique{{columns: []string{"withdrawal_request_id", "tx_hash", "claim", "block_hash"}}}, // inserted once
+})

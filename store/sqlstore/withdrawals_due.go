@@ -190,45 +190,13 @@ func (w withdrawals) earliest(what string, chain uuid.UUID, after time.Time) (at
 	return at, err
 }
 
-var (
-	renewLeases = statement{once: true, rows: "id uuid, fence int, until time, at time", text: "UPDATE @withdrawal_queue AS j SET lease_until = r.until FROM {rows} " +
-		"WHERE j.id = r.id AND j.lease_fence = r.fence AND j.lease_holder IS NOT NULL AND j.lease_until > r.at"}
-	lostLeases = statement{once: true, set: "id uuid, fence int, at time", text: "SELECT r.id FROM {set} WHERE NOT EXISTS (SELECT 1 FROM @withdrawal_queue j " +
-		"WHERE j.id = r.id AND j.lease_fence = r.fence AND j.lease_holder IS NOT NULL AND j.lease_until > r.at)"}
-)
+var jobLeases = leaseTable(jobTable)
 
 // Renew implements [store.WithdrawalRecords].
-func (w withdrawals) Renew(now time.Time, leases ...store.JobLease) (lost []uuid.UUID, err error) {
-	rows, asked := new(batch), new(batch)
-	for _, l := range leases {
-		rows.add(l.Job, l.Fence, l.Until, now)
-		asked.add(l.Job, l.Fence, now)
+func (w withdrawals) Renew(now time.Time, held ...store.JobLease) (lost []uuid.UUID, err error) {
+	all := make([]renewal[uuid.UUID], len(held))
+	for i, l := range held {
+		all[i] = renewal[uuid.UUID]{l.Job, l.Fence, l.Until}
 	}
-	if rows.len() == 0 {
-		return nil, nil
-	}
-	var renewed int64
-	err = w.save(withdrawal.JobMachine.Name(), func() (err error) {
-		renewed, err = w.write(&renewLeases, rows)
-		return err
-	})
-	if err == nil {
-		err = w.flush()
-	}
-	if err != nil || renewed == int64(rows.len()) {
-		return nil, err
-	}
-	gone := map[uuid.UUID]bool{}
-	err = w.read(&lostLeases, asked, func(rows *sql.Rows) error {
-		var id uuid.UUID
-		err := rows.Scan(&id)
-		gone[id] = true
-		return err
-	})
-	for _, l := range leases {
-		if gone[l.Job] {
-			lost = append(lost, l.Job)
-		}
-	}
-	return lost, err
+	return renew(w.tx, jobLeases, withdrawal.JobMachine.Name(), now, all)
 }

@@ -11,27 +11,20 @@ import (
 )
 
 var (
-	attemptsOf = statement{text: "SELECT " + columnNames(attemptColumns, "") + " FROM @withdrawal_attempts WHERE job_id = $1 ORDER BY fence"}
-	incidents  = statement{text: "SELECT id, " + columnNames(incidentColumns, "") + " FROM @withdrawal_incidents WHERE id > $1 ORDER BY id LIMIT $2"}
+	attemptsOf = statement{text: "SELECT " + attemptTable.columns("") + " FROM @withdrawal_attempts WHERE job_id = $1 ORDER BY fence"}
+	incidents  = statement{text: "SELECT id, " + incidentTable.columns("") + " FROM @withdrawal_incidents WHERE id > $1 ORDER BY id LIMIT $2"}
 )
 
 // Attempts implements [store.WithdrawalRecords].
-func (w withdrawals) Attempts(job uuid.UUID) (all []withdrawal.Attempt, err error) {
-	var row withdrawal.Attempt
-	fields := attemptFields(&row)
-	err = w.read(&attemptsOf, nil, func(rows *sql.Rows) error {
-		err := rows.Scan(fields...)
-		all = append(all, row)
-		return located(err, "withdrawal_attempts", row.Job)
-	}, job.String())
-	return all, err
+func (w withdrawals) Attempts(job uuid.UUID) ([]withdrawal.Attempt, error) {
+	return attemptTable.find(w.tx, &attemptsOf, nil, job.String())
 }
 
 // Incidents implements [store.WithdrawalRecords].
 func (w withdrawals) Incidents(after int64, limit int) (page []withdrawal.Incident, cursor int64, err error) {
 	var row withdrawal.Incident
 	cursor = after
-	fields := append([]any{&cursor}, incidentFields(&row)...)
+	fields := append([]any{&cursor}, incidentTable.cells(&row)...)
 	err = w.read(&incidents, nil, func(rows *sql.Rows) error {
 		err := rows.Scan(fields...)
 		page = append(page, row)
@@ -46,13 +39,13 @@ const pageOfStatus = "SELECT {columns} FROM @withdrawal_requests WHERE status = 
 
 var (
 	requestsOf = func() *statement {
-		text := strings.NewReplacer("{columns}", columnNames(requestColumns, ""), "{status}", "$4").Replace(pageOfStatus)
+		text := strings.NewReplacer("{columns}", requestTable.columns(""), "{status}", "$4").Replace(pageOfStatus)
 		return &statement{text: text}
 	}()
 	requestsOfAll = func() *statement {
 		var parts []string
 		for _, s := range withdrawal.RequestStatus(0).Values() {
-			part := strings.NewReplacer("{columns}", columnNames(requestColumns, ""), "{status}", "'"+s.String()+"'").Replace(pageOfStatus)
+			part := strings.NewReplacer("{columns}", requestTable.columns(""), "{status}", "'"+s.String()+"'").Replace(pageOfStatus)
 			parts = append(parts, "SELECT * FROM ("+part+") s_"+s.String())
 		}
 		return &statement{text: strings.Join(parts, " UNION ALL ") + " ORDER BY created_at, id LIMIT $3"}
@@ -60,7 +53,7 @@ var (
 )
 
 // Requests implements [store.WithdrawalRecords].
-func (w withdrawals) Requests(status withdrawal.RequestStatus, after *withdrawal.Request, limit int) (page []withdrawal.Request, err error) {
+func (w withdrawals) Requests(status withdrawal.RequestStatus, after *withdrawal.Request, limit int) ([]withdrawal.Request, error) {
 	if after == nil {
 		after = new(withdrawal.Request) // before all: nothing is as old as the zero time
 	}
@@ -68,14 +61,7 @@ func (w withdrawals) Requests(status withdrawal.RequestStatus, after *withdrawal
 	if status != 0 {
 		st, args = requestsOf, append(args, status.String())
 	}
-	var row withdrawal.Request
-	fields := requestFields(&row)
-	err = w.read(st, nil, func(rows *sql.Rows) error {
-		err := rows.Scan(fields...)
-		page = append(page, row)
-		return located(err, "withdrawal_requests", row.ID)
-	}, args...)
-	return page, err
+	return requestTable.find(w.tx, st, nil, args...)
 }
 
 // Transitions implements [store.WithdrawalRecords].

@@ -15,10 +15,10 @@ import (
 func paying(d Dialect) map[string]*statement {
 	all := map[string]*statement{
 		"selectAggregates": &selectAggregates, "selectTxs": &selectTxs, "selectRequestOf": &selectRequestOf, "selectUsage": &selectUsage,
-		"renewLeases": &renewLeases, "lostLeases": &lostLeases, "attemptsOf": &attemptsOf, "incidents": &incidents,
-		"requestsOf": requestsOf, "requestsOfAll": requestsOfAll, "updateRequests": &updateRequests, "updateJobs": &updateJobs,
-		"touchJobs": &touchJobs, "insertJobs": &insertJobs, "saveAttempts": &saveAttempts, "insertNonces": &insertNonces,
-		"insertTxsOfJobs": &insertTxsOfJobs, "activeJobOf": &activeJobOf, "holderOf": &holderOf, "ownerOf": &ownerOf, "asStored": &asStored,
+		"renew": &jobLeases.renew, "lost leases": &jobLeases.lost, "attemptsOf": &attemptsOf, "incidents": &incidents,
+		"requestsOf": requestsOf, "requestsOfAll": requestsOfAll, "update requests": &requestTable.updateOne, "update jobs": &jobTable.updateOne,
+		"touch jobs": &jobTable.touchOne, "insert jobs": &jobTable.insertOne, "saveAttempts": &saveAttempts, "insertNonces": &insertNonces,
+		"insert txs": &txTable.insertOne, "active job": &jobTable.holdersNow[0], "holder of a slot": &jobTable.holdersNow[1], "ownerOf": &ownerOf, "job as stored": &jobTable.storedNow,
 		"countRequests": &countRequests, "countJobs": &countJobs, "requestsEnded": &requestsEnded, "requestsApproved": &requestsApproved,
 		"jobsConfirmed": &jobsConfirmed, "attemptsStarted": &attemptsStarted, "selectWalletsOf": &selectWalletsOf,
 	}

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"cmp"
 	"database/sql"
-	"fmt"
 	"slices"
 	"time"
 
@@ -15,11 +14,10 @@ import (
 )
 
 var (
-	selectWalletsOf = statement{text: "SELECT " + columnNames(walletColumns, "w.") +
+	selectWalletsOf = statement{text: "SELECT " + hotWalletTable.columns("w.") +
 		", (SELECT max(m.nonce) FROM @withdrawal_nonces m WHERE m.operation_wallet_address_id = w.id) " +
 		"FROM @operation_wallet_addresses w WHERE w.chain_id = $1 ORDER BY w.id"}
-	putWallet = statement{once: true, rows: walletColumns, text: "INSERT INTO @operation_wallet_addresses (" + columnNames(walletColumns, "") + ") " +
-		"SELECT " + columnNames(walletColumns, "r.") + " FROM {rows} WHERE true ON CONFLICT (id) DO UPDATE SET role = excluded.role, status = excluded.status"}
+	putWallet = hotWalletTable.upsert("")
 
 	// In the order of ids, so that two transactions cannot deadlock.
 	lockReserved = map[Dialect]*statement{
@@ -38,7 +36,7 @@ func (w withdrawals) HotWallets(chain uuid.UUID) (all []withdrawal.HotWallet, er
 	var row withdrawal.HotWallet
 	var last nonceField
 	last.n, last.has = new(uint64), new(bool)
-	fields := append(walletFields(&row), last)
+	fields := append(hotWalletTable.cells(&row), last)
 	err = w.read(&selectWalletsOf, nil, func(rows *sql.Rows) error {
 		err := rows.Scan(fields...)
 		row.NextNonce = 0
@@ -58,7 +56,7 @@ func (w withdrawals) PutHotWallet(wallet withdrawal.HotWallet) error {
 	}
 	return w.save("hot wallet", func() error {
 		rows := new(batch)
-		rows.add(walletFields(&wallet)...)
+		hotWalletTable.insertRow(rows, &wallet)
 		_, err := w.write(&putWallet, rows)
 		return err
 	})
@@ -97,11 +95,8 @@ func (w withdrawals) reserve(all []withdrawal.Reservation) error {
 		if at.ID == uuid.Nil {
 			return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "hot wallet", ID: r.Wallet.String(), Event: "reserve"}
 		}
-		if at.BalanceReserved, err = at.BalanceReserved.Add(r.Delta()); err != nil {
-			return fmt.Errorf("reserved by hot wallet %s: %w", r.Wallet, err)
-		}
-		if at.LastUsedAt.Before(r.UsedAt) {
-			at.LastUsedAt = r.UsedAt
+		if err := at.Reserve(r); err != nil {
+			return err
 		}
 	}
 	rows := new(batch)

@@ -1,0 +1,246 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// read calls each with every record that a SELECT of the table's columns finds.
+// What it is given is overwritten by the next one.
+func (t *table[R]) read(x *tx, st *statement, set *batch, each func(*R), args ...any) error {
+	var r R
+	places := t.cells(&r)
+	return x.read(st, set, func(rows *sql.Rows) error {
+		if err := rows.Scan(places...); err != nil {
+			return t.located(err, &r)
+		}
+		each(&r)
+		return nil
+	}, args...)
+}
+
+// find returns the records that a SELECT of the table's columns finds.
+func (t *table[R]) find(x *tx, st *statement, set *batch, args ...any) (all []R, err error) {
+	err = t.read(x, st, set, func(r *R) { all = append(all, *r) }, args...)
+	return all, err
+}
+
+// located names the record in which an unknown text was met.
+func (t *table[R]) located(err error, r *R) error {
+	key, _ := t.fixed(r)[0].at.Value()
+	return located(err, t.name, key)
+}
+
+// A record of a Save is sorted into one of three batches by what happens to it.
+
+// insertRow adds a new record.
+func (t *table[R]) insertRow(rows *batch, r *R, more ...any) {
+	rows.add(append(t.cells(r), more...)...)
+}
+
+// updateRow adds a record with a new version.
+func (t *table[R]) updateRow(rows *batch, old, now *R, more ...any) {
+	rows.add(append(append(cells(t.state(now), t.outside(now)), more...), t.asRead(old, now)...)...)
+}
+
+// touchRow adds a record that changed outside its version.
+func (t *table[R]) touchRow(rows *batch, old, now *R) {
+	rows.add(append(cells(t.outside(now)), t.asRead(old, now)...)...)
+}
+
+// asRead is what a stored row is compared with.
+func (t *table[R]) asRead(old, now *R) []any {
+	was := append(cells(t.fixed(now)[:t.keys]), t.version(old))
+	for _, c := range t.outside(old) {
+		if c.spec != leaseUntil {
+			was = append(was, c.at)
+		}
+	}
+	return was
+}
+
+// writeNew inserts rows. One that exists is [statemachine.ErrConflict], and what
+// a unique rule gave to another record is that rule's error.
+func (t *table[R]) writeNew(x *tx, rows *batch) error {
+	if rows.len() == 0 {
+		return nil
+	}
+	n, err := x.write(&t.insertOne, rows)
+	if err != nil || n == int64(rows.len()) {
+		return err
+	}
+	if err := t.holders(x, t.insertOne.rows, rows); err != nil {
+		return err
+	}
+	return want(rows.len(), n, t.name)
+}
+
+// writeChanged writes rows with a new version that are as they were read.
+func (t *table[R]) writeChanged(x *tx, rows *batch) error {
+	return t.compareAndSwap(x, &t.updateOne, rows)
+}
+
+// writeTouched writes rows that changed outside the version.
+func (t *table[R]) writeTouched(x *tx, rows *batch) error {
+	return t.compareAndSwap(x, &t.touchOne, rows)
+}
+
+func (t *table[R]) compareAndSwap(x *tx, st *statement, rows *batch) error {
+	if rows.len() == 0 {
+		return nil
+	}
+	n, err := x.write(st, rows)
+	if err != nil || n == int64(rows.len()) {
+		return err
+	}
+	return t.refused(x, st, rows)
+}
+
+// refused says why rows were not written: of versions, unique rules, fences and
+// what else is outside the version the first that is not as it was read.
+func (t *table[R]) refused(x *tx, st *statement, rows *batch) error {
+	set := new(batch)
+	id, version := indexOf(st.rows, columnNames(t.key, "")), indexOf(st.rows, "old_version")
+	fence := version
+	if t.leased {
+		fence = indexOf(st.rows, "old_lease_fence")
+	}
+	old, fences, fenced := map[string]int64{}, map[string]int64{}, ""
+	for i := 0; i < len(rows.values); i += rows.width {
+		key, at := fmt.Sprint(rows.values[i+id]), rows.values[i+version].(int64)
+		set.add(rows.values[i+id], key, at)
+		old[key], fences[key] = at, rows.values[i+fence].(int64)
+	}
+	err := x.read(&t.storedNow, set, func(rows *sql.Rows) error {
+		var key string
+		var now, holds int64
+		var logged sql.NullInt64
+		err := rows.Scan(&key, &now, &holds, &logged)
+		if t.leased && holds != fences[key] && now == old[key] {
+			fenced = key
+		}
+		if err == nil && !logged.Valid && now >= old[key] {
+			delete(old, key)
+		}
+		return err
+	}, t.machine)
+	if err != nil {
+		return err
+	}
+	var stale []string
+	for key := range old {
+		stale = append(stale, key)
+	}
+	if len(stale) > 0 {
+		return t.refusal(statemachine.ErrConflict, slices.Min(stale), "it is not at the version that was read")
+	}
+	if err := t.holders(x, st.rows, rows); err != nil {
+		return err
+	}
+	if fenced != "" {
+		return t.refusal(statemachine.ErrFenced, fenced, "another lease was given since it was read")
+	}
+	return t.refusal(statemachine.ErrConflict, "", "what is outside its version, such as its lease, was changed since it was read")
+}
+
+func (t *table[R]) refusal(err error, id, reason string) error {
+	return &statemachine.Refusal{Err: err, Machine: t.machine, ID: id, Event: "save", Reason: reason}
+}
+
+// holders returns the error of the first unique rule that gave to another record
+// what one of the rows asks for.
+func (t *table[R]) holders(x *tx, spec string, rows *batch) error {
+	for i, u := range t.unique {
+		if _, ok := u.same(spec, "x"); !ok {
+			continue
+		}
+		at := []int{indexOf(spec, columnNames(t.key, ""))}
+		for _, name := range u.columns {
+			at = append(at, indexOf(spec, name))
+		}
+		holder, err := x.holder(&t.holdersNow[i], rows, at...)
+		if err != nil {
+			return err
+		}
+		if holder != "" {
+			return u.taken(holder)
+		}
+	}
+	return nil
+}
+
+// holder returns the id that st finds for one of the rows, of which it takes some
+// columns; empty if there is none.
+func (x *tx) holder(st *statement, rows *batch, columns ...int) (id string, err error) {
+	set := new(batch)
+	for i := 0; i < len(rows.values); i += rows.width {
+		var row []any
+		for _, c := range columns {
+			row = append(row, rows.values[i+c])
+		}
+		set.add(row...)
+	}
+	err = x.read(st, set, func(rows *sql.Rows) error { return rows.Scan(&id) })
+	return id, err
+}
+
+// leases are the statements that renew the leases of a table and find those that
+// are lost.
+type leases struct{ renew, lost statement }
+
+func leaseTable[R any](t *table[R]) *leases {
+	held := t.sameKey("x", "r") + " AND x.lease_fence = r.fence AND x.lease_holder IS NOT NULL AND x.lease_until > r.at"
+	return &leases{
+		renew: statement{once: true, rows: t.key + ", fence int, until time, at time", text: "UPDATE @" + t.name + " AS x SET lease_until = r.until FROM {rows} WHERE " + held},
+		lost: statement{once: true, set: t.key + ", fence int, at time", text: "SELECT " + columnNames(t.key, "r.") +
+			" FROM {set} WHERE NOT EXISTS (SELECT 1 FROM @" + t.name + " x WHERE " + held + ")"},
+	}
+}
+
+// renewal is a lease that is held, and its new end.
+type renewal[K comparable] struct {
+	id    K
+	fence int64
+	until time.Time
+}
+
+// renew moves the end of the leases that are held under their fence at now, and
+// returns whose are lost.
+func renew[K comparable](x *tx, l *leases, machine string, now time.Time, all []renewal[K]) (lost []K, err error) {
+	rows, asked := new(batch), new(batch)
+	for _, r := range all {
+		rows.add(r.id, r.fence, r.until, now)
+		asked.add(r.id, r.fence, now)
+	}
+	if rows.len() == 0 {
+		return nil, nil
+	}
+	var renewed int64
+	err = x.save(machine, func() (err error) {
+		renewed, err = x.write(&l.renew, rows)
+		return err
+	})
+	if err == nil {
+		err = x.flush()
+	}
+	if err != nil || renewed == int64(rows.len()) {
+		return nil, err
+	}
+	gone := map[K]bool{}
+	err = x.read(&l.lost, asked, func(rows *sql.Rows) error {
+		var id K
+		err := rows.Scan(&id)
+		gone[id] = true
+		return err
+	})
+	for _, r := range all {
+		if gone[r.id] {
+			lost = append(lost, r.id)
+		}
+	}
+	return lost, err
+}
