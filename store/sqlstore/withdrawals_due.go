@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,21 +16,29 @@ func rankOf(table string) string {
 	return "(CASE " + table + ".priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END)"
 }
 
-// Conditions on a row x. $1 is the limit, $2 the time that makes it due.
 const (
-	mayRebroadcast = "x.status = 'confirming' AND x.rebroadcast AND NOT x.review"
-	dueRebroadcast = mayRebroadcast + " AND x.next_check_at <= $2 AND (x.lease_until IS NULL OR x.lease_until <= $2)"
-	// $3 is the time less the grace.
-	dueCheck  = "x.status = 'confirming' AND x.next_check_at <= $2 AND (NOT x.rebroadcast OR x.review OR x.next_check_at <= $3)"
-	mayRescue = "x.status = 'processing' AND NOT x.review"
+	owedBroadcast = "x.rebroadcast AND NOT x.review"
+	jobRows       = "@withdrawal_queue x"
+	requestOfJob  = "x.withdrawal_request_id"
 )
 
 // Of a wallet whose slot is free, the first job. It must still be pending when
 // its row is locked; another claimer's is skipped with its wallet. That is asked
 // in a way that no partial index answers: the row is to be found by its key.
 var firstOfWallet = "upper(x.status) = 'PENDING' AND x.id = (SELECT f.id FROM @withdrawal_queue f WHERE f.status = 'pending' " +
-	"AND f.operation_wallet_address_id = w.id AND f.scheduled_at <= $2 ORDER BY " + rankOf("f") + ", f.scheduled_at, f.id LIMIT 1) " +
+	"AND f.operation_wallet_address_id = w.id AND f.scheduled_at <= {now} ORDER BY " + rankOf("f") + ", f.scheduled_at, f.id LIMIT 1) " +
 	"AND NOT EXISTS (SELECT 1 FROM @withdrawal_queue h WHERE h.slot = w.id)"
+
+// dueWithdrawals are the kinds of [store.DueKind].
+var dueWithdrawals = map[store.DueKind]due{
+	store.DueClaim: {from: jobRows, owner: requestOfJob, where: "x.status = 'pending'", at: "x.scheduled_at",
+		rank: rankOf("x"), ranks: 3, order: "x.scheduled_at, x.id"},
+	store.DueRebroadcast: {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming' AND " + owedBroadcast,
+		at: "(CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END)", order: "x.operation_wallet_address_id, coalesce(x.nonce, 0), x.id"},
+	store.DueCheck:   {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming'", at: "x.next_check_at", later: owedBroadcast, order: "x.next_check_at, x.id"},
+	store.DueRescue:  {from: jobRows, owner: requestOfJob, where: "x.status = 'processing' AND NOT x.review", at: "x.lease_until", order: "x.lease_until, x.id"},
+	store.DueEnqueue: {from: "@withdrawal_requests x", owner: "x.id", where: "x.status = 'approved'", order: "x.updated_at, x.id"},
+}
 
 type dueKey struct {
 	kind                 store.DueKind
@@ -40,34 +47,17 @@ type dueKey struct {
 }
 
 var dueStatements = func() map[dueKey]*statement {
-	const (
-		jobs     = "SELECT x.withdrawal_request_id FROM @withdrawal_queue x WHERE "
-		wallets  = "SELECT x.withdrawal_request_id FROM @operation_wallet_addresses w CROSS JOIN @withdrawal_queue x WHERE "
-		requests = "SELECT x.id FROM @withdrawal_requests x WHERE "
-	)
-	claims := rankOf("x") + ", x.scheduled_at, x.id"
 	all := map[dueKey]*statement{}
-	for _, q := range []struct {
-		dueKey
-		text, chain, order string
-	}{
-		{dueKey{kind: store.DueClaim}, jobs + "x.status = 'pending' AND x.scheduled_at <= $2", "x.chain_id = $3", claims},
-		{dueKey{kind: store.DueClaim, sequential: true}, wallets + firstOfWallet, "w.chain_id = $3", claims},
-		{dueKey{kind: store.DueRebroadcast}, jobs + dueRebroadcast, "x.chain_id = $3", "x.operation_wallet_address_id, coalesce(x.nonce, 0), x.id"},
-		{dueKey{kind: store.DueCheck}, jobs + dueCheck, "x.chain_id = $4", "x.next_check_at, x.id"},
-		{dueKey{kind: store.DueRescue}, jobs + mayRescue + " AND x.lease_until <= $2", "x.chain_id = $3", "x.lease_until, x.id"},
-		{dueKey{kind: store.DueEnqueue}, requests + "x.status = 'approved'", "x.chain_id = $2", "x.updated_at, x.id"},
-	} {
-		for _, q.oneChain = range []bool{false, true} {
-			text := q.text
-			if q.oneChain {
-				text += " AND " + q.chain
+	for kind, d := range dueWithdrawals {
+		for _, dialect := range []Dialect{SQLite, Postgres} {
+			all[dueKey{kind, false, false, dialect}] = d.find(dialect)
+			all[dueKey{kind, false, true, dialect}] = d.find(dialect, "x.chain_id")
+			if kind == store.DueClaim {
+				d := d
+				d.first, d.firstFrom = firstOfWallet, "@operation_wallet_addresses w CROSS JOIN @withdrawal_queue x"
+				all[dueKey{kind, true, false, dialect}] = d.find(dialect)
+				all[dueKey{kind, true, true, dialect}] = d.find(dialect, "w.chain_id")
 			}
-			text += " ORDER BY " + q.order + " LIMIT $1"
-			q.dialect = SQLite
-			all[q.dueKey] = &statement{text: text}
-			q.dialect = Postgres
-			all[q.dueKey] = &statement{text: text + " FOR NO KEY UPDATE OF x SKIP LOCKED"}
 		}
 	}
 	return all
@@ -141,52 +131,46 @@ func (w withdrawals) dueRequests(st *statement, key dueKey, q store.DueWithdrawa
 }
 
 type nextKey struct {
-	what     string
-	oneChain bool
+	kind           store.DueKind
+	late, oneChain bool
 }
 
-// nextStatements ask for the earliest moment after $1; $2 is the chain. A claim
-// is asked for once for each priority, from the index.
 var nextStatements = func() map[nextKey]*statement {
-	const owed = "(CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END)"
 	all := map[nextKey]*statement{}
-	for what, text := range map[string]string{
-		"claim": "SELECT min((SELECT min(x.scheduled_at) FROM @withdrawal_queue x WHERE x.status = 'pending' AND x.scheduled_at > $1{chain} " +
-			"AND " + rankOf("x") + " = p.rank)) FROM (SELECT 0 AS rank UNION ALL SELECT 1 UNION ALL SELECT 2) p",
-		"rebroadcast": "SELECT min(" + owed + ") FROM @withdrawal_queue x WHERE " + mayRebroadcast + " AND " + owed + " > $1{chain}",
-		"check": "SELECT min(x.next_check_at) FROM @withdrawal_queue x WHERE x.status = 'confirming' AND x.next_check_at > $1 " +
-			"AND (NOT x.rebroadcast OR x.review){chain}",
-		"after grace": "SELECT min(x.next_check_at) FROM @withdrawal_queue x WHERE " + mayRebroadcast + " AND x.next_check_at > $1{chain}",
-		"rescue":      "SELECT min(x.lease_until) FROM @withdrawal_queue x WHERE " + mayRescue + " AND x.lease_until > $1{chain}",
-	} {
-		all[nextKey{what, false}] = &statement{text: strings.Replace(text, "{chain}", "", 1)}
-		all[nextKey{what, true}] = &statement{text: strings.Replace(text, "{chain}", " AND x.chain_id = $2", 1)}
+	for kind, d := range dueWithdrawals {
+		for _, late := range []bool{false, true} {
+			if d.at != "" && (!late || d.later != "") {
+				all[nextKey{kind, late, false}] = d.next(late)
+				all[nextKey{kind, late, true}] = d.next(late, "x.chain_id")
+			}
+		}
 	}
 	return all
 }()
 
 // NextDue implements [store.WithdrawalRecords].
 func (w withdrawals) NextDue(q store.DueWithdrawals) (time.Time, error) {
-	if q.Kind == store.DueEnqueue { // an approved request is due at once
-		return time.Time{}, nil
-	}
-	next, err := w.earliest(q.Kind.String(), q.Chain, q.Now)
-	if q.Kind != store.DueCheck || err != nil {
+	next, err := w.earliest(q, false, q.Now)
+	if err != nil || dueWithdrawals[q.Kind].later == "" {
 		return next, err
 	}
-	later, err := w.earliest("after grace", q.Chain, q.Now.Add(-q.Grace))
+	later, err := w.earliest(q, true, q.Now.Add(-q.Grace))
 	if later.IsZero() || !next.IsZero() && next.Before(later.Add(q.Grace)) {
 		return next, err
 	}
 	return later.Add(q.Grace), err
 }
 
-func (w withdrawals) earliest(what string, chain uuid.UUID, after time.Time) (at time.Time, err error) {
-	args := []any{after}
-	if chain != uuid.Nil {
-		args = append(args, chain.String())
+func (w withdrawals) earliest(q store.DueWithdrawals, late bool, after time.Time) (at time.Time, err error) {
+	st := nextStatements[nextKey{q.Kind, late, q.Chain != uuid.Nil}]
+	if st == nil { // what is always due
+		return at, nil
 	}
-	err = w.read(nextStatements[nextKey{what, chain != uuid.Nil}], nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&at)) }, args...)
+	args := []any{after}
+	if q.Chain != uuid.Nil {
+		args = append(args, q.Chain.String())
+	}
+	err = w.read(st, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&at)) }, args...)
 	return at, err
 }
 

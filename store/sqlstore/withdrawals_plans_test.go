@@ -28,8 +28,8 @@ func paying(d Dialect) map[string]*statement {
 		}
 	}
 	for key, st := range nextStatements {
-		if key.oneChain || key.what != "claim" {
-			all[fmt.Sprintf("next %s, one chain %v", key.what, key.oneChain)] = st
+		if key.oneChain || key.kind != 1 {
+			all[fmt.Sprintf("next %v, late %v, one chain %v", key.kind, key.late, key.oneChain)] = st
 		}
 	}
 	return all
