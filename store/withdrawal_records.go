@@ -29,8 +29,8 @@ type WithdrawalRecords interface {
 	// RequestOf returns the request of a job, [statemachine.ErrNotFound] for
 	// an unknown one.
 	RequestOf(job uuid.UUID) (uuid.UUID, error)
-	// Due returns aggregates that something is due for, as Get does, in the
-	// order of the kind. The records stay locked until the transaction ends;
+	// Due returns aggregates that something is due for ([withdrawal.DueAt]), as
+	// Get does, in the order of [withdrawal.CompareDue]. The records stay locked until the transaction ends;
 	// what another transaction holds is skipped, so an empty answer does not
 	// mean that nothing is due. A record that cannot be read is left out; Get
 	// names it. A Limit below 1 or an unknown kind is [statemachine.ErrInvalid];
@@ -124,7 +124,7 @@ type JobLease struct {
 
 // DueWithdrawals asks for what is due.
 type DueWithdrawals struct {
-	Kind  DueKind
+	Kind  withdrawal.DueKind
 	Chain uuid.UUID // zero: every chain
 	Now   time.Time
 	Limit int // at least 1
@@ -132,37 +132,8 @@ type DueWithdrawals struct {
 	// claim then skips wallets with a slot that is taken and returns at most
 	// one job of a wallet. See [withdrawal.Chain].
 	Sequential bool
-	// Grace is for [DueCheck]: for so long a due job that is owed another
+	// Grace is for [withdrawal.DueCheck]: for so long a due job that is owed another
 	// broadcast is left to the withdrawal workers, since a look-up puts
 	// next_check_at off for both.
 	Grace time.Duration
 }
-
-// DueKind says what is due, and in which order it is returned.
-type DueKind = statemachine.Enum[dueKind]
-
-const (
-	// DueClaim: pending jobs with scheduled_at <= now, in the order of
-	// [withdrawal.CompareClaims].
-	DueClaim DueKind = iota + 1
-	// DueRebroadcast: confirming jobs that are owed another broadcast:
-	// rebroadcast set, not in review, next_check_at <= now, lease not held; in
-	// the order of [withdrawal.CompareRebroadcasts].
-	DueRebroadcast
-	// DueCheck: confirming jobs with next_check_at <= now, or for those with
-	// rebroadcast set and not in review next_check_at <= now - Grace; by
-	// next_check_at and id.
-	DueCheck
-	// DueRescue: processing jobs, not in review, whose lease has ended, by
-	// lease end and id.
-	DueRescue
-	// DueEnqueue: approved requests, by updated_at and id.
-	DueEnqueue
-)
-
-type dueKind struct{}
-
-func (dueKind) Kind() string    { return "kind of due work" }
-func (dueKind) Names() []string { return dueNames }
-
-var dueNames = []string{"claim", "rebroadcast", "check", "rescue", "enqueue"}

@@ -29,7 +29,7 @@ func (s *Withdrawals) PutHotWallet(ctx context.Context, w withdrawal.HotWallet) 
 func (s *Withdrawals) Rescue(ctx context.Context, by withdrawal.By, n int) (rescued []withdrawal.Withdrawal, wait time.Duration, err error) {
 	by.At, by.Version = time.Time{}, 0
 	due := func(tx WithdrawalTx, now time.Time) (due []withdrawal.Withdrawal, err error) {
-		q := DueWithdrawals{Kind: DueRescue, Now: now, Limit: n}
+		q := DueWithdrawals{Kind: withdrawal.DueRescue, Now: now, Limit: n}
 		if due, err = tx.Withdrawals().Due(q); err == nil {
 			wait, err = s.untilDue(tx, q, len(due))
 		}
@@ -69,7 +69,7 @@ func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, or
 		seen, wallets := map[uuid.UUID]bool{}, true
 		// What is refused stays due, before the others.
 		for limit, more := n, true; more; limit = n - len(enqueued) + len(refused) {
-			due, err := tx.Withdrawals().Due(DueWithdrawals{Kind: DueEnqueue, Chain: chain, Now: b.now, Limit: limit})
+			due, err := tx.Withdrawals().Due(DueWithdrawals{Kind: withdrawal.DueEnqueue, Chain: chain, Now: b.now, Limit: limit})
 			if err != nil {
 				return err
 			}

@@ -63,11 +63,10 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (item
 	claim := func(b *withdrawalBatch) (time.Duration, error) {
 		items = items[:0]
 		wait := p.policy.Lease
-		again := DueWithdrawals{Kind: DueRebroadcast, Chain: p.chain, Now: b.now, Limit: (n + 1) / 2}
-		first := DueWithdrawals{Kind: DueClaim, Chain: p.chain, Now: b.now, Sequential: p.nonces}
+		again := DueWithdrawals{Kind: withdrawal.DueRebroadcast, Chain: p.chain, Now: b.now, Limit: withdrawal.RebroadcastShare(n, p.again.Load())}
+		first := DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.chain, Now: b.now, Sequential: p.nonces}
 		kinds := []*DueWithdrawals{&again, &first}
-		if n == 1 && p.again.Load() {
-			again.Limit = 0
+		if again.Limit == 0 {
 			slices.Reverse(kinds)
 		}
 		for _, q := range kinds {
@@ -142,20 +141,11 @@ func (p *payments) Renew(ctx context.Context, items []worker.Item[withdrawal.Wit
 }
 
 func (p *payments) Release(w withdrawal.Withdrawal) HeldWithdrawal {
-	return p.leave(w, withdrawal.Snoozed{By: p.by(), Fence: w.Job.Lease.Fence, Reason: "given back"})
+	return HeldWithdrawal{w, []withdrawal.Event{w.GivenBack(p.by())}}
 }
 
 func (p *payments) Panicked(w withdrawal.Withdrawal, value any) HeldWithdrawal {
-	return p.leave(w, withdrawal.AttemptFailed{By: p.by(), Fence: w.Job.Lease.Fence, Failure: withdrawal.Unclear,
-		Error: fmt.Sprintf("the handler panicked: %v", value)})
-}
-
-// leave ends an execution with ev, and a re-broadcast as one that failed.
-func (p *payments) leave(w withdrawal.Withdrawal, ev withdrawal.Event) HeldWithdrawal {
-	if w.Job.Status == withdrawal.JobConfirming {
-		ev = withdrawal.Rebroadcast{By: p.by(), Fence: w.Job.Lease.Fence, Hash: w.Job.TxHash}
-	}
-	return HeldWithdrawal{w, []withdrawal.Event{ev}}
+	return HeldWithdrawal{w, []withdrawal.Event{w.Abandoned(p.by(), fmt.Sprintf("the handler panicked: %v", value))}}
 }
 
 // Lookups is the work of a confirmation worker on one chain, or on every one
@@ -185,7 +175,7 @@ func (l *lookups) by() withdrawal.By {
 func (l *lookups) Turn(ctx context.Context, done []HeldWithdrawal, n int) (items []worker.Item[withdrawal.Withdrawal], next time.Time, err error) {
 	next, err = l.turn(ctx, heldWithdrawals(done), n, func(b *withdrawalBatch) (time.Duration, error) {
 		items = items[:0]
-		q := DueWithdrawals{Kind: DueCheck, Chain: l.chain, Now: b.now, Limit: n, Grace: l.policy.CheckEvery}
+		q := DueWithdrawals{Kind: withdrawal.DueCheck, Chain: l.chain, Now: b.now, Limit: n, Grace: l.policy.CheckEvery}
 		due, err := b.tx.Withdrawals().Due(q)
 		if err != nil {
 			return 0, err

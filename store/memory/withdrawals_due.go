@@ -1,8 +1,6 @@
 package memory
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -23,31 +21,11 @@ func (w withdrawals) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error
 		return nil, fmt.Errorf("%w: %d of due work of kind %v", statemachine.ErrInvalid, q.Limit, q.Kind)
 	}
 	var found []withdrawal.Withdrawal
-	w.chains(q, func(prefix string) {
-		for _, request := range w.due(prefix, q) {
-			found = append(found, w.aggregate(request))
-		}
-	})
+	w.chains(q, func(prefix string) { found = append(found, w.due(prefix, q)...) })
 	if q.Chain == uuid.Nil { // each chain's are in order
-		slices.SortFunc(found, func(a, b withdrawal.Withdrawal) int { return compareDue(q.Kind, &a, &b) })
+		slices.SortFunc(found, func(a, b withdrawal.Withdrawal) int { return withdrawal.CompareDue(q.Kind, &a, &b) })
 	}
 	return found[:min(len(found), q.Limit)], nil
-}
-
-// compareDue is the order of a kind.
-func compareDue(kind store.DueKind, a, b *withdrawal.Withdrawal) int {
-	byID := func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
-	switch kind {
-	case store.DueClaim:
-		return withdrawal.CompareClaims(&a.Job, &b.Job)
-	case store.DueRebroadcast:
-		return withdrawal.CompareRebroadcasts(&a.Job, &b.Job)
-	case store.DueCheck:
-		return cmp.Or(a.Job.NextCheckAt.Compare(b.Job.NextCheckAt), byID(a.Job.ID, b.Job.ID))
-	case store.DueRescue:
-		return cmp.Or(a.Job.Lease.Until.Compare(b.Job.Lease.Until), byID(a.Job.ID, b.Job.ID))
-	}
-	return cmp.Or(a.Request.UpdatedAt.Compare(b.Request.UpdatedAt), byID(a.Request.ID, b.Request.ID))
 }
 
 // chains visits the key prefix of the one chain of q, or of every one.
@@ -56,59 +34,41 @@ func (w *withdrawalTables) chains(q store.DueWithdrawals, visit func(prefix stri
 		visit(dueKeys[q.Kind] + idKey(q.Chain))
 		return
 	}
-	if q.Kind == store.DueEnqueue {
+	if q.Kind == withdrawal.DueEnqueue {
 		w.requests.groups(dueKeys[q.Kind], 16, visit)
 	} else {
 		w.jobs.groups(dueKeys[q.Kind], 16, visit)
 	}
 }
 
-// due returns the first requests of one chain, in the order of the kind.
-func (w *withdrawalTables) due(prefix string, q store.DueWithdrawals) (requests []uuid.UUID) {
+// due returns the first of one chain, in the order of the kind. The index only
+// narrows where it looks: the domain says what is due.
+func (w withdrawals) due(prefix string, q store.DueWithdrawals) (found []withdrawal.Withdrawal) {
+	take := func(request uuid.UUID) bool {
+		if a := w.aggregate(request); withdrawal.IsDue(q.Kind, &a, q.Grace, q.Now) {
+			found = append(found, a)
+		}
+		return len(found) < q.Limit
+	}
 	switch q.Kind {
-	case store.DueClaim:
+	case withdrawal.DueClaim:
 		return w.dueClaims(prefix, q)
-	case store.DueRebroadcast:
-		w.jobs.scan(prefix, prefix, func(_ string, j *withdrawal.Job) bool {
-			if !j.NextCheckAt.After(q.Now) && !j.Lease.Held(q.Now) {
-				requests = append(requests, j.Request)
-			}
-			return len(requests) < q.Limit
-		})
-	case store.DueEnqueue:
-		w.requests.scan(prefix, prefix, func(_ string, r *withdrawal.Request) bool {
-			requests = append(requests, r.ID)
-			return len(requests) < q.Limit
-		})
+	case withdrawal.DueEnqueue:
+		w.requests.scan(prefix, prefix, func(_ string, r *withdrawal.Request) bool { return take(r.ID) })
+	case withdrawal.DueRebroadcast:
+		w.jobs.scan(prefix, prefix, func(_ string, j *withdrawal.Job) bool { return take(j.Request) })
 	default:
-		w.jobs.scan(prefix, prefix, func(key string, j *withdrawal.Job) bool {
-			if timeBefore(key).After(q.Now) {
-				return false
-			}
-			if q.Kind != store.DueCheck || !j.NextCheckAt.Add(grace(j, q)).After(q.Now) {
-				requests = append(requests, j.Request)
-			}
-			return len(requests) < q.Limit
-		})
+		w.jobs.scan(prefix, prefix, func(key string, j *withdrawal.Job) bool { return !timeBefore(key).After(q.Now) && take(j.Request) })
 	}
-	return requests
-}
-
-// grace is for how long a due look-up is left to a re-broadcast.
-func grace(j *withdrawal.Job, q store.DueWithdrawals) time.Duration {
-	if j.Rebroadcast && !j.Review {
-		return q.Grace
-	}
-	return 0
+	return found
 }
 
 // dueClaims takes the first of each wallet and merges them.
-func (w *withdrawalTables) dueClaims(chain string, q store.DueWithdrawals) []uuid.UUID {
+func (w withdrawals) dueClaims(chain string, q store.DueWithdrawals) (found []withdrawal.Withdrawal) {
 	limit := q.Limit
 	if q.Sequential {
 		limit = 1
 	}
-	var jobs []*withdrawal.Job
 	w.jobs.groups(chain, 16, func(wallet string) {
 		if q.Sequential && w.jobs.holder(ruleSlot, uuidAt(wallet, len(chain))) != nil {
 			return
@@ -119,18 +79,16 @@ func (w *withdrawalTables) dueClaims(chain string, q store.DueWithdrawals) []uui
 				if n >= limit || timeBefore(key).After(q.Now) {
 					return false
 				}
-				n++
-				jobs = append(jobs, j)
+				if a := w.aggregate(j.Request); withdrawal.IsDue(q.Kind, &a, q.Grace, q.Now) {
+					n++
+					found = append(found, a)
+				}
 				return true
 			})
 		})
 	})
-	slices.SortFunc(jobs, withdrawal.CompareClaims)
-	requests := make([]uuid.UUID, min(len(jobs), q.Limit))
-	for i := range requests {
-		requests[i] = jobs[i].Request
-	}
-	return requests
+	slices.SortFunc(found, func(a, b withdrawal.Withdrawal) int { return withdrawal.CompareDue(q.Kind, &a, &b) })
+	return found[:min(len(found), q.Limit)]
 }
 
 // NextDue implements [store.WithdrawalRecords].
@@ -142,29 +100,27 @@ func (w withdrawals) NextDue(q store.DueWithdrawals) (next time.Time, err error)
 		}
 		return next.IsZero() || at.Before(next)
 	}
-	later := timeKey(q.Now.Add(time.Microsecond))
+	at := func(j *withdrawal.Job) (at time.Time) {
+		a := w.aggregate(j.Request)
+		if due, ok := withdrawal.DueAt(q.Kind, &a, q.Grace); ok {
+			at = due
+		}
+		return at
+	}
+	later := timeKey(q.Now.Add(time.Microsecond - q.Grace))
 	w.chains(q, func(prefix string) {
 		switch q.Kind {
-		case store.DueClaim:
+		case withdrawal.DueClaim:
 			w.jobs.groups(prefix, 17, func(queue string) { // wallet and priority
-				w.jobs.scan(queue, queue+later, func(key string, _ *withdrawal.Job) bool { first(timeBefore(key)); return false })
+				w.jobs.scan(queue, queue+later, func(_ string, j *withdrawal.Job) bool { return first(at(j)) })
 			})
-		case store.DueRebroadcast:
-			w.jobs.scan(prefix, prefix, func(_ string, j *withdrawal.Job) bool {
-				at := j.NextCheckAt
-				if j.Lease.Holder != "" && j.Lease.Until.After(at) {
-					at = j.Lease.Until
-				}
-				first(at)
-				return true
+		case withdrawal.DueRebroadcast:
+			w.jobs.scan(prefix, prefix, func(_ string, j *withdrawal.Job) bool { first(at(j)); return true })
+		case withdrawal.DueCheck, withdrawal.DueRescue:
+			w.jobs.scan(prefix, prefix+later, func(key string, j *withdrawal.Job) bool {
+				first(at(j))
+				return next.IsZero() || timeBefore(key).Before(next)
 			})
-		case store.DueCheck:
-			w.jobs.scan(prefix, prefix+timeKey(q.Now.Add(time.Microsecond-q.Grace)), func(_ string, j *withdrawal.Job) bool {
-				first(j.NextCheckAt.Add(grace(j, q)))
-				return next.IsZero() || j.NextCheckAt.Before(next)
-			})
-		case store.DueRescue:
-			w.jobs.scan(prefix, prefix+later, func(key string, _ *withdrawal.Job) bool { return first(timeBefore(key)) })
 		}
 	})
 	return next, nil

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -20,9 +19,9 @@ const (
 	keyUser        = "u" // user asset created_at, of a request
 )
 
-var dueKeys = map[store.DueKind]string{
-	store.DueClaim: keyClaim, store.DueRebroadcast: keyRebroadcast, store.DueCheck: keyCheck,
-	store.DueRescue: keyRescue, store.DueEnqueue: keyEnqueue,
+var dueKeys = map[withdrawal.DueKind]string{
+	withdrawal.DueClaim: keyClaim, withdrawal.DueRebroadcast: keyRebroadcast, withdrawal.DueCheck: keyCheck,
+	withdrawal.DueRescue: keyRescue, withdrawal.DueEnqueue: keyEnqueue,
 }
 
 // timeBefore returns the time in front of the id of a key.

@@ -16,9 +16,9 @@ func (w withdrawals) Save(changes ...withdrawal.Change) error {
 	if err := w.tx.writes(); err != nil {
 		return err
 	}
-	for _, gives := range []bool{true, false} { // slots are given back before others take them
+	for _, frees := range []bool{true, false} { // slots are given back before others take them
 		for i := range changes {
-			if c := &changes[i]; givesSlot(c) == gives {
+			if c := &changes[i]; c.FreesSlot() == frees {
 				if err := w.save(c); err != nil {
 					return w.tx.fail(err)
 				}
@@ -26,10 +26,6 @@ func (w withdrawals) Save(changes ...withdrawal.Change) error {
 		}
 	}
 	return nil
-}
-
-func givesSlot(c *withdrawal.Change) bool {
-	return c.Old.Job.Slot.Valid && c.New.Job.Slot != c.Old.Job.Slot
 }
 
 func (w withdrawals) save(c *withdrawal.Change) error {

@@ -30,25 +30,29 @@ func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stat
 			}
 		}
 		for _, line := range w.of[record[uuid.UUID]{withdrawal.RequestMachine.Name(), r.ID}] {
-			if line.From == withdrawal.RequestPending.String() && line.To == withdrawal.RequestApproved.String() && within(line.At) {
+			if withdrawal.IsApproval(&line) && within(line.At) {
 				approval.add(line.At.Sub(r.CreatedAt))
 			}
 		}
 	}
 	for _, j := range w.jobs.at {
 		s.Jobs[j.Status]++
+		var a withdrawal.Withdrawal // what only a live job needs
+		if !withdrawal.JobMachine.Terminal(j.Status) {
+			a = w.aggregate(j.Request)
+		}
 		switch j.Status {
 		case withdrawal.JobPending:
-			if !j.ScheduledAt.After(now) {
+			if withdrawal.IsDue(withdrawal.DueClaim, &a, 0, now) {
 				oldest(&s.OldestJob, j.ScheduledAt)
 			}
 		case withdrawal.JobProcessing:
-			if !j.Review && !j.Lease.Held(now) {
+			if withdrawal.IsDue(withdrawal.DueRescue, &a, 0, now) {
 				s.LeaseExpired++
 			}
 		case withdrawal.JobConfirming:
 			oldest(&s.OldestSent, j.BroadcastAt)
-			if j.NextCheckAt.Before(now) {
+			if withdrawal.IsDue(withdrawal.DueCheck, &a, 0, now.Add(-time.Microsecond)) {
 				s.CheckOverdue++
 			}
 		case withdrawal.JobConfirmed:

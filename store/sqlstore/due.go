@@ -59,6 +59,9 @@ func (d due) find(dialect Dialect, filters ...string) *statement {
 	return &statement{text: text}
 }
 
+// is says of rows x that they are due at a time.
+func (d due) is(now string) string { return d.where + " AND " + d.at + " <= " + now }
+
 // next is the statement for the earliest due time after $1; the values of the
 // filters follow. late asks for rows with the later condition alone, where the
 // caller adds the delay, and otherwise leaves them out.

@@ -126,12 +126,12 @@ func TestDueLeavesOutWhatCannotBeRead(t *testing.T) {
 		}
 		defer conn.Close()
 		for _, kind := range []struct {
-			store.DueKind
+			withdrawal.DueKind
 			make func(testing.TB, *bank) withdrawal.Withdrawal
 		}{
-			{store.DueClaim, func(t testing.TB, b *bank) withdrawal.Withdrawal { return b.pending(t, chain) }},
-			{store.DueRescue, func(t testing.TB, b *bank) withdrawal.Withdrawal { return b.claimed(t, chain) }},
-			{store.DueCheck, func(t testing.TB, b *bank) withdrawal.Withdrawal { return b.confirming(t, chain) }},
+			{withdrawal.DueClaim, func(t testing.TB, b *bank) withdrawal.Withdrawal { return b.pending(t, chain) }},
+			{withdrawal.DueRescue, func(t testing.TB, b *bank) withdrawal.Withdrawal { return b.claimed(t, chain) }},
+			{withdrawal.DueCheck, func(t testing.TB, b *bank) withdrawal.Withdrawal { return b.confirming(t, chain) }},
 		} {
 			bad, good := kind.make(t, b), kind.make(t, b)
 			for _, text := range []string{drop, "UPDATE {withdrawal_queue} SET priority = 'urgent', scheduled_at = created_at WHERE id = '" + bad.Job.ID.String() + "'"} {

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,9 +12,17 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// rankOf is the place of a priority in a claim, as the indexes have it.
+// rankOf is the place of a priority in a claim, from 0, as the indexes have it.
 func rankOf(table string) string {
-	return "(CASE " + table + ".priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END)"
+	all := withdrawal.Priority(0).Values()
+	slices.SortFunc(all, func(a, b withdrawal.Priority) int {
+		return withdrawal.CompareClaims(&withdrawal.Job{Priority: a}, &withdrawal.Job{Priority: b})
+	})
+	text := "(CASE " + table + ".priority"
+	for i, p := range all[:len(all)-1] {
+		text += fmt.Sprintf(" WHEN '%v' THEN %d", p, i)
+	}
+	return fmt.Sprintf("%s ELSE %d END)", text, len(all)-1)
 }
 
 const (
@@ -29,19 +38,19 @@ var firstOfWallet = "upper(x.status) = 'PENDING' AND x.id = (SELECT f.id FROM @w
 	"AND f.operation_wallet_address_id = w.id AND f.scheduled_at <= {now} ORDER BY " + rankOf("f") + ", f.scheduled_at, f.id LIMIT 1) " +
 	"AND NOT EXISTS (SELECT 1 FROM @withdrawal_queue h WHERE h.slot = w.id)"
 
-// dueWithdrawals are the kinds of [store.DueKind].
-var dueWithdrawals = map[store.DueKind]due{
-	store.DueClaim: {from: jobRows, owner: requestOfJob, where: "x.status = 'pending'", at: "x.scheduled_at",
-		rank: rankOf("x"), ranks: 3, order: "x.scheduled_at, x.id"},
-	store.DueRebroadcast: {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming' AND " + owedBroadcast,
+// dueWithdrawals are the kinds of [withdrawal.DueKind].
+var dueWithdrawals = map[withdrawal.DueKind]due{
+	withdrawal.DueClaim: {from: jobRows, owner: requestOfJob, where: "x.status = 'pending'", at: "x.scheduled_at",
+		rank: rankOf("x"), ranks: len(withdrawal.Priority(0).Values()), order: "x.scheduled_at, x.id"},
+	withdrawal.DueRebroadcast: {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming' AND " + owedBroadcast,
 		at: "(CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END)", order: "x.operation_wallet_address_id, coalesce(x.nonce, 0), x.id"},
-	store.DueCheck:   {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming'", at: "x.next_check_at", later: owedBroadcast, order: "x.next_check_at, x.id"},
-	store.DueRescue:  {from: jobRows, owner: requestOfJob, where: "x.status = 'processing' AND NOT x.review", at: "x.lease_until", order: "x.lease_until, x.id"},
-	store.DueEnqueue: {from: "@withdrawal_requests x", owner: "x.id", where: "x.status = 'approved'", order: "x.updated_at, x.id"},
+	withdrawal.DueCheck:   {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming'", at: "x.next_check_at", later: owedBroadcast, order: "x.next_check_at, x.id"},
+	withdrawal.DueRescue:  {from: jobRows, owner: requestOfJob, where: "x.status = 'processing' AND NOT x.review", at: "x.lease_until", order: "x.lease_until, x.id"},
+	withdrawal.DueEnqueue: {from: "@withdrawal_requests x", owner: "x.id", where: "x.status = 'approved'", order: "x.updated_at, x.id"},
 }
 
 type dueKey struct {
-	kind                 store.DueKind
+	kind                 withdrawal.DueKind
 	sequential, oneChain bool
 	dialect              Dialect
 }
@@ -52,7 +61,7 @@ var dueStatements = func() map[dueKey]*statement {
 		for _, dialect := range []Dialect{SQLite, Postgres} {
 			all[dueKey{kind, false, false, dialect}] = d.find(dialect)
 			all[dueKey{kind, false, true, dialect}] = d.find(dialect, "x.chain_id")
-			if kind == store.DueClaim {
+			if kind == withdrawal.DueClaim {
 				d := d
 				d.first, d.firstFrom = firstOfWallet, "@operation_wallet_addresses w CROSS JOIN @withdrawal_queue x"
 				all[dueKey{kind, true, false, dialect}] = d.find(dialect)
@@ -70,7 +79,7 @@ func (w withdrawals) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error
 	if w.view {
 		return nil, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: withdrawal.JobMachine.Name(), Event: "due", Reason: "a View locks nothing"}
 	}
-	key := dueKey{q.Kind, q.Sequential && q.Kind == store.DueClaim, q.Chain != uuid.Nil, w.store.Dialect}
+	key := dueKey{q.Kind, q.Sequential && q.Kind == withdrawal.DueClaim, q.Chain != uuid.Nil, w.store.Dialect}
 	st := dueStatements[key]
 	if st == nil || q.Limit < 1 {
 		return nil, fmt.Errorf("%w: %d of due work of kind %v", statemachine.ErrInvalid, q.Limit, q.Kind)
@@ -112,10 +121,10 @@ func (w withdrawals) readable(requests []uuid.UUID) ([]withdrawal.Withdrawal, er
 // dueRequests locks what is due.
 func (w withdrawals) dueRequests(st *statement, key dueKey, q store.DueWithdrawals, limit int) (requests []uuid.UUID, err error) {
 	args := []any{int64(limit)}
-	if q.Kind != store.DueEnqueue {
+	if q.Kind != withdrawal.DueEnqueue {
 		args = append(args, q.Now)
 	}
-	if q.Kind == store.DueCheck {
+	if q.Kind == withdrawal.DueCheck {
 		args = append(args, q.Now.Add(-q.Grace))
 	}
 	if key.oneChain {
@@ -131,7 +140,7 @@ func (w withdrawals) dueRequests(st *statement, key dueKey, q store.DueWithdrawa
 }
 
 type nextKey struct {
-	kind           store.DueKind
+	kind           withdrawal.DueKind
 	late, oneChain bool
 }
 

@@ -44,10 +44,11 @@ func (w withdrawals) Save(changes ...withdrawal.Change) error {
 // add sorts one change into its rows.
 func (s *changeset) add(c *withdrawal.Change) {
 	if o, n := &c.Old.Request, &c.New.Request; n.Version != o.Version {
+		approved := c.ApprovedAt()
 		if o.Version == 0 {
-			requestTable.insertRow(&s.newRequests, n, approvedAt(c))
+			requestTable.insertRow(&s.newRequests, n, maybe(&approved))
 		} else {
-			requestTable.updateRow(&s.requests, o, n, approvedAt(c))
+			requestTable.updateRow(&s.requests, o, n, maybe(&approved))
 		}
 		s.countRequest(o.Status, -1)
 		s.countRequest(n.Status, 1)
@@ -96,17 +97,6 @@ func (s *changeset) takes(j *withdrawal.Job) {
 		s.taken = &withdrawal.TakenError{Err: withdrawal.ErrSlotTaken, ID: by}
 	}
 	s.slots[j.Slot.UUID] = j.ID
-}
-
-// approvedAt is when the change approved a pending request, else NULL.
-func approvedAt(c *withdrawal.Change) any {
-	for i := range c.Log {
-		if l := &c.Log[i]; l.Machine == withdrawal.RequestMachine.Name() &&
-			l.From == withdrawal.RequestPending.String() && l.To == withdrawal.RequestApproved.String() {
-			return l.At
-		}
-	}
-	return nil
 }
 
 // write carries the changes out. Who waits for a row waits in this order

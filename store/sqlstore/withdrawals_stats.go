@@ -63,12 +63,13 @@ var (
 	countEnded    = statement{text: "SELECT record, status, CAST(sum(n) AS {int}) FROM @withdrawal_counts GROUP BY record, status"}
 	countRequests = statement{text: "SELECT status, count(*), min(created_at), min(updated_at) FROM @withdrawal_requests " +
 		"WHERE status IN ('pending', 'approved', 'queued') GROUP BY status"}
-	countJobs = statement{text: "SELECT 'pending', count(*), min(CASE WHEN scheduled_at <= $1 THEN scheduled_at END), 0, NULL, 0 " +
-		"FROM @withdrawal_queue WHERE status = 'pending' UNION ALL " +
-		"SELECT 'processing', count(*), NULL, coalesce(sum(CASE WHEN NOT review AND lease_until <= $1 THEN 1 END), 0), " +
-		"min(CASE WHEN review THEN coalesce(claimed_at, broadcast_at) END), coalesce(sum(CASE WHEN review THEN 1 END), 0) FROM @withdrawal_queue WHERE status = 'processing' UNION ALL " +
-		"SELECT 'confirming', count(*), min(broadcast_at), coalesce(sum(CASE WHEN next_check_at < $1 THEN 1 END), 0), " +
-		"min(CASE WHEN review THEN coalesce(claimed_at, broadcast_at) END), coalesce(sum(CASE WHEN review THEN 1 END), 0) FROM @withdrawal_queue WHERE status = 'confirming'"}
+	// Those that are due, at $1 or, of look-ups, before.
+	countJobs = statement{text: "SELECT 'pending', count(*), min(CASE WHEN " + dueWithdrawals[withdrawal.DueClaim].is("$1") + " THEN x.scheduled_at END), 0, NULL, 0 " +
+		"FROM @withdrawal_queue x WHERE x.status = 'pending' UNION ALL " +
+		"SELECT 'processing', count(*), NULL, coalesce(sum(CASE WHEN " + dueWithdrawals[withdrawal.DueRescue].is("$1") + " THEN 1 END), 0), " +
+		inReview + " FROM @withdrawal_queue x WHERE x.status = 'processing' UNION ALL " +
+		"SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN " + dueWithdrawals[withdrawal.DueCheck].is("$1") + " AND x.next_check_at < $1 THEN 1 END), 0), " +
+		inReview + " FROM @withdrawal_queue x WHERE x.status = 'confirming'"}
 	countIncidents = statement{text: "SELECT count(*) FROM @withdrawal_incidents"}
 
 	requestsEnded = statement{text: "SELECT status, count(*) FROM @withdrawal_requests " +
@@ -79,6 +80,8 @@ var (
 	attemptsStarted = statement{text: "SELECT count(*), coalesce(sum(CASE WHEN EXISTS (SELECT 1 FROM @withdrawal_attempts p " +
 		"WHERE p.job_id = a.job_id AND p.fence < a.fence) THEN 1 ELSE 0 END), 0) FROM @withdrawal_attempts a WHERE a.started_at >= $1 AND a.started_at < $2"}
 )
+
+const inReview = "min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0)"
 
 // Stats implements [store.WithdrawalRecords]. It reads what is under way and
 // what ended in the window, and nothing that grows with history.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"database/sql"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -111,8 +112,19 @@ var (
 	// for each other, and nothing else.
 	lockUser    = statement{text: "SELECT pg_advisory_xact_lock(hashtextextended('settle withdrawals of user ' || $1, 0))"}
 	selectUsage = statement{text: "SELECT created_at, amount FROM @withdrawal_requests WHERE user_id = $1 AND asset_id = $2 " +
-		"AND created_at >= $3 AND created_at < $4 AND status NOT IN ('rejected', 'cancelled', 'failed')"}
+		"AND created_at >= $3 AND created_at < $4 AND status IN (" + countsForWindows() + ")"}
 )
+
+// countsForWindows are the statuses that [withdrawal.UsageOf] counts.
+func countsForWindows() string {
+	var all []string
+	for _, s := range withdrawal.RequestStatus(0).Values() {
+		if r := (withdrawal.Request{Status: s}); r.CountsForWindows() {
+			all = append(all, "'"+s.String()+"'")
+		}
+	}
+	return strings.Join(all, ", ")
+}
 
 // Usage implements [store.WithdrawalRecords]. Sums are exact, which SQLite's
 // would not be.

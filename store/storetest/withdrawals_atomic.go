@@ -148,7 +148,7 @@ func withdrawalViews[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 				return r.PutHotWallet(withdrawal.HotWallet{ID: w.id(), Chain: evm, Role: "r", Status: "s"})
 			},
 			"Due": func(r store.WithdrawalRecords) error {
-				_, err := r.Due(store.DueWithdrawals{Kind: store.DueClaim, Now: start, Limit: 1})
+				_, err := r.Due(store.DueWithdrawals{Kind: withdrawal.DueClaim, Now: start, Limit: 1})
 				return err
 			},
 			"Renew": func(r store.WithdrawalRecords) error {
@@ -177,7 +177,7 @@ func ownWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 		if _, err := s.Do(ctx, pending.Request.ID, withdrawal.Claimed{By: workerAt(start)}); err != nil {
 			return err
 		}
-		due, err := tx.Withdrawals().Due(store.DueWithdrawals{Kind: store.DueClaim, Chain: utxos, Now: start, Limit: 1})
+		due, err := tx.Withdrawals().Due(store.DueWithdrawals{Kind: withdrawal.DueClaim, Chain: utxos, Now: start, Limit: 1})
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func dueClaims[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	first, second := job(withdrawal.Normal, start), job(withdrawal.Normal, start)
 	high, future := job(withdrawal.High, start.Add(tick)), job(withdrawal.High, start.Add(time.Hour))
 	foreign := w.pending(t, evm, start).Job.ID
-	q := store.DueWithdrawals{Kind: store.DueClaim, Chain: utxos, Now: start, Limit: 10}
+	q := store.DueWithdrawals{Kind: withdrawal.DueClaim, Chain: utxos, Now: start, Limit: 10}
 	for _, test := range []struct {
 		now  time.Duration
 		want []uuid.UUID
@@ -87,7 +87,7 @@ func sequentialClaims[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	if jobs[0].Job.Wallet != evmHot1 || jobs[1].Job.Wallet != evmHot2 || urgent.Job.Wallet != evmHot1 {
 		t.Fatal("the wallets are not used in turn")
 	}
-	q := store.DueWithdrawals{Kind: store.DueClaim, Chain: evm, Now: start.Add(time.Hour), Limit: 10, Sequential: true}
+	q := store.DueWithdrawals{Kind: withdrawal.DueClaim, Chain: evm, Now: start.Add(time.Hour), Limit: 10, Sequential: true}
 	equalIDs(t, "the first of each wallet", jobIDs(w.due(t, q)), []uuid.UUID{urgent.Job.ID, jobs[1].Job.ID})
 	w.do(t, urgent.Request.ID, withdrawal.Claimed{By: workerAt(q.Now)})
 	equalIDs(t, "none of a taken wallet", jobIDs(w.due(t, q)), []uuid.UUID{jobs[1].Job.ID})
@@ -136,7 +136,7 @@ func dueRebroadcasts[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 	done := w.confirming(t, utxos, start) // owed nothing
 	due := a.Job.NextCheckAt
-	q := store.DueWithdrawals{Kind: store.DueRebroadcast, Chain: evm, Now: due, Limit: 10}
+	q := store.DueWithdrawals{Kind: withdrawal.DueRebroadcast, Chain: evm, Now: due, Limit: 10}
 	order := []uuid.UUID{a.Job.ID, b.Job.ID, d.Job.ID}
 	equalIDs(t, "at the next check", jobIDs(w.due(t, q)), order)
 	q.Chain = uuid.Nil
@@ -159,7 +159,7 @@ func dueRebroadcasts[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	w.do(t, a.Request.ID, withdrawal.Rebroadcast{By: workerAt(due), Fence: 2, Hash: a.Job.TxHash, Done: true})
 	q.Now, q.Limit = due.Add(time.Hour), 1
 	equalIDs(t, "the first that is still owed", jobIDs(w.due(t, q)), order[1:2])
-	q = store.DueWithdrawals{Kind: store.DueCheck, Chain: review.Job.Chain, Now: review.Job.NextCheckAt, Limit: 1, Grace: time.Hour}
+	q = store.DueWithdrawals{Kind: withdrawal.DueCheck, Chain: review.Job.Chain, Now: review.Job.NextCheckAt, Limit: 1, Grace: time.Hour}
 	equalIDs(t, "a review is looked up without a grace", jobIDs(w.due(t, q)), []uuid.UUID{review.Job.ID})
 	if done.Job.Rebroadcast {
 		t.Fatal("a broadcast that the node took is owed nothing")
@@ -175,7 +175,7 @@ func dueChecks[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	missing := w.confirming(t, utxos, start.Add(-time.Minute))
 	missing = w.do(t, missing.Request.ID, withdrawal.Missing{By: by(withdrawal.ConfirmationWorker, start.Add(-time.Minute)), Tx: missing.Job.TxHash})
 	w.processing(t, utxos, start)
-	q := store.DueWithdrawals{Kind: store.DueCheck, Now: start.Add(w.policy.CheckEvery), Limit: 10, Grace: time.Minute + tick}
+	q := store.DueWithdrawals{Kind: withdrawal.DueCheck, Now: start.Add(w.policy.CheckEvery), Limit: 10, Grace: time.Minute + tick}
 	all := append([]uuid.UUID{early.Job.ID}, want...)
 	equalIDs(t, "by next check and id", jobIDs(w.due(t, q)), all)
 	if got := w.nextDue(t, q); got != tick {
@@ -208,7 +208,7 @@ func dueRescues[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	w.do(t, review.Request.ID, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "ref"},
 		withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Unclear, Error: "no answer"})
 	end := first.Job.Lease.Until
-	q := store.DueWithdrawals{Kind: store.DueRescue, Now: end.Add(-tick), Limit: 10}
+	q := store.DueWithdrawals{Kind: withdrawal.DueRescue, Now: end.Add(-tick), Limit: 10}
 	equalIDs(t, "while the leases are held", jobIDs(w.due(t, q)), nil)
 	if got := w.nextDue(t, q); got != tick {
 		t.Errorf("the first ends in %v", got)
@@ -233,7 +233,7 @@ func dueEnqueues[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	w.pending(t, evm, start)
 	pending := w.id()
 	w.do(t, pending, submission(pending, evm, start))
-	q := store.DueWithdrawals{Kind: store.DueEnqueue, Chain: evm, Now: start, Limit: 2}
+	q := store.DueWithdrawals{Kind: withdrawal.DueEnqueue, Chain: evm, Now: start, Limit: 2}
 	equalIDs(t, "approved requests without a job", requestIDs(w.due(t, q)), []uuid.UUID{first.Request.ID, second.Request.ID})
 	q.Limit = 10
 	found := w.due(t, q)

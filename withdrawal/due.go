@@ -1,0 +1,147 @@
+package withdrawal
+
+import (
+	"bytes"
+	"cmp"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// DueKind says what is due, and in which order it is taken. What makes a record
+// due is said here alone: stores ask, or repeat it as a query.
+type DueKind = statemachine.Enum[dueKind]
+
+const (
+	// DueClaim: pending jobs from scheduled_at on, in the order of
+	// [CompareClaims].
+	DueClaim DueKind = iota + 1
+	// DueRebroadcast: confirming jobs that are owed another broadcast, from
+	// next_check_at on unless somebody has a lease, in the order of
+	// [CompareRebroadcasts].
+	DueRebroadcast
+	// DueCheck: confirming jobs from next_check_at on, by that and id. One that
+	// is owed another broadcast is left to the withdrawal workers for a grace,
+	// since a look-up puts next_check_at off for both.
+	DueCheck
+	// DueRescue: processing jobs, not in review, from the end of the lease on,
+	// by that and id.
+	DueRescue
+	// DueEnqueue: approved requests, at once, by updated_at and id.
+	DueEnqueue
+)
+
+type dueKind struct{}
+
+func (dueKind) Kind() string    { return "kind of due work" }
+func (dueKind) Names() []string { return dueNames }
+
+var dueNames = []string{"claim", "rebroadcast", "check", "rescue", "enqueue"}
+
+// DueAt says from when on something of a kind is due for w, as it is stored; ok
+// is false where nothing is, whatever the time. What is due at once is due from
+// the zero time on. Grace is for [DueCheck].
+func DueAt(kind DueKind, w *Withdrawal, grace time.Duration) (at time.Time, ok bool) {
+	j := &w.Job
+	switch kind {
+	case DueClaim:
+		return j.ScheduledAt, j.Status == JobPending
+	case DueRebroadcast:
+		at = j.NextCheckAt
+		if j.Lease.Holder != "" && j.Lease.Until.After(at) {
+			at = j.Lease.Until
+		}
+		return at, j.owesBroadcast()
+	case DueCheck:
+		at = j.NextCheckAt
+		if j.owesBroadcast() {
+			at = at.Add(grace)
+		}
+		return at, j.Status == JobConfirming
+	case DueRescue:
+		return j.Lease.Until, j.Status == JobProcessing && !j.Review
+	case DueEnqueue:
+		return time.Time{}, w.Request.Status == RequestApproved
+	}
+	return time.Time{}, false
+}
+
+func (j *Job) owesBroadcast() bool { return j.Status == JobConfirming && j.Rebroadcast && !j.Review }
+
+// IsDue reports whether something of a kind is due for w at now.
+func IsDue(kind DueKind, w *Withdrawal, grace time.Duration, now time.Time) bool {
+	at, ok := DueAt(kind, w, grace)
+	return ok && !at.After(now)
+}
+
+// CompareDue is the order in which what is due of a kind is taken.
+func CompareDue(kind DueKind, a, b *Withdrawal) int {
+	byID := func(x, y *uuid.UUID) int { return bytes.Compare(x[:], y[:]) }
+	switch kind {
+	case DueClaim:
+		return CompareClaims(&a.Job, &b.Job)
+	case DueRebroadcast:
+		return CompareRebroadcasts(&a.Job, &b.Job)
+	case DueCheck:
+		return cmp.Or(a.Job.NextCheckAt.Compare(b.Job.NextCheckAt), byID(&a.Job.ID, &b.Job.ID))
+	case DueRescue:
+		return cmp.Or(a.Job.Lease.Until.Compare(b.Job.Lease.Until), byID(&a.Job.ID, &b.Job.ID))
+	}
+	return cmp.Or(a.Request.UpdatedAt.Compare(b.Request.UpdatedAt), byID(&a.Request.ID, &b.Request.ID))
+}
+
+// RebroadcastShare is how many of a claim of n are for re-broadcasts, before
+// executions: half, rounded up, since a later nonce cannot be mined before an
+// earlier one. Claims of one are for both in turn: again is whether the last one
+// was a re-broadcast.
+func RebroadcastShare(n int, again bool) int {
+	if n == 1 && again {
+		return 0
+	}
+	return (n + 1) / 2
+}
+
+// FreesSlot reports whether the change gives the slot of a wallet back: changes
+// that do are saved before others, which may take it.
+func (c *Change) FreesSlot() bool {
+	return c.Old.Job.Slot.Valid && c.New.Job.Slot != c.Old.Job.Slot
+}
+
+// ApprovedAt is when the change approved a pending request; zero if it does not.
+func (c *Change) ApprovedAt() time.Time {
+	for i := range c.Log {
+		if IsApproval(&c.Log[i]) {
+			return c.Log[i].At
+		}
+	}
+	return time.Time{}
+}
+
+// IsApproval reports whether a line of the log led a request from pending to
+// approved. A requeue is no approval.
+func IsApproval(l *statemachine.Transition[uuid.UUID]) bool {
+	return l.Machine == RequestMachine.Name() && l.From == RequestPending.String() && l.To == RequestApproved.String()
+}
+
+// GivenBack is the event by which a worker gives back what it claimed and has
+// not started: the execution, or a re-broadcast as one that was not done.
+func (w *Withdrawal) GivenBack(by By) Event {
+	if w.Job.Status == JobConfirming {
+		return w.notRebroadcast(by)
+	}
+	return Snoozed{By: by, Fence: w.Job.Lease.Fence, Reason: "given back"}
+}
+
+// Abandoned is the event by which a worker reports work that ended in a way that
+// tells nothing of what was done.
+func (w *Withdrawal) Abandoned(by By, why string) Event {
+	if w.Job.Status == JobConfirming {
+		return w.notRebroadcast(by)
+	}
+	return AttemptFailed{By: by, Fence: w.Job.Lease.Fence, Failure: Unclear, Error: why}
+}
+
+func (w *Withdrawal) notRebroadcast(by By) Event {
+	return Rebroadcast{By: by, Fence: w.Job.Lease.Fence, Hash: w.Job.TxHash}
+}
