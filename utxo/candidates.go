@@ -52,11 +52,12 @@ type CandidateQuery struct {
 	Tag    *string   // owner, nil for all
 	Lock   LockID    // the caller's own leases, zero for none
 	At     time.Time // now, for leases
+	Fees   bool      // read the fees of unconfirmed ancestors too, for [SelectRequest.PayAncestors]
 }
 
 // Candidates reads the coins that [Select] chooses from, those that it will
-// refuse too, in the order of [Reader.Unspent]. It makes at most six reads,
-// whatever the depth and the number of coins, and costs time linear in the
+// refuse too, in the order of [Reader.Unspent]. It makes at most six reads, and
+// three more for fees, whatever the depth and the number of coins, and costs time linear in the
 // coins, their unconfirmed ancestors and the inputs of these.
 func (p Policy) Candidates(r Reader, q CandidateQuery) ([]Candidate, error) {
 	if q.Wallet <= 0 {
@@ -74,7 +75,7 @@ func (p Policy) Candidates(r Reader, q CandidateQuery) ([]Candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	kin, err := readKinship(r, q.Wallet, coins)
+	kin, err := readKinship(r, q.Wallet, coins, q.Fees)
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +105,7 @@ func (p Policy) Candidates(r Reader, q CandidateQuery) ([]Candidate, error) {
 // kinship is an unconfirmed transaction with what its coins inherit.
 type kinship struct {
 	tx        *Tx
+	payer     *payer     // nil if nobody asked
 	parents   []*kinship // unconfirmed, each once
 	order     int        // topological, parents first
 	seenBy    *kinship   // the last child whose parents list it
@@ -114,7 +116,7 @@ type kinship struct {
 
 // readKinship reads the unconfirmed ancestors of the coins and derives, for
 // the transactions that created them, whose money it is and what it hangs on.
-func readKinship(r Reader, w WalletID, coins []Coin) (map[chainhash.Hash]*kinship, error) {
+func readKinship(r Reader, w WalletID, coins []Coin, fees bool) (map[chainhash.Hash]*kinship, error) {
 	kin := map[chainhash.Hash]*kinship{}
 	var heads []TxID
 	for _, c := range coins {
@@ -147,6 +149,15 @@ func readKinship(r Reader, w WalletID, coins []Coin) (map[chainhash.Hash]*kinshi
 	}
 	if err := findReplacing(r, w, nodes); err != nil {
 		return nil, err
+	}
+	if fees {
+		payers, err := readPayers(r, txs)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range nodes {
+			k.payer = payers[k.tx.ID.Hash]
+		}
 	}
 	for i, k := range nodes {
 		k.order = i
@@ -281,5 +292,8 @@ walk:
 	k.ancestors = make([]Ancestor, len(found))
 	for i, f := range found {
 		k.ancestors[i] = Ancestor{Hash: f.tx.ID.Hash, Pending: f.tx.Status == Pending}
+		if p := f.payer; p != nil && p.known {
+			k.ancestors[i].Fee, k.ancestors[i].Weight = p.fee, p.weight
+		}
 	}
 }

@@ -1,0 +1,195 @@
+package utxo
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Why [Policy.Replace] finds nothing, beside what [Select] says.
+var (
+	// ErrDescendants: live transactions spend its outputs and would die.
+	ErrDescendants = errors.New("live descendants would be evicted")
+	// ErrTooManyEvicted: more than MaxEvicted transactions would be evicted.
+	ErrTooManyEvicted = errors.New("a replacement would evict too many transactions")
+	// ErrLowFeeRate: the rate is not above that of what is to be replaced.
+	ErrLowFeeRate = errors.New("fee rate is not above that of what it replaces")
+)
+
+// DescendantsError names what a replacement would evict beside the versions of
+// the transaction. It matches [ErrDescendants].
+type DescendantsError struct {
+	ID          TxID
+	Descendants []chainhash.Hash
+}
+
+func (e *DescendantsError) Error() string {
+	return fmt.Sprintf("replacement of %s: %v: %v", e.ID, ErrDescendants, e.Descendants)
+}
+
+// Unwrap returns ErrDescendants.
+func (e *DescendantsError) Unwrap() error { return ErrDescendants }
+
+// ReplaceRequest says how to pay more for a transaction.
+type ReplaceRequest struct {
+	// Change is the index of the output that is change. It is lowered, and
+	// left out if less than the dust limit would remain. nil: all outputs are
+	// payees'.
+	Change *uint32
+	// Shrink is the index of the output that pays for the fee although it is a
+	// payee's, as of a transaction that sent all. No input is added. nil: every
+	// payee keeps all.
+	Shrink *uint32
+	// Evict names descendants that may be evicted.
+	Evict []chainhash.Hash
+	// Coins has the new FeeRate and says which coins may be added, confirmed
+	// ones alone. ChangeScript may be nil where Change or Shrink names its
+	// output. Payment, All, Pinned, Unconfirmed, PendingParents and
+	// PayAncestors have no use here and are refused.
+	Coins SelectRequest
+}
+
+// Rewrite is a replacement. Inputs has those of the original first, in its order.
+type Rewrite struct {
+	Selection
+	// Tx has no signatures. Version, lock time, the kept inputs' sequences and
+	// the order of the outputs are the original's; change that is new comes
+	// last; an added input signals that it may be replaced.
+	Tx       *wire.MsgTx
+	Replaces []chainhash.Hash // for [Submitted]
+	Added    []wire.OutPoint  // inputs that the original had not
+}
+
+// Replace builds a replacement that a mempool accepts: it keeps all inputs and
+// payees, lowers the change first, and adds inputs only if that does not do,
+// confirmed ones alone, so that none hangs on what it evicts. Its fee is at
+// least that of its weight, and at least what everything that it evicts has
+// paid and [Policy.IncrementalRelay] for its own size on top; its rate is above
+// that of each version that it replaces.
+//
+// Errors: [statemachine.ErrInvalid], with [ErrUnknownFee] where the value of an
+// input is not known; [*DescendantsError]; [ErrTooManyEvicted]; [ErrLowFeeRate];
+// then as [Select].
+func (p Policy) Replace(o Original, candidates []Candidate, req ReplaceRequest) (Rewrite, error) {
+	coins := req.Coins
+	changeAt, err := req.check(o)
+	if err != nil {
+		return Rewrite{}, err
+	}
+	for _, hash := range o.Descendants {
+		if !slices.Contains(req.Evict, hash) {
+			return Rewrite{}, &DescendantsError{ID: o.ID, Descendants: o.Descendants}
+		}
+	}
+	incremental := p.incrementalRelay()
+	switch {
+	case o.Evicted > MaxEvicted:
+		return Rewrite{}, fmt.Errorf("replacement of %s: %w: more than %d", o.ID, ErrTooManyEvicted, MaxEvicted)
+	case len(o.Unknown) > 0:
+		return Rewrite{}, fmt.Errorf("replacement of %s: %w: %w: %v", o.ID, statemachine.ErrInvalid, ErrUnknownFee, o.Unknown)
+	case coins.FeeRate <= o.FeeRate:
+		return Rewrite{}, fmt.Errorf("replacement of %s: %w: %d and %d satoshi per 1000 virtual bytes", o.ID, ErrLowFeeRate, coins.FeeRate, o.FeeRate)
+	}
+	var payees []*wire.TxOut
+	for i, out := range o.Tx.TxOut {
+		if i != changeAt {
+			payees = append(payees, out)
+		} else if coins.ChangeScript == nil || req.Shrink != nil {
+			coins.ChangeScript = out.PkScript
+		}
+	}
+	if coins.Payment, err = Pay(payees...); err != nil {
+		return Rewrite{}, err
+	}
+	coins.FeeRate = max(coins.FeeRate, incremental)
+	s, err := newSelector(candidates, coins, req.Shrink != nil || coins.Payment.Amount == 0)
+	if err != nil {
+		return Rewrite{}, err
+	}
+	s.lean, s.evicted, s.incremental = true, o.EvictedFee, incremental
+	pools, err := s.filter(candidates, coins)
+	if err != nil {
+		return Rewrite{}, err
+	}
+	if req.Shrink != nil {
+		pools = [tiers][]input{}
+	}
+	for i, in := range o.Tx.TxIn {
+		op, out := in.PreviousOutPoint, o.Spends[i]
+		kept := input{Candidate: &Candidate{Coin: Coin{Wallet: o.ID.Wallet, OutPoint: op, Amount: out.Value, Script: out.PkScript}, State: CoinSpent}}
+		if kept.weight, err = inputWeight(coins, out.PkScript); err != nil {
+			return Rewrite{}, err
+		}
+		if kept.weight == 0 {
+			return Rewrite{}, &PinnedError{OutPoint: op, Err: ErrNoWeight}
+		}
+		kept.value = kept.Amount*perSatoshi - s.rate.units(kept.weight)
+		s.pinned = append(s.pinned, kept)
+	}
+	sel, err := s.choose(pools, coins)
+	if err != nil {
+		return Rewrite{}, err
+	}
+	return rewrite(o, sel, changeAt, coins.ChangeScript), nil
+}
+
+// check returns the index of the output that pays for the fee, -1 for none.
+func (req ReplaceRequest) check(o Original) (int, error) {
+	c := req.Coins
+	switch {
+	case o.Tx == nil || len(o.Spends) != len(o.Tx.TxIn):
+		return 0, invalid("an original that was not read by ReadOriginal")
+	case req.Change != nil && req.Shrink != nil:
+		return 0, invalid("change and a payee that shrinks, of one transaction")
+	case c.Payment != (Payment{}) || c.All || len(c.Pinned) > 0 || c.Unconfirmed != 0 || c.PendingParents || c.PayAncestors:
+		return 0, invalid("a replacement keeps payees and inputs, and adds confirmed coins alone")
+	case c.FeeRate < 0:
+		return 0, invalid("fee rate of %d", c.FeeRate)
+	case len(req.Evict) > MaxCandidates:
+		return 0, invalid("%d descendants", len(req.Evict))
+	}
+	at := -1
+	for _, index := range []*uint32{req.Change, req.Shrink} {
+		if index == nil {
+			continue
+		}
+		if int64(*index) >= int64(len(o.Tx.TxOut)) {
+			return 0, invalid("output %d of %s, which has %d", *index, o.ID, len(o.Tx.TxOut))
+		}
+		at = int(*index)
+	}
+	return at, nil
+}
+
+// rewrite puts the replacement together.
+func rewrite(o Original, sel Selection, changeAt int, changeScript []byte) Rewrite {
+	tx := wire.NewMsgTx(o.Tx.Version)
+	tx.LockTime = o.Tx.LockTime
+	out := Rewrite{Selection: sel, Tx: tx, Replaces: slices.Clone(o.Versions)}
+	for i, in := range sel.Inputs {
+		sequence := uint32(maxReplaceable)
+		if i < len(o.Tx.TxIn) {
+			sequence = o.Tx.TxIn[i].Sequence
+		} else {
+			out.Added = append(out.Added, in.OutPoint)
+		}
+		tx.AddTxIn(&wire.TxIn{PreviousOutPoint: in.OutPoint, Sequence: sequence})
+	}
+	change := wire.NewTxOut(sel.Change, slices.Clone(changeScript))
+	for i, payee := range o.Tx.TxOut {
+		switch {
+		case i != changeAt:
+			tx.AddTxOut(wire.NewTxOut(payee.Value, slices.Clone(payee.PkScript)))
+		case sel.Change > 0:
+			tx.AddTxOut(change)
+		}
+	}
+	if changeAt < 0 && sel.Change > 0 {
+		tx.AddTxOut(change)
+	}
+	return out
+}
