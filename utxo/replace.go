@@ -110,7 +110,7 @@ func (p Policy) Replace(o Original, candidates []Candidate, req ReplaceRequest) 
 	if err != nil {
 		return Rewrite{}, err
 	}
-	s.lean, s.evicted, s.incremental = true, o.EvictedFee, incremental
+	s.evicted, s.incremental = o.EvictedFee, incremental
 	pools, err := s.filter(candidates, coins)
 	if err != nil {
 		return Rewrite{}, err

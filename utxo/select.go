@@ -190,9 +190,6 @@ func (s *selector) choose(tiers [tiers][]input, req SelectRequest) (Selection, e
 	if req.All {
 		return s.takeAll(tiers)
 	}
-	if s.lean && s.pays(start) {
-		return distinct(s.finish(LargestFirst, nil))
-	}
 	var pool []input
 	most, tried := start.value, false // what the pool brings at the best
 	for _, tier := range tiers {

@@ -104,6 +104,37 @@ func TestSelectAllCountsInputs(t *testing.T) {
 	}
 }
 
+// TestSelectCountsWholeVirtualBytes: an input of 57.5 virtual bytes costs 2,875
+// or 2,900, and is not worth spending where it might bring less than it costs.
+func TestSelectCountsWholeVirtualBytes(t *testing.T) {
+	for amount, left := range map[int64]int{2900: 1, 2901: 0} {
+		s, err := utxo.Select([]utxo.Candidate{coin(1, 90_000), coin(2, amount, script(p2tr))}, sweep(func(r *utxo.SelectRequest) { r.FeeRate = 50_000 }))
+		if err != nil || len(s.LeftOut) != left {
+			t.Errorf("a coin of %d: left out %v, %v", amount, s.LeftOut, err)
+		}
+	}
+	// Found with U1: a fee of exactly that of the weight.
+	for payment, want := range map[int64]error{10_000_000 - 5500: nil, 10_000_000 - 5499: utxo.ErrInsufficientFunds} {
+		s, err := utxo.Select(coins(10_000_000), pay(payment, func(r *utxo.SelectRequest) { r.FeeRate = 50_000 }))
+		if !errors.Is(err, want) || err == nil && (s.Weight != 438 || s.Fee != utxo.FeeRate(50_000).Fee(438) || s.Change != 0) {
+			t.Errorf("a payment of %d: %+v, %v", payment, s, err)
+		}
+	}
+	// One coin pays alone; with 252 that bring a satoshi each all together do
+	// not, since the 253rd takes 2,000 more. It is the weight that is missing.
+	at := func(r *utxo.SelectRequest) { r.FeeRate, r.MaxWeight = 1_000_000, 561 }
+	pool := []utxo.Candidate{coin(0, 10_110_000)}
+	for i := range uint32(252) {
+		pool = append(pool, coin(i+1, 68_001))
+	}
+	if _, err := utxo.Select(pool, pay(10_000_000, at)); !errors.Is(err, utxo.ErrTooManyInputs) {
+		t.Errorf("a coin pays, but is too heavy: %v", err)
+	}
+	if _, err := utxo.Select(pool, pay(10_000_253, at)); !errors.Is(err, utxo.ErrInsufficientFunds) {
+		t.Errorf("nothing pays: %v", err)
+	}
+}
+
 func TestSelectAllAtTheDustLimit(t *testing.T) {
 	// One input: 438 units, 1100 satoshi; P2WPKH dust is 294.
 	for _, c := range []struct {
@@ -268,6 +299,13 @@ func TestSelectPaysForAncestorsOnce(t *testing.T) {
 	var pinned *utxo.PinnedError
 	if _, err := utxo.Select(unknown, req); !errors.As(err, &pinned) || pinned.Err != utxo.ErrUnknownFee {
 		t.Errorf("an unknown fee of a pinned coin: %v", err)
+	}
+	// What a pinned coin pays for is paid for.
+	req = pay(60_000, func(r *utxo.SelectRequest) {
+		r.Unconfirmed, r.PayAncestors, r.Pinned = utxo.OwnChange, true, []wire.OutPoint{outPoint(1)}
+	})
+	if s, err := utxo.Select([]utxo.Candidate{coin(1, 61_420, below(0, 1)), coin(2, 1361, below(0, 1))}, req); err != nil || len(s.Inputs) != 2 || s.AncestorFee != 1000 {
+		t.Errorf("%+v, %v", s, err)
 	}
 	// A coin of 1,680 brings nothing after its input and what its ancestor lacks.
 	for amount, bar := range map[int64]utxo.Bar{1680: utxo.BarUneconomic, 1681: 0} {

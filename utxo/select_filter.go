@@ -23,7 +23,6 @@ type selector struct {
 	costOfChange int64 // units: to create it now and to spend it later
 	minChange    int64 // satoshi
 	rest         bool  // all that is left goes to the change script
-	lean         bool  // takes nothing beside the pinned inputs where these pay
 
 	maxInputs     int
 	maxWeight     int64 // of the transaction with change
@@ -41,7 +40,7 @@ func newSelector(candidates []Candidate, req SelectRequest, rest bool) (*selecto
 	s := &selector{
 		rate: req.FeeRate, longTerm: cmp.Or(req.LongTermFeeRate, 10_000), amount: req.Payment.Amount,
 		base:         overheadWeight + cmp.Or(req.Payment.Weight, countWeight(1)),
-		changeWeight: outputWeight(req.ChangeScript), rest: rest, lean: rest,
+		changeWeight: outputWeight(req.ChangeScript), rest: rest,
 		maxInputs: cmp.Or(req.MaxInputs, MaxCandidates), maxWeight: cmp.Or(req.MaxWeight, MaxStandardWeight),
 		ancestorLimit: cmp.Or(req.AncestorLimit, 25), payAncestors: req.PayAncestors,
 	}
