@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/btcsuite/btcd/wire/v2"
@@ -83,81 +82,6 @@ func (s *Wallets) Do(ctx context.Context, events ...utxo.Event) ([]utxo.ChangeSe
 		return nil, err
 	}
 	return sets, nil
-}
-
-// Spend says which coins to select and for how long to lease them.
-type Spend struct {
-	Wallet   utxo.WalletID
-	Tag      *string // owner, nil for all
-	Request  utxo.SelectRequest
-	Lock     utxo.LockID   // names the lease; not zero
-	Duration time.Duration // of the lease, > 0
-}
-
-// SelectAndLease chooses coins and leases all of them in one transaction: two
-// callers never get the same coin. Coins that the lock leases already may be
-// chosen again; those that are not are released, so that a call that is repeated
-// holds what it returns and nothing else. A lock is therefore for one payment.
-func (s *Wallets) SelectAndLease(ctx context.Context, sp Spend) (utxo.Selection, error) {
-	var sel utxo.Selection
-	err := s.update(ctx, func(tx WalletTx) error {
-		if err := tx.Wallets().Lock(sp.Wallet); err != nil {
-			return err
-		}
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
-		candidates, err := s.policy.Candidates(tx.Wallets(), utxo.CandidateQuery{
-			Wallet: sp.Wallet, Tag: sp.Tag, Lock: sp.Lock, At: now,
-		})
-		if err != nil {
-			return err
-		}
-		if sel, err = utxo.Select(candidates, sp.Request); err != nil {
-			return err
-		}
-		ops := make([]wire.OutPoint, len(sel.Inputs))
-		for i, in := range sel.Inputs {
-			ops[i] = in.OutPoint
-		}
-		set, err := s.policy.Plan(tx.Wallets(), utxo.OutputsLeased{
-			Wallet: sp.Wallet, OutPoints: ops, Lock: sp.Lock, Duration: sp.Duration, By: utxo.By{At: now},
-		})
-		if err != nil {
-			return err
-		}
-		if err := tx.Wallets().Save(set); err != nil {
-			return err
-		}
-		return s.releaseOthers(tx, sp, ops, now)
-	})
-	if err != nil {
-		return utxo.Selection{}, err
-	}
-	return sel, nil
-}
-
-// releaseOthers ends the leases that an earlier call took under the same lock.
-func (s *Wallets) releaseOthers(tx WalletTx, sp Spend, chosen []wire.OutPoint, now time.Time) error {
-	held, err := tx.Wallets().LeasesOf(sp.Wallet, sp.Lock)
-	if err != nil {
-		return err
-	}
-	var others []wire.OutPoint
-	for _, l := range held {
-		if l.Active(now) && !slices.Contains(chosen, l.OutPoint) {
-			others = append(others, l.OutPoint)
-		}
-	}
-	if len(others) == 0 {
-		return nil
-	}
-	set, err := s.policy.Plan(tx.Wallets(), utxo.LeasesReleased{Wallet: sp.Wallet, OutPoints: others, Lock: sp.Lock, By: utxo.By{At: now}})
-	if err != nil {
-		return err
-	}
-	return tx.Wallets().Save(set)
 }
 
 // Next returns what the host must send now and when to ask again, see

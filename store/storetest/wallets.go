@@ -37,6 +37,7 @@ func Wallets[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T
 		{"readers never see half of a commit", halfCommits[T]},
 		{"concurrent selections never share a coin", sharedCoins[T]},
 		{"a selection that is repeated holds what it returns and nothing else", repeatedSelection[T]},
+		{"a replacement and a child lease what they add and nothing else", replacedAndBumped[T]},
 		{"the self-check passes and leaves nothing", walletSelfCheck[T]},
 	}
 	for _, r := range rules {

@@ -1,0 +1,118 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/utxotest"
+)
+
+// replacedAndBumped pays with everything, replaces that, and pays for it by a
+// child: what each of them reads is the same on every store.
+func replacedAndBumped[T store.WalletTx](t *testing.T, w *wallets[T]) {
+	ctx := context.Background()
+	w.funded(t, 5) // 1000 satoshi each
+	w.do(t, utxo.WalletOpened{Wallet: 2, Birth: 1})
+	how := func(rate utxo.FeeRate) utxo.SelectRequest {
+		r := selectOne(500)
+		r.Payment, r.Algorithm, r.FeeRate, r.LongTermFeeRate, r.DustLimit = utxo.Payment{}, 0, rate, 1, 100
+		return r
+	}
+	leased := func(want ...wire.OutPoint) {
+		t.Helper()
+		var got []wire.OutPoint
+		for _, l := range w.snapshot(t).Leases {
+			got = append(got, l.OutPoint)
+		}
+		for _, op := range want {
+			if !slices.Contains(got, op) {
+				t.Errorf("%s is not leased", op)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("leased are %v, want %v", got, want)
+		}
+	}
+	sign := func(tx *wire.MsgTx) *wire.MsgTx {
+		for _, in := range tx.TxIn {
+			in.Witness = wire.TxWitness{make([]byte, 72), make([]byte, 33)}
+		}
+		return tx
+	}
+	build := func(inputs []utxo.Candidate, outs ...*wire.TxOut) *wire.MsgTx {
+		tx := wire.NewMsgTx(2)
+		for _, in := range inputs {
+			tx.AddTxIn(&wire.TxIn{PreviousOutPoint: in.OutPoint, Sequence: 1})
+		}
+		for _, o := range outs {
+			tx.AddTxOut(o)
+		}
+		return sign(tx)
+	}
+
+	lock := utxo.LockID{1}
+	spend := store.Spend{Wallet: 1, Lock: lock, Duration: time.Hour, Request: how(1000)}
+	spend.Request.All, spend.Request.MaxInputs = true, 3
+	all, err := w.service.SelectAndLease(ctx, spend)
+	if err != nil || len(all.Inputs) != 3 || len(all.LeftOut) != 2 {
+		t.Fatalf("send all: %+v, %v", all, err)
+	}
+	var three []wire.OutPoint
+	for _, in := range all.Inputs {
+		three = append(three, in.OutPoint)
+	}
+	leased(three...)
+	payment := build(all.Inputs, utxotest.Pay(all.Change-500, utxotest.Foreign), utxotest.Pay(300, utxotest.Script(2, "b")), utxotest.Pay(200, utxotest.Script(1, "a")))
+	id := utxo.TxID{Wallet: 1, Hash: payment.TxHash()}
+	w.do(t, utxo.Submitted{Wallet: 1, Tx: payment, Lock: lock}, utxo.Broadcasted{ID: id})
+	tip, _, err := w.service.Tip(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := build([]utxo.Candidate{{Coin: utxo.Coin{OutPoint: utxotest.Out(payment, 1)}}}, utxotest.Pay(250, utxotest.Script(2, "b")))
+	w.do(t, utxo.Observed{Tx: payment, Seq: 1, Tip: tip.Hash}, utxo.Observed{Tx: child, Seq: 2, Tip: tip.Hash})
+
+	at := uint32(2)
+	replacement := store.Replacement{ID: id, Lock: lock, Duration: time.Hour, Request: utxo.ReplaceRequest{Change: &at, Coins: how(3000)}}
+	var descendants *utxo.DescendantsError
+	if _, err := w.service.ReplaceAndLease(ctx, replacement); !errors.As(err, &descendants) || !slices.Equal(descendants.Descendants, []chainhash.Hash{child.TxHash()}) {
+		t.Fatalf("the child that wallet 2 alone has: %v", err)
+	}
+	replacement.Request.Evict = descendants.Descendants
+	r, err := w.service.ReplaceAndLease(ctx, replacement)
+	if err != nil || len(r.Added) != 1 {
+		t.Fatalf("replace: %+v, %v", r, err)
+	}
+	again, err := w.service.ReplaceAndLease(ctx, replacement)
+	if err != nil || !slices.Equal(again.Added, r.Added) {
+		t.Errorf("the same again adds %v, %v, not %v", again.Added, err, r.Added)
+	}
+	leased(append(three, r.Added...)...)
+	bump := sign(r.Tx)
+	w.do(t, utxo.Submitted{Wallet: 1, Tx: bump, Replaces: r.Replaces, Lock: lock})
+	if _, err := w.service.ReplaceAndLease(ctx, replacement); !errors.Is(err, utxo.ErrNotLatest) {
+		t.Errorf("there is a later version: %v", err)
+	}
+
+	spend = store.Spend{Wallet: 1, Lock: utxo.LockID{2}, Duration: time.Hour, Request: how(4000)}
+	if _, err := w.service.BumpAndLease(ctx, bump.TxHash(), spend); !errors.Is(err, utxo.ErrReplacing) {
+		t.Errorf("a child of what may never exist: %v", err)
+	}
+	w.do(t, utxo.Broadcasted{ID: utxo.TxID{Wallet: 1, Hash: bump.TxHash()}})
+	b, err := w.service.BumpAndLease(ctx, bump.TxHash(), spend)
+	own := wire.OutPoint{Hash: bump.TxHash(), Index: at}
+	if err != nil || b.Inputs[0].OutPoint != own || b.AncestorFee == 0 || b.Fee != utxo.FeeRate(4000).Fee(b.Weight)+b.AncestorFee {
+		t.Fatalf("bump: %+v, %v", b, err)
+	}
+	for _, in := range b.Inputs {
+		three = append(three, in.OutPoint)
+	}
+	leased(append(three, r.Added...)...)
+}
