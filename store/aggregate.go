@@ -15,49 +15,50 @@ import (
 // See "A domain's part of a store" in the package comment.
 
 // records is what the core needs of the records of a domain: K is the id of an
-// aggregate and of its lines, A what commits together, C what one step changes.
-type records[K comparable, A, C any] interface {
+// aggregate, L that of a line of its trails, mostly the same, A what commits
+// together, C what one step changes.
+type records[K, L comparable, A, C any] interface {
 	Get(ids ...K) ([]A, error) // in the order of ids; an unknown one is a zero A
 	Save(changes ...C) error
-	Transitions(id K) ([]statemachine.Transition[K], error)
-	Feed[K]
+	Transitions(id L) ([]statemachine.Transition[L], error)
+	Feed[L]
 }
 
 // aggregate is one domain as the core sees it. T is its part of a transaction,
 // E an event. All functions are pure but records and beside.
-type aggregate[T Clock, K comparable, A, E, C any] struct {
-	records func(T) records[K, A, C]
+type aggregate[T Clock, K, L comparable, A, E, C any] struct {
+	records func(T) records[K, L, A, C]
 	// machines are those of the versioned records of A; the first is that of
 	// the aggregate's own record, which has its id.
-	machines []machine[K]
+	machines []machine[L]
 	exists   func(*A) bool
-	states   func(*A) []state[K]     // the versioned records of one that exists, its own first
+	states   func(*A) []state[L]     // the versioned records of one that exists, its own first
 	creates  func(E) (id K, ok bool) // the aggregate that an event creates
 	apply    func(A, E, time.Time) (C, error)
 	result   func(*C) *A
 	empty    func(*C) bool
 	// merge takes next into first if the two can be saved as one; nil if never.
 	merge func(first, next *C) bool
-	// owner returns the aggregate of another versioned record; nil if each
-	// aggregate is one record.
-	owner func(tx T, machine string, id K) (K, error)
+	// owner returns the aggregate of a versioned record that is not its own one;
+	// nil if there are no others. Where K and L differ, it is asked for all.
+	owner func(tx T, machine string, id L) (K, error)
 	// order returns the indexes of commands such that locks are taken in one
 	// order everywhere; nil if the steps lock nothing.
 	order func([]command[K, A, E]) []int
 	// beside reads what events need; nil if they need nothing.
-	beside func(*batch[T, K, A, E, C]) beside[A, E, C]
+	beside func(*batch[T, K, L, A, E, C]) beside[A, E, C]
 }
 
 // machine is the table of one kind of record.
-type machine[K comparable] struct {
+type machine[L comparable] struct {
 	name   string
-	replay func([]statemachine.Transition[K]) (status string, err error)
+	replay func([]statemachine.Transition[L]) (status string, err error)
 	past   string // status of a record that its aggregate does not hold any more
 }
 
 // machineOf returns what the core needs of a table.
-func machineOf[K comparable, S, T statemachine.Label](m *statemachine.Machine[S, T]) machine[K] {
-	return machine[K]{name: m.Name(), replay: func(trail []statemachine.Transition[K]) (string, error) {
+func machineOf[L comparable, S, T statemachine.Label](m *statemachine.Machine[S, T]) machine[L] {
+	return machine[L]{name: m.Name(), replay: func(trail []statemachine.Transition[L]) (string, error) {
 		status, err := statemachine.Replay(m, trail)
 		if err != nil {
 			return "", err
@@ -67,9 +68,9 @@ func machineOf[K comparable, S, T statemachine.Label](m *statemachine.Machine[S,
 }
 
 // state is where a versioned record is.
-type state[K comparable] struct {
+type state[L comparable] struct {
 	machine string
-	id      K
+	id      L
 	version int64
 	status  string
 }
@@ -82,16 +83,16 @@ type command[K comparable, A, E any] struct {
 }
 
 // core loads, applies and saves the aggregates of one domain.
-type core[T Clock, K comparable, A, E, C any] struct {
-	of     *aggregate[T, K, A, E, C]
+type core[T Clock, K, L comparable, A, E, C any] struct {
+	of     *aggregate[T, K, L, A, E, C]
 	update func(context.Context, func(T) error) error
 	view   func(context.Context, func(T) error) error
 }
 
 // newCore returns the core on a store of transactions of type U, of which part
 // returns the domain's.
-func newCore[U any, T Clock, K comparable, A, E, C any](s Store[U], of *aggregate[T, K, A, E, C], part func(U) T) core[T, K, A, E, C] {
-	return core[T, K, A, E, C]{of,
+func newCore[U any, T Clock, K, L comparable, A, E, C any](s Store[U], of *aggregate[T, K, L, A, E, C], part func(U) T) core[T, K, L, A, E, C] {
+	return core[T, K, L, A, E, C]{of,
 		func(ctx context.Context, fn func(T) error) error {
 			return s.Update(ctx, func(tx U) error { return fn(part(tx)) })
 		},
@@ -101,7 +102,7 @@ func newCore[U any, T Clock, K comparable, A, E, C any](s Store[U], of *aggregat
 }
 
 // within returns the core inside a transaction that the caller has begun.
-func (s core[T, K, A, E, C]) within(tx T) core[T, K, A, E, C] {
+func (s core[T, K, L, A, E, C]) within(tx T) core[T, K, L, A, E, C] {
 	s.update = func(_ context.Context, fn func(T) error) error { return fn(tx) }
 	s.view = s.update
 	return s
@@ -117,24 +118,24 @@ func read[T Clock, R any](ctx context.Context, view func(context.Context, func(T
 }
 
 // get returns one aggregate, [statemachine.ErrNotFound] for an unknown one.
-func (s *core[T, K, A, E, C]) get(tx T, id K) (A, error) {
+func (s *core[T, K, L, A, E, C]) get(tx T, id K) (A, error) {
 	as, err := s.of.records(tx).Get(id)
 	var none A
 	switch {
 	case err != nil:
 		return none, err
 	case !s.of.exists(&as[0]):
-		return none, s.of.notFound(id, "")
+		return none, s.of.noRecord(id, "")
 	}
 	return as[0], nil
 }
 
-func (o *aggregate[T, K, A, E, C]) notFound(id K, event string) error {
+func (o *aggregate[T, K, L, A, E, C]) noRecord(id any, event string) error {
 	return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: o.machines[0].name, ID: fmt.Sprint(id), Event: event}
 }
 
 // do loads, applies and saves in one transaction.
-func (s *core[T, K, A, E, C]) do(ctx context.Context, commands []command[K, A, E]) (as []A, err error) {
+func (s *core[T, K, L, A, E, C]) do(ctx context.Context, commands []command[K, A, E]) (as []A, err error) {
 	if err := s.distinct(commands); err != nil {
 		return nil, err
 	}
@@ -159,7 +160,7 @@ var errStale = errors.New("stale")
 // a renewed lease is nothing that the caller knows of. If exact, what is loaded
 // must be what the caller has, or have the events already; otherwise events are
 // judged by what is stored.
-func (s *core[T, K, A, E, C]) held(ctx context.Context, commands []command[K, A, E], exact bool, more func(T) error) (as []A, err error) {
+func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K, A, E], exact bool, more func(T) error) (as []A, err error) {
 	if err := s.distinct(commands); err != nil {
 		return nil, err
 	}
@@ -201,11 +202,11 @@ func (s *core[T, K, A, E, C]) held(ctx context.Context, commands []command[K, A,
 // current returns what is to be done of commands: all that are held at the
 // versions that are stored, and nothing of those whose events the stored
 // aggregate has already. Any other one is errStale.
-func (s *core[T, K, A, E, C]) current(tx T, as []A, commands []command[K, A, E]) ([]command[K, A, E], error) {
+func (s *core[T, K, L, A, E, C]) current(tx T, as []A, commands []command[K, A, E]) ([]command[K, A, E], error) {
 	todo := commands
 	for i := range as {
 		old := s.of.states(commands[i].held)
-		same := func(a, b state[K]) bool { return a.id == b.id && a.version == b.version }
+		same := func(a, b state[L]) bool { return a.id == b.id && a.version == b.version }
 		if slices.EqualFunc(s.of.states(&as[i]), old, same) {
 			continue
 		}
@@ -223,7 +224,7 @@ func (s *core[T, K, A, E, C]) current(tx T, as []A, commands []command[K, A, E])
 }
 
 // describe names the versions of a held aggregate.
-func describe[K comparable](states []state[K]) string {
+func describe[L comparable](states []state[L]) string {
 	var b strings.Builder
 	for i, r := range states {
 		if i > 0 {
@@ -235,7 +236,7 @@ func describe[K comparable](states []state[K]) string {
 }
 
 // repeated reports whether the aggregate has all these events already.
-func (s *core[T, K, A, E, C]) repeated(tx T, a *A, events []E) (bool, error) {
+func (s *core[T, K, L, A, E, C]) repeated(tx T, a *A, events []E) (bool, error) {
 	now, err := tx.Now()
 	if err != nil {
 		return false, err
@@ -249,7 +250,7 @@ func (s *core[T, K, A, E, C]) repeated(tx T, a *A, events []E) (bool, error) {
 	return true, nil
 }
 
-func (s *core[T, K, A, E, C]) distinct(commands []command[K, A, E]) error {
+func (s *core[T, K, L, A, E, C]) distinct(commands []command[K, A, E]) error {
 	if len(commands) < 2 {
 		return nil
 	}
@@ -263,7 +264,7 @@ func (s *core[T, K, A, E, C]) distinct(commands []command[K, A, E]) error {
 	return nil
 }
 
-func (s *core[T, K, A, E, C]) load(tx T, commands []command[K, A, E]) ([]A, error) {
+func (s *core[T, K, L, A, E, C]) load(tx T, commands []command[K, A, E]) ([]A, error) {
 	if len(commands) == 0 {
 		return nil, nil
 	}
@@ -276,7 +277,7 @@ func (s *core[T, K, A, E, C]) load(tx T, commands []command[K, A, E]) ([]A, erro
 
 // apply sends the events of commands to as, saves, and leaves the new
 // aggregates in as.
-func (s *core[T, K, A, E, C]) apply(tx T, as []A, commands []command[K, A, E]) error {
+func (s *core[T, K, L, A, E, C]) apply(tx T, as []A, commands []command[K, A, E]) error {
 	if len(commands) == 0 {
 		return nil
 	}

@@ -15,8 +15,8 @@ type beside[A, E, C any] interface {
 }
 
 // batch collects the changes of one transaction.
-type batch[T Clock, K comparable, A, E, C any] struct {
-	of      *aggregate[T, K, A, E, C]
+type batch[T Clock, K, L comparable, A, E, C any] struct {
+	of      *aggregate[T, K, L, A, E, C]
 	beside  beside[A, E, C] // nil if events need nothing
 	tx      T
 	began   time.Time // this process's clock
@@ -26,13 +26,13 @@ type batch[T Clock, K comparable, A, E, C any] struct {
 	at      map[K]int // where the change of an aggregate is
 }
 
-func (s *core[T, K, A, E, C]) batch(tx T) (*batch[T, K, A, E, C], error) {
+func (s *core[T, K, L, A, E, C]) batch(tx T) (*batch[T, K, L, A, E, C], error) {
 	began := time.Now()
 	now, err := tx.Now()
 	if err != nil {
 		return nil, err
 	}
-	b := &batch[T, K, A, E, C]{of: s.of, tx: tx, began: began, now: now}
+	b := &batch[T, K, L, A, E, C]{of: s.of, tx: tx, began: began, now: now}
 	if s.of.beside != nil {
 		b.beside = s.of.beside(b)
 	}
@@ -40,11 +40,11 @@ func (s *core[T, K, A, E, C]) batch(tx T) (*batch[T, K, A, E, C], error) {
 }
 
 // step applies one event to a, the aggregate with an id.
-func (b *batch[T, K, A, E, C]) step(a *A, id K, ev E) (err error) {
+func (b *batch[T, K, L, A, E, C]) step(a *A, id K, ev E) (err error) {
 	if created, ok := b.of.creates(ev); ok && created != id {
 		return fmt.Errorf("%w: the event is for %s %v, the command for %v", statemachine.ErrInvalid, b.of.machines[0].name, created, id)
 	} else if !ok && !b.of.exists(a) {
-		return b.of.notFound(id, fmt.Sprintf("%T", ev))
+		return b.of.noRecord(id, fmt.Sprintf("%T", ev))
 	}
 	if b.beside != nil {
 		if ev, err = b.beside.fill(a, ev); err != nil {
@@ -71,7 +71,7 @@ func (b *batch[T, K, A, E, C]) step(a *A, id K, ev E) (err error) {
 
 // try is step for one of many that must not stop each other: an event that the
 // domain refuses changes nothing and is returned as refused.
-func (b *batch[T, K, A, E, C]) try(a *A, id K, ev E) (refused, err error) {
+func (b *batch[T, K, L, A, E, C]) try(a *A, id K, ev E) (refused, err error) {
 	err = b.step(a, id, ev)
 	var refusal *statemachine.Refusal
 	if errors.As(err, &refusal) {
@@ -82,7 +82,7 @@ func (b *batch[T, K, A, E, C]) try(a *A, id K, ev E) (refused, err error) {
 
 // add takes the next change. One that follows another of its aggregate is merged
 // with it if it can be, so that each record is written once.
-func (b *batch[T, K, A, E, C]) add(id K, c *C) error {
+func (b *batch[T, K, L, A, E, C]) add(id K, c *C) error {
 	if i, ok := b.at[id]; ok {
 		if b.of.merge != nil && b.of.merge(&b.changes[i], c) {
 			return nil
@@ -100,7 +100,7 @@ func (b *batch[T, K, A, E, C]) add(id K, c *C) error {
 }
 
 // save writes what was collected; what follows is a new save.
-func (b *batch[T, K, A, E, C]) save() error {
+func (b *batch[T, K, L, A, E, C]) save() error {
 	if len(b.changes) == 0 {
 		return nil
 	}

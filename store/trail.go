@@ -13,21 +13,21 @@ import (
 // through its table and comparing the end with what is stored. Of a record that
 // its aggregate does not hold any more only the status is compared, with the one
 // that such records have.
-func (s *core[T, K, A, E, C]) trail(ctx context.Context, id K) ([]statemachine.Transition[K], error) {
-	return read(ctx, s.view, func(tx T) ([]statemachine.Transition[K], error) {
+func (s *core[T, K, L, A, E, C]) trail(ctx context.Context, id L) ([]statemachine.Transition[L], error) {
+	return read(ctx, s.view, func(tx T) ([]statemachine.Transition[L], error) {
 		lines, err := s.of.records(tx).Transitions(id)
 		switch {
 		case err != nil:
 			return nil, err
 		case len(lines) == 0:
-			return nil, s.of.notFound(id, "")
+			return nil, s.of.noRecord(id, "")
 		}
 		return lines, s.verify(tx, id, lines)
 	})
 }
 
-func (s *core[T, K, A, E, C]) verify(tx T, id K, lines []statemachine.Transition[K]) error {
-	m := slices.IndexFunc(s.of.machines, func(m machine[K]) bool { return m.name == lines[0].Machine })
+func (s *core[T, K, L, A, E, C]) verify(tx T, id L, lines []statemachine.Transition[L]) error {
+	m := slices.IndexFunc(s.of.machines, func(m machine[L]) bool { return m.name == lines[0].Machine })
 	if m < 0 {
 		return fmt.Errorf("%w: %v: no machine is called %q", statemachine.ErrCorrupt, id, lines[0].Machine)
 	}
@@ -35,8 +35,8 @@ func (s *core[T, K, A, E, C]) verify(tx T, id K, lines []statemachine.Transition
 	if err != nil {
 		return err
 	}
-	head := id
-	if m > 0 && s.of.owner != nil {
+	head, same := any(id).(K)
+	if m > 0 && s.of.owner != nil || !same {
 		if head, err = s.of.owner(tx, lines[0].Machine, id); err != nil {
 			return err
 		}
@@ -45,8 +45,8 @@ func (s *core[T, K, A, E, C]) verify(tx T, id K, lines []statemachine.Transition
 	if err != nil {
 		return err
 	}
-	ends := state[K]{lines[0].Machine, id, int64(len(lines)), status}
-	stored := state[K]{ends.machine, id, ends.version, s.of.machines[m].past}
+	ends := state[L]{lines[0].Machine, id, int64(len(lines)), status}
+	stored := state[L]{ends.machine, id, ends.version, s.of.machines[m].past}
 	for _, r := range s.of.states(&a) {
 		if r.machine == ends.machine && r.id == id {
 			stored = r
@@ -60,7 +60,7 @@ func (s *core[T, K, A, E, C]) verify(tx T, id K, lines []statemachine.Transition
 }
 
 // audit checks the aggregates that page names and returns all that is wrong.
-func (s *core[T, K, A, E, C]) audit(ctx context.Context, page func(T) ([]K, error), check func(A) error) error {
+func (s *core[T, K, L, A, E, C]) audit(ctx context.Context, page func(T) ([]K, error), check func(A) error) error {
 	var broken []error
 	err := s.view(ctx, func(tx T) error {
 		broken = nil
@@ -78,7 +78,7 @@ func (s *core[T, K, A, E, C]) audit(ctx context.Context, page func(T) ([]K, erro
 }
 
 // follow returns up to limit committed transitions after a cursor, see [Feed].
-func (s *core[T, K, A, E, C]) follow(ctx context.Context, after Cursor, limit int) (page []statemachine.Transition[K], next Cursor, err error) {
+func (s *core[T, K, L, A, E, C]) follow(ctx context.Context, after Cursor, limit int) (page []statemachine.Transition[L], next Cursor, err error) {
 	err = s.view(ctx, func(tx T) (err error) {
 		page, next, err = s.of.records(tx).Follow(after, limit)
 		return err

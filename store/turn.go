@@ -11,7 +11,7 @@ import (
 // turn stores results and claims more work in one transaction. The results are
 // judged by what is stored. claim adds its steps to b, must begin anew each time
 // that it is called, and returns for how long nothing else is due.
-func (s *core[T, K, A, E, C]) turn(ctx context.Context, done []command[K, A, E], n int, claim func(b *batch[T, K, A, E, C]) (time.Duration, error)) (next time.Time, err error) {
+func (s *core[T, K, L, A, E, C]) turn(ctx context.Context, done []command[K, A, E], n int, claim func(b *batch[T, K, L, A, E, C]) (time.Duration, error)) (next time.Time, err error) {
 	_, err = s.held(ctx, done, false, func(tx T) error {
 		next = time.Time{}
 		if n < 1 {
@@ -34,7 +34,7 @@ func (s *core[T, K, A, E, C]) turn(ctx context.Context, done []command[K, A, E],
 // sweep sends an event to each aggregate that due returns. One whose event is
 // refused is left as it is and named in refused; the others are swept all the
 // same.
-func (s *core[T, K, A, E, C]) sweep(ctx context.Context, due func(tx T, now time.Time) ([]A, error), event func(*A) E) (swept []A, refused error, err error) {
+func (s *core[T, K, L, A, E, C]) sweep(ctx context.Context, due func(tx T, now time.Time) ([]A, error), event func(*A) (K, E)) (swept []A, refused error, err error) {
 	var refusals []error
 	err = s.update(ctx, func(tx T) error {
 		swept, refusals = nil, nil
@@ -47,7 +47,8 @@ func (s *core[T, K, A, E, C]) sweep(ctx context.Context, due func(tx T, now time
 			return err
 		}
 		for i := range as {
-			refusal, err := b.try(&as[i], s.of.states(&as[i])[0].id, event(&as[i]))
+			id, ev := event(&as[i])
+			refusal, err := b.try(&as[i], id, ev)
 			switch {
 			case err != nil:
 				return err

@@ -20,10 +20,10 @@ type Withdrawals struct {
 }
 
 type (
-	withdrawalCore    = core[WithdrawalTx, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]
-	withdrawalBatch   = batch[WithdrawalTx, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]
+	withdrawalCore    = core[WithdrawalTx, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]
+	withdrawalBatch   = batch[WithdrawalTx, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]
 	withdrawalCommand = command[uuid.UUID, withdrawal.Withdrawal, withdrawal.Event]
-	withdrawalRecords = records[uuid.UUID, withdrawal.Withdrawal, withdrawal.Change]
+	withdrawalRecords = records[uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Change]
 )
 
 // NewWithdrawals returns the service for a store of any transaction type that
@@ -37,10 +37,10 @@ func NewWithdrawals[T WithdrawalTx](s Store[T], p withdrawal.Policy) (*Withdrawa
 }
 
 // withdrawalAggregate is the domain as the core sees it.
-func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalTx, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change] {
+func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalTx, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change] {
 	job := machineOf[uuid.UUID](withdrawal.JobMachine)
 	job.past = withdrawal.JobFailed.String() // only a failed one has a successor
-	return &aggregate[WithdrawalTx, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]{
+	return &aggregate[WithdrawalTx, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]{
 		records:  func(tx WithdrawalTx) withdrawalRecords { return tx.Withdrawals() },
 		machines: []machine[uuid.UUID]{machineOf[uuid.UUID](withdrawal.RequestMachine), job},
 		exists:   func(w *withdrawal.Withdrawal) bool { return w.Request.Status != 0 },

@@ -35,7 +35,9 @@ func (s *Withdrawals) Rescue(ctx context.Context, by withdrawal.By, n int) (resc
 		}
 		return due, err
 	}
-	rescued, refused, err := s.sweep(ctx, due, func(*withdrawal.Withdrawal) withdrawal.Event { return withdrawal.Elapsed{By: by} })
+	rescued, refused, err := s.sweep(ctx, due, func(w *withdrawal.Withdrawal) (uuid.UUID, withdrawal.Event) {
+		return w.Request.ID, withdrawal.Elapsed{By: by}
+	})
 	if err != nil {
 		return nil, 0, err
 	}
