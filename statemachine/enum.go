@@ -16,6 +16,12 @@ type Names interface {
 	Names() []string
 }
 
+// Aliases is for [Names] that read more texts than they write.
+type Aliases interface {
+	// Aliases returns the text that is written for each further text that is read.
+	Aliases() map[string]string
+}
+
 // Enum is a closed set of named values in one byte. Zero is no value: it means
 // "does not exist yet", prints as "none" and is neither stored nor parsed.
 //
@@ -53,9 +59,15 @@ func (e Enum[N]) String() string {
 	return fmt.Sprintf("(%s %d)", names.Kind(), uint8(e))
 }
 
-// ParseEnum returns the value whose text is s, or an [UnknownTextError].
+// ParseEnum returns the value whose text is s, or whose alias it is (see
+// [Aliases]), or an [UnknownTextError].
 func ParseEnum[N Names](s string) (Enum[N], error) {
 	var names N
+	if a, ok := any(names).(Aliases); ok {
+		if text, ok := a.Aliases()[s]; ok {
+			s = text
+		}
+	}
 	for i, name := range names.Names() {
 		if name == s {
 			return Enum[N](i + 1), nil

@@ -1,0 +1,304 @@
+package swap
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// ApplyDeposit takes one step of a deposit. It is pure: the same arguments give
+// the same result.
+//
+// The same event again (its key is in the record) gives Old equal to New, an
+// empty log and no error. A refusal changes nothing and is a
+// [statemachine.Refusal] around its sentinel. Where several reasons hold, the
+// first of these is given: role or actor, fence, version, state, hold, input.
+// now is the time of an event that has none.
+func (p Policy) ApplyDeposit(d Deposit, ev Event, now time.Time) (DepositChange, error) {
+	side := &depositSide{d: d}
+	s := step{p: &p, ev: ev, old: &d.Item, item: &side.d.Item, side: side}
+	if err := s.run(now); err != nil {
+		return DepositChange{Old: d, New: d}, err
+	}
+	return DepositChange{Old: d, New: side.d, Log: s.log, Notes: s.notes, Touched: s.touched()}, nil
+}
+
+// ApplyCredit is [Policy.ApplyDeposit] for a credit.
+func (p Policy) ApplyCredit(c Credit, ev Event, now time.Time) (CreditChange, error) {
+	side := &creditSide{c: c}
+	s := step{p: &p, ev: ev, old: &c.Item, item: &side.c.Item, side: side}
+	if err := s.run(now); err != nil {
+		return CreditChange{Old: c, New: c}, err
+	}
+	return CreditChange{Old: c, New: side.c, Log: s.log, Notes: s.notes, Touched: s.touched()}, nil
+}
+
+// side is the machine of one direction: what the shared half asks of it.
+type side interface {
+	direction() Direction
+	machine() string
+	state() string // text of the status; "none" before the first step
+	stage() stage
+	allows(on trigger) bool
+	move(on trigger, line *statemachine.Transition[string]) error
+	pays(p *Policy, a Action) (Chain, string) // where an outbound goes
+	take(s *step) error                       // events of this machine alone
+	elapsed(s *step) error                    // what time alone moves
+	asks(a *asking)                           // what is owed beside intents and look-ups
+}
+
+// step is the work on one event.
+type step struct {
+	p     *Policy
+	ev    Event
+	by    By
+	old   *Item
+	item  *Item // the new one
+	side  side
+	log   []statemachine.Transition[string]
+	notes []Discrepancy
+	owned bool // Intents and Discrepancies are copies of our own
+	later bool // an answer brought nothing: ask again after LookEvery
+}
+
+func (s *step) touched() bool {
+	return s.old.Version == s.item.Version && (s.old.Lease != s.item.Lease || !s.old.CheckAt.Equal(s.item.CheckAt))
+}
+
+func (s *step) run(now time.Time) error {
+	if err := s.begin(now); err != nil {
+		return err
+	}
+	if err := s.take(); err != nil {
+		return err
+	}
+	if s.item.Version > 0 {
+		s.schedule()
+	}
+	return nil
+}
+
+// event names what is refused.
+func (s *step) event() string { return strings.TrimPrefix(fmt.Sprintf("%T", s.ev), "swap.") }
+
+// begin checks role and actor, the first of all checks, and brings the time to
+// UTC microseconds.
+func (s *step) begin(now time.Time) error {
+	if s.ev == nil {
+		return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
+	}
+	s.by = s.ev.by()
+	by := &s.by
+	if by.At.IsZero() {
+		by.At = now
+	}
+	if !by.Role.Valid() || speakers(s.ev)&(1<<by.Role) == 0 {
+		return s.refuse(statemachine.ErrForbidden, "the role is "+by.Role.String())
+	}
+	if by.Actor == "" || len(by.Actor) > MaxActor || !statemachine.Storable(by.Actor) || by.At.IsZero() {
+		return s.refuse(statemachine.ErrInvalid, "an actor of 1 to 200 bytes and a time are needed")
+	}
+	at, err := statemachine.Time(by.At)
+	if err != nil {
+		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("a time in the year %d", by.At.Year()))
+	}
+	by.At = at
+	return nil
+}
+
+func (s *step) take() error {
+	creates := false
+	switch s.ev.(type) {
+	case Observed, Recovered:
+		creates = true
+	}
+	if s.old.Version == 0 && !creates {
+		return s.refuse(statemachine.ErrNotFound, "")
+	}
+	if s.by.Version != 0 && s.by.Version != s.old.Version {
+		return s.refuse(statemachine.ErrConflict, fmt.Sprintf("decided on version %d, it is at %d", s.by.Version, s.old.Version))
+	}
+	switch e := s.ev.(type) {
+	case Observed:
+		return s.observe(&e)
+	case Claimed:
+		return s.claim(&e)
+	case Released:
+		return s.release(&e)
+	case Begun:
+		return s.begins(&e)
+	case Answered:
+		return s.answer(&e)
+	case Looked:
+		return s.looked(&e)
+	case Outbound:
+		return s.outbound(&e)
+	case Elapsed:
+		return s.elapsed(&e)
+	case Ordered:
+		return s.ordered(&e)
+	case Recovered:
+		return s.recovered(&e)
+	}
+	return s.side.take(s)
+}
+
+// move takes one edge of the table; it and note are the only places that set a
+// status and a version.
+func (s *step) move(on trigger, reason string) error {
+	if !s.side.allows(on) {
+		return s.refuse(statemachine.ErrIllegal, triggerName(s.side, on))
+	}
+	line := statemachine.Transition[string]{ID: s.item.ID, At: s.by.At, Actor: s.by.Actor, Role: s.by.Role.String(),
+		Reason: statemachine.Bounded(reason, MaxText)}
+	if err := s.side.move(on, &line); err != nil {
+		return s.refuse(err, "")
+	}
+	if line.From != line.To {
+		s.item.Entered, s.item.Tried, s.item.Checked = s.by.At, false, false
+	}
+	s.log = append(s.log, line)
+	return nil
+}
+
+// note is a new version of the same status.
+func (s *step) note(reason string) error { return s.move(noted, reason) }
+
+// moveOrNote takes the edge if the table has it.
+func (s *step) moveOrNote(on trigger, reason string) error {
+	if s.side.allows(on) {
+		return s.move(on, reason)
+	}
+	return s.note(reason)
+}
+
+// own makes the slices of the new item its own, before one is written to.
+func (s *step) own() {
+	if !s.owned {
+		s.owned = true
+		s.item.Intents = slices.Clone(s.item.Intents)
+		s.item.Discrepancies = slices.Clone(s.item.Discrepancies)
+	}
+}
+
+// intent is the one of a number, to be changed.
+func (s *step) intent(n int64) *Intent {
+	s.own()
+	return s.item.Intent(n)
+}
+
+// discrepancy records evidence against the record, once by its key; it reports
+// whether it is new.
+func (s *step) discrepancy(d Discrepancy) bool {
+	d.Direction, d.Item, d.At, d.Actor = s.side.direction(), s.item.ID, s.by.At, s.by.Actor
+	d.Text = statemachine.Bounded(d.Text, MaxText)
+	for _, known := range s.item.Discrepancies {
+		if known.Kind == d.Kind && known.Key == d.Key {
+			return false
+		}
+	}
+	s.own()
+	s.item.Discrepancies = append(s.item.Discrepancies, d)
+	s.notes = append(s.notes, d)
+	return true
+}
+
+// hold stops the item; a hold that is there stays.
+func (s *step) hold(kind HoldKind, reason string) {
+	if s.item.Hold.Kind == 0 {
+		s.item.Hold = Hold{Kind: kind, At: s.by.At, Reason: statemachine.Bounded(reason, MaxText)}
+	}
+}
+
+// free ends a hold. The stale clock stood meanwhile.
+func (s *step) free() {
+	s.item.Stood += max(0, s.by.At.Sub(s.item.Hold.At))
+	s.item.Hold = Hold{}
+}
+
+// age is how long ago something was; 0 for what lies in the future.
+func (s *step) age(of time.Time) time.Duration { return max(0, s.by.At.Sub(of)) }
+
+func (s *step) refuse(err error, reason string) error {
+	return &statemachine.Refusal{Err: err, Machine: s.side.machine(), ID: s.old.ID, State: s.side.state(), Event: s.event(), Reason: reason}
+}
+
+func triggerName(d side, on trigger) string {
+	if d.direction() == ToUSDD {
+		return DepositTrigger(on).String()
+	}
+	return CreditTrigger(on).String()
+}
+
+// observe creates an item.
+func (s *step) observe(e *Observed) error {
+	at, err := statemachine.Time(e.Time)
+	if err == nil {
+		at = at.Truncate(time.Second)
+		if now := s.by.At.Truncate(time.Second); at.After(now) {
+			at = now
+		}
+	}
+	credit := s.side.direction() == ToUSDC
+	switch {
+	case err != nil || !word(e.ID, MaxID) || e.Amount == 0 || e.Amount > MaxAmount:
+		return s.refuse(statemachine.ErrInvalid, "an id, an amount of 1 to 2^63 - 1 and a time are needed")
+	case !e.Success || !credit && !e.Finalized:
+		return s.refuse(statemachine.ErrInvalid, "only a success counts, on Solana a finalized one")
+	case e.From != "" && !word(e.From, MaxAddress):
+		return s.refuse(statemachine.ErrInvalid, "a malformed sender")
+	case credit && (!word(e.To, MaxAddress) || !word(e.Owner, MaxAddress)) || !credit && e.To+e.Owner != "":
+		return s.refuse(statemachine.ErrInvalid, "a credit, and only a credit, has an account that got it and an owner")
+	}
+	if s.old.Version > 0 {
+		if s.same(e, at) {
+			return nil
+		}
+		if s.discrepancy(Discrepancy{Kind: InboundChanged, Key: fmt.Sprint(e.Amount, " ", e.From, " ", at.Unix()), Chain: Inbound(s.side.direction()), TxID: e.ID, Amount: e.Amount,
+			Text: fmt.Sprintf("seen again as %s from %q at %s", FormatAmount(e.Amount), e.From, at.Format(time.RFC3339))}) {
+			return s.note("seen with other facts")
+		}
+		return nil
+	}
+	if e.From != "" && s.p.own(e.From) {
+		s.notes = append(s.notes, Discrepancy{Direction: s.side.direction(), Item: e.ID, Kind: OwnSender, Key: e.ID, Chain: Inbound(s.side.direction()), TxID: e.ID,
+			Amount: e.Amount, Text: "a transfer between own accounts is no swap", Actor: s.by.Actor, At: s.by.At})
+		return nil
+	}
+	s.create(e, at)
+	return s.move(observed, "")
+}
+
+// create fills a new item.
+func (s *step) create(e *Observed, at time.Time) {
+	i := s.item
+	i.ID, i.Amount, i.From, i.At, i.Stored = e.ID, e.Amount, e.From, at, s.by.At
+	i.PausedBefore = e.Control.paused(s.by.At)
+	i.Unscanned = at.Before(e.Control.RecoveredAt)
+	if c, ok := s.side.(*creditSide); ok {
+		c.c.To, c.c.Owner = e.To, e.Owner
+	}
+}
+
+func (s *step) same(e *Observed, at time.Time) bool {
+	if c, ok := s.side.(*creditSide); ok && (c.c.To != e.To || c.c.Owner != e.Owner) {
+		return false
+	}
+	// A time that was above the clock was cut, and is cut again.
+	early := s.old.At.Equal(s.old.Stored.Truncate(time.Second)) && !at.Before(s.old.At)
+	return s.old.Amount == e.Amount && s.old.From == e.From && (s.old.At.Equal(at) || early)
+}
+
+// elapsed: what the money says comes before what time says.
+func (s *step) elapsed(e *Elapsed) error {
+	if moved, err := s.reconcile(); moved || err != nil {
+		return err
+	}
+	if s.item.Hold.Kind != 0 {
+		return nil
+	}
+	return s.side.elapsed(s)
+}

@@ -1,0 +1,158 @@
+package swap
+
+import (
+	"fmt"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// CheckDeposit returns [statemachine.ErrCorrupt] with the first invariant that
+// the record breaks.
+func CheckDeposit(d Deposit) error {
+	if d.Status == 0 && d.Version == 0 {
+		return nil // does not exist yet
+	}
+	broken := first(
+		rule{d.Status.Valid(), "a deposit has a status"},
+		rule{len(d.Memo) <= MaxMemo && statemachine.Storable(d.Memo), "a memo is bounded"},
+		rule{d.Read || d.Memo == "", "a memo is there once it was read"},
+	)
+	if broken == "" {
+		broken = d.check(&depositSide{d: d}, d.Money())
+	}
+	if broken == "" {
+		broken = first(
+			rule{(d.Status == DepositAsFees) == (d.Fees != 0), "exactly a deposit that was processed as fees has fees"},
+			rule{d.Status != DepositAsFees || d.Fees == d.Amount, "what was processed as fees is kept whole"},
+			rule{d.Status != DepositReady || d.Terms.Frozen && d.Read, "a deposit is ready with its memo and its terms"},
+			rule{d.Status != DepositProcessed && d.Status != DepositRefunded || d.finally(), "a deposit ends with a final outbound"},
+		)
+	}
+	return corrupt("deposit", d.ID, broken)
+}
+
+// CheckCredit is [CheckDeposit] for a credit.
+func CheckCredit(c Credit) error {
+	if c.Status == 0 && c.Version == 0 {
+		return nil
+	}
+	broken := first(
+		rule{c.Status.Valid(), "a credit has a status"},
+		rule{word(c.To, MaxAddress) && word(c.Owner, MaxAddress), "a credit has the account that got it, and an owner"},
+		rule{len(c.Account) <= MaxAddress && statemachine.Storable(c.Account), "an account is bounded"},
+	)
+	if broken == "" {
+		broken = c.check(&creditSide{c: c}, c.Money())
+	}
+	sending := c.Status == CreditReady || c.Status == CreditSending
+	dropped := c.Status == CreditAsFees && !c.GoneAt.IsZero()
+	if broken == "" {
+		broken = first(
+			rule{c.Status == CreditAsFees || c.Fees == 0, "only a credit that was processed as fees has fees"},
+			rule{c.Status != CreditAsFees || dropped && c.Fees == 0 && c.discrepant(InboundGone) || c.Fees == c.Amount, "what was processed as fees is kept whole, or has vanished"},
+			rule{!sending || c.Terms.Frozen && c.Account != "", "a credit is ready with its account and its terms"},
+			rule{c.Status == CreditPending || !c.Terms.Frozen || !c.Terms.micro(c.Amount) || c.Status == CreditAsFees, "a micro credit leaves only as fees"},
+			rule{c.SettledBy == 0 || c.Status == CreditQuarantined && c.Intent(c.SettledBy) != nil, "only a quarantined credit is settled by an earlier intent"},
+			rule{c.Status != CreditProcessed || c.finally(), "a credit is processed with a final payment"},
+		)
+	}
+	return corrupt("credit", c.ID, broken)
+}
+
+// Money is where the amount of the deposit is.
+func (d *Deposit) Money() Money { return d.money(false) }
+
+// Money is where the amount of the credit is. One that vanished and was given
+// up was never deposited.
+func (c *Credit) Money() Money { return c.money(c.Status == CreditAsFees && !c.GoneAt.IsZero()) }
+
+func corrupt(kind, id, broken string) error {
+	if broken == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s %s: %s", statemachine.ErrCorrupt, kind, id, broken)
+}
+
+type rule struct {
+	holds bool
+	text  string
+}
+
+// first returns the text of the first rule that does not hold.
+func first(rules ...rule) string {
+	for _, r := range rules {
+		if !r.holds {
+			return r.text
+		}
+	}
+	return ""
+}
+
+// finally reports whether an outbound is final.
+func (i *Item) finally() bool {
+	for k := range i.Intents {
+		if i.Intents[k].Final {
+			return true
+		}
+	}
+	return false
+}
+
+// contradicted: why more than one outbound may have paid is on file.
+func (i *Item) contradicted() bool {
+	return i.discrepant(DoublePayout, LateOutbound, SecondOutbound, PaidWhileQuarantined, Mismatch)
+}
+
+// check is the half of both machines.
+func (i *Item) check(x side, m Money) string {
+	landed, final, open := 0, 0, 0
+	for k := range i.Intents {
+		in := &i.Intents[k]
+		if broken := in.check(i, int64(k)+1); broken != "" {
+			return broken
+		}
+		if in.Landed() {
+			landed++
+		}
+		if in.Final {
+			final++
+		}
+		if in.Open() && !in.Filed {
+			open++
+		}
+	}
+	g := x.stage()
+	waits := g.awaits != 0 && !g.finished
+	return first(
+		rule{word(i.ID, MaxID) && i.Version >= 1, "an item has an id and a version"},
+		rule{i.Amount > 0 && i.Amount <= MaxAmount, "an amount is 1 to 2^63 - 1"},
+		rule{i.From == "" || word(i.From, MaxAddress), "a sender is bounded"},
+		rule{!i.At.IsZero() && !i.Stored.IsZero() && !i.Entered.Before(i.Stored), "an item has its times"},
+		rule{open <= 1, "one intent is open at a time"},
+		rule{landed <= 1 || i.contradicted(), "at most one outbound has paid, or a discrepancy says so"},
+		rule{final <= 1 || i.discrepant(DoublePayout), "two final outbounds are a double payout on file"},
+		rule{m.Excess == 0 || i.contradicted(), "no more went out than came in, or a discrepancy says so"},
+		rule{m.PaidOut+m.Refunded+m.Quarantined+m.Fees+m.Held == m.Deposited+m.Excess, "paid out + refunded + quarantined + fees + held is what was deposited"},
+		rule{min(i.Attempts[0], i.Attempts[1], i.Attempts[2]) >= 0 && int(i.Attempts[0]+i.Attempts[1]+i.Attempts[2]) <= len(i.Intents), "an attempt has its intent"},
+		rule{!waits || i.awaited(g.awaits) != nil || len(i.Intents) == 0 || i.Hold.Kind == ByPolicy || g.awaits == Send && landed > 0, "what the state waits for is on file"},
+		rule{!i.Terms.Frozen || i.Terms.Net+i.Terms.Fee == i.Amount, "net + fee is the amount"},
+		rule{(i.Hold.Kind == 0) == i.Hold.At.IsZero(), "a hold has a kind and a time"},
+		rule{i.Hold.Kind == 0 || i.Hold.Kind.Valid(), "a hold has a known kind"},
+		rule{i.OverdueAt.IsZero() || i.Version > 0, "only what exists is overdue"},
+	)
+}
+
+func (in *Intent) check(i *Item, number int64) string {
+	return first(
+		rule{in.Number == number, "intents are numbered from 1 without gaps"},
+		rule{in.Action.Valid() && in.Chain.Valid(), "an intent has an action and a chain"},
+		rule{in.Net > 0 && (in.Filed || in.Net+in.Fee == i.Amount), "net + fee of an intent is the amount"},
+		rule{in.Filed || in.Destination != "", "an intent has a destination"},
+		rule{in.Filed || (in.Chain == Nexus) == (in.Reference != 0) && (in.Chain == Solana) == (in.Signature != "" && in.Memo != ""), "an intent has a reference on Nexus, a signature and a memo on Solana"},
+		rule{!in.Final || in.Landed() && in.Proof == 0, "what is final has paid"},
+		rule{in.Proof == 0 || in.Outcome == statemachine.Failed || in.Outcome == statemachine.Deferred, "what is proved has not paid"},
+		rule{!in.Landed() || in.TxID != "", "what went out has an id"},
+		rule{in.Open() == in.ClosedAt.IsZero(), "an intent has closed_at exactly when it is closed"},
+		rule{!in.At.IsZero() && !in.SendBy.IsZero(), "an intent has its times"},
+	)
+}

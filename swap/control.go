@@ -1,0 +1,108 @@
+package swap
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Control is the one row that concerns all items: the pause, the scans of the
+// vault's own history, and the reference counter. Begun and Elapsed read it in
+// their own commit, Begun under a lock of the row.
+type Control struct {
+	// Paused stops new outbound swaps, re-sends included. Refunds, look-ups
+	// and recovery go on.
+	Paused    bool
+	PausedAt  time.Time
+	PausedFor time.Duration // in all, pauses that ended
+	PausedBy  string
+	// RecoveredAt is the last start on an empty or restored store. Nothing is
+	// begun before the vault's history on both chains was scanned completely
+	// since then.
+	RecoveredAt   time.Time
+	SolanaScanned time.Time // the last complete scan of the vault's history began then
+	NexusScanned  time.Time
+	Reference     uint64 // the last one drawn; the first is 1
+	Version       int64
+}
+
+// Recovering reports whether what went out before RecoveredAt is not known yet.
+func (c Control) Recovering() bool {
+	return c.SolanaScanned.IsZero() || c.NexusScanned.IsZero() ||
+		c.SolanaScanned.Before(c.RecoveredAt) || c.NexusScanned.Before(c.RecoveredAt)
+}
+
+// Pause and Resume switch new swaps off and on; on what is so already they
+// change nothing.
+func (c Control) Pause(actor string, now time.Time) Control {
+	if !c.Paused {
+		c.Paused, c.PausedAt, c.PausedBy = true, now, actor
+		c.Version++
+	}
+	return c
+}
+
+// Resume is the opposite of [Control.Pause].
+func (c Control) Resume(actor string, now time.Time) Control {
+	if c.Paused {
+		c.PausedFor = c.paused(now)
+		c.Paused, c.PausedAt, c.PausedBy = false, time.Time{}, actor
+		c.Version++
+	}
+	return c
+}
+
+// Restored says that the store is empty or was restored from a copy.
+func (c Control) Restored(now time.Time) Control {
+	if now.After(c.RecoveredAt) {
+		c.RecoveredAt = now
+		c.Version++
+	}
+	return c
+}
+
+// Scanned records a complete scan of the vault's history on a chain that began
+// at a moment; an earlier one changes nothing.
+func (c Control) Scanned(chain Chain, began time.Time) Control {
+	at := &c.SolanaScanned
+	if chain == Nexus {
+		at = &c.NexusScanned
+	}
+	if began.After(*at) {
+		*at = began
+		c.Version++
+	}
+	return c
+}
+
+// paused is for how long the service was paused in all, until now.
+func (c *Control) paused(now time.Time) time.Duration {
+	if c.Paused && now.After(c.PausedAt) {
+		return c.PausedFor + now.Sub(c.PausedAt)
+	}
+	return c.PausedFor
+}
+
+// Draw returns the next reference number, 1 above the last: unique, and never
+// given back. It is [statemachine.ErrInvalid] at the end of the numbers.
+func (c Control) Draw() (Control, error) {
+	if c.Reference >= MaxAmount {
+		return c, fmt.Errorf("%w: no reference number is left", statemachine.ErrInvalid)
+	}
+	c.Reference++
+	c.Version++
+	return c, nil
+}
+
+// Seed makes the next reference max(local, seen) + 1. It never lowers.
+func (c Control) Seed(seen uint64) (Control, error) {
+	if seen > MaxAmount {
+		return c, fmt.Errorf("%w: a reference number has at most 63 bits", statemachine.ErrInvalid)
+	}
+	if seen > c.Reference {
+		c.Reference = seen
+		c.Version++
+	}
+	return c, nil
+}

@@ -1,0 +1,160 @@
+package swap
+
+import (
+	"slices"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// CreditStatus is the state of a [Credit]. Its text is what the table holds.
+type CreditStatus = statemachine.Enum[creditStatus]
+
+const (
+	// CreditPending: USDD came in. An [Observer] counts its confirmations; from
+	// two on a [Worker] looks up the asset that maps it to a Solana account,
+	// and time ends the wait.
+	CreditPending CreditStatus = iota + 1
+	// CreditReady: the account is pinned. A Worker checks it and sends.
+	CreditReady
+	// CreditSending: an intent is on file, or was. A crash leaves it open: it
+	// is looked up, never sent again. After proof that it cannot land a Worker
+	// sends again, up to [Policy.MaxAttempts].
+	CreditSending
+	// CreditAwaiting: a payment went out. A Worker looks it up until it is
+	// final, landed with an error, or cannot land any more.
+	CreditAwaiting
+	// CreditProcessed: the payment is final. Later evidence is a discrepancy.
+	CreditProcessed
+	// CreditAsFees: too small to be sent or refunded, kept as fee; or the
+	// inbound transaction has vanished and nothing is kept.
+	CreditAsFees
+	// CreditRefundPending: a Worker proves that nothing went out, then refunds.
+	CreditRefundPending
+	// CreditTradeBalanceCheck: no mapping in time. A Worker looks once more.
+	CreditTradeBalanceCheck
+	// CreditCollectingRefund: still no mapping. As RefundPending.
+	CreditCollectingRefund
+	// CreditRefunded: a refund went out, and is looked up until it is final. If
+	// it is lost an [Operator] may requeue it.
+	CreditRefunded
+	// CreditQuarantined: nobody could be paid. A Worker owes the move to
+	// [Policy.USDDQuarantineAccount], three attempts, then an Operator.
+	CreditQuarantined
+)
+
+type creditStatus struct{}
+
+func (creditStatus) Kind() string    { return "credit status" }
+func (creditStatus) Names() []string { return creditStatusNames }
+
+var creditStatusNames = []string{"pending_receival", "ready for processing", "sending", "sig created, awaiting confirmations",
+	"processed", "processed as fees", "refund pending", "trade balance to be checked", "collecting refund", "refunded", "quarantined"}
+
+// CreditTrigger is what moves a credit.
+type CreditTrigger = statemachine.Enum[creditTrigger]
+
+// Triggers of credits alone.
+const (
+	mappingFound       trigger = recoveredQuarantine + 1 + iota
+	mappingTimeout             // none in time
+	missingConfirmed           // none after the time-out, by a complete look-up
+	requeuedCollecting         // back to where a lost refund came from
+	inboundGone                // operator: what came in has vanished
+)
+
+type creditTrigger struct{}
+
+func (creditTrigger) Kind() string    { return "credit trigger" }
+func (creditTrigger) Names() []string { return creditTriggerNames }
+
+var creditTriggerNames = slices.Concat(triggerNames, []string{"mapping found", "mapping timeout", "missing_confirmed",
+	"requeue collecting", "inbound gone"})
+
+type creditHop = hop[CreditStatus]
+
+// CreditMachine is the law of USDD to USDC.
+var CreditMachine = statemachine.Must("credit", slices.Concat(
+	edges[CreditStatus, CreditTrigger]("",
+		creditHop{0, observed, CreditPending},
+		creditHop{CreditPending, mappingFound, CreditReady},
+		creditHop{CreditReady, begun, CreditSending},
+		creditHop{CreditSending, sent, CreditAwaiting},
+		creditHop{CreditAwaiting, confirmed, CreditProcessed},
+		creditHop{CreditPending, asFees, CreditAsFees},
+		creditHop{CreditPending, inboundGone, CreditAsFees},
+		creditHop{CreditPending, mappingTimeout, CreditTradeBalanceCheck},
+		creditHop{CreditTradeBalanceCheck, accountUnusable, CreditRefundPending},
+		creditHop{CreditTradeBalanceCheck, orderRefund, CreditRefundPending},
+		creditHop{CreditTradeBalanceCheck, missingConfirmed, CreditCollectingRefund},
+		creditHop{CreditReady, accountUnusable, CreditRefundPending},
+		creditHop{CreditReady, orderRefund, CreditRefundPending},
+		creditHop{CreditSending, maxAttempts, CreditRefundPending},
+		creditHop{CreditSending, accountUnusable, CreditRefundPending},
+		creditHop{CreditSending, orderRefund, CreditRefundPending},
+		creditHop{CreditAwaiting, confirmTimeout, CreditRefundPending},
+		creditHop{CreditAwaiting, errored, CreditRefundPending},
+		creditHop{CreditAwaiting, orderRefund, CreditRefundPending},
+		creditHop{CreditRefundPending, refundSent, CreditRefunded},
+		creditHop{CreditCollectingRefund, refundSent, CreditRefunded},
+		creditHop{CreditRefundPending, maxAttempts, CreditQuarantined},
+		creditHop{CreditRefundPending, noSender, CreditQuarantined},
+		creditHop{CreditRefundPending, orderQuarantine, CreditQuarantined},
+		creditHop{CreditCollectingRefund, maxAttempts, CreditQuarantined},
+		creditHop{CreditCollectingRefund, noSender, CreditQuarantined},
+		creditHop{CreditCollectingRefund, orderQuarantine, CreditQuarantined}),
+	edges[CreditStatus, CreditTrigger](extNet,
+		creditHop{CreditRefundPending, asFees, CreditAsFees},
+		creditHop{CreditCollectingRefund, asFees, CreditAsFees}),
+	edges[CreditStatus, CreditTrigger]("a mapping that is found after all is used",
+		creditHop{CreditTradeBalanceCheck, mappingFound, CreditReady}),
+	edges[CreditStatus, CreditTrigger](extPolicy,
+		creditHop{CreditAwaiting, timeoutAside, CreditQuarantined},
+		creditHop{CreditAwaiting, orderQuarantine, CreditQuarantined}),
+	edges[CreditStatus, CreditTrigger](extReconcile,
+		creditHop{CreditRefundPending, sent, CreditAwaiting},
+		creditHop{CreditCollectingRefund, sent, CreditAwaiting}),
+	edges[CreditStatus, CreditTrigger](extOrder,
+		creditHop{CreditPending, orderRefund, CreditRefundPending}),
+	edges[CreditStatus, CreditTrigger](extRequeue,
+		creditHop{CreditRefunded, requeued, CreditRefundPending},
+		creditHop{CreditRefunded, requeuedCollecting, CreditCollectingRefund},
+		creditHop{CreditQuarantined, requeued, CreditQuarantined}),
+	edges[CreditStatus, CreditTrigger](extRecovered,
+		creditHop{0, recoveredSend, CreditProcessed},
+		creditHop{0, recoveredRefund, CreditRefunded},
+		creditHop{0, recoveredQuarantine, CreditQuarantined}),
+	edges[CreditStatus, CreditTrigger]("the move to the quarantine account is owed in the same state",
+		creditHop{CreditQuarantined, quarantineSent, CreditQuarantined}),
+	notes[CreditStatus, CreditTrigger](CreditSending, CreditRefundPending, CreditCollectingRefund, CreditQuarantined),
+))
+
+// creditStages, by status.
+var creditStages = [...]stage{
+	CreditPending:           {},
+	CreditReady:             {performs: Send},
+	CreditSending:           {performs: Send},
+	CreditAwaiting:          {awaits: Send},
+	CreditProcessed:         {awaits: Send, finished: true},
+	CreditAsFees:            {finished: true},
+	CreditRefundPending:     {performs: Refund},
+	CreditTradeBalanceCheck: {},
+	CreditCollectingRefund:  {performs: Refund},
+	CreditRefunded:          {awaits: Refund, finished: true},
+	CreditQuarantined:       {performs: Quarantine, awaits: Quarantine, finished: true},
+}
+
+// Credit is USDD that came in to become USDC: a row of unprocessed_txids,
+// processed_txids, refunded_txids or quarantined_txids. ID is the Nexus txid;
+// a second credit of one transaction is "txid:contract".
+type Credit struct {
+	Item
+	Status        CreditStatus `json:",omitzero"`
+	To            string       // the treasury account that got it
+	Owner         string       // who must own the asset that maps it
+	Account       string       // the Solana account that is paid; pinned when the mapping is found
+	Confirmations uint64       // of the inbound transaction
+	GoneAt        time.Time    // when a complete look-up did not find it any more; zero while it is there
+	Collecting    bool         // refunded from collecting refund
+	SettledBy     int64        // Quarantined: the intent that was found to have paid after all; the move is not owed any more
+}

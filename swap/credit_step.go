@@ -1,0 +1,140 @@
+package swap
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// creditSide is the machine of credits, as the shared half sees it.
+type creditSide struct{ c Credit }
+
+func (x *creditSide) direction() Direction { return ToUSDC }
+func (x *creditSide) machine() string      { return CreditMachine.Name() }
+func (x *creditSide) state() string        { return x.c.Status.String() }
+func (x *creditSide) stage() stage         { return creditStages[x.c.Status] }
+
+func (x *creditSide) allows(on trigger) bool {
+	_, ok := CreditMachine.Next(x.c.Status, CreditTrigger(on))
+	return ok
+}
+
+func (x *creditSide) move(on trigger, line *statemachine.Transition[string]) error {
+	err := statemachine.Move(CreditMachine, &x.c.Status, &x.c.Version, CreditTrigger(on), line)
+	switch x.c.Status {
+	case CreditCollectingRefund:
+		x.c.Collecting = true
+	case CreditRefundPending:
+		x.c.Collecting = false
+	}
+	return err
+}
+
+func (x *creditSide) pays(p *Policy, a Action) (Chain, string) {
+	switch a {
+	case Send:
+		return Solana, x.c.Account
+	case Refund:
+		return Nexus, x.c.From
+	}
+	return Nexus, p.USDDQuarantineAccount
+}
+
+func (x *creditSide) take(s *step) error {
+	switch e := s.ev.(type) {
+	case Confirmations:
+		return x.confirmations(s, &e)
+	case MappingLooked:
+		return x.mappingLooked(s, &e)
+	case AccountChecked:
+		if x.c.Status != CreditReady && x.c.Status != CreditSending {
+			return s.refuse(statemachine.ErrIllegal, "")
+		}
+		return s.checked(e.State)
+	}
+	return s.refuse(statemachine.ErrIllegal, "of deposits only")
+}
+
+// confirmations: with the second one it is decided whether the amount is worth
+// a swap, before mapping and clock.
+func (x *creditSide) confirmations(s *step, e *Confirmations) error {
+	c := &x.c
+	switch {
+	case e.Gone && e.Count > 0 || e.Count > MaxAmount:
+		return s.refuse(statemachine.ErrInvalid, "what is gone has no confirmations")
+	case e.Gone && c.GoneAt.IsZero():
+		if c.stage().finished {
+			s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.ID, Chain: Nexus, TxID: c.ID, Amount: c.Amount, Text: "it vanished after its end"})
+		}
+		c.GoneAt, c.Confirmations = s.by.At, 0
+		return s.note("the inbound transaction has vanished")
+	case e.Gone, c.Status != CreditPending && c.GoneAt.IsZero(),
+		c.GoneAt.IsZero() && (e.Count == c.Confirmations || min(e.Count, c.Confirmations) >= s.p.CreditConfirmations):
+		s.later = true
+		return nil
+	}
+	c.GoneAt, c.Confirmations = time.Time{}, e.Count
+	if c.Status != CreditPending || e.Count < s.p.CreditConfirmations {
+		s.later = true
+		return s.note(fmt.Sprintf("%d confirmations", e.Count))
+	}
+	if !c.Terms.Frozen {
+		s.freeze()
+	}
+	if c.Terms.micro(c.Amount) {
+		return s.keep()
+	}
+	return s.note(fmt.Sprintf("%d confirmations", e.Count))
+}
+
+// stage of the status.
+func (c *Credit) stage() stage { return creditStages[c.Status] }
+
+// ripe reports whether the inbound transaction counts.
+func (c *Credit) ripe(p *Policy) bool {
+	return c.Terms.Frozen && c.Confirmations >= p.CreditConfirmations && c.GoneAt.IsZero()
+}
+
+// mappingLooked: only a mapping of this very credit by its owner counts.
+func (x *creditSide) mappingLooked(s *step, e *MappingLooked) error {
+	c := &x.c
+	last := c.Status == CreditTradeBalanceCheck
+	if c.Status != CreditPending && !last {
+		return s.refuse(statemachine.ErrIllegal, "")
+	}
+	if !e.Finding.Valid() {
+		return s.refuse(statemachine.ErrInvalid, "a finding is needed")
+	}
+	if !c.ripe(s.p) {
+		s.later = true
+		return nil // nothing leaves pending receival before that
+	}
+	switch found := e.Finding == MappingFound && statemachine.SameHash(e.TxID, c.ID) && e.Owner == c.Owner; {
+	case e.Finding == MappingUnknown:
+		s.later = true
+		return nil
+	case found && last && (!word(e.Account, MaxAddress) || s.p.own(e.Account) || e.State != 0 && e.State != AccountUsable && e.State != AccountUnknown):
+		s.refundFor(ReasonAccount)
+		return s.move(accountUnusable, "")
+	case found: // what cannot be paid is refunded from the next state
+		c.Account = statemachine.Bounded(e.Account, MaxAddress)
+		return s.move(mappingFound, "")
+	case last:
+		s.refundFor(ReasonMapping)
+		return s.move(missingConfirmed, "")
+	}
+	return s.tried("no mapping yet")
+}
+
+// elapsed: the wait for a mapping ends.
+func (x *creditSide) elapsed(s *step) error {
+	c := &x.c
+	if c.Status == CreditPending && c.ripe(s.p) && c.Tried && s.over(s.p.RefundTimeout, 0) {
+		return s.move(mappingTimeout, "")
+	}
+	if !c.GoneAt.IsZero() {
+		return nil
+	}
+	return s.idle(c.stage().performs)
+}

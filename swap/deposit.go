@@ -1,0 +1,156 @@
+package swap
+
+import (
+	"slices"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// DepositStatus is the state of a [Deposit]. Its text is what the table holds,
+// but for Detected, which is NULL there.
+type DepositStatus = statemachine.Enum[depositStatus]
+
+const (
+	// DepositDetected: the transfer is finalized on Solana. A [Worker] fetches
+	// its memo. A crash leaves nothing behind: the fetch is owed again. A memo
+	// that cannot be fetched for longer than [Policy.RefundTimeout] is refunded
+	// by time.
+	DepositDetected DepositStatus = iota + 1
+	// DepositReady: the memo names a Nexus address. A Worker checks the account
+	// and debits the treasury. A crash after the intent leaves it open: it is
+	// looked up, never sent again.
+	DepositReady
+	// DepositDebited: a debit went out. A Worker looks it up until it is final,
+	// landed with an error, or cannot land any more. Time alone moves nothing.
+	DepositDebited
+	// DepositProcessed: the debit is final. Later evidence is a discrepancy.
+	DepositProcessed
+	// DepositAsFees: too small to be sent, refunded or quarantined; kept as fee.
+	DepositAsFees
+	// DepositToBeRefunded: a Worker proves that nothing went out, then refunds.
+	// A crash after the intent leaves it open: it is looked up.
+	DepositToBeRefunded
+	// DepositRefundSent: a refund went out. A Worker looks it up. There is no
+	// second refund: one that failed goes to quarantine.
+	DepositRefundSent
+	// DepositRefunded: the refund is final.
+	DepositRefunded
+	// DepositToBeQuarantined: a Worker proves that nothing went out, then moves
+	// the amount to [Policy.USDCQuarantineAccount].
+	DepositToBeQuarantined
+	// DepositQuarantined: the move went out, and is looked up until it is
+	// final. If it is lost an [Operator] may requeue it.
+	DepositQuarantined
+	// DepositQuarantineFailed: all attempts failed. An Operator requeues it.
+	DepositQuarantineFailed
+)
+
+type depositStatus struct{}
+
+func (depositStatus) Kind() string    { return "deposit status" }
+func (depositStatus) Names() []string { return depositStatusNames }
+
+// Aliases are texts of the source document beside those that it writes.
+func (depositStatus) Aliases() map[string]string { return depositStatusAliases }
+
+var (
+	depositStatusNames = []string{"detected", "ready for processing", "debited, awaiting confirmation", "debit_confirmed",
+		"processed, amount after fees <= 0", "to be refunded", "refund sent, awaiting confirmation", "refund_confirmed",
+		"to be quarantined", "quarantine sent, awaiting confirmation", "quarantine failed"}
+	depositStatusAliases = map[string]string{"processed": "debit_confirmed", "quarantine_confirmed": "quarantine sent, awaiting confirmation"}
+)
+
+// DepositTrigger is what moves a deposit.
+type DepositTrigger = statemachine.Enum[depositTrigger]
+
+// Triggers of deposits alone.
+const (
+	validMemo   trigger = recoveredQuarantine + 1 + iota
+	invalidMemo         // absent, too
+	memoTimeout         // it could not be fetched
+	stale               // nobody could finish it in a day
+)
+
+type depositTrigger struct{}
+
+func (depositTrigger) Kind() string    { return "deposit trigger" }
+func (depositTrigger) Names() []string { return depositTriggerNames }
+
+var depositTriggerNames = slices.Concat(triggerNames, []string{"valid memo", "invalid memo", "memo timeout", "stale"})
+
+type depositHop = hop[DepositStatus]
+
+// DepositMachine is the law of USDC to USDD.
+var DepositMachine = statemachine.Must("deposit", slices.Concat(
+	edges[DepositStatus, DepositTrigger]("",
+		depositHop{0, observed, DepositDetected},
+		depositHop{DepositDetected, validMemo, DepositReady},
+		depositHop{DepositReady, sent, DepositDebited},
+		depositHop{DepositDebited, confirmed, DepositProcessed},
+		depositHop{DepositReady, asFees, DepositAsFees},
+		depositHop{DepositDetected, invalidMemo, DepositToBeRefunded},
+		depositHop{DepositDetected, memoTimeout, DepositToBeRefunded},
+		depositHop{DepositDetected, orderRefund, DepositToBeRefunded},
+		depositHop{DepositReady, accountUnusable, DepositToBeRefunded},
+		depositHop{DepositReady, maxAttempts, DepositToBeRefunded},
+		depositHop{DepositReady, orderRefund, DepositToBeRefunded},
+		depositHop{DepositDebited, confirmTimeout, DepositToBeRefunded},
+		depositHop{DepositDebited, errored, DepositToBeRefunded},
+		depositHop{DepositDebited, orderRefund, DepositToBeRefunded},
+		depositHop{DepositToBeRefunded, refundSent, DepositRefundSent},
+		depositHop{DepositRefundSent, confirmed, DepositRefunded},
+		depositHop{DepositToBeRefunded, maxAttempts, DepositToBeQuarantined},
+		depositHop{DepositToBeRefunded, noSender, DepositToBeQuarantined},
+		depositHop{DepositToBeRefunded, orderQuarantine, DepositToBeQuarantined},
+		depositHop{DepositRefundSent, confirmTimeout, DepositToBeQuarantined},
+		depositHop{DepositRefundSent, errored, DepositToBeQuarantined},
+		depositHop{DepositToBeQuarantined, quarantineSent, DepositQuarantined},
+		depositHop{DepositToBeQuarantined, maxAttempts, DepositQuarantineFailed}),
+	edges[DepositStatus, DepositTrigger](extNet,
+		depositHop{DepositToBeRefunded, asFees, DepositAsFees},
+		depositHop{DepositToBeQuarantined, asFees, DepositAsFees}),
+	edges[DepositStatus, DepositTrigger](extStale,
+		depositHop{DepositDetected, stale, DepositToBeQuarantined},
+		depositHop{DepositReady, stale, DepositToBeQuarantined},
+		depositHop{DepositDetected, orderQuarantine, DepositToBeQuarantined},
+		depositHop{DepositReady, orderQuarantine, DepositToBeQuarantined}),
+	edges[DepositStatus, DepositTrigger](extRequeue,
+		depositHop{DepositQuarantineFailed, requeued, DepositToBeQuarantined},
+		depositHop{DepositQuarantined, requeued, DepositToBeQuarantined}),
+	edges[DepositStatus, DepositTrigger](extPolicy,
+		depositHop{DepositDebited, timeoutAside, DepositToBeQuarantined},
+		depositHop{DepositDebited, orderQuarantine, DepositToBeQuarantined}),
+	edges[DepositStatus, DepositTrigger](extReconcile,
+		depositHop{DepositToBeRefunded, sent, DepositDebited},
+		depositHop{DepositToBeQuarantined, sent, DepositDebited},
+		depositHop{DepositToBeQuarantined, refundSent, DepositRefundSent}),
+	edges[DepositStatus, DepositTrigger](extRecovered,
+		depositHop{0, recoveredSend, DepositProcessed},
+		depositHop{0, recoveredRefund, DepositRefunded},
+		depositHop{0, recoveredQuarantine, DepositQuarantined}),
+	notes[DepositStatus, DepositTrigger](DepositReady, DepositToBeRefunded, DepositToBeQuarantined),
+))
+
+// depositStages, by status.
+var depositStages = [...]stage{
+	DepositDetected:         {},
+	DepositReady:            {performs: Send},
+	DepositDebited:          {awaits: Send},
+	DepositProcessed:        {awaits: Send, finished: true},
+	DepositAsFees:           {finished: true},
+	DepositToBeRefunded:     {performs: Refund},
+	DepositRefundSent:       {awaits: Refund},
+	DepositRefunded:         {awaits: Refund, finished: true},
+	DepositToBeQuarantined:  {performs: Quarantine},
+	DepositQuarantined:      {awaits: Quarantine, finished: true},
+	DepositQuarantineFailed: {},
+}
+
+// Deposit is USDC that came in to become USDD: a row of unprocessed_sigs,
+// processed_sigs, refunded_sigs or quarantined_sigs. ID is the Solana signature.
+type Deposit struct {
+	Item
+	Status DepositStatus `json:",omitzero"`
+	Memo   string        // as fetched; see [ParseMemo]
+	Read   bool          // the memo was fetched; an absent one is empty
+}

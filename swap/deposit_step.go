@@ -1,0 +1,205 @@
+package swap
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// depositSide is the machine of deposits, as the shared half sees it.
+type depositSide struct{ d Deposit }
+
+func (x *depositSide) direction() Direction { return ToUSDD }
+func (x *depositSide) machine() string      { return DepositMachine.Name() }
+func (x *depositSide) state() string        { return x.d.Status.String() }
+func (x *depositSide) stage() stage         { return depositStages[x.d.Status] }
+
+func (x *depositSide) allows(on trigger) bool {
+	_, ok := DepositMachine.Next(x.d.Status, DepositTrigger(on))
+	return ok
+}
+
+func (x *depositSide) move(on trigger, line *statemachine.Transition[string]) error {
+	return statemachine.Move(DepositMachine, &x.d.Status, &x.d.Version, DepositTrigger(on), line)
+}
+
+func (x *depositSide) pays(p *Policy, a Action) (Chain, string) {
+	switch a {
+	case Send:
+		address, _ := ParseMemo(x.d.Memo)
+		return Nexus, address
+	case Refund:
+		return Solana, x.d.From
+	}
+	return Solana, p.USDCQuarantineAccount
+}
+
+func (x *depositSide) take(s *step) error {
+	switch e := s.ev.(type) {
+	case MemoFetched:
+		return x.memoFetched(s, &e)
+	case AccountChecked:
+		return x.accountChecked(s, &e)
+	}
+	return s.refuse(statemachine.ErrIllegal, "of credits only")
+}
+
+// memoFetched: the syntax decides at once, also about an absent memo.
+func (x *depositSide) memoFetched(s *step, e *MemoFetched) error {
+	d := &x.d
+	if d.Status != DepositDetected {
+		if d.Read {
+			return nil
+		}
+		return s.refuse(statemachine.ErrIllegal, "")
+	}
+	if d.Read {
+		return nil
+	}
+	if e.Failed {
+		return s.tried("the memo could not be read")
+	}
+	d.Read = true
+	valid := len(e.Memos) > 0 && len(slices.Compact(slices.Clone(e.Memos))) == 1
+	if len(e.Memos) > 0 {
+		d.Memo = statemachine.Bounded(e.Memos[0], MaxMemo)
+		valid = valid && d.Memo == e.Memos[0]
+	}
+	if slices.ContainsFunc(e.Memos, ownMemo) {
+		s.hold(ByMemo, "the memo begins like one that only the house writes")
+		return s.note("a memo of the house came in from outside")
+	}
+	address, err := ParseMemo(d.Memo)
+	switch {
+	case !valid || err != nil:
+		s.refundFor(ReasonMemo)
+		return s.move(invalidMemo, "")
+	case s.p.own(address):
+		s.refundFor(ReasonMemo)
+		return s.move(invalidMemo, "the address is the house's own")
+	}
+	s.freeze()
+	return s.move(validMemo, "")
+}
+
+// tried: somebody tried to move the item on, for the time-outs that need one.
+func (s *step) tried(reason string) error {
+	s.later = true
+	if s.item.Tried {
+		return nil
+	}
+	s.item.Tried = true
+	return s.note(reason)
+}
+
+// freeze sets what a send pays, from today's policy.
+func (s *step) freeze() {
+	f := s.p.fees(s.side.direction())
+	s.item.Terms = Terms{Frozen: true, Min: f.Minimum}
+	s.item.Terms.Net, s.item.Terms.Fee = f.Net(s.item.Amount)
+}
+
+func (x *depositSide) accountChecked(s *step, e *AccountChecked) error {
+	if x.d.Status != DepositReady {
+		return s.refuse(statemachine.ErrIllegal, "")
+	}
+	if x.d.Terms.micro(x.d.Amount) {
+		return s.refuse(statemachine.ErrIllegal, "it is kept as fee, its account does not matter")
+	}
+	return s.checked(e.State)
+}
+
+// checked is the shared half of AccountChecked: usable is good for the next
+// intent, anything else that is known ends the send.
+func (s *step) checked(state AccountState) error {
+	switch state {
+	case AccountUsable:
+		if s.item.Checked {
+			s.later = true
+			return nil
+		}
+		s.item.Checked = true
+		return s.note("the account can be paid")
+	case AccountUnknown:
+		return s.tried("the account could not be looked up")
+	case 0:
+		return s.refuse(statemachine.ErrInvalid, "an account state is needed")
+	}
+	if in := s.item.Intent(s.item.openIntent()); in != nil {
+		return s.refuse(statemachine.ErrHeld, fmt.Sprintf("intent %d is open", in.Number))
+	}
+	s.refundFor(ReasonAccount)
+	return s.move(accountUnusable, state.String())
+}
+
+// elapsed: a memo that could not be read comes before what is stale.
+func (x *depositSide) elapsed(s *step) error {
+	d := &x.d
+	switch d.Status {
+	case DepositDetected:
+		switch {
+		case d.Read: // a memo like ours, released
+			s.refundFor(ReasonMemo)
+			return s.move(invalidMemo, "")
+		case d.Tried && s.over(s.p.RefundTimeout, 0):
+			s.refundFor(ReasonMemoTimeout)
+			return s.move(memoTimeout, "")
+		}
+		return x.stale(s)
+	case DepositReady:
+		if err := s.idle(Send); err != nil || len(s.log) > 0 {
+			return err
+		}
+		return x.stale(s)
+	}
+	return s.idle(x.stage().performs)
+}
+
+// idle: an action that cannot be begun, since nothing is left to pay, there is
+// nowhere to pay to, or no attempt is left.
+func (s *step) idle(a Action) error {
+	if a == 0 || s.item.unproved() != nil {
+		return nil
+	}
+	net, _ := s.terms(a)
+	_, to := s.side.pays(s.p, a)
+	nowhere := !word(to, MaxAddress) || a != Quarantine && s.p.own(to)
+	switch {
+	case (a == Send && s.item.Terms.micro(s.item.Amount) || a != Send && net == 0) && s.side.allows(asFees):
+		return s.keep()
+	case nowhere && a == Send:
+		s.refundFor(ReasonAccount)
+		return s.move(accountUnusable, "nothing can be paid to the account")
+	case nowhere && a == Refund:
+		return s.move(noSender, "")
+	case s.item.Attempts.Of(a) >= s.p.MaxAttempts && s.side.allows(maxAttempts):
+		return s.move(maxAttempts, "")
+	}
+	return nil
+}
+
+// keep books the whole amount as fee.
+func (s *step) keep() error {
+	s.item.Fees = s.item.Amount
+	return s.move(asFees, "")
+}
+
+// over: the item is older than a limit, by its own time and by when it was
+// stored. stood is time that does not count.
+func (s *step) over(limit, stood time.Duration) bool {
+	return s.age(s.item.At) > limit+stood && s.age(s.item.Stored) > limit+stood
+}
+
+// stale: a day has passed, somebody tried, and nothing may be in flight. Holds
+// and pauses do not count.
+func (x *depositSide) stale(s *step) error {
+	d := &x.d
+	e, _ := s.ev.(Elapsed)
+	stood := d.Stood + max(0, e.Control.paused(s.by.At)-d.PausedBefore)
+	if e.Control.Paused || !d.Tried || d.unproved() != nil || !s.over(s.p.StaleAfter, stood) {
+		return nil
+	}
+	return s.move(stale, "")
+}

@@ -1,0 +1,59 @@
+// Package swap exchanges USDC for USDD and back, one to one less fees, and pays
+// each item out, back or aside exactly once. It knows what may happen to an item
+// and in which order; the host does the I/O.
+//
+// A [Deposit] is USDC that came in on Solana to become USDD on Nexus. A [Credit]
+// is the way back. The two have a machine each ([DepositMachine],
+// [CreditMachine]) and share everything that touches money: see [Item].
+// Amounts are uint64 units of 10^-6 on both sides.
+//
+// # Contract
+//
+// Everything here is a plain value or a pure function: no I/O, no clock, no
+// randomness, no package state that changes. Time comes in with each event, the
+// next due time goes out. [Policy.ApplyDeposit] and [Policy.ApplyCredit] take
+// one step and return what to store; [Policy.NextDeposit] and
+// [Policy.NextCredit] say what a record owes; [CheckDeposit] and [CheckCredit]
+// say whether it is sound. If every step is stored by compare-and-swap on the
+// version, and nothing is sent before its [Begun] is stored, then
+//
+//   - of all outbounds of an item at most one pays, or a [Discrepancy] says
+//     which two did;
+//   - paid out + refunded + quarantined + fees + held is what was deposited, in
+//     every state, or a discrepancy records the excess;
+//   - no item rests in a state that nobody is named to move.
+//
+// What is left to the host: the nodes, keys and signing; that a transaction is
+// not handed over after [Intent].SendBy; that a [View] says what was really
+// covered; and CannotLand, the one fact that is taken from it.
+//
+// # Paid or not
+//
+// An intent is on file before it is sent: action, amount, destination, and its
+// reference number (Nexus) or signature, memo and last valid height (Solana).
+// It is open until an answer or evidence closes it, and settled when nothing
+// can change any more: it is final, or it is proved that it cannot have paid.
+// Before anything else is sent for the item, a refund or the same action once
+// more, every earlier intent must be proved. An answer is never a proof: not
+// found counts only if the look-up was complete, which [Policy.Complete] decides
+// and not the host.
+//
+// Time alone never moves an item that may have paid. A time-out says from when
+// on a complete negative counts.
+//
+// When an outbound is found after all, the item follows the money if nothing
+// else is out; if something is, that is a discrepancy, and a person looks.
+// [RecoverDeposit], [RecoverCredit] and [Policy.RecoverMissing] do the same from
+// a scan of the vault's own history, which is read for ever.
+//
+// # Storing a change
+//
+// A record whose version changed is written where the version in Old still
+// stands, with its lines of the log, the intents and discrepancies that differ,
+// in one commit; when its status leaves a table of the source for another, the
+// row moves in that commit. Lease, CheckAt and OverdueAt are derived; of these
+// Lease and CheckAt are outside the version ([Change].Touched). The store keeps
+// unique: ids per direction over all four tables, references over all intents,
+// discrepancies by their key. [Begun] and [Elapsed] get the [Control] row as it
+// is in the same commit; Begun locks it, since it draws its reference there.
+package swap

@@ -1,0 +1,307 @@
+package swap
+
+import (
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Event is something that the host saw or decided. The set is closed.
+type Event interface{ by() By }
+
+// By says who speaks, in which capacity, when, and about which version.
+type By struct {
+	Actor string // at most MaxActor bytes, not empty
+	Role  Role   `json:",omitzero"`
+	At    time.Time
+	// Version, if not zero, is the version of the item that the decision was
+	// made on. Another one is ErrConflict.
+	Version int64 `json:",omitempty"`
+}
+
+func (b By) by() By { return b }
+
+// What came in.
+type (
+	// Observed creates an item, by its first sighting as a transfer to the
+	// treasury: successful, and on Solana finalized. Amount is the net increase
+	// of the treasury's account. Key: ID; with other facts it changes nothing
+	// and is a discrepancy. From an own account it makes no item, only that
+	// discrepancy.
+	Observed struct {
+		By
+		ID        string
+		Amount    uint64
+		From      string    // the one owner of the sources; empty if there are several
+		Time      time.Time // of its block; one above By.At counts as By.At
+		Success   bool
+		Finalized bool   // Solana
+		To        string // credit: the treasury account
+		Owner     string // credit: who must own the asset that maps it
+		Control   Control
+	}
+	// Confirmations of a credit's inbound transaction. Gone: a complete look-up
+	// does not find it any more.
+	Confirmations struct {
+		By
+		Count uint64
+		Gone  bool
+	}
+	// MemoFetched brings the memos of a deposit, as plain text: none, one, or
+	// several, which are invalid unless equal. Failed: they could not be read.
+	MemoFetched struct {
+		By
+		Memos  []string
+		Failed bool
+	}
+	// AccountChecked says whether the account can be paid: the Nexus account of
+	// a deposit's memo, or a credit's receival account.
+	AccountChecked struct {
+		By
+		State AccountState `json:",omitzero"`
+	}
+	// MappingLooked is a look-up of the asset that maps a credit to a Solana
+	// account. A mapping counts only with the credit's own id and owner; any
+	// other is a missing one.
+	MappingLooked struct {
+		By
+		Finding MappingFinding `json:",omitzero"`
+		TxID    string
+		Owner   string
+		Account string
+		State   AccountState `json:",omitzero"` // of the account, if it was checked too
+	}
+)
+
+// AccountState is what a look-up says of an account.
+type AccountState = statemachine.Enum[accountState]
+
+const (
+	AccountUsable AccountState = iota + 1
+	AccountMissing
+	AccountClosed
+	AccountFrozen
+	AccountOtherToken
+	AccountNoToken
+	AccountOwn     // of the house
+	AccountUnknown // the look-up failed
+)
+
+type accountState struct{}
+
+func (accountState) Kind() string    { return "account state" }
+func (accountState) Names() []string { return accountStates }
+
+var accountStates = []string{"usable", "missing", "closed", "frozen", "other token", "no token account", "own account", "unknown"}
+
+// MappingFinding is what a look-up says of a mapping.
+type MappingFinding = statemachine.Enum[mappingFinding]
+
+const (
+	MappingFound MappingFinding = iota + 1
+	MappingMissing
+	MappingUnknown // the look-up failed
+)
+
+type mappingFinding struct{}
+
+func (mappingFinding) Kind() string    { return "mapping finding" }
+func (mappingFinding) Names() []string { return mappingFindings }
+
+var mappingFindings = []string{"found", "missing", "unknown"}
+
+// What goes out, by a worker under its lease. The holder is By.Actor.
+type (
+	// Claimed takes an item. Fence is the next one, Lease.Fence + 1; 0 takes
+	// whichever is next. Key: Fence.
+	Claimed struct {
+		By
+		Fence int64
+	}
+	// Released gives an item back. Key: Fence.
+	Released struct {
+		By
+		Fence int64
+	}
+	// Begun puts an intent on file, before anything is sent. Amount, fee,
+	// destination and memo come from the record and the policy. Key: Number.
+	Begun struct {
+		By
+		Fence     int64
+		Number    int64 // the next one, len(Intents) + 1
+		Action    Action
+		Reference uint64 // Nexus: drawn from the counter in the same commit
+		Signature string // Solana: of the signed transaction
+		Raw       []byte // Solana: its bytes, if they are kept
+		LastValid uint64 // Solana: the last block height at which it can land
+		Control   Control
+	}
+	// Answered is what became of handing an intent over. Failed means that it
+	// was refused before it reached anybody who could execute it; one of several
+	// nodes that refuses is Unknown. Under the lease it also says that the
+	// sender is done with it. Key: Number and Outcome.
+	Answered struct {
+		By
+		Fence   int64
+		Number  int64
+		Outcome statemachine.Outcome `json:",omitzero"`
+		TxID    string               // with Done
+		Reason  string               // bounded and stored; the host redacts secrets
+	}
+)
+
+// What the chains say of it.
+type (
+	// Sighting is an outbound transaction as a chain shows it. What the vault
+	// did not sign proves nothing.
+	Sighting struct {
+		VaultSigned   bool
+		Chain         Chain `json:",omitzero"`
+		TxID          string
+		Memo          string // Solana
+		Reference     uint64 // Nexus
+		Amount        uint64
+		Destination   string
+		Token         string
+		Errored       bool // it landed with an error
+		Confirmations uint64
+		Finalized     bool // Solana
+		Time          time.Time
+	}
+	// View is how much a look-up covered. Apply decides by it whether not
+	// finding anything is a complete negative; see [Policy.Complete]. An
+	// answer from a cache, of a node that is behind or pruned, or from pages
+	// with gaps is [LookUnknown], whatever it says.
+	View struct {
+		From   time.Time // the scan begins here, or earlier
+		ByID   bool      // asked by signature (Solana) or reference (Nexus)
+		ByMemo bool      // Solana: and by memo
+		Before uint64    // finalized height (Solana) or tip (Nexus), read before the look-up
+		After  uint64    // height of the answer
+		// CannotLand is the one fact that is taken from the host: a Nexus
+		// transaction that is not found will never be mined.
+		CannotLand bool
+	}
+	// Looked is a look-up of one intent; Number 0 is of the time before the
+	// record, for an item that is Unscanned.
+	Looked struct {
+		By
+		Number  int64
+		Finding Finding  `json:",omitzero"`
+		Seen    Sighting // with LookFound
+		View    View     // with LookMissing
+	}
+	// Outbound is a transaction of the vault's own history that names the item.
+	Outbound struct {
+		By
+		Seen Sighting
+	}
+)
+
+// Finding is what a look-up says.
+type Finding = statemachine.Enum[finding]
+
+const (
+	LookFound Finding = iota + 1 // Seen says what, an error included
+	LookMissing
+	LookUnknown // it could not be asked, or the answer is not whole
+)
+
+type finding struct{}
+
+func (finding) Kind() string    { return "look-up finding" }
+func (finding) Names() []string { return findings }
+
+var findings = []string{"found", "missing", "unknown"}
+
+// Time, orders, recovery.
+type (
+	// Elapsed: time has passed.
+	Elapsed struct {
+		By
+		Control Control
+	}
+	// Ordered is an operator's order. An order that is carried out already is
+	// a no-op.
+	Ordered struct {
+		By
+		Order  Order  `json:",omitzero"`
+		Number int64  // NotSent: the intent; Acknowledge: the discrepancy, from 1
+		Action Action `json:",omitzero"` // PaidBy: what it was for
+		TxID   string // PaidBy: the transaction; NotSent: or the transaction of a mismatch
+		Amount uint64 // PaidBy: what it moved; 0 is what the action pays
+		Height uint64 // NotSent on Solana: the finalized block height
+		Reason string // required but for Release
+	}
+	// Recovered rebuilds the row of a finished item from the chains, after a
+	// lost database: see [Policy.RecoverMissing]. Without an action it cannot be
+	// told what was paid for it: the item is made anew, and held.
+	Recovered struct {
+		By
+		Observed Observed // what came in; its By is not looked at
+		Action   Action
+		Seen     Sighting
+	}
+)
+
+// Order is what an operator may order.
+type Order = statemachine.Enum[order]
+
+const (
+	// OrderRefund and OrderQuarantine choose how the item ends. They end a hold
+	// by policy. While an intent is open they are ErrHeld.
+	OrderRefund Order = iota + 1
+	OrderQuarantine
+	// Requeue orders what failed for good, or was lost, once more: the counter
+	// of that action begins anew.
+	Requeue
+	// HoldItem stops an item; Release ends that.
+	HoldItem
+	Release
+	// NotSent closes an intent as proved, by the operator's name. It is refused
+	// while the intent may still be sent.
+	NotSent
+	// PaidBy files an outbound that is not on file and lets its look-up finish
+	// the item.
+	PaidBy
+	// Drop gives up a credit that has vanished.
+	Drop
+	// Acknowledge says that a person has dealt with a discrepancy.
+	Acknowledge
+)
+
+type order struct{}
+
+func (order) Kind() string    { return "order" }
+func (order) Names() []string { return orderNames }
+
+var orderNames = []string{"refund", "quarantine", "requeue", "hold", "release", "not_sent", "paid_by", "drop", "acknowledge"}
+
+// speakers are the roles that may send an event.
+func speakers(ev Event) roles {
+	switch ev.(type) {
+	case Observed, Confirmations, Outbound:
+		return byObserver | bySystem
+	case MemoFetched, AccountChecked, MappingLooked, Claimed, Released, Begun, Answered:
+		return byWorker
+	case Looked:
+		return byWorker | byObserver
+	case Elapsed:
+		return byWorker | bySystem
+	case Ordered:
+		return byOperator
+	case Recovered:
+		return bySystem
+	}
+	return 0
+}
+
+// roles is a set of [Role].
+type roles uint8
+
+const (
+	byObserver roles = 1 << Observer
+	byWorker   roles = 1 << Worker
+	byOperator roles = 1 << Operator
+	bySystem   roles = 1 << System
+)

@@ -1,0 +1,234 @@
+package swap
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Complete reports whether a look-up that did not find an intent proves that it
+// has not paid and never will:
+//
+//   - it began at the intent's commit or earlier, asked by signature or
+//     reference and, where there is one, by memo;
+//   - its answer is at least as high as what was read before it;
+//   - nothing can land any more. With a last valid block height: the finalized
+//     height read before the look-up is above it. Without one: the host says so
+//     in CannotLand, and now is after SendBy + [Policy.CallTimeout].
+func (p Policy) Complete(in Intent, v View, now time.Time) bool {
+	if v.From.IsZero() || v.From.After(in.At) || !v.ByID || in.Memo != "" && !v.ByMemo || v.Before == 0 || v.After < v.Before {
+		return false
+	}
+	if in.LastValid > 0 {
+		return v.Before > in.LastValid
+	}
+	return v.CannotLand && now.After(in.SendBy.Add(p.CallTimeout))
+}
+
+// final reports whether no reorganisation takes a transaction back.
+func (p *Policy) final(t *Sighting) bool {
+	if t.Chain == Solana {
+		return t.Finalized
+	}
+	return t.Confirmations >= p.FinalConfirmations
+}
+
+func (s *step) looked(e *Looked) error {
+	in := s.item.Intent(e.Number)
+	if in == nil && e.Number != 0 || !e.Finding.Valid() {
+		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("intent %d and a finding are needed", e.Number))
+	}
+	switch {
+	case e.Finding == LookFound:
+		return s.sighted(&e.Seen)
+	case e.Finding == LookUnknown:
+		s.later = true
+		return nil
+	case in == nil:
+		return s.lookedBack(&e.View)
+	case in.Settled():
+		return nil
+	case !s.p.Complete(*in, e.View, s.by.At):
+		s.later = true
+		return nil
+	}
+	return s.missing(s.intent(e.Number))
+}
+
+// lookedBack: nothing went out for the item before it was stored.
+func (s *step) lookedBack(v *View) error {
+	if !s.item.Unscanned {
+		return nil
+	}
+	if v.From.IsZero() || v.From.After(s.item.At) || !v.ByID || !v.ByMemo || v.Before == 0 || v.After < v.Before {
+		s.later = true
+		return nil
+	}
+	s.item.Unscanned = false
+	return s.note("no outbound from before the record")
+}
+
+// waitsFor reports whether an intent is what the state waits for.
+func (s *step) waitsFor(in *Intent) bool {
+	a := s.side.stage().awaits
+	if a != in.Action {
+		return false
+	}
+	w := s.item.awaited(a)
+	return w != nil && w.Number == in.Number
+}
+
+// missing: an intent that is not settled cannot pay any more. Where the state
+// waits for it, that counts only after the time-out.
+func (s *step) missing(in *Intent) error {
+	switch {
+	case in.Open():
+		return s.failed(in, Negative, "it is not there and cannot land any more")
+	case !in.Landed():
+		in.Proof = Negative
+		return s.note(fmt.Sprintf("%s %d did not pay", in.Action, in.Number))
+	case s.waitsFor(in):
+		if s.age(in.At) <= s.p.ConfirmTimeout {
+			s.later = true
+			return nil
+		}
+		return s.lost(in, Negative)
+	}
+	return s.takenBack(in, Negative)
+}
+
+// takenBack: an outbound that was taken to have paid has not.
+func (s *step) takenBack(in *Intent, proof Proof) error {
+	in.Outcome, in.Proof = statemachine.Failed, proof
+	return s.note(fmt.Sprintf("%s %d did not pay after all: %s", in.Action, in.Number, proof))
+}
+
+// lost: what the state waits for has not paid and never will.
+func (s *step) lost(in *Intent, proof Proof) error {
+	in.Outcome, in.Proof = statemachine.Failed, proof
+	text := fmt.Sprintf("%s %d did not pay: %s", in.Action, in.Number, proof)
+	if s.side.stage().finished {
+		s.discrepancy(Discrepancy{Kind: OutboundLost, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: text})
+		return s.note(text)
+	}
+	if in.Action == Send {
+		s.refundFor(ReasonSend)
+	}
+	switch {
+	case proof == Errored:
+		return s.move(errored, text)
+	case in.Action == Send && s.p.OnTimeout == OnTimeoutHold:
+		s.hold(ByPolicy, text)
+		return s.note(text)
+	case in.Action == Send && s.p.OnTimeout == OnTimeoutQuarantine:
+		return s.move(timeoutAside, text)
+	}
+	return s.move(confirmTimeout, text)
+}
+
+func (s *step) outbound(e *Outbound) error { return s.sighted(&e.Seen) }
+
+// sighted: a chain shows an outbound. Only what the vault signed counts, and
+// what names the item must be one of its intents to the unit.
+func (s *step) sighted(t *Sighting) error {
+	if !t.VaultSigned {
+		s.later = true
+		return nil
+	}
+	if !t.Chain.Valid() || !word(t.TxID, MaxID) || len(t.Memo) > MaxMemo || !statemachine.Storable(t.Memo) || t.Amount > MaxAmount ||
+		t.Reference > MaxAmount || t.Destination != "" && !word(t.Destination, MaxAddress) {
+		return s.refuse(statemachine.ErrInvalid, "a malformed sighting")
+	}
+	in := s.find(t)
+	switch {
+	case in == nil && t.Errored:
+		return nil // it moved nothing and proves nothing
+	case in == nil:
+		if d, _, id, ok := ReadMemo(t.Memo); t.Chain == Solana && (!ok || d != s.side.direction() || id != s.item.ID) {
+			return s.refuse(statemachine.ErrInvalid, "the transaction does not name this item")
+		}
+		return s.conflict(t)
+	case t.Errored:
+		return s.failedOnChain(s.intent(in.Number), t)
+	case t.Amount != in.Net || t.Token != s.p.token(in.Chain) || t.Destination != in.Destination && in.Destination != "":
+		return s.conflict(t)
+	}
+	in = s.intent(in.Number)
+	switch {
+	case !in.Landed():
+		in.TxID = t.TxID
+		return s.paid(in)
+	case s.p.final(t) && !in.Final:
+		return s.finish(in)
+	}
+	if moved, err := s.reconcile(); moved || err != nil {
+		return err
+	}
+	s.later = !in.Final
+	return nil
+}
+
+// find returns the intent that a sighting is: by signature on Solana, by
+// reference on Nexus, by id for one that an operator filed.
+func (s *step) find(t *Sighting) *Intent {
+	for k := range s.item.Intents {
+		in := &s.item.Intents[k]
+		switch {
+		case in.Chain != t.Chain:
+		case in.Chain == Solana && in.Signature == t.TxID,
+			in.Chain == Nexus && in.Reference != 0 && in.Reference == t.Reference,
+			in.Chain == Nexus && in.Reference == 0 && sameTx(in, t.TxID):
+			return in
+		}
+	}
+	return nil
+}
+
+// failedOnChain: it landed with an error. Below finality that can change.
+func (s *step) failedOnChain(in *Intent, t *Sighting) error {
+	switch {
+	case in.Settled():
+		return nil
+	case !s.p.final(t):
+		s.later = true
+		return nil
+	case in.Open():
+		in.TxID = t.TxID
+		return s.failed(in, Errored, "it landed with an error")
+	case !in.Landed():
+		in.Proof = Errored
+		return s.note(fmt.Sprintf("%s %d landed with an error", in.Action, in.Number))
+	case s.waitsFor(in):
+		return s.lost(in, Errored)
+	}
+	return s.takenBack(in, Errored)
+}
+
+// finish: no reorganisation takes it back.
+func (s *step) finish(in *Intent) error {
+	in.Final = true
+	text := fmt.Sprintf("%s %d is final", in.Action, in.Number)
+	if n, _ := s.item.landed(); n > 1 && s.waitsFor(in) {
+		s.double()
+	}
+	if s.waitsFor(in) {
+		return s.moveOrNote(confirmed, text)
+	}
+	return s.note(text)
+}
+
+// conflict: the vault paid something that names the item and is none of its
+// intents, or not to the unit. Nothing is begun until a person has looked.
+func (s *step) conflict(t *Sighting) error {
+	for k := range s.item.Discrepancies {
+		if d := &s.item.Discrepancies[k]; d.Kind == Mismatch && d.Key == t.TxID {
+			s.later = true
+			return nil
+		}
+	}
+	s.discrepancy(Discrepancy{Kind: Mismatch, Key: t.TxID, Chain: t.Chain, TxID: t.TxID, Amount: t.Amount,
+		Text: fmt.Sprintf("%s of %.20q to %.100q is no intent of this item", FormatAmount(t.Amount), t.Token, t.Destination)})
+	s.stop(ByMismatch, "the vault paid something else in its name: "+t.TxID)
+	return s.note("an outbound of the vault is no intent of this item")
+}

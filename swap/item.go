@@ -1,0 +1,319 @@
+package swap
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Bounds of text from outside.
+const (
+	MaxID      = 200     // bytes of a signature, a txid or "txid:contract"
+	MaxAddress = 256     // bytes of an address or an owner
+	MaxMemo    = 1000    // bytes of a memo that is kept; what is longer is cut and invalid
+	MaxActor   = 200     // bytes
+	MaxText    = 1000    // bytes of a reason
+	MaxRaw     = 1 << 12 // bytes of a signed transaction; Solana allows 1232
+	// MaxAmount bounds every amount, in units of 10^-6: what a signed 64-bit
+	// column holds.
+	MaxAmount = 1<<63 - 1
+	// MaxIntents bounds the intents of one item.
+	MaxIntents = 1000
+)
+
+// Item is what a [Deposit] and a [Credit] have in common. All times are UTC
+// microseconds, amounts are units of 10^-6.
+type Item struct {
+	ID     string
+	Amount uint64
+	From   string    // the sender, who is refunded; empty if there is no single one
+	At     time.Time // its own time: of its block, in whole seconds
+	Stored time.Time // when it was first stored
+	// Entered is when it entered its status.
+	Entered time.Time
+	Version int64 // 1 at creation, +1 with each transition
+
+	Terms    Terms    // of its send; frozen when they first matter
+	Tried    bool     // since it entered its status somebody tried to move it on
+	Checked  bool     // the account was found usable; good for the next intent only
+	Attempts Attempts // failed or open intents, by action
+	Fees     uint64   // kept where it was processed as fees
+	// Reason is why it is refunded.
+	Reason RefundReason `json:",omitzero"`
+	Hold   Hold         `json:",omitzero"`
+	// Stood is for how long the stale clock stood in holds that ended, and
+	// PausedBefore how long the service had been paused when it was stored.
+	Stood, PausedBefore time.Duration
+	// Unscanned: it is older than a lost database, so that an outbound may be
+	// on the chains which is not on file. Nothing is begun before a complete
+	// look-up with number 0.
+	Unscanned bool
+	// OverdueAt is when it becomes somebody's business; zero if nothing is
+	// out or waited for. Derived at each step.
+	OverdueAt time.Time
+
+	Intents       []Intent      // by number, from 1 without gaps
+	Discrepancies []Discrepancy // in the order of their discovery
+
+	// Lease and CheckAt are outside the version.
+	Lease statemachine.Lease
+	// CheckAt is when it is due for a worker; zero: never, by itself. Derived
+	// at each step.
+	CheckAt time.Time
+}
+
+// Head returns the item itself: what a deposit and a credit share.
+func (i *Item) Head() *Item { return i }
+
+// Terms are what a send pays, frozen so that a later policy changes nothing.
+type Terms struct {
+	Frozen        bool
+	Net, Fee, Min uint64
+}
+
+// micro reports whether the amount is kept as fee.
+func (t Terms) micro(amount uint64) bool { return t.Frozen && (amount <= t.Min || t.Net == 0) }
+
+// Attempts counts by action: index Action - 1.
+type Attempts [3]int32
+
+// Of returns the attempts of an action.
+func (a Attempts) Of(action Action) int32 { return a[action-1] }
+
+// Intent is one outbound transaction, on file before it is sent. At most one is
+// open at a time. Amounts, destination, memo and reference are frozen: scans
+// match these.
+type Intent struct {
+	Number      int64 // within the item, from 1, never used again; the key of Begun, Answered and Looked
+	Action      Action
+	Attempt     int32 // it was the attempt of this number
+	Chain       Chain
+	Reference   uint64 // Nexus: unique over all items, from 1
+	Memo        string // Solana: exact
+	Destination string // empty in one that an operator filed
+	Net, Fee    uint64
+	Signature   string    // Solana: signed before the intent was stored
+	Raw         []byte    // Solana: the signed bytes, if the host keeps them
+	LastValid   uint64    // Solana: the last block height at which it can land
+	At          time.Time // commit: "sent at" for time-outs and cooldown
+	SendBy      time.Time // the sender must not hand it over from this moment on
+	Filed       bool      // an operator filed it: see [PaidBy]
+
+	Outcome  statemachine.Outcome `json:",omitzero"` // zero and Unknown: open
+	TxID     string               // what the chain calls it, once known
+	Proof    Proof                `json:",omitzero"` // why it cannot have paid; zero: it may
+	Final    bool                 // it paid, and no reorganisation takes it back
+	ClosedAt time.Time            // the first answer or evidence that closed it
+}
+
+// Open reports whether nobody knows yet what became of it.
+func (i *Intent) Open() bool { return i.Outcome == 0 || i.Outcome == statemachine.Unknown }
+
+// Landed reports whether it went out, as far as the record knows.
+func (i *Intent) Landed() bool { return i.Outcome == statemachine.Done }
+
+// Settled reports whether nothing can change any more: it is final or proved.
+// Until then it is looked up.
+func (i *Intent) Settled() bool { return i.Final || i.Proof != 0 }
+
+// Proof says why an intent has not paid and never will.
+type Proof = statemachine.Enum[proof]
+
+const (
+	// Negative: a complete look-up did not find it, and it cannot land any
+	// more. See [View].
+	Negative Proof = iota + 1
+	// Errored: it landed with an error, finally.
+	Errored
+	// Said: an operator says so, see [NotSent].
+	Said
+)
+
+type proof struct{}
+
+func (proof) Kind() string    { return "proof" }
+func (proof) Names() []string { return proofNames }
+
+var proofNames = []string{"complete negative", "landed with an error", "operator"}
+
+// Hold stops an item: nothing new is begun and time alone moves nothing, while
+// look-ups go on. The zero value is no hold.
+type Hold struct {
+	Kind   HoldKind `json:",omitzero"`
+	At     time.Time
+	Reason string // bounded
+}
+
+// HoldKind says who holds an item, and what ends the hold.
+type HoldKind = statemachine.Enum[holdKind]
+
+const (
+	// ByOperator ends by [Release].
+	ByOperator HoldKind = iota + 1
+	// ByPolicy: a payment cannot land any more and the policy is [OnTimeoutHold].
+	// It ends by an operator's refund or quarantine.
+	ByPolicy
+	// ByMismatch: an outbound of the vault names the item and is none of its
+	// intents. It ends by [PaidBy] or [NotSent].
+	ByMismatch
+	// ByLate: an intent that was closed has paid while a later one is open. It
+	// ends by evidence, when no intent is open.
+	ByLate
+	// ByMemo: the inbound memo begins like one of ours. It ends by Release.
+	ByMemo
+	// ByRecovery: after a lost database it cannot be told what was paid for
+	// this item. It ends by PaidBy or Release.
+	ByRecovery
+)
+
+type holdKind struct{}
+
+func (holdKind) Kind() string    { return "kind of hold" }
+func (holdKind) Names() []string { return holdNames }
+
+var holdNames = []string{"operator", "policy", "mismatch", "late outbound", "own memo", "recovery"}
+
+// Discrepancy is evidence that contradicts the record, or an operator's word
+// that replaces evidence. It is recorded once by its key: Direction, Item,
+// Kind and Key.
+type Discrepancy struct {
+	Direction Direction `json:",omitzero"` // zero: of no item
+	Item      string
+	Kind      DiscrepancyKind `json:",omitzero"`
+	Key       string          // what makes it one: a transaction, an intent's number
+	Chain     Chain           `json:",omitzero"`
+	TxID      string
+	Amount    uint64 // what moved
+	Other     uint64 // DoublePayout: what the other outbound moved
+	Text      string // bounded
+	Actor     string
+	At        time.Time
+	ClosedBy  string // an operator dealt with it
+	ClosedAt  time.Time
+}
+
+// DiscrepancyKind says what is wrong.
+type DiscrepancyKind = statemachine.Enum[discrepancyKind]
+
+const (
+	DoublePayout         DiscrepancyKind = iota + 1 // two outbounds of one item paid
+	LateOutbound                                    // one that was closed as failed, deferred or proved has paid
+	Mismatch                                        // the vault paid something that names the item and is none of its intents
+	UnattributedOutbound                            // the vault paid something that names no item
+	PaidWhileQuarantined                            // a quarantined credit turned out to be paid
+	OutboundLost                                    // what a finished item rests on cannot land, or failed
+	InboundGone                                     // what came in has vanished
+	InboundChanged                                  // what came in was seen with other facts
+	SecondOutbound                                  // one intent was answered with two transactions
+	OwnSender                                       // a transfer between own accounts; no item
+	GapAccepted                                     // an operator gave up the inbound of a span of time
+)
+
+type discrepancyKind struct{}
+
+func (discrepancyKind) Kind() string    { return "kind of discrepancy" }
+func (discrepancyKind) Names() []string { return discrepancyNames }
+
+var discrepancyNames = []string{"double payout", "late outbound", "mismatch", "unattributed outbound", "paid while quarantined",
+	"outbound lost", "inbound gone", "inbound changed", "second outbound", "own sender", "gap accepted"}
+
+// RefundReason is why an item is refunded: the text behind the signature in the
+// memo of a refund, at most 64 bytes.
+type RefundReason = statemachine.Enum[refundReason]
+
+const (
+	ReasonMemo        RefundReason = iota + 1 // the memo names no address
+	ReasonMemoTimeout                         // the memo could not be read
+	ReasonAccount                             // nothing can be paid to the account
+	ReasonSend                                // the payment failed
+	ReasonMapping                             // no asset maps the credit to an account
+	ReasonOperator                            // an operator ordered it
+)
+
+type refundReason struct{}
+
+func (refundReason) Kind() string    { return "refund reason" }
+func (refundReason) Names() []string { return refundReasons }
+
+var refundReasons = []string{"invalid memo", "memo not readable", "account unusable", "payment failed", "no account mapping", "ordered by operator"}
+
+// Change is the result of one step on a Deposit or a Credit. If the version
+// moved, the record is written where the version in Old still stands, with its
+// lines of the log, the intents that differ, and Notes, in one commit.
+type Change[A any] struct {
+	Old, New A
+	Log      []statemachine.Transition[string] // one per new version
+	Notes    []Discrepancy                     // new ones, to insert once by their key; those of the item are in New too
+	// Touched: Lease or CheckAt changed.
+	Touched bool
+}
+
+// Empty reports that there is nothing to save: the event was there already.
+func (c *Change[A]) Empty() bool { return len(c.Log) == 0 && len(c.Notes) == 0 && !c.Touched }
+
+// DepositChange and CreditChange are what the two machines return.
+type (
+	DepositChange = Change[Deposit]
+	CreditChange  = Change[Credit]
+)
+
+// Intent returns the intent of a number, nil if there is none.
+func (i *Item) Intent(number int64) *Intent {
+	if number < 1 || number > int64(len(i.Intents)) {
+		return nil
+	}
+	return &i.Intents[number-1]
+}
+
+// openIntent returns the number of the open intent, 0 if there is none.
+func (i *Item) openIntent() int64 {
+	for k := range i.Intents {
+		if i.Intents[k].Open() {
+			return i.Intents[k].Number
+		}
+	}
+	return 0
+}
+
+// landed counts the intents that paid, as far as the record knows, and returns
+// the first of them.
+func (i *Item) landed() (n int, first *Intent) {
+	for k := range i.Intents {
+		if i.Intents[k].Landed() {
+			if n++; n == 1 {
+				first = &i.Intents[k]
+			}
+		}
+	}
+	return n, first
+}
+
+// unproved returns the first intent that may have paid or may still pay.
+func (i *Item) unproved() *Intent {
+	for k := range i.Intents {
+		if i.Intents[k].Proof == 0 {
+			return &i.Intents[k]
+		}
+	}
+	return nil
+}
+
+// awaited is the intent whose end a state waits for: the latest of the action
+// that went out.
+func (i *Item) awaited(a Action) *Intent {
+	for k := len(i.Intents) - 1; k >= 0; k-- {
+		if in := &i.Intents[k]; in.Action == a && in.Landed() {
+			return in
+		}
+	}
+	return nil
+}
+
+// discrepant reports whether a discrepancy of a kind is on file.
+func (i *Item) discrepant(kinds ...DiscrepancyKind) bool {
+	return slices.ContainsFunc(i.Discrepancies, func(d Discrepancy) bool { return slices.Contains(kinds, d.Kind) })
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }

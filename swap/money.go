@@ -1,0 +1,114 @@
+package swap
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Decimals of both tokens.
+const Decimals = 6
+
+// ParseAmount reads a decimal such as "0.000001" into units of 10^-6. Zero,
+// negative, more than [MaxAmount], a seventh decimal and an exponent are
+// [statemachine.ErrInvalid].
+func ParseAmount(s string) (uint64, error) {
+	bad := fmt.Errorf("%w: %.50q is no amount of 0.000001 to 9223372036854.775807", statemachine.ErrInvalid, s)
+	if s == "" || len(s) > 50 {
+		return 0, bad
+	}
+	for _, c := range s {
+		if (c < '0' || c > '9') && c != '.' {
+			return 0, bad
+		}
+	}
+	d, err := decimal.NewFromString(s)
+	if err != nil {
+		return 0, bad
+	}
+	units := d.Shift(Decimals)
+	if !units.IsInteger() || units.Sign() <= 0 || units.GreaterThan(decimal.NewFromInt(MaxAmount)) {
+		return 0, bad
+	}
+	return units.BigInt().Uint64(), nil
+}
+
+// FormatAmount writes units of 10^-6 as a plain decimal with six places, such
+// as "0.000001"; never with an exponent.
+func FormatAmount(units uint64) string {
+	return fmt.Sprintf("%d.%06d", units/1_000_000, units%1_000_000)
+}
+
+// Net returns what is left of amount: amount - Flat - amount x BasisPoints /
+// 10000, exact, floored to a unit; zero if nothing is left. The fee is the rest.
+func (f Fees) Net(amount uint64) (net, fee uint64) {
+	hi, lo := bits.Mul64(amount, min(f.BasisPoints, 10_000))
+	q, r := bits.Div64(hi, lo, 10_000) // hi < 10000, since the basis points are
+	if r > 0 {
+		q++
+	}
+	return rest(rest(amount, f.Flat), q), amount - rest(rest(amount, f.Flat), q)
+}
+
+// pays returns what an action moves of an amount, and its fee.
+func (f Fees) pays(a Action, amount uint64) (net, fee uint64) {
+	switch a {
+	case Refund:
+		net = rest(amount, f.Refund)
+	case Quarantine:
+		net = rest(amount, f.Quarantine)
+	default:
+		return f.Net(amount)
+	}
+	return net, amount - net
+}
+
+func rest(amount, fee uint64) uint64 {
+	if fee >= amount {
+		return 0
+	}
+	return amount - fee
+}
+
+// Money is where the amount of an item is.
+type Money struct {
+	Deposited, PaidOut, Refunded, Quarantined, Fees uint64
+	// Held is what is neither paid nor kept; an outbound that is not final
+	// counts as held.
+	Held uint64
+	// Excess is what went out beyond the amount; a discrepancy records it.
+	Excess uint64
+}
+
+// money adds up the final outbounds of an item. gone: the inbound has vanished
+// and was given up, so nothing was deposited.
+func (i *Item) money(gone bool) Money {
+	m := Money{Deposited: i.Amount, Fees: i.Fees}
+	if gone {
+		m.Deposited = 0
+	}
+	spent := i.Fees
+	for k := range i.Intents {
+		in := &i.Intents[k]
+		if !in.Landed() || !in.Final {
+			continue
+		}
+		switch in.Action {
+		case Send:
+			m.PaidOut += in.Net
+		case Refund:
+			m.Refunded += in.Net
+		default:
+			m.Quarantined += in.Net
+		}
+		// The fee of a second outbound was not earned.
+		fee := min(in.Fee, rest(m.Deposited, spent+in.Net))
+		m.Fees += fee
+		spent += in.Net + fee
+	}
+	m.Held, m.Excess = rest(m.Deposited, spent), rest(spent, m.Deposited)
+	return m
+}

@@ -1,0 +1,288 @@
+package swap
+
+import (
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Do is what a host must do.
+type Do = statemachine.Enum[do]
+
+const (
+	FetchMemo     Do = iota + 1 // read the memo of the inbound transaction: [MemoFetched]
+	CheckAccount                // can Account be paid? [AccountChecked]
+	LookUpMapping               // [MappingLooked]
+	Count                       // confirmations of the inbound transaction: [Confirmations]
+	LookUp                      // intent Number: [Looked]
+	LookBack                    // any outbound of the item since its own time: [Looked] with number 0
+	Begin                       // sign, store [Begun], hand over, say [Answered]
+	Tell                        // say [Elapsed]
+)
+
+type do struct{}
+
+func (do) Kind() string    { return "task" }
+func (do) Names() []string { return doNames }
+
+var doNames = []string{"fetch memo", "check account", "look up mapping", "count confirmations", "look up", "look back", "begin", "tell the time"}
+
+// Task is one thing that is owed. Key is the same for the same thing.
+type Task struct {
+	Do      Do `json:",omitzero"`
+	Key     string
+	Item    string
+	Number  int64  // LookUp: the intent; Begin: its number
+	Action  Action `json:",omitzero"`
+	Chain   Chain  `json:",omitzero"`
+	Account string // CheckAccount, Begin: who is paid
+	Net     uint64 // Begin: what is paid
+	Memo    string // Begin on Solana
+}
+
+// Step says what is owed.
+type Step struct {
+	Tasks []Task
+	// Due is when to ask again; zero: only Party can move it on.
+	Due time.Time
+	// Party is who moves it on; zero at the end.
+	Party Role `json:",omitzero"`
+}
+
+// NextDeposit says what a deposit owes at now. It is level-triggered: it looks
+// at nothing but the record, so a restart needs no replay. An open intent is
+// looked up, never sent: only who stored [Begun] hands it over.
+func (p Policy) NextDeposit(d Deposit, c Control, now time.Time) Step {
+	return p.next(&d.Item, &depositSide{d: d}, c, now, func() bool {
+		change, err := p.ApplyDeposit(d, tell(c, now), now)
+		return err == nil && len(change.Log) > 0
+	})
+}
+
+// NextCredit is [Policy.NextDeposit] for a credit.
+func (p Policy) NextCredit(cr Credit, c Control, now time.Time) Step {
+	return p.next(&cr.Item, &creditSide{c: cr}, c, now, func() bool {
+		change, err := p.ApplyCredit(cr, tell(c, now), now)
+		return err == nil && len(change.Log) > 0
+	})
+}
+
+func tell(c Control, now time.Time) Event {
+	return Elapsed{By: By{Actor: "next", Role: System, At: now}, Control: c}
+}
+
+func (p *Policy) next(i *Item, x side, c Control, now time.Time, elapses func() bool) Step {
+	a := p.ask(i, x)
+	switch {
+	case i.Version == 0 || len(a.tasks) == 0 && !a.operator:
+		return Step{}
+	case len(a.tasks) == 0:
+		return Step{Party: Operator}
+	}
+	if elapses() {
+		return Step{Tasks: []Task{a.task(Tell, "tell/"+number(i.Version))}, Due: now.Add(p.LookEvery), Party: Worker}
+	}
+	step := Step{Party: Worker}
+	if now.Before(i.CheckAt) && !i.Lease.Held(now) { // who holds it goes on at once
+		step.Due = i.CheckAt
+		return step
+	}
+	for k, t := range a.tasks {
+		at := a.at[k]
+		if t.Do == Begin && (c.Recovering() || c.Paused && t.Action == Send) {
+			at = now.Add(p.DeferFor)
+		}
+		if !at.After(now) && t.Do != Tell {
+			step.Tasks = append(step.Tasks, t)
+			at = now.Add(p.LookEvery)
+		}
+		if step.Due.IsZero() || at.Before(step.Due) {
+			step.Due = at
+		}
+	}
+	return step
+}
+
+// asking collects what is owed and from when on. A zero time is at once.
+type asking struct {
+	p        *Policy
+	i        *Item
+	x        side
+	tasks    []Task
+	at       []time.Time
+	operator bool // somebody has to decide
+}
+
+func (p *Policy) ask(i *Item, x side) *asking {
+	a := &asking{p: p, i: i, x: x}
+	for k := range i.Intents {
+		in := &i.Intents[k]
+		if in.Settled() {
+			continue
+		}
+		at := time.Time{}
+		switch {
+		case in.Outcome == 0:
+			at = in.SendBy // its sender works on it until then
+		case !in.Open():
+			at = in.ClosedAt.Add(p.LookEvery)
+		}
+		t := a.task(LookUp, "look/"+number(in.Number))
+		t.Number, t.Action, t.Chain = in.Number, in.Action, in.Chain
+		a.add(at, t)
+	}
+	if i.Unscanned && i.Version > 0 {
+		a.add(time.Time{}, a.task(LookBack, "look back"))
+	}
+	a.operator = i.Hold.Kind != 0 || i.Version > 0 && x.stage().lacksIntent(i)
+	if i.Version > 0 {
+		x.asks(a)
+	}
+	return a
+}
+
+func (a *asking) task(do Do, key string) Task {
+	return Task{Do: do, Key: a.x.machine() + "/" + a.i.ID + "/" + key, Item: a.i.ID}
+}
+
+func (a *asking) add(at time.Time, t Task) {
+	a.tasks, a.at = append(a.tasks, t), append(a.at, at)
+}
+
+// now adds a task that is owed at once, and nothing while the item is held.
+func (a *asking) now(do Do, key string) {
+	if a.i.Hold.Kind == 0 {
+		a.add(time.Time{}, a.task(do, key))
+	}
+}
+
+// perform is what the action of the state owes: its account checked, or an
+// intent; after proof of all earlier ones, and after the cooldown.
+func (a *asking) perform() {
+	i, act := a.i, a.x.stage().performs
+	if act == 0 || i.Hold.Kind != 0 || i.Unscanned || i.unproved() != nil {
+		return
+	}
+	at := i.beginAt(a.p, act)
+	net, _ := a.p.fees(a.x.direction()).pays(act, i.Amount)
+	if act == Send {
+		net = i.Terms.Net
+	}
+	chain, to := a.x.pays(a.p, act)
+	exhausted := i.Attempts.Of(act) >= a.p.MaxAttempts
+	switch {
+	case exhausted && !a.x.allows(maxAttempts):
+		a.operator = true
+		return
+	case exhausted || net == 0 || !word(to, MaxAddress) || act == Send && i.Terms.micro(i.Amount) || act != Quarantine && a.p.own(to):
+		a.now(Tell, "tell")
+		return
+	case act == Send && !i.Checked:
+		t := a.task(CheckAccount, "check")
+		t.Account = to
+		a.add(at, t)
+		return
+	}
+	t := a.task(Begin, "begin/"+number(int64(len(i.Intents))+1))
+	t.Number, t.Action, t.Chain, t.Account, t.Net = int64(len(i.Intents))+1, act, chain, to, net
+	if chain == Solana {
+		t.Memo = WriteMemo(act, i.ID, i.Reason)
+	}
+	a.add(at, t)
+}
+
+func (x *depositSide) asks(a *asking) {
+	switch x.d.Status {
+	case DepositDetected:
+		if x.d.Read {
+			a.now(Tell, "tell")
+		} else {
+			a.now(FetchMemo, "memo")
+		}
+	case DepositQuarantineFailed:
+		a.operator = true
+	default:
+		a.perform()
+	}
+}
+
+func (x *creditSide) asks(a *asking) {
+	c := &x.c
+	switch {
+	case c.Status == CreditPending && !c.ripe(a.p), !c.GoneAt.IsZero() && !c.stage().finished:
+		a.add(time.Time{}, a.task(Count, "count"))
+		a.operator = a.operator || !c.GoneAt.IsZero()
+	case c.Status == CreditPending, c.Status == CreditTradeBalanceCheck:
+		a.now(LookUpMapping, "mapping")
+	case c.Status == CreditQuarantined && c.SettledBy != 0:
+	default:
+		a.perform()
+	}
+}
+
+// schedule derives when the item is due and when it is overdue.
+func (s *step) schedule() {
+	i := s.item
+	if i.Version == s.old.Version && !s.later {
+		return
+	}
+	i.OverdueAt = s.overdue()
+	a := s.p.ask(i, s.side)
+	if len(a.at) == 0 {
+		i.CheckAt = time.Time{}
+		return
+	}
+	at := a.at[0]
+	for _, t := range a.at[1:] {
+		if t.Before(at) {
+			at = t
+		}
+	}
+	floor := s.by.At
+	if s.later {
+		floor = floor.Add(s.p.LookEvery)
+	}
+	if at.Before(floor) {
+		at = floor
+	}
+	i.CheckAt = at
+}
+
+// overdue is when the item becomes somebody's business: an intent that nobody
+// could settle in time, two outbounds of which one is not final, a credit
+// without confirmations or one that vanished.
+func (s *step) overdue() (at time.Time) {
+	i := s.item
+	earliest := func(t time.Time) {
+		if at.IsZero() || t.Before(at) {
+			at = t
+		}
+	}
+	for k := range i.Intents {
+		if in := &i.Intents[k]; !in.Settled() {
+			earliest(in.At.Add(s.p.ConfirmTimeout))
+		}
+	}
+	if n, _ := i.landed(); n > 1 && !i.discrepant(DoublePayout) {
+		earliest(i.Discrepancies[len(i.Discrepancies)-1].At)
+	}
+	if c, ok := s.side.(*creditSide); ok && !c.stage().finished {
+		if c.c.Status == CreditPending && !c.c.ripe(s.p) {
+			earliest(later(i.At, i.Stored).Add(s.p.RefundTimeout))
+		}
+		if !c.c.GoneAt.IsZero() {
+			earliest(c.c.GoneAt)
+		}
+	}
+	return at
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// Overdue reports whether the item is somebody's business at now.
+func (i *Item) Overdue(now time.Time) bool { return !i.OverdueAt.IsZero() && now.After(i.OverdueAt) }

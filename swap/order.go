@@ -1,0 +1,266 @@
+package swap
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// ordered is an operator's word. It chooses how an item ends; only NotSent and
+// PaidBy replace evidence, by name.
+func (s *step) ordered(e *Ordered) error {
+	if !e.Order.Valid() || e.Order != Release && e.Reason == "" {
+		return s.refuse(statemachine.ErrInvalid, "an order and a reason are needed")
+	}
+	e.Reason = statemachine.Bounded(e.Reason, MaxText)
+	switch e.Order {
+	case OrderRefund:
+		s.refundFor(ReasonOperator)
+		return s.redirect(orderRefund, Refund, e.Reason)
+	case OrderQuarantine:
+		return s.redirect(orderQuarantine, Quarantine, e.Reason)
+	case Requeue:
+		return s.requeue(e.Reason)
+	case HoldItem:
+		if s.item.Hold.Kind != 0 {
+			return nil
+		}
+		s.hold(ByOperator, e.Reason)
+		return s.note("held: " + e.Reason)
+	case Release:
+		return s.unhold(e.Reason)
+	case NotSent:
+		return s.notSent(e)
+	case PaidBy:
+		return s.paidBy(e)
+	case Drop:
+		return s.drop(e.Reason)
+	case Acknowledge:
+		return s.acknowledge(e)
+	}
+	return s.refuse(statemachine.ErrIllegal, "")
+}
+
+// redirect moves the item to where the action is performed.
+func (s *step) redirect(on trigger, a Action, reason string) error {
+	if s.side.stage().performs == a && s.side.direction() == ToUSDD || s.side.stage().awaits == a {
+		return nil // so it is already
+	}
+	c, credit := s.side.(*creditSide)
+	if !s.side.allows(on) {
+		if s.side.stage().performs == a {
+			return nil
+		}
+		return s.refuse(statemachine.ErrIllegal, "")
+	}
+	if credit && c.c.Status == CreditPending && !c.c.ripe(s.p) {
+		return s.refuse(statemachine.ErrIllegal, "nothing leaves this state before two confirmations")
+	}
+	if n := s.item.openIntent(); n != 0 {
+		return s.refuse(statemachine.ErrHeld, fmt.Sprintf("intent %d is open: its look-up decides", n))
+	}
+	if s.item.Hold.Kind == ByPolicy {
+		s.free()
+	}
+	return s.move(on, reason)
+}
+
+// requeue orders what failed for good or was lost once more.
+func (s *step) requeue(reason string) error {
+	g, on := s.side.stage(), requeued
+	a := g.awaits
+	lost := g.finished && s.item.awaited(a) == nil && s.item.discrepant(OutboundLost)
+	switch x := s.side.(type) {
+	case *depositSide:
+		if x.d.Status == DepositQuarantineFailed {
+			a, lost = Quarantine, true
+		}
+	case *creditSide:
+		if x.c.Status == CreditQuarantined {
+			exhausted := s.item.Attempts.Of(Quarantine) >= s.p.MaxAttempts && s.item.openIntent() == 0
+			lost = (lost || exhausted) && s.item.awaited(a) == nil && x.c.SettledBy == 0
+		}
+		if x.c.Collecting {
+			on = requeuedCollecting
+		}
+	}
+	switch {
+	case !s.side.allows(on):
+		return s.refuse(statemachine.ErrIllegal, "")
+	case !lost:
+		return s.refuse(statemachine.ErrIllegal, "nothing is lost and attempts are left")
+	}
+	s.item.Attempts[a-1] = 0
+	return s.move(on, reason)
+}
+
+// unhold ends a hold that a person may end. A mismatch and a late outbound end
+// by evidence.
+func (s *step) unhold(reason string) error {
+	switch s.item.Hold.Kind {
+	case 0:
+		return nil
+	case ByOperator, ByMemo, ByRecovery:
+		s.free()
+		return s.note("released: " + reason)
+	case ByPolicy:
+		return s.refuse(statemachine.ErrIllegal, "order a refund or a quarantine")
+	case ByMismatch:
+		return s.refuse(statemachine.ErrIllegal, "say paid_by or not_sent of the transaction")
+	}
+	return s.refuse(statemachine.ErrIllegal, "it ends when no intent is open")
+}
+
+// notSent closes an intent as proved, or says that the transaction of a
+// mismatch is no payment of this item.
+func (s *step) notSent(e *Ordered) error {
+	if e.TxID != "" {
+		return s.resolve(e, "not_sent: "+e.TxID)
+	}
+	in := s.item.Intent(e.Number)
+	switch {
+	case in == nil:
+		return s.refuse(statemachine.ErrInvalid, "an intent or a transaction is needed")
+	case in.Proof != 0:
+		return nil
+	case in.Landed():
+		return s.refuse(statemachine.ErrIllegal, "it has paid; only a chain takes that back")
+	case !s.by.At.After(in.SendBy.Add(s.p.CallTimeout)):
+		return s.refuse(statemachine.ErrIllegal, "it may still be sent until "+in.SendBy.Add(s.p.CallTimeout).Format(time.RFC3339))
+	case in.LastValid > 0 && e.Height <= in.LastValid:
+		return s.refuse(statemachine.ErrIllegal, fmt.Sprintf("it may land up to block height %d", in.LastValid))
+	}
+	in = s.intent(e.Number)
+	if in.Open() {
+		return s.failed(in, Said, "not_sent: "+e.Reason)
+	}
+	in.Proof = Said
+	return s.note(fmt.Sprintf("%s %d not_sent: %s", in.Action, in.Number, e.Reason))
+}
+
+// resolve answers a mismatch. The hold ends with the last one.
+func (s *step) resolve(e *Ordered, text string) error {
+	open, found := 0, false
+	s.own()
+	for k := range s.item.Discrepancies {
+		d := &s.item.Discrepancies[k]
+		if d.Kind != Mismatch {
+			continue
+		}
+		if d.Key == e.TxID {
+			found = true
+			if d.ClosedBy != "" {
+				return nil
+			}
+			d.ClosedBy, d.ClosedAt = s.by.Actor, s.by.At
+		}
+		if d.ClosedBy == "" {
+			open++
+		}
+	}
+	if !found {
+		return s.refuse(statemachine.ErrNotFound, "no mismatch of that transaction")
+	}
+	if open == 0 && s.item.Hold.Kind == ByMismatch {
+		s.free()
+	}
+	return s.note(text + ": " + e.Reason)
+}
+
+// paidBy files an outbound and lets its look-up finish the item: the item moves
+// to where the table takes it from, if it is not there.
+func (s *step) paidBy(e *Ordered) error {
+	if !e.Action.Valid() || !word(e.TxID, MaxID) || e.Amount > MaxAmount {
+		return s.refuse(statemachine.ErrInvalid, "an action and a transaction are needed")
+	}
+	chain, _ := s.side.pays(s.p, e.Action)
+	for k := range s.item.Intents {
+		if in := &s.item.Intents[k]; in.Chain == chain && (in.TxID == e.TxID || in.Signature == e.TxID) {
+			return nil
+		}
+	}
+	if n := s.item.openIntent(); n != 0 {
+		return s.refuse(statemachine.ErrHeld, fmt.Sprintf("intent %d is open: its look-up comes first", n))
+	}
+	if len(s.item.Intents) >= MaxIntents {
+		return s.refuse(statemachine.ErrInvalid, "too many intents")
+	}
+	in := Intent{Action: e.Action, Chain: chain, TxID: e.TxID}
+	in.Net, in.Fee = s.terms(e.Action)
+	if e.Amount != 0 {
+		in.Net, in.Fee = e.Amount, rest(s.item.Amount, e.Amount)
+	}
+	for k := range s.item.Discrepancies {
+		if d := &s.item.Discrepancies[k]; d.Kind == Mismatch && d.Key == e.TxID && e.Amount == 0 {
+			in.Net, in.Fee = d.Amount, rest(s.item.Amount, d.Amount)
+		}
+	}
+	if in.Net == 0 {
+		return s.refuse(statemachine.ErrInvalid, "an amount is needed")
+	}
+	on := orderRefund
+	if e.Action == Quarantine {
+		on = orderQuarantine
+	}
+	if g := s.side.stage(); !g.finished && !s.side.allows(landing(e.Action)) && s.item.unproved() == nil && s.side.allows(on) {
+		s.refundFor(ReasonOperator)
+		if err := s.move(on, "paid_by: "+e.Reason); err != nil {
+			return err
+		}
+	}
+	s.file(in)
+	if k := s.item.Hold.Kind; k == ByRecovery || k == ByMismatch && s.mismatches(e.TxID) == 0 {
+		s.free()
+	}
+	s.item.Unscanned = false
+	return s.note(fmt.Sprintf("%s %d paid_by %s: %s", e.Action, len(s.item.Intents), e.TxID, e.Reason))
+}
+
+// mismatches closes the one of a transaction and counts the others.
+func (s *step) mismatches(txid string) (open int) {
+	for k := range s.item.Discrepancies {
+		d := &s.item.Discrepancies[k]
+		if d.Kind == Mismatch && d.Key == txid && d.ClosedBy == "" {
+			d.ClosedBy, d.ClosedAt = s.by.Actor, s.by.At
+		}
+		if d.Kind == Mismatch && d.ClosedBy == "" {
+			open++
+		}
+	}
+	return open
+}
+
+// drop gives up a credit that has vanished: nothing was deposited.
+func (s *step) drop(reason string) error {
+	c, ok := s.side.(*creditSide)
+	switch {
+	case !ok || c.c.Status == CreditAsFees && c.c.GoneAt.IsZero():
+		return s.refuse(statemachine.ErrIllegal, "")
+	case c.c.Status == CreditAsFees:
+		return nil
+	case c.c.Status != CreditPending || c.c.GoneAt.IsZero() || s.item.unproved() != nil:
+		return s.refuse(statemachine.ErrIllegal, "only a pending credit that has vanished is dropped")
+	}
+	s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.c.ID, Chain: Nexus, TxID: c.c.ID, Amount: c.c.Amount, Text: reason})
+	s.item.Hold = Hold{}
+	return s.move(inboundGone, reason)
+}
+
+// acknowledge says that a person has dealt with a discrepancy, so that its
+// alert ends. A mismatch ends by PaidBy or NotSent.
+func (s *step) acknowledge(e *Ordered) error {
+	if e.Number < 1 || e.Number > int64(len(s.item.Discrepancies)) {
+		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("there are %d discrepancies", len(s.item.Discrepancies)))
+	}
+	s.own()
+	switch d := &s.item.Discrepancies[e.Number-1]; {
+	case d.ClosedBy != "":
+		return nil
+	case d.Kind == Mismatch:
+		return s.refuse(statemachine.ErrIllegal, "say paid_by or not_sent of the transaction")
+	default:
+		d.ClosedBy, d.ClosedAt = s.by.Actor, s.by.At
+		return s.note("acknowledged: " + d.Kind.String() + ": " + e.Reason)
+	}
+}

@@ -1,0 +1,377 @@
+package swap
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// claim gives the item to one worker. It is due again after LookEvery if the
+// worker brings nothing.
+func (s *step) claim(e *Claimed) error {
+	l := s.item.Lease
+	held := l.Held(s.by.At)
+	switch {
+	case e.Fence != 0 && e.Fence == l.Fence && held && l.Holder == s.by.Actor:
+		return nil
+	case e.Fence != 0 && e.Fence != l.Fence+1:
+		return s.refuse(statemachine.ErrFenced, fmt.Sprintf("the next fence is %d", l.Fence+1))
+	case held:
+		return s.refuse(statemachine.ErrHeld, "by "+l.Holder)
+	case s.item.CheckAt.IsZero() || s.by.At.Before(s.item.CheckAt):
+		return s.refuse(statemachine.ErrIllegal, "nothing is due")
+	}
+	l, err := l.Claim(s.by.Actor, s.by.At, s.p.Lease)
+	if err != nil {
+		return s.refuse(statemachine.ErrInvalid, err.Error())
+	}
+	s.item.Lease, s.later = l, true
+	return nil
+}
+
+// release frees the item; when it is due stays.
+func (s *step) release(e *Released) error {
+	if e.Fence == s.item.Lease.Fence && s.item.Lease.Holder == "" {
+		return nil
+	}
+	if err := s.fenced(e.Fence); err != nil {
+		return err
+	}
+	s.item.Lease = s.item.Lease.Release()
+	return nil
+}
+
+func (s *step) fenced(fence int64) error {
+	if s.item.Lease.Fenced(fence, s.by.At) != nil || s.item.Lease.Holder != s.by.Actor {
+		return s.refuse(statemachine.ErrFenced, "")
+	}
+	return nil
+}
+
+// begins puts an intent on file. Everything that could make it a second payment
+// is refused here.
+func (s *step) begins(e *Begun) error {
+	i := s.item
+	if in := i.Intent(e.Number); in != nil {
+		if in.Action == e.Action && in.Signature == e.Signature && (in.Chain == Solana || e.Reference == 0 || in.Reference == e.Reference) {
+			return nil
+		}
+		return s.refuse(statemachine.ErrConflict, fmt.Sprintf("intent %d is another one", e.Number))
+	}
+	if err := s.fenced(e.Fence); err != nil {
+		return err
+	}
+	if !e.Action.Valid() || s.side.stage().performs != e.Action || !s.side.allows(begun) {
+		return s.refuse(statemachine.ErrIllegal, "no "+e.Action.String()+" in this state")
+	}
+	chain, destination := s.side.pays(s.p, e.Action)
+	if err := s.mayBegin(e, chain, destination); err != nil {
+		return err
+	}
+	in := Intent{Number: e.Number, Action: e.Action, Attempt: i.Attempts.Of(e.Action) + 1, Chain: chain, Destination: destination,
+		At: s.by.At, SendBy: i.Lease.Until}
+	in.Net, in.Fee = s.terms(e.Action)
+	if chain == Solana {
+		in.Memo = WriteMemo(e.Action, i.ID, i.Reason)
+		in.Signature, in.Raw, in.LastValid = e.Signature, slices.Clone(e.Raw), e.LastValid
+	} else {
+		in.Reference = e.Reference
+	}
+	s.own()
+	i.Intents = append(i.Intents, in)
+	i.Attempts[e.Action-1]++
+	i.Checked = false
+	return s.move(begun, fmt.Sprintf("%s %d, attempt %d", e.Action, in.Number, in.Attempt))
+}
+
+// terms are what an action pays: frozen for a send, today's for the others.
+func (s *step) terms(a Action) (net, fee uint64) {
+	if a == Send {
+		return s.item.Terms.Net, s.item.Terms.Fee
+	}
+	return s.p.fees(s.side.direction()).pays(a, s.item.Amount)
+}
+
+// mayBegin refuses an intent that a rule forbids.
+func (s *step) mayBegin(e *Begun, chain Chain, destination string) error {
+	i := s.item
+	if err := s.mayPay(e.Control, e.Action); err != nil {
+		return err
+	}
+	net, _ := s.terms(e.Action)
+	switch at := i.beginAt(s.p, e.Action); {
+	case i.Attempts.Of(e.Action) >= s.p.MaxAttempts:
+		return s.refuse(statemachine.ErrIllegal, "all attempts were made")
+	case s.by.At.Before(at):
+		return s.refuse(statemachine.ErrIllegal, "not before "+at.Format(time.RFC3339Nano))
+	case e.Action == Send && (!i.Terms.Frozen || i.Terms.micro(i.Amount)) || net == 0:
+		return s.refuse(statemachine.ErrIllegal, "nothing is left to pay")
+	case e.Action == Send && !i.Checked:
+		return s.refuse(statemachine.ErrIllegal, "the account was not checked for this attempt")
+	case !word(destination, MaxAddress) || e.Action != Quarantine && s.p.own(destination):
+		return s.refuse(statemachine.ErrIllegal, "there is no account to pay to")
+	case e.Number != int64(len(i.Intents))+1 || e.Number > MaxIntents:
+		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("the next intent is %d of at most %d", len(i.Intents)+1, MaxIntents))
+	case chain == Solana && (!word(e.Signature, MaxID) || e.LastValid == 0 || e.LastValid > MaxAmount || len(e.Raw) > MaxRaw || e.Reference != 0):
+		return s.refuse(statemachine.ErrInvalid, "an intent on Solana needs a signature and a last valid block height")
+	case chain == Nexus && (e.Reference == 0 || e.Reference > MaxAmount || e.Signature != "" || len(e.Raw) > 0 || e.LastValid != 0):
+		return s.refuse(statemachine.ErrInvalid, "an intent on Nexus needs a reference number")
+	case chain == Solana && slices.ContainsFunc(i.Intents, func(in Intent) bool { return in.Signature == e.Signature }):
+		return s.refuse(statemachine.ErrConflict, "one intent, one signature: sign again")
+	}
+	return nil
+}
+
+// mayPay refuses while the item or the house is stopped, or something of the
+// item may be out.
+func (s *step) mayPay(c Control, a Action) error {
+	i := s.item
+	switch in := i.unproved(); {
+	case i.Hold.Kind != 0:
+		return s.refuse(statemachine.ErrHeld, "held: "+i.Hold.Kind.String())
+	case c.Recovering():
+		return s.refuse(statemachine.ErrHeld, "the vault's own history is not scanned yet")
+	case c.Paused && a == Send:
+		return s.refuse(statemachine.ErrHeld, "new swaps are paused")
+	case i.Unscanned:
+		return s.refuse(statemachine.ErrHeld, "an outbound from before the record is not excluded yet")
+	case s.side.stage().lacksIntent(i):
+		return s.refuse(statemachine.ErrHeld, "its status says that something went out, and nothing is on file")
+	case in != nil:
+		return s.refuse(statemachine.ErrHeld, fmt.Sprintf("intent %d (%s) may have paid or may still pay", in.Number, in.Action))
+	}
+	if c, ok := s.side.(*creditSide); ok && (!c.c.GoneAt.IsZero() || a == Quarantine && c.c.SettledBy != 0) {
+		return s.refuse(statemachine.ErrHeld, "what came in has vanished, or was paid already")
+	}
+	return nil
+}
+
+// lacksIntent: a row that was imported, whose outbound is not on file.
+func (g stage) lacksIntent(i *Item) bool {
+	return g.awaits != 0 && g.performs == 0 && len(i.Intents) == 0
+}
+
+// beginAt is when the next intent of an action may be begun: a cooldown after
+// the commit of the last one that was not deferred, and a while after one that
+// was.
+func (i *Item) beginAt(p *Policy, a Action) (at time.Time) {
+	for k := range i.Intents {
+		in := &i.Intents[k]
+		next := in.At.Add(p.Cooldown)
+		switch {
+		case in.Action != a || in.Filed:
+			continue
+		case in.Outcome == statemachine.Deferred:
+			next = in.ClosedAt.Add(p.DeferFor)
+		}
+		if next.After(at) {
+			at = next
+		}
+	}
+	return at
+}
+
+// answer is what the sender says. It never touches another intent.
+func (s *step) answer(e *Answered) error {
+	if s.item.Intent(e.Number) == nil || !e.Outcome.Valid() {
+		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("intent %d and an outcome are needed", e.Number))
+	}
+	if e.Outcome == statemachine.Done && !word(e.TxID, MaxID) {
+		return s.refuse(statemachine.ErrInvalid, "a transaction id is needed")
+	}
+	in := s.item.Intent(e.Number)
+	switch {
+	case e.Outcome == statemachine.Done && in.Landed() && sameTx(in, e.TxID):
+		return nil
+	case e.Outcome != statemachine.Done && (!in.Open() || e.Outcome == in.Outcome || in.Outcome == statemachine.Unknown && e.Outcome == statemachine.Deferred):
+		return nil // closed, said before, or not to be believed any more
+	}
+	in = s.intent(e.Number)
+	if s.fenced(e.Fence) == nil && in.SendBy.After(s.by.At) {
+		in.SendBy = s.by.At // the sender is done with it
+	}
+	text := func(what string) string { return fmt.Sprintf("%s %d %s: %s", in.Action, in.Number, what, e.Reason) }
+	switch e.Outcome {
+	case statemachine.Done:
+		if in.Landed() || in.Chain == Solana && in.Signature != e.TxID {
+			return s.second(in, e.TxID)
+		}
+		in.TxID = e.TxID
+		return s.paid(in)
+	case statemachine.Failed:
+		return s.failed(in, 0, e.Reason)
+	case statemachine.Deferred:
+		in.Outcome, in.ClosedAt = statemachine.Deferred, s.by.At
+		s.item.Attempts[in.Action-1]--
+		s.item.Tried = true
+		return s.note(text("deferred"))
+	}
+	in.Outcome = statemachine.Unknown
+	return s.note(text("may have gone out"))
+}
+
+// sameTx compares what the chain calls an intent.
+func sameTx(in *Intent, id string) bool {
+	if in.Chain == Nexus {
+		return in.TxID != "" && statemachine.SameHash(in.TxID, id)
+	}
+	return in.TxID == id
+}
+
+// second: one intent was answered with another transaction than its own. It is
+// filed, so that both are looked up.
+func (s *step) second(in *Intent, txid string) error {
+	for k := range s.item.Intents {
+		if sameTx(&s.item.Intents[k], txid) {
+			return nil
+		}
+	}
+	if !s.discrepancy(Discrepancy{Kind: SecondOutbound, Key: txid, Chain: in.Chain, TxID: txid, Amount: in.Net,
+		Text: fmt.Sprintf("intent %d was answered with another transaction", in.Number)}) {
+		return nil
+	}
+	filed := Intent{Action: in.Action, Attempt: in.Attempt, Chain: in.Chain, Destination: in.Destination, Net: in.Net, Fee: in.Fee, TxID: txid}
+	s.file(filed)
+	s.stop(ByLate, fmt.Sprintf("intent %d was answered with a second transaction", in.Number))
+	return s.note("a second transaction was answered")
+}
+
+// file adds an outbound that was not begun here: it may have paid.
+func (s *step) file(in Intent) {
+	s.own()
+	in.Number, in.At, in.SendBy, in.Filed, in.Outcome = int64(len(s.item.Intents))+1, s.by.At, s.by.At, true, statemachine.Unknown
+	if in.Chain == Solana {
+		in.Signature = in.TxID
+	}
+	s.item.Intents = append(s.item.Intents, in)
+}
+
+// stop holds for evidence, over a hold of a person.
+func (s *step) stop(kind HoldKind, reason string) {
+	at := s.by.At
+	if s.item.Hold.Kind == ByMismatch {
+		return
+	}
+	if s.item.Hold.Kind != 0 {
+		at = s.item.Hold.At
+	}
+	s.item.Hold = Hold{Kind: kind, At: at, Reason: statemachine.Bounded(reason, MaxText)}
+}
+
+// paid: an intent went out, by its answer or by a sighting. The item follows
+// the money where nothing else of it is out.
+func (s *step) paid(in *Intent) error {
+	late := !in.Open()
+	in.Outcome, in.Proof = statemachine.Done, 0
+	if in.ClosedAt.IsZero() {
+		in.ClosedAt = s.by.At
+	}
+	text := fmt.Sprintf("%s %d went out: %s", in.Action, in.Number, in.TxID)
+	if late {
+		s.discrepancy(Discrepancy{Kind: LateOutbound, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net,
+			Text: "it was closed, and has paid"})
+	}
+	open := s.item.openIntent()
+	n, _ := s.item.landed()
+	switch {
+	case open != 0:
+		s.stop(ByLate, fmt.Sprintf("intent %d has paid while intent %d is open", in.Number, open))
+		return s.note(text)
+	case n > 1:
+		// A refund that is not final may fail yet.
+		if g := s.side.stage(); g.finished || g.awaits != Refund {
+			s.double()
+		}
+		return s.note(text)
+	}
+	s.settle(in)
+	return s.moveOrNote(landing(in.Action), text)
+}
+
+// settle: a quarantined credit turned out to be paid, so the move is not owed.
+func (s *step) settle(in *Intent) {
+	c, ok := s.side.(*creditSide)
+	if !ok || c.c.Status != CreditQuarantined || in.Action == Quarantine || c.c.SettledBy != 0 {
+		return
+	}
+	c.c.SettledBy = in.Number
+	s.discrepancy(Discrepancy{Kind: PaidWhileQuarantined, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net,
+		Text: fmt.Sprintf("intent %d (%s) has paid", in.Number, in.Action)})
+}
+
+// double records each pair of outbounds that paid.
+func (s *step) double() {
+	var first *Intent
+	for k := range s.item.Intents {
+		in := &s.item.Intents[k]
+		switch {
+		case !in.Landed():
+		case first == nil:
+			first = in
+		default:
+			s.discrepancy(Discrepancy{Kind: DoublePayout, Key: number(first.Number) + "+" + number(in.Number), Chain: in.Chain, TxID: in.TxID,
+				Amount: in.Net, Other: first.Net, Text: fmt.Sprintf("intents %d (%s) and %d (%s) have paid", first.Number, first.Action, in.Number, in.Action)})
+		}
+	}
+}
+
+// reconcile lets the item follow what has paid, once nothing is open: it ends
+// the hold that waited for that.
+func (s *step) reconcile() (moved bool, err error) {
+	if s.item.openIntent() != 0 {
+		return false, nil
+	}
+	n, in := s.item.landed()
+	if s.item.Hold.Kind == ByLate {
+		s.free()
+		moved = true
+		if n > 1 {
+			s.double()
+		}
+	}
+	if n == 1 && !s.side.stage().finished && s.side.allows(landing(in.Action)) {
+		return true, s.move(landing(in.Action), fmt.Sprintf("%s %d has paid: %s", in.Action, in.Number, in.TxID))
+	}
+	if n == 1 {
+		s.settle(in)
+	}
+	if moved {
+		return true, s.note("nothing is open any more")
+	}
+	return false, nil
+}
+
+// failed closes an open intent: it did not pay. The last attempt moves the item
+// on in the same step.
+func (s *step) failed(in *Intent, proof Proof, reason string) error {
+	in.Outcome, in.Proof, in.ClosedAt = statemachine.Failed, proof, s.by.At
+	text := fmt.Sprintf("%s %d failed: %s", in.Action, in.Number, reason)
+	s.item.Tried = true
+	if moved, err := s.follow(); moved || err != nil {
+		return err
+	}
+	if s.side.stage().performs == in.Action && s.item.Attempts.Of(in.Action) >= s.p.MaxAttempts && s.side.allows(maxAttempts) && !in.Filed {
+		if in.Action == Send {
+			s.refundFor(ReasonSend)
+		}
+		return s.move(maxAttempts, text)
+	}
+	return s.note(text)
+}
+
+// follow is reconcile where something has paid already.
+func (s *step) follow() (bool, error) {
+	if n, _ := s.item.landed(); n == 0 && s.item.Hold.Kind != ByLate {
+		return false, nil
+	}
+	return s.reconcile()
+}
+
+// refundFor keeps the first reason.
+func (s *step) refundFor(r RefundReason) {
+	if s.item.Reason == 0 {
+		s.item.Reason = r
+	}
+}

@@ -1,0 +1,181 @@
+package swap
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Policy is what a host may choose. Start from [DefaultPolicy] and check with
+// [Policy.Validate]. Names in parentheses are those of the source's
+// configuration.
+type Policy struct {
+	// Deposits are the fees of USDC to USDD, Credits of USDD to USDC.
+	Deposits, Credits Fees
+	// USDCQuarantineAccount and USDDQuarantineAccount are where the amounts go
+	// that can neither be paid nor refunded (USDC_QUARANTINE_ACCOUNT,
+	// NEXUS_USDD_QUARANTINE_ACCOUNT).
+	USDCQuarantineAccount string
+	USDDQuarantineAccount string
+	// OwnAccounts of the house, quarantine accounts included. Nothing is paid
+	// to them by a swap, and what comes from them is no swap.
+	OwnAccounts []string
+	// USDC and USDD are the mint and the token that a sighting must name.
+	USDC, USDD string
+
+	// RefundTimeout is how long a memo that cannot be fetched, or a mapping
+	// that is missing, is waited for (REFUND_TIMEOUT_SEC).
+	RefundTimeout time.Duration
+	// ConfirmTimeout is from when on a complete negative of an outbound moves
+	// an item (USDC_CONFIRM_TIMEOUT_SEC).
+	ConfirmTimeout time.Duration
+	// StaleAfter is when a deposit that nobody could finish is put aside
+	// (STALE_DEPOSIT_QUARANTINE_SEC).
+	StaleAfter time.Duration
+	// MaxAttempts of one action on one item (MAX_ACTION_ATTEMPTS).
+	MaxAttempts int32
+	// Cooldown between two intents of one action on one item
+	// (ACTION_RETRY_COOLDOWN_SEC).
+	Cooldown time.Duration
+	// DeferFor is when an intent that was not tried may be followed by another.
+	DeferFor time.Duration
+	// LookEvery is the pause between two look-ups.
+	LookEvery time.Duration
+	// Lease is how long a worker has an item without renewal, CallTimeout how
+	// long one call to a node may take.
+	Lease, CallTimeout time.Duration
+	// OnTimeout is what follows when a payment cannot land any more.
+	OnTimeout OnTimeout
+	// CreditConfirmations is when a credit counts; at least 2.
+	CreditConfirmations uint64
+	// FinalConfirmations is when an outbound on Nexus is final.
+	FinalConfirmations uint64
+
+	// WaterlineMargin is kept between the waterline and what it follows.
+	WaterlineMargin time.Duration
+	// LookBack bounds the discovery of inbound transactions.
+	LookBack time.Duration
+	// GoneAfter is when a credit that vanished is no longer waited for by the
+	// waterline.
+	GoneAfter time.Duration
+}
+
+// Fees of one direction, in units of 10^-6. What is paid is
+// amount - Flat - amount x BasisPoints / 10000, floored to a unit, so the fee
+// rounds up.
+type Fees struct {
+	BasisPoints uint64 // at most 10000
+	Flat        uint64
+	Minimum     uint64 // an amount up to it is kept as fee
+	Refund      uint64 // flat fee of a refund
+	Quarantine  uint64 // flat fee of the move to the quarantine account
+}
+
+// OnTimeout is what follows a complete negative of a payment after
+// [Policy.ConfirmTimeout].
+type OnTimeout = statemachine.Enum[onTimeout]
+
+const (
+	OnTimeoutRefund OnTimeout = iota + 1
+	OnTimeoutQuarantine
+	OnTimeoutHold
+)
+
+type onTimeout struct{}
+
+func (onTimeout) Kind() string    { return "time-out policy" }
+func (onTimeout) Names() []string { return onTimeoutNames }
+
+var onTimeoutNames = []string{"refund", "quarantine", "hold"}
+
+// DefaultPolicy has the source's values. The quarantine accounts have no
+// default: set them.
+func DefaultPolicy() Policy {
+	return Policy{
+		Deposits:            Fees{BasisPoints: 10, Flat: 100_000, Minimum: 100_101, Refund: 100_000, Quarantine: 100_000},
+		Credits:             Fees{BasisPoints: 10, Flat: 500_000, Minimum: 500_501, Refund: 1_000},
+		USDC:                "USDC",
+		USDD:                "USDD",
+		RefundTimeout:       time.Hour,
+		ConfirmTimeout:      10 * time.Minute,
+		StaleAfter:          24 * time.Hour,
+		MaxAttempts:         3,
+		Cooldown:            5 * time.Minute,
+		DeferFor:            time.Minute,
+		LookEvery:           30 * time.Second,
+		Lease:               5 * time.Minute,
+		CallTimeout:         30 * time.Second,
+		OnTimeout:           OnTimeoutRefund,
+		CreditConfirmations: 2,
+		FinalConfirmations:  10,
+		WaterlineMargin:     2 * time.Minute,
+		LookBack:            7 * 24 * time.Hour,
+		GoneAfter:           24 * time.Hour,
+	}
+}
+
+// Validate returns [statemachine.ErrInvalid] with the first limit that is out
+// of bounds.
+func (p Policy) Validate() error {
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: swap policy: %s", statemachine.ErrInvalid, fmt.Sprintf(format, args...))
+	}
+	for _, d := range []struct {
+		name string
+		d    time.Duration
+	}{
+		{"RefundTimeout", p.RefundTimeout}, {"ConfirmTimeout", p.ConfirmTimeout}, {"StaleAfter", p.StaleAfter}, {"Cooldown", p.Cooldown},
+		{"DeferFor", p.DeferFor}, {"LookEvery", p.LookEvery}, {"Lease", p.Lease}, {"CallTimeout", p.CallTimeout},
+		{"WaterlineMargin", p.WaterlineMargin}, {"LookBack", p.LookBack}, {"GoneAfter", p.GoneAfter},
+	} {
+		if d.d <= 0 || d.d > 366*24*time.Hour {
+			return bad("%s is %v, it must be positive and at most a year", d.name, d.d)
+		}
+	}
+	for _, a := range []struct{ name, text string }{
+		{"USDCQuarantineAccount", p.USDCQuarantineAccount}, {"USDDQuarantineAccount", p.USDDQuarantineAccount}, {"USDC", p.USDC}, {"USDD", p.USDD},
+	} {
+		if !word(a.text, MaxAddress) {
+			return bad("%s is missing or malformed", a.name)
+		}
+	}
+	for _, f := range []Fees{p.Deposits, p.Credits} {
+		if f.BasisPoints > 10_000 || max(f.Flat, f.Minimum, f.Refund, f.Quarantine) > MaxAmount {
+			return bad("fees are at most 10000 basis points and %d units", uint64(MaxAmount))
+		}
+	}
+	switch {
+	case p.MaxAttempts < 1 || p.MaxAttempts > MaxIntents/10:
+		return bad("MaxAttempts is %d, 1 to %d are possible", p.MaxAttempts, MaxIntents/10)
+	case !p.OnTimeout.Valid():
+		return bad("OnTimeout is %v", p.OnTimeout)
+	case p.CreditConfirmations < 2 || p.FinalConfirmations < 1:
+		return bad("a credit needs at least 2 confirmations and an outbound 1")
+	case p.USDCQuarantineAccount == p.USDDQuarantineAccount:
+		return bad("the two quarantine accounts are on different chains")
+	}
+	return nil
+}
+
+// own reports whether an account belongs to the house.
+func (p *Policy) own(account string) bool {
+	return account == p.USDCQuarantineAccount || account == p.USDDQuarantineAccount || slices.Contains(p.OwnAccounts, account)
+}
+
+// token is what moves on a chain.
+func (p *Policy) token(c Chain) string {
+	if c == Solana {
+		return p.USDC
+	}
+	return p.USDD
+}
+
+// fees of a direction.
+func (p *Policy) fees(d Direction) *Fees {
+	if d == ToUSDD {
+		return &p.Deposits
+	}
+	return &p.Credits
+}

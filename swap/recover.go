@@ -1,0 +1,228 @@
+package swap
+
+import (
+	"slices"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// History is a scan of the vault's own transactions on one chain.
+type History struct {
+	Chain    Chain
+	Outbound []Sighting
+	View     View // how much it covers
+}
+
+// RecoverDeposit returns the events that a scan means for a stored deposit:
+// its outbounds, and a look-up of each intent that is not settled and was not
+// found. Whether that proves anything is decided by Apply.
+func RecoverDeposit(d Deposit, by By, scans ...History) []Event {
+	return recoverItem(&d.Item, ToUSDD, by, scans)
+}
+
+// RecoverCredit is [RecoverDeposit] for a credit.
+func RecoverCredit(c Credit, by By, scans ...History) []Event {
+	return recoverItem(&c.Item, ToUSDC, by, scans)
+}
+
+func recoverItem(i *Item, d Direction, by By, scans []History) (out []Event) {
+	by.Version = 0
+	s := step{item: i}
+	covered := map[Chain]View{}
+	seen := map[int64]bool{}
+	for _, h := range scans {
+		covered[h.Chain] = h.View
+		for _, t := range h.Outbound {
+			in := s.find(&t)
+			dir, _, id, named := ReadMemo(t.Memo)
+			if in == nil && !(t.Chain == Solana && named && dir == d && id == i.ID) {
+				continue
+			}
+			if in != nil {
+				seen[in.Number] = true
+			}
+			out = append(out, Outbound{By: by, Seen: t})
+		}
+	}
+	for k := range i.Intents {
+		if in := &i.Intents[k]; !in.Settled() && !seen[in.Number] {
+			if v, ok := covered[in.Chain]; ok {
+				out = append(out, Looked{By: by, Number: in.Number, Finding: LookMissing, View: v})
+			}
+		}
+	}
+	if solana, ok := covered[Solana]; ok && i.Unscanned && len(seen) == 0 {
+		if nexus, ok := covered[Nexus]; ok {
+			v := solana
+			v.From, v.ByID = later(v.From, nexus.From), v.ByID && nexus.ByID
+			v.Before, v.After = min(v.Before, nexus.Before), min(v.After, nexus.After)
+			out = append(out, Looked{By: by, Finding: LookMissing, View: v})
+		}
+	}
+	return out
+}
+
+// Lost is what the chains still know after a database was lost: all that came
+// in, and the vault's own history on both chains, both complete.
+type Lost struct {
+	Deposits []LostDeposit
+	Credits  []Observed
+	Solana   History
+	Nexus    History
+	// Past are the fees that were in force, today's included, by direction:
+	// an amount that none of them explains is nobody's.
+	PastDeposits, PastCredits []Fees
+}
+
+// LostDeposit is a deposit as its chain shows it.
+type LostDeposit struct {
+	Observed
+	Memo string
+}
+
+// Recovery is what [Policy.RecoverMissing] makes of it: events for items that
+// are not stored. An item without any outbound is in neither list: it is
+// Observed like a new one, and looked back for.
+type Recovery struct {
+	Deposits, Credits []Recovered
+	Unattributed      []Sighting
+}
+
+// RecoverMissing rebuilds finished rows from memos and references. Memos name
+// their item. An outbound on Nexus names none: it belongs to the one item whose
+// destination and amount it has, if it is the only one and has no other
+// candidate. Everything else that could be somebody's holds those items for the
+// operator.
+func (p Policy) RecoverMissing(l Lost, by By) Recovery {
+	type candidate struct {
+		seen   *Sighting
+		action Action
+	}
+	found := map[string][]candidate{} // by direction and id
+	claims := map[*Sighting][]string{}
+	key := func(d Direction, id string) string { return d.String() + " " + id }
+	known := map[string]bool{}
+	add := func(d Direction, id string, t *Sighting, a Action) {
+		k := key(d, id)
+		found[k] = append(found[k], candidate{t, a})
+		claims[t] = append(claims[t], k)
+	}
+	for _, d := range l.Deposits {
+		known[key(ToUSDD, d.ID)] = true
+	}
+	for _, c := range l.Credits {
+		known[key(ToUSDC, c.ID)] = true
+	}
+	var r Recovery
+	each := func(h History, attribute func(*Sighting)) {
+		for k := range h.Outbound {
+			if t := &h.Outbound[k]; t.VaultSigned && !t.Errored {
+				attribute(t)
+				if len(claims[t]) == 0 {
+					r.Unattributed = append(r.Unattributed, *t)
+				}
+			}
+		}
+	}
+	each(l.Solana, func(t *Sighting) {
+		if d, a, id, ok := ReadMemo(t.Memo); ok && known[key(d, id)] {
+			add(d, id, t, a)
+		}
+	})
+	pays := func(fees []Fees, a Action, amount, net uint64) bool {
+		return slices.ContainsFunc(fees, func(f Fees) bool { n, _ := f.pays(a, amount); return n == net && n > 0 })
+	}
+	each(l.Nexus, func(t *Sighting) {
+		for _, d := range l.Deposits {
+			address, err := ParseMemo(d.Memo)
+			if err == nil && address == t.Destination && pays(l.PastDeposits, Send, d.Amount, t.Amount) && !t.Time.Before(d.Time.Truncate(time.Second)) {
+				add(ToUSDD, d.ID, t, Send)
+			}
+		}
+		for _, c := range l.Credits {
+			for _, to := range []struct {
+				a       Action
+				account string
+			}{{Refund, c.From}, {Quarantine, p.USDDQuarantineAccount}} {
+				if to.account != "" && to.account == t.Destination && pays(l.PastCredits, to.a, c.Amount, t.Amount) && !t.Time.Before(c.Time.Truncate(time.Second)) {
+					add(ToUSDC, c.ID, t, to.a)
+				}
+			}
+		}
+	})
+	// decide rebuilds an item that one outbound names alone, and holds others.
+	decide := func(d Direction, o Observed) (Recovered, bool) {
+		all := found[key(d, o.ID)]
+		if len(all) == 0 {
+			return Recovered{}, false
+		}
+		ev := Recovered{By: by, Observed: o}
+		t := all[0].seen
+		if len(all) == 1 && len(claims[t]) == 1 && p.final(t) && t.Token == p.token(t.Chain) && t.Amount <= o.Amount {
+			ev.Action, ev.Seen = all[0].action, *t
+		}
+		return ev, true
+	}
+	for _, d := range l.Deposits {
+		if ev, ok := decide(ToUSDD, d.Observed); ok {
+			r.Deposits = append(r.Deposits, ev)
+		}
+	}
+	for _, c := range l.Credits {
+		if ev, ok := decide(ToUSDC, c); ok {
+			r.Credits = append(r.Credits, ev)
+		}
+	}
+	return r
+}
+
+// Unattributed is the record of an outbound of the vault that names no item.
+func Unattributed(t Sighting, by By) Discrepancy {
+	return Discrepancy{Kind: UnattributedOutbound, Key: t.Chain.String() + " " + t.TxID, Chain: t.Chain, TxID: t.TxID, Amount: t.Amount,
+		Text: FormatAmount(t.Amount) + " went out and names no item", Actor: by.Actor, At: by.At}
+}
+
+// recovered rebuilds a finished item: it came in, and the chains show what went
+// out for it.
+func (s *step) recovered(e *Recovered) error {
+	if s.old.Version > 0 {
+		if s.item.Intent(1) != nil && sameTx(&s.item.Intents[0], e.Seen.TxID) {
+			return nil
+		}
+		if e.Action == 0 && s.item.Hold.Kind == ByRecovery {
+			return nil
+		}
+		return s.refuse(statemachine.ErrConflict, "it is stored already")
+	}
+	o := e.Observed
+	if e.Action == 0 {
+		if err := s.observe(&o); err != nil || len(s.log) == 0 {
+			return err
+		}
+		s.hold(ByRecovery, "it cannot be told what was paid for it")
+		return nil
+	}
+	chain, _ := s.side.pays(s.p, e.Action)
+	switch {
+	case !e.Action.Valid() || !e.Seen.VaultSigned || e.Seen.Errored || e.Seen.Chain != chain || !word(e.Seen.TxID, MaxID) ||
+		e.Seen.Amount == 0 || e.Seen.Amount > MaxAmount || !s.p.final(&e.Seen) || e.Seen.Token != s.p.token(chain) || e.Seen.Reference > MaxAmount ||
+		e.Seen.Destination != "" && !word(e.Seen.Destination, MaxAddress):
+		return s.refuse(statemachine.ErrInvalid, "a final outbound of the vault is needed")
+	case s.side.direction() == ToUSDC && (!word(o.To, MaxAddress) || !word(o.Owner, MaxAddress)) || o.From != "" && !word(o.From, MaxAddress):
+		return s.refuse(statemachine.ErrInvalid, "a credit has the account that got it and an owner")
+	case !word(o.ID, MaxID) || o.Amount == 0 || o.Amount > MaxAmount || o.Amount < e.Seen.Amount:
+		return s.refuse(statemachine.ErrInvalid, "what came in is at least what went out")
+	}
+	at, err := statemachine.Time(o.Time)
+	if err != nil {
+		return s.refuse(statemachine.ErrInvalid, "a time is needed")
+	}
+	s.create(&o, at.Truncate(time.Second))
+	s.item.Unscanned = false
+	t := &e.Seen
+	s.file(Intent{Action: e.Action, Chain: chain, Destination: t.Destination, Net: t.Amount, Fee: o.Amount - t.Amount, TxID: t.TxID, Reference: t.Reference, Memo: t.Memo})
+	in := &s.item.Intents[0]
+	in.Outcome, in.Final, in.ClosedAt = statemachine.Done, true, s.by.At
+	return s.move(recovering(e.Action), "from the chains: "+t.TxID)
+}

@@ -1,0 +1,93 @@
+package swap
+
+import (
+	"fmt"
+	"time"
+)
+
+// Stats is what a store counts at the moment At, and in the window
+// [At - window, At): its start is in it, its end is not.
+type Stats struct {
+	At       time.Time
+	Deposits map[DepositStatus]int64
+	Credits  map[CreditStatus]int64
+	// DepositDwell and CreditDwell are for how long the items of a status have
+	// been in it, on average, cut to microseconds.
+	DepositDwell map[DepositStatus]time.Duration
+	CreditDwell  map[CreditStatus]time.Duration
+	// Backlog is how many items are unprocessed.
+	Backlog int64
+	// OldestAwaiting is the earliest entered of the items that wait for a
+	// confirmation: debited, refund sent, awaiting; zero: none.
+	OldestAwaiting time.Time
+	OldestHeld     time.Time // since when the longest hold is; zero: none
+	Held           int64
+	Overdue        int64 // see [Item.Overdue]
+	Discrepancies  int64 // that nobody has dealt with
+
+	// In the window, by when they were stored or entered their status.
+	Created     int64
+	Processed   int64 // as fees included
+	Refunded    int64
+	Quarantined int64
+}
+
+// Ended is how many items ended in the window.
+func (s *Stats) Ended() int64 { return s.Processed + s.Refunded + s.Quarantined }
+
+// SuccessRate, RefundRate and QuarantineRate are shares of the items that ended
+// in the window, in basis points (10 000 = all), rounded down; 0 of 0 is 0.
+func (s *Stats) SuccessRate() int64 { return basisPoints(s.Processed, s.Ended()) }
+
+// RefundRate is the share that was refunded.
+func (s *Stats) RefundRate() int64 { return basisPoints(s.Refunded, s.Ended()) }
+
+// QuarantineRate is the share that was quarantined; it should be near 0.
+func (s *Stats) QuarantineRate() int64 { return basisPoints(s.Quarantined, s.Ended()) }
+
+func basisPoints(part, whole int64) int64 {
+	if whole <= 0 {
+		return 0
+	}
+	return part * 10_000 / whole
+}
+
+// Thresholds are the limits of [Alerts].
+type Thresholds struct {
+	RefundRate int64         // basis points; more than that alerts
+	Awaiting   time.Duration // longer than that alerts
+	Held       time.Duration
+}
+
+// DefaultThresholds are the source's, and a day for a hold.
+func DefaultThresholds() Thresholds {
+	return Thresholds{RefundRate: 500, Awaiting: 10 * time.Minute, Held: 24 * time.Hour}
+}
+
+// Alert is one limit that is exceeded.
+type Alert struct {
+	Name string // stable: "refund rate", "quarantine", ...
+	Text string
+}
+
+// Alerts compares. It is pure; the order is fixed.
+func Alerts(s Stats, t Thresholds) []Alert {
+	var out []Alert
+	add := func(exceeded bool, name, format string, args ...any) {
+		if exceeded {
+			out = append(out, Alert{Name: name, Text: fmt.Sprintf(format, args...)})
+		}
+	}
+	// The rate is rounded down, so the comparison is made with the counts.
+	add(s.Refunded*10_000 > t.RefundRate*s.Ended(), "refund rate", "%d of %d were refunded, more than %d of 10000", s.Refunded, s.Ended(), t.RefundRate)
+	add(s.Quarantined > 0, "quarantine", "%d were quarantined", s.Quarantined)
+	add(s.Created > s.Ended(), "backlog", "%d came in and %d ended; %d are unprocessed", s.Created, s.Ended(), s.Backlog)
+	since := func(name string, at time.Time, limit time.Duration, what string) {
+		add(!at.IsZero() && s.At.Sub(at) > limit, name, "%s since %s, longer than %v", what, at.UTC().Format(time.RFC3339), limit)
+	}
+	since("confirmation", s.OldestAwaiting, t.Awaiting, "an item waits for its confirmation")
+	since("hold", s.OldestHeld, t.Held, "an item is held")
+	add(s.Discrepancies > 0, "discrepancies", "%d discrepancies nobody has dealt with", s.Discrepancies)
+	add(s.Overdue > 0, "overdue", "%d items are overdue", s.Overdue)
+	return out
+}

@@ -1,0 +1,103 @@
+package swap
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Waterline is how far one history of one chain is known: all before it was
+// seen and is stored. The heartbeat of the source is this value; the host reads
+// and writes it.
+type Waterline struct {
+	Chain Chain `json:",omitzero"`
+	// Own: of the vault's own outbound transactions, which are scanned for
+	// ever; else of inbound ones.
+	Own     bool
+	At      time.Time // zero: nothing is known yet
+	Version int64
+}
+
+// Scan is what a host has read of a history, after it has stored all that it
+// found.
+type Scan struct {
+	Began    time.Time // by the clock of the store
+	From     time.Time // all from here on was read
+	Complete bool      // to the end, without a gap
+	Empty    bool      // nothing was found
+	// Tip is the block time of the finalized tip that the scan reached; zero if
+	// the node did not prove it.
+	Tip time.Time
+}
+
+// ScanFrom is where the next scan begins. Inbound goes back [Policy.LookBack]
+// at most.
+func (p Policy) ScanFrom(w Waterline, now time.Time) time.Time {
+	if !w.Own {
+		return later(w.At, now.Add(-p.LookBack))
+	}
+	return w.At
+}
+
+// Advance returns the waterline after a scan. Only a complete one moves it: to
+// min(oldest, Tip) - [Policy.WaterlineMargin], never backwards and never above
+// now. oldest is the time of the oldest item of the chain that is unprocessed
+// (see [Deposit.Waits]), zero if there is none; for the vault's own history it
+// is zero. A scan that begins after the waterline has a gap and moves nothing:
+// see [AcceptGap].
+func (p Policy) Advance(w Waterline, s Scan, oldest, now time.Time) Waterline {
+	if !s.counts(w) {
+		return w
+	}
+	to := s.Tip
+	if !oldest.IsZero() && oldest.Before(to) {
+		to = oldest
+	}
+	if to = to.Add(-p.WaterlineMargin); to.After(now) {
+		to = now
+	}
+	if to, err := statemachine.Time(to); err == nil && to.After(w.At) {
+		w.At = to
+		w.Version++
+	}
+	return w
+}
+
+// counts: the scan is complete, the node proved its tip, and there is no gap.
+func (s Scan) counts(w Waterline) bool {
+	return s.Complete && !s.Tip.IsZero() && (w.At.IsZero() || !s.From.After(w.At))
+}
+
+// Counts reports whether a scan of the vault's own history says all that went
+// out until it began: see [Control.Scanned].
+func (s Scan) Counts(w Waterline) bool { return w.Own && s.counts(w) && !s.From.IsZero() }
+
+// Waits returns the deposit's own time if the waterline waits for it.
+func (d *Deposit) Waits() (time.Time, bool) {
+	return d.At, d.Status.Valid() && !depositStages[d.Status].finished && d.Status != DepositQuarantineFailed
+}
+
+// Waits returns the credit's own time if the waterline waits for it; not for
+// one that vanished [Policy.GoneAfter] ago.
+func (c *Credit) Waits(p *Policy, now time.Time) (time.Time, bool) {
+	return c.At, c.Status.Valid() && !c.stage().finished && (c.GoneAt.IsZero() || now.Sub(c.GoneAt) <= p.GoneAfter)
+}
+
+// AcceptGap moves an inbound waterline over a span that can no longer be read,
+// by an operator's name. The discrepancy is the record of it.
+func AcceptGap(w Waterline, from, to time.Time, by By, reason string) (Waterline, Discrepancy, error) {
+	var d Discrepancy
+	to, err := statemachine.Time(to)
+	switch {
+	case by.Role != Operator || by.Actor == "" || len(by.Actor) > MaxActor || !statemachine.Storable(by.Actor):
+		return w, d, fmt.Errorf("%w: an operator accepts a gap", statemachine.ErrForbidden)
+	case err != nil || reason == "" || w.Own || from.After(w.At) || !to.After(w.At) || to.After(by.At):
+		return w, d, fmt.Errorf("%w: a gap of an inbound history begins at or before its waterline and ends after it, and has a reason", statemachine.ErrInvalid)
+	}
+	d = Discrepancy{Kind: GapAccepted, Key: w.Chain.String() + " " + w.At.Format(time.RFC3339) + " " + to.Format(time.RFC3339), Chain: w.Chain,
+		Text: statemachine.Bounded(reason, MaxText), Actor: by.Actor, At: by.At}
+	w.At = to
+	w.Version++
+	return w, d, nil
+}
