@@ -68,8 +68,12 @@ type creditTrigger struct{}
 func (creditTrigger) Kind() string    { return "credit trigger" }
 func (creditTrigger) Names() []string { return creditTriggerNames }
 
-var creditTriggerNames = slices.Concat(triggerNames, []string{"mapping found", "mapping timeout", "missing_confirmed",
-	"requeue collecting", "inbound gone"})
+// The shared ones first, in the order of their numbers.
+var creditTriggerNames = []string{"observed", "noted", "begun", "sent", "refund sent", "quarantine sent", "confirmed", "landed with an error",
+	"confirmation timeout", "timeout to quarantine", "max attempts", "account_unusable", "amount after fees <= 0", "no_sender",
+	"operator refund", "operator quarantine", "requeue", "recovered payout", "recovered refund", "recovered quarantine",
+	"mapping found", "mapping timeout", "missing_confirmed",
+	"requeue collecting", "inbound gone"}
 
 type creditHop = hop[CreditStatus]
 

@@ -76,7 +76,11 @@ type depositTrigger struct{}
 func (depositTrigger) Kind() string    { return "deposit trigger" }
 func (depositTrigger) Names() []string { return depositTriggerNames }
 
-var depositTriggerNames = slices.Concat(triggerNames, []string{"valid memo", "invalid memo", "memo timeout", "stale"})
+// The shared ones first, in the order of their numbers.
+var depositTriggerNames = []string{"observed", "noted", "begun", "sent", "refund sent", "quarantine sent", "confirmed", "landed with an error",
+	"confirmation timeout", "timeout to quarantine", "max attempts", "account_unusable", "amount after fees <= 0", "no_sender",
+	"operator refund", "operator quarantine", "requeue", "recovered payout", "recovered refund", "recovered quarantine",
+	"valid memo", "invalid memo", "memo timeout", "stale"}
 
 type depositHop = hop[DepositStatus]
 

@@ -101,10 +101,6 @@ const (
 	recoveredQuarantine
 )
 
-var triggerNames = []string{"observed", "noted", "begun", "sent", "refund sent", "quarantine sent", "confirmed", "landed with an error",
-	"confirmation timeout", "timeout to quarantine", "max attempts", "account_unusable", "amount after fees <= 0", "no_sender",
-	"operator refund", "operator quarantine", "requeue", "recovered payout", "recovered refund", "recovered quarantine"}
-
 // landing is the trigger of an outbound that went out.
 func landing(a Action) trigger { return sent + trigger(a) - 1 }
 
