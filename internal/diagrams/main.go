@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -24,6 +25,9 @@ var machines = []string{
 	section(utxo.CoinMachine),
 	section(withdrawal.RequestMachine),
 	section(withdrawal.JobMachine),
+	section(refresh.JobMachine),
+	section(refresh.WatcherMachine),
+	section(refresh.WalletMachine),
 }
 
 func main() {

@@ -1,0 +1,246 @@
+package refresh
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Change is one step of a wallet: what to store, in one commit.
+//
+// New.Jobs and New.Watchers begin with those of Old, in their places; what
+// follows is new. A record whose version changed has its line in Log; one that
+// differs without it is a touch of columns outside the version.
+type Change struct {
+	Old, New Work
+	Log      []statemachine.Transition[uuid.UUID]
+
+	// Job is the job that an Enqueued or a Recovering made or met, and what a
+	// JobClaimed claimed; zero if there is none.
+	Job uuid.UUID
+	// Tick is what a Looked leaves to do.
+	Tick Tick
+	// Faults are the transfers of a listing that the rules do not know.
+	Faults []error
+}
+
+// Tick is the second half of a tick, under the lock that Looked took. Empty:
+// nothing is left to do.
+type Tick struct {
+	Recipients []string // for whom
+	Cancel     []int32  // call failtransfers once for each
+	Refresh    bool     // then refresh once
+	Held       bool     // the lock was held: nothing is left to do now
+	JobFirst   bool     // a due job goes first; then tick again
+}
+
+// Locked reports whether the lock was taken.
+func (t *Tick) Locked() bool { return t.Refresh || len(t.Cancel) > 0 }
+
+// Empty reports whether there is nothing to store.
+func (c *Change) Empty() bool {
+	return len(c.Log) == 0 && c.Old.Wallet == c.New.Wallet && c.Old.Lock == c.New.Lock &&
+		slices.Equal(c.Old.Jobs, c.New.Jobs) && slices.Equal(c.Old.Watchers, c.New.Watchers)
+}
+
+// Apply takes one step. It is pure: the same arguments give the same result.
+//
+// The same event again (its key is in the record) gives Old equal to New, an
+// empty log and no error. A refusal changes nothing and is a
+// [statemachine.Refusal] around its sentinel. Where several reasons hold, the
+// first of these is given: role or actor, repetition, slot, job and lock fence,
+// state, input. What w must hold is said by [Needs].
+func (c Config) Apply(w Work, ev Event) (Change, error) { return c.ApplyAt(w, ev, time.Time{}) }
+
+// ApplyAt is [Config.Apply]; now is the time of an event that has none.
+func (c Config) ApplyAt(w Work, ev Event, now time.Time) (Change, error) {
+	s := step{Change: Change{Old: w, New: w}, c: &c, ev: ev}
+	err := s.begin(now)
+	if err == nil {
+		s.New.Jobs, s.New.Watchers = slices.Clone(w.Jobs), slices.Clone(w.Watchers)
+		err = s.take()
+	}
+	if err != nil {
+		return Change{Old: w, New: w}, err
+	}
+	return s.Change, nil
+}
+
+func (s *step) take() error {
+	switch e := s.ev.(type) {
+	case Enqueued:
+		return s.enqueue(&e)
+	case Recovering:
+		return s.recover(&e)
+	case SlotClaimed:
+		return s.claimSlot(&e)
+	case SlotElapsed:
+		return s.slotElapsed()
+	case RoundEnded:
+		return s.endRound(&e)
+	case Locked:
+		return s.lock(e.Fence)
+	case Unlocked:
+		return s.unlock(e.Fence)
+	case JobClaimed:
+		return s.claimJob(&e)
+	case JobDone:
+		return s.jobDone(&e)
+	case JobNotDone:
+		return s.jobNotDone(&e)
+	case Looked:
+		return s.looked(&e)
+	case Ticked:
+		return s.ticked(&e)
+	case Elapsed:
+		return s.elapsed(e.Slot)
+	}
+	return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
+}
+
+// speakers are the roles that may send an event.
+func speakers(ev Event) roles {
+	switch ev.(type) {
+	case Enqueued:
+		return byAPI | byOperator
+	case Recovering, SlotClaimed, SlotElapsed:
+		return byOrchestrator
+	case Locked, Unlocked:
+		return byAPI | byOperator
+	case RoundEnded, JobClaimed, JobDone, JobNotDone, Looked, Ticked, Elapsed:
+		return byWorker
+	}
+	return 0
+}
+
+// roles is a set of [Role].
+type roles uint8
+
+const (
+	byAPI          roles = 1 << API
+	byOrchestrator roles = 1 << Orchestrator
+	byWorker       roles = 1 << Worker
+	byOperator     roles = 1 << Operator
+)
+
+// step is the work on one event.
+type step struct {
+	Change
+	c  *Config
+	ev Event
+	by By
+}
+
+// event names what is refused.
+func (s *step) event() string { return strings.TrimPrefix(fmt.Sprintf("%T", s.ev), "refresh.") }
+
+// begin checks the role and the actor, the first of all checks, and brings the
+// time to UTC microseconds.
+func (s *step) begin(now time.Time) error {
+	if s.ev == nil {
+		return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
+	}
+	s.by = s.ev.by()
+	by := &s.by
+	if by.At.IsZero() {
+		by.At = now
+	}
+	if !by.Role.Valid() || speakers(s.ev)&(1<<by.Role) == 0 {
+		return s.refuse(statemachine.ErrForbidden, "the role is "+by.Role.String())
+	}
+	if by.Actor == "" || len(by.Actor) > MaxActor || !statemachine.Storable(by.Actor) {
+		return s.refuse(statemachine.ErrInvalid, "an actor of 1 to 200 bytes is needed")
+	}
+	at, err := statemachine.Time(by.At)
+	if err != nil {
+		return s.refuse(statemachine.ErrInvalid, err.Error())
+	}
+	by.At = at
+	return nil
+}
+
+// slot checks that the speaker holds the wallet's slot.
+func (s *step) slot(fence int64) error {
+	l := &s.Old.Wallet.Lease
+	if s.Old.Wallet.Status != Served || l.Holder != s.by.Actor || l.Fenced(fence, s.by.At) != nil {
+		return s.refuse(statemachine.ErrFenced, "the slot is not held")
+	}
+	return nil
+}
+
+// locked checks that the speaker holds the wallet's lock.
+func (s *step) locked(fence int64) error {
+	l := &s.Old.Lock.Lease
+	if l.Holder != s.by.Actor || l.Fenced(fence, s.by.At) != nil {
+		return s.refuse(statemachine.ErrFenced, "the lock is not held")
+	}
+	return nil
+}
+
+// lock takes the wallet's lock under the store's next fence.
+func (s *step) lock(fence int64) error {
+	w, l := &s.Old.Wallet, &s.Old.Lock
+	switch {
+	case w.Status == 0:
+		return s.refuse(statemachine.ErrNotFound, "the wallet has had no job yet")
+	case l.Lease.Held(s.by.At):
+		return s.refuse(statemachine.ErrHeld, "by "+l.Lease.Holder)
+	case fence < 1 || fence <= l.Lease.Fence:
+		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("a new fence of the store is needed, not %d", fence))
+	}
+	s.New.Lock = Lock{XpubVan: w.XpubVan, LockedAt: s.by.At,
+		Lease: statemachine.Lease{Holder: s.by.Actor, Fence: fence, Until: s.by.At.Add(s.c.LockTTL)}}
+	return nil
+}
+
+func (s *step) unlock(fence int64) error {
+	if err := s.locked(fence); err != nil {
+		return err
+	}
+	s.New.Lock = Lock{}
+	return nil
+}
+
+// moveJob is the only place that sets a job's status and version.
+func (s *step) moveJob(j *Job, t JobTrigger, reason string) error {
+	line := s.newLine(j.ID, reason)
+	if err := statemachine.Move(JobMachine, &j.Status, &j.Version, t, line); err != nil {
+		return s.refuse(err, fmt.Sprintf("job %s is %v", j.ID, j.Status))
+	}
+	return nil
+}
+
+// moveWatcher is the only place that sets a watcher's status and version.
+func (s *step) moveWatcher(w *Watcher, t WatcherTrigger) error {
+	line := s.newLine(w.ID(), "")
+	if err := statemachine.Move(WatcherMachine, &w.Status, &w.Version, t, line); err != nil {
+		return s.refuse(err, fmt.Sprintf("the watcher of %q is %v", w.Recipient, w.Status))
+	}
+	return nil
+}
+
+// moveWallet is the only place that sets a wallet's status and version.
+func (s *step) moveWallet(t WalletTrigger) error {
+	w := &s.New.Wallet
+	if _, ok := WalletMachine.Next(w.Status, t); !ok {
+		return s.refuse(statemachine.ErrIllegal, "")
+	}
+	return statemachine.Move(WalletMachine, &w.Status, &w.Version, t, s.newLine(w.ID(), ""))
+}
+
+// newLine adds a line to the log, in place.
+func (s *step) newLine(id uuid.UUID, reason string) *statemachine.Transition[uuid.UUID] {
+	s.Log = append(s.Log, statemachine.Transition[uuid.UUID]{ID: id, At: s.by.At, Actor: s.by.Actor, Role: s.by.Role.String(), Reason: reason})
+	return &s.Log[len(s.Log)-1]
+}
+
+// refuse names the wallet.
+func (s *step) refuse(err error, reason string) error {
+	w := &s.Old.Wallet
+	return &statemachine.Refusal{Err: err, Machine: WalletMachine.Name(), ID: w.XpubVan, State: w.Status.String(), Event: s.event(), Reason: reason}
+}

@@ -1,0 +1,197 @@
+package refresh
+
+import (
+	"slices"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+const leaseExpired = "lease expired"
+
+// claimJob is one commit: what a dead worker left is returned, and one due job
+// is claimed together with the lock.
+func (s *step) claimJob(e *JobClaimed) error {
+	if err := s.slot(e.Slot); err != nil {
+		return err
+	}
+	var due []int
+	held := s.Old.Lock.Lease.Held(s.by.At)
+	busy := find(s.Old.Jobs, func(j *Job) bool { return j.working(s.by.At) }) >= 0 // one at a time, lock or not
+	for i := range s.New.Jobs {
+		j := &s.New.Jobs[i]
+		if j.Status == JobProcessing && !j.working(s.by.At) {
+			if err := s.again(j, JobLeaseExpired, leaseExpired); err != nil {
+				return err
+			}
+		}
+		if j.Status == JobPending && !s.by.At.Before(j.Due(&s.Old.Wallet)) {
+			due = append(due, i)
+		}
+	}
+	slices.SortFunc(due, func(a, b int) int { return CompareJobs(&s.New.Jobs[a], &s.New.Jobs[b]) })
+	for _, i := range due {
+		j := &s.New.Jobs[i]
+		switch {
+		case j.Invoice() && !busy:
+			return s.invoice(j)
+		case held || busy: // nothing is claimed: work is kept
+			j.AvailableAt = s.by.At.Add(s.c.WalletWorkerPollInterval)
+		default:
+			if err := s.lock(e.Lock); err != nil {
+				return err
+			}
+			return s.claim(j)
+		}
+	}
+	return nil
+}
+
+// working reports whether a worker holds the job.
+func (j *Job) working(now time.Time) bool { return j.Status == JobProcessing && j.Lease.Held(now) }
+
+func (s *step) claim(j *Job) error {
+	l, err := j.Lease.Claim(s.by.Actor, s.by.At, s.c.LockTTL)
+	if err != nil {
+		return s.refuse(err, "job "+j.ID.String())
+	}
+	j.Lease = l
+	j.Attempts++
+	s.Job = j.ID
+	return s.moveJob(j, JobClaim, "")
+}
+
+// invoice is flow 2: a provisional watcher unless there is a row, and the job
+// is done, without lock or refresh.
+func (s *step) invoice(j *Job) error {
+	if err := s.claim(j); err != nil {
+		return err
+	}
+	if s.watcher(j.Recipient) < 0 {
+		now := s.by.At
+		err := s.watch(Watcher{Credentials: j.Credentials, Recipient: j.Recipient, Provisional: true, CreatedAt: now,
+			NextAt: now, ExpiresAt: now.Add(s.c.ProvisionalTTL)}, WatchInvoice)
+		if err != nil {
+			return err
+		}
+	}
+	return s.finish(j)
+}
+
+func (s *step) finish(j *Job) error {
+	j.Error, j.ProcessedAt, j.Lease = "", s.by.At, j.Lease.Release()
+	return s.moveJob(j, JobComplete, "")
+}
+
+// again ends an attempt that counts: pending with the delay of its number, or
+// failed after the last one.
+func (s *step) again(j *Job, t JobTrigger, text string) error {
+	j.Error = statemachine.Bounded(text, MaxText)
+	j.Lease = j.Lease.Release()
+	if j.Attempts >= s.c.MaxRefreshRetries {
+		j.ProcessedAt = s.by.At
+		return s.moveJob(j, JobMaxRetries, j.Error)
+	}
+	j.AvailableAt = s.by.At.Add(s.c.RetryDelay(j.Attempts))
+	return s.moveJob(j, t, j.Error)
+}
+
+// held finds the job and checks slot, job and lock, in this order. over: the
+// attempt of this fence has ended already in one of the states of ends.
+func (s *step) held(h *Held, ends ...JobStatus) (j *Job, over bool, err error) {
+	i := find(s.New.Jobs, func(j *Job) bool { return j.ID == h.Job })
+	if i < 0 {
+		return nil, false, s.refuse(statemachine.ErrNotFound, "job "+h.Job.String())
+	}
+	j = &s.New.Jobs[i]
+	for _, end := range ends {
+		over = over || j.Status == end && j.Lease.Fence == h.Fence && j.Lease.Holder == ""
+	}
+	if over {
+		return j, true, nil
+	}
+	if err := s.slot(h.Slot); err != nil {
+		return j, false, err
+	}
+	if j.Status != JobProcessing || j.Lease.Holder != s.by.Actor || j.Lease.Fenced(h.Fence, s.by.At) != nil {
+		return j, false, s.refuse(statemachine.ErrFenced, "the job is not held")
+	}
+	return j, false, s.locked(h.Lock)
+}
+
+// jobDone stores a pass. An invoice with an asset whose recipient no listing
+// shows is not done: the attempt failed.
+func (s *step) jobDone(e *JobDone) error {
+	j, over, err := s.held(&e.Held, JobCompleted)
+	if over || err != nil {
+		return err
+	}
+	v, err := s.view(&e.Listing, e.Cancelled)
+	if err != nil {
+		return err
+	}
+	if err := s.answered(); err != nil {
+		return err
+	}
+	if err := s.pass(v, j.Credentials); err != nil {
+		return err
+	}
+	s.New.Lock = Lock{}
+	j = &s.New.Jobs[find(s.New.Jobs, func(j *Job) bool { return j.ID == e.Job })]
+	if j.Cause == InvoiceCreated && v.recipients[j.Recipient] == nil {
+		return s.again(j, JobRetry, "the recipient is in no listing")
+	}
+	return s.finish(j)
+}
+
+func (s *step) jobNotDone(e *JobNotDone) error {
+	j, over, err := s.held(&e.Held, JobPending, JobFailed)
+	if over || err != nil {
+		return err
+	}
+	s.New.Lock = Lock{}
+	switch e.Outcome {
+	case statemachine.Failed, statemachine.Unknown:
+		if e.Permanent && e.Outcome == statemachine.Failed {
+			j.Error = statemachine.Bounded(e.Error, MaxText)
+			j.ProcessedAt, j.Lease = s.by.At, j.Lease.Release()
+			return s.moveJob(j, JobPermanent, j.Error)
+		}
+		return s.again(j, JobRetry, e.Error)
+	case statemachine.Deferred:
+		j.Attempts--
+		j.Error = statemachine.Bounded(e.Error, MaxText)
+		j.Lease = j.Lease.Release()
+		if e.Stopped {
+			j.AvailableAt = s.by.At
+			return s.moveJob(j, JobRelease, "")
+		}
+		j.AvailableAt = s.by.At.Add(s.c.RefreshInterval)
+		return s.moveJob(j, JobDefer, j.Error)
+	}
+	return s.refuse(statemachine.ErrInvalid, "an outcome other than done is needed")
+}
+
+// view reads a listing after its bounds are checked.
+func (s *step) view(l *Listing, worked []Cancelled) (*view, error) {
+	if len(l.Transfers) > MaxTransfers {
+		return nil, s.refuse(statemachine.ErrInvalid, "a listing has at most 100000 transfers")
+	}
+	read := *l
+	for _, at := range []*time.Time{&read.Began, &read.Answered} {
+		t, err := statemachine.Time(*at)
+		if err != nil {
+			return nil, s.refuse(statemachine.ErrInvalid, "a listing needs the times of its begin and its answer")
+		}
+		*at = t
+	}
+	if read.Answered.After(s.by.At) {
+		read.Answered = s.by.At
+	}
+	if read.Began.After(read.Answered) {
+		return nil, s.refuse(statemachine.ErrInvalid, "a listing was answered before it began")
+	}
+	v := s.c.read(&read, worked)
+	s.Faults = v.faults
+	return v, nil
+}

@@ -1,0 +1,268 @@
+package refresh
+
+import (
+	"slices"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// watcher returns the index of the loaded watcher of a recipient, or -1.
+func (s *step) watcher(recipient string) int {
+	return slices.IndexFunc(s.New.Watchers, func(w Watcher) bool { return w.Recipient == recipient })
+}
+
+// watch is the only place that makes a watcher.
+func (s *step) watch(w Watcher, t WatcherTrigger) error {
+	s.New.Watchers = append(s.New.Watchers, w)
+	return s.moveWatcher(&s.New.Watchers[len(s.New.Watchers)-1], t)
+}
+
+// pass does what a whole listing says: for the watchers of the listed
+// recipients what a tick does, and for each open transfer a watcher.
+func (s *step) pass(v *view, by Credentials) error {
+	at := make(map[string]int, len(s.New.Watchers))
+	for i := range s.New.Watchers {
+		at[s.New.Watchers[i].Recipient] = i
+	}
+	for _, recipient := range v.order {
+		seen := v.recipients[recipient]
+		i, exists := at[recipient]
+		var err error
+		switch {
+		case !exists && seen.open:
+			err = s.watch(s.c.armed(Watcher{Credentials: by, Recipient: recipient, CreatedAt: s.by.At}, seen, s.by.At), WatchTransfer)
+		case !exists:
+		case s.New.Watchers[i].Status == Watching:
+			_, err = s.judge(i, seen, v.listing, true)
+		case seen.open && v.listing.Began.After(s.New.Watchers[i].EndedAt):
+			w := &s.New.Watchers[i]
+			*w = s.c.armed(*w, seen, s.by.At)
+			err = s.moveWatcher(w, WatchTransfer)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// armed is w as a pass begins to watch it, again or for the first time.
+func (c *Config) armed(w Watcher, s *seen, now time.Time) Watcher {
+	if w.Asset == "" {
+		w.Asset = s.asset
+	}
+	w.Provisional, w.RefreshCount, w.NextAt, w.ExpiresAt = false, 0, now, c.expiry(now, s.expiration)
+	w.CancelTried, w.EndedAt, w.EndReason, w.LastError = false, time.Time{}, 0, ""
+	return w
+}
+
+// judge takes one watching watcher through the order of a tick: asset, terminal
+// status, cancellation, expiry. tried: the cancellations that are due were
+// called, so that one which is due still did not work. It returns whether the
+// watcher is watched on.
+func (s *step) judge(i int, seen *seen, l *Listing, tried bool) (goesOn bool, err error) {
+	w := &s.New.Watchers[i]
+	if w.Asset == "" && seen != nil && seen.asset != "" {
+		w.Asset, w.Provisional = seen.asset, false
+		if at := s.c.expiry(w.CreatedAt, seen.expiration); at.After(w.ExpiresAt) {
+			w.ExpiresAt = at
+		}
+		if err := s.moveWatcher(w, WatchAsset); err != nil {
+			return false, err
+		}
+	}
+	if seen != nil && !seen.open && seen.end != 0 {
+		reason := EndTransfer
+		if seen.end == WatchCancelled {
+			reason = EndCancelled
+		}
+		return false, s.end(w, seen.end, reason)
+	}
+	cancel := seen != nil && seen.cancelDue
+	if w.Provisional {
+		if cancel && !tried {
+			return true, nil
+		}
+		return s.expireProvisional(i)
+	}
+	if l.Answered.Before(w.ExpiresAt) {
+		return true, nil
+	}
+	switch {
+	case cancel && !tried:
+		return true, nil
+	case cancel && !w.CancelTried:
+		w.CancelTried = true
+		return true, s.moveWatcher(w, WatchNotCancel)
+	case seen != nil && seen.open:
+		return false, s.end(w, WatchOpen, EndOpen)
+	}
+	return false, s.end(w, WatchGone, EndGone)
+}
+
+// expireProvisional ends a provisional watcher whose time is over, together
+// with the sync job that looks. It needs no answer of the host.
+func (s *step) expireProvisional(i int) (goesOn bool, err error) {
+	w := &s.New.Watchers[i]
+	if s.by.At.Before(w.ExpiresAt) {
+		return true, nil
+	}
+	job := Job{ID: w.syncJob(), Credentials: w.Credentials, Cause: Sync}
+	if err := s.end(w, WatchUnanswered, EndProvisional); err != nil {
+		return false, err
+	}
+	s.New.Wallet.WorkSeq++
+	return false, s.insert(job)
+}
+
+func (s *step) end(w *Watcher, t WatcherTrigger, reason EndReason) error {
+	w.EndedAt, w.EndReason, w.LastError = s.by.At, reason, ""
+	return s.moveWatcher(w, t)
+}
+
+// elapsed ends what needs no look-up.
+func (s *step) elapsed(slot int64) error {
+	if err := s.slot(slot); err != nil {
+		return err
+	}
+	for i := range s.Old.Watchers {
+		if w := &s.New.Watchers[i]; w.Status == Watching && w.Provisional {
+			if _, err := s.expireProvisional(i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// postpone sets the next tick of a watcher whose tick began at began: never
+// past the expiry while that is ahead.
+func (s *step) postpone(w *Watcher, began time.Time) {
+	w.NextAt = began.Add(s.c.RefreshInterval)
+	if s.by.At.Before(w.ExpiresAt) && w.ExpiresAt.Before(w.NextAt) {
+		w.NextAt = w.ExpiresAt
+	}
+}
+
+// looked is the first half of a tick.
+func (s *step) looked(e *Looked) error {
+	if err := s.slot(e.Slot); err != nil {
+		return err
+	}
+	began, err := s.began(e.Began)
+	if err != nil {
+		return err
+	}
+	var v *view
+	if e.Error == "" {
+		if v, err = s.view(&e.Listing, nil); err != nil {
+			return err
+		}
+	}
+	jobDue := find(s.Old.Jobs, func(j *Job) bool { return !s.by.At.Before(j.Due(&s.Old.Wallet)) && j.Live() }) >= 0
+	held := s.Old.Lock.Lease.Held(s.by.At)
+	var tick Tick
+	for i := range s.Old.Watchers {
+		w := &s.New.Watchers[i]
+		if w.Status != Watching || began.Before(w.NextAt) {
+			continue
+		}
+		goesOn := true
+		if v == nil {
+			w.LastError = statemachine.Bounded(e.Error, MaxText)
+			if w.Provisional {
+				goesOn, err = s.expireProvisional(i)
+			}
+		} else {
+			goesOn, err = s.judge(i, v.recipients[w.Recipient], v.listing, false)
+		}
+		jobFirst := v != nil && e.JobFirst && jobDue
+		if goesOn && w.Provisional && (jobFirst || held) {
+			goesOn, err = s.expireProvisional(i) // an expiry waits for nothing
+		}
+		switch {
+		case err != nil:
+			return err
+		case !goesOn:
+		case jobFirst:
+			tick.JobFirst = true
+		case v == nil || held:
+			tick.Held = tick.Held || held
+			s.postpone(w, began)
+		default:
+			tick.Recipients = append(tick.Recipients, w.Recipient)
+			s.postpone(w, began)
+		}
+	}
+	s.Tick = tick
+	if len(tick.Recipients) == 0 {
+		if v == nil {
+			return nil
+		}
+		return s.answered()
+	}
+	s.Tick.Refresh = true
+	s.Tick.Cancel = v.due(tick.Recipients)
+	return s.lock(e.Lock)
+}
+
+// began brings the begin of a tick to the form of the store.
+func (s *step) began(at time.Time) (time.Time, error) {
+	t, err := statemachine.Time(at)
+	if err != nil || t.After(s.by.At) {
+		return t, s.refuse(statemachine.ErrInvalid, "a tick begins before it ends")
+	}
+	return t, nil
+}
+
+// ticked is the second half of a tick.
+func (s *step) ticked(e *Ticked) error {
+	if err := s.slot(e.Slot); err != nil {
+		return err
+	}
+	if err := s.locked(e.Lock); err != nil {
+		return err
+	}
+	if find(s.Old.Jobs, func(j *Job) bool { return j.working(s.by.At) }) >= 0 {
+		return s.refuse(statemachine.ErrIllegal, "a job works under this lock")
+	}
+	began, err := s.began(e.Began)
+	if err != nil {
+		return err
+	}
+	v, err := s.view(&e.Listing, e.Cancelled)
+	if err != nil {
+		return err
+	}
+	if e.Refreshed == statemachine.Done {
+		if err := s.answered(); err != nil {
+			return err
+		}
+	}
+	for i := range s.Old.Watchers {
+		w := &s.New.Watchers[i]
+		if w.Status != Watching || !slices.Contains(e.Recipients, w.Recipient) {
+			continue
+		}
+		goesOn, err := s.judge(i, v.recipients[w.Recipient], v.listing, true)
+		switch {
+		case err != nil:
+			return err
+		case !goesOn:
+		case e.Refreshed == 0 && s.by.At.Before(w.ExpiresAt): // a due job goes first: the refresh is still owed
+			w.NextAt = began
+		case e.Refreshed == 0:
+			s.postpone(w, began)
+		case e.Refreshed == statemachine.Done:
+			w.RefreshCount++
+			w.LastError = ""
+			s.postpone(w, began)
+		default:
+			w.LastError = statemachine.Bounded(e.Error, MaxText)
+			s.postpone(w, began)
+		}
+	}
+	s.New.Lock = Lock{}
+	return nil
+}

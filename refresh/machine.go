@@ -1,0 +1,264 @@
+package refresh
+
+import "github.com/settlehq/settle/statemachine"
+
+// JobStatus is the state of a [Job].
+type JobStatus = statemachine.Enum[jobStatus]
+
+const (
+	// JobPending: awaits a worker from AvailableAt on. A crash changes nothing.
+	JobPending JobStatus = iota + 1
+	// JobProcessing: the holder of its lease refreshes the wallet. A crash
+	// leaves an expired lease, which makes it due work of its wallet: the next
+	// claim there returns it, at the cost of the attempt.
+	JobProcessing
+	// JobCompleted: the wallet was refreshed, or the watcher of an invoice
+	// without asset exists. Terminal.
+	JobCompleted
+	// JobFailed: refused for ever, or no attempt is left. Terminal: an operator
+	// makes a new manual job.
+	JobFailed
+)
+
+type jobStatus struct{}
+
+func (jobStatus) Kind() string    { return "refresh job status" }
+func (jobStatus) Names() []string { return jobStatusNames }
+
+var jobStatusNames = []string{"pending", "processing", "completed", "failed"}
+
+// WatcherStatus is the state of a [Watcher].
+type WatcherStatus = statemachine.Enum[watcherStatus]
+
+const (
+	// Watching: a worker of the wallet ticks it at NextAt. A crash leaves it due.
+	Watching WatcherStatus = iota + 1
+	// Settled: the transfer was settled. Ended, see [Watcher.EndReason].
+	Settled
+	// Failed: the transfer failed. Ended.
+	Failed
+	// Expired: its time is over, or the transfer was cancelled. Ended. A job
+	// whose listing began later and shows the transfer open watches it again.
+	Expired
+)
+
+type watcherStatus struct{}
+
+func (watcherStatus) Kind() string    { return "refresh watcher status" }
+func (watcherStatus) Names() []string { return watcherStatusNames }
+
+var watcherStatusNames = []string{"watching", "settled", "failed", "expired"}
+
+// WalletStatus says whether a process serves a [Wallet].
+type WalletStatus = statemachine.Enum[walletStatus]
+
+const (
+	// Unserved: no process has a slot for it. An orchestrator claims one once
+	// the wallet needs a worker.
+	Unserved WalletStatus = iota + 1
+	// Served: the holder of its lease runs rounds. A crash leaves an expired
+	// lease, and any orchestrator frees the slot.
+	Served
+)
+
+type walletStatus struct{}
+
+func (walletStatus) Kind() string    { return "refresh wallet status" }
+func (walletStatus) Names() []string { return walletStatusNames }
+
+var walletStatusNames = []string{"unserved", "served"}
+
+// JobTrigger is what moves a job. What the source calls the trigger of a job is
+// its [Cause].
+type JobTrigger = statemachine.Enum[jobTrigger]
+
+const (
+	JobEnqueue      JobTrigger = iota + 1
+	JobClaim                   // a worker takes it, and the wallet's lock unless it is an invoice without asset
+	JobComplete                // done
+	JobRetry                   // failed, attempts < MAX_REFRESH_RETRIES
+	JobMaxRetries              // attempts >= MAX_REFRESH_RETRIES
+	JobPermanent               // the host says that no attempt will ever work
+	JobDefer                   // the host did not try: gives the attempt back
+	JobRelease                 // the worker stops: gives the attempt back
+	JobLeaseExpired            // its worker is gone: costs the attempt
+)
+
+type jobTrigger struct{}
+
+func (jobTrigger) Kind() string    { return "refresh job trigger" }
+func (jobTrigger) Names() []string { return jobTriggerNames }
+
+var jobTriggerNames = []string{"enqueue", "claim", "complete", "retry", "max retries", "permanent error", "defer", "release", "lease expired"}
+
+// WatcherTrigger is what moves a watcher.
+type WatcherTrigger = statemachine.Enum[watcherTrigger]
+
+const (
+	WatchInvoice    WatcherTrigger = iota + 1 // an invoice without asset: provisional
+	WatchTransfer                             // a job lists an open transfer: a new watcher, or an ended one again
+	WatchAsset                                // the transfer has an asset now
+	WatchSettled                              // the transfer is settled
+	WatchFailed                               // the transfer failed
+	WatchCancelled                            // the transfer was cancelled by us
+	WatchNotCancel                            // a cancellation due at the expiry did not work: one more interval
+	WatchOpen                                 // expired, and the transfer is open still
+	WatchGone                                 // expired, and the transfer is not listed
+	WatchUnanswered                           // a provisional one expired: a sync job looks
+)
+
+type watcherTrigger struct{}
+
+func (watcherTrigger) Kind() string    { return "refresh watcher trigger" }
+func (watcherTrigger) Names() []string { return watcherTriggerNames }
+
+var watcherTriggerNames = []string{"invoice created", "transfer listed", "asset found", "transfer settled", "transfer failed",
+	"transfer cancelled", "cancellation failed", "expired open", "expired gone", "provisional expired"}
+
+// WalletTrigger is what moves a wallet.
+type WalletTrigger = statemachine.Enum[walletTrigger]
+
+const (
+	WalletFirstJob WalletTrigger = iota + 1
+	WalletClaim                  // an orchestrator gives it a slot
+	WalletYield                  // its worker gives the slot back: others wait, or it stops
+	WalletIdle                   // nothing to do for WALLET_WORKER_IDLE_TIMEOUT
+	WalletHung                   // a call of the round timed out
+	WalletAnswered               // a call was answered after rounds that hung
+	WalletLost                   // the slot's lease ended
+)
+
+type walletTrigger struct{}
+
+func (walletTrigger) Kind() string    { return "refresh wallet trigger" }
+func (walletTrigger) Names() []string { return walletTriggerNames }
+
+var walletTriggerNames = []string{"first job", "claim slot", "yield", "idle", "hung", "answered", "slot lost"}
+
+const (
+	extBack  = "the source loses the job where it meets a held lock or its worker dies; here it is pending again"
+	extAgain = "the transfer is listed as open after the end of its watcher"
+	extAsset = "the source keeps the short life of an invoice's watcher when the transfer gets its asset"
+	extOnce  = "a cancellation that is due at the expiry is tried twice"
+	extSlot  = "the source's processes are a count of one orchestrator; slots hold over all of them"
+)
+
+type (
+	jobEdge     = statemachine.Edge[JobStatus, JobTrigger]
+	watcherEdge = statemachine.Edge[WatcherStatus, WatcherTrigger]
+	walletEdge  = statemachine.Edge[WalletStatus, WalletTrigger]
+)
+
+// JobMachine is the law of refresh_jobs.
+var JobMachine = statemachine.Must("refresh_job", []jobEdge{
+	{From: 0, Trigger: JobEnqueue, To: JobPending},
+	{From: JobPending, Trigger: JobClaim, To: JobProcessing},
+	{From: JobProcessing, Trigger: JobComplete, To: JobCompleted},
+	{From: JobProcessing, Trigger: JobMaxRetries, To: JobFailed},
+	{From: JobProcessing, Trigger: JobPermanent, To: JobFailed},
+
+	{From: JobProcessing, Trigger: JobRetry, To: JobPending, Extension: extBack},
+	{From: JobProcessing, Trigger: JobDefer, To: JobPending, Extension: extBack},
+	{From: JobProcessing, Trigger: JobRelease, To: JobPending, Extension: extBack},
+	{From: JobProcessing, Trigger: JobLeaseExpired, To: JobPending, Extension: extBack},
+})
+
+// WatcherMachine is the law of refresh_watchers.
+var WatcherMachine = statemachine.Must("refresh_watcher", []watcherEdge{
+	{From: 0, Trigger: WatchInvoice, To: Watching},
+	{From: 0, Trigger: WatchTransfer, To: Watching},
+	{From: Watching, Trigger: WatchSettled, To: Settled},
+	{From: Watching, Trigger: WatchFailed, To: Failed},
+	{From: Watching, Trigger: WatchCancelled, To: Expired},
+	{From: Watching, Trigger: WatchOpen, To: Expired},
+	{From: Watching, Trigger: WatchGone, To: Expired},
+	{From: Watching, Trigger: WatchUnanswered, To: Expired},
+
+	{From: Watching, Trigger: WatchAsset, To: Watching, Extension: extAsset},
+	{From: Watching, Trigger: WatchNotCancel, To: Watching, Extension: extOnce},
+	{From: Expired, Trigger: WatchTransfer, To: Watching, Extension: extAgain},
+	{From: Settled, Trigger: WatchTransfer, To: Watching, Extension: extAgain},
+	{From: Failed, Trigger: WatchTransfer, To: Watching, Extension: extAgain},
+}, statemachine.Cyclic)
+
+// WalletMachine is the law of refresh_wallets: who serves a wallet.
+var WalletMachine = statemachine.Must("refresh_wallet", []walletEdge{
+	{From: 0, Trigger: WalletFirstJob, To: Unserved},
+	{From: Unserved, Trigger: WalletClaim, To: Served},
+	{From: Served, Trigger: WalletIdle, To: Unserved},
+
+	{From: Served, Trigger: WalletYield, To: Unserved, Extension: extSlot},
+	{From: Served, Trigger: WalletHung, To: Unserved, Extension: extSlot},
+	{From: Served, Trigger: WalletLost, To: Unserved, Extension: extSlot},
+	{From: Served, Trigger: WalletAnswered, To: Served, Extension: extSlot},
+}, statemachine.Cyclic)
+
+// Role is in which capacity an actor speaks.
+type Role = statemachine.Enum[role]
+
+const (
+	API          Role = iota + 1 // enqueues
+	Orchestrator                 // gives slots, recovers
+	Worker                       // works on the wallet whose slot it holds
+	Operator                     // enqueues by hand
+)
+
+type role struct{}
+
+func (role) Kind() string    { return "refresh role" }
+func (role) Names() []string { return roleNames }
+
+var roleNames = []string{"api", "orchestrator", "wallet-worker", "operator"}
+
+// Cause is why a job exists: the column trigger of refresh_jobs.
+type Cause = statemachine.Enum[cause]
+
+const (
+	Sync Cause = iota + 1
+	AssetSent
+	InvoiceCreated
+	Recovery // after a start: at most one of a wallet is pending or processing
+	Manual
+)
+
+type cause struct{}
+
+func (cause) Kind() string    { return "refresh job cause" }
+func (cause) Names() []string { return causeNames }
+
+var causeNames = []string{"sync", "asset_sent", "invoice_created", "recovery", "manual"}
+
+// EndReason says how a watcher ended.
+type EndReason = statemachine.Enum[endReason]
+
+const (
+	EndTransfer    EndReason = iota + 1 // settled or failed as its transfer
+	EndCancelled                        // we cancelled the transfer
+	EndOpen                             // expired while the last look-up said that the transfer is open: an operator's
+	EndGone                             // expired while no look-up showed the transfer
+	EndProvisional                      // an invoice without asset: the sync job looks
+)
+
+type endReason struct{}
+
+func (endReason) Kind() string    { return "refresh watcher end reason" }
+func (endReason) Names() []string { return endReasonNames }
+
+var endReasonNames = []string{"transfer", "cancelled", "expired_open", "expired_gone", "provisional"}
+
+// RoundEnd is why a worker gives its slot back.
+type RoundEnd = statemachine.Enum[roundEnd]
+
+const (
+	EndYield RoundEnd = iota + 1 // others wait for a slot
+	EndIdle                      // nothing to do for WALLET_WORKER_IDLE_TIMEOUT
+	EndHung                      // a call timed out
+	EndStop                      // the process stops
+)
+
+type roundEnd struct{}
+
+func (roundEnd) Kind() string    { return "end of a refresh round" }
+func (roundEnd) Names() []string { return roundEndNames }
+
+var roundEndNames = []string{"yield", "idle", "hung", "stop"}

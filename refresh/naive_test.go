@@ -1,0 +1,249 @@
+package refresh_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/refresh/refreshtest"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// What the rules say of one recipient, written a second time: slow, and one
+// question after the other.
+
+// naiveCancel is rule 8.
+func naiveCancel(t refresh.Transfer, now time.Time) bool {
+	if t.Status != 0 || t.Kind < 0 || t.Kind > 3 || t.Expiration <= 0 {
+		return false
+	}
+	if !(t.Expiration < now.Unix()) {
+		return false
+	}
+	return t.Kind == 1 || t.Expiration+24*60*60 < now.Unix()
+}
+
+type verdict struct {
+	exists bool
+	status refresh.WatcherStatus
+	reason refresh.EndReason
+	again  bool // watched for the first time or again
+}
+
+// naivePass is what a pass makes of the watcher of a recipient.
+func naivePass(old *refresh.Watcher, recipient string, l refresh.Listing, worked map[int32]bool, now time.Time) verdict {
+	var open, settled, failed, cancelled []int32
+	cancelDue := false
+	for _, t := range l.Transfers {
+		if t.Recipient != recipient {
+			continue
+		}
+		known := t.Status >= 0 && t.Status <= 3 && t.Kind >= 0 && t.Kind <= 3 && t.Expiration >= 0
+		index := int32(-1)
+		if t.HasIndex {
+			index = t.Index
+		}
+		switch {
+		case t.Status == 0 || t.Status == 1:
+			if known && t.HasIndex && worked[t.Index] {
+				cancelled = append(cancelled, index)
+				continue
+			}
+			open = append(open, index)
+			cancelDue = cancelDue || naiveCancel(t, l.Answered)
+		case known && t.Status == 2:
+			settled = append(settled, index)
+		case known && t.Status == 3:
+			failed = append(failed, index)
+		}
+	}
+	if old == nil {
+		return verdict{exists: len(open) > 0, status: refresh.Watching, again: true}
+	}
+	v := verdict{exists: true, status: old.Status, reason: old.EndReason}
+	listed := slices.ContainsFunc(l.Transfers, func(t refresh.Transfer) bool { return t.Recipient == recipient })
+	if !listed {
+		return v
+	}
+	if old.Status != refresh.Watching {
+		if len(open) > 0 && l.Began.After(old.EndedAt) {
+			return verdict{exists: true, status: refresh.Watching, again: true}
+		}
+		return v
+	}
+	if len(open) == 0 {
+		highest := func(indexes []int32) int32 {
+			if len(indexes) == 0 {
+				return -2
+			}
+			return slices.Max(indexes)
+		}
+		s, f, c := highest(settled), highest(failed), highest(cancelled)
+		switch {
+		case s > -2 && s >= f && s >= c:
+			return verdict{exists: true, status: refresh.Settled, reason: refresh.EndTransfer}
+		case f > -2 && f >= c:
+			return verdict{exists: true, status: refresh.Failed, reason: refresh.EndTransfer}
+		case c > -2:
+			return verdict{exists: true, status: refresh.Expired, reason: refresh.EndCancelled}
+		}
+	}
+	hasAsset := slices.ContainsFunc(l.Transfers, func(t refresh.Transfer) bool { return t.Recipient == recipient && t.Asset != "" })
+	if old.Provisional && !hasAsset {
+		if !now.Before(old.ExpiresAt) {
+			return verdict{exists: true, status: refresh.Expired, reason: refresh.EndProvisional}
+		}
+		return v
+	}
+	expires := old.ExpiresAt
+	if old.Asset == "" && hasAsset {
+		from := old.CreatedAt.Add(24 * time.Hour)
+		if from.After(expires) {
+			expires = from
+		}
+		for _, t := range l.Transfers {
+			isOpen := (t.Status == 0 || t.Status == 1) && !(t.HasIndex && worked[t.Index] && t.Kind >= 0 && t.Kind <= 3)
+			sane := t.Kind >= 0 && t.Kind <= 3 && t.Expiration > 0 && time.Unix(t.Expiration, 0).Sub(l.Answered) < refresh.MaxAhead
+			if end := time.Unix(t.Expiration, 0).Add(24*time.Hour + 30*time.Second); t.Recipient == recipient && isOpen && sane && end.After(expires) {
+				expires = end
+			}
+		}
+	}
+	if l.Answered.Before(expires) {
+		return v
+	}
+	if cancelDue && !old.CancelTried {
+		return v
+	}
+	if len(open) > 0 {
+		return verdict{exists: true, status: refresh.Expired, reason: refresh.EndOpen}
+	}
+	return verdict{exists: true, status: refresh.Expired, reason: refresh.EndGone}
+}
+
+// Random histories against the naive rules: every pass, and the state of every
+// watcher after it.
+func TestPassesAgreeWithTheNaiveRules(t *testing.T) {
+	passes := map[refresh.EndReason]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		x := &world{t: &testing.T{}, c: config}
+		adversary := refreshtest.Adversary{Of: refreshtest.Wallet(1), Config: config}
+		now := refreshtest.Start
+		for range rapid.IntRange(60, 80).Draw(t, "events") {
+			now = now.Add(refreshtest.Pause(t))
+			ev := adversary.Event(t, x.w, now)
+			old := x.w
+			c, err := config.ApplyAt(refreshtest.Load(x.w, refresh.Needs(ev), now), ev, now)
+			if err != nil {
+				continue
+			}
+			if err := refreshtest.Sound(c); err != nil {
+				t.Fatalf("%T: %v", ev, err)
+			}
+			x.w = refreshtest.Store(x.w, c)
+			if err := refresh.Check(x.w); err != nil {
+				t.Fatalf("%T: %v", ev, err)
+			}
+			e, pass := ev.(refresh.JobDone)
+			if !pass || c.Empty() {
+				continue
+			}
+			worked := map[int32]bool{}
+			for _, a := range e.Cancelled {
+				worked[a.Index] = worked[a.Index] || a.Outcome == statemachine.Done
+			}
+			for _, recipient := range refreshtest.Recipients {
+				is := func(w refresh.Watcher) bool { return w.Recipient == recipient }
+				var before *refresh.Watcher
+				if i := slices.IndexFunc(old.Watchers, is); i >= 0 {
+					before = &old.Watchers[i]
+				}
+				want := naivePass(before, recipient, e.Listing, worked, now)
+				i := slices.IndexFunc(x.w.Watchers, is)
+				if want.exists != (i >= 0) {
+					t.Fatalf("%s exists: %v", recipient, !want.exists)
+				}
+				if i < 0 {
+					continue
+				}
+				w := x.w.Watchers[i]
+				if before != nil && before.Status == refresh.Watching {
+					passes[w.EndReason]++
+				}
+				if w.Status != want.status || w.EndReason != want.reason || want.again && (w.Provisional || w.RefreshCount != 0) {
+					t.Fatalf("%s\nwas  %+v\nis   %+v\nwant %+v\nat %v, %+v", recipient, before, w, want, now, e)
+				}
+			}
+		}
+	})
+	if len(passes) < 4 {
+		t.Errorf("ends seen: %v", passes)
+	}
+}
+
+// The work of a wallet is due exactly when the rules of its records say, and
+// Next finds it.
+func TestNextFindsWhatIsDue(t *testing.T) {
+	counts := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		w := refresh.Work{}
+		adversary := refreshtest.Adversary{Of: refreshtest.Wallet(1), Config: config}
+		now := refreshtest.Start
+		for range rapid.IntRange(60, 80).Draw(t, "events") {
+			now = now.Add(refreshtest.Pause(t))
+			ev := adversary.Event(t, w, now)
+			if c, err := config.ApplyAt(refreshtest.Load(w, refresh.Needs(ev), now), ev, now); err == nil {
+				w = refreshtest.Store(w, c)
+			}
+			want, idle := naiveNext(w, now)
+			step := config.Next(w, now)
+			if step.Do.String() != want || step.Idle != idle {
+				t.Fatalf("%v idle %v, want %s idle %v: %+v", step.Do, step.Idle, want, idle, w)
+			}
+			counts[want]++
+			if c, needs := w.Wallet.Candidate(w.Jobs, w.Watchers, now); w.Wallet.Status == refresh.Unserved {
+				if c.Due(now) != (step.Do != 0) && needs {
+					t.Fatalf("candidate %+v, step %+v", c, step)
+				}
+				if step.Do != 0 && !needs {
+					t.Fatalf("due work and no candidate: %+v", w)
+				}
+			} else if needs {
+				t.Fatalf("a candidate that is served: %+v", w)
+			}
+		}
+	})
+	if len(counts) < 3 {
+		t.Errorf("seen only %v", counts)
+	}
+}
+
+func naiveNext(w refresh.Work, now time.Time) (do string, idle bool) {
+	do, idle = "none", true
+	hung := now.Before(w.Wallet.NotBefore)
+	for _, watcher := range w.Watchers {
+		if watcher.Status == refresh.Watching {
+			idle = false
+			if hung && watcher.Provisional && !now.Before(watcher.ExpiresAt) {
+				do = "expire"
+			}
+		}
+	}
+	for _, watcher := range w.Watchers {
+		if watcher.Status == refresh.Watching && !hung && (!now.Before(watcher.NextAt) || watcher.Provisional && !now.Before(watcher.ExpiresAt)) {
+			do = "tick"
+		}
+	}
+	for _, j := range w.Jobs {
+		live := j.Status == refresh.JobPending || j.Status == refresh.JobProcessing
+		idle = idle && !live
+		due := j.Status == refresh.JobPending && !now.Before(j.AvailableAt) || j.Status == refresh.JobProcessing && !now.Before(j.Lease.Until)
+		if live && due && !hung {
+			do = "job"
+		}
+	}
+	return do, idle
+}

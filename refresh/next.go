@@ -1,0 +1,92 @@
+package refresh
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Do is what the worker of a wallet does next.
+type Do = statemachine.Enum[do]
+
+const (
+	DoJob    Do = iota + 1 // send JobClaimed; then refresh, list, cancel, and send JobDone
+	DoTick                 // look up and send Looked; then what its Tick says, and Ticked
+	DoExpire               // send Elapsed
+)
+
+type do struct{}
+
+func (do) Kind() string    { return "refresh action" }
+func (do) Names() []string { return doNames }
+
+var doNames = []string{"job", "tick", "expire"}
+
+// Step says what a wallet owes.
+type Step struct {
+	Do  Do
+	Job uuid.UUID // with DoJob: the first due one
+	// Due is when to ask again if nothing is owed now; zero: nothing is
+	// known to become due.
+	Due time.Time
+	// Party is who moves it on: Worker while the wallet is served or has
+	// nothing to do, Orchestrator otherwise.
+	Party Role `json:",omitzero"`
+	// Idle: there is neither a live job nor a watching row among what is loaded.
+	Idle bool
+}
+
+// Next says what the worker of a wallet does at now: due jobs before watchers,
+// in the order of their creation; then one tick for all due watchers. w must
+// hold the first of the wallet's due jobs and watchers; what is due later is
+// read for Due and Idle. It is level-triggered: it looks at nothing but the
+// record.
+func (c Config) Next(w Work, now time.Time) Step {
+	step := Step{Party: Worker, Idle: true}
+	if w.Wallet.Status == Unserved {
+		step.Party = Orchestrator
+	}
+	earlier := func(at time.Time) bool {
+		if step.Due.IsZero() || at.Before(step.Due) {
+			step.Due = at
+		}
+		return !now.Before(at)
+	}
+	var job *Job
+	for i := range w.Jobs {
+		j := &w.Jobs[i]
+		if !j.Live() {
+			continue
+		}
+		step.Idle = false
+		if earlier(j.Due(&w.Wallet)) && (job == nil || CompareJobs(j, job) < 0) {
+			job = j
+		}
+	}
+	tick, expire := false, false
+	for i := range w.Watchers {
+		watcher := &w.Watchers[i]
+		if watcher.Status != Watching {
+			continue
+		}
+		step.Idle = false
+		if earlier(watcher.Due(&w.Wallet)) {
+			if now.Before(w.Wallet.NotBefore) {
+				expire = true
+			} else {
+				tick = true
+			}
+		}
+	}
+	switch {
+	case job != nil:
+		step.Do, step.Job = DoJob, job.ID
+	case tick:
+		step.Do = DoTick
+	case expire:
+		step.Do = DoExpire
+	}
+	return step
+}

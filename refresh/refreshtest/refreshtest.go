@@ -1,0 +1,147 @@
+// Package refreshtest has generators, events and invariants for property tests
+// of hosts and adapters: an adversary that sends a wallet whatever may come, in
+// any order, twice, too late, in the wrong role and under old fences, the whole
+// state of a wallet as a value, and the rules that must hold after each step.
+package refreshtest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/refresh"
+)
+
+// Start is a moment from which the generators' times go on.
+var Start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// Wallet names wallet n.
+func Wallet(n int) refresh.Credentials {
+	return refresh.Credentials{XpubVan: fmt.Sprintf("xpub-van-%03d", n), XpubCol: fmt.Sprintf("xpub-col-%03d", n), MasterFingerprint: fmt.Sprintf("%08x", n)}
+}
+
+// UUIDs draws random job ids, version 4.
+func UUIDs() *rapid.Generator[uuid.UUID] {
+	return rapid.Custom(func(t *rapid.T) uuid.UUID {
+		var id uuid.UUID
+		copy(id[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "uuid"))
+		id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+		return id
+	})
+}
+
+// Recipients are those that the generators know; few, so that they meet.
+var Recipients = []string{"r0", "r1", "r2"}
+
+// Transfers draws transfers as a node lists them about now, some of which no
+// rule knows.
+func Transfers(now time.Time) *rapid.Generator[refresh.Transfer] {
+	return rapid.Custom(func(t *rapid.T) refresh.Transfer {
+		x := refresh.Transfer{
+			Recipient: rapid.SampledFrom(append([]string{""}, Recipients...)).Draw(t, "recipient"),
+			Asset:     rapid.SampledFrom([]string{"", "asset", "another"}).Draw(t, "asset"),
+			Status:    rapid.SampledFrom([]int{0, 0, 0, 1, 1, 2, 3, 7}).Draw(t, "status"),
+			Kind:      rapid.SampledFrom([]int{0, 1, 1, 2, 3, -1}).Draw(t, "kind"),
+			HasIndex:  rapid.IntRange(0, 4).Draw(t, "has index") > 0,
+		}
+		if x.HasIndex {
+			x.Index = rapid.Int32Range(0, 2).Draw(t, "index")
+		}
+		day := int64(24 * 60 * 60)
+		around := rapid.SampledFrom([]int64{0, 0, -1, 1, -day, -day - 1, -day + 1, day, 20 * 365 * day}).Draw(t, "expiration")
+		if around != 0 {
+			x.Expiration = now.Unix() + around
+		}
+		return x
+	})
+}
+
+// Listings draws listings that were answered at or before now.
+func Listings(now time.Time) *rapid.Generator[refresh.Listing] {
+	return rapid.Custom(func(t *rapid.T) refresh.Listing {
+		took := time.Duration(rapid.IntRange(0, 3).Draw(t, "took")) * time.Second
+		age := time.Duration(rapid.IntRange(0, 3).Draw(t, "age")) * time.Second
+		return refresh.Listing{Began: now.Add(-age - took), Answered: now.Add(-age), Transfers: rapid.SliceOfN(Transfers(now), 0, 5).Draw(t, "transfers")}
+	})
+}
+
+// Load returns what an event needs of the whole state of a wallet, as a store
+// must load it.
+func Load(all refresh.Work, r refresh.Reads, now time.Time) refresh.Work {
+	w := refresh.Work{Wallet: all.Wallet, Lock: all.Lock}
+	for i := range all.Jobs {
+		if j := &all.Jobs[i]; j.ID == r.Job || r.Jobs.Has(j, now) {
+			w.Jobs = append(w.Jobs, *j)
+		}
+	}
+	for i := range all.Watchers {
+		watcher := &all.Watchers[i]
+		of := r.Invoices && slices.ContainsFunc(w.Jobs, func(j refresh.Job) bool { return j.Recipient == watcher.Recipient })
+		if of || r.Watchers.Has(watcher, now) || slices.Contains(r.Recipients, watcher.Recipient) {
+			w.Watchers = append(w.Watchers, *watcher)
+		}
+	}
+	return w
+}
+
+// Store writes a change into the whole state of its wallet.
+func Store(all refresh.Work, c refresh.Change) refresh.Work {
+	all.Wallet, all.Lock = c.New.Wallet, c.New.Lock
+	all.Jobs, all.Watchers = slices.Clone(all.Jobs), slices.Clone(all.Watchers)
+	for _, j := range c.New.Jobs {
+		if i := slices.IndexFunc(all.Jobs, func(o refresh.Job) bool { return o.ID == j.ID }); i >= 0 {
+			all.Jobs[i] = j
+		} else {
+			all.Jobs = append(all.Jobs, j)
+		}
+	}
+	for _, w := range c.New.Watchers {
+		if i := slices.IndexFunc(all.Watchers, func(o refresh.Watcher) bool { return o.Recipient == w.Recipient }); i >= 0 {
+			all.Watchers[i] = w
+		} else {
+			all.Watchers = append(all.Watchers, w)
+		}
+	}
+	return all
+}
+
+// Sound returns what a change breaks: each new version has its line, each line
+// continues its record, records keep their places, and [refresh.Check] holds.
+func Sound(c refresh.Change) error {
+	versions := map[uuid.UUID]int64{c.Old.Wallet.ID(): c.Old.Wallet.Version}
+	for i := range c.Old.Jobs {
+		versions[c.Old.Jobs[i].ID] = c.Old.Jobs[i].Version
+		if c.New.Jobs[i].ID != c.Old.Jobs[i].ID {
+			return fmt.Errorf("job %d changed its place", i)
+		}
+	}
+	for i := range c.Old.Watchers {
+		versions[c.Old.Watchers[i].ID()] = c.Old.Watchers[i].Version
+		if c.New.Watchers[i].Recipient != c.Old.Watchers[i].Recipient {
+			return fmt.Errorf("watcher %d changed its place", i)
+		}
+	}
+	for _, line := range c.Log {
+		if line.Version != versions[line.ID]+1 || line.Actor == "" || line.Role == "" || line.At.IsZero() {
+			return fmt.Errorf("line %+v follows version %d", line, versions[line.ID])
+		}
+		versions[line.ID] = line.Version
+	}
+	if w := &c.New.Wallet; w.Status != 0 && versions[w.ID()] != w.Version {
+		return fmt.Errorf("wallet at version %d, lines up to %d", w.Version, versions[w.ID()])
+	}
+	for i := range c.New.Jobs {
+		if j := &c.New.Jobs[i]; versions[j.ID] != j.Version {
+			return fmt.Errorf("job %s at version %d, lines up to %d", j.ID, j.Version, versions[j.ID])
+		}
+	}
+	for i := range c.New.Watchers {
+		if w := &c.New.Watchers[i]; versions[w.ID()] != w.Version {
+			return fmt.Errorf("watcher of %s at version %d, lines up to %d", w.Recipient, w.Version, versions[w.ID()])
+		}
+	}
+	return refresh.Check(c.New)
+}

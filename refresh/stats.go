@@ -1,0 +1,76 @@
+package refresh
+
+import (
+	"fmt"
+	"time"
+)
+
+// Stats is what a store counts at the moment At.
+type Stats struct {
+	At       time.Time
+	Jobs     map[JobStatus]int64
+	Watchers map[WatcherStatus]int64
+	Locks    int64 // rows of wallet_locks: wallets being refreshed, with expired rows not yet swept
+	Served   int64 // wallets whose slot is held at At: the active processes
+
+	OldestJob     time.Time // available_at of the oldest due pending job: at or before At; zero: none
+	OldestWatcher time.Time // next_at of the oldest due watching watcher; zero: none
+	LeaseExpired  int64     // jobs in processing whose lease has ended: the next claim of the wallet returns them
+	PastExpiry    int64     // watching, at or past expires_at: no look-up was answered since
+	ExpiredOpen   int64     // ended as expired_open: an operator's
+	Hung          int64     // wallets whose last round hung
+
+	// Failed are the wallets with failed jobs and their number, the most
+	// first, then by xpub; at most MaxFailed.
+	Failed []WalletCount
+}
+
+// WalletCount is a number of one wallet.
+type WalletCount struct {
+	XpubVan string
+	Count   int64
+}
+
+// MaxFailed bounds Stats.Failed.
+const MaxFailed = 100
+
+// Thresholds are the limits of [Alerts]. A zero duration is not watched; a
+// count alerts when it exceeds its limit.
+type Thresholds struct {
+	JobWait      time.Duration // a due job is not claimed
+	TickWait     time.Duration // a due watcher is not ticked
+	LeaseExpired int64
+	PastExpiry   int64
+	ExpiredOpen  int64
+	Hung         int64
+	FailedJobs   int64 // of one wallet
+}
+
+// Alert is one limit that is exceeded.
+type Alert struct {
+	Name string // stable: "job wait", "failed jobs", ...
+	Text string
+}
+
+// Alerts compares. It is pure; the order is fixed.
+func Alerts(s Stats, t Thresholds) []Alert {
+	var out []Alert
+	add := func(exceeded bool, name, format string, args ...any) {
+		if exceeded {
+			out = append(out, Alert{Name: name, Text: fmt.Sprintf(format, args...)})
+		}
+	}
+	wait := func(name string, since time.Time, limit time.Duration, what string) {
+		add(limit > 0 && !since.IsZero() && s.At.Sub(since) > limit, name, "%s since %s, longer than %v", what, since.UTC().Format(time.RFC3339), limit)
+	}
+	wait("job wait", s.OldestJob, t.JobWait, "a due job is not claimed")
+	wait("tick wait", s.OldestWatcher, t.TickWait, "a due watcher is not ticked")
+	add(s.LeaseExpired > t.LeaseExpired, "lease expired", "%d jobs with an expired lease, more than %d", s.LeaseExpired, t.LeaseExpired)
+	add(s.PastExpiry > t.PastExpiry, "past expiry", "%d watchers past their expiry, more than %d", s.PastExpiry, t.PastExpiry)
+	add(s.ExpiredOpen > t.ExpiredOpen, "expired open", "%d watchers expired while their transfer was open, more than %d", s.ExpiredOpen, t.ExpiredOpen)
+	add(s.Hung > t.Hung, "hung", "%d wallets whose calls time out, more than %d", s.Hung, t.Hung)
+	for _, f := range s.Failed {
+		add(f.Count > t.FailedJobs, "failed jobs", "%d failed jobs of wallet %s, more than %d", f.Count, f.XpubVan, t.FailedJobs)
+	}
+	return out
+}

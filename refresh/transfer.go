@@ -1,0 +1,230 @@
+package refresh
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Status numbers of a [Transfer].
+const (
+	WaitingCounterparty  = 0
+	WaitingConfirmations = 1
+	TransferSettled      = 2
+	TransferFailed       = 3
+)
+
+// Kind numbers of a [Transfer].
+const (
+	Issuance       = 0
+	ReceiveBlind   = 1
+	ReceiveWitness = 2
+	Send           = 3
+)
+
+// Transfer is what the host lists of one transfer, in the numbers of the node.
+type Transfer struct {
+	Recipient  string // empty: none
+	Asset      string // empty: none yet
+	Status     int
+	Kind       int
+	Expiration int64 // unix seconds; 0: none
+	Index      int32 // batch_transfer_idx, if HasIndex; 0 is an index
+	HasIndex   bool
+}
+
+// Listing is the answer to a whole look-up: the transfers without asset first,
+// then those of each asset.
+type Listing struct {
+	// Began is the store's time before the look-up began, Answered one at or
+	// before the last answer.
+	Began, Answered time.Time
+	Transfers       []Transfer
+}
+
+// TransferError: a transfer has a number or a text that the rules do not know.
+// It is never taken for ended and never cancelled; the others go on. It matches
+// [statemachine.ErrInvalid].
+type TransferError struct {
+	Transfer Transfer
+	Reason   string
+}
+
+func (e *TransferError) Error() string {
+	return fmt.Sprintf("transfer of recipient %s: %s", statemachine.Bounded(fmt.Sprintf("%q", e.Transfer.Recipient), 100), e.Reason)
+}
+
+// Is reports a match with [statemachine.ErrInvalid].
+func (e *TransferError) Is(target error) bool { return target == statemachine.ErrInvalid }
+
+// fault says what is wrong with t, "" if nothing.
+func (t *Transfer) fault() string {
+	switch {
+	case t.Status < WaitingCounterparty || t.Status > TransferFailed:
+		return fmt.Sprintf("unknown status %d", t.Status)
+	case t.Kind < Issuance || t.Kind > Send:
+		return fmt.Sprintf("unknown kind %d", t.Kind)
+	case t.Expiration < 0:
+		return fmt.Sprintf("negative expiration %d", t.Expiration)
+	case t.HasIndex && t.Index < 0:
+		return fmt.Sprintf("negative batch index %d", t.Index)
+	case t.Recipient != "" && !word(t.Recipient) || t.Asset != "" && !word(t.Asset):
+		return fmt.Sprintf("a recipient or an asset is no text of 1 to %d bytes", MaxID)
+	}
+	return ""
+}
+
+// open reports whether the transfer is incomplete.
+func (t *Transfer) open() bool {
+	return t.Status == WaitingCounterparty || t.Status == WaitingConfirmations
+}
+
+// CanCancel is the source's can_cancel_transfer: the transfer waits for its
+// counterparty, has an expiration that is in the past, and is a blind receive
+// or is past the expiration by DURATION_RCV_TRANSFER. It compares whole unix
+// seconds, strictly.
+func (c Config) CanCancel(t Transfer, now time.Time) bool {
+	return t.fault() == "" && t.Status == WaitingCounterparty && t.Expiration != 0 && t.Expiration < now.Unix() &&
+		(t.Kind == ReceiveBlind || t.Expiration < now.Add(-c.DurationRcvTransfer).Unix())
+}
+
+// expiry is when a watcher that begins at from ends: so late that a payment
+// which confirms late, and a cancellation, can still be seen.
+func (c *Config) expiry(from time.Time, expiration int64) time.Time {
+	at := from.Add(c.WatcherTTL)
+	if expiration > 0 {
+		if end := time.Unix(expiration, 0).UTC().Add(c.DurationRcvTransfer + c.RefreshInterval); end.After(at) {
+			return end
+		}
+	}
+	return at
+}
+
+// Cancelled is what became of one call of failtransfers.
+type Cancelled struct {
+	Index   int32
+	Outcome statemachine.Outcome // Done: it worked
+}
+
+// view is a listing, read for one decision.
+type view struct {
+	listing    *Listing
+	recipients map[string]*seen
+	order      []string // recipients as first listed
+	indexes    []int32  // to cancel, one call each, as first listed
+	faults     []error
+}
+
+// seen is what a listing says of one recipient.
+type seen struct {
+	open       bool   // a transfer is incomplete, those that were cancelled excepted
+	asset      string // of the incomplete transfers if one has it, else of any
+	assetOpen  bool
+	expiration int64   // the latest of the incomplete transfers; 0: none
+	cancelDue  bool    // a cancellation is due and is not known to have worked
+	indexes    []int32 // to cancel
+	end        WatcherTrigger
+	endIndex   int64 // of the transfer that decides the end; -1: it has none
+}
+
+// read judges every transfer at the time of the answer. An answer to one index
+// of worked holds for every listed transfer of that index.
+func (c *Config) read(l *Listing, worked []Cancelled) *view {
+	v := &view{listing: l, recipients: map[string]*seen{}}
+	done := map[int32]bool{}
+	for _, w := range worked {
+		if w.Outcome == statemachine.Done {
+			done[w.Index] = true
+		}
+	}
+	for i := range l.Transfers {
+		t := l.Transfers[i]
+		fault := t.fault()
+		switch far := l.Answered.Add(MaxAhead).Unix(); {
+		case fault != "":
+			v.faults = append(v.faults, &TransferError{t, fault})
+			t.Expiration = 0
+		case t.Expiration > far:
+			v.faults = append(v.faults, &TransferError{t, fmt.Sprintf("expiration %d is more than ten years ahead and taken as none", t.Expiration)})
+			t.Expiration = 0
+		}
+		cancel := fault == "" && c.CanCancel(t, l.Answered)
+		if cancel && t.HasIndex && !slices.Contains(v.indexes, t.Index) {
+			v.indexes = append(v.indexes, t.Index)
+		}
+		if cancel && !t.HasIndex {
+			v.faults = append(v.faults, &TransferError{t, "a cancellation is due and there is no batch_transfer_idx: it is not called"})
+		}
+		if !word(t.Recipient) {
+			continue
+		}
+		s := v.recipients[t.Recipient]
+		if s == nil {
+			s = &seen{endIndex: -2}
+			v.recipients[t.Recipient] = s
+			v.order = append(v.order, t.Recipient)
+		}
+		s.add(&t, fault != "", cancel, t.HasIndex && t.open() && fault == "" && done[t.Index])
+	}
+	return v
+}
+
+// add takes one transfer of the recipient: an open one keeps the watcher; with
+// none open the one of the highest index decides.
+func (s *seen) add(t *Transfer, faulty, cancelDue, cancelled bool) {
+	open := t.open() && !cancelled
+	if word(t.Asset) && (s.asset == "" || open && !s.assetOpen) {
+		s.asset, s.assetOpen = t.Asset, open
+	}
+	if open {
+		s.open = true
+		s.expiration = max(s.expiration, t.Expiration)
+		s.cancelDue = s.cancelDue || cancelDue
+		if cancelDue && t.HasIndex {
+			s.indexes = append(s.indexes, t.Index)
+		}
+		return
+	}
+	if faulty {
+		return
+	}
+	end := WatchSettled
+	switch {
+	case cancelled:
+		end = WatchCancelled
+	case t.Status == TransferFailed:
+		end = WatchFailed
+	}
+	index := int64(-1)
+	if t.HasIndex {
+		index = int64(t.Index)
+	}
+	// Equal indexes: settled before failed before cancelled, in any order of the list.
+	if c := cmp.Compare(index, s.endIndex); c > 0 || c == 0 && end < s.end {
+		s.endIndex, s.end = index, end
+	}
+}
+
+// due lists the indexes to cancel for recipients, each once.
+func (v *view) due(recipients []string) (indexes []int32) {
+	for _, r := range recipients {
+		if s := v.recipients[r]; s != nil {
+			for _, index := range s.indexes {
+				if !slices.Contains(indexes, index) {
+					indexes = append(indexes, index)
+				}
+			}
+		}
+	}
+	return indexes
+}
+
+// PlanPass is what a pass calls after its look-up: failtransfers, once for each
+// of these indexes, in this order.
+func (c Config) PlanPass(l Listing) (cancel []int32, faults []error) {
+	v := c.read(&l, nil)
+	return v.indexes, v.faults
+}
