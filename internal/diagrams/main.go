@@ -1,8 +1,8 @@
-// Command diagrams writes docs/machines.md, the diagrams of all tables. Run it
-// at the root of the repository:
+// Command diagrams writes docs/machines.md and docs/machines/*.svg, the diagrams
+// of all tables. Run it at the root of the repository:
 //
-//	go run ./internal/diagrams          writes the page
-//	go run ./internal/diagrams -check   fails if the page is not what the tables say
+//	go run ./internal/diagrams          writes them
+//	go run ./internal/diagrams -check   fails if they are not what the tables say
 package main
 
 import (
@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/utxo"
@@ -20,7 +22,7 @@ import (
 //go:generate go run . -root ../..
 
 // machines has one line for each table, in the order of the page.
-var machines = []string{
+var machines = []part{
 	section(utxo.TxMachine),
 	section(utxo.CoinMachine),
 	section(withdrawal.RequestMachine),
@@ -34,25 +36,48 @@ func main() {
 	root := flag.String("root", ".", "root of the repository")
 	check := flag.Bool("check", false, "compare instead of writing")
 	flag.Parse()
-	if err := run(filepath.Join(*root, "docs", "machines.md"), page(machines), *check); err != nil {
+	if err := run(filepath.Join(*root, "docs"), files(machines), *check); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// run writes content to path, or says with check that the file differs.
-func run(path, content string, check bool) error {
+// run writes files into a folder, or says with check that one differs. A
+// picture that no table makes is one that differs, and is removed.
+func run(folder string, files map[string]string, check bool) error {
+	stale, err := filepath.Glob(filepath.Join(folder, "machines", "*.svg"))
+	if err != nil {
+		return err
+	}
+	stale = slices.DeleteFunc(stale, func(path string) bool { return files["machines/"+filepath.Base(path)] != "" })
 	if check {
-		switch old, err := os.ReadFile(path); {
-		case err != nil && !errors.Is(err, os.ErrNotExist):
-			return err
-		case err != nil || string(old) != content:
-			return fmt.Errorf("%s is not what the tables say: run go generate ./internal/diagrams", path)
+		differ := stale
+		for name, content := range files {
+			path := filepath.Join(folder, filepath.FromSlash(name))
+			if old, err := os.ReadFile(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			} else if err != nil || string(old) != content {
+				differ = append(differ, path)
+			}
+		}
+		if len(differ) > 0 {
+			slices.Sort(differ)
+			return fmt.Errorf("%s: not what the tables say: run go generate ./internal/diagrams", strings.Join(differ, ", "))
 		}
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	for _, path := range stale {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(folder, "machines"), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(path, []byte(content), 0o644)
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(folder, filepath.FromSlash(name)), []byte(content), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
