@@ -13,6 +13,12 @@ import (
 // event again; if it had landed, it is a no-op.
 var ErrUnknownCommit = errors.New("connection lost during commit: it may have landed")
 
+// ErrRetry: the database gave another transaction the way (a deadlock, a
+// serialization failure, a file that is busy), and this one changed nothing. The
+// same transaction can succeed: [Store.Update] has repeated it already; a host
+// that runs a transaction of its own begins it again.
+var ErrRetry = errors.New("another transaction was in the way: begin again")
+
 // Store runs transactions. T is what the transaction offers: [Tx] for the
 // adapters of this module, or the interface of one domain for a host's own.
 // Every method is safe for concurrent use.

@@ -47,6 +47,7 @@ func openDatabase(ctx context.Context, name string, watch watchSet, log io.Write
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", shown, err)
 	}
+	db.SetMaxIdleConns(8) // PostgreSQL: else two are kept, and the others opened anew all the time
 	d := &database{db: db}
 	if err := d.prepare(ctx, dialect, watch); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", shown, err), db.Close())

@@ -40,6 +40,7 @@ func openDatabase(ctx context.Context, name string, migrate bool) (*database, er
 	db, err := sql.Open(driver, source)
 	if err == nil && dialect == sqlstore.Postgres {
 		db.SetMaxOpenConns(8) // of each process
+		db.SetMaxIdleConns(8) // else two are kept, and the others opened anew all the time
 	}
 	if err == nil && migrate {
 		err = sqlstore.Migrate(ctx, db, dialect, sqlstore.Options{})

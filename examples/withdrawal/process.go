@@ -28,13 +28,26 @@ type process struct {
 	kills  atomic.Int64
 }
 
+// The pause before a child is started again: the longest is for one that ends at
+// once each time, as while the database is down.
+const (
+	shortestPause = 50 * time.Millisecond
+	longestPause  = 5 * time.Second
+)
+
 // keep runs until ctx is done, then lets the child end.
 func (p *process) keep(ctx context.Context) {
+	wait := shortestPause
 	for ctx.Err() == nil {
-		if err := p.once(ctx); err != nil && ctx.Err() == nil && !killed(err) {
-			fmt.Fprintf(p.log, "a %s ended and is started again: %v\n", p.role, err)
+		started := time.Now()
+		err := p.once(ctx)
+		if err == nil || killed(err) || time.Since(started) > longestPause {
+			wait = shortestPause
+		} else if ctx.Err() == nil {
+			fmt.Fprintf(p.log, "a %s ended and is started again in %v: %v\n", p.role, wait, err)
 		}
-		pause(ctx, 50*time.Millisecond)
+		pause(ctx, wait)
+		wait = min(2*wait, longestPause)
 	}
 }
 

@@ -131,7 +131,7 @@ func TestBusyDatabaseIsWaitedFor(t *testing.T) {
 func TestConnectionsOfAStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "settle.db")
 	db := openFile(t, path)
-	d := database{db, sqlstore.SQLite, sqlstore.Options{}}
+	d := database{db, sqlstore.SQLite, sqlstore.Options{}, "file:" + path}
 	d.migrate(t)
 	s := d.open(t)
 	if in := db.Stats().InUse; in != 2 {

@@ -41,7 +41,8 @@ func (d Dialect) String() string {
 // [syntax.migration].
 type syntax struct {
 	Dialect
-	prefix string // of table names: the schema and a dot, or nothing
+	prefix   string // of table names: the schema and a dot, or nothing
+	versions string // the table of goose, with its schema
 }
 
 var macros = map[Dialect]*strings.Replacer{

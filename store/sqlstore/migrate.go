@@ -1,185 +1,279 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"embed"
+	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
-	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 	"github.com/settlehq/settle/statemachine"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
+// migrateWait is how long Migrate goes on trying where another process is in
+// its way.
+const migrateWait = time.Minute
 
-// versionTable is goose's own table, under our name so that it does not mix
-// with the migrations of the host.
-const versionTable = "settle_db_version"
-
-// Migrate brings the tables to the version that this package needs. Running it
-// again changes nothing. On PostgreSQL it makes the schema if it is missing, and
-// concurrent calls wait for each other; on SQLite run it once, before [Open].
+// Migrate brings the tables to the version that this package needs, in one
+// transaction: whatever stops it leaves the database as it was. Running it again
+// changes nothing, and any number of processes may run it at once. On PostgreSQL
+// it makes the schema if it is missing.
+//
+// Tables of a later version are [ErrNewerTables], and tables that have the names
+// of ours and are not [ErrForeignTables]; then nothing is changed.
 func Migrate(ctx context.Context, db *sql.DB, d Dialect, opts Options) error {
 	s, err := opts.syntax(d)
+	if err == nil && db == nil {
+		err = errNilDB
+	}
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	until := time.Now().Add(migrateWait)
+	for {
+		err := s.migrateOnce(ctx, db)
+		if err == nil || !transient(err) || time.Now().After(until) {
+			return wrapped("migrate", err)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(wrapped("migrate", err), ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func wrapped(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, cause(err))
+}
+
+// migrateOnce runs what is pending on a connection that does not go back: its
+// settings are ours.
+func (s syntax) migrateOnce(ctx context.Context, db *sql.DB) (err error) {
+	conn, err := lend(ctx, db)
 	if err != nil {
 		return err
 	}
-	files, err := Migrations(d, opts)
-	if err != nil {
+	defer discard(conn)
+	if err := s.checkDialect(ctx, conn); err != nil {
 		return err
 	}
-	settings := []goose.ProviderOption{goose.WithTableName(s.prefix + versionTable), goose.WithDisableGlobalRegistry(true)}
-	dialect := goose.DialectSQLite3
-	if d == Postgres {
-		dialect = goose.DialectPostgres
-		locker, err := lock.NewPostgresSessionLocker()
-		if err != nil {
+	begin := []string{"BEGIN ISOLATION LEVEL READ COMMITTED"}
+	if s.Dialect == SQLite {
+		begin = []string{fmt.Sprintf("PRAGMA busy_timeout = %d", busyTimeout), "BEGIN IMMEDIATE"}
+	}
+	if err := execAll(ctx, conn, begin...); err != nil {
+		return err
+	}
+	if err := s.migrate(ctx, conn); err != nil {
+		return err // discarding the connection rolls back
+	}
+	return execAll(ctx, conn, "COMMIT")
+}
+
+func execAll(ctx context.Context, conn *sql.Conn, texts ...string) error {
+	for _, text := range texts {
+		if _, err := conn.ExecContext(ctx, text); err != nil {
 			return err
 		}
-		settings = append(settings, goose.WithSessionLocker(locker))
-		if opts.Schema != "" {
-			if _, err := db.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+opts.Schema); err != nil && !duplicate(err) {
-				return fmt.Errorf("create schema %s: %w", opts.Schema, err)
-			}
-		}
-	}
-	provider, err := goose.NewProvider(dialect, db, files, settings...)
-	if err != nil {
-		return err
-	}
-	_, err = provider.Up(ctx)
-	return err
-}
-
-// Migrations returns the migrations as goose reads them, for a host that runs
-// them with its own.
-func Migrations(d Dialect, opts Options) (fs.FS, error) {
-	s, err := opts.syntax(d)
-	if err != nil {
-		return nil, err
-	}
-	files, err := fs.Sub(migrations, "migrations")
-	return expandedFS{files, s}, err
-}
-
-// latest is the version that the newest migration makes.
-func latest() int64 {
-	entries, err := migrations.ReadDir("migrations")
-	if err != nil {
-		panic(err) // embedded
-	}
-	version, err := goose.NumericComponent(entries[len(entries)-1].Name())
-	if err != nil {
-		panic(err)
-	}
-	return version
-}
-
-// current reports an error unless the tables are those of this package.
-func current(ctx context.Context, db *sql.DB, s syntax) error {
-	var at sql.NullInt64
-	err := db.QueryRowContext(ctx, s.expand("SELECT max(version_id) FROM @"+versionTable)).Scan(&at)
-	if err != nil {
-		return fmt.Errorf("the tables are missing, run Migrate: %w", err)
-	}
-	if at.Int64 != latest() {
-		return fmt.Errorf("%w: the tables are at version %d, this package needs %d: run Migrate", statemachine.ErrInvalid, at.Int64, latest())
 	}
 	return nil
 }
 
-// expandedFS expands the macros of the files that it opens.
-type expandedFS struct {
-	fs.FS
-	syntax syntax
-}
-
-func (e expandedFS) Open(name string) (fs.File, error) {
-	f, err := e.FS.Open(name)
+// migrate runs inside of the transaction.
+func (s syntax) migrate(ctx context.Context, conn *sql.Conn) error {
+	if s.Dialect == Postgres { // SQLite has one writer
+		if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_xact_lock(hashtextextended('settle migrations '||$1, 0))", s.prefix); err != nil {
+			return err
+		}
+		if schema := strings.TrimSuffix(s.prefix, "."); schema != "" {
+			if _, err := conn.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema); err != nil {
+				return fmt.Errorf("create schema %s: %w", schema, err)
+			}
+		}
+	}
+	at, found, err := s.version(ctx, conn)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if info, err := f.Stat(); err != nil || info.IsDir() {
-		return f, err
+	if at > latest() {
+		return newer(at)
 	}
-	text, err := io.ReadAll(f)
-	return expandedFile{f, strings.NewReader(e.syntax.migration(string(text)))}, err
+	files := slices.DeleteFunc(steps(), func(m step) bool { return m.version <= at })
+	for _, m := range files {
+		for _, name := range m.creates() {
+			taken, err := s.exists(ctx, conn, s.prefix+name)
+			switch {
+			case err != nil:
+				return err
+			case taken:
+				return fmt.Errorf("%w: %s%s is there already, and %s does not say that it is ours", ErrForeignTables, s.prefix, name, s.versions)
+			}
+		}
+	}
+	if !found {
+		if err := execAll(ctx, conn, s.versionTable()); err != nil {
+			return err
+		}
+	}
+	for _, m := range files {
+		if err := execAll(ctx, conn, s.up(m)); err != nil {
+			return fmt.Errorf("migration %d: %w", m.version, err)
+		}
+	}
+	return nil
 }
 
-type expandedFile struct {
-	fs.File
-	text *strings.Reader
+// Script returns what [Migrate] does to an empty database as one text of SQL,
+// with the rows of the version table: for a tool that is not goose, and to read.
+// It begins and commits nothing. What is pending of an older version is in the
+// files of [Migrations].
+func Script(d Dialect, opts Options) (string, error) {
+	s, err := opts.syntax(d)
+	if err != nil {
+		return "", err
+	}
+	var all strings.Builder
+	if schema := strings.TrimSuffix(s.prefix, "."); schema != "" {
+		fmt.Fprintf(&all, "CREATE SCHEMA IF NOT EXISTS %s;\n\n", schema)
+	}
+	all.WriteString(s.versionTable())
+	for _, m := range steps() {
+		all.WriteString("\n" + s.up(m))
+	}
+	return all.String(), nil
 }
 
-func (f expandedFile) Read(p []byte) (int, error) { return f.text.Read(p) }
+// step is one migration, with its macros.
+type step struct {
+	version  int64
+	up, down string
+}
+
+// steps are all migrations, in their order.
+func steps() []step {
+	entries, err := migrations.ReadDir("migrations")
+	if err != nil {
+		panic(err) // embedded
+	}
+	var all []step
+	for _, e := range entries {
+		text, err := migrations.ReadFile("migrations/" + e.Name())
+		if err != nil {
+			panic(err)
+		}
+		var m step
+		if _, err := fmt.Sscanf(e.Name(), "%d_", &m.version); err != nil {
+			panic("sqlstore: migration " + e.Name() + " has no number")
+		}
+		_, m.up, _ = strings.Cut(string(text), "-- +goose Up\n")
+		m.up, m.down, _ = strings.Cut(m.up, "-- +goose Down\n")
+		all = append(all, m)
+	}
+	slices.SortFunc(all, func(a, b step) int { return cmp.Compare(a.version, b.version) })
+	return all
+}
 
 var (
-	only = regexp.MustCompile(`(?ms)^-- \{(sqlite|postgres)$\n(.*?)^-- \}$\n`)
-	keep = regexp.MustCompile(`(?m)^\{(append only|no delete) (\w+)\}$`)
-	once = regexp.MustCompile(`(?m)^\{(insert once|insert or ignore) (\w+): ([^}]+)\}\n`)
+	created     = regexp.MustCompile(`(?m)^CREATE (?:TABLE|VIEW) @(\w+)`)
+	annotations = regexp.MustCompile(`(?m)^-- \+goose .*\n`)
 )
 
-// migration expands a migration. Beside the macros of [syntax] it has
-//
-//	-- {sqlite         lines for one dialect,
-//	...
-//	-- }
-//	{append only t}    triggers that refuse UPDATE and DELETE,
-//	{no delete t}      or only DELETE, of any row of t.
-//	{insert once t: a; b, c}       On SQLite REPLACE deletes without these
-//	{insert or ignore t: a; b, c}  triggers: others refuse, or ignore, a row whose
-//	                               key is there, a or (b, c). The second kind is
-//	                               for ON CONFLICT DO NOTHING.
-func (s syntax) migration(text string) string {
-	text = only.ReplaceAllStringFunc(text, func(block string) string {
-		m := only.FindStringSubmatch(block)
-		if m[1] == s.String() {
-			return m[2]
-		}
-		return ""
-	})
-	text = keep.ReplaceAllStringFunc(text, func(line string) string {
-		m := keep.FindStringSubmatch(line)
-		events := []string{"DELETE"}
-		if m[1] == "append only" {
-			events = append(events, "UPDATE")
-		}
-		if s.Dialect == Postgres {
-			return fmt.Sprintf("CREATE TRIGGER keep_%s BEFORE %s OR TRUNCATE ON @%s EXECUTE FUNCTION @settle_keep();",
-				m[2], strings.Join(events, " OR "), m[2])
-		}
-		var all []string
-		for _, e := range events {
-			all = append(all, fmt.Sprintf("-- +goose StatementBegin\nCREATE TRIGGER keep_%[1]s_%[2]s BEFORE %[2]s ON %[1]s BEGIN\n"+
-				"\tSELECT RAISE(ABORT, '%[1]s keeps its history: no %[2]s');\nEND;\n-- +goose StatementEnd", m[2], e))
-		}
-		return strings.Join(all, "\n")
-	})
-	text = once.ReplaceAllStringFunc(text, func(line string) string {
-		m := once.FindStringSubmatch(line)
-		if s.Dialect == Postgres {
-			return ""
-		}
-		var keys []string
-		for _, key := range strings.Split(m[3], "; ") {
-			var same []string
-			for _, c := range strings.Split(key, ", ") {
-				same = append(same, c+" = NEW."+c)
-			}
-			keys = append(keys, fmt.Sprintf("EXISTS (SELECT 1 FROM %s WHERE %s)", m[2], strings.Join(same, " AND ")))
-		}
-		action := fmt.Sprintf("ABORT, '%s keeps its history: no second INSERT'", m[2])
-		if m[1] == "insert or ignore" {
-			action = "IGNORE"
-		}
-		return fmt.Sprintf("-- +goose StatementBegin\nCREATE TRIGGER keep_%[1]s_INSERT BEFORE INSERT ON %[1]s WHEN %[2]s BEGIN\n"+
-			"\tSELECT RAISE(%[3]s);\nEND;\n-- +goose StatementEnd\n", m[2], strings.Join(keys, " OR "), action)
-	})
-	return s.expand(text)
+// creates returns the names of the tables and views that a migration makes.
+func (m step) creates() (names []string) {
+	for _, c := range created.FindAllStringSubmatch(m.up, -1) {
+		names = append(names, c[1])
+	}
+	return names
 }
+
+// up is the text that runs a migration and notes it.
+func (s syntax) up(m step) string {
+	return annotations.ReplaceAllString(s.migration(m.up), "") + s.noted(m.version)
+}
+
+func (s syntax) noted(version int64) string {
+	yes := "1"
+	if s.Dialect == Postgres {
+		yes = "true"
+	}
+	return fmt.Sprintf("INSERT INTO %s (version_id, is_applied) VALUES (%d, %s);\n", s.versions, version, yes)
+}
+
+// versionTable makes the table in which goose notes what it has run.
+func (s syntax) versionTable() string {
+	columns := "id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL, is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now'))"
+	if s.Dialect == Postgres {
+		columns = "id integer PRIMARY KEY GENERATED BY DEFAULT AS IDENTITY, version_id bigint NOT NULL, is_applied boolean NOT NULL, tstamp timestamp NOT NULL DEFAULT now()"
+	}
+	return fmt.Sprintf("CREATE TABLE %s (%s);\n%s", s.versions, columns, s.noted(0))
+}
+
+// latest is the version that the newest migration makes.
+func latest() int64 {
+	all := steps()
+	return all[len(all)-1].version
+}
+
+// exists reports whether a table or view is there: in the schema that is named,
+// or in the one that CREATE would take.
+func (s syntax) exists(ctx context.Context, q queryer, name string) (is bool, err error) {
+	ask := "SELECT count(*) > 0 FROM sqlite_master WHERE type IN ('table', 'view') AND name = ?2 COLLATE NOCASE AND ?1 = ''"
+	if s.Dialect == Postgres {
+		ask = "SELECT count(*) > 0 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace " +
+			"WHERE n.nspname = coalesce(nullif($1::text, ''), current_schema()) AND c.relname = $2::text"
+	}
+	schema, table, found := strings.Cut(name, ".")
+	if !found {
+		schema, table = "", name
+	}
+	err = q.QueryRowContext(ctx, ask, schema, table).Scan(&is)
+	return is, err
+}
+
+// version is the number of the newest migration that was run; found is whether
+// there is a version table.
+func (s syntax) version(ctx context.Context, q queryer) (at int64, found bool, err error) {
+	if found, err = s.exists(ctx, q, s.versions); err != nil || !found {
+		return 0, false, err
+	}
+	err = q.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+s.versions+" WHERE is_applied").Scan(&at)
+	return at, true, err
+}
+
+// current reports an error unless the tables are those of this package.
+func (s syntax) current(ctx context.Context, q queryer) error {
+	at, found, err := s.version(ctx, q)
+	switch {
+	case err != nil:
+		return err
+	case at > latest():
+		return newer(at)
+	case at == latest():
+		return nil
+	case at > 0:
+		return fmt.Errorf("%w: they are at version %d, this package needs %d: run Migrate", ErrOldTables, at, latest())
+	}
+	ours, err := s.exists(ctx, q, s.prefix+"transitions")
+	switch {
+	case err != nil:
+		return err
+	case ours && !found:
+		return fmt.Errorf("%w: there is a table %stransitions and no %s: if a goose of your own ran our migrations, name its table in Options.VersionTable",
+			ErrForeignTables, s.prefix, s.versions)
+	}
+	return fmt.Errorf("%w: run Migrate", ErrNoTables)
+}
+
+func newer(at int64) error {
+	return fmt.Errorf("%w: they are at version %d, this package knows %d: use a later one", ErrNewerTables, at, latest())
+}
+
+var errNilDB = fmt.Errorf("%w: the *sql.DB is nil", statemachine.ErrInvalid)

@@ -3,10 +3,8 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -26,8 +24,12 @@ const cacheSize = 32 << 10
 // Hashes touch pages all over the file: the longer the log, the fewer times.
 const walPages = 8000
 
+// needed is how many connections a host's pool must have, if it is limited: ours
+// and one for the host.
+const needed = 1 + readers + 1
+
 // openPools takes the connections out of the pool of database/sql and sets
-// their pragmas.
+// their pragmas. They do not go back: whoever got one would find it read-only.
 func (s *Store) openPools(ctx context.Context) error {
 	s.writer = newPool(1, func(ctx context.Context) (*session, error) { return s.connect(ctx, false) })
 	s.reader = newPool(readers, func(ctx context.Context) (*session, error) { return s.connect(ctx, true) })
@@ -42,7 +44,7 @@ func (s *Store) openPools(ctx context.Context) error {
 }
 
 func (s *Store) connect(ctx context.Context, readOnly bool) (*session, error) {
-	conn, err := s.db.Conn(ctx)
+	conn, err := lend(ctx, s.db)
 	if err != nil {
 		return nil, err
 	}
@@ -51,18 +53,28 @@ func (s *Store) connect(ctx context.Context, readOnly bool) (*session, error) {
 	if readOnly {
 		set += "; PRAGMA query_only = ON"
 	}
-	for _, pragma := range strings.Split(set, "; ") {
-		if err == nil {
-			_, err = conn.ExecContext(ctx, pragma)
-		}
-	}
+	// Several processes that open one file are in one another's way while its
+	// journal is switched, and SQLite does not wait for that.
+	err = whileBusy(ctx, func() error { return execAll(ctx, conn, strings.Split(set, "; ")...) })
 	if err == nil {
 		err = checkPragmas(ctx, conn)
 	}
 	if err != nil {
-		return nil, errors.Join(err, conn.Close())
+		discard(conn)
+		return nil, err
 	}
-	return &session{db: conn, close: conn.Close, stmts: map[string]*sql.Stmt{}}, nil
+	return &session{db: conn, close: func() error { discard(conn); return nil }, stmts: map[string]*sql.Stmt{}}, nil
+}
+
+// checkFile refuses a database that is not in a file: each connection would have
+// one of its own.
+func checkFile(ctx context.Context, q queryer) error {
+	var path string
+	err := q.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&path)
+	if err == nil && path == "" {
+		err = fmt.Errorf("%w: the database is in memory; journal_mode must be wal, which needs a file", statemachine.ErrInvalid)
+	}
+	return err
 }
 
 // checkPragmas refuses a connection that forgets commits or breaks references.
@@ -130,68 +142,4 @@ func (s *Store) beginSQLite(ctx context.Context, view bool) (unit, error) {
 		return unit{}, err
 	}
 	return unit{session: c, commit: commit, rollback: rollback}, nil
-}
-
-// pool lends connections, each to one transaction at a time.
-type pool struct {
-	open   func(context.Context) (*session, error)
-	slots  chan *session // nil for one that is not open yet
-	closed chan struct{}
-	once   sync.Once
-}
-
-func newPool(size int, open func(context.Context) (*session, error)) *pool {
-	p := &pool{open: open, slots: make(chan *session, size), closed: make(chan struct{})}
-	for range size {
-		p.slots <- nil
-	}
-	return p
-}
-
-func (p *pool) take(ctx context.Context) (*session, error) {
-	select { // a closed pool and a cancelled context come before a free slot
-	case <-p.closed:
-		return nil, ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	default:
-	}
-	select {
-	case <-p.closed:
-		return nil, ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case c := <-p.slots:
-		if c != nil {
-			return c, nil
-		}
-		c, err := p.open(ctx)
-		if err != nil {
-			p.slots <- nil
-		}
-		return c, err
-	}
-}
-
-func (p *pool) put(c *session) { p.slots <- c }
-
-// drop gives up a connection; the next one to need it opens another.
-func (p *pool) drop(c *session) {
-	_ = c.end()
-	p.slots <- nil
-}
-
-func (p *pool) close() error {
-	var err error
-	if p != nil {
-		p.once.Do(func() {
-			close(p.closed)
-			for range cap(p.slots) {
-				if c := <-p.slots; c != nil {
-					err = errors.Join(err, c.end())
-				}
-			}
-		})
-	}
-	return err
 }

@@ -1,12 +1,15 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,25 +25,44 @@ type Options struct {
 	// Now is what leases and due times are measured by. nil means the
 	// database's, so that hosts whose clocks differ agree.
 	Now func() time.Time
+	// VersionTable is where goose notes which migrations it has run; empty means
+	// settle_db_version. Name the table of your own goose here if that runs our
+	// [Migrations]. It is in Schema unless the name says otherwise.
+	VersionTable string
+	// Log gets what [Open] warns of; nil means [slog.Default].
+	Log *slog.Logger
 	// Retries is how often Update runs again after a conflict or a deadlock;
 	// 0 means 10, negative means never.
 	Retries int
 }
 
-var identifier = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
+const identifier = `[a-z_][a-z0-9_]{0,62}`
+
+var (
+	schemaName  = regexp.MustCompile("^" + identifier + "$")
+	tableName   = regexp.MustCompile("^" + identifier + `(\.` + identifier + ")?$")
+	defaultName = "settle_db_version"
+)
 
 func (o Options) syntax(d Dialect) (syntax, error) {
+	s := syntax{Dialect: d, versions: cmp.Or(o.VersionTable, defaultName)}
+	if o.Schema != "" {
+		s.prefix = o.Schema + "."
+	}
 	switch {
 	case d != SQLite && d != Postgres:
-		return syntax{}, fmt.Errorf("%w: %v", statemachine.ErrInvalid, d)
-	case o.Schema == "":
-		return syntax{Dialect: d}, nil
-	case d == SQLite:
-		return syntax{}, fmt.Errorf("%w: SQLite has no schemas", statemachine.ErrInvalid)
-	case !identifier.MatchString(o.Schema):
-		return syntax{}, fmt.Errorf("%w: schema %q is no lower-case identifier", statemachine.ErrInvalid, o.Schema)
+		return s, fmt.Errorf("%w: %v", statemachine.ErrInvalid, d)
+	case !tableName.MatchString(s.versions):
+		return s, fmt.Errorf("%w: version table %q is no lower-case identifier", statemachine.ErrInvalid, s.versions)
+	case d == SQLite && (o.Schema != "" || strings.Contains(s.versions, ".")):
+		return s, fmt.Errorf("%w: SQLite has no schemas", statemachine.ErrInvalid)
+	case o.Schema != "" && !schemaName.MatchString(o.Schema):
+		return s, fmt.Errorf("%w: schema %q is no lower-case identifier", statemachine.ErrInvalid, o.Schema)
 	}
-	return syntax{Dialect: d, prefix: o.Schema + "."}, nil
+	if !strings.Contains(s.versions, ".") {
+		s.versions = s.prefix + s.versions
+	}
+	return s, nil
 }
 
 // ErrClosed: the store was closed.
@@ -59,34 +81,74 @@ type Store struct {
 var _ store.Store[store.Tx] = (*Store)(nil)
 
 // Open checks that db keeps what it commits and has the current tables, see
-// [Migrate]. On SQLite it takes connections of db, which Close gives back; a
-// limit of db's open connections must leave room for them. db stays the
-// caller's.
+// [Migrate]. On SQLite it takes connections of db, which Close closes; a
+// limit of db's open connections must leave room for them, else it is
+// [statemachine.ErrInvalid]. db stays the caller's.
+//
+// What is wrong with the database is one of the errors of this package, and
+// nothing was changed then.
 func Open(ctx context.Context, db *sql.DB, d Dialect, opts Options) (*Store, error) {
 	syn, err := opts.syntax(d)
 	if err != nil {
 		return nil, err
 	}
-	if opts.Retries == 0 {
-		opts.Retries = 10
+	if db == nil {
+		return nil, errNilDB
 	}
+	opts.Retries = cmp.Or(opts.Retries, 10)
+	opts.Log = cmp.Or(opts.Log, slog.Default())
 	s := &Store{syntax: syn, db: db, opts: opts}
-	if d == Postgres {
-		err = checkPostgres(ctx, db)
-	} else {
+	err = s.checkPool()
+	if err == nil {
+		err = s.check(ctx)
+	}
+	if err == nil && d == SQLite {
 		err = s.openPools(ctx)
 	}
-	if err == nil {
-		err = current(ctx, db, syn)
-	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open %v: %w", d, err), s.Close())
+		return nil, errors.Join(wrapped("open "+d.String(), err), s.Close())
 	}
+	s.warnIdle(ctx)
 	return s, nil
 }
 
-// Close waits for running transactions on SQLite and gives the connections
-// back. The *sql.DB stays open.
+// check looks at a database and changes nothing.
+func (s *Store) check(ctx context.Context) error {
+	conn, err := lend(ctx, s.db)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := s.checkDialect(ctx, conn); err != nil {
+		return err
+	}
+	look := checkFile
+	if s.Dialect == Postgres {
+		look = checkPostgres
+	}
+	if err := look(ctx, conn); err != nil {
+		return err
+	}
+	return whileBusy(ctx, func() error { return s.current(ctx, conn) })
+}
+
+// checkDialect asks what only the right database can answer.
+func (s syntax) checkDialect(ctx context.Context, q queryer) error {
+	ask := "SELECT sqlite_version()"
+	if s.Dialect == Postgres {
+		ask = "SELECT current_setting('server_version_num')"
+	}
+	var version string
+	err := whileBusy(ctx, func() error { return q.QueryRowContext(ctx, ask).Scan(&version) })
+	if state(err) == "42883" || code(err)&0xff == sqliteError { // there is no such function
+		return fmt.Errorf("%w: it is not %v: %w", ErrDialect, s.Dialect, err)
+	}
+	return err
+}
+
+// Close waits for running transactions on SQLite and closes the connections
+// that Open took: no setting of ours goes back to the pool. The *sql.DB stays
+// open.
 func (s *Store) Close() error { return errors.Join(s.writer.close(), s.reader.close()) }
 
 // Update implements [store.Store].
@@ -121,9 +183,12 @@ func (s *Store) View(ctx context.Context, fn func(store.Tx) error) error {
 
 // once runs fn in one transaction.
 func (s *Store) once(ctx context.Context, view bool, fn func(store.Tx) error) error {
+	if fn == nil {
+		return fmt.Errorf("%w: the function is nil", statemachine.ErrInvalid)
+	}
 	u, err := s.begin(ctx, view)
 	if err != nil {
-		return err
+		return cause(err)
 	}
 	committing := false
 	defer func() {
@@ -147,7 +212,7 @@ func (s *Store) once(ctx context.Context, view bool, fn func(store.Tx) error) er
 		return err
 	}
 	committing = true
-	return u.commit()
+	return cause(u.commit())
 }
 
 // unit is a transaction of the database.
@@ -166,12 +231,21 @@ func (s *Store) begin(ctx context.Context, view bool) (unit, error) {
 
 // Within joins a transaction that the host has begun: what the returned Tx
 // writes commits, or not, with tx. Nothing is delayed, and errors come back
-// unretried; after one, the host rolls back. On SQLite the host begins
-// IMMEDIATE, on a connection with the pragmas that Open sets, which are checked.
-// On PostgreSQL its isolation is READ COMMITTED; any other is
-// [statemachine.ErrInvalid].
+// unretried; after one, the host rolls back, and after [store.ErrRetry] it
+// begins again.
+//
+// On SQLite the host begins IMMEDIATE, on a connection with foreign_keys on and
+// synchronous FULL, which are checked; see the package for a whole DSN. On
+// PostgreSQL its isolation is READ COMMITTED; any other is
+// [statemachine.ErrInvalid]. Two commands of one transaction lock their rows in
+// the order of the commands: what hosts lock in different orders can end in a
+// deadlock, which is ErrRetry for one of them.
 func (s *Store) Within(ctx context.Context, tx *sql.Tx) (store.Tx, error) {
+	if tx == nil {
+		return nil, fmt.Errorf("%w: the *sql.Tx is nil", statemachine.ErrInvalid)
+	}
 	t, err := s.within(ctx, tx)
+	err = cause(err)
 	if err != nil {
 		return nil, err
 	}

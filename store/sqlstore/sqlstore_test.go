@@ -14,13 +14,22 @@ import (
 	"github.com/settlehq/settle/store/sqlstore"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+// childJob is what a process does that a test has started.
+const childJob = "SETTLE_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if job := os.Getenv(childJob); job != "" {
+		os.Exit(child(job))
+	}
+	os.Exit(pgtest.Main(m))
+}
 
 // database is an empty database of one dialect.
 type database struct {
 	*sql.DB
 	dialect sqlstore.Dialect
 	opts    sqlstore.Options
+	url     string
 }
 
 // table names a table where the database has a schema.
@@ -34,15 +43,17 @@ func (d database) table(name string) string {
 func newDatabase(t testing.TB, d sqlstore.Dialect) database {
 	t.Helper()
 	if d == sqlstore.Postgres {
-		db, err := sql.Open("pgx", pgtest.URL(t))
+		url := pgtest.URL(t)
+		db, err := sql.Open("pgx", url)
 		if err != nil {
 			t.Fatal(err)
 		}
 		db.SetMaxIdleConns(16) // of a connection that is closed the prepared statements are lost
 		t.Cleanup(func() { db.Close() })
-		return database{db, d, sqlstore.Options{Schema: pgtest.Schema(t, db)}}
+		return database{db, d, sqlstore.Options{Schema: pgtest.Schema(t, db)}, url}
 	}
-	return database{openFile(t, filepath.Join(t.TempDir(), "settle.db")), d, sqlstore.Options{}}
+	path := filepath.Join(t.TempDir(), "settle.db")
+	return database{openFile(t, path), d, sqlstore.Options{}, "file:" + path}
 }
 
 func openFile(t testing.TB, path string) *sql.DB {

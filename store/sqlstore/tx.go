@@ -276,6 +276,7 @@ func (t *tx) scalars(scalars []any) []any {
 
 // fail remembers that the transaction cannot go on.
 func (t *tx) fail(err error) error {
+	err = cause(err)
 	if err != nil && t.err == nil {
 		t.err = err
 	}

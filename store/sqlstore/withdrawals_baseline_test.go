@@ -106,7 +106,7 @@ func (h *byHand) pay(ids []string, wallet string) {
 func BenchmarkWithdrawalByHand(b *testing.B) {
 	for _, group := range []int{1, 100} {
 		b.Run(fmt.Sprintf("sqlite/groups of %d", group), func(b *testing.B) {
-			db := database{openFile(b, filepath.Join(b.TempDir(), "hand.db")), sqlstore.SQLite, sqlstore.Options{}}
+			db := database{openFile(b, filepath.Join(b.TempDir(), "hand.db")), sqlstore.SQLite, sqlstore.Options{}, ""}
 			db.migrate(b)
 			conn, err := db.Conn(context.Background())
 			if err != nil {

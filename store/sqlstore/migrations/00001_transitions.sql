@@ -42,3 +42,9 @@ CREATE UNIQUE INDEX transitions_feed ON @transitions (horizon, n);
 
 {append only transitions}
 {insert once transitions: n; machine, id, version}
+
+-- +goose Down
+DROP TABLE @transitions;
+-- {postgres
+DROP FUNCTION @settle_keep();
+-- }

@@ -145,3 +145,16 @@ CREATE VIEW @spendable_utxos AS
 SELECT u.id, u.wallet_id, u.tx_id, t.tx_hash, u.output_index, u.amount, u.script, u.owner_tag, t.status, t.block_height, t.is_coinbase
 FROM @utxos u JOIN @transactions t ON t.id = u.tx_id
 WHERE u.spent_by_tx_id IS NULL AND t.status IN ('pending', 'published');
+
+-- +goose Down
+DROP VIEW @spendable_utxos;
+DROP TABLE @utxo_leases;
+DROP TABLE @tx_replacements;
+DROP TABLE @wallet_balances;
+DROP TABLE @utxos;
+DROP TABLE @tx_inputs;
+DROP TABLE @transactions;
+DROP TABLE @chain_tip;
+DROP TABLE @blocks;
+DROP TABLE @wallet_owner_scans;
+DROP TABLE @wallets;

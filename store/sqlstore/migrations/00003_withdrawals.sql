@@ -232,3 +232,13 @@ CREATE TABLE @withdrawal_counts (
 	n {int} NOT NULL,
 	PRIMARY KEY (record, status, shard)
 ) {keyed};
+
+-- +goose Down
+DROP TABLE @withdrawal_counts;
+DROP TABLE @withdrawal_incidents;
+DROP TABLE @withdrawal_attempts;
+DROP TABLE @withdrawal_nonces;
+DROP TABLE @withdrawal_txs;
+DROP TABLE @withdrawal_queue;
+DROP TABLE @withdrawal_requests;
+DROP TABLE @operation_wallet_addresses;
