@@ -128,3 +128,7 @@ func (s *Withdrawals) Audit(ctx context.Context, after *withdrawal.Request, limi
 func (s *Withdrawals) Follow(ctx context.Context, after Cursor, limit int) (page []statemachine.Transition[uuid.UUID], next Cursor, err error) {
 	return s.follow(ctx, after, limit)
 }
+
+// Head returns the cursor after the newest transition: where an observer begins
+// that needs nothing of the past.
+func (s *Withdrawals) Head(ctx context.Context) (Cursor, error) { return s.head(ctx) }

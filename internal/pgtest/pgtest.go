@@ -44,6 +44,16 @@ func URL(t testing.TB) string {
 	return url
 }
 
+// Tool is a program of the installed server, such as pg_dump.
+func Tool(t testing.TB, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	bin, err := binaries()
+	if err != nil {
+		missing(t, err)
+	}
+	return exec.Command(filepath.Join(bin, name), args...)
+}
+
 func missing(t testing.TB, err error) {
 	t.Helper()
 	if os.Getenv("SETTLE_REQUIRE_POSTGRES") == "1" {

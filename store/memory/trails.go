@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -57,15 +56,21 @@ func (l *trails[ID]) trail(id ID, machines ...string) []statemachine.Transition[
 	return nil
 }
 
-// Follow implements [store.Feed]. A cursor is the number of lines up to it.
+// Follow implements [store.Feed]. The place of a line is how many there are up to
+// it.
 func (l *trails[ID]) Follow(after store.Cursor, limit int) ([]statemachine.Transition[ID], store.Cursor, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, after, err
+	}
 	from := 0
 	if after != "" {
-		n, err := strconv.Atoi(string(after))
-		if err != nil || n < 1 || n > len(l.feed) || strconv.Itoa(n) != string(after) {
-			return nil, after, fmt.Errorf("%w: this store has not made cursor %.100q", statemachine.ErrInvalid, string(after))
+		place, err := after.Place()
+		if err != nil {
+			return nil, after, err
 		}
-		from = n
+		if from, err = strconv.Atoi(place); err != nil || from < 1 || from > len(l.feed) || l.cursor(from) != after {
+			return nil, after, after.Gone()
+		}
 	}
 	lines, next := pageOf(l.feed, int64(from), limit)
 	if len(lines) == 0 {
@@ -75,5 +80,19 @@ func (l *trails[ID]) Follow(after store.Cursor, limit int) ([]statemachine.Trans
 	for i, at := range lines {
 		page[i] = l.of[at.record][at.version-1]
 	}
-	return page, store.Cursor(strconv.FormatInt(next, 10)), nil
+	return page, l.cursor(int(next)), nil
+}
+
+// Head implements [store.Feed].
+func (l *trails[ID]) Head() (store.Cursor, error) {
+	if len(l.feed) == 0 {
+		return "", nil
+	}
+	return l.cursor(len(l.feed)), nil
+}
+
+// cursor is that of the n-th line.
+func (l *trails[ID]) cursor(n int) store.Cursor {
+	at := l.feed[n-1]
+	return store.CursorOf(strconv.Itoa(n), l.of[at.record][at.version-1])
 }

@@ -129,7 +129,10 @@ func (s *Store) check(ctx context.Context) error {
 	if err := look(ctx, conn); err != nil {
 		return err
 	}
-	return whileBusy(ctx, func() error { return s.current(ctx, conn) })
+	if err := whileBusy(ctx, func() error { return s.current(ctx, conn) }); err != nil || s.Dialect == SQLite {
+		return err
+	}
+	return s.checkRestored(ctx, conn)
 }
 
 // checkDialect asks what only the right database can answer.

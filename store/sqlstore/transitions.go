@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"database/sql"
 	"fmt"
-	"math"
 
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -11,14 +10,26 @@ import (
 
 const transitionRows = "machine text, id text, version int, from_status text, trigger text, to_status text, at time, actor text, role text, reason text, data text"
 
+const (
+	// base is what is added to the number of a transaction, see Restored.
+	base = "(SELECT b.base FROM @transitions_base b)"
+	// restored is whether a line is stored that no transaction of this server
+	// can have written: of those that are seen, every other one has ended, and
+	// its number is below xmax.
+	restored = "coalesce((SELECT l.horizon FROM @transitions l ORDER BY l.horizon DESC, l.n DESC LIMIT 1) > " + base +
+		" + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false)"
+)
+
 // writeTransitions has one text for each dialect, since only PostgreSQL has
-// concurrent writers and needs a horizon, see the migration.
+// concurrent writers and needs a horizon, see the migration. It writes nothing
+// where that would sort before what observers have seen.
 var writeTransitions = map[Dialect]*statement{
 	SQLite: {once: true, rows: transitionRows, text: "INSERT INTO transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, reason, data) " +
 		"SELECT 0, " + columnNames(transitionRows, "r.") + " FROM {rows}"},
 	Postgres: {once: true, rows: transitionRows, text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, reason, data) " +
-		"SELECT greatest((SELECT pg_current_xact_id()::text::bigint), (SELECT p.horizon FROM @transitions p " +
-		"WHERE r.version > 1 AND p.machine = r.machine AND p.id = r.id ORDER BY p.version DESC LIMIT 1)), " + columnNames(transitionRows, "r.") + " FROM {rows}"},
+		"SELECT greatest((SELECT " + base + " + pg_current_xact_id()::text::bigint), (SELECT p.horizon FROM @transitions p " +
+		"WHERE r.version > 1 AND p.machine = r.machine AND p.id = r.id ORDER BY p.version DESC LIMIT 1)), " + columnNames(transitionRows, "r.") +
+		" FROM {rows} WHERE NOT (SELECT " + restored + ")"},
 }
 
 // logTransitions appends to the audit trail of any machine. A version that is
@@ -32,7 +43,11 @@ func logTransitions[ID comparable](t *tx, log []statemachine.Transition[ID]) err
 		l := &log[i]
 		rows.add(l.Machine, fmt.Sprint(l.ID), l.Version, l.From, l.Trigger, l.To, l.At, l.Actor, l.Role, l.Reason, l.Data)
 	}
-	if _, err := t.write(writeTransitions[t.store.Dialect], rows); err != nil {
+	n, err := t.write(writeTransitions[t.store.Dialect], rows)
+	if err == nil && n == 0 {
+		err = store.ErrRestored
+	}
+	if err != nil {
 		return fmt.Errorf("audit trail: %w", err)
 	}
 	return nil
@@ -42,12 +57,21 @@ const transitionColumns = "SELECT horizon, n, machine, id, version, from_status,
 
 var (
 	transitionsOf     = statement{text: transitionColumns + "WHERE machine = $1 AND id = $2 ORDER BY version"}
+	transitionAt      = statement{text: transitionColumns + "WHERE horizon = $1 AND n = $2"}
 	followTransitions = map[Dialect]*statement{
 		SQLite: {set: "machine text", text: transitionColumns + "WHERE n > $2 AND $1 = 0 AND machine IN (SELECT r.machine FROM {set}) ORDER BY n LIMIT $3"},
-		Postgres: {set: "machine text", text: transitionColumns + "WHERE (horizon, n) > ($1, $2) AND horizon < pg_snapshot_xmin(pg_current_snapshot())::text::bigint " +
-			"AND machine IN (SELECT r.machine FROM {set}) ORDER BY horizon, n LIMIT $3"},
+		Postgres: {set: "machine text", text: transitionColumns + "WHERE (horizon, n) > ($1, $2) AND horizon < " + oldest +
+			" AND machine IN (SELECT r.machine FROM {set}) ORDER BY horizon, n LIMIT $3"},
 	}
+	lastTransition = map[Dialect]*statement{
+		SQLite:   {text: transitionColumns + "ORDER BY n DESC LIMIT 1"},
+		Postgres: {text: transitionColumns + "WHERE horizon < " + oldest + " ORDER BY horizon DESC, n DESC LIMIT 1"},
+	}
+	isRestored = statement{text: "SELECT " + restored}
 )
+
+// oldest is the horizon of the oldest transaction that runs.
+const oldest = "(SELECT " + base + " + pg_snapshot_xmin(pg_current_snapshot())::text::bigint)"
 
 // place is where a transition is in the order of commits.
 type place struct{ horizon, n int64 }
@@ -77,21 +101,71 @@ func transitions[ID comparable](t *tx, machine string, id ID) ([]statemachine.Tr
 
 // follow is [store.Feed] for some machines.
 func follow[ID comparable](t *tx, after store.Cursor, limit int, parse func(string) (ID, error), machines ...string) ([]statemachine.Transition[ID], store.Cursor, error) {
-	var at place
-	if after != "" {
-		if n, err := fmt.Sscanf(string(after), "%d.%d", &at.horizon, &at.n); err != nil || n != 2 || cursor(at) != after {
-			return nil, after, fmt.Errorf("%w: cursor %.100q", statemachine.ErrInvalid, string(after))
-		}
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, after, err
+	}
+	at, err := t.placeOf(after)
+	if err != nil {
+		return nil, after, err
 	}
 	names := new(batch)
 	for _, m := range machines {
 		names.add(m)
 	}
-	log, last, err := readTransitions(t, followTransitions[t.store.Dialect], names, parse, at.horizon, at.n, int64(min(max(limit, 1), math.MaxInt32)))
+	log, last, err := readTransitions(t, followTransitions[t.store.Dialect], names, parse, at.horizon, at.n, int64(limit))
 	if err != nil || len(log) == 0 {
 		return nil, after, err
 	}
-	return log, cursor(last), nil
+	return log, cursorOf(last, log[len(log)-1]), nil
 }
 
-func cursor(p place) store.Cursor { return store.Cursor(fmt.Sprintf("%d.%d", p.horizon, p.n)) }
+// head is the newest line of any machine that follow may return.
+func (t *tx) head() (store.Cursor, error) {
+	if err := t.notRestored(); err != nil {
+		return "", err
+	}
+	log, last, err := readTransitions(t, lastTransition[t.store.Dialect], nil, asText)
+	if err != nil || len(log) == 0 {
+		return "", err
+	}
+	return cursorOf(last, log[0]), nil
+}
+
+// placeOf returns the place of a cursor whose line is as it was.
+func (t *tx) placeOf(c store.Cursor) (at place, err error) {
+	if err := t.notRestored(); err != nil || c == "" {
+		return at, err
+	}
+	text, err := c.Place()
+	if err != nil {
+		return at, err
+	}
+	if _, err := fmt.Sscanf(text, "%d.%d", &at.horizon, &at.n); err != nil || at.text() != text {
+		return at, c.Gone()
+	}
+	log, _, err := readTransitions(t, &transitionAt, nil, asText, at.horizon, at.n)
+	if err == nil && (len(log) == 0 || cursorOf(at, log[0]) != c) {
+		err = c.Gone()
+	}
+	return at, err
+}
+
+func (t *tx) notRestored() error {
+	if t.store.Dialect == SQLite {
+		return nil
+	}
+	var is bool
+	err := t.read(&isRestored, nil, func(rows *sql.Rows) error { return rows.Scan(&is) })
+	if err == nil && is {
+		err = store.ErrRestored
+	}
+	return err
+}
+
+func asText(id string) (string, error) { return id, nil }
+
+func (p place) text() string { return fmt.Sprintf("%d.%d", p.horizon, p.n) }
+
+func cursorOf[ID comparable](p place, line statemachine.Transition[ID]) store.Cursor {
+	return store.CursorOf(p.text(), line)
+}

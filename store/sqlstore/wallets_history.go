@@ -88,6 +88,9 @@ func (w wallets) Transitions(id utxo.TxID) ([]statemachine.Transition[utxo.TxID]
 	return log, err
 }
 
+// Head implements [store.Feed].
+func (w wallets) Head() (store.Cursor, error) { return w.head() }
+
 // Follow implements [store.Feed].
 func (w wallets) Follow(after store.Cursor, limit int) ([]statemachine.Transition[utxo.TxID], store.Cursor, error) {
 	return follow(w.tx, after, limit, parseTxID, utxo.TxMachine.Name())

@@ -73,6 +73,9 @@ func (w withdrawals) Transitions(id uuid.UUID) ([]statemachine.Transition[uuid.U
 	return transitions(w.tx, withdrawal.JobMachine.Name(), id)
 }
 
+// Head implements [store.Feed].
+func (w withdrawals) Head() (store.Cursor, error) { return w.head() }
+
 // Follow implements [store.Feed].
 func (w withdrawals) Follow(after store.Cursor, limit int) ([]statemachine.Transition[uuid.UUID], store.Cursor, error) {
 	return follow(w.tx, after, limit, uuid.Parse, withdrawal.RequestMachine.Name(), withdrawal.JobMachine.Name())

@@ -79,6 +79,7 @@ func Withdrawals[T store.WithdrawalTx](t *testing.T, open func(testing.TB) store
 		{"the history has one line per version and replays", withdrawalTrails[T]},
 		{"followers see every transition, those of a record in order", follow[T]},
 		{"followers miss nothing while others write", followWhileWriting[T]},
+		{"a cursor is of one line and of no other; limits are kept", cursors[T]},
 		{"readers never see half of a commit", halfWithdrawals[T]},
 		{"what does not exist is a zero aggregate or not found", unknownWithdrawals[T]},
 		{"the self-check passes and leaves nothing", selfCheck[T]},

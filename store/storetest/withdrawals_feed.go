@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -81,6 +83,70 @@ func inOrder(t testing.TB, all []statemachine.Transition[uuid.UUID]) int {
 		versions[line.ID]++
 	}
 	return len(versions)
+}
+
+// head returns where the feed ends.
+func (w *withdrawals[T]) head(t testing.TB) store.Cursor {
+	t.Helper()
+	end, err := w.service.Head(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return end
+}
+
+// cursors: a cursor is of one line, and of no other. The feed begins and ends
+// where it says.
+func cursors[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+	if end := w.head(t); end != "" {
+		t.Fatalf("the head of an empty feed is %q", end)
+	}
+	w.confirming(t, evm, start)
+	all, end := w.followAll(t, "", 3)
+	if head := w.head(t); head != end {
+		t.Errorf("the feed ends at %q, its head is %q", end, head)
+	}
+	place, err := end.Place()
+	if err != nil {
+		t.Fatalf("the store makes cursor %q, which is not of CursorOf: %v", end, err)
+	}
+	last := all[len(all)-1]
+	if made := store.CursorOf(place, last); made != end {
+		t.Errorf("the cursor of %+v is %q, not %q", last, end, made)
+	}
+	for what, change := range map[string]func(*statemachine.Transition[uuid.UUID]){
+		"machine": func(l *statemachine.Transition[uuid.UUID]) { l.Machine += "x" },
+		"id":      func(l *statemachine.Transition[uuid.UUID]) { l.ID[15] ^= 1 },
+		"version": func(l *statemachine.Transition[uuid.UUID]) { l.Version++ },
+		"from":    func(l *statemachine.Transition[uuid.UUID]) { l.From += "x" },
+		"trigger": func(l *statemachine.Transition[uuid.UUID]) { l.Trigger += "x" },
+		"to":      func(l *statemachine.Transition[uuid.UUID]) { l.To += "x" },
+		"time":    func(l *statemachine.Transition[uuid.UUID]) { l.At = l.At.Add(time.Microsecond) },
+		"actor":   func(l *statemachine.Transition[uuid.UUID]) { l.Actor += "x" },
+		"role":    func(l *statemachine.Transition[uuid.UUID]) { l.Role += "x" },
+		"reason":  func(l *statemachine.Transition[uuid.UUID]) { l.Reason += "x" },
+		"data":    func(l *statemachine.Transition[uuid.UUID]) { l.Data += "x" },
+	} {
+		other := last
+		change(&other)
+		_, _, err := w.service.Follow(ctx, store.CursorOf(place, other), 1)
+		refusedWith(t, err, store.ErrCursor, "the cursor of a line with another "+what)
+	}
+	for _, invented := range []store.Cursor{store.CursorOf("9"+place, last), store.CursorOf("0", last), store.CursorOf("0.0", last), store.CursorOf("x", last), end + "0", end[1:]} {
+		_, _, err := w.service.Follow(ctx, invented, 1)
+		refusedWith(t, err, store.ErrCursor, "an invented cursor, "+string(invented))
+	}
+	for _, limit := range []int{0, -1, store.MaxPage + 1, math.MaxInt} {
+		_, _, err := w.service.Follow(ctx, end, limit)
+		refusedWith(t, err, statemachine.ErrInvalid, fmt.Sprint("a page of ", limit))
+	}
+	if _, _, err := w.service.Follow(ctx, end, store.MaxPage); err != nil {
+		t.Error(err)
+	}
+	w.processing(t, evm, start)
+	if more, to := w.followAll(t, end, 2); len(more) == 0 || to != w.head(t) {
+		t.Errorf("after the old head are %d lines up to %q, the head is %q", len(more), to, w.head(t))
+	}
 }
 
 func follow[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
