@@ -87,6 +87,6 @@ func (s *core[T, K, L, A, E, C]) follow(ctx context.Context, after Cursor, limit
 }
 
 // head returns the cursor after the newest transition, see [Feed].
-func (s *core[T, K, A, E, C]) head(ctx context.Context) (Cursor, error) {
+func (s *core[T, K, L, A, E, C]) head(ctx context.Context) (Cursor, error) {
 	return read(ctx, s.view, func(tx T) (Cursor, error) { return s.of.records(tx).Head() })
 }

@@ -8,13 +8,19 @@ import (
 	"github.com/settlehq/settle/store/worker"
 )
 
-// turn stores results and claims more work in one transaction. The results are
+// turn stores results and claims up to n more items, or none for 0, in one
+// transaction. The results are
 // judged by what is stored. claim adds its steps to b, must begin anew each time
 // that it is called, and returns for how long nothing else is due.
 func (s *core[T, K, L, A, E, C]) turn(ctx context.Context, done []command[K, A, E], n int, claim func(b *batch[T, K, L, A, E, C]) (time.Duration, error)) (next time.Time, err error) {
+	if n != 0 {
+		if err := CheckLimit(n); err != nil {
+			return next, err
+		}
+	}
 	_, err = s.held(ctx, done, false, func(tx T) error {
 		next = time.Time{}
-		if n < 1 {
+		if n == 0 {
 			return nil
 		}
 		b, err := s.batch(tx)

@@ -33,7 +33,7 @@ type WithdrawalRecords interface {
 	// Get does, in the order of [withdrawal.CompareDue]. The records stay locked until the transaction ends;
 	// what another transaction holds is skipped, so an empty answer does not
 	// mean that nothing is due. A record that cannot be read is left out; Get
-	// names it. A Limit below 1 or an unknown kind is [statemachine.ErrInvalid];
+	// names it. A Limit out of bounds or an unknown kind is [statemachine.ErrInvalid];
 	// in a View it is [statemachine.ErrIllegal].
 	Due(q DueWithdrawals) ([]withdrawal.Withdrawal, error)
 	// NextDue returns the earliest moment after q.Now at which Due has
@@ -101,7 +101,8 @@ type WithdrawalRecords interface {
 	Attempts(job uuid.UUID) ([]withdrawal.Attempt, error)
 	// Incidents pages through the incidents, oldest first, after a cursor
 	// from 0, and returns that of the last one; an empty page returns the cursor
-	// that was given.
+	// that was given. A limit is 1 to [MaxPage], else it is
+	// [statemachine.ErrInvalid]; so it is for Requests.
 	Incidents(after int64, limit int) (page []withdrawal.Incident, cursor int64, err error)
 	// Requests pages through the requests with a status, or with any for
 	// zero, by created_at and id, after the given one.
@@ -127,7 +128,7 @@ type DueWithdrawals struct {
 	Kind  withdrawal.DueKind
 	Chain uuid.UUID // zero: every chain
 	Now   time.Time
-	Limit int // at least 1
+	Limit int // 1 to [MaxPage]
 	// Sequential says that executions of one hot wallet do not overlap: a
 	// claim then skips wallets with a slot that is taken and returns at most
 	// one job of a wallet. See [withdrawal.Chain].

@@ -27,6 +27,9 @@ func (s *Withdrawals) PutHotWallet(ctx context.Context, w withdrawal.HotWallet) 
 // The time is the store's, whatever by says, and the version is the stored one.
 // A host calls it from one place or from many, in any process.
 func (s *Withdrawals) Rescue(ctx context.Context, by withdrawal.By, n int) (rescued []withdrawal.Withdrawal, wait time.Duration, err error) {
+	if err := CheckLimit(n); err != nil {
+		return nil, 0, err
+	}
 	by.At, by.Version = time.Time{}, 0
 	due := func(tx WithdrawalTx, now time.Time) (due []withdrawal.Withdrawal, err error) {
 		q := DueWithdrawals{Kind: withdrawal.DueRescue, Now: now, Limit: n}
@@ -61,6 +64,9 @@ func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, or
 	if chain == uuid.Nil {
 		return nil, 0, fmt.Errorf("%w: one chain at a time, so that none without a wallet hides the others", statemachine.ErrInvalid)
 	}
+	if err := CheckLimit(n); err != nil {
+		return nil, 0, err
+	}
 	var refused []error
 	err = s.update(ctx, func(tx WithdrawalTx) error {
 		enqueued, refused = nil, nil
@@ -70,7 +76,7 @@ func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, or
 		}
 		seen, wallets := map[uuid.UUID]bool{}, true
 		// What is refused stays due, before the others.
-		for limit, more := n, true; more; limit = n - len(enqueued) + len(refused) {
+		for limit, more := n, true; more; limit = min(n-len(enqueued)+len(refused), MaxPage) {
 			due, err := tx.Withdrawals().Due(DueWithdrawals{Kind: withdrawal.DueEnqueue, Chain: chain, Now: b.now, Limit: limit})
 			if err != nil {
 				return err
@@ -95,7 +101,7 @@ func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, or
 			if err := b.save(); err != nil {
 				return err
 			}
-			more = wallets && len(enqueued) < n && len(due) == limit && len(seen) < 10*n
+			more = wallets && len(enqueued) < n && len(due) == limit && limit < MaxPage && len(seen) < 10*n
 		}
 		wait = s.policy.EnqueueEvery
 		if len(enqueued) == n {

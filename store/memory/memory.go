@@ -144,7 +144,7 @@ func assign[V any](t *tx, p *V, v V) {
 // how many there are up to the last of them; an empty page returns after.
 func pageOf[V any](all []V, after int64, limit int) (page []V, next int64) {
 	from := min(max(after, 0), int64(len(all)))
-	page = slices.Clone(all[from:min(from+int64(max(limit, 0)), int64(len(all)))])
+	page = slices.Clone(all[from:min(from+int64(limit), int64(len(all)))])
 	if len(page) == 0 {
 		return nil, after
 	}

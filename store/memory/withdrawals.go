@@ -198,11 +198,17 @@ func (w withdrawals) Attempts(job uuid.UUID) ([]withdrawal.Attempt, error) {
 }
 
 func (w withdrawals) Incidents(after int64, limit int) ([]withdrawal.Incident, int64, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, after, err
+	}
 	page, next := pageOf(w.incidents, after, limit)
 	return page, next, nil
 }
 
 func (w withdrawals) Requests(status withdrawal.RequestStatus, after *withdrawal.Request, limit int) ([]withdrawal.Request, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
 	prefix := statusPrefix(status)
 	start := prefix
 	if after != nil {

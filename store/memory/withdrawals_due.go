@@ -17,8 +17,11 @@ func (w withdrawals) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error
 	if err := w.tx.writes(); err != nil {
 		return nil, err // it locks
 	}
-	if q.Limit < 1 || dueKeys[q.Kind] == "" {
-		return nil, fmt.Errorf("%w: %d of due work of kind %v", statemachine.ErrInvalid, q.Limit, q.Kind)
+	if err := store.CheckLimit(q.Limit); err != nil {
+		return nil, err
+	}
+	if dueKeys[q.Kind] == "" {
+		return nil, fmt.Errorf("%w: due work of kind %v", statemachine.ErrInvalid, q.Kind)
 	}
 	var found []withdrawal.Withdrawal
 	w.chains(q, func(prefix string) { found = append(found, w.due(prefix, q)...) })

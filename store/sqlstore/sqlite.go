@@ -55,10 +55,12 @@ func (s *Store) connect(ctx context.Context, readOnly bool) (*session, error) {
 	}
 	// Several processes that open one file are in one another's way while its
 	// journal is switched, and SQLite does not wait for that.
-	err = whileBusy(ctx, func() error { return execAll(ctx, conn, strings.Split(set, "; ")...) })
-	if err == nil {
-		err = checkPragmas(ctx, conn)
-	}
+	err = whileBusy(ctx, func() error {
+		if err := execAll(ctx, conn, strings.Split(set, "; ")...); err != nil {
+			return err
+		}
+		return checkPragmas(ctx, conn)
+	})
 	if err != nil {
 		discard(conn)
 		return nil, err

@@ -122,17 +122,15 @@ func (s *Store) check(ctx context.Context) error {
 	if err := s.checkDialect(ctx, conn); err != nil {
 		return err
 	}
-	look := checkFile
-	if s.Dialect == Postgres {
-		look = checkPostgres
+	if s.Dialect == SQLite {
+		return whileBusy(ctx, func() error { return errors.Join(checkFile(ctx, conn), s.current(ctx, conn)) })
 	}
-	if err := look(ctx, conn); err != nil {
-		return err
+	for _, look := range []func(context.Context, queryer) error{checkPostgres, s.current, s.checkRestored} {
+		if err := look(ctx, conn); err != nil {
+			return err
+		}
 	}
-	if err := whileBusy(ctx, func() error { return s.current(ctx, conn) }); err != nil || s.Dialect == SQLite {
-		return err
-	}
-	return s.checkRestored(ctx, conn)
+	return nil
 }
 
 // checkDialect asks what only the right database can answer.

@@ -81,8 +81,11 @@ func (w withdrawals) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error
 	}
 	key := dueKey{q.Kind, q.Sequential && q.Kind == withdrawal.DueClaim, q.Chain != uuid.Nil, w.store.Dialect}
 	st := dueStatements[key]
-	if st == nil || q.Limit < 1 {
-		return nil, fmt.Errorf("%w: %d of due work of kind %v", statemachine.ErrInvalid, q.Limit, q.Kind)
+	if st == nil {
+		return nil, fmt.Errorf("%w: due work of kind %v", statemachine.ErrInvalid, q.Kind)
+	}
+	if err := store.CheckLimit(q.Limit); err != nil {
+		return nil, err
 	}
 	limit := q.Limit
 	for {

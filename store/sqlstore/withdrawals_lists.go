@@ -24,12 +24,15 @@ func (w withdrawals) Attempts(job uuid.UUID) ([]withdrawal.Attempt, error) {
 func (w withdrawals) Incidents(after int64, limit int) (page []withdrawal.Incident, cursor int64, err error) {
 	var row withdrawal.Incident
 	cursor = after
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, cursor, err
+	}
 	fields := append([]any{&cursor}, incidentTable.cells(&row)...)
 	err = w.read(&incidents, nil, func(rows *sql.Rows) error {
 		err := rows.Scan(fields...)
 		page = append(page, row)
 		return located(err, "withdrawal_incidents", cursor)
-	}, after, int64(max(limit, 0)))
+	}, after, int64(limit))
 	return page, cursor, err
 }
 
@@ -54,10 +57,13 @@ var (
 
 // Requests implements [store.WithdrawalRecords].
 func (w withdrawals) Requests(status withdrawal.RequestStatus, after *withdrawal.Request, limit int) ([]withdrawal.Request, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
 	if after == nil {
 		after = new(withdrawal.Request) // before all: nothing is as old as the zero time
 	}
-	st, args := requestsOfAll, []any{after.CreatedAt, after.ID.String(), int64(max(limit, 0))}
+	st, args := requestsOfAll, []any{after.CreatedAt, after.ID.String(), int64(limit)}
 	if status != 0 {
 		st, args = requestsOf, append(args, status.String())
 	}

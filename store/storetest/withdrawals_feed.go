@@ -1,8 +1,6 @@
 package storetest
 
 import (
-	"fmt"
-	"math"
 	"slices"
 	"testing"
 	"time"
@@ -135,13 +133,6 @@ func cursors[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	for _, invented := range []store.Cursor{store.CursorOf("9"+place, last), store.CursorOf("0", last), store.CursorOf("0.0", last), store.CursorOf("x", last), end + "0", end[1:]} {
 		_, _, err := w.service.Follow(ctx, invented, 1)
 		refusedWith(t, err, store.ErrCursor, "an invented cursor, "+string(invented))
-	}
-	for _, limit := range []int{0, -1, store.MaxPage + 1, math.MaxInt} {
-		_, _, err := w.service.Follow(ctx, end, limit)
-		refusedWith(t, err, statemachine.ErrInvalid, fmt.Sprint("a page of ", limit))
-	}
-	if _, _, err := w.service.Follow(ctx, end, store.MaxPage); err != nil {
-		t.Error(err)
 	}
 	w.processing(t, evm, start)
 	if more, to := w.followAll(t, end, 2); len(more) == 0 || to != w.head(t) {

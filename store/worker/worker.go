@@ -70,7 +70,7 @@ var ErrStopped = errors.New("the worker is stopping")
 // Panicked should be set: without them an item is only free again when its
 // lease has ended.
 type Options[W, R any] struct {
-	Concurrency int           // handlers at once; 16 if zero
+	Concurrency int           // handlers at once, at most 10,000; 16 if zero
 	Batch       int           // most results in one Turn; Concurrency if zero
 	Linger      time.Duration // how long a result may wait for others while handlers run and no Turn does
 	Idle        time.Duration // Run returns after so long with nothing to do; zero: never
@@ -155,7 +155,7 @@ func Run[W, R any](ctx context.Context, source Source[W, R], handle func(context
 }
 
 func (o Options[W, R]) withDefaults() (Options[W, R], error) {
-	if o.Concurrency < 0 || o.Batch < 0 || o.Linger < 0 || o.Idle < 0 || o.CallTimeout < 0 {
+	if o.Concurrency < 0 || o.Concurrency > 10_000 || o.Batch < 0 || o.Linger < 0 || o.Idle < 0 || o.CallTimeout < 0 {
 		return o, fmt.Errorf("%w: a worker option is negative", statemachine.ErrInvalid)
 	}
 	o.Concurrency = cmp.Or(o.Concurrency, 16)
