@@ -85,7 +85,7 @@ func transient(err error) bool {
 // trigger that comes before them.
 func duplicate(err error) bool {
 	c := code(err)
-	return state(err) == "23505" || c == 2067 || c == 1555 || c == 2579 || c == 1811 && strings.Contains(err.Error(), "no second INSERT")
+	return state(err) == "23505" || c == 2067 || c == 1555 || c == 2579 || c == 1811 && strings.Contains(err.Error(), "no second ")
 }
 
 // meaning gives the errors of a write the sentinel that they stand for: a row

@@ -73,44 +73,6 @@ func TestLockOfAWalletThatIsBeingOpened(t *testing.T) {
 	}
 }
 
-// REPLACE deletes rows without the triggers of DELETE.
-func TestReplaceKeepsHistory(t *testing.T) {
-	b := newBank(t, sqlstore.SQLite)
-	w := b.confirmed(t, bsc)
-	late := mined(&w)
-	late.Block.Hash, late.Block.Canonical, late.Reverted = "b11", "b11", true
-	b.do(t, w.Request.ID, late)
-	for table, change := range map[string][2]string{
-		"transitions": {"reason", "'forged'"}, "withdrawal_requests": {"memo", "'forged'"}, "withdrawal_queue": {"to_address", "'forged'"},
-		"withdrawal_txs": {"raw_tx", "x'00'"}, "withdrawal_nonces": {"job_id", "'forged'"}, "withdrawal_attempts": {"worker", "'forged'"},
-		"withdrawal_incidents": {"actor", "'forged'"},
-	} {
-		var columns []string
-		rows, err := b.DB.Query("SELECT name FROM pragma_table_info('" + table + "')")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rows.Next() {
-			var name string
-			if err := rows.Scan(&name); err != nil {
-				t.Fatal(err)
-			}
-			if name == change[0] {
-				name = change[1]
-			}
-			columns = append(columns, name)
-		}
-		_, err = b.DB.Exec("REPLACE INTO " + table + " SELECT " + strings.Join(columns, ", ") + " FROM " + table)
-		var total, forged int
-		if scan := b.DB.QueryRow("SELECT count(*), coalesce(sum("+change[0]+" = "+change[1]+"), 0) FROM "+table).Scan(&total, &forged); scan != nil {
-			t.Fatal(scan)
-		}
-		if total == 0 || forged != 0 {
-			t.Errorf("%s: %d of %d rows were replaced, %v", table, forged, total, err)
-		}
-	}
-}
-
 // One row that cannot be read must not stop the work on the others.
 func TestDueLeavesOutWhatCannotBeRead(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -54,7 +55,7 @@ func (f expandedFile) Read(p []byte) (int, error) { return f.text.Read(p) }
 var (
 	only = regexp.MustCompile(`(?ms)^-- \{(sqlite|postgres)$\n(.*?)^-- \}$\n`)
 	keep = regexp.MustCompile(`(?m)^\{(append only|no delete) (\w+)\}$`)
-	once = regexp.MustCompile(`(?m)^\{(insert once|insert or ignore) (\w+): ([^}]+)\}\n`)
+	once = regexp.MustCompile(`(?m)^\{(insert once|insert or ignore|keys|keys or ignore|update keys) (\w+): ([^}]+)\}\n`)
 )
 
 // migration expands a migration. Beside the macros of [syntax] it has
@@ -64,10 +65,20 @@ var (
 //	-- }
 //	{append only t}    triggers that refuse UPDATE and DELETE,
 //	{no delete t}      or only DELETE, of any row of t.
-//	{insert once t: a; b, c}       On SQLite REPLACE deletes without these
-//	{insert or ignore t: a; b, c}  triggers: others refuse, or ignore, a row whose
-//	                               key is there, a or (b, c). The second kind is
-//	                               for ON CONFLICT DO NOTHING.
+//
+// On SQLite REPLACE deletes rows without asking the triggers of DELETE, so a
+// table with one of these needs others that come before, with every unique key
+// of the table; rowid is one unless the table is {keyed}:
+//
+//	{insert once t: a; b, c; d where e <> 'x'}  refuses an INSERT of a row whose
+//	                            key is there, for a table that is append only,
+//	{keys t: ...}               and an UPDATE that would make a second one,
+//	{insert or ignore t: ...}   or leaves that row out: for ON CONFLICT DO
+//	{keys or ignore t: ...}     NOTHING.
+//	{update keys t: ...}        is the UPDATE alone.
+//
+// The first key is the primary one. A condition is that of a partial index: the
+// parts between AND begin with a column.
 func (s syntax) migration(text string) string {
 	text = only.ReplaceAllStringFunc(text, func(block string) string {
 		m := only.FindStringSubmatch(block)
@@ -88,8 +99,7 @@ func (s syntax) migration(text string) string {
 		}
 		var all []string
 		for _, e := range events {
-			all = append(all, fmt.Sprintf("-- +goose StatementBegin\nCREATE TRIGGER keep_%[1]s_%[2]s BEFORE %[2]s ON %[1]s BEGIN\n"+
-				"\tSELECT RAISE(ABORT, '%[1]s keeps its history: no %[2]s');\nEND;\n-- +goose StatementEnd", m[2], e))
+			all = append(all, trigger(m[2], e, e, "", fmt.Sprintf("ABORT, '%s keeps its history: no %s'", m[2], e)))
 		}
 		return strings.Join(all, "\n")
 	})
@@ -98,20 +108,74 @@ func (s syntax) migration(text string) string {
 		if s.Dialect == Postgres {
 			return ""
 		}
-		var keys []string
-		for _, key := range strings.Split(m[3], "; ") {
-			var same []string
-			for _, c := range strings.Split(key, ", ") {
-				same = append(same, c+" = NEW."+c)
-			}
-			keys = append(keys, fmt.Sprintf("EXISTS (SELECT 1 FROM %s WHERE %s)", m[2], strings.Join(same, " AND ")))
-		}
-		action := fmt.Sprintf("ABORT, '%s keeps its history: no second INSERT'", m[2])
-		if m[1] == "insert or ignore" {
-			action = "IGNORE"
-		}
-		return fmt.Sprintf("-- +goose StatementBegin\nCREATE TRIGGER keep_%[1]s_INSERT BEFORE INSERT ON %[1]s WHEN %[2]s BEGIN\n"+
-			"\tSELECT RAISE(%[3]s);\nEND;\n-- +goose StatementEnd\n", m[2], strings.Join(keys, " OR "), action)
+		return keepKeys(m[2], uniqueKeys(m[3]), m[1] != "update keys", strings.Contains(m[1], "keys"), strings.HasSuffix(m[1], "ignore"))
 	})
 	return s.expand(text)
+}
+
+func trigger(table, name, event, when, action string) string {
+	if when != "" {
+		when = " WHEN " + when
+	}
+	return fmt.Sprintf("-- +goose StatementBegin\nCREATE TRIGGER keep_%s_%s BEFORE %s ON %s%s BEGIN\n\tSELECT RAISE(%s);\nEND;\n-- +goose StatementEnd",
+		table, name, event, table, when, action)
+}
+
+// uniqueKey is a unique rule of a table.
+type uniqueKey struct{ columns, conditions []string }
+
+func uniqueKeys(list string) (all []uniqueKey) {
+	for _, text := range strings.Split(list, "; ") {
+		columns, condition, partial := strings.Cut(text, " where ")
+		key := uniqueKey{columns: strings.Split(columns, ", ")}
+		if partial {
+			key.conditions = strings.Split(condition, " AND ")
+		}
+		all = append(all, key)
+	}
+	return all
+}
+
+// taken is whether a row of the table has the key of NEW.
+func (k uniqueKey) taken(table, but string) string {
+	var same []string
+	for _, c := range k.columns {
+		same = append(same, c+" = NEW."+c)
+	}
+	for _, c := range k.conditions {
+		same = append(same, c, "NEW."+c)
+	}
+	return "EXISTS (SELECT 1 FROM " + table + " WHERE " + strings.Join(same, " AND ") + but + ")"
+}
+
+func keepKeys(table string, keys []uniqueKey, inserts, updates, ignore bool) string {
+	const no = "ABORT, '%s keeps its history: no second %s'"
+	var text, inserted, updated, itself, columns []string
+	for _, c := range keys[0].columns {
+		itself = append(itself, c+" = OLD."+c)
+	}
+	for _, k := range keys {
+		inserted = append(inserted, k.taken(table, ""))
+		updated = append(updated, k.taken(table, " AND NOT ("+strings.Join(itself, " AND ")+")"))
+		columns = append(columns, k.columns...)
+		for _, c := range k.conditions {
+			name, _, _ := strings.Cut(c, " ")
+			columns = append(columns, name)
+		}
+		if k.columns[0] == "rowid" {
+			columns = append(columns, "_rowid_", "oid")
+		}
+	}
+	if inserts {
+		action := fmt.Sprintf(no, table, "INSERT")
+		if ignore {
+			action = "IGNORE"
+		}
+		text = append(text, trigger(table, "INSERT", "INSERT", strings.Join(inserted, " OR "), action))
+	}
+	if updates {
+		slices.Sort(columns)
+		text = append(text, trigger(table, "KEYS", "UPDATE OF "+strings.Join(slices.Compact(columns), ", "), strings.Join(updated, " OR "), fmt.Sprintf(no, table, "key")))
+	}
+	return strings.Join(text, "\n") + "\n"
 }

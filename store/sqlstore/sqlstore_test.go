@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/uuid"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
@@ -100,4 +101,13 @@ func both(t *testing.T, test func(t *testing.T, d sqlstore.Dialect)) {
 	for _, d := range []sqlstore.Dialect{sqlstore.SQLite, sqlstore.Postgres} {
 		t.Run(d.String(), func(t *testing.T) { test(t, d) })
 	}
+}
+
+func uuidOf(t *testing.T, text string) uuid.UUID {
+	t.Helper()
+	id, err := uuid.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }

@@ -18,7 +18,9 @@ var (
 	selectWalletsOf = statement{text: "SELECT " + hotWalletTable.columns("w.") +
 		", (SELECT max(m.nonce) FROM @withdrawal_nonces m WHERE m.operation_wallet_address_id = w.id) " +
 		"FROM @operation_wallet_addresses w WHERE w.chain_id = $1 ORDER BY w.id"}
-	putWallet = hotWalletTable.upsert("")
+	// Not INSERT ... ON CONFLICT: SQLite could not tell it from a REPLACE, which
+	// would set the reservation back.
+	restateWallet = statement{text: "UPDATE @operation_wallet_addresses SET role = $2, status = $3 WHERE id = $1"}
 
 	// In the order of ids, so that two transactions cannot deadlock.
 	lockReserved = map[Dialect]*statement{
@@ -56,10 +58,13 @@ func (w withdrawals) PutHotWallet(wallet withdrawal.HotWallet) error {
 		wallet.BalanceReserved = "0"
 	}
 	return w.save("hot wallet", func() error {
+		n, err := w.write(&restateWallet, nil, wallet.ID.String(), wallet.Role, wallet.Status)
+		if err != nil || n > 0 {
+			return err
+		}
 		rows := new(batch)
 		hotWalletTable.insertRow(rows, &wallet)
-		_, err := w.write(&putWallet, rows)
-		return err
+		return hotWalletTable.writeNew(w.tx, rows)
 	})
 }
 
