@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/relaysync"
+	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -30,6 +32,9 @@ var machines = []part{
 	section(refresh.JobMachine),
 	section(refresh.WatcherMachine),
 	section(refresh.WalletMachine),
+	section(relaysync.Machine),
+	section(dunning.TenantMachine),
+	section(dunning.InvoiceMachine),
 }
 
 func main() {

@@ -1,0 +1,200 @@
+package relaysync
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Apply takes one step. It is pure: the same arguments give the same result.
+//
+// The same event again (its key is in the record) gives Old equal to New, an
+// empty log and no error. A refusal changes nothing and is a
+// [statemachine.Refusal] around its sentinel. Where several reasons hold, the
+// first of these is given: role or actor, existence, fence or revision, version,
+// state, input.
+//
+// A Claimed without a fence and an Updated, Activated or Deactivated without a
+// revision have no key: each is another one. A Finished that is repeated after a
+// later claim was taken over looks like that of a holder who lost its lease, and
+// costs one sync more.
+func (p Policy) Apply(s Sync, ev Event) (Change, error) { return p.ApplyAt(s, ev, time.Time{}) }
+
+// ApplyAt is [Policy.Apply]; now is the time of an event that has none.
+func (p Policy) ApplyAt(s Sync, ev Event, now time.Time) (Change, error) {
+	st := step{Change: Change{Old: s, New: s}, ev: ev}
+	err := st.begin(now)
+	if err == nil {
+		err = p.take(&st)
+	}
+	if err != nil {
+		return Change{Old: s, New: s}, err
+	}
+	return st.Change, nil
+}
+
+func (p *Policy) take(c *step) error {
+	if e, ok := c.ev.(Created); ok {
+		return p.create(c, &e)
+	}
+	if c.Old.Phase() == 0 {
+		return c.refuse(statemachine.ErrNotFound, "")
+	}
+	switch e := c.ev.(type) {
+	case Updated:
+		return p.update(c, &e)
+	case Activated:
+		return c.setStatus(Active, OnActivate, ActivateRelay, e.Revision)
+	case Deactivated:
+		return c.setStatus(Inactive, OnDeactivate, DeactivateRelay, e.Revision)
+	case Deleted:
+		return c.remove()
+	case Claimed:
+		return p.claim(c, &e)
+	case Finished:
+		return p.finish(c, &e)
+	case Reconciled:
+		return p.reconcile(c)
+	case Retried:
+		return c.retry(&e)
+	case Recreated:
+		return c.recreate(&e)
+	}
+	return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
+}
+
+// speakers are the roles that may send an event.
+func speakers(ev Event) roles {
+	switch ev.(type) {
+	case Created, Updated, Activated, Deleted:
+		return byHost | byOperator
+	case Deactivated:
+		return byHost | byOperator | byBiller
+	case Claimed, Finished:
+		return byReactor
+	case Reconciled:
+		return byReactor | byOperator
+	case Retried, Recreated:
+		return byOperator
+	}
+	return 0
+}
+
+// roles is a set of [Role].
+type roles uint8
+
+const (
+	byHost     roles = 1 << Host
+	byReactor  roles = 1 << Reactor
+	byOperator roles = 1 << Operator
+	byBiller   roles = 1 << Biller
+)
+
+// step is the work on one event.
+type step struct {
+	Change
+	ev Event
+	by By
+}
+
+// event names what is refused.
+func (c *step) event() string { return strings.TrimPrefix(fmt.Sprintf("%T", c.ev), "relaysync.") }
+
+// begin checks the role and the actor, the first of all checks, and brings the
+// time to UTC microseconds.
+func (c *step) begin(now time.Time) error {
+	if c.ev == nil {
+		return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
+	}
+	c.by = c.ev.by()
+	by := &c.by
+	if by.At.IsZero() {
+		by.At = now
+	}
+	if !by.Role.Valid() || speakers(c.ev)&(1<<by.Role) == 0 {
+		return c.refuse(statemachine.ErrForbidden, "the role is "+by.Role.String())
+	}
+	if by.Actor == "" || len(by.Actor) > MaxActor || !statemachine.Storable(by.Actor) {
+		return c.refuse(statemachine.ErrInvalid, "an actor of 1 to 200 bytes is needed")
+	}
+	at, err := statemachine.Time(by.At)
+	if err != nil {
+		return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("a time in the year %d", by.At.Year()))
+	}
+	by.At = at
+	return nil
+}
+
+func (c *step) version() error {
+	if c.by.Version != 0 && c.by.Version != c.Old.Relay.Version {
+		return c.refuse(statemachine.ErrConflict, fmt.Sprintf("decided on version %d, it is at %d", c.by.Version, c.Old.Relay.Version))
+	}
+	return nil
+}
+
+// move is the only place that sets a version. The phase that follows from the
+// new timer is the one that the table names; another one is a defect of a rule.
+func (c *step) move(on Trigger, reason string) error {
+	at := c.Old.Phase()
+	if _, ok := Machine.Next(at, on); !ok {
+		return c.refuse(statemachine.ErrIllegal, "")
+	}
+	c.Log = make([]statemachine.Transition[string], 1)
+	line := &c.Log[0]
+	line.ID, line.At, line.Actor, line.Role, line.Reason = c.New.Relay.ID, c.by.At, c.by.Actor, c.by.Role.String(), reason
+	if err := statemachine.Move(Machine, &at, &c.New.Relay.Version, on, line); err != nil {
+		return err
+	}
+	if is := c.New.Phase(); is != at {
+		return c.refuse(statemachine.ErrCorrupt, fmt.Sprintf("the timer says %v, the table %v", is, at))
+	}
+	return nil
+}
+
+// append adds an activity. Its time is never before the newest one's, so that
+// the order of times is that of the sequence.
+func (c *step) append(kind string) Activity {
+	h := &c.New.History
+	a := Activity{ResourceType: ResourceRelay, ResourceID: c.New.Relay.ID, Type: kind, CreatedAt: c.by.At}
+	if a.CreatedAt.Before(h.Newest) {
+		a.CreatedAt = h.Newest
+	}
+	c.Activities = append(c.Activities, a)
+	h.Newest = a.CreatedAt
+	if kind == FailRelaySync {
+		h.Streak++
+	} else {
+		h.Streak = 0
+	}
+	h.Completed = h.Completed || kind == CompleteRelaySync
+	return a
+}
+
+// dueNow makes the relay unsynced and due at once. A timer that is due already
+// keeps its place.
+func (c *step) dueNow() {
+	t := &c.New.Timer
+	c.New.Relay.Synced = false
+	if t.Due.IsZero() || t.Due.After(c.by.At) {
+		t.Due = c.by.At
+	}
+	t.Generation++
+	t.Backoff, t.Exhausted = false, false
+}
+
+func (c *step) refuse(err error, reason string) error {
+	id := c.Old.Relay.ID
+	if e, ok := c.ev.(Created); ok {
+		id = e.Relay
+	}
+	return &statemachine.Refusal{Err: err, Machine: Machine.Name(), ID: statemachine.Bounded(id, 100), State: c.state(), Event: c.event(), Reason: reason}
+}
+
+func (c *step) state() string {
+	if p := c.Old.Phase(); p != 0 {
+		return p.String()
+	}
+	return ""
+}

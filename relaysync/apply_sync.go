@@ -1,0 +1,221 @@
+package relaysync
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// giveUp is the source's text for the end of the retries.
+const giveUp = "retries exhausted; awaiting manual intervention"
+
+// held reports whether the lease is held. One that ends later than any lease
+// that was given now could is of a clock that went back, and is not.
+func (p *Policy) held(t *Timer, now time.Time) bool {
+	return t.Lease.Held(now) && !t.Lease.Until.After(now.Add(p.Lease))
+}
+
+// claim takes the due time away and gives the lease: intent before effect. What
+// the request brings to the server is on file before it is sent.
+func (p *Policy) claim(c *step, e *Claimed) error {
+	t := &c.New.Timer
+	at := c.Old.Phase()
+	held := at == PhaseSyncing && p.held(t, c.by.At)
+	if e.Fence != 0 && e.Fence == t.Lease.Fence && held && t.Lease.Holder == c.by.Actor {
+		return nil
+	}
+	if e.Fence != 0 && e.Fence != t.Lease.Fence+1 {
+		return c.refuse(statemachine.ErrFenced, fmt.Sprintf("the next fence is %d", t.Lease.Fence+1))
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	on := OnClaim
+	switch {
+	case held:
+		return c.refuse(statemachine.ErrHeld, "by "+t.Lease.Holder)
+	case at == PhaseSyncing: // the holder may have sent until its lease ended
+		on = OnTakeover
+		t.Lapses++
+		t.LapsedFence = t.Lease.Fence
+		t.UnansweredAt = later(t.UnansweredAt, until(t.Lease.Until, c.by.At))
+	case at != PhaseDue && at != PhaseWaiting:
+		return c.refuse(statemachine.ErrIllegal, "")
+	case c.by.At.Before(t.Due):
+		return c.refuse(statemachine.ErrIllegal, "not due before "+t.Due.Format(time.RFC3339))
+	}
+	l, err := t.Lease.Release().Claim(c.by.Actor, c.by.At, p.Lease)
+	if err != nil {
+		return c.refuse(statemachine.ErrInvalid, err.Error())
+	}
+	t.Lease, t.ClaimedAt, t.Revision = l, c.by.At, c.New.Relay.Revision
+	t.Due, t.Backoff = time.Time{}, false
+	t.UnansweredAt = until(t.UnansweredAt, c.by.At)    // after a clock that went back
+	if body, err := p.body(&c.New.Relay); err == nil { // else the attempt says so, as a failure
+		c.New.Relay.Sent, _ = c.New.Relay.Sent.with(body)
+	}
+	return c.move(on, "")
+}
+
+func (p *Policy) finish(c *step, e *Finished) error {
+	t := &c.New.Timer
+	at := c.Old.Phase()
+	switch {
+	case at == PhaseDeleted:
+		return nil
+	case e.Fence < 1 || e.Fence > t.Lease.Fence:
+		return c.refuse(statemachine.ErrFenced, fmt.Sprintf("the latest fence is %d", t.Lease.Fence))
+	case !e.Outcome.Valid():
+		return c.refuse(statemachine.ErrInvalid, "a sync ends with an outcome")
+	case e.Fence < t.Lease.Fence:
+		return p.late(c, e)
+	case at != PhaseSyncing:
+		return nil // the result is here
+	case t.Lease.Holder != c.by.Actor:
+		return c.refuse(statemachine.ErrFenced, "it is "+t.Lease.Holder+"'s")
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	t.Lease, t.Lapses = t.Lease.Release(), 0
+	claimed := t.ClaimedAt
+	t.ClaimedAt = time.Time{}
+	switch e.Outcome {
+	case statemachine.Done:
+		return p.succeed(c, claimed)
+	case statemachine.Deferred:
+		if t.Due.IsZero() {
+			t.Due = c.by.At
+			t.Generation++
+		}
+		return c.move(OnRelease, statemachine.Bounded(Redact(e.Error, c.New.Relay.credentials()...), MaxError))
+	}
+	if e.Outcome == statemachine.Unknown {
+		t.UnansweredAt = later(t.UnansweredAt, c.by.At)
+	}
+	return p.fail(c, e.Error)
+}
+
+// succeed: the relay is clean only if it is still what was sent, and if nothing
+// that was sent before can arrive after it.
+func (p *Policy) succeed(c *step, claimed time.Time) error {
+	r, t := &c.New.Relay, &c.New.Timer
+	stale := t.Revision != r.Revision || !t.Due.IsZero()
+	lingers := !t.UnansweredAt.IsZero() && claimed.Before(t.UnansweredAt.Add(p.Linger))
+	r.SyncError = ""
+	c.append(CompleteRelaySync)
+	if !lingers {
+		t.UnansweredAt = time.Time{}
+	}
+	if stale {
+		return c.move(OnStaleSuccess, "")
+	}
+	r.Recreate = false
+	if lingers {
+		t.Due = c.by.At.Add(p.Linger)
+		t.Generation++
+		return c.move(OnFollow, "")
+	}
+	r.Synced = true
+	return c.move(OnSuccess, "")
+}
+
+func (p *Policy) fail(c *step, text string) error {
+	r, t := &c.New.Relay, &c.New.Timer
+	r.Synced = false
+	r.SyncError = c.errorText(text)
+	failed := c.append(FailRelaySync)
+	if !t.Due.IsZero() {
+		return c.move(OnStaleFailure, r.SyncError)
+	}
+	due, ok := p.Retry(r.ID, c.New.History.Streak, failed.CreatedAt, c.by.At)
+	if !ok {
+		t.Exhausted = true
+		return c.move(OnExhausted, giveUp)
+	}
+	t.Due, t.Backoff = due, true
+	t.Generation++
+	return c.move(OnFailure, r.SyncError)
+}
+
+// late: a holder whose lease was taken over writes no result. What it sent may
+// have come after what was sent since.
+func (p *Policy) late(c *step, e *Finished) error {
+	t := &c.New.Timer
+	if e.Outcome == statemachine.Deferred || e.Fence > t.LapsedFence {
+		return nil
+	}
+	dueAlready := !c.Old.Relay.Synced && !t.Due.IsZero() && !t.Due.After(c.by.At) && !t.Backoff
+	unanswered := e.Outcome == statemachine.Unknown && c.by.At.After(t.UnansweredAt)
+	if dueAlready && !unanswered {
+		return nil
+	}
+	if unanswered {
+		t.UnansweredAt = c.by.At
+	}
+	c.dueNow()
+	return c.move(OnLateSend, fmt.Sprintf("under fence %d, the latest is %d", e.Fence, t.Lease.Fence))
+}
+
+// reconcile mends what no commit of ours leaves behind: rows of other writers,
+// and times of a clock that went back.
+func (p *Policy) reconcile(c *step) error {
+	if err := c.version(); err != nil {
+		return err
+	}
+	r, t := &c.New.Relay, &c.New.Timer
+	switch c.Old.Phase() {
+	case PhaseDeleted, PhaseExhausted:
+		return nil
+	case PhaseDue, PhaseWaiting:
+		if latest := c.by.At.Add(p.Backoff.Cap); t.Due.After(latest) {
+			t.Due = latest
+			return c.move(OnReconcile, "the due time was too far away")
+		}
+		return nil
+	case PhaseSyncing:
+		if t.Lease.Until.After(c.by.At.Add(p.Lease)) {
+			t.Lease.Until = c.by.At
+			return c.move(OnReconcile, "the lease ended too far away")
+		}
+		return nil
+	}
+	need := Reconcile(*r)
+	if need != Ignore {
+		r.SyncError = r.Error()
+	}
+	switch need {
+	case SyncNow:
+		c.dueNow()
+		return c.move(OnReconcile, "")
+	case ScheduleRetry:
+		due, ok := p.Retry(r.ID, c.New.History.Streak, c.New.History.Newest, c.by.At)
+		if !ok {
+			t.Exhausted = true
+			return c.move(OnReconcileGiveUp, giveUp)
+		}
+		t.Due, t.Backoff = due, true
+		t.Generation++
+		return c.move(OnReconcileError, "")
+	}
+	return nil
+}
+
+// errorText is what is stored of an error: without the credentials of the
+// relay, bounded, never blank.
+func (c *step) errorText(text string) string {
+	text = strings.TrimSpace(statemachine.Bounded(strings.TrimSpace(Redact(text, c.New.Relay.credentials()...)), MaxError))
+	if text == "" {
+		return unknownError
+	}
+	return text
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

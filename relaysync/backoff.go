@@ -1,0 +1,102 @@
+package relaysync
+
+import (
+	"slices"
+	"time"
+)
+
+// Reaction is what an activity asks of a reactor: see [Handle].
+type Reaction uint8
+
+const (
+	Ignore        Reaction = iota
+	SyncNow                // sync the relay at once
+	ScheduleRetry          // sync it after the back-off
+)
+
+// Handle says what an activity asks for. In a store the broadcast only wakes:
+// the due time was set in the commit of the activity, by the same rule.
+func Handle(a Activity) Reaction {
+	if a.ResourceType != ResourceRelay {
+		return Ignore
+	}
+	switch a.Type {
+	case CreateRelay, UpdateRelay, ActivateRelay, DeactivateRelay, RetryRelaySync:
+		return SyncNow
+	case FailRelaySync:
+		return ScheduleRetry
+	}
+	return Ignore
+}
+
+// Reconcile says what a relay needs that has no timer: nothing, a sync at once
+// where the error is blank, otherwise one through the back-off.
+func Reconcile(r Relay) Reaction {
+	switch {
+	case !r.DeletedAt.IsZero() || !r.Pending():
+		return Ignore
+	case r.Error() == "":
+		return SyncNow
+	}
+	return ScheduleRetry
+}
+
+// HistoryOf derives the facts from all activities of one relay, in any order.
+// Newest first by (created_at, sequence), the failures before the first other
+// activity are the streak.
+func HistoryOf(all []Activity) History {
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b Activity) int {
+		if c := b.CreatedAt.Compare(a.CreatedAt); c != 0 {
+			return c
+		}
+		return int(min(max(b.Sequence-a.Sequence, -1), 1))
+	})
+	var h History
+	head := true
+	for i, a := range all {
+		if i == 0 {
+			h.Newest = a.CreatedAt
+		}
+		head = head && a.Type == FailRelaySync
+		if head {
+			h.Streak++
+		}
+		h.Completed = h.Completed || a.Type == CompleteRelaySync
+	}
+	return h
+}
+
+// Retry returns when a relay is synced after failure n of its streak, which
+// happened at failed; ok is false where the retries are exhausted. The due time
+// lies between now and now + delay, whatever a clock did since. Without a
+// failure in the history (n = 0) it is now + Backoff.Base.
+func (p *Policy) Retry(id string, n int32, failed, now time.Time) (due time.Time, ok bool) {
+	if n > p.MaxAttempts {
+		return time.Time{}, false
+	}
+	delay := p.Backoff.Delay(int(max(n, 1)-1), jitterHash(id, n)).Truncate(time.Microsecond)
+	if n <= 0 {
+		failed = now
+	}
+	due = failed.Add(delay)
+	if due.Before(now) {
+		due = now
+	}
+	if latest := now.Add(delay); due.After(latest) {
+		due = latest
+	}
+	return due, true
+}
+
+// jitterHash spreads retries: evenly over id and n, the same for the same retry.
+func jitterHash(id string, n int32) uint64 {
+	h := uint64(14695981039346656037) // FNV-1a
+	for i := range len(id) {
+		h = (h ^ uint64(id[i])) * 1099511628211
+	}
+	h ^= uint64(n) * 0x9e3779b97f4a7c15
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9 // splitmix64
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}

@@ -1,0 +1,55 @@
+// Package relaysync keeps relays at a relay-hosting server (zooid) as a service
+// wants them: which relay is to be sent now, which one waits after a failure,
+// which one has been given up. It knows what may happen to a sync and in which
+// order; the host sends the requests. Billing is in relaysync/dunning.
+//
+// # Contract
+//
+// Everything here is a plain value or a pure function: no I/O, no clock, no
+// randomness, no package state that changes. Time comes in with each event, the
+// next due time goes out. [Policy.Apply] takes one step and returns what to
+// store; [Policy.Next] says what the record owes; [Policy.Attempt] is the
+// request as data; [Check] says whether the record is sound. If every step is
+// stored by compare-and-swap on the version, together with its activities, then
+//
+//   - no relay is left unsynced without a due time, a running sync or a record
+//     that it was given up;
+//   - a relay has at most one due time, and at most one sync under a lease;
+//   - after the last change of a relay comes at least one sync that began after
+//     it;
+//   - a relay that exists at the server keeps the secret that it was made with.
+//
+// What is left to the host: the HTTP client ([Attempt] says in which order), the
+// fresh secret, the signature ([AuthEvent]), and a clock.
+//
+// # A relay, its timer, its history
+//
+// A [Sync] is what commits together. Its history is append-only: the streak of
+// failures at its head gives the delay, so that a restart forgets nothing. Its
+// phase is derived from the timer alone:
+//
+// clean: nothing is scheduled. The relay is synced and has no error, unless
+// another writer has changed the row; then a reconcile gives it a due time.
+//
+// due: to be synced from Timer.Due on, as somebody changed it, asked for it, or
+// a request without an answer may still arrive. A [Reactor] claims it. A crash
+// leaves it as it is.
+//
+// syncing: claimed and not finished. The holder of the lease sends. A crash
+// leaves a lease that ends; then anybody claims it again, at once, and it counts
+// as no failure.
+//
+// waiting: a failure was recorded and the back-off set Timer.Due.
+//
+// exhausted: too many failures in a row. Nothing happens until an [Operator]
+// says [Retried], or somebody changes the relay.
+//
+// deleted: the row is kept, the timer is gone. Terminal.
+//
+// # Sent or not
+//
+// A claim is stored before anything is sent. A request without an answer may
+// arrive long after; a success that was sent within [Policy.Linger] of one is
+// followed by another sync. What a holder has sent under a lease that was taken
+// over makes the relay due again, since nobody knows what came last.
+package relaysync

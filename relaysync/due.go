@@ -1,0 +1,25 @@
+package relaysync
+
+import (
+	"cmp"
+	"time"
+)
+
+// DueAt is when a sync is claimed: the due time, or the end of the lease of one
+// that is not finished. ok is false where nothing is to be claimed.
+func (s *Sync) DueAt() (at time.Time, ok bool) {
+	switch s.Phase() {
+	case PhaseDue, PhaseWaiting:
+		return s.Timer.Due, true
+	case PhaseSyncing:
+		return s.Timer.Lease.Until, true
+	}
+	return time.Time{}, false
+}
+
+// CompareDue is the order of claims: by due time, then by id in byte order.
+func CompareDue(a, b *Sync) int {
+	x, _ := a.DueAt()
+	y, _ := b.DueAt()
+	return cmp.Or(x.Compare(y), cmp.Compare(a.Relay.ID, b.Relay.ID))
+}

@@ -1,0 +1,216 @@
+package dunning
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// tick touches DueAt alone.
+func (p *Policy) tick(c *step) error {
+	if err := c.version(); err != nil {
+		return err
+	}
+	if next := p.Next(c.Old, c.by.At); next.Action == nil {
+		c.New.Tenant.DueAt = next.Due
+	} else {
+		c.New.Tenant.DueAt = c.by.At.Add(p.Hold)
+	}
+	return nil
+}
+
+// intend puts a charge on file, which Next must ask for: nothing else is out,
+// and it is due.
+func (p *Policy) intend(c *step, e *ChargeIntended) error {
+	i, err := c.find(e.Invoice)
+	if err != nil {
+		return err
+	}
+	if i.Charge != ChargeNone && i.ChargeKey == e.Key {
+		return nil
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	do := p.Next(c.Old, c.by.At).Action
+	if do == nil || do.Do != DoCharge || do.Invoices[0] != i.ID {
+		return c.refuse(statemachine.ErrIllegal, "a charge of this invoice is not due now")
+	}
+	if e.Key != do.Key {
+		return c.refuse(statemachine.ErrConflict, "the key of the next charge is "+do.Key)
+	}
+	i.Charge, i.ChargeKey, i.ChargeAt, i.ChargeAmount, i.ChargeMethod = ChargeOpen, e.Key, c.by.At, i.Amount, c.Old.Tenant.Method
+	i.ChargeAfter = c.by.At.Add(p.Hold)
+	return c.move(OnCharge, i)
+}
+
+// attempt reads the number in a key of this invoice; ok is false for a key that
+// no charge of it had.
+func (i *Invoice) attempt(key string) (n int32, ok bool) {
+	number, found := strings.CutPrefix(key, i.ID+"/")
+	k, err := strconv.ParseInt(number, 10, 32)
+	if !found || err != nil || strconv.Itoa(int(k)) != number || k < 0 || int32(k) > i.Attempts {
+		return 0, false
+	}
+	return int32(k), int32(k) < i.Attempts || i.ChargeKey == key
+}
+
+// answer files what became of a charge. Done is evidence whenever it comes, and
+// for whichever key.
+func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, text string) error {
+	i, err := c.find(id)
+	if err != nil {
+		return err
+	}
+	n, ok := i.attempt(key)
+	if !ok {
+		return c.refuse(statemachine.ErrInvalid, "no charge of this invoice had this key")
+	}
+	if outcome == statemachine.Done && (i.PaidKey == key || i.OverpaidKey == key) {
+		return nil
+	}
+	latest := n == i.Attempts
+	if outcome != statemachine.Done && (!latest || i.Charge == ChargeNone && outcome != statemachine.Failed) {
+		return nil // it is known already, or tells nothing new
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	t := &c.New.Tenant
+	if latest && outcome != statemachine.Unknown {
+		i.Charge, i.ChargeAfter = ChargeNone, time.Time{}
+	}
+	switch outcome {
+	case statemachine.Done:
+		if i.Status() != InvoiceOpen {
+			i.OverpaidAt, i.OverpaidKey = c.by.At, key
+			c.reason = key
+			return c.move(OnOverpaid, i)
+		}
+		i.PaidAt, i.Method, i.PaidKey, i.PaymentError, t.PaymentError = c.by.At, i.ChargeMethod, key, "", ""
+		return c.move(OnCharged, i)
+	case statemachine.Failed:
+		i.Attempts++
+		i.ChargeAfter = i.ChargeAt.Add(p.ChargeAgain)
+		i.PaymentError = statemachine.Bounded(text, MaxText)
+		t.PaymentError, c.reason = i.PaymentError, i.PaymentError
+		return c.move(OnRefused, i)
+	case statemachine.Unknown:
+		i.ChargeAfter = c.by.At.Add(p.Tick)
+		if i.Charge == ChargeUnknown && c.Old.Invoice(id).ChargeAfter == i.ChargeAfter {
+			return nil
+		}
+		i.Charge = ChargeUnknown
+		c.reason = statemachine.Bounded(text, MaxText)
+		return c.move(OnUnclear, i)
+	case statemachine.Deferred:
+		if c.Old.Invoice(id).Charge == ChargeUnknown {
+			return c.refuse(statemachine.ErrIllegal, "the charge may have arrived")
+		}
+		i.ChargeAfter = c.by.At.Add(p.Tick)
+		c.reason = statemachine.Bounded(text, MaxText)
+		return c.move(OnDefer, i)
+	}
+	return c.refuse(statemachine.ErrInvalid, "a charge has an outcome")
+}
+
+// missing: it is charged again, under the same key.
+func (p *Policy) missing(c *step, e *ChargeMissing) error {
+	i, err := c.find(e.Invoice)
+	if err != nil {
+		return err
+	}
+	n, ok := i.attempt(e.Key)
+	if !ok {
+		return c.refuse(statemachine.ErrInvalid, "no charge of this invoice had this key")
+	}
+	if i.Charge == ChargeNone || n != i.Attempts {
+		return nil
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	i.Charge, i.ChargeAfter = ChargeNone, time.Time{}
+	return c.move(OnNeverArrived, i)
+}
+
+func (p *Policy) resolve(c *step, e *Resolved) error {
+	if err := c.because(e.Reason); err != nil {
+		return err
+	}
+	if e.Outcome != statemachine.Done && e.Outcome != statemachine.Failed {
+		return c.refuse(statemachine.ErrInvalid, "a charge is resolved as done or as failed")
+	}
+	return p.answer(c, e.Invoice, e.Key, e.Outcome, e.Reason)
+}
+
+// churn is refused unless it is the next thing to do: not before the oldest
+// invoice is old enough, and never while a charge may be out.
+func (p *Policy) churn(c *step) error {
+	t := &c.New.Tenant
+	if t.Status() == TenantChurned {
+		return nil
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	if do := p.Next(c.Old, c.by.At).Action; do == nil || do.Do != DoChurn {
+		return c.refuse(statemachine.ErrIllegal, "a churn is not due now")
+	}
+	t.ChurnedAt = c.by.At
+	return c.move(OnChurn)
+}
+
+// notice stamps what is due, before the message: one that gets lost is not sent
+// again.
+func (p *Policy) notice(c *step, e *NoticeIntended) error {
+	t := &c.New.Tenant
+	if e.Notice != "" && t.Notice == e.Notice {
+		return nil
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	do := p.Next(c.Old, c.by.At).Action
+	if do == nil || do.Do != DoNotify {
+		return c.refuse(statemachine.ErrIllegal, "no message is due now")
+	}
+	if e.Notice != do.Key {
+		return c.refuse(statemachine.ErrConflict, "the key of the next message is "+do.Key)
+	}
+	t.Notice, c.reason = e.Notice, e.Notice
+	due, _ := p.reminders(&c.Old, c.by.At)
+	stamped := make([]Invoice, len(due))
+	for k, i := range due {
+		stamped[k] = *i
+		stamped[k].Notice, stamped[k].PriorNotifiedAt, stamped[k].NotifiedAt = e.Notice, i.NotifiedAt, c.by.At
+	}
+	return c.move(OnNotice, stamped...)
+}
+
+func (p *Policy) noticeAnswered(c *step, e *NoticeAnswered) error {
+	switch {
+	case !e.Outcome.Valid() || !word(e.Notice):
+		return c.refuse(statemachine.ErrInvalid, "the answer to a message has its key and an outcome")
+	case e.Outcome == statemachine.Done || e.Outcome == statemachine.Unknown:
+		return nil // it counts as sent since the intent
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	var restored []Invoice
+	for _, i := range c.Old.Invoices {
+		if i.Notice == e.Notice && i.Status() == InvoiceOpen {
+			i.NotifiedAt, i.PriorNotifiedAt, i.Notice = i.PriorNotifiedAt, time.Time{}, ""
+			restored = append(restored, i)
+		}
+	}
+	if len(restored) == 0 {
+		return nil
+	}
+	c.New.Tenant.NoticeAfter = c.by.At.Add(p.Tick)
+	c.reason = e.Notice
+	return c.move(OnNoticeFailed, restored...)
+}

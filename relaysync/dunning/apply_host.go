@@ -1,0 +1,190 @@
+package dunning
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+func (c *step) enrol(e *Enrolled) error {
+	anchor := e.BillingAnchor
+	if !anchor.IsZero() {
+		t, err := statemachine.Time(anchor)
+		if err != nil {
+			return c.refuse(statemachine.ErrInvalid, "billing anchor: "+err.Error())
+		}
+		anchor = t
+	}
+	if old := &c.Old.Tenant; old.Status() != 0 {
+		if old.ID == e.Tenant && old.Method == e.Method && old.BillingAnchor == anchor {
+			return nil
+		}
+		return c.refuse(statemachine.ErrIllegal, "there is a tenant of this id")
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	if !word(e.Tenant) || !e.Method.Valid() {
+		return c.refuse(statemachine.ErrInvalid, "a tenant needs an id of 1 to 100 bytes and a method")
+	}
+	c.New = Account{Tenant: Tenant{ID: e.Tenant, Method: e.Method, BillingAnchor: anchor, CreatedAt: c.by.At}}
+	return c.move(OnEnrol)
+}
+
+// method makes charges that wait due at once. One that may be out keeps its
+// look-up.
+func (c *step) method(e *MethodSet) error {
+	if c.Old.Tenant.Method == e.Method {
+		return nil
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	if !e.Method.Valid() {
+		return c.refuse(statemachine.ErrInvalid, "no such method")
+	}
+	c.New.Tenant.Method = e.Method
+	var changed []Invoice
+	for _, i := range c.Old.Invoices {
+		if i.Status() == InvoiceOpen && i.Charge == ChargeNone && !i.ChargeAfter.IsZero() {
+			i.ChargeAfter = time.Time{}
+			changed = append(changed, i)
+		}
+	}
+	return c.move(OnMethod, changed...)
+}
+
+func (c *step) issue(e *Issued) error {
+	created := e.CreatedAt
+	if created.IsZero() {
+		created = c.by.At
+	}
+	created, err := statemachine.Time(created)
+	if err != nil {
+		return c.refuse(statemachine.ErrInvalid, "created at: "+err.Error())
+	}
+	if old := c.Old.Invoice(e.Invoice); old != nil {
+		if e.Amount >= old.Amount && (e.CreatedAt.IsZero() || created == old.CreatedAt) {
+			return nil // it may have been lowered since
+		}
+		return c.refuse(statemachine.ErrIllegal, "there is an invoice of this id")
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	if !word(e.Invoice) || e.Amount < 0 {
+		return c.refuse(statemachine.ErrInvalid, "an invoice needs an id of 1 to 100 bytes and an amount that is not negative")
+	}
+	if len(e.Invoice) > MaxID-12 {
+		return c.refuse(statemachine.ErrInvalid, "an invoice's id leaves 12 bytes for the number of a charge")
+	}
+	open := 0
+	for i := range c.Old.Invoices {
+		if c.Old.Invoices[i].Status() == InvoiceOpen {
+			open++
+		}
+	}
+	if open >= MaxInvoices {
+		return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("%d invoices are open", open))
+	}
+	return c.move(OnIssue, Invoice{ID: e.Invoice, Tenant: c.Old.Tenant.ID, Amount: e.Amount, CreatedAt: created, Charge: ChargeNone})
+}
+
+func (c *step) amend(e *Amended) error {
+	i, err := c.find(e.Invoice)
+	if err != nil || i.Amount == e.Amount {
+		return err
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	switch {
+	case i.Status() != InvoiceOpen:
+		return c.refuse(statemachine.ErrIllegal, "the invoice is "+i.Status().String())
+	case i.Charge != ChargeNone:
+		return c.refuse(statemachine.ErrHeld, "a charge of it may be out")
+	case e.Amount < 0 || e.Amount > i.Amount:
+		return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("what is owed is lowered from %d", i.Amount))
+	}
+	i.Amount = e.Amount
+	return c.move(OnAmend, i)
+}
+
+func (c *step) pay(e *Paid) error {
+	i, err := c.find(e.Invoice)
+	if err != nil {
+		return err
+	}
+	if i.Status() == InvoicePaid {
+		return nil
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	if i.Status() != InvoiceOpen {
+		return c.refuse(statemachine.ErrIllegal, "the invoice is "+i.Status().String())
+	}
+	if !e.Method.Valid() {
+		return c.refuse(statemachine.ErrInvalid, "no such method")
+	}
+	i.PaidAt, i.Method = c.by.At, e.Method
+	return c.move(OnPay, i)
+}
+
+func (c *step) void(e *Voided) error {
+	i, err := c.find(e.Invoice)
+	if err != nil || i.Status() == InvoiceVoid {
+		return err
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	if i.Status() != InvoiceOpen {
+		return c.refuse(statemachine.ErrIllegal, "the invoice is "+i.Status().String())
+	}
+	i.VoidedAt = c.by.At
+	return c.move(OnVoid, i)
+}
+
+func (c *step) reinstate() error {
+	t := &c.New.Tenant
+	if t.Status() == TenantActive {
+		return nil
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	t.ChurnedAt, t.ReinstatedAt = time.Time{}, c.by.At
+	return c.move(OnReinstate)
+}
+
+func (c *step) acknowledge(e *Acknowledged) error {
+	i, err := c.find(e.Invoice)
+	if err != nil {
+		return err
+	}
+	if i.OverpaidAt.IsZero() {
+		return nil
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	if e.Key != i.OverpaidKey {
+		return c.refuse(statemachine.ErrConflict, "the latest overpayment is "+i.OverpaidKey)
+	}
+	if err := c.because(e.Reason); err != nil {
+		return err
+	}
+	i.OverpaidAt = time.Time{}
+	return c.move(OnAcknowledge, i)
+}
+
+// because takes the reason that an operator must give.
+func (c *step) because(reason string) error {
+	if reason == "" || len(reason) > MaxText || !statemachine.Storable(reason) {
+		return c.refuse(statemachine.ErrInvalid, "a reason of 1 to 1000 bytes is needed")
+	}
+	c.reason = reason
+	return nil
+}

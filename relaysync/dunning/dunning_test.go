@@ -1,0 +1,441 @@
+package dunning_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/relaysync/dunning"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/looplab/looplabtest"
+)
+
+const (
+	hour = time.Hour
+	day  = 24 * hour
+)
+
+var (
+	t0     = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	policy = dunning.DefaultPolicy()
+)
+
+func after(d time.Duration) time.Time { return t0.Add(d) }
+
+func by(role dunning.Role, at time.Time) dunning.By {
+	return dunning.By{Actor: "somebody", Role: role, At: at}
+}
+
+type account struct {
+	t    *testing.T
+	a    dunning.Account
+	p    dunning.Policy
+	last dunning.Change
+}
+
+func (x *account) do(events ...dunning.Event) *account {
+	x.t.Helper()
+	for _, ev := range events {
+		c, err := x.p.Apply(x.a, ev)
+		if err != nil {
+			x.t.Fatalf("%T: %v", ev, err)
+		}
+		if err := dunning.Check(c.New); err != nil {
+			x.t.Fatalf("%T: %v", ev, err)
+		}
+		x.last, x.a = c, c.New
+	}
+	return x
+}
+
+func (x *account) refused(want error, ev dunning.Event) {
+	x.t.Helper()
+	if c, err := x.p.Apply(x.a, ev); !errors.Is(err, want) || !c.Empty() {
+		x.t.Errorf("%T: %v, expected %v", ev, err, want)
+	}
+}
+
+func (x *account) nothing(ev dunning.Event) {
+	x.t.Helper()
+	if c, err := x.p.Apply(x.a, ev); err != nil || !c.Empty() {
+		x.t.Errorf("%T is no no-op: %v, %v", ev, err, c.Log)
+	}
+}
+
+// owes is what Next says at a time, in words.
+func (x *account) owes(at time.Time) string {
+	step := x.p.Next(x.a, at)
+	if a := step.Action; a != nil {
+		return strings.TrimSpace(fmt.Sprintf("%v %s", a.Do, strings.Join(a.Invoices, " ")))
+	}
+	if step.Due.IsZero() {
+		return "nothing"
+	}
+	return "wait " + step.Due.Sub(at).String()
+}
+
+func (x *account) expect(d time.Duration, want string) {
+	x.t.Helper()
+	if got := x.owes(after(d)); got != want {
+		x.t.Errorf("after %v: %q, expected %q", d, got, want)
+	}
+}
+
+// open is a tenant with one invoice of t0.
+func open(t *testing.T, m dunning.Method) *account {
+	t.Helper()
+	x := &account{t: t, p: policy}
+	return x.do(dunning.Enrolled{By: by(dunning.Host, t0), Tenant: "tenant", Method: m},
+		dunning.Issued{By: by(dunning.Host, t0), Invoice: "i1", Amount: 100})
+}
+
+func intended(d time.Duration, key string) dunning.ChargeIntended {
+	return dunning.ChargeIntended{By: by(dunning.Biller, after(d)), Invoice: key[:2], Key: key}
+}
+
+func answered(d time.Duration, key string, o statemachine.Outcome) dunning.ChargeAnswered {
+	return dunning.ChargeAnswered{By: by(dunning.Biller, after(d)), Invoice: key[:2], Key: key, Outcome: o, Error: "declined"}
+}
+
+func (x *account) notify(d time.Duration) string {
+	x.t.Helper()
+	step := x.p.Next(x.a, after(d))
+	if step.Action == nil || step.Action.Do != dunning.DoNotify {
+		x.t.Fatalf("after %v no message is due: %s", d, x.owes(after(d)))
+	}
+	x.do(dunning.NoticeIntended{By: by(dunning.Biller, after(d)), Notice: step.Action.Key})
+	return step.Action.Key
+}
+
+func TestTablesAgreeWithLooplab(t *testing.T) {
+	looplabtest.Agree(t, dunning.TenantMachine)
+	looplabtest.Agree(t, dunning.InvoiceMachine)
+}
+
+func TestBoundaries(t *testing.T) {
+	// 24 hours to the message, 7 days to the churn; ages are whole seconds.
+	x := open(t, dunning.Manual)
+	x.expect(0, "wait 1h0m0s")
+	x.expect(22*hour, "wait 1h0m0s")
+	x.expect(23*hour+30*time.Minute, "wait 30m0s")
+	x.expect(24*hour-time.Second, "wait 1s")
+	x.expect(24*hour-time.Microsecond, "wait 1µs")
+	x.expect(24*hour, "notify i1")
+	x.expect(24*hour+time.Second, "notify i1")
+	x.expect(7*day-time.Second, "notify i1")
+	x.expect(7*day, "churn") // the message is overtaken
+	x.notify(24 * hour)
+	x.expect(24*hour, "wait 1h0m0s")
+	x.expect(7*day-time.Second, "wait 1s")
+	x.refused(statemachine.ErrIllegal, dunning.Churned{By: by(dunning.Biller, after(7*day-time.Second))})
+	x.expect(7*day, "churn")
+	x.do(dunning.Churned{By: by(dunning.Biller, after(7*day))})
+	if !x.last.Churned() {
+		t.Error("the change does not say that it churned")
+	}
+	x.nothing(dunning.Churned{By: by(dunning.Biller, after(8*day))})
+	for d := 7 * day; d < 60*day; d += hour {
+		x.expect(d, "nothing") // once, and no message after it
+	}
+	// Fractions of a second do not count.
+	x = &account{t: t, p: policy}
+	x.do(dunning.Enrolled{By: by(dunning.Host, t0), Tenant: "tenant", Method: dunning.Manual},
+		dunning.Issued{By: by(dunning.Host, after(900*time.Millisecond)), Invoice: "i1", Amount: 100})
+	x.expect(24*hour-time.Microsecond, "wait 1µs")
+	x.expect(24*hour, "notify i1")
+	// 12 days between two messages about one invoice.
+	x = open(t, dunning.Manual)
+	x.p.Grace = 100 * day
+	x.notify(3 * day)
+	x.expect(15*day-time.Second, "wait 1s")
+	x.expect(15*day, "notify i1")
+	x.notify(20 * day) // late: the next is 12 days from then
+	x.expect(31*day, "wait 1h0m0s")
+	x.expect(32*day, "notify i1")
+}
+
+// A clock that went back: what lies in the future is not due.
+func TestClocksThatGoBack(t *testing.T) {
+	for _, m := range []dunning.Method{dunning.Manual, dunning.Stripe} {
+		x := open(t, m)
+		x.expect(-hour, "wait 1h0m0s")
+		x.expect(-1000*day, "wait 1h0m0s")
+	}
+	x := open(t, dunning.Manual)
+	x.notify(2 * day)
+	x.expect(day, "wait 1h0m0s")
+	x = open(t, dunning.Stripe)
+	x.do(intended(0, "i1/0"), answered(time.Second, "i1/0", statemachine.Failed))
+	x.expect(-day, "wait 1h0m0s")
+	x.do(dunning.Ticked{By: by(dunning.Biller, after(-day))})
+	if x.a.Tenant.DueAt != after(-day+hour) {
+		t.Errorf("asked again in %v", x.a.Tenant.DueAt.Sub(after(-day)))
+	}
+}
+
+func TestCharges(t *testing.T) {
+	x := open(t, dunning.NWC)
+	x.expect(0, "charge i1")
+	if a := x.p.Next(x.a, t0).Action; a.Key != "i1/0" || a.Amount != 100 || a.Method != dunning.NWC {
+		t.Errorf("%+v", a)
+	}
+	x.refused(statemachine.ErrConflict, dunning.ChargeIntended{By: by(dunning.Biller, t0), Invoice: "i1", Key: "i1/1"})
+	x.do(intended(0, "i1/0"))
+	x.nothing(intended(time.Second, "i1/0"))
+	// Found open by a later tick or a restart: a look-up, never a charge.
+	x.expect(0, "wait 5m0s")
+	x.expect(5*time.Minute, "look up i1")
+	x.expect(10*day, "look up i1")
+	x.refused(statemachine.ErrIllegal, dunning.Churned{By: by(dunning.Biller, after(10*day))})
+	x.refused(statemachine.ErrHeld, dunning.Amended{By: by(dunning.Host, after(day)), Invoice: "i1", Amount: 50})
+	// Unknown: no charge, no churn and no message meanwhile; looked up each hour.
+	x.do(answered(time.Minute, "i1/0", statemachine.Unknown))
+	x.expect(2*time.Minute, "wait 59m0s")
+	x.expect(20*day, "look up i1")
+	x.refused(statemachine.ErrIllegal, answered(time.Hour, "i1/0", statemachine.Deferred))
+	// It never arrived: again, under the same key.
+	x.do(dunning.ChargeMissing{By: by(dunning.Biller, after(2*hour)), Invoice: "i1", Key: "i1/0"})
+	x.nothing(dunning.ChargeMissing{By: by(dunning.Biller, after(2*hour)), Invoice: "i1", Key: "i1/0"})
+	x.expect(2*hour, "charge i1")
+	x.do(intended(2*hour, "i1/0"))
+	// Failed: another key, 24 hours after the intent.
+	x.do(answered(2*hour+time.Minute, "i1/0", statemachine.Failed))
+	x.nothing(answered(3*hour, "i1/0", statemachine.Failed))
+	x.nothing(answered(3*hour, "i1/0", statemachine.Unknown))
+	if i := x.a.Invoices[0]; i.Attempts != 1 || i.PaymentError != "declined" || x.a.Tenant.PaymentError != "declined" {
+		t.Errorf("%+v", i)
+	}
+	x.expect(26*hour-time.Second, "notify i1")
+	x.notify(25 * hour)
+	x.expect(26*hour-time.Second, "wait 1s")
+	x.expect(26*hour, "charge i1")
+	x.refused(statemachine.ErrConflict, intended(26*hour, "i1/0"))
+	x.do(intended(26*hour, "i1/1"), answered(26*hour, "i1/1", statemachine.Deferred))
+	// Deferred: not before an hour, and it holds back nothing.
+	x.expect(26*hour, "wait 1h0m0s")
+	x.expect(7*day, "charge i1") // autopay comes before churn
+	x.do(intended(7*day, "i1/1"), answered(7*day, "i1/1", statemachine.Deferred))
+	x.expect(7*day, "churn")
+	// A changed method is due at once.
+	x.do(dunning.MethodSet{By: by(dunning.Host, after(7*day)), Method: dunning.Stripe})
+	x.nothing(dunning.MethodSet{By: by(dunning.Host, after(7*day)), Method: dunning.Stripe})
+	x.expect(7*day, "charge i1")
+	x.do(intended(7*day, "i1/1"), answered(7*day, "i1/1", statemachine.Done))
+	x.nothing(answered(8*day, "i1/1", statemachine.Done))
+	if i := x.a.Invoices[0]; i.Status() != dunning.InvoicePaid || i.Method != dunning.Stripe || i.PaidKey != "i1/1" || x.a.Tenant.PaymentError != "" {
+		t.Errorf("%+v", i)
+	}
+	x.expect(100*day, "nothing")
+	x.refused(statemachine.ErrInvalid, answered(8*day, "i1/2", statemachine.Done))
+	x.refused(statemachine.ErrInvalid, answered(8*day, "i1/01", statemachine.Done))
+	x.refused(statemachine.ErrNotFound, answered(8*day, "i9/0", statemachine.Done))
+}
+
+// Money that comes for what needs none any more.
+func TestOverpaid(t *testing.T) {
+	for name, closing := range map[string]dunning.Event{
+		"paid": dunning.Paid{By: by(dunning.Host, after(hour)), Invoice: "i1", Method: dunning.Manual},
+		"void": dunning.Voided{By: by(dunning.Host, after(hour)), Invoice: "i1"},
+	} {
+		x := open(t, dunning.Stripe)
+		x.do(intended(0, "i1/0"), closing)
+		x.nothing(closing)
+		x.expect(2*hour, "look up i1")
+		before := x.a.Invoices[0]
+		x.do(answered(2*hour, "i1/0", statemachine.Done))
+		x.nothing(answered(3*hour, "i1/0", statemachine.Done))
+		i := x.a.Invoices[0]
+		if i.PaidAt != before.PaidAt || i.VoidedAt != before.VoidedAt || i.Method != before.Method || i.OverpaidKey != "i1/0" || i.OverpaidAt != after(2*hour) {
+			t.Errorf("%s: %+v", name, i)
+		}
+		x.expect(2*hour, "nothing")
+		x.refused(statemachine.ErrInvalid, dunning.Acknowledged{By: by(dunning.Operator, after(day)), Invoice: "i1", Key: "i1/0"})
+		x.refused(statemachine.ErrConflict, dunning.Acknowledged{By: by(dunning.Operator, after(day)), Invoice: "i1", Key: "i1/1", Reason: "paid back"})
+		x.do(dunning.Acknowledged{By: by(dunning.Operator, after(day)), Invoice: "i1", Key: "i1/0", Reason: "paid back"})
+		x.nothing(answered(3*day, "i1/0", statemachine.Done))
+		// Failed or missing after the end changes nothing of it.
+		x = open(t, dunning.Stripe)
+		x.do(intended(0, "i1/0"), closing, answered(2*hour, "i1/0", statemachine.Failed))
+		x.expect(2*hour, "nothing")
+	}
+	// A charge that was declared failed, and is done: the next one is out.
+	x := open(t, dunning.Stripe)
+	x.do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Failed), intended(day, "i1/1"), answered(day+hour, "i1/0", statemachine.Done))
+	if i := x.a.Invoices[0]; i.PaidKey != "i1/0" || i.Charge != dunning.ChargeOpen {
+		t.Errorf("%+v", i)
+	}
+	x.do(answered(day+2*hour, "i1/1", statemachine.Done))
+	if i := x.a.Invoices[0]; i.PaidKey != "i1/0" || i.OverpaidKey != "i1/1" {
+		t.Errorf("%+v", i)
+	}
+}
+
+func TestResolved(t *testing.T) {
+	resolved := func(d time.Duration, o statemachine.Outcome) dunning.Resolved {
+		return dunning.Resolved{By: by(dunning.Operator, after(d)), Invoice: "i1", Key: "i1/0", Outcome: o, Reason: "seen at the provider"}
+	}
+	for _, o := range []statemachine.Outcome{statemachine.Done, statemachine.Failed} {
+		x := open(t, dunning.Stripe)
+		x.do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Unknown))
+		x.refused(statemachine.ErrInvalid, resolved(3*day, statemachine.Unknown))
+		bare := resolved(3*day, o)
+		bare.Reason = ""
+		x.refused(statemachine.ErrInvalid, bare)
+		x.do(resolved(3*day, o))
+		x.nothing(resolved(3*day, o))
+		want := map[statemachine.Outcome]string{statemachine.Done: "nothing", statemachine.Failed: "charge i1"}[o]
+		x.expect(3*day, want)
+	}
+}
+
+func TestMessages(t *testing.T) {
+	x := open(t, dunning.Manual)
+	x.p.Grace = 100 * day
+	x.do(dunning.Issued{By: by(dunning.Host, after(12*hour)), Invoice: "i2", Amount: 1}, dunning.Issued{By: by(dunning.Host, after(10*day)), Invoice: "i3", Amount: 1},
+		dunning.Issued{By: by(dunning.Host, after(0)), Invoice: "i4", Amount: 0})
+	x.expect(day, "notify i1")
+	x.expect(36*hour, "notify i1 i2") // one message names all that are due then
+	x.refused(statemachine.ErrConflict, dunning.NoticeIntended{By: by(dunning.Biller, after(36*hour)), Notice: "n"})
+	first := x.notify(36 * hour)
+	x.nothing(dunning.NoticeIntended{By: by(dunning.Biller, after(36*hour)), Notice: first})
+	x.expect(37*hour, "wait 1h0m0s") // no answer: counts as sent, and blocks nothing
+	for _, o := range []statemachine.Outcome{statemachine.Done, statemachine.Unknown} {
+		x.nothing(dunning.NoticeAnswered{By: by(dunning.Biller, after(37*hour)), Notice: first, Outcome: o})
+	}
+	// Spacing is per invoice.
+	x.expect(11*day, "notify i3")
+	second := x.notify(11 * day)
+	if first == second {
+		t.Error("two messages have one key")
+	}
+	x.expect(13*day+12*hour, "notify i1 i2")
+	// Failed gives back what it named, and nothing else.
+	third := x.notify(13*day + 12*hour)
+	failed := func(d time.Duration, key string, o statemachine.Outcome) dunning.NoticeAnswered {
+		return dunning.NoticeAnswered{By: by(dunning.Biller, after(d)), Notice: key, Outcome: o}
+	}
+	x.nothing(failed(13*day+13*hour, first, statemachine.Failed))
+	x.do(failed(13*day+13*hour, third, statemachine.Failed))
+	x.nothing(failed(13*day+13*hour, third, statemachine.Failed))
+	if i := x.a.Invoice("i1"); i.NotifiedAt != after(36*hour) {
+		t.Errorf("%+v", i)
+	}
+	x.expect(13*day+13*hour, "wait 1h0m0s") // the next tick
+	x.expect(13*day+14*hour, "notify i1 i2")
+	x.notify(13*day + 14*hour)
+	x.do(dunning.Paid{By: by(dunning.Host, after(14*day)), Invoice: "i1", Method: dunning.Manual}, dunning.Voided{By: by(dunning.Host, after(14*day)), Invoice: "i2"},
+		dunning.Amended{By: by(dunning.Host, after(14*day)), Invoice: "i3", Amount: 0})
+	x.expect(99*day, "nothing")
+	x.refused(statemachine.ErrIllegal, dunning.NoticeIntended{By: by(dunning.Biller, after(99*day)), Notice: "n"})
+}
+
+// Late by days: each due thing once, and no burst.
+func TestLateTick(t *testing.T) {
+	x := open(t, dunning.Manual)
+	x.p.Grace = 400 * day
+	x.notify(300 * day)
+	x.expect(300*day, "wait 1h0m0s")
+	x.expect(312*day-time.Second, "wait 1s")
+	x = open(t, dunning.Stripe)
+	x.do(intended(30*day, "i1/0"), answered(30*day, "i1/0", statemachine.Failed))
+	x.expect(30*day, "churn")
+	x.do(dunning.Churned{By: by(dunning.Biller, after(30*day))})
+	x.expect(30*day, "nothing")
+}
+
+func TestAfterChurn(t *testing.T) {
+	x := open(t, dunning.Stripe)
+	x.do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Failed), dunning.MethodSet{By: by(dunning.Host, after(hour)), Method: dunning.Manual})
+	x.do(dunning.Churned{By: by(dunning.Biller, after(7*day))}, dunning.MethodSet{By: by(dunning.Host, after(8*day)), Method: dunning.Stripe},
+		dunning.Issued{By: by(dunning.Host, after(8*day)), Invoice: "i2", Amount: 5})
+	x.expect(40*day, "nothing")
+	x.refused(statemachine.ErrIllegal, intended(40*day, "i1/1"))
+	// A payment does not undo it.
+	x.do(dunning.Paid{By: by(dunning.Host, after(41*day)), Invoice: "i1", Method: dunning.Manual})
+	if x.a.Tenant.Status() != dunning.TenantChurned {
+		t.Error("a payment undid a churn")
+	}
+	// A reinstatement does; ages begin anew.
+	x.do(dunning.MethodSet{By: by(dunning.Host, after(42*day)), Method: dunning.Manual}, dunning.Reinstated{By: by(dunning.Operator, after(42*day))})
+	x.nothing(dunning.Reinstated{By: by(dunning.Operator, after(43*day))})
+	x.expect(43*day-time.Second, "wait 1s")
+	x.expect(43*day, "notify i2")
+	x.expect(49*day-time.Second, "notify i2")
+	x.expect(49*day, "churn")
+}
+
+func TestChurnNeedsNotice(t *testing.T) {
+	x := open(t, dunning.Manual)
+	x.p.ChurnNeedsNotice = true
+	x.expect(9*day, "notify i1")
+	key := x.notify(9 * day)
+	x.expect(9*day, "churn")
+	x.do(dunning.NoticeAnswered{By: by(dunning.Biller, after(9*day)), Notice: key, Outcome: statemachine.Failed})
+	x.expect(9*day, "wait 1h0m0s")
+	x.refused(statemachine.ErrIllegal, dunning.Churned{By: by(dunning.Biller, after(9*day))})
+}
+
+// One charge at a time, in the order of (created_at, id).
+func TestOrderOfCharges(t *testing.T) {
+	x := open(t, dunning.Stripe)
+	x.do(dunning.Issued{By: by(dunning.Host, after(time.Second)), Invoice: "i0", Amount: 3, CreatedAt: t0}, dunning.Issued{By: by(dunning.Host, after(time.Second)), Invoice: "i3", Amount: 3})
+	var order []string
+	for d := time.Second; ; d += time.Second {
+		step := x.p.Next(x.a, after(d))
+		if step.Action == nil {
+			break
+		}
+		i := step.Action.Invoices[0]
+		order = append(order, i)
+		x.do(intended(d, i+"/0"))
+		for _, other := range []string{"i0", "i1", "i3"} {
+			if other != i && x.a.Invoice(other).Charge == dunning.ChargeNone {
+				x.refused(statemachine.ErrIllegal, intended(d, fmt.Sprintf("%s/%d", other, x.a.Invoice(other).Attempts)))
+			}
+		}
+		x.do(answered(d, i+"/0", statemachine.Failed))
+	}
+	if want := []string{"i0", "i1", "i3"}; !slices.Equal(order, want) {
+		t.Errorf("charged in the order %v, expected %v", order, want)
+	}
+}
+
+func TestInput(t *testing.T) {
+	x := open(t, dunning.Stripe)
+	host := by(dunning.Host, t0)
+	for _, ev := range []dunning.Event{
+		dunning.Issued{By: host, Invoice: "", Amount: 1}, dunning.Issued{By: host, Invoice: "n", Amount: -1}, dunning.Issued{By: host, Invoice: strings.Repeat("n", 89), Amount: 1},
+		dunning.Issued{By: host, Invoice: "n", Amount: 1, CreatedAt: t0.AddDate(8000, 0, 0)}, dunning.Amended{By: host, Invoice: "i1", Amount: 101},
+		dunning.Amended{By: host, Invoice: "i1", Amount: -1}, dunning.MethodSet{By: host}, dunning.Paid{By: host, Invoice: "i1"},
+		dunning.NoticeAnswered{By: by(dunning.Biller, t0), Notice: "", Outcome: statemachine.Failed}, dunning.NoticeAnswered{By: by(dunning.Biller, t0), Notice: "n"},
+		dunning.Voided{By: dunning.By{Role: dunning.Host, At: t0}, Invoice: "i1"}, dunning.Voided{By: dunning.By{Actor: "a", Role: dunning.Host}, Invoice: "i1"},
+	} {
+		x.refused(statemachine.ErrInvalid, ev)
+	}
+	stale := by(dunning.Host, t0)
+	stale.Version = 1
+	x.refused(statemachine.ErrConflict, dunning.Voided{By: stale, Invoice: "i1"})
+	x.refused(statemachine.ErrForbidden, dunning.Churned{By: host})
+	x.refused(statemachine.ErrForbidden, dunning.Resolved{By: by(dunning.Biller, t0)})
+	x.refused(statemachine.ErrForbidden, dunning.Paid{By: by(dunning.Biller, t0)})
+	x.nothing(dunning.Issued{By: host, Invoice: "i1", Amount: 100})
+	x.refused(statemachine.ErrIllegal, dunning.Issued{By: host, Invoice: "i1", Amount: 99})
+	x.nothing(dunning.Enrolled{By: host, Tenant: "tenant", Method: dunning.Stripe})
+	x.refused(statemachine.ErrIllegal, dunning.Enrolled{By: host, Tenant: "tenant", Method: dunning.NWC})
+	empty := &account{t: t, p: policy}
+	empty.refused(statemachine.ErrNotFound, dunning.Voided{By: host, Invoice: "i1"})
+	empty.refused(statemachine.ErrInvalid, dunning.Enrolled{By: host, Tenant: "x"})
+	x.do(dunning.Voided{By: host, Invoice: "i1"})
+	x.refused(statemachine.ErrIllegal, dunning.Paid{By: host, Invoice: "i1", Method: dunning.NWC})
+	x.refused(statemachine.ErrIllegal, dunning.Amended{By: host, Invoice: "i1", Amount: 1})
+	for i := range dunning.MaxInvoices {
+		x.do(dunning.Issued{By: host, Invoice: fmt.Sprint("n", i), Amount: 0})
+		if i > 20 && testing.Short() {
+			return
+		}
+	}
+	x.refused(statemachine.ErrInvalid, dunning.Issued{By: host, Invoice: "one more", Amount: 0})
+}

@@ -1,0 +1,190 @@
+package dunning
+
+import (
+	"github.com/settlehq/settle/relaysync"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// TenantStatus is derived from churned_at.
+type TenantStatus = statemachine.Enum[tenantStatus]
+
+const (
+	// TenantActive: the [Biller] charges, reminds and churns at DueAt. A crash
+	// leaves a DueAt of Policy.Hold later.
+	TenantActive TenantStatus = iota + 1
+	// TenantChurned: the relays are inactive. The host or an operator
+	// reinstates. Nothing is owed but the look-up of a charge.
+	TenantChurned
+)
+
+type tenantStatus struct{}
+
+func (tenantStatus) Kind() string    { return "tenant status" }
+func (tenantStatus) Names() []string { return tenantStatusNames }
+
+var tenantStatusNames = []string{"active", "churned"}
+
+// InvoiceStatus is derived from paid_at and voided_at.
+type InvoiceStatus = statemachine.Enum[invoiceStatus]
+
+const (
+	// InvoiceOpen: a charge or the host moves it on; a crash leaves at most a
+	// charge whose intent is on file.
+	InvoiceOpen InvoiceStatus = iota + 1
+	// InvoicePaid: in full. A charge that may still be out is looked up.
+	InvoicePaid
+	// InvoiceVoid: the host withdrew it. A charge that may still be out is
+	// looked up.
+	InvoiceVoid
+)
+
+type invoiceStatus struct{}
+
+func (invoiceStatus) Kind() string    { return "invoice status" }
+func (invoiceStatus) Names() []string { return invoiceStatusNames }
+
+var invoiceStatusNames = []string{"open", "paid", "void"}
+
+// Charge is what is known of an invoice's latest charge.
+type Charge = statemachine.Enum[charge]
+
+const (
+	ChargeNone    Charge = iota + 1 // nothing is out
+	ChargeOpen                      // the intent is on file, no answer yet
+	ChargeUnknown                   // it may have been paid: looked up, never made again
+)
+
+type charge struct{}
+
+func (charge) Kind() string    { return "invoice charge" }
+func (charge) Names() []string { return chargeNames }
+
+var chargeNames = []string{"none", "open", "unknown"}
+
+// Method is how a tenant pays.
+type Method = statemachine.Enum[method]
+
+const (
+	NWC    Method = iota + 1 // charged
+	Stripe                   // charged
+	Manual                   // reminded of
+)
+
+type method struct{}
+
+func (method) Kind() string    { return "payment method" }
+func (method) Names() []string { return methodNames }
+
+var methodNames = []string{"nwc", "stripe", "manual"}
+
+// charges reports whether invoices of a tenant with this method are charged.
+func charges(m Method) bool { return m == NWC || m == Stripe }
+
+// Trigger is what moves a tenant or an invoice.
+type Trigger = statemachine.Enum[trigger]
+
+const (
+	OnIssue        Trigger = iota + 1 // a new invoice
+	OnMethod                          // the tenant pays in another way
+	OnAmend                           // less is owed
+	OnPay                             // the host saw a full payment
+	OnVoid                            // the host withdrew the invoice
+	OnCharge                          // the intent of a charge
+	OnCharged                         // a charge is done
+	OnRefused                         // a charge failed, definitely
+	OnUnclear                         // the answer of a charge is missing
+	OnDefer                           // a charge was not tried
+	OnNeverArrived                    // a complete look-up: the charge was never received
+	OnOverpaid                        // a charge is done for what was paid or void
+	OnAcknowledge                     // an operator has seen to the overpayment
+	OnNotice                          // the intent of a message
+	OnNoticeFailed                    // the message was not sent
+	OnEnrol                           // here begins what moves a tenant alone
+	OnChurn
+	OnReinstate
+)
+
+type trigger struct{}
+
+func (trigger) Kind() string    { return "dunning trigger" }
+func (trigger) Names() []string { return triggerNames }
+
+var triggerNames = []string{"issue", "method", "amend", "pay", "void", "charge", "charged", "charge refused",
+	"charge unclear", "charge deferred", "charge never arrived", "overpaid", "acknowledge", "notice", "notice failed", "enrol", "churn", "reinstate"}
+
+// InvoiceTrigger is a [Trigger] that moves an invoice too: InvoiceTrigger(OnIssue)
+// to InvoiceTrigger(OnNoticeFailed).
+type InvoiceTrigger = statemachine.Enum[invoiceTrigger]
+
+type invoiceTrigger struct{}
+
+func (invoiceTrigger) Kind() string    { return "invoice trigger" }
+func (invoiceTrigger) Names() []string { return triggerNames[:OnEnrol-1] }
+
+const (
+	extAnswer    = "what is known of a charge is on file, whatever becomes of the invoice and the tenant"
+	extHost      = "every event of an invoice moves the tenant's version, so that no decision outlives it"
+	extIntent    = "intent before effect: a charge that is found open is looked up, never made again"
+	extReinstate = "a payment does not undo a churn: the host or an operator does"
+)
+
+// stay makes edges that leave the status as it is.
+func stay[S, T statemachine.Label](at S, reason string, triggers ...T) []statemachine.Edge[S, T] {
+	edges := make([]statemachine.Edge[S, T], len(triggers))
+	for i, t := range triggers {
+		edges[i] = statemachine.Edge[S, T]{From: at, Trigger: t, To: at, Extension: reason}
+	}
+	return edges
+}
+
+func join[E any](lists ...[]E) (all []E) {
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	return all
+}
+
+type (
+	tenantEdge  = statemachine.Edge[TenantStatus, Trigger]
+	invoiceEdge = statemachine.Edge[InvoiceStatus, InvoiceTrigger]
+)
+
+// TenantMachine is the law of a tenant.
+var TenantMachine = statemachine.Must("tenant", join(
+	[]tenantEdge{{From: 0, Trigger: OnEnrol, To: TenantActive}, {From: TenantActive, Trigger: OnChurn, To: TenantChurned},
+		{From: TenantChurned, Trigger: OnReinstate, To: TenantActive, Extension: extReinstate}},
+	stay(TenantActive, "", OnCharged, OnRefused, OnNotice),
+	stay(TenantActive, extIntent, OnCharge),
+	stay(TenantActive, extHost, OnMethod, OnIssue, OnAmend, OnPay, OnVoid),
+	stay(TenantActive, extAnswer, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge, OnNoticeFailed),
+	stay(TenantChurned, extHost, OnMethod, OnIssue, OnAmend, OnPay, OnVoid),
+	stay(TenantChurned, extAnswer, OnCharged, OnRefused, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge, OnNoticeFailed),
+), statemachine.Cyclic)
+
+func invs(triggers ...Trigger) (all []InvoiceTrigger) {
+	for _, t := range triggers {
+		all = append(all, InvoiceTrigger(t))
+	}
+	return all
+}
+
+// InvoiceMachine is the law of an invoice.
+var InvoiceMachine = statemachine.Must("invoice", join(
+	[]invoiceEdge{{From: 0, Trigger: InvoiceTrigger(OnIssue), To: InvoiceOpen}, {From: InvoiceOpen, Trigger: InvoiceTrigger(OnCharged), To: InvoicePaid},
+		{From: InvoiceOpen, Trigger: InvoiceTrigger(OnPay), To: InvoicePaid}, {From: InvoiceOpen, Trigger: InvoiceTrigger(OnVoid), To: InvoiceVoid}},
+	stay(InvoiceOpen, "", invs(OnRefused, OnNotice)...),
+	stay(InvoiceOpen, extIntent, invs(OnCharge)...),
+	stay(InvoiceOpen, extHost, invs(OnMethod, OnAmend)...),
+	stay(InvoiceOpen, extAnswer, invs(OnUnclear, OnDefer, OnNeverArrived, OnNoticeFailed)...),
+	stay(InvoicePaid, extAnswer, invs(OnRefused, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge)...),
+	stay(InvoiceVoid, extAnswer, invs(OnRefused, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge)...),
+))
+
+// Role is in which capacity an actor speaks: relaysync's.
+type Role = relaysync.Role
+
+const (
+	Host     = relaysync.Host
+	Operator = relaysync.Operator
+	Biller   = relaysync.Biller
+)

@@ -1,0 +1,188 @@
+package dunning
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Do is a kind of [Action].
+type Do = statemachine.Enum[do]
+
+const (
+	DoLookUp Do = iota + 1 // ask the provider for Key, then ChargeAnswered or ChargeMissing
+	DoCharge               // send ChargeIntended, charge under Key, then ChargeAnswered
+	DoChurn                // send Churned
+	DoNotify               // send NoticeIntended, write the message under Key, then NoticeAnswered
+)
+
+type do struct{}
+
+func (do) Kind() string    { return "dunning action" }
+func (do) Names() []string { return doNames }
+
+var doNames = []string{"look up", "charge", "churn", "notify"}
+
+// Action is something that must be done now. Plain data.
+type Action struct {
+	Do       Do
+	Key      string // idempotency key
+	By       Role
+	Tenant   string
+	Invoices []string `json:",omitempty"` // the one to charge or to look up; those that the message names
+	Amount   int64    `json:",omitempty"` // to charge, in base units
+	Method   Method   `json:",omitzero"`  // to charge by, or that it was charged by
+}
+
+// Step says what is owed: one action, or when to ask again, or nothing.
+type Step struct {
+	Action *Action
+	Due    time.Time // zero: nothing is due before another event
+}
+
+// whole is the second that t lies in; ages are differences of these.
+func whole(t time.Time) time.Time { return time.Unix(t.Unix(), 0).UTC() }
+
+// reached reports now >= at in whole seconds.
+func reached(now, at time.Time) bool { return now.Unix() >= at.Unix() }
+
+// began is when the age of an invoice begins.
+func (t *Tenant) began(i *Invoice) time.Time {
+	if t.ReinstatedAt.After(i.CreatedAt) {
+		return whole(t.ReinstatedAt)
+	}
+	return whole(i.CreatedAt)
+}
+
+// oldest returns the oldest invoice that is owed, nil if there is none.
+func (a *Account) oldest() *Invoice {
+	for i := range a.Invoices {
+		if a.Invoices[i].Owed() {
+			return &a.Invoices[i]
+		}
+	}
+	return nil
+}
+
+// out returns the invoice whose charge may be on its way, nil if none is.
+func (a *Account) out() *Invoice {
+	for i := range a.Invoices {
+		if c := a.Invoices[i].Charge; c == ChargeOpen || c == ChargeUnknown {
+			return &a.Invoices[i]
+		}
+	}
+	return nil
+}
+
+// chargeAt is when an invoice is charged next; ok is false for never.
+func (a *Account) chargeAt(i *Invoice) (at time.Time, ok bool) {
+	at = whole(i.CreatedAt)
+	if i.ChargeAfter.After(at) {
+		at = whole(i.ChargeAfter)
+	}
+	return at, charges(a.Tenant.Method) && i.Owed()
+}
+
+// churnAt is when the tenant is churned for its oldest invoice.
+func (p *Policy) churnAt(t *Tenant, oldest *Invoice) (at time.Time, ok bool) {
+	noticed := !oldest.NotifiedAt.IsZero() && !oldest.NotifiedAt.Before(t.began(oldest))
+	return t.began(oldest).Add(p.Grace), noticed || !p.ChurnNeedsNotice
+}
+
+// noticeAt is when a message is to name an invoice.
+func (p *Policy) noticeAt(t *Tenant, i *Invoice) time.Time {
+	at := t.began(i).Add(p.FreshGrace)
+	if !i.NotifiedAt.IsZero() {
+		if again := whole(i.NotifiedAt).Add(p.NoticeEvery); again.After(at) {
+			at = again
+		}
+	}
+	if t.NoticeAfter.After(at) {
+		at = whole(t.NoticeAfter)
+	}
+	return at
+}
+
+// Next gives one effect at a time: a charge that may be out is looked up and
+// holds back everything else; then a charge, a churn, a message. Where nothing
+// is due, Due is the exact time at which something is, an hour (Policy.Tick)
+// from now at the latest.
+func (p Policy) Next(a Account, now time.Time) Step {
+	t := &a.Tenant
+	act := func(do Do, key string) *Action { return &Action{Do: do, Key: key, By: Biller, Tenant: t.ID} }
+	if t.Status() == 0 {
+		return Step{}
+	}
+	if i := a.out(); i != nil {
+		if !reached(now, i.ChargeAfter) {
+			return p.sleep(now, i.ChargeAfter)
+		}
+		do := act(DoLookUp, i.ChargeKey)
+		do.Invoices, do.Method = []string{i.ID}, i.ChargeMethod
+		return Step{Action: do}
+	}
+	oldest := a.oldest()
+	if t.Status() == TenantChurned || oldest == nil {
+		return Step{}
+	}
+	var times []time.Time
+	for k := range a.Invoices {
+		i := &a.Invoices[k]
+		at, ok := a.chargeAt(i)
+		if ok && reached(now, at) {
+			do := act(DoCharge, i.Key())
+			do.Invoices, do.Amount, do.Method = []string{i.ID}, i.Amount, t.Method
+			return Step{Action: do}
+		}
+		if ok {
+			times = append(times, at)
+		}
+	}
+	if at, ok := p.churnAt(t, oldest); ok {
+		if reached(now, at) {
+			return Step{Action: act(DoChurn, fmt.Sprintf("churn/%s/%d", t.ID, t.Version))}
+		}
+		times = append(times, at)
+	}
+	due, next := p.reminders(&a, now)
+	if len(due) > 0 {
+		do := act(DoNotify, noticeKey(t))
+		for _, i := range due {
+			do.Invoices = append(do.Invoices, i.ID)
+		}
+		return Step{Action: do}
+	}
+	return p.sleep(now, append(times, next...)...)
+}
+
+// reminders lists the invoices that a message is to name now, and when the
+// others are due for one.
+func (p *Policy) reminders(a *Account, now time.Time) (due []*Invoice, next []time.Time) {
+	for k := range a.Invoices {
+		i := &a.Invoices[k]
+		if !i.Owed() {
+			continue
+		}
+		if at := p.noticeAt(&a.Tenant, i); reached(now, at) {
+			due = append(due, i)
+		} else {
+			next = append(next, at)
+		}
+	}
+	return due, next
+}
+
+// noticeKey names a message: each has a tenant's version of its own.
+func noticeKey(t *Tenant) string { return fmt.Sprintf("%s/%d", t.ID, t.Version) }
+
+// sleep is until the first of these times, at most for a tick.
+func (p *Policy) sleep(now time.Time, times ...time.Time) Step {
+	due := now.Add(p.Tick)
+	for _, t := range times {
+		if t.Before(due) {
+			due = t
+		}
+	}
+	return Step{Due: due}
+}

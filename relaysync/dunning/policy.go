@@ -1,0 +1,44 @@
+package dunning
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Policy is what a host may choose. Start from [DefaultPolicy] and check with
+// [Policy.Validate].
+type Policy struct {
+	Grace            time.Duration // age of the oldest open invoice at which the tenant is churned
+	FreshGrace       time.Duration // age before which no message is sent: it is surfaced in-app first
+	NoticeEvery      time.Duration // least time between two messages about one invoice
+	ChargeAgain      time.Duration // from the intent of a charge that failed to the next one
+	Tick             time.Duration // longest time between two steps while something is open; pause after Deferred and Unknown
+	Hold             time.Duration // how long a step may take before another process takes it for crashed
+	UnknownFor       time.Duration // age of an unknown charge at which it is an alert
+	ChurnNeedsNotice bool          // no churn before a message has named the oldest open invoice
+}
+
+// DefaultPolicy is the source's: 7 days, 24 hours, 12 days, an hourly tick.
+func DefaultPolicy() Policy {
+	const day = 24 * time.Hour
+	return Policy{Grace: 7 * day, FreshGrace: day, NoticeEvery: 12 * day, ChargeAgain: day, Tick: time.Hour,
+		Hold: 5 * time.Minute, UnknownFor: day}
+}
+
+// Validate returns [statemachine.ErrInvalid] with the first limit that is out of bounds.
+func (p Policy) Validate() error {
+	for _, d := range []struct {
+		name string
+		d    time.Duration
+	}{
+		{"Grace", p.Grace}, {"FreshGrace", p.FreshGrace}, {"NoticeEvery", p.NoticeEvery}, {"ChargeAgain", p.ChargeAgain},
+		{"Tick", p.Tick}, {"Hold", p.Hold}, {"UnknownFor", p.UnknownFor},
+	} {
+		if d.d < time.Second || d.d > 3660*24*time.Hour || d.d%time.Second != 0 {
+			return fmt.Errorf("%w: dunning policy: %s is %v, whole seconds from 1 s to ten years are possible", statemachine.ErrInvalid, d.name, d.d)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package dunning
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Bounds of what comes from outside.
+const (
+	MaxID       = 100  // bytes of an id or a key
+	MaxActor    = 200  // bytes of By.Actor
+	MaxText     = 1000 // bytes of an error or a reason
+	MaxInvoices = 1000 // unsettled invoices of one tenant
+)
+
+// Tenant is a row of tenants.
+type Tenant struct {
+	ID            string
+	Method        Method    `json:",omitzero"`
+	BillingAnchor time.Time // carried, not used
+	ChurnedAt     time.Time // zero: active
+	ReinstatedAt  time.Time // ages of open invoices begin here at the earliest
+	PaymentError  string    // of the latest charge that failed; bounded
+	Notice        string    // key of the latest intent of a message
+	NoticeAfter   time.Time // no message before, after one that was not sent
+	// DueAt is when to take the next step; zero: nothing is owed. Outside the
+	// version.
+	DueAt     time.Time
+	Version   int64
+	CreatedAt time.Time
+}
+
+// Invoice is a row of invoices.
+type Invoice struct {
+	ID           string
+	Tenant       string
+	Amount       int64 // what is owed, in base units
+	CreatedAt    time.Time
+	PaidAt       time.Time // in full
+	VoidedAt     time.Time
+	NotifiedAt   time.Time // of the latest message that named it
+	Method       Method    `json:",omitzero"` // how it was paid
+	PaymentError string    // of the latest charge that failed; bounded
+
+	Attempts     int32     // charges that failed by proof: the number in the next key
+	Charge       Charge    `json:",omitzero"`
+	ChargeKey    string    // of the latest charge
+	ChargeAt     time.Time // when its intent was stored
+	ChargeAmount int64
+	ChargeMethod Method    `json:",omitzero"`
+	ChargeAfter  time.Time // no charge and no look-up before
+	PaidKey      string    // of the charge that paid it
+	OverpaidAt   time.Time // a charge was done for what was paid or void: an operator pays back
+	OverpaidKey  string    // of the latest such charge
+
+	Notice          string    // key of the message that NotifiedAt is of
+	PriorNotifiedAt time.Time // NotifiedAt before that message
+	Version         int64
+}
+
+// Account is a tenant with its invoices, in order of (created_at, id): what
+// commits together. The zero value does not exist yet.
+type Account struct {
+	Tenant   Tenant
+	Invoices []Invoice
+}
+
+// Change is the result of one step. Records are written where the version in
+// Old still stands, the tenant first. Invoices that are new come with version 1.
+type Change struct {
+	Old, New Account
+	Log      []statemachine.Transition[string] // one per new version
+}
+
+// Touch reports that only Tenant.DueAt changed: save it where the version and
+// DueAt are those of Old.
+func (c *Change) Touch() bool {
+	return len(c.Log) == 0 && c.Old.Tenant.DueAt != c.New.Tenant.DueAt
+}
+
+// Empty reports that there is nothing to save.
+func (c *Change) Empty() bool { return len(c.Log) == 0 && !c.Touch() }
+
+// Churned reports that the step churned the tenant: in the same commit every
+// active relay of the tenant is deactivated.
+func (c *Change) Churned() bool {
+	return c.Old.Tenant.ChurnedAt.IsZero() && !c.New.Tenant.ChurnedAt.IsZero()
+}
+
+// Status is derived from churned_at.
+func (t *Tenant) Status() TenantStatus {
+	switch {
+	case t.Version == 0:
+		return 0
+	case t.ChurnedAt.IsZero():
+		return TenantActive
+	}
+	return TenantChurned
+}
+
+// Status is derived from paid_at and voided_at.
+func (i *Invoice) Status() InvoiceStatus {
+	switch {
+	case i.Version == 0:
+		return 0
+	case !i.PaidAt.IsZero():
+		return InvoicePaid
+	case !i.VoidedAt.IsZero():
+		return InvoiceVoid
+	}
+	return InvoiceOpen
+}
+
+// Owed reports whether the invoice is open and something is owed.
+func (i *Invoice) Owed() bool { return i.PaidAt.IsZero() && i.VoidedAt.IsZero() && i.Amount > 0 }
+
+// Key is the idempotency key of the next charge. It changes only with proof
+// that a charge failed: a provider replays an old refusal under an old key.
+func (i *Invoice) Key() string { return i.ID + "/" + strconv.Itoa(int(i.Attempts)) }
+
+// Invoice returns the invoice of an id, nil if there is none.
+func (a *Account) Invoice(id string) *Invoice {
+	for i := range a.Invoices {
+		if a.Invoices[i].ID == id {
+			return &a.Invoices[i]
+		}
+	}
+	return nil
+}
+
+// CompareInvoices is the order of an account's invoices.
+func CompareInvoices(a, b Invoice) int {
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+}
+
+// insert keeps the order.
+func insert(all []Invoice, i Invoice) []Invoice {
+	at, _ := slices.BinarySearchFunc(all, i, CompareInvoices)
+	return slices.Insert(slices.Clone(all), at, i)
+}
+
+// CompareDue is the order of steps: by due time, then by id in byte order.
+func CompareDue(a, b *Tenant) int {
+	return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID))
+}

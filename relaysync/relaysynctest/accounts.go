@@ -1,0 +1,267 @@
+package relaysynctest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/relaysync/dunning"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// AccountAdversary draws the next event for a tenant and its invoices. The zero
+// value is ready for use, by one test at a time.
+type AccountAdversary struct {
+	Now  time.Time // starts at Start; now and then it goes back
+	sent []dunning.Event
+	n    int // invoices made
+}
+
+// Next draws an event for a.
+func (d *AccountAdversary) Next(t *rapid.T, p dunning.Policy, a dunning.Account) dunning.Event {
+	if d.Now.IsZero() {
+		d.Now = Start
+	}
+	moments := []time.Duration{0, time.Second, time.Hour, 24 * time.Hour, 7*24*time.Hour - time.Second, 12 * 24 * time.Hour}
+	d.Now = d.Now.Add(rapid.SampledFrom(moments).Draw(t, "later"))
+	if rapid.IntRange(0, 39).Draw(t, "the clock goes back") == 0 {
+		d.Now = d.Now.Add(-time.Duration(rapid.IntRange(1, 100).Draw(t, "hours")) * time.Hour)
+	}
+	if next := p.Next(a, d.Now); next.Action == nil && next.Due.After(d.Now) && rapid.Bool().Draw(t, "exactly") {
+		d.Now = next.Due.Add(-time.Duration(rapid.IntRange(0, 1).Draw(t, "just before")) * time.Microsecond)
+	}
+	if len(d.sent) > 0 && rapid.IntRange(0, 9).Draw(t, "again") == 0 {
+		return rapid.SampledFrom(d.sent).Draw(t, "event again")
+	}
+	ev := d.draw(t, &p, &a)
+	d.sent = append(d.sent, ev)
+	return ev
+}
+
+func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Account) dunning.Event {
+	by := func(role dunning.Role) dunning.By {
+		if rapid.IntRange(0, 49).Draw(t, "wrong role") == 0 {
+			role = rapid.SampledFrom(append(dunning.Role(0).Values(), 0)).Draw(t, "role")
+		}
+		return dunning.By{Actor: "somebody", Role: role, At: d.Now}
+	}
+	var i dunning.Invoice
+	if len(a.Invoices) > 0 {
+		i = rapid.SampledFrom(a.Invoices).Draw(t, "invoice")
+	}
+	key := i.ChargeKey
+	if rapid.IntRange(0, 5).Draw(t, "odd key") == 0 {
+		key = fmt.Sprintf("%s/%d", i.ID, i.Attempts-rapid.Int32Range(0, 2).Draw(t, "before"))
+	}
+	methods := rapid.SampledFrom(dunning.Method(0).Values())
+	outcomes := rapid.SampledFrom(statemachine.Outcome(0).Values())
+	switch k := rapid.IntRange(0, 19).Draw(t, "kind"); {
+	case k < 10: // what is owed
+		do := p.Next(*a, d.Now).Action
+		if do == nil {
+			return dunning.Ticked{By: by(dunning.Biller)}
+		}
+		switch do.Do {
+		case dunning.DoCharge:
+			return dunning.ChargeIntended{By: by(dunning.Biller), Invoice: do.Invoices[0], Key: do.Key}
+		case dunning.DoLookUp:
+			if rapid.Bool().Draw(t, "missing") {
+				return dunning.ChargeMissing{By: by(dunning.Biller), Invoice: do.Invoices[0], Key: do.Key}
+			}
+			return dunning.ChargeAnswered{By: by(dunning.Biller), Invoice: do.Invoices[0], Key: do.Key, Outcome: outcomes.Draw(t, "found"), Error: "declined"}
+		case dunning.DoChurn:
+			return dunning.Churned{By: by(dunning.Biller)}
+		}
+		return dunning.NoticeIntended{By: by(dunning.Biller), Notice: do.Key}
+	case k < 13:
+		return dunning.ChargeAnswered{By: by(dunning.Biller), Invoice: i.ID, Key: key, Outcome: outcomes.Draw(t, "outcome"), Error: "declined"}
+	case k == 13:
+		return dunning.NoticeAnswered{By: by(dunning.Biller), Notice: a.Tenant.Notice, Outcome: outcomes.Draw(t, "sent")}
+	case k == 14:
+		return dunning.MethodSet{By: by(dunning.Host), Method: methods.Draw(t, "method")}
+	case k == 15:
+		d.n++
+		return dunning.Issued{By: by(dunning.Host), Invoice: fmt.Sprint("invoice", d.n), Amount: rapid.Int64Range(0, 3).Draw(t, "amount")}
+	case k == 16:
+		return rapid.SampledFrom([]dunning.Event{dunning.Paid{By: by(dunning.Host), Invoice: i.ID, Method: dunning.Manual}, dunning.Voided{By: by(dunning.Host), Invoice: i.ID},
+			dunning.Amended{By: by(dunning.Host), Invoice: i.ID, Amount: i.Amount - 1}}).Draw(t, "settled")
+	case k == 17:
+		return dunning.Resolved{By: by(dunning.Operator), Invoice: i.ID, Key: key, Outcome: outcomes.Draw(t, "resolution"), Reason: "seen"}
+	case k == 18:
+		return rapid.SampledFrom([]dunning.Event{dunning.Reinstated{By: by(dunning.Host)}, dunning.Acknowledged{By: by(dunning.Operator), Invoice: i.ID, Key: i.OverpaidKey, Reason: "paid back"}}).Draw(t, "late")
+	}
+	return dunning.Churned{By: by(dunning.Biller)}
+}
+
+// AccountHistory checks the answers that one tenant gives, in order. Set Policy;
+// the rest is its own.
+type AccountHistory struct {
+	Policy dunning.Policy
+
+	last dunning.Account
+	logs map[string][]statemachine.Transition[string] // by machine and id
+	paid map[string]int                               // times that a charge was done, by key
+	sent map[string]time.Time                         // the last message that named an invoice
+}
+
+// Add checks one answer to an event: a change, or a refusal with the change that
+// came with it.
+func (h *AccountHistory) Add(ev dunning.Event, c dunning.Change, refusal error) error {
+	if h.logs == nil {
+		h.logs, h.paid, h.sent = map[string][]statemachine.Transition[string]{}, map[string]int{}, map[string]time.Time{}
+	}
+	if refusal != nil {
+		if !c.Empty() {
+			return fmt.Errorf("a refusal changed something: %w", refusal)
+		}
+		return nil
+	}
+	if !slices.Equal(c.Old.Invoices, h.last.Invoices) || c.Old.Tenant != h.last.Tenant {
+		return fmt.Errorf("the change does not begin where the last one ended")
+	}
+	h.last = c.New
+	if err := dunning.Check(c.New); err != nil {
+		return err
+	}
+	for _, l := range c.Log {
+		h.logs[l.Machine+"/"+l.ID] = append(h.logs[l.Machine+"/"+l.ID], l)
+	}
+	t := &c.New.Tenant
+	if log := h.logs[dunning.TenantMachine.Name()+"/"+t.ID]; t.Version > 0 {
+		if s, err := statemachine.Replay(dunning.TenantMachine, log); err != nil || s != t.Status() || len(log) != int(t.Version) {
+			return fmt.Errorf("the log of the tenant ends in %v at %d: %v", s, len(log), err)
+		}
+	}
+	for k := range c.New.Invoices {
+		i := &c.New.Invoices[k]
+		log := h.logs[dunning.InvoiceMachine.Name()+"/"+i.ID]
+		if s, err := statemachine.Replay(dunning.InvoiceMachine, log); err != nil || s != i.Status() || len(log) != int(i.Version) {
+			return fmt.Errorf("the log of invoice %s ends in %v at %d: %v", i.ID, s, len(log), err)
+		}
+		if err := h.invoice(&c, c.Old.Invoice(i.ID), i); err != nil {
+			return fmt.Errorf("invoice %s: %w", i.ID, err)
+		}
+	}
+	if c.Churned() {
+		if out := slices.ContainsFunc(c.New.Invoices, func(i dunning.Invoice) bool { return i.Charge != dunning.ChargeNone }); out {
+			return fmt.Errorf("churned while a charge may be out")
+		}
+	}
+	return nil
+}
+
+// invoice: what one step may do to an invoice.
+func (h *AccountHistory) invoice(c *dunning.Change, old, i *dunning.Invoice) error {
+	if old == nil {
+		return nil
+	}
+	at := c.Log
+	switch {
+	case old.Charge == dunning.ChargeNone && i.Charge == dunning.ChargeOpen && old.ChargeKey != "" && i.ChargeKey != old.ChargeKey && i.Attempts == 0:
+		return fmt.Errorf("another key without proof that %s failed", old.ChargeKey)
+	case old.Charge != dunning.ChargeNone && i.Charge == dunning.ChargeOpen && old.ChargeAt != i.ChargeAt:
+		return fmt.Errorf("charged while a charge may be out")
+	case i.Charge == dunning.ChargeOpen && old.Charge != dunning.ChargeOpen && (c.Old.Tenant.Status() != dunning.TenantActive || !old.Owed()):
+		return fmt.Errorf("charged after the end")
+	case i.NotifiedAt.After(old.NotifiedAt) && i.Notice != old.Notice:
+		if c.Old.Tenant.Status() != dunning.TenantActive || !old.Owed() {
+			return fmt.Errorf("a message after the end")
+		}
+		if before, ok := h.sent[i.ID]; ok && old.Notice != "" && i.NotifiedAt.Unix()-before.Unix() < int64(h.Policy.NoticeEvery/time.Second) {
+			return fmt.Errorf("two messages within %v", i.NotifiedAt.Sub(before))
+		}
+		h.sent[i.ID] = i.NotifiedAt
+	case old.PaidAt != i.PaidAt && !old.PaidAt.IsZero():
+		return fmt.Errorf("paid twice")
+	}
+	if i.PaidKey != old.PaidKey {
+		h.paid[i.PaidKey]++
+	}
+	if i.OverpaidKey != old.OverpaidKey {
+		h.paid[i.OverpaidKey]++
+	}
+	for key, n := range h.paid {
+		if n > 1 && len(at) > 0 {
+			return fmt.Errorf("charge %s is filed twice", key)
+		}
+	}
+	return nil
+}
+
+// ApplyAccount is what is tested: [dunning.Policy.Apply], or a service.
+type ApplyAccount func(ev dunning.Event, a dunning.Account) (dunning.Change, error)
+
+// RunAccount sends n events to a new tenant and checks every answer.
+func RunAccount(t *rapid.T, n int, p dunning.Policy, apply ApplyAccount) {
+	h := AccountHistory{Policy: p}
+	var d AccountAdversary
+	var a dunning.Account
+	for i := range n {
+		var ev dunning.Event = dunning.Enrolled{By: dunning.By{Actor: "host", Role: dunning.Host, At: Start}, Tenant: "tenant_" + IDs().Draw(t, "tenant"),
+			Method: rapid.SampledFrom(dunning.Method(0).Values()).Draw(t, "method")}
+		if i > 0 {
+			ev = d.Next(t, p, a)
+		}
+		for _, what := range []string{"", " again"} {
+			c, err := apply(ev, a)
+			if what != "" && err == nil && len(c.Log) > 0 && !moves(ev) {
+				t.Fatalf("step %d, %T is taken twice: %v", i, ev, c.Log)
+			}
+			if err := h.Add(ev, c, err); err != nil {
+				t.Fatalf("step %d, %T%s %+v: %v", i, ev, what, ev, err)
+			}
+			a = c.New
+		}
+	}
+}
+
+// moves: a repeated look-up that finds nothing puts the next one off again.
+func moves(ev dunning.Event) bool {
+	e, ok := ev.(dunning.ChargeAnswered)
+	return ok && e.Outcome == statemachine.Unknown
+}
+
+// Naive says what is owed in other words than [dunning.Policy.Next]: "look up",
+// "charge", "churn" or "notify" with the invoices, or "".
+func Naive(p dunning.Policy, a dunning.Account, now time.Time) string {
+	sec := now.Unix()
+	age := func(i dunning.Invoice) int64 { return sec - max(i.CreatedAt.Unix(), a.Tenant.ReinstatedAt.Unix()) }
+	open := func(i dunning.Invoice) bool { return i.PaidAt.IsZero() && i.VoidedAt.IsZero() && i.Amount > 0 }
+	for _, i := range a.Invoices {
+		if i.Charge != dunning.ChargeNone {
+			if sec >= i.ChargeAfter.Unix() {
+				return "look up " + i.ID
+			}
+			return ""
+		}
+	}
+	if a.Tenant.Version == 0 || !a.Tenant.ChurnedAt.IsZero() {
+		return ""
+	}
+	for _, i := range a.Invoices {
+		if open(i) && a.Tenant.Method != dunning.Manual && sec >= i.CreatedAt.Unix() && (i.ChargeAfter.IsZero() || sec >= i.ChargeAfter.Unix()) {
+			return "charge " + i.ID
+		}
+	}
+	first, named := true, ""
+	for _, i := range a.Invoices {
+		if !open(i) {
+			continue
+		}
+		told := !i.NotifiedAt.IsZero() && !i.NotifiedAt.Before(a.Tenant.ReinstatedAt) && i.NotifiedAt.Unix() >= i.CreatedAt.Unix()
+		if first && age(i) >= int64(p.Grace/time.Second) && (told || !p.ChurnNeedsNotice) {
+			return "churn"
+		}
+		first = false
+		if age(i) >= int64(p.FreshGrace/time.Second) && (i.NotifiedAt.IsZero() || sec-i.NotifiedAt.Unix() >= int64(p.NoticeEvery/time.Second)) &&
+			(a.Tenant.NoticeAfter.IsZero() || sec >= a.Tenant.NoticeAfter.Unix()) {
+			named += " " + i.ID
+		}
+	}
+	if named != "" {
+		return "notify" + named
+	}
+	return ""
+}

@@ -1,0 +1,55 @@
+package relaysynctest_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/relaysync"
+	"github.com/settlehq/settle/relaysync/relaysynctest"
+)
+
+func adversary(reached map[relaysync.Phase]int, triggers map[string]int) func(*rapid.T) {
+	return func(t *rapid.T) {
+		p := relaysynctest.Policy()
+		if triggers == nil {
+			p.Backoff.JitterPercent = rapid.SampledFrom([]uint8{0, 0, 50, 100}).Draw(t, "jitter")
+		}
+		if err := p.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		relaysynctest.Run(t, 100, p, func(ev relaysync.Event, s relaysync.Sync) (relaysync.Change, error) {
+			c, err := p.Apply(s, ev)
+			if reached != nil {
+				reached[c.New.Phase()]++
+				for _, l := range c.Log {
+					triggers[l.Trigger]++
+				}
+			}
+			return c, err
+		})
+	}
+}
+
+func TestApplyAgainstTheAdversary(t *testing.T) { rapid.Check(t, adversary(nil, nil)) }
+
+// The same runs each time: the adversary comes everywhere.
+func TestTheAdversaryReachesEverything(t *testing.T) {
+	reached, triggers := map[relaysync.Phase]int{}, map[string]int{}
+	for seed := range 60 {
+		input := make([]byte, 1<<18)
+		_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
+		t.Run("", func(t *testing.T) { rapid.MakeFuzz(adversary(reached, triggers))(t, input) })
+	}
+	for _, s := range relaysync.Machine.States() {
+		if reached[s] == 0 {
+			t.Errorf("no run reached %v", s)
+		}
+	}
+	for _, on := range relaysync.Machine.Triggers() {
+		if triggers[on.String()] == 0 && on != relaysync.OnReconcileError && on != relaysync.OnReconcileGiveUp { // of other writers
+			t.Errorf("no run reached %v", on)
+		}
+	}
+}
