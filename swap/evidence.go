@@ -109,6 +109,7 @@ func (s *step) lost(in *Intent, proof Proof) error {
 	in.Outcome, in.Proof = statemachine.Failed, proof
 	text := fmt.Sprintf("%s %d did not pay: %s", in.Action, in.Number, proof)
 	if s.side.stage().finished {
+		s.item.Lost = in.Number
 		s.discrepancy(Discrepancy{Kind: OutboundLost, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: text})
 		return s.note(text)
 	}

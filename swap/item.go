@@ -50,6 +50,9 @@ type Item struct {
 	// on the chains which is not on file. Nothing is begun before a complete
 	// look-up with number 0.
 	Unscanned bool
+	// Lost is the intent that a finished item rested on and that cannot have
+	// paid, until an operator requeues it; 0: none.
+	Lost int64
 	// OverdueAt is when it becomes somebody's business; zero if nothing is
 	// out or waited for. Derived at each step.
 	OverdueAt time.Time

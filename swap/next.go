@@ -134,7 +134,7 @@ func (p *Policy) ask(i *Item, x side) *asking {
 	if i.Unscanned && i.Version > 0 {
 		a.add(time.Time{}, a.task(LookBack, "look back"))
 	}
-	a.operator = i.Hold.Kind != 0 || i.Version > 0 && x.stage().lacksIntent(i)
+	a.operator = i.Hold.Kind != 0 || i.Lost != 0 || i.Version > 0 && x.stage().lacksIntent(i)
 	if i.Version > 0 {
 		x.asks(a)
 	}
@@ -160,7 +160,7 @@ func (a *asking) now(do Do, key string) {
 // intent; after proof of all earlier ones, and after the cooldown.
 func (a *asking) perform() {
 	i, act := a.i, a.x.stage().performs
-	if act == 0 || i.Hold.Kind != 0 || i.Unscanned || i.unproved() != nil {
+	if act == 0 || i.Hold.Kind != 0 || i.Unscanned || i.Lost != 0 || i.unproved() != nil {
 		return
 	}
 	at := i.beginAt(a.p, act)

@@ -68,18 +68,16 @@ func (s *step) redirect(on trigger, a Action, reason string) error {
 
 // requeue orders what failed for good or was lost once more.
 func (s *step) requeue(reason string) error {
-	g, on := s.side.stage(), requeued
-	a := g.awaits
-	lost := g.finished && s.item.awaited(a) == nil && s.item.discrepant(OutboundLost)
+	a, on := s.side.stage().awaits, requeued
+	owed := s.item.Lost != 0
 	switch x := s.side.(type) {
 	case *depositSide:
 		if x.d.Status == DepositQuarantineFailed {
-			a, lost = Quarantine, true
+			a, owed = Quarantine, true
 		}
 	case *creditSide:
-		if x.c.Status == CreditQuarantined {
-			exhausted := s.item.Attempts.Of(Quarantine) >= s.p.MaxAttempts && s.item.openIntent() == 0
-			lost = (lost || exhausted) && s.item.awaited(a) == nil && x.c.SettledBy == 0
+		if x.c.Status == CreditQuarantined && x.c.SettledBy == 0 && s.item.awaited(a) == nil && s.item.openIntent() == 0 {
+			owed = owed || s.item.Attempts.Of(a) >= s.p.MaxAttempts
 		}
 		if x.c.Collecting {
 			on = requeuedCollecting
@@ -88,9 +86,12 @@ func (s *step) requeue(reason string) error {
 	switch {
 	case !s.side.allows(on):
 		return s.refuse(statemachine.ErrIllegal, "")
-	case !lost:
+	case !owed && s.side.stage().performs == a && s.item.Attempts.Of(a) == 0:
+		return nil // so it is already
+	case !owed:
 		return s.refuse(statemachine.ErrIllegal, "nothing is lost and attempts are left")
 	}
+	s.item.Lost = 0
 	s.item.Attempts[a-1] = 0
 	return s.move(on, reason)
 }

@@ -137,6 +137,8 @@ func (s *step) mayPay(c Control, a Action) error {
 		return s.refuse(statemachine.ErrHeld, "new swaps are paused")
 	case i.Unscanned:
 		return s.refuse(statemachine.ErrHeld, "an outbound from before the record is not excluded yet")
+	case i.Lost != 0:
+		return s.refuse(statemachine.ErrHeld, fmt.Sprintf("intent %d is lost: an operator requeues the item", i.Lost))
 	case s.side.stage().lacksIntent(i):
 		return s.refuse(statemachine.ErrHeld, "its status says that something went out, and nothing is on file")
 	case in != nil:
@@ -265,6 +267,9 @@ func (s *step) stop(kind HoldKind, reason string) {
 func (s *step) paid(in *Intent) error {
 	late := !in.Open()
 	in.Outcome, in.Proof = statemachine.Done, 0
+	if s.item.Lost == in.Number {
+		s.item.Lost = 0
+	}
 	if in.ClosedAt.IsZero() {
 		in.ClosedAt = s.by.At
 	}

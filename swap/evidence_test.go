@@ -1,0 +1,381 @@
+package swap_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/swap"
+)
+
+const debitedText, toBeRefundedText, awaitingText = "debited, awaiting confirmation", "to be refunded", "sig created, awaiting confirmations"
+
+func (r *run[A]) outbound(s swap.Sighting) *run[A] {
+	r.t.Helper()
+	return r.do(swap.Outbound{By: by(swap.Observer, r.now), Seen: s})
+}
+
+func TestNothingIsBegunBeforeEveryEarlierIntentIsProved(t *testing.T) {
+	for _, o := range []statemachine.Outcome{statemachine.Failed, statemachine.Deferred} {
+		r := ready(t).begin(swap.Send).answer(o).wait(time.Hour).release().claim()
+		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
+		r.refused(r.begun(swap.Send), statemachine.ErrHeld)
+		r.missing(1).do(r.begun(swap.Send))
+	}
+	r := ready(t).begin(swap.Send).answer(statemachine.Unknown)
+	r.refused(swap.Ordered{By: r.operator(), Order: swap.OrderRefund, Reason: "x"}, statemachine.ErrHeld)
+	// Not before SendBy + call time-out; an answer under the lease moves SendBy.
+	r = ready(t).begin(swap.Send)
+	sent, lease := r.now, r.i().Lease.Until
+	r.wait(time.Second).answer(statemachine.Failed)
+	if by := r.latest().SendBy; !by.Equal(sent.Add(time.Second)) {
+		t.Errorf("send by %v, lease until %v", by, lease)
+	}
+	r.now = r.latest().SendBy.Add(30 * time.Second)
+	r.missing(1)
+	if r.latest().Proof != 0 {
+		t.Error("proved at SendBy + call time-out")
+	}
+	r.wait(time.Microsecond).missing(1)
+	if r.latest().Proof != swap.Negative {
+		t.Error("not proved after SendBy + call time-out")
+	}
+	// It holds before it is kept as fees, too.
+	rr := memo(deposits(t).do(observedDeposit("sig1", 150_000)), "nexus:carol").begin(swap.Send).answer(statemachine.Failed).order(swap.OrderRefund)
+	rr.p.Deposits.Refund = 150_000
+	rr.elapse().is(toBeRefundedText).prove().elapse().is("processed, amount after fees <= 0")
+}
+
+func TestOnSolanaOnlyTheHeightProves(t *testing.T) {
+	r := sending(t).answer(statemachine.Failed).wait(time.Hour)
+	v := r.view(1)
+	v.Before = 1000
+	v.CannotLand = true
+	r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookMissing, View: v})
+	if r.latest().Proof != 0 {
+		t.Error("proved at the last valid height")
+	}
+	v.Before, v.After = 1001, 1001
+	v.ByMemo = false
+	r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookMissing, View: v})
+	if r.latest().Proof != 0 {
+		t.Error("proved without a look-up by memo")
+	}
+	v.ByMemo, v.CannotLand = true, false
+	r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookMissing, View: v})
+	if r.latest().Proof != swap.Negative {
+		t.Error("not proved above the last valid height")
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	all := statemachine.Outcome(0).Values()
+	// first, second: outcome and state of the intent afterwards.
+	for _, c := range []struct {
+		first, second, want statemachine.Outcome
+		kinds               []swap.DiscrepancyKind
+	}{
+		{statemachine.Done, statemachine.Failed, statemachine.Done, nil},
+		{statemachine.Done, statemachine.Unknown, statemachine.Done, nil},
+		{statemachine.Done, statemachine.Deferred, statemachine.Done, nil},
+		{statemachine.Done, statemachine.Done, statemachine.Done, nil},
+		{statemachine.Failed, statemachine.Done, statemachine.Done, []swap.DiscrepancyKind{swap.LateOutbound}},
+		{statemachine.Failed, statemachine.Failed, statemachine.Failed, nil},
+		{statemachine.Failed, statemachine.Unknown, statemachine.Failed, nil},
+		{statemachine.Failed, statemachine.Deferred, statemachine.Failed, nil},
+		{statemachine.Deferred, statemachine.Done, statemachine.Done, []swap.DiscrepancyKind{swap.LateOutbound}},
+		{statemachine.Deferred, statemachine.Failed, statemachine.Deferred, nil},
+		{statemachine.Deferred, statemachine.Unknown, statemachine.Deferred, nil},
+		{statemachine.Deferred, statemachine.Deferred, statemachine.Deferred, nil},
+		{statemachine.Unknown, statemachine.Done, statemachine.Done, nil},
+		{statemachine.Unknown, statemachine.Failed, statemachine.Failed, nil},
+		{statemachine.Unknown, statemachine.Deferred, statemachine.Unknown, nil},
+		{statemachine.Unknown, statemachine.Unknown, statemachine.Unknown, nil},
+	} {
+		r := ready(t).begin(swap.Send).answer(c.first).answer(c.second)
+		if r.latest().Outcome != c.want {
+			t.Errorf("%v, then %v: %v", c.first, c.second, r.latest().Outcome)
+		}
+		r.kinds(c.kinds...)
+	}
+	if len(all)*len(all) != 16 {
+		t.Error("a pair is missing")
+	}
+	t.Run("done with another id", func(t *testing.T) {
+		r := debited(t)
+		r.do(swap.Answered{By: r.worker(), Number: 1, Outcome: statemachine.Done, TxID: "other"}).kinds(swap.SecondOutbound)
+		if in := r.latest(); in.Number != 2 || in.TxID != "other" || !in.Open() {
+			t.Errorf("%+v", in)
+		}
+		r.found(1, 10).is("debit_confirmed").found(2, 1).kinds(swap.SecondOutbound, swap.DoublePayout)
+	})
+	t.Run("on Solana with another signature", func(t *testing.T) {
+		r := sending(t)
+		r.do(swap.Answered{By: r.worker(), Number: 1, Outcome: statemachine.Done, TxID: "other"}).is("sending").kinds(swap.SecondOutbound)
+		r.found(1, 1).is("sending").wait(time.Hour) // the other one is open
+		v := r.view(2)
+		v.From = r.i().At
+		r.do(swap.Looked{By: r.worker(), Number: 2, Finding: swap.LookMissing, View: v}).is(awaitingText)
+		if r.i().Hold.Kind != 0 {
+			t.Error("it is held still")
+		}
+	})
+	t.Run("to no intent", func(t *testing.T) {
+		ready(t).refused(swap.Answered{By: by(swap.Worker, t0), Number: 1, Outcome: statemachine.Done, TxID: "x"}, statemachine.ErrInvalid)
+	})
+}
+
+func TestAnOutboundThatPaidAfterAll(t *testing.T) {
+	t.Run("nothing later: the item follows the money", func(t *testing.T) {
+		r := ready(t).begin(swap.Send).answer(statemachine.Failed).prove().order(swap.OrderRefund).found(1, 1).is(debitedText).kinds(swap.LateOutbound)
+		if r.latest().Proof != 0 {
+			t.Error("the proof stands")
+		}
+		r.found(1, 10).is("debit_confirmed")
+		toBeRefunded(t).begin(swap.Refund).answer(statemachine.Failed).prove().order(swap.OrderQuarantine).found(1, 1).is("refund sent, awaiting confirmation")
+		ready(t).begin(swap.Send).answer(statemachine.Failed).order(swap.OrderQuarantine).found(1, 1).is(debitedText)
+		sending(t).answer(statemachine.Failed).order(swap.OrderRefund).found(1, 1).is(awaitingText).kinds(swap.LateOutbound)
+	})
+	t.Run("a later one is open: held until both are settled", func(t *testing.T) {
+		later := func(t *testing.T) *run[swap.Credit] {
+			r := sending(t).answer(statemachine.Failed).prove().order(swap.OrderRefund).release().begin(swap.Refund)
+			r.found(1, 10).is("refund pending").kinds(swap.LateOutbound)
+			if r.i().Hold.Kind != swap.ByLate {
+				t.Errorf("hold %v", r.i().Hold)
+			}
+			return r.refused(swap.Ordered{By: r.operator(), Order: swap.Release}, statemachine.ErrIllegal)
+		}
+		later(t).prove().is(awaitingText).found(1, 10).is("processed")
+		r := later(t).answer(statemachine.Failed).is(awaitingText)
+		if r.i().Hold.Kind != 0 {
+			t.Error("held")
+		}
+		r = later(t).answer(statemachine.Done).is("refund pending").kinds(swap.LateOutbound, swap.DoublePayout)
+		if d := r.i().Discrepancies[1]; d.Amount != 9_999_000 || d.Other != 9_490_000 {
+			t.Errorf("%+v", d)
+		}
+	})
+	t.Run("a later one is done", func(t *testing.T) {
+		r := sending(t).answer(statemachine.Failed).prove().order(swap.OrderRefund).release().begin(swap.Refund).answer(statemachine.Done).is("refunded")
+		r.found(1, 1).is("refunded").found(1, 10).kinds(swap.LateOutbound, swap.DoublePayout)
+		r.found(1, 10).outbound(sighting(*r.i().Intent(1), 20, true))
+		if len(r.i().Discrepancies) != 2 {
+			t.Error("recorded twice")
+		}
+	})
+	t.Run("a debit beside a refund that is not final", func(t *testing.T) {
+		later := func() *run[swap.Deposit] {
+			r := debited(t).wait(time.Hour).missing(1).is(toBeRefundedText).release().begin(swap.Refund).answer(statemachine.Done)
+			r.found(1, 10).is("refund sent, awaiting confirmation").kinds(swap.LateOutbound)
+			if !r.i().Overdue(r.now.Add(time.Microsecond)) {
+				t.Error("not overdue")
+			}
+			return r
+		}
+		later().found(2, 10).is("refund_confirmed").kinds(swap.LateOutbound, swap.DoublePayout)
+		later().failedOnChain(2).is("to be quarantined").elapse().is(debitedText).found(1, 10).is("debit_confirmed")
+	})
+	t.Run("on a finished row", func(t *testing.T) {
+		r := ready(t).begin(swap.Send).answer(statemachine.Failed).prove().release().begin(swap.Send).answer(statemachine.Done).found(2, 10).is("debit_confirmed")
+		r.outbound(sighting(*r.i().Intent(1), 1, false)).is("debit_confirmed").kinds(swap.LateOutbound, swap.DoublePayout)
+	})
+}
+
+func TestMismatches(t *testing.T) {
+	for name, spoil := range map[string]func(*swap.Sighting){
+		"another amount":      func(s *swap.Sighting) { s.Amount-- },
+		"another destination": func(s *swap.Sighting) { s.Destination = "mallory" },
+		"another mint":        func(s *swap.Sighting) { s.Token = "FAKE" },
+		"another signature":   func(s *swap.Sighting) { s.TxID = "foreign" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := sending(t)
+			s := sighting(r.latest(), 10, true)
+			spoil(&s)
+			r.outbound(s).outbound(s).is("sending").kinds(swap.Mismatch)
+			if r.i().Hold.Kind != swap.ByMismatch {
+				t.Fatalf("hold %v", r.i().Hold)
+			}
+			r.answer(statemachine.Failed).prove().release()
+			r.refused(swap.Ordered{By: r.operator(), Order: swap.Release}, statemachine.ErrIllegal)
+			r.refused(swap.Ordered{By: r.operator(), Order: swap.Acknowledge, Number: 1, Reason: "x"}, statemachine.ErrIllegal)
+			r.do(swap.Ordered{By: r.operator(), Order: swap.NotSent, TxID: s.TxID, Reason: "a test of ours"})
+			if r.i().Hold.Kind != 0 {
+				t.Error("it is held still")
+			}
+			r.begin(swap.Send)
+		})
+	}
+	t.Run("what the vault did not sign proves nothing", func(t *testing.T) {
+		r := sending(t)
+		s := sighting(r.latest(), 10, true)
+		s.VaultSigned = false
+		r.outbound(s).is("sending")
+		if len(r.last.Log) > 0 {
+			t.Error("it changed something")
+		}
+	})
+	t.Run("an error on chain that is none of its intents moves nothing", func(t *testing.T) {
+		r := sending(t)
+		s := sighting(r.latest(), 10, true)
+		s.TxID, s.Errored = "foreign", true
+		r.outbound(s)
+		if len(r.last.Log) > 0 {
+			t.Error("it changed something")
+		}
+	})
+	t.Run("paid by", func(t *testing.T) {
+		r := creditReady(t)
+		s := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "foreign", Memo: "nexus_txid:tx1", Amount: 9_490_001, Destination: "x", Token: "USDC", Finalized: true}
+		r.outbound(s).kinds(swap.Mismatch)
+		r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Send, TxID: "foreign", Reason: "by hand"}).is("refund pending")
+		r.claim().refused(r.begun(swap.Refund), statemachine.ErrHeld)
+		r.found(1, 10).is(awaitingText).found(1, 10).is("processed")
+		if m := r.item.Money(); m.PaidOut != 9_490_001 || m.Held != 0 || m.Excess != 0 {
+			t.Errorf("money %+v", m)
+		}
+	})
+	t.Run("an outbound that names another item", func(t *testing.T) {
+		sending(t).refused(swap.Outbound{By: by(swap.Observer, t0), Seen: swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "a", Memo: "nexus_txid:tx2", Amount: 1}}, statemachine.ErrInvalid)
+	})
+}
+
+func TestOperators(t *testing.T) {
+	order := func(o swap.Order) swap.Ordered {
+		return swap.Ordered{By: by(swap.Operator, t0.Add(time.Hour)), Order: o, Reason: "because"}
+	}
+	// Every order in every state: the new state, "-" for none, or the refusal.
+	depositStates := map[string]func() *run[swap.Deposit]{
+		"detected": func() *run[swap.Deposit] { return detected(t) }, "ready": func() *run[swap.Deposit] { return ready(t) },
+		"debited": func() *run[swap.Deposit] { return debited(t) }, "to be refunded": func() *run[swap.Deposit] { return toBeRefunded(t) },
+		"refund sent": func() *run[swap.Deposit] { return refundSent(t) }, "to be quarantined": func() *run[swap.Deposit] { return toBeQuarantined(t) },
+		"processed": func() *run[swap.Deposit] { return debited(t).found(1, 10) },
+	}
+	for state, want := range map[string][2]string{
+		"detected": {toBeRefundedText, "to be quarantined"}, "ready": {toBeRefundedText, "to be quarantined"},
+		"debited": {toBeRefundedText, "to be quarantined"}, "to be refunded": {toBeRefundedText, "to be quarantined"},
+		"refund sent": {"refund sent, awaiting confirmation", "illegal"}, "to be quarantined": {"illegal", "to be quarantined"},
+		"processed": {"illegal", "illegal"},
+	} {
+		for k, o := range []swap.Order{swap.OrderRefund, swap.OrderQuarantine} {
+			r := depositStates[state]()
+			got := "illegal"
+			if err := r.try(order(o)); err == nil {
+				got = r.state(&r.item)
+			}
+			if got != want[k] {
+				t.Errorf("%v in %s: %s, expected %s", o, state, got, want[k])
+			}
+		}
+	}
+	creditStates := map[string]func() *run[swap.Credit]{
+		"pending": func() *run[swap.Credit] { return ripe(t) }, "ready": func() *run[swap.Credit] { return creditReady(t) },
+		"sending": func() *run[swap.Credit] { return sending(t).answer(statemachine.Failed) }, "awaiting": func() *run[swap.Credit] { return awaiting(t) },
+		"balance check": func() *run[swap.Credit] { return balanceCheck(t) }, "collecting": func() *run[swap.Credit] { return collecting(t) },
+		"refund pending": func() *run[swap.Credit] { return refundPending(t) }, "refunded": func() *run[swap.Credit] { return refunded(t) },
+	}
+	for state, want := range map[string][2]string{
+		"pending": {"refund pending", "illegal"}, "ready": {"refund pending", "illegal"}, "sending": {"refund pending", "illegal"},
+		"awaiting": {"refund pending", "quarantined"}, "balance check": {"refund pending", "illegal"},
+		"collecting": {"collecting refund", "quarantined"}, "refund pending": {"refund pending", "quarantined"}, "refunded": {"refunded", "illegal"},
+	} {
+		for k, o := range []swap.Order{swap.OrderRefund, swap.OrderQuarantine} {
+			r := creditStates[state]()
+			got := "illegal"
+			if err := r.try(order(o)); err == nil {
+				got = r.state(&r.item)
+			}
+			if got != want[k] {
+				t.Errorf("%v in %s: %s, expected %s", o, state, got, want[k])
+			}
+		}
+	}
+	t.Run("not sent", func(t *testing.T) {
+		r := sending(t)
+		no := swap.Ordered{By: r.operator(), Order: swap.NotSent, Number: 1, Height: 1001, Reason: "seen in the explorer"}
+		no.At = r.latest().SendBy.Add(30 * time.Second)
+		r.refused(no, statemachine.ErrIllegal)
+		no.At = no.At.Add(time.Microsecond)
+		no.Height = 1000
+		r.refused(no, statemachine.ErrIllegal)
+		no.Height = 1001
+		r.do(no).is("sending")
+		if in := r.latest(); in.Proof != swap.Said || r.i().Attempts.Of(swap.Send) != 1 {
+			t.Errorf("%+v", in)
+		}
+		awaiting(t).refused(swap.Ordered{By: by(swap.Operator, t0.Add(time.Hour)), Order: swap.NotSent, Number: 1, Height: 2000, Reason: "x"}, statemachine.ErrIllegal)
+	})
+	t.Run("held: nothing is begun, evidence goes on", func(t *testing.T) {
+		r := creditReady(t).order(swap.HoldItem).order(swap.HoldItem).claim()
+		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable}).refused(r.begun(swap.Send), statemachine.ErrHeld)
+		r.order(swap.Release).order(swap.Release).do(r.begun(swap.Send)).order(swap.HoldItem).found(1, 1).is(awaitingText).found(1, 10).is("processed")
+	})
+	t.Run("a reason is needed, and a person", func(t *testing.T) {
+		r := ready(t)
+		r.refused(swap.Ordered{By: r.operator(), Order: swap.OrderRefund}, statemachine.ErrInvalid)
+		r.refused(swap.Ordered{By: r.worker(), Order: swap.OrderRefund, Reason: "x"}, statemachine.ErrForbidden)
+	})
+}
+
+func TestTheHouseIsStopped(t *testing.T) {
+	begun := func(c swap.Control) (swap.Begun, *run[swap.Deposit], swap.Begun, *run[swap.Deposit]) {
+		send := ready(t).claim()
+		send.do(swap.AccountChecked{By: send.worker(), State: swap.AccountUsable})
+		send.ctl = c
+		refund := toBeRefunded(t).claim()
+		refund.ctl = c
+		return send.begun(swap.Send), send, refund.begun(swap.Refund), refund
+	}
+	paused := open.Pause("o", t0)
+	s, sr, r, rr := begun(paused)
+	sr.refused(s, statemachine.ErrHeld)
+	rr.do(r)
+	for name, c := range map[string]swap.Control{
+		"never scanned":            {},
+		"one chain is not scanned": {SolanaScanned: t0},
+		"scanned before the loss":  {SolanaScanned: t0, NexusScanned: t0.Add(-time.Microsecond), RecoveredAt: t0},
+	} {
+		s, sr, r, rr := begun(c)
+		if sr.try(s) == nil || rr.try(r) == nil {
+			t.Errorf("%s: something is begun", name)
+		}
+	}
+	// An item from before the loss needs a look-up of its own.
+	lost := open.Restored(t0.Add(time.Hour))
+	lost = lost.Scanned(swap.Solana, t0.Add(time.Hour)).Scanned(swap.Nexus, t0.Add(time.Hour))
+	o := observedDeposit("sig1", amount)
+	o.Control = lost
+	o.At = t0.Add(2 * time.Hour)
+	d := deposits(t)
+	d.ctl, d.now = lost, o.At
+	memo(d.do(o), "nexus:carol").do(swap.AccountChecked{By: d.worker(), State: swap.AccountUsable}).refused(d.begun(swap.Send), statemachine.ErrHeld)
+	v := d.view(0)
+	v.From = v.From.Add(time.Microsecond)
+	d.do(swap.Looked{By: d.worker(), Finding: swap.LookMissing, View: v}).refused(d.begun(swap.Send), statemachine.ErrHeld)
+	d.missing(0).do(d.begun(swap.Send))
+}
+
+func TestLeases(t *testing.T) {
+	r := ready(t).release().claim()
+	fence := r.i().Lease.Fence
+	r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
+	other := by(swap.Worker, r.now)
+	other.Actor = "other"
+	ev := r.begun(swap.Send)
+	ev.By = other
+	r.refused(ev, statemachine.ErrFenced).refused(swap.Claimed{By: other}, statemachine.ErrHeld)
+	ev = r.begun(swap.Send)
+	ev.Fence--
+	r.refused(ev, statemachine.ErrFenced)
+	r.wait(5 * time.Minute).refused(r.begun(swap.Send), statemachine.ErrFenced)
+	r.do(swap.Claimed{By: swap.By{Actor: "other", Role: swap.Worker, At: r.now}, Fence: fence + 1})
+	stale := r.begun(swap.Send)
+	stale.Fence = fence
+	r.refused(stale, statemachine.ErrFenced)
+	// An answer needs no lease.
+	r = ready(t).begin(swap.Send).wait(time.Hour).answer(statemachine.Done).is(debitedText)
+	version := r.i().Version
+	old := swap.Elapsed{By: by(swap.System, r.now)}
+	old.Version = version - 1
+	r.refused(old, statemachine.ErrConflict)
+}

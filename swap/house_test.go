@@ -1,0 +1,314 @@
+package swap_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/swap"
+)
+
+func TestWaterlines(t *testing.T) {
+	at := func(s int) time.Time { return t0.Add(time.Duration(s) * time.Second) }
+	scan := swap.Scan{From: at(0), Complete: true, Tip: at(1000)}
+	for _, c := range []struct {
+		name   string
+		line   time.Time
+		change func(*swap.Scan)
+		oldest time.Time
+		now    time.Time
+		want   time.Time
+	}{
+		{"to the tip less two minutes", at(0), nil, time.Time{}, at(2000), at(880)},
+		{"to the oldest item", at(0), nil, at(500), at(2000), at(380)},
+		{"never backwards", at(900), func(s *swap.Scan) { s.From = at(900) }, at(500), at(2000), at(900)},
+		{"never above now", at(0), func(s *swap.Scan) { s.Tip = at(9000) }, time.Time{}, at(2000), at(2000)},
+		{"not by a scan that was cut short", at(0), func(s *swap.Scan) { s.Complete = false }, time.Time{}, at(2000), at(0)},
+		{"not by an empty answer without a tip", at(0), func(s *swap.Scan) { s.Empty, s.Tip = true, time.Time{} }, time.Time{}, at(2000), at(0)},
+		{"by an empty answer with a tip", at(0), func(s *swap.Scan) { s.Empty = true }, time.Time{}, at(2000), at(880)},
+		{"not over a gap", at(0), func(s *swap.Scan) { s.From = at(1) }, time.Time{}, at(2000), at(0)},
+		{"the first one", time.Time{}, func(s *swap.Scan) { s.From = at(700) }, time.Time{}, at(2000), at(880)},
+	} {
+		s := scan
+		if c.change != nil {
+			c.change(&s)
+		}
+		w := swap.Waterline{Chain: swap.Solana, At: c.line, Version: 1}
+		got := policy.Advance(w, s, c.oldest, c.now)
+		if !got.At.Equal(c.want) || (got.Version == 1) != got.At.Equal(c.line) {
+			t.Errorf("%s: %v at version %d, expected %v", c.name, got.At, got.Version, c.want)
+		}
+	}
+	w := swap.Waterline{Chain: swap.Solana, At: t0}
+	week := 7 * 24 * time.Hour
+	if from := policy.ScanFrom(w, t0.Add(week+time.Hour)); !from.Equal(t0.Add(time.Hour)) {
+		t.Errorf("inbound is scanned from %v", from)
+	}
+	w.Own = true
+	if from := policy.ScanFrom(w, t0.Add(week+time.Hour)); !from.Equal(t0) {
+		t.Errorf("the vault's own history is scanned from %v", from)
+	}
+	w.Own = false
+	op := by(swap.Operator, t0.Add(week))
+	moved, d, err := swap.AcceptGap(w, t0, t0.Add(time.Hour), op, "the node pruned it")
+	if err != nil || !moved.At.Equal(t0.Add(time.Hour)) || d.Kind != swap.GapAccepted || d.Actor != "operator" {
+		t.Errorf("%+v %+v %v", moved, d, err)
+	}
+	for name, err := range map[string]error{
+		"a worker":          second(swap.AcceptGap(w, t0, t0.Add(time.Hour), by(swap.Worker, t0.Add(week)), "x")),
+		"no reason":         second(swap.AcceptGap(w, t0, t0.Add(time.Hour), op, "")),
+		"beyond now":        second(swap.AcceptGap(w, t0, t0.Add(2*week), op, "x")),
+		"backwards":         second(swap.AcceptGap(w, t0, t0, op, "x")),
+		"not at the line":   second(swap.AcceptGap(w, t0.Add(1), t0.Add(time.Hour), op, "x")),
+		"own history":       second(swap.AcceptGap(swap.Waterline{Own: true, At: t0}, t0, t0.Add(time.Hour), op, "x")),
+		"the year 20000":    second(swap.AcceptGap(w, t0, time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC), op, "x")),
+		"a time before 70s": second(swap.AcceptGap(w, t0, time.Time{}, op, "x")),
+	} {
+		if err == nil {
+			t.Errorf("%s accepts a gap", name)
+		}
+	}
+}
+
+func second(_ swap.Waterline, _ swap.Discrepancy, err error) error { return err }
+
+func TestReferences(t *testing.T) {
+	var c swap.Control
+	for want := uint64(1); want < 4; want++ {
+		var err error
+		if c, err = c.Draw(); err != nil || c.Reference != want {
+			t.Fatalf("%d, %v", c.Reference, err)
+		}
+	}
+	if c, _ = c.Seed(2); c.Reference != 3 {
+		t.Errorf("seeding lowered it to %d", c.Reference)
+	}
+	if c, _ = c.Seed(10); c.Reference != 10 {
+		t.Errorf("seeded to %d", c.Reference)
+	}
+	if _, err := c.Seed(math.MaxUint64); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("seeded beyond 63 bits: %v", err)
+	}
+	c, _ = c.Seed(swap.MaxAmount)
+	if _, err := c.Draw(); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("drawn at the end: %v", err)
+	}
+}
+
+func TestPolicies(t *testing.T) {
+	if err := policy.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(*swap.Policy){
+		"no quarantine account":  func(p *swap.Policy) { p.USDCQuarantineAccount = "" },
+		"no lease":               func(p *swap.Policy) { p.Lease = 0 },
+		"a cooldown of 10 years": func(p *swap.Policy) { p.Cooldown = 1e5 * time.Hour },
+		"11000 basis points":     func(p *swap.Policy) { p.Deposits.BasisPoints = 11_000 },
+		"no attempt":             func(p *swap.Policy) { p.MaxAttempts = 0 },
+		"one confirmation":       func(p *swap.Policy) { p.CreditConfirmations = 1 },
+		"no time-out policy":     func(p *swap.Policy) { p.OnTimeout = 0 },
+	} {
+		p := policy
+		spoil(&p)
+		if err := p.Validate(); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestRecoverFindsAndProves(t *testing.T) {
+	r := sending(t).wait(time.Hour)
+	in := r.latest()
+	full := swap.History{Chain: swap.Solana, View: r.view(1)}
+	events := swap.RecoverCredit(r.item, by(swap.Observer, r.now), full)
+	r.do(events...)
+	if r.latest().Proof != swap.Negative {
+		t.Errorf("a complete scan proves nothing: %+v", events)
+	}
+	full.Outbound = []swap.Sighting{{VaultSigned: true, Chain: swap.Solana, TxID: "x", Memo: "nexus_txid:tx2"}, sighting(in, 1, false)}
+	r.do(swap.RecoverCredit(r.item, by(swap.Observer, r.now), full)...).is(awaitingText)
+	r.do(swap.RecoverCredit(r.item, by(swap.Observer, r.now), full)...).is(awaitingText)
+	dust := sighting(in, 10, true)
+	dust.VaultSigned = false
+	r2 := sending(t)
+	r2.do(swap.RecoverCredit(r2.item, by(swap.Observer, r2.now), swap.History{Chain: swap.Solana, Outbound: []swap.Sighting{dust}})...).is("sending")
+}
+
+func TestALostDatabaseIsRebuilt(t *testing.T) {
+	dep := func(id, memo string, amount uint64) swap.LostDeposit {
+		return swap.LostDeposit{Observed: observedDeposit(id, amount), Memo: memo}
+	}
+	solana := func(txid, memo string, amount uint64) swap.Sighting {
+		return swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: txid, Memo: memo, Amount: amount, Token: "USDC", Finalized: true, Destination: "x", Time: t0}
+	}
+	nexus := func(txid, to string, amount, reference uint64) swap.Sighting {
+		return swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: txid, Destination: to, Amount: amount, Reference: reference, Token: "USDD", Confirmations: 10, Time: t0}
+	}
+	lost := swap.Lost{
+		Deposits: []swap.LostDeposit{
+			dep("paid", "nexus:carol", amount), dep("refunded", "hello", amount), dep("aside", "hello", amount), dep("open", "nexus:dave", amount),
+			dep("twin1", "nexus:erin", amount), dep("twin2", "nexus:erin", amount), dep("both", "nexus:frank", amount), dep("oldfee", "nexus:gil", amount),
+		},
+		Credits: []swap.Observed{observedCredit("c-paid", amount), observedCredit("c-refunded", amount), observedCredit("c-open", amount)},
+		Solana: swap.History{Chain: swap.Solana, Outbound: []swap.Sighting{
+			solana("s1", "nexus_txid:c-paid", 9_490_000), solana("s2", "refundSig:refunded invalid memo", 9_900_000), solana("s3", "quarantinedSig:aside", 9_900_000),
+			solana("s4", "refundSig:both", 9_900_000), solana("s5", "rent", 1), {Chain: swap.Solana, TxID: "dust", Memo: "nexus_txid:c-open", Amount: 1, Token: "USDC", Finalized: true},
+		}},
+		Nexus: swap.History{Chain: swap.Nexus, Outbound: []swap.Sighting{
+			nexus("n1", "carol", 9_890_000, 1), nexus("n2", "erin", 9_890_000, 2), nexus("n3", "frank", 9_890_000, 3), nexus("n4", "gil", 9_800_000, 4), nexus("n5", "nobody", 5, 5),
+		}},
+		PastDeposits: []swap.Fees{policy.Deposits, {Flat: 200_000}}, PastCredits: []swap.Fees{policy.Credits},
+	}
+	// Of the two credits of bob one was refunded; which, nobody can tell.
+	lost.Credits[2].From = "eve-nexus"
+	lost.Credits[0].From = "zoe-nexus"
+	lost.Nexus.Outbound = append(lost.Nexus.Outbound, nexus("n6", "bob-nexus", 9_999_000, 6))
+	rec := policy.RecoverMissing(lost, by(swap.System, t0))
+	got := map[string]string{}
+	for _, ev := range rec.Deposits {
+		c, err := policy.ApplyDeposit(swap.Deposit{}, ev, t0)
+		if err == nil {
+			err = swap.CheckDeposit(c.New)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[ev.Observed.ID] = c.New.Status.String()
+		if again, err := policy.ApplyDeposit(c.New, ev, t0); err != nil || !again.Empty() {
+			t.Errorf("%s again: %v", ev.Observed.ID, err)
+		}
+		if c.New.Hold.Kind != 0 {
+			got[ev.Observed.ID] += ", held"
+		}
+	}
+	for _, ev := range rec.Credits {
+		c, err := policy.ApplyCredit(swap.Credit{}, ev, t0)
+		if err == nil {
+			err = swap.CheckCredit(c.New)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[ev.Observed.ID] = c.New.Status.String()
+	}
+	want := map[string]string{"paid": "debit_confirmed", "refunded": "refund_confirmed", "aside": "quarantine sent, awaiting confirmation",
+		"twin1": "detected, held", "twin2": "detected, held", "both": "detected, held", "oldfee": "debit_confirmed",
+		"c-paid": "processed", "c-refunded": "refunded"}
+	for id, s := range want {
+		if got[id] != s {
+			t.Errorf("%s is %q, expected %q", id, got[id], s)
+		}
+	}
+	for id := range got {
+		if want[id] == "" {
+			t.Errorf("%s is %q, expected nothing", id, got[id])
+		}
+	}
+	if len(rec.Unattributed) != 2 || rec.Unattributed[0].TxID != "s5" || rec.Unattributed[1].TxID != "n5" {
+		t.Errorf("unattributed: %+v", rec.Unattributed)
+	}
+}
+
+func TestNextOwesALookUpNeverASend(t *testing.T) {
+	r := ready(t).begin(swap.Send)
+	if s := r.p.NextDeposit(r.item, open, r.latest().SendBy); len(s.Tasks) != 1 || s.Tasks[0].Do != swap.LookUp || s.Tasks[0].Number != 1 {
+		t.Errorf("owed: %+v", s)
+	}
+	if due := r.i().CheckAt; !due.Equal(r.latest().SendBy) {
+		t.Errorf("due at %v, the sender works until %v", due, r.latest().SendBy)
+	}
+}
+
+// Every state of each machine has something owed, or somebody named.
+func TestNobodyIsForgotten(t *testing.T) {
+	for name, r := range map[string]*run[swap.Deposit]{
+		"detected": detected(t), "own memo": memo(detected(t), "refundSig:x"), "ready": ready(t), "sent": ready(t).begin(swap.Send), "debited": debited(t),
+		"to be refunded": toBeRefunded(t), "refund sent": refundSent(t), "to be quarantined": toBeQuarantined(t),
+		"quarantined": toBeQuarantined(t).begin(swap.Quarantine).answer(statemachine.Done), "held": ready(t).order(swap.HoldItem),
+	} {
+		if s := r.p.NextDeposit(r.item, open, r.now.Add(time.Hour)); s.Party == 0 || s.Party == swap.Worker && (s.Due.IsZero() || r.i().CheckAt.IsZero()) {
+			t.Errorf("%s: %+v, due %v", name, s, r.i().CheckAt)
+		}
+	}
+	for name, r := range map[string]*run[swap.Credit]{
+		"pending": pending(t), "ripe": ripe(t), "ready": creditReady(t), "sending": sending(t), "awaiting": awaiting(t), "balance check": balanceCheck(t),
+		"collecting": collecting(t), "refund pending": refundPending(t), "refunded": refunded(t), "quarantined": quarantined(t),
+		"gone": ripe(t).do(swap.Confirmations{By: by(swap.Observer, t0), Gone: true}),
+	} {
+		if s := r.p.NextCredit(r.item, open, r.now.Add(time.Hour)); s.Party == 0 || s.Party == swap.Worker && (s.Due.IsZero() || r.i().CheckAt.IsZero()) {
+			t.Errorf("%s: %+v, due %v", name, s, r.i().CheckAt)
+		}
+	}
+	if s := policy.NextDeposit(debited(t).found(1, 10).item, open, t0); s.Party != 0 || len(s.Tasks) > 0 {
+		t.Errorf("a finished deposit owes %+v", s)
+	}
+}
+
+func TestPlan(t *testing.T) {
+	named := func(id string, at time.Time, r *run[swap.Credit]) swap.Credit {
+		r.item.ID, r.item.At = id, at
+		r.item.CheckAt = t0
+		return r.item
+	}
+	later := t0.Add(time.Minute)
+	items := []swap.Credit{
+		named("r2", t0, creditReady(t).release()), named("r1", t0, creditReady(t).release()), named("r0", later, creditReady(t).release()),
+		named("s", later, sending(t).answer(statemachine.Failed).prove().release()), named("p", t0, pending(t)), named("a", t0, awaiting(t).release()),
+		named("b", t0, balanceCheck(t).release()), named("c", t0, collecting(t).release()), named("f", t0, refundPending(t).release()),
+	}
+	now := t0.Add(24 * time.Hour)
+	for priority, want := range map[int][]string{1: {"p"}, 2: {"s", "r1", "r2", "r0"}, 3: {"a"}, 4: {"b"}, 5: {"c"}, 6: {"f"}, 7: nil} {
+		var got []string
+		for _, pl := range policy.PlanCredits(items, open, priority, nil, now) {
+			got = append(got, pl.Item.ID)
+		}
+		if len(got) != len(want) {
+			t.Errorf("priority %d: %v, expected %v", priority, got, want)
+			continue
+		}
+		for k := range got {
+			if got[k] != want[k] {
+				t.Errorf("priority %d: %v, expected %v", priority, got, want)
+			}
+		}
+	}
+	if got := policy.PlanCredits(items, open, 6, map[string]bool{"f": true}, now); len(got) != 0 {
+		t.Errorf("two outbounds in a pass: %+v", got)
+	}
+	ds := []swap.Deposit{debited(t).release().item, detected(t).item, ready(t).release().item, toBeRefunded(t).release().item, toBeQuarantined(t).release().item}
+	for priority, want := range map[int]int{1: 1, 2: 2, 3: 0, 4: 1, 5: 1} {
+		if got := policy.PlanDeposits(ds, open, priority, nil, now); len(got) != want {
+			t.Errorf("deposits at priority %d: %+v", priority, got)
+		}
+	}
+}
+
+func TestAlerts(t *testing.T) {
+	s := swap.Stats{At: t0, Processed: 95, Refunded: 5, Created: 100}
+	if a := swap.Alerts(s, swap.DefaultThresholds()); len(a) != 0 {
+		t.Errorf("5 %% alerts: %v", a)
+	}
+	s.Processed, s.Refunded, s.Created = 9499, 501, 0
+	names := func() (out []string) {
+		for _, a := range swap.Alerts(s, swap.DefaultThresholds()) {
+			out = append(out, a.Name)
+		}
+		return out
+	}
+	if got := names(); len(got) != 1 || got[0] != "refund rate" {
+		t.Errorf("501 of 10000: %v", got)
+	}
+	s = swap.Stats{At: t0, Quarantined: 1, Processed: 99, Created: 101, OldestAwaiting: t0.Add(-10*time.Minute - 1), OldestHeld: t0.Add(-25 * time.Hour), Discrepancies: 1, Overdue: 1}
+	if got := names(); len(got) != 6 {
+		t.Errorf("%v", got)
+	}
+	s.OldestAwaiting = t0.Add(-10 * time.Minute)
+	if got := names(); len(got) != 5 {
+		t.Errorf("10 minutes are not longer than 10 minutes: %v", got)
+	}
+	if s.QuarantineRate() != 100 || s.SuccessRate() != 9900 || (&swap.Stats{}).RefundRate() != 0 {
+		t.Error("rates")
+	}
+}
