@@ -1,0 +1,189 @@
+package swap_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/explore"
+	"github.com/settlehq/settle/swap"
+	"github.com/settlehq/settle/swap/swaptest"
+)
+
+// modelKey leaves out what no step decides by: versions, numbers of fences, and
+// of each time all but whether it lies in this hour, since the model's clock
+// goes by hours and every limit is shorter than one.
+func modelKey[A any](w swaptest.World[A], status string) string {
+	var b strings.Builder
+	fresh := func(t time.Time) {
+		switch {
+		case t.IsZero():
+			b.WriteByte('-')
+		case t.After(w.Now):
+			b.WriteByte('>')
+		case t.Equal(w.Now):
+			b.WriteByte('=')
+		default:
+			b.WriteByte('<')
+		}
+	}
+	i := w.Head()
+	fmt.Fprint(&b, status, i.Tried, i.Checked, i.Attempts, i.Hold.Kind, i.Lost, i.Unscanned, i.Reason, i.Fees, w.Orders, w.Lies)
+	fresh(i.CheckAt)
+	if i.Lease.Holder != "" {
+		fresh(i.Lease.Until)
+	}
+	for k := range i.Intents {
+		in := &i.Intents[k]
+		fmt.Fprint(&b, " ", in.Action, in.Outcome, in.Proof, in.Final, in.Filed, w.Places[k])
+		fresh(in.At)
+		fresh(in.SendBy)
+		fresh(in.ClosedAt)
+	}
+	var kinds []string
+	for _, d := range i.Discrepancies {
+		kinds = append(kinds, d.Kind.String()+d.Key)
+	}
+	slices.Sort(kinds)
+	fmt.Fprint(&b, kinds)
+	for _, me := range w.Workers {
+		fmt.Fprint(&b, " ", me.Intent, me.Sent, me.Fence == i.Lease.Fence && i.Lease.Holder != "")
+	}
+	return b.String()
+}
+
+type modelRun[A any] struct {
+	name   string
+	item   A
+	rules  *swaptest.Rules[A]
+	status func(A) string
+	orders int
+	lies   int
+	limit  int
+}
+
+func (m modelRun[A]) check(properties ...explore.Property[swaptest.World[A]]) (explore.Result, error) {
+	w := swaptest.World[A]{Rules: m.rules, Item: m.item, Now: t0, Control: open, Orders: m.orders, Lies: m.lies, Limit: m.limit, Hour: true}
+	return explore.CheckBy(explore.Model[swaptest.World[A]]{Init: []swaptest.World[A]{w}, Limit: 3 << 20,
+		Next: func(w swaptest.World[A], step func(string, swaptest.World[A])) {
+			for _, move := range w.Moves() {
+				step(move.Name, move.To)
+			}
+		}}, func(w swaptest.World[A]) string { return modelKey(w, m.status(w.Item)) }, properties...)
+}
+
+// honest: with a host that keeps its contract nothing is ever paid twice.
+func (m modelRun[A]) honest() []explore.Property[swaptest.World[A]] {
+	type world = swaptest.World[A]
+	return []explore.Property[world]{
+		explore.Valid("the record is sound", func(w world) error { return m.rules.Check(w.Item) }),
+		explore.Always("at most one outbound paid or may still pay", func(w world) bool { return w.Possible() <= 1 }),
+		explore.Always("what is finally known was paid", func(w world) bool {
+			n, sum := w.Paid()
+			money := m.rules.Money(&w.Item)
+			return !w.Known() || n == 0 && money.PaidOut+money.Refunded+money.Quarantined == 0 || n == 1 && money.PaidOut+money.Refunded+money.Quarantined == sum
+		}),
+		explore.CanFinish("everything is known, and something was paid or is ordered", func(w world) bool { return w.Known() && w.Now.After(t0) }),
+		explore.Reachable("a payment lands although it was answered as failed", func(w world) bool {
+			return w.Head().Version > 0 && slices.ContainsFunc(w.Head().Discrepancies, func(d swap.Discrepancy) bool { return d.Kind == swap.LateOutbound })
+		}),
+	}
+}
+
+// lying: one wrong proof. Then two may be paid, and that is on file as soon as
+// the record knows of both.
+func (m modelRun[A]) lying() []explore.Property[swaptest.World[A]] {
+	type world = swaptest.World[A]
+	said := func(w world) bool {
+		return slices.ContainsFunc(w.Head().Discrepancies, func(d swap.Discrepancy) bool {
+			return d.Kind == swap.DoublePayout || d.Kind == swap.LateOutbound
+		})
+	}
+	return []explore.Property[world]{
+		explore.Valid("the record is sound", func(w world) error { return m.rules.Check(w.Item) }),
+		explore.Always("two payments are a discrepancy", func(w world) bool {
+			n, _ := w.Paid()
+			return n < 2 || !w.Known() || said(w)
+		}),
+		explore.Reachable("two are paid", func(w world) bool { n, _ := w.Paid(); return n > 1 && w.Known() && said(w) }),
+		explore.CanFinish("everything is known", func(w world) bool { return w.Known() }),
+	}
+}
+
+func modelPolicy(attempts int32) swap.Policy {
+	p := swaptest.Policy()
+	p.MaxAttempts, p.StaleAfter = attempts, 300*24*time.Hour
+	return p
+}
+
+func depositModel(t *testing.T, attempts int32) modelRun[swap.Deposit] {
+	return modelRun[swap.Deposit]{item: ready(t).release().item, rules: swaptest.Deposits(modelPolicy(attempts)),
+		status: func(d swap.Deposit) string { return d.Status.String() }, limit: 2}
+}
+
+func creditModel(t *testing.T, attempts int32) modelRun[swap.Credit] {
+	return modelRun[swap.Credit]{item: creditReady(t).release().item, rules: swaptest.Credits(modelPolicy(attempts)),
+		status: func(c swap.Credit) string { return fmt.Sprint(c.Status, c.SettledBy) }, limit: 2}
+}
+
+// The exact numbers: a model that silently shrinks proves less.
+func TestModelOfDeposits(t *testing.T) {
+	m := depositModel(t, 1)
+	m.prove(t, "honest", m.honest(), 6340)
+	if os.Getenv("SETTLE_SOAK") != "" {
+		m.lies = 1
+		m.prove(t, "one lie", m.lying(), 0)
+		m = depositModel(t, 2)
+		m.limit, m.orders = 3, 1
+		m.prove(t, "honest, two attempts, three intents, an order", m.honest(), 0)
+	}
+}
+
+func TestModelOfCredits(t *testing.T) {
+	m := creditModel(t, 1)
+	m.prove(t, "honest", m.honest(), 10436)
+	m.lies = 1
+	m.prove(t, "one lie", m.lying(), 41173)
+	if os.Getenv("SETTLE_SOAK") != "" {
+		m = creditModel(t, 2)
+		m.limit, m.orders = 3, 1
+		m.prove(t, "honest, two attempts, three intents, an order", m.honest(), 0)
+	}
+}
+
+func (m modelRun[A]) prove(t *testing.T, name string, properties []explore.Property[swaptest.World[A]], states int) {
+	t.Helper()
+	result, err := m.check(properties...)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if states != 0 && result.States != states {
+		t.Errorf("%s: %v, expected %d states", name, result, states)
+	}
+	t.Logf("%s: %v", name, result)
+}
+
+// A library that takes "failed" for a proof is caught.
+func TestTheModelFindsABrokenLibrary(t *testing.T) {
+	m := creditModel(t, 2)
+	apply := m.rules.Apply
+	broken := *m.rules
+	broken.Apply = func(c swap.Credit, ev swap.Event, now time.Time) (swap.Change[swap.Credit], error) {
+		change, err := apply(c, ev, now)
+		if a, ok := ev.(swap.Answered); ok && err == nil && a.Outcome == statemachine.Failed && len(change.Log) > 0 {
+			change.New.Intents = slices.Clone(change.New.Intents)
+			change.New.Intents[a.Number-1].Proof = swap.Negative
+		}
+		return change, err
+	}
+	m.rules = &broken
+	_, err := m.check(m.honest()[1])
+	if err == nil {
+		t.Fatal("it is not caught")
+	}
+	t.Log(strings.SplitN(err.Error(), "\n", 2)[0])
+}

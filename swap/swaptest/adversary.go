@@ -1,0 +1,156 @@
+package swaptest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/swap"
+)
+
+// Run plays n moves of a world with one item, from its first sighting, and
+// checks each: the record is sound, its log has each version, a refusal changes
+// nothing, what was said before is a no-op, nothing is paid twice while the host
+// keeps its contract, and in the end, when all is known, the money of the record
+// is the money of the chains. replay is of the item's machine.
+func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay func([]statemachine.Transition[string]) error) World[A] {
+	w := World[A]{Trail: []statemachine.Transition[string]{}, Now: Start, Control: Control(), Limit: 12, Orders: rapid.IntRange(0, 2).Draw(t, "orders")}
+	var said []swap.Event
+	checked := *rules
+	checked.Apply = func(a A, ev swap.Event, now time.Time) (swap.Change[A], error) {
+		c, err := rules.Apply(a, ev, now)
+		if err != nil && (!c.Empty() || rules.Head(&c.New).Version != rules.Head(&a).Version) {
+			t.Fatalf("%T: a refusal changed something: %v", ev, err)
+		}
+		return c, err
+	}
+	w.Rules = &checked
+	// look at what a move did.
+	look := func(name string, to World[A]) {
+		if err := rules.Check(to.Item); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if possible := to.Possible(); possible > 1 {
+			t.Fatalf("%s: %d outbounds paid or may still pay", name, possible)
+		}
+		if to.Head().Lease.Fence < w.Head().Lease.Fence {
+			t.Fatalf("%s: the fence went back", name)
+		}
+		w = to
+	}
+	// keep is Take that remembers what was said, and the log.
+	keep := func(name string, ev swap.Event) {
+		to, ok := w.Take(ev)
+		if !ok {
+			return
+		}
+		look(name, to)
+		if len(said) < 200 {
+			said = append(said, ev)
+		}
+	}
+	keep("observed", first)
+	for range n {
+		switch kind := rapid.IntRange(0, 9).Draw(t, "kind"); {
+		case kind == 0:
+			d := rapid.SampledFrom([]time.Duration{time.Microsecond, time.Second, 31 * time.Second, 61 * time.Second, 5 * time.Minute, 10*time.Minute + 1000, time.Hour, 25 * time.Hour}).Draw(t, "time")
+			w.Now = w.Now.Add(d)
+		case kind == 1 && len(said) > 0: // late, again, out of order
+			keep("again", rapid.SampledFrom(said).Draw(t, "again"))
+		case kind < 4:
+			keep("outside", outside(t, &w))
+		default:
+			moves := w.Moves()
+			if len(moves) == 0 {
+				continue
+			}
+			m := moves[rapid.IntRange(0, len(moves)-1).Draw(t, "move")]
+			look(m.Name, m.To)
+		}
+	}
+	if err := replay(w.Trail); err != nil || int64(len(w.Trail)) != w.Head().Version {
+		t.Fatalf("the trail has %d lines for version %d: %v", len(w.Trail), w.Head().Version, err)
+	}
+	w.end(t)
+	return w
+}
+
+// outside draws what others say: confirmations, memos, accounts, mappings.
+func outside[A any](t *rapid.T, w *World[A]) swap.Event {
+	i := w.Head()
+	observer, worker := w.by(swap.Observer, "observer"), w.by(swap.Worker, "reader")
+	switch rapid.IntRange(0, 4).Draw(t, "outside") {
+	case 0:
+		return swap.Confirmations{By: observer, Count: rapid.SampledFrom([]uint64{2, 3, 2, 1, 0}).Draw(t, "confirmations")}
+	case 1:
+		return swap.MemoFetched{By: worker, Memos: rapid.SampledFrom([][]string{{"nexus:carol"}, {"nexus:carol"}, {"nexus:carol"}, {"hello"}, {"refundSig:x"}, nil}).Draw(t, "memo"), Failed: rapid.IntRange(0, 3).Draw(t, "failed") == 0}
+	case 2:
+		return swap.AccountChecked{By: worker, State: rapid.SampledFrom([]swap.AccountState{swap.AccountUsable, swap.AccountUsable, swap.AccountUnknown, swap.AccountUsable, swap.AccountMissing}).Draw(t, "account")}
+	case 3:
+		return swap.MappingLooked{By: worker, Finding: rapid.SampledFrom([]swap.MappingFinding{swap.MappingFound, swap.MappingFound, swap.MappingMissing, swap.MappingUnknown}).Draw(t, "mapping"), TxID: i.ID, Owner: "bob", Account: "bob-usdc"}
+	}
+	return swap.Elapsed{By: w.by(swap.System, "clock"), Control: w.Control}
+}
+
+// end lets the world go on fairly until all is known, and compares the money.
+func (w World[A]) end(t *rapid.T) {
+	w.Workers = [2]Worker{}
+	for range 200 {
+		w.Now = w.Now.Add(11 * time.Minute)
+		for k, p := range w.Places {
+			w.Places = slices.Clone(w.Places)
+			switch in := &w.Head().Intents[k]; {
+			case p == Flight && w.canLand(in):
+				w.Places[k] = Final
+			case p == Flight, p == Nowhere:
+				w.Places[k] = Dead
+			case p == Landed:
+				w.Places[k] = Final
+			}
+		}
+		if w.Known() {
+			break
+		}
+		for k := range w.Head().Intents {
+			w.look(int64(k)+1, func(_ string, to World[A]) { w = to })
+			if w.Places[k] == Final {
+				w, _ = w.Take(swap.Outbound{By: w.by(swap.Observer, "scanner"), Seen: w.sighting(&w.Head().Intents[k])})
+			}
+		}
+	}
+	n, sum := w.Paid()
+	m := w.Rules.Money(&w.Item)
+	if got := m.PaidOut + m.Refunded + m.Quarantined; !w.Known() || n > 1 || got != sum {
+		t.Fatalf("the chains paid %d in %d outbounds, the record says %+v (%s)", sum, n, m, describe(&w))
+	}
+}
+
+func describe[A any](w *World[A]) string {
+	return fmt.Sprintf("%+v at %v, places %v", w.Item, w.Now, w.Places)
+}
+
+// Amounts draws amounts around the minimum and up to the largest.
+func Amounts() *rapid.Generator[uint64] {
+	return rapid.Custom(func(t *rapid.T) uint64 {
+		least := rapid.SampledFrom([]uint64{700_000, 700_000, 700_000, 700_000, 1}).Draw(t, "least")
+		return least + rapid.OneOf(rapid.Uint64Range(0, 600_000), rapid.Uint64Range(0, 1e9), rapid.Uint64Range(0, swap.MaxAmount-700_000)).Draw(t, "more")
+	})
+}
+
+// Arrivals draws what came in, for either machine.
+func Arrivals(d swap.Direction) *rapid.Generator[swap.Observed] {
+	return rapid.Custom(func(t *rapid.T) swap.Observed {
+		o := swap.Observed{By: swap.By{Actor: "observer", Role: swap.Observer, At: Start}, ID: rapid.StringMatching(`[1-9A-HJ-NP-Za-km-z]{8,88}`).Draw(t, "id"),
+			Amount: Amounts().Draw(t, "amount"), Time: Start.Add(-time.Duration(rapid.IntRange(0, 3600).Draw(t, "ago")) * time.Second), Success: true, Finalized: true, Control: Control()}
+		if rapid.IntRange(0, 9).Draw(t, "sender") > 0 {
+			o.From = "alice"
+		}
+		if d == swap.ToUSDC {
+			o.To, o.Owner = "treasury", "bob"
+		}
+		return o
+	})
+}

@@ -1,0 +1,64 @@
+package swaptest_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/swap"
+	"github.com/settlehq/settle/swap/swaptest"
+)
+
+func deposits(reached map[swap.DepositStatus]int) func(*rapid.T) {
+	return func(t *rapid.T) {
+		w := swaptest.Run(t, 80, swaptest.Deposits(swaptest.Policy()), swaptest.Arrivals(swap.ToUSDD).Draw(t, "arrival"), func(log []statemachine.Transition[string]) error {
+			_, err := statemachine.Replay(swap.DepositMachine, log)
+			return err
+		})
+		reached[w.Item.Status]++
+	}
+}
+
+func credits(reached map[swap.CreditStatus]int) func(*rapid.T) {
+	return func(t *rapid.T) {
+		w := swaptest.Run(t, 80, swaptest.Credits(swaptest.Policy()), swaptest.Arrivals(swap.ToUSDC).Draw(t, "arrival"), func(log []statemachine.Transition[string]) error {
+			_, err := statemachine.Replay(swap.CreditMachine, log)
+			return err
+		})
+		reached[w.Item.Status]++
+	}
+}
+
+func TestDepositsAgainstTheAdversary(t *testing.T) {
+	rapid.Check(t, deposits(map[swap.DepositStatus]int{}))
+}
+
+func TestCreditsAgainstTheAdversary(t *testing.T) {
+	rapid.Check(t, credits(map[swap.CreditStatus]int{}))
+}
+
+// The same runs each time: the adversary ends everywhere.
+func TestTheAdversaryReachesEveryState(t *testing.T) {
+	ds, cs := map[swap.DepositStatus]int{}, map[swap.CreditStatus]int{}
+	for seed := range 300 {
+		input := make([]byte, 1<<16)
+		_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)}).Read(input)
+		t.Run("", func(t *testing.T) {
+			rapid.MakeFuzz(deposits(ds))(t, input)
+			rapid.MakeFuzz(credits(cs))(t, input)
+		})
+	}
+	for _, s := range swap.DepositMachine.States() {
+		if ds[s] == 0 {
+			t.Errorf("no deposit ended in %v", s)
+		}
+	}
+	for _, s := range swap.CreditMachine.States() {
+		if cs[s] == 0 {
+			t.Errorf("no credit ended in %v", s)
+		}
+	}
+	t.Log(ds, cs)
+}

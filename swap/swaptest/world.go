@@ -1,0 +1,357 @@
+// Package swaptest has a world in which one item is swapped: two chains, two
+// workers that crash and forget, answers that lie or come late, orders of an
+// operator. It is for property tests of hosts and adapters, which run it on what
+// they store, and for the model checker, which visits all of it.
+package swaptest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/swap"
+)
+
+// Start is when the world begins.
+var Start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// Land is for how long a transaction on Solana can land after its intent.
+const Land = 90 * time.Second
+
+// Control lets everything go out.
+func Control() swap.Control {
+	return swap.Control{RecoveredAt: Start.Add(-2 * time.Hour), SolanaScanned: Start.Add(-time.Hour), NexusScanned: Start.Add(-time.Hour)}
+}
+
+// Policy is the default one with quarantine accounts.
+func Policy() swap.Policy {
+	p := swap.DefaultPolicy()
+	p.USDCQuarantineAccount, p.USDDQuarantineAccount = "solana-quarantine", "nexus-quarantine"
+	return p
+}
+
+// Rules is what is tested: the functions of one machine, or a service that
+// stores each change and reads it again.
+type Rules[A any] struct {
+	Apply func(A, swap.Event, time.Time) (swap.Change[A], error)
+	Next  func(A, swap.Control, time.Time) swap.Step
+	Check func(A) error
+	Head  func(*A) *swap.Item
+	Money func(*A) swap.Money
+}
+
+// Deposits are the rules of deposits under a policy.
+func Deposits(p swap.Policy) *Rules[swap.Deposit] {
+	return &Rules[swap.Deposit]{Apply: p.ApplyDeposit, Next: p.NextDeposit, Check: swap.CheckDeposit,
+		Head: func(d *swap.Deposit) *swap.Item { return &d.Item }, Money: (*swap.Deposit).Money}
+}
+
+// Credits are the rules of credits under a policy.
+func Credits(p swap.Policy) *Rules[swap.Credit] {
+	return &Rules[swap.Credit]{Apply: p.ApplyCredit, Next: p.NextCredit, Check: swap.CheckCredit,
+		Head: func(c *swap.Credit) *swap.Item { return &c.Item }, Money: (*swap.Credit).Money}
+}
+
+// Place is where an outbound really is.
+type Place uint8
+
+// The places, in the order in which a transaction goes through them.
+const (
+	Nowhere Place = iota // on file at most
+	Flight               // handed over: it may land
+	Dead                 // it never lands
+	Errored              // it landed with an error, finally
+	Landed               // it paid; a reorganisation may take it back
+	Final
+)
+
+// World is one state of everything. It is a value: a move makes another one.
+type World[A any] struct {
+	Rules   *Rules[A]
+	Item    A
+	Now     time.Time
+	Control swap.Control
+	Places  []Place // of the intents, by number
+	Workers [2]Worker
+	Orders  int // how many orders an operator may still give
+	Lies    int // how many wrong proofs the host may still give
+	Limit   int // of intents
+	Hour    bool // an hour may pass
+	// Trail is the audit trail of the item, kept if it is not nil.
+	Trail []statemachine.Transition[string]
+}
+
+// Worker is what a worker remembers; the zero value is an idle one.
+type Worker struct {
+	Intent int64 // it works on this one
+	Fence  int64
+	Sent   bool
+}
+
+// Move is a step that may come next.
+type Move[A any] struct {
+	Name string
+	To   World[A]
+}
+
+// Head of the item.
+func (w *World[A]) Head() *swap.Item { return w.Rules.Head(&w.Item) }
+
+func (w *World[A]) by(r swap.Role, actor string) swap.By {
+	return swap.By{Actor: actor, Role: r, At: w.Now}
+}
+
+// Take applies an event; ok is false for a refusal.
+func (w World[A]) Take(ev swap.Event) (to World[A], ok bool) {
+	c, err := w.Rules.Apply(w.Item, ev, w.Now)
+	if err != nil {
+		return w, false
+	}
+	w.Item = c.New
+	if w.Trail != nil {
+		w.Trail = append(w.Trail[:len(w.Trail):len(w.Trail)], c.Log...)
+	}
+	for len(w.Places) < len(w.Head().Intents) {
+		w.Places = append(slices.Clone(w.Places), Nowhere)
+	}
+	return w, true
+}
+
+// Moves are all steps that may come next, in a fixed order.
+func (w World[A]) Moves() []Move[A] {
+	var out []Move[A]
+	add := func(name string, to World[A]) { out = append(out, Move[A]{name, to}) }
+	take := func(name string, ev swap.Event) {
+		if to, ok := w.Take(ev); ok {
+			add(name, to)
+		}
+	}
+	for k := range w.Workers {
+		w.work(k, add)
+	}
+	w.chain(add)
+	i := w.Head()
+	for k := range i.Intents {
+		if !i.Intents[k].Settled() {
+			w.look(int64(k)+1, add)
+		}
+		if w.Places[k] >= Landed {
+			take(fmt.Sprintf("the history shows %d", k+1), swap.Outbound{By: w.by(swap.Observer, "scanner"), Seen: w.sighting(&i.Intents[k])})
+		}
+	}
+	take("time is told", swap.Elapsed{By: w.by(swap.System, "clock"), Control: w.Control})
+	if w.Orders > 0 {
+		for _, o := range []swap.Order{swap.OrderRefund, swap.OrderQuarantine, swap.Requeue, swap.HoldItem} {
+			if to, ok := w.Take(swap.Ordered{By: w.by(swap.Operator, "oscar"), Order: o, Reason: "because"}); ok {
+				to.Orders--
+				add("oscar orders "+o.String(), to)
+			}
+		}
+	}
+	take("oscar releases it", swap.Ordered{By: w.by(swap.Operator, "oscar"), Order: swap.Release})
+	if w.Hour {
+		w.Now = w.Now.Add(time.Hour)
+		add("an hour passes", w)
+	}
+	return out
+}
+
+// work is what one worker does: claim, put an intent on file, hand it over,
+// answer. It may crash or wait between any two of them.
+func (w World[A]) work(k int, add func(string, World[A])) {
+	name := fmt.Sprintf("worker %d ", k+1)
+	me := w.Workers[k]
+	by := w.by(swap.Worker, name)
+	emit := func(what string, to World[A], next Worker) {
+		to.Workers[k] = next
+		add(name+what, to)
+	}
+	if me.Intent == 0 {
+		if to, ok := w.begin(by); ok {
+			i := to.Head()
+			emit("begins", to, Worker{Intent: int64(len(i.Intents)), Fence: i.Lease.Fence})
+		}
+		return
+	}
+	emit("crashes", w, Worker{})
+	in := w.Head().Intent(me.Intent)
+	if !me.Sent && w.Now.Before(in.SendBy) {
+		to := w
+		if to.Places[me.Intent-1] == Nowhere {
+			to.Places = slices.Clone(to.Places)
+			to.Places[me.Intent-1] = Flight
+		}
+		emit(fmt.Sprintf("hands %d over", me.Intent), to, Worker{me.Intent, me.Fence, true})
+	}
+	for _, o := range statemachine.Outcome(0).Values() {
+		place := w.Places[me.Intent-1]
+		if o == statemachine.Done && (place < Flight || place == Dead) {
+			continue // that would be a lie about a payment
+		}
+		ev := swap.Answered{By: by, Fence: me.Fence, Number: me.Intent, Outcome: o, Reason: "said so"}
+		if o == statemachine.Done {
+			ev.TxID = w.txid(in)
+		}
+		if to, ok := w.Take(ev); ok {
+			if l := to.Head().Lease; l.Held(to.Now) && l.Fence == me.Fence {
+				to, _ = to.Take(swap.Released{By: by, Fence: me.Fence})
+			}
+			emit(fmt.Sprintf("answers %d with %v", me.Intent, o), to, Worker{})
+		}
+	}
+}
+
+// begin claims, has the account checked, and puts on file what is owed.
+func (w World[A]) begin(by swap.By) (World[A], bool) {
+	if w.Head().CheckAt.IsZero() || len(w.Head().Intents) >= w.Limit {
+		return w, false
+	}
+	for round := range 2 {
+		for _, t := range w.Rules.Next(w.Item, w.Control, w.Now).Tasks {
+			if round == 0 && !w.Head().Lease.Held(w.Now) {
+				var ok bool
+				if w, ok = w.Take(swap.Claimed{By: by}); !ok {
+					return w, false
+				}
+			}
+			fence := w.Head().Lease.Fence
+			switch t.Do {
+			case swap.CheckAccount:
+				w, _ = w.Take(swap.AccountChecked{By: by, State: swap.AccountUsable})
+			case swap.Begin:
+				ev := swap.Begun{By: by, Fence: fence, Number: t.Number, Action: t.Action, Control: w.Control}
+				if t.Chain == swap.Nexus {
+					ev.Reference = uint64(t.Number)
+				} else {
+					ev.Signature, ev.LastValid = fmt.Sprintf("sig%d", t.Number), 1000
+				}
+				return w.Take(ev)
+			}
+		}
+	}
+	return w, false
+}
+
+// chain is what happens to a transaction by itself.
+func (w World[A]) chain(add func(string, World[A])) {
+	for k, place := range w.Places {
+		in := &w.Head().Intents[k]
+		become := func(what string, p Place) {
+			to := w
+			to.Places = slices.Clone(w.Places)
+			to.Places[k] = p
+			add(fmt.Sprintf("%d %s", k+1, what), to)
+		}
+		switch {
+		case place == Flight && w.canLand(in):
+			become("lands", Landed)
+			become("lands with an error", Errored)
+			if in.Chain == swap.Nexus {
+				become("is dropped for good", Dead)
+			}
+		case place == Landed:
+			become("is final", Final)
+		}
+	}
+}
+
+func (w *World[A]) canLand(in *swap.Intent) bool {
+	return in.Chain == swap.Nexus || !w.Now.After(in.At.Add(Land))
+}
+
+// over: nothing of the intent can land any more, really.
+func (w *World[A]) over(in *swap.Intent) bool {
+	switch w.Places[in.Number-1] {
+	case Nowhere:
+		return !w.Now.Before(in.SendBy) || in.Chain == swap.Solana && !w.canLand(in)
+	case Flight:
+		return !w.canLand(in)
+	}
+	return w.Places[in.Number-1] == Dead
+}
+
+func (w *World[A]) txid(in *swap.Intent) string {
+	if in.Chain == swap.Solana {
+		return in.Signature
+	}
+	return fmt.Sprintf("nexus%d", in.Number)
+}
+
+func (w *World[A]) sighting(in *swap.Intent) swap.Sighting {
+	place := w.Places[in.Number-1]
+	s := swap.Sighting{VaultSigned: true, Chain: in.Chain, TxID: w.txid(in), Memo: in.Memo, Reference: in.Reference, Amount: in.Net,
+		Destination: in.Destination, Token: "USDD", Errored: place == Errored, Confirmations: 1, Time: w.Now}
+	if in.Chain == swap.Solana {
+		s.Token = "USDC"
+	}
+	if place != Landed {
+		s.Confirmations, s.Finalized = 100, true
+	}
+	return s
+}
+
+// look is an honest look-up, or one that lies while lies are left.
+func (w World[A]) look(n int64, add func(string, World[A])) {
+	in := w.Head().Intent(n)
+	ev := swap.Looked{By: w.by(swap.Worker, "looker"), Number: n, Finding: swap.LookFound}
+	if p := w.Places[n-1]; p >= Errored {
+		ev.Seen = w.sighting(in)
+		if to, ok := w.Take(ev); ok {
+			add(fmt.Sprintf("%d is found", n), to)
+		}
+		return
+	}
+	ev.Finding = swap.LookMissing
+	ev.View = swap.View{From: in.At, ByID: true, ByMemo: true, Before: 1000, After: 1000}
+	for _, lie := range []bool{false, true} {
+		if lie && (w.Lies == 0 || w.over(in)) {
+			continue
+		}
+		if lie || w.over(in) {
+			ev.View.CannotLand, ev.View.Before, ev.View.After = true, 1001, 1001
+		}
+		to, ok := w.Take(ev)
+		if !ok {
+			continue
+		}
+		name := fmt.Sprintf("%d is not found", n)
+		if lie {
+			to.Lies--
+			name += ", which is a lie"
+		}
+		add(name, to)
+	}
+}
+
+// Paid is what really went out, for a comparison with [swap.Money]: how many
+// outbounds paid, and their sum.
+func (w *World[A]) Paid() (n int, sum uint64) {
+	for k, p := range w.Places {
+		if p >= Landed {
+			n++
+			sum += w.Head().Intents[k].Net
+		}
+	}
+	return n, sum
+}
+
+// Possible is how many outbounds paid or may still pay.
+func (w *World[A]) Possible() (n int) {
+	for k := range w.Places {
+		if in := &w.Head().Intents[k]; w.Places[k] >= Landed || w.Places[k] != Errored && !w.over(in) {
+			n++
+		}
+	}
+	return n
+}
+
+// Known reports whether the record knows all that was paid, finally.
+func (w *World[A]) Known() bool {
+	for k, p := range w.Places {
+		if in := &w.Head().Intents[k]; in.Final != (p == Final) || p == Landed || !in.Settled() {
+			return false
+		}
+	}
+	return true
+}
