@@ -367,7 +367,7 @@ func TestLeases(t *testing.T) {
 	ev = r.begun(swap.Send)
 	ev.Fence--
 	r.refused(ev, statemachine.ErrFenced)
-	r.wait(5 * time.Minute).refused(r.begun(swap.Send), statemachine.ErrFenced)
+	r.wait(5*time.Minute).refused(r.begun(swap.Send), statemachine.ErrFenced)
 	r.do(swap.Claimed{By: swap.By{Actor: "other", Role: swap.Worker, At: r.now}, Fence: fence + 1})
 	stale := r.begun(swap.Send)
 	stale.Fence = fence

@@ -17,6 +17,7 @@ import (
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/relaysync/dunning"
+	"github.com/settlehq/settle/swap"
 	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -29,6 +30,8 @@ var machines = []part{
 	section(utxo.CoinMachine),
 	section(withdrawal.RequestMachine),
 	section(withdrawal.JobMachine),
+	section(swap.DepositMachine),
+	section(swap.CreditMachine),
 	section(refresh.JobMachine),
 	section(refresh.WatcherMachine),
 	section(refresh.WalletMachine),

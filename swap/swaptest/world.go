@@ -74,9 +74,9 @@ type World[A any] struct {
 	Control swap.Control
 	Places  []Place // of the intents, by number
 	Workers [2]Worker
-	Orders  int // how many orders an operator may still give
-	Lies    int // how many wrong proofs the host may still give
-	Limit   int // of intents
+	Orders  int  // how many orders an operator may still give
+	Lies    int  // how many wrong proofs the host may still give
+	Limit   int  // of intents
 	Hour    bool // an hour may pass
 	// Trail is the audit trail of the item, kept if it is not nil.
 	Trail []statemachine.Transition[string]
