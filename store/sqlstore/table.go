@@ -89,6 +89,7 @@ type made struct {
 	updateOne  statement
 	touchOne   statement
 	storedNow  statement
+	inOrder    statement   // see lockInOrder
 	holdersNow []statement // by unique rule
 }
 
@@ -117,6 +118,7 @@ func newTable[R any](t table[R]) *table[R] {
 		t.updateOne = t.swap(slices.Concat(state, outside), t.derived)
 		t.touchOne = t.swap(outside, nil)
 		t.storedNow = t.stored()
+		t.inOrder = t.locking()
 	}
 	return &t
 }

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -77,6 +78,36 @@ func (t *table[R]) writeNew(x *tx, rows *batch) error {
 		return err
 	}
 	return want(rows.len(), n, t.name)
+}
+
+// locking is the statement of lockInOrder.
+func (t *table[R]) locking() statement {
+	key := columnNames(t.key, "x.")
+	return statement{once: true, set: t.key, text: "SELECT " + key + " FROM @" + t.name + " x WHERE (" + key + ") IN (SELECT " +
+		columnNames(t.key, "r.") + " FROM {set}) ORDER BY " + key + " FOR NO KEY UPDATE OF x"}
+}
+
+// lockInOrder locks the stored rows of some batches by their keys, so that two
+// transactions that write the same rows wait for one another and not for ever:
+// an UPDATE locks its rows in the order of its plan, and several statements one
+// after the other. On SQLite there is one writer.
+func (t *table[R]) lockInOrder(x *tx, all ...writing) error {
+	set := new(batch)
+	for _, w := range all {
+		for i, at := 0, indexOf(w.statement.rows, firstName(t.key)); i < len(w.rows.values); i += w.rows.width {
+			set.add(w.rows.values[i+at : i+at+t.keys]...)
+		}
+	}
+	if x.store.Dialect == SQLite || set.len() < 2 {
+		return nil
+	}
+	return x.read(&t.inOrder, set, func(*sql.Rows) error { return nil })
+}
+
+// firstName is the name of the first column of a list.
+func firstName(list string) string {
+	name, _, _ := strings.Cut(list, " ")
+	return name
 }
 
 // writeChanged writes rows with a new version that are as they were read.
@@ -190,11 +221,15 @@ func (x *tx) holder(st *statement, rows *batch, columns ...int) (id string, err 
 
 // leases are the statements that renew the leases of a table and find those that
 // are lost.
-type leases struct{ renew, lost statement }
+type leases struct {
+	renew, lost statement
+	lock        func(*tx, ...writing) error
+}
 
 func leaseTable[R any](t *table[R]) *leases {
 	held := t.sameKey("x", "r") + " AND x.lease_fence = r.fence AND x.lease_holder IS NOT NULL AND x.lease_until > r.at"
 	return &leases{
+		lock:  t.lockInOrder,
 		renew: statement{once: true, rows: t.key + ", fence int, until time, at time", text: "UPDATE @" + t.name + " AS x SET lease_until = r.until FROM {rows} WHERE " + held},
 		lost: statement{once: true, set: t.key + ", fence int, at time", text: "SELECT " + columnNames(t.key, "r.") +
 			" FROM {set} WHERE NOT EXISTS (SELECT 1 FROM @" + t.name + " x WHERE " + held + ")"},
@@ -221,7 +256,9 @@ func renew[K comparable](x *tx, l *leases, machine string, now time.Time, all []
 	}
 	var renewed int64
 	err = x.save(machine, func() (err error) {
-		renewed, err = x.write(&l.renew, rows)
+		if err = l.lock(x, writing{&l.renew, rows}); err == nil {
+			renewed, err = x.write(&l.renew, rows)
+		}
 		return err
 	})
 	if err == nil {

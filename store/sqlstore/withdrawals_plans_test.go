@@ -22,6 +22,9 @@ func paying(d Dialect) map[string]*statement {
 		"countRequests": &countRequests, "countJobs": &countJobs, "requestsEnded": &requestsEnded, "requestsApproved": &requestsApproved,
 		"jobsConfirmed": &jobsConfirmed, "attemptsStarted": &attemptsStarted, "selectWalletsOf": &selectWalletsOf,
 	}
+	if d == Postgres {
+		all["lock jobs"], all["lock requests"], all["lock wallets"] = &jobTable.inOrder, &requestTable.inOrder, lockReserved[d]
+	}
 	for key, st := range dueStatements {
 		if key.dialect == d && (key.oneChain || key.kind != 1) { // claims are of one chain
 			all[fmt.Sprintf("due %v, sequential %v, one chain %v", key.kind, key.sequential, key.oneChain)] = st
@@ -33,6 +36,20 @@ func paying(d Dialect) map[string]*statement {
 		}
 	}
 	return all
+}
+
+// asked is what people ask: the monitoring queries of the source document, and
+// the support desk's about a hash.
+var asked = map[string]string{
+	"pending withdrawals": "SELECT COUNT(*) FROM @withdrawal_requests WHERE status = 'pending'",
+	"active jobs":         "SELECT COUNT(*) FROM @withdrawal_queue WHERE status IN ('pending', 'processing', 'confirming')",
+	"failed jobs": "SELECT id, withdrawal_request_id, error_message, retry_count FROM @withdrawal_queue WHERE status = 'failed' " +
+		"ORDER BY created_at DESC LIMIT 10",
+	"to confirm":        "SELECT * FROM @withdrawal_queue WHERE status = 'confirming' AND tx_hash IS NOT NULL",
+	"stuck jobs":        "SELECT id, status, created_at, error_message FROM @withdrawal_queue WHERE status = 'processing' AND created_at < $1",
+	"job of a hash":     "SELECT * FROM @withdrawal_queue WHERE tx_hash = $1",
+	"request of a hash": "SELECT * FROM @withdrawal_requests WHERE final_tx_hash = $1",
+	"any tx of a hash":  "SELECT * FROM @withdrawal_txs WHERE tx_hash = $1",
 }
 
 var wholeWithdrawals = regexp.MustCompile(`Seq Scan on (withdrawal_(requests|queue|txs|attempts|nonces)|transitions)\b|Index Cond: \(id = \(SubPlan 1\)\)\s+Filter: \(status|(?m)SCAN (q|j|a|m|l|t|x|f|h|n|p|withdrawal_\w+|transitions)$`)
@@ -80,6 +97,9 @@ func TestNoPlanReadsAllWithdrawals(t *testing.T) {
 			fillWithdrawals(t, conn, syn)
 			for name, st := range paying(d) {
 				check(name, st)
+			}
+			for name, text := range asked {
+				check(name, &statement{text: text})
 			}
 		})
 	}

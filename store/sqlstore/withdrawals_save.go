@@ -100,16 +100,20 @@ func (s *changeset) takes(j *withdrawal.Job) {
 }
 
 // write carries the changes out. Who waits for a row waits in this order
-// everywhere: jobs, requests, new jobs, wallets. Slots are given back before
-// others take them.
+// everywhere: jobs by id, requests by id, new jobs, wallets by id. Slots are
+// given back before others take them.
 func (s *changeset) write() error {
 	if s.taken != nil {
 		return s.taken
 	}
 	for _, step := range []func() error{
+		func() error {
+			return jobTable.lockInOrder(s.tx, writing{&jobTable.updateOne, &s.jobs}, writing{&jobTable.touchOne, &s.touch}, writing{&jobTable.updateOne, &s.taking})
+		},
 		func() error { return jobTable.writeChanged(s.tx, &s.jobs) },
 		func() error { return jobTable.writeTouched(s.tx, &s.touch) },
 		func() error { return jobTable.writeChanged(s.tx, &s.taking) },
+		func() error { return requestTable.lockInOrder(s.tx, writing{&requestTable.updateOne, &s.requests}) },
 		func() error {
 			return s.writeAll("withdrawal requests", writing{&requestTable.insertOne, &s.newRequests}, writing{&requestTable.updateOne, &s.requests})
 		},

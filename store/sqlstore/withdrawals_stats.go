@@ -3,21 +3,26 @@ package sqlstore
 import (
 	"cmp"
 	"database/sql"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// countShards is over how many rows each count is spread on PostgreSQL, where
-// several transactions write at once.
-const countShards = 16
-
 type countKey struct{ record, status string }
 
-var addCounts = statement{once: true, rows: "record text, status text, shard int, n int", text: "INSERT INTO @withdrawal_counts (record, status, shard, n) " +
-	"SELECT r.record, r.status, r.shard, r.n FROM {rows} WHERE true ON CONFLICT (record, status, shard) DO UPDATE SET n = withdrawal_counts.n + excluded.n"}
+// addCounts adds to a row that no other transaction writes, so that counting
+// never waits and adds nothing to the order of locks: on PostgreSQL to the first
+// of some shards that is free, or to one of the server process's own.
+var addCounts = func() map[Dialect]*statement {
+	all := map[Dialect]*statement{}
+	for d, shard := range map[Dialect]string{SQLite: "0", Postgres: "coalesce((SELECT s.n FROM generate_series(0, 31) AS s(n) " +
+		"WHERE pg_try_advisory_xact_lock(hashtext('settle counts @'), s.n) LIMIT 1), 1000 + pg_backend_pid())"} {
+		all[d] = &statement{once: true, rows: "record text, status text, n int", text: "INSERT INTO @withdrawal_counts (record, status, shard, n) " +
+			"SELECT r.record, r.status, " + shard + ", r.n FROM {rows} WHERE true ON CONFLICT (record, status, shard) DO UPDATE SET n = withdrawal_counts.n + excluded.n"}
+	}
+	return all
+}()
 
 // countRequest counts a request in or out, in states where it may stay for ever.
 func (s *changeset) countRequest(status withdrawal.RequestStatus, n int64) {
@@ -33,14 +38,10 @@ func (s *changeset) countJob(status withdrawal.JobStatus, n int64) {
 	}
 }
 
-// writeCounts is the last write of a commit: it waits for others.
+// writeCounts is the last write of a commit.
 func (s *changeset) writeCounts() error {
 	if len(s.counts) == 0 {
 		return nil
-	}
-	shard := 0
-	if s.store.Dialect == Postgres {
-		shard = rand.IntN(countShards)
 	}
 	keys := make([]countKey, 0, len(s.counts))
 	for key := range s.counts {
@@ -51,9 +52,9 @@ func (s *changeset) writeCounts() error {
 	})
 	rows := new(batch)
 	for _, key := range keys {
-		rows.add(key.record, key.status, shard, s.counts[key])
+		rows.add(key.record, key.status, s.counts[key])
 	}
-	_, err := s.tx.write(&addCounts, rows)
+	_, err := s.tx.write(addCounts[s.store.Dialect], rows)
 	return err
 }
 
