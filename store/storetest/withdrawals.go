@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/memory"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -26,29 +27,13 @@ func Withdrawals[T store.WithdrawalTx](t *testing.T, open func(testing.TB) store
 		rule string
 		test func(*testing.T, *withdrawals[T])
 	}{
-		{"an update that returns an error leaves no trace", failedWithdrawals[T]},
-		{"an update that panics leaves no trace", panickedWithdrawals[T]},
-		{"an update whose context is cancelled leaves no trace", cancelledWithdrawals[T]},
-		{"a refused write ends the update even if nobody looks at its error", ignoredRefusal[T]},
-		{"a view writes nothing", withdrawalViews[T]},
-		{"a transaction sees its own writes", ownWithdrawals[T]},
+		{"a view puts no wallet and claims nothing", withdrawalViews[T]},
+		{"a transaction sees its own writes in what is due and in sums", ownWithdrawals[T]},
 
-		{"a change of a stale version is a conflict", staleVersions[T]},
-		{"a job that left a state and came back is another version", leaveAndReturn[T]},
-		{"of concurrent writers of one version exactly one wins", oneWriter[T]},
-		{"a touch of a stale version or fence is refused", staleTouches[T]},
-		{"a touch from before a release brings no lease back", touchAfterRelease[T]},
-		{"a change of a job under an old fence is refused", staleFence[T]},
-		{"the same event of a held aggregate again changes nothing", heldAgain[T]},
-		{"a lease is renewed under its fence alone and changes no version", renewals[T]},
-		{"a change from before a renewal does not shorten the lease", renewedThenSaved[T]},
-
-		{"the changes of one save are stored together or not at all", oneSave[T]},
 		{"a slot is handed over within one save", handOver[T]},
 		{"a nonce is taken for ever, on its wallet alone", nonceAfterEnd[T]},
 		{"a reservation is added, and an earlier use moves nothing", reserved[T]},
-		{"an id that exists is not written over", insertedOnce[T]},
-		{"a job is written only as it was read", asRead[T]},
+		{"the id of a job that exists is not written over", jobInsertedOnce[T]},
 		{"an execution is closed once", closedOnce[T]},
 		{"every incident of a change is stored", twoIncidents[T]},
 
@@ -58,7 +43,6 @@ func Withdrawals[T store.WithdrawalTx](t *testing.T, open func(testing.TB) store
 		{"a nonce of a wallet belongs to one job, its replacements included", nonces[T]},
 		{"a transaction is on file once", duplicateTxs[T]},
 		{"an incident is recorded once", incidents[T]},
-		{"the same submission twice at once is one request", concurrentSubmissions[T]},
 		{"submissions of one user at once do not pass the window together", concurrentWindows[T]},
 		{"reservations of concurrent jobs add up", reservations[T]},
 
@@ -77,18 +61,17 @@ func Withdrawals[T store.WithdrawalTx](t *testing.T, open func(testing.TB) store
 		{"a review of an imported payment has an age", importedReview[T]},
 		{"requests page by time and id, stable under writes", requestPages[T]},
 		{"the history has one line per version and replays", withdrawalTrails[T]},
-		{"followers see every transition, those of a record in order", follow[T]},
-		{"followers miss nothing while others write", followWhileWriting[T]},
-		{"a cursor is of one line and of no other", cursors[T]},
 		{"limits of 0, below it, or enormous are refused by every method", withdrawalLimits[T]},
-		{"readers never see half of a commit", halfWithdrawals[T]},
 		{"what does not exist is a zero aggregate or not found", unknownWithdrawals[T]},
 		{"the self-check passes and leaves nothing", selfCheck[T]},
 	}
+	versioned(t, func(t *testing.T) *withdrawalSubject[T] { return versionedWithdrawals(t, newWithdrawals(t, open(t))) })
 	for _, r := range rules {
 		t.Run(r.rule, func(t *testing.T) { r.test(t, newWithdrawals(t, open(t))) })
 	}
-	t.Run("random histories store the same as the memory adapter", func(t *testing.T) { randomWithdrawals(t, newWithdrawals(t, open(t))) })
+	t.Run("random histories store the same as the memory adapter", func(t *testing.T) {
+		randomHistories(t, versionedWithdrawals(t, newWithdrawals(t, open(t))), versionedWithdrawals(t, newWithdrawals[store.Tx](t, memory.New(memory.Options{}))))
+	})
 	t.Run("eight workers over 500 jobs make exactly 500 broadcasts", func(t *testing.T) { eightWorkers(t, newWithdrawals(t, open(t))) })
 }
 
@@ -316,42 +299,6 @@ func (w *withdrawals[T]) nextDue(t testing.TB, q store.DueWithdrawals) time.Dura
 	return next.Sub(q.Now)
 }
 
-// dump is all that a store says of some requests, comparable between stores.
-func (w *withdrawals[T]) dump(t failer, requests ...uuid.UUID) any {
-	t.Helper()
-	var all []any
-	err := w.View(ctx, func(tx T) error {
-		all = nil
-		r := tx.Withdrawals()
-		ws, err := r.Get(requests...)
-		if err != nil {
-			return err
-		}
-		for i := range ws {
-			trail, err := r.Transitions(requests[i])
-			if err != nil {
-				return err
-			}
-			one := map[string]any{"Get": ws[i], "Transitions": trail}
-			all = append(all, one)
-			if ws[i].Job.Status == 0 {
-				continue
-			}
-			if one["Attempts"], err = r.Attempts(ws[i].Job.ID); err != nil {
-				return err
-			}
-			if one["Transitions of the job"], err = r.Transitions(ws[i].Job.ID); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plain(t, all)
-}
-
 // text is a value in a form that compares: decimals and times by what they say.
 func text(t failer, v any) string {
 	t.Helper()
@@ -417,13 +364,6 @@ func short(v any) string {
 		return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(s[:200], ""), len(s))
 	}
 	return string(b)
-}
-
-func refusedWith(t testing.TB, err, sentinel error, what string) {
-	t.Helper()
-	if !errors.Is(err, sentinel) {
-		t.Fatalf("%s: got error %v, expected %v", what, err, sentinel)
-	}
 }
 
 // taken requires a TakenError of a unique rule that names a job.

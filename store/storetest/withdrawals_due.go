@@ -13,8 +13,6 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-const tick = time.Microsecond
-
 func dueClaims[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	job := func(p withdrawal.Priority, at time.Time) uuid.UUID {
 		return w.do(t, w.approved(t, utxos, start).Request.ID, w.enqueued(at, p)).Job.ID

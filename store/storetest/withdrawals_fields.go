@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -21,80 +20,39 @@ var fixed = strings.Fields("Request.ID Request.User Request.Asset Request.Chain 
 	"Job.ID Job.Request Job.Chain Job.AssetOnChain Job.Wallet Job.ToAddress Job.AmountRaw Job.AmountHuman Job.Priority Job.MaxRetries Job.CreatedAt " +
 	"Attempt.Job Attempt.Fence Attempt.Worker Attempt.StartedAt HotWallet.ID HotWallet.Chain")
 
-// fields takes requests through real changes and compares all that is read with
-// all that was saved, field by field.
+// fields goes through the lives of requests.
 type fields[T store.WithdrawalTx] struct {
-	*withdrawals[T]
-	t         *testing.T
-	now       time.Time
-	a         withdrawal.Withdrawal // of the request under way, as saved
+	*life[T, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]
+	w         *withdrawals[T]
 	wallet    withdrawal.HotWallet
 	attempts  map[uuid.UUID][]withdrawal.Attempt
-	trails    map[uuid.UUID][]statemachine.Transition[uuid.UUID]
 	incidents []withdrawal.Incident
-	set       map[string]bool // fields that were not zero
-	moved     map[string]bool // fields that an update changed
 }
 
-// everyField: a field that the records get later fails here by its name until
-// the events below set it.
 func everyField[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
-	f := &fields[T]{withdrawals: w, t: t, now: start, attempts: map[uuid.UUID][]withdrawal.Attempt{},
-		trails: map[uuid.UUID][]statemachine.Transition[uuid.UUID]{}, set: map[string]bool{}, moved: map[string]bool{}}
+	f := &fields[T]{life: newLife(t, versionedWithdrawals(t, w)), w: w, attempts: map[uuid.UUID][]withdrawal.Attempt{}}
+	f.follow, f.compareMore = f.followChange, f.compareLists
+	f.records = func(a *withdrawal.Withdrawal) map[string]any {
+		all := map[string]any{"Request": a.Request}
+		if a.Job.ID == f.a.Job.ID {
+			all["Job"] = a.Job
+		}
+		return all
+	}
 	for _, life := range []func(){f.replaced, f.reviewed, f.requeued, f.disproved, f.stopped, f.imports} {
 		f.a = withdrawal.Withdrawal{}
 		life()
 	}
 	f.frozen()
-	for name, record := range map[string]any{"Request": withdrawal.Request{}, "Job": withdrawal.Job{}, "Tx": withdrawal.Tx{},
-		"Attempt": withdrawal.Attempt{}, "Incident": withdrawal.Incident{}, "HotWallet": withdrawal.HotWallet{}} {
-		leaves(name, reflect.ValueOf(record), func(path string, _ reflect.Value) {
-			if !f.set[path] {
-				t.Errorf("%s is never set by this rule: it proves nothing of it", path)
-			}
-			if name != "Tx" && name != "Incident" && !slices.Contains(fixed, path) && !f.moved[path] {
-				t.Errorf("%s is never changed by this rule: it proves nothing of its update", path)
-			}
-		})
-	}
+	f.end(fixed, map[string]any{"Request": withdrawal.Request{}, "Job": withdrawal.Job{}, "Attempt": withdrawal.Attempt{}, "HotWallet": withdrawal.HotWallet{}},
+		map[string]any{"Tx": withdrawal.Tx{}, "Incident": withdrawal.Incident{}})
 }
 
-// leaves visits the fields of a record, those of its own structs included.
-func leaves(path string, v reflect.Value, visit func(path string, v reflect.Value)) {
-	if v.Kind() != reflect.Struct || !strings.Contains(v.Type().PkgPath(), "settlehq/settle/") {
-		visit(path, v)
-		return
-	}
-	for i := range v.NumField() {
-		leaves(path+"."+v.Type().Field(i).Name, v.Field(i), visit)
-	}
-}
-
-// note remembers which fields were set, and which an update moved.
-func (f *fields[T]) note(name string, before, after reflect.Value) {
-	old := map[string]any{}
-	if before.IsValid() && !before.IsZero() {
-		leaves(name, before, func(path string, v reflect.Value) { old[path] = v.Interface() })
-	}
-	leaves(name, after, func(path string, v reflect.Value) {
-		f.set[path] = f.set[path] || !v.IsZero()
-		was, updated := old[path]
-		f.moved[path] = f.moved[path] || updated && !reflect.DeepEqual(was, v.Interface())
-	})
-}
-
-// by is a little later each time, so that no two columns have the same time.
-func (f *fields[T]) by(role withdrawal.Role) withdrawal.By {
-	f.now = f.now.Add(time.Second + tick)
-	return by(role, f.now)
-}
+func (f *fields[T]) by(role withdrawal.Role) withdrawal.By { return by(role, f.tick()) }
 
 func (f *fields[T]) worker() withdrawal.By { return f.by(withdrawal.WithdrawalWorker) }
 
-// later passes leases and back-offs.
-func (f *fields[T]) later() { f.now = f.now.Add(2 * time.Hour) }
-
-// save saves the change of each event and compares what is read.
+// do lets an enqueue choose from the one wallet.
 func (f *fields[T]) do(events ...withdrawal.Event) {
 	f.t.Helper()
 	for _, ev := range events {
@@ -102,146 +60,77 @@ func (f *fields[T]) do(events ...withdrawal.Event) {
 			e.Wallets = []withdrawal.HotWallet{f.wallet}
 			ev = e
 		}
-		before := f.a
-		c := f.change(f.t, before, ev)
-		if c.Empty() {
-			f.t.Fatalf("%T changes nothing", ev)
-		}
-		what := fmt.Sprintf("after %T", ev)
-		if err := f.withdrawals.save(c); err != nil {
-			f.t.Fatal(what, ": ", err)
-		}
-		f.a = c.New
-		f.follow(&c)
-		f.compare(what)
-		f.note("Request", reflect.ValueOf(before.Request), reflect.ValueOf(f.a.Request))
-		if before.Job.ID != f.a.Job.ID {
-			before.Job = withdrawal.Job{}
-		}
-		f.note("Job", reflect.ValueOf(before.Job), reflect.ValueOf(f.a.Job))
-		for _, tx := range c.Txs {
-			f.note("Tx", reflect.Value{}, reflect.ValueOf(tx))
-		}
-		for _, i := range c.Incidents {
-			f.note("Incident", reflect.Value{}, reflect.ValueOf(i))
-		}
+		f.life.do(ev)
 	}
 }
 
-// follow does to what is expected what the change does to the store.
-func (f *fields[T]) follow(c *withdrawal.Change) {
-	for _, l := range c.Log {
-		f.trails[l.ID] = append(f.trails[l.ID], l)
-	}
+// followChange keeps what is expected of attempts, incidents and the wallet.
+func (f *fields[T]) followChange(_ withdrawal.Withdrawal, c *withdrawal.Change) {
 	if a := c.Attempt(); a != nil {
 		all, before := f.attempts[a.Job], withdrawal.Attempt{}
 		if n := len(all); n > 0 && all[n-1].Fence == a.Fence {
 			all, before = all[:n-1], all[n-1]
 		}
 		f.attempts[a.Job] = append(slices.Clone(all), *a)
-		f.note("Attempt", reflect.ValueOf(before), reflect.ValueOf(*a))
+		f.note("Attempt", before, *a)
 	}
 	f.incidents = append(f.incidents, c.Incidents...)
+	for _, i := range c.Incidents {
+		f.note("Incident", nil, i)
+	}
 	before := f.wallet
 	for _, r := range c.Reservations {
-		sum, err := f.wallet.BalanceReserved.Add(r.Delta())
-		if err != nil {
+		if err := f.wallet.Reserve(r); err != nil {
 			f.t.Fatal(err)
-		}
-		f.wallet.BalanceReserved = sum
-		if r.UsedAt.After(f.wallet.LastUsedAt) {
-			f.wallet.LastUsedAt = r.UsedAt
 		}
 	}
 	for _, tx := range c.Txs {
+		f.note("Tx", nil, tx)
 		if tx.HasNonce {
 			f.wallet.NextNonce = max(f.wallet.NextNonce, tx.Nonce+1)
 		}
 	}
-	f.note("HotWallet", reflect.ValueOf(before), reflect.ValueOf(f.wallet))
+	f.note("HotWallet", before, f.wallet)
 	if f.a.Job.Status != 0 {
 		f.a.Wallet = f.wallet
 	}
 }
 
-// compare reads everything that there is of the request under way.
-func (f *fields[T]) compare(what string) {
+// compareLists reads what Get and the trails do not show.
+func (f *fields[T]) compareLists(tx T, what string) error {
 	f.t.Helper()
-	err := f.View(ctx, func(tx T) error {
-		r := tx.Withdrawals()
-		id, job := f.a.Request.ID, f.a.Job.ID
-		got, err := r.Get(id)
-		if err != nil {
-			return err
-		}
-		same(f.t, what+": Get", got[0], f.a)
-		inUTC(f.t, what, reflect.ValueOf(got[0]))
-		listed, err := r.Requests(f.a.Request.Status, &withdrawal.Request{CreatedAt: f.a.Request.CreatedAt}, 100)
-		if err != nil {
-			return err
-		}
-		i := slices.IndexFunc(listed, func(r withdrawal.Request) bool { return r.ID == id })
-		if i < 0 {
-			f.t.Fatalf("%s: Requests of status %v leave it out", what, f.a.Request.Status)
-		}
-		same(f.t, what+": Requests", listed[i], f.a.Request)
-		for _, id := range []uuid.UUID{id, job} {
-			trail, err := r.Transitions(id)
-			if err != nil {
-				return err
-			}
-			same(f.t, what+": Transitions", trail, f.trails[id])
-			inUTC(f.t, what, reflect.ValueOf(trail))
-		}
-		incidents, _, err := r.Incidents(0, 100)
-		if err != nil {
-			return err
-		}
-		same(f.t, what+": Incidents", incidents, f.incidents)
-		inUTC(f.t, what, reflect.ValueOf(incidents))
-		if job == uuid.Nil {
-			return nil
-		}
-		attempts, err := r.Attempts(job)
-		if err != nil {
-			return err
-		}
-		same(f.t, what+": Attempts", attempts, f.attempts[job])
-		inUTC(f.t, what, reflect.ValueOf(attempts))
-		wallets, err := r.HotWallets(f.a.Job.Chain)
-		if err != nil {
-			return err
-		}
-		same(f.t, what+": HotWallets", wallets, []withdrawal.HotWallet{f.wallet})
-		return nil
-	})
+	r := tx.Withdrawals()
+	id, job := f.a.Request.ID, f.a.Job.ID
+	listed, err := r.Requests(f.a.Request.Status, &withdrawal.Request{CreatedAt: f.a.Request.CreatedAt}, 100)
 	if err != nil {
-		f.t.Fatal(what, ": ", err)
+		return err
 	}
-}
-
-// inUTC requires that all times within v are UTC: another zone compares equal
-// and prints another day.
-func inUTC(t failer, what string, v reflect.Value) {
-	t.Helper()
-	if at, ok := v.Interface().(time.Time); ok {
-		if at.Location() != time.UTC || at.Nanosecond()%1000 != 0 {
-			t.Fatalf("%s: the time %s (%s) is not in UTC microseconds", what, at.Format(time.RFC3339Nano), at.Location())
-		}
-		return
+	i := slices.IndexFunc(listed, func(r withdrawal.Request) bool { return r.ID == id })
+	if i < 0 {
+		f.t.Fatalf("%s: Requests of status %v leave it out", what, f.a.Request.Status)
 	}
-	switch v.Kind() {
-	case reflect.Struct:
-		if strings.Contains(v.Type().PkgPath(), "settlehq/settle/") {
-			for i := range v.NumField() {
-				inUTC(t, what+": "+v.Type().Field(i).Name, v.Field(i))
-			}
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			inUTC(t, what, v.Index(i))
-		}
+	same(f.t, what+": Requests", listed[i], f.a.Request)
+	incidents, _, err := r.Incidents(0, 100)
+	if err != nil {
+		return err
 	}
+	same(f.t, what+": Incidents", incidents, f.incidents)
+	inUTC(f.t, what, reflect.ValueOf(incidents))
+	if job == uuid.Nil {
+		return nil
+	}
+	attempts, err := r.Attempts(job)
+	if err != nil {
+		return err
+	}
+	same(f.t, what+": Attempts", attempts, f.attempts[job])
+	inUTC(f.t, what, reflect.ValueOf(attempts))
+	wallets, err := r.HotWallets(f.a.Job.Chain)
+	if err != nil {
+		return err
+	}
+	same(f.t, what+": HotWallets", wallets, []withdrawal.HotWallet{f.wallet})
+	return nil
 }
 
 // put stores the only wallet of a chain.
@@ -257,9 +146,9 @@ func (f *fields[T]) put(w withdrawal.HotWallet) {
 func (f *fields[T]) begin(asset, chain uuid.UUID) {
 	f.t.Helper()
 	if f.wallet.Chain != chain {
-		f.put(withdrawal.HotWallet{ID: f.id(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive, BalanceReserved: "0"})
+		f.put(withdrawal.HotWallet{ID: f.w.id(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive, BalanceReserved: "0"})
 	}
-	ev := submission(f.id(), chain, f.now)
+	ev := submission(f.w.id(), chain, f.now)
 	ev.By, ev.Asset, ev.Memo, ev.Amount = f.by(withdrawal.System), asset, "memo \u00e9", "20.5"
 	f.do(ev)
 }
@@ -275,7 +164,7 @@ func (f *fields[T]) approve(actors ...string) {
 
 func (f *fields[T]) enqueue() {
 	f.t.Helper()
-	f.do(withdrawal.Enqueued{By: f.by(withdrawal.System), Job: f.id(), AssetOnChain: tokenOnChain, Priority: withdrawal.High})
+	f.do(withdrawal.Enqueued{By: f.by(withdrawal.System), Job: f.w.id(), AssetOnChain: tokenOnChain, Priority: withdrawal.High})
 }
 
 func (f *fields[T]) claim() int64 {
@@ -287,7 +176,7 @@ func (f *fields[T]) claim() int64 {
 // replaced: two approvers, a replacement that cancels, a proof of death, a
 // rescue, and evidence against the end.
 func (f *fields[T]) replaced() {
-	f.begin(dualAsset, f.id())
+	f.begin(dualAsset, f.w.id())
 	f.approve("alice", "bob")
 	f.enqueue()
 	fence := f.claim()
@@ -370,7 +259,7 @@ func (f *fields[T]) requeued() {
 func (f *fields[T]) disproved() {
 	f.begin(anAsset, utxos2)
 	f.approve("alice")
-	f.do(withdrawal.Enqueued{By: f.by(withdrawal.System), Job: f.id(), AssetOnChain: tokenOnChain, Priority: withdrawal.Low, MaxRetries: 1})
+	f.do(withdrawal.Enqueued{By: f.by(withdrawal.System), Job: f.w.id(), AssetOnChain: tokenOnChain, Priority: withdrawal.Low, MaxRetries: 1})
 	fence := f.claim()
 	f.do(withdrawal.Prepared{By: f.worker(), Fence: fence, Hash: "undead", Raw: []byte{5}, Input: "input"},
 		withdrawal.Broadcast{By: f.worker(), Fence: fence, Hash: "undead"},
@@ -398,16 +287,16 @@ func (f *fields[T]) frozen() {
 	after.Role, after.Status = "cold", "frozen"
 	f.put(withdrawal.HotWallet{ID: before.ID, Chain: before.Chain, Role: after.Role, Status: after.Status, LastUsedAt: f.now.Add(time.Hour), BalanceReserved: "77"})
 	f.wallet, f.a.Wallet = after, after
-	f.note("HotWallet", reflect.ValueOf(before), reflect.ValueOf(after))
+	f.note("HotWallet", before, after)
 	f.compare("after PutHotWallet")
 }
 
 // imports: with a nonce, which is on file with a job that nobody has claimed.
 func (f *fields[T]) imports() {
-	chain := f.id()
-	f.put(withdrawal.HotWallet{ID: f.id(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive, BalanceReserved: "0"})
+	chain := f.w.id()
+	f.put(withdrawal.HotWallet{ID: f.w.id(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive, BalanceReserved: "0"})
 	by := f.by(withdrawal.System)
-	f.do(withdrawal.Imported{By: by, Request: f.id(), User: aUser, Asset: anAsset, Chain: chain, ToAddress: "0xabc", Amount: "1", Decimals: 18,
-		CreatedAt: by.At.Add(-time.Hour), Job: f.id(), AssetOnChain: tokenOnChain, Hash: "imported", Nonce: 0, HasNonce: true,
+	f.do(withdrawal.Imported{By: by, Request: f.w.id(), User: aUser, Asset: anAsset, Chain: chain, ToAddress: "0xabc", Amount: "1", Decimals: 18,
+		CreatedAt: by.At.Add(-time.Hour), Job: f.w.id(), AssetOnChain: tokenOnChain, Hash: "imported", Nonce: 0, HasNonce: true,
 		Wallets: []withdrawal.HotWallet{f.wallet}})
 }

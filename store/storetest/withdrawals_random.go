@@ -2,128 +2,19 @@ package storetest
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
-	"math"
-	"math/rand/v2"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"pgregory.net/rapid"
 
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
-	"github.com/settlehq/settle/store/memory"
 	"github.com/settlehq/settle/store/worker"
 	"github.com/settlehq/settle/withdrawal"
-	"github.com/settlehq/settle/withdrawal/withdrawaltest"
 )
-
-// randomWithdrawals sends the same random events to the store and to the memory
-// adapter and compares answers and records: first some histories that are the
-// same each time, then others.
-func randomWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
-	pair := &pair[T]{store: w, reference: newWithdrawals[store.Tx](t, memory.New(memory.Options{}))}
-	for seed := range fixedHistories {
-		input := make([]byte, 1<<16)
-		_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
-		t.Run(fmt.Sprint("fixed ", seed), func(t *testing.T) { rapid.MakeFuzz(pair.history)(t, input) })
-	}
-	if t.Failed() {
-		return
-	}
-	limit := defaultHistories // each event is a commit
-	flag.Visit(func(f *flag.Flag) {
-		if f.Name == "rapid.checks" {
-			limit = math.MaxInt
-		}
-	})
-	runs, failed := 0, false
-	rapid.Check(t, func(rt *rapid.T) {
-		if runs++; runs > limit && !failed {
-			return
-		}
-		failed = true // until the end, so that a failure is shrunk
-		pair.history(rt)
-		failed = false
-	})
-}
-
-const fixedHistories, defaultHistories = 10, 20
-
-type pair[T store.WithdrawalTx] struct {
-	store     *withdrawals[T]
-	reference *withdrawals[store.Tx]
-}
-
-// history is one request's. All ids in it are new, so that nothing depends on
-// what earlier histories left behind.
-func (p *pair[T]) history(rt *rapid.T) {
-	ids := renaming{salt: p.store.id(), known: map[uuid.UUID]bool{}}
-	first := ids.event(withdrawaltest.Submissions().Draw(rt, "submission")).(withdrawal.Submitted)
-	first.Chain = rapid.SampledFrom([]uuid.UUID{evm, utxos}).Draw(rt, "chain")
-	hot := withdrawal.HotWallet{ID: ids.of(uuid.Nil), Chain: first.Chain}
-	p.store.putWallet(rt, hot)
-	p.reference.putWallet(rt, hot)
-	hot.Role, hot.Status = withdrawal.WalletRoleHot, withdrawal.WalletActive
-	ids.known[first.Chain] = true
-	var adversary withdrawaltest.Adversary
-	var a withdrawal.Withdrawal
-	for i := range 40 {
-		var ev withdrawal.Event = first
-		if i > 0 {
-			ev = ids.event(adversary.Next(rt, a, []withdrawal.HotWallet{hot}))
-		}
-		got, gotErr := p.store.service.Do(ctx, first.Request, ev)
-		want, wantErr := p.reference.service.Do(ctx, first.Request, ev)
-		what := fmt.Sprintf("step %d, %T %+v", i, ev, ev)
-		for _, sentinel := range sentinels {
-			if errors.Is(gotErr, sentinel) != errors.Is(wantErr, sentinel) {
-				rt.Fatalf("%s: got error %v, the memory adapter %v", what, gotErr, wantErr)
-			}
-		}
-		if (gotErr == nil) != (wantErr == nil) {
-			rt.Fatalf("%s: got error %v, the memory adapter %v", what, gotErr, wantErr)
-		}
-		if wantErr == nil {
-			same(rt, what, got, want)
-			a = want
-		}
-	}
-	same(rt, "the records", p.store.dump(rt, first.Request), p.reference.dump(rt, first.Request))
-}
-
-// renaming gives drawn ids new values, each time the same ones.
-type renaming struct {
-	salt  uuid.UUID
-	known map[uuid.UUID]bool // that are new already
-}
-
-func (r *renaming) of(id uuid.UUID) uuid.UUID {
-	id = uuid.NewSHA1(r.salt, id[:])
-	r.known[id] = true
-	return id
-}
-
-// event renames the ids of an event.
-func (r *renaming) event(ev withdrawal.Event) withdrawal.Event {
-	renamed := reflect.New(reflect.TypeOf(ev)).Elem()
-	renamed.Set(reflect.ValueOf(ev))
-	for i := range renamed.NumField() {
-		if id, ok := renamed.Field(i).Interface().(uuid.UUID); ok && id != uuid.Nil && !r.known[id] {
-			renamed.Field(i).Set(reflect.ValueOf(r.of(id)))
-		}
-	}
-	return renamed.Interface().(withdrawal.Event)
-}
-
-var sentinels = []error{statemachine.ErrIllegal, statemachine.ErrInvalid, statemachine.ErrForbidden, statemachine.ErrFenced, statemachine.ErrHeld,
-	statemachine.ErrNotFound, statemachine.ErrConflict, withdrawal.ErrActiveJob, withdrawal.ErrNonceTaken, withdrawal.ErrSlotTaken, withdrawal.ErrNoHotWallet}
 
 // eightWorkers pays on a chain with nonces and on one without, through the
 // worker loop, and counts what reaches the node.

@@ -11,29 +11,6 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// oneSave: changes of different requests, all or none.
-func oneSave[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
-	other := w.processing(t, utxos, start)
-	a, b := w.processing(t, utxos, start), w.processing(t, evm, start)
-	changes := []withdrawal.Change{w.change(t, a, prepared(&a, start)), w.change(t, b, prepared(&b, start))}
-	stale := w.change(t, other, prepared(&other, start))
-	w.do(t, other.Request.ID, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "ref"})
-	refusedWith(t, w.save(changes[0], stale), statemachine.ErrConflict, "a second change that is stale")
-	same(t, "the first of two changes was stored", w.get(t, a.Request.ID), a)
-	if err := w.save(changes...); err != nil {
-		t.Fatal(err)
-	}
-	same(t, "the first of two changes", w.get(t, a.Request.ID), changes[0].New)
-	same(t, "the second of two changes", w.get(t, b.Request.ID), changes[1].New)
-	requests := []withdrawal.Change{w.change(t, withdrawal.Withdrawal{}, submission(w.id(), evm, start)), w.change(t, withdrawal.Withdrawal{}, submission(w.id(), evm, start))}
-	if err := w.save(requests...); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range requests {
-		same(t, "one of two new requests", w.get(t, c.New.Request.ID), c.New)
-	}
-}
-
 // handOver: a slot goes from one job to another in one Save, in any order.
 func handOver[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	chain := w.id()
@@ -135,13 +112,9 @@ func (w *withdrawals[T]) enqueuedOn(at time.Time, wallet withdrawal.HotWallet) w
 	return e
 }
 
-// insertedOnce: an id that exists is never written over.
-func insertedOnce[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+// jobInsertedOnce: the id of a job that exists is never written over.
+func jobInsertedOnce[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	old := w.processing(t, evm, start)
-	fresh := w.change(t, withdrawal.Withdrawal{}, submission(old.Request.ID, evm, start))
-	refusedWith(t, w.save(fresh), statemachine.ErrConflict, "a new request with the id of another")
-	same(t, "after another request of its id", w.get(t, old.Request.ID), old)
-
 	failed := w.do(t, old.Request.ID, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "no"},
 		withdrawal.Requeued{By: by(withdrawal.Operator, start), Job: old.Job.ID, Reason: "again"})
 	for _, a := range []withdrawal.Withdrawal{failed, w.approved(t, evm, start)} {
@@ -163,42 +136,6 @@ func insertedOnce[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	c.Old.Request.Version, c.New.Request.Version = 0, 0 // as if only the job were new
 	c.Log = slices.DeleteFunc(c.Log, func(l statemachine.Transition[uuid.UUID]) bool { return l.ID != c.New.Job.ID })
 	refusedWith(t, w.save(c), statemachine.ErrNotFound, "a job of a request that does not exist")
-}
-
-// asRead: each column outside the version is compared, and the version too.
-func asRead[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
-	a := w.confirming(t, evm, start)
-	a = w.do(t, a.Request.ID, withdrawal.Claimed{By: workerAt(start.Add(time.Minute))})
-	touch := w.change(t, a, withdrawal.Looking{By: by(withdrawal.ConfirmationWorker, start.Add(time.Hour))})
-	moved := w.change(t, a, withdrawal.Rebumped{By: workerAt(start.Add(time.Minute)), Fence: 2, Hash: "bump", Raw: []byte{9}, Nonce: a.Job.Nonce, HasNonce: true})
-	if !touch.Touch() || len(moved.Log) == 0 {
-		t.Fatal("looking is no touch, or a replacement is one")
-	}
-	for _, c := range []withdrawal.Change{touch, moved} {
-		for name, forge := range map[string]func(*withdrawal.Job){
-			"version":     func(j *withdrawal.Job) { j.Version-- },
-			"holder":      func(j *withdrawal.Job) { j.Lease.Holder = worker2 },
-			"no holder":   func(j *withdrawal.Job) { j.Lease.Holder = "" },
-			"next check":  func(j *withdrawal.Job) { j.NextCheckAt = j.NextCheckAt.Add(tick) },
-			"rebroadcast": func(j *withdrawal.Job) { j.Rebroadcast = !j.Rebroadcast },
-		} {
-			stale := c
-			forge(&stale.Old.Job)
-			if name == "version" {
-				stale.New.Job.Version--
-				stale.Log = slices.Clone(c.Log)
-				for i := range stale.Log {
-					stale.Log[i].Version--
-				}
-			}
-			refusedWith(t, w.save(stale), statemachine.ErrConflict, "another "+name+" than the stored one")
-			stale.Old.Job.Lease.Fence--
-			if name != "version" {
-				refusedWith(t, w.save(stale), statemachine.ErrFenced, "another fence, and another "+name)
-			}
-		}
-	}
-	same(t, "after refused changes", w.get(t, a.Request.ID), a)
 }
 
 // closedOnce: an execution is closed once, and its beginning stays.

@@ -1,8 +1,6 @@
 package storetest
 
 import (
-	"errors"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,120 +10,6 @@ import (
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
-
-func staleVersions[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
-	old := w.approved(t, evm, start)
-	stale := w.change(t, old, withdrawal.Cancelled{By: by(withdrawal.Operator, start)})
-	current := w.do(t, old.Request.ID, w.enqueued(start, withdrawal.Normal))
-	refusedWith(t, w.save(stale), statemachine.ErrConflict, "a change of an old request")
-
-	staleClaim := w.change(t, current, withdrawal.Claimed{By: workerAt(start)})
-	w.do(t, old.Request.ID, withdrawal.Claimed{By: withdrawal.By{Actor: worker2, Role: withdrawal.WithdrawalWorker, At: start}})
-	refusedWith(t, w.save(staleClaim), statemachine.ErrConflict, "a change of an old job")
-
-	unknown := w.change(t, withdrawal.Withdrawal{}, submission(w.id(), evm, start)).New // never saved
-	approval := w.change(t, unknown, withdrawal.Approved{By: by(withdrawal.Approver, start)})
-	refusedWith(t, w.save(approval), statemachine.ErrConflict, "a change of a request that is not stored")
-	if a := w.get(t, old.Request.ID); a.Job.Lease.Holder != worker2 || a.Job.Version != 2 {
-		t.Fatalf("a refused change was stored: %+v", a.Job)
-	}
-}
-
-func leaveAndReturn[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
-	old := w.pending(t, utxos, start)
-	stale := w.change(t, old, withdrawal.Claimed{By: workerAt(start.Add(time.Hour))})
-	back := w.do(t, old.Request.ID, withdrawal.Claimed{By: workerAt(start)}, withdrawal.Snoozed{By: workerAt(start), Fence: 1})
-	if back.Job.Status != old.Job.Status || back.Job.RetryCount != old.Job.RetryCount {
-		t.Fatal("the job has not come back")
-	}
-	refusedWith(t, w.save(stale), statemachine.ErrConflict, "a change from before")
-}
-
-// atOnce runs n functions at the same time and returns their errors.
-func atOnce(n int, fn func(i int) error) []error {
-	errs := make([]error, n)
-	ready := make(chan struct{})
-	var group sync.WaitGroup
-	for i := range n {
-		group.Go(func() {
-			<-ready
-			errs[i] = fn(i)
-		})
-	}
-	close(ready)
-	group.Wait()
-	return errs
-}
-
-// oneOf requires that exactly one succeeded, and the others failed with one of
-// the sentinels. It returns the winner.
-func oneOf(t testing.TB, errs []error, sentinels ...error) (winner int) {
-	t.Helper()
-	winner = -1
-	for i, err := range errs {
-		known := false
-		for _, s := range sentinels {
-			known = known || errors.Is(err, s)
-		}
-		switch {
-		case err == nil && winner >= 0:
-			t.Fatalf("writers %d and %d both won", winner, i)
-		case err == nil:
-			winner = i
-		case !known:
-			t.Fatalf("writer %d: got error %v, expected one of %v", i, err, sentinels)
-		}
-	}
-	if winner < 0 {
-		t.Fatalf("nobody won: %v", errs)
-	}
-	return winner
-}
-
-func oneWriter[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
-	for range 5 {
-		old := w.pending(t, utxos, start)
-		changes := make([]withdrawal.Change, concurrentAttempts)
-		for i := range changes {
-			changes[i] = w.change(t, old, withdrawal.Claimed{By: workerAt(start.Add(time.Duration(i) * time.Second))})
-		}
-		winner := oneOf(t, atOnce(len(changes), func(i int) error { return w.save(changes[i]) }), statemachine.ErrConflict)
-		same(t, "the winner's job", w.get(t, old.Request.ID).Job, changes[winner].New.Job)
-	}
-}
-
-func staleTouches[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
-	old := w.confirming(t, evm, start)
-	looking := withdrawal.Looking{By: by(withdrawal.ConfirmationWorker, start.Add(time.Hour))}
-	first := w.change(t, old, looking)
-	if !first.Touch() {
-		t.Fatal("looking is no touch")
-	}
-	if err := w.save(first); err != nil {
-		t.Fatal(err)
-	}
-	leased := w.do(t, old.Request.ID, withdrawal.Claimed{By: workerAt(start.Add(time.Hour))})
-	if leased.Job.Version != old.Job.Version || leased.Job.Lease.Fence != old.Job.Lease.Fence+1 {
-		t.Fatalf("a claim in confirming is a touch with the next fence: %+v", leased.Job)
-	}
-	refusedWith(t, w.save(first), statemachine.ErrFenced, "a touch under the old fence")
-	bumped := w.do(t, old.Request.ID, withdrawal.Rebumped{By: workerAt(start.Add(time.Hour)), Fence: leased.Job.Lease.Fence, Hash: "bump", Raw: []byte{9},
-		Nonce: leased.Job.Nonce, HasNonce: true})
-	looking.At = looking.At.Add(time.Hour)
-	refusedWith(t, w.save(w.change(t, leased, looking)), statemachine.ErrConflict, "a touch of the old version")
-	same(t, "after refused touches", w.get(t, old.Request.ID), bumped)
-}
-
-func staleFence[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
-	old := w.confirming(t, evm, start)
-	evidence := receipt(&old, start, 3)
-	stale := w.change(t, old, evidence)
-	w.do(t, old.Request.ID, withdrawal.Claimed{By: workerAt(start)})
-	refusedWith(t, w.save(stale), statemachine.ErrFenced, "a change that would bring an old fence back")
-	if a := w.do(t, old.Request.ID, evidence); a.Job.Lease.Fence != 2 || a.Job.Status != withdrawal.JobConfirmed {
-		t.Fatalf("the evidence on what is stored gave %+v", a.Job)
-	}
-}
 
 func (w *withdrawals[T]) renew(t testing.TB, now time.Time, leases ...store.JobLease) (lost []uuid.UUID) {
 	t.Helper()
@@ -137,51 +21,6 @@ func (w *withdrawals[T]) renew(t testing.TB, now time.Time, leases ...store.JobL
 		t.Fatal(err)
 	}
 	return lost
-}
-
-func renewals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
-	held, other := w.processing(t, evm, start), w.processing(t, utxos, start)
-	end := held.Job.Lease.Until
-	lease := func(a *withdrawal.Withdrawal, fence int64) store.JobLease {
-		return store.JobLease{Job: a.Job.ID, Fence: fence, Until: end.Add(time.Hour)}
-	}
-	unknown := store.JobLease{Job: w.id(), Fence: 1, Until: end}
-	lost := w.renew(t, end.Add(-time.Microsecond), lease(&held, 1), lease(&other, 2), unknown)
-	if len(lost) != 2 || lost[0] == lost[1] || lost[0] == held.Job.ID || lost[1] == held.Job.ID {
-		t.Fatalf("lost are %v, expected those of another fence (%v) and of an unknown job (%v)", lost, other.Job.ID, unknown.Job)
-	}
-	want := held
-	want.Job.Lease.Until = end.Add(time.Hour)
-	same(t, "a renewed lease, and nothing else", w.get(t, held.Request.ID), want)
-	same(t, "a lease that was not renewed", w.get(t, other.Request.ID), other)
-	equalIDs(t, "a lease that has just ended is lost", w.renew(t, end, lease(&other, 1)), []uuid.UUID{other.Job.ID})
-	if trail, err := w.service.Trail(ctx, held.Job.ID); err != nil || len(trail) != int(held.Job.Version) {
-		t.Fatalf("a renewal left a line: %v, %v", trail, err)
-	}
-}
-
-func renewedThenSaved[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
-	held := w.processing(t, evm, start)
-	renewed := held.Job.Lease.Until.Add(time.Hour)
-	if lost := w.renew(t, start, store.JobLease{Job: held.Job.ID, Fence: 1, Until: renewed}); len(lost) > 0 {
-		t.Fatal("lost", lost)
-	}
-	a, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: held, Events: []withdrawal.Event{prepared(&held, start)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if stored := w.get(t, held.Request.ID); !stored.Job.Lease.Until.Equal(renewed) || stored.Job.Version != a[0].Job.Version {
-		t.Fatalf("the lease ends at %v, it was renewed until %v", stored.Job.Lease.Until, renewed)
-	}
-	b := prepared(&held, start)
-	out := w.do(t, held.Request.ID, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: b.Hash})
-	if !out.Job.Lease.Until.IsZero() || !w.get(t, held.Request.ID).Job.Lease.Until.IsZero() {
-		t.Fatal("a released lease has no end")
-	}
-	again := w.do(t, held.Request.ID, withdrawal.Claimed{By: workerAt(start)})
-	if stored := w.get(t, held.Request.ID).Job.Lease; stored.Fence != 2 || !stored.Until.Equal(again.Job.Lease.Until) {
-		t.Fatalf("the next claim is stored as %+v", stored)
-	}
 }
 
 func concurrentEnqueues[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
@@ -317,23 +156,6 @@ func incidents[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-func concurrentSubmissions[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
-	for range 5 {
-		request := w.id()
-		for _, err := range atOnce(concurrentAttempts, func(int) error {
-			_, err := w.service.Submit(ctx, submission(request, evm, start))
-			return err
-		}) {
-			if err != nil && !errors.Is(err, statemachine.ErrConflict) {
-				t.Fatal(err)
-			}
-		}
-		if a := w.get(t, request); a.Request.Version != 1 {
-			t.Fatalf("it is at version %d", a.Request.Version)
-		}
-	}
-}
-
 func concurrentWindows[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	requests := make([]uuid.UUID, concurrentAttempts)
 	for i := range requests {
@@ -388,47 +210,4 @@ func reservations[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	if wallet = w.get(t, ids[0]).Wallet; wallet.BalanceReserved != "0" {
 		t.Fatalf("after the end of all jobs %s is reserved", wallet.BalanceReserved)
 	}
-}
-
-// touchAfterRelease: version and fence are the same before and after the end of
-// a re-broadcast.
-func touchAfterRelease[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
-	old := w.confirming(t, evm, start)
-	missing := withdrawal.Missing{By: by(withdrawal.ConfirmationWorker, start.Add(time.Minute)), Tx: old.Job.TxHash}
-	w.do(t, old.Request.ID, missing)
-	at := start.Add(time.Hour)
-	leased := w.do(t, old.Request.ID, withdrawal.Claimed{By: workerAt(at)})
-	released := w.do(t, old.Request.ID, withdrawal.Rebroadcast{By: workerAt(at), Fence: 2, Hash: old.Job.TxHash, Done: true})
-	if leased.Job.Version != released.Job.Version || leased.Job.Lease.Fence != released.Job.Lease.Fence {
-		t.Skip("a re-broadcast moves the version")
-	}
-	stale := w.change(t, leased, withdrawal.Looking{By: by(withdrawal.ConfirmationWorker, at.Add(time.Second))})
-	if !stale.Touch() {
-		t.Fatal("looking is no touch")
-	}
-	refusedWith(t, w.save(stale), statemachine.ErrConflict, "a touch from before the release")
-	same(t, "after a refused touch", w.get(t, old.Request.ID).Job, released.Job)
-}
-
-// heldAgain is what a caller does after [store.ErrUnknownCommit].
-func heldAgain[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
-	held := w.processing(t, evm, start)
-	command := store.HeldWithdrawal{Withdrawal: held, Events: []withdrawal.Event{prepared(&held, start)}}
-	var first []withdrawal.Withdrawal
-	for range 2 {
-		got, err := w.service.Held(ctx, command)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if first == nil {
-			first = got
-		}
-		same(t, "the same event of the same aggregate", got, first)
-	}
-	other := prepared(&held, start)
-	other.Hash = "another"
-	command.Events = []withdrawal.Event{other}
-	_, err := w.service.Held(ctx, command)
-	refusedWith(t, err, statemachine.ErrConflict, "another event of an old aggregate")
-	same(t, "after all", w.get(t, held.Request.ID), first[0])
 }

@@ -1,0 +1,352 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+// A record that has versions is stored by the same rules in every domain. They
+// are here, once; a subject says how to make one.
+
+// service is what the rules need of the service of a domain.
+type service[K, L comparable, A, E any] interface {
+	Do(ctx context.Context, id K, events ...E) (A, error)
+	Get(ctx context.Context, id K) (A, error)
+	Trail(ctx context.Context, id L) ([]statemachine.Transition[L], error)
+	Follow(ctx context.Context, after store.Cursor, limit int) ([]statemachine.Transition[L], store.Cursor, error)
+	Head(ctx context.Context) (store.Cursor, error)
+}
+
+// records is what they need of its part of a transaction.
+type records[K, L comparable, A, C any] interface {
+	Get(ids ...K) ([]A, error)
+	Save(changes ...C) error
+	Transitions(id L) ([]statemachine.Transition[L], error)
+}
+
+// subject is one kind of aggregate in a store under test. K is its id, L that of
+// a line of its trails, A what commits together, E an event, C a change.
+type subject[T store.Clock, K, L comparable, A, E, C any] struct {
+	store.Store[T]
+	service service[K, L, A, E]
+	within  func(T) service[K, L, A, E]
+	records func(T) records[K, L, A, C]
+	held    func(context.Context, A, ...E) (A, error) // the service's Held, of one
+	apply   func(A, E) (C, error)
+	parts   func(*C) (old, now *A, log *[]statemachine.Transition[L])
+	empty   func(*C) bool
+	check   func(A) error
+	states  func(*A) []stored[L] // the versioned records of one that exists, its own first
+
+	newID  func() K
+	id     func(*A) K
+	stages []stage[K, A, E]
+	// outside forges a column outside the version, by name, of what a change
+	// says that it read; nil if nothing is outside.
+	outside map[string]func(*A)
+	// lease is the lease of an aggregate, renew moves the end of one at now and
+	// reports whether it is lost; nil without leases.
+	lease func(*A) *statemachine.Lease
+	renew func(tx T, now time.Time, a *A, fence int64, until time.Time) (lost bool, err error)
+	// more writes in tx what no stage does; nil if there is nothing.
+	more func(tx T) error
+	// facts are what can be read of one aggregate beside Get and its trails,
+	// world what can be read beside aggregates; nil if there is nothing.
+	facts func(tx T, a *A) (map[string]any, error)
+	world func(tx T) (map[string]any, error)
+	due   []dueKind[T, K, A]
+	// draw begins a random history; setup stores what it needs, sentinels are
+	// the domain's own errors.
+	draw      func(*rapid.T) history[K, A, E]
+	setup     func(t failer, x any)
+	sentinels []error
+}
+
+// stored is a versioned record.
+type stored[L comparable] struct {
+	id      L
+	version int64
+	status  string
+}
+
+// stage is a point in the life of an aggregate.
+type stage[K, A, E any] struct {
+	name   string
+	events func(id K) []E // that make one, the first of them the aggregate itself
+	// rivals are events of the same moment that move the version: what one of
+	// them was applied to is stale for the others. Any two of them differ.
+	rivals func(a *A, i int) E
+	back   func(a *A) []E // lead away and back to the same state; nil if nothing does
+	touch  func(a *A, at time.Time) E
+	claim  func(a *A) E // gives the lease under the next fence, where rivals keep it; nil if nothing does
+}
+
+// rule is one that every versioned record keeps.
+type rule[T store.Clock, K, L comparable, A, E, C any] struct {
+	name string
+	test func(*testing.T, *subject[T, K, L, A, E, C])
+}
+
+// versioned proves the rules of any versioned record. open returns a subject in
+// a new store.
+func versioned[T store.Clock, K, L comparable, A, E, C any](t *testing.T, open func(*testing.T) *subject[T, K, L, A, E, C]) {
+	for _, r := range []rule[T, K, L, A, E, C]{
+		{"an update that returns an error leaves no trace", errorLeavesNoTrace[T, K, L, A, E, C]},
+		{"an update that panics leaves no trace", panicLeavesNoTrace[T, K, L, A, E, C]},
+		{"an update whose context is cancelled leaves no trace", cancelLeavesNoTrace[T, K, L, A, E, C]},
+		{"a refused write ends the update even if nobody looks at its error", ignoredRefusal[T, K, L, A, E, C]},
+		{"a view writes nothing", viewSaves[T, K, L, A, E, C]},
+		{"a transaction sees its own writes", seesOwnWrites[T, K, L, A, E, C]},
+		{"readers never see half of a commit", halfCommit[T, K, L, A, E, C]},
+		{"what does not exist is a zero aggregate or not found", unknown[T, K, L, A, E, C]},
+
+		{"a change of a stale version is a conflict", staleVersion[T, K, L, A, E, C]},
+		{"a record that left a state and came back is another version", leaveAndReturn[T, K, L, A, E, C]},
+		{"of concurrent writers of one version exactly one wins", oneWriter[T, K, L, A, E, C]},
+		{"of concurrent creations of one id exactly one wins", oneCreation[T, K, L, A, E, C]},
+		{"an id that exists is not written over", insertedOnce[T, K, L, A, E, C]},
+		{"a touch of a stale version or fence is refused, and moves no version", staleTouch[T, K, L, A, E, C]},
+		{"a change under an old fence is refused", staleFence[T, K, L, A, E, C]},
+		{"a record is written only as it was read", asRead[T, K, L, A, E, C]},
+		{"a lease is renewed under its fence alone and changes no version", renewals[T, K, L, A, E, C]},
+		{"a change from before a renewal does not shorten the lease", renewedThenSaved[T, K, L, A, E, C]},
+		{"the same event of a held aggregate again changes nothing", heldAgain[T, K, L, A, E, C]},
+		{"the changes of one save are stored together or not at all", oneSave[T, K, L, A, E, C]},
+
+		{"the history has one line per version and replays", trails[T, K, L, A, E, C]},
+		{"a log with a gap, without a line or with a line too many is refused", brokenLogs[T, K, L, A, E, C]},
+		{"followers see every transition, those of a record in order", follow[T, K, L, A, E, C]},
+		{"a cursor is of one line and of no other", cursors[T, K, L, A, E, C]},
+		{"followers miss nothing while others write", followWhileWriting[T, K, L, A, E, C]},
+		{"what is due is what the domain says, in its order, and so is what is due next", dueAsDefined[T, K, L, A, E, C]},
+	} {
+		t.Run(r.name, func(t *testing.T) { r.test(t, open(t)) })
+	}
+}
+
+// eachStage runs a rule for each stage that it concerns.
+func (s *subject[T, K, L, A, E, C]) eachStage(t *testing.T, concerns func(*stage[K, A, E]) bool, test func(t *testing.T, g *stage[K, A, E])) {
+	t.Helper()
+	for i := range s.stages {
+		if g := &s.stages[i]; concerns == nil || concerns(g) {
+			t.Run(g.name, func(t *testing.T) { test(t, g) })
+		}
+	}
+}
+
+// make makes an aggregate of a stage.
+func (s *subject[T, K, L, A, E, C]) make(t failer, g *stage[K, A, E]) A {
+	t.Helper()
+	id := s.newID()
+	return s.do(t, id, g.events(id)...)
+}
+
+func (s *subject[T, K, L, A, E, C]) do(t failer, id K, events ...E) A {
+	t.Helper()
+	a, err := s.service.Do(ctx, id, events...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func (s *subject[T, K, L, A, E, C]) get(t failer, id K) A {
+	t.Helper()
+	a, err := s.service.Get(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// change applies an event without saving it.
+func (s *subject[T, K, L, A, E, C]) change(t failer, a A, ev E) C {
+	t.Helper()
+	c, err := s.apply(a, ev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.empty(&c) {
+		t.Fatalf("%T %+v changes nothing", ev, ev)
+	}
+	return c
+}
+
+// save saves changes in one update.
+func (s *subject[T, K, L, A, E, C]) save(changes ...C) error {
+	return s.Update(ctx, func(tx T) error { return s.records(tx).Save(changes...) })
+}
+
+// now returns what a change leads to.
+func (s *subject[T, K, L, A, E, C]) now(c C) A {
+	_, now, _ := s.parts(&c)
+	return *now
+}
+
+// sameVersions requires that an aggregate is stored as expected: all of it but
+// what belongs to others too.
+func (s *subject[T, K, L, A, E, C]) sameVersions(t failer, what string, got, want A) {
+	t.Helper()
+	same(t, what, fmt.Sprint(s.states(&got)), fmt.Sprint(s.states(&want)))
+}
+
+// dump is all that a store says of some aggregates, comparable between stores.
+func (s *subject[T, K, L, A, E, C]) dump(t failer, ids ...K) any {
+	t.Helper()
+	var all []any
+	err := s.View(ctx, func(tx T) error {
+		all = nil
+		as, err := s.records(tx).Get(ids...)
+		if err != nil {
+			return err
+		}
+		for i := range as {
+			one := map[string]any{"Get": as[i]}
+			all = append(all, one)
+			inUTC(t, fmt.Sprint(ids[i]), reflect.ValueOf(as[i]))
+			for n, r := range s.states(&as[i]) {
+				lines, err := s.records(tx).Transitions(r.id)
+				if err != nil {
+					return err
+				}
+				inUTC(t, fmt.Sprint("Transitions of ", r.id), reflect.ValueOf(lines))
+				one[fmt.Sprint("Transitions ", n)] = lines
+			}
+			if s.facts == nil || len(s.states(&as[i])) == 0 {
+				continue
+			}
+			facts, err := s.facts(tx, &as[i])
+			if err != nil {
+				return err
+			}
+			for name, v := range facts {
+				inUTC(t, name, reflect.ValueOf(v))
+				one[name] = v
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain(t, all)
+}
+
+// snapshot is all that can be read of some aggregates and of the store.
+func (s *subject[T, K, L, A, E, C]) snapshot(t failer, ids ...K) any {
+	t.Helper()
+	all := map[string]any{"aggregates": s.dump(t, ids...)}
+	err := s.View(ctx, func(tx T) (err error) {
+		if s.world != nil {
+			all["world"], err = s.world(tx)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	feed, _, err := s.service.Follow(ctx, "", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["Follow"] = feed
+	return plain(t, all)
+}
+
+// everything writes one of each stage in tx, moves old, and makes delayed writes
+// happen.
+func (s *subject[T, K, L, A, E, C]) everything(tx T, g *stage[K, A, E], old A) error {
+	in := s.within(tx)
+	var ids []K
+	for i := range s.stages {
+		id := s.newID()
+		if _, err := in.Do(ctx, id, s.stages[i].events(id)...); err != nil {
+			return fmt.Errorf("%s: %w", s.stages[i].name, err)
+		}
+		ids = append(ids, id)
+	}
+	if _, err := in.Do(ctx, s.id(&old), g.rivals(&old, 0)); err != nil {
+		return err
+	}
+	if s.more != nil {
+		if err := s.more(tx); err != nil {
+			return err
+		}
+	}
+	_, err := s.records(tx).Get(append(ids, s.id(&old))...)
+	return err
+}
+
+// noTrace runs an update that must fail, for an aggregate of each stage, and
+// compares all that can be read.
+func (s *subject[T, K, L, A, E, C]) noTrace(t *testing.T, update func(t *testing.T, g *stage[K, A, E], old A) error) {
+	t.Helper()
+	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
+		old := s.make(t, g)
+		before := s.snapshot(t, s.id(&old))
+		if err := update(t, g, old); err == nil {
+			t.Fatal("the update reported no error")
+		}
+		same(t, "it left a trace", s.snapshot(t, s.id(&old)), before)
+		// What was taken back is free for others.
+		if err := s.Update(ctx, func(tx T) error { return s.everything(tx, g, old) }); err != nil {
+			t.Fatal("afterwards: ", err)
+		}
+	})
+}
+
+// atOnce runs n functions at the same time and returns their errors.
+func atOnce(n int, fn func(i int) error) []error {
+	errs := make([]error, n)
+	ready, done := make(chan struct{}), make(chan struct{})
+	for i := range n {
+		go func() {
+			<-ready
+			errs[i] = fn(i)
+			done <- struct{}{}
+		}()
+	}
+	close(ready)
+	for range n {
+		<-done
+	}
+	return errs
+}
+
+// oneOf requires that exactly one succeeded, and the others failed with one of
+// the sentinels. It returns the winner.
+func oneOf(t testing.TB, errs []error, sentinels ...error) (winner int) {
+	t.Helper()
+	winner = -1
+	for i, err := range errs {
+		switch {
+		case err == nil && winner >= 0:
+			t.Fatalf("writers %d and %d both won", winner, i)
+		case err == nil:
+			winner = i
+		case !slices.ContainsFunc(sentinels, func(s error) bool { return errors.Is(err, s) }):
+			t.Fatalf("writer %d: got error %v, expected one of %v", i, err, sentinels)
+		}
+	}
+	if winner < 0 {
+		t.Fatalf("nobody won: %v", errs)
+	}
+	return winner
+}
+
+func refusedWith(t testing.TB, err, sentinel error, what string) {
+	t.Helper()
+	if !errors.Is(err, sentinel) {
+		t.Fatalf("%s: got error %v, expected %v", what, err, sentinel)
+	}
+}

@@ -1,0 +1,245 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+func errorLeavesNoTrace[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.noTrace(t, func(t *testing.T, g *stage[K, A, E], old A) error {
+		err := s.Update(ctx, func(tx T) error {
+			if err := s.everything(tx, g, old); err != nil {
+				t.Fatal(err)
+			}
+			return errRollback
+		})
+		refusedWith(t, err, errRollback, "the update")
+		return err
+	})
+}
+
+func panicLeavesNoTrace[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.noTrace(t, func(t *testing.T, g *stage[K, A, E], old A) (err error) {
+		defer func() { err = fmt.Errorf("%v", recover()) }()
+		_ = s.Update(ctx, func(tx T) error {
+			if err := s.everything(tx, g, old); err != nil {
+				t.Fatal(err)
+			}
+			panic("in the middle")
+		})
+		t.Fatal("the panic was swallowed")
+		return nil
+	})
+}
+
+func cancelLeavesNoTrace[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.noTrace(t, func(t *testing.T, g *stage[K, A, E], old A) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		return s.Update(ctx, func(tx T) error {
+			if err := s.everything(tx, g, old); err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+			return nil
+		})
+	})
+}
+
+func ignoredRefusal[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.noTrace(t, func(t *testing.T, g *stage[K, A, E], old A) error {
+		stale := s.change(t, old, g.rivals(&old, 1))
+		err := s.Update(ctx, func(tx T) error {
+			if err := s.everything(tx, g, old); err != nil {
+				t.Fatal(err)
+			}
+			_ = s.records(tx).Save(stale)
+			return nil
+		})
+		refusedWith(t, err, statemachine.ErrConflict, "the update")
+		return err
+	})
+}
+
+func viewSaves[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.noTrace(t, func(t *testing.T, g *stage[K, A, E], old A) error {
+		c := s.change(t, old, g.rivals(&old, 0))
+		err := s.View(ctx, func(tx T) error { return s.records(tx).Save(c) })
+		refusedWith(t, err, statemachine.ErrIllegal, "Save in a View")
+		if s.renew != nil {
+			err := s.View(ctx, func(tx T) error {
+				_, err := s.renew(tx, start, &old, s.lease(&old).Fence, start.Add(time.Hour))
+				return err
+			})
+			refusedWith(t, err, statemachine.ErrIllegal, "Renew in a View")
+		}
+		return err
+	})
+}
+
+func seesOwnWrites[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
+		id, old := s.newID(), s.make(t, g)
+		var done A
+		err := s.Update(ctx, func(tx T) error {
+			now, err := tx.Now()
+			if err != nil {
+				return err
+			}
+			inUTC(t, "Now", reflect.ValueOf(now))
+			in := s.within(tx)
+			for i, of := range []K{id, s.id(&old)} {
+				events := g.events(id)
+				if i == 1 {
+					events = []E{g.rivals(&old, 0)}
+				}
+				for _, ev := range events {
+					if done, err = in.Do(ctx, of, ev); err != nil {
+						return err
+					}
+					loaded, err := in.Get(ctx, of)
+					if err != nil {
+						return err
+					}
+					s.sameVersions(t, "what was saved just now", loaded, done)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.sameVersions(t, "several saves in one update", s.get(t, s.id(&old)), done)
+	})
+}
+
+func unknown[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	g := &s.stages[0]
+	known := s.make(t, g)
+	var zero A
+	err := s.View(ctx, func(tx T) error {
+		as, err := s.records(tx).Get(s.newID(), s.id(&known), s.newID())
+		if err != nil {
+			return err
+		}
+		same(t, "an unknown aggregate among known ones", as, []A{zero, as[1], zero})
+		if got := s.id(&as[1]); got != s.id(&known) {
+			t.Errorf("Get returned %v in the place of %v", got, s.id(&known))
+		}
+		none, err := s.records(tx).Get()
+		if len(none) > 0 {
+			t.Errorf("Get of nothing returned %v", none)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.service.Get(ctx, s.newID())
+	refusedWith(t, err, statemachine.ErrNotFound, "an unknown aggregate")
+	_, err = s.service.Do(ctx, s.newID(), g.rivals(&known, 0))
+	refusedWith(t, err, statemachine.ErrNotFound, "an event for an unknown aggregate")
+	var never L
+	_, err = s.service.Trail(ctx, never)
+	refusedWith(t, err, statemachine.ErrNotFound, "the trail of an unknown record")
+	for _, cursor := range []store.Cursor{"no cursor of ours", "x", "0", "01", "-1", "999999"} {
+		if _, _, err = s.service.Follow(ctx, cursor, 1); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Fatalf("the store has not made cursor %s: got error %v", cursor, err)
+		}
+	}
+}
+
+// halfCommit: what commits between two reads of a View is seen by neither; then
+// one writer moves pairs together, and readers compare.
+func halfCommit[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	g := &s.stages[0]
+	move := func(as ...A) error {
+		return s.Update(ctx, func(tx T) error {
+			for i := range as {
+				if _, err := s.within(tx).Do(ctx, s.id(&as[i]), g.rivals(&as[i], 0)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	first, second := s.make(t, g), s.make(t, g)
+	written := make(chan error, 1)
+	err := s.View(ctx, func(tx T) error {
+		if _, err := s.records(tx).Get(s.id(&first)); err != nil {
+			return err
+		}
+		go func() { written <- move(first, second) }()
+		select {
+		case err := <-written:
+			written <- err
+		case <-time.After(200 * time.Millisecond): // a store may keep writers out until the View ends
+		}
+		for i := range 2 {
+			as, err := s.records(tx).Get(s.id(&first), s.id(&second))
+			if err != nil {
+				return err
+			}
+			same(t, fmt.Sprintf("read %d of a View during a commit", i+2), as, []A{first, second})
+		}
+		return nil
+	})
+	if err := errors.Join(err, <-written); err != nil {
+		t.Fatal(err)
+	}
+	const pairs = 20
+	var all []A
+	var ids []K
+	for range 2 * pairs {
+		all = append(all, s.make(t, g))
+		ids = append(ids, s.id(&all[len(all)-1]))
+	}
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 3 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				err := s.View(ctx, func(tx T) error {
+					as, err := s.records(tx).Get(ids...)
+					if err != nil {
+						return err
+					}
+					for i := range as {
+						if err := s.check(as[i]); err != nil {
+							return err
+						}
+						a, b := s.states(&as[i])[0], s.states(&as[i^1])[0]
+						if a.status != b.status || a.version != b.version {
+							return fmt.Errorf("%v at %d and %v at %d were committed together", a.status, a.version, b.status, b.version)
+						}
+					}
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for i := 0; i < len(all); i += 2 {
+		if err := move(all[i], all[i+1]); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	readers.Wait()
+}

@@ -1,0 +1,122 @@
+package storetest
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+// history is the life of one aggregate, drawn step by step.
+type history[K, A, E any] struct {
+	id    K
+	setup any        // what must be stored before, for the subject's setup
+	next  func(*A) E // the next event for an aggregate as it is stored; the first makes it
+	steps int        // how many
+}
+
+// sentinels are the errors that two stores must agree in.
+var sentinels = []error{statemachine.ErrIllegal, statemachine.ErrInvalid, statemachine.ErrForbidden, statemachine.ErrFenced, statemachine.ErrHeld,
+	statemachine.ErrNotFound, statemachine.ErrConflict}
+
+const fixedHistories, defaultHistories = 10, 20
+
+// fixedRandom runs a random test on a choice that is the same each time.
+func fixedRandom(t *testing.T, seed int, test func(*rapid.T)) {
+	input := make([]byte, 1<<16)
+	_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
+	t.Run(fmt.Sprint("fixed ", seed), func(t *testing.T) { rapid.MakeFuzz(test)(t, input) })
+}
+
+// randomHistories sends the same random events to the store and to the memory
+// adapter and compares answers and records: first some histories that are the
+// same each time, then others.
+func randomHistories[T, R store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C], memory *subject[R, K, L, A, E, C]) {
+	play := func(rt *rapid.T) { playBoth(rt, s, memory) }
+	for seed := range fixedHistories {
+		fixedRandom(t, seed, play)
+	}
+	if t.Failed() {
+		return
+	}
+	limit := defaultHistories // each event is a commit
+	flag.Visit(func(f *flag.Flag) {
+		if f.Name == "rapid.checks" {
+			limit = math.MaxInt
+		}
+	})
+	runs, failed := 0, false
+	rapid.Check(t, func(rt *rapid.T) {
+		if runs++; runs > limit && !failed {
+			return
+		}
+		failed = true // until the end, so that a failure is shrunk
+		play(rt)
+		failed = false
+	})
+}
+
+func playBoth[T, R store.Clock, K, L comparable, A, E, C any](rt *rapid.T, s *subject[T, K, L, A, E, C], memory *subject[R, K, L, A, E, C]) {
+	h := s.draw(rt)
+	if s.setup != nil {
+		s.setup(rt, h.setup)
+		memory.setup(rt, h.setup)
+	}
+	var a A
+	for i := range h.steps {
+		ev := h.next(&a)
+		got, gotErr := s.service.Do(ctx, h.id, ev)
+		want, wantErr := memory.service.Do(ctx, h.id, ev)
+		what := fmt.Sprintf("step %d, %T %+v", i, ev, ev)
+		for _, sentinel := range append(s.sentinels, sentinels...) {
+			if errors.Is(gotErr, sentinel) != errors.Is(wantErr, sentinel) {
+				rt.Fatalf("%s: got error %v, the memory adapter %v", what, gotErr, wantErr)
+			}
+		}
+		if (gotErr == nil) != (wantErr == nil) {
+			rt.Fatalf("%s: got error %v, the memory adapter %v", what, gotErr, wantErr)
+		}
+		if wantErr == nil {
+			same(rt, what, got, want)
+			a = want
+		}
+	}
+	same(rt, "the records", s.dump(rt, h.id), memory.dump(rt, h.id))
+}
+
+// population stores random aggregates, the same ones each time, and some of each
+// stage.
+func (s *subject[T, K, L, A, E, C]) population(t *testing.T) (ids []K) {
+	for range 3 {
+		for i := range s.stages {
+			a := s.make(t, &s.stages[i])
+			ids = append(ids, s.id(&a))
+		}
+	}
+	const size = 40
+	for seed := range size {
+		fixedRandom(t, seed, func(rt *rapid.T) {
+			h := s.draw(rt)
+			if s.setup != nil {
+				s.setup(rt, h.setup)
+			}
+			var a A
+			for range min(h.steps, 4+seed) { // not all at their end
+				if next, err := s.service.Do(ctx, h.id, h.next(&a)); err == nil {
+					a = next
+				}
+			}
+			if len(s.states(&a)) > 0 {
+				ids = append(ids, h.id)
+			}
+		})
+	}
+	return ids
+}

@@ -1,0 +1,278 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+func staleVersion[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
+		old := s.make(t, g)
+		stale := s.change(t, old, g.rivals(&old, 0))
+		current := s.do(t, s.id(&old), g.rivals(&old, 1))
+		refusedWith(t, s.save(stale), statemachine.ErrConflict, "a change of an old version")
+		s.sameVersions(t, "after a stale change", s.get(t, s.id(&old)), current)
+
+		var unsaved A
+		for _, ev := range g.events(s.newID())[:1] {
+			unsaved = s.now(s.change(t, unsaved, ev))
+		}
+		again := s.change(t, old, g.rivals(&old, 0))
+		refusedWith(t, s.save(again), statemachine.ErrConflict, "the same change once more")
+	})
+}
+
+func leaveAndReturn[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.eachStage(t, func(g *stage[K, A, E]) bool { return g.back != nil }, func(t *testing.T, g *stage[K, A, E]) {
+		old := s.make(t, g)
+		stale := s.change(t, old, g.rivals(&old, 0))
+		back := s.do(t, s.id(&old), g.back(&old)...)
+		for i, r := range s.states(&old) {
+			if now := s.states(&back)[i]; now.status != r.status {
+				t.Fatalf("%v is %s and was %s: it has not come back", r.id, now.status, r.status)
+			}
+		}
+		refusedWith(t, s.save(stale), statemachine.ErrConflict, "a change from before")
+		s.sameVersions(t, "after it", s.get(t, s.id(&old)), back)
+	})
+}
+
+func oneWriter[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
+		for range 3 {
+			old := s.make(t, g)
+			changes := make([]C, concurrentAttempts)
+			for i := range changes {
+				changes[i] = s.change(t, old, g.rivals(&old, i))
+			}
+			winner := oneOf(t, atOnce(len(changes), func(i int) error { return s.save(changes[i]) }), statemachine.ErrConflict)
+			s.sameVersions(t, "the winner's version", s.get(t, s.id(&old)), s.now(changes[winner]))
+			_, err := s.service.Trail(ctx, s.states(&old)[0].id)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func oneCreation[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	for range 5 {
+		id := s.newID()
+		first := s.stages[0].events(id)[0]
+		for _, err := range atOnce(concurrentAttempts, func(int) error {
+			_, err := s.service.Do(ctx, id, first)
+			return err
+		}) {
+			if err != nil {
+				refusedWith(t, err, statemachine.ErrConflict, "the same creation at the same time")
+			}
+		}
+		a := s.get(t, id)
+		if v := s.states(&a)[0].version; v != 1 {
+			t.Fatalf("it is at version %d", v)
+		}
+	}
+}
+
+// insertedOnce: an id that exists is never written over.
+func insertedOnce[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
+		old := s.make(t, g)
+		var none A
+		fresh := s.change(t, none, g.events(s.id(&old))[0])
+		refusedWith(t, s.save(fresh), statemachine.ErrConflict, "a new one with the id of another")
+		s.sameVersions(t, "after another one of its id", s.get(t, s.id(&old)), old)
+	})
+}
+
+func staleTouch[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.eachStage(t, func(g *stage[K, A, E]) bool { return g.touch != nil }, func(t *testing.T, g *stage[K, A, E]) {
+		old := s.make(t, g)
+		at := start.Add(time.Hour)
+		first := s.change(t, old, g.touch(&old, at))
+		if err := s.save(first); err != nil {
+			t.Fatal(err)
+		}
+		touched := s.get(t, s.id(&old))
+		same(t, "after a touch", touched, s.now(first))
+		s.sameVersions(t, "a touch moves no version", touched, old)
+		if g.claim != nil {
+			leased := s.do(t, s.id(&old), g.claim(&touched))
+			if s.lease(&leased).Fence != s.lease(&old).Fence+1 {
+				t.Fatalf("it was claimed under fence %d after %d", s.lease(&leased).Fence, s.lease(&old).Fence)
+			}
+			refusedWith(t, s.save(first), statemachine.ErrFenced, "a touch under the old fence")
+			touched = leased
+		}
+		stale := s.change(t, touched, g.touch(&touched, at.Add(time.Hour)))
+		moved := s.do(t, s.id(&old), g.rivals(&touched, 0))
+		refusedWith(t, s.save(stale), statemachine.ErrConflict, "a touch of the old version")
+		s.sameVersions(t, "after refused touches", s.get(t, s.id(&old)), moved)
+	})
+}
+
+func staleFence[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.eachStage(t, func(g *stage[K, A, E]) bool { return g.claim != nil }, func(t *testing.T, g *stage[K, A, E]) {
+		old := s.make(t, g)
+		stale := s.change(t, old, g.rivals(&old, 0))
+		claimed := s.do(t, s.id(&old), g.claim(&old))
+		if s.lease(&claimed).Fence != s.lease(&old).Fence+1 {
+			t.Fatalf("it was claimed under fence %d after %d", s.lease(&claimed).Fence, s.lease(&old).Fence)
+		}
+		want := statemachine.ErrFenced
+		if s.states(&claimed)[0] != s.states(&old)[0] || len(s.states(&old)) > 1 && s.states(&claimed)[1] != s.states(&old)[1] {
+			want = statemachine.ErrConflict // the claim is a version
+		}
+		refusedWith(t, s.save(stale), want, "a change that would bring an old fence back")
+		same(t, "after it", s.get(t, s.id(&old)), claimed)
+	})
+}
+
+// asRead: each column outside the version is compared, and the version too.
+func asRead[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.eachStage(t, func(g *stage[K, A, E]) bool { return g.touch != nil }, func(t *testing.T, g *stage[K, A, E]) {
+		a := s.make(t, g)
+		for _, ev := range []E{g.touch(&a, start.Add(time.Hour)), g.rivals(&a, 0)} {
+			for name, forge := range s.outside {
+				stale := s.change(t, a, ev)
+				old, _, _ := s.parts(&stale)
+				forge(old)
+				want := statemachine.ErrConflict
+				if s.lease != nil && s.lease(old).Fence != s.lease(&a).Fence {
+					want = statemachine.ErrFenced
+				}
+				refusedWith(t, s.save(stale), want, "another "+name+" than the stored one")
+			}
+		}
+		same(t, "after refused changes", s.get(t, s.id(&a)), a)
+	})
+}
+
+// held is a stage whose aggregates have a lease that somebody holds.
+func (s *subject[T, K, L, A, E, C]) leased(t *testing.T, test func(t *testing.T, g *stage[K, A, E], a A)) {
+	t.Helper()
+	if s.renew == nil {
+		t.Skip("nothing has a lease")
+	}
+	found := false
+	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
+		a := s.make(t, g)
+		if s.lease(&a).Holder == "" {
+			return
+		}
+		found = true
+		test(t, g, a)
+	})
+	if !found {
+		t.Fatal("no stage has a lease: the rule is not tested")
+	}
+}
+
+func renewals[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.leased(t, func(t *testing.T, g *stage[K, A, E], a A) {
+		other := s.make(t, g)
+		a, before := s.get(t, s.id(&a)), s.dump(t, s.id(&a))
+		end, fence := s.lease(&a).Until, s.lease(&a).Fence
+		// ask renews in one update and requires that the lease is lost, or not.
+		ask := func(what string, now time.Time, of A, fence int64, until time.Time, want bool) {
+			t.Helper()
+			var lost bool
+			err := s.Update(ctx, func(tx T) (err error) {
+				lost, err = s.renew(tx, now, &of, fence, until)
+				return err
+			})
+			if err != nil || lost != want {
+				t.Fatalf("%s: lost is %v, expected %v, %v", what, lost, want, err)
+			}
+		}
+		ask("another fence", end.Add(-tick), a, fence+1, end.Add(time.Hour), true)
+		ask("a lease that has just ended", end, a, fence, end.Add(time.Hour), true)
+		same(t, "leases that are lost", s.dump(t, s.id(&a)), before)
+		ask("the last moment", end.Add(-tick), a, fence, end.Add(time.Hour), false)
+		want := a
+		s.lease(&want).Until = end.Add(time.Hour)
+		same(t, "a renewed lease, and nothing else", s.get(t, s.id(&a)), want)
+		same(t, "a lease that was not renewed", s.get(t, s.id(&other)), other)
+		ask("renewed once more", end, a, fence, end, false)
+		same(t, "no line, no version, no other column", s.dump(t, s.id(&a)), before)
+	})
+}
+
+func renewedThenSaved[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.leased(t, func(t *testing.T, g *stage[K, A, E], a A) {
+		until := s.lease(&a).Until.Add(time.Hour)
+		c := s.change(t, a, g.rivals(&a, 0))
+		err := s.Update(ctx, func(tx T) error {
+			lost, err := s.renew(tx, start, &a, s.lease(&a).Fence, until)
+			if lost {
+				t.Error("a lease that is held is lost")
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.save(c); err != nil {
+			t.Fatal("a change from before a renewal: ", err)
+		}
+		stored, now := s.get(t, s.id(&a)), s.now(c)
+		if want := s.lease(&now); want.Holder != "" {
+			want.Until = until
+		}
+		same(t, "the lease after a change from before its renewal", s.lease(&stored), s.lease(&now))
+	})
+}
+
+// heldAgain is what a caller does after [store.ErrUnknownCommit].
+func heldAgain[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
+		old := s.make(t, g)
+		ev := g.rivals(&old, 0)
+		first, err := s.held(ctx, old, ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := s.held(ctx, old, ev)
+		if err != nil {
+			t.Fatal("the same event of the same aggregate: ", err)
+		}
+		s.sameVersions(t, "the same event of the same aggregate", again, first)
+		_, err = s.held(ctx, old, g.rivals(&old, 1))
+		refusedWith(t, err, statemachine.ErrConflict, "another event of an old aggregate")
+		s.sameVersions(t, "after all", s.get(t, s.id(&old)), first)
+	})
+}
+
+// oneSave: changes of different aggregates, all or none.
+func oneSave[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
+		a, other := s.make(t, g), s.make(t, g)
+		first, stale := s.change(t, a, g.rivals(&a, 0)), s.change(t, other, g.rivals(&other, 0))
+		moved := s.do(t, s.id(&other), g.rivals(&other, 1))
+		for i, changes := range [][]C{{first, stale}, {stale, first}} {
+			refusedWith(t, s.save(changes...), statemachine.ErrConflict, "one of two changes is stale")
+			s.sameVersions(t, []string{"the first of two changes was stored", "the second of two changes was stored"}[i], s.get(t, s.id(&a)), a)
+			s.sameVersions(t, "the stale one", s.get(t, s.id(&other)), moved)
+		}
+		next := s.make(t, g)
+		second := s.change(t, next, g.rivals(&next, 0))
+		if err := s.save(first, second); err != nil {
+			t.Fatal(err)
+		}
+		s.sameVersions(t, "the first of two changes", s.get(t, s.id(&a)), s.now(first))
+		s.sameVersions(t, "the second of two changes", s.get(t, s.id(&next)), s.now(second))
+	})
+	var none A
+	g := &s.stages[0]
+	made := []C{s.change(t, none, g.events(s.newID())[0]), s.change(t, none, g.events(s.newID())[0])}
+	if err := s.save(made...); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range made {
+		now := s.now(c)
+		s.sameVersions(t, "one of two new aggregates", s.get(t, s.id(&now)), now)
+	}
+}

@@ -1,0 +1,248 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/withdrawal"
+	"github.com/settlehq/settle/withdrawal/withdrawaltest"
+)
+
+type (
+	withdrawalService                = service[uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event]
+	withdrawalSubject[T store.Clock] = subject[T, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]
+	withdrawalStage                  = stage[uuid.UUID, withdrawal.Withdrawal, withdrawal.Event]
+)
+
+// versionedWithdrawals says how to make withdrawals, for the rules of any
+// versioned record.
+func versionedWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) *withdrawalSubject[T] {
+	s := &withdrawalSubject[T]{
+		Store:   w.Store,
+		service: w.service,
+		within:  func(tx T) withdrawalService { return w.service.Within(tx) },
+		records: func(tx T) records[uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Change] {
+			return tx.Withdrawals()
+		},
+		held: func(ctx context.Context, a withdrawal.Withdrawal, events ...withdrawal.Event) (withdrawal.Withdrawal, error) {
+			all, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: a, Events: events})
+			if err != nil {
+				return a, err
+			}
+			return all[0], nil
+		},
+		apply: w.policy.Apply,
+		parts: func(c *withdrawal.Change) (old, now *withdrawal.Withdrawal, log *[]statemachine.Transition[uuid.UUID]) {
+			return &c.Old, &c.New, &c.Log
+		},
+		empty: (*withdrawal.Change).Empty,
+		check: withdrawal.Check,
+		states: func(a *withdrawal.Withdrawal) (all []stored[uuid.UUID]) {
+			if a.Request.Status != 0 {
+				all = append(all, stored[uuid.UUID]{a.Request.ID, a.Request.Version, a.Request.Status.String()})
+			}
+			if a.Job.Status != 0 {
+				all = append(all, stored[uuid.UUID]{a.Job.ID, a.Job.Version, a.Job.Status.String()})
+			}
+			return all
+		},
+		newID:  w.id,
+		id:     func(a *withdrawal.Withdrawal) uuid.UUID { return a.Request.ID },
+		stages: w.stages(),
+		outside: map[string]func(*withdrawal.Withdrawal){
+			"holder":      func(a *withdrawal.Withdrawal) { a.Job.Lease.Holder += "x" },
+			"next check":  func(a *withdrawal.Withdrawal) { a.Job.NextCheckAt = a.Job.NextCheckAt.Add(tick) },
+			"rebroadcast": func(a *withdrawal.Withdrawal) { a.Job.Rebroadcast = !a.Job.Rebroadcast },
+			"fence":       func(a *withdrawal.Withdrawal) { a.Job.Lease.Fence-- },
+			"fence and holder": func(a *withdrawal.Withdrawal) {
+				a.Job.Lease.Fence--
+				a.Job.Lease.Holder += "x"
+			},
+		},
+		lease: func(a *withdrawal.Withdrawal) *statemachine.Lease { return &a.Job.Lease },
+		renew: func(tx T, now time.Time, a *withdrawal.Withdrawal, fence int64, until time.Time) (bool, error) {
+			lost, err := tx.Withdrawals().Renew(now, store.JobLease{Job: a.Job.ID, Fence: fence, Until: until})
+			return len(lost) > 0, err
+		},
+		more: w.more,
+		facts: func(tx T, a *withdrawal.Withdrawal) (map[string]any, error) {
+			if a.Job.Status == 0 {
+				return nil, nil
+			}
+			attempts, err := tx.Withdrawals().Attempts(a.Job.ID)
+			return map[string]any{"Attempts": attempts}, err
+		},
+		world: func(tx T) (map[string]any, error) {
+			requests, err1 := tx.Withdrawals().Requests(0, nil, 1000)
+			incidents, _, err2 := tx.Withdrawals().Incidents(0, 1000)
+			evms, err3 := tx.Withdrawals().HotWallets(evm)
+			utxo, err4 := tx.Withdrawals().HotWallets(utxos)
+			return map[string]any{"Requests": requests, "Incidents": incidents, "HotWallets": append(evms, utxo...)}, errors.Join(err1, err2, err3, err4)
+		},
+		draw:      w.draw,
+		setup:     func(t failer, x any) { w.putWallet(t, x.(withdrawal.HotWallet)) },
+		sentinels: []error{withdrawal.ErrActiveJob, withdrawal.ErrNonceTaken, withdrawal.ErrSlotTaken, withdrawal.ErrNoHotWallet},
+	}
+	for _, kind := range withdrawal.DueKind(0).Values() {
+		s.due = append(s.due, w.dueKind(kind, false))
+	}
+	s.due = append(s.due, w.dueKind(withdrawal.DueClaim, true))
+	return s
+}
+
+// stages: of a request, of a job that waits, under way, and sent.
+func (w *withdrawals[T]) stages() []withdrawalStage {
+	approved := func(id uuid.UUID) []withdrawal.Event {
+		return []withdrawal.Event{submission(id, utxos, start), withdrawal.Approved{By: by(withdrawal.Approver, start)}}
+	}
+	pending := func(id uuid.UUID) []withdrawal.Event {
+		return append(approved(id), w.enqueued(start, withdrawal.Normal))
+	}
+	claim := withdrawal.Claimed{By: workerAt(start)}
+	processing := func(id uuid.UUID) []withdrawal.Event { return append(pending(id), claim) }
+	hash := func(i int) string { return fmt.Sprint("transaction ", i) }
+	out := func(id uuid.UUID) []withdrawal.Event {
+		return append(processing(id), withdrawal.Prepared{By: workerAt(start), Fence: 1, Hash: hash(0), Raw: []byte{1, 2, 3}, Input: "input of " + id.String()},
+			withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: hash(0)})
+	}
+	return []withdrawalStage{{
+		name: "an approved request", events: approved,
+		rivals: func(a *withdrawal.Withdrawal, i int) withdrawal.Event {
+			return withdrawal.Cancelled{By: withdrawal.By{Actor: fmt.Sprint("operator-", i), Role: withdrawal.Operator, At: start}}
+		},
+	}, {
+		name: "a pending job", events: pending,
+		rivals: func(a *withdrawal.Withdrawal, i int) withdrawal.Event {
+			return withdrawal.Claimed{By: withdrawal.By{Actor: fmt.Sprint("worker-", i), Role: withdrawal.WithdrawalWorker, At: start},
+				Fence: a.Job.Lease.Fence + 1}
+		},
+		back: func(a *withdrawal.Withdrawal) []withdrawal.Event {
+			fence := a.Job.Lease.Fence + 1
+			return []withdrawal.Event{claim, withdrawal.Snoozed{By: workerAt(start), Fence: fence}}
+		},
+	}, {
+		name: "a job in processing", events: processing,
+		rivals: func(a *withdrawal.Withdrawal, i int) withdrawal.Event {
+			return withdrawal.Prepared{By: workerAt(start), Fence: 1, Hash: hash(i), Raw: []byte{1, 2, 3}, Input: fmt.Sprint("input ", i, " of ", a.Job.ID)}
+		},
+		back: func(*withdrawal.Withdrawal) []withdrawal.Event {
+			return []withdrawal.Event{withdrawal.Snoozed{By: workerAt(start), Fence: 1}, claim}
+		},
+	}, {
+		name: "a job that is sent", events: out,
+		rivals: func(a *withdrawal.Withdrawal, i int) withdrawal.Event {
+			r := receipt(a, start, 3)
+			r.GasUsed, r.Reverted = withdrawal.Raw(fmt.Sprint(21000+i)), i%2 == 1
+			r.Block.Hash = fmt.Sprint("b", i)
+			r.Canonical = r.Block.Hash
+			return r
+		},
+		touch: func(a *withdrawal.Withdrawal, at time.Time) withdrawal.Event {
+			return withdrawal.Looking{By: by(withdrawal.ConfirmationWorker, at)}
+		},
+		claim: func(*withdrawal.Withdrawal) withdrawal.Event { return withdrawal.Claimed{By: workerAt(start)} },
+	}}
+}
+
+// more: a nonce with its slot, an incident, and a wallet.
+func (w *withdrawals[T]) more(tx T) error {
+	s := w.service.Within(tx)
+	request := w.id()
+	a, err := s.Do(ctx, request, submission(request, evm, start), withdrawal.Approved{By: by(withdrawal.Approver, start)},
+		w.enqueued(start, withdrawal.High), withdrawal.Claimed{By: workerAt(start)})
+	if err != nil {
+		return err
+	}
+	p := prepared(&a, start)
+	if a, err = s.Do(ctx, request, p, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: p.Hash}); err != nil {
+		return err
+	}
+	if a, err = s.Do(ctx, request, receipt(&a, start, 3)); err != nil {
+		return err
+	}
+	late := receipt(&a, start, 9)
+	late.Reverted = true
+	if _, err := s.Do(ctx, request, late); err != nil {
+		return err
+	}
+	return s.PutHotWallet(ctx, withdrawal.HotWallet{ID: w.id(), Chain: evm, Role: "hot_wallet", Status: "active", BalanceReserved: "0"})
+}
+
+// grace is what the due look-ups of the suite leave to re-broadcasts.
+const grace = time.Minute
+
+func (w *withdrawals[T]) dueKind(kind withdrawal.DueKind, sequential bool) dueKind[T, uuid.UUID, withdrawal.Withdrawal] {
+	q := store.DueWithdrawals{Kind: kind, Grace: grace, Sequential: sequential}
+	k := dueKind[T, uuid.UUID, withdrawal.Withdrawal]{
+		name: fmt.Sprintf("%v, sequential %v", kind, sequential),
+		find: func(tx T, now time.Time, limit int) ([]withdrawal.Withdrawal, error) {
+			q := q
+			q.Now, q.Limit = now, limit
+			return tx.Withdrawals().Due(q)
+		},
+		next: func(tx T, now time.Time) (time.Time, error) {
+			q := q
+			q.Now = now
+			return tx.Withdrawals().NextDue(q)
+		},
+		at:      func(a *withdrawal.Withdrawal) (time.Time, bool) { return withdrawal.DueAt(kind, a, grace) },
+		compare: func(a, b *withdrawal.Withdrawal) int { return withdrawal.CompareDue(kind, a, b) },
+	}
+	if sequential {
+		k.key = func(a *withdrawal.Withdrawal) any { return a.Job.Wallet }
+		k.holds = func(a *withdrawal.Withdrawal) bool { return a.Job.Slot.Valid }
+	}
+	return k
+}
+
+// draw begins the history of one request on a wallet of its own. All ids in it
+// are new, so that nothing depends on what earlier histories left behind.
+func (w *withdrawals[T]) draw(rt *rapid.T) history[uuid.UUID, withdrawal.Withdrawal, withdrawal.Event] {
+	ids := renaming{salt: w.id(), known: map[uuid.UUID]bool{}}
+	first := ids.event(withdrawaltest.Submissions().Draw(rt, "submission")).(withdrawal.Submitted)
+	first.Chain = rapid.SampledFrom([]uuid.UUID{evm, utxos}).Draw(rt, "chain")
+	hot := withdrawal.HotWallet{ID: ids.of(uuid.Nil), Chain: first.Chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+	ids.known[first.Chain] = true
+	adversary, begun := new(withdrawaltest.Adversary), false
+	return history[uuid.UUID, withdrawal.Withdrawal, withdrawal.Event]{id: first.Request, setup: hot, steps: 40,
+		next: func(a *withdrawal.Withdrawal) withdrawal.Event {
+			if !begun {
+				begun = true
+				return first
+			}
+			return ids.event(adversary.Next(rt, *a, []withdrawal.HotWallet{hot}))
+		}}
+}
+
+// renaming gives drawn ids new values, each time the same ones.
+type renaming struct {
+	salt  uuid.UUID
+	known map[uuid.UUID]bool // that are new already
+}
+
+func (r *renaming) of(id uuid.UUID) uuid.UUID {
+	id = uuid.NewSHA1(r.salt, id[:])
+	r.known[id] = true
+	return id
+}
+
+// event renames the ids of an event.
+func (r *renaming) event(ev withdrawal.Event) withdrawal.Event {
+	renamed := reflect.New(reflect.TypeOf(ev)).Elem()
+	renamed.Set(reflect.ValueOf(ev))
+	for i := range renamed.NumField() {
+		if id, ok := renamed.Field(i).Interface().(uuid.UUID); ok && id != uuid.Nil && !r.known[id] {
+			renamed.Field(i).Set(reflect.ValueOf(r.of(id)))
+		}
+	}
+	return renamed.Interface().(withdrawal.Event)
+}
