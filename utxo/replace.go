@@ -121,13 +121,14 @@ func (p Policy) Replace(o Original, candidates []Candidate, req ReplaceRequest) 
 	for i, in := range o.Tx.TxIn {
 		op, out := in.PreviousOutPoint, o.Spends[i]
 		kept := input{Candidate: &Candidate{Coin: Coin{Wallet: o.ID.Wallet, OutPoint: op, Amount: out.Value, Script: out.PkScript}, State: CoinSpent}}
-		if kept.weight, err = inputWeight(coins, out.PkScript); err != nil {
+		weight, err := inputWeight(coins, out.PkScript)
+		if err != nil {
 			return Rewrite{}, err
 		}
-		if kept.weight == 0 {
+		if weight == 0 {
 			return Rewrite{}, &PinnedError{OutPoint: op, Err: ErrNoWeight}
 		}
-		kept.value = kept.Amount*perSatoshi - s.rate.units(kept.weight)
+		kept.weight, kept.value = int32(weight), kept.Amount*perSatoshi-s.rate.units(weight)
 		s.pinned = append(s.pinned, kept)
 	}
 	sel, err := s.choose(pools, coins)

@@ -279,9 +279,9 @@ func (s *selector) run(pool []input, req SelectRequest) (best Selection, ok bool
 // input is a selectable candidate. What sorting looks at is beside the rest.
 type input struct {
 	*Candidate
-	weight        int64
 	value         int64 // effective value in units, > 0 unless pinned
 	shortfall     int64 // satoshi, of its ancestors; part of value
+	weight        int32
 	confirmations int32
 }
 

@@ -112,6 +112,10 @@ func (s *selector) need(n int) int64 {
 	return s.amount*perSatoshi + s.rate.units(s.base+countWeight(n))
 }
 
+// rounding is the most, in units, that the fee of a whole transaction exceeds
+// the sum of the fees of its parts: to virtual bytes, then to satoshi.
+func (s *selector) rounding() int64 { return s.rate.units(3) + perSatoshi }
+
 // Coins by the order in which Select falls back on them.
 const (
 	tierConfirmed    = iota
@@ -155,9 +159,11 @@ func (s *selector) filter(candidates []Candidate, req SelectRequest) (selectable
 			return selectable, invalid("the candidates exceed all money")
 		}
 		sum += in.Amount
-		if in.weight, err = inputWeight(req, in.Script); err != nil {
+		weight, err := inputWeight(req, in.Script)
+		if err != nil {
 			return selectable, err
 		}
+		in.weight = int32(weight)
 		pin, isPinned := pins[in.OutPoint]
 		if s.payAncestors && !isPinned {
 			for _, a := range in.Ancestors {
@@ -166,7 +172,7 @@ func (s *selector) filter(candidates []Candidate, req SelectRequest) (selectable
 				}
 			}
 		}
-		in.value = in.Amount*perSatoshi - s.rate.units(in.weight) - in.shortfall*perSatoshi
+		in.value = in.Amount*perSatoshi - s.rate.units(weight) - in.shortfall*perSatoshi
 		bar := s.bar(in, req, excluded)
 		if bar != 0 {
 			s.barred = append(s.barred, LeftOut{OutPoint: in.OutPoint, Amount: in.Amount, Bar: bar})
@@ -246,7 +252,7 @@ func (s *selector) bar(in input, req SelectRequest, excluded map[wire.OutPoint]b
 		return BarOtherOwner
 	case in.weight == 0:
 		return BarNoWeight
-	case in.Amount <= s.rate.Fee(in.weight)+in.shortfall:
+	case in.Amount <= s.rate.Fee(int64(in.weight))+in.shortfall:
 		return BarUneconomic
 	case in.State == CoinLeased:
 		return BarLeased

@@ -42,7 +42,7 @@ func (s *selector) start(more ...input) *pick {
 }
 
 func (p *pick) add(in input) {
-	p.n, p.amount, p.value, p.weight = p.n+1, p.amount+in.Amount, p.value+in.gross(), p.weight+in.weight
+	p.n, p.amount, p.value, p.weight = p.n+1, p.amount+in.Amount, p.value+in.gross(), p.weight+int64(in.weight)
 	for _, a := range in.Ancestors {
 		if p.ancestors[a.Hash]++; p.ancestors[a.Hash] == 1 && p.lacks != nil {
 			p.shortfall += p.lacks(a)
@@ -51,7 +51,7 @@ func (p *pick) add(in input) {
 }
 
 func (p *pick) remove(in input) {
-	p.n, p.amount, p.value, p.weight = p.n-1, p.amount-in.Amount, p.value-in.gross(), p.weight-in.weight
+	p.n, p.amount, p.value, p.weight = p.n-1, p.amount-in.Amount, p.value-in.gross(), p.weight-int64(in.weight)
 	for _, a := range in.Ancestors {
 		if p.ancestors[a.Hash]--; p.ancestors[a.Hash] > 0 {
 			continue
@@ -79,7 +79,11 @@ func (s *selector) weight(p *pick, output int64) int64 {
 // fee is what the transaction owes, with another output of this weight.
 func (s *selector) fee(p *pick, output int64) int64 {
 	w := s.weight(p, output)
-	return max(s.rate.Fee(w), s.evicted+s.incremental.Fee(w)) + p.shortfall
+	fee := s.rate.Fee(w)
+	if s.evicted > 0 {
+		fee = max(fee, s.evicted+s.incremental.Fee(w))
+	}
+	return fee + p.shortfall
 }
 
 // excess is what the set brings above payment and fee, without change.
@@ -144,23 +148,18 @@ func (s *selector) search(pool []input, window int64, first bool) []*input {
 	}
 	var taken, best []int
 	found, leastWaste := false, int64(math.MaxInt64)
-	inWindow := func(p *pick) bool {
-		return window == anyExcess || s.excess(p)*perSatoshi <= window && s.change(p) < s.minChange
+	inWindow := func(p *pick, excess int64) bool {
+		return window == anyExcess || excess*perSatoshi <= window && s.change(p) < s.minChange
 	}
 	p, i := s.start(), 0
-	for ; i < len(pool); i++ { // what is above the window alone is in no set
-		p.add(pool[i])
-		fits := inWindow(p)
-		p.remove(pool[i])
-		if fits {
-			break
-		}
+	for i < len(pool) && s.evicted == 0 && p.value+pool[i].value-s.need(p.n+1)-p.shortfall*perSatoshi-s.rounding() > window {
+		i++ // is in no set
 	}
 	for range maxTries {
 		excess := s.excess(p)
 		waste := s.inputWaste(p.weight)
 		more := excess < 0 && i < len(pool) && p.value+rest[i] >= s.need(p.n)+p.shortfall*perSatoshi && (s.rate <= s.longTerm || waste <= leastWaste)
-		if excess >= 0 && inWindow(p) && (!found || waste+excess*perSatoshi < leastWaste) {
+		if excess >= 0 && inWindow(p, excess) && (!found || waste+excess*perSatoshi < leastWaste) {
 			found, leastWaste = true, waste+excess*perSatoshi
 			best = slices.Clone(taken)
 			if first {
