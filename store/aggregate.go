@@ -92,6 +92,7 @@ type core[T Clock, K, L comparable, A, E, C any] struct {
 // newCore returns the core on a store of transactions of type U, of which part
 // returns the domain's.
 func newCore[U any, T Clock, K, L comparable, A, E, C any](s Store[U], of *aggregate[T, K, L, A, E, C], part func(U) T) core[T, K, L, A, E, C] {
+	s = present(s)
 	return core[T, K, L, A, E, C]{of,
 		func(ctx context.Context, fn func(T) error) error {
 			return s.Update(ctx, func(tx U) error { return fn(part(tx)) })
@@ -103,7 +104,7 @@ func newCore[U any, T Clock, K, L comparable, A, E, C any](s Store[U], of *aggre
 
 // within returns the core inside a transaction that the caller has begun.
 func (s core[T, K, L, A, E, C]) within(tx T) core[T, K, L, A, E, C] {
-	s.update = func(_ context.Context, fn func(T) error) error { return fn(tx) }
+	s.update = joined(tx)
 	s.view = s.update
 	return s
 }

@@ -81,6 +81,7 @@ type probe[T any] struct {
 var errTakenBack = errors.New("taken back")
 
 func selfCheck[T any](ctx context.Context, s Store[T], p probe[T]) error {
+	s = present(s)
 	err := s.Update(ctx, func(tx T) error {
 		if err := p.write(tx); err != nil {
 			return err

@@ -23,6 +23,7 @@ type Wallets struct {
 // NewWallets returns the service for a store of any transaction type that has
 // wallets.
 func NewWallets[T WalletTx](s Store[T], p utxo.Policy) *Wallets {
+	s = present(s)
 	return &Wallets{
 		policy: p,
 		update: func(ctx context.Context, fn func(WalletTx) error) error {
@@ -37,7 +38,7 @@ func NewWallets[T WalletTx](s Store[T], p utxo.Policy) *Wallets {
 // Within returns the service inside a transaction that the caller has begun
 // and will end; its methods then commit nothing themselves.
 func (s *Wallets) Within(tx WalletTx) *Wallets {
-	run := func(_ context.Context, fn func(WalletTx) error) error { return fn(tx) }
+	run := joined(tx)
 	return &Wallets{policy: s.policy, update: run, view: run}
 }
 

@@ -2,8 +2,8 @@ package pgtest
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +18,8 @@ type Cluster struct {
 	bin, dir string
 	as       *syscall.Credential
 	process  *exec.Cmd
+	guard    *exec.Cmd
+	alive    io.Closer // the guard acts when it is closed
 }
 
 // Private starts a server that is this test's alone, so that the test may crash
@@ -78,7 +80,11 @@ func newCluster() (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{bin: bin, dir: dir}
-	if c.as, err = unprivileged(dir); err == nil {
+	err = c.watch()
+	if err == nil {
+		c.as, err = unprivileged(dir)
+	}
+	if err == nil {
 		var out []byte
 		out, err = c.command("initdb", "-D", filepath.Join(dir, "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N").CombinedOutput()
 		if err != nil {
@@ -89,9 +95,30 @@ func newCluster() (*Cluster, error) {
 		err = c.Start()
 	}
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		c.remove()
+		return nil, err
 	}
 	return c, nil
+}
+
+// guarding waits for the end of its input, which comes when the test's process
+// ends in whatever way, and removes what that has left behind.
+const guarding = `read -r _
+pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null) && kill -QUIT "$pid" 2>/dev/null &&
+	for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$pid" 2>/dev/null || break; sleep 0.2; done
+rm -rf "$1"`
+
+// watch starts the guard, out of reach of the signals of a terminal.
+func (c *Cluster) watch() error {
+	c.guard = exec.Command("/bin/sh", "-c", guarding, "settle-pg-guard", c.dir)
+	c.guard.Dir = os.TempDir()
+	c.guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	in, err := c.guard.StdinPipe()
+	if err != nil {
+		return err
+	}
+	c.alive = in
+	return c.guard.Start()
 }
 
 func (c *Cluster) command(name string, args ...string) *exec.Cmd {
@@ -114,4 +141,6 @@ func (c *Cluster) halt() {
 func (c *Cluster) remove() {
 	c.halt()
 	_ = os.RemoveAll(c.dir)
+	_ = c.alive.Close()
+	_ = c.guard.Wait()
 }

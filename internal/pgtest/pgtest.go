@@ -3,7 +3,8 @@
 //
 // SETTLE_TEST_POSTGRES names a server. Without it, a private cluster is started
 // from installed binaries, on a Unix socket in a temporary directory, and
-// stopped when [Main] ends. Without binaries the test is skipped, or fails if
+// stopped when [Main] ends, or the process does in any other way: killed, timed
+// out, interrupted. Without binaries the test is skipped, or fails if
 // SETTLE_REQUIRE_POSTGRES is 1.
 package pgtest
 

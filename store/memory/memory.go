@@ -55,6 +55,9 @@ func (s *Store) View(ctx context.Context, fn func(store.Tx) error) error {
 }
 
 func (s *Store) run(ctx context.Context, fn func(store.Tx) error, writable bool) error {
+	if fn == nil {
+		return fmt.Errorf("%w: the function is nil", statemachine.ErrInvalid)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := ctx.Err(); err != nil {

@@ -1,0 +1,43 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// absent stands for a store, or a transaction, that is nil: its answer is an
+// error, where a nil one would panic later.
+type absent[T any] struct{ what string }
+
+func (a absent[T]) Update(context.Context, func(T) error) error {
+	return fmt.Errorf("%w: the %s is nil", statemachine.ErrInvalid, a.what)
+}
+
+func (a absent[T]) View(ctx context.Context, fn func(T) error) error { return a.Update(ctx, fn) }
+
+// present returns s, or what stands for it if it is nil.
+func present[T any](s Store[T]) Store[T] {
+	if isNil(s) {
+		return absent[T]{"store"}
+	}
+	return s
+}
+
+// joined returns the two ways to run something in a transaction that is open.
+func joined[T any](tx T) func(context.Context, func(T) error) error {
+	if isNil(tx) {
+		return absent[T]{"transaction"}.Update
+	}
+	return func(_ context.Context, fn func(T) error) error { return fn(tx) }
+}
+
+func isNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	r := reflect.ValueOf(v)
+	return r.Kind() == reflect.Pointer && r.IsNil()
+}
