@@ -134,11 +134,16 @@ const (
 	NoJobs       JobSet = iota
 	AnyLiveJob          // one that is pending or processing, if there is any
 	DueJobs             // in processing, or pending and due at now whatever NotBefore says; the first MaxDueJobs in the order of processing first, then CompareJobs
-	JoinableJobs        // those that are Joinable, and a live recovery job
+	JoinableJobs        // a live recovery job, then the first that is Joinable in the order of CompareJobs; at most 2
+	AllJobs             // the first MaxHistory in the order of CompareJobs, newest first
 )
 
-// MaxDueJobs bounds the due jobs that a claim looks at.
-const MaxDueJobs = 20
+// MaxDueJobs bounds the due jobs that a claim looks at, MaxHistory what is read
+// of a whole wallet.
+const (
+	MaxDueJobs = 20
+	MaxHistory = 10_000
+)
 
 // Has reports whether the set holds j at now. AnyLiveJob holds them all, of
 // which one is enough.
@@ -150,6 +155,8 @@ func (set JobSet) Has(j *Job, now time.Time) bool {
 		return j.Status == JobProcessing || j.Status == JobPending && !now.Before(j.AvailableAt)
 	case JoinableJobs:
 		return j.Joinable() || j.Live() && j.Cause == Recovery
+	case AllJobs:
+		return true
 	}
 	return false
 }
@@ -163,6 +170,7 @@ const (
 	DueWatchers               // watching, NextAt at or before now, in the order of CompareTicks; at most MaxTick
 	LapsedWatchers            // see Lapsed; in the order of CompareTicks; at most MaxTick
 	NewestActive              // the last of those that are Active, in the order of CompareWatchers
+	AllWatchers               // the first MaxHistory in the order of CompareWatchers, newest first
 )
 
 // Has reports whether the set holds w at now. AnyWatching holds them all, of
@@ -177,6 +185,8 @@ func (set WatcherSet) Has(w *Watcher, now time.Time) bool {
 		return w.Lapsed(now)
 	case NewestActive:
 		return w.Active(now)
+	case AllWatchers:
+		return true
 	}
 	return false
 }

@@ -23,6 +23,7 @@ type batch[T Clock, K, L comparable, A, E, C any] struct {
 	now     time.Time // the store's
 	room    int       // changes to expect
 	changes []C
+	last    C         // of the latest step
 	at      map[K]int // where the change of an aggregate is
 }
 
@@ -55,6 +56,7 @@ func (b *batch[T, K, L, A, E, C]) step(a *A, id K, ev E) (err error) {
 	if err != nil {
 		return err
 	}
+	b.last = change
 	if !b.of.empty(&change) {
 		if b.beside != nil {
 			if err := b.beside.follow(&change); err != nil {

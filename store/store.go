@@ -44,6 +44,7 @@ type Store[T any] interface {
 type Tx interface {
 	WalletTx
 	WithdrawalTx
+	RefreshTx
 }
 
 // Clock is the store's own clock. Leases and due times use it, so that hosts

@@ -24,6 +24,7 @@ type Store struct {
 	now         func() time.Time
 	wallets     *utxo.Ledger
 	withdrawals *withdrawalTables
+	refreshes   *refreshTables
 }
 
 var _ store.Store[store.Tx] = (*Store)(nil)
@@ -41,7 +42,7 @@ func New(o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{now: o.Now, wallets: utxo.NewLedger(o.Wallets), withdrawals: newWithdrawalTables()}
+	return &Store{now: o.Now, wallets: utxo.NewLedger(o.Wallets), withdrawals: newWithdrawalTables(), refreshes: newRefreshTables()}
 }
 
 // Update implements [store.Store]. fn runs once.

@@ -1,0 +1,366 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Refreshes runs the rules of package refresh on a store: lock the wallet, load
+// what the event needs, apply, save. Each method is one transaction. It is safe
+// for concurrent use. A zero At of an event becomes the store's own time.
+type Refreshes struct {
+	refreshCore
+	config refresh.Config
+}
+
+type (
+	refreshCore  = core[RefreshTx, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change]
+	refreshBatch = batch[RefreshTx, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change]
+)
+
+// NewRefreshes returns the service for a store of any transaction type that has
+// refreshes. A configuration that [refresh.Config.Validate] refuses is
+// [statemachine.ErrInvalid].
+func NewRefreshes[T RefreshTx](s Store[T], c refresh.Config) (*Refreshes, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return &Refreshes{newCore(s, refreshAggregate(&c), func(tx T) RefreshTx { return tx }), c}, nil
+}
+
+// refreshAggregate is the domain as the core sees it.
+func refreshAggregate(c *refresh.Config) *aggregate[RefreshTx, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change] {
+	return &aggregate[RefreshTx, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change]{
+		records: func(tx RefreshTx) records[string, uuid.UUID, refresh.Work, refresh.Change] { return tx.Refreshes() },
+		machines: []machine[uuid.UUID]{machineOf[uuid.UUID](refresh.WalletMachine), machineOf[uuid.UUID](refresh.JobMachine),
+			machineOf[uuid.UUID](refresh.WatcherMachine)},
+		exists: func(w *refresh.Work) bool { return w.Wallet.Status != 0 },
+		states: refreshStates,
+		creates: func(ev refresh.Event) (string, bool) {
+			e, ok := ev.(refresh.Enqueued)
+			return e.XpubVan, ok
+		},
+		apply:  c.ApplyAt,
+		result: func(c *refresh.Change) *refresh.Work { return &c.New },
+		empty:  (*refresh.Change).Empty,
+		beside: func(b *refreshBatch) beside[refresh.Work, refresh.Event, refresh.Change] { return refreshReads{b} },
+	}
+}
+
+func refreshStates(w *refresh.Work) []state[uuid.UUID] {
+	all := []state[uuid.UUID]{{refresh.WalletMachine.Name(), w.Wallet.ID(), w.Wallet.Version, w.Wallet.Status.String()}}
+	for i := range w.Jobs {
+		j := &w.Jobs[i]
+		all = append(all, state[uuid.UUID]{refresh.JobMachine.Name(), j.ID, j.Version, j.Status.String()})
+	}
+	for i := range w.Watchers {
+		watcher := &w.Watchers[i]
+		all = append(all, state[uuid.UUID]{refresh.WatcherMachine.Name(), watcher.ID(), watcher.Version, watcher.Status.String()})
+	}
+	return all
+}
+
+// refreshReads loads what [refresh.Needs] says.
+type refreshReads struct{ *refreshBatch }
+
+func (b refreshReads) fill(w *refresh.Work, ev refresh.Event) (refresh.Event, error) {
+	if err := b.save(); err != nil {
+		return ev, err
+	}
+	records := b.tx.Refreshes()
+	of := *w
+	if e, ok := ev.(refresh.Enqueued); ok {
+		of.Wallet.XpubVan = e.XpubVan // perhaps its first
+	}
+	if err := records.Load(&of, refresh.Needs(ev), b.now); err != nil {
+		return ev, err
+	}
+	w.Jobs, w.Watchers = of.Jobs, of.Watchers
+	free := !w.Lock.Lease.Held(b.now)
+	var err error
+	switch e := ev.(type) {
+	case refresh.JobClaimed:
+		if free && len(w.Jobs) > 0 {
+			e.Lock, err = records.NextFence()
+		}
+		ev = e
+	case refresh.Looked:
+		if free && len(w.Watchers) > 0 {
+			e.Lock, err = records.NextFence()
+		}
+		ev = e
+	case refresh.Locked:
+		if free {
+			e.Fence, err = records.NextFence()
+		}
+		ev = e
+	}
+	return ev, err
+}
+
+func (b refreshReads) follow(*refresh.Change) error { return nil }
+
+// Within returns the service inside a transaction that the caller has begun
+// and will end; its methods then commit nothing themselves.
+func (s *Refreshes) Within(tx RefreshTx) *Refreshes { return &Refreshes{s.within(tx), s.config} }
+
+// Config returns the configuration of the service.
+func (s *Refreshes) Config() refresh.Config { return s.config }
+
+// Step sends one event to a wallet and returns the change that was stored. Fences
+// of locks are drawn here. Enqueued creates a wallet that does not exist; any
+// other event for one is [statemachine.ErrNotFound].
+func (s *Refreshes) Step(ctx context.Context, xpub string, ev refresh.Event) (refresh.Change, error) {
+	var c refresh.Change
+	err := s.update(ctx, func(tx RefreshTx) (err error) {
+		c, err = s.step(tx, xpub, ev)
+		return err
+	})
+	if err != nil {
+		return refresh.Change{}, err
+	}
+	return c, nil
+}
+
+func (s *Refreshes) step(tx RefreshTx, xpub string, ev refresh.Event) (refresh.Change, error) {
+	ws, err := tx.Refreshes().Heads(xpub)
+	if err != nil {
+		return refresh.Change{}, err
+	}
+	b, err := s.batch(tx)
+	if err != nil {
+		return refresh.Change{}, err
+	}
+	if err := b.step(&ws[0], xpub, ev); err != nil {
+		return refresh.Change{}, err
+	}
+	return b.last, b.save()
+}
+
+// Do sends events to a wallet, in order, and returns all of it as it is stored
+// afterwards. An error of one event changes nothing at all.
+func (s *Refreshes) Do(ctx context.Context, xpub string, events ...refresh.Event) (w refresh.Work, err error) {
+	err = s.update(ctx, func(tx RefreshTx) error {
+		for _, ev := range events {
+			if _, err := s.step(tx, xpub, ev); err != nil {
+				return err
+			}
+		}
+		w, err = s.get(tx, xpub)
+		return err
+	})
+	if err != nil {
+		return refresh.Work{}, err
+	}
+	return w, nil
+}
+
+// Get returns a wallet with its lock and the latest of its jobs and watchers.
+func (s *Refreshes) Get(ctx context.Context, xpub string) (refresh.Work, error) {
+	return read(ctx, s.view, func(tx RefreshTx) (refresh.Work, error) { return s.get(tx, xpub) })
+}
+
+// Enqueue makes a job and returns the id of the one that stands for it, mostly
+// its own. A zero Job gets a new id, and is then another job each time.
+func (s *Refreshes) Enqueue(ctx context.Context, ev refresh.Enqueued) (uuid.UUID, error) {
+	if ev.Job == uuid.Nil {
+		ev.Job = uuid.New()
+	}
+	c, err := s.Step(ctx, ev.XpubVan, ev)
+	return c.Job, err
+}
+
+// EnqueueLogged is Enqueue for an API request that must not fail because of its
+// job: an error goes to log, and the id is zero.
+func (s *Refreshes) EnqueueLogged(ctx context.Context, ev refresh.Enqueued, log *slog.Logger) uuid.UUID {
+	job, err := s.Enqueue(ctx, ev)
+	if err != nil {
+		log.ErrorContext(ctx, "refresh job not enqueued", "wallet", ev.XpubVan, "trigger", ev.Cause.String(), "error", err)
+	}
+	return job
+}
+
+// Recover makes the recovery jobs of a start, for up to limit wallets behind
+// after, and returns the cursor to go on from; empty at the end. Called again it
+// adds nothing while they are pending or processing.
+func (s *Refreshes) Recover(ctx context.Context, by refresh.By, after string, limit int) (jobs []uuid.UUID, next string, err error) {
+	if limit < 1 || limit > maxPage {
+		return nil, "", fmt.Errorf("%w: a page of %d wallets", statemachine.ErrInvalid, limit)
+	}
+	err = s.update(ctx, func(tx RefreshTx) error {
+		jobs, next = nil, ""
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		xpubs, err := tx.Refreshes().Recoverable(now, after, limit)
+		if err != nil || len(xpubs) == 0 {
+			return err
+		}
+		ws, err := tx.Refreshes().Heads(xpubs...)
+		if err != nil {
+			return err
+		}
+		b, err := s.batch(tx)
+		if err != nil {
+			return err
+		}
+		for i, xpub := range xpubs {
+			if err := b.step(&ws[i], xpub, refresh.Recovering{By: by, Job: uuid.New()}); err != nil {
+				return err
+			}
+			if !b.last.Empty() {
+				jobs = append(jobs, b.last.Job)
+			}
+		}
+		if len(xpubs) == limit {
+			next = xpubs[limit-1]
+		}
+		return b.save()
+	})
+	return jobs, next, err
+}
+
+// maxPage bounds what one call returns.
+const maxPage = 10_000
+
+// Trail returns the audit trail of a wallet ([refresh.WalletID]), a job or a
+// watcher ([refresh.WatcherID]), oldest first, after replaying it through its
+// table and comparing the end with what is stored.
+func (s *Refreshes) Trail(ctx context.Context, id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error) {
+	return read(ctx, s.view, func(tx RefreshTx) ([]statemachine.Transition[uuid.UUID], error) {
+		lines, err := tx.Refreshes().Transitions(id)
+		if err == nil && len(lines) == 0 {
+			err = s.of.noRecord(id, "")
+		}
+		if err != nil {
+			return nil, err
+		}
+		w, err := tx.Refreshes().Find(id)
+		if err != nil {
+			return nil, err
+		}
+		return lines, s.ends(lines, refreshStates(&w))
+	})
+}
+
+// ends replays a trail and compares its end with one of the records.
+func (s *Refreshes) ends(lines []statemachine.Transition[uuid.UUID], stored []state[uuid.UUID]) error {
+	for _, m := range s.of.machines {
+		if m.name != lines[0].Machine {
+			continue
+		}
+		status, err := m.replay(lines)
+		if err != nil {
+			return err
+		}
+		for _, r := range stored {
+			if r == (state[uuid.UUID]{m.name, lines[0].ID, int64(len(lines)), status}) {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%w: the trail of %s %v does not end in what is stored", statemachine.ErrCorrupt, lines[0].Machine, lines[0].ID)
+}
+
+// Follow returns up to limit committed transitions after a cursor, see [Feed].
+func (s *Refreshes) Follow(ctx context.Context, after Cursor, limit int) ([]statemachine.Transition[uuid.UUID], Cursor, error) {
+	return s.follow(ctx, after, limit)
+}
+
+// Audit checks up to limit wallets behind after and returns all that is wrong,
+// and the cursor to go on from; empty at the end.
+func (s *Refreshes) Audit(ctx context.Context, after string, limit int) (next string, err error) {
+	if limit < 1 || limit > maxPage {
+		return "", fmt.Errorf("%w: a page of %d wallets", statemachine.ErrInvalid, limit)
+	}
+	err = s.audit(ctx, func(tx RefreshTx) ([]string, error) {
+		xpubs, err := tx.Refreshes().Wallets(after, limit)
+		next = ""
+		if len(xpubs) == limit {
+			next = xpubs[limit-1]
+		}
+		return xpubs, err
+	}, refresh.Check)
+	return next, err
+}
+
+// Jobs lists, see [RefreshRecords]. A limit below 1 or above 10 000 is
+// [statemachine.ErrInvalid].
+func (s *Refreshes) Jobs(ctx context.Context, status refresh.JobStatus, after *refresh.Job, limit int) ([]refresh.Job, error) {
+	return read(ctx, s.view, func(tx RefreshTx) ([]refresh.Job, error) {
+		if limit < 1 || limit > maxPage {
+			return nil, fmt.Errorf("%w: a page of %d jobs", statemachine.ErrInvalid, limit)
+		}
+		return tx.Refreshes().Jobs(status, after, limit)
+	})
+}
+
+// Watchers lists, see [RefreshRecords]: [refresh.EndOpen] are an operator's. A
+// limit below 1 or above 10 000 is [statemachine.ErrInvalid].
+func (s *Refreshes) Watchers(ctx context.Context, reason refresh.EndReason, after *refresh.Watcher, limit int) ([]refresh.Watcher, error) {
+	return read(ctx, s.view, func(tx RefreshTx) ([]refresh.Watcher, error) {
+		if limit < 1 || limit > maxPage {
+			return nil, fmt.Errorf("%w: a page of %d watchers", statemachine.ErrInvalid, limit)
+		}
+		return tx.Refreshes().Watchers(reason, after, limit)
+	})
+}
+
+// Stats counts at the store's time.
+func (s *Refreshes) Stats(ctx context.Context) (refresh.Stats, error) {
+	return read(ctx, s.view, func(tx RefreshTx) (refresh.Stats, error) {
+		now, err := tx.Now()
+		if err != nil {
+			return refresh.Stats{}, err
+		}
+		return tx.Refreshes().Stats(now)
+	})
+}
+
+// Sweep deletes up to limit locks that have ended, and returns how many.
+func (s *Refreshes) Sweep(ctx context.Context, limit int) (n int, err error) {
+	err = s.update(ctx, func(tx RefreshTx) error {
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		n, err = tx.Refreshes().Sweep(now, min(max(limit, 1), maxPage))
+		return err
+	})
+	return n, err
+}
+
+// Owed says what the worker of a wallet does next, by the store's time now, and
+// the wallet's row as it was then.
+func (s *Refreshes) Owed(ctx context.Context, xpub string) (step refresh.Step, w refresh.Work, now time.Time, err error) {
+	err = s.view(ctx, func(tx RefreshTx) error {
+		if now, err = tx.Now(); err != nil {
+			return err
+		}
+		ws, err := tx.Refreshes().Heads(xpub)
+		if err != nil {
+			return err
+		}
+		w = ws[0]
+		if w.Wallet.Status == 0 {
+			return s.of.noRecord(xpub, "")
+		}
+		for _, r := range []refresh.Reads{{Jobs: refresh.DueJobs, Watchers: refresh.DueWatchers}, {Jobs: refresh.AnyLiveJob, Watchers: refresh.AnyWatching}} {
+			if err := tx.Refreshes().Load(&w, r, now); err != nil {
+				return err
+			}
+			if step = s.config.Next(w, now); !step.Idle {
+				break
+			}
+		}
+		return nil
+	})
+	return step, w, now, err
+}

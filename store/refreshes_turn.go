@@ -1,0 +1,251 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// HeldSlot is a slot that a process has.
+type HeldSlot struct {
+	XpubVan string
+	Fence   int64
+	Since   time.Time // when the process got it, by the store's time
+	// End, if not zero, gives it back; WorkSeq belongs to [refresh.EndIdle].
+	End     refresh.RoundEnd
+	WorkSeq int64
+	// Start: its next round is due, so its lease is renewed; otherwise it rests.
+	Start bool
+}
+
+// Turned is what a [Refreshes.Turn] made of the slots of a process.
+type Turned struct {
+	Now     time.Time  // the store's
+	Until   time.Time  // of the leases of Claimed and Started
+	Claimed []HeldSlot // new ones, to start with
+	Started []string   // of those that it had, renewed
+	Gone    []string   // of those that it had: given back, or lost
+	Waiting int        // wallets with due work and without a slot, before this turn
+}
+
+// Turn is one turn of an orchestrator: slots of ended rounds are given back,
+// leases that have ended are freed, and slots are claimed and yielded as
+// [refresh.Config.Assign] says. mine are the slots of this process whose rounds
+// are done; name is the holder of its leases; room is how many it can take on.
+func (s *Refreshes) Turn(ctx context.Context, name string, mine []HeldSlot, room int) (t Turned, err error) {
+	mine = slices.Clone(mine)
+	slices.SortFunc(mine, func(a, b HeldSlot) int { return strings.Compare(a.XpubVan, b.XpubVan) })
+	err = s.update(ctx, func(tx RefreshTx) error {
+		turn := refreshTurn{Refreshes: s, tx: tx, name: name, gone: map[string]bool{}}
+		t, err = turn.run(mine, room)
+		return err
+	})
+	if err != nil {
+		return Turned{}, err
+	}
+	return t, nil
+}
+
+// refreshTurn is one run of a Turn.
+type refreshTurn struct {
+	*Refreshes
+	tx   RefreshTx
+	b    *refreshBatch
+	name string
+	gone map[string]bool
+}
+
+func (t *refreshTurn) by(r refresh.Role) refresh.By { return refresh.By{Actor: t.name, Role: r} }
+
+func (t *refreshTurn) run(mine []HeldSlot, room int) (done Turned, err error) {
+	if err := t.giveBack(mine); err != nil {
+		return done, err
+	}
+	records := t.tx.Refreshes()
+	slots, err := records.Slots()
+	if err != nil {
+		return done, err
+	}
+	if t.b, err = t.batch(t.tx); err != nil {
+		return done, err
+	}
+	done.Now, done.Until = t.b.now, t.b.now.Add(t.config.LockTTL)
+	waiting, err := records.Waiting(done.Now, 2*int(t.config.MaxWalletProcesses))
+	if err != nil {
+		return done, err
+	}
+	for i := range waiting {
+		if waiting[i].Due(done.Now) {
+			done.Waiting++
+		}
+	}
+	ready := map[string]*HeldSlot{}
+	for i := range mine {
+		if h := &mine[i]; !t.gone[h.XpubVan] {
+			ready[h.XpubVan] = h
+		}
+	}
+	for i := range slots {
+		if h := ready[slots[i].XpubVan]; h != nil && slots[i].Lease.Holder == t.name && slots[i].Lease.Fence == h.Fence {
+			slots[i].Ready, slots[i].Since = true, h.Since
+		}
+	}
+	if err := t.assign(&done, t.config.Assign(refresh.Snapshot{Now: done.Now, Slots: slots, Waiting: waiting}, max(room, 0)), slots); err != nil {
+		return done, err
+	}
+	return done, t.start(&done, mine)
+}
+
+// giveBack ends the slots whose rounds say so. An idle exit that finds work is
+// refused, and the slot stays.
+func (t *refreshTurn) giveBack(mine []HeldSlot) error {
+	var ends []HeldSlot
+	var xpubs []string
+	for _, h := range mine {
+		if h.End != 0 || h.Start { // those that start are locked now: in one order
+			ends, xpubs = append(ends, h), append(xpubs, h.XpubVan)
+		}
+	}
+	ws, err := t.tx.Refreshes().Heads(xpubs...)
+	if err != nil || len(ws) == 0 {
+		return err
+	}
+	if t.b, err = t.batch(t.tx); err != nil {
+		return err
+	}
+	for i, h := range ends {
+		if h.End == 0 {
+			continue
+		}
+		refused, err := t.b.try(&ws[i], h.XpubVan, refresh.RoundEnded{By: t.by(refresh.Worker), Slot: h.Fence, End: h.End, WorkSeq: h.WorkSeq})
+		if err != nil {
+			return err
+		}
+		t.gone[h.XpubVan] = refused == nil || !errors.Is(refused, statemachine.ErrIllegal)
+	}
+	return t.b.save()
+}
+
+// assign carries an assignment out, but for the wallets that another transaction
+// is busy with, and numbers that are therefore not free.
+func (t *refreshTurn) assign(done *Turned, a refresh.Assignment, slots []refresh.Slot) error {
+	xpubs := slices.Concat(a.Free, a.Yield)
+	for _, c := range a.Claim {
+		xpubs = append(xpubs, c.XpubVan)
+	}
+	slices.Sort(xpubs)
+	ws, err := t.tx.Refreshes().Free(xpubs...)
+	if err != nil {
+		return err
+	}
+	byName := map[string]*refresh.Work{}
+	for i, xpub := range xpubs {
+		if ws[i].Wallet.Status != 0 {
+			byName[xpub] = &ws[i]
+		}
+	}
+	send := func(xpub string, ev refresh.Event) (bool, error) {
+		w := byName[xpub]
+		if w == nil {
+			return false, nil
+		}
+		refused, err := t.b.try(w, xpub, ev)
+		return err == nil && refused == nil, err
+	}
+	taken := map[int32]bool{}
+	for _, slot := range slots {
+		taken[slot.Number] = true
+	}
+	free := func(xpubs []string, ev func(*refresh.Work) refresh.Event) error {
+		for _, xpub := range xpubs {
+			if byName[xpub] == nil {
+				continue
+			}
+			number := byName[xpub].Wallet.Slot
+			ok, err := send(xpub, ev(byName[xpub]))
+			if err != nil {
+				return err
+			}
+			if ok {
+				taken[number], t.gone[xpub] = false, true
+			}
+		}
+		return nil
+	}
+	if err := free(a.Free, func(*refresh.Work) refresh.Event { return refresh.SlotElapsed{By: t.by(refresh.Orchestrator)} }); err != nil {
+		return err
+	}
+	err = free(a.Yield, func(w *refresh.Work) refresh.Event {
+		return refresh.RoundEnded{By: t.by(refresh.Worker), Slot: w.Wallet.Lease.Fence, End: refresh.EndYield}
+	})
+	if err != nil {
+		return err
+	}
+	if err := t.b.save(); err != nil { // numbers are free before others take them
+		return err
+	}
+	for _, c := range a.Claim {
+		if taken[c.Number] {
+			continue
+		}
+		ok, err := send(c.XpubVan, refresh.SlotClaimed{By: t.by(refresh.Orchestrator), Slot: c.Number})
+		if err != nil {
+			return err
+		}
+		if ok {
+			done.Claimed = append(done.Claimed, HeldSlot{XpubVan: c.XpubVan, Fence: byName[c.XpubVan].Wallet.Lease.Fence, Since: done.Now})
+		}
+	}
+	return t.b.save()
+}
+
+// start renews the leases of the rounds that begin.
+func (t *refreshTurn) start(done *Turned, mine []HeldSlot) error {
+	var held []RefreshLease
+	for _, h := range mine {
+		if h.Start && !t.gone[h.XpubVan] {
+			held = append(held, RefreshLease{h.XpubVan, refresh.Held{Slot: h.Fence}})
+			done.Started = append(done.Started, h.XpubVan)
+		}
+	}
+	lost, err := t.tx.Refreshes().Renew(done.Now, done.Until, held...)
+	if err != nil {
+		return err
+	}
+	for _, xpub := range lost {
+		t.gone[xpub] = true
+	}
+	done.Started = slices.DeleteFunc(done.Started, func(xpub string) bool { return t.gone[xpub] })
+	for _, h := range mine {
+		if t.gone[h.XpubVan] {
+			done.Gone = append(done.Gone, h.XpubVan)
+		}
+	}
+	return nil
+}
+
+// Renew renews what rounds hold, all for LockTTL from the store's time on, and
+// returns the wallets of which something is lost.
+func (s *Refreshes) Renew(ctx context.Context, held ...RefreshLease) (lost []string, err error) {
+	xpubs := make([]string, len(held))
+	for i := range held {
+		xpubs[i] = held[i].XpubVan
+	}
+	err = s.update(ctx, func(tx RefreshTx) error {
+		if _, err := tx.Refreshes().Heads(xpubs...); err != nil {
+			return err
+		}
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		lost, err = tx.Refreshes().Renew(now, now.Add(s.config.LockTTL), held...)
+		return err
+	})
+	return lost, err
+}

@@ -1,0 +1,246 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+// refreshes are the records of package refresh within a transaction.
+type refreshes struct{ *tx }
+
+// Refreshes implements [store.RefreshTx].
+func (t *tx) Refreshes() store.RefreshRecords { return refreshes{t} }
+
+// Get implements [store.RefreshRecords].
+func (r refreshes) Get(xpubs ...string) ([]refresh.Work, error) {
+	ws, err := r.heads(&refreshHeads, xpubs)
+	for i := range ws {
+		if err == nil && ws[i].Wallet.Status != 0 {
+			err = r.Load(&ws[i], refresh.Reads{Jobs: refresh.AllJobs, Watchers: refresh.AllWatchers}, time.Time{})
+		}
+	}
+	return ws, err
+}
+
+// The wallets' rows come first and the locks in a second statement: what waits
+// for a row reads the rest as it is afterwards.
+var (
+	refreshHeads = statement{set: "xpub_van text", text: "SELECT " + refreshWalletTable.columns("x.") + " FROM @refresh_wallets x " +
+		"WHERE x.xpub_van IN (SELECT r.xpub_van FROM {set}) ORDER BY x.xpub_van"}
+	lockedHeads   = map[Dialect]*statement{SQLite: &refreshHeads, Postgres: {set: refreshHeads.set, text: refreshHeads.text + " FOR NO KEY UPDATE OF x"}}
+	freeHeads     = map[Dialect]*statement{SQLite: &refreshHeads, Postgres: {set: refreshHeads.set, text: refreshHeads.text + " FOR NO KEY UPDATE OF x SKIP LOCKED"}}
+	walletLocksOf = statement{set: "xpub_van text", text: "SELECT " + walletLockTable.columns("x.") + " FROM @wallet_locks x WHERE x.xpub_van IN (SELECT r.xpub_van FROM {set})"}
+)
+
+// Heads implements [store.RefreshRecords].
+func (r refreshes) Heads(xpubs ...string) ([]refresh.Work, error) {
+	if r.view {
+		return r.heads(&refreshHeads, xpubs)
+	}
+	return r.heads(lockedHeads[r.store.Dialect], xpubs)
+}
+
+// Free implements [store.RefreshRecords].
+func (r refreshes) Free(xpubs ...string) ([]refresh.Work, error) {
+	if err := r.writes("free"); err != nil {
+		return nil, err
+	}
+	return r.heads(freeHeads[r.store.Dialect], xpubs)
+}
+
+func (r refreshes) writes(event string) error {
+	if r.view {
+		return &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: refresh.WalletMachine.Name(), Event: event, Reason: "a View writes and locks nothing"}
+	}
+	return nil
+}
+
+func (r refreshes) heads(st *statement, xpubs []string) ([]refresh.Work, error) {
+	ws, set := make([]refresh.Work, len(xpubs)), new(batch)
+	for _, xpub := range xpubs {
+		set.add(xpub)
+	}
+	found := map[string]*refresh.Work{}
+	err := refreshWalletTable.read(r.tx, st, set, func(w *refresh.Wallet) { found[w.XpubVan] = &refresh.Work{Wallet: *w} })
+	if err != nil {
+		return nil, err
+	}
+	err = walletLockTable.read(r.tx, &walletLocksOf, set, func(l *refresh.Lock) {
+		if w := found[l.XpubVan]; w != nil {
+			w.Lock = *l
+		}
+	})
+	for i, xpub := range xpubs {
+		if w := found[xpub]; w != nil {
+			ws[i] = *w
+		}
+	}
+	return ws, err
+}
+
+// selection is which records of a wallet one set has, in which order, and how
+// many; the domain has the same rules as functions in its due.go, and storetest
+// compares the two.
+type selection struct {
+	where, order string
+	timed        bool // $2 is the time
+	limit        int
+}
+
+const (
+	liveJobs = "x.status IN ('pending', 'processing')"
+	watching = "x.status = 'watching'"
+)
+
+var jobSets = map[refresh.JobSet]selection{
+	refresh.AnyLiveJob: {liveJobs, "x.created_at, x.job_id", false, 1},
+	refresh.DueJobs: {liveJobs + " AND (x.status = 'processing' OR x.available_at <= $2)",
+		"CASE x.status WHEN 'processing' THEN 0 ELSE 1 END, x.created_at, x.job_id", true, refresh.MaxDueJobs},
+	refresh.JoinableJobs: {liveJobs + " AND (x.trigger = 'recovery' OR x.trigger = 'sync' AND x.status = 'pending' AND x.attempts = 0)",
+		"CASE x.trigger WHEN 'recovery' THEN 0 ELSE 1 END, x.created_at, x.job_id", false, 2},
+	refresh.AllJobs: {"", "x.created_at DESC, x.job_id DESC", false, refresh.MaxHistory},
+}
+
+var watcherSets = map[refresh.WatcherSet]selection{
+	refresh.AnyWatching:    {watching, "x.next_at, x.recipient_id", false, 1},
+	refresh.DueWatchers:    {watching + " AND x.next_at <= $2", "x.next_at, x.recipient_id", true, refresh.MaxTick},
+	refresh.LapsedWatchers: {watching + " AND x.provisional AND x.expires_at <= $2", "x.next_at, x.recipient_id", true, refresh.MaxTick},
+	refresh.NewestActive:   {watching + " AND x.expires_at > $2", "x.created_at DESC, x.recipient_id DESC", true, 1},
+	refresh.AllWatchers:    {"", "x.created_at DESC, x.recipient_id DESC", false, refresh.MaxHistory},
+}
+
+// statements makes the statement of each set of a table.
+func statements[S comparable, R any](t *table[R], sets map[S]selection) map[S]*statement {
+	all := map[S]*statement{}
+	for set, s := range sets {
+		limit, where := "$2", "x.xpub_van = $1"
+		if s.timed {
+			limit = "$3"
+		}
+		if s.where != "" {
+			where += " AND " + s.where
+		}
+		all[set] = &statement{text: "SELECT " + t.columns("x.") + " FROM @" + t.name + " x WHERE " + where + " ORDER BY " + s.order + " LIMIT " + limit}
+	}
+	return all
+}
+
+var (
+	jobsOfSet     = statements(refreshJobTable, jobSets)
+	watchersOfSet = statements(watcherTable, watcherSets)
+	refreshJobOf  = statement{text: "SELECT " + refreshJobTable.columns("x.") + " FROM @refresh_jobs x WHERE x.job_id = $1"}
+	watchersByID  = statement{set: "id uuid", text: "SELECT " + watcherTable.columns("x.") + " FROM @refresh_watchers x WHERE x.id IN (SELECT r.id FROM {set})"}
+)
+
+func (s selection) args(xpub string, now time.Time) []any {
+	if s.timed {
+		return []any{xpub, now, int64(s.limit)}
+	}
+	return []any{xpub, int64(s.limit)}
+}
+
+// Load implements [store.RefreshRecords].
+func (r refreshes) Load(w *refresh.Work, reads refresh.Reads, now time.Time) (err error) {
+	xpub := w.Wallet.XpubVan
+	w.Jobs, w.Watchers = nil, nil
+	if st := jobsOfSet[reads.Jobs]; st != nil {
+		if w.Jobs, err = refreshJobTable.find(r.tx, st, nil, jobSets[reads.Jobs].args(xpub, now)...); err != nil {
+			return err
+		}
+	}
+	if reads.Job != uuid.Nil {
+		err = refreshJobTable.read(r.tx, &refreshJobOf, nil, func(j *refresh.Job) {
+			for i := range w.Jobs {
+				if w.Jobs[i].ID == j.ID {
+					return
+				}
+			}
+			if j.XpubVan == xpub {
+				w.Jobs = append(w.Jobs, *j)
+			}
+		}, reads.Job.String())
+		if err != nil {
+			return err
+		}
+	}
+	known := map[string]bool{}
+	if st := watchersOfSet[reads.Watchers]; st != nil {
+		if w.Watchers, err = watcherTable.find(r.tx, st, nil, watcherSets[reads.Watchers].args(xpub, now)...); err != nil {
+			return err
+		}
+		for i := range w.Watchers {
+			known[w.Watchers[i].Recipient] = true
+		}
+	}
+	ids := new(batch)
+	named := func(recipient string) {
+		if recipient != "" && !known[recipient] {
+			known[recipient] = true
+			ids.add(refresh.WatcherID(xpub, recipient))
+		}
+	}
+	for _, recipient := range reads.Recipients {
+		named(recipient)
+	}
+	for i := range w.Jobs {
+		if reads.Invoices {
+			named(w.Jobs[i].Recipient)
+		}
+	}
+	return watcherTable.read(r.tx, &watchersByID, ids, func(x *refresh.Watcher) { w.Watchers = append(w.Watchers, *x) })
+}
+
+var nextFence = map[Dialect]*statement{
+	SQLite:   {text: "UPDATE wallet_lock_fences SET fence = fence + 1 RETURNING fence"},
+	Postgres: {text: "SELECT nextval('@wallet_lock_fences')"},
+}
+
+// NextFence implements [store.RefreshRecords].
+func (r refreshes) NextFence() (fence int64, err error) {
+	if err := r.writes("fence"); err != nil {
+		return 0, err
+	}
+	err = r.read(nextFence[r.store.Dialect], nil, func(rows *sql.Rows) error { return rows.Scan(&fence) })
+	return fence, err
+}
+
+// Find implements [store.RefreshRecords].
+func (r refreshes) Find(id uuid.UUID) (w refresh.Work, err error) {
+	set := new(batch)
+	set.add(id)
+	err = refreshJobTable.read(r.tx, &refreshJobOf, nil, func(j *refresh.Job) { w.Jobs = append(w.Jobs, *j) }, id.String())
+	if err == nil {
+		err = watcherTable.read(r.tx, &watchersByID, set, func(x *refresh.Watcher) { w.Watchers = append(w.Watchers, *x) })
+	}
+	if err == nil {
+		err = refreshWalletTable.read(r.tx, &walletByID, nil, func(x *refresh.Wallet) { w.Wallet = *x }, id.String())
+	}
+	if err == nil && w.Wallet.Status == 0 && len(w.Jobs)+len(w.Watchers) == 0 {
+		err = &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: refresh.WalletMachine.Name(), ID: id.String()}
+	}
+	return w, err
+}
+
+var walletByID = statement{text: "SELECT " + refreshWalletTable.columns("x.") + " FROM @refresh_wallets x WHERE x.id = $1"}
+
+// Transitions implements [store.RefreshRecords].
+func (r refreshes) Transitions(id uuid.UUID) (log []statemachine.Transition[uuid.UUID], err error) {
+	for _, machine := range refreshMachines {
+		if log, err = transitions(r.tx, machine, id); err != nil || len(log) > 0 {
+			return log, err
+		}
+	}
+	return nil, nil
+}
+
+var refreshMachines = []string{refresh.JobMachine.Name(), refresh.WatcherMachine.Name(), refresh.WalletMachine.Name()}
+
+// Follow implements [store.Feed].
+func (r refreshes) Follow(after store.Cursor, limit int) ([]statemachine.Transition[uuid.UUID], store.Cursor, error) {
+	return follow(r.tx, after, limit, uuid.Parse, refreshMachines...)
+}

@@ -1,0 +1,164 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"time"
+
+	"github.com/settlehq/settle/refresh"
+)
+
+var (
+	lockSlots   = statement{text: "SELECT pg_advisory_xact_lock(hashtextextended('settle refresh slots', 0))"}
+	servedSlots = statement{text: "SELECT x.xpub_van, x.slot, x.lease_holder, x.lease_fence, x.lease_until FROM @refresh_wallets x WHERE x.slot IS NOT NULL ORDER BY x.slot"}
+)
+
+// Slots implements [store.RefreshRecords].
+func (r refreshes) Slots() (all []refresh.Slot, err error) {
+	if err := r.writes("slots"); err != nil {
+		return nil, err
+	}
+	if r.store.Dialect == Postgres {
+		if err := r.read(&lockSlots, nil, func(*sql.Rows) error { return nil }); err != nil {
+			return nil, err
+		}
+	}
+	err = r.read(&servedSlots, nil, func(rows *sql.Rows) error {
+		var s refresh.Slot
+		err := rows.Scan(&s.XpubVan, &s.Number, &s.Lease.Holder, &s.Lease.Fence, (*timeColumn)(&s.Lease.Until))
+		all = append(all, s)
+		return err
+	})
+	return all, err
+}
+
+// waitingWallets is [refresh.Wallet.Candidate] as one statement: per wallet the
+// oldest due time, not before not_before but for a provisional expiry; then the
+// later one of it and the release.
+var waitingWallets = statement{text: "SELECT q.xpub_van, q.since FROM (" +
+	"SELECT p.xpub_van, p.watching, p.not_before, CASE WHEN p.oldest < p.unserved_since THEN p.unserved_since ELSE p.oldest END AS since FROM (" +
+	"SELECT w.xpub_van, w.unserved_since, w.not_before, d.watching, CASE WHEN d.lapse < d.due OR d.lapse < w.not_before THEN d.lapse " +
+	"WHEN d.due < w.not_before THEN w.not_before ELSE d.due END AS oldest FROM @refresh_wallets w JOIN (" +
+	"SELECT l.xpub_van, min(l.due) AS due, min(l.lapse) AS lapse, max(l.watching) AS watching FROM (" +
+	"SELECT x.xpub_van, x.next_at AS due, CASE WHEN x.provisional THEN x.expires_at END AS lapse, 1 AS watching FROM @refresh_watchers x WHERE x.status = 'watching' " +
+	"UNION ALL SELECT x.xpub_van, x.available_at, NULL, 0 FROM @refresh_jobs x WHERE x.status = 'pending' " +
+	"UNION ALL SELECT x.xpub_van, x.lease_until, NULL, 0 FROM @refresh_jobs x WHERE x.status = 'processing') l GROUP BY l.xpub_van" +
+	") d ON d.xpub_van = w.xpub_van WHERE w.status = 'unserved') p) q " +
+	"WHERE q.since <= $1 OR q.watching = 1 AND (q.not_before IS NULL OR q.not_before <= $1) ORDER BY q.since, q.xpub_van LIMIT $2"}
+
+// Waiting implements [store.RefreshRecords].
+func (r refreshes) Waiting(now time.Time, limit int) (all []refresh.Candidate, err error) {
+	err = r.read(&waitingWallets, nil, func(rows *sql.Rows) error {
+		var c refresh.Candidate
+		err := rows.Scan(&c.XpubVan, (*timeColumn)(&c.Since))
+		all = append(all, c)
+		return err
+	}, now, int64(limit))
+	return all, err
+}
+
+var (
+	recoverableWallets = statement{text: "SELECT DISTINCT x.xpub_van FROM @refresh_watchers x WHERE x.status = 'watching' AND x.expires_at > $1 AND x.xpub_van > $2 ORDER BY x.xpub_van LIMIT $3"}
+	allRefreshWallets  = statement{text: "SELECT x.xpub_van FROM @refresh_wallets x WHERE x.xpub_van > $1 ORDER BY x.xpub_van LIMIT $2"}
+	allRefreshJobs     = refreshJobTable.page("", "x.created_at", "x.job_id")
+	refreshJobsOf      = refreshJobTable.page("x.status = $4", "x.created_at", "x.job_id")
+	watchingWatchers   = watcherTable.page(watching, "x.xpub_van", "x.recipient_id")
+	watchersEnded      = watcherTable.page("x.end_reason = $4", "x.xpub_van", "x.recipient_id")
+)
+
+func (r refreshes) texts(st *statement, args ...any) (all []string, err error) {
+	err = r.read(st, nil, func(rows *sql.Rows) error {
+		var s string
+		err := rows.Scan(&s)
+		all = append(all, s)
+		return err
+	}, args...)
+	return all, err
+}
+
+// Recoverable implements [store.RefreshRecords].
+func (r refreshes) Recoverable(now time.Time, after string, limit int) ([]string, error) {
+	return r.texts(&recoverableWallets, now, after, int64(limit))
+}
+
+// Wallets implements [store.RefreshRecords].
+func (r refreshes) Wallets(after string, limit int) ([]string, error) {
+	return r.texts(&allRefreshWallets, after, int64(limit))
+}
+
+// Jobs implements [store.RefreshRecords].
+func (r refreshes) Jobs(status refresh.JobStatus, after *refresh.Job, limit int) ([]refresh.Job, error) {
+	if after == nil {
+		after = new(refresh.Job)
+	}
+	args := []any{after.CreatedAt, after.ID.String(), int64(limit)}
+	if status == 0 {
+		return refreshJobTable.find(r.tx, &allRefreshJobs, nil, args...)
+	}
+	return refreshJobTable.find(r.tx, &refreshJobsOf, nil, append(args, status.String())...)
+}
+
+// Watchers implements [store.RefreshRecords].
+func (r refreshes) Watchers(reason refresh.EndReason, after *refresh.Watcher, limit int) ([]refresh.Watcher, error) {
+	if after == nil {
+		after = new(refresh.Watcher)
+	}
+	args := []any{after.XpubVan, after.Recipient, int64(limit)}
+	if reason == 0 {
+		return watcherTable.find(r.tx, &watchingWatchers, nil, args...)
+	}
+	return watcherTable.find(r.tx, &watchersEnded, nil, append(args, reason.String())...)
+}
+
+// The first three are the source's own monitoring.
+var (
+	refreshCounts  = statement{text: "SELECT x.status, COUNT(*) FROM @refresh_jobs x GROUP BY x.status"}
+	watcherCounts  = statement{text: "SELECT x.status, COUNT(*) FROM @refresh_watchers x GROUP BY x.status"}
+	refreshNumbers = statement{text: "SELECT (SELECT COUNT(*) FROM @wallet_locks), " +
+		"(SELECT COUNT(*) FROM @refresh_wallets x WHERE x.slot IS NOT NULL AND x.lease_until > $1), " +
+		"(SELECT min(x.available_at) FROM @refresh_jobs x WHERE x.status = 'pending' AND x.available_at <= $1), " +
+		"(SELECT min(x.next_at) FROM @refresh_watchers x WHERE x.status = 'watching' AND x.next_at <= $1), " +
+		"(SELECT COUNT(*) FROM @refresh_jobs x WHERE x.status = 'processing' AND x.lease_until <= $1), " +
+		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.status = 'watching' AND x.expires_at <= $1), " +
+		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.end_reason = 'expired_open'), " +
+		"(SELECT COUNT(*) FROM @refresh_wallets x WHERE x.hung_rounds > 0)"}
+	failedByWallet = statement{text: "SELECT x.xpub_van, COUNT(*) FROM @refresh_jobs x WHERE x.status = 'failed' GROUP BY x.xpub_van ORDER BY COUNT(*) DESC, x.xpub_van LIMIT $1"}
+)
+
+// Stats implements [store.RefreshRecords].
+func (r refreshes) Stats(now time.Time) (s refresh.Stats, err error) {
+	s = refresh.Stats{At: now, Jobs: map[refresh.JobStatus]int64{}, Watchers: map[refresh.WatcherStatus]int64{}}
+	for _, q := range []struct {
+		st   *statement
+		scan func(*sql.Rows) error
+		args []any
+	}{
+		{&refreshCounts, func(rows *sql.Rows) error {
+			var status refresh.JobStatus
+			var n int64
+			err := rows.Scan(&status, &n)
+			s.Jobs[status] = n
+			return err
+		}, nil},
+		{&watcherCounts, func(rows *sql.Rows) error {
+			var status refresh.WatcherStatus
+			var n int64
+			err := rows.Scan(&status, &n)
+			s.Watchers[status] = n
+			return err
+		}, nil},
+		{&refreshNumbers, func(rows *sql.Rows) error {
+			return rows.Scan(&s.Locks, &s.Served, maybe(&s.OldestJob), maybe(&s.OldestWatcher), &s.LeaseExpired, &s.PastExpiry, &s.ExpiredOpen, &s.Hung)
+		}, []any{now}},
+		{&failedByWallet, func(rows *sql.Rows) error {
+			var c refresh.WalletCount
+			err := rows.Scan(&c.XpubVan, &c.Count)
+			s.Failed = append(s.Failed, c)
+			return err
+		}, []any{int64(refresh.MaxFailed)}},
+	} {
+		if err := r.read(q.st, nil, q.scan, q.args...); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,185 @@
+package sqlstore
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+// refreshRows are the rows of a Save, by what happens to them.
+type refreshRows struct {
+	newWallets, freed, wallets, seqs batch // freed come before those that may take their slots
+	locks, unlocks                   batch
+	newJobs, jobs, puts              batch
+	newWatchers, watchers, ticks     batch
+	log                              []statemachine.Transition[uuid.UUID]
+}
+
+// Save implements [store.RefreshRecords].
+func (r refreshes) Save(changes ...refresh.Change) error {
+	return r.save(refresh.WalletMachine.Name(), func() error {
+		var s refreshRows
+		for i := range changes {
+			if err := changes[i].Complete(); err != nil {
+				return err
+			}
+			s.add(&changes[i])
+		}
+		return s.write(r.tx)
+	})
+}
+
+func (s *refreshRows) add(c *refresh.Change) {
+	switch o, n := &c.Old.Wallet, &c.New.Wallet; {
+	case *o == *n:
+	case o.Version == 0:
+		refreshWalletTable.insertRow(&s.newWallets, n)
+	case o.Version != n.Version && n.Slot == 0:
+		refreshWalletTable.updateRow(&s.freed, o, n)
+	case o.Version != n.Version:
+		refreshWalletTable.updateRow(&s.wallets, o, n)
+	default:
+		refreshWalletTable.touchRow(&s.seqs, o, n)
+	}
+	switch o, n := &c.Old.Lock, &c.New.Lock; {
+	case *o == *n:
+	case *n == refresh.Lock{}:
+		s.unlocks.add(o.XpubVan, o.Lease.Fence)
+	default:
+		walletLockTable.insertRow(&s.locks, n)
+	}
+	c.Written(func(o, n *refresh.Job) { sortRow(refreshJobTable, &s.newJobs, &s.jobs, &s.puts, o, n) },
+		func(o, n *refresh.Watcher) { sortRow(watcherTable, &s.newWatchers, &s.watchers, &s.ticks, o, n) })
+	s.log = append(s.log, c.Log...)
+}
+
+// sortRow adds a record to the rows that are new, that have a new version, or
+// that changed outside of it.
+func sortRow[R any](t *table[R], inserted, updated, touched *batch, old, now *R) {
+	switch was := t.version(old); {
+	case was == 0:
+		t.insertRow(inserted, now)
+	case was != t.version(now):
+		t.updateRow(updated, old, now)
+	default:
+		t.touchRow(touched, old, now)
+	}
+}
+
+var (
+	takeLocks = statement{once: true, rows: walletLockTable.all, text: "INSERT INTO @wallet_locks AS x (" + walletLockTable.columns("") + ") SELECT " + walletLockTable.columns("r.") +
+		" FROM {rows} WHERE true ON CONFLICT (xpub_van) DO UPDATE SET holder = excluded.holder, fence = excluded.fence, locked_at = excluded.locked_at, " +
+		"expires_at = excluded.expires_at WHERE x.expires_at <= excluded.locked_at"}
+	freeLocks = statement{once: true, rows: "xpub_van text, fence int", text: "DELETE FROM @wallet_locks WHERE (xpub_van, fence) IN (SELECT r.xpub_van, r.fence FROM {rows})"}
+)
+
+func (s *refreshRows) write(x *tx) error {
+	for _, step := range []func() error{
+		func() error { return refreshWalletTable.writeNew(x, &s.newWallets) },
+		func() error { return refreshWalletTable.writeChanged(x, &s.freed) },
+		func() error { return refreshWalletTable.writeChanged(x, &s.wallets) },
+		func() error { return refreshWalletTable.writeTouched(x, &s.seqs) },
+		func() error { return lockRows(x, &takeLocks, &s.locks, statemachine.ErrHeld) },
+		func() error { return lockRows(x, &freeLocks, &s.unlocks, statemachine.ErrFenced) },
+		func() error { return refreshJobTable.writeChanged(x, &s.jobs) },
+		func() error { return refreshJobTable.writeTouched(x, &s.puts) },
+		func() error { return refreshJobTable.writeNew(x, &s.newJobs) },
+		func() error { return watcherTable.writeChanged(x, &s.watchers) },
+		func() error { return watcherTable.writeTouched(x, &s.ticks) },
+		func() error { return watcherTable.writeNew(x, &s.newWatchers) },
+		func() error { return logTransitions(x, s.log) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lockRows takes or frees locks; refused is why one could not be.
+func lockRows(x *tx, st *statement, rows *batch, refused error) error {
+	if rows.len() == 0 {
+		return nil
+	}
+	n, err := x.write(st, rows)
+	if err == nil && n != int64(rows.len()) {
+		err = &statemachine.Refusal{Err: refused, Machine: "wallet lock", Event: "save"}
+	}
+	return err
+}
+
+const heldLock = "x.xpub_van = r.xpub_van AND x.fence = r.fence AND x.expires_at > r.at"
+
+var (
+	refreshSlotLeases = leaseTable(refreshWalletTable)
+	refreshJobLeases  = leaseTable(refreshJobTable)
+	walletLockLeases  = &leases{
+		renew: statement{once: true, rows: "xpub_van text, fence int, until time, at time", text: "UPDATE @wallet_locks AS x SET expires_at = r.until FROM {rows} WHERE " + heldLock},
+		lost:  statement{once: true, set: "xpub_van text, fence int, at time", text: "SELECT r.xpub_van FROM {set} WHERE NOT EXISTS (SELECT 1 FROM @wallet_locks x WHERE " + heldLock + ")"},
+	}
+)
+
+// Renew implements [store.RefreshRecords].
+func (r refreshes) Renew(now, until time.Time, held ...store.RefreshLease) (lost []string, err error) {
+	if err := r.writes("renew"); err != nil {
+		return nil, err
+	}
+	var slots, jobs []renewal[uuid.UUID]
+	var locks []renewal[string]
+	of := map[uuid.UUID]string{}
+	for _, h := range held {
+		slots = append(slots, renewal[uuid.UUID]{refresh.WalletID(h.XpubVan), h.Slot, until})
+		of[refresh.WalletID(h.XpubVan)] = h.XpubVan
+		if h.Job != uuid.Nil {
+			jobs = append(jobs, renewal[uuid.UUID]{h.Job, h.Fence, until})
+			of[h.Job] = h.XpubVan
+		}
+		if h.Lock != 0 {
+			locks = append(locks, renewal[string]{h.XpubVan, h.Lock, until})
+		}
+	}
+	gone := map[string]bool{}
+	for _, l := range []struct {
+		*leases
+		machine string
+		all     []renewal[uuid.UUID]
+	}{{refreshSlotLeases, refresh.WalletMachine.Name(), slots}, {refreshJobLeases, refresh.JobMachine.Name(), jobs}} {
+		ids, err := renew(r.tx, l.leases, l.machine, now, l.all)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			gone[of[id]] = true
+		}
+	}
+	xpubs, err := renew(r.tx, walletLockLeases, "wallet lock", now, locks)
+	for _, xpub := range xpubs {
+		gone[xpub] = true
+	}
+	for _, h := range held {
+		if gone[h.XpubVan] {
+			lost = append(lost, h.XpubVan)
+		}
+	}
+	return lost, err
+}
+
+var sweepLocks = func() map[Dialect]*statement {
+	const text = "DELETE FROM @wallet_locks WHERE xpub_van IN (SELECT x.xpub_van FROM @wallet_locks x WHERE x.expires_at <= $1 ORDER BY x.xpub_van LIMIT $2"
+	return map[Dialect]*statement{SQLite: {text: text + ")"}, Postgres: {text: text + " FOR UPDATE SKIP LOCKED)"}}
+}()
+
+// Sweep implements [store.RefreshRecords].
+func (r refreshes) Sweep(now time.Time, limit int) (int, error) {
+	if err := r.writes("sweep"); err != nil {
+		return 0, err
+	}
+	if err := r.flush(); err != nil {
+		return 0, err
+	}
+	n, err := r.write(sweepLocks[r.store.Dialect], nil, now, int64(limit))
+	return int(n), err
+}
