@@ -135,7 +135,7 @@ const (
 	AnyLiveJob          // one that is pending or processing, if there is any
 	DueJobs             // in processing, or pending and due at now whatever NotBefore says; the first MaxDueJobs in the order of processing first, then CompareJobs
 	JoinableJobs        // a live recovery job, then the first that is Joinable in the order of CompareJobs; at most 2
-	AllJobs             // the first MaxHistory in the order of CompareJobs, newest first
+	AllJobs             // the latest MaxHistory, in the order of CompareJobs
 )
 
 // MaxDueJobs bounds the due jobs that a claim looks at, MaxHistory what is read
@@ -170,7 +170,7 @@ const (
 	DueWatchers               // watching, NextAt at or before now, in the order of CompareTicks; at most MaxTick
 	LapsedWatchers            // see Lapsed; in the order of CompareTicks; at most MaxTick
 	NewestActive              // the last of those that are Active, in the order of CompareWatchers
-	AllWatchers               // the first MaxHistory in the order of CompareWatchers, newest first
+	AllWatchers               // the latest MaxHistory, in the order of CompareWatchers
 )
 
 // Has reports whether the set holds w at now. AnyWatching holds them all, of

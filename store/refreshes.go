@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/google/uuid"
@@ -82,26 +83,24 @@ func (b refreshReads) fill(w *refresh.Work, ev refresh.Event) (refresh.Event, er
 		return ev, err
 	}
 	w.Jobs, w.Watchers = of.Jobs, of.Watchers
-	free := !w.Lock.Lease.Held(b.now)
-	var err error
+	// A fence is drawn only for a lock that is taken.
+	draw := func(with func(fence int64) refresh.Event) (refresh.Event, error) {
+		c, err := b.of.apply(*w, with(math.MaxInt64), b.now)
+		if err != nil || c.New.Lock == c.Old.Lock {
+			return with(0), nil
+		}
+		fence, err := records.NextFence()
+		return with(fence), err
+	}
 	switch e := ev.(type) {
 	case refresh.JobClaimed:
-		if free && len(w.Jobs) > 0 {
-			e.Lock, err = records.NextFence()
-		}
-		ev = e
+		return draw(func(fence int64) refresh.Event { e.Lock = fence; return e })
 	case refresh.Looked:
-		if free && len(w.Watchers) > 0 {
-			e.Lock, err = records.NextFence()
-		}
-		ev = e
+		return draw(func(fence int64) refresh.Event { e.Lock = fence; return e })
 	case refresh.Locked:
-		if free {
-			e.Fence, err = records.NextFence()
-		}
-		ev = e
+		return draw(func(fence int64) refresh.Event { e.Fence = fence; return e })
 	}
-	return ev, err
+	return ev, nil
 }
 
 func (b refreshReads) follow(*refresh.Change) error { return nil }
@@ -190,8 +189,8 @@ func (s *Refreshes) EnqueueLogged(ctx context.Context, ev refresh.Enqueued, log 
 // after, and returns the cursor to go on from; empty at the end. Called again it
 // adds nothing while they are pending or processing.
 func (s *Refreshes) Recover(ctx context.Context, by refresh.By, after string, limit int) (jobs []uuid.UUID, next string, err error) {
-	if limit < 1 || limit > maxPage {
-		return nil, "", fmt.Errorf("%w: a page of %d wallets", statemachine.ErrInvalid, limit)
+	if err := CheckLimit(limit); err != nil {
+		return nil, "", err
 	}
 	err = s.update(ctx, func(tx RefreshTx) error {
 		jobs, next = nil, ""
@@ -226,9 +225,6 @@ func (s *Refreshes) Recover(ctx context.Context, by refresh.By, after string, li
 	})
 	return jobs, next, err
 }
-
-// maxPage bounds what one call returns.
-const maxPage = 10_000
 
 // Trail returns the audit trail of a wallet ([refresh.WalletID]), a job or a
 // watcher ([refresh.WatcherID]), oldest first, after replaying it through its
@@ -274,11 +270,14 @@ func (s *Refreshes) Follow(ctx context.Context, after Cursor, limit int) ([]stat
 	return s.follow(ctx, after, limit)
 }
 
+// Head returns the cursor after the newest transition, see [Feed].
+func (s *Refreshes) Head(ctx context.Context) (Cursor, error) { return s.head(ctx) }
+
 // Audit checks up to limit wallets behind after and returns all that is wrong,
 // and the cursor to go on from; empty at the end.
 func (s *Refreshes) Audit(ctx context.Context, after string, limit int) (next string, err error) {
-	if limit < 1 || limit > maxPage {
-		return "", fmt.Errorf("%w: a page of %d wallets", statemachine.ErrInvalid, limit)
+	if err := CheckLimit(limit); err != nil {
+		return "", err
 	}
 	err = s.audit(ctx, func(tx RefreshTx) ([]string, error) {
 		xpubs, err := tx.Refreshes().Wallets(after, limit)
@@ -291,24 +290,16 @@ func (s *Refreshes) Audit(ctx context.Context, after string, limit int) (next st
 	return next, err
 }
 
-// Jobs lists, see [RefreshRecords]. A limit below 1 or above 10 000 is
-// [statemachine.ErrInvalid].
+// Jobs lists, see [RefreshRecords].
 func (s *Refreshes) Jobs(ctx context.Context, status refresh.JobStatus, after *refresh.Job, limit int) ([]refresh.Job, error) {
 	return read(ctx, s.view, func(tx RefreshTx) ([]refresh.Job, error) {
-		if limit < 1 || limit > maxPage {
-			return nil, fmt.Errorf("%w: a page of %d jobs", statemachine.ErrInvalid, limit)
-		}
 		return tx.Refreshes().Jobs(status, after, limit)
 	})
 }
 
-// Watchers lists, see [RefreshRecords]: [refresh.EndOpen] are an operator's. A
-// limit below 1 or above 10 000 is [statemachine.ErrInvalid].
+// Watchers lists, see [RefreshRecords]: [refresh.EndOpen] are an operator's.
 func (s *Refreshes) Watchers(ctx context.Context, reason refresh.EndReason, after *refresh.Watcher, limit int) ([]refresh.Watcher, error) {
 	return read(ctx, s.view, func(tx RefreshTx) ([]refresh.Watcher, error) {
-		if limit < 1 || limit > maxPage {
-			return nil, fmt.Errorf("%w: a page of %d watchers", statemachine.ErrInvalid, limit)
-		}
 		return tx.Refreshes().Watchers(reason, after, limit)
 	})
 }
@@ -331,7 +322,7 @@ func (s *Refreshes) Sweep(ctx context.Context, limit int) (n int, err error) {
 		if err != nil {
 			return err
 		}
-		n, err = tx.Refreshes().Sweep(now, min(max(limit, 1), maxPage))
+		n, err = tx.Refreshes().Sweep(now, limit)
 		return err
 	})
 	return n, err

@@ -16,6 +16,7 @@ type Adversary struct {
 	Of     refresh.Credentials
 	Config refresh.Config
 	Fence  int64 // the last one of the store's sequence
+	Slot   int32 // the number that it claims; 0: any
 }
 
 // Event draws something for the wallet whose whole state is w: mostly what a
@@ -73,8 +74,11 @@ func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Eve
 	case 2:
 		return refresh.Recovering{By: by(refresh.Orchestrator, "orchestrator"), Job: UUIDs().Draw(t, "job")}
 	case 3, 4:
-		return refresh.SlotClaimed{By: by(refresh.Orchestrator, rapid.SampledFrom([]string{"w1", "w2"}).Draw(t, "process")),
-			Slot: rapid.Int32Range(0, a.Config.MaxWalletProcesses+1).Draw(t, "slot")}
+		e := refresh.SlotClaimed{By: by(refresh.Orchestrator, rapid.SampledFrom([]string{"w1", "w2"}).Draw(t, "process")), Slot: a.Slot}
+		if e.Slot == 0 {
+			e.Slot = rapid.Int32Range(0, a.Config.MaxWalletProcesses+1).Draw(t, "slot")
+		}
+		return e
 	case 5:
 		return refresh.SlotElapsed{By: by(refresh.Orchestrator, "orchestrator")}
 	case 6:

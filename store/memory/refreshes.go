@@ -139,12 +139,10 @@ func (r refreshes) Load(w *refresh.Work, reads refresh.Reads, now time.Time) err
 			}
 			return 1
 		}
-		if reads.Jobs == refresh.AllJobs {
-			return refresh.CompareJobs(&b, &a)
-		}
 		return cmp.Or(cmp.Compare(first(&a), first(&b)), refresh.CompareJobs(&a, &b))
 	})
-	w.Jobs = clip(w.Jobs, map[refresh.JobSet]int{refresh.AnyLiveJob: 1, refresh.DueJobs: refresh.MaxDueJobs, refresh.JoinableJobs: 2, refresh.AllJobs: refresh.MaxHistory}[reads.Jobs])
+	w.Jobs = clip(w.Jobs, map[refresh.JobSet]int{refresh.AnyLiveJob: 1, refresh.DueJobs: refresh.MaxDueJobs, refresh.JoinableJobs: 2, refresh.AllJobs: len(w.Jobs)}[reads.Jobs])
+	w.Jobs = w.Jobs[max(0, len(w.Jobs)-refresh.MaxHistory):]
 	if j := r.jobs.at[reads.Job]; j != nil && j.XpubVan == xpub && !slices.ContainsFunc(w.Jobs, func(o refresh.Job) bool { return o.ID == j.ID }) {
 		w.Jobs = append(w.Jobs, *j)
 	}
@@ -159,12 +157,16 @@ func (r refreshes) Load(w *refresh.Work, reads refresh.Reads, now time.Time) err
 	}
 	slices.SortFunc(w.Watchers, func(a, b refresh.Watcher) int {
 		if reads.Watchers == refresh.NewestActive || reads.Watchers == refresh.AllWatchers {
-			return refresh.CompareWatchers(&b, &a)
+			return refresh.CompareWatchers(&a, &b)
 		}
 		return refresh.CompareTicks(&a, &b)
 	})
+	if reads.Watchers == refresh.NewestActive {
+		w.Watchers = w.Watchers[max(0, len(w.Watchers)-1):]
+	}
 	w.Watchers = clip(w.Watchers, map[refresh.WatcherSet]int{refresh.AnyWatching: 1, refresh.DueWatchers: refresh.MaxTick, refresh.LapsedWatchers: refresh.MaxTick,
-		refresh.NewestActive: 1, refresh.AllWatchers: refresh.MaxHistory}[reads.Watchers])
+		refresh.NewestActive: 1, refresh.AllWatchers: len(w.Watchers)}[reads.Watchers])
+	w.Watchers = w.Watchers[max(0, len(w.Watchers)-refresh.MaxHistory):]
 	recipients := reads.Recipients
 	if reads.Invoices {
 		for i := range w.Jobs {
@@ -212,6 +214,9 @@ func (r refreshes) Slots() (all []refresh.Slot, err error) {
 }
 
 func (r refreshes) Waiting(now time.Time, limit int) (all []refresh.Candidate, err error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
 	r.wallets.scan("", "", func(_ string, wallet *refresh.Wallet) bool {
 		if wallet.Status != refresh.Unserved {
 			return true
@@ -235,6 +240,9 @@ func (r refreshes) live(w *refresh.Work) {
 }
 
 func (r refreshes) Recoverable(now time.Time, after string, limit int) (all []string, err error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
 	r.watchers.scan(liveKey, liveKey, func(_ string, w *refresh.Watcher) bool {
 		if w.Active(now) && w.XpubVan > after && (len(all) == 0 || all[len(all)-1] != w.XpubVan) {
 			all = append(all, w.XpubVan)
@@ -279,7 +287,7 @@ func (r refreshes) Renew(now, until time.Time, held ...store.RefreshLease) (lost
 }
 
 func (r refreshes) Sweep(now time.Time, limit int) (int, error) {
-	if err := r.tx.writes(); err != nil {
+	if err := cmp.Or(r.tx.writes(), store.CheckLimit(limit)); err != nil {
 		return 0, err
 	}
 	var ended []string
@@ -317,6 +325,9 @@ func (r refreshes) Transitions(id uuid.UUID) ([]statemachine.Transition[uuid.UUI
 }
 
 func (r refreshes) Wallets(after string, limit int) (all []string, err error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
 	r.wallets.scan("", textKey(after), func(_ string, w *refresh.Wallet) bool {
 		if w.XpubVan > after {
 			all = append(all, w.XpubVan)
@@ -327,6 +338,9 @@ func (r refreshes) Wallets(after string, limit int) (all []string, err error) {
 }
 
 func (r refreshes) Jobs(status refresh.JobStatus, after *refresh.Job, limit int) (all []refresh.Job, err error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
 	for _, j := range r.jobs.at {
 		if (status == 0 || j.Status == status) && (after == nil || refresh.CompareJobs(after, j) < 0) {
 			all = append(all, *j)
@@ -337,6 +351,9 @@ func (r refreshes) Jobs(status refresh.JobStatus, after *refresh.Job, limit int)
 }
 
 func (r refreshes) Watchers(reason refresh.EndReason, after *refresh.Watcher, limit int) (all []refresh.Watcher, err error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
 	compare := func(a, b *refresh.Watcher) int {
 		return cmp.Or(strings.Compare(a.XpubVan, b.XpubVan), strings.Compare(a.Recipient, b.Recipient))
 	}
@@ -424,9 +441,6 @@ func (r refreshes) save(c *refresh.Change) (err error) {
 			return err
 		}
 	}
-	if err := r.saveLock(&c.Old.Lock, &c.New.Lock); err != nil {
-		return err
-	}
 	c.Written(func(old, now *refresh.Job) {
 		if j := *now; err == nil {
 			err = swap(r.jobs, r.tx, *old, &j, func(j *refresh.Job) *statemachine.Lease { return &j.Lease })
@@ -436,6 +450,9 @@ func (r refreshes) save(c *refresh.Change) (err error) {
 			err = swap(r.watchers, r.tx, *old, &w, nil)
 		}
 	})
+	if err == nil {
+		err = r.saveLock(&c.Old.Lock, &c.New.Lock)
+	}
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -152,6 +153,9 @@ func (r refreshes) Load(w *refresh.Work, reads refresh.Reads, now time.Time) (er
 		if w.Jobs, err = refreshJobTable.find(r.tx, st, nil, jobSets[reads.Jobs].args(xpub, now)...); err != nil {
 			return err
 		}
+		if reads.Jobs == refresh.AllJobs {
+			slices.Reverse(w.Jobs)
+		}
 	}
 	if reads.Job != uuid.Nil {
 		err = refreshJobTable.read(r.tx, &refreshJobOf, nil, func(j *refresh.Job) {
@@ -172,6 +176,9 @@ func (r refreshes) Load(w *refresh.Work, reads refresh.Reads, now time.Time) (er
 	if st := watchersOfSet[reads.Watchers]; st != nil {
 		if w.Watchers, err = watcherTable.find(r.tx, st, nil, watcherSets[reads.Watchers].args(xpub, now)...); err != nil {
 			return err
+		}
+		if reads.Watchers == refresh.AllWatchers {
+			slices.Reverse(w.Watchers)
 		}
 		for i := range w.Watchers {
 			known[w.Watchers[i].Recipient] = true
@@ -239,6 +246,9 @@ func (r refreshes) Transitions(id uuid.UUID) (log []statemachine.Transition[uuid
 }
 
 var refreshMachines = []string{refresh.JobMachine.Name(), refresh.WatcherMachine.Name(), refresh.WalletMachine.Name()}
+
+// Head implements [store.Feed].
+func (r refreshes) Head() (store.Cursor, error) { return r.head() }
 
 // Follow implements [store.Feed].
 func (r refreshes) Follow(after store.Cursor, limit int) ([]statemachine.Transition[uuid.UUID], store.Cursor, error) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/store"
 )
 
 var (
@@ -47,6 +48,9 @@ var waitingWallets = statement{text: "SELECT q.xpub_van, q.since FROM (" +
 
 // Waiting implements [store.RefreshRecords].
 func (r refreshes) Waiting(now time.Time, limit int) (all []refresh.Candidate, err error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
 	err = r.read(&waitingWallets, nil, func(rows *sql.Rows) error {
 		var c refresh.Candidate
 		err := rows.Scan(&c.XpubVan, (*timeColumn)(&c.Since))
@@ -65,28 +69,34 @@ var (
 	watchersEnded      = watcherTable.page("x.end_reason = $4", "x.xpub_van", "x.recipient_id")
 )
 
-func (r refreshes) texts(st *statement, args ...any) (all []string, err error) {
+func (r refreshes) xpubs(st *statement, limit int, args ...any) (all []string, err error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
 	err = r.read(st, nil, func(rows *sql.Rows) error {
 		var s string
 		err := rows.Scan(&s)
 		all = append(all, s)
 		return err
-	}, args...)
+	}, append(args, int64(limit))...)
 	return all, err
 }
 
 // Recoverable implements [store.RefreshRecords].
 func (r refreshes) Recoverable(now time.Time, after string, limit int) ([]string, error) {
-	return r.texts(&recoverableWallets, now, after, int64(limit))
+	return r.xpubs(&recoverableWallets, limit, now, after)
 }
 
 // Wallets implements [store.RefreshRecords].
 func (r refreshes) Wallets(after string, limit int) ([]string, error) {
-	return r.texts(&allRefreshWallets, after, int64(limit))
+	return r.xpubs(&allRefreshWallets, limit, after)
 }
 
 // Jobs implements [store.RefreshRecords].
 func (r refreshes) Jobs(status refresh.JobStatus, after *refresh.Job, limit int) ([]refresh.Job, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
 	if after == nil {
 		after = new(refresh.Job)
 	}
@@ -99,6 +109,9 @@ func (r refreshes) Jobs(status refresh.JobStatus, after *refresh.Job, limit int)
 
 // Watchers implements [store.RefreshRecords].
 func (r refreshes) Watchers(reason refresh.EndReason, after *refresh.Watcher, limit int) ([]refresh.Watcher, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
 	if after == nil {
 		after = new(refresh.Watcher)
 	}

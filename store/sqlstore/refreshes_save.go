@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/google/uuid"
@@ -82,14 +83,14 @@ func (s *refreshRows) write(x *tx) error {
 		func() error { return refreshWalletTable.writeChanged(x, &s.freed) },
 		func() error { return refreshWalletTable.writeChanged(x, &s.wallets) },
 		func() error { return refreshWalletTable.writeTouched(x, &s.seqs) },
-		func() error { return lockRows(x, &takeLocks, &s.locks, statemachine.ErrHeld) },
-		func() error { return lockRows(x, &freeLocks, &s.unlocks, statemachine.ErrFenced) },
 		func() error { return refreshJobTable.writeChanged(x, &s.jobs) },
 		func() error { return refreshJobTable.writeTouched(x, &s.puts) },
 		func() error { return refreshJobTable.writeNew(x, &s.newJobs) },
 		func() error { return watcherTable.writeChanged(x, &s.watchers) },
 		func() error { return watcherTable.writeTouched(x, &s.ticks) },
 		func() error { return watcherTable.writeNew(x, &s.newWatchers) },
+		func() error { return lockRows(x, &takeLocks, &s.locks, statemachine.ErrHeld) },
+		func() error { return lockRows(x, &freeLocks, &s.unlocks, statemachine.ErrFenced) },
 		func() error { return logTransitions(x, s.log) },
 	} {
 		if err := step(); err != nil {
@@ -174,7 +175,7 @@ var sweepLocks = func() map[Dialect]*statement {
 
 // Sweep implements [store.RefreshRecords].
 func (r refreshes) Sweep(now time.Time, limit int) (int, error) {
-	if err := r.writes("sweep"); err != nil {
+	if err := cmp.Or(r.writes("sweep"), store.CheckLimit(limit)); err != nil {
 		return 0, err
 	}
 	if err := r.flush(); err != nil {

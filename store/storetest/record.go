@@ -41,7 +41,7 @@ type subject[T store.Clock, K, L comparable, A, E, C any] struct {
 	service service[K, L, A, E]
 	within  func(T) service[K, L, A, E]
 	records func(T) records[K, L, A, C]
-	held    func(context.Context, A, ...E) (A, error) // the service's Held, of one
+	held    func(context.Context, A, ...E) (A, error) // the service's Held, of one; nil if it has none
 	apply   func(A, E) (C, error)
 	parts   func(*C) (old, now *A, log *[]statemachine.Transition[L])
 	empty   func(*C) bool

@@ -38,4 +38,5 @@ import (
 func Run(t *testing.T, open func(testing.TB) store.Store[store.Tx]) {
 	t.Run("wallets", func(t *testing.T) { Wallets(t, open) })
 	t.Run("withdrawals", func(t *testing.T) { Withdrawals(t, open) })
+	t.Run("refreshes", func(t *testing.T) { Refreshes(t, open) })
 }

@@ -1,0 +1,248 @@
+package storetest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/refresh/refreshtest"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+type (
+	refreshSubject[T store.Clock] = subject[T, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change]
+	refreshStage                  = stage[string, refresh.Work, refresh.Event]
+)
+
+// refreshes is one store under test.
+type refreshes[T store.RefreshTx] struct {
+	store.Store[T]
+	config  refresh.Config
+	service *store.Refreshes
+	n       atomic.Int32
+}
+
+func newRefreshes[T store.RefreshTx](t testing.TB, s store.Store[T]) *refreshes[T] {
+	r := &refreshes[T]{Store: answering[T]{s}, config: refresh.DefaultConfig()}
+	r.config.MaxWalletProcesses, r.config.Coalesce = 10_000, true
+	r.restart(t)
+	return r
+}
+
+// restart makes the service anew, after a change of the configuration.
+func (r *refreshes[T]) restart(t testing.TB) {
+	t.Helper()
+	var err error
+	if r.service, err = store.NewRefreshes(r.Store, r.config); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// xpub names a new wallet.
+func (r *refreshes[T]) xpub() string { return refreshtest.Wallet(int(r.n.Add(1))).XpubVan }
+
+// slot is a number that no test has yet.
+func (r *refreshes[T]) slot() int32 { return r.n.Add(1) }
+
+func refreshBy(role refresh.Role) refresh.By {
+	return refresh.By{Actor: "w1", Role: role, At: start}
+}
+
+// jobOf is the n-th job of a wallet.
+func jobOf(xpub string, n int) uuid.UUID {
+	id := uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, xpub, n))
+	id[6] = id[6]&0x0f | 0x40
+	return id
+}
+
+func enqueuedJob(xpub string, n int, cause refresh.Cause, recipient, asset string) refresh.Enqueued {
+	return refresh.Enqueued{By: refreshBy(refresh.API), Job: jobOf(xpub, n), Cause: cause, Recipient: recipient, Asset: asset,
+		Credentials: refresh.Credentials{XpubVan: xpub, XpubCol: "col " + xpub, MasterFingerprint: "fingerprint"}}
+}
+
+func listed(at time.Time, transfers ...refresh.Transfer) refresh.Listing {
+	return refresh.Listing{Began: at, Answered: at, Transfers: transfers}
+}
+
+// versionedRefreshes says how to make wallets with their jobs and watchers, for
+// the rules of any versioned record.
+func versionedRefreshes[T store.RefreshTx](r *refreshes[T]) *refreshSubject[T] {
+	s := &refreshSubject[T]{
+		Store:   r.Store,
+		service: r.service,
+		within:  func(tx T) service[string, uuid.UUID, refresh.Work, refresh.Event] { return r.service.Within(tx) },
+		records: func(tx T) records[string, uuid.UUID, refresh.Work, refresh.Change] { return tx.Refreshes() },
+		apply:   r.config.Apply,
+		parts: func(c *refresh.Change) (old, now *refresh.Work, log *[]statemachine.Transition[uuid.UUID]) {
+			return &c.Old, &c.New, &c.Log
+		},
+		empty:  (*refresh.Change).Empty,
+		check:  refresh.Check,
+		states: refreshStates,
+		newID:  r.xpub,
+		id:     func(w *refresh.Work) string { return w.Wallet.XpubVan },
+		stages: r.stages(),
+		outside: map[string]func(*refresh.Work){
+			"holder":        func(w *refresh.Work) { w.Wallet.Lease.Holder += "x" },
+			"fence":         func(w *refresh.Work) { w.Wallet.Lease.Fence-- },
+			"work sequence": func(w *refresh.Work) { w.Wallet.WorkSeq += 5 },
+		},
+		lease: func(w *refresh.Work) *statemachine.Lease { return &w.Wallet.Lease },
+		renew: func(tx T, now time.Time, w *refresh.Work, fence int64, until time.Time) (bool, error) {
+			lost, err := tx.Refreshes().Renew(now, until, store.RefreshLease{XpubVan: w.Wallet.XpubVan, Held: refresh.Held{Slot: fence}})
+			return len(lost) > 0, err
+		},
+		world: func(tx T) (map[string]any, error) {
+			all := map[string]any{}
+			var errs []error
+			add := func(name string, v any, err error) { all[name] = v; errs = append(errs, err) }
+			x := tx.Refreshes()
+			wallets, err := x.Wallets("", 1000)
+			add("Wallets", wallets, err)
+			jobs, err := x.Jobs(0, nil, 1000)
+			add("Jobs", jobs, err)
+			for _, reason := range append(refresh.EndReason(0).Values(), 0) {
+				watchers, err := x.Watchers(reason, nil, 1000)
+				add("Watchers "+reason.String(), watchers, err)
+			}
+			waiting, err := x.Waiting(start.Add(time.Hour), 1000)
+			add("Waiting", waiting, err)
+			recoverable, err := x.Recoverable(start, "", 1000)
+			add("Recoverable", recoverable, err)
+			stats, err := x.Stats(start.Add(time.Hour))
+			add("Stats", stats, err)
+			return all, cmp.Or(errs...)
+		},
+		due:       []dueKind[T, string, refresh.Work]{r.waiting()},
+		draw:      r.draw,
+		sentinels: []error{refresh.ErrSlotTaken, refresh.ErrRecovering},
+	}
+	return s
+}
+
+// refreshStates are in the order of their ids: a job that a change adds comes
+// last in it, and anywhere in what is read.
+func refreshStates(w *refresh.Work) (all []stored[uuid.UUID]) {
+	for i := range w.Jobs {
+		all = append(all, stored[uuid.UUID]{w.Jobs[i].ID, w.Jobs[i].Version, w.Jobs[i].Status.String()})
+	}
+	for i := range w.Watchers {
+		all = append(all, stored[uuid.UUID]{w.Watchers[i].ID(), w.Watchers[i].Version, w.Watchers[i].Status.String()})
+	}
+	slices.SortFunc(all, func(a, b stored[uuid.UUID]) int { return strings.Compare(a.id.String(), b.id.String()) })
+	if w.Wallet.Status == 0 {
+		return nil
+	}
+	return append([]stored[uuid.UUID]{{w.Wallet.ID(), w.Wallet.Version, w.Wallet.Status.String()}}, all...)
+}
+
+// stages: a wallet that waits, a job under way, a watcher.
+func (r *refreshes[T]) stages() []refreshStage {
+	first := func(xpub string) []refresh.Event {
+		return []refresh.Event{enqueuedJob(xpub, 0, refresh.Sync, "", "")}
+	}
+	served := func(xpub string, job refresh.Event) []refresh.Event {
+		return []refresh.Event{job, refresh.SlotClaimed{By: refreshBy(refresh.Orchestrator), Slot: r.slot()}, refresh.JobClaimed{By: refreshBy(refresh.Worker), Slot: 1, Lock: 1}}
+	}
+	return []refreshStage{{
+		name: "a wallet that waits", events: first,
+		rivals: func(w *refresh.Work, i int) refresh.Event {
+			return refresh.SlotClaimed{By: refresh.By{Actor: fmt.Sprint("process-", i), Role: refresh.Orchestrator, At: start}, Slot: r.slot()}
+		},
+		back: func(w *refresh.Work) []refresh.Event {
+			fence := w.Wallet.Lease.Fence + 1
+			return []refresh.Event{refresh.SlotClaimed{By: refreshBy(refresh.Orchestrator), Slot: r.slot()},
+				refresh.RoundEnded{By: refreshBy(refresh.Worker), Slot: fence, End: refresh.EndYield}}
+		},
+		touch: func(w *refresh.Work, at time.Time) refresh.Event {
+			e := enqueuedJob(w.Wallet.XpubVan, int(at.Unix()), refresh.Sync, "", "")
+			e.At = at
+			return e
+		},
+	}, {
+		name: "a job in processing", events: func(xpub string) []refresh.Event { return served(xpub, first(xpub)[0]) },
+		rivals: func(w *refresh.Work, i int) refresh.Event {
+			return refresh.JobNotDone{By: refreshBy(refresh.Worker), Outcome: statemachine.Failed, Error: fmt.Sprint("error ", i),
+				Held: refresh.Held{Slot: w.Wallet.Lease.Fence, Job: w.Jobs[0].ID, Fence: w.Jobs[0].Lease.Fence, Lock: w.Lock.Lease.Fence}}
+		},
+		back: func(w *refresh.Work) []refresh.Event {
+			held := refresh.Held{Slot: w.Wallet.Lease.Fence, Job: w.Jobs[0].ID, Fence: w.Jobs[0].Lease.Fence, Lock: w.Lock.Lease.Fence}
+			return []refresh.Event{refresh.JobNotDone{By: refreshBy(refresh.Worker), Held: held, Outcome: statemachine.Deferred, Stopped: true},
+				refresh.JobClaimed{By: refreshBy(refresh.Worker), Slot: held.Slot, Lock: held.Lock + 1}}
+		},
+	}, {
+		name: "a watcher of an invoice",
+		events: func(xpub string) []refresh.Event {
+			return served(xpub, enqueuedJob(xpub, 0, refresh.InvoiceCreated, "r", ""))
+		},
+		rivals: func(w *refresh.Work, i int) refresh.Event {
+			return refresh.Looked{By: refreshBy(refresh.Worker), Slot: w.Wallet.Lease.Fence, Lock: 1, Began: start,
+				Listing: listed(start, refresh.Transfer{Recipient: "r", Asset: fmt.Sprint("asset ", i)})}
+		},
+	}}
+}
+
+// waiting compares what waits for a slot with the domain's function.
+func (r *refreshes[T]) waiting() dueKind[T, string, refresh.Work] {
+	candidate := func(w *refresh.Work) refresh.Candidate {
+		c, _ := w.Wallet.Candidate(w.Jobs, w.Watchers, start)
+		return c
+	}
+	return dueKind[T, string, refresh.Work]{
+		name: "wallets that wait for a slot",
+		find: func(tx T, now time.Time, limit int) ([]refresh.Work, error) {
+			all, err := tx.Refreshes().Waiting(now, limit)
+			var due []string
+			for i := range all {
+				if all[i].Due(now) {
+					due = append(due, all[i].XpubVan)
+				}
+			}
+			if err != nil {
+				return nil, err
+			}
+			return tx.Refreshes().Get(due...)
+		},
+		at: func(w *refresh.Work) (time.Time, bool) {
+			since := candidate(w).Since
+			return since, !since.IsZero()
+		},
+		compare: func(a, b *refresh.Work) int { return refresh.CompareCandidates(candidate(a), candidate(b)) },
+	}
+}
+
+// draw begins the history of one wallet. Ids are of the wallet, so that nothing
+// depends on what earlier histories left behind.
+func (r *refreshes[T]) draw(rt *rapid.T) history[string, refresh.Work, refresh.Event] {
+	n := r.slot()
+	of := refreshtest.Wallet(100_000 + int(n))
+	adversary := refreshtest.Adversary{Of: of, Config: r.config, Slot: n}
+	now := start
+	return history[string, refresh.Work, refresh.Event]{id: of.XpubVan, steps: 40, next: func(w *refresh.Work) refresh.Event {
+		now = now.Add(refreshtest.Pause(rt))
+		own := func(job *uuid.UUID) {
+			if !slices.ContainsFunc(w.Jobs, func(j refresh.Job) bool { return j.ID == *job }) {
+				*job = jobOf(of.XpubVan+job.String(), 0)
+			}
+		}
+		ev := adversary.Event(rt, *w, now)
+		switch e := ev.(type) {
+		case refresh.Enqueued:
+			own(&e.Job)
+			ev = e
+		case refresh.Recovering:
+			own(&e.Job)
+			ev = e
+		}
+		return ev
+	}}
+}
