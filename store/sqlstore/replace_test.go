@@ -151,9 +151,15 @@ func (k kept) exec(text string, must bool) {
 	}
 }
 
+// indexedValues are those that a partial index asks for.
+var indexedValues = map[string]string{"refresh_jobs.trigger": "'recovery'", "refresh_jobs.status": "'pending'"}
+
 // value is that of a column in the i-th row.
 func (k kept) value(i, column int) string {
 	n := 1000 + 100*i + column
+	if v, ok := indexedValues[k.table+"."+k.columns[column]]; ok {
+		return v
+	}
 	switch k.types[column] {
 	case "INTEGER":
 		return fmt.Sprint(n)

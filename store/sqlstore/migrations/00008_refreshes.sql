@@ -23,7 +23,7 @@ CREATE TABLE @refresh_wallets (
 CREATE UNIQUE INDEX uniq_refresh_wallets_slot ON @refresh_wallets (slot) WHERE slot IS NOT NULL;
 
 {no delete refresh_wallets}
-{insert or ignore refresh_wallets: id; xpub_van}
+{keys or ignore refresh_wallets: id; rowid; xpub_van; slot}
 
 -- Orders to refresh a wallet.
 CREATE TABLE @refresh_jobs (
@@ -60,7 +60,7 @@ CREATE INDEX refresh_jobs_failed ON @refresh_jobs (xpub_van) WHERE status = 'fai
 CREATE INDEX refresh_jobs_by_age ON @refresh_jobs (created_at, job_id);
 
 {no delete refresh_jobs}
-{insert or ignore refresh_jobs: job_id}
+{keys or ignore refresh_jobs: job_id; rowid; xpub_van where trigger = 'recovery' AND status IN ('pending', 'processing')}
 
 -- Transfers that are watched. The row is kept, and watches again.
 CREATE TABLE @refresh_watchers (
@@ -93,7 +93,7 @@ CREATE INDEX refresh_watchers_by_status ON @refresh_watchers (status);
 CREATE INDEX refresh_watchers_by_reason ON @refresh_watchers (end_reason, xpub_van, recipient_id) WHERE end_reason IS NOT NULL;
 
 {no delete refresh_watchers}
-{insert or ignore refresh_watchers: id; xpub_van, recipient_id}
+{keys refresh_watchers: id; rowid; xpub_van, recipient_id}
 
 -- Who may refresh a wallet. A row is deleted by its release, so fences are drawn
 -- from a sequence.
