@@ -42,7 +42,7 @@ func leaveAndReturn[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s
 
 func oneWriter[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
 	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
-		for range 3 {
+		for range 2 {
 			old := s.make(t, g)
 			changes := make([]C, concurrentAttempts)
 			for i := range changes {
