@@ -11,8 +11,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// The service core: what the service of every domain does with its aggregates.
-// See "A domain's part of a store" in the package comment.
+// The service core: what the service of every domain does with its aggregates,
+// see docs/domain.md.
 
 // records is what the core needs of the records of a domain: K is the id of an
 // aggregate, L that of a line of its trails, mostly the same, A what commits

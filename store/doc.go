@@ -11,6 +11,8 @@
 // PostgreSQL). A host with its own tables implements the records of the domains
 // that it uses and proves itself with package storetest.
 //
+// How a domain gets its part of a store, file by file, is in docs/domain.md.
+//
 // # Your own tables
 //
 // For one domain an adapter is a [Store] of your transaction type T, and T is
