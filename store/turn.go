@@ -85,6 +85,34 @@ func pause(found, limit int, now, next time.Time, most time.Duration) time.Durat
 	return max(0, min(next.Sub(now), most))
 }
 
+// renewLeases moves the ends of the leases of items, by renew, and names the
+// items whose lease is lost. lease returns the id of an item's record and the
+// lease with its new end.
+func renewLeases[T Clock, K comparable, W, L any](ctx context.Context, update func(context.Context, func(T) error) error, items []worker.Item[W],
+	length time.Duration, lease func(*W, time.Time) (K, L), renew func(tx T, now time.Time, leases ...L) ([]K, error)) error {
+	began := time.Now()
+	var lost []K
+	err := update(ctx, func(tx T) error {
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		leases := make([]L, len(items))
+		for i := range items {
+			_, leases[i] = lease(&items[i].Work, now.Add(length))
+		}
+		lost, err = renew(tx, now, leases...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return renewed(items, lost, began.Add(length), func(w *W) K {
+		id, _ := lease(w, began)
+		return id
+	})
+}
+
 // renewed writes the new end of the leases that are not lost.
 func renewed[K comparable, W any](items []worker.Item[W], lost []K, until time.Time, id func(*W) K) error {
 	gone := make(map[K]bool, len(lost))

@@ -119,25 +119,12 @@ func (p *payments) key(j *withdrawal.Job) string {
 }
 
 func (p *payments) Renew(ctx context.Context, items []worker.Item[withdrawal.Withdrawal]) error {
-	at := time.Now()
-	var lost []uuid.UUID
-	err := p.update(ctx, func(tx WithdrawalTx) error {
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
-		leases := make([]JobLease, len(items))
-		for i := range items {
-			j := &items[i].Work.Job
-			leases[i] = JobLease{Job: j.ID, Fence: j.Lease.Fence, Until: now.Add(p.policy.Lease)}
-		}
-		lost, err = tx.Withdrawals().Renew(now, leases...)
-		return err
-	})
-	if err != nil {
-		return err
+	lease := func(w *withdrawal.Withdrawal, until time.Time) (uuid.UUID, JobLease) {
+		return w.Job.ID, JobLease{Job: w.Job.ID, Fence: w.Job.Lease.Fence, Until: until}
 	}
-	return renewed(items, lost, at.Add(p.policy.Lease), jobOf)
+	return renewLeases(ctx, p.update, items, p.policy.Lease, lease, func(tx WithdrawalTx, now time.Time, leases ...JobLease) ([]uuid.UUID, error) {
+		return tx.Withdrawals().Renew(now, leases...)
+	})
 }
 
 func (p *payments) Release(w withdrawal.Withdrawal) HeldWithdrawal {
