@@ -1,6 +1,7 @@
 package relaysync
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -41,17 +42,16 @@ func Reconcile(r Relay) Reaction {
 	return ScheduleRetry
 }
 
+// CompareActivities is the order of a history: newest first.
+func CompareActivities(a, b Activity) int {
+	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.Sequence, a.Sequence))
+}
+
 // HistoryOf derives the facts from all activities of one relay, in any order.
 // Newest first by (created_at, sequence), the failures before the first other
 // activity are the streak.
 func HistoryOf(all []Activity) History {
-	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b Activity) int {
-		if c := b.CreatedAt.Compare(a.CreatedAt); c != 0 {
-			return c
-		}
-		return int(min(max(b.Sequence-a.Sequence, -1), 1))
-	})
+	all = slices.SortedFunc(slices.Values(all), CompareActivities)
 	var h History
 	head := true
 	for i, a := range all {

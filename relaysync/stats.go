@@ -17,6 +17,37 @@ type Stats struct {
 	Successes int64     // complete_relay_sync in the window
 }
 
+// Add counts a relay; At is set.
+func (s *Stats) Add(one *Sync) {
+	at := one.Phase()
+	s.Phases[at]++
+	due, ok := one.DueAt()
+	switch {
+	case at == PhaseClean && one.Relay.Pending():
+		s.Untimed++
+	case at == PhaseSyncing:
+		s.Lapses += int64(one.Timer.Lapses)
+		if !due.After(s.At) {
+			s.Lapsed++
+		}
+	case ok && !due.After(s.At) && (s.OldestDue.IsZero() || due.Before(s.OldestDue)):
+		s.OldestDue = due
+	}
+}
+
+// AddActivity counts an activity if it is of a relay and in the window.
+func (s *Stats) AddActivity(a *Activity, window time.Duration) {
+	if a.ResourceType != ResourceRelay || a.CreatedAt.Before(s.At.Add(-window)) || !a.CreatedAt.Before(s.At) {
+		return
+	}
+	switch a.Type {
+	case FailRelaySync:
+		s.Failures++
+	case CompleteRelaySync:
+		s.Successes++
+	}
+}
+
 // Thresholds are the limits of [Alerts]. A zero duration or rate is not watched;
 // a count alerts when it exceeds its limit.
 type Thresholds struct {

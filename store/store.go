@@ -45,6 +45,7 @@ type Tx interface {
 	WalletTx
 	WithdrawalTx
 	RefreshTx
+	TenantTx // and relays
 }
 
 // Clock is the store's own clock. Leases and due times use it, so that hosts

@@ -2,6 +2,7 @@ package dunning
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -15,6 +16,33 @@ type Stats struct {
 	Out           int64     // charges that may be out
 	OldestUnknown time.Time // the least charge_at of the charges that are unknown; zero: none
 	Overpaid      int64     // overpayments that no operator has acknowledged
+}
+
+// AddTenant counts a tenant; At is set.
+func (s *Stats) AddTenant(t *Tenant) {
+	s.Tenants[t.Status()]++
+	if !t.DueAt.IsZero() && !t.DueAt.After(s.At) && (s.OldestDue.IsZero() || t.DueAt.Before(s.OldestDue)) {
+		s.OldestDue = t.DueAt
+	}
+}
+
+// AddInvoice counts an invoice.
+func (s *Stats) AddInvoice(i *Invoice) {
+	if i.Owed() {
+		s.Open++
+		if s.Owed += i.Amount; s.Owed < 0 {
+			s.Owed = math.MaxInt64
+		}
+	}
+	if i.Charge != ChargeNone {
+		s.Out++
+	}
+	if i.Charge == ChargeUnknown && (s.OldestUnknown.IsZero() || i.ChargeAt.Before(s.OldestUnknown)) {
+		s.OldestUnknown = i.ChargeAt
+	}
+	if !i.OverpaidAt.IsZero() {
+		s.Overpaid++
+	}
 }
 
 // Thresholds are the limits of [Alerts]. A zero duration is not watched; a count

@@ -14,9 +14,10 @@ import (
 // AccountAdversary draws the next event for a tenant and its invoices. The zero
 // value is ready for use, by one test at a time.
 type AccountAdversary struct {
-	Now  time.Time // starts at Start; now and then it goes back
-	sent []dunning.Event
-	n    int // invoices made
+	Now    time.Time // starts at Start; now and then it goes back
+	sent   []dunning.Event
+	Prefix string // of the ids of invoices
+	n      int    // invoices made
 }
 
 // Next draws an event for a.
@@ -83,7 +84,7 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 		return dunning.MethodSet{By: by(dunning.Host), Method: methods.Draw(t, "method")}
 	case k == 15:
 		d.n++
-		return dunning.Issued{By: by(dunning.Host), Invoice: fmt.Sprint("invoice", d.n), Amount: rapid.Int64Range(0, 3).Draw(t, "amount")}
+		return dunning.Issued{By: by(dunning.Host), Invoice: fmt.Sprint(d.Prefix, "invoice", d.n), Amount: rapid.Int64Range(0, 3).Draw(t, "amount")}
 	case k == 16:
 		return rapid.SampledFrom([]dunning.Event{dunning.Paid{By: by(dunning.Host), Invoice: i.ID, Method: dunning.Manual}, dunning.Voided{By: by(dunning.Host), Invoice: i.ID},
 			dunning.Amended{By: by(dunning.Host), Invoice: i.ID, Amount: i.Amount - 1}}).Draw(t, "settled")

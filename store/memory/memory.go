@@ -25,6 +25,8 @@ type Store struct {
 	wallets     *utxo.Ledger
 	withdrawals *withdrawalTables
 	refreshes   *refreshTables
+	relays      *relayTables
+	tenants     *tenantTables
 }
 
 var _ store.Store[store.Tx] = (*Store)(nil)
@@ -42,7 +44,8 @@ func New(o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{now: o.Now, wallets: utxo.NewLedger(o.Wallets), withdrawals: newWithdrawalTables(), refreshes: newRefreshTables()}
+	return &Store{now: o.Now, wallets: utxo.NewLedger(o.Wallets), withdrawals: newWithdrawalTables(), refreshes: newRefreshTables(),
+		relays: newRelayTables(), tenants: newTenantTables()}
 }
 
 // Update implements [store.Store]. fn runs once.

@@ -39,4 +39,6 @@ func Run(t *testing.T, open func(testing.TB) store.Store[store.Tx]) {
 	t.Run("wallets", func(t *testing.T) { Wallets(t, open) })
 	t.Run("withdrawals", func(t *testing.T) { Withdrawals(t, open) })
 	t.Run("refreshes", func(t *testing.T) { Refreshes(t, open) })
+	t.Run("relays", func(t *testing.T) { Relays(t, open) })
+	t.Run("tenants", func(t *testing.T) { Tenants(t, open) })
 }

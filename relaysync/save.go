@@ -1,0 +1,33 @@
+package relaysync
+
+import (
+	"slices"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Complete checks that the log has one line for each new version, see
+// [statemachine.Complete].
+func (c *Change) Complete() error {
+	return statemachine.Complete(c.Log, statemachine.Versions[string]{Machine: Machine.Name(), ID: c.New.Relay.ID, Old: c.Old.Relay.Version, New: c.New.Relay.Version})
+}
+
+// Merge takes the following change into this one, so that both are saved as one.
+func (c *Change) Merge(next *Change) bool {
+	c.New = next.New
+	c.Log = slices.Concat(c.Log, next.Log)
+	c.Activities = slices.Concat(c.Activities, next.Activities)
+	return true
+}
+
+// GivenBack is the event by which a reactor gives back what it claimed and has
+// not sent.
+func (s *Sync) GivenBack(by By) Event {
+	return Finished{By: by, Fence: s.Timer.Lease.Fence, Outcome: statemachine.Deferred, Error: "given back"}
+}
+
+// Abandoned is the event by which a reactor reports a sync that ended in a way
+// that tells nothing of what was sent.
+func (s *Sync) Abandoned(by By, why string) Event {
+	return Finished{By: by, Fence: s.Timer.Lease.Fence, Outcome: statemachine.Unknown, Error: why}
+}

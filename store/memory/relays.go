@@ -1,0 +1,231 @@
+package memory
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settlehq/settle/relaysync"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+// relayTables are the records of package relaysync. A row has no History: that
+// is derived from the activities.
+type relayTables struct {
+	relays     *rows[string, relaysync.Sync]
+	activities []relaysync.Activity // by sequence, from 1
+	of         map[resource][]int   // their places, by resource
+	*trails[string]
+}
+
+type resource struct{ kind, id string }
+
+// The keys of relays.
+const (
+	keyRelay   = "i" // id
+	keyTenant  = "t" // tenant id, of those that are not deleted
+	keyPending = "p" // id
+	keyDue     = "d" // due time, id
+)
+
+func newRelayTables() *relayTables {
+	return &relayTables{
+		relays: newRows(rows[string, relaysync.Sync]{
+			machine: relaysync.Machine.Name(),
+			key:     func(s *relaysync.Sync) string { return s.Relay.ID },
+			version: func(s *relaysync.Sync) int64 { return s.Relay.Version },
+			sorted: func(s *relaysync.Sync) []string {
+				keys := []string{keyRelay + s.Relay.ID}
+				if s.Relay.DeletedAt.IsZero() {
+					keys = append(keys, keyTenant+textKey(s.Relay.Tenant)+s.Relay.ID)
+				}
+				if !s.Relay.Synced || strings.Trim(s.Relay.SyncError, " ") != "" {
+					keys = append(keys, keyPending+s.Relay.ID)
+				}
+				if at, ok := s.DueAt(); ok {
+					keys = append(keys, keyDue+timeKey(at)+s.Relay.ID)
+				}
+				return keys
+			},
+		}),
+		of:     map[resource][]int{},
+		trails: newTrails[string](),
+	}
+}
+
+// Relays implements [store.RelayTx].
+func (t *tx) Relays() store.RelayRecords { return relays{t.store.relays, t} }
+
+// relays are the tables within a transaction.
+type relays struct {
+	*relayTables
+	tx *tx
+}
+
+func (r relays) Get(ids ...string) ([]relaysync.Sync, error) {
+	all := make([]relaysync.Sync, len(ids))
+	for i, id := range ids {
+		if s := r.relays.at[id]; s != nil {
+			all[i] = *s
+			all[i].History = r.history(id)
+		}
+	}
+	return all, nil
+}
+
+func (r relays) history(id string) relaysync.History {
+	places := r.of[resource{relaysync.ResourceRelay, id}]
+	all := make([]relaysync.Activity, len(places))
+	for i, n := range places {
+		all[i] = r.activities[n]
+	}
+	return relaysync.HistoryOf(all)
+}
+
+func (r relays) Due(now time.Time, limit int) (found []relaysync.Sync, err error) {
+	if err := r.tx.writes(); err != nil {
+		return nil, err // it locks
+	}
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	r.relays.scan(keyDue, keyDue, func(_ string, s *relaysync.Sync) bool {
+		at, _ := s.DueAt()
+		if at.After(now) || len(found) == limit {
+			return false
+		}
+		one := *s
+		one.History = r.history(s.Relay.ID)
+		found = append(found, one)
+		return true
+	})
+	return found, nil
+}
+
+func (r relays) NextDue(now time.Time) (next time.Time, err error) {
+	r.relays.scan(keyDue, keyDue+timeKey(now.Add(time.Microsecond)), func(_ string, s *relaysync.Sync) bool {
+		next, _ = s.DueAt()
+		return false
+	})
+	return next, nil
+}
+
+func (r relays) Pending(after string, limit int) ([]string, error) {
+	return idsOf(r.relays, keyPending, after, limit, relayID)
+}
+
+func (r relays) List(tenant, after string, limit int) ([]string, error) {
+	if tenant == "" {
+		return idsOf(r.relays, keyRelay, after, limit, relayID)
+	}
+	return idsOf(r.relays, keyTenant+textKey(tenant), after, limit, relayID)
+}
+
+func relayID(s *relaysync.Sync) string { return s.Relay.ID }
+
+// idsOf is a page of the ids that follow a prefix in the index.
+func idsOf[V any](all *rows[string, V], prefix, after string, limit int, id func(*V) string) (ids []string, err error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	all.scan(prefix, prefix+after, func(_ string, v *V) bool {
+		if id(v) != after {
+			ids = append(ids, id(v))
+		}
+		return len(ids) < limit
+	})
+	return ids, nil
+}
+
+func (r relays) Activities(resourceType, resourceID string, limit int) ([]relaysync.Activity, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	places := r.of[resource{resourceType, resourceID}]
+	all := make([]relaysync.Activity, len(places))
+	for i, n := range places {
+		all[i] = r.activities[n]
+	}
+	slices.SortStableFunc(all, relaysync.CompareActivities)
+	return all[:min(len(all), limit)], nil
+}
+
+func (r relays) Save(changes ...relaysync.Change) error {
+	if err := r.tx.writes(); err != nil {
+		return err
+	}
+	for i := range changes {
+		if err := r.save(&changes[i]); err != nil {
+			return r.tx.fail(err)
+		}
+	}
+	return nil
+}
+
+func (r relays) save(c *relaysync.Change) error {
+	if err := c.Complete(); err != nil {
+		return err
+	}
+	if c.Empty() {
+		return nil
+	}
+	now, id := c.New, c.New.Relay.ID
+	now.History = relaysync.History{}
+	if stored := r.relays.at[id]; stored != nil && stored.Relay.Version == c.Old.Relay.Version {
+		was, is := &c.Old.Timer.Lease, &stored.Timer.Lease
+		switch {
+		case is.Fence != was.Fence:
+			return &statemachine.Refusal{Err: statemachine.ErrFenced, Machine: relaysync.Machine.Name(), ID: id, Event: "save"}
+		case is.Holder != was.Holder:
+			return conflict(relaysync.Machine.Name(), id, "its lease was given back")
+		}
+		if now.Timer.Lease.Fence == is.Fence && now.Timer.Lease.Holder == is.Holder {
+			now.Timer.Lease.Until = is.Until
+		}
+	}
+	if err := r.relays.save(r.tx, c.Old.Relay.Version, &now); err != nil {
+		return err
+	}
+	for _, a := range c.Activities {
+		a.Sequence = int64(len(r.activities)) + 1
+		of := resource{a.ResourceType, a.ResourceID}
+		set(r.tx, r.of, of, append(r.of[of], len(r.activities)))
+		assign(r.tx, &r.relayTables.activities, append(r.activities, a))
+	}
+	return r.add(r.tx, c.Log)
+}
+
+func (r relays) Renew(now time.Time, leases ...store.RelayLease) (lost []string, err error) {
+	if err := r.tx.writes(); err != nil {
+		return nil, err
+	}
+	for _, l := range leases {
+		stored := r.relays.at[l.Relay]
+		if stored == nil || stored.Timer.Lease.Fenced(l.Fence, now) != nil {
+			lost = append(lost, l.Relay)
+			continue
+		}
+		s := *stored
+		s.Timer.Lease.Until = l.Until
+		if err := r.relays.put(r.tx, &s); err != nil {
+			return nil, err
+		}
+	}
+	return lost, nil
+}
+
+func (r relays) Transitions(relay string) ([]statemachine.Transition[string], error) {
+	return r.trail(relay, relaysync.Machine.Name()), nil
+}
+
+func (r relays) Stats(now time.Time, window time.Duration) (relaysync.Stats, error) {
+	s := relaysync.Stats{At: now, Phases: map[relaysync.Phase]int64{}}
+	for _, one := range r.relays.at {
+		s.Add(one)
+	}
+	for _, a := range r.activities {
+		s.AddActivity(&a, window)
+	}
+	return s, nil
+}

@@ -1,0 +1,169 @@
+package memory
+
+import (
+	"time"
+
+	"github.com/settlehq/settle/relaysync/dunning"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+// tenantTables are the records of package dunning.
+type tenantTables struct {
+	tenants  *rows[string, dunning.Tenant]
+	invoices *rows[string, dunning.Invoice]
+	*trails[string]
+}
+
+// The keys of tenants are keyRelay (id) and keyDue (due time, id); that of an
+// invoice is its tenant, created_at and id.
+func newTenantTables() *tenantTables {
+	return &tenantTables{
+		tenants: newRows(rows[string, dunning.Tenant]{
+			machine: dunning.TenantMachine.Name(),
+			key:     func(t *dunning.Tenant) string { return t.ID },
+			version: func(t *dunning.Tenant) int64 { return t.Version },
+			sorted: func(t *dunning.Tenant) []string {
+				keys := []string{keyRelay + t.ID}
+				if !t.DueAt.IsZero() {
+					keys = append(keys, keyDue+timeKey(t.DueAt)+t.ID)
+				}
+				return keys
+			},
+		}),
+		invoices: newRows(rows[string, dunning.Invoice]{
+			machine: dunning.InvoiceMachine.Name(),
+			key:     func(i *dunning.Invoice) string { return i.ID },
+			version: func(i *dunning.Invoice) int64 { return i.Version },
+			sorted: func(i *dunning.Invoice) []string {
+				return []string{textKey(i.Tenant) + timeKey(i.CreatedAt) + i.ID}
+			},
+		}),
+		trails: newTrails[string](),
+	}
+}
+
+// Tenants implements [store.TenantTx].
+func (t *tx) Tenants() store.TenantRecords { return tenants{t.store.tenants, t} }
+
+// tenants are the tables within a transaction.
+type tenants struct {
+	*tenantTables
+	tx *tx
+}
+
+func (r tenants) Get(ids ...string) ([]dunning.Account, error) {
+	all := make([]dunning.Account, len(ids))
+	for i, id := range ids {
+		all[i] = r.account(id)
+	}
+	return all, nil
+}
+
+func (r tenants) account(id string) (a dunning.Account) {
+	t := r.tenants.at[id]
+	if t == nil {
+		return a
+	}
+	a.Tenant = *t
+	r.invoices.scan(textKey(id), textKey(id), func(_ string, i *dunning.Invoice) bool {
+		a.Invoices = append(a.Invoices, *i)
+		return true
+	})
+	return a
+}
+
+func (r tenants) TenantOf(invoice string) (string, error) {
+	i := r.invoices.at[invoice]
+	if i == nil {
+		return "", &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: dunning.InvoiceMachine.Name(), ID: invoice}
+	}
+	return i.Tenant, nil
+}
+
+func (r tenants) Due(now time.Time, limit int) (found []dunning.Account, err error) {
+	if err := r.tx.writes(); err != nil {
+		return nil, err // it locks
+	}
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	r.tenants.scan(keyDue, keyDue, func(_ string, t *dunning.Tenant) bool {
+		if t.DueAt.After(now) || len(found) == limit {
+			return false
+		}
+		found = append(found, r.account(t.ID))
+		return true
+	})
+	return found, nil
+}
+
+func (r tenants) NextDue(now time.Time) (next time.Time, err error) {
+	r.tenants.scan(keyDue, keyDue+timeKey(now.Add(time.Microsecond)), func(_ string, t *dunning.Tenant) bool {
+		next = t.DueAt
+		return false
+	})
+	return next, nil
+}
+
+func (r tenants) List(after string, limit int) ([]string, error) {
+	return idsOf(r.tenants, keyRelay, after, limit, func(t *dunning.Tenant) string { return t.ID })
+}
+
+func (r tenants) Save(changes ...dunning.Change) error {
+	if err := r.tx.writes(); err != nil {
+		return err
+	}
+	for i := range changes {
+		if err := r.save(&changes[i]); err != nil {
+			return r.tx.fail(err)
+		}
+	}
+	return nil
+}
+
+func (r tenants) save(c *dunning.Change) (err error) {
+	if err := c.Complete(); err != nil {
+		return err
+	}
+	old, now := &c.Old.Tenant, c.New.Tenant
+	if old.Version != now.Version || c.Touch() {
+		stored := r.tenants.at[now.ID]
+		if stored != nil && stored.Version == old.Version && !stored.DueAt.Equal(old.DueAt) {
+			return conflict(dunning.TenantMachine.Name(), now.ID, "its next step was moved")
+		}
+		if c.Touch() && stored != nil {
+			due := now.DueAt
+			now = *stored
+			now.DueAt = due
+		}
+		if err := r.tenants.save(r.tx, old.Version, &now); err != nil {
+			return err
+		}
+	}
+	c.Changed(func(old, now *dunning.Invoice) {
+		if err == nil {
+			one := *now
+			err = r.invoices.save(r.tx, old.Version, &one)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return r.add(r.tx, c.Log)
+}
+
+func (r tenants) Transitions(id string) ([]statemachine.Transition[string], error) {
+	return r.trail(id, dunning.TenantMachine.Name(), dunning.InvoiceMachine.Name()), nil
+}
+
+func (r tenants) Stats(now time.Time) (dunning.Stats, error) {
+	s := dunning.Stats{At: now, Tenants: map[dunning.TenantStatus]int64{}}
+	for _, t := range r.tenants.at {
+		s.AddTenant(t)
+	}
+	for _, i := range r.invoices.at {
+		s.AddInvoice(i)
+	}
+	return s, nil
+}

@@ -1,0 +1,278 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/settlehq/settle/relaysync"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Relays runs the rules of package relaysync on a store: load, apply, save. Each
+// method is one transaction. It is safe for concurrent use.
+//
+// Every command may be repeated under its key. After [ErrUnknownCommit] a caller
+// sends it again. Actor and role of an event come from the caller; leave At zero:
+// then the store's clock counts, and hosts agree.
+//
+// After a commit its activities go to the subscribers in this process, see
+// [Relays.Subscribe]. That is only a wake-up: what is due is in the database,
+// set in the commit itself, so that nothing depends on a message.
+type Relays struct {
+	relayCore
+	policy relaysync.Policy
+	news   *broadcast[relaysync.Activity]
+}
+
+type (
+	relayCore      = core[RelayTx, string, string, relaysync.Sync, relaysync.Event, relaysync.Change]
+	relayBatch     = batch[RelayTx, string, string, relaysync.Sync, relaysync.Event, relaysync.Change]
+	relayCommand   = command[string, relaysync.Sync, relaysync.Event]
+	relayAggregate = aggregate[RelayTx, string, string, relaysync.Sync, relaysync.Event, relaysync.Change]
+)
+
+// broadcastSize is how many activities a subscriber may be behind.
+const broadcastSize = 1024
+
+// NewRelays returns the service for a store of any transaction type that has
+// relays. A policy that [relaysync.Policy.Validate] refuses is
+// [statemachine.ErrInvalid].
+func NewRelays[T RelayTx](s Store[T], p relaysync.Policy) (*Relays, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	r := &Relays{newCore(s, aggregateOfRelays(&p), func(tx T) RelayTx { return tx }), p, newBroadcast[relaysync.Activity](broadcastSize)}
+	update := r.update
+	r.update = func(ctx context.Context, fn func(RelayTx) error) error {
+		var news []relaysync.Activity
+		err := update(ctx, func(tx RelayTx) error {
+			news = nil // fn may run more than once
+			return fn(heardRelays{tx, &news})
+		})
+		if err == nil {
+			r.news.send(news)
+		}
+		return err
+	}
+	return r, nil
+}
+
+func aggregateOfRelays(p *relaysync.Policy) *relayAggregate {
+	return &relayAggregate{
+		records:  func(tx RelayTx) records[string, string, relaysync.Sync, relaysync.Change] { return tx.Relays() },
+		machines: []machine[string]{machineOf[string](relaysync.Machine)},
+		exists:   func(s *relaysync.Sync) bool { return s.Relay.Version != 0 },
+		states: func(s *relaysync.Sync) []state[string] {
+			return []state[string]{{relaysync.Machine.Name(), s.Relay.ID, s.Relay.Version, s.Phase().String()}}
+		},
+		creates: func(ev relaysync.Event) (string, bool) {
+			e, ok := ev.(relaysync.Created)
+			return e.Relay, ok
+		},
+		apply:  p.ApplyAt,
+		result: func(c *relaysync.Change) *relaysync.Sync { return &c.New },
+		empty:  (*relaysync.Change).Empty,
+		merge:  (*relaysync.Change).Merge,
+	}
+}
+
+// heardRelays and heardSaves note the activities of a transaction.
+type heardRelays struct {
+	RelayTx
+	news *[]relaysync.Activity
+}
+
+func (h heardRelays) Relays() RelayRecords { return heardSaves{h.RelayTx.Relays(), h.news} }
+
+type heardSaves struct {
+	RelayRecords
+	news *[]relaysync.Activity
+}
+
+func (h heardSaves) Save(changes ...relaysync.Change) error {
+	for i := range changes {
+		*h.news = append(*h.news, changes[i].Activities...)
+	}
+	return h.RelayRecords.Save(changes...)
+}
+
+// Within returns the service inside a transaction that the caller has begun and
+// will end; its methods then commit nothing themselves, and no subscriber hears
+// of it: reactors find what is due when they ask again.
+func (s *Relays) Within(tx RelayTx) *Relays { return &Relays{s.within(tx), s.policy, s.news} }
+
+// Policy returns the policy of the service.
+func (s *Relays) Policy() relaysync.Policy { return s.policy }
+
+// Subscribe returns a subscription to the activities of relays that this process
+// commits from now on. They come without Sequence. A subscriber that falls more
+// than 1,024 behind gets a [LaggedError].
+func (s *Relays) Subscribe() *Subscription[relaysync.Activity] { return s.news.subscribe() }
+
+// Close ends all subscriptions with [ErrClosed]. The service goes on.
+func (s *Relays) Close() { s.news.close() }
+
+// RelayCommand is one or more events for one relay, in order.
+type RelayCommand struct {
+	Relay  string
+	Events []relaysync.Event
+}
+
+// HeldRelay is one or more events, in order, for an aggregate that the caller
+// has from an earlier call.
+type HeldRelay struct {
+	Sync   relaysync.Sync
+	Events []relaysync.Event
+}
+
+// Do sends events to a relay, in order, and returns it as it is stored
+// afterwards. An error of one event changes nothing at all. Created makes a relay
+// that does not exist; any other event for one is [statemachine.ErrNotFound].
+func (s *Relays) Do(ctx context.Context, relay string, events ...relaysync.Event) (relaysync.Sync, error) {
+	all, err := s.DoAll(ctx, RelayCommand{relay, events})
+	if err != nil {
+		return relaysync.Sync{}, err
+	}
+	return all[0], nil
+}
+
+// DoAll is [Relays.Do] for many relays in one transaction: all of it or, with the
+// first error, nothing. A relay may come once.
+func (s *Relays) DoAll(ctx context.Context, commands ...RelayCommand) ([]relaysync.Sync, error) {
+	do := make([]relayCommand, len(commands))
+	for i, c := range commands {
+		do[i] = relayCommand{id: c.Relay, events: c.Events}
+	}
+	return s.do(ctx, do)
+}
+
+// Held is [Relays.Do] for a relay that the caller still has: it loads nothing,
+// the comparison of versions proves that it is current. One that is not is
+// [statemachine.ErrConflict], unless the events are all in the record already.
+func (s *Relays) Held(ctx context.Context, r relaysync.Sync, events ...relaysync.Event) (relaysync.Sync, error) {
+	all, err := s.held(ctx, []relayCommand{{r.Relay.ID, &r, events}}, true, nil)
+	if err != nil {
+		return relaysync.Sync{}, err
+	}
+	return all[0], nil
+}
+
+// Get returns a relay, [statemachine.ErrNotFound] for an unknown one.
+func (s *Relays) Get(ctx context.Context, relay string) (relaysync.Sync, error) {
+	return read(ctx, s.view, func(tx RelayTx) (relaysync.Sync, error) { return s.get(tx, relay) })
+}
+
+// Next says what a relay owes now, see [relaysync.Policy.Next]; Due is on the
+// store's clock.
+func (s *Relays) Next(ctx context.Context, relay string) (relaysync.Step, error) {
+	return read(ctx, s.view, func(tx RelayTx) (relaysync.Step, error) {
+		r, err := s.get(tx, relay)
+		if err != nil {
+			return relaysync.Step{}, err
+		}
+		now, err := tx.Now()
+		if err != nil {
+			return relaysync.Step{}, err
+		}
+		return s.policy.Next(r, now), nil
+	})
+}
+
+// List pages through the ids of all relays, or of a tenant's that are not
+// deleted, in byte order, behind an id.
+func (s *Relays) List(ctx context.Context, tenant, after string, limit int) ([]string, error) {
+	return read(ctx, s.view, func(tx RelayTx) ([]string, error) { return tx.Relays().List(tenant, after, limit) })
+}
+
+// Pending pages through the ids of the relays that are unsynced or have an
+// error, as the source's list_relays_pending_sync, behind an id.
+func (s *Relays) Pending(ctx context.Context, after string, limit int) ([]string, error) {
+	return read(ctx, s.view, func(tx RelayTx) ([]string, error) { return tx.Relays().Pending(after, limit) })
+}
+
+// Activities returns the newest activities of a relay, newest first.
+func (s *Relays) Activities(ctx context.Context, relay string, limit int) ([]relaysync.Activity, error) {
+	return read(ctx, s.view, func(tx RelayTx) ([]relaysync.Activity, error) {
+		return tx.Relays().Activities(relaysync.ResourceRelay, relay, limit)
+	})
+}
+
+// Reconcile sends Reconciled to up to limit relays of [Relays.Pending] behind an
+// id, in one transaction. It returns the last id that it looked at, empty at the
+// end, and those that it gave a timer, or one that is less far away; refused
+// names what could not be reconciled.
+func (s *Relays) Reconcile(ctx context.Context, by relaysync.By, after string, limit int) (last string, changed []relaysync.Sync, refused, err error) {
+	var before map[string]int64
+	changed, refused, err = s.sweep(ctx, func(tx RelayTx, _ time.Time) ([]relaysync.Sync, error) {
+		last, before = "", map[string]int64{}
+		ids, err := tx.Relays().Pending(after, limit)
+		if err != nil || len(ids) == 0 {
+			return nil, err
+		}
+		last = ids[len(ids)-1]
+		all, err := tx.Relays().Get(ids...)
+		for i := range all {
+			before[all[i].Relay.ID] = all[i].Relay.Version
+		}
+		return all, err
+	}, func(r *relaysync.Sync) (string, relaysync.Event) { return r.Relay.ID, relaysync.Reconciled{By: by} })
+	n := 0
+	for _, r := range changed {
+		if before[r.Relay.ID] != r.Relay.Version {
+			changed[n] = r
+			n++
+		}
+	}
+	return last, changed[:n], refused, err
+}
+
+// Trail returns the audit trail of a relay, oldest first, after replaying it
+// through the table: one that does not end in the stored phase and version is
+// [statemachine.ErrCorrupt].
+func (s *Relays) Trail(ctx context.Context, relay string) ([]statemachine.Transition[string], error) {
+	return s.trail(ctx, relay)
+}
+
+// Audit checks the invariants of a page of relays, see [relaysync.Check], behind
+// an id. It returns the last one for the next page, empty at the end, and all
+// that it found wrong.
+func (s *Relays) Audit(ctx context.Context, after string, limit int) (last string, err error) {
+	err = s.audit(ctx, func(tx RelayTx) ([]string, error) {
+		last = ""
+		ids, err := tx.Relays().List("", after, limit)
+		if len(ids) > 0 {
+			last = ids[len(ids)-1]
+		}
+		return ids, err
+	}, relaysync.Check)
+	return last, err
+}
+
+// Follow returns up to limit committed transitions of relays after a cursor, and
+// the cursor to go on with, see [Feed].
+func (s *Relays) Follow(ctx context.Context, after Cursor, limit int) (page []statemachine.Transition[string], next Cursor, err error) {
+	return s.follow(ctx, after, limit)
+}
+
+// Head returns the cursor after the newest transition.
+func (s *Relays) Head(ctx context.Context) (Cursor, error) { return s.head(ctx) }
+
+// Stats counts at the store's time; rates are over the window before it.
+func (s *Relays) Stats(ctx context.Context, window time.Duration) (relaysync.Stats, error) {
+	return read(ctx, s.view, func(tx RelayTx) (relaysync.Stats, error) {
+		now, err := tx.Now()
+		if err != nil {
+			return relaysync.Stats{}, err
+		}
+		return tx.Relays().Stats(now, window)
+	})
+}
+
+// Alerts counts and compares with limits, see [relaysync.Alerts].
+func (s *Relays) Alerts(ctx context.Context, window time.Duration, limits relaysync.Thresholds) ([]relaysync.Alert, error) {
+	stats, err := s.Stats(ctx, window)
+	if err != nil {
+		return nil, err
+	}
+	return relaysync.Alerts(stats, limits), nil
+}

@@ -1,0 +1,290 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/settlehq/settle/relaysync"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+// relays stores package relaysync.
+type relays struct{ *tx }
+
+var _ store.RelayRecords = relays{}
+
+// Relays implements [store.RelayTx].
+func (t *tx) Relays() store.RelayRecords { return relays{t} }
+
+var (
+	// The history of a relay: l is its newest activity that is no failure, n
+	// the newest one, c one that completed a sync. The streak is what comes
+	// after l. (The line break keeps its FROM apart from the statement's own.)
+	selectRelays = statement{once: true, each: "id text", text: "SELECT " + relayTable.columns("x.") + ", (SELECT count(*)\nFROM @activities f " +
+		"WHERE f.resource_type = 'relay' AND f.resource_id = x.id AND f.activity_type = 'fail_relay_sync' AND " +
+		"(l.sequence IS NULL OR (f.created_at, f.sequence) > (l.created_at, l.sequence))), c.sequence IS NOT NULL, n.created_at FROM @relays x " +
+		"LEFT JOIN @activities l ON l.sequence = " + newest("a.activity_type <> 'fail_relay_sync'") +
+		" LEFT JOIN @activities n ON n.sequence = " + newest("true") +
+		" LEFT JOIN @activities c ON c.sequence = (SELECT min(a.sequence) FROM @activities a WHERE a.resource_type = 'relay' AND a.resource_id = x.id " +
+		"AND a.activity_type = 'complete_relay_sync') WHERE x.id = r.id"}
+
+	dueRelays = due{from: "@relays x", owner: "x.id", where: "(x.due_at IS NOT NULL OR x.claimed_at IS NOT NULL)",
+		at: dueAt, order: dueAt + ", x.id"}
+	findDueRelays = map[Dialect]*statement{SQLite: dueRelays.find(SQLite), Postgres: dueRelays.find(Postgres)}
+	nextDueRelay  = dueRelays.next(false)
+
+	// pendingRelays has the source's condition as it stands there.
+	pendingRelays = statement{text: "SELECT id FROM @relays WHERE (synced = 0 OR trim(sync_error) <> '') AND id > $1 ORDER BY id LIMIT $2"}
+	listRelays    = statement{text: "SELECT id FROM @relays WHERE id > $1 ORDER BY id LIMIT $2"}
+	relaysOf      = statement{text: "SELECT id FROM @relays WHERE tenant = $3 AND deleted_at IS NULL AND id > $1 ORDER BY id LIMIT $2"}
+	activitiesOf  = statement{text: "SELECT sequence, " + activityTable.columns("") + " FROM @activities WHERE resource_type = $1 AND resource_id = $2 " +
+		"ORDER BY created_at DESC, sequence DESC LIMIT $3"}
+	relayLeases = leaseTable(relayTable)
+)
+
+// dueAt is [relaysync.Sync.DueAt].
+const dueAt = "(CASE WHEN x.claimed_at IS NULL THEN x.due_at ELSE x.lease_until END)"
+
+func newest(condition string) string {
+	return "(SELECT a.sequence FROM @activities a WHERE a.resource_type = 'relay' AND a.resource_id = x.id AND " + condition +
+		" ORDER BY a.created_at DESC, a.sequence DESC LIMIT 1)"
+}
+
+// Get implements [store.RelayRecords].
+func (r relays) Get(ids ...string) ([]relaysync.Sync, error) {
+	return inOrderOf(ids, func(set *batch, each func(string, *relaysync.Sync)) error {
+		var row relaysync.Sync
+		fields := append(relayTable.cells(&row), &row.History.Streak, &row.History.Completed, maybe(&row.History.Newest))
+		return r.read(&selectRelays, set, func(rows *sql.Rows) error {
+			row = relaysync.Sync{}
+			if err := rows.Scan(fields...); err != nil {
+				return relayTable.located(err, &row)
+			}
+			each(row.Relay.ID, &row)
+			return nil
+		})
+	})
+}
+
+// inOrderOf returns the aggregates that load finds for ids, in their order.
+func inOrderOf[A any](ids []string, load func(set *batch, each func(string, *A)) error) ([]A, error) {
+	found := make([]A, len(ids))
+	if len(ids) == 0 {
+		return found, nil
+	}
+	set, at := new(batch), map[string]A{}
+	for _, id := range ids {
+		set.add(id)
+	}
+	if err := load(set, func(id string, a *A) { at[id] = *a }); err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		found[i] = at[id]
+	}
+	return found, nil
+}
+
+// Due implements [store.RelayRecords].
+func (r relays) Due(now time.Time, limit int) ([]relaysync.Sync, error) {
+	return dueByText(r.tx, relaysync.Machine.Name(), findDueRelays, now, limit, r.Get)
+}
+
+// dueByText returns what is due of aggregates with a text for an id. One that
+// cannot be read is left out.
+func dueByText[A any](t *tx, machine string, find map[Dialect]*statement, now time.Time, limit int, get func(...string) ([]A, error)) (found []A, err error) {
+	if t.view {
+		return nil, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: machine, Event: "due", Reason: "a View locks nothing"}
+	}
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	// Those that cannot be read stay due, before others: look behind them.
+	for ask := limit; ; ask += limit {
+		ids, err := t.texts(find[t.store.Dialect], int64(ask), now)
+		if err != nil || len(ids) == 0 {
+			return nil, err
+		}
+		if found, err = get(ids...); err != nil && t.err == nil {
+			found = nil
+			for _, id := range ids {
+				one, err := get(id)
+				if t.err != nil {
+					return nil, err
+				}
+				found = append(found, one...)
+			}
+		} else if err != nil {
+			return nil, err
+		}
+		if len(found) >= limit || len(ids) < ask || ask >= 10*limit {
+			return found[:min(len(found), limit)], nil
+		}
+	}
+}
+
+// texts returns the first column of a query.
+func (t *tx) texts(st *statement, args ...any) (all []string, err error) {
+	err = t.read(st, nil, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		all = append(all, id)
+		return err
+	}, args...)
+	return all, err
+}
+
+// nextDue is the only time that a query finds.
+func (t *tx) nextDue(st *statement, now time.Time) (at time.Time, err error) {
+	err = t.read(st, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&at)) }, now)
+	return at, err
+}
+
+// NextDue implements [store.RelayRecords].
+func (r relays) NextDue(now time.Time) (time.Time, error) { return r.nextDue(nextDueRelay, now) }
+
+// Pending implements [store.RelayRecords].
+func (r relays) Pending(after string, limit int) ([]string, error) {
+	return r.ids(&pendingRelays, after, limit)
+}
+
+// List implements [store.RelayRecords].
+func (r relays) List(tenant, after string, limit int) ([]string, error) {
+	if tenant == "" {
+		return r.ids(&listRelays, after, limit)
+	}
+	return r.ids(&relaysOf, after, limit, tenant)
+}
+
+// ids is a page of ids behind one.
+func (t *tx) ids(st *statement, after string, limit int, more ...any) ([]string, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	return t.texts(st, append([]any{after, int64(limit)}, more...)...)
+}
+
+// Activities implements [store.RelayRecords].
+func (r relays) Activities(resourceType, resourceID string, limit int) (all []relaysync.Activity, err error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	var a relaysync.Activity
+	fields := append([]any{&a.Sequence}, activityTable.cells(&a)...)
+	err = r.read(&activitiesOf, nil, func(rows *sql.Rows) error {
+		err := rows.Scan(fields...)
+		all = append(all, a)
+		return err
+	}, resourceType, resourceID, int64(limit))
+	return all, err
+}
+
+// Save implements [store.RelayRecords]. A relay's row is locked before its
+// activities get their sequence, so that this is the order of the commits.
+func (r relays) Save(changes ...relaysync.Change) error {
+	return r.save(relaysync.Machine.Name(), func() error {
+		added, moved, activities := new(batch), new(batch), new(batch)
+		var log []statemachine.Transition[string]
+		for i := range changes {
+			c := &changes[i]
+			if err := c.Complete(); err != nil {
+				return err
+			}
+			switch {
+			case c.Empty():
+			case c.Old.Relay.Version == 0:
+				relayTable.insertRow(added, &c.New)
+			default:
+				relayTable.updateRow(moved, &c.Old, &c.New)
+			}
+			for k := range c.Activities {
+				activityTable.insertRow(activities, &c.Activities[k])
+			}
+			log = append(log, c.Log...)
+		}
+		return inTurn(
+			func() error { return relayTable.lockInOrder(r.tx, writing{&relayTable.updateOne, moved}) },
+			func() error { return relayTable.writeChanged(r.tx, moved) },
+			func() error { return relayTable.writeNew(r.tx, added) },
+			func() error { return r.writeAll("activities", writing{&activityTable.insertOne, activities}) },
+			func() error { return logTransitions(r.tx, log) })
+	})
+}
+
+// inTurn does steps until one fails.
+func inTurn(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Renew implements [store.RelayRecords].
+func (r relays) Renew(now time.Time, held ...store.RelayLease) ([]string, error) {
+	all := make([]renewal[string], len(held))
+	for i, l := range held {
+		all[i] = renewal[string]{l.Relay, l.Fence, l.Until}
+	}
+	return renew(r.tx, relayLeases, relaysync.Machine.Name(), now, all)
+}
+
+// Transitions implements [store.RelayRecords].
+func (r relays) Transitions(relay string) ([]statemachine.Transition[string], error) {
+	return transitions(r.tx, relaysync.Machine.Name(), relay)
+}
+
+// Head implements [store.Feed].
+func (r relays) Head() (store.Cursor, error) { return r.head() }
+
+// Follow implements [store.Feed].
+func (r relays) Follow(after store.Cursor, limit int) ([]statemachine.Transition[string], store.Cursor, error) {
+	return follow(r.tx, after, limit, asText, relaysync.Machine.Name())
+}
+
+// blanks are the characters that [relaysync.Relay.Error] takes for blank.
+const blanks = " \t\n\v\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+
+var (
+	// phaseOf is [relaysync.Sync.Phase].
+	phaseOf = fmt.Sprintf("(CASE WHEN x.deleted_at IS NOT NULL THEN '%v' WHEN x.claimed_at IS NOT NULL THEN '%v' WHEN x.exhausted THEN '%v' "+
+		"WHEN x.due_at IS NULL THEN '%v' WHEN x.backoff THEN '%v' ELSE '%v' END)", relaysync.PhaseDeleted, relaysync.PhaseSyncing,
+		relaysync.PhaseExhausted, relaysync.PhaseClean, relaysync.PhaseWaiting, relaysync.PhaseDue)
+	countRelays = statement{text: "SELECT " + phaseOf + ", count(*), min(CASE WHEN x.claimed_at IS NULL AND x.due_at <= $1 THEN x.due_at END), " +
+		"count(CASE WHEN x.claimed_at IS NOT NULL AND x.lease_until <= $1 THEN 1 END), " +
+		"coalesce(sum(CASE WHEN x.claimed_at IS NOT NULL THEN x.lapses END), 0), " +
+		"count(CASE WHEN x.synced = 0 OR trim(x.sync_error, '" + blanks + "') <> '' THEN 1 END) FROM @relays x GROUP BY 1"}
+	countActivities = statement{text: "SELECT count(CASE WHEN activity_type = 'fail_relay_sync' THEN 1 END), count(CASE WHEN activity_type = 'complete_relay_sync' THEN 1 END) " +
+		"FROM @activities WHERE activity_type IN ('fail_relay_sync', 'complete_relay_sync') AND resource_type = 'relay' AND created_at >= $1 AND created_at < $2"}
+)
+
+// Stats implements [store.RelayRecords].
+func (r relays) Stats(now time.Time, window time.Duration) (relaysync.Stats, error) {
+	s := relaysync.Stats{At: now, Phases: map[relaysync.Phase]int64{}}
+	err := r.read(&countRelays, nil, func(rows *sql.Rows) error {
+		var at relaysync.Phase
+		var n, lapsed, lapses, pending int64
+		var oldest time.Time
+		if err := rows.Scan(&at, &n, maybe(&oldest), &lapsed, &lapses, &pending); err != nil {
+			return err
+		}
+		s.Phases[at] = n
+		s.Lapsed += lapsed
+		s.Lapses += lapses
+		if at == relaysync.PhaseClean {
+			s.Untimed = pending
+		}
+		if !oldest.IsZero() && (s.OldestDue.IsZero() || oldest.Before(s.OldestDue)) {
+			s.OldestDue = oldest
+		}
+		return nil
+	}, now)
+	if err != nil {
+		return s, err
+	}
+	err = r.read(&countActivities, nil, func(rows *sql.Rows) error { return rows.Scan(&s.Failures, &s.Successes) }, now.Add(-window), now)
+	return s, err
+}

@@ -1,0 +1,27 @@
+package sqlstore_test
+
+import (
+	"testing"
+
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/store/storetest"
+)
+
+func TestRelays(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		storetest.Relays(t, func(tb testing.TB) store.Store[store.Tx] {
+			s, _ := newStore(tb, d)
+			return s
+		})
+	})
+}
+
+func TestTenants(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		storetest.Tenants(t, func(tb testing.TB) store.Store[store.Tx] {
+			s, _ := newStore(tb, d)
+			return s
+		})
+	})
+}

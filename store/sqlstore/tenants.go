@@ -1,0 +1,175 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/settlehq/settle/relaysync/dunning"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+// tenants stores package dunning.
+type tenants struct{ *tx }
+
+var _ store.TenantRecords = tenants{}
+
+// Tenants implements [store.TenantTx].
+func (t *tx) Tenants() store.TenantRecords { return tenants{t} }
+
+var (
+	selectTenants  = statement{once: true, each: "id text", text: "SELECT " + tenantTable.columns("x.") + " FROM @tenants x WHERE x.id = r.id"}
+	selectInvoices = statement{once: true, each: "id text", text: "SELECT " + invoiceTable.columns("x.") + " FROM @invoices x WHERE x.tenant = r.id"}
+	tenantOf       = statement{text: "SELECT tenant FROM @invoices WHERE id = $1"}
+	listTenants    = statement{text: "SELECT id FROM @tenants WHERE id > $1 ORDER BY id LIMIT $2"}
+
+	dueTenants     = due{from: "@tenants x", owner: "x.id", where: "x.due_at IS NOT NULL", at: "x.due_at", order: "x.due_at, x.id"}
+	findDueTenants = map[Dialect]*statement{SQLite: dueTenants.find(SQLite), Postgres: dueTenants.find(Postgres)}
+	nextDueTenant  = dueTenants.next(false)
+)
+
+// Get implements [store.TenantRecords]. Tenants are read before their invoices:
+// whoever pays meanwhile makes the tenant that was read stale.
+func (r tenants) Get(ids ...string) ([]dunning.Account, error) {
+	return inOrderOf(ids, func(set *batch, each func(string, *dunning.Account)) error {
+		all := map[string]*dunning.Account{}
+		err := tenantTable.read(r.tx, &selectTenants, set, func(t *dunning.Tenant) { all[t.ID] = &dunning.Account{Tenant: *t} })
+		if err != nil {
+			return err
+		}
+		err = invoiceTable.read(r.tx, &selectInvoices, set, func(i *dunning.Invoice) {
+			if a := all[i.Tenant]; a != nil {
+				a.Invoices = append(a.Invoices, *i)
+			}
+		})
+		for id, a := range all {
+			slices.SortFunc(a.Invoices, dunning.CompareInvoices)
+			each(id, a)
+		}
+		return err
+	})
+}
+
+// TenantOf implements [store.TenantRecords].
+func (r tenants) TenantOf(invoice string) (string, error) {
+	found, err := r.texts(&tenantOf, invoice)
+	if err == nil && len(found) == 0 {
+		err = &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: dunning.InvoiceMachine.Name(), ID: invoice}
+	}
+	if err != nil {
+		return "", err
+	}
+	return found[0], nil
+}
+
+// Due implements [store.TenantRecords].
+func (r tenants) Due(now time.Time, limit int) ([]dunning.Account, error) {
+	return dueByText(r.tx, dunning.TenantMachine.Name(), findDueTenants, now, limit, r.Get)
+}
+
+// NextDue implements [store.TenantRecords].
+func (r tenants) NextDue(now time.Time) (time.Time, error) { return r.nextDue(nextDueTenant, now) }
+
+// List implements [store.TenantRecords].
+func (r tenants) List(after string, limit int) ([]string, error) {
+	return r.ids(&listTenants, after, limit)
+}
+
+// Save implements [store.TenantRecords].
+func (r tenants) Save(changes ...dunning.Change) error {
+	return r.save(dunning.TenantMachine.Name(), func() error {
+		added, moved, touched, issued, changed := new(batch), new(batch), new(batch), new(batch), new(batch)
+		var log []statemachine.Transition[string]
+		for i := range changes {
+			c := &changes[i]
+			if err := c.Complete(); err != nil {
+				return err
+			}
+			switch old, now := &c.Old.Tenant, &c.New.Tenant; {
+			case c.Touch():
+				tenantTable.touchRow(touched, old, now)
+			case c.Empty():
+			case old.Version == 0:
+				tenantTable.insertRow(added, now)
+			default:
+				tenantTable.updateRow(moved, old, now)
+			}
+			c.Changed(func(old, now *dunning.Invoice) {
+				if old.Version == 0 {
+					invoiceTable.insertRow(issued, now)
+				} else {
+					invoiceTable.updateRow(changed, old, now)
+				}
+			})
+			log = append(log, c.Log...)
+		}
+		return inTurn(
+			func() error {
+				return tenantTable.lockInOrder(r.tx, writing{&tenantTable.updateOne, moved}, writing{&tenantTable.touchOne, touched})
+			},
+			func() error { return tenantTable.writeChanged(r.tx, moved) },
+			func() error { return tenantTable.writeTouched(r.tx, touched) },
+			func() error { return tenantTable.writeNew(r.tx, added) },
+			func() error { return invoiceTable.writeNew(r.tx, issued) },
+			func() error { return invoiceTable.writeChanged(r.tx, changed) }, // the tenants' rows keep others out
+			func() error { return logTransitions(r.tx, log) })
+	})
+}
+
+// Transitions implements [store.TenantRecords].
+func (r tenants) Transitions(id string) ([]statemachine.Transition[string], error) {
+	log, err := transitions(r.tx, dunning.TenantMachine.Name(), id)
+	if err != nil || len(log) > 0 {
+		return log, err
+	}
+	return transitions(r.tx, dunning.InvoiceMachine.Name(), id)
+}
+
+// Head implements [store.Feed].
+func (r tenants) Head() (store.Cursor, error) { return r.head() }
+
+// Follow implements [store.Feed].
+func (r tenants) Follow(after store.Cursor, limit int) ([]statemachine.Transition[string], store.Cursor, error) {
+	return follow(r.tx, after, limit, asText, dunning.TenantMachine.Name(), dunning.InvoiceMachine.Name())
+}
+
+var (
+	countTenants = statement{text: "SELECT count(CASE WHEN churned_at IS NULL THEN 1 END), count(churned_at), " +
+		"min(CASE WHEN due_at <= $1 THEN due_at END) FROM @tenants"}
+	// A sum of base units may be larger than any number of the database, so
+	// high and low halves are added apart.
+	countInvoices = statement{text: "SELECT count(CASE WHEN " + owed + " THEN 1 END), coalesce(sum(CASE WHEN " + owed + " THEN amount / 4294967296 END), 0), " +
+		"coalesce(sum(CASE WHEN " + owed + " THEN amount % 4294967296 END), 0), count(CASE WHEN charge <> 'none' THEN 1 END), " +
+		"min(CASE WHEN charge = 'unknown' THEN charge_at END), count(overpaid_at) FROM @invoices " +
+		"WHERE paid_at IS NULL AND voided_at IS NULL OR charge <> 'none' OR overpaid_at IS NOT NULL"}
+)
+
+// owed is [dunning.Invoice.Owed].
+const owed = "paid_at IS NULL AND voided_at IS NULL AND amount > 0"
+
+// Stats implements [store.TenantRecords].
+func (r tenants) Stats(now time.Time) (dunning.Stats, error) {
+	s := dunning.Stats{At: now, Tenants: map[dunning.TenantStatus]int64{}}
+	var active, churned, high, low int64
+	err := r.read(&countTenants, nil, func(rows *sql.Rows) error {
+		return rows.Scan(&active, &churned, maybe(&s.OldestDue))
+	}, now)
+	if err == nil {
+		err = r.read(&countInvoices, nil, func(rows *sql.Rows) error {
+			return rows.Scan(&s.Open, &high, &low, &s.Out, maybe(&s.OldestUnknown), &s.Overpaid)
+		})
+	}
+	for status, n := range map[dunning.TenantStatus]int64{dunning.TenantActive: active, dunning.TenantChurned: churned} {
+		if n > 0 {
+			s.Tenants[status] = n
+		}
+	}
+	if high += low >> 32; high > math.MaxInt64>>32 {
+		s.Owed = math.MaxInt64
+	} else {
+		s.Owed = high<<32 | low&(1<<32-1)
+	}
+	return s, err
+}

@@ -1,0 +1,443 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/relaysync"
+	"github.com/settlehq/settle/relaysync/relaysynctest"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/memory"
+)
+
+// Relays proves the relays of a store.
+func Relays[T store.RelayTx](t *testing.T, open func(testing.TB) store.Store[T]) {
+	versioned(t, func(t *testing.T) *relaySubject[T] { return newRelays(t, open(t)).subject() })
+	for _, r := range []struct {
+		rule string
+		test func(*testing.T, *relays[T])
+	}{
+		{"every field comes back", everyRelayField[T]},
+		{"concurrent reactors get each relay once", concurrentSyncs[T]},
+		{"activities are in the order of commits, whatever the clocks say", relayActivities[T]},
+		{"pending is what the source's query says, and it pages", pendingRelays[T]},
+		{"a reconcile gives a timer to all that need one, and changes nothing again", reconciledRelays[T]},
+		{"statistics count what their fields say", relayStatistics[T]},
+		{"subscribers hear of what was committed, and of nothing else", relayNews[T]},
+		{"limits of 0, below it, or enormous are refused by every method", relayLimits[T]},
+	} {
+		t.Run(r.rule, func(t *testing.T) { r.test(t, newRelays(t, open(t))) })
+	}
+	t.Run("random histories store the same as the memory adapter", func(t *testing.T) {
+		randomHistories(t, newRelays(t, open(t)).subject(), newRelays[store.Tx](t, memory.New(memory.Options{})).subject())
+	})
+}
+
+type (
+	relaySubject[T store.Clock] = subject[T, string, string, relaysync.Sync, relaysync.Event, relaysync.Change]
+	relayStage                  = stage[string, relaysync.Sync, relaysync.Event]
+)
+
+// relays is one store under test.
+type relays[T store.RelayTx] struct {
+	store.Store[T]
+	service *store.Relays
+	ids     atomic.Int64
+}
+
+func newRelays[T store.RelayTx](t *testing.T, s store.Store[T]) *relays[T] {
+	t.Helper()
+	service, err := store.NewRelays(s, relaysynctest.Policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &relays[T]{Store: s, service: service}
+}
+
+func (r *relays[T]) id() string { return fmt.Sprintf("relay_%06d", r.ids.Add(1)) }
+
+const reactor1 = "reactor-1"
+
+func relayBy(role relaysync.Role, at time.Time) relaysync.By {
+	by := relaysync.By{Actor: "somebody", Role: role, At: at}
+	if role == relaysync.Reactor {
+		by.Actor = reactor1
+	}
+	return by
+}
+
+func relayConfig(name string) relaysync.Config {
+	return relaysync.Config{Info: relaysync.Document(`{"name":"` + name + `","pubkey":"` + strings.Repeat("ab", 32) + `"}`)}
+}
+
+func relayCreated(id string, at time.Time) relaysync.Created {
+	return relaysync.Created{By: relayBy(relaysync.Host, at), Relay: id, Tenant: "tenant", Subdomain: "sub", Config: relayConfig("a")}
+}
+
+func relayUpdated(at time.Time, name string) relaysync.Updated {
+	return relaysync.Updated{By: relayBy(relaysync.Host, at), Subdomain: "sub", Config: relayConfig(name)}
+}
+
+func relayFinished(at time.Time, fence int64, o statemachine.Outcome) relaysync.Finished {
+	return relaysync.Finished{By: relayBy(relaysync.Reactor, at), Fence: fence, Outcome: o, Error: "no"}
+}
+
+// subject says how to make relays, for the rules of any versioned record.
+func (r *relays[T]) subject() *relaySubject[T] {
+	return &relaySubject[T]{
+		Store:   r.Store,
+		service: r.service,
+		within:  func(tx T) service[string, string, relaysync.Sync, relaysync.Event] { return r.service.Within(tx) },
+		records: func(tx T) records[string, string, relaysync.Sync, relaysync.Change] { return tx.Relays() },
+		held:    r.service.Held,
+		apply:   r.service.Policy().Apply,
+		parts: func(c *relaysync.Change) (old, now *relaysync.Sync, log *[]statemachine.Transition[string]) {
+			return &c.Old, &c.New, &c.Log
+		},
+		empty: (*relaysync.Change).Empty,
+		check: relaysync.Check,
+		states: func(s *relaysync.Sync) (all []stored[string]) {
+			if s.Relay.Version > 0 {
+				all = append(all, stored[string]{s.Relay.ID, s.Relay.Version, s.Phase().String()})
+			}
+			return all
+		},
+		newID:  r.id,
+		id:     func(s *relaysync.Sync) string { return s.Relay.ID },
+		stages: relayStages(),
+		outside: map[string]func(*relaysync.Sync){
+			"holder": func(s *relaysync.Sync) { s.Timer.Lease.Holder += "x" },
+			"fence":  func(s *relaysync.Sync) { s.Timer.Lease.Fence-- },
+			"fence and holder": func(s *relaysync.Sync) {
+				s.Timer.Lease.Fence--
+				s.Timer.Lease.Holder += "x"
+			},
+		},
+		lease: func(s *relaysync.Sync) *statemachine.Lease { return &s.Timer.Lease },
+		renew: func(tx T, now time.Time, s *relaysync.Sync, fence int64, until time.Time) (bool, error) {
+			lost, err := tx.Relays().Renew(now, store.RelayLease{Relay: s.Relay.ID, Fence: fence, Until: until})
+			return len(lost) > 0, err
+		},
+		facts: func(tx T, s *relaysync.Sync) (map[string]any, error) {
+			all, err := tx.Relays().Activities(relaysync.ResourceRelay, s.Relay.ID, 1000)
+			for i := range all {
+				all[i].Sequence = 0 // of the whole store
+			}
+			return map[string]any{"Activities": all}, err
+		},
+		world: func(tx T) (map[string]any, error) {
+			list, err1 := tx.Relays().List("", "", 1000)
+			pending, err2 := tx.Relays().Pending("", 1000)
+			return map[string]any{"List": list, "Pending": pending}, errors.Join(err1, err2)
+		},
+		due: []dueKind[T, string, relaysync.Sync]{{
+			name:    "sync",
+			find:    func(tx T, now time.Time, limit int) ([]relaysync.Sync, error) { return tx.Relays().Due(now, limit) },
+			next:    func(tx T, now time.Time) (time.Time, error) { return tx.Relays().NextDue(now) },
+			at:      (*relaysync.Sync).DueAt,
+			compare: relaysync.CompareDue,
+		}},
+		draw: func(rt *rapid.T) history[string, relaysync.Sync, relaysync.Event] {
+			first := relaysynctest.Creations().Draw(rt, "creation")
+			first.Relay = r.id() + "_random"
+			adversary, begun := new(relaysynctest.Adversary), false
+			return history[string, relaysync.Sync, relaysync.Event]{id: first.Relay, steps: 40, next: func(s *relaysync.Sync) relaysync.Event {
+				if !begun {
+					begun = true
+					return first
+				}
+				return adversary.Next(rt, *s)
+			}}
+		},
+	}
+}
+
+func relayStages() []relayStage {
+	claim := relaysync.Claimed{By: relayBy(relaysync.Reactor, start)}
+	due := func(id string) []relaysync.Event { return []relaysync.Event{relayCreated(id, start)} }
+	syncing := func(id string) []relaysync.Event { return append(due(id), claim) }
+	clean := func(id string) []relaysync.Event {
+		return append(syncing(id), relayFinished(start, 1, statemachine.Done))
+	}
+	waiting := func(id string) []relaysync.Event {
+		return append(syncing(id), relayFinished(start, 1, statemachine.Failed))
+	}
+	updates := func(s *relaysync.Sync, i int) relaysync.Event {
+		u := relayUpdated(start, fmt.Sprint("rival ", i))
+		u.Revision = s.Relay.Revision + 1
+		return u
+	}
+	return []relayStage{
+		{name: "a relay that is due", events: due, rivals: updates,
+			claim: func(*relaysync.Sync) relaysync.Event { return claim },
+			back: func(s *relaysync.Sync) []relaysync.Event {
+				return []relaysync.Event{claim, relayFinished(start, s.Timer.Lease.Fence+1, statemachine.Deferred)}
+			}},
+		{name: "a relay that is synced now", events: syncing, rivals: updates,
+			back: func(s *relaysync.Sync) []relaysync.Event {
+				return []relaysync.Event{relayFinished(start, s.Timer.Lease.Fence, statemachine.Deferred), claim}
+			}},
+		{name: "a relay that is clean", events: clean, rivals: updates},
+		{name: "a relay that waits", events: waiting, rivals: updates},
+	}
+}
+
+// everyRelayField goes through lives that set and move every field.
+func everyRelayField[T store.RelayTx](t *testing.T, r *relays[T]) {
+	f := newLife(t, r.subject())
+	f.follow = func(relaysync.Sync, *relaysync.Change) {}
+	f.compareMore = func(T, string) error { return nil }
+	f.records = func(s *relaysync.Sync) map[string]any {
+		return map[string]any{"Relay": s.Relay, "Timer": s.Timer, "History": s.History}
+	}
+	by := func(role relaysync.Role) relaysync.By { return relayBy(role, f.tick()) }
+	cfg := relayConfig(`é世 \"quoted\" <b>`)
+	full := relayConfig("another name")
+	full.Policy, full.Groups, full.Management = `{"a":1.50}`, `{"b":[1,"x",{}]}`, `{"c":{"d":true}}`
+	full.Push, full.Roles, full.Blossom, full.Livekit = `{"e":{}}`, `{"f":123456789012345678901234567890}`, `{"g":"h"}`, `{"i":"j"}`
+	full.BlossomEnabled, full.LivekitEnabled = 1, -1<<63
+	f.do(relaysync.Created{By: by(relaysync.Host), Relay: r.id(), Tenant: "ténant", Subdomain: "first", Config: cfg},
+		relaysync.Claimed{By: by(relaysync.Reactor)},
+		relaysync.Updated{By: by(relaysync.Host), Subdomain: "second", Config: full})
+	f.later()
+	f.do(relaysync.Claimed{By: by(relaysync.Reactor)}, // taken over
+		relayFinished(f.tick(), 2, statemachine.Unknown))
+	for f.later(); f.a.Phase() != relaysync.PhaseExhausted; f.later() {
+		f.do(relaysync.Claimed{By: by(relaysync.Reactor)}, relayFinished(f.tick(), f.a.Timer.Lease.Fence+1, statemachine.Failed))
+	}
+	f.do(relaysync.Recreated{By: by(relaysync.Operator), Reason: "gone"}, relaysync.Deactivated{By: by(relaysync.Biller)},
+		relaysync.Claimed{By: by(relaysync.Reactor)}, relayFinished(f.tick(), f.a.Timer.Lease.Fence+1, statemachine.Done))
+	f.do(relaysync.Deleted{By: by(relaysync.Host)})
+	f.end(strings.Fields("Relay.ID Relay.Tenant Relay.CreatedAt"),
+		map[string]any{"Relay": relaysync.Relay{}, "Timer": relaysync.Timer{}, "History": relaysync.History{}}, nil)
+}
+
+func (r *relays[T]) do(t failer, id string, events ...relaysync.Event) relaysync.Sync {
+	t.Helper()
+	s, err := r.service.Do(ctx, id, events...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func concurrentSyncs[T store.RelayTx](t *testing.T, r *relays[T]) {
+	const n = 60
+	for range n {
+		id := r.id()
+		e := relayCreated(id, time.Time{})
+		r.do(t, id, e)
+	}
+	got := make([][]string, 4)
+	errs := atOnce(len(got), func(i int) error {
+		source := r.service.Syncs(fmt.Sprint("reactor-", i))
+		for idle := 0; idle < 3; {
+			items, _, err := source.Turn(ctx, nil, 7)
+			if err != nil {
+				return err
+			}
+			if len(items) == 0 {
+				idle++
+			}
+			var done []store.HeldRelay
+			for _, item := range items {
+				got[i] = append(got[i], item.Key)
+				done = append(done, store.HeldRelay{Sync: item.Work, Events: []relaysync.Event{relaysync.Finished{By: source.By(),
+					Fence: item.Work.Timer.Lease.Fence, Outcome: statemachine.Done}}})
+			}
+			if _, _, err := source.Turn(ctx, done, 0); err != nil {
+				return err
+			}
+			if _, _, err := source.Turn(ctx, done, 0); err != nil { // the reply was lost
+				return err
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	all := slices.Concat(got...)
+	slices.Sort(all)
+	if len(all) != n || len(slices.Compact(all)) != n {
+		t.Fatalf("%d claims of %d relays", len(all), n)
+	}
+	stats, err := r.service.Stats(ctx, time.Hour)
+	if err != nil || stats.Phases[relaysync.PhaseClean] != n || stats.Successes != n {
+		t.Fatalf("%+v, %v", stats, err)
+	}
+}
+
+func relayActivities[T store.RelayTx](t *testing.T, r *relays[T]) {
+	a, b := r.id(), r.id()
+	r.do(t, a, relayCreated(a, start.Add(time.Hour)))
+	r.do(t, b, relayCreated(b, start))
+	s := r.do(t, a, relayUpdated(start, "b"), relaysync.Claimed{By: relayBy(relaysync.Reactor, start)}, relayFinished(start, 1, statemachine.Failed))
+	all, err := r.service.Activities(ctx, a, 10)
+	var kinds []string
+	for i, x := range all {
+		kinds = append(kinds, x.Type)
+		if !x.CreatedAt.Equal(start.Add(time.Hour)) || x.ResourceID != a || i > 0 && x.Sequence >= all[i-1].Sequence {
+			t.Errorf("%+v", x)
+		}
+	}
+	if want := []string{relaysync.FailRelaySync, relaysync.UpdateRelay, relaysync.CreateRelay}; err != nil || !slices.Equal(kinds, want) {
+		t.Errorf("%v, %v", kinds, err)
+	}
+	if s.History != relaysync.HistoryOf(all) {
+		t.Errorf("%+v", s.History)
+	}
+	if first, err := r.service.Activities(ctx, a, 1); err != nil || len(first) != 1 || first[0] != all[0] {
+		t.Errorf("the newest is %+v, %v", first, err)
+	}
+}
+
+func pendingRelays[T store.RelayTx](t *testing.T, r *relays[T]) {
+	var want []string
+	for _, g := range relayStages() {
+		for range 3 {
+			id := r.id()
+			if s := r.do(t, id, g.events(id)...); s.Relay.Pending() {
+				want = append(want, id)
+			}
+		}
+	}
+	var got []string
+	for after := ""; ; {
+		page, err := r.service.Pending(ctx, after, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		got, after = append(got, page...), page[len(page)-1]
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("pending are %v, expected %v", got, want)
+	}
+	r.do(t, want[0], relaysync.Deleted{By: relayBy(relaysync.Host, start)})
+	of, err := r.service.List(ctx, "tenant", "", 100)
+	if err != nil || len(of) != 11 || slices.Contains(of, want[0]) {
+		t.Errorf("the tenant's relays are %v, %v", of, err)
+	}
+}
+
+func reconciledRelays[T store.RelayTx](t *testing.T, r *relays[T]) {
+	far := r.id()
+	r.do(t, far, relayCreated(far, start.Add(time.Hour))) // its clock was ahead
+	near := r.id()
+	r.do(t, near, relayCreated(near, start))
+	by := relayBy(relaysync.Reactor, start)
+	for round, want := range []int{1, 0} {
+		last, changed, refused, err := r.service.Reconcile(ctx, by, "", 100)
+		if err != nil || refused != nil || len(changed) != want || last != near {
+			t.Fatalf("round %d: %d changed up to %q, %v, %v", round, len(changed), last, refused, err)
+		}
+	}
+	s, err := r.service.Get(ctx, far)
+	if err != nil || !s.Timer.Due.Equal(start.Add(15*time.Minute)) {
+		t.Errorf("due at %v, %v", s.Timer.Due, err)
+	}
+	if last, _, _, err := r.service.Reconcile(ctx, by, near, 100); last != "" || err != nil {
+		t.Errorf("behind the last one is %q, %v", last, err)
+	}
+}
+
+func relayStatistics[T store.RelayTx](t *testing.T, r *relays[T]) {
+	s := r.subject()
+	ids := s.population(t)
+	var all []relaysync.Sync
+	var activities []relaysync.Activity
+	err := r.View(ctx, func(tx T) (err error) {
+		if all, err = tx.Relays().Get(ids...); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			some, err := tx.Relays().Activities(relaysync.ResourceRelay, id, 1000)
+			if err != nil {
+				return err
+			}
+			activities = append(activities, some...)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, now := range []time.Time{start, start.Add(30 * time.Second), start.Add(time.Hour), start.Add(1000 * time.Hour)} {
+		want := relaysync.Stats{At: now, Phases: map[relaysync.Phase]int64{}}
+		for i := range all {
+			want.Add(&all[i])
+		}
+		for i := range activities {
+			want.AddActivity(&activities[i], 2*time.Hour)
+		}
+		var got relaysync.Stats
+		if err := r.View(ctx, func(tx T) (err error) { got, err = tx.Relays().Stats(now, 2*time.Hour); return err }); err != nil {
+			t.Fatal(err)
+		}
+		same(t, fmt.Sprint("at ", now), got, want)
+	}
+}
+
+func relayNews[T store.RelayTx](t *testing.T, r *relays[T]) {
+	news := r.service.Subscribe()
+	id := r.id()
+	r.do(t, id, relayCreated(id, start), relayUpdated(start, "b"))
+	if _, err := r.service.Do(ctx, id, relayUpdated(start, "c"), relaysync.Finished{By: relayBy(relaysync.Reactor, start), Fence: 9}); err == nil {
+		t.Fatal("a result of nobody was taken")
+	}
+	_ = r.Update(ctx, func(tx T) error {
+		_, err := r.service.Within(tx).Do(ctx, id, relayUpdated(start, "d"))
+		return errors.Join(err, errRollback)
+	})
+	r.do(t, id, relaysync.Claimed{By: relayBy(relaysync.Reactor, start)}, relayFinished(start, 1, statemachine.Failed))
+	for _, want := range []string{relaysync.CreateRelay, relaysync.UpdateRelay, relaysync.FailRelaySync} {
+		if a, err := news.Receive(ctx); err != nil || a.Type != want || a.ResourceID != id {
+			t.Fatalf("heard %+v, %v, expected %s", a, err, want)
+		}
+	}
+	quiet, cancel := context.WithCancel(ctx)
+	cancel()
+	if a, err := news.Receive(quiet); !errors.Is(err, context.Canceled) {
+		t.Fatalf("heard %+v, %v", a, err)
+	}
+}
+
+func relayLimits[T store.RelayTx](t *testing.T, r *relays[T]) {
+	for _, n := range []int{0, -1, store.MaxPage + 1, 1 << 62} {
+		for name, call := range map[string]func() error{
+			"Pending":    func() error { _, err := r.service.Pending(ctx, "", n); return err },
+			"List":       func() error { _, err := r.service.List(ctx, "", "", n); return err },
+			"Activities": func() error { _, err := r.service.Activities(ctx, "a", n); return err },
+			"Audit":      func() error { _, err := r.service.Audit(ctx, "", n); return err },
+			"Reconcile": func() error {
+				_, _, _, err := r.service.Reconcile(ctx, relayBy(relaysync.Reactor, start), "", n)
+				return err
+			},
+			"Follow": func() error { _, _, err := r.service.Follow(ctx, "", n); return err },
+			"Due": func() error {
+				return r.Update(ctx, func(tx T) error { _, err := tx.Relays().Due(start, n); return err })
+			},
+			"Turn": func() error {
+				if n == 0 {
+					return statemachine.ErrInvalid // no claim, see worker.Source
+				}
+				_, _, err := r.service.Syncs(reactor1).Turn(ctx, nil, n)
+				return err
+			},
+		} {
+			refusedWith(t, call(), statemachine.ErrInvalid, fmt.Sprint(name, " with a limit of ", n))
+		}
+	}
+}

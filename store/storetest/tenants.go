@@ -1,0 +1,363 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/relaysync"
+	"github.com/settlehq/settle/relaysync/dunning"
+	"github.com/settlehq/settle/relaysync/relaysynctest"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/memory"
+)
+
+// Tenants proves the tenants and invoices of a store.
+func Tenants[T store.TenantTx](t *testing.T, open func(testing.TB) store.Store[T]) {
+	versioned(t, func(t *testing.T) *tenantSubject[T] { return newTenants(t, open(t)).subject() })
+	for _, r := range []struct {
+		rule string
+		test func(*testing.T, *tenants[T])
+	}{
+		{"every field comes back", everyTenantField[T]},
+		{"a churn deactivates every active relay of the tenant in its commit", churnDeactivates[T]},
+		{"a payment that comes between makes a churn stale", paidBeforeChurn[T]},
+		{"concurrent billers get each step once", concurrentSteps[T]},
+		{"an invoice belongs to one tenant", oneTenant[T]},
+		{"statistics count what their fields say", tenantStatistics[T]},
+		{"limits of 0, below it, or enormous are refused by every method", tenantLimits[T]},
+	} {
+		t.Run(r.rule, func(t *testing.T) { r.test(t, newTenants(t, open(t))) })
+	}
+	t.Run("random histories store the same as the memory adapter", func(t *testing.T) {
+		randomHistories(t, newTenants(t, open(t)).subject(), newTenants[store.Tx](t, memory.New(memory.Options{})).subject())
+	})
+}
+
+type (
+	tenantSubject[T store.Clock] = subject[T, string, string, dunning.Account, dunning.Event, dunning.Change]
+	tenantStage                  = stage[string, dunning.Account, dunning.Event]
+)
+
+// tenants is one store under test.
+type tenants[T store.TenantTx] struct {
+	store.Store[T]
+	relays  *relays[T]
+	service *store.Tenants
+	ids     atomic.Int64
+}
+
+func newTenants[T store.TenantTx](t *testing.T, s store.Store[T]) *tenants[T] {
+	t.Helper()
+	r := newRelays(t, s)
+	service, err := store.NewTenants(s, r.service, dunning.DefaultPolicy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tenants[T]{Store: s, relays: r, service: service}
+}
+
+func (r *tenants[T]) id() string { return fmt.Sprintf("tenant_%06d", r.ids.Add(1)) }
+
+func dunningBy(role dunning.Role, at time.Time) dunning.By {
+	return dunning.By{Actor: "somebody", Role: role, At: at}
+}
+
+// subject says how to make tenants, for the rules of any versioned record.
+func (r *tenants[T]) subject() *tenantSubject[T] {
+	return &tenantSubject[T]{
+		Store:   r.Store,
+		service: r.service,
+		within:  func(tx T) service[string, string, dunning.Account, dunning.Event] { return r.service.Within(tx) },
+		records: func(tx T) records[string, string, dunning.Account, dunning.Change] { return tx.Tenants() },
+		held:    r.service.Held,
+		apply:   r.service.Policy().Apply,
+		parts: func(c *dunning.Change) (old, now *dunning.Account, log *[]statemachine.Transition[string]) {
+			return &c.Old, &c.New, &c.Log
+		},
+		empty: (*dunning.Change).Empty,
+		check: dunning.Check,
+		states: func(a *dunning.Account) (all []stored[string]) {
+			if a.Tenant.Version > 0 {
+				all = append(all, stored[string]{a.Tenant.ID, a.Tenant.Version, a.Tenant.Status().String()})
+			}
+			for k := range a.Invoices {
+				i := &a.Invoices[k]
+				all = append(all, stored[string]{i.ID, i.Version, i.Status().String()})
+			}
+			return all
+		},
+		newID:   r.id,
+		id:      func(a *dunning.Account) string { return a.Tenant.ID },
+		stages:  tenantStages(),
+		outside: map[string]func(*dunning.Account){"due at": func(a *dunning.Account) { a.Tenant.DueAt = a.Tenant.DueAt.Add(tick) }},
+		world: func(tx T) (map[string]any, error) {
+			list, err := tx.Tenants().List("", 1000)
+			return map[string]any{"List": list}, err
+		},
+		due: []dueKind[T, string, dunning.Account]{{
+			name:    "step",
+			find:    func(tx T, now time.Time, limit int) ([]dunning.Account, error) { return tx.Tenants().Due(now, limit) },
+			next:    func(tx T, now time.Time) (time.Time, error) { return tx.Tenants().NextDue(now) },
+			at:      func(a *dunning.Account) (time.Time, bool) { return a.Tenant.DueAt, !a.Tenant.DueAt.IsZero() },
+			compare: func(a, b *dunning.Account) int { return dunning.CompareDue(&a.Tenant, &b.Tenant) },
+		}},
+		draw: func(rt *rapid.T) history[string, dunning.Account, dunning.Event] {
+			id, p := r.id()+"_random", r.service.Policy()
+			method := rapid.SampledFrom(dunning.Method(0).Values()).Draw(rt, "method")
+			adversary, begun := &relaysynctest.AccountAdversary{Prefix: id}, false
+			return history[string, dunning.Account, dunning.Event]{id: id, steps: 40, next: func(a *dunning.Account) dunning.Event {
+				if !begun {
+					begun = true
+					return dunning.Enrolled{By: dunningBy(dunning.Host, start), Tenant: id, Method: method}
+				}
+				return adversary.Next(rt, p, *a)
+			}}
+		},
+	}
+}
+
+func enrolled(id string, m dunning.Method) dunning.Enrolled {
+	return dunning.Enrolled{By: dunningBy(dunning.Host, start), Tenant: id, Method: m}
+}
+
+func issued(id string) dunning.Issued {
+	return dunning.Issued{By: dunningBy(dunning.Host, start), Invoice: id, Amount: 100}
+}
+
+func tenantStages() []tenantStage {
+	owing := func(m dunning.Method) func(string) []dunning.Event {
+		return func(id string) []dunning.Event { return []dunning.Event{enrolled(id, m), issued(id + "-invoice")} }
+	}
+	rivals := func(a *dunning.Account, i int) dunning.Event { return issued(fmt.Sprint(a.Tenant.ID, "-rival-", i)) }
+	touch := func(_ *dunning.Account, at time.Time) dunning.Event {
+		return dunning.Ticked{By: dunningBy(dunning.Biller, at)}
+	}
+	return []tenantStage{
+		{name: "a tenant who owes nothing", events: func(id string) []dunning.Event { return []dunning.Event{enrolled(id, dunning.NWC)} }, rivals: rivals,
+			back: func(*dunning.Account) []dunning.Event {
+				by := dunningBy(dunning.Host, start)
+				return []dunning.Event{dunning.MethodSet{By: by, Method: dunning.Manual}, dunning.MethodSet{By: by, Method: dunning.NWC}}
+			}},
+		{name: "a tenant who owes", events: owing(dunning.Manual), rivals: rivals, touch: touch},
+		{name: "a tenant who is charged", rivals: rivals, touch: touch, events: func(id string) []dunning.Event {
+			return append(owing(dunning.Stripe)(id), dunning.ChargeIntended{By: dunningBy(dunning.Biller, start), Invoice: id + "-invoice", Key: id + "-invoice/0"})
+		}},
+		{name: "a tenant who is churned", rivals: rivals, events: func(id string) []dunning.Event {
+			return append(owing(dunning.Manual)(id), dunning.Churned{By: dunningBy(dunning.Biller, start.Add(7*24*time.Hour))})
+		}},
+	}
+}
+
+// everyTenantField goes through a life that sets and moves every field.
+func everyTenantField[T store.TenantTx](t *testing.T, r *tenants[T]) {
+	f := newLife(t, r.subject())
+	f.follow = func(dunning.Account, *dunning.Change) {}
+	f.compareMore = func(T, string) error { return nil }
+	f.records = func(a *dunning.Account) map[string]any {
+		all := map[string]any{"Tenant": a.Tenant}
+		for _, i := range a.Invoices {
+			all["Invoice"] = i // the latest one
+		}
+		return all
+	}
+	by := func(role dunning.Role) dunning.By { return dunningBy(role, f.tick()) }
+	biller := func() dunning.By { return by(dunning.Biller) }
+	const day = 24 * time.Hour
+	f.do(dunning.Enrolled{By: by(dunning.Host), Tenant: r.id(), Method: dunning.Stripe, BillingAnchor: f.now.Add(day)},
+		dunning.Issued{By: by(dunning.Host), Invoice: "é-1", Amount: 1 << 62}, dunning.Amended{By: by(dunning.Host), Invoice: "é-1", Amount: 7},
+		dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/0"},
+		dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/0", Outcome: statemachine.Failed, Error: "declined"})
+	f.now = f.now.Add(23*day/24 + time.Hour + 59*time.Minute)
+	f.do(dunning.MethodSet{By: by(dunning.Host), Method: dunning.NWC}, dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"},
+		dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1", Outcome: statemachine.Deferred})
+	for range 2 {
+		f.do(dunning.NoticeIntended{By: biller(), Notice: r.service.Policy().Next(f.a, f.now).Action.Key})
+		f.do(dunning.NoticeAnswered{By: biller(), Notice: f.a.Tenant.Notice, Outcome: statemachine.Failed})
+		f.now = f.now.Add(2 * time.Hour)
+		f.do(dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1", Outcome: statemachine.Deferred})
+	}
+	f.do(dunning.NoticeIntended{By: biller(), Notice: r.service.Policy().Next(f.a, f.now).Action.Key})
+	f.now = f.now.Add(8 * day)
+	f.do(dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1", Outcome: statemachine.Unknown},
+		dunning.ChargeMissing{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.MethodSet{By: by(dunning.Host), Method: dunning.Manual}, dunning.Churned{By: biller()},
+		dunning.Reinstated{By: by(dunning.Operator)})
+	f.now = f.now.Add(13 * day)
+	f.do(dunning.Churned{By: biller()}, dunning.Reinstated{By: by(dunning.Operator)})
+	f.now = f.now.Add(2 * day)
+	f.do(dunning.NoticeIntended{By: biller(), Notice: r.service.Policy().Next(f.a, f.now).Action.Key}, dunning.MethodSet{By: by(dunning.Host), Method: dunning.Stripe},
+		dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1", Outcome: statemachine.Done},
+		dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/0", Outcome: statemachine.Done}, // of what was declared failed
+		dunning.Issued{By: by(dunning.Host), Invoice: "é-2", Amount: 1}, dunning.Voided{By: by(dunning.Host), Invoice: "é-2"})
+	f.end(strings.Fields("Tenant.ID Tenant.BillingAnchor Tenant.CreatedAt Invoice.ID Invoice.Tenant Invoice.CreatedAt"),
+		map[string]any{"Tenant": dunning.Tenant{}, "Invoice": dunning.Invoice{}}, nil)
+}
+
+func (r *tenants[T]) do(t failer, id string, events ...dunning.Event) dunning.Account {
+	t.Helper()
+	a, err := r.service.Do(ctx, id, events...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func churnDeactivates[T store.TenantTx](t *testing.T, r *tenants[T]) {
+	tenant := r.id()
+	r.do(t, tenant, tenantStages()[1].events(tenant)...)
+	week := start.Add(7 * 24 * time.Hour)
+	var ids []string
+	for i := range 4 {
+		id := r.relays.id()
+		e := relayCreated(id, start)
+		if i > 0 {
+			e.Tenant = tenant
+		}
+		r.relays.do(t, id, e, relaysync.Claimed{By: relayBy(relaysync.Reactor, start)}, relayFinished(start, 1, statemachine.Done))
+		ids = append(ids, id)
+	}
+	r.relays.do(t, ids[1], relaysync.Deactivated{By: relayBy(relaysync.Host, start)}) // already
+	news := r.relays.service.Subscribe()
+	churned := dunning.Churned{By: dunningBy(dunning.Biller, week)}
+	err := r.Update(ctx, func(tx T) error {
+		_, err := r.service.Within(tx).Do(ctx, tenant, churned)
+		return errors.Join(err, errRollback)
+	})
+	refusedWith(t, err, errRollback, "the churn")
+	check := func(what string, want ...relaysync.Status) {
+		t.Helper()
+		for i, id := range ids {
+			s, err := r.relays.service.Get(ctx, id)
+			if err != nil || s.Relay.Status != want[i] || s.Relay.Synced != (want[i] == relaysync.Active) {
+				t.Fatalf("%s: relay %d is %v, synced %v, %v", what, i, s.Relay.Status, s.Relay.Synced, err)
+			}
+		}
+	}
+	check("after a rollback", relaysync.Active, relaysync.Inactive, relaysync.Active, relaysync.Active)
+	r.do(t, tenant, churned)
+	check("after the churn", relaysync.Active, relaysync.Inactive, relaysync.Inactive, relaysync.Inactive)
+	for _, id := range ids[2:] {
+		if a, err := news.Receive(ctx); err != nil || a.Type != relaysync.DeactivateRelay || a.ResourceID != id {
+			t.Errorf("heard %+v, %v", a, err)
+		}
+		if s, err := r.relays.service.Get(ctx, id); err != nil || !s.Timer.Due.Equal(week) {
+			t.Errorf("due at %v, %v", s.Timer.Due, err)
+		}
+	}
+}
+
+func paidBeforeChurn[T store.TenantTx](t *testing.T, r *tenants[T]) {
+	tenant := r.id()
+	a := r.do(t, tenant, tenantStages()[1].events(tenant)...)
+	c, err := r.service.Policy().Apply(a, dunning.Churned{By: dunningBy(dunning.Biller, start.Add(8*24*time.Hour))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.do(t, tenant, dunning.Paid{By: dunningBy(dunning.Host, start), Invoice: a.Invoices[0].ID, Method: dunning.Manual})
+	err = r.Update(ctx, func(tx T) error { return tx.Tenants().Save(c) })
+	refusedWith(t, err, statemachine.ErrConflict, "the churn of a tenant who has paid")
+}
+
+func concurrentSteps[T store.TenantTx](t *testing.T, r *tenants[T]) {
+	const n = 30
+	for range n {
+		id := r.id()
+		e := issued(id + "-invoice")
+		e.By.At, e.CreatedAt = time.Time{}, start
+		r.do(t, id, enrolled(id, dunning.Stripe), e)
+	}
+	got := make([][]string, 4)
+	errs := atOnce(len(got), func(i int) error {
+		source := r.service.Steps(fmt.Sprint("biller-", i))
+		for idle := 0; idle < 3; {
+			items, _, err := source.Turn(ctx, nil, 7)
+			if err != nil {
+				return err
+			}
+			if len(items) == 0 {
+				idle++
+			}
+			for _, item := range items {
+				got[i] = append(got[i], item.Key)
+				do := r.service.Policy().Next(item.Work.Account, item.Work.At).Action
+				if _, err := r.service.Held(ctx, item.Work.Account, dunning.ChargeIntended{By: source.By(), Invoice: do.Invoices[0], Key: do.Key}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	all := slices.Concat(got...)
+	slices.Sort(all)
+	if len(all) != n || len(slices.Compact(all)) != n {
+		t.Fatalf("%d steps of %d tenants", len(all), n)
+	}
+}
+
+func oneTenant[T store.TenantTx](t *testing.T, r *tenants[T]) {
+	first, second := r.id(), r.id()
+	r.do(t, first, enrolled(first, dunning.NWC), issued("same"))
+	r.do(t, second, enrolled(second, dunning.NWC))
+	_, err := r.service.Do(ctx, second, issued("same"))
+	refusedWith(t, err, statemachine.ErrConflict, "an invoice that another tenant has")
+	trail, err := r.service.Trail(ctx, "same")
+	if err != nil || len(trail) != 1 {
+		t.Errorf("the trail of the invoice: %v, %v", trail, err)
+	}
+}
+
+func tenantStatistics[T store.TenantTx](t *testing.T, r *tenants[T]) {
+	ids := r.subject().population(t)
+	many := r.id()
+	huge := issued(many + "-huge")
+	huge.Amount = 1<<63 - 1
+	r.do(t, many, enrolled(many, dunning.Manual), huge)
+	for _, more := range []bool{false, true} { // the sum fits, and does not
+		if more {
+			r.do(t, many, issued(many+"-more"))
+		}
+		var all []dunning.Account
+		if err := r.View(ctx, func(tx T) (err error) { all, err = tx.Tenants().Get(append(ids, many)...); return err }); err != nil {
+			t.Fatal(err)
+		}
+		for _, now := range []time.Time{start, start.Add(24 * time.Hour), start.Add(24000 * time.Hour)} {
+			want := dunning.Stats{At: now, Tenants: map[dunning.TenantStatus]int64{}}
+			for k := range all {
+				want.AddTenant(&all[k].Tenant)
+				for n := range all[k].Invoices {
+					want.AddInvoice(&all[k].Invoices[n])
+				}
+			}
+			var got dunning.Stats
+			if err := r.View(ctx, func(tx T) (err error) { got, err = tx.Tenants().Stats(now); return err }); err != nil {
+				t.Fatal(err)
+			}
+			same(t, fmt.Sprint("at ", now), got, want)
+		}
+	}
+}
+
+func tenantLimits[T store.TenantTx](t *testing.T, r *tenants[T]) {
+	for _, n := range []int{0, -1, store.MaxPage + 1, 1 << 62} {
+		for name, call := range map[string]func() error{
+			"List":   func() error { _, err := r.service.List(ctx, "", n); return err },
+			"Audit":  func() error { _, err := r.service.Audit(ctx, "", n); return err },
+			"Follow": func() error { _, _, err := r.service.Follow(ctx, "", n); return err },
+			"Due": func() error {
+				return r.Update(ctx, func(tx T) error { _, err := tx.Tenants().Due(start, n); return err })
+			},
+		} {
+			refusedWith(t, call(), statemachine.ErrInvalid, fmt.Sprint(name, " with a limit of ", n))
+		}
+	}
+}

@@ -1,0 +1,289 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/settlehq/settle/relaysync"
+	"github.com/settlehq/settle/relaysync/dunning"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store/worker"
+)
+
+// Tenants runs the rules of package dunning on a store: load, apply, save. Each
+// method is one transaction. A churn deactivates every active relay of the tenant
+// in its own commit. It is safe for concurrent use.
+//
+// Commands and times are as with [Relays].
+type Tenants struct {
+	tenantCore
+	policy dunning.Policy
+}
+
+type (
+	tenantCore      = core[TenantTx, string, string, dunning.Account, dunning.Event, dunning.Change]
+	tenantBatch     = batch[TenantTx, string, string, dunning.Account, dunning.Event, dunning.Change]
+	tenantCommand   = command[string, dunning.Account, dunning.Event]
+	tenantAggregate = aggregate[TenantTx, string, string, dunning.Account, dunning.Event, dunning.Change]
+)
+
+// NewTenants returns the service for a store of any transaction type that has
+// tenants and relays. Subscribers of relays hear of those that a churn
+// deactivates.
+func NewTenants[T TenantTx](s Store[T], relays *Relays, p dunning.Policy) (*Tenants, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	t := &Tenants{newCore(s, aggregateOfTenants(&p, relays), func(tx T) TenantTx { return tx }), p}
+	update := t.update
+	t.update = func(ctx context.Context, fn func(TenantTx) error) error {
+		var news []relaysync.Activity
+		err := update(ctx, func(tx TenantTx) error {
+			news = nil
+			return fn(heardTenants{tx, &news})
+		})
+		if err == nil {
+			relays.news.send(news)
+		}
+		return err
+	}
+	return t, nil
+}
+
+type heardTenants struct {
+	TenantTx
+	news *[]relaysync.Activity
+}
+
+func (h heardTenants) Relays() RelayRecords { return heardSaves{h.TenantTx.Relays(), h.news} }
+
+func aggregateOfTenants(p *dunning.Policy, relays *Relays) *tenantAggregate {
+	return &tenantAggregate{
+		records:  func(tx TenantTx) records[string, string, dunning.Account, dunning.Change] { return tx.Tenants() },
+		machines: []machine[string]{machineOf[string](dunning.TenantMachine), machineOf[string](dunning.InvoiceMachine)},
+		exists:   func(a *dunning.Account) bool { return a.Tenant.Version != 0 },
+		states: func(a *dunning.Account) []state[string] {
+			all := []state[string]{{dunning.TenantMachine.Name(), a.Tenant.ID, a.Tenant.Version, a.Tenant.Status().String()}}
+			for k := range a.Invoices {
+				i := &a.Invoices[k]
+				all = append(all, state[string]{dunning.InvoiceMachine.Name(), i.ID, i.Version, i.Status().String()})
+			}
+			return all
+		},
+		creates: func(ev dunning.Event) (string, bool) {
+			e, ok := ev.(dunning.Enrolled)
+			return e.Tenant, ok
+		},
+		apply:  p.ApplyAt,
+		result: func(c *dunning.Change) *dunning.Account { return &c.New },
+		empty:  (*dunning.Change).Empty,
+		merge:  (*dunning.Change).Merge,
+		owner:  func(tx TenantTx, _ string, invoice string) (string, error) { return tx.Tenants().TenantOf(invoice) },
+		beside: func(b *tenantBatch) beside[dunning.Account, dunning.Event, dunning.Change] { return &churns{b, relays} },
+	}
+}
+
+// churns deactivates the relays of a tenant that is churned.
+type churns struct {
+	*tenantBatch
+	relays *Relays
+}
+
+func (c *churns) fill(_ *dunning.Account, ev dunning.Event) (dunning.Event, error) { return ev, nil }
+
+func (c *churns) follow(change *dunning.Change) error {
+	if !change.Churned() {
+		return nil
+	}
+	line := change.Log[0]
+	by := relaysync.By{Actor: line.Actor, Role: relaysync.Biller, At: line.At}
+	b, err := c.relays.batch(c.tx)
+	if err != nil {
+		return err
+	}
+	for after := ""; ; {
+		ids, err := c.tx.Relays().List(change.New.Tenant.ID, after, MaxPage)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		after = ids[len(ids)-1]
+		all, err := c.tx.Relays().Get(ids...)
+		if err != nil {
+			return err
+		}
+		for i := range all {
+			if all[i].Relay.Status != relaysync.Active {
+				continue
+			}
+			if err := b.step(&all[i], all[i].Relay.ID, relaysync.Deactivated{By: by}); err != nil {
+				return err
+			}
+		}
+		if err := b.save(); err != nil {
+			return err
+		}
+	}
+}
+
+// Within returns the service inside a transaction that the caller has begun and
+// will end.
+func (s *Tenants) Within(tx TenantTx) *Tenants { return &Tenants{s.within(tx), s.policy} }
+
+// Policy returns the policy of the service.
+func (s *Tenants) Policy() dunning.Policy { return s.policy }
+
+// HeldTenant is one or more events, in order, for an aggregate that the caller
+// has from an earlier call.
+type HeldTenant struct {
+	Account dunning.Account
+	Events  []dunning.Event
+}
+
+// Do sends events to a tenant, in order, and returns the account as it is stored
+// afterwards. An error of one event changes nothing at all. Enrolled makes a
+// tenant; any other event for an unknown one is [statemachine.ErrNotFound].
+func (s *Tenants) Do(ctx context.Context, tenant string, events ...dunning.Event) (dunning.Account, error) {
+	all, err := s.do(ctx, []tenantCommand{{id: tenant, events: events}})
+	if err != nil {
+		return dunning.Account{}, err
+	}
+	return all[0], nil
+}
+
+// Held is [Tenants.Do] for an account that the caller still has: it loads
+// nothing, the comparison of versions proves that it is current. One that is not
+// is [statemachine.ErrConflict], unless the events are all in the record already.
+func (s *Tenants) Held(ctx context.Context, a dunning.Account, events ...dunning.Event) (dunning.Account, error) {
+	all, err := s.held(ctx, []tenantCommand{{a.Tenant.ID, &a, events}}, true, nil)
+	if err != nil {
+		return dunning.Account{}, err
+	}
+	return all[0], nil
+}
+
+// Get returns a tenant with its invoices, [statemachine.ErrNotFound] for an
+// unknown one.
+func (s *Tenants) Get(ctx context.Context, tenant string) (dunning.Account, error) {
+	return read(ctx, s.view, func(tx TenantTx) (dunning.Account, error) { return s.get(tx, tenant) })
+}
+
+// List pages through the ids of tenants in byte order, behind an id.
+func (s *Tenants) List(ctx context.Context, after string, limit int) ([]string, error) {
+	return read(ctx, s.view, func(tx TenantTx) ([]string, error) { return tx.Tenants().List(after, limit) })
+}
+
+// Trail returns the audit trail of a tenant or an invoice, oldest first, after
+// replaying it through the table.
+func (s *Tenants) Trail(ctx context.Context, id string) ([]statemachine.Transition[string], error) {
+	return s.trail(ctx, id)
+}
+
+// Audit checks the invariants of a page of accounts, see [dunning.Check], behind
+// an id, as [Relays.Audit] does.
+func (s *Tenants) Audit(ctx context.Context, after string, limit int) (last string, err error) {
+	err = s.audit(ctx, func(tx TenantTx) ([]string, error) {
+		last = ""
+		ids, err := tx.Tenants().List(after, limit)
+		if len(ids) > 0 {
+			last = ids[len(ids)-1]
+		}
+		return ids, err
+	}, dunning.Check)
+	return last, err
+}
+
+// Follow returns up to limit committed transitions of tenants and invoices after
+// a cursor, and the cursor to go on with, see [Feed].
+func (s *Tenants) Follow(ctx context.Context, after Cursor, limit int) (page []statemachine.Transition[string], next Cursor, err error) {
+	return s.follow(ctx, after, limit)
+}
+
+// Head returns the cursor after the newest transition.
+func (s *Tenants) Head(ctx context.Context) (Cursor, error) { return s.head(ctx) }
+
+// Stats counts at the store's time.
+func (s *Tenants) Stats(ctx context.Context) (dunning.Stats, error) {
+	return read(ctx, s.view, func(tx TenantTx) (dunning.Stats, error) {
+		now, err := tx.Now()
+		if err != nil {
+			return dunning.Stats{}, err
+		}
+		return tx.Tenants().Stats(now)
+	})
+}
+
+// Alerts counts and compares with limits, see [dunning.Alerts].
+func (s *Tenants) Alerts(ctx context.Context, limits dunning.Thresholds) ([]dunning.Alert, error) {
+	stats, err := s.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return dunning.Alerts(stats, limits), nil
+}
+
+// Steps is the work of a biller for [worker.Run]: tenants for whom something is
+// due, each put off by [dunning.Policy.Hold] so that no other process begins it
+// too. Work holds the store's time of its claim: the handler takes
+// [dunning.Policy.Next] at that time, stores an intent with [Tenants.Held] before
+// its effect, and goes on until nothing is owed.
+type Steps struct {
+	*Tenants
+	name string
+}
+
+// DueTenant is a tenant for whom something was due at a time.
+type DueTenant struct {
+	Account dunning.Account
+	At      time.Time // the store's
+}
+
+// Steps returns the work of the biller of this name.
+func (s *Tenants) Steps(name string) *Steps { return &Steps{s, name} }
+
+// By is who speaks in this work.
+func (w *Steps) By() dunning.By { return dunning.By{Actor: w.name, Role: dunning.Biller} }
+
+// Turn implements [worker.Source]. A result has nothing to store but what is
+// left of its events.
+func (w *Steps) Turn(ctx context.Context, done []HeldTenant, n int) (items []worker.Item[DueTenant], next time.Time, err error) {
+	commands := make([]tenantCommand, len(done))
+	for i := range done {
+		commands[i] = tenantCommand{done[i].Account.Tenant.ID, &done[i].Account, done[i].Events}
+	}
+	next, err = w.turn(ctx, commands, n, func(b *tenantBatch) (time.Duration, error) {
+		items = nil
+		due, err := b.tx.Tenants().Due(b.now, n)
+		if err != nil {
+			return 0, err
+		}
+		for i := range due {
+			if refused, err := b.try(&due[i], due[i].Tenant.ID, dunning.Ticked{By: w.By()}); err != nil {
+				return 0, err
+			} else if refused == nil && w.policy.Next(due[i], b.now).Action != nil {
+				items = append(items, worker.Item[DueTenant]{Key: due[i].Tenant.ID, Until: b.began.Add(w.policy.Hold), Work: DueTenant{due[i], b.now}})
+			}
+		}
+		if err := b.save(); err != nil {
+			return 0, err
+		}
+		at, err := b.tx.Tenants().NextDue(b.now)
+		return pause(len(due), n, b.now, at, w.policy.Tick), err
+	})
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	return items, next, nil
+}
+
+// Renew puts the steps off once more.
+func (w *Steps) Renew(ctx context.Context, items []worker.Item[DueTenant]) error {
+	at := time.Now()
+	for i := range items {
+		if _, err := w.Do(ctx, items[i].Key, dunning.Ticked{By: w.By()}); err != nil {
+			return fmt.Errorf("tenant %s: %w", items[i].Key, err)
+		}
+		items[i].Until = at.Add(w.policy.Hold)
+	}
+	return nil
+}
