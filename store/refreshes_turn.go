@@ -75,7 +75,7 @@ func (t *refreshTurn) run(mine []HeldSlot, room int) (done Turned, err error) {
 		return done, err
 	}
 	done.Now, done.Until = t.b.now, t.b.now.Add(t.config.LockTTL)
-	waiting, err := records.Waiting(done.Now, 2*int(t.config.MaxWalletProcesses))
+	waiting, err := records.Waiting(done.Now, min(2*int(t.config.MaxWalletProcesses), MaxPage))
 	if err != nil {
 		return done, err
 	}

@@ -118,6 +118,7 @@ var (
 	refreshSlotLeases = leaseTable(refreshWalletTable)
 	refreshJobLeases  = leaseTable(refreshJobTable)
 	walletLockLeases  = &leases{
+		lock:  func(*tx, ...writing) error { return nil }, // the wallet's row is locked
 		renew: statement{once: true, rows: "xpub_van text, fence int, until time, at time", text: "UPDATE @wallet_locks AS x SET expires_at = r.until FROM {rows} WHERE " + heldLock},
 		lost:  statement{once: true, set: "xpub_van text, fence int, at time", text: "SELECT r.xpub_van FROM {set} WHERE NOT EXISTS (SELECT 1 FROM @wallet_locks x WHERE " + heldLock + ")"},
 	}

@@ -1,8 +1,15 @@
 package sqlstore_test
 
 import (
+	"context"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/store/storetest"
@@ -14,5 +21,129 @@ func TestRefreshes(t *testing.T) {
 			s, _ := newStore(tb, d)
 			return s
 		})
+	})
+}
+
+// The source's monitoring, as it is written there.
+const refreshMonitoring = `# Active wallet processes
+SELECT COUNT(*) FROM wallet_locks;
+
+# Active watchers
+SELECT COUNT(*) FROM refresh_watchers WHERE status='watching';
+
+# Job queue status
+SELECT status, COUNT(*) FROM refresh_jobs GROUP BY status;
+
+# Pending jobs by wallet
+SELECT xpub_van, COUNT(*) FROM refresh_jobs WHERE status='pending' GROUP BY xpub_van;
+`
+
+// wallets makes one wallet under a lock with two watchers, and one with two
+// pending jobs.
+func refreshWallets(t *testing.T, s *sqlstore.Store) {
+	t.Helper()
+	ctx := context.Background()
+	r, err := store.NewRefreshes(s, refresh.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := func(role refresh.Role) refresh.By { return refresh.By{Actor: "w1", Role: role} }
+	step := func(xpub string, ev refresh.Event) refresh.Change {
+		t.Helper()
+		c, err := r.Step(ctx, xpub, ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	enqueue := func(xpub string) {
+		step(xpub, refresh.Enqueued{By: by(refresh.API), Job: uuid.New(), Cause: refresh.Sync,
+			Credentials: refresh.Credentials{XpubVan: xpub, XpubCol: "col", MasterFingerprint: "f"}})
+	}
+	enqueue("a")
+	step("a", refresh.SlotClaimed{By: by(refresh.Orchestrator), Slot: 1})
+	c := step("a", refresh.JobClaimed{By: by(refresh.Worker), Slot: 1})
+	now := time.Now().Add(-time.Minute)
+	step("a", refresh.JobDone{By: by(refresh.Worker), Held: refresh.Held{Slot: 1, Job: c.Job, Fence: 1, Lock: c.New.Lock.Lease.Fence},
+		Listing: refresh.Listing{Began: now, Answered: now, Transfers: []refresh.Transfer{{Recipient: "r"}, {Recipient: "s"}}}})
+	enqueue("a")
+	step("a", refresh.JobClaimed{By: by(refresh.Worker), Slot: 1})
+	enqueue("b")
+	enqueue("b")
+}
+
+func TestMonitoringOfRefreshes(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		s, db := newStore(t, d)
+		refreshWallets(t, s)
+		conn, err := db.Conn(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if db.opts.Schema != "" {
+			if _, err := conn.ExecContext(context.Background(), "SET search_path = "+db.opts.Schema); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := map[string]string{}
+		for part := range strings.SplitSeq(strings.TrimSpace(refreshMonitoring), "\n\n") {
+			name, query, _ := strings.Cut(part, "\n")
+			rows, err := conn.QueryContext(context.Background(), query)
+			if err != nil {
+				t.Fatal(name, ": ", err)
+			}
+			columns, _ := rows.Columns()
+			for rows.Next() {
+				var key string
+				var n int
+				into := []any{&key, &n}
+				if err := rows.Scan(into[2-len(columns):]...); err != nil {
+					t.Fatal(name, ": ", err)
+				}
+				got[name[2:]+" "+key] = fmt.Sprint(n)
+			}
+			if err := rows.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := map[string]string{"Active wallet processes ": "1", "Active watchers ": "2", "Job queue status completed": "1",
+			"Job queue status processing": "1", "Job queue status pending": "2", "Pending jobs by wallet b": "2"}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("got  %v\nwant %v", got, want)
+		}
+	})
+}
+
+// What a hand-made statement must not break.
+func TestRefreshRowsKeepTheirShape(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		s, db := newStore(t, d)
+		refreshWallets(t, s)
+		for _, text := range []string{
+			"UPDATE {refresh_jobs} SET status = 'done'",
+			"UPDATE {refresh_jobs} SET status = 'completed' WHERE status = 'pending'",
+			"UPDATE {refresh_jobs} SET status = 'processing' WHERE status = 'pending'",
+			"UPDATE {refresh_jobs} SET trigger = 'invoice_created'",
+			"UPDATE {refresh_jobs} SET trigger = 'recovery'",
+			"UPDATE {refresh_jobs} SET attempts = -1",
+			"UPDATE {refresh_watchers} SET status = 'expired'",
+			"UPDATE {refresh_watchers} SET end_reason = 'gone'",
+			"UPDATE {refresh_watchers} SET recipient_id = 'r'",
+			"UPDATE {refresh_watchers} SET asset_id = 'a', provisional = (1 = 1)",
+			"UPDATE {refresh_wallets} SET slot = 1",
+			"UPDATE {refresh_wallets} SET slot = 0 WHERE slot = 1",
+			"UPDATE {refresh_wallets} SET slot = NULL",
+			"UPDATE {refresh_wallets} SET status = 'unserved' WHERE status = 'served'",
+			"INSERT INTO {wallet_locks} SELECT * FROM {wallet_locks}",
+			"DELETE FROM {refresh_jobs}", "DELETE FROM {refresh_watchers}", "DELETE FROM {refresh_wallets}",
+		} {
+			for _, name := range []string{"refresh_jobs", "refresh_watchers", "refresh_wallets", "wallet_locks"} {
+				text = strings.ReplaceAll(text, "{"+name+"}", db.table(name))
+			}
+			if _, err := db.ExecContext(context.Background(), text); err == nil {
+				t.Errorf("%s: it was done", text)
+			}
+		}
 	})
 }

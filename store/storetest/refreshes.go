@@ -1,8 +1,17 @@
 package storetest
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/refresh/refreshtest"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
 )
@@ -12,7 +21,20 @@ func Refreshes[T store.RefreshTx](t *testing.T, open func(testing.TB) store.Stor
 	rules := []struct {
 		rule string
 		test func(*testing.T, *refreshes[T])
-	}{}
+	}{
+		{"a slot belongs to one wallet, the loser learns which, and it is handed over within one save", refreshSlots[T]},
+		{"a wallet has one live recovery job, and the loser gets its id", oneRecovery[T]},
+		{"a lock goes to one, is deleted at its release or when it is swept, and its fence never repeats", walletLocks[T]},
+		{"what a round holds is renewed together", renewedTogether[T]},
+		{"under a lock that was lost nothing of a job is stored", lostLock[T]},
+		{"an expiry and its sync job are stored once, together", oneExpiry[T]},
+		{"what is loaded is what the domain says", loadedSets[T]},
+		{"statistics count what their fields say", refreshStatistics[T]},
+		{"orchestrators never serve more than the maximum, and everybody in turn", turns[T]},
+		{"no job is lost between the last look and the exit", exits[T]},
+		{"every field of a refresh comes back", everyRefreshField[T]},
+		{"pages are in order and stable, limits are refused", refreshPages[T]},
+	}
 	versioned(t, func(t *testing.T) *refreshSubject[T] { return versionedRefreshes(newRefreshes(t, open(t))) })
 	for _, r := range rules {
 		t.Run(r.rule, func(t *testing.T) { r.test(t, newRefreshes(t, open(t))) })
@@ -20,4 +42,346 @@ func Refreshes[T store.RefreshTx](t *testing.T, open func(testing.TB) store.Stor
 	t.Run("random histories store the same as the memory adapter", func(t *testing.T) {
 		randomHistories(t, versionedRefreshes(newRefreshes(t, open(t))), versionedRefreshes(newRefreshes[store.Tx](t, memory.New(memory.Options{}))))
 	})
+}
+
+// at returns a stage's wallet; its leases began at start.
+func (r *refreshes[T]) at(t *testing.T, stage int) refresh.Work {
+	t.Helper()
+	s := versionedRefreshes(r)
+	return s.make(t, &s.stages[stage])
+}
+
+func (r *refreshes[T]) do(t *testing.T, xpub string, events ...refresh.Event) refresh.Work {
+	t.Helper()
+	w, err := r.service.Do(ctx, xpub, events...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func refreshSlots[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+	claim := func(actor string, slot int32) refresh.SlotClaimed {
+		return refresh.SlotClaimed{By: refresh.By{Actor: actor, Role: refresh.Orchestrator, At: start}, Slot: slot}
+	}
+	n := r.slot()
+	var all []refresh.Work
+	for range concurrentAttempts {
+		all = append(all, r.at(t, 0))
+	}
+	winner := oneOf(t, atOnce(len(all), func(i int) error {
+		_, err := r.service.Step(ctx, all[i].Wallet.XpubVan, claim("w1", n))
+		return err
+	}), refresh.ErrSlotTaken)
+	other := all[(winner+1)%len(all)]
+	_, err := r.service.Step(ctx, other.Wallet.XpubVan, claim("w1", n))
+	var taken *refresh.TakenError
+	if !errors.As(err, &taken) || taken.By != all[winner].Wallet.ID().String() {
+		t.Errorf("the loser got %v, the slot is of %v", err, all[winner].Wallet.ID())
+	}
+	holder, err := r.service.Get(ctx, all[winner].Wallet.XpubVan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taking, err1 := r.config.Apply(other, claim("w2", n))
+	freeing, err2 := r.config.Apply(holder, refresh.RoundEnded{By: refreshBy(refresh.Worker), Slot: 1, End: refresh.EndYield})
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Update(ctx, func(tx T) error { return tx.Refreshes().Save(taking, freeing) }); err != nil {
+		t.Error("a slot that is given back in the same save: ", err)
+	}
+}
+
+func oneRecovery[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+	now := time.Now()
+	w := r.at(t, 0)
+	xpub := w.Wallet.XpubVan
+	by := func(role refresh.Role) refresh.By { return refresh.By{Actor: "w1", Role: role} }
+	c, err := r.service.Step(ctx, xpub, refresh.SlotClaimed{By: by(refresh.Orchestrator), Slot: r.slot()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := refresh.Held{Slot: c.New.Wallet.Lease.Fence}
+	if c, err = r.service.Step(ctx, xpub, refresh.JobClaimed{By: by(refresh.Worker), Slot: held.Slot}); err != nil {
+		t.Fatal(err)
+	}
+	held.Job, held.Fence, held.Lock = c.Job, 1, c.New.Lock.Lease.Fence
+	_, err = r.service.Step(ctx, xpub, refresh.JobDone{By: by(refresh.Worker), Held: held, Listing: listed(now.Add(-time.Minute), refresh.Transfer{Recipient: "r"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := make([][]uuid.UUID, concurrentAttempts)
+	for _, err := range atOnce(concurrentAttempts, func(i int) (err error) {
+		made[i], _, err = r.service.Recover(ctx, by(refresh.Orchestrator), "", 100)
+		return err
+	}) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	all := slices.Concat(made...)
+	if len(all) != 1 {
+		t.Fatalf("%d recovery jobs", len(all))
+	}
+	loser, err := r.service.Enqueue(ctx, enqueuedJob(xpub, 7, refresh.Recovery, "", ""))
+	if err != nil || loser != all[0] {
+		t.Errorf("the loser got %v, %v", loser, err)
+	}
+	second := r.config
+	second.Coalesce = false
+	stale, err := r.service.Get(ctx, xpub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale.Jobs = nil // did not see it
+	change, err := second.Apply(stale, enqueuedJob(xpub, 8, refresh.Recovery, "", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.Update(ctx, func(tx T) error { return tx.Refreshes().Save(change) })
+	var taken *refresh.TakenError
+	if !errors.As(err, &taken) || taken.Err != refresh.ErrRecovering || taken.By != all[0].String() {
+		t.Errorf("a second one was saved: %v", err)
+	}
+}
+
+func walletLocks[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+	xpub := r.at(t, 0).Wallet.XpubVan
+	api := func(at time.Time) refresh.By { return refresh.By{Actor: "api", Role: refresh.API, At: at} }
+	var last int64
+	lock := func(what string, at time.Time) int64 {
+		t.Helper()
+		c, err := r.service.Step(ctx, xpub, refresh.Locked{By: api(at)})
+		if err != nil {
+			t.Fatal(what, ": ", err)
+		}
+		if f := c.New.Lock.Lease.Fence; f <= last {
+			t.Fatalf("%s: fence %d after %d", what, f, last)
+		}
+		last = c.New.Lock.Lease.Fence
+		return last
+	}
+	count := func(want int64) {
+		t.Helper()
+		s, err := r.service.Stats(ctx)
+		if err != nil || s.Locks != want {
+			t.Fatalf("%d locks, expected %d, %v", s.Locks, want, err)
+		}
+	}
+	oneOf(t, atOnce(concurrentAttempts, func(int) error {
+		_, err := r.service.Step(ctx, xpub, refresh.Locked{By: api(start)})
+		return err
+	}), statemachine.ErrHeld)
+	count(1)
+	w, err := r.service.Get(ctx, xpub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last = w.Lock.Lease.Fence
+	_, err = r.service.Step(ctx, xpub, refresh.Locked{By: api(start.Add(r.config.LockTTL - tick))})
+	refusedWith(t, err, statemachine.ErrHeld, "a lock that is held until a moment later")
+	fence := lock("an expired one is replaced", start.Add(r.config.LockTTL))
+	count(1)
+	stale := w
+	_, err = r.service.Step(ctx, xpub, refresh.Unlocked{By: api(start.Add(r.config.LockTTL)), Fence: stale.Lock.Lease.Fence})
+	refusedWith(t, err, statemachine.ErrFenced, "the old holder")
+	r.do(t, xpub, refresh.Unlocked{By: api(start.Add(r.config.LockTTL)), Fence: fence})
+	count(0)
+	lock("after a release", start)
+	_ = r.Update(ctx, func(tx T) error {
+		if _, err := tx.Refreshes().NextFence(); err != nil {
+			t.Error(err)
+		}
+		return errRollback
+	})
+	for _, c := range []struct {
+		at   time.Time
+		left int64
+	}{{start.Add(r.config.LockTTL - tick), 1}, {start.Add(r.config.LockTTL), 0}} {
+		if err := r.Update(ctx, func(tx T) error { _, err := tx.Refreshes().Sweep(c.at, 10); return err }); err != nil {
+			t.Fatal(err)
+		}
+		count(c.left)
+	}
+	lock("after a sweep", start)
+	taken, err := r.config.Apply(stale, refresh.Locked{By: api(start.Add(r.config.LockTTL)), Fence: last + 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken.New.Lock.LockedAt = start
+	err = r.Update(ctx, func(tx T) error { return tx.Refreshes().Save(taken) })
+	refusedWith(t, err, statemachine.ErrHeld, "a lock that another took since it was read")
+}
+
+func renewedTogether[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+	all := map[string]func(*store.RefreshLease){
+		"held":             func(*store.RefreshLease) {},
+		"another slot":     func(l *store.RefreshLease) { l.Slot++ },
+		"another job":      func(l *store.RefreshLease) { l.Job = uuid.New() },
+		"another attempt":  func(l *store.RefreshLease) { l.Fence++ },
+		"another lock":     func(l *store.RefreshLease) { l.Lock++ },
+		"no job, no lock":  func(l *store.RefreshLease) { l.Job, l.Lock = uuid.Nil, 0 },
+		"an unknown place": func(l *store.RefreshLease) { l.XpubVan += "x" },
+	}
+	for name, change := range all {
+		w := r.at(t, 1)
+		lease := store.RefreshLease{XpubVan: w.Wallet.XpubVan, Held: refresh.Held{Slot: 1, Job: w.Jobs[0].ID, Fence: 1, Lock: w.Lock.Lease.Fence}}
+		change(&lease)
+		now, until := start.Add(r.config.LockTTL-tick), start.Add(time.Hour)
+		var lost []string
+		err := r.Update(ctx, func(tx T) (err error) {
+			lost, err = tx.Refreshes().Renew(now, until, lease)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ok := name == "held" || name == "no job, no lock"
+		if (len(lost) == 0) != ok {
+			t.Errorf("%s: lost %v", name, lost)
+		}
+		after, err := r.service.Get(ctx, w.Wallet.XpubVan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok {
+			w.Wallet.Lease.Until = until
+		}
+		if name == "held" {
+			w.Jobs[0].Lease.Until, w.Lock.Lease.Until = until, until
+		}
+		if ok {
+			same(t, name, after, w)
+		}
+	}
+}
+
+func lostLock[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+	w := r.at(t, 1)
+	xpub := w.Wallet.XpubVan
+	if err := r.Update(ctx, func(tx T) error { _, err := tx.Refreshes().Sweep(start.Add(r.config.LockTTL), 10); return err }); err != nil {
+		t.Fatal(err)
+	}
+	before := versionedRefreshes(r).snapshot(t, xpub)
+	held := refresh.Held{Slot: 1, Job: w.Jobs[0].ID, Fence: 1, Lock: w.Lock.Lease.Fence}
+	_, err := r.service.Step(ctx, xpub, refresh.JobDone{By: refreshBy(refresh.Worker), Held: held, Listing: listed(start, refresh.Transfer{Recipient: "r"})})
+	refusedWith(t, err, statemachine.ErrFenced, "the end of a job whose lock was swept")
+	change, err := r.config.Apply(w, refresh.JobDone{By: refreshBy(refresh.Worker), Held: held, Listing: listed(start, refresh.Transfer{Recipient: "r"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.Update(ctx, func(tx T) error { return tx.Refreshes().Save(change) })
+	refusedWith(t, err, statemachine.ErrFenced, "a change from before the sweep")
+	same(t, "it left a trace", versionedRefreshes(r).snapshot(t, xpub), before)
+}
+
+func oneExpiry[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+	w := r.at(t, 2)
+	xpub := w.Wallet.XpubVan
+	end := w.Watchers[0].ExpiresAt
+	if err := r.Update(ctx, func(tx T) error {
+		_, err := tx.Refreshes().Renew(start, end.Add(time.Hour), store.RefreshLease{XpubVan: xpub, Held: refresh.Held{Slot: 1}})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	by := refresh.By{Actor: "w1", Role: refresh.Worker, At: end}
+	for _, err := range atOnce(concurrentAttempts, func(int) error {
+		_, err := r.service.Step(ctx, xpub, refresh.Elapsed{By: by, Slot: 1})
+		return err
+	}) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	after, err := r.service.Get(ctx, xpub)
+	if err != nil || len(after.Jobs) != 2 || after.Jobs[1].Cause != refresh.Sync || after.Watchers[0].EndReason != refresh.EndProvisional {
+		t.Fatalf("%+v, %v", after, err)
+	}
+	late, err := r.config.Apply(func() refresh.Work { w.Wallet.Lease = after.Wallet.Lease; return w }(), refresh.Elapsed{By: by, Slot: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.Update(ctx, func(tx T) error { return tx.Refreshes().Save(late) })
+	refusedWith(t, err, statemachine.ErrConflict, "a second worker's expiry")
+}
+
+// loadedSets compares each set with the domain's predicate on the whole wallet.
+func loadedSets[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+	ids := versionedRefreshes(r).population(t)
+	found := map[string]bool{}
+	err := r.View(ctx, func(tx T) error {
+		all, err := tx.Refreshes().Get(ids...)
+		if err != nil {
+			return err
+		}
+		for i := range all {
+			moments := []time.Time{start}
+			for _, j := range all[i].Jobs {
+				moments = append(moments, j.AvailableAt, j.AvailableAt.Add(-tick), j.Lease.Until)
+			}
+			for _, w := range all[i].Watchers {
+				moments = append(moments, w.NextAt, w.NextAt.Add(-tick), w.ExpiresAt, w.ExpiresAt.Add(-tick))
+			}
+			for _, now := range moments {
+				for set := refresh.NoJobs; set <= refresh.AllJobs; set++ {
+					reads := refresh.Reads{Jobs: set, Watchers: refresh.WatcherSet(set), Invoices: set == refresh.DueJobs, Recipients: refreshtest.Recipients[:set%2]}
+					got := refresh.Work{Wallet: all[i].Wallet, Lock: all[i].Lock}
+					if err := tx.Refreshes().Load(&got, reads, now); err != nil {
+						return err
+					}
+					want := refreshtest.Load(all[i], reads, now)
+					compareLoaded(t, set, &got, &want)
+					found[fmt.Sprint(set, len(got.Jobs) > 0)], found[fmt.Sprint(set, len(got.Watchers) > 0, "w")] = true, true
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) < 16 {
+		t.Errorf("the sets were never empty or never full: %v", found)
+	}
+}
+
+func compareLoaded(t *testing.T, set refresh.JobSet, got, want *refresh.Work) {
+	t.Helper()
+	switch one := set == refresh.AnyLiveJob; {
+	case one:
+		if len(got.Jobs) != min(1, len(want.Jobs)) {
+			t.Fatalf("one of %d live jobs: %d", len(want.Jobs), len(got.Jobs))
+		}
+	default:
+		limit := map[refresh.JobSet]int{refresh.DueJobs: refresh.MaxDueJobs, refresh.JoinableJobs: 2, refresh.AllJobs: refresh.MaxHistory}[set]
+		if len(got.Jobs) != min(limit, len(want.Jobs)) {
+			t.Fatalf("set %d: %d jobs of %d", set, len(got.Jobs), len(want.Jobs))
+		}
+	}
+	for _, j := range got.Jobs {
+		if !slices.Contains(want.Jobs, j) {
+			t.Fatalf("set %d: job %+v is not of it", set, j)
+		}
+	}
+	inOrder := slices.IsSortedFunc(got.Jobs, func(a, b refresh.Job) int { return refresh.CompareJobs(&a, &b) })
+	if set == refresh.AllJobs && !inOrder {
+		t.Fatalf("jobs are not in order: %+v", got.Jobs)
+	}
+	for _, w := range got.Watchers {
+		if !slices.Contains(want.Watchers, w) {
+			t.Fatalf("set %d: watcher %+v is not of it", set, w)
+		}
+	}
+	switch refresh.WatcherSet(set) {
+	case refresh.AnyWatching, refresh.NewestActive: // and those by name
+		if len(got.Watchers) == 0 && len(want.Watchers) > 0 {
+			t.Fatalf("set %d: none of %d watchers", set, len(want.Watchers))
+		}
+	default:
+		if len(got.Watchers) != len(want.Watchers) {
+			t.Fatalf("set %d: %d watchers of %d", set, len(got.Watchers), len(want.Watchers))
+		}
+	}
 }
