@@ -54,6 +54,9 @@ type subject[T store.Clock, K, L comparable, A, E, C any] struct {
 	// outside forges a column outside the version, by name, of what a change
 	// says that it read; nil if nothing is outside.
 	outside map[string]func(*A)
+	// older makes an aggregate one version older, in the record that a touch
+	// writes.
+	older func(*A)
 	// lease is the lease of an aggregate, renew moves the end of one at now and
 	// reports whether it is lost; nil without leases.
 	lease func(*A) *statemachine.Lease

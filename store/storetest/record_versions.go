@@ -135,6 +135,13 @@ func staleFence[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *su
 func asRead[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
 	s.eachStage(t, func(g *stage[K, A, E]) bool { return g.touch != nil }, func(t *testing.T, g *stage[K, A, E]) {
 		a := s.make(t, g)
+		if s.older != nil {
+			stale := s.change(t, a, g.touch(&a, start.Add(time.Hour)))
+			old, now, _ := s.parts(&stale)
+			s.older(old)
+			s.older(now)
+			refusedWith(t, s.save(stale), statemachine.ErrConflict, "a touch of another version than the stored one")
+		}
 		for _, ev := range []E{g.touch(&a, start.Add(time.Hour)), g.rivals(&a, 0)} {
 			for name, forge := range s.outside {
 				stale := s.change(t, a, ev)

@@ -68,6 +68,7 @@ func versionedWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T])
 				a.Job.Lease.Holder += "x"
 			},
 		},
+		older: func(a *withdrawal.Withdrawal) { a.Job.Version-- },
 		lease: func(a *withdrawal.Withdrawal) *statemachine.Lease { return &a.Job.Lease },
 		renew: func(tx T, now time.Time, a *withdrawal.Withdrawal, fence int64, until time.Time) (bool, error) {
 			lost, err := tx.Withdrawals().Renew(now, store.JobLease{Job: a.Job.ID, Fence: fence, Until: until})
