@@ -13,30 +13,40 @@ type Versions[ID comparable] struct {
 // Complete checks that log has exactly one line for each new version of the
 // records that a change writes, in order, and no other line; if not it is
 // [ErrInvalid]. A store asks it for each change: with the comparison of versions
-// no history has then a gap.
+// no history has then a gap. It counts in records, which belongs to the caller.
 func Complete[ID comparable](log []Transition[ID], records ...Versions[ID]) error {
-	for i := range log {
-		l := &log[i]
-		next, known := int64(1), false
-		for _, earlier := range log[:i] {
-			if earlier.Machine == l.Machine && earlier.ID == l.ID {
-				next++
+	find := func(l *Transition[ID]) *Versions[ID] {
+		for i := range records {
+			if r := &records[i]; r.ID == l.ID && r.Machine == l.Machine {
+				return r
 			}
 		}
-		for _, r := range records {
-			known = known || r.Machine == l.Machine && r.ID == l.ID && l.Version == r.Old+next && l.Version <= r.New
+		return nil
+	}
+	if len(records) > 8 { // as a block has
+		type key struct {
+			machine string
+			id      ID
 		}
-		if !known {
+		at := make(map[key]*Versions[ID], len(records))
+		for i := range records {
+			at[key{records[i].Machine, records[i].ID}] = &records[i]
+		}
+		find = func(l *Transition[ID]) *Versions[ID] { return at[key{l.Machine, l.ID}] }
+	}
+	for i := range log {
+		l := &log[i]
+		r := find(l)
+		if r == nil || l.Version != r.Old+1 || l.Version > r.New {
 			return fmt.Errorf("%w: the log of a change has %s %v version %d, which is not the next one of a record that the change writes",
 				ErrInvalid, l.Machine, l.ID, l.Version)
 		}
+		r.Old++
 	}
-	lines := int64(len(log))
-	for _, r := range records {
-		lines -= r.New - r.Old
-	}
-	if lines != 0 {
-		return fmt.Errorf("%w: a change has versions without a line in its log: %v", ErrInvalid, records)
+	for i := range records {
+		if r := &records[i]; r.Old != r.New {
+			return fmt.Errorf("%w: a change takes %s %v from version %d to %d without a line in its log", ErrInvalid, r.Machine, r.ID, r.Old, r.New)
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package statemachine_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/settlehq/settle/statemachine"
@@ -29,9 +30,21 @@ func TestComplete(t *testing.T) {
 		{"of another machine", []line{a(4), a(5), {Machine: "c", ID: 1, Version: 1}}, statemachine.ErrInvalid},
 		{"of another record", []line{a(4), {Machine: "a", ID: 2, Version: 5}, b(1)}, statemachine.ErrInvalid},
 	} {
-		if err := statemachine.Complete(test.log, records...); !errors.Is(err, test.want) {
+		if err := statemachine.Complete(test.log, slices.Clone(records)...); !errors.Is(err, test.want) {
 			t.Errorf("%s: got %v, expected %v", test.what, err, test.want)
 		}
+	}
+	var many []statemachine.Versions[int]
+	var log []line
+	for i := range 1000 {
+		many, log = append(many, statemachine.Versions[int]{Machine: "a", ID: i, Old: 6, New: 7}), append(log, line{Machine: "a", ID: i, Version: 7})
+	}
+	if err := statemachine.Complete(log, slices.Clone(many)...); err != nil {
+		t.Errorf("many records: %v", err)
+	}
+	log[500].Version++
+	if err := statemachine.Complete(log, many...); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("a gap among many records: %v", err)
 	}
 	if err := statemachine.Complete(nil, statemachine.Versions[int]{Machine: "a", ID: 1, Old: 3, New: 3}); err != nil {
 		t.Errorf("a record that stays: %v", err)

@@ -124,13 +124,16 @@ func seesOwnWrites[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s 
 func unknown[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
 	g := &s.stages[0]
 	known := s.make(t, g)
-	var zero A
 	err := s.View(ctx, func(tx T) error {
 		as, err := s.records(tx).Get(s.newID(), s.id(&known), s.newID())
 		if err != nil {
 			return err
 		}
-		same(t, "an unknown aggregate among known ones", as, []A{zero, as[1], zero})
+		for _, i := range []int{0, 2} {
+			if len(as) != 3 || !reflect.ValueOf(as[i]).IsZero() {
+				t.Fatalf("an unknown aggregate among known ones: got %+v", as)
+			}
+		}
 		if got := s.id(&as[1]); got != s.id(&known) {
 			t.Errorf("Get returned %v in the place of %v", got, s.id(&known))
 		}
