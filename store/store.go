@@ -66,6 +66,7 @@ type WalletTx interface {
 // decides nothing.
 type WalletRecords interface {
 	utxo.Source
+	Feed[utxo.TxID] // without the lines marked with [utxo.ContextLine]
 	// Lock keeps other writers of this scope (see [utxo.Scope]) out until the
 	// transaction ends. It comes before the first read for a plan. A store
 	// with one writer at a time does nothing.

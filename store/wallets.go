@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/btcsuite/btcd/wire/v2"
@@ -18,6 +19,7 @@ type Wallets struct {
 	policy utxo.Policy
 	update func(context.Context, func(WalletTx) error) error
 	view   func(context.Context, func(WalletTx) error) error
+	within bool // in a transaction of the caller's
 }
 
 // NewWallets returns the service for a store of any transaction type that has
@@ -39,25 +41,46 @@ func NewWallets[T WalletTx](s Store[T], p utxo.Policy) *Wallets {
 // and will end; its methods then commit nothing themselves.
 func (s *Wallets) Within(tx WalletTx) *Wallets {
 	run := joined(tx)
-	return &Wallets{policy: s.policy, update: run, view: run}
+	return &Wallets{policy: s.policy, update: run, view: run, within: true}
 }
 
 // Do sends events, in order, in one transaction, and returns what each of them
-// changed. An error of one changes nothing at all. A zero At becomes the
-// store's own time.
+// changed. An error of one changes nothing at all. An event without a time gets
+// the store's own. Transactions of a mempool that are refused are no error: see
+// [utxo.ChangeSet.Refused].
+//
+// An event of one wallet is planned under the lock of that wallet alone, and once
+// more under that of all wallets if it meets what others have unconfirmed. In a
+// host's own transaction (see [Wallets.Within]) the second lock comes on top of
+// the first, and can end in [ErrRetry].
 func (s *Wallets) Do(ctx context.Context, events ...utxo.Event) ([]utxo.ChangeSet, error) {
+	sets, err := s.do(ctx, scopeOf(events), events)
+	if errors.Is(err, errWide) {
+		sets, err = s.do(ctx, 0, events)
+	}
+	return sets, err
+}
+
+// errWide ends the transaction of a plan that needs the lock of all wallets.
+var errWide = errors.New("the plan concerns other wallets")
+
+// scopeOf is the wallet of all events, or zero for several.
+func scopeOf(events []utxo.Event) utxo.WalletID {
+	var scope utxo.WalletID
+	for i, ev := range events {
+		w := utxo.Scope(ev)
+		if i > 0 && w != scope {
+			return 0
+		}
+		scope = w
+	}
+	return scope
+}
+
+func (s *Wallets) do(ctx context.Context, scope utxo.WalletID, events []utxo.Event) ([]utxo.ChangeSet, error) {
 	var sets []utxo.ChangeSet
 	err := s.update(ctx, func(tx WalletTx) error {
 		sets = sets[:0]
-		scope, mixed := utxo.WalletID(0), false
-		for i, ev := range events {
-			w := utxo.Scope(ev)
-			mixed = mixed || i > 0 && w != scope
-			scope = w
-		}
-		if mixed {
-			scope = 0
-		}
 		if err := tx.Wallets().Lock(scope); err != nil {
 			return err
 		}
@@ -66,7 +89,7 @@ func (s *Wallets) Do(ctx context.Context, events ...utxo.Event) ([]utxo.ChangeSe
 			return err
 		}
 		for _, ev := range events {
-			set, err := s.policy.PlanAt(tx.Wallets(), ev, now)
+			set, err := s.plan(tx, scope, ev, now)
 			if err != nil {
 				return err
 			}
@@ -83,6 +106,21 @@ func (s *Wallets) Do(ctx context.Context, events ...utxo.Event) ([]utxo.ChangeSe
 		return nil, err
 	}
 	return sets, nil
+}
+
+// plan plans an event under the lock of a scope.
+func (s *Wallets) plan(tx WalletTx, scope utxo.WalletID, ev utxo.Event, now time.Time) (utxo.ChangeSet, error) {
+	set, err := s.policy.PlanAt(tx.Wallets(), ev, now)
+	if !set.Wide || scope == 0 {
+		return set, err
+	}
+	if !s.within {
+		return set, errWide
+	}
+	if err := tx.Wallets().Lock(0); err != nil {
+		return set, err
+	}
+	return s.policy.PlanAt(tx.Wallets(), ev, now)
 }
 
 // Next returns what the host must send now and when to ask again, see
@@ -246,4 +284,33 @@ func (s *Wallets) Audit(ctx context.Context, w utxo.WalletID) error {
 		}
 		return s.policy.Audit(tx.Wallets(), w, now)
 	})
+}
+
+// Follow returns up to limit committed transitions of transactions after a
+// cursor, see [Feed]; empty is the beginning. Rows that a wallet has only as
+// context are not in it.
+//
+// The feed says when to look, not what is true now: before a deposit is
+// credited, read the output and the tip in one [Wallets.View]. See the example.
+func (s *Wallets) Follow(ctx context.Context, after Cursor, limit int) (page []statemachine.Transition[utxo.TxID], next Cursor, err error) {
+	err = s.view(ctx, func(tx WalletTx) error {
+		page, next, err = tx.Wallets().Follow(after, limit)
+		return err
+	})
+	return page, next, err
+}
+
+// Head returns the cursor after what was committed so far, see [Feed].
+func (s *Wallets) Head(ctx context.Context) (head Cursor, err error) {
+	err = s.view(ctx, func(tx WalletTx) (err error) {
+		head, err = tx.Wallets().Head()
+		return err
+	})
+	return head, err
+}
+
+// View runs fn on one consistent state: what the methods of the service that it
+// is given read belongs together.
+func (s *Wallets) View(ctx context.Context, fn func(*Wallets) error) error {
+	return s.view(ctx, func(tx WalletTx) error { return fn(s.Within(tx)) })
 }

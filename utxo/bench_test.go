@@ -47,7 +47,7 @@ func benchTxs(from, n int) []*wire.MsgTx {
 func do(tb testing.TB, l *utxo.Ledger, ev utxo.Event) utxo.ChangeSet {
 	tb.Helper()
 	set, err := l.DoAt(ev, benchNow)
-	if err != nil {
+	if err = utxotest.Outcome(set, err); err != nil {
 		tb.Fatal(err)
 	}
 	return set
@@ -126,7 +126,7 @@ func conflicted(tb testing.TB, n int) (*utxo.Ledger, utxo.Event) {
 	tb.Helper()
 	l, tip, txs := benchLedger(tb, 1, 1)
 	for i, tx := range chain(txs[0], n+1) {
-		do(tb, l, utxo.Observed{Tx: tx, Seq: int64(i + 1), Tip: tip.Hash, By: utxo.By{At: benchNow}})
+		do(tb, l, utxo.Observed{Txs: []*wire.MsgTx{tx}, Seq: int64(i + 1), Tip: tip.Hash, By: utxo.By{At: benchNow}})
 	}
 	rival := utxotest.NewTx(7, []wire.OutPoint{utxotest.Out(txs[0], 0)}, utxotest.Pay(1, utxotest.Foreign))
 	next := utxotest.NewBlock(tip.Height+1, tip.Hash, 0)

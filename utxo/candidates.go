@@ -118,11 +118,11 @@ type kinship struct {
 // the transactions that created them, whose money it is and what it hangs on.
 func readKinship(r Reader, w WalletID, coins []Coin, fees bool) (map[chainhash.Hash]*kinship, error) {
 	kin := map[chainhash.Hash]*kinship{}
-	var heads []TxID
+	var heads []chainhash.Hash
 	for _, c := range coins {
 		if _, known := kin[c.OutPoint.Hash]; !known && c.Height == Unconfirmed {
 			kin[c.OutPoint.Hash] = nil
-			heads = append(heads, TxID{Wallet: w, Hash: c.OutPoint.Hash})
+			heads = append(heads, c.OutPoint.Hash)
 		}
 	}
 	if len(heads) == 0 {
@@ -132,13 +132,20 @@ func readKinship(r Reader, w WalletID, coins []Coin, fees bool) (map[chainhash.H
 	if err != nil {
 		return nil, err
 	}
-	nodes := make([]*kinship, len(txs))
-	for i, t := range txs {
-		nodes[i] = &kinship{tx: t, own: true}
-		kin[t.ID.Hash] = nodes[i]
+	nodes := make([]*kinship, 0, len(txs))
+	for _, t := range txs { // one row of each: the wallet's own, which has its outputs, before another's
+		k := kin[t.ID.Hash]
+		switch {
+		case k == nil:
+			k = &kinship{tx: t, own: true}
+			kin[t.ID.Hash] = k
+			nodes = append(nodes, k)
+		case t.ID.Wallet == w:
+			k.tx = t
+		}
 	}
 	for _, head := range heads {
-		if kin[head.Hash] == nil {
+		if kin[head] == nil {
 			return nil, fmt.Errorf("%w: coin of transaction %s, which is not stored", statemachine.ErrCorrupt, head)
 		}
 	}
@@ -147,7 +154,7 @@ func readKinship(r Reader, w WalletID, coins []Coin, fees bool) (map[chainhash.H
 	if err := findOwn(r, w, nodes, kin); err != nil {
 		return nil, err
 	}
-	if err := findReplacing(r, w, nodes); err != nil {
+	if err := findReplacing(r, nodes); err != nil {
 		return nil, err
 	}
 	if fees {
@@ -176,7 +183,7 @@ func readKinship(r Reader, w WalletID, coins []Coin, fees bool) (map[chainhash.H
 		}
 	}
 	for _, head := range heads {
-		kin[head.Hash].listAncestors()
+		kin[head].listAncestors()
 	}
 	return kin, nil
 }
@@ -214,7 +221,7 @@ func findOwn(r Reader, w WalletID, nodes []*kinship, kin map[chainhash.Hash]*kin
 			if unconfirmed := kin[in.Hash]; unconfirmed != nil {
 				parent = unconfirmed.tx
 			}
-			if parent == nil || !parent.owns(in.Index) {
+			if parent == nil || parent.ID.Wallet != w || !parent.owns(in.Index) {
 				k.own = false
 				break
 			}
@@ -232,7 +239,7 @@ func (t *Tx) owns(index uint32) bool {
 // findReplacing marks the pending transactions that share an input with
 // another live one: while that is so, the declared replacement and what it is
 // to replace are both uncertain.
-func findReplacing(r Reader, w WalletID, nodes []*kinship) error {
+func findReplacing(r Reader, nodes []*kinship) error {
 	spenders := map[wire.OutPoint]int{} // live ones
 	var ops []wire.OutPoint
 	for _, k := range nodes {
@@ -248,14 +255,16 @@ func findReplacing(r Reader, w WalletID, nodes []*kinship) error {
 	if len(ops) == 0 {
 		return nil
 	}
-	txs, err := r.Spenders(w, ops...)
+	txs, err := r.Spenders(ops...)
 	if err != nil {
 		return err
 	}
+	counted := map[chainhash.Hash]bool{}
 	for _, t := range txs {
-		if !t.Live() {
+		if !t.Live() || counted[t.ID.Hash] {
 			continue
 		}
+		counted[t.ID.Hash] = true
 		for _, in := range t.Inputs {
 			if _, asked := spenders[in]; asked {
 				spenders[in]++

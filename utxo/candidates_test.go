@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/utxotest"
 	"pgregory.net/rapid"
 )
 
@@ -46,7 +47,7 @@ func newDesk(t testing.TB) *desk {
 
 func (b *desk) do(ev utxo.Event) {
 	b.Helper()
-	if _, err := b.Do(ev); err != nil {
+	if err := utxotest.Outcome(b.Do(ev)); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -79,7 +80,7 @@ func (b *desk) connect(txs ...*wire.MsgTx) {
 
 func (b *desk) observe(tx *wire.MsgTx) *wire.MsgTx {
 	b.Helper()
-	b.do(utxo.Observed{Tx: tx, Seq: 1, Tip: b.tip.Hash, By: utxo.By{At: noon}})
+	b.do(utxo.Observed{Txs: []*wire.MsgTx{tx}, Seq: 1, Tip: b.tip.Hash, By: utxo.By{At: noon}})
 	return tx
 }
 
@@ -290,11 +291,11 @@ func (c *counted) Unspent(w utxo.WalletID, tag *string) ([]utxo.Coin, error) {
 	return c.Reader.Unspent(w, tag)
 }
 
-func (c *counted) Ancestors(r utxo.Reach, ids ...utxo.TxID) ([]*utxo.Tx, error) {
+func (c *counted) Ancestors(r utxo.Reach, hashes ...chainhash.Hash) ([]*utxo.Tx, error) {
 	if err := c.read(); err != nil {
 		return nil, err
 	}
-	return c.Reader.Ancestors(r, ids...)
+	return c.Reader.Ancestors(r, hashes...)
 }
 
 func (c *counted) Txs(ids ...utxo.TxID) ([]*utxo.Tx, error) {
@@ -304,11 +305,11 @@ func (c *counted) Txs(ids ...utxo.TxID) ([]*utxo.Tx, error) {
 	return c.Reader.Txs(ids...)
 }
 
-func (c *counted) Spenders(w utxo.WalletID, ops ...wire.OutPoint) ([]*utxo.Tx, error) {
+func (c *counted) Spenders(ops ...wire.OutPoint) ([]*utxo.Tx, error) {
 	if err := c.read(); err != nil {
 		return nil, err
 	}
-	return c.Reader.Spenders(w, ops...)
+	return c.Reader.Spenders(ops...)
 }
 
 func TestCandidatesReadInBatches(t *testing.T) {
@@ -364,10 +365,10 @@ func TestCandidatesAgainstRecursion(t *testing.T) {
 			tx := b.tx(in, scripts...)
 			var err error
 			if random.IntN(4) == 0 {
-				_, err = b.Do(utxo.Observed{Tx: tx, Seq: 1, Tip: b.tip.Hash, By: utxo.By{At: noon}})
+				err = utxotest.Outcome(b.Do(utxo.Observed{Txs: []*wire.MsgTx{tx}, Seq: 1, Tip: b.tip.Hash, By: utxo.By{At: noon}}))
 			} else {
 				ev := utxo.Submitted{Wallet: 1, Tx: tx, By: utxo.By{At: noon}}
-				rivals, _ := b.Spenders(1, in...)
+				rivals, _ := b.Spenders(in...)
 				for _, r := range rivals {
 					if r.Live() && !slices.Contains(ev.Replaces, r.ID.Hash) {
 						ev.Replaces = append(ev.Replaces, r.ID.Hash)
@@ -427,7 +428,7 @@ func (b *desk) recurse(hash chainhash.Hash) (own, replacing bool, above map[chai
 		for h, pending := range more {
 			above[h] = pending
 		}
-		rivals, _ := b.Spenders(1, in)
+		rivals, _ := b.Spenders(in)
 		for _, r := range rivals {
 			replacing = replacing || tx.Status == utxo.Pending && r.Live() && r.ID.Hash != hash
 		}

@@ -2,7 +2,6 @@ package utxo
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
@@ -33,9 +32,14 @@ func (pl *plan) connect(ev Connected) error {
 	if err != nil {
 		return err
 	}
-	scope, wallets, err := pl.scope(txs)
+	wallets, open, err := pl.wallets()
 	if err != nil {
 		return err
+	}
+	for i := range txs {
+		if err := txs[i].known(open); err != nil {
+			return err
+		}
 	}
 	if fresh {
 		pl.set.Connect = &b
@@ -46,31 +50,20 @@ func (pl *plan) connect(ev Connected) error {
 	if len(txs) == 0 {
 		return nil
 	}
-	if err := pl.loadAround(0, txs, at); err != nil {
+	if err := pl.loadAround(txs, at); err != nil {
 		return err
 	}
-	credits := b.Height > 0 // the outputs of block 0 cannot be spent
-	keep := pl.kept(txs, at, order, scope, credits)
-	records := 0 // few: most of a block concerns no wallet
-	for _, ws := range keep {
-		records += len(ws)
-	}
-	pl.expect(records)
-	pl.room(2 * records) // and what they spend
-	for _, i := range order {
+	confirm := func(i int) error {
 		position := int32(i)
 		if ev.Positions != nil {
 			position = ev.Positions[i]
 		}
-		for _, w := range keep[i] {
-			if n := pl.get(TxID{w, txs[i].hash}); n != nil && n.tx.Coinbase && reanchors(n.tx.Height) && b.Height < n.tx.Height {
-				continue // the earlier block of a duplicated coinbase, applied again
-			}
-			n, err := pl.node(&txs[i], w, credits)
-			if err != nil {
-				return err
-			}
-			if err := pl.confirm(n, b.Height, position); err != nil {
+		return pl.confirm(pl.show(&txs[i], OnConfirmed), b.Height, position)
+	}
+	pl.later = pl.untouched(at, confirm)
+	for _, i := range order {
+		if pl.touches(&txs[i]) {
+			if err := confirm(i); err != nil {
 				return err
 			}
 		}
@@ -78,124 +71,44 @@ func (pl *plan) connect(ev Connected) error {
 	return nil
 }
 
-// kept returns the wallets that keep a record of each transaction of a block.
-// Inside the block a child is relevant for what it spends, and a parent for the
-// children that are kept, so the order inside the block does not matter and the
-// same block again finds nothing new.
-func (pl *plan) kept(txs []seen, at map[chainhash.Hash]int, order []int, scope map[WalletID]bool, credits bool) [][]WalletID {
-	keep := make([][]WalletID, len(txs))
-	for _, i := range order {
-		keep[i] = pl.relevant(&txs[i], scope, credits)
-		for _, op := range txs[i].inputs {
-			if p, ok := at[op.Hash]; ok && credits {
-				for _, o := range txs[p].owners {
-					if o.index == op.Index {
-						keep[i] = join(keep[i], o.Wallet)
-					}
-				}
-			}
-		}
-	}
-	for _, i := range slices.Backward(order) {
-		for _, op := range txs[i].inputs {
-			if p, ok := at[op.Hash]; ok {
-				keep[p] = join(keep[p], keep[i]...)
-			}
-		}
-	}
-	return keep
-}
-
-// join adds ids to an ascending list that has each once.
-func join(ws []WalletID, more ...WalletID) []WalletID {
-	for _, w := range more {
-		if at, found := slices.BinarySearch(ws, w); !found {
-			ws = slices.Insert(ws, at, w)
-		}
-	}
-	return ws
-}
-
 // confirm places a transaction in a block.
-func (pl *plan) confirm(n *node, height, position int32) error {
+func (pl *plan) confirm(v *vertex, height, position int32) error {
 	on := OnConfirmed
 	switch {
-	case n.tx.Height == height:
-		return nil
-	case n.tx.Confirmed() && !(n.tx.Coinbase && reanchors(height)):
-		return pl.refuse(n, ErrConfirmedElsewhere, fmt.Sprintf("at height %d, now seen at %d", n.tx.Height, height))
-	case n.tx.Status == Orphaned:
+	case v.coinbase && reanchors(v.height) && height < v.height:
+		return nil // the earlier block of a duplicated coinbase, applied again
+	case v.height == height && v.status != 0:
+		return pl.spread([]*vertex{v})
+	case v.confirmed() && !(v.coinbase && reanchors(height)):
+		return pl.refuse(v, ErrConfirmedElsewhere, fmt.Sprintf("at height %d, now seen at %d", v.height, height))
+	case v.status == Orphaned:
 		on = OnReconfirmed
 	}
-	if err := pl.inOrder(n, height); err != nil {
+	if err := pl.inOrder(v, height); err != nil {
 		return err
 	}
-	return pl.place(n, evidence{on: on, height: height, position: position})
+	return pl.place(v, evidence{on: on, height: height, position: position})
 }
 
 // reanchors reports the two heights of the main chain whose coinbase repeats
 // the hash of an earlier one (the exceptions of BIP 30).
 func reanchors(height int32) bool { return height == 91842 || height == 91880 }
 
-// inOrder refuses what no chain can hold, a transaction confirmed below one that
-// it descends from: a rollback would orphan what stays confirmed. It looks
-// through unconfirmed ancestors; through unconfirmed descendants only where they
-// can be in the way, from a coinbase or a transaction that arrives after its
-// child, so that confirming a long chain costs nothing extra.
-func (pl *plan) inOrder(n *node, height int32) error {
-	low, high := height, height // of what n stands on, and of what stands on n
-	pl.mark++
-	var below []*node
-	for _, s := range n.at.kids {
-		if s.by.tx.ID.Wallet == n.tx.ID.Wallet && s.by.tx.Live() && s.by.lost != pl.mark {
-			s.by.lost = pl.mark
-			below = append(below, s.by)
-		}
-	}
-	if high == Unconfirmed && len(below) == 0 {
-		return nil
-	}
-	above, err := pl.withUnconfirmedAncestors(n)
-	if err != nil {
-		return err
-	}
-	for _, a := range above {
-		for i := range a.from {
-			if p := a.parent(i); p != nil {
-				low = max(low, p.tx.Height)
-			}
-		}
-	}
-	if low == Unconfirmed {
-		return nil
-	}
-	if len(below) > 0 && (n.tx.Coinbase || n.old == nil) {
-		if below, err = pl.withDescendants(below); err != nil {
-			return err
-		}
-	}
-	for _, d := range below {
-		if d.tx.Confirmed() && (high == Unconfirmed || d.tx.Height < high) {
-			high = d.tx.Height
-		}
-	}
-	if high == Unconfirmed {
-		return nil
-	}
-	if high < low {
-		return invalid("transaction %s would make height %d descend from height %d", n.tx.ID, high, low)
-	}
-	return nil
-}
-
 // fits reports whether b is new to the chain; an error if it does not fit.
 func (pl *plan) fits(b Block, tip int32) (fresh bool, err error) {
-	near, err := pl.r.Blocks(max(b.Height-1, 0), b.Height+1)
+	mismatch := func(why string) error {
+		return fmt.Errorf("block %d %s: %w: %s", b.Height, b.Hash, ErrChainMismatch, why)
+	}
+	same, known, err := pl.r.Block(b.Hash)
 	if err != nil {
 		return false, err
 	}
-	mismatch := func(why string) error {
-		return fmt.Errorf("block %d %s: %w: %s", b.Height, b.Hash, ErrChainMismatch, why)
+	if known && (same.Height != b.Height || same.Prev != b.Prev) {
+		return false, mismatch(fmt.Sprintf("the chain has it at height %d on %s", same.Height, same.Prev))
+	}
+	near, err := pl.r.Blocks(max(b.Height-1, 0), b.Height+1)
+	if err != nil {
+		return false, err
 	}
 	for _, n := range near {
 		switch {
@@ -241,14 +154,18 @@ func (pl *plan) blockTxs(ev Connected) (txs []seen, at map[chainhash.Hash]int, o
 		}
 		at[s.hash], txs[i] = i, s
 	}
-	order = topological(len(txs), func(i int, add func(int)) {
+	return txs, at, parentsFirst(txs, at), nil
+}
+
+// parentsFirst orders transactions that are shown together; at says where each is.
+func parentsFirst(txs []seen, at map[chainhash.Hash]int) []int {
+	return topological(len(txs), func(i int, add func(int)) {
 		for _, op := range txs[i].inputs {
 			if p, ok := at[op.Hash]; ok {
 				add(p)
 			}
 		}
 	})
-	return txs, at, order, nil
 }
 
 // disconnect takes the tip off the best chain. Its transactions lose the
@@ -278,15 +195,18 @@ func (pl *plan) disconnect(ev Disconnected) error {
 		return err
 	}
 	pl.expect(len(txs))
-	var orphans []*node
+	var orphans []*vertex
 	for _, t := range txs {
-		n := pl.get(t.ID)
-		on := OnDisconnect
-		if t.Coinbase {
-			on = OnOrphaned
-			orphans = append(orphans, n)
+		v := pl.around[t.ID.Hash]
+		if !v.confirmed() {
+			continue // another wallet's row of it
 		}
-		if err := pl.step(n, on, "", func(t *Tx) { t.Height, t.Position = Unconfirmed, 0 }); err != nil {
+		on := OnDisconnect
+		if v.coinbase {
+			on = OnOrphaned
+			orphans = append(orphans, v)
+		}
+		if err := pl.move(v, on, "", func(f *facts) { f.height, f.position = Unconfirmed, 0 }); err != nil {
 			return err
 		}
 	}
@@ -297,7 +217,7 @@ func (pl *plan) disconnect(ev Disconnected) error {
 }
 
 // orphan fails the live descendants of coinbases that left the chain.
-func (pl *plan) orphan(coinbases []*node) error {
+func (pl *plan) orphan(coinbases []*vertex) error {
 	// The store ends its walk at what was confirmed in the same block, so the
 	// walk starts from those that are reachable here.
 	from, err := pl.withDescendants(coinbases)
@@ -309,85 +229,9 @@ func (pl *plan) orphan(coinbases []*node) error {
 		return err
 	}
 	for _, l := range losers {
-		if l.tx.Confirmed() {
+		if l.confirmed() {
 			return pl.refuse(l, statemachine.ErrCorrupt, "it is confirmed below the coinbase that it spends")
 		}
 	}
-	return pl.kill(losers[len(coinbases):], func(*node) (Trigger, string) { return OnParentDied, "" })
-}
-
-func (pl *plan) changeWallet(old, updated Wallet) {
-	if old.ScannedTo != updated.ScannedTo || !slices.Equal(old.Behind, updated.Behind) {
-		pl.set.Wallets = append(pl.set.Wallets, WalletChange{old, updated})
-	}
-}
-
-// scanned returns w after the block at height was matched against it.
-func (w Wallet) scanned(height int32) Wallet {
-	if w.ScannedTo+1 == height {
-		w.ScannedTo = height
-	}
-	var behind []OwnerScan
-	for _, o := range w.Behind {
-		if o.ScannedTo+1 == height {
-			o.ScannedTo = height
-		}
-		if o.ScannedTo < w.ScannedTo {
-			behind = append(behind, o)
-		}
-	}
-	w.Behind = behind
-	return w
-}
-
-// rolledBack returns w after the block at height left the chain.
-func (w Wallet) rolledBack(height int32) Wallet {
-	if w.ScannedTo >= height {
-		w.ScannedTo = max(height-1, w.Birth-1)
-	}
-	var behind []OwnerScan
-	for _, o := range w.Behind {
-		o.ScannedTo = min(o.ScannedTo, height-1)
-		if o.ScannedTo < w.ScannedTo {
-			behind = append(behind, o)
-		}
-	}
-	w.Behind = behind
-	return w
-}
-
-// fallBehind returns w with the owner scanned to no more than height.
-func (w Wallet) fallBehind(tag string, height int32) Wallet {
-	if height >= w.ScannedTo {
-		return w
-	}
-	at, found := slices.BinarySearchFunc(w.Behind, tag, func(o OwnerScan, t string) int {
-		switch {
-		case o.Tag < t:
-			return -1
-		case o.Tag > t:
-			return 1
-		}
-		return 0
-	})
-	if found && w.Behind[at].ScannedTo <= height {
-		return w
-	}
-	w.Behind = slices.Clone(w.Behind)
-	if found {
-		w.Behind[at].ScannedTo = height
-	} else {
-		w.Behind = slices.Insert(w.Behind, at, OwnerScan{tag, height})
-	}
-	return w
-}
-
-// ScannedFor returns the height up to which the owner's coins are complete.
-func (w Wallet) ScannedFor(tag string) int32 {
-	for _, o := range w.Behind {
-		if o.Tag == tag {
-			return min(o.ScannedTo, w.ScannedTo)
-		}
-	}
-	return w.ScannedTo
+	return pl.kill(losers[len(coinbases):], func(*vertex) (Trigger, string) { return OnParentDied, "" })
 }

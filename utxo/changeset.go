@@ -20,7 +20,27 @@ type ChangeSet struct {
 	Spends     []Spend  // of outputs that were stored before; new ones come with their spender
 	Replaced   []Replacement
 	Leases     []LeaseChange
+	Seq        SeqChange
 	Log        []statemachine.Transition[TxID] // one per new version
+
+	// Refused are the transactions of a mempool list that were refused; the
+	// others of the list are in the set.
+	Refused []Refused
+	// Wide: the set rests on, or changes, rows of other wallets than the one
+	// of [Scope]. A store that locks wallet by wallet drops it, with the error
+	// if there was one, and plans again under the lock of all wallets.
+	Wide bool
+}
+
+// SeqChange moves the last sequence number of a mempool observation. The zero
+// one changes nothing.
+type SeqChange struct{ Old, New int64 }
+
+// Refused is a transaction of a mempool list that was refused, and why.
+type Refused struct {
+	Index int // in the list
+	Hash  chainhash.Hash
+	Err   error
 }
 
 // WalletChange: Old is the zero Wallet for a new one.
@@ -41,6 +61,8 @@ type TxState struct {
 	Position int32
 	Seq      int64
 	Label    string
+	Context  bool
+	Public   bool
 	Version  int64
 }
 
@@ -63,13 +85,13 @@ type LeaseChange struct{ Old, New Lease }
 // Empty reports whether nothing changes.
 func (c *ChangeSet) Empty() bool {
 	return c.Connect == nil && c.Disconnect == nil && len(c.Wallets) == 0 && len(c.Inserts) == 0 &&
-		len(c.Updates) == 0 && len(c.Credits) == 0 && len(c.Spends) == 0 && len(c.Replaced) == 0 && len(c.Leases) == 0
+		len(c.Updates) == 0 && len(c.Credits) == 0 && len(c.Spends) == 0 && len(c.Replaced) == 0 && len(c.Leases) == 0 && c.Seq == SeqChange{}
 }
 
 func (t *Tx) state() TxState {
-	return TxState{t.Status, t.Height, t.Position, t.Seq, t.Label, t.Version}
+	return TxState{t.Status, t.Height, t.Position, t.Seq, t.Label, t.Context, t.Public, t.Version}
 }
 
 func (t *Tx) setState(s TxState) {
-	t.Status, t.Height, t.Position, t.Seq, t.Label, t.Version = s.Status, s.Height, s.Position, s.Seq, s.Label, s.Version
+	t.Status, t.Height, t.Position, t.Seq, t.Label, t.Context, t.Public, t.Version = s.Status, s.Height, s.Position, s.Seq, s.Label, s.Context, s.Public, s.Version
 }

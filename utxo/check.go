@@ -44,6 +44,7 @@ func Check(s Snapshot) error {
 		if loser == nil || winner == nil || loser == winner {
 			return corrupt("replacement edge %s -> %s of wallet %d joins nothing", r.Loser, r.Winner, r.Wallet)
 		}
+		r.Declared = false // old edges do not know
 		c.declared[r] = true
 	}
 	for _, t := range s.Txs {
@@ -118,7 +119,7 @@ func (c *checker) rivals(at walletOutPoint, txs []*Tx) error {
 	for _, t := range txs {
 		replaces := false
 		for _, other := range txs {
-			replaces = replaces || c.declared[Replacement{at.w, other.ID.Hash, t.ID.Hash}]
+			replaces = replaces || c.declared[Replacement{Wallet: at.w, Loser: other.ID.Hash, Winner: t.ID.Hash}]
 		}
 		if t.Status != Pending || !replaces {
 			holders++

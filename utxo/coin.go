@@ -89,6 +89,10 @@ type Policy struct {
 	// Rebroadcast is how often an own unconfirmed transaction is published
 	// again; 0 means one hour.
 	Rebroadcast time.Duration
+	// FinalDepth is how deep a confirmed rival must be, the tip is one deep, for
+	// [Submitted] to take an earlier version of a payment for provably dead. 0
+	// takes none: each version shares an input with every other.
+	FinalDepth int32
 }
 
 // MatureHeight returns the highest height whose coinbase is mature at this tip.

@@ -79,12 +79,20 @@ type Broadcasted struct {
 	ID TxID
 }
 
-// Observed: a mempool holds the transaction. It concerns all wallets.
+// Observed: a mempool held these transactions when its best block was Tip. It
+// concerns all wallets. Another tip than the ledger's is [ErrStale], and nothing
+// is done: read the mempool again. Parents are placed before children, whatever
+// the order of the list. A transaction that is refused is in
+// [ChangeSet.Refused], and a host skips it; of two that conflict the later in
+// the list is. That one is missing from a list says nothing.
 type Observed struct {
 	By
-	Tx  *wire.MsgTx
-	Seq int64          // grows with every observation of the host's source, from 1
-	Tip chainhash.Hash // the best block when it was seen, zero for an empty chain
+	Txs []*wire.MsgTx
+	// Seq is the number of this reading, higher than that of any before it in
+	// this store, whatever the source: an old one changes nothing. 0 draws the
+	// next number when the list is planned; then a repetition changes nothing.
+	Seq int64
+	Tip chainhash.Hash // zero for an empty chain
 }
 
 // Connected: the block joined the best chain. It concerns all wallets. A block

@@ -1,7 +1,7 @@
 package utxo
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -96,157 +96,204 @@ func duplicate(ops []wire.OutPoint) (wire.OutPoint, bool) {
 	return wire.OutPoint{}, false
 }
 
-// loadAround makes everything known that the stored graph has around these
-// transactions: themselves, their parents, their children and their rivals. at
-// says which are of one block.
-func (pl *plan) loadAround(w WalletID, txs []seen, at map[chainhash.Hash]int) error {
-	ids := make([]TxID, len(txs), len(txs)+len(pl.inputs))
-	for i := range txs {
-		ids[i] = TxID{w, txs[i].hash}
-	}
-	if err := pl.loadKids(ids...); err != nil {
-		return err
-	}
-	for _, op := range pl.inputs {
-		if _, inBlock := at[op.Hash]; !inBlock {
-			ids = append(ids, TxID{w, op.Hash})
-		}
-	}
-	if err := pl.loadTxs(ids...); err != nil || len(pl.inputs) == 0 {
-		return err
-	}
-	return pl.load(pl.r.Spenders(w, pl.inputs...))
-}
-
-// relevant returns the wallets, of those in scope, that keep a record of s: it
-// is stored, has an owned output, spends one, shares an input with a stored
-// transaction, or is spent by one.
-func (pl *plan) relevant(s *seen, scope map[WalletID]bool, credits bool) []WalletID {
-	var ws []WalletID
-	add := func(w WalletID) {
-		if scope[w] {
-			ws = join(ws, w)
-		}
-	}
-	if credits {
-		for _, o := range s.owners {
-			add(o.Wallet)
-		}
-	}
-	for _, n := range pl.nodes(s.hash) {
-		add(n.tx.ID.Wallet)
-	}
-	for _, op := range s.inputs {
-		for _, p := range pl.nodes(op.Hash) {
-			if p.tx.Output(op.Index) != nil {
-				add(p.tx.ID.Wallet)
-			}
-		}
-		for _, rival := range pl.spenders(op) {
-			add(rival.by.tx.ID.Wallet)
-		}
-	}
-	for _, kid := range pl.kids(s.hash) {
-		add(kid.by.tx.ID.Wallet)
-	}
-	return ws
-}
-
-// node returns the record of s in wallet w, a new one where there is none. The
-// graph around s must be loaded. In a new record, and in a stored one that
-// misses them, the owned outputs are credited if credits says so.
-func (pl *plan) node(s *seen, w WalletID, credits bool) (*node, error) {
-	id := TxID{w, s.hash}
-	n := pl.get(id)
-	if n == nil {
-		pl.buf.Reset()
-		if err := s.msg.Serialize(&pl.buf); err != nil {
-			return nil, invalid("transaction %s: %v", s.hash, err)
-		}
-		n = pl.add(pl.vertex(s.hash), Tx{
-			ID: id, Height: Unconfirmed, Coinbase: s.coinbase, FirstSeen: pl.by.At,
-			Inputs: slices.Clone(s.inputs), Outputs: make([]Output, 0, len(s.owners)), Raw: bytes.Clone(pl.buf.Bytes()),
-		}, nil)
-		n.ownOutputs = true
-	}
-	n.parentsIn, n.rivalsIn = true, true
-	if !credits {
-		return n, nil
-	}
-	missing := false
+// known refuses an owner whose wallet is not open.
+func (s *seen) known(open map[WalletID]bool) error {
 	for _, o := range s.owners {
-		if o.Wallet == w && n.tx.Output(o.index) == nil {
-			pl.credit(n, o.index, s.msg.TxOut[o.index], o.Tag)
-			missing = true
-		}
-	}
-	if missing && n.old != nil {
-		return n, pl.step(n, OnRevealed, "", nil)
-	}
-	return n, nil
-}
-
-// scope returns the ids of all wallets, and refuses an owner outside them.
-func (pl *plan) scope(txs []seen) (map[WalletID]bool, []Wallet, error) {
-	all, err := pl.r.Wallets()
-	if err != nil {
-		return nil, nil, err
-	}
-	scope := make(map[WalletID]bool, len(all))
-	for _, w := range all {
-		scope[w.ID] = true
-	}
-	for _, s := range txs {
-		for _, o := range s.owners {
-			if !scope[o.Wallet] {
-				return nil, nil, invalid("output %d of %s belongs to wallet %d, which is not open", o.index, s.hash, o.Wallet)
-			}
-		}
-	}
-	return scope, all, nil
-}
-
-// observe places what a mempool showed, in every wallet that it concerns.
-func (pl *plan) observe(ev Observed) error {
-	if ev.Seq < 1 {
-		return invalid("an observation needs a sequence number from 1")
-	}
-	s, err := pl.inspect(ev.Tx)
-	if err != nil {
-		return err
-	}
-	if s.coinbase {
-		return invalid("coinbase %s cannot be in a mempool", s.hash)
-	}
-	if _, tip, err := pl.tip(); err != nil || tip != ev.Tip {
-		if err == nil {
-			err = fmt.Errorf("transaction %s: %w: seen at tip %s, now at %s", s.hash, ErrStale, ev.Tip, tip)
-		}
-		return err
-	}
-	scope, _, err := pl.scope([]seen{s})
-	if err != nil {
-		return err
-	}
-	if err := pl.loadAround(0, []seen{s}, nil); err != nil {
-		return err
-	}
-	for _, w := range pl.relevant(&s, scope, true) {
-		if n := pl.get(TxID{w, s.hash}); n != nil && ev.Seq <= n.tx.Seq {
-			continue
-		}
-		n, err := pl.node(&s, w, true)
-		if err != nil {
-			return err
-		}
-		if n.tx.Status == Published {
-			err = pl.step(n, OnObserved, "", func(t *Tx) { t.Seq = ev.Seq })
-		} else {
-			err = pl.place(n, evidence{on: OnObserved, height: Unconfirmed, seq: ev.Seq})
-		}
-		if err != nil {
-			return err
+		if !open[o.Wallet] {
+			return invalid("output %d of %s belongs to wallet %d, which is not open", o.index, s.hash, o.Wallet)
 		}
 	}
 	return nil
+}
+
+// loadAround makes everything known that the stored graph has around these
+// transactions: themselves, their parents, their children and their rivals. at
+// says which are shown together.
+func (pl *plan) loadAround(txs []seen, at map[chainhash.Hash]int) error {
+	hashes := make([]chainhash.Hash, len(txs), len(txs)+len(pl.inputs))
+	for i := range txs {
+		hashes[i] = txs[i].hash
+	}
+	if err := pl.load(pl.r.Children(hashes...)); err != nil {
+		return err
+	}
+	for _, op := range pl.inputs {
+		if _, shown := at[op.Hash]; !shown {
+			hashes = append(hashes, op.Hash)
+		}
+	}
+	if err := pl.loadRows(hashes); err != nil || len(pl.inputs) == 0 {
+		return err
+	}
+	return pl.load(pl.r.Spenders(pl.inputs...))
+}
+
+// show makes a transaction of the event, around which everything is loaded, a
+// part of the graph.
+func (pl *plan) show(s *seen, on Trigger) *vertex {
+	v := pl.vertex(s.hash)
+	v.shown, v.shownOn = s, on
+	pl.link(v, slices.Clone(s.inputs), s.coinbase)
+	v.parentsIn, v.rivalsIn, v.kidsIn = true, true, true
+	return v
+}
+
+// touches reports whether a transaction has anything to do with what is known:
+// an output with an owner, a row, a parent, a rival or a child.
+func (pl *plan) touches(s *seen) bool {
+	if len(s.owners) > 0 || pl.around[s.hash] != nil {
+		return true
+	}
+	return slices.ContainsFunc(s.inputs, func(op wire.OutPoint) bool { return pl.around[op.Hash] != nil })
+}
+
+// untouched returns what shows a parent after all. Most of what an event shows
+// concerns nobody, and is not looked at unless it turns out to be the parent of
+// what does.
+func (pl *plan) untouched(at map[chainhash.Hash]int, show func(i int) error) func(chainhash.Hash) error {
+	return func(hash chainhash.Hash) error {
+		i, shown := at[hash]
+		if v := pl.around[hash]; !shown || v != nil && v.shownOn != 0 {
+			return nil
+		}
+		return show(i)
+	}
+}
+
+// wallets returns all wallets, and which ids are open.
+func (pl *plan) wallets() ([]Wallet, map[WalletID]bool, error) {
+	if pl.opened == nil {
+		all, err := pl.r.Wallets()
+		if err != nil {
+			return nil, nil, err
+		}
+		pl.every, pl.opened = all, make(map[WalletID]bool, len(all))
+		for _, w := range all {
+			pl.opened[w.ID] = true
+		}
+	}
+	return pl.every, pl.opened, nil
+}
+
+// observe places what a mempool held, parents first. A transaction that is
+// refused does not stop the others.
+func (pl *plan) observe(ev Observed) error {
+	if ev.Seq < 0 {
+		return invalid("the sequence number %d is negative", ev.Seq)
+	}
+	if _, tip, err := pl.tip(); err != nil || tip != ev.Tip {
+		if err == nil {
+			err = fmt.Errorf("%w: seen at tip %s, now at %s", ErrStale, ev.Tip, tip)
+		}
+		return err
+	}
+	last, err := pl.r.Seq()
+	if err != nil {
+		return err
+	}
+	seq := ev.Seq
+	if seq == 0 {
+		if seq = last + 1; seq < 1 {
+			return invalid("no sequence number comes after %d", last)
+		}
+	}
+	_, open, err := pl.wallets()
+	if err != nil {
+		return err
+	}
+	out := map[chainhash.Hash]bool{} // of the list
+	refused := func(i int, hash chainhash.Hash, err error) {
+		out[hash] = true
+		pl.set.Refused = append(pl.set.Refused, Refused{Index: i, Hash: hash, Err: err})
+	}
+	txs := make([]seen, 0, len(ev.Txs))
+	index := make([]int, 0, len(ev.Txs))
+	at := make(map[chainhash.Hash]int, len(ev.Txs))
+	for i, msg := range ev.Txs {
+		s, err := pl.inspect(msg)
+		switch {
+		case err == nil && s.coinbase:
+			err = invalid("coinbase %s cannot be in a mempool", s.hash)
+		case err == nil:
+			err = s.known(open)
+		}
+		if err != nil {
+			refused(i, s.hash, err)
+		} else if _, twice := at[s.hash]; !twice {
+			at[s.hash] = len(txs)
+			txs, index = append(txs, s), append(index, i)
+		}
+	}
+	if err := pl.loadAround(txs, at); err != nil {
+		return err
+	}
+	see := func(i int) error { return pl.see(pl.show(&txs[i], OnObserved), seq, ev.Seq == 0) }
+	pl.later = pl.untouched(at, see)
+	taken := make(map[wire.OutPoint]chainhash.Hash, len(pl.inputs)) // by what the list has placed
+	for _, i := range parentsFirst(txs, at) {
+		s := &txs[i]
+		if v := pl.around[s.hash]; v != nil && v.status != 0 && seq <= v.seq {
+			continue
+		}
+		err := s.free(taken, out)
+		if err == nil && pl.touches(s) {
+			err = see(i)
+		}
+		switch {
+		case err == nil:
+			for _, op := range s.inputs {
+				taken[op] = s.hash
+			}
+		case isRefusal(err):
+			refused(index[i], s.hash, err)
+		default:
+			return err
+		}
+	}
+	slices.SortFunc(pl.set.Refused, func(a, b Refused) int { return a.Index - b.Index })
+	if len(pl.steps) > 0 && seq > last {
+		pl.set.Seq = SeqChange{last, seq}
+	}
+	return nil
+}
+
+// free refuses what shares an input with what the same list has placed, and the
+// children of what was refused of it.
+func (s *seen) free(taken map[wire.OutPoint]chainhash.Hash, out map[chainhash.Hash]bool) error {
+	for _, op := range s.inputs {
+		if out[op.Hash] {
+			return fmt.Errorf("transaction %s: %w: %s of the same list was refused", s.hash, ErrDeadParent, op.Hash)
+		}
+	}
+	for _, op := range s.inputs {
+		if by, spent := taken[op]; spent {
+			return fmt.Errorf("transaction %s: %w: %s by %s of the same list", s.hash, ErrInputSpent, op, by)
+		}
+	}
+	return nil
+}
+
+// isRefusal tells the refusals of one transaction from failures.
+func isRefusal(err error) bool {
+	return slices.ContainsFunc([]error{
+		statemachine.ErrInvalid, ErrInputSpent, ErrDeadParent, ErrSelfConflict, ErrSpentByConfirmed, ErrStale,
+	}, func(why error) bool { return errors.Is(err, why) })
+}
+
+// see places one transaction of a mempool. A drawn sequence number is higher
+// than any before, so what is published already need not carry it.
+func (pl *plan) see(v *vertex, seq int64, drawn bool) error {
+	var err error
+	switch {
+	case v.status == Published && drawn:
+		err = pl.spread([]*vertex{v})
+	case v.status == Published:
+		if err = pl.spread([]*vertex{v}); err == nil {
+			err = pl.move(v, OnObserved, "", func(f *facts) { f.seq = seq })
+		}
+	default:
+		err = pl.place(v, evidence{on: OnObserved, height: Unconfirmed, seq: seq})
+	}
+	v.listed = err == nil
+	return err
 }

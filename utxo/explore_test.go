@@ -2,6 +2,7 @@ package utxo_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -74,7 +75,7 @@ func (w *smallWallet) events(l *utxo.Ledger) (names []string, events map[string]
 		msg  *wire.MsgTx
 	}{{"A", w.a}, {"B", w.b}, {"the child", w.child}, {"the heir", w.heir}} {
 		add("broadcast "+tx.name, utxo.Broadcasted{ID: id(tx.msg)})
-		add("observe "+tx.name, utxo.Observed{Tx: tx.msg, Seq: seq, Tip: tip.Hash})
+		add("observe "+tx.name, utxo.Observed{Txs: []*wire.MsgTx{tx.msg}, Seq: seq, Tip: tip.Hash})
 		add("invalidate "+tx.name, utxo.Invalidated{ID: id(tx.msg)})
 	}
 	for _, name := range []string{"A", "B", "child and A", "coinbase"} {
@@ -121,7 +122,7 @@ func view(l *utxo.Ledger) string {
 
 func TestSmallWalletInEveryOrder(t *testing.T) {
 	w := newSmallWallet()
-	w.small = testing.Short()
+	w.small = testing.Short() || os.Getenv("SETTLE_SOAK") == ""
 	type state struct {
 		path []utxo.Event
 		view string
@@ -189,9 +190,9 @@ func TestSmallWalletInEveryOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(result)
-	want := 26038
+	want := 38118
 	if w.small {
-		want = 962
+		want = 1382
 	}
 	if result.States != want {
 		t.Errorf("explored %d states, want exactly %d: the rules changed", result.States, want)

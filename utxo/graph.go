@@ -1,53 +1,78 @@
 package utxo
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
-	"github.com/settlehq/settle/statemachine"
 )
 
-// graph is the part of the store that one event touches: stored transactions
-// as they were read, and the changes planned on top of them.
+// graph is the part of the chain that one event touches, over all wallets of
+// the store: one vertex for each transaction, with what evidence says of it, and
+// one node for each wallet that has a row of it. The walks go over vertices, so
+// no rule depends on which wallet happened to store what.
 type graph struct {
 	r       Reader
+	scope   WalletID // the wallet whose lock is enough, zero for all
+	wide    bool     // it was not enough
 	around  map[chainhash.Hash]*vertex
-	steps   []step  // one per line of the log
-	respent []*node // stored ones whose outputs change
-	mark    uint32  // number of the walk under way
+	changed []*vertex // whose inputs may have another spender now
+	fresh   []*node   // new, or with new outputs
+	respent []*node   // stored, with outputs that change
+	steps   []step    // one per line of the log
+	mark    uint32    // number of the walk under way
 
 	allNodes    slab[node]
 	allVertices slab[vertex]
 	allFrom     slab[*vertex]
 }
 
-// vertex is what the graph knows around one hash, over all wallets.
+// vertex is one transaction. One that is only named by an input of another has
+// no status and no inputs.
 type vertex struct {
-	nodes []*node      // the transaction itself, one per wallet
-	kids  spends[node] // who has an output of it as an input
+	hash chainhash.Hash
+	facts
+	inputs []wire.OutPoint
+	from   []*vertex      // those of its inputs
+	kids   spends[vertex] // who has an output of it as an input
+	rows   []*node        // one per wallet
+	shown  *seen          // as the event, or its raw bytes, show it
 
-	oneNode [1]*node // most have no more: room for the first
-	oneKid  [1]spend[node]
+	shownOn   Trigger // by which evidence the event shows it; 0 if it does not
+	listed    bool    // the mempool list under way has it
+	changed   bool    // is in graph.changed
+	parentsIn bool    // its parents are loaded
+	rivalsIn  bool    // everything that shares an input with it is loaded
+	kidsIn    bool    // everything that spends an output of it is loaded
+
+	lifted, rival, lost uint32 // numbers of the walks that lifted, opposed or lost it
+	place               int    // in the lift
+
+	oneRow [1]*node // most have no more: room for the first
+	oneKid [1]spend[vertex]
 }
 
-// node is one transaction: what is stored and what it becomes.
+// facts are what evidence says of a transaction, the same in every row of it; a
+// pending row is its wallet's own.
+type facts struct {
+	status   Status
+	height   int32 // of its block, or [Unconfirmed]
+	position int32
+	seq      int64
+	coinbase bool
+	public   bool // evidence has spoken, now or before: see [Tx.Public]
+}
+
+// node is the row of one wallet: what is stored and what it becomes.
 type node struct {
 	tx  Tx
 	old *Tx // nil for a new one
 
-	at   *vertex   // its own
-	from []*vertex // those of its inputs
-	last int       // its last line in the log, counted from 1; 0 for none
+	at   *vertex
+	last int // its last line in the log, counted from 1; 0 for none
 
 	ownOutputs bool // tx.Outputs is not shared with old any more
-	parentsIn  bool // its parents are loaded
-	rivalsIn   bool // everything that shares an input with it is loaded
-
-	lifted, rival, lost uint32 // numbers of the walks that lifted, opposed or lost it
-	place               int    // in the lift
 }
 
 // step says whose a line of the log is.
@@ -58,9 +83,12 @@ type step struct {
 
 func newGraph(r Reader) *graph { return &graph{r: r, around: map[chainhash.Hash]*vertex{}} }
 
-// in returns the transaction as a wallet knows it, or nil.
+func (f *facts) live() bool      { return f.status == Pending || f.status == Published }
+func (f *facts) confirmed() bool { return f.height != Unconfirmed }
+
+// in returns the row of a wallet, or nil.
 func (v *vertex) in(w WalletID) *node {
-	for _, n := range v.nodes {
+	for _, n := range v.rows {
 		if n.tx.ID.Wallet == w {
 			return n
 		}
@@ -68,10 +96,16 @@ func (v *vertex) in(w WalletID) *node {
 	return nil
 }
 
-// parent returns the known transaction of the same wallet that input i spends.
-func (n *node) parent(i int) *node { return n.from[i].in(n.tx.ID.Wallet) }
+// owner calls each for the rows that own an output.
+func (v *vertex) owner(index uint32, each func(*node, *Output)) {
+	for _, n := range v.rows {
+		if out := n.tx.Output(index); out != nil {
+			each(n, out)
+		}
+	}
+}
 
-// get returns the known transaction, or nil.
+// get returns the row of a known transaction, or nil.
 func (g *graph) get(id TxID) *node {
 	if v := g.around[id.Hash]; v != nil {
 		return v.in(id.Wallet)
@@ -79,44 +113,38 @@ func (g *graph) get(id TxID) *node {
 	return nil
 }
 
-// nodes returns the known transactions with a hash, one per wallet.
-func (g *graph) nodes(hash chainhash.Hash) []*node {
-	if v := g.around[hash]; v != nil {
-		return v.nodes
-	}
-	return nil
-}
-
-// kids returns who is known to spend outputs of a hash, over all wallets.
-func (g *graph) kids(hash chainhash.Hash) spends[node] {
-	if v := g.around[hash]; v != nil {
-		return v.kids
-	}
-	return nil
-}
-
-// spenders returns everything known that has op as an input, over all wallets.
-func (g *graph) spenders(op wire.OutPoint) spends[node] { return g.kids(op.Hash).of(op.Index) }
-
 // vertex returns what is known around a hash, to add to it.
 func (g *graph) vertex(hash chainhash.Hash) *vertex {
 	v := g.around[hash]
 	if v == nil {
 		v = g.allVertices.new()
-		v.nodes, v.kids = v.oneNode[:0], v.oneKid[:0]
+		v.hash, v.height = hash, Unconfirmed
+		v.rows, v.kids = v.oneRow[:0], v.oneKid[:0]
 		g.around[hash] = v
 	}
 	return v
 }
 
-// add returns a new node for a transaction that is not known yet.
+// link tells a vertex its inputs.
+func (g *graph) link(v *vertex, inputs []wire.OutPoint, coinbase bool) {
+	if v.from != nil || coinbase {
+		v.coinbase = coinbase
+		return
+	}
+	v.inputs, v.from = inputs, g.allFrom.cut(len(inputs))
+	for i, op := range inputs {
+		v.from[i] = g.vertex(op.Hash)
+		v.from[i].kids = v.from[i].kids.with(op.Index, v)
+	}
+}
+
+// add returns a new row of v.
 func (g *graph) add(v *vertex, tx Tx, old *Tx) *node {
 	n := g.allNodes.new()
-	n.tx, n.old, n.at, n.from = tx, old, v, g.allFrom.cut(len(tx.Inputs))
-	v.nodes = append(v.nodes, n)
-	for i, op := range tx.Inputs {
-		n.from[i] = g.vertex(op.Hash)
-		n.from[i].kids = n.from[i].kids.with(op.Index, n)
+	n.tx, n.old, n.at = tx, old, v
+	v.rows = append(v.rows, n)
+	if g.scope != 0 && tx.ID.Wallet != g.scope && !tx.Confirmed() {
+		g.wide = true
 	}
 	return n
 }
@@ -127,11 +155,35 @@ func (g *graph) load(txs []*Tx, err error) error {
 	}
 	g.room(len(txs))
 	for _, t := range txs {
-		if v := g.vertex(t.ID.Hash); v.in(t.ID.Wallet) == nil {
-			g.add(v, *t, t)
+		v := g.vertex(t.ID.Hash)
+		if v.in(t.ID.Wallet) != nil {
+			continue
 		}
+		g.add(v, *t, t)
+		g.link(v, t.Inputs, t.Coinbase)
+		v.learn(t)
 	}
 	return nil
+}
+
+// learn takes the facts of a row. Rows differ only where one is pending, or was
+// given up while it was: then the transaction is as alive as its liveliest row.
+func (v *vertex) learn(t *Tx) {
+	if rank(t.Status) > rank(v.status) {
+		v.facts = facts{t.Status, t.Height, t.Position, t.Seq, t.Coinbase, t.Public}
+	}
+}
+
+func rank(s Status) int {
+	switch s {
+	case 0:
+		return 0
+	case Published:
+		return 3
+	case Pending:
+		return 2
+	}
+	return 1
 }
 
 // room prepares for n more transactions: with one big map instead of many
@@ -146,83 +198,97 @@ func (g *graph) room(n int) {
 	}
 }
 
-func (g *graph) loadTxs(ids ...TxID) error {
-	if len(ids) == 0 {
+// loadRows makes the rows of these transactions known, in every wallet.
+func (g *graph) loadRows(hashes []chainhash.Hash) error {
+	if len(hashes) == 0 {
 		return nil
+	}
+	ids := make([]TxID, len(hashes))
+	for i, h := range hashes {
+		ids[i].Hash = h
 	}
 	return g.load(g.r.Txs(ids...))
 }
 
-func (g *graph) loadKids(ids ...TxID) error { return g.load(g.r.Children(ids...)) }
+// loadKids makes everything known that spends one of these.
+func (g *graph) loadKids(vs []*vertex) error {
+	var hashes []chainhash.Hash
+	for _, v := range vs {
+		if !v.kidsIn {
+			v.kidsIn = true
+			hashes = append(hashes, v.hash)
+		}
+	}
+	if len(hashes) == 0 {
+		return nil
+	}
+	return g.load(g.r.Children(hashes...))
+}
 
-// loadParents makes the stored parents of these nodes known.
-func (g *graph) loadParents(nodes []*node) error {
-	var ids []TxID
-	for _, n := range nodes {
-		if n.parentsIn {
+// loadParents makes the stored parents of these known.
+func (g *graph) loadParents(vs []*vertex) error {
+	var hashes []chainhash.Hash
+	for _, v := range vs {
+		if v.parentsIn {
 			continue
 		}
-		n.parentsIn = true
-		for i, op := range n.tx.Inputs {
-			if n.parent(i) == nil {
-				ids = append(ids, TxID{n.tx.ID.Wallet, op.Hash})
+		v.parentsIn = true
+		for i, p := range v.from {
+			if len(p.rows) == 0 && p.shown == nil && (i == 0 || v.from[i-1] != p) {
+				hashes = append(hashes, p.hash)
 			}
 		}
 	}
-	return g.loadTxs(ids...)
+	return g.loadRows(hashes)
 }
 
-// loadRivals makes everything known that shares an input with one of these nodes.
-func (g *graph) loadRivals(nodes []*node) error {
+// loadRivals makes everything known that shares an input with one of these.
+func (g *graph) loadRivals(vs []*vertex) error {
 	inputs := 0
-	for _, n := range nodes {
-		if !n.rivalsIn {
-			inputs += len(n.tx.Inputs)
+	for _, v := range vs {
+		if !v.rivalsIn {
+			inputs += len(v.inputs)
 		}
 	}
 	if inputs == 0 {
 		return nil
 	}
 	ops := make([]wire.OutPoint, 0, inputs)
-	scope := nodes[0].tx.ID.Wallet
-	for _, n := range nodes {
-		if n.tx.ID.Wallet != scope {
-			scope = 0
-		}
-		if !n.rivalsIn {
-			n.rivalsIn = true
-			ops = append(ops, n.tx.Inputs...)
+	for _, v := range vs {
+		if !v.rivalsIn {
+			v.rivalsIn = true
+			ops = append(ops, v.inputs...)
 		}
 	}
-	return g.load(g.r.Spenders(scope, ops...))
+	return g.load(g.r.Spenders(ops...))
 }
 
-// withDescendants returns these nodes and then their live descendants, and
+// withDescendants returns these vertices and then their live descendants, and
 // marks them lost. It does not go on below a confirmed one.
-func (g *graph) withDescendants(from []*node) ([]*node, error) {
-	ids := make([]TxID, 0, len(from))
-	for _, n := range from {
-		if !n.tx.Confirmed() {
-			ids = append(ids, n.tx.ID)
+func (g *graph) withDescendants(from []*vertex) ([]*vertex, error) {
+	hashes := make([]chainhash.Hash, 0, len(from))
+	for _, v := range from {
+		if !v.confirmed() {
+			hashes = append(hashes, v.hash)
 		}
 	}
-	if len(ids) > 0 {
-		if err := g.load(g.r.Descendants(ids...)); err != nil {
+	if len(hashes) > 0 {
+		if err := g.load(g.r.Descendants(hashes...)); err != nil {
 			return nil, err
 		}
 	}
 	g.mark++
 	all := slices.Clone(from)
-	for _, n := range all {
-		n.lost = g.mark
+	for _, v := range all {
+		v.lost = g.mark
 	}
 	for i := 0; i < len(all); i++ {
-		n := all[i]
-		if n.tx.Confirmed() {
+		v := all[i]
+		if v.confirmed() {
 			continue
 		}
-		for _, s := range n.at.kids {
-			if kid := s.by; kid.tx.ID.Wallet == n.tx.ID.Wallet && kid.lost != g.mark && kid.tx.Live() {
+		for _, s := range v.kids {
+			if kid := s.by; kid.lost != g.mark && kid.live() {
 				kid.lost = g.mark
 				all = append(all, kid)
 			}
@@ -231,30 +297,30 @@ func (g *graph) withDescendants(from []*node) ([]*node, error) {
 	return all, nil
 }
 
-// withUnconfirmedAncestors returns n and its ancestors up to confirmed ones,
-// without these, and makes all their parents known.
-func (g *graph) withUnconfirmedAncestors(n *node) ([]*node, error) {
-	if err := g.loadParents([]*node{n}); err != nil {
+// withUnconfirmedAncestors returns v and its known ancestors up to confirmed
+// ones, without these, and makes all their parents known.
+func (g *graph) withUnconfirmedAncestors(v *vertex) ([]*vertex, error) {
+	if err := g.loadParents([]*vertex{v}); err != nil {
 		return nil, err
 	}
-	var ids []TxID
-	for i := range n.from {
-		if p := n.parent(i); p != nil && !p.tx.Confirmed() {
-			ids = append(ids, p.tx.ID)
+	var hashes []chainhash.Hash
+	for _, p := range v.from {
+		if p.status != 0 && !p.confirmed() {
+			hashes = append(hashes, p.hash)
 		}
 	}
-	all := []*node{n}
-	if len(ids) == 0 {
+	all := []*vertex{v}
+	if len(hashes) == 0 {
 		return all, nil
 	}
-	if err := g.load(g.r.Ancestors(NotConfirmed, ids...)); err != nil {
+	if err := g.load(g.r.Ancestors(NotConfirmed, hashes...)); err != nil {
 		return nil, err
 	}
 	g.mark++
-	n.lost = g.mark
+	v.lost = g.mark
 	for next := 0; next < len(all); next++ {
-		for i := range all[next].from {
-			if p := all[next].parent(i); p != nil && !p.tx.Confirmed() && p.lost != g.mark {
+		for _, p := range all[next].from {
+			if p.status != 0 && !p.confirmed() && p.lost != g.mark {
 				p.lost = g.mark
 				all = append(all, p)
 			}
@@ -263,43 +329,13 @@ func (g *graph) withUnconfirmedAncestors(n *node) ([]*node, error) {
 	return all, g.loadParents(all)
 }
 
-// spend points the owned output that input i of n spends, if there is one,
-// from old to new. An output whose spender is not old keeps it.
-func (g *graph) spend(n *node, i int, old, new chainhash.Hash) {
-	if p := n.parent(i); p != nil {
-		index := n.tx.Inputs[i].Index
-		if out := p.tx.Output(index); out != nil && out.SpentBy == old {
-			g.outputs(p)
-			p.tx.Output(index).SpentBy = new
-		}
-	}
-}
-
-// take points the owned output that input i of n spends, if there is one, to n,
-// whoever spent it before.
-func (g *graph) take(n *node, i int) {
-	if p := n.parent(i); p != nil {
-		if out := p.tx.Output(n.tx.Inputs[i].Index); out != nil {
-			g.spend(n, i, out.SpentBy, n.tx.ID.Hash)
-		}
-	}
-}
-
-// outputs makes the outputs of n its own before they change.
-func (g *graph) outputs(n *node) {
-	if !n.ownOutputs {
-		n.ownOutputs = true
-		n.tx.Outputs = slices.Clone(n.tx.Outputs)
-		g.respent = append(g.respent, n)
-	}
-}
-
-// claimant returns the live transaction that an output belongs to, the zero
-// hash for none: a published one before a pending one, then the first to arrive.
+// claimant returns the live transaction that an output of a wallet belongs to,
+// the zero hash for none: a published one before a pending one, then the first
+// to arrive. A pending one of another wallet is that wallet's own.
 func (v *vertex) claimant(w WalletID, index uint32) chainhash.Hash {
 	var first *node
 	for _, s := range v.kids.of(index) {
-		if n := s.by; n.tx.ID.Wallet == w && n.tx.Live() &&
+		if n := s.by.in(w); n != nil && n.tx.Live() &&
 			(first == nil || first.tx.Status == Pending && n.tx.Status == Published) {
 			first = n
 		}
@@ -310,84 +346,19 @@ func (v *vertex) claimant(w WalletID, index uint32) chainhash.Hash {
 	return first.tx.ID.Hash
 }
 
-// credit adds an owned output to n. A known live transaction that spends it
-// does so at once.
-func (g *graph) credit(n *node, index uint32, out *wire.TxOut, tag string) {
-	g.outputs(n)
-	credited := Output{Index: index, Amount: out.Value, Script: out.PkScript, Tag: tag, SpentBy: n.at.claimant(n.tx.ID.Wallet, index)}
-	at, _ := slices.BinarySearchFunc(n.tx.Outputs, index, func(o Output, i uint32) int { return cmp.Compare(o.Index, i) })
-	n.tx.Outputs = slices.Insert(n.tx.Outputs, at, credited)
-}
-
-// collect writes the difference between what is stored and what is planned.
-func (g *graph) collect(set *ChangeSet) {
-	g.parentsFirst(set)
-	inserts, updates := 0, 0
-	for _, s := range g.steps {
-		switch {
-		case s.before > 0:
-		case s.of.old == nil:
-			inserts++
-		default:
-			updates++
-		}
-	}
-	set.Inserts = slices.Grow(set.Inserts, inserts)
-	set.Updates = slices.Grow(set.Updates, updates)
-	for _, s := range g.steps {
-		switch n := s.of; {
-		case s.before > 0:
-		case n.old == nil:
-			set.Inserts = append(set.Inserts, &n.tx)
-		default:
-			set.Updates = append(set.Updates, TxUpdate{ID: n.tx.ID, FromVersion: n.old.Version, Old: n.old.state(), New: n.tx.state()})
-		}
-	}
-	set.Spends = slices.Grow(set.Spends, len(g.respent))
-	for _, n := range g.respent {
-		for i := range n.tx.Outputs {
-			is := &n.tx.Outputs[i]
-			was := n.old.Output(is.Index)
-			switch {
-			case was == nil:
-				set.Credits = append(set.Credits, Credit{n.tx.ID, *is})
-			case was.SpentBy != is.SpentBy:
-				op := wire.OutPoint{Hash: n.tx.ID.Hash, Index: is.Index}
-				set.Spends = append(set.Spends, Spend{n.tx.ID.Wallet, op, was.SpentBy, is.SpentBy})
-			}
-		}
+// moved notes that who spends the inputs of v may have changed.
+func (g *graph) moved(v *vertex) {
+	if !v.changed {
+		v.changed = true
+		g.changed = append(g.changed, v)
 	}
 }
 
-// parentsFirst moves the steps of every transaction behind those of its
-// parents. That they are out of order is rare: a descendant that is lost over
-// two paths, one longer than the other, or one whose parent a later transaction
-// of the same block changes.
-func (g *graph) parentsFirst(set *ChangeSet) {
-	inOrder := true
-	for line, s := range g.steps {
-		for i := range s.of.from {
-			if p := s.of.parent(i); p != nil && p.last > line {
-				inOrder = false
-			}
-		}
-	}
-	if inOrder {
-		return
-	}
-	log, steps := set.Log, g.steps
-	set.Log, g.steps = make([]statemachine.Transition[TxID], 0, len(log)), make([]step, 0, len(log))
-	for _, line := range topological(len(steps), func(line int, add func(int)) {
-		s := steps[line]
-		if s.before > 0 {
-			add(s.before - 1)
-		}
-		for i := range s.of.from {
-			if p := s.of.parent(i); p != nil && p.last > 0 {
-				add(p.last - 1)
-			}
-		}
-	}) {
-		set.Log, g.steps = append(set.Log, log[line]), append(g.steps, steps[line])
+// outputs makes the outputs of n its own before they change.
+func (g *graph) outputs(n *node) {
+	if !n.ownOutputs {
+		n.ownOutputs = true
+		n.tx.Outputs = slices.Clone(n.tx.Outputs)
+		g.respent = append(g.respent, n)
 	}
 }

@@ -124,12 +124,12 @@ func TestAChildsObservationCountsForItsParent(t *testing.T) {
 		tx  *wire.MsgTx
 		seq int64
 	}{{parent, 3}, {rival, 5}, {child, 20}} {
-		do(t, l, utxo.Observed{Tx: seen.tx, Seq: seen.seq, Tip: tip.Hash, By: utxo.By{At: benchNow}})
+		do(t, l, utxo.Observed{Txs: []*wire.MsgTx{seen.tx}, Seq: seen.seq, Tip: tip.Hash, By: utxo.By{At: benchNow}})
 	}
-	if _, err := l.Do(utxo.Observed{Tx: rival, Seq: 10, Tip: tip.Hash, By: utxo.By{At: benchNow}}); !errors.Is(err, utxo.ErrStale) {
+	if err := utxotest.Outcome(l.Do(utxo.Observed{Txs: []*wire.MsgTx{rival}, Seq: 10, Tip: tip.Hash, By: utxo.By{At: benchNow}})); !errors.Is(err, utxo.ErrStale) {
 		t.Errorf("the rival at 10 gives %v, want %v", err, utxo.ErrStale)
 	}
-	do(t, l, utxo.Observed{Tx: rival, Seq: 21, Tip: tip.Hash, By: utxo.By{At: benchNow}})
+	do(t, l, utxo.Observed{Txs: []*wire.MsgTx{rival}, Seq: 21, Tip: tip.Hash, By: utxo.By{At: benchNow}})
 }
 
 // Each spender of one wide transaction, and each expired lease, costs the same
@@ -142,11 +142,11 @@ func TestWideAndLongHistoriesStayLinear(t *testing.T) {
 		outs[i] = utxotest.Pay(10, utxotest.Script(1, "a"))
 	}
 	wide := utxotest.NewTx(5, []wire.OutPoint{utxotest.External(5)}, outs...)
-	do(t, l, utxo.Observed{Tx: wide, Seq: 1, Tip: tip.Hash, By: utxo.By{At: benchNow}})
+	do(t, l, utxo.Observed{Txs: []*wire.MsgTx{wide}, Seq: 1, Tip: tip.Hash, By: utxo.By{At: benchNow}})
 	start := time.Now()
 	for i := range uint32(n) {
 		do(t, l, utxo.OutputsLeased{Wallet: 1, OutPoints: []wire.OutPoint{utxotest.Out(wide, i)}, Lock: utxo.LockID{1}, Duration: time.Second, By: utxo.By{At: benchNow}})
-		do(t, l, utxo.Observed{Tx: utxotest.NewTx(i, []wire.OutPoint{utxotest.Out(wide, i)}, utxotest.Pay(1, utxotest.Foreign)), Seq: 1, Tip: tip.Hash, By: utxo.By{At: benchNow}})
+		do(t, l, utxo.Observed{Txs: []*wire.MsgTx{utxotest.NewTx(i, []wire.OutPoint{utxotest.Out(wide, i)}, utxotest.Pay(1, utxotest.Foreign))}, Seq: 1, Tip: tip.Hash, By: utxo.By{At: benchNow}})
 	}
 	t.Logf("%d spenders of one transaction took %v", n, time.Since(start))
 	late := benchNow.Add(time.Hour)
@@ -158,7 +158,7 @@ func TestWideAndLongHistoriesStayLinear(t *testing.T) {
 	start = time.Now()
 	for i := range reverse {
 		seq++
-		do(t, l, utxo.Observed{Tx: reverse[len(reverse)-1-i], Seq: seq, Tip: tip.Hash, By: utxo.By{At: benchNow}})
+		do(t, l, utxo.Observed{Txs: []*wire.MsgTx{reverse[len(reverse)-1-i]}, Seq: seq, Tip: tip.Hash, By: utxo.By{At: benchNow}})
 	}
 	t.Logf("a chain of %d that was observed backwards took %v", n, time.Since(start))
 }
@@ -171,10 +171,10 @@ func TestPolicyWithoutOwnerTakesNoTransactions(t *testing.T) {
 	txs := benchTxs(0, 1)
 	for _, ev := range []utxo.Event{
 		utxo.Connected{Block: utxotest.NewBlock(2, tip.Hash, 0), Txs: txs, By: utxo.By{At: benchNow}},
-		utxo.Observed{Tx: txs[0], Seq: 1, Tip: tip.Hash, By: utxo.By{At: benchNow}},
+		utxo.Observed{Txs: []*wire.MsgTx{txs[0]}, Seq: 1, Tip: tip.Hash, By: utxo.By{At: benchNow}},
 		utxo.Submitted{Wallet: 1, Tx: txs[0], By: utxo.By{At: benchNow}},
 	} {
-		if _, err := l.Do(ev); !errors.Is(err, statemachine.ErrInvalid) {
+		if err := utxotest.Outcome(l.Do(ev)); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("%T: %v", ev, err)
 		}
 	}

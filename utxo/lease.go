@@ -18,7 +18,7 @@ func (pl *plan) lease(ev OutputsLeased) error {
 	for i, op := range ev.OutPoints {
 		ids[i] = TxID{ev.Wallet, op.Hash}
 	}
-	if err := pl.loadTxs(ids...); err != nil {
+	if err := pl.load(pl.r.Txs(ids...)); err != nil { // of this wallet alone: a lease walks nowhere
 		return err
 	}
 	for i, op := range ev.OutPoints {
@@ -35,7 +35,7 @@ func (pl *plan) lease(ev OutputsLeased) error {
 			return heldBy(held)
 		case held.Active(pl.by.At):
 		case !n.tx.Live() || out.Spent():
-			return pl.refuse(n, statemachine.ErrIllegal, op.String()+" is not a live unspent output")
+			return pl.refuse(n.at, statemachine.ErrIllegal, op.String()+" is not a live unspent output")
 		}
 		pl.setLease(held, op, ev)
 	}

@@ -25,6 +25,7 @@ type Ledger struct {
 	heights map[int32][]*entry
 	edges   map[TxID][]Replacement // at both ends
 	arrived int64
+	seq     int64
 	walk    uint32 // number of the walk under way
 
 	allEntries slab[entry]
@@ -37,6 +38,7 @@ type Ledger struct {
 type place struct {
 	entries []*entry      // the transaction itself, one per wallet
 	kids    spends[entry] // the conflict index: who has an output of it as an input
+	walk    uint32
 
 	oneEntry [1]*entry // most have no more: room for the first
 	oneKid   [1]spend[entry]
@@ -120,6 +122,7 @@ func (l *Ledger) Apply(set ChangeSet) error {
 	for _, c := range set.Leases {
 		l.putLease(c.New)
 	}
+	l.seq = max(l.seq, set.Seq.New)
 	for i := range set.Log {
 		e := l.entry(set.Log[i].ID)
 		e.log = append(e.log, &set.Log[i])
@@ -132,6 +135,9 @@ func (l *Ledger) Undo(set ChangeSet) {
 	for _, t := range set.Log {
 		e := l.entry(t.ID)
 		e.log = e.log[:len(e.log)-1]
+	}
+	if set.Seq.New > 0 {
+		l.seq = set.Seq.Old
 	}
 	for _, c := range slices.Backward(set.Leases) {
 		if c.Old.Until.IsZero() {
@@ -174,6 +180,9 @@ func (l *Ledger) current(set *ChangeSet) (at targets, err error) {
 		if _, taken := l.blocks[b.Height]; taken || l.tip >= 0 && b.Height > l.tip+1 {
 			return conflict(b.Hash)
 		}
+	}
+	if set.Seq.New > 0 && set.Seq.Old != l.seq {
+		return conflict("the observation sequence")
 	}
 	for _, c := range set.Wallets {
 		if b := l.books[c.New.ID]; c.Old.ID == 0 && b != nil || c.Old.ID != 0 && (b == nil || b.ScannedTo != c.Old.ScannedTo || !slices.Equal(b.Behind, c.Old.Behind)) {
@@ -236,8 +245,14 @@ func (p *place) in(w WalletID) *entry {
 	return nil
 }
 
-// parent returns the stored transaction of the same wallet that input i spends.
-func (e *entry) parent(i int) *entry { return e.from[i].in(e.tx.ID.Wallet) }
+// live and confirmed say what any row of the transaction is.
+func (p *place) live() bool {
+	return slices.ContainsFunc(p.entries, func(e *entry) bool { return e.tx.Live() })
+}
+
+func (p *place) confirmed() bool {
+	return slices.ContainsFunc(p.entries, func(e *entry) bool { return e.tx.Confirmed() })
+}
 
 // moveTip takes one block off the chain and puts one on, nil for none. What
 // matures, or becomes immature again, moves between the buckets.

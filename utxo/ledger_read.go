@@ -98,27 +98,26 @@ func (l *Ledger) Txs(ids ...TxID) ([]*Tx, error) {
 	return txsOf(c.all), nil
 }
 
+// Seq implements [Reader].
+func (l *Ledger) Seq() (int64, error) { return l.seq, nil }
+
 // Spenders implements [Reader].
-func (l *Ledger) Spenders(w WalletID, ops ...wire.OutPoint) ([]*Tx, error) {
+func (l *Ledger) Spenders(ops ...wire.OutPoint) ([]*Tx, error) {
 	c := l.collector(len(ops))
 	for _, op := range ops {
 		for _, k := range l.kids(op.Hash).of(op.Index) {
-			if w == 0 || w == k.by.tx.ID.Wallet {
-				c.add(k.by)
-			}
+			c.add(k.by)
 		}
 	}
 	return inArrival(c.all), nil
 }
 
 // Children implements [Reader].
-func (l *Ledger) Children(ids ...TxID) ([]*Tx, error) {
-	c := l.collector(len(ids))
-	for _, id := range ids {
-		for _, k := range l.kids(id.Hash) {
-			if id.Wallet == 0 || id.Wallet == k.by.tx.ID.Wallet {
-				c.add(k.by)
-			}
+func (l *Ledger) Children(hashes ...chainhash.Hash) ([]*Tx, error) {
+	c := l.collector(len(hashes))
+	for _, h := range hashes {
+		for _, k := range l.kids(h) {
+			c.add(k.by)
 		}
 	}
 	return inArrival(c.all), nil
@@ -131,45 +130,72 @@ func inArrival(found []*entry) []*Tx {
 	return txsOf(found)
 }
 
-// Descendants implements [Reader].
-func (l *Ledger) Descendants(ids ...TxID) ([]*Tx, error) {
-	c := l.collector(len(ids))
-	for _, id := range ids {
-		if e := l.entry(id); e != nil {
-			c.add(e)
+// walked gathers places, each once, and returns their rows.
+type walked struct {
+	l   *Ledger
+	all []*place
+}
+
+func (l *Ledger) walked(hashes []chainhash.Hash, keep func(*place) bool) *walked {
+	l.walk++
+	w := &walked{l, make([]*place, 0, len(hashes))}
+	for _, h := range hashes {
+		if p := l.around[h]; p != nil && keep(p) {
+			w.add(p)
 		}
 	}
-	named := len(c.all)
-	for i := 0; i < len(c.all); i++ {
-		e := c.all[i]
-		if i >= named && e.tx.Confirmed() {
+	return w
+}
+
+func (w *walked) add(p *place) {
+	if p.walk != w.l.walk {
+		p.walk = w.l.walk
+		w.all = append(w.all, p)
+	}
+}
+
+func rowsOf(all []*place) []*Tx {
+	txs := make([]*Tx, 0, len(all))
+	for _, p := range all {
+		for _, e := range p.entries {
+			txs = append(txs, &e.tx)
+		}
+	}
+	return txs
+}
+
+// Descendants implements [Reader].
+func (l *Ledger) Descendants(hashes ...chainhash.Hash) ([]*Tx, error) {
+	w := l.walked(hashes, func(*place) bool { return true })
+	named := len(w.all)
+	for i := 0; i < len(w.all); i++ {
+		p := w.all[i]
+		if i >= named && p.confirmed() {
 			continue
 		}
-		for _, k := range e.at.kids {
-			if k.by.tx.ID.Wallet == e.tx.ID.Wallet && k.by.tx.Live() {
-				c.add(k.by)
+		for _, k := range p.kids {
+			if k.by.tx.Live() {
+				w.add(k.by.at)
 			}
 		}
 	}
-	return txsOf(c.all[named:]), nil
+	return rowsOf(w.all[named:]), nil
 }
 
 // Ancestors implements [Reader].
-func (l *Ledger) Ancestors(reach Reach, ids ...TxID) ([]*Tx, error) {
-	c := l.collector(len(ids))
-	for _, id := range ids {
-		if e := l.entry(id); e != nil && reach.Includes(&e.tx) {
-			c.add(e)
-		}
+func (l *Ledger) Ancestors(reach Reach, hashes ...chainhash.Hash) ([]*Tx, error) {
+	within := func(p *place) bool {
+		return len(p.entries) > 0 && !slices.ContainsFunc(p.entries, func(e *entry) bool { return !reach.Includes(&e.tx) })
 	}
-	for next := 0; next < len(c.all); next++ {
-		for i := range c.all[next].from {
-			if e := c.all[next].parent(i); e != nil && reach.Includes(&e.tx) {
-				c.add(e)
+	w := l.walked(hashes, within)
+	for next := 0; next < len(w.all); next++ {
+		for _, p := range w.all[next].entries[0].from {
+			if within(p) {
+				w.add(p)
 			}
 		}
 	}
-	return txsOf(c.all), nil
+	return rowsOf(w.all), nil
 }
 
 // ConfirmedAt implements [Reader].
@@ -192,7 +218,9 @@ func (l *Ledger) LiveUnconfirmed(w WalletID) ([]*Tx, error) {
 	}
 	found := make([]*entry, 0, len(b.unconfirmed))
 	for e := range b.unconfirmed {
-		found = append(found, e)
+		if !e.tx.Context {
+			found = append(found, e)
+		}
 	}
 	return inArrival(found), nil
 }
@@ -277,15 +305,15 @@ func (l *Ledger) LeasesOf(w WalletID, lock LockID) ([]Lease, error) {
 
 // Raw implements [Reader].
 func (l *Ledger) Raw(ids ...TxID) ([][]byte, error) {
-	raws := make([][]byte, len(ids))
+	all := make([][]byte, len(ids))
 	for i, id := range ids {
 		e := l.entry(id)
 		if e == nil {
 			return nil, notFound(id)
 		}
-		raws[i] = bytes.Clone(e.raw)
+		all[i] = bytes.Clone(e.raw)
 	}
-	return raws, nil
+	return all, nil
 }
 
 // Coins implements [Queries].
@@ -368,7 +396,7 @@ func (l *Ledger) History(w WalletID, after *HistoryKey, limit int) ([]*Tx, error
 	}
 	var all []*Tx
 	for _, e := range l.entries(w) {
-		if after == nil || e.tx.Key().Compare(*after) > 0 {
+		if !e.tx.Context && (after == nil || e.tx.Key().Compare(*after) > 0) {
 			all = append(all, &e.tx)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
 )
@@ -148,22 +149,24 @@ func ProvablyDead(r Reader, id TxID, depth int32) (bool, error) {
 	if len(txs) == 0 {
 		return false, notFound(id)
 	}
-	line, err := r.Ancestors(NotConfirmed, id)
+	line, err := r.Ancestors(NotConfirmed, id.Hash)
 	if err != nil {
 		return false, err
 	}
-	inLine := map[TxID]bool{}
+	inLine := map[chainhash.Hash]bool{}
 	var ops []wire.OutPoint
 	for _, t := range line {
-		inLine[t.ID] = true
-		ops = append(ops, t.Inputs...)
+		if !inLine[t.ID.Hash] {
+			inLine[t.ID.Hash] = true
+			ops = append(ops, t.Inputs...)
+		}
 	}
 	if len(ops) == 0 {
 		return false, nil
 	}
-	rivals, err := r.Spenders(id.Wallet, ops...)
+	rivals, err := r.Spenders(ops...)
 	for _, t := range rivals {
-		if !inLine[t.ID] && t.Confirmed() && tip.Height-t.Height+1 >= depth {
+		if !inLine[t.ID.Hash] && t.Confirmed() && tip.Height-t.Height+1 >= depth {
 			return true, nil
 		}
 	}

@@ -64,7 +64,7 @@ func TestLosersAreListedParentsFirst(t *testing.T) {
 				b.observe(tx)
 			}
 			rival := b.tx(ins(out(deposit, 0)), foreign)
-			set, err := b.Do(utxo.Observed{Tx: rival, Seq: 2, Tip: b.tip.Hash, By: utxo.By{At: noon}})
+			set, err := b.Do(utxo.Observed{Txs: []*wire.MsgTx{rival}, Seq: 2, Tip: b.tip.Hash, By: utxo.By{At: noon}})
 			if err != nil {
 				t.Fatal(err)
 			}

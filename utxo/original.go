@@ -119,7 +119,7 @@ func compareHashes(a, b chainhash.Hash) int { return bytes.Compare(a[:], b[:]) }
 // readRivals reads the live transactions that share an input with tx, in any
 // wallet, each once, and lists those of its own wallet.
 func (o *Original) readRivals(r Reader, tx *Tx) (rivals []*Tx, err error) {
-	spenders, err := r.Spenders(0, tx.Inputs...)
+	spenders, err := r.Spenders(tx.Inputs...)
 	if err != nil {
 		return nil, err
 	}
@@ -150,39 +150,23 @@ func (o *Original) readRivals(r Reader, tx *Tx) (rivals []*Tx, err error) {
 }
 
 // readBelow reads the live descendants of transactions, each once, through
-// every wallet: a child that concerns another wallet than its parent is found
-// by the row that this wallet has of the parent. It stops where there are more
-// than a replacement may evict.
+// every wallet.
 func readBelow(r Reader, txs []*Tx) (below []*Tx, err error) {
 	seen := map[chainhash.Hash]bool{}
+	var hashes []chainhash.Hash
 	for _, t := range txs {
 		seen[t.ID.Hash] = true
+		hashes = append(hashes, t.ID.Hash)
 	}
-	for frontier := txs; len(frontier) > 0 && len(below) <= MaxEvicted; {
-		var ids []TxID
-		for _, t := range frontier {
-			ids = append(ids, TxID{Hash: t.ID.Hash})
-		}
-		rows, err := r.Txs(ids...)
-		if err != nil {
-			return nil, err
-		}
-		ids = ids[:0]
-		for _, t := range rows {
-			ids = append(ids, t.ID)
-		}
-		found, err := r.Descendants(ids...)
-		if err != nil {
-			return nil, err
-		}
-		frontier = nil
-		for _, t := range found {
-			if !seen[t.ID.Hash] {
-				seen[t.ID.Hash] = true
-				frontier = append(frontier, t)
-			}
-		}
-		below = append(below, frontier...)
+	if len(hashes) == 0 {
+		return nil, nil
 	}
-	return below, nil
+	found, err := r.Descendants(hashes...)
+	for _, t := range found {
+		if !seen[t.ID.Hash] {
+			seen[t.ID.Hash] = true
+			below = append(below, t)
+		}
+	}
+	return below, err
 }

@@ -1,9 +1,7 @@
 package utxo
 
 import (
-	"fmt"
-	"slices"
-
+	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/settlehq/settle/statemachine"
 )
 
@@ -22,14 +20,14 @@ func (e evidence) block() bool { return e.height != Unconfirmed }
 // rivals lose, with all live descendants. It refuses when an ancestor is an
 // orphaned coinbase, when the transaction conflicts with itself or an ancestor,
 // when the confirmed chain spends an input, and when a rival was observed later.
-func (pl *plan) place(t *node, ev evidence) error {
+func (pl *plan) place(t *vertex, ev evidence) error {
 	lift, err := pl.lift(t)
 	if err != nil {
 		return err
 	}
 	for _, m := range lift {
-		if m != t && m.tx.Status == Orphaned {
-			return pl.refuse(t, ErrDeadParent, "orphaned coinbase "+m.tx.ID.String())
+		if m != t && m.status == Orphaned {
+			return pl.refuse(t, ErrDeadParent, "orphaned coinbase "+m.hash.String())
 		}
 	}
 	rivals, losers, err := pl.conflicts(t, lift)
@@ -37,8 +35,11 @@ func (pl *plan) place(t *node, ev evidence) error {
 		return err
 	}
 	for _, l := range losers {
-		if ev.seq > 0 && l.tx.Seq > ev.seq {
-			return pl.refuse(t, ErrStale, fmt.Sprintf("%s, which would lose, was observed later", l.tx.ID))
+		switch {
+		case l.listed:
+			return pl.refuse(t, ErrInputSpent, l.hash.String()+" of the same list conflicts with it")
+		case ev.seq > 0 && l.seq > ev.seq:
+			return pl.refuse(t, ErrStale, l.hash.String()+", which would lose, was observed later")
 		}
 	}
 	if !ev.block() {
@@ -46,66 +47,101 @@ func (pl *plan) place(t *node, ev evidence) error {
 			return err
 		}
 	}
-	if err := pl.replace(rivals); err != nil {
+	if err := pl.readRaw(lift); err != nil { // after this nothing is refused
 		return err
 	}
+	pl.rivalries = append(pl.rivalries, rivals...)
+	inLift := t.lifted
 	// The winners come first: a loser may be a child of one, never a parent.
 	for _, m := range lift {
-		for i := range m.from {
-			pl.take(m, i)
-		}
 		on := OnProven
 		if m == t {
 			on = ev.on
 		}
-		if err := pl.step(m, on, "", func(tx *Tx) {
+		if err := pl.move(m, on, "", func(f *facts) {
 			if m == t && ev.block() {
-				tx.Height, tx.Position = ev.height, ev.position
+				f.height, f.position = ev.height, ev.position
 			}
-			tx.Seq = max(tx.Seq, ev.seq)
+			f.seq, f.public = max(f.seq, ev.seq), true
 		}); err != nil {
 			return err
 		}
 	}
-	return pl.kill(losers, func(l *node) (Trigger, string) {
+	if err := pl.spreadRows(lift); err != nil {
+		return err
+	}
+	if err := pl.kill(losers, func(l *vertex) (Trigger, string) {
 		switch {
-		case l.rival != t.lifted:
+		case l.rival != inLift:
 			return OnParentDied, ""
-		case ev.block() || l.tx.Status == Pending:
+		case ev.block() || l.status == Pending:
 			return OnDoubleSpent, ""
 		}
 		return OnReplaced, ""
-	})
+	}); err != nil {
+		return err
+	}
+	return pl.spreadAround()
+}
+
+// move takes a transaction along an edge of the table, in every row.
+func (pl *plan) move(v *vertex, on Trigger, reason string, change func(*facts)) error {
+	to, ok := TxMachine.Next(v.status, on)
+	if !ok {
+		return pl.refuse(v, statemachine.ErrIllegal, "")
+	}
+	dies := v.live() && to != Pending && to != Published
+	if v.status != to {
+		pl.moved(v)
+	}
+	v.status = to
+	if change != nil {
+		change(&v.facts)
+	}
+	for _, n := range v.rows {
+		by := on
+		if _, ok := TxMachine.Next(n.tx.Status, on); !ok { // a wallet that gave up what it had submitted
+			if dies {
+				continue
+			}
+			by = OnProven
+		}
+		if err := pl.step(n, by, reason, func(t *Tx) { t.Height, t.Position, t.Seq, t.Public = v.height, v.position, v.seq, v.public }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lift returns the ancestors of t that are not published, parents first, then t.
-func (pl *plan) lift(t *node) ([]*node, error) {
-	if err := pl.loadParents([]*node{t}); err != nil {
+func (pl *plan) lift(t *vertex) ([]*vertex, error) {
+	if err := pl.loadParents([]*vertex{t}); err != nil {
 		return nil, err
 	}
-	var ids []TxID
-	unpublished(t, func(p *node) { ids = append(ids, p.tx.ID) })
+	var hashes []chainhash.Hash
+	unpublished(t, func(p *vertex) { hashes = append(hashes, p.hash) })
 	pl.mark++
 	t.lifted = pl.mark
-	members := []*node{t}
-	if len(ids) == 0 {
+	members := []*vertex{t}
+	if len(hashes) == 0 {
 		return members, pl.loadRivals(members)
 	}
-	if err := pl.load(pl.r.Ancestors(NotPublished, ids...)); err != nil {
+	mark := pl.mark
+	if err := pl.load(pl.r.Ancestors(NotPublished, hashes...)); err != nil {
 		return nil, err
 	}
 	for i := 0; i < len(members); i++ {
 		members[i].place = i
-		unpublished(members[i], func(p *node) {
-			if p.lifted != pl.mark {
-				p.lifted = pl.mark
+		unpublished(members[i], func(p *vertex) {
+			if p.lifted != mark {
+				p.lifted = mark
 				members = append(members, p)
 			}
 		})
 	}
-	order := make([]*node, 0, len(members))
+	order := make([]*vertex, 0, len(members))
 	for _, i := range topological(len(members), func(i int, add func(int)) {
-		unpublished(members[i], func(p *node) { add(p.place) })
+		unpublished(members[i], func(p *vertex) { add(p.place) })
 	}) {
 		order = append(order, members[i])
 	}
@@ -115,17 +151,30 @@ func (pl *plan) lift(t *node) ([]*node, error) {
 	return order, pl.loadRivals(order)
 }
 
-// unpublished calls each for the parents of n that are not published.
-func unpublished(n *node, each func(*node)) {
-	for i := range n.from {
-		if p := n.parent(i); p != nil && p.tx.Status != Published {
+// unpublished calls each for the known parents of v that are not published.
+func unpublished(v *vertex, each func(*vertex)) {
+	for _, p := range v.from {
+		if p.status != 0 && p.status != Published {
 			each(p)
 		}
 	}
 }
 
+// taker returns the member of a lift that takes the first input of v that any of
+// them takes.
+func (v *vertex) taker(lift uint32) *vertex {
+	for i, op := range v.inputs {
+		for _, s := range v.from[i].kids.of(op.Index) {
+			if s.by.lifted == lift {
+				return s.by
+			}
+		}
+	}
+	return nil
+}
+
 // rivalry is one direct conflict.
-type rivalry struct{ loser, winner *node }
+type rivalry struct{ loser, winner *vertex }
 
 // conflicts finds the live rivals of a lift, and all that would die with them:
 // the rivals and their live descendants.
@@ -133,20 +182,20 @@ type rivalry struct{ loser, winner *node }
 // The walk ends at a confirmed transaction, since that refuses the placing
 // anyway; a conflict with an ancestor that lies behind one is therefore
 // reported as ErrSpentByConfirmed.
-func (pl *plan) conflicts(t *node, lift []*node) ([]rivalry, []*node, error) {
-	inLift := pl.mark
+func (pl *plan) conflicts(t *vertex, lift []*vertex) ([]rivalry, []*vertex, error) {
+	inLift := t.lifted
 	var rivals []rivalry
-	var heads []*node
+	var heads []*vertex
 	for _, m := range lift {
-		for i, op := range m.tx.Inputs {
+		for i, op := range m.inputs {
 			for _, s := range m.from[i].kids.of(op.Index) {
 				switch c := s.by; {
-				case c == m || c.tx.ID.Wallet != m.tx.ID.Wallet:
+				case c == m:
 				case c.lifted == inLift:
 					return nil, nil, pl.refuse(t, ErrSelfConflict, op.String()+" is spent twice")
-				case c.tx.Live() && c.rival != inLift:
+				case c.live() && c.rival != inLift:
 					c.rival = inLift
-					rivals = append(rivals, rivalry{c, m})
+					rivals = append(rivals, rivalry{c, c.taker(inLift)})
 					heads = append(heads, c)
 				}
 			}
@@ -161,17 +210,16 @@ func (pl *plan) conflicts(t *node, lift []*node) ([]rivalry, []*node, error) {
 	}
 	for _, m := range lift {
 		lost := m.lost == pl.mark
-		for i := range m.from {
-			p := m.parent(i)
-			lost = lost || p != nil && p.lost == pl.mark
+		for _, p := range m.from {
+			lost = lost || p.lost == pl.mark
 		}
 		if lost {
 			return nil, nil, pl.refuse(t, ErrSelfConflict, "it would replace its own ancestor")
 		}
 	}
 	for _, l := range losers {
-		if l.tx.Confirmed() {
-			return nil, nil, pl.refuse(t, ErrSpentByConfirmed, l.tx.ID.String())
+		if l.confirmed() {
+			return nil, nil, pl.refuse(t, ErrSpentByConfirmed, l.hash.String())
 		}
 	}
 	return rivals, losers, nil
@@ -179,7 +227,7 @@ func (pl *plan) conflicts(t *node, lift []*node) ([]rivalry, []*node, error) {
 
 // kill moves losers to their dead state and frees their inputs. An input that
 // another live transaction wants, a declared replacement, passes to that one.
-func (pl *plan) kill(losers []*node, why func(*node) (Trigger, string)) error {
+func (pl *plan) kill(losers []*vertex, why func(*vertex) (Trigger, string)) error {
 	if len(losers) == 0 {
 		return nil
 	}
@@ -190,38 +238,10 @@ func (pl *plan) kill(losers []*node, why func(*node) (Trigger, string)) error {
 		return err
 	}
 	pl.expect(len(losers))
-	pl.respent = slices.Grow(pl.respent, len(losers))
 	for _, l := range losers {
 		on, reason := why(l)
-		if err := pl.step(l, on, reason, nil); err != nil {
+		if err := pl.move(l, on, reason, nil); err != nil {
 			return err
-		}
-	}
-	for _, l := range losers {
-		for i, op := range l.tx.Inputs {
-			pl.spend(l, i, l.tx.ID.Hash, l.from[i].claimant(l.tx.ID.Wallet, op.Index))
-		}
-	}
-	return nil
-}
-
-// replace records the edges that are not stored yet.
-func (pl *plan) replace(rivals []rivalry) error {
-	if len(rivals) == 0 {
-		return nil
-	}
-	ids := make([]TxID, len(rivals))
-	for i, r := range rivals {
-		ids[i] = r.loser.tx.ID
-	}
-	stored, err := pl.r.Replacements(ids...)
-	if err != nil {
-		return err
-	}
-	for _, r := range rivals {
-		edge := Replacement{r.loser.tx.ID.Wallet, r.loser.tx.ID.Hash, r.winner.tx.ID.Hash}
-		if !slices.Contains(stored, edge) {
-			pl.set.Replaced = append(pl.set.Replaced, edge)
 		}
 	}
 	return nil
@@ -237,7 +257,65 @@ func (pl *plan) broadcast(ev Broadcasted) error {
 	case Published:
 		return nil
 	case Pending:
-		return pl.place(n, evidence{on: OnBroadcast, height: Unconfirmed})
+		return pl.place(n.at, evidence{on: OnBroadcast, height: Unconfirmed})
 	}
-	return pl.refuse(n, statemachine.ErrIllegal, "a dead transaction needs evidence")
+	return pl.refuse(n.at, statemachine.ErrIllegal, "a dead transaction needs evidence")
+}
+
+func (pl *plan) refuse(v *vertex, why error, reason string) error {
+	id := v.hash.String()
+	if w := Scope(pl.ev); w != 0 {
+		id = TxID{w, v.hash}.String()
+	}
+	r := &statemachine.Refusal{Err: why, Machine: TxMachine.Name(), ID: id, Event: pl.event(), Reason: reason}
+	if v.status != 0 {
+		r.State = v.status.String()
+	}
+	return r
+}
+
+// inOrder refuses what no chain can hold, a transaction confirmed below one that
+// it descends from: a rollback would orphan what stays confirmed. It looks
+// through unconfirmed ancestors; through unconfirmed descendants only where they
+// can be in the way, from a coinbase or a transaction that arrives after its
+// child, so that confirming a long chain costs nothing extra.
+func (pl *plan) inOrder(v *vertex, height int32) error {
+	low, high := height, height // of what v stands on, and of what stands on v
+	pl.mark++
+	var below []*vertex
+	for _, s := range v.kids {
+		if s.by.live() && s.by.lost != pl.mark {
+			s.by.lost = pl.mark
+			below = append(below, s.by)
+		}
+	}
+	if high == Unconfirmed && len(below) == 0 {
+		return nil
+	}
+	above, err := pl.withUnconfirmedAncestors(v)
+	if err != nil {
+		return err
+	}
+	for _, a := range above {
+		for _, p := range a.from {
+			low = max(low, p.height)
+		}
+	}
+	if low == Unconfirmed {
+		return nil
+	}
+	if len(below) > 0 && (v.coinbase || v.status == 0) {
+		if below, err = pl.withDescendants(below); err != nil {
+			return err
+		}
+	}
+	for _, d := range below {
+		if d.confirmed() && (high == Unconfirmed || d.height < high) {
+			high = d.height
+		}
+	}
+	if high != Unconfirmed && high < low {
+		return invalid("transaction %s would make height %d descend from height %d", v.hash, high, low)
+	}
+	return nil
 }

@@ -25,10 +25,13 @@ func (p Policy) PlanAt(r Reader, ev Event, now time.Time) (ChangeSet, error) {
 	if err == nil {
 		err = pl.do()
 	}
-	if err != nil {
-		return ChangeSet{}, err
+	if err == nil {
+		err = pl.collect()
 	}
-	pl.graph.collect(&pl.set)
+	if err != nil {
+		return ChangeSet{Wide: pl.wide}, err
+	}
+	pl.set.Wide = pl.wide
 	return pl.set, nil
 }
 
@@ -70,6 +73,14 @@ type plan struct {
 	by  By // of ev, with its time in UTC microseconds
 	set ChangeSet
 
+	every     []Wallet // of the store, once they are read
+	opened    map[WalletID]bool
+	rivalries []rivalry // direct conflicts that were decided
+	joined    []TxID    // new rows of what others have
+	due       []neighbours
+	// later shows a transaction of the event that nothing touched so far.
+	later func(chainhash.Hash) error
+
 	// What inspect writes for one transaction after the other.
 	buf    bytes.Buffer
 	inputs []wire.OutPoint
@@ -81,7 +92,7 @@ func (pl *plan) begin(now time.Time) (err error) {
 	if pl.ev == nil {
 		return invalid("no event")
 	}
-	pl.by = pl.ev.by()
+	pl.by, pl.scope = pl.ev.by(), Scope(pl.ev)
 	if pl.by.At.IsZero() {
 		pl.by.At = now
 	}
@@ -104,7 +115,7 @@ func (pl *plan) event() string { return strings.TrimPrefix(fmt.Sprintf("%T", pl.
 // not nil, sets what moves beside the status.
 func (pl *plan) step(n *node, on Trigger, reason string, change func(*Tx)) error {
 	if _, ok := TxMachine.Next(n.tx.Status, on); !ok {
-		return pl.refuse(n, statemachine.ErrIllegal, "")
+		return pl.refuse(n.at, statemachine.ErrIllegal, "")
 	}
 	pl.set.Log = append(pl.set.Log, statemachine.Transition[TxID]{
 		ID: n.tx.ID, At: pl.by.At, Actor: pl.by.Actor, Role: pl.by.Role, Reason: reason,
@@ -115,10 +126,17 @@ func (pl *plan) step(n *node, on Trigger, reason string, change func(*Tx)) error
 	if change != nil {
 		change(&n.tx)
 	}
+	if n.tx.Context {
+		pl.set.Log[len(pl.set.Log)-1].Data = ContextLine
+	}
 	pl.steps = append(pl.steps, step{n, n.last})
 	n.last = len(pl.steps)
 	return nil
 }
+
+// ContextLine is the Data of a line of the audit trail whose row was only context
+// (see [Tx.Context]) when it was written: such a line is in no feed.
+const ContextLine = `{"context":true}`
 
 // expect makes room for the steps of n more transactions.
 func (pl *plan) expect(n int) {
@@ -126,9 +144,9 @@ func (pl *plan) expect(n int) {
 	pl.steps = slices.Grow(pl.steps, n)
 }
 
-// one loads a transaction that must be stored.
+// one loads a transaction of which the wallet must have a row.
 func (pl *plan) one(id TxID) (*node, error) {
-	if err := pl.loadTxs(id); err != nil {
+	if err := pl.loadRows([]chainhash.Hash{id.Hash}); err != nil {
 		return nil, err
 	}
 	if n := pl.get(id); n != nil {
@@ -161,7 +179,7 @@ func (pl *plan) open(ev WalletOpened) error {
 	if ev.Wallet <= 0 || ev.Birth < 0 {
 		return invalid("a wallet needs an id from 1 and a birth height from 0")
 	}
-	all, err := pl.r.Wallets()
+	all, _, err := pl.wallets()
 	if err != nil {
 		return err
 	}
@@ -182,9 +200,15 @@ func (pl *plan) label(ev Labelled) error {
 	if !statemachine.Storable(ev.Label) || utf8.RuneCountInString(ev.Label) > MaxLabel {
 		return invalid("a label is UTF-8 of at most %d characters", MaxLabel)
 	}
-	n, err := pl.one(ev.ID)
-	if err != nil || n.tx.Label == ev.Label {
+	if err := pl.load(pl.r.Txs(ev.ID)); err != nil { // of this wallet alone
 		return err
+	}
+	n := pl.get(ev.ID)
+	if n == nil {
+		return notFound(ev.ID)
+	}
+	if n.tx.Label == ev.Label {
+		return nil
 	}
 	return pl.step(n, OnLabelled, "", func(t *Tx) { t.Label = ev.Label })
 }
@@ -199,11 +223,12 @@ func (pl *plan) reveal(ev OutputRevealed) error {
 	if err != nil {
 		return err
 	}
+	v := n.at
 	if out := n.tx.Output(ev.Index); out != nil {
 		if out.Tag == ev.Tag {
 			return nil
 		}
-		return pl.refuse(n, statemachine.ErrIllegal, fmt.Sprintf("output %d belongs to %q", ev.Index, out.Tag))
+		return pl.refuse(v, statemachine.ErrIllegal, fmt.Sprintf("output %d belongs to %q", ev.Index, out.Tag))
 	}
 	raw, err := pl.r.Raw(ev.ID)
 	if err != nil {
@@ -213,14 +238,20 @@ func (pl *plan) reveal(ev OutputRevealed) error {
 	if err != nil {
 		return err
 	}
-	if int64(ev.Index) >= int64(len(tx.TxOut)) || n.tx.Height == 0 {
+	if int64(ev.Index) >= int64(len(tx.TxOut)) || v.height == 0 {
 		return invalid("transaction %s has no spendable output %d", ev.ID, ev.Index)
 	}
-	if err := pl.loadKids(ev.ID); err != nil {
+	if err := pl.loadKids([]*vertex{v}); err != nil {
 		return err
 	}
 	pl.credit(n, ev.Index, tx.TxOut[ev.Index], ev.Tag)
-	if err := pl.step(n, OnRevealed, "", nil); err != nil {
+	if err := pl.step(n, OnRevealed, "", func(t *Tx) { t.Context = false }); err != nil {
+		return err
+	}
+	if err := pl.beside(v, ev.ID.Wallet); err != nil {
+		return err
+	}
+	if err := pl.spenders(v, ev.ID.Wallet, []uint32{ev.Index}); err != nil {
 		return err
 	}
 	w, err := pl.wallet(ev.ID.Wallet)
@@ -238,25 +269,83 @@ func (pl *plan) invalidate(ev Invalidated) error {
 		return err
 	}
 	if n.tx.Confirmed() {
-		return pl.refuse(n, statemachine.ErrIllegal, "it is confirmed")
+		return pl.refuse(n.at, statemachine.ErrIllegal, "it is confirmed")
 	}
 	if !n.tx.Live() {
 		return nil
 	}
-	losers, err := pl.withDescendants([]*node{n})
+	losers, err := pl.withDescendants([]*vertex{n.at})
 	if err != nil {
 		return err
 	}
 	for _, l := range losers {
-		if l.tx.Confirmed() {
-			return pl.refuse(n, statemachine.ErrIllegal, "its descendant "+l.tx.ID.String()+" is confirmed")
+		if l.confirmed() {
+			return pl.refuse(n.at, statemachine.ErrIllegal, "its descendant "+l.hash.String()+" is confirmed")
 		}
 	}
-	return pl.kill(losers, func(l *node) (Trigger, string) {
-		if l == n {
-			return OnInvalidated, statemachine.Bounded(ev.Reason, 500)
+	reason := statemachine.Bounded(ev.Reason, 500)
+	if n.tx.Status == Pending {
+		return pl.giveUp(n, losers, reason)
+	}
+	return pl.kill(losers, func(l *vertex) (Trigger, string) {
+		if l == n.at {
+			return OnInvalidated, reason
 		}
 		return OnParentDied, ""
+	})
+}
+
+// giveUp fails a pending row, which is its wallet's own, and the pending rows
+// that stand on it: those of the same wallet, and those of others where no
+// wallet has a live row of the parent any more.
+func (pl *plan) giveUp(n *node, losers []*vertex, reason string) error {
+	if err := pl.loadParents(losers); err != nil {
+		return err
+	}
+	if err := pl.loadRivals(losers); err != nil {
+		return err
+	}
+	for i, l := range losers {
+		l.place = i
+	}
+	inWalk := pl.mark
+	for _, i := range topological(len(losers), func(i int, add func(int)) {
+		for _, p := range losers[i].from {
+			if p.lost == inWalk {
+				add(p.place)
+			}
+		}
+	}) {
+		v := losers[i]
+		for _, row := range v.rows {
+			on, why := OnParentDied, ""
+			switch {
+			case row == n:
+				on, why = OnInvalidated, reason
+			case !row.tx.Live() || v == n.at || !deadParent(row):
+				continue
+			}
+			if err := pl.step(row, on, why, nil); err != nil {
+				return err
+			}
+			pl.moved(v)
+		}
+		v.status = 0
+		for _, row := range v.rows {
+			v.learn(&row.tx)
+		}
+	}
+	return nil
+}
+
+// deadParent reports whether a row stands on a dead one of its wallet, or on
+// what is dead in all wallets.
+func deadParent(n *node) bool {
+	return slices.ContainsFunc(n.at.from, func(p *vertex) bool {
+		if own := p.in(n.tx.ID.Wallet); own != nil {
+			return !own.tx.Live()
+		}
+		return p.status != 0 && !p.live()
 	})
 }
 
@@ -267,14 +356,6 @@ func parse(raw []byte) (*wire.MsgTx, error) {
 		return nil, fmt.Errorf("%w: raw transaction: %v", statemachine.ErrCorrupt, err)
 	}
 	return tx, nil
-}
-
-func (pl *plan) refuse(n *node, why error, reason string) error {
-	r := &statemachine.Refusal{Err: why, Machine: TxMachine.Name(), ID: n.tx.ID.String(), Event: pl.event(), Reason: reason}
-	if n.tx.Status != 0 {
-		r.State = n.tx.Status.String()
-	}
-	return r
 }
 
 func invalid(format string, args ...any) error {

@@ -27,8 +27,8 @@ type Queries interface {
 	// LeasesOf returns the stored leases of a lock, expired ones too, by hash
 	// bytes and index.
 	LeasesOf(w WalletID, lock LockID) ([]Lease, error)
-	// History pages through the transactions of a wallet, newest first, after
-	// the given key.
+	// History pages through the transactions of a wallet, without context,
+	// newest first, after the given key.
 	History(w WalletID, after *HistoryKey, limit int) ([]*Tx, error)
 	// Transitions returns the audit trail of a transaction, oldest first.
 	Transitions(id TxID) ([]statemachine.Transition[TxID], error)

@@ -21,26 +21,29 @@ type Reader interface {
 	// Txs returns those of the named transactions that are stored, in any
 	// order. An id with wallet zero stands for every wallet.
 	Txs(ids ...TxID) ([]*Tx, error)
-	// Spenders returns every stored transaction of the wallet, dead ones too,
-	// that has one of the outpoints as an input, each once, in order of
-	// arrival. Wallet zero stands for every wallet.
-	Spenders(w WalletID, ops ...wire.OutPoint) ([]*Tx, error)
+	// Spenders returns every stored transaction, dead ones too, that has one
+	// of the outpoints as an input, in every wallet that has a row of it, in
+	// order of arrival.
+	Spenders(ops ...wire.OutPoint) ([]*Tx, error)
 	// Children returns every stored transaction, dead ones too, that spends
-	// any output of one of the named transactions, each once, in order of
-	// arrival. An id with wallet zero stands for every wallet.
-	Children(ids ...TxID) ([]*Tx, error)
-	// Descendants returns the live descendants of the named transactions,
-	// each once, without these. It does not go on below a confirmed one.
-	Descendants(ids ...TxID) ([]*Tx, error)
+	// any output of one of the named transactions, in every wallet, in order
+	// of arrival.
+	Children(hashes ...chainhash.Hash) ([]*Tx, error)
+	// Descendants returns the live descendants of the named transactions in
+	// every wallet, without these; one is live if a row of it is. It does not
+	// go on below a confirmed one.
+	Descendants(hashes ...chainhash.Hash) ([]*Tx, error)
 	// Ancestors returns those of the named transactions and their ancestors
-	// that are within the reach, each once. It does not go on above one that
-	// is not.
-	Ancestors(reach Reach, ids ...TxID) ([]*Tx, error)
+	// that are within the reach, in every wallet. It does not go on above one
+	// that is not.
+	Ancestors(reach Reach, hashes ...chainhash.Hash) ([]*Tx, error)
+	// Seq returns the highest sequence number of a mempool observation so far.
+	Seq() (int64, error)
 	// ConfirmedAt returns the transactions of a height, of every wallet, by
 	// wallet and position.
 	ConfirmedAt(height int32) ([]*Tx, error)
 	// LiveUnconfirmed returns the live unconfirmed transactions of a wallet,
-	// in order of arrival.
+	// without context, in order of arrival.
 	LiveUnconfirmed(w WalletID) ([]*Tx, error)
 	// Unspent returns the live unspent outputs of a wallet with their leases,
 	// in order of arrival and index; tag nil stands for every owner.
@@ -50,7 +53,7 @@ type Reader interface {
 	Replacements(ids ...TxID) ([]Replacement, error)
 	// Leases returns the stored leases of these outpoints, expired ones too.
 	Leases(w WalletID, ops ...wire.OutPoint) ([]Lease, error)
-	// Raw returns the serialised transactions in the order of ids,
+	// Raw returns serialised transactions in the order of ids,
 	// [statemachine.ErrNotFound] if one is not stored.
 	Raw(ids ...TxID) ([][]byte, error)
 }

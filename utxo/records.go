@@ -68,9 +68,16 @@ type Tx struct {
 	FirstSeen time.Time // UTC microseconds
 	Seq       int64     // of the last mempool observation, 0 for none
 	Label     string    // the host's, at most [MaxLabel] characters
-	Version   int64     // from 1
-	Inputs    []wire.OutPoint
-	Outputs   []Output // owned ones only, by index
+	// Context: no output of it, and none that it spends, is the wallet's. It is
+	// kept as the direct parent or rival of one that is, and is in no history,
+	// feed or list, only in [Detail] and in replacement edges.
+	Context bool
+	// Public: the network has had it. What was only submitted is its wallet's
+	// own, and no other wallet learns of it.
+	Public  bool
+	Version int64 // from 1
+	Inputs  []wire.OutPoint
+	Outputs []Output // owned ones only, by index
 	// Raw is the serialised transaction with witness. A [Reader] leaves it
 	// nil; [ChangeSet.Inserts] carries it.
 	Raw []byte
@@ -104,11 +111,12 @@ func (t *Tx) Output(index uint32) *Output {
 	return &t.Outputs[i]
 }
 
-// Replacement says that Winner took an input of Loser, or, while both are
-// live, that Winner was submitted in order to.
+// Replacement says that Winner took an input of Loser, or that it was submitted
+// in order to.
 type Replacement struct {
 	Wallet        WalletID
 	Loser, Winner chainhash.Hash
+	Declared      bool // by [Submitted]; whether Winner then won, their status says
 }
 
 // LockID names the holder of a lease: 32 bytes that the application chooses.

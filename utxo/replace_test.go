@@ -130,7 +130,7 @@ func (b *till) fund(amounts ...int64) (ops []wire.OutPoint) {
 func (b *till) observe(tx *wire.MsgTx) *wire.MsgTx {
 	b.Helper()
 	b.seq++
-	b.do(utxo.Observed{Tx: tx, Seq: b.seq, Tip: b.tip})
+	b.do(utxo.Observed{Txs: []*wire.MsgTx{tx}, Seq: b.seq, Tip: b.tip})
 	b.pool = append(b.pool, tx)
 	return tx
 }

@@ -36,20 +36,24 @@ var statusNames = []string{"pending", "published", "replaced", "failed", "orphan
 type Trigger = statemachine.Enum[trigger]
 
 const (
-	OnSubmit      Trigger = iota + 1 // the wallet created it
-	OnBroadcast                      // the host published it
-	OnObserved                       // seen in a mempool
-	OnConfirmed                      // in a connected block
-	OnProven                         // a published child proves it
-	OnReplaced                       // a rival won in the mempool
-	OnDoubleSpent                    // a rival won in a block, or before it was broadcast
-	OnParentDied                     // an ancestor is dead
-	OnDisconnect                     // its block left the best chain
-	OnOrphaned                       // the block that created it left the best chain
-	OnReconfirmed                    // an orphaned coinbase is in the best chain again
-	OnInvalidated                    // the host gave it up
-	OnRevealed                       // an output was found to be owned
-	OnLabelled                       // the host changed its label
+	OnSubmit         Trigger = iota + 1 // the wallet created it
+	OnBroadcast                         // the host published it
+	OnObserved                          // seen in a mempool
+	OnConfirmed                         // in a connected block
+	OnProven                            // a published child proves it
+	OnReplaced                          // a rival won in the mempool
+	OnDoubleSpent                       // a rival won in a block, or before it was broadcast
+	OnParentDied                        // an ancestor is dead
+	OnDisconnect                        // its block left the best chain
+	OnOrphaned                          // the block that created it left the best chain
+	OnReconfirmed                       // an orphaned coinbase is in the best chain again
+	OnInvalidated                       // the host gave it up
+	OnRevealed                          // an output was found to be owned
+	OnLabelled                          // the host changed its label
+	OnJoined                            // another wallet's facts concern this one: published
+	OnJoinedReplaced                    // the same, replaced by now
+	OnJoinedFailed                      // the same, failed by now
+	OnJoinedOrphaned                    // the same, orphaned by now
 )
 
 type trigger struct{}
@@ -60,10 +64,12 @@ func (trigger) Names() []string { return triggerNames }
 var triggerNames = []string{
 	"submit", "broadcast", "observed", "confirmed", "proven_by_child", "replaced", "double_spent", "parent_died",
 	"block_disconnected", "coinbase_orphaned", "reconfirmed", "invalidated", "output_revealed", "labelled",
+	"joined", "joined_replaced", "joined_failed", "joined_orphaned",
 }
 
 const (
 	revival   = "evidence revives a dead transaction: else a wallet sticks on a valid block or misses confirmed money"
+	joining   = "a store has one chain: what one wallet knows joins another that it concerns, in the state that it has"
 	heightMap = "a change of height, or of a fact beside the status, is a step of its own in the audit trail"
 )
 
@@ -72,6 +78,11 @@ var TxMachine = statemachine.Must("utxo.tx", []statemachine.Edge[Status, Trigger
 	{From: 0, Trigger: OnSubmit, To: Pending},
 	{From: 0, Trigger: OnObserved, To: Published},
 	{From: 0, Trigger: OnConfirmed, To: Published},
+
+	{From: 0, Trigger: OnJoined, To: Published, Extension: joining},
+	{From: 0, Trigger: OnJoinedReplaced, To: Replaced, Extension: joining},
+	{From: 0, Trigger: OnJoinedFailed, To: Failed, Extension: joining},
+	{From: 0, Trigger: OnJoinedOrphaned, To: Orphaned, Extension: joining},
 
 	{From: Pending, Trigger: OnBroadcast, To: Published},
 	{From: Pending, Trigger: OnObserved, To: Published},

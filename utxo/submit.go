@@ -1,9 +1,12 @@
 package utxo
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 
+	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
 )
@@ -21,130 +24,214 @@ func (pl *plan) submit(ev Submitted) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := pl.scope([]seen{s}); err != nil {
+	_, open, err := pl.wallets()
+	if err != nil {
 		return err
 	}
-	if err := pl.loadAround(w.ID, []seen{s}, nil); err != nil {
+	if err := s.known(open); err != nil {
 		return err
 	}
-	id := TxID{w.ID, s.hash}
-	if n := pl.get(id); n != nil && n.tx.Live() {
+	if err := pl.loadAround([]seen{s}, nil); err != nil {
+		return err
+	}
+	v := pl.vertex(s.hash)
+	n := v.in(w.ID)
+	switch {
+	case n != nil && n.tx.Live():
 		return nil
-	} else if n != nil {
-		return pl.refuse(n, statemachine.ErrIllegal, "a dead transaction cannot be submitted again")
+	case n != nil, v.public && !v.live():
+		return pl.refuse(v, statemachine.ErrIllegal, "a dead transaction cannot be submitted again")
 	}
-	if len(pl.relevant(&s, map[WalletID]bool{w.ID: true}, true)) == 0 {
+	v = pl.show(&s, 0)
+	if !pl.concerns(v, w.ID) {
 		return invalid("transaction %s does not concern wallet %d", s.hash, w.ID)
 	}
-	replaced, err := pl.replaceable(&s, ev)
+	if v.status == Published { // another wallet's facts
+		return pl.spread([]*vertex{v})
+	}
+	replaced, err := pl.replaceable(v, ev)
 	if err != nil {
 		return err
 	}
-	if err := pl.spendable(&s, ev, replaced); err != nil {
-		return err
-	}
-	n, err := pl.node(&s, w.ID, true)
-	if err != nil {
+	if err := pl.spendable(v, ev, replaced); err != nil {
 		return err
 	}
 	// With one unconfirmed parent and no rival the ancestors were tested with
 	// the parent; walking them for each of a chain would be quadratic.
-	if len(replaced) > 0 || pl.unconfirmedParents(n) > 1 {
-		lift, err := pl.lift(n)
+	if len(replaced) > 0 || unconfirmedParents(v) > 1 {
+		lift, err := pl.lift(v)
 		if err != nil {
 			return err
 		}
-		if _, _, err := pl.conflicts(n, lift); err != nil {
+		if _, _, err := pl.conflicts(v, lift); err != nil {
 			return err
 		}
 	}
-	if err := pl.mature(&s, ev); err != nil {
+	if err := pl.mature(v, ev); err != nil {
 		return err
 	}
-	if err := pl.step(n, OnSubmit, "", nil); err != nil {
+	v.status = Pending
+	if err := pl.join(v, w.ID, true); err != nil {
 		return err
 	}
-	for i := range n.from {
-		pl.spend(n, i, none, s.hash)
-	}
-	declared := make([]rivalry, len(replaced))
-	for i, old := range replaced {
-		declared[i] = rivalry{old, n}
-	}
-	if err := pl.replace(declared); err != nil {
+	if err := pl.spreadAround(); err != nil {
 		return err
 	}
-	for _, s := range n.at.kids {
-		if kid := s.by; kid.tx.ID.Wallet == w.ID && kid.tx.Status == Published {
-			return pl.place(n, evidence{on: OnProven, height: Unconfirmed})
+	for _, old := range replaced {
+		pl.set.Replaced = append(pl.set.Replaced, Replacement{Wallet: w.ID, Loser: old.hash, Winner: v.hash, Declared: true})
+	}
+	for _, s := range v.kids {
+		if s.by.status == Published {
+			return pl.place(v, evidence{on: OnProven, height: Unconfirmed})
 		}
 	}
 	return nil
 }
 
+// concerns reports whether the wallet owns an output of v, or one that it
+// spends. What it does not wholly spend from the wallet's own coins may meet
+// another wallet's submission.
+func (pl *plan) concerns(v *vertex, w WalletID) bool {
+	concerned := slices.ContainsFunc(v.shown.owners, func(o owned) bool { return o.Wallet == w })
+	for i, op := range v.inputs {
+		if own := v.from[i].in(w); own != nil && own.tx.Output(op.Index) != nil {
+			concerned = true
+		} else {
+			pl.wide = true
+		}
+	}
+	return concerned
+}
+
 // unconfirmedParents counts the known parents that are not confirmed.
-func (pl *plan) unconfirmedParents(n *node) int {
-	seen := map[*node]bool{}
-	for i := range n.from {
-		if p := n.parent(i); p != nil && !p.tx.Confirmed() {
+func unconfirmedParents(v *vertex) int {
+	seen := map[*vertex]bool{}
+	for _, p := range v.from {
+		if p.status != 0 && !p.confirmed() {
 			seen[p] = true
 		}
 	}
 	return len(seen)
 }
 
-// replaceable loads what a submission declares to replace.
-func (pl *plan) replaceable(s *seen, ev Submitted) ([]*node, error) {
-	var nodes []*node
+// replaceable finds what a submission declares to replace.
+func (pl *plan) replaceable(v *vertex, ev Submitted) ([]*vertex, error) {
+	var replaced []*vertex
 	for _, hash := range ev.Replaces {
 		n := pl.get(TxID{ev.Wallet, hash})
-		shares := n != nil && slices.ContainsFunc(n.tx.Inputs, func(op wire.OutPoint) bool { return slices.Contains(s.inputs, op) })
-		if !shares || !n.tx.Live() || n.tx.Confirmed() {
-			return nil, invalid("%s is no live unconfirmed transaction that shares an input with %s", hash, s.hash)
+		if n == nil || !sharesInput(v.inputs, n.tx.Inputs) || !n.tx.Live() || n.tx.Confirmed() {
+			return nil, invalid("%s is no live unconfirmed transaction that shares an input with %s", hash, v.hash)
 		}
-		if !slices.Contains(nodes, n) {
-			nodes = append(nodes, n)
+		if !slices.Contains(replaced, n.at) {
+			replaced = append(replaced, n.at)
 		}
 	}
-	return nodes, nil
+	if len(replaced) == 0 {
+		return nil, nil
+	}
+	return replaced, pl.versions(v, ev)
+}
+
+func sharesInput(a, b []wire.OutPoint) bool {
+	return slices.ContainsFunc(a, func(op wire.OutPoint) bool { return slices.Contains(b, op) })
+}
+
+// versions refuses a replacement that could confirm beside another version of
+// the same payment. All that were declared to replace one another are versions,
+// also those that are dead or given up: a block can revive any that is not
+// provably dead, unless it shares an input with the new one.
+func (pl *plan) versions(v *vertex, ev Submitted) error {
+	known := map[chainhash.Hash]bool{}
+	next := slices.Clone(ev.Replaces)
+	for len(next) > 0 {
+		var ids []TxID
+		for _, h := range next {
+			if !known[h] {
+				known[h] = true
+				ids = append(ids, TxID{ev.Wallet, h})
+			}
+		}
+		next = nil
+		edges, err := pl.r.Replacements(ids...)
+		if err != nil {
+			return err
+		}
+		for _, e := range edges {
+			if e.Declared {
+				next = append(next, e.Loser, e.Winner)
+			}
+		}
+		next = slices.DeleteFunc(next, func(h chainhash.Hash) bool { return known[h] })
+	}
+	hashes := slices.SortedFunc(maps.Keys(known), func(a, b chainhash.Hash) int { return bytes.Compare(a[:], b[:]) })
+	if err := pl.loadRows(hashes); err != nil {
+		return err
+	}
+	for _, h := range hashes {
+		id := TxID{ev.Wallet, h}
+		if sharesInput(v.inputs, pl.around[h].inputs) {
+			continue
+		}
+		dead := false
+		if pl.FinalDepth > 0 {
+			var err error
+			if dead, err = ProvablyDead(pl.r, id, pl.FinalDepth); err != nil {
+				return err
+			}
+		}
+		if !dead {
+			return invalid("%s shares no input with %s, a version of the same payment that can still be mined", v.hash, h)
+		}
+	}
+	return nil
 }
 
 // spendable refuses inputs that a submission may not take.
-func (pl *plan) spendable(tx *seen, ev Submitted, replaced []*node) error {
-	for _, op := range tx.inputs {
-		if p := pl.get(TxID{ev.Wallet, op.Hash}); p != nil && !p.tx.Live() {
-			return fmt.Errorf("transaction %s: %w: %s is %s", tx.hash, ErrDeadParent, op.Hash, p.tx.Status)
+func (pl *plan) spendable(v *vertex, ev Submitted, replaced []*vertex) error {
+	for i, op := range v.inputs {
+		p := v.from[i]
+		status := p.status
+		if own := p.in(ev.Wallet); own != nil {
+			status = own.tx.Status // it may have been given up here alone
+		}
+		if status != 0 && status != Pending && status != Published {
+			return fmt.Errorf("transaction %s: %w: %s is %s", v.hash, ErrDeadParent, op.Hash, status)
 		}
 	}
-	for _, op := range tx.inputs {
-		for _, s := range pl.spenders(op) {
-			if r := s.by; r.tx.ID.Wallet == ev.Wallet && r.tx.Live() && !slices.Contains(replaced, r) {
-				return fmt.Errorf("transaction %s: %w: %s by %s", tx.hash, ErrInputSpent, op, r.tx.ID.Hash)
+	for i, op := range v.inputs {
+		for _, s := range v.from[i].kids.of(op.Index) {
+			if r := s.by; r != v && r.live() && !slices.Contains(replaced, r) {
+				return fmt.Errorf("transaction %s: %w: %s by %s", v.hash, ErrInputSpent, op, r.hash)
 			}
 		}
 	}
 	return nil
 }
 
-// mature refuses immature inputs and those that another lock leases.
-func (pl *plan) mature(s *seen, ev Submitted) error {
+// mature refuses immature inputs and those that another lock leases, in
+// whichever wallet.
+func (pl *plan) mature(v *vertex, ev Submitted) error {
 	tip, _, err := pl.tip()
 	if err != nil {
 		return err
 	}
-	for _, op := range s.inputs {
-		p := pl.get(TxID{ev.Wallet, op.Hash})
-		if p != nil && pl.bucket(p.tx.Status, p.tx.Height, p.tx.Coinbase, tip) == CoinImmature {
-			return fmt.Errorf("transaction %s: %w: %s at height %d", s.hash, ErrImmature, op, p.tx.Height)
+	coins := map[WalletID][]wire.OutPoint{}
+	for i, op := range v.inputs {
+		p := v.from[i]
+		if p.status != 0 && pl.bucket(p.status, p.height, p.coinbase, tip) == CoinImmature {
+			return fmt.Errorf("transaction %s: %w: %s at height %d", v.hash, ErrImmature, op, p.height)
 		}
+		p.owner(op.Index, func(n *node, _ *Output) { coins[n.tx.ID.Wallet] = append(coins[n.tx.ID.Wallet], op) })
 	}
-	leases, err := pl.r.Leases(ev.Wallet, s.inputs...)
-	if err != nil {
-		return err
-	}
-	for _, l := range leases {
-		if l.Active(pl.by.At) && l.Lock != ev.Lock {
-			return fmt.Errorf("transaction %s: %w: %s is leased until %s", s.hash, statemachine.ErrHeld, l.OutPoint, l.Until)
+	for _, w := range slices.Sorted(maps.Keys(coins)) {
+		leases, err := pl.r.Leases(w, coins[w]...)
+		if err != nil {
+			return err
+		}
+		for _, l := range leases {
+			if l.Active(pl.by.At) && l.Lock != ev.Lock {
+				return fmt.Errorf("transaction %s: %w: %s is leased until %s", v.hash, statemachine.ErrHeld, l.OutPoint, l.Until)
+			}
 		}
 	}
 	return nil

@@ -54,7 +54,7 @@ func (s *service) credit(ctx context.Context) error {
 
 func (s *service) read(ctx context.Context, after store.Cursor) (page []statemachine.Transition[utxo.TxID], next store.Cursor, err error) {
 	err = s.View(ctx, func(tx store.Tx) (err error) {
-		page, next, err = tx.Wallets().(store.Feed[utxo.TxID]).Follow(after, 1000)
+		page, next, err = tx.Wallets().Follow(after, 1000)
 		return err
 	})
 	return page, next, err

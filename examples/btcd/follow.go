@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
@@ -126,11 +125,9 @@ func (s *service) fork(ctx context.Context, height int32) (int32, error) {
 	return 0, nil
 }
 
+// observe offers the mempool as one list. What the ledger refuses of it, such as
+// the loser of a race that the node has not dropped yet, is skipped.
 func (s *service) observe(ctx context.Context, tip chainhash.Hash, txs []*wire.MsgTx) error {
-	for _, tx := range txs {
-		if _, err := s.wallets.Do(ctx, utxo.Observed{Tx: tx, Tip: tip, Seq: time.Now().UnixNano()}); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := s.wallets.Do(ctx, utxo.Observed{Txs: txs, Tip: tip})
+	return err
 }

@@ -154,7 +154,7 @@ func (s *sequence) sightings(tip utxo.Block, txs []tx) []utxo.Event {
 	var evs []utxo.Event
 	for _, tx := range txs {
 		*s++
-		evs = append(evs, utxo.Observed{Tx: tx.MsgTx, Seq: int64(*s), Tip: tip.Hash, By: utxo.By{At: tip.Time}})
+		evs = append(evs, utxo.Observed{Txs: []*wire.MsgTx{tx.MsgTx}, Seq: int64(*s), Tip: tip.Hash, By: utxo.By{At: tip.Time}})
 	}
 	return evs
 }

@@ -23,6 +23,7 @@ type Store struct {
 	mu          sync.Mutex
 	now         func() time.Time
 	wallets     *utxo.Ledger
+	walletFeed  *trails[utxo.TxID]
 	withdrawals *withdrawalTables
 	refreshes   *refreshTables
 	relays      *relayTables
@@ -44,7 +45,8 @@ func New(o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{now: o.Now, wallets: utxo.NewLedger(o.Wallets), withdrawals: newWithdrawalTables(), refreshes: newRefreshTables(),
+	return &Store{now: o.Now, wallets: utxo.NewLedger(o.Wallets), walletFeed: walletFeed(),
+		withdrawals: newWithdrawalTables(), refreshes: newRefreshTables(),
 		relays: newRelayTables(), tenants: newTenantTables()}
 }
 

@@ -12,6 +12,8 @@ import (
 type trails[ID comparable] struct {
 	of   map[record[ID]][]statemachine.Transition[ID]
 	feed []line[ID] // in order of commit
+	// hidden is the data of lines that are in no feed, empty for none.
+	hidden string
 }
 
 // record names a record of any machine.
@@ -40,7 +42,9 @@ func (l *trails[ID]) add(t *tx, log []statemachine.Transition[ID]) error {
 			return conflict(of.machine, of.id, "version %d of the log does not follow %d", log[i].Version, len(trail))
 		}
 		set(t, l.of, of, append(trail, log[i]))
-		assign(t, &l.feed, append(l.feed, line[ID]{of, log[i].Version}))
+		if l.hidden == "" || log[i].Data != l.hidden {
+			assign(t, &l.feed, append(l.feed, line[ID]{of, log[i].Version}))
+		}
 	}
 	return nil
 }

@@ -6,12 +6,13 @@ import (
 )
 
 // Wallets implements [store.WalletTx].
-func (t *tx) Wallets() store.WalletRecords { return wallets{t.store.wallets, t} }
+func (t *tx) Wallets() store.WalletRecords { return wallets{t.store.wallets, t.store.walletFeed, t} }
 
 // wallets is a ledger within a transaction.
 type wallets struct {
 	*utxo.Ledger
-	tx *tx
+	*trails[utxo.TxID] // the feed
+	tx                 *tx
 }
 
 // Lock has nothing to do: there is one writer.
@@ -27,6 +28,15 @@ func (w wallets) Save(sets ...utxo.ChangeSet) error {
 			return w.tx.fail(err)
 		}
 		w.tx.undo = append(w.tx.undo, func() { w.Undo(set) })
+		if err := w.add(w.tx, set.Log); err != nil {
+			return w.tx.fail(err)
+		}
 	}
 	return nil
+}
+
+func walletFeed() *trails[utxo.TxID] {
+	feed := newTrails[utxo.TxID]()
+	feed.hidden = utxo.ContextLine
+	return feed
 }

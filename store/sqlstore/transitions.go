@@ -59,9 +59,9 @@ var (
 	transitionsOf     = statement{text: transitionColumns + "WHERE machine = $1 AND id = $2 ORDER BY version"}
 	transitionAt      = statement{text: transitionColumns + "WHERE horizon = $1 AND n = $2"}
 	followTransitions = map[Dialect]*statement{
-		SQLite: {set: "machine text", text: transitionColumns + "WHERE n > $2 AND $1 = 0 AND machine IN (SELECT r.machine FROM {set}) ORDER BY n LIMIT $3"},
+		SQLite: {set: "machine text", text: transitionColumns + "WHERE n > $2 AND $1 = 0 AND data <> $4 AND machine IN (SELECT r.machine FROM {set}) ORDER BY n LIMIT $3"},
 		Postgres: {set: "machine text", text: transitionColumns + "WHERE (horizon, n) > ($1, $2) AND horizon < " + oldest +
-			" AND machine IN (SELECT r.machine FROM {set}) ORDER BY horizon, n LIMIT $3"},
+			" AND data <> $4 AND machine IN (SELECT r.machine FROM {set}) ORDER BY horizon, n LIMIT $3"},
 	}
 	lastTransition = map[Dialect]*statement{
 		SQLite:   {text: transitionColumns + "ORDER BY n DESC LIMIT 1"},
@@ -101,6 +101,11 @@ func transitions[ID comparable](t *tx, machine string, id ID) ([]statemachine.Tr
 
 // follow is [store.Feed] for some machines.
 func follow[ID comparable](t *tx, after store.Cursor, limit int, parse func(string) (ID, error), machines ...string) ([]statemachine.Transition[ID], store.Cursor, error) {
+	return followBut(t, "-", after, limit, parse, machines...) // which no line has as its data
+}
+
+// followBut is follow without the lines that have these data.
+func followBut[ID comparable](t *tx, hidden string, after store.Cursor, limit int, parse func(string) (ID, error), machines ...string) ([]statemachine.Transition[ID], store.Cursor, error) {
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, after, err
 	}
@@ -112,7 +117,7 @@ func follow[ID comparable](t *tx, after store.Cursor, limit int, parse func(stri
 	for _, m := range machines {
 		names.add(m)
 	}
-	log, last, err := readTransitions(t, followTransitions[t.store.Dialect], names, parse, at.horizon, at.n, int64(limit))
+	log, last, err := readTransitions(t, followTransitions[t.store.Dialect], names, parse, at.horizon, at.n, int64(limit), hidden)
 	if err != nil || len(log) == 0 {
 		return nil, after, err
 	}

@@ -193,13 +193,13 @@ type txRow struct {
 }
 
 const txColumns = "SELECT t.id, t.wallet_id, t.tx_hash, t.status, t.block_height, t.block_position, t.is_coinbase, " +
-	"t.first_seen, t.seq, t.label, t.version FROM "
+	"t.first_seen, t.seq, t.label, t.is_context, t.is_public, t.version FROM "
 
 func (f *foundTxs) scan(rows *sql.Rows) error {
 	var id int64
 	t := new(utxo.Tx)
 	err := rows.Scan(&id, &t.ID.Wallet, (*hashColumn)(&t.ID.Hash), &t.Status, (*heightColumn)(&t.Height), &t.Position, &t.Coinbase,
-		(*timeColumn)(&t.FirstSeen), &t.Seq, &t.Label, &t.Version)
+		(*timeColumn)(&t.FirstSeen), &t.Seq, &t.Label, &t.Context, &t.Public, &t.Version)
 	if err != nil {
 		return located(err, "transactions", t.ID)
 	}
@@ -211,10 +211,10 @@ func (f *foundTxs) scan(rows *sql.Rows) error {
 }
 
 var (
-	inputsOf = statement{each: "tx_id int", text: "SELECT i.tx_id, i.input_index, i.prev_hash, i.prev_index " +
-		"FROM @tx_inputs i WHERE i.wallet_id = $1 AND i.tx_id = r.tx_id"}
-	outputsOf = statement{each: "tx_id int", text: "SELECT u.tx_id, u.output_index, u.amount, u.script, u.owner_tag, s.tx_hash " +
-		"FROM @utxos u LEFT JOIN @transactions s ON s.id = u.spent_by_tx_id WHERE u.wallet_id = $1 AND u.tx_id = r.tx_id"}
+	inputsOf = statement{each: "wallet_id int, tx_id int", text: "SELECT i.tx_id, i.input_index, i.prev_hash, i.prev_index " +
+		"FROM @tx_inputs i WHERE i.wallet_id = r.wallet_id AND i.tx_id = r.tx_id"}
+	outputsOf = statement{each: "wallet_id int, tx_id int", text: "SELECT u.tx_id, u.output_index, u.amount, u.script, u.owner_tag, s.tx_hash " +
+		"FROM @utxos u LEFT JOIN @transactions s ON s.id = u.spent_by_tx_id WHERE u.wallet_id = r.wallet_id AND u.tx_id = r.tx_id"}
 )
 
 // collect reads transactions without their inputs and outputs.
@@ -232,28 +232,32 @@ func (f *foundTxs) complete(err error) ([]*utxo.Tx, error) {
 		f.loaded = make(loadedTxs, len(f.rows))
 	}
 	all := make([]*utxo.Tx, len(f.rows))
-	ids := map[utxo.WalletID]*batch{}
+	first := make(map[chainhash.Hash]*utxo.Tx, len(f.rows)) // the inputs are the same in every wallet
+	inputs, outputs := new(batch), new(batch)
 	for i, r := range f.rows {
 		if all[i] = f.loaded[r.tx.ID]; all[i] != nil {
+			first[r.tx.ID.Hash] = all[i]
+		}
+	}
+	for i, r := range f.rows {
+		if all[i] != nil {
 			continue
 		}
 		all[i] = r.tx
-		of := ids[r.tx.ID.Wallet]
-		if of == nil {
-			of = new(batch)
-			ids[r.tx.ID.Wallet] = of
+		outputs.add(int64(r.tx.ID.Wallet), r.id)
+		if first[r.tx.ID.Hash] == nil {
+			first[r.tx.ID.Hash] = r.tx
+			inputs.add(int64(r.tx.ID.Wallet), r.id)
 		}
-		of.add(r.id)
 	}
-	for wallet, of := range ids {
-		if err := f.read(&inputsOf, of, f.input, int64(wallet)); err != nil {
-			return nil, err
-		}
-		if err := f.read(&outputsOf, of, f.output, int64(wallet)); err != nil {
-			return nil, err
-		}
+	if err := f.read(&inputsOf, inputs, f.input); err != nil {
+		return nil, err
+	}
+	if err := f.read(&outputsOf, outputs, f.output); err != nil {
+		return nil, err
 	}
 	for _, t := range all {
+		t.Inputs = first[t.ID.Hash].Inputs
 		slices.SortFunc(t.Outputs, func(a, b utxo.Output) int { return int(int64(a.Index) - int64(b.Index)) })
 		if !f.direct { // a host can write, and roll back, beside us
 			f.loaded[t.ID] = t
@@ -299,14 +303,13 @@ var (
 	txsNamed = statement{each: "wallet_id int, tx_hash bytes", text: txColumns +
 		"@transactions t WHERE t.tx_hash = r.tx_hash AND (t.wallet_id = r.wallet_id OR r.wallet_id = 0)"}
 	txsSpending = statement{each: "prev_hash bytes, prev_index int", text: txColumns +
-		"@tx_inputs i CROSS JOIN @transactions t WHERE i.prev_hash = r.prev_hash AND i.prev_index = r.prev_index " +
-		"AND (i.wallet_id = $1 OR $1 = 0) AND t.id = i.tx_id"}
-	txsBelow = statement{each: "wallet_id int, tx_hash bytes", text: txColumns +
-		"@tx_inputs i CROSS JOIN @transactions t WHERE i.prev_hash = r.tx_hash " +
-		"AND (i.wallet_id = r.wallet_id OR r.wallet_id = 0) AND t.id = i.tx_id"}
+		"@tx_inputs i CROSS JOIN @transactions t WHERE i.prev_hash = r.prev_hash AND i.prev_index = r.prev_index AND t.id = i.tx_id"}
+	txsBelow = statement{each: "tx_hash bytes", text: txColumns +
+		"@tx_inputs i CROSS JOIN @transactions t WHERE i.prev_hash = r.tx_hash AND t.id = i.tx_id"}
 	txsAt   = statement{text: txColumns + "@transactions t WHERE t.block_height = $1 ORDER BY t.wallet_id, t.block_position"}
 	txsLive = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NULL " +
-		"AND t.status IN ('pending', 'published') ORDER BY t.id"}
+		"AND t.status IN ('pending', 'published') AND NOT t.is_context ORDER BY t.id"}
+	selectSeq = statement{text: "SELECT last_seq FROM @chain_tip"}
 )
 
 // names makes a batch of transaction ids.
@@ -314,6 +317,15 @@ func names(ids []utxo.TxID) *batch {
 	set := new(batch)
 	for _, id := range ids {
 		set.add(int64(id.Wallet), id.Hash)
+	}
+	return set
+}
+
+// hashesOf makes a batch of transaction hashes.
+func hashesOf(hashes []chainhash.Hash) *batch {
+	set := new(batch)
+	for _, h := range hashes {
+		set.add(h)
 	}
 	return set
 }
@@ -334,15 +346,21 @@ func (w wallets) Txs(ids ...utxo.TxID) ([]*utxo.Tx, error) {
 }
 
 // Spenders implements [utxo.Reader].
-func (w wallets) Spenders(id utxo.WalletID, ops ...wire.OutPoint) ([]*utxo.Tx, error) {
-	f, err := w.collect(&txsSpending, outpoints(ops), int64(id))
+func (w wallets) Spenders(ops ...wire.OutPoint) ([]*utxo.Tx, error) {
+	f, err := w.collect(&txsSpending, outpoints(ops))
 	return f.inArrival().complete(err)
 }
 
 // Children implements [utxo.Reader].
-func (w wallets) Children(ids ...utxo.TxID) ([]*utxo.Tx, error) {
-	f, err := w.collect(&txsBelow, names(ids))
+func (w wallets) Children(hashes ...chainhash.Hash) ([]*utxo.Tx, error) {
+	f, err := w.collect(&txsBelow, hashesOf(hashes))
 	return f.inArrival().complete(err)
+}
+
+// Seq implements [utxo.Reader].
+func (w wallets) Seq() (seq int64, err error) {
+	err = w.read(&selectSeq, nil, func(rows *sql.Rows) error { return rows.Scan(&seq) })
+	return seq, err
 }
 
 // ConfirmedAt implements [utxo.Reader].

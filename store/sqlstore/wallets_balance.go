@@ -26,7 +26,7 @@ var (
 )
 
 const unspentSince = "SELECT t.block_height, sum(coalesce((SELECT sum(u.amount) FROM @utxos u WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id " +
-	"AND u.spent_by_tx_id IS NULL AND " + ofTag + "), 0)) FROM @transactions t WHERE t.wallet_id = $1 AND t.block_height >= $3 AND "
+	"AND u.spent_by_tx_id IS NULL AND " + ofTag + "), 0)) FROM @transactions t WHERE t.wallet_id = $1 AND t.block_height >= $3 AND NOT t.is_context AND "
 
 const (
 	pending     = "pending"

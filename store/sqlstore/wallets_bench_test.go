@@ -158,7 +158,7 @@ func BenchmarkReads(b *testing.B) {
 			for i := range ops {
 				ops[i] = foreign(uint32(i*50 + 1))
 			}
-			all, err := w.Spenders(0, ops...)
+			all, err := w.Spenders(ops...)
 			if len(all) != 1000 {
 				return fmt.Errorf("%d spenders", len(all))
 			}
@@ -203,9 +203,9 @@ func BenchmarkClosures(b *testing.B) {
 					perTx(b, depth)
 				})
 			}
-			walk("descendants", func(w store.WalletRecords) ([]*utxo.Tx, error) { return w.Descendants(ids[0]) })
+			walk("descendants", func(w store.WalletRecords) ([]*utxo.Tx, error) { return w.Descendants(ids[0].Hash) })
 			walk("ancestors", func(w store.WalletRecords) ([]*utxo.Tx, error) {
-				return w.Ancestors(utxo.NotConfirmed, ids[len(ids)-1])
+				return w.Ancestors(utxo.NotConfirmed, ids[len(ids)-1].Hash)
 			})
 		}
 	})

@@ -12,13 +12,13 @@ import (
 )
 
 var (
-	historyUnconfirmed = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NULL " +
+	historyUnconfirmed = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NULL AND NOT t.is_context " +
 		"ORDER BY t.first_seen DESC, t.tx_hash DESC LIMIT $2"}
-	historyUnconfirmedAfter = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NULL " +
+	historyUnconfirmedAfter = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NULL AND NOT t.is_context " +
 		"AND (t.first_seen, t.tx_hash) < ($3, $4) ORDER BY t.first_seen DESC, t.tx_hash DESC LIMIT $2"}
-	historyConfirmed = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL " +
+	historyConfirmed = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL AND NOT t.is_context " +
 		"ORDER BY t.block_height DESC, t.block_position DESC LIMIT $2"}
-	historyConfirmedAfter = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL " +
+	historyConfirmedAfter = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL AND NOT t.is_context " +
 		"AND (t.block_height, t.block_position) < ($3, $4) ORDER BY t.block_height DESC, t.block_position DESC LIMIT $2"}
 )
 
@@ -48,14 +48,15 @@ func (w wallets) History(id utxo.WalletID, after *utxo.HistoryKey, limit int) ([
 	return f.complete(err)
 }
 
-const edgeColumns = "SELECT l.wallet_id, l.tx_hash, n.tx_hash FROM "
+const edgeColumns = "SELECT l.wallet_id, l.tx_hash, n.tx_hash, e.declared FROM "
 
 var (
 	edgesOf = statement{set: "wallet_id int, tx_hash bytes", text: "WITH named AS (SELECT t.wallet_id, t.id FROM {set} CROSS JOIN @transactions t " +
 		"WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id), edge AS (" +
-		"SELECT e.* FROM named CROSS JOIN @tx_replacements e WHERE e.wallet_id = named.wallet_id AND e.replaced_tx_id = named.id UNION " +
-		"SELECT e.* FROM named CROSS JOIN @tx_replacements e WHERE e.wallet_id = named.wallet_id AND e.replacement_tx_id = named.id) " +
-		edgeColumns + "edge e JOIN @transactions l ON l.id = e.replaced_tx_id JOIN @transactions n ON n.id = e.replacement_tx_id ORDER BY 1, 2, 3"}
+		"SELECT e.wallet_id, e.replaced_tx_id, e.replacement_tx_id FROM named CROSS JOIN @tx_replacements e WHERE e.wallet_id = named.wallet_id AND e.replaced_tx_id = named.id UNION " +
+		"SELECT e.wallet_id, e.replaced_tx_id, e.replacement_tx_id FROM named CROSS JOIN @tx_replacements e WHERE e.wallet_id = named.wallet_id AND e.replacement_tx_id = named.id) " +
+		edgeColumns + "edge k CROSS JOIN @tx_replacements e JOIN @transactions l ON l.id = e.replaced_tx_id JOIN @transactions n ON n.id = e.replacement_tx_id " +
+		"WHERE e.wallet_id = k.wallet_id AND e.replaced_tx_id = k.replaced_tx_id AND e.replacement_tx_id = k.replacement_tx_id ORDER BY 1, 2, 3"}
 	edges = statement{text: edgeColumns + "@tx_replacements e JOIN @transactions l ON l.id = e.replaced_tx_id " +
 		"JOIN @transactions n ON n.id = e.replacement_tx_id ORDER BY 1, 2, 3"}
 )
@@ -72,7 +73,7 @@ func (w wallets) edges(st *statement, set *batch) ([]utxo.Replacement, error) {
 	var all []utxo.Replacement
 	err := w.read(st, set, func(rows *sql.Rows) error {
 		var r utxo.Replacement
-		err := rows.Scan(&r.Wallet, (*hashColumn)(&r.Loser), (*hashColumn)(&r.Winner))
+		err := rows.Scan(&r.Wallet, (*hashColumn)(&r.Loser), (*hashColumn)(&r.Winner), &r.Declared)
 		all = append(all, r)
 		return err
 	})
@@ -93,7 +94,7 @@ func (w wallets) Head() (store.Cursor, error) { return w.head() }
 
 // Follow implements [store.Feed].
 func (w wallets) Follow(after store.Cursor, limit int) ([]statemachine.Transition[utxo.TxID], store.Cursor, error) {
-	return follow(w.tx, after, limit, parseTxID, utxo.TxMachine.Name())
+	return followBut(w.tx, utxo.ContextLine, after, limit, parseTxID, utxo.TxMachine.Name())
 }
 
 func parseTxID(s string) (id utxo.TxID, err error) {

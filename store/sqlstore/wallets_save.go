@@ -32,7 +32,7 @@ func (w wallets) apply(set *utxo.ChangeSet) error {
 		}
 	}
 	for _, step := range []func(*utxo.ChangeSet) error{
-		w.saveWallets, w.saveBalances, w.insertTxs, w.updateTxs, w.insertOutputs, w.moveSpenders, w.insertEdges, w.saveLeases,
+		w.saveSeq, w.saveWallets, w.saveBalances, w.insertTxs, w.updateTxs, w.insertOutputs, w.moveSpenders, w.insertEdges, w.saveLeases,
 	} {
 		if err := step(set); err != nil {
 			return err
@@ -45,6 +45,15 @@ func (w wallets) apply(set *utxo.ChangeSet) error {
 		return w.one(fmt.Sprintf("block %d", b.Height), &deleteBlock, int64(b.Height), b.Hash[:])
 	}
 	return nil
+}
+
+var moveSeq = statement{text: "UPDATE @chain_tip SET last_seq = $2 WHERE last_seq = $1"}
+
+func (w wallets) saveSeq(set *utxo.ChangeSet) error {
+	if set.Seq == (utxo.SeqChange{}) {
+		return nil
+	}
+	return w.one("the mempool sequence", &moveSeq, set.Seq.Old, set.Seq.New)
 }
 
 var (
@@ -106,20 +115,20 @@ func (t *tx) writeAll(what string, all ...writing) error {
 
 var (
 	insertTxs = statement{rows: "wallet_id int, tx_hash bytes, status text, block_height int, block_position int, is_coinbase bool, " +
-		"first_seen time, seq int, label text, version int, raw_tx bytes, n int",
-		text: "INSERT INTO @transactions (wallet_id, tx_hash, status, block_height, block_position, is_coinbase, first_seen, seq, label, version, raw_tx) " +
-			"SELECT r.wallet_id, r.tx_hash, r.status, r.block_height, r.block_position, r.is_coinbase, r.first_seen, r.seq, r.label, r.version, r.raw_tx " +
+		"first_seen time, seq int, label text, is_context bool, is_public bool, version int, raw_tx bytes, n int",
+		text: "INSERT INTO @transactions (wallet_id, tx_hash, status, block_height, block_position, is_coinbase, first_seen, seq, label, is_context, is_public, version, raw_tx) " +
+			"SELECT r.wallet_id, r.tx_hash, r.status, r.block_height, r.block_position, r.is_coinbase, r.first_seen, r.seq, r.label, r.is_context, r.is_public, r.version, r.raw_tx " +
 			"FROM {rows} ORDER BY r.n"}
 	insertInputs = statement{rows: "wallet_id int, tx_hash bytes, input_index int, prev_hash bytes, prev_index int",
 		text: "INSERT INTO @tx_inputs (wallet_id, tx_id, input_index, prev_hash, prev_index) " +
 			"SELECT r.wallet_id, " + txOf("tx_hash") + ", r.input_index, r.prev_hash, r.prev_index FROM {rows}"}
 	// Most changes leave the height alone, and with it the indexes that have it.
-	restateTxs = statement{rows: "wallet_id int, tx_hash bytes, old int, status text, seq int, label text, version int",
-		text: "UPDATE @transactions AS t SET status = r.status, seq = r.seq, label = r.label, version = r.version FROM {rows} " +
+	restateTxs = statement{rows: "wallet_id int, tx_hash bytes, old int, status text, seq int, label text, is_context bool, is_public bool, version int",
+		text: "UPDATE @transactions AS t SET status = r.status, seq = r.seq, label = r.label, is_context = r.is_context, is_public = r.is_public, version = r.version FROM {rows} " +
 			"WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND t.version = r.old"}
-	updateTxs = statement{rows: "wallet_id int, tx_hash bytes, old int, status text, block_height int, block_position int, seq int, label text, version int",
+	updateTxs = statement{rows: "wallet_id int, tx_hash bytes, old int, status text, block_height int, block_position int, seq int, label text, is_context bool, is_public bool, version int",
 		text: "UPDATE @transactions AS t SET status = r.status, block_height = r.block_height, block_position = r.block_position, seq = r.seq, " +
-			"label = r.label, version = r.version FROM {rows} WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND t.version = r.old"}
+			"label = r.label, is_context = r.is_context, is_public = r.is_public, version = r.version FROM {rows} WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND t.version = r.old"}
 )
 
 func height(h int32) any {
@@ -133,7 +142,7 @@ func (w wallets) insertTxs(set *utxo.ChangeSet) error {
 	txs, inputs := new(batch), new(batch)
 	for i, t := range set.Inserts {
 		wallet := int64(t.ID.Wallet)
-		txs.add(wallet, t.ID.Hash, t.Status, height(t.Height), t.Position, t.Coinbase, t.FirstSeen, t.Seq, t.Label, t.Version, t.Raw, i)
+		txs.add(wallet, t.ID.Hash, t.Status, height(t.Height), t.Position, t.Coinbase, t.FirstSeen, t.Seq, t.Label, t.Context, t.Public, t.Version, t.Raw, i)
 		for at, op := range t.Inputs {
 			inputs.add(wallet, t.ID.Hash, at, op.Hash, op.Index)
 		}
@@ -145,9 +154,9 @@ func (w wallets) updateTxs(set *utxo.ChangeSet) error {
 	moved, stay := new(batch), new(batch)
 	for _, u := range set.Updates {
 		if u.Old.Height == u.New.Height && u.Old.Position == u.New.Position {
-			stay.add(int64(u.ID.Wallet), u.ID.Hash, u.FromVersion, u.New.Status, u.New.Seq, u.New.Label, u.New.Version)
+			stay.add(int64(u.ID.Wallet), u.ID.Hash, u.FromVersion, u.New.Status, u.New.Seq, u.New.Label, u.New.Context, u.New.Public, u.New.Version)
 		} else {
-			moved.add(int64(u.ID.Wallet), u.ID.Hash, u.FromVersion, u.New.Status, height(u.New.Height), u.New.Position, u.New.Seq, u.New.Label, u.New.Version)
+			moved.add(int64(u.ID.Wallet), u.ID.Hash, u.FromVersion, u.New.Status, height(u.New.Height), u.New.Position, u.New.Seq, u.New.Label, u.New.Context, u.New.Public, u.New.Version)
 		}
 	}
 	return w.writeAll("transactions", writing{&updateTxs, moved}, writing{&restateTxs, stay})
@@ -213,8 +222,8 @@ func (w wallets) moveSpenders(set *utxo.ChangeSet) error {
 }
 
 var (
-	insertEdges = statement{rows: "wallet_id int, loser bytes, winner bytes", text: "INSERT INTO @tx_replacements " +
-		"(wallet_id, replaced_tx_id, replacement_tx_id) SELECT r.wallet_id, " + txOf("loser") + ", " + txOf("winner") + " FROM {rows}"}
+	insertEdges = statement{rows: "wallet_id int, loser bytes, winner bytes, declared bool", text: "INSERT INTO @tx_replacements " +
+		"(wallet_id, replaced_tx_id, replacement_tx_id, declared) SELECT r.wallet_id, " + txOf("loser") + ", " + txOf("winner") + ", r.declared FROM {rows}"}
 	insertLeases = statement{rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time",
 		text: "INSERT INTO @utxo_leases (wallet_id, utxo_id, lock_id, expires_at) SELECT r.wallet_id, " + rowOutput + ", r.lock_id, r.expires_at FROM {rows}"}
 	updateLeases = statement{rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time, old_lock bytes, old_end time",
@@ -228,7 +237,7 @@ var (
 func (w wallets) insertEdges(set *utxo.ChangeSet) error {
 	rows := new(batch)
 	for _, r := range set.Replaced {
-		rows.add(int64(r.Wallet), r.Loser, r.Winner)
+		rows.add(int64(r.Wallet), r.Loser, r.Winner, r.Declared)
 	}
 	return w.writeAll("replacements", writing{&insertEdges, rows})
 }

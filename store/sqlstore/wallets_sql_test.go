@@ -68,7 +68,7 @@ func TestDatabaseRefusesBrokenRows(t *testing.T) {
 			txRow + "(11, 1, #1, 'published', 1, 0, {yes}, {now}, 0, '', 1, #1), (12, 1, #2, 'published', NULL, 0, {no}, {now}, 0, '', 1, #1), (21, 2, #1, 'pending', NULL, 0, {no}, {now}, 0, '', 1, #1)",
 			"INSERT INTO @tx_inputs VALUES (1, 12, 0, #1, 0), (2, 21, 0, #9, 0)",
 			utxo1 + "(101, 1, 11, 0, 5, #1, 'a', NULL, NULL), (102, 1, 12, 0, 5, #1, 'a', NULL, NULL)",
-			"INSERT INTO @tx_replacements VALUES (1, 11, 12)",
+			"INSERT INTO @tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id) VALUES (1, 11, 12)",
 			"INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) VALUES (0, 'm', 'x', 1, '', 't', 'a', {now}, '', '', '')",
 		} {
 			if _, err := conn.ExecContext(ctx, dialectText(d, db, text)); err != nil {
@@ -96,8 +96,8 @@ func TestDatabaseRefusesBrokenRows(t *testing.T) {
 			"own spender":                      "UPDATE @utxos SET spent_by_tx_id = 12, spent_input_index = 0 WHERE id = 102",
 			"lease of another wallet":          "INSERT INTO @utxo_leases VALUES (2, 101, #1, {now})",
 			"short lock id":                    "INSERT INTO @utxo_leases SELECT 1, 101, script, {now} FROM (SELECT substr(raw_tx, 1, 31) AS script FROM @transactions WHERE id = 11) AS x",
-			"own replacement":                  "INSERT INTO @tx_replacements VALUES (1, 11, 11)",
-			"replacement of another wallet":    "INSERT INTO @tx_replacements VALUES (1, 11, 21)",
+			"own replacement":                  "INSERT INTO @tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id) VALUES (1, 11, 11)",
+			"replacement of another wallet":    "INSERT INTO @tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id) VALUES (1, 11, 21)",
 			"negative amount":                  "UPDATE @utxos SET amount = -1 WHERE id = 101",
 			"transaction deleted":              "DELETE FROM @transactions WHERE id = 12",
 			"input deleted":                    "DELETE FROM @tx_inputs WHERE tx_id = 21",

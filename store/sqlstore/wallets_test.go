@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -214,9 +215,12 @@ func everything(s utxo.Source, p utxo.Policy, now time.Time) (lines []string) {
 	}
 	all, _ := s.Snapshot()
 	var ids []utxo.TxID
+	var hashes []chainhash.Hash
 	var ops []wire.OutPoint
+	seq, err := s.Seq()
+	line("sequence", seq, err)
 	for i, t := range all.Txs {
-		ids = append(ids, t.ID)
+		ids, hashes = append(ids, t.ID), append(hashes, t.ID.Hash)
 		ops = append(append(ops, t.Inputs...), wire.OutPoint{Hash: t.ID.Hash})
 		raw, err := s.Raw(t.ID)
 		line("raw", raw, err)
@@ -225,22 +229,22 @@ func everything(s utxo.Source, p utxo.Policy, now time.Time) (lines []string) {
 		if i%3 != 0 {
 			continue
 		}
-		found, err := s.Children(t.ID, utxo.TxID{Hash: t.ID.Hash})
+		found, err := s.Children(t.ID.Hash)
 		txs("children of "+t.ID.String(), found, err)
-		found, err = sorted(s.Descendants(t.ID))
+		found, err = sorted(s.Descendants(t.ID.Hash))
 		txs("descendants of "+t.ID.String(), found, err)
 		for _, reach := range []utxo.Reach{utxo.NotPublished, utxo.NotConfirmed} {
-			found, err = sorted(s.Ancestors(reach, t.ID))
+			found, err = sorted(s.Ancestors(reach, t.ID.Hash))
 			txs(fmt.Sprintf("ancestors %d of %s", reach, t.ID), found, err)
 		}
 	}
 	found, err := sorted(s.Txs(ids...))
 	txs("all", found, err)
-	found, err = s.Children(ids...)
+	found, err = s.Children(hashes...)
 	txs("children", found, err)
-	found, err = s.Spenders(0, ops...)
+	found, err = s.Spenders(ops...)
 	txs("spenders", found, err)
-	found, err = sorted(s.Descendants(ids...))
+	found, err = sorted(s.Descendants(hashes...))
 	txs("descendants", found, err)
 	edges, err := s.Replacements(ids...)
 	line("replacements", edges, err)
@@ -248,8 +252,6 @@ func everything(s utxo.Source, p utxo.Policy, now time.Time) (lines []string) {
 		on := fmt.Sprintf(" of wallet %d", w)
 		found, err := s.LiveUnconfirmed(w)
 		txs("live unconfirmed"+on, found, err)
-		found, err = s.Spenders(w, ops...)
-		txs("spenders"+on, found, err)
 		list, err := s.Unspent(w, nil)
 		coins("unspent"+on, list, err)
 		list, err = s.Watch(w)

@@ -276,7 +276,7 @@ func paging[T store.WalletTx](t *testing.T, w *wallets[T]) {
 	ctx := context.Background()
 	tip, _ := w.funded(t, 5)
 	for i := range uint32(6) {
-		w.do(t, utxo.Observed{Tx: utxotest.NewTx(100+i, []wire.OutPoint{utxotest.External(100 + i)}, utxotest.Pay(7, utxotest.Script(1, "b"))),
+		w.do(t, utxo.Observed{Txs: []*wire.MsgTx{utxotest.NewTx(100+i, []wire.OutPoint{utxotest.External(100 + i)}, utxotest.Pay(7, utxotest.Script(1, "b")))},
 			Seq: int64(i + 1), Tip: tip.Hash, By: utxo.By{At: utxotest.Start.Add(time.Duration(i/2) * time.Second)}})
 	}
 	all, err := w.service.History(ctx, 1, nil, 1000)
@@ -295,7 +295,7 @@ func paging[T store.WalletTx](t *testing.T, w *wallets[T]) {
 		key := page[0].Key()
 		after = &key
 		// Something newer does not disturb the pages behind it.
-		w.do(t, utxo.Observed{Tx: utxotest.NewTx(200+uint32(i), []wire.OutPoint{utxotest.External(200 + uint32(i))}, utxotest.Pay(7, utxotest.Script(1, "b"))),
+		w.do(t, utxo.Observed{Txs: []*wire.MsgTx{utxotest.NewTx(200+uint32(i), []wire.OutPoint{utxotest.External(200 + uint32(i))}, utxotest.Pay(7, utxotest.Script(1, "b")))},
 			Seq: int64(i + 50), Tip: tip.Hash, By: utxo.By{At: utxotest.Start.Add(time.Hour)}})
 	}
 	outputs, err := w.service.Outputs(ctx, 1, nil, 1000)

@@ -77,7 +77,7 @@ func replacedAndBumped[T store.WalletTx](t *testing.T, w *wallets[T]) {
 		t.Fatal(err)
 	}
 	child := build([]utxo.Candidate{{Coin: utxo.Coin{OutPoint: utxotest.Out(payment, 1)}}}, utxotest.Pay(250, utxotest.Script(2, "b")))
-	w.do(t, utxo.Observed{Tx: payment, Seq: 1, Tip: tip.Hash}, utxo.Observed{Tx: child, Seq: 2, Tip: tip.Hash})
+	w.do(t, utxo.Observed{Txs: []*wire.MsgTx{payment}, Seq: 1, Tip: tip.Hash}, utxo.Observed{Txs: []*wire.MsgTx{child}, Seq: 2, Tip: tip.Hash})
 
 	at := uint32(2)
 	replacement := store.Replacement{ID: id, Lock: lock, Duration: time.Hour, Request: utxo.ReplaceRequest{Change: &at, Coins: how(3000)}}

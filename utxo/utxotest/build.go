@@ -21,10 +21,10 @@ func Script(w utxo.WalletID, tag string) []byte { return fmt.Appendf(nil, "%d/%s
 // Foreign is an output script that nobody owns.
 var Foreign = []byte("foreign")
 
-// Policy owns what [Script] returns, and has a maturity of 3 blocks, so that
-// short histories reach it.
+// Policy owns what [Script] returns, and has a maturity of 3 blocks and a final
+// depth of 2, so that short histories reach them.
 func Policy() utxo.Policy {
-	return utxo.Policy{Owner: ownerOf, Maturity: 3}
+	return utxo.Policy{Owner: ownerOf, Maturity: 3, FinalDepth: 2}
 }
 
 func ownerOf(script []byte) (utxo.Owner, bool) {

@@ -101,6 +101,8 @@ func sameTx(want, got *utxo.Tx) error {
 		sameTime("first seen", want.FirstSeen, got.FirstSeen),
 		same("the sequence", want.Seq, got.Seq),
 		same("the label", want.Label, got.Label),
+		same("context", want.Context, got.Context),
+		same("public", want.Public, got.Public),
 		sameList("input", want.Inputs, got.Inputs, func(a, b wire.OutPoint) error { return same("it", a, b) }),
 		sameList("output", want.Outputs, got.Outputs, sameOutput),
 	)

@@ -23,8 +23,8 @@ func Histories(steps int) *rapid.Generator[History] {
 	})
 }
 
-// NewHistory returns the history of this seed in a small universe: two wallets,
-// a handful of owners and foreign coins, chains that fork, transactions that
+// NewHistory returns the history of this seed in a small universe: up to three
+// wallets of one store that pay one another, a handful of owners and foreign coins, chains that fork, transactions that
 // conflict, chain, replace each other and arrive late or twice, leases on a
 // moving clock, and a host that lies now and then. steps bounds how many things
 // happen; a reorg is one thing and several events.
@@ -58,8 +58,11 @@ func newWorld(random *rand.Rand) *world {
 	w.base = pick[int32](w, 0, 1, 1, 7, 100, 91839)
 	if w.odds(9, 10) {
 		w.open(1)
-		if w.odds(2, 3) {
+		if w.odds(3, 4) {
 			w.open(2)
+			if w.odds(1, 2) {
+				w.open(3)
+			}
 		}
 	}
 	return w
@@ -82,6 +85,7 @@ func (w *world) step() {
 	}{
 		{6, func() { w.observe(w.newTx()) }},
 		{9, func() { w.observe(w.oldTx()) }},
+		{5, w.mempool},
 		{7, func() { w.submit(w.newTx()) }},
 		{3, func() { w.submit(w.oldTx()) }},
 		{5, w.replace},
@@ -136,7 +140,7 @@ func (w *world) walletID() utxo.WalletID {
 	if ids := w.model.walletIDs(); len(ids) > 0 && w.odds(39, 40) {
 		return pick(w, ids...)
 	}
-	return utxo.WalletID(w.number(0, 3))
+	return utxo.WalletID(w.number(0, 4))
 }
 
 // stored picks a stored transaction that satisfies want, else any id.
@@ -167,7 +171,34 @@ func (w *world) observe(tx *wire.MsgTx) {
 		seq = int64(w.number(1, int(w.seq)))
 	}
 	w.seq = max(w.seq, seq)
-	w.emit(utxo.Observed{Tx: tx, Seq: seq, Tip: tip, By: utxo.By{At: w.now}})
+	if w.model.seq > w.seq && w.odds(2, 3) { // numbers were drawn meanwhile
+		w.seq = w.model.seq + 1
+		seq = w.seq
+	}
+	w.emit(utxo.Observed{Txs: []*wire.MsgTx{tx}, Seq: seq, Tip: tip, By: utxo.By{At: w.now}})
+}
+
+// mempool offers a list: what is known, what is new, mostly without conflicts,
+// in any order.
+func (w *world) mempool() {
+	var list []*wire.MsgTx
+	for range w.number(1, 5) {
+		tx := w.oldTx()
+		if w.odds(1, 4) {
+			tx = w.newTx()
+		}
+		conflict := slices.ContainsFunc(list, func(other *wire.MsgTx) bool { return sharesInput(tx, other) })
+		if !conflict || w.odds(1, 4) {
+			list = append(list, tx)
+		}
+	}
+	tip, _ := w.tip()
+	seq := int64(0)
+	if w.odds(1, 3) {
+		w.seq = max(w.seq, w.model.seq) + 1
+		seq = w.seq
+	}
+	w.emit(utxo.Observed{Txs: list, Seq: seq, Tip: tip, By: utxo.By{At: w.now}})
 }
 
 func (w *world) submit(tx *wire.MsgTx) {

@@ -82,6 +82,9 @@ func (w *world) outputs() []*wire.TxOut {
 	if w.model.wallet(2) != nil || w.odds(1, 30) {
 		scripts = append(scripts, Script(2, "main"), Script(2, "main"))
 	}
+	if w.model.wallet(3) != nil {
+		scripts = append(scripts, Script(3, "main"), Script(3, "main"))
+	}
 	var outputs []*wire.TxOut
 	for i := range w.number(1, 3) {
 		outputs = append(outputs, Pay(int64(w.salt)*10+int64(i)+1, pick(w, scripts...)))
@@ -157,10 +160,10 @@ func (w *world) nonsense() {
 		utxo.Submitted{Wallet: id, Tx: coinbase, By: utxo.By{At: w.now}},
 		utxo.Submitted{Wallet: id, Tx: NewTx(0, []wire.OutPoint{External(99)}), By: utxo.By{At: w.now}},
 		utxo.Submitted{Wallet: id, Tx: NewTx(0, []wire.OutPoint{External(99)}, Pay(1, Foreign)), By: utxo.By{At: w.now}},
-		utxo.Observed{Tx: twice, Seq: w.seq + 1, Tip: tip, By: utxo.By{At: w.now}},
-		utxo.Observed{Tx: coinbase, Seq: w.seq + 1, Tip: tip, By: utxo.By{At: w.now}},
-		utxo.Observed{Tx: tx, Seq: 0, Tip: tip, By: utxo.By{At: w.now}},
-		utxo.Observed{Seq: w.seq + 1, Tip: tip, By: utxo.By{At: w.now}},
+		utxo.Observed{Txs: []*wire.MsgTx{twice}, Seq: w.seq + 1, Tip: tip, By: utxo.By{At: w.now}},
+		utxo.Observed{Txs: []*wire.MsgTx{coinbase}, Seq: w.seq + 1, Tip: tip, By: utxo.By{At: w.now}},
+		utxo.Observed{Txs: []*wire.MsgTx{tx}, Seq: 0, Tip: tip, By: utxo.By{At: w.now}},
+		utxo.Observed{Txs: []*wire.MsgTx{nil}, Seq: w.seq + 1, Tip: tip, By: utxo.By{At: w.now}},
 		utxo.Connected{Block: next, Txs: []*wire.MsgTx{coinbase, tx, tx}, By: utxo.By{At: w.now}},
 		utxo.Connected{Block: next, Txs: []*wire.MsgTx{tx, coinbase}, By: utxo.By{At: w.now}},
 		utxo.Connected{Block: next, Txs: []*wire.MsgTx{coinbase, tx}, Positions: []int32{0}, By: utxo.By{At: w.now}},

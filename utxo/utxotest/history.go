@@ -102,7 +102,11 @@ func Describe(ev utxo.Event) string {
 	case utxo.Broadcasted:
 		return "broadcast " + shortID(ev.ID)
 	case utxo.Observed:
-		return fmt.Sprintf("observe at tip %s, sequence %d: %s", short(ev.Tip), ev.Seq, describeTx(ev.Tx))
+		text := fmt.Sprintf("observe at tip %s, sequence %d", short(ev.Tip), ev.Seq)
+		for _, tx := range ev.Txs {
+			text += "; " + describeTx(tx)
+		}
+		return text
 	case utxo.Connected:
 		text := fmt.Sprintf("connect block %d %s on %s", ev.Block.Height, short(ev.Block.Hash), short(ev.Block.Prev))
 		for _, tx := range ev.Txs {

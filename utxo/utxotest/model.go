@@ -14,40 +14,59 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// Model is a wallet without any index, cache or running sum: one list of
-// transactions that every question walks from end to end. The live spender of
-// an output is not stored at all but looked for. An event is applied to a copy,
-// which is thrown away if the event is refused.
+// Model is a store of wallets without any index, cache or running sum: one list
+// of transactions, with what evidence says of each, and one of the rows that
+// wallets have of them, that every question walks from end to end. The live
+// spender of an output is not stored at all but looked for. An event is applied
+// to a copy, which is thrown away if the event is refused.
 type Model struct {
 	policy  utxo.Policy
 	events  []utxo.Event // those accepted, in order
 	blocks  []utxo.Block // in order of arrival
 	wallets []utxo.Wallet
-	rows    []*row // in order of arrival
+	facts   []*fact // in order of arrival
+	rows    []*row  // in order of arrival
 	edges   []utxo.Replacement
 	leases  []utxo.Lease
+	seq     int64
 	used    map[step]int
+	refused map[int]error // of the last list
+
+	// During one event:
+	shown  []*fact                    // what it shows, or proves
+	won    [][2]*fact                 // loser and winner
+	core   map[*row]bool              // before it
+	tags   map[*row]map[uint32]string // before it
+	had    map[*fact][]*row           // the rows before it
+	before []utxo.Replacement         // the edges before it
 }
 
 // step is one step of a transaction's status.
 type step = statemachine.Edge[utxo.Status, utxo.Trigger]
 
-// row is a transaction as one wallet knows it.
-type row struct {
-	wallet    utxo.WalletID
+// fact is a transaction, the same for all wallets.
+type fact struct {
 	hash      chainhash.Hash
 	tx        *wire.MsgTx
 	coinbase  bool
-	status    utxo.Status
+	status    utxo.Status // that of its liveliest row; 0 if nothing is known of it
 	height    int32
 	position  int32
 	firstSeen time.Time
 	seq       int64
-	label     string
-	tags      map[uint32]string // owner of each owned output, by index
+	public    bool // the network has had it
 }
 
-// NewModel returns the wallet of an empty store.
+// row is a transaction as one wallet knows it.
+type row struct {
+	*fact
+	wallet utxo.WalletID
+	status utxo.Status // the fact's, unless it is or was pending
+	label  string
+	tags   map[uint32]string // owner of each owned output, by index
+}
+
+// NewModel returns the wallets of an empty store.
 func NewModel(p utxo.Policy) *Model {
 	return &Model{policy: p, used: map[step]int{}}
 }
@@ -59,12 +78,17 @@ func (m *Model) Events() []utxo.Event { return m.events }
 // extension text of the edges is empty.
 func (m *Model) Used() map[statemachine.Edge[utxo.Status, utxo.Trigger]]int { return m.used }
 
+// Refused returns what was refused of the last mempool list, by its place there.
+func (m *Model) Refused() map[int]error { return m.refused }
+
 // Apply does what the event says, or refuses it and changes nothing.
 func (m *Model) Apply(ev utxo.Event) error {
 	next := m.clone()
+	m.refused, next.refused = nil, nil
 	if err := next.do(ev); err != nil {
 		return fmt.Errorf("%T is refused: %w", ev, err)
 	}
+	next.settle()
 	next.events = append(m.events, ev)
 	*m = *next
 	return nil
@@ -77,14 +101,28 @@ func (m *Model) clone() *Model {
 	for i := range c.wallets {
 		c.wallets[i].Behind = slices.Clone(m.wallets[i].Behind)
 	}
-	c.rows = nil
+	c.facts, c.rows = nil, nil
+	same := map[*fact]*fact{}
+	for _, f := range m.facts {
+		copied := *f
+		c.facts = append(c.facts, &copied)
+		same[f] = &copied
+	}
+	c.shown, c.won, c.core, c.had, c.tags = nil, nil, map[*row]bool{}, map[*fact][]*row{}, map[*row]map[uint32]string{}
 	for _, r := range m.rows {
 		copied := *r
+		copied.fact = same[r.fact]
 		copied.tags = maps.Clone(r.tags)
 		c.rows = append(c.rows, &copied)
+		c.had[copied.fact] = append(c.had[copied.fact], &copied)
+		c.tags[&copied] = maps.Clone(r.tags)
+	}
+	for _, r := range c.rows {
+		c.core[r] = c.isCore(r)
 	}
 	c.used = maps.Clone(m.used)
 	c.edges = slices.Clone(m.edges)
+	c.before = slices.Clone(m.edges)
 	c.leases = slices.Clone(m.leases)
 	return &c
 }
@@ -119,39 +157,188 @@ func (m *Model) do(ev utxo.Event) error {
 	return fmt.Errorf("%w: unknown event", statemachine.ErrInvalid)
 }
 
-// insert stores a transaction that exists in no state yet.
-func (m *Model) insert(w utxo.WalletID, tx *wire.MsgTx, at time.Time) *row {
-	r := &row{
-		wallet: w, hash: tx.TxHash(), tx: tx.Copy(), coinbase: isCoinbase(tx),
-		height: utxo.Unconfirmed, firstSeen: micros(at), tags: map[uint32]string{},
+// fact returns what is known of a transaction, new if that is nothing.
+func (m *Model) fact(tx *wire.MsgTx, at time.Time) *fact {
+	if f := m.known(tx.TxHash()); f != nil {
+		return f
 	}
-	m.rows = append(m.rows, r)
-	return r
+	f := &fact{hash: tx.TxHash(), tx: tx.Copy(), coinbase: isCoinbase(tx), height: utxo.Unconfirmed, firstSeen: micros(at)}
+	m.facts = append(m.facts, f)
+	return f
 }
 
-// move gives a transaction its next status and counts the step.
-func (m *Model) move(r *row, on utxo.Trigger, to utxo.Status) {
+func (m *Model) known(hash chainhash.Hash) *fact {
+	for _, f := range m.facts {
+		if f.hash == hash {
+			return f
+		}
+	}
+	return nil
+}
+
+// show says that an event is evidence of a transaction.
+func (m *Model) show(tx *wire.MsgTx, at time.Time) *fact {
+	f := m.fact(tx, at)
+	m.show1(f)
+	return f
+}
+
+func (m *Model) show1(f *fact) {
+	if !slices.Contains(m.shown, f) {
+		m.shown = append(m.shown, f)
+	}
+}
+
+// move gives a transaction its next status, in all rows, and counts the steps.
+func (m *Model) move(f *fact, on utxo.Trigger, to utxo.Status) {
+	alive := to == utxo.Pending || to == utxo.Published
+	for _, r := range m.rows {
+		if r.fact == f && (alive || r.live()) {
+			by := on
+			if on == utxo.OnBroadcast && r.dead() {
+				by = utxo.OnProven
+			}
+			m.moveRow(r, by, to)
+		}
+	}
+	f.status = to
+}
+
+func (m *Model) moveRow(r *row, on utxo.Trigger, to utxo.Status) {
 	m.used[step{From: r.status, Trigger: on, To: to}]++
 	r.status = to
 }
 
+// enter adds a row in the state that its fact has.
+func (m *Model) enter(f *fact, w utxo.WalletID) *row {
+	r := &row{fact: f, wallet: w, tags: map[uint32]string{}}
+	m.rows = append(m.rows, r)
+	on := map[utxo.Status]utxo.Trigger{
+		utxo.Pending: utxo.OnSubmit, utxo.Published: utxo.OnJoined, utxo.Replaced: utxo.OnJoinedReplaced,
+		utxo.Failed: utxo.OnJoinedFailed, utxo.Orphaned: utxo.OnJoinedOrphaned,
+	}[f.status]
+	if slices.Contains(m.shown, f) && f.status == utxo.Published && on == utxo.OnJoined && len(m.had[f]) == 0 {
+		on = utxo.OnObserved
+		if f.height != utxo.Unconfirmed {
+			on = utxo.OnConfirmed
+		}
+	}
+	m.moveRow(r, on, f.status)
+	return r
+}
+
 // credit adds the outputs of r that the policy says are the wallet's and that
 // are not credited yet. Nothing in block 0 is ever credited.
-func (m *Model) credit(r *row) {
-	if r.height == 0 {
-		return
-	}
+func (m *Model) credit(r *row) bool {
 	added := false
-	for i, out := range r.tx.TxOut {
-		owner, ok := m.owner(out.PkScript)
-		if _, have := r.tags[uint32(i)]; ok && !have && owner.Wallet == r.wallet {
-			r.tags[uint32(i)] = owner.Tag
+	for _, i := range m.ownedIn(r.wallet, r.height, r.tx) {
+		if _, have := r.tags[i]; !have {
+			owner, _ := m.owner(r.tx.TxOut[i].PkScript)
+			r.tags[i] = owner.Tag
 			added = true
 		}
 	}
-	if added && r.status != 0 {
-		m.move(r, utxo.OnRevealed, r.status)
+	return added
+}
+
+// isCore reports whether the wallet owns an output of r, or one that it spends.
+func (m *Model) isCore(r *row) bool { return len(r.tags) > 0 || m.spendsOwned(r.fact, r.wallet) }
+
+func (m *Model) spendsOwned(f *fact, w utxo.WalletID) bool {
+	for _, p := range m.rows {
+		for index := range p.tags {
+			if p.wallet == w && spends(f.tx, wire.OutPoint{Hash: p.hash, Index: index}) {
+				return true
+			}
+		}
 	}
+	return false
+}
+
+// settle gives wallets the rows that they have to have after an event: of what
+// has an owned output or spends one, and of the direct rivals and parents of
+// these. What only a wallet has submitted is its own.
+func (m *Model) settle() {
+	for grown := true; grown; {
+		grown = false
+		for _, f := range m.facts {
+			if !f.public {
+				continue
+			}
+			for _, w := range m.walletIDs() {
+				r := m.row(w, f.hash)
+				if r == nil && m.belongs(f, w) {
+					r = m.enter(f, w)
+					grown = true
+				}
+				if r != nil && slices.Contains(m.shown, f) && m.credit(r) {
+					grown = true
+					m.moveRow(r, utxo.OnRevealed, r.status)
+				}
+			}
+		}
+	}
+	for _, r := range m.rows {
+		if slices.Contains(m.had[r.fact], r) && m.isCore(r) && !m.core[r] {
+			m.moveRow(r, utxo.OnRevealed, r.status)
+		}
+	}
+	m.settleEdges()
+	m.facts = slices.DeleteFunc(m.facts, func(f *fact) bool { return len(m.rowsOf(f)) == 0 })
+}
+
+func (m *Model) belongs(f *fact, w utxo.WalletID) bool {
+	shown := slices.Contains(m.shown, f)
+	if shown && (len(m.ownedIn(w, f.height, f.tx)) > 0 || m.spendsOwned(f, w)) {
+		return true
+	}
+	for _, p := range m.rows {
+		for index := range p.tags {
+			_, old := m.tags[p][index]
+			if !old && p.wallet == w && spends(f.tx, wire.OutPoint{Hash: p.hash, Index: index}) {
+				return true
+			}
+		}
+	}
+	for _, r := range m.rows {
+		if r.wallet != w || r.fact == f || !m.isCore(r) || !shown && m.core[r] {
+			continue
+		}
+		if sharesInput(r.tx, f.tx) || isChild(r.tx, f.hash) {
+			return true
+		}
+	}
+	return false
+}
+
+// settleEdges records what lost to what in every wallet that has both, also
+// where a row has only now joined others.
+func (m *Model) settleEdges() {
+	add := func(w utxo.WalletID, loser, winner chainhash.Hash) {
+		same := func(e utxo.Replacement) bool { return e.Wallet == w && e.Loser == loser && e.Winner == winner }
+		if m.row(w, loser) != nil && m.row(w, winner) != nil && !slices.ContainsFunc(m.edges, same) {
+			m.edges = append(m.edges, utxo.Replacement{Wallet: w, Loser: loser, Winner: winner})
+		}
+	}
+	for _, pair := range m.won {
+		for _, w := range m.walletIDs() {
+			add(w, pair[0].hash, pair[1].hash)
+		}
+	}
+	for _, r := range m.rows {
+		if len(m.had[r.fact]) == 0 || slices.Contains(m.had[r.fact], r) {
+			continue
+		}
+		for _, e := range m.before {
+			if !e.Declared && (e.Loser == r.hash || e.Winner == r.hash) {
+				add(r.wallet, e.Loser, e.Winner)
+			}
+		}
+	}
+}
+
+func (m *Model) rowsOf(f *fact) []*row {
+	return slices.DeleteFunc(slices.Clone(m.rows), func(r *row) bool { return r.fact != f })
 }
 
 func (m *Model) owner(script []byte) (utxo.Owner, bool) {
@@ -211,10 +398,12 @@ func (r *row) live() bool {
 
 func (r *row) dead() bool { return r.status != 0 && !r.live() }
 
-func (r *row) confirmed() bool { return r.height != utxo.Unconfirmed }
+func (f *fact) live() bool { return f.status == utxo.Pending || f.status == utxo.Published }
 
-// spends reports whether op is an input of r.
-func (r *row) spends(op wire.OutPoint) bool { return spends(r.tx, op) }
+func (f *fact) confirmed() bool { return f.height != utxo.Unconfirmed }
+
+// spends reports whether op is an input of f.
+func (f *fact) spends(op wire.OutPoint) bool { return spends(f.tx, op) }
 
 func spends(tx *wire.MsgTx, op wire.OutPoint) bool {
 	for _, in := range tx.TxIn {
@@ -225,10 +414,8 @@ func spends(tx *wire.MsgTx, op wire.OutPoint) bool {
 	return false
 }
 
-// childOf reports whether r spends an output of parent, in the same wallet.
-func (r *row) childOf(parent *row) bool {
-	return r.wallet == parent.wallet && isChild(r.tx, parent.hash)
-}
+// childOf reports whether f spends an output of parent.
+func (f *fact) childOf(parent *fact) bool { return isChild(f.tx, parent.hash) }
 
 func isChild(tx *wire.MsgTx, parent chainhash.Hash) bool {
 	for _, in := range tx.TxIn {
@@ -239,10 +426,8 @@ func isChild(tx *wire.MsgTx, parent chainhash.Hash) bool {
 	return false
 }
 
-// rivalOf reports whether two transactions of one wallet share an input.
-func (r *row) rivalOf(other *row) bool {
-	return r.wallet == other.wallet && r.hash != other.hash && sharesInput(r.tx, other.tx)
-}
+// rivalOf reports whether two transactions share an input.
+func (f *fact) rivalOf(other *fact) bool { return f.hash != other.hash && sharesInput(f.tx, other.tx) }
 
 func sharesInput(a, b *wire.MsgTx) bool {
 	for _, in := range a.TxIn {
@@ -334,7 +519,7 @@ func compareOutPoints(a, b wire.OutPoint) int {
 func (m *Model) stored(r *row) *utxo.Tx {
 	tx := &utxo.Tx{
 		ID: utxo.TxID{Wallet: r.wallet, Hash: r.hash}, Status: r.status, Height: r.height, Position: r.position,
-		Coinbase: r.coinbase, FirstSeen: r.firstSeen, Seq: r.seq, Label: r.label,
+		Coinbase: r.coinbase, FirstSeen: r.firstSeen, Seq: r.seq, Label: r.label, Context: !m.isCore(r), Public: r.public,
 	}
 	for _, in := range r.tx.TxIn {
 		if !isNull(in.PreviousOutPoint) {

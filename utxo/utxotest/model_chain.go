@@ -38,14 +38,11 @@ func (m *Model) block(height int32) *utxo.Block {
 	return nil
 }
 
-// observed: a mempool holds the transaction. Every wallet that it concerns
-// places it; one refusal refuses it for all.
+// observed: a mempool held these transactions. One that is refused does not
+// stop the others.
 func (m *Model) observed(ev utxo.Observed) error {
-	if err := wellFormed(ev.Tx); err != nil {
-		return err
-	}
-	if isCoinbase(ev.Tx) || ev.Seq < 1 {
-		return fmt.Errorf("%w: no coinbase is in a mempool, and sequences start at 1", statemachine.ErrInvalid)
+	if ev.Seq < 0 {
+		return fmt.Errorf("%w: a sequence is not negative", statemachine.ErrInvalid)
 	}
 	var best chainhash.Hash
 	if tip := m.tip(); tip != nil {
@@ -54,87 +51,76 @@ func (m *Model) observed(ev utxo.Observed) error {
 	if ev.Tip != best {
 		return fmt.Errorf("%w: it was seen at another tip", utxo.ErrStale)
 	}
-	if err := m.checkOwners(ev.Tx); err != nil {
-		return err
+	seq := ev.Seq
+	if seq == 0 {
+		seq = m.seq + 1
 	}
-	for _, w := range m.walletIDs() {
-		if !m.relevant(w, utxo.Unconfirmed, ev.Tx)[0] {
+	m.refused = map[int]error{}
+	var out []chainhash.Hash // what was refused
+	var good []*wire.MsgTx
+	var places []int
+	for i, tx := range ev.Txs {
+		err := wellFormed(tx)
+		if err == nil && isCoinbase(tx) {
+			err = fmt.Errorf("%w: no coinbase is in a mempool", statemachine.ErrInvalid)
+		}
+		if err == nil {
+			err = m.checkOwners(tx)
+		}
+		if err != nil {
+			m.refused[i] = err
+			if tx != nil {
+				out = append(out, tx.TxHash())
+			}
+		} else if !slices.ContainsFunc(good, func(other *wire.MsgTx) bool { return other.TxHash() == tx.TxHash() }) {
+			good, places = append(good, tx), append(places, i)
+		}
+	}
+	steps := m.steps()
+	var listed []*fact
+	for _, i := range parentsFirst(good) {
+		f := m.fact(good[i], ev.At)
+		if f.status != 0 && seq <= f.seq {
 			continue
 		}
-		r := m.row(w, ev.Tx.TxHash())
-		if r != nil && ev.Seq <= r.seq {
+		if slices.ContainsFunc(out, func(h chainhash.Hash) bool { return isChild(f.tx, h) }) {
+			m.refused[places[i]] = fmt.Errorf("%w: it was refused", utxo.ErrDeadParent)
+			out = append(out, f.hash)
 			continue
 		}
-		if r != nil && r.status == utxo.Published {
-			m.credit(r)
-			m.move(r, utxo.OnObserved, utxo.Published)
-			r.seq = ev.Seq
+		if slices.ContainsFunc(listed, f.rivalOf) {
+			m.refused[places[i]] = fmt.Errorf("%w: by another of the list", utxo.ErrInputSpent)
+			out = append(out, f.hash)
 			continue
 		}
-		if r == nil {
-			r = m.insert(w, ev.Tx, ev.At)
+		switch {
+		case f.status == utxo.Published && ev.Seq > 0:
+			m.move(f, utxo.OnObserved, utxo.Published)
+			f.seq = seq
+		case f.status != utxo.Published:
+			if err := m.place(f, evidence{trigger: utxo.OnObserved, seq: seq, listed: listed}); err != nil {
+				m.refused[places[i]] = err
+				out = append(out, f.hash)
+				continue
+			}
 		}
-		m.credit(r)
-		if err := m.place(r, evidence{trigger: utxo.OnObserved, seq: ev.Seq}); err != nil {
-			return err
-		}
-		r.seq = ev.Seq
+		m.show1(f)
+		listed = append(listed, f)
+	}
+	m.settle()
+	if m.steps() > steps {
+		m.seq = max(m.seq, seq)
 	}
 	return nil
 }
 
-// relevant says which of the transactions, of one block or a single one, the
-// wallet has to store: the least set that contains the stored ones and is
-// closed under having an owned output, spending one, sharing an input with a
-// stored transaction, and being spent by a stored transaction.
-func (m *Model) relevant(w utxo.WalletID, height int32, txs ...*wire.MsgTx) []bool {
-	stored := make([]bool, len(txs))
-	for i, tx := range txs {
-		stored[i] = m.row(w, tx.TxHash()) != nil
+// steps counts all steps of all transactions so far.
+func (m *Model) steps() int {
+	sum := 0
+	for _, n := range m.used {
+		sum += n
 	}
-	for grown := true; grown; {
-		grown = false
-		for i, tx := range txs {
-			if !stored[i] && m.concerns(w, height, tx, txs, stored) {
-				stored[i], grown = true, true
-			}
-		}
-	}
-	return stored
-}
-
-func (m *Model) concerns(w utxo.WalletID, height int32, tx *wire.MsgTx, block []*wire.MsgTx, stored []bool) bool {
-	if len(m.ownedIn(w, height, tx)) > 0 {
-		return true
-	}
-	hash := tx.TxHash()
-	for _, r := range m.rows {
-		if r.wallet != w {
-			continue
-		}
-		if sharesInput(tx, r.tx) || isChild(r.tx, hash) {
-			return true
-		}
-		for index := range r.tags {
-			if spends(tx, wire.OutPoint{Hash: r.hash, Index: index}) {
-				return true
-			}
-		}
-	}
-	for i, other := range block {
-		if !stored[i] {
-			continue
-		}
-		if isChild(other, hash) {
-			return true
-		}
-		for _, index := range m.ownedIn(w, height, other) {
-			if spends(tx, wire.OutPoint{Hash: other.TxHash(), Index: index}) {
-				return true
-			}
-		}
-	}
-	return false
+	return sum
 }
 
 // ownedIn returns the indexes of the outputs that the policy gives to the
@@ -178,18 +164,9 @@ func (m *Model) connected(ev utxo.Connected) error {
 		b.Time = micros(b.Time)
 		m.blocks = append(m.blocks, b)
 	}
-	relevant := map[utxo.WalletID][]bool{}
-	for _, w := range m.walletIDs() {
-		relevant[w] = m.relevant(w, height, ev.Txs...)
-	}
 	for _, i := range parentsFirst(ev.Txs) {
-		for _, w := range m.walletIDs() {
-			if !relevant[w][i] {
-				continue
-			}
-			if err := m.confirm(w, ev.Txs[i], height, positions[i], ev); err != nil {
-				return err
-			}
+		if err := m.confirm(m.show(ev.Txs[i], ev.At), height, positions[i]); err != nil {
+			return err
 		}
 	}
 	m.scanned(height)
@@ -222,6 +199,11 @@ func checkBlock(txs []*wire.MsgTx, positions []int32) error {
 func (m *Model) fits(b utxo.Block) error {
 	mismatch := func(why string) error {
 		return fmt.Errorf("%w: block %d: %s", utxo.ErrChainMismatch, b.Height, why)
+	}
+	for _, other := range m.blocks {
+		if other.Hash == b.Hash && (other.Height != b.Height || other.Prev != b.Prev) {
+			return mismatch("it is on the chain at another height, or on another block")
+		}
 	}
 	tip := m.tip()
 	if tip == nil {
@@ -269,39 +251,32 @@ func parentsFirst(txs []*wire.MsgTx) []int {
 
 // The two coinbases of early Bitcoin that occur twice: at the second height the
 // transaction moves to the later block.
-func reanchors(r *row, height int32) bool {
+func reanchors(r *fact, height int32) bool {
 	return r.coinbase && (height == 91842 || height == 91880)
 }
 
 // confirm places one transaction at the height of its block.
-func (m *Model) confirm(w utxo.WalletID, tx *wire.MsgTx, height, position int32, ev utxo.Connected) error {
-	r := m.row(w, tx.TxHash())
-	if r == nil {
-		r = m.insert(w, tx, ev.At)
-	}
-	if r.confirmed() && r.height != height {
-		if reanchors(r, r.height) && height < r.height {
+func (m *Model) confirm(f *fact, height, position int32) error {
+	if f.confirmed() && f.height != height {
+		if reanchors(f, f.height) && height < f.height {
+			m.shown = slices.DeleteFunc(m.shown, func(x *fact) bool { return x == f })
 			return nil // its first block is applied again
 		}
-		if !reanchors(r, height) {
-			return fmt.Errorf("%w: %s is at height %d", utxo.ErrConfirmedElsewhere, r.hash, r.height)
+		if !reanchors(f, height) {
+			return fmt.Errorf("%w: %s is at height %d", utxo.ErrConfirmedElsewhere, f.hash, f.height)
 		}
 	}
-	if r.confirmed() && r.height == height {
-		m.credit(r)
+	if f.confirmed() && f.height == height {
 		return nil
 	}
-	if err := m.inOrder(r, height); err != nil {
+	if err := m.inOrder(f, height); err != nil {
 		return err
 	}
 	trigger := utxo.OnConfirmed
-	if r.status == utxo.Orphaned {
+	if f.status == utxo.Orphaned {
 		trigger = utxo.OnReconfirmed
 	}
-	if height > 0 {
-		m.credit(r)
-	}
-	return m.place(r, evidence{trigger: trigger, block: true, height: height, position: position})
+	return m.place(f, evidence{trigger: trigger, block: true, height: height, position: position})
 }
 
 // scanned moves every wallet on that waited for exactly this height, and every
@@ -332,8 +307,8 @@ func (m *Model) disconnected(ev utxo.Disconnected) error {
 		return fmt.Errorf("%w: block %d is not the tip", utxo.ErrChainMismatch, height)
 	}
 	m.blocks = slices.Delete(m.blocks, at, at+1)
-	var orphans []*row
-	for _, r := range m.rows {
+	var orphans []*fact
+	for _, r := range m.facts {
 		if r.height != height {
 			continue
 		}

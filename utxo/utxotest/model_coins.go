@@ -121,7 +121,7 @@ func (m *Model) Watch(w utxo.WalletID) []utxo.Coin {
 // unconfirmed ones by the time they were first seen, then by height, then by
 // place in the block.
 func (m *Model) History(w utxo.WalletID) []chainhash.Hash {
-	rows := slices.DeleteFunc(slices.Clone(m.rows), func(r *row) bool { return r.wallet != w })
+	rows := slices.DeleteFunc(slices.Clone(m.rows), func(r *row) bool { return r.wallet != w || !m.isCore(r) })
 	slices.SortFunc(rows, func(a, b *row) int {
 		if a.confirmed() != b.confirmed() {
 			if b.confirmed() {
@@ -149,18 +149,18 @@ func (m *Model) ProvablyDead(id utxo.TxID, depth int32) bool {
 	if r == nil {
 		return false
 	}
-	family := []*row{r}
+	family := []*fact{r.fact}
 	for grown := true; grown; {
 		grown = false
-		for _, p := range m.rows {
-			if !slices.Contains(family, p) && slices.ContainsFunc(family, func(c *row) bool { return c.childOf(p) }) {
+		for _, p := range m.facts {
+			if !slices.Contains(family, p) && slices.ContainsFunc(family, func(c *fact) bool { return c.childOf(p) }) {
 				family = append(family, p)
 				grown = true
 			}
 		}
 	}
 	for _, member := range family {
-		for _, other := range m.rows {
+		for _, other := range m.facts {
 			if other.confirmed() && other.rivalOf(member) && m.tipHeight()-other.height+1 >= depth {
 				return true
 			}

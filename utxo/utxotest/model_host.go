@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/utxo"
@@ -50,50 +51,78 @@ func (m *Model) submitted(ev utxo.Submitted) error {
 	if err := m.checkOwners(ev.Tx); err != nil {
 		return err
 	}
-	if !m.relevant(ev.Wallet, utxo.Unconfirmed, ev.Tx)[0] {
+	f := m.fact(ev.Tx, ev.At)
+	if r := m.row(ev.Wallet, f.hash); r != nil && r.live() {
+		return nil
+	} else if r != nil || f.public && !f.live() {
+		return fmt.Errorf("%w: %s is %s", statemachine.ErrIllegal, f.hash, f.status)
+	}
+	if len(m.ownedIn(ev.Wallet, utxo.Unconfirmed, f.tx)) == 0 && !m.spendsOwned(f, ev.Wallet) {
 		return fmt.Errorf("%w: it does not concern wallet %d", statemachine.ErrInvalid, ev.Wallet)
 	}
-	if r := m.row(ev.Wallet, ev.Tx.TxHash()); r != nil {
-		if r.dead() {
-			return fmt.Errorf("%w: %s is %s", statemachine.ErrIllegal, r.hash, r.status)
-		}
+	if f.status == utxo.Published { // another wallet's facts
+		m.show1(f)
 		return nil
 	}
-	var replaced []*row
+	var replaced []*fact
 	for _, hash := range ev.Replaces {
 		old := m.row(ev.Wallet, hash)
 		if old == nil || !old.live() || old.confirmed() || !sharesInput(old.tx, ev.Tx) {
 			return fmt.Errorf("%w: %s is nothing that it could replace", statemachine.ErrInvalid, hash)
 		}
-		replaced = append(replaced, old)
+		replaced = append(replaced, old.fact)
 	}
-
-	r := m.insert(ev.Wallet, ev.Tx, ev.At)
-	m.credit(r)
-	if err := m.mayPend(r, replaced, ev); err != nil {
+	for _, hash := range m.versions(ev.Wallet, ev.Replaces) {
+		if !sharesInput(m.known(hash).tx, ev.Tx) && (m.policy.FinalDepth == 0 || !m.ProvablyDead(utxo.TxID{Wallet: ev.Wallet, Hash: hash}, m.policy.FinalDepth)) {
+			return fmt.Errorf("%w: version %s of the payment could confirm beside it", statemachine.ErrInvalid, hash)
+		}
+	}
+	if err := m.mayPend(f, replaced, ev); err != nil {
 		return err
 	}
-	m.move(r, utxo.OnSubmit, utxo.Pending)
+	f.status = utxo.Pending
+	m.credit(m.enter(f, ev.Wallet))
 	for _, old := range replaced {
-		m.edge(old, r)
+		m.edges = append(m.edges, utxo.Replacement{Wallet: ev.Wallet, Loser: old.hash, Winner: f.hash, Declared: true})
 	}
 	// A child that the network knows proves its parent.
-	for _, child := range m.rows {
-		if child.status == utxo.Published && child.childOf(r) {
-			return m.place(r, evidence{trigger: utxo.OnProven})
+	for _, child := range m.facts {
+		if child.status == utxo.Published && child.childOf(f) {
+			return m.place(f, evidence{trigger: utxo.OnProven})
 		}
 	}
 	return nil
 }
 
-// mayPend says why r, with no status yet, may not become pending.
-func (m *Model) mayPend(r *row, replaced []*row, ev utxo.Submitted) error {
-	for _, parent := range m.rows {
-		if r.childOf(parent) && parent.dead() {
+// versions returns all versions of the payment that the named ones are: what
+// was declared to replace, or to be replaced by, one of them.
+func (m *Model) versions(w utxo.WalletID, named []chainhash.Hash) []chainhash.Hash {
+	all := slices.Clone(named)
+	for grown := true; grown; {
+		grown = false
+		for _, e := range m.edges {
+			if e.Wallet != w || !e.Declared || slices.Contains(all, e.Loser) == slices.Contains(all, e.Winner) {
+				continue
+			}
+			all = append(all, e.Loser, e.Winner)
+			grown = true
+		}
+	}
+	return all
+}
+
+// mayPend says why r, with no row yet, may not become pending.
+func (m *Model) mayPend(r *fact, replaced []*fact, ev utxo.Submitted) error {
+	for _, parent := range m.facts {
+		status := parent.status
+		if own := m.row(ev.Wallet, parent.hash); own != nil {
+			status = own.status
+		}
+		if r.childOf(parent) && status != 0 && status != utxo.Pending && status != utxo.Published {
 			return fmt.Errorf("%w: %s is %s", utxo.ErrDeadParent, parent.hash, parent.status)
 		}
 	}
-	for _, other := range m.rows {
+	for _, other := range m.facts {
 		if other.live() && other.rivalOf(r) && !slices.Contains(replaced, other) {
 			return fmt.Errorf("%w: by %s", utxo.ErrInputSpent, other.hash)
 		}
@@ -105,13 +134,13 @@ func (m *Model) mayPend(r *row, replaced []*row, ev utxo.Submitted) error {
 	if err := conflict(lift, m.withDescendants(rivals), 0); err != nil {
 		return err
 	}
-	for _, parent := range m.rows {
-		if r.childOf(parent) && parent.coinbase && m.young(parent.height) {
+	for _, parent := range m.facts {
+		if r.childOf(parent) && parent.coinbase && parent.status != 0 && m.young(parent.height) {
 			return fmt.Errorf("%w: %s", utxo.ErrImmature, parent.hash)
 		}
 	}
 	for _, l := range m.leases {
-		if l.Wallet == r.wallet && r.spends(l.OutPoint) && l.Active(ev.At) && l.Lock != ev.Lock {
+		if r.spends(l.OutPoint) && l.Active(ev.At) && l.Lock != ev.Lock {
 			return fmt.Errorf("%w: input %s is leased", statemachine.ErrHeld, l.OutPoint)
 		}
 	}
@@ -129,7 +158,7 @@ func (m *Model) broadcasted(ev utxo.Broadcasted) error {
 	if r.status == utxo.Published {
 		return nil
 	}
-	return m.place(r, evidence{trigger: utxo.OnBroadcast})
+	return m.place(r.fact, evidence{trigger: utxo.OnBroadcast})
 }
 
 func (m *Model) invalidated(ev utxo.Invalidated) error {
@@ -140,17 +169,63 @@ func (m *Model) invalidated(ev utxo.Invalidated) error {
 	if r.dead() {
 		return nil
 	}
-	doomed := m.withDescendants([]*row{r})
+	doomed := m.withDescendants([]*fact{r.fact})
 	for _, d := range doomed {
 		if d.confirmed() {
 			return fmt.Errorf("%w: %s is confirmed", statemachine.ErrIllegal, d.hash)
 		}
 	}
-	m.move(r, utxo.OnInvalidated, utxo.Failed)
+	if r.status == utxo.Pending {
+		m.giveUp(r)
+		return nil
+	}
+	m.move(r.fact, utxo.OnInvalidated, utxo.Failed)
 	for _, d := range doomed[1:] {
 		m.move(d, utxo.OnParentDied, utxo.Failed)
 	}
 	return nil
+}
+
+// giveUp fails a pending row alone, then what has lost its parent by that: a row
+// whose parent is dead in its own wallet, or dead everywhere.
+func (m *Model) giveUp(r *row) {
+	m.moveRow(r, utxo.OnInvalidated, utxo.Failed)
+	for grown := true; grown; {
+		grown = false
+		for _, f := range m.facts {
+			alive := m.rowsOf(f)
+			if slices.ContainsFunc(alive, func(r *row) bool { return r.status == utxo.Published }) {
+				continue
+			}
+			f.status = utxo.Failed
+			for _, r := range alive {
+				if r.live() {
+					f.status = utxo.Pending
+				}
+			}
+			if f.status == utxo.Failed && len(alive) > 0 {
+				f.status = alive[0].status
+			}
+		}
+		for _, c := range m.rows {
+			if c.fact == r.fact || c.status != utxo.Pending {
+				continue
+			}
+			for _, p := range m.facts {
+				if !c.childOf(p) {
+					continue
+				}
+				gone := !p.live()
+				if own := m.row(c.wallet, p.hash); own != nil {
+					gone = !own.live()
+				}
+				if gone && c.status == utxo.Pending {
+					m.moveRow(c, utxo.OnParentDied, utxo.Failed)
+					grown = true
+				}
+			}
+		}
+	}
 }
 
 func (m *Model) revealed(ev utxo.OutputRevealed) error {
@@ -169,7 +244,7 @@ func (m *Model) revealed(ev utxo.OutputRevealed) error {
 		return nil
 	}
 	r.tags[ev.Index] = ev.Tag
-	m.move(r, utxo.OnRevealed, r.status)
+	m.moveRow(r, utxo.OnRevealed, r.status)
 
 	start := ev.Birth - 1
 	at := slices.IndexFunc(w.Behind, func(o utxo.OwnerScan) bool { return o.Tag == ev.Tag })
@@ -190,7 +265,7 @@ func (m *Model) labelled(ev utxo.Labelled) error {
 		return err
 	}
 	if r.label != ev.Label {
-		m.move(r, utxo.OnLabelled, r.status)
+		m.moveRow(r, utxo.OnLabelled, r.status)
 		r.label = ev.Label
 	}
 	return nil
@@ -207,7 +282,7 @@ func (m *Model) lease(w utxo.WalletID, op wire.OutPoint) *utxo.Lease {
 }
 
 func (m *Model) checkLease(w utxo.WalletID, ops []wire.OutPoint, lock utxo.LockID, d time.Duration) error {
-	if d <= 0 || lock == (utxo.LockID{}) || len(ops) == 0 {
+	if d < time.Microsecond || lock == (utxo.LockID{}) || len(ops) == 0 {
 		return fmt.Errorf("%w: a lease has outpoints, a lock id and a duration", statemachine.ErrInvalid)
 	}
 	for i, op := range ops {

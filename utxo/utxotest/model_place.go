@@ -14,11 +14,12 @@ type evidence struct {
 	seq              int64 // of the observation, 0 where sequences play no part
 	block            bool
 	height, position int32
+	listed           []*fact // of the same list, placed before
 }
 
 // place publishes t with what it stands on: the one conflict rule. A refusal
 // leaves the model half changed; [Model.Apply] throws it away then.
-func (m *Model) place(t *row, e evidence) error {
+func (m *Model) place(t *fact, e evidence) error {
 	lift := m.lift(t)
 	for _, r := range lift {
 		if r != t && r.coinbase { // a coinbase that is not published is orphaned
@@ -29,6 +30,11 @@ func (m *Model) place(t *row, e evidence) error {
 	losers := m.withDescendants(rivals)
 	if err := conflict(lift, losers, e.seq); err != nil {
 		return err
+	}
+	for _, loser := range losers {
+		if slices.Contains(e.listed, loser) {
+			return fmt.Errorf("%w: %s is in the same list", utxo.ErrInputSpent, loser.hash)
+		}
 	}
 	if !e.block {
 		if err := m.inOrder(t, utxo.Unconfirmed); err != nil {
@@ -47,17 +53,14 @@ func (m *Model) place(t *row, e evidence) error {
 		}
 	}
 	for _, loser := range rivals {
-		for _, winner := range lift {
-			if winner.rivalOf(loser) {
-				m.edge(loser, winner)
-				break
-			}
-		}
+		m.won = append(m.won, [2]*fact{loser, taker(loser, lift)})
 	}
 	for _, r := range lift {
+		m.show1(r)
+		r.public = true
+		r.seq = max(r.seq, e.seq) // what proves the child proves it
 		if r != t {
 			m.move(r, utxo.OnProven, utxo.Published)
-			r.seq = max(r.seq, e.seq) // what proves the child proves it
 		}
 	}
 	m.move(t, e.trigger, utxo.Published)
@@ -67,8 +70,20 @@ func (m *Model) place(t *row, e evidence) error {
 	return nil
 }
 
+// taker is the one of lift that takes the loser's first input that any takes.
+func taker(loser *fact, lift []*fact) *fact {
+	for _, in := range loser.tx.TxIn {
+		for _, winner := range lift {
+			if winner.spends(in.PreviousOutPoint) {
+				return winner
+			}
+		}
+	}
+	return nil
+}
+
 // conflict says why the transactions of lift may not win.
-func conflict(lift, losers []*row, seq int64) error {
+func conflict(lift, losers []*fact, seq int64) error {
 	for i, r := range lift {
 		if spentTwice(r.tx) {
 			return fmt.Errorf("%w: %s spends an outpoint twice", utxo.ErrSelfConflict, r.hash)
@@ -101,24 +116,24 @@ func conflict(lift, losers []*row, seq int64) error {
 
 // lift returns t and its known ancestors that are not published, parents first,
 // otherwise in order of arrival.
-func (m *Model) lift(t *row) []*row {
-	members := []*row{t}
+func (m *Model) lift(t *fact) []*fact {
+	members := []*fact{t}
 	for grown := true; grown; {
 		grown = false
-		for _, r := range m.rows {
-			if r.status == utxo.Published || slices.Contains(members, r) {
+		for _, r := range m.facts {
+			if r.status == 0 || r.status == utxo.Published || slices.Contains(members, r) {
 				continue
 			}
-			if slices.ContainsFunc(members, func(c *row) bool { return c.childOf(r) }) {
+			if slices.ContainsFunc(members, func(c *fact) bool { return c.childOf(r) }) {
 				members = append(members, r)
 				grown = true
 			}
 		}
 	}
-	var order []*row
+	var order []*fact
 	for len(order) < len(members) {
-		for _, r := range m.rows {
-			waits := func(p *row) bool { return r.childOf(p) && !slices.Contains(order, p) }
+		for _, r := range m.facts {
+			waits := func(p *fact) bool { return r.childOf(p) && !slices.Contains(order, p) }
 			if slices.Contains(members, r) && !slices.Contains(order, r) && !slices.ContainsFunc(members, waits) {
 				order = append(order, r)
 				break
@@ -129,9 +144,9 @@ func (m *Model) lift(t *row) []*row {
 }
 
 // rivals returns the live transactions outside lift that share an input with a member.
-func (m *Model) rivals(lift []*row) []*row {
-	var rivals []*row
-	for _, r := range m.rows {
+func (m *Model) rivals(lift []*fact) []*fact {
+	var rivals []*fact
+	for _, r := range m.facts {
 		if r.live() && !slices.Contains(lift, r) && slices.ContainsFunc(lift, r.rivalOf) {
 			rivals = append(rivals, r)
 		}
@@ -141,15 +156,15 @@ func (m *Model) rivals(lift []*row) []*row {
 
 // withDescendants returns the transactions and their live descendants, without
 // those below a confirmed one.
-func (m *Model) withDescendants(from []*row) []*row {
+func (m *Model) withDescendants(from []*fact) []*fact {
 	all := slices.Clone(from)
 	for grown := true; grown; {
 		grown = false
-		for _, r := range m.rows {
+		for _, r := range m.facts {
 			if !r.live() || slices.Contains(all, r) {
 				continue
 			}
-			if slices.ContainsFunc(all, func(p *row) bool { return !p.confirmed() && r.childOf(p) }) {
+			if slices.ContainsFunc(all, func(p *fact) bool { return !p.confirmed() && r.childOf(p) }) {
 				all = append(all, r)
 				grown = true
 			}
@@ -158,25 +173,17 @@ func (m *Model) withDescendants(from []*row) []*row {
 	return all
 }
 
-// edge records that winner took, or is meant to take, an input of loser.
-func (m *Model) edge(loser, winner *row) {
-	e := utxo.Replacement{Wallet: loser.wallet, Loser: loser.hash, Winner: winner.hash}
-	if !slices.Contains(m.edges, e) {
-		m.edges = append(m.edges, e)
-	}
-}
-
 // inOrder refuses what no chain can hold: a transaction below one that it
 // descends from. The nearest confirmed ancestors and descendants count, through
 // unconfirmed ones, and t at the height that it is about to have. Of what stands
 // on a known transaction that is no coinbase only the children count: nothing
 // can stick there.
-func (m *Model) inOrder(t *row, height int32) error {
+func (m *Model) inOrder(t *fact, height int32) error {
 	low, high := height, height // of what t stands on, of what stands on t
-	for _, r := range m.reach(t, func(from, r *row) bool { return from.childOf(r) }) {
+	for _, r := range m.reach(t, func(from, r *fact) bool { return from.childOf(r) }) {
 		low = max(low, r.height)
 	}
-	for _, r := range m.reach(t, func(from, r *row) bool { return r.live() && r.childOf(from) }) {
+	for _, r := range m.reach(t, func(from, r *fact) bool { return r.live() && r.childOf(from) }) {
 		near := r.childOf(t) || t.coinbase || t.status == 0
 		if near && r.confirmed() && (high == utxo.Unconfirmed || r.height < high) {
 			high = r.height
@@ -189,12 +196,12 @@ func (m *Model) inOrder(t *row, height int32) error {
 }
 
 // reach walks from t to what next leads to, and not on from a confirmed one.
-func (m *Model) reach(t *row, next func(from, to *row) bool) []*row {
-	all := []*row{t}
+func (m *Model) reach(t *fact, next func(from, to *fact) bool) []*fact {
+	all := []*fact{t}
 	for grown := true; grown; {
 		grown = false
-		for _, r := range m.rows {
-			steps := func(from *row) bool { return (from == t || !from.confirmed()) && next(from, r) }
+		for _, r := range m.facts {
+			steps := func(from *fact) bool { return (from == t || !from.confirmed()) && next(from, r) }
 			if !slices.Contains(all, r) && slices.ContainsFunc(all, steps) {
 				all = append(all, r)
 				grown = true

@@ -34,8 +34,10 @@ func (p *pair) do(ev utxo.Event) error {
 	}
 	set, got := p.ledger.Do(ev)
 	want := p.model.Apply(ev)
-	p.difference = p.compare(ev, before, set, got, want)
-	return got
+	if p.difference = p.compare(ev, before, set, got, want); p.difference == nil && got == nil {
+		p.difference = p.sameRefusals(set)
+	}
+	return utxotest.Outcome(set, got)
 }
 
 func (p *pair) compare(ev utxo.Event, before utxo.Snapshot, set utxo.ChangeSet, got, want error) error {
@@ -66,6 +68,20 @@ func (p *pair) compare(ev utxo.Event, before utxo.Snapshot, set utxo.ChangeSet, 
 		return nil
 	}
 	return p.undo(before, set, after)
+}
+
+// sameRefusals compares what was refused of a list.
+func (p *pair) sameRefusals(set utxo.ChangeSet) error {
+	want := p.model.Refused()
+	if len(want) != len(set.Refused) {
+		return fmt.Errorf("%v were refused of the list, want %v", set.Refused, want)
+	}
+	for _, r := range set.Refused {
+		if g, w := utxotest.RefusalName(r.Err), utxotest.RefusalName(want[r.Index]); g != w {
+			return fmt.Errorf("%d of the list is refused by %q (%v), want %q (%v)", r.Index, g, r.Err, w, want[r.Index])
+		}
+	}
+	return nil
 }
 
 // finality holds what is provably dead against the model.

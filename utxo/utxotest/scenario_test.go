@@ -10,14 +10,14 @@ import (
 )
 
 func scenarios() []utxotest.Scenario {
-	return slices.Concat(utxotest.Conflicts, utxotest.Blocks, utxotest.Leases, utxotest.Words)
+	return slices.Concat(utxotest.Conflicts, utxotest.Blocks, utxotest.Leases, utxotest.Words, utxotest.Several)
 }
 
 func TestScenariosOfTheModel(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.Name, func(t *testing.T) {
 			m := utxotest.NewModel(utxotest.Policy())
-			if err := s.Run(m.Apply, func() (utxo.Snapshot, error) { return m.Snapshot(), nil }); err != nil {
+			if err := s.Run(m.Outcome, func() (utxo.Snapshot, error) { return m.Snapshot(), nil }); err != nil {
 				t.Error(err)
 			}
 		})

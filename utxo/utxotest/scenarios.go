@@ -45,7 +45,7 @@ var Conflicts = []Scenario{
 		tx? 1 a published
 		coinbase m -> main
 		observe m 2 => invalid
-		observe a 0 => invalid`},
+		observe a -1 => invalid`},
 	{"a chain of replacements ends with the last one", `
 		open 1 0
 		tx fund: x -> main=50
@@ -260,7 +260,7 @@ var Conflicts = []Scenario{
 		observe c 4
 		tx? 1 b replaced
 		tx? 1 a replaced`},
-	{"two wallets judge for themselves", `
+	{"what evidence says is said to every wallet", `
 		open 1 0
 		open 2 0
 		tx fund: x -> main=5 2/main=7
@@ -272,12 +272,11 @@ var Conflicts = []Scenario{
 		observe a 1
 		tx? 2 a published
 		coin? 2 a:0 unconfirmed
-		invalidate 2 a
-		tx? 1 a published
-		observe b 1 
+		invalidate 2 a       # both have it as the network showed it
+		tx? 1 a failed
+		observe b 1
 		tx? 1 b published
 		tx? 2 b published
-		tx? 1 a replaced
 		tx? 2 a failed
 		balance? 2 confirmed=7`},
 }

@@ -84,7 +84,7 @@ var Blocks = []Scenario{
 		connect 1: m c b a
 		tx? 1 c published 1
 		tx? 1 b published 1
-		tx? 1 a published 1
+		tx? 1 a absent         # a parent does not pass the wallet on to its own
 		tx? 1 m absent
 		connect 1            # again
 		balance? 1 confirmed=1`},

@@ -24,6 +24,7 @@ import (
 //	broadcast 1 a
 //	observe a 7                           sequence, at the current tip
 //	observe a 7 at 5b                     at another tip, "-" for none
+//	mempool 7: a b                        a list, 0 draws the sequence
 //	connect 5b on 4: m a                  block 5b has height 5
 //	connect 5b                            the same again
 //	disconnect 5b
@@ -35,8 +36,8 @@ import (
 //	release 1 k a:0
 //	wait 60                               seconds
 //
-// Every event may end with "=> refusal", one of the names in [Refusals]. What
-// has to be true then:
+// Every event may end with "=> refusal", one of the names in [Refusals]; a list
+// with "=> b stale c invalid", what is refused of it. What has to be true then:
 //
 //	tx? 1 a published 5                   or: pending, published, failed, ..., absent
 //	coin? 1 a:0 spent b                   or: confirmed, unconfirmed, ..., unknown
@@ -125,13 +126,77 @@ func (p *player) line(line string, apply func(utxo.Event) error, snapshot func()
 		return err
 	}
 	err = apply(ev)
-	if got, want := RefusalName(err), strings.TrimSpace(refusal); got != want {
+	got, want := RefusalName(err), strings.Join(strings.Fields(refusal), " ")
+	if words[0] == "mempool" {
+		got = p.refusals(err)
+	}
+	if got != want {
 		return fmt.Errorf("the refusal is %q, want %q (%v)", got, want, err)
 	}
 	if err == nil {
 		p.follow(ev)
 	}
 	return nil
+}
+
+// Refused is what was refused of a mempool list, as an error.
+type Refused []utxo.Refused
+
+func (r Refused) Error() string {
+	var texts []string
+	for _, x := range r {
+		texts = append(texts, fmt.Sprintf("%d of the list, %s: %v", x.Index, x.Hash, x.Err))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap returns the reasons.
+func (r Refused) Unwrap() []error {
+	var all []error
+	for _, x := range r {
+		all = append(all, x.Err)
+	}
+	return all
+}
+
+// Outcome is err, or what was refused of the event's list.
+func Outcome(set utxo.ChangeSet, err error) error {
+	if err == nil && len(set.Refused) > 0 {
+		return Refused(set.Refused)
+	}
+	return err
+}
+
+// Outcome is [Model.Apply] for one who wants what was refused of a list as an
+// error.
+func (m *Model) Outcome(ev utxo.Event) error {
+	if err := m.Apply(ev); err != nil || len(m.refused) == 0 {
+		return err
+	}
+	var all Refused
+	for i, tx := range ev.(utxo.Observed).Txs {
+		if err := m.refused[i]; err != nil {
+			r := utxo.Refused{Index: i, Err: err}
+			if tx != nil {
+				r.Hash = tx.TxHash()
+			}
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// refusals names what was refused of a list, in its order.
+func (p *player) refusals(err error) string {
+	var list Refused
+	if !errors.As(err, &list) {
+		return RefusalName(err)
+	}
+	var names []string
+	for _, r := range list {
+		names = append(names, p.nameOf(r.Hash), RefusalName(r.Err))
+	}
+	return strings.Join(names, " ")
 }
 
 // follow keeps the best chain.

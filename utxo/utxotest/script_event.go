@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/utxo"
 )
 
@@ -20,6 +21,8 @@ func (p *player) event(line string, words []string) (utxo.Event, error) {
 		return utxo.Disconnected{Hash: p.blocks[words[1]].Block.Hash, By: utxo.By{At: p.now}}, nil
 	case "observe":
 		return p.observe(words)
+	case "mempool":
+		return p.mempool(line)
 	}
 	wallet, err := strconv.ParseInt(words[1], 10, 64)
 	if err != nil {
@@ -112,11 +115,29 @@ func (p *player) observe(words []string) (utxo.Event, error) {
 		return nil, err
 	}
 	seq, err := strconv.ParseInt(words[2], 10, 64)
-	ev := utxo.Observed{Tx: tx, Seq: seq, By: utxo.By{At: p.now}}
+	ev := utxo.Observed{Txs: []*wire.MsgTx{tx}, Seq: seq, By: utxo.By{At: p.now}}
 	if len(words) > 3 {
 		ev.Tip = p.blocks[words[4]].Block.Hash
 	} else if len(p.best) > 0 {
 		ev.Tip = p.blocks[p.best[len(p.best)-1]].Block.Hash
+	}
+	return ev, err
+}
+
+// mempool reads "mempool 7: a b", at the current tip.
+func (p *player) mempool(line string) (utxo.Event, error) {
+	head, list, _ := strings.Cut(line, ":")
+	seq, err := strconv.ParseInt(strings.Fields(head)[1], 10, 64)
+	ev := utxo.Observed{Seq: seq, By: utxo.By{At: p.now}}
+	if len(p.best) > 0 {
+		ev.Tip = p.blocks[p.best[len(p.best)-1]].Block.Hash
+	}
+	for _, word := range strings.Fields(list) {
+		tx, unknown := p.tx(word)
+		if unknown != nil {
+			return nil, unknown
+		}
+		ev.Txs = append(ev.Txs, tx)
 	}
 	return ev, err
 }

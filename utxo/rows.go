@@ -1,0 +1,481 @@
+package utxo
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Which wallet has a row of which transaction. A wallet has one of what has an
+// owned output or spends one (its core), and of the direct rivals and direct
+// parents of these (its context); nothing else is copied.
+
+// spread gives transactions of which evidence has just spoken a row in each
+// wallet that they concern, and their neighbours one where these belong now.
+func (pl *plan) spread(vs []*vertex) error {
+	if err := pl.spreadRows(vs); err != nil {
+		return err
+	}
+	return pl.spreadAround()
+}
+
+// spreadRows is the first half of spread: the transactions themselves.
+func (pl *plan) spreadRows(vs []*vertex) error {
+	if err := pl.readRaw(vs); err != nil {
+		return err
+	}
+	if err := pl.loadKids(vs); err != nil {
+		return err
+	}
+	if err := pl.loadParents(vs); err != nil {
+		return err
+	}
+	if err := pl.loadRivals(vs); err != nil {
+		return err
+	}
+	for _, v := range vs {
+		if err := pl.settle(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spreadAround is the second half: what belongs beside them.
+func (pl *plan) spreadAround() error {
+	around := pl.due
+	pl.due = nil
+	for _, a := range around {
+		if a.core {
+			if err := pl.beside(a.of, a.wallet); err != nil {
+				return err
+			}
+		}
+		if err := pl.spenders(a.of, a.wallet, a.credited); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// neighbours are due a row in a wallet.
+type neighbours struct {
+	of       *vertex
+	wallet   WalletID
+	core     bool     // its parents and rivals are
+	credited []uint32 // what spends these outputs is
+}
+
+// settle gives v its rows, with everything around it loaded.
+func (pl *plan) settle(v *vertex) error {
+	var core []WalletID
+	if v.height != 0 { // the outputs of block 0 cannot be spent
+		for _, o := range v.shown.owners {
+			core = join(core, o.Wallet)
+		}
+	}
+	for i, op := range v.inputs {
+		v.from[i].owner(op.Index, func(n *node, _ *Output) { core = join(core, n.tx.ID.Wallet) })
+	}
+	all := slices.Clone(core)
+	beside := func(u *vertex) {
+		for _, n := range u.rows {
+			if u != v && !n.tx.Context {
+				all = join(all, n.tx.ID.Wallet)
+			}
+		}
+	}
+	for i, op := range v.inputs {
+		for _, s := range v.from[i].kids.of(op.Index) {
+			beside(s.by)
+		}
+	}
+	for _, s := range v.kids {
+		beside(s.by)
+	}
+	for _, n := range v.rows {
+		all = join(all, n.tx.ID.Wallet)
+	}
+	for _, w := range all {
+		_, in := slices.BinarySearch(core, w)
+		if err := pl.join(v, w, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// join makes sure that a wallet has a row of v with its owned outputs.
+func (pl *plan) join(v *vertex, w WalletID, core bool) error {
+	n := v.in(w)
+	stored := n != nil
+	if !stored {
+		var err error
+		if n, err = pl.enter(v, w, core); err != nil {
+			return err
+		}
+	}
+	var credited []uint32
+	if v.height != 0 && v.shown != nil {
+		for _, o := range v.shown.owners {
+			if o.Wallet == w && n.tx.Output(o.index) == nil {
+				pl.credit(n, o.index, v.shown.msg.TxOut[o.index], o.Tag)
+				credited = append(credited, o.index)
+			}
+		}
+	}
+	if stored && len(credited) == 0 && (!core || !n.tx.Context) {
+		return nil
+	}
+	if stored {
+		if err := pl.step(n, OnRevealed, "", func(t *Tx) { t.Context = false }); err != nil {
+			return err
+		}
+	}
+	pl.due = append(pl.due, neighbours{v, w, core, credited})
+	return nil
+}
+
+// beside gives the parents and rivals of a transaction of the wallet's core a
+// row in the wallet.
+func (pl *plan) beside(v *vertex, w WalletID) error {
+	if err := pl.loadParents([]*vertex{v}); err != nil {
+		return err
+	}
+	if err := pl.loadRivals([]*vertex{v}); err != nil {
+		return err
+	}
+	for i, op := range v.inputs {
+		if pl.later != nil {
+			if err := pl.later(v.from[i].hash); err != nil {
+				return err
+			}
+		}
+		for _, u := range append([]*vertex{v.from[i]}, vertices(v.from[i].kids.of(op.Index))...) {
+			if u == v || !u.public || u.in(w) != nil {
+				continue
+			}
+			own := u.spendsOwn(w)
+			if _, err := pl.enter(u, w, own); err != nil {
+				return err
+			}
+			if own {
+				if err := pl.beside(u, w); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// spendsOwn reports whether v spends an output that the wallet owns.
+func (v *vertex) spendsOwn(w WalletID) bool {
+	for i, op := range v.inputs {
+		if n := v.from[i].in(w); n != nil && n.tx.Output(op.Index) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func vertices(kids spends[vertex]) []*vertex {
+	all := make([]*vertex, len(kids))
+	for i, s := range kids {
+		all[i] = s.by
+	}
+	return all
+}
+
+// spenders makes what spends outputs that were just credited to a wallet part
+// of its core.
+func (pl *plan) spenders(v *vertex, w WalletID, credited []uint32) error {
+	for _, index := range credited {
+		for _, kid := range vertices(v.kids.of(index)) {
+			n := kid.in(w)
+			switch {
+			case n == nil && !kid.public:
+				continue
+			case n == nil:
+				if _, err := pl.enter(kid, w, true); err != nil {
+					return err
+				}
+			case n.tx.Context:
+				if err := pl.step(n, OnRevealed, "", func(t *Tx) { t.Context = false }); err != nil {
+					return err
+				}
+			default:
+				continue
+			}
+			if err := pl.beside(kid, w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// enter adds a row of what evidence has shown, in the state that it has.
+func (pl *plan) enter(v *vertex, w WalletID, core bool) (*node, error) {
+	if pl.scope != 0 && w != pl.scope {
+		pl.wide = true
+	}
+	tx := Tx{ID: TxID{w, v.hash}, Height: Unconfirmed, Coinbase: v.coinbase, FirstSeen: pl.by.At, Inputs: v.inputs, Context: !core}
+	if len(v.rows) > 0 {
+		of := v.rows[0]
+		tx.FirstSeen, tx.Raw = of.tx.FirstSeen, of.tx.Raw
+		if v.shown == nil && tx.Raw == nil {
+			raw, err := pl.r.Raw(of.tx.ID)
+			if err != nil {
+				return nil, err
+			}
+			tx.Raw = raw[0]
+		}
+		pl.joined = append(pl.joined, TxID{w, v.hash})
+	}
+	if tx.Raw == nil {
+		pl.buf.Reset()
+		if err := v.shown.msg.Serialize(&pl.buf); err != nil {
+			return nil, invalid("transaction %s: %v", v.hash, err)
+		}
+		tx.Raw = bytes.Clone(pl.buf.Bytes())
+	}
+	if v.shown != nil {
+		tx.Outputs = make([]Output, 0, len(v.shown.owners))
+	}
+	n := pl.add(v, tx, nil)
+	n.ownOutputs = true
+	pl.fresh = append(pl.fresh, n)
+	pl.moved(v)
+	on := map[Status]Trigger{Published: OnJoined, Replaced: OnJoinedReplaced, Failed: OnJoinedFailed, Orphaned: OnJoinedOrphaned}[v.status]
+	if v.status == Published && v.shownOn != 0 {
+		on = v.shownOn
+	}
+	if v.status == Pending {
+		on = OnSubmit
+	}
+	return n, pl.step(n, on, "", func(t *Tx) { t.Height, t.Position, t.Seq, t.Public = v.height, v.position, v.seq, v.public })
+}
+
+// credit adds an owned output to n. Who spends it is found in the end.
+func (pl *plan) credit(n *node, index uint32, out *wire.TxOut, tag string) {
+	pl.outputs(n)
+	if n.old != nil && !slices.Contains(pl.fresh, n) {
+		pl.fresh = append(pl.fresh, n)
+	}
+	at, _ := slices.BinarySearchFunc(n.tx.Outputs, index, func(o Output, i uint32) int { return cmp.Compare(o.Index, i) })
+	n.tx.Outputs = slices.Insert(n.tx.Outputs, at, Output{Index: index, Amount: out.Value, Script: out.PkScript, Tag: tag})
+}
+
+// readRaw shows the stored transactions among vs to the rules again: whose
+// their outputs are is asked when evidence first speaks of them.
+func (pl *plan) readRaw(vs []*vertex) error {
+	var ids []TxID
+	for _, v := range vs {
+		if v.shown == nil && len(v.rows) > 0 {
+			ids = append(ids, v.rows[0].tx.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	raws, err := pl.r.Raw(ids...)
+	if err != nil {
+		return err
+	}
+	_, open, err := pl.wallets()
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		msg, err := parse(raws[i])
+		if err != nil {
+			return err
+		}
+		s, err := pl.inspect(msg)
+		if err != nil {
+			return err
+		}
+		s.owners = slices.DeleteFunc(s.owners, func(o owned) bool { return !open[o.Wallet] })
+		pl.around[id.Hash].shown = &s
+	}
+	return nil
+}
+
+// join adds ids to an ascending list that has each once.
+func join(ws []WalletID, more ...WalletID) []WalletID {
+	for _, w := range more {
+		if at, found := slices.BinarySearch(ws, w); !found {
+			ws = slices.Insert(ws, at, w)
+		}
+	}
+	return ws
+}
+
+// collect writes the difference between what is stored and what is planned.
+func (pl *plan) collect() error {
+	set := &pl.set
+	if err := pl.replaced(); err != nil {
+		return err
+	}
+	pl.spendAll()
+	pl.parentsFirst()
+	inserts, updates := 0, 0
+	for _, s := range pl.steps {
+		switch {
+		case s.before > 0:
+		case s.of.old == nil:
+			inserts++
+		default:
+			updates++
+		}
+	}
+	set.Inserts = slices.Grow(set.Inserts, inserts)
+	set.Updates = slices.Grow(set.Updates, updates)
+	for _, s := range pl.steps {
+		switch n := s.of; {
+		case s.before > 0:
+		case n.old == nil:
+			set.Inserts = append(set.Inserts, &n.tx)
+		default:
+			set.Updates = append(set.Updates, TxUpdate{ID: n.tx.ID, FromVersion: n.old.Version, Old: n.old.state(), New: n.tx.state()})
+		}
+	}
+	set.Spends = slices.Grow(set.Spends, len(pl.respent))
+	for _, n := range pl.respent {
+		for i := range n.tx.Outputs {
+			is := &n.tx.Outputs[i]
+			was := n.old.Output(is.Index)
+			switch {
+			case was == nil:
+				set.Credits = append(set.Credits, Credit{n.tx.ID, *is})
+			case was.SpentBy != is.SpentBy:
+				op := wire.OutPoint{Hash: n.tx.ID.Hash, Index: is.Index}
+				set.Spends = append(set.Spends, Spend{n.tx.ID.Wallet, op, was.SpentBy, is.SpentBy})
+			}
+		}
+	}
+	return nil
+}
+
+// spendAll points every owned output that a change touches to its live spender.
+func (pl *plan) spendAll() {
+	point := func(v *vertex, n *node, out *Output) {
+		by := v.claimant(n.tx.ID.Wallet, out.Index)
+		if out.SpentBy != by {
+			pl.outputs(n)
+			n.tx.Output(out.Index).SpentBy = by
+		}
+	}
+	for _, v := range pl.changed {
+		for i, op := range v.inputs {
+			v.from[i].owner(op.Index, func(n *node, out *Output) { point(v.from[i], n, out) })
+		}
+	}
+	for _, n := range pl.fresh {
+		for i := range n.tx.Outputs {
+			point(n.at, n, &n.tx.Outputs[i])
+		}
+	}
+}
+
+// replaced adds what lost to what, in every wallet that has both; also in
+// wallets that one of them has joined now.
+func (pl *plan) replaced() error {
+	if len(pl.joined) == 0 && len(pl.rivalries) == 0 {
+		return nil
+	}
+	var ids []TxID
+	into := map[chainhash.Hash][]WalletID{}
+	stored := func(v *vertex) {
+		for _, n := range v.rows {
+			if n.old != nil {
+				ids = append(ids, n.tx.ID)
+			}
+		}
+	}
+	for _, r := range pl.rivalries {
+		stored(r.loser)
+	}
+	for _, id := range pl.joined {
+		if into[id.Hash] == nil {
+			stored(pl.around[id.Hash])
+		}
+		into[id.Hash] = append(into[id.Hash], id.Wallet)
+	}
+	known, err := pl.r.Replacements(ids...)
+	if err != nil {
+		return err
+	}
+	var ends []chainhash.Hash
+	for _, e := range known {
+		for _, h := range []chainhash.Hash{e.Loser, e.Winner} {
+			if v := pl.around[h]; (v == nil || len(v.rows) == 0) && (into[e.Loser] != nil || into[e.Winner] != nil) {
+				ends = append(ends, h)
+			}
+		}
+	}
+	if err := pl.loadRows(ends); err != nil {
+		return err
+	}
+	add := func(w WalletID, loser, winner chainhash.Hash) {
+		same := func(e Replacement) bool { return e.Wallet == w && e.Loser == loser && e.Winner == winner }
+		if pl.get(TxID{w, loser}) != nil && pl.get(TxID{w, winner}) != nil &&
+			!slices.ContainsFunc(known, same) && !slices.ContainsFunc(pl.set.Replaced, same) {
+			pl.set.Replaced = append(pl.set.Replaced, Replacement{Wallet: w, Loser: loser, Winner: winner})
+		}
+	}
+	for _, r := range pl.rivalries {
+		for _, n := range r.loser.rows {
+			add(n.tx.ID.Wallet, r.loser.hash, r.winner.hash)
+		}
+	}
+	for _, e := range known {
+		if !e.Declared {
+			for _, w := range slices.Concat(into[e.Loser], into[e.Winner]) {
+				add(w, e.Loser, e.Winner)
+			}
+		}
+	}
+	return nil
+}
+
+// parentsFirst moves the steps of every transaction behind those of its
+// parents. That they are out of order is rare: a descendant that is lost over
+// two paths, one longer than the other, or one whose parent a later transaction
+// of the same block changes.
+func (pl *plan) parentsFirst() {
+	parents := func(n *node, each func(*node)) {
+		for _, p := range n.at.from {
+			if of := p.in(n.tx.ID.Wallet); of != nil {
+				each(of)
+			}
+		}
+	}
+	inOrder := true
+	for line, s := range pl.steps {
+		parents(s.of, func(p *node) { inOrder = inOrder && p.last <= line })
+	}
+	if inOrder {
+		return
+	}
+	log, steps := pl.set.Log, pl.steps
+	pl.set.Log, pl.steps = make([]statemachine.Transition[TxID], 0, len(log)), make([]step, 0, len(log))
+	for _, line := range topological(len(steps), func(line int, add func(int)) {
+		s := steps[line]
+		if s.before > 0 {
+			add(s.before - 1)
+		}
+		parents(s.of, func(p *node) {
+			if p.last > 0 {
+				add(p.last - 1)
+			}
+		})
+	}) {
+		pl.set.Log, pl.steps = append(pl.set.Log, log[line]), append(pl.steps, steps[line])
+	}
+}

@@ -1,0 +1,389 @@
+package utxotest
+
+// Several is what happens to wallets of one store that pay one another, and to
+// transactions that concern a wallet only through others.
+var Several = []Scenario{
+	{"a payment between wallets dies with its parent, parents first", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=9000
+		connect 1: f
+		tx p1: f:0 -> main=7900 out
+		tx p2: p1:0 -> 2/main=5000 main=2800
+		observe p1 1
+		observe p2 2
+		tx? 2 p1 published     # the direct parent of what pays wallet 2
+		tx bump: f:0 -> main=8000
+		connect 2: bump
+		tx? 1 p2 failed
+		tx? 2 p2 failed
+		tx? 2 p1 failed
+		balance? 2
+		balance? 1 confirmed=8000`},
+	{"a payment between wallets dies with its parent, child first", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=9000
+		connect 1: f
+		tx p1: f:0 -> main=7900 out
+		tx p2: p1:0 -> 2/main=5000 main=2800
+		observe p2 1
+		observe p1 2
+		tx bump: f:0 -> main=8000
+		observe bump 3
+		tx? 1 p1 replaced
+		tx? 2 p1 replaced
+		tx? 1 p2 failed
+		tx? 2 p2 failed
+		balance? 2`},
+	{"a payment between wallets dies with a grandparent that only the payer has", `
+		open 1 0
+		open 2 0
+		open 3 0
+		tx f: x -> main=9000
+		connect 1: f
+		tx p1: f:0 -> main=8000
+		tx p2: p1:0 -> main=7000
+		tx p3: p2:0 -> 2/main=6000
+		tx p4: p3:0 -> 3/main=5000
+		mempool 0: p4 p3 p2 p1
+		tx? 2 p1 absent
+		tx? 2 p2 published
+		tx? 3 p2 absent
+		tx? 3 p3 published
+		tx bump: f:0 -> main=8500
+		connect 2: bump
+		tx? 2 p3 failed
+		tx? 3 p4 failed
+		tx? 3 p3 failed
+		balance? 3`},
+	{"a parent that was confirmed when its child came leaves the chain and is double-spent in a block", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=9000
+		connect 1: f
+		tx p1: f:0 -> main=7900
+		tx p2: p1:0 -> 2/main=5000
+		connect 2: p1
+		observe p2 1
+		balance? 2 unconfirmed=5000
+		disconnect 2
+		tx bump: f:0 -> main=8000
+		connect 2b: bump
+		tx? 1 p1 failed
+		tx? 2 p1 failed
+		tx? 2 p2 failed
+		balance? 2`},
+	{"a parent that was confirmed when its child came leaves the chain and is replaced in the mempool", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=9000
+		connect 1: f
+		tx p1: f:0 -> main=7900
+		tx p2: p1:0 -> 2/main=5000
+		connect 2: p1
+		connect 3: p2
+		disconnect 3
+		disconnect 2
+		tx? 2 p2 published
+		tx bump: f:0 -> main=8000
+		observe bump 1
+		tx? 2 p1 replaced
+		tx? 2 p2 failed
+		balance? 2
+		connect 2b: p1
+		tx? 2 p1 published 2
+		tx? 2 p2 failed        # until evidence comes
+		connect 3b: p2
+		balance? 2 confirmed=5000`},
+	{"an orphaned coinbase takes what it paid to another wallet", `
+		open 1 0
+		open 2 0
+		coinbase m -> main=50
+		connect 1: m
+		connect 2:
+		connect 3:
+		connect 4:
+		tx pay: m:0 -> 2/main=49
+		observe pay 1
+		tx? 2 m published 1
+		disconnect 4
+		disconnect 3
+		disconnect 2
+		disconnect 1
+		tx? 1 m orphaned
+		tx? 2 m orphaned
+		tx? 2 pay failed
+		balance? 2`},
+	{"the mempool proves another wallet's pending parent", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=9000
+		connect 1: f
+		tx p1: f:0 -> main=7900
+		tx p2: p1:0 -> 2/main=5000
+		submit 1 p1
+		tx? 2 p1 absent
+		observe p2 1
+		tx? 1 p1 published
+		tx? 2 p1 published
+		tx? 1 p2 published     # it spends a coin of wallet 1
+		coin? 1 p1:0 spent p2
+		balance? 2 unconfirmed=5000`},
+	{"what one wallet has submitted is its own until the network has it", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=9000
+		connect 1: f
+		tx p: f:0 -> 2/main=5000 main=3000
+		submit 1 p
+		tx? 2 p absent
+		balance? 2
+		broadcast 1 p
+		tx? 2 p published
+		balance? 2 unconfirmed=5000
+		invalidate 1 p         # published: said to both
+		tx? 2 p failed
+		balance? 2
+		tx q: f:0 -> 2/main=5000 main=2000
+		submit 1 q
+		invalidate 1 q         # pending: wallet 1's alone
+		tx? 1 q failed
+		tx? 2 q absent
+		tx r: f:0 -> 2/main=6000
+		observe r 1
+		tx? 2 q absent`},
+	{"what one wallet gives up takes along what another has built on it", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=9000
+		connect 1: f
+		tx p: f:0 -> 2/main=5000
+		tx c: p:0 -> 2/main=4000
+		submit 1 p
+		submit 2 c             # nobody has shown it to wallet 2 but its host
+		tx? 2 p absent
+		invalidate 1 p
+		tx? 2 c failed
+		coin? 1 f:0 confirmed`},
+	{"both parties submit a payment, and one gives it up", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=9000
+		tx g: y -> 2/main=100
+		connect 1: f g
+		tx p: f:0 g:0 -> 2/main=9000
+		tx c: p:0 -> 2/main=8000
+		submit 1 p
+		submit 2 p
+		submit 2 c
+		invalidate 1 p
+		tx? 1 p failed
+		tx? 2 p pending
+		tx? 2 c pending
+		coin? 1 f:0 confirmed
+		coin? 2 g:0 spent p
+		broadcast 1 p => illegal
+		broadcast 2 p
+		tx? 1 p published
+		tx? 2 p published
+		coin? 1 f:0 spent p`},
+	{"the spender of a coin joins its owner's wallet when the coin is learnt last", `
+		open 1 0
+		open 2 0
+		tx p: x -> main=5000
+		tx c: p:0 -> 2/main=4000
+		observe c 1
+		tx? 1 c absent
+		observe p 2
+		tx? 1 c published
+		coin? 1 p:0 spent c
+		tx? 2 p published
+		balance? 1
+		balance? 2 unconfirmed=4000`},
+	{"the spender of a coin joins its owner's wallet in blocks too", `
+		open 1 0
+		open 2 0
+		tx p: x -> main=5000
+		tx c: p:0 -> 2/main=4000
+		connect 5: 
+		observe c 1
+		connect 6: p
+		coin? 1 p:0 spent c
+		disconnect 6
+		disconnect 5
+		connect 5b: c p
+		tx? 1 c published 5
+		tx? 2 p published 5
+		balance? 1`},
+	{"a child that concerns a wallet only through its parent, in one list", `
+		open 1 0
+		tx p: x -> main=5000
+		tx c: p:0 -> out
+		mempool 0: c p
+		coin? 1 p:0 spent c
+		balance? 1`},
+	{"a child that concerns a wallet only through its parent, offered once more", `
+		open 1 0
+		tx p: x -> main=5000
+		tx c: p:0 -> out
+		observe c 1
+		tx? 1 c absent         # alone it concerns nobody
+		observe p 2
+		balance? 1 unconfirmed=5000
+		mempool 0: c p
+		coin? 1 p:0 spent c`},
+	{"a foreign parent is kept with its child, and not what is above it", `
+		open 1 0
+		tx g: x -> out
+		tx p: g:0 y -> out
+		tx c: p:0 -> main=5000
+		mempool 0: c p g
+		tx? 1 c published
+		tx? 1 p published
+		tx? 1 g absent
+		tx rival: y -> out
+		connect 1: rival
+		tx? 1 p failed
+		tx? 1 c failed
+		tx? 1 rival absent     # a rival of what is only context
+		balance? 1`},
+	{"a rival of a foreign parent acts, though no wallet keeps it", `
+		open 1 0
+		tx p: x y -> out
+		tx c: p:0 -> main=5000
+		mempool 0: c p
+		tx q: y -> out
+		observe q 9
+		tx? 1 p replaced
+		tx? 1 c failed
+		noedge? 1 p q
+		mempool 0: p c
+		tx? 1 p published
+		balance? 1 unconfirmed=5000`},
+	{"a foreign child proves a pending payment", `
+		open 1 0
+		tx f: x -> main=9000
+		connect 1: f
+		tx p: f:0 -> out main=100
+		submit 1 p
+		tx c: p:0 -> out
+		connect 2: c
+		tx? 1 p published
+		tx? 1 c absent
+		balance? 1 unconfirmed=100`},
+	{"what replaced what is told to a wallet that joins later", `
+		open 1 0
+		open 2 0
+		tx a: x -> main=10
+		tx b: x -> main=9
+		tx c: x -> 2/main=8
+		observe a 1
+		observe b 2
+		tx? 2 a absent
+		observe c 3
+		tx? 2 a replaced
+		tx? 2 b replaced
+		edge? 1 a b
+		edge? 2 a b
+		edge? 2 b c
+		noedge? 2 a c`},
+	{"an orphaned coinbase joins the wallet of what turns out to be owned", `
+		open 1 0
+		open 2 0
+		coinbase m -> main=50 out
+		tx c: m:1 y -> 2/main=5 out
+		connect 1: m
+		tx d: c:1 -> 2/main=1
+		observe d 1
+		observe c 2
+		tx? 2 m published 1
+		disconnect 1
+		tx? 2 c failed`},
+	{"a coinbase that is orphaned is known to a wallet that learns of its child", `
+		open 1 0
+		open 2 0
+		open 3 0
+		coinbase m -> main=50 out
+		tx g: y -> 3/main=5
+		tx c: m:1 g:0 -> 2/main=5 out
+		connect 1: m g
+		connect 2: c
+		tx? 3 m published 1
+		disconnect 2
+		disconnect 1
+		tx? 3 c failed
+		tx e: g:0 -> main=4
+		connect 1b: g e
+		tx? 1 c failed         # a rival of what pays wallet 1
+		tx? 1 m orphaned`},
+	{"an orphaned coinbase joins the wallet of what is revealed", `
+		open 1 0
+		open 2 0
+		open 3 0
+		coinbase m -> main=50 out
+		tx g: y -> 3/main=5
+		tx c: m:1 g:0 -> 3/main=5 out
+		connect 1: m g
+		connect 2: c
+		disconnect 2
+		disconnect 1
+		tx a: g:0 -> 2/main=4
+		connect 1b: g a
+		tx? 2 c failed         # context: a rival
+		tx? 2 m absent
+		reveal 2 c:1 late 0
+		tx? 2 m orphaned`},
+	{"of two that conflict in one list the later is refused", `
+		open 1 0
+		tx a: x -> main=5
+		tx b: x -> main=4
+		tx c: y -> main=3
+		tx d: b:0 -> main=2
+		tx bad: z z -> main=1
+		coinbase m -> main=1
+		mempool 0: a b bad m c d => b input-spent bad self-conflict m invalid d dead-parent
+		tx? 1 a published
+		tx? 1 b absent
+		tx? 1 d absent         # its parent is not there
+		balance? 1 unconfirmed=8
+		mempool 0: d b a => a input-spent   # b has won before a is looked at
+		tx? 1 b published
+		tx? 1 d published`},
+	{"a list at another tip does nothing", `
+		open 1 0
+		tx a: x -> main=5
+		connect 1:
+		observe a 1 at - => stale
+		mempool 0: a
+		mempool 0: a
+		mempool -1: a => invalid
+		mempool 7: a
+		mempool 6: a           # old
+		tx b: x -> main=4
+		mempool 6: b => b stale
+		mempool 0: b
+		tx? 1 a replaced`},
+	{"a sequence that is drawn is above all that were given", `
+		open 1 0
+		tx a: x -> main=5
+		tx b: x -> main=4
+		tx c: x -> main=3
+		mempool 70: a
+		mempool 0: b
+		tx? 1 b published
+		mempool 0: c
+		mempool 71: a => a stale`},
+	{"a wallet cannot spend what another holds, nor what another has leased", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=9 2/main=8
+		connect 1: f
+		lease 2 k 60 f:1
+		tx p: f:0 f:1 -> out
+		submit 1 p => held
+		submit 1 p lock k
+		tx q: f:1 -> 2/main=7
+		submit 2 q => input-spent
+		submit 2 q replaces p => invalid`},
+}
