@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/settlehq/settle/statemachine"
 )
 
 const (
@@ -18,16 +16,11 @@ const (
 	tail = 4
 )
 
-// ErrorText is what a host reports of a failed sync: without the secrets that
-// only it knows (the relay's, the Authorization), and bounded to MaxError bytes
-// afterwards.
-func ErrorText(text string, secrets ...string) string {
-	return statemachine.Bounded(strings.TrimSpace(Redact(text, secrets...)), MaxError)
-}
-
 // Redact replaces every occurrence of a secret in text: in upper or lower case,
 // in any form that JSON can write it, also where one JSON text quotes another,
-// and where the text ends within it after 4 or more characters.
+// and where the text ends within it after 4 or more characters. A host does it
+// with what only it knows (the secret of a relay, the Authorization) before it
+// shortens a text; the credentials of the relay are [Policy.Apply]'s.
 func Redact(text string, secrets ...string) string {
 	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return s == "" })
 	if len(secrets) == 0 {

@@ -418,7 +418,7 @@ func TestErrorsAreRedactedAndBounded(t *testing.T) {
 			t.Errorf("%s: the log has a credential", tt.name)
 		}
 	}
-	if got := relaysync.ErrorText("token Nostr abcDEF "+secret, secret, "Nostr abcdef"); got != "token [redacted] [redacted]" {
+	if got := relaysync.Redact("token Nostr abcDEF "+secret, secret, "Nostr abcdef"); got != "token [redacted] [redacted]" {
 		t.Errorf("%q", got)
 	}
 }

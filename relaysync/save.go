@@ -20,6 +20,10 @@ func (c *Change) Merge(next *Change) bool {
 	return true
 }
 
+// GivesUp reports that the retries of the relay are exhausted with this change:
+// once for each streak.
+func (c *Change) GivesUp() bool { return c.New.Timer.Exhausted && !c.Old.Timer.Exhausted }
+
 // GivenBack is the event by which a reactor gives back what it claimed and has
 // not sent.
 func (s *Sync) GivenBack(by By) Event {

@@ -21,7 +21,7 @@ import (
 type Relays struct {
 	relayCore
 	policy relaysync.Policy
-	news   *broadcast[relaysync.Activity]
+	news   *broadcast[RelayNews]
 }
 
 type (
@@ -30,6 +30,12 @@ type (
 	relayCommand   = command[string, relaysync.Sync, relaysync.Event]
 	relayAggregate = aggregate[RelayTx, string, string, relaysync.Sync, relaysync.Event, relaysync.Change]
 )
+
+// RelayNews is an activity that was committed, without its Sequence.
+type RelayNews struct {
+	relaysync.Activity
+	GivenUp bool // retries are exhausted with it
+}
 
 // broadcastSize is how many activities a subscriber may be behind.
 const broadcastSize = 1024
@@ -41,10 +47,10 @@ func NewRelays[T RelayTx](s Store[T], p relaysync.Policy) (*Relays, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	r := &Relays{newCore(s, aggregateOfRelays(&p), func(tx T) RelayTx { return tx }), p, newBroadcast[relaysync.Activity](broadcastSize)}
+	r := &Relays{newCore(s, aggregateOfRelays(&p), func(tx T) RelayTx { return tx }), p, newBroadcast[RelayNews](broadcastSize)}
 	update := r.update
 	r.update = func(ctx context.Context, fn func(RelayTx) error) error {
-		var news []relaysync.Activity
+		var news []RelayNews
 		err := update(ctx, func(tx RelayTx) error {
 			news = nil // fn may run more than once
 			return fn(heardRelays{tx, &news})
@@ -79,19 +85,22 @@ func aggregateOfRelays(p *relaysync.Policy) *relayAggregate {
 // heardRelays and heardSaves note the activities of a transaction.
 type heardRelays struct {
 	RelayTx
-	news *[]relaysync.Activity
+	news *[]RelayNews
 }
 
 func (h heardRelays) Relays() RelayRecords { return heardSaves{h.RelayTx.Relays(), h.news} }
 
 type heardSaves struct {
 	RelayRecords
-	news *[]relaysync.Activity
+	news *[]RelayNews
 }
 
 func (h heardSaves) Save(changes ...relaysync.Change) error {
 	for i := range changes {
-		*h.news = append(*h.news, changes[i].Activities...)
+		c := &changes[i]
+		for k, a := range c.Activities {
+			*h.news = append(*h.news, RelayNews{a, k == len(c.Activities)-1 && c.GivesUp()})
+		}
 	}
 	return h.RelayRecords.Save(changes...)
 }
@@ -105,9 +114,9 @@ func (s *Relays) Within(tx RelayTx) *Relays { return &Relays{s.within(tx), s.pol
 func (s *Relays) Policy() relaysync.Policy { return s.policy }
 
 // Subscribe returns a subscription to the activities of relays that this process
-// commits from now on. They come without Sequence. A subscriber that falls more
-// than 1,024 behind gets a [LaggedError].
-func (s *Relays) Subscribe() *Subscription[relaysync.Activity] { return s.news.subscribe() }
+// commits from now on. A subscriber that falls more than 1,024 behind gets a
+// [LaggedError].
+func (s *Relays) Subscribe() *Subscription[RelayNews] { return s.news.subscribe() }
 
 // Close ends all subscriptions with [ErrClosed]. The service goes on.
 func (s *Relays) Close() { s.news.close() }

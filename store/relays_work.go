@@ -21,6 +21,14 @@ type RelaySyncs struct {
 	name string
 }
 
+// ClaimedRelay is a relay to be sent.
+type ClaimedRelay struct {
+	Sync relaysync.Sync
+	// Until is when its lease ends, on the clock of this process, if it is not
+	// renewed. Nothing is sent that may not be answered before.
+	Until time.Time
+}
+
 // Syncs returns the work of the reactor of this name.
 func (s *Relays) Syncs(name string) *RelaySyncs { return &RelaySyncs{s, name} }
 
@@ -30,7 +38,7 @@ func (w *RelaySyncs) By() relaysync.By {
 }
 
 // Turn implements [worker.Source].
-func (w *RelaySyncs) Turn(ctx context.Context, done []HeldRelay, n int) (items []worker.Item[relaysync.Sync], next time.Time, err error) {
+func (w *RelaySyncs) Turn(ctx context.Context, done []HeldRelay, n int) (items []worker.Item[ClaimedRelay], next time.Time, err error) {
 	commands := make([]relayCommand, len(done))
 	for i := range done {
 		commands[i] = relayCommand{done[i].Sync.Relay.ID, &done[i].Sync, done[i].Events}
@@ -46,8 +54,8 @@ func (w *RelaySyncs) Turn(ctx context.Context, done []HeldRelay, n int) (items [
 			if err != nil {
 				return 0, err
 			}
-			if refused == nil {
-				items = append(items, worker.Item[relaysync.Sync]{Key: due[i].Relay.ID, Until: b.began.Add(w.policy.Lease), Work: due[i]})
+			if until := b.began.Add(w.policy.Lease); refused == nil {
+				items = append(items, worker.Item[ClaimedRelay]{Key: due[i].Relay.ID, Until: until, Work: ClaimedRelay{due[i], until}})
 			}
 		}
 		at, err := b.tx.Relays().NextDue(b.now)
@@ -60,34 +68,28 @@ func (w *RelaySyncs) Turn(ctx context.Context, done []HeldRelay, n int) (items [
 }
 
 // Renew implements [worker.Source].
-func (w *RelaySyncs) Renew(ctx context.Context, items []worker.Item[relaysync.Sync]) error {
-	at := time.Now()
-	var lost []string
-	err := w.update(ctx, func(tx RelayTx) error {
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
-		leases := make([]RelayLease, len(items))
-		for i := range items {
-			s := &items[i].Work
-			leases[i] = RelayLease{Relay: s.Relay.ID, Fence: s.Timer.Lease.Fence, Until: now.Add(w.policy.Lease)}
-		}
-		lost, err = tx.Relays().Renew(now, leases...)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return renewed(items, lost, at.Add(w.policy.Lease), func(s *relaysync.Sync) string { return s.Relay.ID })
+func (w *RelaySyncs) Renew(ctx context.Context, items []worker.Item[ClaimedRelay]) error {
+	return renewLeases(ctx, w.update, items, w.policy.Lease,
+		func(c *ClaimedRelay, until time.Time) (string, RelayLease) {
+			return c.Sync.Relay.ID, RelayLease{Relay: c.Sync.Relay.ID, Fence: c.Sync.Timer.Lease.Fence, Until: until}
+		},
+		func(tx RelayTx, now time.Time, leases ...RelayLease) ([]string, error) {
+			return tx.Relays().Renew(now, leases...)
+		})
+}
+
+// Finish is the result of a sync.
+func (w *RelaySyncs) Finish(c ClaimedRelay, ev relaysync.Finished) HeldRelay {
+	ev.By, ev.Fence = w.By(), c.Sync.Timer.Lease.Fence
+	return HeldRelay{c.Sync, []relaysync.Event{ev}}
 }
 
 // Release gives an item back that was not started.
-func (w *RelaySyncs) Release(s relaysync.Sync) HeldRelay {
-	return HeldRelay{s, []relaysync.Event{s.GivenBack(w.By())}}
+func (w *RelaySyncs) Release(c ClaimedRelay) HeldRelay {
+	return HeldRelay{c.Sync, []relaysync.Event{c.Sync.GivenBack(w.By())}}
 }
 
 // Panicked reports a handler that panicked.
-func (w *RelaySyncs) Panicked(s relaysync.Sync, value any) HeldRelay {
-	return HeldRelay{s, []relaysync.Event{s.Abandoned(w.By(), fmt.Sprintf("the handler panicked: %v", value))}}
+func (w *RelaySyncs) Panicked(c ClaimedRelay, value any) HeldRelay {
+	return HeldRelay{c.Sync, []relaysync.Event{c.Sync.Abandoned(w.By(), fmt.Sprintf("the handler panicked: %v", value))}}
 }

@@ -38,7 +38,7 @@ func NewTenants[T TenantTx](s Store[T], relays *Relays, p dunning.Policy) (*Tena
 	t := &Tenants{newCore(s, aggregateOfTenants(&p, relays), func(tx T) TenantTx { return tx }), p}
 	update := t.update
 	t.update = func(ctx context.Context, fn func(TenantTx) error) error {
-		var news []relaysync.Activity
+		var news []RelayNews
 		err := update(ctx, func(tx TenantTx) error {
 			news = nil
 			return fn(heardTenants{tx, &news})
@@ -53,7 +53,7 @@ func NewTenants[T TenantTx](s Store[T], relays *Relays, p dunning.Policy) (*Tena
 
 type heardTenants struct {
 	TenantTx
-	news *[]relaysync.Activity
+	news *[]RelayNews
 }
 
 func (h heardTenants) Relays() RelayRecords { return heardSaves{h.TenantTx.Relays(), h.news} }

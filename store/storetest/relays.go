@@ -251,8 +251,7 @@ func concurrentSyncs[T store.RelayTx](t *testing.T, r *relays[T]) {
 			var done []store.HeldRelay
 			for _, item := range items {
 				got[i] = append(got[i], item.Key)
-				done = append(done, store.HeldRelay{Sync: item.Work, Events: []relaysync.Event{relaysync.Finished{By: source.By(),
-					Fence: item.Work.Timer.Lease.Fence, Outcome: statemachine.Done}}})
+				done = append(done, source.Finish(item.Work, relaysync.Finished{Outcome: statemachine.Done}))
 			}
 			if _, _, err := source.Turn(ctx, done, 0); err != nil {
 				return err

@@ -63,6 +63,7 @@ type loop[W, R any] struct {
 	askAt     time.Time // when to claim again
 	empty     int       // claims in a row that found nothing
 	fails     int       // claims in a row that failed
+	woken     bool      // since the Turn under way began
 	turnedAt  time.Time // when the last Turn ended
 	lastOK    time.Time // when a Turn last succeeded
 	idleSince time.Time // zero while there is something to do or the store fails
@@ -104,6 +105,11 @@ func (l *loop[W, R]) run() error {
 		select {
 		case <-wakeUp:
 		case <-timer.C:
+		case <-l.o.Wake:
+			l.woken, l.empty = l.turning, 0
+			if l.fails == 0 {
+				l.askAt = earlier(l.askAt, time.Now())
+			}
 		case r := <-l.turned:
 			l.endTurn(time.Now(), r)
 		case r := <-l.renewed:

@@ -120,6 +120,10 @@ func (l *loop[W, R]) asked(now time.Time, call turn[W, R]) {
 	if len(call.items) > 0 || len(call.stored) > 0 { // there is traffic
 		l.empty = 0
 	}
+	if l.woken { // what it was told of may have come after this claim
+		l.woken, l.askAt = false, now
+		return
+	}
 	l.askAt = now.Add(l.o.Poll.Delay(l.empty, l.o.Jitter.Uint64()))
 	l.empty++
 	if !call.next.IsZero() && call.next.Before(l.askAt) {

@@ -79,6 +79,10 @@ type Options[W, R any] struct {
 	// is the shortest (a jitter may take from it), Cap the longest. 100 ms to
 	// 5 s with 50 % jitter if Base is zero.
 	Poll statemachine.Backoff
+	// Wake makes Run ask at once when something is received from it: news of
+	// work that it would otherwise find when it polls. Nil: nothing does. It is
+	// not closed while Run goes on.
+	Wake <-chan struct{}
 	// Retry is the pause after a call of the source failed. 100 ms to 5 s with
 	// 50 % jitter if Base is zero.
 	Retry statemachine.Backoff

@@ -1,0 +1,167 @@
+package reactor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/settlehq/settle/relaysync"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/worker"
+)
+
+// Options say where relays go, and who sends them.
+type Options struct {
+	// Name of this reactor; no other process may use it.
+	Name string
+	// URL is the base of the server's API; slashes at its end do not count.
+	URL string
+	// Authorize signs an event for one request and returns the value of its
+	// Authorization header, such as "Nostr " and the signed event in base64.
+	Authorize func(context.Context, relaysync.AuthEvent) (string, error)
+	// Secret makes the secret of a new relay, 64 hexadecimal digits; nil: random.
+	Secret func() (string, error)
+	// Transport sends requests; nil: http.DefaultTransport with a new
+	// connection for each, since Go repeats a request by itself on one that is
+	// used again.
+	Transport http.RoundTripper
+
+	Concurrency int           // syncs at once; 16 if zero
+	Reconcile   time.Duration // how often to reconcile beside the start and after a lag; zero: never
+	Grace       time.Duration // how long syncs may go on after a stop; 10 s if zero
+	Log         *slog.Logger  // nil discards
+}
+
+// Run brings relays to the server until ctx is done, then returns nil, or until
+// the broadcast is closed, then [store.ErrClosed]. Options that make no sense
+// are [statemachine.ErrInvalid].
+func Run(ctx context.Context, relays *store.Relays, o Options) error {
+	if relays == nil || o.Name == "" || o.URL == "" || o.Authorize == nil || o.Reconcile < 0 {
+		return fmt.Errorf("%w: a reactor needs relays, a name, a URL and a signer", statemachine.ErrInvalid)
+	}
+	r := &reactor{relays: relays, o: o, wake: make(chan struct{}, 1), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
+	r.syncs = relays.Syncs(o.Name)
+	r.client = newClient(o.Transport)
+	news := relays.Subscribe() // before the reconcile: nothing falls between
+	if err := r.reconcile(ctx, "startup"); err != nil {
+		return nil // stopped
+	}
+	run, stop := context.WithCancel(ctx)
+	defer stop()
+	worked := make(chan error, 1)
+	go func() {
+		worked <- worker.Run(run, r.syncs, r.sync, worker.Options[store.ClaimedRelay, store.HeldRelay]{
+			Concurrency: o.Concurrency, Grace: o.Grace, Wake: r.wake, Log: r.log,
+			Poll:    statemachine.Backoff{Base: 20 * time.Millisecond, Cap: 5 * time.Second, JitterPercent: 50},
+			Release: r.syncs.Release, Panicked: r.syncs.Panicked,
+		})
+	}()
+	closed := r.listen(run, news)
+	stop()
+	return errors.Join(closed, <-worked)
+}
+
+type reactor struct {
+	relays *store.Relays
+	syncs  *store.RelaySyncs
+	o      Options
+	client *http.Client
+	wake   chan struct{}
+	log    *slog.Logger
+}
+
+// listen handles the three outcomes of the broadcast, until ctx is done or the
+// broadcast is closed.
+func (r *reactor) listen(ctx context.Context, news *store.Subscription[store.RelayNews]) error {
+	next := time.Now().Add(r.o.Reconcile)
+	for {
+		wait, cancel := ctx, context.CancelFunc(func() {})
+		if r.o.Reconcile > 0 {
+			wait, cancel = context.WithDeadline(ctx, next)
+		}
+		n, err := news.Receive(wait)
+		cancel()
+		var lagged *store.LaggedError
+		reason := ""
+		switch {
+		case errors.As(err, &lagged):
+			r.log.Warn("the reactor lagged", "missed", lagged.Missed)
+			reason = "lagged"
+		case errors.Is(err, store.ErrClosed):
+			r.log.Error("the broadcast is closed: the reactor ends")
+			return err
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			reason = "periodic"
+		case n.GivenUp:
+			r.gaveUp(n.ResourceID)
+		case relaysync.Handle(n.Activity) != relaysync.Ignore:
+			r.awake()
+		}
+		if reason != "" {
+			if r.reconcile(ctx, reason) != nil {
+				return nil
+			}
+			next = time.Now().Add(r.o.Reconcile)
+		}
+	}
+}
+
+func (r *reactor) awake() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // it is told already
+	}
+}
+
+func (r *reactor) gaveUp(relay string) {
+	r.log.Error("retries exhausted; awaiting manual intervention", "relay", relay)
+}
+
+const page = 100
+
+// reconcile gives a due time to every relay that needs one. It goes on until it
+// has seen all or ctx is done.
+func (r *reactor) reconcile(ctx context.Context, reason string) error {
+	pause := statemachine.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, JitterPercent: 50}
+	found, fails := 0, 0
+	for after := ""; ; {
+		last, changed, refused, err := r.relays.Reconcile(ctx, r.syncs.By(), after, page)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			r.log.Warn("a reconcile failed", "reason", reason, "error", err)
+			select {
+			case <-time.After(pause.Delay(fails, rand.Uint64())):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			fails++
+			continue
+		case refused != nil:
+			r.log.Error("relays that cannot be reconciled", "reason", reason, "error", refused)
+		}
+		fails = 0
+		for _, s := range changed {
+			if found++; s.Timer.Exhausted {
+				r.gaveUp(s.Relay.ID)
+			}
+		}
+		if after = last; last == "" {
+			break
+		}
+	}
+	if found > 0 {
+		r.log.Info("relays without a timer have one", "reason", reason, "relays", found)
+	}
+	r.awake()
+	return nil
+}

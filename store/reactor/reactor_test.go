@@ -1,0 +1,543 @@
+package reactor_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/settlehq/settle/relaysync"
+	"github.com/settlehq/settle/relaysync/relaysynctest"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/memory"
+	"github.com/settlehq/settle/store/reactor"
+)
+
+// server is a relay-hosting server as a transport, in virtual time.
+type server struct {
+	mu      sync.Mutex
+	secrets map[string]string // of the relays that exist
+	bodies  map[string]map[string]any
+	got     []request
+	busy    map[string]int
+	overlap bool
+	fault   func(r request) (fault, bool) // nil: none
+	made    []string                      // secrets that were sent
+}
+
+type request struct {
+	method, relay string
+	at            time.Time
+}
+
+type fault struct {
+	status int           // 0: no answer at all
+	body   string        // with a status
+	apply  bool          // before
+	takes  time.Duration // until the answer
+	header http.Header
+}
+
+func newServer() *server {
+	return &server{secrets: map[string]string{}, bodies: map[string]map[string]any{}, busy: map[string]int{}}
+}
+
+func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
+	body, _ := io.ReadAll(q.Body)
+	var doc map[string]any
+	if err := json.Unmarshal(body, &doc); err != nil {
+		return nil, err
+	}
+	r := request{q.Method, path.Base(q.URL.Path), time.Now()}
+	s.mu.Lock()
+	s.got = append(s.got, r)
+	s.busy[r.relay]++
+	s.overlap = s.overlap || s.busy[r.relay] > 1
+	if secret, ok := doc["secret"].(string); ok {
+		s.made = append(s.made, secret)
+	}
+	f, faulty := fault{}, false
+	if s.fault != nil {
+		f, faulty = s.fault(r)
+	}
+	s.mu.Unlock()
+	status := 0
+	if !faulty || f.apply {
+		status = s.apply(r, doc)
+	}
+	if faulty {
+		status = f.status
+	}
+	if status == 0 {
+		f.takes = time.Hour
+	}
+	var err error
+	select {
+	case <-time.After(f.takes):
+	case <-q.Context().Done():
+		err = q.Context().Err()
+	}
+	s.mu.Lock()
+	s.busy[r.relay]--
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: status, Header: f.header, Body: io.NopCloser(strings.NewReader(f.body)), Request: q}, nil
+}
+
+func (s *server) apply(r request, doc map[string]any) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, exists := s.secrets[r.relay]
+	switch {
+	case r.method == http.MethodPost && exists:
+		return http.StatusConflict
+	case r.method == http.MethodPatch && !exists:
+		return http.StatusNotFound
+	case r.method == http.MethodPost:
+		s.secrets[r.relay], _ = doc["secret"].(string)
+		s.bodies[r.relay] = doc
+		return http.StatusCreated
+	}
+	s.bodies[r.relay] = doc
+	return http.StatusOK
+}
+
+// bench is a store with relays and a server, and reactors between them.
+type bench struct {
+	*testing.T
+	*server
+	relays *store.Relays
+	log    bytes.Buffer
+	start  time.Time
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	relays, err := store.NewRelays(memory.New(memory.Options{}), relaysynctest.Policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &bench{T: t, server: newServer(), relays: relays, start: time.Now()}
+}
+
+// run starts a reactor; stop ends it and returns its error.
+func (b *bench) run(name string) (stop func() error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- reactor.Run(ctx, b.relays, reactor.Options{Name: name, URL: "http://zooid.example//", Transport: b.server,
+			Authorize: func(_ context.Context, ev relaysync.AuthEvent) (string, error) {
+				return "Nostr " + ev.Tags[0][1] + ev.Tags[1][1] + ev.Tags[2][1], nil
+			},
+			Log: slog.New(slog.NewTextHandler(&b.log, nil))})
+	}()
+	return func() error {
+		cancel()
+		return <-done
+	}
+}
+
+func (b *bench) create(ids ...string) {
+	b.Helper()
+	for _, id := range ids {
+		b.do(id, relaysync.Created{By: by(relaysync.Host), Relay: id, Tenant: "tenant", Subdomain: "sub", Config: config("a")})
+	}
+}
+
+func (b *bench) do(id string, events ...relaysync.Event) relaysync.Sync {
+	b.Helper()
+	s, err := b.relays.Do(context.Background(), id, events...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
+func (b *bench) get(id string) relaysync.Sync {
+	b.Helper()
+	s, err := b.relays.Get(context.Background(), id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
+func by(role relaysync.Role) relaysync.By { return relaysync.By{Actor: "test", Role: role} }
+
+func config(name string) relaysync.Config {
+	return relaysync.Config{Info: relaysync.Document(`{"name":"` + name + `","pubkey":"` + strings.Repeat("ab", 32) + `"}`)}
+}
+
+// times are when requests for a relay came, in seconds from the start.
+func (b *bench) times(relay string) (all []float64) {
+	b.server.mu.Lock()
+	defer b.server.mu.Unlock()
+	for _, r := range b.got {
+		if r.relay == relay {
+			all = append(all, r.at.Sub(b.start).Seconds())
+		}
+	}
+	return all
+}
+
+func (b *bench) expectTimes(relay string, want ...float64) {
+	b.Helper()
+	got := b.times(relay)
+	same := len(got) == len(want)
+	for i := range min(len(got), len(want)) {
+		same = same && got[i] >= want[i] && got[i] < want[i]+0.1 // a poll may be on its way
+	}
+	if !same {
+		b.Fatalf("%s was sent at %v, expected %v", relay, got, want)
+	}
+}
+
+// A relay that always fails is sent at 0, 30, 90, 210, 450, 930 and 1830 s, over
+// restarts, and then never again until somebody asks.
+func TestFailingRelayOverRestarts(t *testing.T) {
+	for _, restart := range []time.Duration{0, 7 * time.Second, 100 * time.Second, 1000 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t)
+			b.fault = func(request) (fault, bool) { return fault{status: 503, body: "down"}, true }
+			stop := b.run("reactor-1")
+			b.create("a")
+			for i, end := 0, time.Now().Add(2*time.Hour); time.Now().Before(end); i++ {
+				if restart == 0 {
+					time.Sleep(time.Hour)
+					continue
+				}
+				time.Sleep(restart)
+				if err := stop(); err != nil {
+					t.Fatal(err)
+				}
+				stop = b.run(fmt.Sprint("reactor-", i+2))
+			}
+			b.expectTimes("a", 0, 30, 90, 210, 450, 930, 1830)
+			if s := b.get("a"); s.Phase() != relaysync.PhaseExhausted || s.Relay.SyncError != "status 503: down" {
+				t.Errorf("%v, %q", s.Phase(), s.Relay.SyncError)
+			}
+			if n := strings.Count(b.log.String(), "retries exhausted; awaiting manual intervention"); n != 1 {
+				t.Errorf("the end is reported %d times", n)
+			}
+			b.fault = nil
+			b.do("a", relaysync.Retried{By: by(relaysync.Operator)})
+			time.Sleep(time.Second)
+			if s := b.get("a"); !s.Relay.Synced || b.secrets["a"] == "" {
+				t.Errorf("after a retry %v", s.Phase())
+			}
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// Time-outs count from when they are recorded: 5 s more each.
+func TestTimeouts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.fault = func(request) (fault, bool) { return fault{}, true }
+		stop := b.run("reactor-1")
+		b.create("a")
+		time.Sleep(time.Hour)
+		b.expectTimes("a", 0, 35, 100, 225, 470, 955, 1860)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A create whose answer was lost ends synced, with the first secret.
+func TestLostCreate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.fault = func(r request) (fault, bool) { return fault{apply: true}, r.at.Equal(b.start) }
+		stop := b.run("reactor-1")
+		b.create("a")
+		time.Sleep(20 * time.Second)
+		if s := b.get("a"); s.Relay.Synced || s.History.Streak != 1 {
+			t.Fatalf("%+v", s)
+		}
+		time.Sleep(time.Minute)
+		var methods []string
+		for _, r := range b.got {
+			methods = append(methods, r.method)
+		}
+		if want := []string{"POST", "POST", "PATCH"}; !slices.Equal(methods, want) {
+			t.Errorf("%v, expected %v", methods, want)
+		}
+		if s := b.get("a"); !s.Relay.Synced || s.Relay.SyncError != "" || len(b.made) != 2 || b.made[0] == b.made[1] || b.secrets["a"] != b.made[0] {
+			t.Errorf("%+v, secrets %d", s.Relay, len(b.made))
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// What a killed process was sending is claimed when its lease ends, at once and
+// as no failure; what it sent may still arrive, so it is sent once more.
+func TestKilledReactor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.create("a")
+		items, _, err := b.relays.Syncs("killed").Turn(context.Background(), nil, 1)
+		if err != nil || len(items) != 1 {
+			t.Fatal(items, err)
+		}
+		stop := b.run("reactor-1")
+		time.Sleep(10 * time.Minute)
+		b.expectTimes("a", 30, 60)
+		s := b.get("a")
+		trail, err := b.relays.Trail(context.Background(), "a")
+		if !s.Relay.Synced || s.History.Streak != 0 || err != nil {
+			t.Errorf("%+v, %v", s, err)
+		}
+		var steps []string
+		for _, l := range trail {
+			steps = append(steps, l.Trigger)
+		}
+		if want := []string{"create", "claim", "takeover", "follow", "claim", "success"}; !slices.Equal(steps, want) {
+			t.Errorf("%v, expected %v", steps, want)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A burst is larger than the broadcast's buffer: the reactor lags, is told so,
+// reconciles and goes on.
+func TestLag(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		stop := b.run("reactor-1")
+		time.Sleep(time.Second)
+		var all []store.RelayCommand
+		for i := range 1500 {
+			id := fmt.Sprint("relay_", i)
+			all = append(all, store.RelayCommand{Relay: id, Events: []relaysync.Event{
+				relaysync.Created{By: by(relaysync.Host), Relay: id, Tenant: "tenant", Subdomain: "sub", Config: config("a")}}})
+		}
+		if _, err := b.relays.DoAll(context.Background(), all...); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if !strings.Contains(b.log.String(), "missed=476") {
+			t.Errorf("the lag is not reported: %s", b.log.String())
+		}
+		if len(b.got) != len(all) || len(b.secrets) != len(all) || b.overlap {
+			t.Errorf("%d requests for %d relays, %d exist, overlapping: %v", len(b.got), len(all), len(b.secrets), b.overlap)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// The end of the broadcast ends the reactor, with an error of its own; a new one
+// finds what is due.
+func TestClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := memory.New(memory.Options{})
+		b := newBench(t)
+		b.relays, _ = store.NewRelays(db, relaysynctest.Policy())
+		b.fault = func(request) (fault, bool) { return fault{status: 500}, true }
+		stop := b.run("reactor-1")
+		b.create("a")
+		time.Sleep(time.Second)
+		b.relays.Close()
+		synctest.Wait()
+		if err := stop(); !errors.Is(err, store.ErrClosed) {
+			t.Fatalf("it ended with %v", err)
+		}
+		time.Sleep(time.Hour)
+		b.expectTimes("a", 0)
+		b.relays, _ = store.NewRelays(db, relaysynctest.Policy())
+		b.fault = nil
+		stop = b.run("reactor-2")
+		time.Sleep(time.Second)
+		b.expectTimes("a", 0, 3601)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// Two reactors, updates at any time, slow answers, failures and lost answers: a
+// relay is sent by one at a time, is never without an owner, and ends as it was
+// changed last.
+func TestAtMostOneTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		faults := []fault{{status: 500}, {}, {apply: true}, {status: 200, apply: true, takes: 4 * time.Second}, {status: 201, apply: true}}
+		n := 0
+		b.fault = func(r request) (fault, bool) {
+			n++
+			f := faults[n*7%len(faults)]
+			return f, n < 300 && n%3 != 0 && f.status != 201
+		}
+		stop1, stop2 := b.run("reactor-1"), b.run("reactor-2")
+		ids := []string{"a", "b", "c", "d"}
+		b.create(ids...)
+		for i := range 200 {
+			time.Sleep(time.Duration(i*37%50) * time.Second)
+			id := ids[i%len(ids)]
+			b.do(id, relaysync.Updated{By: by(relaysync.Host), Subdomain: "sub", Config: config(fmt.Sprint(i))})
+			for _, id := range ids {
+				s := b.get(id)
+				if err := relaysync.Check(s); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for _, id := range ids {
+			if s := b.get(id); s.Phase() == relaysync.PhaseExhausted {
+				b.do(id, relaysync.Retried{By: by(relaysync.Operator)})
+			}
+		}
+		time.Sleep(2 * time.Hour)
+		if b.overlap {
+			t.Error("a relay was sent by two at once")
+		}
+		for _, id := range ids {
+			s := b.get(id)
+			want := string(s.Relay.Info)
+			got, _ := json.Marshal(b.bodies[id]["info"])
+			if !s.Relay.Synced || string(got) != want {
+				t.Errorf("%s: synced %v, the server has %s, expected %s", id, s.Relay.Synced, got, want)
+			}
+			if _, err := b.relays.Trail(context.Background(), id); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := errors.Join(stop1(), stop2()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// The secret and the signature are in no record, trail, log or error, however
+// the server answers with them.
+func TestSecretsStayOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		echo := func(cut int) func(request) (fault, bool) {
+			return func(r request) (fault, bool) {
+				secret := b.made[len(b.made)-1]
+				text := `{"error":"bad \u0073ecret ` + strings.ToUpper(secret) + ` and ` + secret
+				if cut > 0 {
+					text = strings.Repeat("x", 64<<10-cut) + secret // the end is not read
+				}
+				return fault{status: 400, body: text}, true
+			}
+		}
+		stop := b.run("reactor-1")
+		b.fault = echo(0)
+		b.create("a")
+		time.Sleep(10 * time.Second)
+		b.fault = echo(30)
+		b.create("b")
+		time.Sleep(time.Hour)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		trace := b.log.String()
+		for _, id := range []string{"a", "b"} {
+			trail, err := b.relays.Trail(context.Background(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			trace += fmt.Sprintf("%+v %+v", b.get(id), trail)
+		}
+		if len(b.made) != 14 {
+			t.Errorf("%d secrets were made", len(b.made))
+		}
+		for _, secret := range b.made {
+			for n := len(secret); n >= 16; n-- {
+				if strings.Contains(strings.ToLower(trace), secret[:n]) {
+					t.Fatalf("%d digits of a secret are in a record or a log", n)
+				}
+			}
+		}
+	})
+}
+
+// A redirect is an answer like others that are not 2xx.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.fault = func(r request) (fault, bool) {
+			return fault{status: 307, header: http.Header{"Location": {"http://zooid.example/relay/other"}}}, true
+		}
+		stop := b.run("reactor-1")
+		b.create("a")
+		time.Sleep(10 * time.Second)
+		b.expectTimes("a", 0)
+		if len(b.got) != 1 || !strings.HasPrefix(b.get("a").Relay.SyncError, "status 307") {
+			t.Errorf("%v, %q", b.got, b.get("a").Relay.SyncError)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A sync that cannot be signed is a failure; one that is given back is none.
+func TestNothingSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.create("a")
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() {
+			done <- reactor.Run(ctx, b.relays, reactor.Options{Name: "r", URL: "http://z", Transport: b.server,
+				Authorize: func(context.Context, relaysync.AuthEvent) (string, error) {
+					return "", errors.New("the signer is locked")
+				}})
+		}()
+		time.Sleep(time.Second)
+		cancel()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if s := b.get("a"); len(b.got) != 0 || s.Relay.SyncError != "no signature: the signer is locked" || s.Phase() != relaysync.PhaseWaiting || !s.Timer.UnansweredAt.IsZero() {
+			t.Errorf("%d requests, %+v", len(b.got), s)
+		}
+		for _, o := range []reactor.Options{{}, {Name: "a", URL: "b"}, {Name: "a", URL: "b", Reconcile: -1}} {
+			if err := reactor.Run(context.Background(), b.relays, o); !errors.Is(err, statemachine.ErrInvalid) {
+				t.Errorf("%+v: %v", o, err)
+			}
+		}
+	})
+}
+
+// A periodic reconcile heals what another writer left without a timer.
+func TestStartupReconcile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		ahead := relaysync.Created{By: by(relaysync.Host), Relay: "a", Tenant: "tenant", Subdomain: "sub", Config: config("a")}
+		ahead.At = time.Now().Add(24 * time.Hour) // by a clock that went back since
+		b.do("a", ahead)
+		stop := b.run("reactor-1")
+		time.Sleep(time.Hour)
+		b.expectTimes("a", 900)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
