@@ -103,9 +103,16 @@ func (c *coordinator) report(ctx context.Context, db store.Store[store.Tx]) (*re
 	if err != nil {
 		return nil, err
 	}
-	incidents, _, err := c.service.Incidents(ctx, 0, maxRows)
-	if err != nil {
-		return nil, err
+	var incidents []withdrawal.Incident
+	for after := int64(0); ; {
+		page, next, err := c.service.Incidents(ctx, after, store.MaxPage)
+		if err != nil {
+			return nil, err
+		}
+		if len(page) == 0 {
+			break
+		}
+		incidents, after = append(incidents, page...), next
 	}
 	r.Incidents = len(incidents)
 	r.GasUsed, r.GasCost = gasUsed.String(), gasCost.String()
