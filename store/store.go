@@ -46,6 +46,7 @@ type Tx interface {
 	WithdrawalTx
 	RefreshTx
 	TenantTx // and relays
+	SwapTx
 }
 
 // Clock is the store's own clock. Leases and due times use it, so that hosts

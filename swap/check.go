@@ -122,7 +122,7 @@ func (i *Item) check(x side, m Money) string {
 		}
 	}
 	g := x.stage()
-	waits := g.awaits != 0 && !g.finished
+	waits := g.awaits != 0 && !g.finished()
 	return first(
 		rule{word(i.ID, MaxID) && i.Version >= 1, "an item has an id and a version"},
 		rule{i.Amount > 0 && i.Amount <= MaxAmount, "an amount is 1 to 2^63 - 1"},
@@ -135,7 +135,7 @@ func (i *Item) check(x side, m Money) string {
 		rule{m.PaidOut+m.Refunded+m.Quarantined+m.Fees+m.Held == m.Deposited+m.Excess, "paid out + refunded + quarantined + fees + held is what was deposited"},
 		rule{min(i.Attempts[0], i.Attempts[1], i.Attempts[2]) >= 0 && int(i.Attempts[0]+i.Attempts[1]+i.Attempts[2]) <= len(i.Intents), "an attempt has its intent"},
 		rule{!waits || i.awaited(g.awaits) != nil || len(i.Intents) == 0 || i.Hold.Kind == ByPolicy || g.awaits == Send && landed > 0, "what the state waits for is on file"},
-		rule{i.Lost == 0 || g.finished && i.Intent(i.Lost) != nil, "only a finished item has lost its outbound"},
+		rule{i.Lost == 0 || g.finished() && i.Intent(i.Lost) != nil, "only a finished item has lost its outbound"},
 		rule{!i.Terms.Frozen || i.Terms.Net+i.Terms.Fee == i.Amount, "net + fee is the amount"},
 		rule{(i.Hold.Kind == 0) == i.Hold.At.IsZero(), "a hold has a kind and a time"},
 		rule{i.Hold.Kind == 0 || i.Hold.Kind.Valid(), "a hold has a known kind"},

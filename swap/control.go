@@ -33,24 +33,30 @@ func (c Control) Recovering() bool {
 		c.SolanaScanned.Before(c.RecoveredAt) || c.NexusScanned.Before(c.RecoveredAt)
 }
 
-// Pause and Resume switch new swaps off and on; on what is so already they
-// change nothing.
-func (c Control) Pause(actor string, now time.Time) Control {
+// Pause and Resume switch new swaps off and on, by a person's name; on what is
+// so already they change nothing.
+func (c Control) Pause(operator string, now time.Time) (Control, error) {
+	if operator == "" || len(operator) > MaxActor || !statemachine.Storable(operator) {
+		return c, fmt.Errorf("%w: an operator of 1 to %d bytes is needed", statemachine.ErrInvalid, MaxActor)
+	}
 	if !c.Paused {
-		c.Paused, c.PausedAt, c.PausedBy = true, now, actor
+		c.Paused, c.PausedAt, c.PausedBy = true, now, operator
 		c.Version++
 	}
-	return c
+	return c, nil
 }
 
 // Resume is the opposite of [Control.Pause].
-func (c Control) Resume(actor string, now time.Time) Control {
+func (c Control) Resume(operator string, now time.Time) (Control, error) {
+	if operator == "" || len(operator) > MaxActor || !statemachine.Storable(operator) {
+		return c, fmt.Errorf("%w: an operator of 1 to %d bytes is needed", statemachine.ErrInvalid, MaxActor)
+	}
 	if c.Paused {
 		c.PausedFor = c.paused(now)
-		c.Paused, c.PausedAt, c.PausedBy = false, time.Time{}, actor
+		c.Paused, c.PausedAt, c.PausedBy = false, time.Time{}, operator
 		c.Version++
 	}
-	return c
+	return c, nil
 }
 
 // Restored says that the store is empty or was restored from a copy.

@@ -135,17 +135,17 @@ var CreditMachine = statemachine.Must("credit", slices.Concat(
 
 // creditStages, by status.
 var creditStages = [...]stage{
-	CreditPending:           {},
-	CreditReady:             {performs: Send},
-	CreditSending:           {performs: Send},
-	CreditAwaiting:          {awaits: Send},
-	CreditProcessed:         {awaits: Send, finished: true},
-	CreditAsFees:            {finished: true},
-	CreditRefundPending:     {performs: Refund},
-	CreditTradeBalanceCheck: {},
-	CreditCollectingRefund:  {performs: Refund},
-	CreditRefunded:          {awaits: Refund, finished: true},
-	CreditQuarantined:       {performs: Quarantine, awaits: Quarantine, finished: true},
+	CreditPending:           {place: Unprocessed},
+	CreditReady:             {performs: Send, place: Unprocessed},
+	CreditSending:           {performs: Send, place: Unprocessed},
+	CreditAwaiting:          {awaits: Send, place: Unprocessed},
+	CreditProcessed:         {awaits: Send, place: Processed},
+	CreditAsFees:            {place: Processed},
+	CreditRefundPending:     {performs: Refund, place: Unprocessed},
+	CreditTradeBalanceCheck: {place: Unprocessed},
+	CreditCollectingRefund:  {performs: Refund, place: Unprocessed},
+	CreditRefunded:          {awaits: Refund, place: Refunded},
+	CreditQuarantined:       {performs: Quarantine, awaits: Quarantine, place: Quarantined},
 }
 
 // Credit is USDD that came in to become USDC: a row of unprocessed_txids,

@@ -64,7 +64,7 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 	case e.Gone && e.Count > 0 || e.Count > MaxAmount:
 		return s.refuse(statemachine.ErrInvalid, "what is gone has no confirmations")
 	case e.Gone && c.GoneAt.IsZero():
-		if c.stage().finished {
+		if c.stage().finished() {
 			s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.ID, Chain: Nexus, TxID: c.ID, Amount: c.Amount, Text: "it vanished after its end"})
 		}
 		c.GoneAt, c.Confirmations = s.by.At, 0

@@ -137,17 +137,17 @@ var DepositMachine = statemachine.Must("deposit", slices.Concat(
 
 // depositStages, by status.
 var depositStages = [...]stage{
-	DepositDetected:         {},
-	DepositReady:            {performs: Send},
-	DepositDebited:          {awaits: Send},
-	DepositProcessed:        {awaits: Send, finished: true},
-	DepositAsFees:           {finished: true},
-	DepositToBeRefunded:     {performs: Refund},
-	DepositRefundSent:       {awaits: Refund},
-	DepositRefunded:         {awaits: Refund, finished: true},
-	DepositToBeQuarantined:  {performs: Quarantine},
-	DepositQuarantined:      {awaits: Quarantine, finished: true},
-	DepositQuarantineFailed: {},
+	DepositDetected:         {place: Unprocessed},
+	DepositReady:            {performs: Send, place: Unprocessed},
+	DepositDebited:          {awaits: Send, place: Unprocessed},
+	DepositProcessed:        {awaits: Send, place: Processed},
+	DepositAsFees:           {place: Processed},
+	DepositToBeRefunded:     {performs: Refund, place: Unprocessed},
+	DepositRefundSent:       {awaits: Refund, place: Unprocessed},
+	DepositRefunded:         {awaits: Refund, place: Refunded},
+	DepositToBeQuarantined:  {performs: Quarantine, place: Unprocessed},
+	DepositQuarantined:      {awaits: Quarantine, place: Quarantined},
+	DepositQuarantineFailed: {place: Unprocessed},
 }
 
 // Deposit is USDC that came in to become USDD: a row of unprocessed_sigs,

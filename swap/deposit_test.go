@@ -128,9 +128,9 @@ func TestStaleDeposits(t *testing.T) {
 	})
 	t.Run("paused", func(t *testing.T) {
 		r := checked(ready(t))
-		r.ctl = r.ctl.Pause("o", t0)
+		r.ctl, _ = r.ctl.Pause("o", t0)
 		r.wait(2 * limit).elapse().is("ready for processing")
-		r.ctl = r.ctl.Resume("o", t0.Add(2*limit))
+		r.ctl, _ = r.ctl.Resume("o", t0.Add(2*limit))
 		r.now = t0.Add(3 * limit)
 		r.elapse().is("ready for processing").wait(time.Microsecond).elapse().is("to be quarantined")
 	})

@@ -108,7 +108,7 @@ func (s *step) takenBack(in *Intent, proof Proof) error {
 func (s *step) lost(in *Intent, proof Proof) error {
 	in.Outcome, in.Proof = statemachine.Failed, proof
 	text := fmt.Sprintf("%s %d did not pay: %s", in.Action, in.Number, proof)
-	if s.side.stage().finished {
+	if s.side.stage().finished() {
 		s.item.Lost = in.Number
 		s.discrepancy(Discrepancy{Kind: OutboundLost, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: text})
 		return s.note(text)
@@ -224,7 +224,6 @@ func (s *step) finish(in *Intent) error {
 func (s *step) conflict(t *Sighting) error {
 	for k := range s.item.Discrepancies {
 		if d := &s.item.Discrepancies[k]; d.Kind == Mismatch && d.Key == t.TxID {
-			s.later = true
 			return nil
 		}
 	}

@@ -326,7 +326,7 @@ func TestTheHouseIsStopped(t *testing.T) {
 		refund.ctl = c
 		return send.begun(swap.Send), send, refund.begun(swap.Refund), refund
 	}
-	paused := open.Pause("o", t0)
+	paused, _ := open.Pause("o", t0)
 	s, sr, r, rr := begun(paused)
 	sr.refused(s, statemachine.ErrHeld)
 	rr.do(r)

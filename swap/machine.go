@@ -117,12 +117,31 @@ const (
 	extOrder     = "an operator may refund at any time before the money is out"
 )
 
+// Place is in which of the four tables of its direction an item is.
+type Place = statemachine.Enum[place]
+
+const (
+	Unprocessed Place = iota + 1
+	Processed
+	Refunded
+	Quarantined
+)
+
+type place struct{}
+
+func (place) Kind() string    { return "place of a swap" }
+func (place) Names() []string { return placeNames }
+
+var placeNames = []string{"unprocessed", "processed", "refunded", "quarantined"}
+
 // stage is what the rules that both machines share need to know of a state.
 type stage struct {
 	performs Action // what may be begun here
 	awaits   Action // the outbound whose end it waits for
-	finished bool   // the row is not in the table of unprocessed items
+	place    Place
 }
+
+func (g stage) finished() bool { return g.place > Unprocessed }
 
 // hop is an edge of either machine.
 type hop[S statemachine.Label] struct {

@@ -10,14 +10,14 @@ import (
 type Do = statemachine.Enum[do]
 
 const (
-	FetchMemo     Do = iota + 1 // read the memo of the inbound transaction: [MemoFetched]
-	CheckAccount                // can Account be paid? [AccountChecked]
-	LookUpMapping               // [MappingLooked]
-	Count                       // confirmations of the inbound transaction: [Confirmations]
-	LookUp                      // intent Number: [Looked]
-	LookBack                    // any outbound of the item since its own time: [Looked] with number 0
-	Begin                       // sign, store [Begun], hand over, say [Answered]
-	Tell                        // say [Elapsed]
+	FetchMemo          Do = iota + 1 // read the memo of the inbound transaction: [MemoFetched]
+	CheckAccount                     // can Account be paid? [AccountChecked]
+	LookUpMapping                    // [MappingLooked]
+	CountConfirmations               // confirmations of the inbound transaction: [Confirmations]
+	LookUp                           // intent Number: [Looked]
+	LookBack                         // any outbound of the item since its own time: [Looked] with number 0
+	Begin                            // sign, store [Begun], hand over, say [Answered]
+	Tell                             // say [Elapsed]
 )
 
 type do struct{}
@@ -209,8 +209,8 @@ func (x *depositSide) asks(a *asking) {
 func (x *creditSide) asks(a *asking) {
 	c := &x.c
 	switch {
-	case c.Status == CreditPending && !c.ripe(a.p), !c.GoneAt.IsZero() && !c.stage().finished:
-		a.add(time.Time{}, a.task(Count, "count"))
+	case c.Status == CreditPending && !c.ripe(a.p), !c.GoneAt.IsZero() && !c.stage().finished():
+		a.add(time.Time{}, a.task(CountConfirmations, "count"))
 		a.operator = a.operator || !c.GoneAt.IsZero()
 	case c.Status == CreditPending, c.Status == CreditTradeBalanceCheck:
 		a.now(LookUpMapping, "mapping")
@@ -266,7 +266,7 @@ func (s *step) overdue() (at time.Time) {
 	if n, _ := i.landed(); n > 1 && !i.discrepant(DoublePayout) {
 		earliest(i.Discrepancies[len(i.Discrepancies)-1].At)
 	}
-	if c, ok := s.side.(*creditSide); ok && !c.stage().finished {
+	if c, ok := s.side.(*creditSide); ok && !c.stage().finished() {
 		if c.c.Status == CreditPending && !c.c.ripe(s.p) {
 			earliest(later(i.At, i.Stored).Add(s.p.RefundTimeout))
 		}

@@ -204,7 +204,7 @@ func (s *step) paidBy(e *Ordered) error {
 	if e.Action == Quarantine {
 		on = orderQuarantine
 	}
-	if g := s.side.stage(); !g.finished && !s.side.allows(landing(e.Action)) && s.item.unproved() == nil && s.side.allows(on) {
+	if g := s.side.stage(); !g.finished() && !s.side.allows(landing(e.Action)) && s.item.unproved() == nil && s.side.allows(on) {
 		s.refundFor(ReasonOperator)
 		if err := s.move(on, "paid_by: "+e.Reason); err != nil {
 			return err

@@ -286,7 +286,7 @@ func (s *step) paid(in *Intent) error {
 		return s.note(text)
 	case n > 1:
 		// A refund that is not final may fail yet.
-		if g := s.side.stage(); g.finished || g.awaits != Refund {
+		if g := s.side.stage(); g.finished() || g.awaits != Refund {
 			s.double()
 		}
 		return s.note(text)
@@ -336,7 +336,7 @@ func (s *step) reconcile() (moved bool, err error) {
 			s.double()
 		}
 	}
-	if n == 1 && !s.side.stage().finished && s.side.allows(landing(in.Action)) {
+	if n == 1 && !s.side.stage().finished() && s.side.allows(landing(in.Action)) {
 		return true, s.move(landing(in.Action), fmt.Sprintf("%s %d has paid: %s", in.Action, in.Number, in.TxID))
 	}
 	if n == 1 {

@@ -8,28 +8,121 @@ import (
 // Stats is what a store counts at the moment At, and in the window
 // [At - window, At): its start is in it, its end is not.
 type Stats struct {
-	At       time.Time
+	At time.Time
+	// Deposits and Credits are how many unprocessed items have a status, and
+	// how many entered a final one in the window.
 	Deposits map[DepositStatus]int64
 	Credits  map[CreditStatus]int64
-	// DepositDwell and CreditDwell are for how long the items of a status have
-	// been in it, on average, cut to microseconds.
+	// DepositDwell and CreditDwell are for how long the unprocessed items of a
+	// status have been in it, on average, cut to microseconds.
 	DepositDwell map[DepositStatus]time.Duration
 	CreditDwell  map[CreditStatus]time.Duration
 	// Backlog is how many items are unprocessed.
 	Backlog int64
-	// OldestAwaiting is the earliest entered of the items that wait for a
-	// confirmation: debited, refund sent, awaiting; zero: none.
+	// OldestAwaiting is the earliest entered of the unprocessed items that wait
+	// for a confirmation: debited, refund sent, awaiting; zero: none.
 	OldestAwaiting time.Time
 	OldestHeld     time.Time // since when the longest hold is; zero: none
-	Held           int64
-	Overdue        int64 // see [Item.Overdue]
-	Discrepancies  int64 // that nobody has dealt with
+	Held           int64     // unprocessed
+	Overdue        int64     // in any table, see [Item.Overdue]
+	Discrepancies  int64     // that nobody has dealt with
 
 	// In the window, by when they were stored or entered their status.
 	Created     int64
 	Processed   int64 // as fees included
 	Refunded    int64
 	Quarantined int64
+}
+
+// Tally adds up items to [Stats].
+type Tally struct {
+	s                Stats
+	from             time.Time
+	deposits, credit map[uint8]int64 // sums of dwell times, microseconds
+}
+
+// NewTally begins a count.
+func NewTally(now time.Time, window time.Duration) *Tally {
+	return &Tally{from: now.Add(-window), deposits: map[uint8]int64{}, credit: map[uint8]int64{},
+		s: Stats{At: now, Deposits: map[DepositStatus]int64{}, Credits: map[CreditStatus]int64{}}}
+}
+
+// Deposit counts one.
+func (c *Tally) Deposit(d *Deposit) {
+	if c.item(&d.Item, depositStages[d.Status]) {
+		c.s.Deposits[d.Status]++
+		c.deposits[uint8(d.Status)] += c.s.At.Sub(d.Entered).Microseconds()
+	}
+}
+
+// Credit counts one.
+func (c *Tally) Credit(cr *Credit) {
+	if c.item(&cr.Item, creditStages[cr.Status]) {
+		c.s.Credits[cr.Status]++
+		c.credit[uint8(cr.Status)] += c.s.At.Sub(cr.Entered).Microseconds()
+	}
+}
+
+// item reports whether the status counts.
+func (c *Tally) item(i *Item, g stage) bool {
+	inWindow := func(at time.Time) bool { return !at.Before(c.from) && at.Before(c.s.At) }
+	if inWindow(i.Stored) {
+		c.s.Created++
+	}
+	if i.Overdue(c.s.At) {
+		c.s.Overdue++
+	}
+	earliest := func(p *time.Time, at time.Time) {
+		if p.IsZero() || at.Before(*p) {
+			*p = at
+		}
+	}
+	if g.finished() {
+		switch {
+		case !inWindow(i.Entered):
+			return false
+		case g.place == Processed:
+			c.s.Processed++
+		case g.place == Refunded:
+			c.s.Refunded++
+		default:
+			c.s.Quarantined++
+		}
+		return true
+	}
+	c.s.Backlog++
+	if g.awaits != 0 {
+		earliest(&c.s.OldestAwaiting, i.Entered)
+	}
+	if i.Hold.Kind != 0 {
+		c.s.Held++
+		earliest(&c.s.OldestHeld, i.Hold.At)
+	}
+	return true
+}
+
+// Discrepancy counts one.
+func (c *Tally) Discrepancy(d *Discrepancy) {
+	if d.ClosedBy == "" {
+		c.s.Discrepancies++
+	}
+}
+
+// Stats is the result.
+func (c *Tally) Stats() Stats {
+	s := c.s
+	s.DepositDwell, s.CreditDwell = map[DepositStatus]time.Duration{}, map[CreditStatus]time.Duration{}
+	for status, n := range s.Deposits {
+		if !depositStages[status].finished() {
+			s.DepositDwell[status] = time.Duration(c.deposits[uint8(status)]/n) * time.Microsecond
+		}
+	}
+	for status, n := range s.Credits {
+		if !creditStages[status].finished() {
+			s.CreditDwell[status] = time.Duration(c.credit[uint8(status)]/n) * time.Microsecond
+		}
+	}
+	return s
 }
 
 // Ended is how many items ended in the window.

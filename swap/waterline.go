@@ -74,14 +74,14 @@ func (s Scan) counts(w Waterline) bool {
 func (s Scan) Counts(w Waterline) bool { return w.Own && s.counts(w) && !s.From.IsZero() }
 
 // Waits returns the deposit's own time if the waterline waits for it.
-func (d *Deposit) Waits() (time.Time, bool) {
-	return d.At, d.Status.Valid() && !depositStages[d.Status].finished && d.Status != DepositQuarantineFailed
+func (d *Deposit) Waits(time.Time) (time.Time, bool) {
+	return d.At, d.Place() == Unprocessed && d.Status != DepositQuarantineFailed
 }
 
 // Waits returns the credit's own time if the waterline waits for it; not for
-// one that vanished [Policy.GoneAfter] ago.
-func (c *Credit) Waits(p *Policy, now time.Time) (time.Time, bool) {
-	return c.At, c.Status.Valid() && !c.stage().finished && (c.GoneAt.IsZero() || now.Sub(c.GoneAt) <= p.GoneAfter)
+// one that vanished before a moment, see [Policy.GoneAfter].
+func (c *Credit) Waits(vanished time.Time) (time.Time, bool) {
+	return c.At, c.Place() == Unprocessed && (c.GoneAt.IsZero() || !c.GoneAt.Before(vanished))
 }
 
 // AcceptGap moves an inbound waterline over a span that can no longer be read,

@@ -28,6 +28,7 @@ type Store struct {
 	refreshes   *refreshTables
 	relays      *relayTables
 	tenants     *tenantTables
+	swaps       *swapTables
 }
 
 var _ store.Store[store.Tx] = (*Store)(nil)
@@ -47,7 +48,7 @@ func New(o Options) *Store {
 	}
 	return &Store{now: o.Now, wallets: utxo.NewLedger(o.Wallets), walletFeed: walletFeed(),
 		withdrawals: newWithdrawalTables(), refreshes: newRefreshTables(),
-		relays: newRelayTables(), tenants: newTenantTables()}
+		relays: newRelayTables(), tenants: newTenantTables(), swaps: newSwapTables()}
 }
 
 // Update implements [store.Store]. fn runs once.

@@ -437,17 +437,17 @@ func (r refreshes) save(c *refresh.Change) (err error) {
 		return err
 	}
 	if w := c.New.Wallet; w != c.Old.Wallet {
-		if err := swap(r.wallets, r.tx, c.Old.Wallet, &w, func(w *refresh.Wallet) *statemachine.Lease { return &w.Lease }); err != nil {
+		if err := exchange(r.wallets, r.tx, c.Old.Wallet, &w, func(w *refresh.Wallet) *statemachine.Lease { return &w.Lease }); err != nil {
 			return err
 		}
 	}
 	c.Written(func(old, now *refresh.Job) {
 		if j := *now; err == nil {
-			err = swap(r.jobs, r.tx, *old, &j, func(j *refresh.Job) *statemachine.Lease { return &j.Lease })
+			err = exchange(r.jobs, r.tx, *old, &j, func(j *refresh.Job) *statemachine.Lease { return &j.Lease })
 		}
 	}, func(old, now *refresh.Watcher) {
 		if w := *now; err == nil {
-			err = swap(r.watchers, r.tx, *old, &w, nil)
+			err = exchange(r.watchers, r.tx, *old, &w, nil)
 		}
 	})
 	if err == nil {
@@ -476,9 +476,9 @@ func (r refreshes) saveLock(old, now *refresh.Lock) error {
 	return r.locks.put(r.tx, &l)
 }
 
-// swap writes a record that is stored as it was read, but for the end of a lease:
+// exchange writes a record that is stored as it was read, but for the end of a lease:
 // only a renewal moves that of one which is kept.
-func swap[K, V comparable](r *rows[K, V], t *tx, old V, now *V, lease func(*V) *statemachine.Lease) error {
+func exchange[K, V comparable](r *rows[K, V], t *tx, old V, now *V, lease func(*V) *statemachine.Lease) error {
 	var stored V
 	if v := r.at[r.key(now)]; v != nil {
 		stored = *v

@@ -41,4 +41,5 @@ func Run(t *testing.T, open func(testing.TB) store.Store[store.Tx]) {
 	t.Run("refreshes", func(t *testing.T) { Refreshes(t, open) })
 	t.Run("relays", func(t *testing.T) { Relays(t, open) })
 	t.Run("tenants", func(t *testing.T) { Tenants(t, open) })
+	t.Run("swaps", func(t *testing.T) { Swaps(t, open) })
 }

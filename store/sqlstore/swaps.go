@@ -1,0 +1,292 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"slices"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/swap"
+)
+
+// swaps stores the items of one direction of package swap. This file reads,
+// swaps_save.go writes, swaps_house.go knows what concerns all swaps.
+type swaps[A any] struct {
+	*tx
+	of *swapTables[A]
+}
+
+// swapTables are the tables of a direction with the statements on them.
+type swapTables[A any] struct {
+	direction swap.Direction
+	machine   string
+	places    []*placed[A] // in the order in which an item is looked for
+}
+
+// placed is one of the four tables.
+type placed[A any] struct {
+	*table[A]
+	place     swap.Place
+	get, list statement
+	remove    statement
+	due       map[Dialect]*statement
+	next      *statement
+	leases    *leases
+	stats     statement
+}
+
+var (
+	depositSwaps = newSwapTables(swap.ToUSDD, depositTables)
+	creditSwaps  = newSwapTables(swap.ToUSDC, creditTables)
+)
+
+// Deposits implements [store.SwapTx].
+func (t *tx) Deposits() store.SwapRecords[swap.Deposit] { return swaps[swap.Deposit]{t, depositSwaps} }
+
+// Credits implements [store.SwapTx].
+func (t *tx) Credits() store.SwapRecords[swap.Credit] { return swaps[swap.Credit]{t, creditSwaps} }
+
+func newSwapTables[A any](d swap.Direction, tables map[swap.Place]*table[A]) *swapTables[A] {
+	s := &swapTables[A]{direction: d}
+	for _, place := range swap.Place(0).Values() {
+		t := tables[place]
+		s.machine = t.machine
+		key := columnNames(t.key, "")
+		what := due{from: "@" + t.name + " x", owner: "x." + key, where: "x.check_at IS NOT NULL",
+			at:    "(CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END)",
+			order: "x.item_time, x." + key}
+		p := &placed[A]{table: t, place: place,
+			get:    statement{each: t.key, text: "SELECT " + t.columns("x.") + " FROM @" + t.name + " x WHERE " + t.sameKey("x", "r")},
+			list:   t.page("", key),
+			remove: statement{rows: t.key, text: "DELETE FROM @" + t.name + " WHERE " + key + " IN (SELECT r." + key + " FROM {rows})"},
+			due:    map[Dialect]*statement{SQLite: what.find(SQLite), Postgres: what.find(Postgres)},
+			next:   what.next(false),
+			leases: leaseTable(t),
+			stats: statement{text: "SELECT x.status, x.stored_at, x.entered, x.hold_kind, x.hold_at, x.overdue_at FROM @" + t.name + " x WHERE " +
+				map[bool]string{true: "$1 = $1 AND $2 = $2", false: "x.entered >= $1 OR x.overdue_at < $2"}[place == swap.Unprocessed]}}
+		s.places = append(s.places, p)
+	}
+	return s
+}
+
+func head[A any](a *A) *swap.Item { return any(a).(swap.Record).Head() }
+
+var (
+	intentsOf       = statement{once: true, each: "direction text, item text", text: "SELECT " + intentTable.columns("x.") + " FROM @swap_intents x WHERE x.direction = r.direction AND x.item = r.item"}
+	discrepanciesOf = statement{once: true, each: "direction text, item text", text: "SELECT x.n, " + discrepancyTable.columns("x.") + " FROM @swap_discrepancies x WHERE x.direction = r.direction AND x.item = r.item"}
+	ofReference     = statement{text: "SELECT item FROM @swap_intents WHERE reference = $1 AND direction = $2"}
+)
+
+// Get implements [store.SwapRecords]. Most items are unprocessed, so the others
+// are asked for what is not there. An item that moves back meanwhile is asked
+// for once more.
+func (w swaps[A]) Get(ids ...string) ([]A, error) {
+	stored := make(map[string]*A, len(ids))
+	for _, p := range append(slices.Clone(w.of.places), w.of.places[0]) {
+		set := new(batch)
+		for _, id := range ids {
+			if stored[id] == nil {
+				set.add(id)
+			}
+		}
+		if set.len() == 0 {
+			break
+		}
+		err := p.read(w.tx, &p.get, set, func(a *A) {
+			one := *a
+			stored[head(&one).ID] = &one
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := w.complete(stored); err != nil {
+		return nil, err
+	}
+	found := make([]A, len(ids))
+	for k, id := range ids {
+		if a := stored[id]; a != nil {
+			found[k] = *a
+		}
+	}
+	return found, nil
+}
+
+// complete adds intents and discrepancies.
+func (w swaps[A]) complete(stored map[string]*A) error {
+	set := new(batch)
+	for id := range stored {
+		set.add(w.of.direction, id)
+	}
+	if set.len() == 0 {
+		return nil
+	}
+	err := intentTable.read(w.tx, &intentsOf, set, func(r *intentRow) {
+		i := head(stored[r.item])
+		i.Intents = append(i.Intents, r.Intent)
+	})
+	if err != nil {
+		return err
+	}
+	order := map[string][]int64{}
+	var n int64
+	var d swap.Discrepancy
+	fields := append([]any{&n}, discrepancyTable.cells(&d)...)
+	err = w.tx.read(&discrepanciesOf, set, func(rows *sql.Rows) error {
+		if err := rows.Scan(fields...); err != nil {
+			return located(err, discrepancyTable.name, n)
+		}
+		i := head(stored[d.Item])
+		at, _ := slices.BinarySearch(order[d.Item], n)
+		order[d.Item] = slices.Insert(order[d.Item], at, n)
+		i.Discrepancies = slices.Insert(i.Discrepancies, at, d)
+		return nil
+	})
+	for _, a := range stored {
+		slices.SortFunc(head(a).Intents, func(a, b swap.Intent) int { return int(a.Number - b.Number) })
+	}
+	return err
+}
+
+// Due implements [store.SwapRecords].
+func (w swaps[A]) Due(now time.Time, limit int) ([]A, error) {
+	if w.view {
+		return nil, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: w.of.machine, Event: "due", Reason: "a View locks nothing"}
+	}
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	var all []A
+	for _, p := range w.of.places {
+		var ids []string
+		err := w.tx.read(p.due[w.store.Dialect], nil, func(rows *sql.Rows) error {
+			var id string
+			err := rows.Scan(&id)
+			ids = append(ids, id)
+			return err
+		}, int64(limit), now)
+		if err != nil {
+			return nil, err
+		}
+		found, err := w.readable(ids)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	slices.SortFunc(all, func(a, b A) int { return swap.CompareDue(head(&a), head(&b)) })
+	return all[:min(len(all), limit)], nil
+}
+
+// readable leaves out what cannot be read, such as a row with a status of a
+// later version: it must not stop the others.
+func (w swaps[A]) readable(ids []string) ([]A, error) {
+	all, err := w.Get(ids...)
+	if err == nil || w.err != nil {
+		return all, err
+	}
+	all = nil
+	for _, id := range ids {
+		one, err := w.Get(id)
+		switch {
+		case err == nil:
+			all = append(all, one...)
+		case w.err != nil:
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// NextDue implements [store.SwapRecords].
+func (w swaps[A]) NextDue(now time.Time) (next time.Time, err error) {
+	for _, p := range w.of.places {
+		var at time.Time
+		if err := w.tx.read(p.next, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&at)) }, now); err != nil {
+			return next, err
+		}
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next, nil
+}
+
+// List implements [store.SwapRecords].
+func (w swaps[A]) List(place swap.Place, after string, limit int) ([]A, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	p := w.of.places[place-1]
+	page, err := p.find(w.tx, &p.list, nil, after, int64(limit))
+	if err != nil {
+		return nil, err
+	}
+	stored := make(map[string]*A, len(page))
+	for k := range page {
+		stored[head(&page[k]).ID] = &page[k]
+	}
+	return page, w.complete(stored)
+}
+
+// OfReference implements [store.SwapRecords].
+func (w swaps[A]) OfReference(reference uint64) (id string, err error) {
+	if reference == 0 || reference > swap.MaxAmount {
+		return "", nil
+	}
+	err = w.tx.read(&ofReference, nil, func(rows *sql.Rows) error { return rows.Scan(&id) }, int64(reference), w.of.direction.String())
+	return id, err
+}
+
+var (
+	oldestDeposit = statement{text: "SELECT min(item_time) FROM @unprocessed_sigs WHERE (status IS NULL OR status <> '" + swap.DepositQuarantineFailed.String() + "') AND $1 = $1"}
+	oldestCredit  = statement{text: "SELECT min(item_time) FROM @unprocessed_txids WHERE gone_at IS NULL OR gone_at >= $1"}
+)
+
+// Oldest implements [store.SwapRecords].
+func (w swaps[A]) Oldest(vanished time.Time) (at time.Time, err error) {
+	st := &oldestDeposit
+	if w.of.direction == swap.ToUSDC {
+		st = &oldestCredit
+	}
+	var n sql.NullInt64
+	err = w.tx.read(st, nil, func(rows *sql.Rows) error { return rows.Scan(&n) }, vanished)
+	if n.Valid {
+		at = time.Unix(n.Int64, 0).UTC()
+	}
+	return at, err
+}
+
+// Renew implements [store.SwapRecords]: each lease in the table where its item is.
+func (w swaps[A]) Renew(now time.Time, held ...store.SwapLease) ([]string, error) {
+	left := make([]renewal[string], len(held))
+	for i, l := range held {
+		left[i] = renewal[string]{l.ID, l.Fence, l.Until}
+	}
+	for _, p := range w.of.places {
+		lost, err := renew(w.tx, p.leases, w.of.machine, now, left)
+		if err != nil || len(lost) == 0 {
+			return nil, err
+		}
+		left = slices.DeleteFunc(left, func(r renewal[string]) bool { return !slices.Contains(lost, r.id) })
+	}
+	lost := make([]string, len(left))
+	for i, r := range left {
+		lost[i] = r.id
+	}
+	return lost, nil
+}
+
+// Transitions implements [store.SwapRecords].
+func (w swaps[A]) Transitions(id string) ([]statemachine.Transition[string], error) {
+	return transitions(w.tx, w.of.machine, id)
+}
+
+// Head implements [store.Feed].
+func (w swaps[A]) Head() (store.Cursor, error) { return w.head() }
+
+// Follow implements [store.Feed].
+func (w swaps[A]) Follow(after store.Cursor, limit int) ([]statemachine.Transition[string], store.Cursor, error) {
+	return follow(w.tx, after, limit, asText, w.of.machine)
+}

@@ -1,0 +1,147 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/swap"
+)
+
+// swapHouse is what concerns all swaps.
+type swapHouse struct{ *tx }
+
+// SwapHouse implements [store.SwapTx].
+func (t *tx) SwapHouse() store.SwapHouse { return swapHouse{t} }
+
+var (
+	selectControl   = statement{text: "SELECT " + controlTable.columns("x.") + " FROM @swap_control x WHERE x.id = 1"}
+	lockControl     = statement{text: selectControl.text + " FOR NO KEY UPDATE"}
+	selectWaterline = statement{text: "SELECT " + waterlineTable.columns("x.") + " FROM @swap_waterlines x WHERE x.chain = $1 AND x.own = $2"}
+	discrepancies   = statement{text: "SELECT n, " + discrepancyTable.columns("") + " FROM @swap_discrepancies WHERE n > $1 ORDER BY n LIMIT $2"}
+	openOnes        = statement{text: "SELECT count(*) FROM @swap_discrepancies WHERE closed_by IS NULL"}
+)
+
+// Control implements [store.SwapHouse]. The migration makes the row.
+func (h swapHouse) Control(lock bool) (swap.Control, error) {
+	if lock && h.view {
+		return swap.Control{}, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: controlTable.machine, Event: "lock", Reason: "a View locks nothing"}
+	}
+	st := &selectControl
+	if lock && h.store.Dialect == Postgres {
+		st = &lockControl
+	}
+	all, err := controlTable.find(h.tx, st, nil)
+	if err != nil || len(all) == 0 {
+		return swap.Control{}, err
+	}
+	return all[0].Control, nil
+}
+
+// SaveControl implements [store.SwapHouse].
+func (h swapHouse) SaveControl(old, now swap.Control) error {
+	return h.save(controlTable.machine, func() error {
+		rows := new(batch)
+		controlTable.updateRow(rows, &controlRow{1, old}, &controlRow{1, now})
+		n, err := h.write(&controlTable.updateOne, rows)
+		if err == nil && n != 1 {
+			err = &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: controlTable.machine, Event: "save", Reason: "it is not at the version that was read"}
+		}
+		return err
+	})
+}
+
+// Waterline implements [store.SwapHouse].
+func (h swapHouse) Waterline(chain swap.Chain, own bool) (swap.Waterline, error) {
+	all, err := waterlineTable.find(h.tx, &selectWaterline, nil, chain.String(), own)
+	if err != nil || len(all) == 0 {
+		return swap.Waterline{Chain: chain, Own: own}, err
+	}
+	return all[0], nil
+}
+
+// SaveWaterline implements [store.SwapHouse].
+func (h swapHouse) SaveWaterline(old, now swap.Waterline) error {
+	return h.save(waterlineTable.machine, func() error {
+		rows := new(batch)
+		st := &waterlineTable.updateOne
+		if old.Version == 0 {
+			st = &waterlineTable.insertOne
+			waterlineTable.insertRow(rows, &now)
+		} else {
+			waterlineTable.updateRow(rows, &old, &now)
+		}
+		n, err := h.write(st, rows)
+		if err == nil && n != 1 {
+			err = &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: waterlineTable.machine, ID: now.Chain.String(), Event: "save", Reason: "it is not at the version that was read"}
+		}
+		return err
+	})
+}
+
+// Note implements [store.SwapHouse].
+func (h swapHouse) Note(all ...swap.Discrepancy) error {
+	return h.save("swap discrepancy", func() error {
+		rows := new(batch)
+		for i := range all {
+			discrepancyTable.insertRow(rows, &all[i])
+		}
+		return noteDiscrepancies(h.tx, rows)
+	})
+}
+
+// Discrepancies implements [store.SwapHouse].
+func (h swapHouse) Discrepancies(after int64, limit int) (page []swap.Discrepancy, cursor int64, err error) {
+	cursor = after
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, cursor, err
+	}
+	var d swap.Discrepancy
+	fields := append([]any{&cursor}, discrepancyTable.cells(&d)...)
+	err = h.tx.read(&discrepancies, nil, func(rows *sql.Rows) error {
+		err := rows.Scan(fields...)
+		page = append(page, d)
+		return located(err, discrepancyTable.name, cursor)
+	}, after, int64(limit))
+	return page, cursor, err
+}
+
+// Stats implements [store.SwapHouse]: it reads what is unprocessed, and of the
+// rest what ended in the window or is overdue. The domain counts.
+func (h swapHouse) Stats(now time.Time, window time.Duration) (swap.Stats, error) {
+	tally := swap.NewTally(now, window)
+	from := now.Add(-window)
+	for _, p := range depositSwaps.places {
+		var d swap.Deposit
+		fields := append([]any{depositStatus{&d.Status}}, counted(&d.Item)...)
+		err := h.tx.read(&p.stats, nil, func(rows *sql.Rows) error {
+			err := rows.Scan(fields...)
+			tally.Deposit(&d)
+			return located(err, p.name, "")
+		}, from, now)
+		if err != nil {
+			return swap.Stats{}, err
+		}
+	}
+	for _, p := range creditSwaps.places {
+		var c swap.Credit
+		fields := append([]any{always(&c.Status)}, counted(&c.Item)...)
+		err := h.tx.read(&p.stats, nil, func(rows *sql.Rows) error {
+			err := rows.Scan(fields...)
+			tally.Credit(&c)
+			return located(err, p.name, "")
+		}, from, now)
+		if err != nil {
+			return swap.Stats{}, err
+		}
+	}
+	s := tally.Stats()
+	err := h.tx.read(&openOnes, nil, func(rows *sql.Rows) error { return rows.Scan(&s.Discrepancies) })
+	return s, err
+}
+
+// counted are the columns of an item that the statistics need.
+func counted(i *swap.Item) []any {
+	return []any{always(&i.Stored), always(&i.Entered), maybe(&i.Hold.Kind), maybe(&i.Hold.At), maybe(&i.OverdueAt)}
+}

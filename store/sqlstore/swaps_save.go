@@ -1,0 +1,127 @@
+package sqlstore
+
+import (
+	"database/sql"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/swap"
+)
+
+// swapRows are the rows of a Save in one table, by what happens to them.
+type swapRows struct {
+	changed, touched, removed, added batch
+}
+
+// Save implements [store.SwapRecords]. A row that moves is compared where it is,
+// by a touch, then taken away there and put into its new table.
+func (w swaps[A]) Save(changes ...swap.Change[A]) error {
+	return w.save(w.of.machine, func() error {
+		tables := make([]swapRows, len(w.of.places))
+		var intents, answered, discrepancies, dealt batch
+		var log []statemachine.Transition[string]
+		for i := range changes {
+			c := &changes[i]
+			if err := c.Complete(); err != nil {
+				return err
+			}
+			old, now := any(&c.Old).(swap.Record), any(&c.New).(swap.Record)
+			from, to := int(old.Place())-1, int(now.Place())-1
+			switch {
+			case now.Head().Version == 0: // of no item
+			case from < 0:
+				w.of.places[to].insertRow(&tables[to].added, &c.New)
+			case from != to:
+				w.of.places[from].touchRow(&tables[from].touched, &c.Old, &c.New)
+				tables[from].removed.add(now.Head().ID)
+				w.of.places[to].insertRow(&tables[to].added, &c.New)
+			case now.Head().Version != old.Head().Version:
+				w.of.places[to].updateRow(&tables[to].changed, &c.Old, &c.New)
+			case c.Touched:
+				w.of.places[to].touchRow(&tables[to].touched, &c.Old, &c.New)
+			}
+			newIntents, oldIntents := c.Intents()
+			for _, in := range newIntents {
+				intentTable.insertRow(&intents, &intentRow{w.of.direction, now.Head().ID, in})
+			}
+			for _, in := range oldIntents {
+				intentTable.alterRow(&answered, &intentRow{w.of.direction, now.Head().ID, in})
+			}
+			noted, closed := c.Discrepancies()
+			for i := range noted {
+				discrepancyTable.insertRow(&discrepancies, &noted[i])
+			}
+			for i := range closed {
+				discrepancyTable.alterRow(&dealt, &closed[i])
+			}
+			log = append(log, c.Log...)
+		}
+		for k, p := range w.of.places {
+			if err := p.compareAndSwap(w.tx, &p.updateOne, &tables[k].changed); err != nil {
+				return err
+			}
+			if err := p.compareAndSwap(w.tx, &p.touchOne, &tables[k].touched); err != nil {
+				return err
+			}
+			if err := w.tx.some(&p.remove, &tables[k].removed); err != nil {
+				return err
+			}
+		}
+		for k, p := range w.of.places {
+			if err := w.tx.some(&p.insertOne, &tables[k].added); err != nil {
+				return err
+			}
+		}
+		for _, step := range []func() error{
+			func() error { return w.tx.some(&intentTable.insertOne, &intents) },
+			func() error { return w.tx.some(&alterIntents, &answered) },
+			func() error { return noteDiscrepancies(w.tx, &discrepancies) },
+			func() error { return w.tx.some(&alterDiscrepancies, &dealt) },
+		} {
+			if err := step(); err != nil {
+				return err
+			}
+		}
+		return logTransitions(w.tx, log)
+	})
+}
+
+var (
+	alterIntents       = intentTable.alter()
+	alterDiscrepancies = discrepancyTable.alter()
+	lockDiscrepancies  = statement{text: "SELECT pg_advisory_xact_lock(hashtextextended('settle swap discrepancies', 0))"}
+)
+
+// alter is the statement that writes the state of rows that have no version of
+// their own: their item's was compared in the same commit.
+func (t *table[R]) alter() statement {
+	state := t.state(new(R)).spec()
+	return statement{once: true, rows: state + ", " + t.key, text: "UPDATE @" + t.name + " AS x SET " + assignments(state) + " FROM {rows} WHERE " + t.sameKey("x", "r")}
+}
+
+func (t *table[R]) alterRow(rows *batch, r *R) {
+	rows.add(append(cells(t.state(r)), cells(t.fixed(r)[:t.keys])...)...)
+}
+
+// noteDiscrepancies adds what is not there yet. A lock makes the order of
+// numbers that of the commits, so that a reader of pages misses none; they are
+// rare.
+func noteDiscrepancies(t *tx, rows *batch) error {
+	if rows.len() == 0 {
+		return nil
+	}
+	if t.store.Dialect == Postgres {
+		if err := t.read(&lockDiscrepancies, nil, func(*sql.Rows) error { return nil }); err != nil {
+			return err
+		}
+	}
+	return t.some(&discrepancyTable.insertOne, rows)
+}
+
+// some writes rows if there are any.
+func (t *tx) some(st *statement, rows *batch) error {
+	if rows.len() == 0 {
+		return nil
+	}
+	_, err := t.write(st, rows)
+	return err
+}

@@ -1,0 +1,13 @@
+package storetest_test
+
+import (
+	"testing"
+
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/memory"
+	"github.com/settlehq/settle/store/storetest"
+)
+
+func TestMemorySwaps(t *testing.T) {
+	storetest.Swaps(t, func(testing.TB) store.Store[store.Tx] { return memory.New(memory.Options{}) })
+}

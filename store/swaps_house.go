@@ -1,0 +1,249 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/swap"
+)
+
+// Swaps is both directions, and what concerns them together: the pause, the
+// scans of both chains, discrepancies and statistics.
+type Swaps struct {
+	Deposits *Deposits
+	Credits  *Credits
+	policy   swap.Policy
+	update   func(context.Context, func(SwapTx) error) error
+	view     func(context.Context, func(SwapTx) error) error
+}
+
+// NewSwaps returns the service for a store of any transaction type that has
+// swaps. A policy that is not valid is [statemachine.ErrInvalid].
+func NewSwaps[T SwapTx](s Store[T], p swap.Policy) (*Swaps, error) {
+	d, err := NewDeposits(s, p)
+	if err != nil {
+		return nil, err
+	}
+	c, err := NewCredits(s, p)
+	if err != nil {
+		return nil, err
+	}
+	return &Swaps{d, c, p, d.update, d.view}, nil
+}
+
+// Within returns the service inside a transaction that the caller has begun and
+// will end.
+func (s *Swaps) Within(tx SwapTx) *Swaps {
+	d := s.Deposits.Within(tx)
+	return &Swaps{d, s.Credits.Within(tx), s.policy, d.update, d.view}
+}
+
+// Control returns the control row.
+func (s *Swaps) Control(ctx context.Context) (swap.Control, error) {
+	return read(ctx, s.view, func(tx SwapTx) (swap.Control, error) { return tx.SwapHouse().Control(false) })
+}
+
+// Pause stops new swaps at once, Resume lets them go on. Refunds, look-ups and
+// recovery are not stopped.
+func (s *Swaps) Pause(ctx context.Context, operator string) (swap.Control, error) {
+	return s.control(ctx, func(c swap.Control, now time.Time) (swap.Control, error) { return c.Pause(operator, now) })
+}
+
+// Resume is the opposite of [Swaps.Pause].
+func (s *Swaps) Resume(ctx context.Context, operator string) (swap.Control, error) {
+	return s.control(ctx, func(c swap.Control, now time.Time) (swap.Control, error) { return c.Resume(operator, now) })
+}
+
+// Restored says that this store is empty or was restored from a copy: nothing
+// goes out until the vault's own history on both chains was scanned completely.
+// A host calls it at its first start, and after each restore.
+func (s *Swaps) Restored(ctx context.Context) (swap.Control, error) {
+	return s.control(ctx, func(c swap.Control, now time.Time) (swap.Control, error) { return c.Restored(now), nil })
+}
+
+// Seed raises the reference counter to what was seen on the chain.
+func (s *Swaps) Seed(ctx context.Context, seen uint64) (swap.Control, error) {
+	return s.control(ctx, func(c swap.Control, _ time.Time) (swap.Control, error) { return c.Seed(seen) })
+}
+
+func (s *Swaps) control(ctx context.Context, change func(swap.Control, time.Time) (swap.Control, error)) (c swap.Control, err error) {
+	err = s.update(ctx, func(tx SwapTx) error {
+		c, err = changeControl(tx, change)
+		return err
+	})
+	return c, err
+}
+
+func changeControl(tx SwapTx, change func(swap.Control, time.Time) (swap.Control, error)) (swap.Control, error) {
+	old, err := tx.SwapHouse().Control(true)
+	if err != nil {
+		return old, err
+	}
+	now, err := tx.Now()
+	if err != nil {
+		return old, err
+	}
+	c, err := change(old, now)
+	if err == nil && c.Version != old.Version {
+		err = tx.SwapHouse().SaveControl(old, c)
+	}
+	return c, err
+}
+
+// Waterline returns how far a history is known, and from when on to scan it
+// next.
+func (s *Swaps) Waterline(ctx context.Context, chain swap.Chain, own bool) (w swap.Waterline, from time.Time, err error) {
+	err = s.view(ctx, func(tx SwapTx) error {
+		now, err := tx.Now()
+		if err == nil {
+			w, err = tx.SwapHouse().Waterline(chain, own)
+		}
+		from = s.policy.ScanFrom(w, now)
+		return err
+	})
+	return w, from, err
+}
+
+// Scanned reports a scan of a history, after all that it found was stored: the
+// waterline moves if the scan is complete, and a complete one of the vault's own
+// history counts as such.
+func (s *Swaps) Scanned(ctx context.Context, chain swap.Chain, own bool, scan swap.Scan) (w swap.Waterline, err error) {
+	if !chain.Valid() {
+		return w, fmt.Errorf("%w: a scan is of a chain", statemachine.ErrInvalid)
+	}
+	err = s.update(ctx, func(tx SwapTx) error {
+		_, err := changeControl(tx, func(c swap.Control, now time.Time) (swap.Control, error) {
+			old, err := tx.SwapHouse().Waterline(chain, own)
+			if err != nil {
+				return c, err
+			}
+			var oldest time.Time
+			switch vanished := now.Add(-s.policy.GoneAfter); {
+			case own:
+			case chain == swap.Inbound(swap.ToUSDD):
+				oldest, err = tx.Deposits().Oldest(vanished)
+			default:
+				oldest, err = tx.Credits().Oldest(vanished)
+			}
+			if err != nil {
+				return c, err
+			}
+			if w = s.policy.Advance(old, scan, oldest, now); w.Version != old.Version {
+				if err := tx.SwapHouse().SaveWaterline(old, w); err != nil {
+					return c, err
+				}
+			}
+			if scan.Counts(old) {
+				return c.Scanned(chain, scan.Began), nil
+			}
+			return c, nil
+		})
+		return err
+	})
+	return w, err
+}
+
+// AcceptGap moves an inbound waterline over a span that can no longer be read,
+// by an operator's name, and records that.
+func (s *Swaps) AcceptGap(ctx context.Context, chain swap.Chain, from, to time.Time, by swap.By, reason string) (w swap.Waterline, err error) {
+	err = s.update(ctx, func(tx SwapTx) error {
+		if by.At, err = tx.Now(); err != nil {
+			return err
+		}
+		old, err := tx.SwapHouse().Waterline(chain, false)
+		if err != nil {
+			return err
+		}
+		var d swap.Discrepancy
+		if w, d, err = swap.AcceptGap(old, from, to, by, reason); err != nil {
+			return err
+		}
+		if err := tx.SwapHouse().SaveWaterline(old, w); err != nil {
+			return err
+		}
+		return tx.SwapHouse().Note(d)
+	})
+	return w, err
+}
+
+// Outbound stores one transaction of the vault's own history: with the item that
+// its memo or reference names, or as one that names none.
+func (s *Swaps) Outbound(ctx context.Context, by swap.By, seen swap.Sighting) error {
+	return s.update(ctx, func(tx SwapTx) error {
+		in := s.Within(tx)
+		d, id, err := in.named(tx, &seen)
+		ev := swap.Outbound{By: by, Seen: seen}
+		switch {
+		case err != nil || !seen.VaultSigned:
+			return err
+		case d == swap.ToUSDD:
+			_, err = in.Deposits.Do(ctx, id, ev)
+			return err
+		case d == swap.ToUSDC:
+			_, err = in.Credits.Do(ctx, id, ev)
+			return err
+		case seen.Errored:
+			return nil
+		}
+		if by.At, err = tx.Now(); err != nil {
+			return err
+		}
+		return tx.SwapHouse().Note(swap.Unattributed(seen, by))
+	})
+}
+
+// named returns the item that a transaction names and that is stored; direction
+// 0 if there is none.
+func (s *Swaps) named(tx SwapTx, seen *swap.Sighting) (d swap.Direction, id string, err error) {
+	if seen.Chain == swap.Nexus && seen.Reference != 0 {
+		if id, err = tx.Deposits().OfReference(seen.Reference); err != nil || id != "" {
+			return swap.ToUSDD, id, err
+		}
+		if id, err = tx.Credits().OfReference(seen.Reference); err != nil || id != "" {
+			return swap.ToUSDC, id, err
+		}
+	}
+	d, _, id, ok := swap.ReadMemo(seen.Memo)
+	if seen.Chain != swap.Solana || !ok {
+		return 0, "", nil
+	}
+	exists := false
+	if d == swap.ToUSDD {
+		var as []swap.Deposit
+		as, err = tx.Deposits().Get(id)
+		exists = err == nil && as[0].Version > 0
+	} else {
+		var as []swap.Credit
+		as, err = tx.Credits().Get(id)
+		exists = err == nil && as[0].Version > 0
+	}
+	if !exists {
+		d = 0
+	}
+	return d, id, err
+}
+
+// Discrepancies pages through all, oldest first, after a cursor from 0.
+func (s *Swaps) Discrepancies(ctx context.Context, after int64, limit int) (page []swap.Discrepancy, cursor int64, err error) {
+	err = s.view(ctx, func(tx SwapTx) (err error) {
+		page, cursor, err = tx.SwapHouse().Discrepancies(after, limit)
+		return err
+	})
+	return page, cursor, err
+}
+
+// Stats counts, with rates over a window that ends now; 1 microsecond to a year.
+func (s *Swaps) Stats(ctx context.Context, window time.Duration) (swap.Stats, error) {
+	if window < time.Microsecond || window > 366*24*time.Hour {
+		return swap.Stats{}, fmt.Errorf("%w: a window of %v", statemachine.ErrInvalid, window)
+	}
+	return read(ctx, s.view, func(tx SwapTx) (swap.Stats, error) {
+		now, err := tx.Now()
+		if err != nil {
+			return swap.Stats{}, err
+		}
+		return tx.SwapHouse().Stats(now, window)
+	})
+}
