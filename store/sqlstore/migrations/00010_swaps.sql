@@ -163,7 +163,6 @@ CREATE TABLE @swap_intents (
 	CHECK (NOT is_final OR outcome = 'done' AND outcome IS NOT NULL)
 ) {strict};
 CREATE UNIQUE INDEX swap_intents_reference ON @swap_intents (reference) WHERE reference IS NOT NULL;
-CREATE UNIQUE INDEX swap_intents_open ON @swap_intents (direction, item) WHERE closed_at IS NULL AND NOT filed;
 {no delete swap_intents}
 {keys swap_intents: direction, item, number; rowid; reference}
 
