@@ -144,7 +144,7 @@ func (s *core[T, K, L, A, E, C]) do(ctx context.Context, commands []command[K, A
 		if as, err = s.load(tx, commands); err != nil {
 			return err
 		}
-		return s.apply(tx, as, commands)
+		return s.apply(tx, as, commands, true)
 	})
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K,
 				return err
 			}
 		}
-		if err := s.apply(tx, as, todo); err != nil || more == nil {
+		if err := s.apply(tx, as, todo, runs > 1); err != nil || more == nil {
 			return err
 		}
 		return more(tx)
@@ -277,8 +277,8 @@ func (s *core[T, K, L, A, E, C]) load(tx T, commands []command[K, A, E]) ([]A, e
 }
 
 // apply sends the events of commands to as, saves, and leaves the new
-// aggregates in as.
-func (s *core[T, K, L, A, E, C]) apply(tx T, as []A, commands []command[K, A, E]) error {
+// aggregates in as. fresh says that as was loaded in this transaction.
+func (s *core[T, K, L, A, E, C]) apply(tx T, as []A, commands []command[K, A, E], fresh bool) error {
 	if len(commands) == 0 {
 		return nil
 	}
@@ -286,7 +286,7 @@ func (s *core[T, K, L, A, E, C]) apply(tx T, as []A, commands []command[K, A, E]
 	if err != nil {
 		return err
 	}
-	b.room = len(commands)
+	b.room, b.fresh = len(commands), fresh
 	var order []int
 	if s.of.order != nil {
 		order = s.of.order(commands)

@@ -21,6 +21,7 @@ type batch[T Clock, K, L comparable, A, E, C any] struct {
 	tx      T
 	began   time.Time // this process's clock
 	now     time.Time // the store's
+	fresh   bool      // the aggregates were loaded in this transaction
 	room    int       // changes to expect
 	changes []C
 	last    C         // of the latest step
@@ -33,7 +34,7 @@ func (s *core[T, K, L, A, E, C]) batch(tx T) (*batch[T, K, L, A, E, C], error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &batch[T, K, L, A, E, C]{of: s.of, tx: tx, began: began, now: now}
+	b := &batch[T, K, L, A, E, C]{of: s.of, tx: tx, began: began, now: now, fresh: true}
 	if s.of.beside != nil {
 		b.beside = s.of.beside(b)
 	}

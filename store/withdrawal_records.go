@@ -21,8 +21,8 @@ type WithdrawalRecords interface {
 	// Get returns the aggregates of these requests, in their order: the
 	// request, its latest job, all transactions of the request, the attempt of
 	// the job's current fence (zero if there is none), the job's wallet with its
-	// next nonce, and whether an incident of the request has
-	// [withdrawal.ClaimMined]. Every field comes back as it was saved, times as UTC
+	// next nonce, the strays of the request by Seq, and, where the job counts
+	// some, its Dispatches. Every field comes back as it was saved, times as UTC
 	// microseconds. An unknown request is a zero Withdrawal, which is what it is
 	// created from.
 	Get(requests ...uuid.UUID) ([]withdrawal.Withdrawal, error)
@@ -47,6 +47,26 @@ type WithdrawalRecords interface {
 	// withdrawals. NextNonce is derived and not stored; an empty BalanceReserved
 	// is "0".
 	PutHotWallet(withdrawal.HotWallet) error
+	// Wallets returns these wallets as HotWallets does, without those that do
+	// not exist.
+	Wallets(ids ...uuid.UUID) ([]withdrawal.HotWallet, error)
+	// FreeNonce is [withdrawal.FreeNonce] of what is on file of the wallet,
+	// fillers included.
+	FreeNonce(wallet uuid.UUID, chain uint64) (uint64, error)
+	// Gaps returns, by wallet, the nonces at or above the given ones that are
+	// below the highest on file and on no transaction, ascending, at most limit
+	// of each wallet.
+	Gaps(chain map[uuid.UUID]uint64, limit int) (map[uuid.UUID][]uint64, error)
+	// PutFiller records a filler. The same hash again changes nothing; a nonce
+	// of a job is [withdrawal.ErrNonceTaken] in a TakenError, one of another
+	// filler [withdrawal.ErrNonceUsed].
+	PutFiller(withdrawal.Filler) error
+	// PaidRequest returns another request than the given one that has the
+	// transaction on file, or among its strays; zero if none has. Hashes are
+	// compared by [statemachine.HashForm], in one chain. Of transactions that
+	// pay by output ([withdrawal.Tx].ByOutput) only the same output counts, if
+	// byOutput is set.
+	PaidRequest(request, chain uuid.UUID, hash string, byOutput bool, output uint32) (uuid.UUID, error)
 	// Usage returns what [withdrawal.UsageOf] defines, and keeps other
 	// submissions of the user out until the transaction ends. Listed stays
 	// false: the allow-list is the host's.
@@ -61,11 +81,14 @@ type WithdrawalRecords interface {
 	//     Old is 0, or if New has another job than Old; else by compare-and-swap
 	//     on the version in Old. A stale version, and an insert of what exists,
 	//     is [statemachine.ErrConflict]. A job of a request that does not exist
-	//     is [statemachine.ErrNotFound].
+	//     is [statemachine.ErrNotFound]. What writes a job, a touch included, compares the version of its request
+	//     in Old too. A TouchRequest ([withdrawal.Change.TouchRequest]) writes
+	//     OfferAt where the version and OfferAt in Old still stand, else
+	//     ErrConflict.
 	//  3. A job is written only where the fence in Old's lease still stands too,
-	//     else [statemachine.ErrFenced], and so do its holder, NextCheckAt and
-	//     Rebroadcast, else ErrConflict. So no fence repeats, and a stale touch
-	//     brings nothing back. A touch ([withdrawal.Change.Touch]) writes the
+	//     else [statemachine.ErrFenced], and so do its holder, OfferAt,
+	//     NextCheckAt and Rebroadcast, else ErrConflict. So no fence repeats, and
+	//     a stale touch brings nothing back. A touch ([withdrawal.Change.Touch]) writes the
 	//     columns outside the version where the version still stands.
 	//  4. Under the same holder and fence the stored end of a lease stays: only
 	//     Renew moves it.
@@ -78,16 +101,18 @@ type WithdrawalRecords interface {
 	//     the next after the last one stored, else [statemachine.ErrInvalid].
 	//     Lines are never changed or deleted.
 	//  7. Txs are appended: a Seq or a hash that the request has on file is
-	//     ErrConflict. Only Seq and hash of one request are unique; another
-	//     request may have the same hash.
+	//     ErrConflict. What PaidRequest finds for a new Tx or Stray is
+	//     [withdrawal.ErrPaymentTaken] in a TakenError.
 	//  8. The attempt ([withdrawal.Change.Attempt]) is inserted by (Job, Fence).
-	//     While EndedAt is zero another save sets EndedAt, Outcome, Error and
-	//     Hash; Worker and StartedAt stay. Another one of a closed attempt is
+	//     While EndedAt is zero another save sets EndedAt, Outcome, Error, Hash
+	//     and the dispatch; Worker and StartedAt stay. Another one of a closed attempt is
 	//     ErrConflict.
 	//  9. A reservation adds its Delta to BalanceReserved, never a value of
 	//     New.Wallet, and sets LastUsedAt to the greater of the two. An unknown
 	//     wallet is ErrNotFound.
 	// 10. An incident is inserted once by its key, and ignored afterwards.
+	// 11. A stray is inserted by (Request, Seq); while SettledAt is zero another
+	//     save sets it.
 	//
 	// A zero time and an empty text are absent, which a column may say with
 	// NULL; what is read is zero again. A nonce is absent without HasNonce, and

@@ -23,8 +23,13 @@ func inOrderOfUsers(commands []withdrawalCommand) []int {
 	}
 	user := func(i int) uuid.UUID {
 		if events := commands[i].events; len(events) > 0 {
-			if e, ok := events[0].(withdrawal.Submitted); ok {
+			switch e := events[0].(type) {
+			case withdrawal.Submitted:
 				return e.User
+			case withdrawal.Requeued:
+				if commands[i].held != nil {
+					return commands[i].held.Request.User
+				}
 			}
 		}
 		return uuid.Max
@@ -42,14 +47,38 @@ type candidates struct {
 	*withdrawalBatch
 	policy  *withdrawal.Policy
 	wallets map[uuid.UUID][]withdrawal.HotWallet // by chain
+	payers  map[uuid.UUID]withdrawal.HotWallet   // by id, as they were when the batch began
 }
 
-// fill reads the sums of a new submission, and the wallets of an event that
-// names none.
+// fill reads the sums of a new submission, the wallets of an event that names
+// none, the wallet of an aggregate that the caller has held, since it may have
+// been switched off, and whose the transaction of an event is.
 func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Event, error) {
 	exists := w.Request.Status != 0
+	w.Owner = uuid.Nil
 	var err error
 	switch e := ev.(type) {
+	case withdrawal.Claimed, withdrawal.Prepared, withdrawal.Dispatched, withdrawal.AttemptFailed, withdrawal.Elapsed:
+		if !b.fresh && w.Job.Status != 0 {
+			err = b.payer(w)
+		}
+	case withdrawal.Broadcast:
+		if w.NamesOthers(e.Hash) {
+			w.Owner, err = b.tx.Withdrawals().PaidRequest(w.Request.ID, w.Request.Chain, e.Hash, false, 0)
+		}
+	case withdrawal.Resolved:
+		if e.Sent && w.NamesOthers(e.Hash) {
+			w.Owner, err = b.tx.Withdrawals().PaidRequest(w.Request.ID, w.Request.Chain, e.Hash, false, 0)
+		}
+	case withdrawal.PaidBy:
+		if w.NamesOthers(e.Tx) {
+			w.Owner, err = b.tx.Withdrawals().PaidRequest(w.Request.ID, w.Request.Chain, e.Tx, true, e.Output)
+		}
+	case withdrawal.Requeued:
+		if limits := b.policy.Approval.Assets[w.Request.Asset]; b.policy.Approval.Enabled && len(limits.Windows) > 0 {
+			// It counts against the windows again: no submission of the user reads them meanwhile.
+			_, err = b.tx.Withdrawals().Usage(w.Request.User, w.Request.Asset, nil, b.now)
+		}
 	case withdrawal.Submitted:
 		if !exists {
 			err = b.usage(&e)
@@ -71,6 +100,26 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 		ev = e
 	}
 	return ev, err
+}
+
+// payer reads the wallet of a job anew, once in a batch.
+func (b *candidates) payer(w *withdrawal.Withdrawal) error {
+	wallet, known := b.payers[w.Job.Wallet]
+	if !known {
+		found, err := b.tx.Withdrawals().Wallets(w.Job.Wallet)
+		if err != nil {
+			return err
+		}
+		if len(found) == 1 {
+			wallet = found[0]
+		}
+		if b.payers == nil {
+			b.payers = map[uuid.UUID]withdrawal.HotWallet{}
+		}
+		b.payers[w.Job.Wallet] = wallet
+	}
+	w.Wallet = wallet
+	return nil
 }
 
 // usage reads the sums of the windows. They have no end but the lock of the

@@ -11,12 +11,65 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// PutHotWallet inserts a wallet that pays, or sets role and status of one.
-func (s *Withdrawals) PutHotWallet(ctx context.Context, w withdrawal.HotWallet) error {
-	if w.ID == uuid.Nil || w.Chain == uuid.Nil || w.Role == "" || w.Status == "" {
-		return fmt.Errorf("%w: a hot wallet has an id, a chain, a role and a status", statemachine.ErrInvalid)
+// PutHotWallet inserts wallets that pay, or sets role and status of stored ones,
+// all in one transaction. A wallet that is switched off begins nothing new in
+// any transaction that begins after the call has returned; what is out goes on.
+// What [withdrawal.NewHotWallet] refuses is [statemachine.ErrInvalid].
+func (s *Withdrawals) PutHotWallet(ctx context.Context, wallets ...withdrawal.HotWallet) error {
+	for i := range wallets {
+		if _, err := withdrawal.NewHotWallet(wallets[i]); err != nil {
+			return err
+		}
 	}
-	return s.update(ctx, func(tx WithdrawalTx) error { return tx.Withdrawals().PutHotWallet(w) })
+	return s.update(ctx, func(tx WithdrawalTx) error {
+		for _, w := range wallets {
+			w, err := withdrawal.NewHotWallet(w)
+			if err == nil {
+				err = tx.Withdrawals().PutHotWallet(w)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// PutFiller records a transaction of a hot wallet that pays no request, so that
+// no job takes its nonce. The same again changes nothing. CreatedAt is the
+// store's time if it is zero.
+func (s *Withdrawals) PutFiller(ctx context.Context, f withdrawal.Filler) error {
+	return s.update(ctx, func(tx WithdrawalTx) error {
+		f := f
+		if f.CreatedAt.IsZero() {
+			now, err := tx.Now()
+			if err != nil {
+				return err
+			}
+			f.CreatedAt = now
+		}
+		f, err := withdrawal.NewFiller(f)
+		if err != nil {
+			return err
+		}
+		return tx.Withdrawals().PutFiller(f)
+	})
+}
+
+// FreeNonce returns the nonce for the next transaction of a wallet, of which the
+// chain says its next one: the lowest free one, see [withdrawal.FreeNonce].
+func (s *Withdrawals) FreeNonce(ctx context.Context, wallet uuid.UUID, chain uint64) (uint64, error) {
+	return read(ctx, s.view, func(tx WithdrawalTx) (uint64, error) { return tx.Withdrawals().FreeNonce(wallet, chain) })
+}
+
+// Gaps returns the nonces that nothing on file has and that something above them
+// waits for, by wallet, of those whose chain's next nonce is given; at most limit
+// of each.
+func (s *Withdrawals) Gaps(ctx context.Context, chain map[uuid.UUID]uint64, limit int) (map[uuid.UUID][]uint64, error) {
+	if limit < 1 {
+		return nil, fmt.Errorf("%w: %d gaps", statemachine.ErrInvalid, limit)
+	}
+	return read(ctx, s.view, func(tx WithdrawalTx) (map[uuid.UUID][]uint64, error) { return tx.Withdrawals().Gaps(chain, limit) })
 }
 
 // Rescue sends Elapsed to up to n executions whose lease has ended, the longest
@@ -67,6 +120,9 @@ func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, or
 	if err := CheckLimit(n); err != nil {
 		return nil, 0, err
 	}
+	if !s.policy.Begins(chain) {
+		return nil, s.policy.EnqueueEvery, nil
+	}
 	var refused []error
 	err = s.update(ctx, func(tx WithdrawalTx) error {
 		enqueued, refused = nil, nil
@@ -93,6 +149,11 @@ func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, or
 					return err
 				case refusal != nil:
 					refused = append(refused, refusal)
+					if !errors.Is(refusal, withdrawal.ErrNoHotWallet) { // which concerns them all
+						if err := s.putOff(b, w); err != nil {
+							return err
+						}
+					}
 				default:
 					enqueued = append(enqueued, *w)
 				}
@@ -113,6 +174,13 @@ func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, or
 		return nil, 0, err
 	}
 	return enqueued, wait, errors.Join(refused...)
+}
+
+// putOff has what was refused not offered again at once. That is refused too
+// where the record has moved on.
+func (s *Withdrawals) putOff(b *withdrawalBatch, w *withdrawal.Withdrawal) error {
+	_, err := b.try(w, w.Request.ID, withdrawal.PutOff{By: withdrawal.By{Actor: "settle", Role: withdrawal.System}})
+	return err
 }
 
 // untilDue returns how long to wait for more of q: zero where found filled the

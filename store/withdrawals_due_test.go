@@ -140,7 +140,11 @@ func TestEnqueueDueIsNotHiddenByWhatIsRefused(t *testing.T) {
 	}
 	for i, want := range []int{1, 1, 1, 0} {
 		ws, _, err := b.EnqueueDue(ctx, chain, 1, order)
-		refused(t, err, statemachine.ErrInvalid)
+		if i == 0 { // later they are put off
+			refused(t, err, statemachine.ErrInvalid)
+		} else if err != nil {
+			t.Error(err)
+		}
 		if len(ws) != want {
 			t.Errorf("call %d enqueued %s", i, text(t, ws))
 		}

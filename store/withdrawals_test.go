@@ -105,7 +105,8 @@ func (b *bank) pending(t testing.TB) withdrawal.Withdrawal {
 // prepared is the next transaction of a claimed job.
 func prepared(w *withdrawal.Withdrawal) withdrawal.Prepared {
 	p := withdrawal.Prepared{By: as(withdrawal.WithdrawalWorker), Fence: w.Job.Lease.Fence, Raw: []byte("signed"),
-		Hash: fmt.Sprintf("tx/%s/%d", w.Job.ID, w.Job.Lease.Fence), Nonce: w.Wallet.NextNonce, HasNonce: true}
+		Hash: fmt.Sprintf("tx/%s/%d", w.Job.ID, w.Job.Lease.Fence), Nonce: w.Wallet.NextNonce, HasNonce: true,
+		HasChainNonce: w.Wallet.NextNonce == 0}
 	p.Actor = w.Job.Lease.Holder
 	return p
 }
@@ -177,7 +178,7 @@ func life(b *bank) (request uuid.UUID, events []func(withdrawal.Withdrawal) with
 		},
 		order(1), claim,
 		func(w withdrawal.Withdrawal) withdrawal.Event {
-			return withdrawal.Prepared{By: worker, Fence: w.Job.Lease.Fence, Hash: "tx1", Raw: []byte{1}, Nonce: 5, HasNonce: true}
+			return withdrawal.Prepared{By: worker, Fence: w.Job.Lease.Fence, Hash: "tx1", Raw: []byte{1}, Nonce: 5, HasNonce: true, ChainNonce: 5, HasChainNonce: true}
 		},
 		func(w withdrawal.Withdrawal) withdrawal.Event {
 			return withdrawal.Broadcast{By: worker, Fence: w.Job.Lease.Fence, Hash: "tx1"}

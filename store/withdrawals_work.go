@@ -66,6 +66,9 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (item
 		again := DueWithdrawals{Kind: withdrawal.DueRebroadcast, Chain: p.chain, Now: b.now, Limit: withdrawal.RebroadcastShare(n, p.again.Load())}
 		first := DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.chain, Now: b.now, Sequential: p.nonces}
 		kinds := []*DueWithdrawals{&again, &first}
+		if !p.policy.Begins(p.chain) { // what is out goes on
+			again.Limit, kinds = n, kinds[:1]
+		}
 		if again.Limit == 0 {
 			slices.Reverse(kinds)
 		}
@@ -82,8 +85,15 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (item
 				return 0, err
 			}
 			for i := range due {
-				if err := b.step(&due[i], due[i].Request.ID, withdrawal.Claimed{By: p.by()}); err != nil {
+				refused, err := b.try(&due[i], due[i].Request.ID, withdrawal.Claimed{By: p.by()})
+				if err != nil {
 					return 0, err
+				}
+				if refused != nil { // no reason to stop the others
+					if err := p.putOff(b, &due[i]); err != nil {
+						return 0, err
+					}
+					continue
 				}
 				items = append(items, worker.Item[withdrawal.Withdrawal]{Key: p.key(&due[i].Job), Until: b.began.Add(p.policy.Lease), Work: due[i]})
 			}
@@ -168,8 +178,12 @@ func (l *lookups) Turn(ctx context.Context, done []HeldWithdrawal, n int) (items
 			return 0, err
 		}
 		for i := range due {
-			if err := b.step(&due[i], due[i].Request.ID, withdrawal.Looking{By: l.by()}); err != nil {
+			refused, err := b.try(&due[i], due[i].Request.ID, withdrawal.Looking{By: l.by()})
+			if err != nil {
 				return 0, err
+			}
+			if refused != nil {
+				continue
 			}
 			items = append(items, worker.Item[withdrawal.Withdrawal]{Key: due[i].Job.ID.String(), Until: b.began.Add(l.policy.CheckEvery), Work: due[i]})
 		}

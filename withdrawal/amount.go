@@ -111,6 +111,10 @@ func (r Raw) Add(o Raw) (Raw, error) {
 // Sub returns r - o, or [statemachine.ErrInvalid] beyond MaxDigits digits.
 func (r Raw) Sub(o Raw) (Raw, error) { return r.Add(o.Neg()) }
 
+// Plus returns r + o of any length: beyond MaxDigits digits it is for people, and
+// no store keeps it.
+func (r Raw) Plus(o Raw) Raw { return Raw(new(big.Int).Add(r.int(), o.int()).String()) }
+
 // Int returns r as a new big integer.
 func (r Raw) Int() *big.Int { return r.int() }
 

@@ -17,21 +17,26 @@ import (
 // [statemachine.Refusal] around its sentinel. Where several reasons hold, the
 // first of these is given: role or actor, fence, version, state, input.
 //
-// What w must hold: Request always, and Job if there is one. Txs and Attempt
-// for every event of the execution layer but Claimed of a pending job, Elapsed
-// and the two that give up an execution (AttemptFailed, Snoozed), which need
-// neither; Txs alone for Claimed in confirming; with the
-// Attempt loaded the last two recognise their repetition. Txs for Enqueued,
-// Requeued and Imported if there was a job before. Wallet for Prepared, where
-// the chain has nonces: without it only the store guards the nonce.
+// What w must hold: Request always, and Job if there is one. Txs, Strays,
+// Dispatches and Attempt for every event of the execution layer but Claimed of
+// a pending job, Elapsed and the two that give up an execution (AttemptFailed,
+// Snoozed), which need none of them; Txs alone for Claimed in confirming; with
+// the Attempt loaded the last two recognise their repetition. Txs for Enqueued,
+// Requeued and Imported if there was a job before. Wallet, as it is stored now,
+// for Claimed, Prepared, Dispatched, AttemptFailed and Elapsed: without it
+// nobody sees that it was switched off, and only the store guards the nonce.
 func (p Policy) Apply(w Withdrawal, ev Event) (Change, error) { return p.ApplyAt(w, ev, time.Time{}) }
 
 // ApplyAt is [Policy.Apply]; now is the time of an event that has none.
 func (p Policy) ApplyAt(w Withdrawal, ev Event, now time.Time) (Change, error) {
 	s := step{Change: Change{Old: w, New: w}, ev: ev}
+	s.New.Owner = uuid.Nil // of this event alone
 	err := s.begin(now)
 	if err == nil {
 		err = p.take(&s)
+	}
+	if err == nil {
+		err = s.flagged()
 	}
 	if err != nil {
 		return Change{Old: w, New: w}, err
@@ -49,6 +54,12 @@ func (p *Policy) take(s *step) error {
 		return p.reject(s, &e)
 	case Cancelled:
 		return p.cancel(s, &e)
+	case Held:
+		return p.hold(s, &e)
+	case Released:
+		return p.release(s, &e)
+	case Acknowledged:
+		return s.acknowledge(&e)
 	case Enqueued:
 		return p.enqueue(s, &e)
 	case Requeued:
@@ -79,10 +90,16 @@ func (p *Policy) take(s *step) error {
 		return p.missing(s, &e)
 	case ProvenDead:
 		return p.provenDead(s, &e)
+	case PaidBy:
+		return p.paidBy(s, &e)
+	case CannotTell:
+		return s.cannotTell(&e)
 	case Resolved:
 		return p.resolve(s, &e)
 	case Elapsed:
 		return p.elapsed(s, &e)
+	case PutOff:
+		return p.putOff(s)
 	}
 	return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
 }
@@ -94,13 +111,13 @@ func speakers(ev Event) roles {
 		return byApprover
 	case Claimed, Prepared, Dispatched, Broadcast, Rebumped, AttemptFailed, Snoozed, Rebroadcast:
 		return byWorker
-	case Looking, Receipt, Missing:
+	case Looking, Receipt, Missing, CannotTell:
 		return byChecker
-	case ProvenDead:
+	case ProvenDead, PaidBy:
 		return byChecker | byOperator
-	case Cancelled, Requeued, Resolved:
+	case Cancelled, Held, Released, Acknowledged, Requeued, Resolved:
 		return byOperator
-	case Submitted, Enqueued, Imported, Elapsed:
+	case Submitted, Enqueued, Imported, Elapsed, PutOff:
 		return bySystem
 	}
 	return 0
@@ -120,8 +137,11 @@ const (
 // step is the work on one event.
 type step struct {
 	Change
-	ev Event
-	by By
+	ev  Event
+	by  By
+	why string // of the request's flagged line
+
+	room bool // New.Txs has room for the transaction
 }
 
 // event names what is refused.
@@ -207,7 +227,9 @@ func (c *step) moveRequest(t RequestTrigger, reason string) error {
 	if _, ok := RequestMachine.Next(r.Status, t); !ok {
 		return c.refuseRequest(statemachine.ErrIllegal, "")
 	}
-	r.UpdatedAt = c.by.At
+	if t != OnHold && t != OnRelease && t != OnFlagged { // how long it waits is measured from there
+		r.UpdatedAt = c.by.At
+	}
 	return statemachine.Move(RequestMachine, &r.Status, &r.Version, t, c.newLine(r.ID, reason))
 }
 
@@ -217,7 +239,7 @@ func (c *step) newLine(id uuid.UUID, reason string) *statemachine.Transition[uui
 	if c.Log == nil {
 		c.Log = make([]statemachine.Transition[uuid.UUID], 0, 1)
 	}
-	c.Log = c.Log[:len(c.Log)+1]
+	c.Log = append(c.Log, statemachine.Transition[uuid.UUID]{})
 	line := &c.Log[len(c.Log)-1]
 	line.ID, line.At, line.Actor, line.Role, line.Reason = id, c.by.At, c.by.Actor, c.by.Role.String(), reason
 	return line
@@ -238,6 +260,9 @@ func (c *step) refuse(err error, reason string) error {
 
 func (c *step) refuseRequest(err error, reason string) error {
 	r := &c.Old.Request
+	if r.Status == 0 {
+		r = &Request{ID: c.New.Request.ID}
+	}
 	return &statemachine.Refusal{Err: err, Machine: RequestMachine.Name(), ID: r.ID.String(), State: r.Status.String(), Event: c.event(), Reason: reason}
 }
 

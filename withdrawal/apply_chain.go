@@ -2,7 +2,6 @@ package withdrawal
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/settlehq/settle/statemachine"
 )
@@ -23,6 +22,9 @@ func (p *Policy) receipt(c *step, e *Receipt) error {
 	j := &c.New.Job
 	final := e.Block.final(p.chain(j.Chain).Confirmations)
 	i := c.Old.find(e.Tx)
+	if i >= 0 {
+		e.Tx = c.Old.Txs[i].Hash
+	}
 	claim := ClaimMined
 	switch {
 	case e.Reverted:
@@ -61,8 +63,8 @@ func (p *Policy) receipt(c *step, e *Receipt) error {
 	if err := c.allows(JobConfirm); err != nil {
 		return err
 	}
-	if !e.GasUsed.Valid() || !e.GasPrice.Valid() || e.GasUsed.Sign() < 0 || e.GasPrice.Sign() < 0 || len(e.Block.Hash) > MaxHash || !statemachine.Storable(e.Block.Hash) {
-		return c.refuse(statemachine.ErrInvalid, "gas is a non-negative integer, a block hash has at most 100 bytes")
+	if !gas(e.GasUsed, e.GasPrice) || len(e.Block.Hash) > MaxHash || !statemachine.Storable(e.Block.Hash) {
+		return c.refuse(statemachine.ErrInvalid, badReceipt)
 	}
 	if !final {
 		j.NextCheckAt = c.by.At.Add(p.CheckEvery)
@@ -71,118 +73,41 @@ func (p *Policy) receipt(c *step, e *Receipt) error {
 		}
 		return nil
 	}
-	j.TxHash, j.GasUsed, j.GasPrice = e.Tx, e.GasUsed, e.GasPrice
-	j.EvidenceHeight, j.EvidenceHash = e.Height, e.Block.Hash
 	switch {
 	case e.Reverted:
+		c.mined(e.Tx, &e.Block, e.GasUsed, e.GasPrice)
 		return c.fail(JobRevert, "Transaction reverted", "", 0)
 	case c.Old.Txs[i].Cancel:
+		c.mined(e.Tx, &e.Block, e.GasUsed, e.GasPrice)
 		return c.fail(JobCancelled, "Cancelled by a replacing transaction", "", 0)
 	}
+	return c.confirm(e.Tx, &e.Block, e.GasUsed, e.GasPrice)
+}
+
+const badReceipt = "gas is a non-negative integer, a block hash has at most 100 bytes"
+
+func gas(used, price Raw) bool {
+	return used.Valid() && price.Valid() && used.Sign() >= 0 && price.Sign() >= 0
+}
+
+// mined sets what is known of the transaction that ends the job.
+func (c *step) mined(hash string, b *Block, used, price Raw) {
+	j := &c.New.Job
+	j.TxHash, j.GasUsed, j.GasPrice = hash, used, price
+	j.EvidenceHeight, j.EvidenceHash = b.Height, b.Hash
+}
+
+// confirm ends job and request: the payment is mined at depth.
+func (c *step) confirm(hash string, b *Block, used, price Raw) error {
+	c.mined(hash, b, used, price)
 	c.newPair()
-	j.ErrorMessage = ""
-	c.New.Request.FinalTxHash = e.Tx
+	c.New.Job.ErrorMessage = ""
+	c.New.Request.FinalTxHash = hash
 	c.finish()
 	if err := c.moveJob(JobConfirm, ""); err != nil {
 		return err
 	}
 	return c.moveRequest(OnConfirmed, "")
-}
-
-// ClaimMined is the claim of an [Incident] that says that something was paid.
-const ClaimMined = "mined"
-
-const deadWasMined = "A transaction that was declared dead was mined: "
-
-// deadAndMined returns the transaction that was declared dead and is known to
-// be mined, while the job is not over: its index and hash; -1 if there is none.
-func (w *Withdrawal) deadAndMined() (i int, hash string) {
-	hash, ok := strings.CutPrefix(w.Job.ErrorMessage, deadWasMined)
-	if !ok {
-		return -1, ""
-	}
-	return w.find(hash), hash
-}
-
-// paidByDead returns the hash of that transaction if it counts as dead still;
-// empty if there is none.
-func (w *Withdrawal) paidByDead() string {
-	if i, hash := w.deadAndMined(); i >= 0 && i < int(w.Job.TxsDead) {
-		return hash
-	}
-	return ""
-}
-
-// revived reports whether that transaction is live again.
-func (w *Withdrawal) revived() bool {
-	i, _ := w.deadAndMined()
-	return i >= int(w.Job.TxsDead) // which is not negative
-}
-
-// contradicted: transaction i was declared dead, and the chain shows it mined
-// at depth. The payment stops: the job has no execution left, whatever follows,
-// and an operator looks at it. Where nothing of it is out, the transaction is
-// live again, to be resolved as sent; if the record cannot say so, since later
-// ones were not exclusive with it or it is of an earlier job, the job fails
-// with the hash, and is never requeued.
-func (c *step) contradicted(e *Receipt, i int) error {
-	j := &c.New.Job
-	if known, _ := c.Old.deadAndMined(); j.Review && known >= 0 && (j.Live() || !c.revivable(i)) {
-		return nil // an operator has it already
-	}
-	text := statemachine.Bounded(deadWasMined+e.Tx, MaxText)
-	executing := j.Status == JobProcessing && !j.Review
-	out := j.Live() || !j.DispatchedAt.IsZero()
-	if !out && !c.revivable(i) {
-		j.TxHash, j.EvidenceHeight, j.EvidenceHash = e.Tx, e.Height, e.Block.Hash
-		return c.fail(JobMaxRetries, text, text, statemachine.Unknown)
-	}
-	if executing {
-		c.closeAttempt(c.by.At, statemachine.Unknown, text, j.TxHash)
-	}
-	j.RetryCount = j.MaxRetries
-	j.ErrorMessage = text
-	trigger := JobPark
-	switch {
-	case j.Live() && j.Status == JobProcessing:
-		c.startConfirming(c.by.At, j.TxHash, c.by.At, false)
-		trigger = JobUnknown
-	case j.Live(): // confirming: what is out is looked up, and not sent again
-		j.Rebroadcast = false
-	case c.revivable(i):
-		tx := &c.Old.Txs[i]
-		j.TxsDead = int32(i)
-		j.Nonce, j.HasNonce = tx.Nonce, tx.HasNonce
-		if j.DispatchRef != "" {
-			text = statemachine.Bounded(text+"; dispatched as "+j.DispatchRef, MaxText)
-		}
-		j.EvidenceHeight, j.EvidenceHash = e.Height, e.Block.Hash
-		c.startConfirming(c.by.At, e.Tx, c.by.At, false)
-		trigger = JobRevived
-	}
-	j.Review = true
-	j.letGo()
-	return c.moveJob(trigger, text)
-}
-
-// revivable: transaction i and all after it are of this job and exclusive.
-func (c *step) revivable(i int) bool {
-	txs := c.Old.Txs[i:]
-	for k := range txs {
-		tx := &txs[k]
-		if tx.Job != c.Old.Job.ID || k > 0 && !txs[0].exclusive(tx.Wallet, tx.HasNonce, tx.Nonce, tx.Input) {
-			return false
-		}
-	}
-	return true
-}
-
-// awaitsOperator: this is the receipt by which the transaction came back to
-// life, and nobody has looked at it yet.
-func (c *step) awaitsOperator(e *Receipt) bool {
-	j := &c.Old.Job
-	return j.Review && !e.Reverted && j.RetryCount >= j.MaxRetries && j.TxHash == e.Tx &&
-		j.EvidenceHash == e.Block.Hash && j.EvidenceHeight == e.Height
 }
 
 // evidence checks that there is a job with its transactions loaded.
@@ -197,19 +122,6 @@ func (c *step) evidence() error {
 	return nil
 }
 
-// incident records a contradiction. Of itself it moves nothing, and nothing is
-// sent again.
-func (c *step) incident(hash, claim string, b Block) error {
-	j := &c.Old.Job
-	if !word(hash) || len(b.Hash) > MaxHash || !statemachine.Storable(b.Hash) {
-		return c.refuse(statemachine.ErrInvalid, "a hash has 1 to 100 bytes")
-	}
-	c.Incidents = append(c.Incidents, Incident{Request: j.Request, Job: j.ID, Hash: hash, Claim: claim,
-		BlockHash: b.Hash, Height: b.Height, Status: j.Status, Actor: c.by.Actor, At: c.by.At})
-	c.New.Mined = c.New.Mined || claim == ClaimMined
-	return nil
-}
-
 // missing: the node does not know it. Time alone fails nothing.
 func (p *Policy) missing(c *step, e *Missing) error {
 	if err := c.evidence(); err != nil {
@@ -218,8 +130,8 @@ func (p *Policy) missing(c *step, e *Missing) error {
 	j := &c.New.Job
 	if JobMachine.Terminal(j.Status) {
 		early := c.by.At.Before(j.ProcessedAt) || c.by.Version != 0 && c.by.Version < j.Version // seen before the end
-		if j.Status == JobConfirmed && e.Tx == j.TxHash && e.Error == "" && !early {
-			return c.incident(e.Tx, "missing", Block{})
+		if j.Status == JobConfirmed && statemachine.SameHash(e.Tx, j.TxHash) && e.Error == "" && !early {
+			return c.incident(j.TxHash, "missing", Block{})
 		}
 		return nil
 	}
@@ -235,7 +147,7 @@ func (p *Policy) missing(c *step, e *Missing) error {
 		return c.refuse(statemachine.ErrInvalid, "no such transaction is on file")
 	}
 	j.NextCheckAt = c.by.At.Add(p.CheckEvery)
-	if e.Tx != j.TxHash { // replaced: the node is right not to know it
+	if !statemachine.SameHash(e.Tx, j.TxHash) { // replaced: the node is right not to know it
 		return nil
 	}
 	j.Rebroadcast = c.Old.newestBytes() != nil
@@ -272,9 +184,12 @@ func (p *Policy) provenDead(c *step, e *ProvenDead) error {
 	if i >= 0 && i < int(j.TxsDead) {
 		return nil
 	}
+	if i < 0 && c.Old.stray(e.Tx, ClaimSent) >= 0 {
+		return c.strayDead(e, final)
+	}
 	if JobMachine.Terminal(j.Status) {
-		if final && j.Status == JobConfirmed && e.Tx == j.TxHash {
-			return c.incident(e.Tx, "dead", e.Block)
+		if final && j.Status == JobConfirmed && statemachine.SameHash(e.Tx, j.TxHash) {
+			return c.incident(j.TxHash, "dead", e.Block)
 		}
 		return nil
 	}
@@ -301,7 +216,33 @@ func (p *Policy) provenDead(c *step, e *ProvenDead) error {
 	j.TxsDead = j.TxsOnFile
 	// A payment that is known keeps its hash: the job fails, and is not requeued.
 	j.TxHash, j.Nonce, j.HasNonce = c.Old.paidByDead(), 0, false
+	if joined, err := c.strayJoins(p); joined || err != nil {
+		return err
+	}
 	return c.retry(p, JobProvenDead, e.Cause.String(), 0)
+}
+
+// strayDead: a transaction that a signer says it sent, and that is not on file,
+// cannot be mined any more. Only an operator can know.
+func (c *step) strayDead(e *ProvenDead, final bool) error {
+	s := &c.Old.Strays[c.Old.stray(e.Tx, ClaimSent)]
+	if c.by.Role != Operator {
+		return c.refuse(statemachine.ErrForbidden, "it is not on file: only an operator may say so")
+	}
+	if !s.SettledAt.IsZero() {
+		return nil
+	}
+	if err := c.jobVersion(); err != nil {
+		return err
+	}
+	tx := Tx{Hash: s.Hash, Wallet: s.Wallet, Nonce: s.Nonce, HasNonce: s.HasNonce, Input: s.Input}
+	if why := c.unprovenOf(e, &tx); why != "" {
+		return c.refuse(statemachine.ErrInvalid, why)
+	}
+	if final {
+		c.settle(s.Hash)
+	}
+	return nil
 }
 
 // unproven says what a proof of death lacks.
@@ -309,7 +250,14 @@ func (c *step) unproven(e *ProvenDead, i int) string {
 	if i < 0 {
 		return "no such transaction is on file"
 	}
-	tx := &c.Old.Txs[i]
+	if e.Cause == WindowEnded && len(c.Old.Live()) > 1 && !c.Old.Txs[i].HasNonce {
+		return "a replacement may have a longer window"
+	}
+	return c.unprovenOf(e, &c.Old.Txs[i])
+}
+
+// unprovenOf is the same for tx alone, which need not be on file.
+func (c *step) unprovenOf(e *ProvenDead, tx *Tx) string {
 	other := c.Old.find(e.Other)
 	switch {
 	case !e.Cause.Valid():
@@ -318,14 +266,18 @@ func (c *step) unproven(e *ProvenDead, i int) string {
 		return "a block hash has at most 100 bytes"
 	case e.Cause == WindowEnded && tx.HasNonce:
 		return "a transaction with a nonce has no window: it is dead when its nonce is used"
-	case e.Cause == WindowEnded && len(c.Old.Live()) > 1:
-		return "a replacement may have a longer window"
 	case e.Cause == WindowEnded:
 		return ""
 	case !word(e.Other):
 		return "the hash of the transaction that was mined instead is needed"
-	case other >= 0 && e.Other != c.Old.paidByDead():
+	case statemachine.SameHash(e.Other, tx.Hash):
+		return "what was mined instead is the transaction itself: send its receipt"
+	case other >= 0 && c.Old.Txs[other].Hash != c.Old.paidByDead():
 		return "what was mined instead is a transaction of this request: send its receipt"
+	case c.Old.stray(e.Other, ClaimSent) >= 0 || c.Old.stray(e.Other, ClaimMined) >= 0:
+		return "what was mined instead is said to pay this request: send PaidBy"
+	case !e.NotThisPayment:
+		return "look at what was mined instead: NotThisPayment says that it does not pay this request, PaidBy that it does"
 	case !tx.HasNonce && tx.Input == "": // an operator's word
 		return ""
 	case other >= 0 && !tx.exclusive(c.Old.Txs[other].Wallet, c.Old.Txs[other].HasNonce, c.Old.Txs[other].Nonce, c.Old.Txs[other].Input):

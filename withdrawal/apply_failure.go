@@ -1,7 +1,10 @@
 package withdrawal
 
 import (
+	"slices"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/settlehq/settle/statemachine"
 )
@@ -15,7 +18,7 @@ func (p *Policy) attemptFailed(c *step, e *AttemptFailed) error {
 	case e.Failure == Unclear:
 		outcome = statemachine.Unknown
 	}
-	if c.closedWith(e.Fence, outcome, text) {
+	if c.stoppedUnder(e.Fence) || c.closedWith(e.Fence, outcome, text) || c.closedWith(e.Fence, statemachine.Deferred, text) {
 		return nil
 	}
 	if err := c.fenced(e.Fence); err != nil {
@@ -34,17 +37,22 @@ func (p *Policy) attemptFailed(c *step, e *AttemptFailed) error {
 		return c.lookUp(text)
 	}
 	switch {
+	case e.Failure != Permanent && p.off(&c.Old) != "": // no fault of the payment
+		return c.giveBack(JobSnooze, c.by.At, text)
 	case e.Failure == Permanent, e.Failure == InsufficientBalance && !p.HoldInsufficient:
 		return c.fail(JobPermanent, text, text, outcome)
 	case outcome == statemachine.Deferred:
-		return c.giveBack(c.by.At.Add(p.HoldFor), text)
+		k := c.Old.Job.Deferrals
+		err := c.giveBack(JobSnooze, p.holdUntil(k, c.by.At), text)
+		c.New.Job.Deferrals = min(k, 1<<30) + 1
+		return err
 	}
 	return c.retry(p, JobRetry, text, outcome)
 }
 
 func (p *Policy) snooze(c *step, e *Snoozed) error {
 	text := statemachine.Bounded(e.Reason, MaxText)
-	if c.closedWith(e.Fence, statemachine.Deferred, text) {
+	if c.stoppedUnder(e.Fence) || c.closedWith(e.Fence, statemachine.Deferred, text) {
 		return nil
 	}
 	if err := c.fenced(e.Fence); err != nil {
@@ -59,7 +67,7 @@ func (p *Policy) snooze(c *step, e *Snoozed) error {
 	if c.maybeSent() {
 		return c.lookUp(text)
 	}
-	return c.giveBack(c.by.At.Add(e.For), text)
+	return c.giveBack(JobSnooze, c.by.At.Add(e.For.Truncate(time.Microsecond)), text)
 }
 
 // MaxSnooze bounds Snoozed.For.
@@ -98,19 +106,19 @@ func (c *step) retry(p *Policy, t JobTrigger, text string, outcome statemachine.
 }
 
 // giveBack ends an execution that was not tried.
-func (c *step) giveBack(at time.Time, text string) error {
+func (c *step) giveBack(t JobTrigger, at time.Time, text string) error {
 	j := &c.New.Job
 	c.closeAttempt(c.by.At, statemachine.Deferred, text, "")
 	j.RetryCount--
 	j.ErrorMessage = text
 	c.requeueAt(at)
-	return c.moveJob(JobSnooze, text)
+	return c.moveJob(t, text)
 }
 
 // requeueAt sets the columns of a job of which nothing can be mined.
 func (c *step) requeueAt(at time.Time) {
 	j := &c.New.Job
-	j.ScheduledAt = at
+	j.ScheduledAt, j.Deferrals = at, 0
 	j.DispatchedAt, j.DispatchRef, j.Review = time.Time{}, "", false
 	j.Nonce, j.HasNonce, j.TxHash = 0, false, ""
 	j.BroadcastAt, j.NextCheckAt, j.Rebroadcast = time.Time{}, time.Time{}, false
@@ -141,10 +149,17 @@ func (c *step) fail(t JobTrigger, text, seen string, outcome statemachine.Outcom
 func (c *step) finish() {
 	j := &c.New.Job
 	j.ProcessedAt = c.by.At
+	j.OfferAt = time.Time{}
 	j.DispatchedAt, j.DispatchRef, j.Review = time.Time{}, "", false
 	j.NextCheckAt, j.Rebroadcast = time.Time{}, false
 	j.letGo()
 	c.Reservations = append(c.Reservations, Reservation{Wallet: j.Wallet, Job: j.ID, Amount: j.AmountRaw, Release: true})
+}
+
+// unanswered is the memory of a step that ends a dispatch without its answer.
+type unanswered struct {
+	log        [1]statemachine.Transition[uuid.UUID]
+	dispatches [1]Attempt
 }
 
 // closeAttempt closes the execution of the current lease. All that the row
@@ -152,8 +167,25 @@ func (c *step) finish() {
 func (c *step) closeAttempt(at time.Time, outcome statemachine.Outcome, text, hash string) {
 	old := &c.Old.Job
 	c.New.Attempt = Attempt{Job: old.ID, Fence: old.Lease.Fence, Worker: old.Lease.Holder, StartedAt: old.ClaimedAt,
-		EndedAt: at, Outcome: outcome, Error: text, Hash: hash}
+		EndedAt: at, Outcome: outcome, Error: text, Hash: hash, DispatchedAt: old.DispatchedAt, DispatchRef: old.DispatchRef}
+	if !old.DispatchedAt.IsZero() && outcome != statemachine.Done { // its signer may answer yet
+		switch len(c.Old.Dispatches) {
+		case 0:
+			m := new(unanswered)
+			if c.Log == nil {
+				c.Log = m.log[:0]
+			}
+			c.New.Dispatches = append(m.dispatches[:0], c.New.Attempt)
+		default:
+			c.New.Dispatches = append(slices.Clip(c.Old.Dispatches), c.New.Attempt)
+		}
+		c.New.Job.Dispatches++
+	}
 }
+
+// stoppedUnder reports whether a hold or a stop ended the execution under
+// fence: what its worker reports afterwards is no error.
+func (c *step) stoppedUnder(fence int64) bool { return fence != 0 && fence == c.Old.Job.StoppedFence }
 
 // closedWith reports whether the execution under fence was closed by the same report.
 func (c *step) closedWith(fence int64, outcome statemachine.Outcome, text string) bool {
@@ -180,6 +212,9 @@ func (p *Policy) elapsed(c *step, e *Elapsed) error {
 	}
 	if c.maybeSent() {
 		return c.lookUp(leaseEnded)
+	}
+	if p.off(&c.Old) != "" { // no fault of the payment
+		return c.giveBack(JobRescue, c.by.At, leaseEnded)
 	}
 	return c.retry(p, JobRescue, leaseEnded, statemachine.Failed)
 }

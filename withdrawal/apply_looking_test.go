@@ -10,7 +10,7 @@ import (
 )
 
 func TestLookingPutsTheNextCheckOff(t *testing.T) {
-	at := t0.Add(time.Minute)
+	at := t0.Add(2 * time.Hour)
 	looking := withdrawal.Looking{By: checker(at)}
 	for name, w := range states(t) {
 		c, err := policy.Apply(w, looking)

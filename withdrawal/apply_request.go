@@ -104,10 +104,6 @@ func (p *Policy) reject(c *step, e *Rejected) error {
 	return c.stop(OnReject, RequestRejected, e.Reason)
 }
 
-func (p *Policy) cancel(c *step, e *Cancelled) error {
-	return c.stop(OnCancel, RequestCancelled, e.Reason)
-}
-
 func (c *step) stop(t RequestTrigger, to RequestStatus, reason string) error {
 	r := &c.New.Request
 	if r.Status == to && r.ClosedBy == c.by.Actor {
@@ -136,6 +132,9 @@ type importing struct {
 }
 
 func (c *step) newPair() {
+	if c.Log != nil {
+		return
+	}
 	m := new(pair)
 	c.Log, c.Reservations = m.log[:0], m.reservation[:0]
 }
@@ -154,8 +153,8 @@ func (p *Policy) enqueue(c *step, e *Enqueued) error {
 	if err := c.allowsRequest(OnEnqueue); err != nil {
 		return err
 	}
-	if c.Old.Mined { // after it was requeued
-		return c.refuseRequest(statemachine.ErrIllegal, maybePaid)
+	if err := p.begins(c); err != nil {
+		return err
 	}
 	executions := e.MaxRetries
 	if executions == 0 {
@@ -173,10 +172,15 @@ func (p *Policy) enqueue(c *step, e *Enqueued) error {
 	case int(old.TxsOnFile) != len(c.Old.Txs):
 		return c.notLoaded()
 	}
-	c.newPair()
-	if err := c.newJob(e.Job, e.AssetOnChain, e.Wallets); err != nil {
-		return err
+	wallet, err := ChooseWallet(e.Wallets, c.Old.Request.Chain)
+	if err != nil {
+		return c.refuseRequest(err, "")
 	}
+	if wallet.LastUsedAt.Before(c.by.At) {
+		wallet.LastUsedAt = c.by.At
+	}
+	c.newPair()
+	c.newJob(e.Job, e.AssetOnChain, wallet, wallet.LastUsedAt)
 	j := &c.New.Job
 	j.Priority, j.MaxRetries, j.ScheduledAt = e.Priority, executions, c.by.At
 	if err := c.moveJob(JobEnqueue, ""); err != nil {
@@ -185,29 +189,20 @@ func (p *Policy) enqueue(c *step, e *Enqueued) error {
 	return c.moveRequest(OnEnqueue, "")
 }
 
-// newJob makes the columns that enqueue and import share, chooses the wallet
-// and reserves the amount.
-func (c *step) newJob(id, assetOnChain uuid.UUID, wallets []HotWallet) error {
+// newJob makes the columns that enqueue and import share, and reserves the amount.
+func (c *step) newJob(id, assetOnChain uuid.UUID, wallet HotWallet, usedAt time.Time) {
 	r := &c.New.Request
-	wallet, err := ChooseWallet(wallets, r.Chain)
-	if err != nil {
-		return c.refuseRequest(err, "")
-	}
-	if wallet.LastUsedAt.Before(c.by.At) {
-		wallet.LastUsedAt = c.by.At
-	}
 	c.New.Wallet = wallet
 	c.New.Job = Job{ID: id, Request: r.ID, Chain: r.Chain, AssetOnChain: assetOnChain, Wallet: wallet.ID,
 		ToAddress: r.ToAddress, AmountRaw: r.AmountRaw, AmountHuman: r.Amount,
 		Lease:     statemachine.Lease{Fence: c.Old.Job.Lease.Fence}, // no fence of an earlier job fits this one
-		TxsOnFile: c.Old.Job.TxsOnFile, TxsDead: c.Old.Job.TxsOnFile, CreatedAt: c.by.At}
+		TxsOnFile: c.Old.Job.TxsOnFile, TxsDead: c.Old.Job.TxsOnFile, Dispatches: c.Old.Job.Dispatches, CreatedAt: c.by.At}
 	c.New.Attempt = Attempt{}
-	r.QueuedAt = c.by.At
-	c.Reservations = append(c.Reservations, Reservation{Wallet: wallet.ID, Job: id, Amount: r.AmountRaw, UsedAt: wallet.LastUsedAt})
-	return nil
+	r.QueuedAt, r.OfferAt = c.by.At, time.Time{}
+	c.Reservations = append(c.Reservations, Reservation{Wallet: wallet.ID, Job: id, Amount: r.AmountRaw, UsedAt: usedAt})
 }
 
-const maybePaid = "an incident says that a transaction of it was mined: it is not paid again"
+const maybePaid = "an incident says that it was mined or sent: it is not paid again"
 
 func (c *step) notLoaded() error {
 	return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("%d transactions are on file, %d were loaded", c.Old.Job.TxsOnFile, len(c.Old.Txs)))
@@ -233,7 +228,7 @@ func (p *Policy) requeue(c *step, e *Requeued) error {
 	if j.Live() || j.TxHash != "" {
 		return c.refuseRequest(statemachine.ErrIllegal, "a transaction on file is not proven dead")
 	}
-	if c.Old.Mined {
+	if c.Old.Request.flagged() {
 		return c.refuseRequest(statemachine.ErrIllegal, maybePaid)
 	}
 	return c.moveRequest(OnRequeue, statemachine.Bounded(e.Reason, MaxText))
@@ -275,25 +270,23 @@ func (p *Policy) imported(c *step, e *Imported) error {
 			return c.refuseRequest(statemachine.ErrInvalid, err.Error())
 		}
 		*r = Request{ID: e.Request, User: e.User, Asset: e.Asset, Chain: e.Chain, ToAddress: e.ToAddress, Memo: e.Memo,
-			Amount: human, AmountRaw: raw, Decimals: e.Decimals, RequestedBy: c.by.Actor, CreatedAt: e.CreatedAt.UTC().Truncate(time.Microsecond)}
-		if e.CreatedAt.IsZero() {
-			r.CreatedAt = c.by.At
+			Amount: human, AmountRaw: raw, Decimals: e.Decimals, RequestedBy: c.by.Actor, CreatedAt: c.by.At}
+		if !e.CreatedAt.IsZero() {
+			if r.CreatedAt, err = statemachine.Time(e.CreatedAt); err != nil {
+				return c.refuseRequest(statemachine.ErrInvalid, fmt.Sprintf("created in the year %d", e.CreatedAt.Year()))
+			}
 		}
 		if why := r.malformed(); why != "" {
 			return c.refuseRequest(statemachine.ErrInvalid, why)
 		}
 	}
+	wallet, err := importWallet(e.Wallets, r.Chain)
+	if err != nil {
+		return c.refuseRequest(err, "name the wallet that sent it")
+	}
 	m := new(importing)
-	c.Log, c.Reservations, c.New.Txs = m.log[:0], m.reservation[:0], m.txs[:0]
-	if err := c.newJob(e.Job, e.AssetOnChain, e.Wallets); err != nil {
-		return err
-	}
-	for i := range e.Wallets { // an import uses no wallet
-		if w := &c.New.Wallet; e.Wallets[i].ID == w.ID {
-			w.LastUsedAt = e.Wallets[i].LastUsedAt
-		}
-	}
-	c.Reservations[0].UsedAt = time.Time{}
+	c.Log, c.Reservations, c.New.Txs, c.room = m.log[:0], m.reservation[:0], m.txs[:0], true
+	c.newJob(e.Job, e.AssetOnChain, wallet, time.Time{}) // an import uses no wallet
 	j := &c.New.Job
 	j.Priority, j.MaxRetries, j.RetryCount = Normal, max(1, p.MaxRetries), 1
 	j.ScheduledAt, j.BroadcastAt, j.NextCheckAt = c.by.At, r.CreatedAt, c.by.At
@@ -302,6 +295,19 @@ func (p *Policy) imported(c *step, e *Imported) error {
 		return err
 	}
 	return c.moveRequest(OnImport, "")
+}
+
+// importWallet is the only candidate, whatever its status, since a transaction
+// that is out needs no active wallet; of several the one that would be chosen.
+func importWallet(candidates []HotWallet, chain uuid.UUID) (HotWallet, error) {
+	if len(candidates) == 1 && candidates[0].Chain == chain {
+		return candidates[0], nil
+	}
+	wallet, err := ChooseWallet(candidates, chain)
+	if err != nil && len(candidates) > 1 {
+		err = statemachine.ErrInvalid
+	}
+	return wallet, err
 }
 
 // differs names the column in which an imported row contradicts the request.

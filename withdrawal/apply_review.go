@@ -1,6 +1,8 @@
 package withdrawal
 
 import (
+	"github.com/google/uuid"
+
 	"github.com/settlehq/settle/statemachine"
 )
 
@@ -31,22 +33,27 @@ func (p *Policy) resolve(c *step, e *Resolved) error {
 	case int(j.TxsOnFile) != len(c.Old.Txs):
 		return c.notLoaded()
 	}
+	if e.Sent && c.Old.Owner != uuid.Nil && c.Old.find(e.Hash) < 0 {
+		return c.refuse(&TakenError{ErrPaymentTaken, c.Old.Owner}, "")
+	}
 	j.ResolvedVersion = c.by.Version
 	if !e.Sent {
 		j.TxHash = c.Old.paidByDead() // a payment that is known keeps its hash
 		return c.retry(p, JobNotSent, reason, 0)
 	}
-	if j.Live() {
-		if !c.Old.live(e.Hash) {
-			return c.refuse(statemachine.ErrInvalid, "this is not a transaction on file")
-		}
+	hash := e.Hash
+	if i := c.Old.find(hash); i >= 0 && i >= int(j.TxsDead) {
+		hash = c.Old.Txs[i].Hash
 	} else {
 		tx := txFacts{Hash: e.Hash, Raw: e.Raw, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input}
 		if err := c.wellFormed(&tx); err != nil {
 			return err
 		}
+		if !c.Old.exclusiveWithLive(&tx) {
+			return c.refuse(statemachine.ErrInvalid, "it has not the nonce or input of what is live: both could be mined")
+		}
 		c.addTx(tx)
 	}
-	c.startConfirming(c.by.At, e.Hash, c.by.At, false)
+	c.startConfirming(c.by.At, hash, c.by.At, false)
 	return c.moveJob(JobFound, reason)
 }

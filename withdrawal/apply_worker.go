@@ -2,7 +2,6 @@ package withdrawal
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -43,12 +42,15 @@ func (p *Policy) claim(c *step, e *Claimed) error {
 	if c.by.At.Before(j.ScheduledAt) {
 		return c.refuse(statemachine.ErrIllegal, "not due before "+j.ScheduledAt.Format(time.RFC3339))
 	}
+	if err := p.begins(c); err != nil {
+		return err
+	}
 	if err := c.lease(p); err != nil {
 		return err
 	}
 	j.RetryCount++
 	j.ClaimedAt = c.by.At
-	j.ErrorMessage = ""
+	j.ErrorMessage, j.OfferAt = "", time.Time{}
 	if p.chain(j.Chain).Nonces {
 		j.Slot = uuid.NullUUID{UUID: j.Wallet, Valid: true}
 	}
@@ -98,18 +100,21 @@ func (p *Policy) prepare(c *step, e *Prepared) error {
 	if err := c.nothingOut(); err != nil {
 		return err
 	}
+	if err := p.begins(c); err != nil {
+		return err
+	}
 	tx := txFacts{Hash: e.Hash, Raw: e.Raw, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input}
 	if err := c.wellFormed(&tx); err != nil {
 		return err
 	}
-	nonces := p.chain(j.Chain).Nonces
-	switch w := &c.Old.Wallet; {
+	switch {
 	case len(e.Raw) == 0:
 		return c.refuse(statemachine.ErrInvalid, "the signed bytes are needed")
-	case nonces != e.HasNonce:
+	case p.chain(j.Chain).Nonces != e.HasNonce:
 		return c.refuse(statemachine.ErrInvalid, "a nonce is needed exactly where the chain has nonces")
-	case nonces && w.ID == j.Wallet && e.Nonce < w.NextNonce:
-		return c.refuse(ErrNonceTaken, fmt.Sprintf("nonce %d, the lowest free one is %d", e.Nonce, w.NextNonce))
+	}
+	if err := p.nonceFault(c, e); err != nil {
+		return err
 	}
 	c.addTx(tx)
 	return c.moveJob(JobPrepare, "")
@@ -141,6 +146,9 @@ func (p *Policy) dispatch(c *step, e *Dispatched) error {
 	if err := c.nothingOut(); err != nil {
 		return err
 	}
+	if err := p.begins(c); err != nil {
+		return err
+	}
 	if !word(e.Reference) {
 		return c.refuse(statemachine.ErrInvalid, "a reference of 1 to 100 bytes is needed")
 	}
@@ -150,7 +158,11 @@ func (p *Policy) dispatch(c *step, e *Dispatched) error {
 
 func (p *Policy) broadcast(c *step, e *Broadcast) error {
 	j := &c.New.Job
-	onFile := c.Old.live(e.Hash)
+	i := c.Old.find(e.Hash)
+	onFile := i >= int(j.TxsDead)
+	if onFile {
+		e.Hash = c.Old.Txs[i].Hash
+	}
 	if onFile && e.Fence == j.Lease.Fence && j.Status != JobProcessing {
 		return nil
 	}
@@ -161,6 +173,10 @@ func (p *Policy) broadcast(c *step, e *Broadcast) error {
 		if err := c.jobVersion(); err != nil {
 			return err
 		}
+	} else if int(j.Dispatches) != len(c.Old.Dispatches) {
+		return c.refuse(statemachine.ErrInvalid, notAllLoaded)
+	} else if d := c.Old.dispatchUnder(e.Fence); d != nil {
+		return p.lateAnswer(c, e, d)
 	} else if err := c.fenced(e.Fence); err != nil {
 		return err
 	}
@@ -180,17 +196,18 @@ func (p *Policy) broadcast(c *step, e *Broadcast) error {
 		if err := c.wellFormed(&tx); err != nil {
 			return err
 		}
-	}
-	if dispatched {
+		if c.Old.Owner != uuid.Nil {
+			return c.taken(&tx, e.Fence)
+		}
 		c.addTx(tx)
 	}
 	if !j.Review { // else the rescue has closed it
 		c.closeAttempt(c.by.At, statemachine.Done, "", e.Hash)
 	}
 	c.startConfirming(c.by.At, e.Hash, c.by.At.Add(p.CheckEvery), false)
-	// A request that was paid by another transaction stays an operator's, or
+	// What may have been paid by another transaction stays an operator's, or
 	// the second one would be sent again.
-	j.Review = c.Old.Job.Review && strings.HasPrefix(j.ErrorMessage, deadWasMined)
+	j.Review = c.Old.Job.Review && c.New.Request.flagged()
 	return c.moveJob(JobBroadcast, "")
 }
 
@@ -199,6 +216,7 @@ func (c *step) startConfirming(at time.Time, hash string, check time.Time, again
 	j := &c.New.Job
 	j.TxHash, j.BroadcastAt, j.NextCheckAt, j.Rebroadcast = hash, at, check, again
 	j.DispatchedAt, j.DispatchRef, j.Review = time.Time{}, "", false
+	j.OfferAt, j.Deferrals = time.Time{}, 0
 	j.letGo()
 }
 

@@ -9,7 +9,9 @@ import (
 )
 
 // Check returns [statemachine.ErrCorrupt] with the first invariant that the
-// record breaks. Txs must be loaded. Attempt and Wallet are checked if they are.
+// record breaks, or, on a sound record, [ErrPaidTwice] for what people have to
+// settle and have not acknowledged. Txs and Strays must be loaded. Attempt and
+// Wallet are checked if they are.
 func Check(w Withdrawal) error {
 	if w.Request.Status == 0 && w.Job.Status == 0 {
 		return nil // does not exist yet
@@ -23,6 +25,9 @@ func Check(w Withdrawal) error {
 		}
 	}
 	if broken == "" {
+		if r := &w.Request; r.Status == RequestCompleted && r.Mined != "" && !r.Acknowledged && !statemachine.SameHash(r.Mined, r.FinalTxHash) {
+			return fmt.Errorf("%w: withdrawal %s: %s, beside %s", ErrPaidTwice, r.ID, r.Mined, r.FinalTxHash)
+		}
 		return nil
 	}
 	return fmt.Errorf("%w: withdrawal %s: %s", statemachine.ErrCorrupt, id, broken)
@@ -61,6 +66,9 @@ func checkRequest(w *Withdrawal) string {
 		rule{r.Status != RequestFailed || j.Status == JobFailed, "a failed request has a failed job"},
 		rule{j.Status == 0 || !r.QueuedAt.IsZero(), "a request with a job has queued_at"},
 		rule{r.Status != RequestCompleted || r.FinalTxHash == j.TxHash, "the final hash is the job's"},
+		rule{r.Disproved == "" || r.Mined != "", "a wrong proof is an incident"},
+		rule{!r.Acknowledged || r.Mined != "", "only an incident is acknowledged"},
+		rule{int(r.StraysOnFile) == len(w.Strays) && int(r.StraysSent) == w.straysSent(), "strays are counted, those that are not settled too"},
 	)
 }
 
@@ -83,6 +91,7 @@ func checkJob(w *Withdrawal) string {
 		rule{!j.Review || processing && dispatched || confirming, "a review is of what was dispatched or broadcast"},
 		rule{!dispatched || processing && !j.Live(), "dispatched means that no hash is known"},
 		rule{0 <= j.TxsDead && j.TxsDead <= j.TxsOnFile && int(j.TxsOnFile) == len(w.Txs), "0 <= txs dead <= txs on file"},
+		rule{pending || j.OfferAt.IsZero(), "only a pending job is put off"},
 		rule{!pending || !j.Live(), "nothing of a pending job can be mined"},
 		rule{!confirming || j.Live() && !j.BroadcastAt.IsZero() && !j.NextCheckAt.IsZero(), "a confirming job has a transaction and a next check"},
 		rule{confirming || j.NextCheckAt.IsZero() && !j.Rebroadcast, "only a confirming job is checked"},
@@ -95,6 +104,16 @@ func checkJob(w *Withdrawal) string {
 	)
 }
 
+// straysSent counts the strays that are sent and not settled.
+func (w *Withdrawal) straysSent() (n int) {
+	for i := range w.Strays {
+		if s := &w.Strays[i]; s.Claim == ClaimSent && s.SettledAt.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
 // checkTxs: no two transactions of a request can both be mined.
 func checkTxs(w *Withdrawal) string {
 	live := w.Live()
@@ -104,7 +123,7 @@ func checkTxs(w *Withdrawal) string {
 		if tx.Seq != int32(i)+1 || tx.Request != w.Request.ID {
 			return "transactions are numbered within the request, without gaps"
 		}
-		if w.find(tx.Hash) != i {
+		if w.find(tx.Hash) != i { // in no spelling twice
 			return "a transaction is on file once"
 		}
 	}

@@ -14,12 +14,15 @@ import (
 type DueKind = statemachine.Enum[dueKind]
 
 const (
-	// DueClaim: pending jobs from scheduled_at on, in the order of
-	// [CompareClaims].
+	// DueClaim: pending jobs from [Job.DueAt] on, in the order of
+	// [CompareClaims]; not those that [Claimed] is refused for, since the request
+	// is held or flagged or the wallet does not pay. Those of a paused chain
+	// nobody asks for, see [Chain].
 	DueClaim DueKind = iota + 1
 	// DueRebroadcast: confirming jobs that are owed another broadcast, from
 	// next_check_at on unless somebody has a lease, in the order of
-	// [CompareRebroadcasts].
+	// [CompareRebroadcasts]. A wallet with nonces offers of those that are due
+	// the first by [LowerNonce].
 	DueRebroadcast
 	// DueCheck: confirming jobs from next_check_at on, by that and id. One that
 	// is owed another broadcast is left to the withdrawal workers for a grace,
@@ -28,7 +31,8 @@ const (
 	// DueRescue: processing jobs, not in review, from the end of the lease on,
 	// by that and id.
 	DueRescue
-	// DueEnqueue: approved requests, at once, by updated_at and id.
+	// DueEnqueue: approved requests that are neither held nor flagged, at once
+	// or from offer_at on, by updated_at and id.
 	DueEnqueue
 )
 
@@ -46,7 +50,7 @@ func DueAt(kind DueKind, w *Withdrawal, grace time.Duration) (at time.Time, ok b
 	j := &w.Job
 	switch kind {
 	case DueClaim:
-		return j.ScheduledAt, j.Status == JobPending
+		return j.DueAt(), j.Status == JobPending && !w.Request.Held && !w.Request.flagged() && w.Wallet.Pays()
 	case DueRebroadcast:
 		at = j.NextCheckAt
 		if j.Lease.Holder != "" && j.Lease.Until.After(at) {
@@ -62,7 +66,8 @@ func DueAt(kind DueKind, w *Withdrawal, grace time.Duration) (at time.Time, ok b
 	case DueRescue:
 		return j.Lease.Until, j.Status == JobProcessing && !j.Review
 	case DueEnqueue:
-		return time.Time{}, w.Request.Status == RequestApproved
+		r := &w.Request
+		return r.OfferAt, r.Status == RequestApproved && !r.Held && !r.flagged()
 	}
 	return time.Time{}, false
 }

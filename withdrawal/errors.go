@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
 )
 
 var (
@@ -14,6 +16,23 @@ var (
 	// ErrNonceTaken: another job owns (wallet, nonce). From a store it comes
 	// in a [TakenError] with that job's id.
 	ErrNonceTaken = errors.New("another job owns this nonce of the wallet")
+	// ErrNonceUsed: the nonce is below the chain's next one or, where the chain's
+	// was not told, below the next one on file: only the chain's next nonce
+	// shows that a lower one is free.
+	ErrNonceUsed = errors.New("the nonce is below the next one of the wallet")
+	// ErrNonceGap: the nonce leaves more than [Chain.NonceGap] open below it:
+	// nothing with it can be mined before they are used.
+	ErrNonceGap = errors.New("the nonce leaves a gap")
+	// ErrPaymentTaken: the transaction, or its output, pays another request.
+	// It comes in a [TakenError] with that request's id.
+	ErrPaymentTaken = errors.New("the transaction pays another request")
+	// ErrOnHold: the request is held, its wallet is not active, or its chain is
+	// paused. It is [statemachine.ErrIllegal].
+	ErrOnHold = fmt.Errorf("%w: on hold", statemachine.ErrIllegal)
+	// ErrPaidTwice is what [Check] finds on a completed request of which an
+	// incident says that another transaction was mined too. The record is
+	// sound; people have to settle it, and then say [Acknowledged].
+	ErrPaidTwice = errors.New("an incident says that it was paid by another transaction too")
 	// ErrSlotTaken: another job in processing holds the wallet. From a store
 	// it comes in a [TakenError] with that job's id.
 	ErrSlotTaken = errors.New("another job holds this wallet")

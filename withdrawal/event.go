@@ -45,10 +45,30 @@ type (
 		By
 		Reason string
 	}
-	// Cancelled: an operator withdraws it before it is queued. Key: Actor.
+	// Cancelled: an operator withdraws it, at the latest before anything of it
+	// is prepared or dispatched: a queued one ends with its job. Key: Actor.
 	Cancelled struct {
 		By
 		Reason string
+	}
+	// Held: an operator stops it for a while. A pending one can still be
+	// approved; it gets no job and no execution. An execution of which nothing
+	// is out ends at once and gives the attempt back; with something out the
+	// hold waits for its return. Key: that it is held.
+	Held struct {
+		By
+		Reason string
+	}
+	// Released ends a hold. Key: that it is not held.
+	Released struct {
+		By
+		Reason string
+	}
+	// Acknowledged: an operator has settled what Request.Mined means, see
+	// [ErrPaidTwice]. Key: that it is acknowledged.
+	Acknowledged struct {
+		By
+		Reason string // required
 	}
 	// Enqueued makes the execution job and chooses its wallet. Key: Job.
 	Enqueued struct {
@@ -109,9 +129,14 @@ type (
 		Fence    int64
 		Hash     string
 		Raw      []byte
-		Nonce    uint64 // see HotWallet.Nonce; required where the chain has nonces
+		Nonce    uint64 // see FreeNonce; required where the chain has nonces
 		HasNonce bool
 		Input    string
+		// ChainNonce is the wallet's next nonce as the chain knows it, if
+		// HasChainNonce: required while the wallet has no nonce on file, and
+		// to fill a gap below the highest.
+		ChainNonce    uint64
+		HasChainNonce bool
 	}
 	// Dispatched: a signer that also sends is about to be called. Key: Fence
 	// and Reference.
@@ -124,6 +149,9 @@ type (
 	// the dispatched signer answered with its hash. Key: Fence and Hash. A
 	// signer that chose a nonce which another job owns has made a transaction
 	// all the same: on ErrNonceTaken report it again without the nonce.
+	//
+	// The answer of any dispatch of the request is news whenever it comes, by
+	// any worker: see the package's section on late answers.
 	Broadcast struct {
 		By
 		Fence    int64
@@ -153,7 +181,8 @@ type (
 		Error   string  // bounded and stored; the host redacts secrets
 	}
 	// Snoozed gives an execution back: it was not tried (For > 0) or the
-	// worker stops gracefully (For = 0). Key: Fence.
+	// worker stops gracefully (For = 0). What is finer than a microsecond is
+	// cut off. Key: Fence.
 	Snoozed struct {
 		By
 		Fence  int64
@@ -210,6 +239,14 @@ type (
 	// an operator may say so. WindowEnded is a proof only of a single live
 	// transaction without a nonce: a replacement may have a longer window,
 	// and a nonce that is not used stays open. Key: Tx.
+	//
+	// It is the death certificate of a transaction, not of a payment: the same
+	// payment may have been mined under another hash, bumped in another wallet
+	// or malleated. So the speaker looks at Other first, at payee, asset,
+	// amount and reference: what pays this request is [PaidBy], and what nobody
+	// can tell is [CannotTell].
+	//
+	// Of an operator Tx may be a [Stray] too.
 	ProvenDead struct {
 		By
 		Block            // of the other transaction, or where the window ended
@@ -218,13 +255,53 @@ type (
 		Other string     // hash of what was mined instead; of this request only one that was declared dead, after its receipt; empty for WindowEnded
 		Nonce uint64     // with NonceUsed: which nonce
 		Input string     `json:",omitempty"` // with InputSpent: which input
+		// NotThisPayment: Other was looked at, and does not pay this request.
+		// Required but with WindowEnded.
+		NotThisPayment bool
+	}
+	// PaidBy: a transaction that is not on file pays this request: the same
+	// payment, bumped in another wallet, malleated, or sent by hand. Payee,
+	// asset, amount and, where the job is dispatched, reference are what the
+	// chain shows, and must be those of the request.
+	//
+	// A confirmation worker may say it of a canonical block, where every live
+	// transaction has the same nonce or input, and there is one; anything else
+	// an operator says, with a reason. What becomes of it: see the package's
+	// section on payments under another hash. Key: Tx and Output.
+	PaidBy struct {
+		By
+		Block               // where it was mined; an operator may leave it empty
+		Tx           string // hash of the transaction
+		Output       uint32 // index of the output or transfer that pays; else 0
+		Payee        string
+		AssetOnChain uuid.UUID
+		AmountRaw    Raw
+		Reference    string
+		Nonce        uint64
+		HasNonce     bool
+		Input        string
+		Raw          []byte // if known
+		Reverted     bool   // a reverted one pays nothing: ErrInvalid
+		GasUsed      Raw
+		GasPrice     Raw
+		Reason       string // an operator's
+	}
+	// CannotTell: Other was mined instead of Tx, and the confirmation worker
+	// cannot tell whether it pays this request: an operator has it. Key: that
+	// it is in review.
+	CannotTell struct {
+		By
+		Tx     string // a live transaction on file
+		Other  string
+		Reason string
 	}
 )
 
 // Events of operators and of time.
 type (
 	// Resolved ends a review. Key: Job and By.Version, both required; another
-	// answer to the same version is ErrConflict.
+	// answer to the same version is ErrConflict. With Sent the hash need not be
+	// on file; beside live transactions it must have their nonce or input.
 	Resolved struct {
 		By
 		Job      uuid.UUID // the job that was looked at
@@ -238,4 +315,8 @@ type (
 	}
 	// Elapsed: time has passed. It rescues a job whose lease has ended.
 	Elapsed struct{ By }
+	// PutOff: what was due has been refused. It is not offered again for
+	// [Policy.EnqueueEvery], a pending job for [Policy.CheckEvery]: one bad item
+	// stops no others. It proves nothing and moves nothing.
+	PutOff struct{ By }
 )

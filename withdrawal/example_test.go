@@ -42,7 +42,8 @@ func Example() {
 	apply(withdrawal.Enqueued{By: by("scheduler", withdrawal.System), Job: uuid.MustParse("00000000-0000-4000-8000-000000000006"),
 		AssetOnChain: uuid.MustParse("00000000-0000-4000-8000-000000000007"), Priority: withdrawal.Normal, Wallets: []withdrawal.HotWallet{wallet}})
 	apply(withdrawal.Claimed{By: by("worker-1", withdrawal.WithdrawalWorker)})
-	apply(withdrawal.Prepared{By: by("worker-1", withdrawal.WithdrawalWorker), Fence: 1, Hash: "0xDEF", Raw: []byte("signed"), HasNonce: true})
+	apply(withdrawal.Prepared{By: by("worker-1", withdrawal.WithdrawalWorker), Fence: 1, Hash: "0xDEF", Raw: []byte("signed"),
+		HasNonce: true, HasChainNonce: true}) // the first of the account
 
 	now = now.Add(policy.Lease) // worker-1 is gone
 	fmt.Println("owed:", policy.Next(w, now).Actions[0].Do)

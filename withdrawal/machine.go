@@ -12,7 +12,7 @@ const (
 	RequestCompleted                          // the payment is confirmed on chain; terminal
 	RequestFailed                             // the job failed; an operator may requeue it
 	RequestRejected                           // an approver said no; terminal
-	RequestCancelled                          // an operator withdrew it before execution; terminal
+	RequestCancelled                          // an operator withdrew it before anything was signed; terminal
 )
 
 type requestStatus struct{}
@@ -55,6 +55,9 @@ const (
 	OnFailed    // its job failed
 	OnRequeue
 	OnImport
+	OnHold    // an operator stops it for a while
+	OnRelease // and lets it go on
+	OnFlagged // a fact that forbids another payment, or allows it again
 )
 
 type requestTrigger struct{}
@@ -63,7 +66,7 @@ func (requestTrigger) Kind() string    { return "withdrawal request trigger" }
 func (requestTrigger) Names() []string { return requestTriggerNames }
 
 var requestTriggerNames = []string{"submit", "first approval", "approve", "automatic approval", "reject", "cancel",
-	"enqueue", "job confirmed", "job failed", "requeue", "import"}
+	"enqueue", "job confirmed", "job failed", "requeue", "import", "hold", "release", "flagged"}
 
 // JobTrigger is what moves a job.
 type JobTrigger = statemachine.Enum[jobTrigger]
@@ -89,7 +92,13 @@ const (
 	JobCancelled             // the cancelling self-transfer was mined at depth
 	JobProvenDead            // no transaction on file can be mined any more
 	JobImport
-	JobRevived // one that was declared dead was mined: an operator has it
+	JobRevived    // one that was declared dead was mined: an operator has it
+	JobStop       // its request was cancelled, and nothing of it is out
+	JobHold       // held: nothing of it is out
+	JobHoldOut    // held while something is out: the hold waits for its return
+	JobRelease    // the hold ends
+	JobPaidBy     // a transaction that was not on file pays it
+	JobLateAnswer // a dispatch that was declared not sent was sent
 )
 
 type jobTrigger struct{}
@@ -99,7 +108,7 @@ func (jobTrigger) Names() []string { return jobTriggerNames }
 
 var jobTriggerNames = []string{"enqueue", "claim", "prepare", "dispatch", "broadcast", "rebump", "retry", "max retries",
 	"permanent error", "snooze", "rescue", "unknown", "review", "found", "not sent", "confirm", "reverted",
-	"cancel mined", "proven dead", "import", "revived"}
+	"cancel mined", "proven dead", "import", "revived", "stop", "hold", "hold what is out", "release", "paid by another", "late answer"}
 
 const (
 	extStop    = "a withdrawal must be stoppable before it is executed"
@@ -110,6 +119,10 @@ const (
 	extReview  = "sent or not is unknown: an operator decides, never a retry"
 	extUnknown = "after signing every failure is a look-up of the same transaction, never a new one"
 	extRevived = "a transaction that was declared dead was mined: it is not paid again, and an operator decides"
+	extHold    = "an operator may stop any payment until its first irreversible step"
+	extFlagged = "a fact that forbids another payment, or allows it again, moves the version; terminal still means that no edge leads to another state"
+	extPaidBy  = "the payment was mined under a hash that was not on file: it is not paid again"
+	extLate    = "a dispatch that was declared not sent was sent: it is not paid again"
 	extDead    = "proof that no transaction on file can be mined allows another execution"
 )
 
@@ -137,6 +150,19 @@ var RequestMachine = statemachine.Must("withdrawal_request", []requestEdge{
 	{From: RequestPending, Trigger: OnImport, To: RequestQueued, Extension: extImport},
 	{From: RequestApproved, Trigger: OnImport, To: RequestQueued, Extension: extImport},
 	{From: RequestQueued, Trigger: OnImport, To: RequestQueued, Extension: extImport},
+	{From: RequestQueued, Trigger: OnCancel, To: RequestCancelled, Extension: extHold},
+	{From: RequestPending, Trigger: OnHold, To: RequestPending, Extension: extHold},
+	{From: RequestApproved, Trigger: OnHold, To: RequestApproved, Extension: extHold},
+	{From: RequestQueued, Trigger: OnHold, To: RequestQueued, Extension: extHold},
+	{From: RequestPending, Trigger: OnRelease, To: RequestPending, Extension: extHold},
+	{From: RequestApproved, Trigger: OnRelease, To: RequestApproved, Extension: extHold},
+	{From: RequestQueued, Trigger: OnRelease, To: RequestQueued, Extension: extHold},
+	{From: RequestApproved, Trigger: OnFlagged, To: RequestApproved, Extension: extFlagged},
+	{From: RequestQueued, Trigger: OnFlagged, To: RequestQueued, Extension: extFlagged},
+	{From: RequestCompleted, Trigger: OnFlagged, To: RequestCompleted, Extension: extFlagged},
+	{From: RequestFailed, Trigger: OnFlagged, To: RequestFailed, Extension: extFlagged},
+	{From: RequestCancelled, Trigger: OnFlagged, To: RequestCancelled, Extension: extFlagged},
+	{From: RequestRejected, Trigger: OnFlagged, To: RequestRejected, Extension: extFlagged},
 })
 
 // JobMachine is the law of the execution layer.
@@ -169,6 +195,18 @@ var JobMachine = statemachine.Must("withdrawal_job", []jobEdge{
 	{From: JobProcessing, Trigger: JobRevived, To: JobConfirming, Extension: extRevived},
 	{From: JobPending, Trigger: JobMaxRetries, To: JobFailed, Extension: extRevived},
 	{From: 0, Trigger: JobImport, To: JobConfirming, Extension: extImport},
+	{From: JobPending, Trigger: JobStop, To: JobFailed, Extension: extHold},
+	{From: JobProcessing, Trigger: JobStop, To: JobFailed, Extension: extHold},
+	{From: JobPending, Trigger: JobHold, To: JobPending, Extension: extHold},
+	{From: JobProcessing, Trigger: JobHold, To: JobPending, Extension: extHold},
+	{From: JobProcessing, Trigger: JobHoldOut, To: JobProcessing, Extension: extHold},
+	{From: JobPending, Trigger: JobRelease, To: JobPending, Extension: extHold},
+	{From: JobProcessing, Trigger: JobRelease, To: JobProcessing, Extension: extHold},
+	{From: JobPending, Trigger: JobPaidBy, To: JobConfirming, Extension: extPaidBy},
+	{From: JobProcessing, Trigger: JobPaidBy, To: JobConfirming, Extension: extPaidBy},
+	{From: JobConfirming, Trigger: JobPaidBy, To: JobConfirming, Extension: extPaidBy},
+	{From: JobPending, Trigger: JobLateAnswer, To: JobConfirming, Extension: extLate},
+	{From: JobProcessing, Trigger: JobLateAnswer, To: JobConfirming, Extension: extLate},
 })
 
 // Role is in which capacity an actor speaks.

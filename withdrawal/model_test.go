@@ -2,7 +2,7 @@ package withdrawal_test
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/settlehq/settle/statemachine/explore"
 	"github.com/settlehq/settle/withdrawal"
@@ -134,7 +134,7 @@ func (w world) key() key {
 	}
 	if w.lie.told {
 		k.txHash, k.evidence = j.TxHash, j.EvidenceHash
-		k.paidByDead = strings.HasPrefix(j.ErrorMessage, "A transaction that was declared dead was mined")
+		k.paidByDead = w.rec.Request.Disproved != ""
 	}
 	k.world.rec, k.world.void = nil, 0
 	for i := range k.world.workers {
@@ -287,8 +287,9 @@ func (r rules) worker(w world, i int, step func(string, world)) {
 	case claimed:
 		if r.dispatch {
 			send("dispatches", w, withdrawal.Dispatched{By: who, Fence: me.fence, Reference: fmt.Sprint(j.ID, me.fence)}, actor{phase: toCall, fence: me.fence})
-		} else if to, n := w.sign(int8(w.rec.Wallet.Nonce(uint64(w.mined()))), modelTx{}); n >= 0 {
-			send("prepares "+hashOf(n), to, withdrawal.Prepared{By: who, Fence: me.fence, Hash: hashOf(n), Raw: []byte{byte(n)}, Nonce: uint64(to.txs[n].nonce), HasNonce: true},
+		} else if to, n := w.sign(w.freeNonce(), modelTx{}); n >= 0 {
+			send("prepares "+hashOf(n), to, withdrawal.Prepared{By: who, Fence: me.fence, Hash: hashOf(n), Raw: []byte{byte(n)}, Nonce: uint64(to.txs[n].nonce), HasNonce: true,
+				ChainNonce: uint64(w.mined()), HasChainNonce: true},
 				actor{phase: toSend, fence: me.fence, tx: n})
 		}
 		fail(withdrawal.Retryable)
@@ -337,6 +338,16 @@ func (r rules) worker(w world, i int, step func(string, world)) {
 	case toReportRe:
 		send("reports the re-broadcast", w, withdrawal.Rebroadcast{By: who, Fence: me.fence, Hash: hashOf(me.tx), Done: true}, actor{})
 	}
+}
+
+// freeNonce is the nonce to offer: the lowest free one on the chain and on file.
+func (w *world) freeNonce() int8 {
+	var taken []uint64
+	for _, tx := range w.rec.Txs {
+		taken = append(taken, tx.Nonce)
+	}
+	slices.Sort(taken)
+	return int8(withdrawal.FreeNonce(uint64(w.mined()), slices.Compact(taken)))
 }
 
 // sign makes a transaction; n is -1 if the model has no room.
@@ -423,7 +434,7 @@ func (r rules) house(w world, step func(string, world)) {
 			if j.Review {
 				by = op
 			}
-			send(tx.Hash+" is proven dead", withdrawal.ProvenDead{By: by, Block: b, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: "foreign", Nonce: tx.Nonce})
+			send(tx.Hash+" is proven dead", withdrawal.ProvenDead{By: by, Block: b, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: "foreign", Nonce: tx.Nonce, NotThisPayment: true})
 		}
 	}
 }
@@ -447,7 +458,7 @@ func (r rules) lie(w world, step func(string, world)) {
 		case dead && mined:
 			send("the chain shows the dead ", w, withdrawal.Receipt{By: checker(j.ScheduledAt), Block: b, Tx: tx.Hash})
 		case !dead && j.Review && w.rival(n) >= 0:
-			send("the operator sees mined instead of ", w, withdrawal.ProvenDead{By: op, Block: b, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: hashOf(w.rival(n)), Nonce: tx.Nonce})
+			send("the operator sees mined instead of ", w, withdrawal.ProvenDead{By: op, Block: b, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: hashOf(w.rival(n)), Nonce: tx.Nonce, NotThisPayment: true})
 		case !dead && mined && j.Review:
 			send("the operator sees mined ", w, withdrawal.Resolved{By: op, Job: j.ID, Sent: true, Hash: tx.Hash, Reason: "r"})
 		case !dead && !w.lie.told && w.foreign[w.txs[n].nonce] != final:
@@ -457,7 +468,7 @@ func (r rules) lie(w world, step func(string, world)) {
 			}
 			to := w
 			to.lie.told = true
-			send("it is a lie that nothing can mine ", to, withdrawal.ProvenDead{By: who, Block: b, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: "foreign", Nonce: tx.Nonce})
+			send("it is a lie that nothing can mine ", to, withdrawal.ProvenDead{By: who, Block: b, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: "foreign", Nonce: tx.Nonce, NotThisPayment: true})
 		}
 	}
 }

@@ -17,10 +17,10 @@ const (
 	DoClaim                     // send Claimed
 	DoPay                       // sign and send Prepared, or send Dispatched and call the signer
 	DoBroadcast                 // send the bytes to the node, then Broadcast
-	DoLookUp                    // ask the chain for Hashes, then Receipt, Missing or ProvenDead
+	DoLookUp                    // ask the chain for Hashes, then Receipt, Missing, PaidBy, CannotTell or ProvenDead
 	DoRebroadcast               // send Claimed, send the bytes to the node, then Rebroadcast
 	DoRescue                    // send Elapsed
-	DoResolve                   // a person finds out, then Resolved or ProvenDead
+	DoResolve                   // a person finds out, then Resolved, PaidBy or ProvenDead
 )
 
 type do struct{}
@@ -41,7 +41,8 @@ type Action struct {
 	Fence   int64    // of the lease to act under; for DoClaim and DoRebroadcast the one to claim
 	Hashes  []string `json:",omitempty"` // DoLookUp: all live transactions; DoBroadcast, DoRebroadcast: the one to send
 	Raw     []byte   `json:",omitempty"` // the bytes to send
-	// NextNonce is the highest nonce on file + 1, for DoPay: see HotWallet.Nonce.
+	// NextNonce is the highest nonce on file + 1, for DoPay; 0: none is on file.
+	// It is the one to use only where the chain's next is not known: see FreeNonce.
 	NextNonce uint64 `json:",omitempty"`
 }
 
@@ -63,8 +64,11 @@ func (p Policy) Next(w Withdrawal, now time.Time) Step {
 	case RequestPending:
 		return Step{Party: Approver}
 	case RequestApproved:
-		if w.Mined {
-			return Step{Party: Operator} // cancels it: it gets no other job
+		if w.Request.flagged() || p.off(&w) != "" {
+			return Step{Party: Operator} // cancels or releases it, or switches the chain on
+		}
+		if now.Before(w.Request.OfferAt) {
+			return Step{Due: w.Request.OfferAt, Party: System}
 		}
 		return p.owe(now, p.EnqueueEvery, w.action(DoEnqueue, System, "enqueue/"+w.Request.ID.String()+"/"+strconv.FormatInt(w.Request.Version, 10)))
 	case RequestFailed:
@@ -79,8 +83,10 @@ func (p *Policy) nextJob(w *Withdrawal, now time.Time) Step {
 	j := &w.Job
 	id := j.ID.String()
 	switch {
-	case j.Status == JobPending && now.Before(j.ScheduledAt):
-		return Step{Due: j.ScheduledAt, Party: WithdrawalWorker}
+	case j.Status == JobPending && (w.Request.flagged() || p.off(w) != ""):
+		return Step{Party: Operator} // releases or cancels it, or switches wallet or chain on
+	case j.Status == JobPending && now.Before(j.DueAt()):
+		return Step{Due: j.DueAt(), Party: WithdrawalWorker}
 	case j.Status == JobPending:
 		a := w.action(DoClaim, WithdrawalWorker, "claim/"+id+"/"+strconv.FormatInt(j.Lease.Fence+1, 10))
 		a.Fence++
@@ -95,6 +101,15 @@ func (p *Policy) nextJob(w *Withdrawal, now time.Time) Step {
 		return p.nextConfirming(w, now)
 	}
 	return Step{}
+}
+
+// DueAt is when a pending job may be claimed: neither before it is scheduled nor
+// before it is offered again.
+func (j *Job) DueAt() time.Time {
+	if j.OfferAt.After(j.ScheduledAt) {
+		return j.OfferAt
+	}
+	return j.ScheduledAt
 }
 
 // nextExecution is what the holder of the lease must do.

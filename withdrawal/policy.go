@@ -32,10 +32,12 @@ type Policy struct {
 	// is somebody's business. One that is missing by then and has no bytes on
 	// file is parked for review; no transaction fails by time.
 	AlertAfter time.Duration
-	// HoldInsufficient defers a job whose hot wallet cannot pay by HoldFor,
-	// at no cost of an attempt. False fails it, as the source does.
+	// HoldInsufficient defers a job whose hot wallet cannot pay, at no cost of
+	// an attempt: by HoldFor, and each further time in a row by twice as long
+	// as before, up to HoldCap. False fails it, as the source does.
 	HoldInsufficient bool
 	HoldFor          time.Duration
+	HoldCap          time.Duration
 	// Chain is the default, Chains the exceptions. The map is only read.
 	Chain  Chain
 	Chains map[uuid.UUID]Chain
@@ -51,6 +53,12 @@ type Chain struct {
 	// Confirmations is the depth, head - block + 1, at which evidence is
 	// final. At least 1.
 	Confirmations uint64
+	// NonceGap is how many nonces a prepared transaction may leave open below
+	// its own.
+	NonceGap uint64
+	// Paused: no payment of the chain begins. What is out is looked up, sent
+	// again and replaced as before.
+	Paused bool
 }
 
 // DefaultPolicy is the source's policy, with a depth of 12 on chains with
@@ -64,6 +72,7 @@ func DefaultPolicy() Policy {
 		CheckEvery:   15 * time.Second,
 		AlertAfter:   time.Hour,
 		HoldFor:      10 * time.Minute,
+		HoldCap:      24 * time.Hour,
 		Chain:        Chain{Nonces: true, Confirmations: 12},
 	}
 }
@@ -83,12 +92,12 @@ func (p Policy) Validate() error {
 		{"Backoff.Base", p.Backoff.Base}, {"Backoff.Cap", p.Backoff.Cap}, {"Lease", p.Lease},
 		{"EnqueueEvery", p.EnqueueEvery}, {"CheckEvery", p.CheckEvery}, {"AlertAfter", p.AlertAfter},
 	} {
-		if d.d <= 0 {
-			return bad("%s is %v, it must be positive", d.name, d.d)
+		if d.d <= 0 || d.d%time.Microsecond != 0 {
+			return bad("%s is %v, it must be positive and of whole microseconds", d.name, d.d)
 		}
 	}
-	if p.HoldInsufficient && p.HoldFor <= 0 {
-		return bad("HoldFor is %v, it must be positive", p.HoldFor)
+	if p.HoldInsufficient && (p.HoldFor <= 0 || p.HoldFor%time.Microsecond != 0 || p.HoldCap < p.HoldFor || p.HoldCap%time.Microsecond != 0) {
+		return bad("HoldFor is %v up to %v: it must be positive, of whole microseconds, and not above HoldCap", p.HoldFor, p.HoldCap)
 	}
 	if p.Backoff.JitterPercent > 100 {
 		return bad("Backoff.JitterPercent is %d, at most 100 is possible", p.Backoff.JitterPercent)
@@ -119,7 +128,13 @@ func (p *Policy) chain(id uuid.UUID) Chain {
 
 // retryAt returns when execution k of job id may be followed by the next.
 func (p *Policy) retryAt(id uuid.UUID, k int32, now time.Time) time.Time {
-	return now.Add(p.Backoff.Delay(int(k), jitterHash(id, k)))
+	return now.Add(p.Backoff.Delay(int(k), jitterHash(id, k)).Truncate(time.Microsecond))
+}
+
+// holdUntil returns when a job that was deferred k times in a row before may be
+// tried again.
+func (p *Policy) holdUntil(k int32, now time.Time) time.Time {
+	return now.Add(statemachine.Backoff{Base: p.HoldFor, Cap: p.HoldCap}.Delay(int(k), 0))
 }
 
 // jitterHash spreads retries: evenly over id and k, the same for the same retry.

@@ -32,9 +32,16 @@ type Withdrawal struct {
 	Txs     []Tx      // of all jobs of the request, by Seq
 	Attempt Attempt   // key (Job.ID, Job.Lease.Fence), open or closed; zero if there is none
 	Wallet  HotWallet // Job.Wallet; zero if not loaded
-	// Mined: an [Incident] of the request claims "mined". It may have been paid
-	// already, so it gets no other job.
-	Mined bool
+	// Strays are of the request, by Seq; all of them where Request.StraysOnFile
+	// is not zero.
+	Strays []Stray
+	// Dispatches are the attempts of all jobs of the request that were
+	// dispatched and ended without the signer's answer, by Fence: all
+	// Job.Dispatches of them.
+	Dispatches []Attempt
+	// Owner is another request whose is the transaction that the event names;
+	// looked up for Broadcast, Resolved and PaidBy, else zero.
+	Owner uuid.UUID
 }
 
 // Request is a row of withdrawal_requests: what the user wants, who agreed, and
@@ -59,18 +66,40 @@ type Request struct {
 	ClosedBy        string        // who rejected or cancelled it
 	CloseReason     string        // bounded
 
+	// Held: an operator has stopped it. It gets no job, and its job no
+	// execution, until it is released; what is out goes on.
+	Held bool
+	// Mined is the transaction that an [Incident] says was mined beside the
+	// record's own; set once, never cleared. The request may have been paid:
+	// it gets no other job and no other execution.
+	Mined string
+	// Acknowledged: an operator has settled what Mined means for a completed
+	// request.
+	Acknowledged bool
+	// Disproved is the transaction on file that was declared dead and then
+	// mined; set once. The proof was wrong.
+	Disproved string
+	// StraysOnFile counts the rows of Withdrawal.Strays; StraysSent those of
+	// them that say "sent" and are not settled: while there is one, the request
+	// gets no other job and no other execution.
+	StraysOnFile int32
+	StraysSent   int32
+
+	OfferAt time.Time // not offered for a job before; outside the version, see [PutOff]
+
 	QueuedAt    time.Time // when the latest job was made; zero before
 	FinalTxHash string    // the transaction that was mined; empty unless completed
 
 	Version   int64 // 1 at creation, +1 with each transition
 	CreatedAt time.Time
-	UpdatedAt time.Time
+	UpdatedAt time.Time // of the last step but hold, release and flagged
 }
 
 // Job is a row of withdrawal_queue: one order to pay.
 //
-// The columns of Lease, NextCheckAt and Rebroadcast are outside the version: a
-// change that touches nothing else has no transition (see [Change.Touch]).
+// The columns of Lease, OfferAt, NextCheckAt and Rebroadcast are outside the
+// version: a change that touches nothing else has no transition (see
+// [Change.Touch]).
 type Job struct {
 	ID           uuid.UUID
 	Request      uuid.UUID
@@ -86,13 +115,19 @@ type Job struct {
 	RetryCount  int32     // executions so far: +1 at the claim, given back by a snooze
 	MaxRetries  int32     // executions allowed, at least 1
 	ScheduledAt time.Time // not claimed before
+	OfferAt     time.Time // not offered for a claim before; zero or in pending, see [PutOff]
+	Deferrals   int32     // deferrals in a row because the hot wallet could not pay
 
 	Lease     statemachine.Lease
 	Slot      uuid.NullUUID // the wallet, while the job holds it in processing on a chain with nonces; unique
 	ClaimedAt time.Time     // of the latest claim
+	// StoppedFence is the fence of the latest execution that a hold or a stop
+	// ended; 0 if none. Its worker's last report is no error.
+	StoppedFence int64
 
 	DispatchedAt time.Time // set: a signer that also sends may have been called, no hash is known
 	DispatchRef  string    // what to ask that signer for
+	Dispatches   int32     // dispatched executions of the request that ended without the signer's answer, of all its jobs
 
 	TxsOnFile int32  // transactions of the request, of all its jobs
 	TxsDead   int32  // the first TxsDead of them are proven dead; the others are live
@@ -119,17 +154,42 @@ type Job struct {
 
 // Tx is a row of withdrawal_txs: a transaction that may be mined. Append-only.
 type Tx struct {
+	Request  uuid.UUID
+	Seq      int32 // number within the request, from 1 without gaps
+	Job      uuid.UUID
+	Hash     string
+	Raw      []byte // the signed bytes; empty if only the signer has them
+	Wallet   uuid.UUID
+	Nonce    uint64
+	HasNonce bool
+	Input    string // where there is no nonce: what makes it exclusive with its replacements
+	Cancel   bool   // a self-transfer that ends the payment instead of making it
+	// ByOutput: only Output of the transaction pays the request, and its other
+	// outputs may pay others. Else it is this request's alone.
+	ByOutput  bool
+	Output    uint32
+	CreatedAt time.Time
+}
+
+// Stray is a row of withdrawal_strays: a transaction that is not on file, of
+// which a signer says that it was sent, or somebody that it paid the request.
+// Append-only but for SettledAt, which is set once.
+type Stray struct {
 	Request   uuid.UUID
-	Seq       int32 // number within the request, from 1 without gaps
-	Job       uuid.UUID
+	Seq       int32     // number within the request, from 1 without gaps
+	Job       uuid.UUID // the latest one then; zero if there was none
+	Claim     string    // ClaimSent or ClaimMined
 	Hash      string
-	Raw       []byte // the signed bytes; empty if only the signer has them
+	Raw       []byte // if known
 	Wallet    uuid.UUID
 	Nonce     uint64
 	HasNonce  bool
-	Input     string // where there is no nonce: what makes it exclusive with its replacements
-	Cancel    bool   // a self-transfer that ends the payment instead of making it
+	Input     string
+	ByOutput  bool
+	Output    uint32
+	Fence     int64 // of the dispatch that answered; 0 with ClaimMined
 	CreatedAt time.Time
+	SettledAt time.Time // when it was put on file as live, or proven dead; zero before
 }
 
 // Attempt is one execution: inserted at the claim, closed once. Key (Job, Fence).
@@ -142,6 +202,16 @@ type Attempt struct {
 	Outcome   statemachine.Outcome `json:",omitzero"`
 	Error     string               // bounded
 	Hash      string
+	// DispatchedAt is set if a signer that also sends may have been called;
+	// DispatchRef is the reference. Written with the end.
+	DispatchedAt time.Time
+	DispatchRef  string
+}
+
+// Unanswered reports whether the execution was dispatched and ended without the
+// signer's answer: see [Withdrawal].Dispatches.
+func (a *Attempt) Unanswered() bool {
+	return !a.DispatchedAt.IsZero() && !a.EndedAt.IsZero() && a.Outcome != statemachine.Done
 }
 
 // HotWallet is a row of operation_wallet_addresses.
@@ -186,10 +256,10 @@ type Incident struct {
 	Request   uuid.UUID
 	Job       uuid.UUID
 	Hash      string
-	Claim     string // what the chain says: mined, cancel mined, reverted, missing, dead
-	BlockHash string // empty for missing
+	Claim     string // what the chain says: mined, cancel mined, reverted, missing, dead; what a signer says: sent, taken
+	BlockHash string // empty for missing, sent and taken
 	Height    uint64
-	Status    JobStatus `json:",omitzero"` // what the record says
+	Status    JobStatus `json:",omitzero"` // what the record says; zero without a job
 	Actor     string
 	At        time.Time
 }
@@ -202,6 +272,7 @@ type Change struct {
 	Old, New     Withdrawal
 	Log          []statemachine.Transition[uuid.UUID] // one per new record version
 	Txs          []Tx                                 // append-only
+	Strays       []Stray                              // new ones, and those that were settled: by (Request, Seq)
 	Reservations []Reservation                        // signed differences, applied to the wallet's row
 	Incidents    []Incident                           // insert or ignore, by key
 }
@@ -216,17 +287,23 @@ func (c *Change) Attempt() *Attempt {
 }
 
 // Touch reports that only columns outside the job's version changed: save
-// Lease, NextCheckAt and Rebroadcast where id, version, fence, lease holder,
-// NextCheckAt and Rebroadcast are those of Old.
+// Lease, OfferAt, NextCheckAt and Rebroadcast where id, version, fence, lease
+// holder, OfferAt, NextCheckAt and Rebroadcast are those of Old.
 func (c *Change) Touch() bool {
 	return c.Old.Job.Version == c.New.Job.Version &&
-		(c.Old.Job.Lease != c.New.Job.Lease || c.Old.Job.NextCheckAt != c.New.Job.NextCheckAt ||
-			c.Old.Job.Rebroadcast != c.New.Job.Rebroadcast)
+		(c.Old.Job.Lease != c.New.Job.Lease || c.Old.Job.OfferAt != c.New.Job.OfferAt ||
+			c.Old.Job.NextCheckAt != c.New.Job.NextCheckAt || c.Old.Job.Rebroadcast != c.New.Job.Rebroadcast)
+}
+
+// TouchRequest reports that of the request only OfferAt changed: save it
+// where id, version and OfferAt are those of Old.
+func (c *Change) TouchRequest() bool {
+	return c.Old.Request.Version == c.New.Request.Version && c.Old.Request.OfferAt != c.New.Request.OfferAt
 }
 
 // Empty reports that there is nothing to save: the event was there already.
 func (c *Change) Empty() bool {
-	return len(c.Log) == 0 && len(c.Incidents) == 0 && !c.Touch()
+	return len(c.Log) == 0 && len(c.Incidents) == 0 && !c.Touch() && !c.TouchRequest()
 }
 
 // Live reports whether a transaction of the job may still be mined, as far as

@@ -63,7 +63,7 @@ func TestRule6WhatAProofMustSay(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			expect(t, noNonces(), tt.w, withdrawal.ProvenDead{By: by(tt.role, t0), Block: block(3), Tx: "tx1", Cause: tt.cause,
-				Other: tt.other, Nonce: tt.nonce, Input: tt.input}, tt.want)
+				Other: tt.other, Nonce: tt.nonce, Input: tt.input, NotThisPayment: true}, tt.want)
 		})
 	}
 	// Nor may what was mined instead be one that is dead already.
@@ -131,7 +131,7 @@ func TestRule8WhatWasMinedAfterTheEndIsNotPaidAgain(t *testing.T) {
 	requeue := withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1}
 	requeued := run(t, failed, requeue)
 	late := receipt(t0, "tx1", 3)
-	if known := expect(t, policy, failed, late, "incident"); !known.Mined {
+	if known := expect(t, policy, failed, late, "incident"); known.Request.Mined != "tx1" {
 		t.Error("the record does not know that it was mined")
 	} else {
 		expect(t, policy, known, requeue, "illegal")
@@ -444,7 +444,7 @@ func TestRule8AKnownPaymentOutlivesTheOperatorsAnswer(t *testing.T) {
 		if w.Job.TxHash != "tx1" {
 			t.Errorf("%s: the job has hash %q", name, w.Job.TxHash)
 		}
-		w.Mined = false // the hash alone is enough
+		w.Request.Mined, w.Request.Disproved = "", "" // the hash alone is enough
 		expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, at), Job: job1}, "illegal")
 	}
 }

@@ -207,24 +207,3 @@ func TestRule4Slot(t *testing.T) {
 		t.Error("a chain without nonces takes a slot")
 	}
 }
-
-func TestRule4Nonce(t *testing.T) {
-	for _, tt := range []struct{ chain, next, want uint64 }{{0, 0, 0}, {5, 0, 5}, {5, 6, 6}, {7, 6, 7}} {
-		h := withdrawal.HotWallet{NextNonce: tt.next}
-		if got := h.Nonce(tt.chain); got != tt.want {
-			t.Errorf("%+v: %d", tt, got)
-		}
-	}
-	w := states(t)["processing"]
-	w.Wallet.NextNonce = 8
-	expect(t, policy, w, prepared(t0, 1, "tx1", 7), "nonce taken")
-	w = expect(t, policy, w, prepared(t0, 1, "tx1", 8), "processing")
-	if w.Wallet.NextNonce != 9 || w.Job.Nonce != 8 || !w.Job.HasNonce {
-		t.Errorf("%+v", w.Wallet)
-	}
-	none := prepared(t0, 1, "tx1", 0)
-	none.HasNonce = false
-	expect(t, policy, states(t)["processing"], none, "invalid")
-	huge := prepared(t0, 1, "tx1", withdrawal.MaxNonce+1)
-	expect(t, policy, states(t)["processing"], huge, "invalid")
-}

@@ -24,7 +24,21 @@ func (c *Change) Merge(next *Change) bool {
 	c.Txs = slices.Concat(c.Txs, next.Txs)
 	c.Reservations = slices.Concat(c.Reservations, next.Reservations)
 	c.Incidents = slices.Concat(c.Incidents, next.Incidents)
+	c.Strays = mergeStrays(c.Strays, next.Strays)
 	return true
+}
+
+// mergeStrays keeps of each stray the last state.
+func mergeStrays(a, b []Stray) []Stray {
+	all := slices.Clone(a)
+	for _, s := range b {
+		if i := slices.IndexFunc(all, func(o Stray) bool { return o.Seq == s.Seq }); i >= 0 {
+			all[i] = s
+		} else {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // Reserve applies a reservation of h: its Delta to BalanceReserved, and the

@@ -2,6 +2,8 @@ package withdrawal
 
 import (
 	"fmt"
+	"math"
+	"math/big"
 	"time"
 )
 
@@ -16,14 +18,15 @@ type Stats struct {
 
 	OldestPending  time.Time // created_at of the oldest request that awaits approval; zero: none
 	OldestApproved time.Time // updated_at of the oldest request without a job
-	OldestJob      time.Time // scheduled_at of the oldest due pending job: at or before At
+	OldestQueued   time.Time // queued_at of the oldest request of which nothing is out: its job is pending, or in processing
+	OldestJob      time.Time // scheduled_at of the oldest due pending job: at or before At; one on hold is not due
 	OldestReview   time.Time // the least claimed_at, or broadcast_at for one never claimed, of the jobs in review
 	OldestSent     time.Time // broadcast_at of the oldest confirming job
 
 	InReview     int64 // processing or confirming
 	LeaseExpired int64 // in processing, not in review, lease ended at or before At: awaits Elapsed
 	CheckOverdue int64 // confirming, in review or not, next_check_at before At
-	Incidents    int64 // of all time
+	Incidents    int64 // in the window
 
 	// ApprovalTime is the mean from created_at to the line of the log that led
 	// from pending to approved, for those lines in the window, whatever became
@@ -36,7 +39,7 @@ type Stats struct {
 	Completed        int64 // of them completed
 	Executions       int64 // attempts started in the window, those given back included
 	Retries          int64 // of them those of a job that has an attempt with a lower fence, whenever it was
-	GasUsed          Raw   // exact sum over the jobs confirmed in the window; empty for none
+	GasUsed          Raw   // exact sum over the jobs confirmed in the window, of any length; empty for none
 	GasJobs          int64 // their number
 }
 
@@ -62,7 +65,8 @@ func (s *Stats) Stuck() int64 { return s.LeaseExpired + s.CheckOverdue }
 // watched; a count alerts when it exceeds its limit.
 type Thresholds struct {
 	ApprovalWait   time.Duration // the oldest request awaits approval
-	EnqueueWait    time.Duration // an approved request has no job: no hot wallet
+	EnqueueWait    time.Duration // an approved request has no job: no hot wallet, or a hold
+	QueueWait      time.Duration // a queued request is not sent: holds and retries, however often they move it
 	ClaimWait      time.Duration // a due job is not claimed
 	ReviewWait     time.Duration // a review is not resolved
 	ConfirmWait    time.Duration // a broadcast is not confirmed
@@ -91,6 +95,7 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	}
 	wait("approval wait", s.OldestPending, t.ApprovalWait, "a request awaits approval")
 	wait("enqueue wait", s.OldestApproved, t.EnqueueWait, "an approved request has no job")
+	wait("queue wait", s.OldestQueued, t.QueueWait, "a queued request is not sent")
 	wait("claim wait", s.OldestJob, t.ClaimWait, "a due job is not claimed")
 	wait("review wait", s.OldestReview, t.ReviewWait, "a job is in review")
 	wait("confirm wait", s.OldestSent, t.ConfirmWait, "a broadcast is not confirmed")
@@ -99,4 +104,30 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	add(t.CompletionRate > 0 && s.CompletionRate() < t.CompletionRate, "completion rate", "%d of 10000 requests completed, less than %d", s.CompletionRate(), t.CompletionRate)
 	add(t.RetryRate > 0 && s.RetryRate() > t.RetryRate, "retry rate", "%d of 10000 executions are retries, more than %d", s.RetryRate(), t.RetryRate)
 	return out
+}
+
+// Mean is the mean of times between two moments, cut to microseconds; zero of
+// none. No sum of them overflows.
+type Mean struct {
+	sum   big.Int // microseconds
+	count int64
+}
+
+// Add counts the time between two moments.
+func (m *Mean) Add(from, to time.Time) {
+	m.sum.Add(&m.sum, big.NewInt(to.UnixMicro()-from.UnixMicro()))
+	m.count++
+}
+
+// Value is the mean, at most the longest Duration.
+func (m *Mean) Value() time.Duration {
+	if m.count == 0 {
+		return 0
+	}
+	mean := new(big.Int).Quo(&m.sum, big.NewInt(m.count))
+	const longest = math.MaxInt64 / int64(time.Microsecond)
+	if mean.CmpAbs(big.NewInt(longest)) > 0 {
+		return time.Duration(longest*int64(mean.Sign())) * time.Microsecond
+	}
+	return time.Duration(mean.Int64()) * time.Microsecond
 }

@@ -14,6 +14,8 @@ type txFacts struct {
 	HasNonce bool
 	Input    string
 	Cancel   bool
+	ByOutput bool
+	Output   uint32
 }
 
 // filing is the memory of a step that puts a request's first transaction on file.
@@ -34,11 +36,11 @@ func (c *step) addTx(f txFacts) {
 	j := &c.New.Job
 	n := len(c.Old.Txs)
 	switch {
-	case c.Log != nil: // an import has made room
-	case n == 0:
+	case c.room: // an import, the request's first
+	case n == 0 && c.Log == nil:
 		m := new(filing)
 		c.Log, c.New.Txs = m.log[:0], m.txs[:0]
-	case n == 1:
+	case n == 1 && c.Log == nil:
 		m := new(replacing)
 		c.Log, c.New.Txs = m.log[:0], m.txs[:0]
 	default:
@@ -46,10 +48,13 @@ func (c *step) addTx(f txFacts) {
 	}
 	c.New.Txs = append(c.New.Txs, c.Old.Txs...)
 	c.New.Txs = append(c.New.Txs, Tx{Request: j.Request, Seq: j.TxsOnFile + 1, Job: j.ID, Hash: f.Hash, Raw: f.Raw, Wallet: j.Wallet,
-		Nonce: f.Nonce, HasNonce: f.HasNonce, Input: f.Input, Cancel: f.Cancel, CreatedAt: c.by.At})
+		Nonce: f.Nonce, HasNonce: f.HasNonce, Input: f.Input, Cancel: f.Cancel, ByOutput: f.ByOutput, Output: f.Output, CreatedAt: c.by.At})
 	c.Txs = c.New.Txs[n:]
 	j.TxsOnFile++
 	j.TxHash = f.Hash
+	if c.New.Request.StraysOnFile > 0 {
+		c.settle(f.Hash)
+	}
 	if f.HasNonce {
 		j.Nonce, j.HasNonce = f.Nonce, true
 		if w := &c.New.Wallet; w.ID == j.Wallet && w.NextNonce <= f.Nonce {
@@ -65,6 +70,8 @@ func (c *step) wellFormed(f *txFacts) error {
 		return c.refuse(statemachine.ErrInvalid, "a hash of 1 to 100 bytes is needed, and an input has at most 100")
 	case len(f.Raw) > MaxRaw:
 		return c.refuse(statemachine.ErrInvalid, "a signed transaction has at most 128 KiB")
+	case int(c.Old.Request.StraysOnFile) != len(c.Old.Strays) || int(c.Old.Job.Dispatches) != len(c.Old.Dispatches):
+		return c.refuse(statemachine.ErrInvalid, notAllLoaded)
 	case len(c.Old.Txs) >= MaxTxs:
 		return c.refuse(statemachine.ErrInvalid, "a request has at most 100 transactions")
 	case f.HasNonce && f.Input != "":
@@ -79,18 +86,25 @@ func (c *step) wellFormed(f *txFacts) error {
 	return nil
 }
 
+const notAllLoaded = "not all strays and dispatches of the request were loaded"
+
 // MaxNonce bounds a nonce, so that it and the next one fit a signed 64-bit column.
 const MaxNonce = 1<<63 - 2
 
-// find returns the index of a transaction on file, or -1.
+// find returns the index of a transaction on file, or -1. A spelling of a hash
+// is never another transaction.
 func (w *Withdrawal) find(hash string) int {
 	for i := range w.Txs {
-		if w.Txs[i].Hash == hash {
+		if statemachine.SameHash(w.Txs[i].Hash, hash) {
 			return i
 		}
 	}
 	return -1
 }
+
+// NamesOthers reports whether hash is not on file, so that it may be another
+// request's: see Withdrawal.Owner.
+func (w *Withdrawal) NamesOthers(hash string) bool { return hash != "" && w.find(hash) < 0 }
 
 // live reports whether hash is on file and not proven dead.
 func (w *Withdrawal) live(hash string) bool {

@@ -3,8 +3,11 @@ package withdrawal
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 
 	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
 )
 
 // ChooseWallet picks the wallet of a new job: an active hot wallet of the
@@ -14,7 +17,7 @@ func ChooseWallet(candidates []HotWallet, chain uuid.UUID) (HotWallet, error) {
 	best := -1
 	for i := range candidates {
 		c := &candidates[i]
-		if c.Chain == chain && c.Role == WalletRoleHot && c.Status == WalletActive &&
+		if c.Chain == chain && c.Pays() &&
 			(best < 0 || CompareWallets(c, &candidates[best]) < 0) {
 			best = i
 		}
@@ -38,17 +41,49 @@ func CompareWallets(a, b *HotWallet) int {
 }
 
 // CompareClaims is the order in which due pending jobs are claimed: priority
-// rank descending, then scheduled_at, then id.
+// rank descending, then [Job.DueAt], which is scheduled_at, then id.
 func CompareClaims(a, b *Job) int {
-	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.ScheduledAt.Compare(b.ScheduledAt), bytes.Compare(a.ID[:], b.ID[:]))
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.DueAt().Compare(b.DueAt()), bytes.Compare(a.ID[:], b.ID[:]))
 }
 
 // CompareRebroadcasts is the order in which confirming jobs are sent again: by
-// wallet, lowest nonce first (a later one cannot be mined before it), then id.
+// their next check, then id. It is an order between wallets, of which each
+// offers one job at a time where it has nonces, the lowest: see [LowerNonce].
 func CompareRebroadcasts(a, b *Job) int {
-	return cmp.Or(bytes.Compare(a.Wallet[:], b.Wallet[:]), cmp.Compare(a.Nonce, b.Nonce), bytes.Compare(a.ID[:], b.ID[:]))
+	return cmp.Or(a.NextCheckAt.Compare(b.NextCheckAt), bytes.Compare(a.ID[:], b.ID[:]))
 }
 
-// Nonce returns the nonce of the wallet's next transaction:
-// max(what the chain says, highest on file + 1).
-func (h *HotWallet) Nonce(chain uint64) uint64 { return max(chain, h.NextNonce) }
+// LowerNonce reports whether a comes before b in the same wallet, since b
+// cannot be mined before it: both have a nonce of it, and a's is lower.
+func LowerNonce(a, b *Job) bool {
+	return a.Wallet == b.Wallet && a.HasNonce && b.HasNonce && cmp.Or(cmp.Compare(a.Nonce, b.Nonce), bytes.Compare(a.ID[:], b.ID[:])) < 0
+}
+
+// Pays reports whether the wallet may begin a payment.
+func (h *HotWallet) Pays() bool { return h.Role == WalletRoleHot && h.Status == WalletActive }
+
+// NewHotWallet returns h as it is stored; what is out of bounds is
+// [statemachine.ErrInvalid].
+func NewHotWallet(h HotWallet) (HotWallet, error) {
+	bad := func(what string) (HotWallet, error) {
+		return h, fmt.Errorf("%w: hot wallet %s: %s", statemachine.ErrInvalid, h.ID, what)
+	}
+	switch {
+	case h.ID == uuid.Nil || h.Chain == uuid.Nil:
+		return bad("ids of wallet and chain are needed")
+	case !label(h.Role) || !label(h.Status):
+		return bad("role and status have 1 to 100 bytes")
+	case !h.BalanceReserved.Valid() || h.BalanceReserved.Sign() < 0:
+		return bad("the reserved balance is a non-negative integer")
+	}
+	if !h.LastUsedAt.IsZero() {
+		at, err := statemachine.Time(h.LastUsedAt)
+		if err != nil {
+			return bad(err.Error())
+		}
+		h.LastUsedAt = at
+	}
+	return h, nil
+}
+
+func label(s string) bool { return s != "" && len(s) <= 100 && statemachine.Storable(s) }

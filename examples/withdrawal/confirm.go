@@ -60,7 +60,7 @@ func (c *checker) dead(ctx context.Context, live []withdrawal.Tx) withdrawal.Eve
 	if err != nil || used.Height == 0 || ours {
 		return nil
 	}
-	return withdrawal.ProvenDead{By: c.by(), Block: block(used), Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: used.Hash, Nonce: tx.Nonce}
+	return withdrawal.ProvenDead{By: c.by(), Block: block(used), Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: used.Hash, Nonce: tx.Nonce, NotThisPayment: true}
 }
 
 func block(f node.Found) withdrawal.Block {

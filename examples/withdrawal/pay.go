@@ -82,12 +82,13 @@ func (p *payer) sign(ctx context.Context, w *withdrawal.Withdrawal, owed withdra
 	if have, ok := new(big.Int).SetString(account.Balances[symbol], 10); !ok || have.Cmp(w.Job.AmountRaw.Int()) < 0 {
 		return p.failed(w, withdrawal.InsufficientBalance, fmt.Errorf("the hot wallet has too little %s", symbol))
 	}
-	nonce := w.Wallet.Nonce(account.Nonce)
+	nonce := max(account.Nonce, w.Wallet.NextNonce)
 	raw, hash, err := p.keys.sign(&w.Job, nonce, min(status.GasPrice, maxGasPrice))
 	if err != nil {
 		return p.failed(w, withdrawal.Permanent, err)
 	}
-	return withdrawal.Prepared{By: p.by(), Fence: owed.Fence, Hash: hash, Raw: raw, Nonce: nonce, HasNonce: true}
+	return withdrawal.Prepared{By: p.by(), Fence: owed.Fence, Hash: hash, Raw: raw, Nonce: nonce, HasNonce: true,
+		ChainNonce: account.Nonce, HasChainNonce: true}
 }
 
 func (p *payer) failed(w *withdrawal.Withdrawal, kind withdrawal.Failure, err error) withdrawal.Event {

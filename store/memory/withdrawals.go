@@ -20,11 +20,12 @@ type withdrawalTables struct {
 	jobsOf    map[uuid.UUID][]uuid.UUID              // by request, in order of creation
 	txs       map[uuid.UUID][]withdrawal.Tx          // by request, by Seq
 	attempts  map[uuid.UUID][]withdrawal.Attempt     // by job, by fence
+	strays    map[uuid.UUID][]withdrawal.Stray       // by request, by Seq
 	nextNonce map[uuid.UUID]uint64                   // by wallet
-	nonces    map[walletNonce]uuid.UUID              // the job that owns it
+	nonces    map[walletNonce]nonceOwner
+	payments  map[chainHash][]payment
 	incidents []withdrawal.Incident
 	known     map[incidentKey]bool
-	mined     map[uuid.UUID]bool // requests with an incident of that claim
 	*trails[uuid.UUID]
 }
 
@@ -37,6 +38,25 @@ const (
 type walletNonce struct {
 	wallet uuid.UUID
 	nonce  uint64
+}
+
+// nonceOwner is a job, or the filler with this hash.
+type nonceOwner struct {
+	job    uuid.UUID
+	filler string
+}
+
+// chainHash is a transaction, by [statemachine.HashForm].
+type chainHash struct {
+	chain uuid.UUID
+	hash  string
+}
+
+// payment is what a request has of a transaction.
+type payment struct {
+	request  uuid.UUID
+	byOutput bool
+	output   uint32
 }
 
 type incidentKey struct {
@@ -73,9 +93,10 @@ func newWithdrawalTables() *withdrawalTables {
 		txs:       map[uuid.UUID][]withdrawal.Tx{},
 		attempts:  map[uuid.UUID][]withdrawal.Attempt{},
 		nextNonce: map[uuid.UUID]uint64{},
-		nonces:    map[walletNonce]uuid.UUID{},
+		nonces:    map[walletNonce]nonceOwner{},
+		strays:    map[uuid.UUID][]withdrawal.Stray{},
+		payments:  map[chainHash][]payment{},
 		known:     map[incidentKey]bool{},
-		mined:     map[uuid.UUID]bool{},
 		trails:    newTrails[uuid.UUID](),
 	}
 }
@@ -102,7 +123,11 @@ func (w withdrawals) aggregate(request uuid.UUID) (a withdrawal.Withdrawal) {
 	if r == nil {
 		return a
 	}
-	a.Request, a.Mined = *r, w.mined[request]
+	a.Request = *r
+	a.Strays = slices.Clone(w.strays[request])
+	for i := range a.Strays {
+		a.Strays[i].Raw = bytes.Clone(a.Strays[i].Raw)
+	}
 	txs := w.txs[request]
 	a.Txs = slices.Clone(txs)
 	for i := range a.Txs {
@@ -117,6 +142,15 @@ func (w withdrawals) aggregate(request uuid.UUID) (a withdrawal.Withdrawal) {
 		a.Attempt = w.attempts[j.ID][i]
 	}
 	a.Wallet = w.wallet(j.Wallet)
+	if j.Dispatches > 0 {
+		for _, job := range w.jobsOf[request] {
+			for _, attempt := range w.attempts[job] {
+				if attempt.Unanswered() {
+					a.Dispatches = append(a.Dispatches, attempt)
+				}
+			}
+		}
+	}
 	return a
 }
 
@@ -158,6 +192,15 @@ func (w withdrawals) HotWallets(chain uuid.UUID) ([]withdrawal.HotWallet, error)
 		all = append(all, w.wallet(row.ID))
 		return true
 	})
+	return all, nil
+}
+
+func (w withdrawals) Wallets(ids ...uuid.UUID) (all []withdrawal.HotWallet, err error) {
+	for _, id := range ids {
+		if wallet := w.wallet(id); wallet.ID != uuid.Nil {
+			all = append(all, wallet)
+		}
+	}
 	return all, nil
 }
 

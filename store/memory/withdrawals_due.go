@@ -59,7 +59,7 @@ func (w withdrawals) due(prefix string, q store.DueWithdrawals) (found []withdra
 	case withdrawal.DueEnqueue:
 		w.requests.scan(prefix, prefix, func(_ string, r *withdrawal.Request) bool { return take(r.ID) })
 	case withdrawal.DueRebroadcast:
-		w.jobs.scan(prefix, prefix, func(_ string, j *withdrawal.Job) bool { return take(j.Request) })
+		return w.dueRebroadcasts(prefix, q)
 	default:
 		w.jobs.scan(prefix, prefix, func(key string, j *withdrawal.Job) bool { return !timeBefore(key).After(q.Now) && take(j.Request) })
 	}
@@ -94,6 +94,25 @@ func (w withdrawals) dueClaims(chain string, q store.DueWithdrawals) (found []wi
 	return found[:min(len(found), q.Limit)]
 }
 
+// dueRebroadcasts takes the lowest nonce of each wallet.
+func (w withdrawals) dueRebroadcasts(prefix string, q store.DueWithdrawals) (found []withdrawal.Withdrawal) {
+	var lowest *withdrawal.Job                                           // with a nonce
+	w.jobs.scan(prefix, prefix, func(_ string, j *withdrawal.Job) bool { // by wallet and nonce
+		if lowest != nil && withdrawal.LowerNonce(lowest, j) {
+			return true
+		}
+		if a := w.aggregate(j.Request); withdrawal.IsDue(q.Kind, &a, q.Grace, q.Now) {
+			found = append(found, a)
+			if j.HasNonce {
+				lowest = j
+			}
+		}
+		return true
+	})
+	slices.SortFunc(found, func(a, b withdrawal.Withdrawal) int { return withdrawal.CompareDue(q.Kind, &a, &b) })
+	return found[:min(len(found), q.Limit)]
+}
+
 // NextDue implements [store.WithdrawalRecords].
 func (w withdrawals) NextDue(q store.DueWithdrawals) (next time.Time, err error) {
 	// first reports whether a later key can still be earlier than next.
@@ -119,6 +138,13 @@ func (w withdrawals) NextDue(q store.DueWithdrawals) (next time.Time, err error)
 			})
 		case withdrawal.DueRebroadcast:
 			w.jobs.scan(prefix, prefix, func(_ string, j *withdrawal.Job) bool { first(at(j)); return true })
+		case withdrawal.DueEnqueue:
+			w.requests.scan(prefix, prefix, func(_ string, r *withdrawal.Request) bool {
+				if at, ok := withdrawal.DueAt(q.Kind, &withdrawal.Withdrawal{Request: *r}, 0); ok {
+					first(at)
+				}
+				return true
+			})
 		case withdrawal.DueCheck, withdrawal.DueRescue:
 			w.jobs.scan(prefix, prefix+later, func(key string, j *withdrawal.Job) bool {
 				first(at(j))

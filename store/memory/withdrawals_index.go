@@ -44,7 +44,7 @@ func jobKeys(j *withdrawal.Job) (keys []string) {
 	chain, id := idKey(j.Chain), idKey(j.ID)
 	switch {
 	case j.Status == withdrawal.JobPending:
-		keys = append(keys, keyClaim+chain+idKey(j.Wallet)+string([]byte{255 - byte(j.Priority)})+timeKey(j.ScheduledAt)+id)
+		keys = append(keys, keyClaim+chain+idKey(j.Wallet)+string([]byte{255 - byte(j.Priority)})+timeKey(j.DueAt())+id)
 	case j.Status == withdrawal.JobProcessing && !j.Review:
 		keys = append(keys, keyRescue+chain+timeKey(j.Lease.Until)+id)
 	case j.Status == withdrawal.JobConfirming:

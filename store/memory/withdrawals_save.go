@@ -32,8 +32,22 @@ func (w withdrawals) save(c *withdrawal.Change) error {
 	if err := c.Complete(); err != nil {
 		return err
 	}
-	if r := c.New.Request; c.Old.Request.Version != r.Version {
+	head := w.requests.at[c.New.Request.ID]
+	switch r := c.New.Request; {
+	case c.Old.Request.Version != r.Version:
 		if err := w.requests.save(w.tx, c.Old.Request.Version, &r); err != nil {
+			return err
+		}
+	case head == nil && c.New.Job.ID != c.Old.Job.ID: // said below
+	case head == nil || head.Version != r.Version:
+		return conflict(withdrawal.RequestMachine.Name(), r.ID, "expected version %d", r.Version)
+	case c.TouchRequest():
+		if !head.OfferAt.Equal(c.Old.Request.OfferAt) {
+			return conflict(withdrawal.RequestMachine.Name(), r.ID, "its due time was moved")
+		}
+		touched := *head
+		touched.OfferAt = r.OfferAt
+		if err := w.requests.put(w.tx, &touched); err != nil {
 			return err
 		}
 	}
@@ -43,7 +57,12 @@ func (w withdrawals) save(c *withdrawal.Change) error {
 		}
 	}
 	for _, t := range c.Txs {
-		if err := w.addTx(t); err != nil {
+		if err := w.addTx(c.New.Request.Chain, t); err != nil {
+			return err
+		}
+	}
+	for _, s := range c.Strays {
+		if err := w.putStray(c.New.Request.Chain, s); err != nil {
 			return err
 		}
 	}
@@ -85,12 +104,12 @@ func (w withdrawals) saveJob(c *withdrawal.Change) error {
 	case stored.Lease.Fence != old.Lease.Fence:
 		return &statemachine.Refusal{Err: statemachine.ErrFenced, Machine: withdrawal.JobMachine.Name(), ID: j.ID.String(), Event: "save",
 			Reason: fmt.Sprintf("expected fence %d, stored is %d", old.Lease.Fence, stored.Lease.Fence)}
-	case stored.Lease.Holder != old.Lease.Holder || !stored.NextCheckAt.Equal(old.NextCheckAt) || stored.Rebroadcast != old.Rebroadcast:
+	case stored.Lease.Holder != old.Lease.Holder || !stored.OfferAt.Equal(old.OfferAt) || !stored.NextCheckAt.Equal(old.NextCheckAt) || stored.Rebroadcast != old.Rebroadcast:
 		return conflict(withdrawal.JobMachine.Name(), j.ID, "its lease was given back, or its next check was moved")
 	}
 	if j.Version == old.Version { // a touch
 		touched := *stored
-		touched.Lease, touched.NextCheckAt, touched.Rebroadcast = j.Lease, j.NextCheckAt, j.Rebroadcast
+		touched.Lease, touched.OfferAt, touched.NextCheckAt, touched.Rebroadcast = j.Lease, j.OfferAt, j.NextCheckAt, j.Rebroadcast
 		j = touched
 	}
 	if j.Lease.Fence == stored.Lease.Fence && j.Lease.Holder == stored.Lease.Holder {
@@ -99,22 +118,33 @@ func (w withdrawals) saveJob(c *withdrawal.Change) error {
 	return w.jobs.put(w.tx, &j)
 }
 
-func (w withdrawals) addTx(t withdrawal.Tx) error {
+func (w withdrawals) addTx(chain uuid.UUID, t withdrawal.Tx) error {
 	all := w.txs[t.Request]
 	if int(t.Seq) != len(all)+1 || slices.ContainsFunc(all, func(o withdrawal.Tx) bool { return o.Hash == t.Hash }) {
 		return conflict(withdrawal.RequestMachine.Name(), t.Request, "transaction %d (%s) is on file, or the one before is not", t.Seq, t.Hash)
 	}
-	key := walletNonce{t.Wallet, t.Nonce}
-	owner, taken := w.nonces[key]
-	if t.HasNonce && taken && owner != t.Job {
-		return &withdrawal.TakenError{Err: withdrawal.ErrNonceTaken, ID: owner}
+	if t.HasNonce {
+		if err := w.takeNonce(t.Wallet, t.Nonce, nonceOwner{job: t.Job}); err != nil {
+			return err
+		}
 	}
 	set(w.tx, w.txs, t.Request, append(all, t))
-	if t.HasNonce {
-		set(w.tx, w.nonces, key, t.Job)
-		set(w.tx, w.nextNonce, t.Wallet, max(w.nextNonce[t.Wallet], t.Nonce+1))
+	return w.pay(chain, t.Hash, payment{t.Request, t.ByOutput, t.Output})
+}
+
+// putStray inserts a stray, or settles one.
+func (w withdrawals) putStray(chain uuid.UUID, s withdrawal.Stray) error {
+	all := slices.Clone(w.strays[s.Request])
+	switch i := int(s.Seq) - 1; {
+	case i == len(all):
+		all = append(all, s)
+	case i > len(all) || !all[i].SettledAt.IsZero() || all[i].Hash != s.Hash:
+		return conflict(withdrawal.RequestMachine.Name(), s.Request, "stray %d (%s) is settled, or another", s.Seq, s.Hash)
+	default:
+		all[i].SettledAt = s.SettledAt
 	}
-	return nil
+	set(w.tx, w.strays, s.Request, all)
+	return w.pay(chain, s.Hash, payment{s.Request, s.ByOutput, s.Output})
 }
 
 func (w withdrawals) putAttempt(a withdrawal.Attempt) error {
@@ -152,7 +182,6 @@ func (w withdrawals) addIncident(i withdrawal.Incident) {
 		return
 	}
 	set(w.tx, w.known, key, true)
-	set(w.tx, w.mined, i.Request, w.mined[i.Request] || i.Claim == withdrawal.ClaimMined)
 	assign(w.tx, &w.withdrawalTables.incidents, append(w.incidents, i))
 }
 

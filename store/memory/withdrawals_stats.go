@@ -9,11 +9,15 @@ import (
 
 // Stats implements [store.WithdrawalRecords]. It reads everything.
 func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stats, error) {
-	s := withdrawal.Stats{At: now, Requests: map[withdrawal.RequestStatus]int64{}, Jobs: map[withdrawal.JobStatus]int64{},
-		Incidents: int64(len(w.incidents))}
+	s := withdrawal.Stats{At: now, Requests: map[withdrawal.RequestStatus]int64{}, Jobs: map[withdrawal.JobStatus]int64{}}
 	from := now.Add(-window)
 	within := func(t time.Time) bool { return !t.Before(from) && t.Before(now) }
-	var approval, confirmation mean
+	var approval, confirmation withdrawal.Mean
+	for i := range w.incidents {
+		if within(w.incidents[i].At) {
+			s.Incidents++
+		}
+	}
 	for _, r := range w.requests.at {
 		s.Requests[r.Status]++
 		switch r.Status {
@@ -31,7 +35,7 @@ func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stat
 		}
 		for _, line := range w.of[record[uuid.UUID]{withdrawal.RequestMachine.Name(), r.ID}] {
 			if withdrawal.IsApproval(&line) && within(line.At) {
-				approval.add(line.At.Sub(r.CreatedAt))
+				approval.Add(r.CreatedAt, line.At)
 			}
 		}
 	}
@@ -40,6 +44,9 @@ func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stat
 		var a withdrawal.Withdrawal // what only a live job needs
 		if !withdrawal.JobMachine.Terminal(j.Status) {
 			a = w.aggregate(j.Request)
+		}
+		if j.Status == withdrawal.JobPending || j.Status == withdrawal.JobProcessing {
+			oldest(&s.OldestQueued, a.Request.QueuedAt)
 		}
 		switch j.Status {
 		case withdrawal.JobPending:
@@ -57,12 +64,8 @@ func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stat
 			}
 		case withdrawal.JobConfirmed:
 			if within(j.ProcessedAt) {
-				confirmation.add(j.ProcessedAt.Sub(j.BroadcastAt))
-				sum, err := s.GasUsed.Add(j.GasUsed)
-				if err != nil {
-					return s, err
-				}
-				s.GasUsed = sum
+				confirmation.Add(j.BroadcastAt, j.ProcessedAt)
+				s.GasUsed = s.GasUsed.Plus(j.GasUsed)
 				s.GasJobs++
 			}
 		}
@@ -83,7 +86,7 @@ func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stat
 			}
 		}
 	}
-	s.ApprovalTime, s.ConfirmationTime = approval.value(), confirmation.value()
+	s.ApprovalTime, s.ConfirmationTime = approval.Value(), confirmation.Value()
 	return s, nil
 }
 
@@ -91,19 +94,4 @@ func oldest(t *time.Time, candidate time.Time) {
 	if t.IsZero() || candidate.Before(*t) {
 		*t = candidate
 	}
-}
-
-type mean struct {
-	sum   time.Duration
-	count int64
-}
-
-func (m *mean) add(d time.Duration) { m.sum, m.count = m.sum+d, m.count+1 }
-
-// value is rounded down to microseconds.
-func (m *mean) value() time.Duration {
-	if m.count == 0 {
-		return 0
-	}
-	return (m.sum / time.Duration(m.count)).Truncate(time.Microsecond)
 }

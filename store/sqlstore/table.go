@@ -60,8 +60,13 @@ type table[R any] struct {
 	version func(*R) int64
 	derived []derived
 	unique  []unique
+	head    *head // of the aggregate, if the record is not; its version is compared too
 	made
 }
+
+// head is the record of an aggregate without which another is not written: its
+// table, and the column that has its id.
+type head struct{ table, column string }
 
 // derived is a column whose value SQL makes.
 type derived struct {
@@ -166,7 +171,7 @@ const leaseUntil = "lease_until time"
 
 // swap is the statement that writes some columns of rows that are as they were
 // read: the columns, those that derived ones are made from, the key, the version,
-// and what is outside the version.
+// what is outside the version, and the version of the head if there is one.
 func (t *table[R]) swap(columns list, all []derived) statement {
 	spec, sets, where := columns.spec(), assignments(columns.spec()), t.sameKey("x", "r")
 	if t.leased {
@@ -185,6 +190,10 @@ func (t *table[R]) swap(columns list, all []derived) statement {
 		for name := range strings.SplitSeq(columnNames(t.compared, ""), ", ") {
 			where += " AND x." + name + " IS NOT DISTINCT FROM r.old_" + name
 		}
+	}
+	if t.head != nil {
+		spec += ", old_head int"
+		where += " AND (SELECT g.version FROM @" + t.head.table + " g WHERE g.id = x." + t.head.column + ") = r.old_head"
 	}
 	for _, u := range t.unique {
 		if same, ok := u.same(spec, "h"); ok {

@@ -53,6 +53,16 @@ func (t *table[R]) touchRow(rows *batch, old, now *R) {
 	rows.add(append(cells(t.outside(now)), t.asRead(old, now)...)...)
 }
 
+// updateUnder and touchUnder are the same for a record with a head, of which they
+// take the version.
+func (t *table[R]) updateUnder(rows *batch, old, now *R, head int64) {
+	rows.add(append(append(cells(t.state(now), t.outside(now)), t.asRead(old, now)...), head)...)
+}
+
+func (t *table[R]) touchUnder(rows *batch, old, now *R, head int64) {
+	rows.add(append(append(cells(t.outside(now)), t.asRead(old, now)...), head)...)
+}
+
 // asRead is what a stored row is compared with.
 func (t *table[R]) asRead(old, now *R) []any {
 	was := append(cells(t.fixed(now)[:t.keys]), t.version(old))
@@ -175,7 +185,7 @@ func (t *table[R]) refused(x *tx, st *statement, rows *batch) error {
 	if fenced != "" {
 		return t.refusal(statemachine.ErrFenced, fenced, "another lease was given since it was read")
 	}
-	return t.refusal(statemachine.ErrConflict, "", "what is outside its version, such as its lease, was changed since it was read")
+	return t.refusal(statemachine.ErrConflict, "", "what is outside its version, such as its lease, or the head of its aggregate was changed since it was read")
 }
 
 func (t *table[R]) refusal(err error, id, reason string) error {

@@ -25,20 +25,24 @@ var (
 	// One statement reads all versioned records of an aggregate, so that they
 	// are of one moment. The attempt is that of the job's fence.
 	selectAggregates = statement{once: true, each: "id uuid", text: "SELECT " + requestTable.columns("q.") + ", " + jobTable.columns("j.") + ", " +
-		attemptTable.columns("a.") + ", " + hotWalletTable.columns("w.") + ", m.nonce, i.id IS NOT NULL FROM @withdrawal_requests q " +
+		attemptTable.columns("a.") + ", " + hotWalletTable.columns("w.") + ", " + lastNonces + " FROM @withdrawal_requests q " +
 		"LEFT JOIN @withdrawal_queue j ON j.withdrawal_request_id = q.id AND j.number = " +
 		"(SELECT max(l.number) FROM @withdrawal_queue l WHERE l.withdrawal_request_id = q.id) " +
 		"LEFT JOIN @withdrawal_attempts a ON a.job_id = j.id AND a.fence = j.lease_fence " +
-		"LEFT JOIN @operation_wallet_addresses w ON w.id = j.operation_wallet_address_id " +
-		"LEFT JOIN @withdrawal_nonces m ON m.operation_wallet_address_id = w.id AND m.nonce = " +
-		"(SELECT max(o.nonce) FROM @withdrawal_nonces o WHERE o.operation_wallet_address_id = w.id) " +
-		"LEFT JOIN @withdrawal_incidents i ON i.id = (SELECT min(f.id) FROM @withdrawal_incidents f " +
-		"WHERE f.withdrawal_request_id = q.id AND f.claim = '" + withdrawal.ClaimMined + "') WHERE q.id = r.id"}
+		"LEFT JOIN @operation_wallet_addresses w ON w.id = j.operation_wallet_address_id " + withNonces +
+		"WHERE q.id = r.id"}
 
 	// Transactions are never changed, so those that the job counts are what it
 	// had at the moment when it was read.
 	selectTxs = statement{once: true, each: "id uuid, on_file int", text: "SELECT " + txTable.columns("t.") +
 		" FROM @withdrawal_txs t WHERE t.withdrawal_request_id = r.id AND t.seq <= r.on_file"}
+
+	selectStrays = statement{once: true, each: "id uuid, on_file int", text: "SELECT " + strayTable.columns("t.") +
+		" FROM @withdrawal_strays t WHERE t.withdrawal_request_id = r.id AND t.seq <= r.on_file"}
+	// The attempts of all jobs that were dispatched and not answered.
+	selectDispatches = statement{once: true, each: "id uuid", text: "SELECT r.id, " + attemptTable.columns("t.") +
+		" FROM @withdrawal_queue j JOIN @withdrawal_attempts t ON t.job_id = j.id WHERE j.withdrawal_request_id = r.id " +
+		"AND t.dispatched_at IS NOT NULL AND t.ended_at IS NOT NULL AND t.outcome <> 'done'"}
 
 	selectRequestOf = statement{text: "SELECT withdrawal_request_id FROM @withdrawal_queue WHERE id = $1"}
 )
@@ -55,17 +59,14 @@ func (w withdrawals) Get(requests ...uuid.UUID) ([]withdrawal.Withdrawal, error)
 	}
 	stored := make(map[uuid.UUID]*withdrawal.Withdrawal, len(requests))
 	var row withdrawal.Withdrawal
-	var last nonceField
-	last.n, last.has = new(uint64), new(bool)
-	fields := slices.Concat(requestTable.cells(&row.Request), jobTable.cells(&row.Job), attemptTable.cells(&row.Attempt), hotWalletTable.cells(&row.Wallet), []any{last, &row.Mined})
+	wallet, next := walletCells(&row.Wallet)
+	fields := slices.Concat(requestTable.cells(&row.Request), jobTable.cells(&row.Job), attemptTable.cells(&row.Attempt), wallet)
 	err := w.read(&selectAggregates, ids, func(rows *sql.Rows) error {
 		row = withdrawal.Withdrawal{}
 		if err := rows.Scan(fields...); err != nil {
 			return locatedIn(err, &row)
 		}
-		if *last.has {
-			row.Wallet.NextNonce = *last.n + 1
-		}
+		next()
 		one := row
 		stored[row.Request.ID] = &one
 		return nil
@@ -73,8 +74,10 @@ func (w withdrawals) Get(requests ...uuid.UUID) ([]withdrawal.Withdrawal, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.loadTxs(stored); err != nil {
-		return nil, err
+	for _, more := range []func(map[uuid.UUID]*withdrawal.Withdrawal) error{w.loadTxs, w.loadStrays, w.loadDispatches} {
+		if err := more(stored); err != nil {
+			return nil, err
+		}
 	}
 	for i, id := range requests {
 		if a := stored[id]; a != nil {
@@ -114,6 +117,53 @@ func (w withdrawals) loadTxs(stored map[uuid.UUID]*withdrawal.Withdrawal) error 
 	})
 	for _, a := range stored {
 		slices.SortFunc(a.Txs, func(a, b withdrawal.Tx) int { return int(a.Seq - b.Seq) })
+	}
+	return err
+}
+
+// loadStrays adds the strays, by Seq.
+func (w withdrawals) loadStrays(stored map[uuid.UUID]*withdrawal.Withdrawal) error {
+	set := new(batch)
+	for id, a := range stored {
+		if a.Request.StraysOnFile > 0 {
+			set.add(id, a.Request.StraysOnFile)
+		}
+	}
+	if set.len() == 0 {
+		return nil
+	}
+	err := strayTable.read(w.tx, &selectStrays, set, func(s *withdrawal.Stray) { stored[s.Request].Strays = append(stored[s.Request].Strays, *s) })
+	for _, a := range stored {
+		slices.SortFunc(a.Strays, func(a, b withdrawal.Stray) int { return int(a.Seq - b.Seq) })
+	}
+	return err
+}
+
+// loadDispatches adds the dispatches that were not answered, by fence. One that
+// ended after the job was read is left out.
+func (w withdrawals) loadDispatches(stored map[uuid.UUID]*withdrawal.Withdrawal) error {
+	set := new(batch)
+	for id, a := range stored {
+		if a.Job.Dispatches > 0 {
+			set.add(id)
+		}
+	}
+	if set.len() == 0 {
+		return nil
+	}
+	var request uuid.UUID
+	var row withdrawal.Attempt
+	fields := append([]any{always(&request)}, attemptTable.cells(&row)...)
+	err := w.read(&selectDispatches, set, func(rows *sql.Rows) error {
+		err := rows.Scan(fields...)
+		if a := stored[request]; err == nil {
+			a.Dispatches = append(a.Dispatches, row)
+		}
+		return err
+	})
+	for _, a := range stored {
+		slices.SortFunc(a.Dispatches, func(a, b withdrawal.Attempt) int { return int(a.Fence - b.Fence) })
+		a.Dispatches = a.Dispatches[:min(len(a.Dispatches), int(a.Job.Dispatches))]
 	}
 	return err
 }

@@ -1,6 +1,8 @@
 package sqlstore
 
 import (
+	"database/sql/driver"
+
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -20,8 +22,11 @@ var requestTable = newTable(table[withdrawal.Request]{
 	state: func(r *withdrawal.Request) list {
 		return list{{"status text", always(&r.Status)}, {"first_approver text", maybe(&r.FirstApprover)}, {"second_approver text", maybe(&r.SecondApprover)},
 			{"closed_by text", maybe(&r.ClosedBy)}, {"close_reason text", always(&r.CloseReason)}, {"queued_at time", maybe(&r.QueuedAt)},
-			{"final_tx_hash text", maybe(&r.FinalTxHash)}, {"version int", always(&r.Version)}, {"updated_at time", always(&r.UpdatedAt)}}
+			{"final_tx_hash text", maybe(&r.FinalTxHash)}, {"held bool", always(&r.Held)}, {"mined text", maybe(&r.Mined)},
+			{"acknowledged bool", always(&r.Acknowledged)}, {"disproved text", maybe(&r.Disproved)}, {"strays_on_file int", always(&r.StraysOnFile)},
+			{"strays_sent int", always(&r.StraysSent)}, {"version int", always(&r.Version)}, {"updated_at time", always(&r.UpdatedAt)}}
 	},
+	outside: func(r *withdrawal.Request) list { return list{{"offer_at time", maybe(&r.OfferAt)}} },
 	derived: []derived{{name: "approved_at", spec: "approved_at time", insert: "r.approved_at", update: "coalesce(r.approved_at, x.approved_at)"}},
 })
 
@@ -43,12 +48,14 @@ var jobTable = newTable(table[withdrawal.Job]{
 			{"resolved_version int", always(&j.ResolvedVersion)}, {"broadcast_at time", maybe(&j.BroadcastAt)},
 			{"evidence_height int", always(&j.EvidenceHeight)}, {"evidence_hash text", maybe(&j.EvidenceHash)}, {"gas_used text", maybe(&j.GasUsed)},
 			{"gas_price text", maybe(&j.GasPrice)}, {"error_message text", maybe(&j.ErrorMessage)}, {"processed_at time", maybe(&j.ProcessedAt)},
+			{"deferrals int", always(&j.Deferrals)}, {"stopped_fence int", always(&j.StoppedFence)}, {"dispatches int", always(&j.Dispatches)},
 			{"version int", always(&j.Version)}}
 	},
 	outside: func(j *withdrawal.Job) list {
 		return list{{"lease_holder text", maybe(&j.Lease.Holder)}, {"lease_fence int", always(&j.Lease.Fence)}, {leaseUntil, maybe(&j.Lease.Until)},
-			{"next_check_at time", maybe(&j.NextCheckAt)}, {"rebroadcast bool", always(&j.Rebroadcast)}}
+			{"offer_at time", maybe(&j.OfferAt)}, {"next_check_at time", maybe(&j.NextCheckAt)}, {"rebroadcast bool", always(&j.Rebroadcast)}}
 	},
+	head: &head{table: "withdrawal_requests", column: "withdrawal_request_id"},
 	derived: []derived{{name: "number", insert: "(SELECT coalesce(max(l.number), 0) + 1 FROM @withdrawal_queue l " +
 		"WHERE l.withdrawal_request_id = r.withdrawal_request_id)"}},
 	unique: []unique{
@@ -73,7 +80,8 @@ var txTable = newTable(table[withdrawal.Tx]{
 	fixed: func(t *withdrawal.Tx) list {
 		return list{{"withdrawal_request_id uuid", always(&t.Request)}, {"seq int", always(&t.Seq)}, {"job_id uuid", always(&t.Job)}, {"tx_hash text", always(&t.Hash)},
 			{"raw_tx bytes", bytesField{&t.Raw}}, {"operation_wallet_address_id uuid", always(&t.Wallet)}, {"nonce int", nonceField{&t.Nonce, &t.HasNonce}},
-			{"input text", maybe(&t.Input)}, {"is_cancel bool", always(&t.Cancel)}, {"created_at time", always(&t.CreatedAt)}}
+			{"input text", maybe(&t.Input)}, {"is_cancel bool", always(&t.Cancel)}, {"by_output bool", always(&t.ByOutput)}, {"output int", always(&t.Output)},
+			{"created_at time", always(&t.CreatedAt)}}
 	},
 })
 
@@ -83,7 +91,27 @@ var attemptTable = newTable(table[withdrawal.Attempt]{
 		return list{{"job_id uuid", always(&a.Job)}, {"fence int", always(&a.Fence)}, {"worker text", always(&a.Worker)}, {"started_at time", always(&a.StartedAt)}}
 	},
 	state: func(a *withdrawal.Attempt) list {
-		return list{{"ended_at time", maybe(&a.EndedAt)}, {"outcome text", maybe(&a.Outcome)}, {"error_message text", maybe(&a.Error)}, {"tx_hash text", maybe(&a.Hash)}}
+		return list{{"ended_at time", maybe(&a.EndedAt)}, {"outcome text", maybe(&a.Outcome)}, {"error_message text", maybe(&a.Error)}, {"tx_hash text", maybe(&a.Hash)},
+			{"dispatched_at time", maybe(&a.DispatchedAt)}, {"dispatch_ref text", maybe(&a.DispatchRef)}}
+	},
+})
+
+var strayTable = newTable(table[withdrawal.Stray]{
+	name: "withdrawal_strays", keys: 2,
+	fixed: func(s *withdrawal.Stray) list {
+		return list{{"withdrawal_request_id uuid", always(&s.Request)}, {"seq int", always(&s.Seq)}, {"job_id uuid", always(&s.Job)}, {"claim text", always(&s.Claim)},
+			{"tx_hash text", always(&s.Hash)}, {"raw_tx bytes", bytesField{&s.Raw}}, {"operation_wallet_address_id uuid", always(&s.Wallet)},
+			{"nonce int", nonceField{&s.Nonce, &s.HasNonce}}, {"input text", maybe(&s.Input)}, {"by_output bool", always(&s.ByOutput)}, {"output int", always(&s.Output)},
+			{"fence int", always(&s.Fence)}, {"created_at time", always(&s.CreatedAt)}}
+	},
+	state: func(s *withdrawal.Stray) list { return list{{"settled_at time", maybe(&s.SettledAt)}} },
+})
+
+var fillerTable = newTable(table[withdrawal.Filler]{
+	name: "withdrawal_fillers", keys: 2,
+	fixed: func(f *withdrawal.Filler) list {
+		return list{{"operation_wallet_address_id uuid", always(&f.Wallet)}, {"nonce int", always(&f.Nonce)}, {"chain_id text", always(&f.Chain)},
+			{"tx_hash text", always(&f.Hash)}, {"actor text", always(&f.Actor)}, {"reason text", always(&f.Reason)}, {"created_at time", always(&f.CreatedAt)}}
 	},
 })
 
@@ -100,11 +128,28 @@ var hotWalletTable = newTable(table[withdrawal.HotWallet]{
 	},
 })
 
+// statusOrNone is the status of a job, empty where there was none.
+type statusOrNone struct{ at *withdrawal.JobStatus }
+
+func (s statusOrNone) Scan(src any) error {
+	if *s.at = 0; src == "" {
+		return nil
+	}
+	return s.at.Scan(src)
+}
+
+func (s statusOrNone) Value() (driver.Value, error) {
+	if *s.at == 0 {
+		return "", nil
+	}
+	return s.at.Value()
+}
+
 var incidentTable = newTable(table[withdrawal.Incident]{
 	name: "withdrawal_incidents",
 	fixed: func(i *withdrawal.Incident) list {
 		return list{{"withdrawal_request_id uuid", always(&i.Request)}, {"job_id uuid", always(&i.Job)}, {"tx_hash text", always(&i.Hash)}, {"claim text", always(&i.Claim)},
-			{"block_hash text", always(&i.BlockHash)}, {"height int", always(&i.Height)}, {"status text", always(&i.Status)}, {"actor text", always(&i.Actor)},
+			{"block_hash text", always(&i.BlockHash)}, {"height int", always(&i.Height)}, {"status text", statusOrNone{&i.Status}}, {"actor text", always(&i.Actor)},
 			{"at time", always(&i.At)}}
 	},
 	unique: []unique{{columns: []string{"withdrawal_request_id", "tx_hash", "claim", "block_hash"}}}, // inserted once

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,24 +30,54 @@ const (
 	owedBroadcast = "x.rebroadcast AND NOT x.review"
 	jobRows       = "@withdrawal_queue x"
 	requestOfJob  = "x.withdrawal_request_id"
+
+	// A request that no operator has stopped, and that nobody says was paid.
+	goesOn = "NOT q.held AND q.mined IS NULL AND q.strays_sent = 0"
 )
+
+// claimAt is when a pending job may be claimed.
+func claimAt(table string) string {
+	return "(CASE WHEN " + table + ".offer_at > " + table + ".scheduled_at THEN " + table + ".offer_at ELSE " + table + ".scheduled_at END)"
+}
+
+// claimable are pending jobs of requests that go on.
+func claimable(table string) string {
+	return table + ".status = 'pending' AND EXISTS (SELECT 1 FROM @withdrawal_requests q WHERE q.id = " + table + ".withdrawal_request_id AND " + goesOn + ")"
+}
+
+// pays is whether a hot wallet begins payments.
+func pays(table string) string {
+	return table + ".role = '" + withdrawal.WalletRoleHot + "' AND " + table + ".status = '" + withdrawal.WalletActive + "'"
+}
 
 // Of a wallet whose slot is free, the first job. It must still be pending when
 // its row is locked; another claimer's is skipped with its wallet. That is asked
 // in a way that no partial index answers: the row is to be found by its key.
-var firstOfWallet = "upper(x.status) = 'PENDING' AND x.id = (SELECT f.id FROM @withdrawal_queue f WHERE f.status = 'pending' " +
-	"AND f.operation_wallet_address_id = w.id AND f.scheduled_at <= {now} ORDER BY " + rankOf("f") + ", f.scheduled_at, f.id LIMIT 1) " +
+var firstOfWallet = "upper(x.status) = 'PENDING' AND " + pays("w") + " AND x.id = (SELECT f.id FROM @withdrawal_queue f WHERE " + claimable("f") + " " +
+	"AND f.operation_wallet_address_id = w.id AND " + claimAt("f") + " <= {now} ORDER BY " + rankOf("f") + ", " + claimAt("f") + ", f.id LIMIT 1) " +
 	"AND NOT EXISTS (SELECT 1 FROM @withdrawal_queue h WHERE h.slot = w.id)"
+
+// sendAgainAt is when a job may be sent again.
+func sendAgainAt(table string) string {
+	return "(CASE WHEN " + table + ".lease_until > " + table + ".next_check_at THEN " + table + ".lease_until ELSE " + table + ".next_check_at END)"
+}
+
+// Of a wallet with nonces the lowest that is due.
+var lowestOfWallet = "x.status = 'confirming' AND " + owedBroadcast + " AND " + sendAgainAt("x") + " <= {now} AND NOT EXISTS (SELECT 1 FROM @withdrawal_queue l " +
+	"WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND NOT l.review " +
+	"AND (l.nonce < x.nonce OR l.nonce = x.nonce AND l.id < x.id) AND " + sendAgainAt("l") + " <= {now})"
 
 // dueWithdrawals are the kinds of [withdrawal.DueKind].
 var dueWithdrawals = map[withdrawal.DueKind]due{
-	withdrawal.DueClaim: {from: jobRows, owner: requestOfJob, where: "x.status = 'pending'", at: "x.scheduled_at",
-		rank: rankOf("x"), ranks: len(withdrawal.Priority(0).Values()), order: "x.scheduled_at, x.id"},
+	withdrawal.DueClaim: {from: jobRows, owner: requestOfJob,
+		where: claimable("x") + " AND EXISTS (SELECT 1 FROM @operation_wallet_addresses w WHERE w.id = x.operation_wallet_address_id AND " + pays("w") + ")", at: claimAt("x"),
+		rank: rankOf("x"), ranks: len(withdrawal.Priority(0).Values()), order: claimAt("x") + ", x.id"},
 	withdrawal.DueRebroadcast: {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming' AND " + owedBroadcast,
-		at: "(CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END)", order: "x.operation_wallet_address_id, coalesce(x.nonce, 0), x.id"},
-	withdrawal.DueCheck:   {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming'", at: "x.next_check_at", later: owedBroadcast, order: "x.next_check_at, x.id"},
-	withdrawal.DueRescue:  {from: jobRows, owner: requestOfJob, where: "x.status = 'processing' AND NOT x.review", at: "x.lease_until", order: "x.lease_until, x.id"},
-	withdrawal.DueEnqueue: {from: "@withdrawal_requests x", owner: "x.id", where: "x.status = 'approved'", order: "x.updated_at, x.id"},
+		at: sendAgainAt("x"), first: lowestOfWallet, firstFrom: jobRows, order: "x.next_check_at, x.id"},
+	withdrawal.DueCheck:  {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming'", at: "x.next_check_at", later: owedBroadcast, order: "x.next_check_at, x.id"},
+	withdrawal.DueRescue: {from: jobRows, owner: requestOfJob, where: "x.status = 'processing' AND NOT x.review", at: "x.lease_until", order: "x.lease_until, x.id"},
+	withdrawal.DueEnqueue: {from: "@withdrawal_requests x", owner: "x.id", where: "x.status = 'approved' AND " + strings.ReplaceAll(goesOn, "q.", "x."),
+		at: "coalesce(x.offer_at, '1970-01-01 00:00:00.000000')", order: "x.updated_at, x.id"},
 }
 
 type dueKey struct {
@@ -124,9 +155,7 @@ func (w withdrawals) readable(requests []uuid.UUID) ([]withdrawal.Withdrawal, er
 // dueRequests locks what is due.
 func (w withdrawals) dueRequests(st *statement, key dueKey, q store.DueWithdrawals, limit int) (requests []uuid.UUID, err error) {
 	args := []any{int64(limit)}
-	if q.Kind != withdrawal.DueEnqueue {
-		args = append(args, q.Now)
-	}
+	args = append(args, q.Now)
 	if q.Kind == withdrawal.DueCheck {
 		args = append(args, q.Now.Add(-q.Grace))
 	}

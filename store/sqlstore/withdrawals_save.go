@@ -13,9 +13,12 @@ import (
 type changeset struct {
 	withdrawals
 	newRequests, requests batch
+	touchRequests         batch
 	newJobs, jobs, touch  batch
 	taking                batch // of jobs: those that take the slot of their wallet
 	attempts, txs, nonces batch
+	strays, settled       batch
+	payments              batch
 	incidents             batch
 	log                   []statemachine.Transition[uuid.UUID]
 	reservations          []withdrawal.Reservation
@@ -28,7 +31,7 @@ type changeset struct {
 func (w withdrawals) Save(changes ...withdrawal.Change) error {
 	return w.save(withdrawal.RequestMachine.Name(), func() error {
 		s := changeset{withdrawals: w, counts: map[countKey]int64{}, slots: map[uuid.UUID]uuid.UUID{}}
-		for _, b := range []*batch{&s.newRequests, &s.requests, &s.newJobs, &s.jobs, &s.touch, &s.taking, &s.attempts, &s.txs, &s.nonces} {
+		for _, b := range []*batch{&s.newRequests, &s.requests, &s.newJobs, &s.jobs, &s.touch, &s.taking, &s.attempts, &s.txs, &s.nonces, &s.payments} {
 			b.room = len(changes)
 		}
 		for i := range changes {
@@ -52,6 +55,8 @@ func (s *changeset) add(c *withdrawal.Change) {
 		}
 		s.countRequest(o.Status, -1)
 		s.countRequest(n.Status, 1)
+	} else if c.TouchRequest() {
+		requestTable.touchRow(&s.touchRequests, o, n)
 	}
 	switch o, n := &c.Old.Job, &c.New.Job; {
 	case n.ID != o.ID:
@@ -64,11 +69,11 @@ func (s *changeset) add(c *withdrawal.Change) {
 			rows = &s.taking
 			s.takes(n)
 		}
-		jobTable.updateRow(rows, o, n)
+		jobTable.updateUnder(rows, o, n, c.Old.Request.Version)
 		s.countJob(o.Status, -1)
 		s.countJob(n.Status, 1)
 	case c.Touch():
-		jobTable.touchRow(&s.touch, o, n)
+		jobTable.touchUnder(&s.touch, o, n, c.Old.Request.Version)
 	}
 	if a := c.Attempt(); a != nil {
 		attemptTable.insertRow(&s.attempts, a)
@@ -78,6 +83,15 @@ func (s *changeset) add(c *withdrawal.Change) {
 		txTable.insertRow(&s.txs, t)
 		if t.HasNonce {
 			s.nonces.add(t.Wallet, int64(t.Nonce), t.Job)
+		}
+		s.pays(c.New.Request.Chain, t.Hash, t.ByOutput, t.Output, t.Request)
+	}
+	for i := range c.Strays {
+		if t := &c.Strays[i]; t.Seq > c.Old.Request.StraysOnFile {
+			strayTable.insertRow(&s.strays, t)
+			s.pays(c.New.Request.Chain, t.Hash, t.ByOutput, t.Output, t.Request)
+		} else {
+			s.settled.add(t.Request, t.Seq, t.SettledAt)
 		}
 	}
 	for i := range c.Incidents {
@@ -117,10 +131,15 @@ func (s *changeset) write() error {
 		func() error {
 			return s.writeAll("withdrawal requests", writing{&requestTable.insertOne, &s.newRequests}, writing{&requestTable.updateOne, &s.requests})
 		},
+		func() error { return requestTable.writeTouched(s.tx, &s.touchRequests) },
 		s.insertJobs,
 		s.insertNonces,
+		s.insertPayments,
 		func() error {
 			return s.writeAll("withdrawal transactions and attempts", writing{&txTable.insertOne, &s.txs}, writing{&saveAttempts, &s.attempts})
+		},
+		func() error {
+			return s.writeAll("withdrawal strays", writing{&strayTable.insertOne, &s.strays}, writing{&settleStrays, &s.settled})
 		},
 		func() error { return logTransitions(s.tx, s.log) },
 		s.insertIncidents,
@@ -135,12 +154,9 @@ func (s *changeset) write() error {
 }
 
 var (
-	insertNonces = statement{once: true, rows: "operation_wallet_address_id uuid, nonce int, job_id uuid", text: "INSERT INTO @withdrawal_nonces " +
-		"(operation_wallet_address_id, nonce, job_id) SELECT r.operation_wallet_address_id, r.nonce, r.job_id FROM {rows} WHERE NOT EXISTS " +
-		"(SELECT 1 FROM @withdrawal_nonces o WHERE o.operation_wallet_address_id = r.operation_wallet_address_id AND o.nonce = r.nonce) ON CONFLICT DO NOTHING"}
-	ownerOf = statement{once: true, each: "id uuid, wallet uuid, nonce int", text: "SELECT n.job_id FROM @withdrawal_nonces n " +
-		"WHERE n.operation_wallet_address_id = r.wallet AND n.nonce = r.nonce AND n.job_id <> r.id"}
 	saveAttempts = attemptTable.upsert("withdrawal_attempts.ended_at IS NULL")
+	settleStrays = statement{once: true, rows: "withdrawal_request_id uuid, seq int, settled_at time", text: "UPDATE @withdrawal_strays AS x SET settled_at = r.settled_at " +
+		"FROM {rows} WHERE x.withdrawal_request_id = r.withdrawal_request_id AND x.seq = r.seq AND x.settled_at IS NULL"}
 )
 
 func (s *changeset) insertJobs() error {
@@ -149,22 +165,6 @@ func (s *changeset) insertJobs() error {
 		err = fmt.Errorf("withdrawal jobs: %w: the request or the hot wallet: %w", statemachine.ErrNotFound, err)
 	}
 	return err
-}
-
-// insertNonces gives nonces to jobs. A job may have its own again.
-func (s *changeset) insertNonces() error {
-	if s.nonces.len() == 0 {
-		return nil
-	}
-	n, err := s.tx.write(&insertNonces, &s.nonces)
-	if err != nil || n == int64(s.nonces.len()) {
-		return err
-	}
-	owner, err := s.holder(&ownerOf, &s.nonces, 2, 0, 1) // job, wallet, nonce
-	if err != nil || owner == "" {
-		return err
-	}
-	return takenBy(withdrawal.ErrNonceTaken)(owner)
 }
 
 var lockIncidents = statement{text: "SELECT pg_advisory_xact_lock(hashtextextended('settle withdrawal incidents', 0))"}

@@ -71,7 +71,9 @@ var (
 		inReview + " FROM @withdrawal_queue x WHERE x.status = 'processing' UNION ALL " +
 		"SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN " + dueWithdrawals[withdrawal.DueCheck].is("$1") + " AND x.next_check_at < $1 THEN 1 END), 0), " +
 		inReview + " FROM @withdrawal_queue x WHERE x.status = 'confirming'"}
-	countIncidents = statement{text: "SELECT count(*) FROM @withdrawal_incidents"}
+	countIncidents = statement{text: "SELECT count(*) FROM @withdrawal_incidents WHERE at >= $1 AND at < $2"}
+	oldestQueued   = statement{text: "SELECT min(q.queued_at) FROM @withdrawal_queue x JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id " +
+		"WHERE x.status IN ('pending', 'processing')"}
 
 	requestsEnded = statement{text: "SELECT status, count(*) FROM @withdrawal_requests " +
 		"WHERE status IN ('completed', 'failed') AND updated_at >= $1 AND updated_at < $2 GROUP BY status"}
@@ -89,7 +91,7 @@ const inReview = "min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast
 func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stats, error) {
 	s := withdrawal.Stats{At: now, Requests: map[withdrawal.RequestStatus]int64{}, Jobs: map[withdrawal.JobStatus]int64{}}
 	from := now.Add(-window)
-	var approval, confirmation mean
+	var approval, confirmation withdrawal.Mean
 	asks := []struct {
 		*statement
 		args []any
@@ -98,7 +100,8 @@ func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stat
 		{&countEnded, nil, func(rows *sql.Rows) error { return scanEnded(rows, &s) }},
 		{&countRequests, nil, func(rows *sql.Rows) error { return scanRequests(rows, &s) }},
 		{&countJobs, []any{now}, func(rows *sql.Rows) error { return scanJobs(rows, &s) }},
-		{&countIncidents, nil, func(rows *sql.Rows) error { return rows.Scan(&s.Incidents) }},
+		{&countIncidents, []any{from, now}, func(rows *sql.Rows) error { return rows.Scan(&s.Incidents) }},
+		{&oldestQueued, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&s.OldestQueued)) }},
 		{&requestsEnded, []any{from, now}, func(rows *sql.Rows) error {
 			var status withdrawal.RequestStatus
 			var n int64
@@ -112,7 +115,7 @@ func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stat
 		{&requestsApproved, []any{from, now}, func(rows *sql.Rows) error {
 			var created, approved time.Time
 			err := rows.Scan(always(&created), always(&approved))
-			approval.add(approved.Sub(created))
+			approval.Add(created, approved)
 			return err
 		}},
 		{&jobsConfirmed, []any{from, now}, func(rows *sql.Rows) error {
@@ -121,11 +124,10 @@ func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stat
 			if err := rows.Scan(always(&sent), always(&ended), maybe(&gas)); err != nil {
 				return err
 			}
-			confirmation.add(ended.Sub(sent))
+			confirmation.Add(sent, ended)
 			s.GasJobs++
-			sum, err := s.GasUsed.Add(gas)
-			s.GasUsed = sum
-			return err
+			s.GasUsed = s.GasUsed.Plus(gas)
+			return nil
 		}},
 		{&attemptsStarted, []any{from, now}, func(rows *sql.Rows) error { return rows.Scan(&s.Executions, &s.Retries) }},
 	}
@@ -134,7 +136,7 @@ func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stat
 			return s, err
 		}
 	}
-	s.ApprovalTime, s.ConfirmationTime = approval.value(), confirmation.value()
+	s.ApprovalTime, s.ConfirmationTime = approval.Value(), confirmation.Value()
 	return s, nil
 }
 
@@ -192,19 +194,4 @@ func scanJobs(rows *sql.Rows, s *withdrawal.Stats) error {
 		s.OldestReview = review
 	}
 	return err
-}
-
-// mean is that of durations, rounded down to microseconds.
-type mean struct {
-	sum   time.Duration
-	count int64
-}
-
-func (m *mean) add(d time.Duration) { m.sum, m.count = m.sum+d, m.count+1 }
-
-func (m *mean) value() time.Duration {
-	if m.count == 0 {
-		return 0
-	}
-	return (m.sum / time.Duration(m.count)).Truncate(time.Microsecond)
 }

@@ -120,7 +120,7 @@ func (b *bank) failed(t testing.TB, chain uuid.UUID) withdrawal.Withdrawal {
 func prepared(w *withdrawal.Withdrawal) withdrawal.Prepared {
 	p := withdrawal.Prepared{By: as(withdrawal.WithdrawalWorker), Fence: w.Job.Lease.Fence, Hash: "0x" + w.Job.ID.String(), Raw: make([]byte, 110)}
 	if w.Job.Slot.Valid {
-		p.Nonce, p.HasNonce = w.Wallet.NextNonce, true
+		p.Nonce, p.HasNonce, p.HasChainNonce = w.Wallet.NextNonce, true, w.Wallet.NextNonce == 0
 	} else {
 		p.Input = w.Job.ID.String()
 	}
@@ -149,7 +149,7 @@ func TestAPaymentInOneTransaction(t *testing.T) {
 		hash := "0x" + job.String()
 		w := b.do(t, s.Request, s, withdrawal.Approved{By: as(withdrawal.Approver)},
 			withdrawal.Enqueued{By: as(withdrawal.System), Job: job, AssetOnChain: named("usdt on bsc"), Priority: withdrawal.Normal},
-			withdrawal.Claimed{By: worker}, withdrawal.Prepared{By: worker, Fence: 1, Hash: hash, Raw: []byte{1}, HasNonce: true},
+			withdrawal.Claimed{By: worker}, withdrawal.Prepared{By: worker, Fence: 1, Hash: hash, Raw: []byte{1}, HasNonce: true, HasChainNonce: true},
 			withdrawal.Broadcast{By: worker, Fence: 1, Hash: hash}, mined(&withdrawal.Withdrawal{Job: withdrawal.Job{TxHash: hash}}))
 		stored := b.do(t, s.Request)
 		if fmt.Sprintf("%+v", stored.Job) != fmt.Sprintf("%+v", w.Job) || stored.Attempt != w.Attempt || stored.Request.Status != withdrawal.RequestCompleted {

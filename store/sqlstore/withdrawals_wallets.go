@@ -16,8 +16,7 @@ import (
 
 var (
 	selectWalletsOf = statement{text: "SELECT " + hotWalletTable.columns("w.") +
-		", (SELECT max(m.nonce) FROM @withdrawal_nonces m WHERE m.operation_wallet_address_id = w.id) " +
-		"FROM @operation_wallet_addresses w WHERE w.chain_id = $1 ORDER BY w.id"}
+		", " + lastNonces + " FROM @operation_wallet_addresses w" + withNonces + "WHERE w.chain_id = $1 ORDER BY w.id"}
 	// Not INSERT ... ON CONFLICT: SQLite could not tell it from a REPLACE, which
 	// would set the reservation back.
 	restateWallet = statement{text: "UPDATE @operation_wallet_addresses SET role = $2, status = $3 WHERE id = $1"}
@@ -35,20 +34,20 @@ const selectReserved = "SELECT w.id, w.balance_reserved, w.last_used_at FROM @op
 	"WHERE w.id IN (SELECT r.id FROM {set}) ORDER BY w.id"
 
 // HotWallets implements [store.WithdrawalRecords].
-func (w withdrawals) HotWallets(chain uuid.UUID) (all []withdrawal.HotWallet, err error) {
+func (w withdrawals) HotWallets(chain uuid.UUID) ([]withdrawal.HotWallet, error) {
+	return w.wallets(&selectWalletsOf, nil, chain.String())
+}
+
+// wallets returns those that a statement finds, with their next nonces.
+func (w withdrawals) wallets(st *statement, set *batch, args ...any) (all []withdrawal.HotWallet, err error) {
 	var row withdrawal.HotWallet
-	var last nonceField
-	last.n, last.has = new(uint64), new(bool)
-	fields := append(hotWalletTable.cells(&row), last)
-	err = w.read(&selectWalletsOf, nil, func(rows *sql.Rows) error {
+	fields, next := walletCells(&row)
+	err = w.read(st, set, func(rows *sql.Rows) error {
 		err := rows.Scan(fields...)
-		row.NextNonce = 0
-		if *last.has {
-			row.NextNonce = *last.n + 1
-		}
+		next()
 		all = append(all, row)
 		return err
-	}, chain.String())
+	}, args...)
 	return all, err
 }
 

@@ -48,13 +48,21 @@ func Withdrawals[T store.WithdrawalTx](t *testing.T, open func(testing.TB) store
 
 		{"claims come by priority, then time, then id, and only when due", dueClaims[T]},
 		{"sequential claims are one per wallet, and none of a taken one", sequentialClaims[T]},
-		{"re-broadcasts come by wallet, then nonce, then id", dueRebroadcasts[T]},
+		{"re-broadcasts come by next check, then id, of each wallet the lowest nonce", dueRebroadcasts[T]},
 		{"look-ups come by time, then id, and leave re-broadcasts their grace", dueChecks[T]},
 		{"rescues come by the end of the lease, then id, from that moment on", dueRescues[T]},
 		{"enqueues come by the time of approval, then id", dueEnqueues[T]},
 		{"concurrent claims give each job to one worker", concurrentClaims[T]},
 
+		{"what is held, flagged, put off, or of a wallet that is off is not due", stoppedDue[T]},
+		{"wallets that are switched off begin nothing, whoever has held the aggregate", switchedOff[T]},
+		{"a job is not written under an old request", staleHead[T]},
+		{"what forbids a step refuses who decided it before, and the other way round", factsRefuse[T]},
+		{"a transaction pays one request", onePayer[T]},
+		{"a nonce is of one job or one filler, and gaps are known", fillers[T]},
+
 		{"every field comes back", everyField[T]},
+		{"what comes from outside passes the law, and sums do not overflow", outside[T]},
 		{"values come back exactly", exactWithdrawals[T]},
 		{"the windows count what the definition counts", usage[T]},
 		{"statistics count what their fields say", statistics[T]},
@@ -144,6 +152,7 @@ func policy() withdrawal.Policy {
 	p := withdrawal.DefaultPolicy()
 	p.Chain = withdrawal.Chain{Nonces: true, Confirmations: 3}
 	p.Chains = map[uuid.UUID]withdrawal.Chain{utxos: {Confirmations: 3}, utxos2: {Confirmations: 3}}
+	p.HoldInsufficient = true
 	p.Approval.Enabled = true
 	p.Approval.Assets = map[uuid.UUID]withdrawal.ApprovalLimits{limitedAsset: {Automatic: decimalOf("100"),
 		Windows: []withdrawal.Window{{Length: 24 * time.Hour, Max: decimalOf("250")}}}, dualAsset: {Dual: decimalOf("20")}}
@@ -233,7 +242,7 @@ func (w *withdrawals[T]) confirming(t testing.TB, chain uuid.UUID, at time.Time)
 func prepared(a *withdrawal.Withdrawal, at time.Time) withdrawal.Prepared {
 	p := withdrawal.Prepared{By: workerAt(at), Fence: a.Job.Lease.Fence, Hash: "tx of " + a.Job.ID.String(), Raw: []byte{1, 2, 3}}
 	if a.Job.Slot.Valid {
-		p.Nonce, p.HasNonce = a.Wallet.NextNonce, true
+		p.Nonce, p.HasNonce, p.HasChainNonce = a.Wallet.NextNonce, true, a.Wallet.NextNonce == 0
 	} else {
 		p.Input = "input of " + a.Job.ID.String()
 	}

@@ -116,7 +116,7 @@ func dueRebroadcasts[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 		e.Wallets = []withdrawal.HotWallet{{ID: hot, Chain: evm, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}}
 		a := w.do(t, w.approved(t, evm, start).Request.ID, e, withdrawal.Claimed{By: workerAt(start)})
 		p := prepared(&a, start)
-		p.Nonce = nonce
+		p.Nonce, p.ChainNonce, p.HasChainNonce = nonce, nonce, true
 		a.Wallet.NextNonce = 0
 		a = w.do(t, a.Request.ID, p, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: p.Hash},
 			withdrawal.Missing{By: by(withdrawal.ConfirmationWorker, start), Tx: p.Hash})
@@ -135,7 +135,8 @@ func dueRebroadcasts[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	done := w.confirming(t, utxos, start) // owed nothing
 	due := a.Job.NextCheckAt
 	q := store.DueWithdrawals{Kind: withdrawal.DueRebroadcast, Chain: evm, Now: due, Limit: 10}
-	order := []uuid.UUID{a.Job.ID, b.Job.ID, d.Job.ID}
+	// Each wallet offers its lowest, wallets by the next check of that, then id.
+	order := []uuid.UUID{d.Job.ID, a.Job.ID}
 	equalIDs(t, "at the next check", jobIDs(w.due(t, q)), order)
 	q.Chain = uuid.Nil
 	equalIDs(t, "of every chain", jobIDs(w.due(t, q)), order)
@@ -147,7 +148,7 @@ func dueRebroadcasts[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	w.neverDue(t, q)
 	q.Now = due
 	claimed := w.do(t, a.Request.ID, withdrawal.Claimed{By: workerAt(due)})
-	equalIDs(t, "what is leased is not due", jobIDs(w.due(t, q)), order[1:])
+	equalIDs(t, "of a wallet whose lowest is leased the next", jobIDs(w.due(t, q)), []uuid.UUID{d.Job.ID, b.Job.ID})
 	q.Now = claimed.Job.Lease.Until
 	equalIDs(t, "a lease that has ended", jobIDs(w.due(t, q)), order)
 	q.Now = due
@@ -156,7 +157,10 @@ func dueRebroadcasts[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 	w.do(t, a.Request.ID, withdrawal.Rebroadcast{By: workerAt(due), Fence: 2, Hash: a.Job.TxHash, Done: true})
 	q.Now, q.Limit = due.Add(time.Hour), 1
-	equalIDs(t, "the first that is still owed", jobIDs(w.due(t, q)), order[1:2])
+	equalIDs(t, "the first that is still owed", jobIDs(w.due(t, q)), order[:1])
+	q.Limit = 10
+	equalIDs(t, "what is owed no more makes room", jobIDs(w.due(t, q)), []uuid.UUID{d.Job.ID, b.Job.ID})
+	q.Limit = 1
 	q = store.DueWithdrawals{Kind: withdrawal.DueCheck, Chain: review.Job.Chain, Now: review.Job.NextCheckAt, Limit: 1, Grace: time.Hour}
 	equalIDs(t, "a review is looked up without a grace", jobIDs(w.due(t, q)), []uuid.UUID{review.Job.ID})
 	if done.Job.Rebroadcast {
@@ -251,7 +255,7 @@ func (w *withdrawals[T]) contradicted(t testing.TB, at time.Time) withdrawal.Wit
 	a := w.confirming(t, chain, at)
 	checker := by(withdrawal.ConfirmationWorker, at)
 	dead := receipt(&a, at, 9)
-	a = w.do(t, a.Request.ID, withdrawal.ProvenDead{By: checker, Tx: dead.Tx, Cause: withdrawal.NonceUsed, Other: "another", Nonce: a.Job.Nonce, Block: dead.Block})
+	a = w.do(t, a.Request.ID, withdrawal.ProvenDead{By: checker, Tx: dead.Tx, Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true, Nonce: a.Job.Nonce, Block: dead.Block})
 	at = a.Job.ScheduledAt
 	a = w.do(t, a.Request.ID, withdrawal.Claimed{By: workerAt(at)})
 	p := prepared(&a, at)

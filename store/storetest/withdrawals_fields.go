@@ -18,7 +18,8 @@ import (
 var fixed = strings.Fields("Request.ID Request.User Request.Asset Request.Chain Request.ToAddress Request.Memo Request.Amount Request.AmountRaw " +
 	"Request.Decimals Request.RequestedBy Request.ApprovalsNeeded Request.CreatedAt " +
 	"Job.ID Job.Request Job.Chain Job.AssetOnChain Job.Wallet Job.ToAddress Job.AmountRaw Job.AmountHuman Job.Priority Job.MaxRetries Job.CreatedAt " +
-	"Attempt.Job Attempt.Fence Attempt.Worker Attempt.StartedAt HotWallet.ID HotWallet.Chain")
+	"Stray.Request Stray.Seq Stray.Job Stray.Claim Stray.Hash Stray.Raw Stray.Wallet Stray.Nonce Stray.HasNonce Stray.Input Stray.ByOutput Stray.Output " +
+	"Stray.Fence Stray.CreatedAt Attempt.Job Attempt.Fence Attempt.Worker Attempt.StartedAt HotWallet.ID HotWallet.Chain")
 
 // fields goes through the lives of requests.
 type fields[T store.WithdrawalTx] struct {
@@ -39,12 +40,12 @@ func everyField[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 		}
 		return all
 	}
-	for _, life := range []func(){f.replaced, f.reviewed, f.requeued, f.disproved, f.stopped, f.imports} {
+	for _, life := range []func(){f.replaced, f.reviewed, f.requeued, f.disproved, f.stopped, f.stops, f.imports} {
 		f.a = withdrawal.Withdrawal{}
 		life()
 	}
 	f.frozen()
-	f.end(fixed, map[string]any{"Request": withdrawal.Request{}, "Job": withdrawal.Job{}, "Attempt": withdrawal.Attempt{}, "HotWallet": withdrawal.HotWallet{}},
+	f.end(fixed, map[string]any{"Request": withdrawal.Request{}, "Job": withdrawal.Job{}, "Attempt": withdrawal.Attempt{}, "Stray": withdrawal.Stray{}, "HotWallet": withdrawal.HotWallet{}},
 		map[string]any{"Tx": withdrawal.Tx{}, "Incident": withdrawal.Incident{}})
 }
 
@@ -65,7 +66,7 @@ func (f *fields[T]) do(events ...withdrawal.Event) {
 }
 
 // followChange keeps what is expected of attempts, incidents and the wallet.
-func (f *fields[T]) followChange(_ withdrawal.Withdrawal, c *withdrawal.Change) {
+func (f *fields[T]) followChange(old withdrawal.Withdrawal, c *withdrawal.Change) {
 	if a := c.Attempt(); a != nil {
 		all, before := f.attempts[a.Job], withdrawal.Attempt{}
 		if n := len(all); n > 0 && all[n-1].Fence == a.Fence {
@@ -77,6 +78,13 @@ func (f *fields[T]) followChange(_ withdrawal.Withdrawal, c *withdrawal.Change) 
 	f.incidents = append(f.incidents, c.Incidents...)
 	for _, i := range c.Incidents {
 		f.note("Incident", nil, i)
+	}
+	for _, s := range c.Strays {
+		was := withdrawal.Stray{}
+		if n := int(s.Seq); n <= len(old.Strays) {
+			was = old.Strays[n-1]
+		}
+		f.note("Stray", was, s)
 	}
 	before := f.wallet
 	for _, r := range c.Reservations {
@@ -180,7 +188,7 @@ func (f *fields[T]) replaced() {
 	f.approve("alice", "bob")
 	f.enqueue()
 	fence := f.claim()
-	f.do(withdrawal.Prepared{By: f.worker(), Fence: fence, Hash: "tx 1", Raw: []byte{0, 255}, Nonce: 7, HasNonce: true},
+	f.do(withdrawal.Prepared{By: f.worker(), Fence: fence, Hash: "tx 1", Raw: []byte{0, 255}, Nonce: 7, HasNonce: true, ChainNonce: 7, HasChainNonce: true},
 		withdrawal.Broadcast{By: f.worker(), Fence: fence, Hash: "tx 1"})
 	f.later()
 	fence = f.claim()
@@ -191,7 +199,7 @@ func (f *fields[T]) replaced() {
 		withdrawal.Rebroadcast{By: f.worker(), Fence: fence, Hash: "tx 2", Done: true},
 		withdrawal.Missing{By: f.by(withdrawal.ConfirmationWorker), Tx: "tx 2"},
 		withdrawal.Looking{By: f.by(withdrawal.ConfirmationWorker)},
-		withdrawal.ProvenDead{By: f.by(withdrawal.ConfirmationWorker), Tx: "tx 2", Cause: withdrawal.NonceUsed, Other: "another", Nonce: 7, Block: block(5)})
+		withdrawal.ProvenDead{By: f.by(withdrawal.ConfirmationWorker), Tx: "tx 2", Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true, Nonce: 7, Block: block(5)})
 	f.later()
 	f.do(withdrawal.AttemptFailed{By: f.worker(), Fence: f.claim(), Failure: withdrawal.Retryable, Error: strings.Repeat("x\u00e9%'", withdrawal.MaxText/5)})
 	f.later()
@@ -247,7 +255,7 @@ func (f *fields[T]) requeued() {
 	fence = f.claim()
 	f.do(withdrawal.Prepared{By: f.worker(), Fence: fence, Hash: "old", Raw: []byte{4}, Input: "input"},
 		withdrawal.Broadcast{By: f.worker(), Fence: fence, Hash: "old"},
-		withdrawal.ProvenDead{By: f.by(withdrawal.ConfirmationWorker), Tx: "old", Cause: withdrawal.InputSpent, Other: "another", Input: "input", Block: block(6)})
+		withdrawal.ProvenDead{By: f.by(withdrawal.ConfirmationWorker), Tx: "old", Cause: withdrawal.InputSpent, Other: "another", NotThisPayment: true, Input: "input", Block: block(6)})
 	f.later()
 	f.do(withdrawal.AttemptFailed{By: f.worker(), Fence: f.claim(), Failure: withdrawal.Permanent, Error: "never"},
 		withdrawal.Requeued{By: f.by(withdrawal.Operator), Job: f.a.Job.ID, Reason: "corrected"})
@@ -263,9 +271,9 @@ func (f *fields[T]) disproved() {
 	fence := f.claim()
 	f.do(withdrawal.Prepared{By: f.worker(), Fence: fence, Hash: "undead", Raw: []byte{5}, Input: "input"},
 		withdrawal.Broadcast{By: f.worker(), Fence: fence, Hash: "undead"},
-		withdrawal.ProvenDead{By: f.by(withdrawal.ConfirmationWorker), Tx: "undead", Cause: withdrawal.InputSpent, Other: "another", Input: "input", Block: block(7)},
+		withdrawal.ProvenDead{By: f.by(withdrawal.ConfirmationWorker), Tx: "undead", Cause: withdrawal.InputSpent, Other: "another", NotThisPayment: true, Input: "input", Block: block(7)},
 		withdrawal.Receipt{By: f.by(withdrawal.ConfirmationWorker), Tx: "undead", GasUsed: "1", GasPrice: "1", Block: block(8)})
-	if !f.a.Mined {
+	if f.a.Request.Mined == "" {
 		f.t.Error("the record does not know that it was mined")
 	}
 }

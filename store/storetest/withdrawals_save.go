@@ -54,7 +54,7 @@ func nonceAfterEnd[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 			r.Reverted = true
 			end = r
 		case 2: // pending again: the job's row has no nonce
-			end = withdrawal.ProvenDead{By: r.By, Tx: a.Job.TxHash, Cause: withdrawal.NonceUsed, Other: "another", Nonce: nonce, Block: r.Block}
+			end = withdrawal.ProvenDead{By: r.By, Tx: a.Job.TxHash, Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true, Nonce: nonce, Block: r.Block}
 		}
 		a = w.do(t, a.Request.ID, end)
 		if next := w.get(t, a.Request.ID).Wallet.NextNonce; a.Txs[0].Nonce != nonce || next != nonce+1 {

@@ -60,6 +60,7 @@ func versionedWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T])
 		stages: w.stages(),
 		outside: map[string]func(*withdrawal.Withdrawal){
 			"holder":      func(a *withdrawal.Withdrawal) { a.Job.Lease.Holder += "x" },
+			"offer":       func(a *withdrawal.Withdrawal) { a.Job.OfferAt = start },
 			"next check":  func(a *withdrawal.Withdrawal) { a.Job.NextCheckAt = a.Job.NextCheckAt.Add(tick) },
 			"rebroadcast": func(a *withdrawal.Withdrawal) { a.Job.Rebroadcast = !a.Job.Rebroadcast },
 			"fence":       func(a *withdrawal.Withdrawal) { a.Job.Lease.Fence-- },
@@ -89,9 +90,10 @@ func versionedWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T])
 			utxo, err4 := tx.Withdrawals().HotWallets(utxos)
 			return map[string]any{"Requests": requests, "Incidents": incidents, "HotWallets": append(evms, utxo...)}, errors.Join(err1, err2, err3, err4)
 		},
-		draw:      w.draw,
-		setup:     func(t failer, x any) { w.putWallet(t, x.(withdrawal.HotWallet)) },
-		sentinels: []error{withdrawal.ErrActiveJob, withdrawal.ErrNonceTaken, withdrawal.ErrSlotTaken, withdrawal.ErrNoHotWallet},
+		draw:  w.draw,
+		setup: func(t failer, x any) { w.putWallet(t, x.(withdrawal.HotWallet)) },
+		sentinels: []error{withdrawal.ErrActiveJob, withdrawal.ErrNonceTaken, withdrawal.ErrSlotTaken, withdrawal.ErrNoHotWallet,
+			withdrawal.ErrPaymentTaken, withdrawal.ErrNonceUsed, withdrawal.ErrNonceGap, withdrawal.ErrOnHold},
 	}
 	for _, kind := range withdrawal.DueKind(0).Values() {
 		s.due = append(s.due, w.dueKind(kind, false))
@@ -112,8 +114,8 @@ func (w *withdrawals[T]) stages() []withdrawalStage {
 	processing := func(id uuid.UUID) []withdrawal.Event { return append(pending(id), claim) }
 	hash := func(i int) string { return fmt.Sprint("transaction ", i) }
 	out := func(id uuid.UUID) []withdrawal.Event {
-		return append(processing(id), withdrawal.Prepared{By: workerAt(start), Fence: 1, Hash: hash(0), Raw: []byte{1, 2, 3}, Input: "input of " + id.String()},
-			withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: hash(0)})
+		return append(processing(id), withdrawal.Prepared{By: workerAt(start), Fence: 1, Hash: hash(0) + id.String(), Raw: []byte{1, 2, 3}, Input: "input of " + id.String()},
+			withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: hash(0) + id.String()})
 	}
 	return []withdrawalStage{{
 		name: "an approved request", events: approved,
@@ -133,7 +135,7 @@ func (w *withdrawals[T]) stages() []withdrawalStage {
 	}, {
 		name: "a job in processing", events: processing,
 		rivals: func(a *withdrawal.Withdrawal, i int) withdrawal.Event {
-			return withdrawal.Prepared{By: workerAt(start), Fence: 1, Hash: hash(i), Raw: []byte{1, 2, 3}, Input: fmt.Sprint("input ", i, " of ", a.Job.ID)}
+			return withdrawal.Prepared{By: workerAt(start), Fence: 1, Hash: hash(i) + " of " + a.Job.ID.String(), Raw: []byte{1, 2, 3}, Input: fmt.Sprint("input ", i, " of ", a.Job.ID)}
 		},
 		back: func(*withdrawal.Withdrawal) []withdrawal.Event {
 			return []withdrawal.Event{withdrawal.Snoozed{By: workerAt(start), Fence: 1}, claim}
@@ -198,6 +200,9 @@ func (w *withdrawals[T]) dueKind(kind withdrawal.DueKind, sequential bool) dueKi
 		at:      func(a *withdrawal.Withdrawal) (time.Time, bool) { return withdrawal.DueAt(kind, a, grace) },
 		compare: func(a, b *withdrawal.Withdrawal) int { return withdrawal.CompareDue(kind, a, b) },
 	}
+	if kind == withdrawal.DueRebroadcast {
+		k.hides = func(a, b *withdrawal.Withdrawal) bool { return withdrawal.LowerNonce(&a.Job, &b.Job) }
+	}
 	if sequential {
 		k.key = func(a *withdrawal.Withdrawal) any { return a.Job.Wallet }
 		k.holds = func(a *withdrawal.Withdrawal) bool { return a.Job.Slot.Valid }
@@ -213,7 +218,7 @@ func (w *withdrawals[T]) draw(rt *rapid.T) history[uuid.UUID, withdrawal.Withdra
 	first.Chain = rapid.SampledFrom([]uuid.UUID{evm, utxos}).Draw(rt, "chain")
 	hot := withdrawal.HotWallet{ID: ids.of(uuid.Nil), Chain: first.Chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
 	ids.known[first.Chain] = true
-	adversary, begun := new(withdrawaltest.Adversary), false
+	adversary, begun := &withdrawaltest.Adversary{Prefix: ids.salt.String()[24:]}, false
 	return history[uuid.UUID, withdrawal.Withdrawal, withdrawal.Event]{id: first.Request, setup: hot, steps: 40,
 		next: func(a *withdrawal.Withdrawal) withdrawal.Event {
 			if !begun {

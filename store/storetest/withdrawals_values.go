@@ -52,7 +52,7 @@ func exactWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 // read.
 func (w *withdrawals[T]) exact(t *testing.T, ev withdrawal.Submitted) {
 	at := ev.At
-	hash := strings.Repeat("\u00e9", withdrawal.MaxHash/2)
+	hash := strings.Repeat("\u00e9", withdrawal.MaxHash/2-8) + ev.Request.String()[20:] // the end of the id
 	raw := bytes.Repeat([]byte{0, 1, 2, 254, 255}, 64<<10/5)
 	tx := withdrawal.Prepared{By: workerAt(at), Fence: 1, Hash: hash, Raw: raw, Input: "in"}
 	r := withdrawal.Receipt{By: by(withdrawal.ConfirmationWorker, at), Tx: hash, GasUsed: "0",
@@ -165,7 +165,7 @@ func statistics[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 		Amount: "1", Decimals: 18, Job: w.id(), AssetOnChain: tokenOnChain, Hash: "imported", Nonce: 3, HasNonce: true,
 		Wallets: []withdrawal.HotWallet{{ID: evmHot2, Chain: evm, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}}},
 		withdrawal.Claimed{By: workerAt(minute(-45))},
-		withdrawal.ProvenDead{By: by(withdrawal.ConfirmationWorker, minute(-44)), Tx: "imported", Cause: withdrawal.NonceUsed, Other: "another", Nonce: 3, Block: r.Block},
+		withdrawal.ProvenDead{By: by(withdrawal.ConfirmationWorker, minute(-44)), Tx: "imported", Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true, Nonce: 3, Block: r.Block},
 		withdrawal.Claimed{By: workerAt(minute(-20))})
 	stats := func(now time.Time) (got withdrawal.Stats) {
 		err := w.View(ctx, func(tx T) (err error) {
@@ -183,7 +183,7 @@ func statistics[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 			withdrawal.RequestCompleted: 4, withdrawal.RequestFailed: 1, withdrawal.RequestCancelled: 1},
 		Jobs: map[withdrawal.JobStatus]int64{withdrawal.JobPending: 2, withdrawal.JobProcessing: 3, withdrawal.JobConfirming: 2,
 			withdrawal.JobConfirmed: 4, withdrawal.JobFailed: 1},
-		OldestPending: minute(-9), OldestApproved: minute(-26).Add(odd), OldestJob: minute(-6), OldestReview: minute(-50), OldestSent: minute(-40),
+		OldestPending: minute(-9), OldestApproved: minute(-26).Add(odd), OldestQueued: minute(-50), OldestJob: minute(-6), OldestReview: minute(-50), OldestSent: minute(-40),
 		InReview: 1, LeaseExpired: 2, CheckOverdue: 1, Incidents: 1,
 		ApprovalTime: ((4*time.Minute + odd) / 9).Truncate(tick), ConfirmationTime: 10*time.Minute + (odd / 2).Truncate(tick),
 		Ended: 3, Completed: 2, Executions: 8, Retries: 1, GasUsed: "36893488147419103234", GasJobs: 2,

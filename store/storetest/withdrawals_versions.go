@@ -91,7 +91,7 @@ func nonces[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: chain})
 	first := w.processing(t, chain, start)
 	out := prepared(&first, start)
-	out.Nonce = 7
+	out.Nonce, out.ChainNonce = 7, 7
 	first = w.do(t, first.Request.ID, out, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: out.Hash}, withdrawal.Claimed{By: workerAt(start)})
 	first = w.do(t, first.Request.ID, withdrawal.Rebumped{By: workerAt(start), Fence: 2, Hash: "bump", Raw: []byte{4}, Nonce: 7, HasNonce: true})
 	second := w.processing(t, chain, start)
@@ -101,7 +101,8 @@ func nonces[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	blind := second
 	blind.Wallet = withdrawal.HotWallet{} // as if the wallet had not been loaded
 	clash := prepared(&second, start)
-	clash.Nonce = 7
+	clash.Nonce, clash.ChainNonce = 7, 7
+	clash.HasChainNonce = true
 	taken(t, w.save(w.change(t, blind, clash)), withdrawal.ErrNonceTaken, first.Job.ID)
 	clash.Nonce = 8
 	second = w.do(t, second.Request.ID, clash)

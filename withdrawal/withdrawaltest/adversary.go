@@ -13,9 +13,10 @@ import (
 // may accept, often one that it must refuse or has had. It keeps what it sent,
 // to send it again. The zero value is ready for use, by one test at a time.
 type Adversary struct {
-	Now  time.Time // grows; starts at Start
-	sent []withdrawal.Event
-	n    int // transactions made
+	Now    time.Time // grows; starts at Start
+	Prefix string    // of the hashes that it makes up: two requests have no transaction in common
+	sent   []withdrawal.Event
+	n      int // transactions made
 }
 
 // Next draws an event for w. Wallets are what an enqueue may choose from.
@@ -80,7 +81,7 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 	if j.HasNonce {
 		replaced = ""
 	}
-	fresh := func() string { a.n++; return fmt.Sprintf("tx%d", a.n) }
+	fresh := func() string { a.n++; return fmt.Sprintf("%stx%d", a.Prefix, a.n) }
 	draws := []func() withdrawal.Event{
 		func() withdrawal.Event { return withdrawal.Approved{By: a.by(t, withdrawal.Approver)} },
 		func() withdrawal.Event {
@@ -150,7 +151,7 @@ func (a *Adversary) hash(t *rapid.T, w *withdrawal.Withdrawal) string {
 		hashes = append(hashes, tx.Hash, tx.Hash)
 	}
 	if !w.Job.DispatchedAt.IsZero() {
-		hashes = append(hashes, fmt.Sprintf("signed%d", w.Job.Lease.Fence))
+		hashes = append(hashes, fmt.Sprintf("%ssigned%d", a.Prefix, w.Job.Lease.Fence))
 	}
 	return rapid.SampledFrom(hashes).Draw(t, "hash")
 }

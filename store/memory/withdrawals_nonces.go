@@ -1,0 +1,85 @@
+package memory
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// takeNonce gives a nonce to an owner, which may have it already.
+func (w withdrawals) takeNonce(wallet uuid.UUID, nonce uint64, by nonceOwner) error {
+	key := walletNonce{wallet, nonce}
+	switch owner, taken := w.nonces[key]; {
+	case taken && owner == by:
+		return nil
+	case taken && owner.filler != "":
+		return &statemachine.Refusal{Err: withdrawal.ErrNonceUsed, Machine: "hot wallet", ID: wallet.String(), Event: "save",
+			Reason: fmt.Sprintf("nonce %d is that of filler %s", nonce, owner.filler)}
+	case taken:
+		return &withdrawal.TakenError{Err: withdrawal.ErrNonceTaken, ID: owner.job}
+	}
+	set(w.tx, w.nonces, key, by)
+	set(w.tx, w.nextNonce, wallet, max(w.nextNonce[wallet], nonce+1))
+	return nil
+}
+
+// PutFiller implements [store.WithdrawalRecords].
+func (w withdrawals) PutFiller(f withdrawal.Filler) error {
+	if err := w.tx.writes(); err != nil {
+		return err
+	}
+	if w.wallets.at[f.Wallet] == nil {
+		return w.tx.fail(&statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "hot wallet", ID: f.Wallet.String(), Event: "filler"})
+	}
+	if err := w.takeNonce(f.Wallet, f.Nonce, nonceOwner{filler: statemachine.HashForm(f.Hash)}); err != nil {
+		return w.tx.fail(err)
+	}
+	return w.pay(f.Chain, f.Hash, payment{})
+}
+
+// FreeNonce implements [store.WithdrawalRecords].
+func (w withdrawals) FreeNonce(wallet uuid.UUID, chain uint64) (uint64, error) {
+	for ; ; chain++ {
+		if _, taken := w.nonces[walletNonce{wallet, chain}]; !taken {
+			return chain, nil
+		}
+	}
+}
+
+// Gaps implements [store.WithdrawalRecords].
+func (w withdrawals) Gaps(chain map[uuid.UUID]uint64, limit int) (map[uuid.UUID][]uint64, error) {
+	gaps := map[uuid.UUID][]uint64{}
+	for wallet, nonce := range chain {
+		for ; nonce < w.nextNonce[wallet] && len(gaps[wallet]) < limit; nonce++ {
+			if _, taken := w.nonces[walletNonce{wallet, nonce}]; !taken {
+				gaps[wallet] = append(gaps[wallet], nonce)
+			}
+		}
+	}
+	return gaps, nil
+}
+
+// pay gives a transaction, or one output of it, to a request; a filler is no
+// request's.
+func (w withdrawals) pay(chain uuid.UUID, hash string, p payment) error {
+	key := chainHash{chain, statemachine.HashForm(hash)}
+	for _, o := range w.payments[key] {
+		if o.request != p.request && (!o.byOutput || !p.byOutput || o.output == p.output) {
+			return w.tx.fail(&withdrawal.TakenError{Err: withdrawal.ErrPaymentTaken, ID: o.request})
+		}
+	}
+	set(w.tx, w.payments, key, append(w.payments[key][:len(w.payments[key]):len(w.payments[key])], p))
+	return nil
+}
+
+// PaidRequest implements [store.WithdrawalRecords].
+func (w withdrawals) PaidRequest(request, chain uuid.UUID, hash string, byOutput bool, output uint32) (uuid.UUID, error) {
+	for _, o := range w.payments[chainHash{chain, statemachine.HashForm(hash)}] {
+		if o.request != request && (!o.byOutput || !byOutput || o.output == output) {
+			return o.request, nil
+		}
+	}
+	return uuid.Nil, nil
+}

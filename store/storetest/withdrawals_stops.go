@@ -1,0 +1,477 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+func operatorAt(at time.Time) withdrawal.By { return by(withdrawal.Operator, at) }
+
+// notSent is an operator's proof for a job in review.
+func notSent(a *withdrawal.Withdrawal, at time.Time) withdrawal.Resolved {
+	b := operatorAt(at)
+	b.Version = a.Job.Version
+	return withdrawal.Resolved{By: b, Job: a.Job.ID, Reason: "the signer has no such reference"}
+}
+
+// declaredNotSent is a pending job whose dispatch under fence 1 was declared not sent.
+func (w *withdrawals[T]) declaredNotSent(t testing.TB, chain uuid.UUID) withdrawal.Withdrawal {
+	a := w.processing(t, chain, start)
+	a = w.do(t, a.Request.ID, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "ref " + a.Job.ID.String()},
+		withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Unclear, Error: "time-out"})
+	return w.do(t, a.Request.ID, notSent(&a, start))
+}
+
+// paidBy is another transaction that pays the request, at depth.
+func paidBy(a *withdrawal.Withdrawal, hash string, at time.Time) withdrawal.PaidBy {
+	return withdrawal.PaidBy{By: operatorAt(at), Tx: hash, Payee: a.Request.ToAddress, AssetOnChain: tokenOnChain, AmountRaw: a.Request.AmountRaw,
+		Block: withdrawal.Block{Height: 10, Hash: "b10", Canonical: "b10", Head: 12}, Reason: "seen in the explorer"}
+}
+
+// stoppedDue: what Claimed and Enqueued are refused for is not due, and nothing
+// that they are not refused for is missing.
+func stoppedDue[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+	chain, off := w.id(), w.id()
+	w.putWallet(t, withdrawal.HotWallet{ID: off, Chain: chain})
+	w.pending(t, chain, start) // on the one that will be off
+	if err := w.service.PutHotWallet(ctx, withdrawal.HotWallet{ID: off, Chain: chain, Role: withdrawal.WalletRoleHot, Status: "retired"}); err != nil {
+		t.Fatal(err)
+	}
+	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: chain})
+	heldJob, free := w.pending(t, chain, start), w.pending(t, chain, start)
+	w.do(t, heldJob.Request.ID, withdrawal.Held{By: operatorAt(start), Reason: "fraud?"})
+	putOff := w.do(t, w.pending(t, chain, start).Request.ID, withdrawal.PutOff{By: by(withdrawal.System, start)})
+	flagged := w.declaredNotSent(t, chain)
+	flagged = w.do(t, flagged.Request.ID, withdrawal.Claimed{By: workerAt(flagged.Job.ScheduledAt)},
+		withdrawal.Dispatched{By: workerAt(flagged.Job.ScheduledAt), Fence: 2, Reference: "second"},
+		withdrawal.Broadcast{By: workerAt(start.Add(time.Hour)), Fence: 1, Hash: "late"})
+	w.do(t, flagged.Request.ID, notSent(&flagged, start))
+	far := start.Add(24 * time.Hour)
+	for _, sequential := range []bool{false, true} {
+		q := store.DueWithdrawals{Kind: withdrawal.DueClaim, Chain: chain, Now: far, Limit: 100, Sequential: sequential}
+		want := []uuid.UUID{free.Job.ID, putOff.Job.ID}
+		if sequential {
+			want = want[:1]
+		}
+		equalIDs(t, "of every claim", jobIDs(w.due(t, q)), want)
+		q.Now = putOff.Job.OfferAt.Add(-tick)
+		equalIDs(t, "before one is offered again", jobIDs(w.due(t, q)), []uuid.UUID{free.Job.ID})
+		if got := w.nextDue(t, q); got != tick {
+			t.Errorf("the next claim is due in %v", got)
+		}
+		q.Now = far
+		if got := w.nextDue(t, q); got >= 0 {
+			t.Errorf("something that is stopped is due in %v", got)
+		}
+	}
+	w.do(t, heldJob.Request.ID, withdrawal.Released{By: operatorAt(start)})
+	w.putWallet(t, withdrawal.HotWallet{ID: off, Chain: chain})
+	gone := withdrawal.ProvenDead{By: operatorAt(start), Tx: "late", Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true,
+		Block: withdrawal.Block{Height: 10, Hash: "b10", Canonical: "b10", Head: 12}}
+	w.do(t, flagged.Request.ID, gone)
+	q := store.DueWithdrawals{Kind: withdrawal.DueClaim, Chain: chain, Now: far, Limit: 100}
+	if got := len(w.due(t, q)); got != 5 {
+		t.Errorf("%d of 5 go on", got)
+	}
+
+	// The same for enqueues.
+	a, b, c := w.approved(t, chain, start), w.approved(t, chain, start), w.approved(t, chain, start)
+	w.do(t, a.Request.ID, withdrawal.Held{By: operatorAt(start)})
+	w.do(t, b.Request.ID, paidBy(&b, "paid by hand", start))
+	c = w.do(t, c.Request.ID, withdrawal.PutOff{By: by(withdrawal.System, start)})
+	q = store.DueWithdrawals{Kind: withdrawal.DueEnqueue, Chain: chain, Now: c.Request.OfferAt.Add(-tick), Limit: 100}
+	if got := w.due(t, q); len(got) > 0 {
+		t.Errorf("%d requests are due", len(got))
+	}
+	if got := w.nextDue(t, q); got != tick {
+		t.Errorf("the next enqueue is due in %v", got)
+	}
+	q.Now = c.Request.OfferAt
+	equalIDs(t, "what is offered again", requestIDs(w.due(t, q)), []uuid.UUID{c.Request.ID})
+	w.do(t, a.Request.ID, withdrawal.Released{By: operatorAt(start)})
+	equalIDs(t, "what is released", requestIDs(w.due(t, q)), []uuid.UUID{a.Request.ID, c.Request.ID})
+}
+
+// switchedOff: all wallets of a chain in one call; who has an aggregate from
+// before is refused.
+func switchedOff[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+	pending, processing, out := w.pending(t, evm, start), w.processing(t, evm, start), w.processing(t, evm, start)
+	out = w.do(t, out.Request.ID, prepared(&out, start))
+	all, err := w.service.HotWallets(ctx, evm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all {
+		all[i].Status = "stopped"
+	}
+	if err := w.service.PutHotWallet(ctx, all...); err != nil {
+		t.Fatal(err)
+	}
+	send := func(a withdrawal.Withdrawal, ev withdrawal.Event) error {
+		_, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: a, Events: []withdrawal.Event{ev}})
+		return err
+	}
+	refusedWith(t, send(pending, withdrawal.Claimed{By: workerAt(start)}), withdrawal.ErrOnHold, "a claim")
+	refusedWith(t, send(processing, prepared(&processing, start)), withdrawal.ErrOnHold, "a preparation")
+	refusedWith(t, send(processing, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "r"}), withdrawal.ErrOnHold, "a dispatch")
+	if err := send(processing, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Retryable, Error: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if a := w.get(t, processing.Request.ID); a.Job.RetryCount != 0 || a.Attempt.Outcome != statemachine.Deferred {
+		t.Errorf("the attempt is not given back: %+v", a.Job)
+	}
+	if err := send(out, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: out.Job.TxHash}); err != nil {
+		t.Errorf("what is out goes on: %v", err)
+	}
+}
+
+// staleHead: what writes a job alone compares the request too (S26).
+func staleHead[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+	for _, event := range []func(a *withdrawal.Withdrawal) withdrawal.Event{
+		func(a *withdrawal.Withdrawal) withdrawal.Event { return prepared(a, start) },
+		func(*withdrawal.Withdrawal) withdrawal.Event {
+			return withdrawal.Snoozed{By: workerAt(start), Fence: 1, For: time.Minute}
+		},
+	} {
+		a := w.processing(t, evm, start)
+		old := a
+		old.Request.Version--
+		refusedWith(t, w.save(w.change(t, old, event(&a))), statemachine.ErrConflict, "a job under an old request")
+		same(t, "nothing is stored", plain(t, w.get(t, a.Request.ID)), plain(t, a))
+		_, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: old, Events: []withdrawal.Event{event(&a)}})
+		refusedWith(t, err, statemachine.ErrConflict, "the same, held")
+		w.do(t, a.Request.ID, event(&a)) // and the slot is free for the next
+		w.do(t, a.Request.ID, withdrawal.Held{By: operatorAt(start)})
+		if b := w.get(t, a.Request.ID); b.Job.Status == withdrawal.JobProcessing {
+			w.do(t, a.Request.ID, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: b.Job.TxHash})
+		}
+	}
+	a := w.confirming(t, utxos, start)
+	old := a
+	old.Request.Version--
+	refusedWith(t, w.save(w.change(t, old, withdrawal.Looking{By: by(withdrawal.ConfirmationWorker, start.Add(time.Hour))})), statemachine.ErrConflict, "a touch under an old request")
+}
+
+// factsRefuse: each fact that forbids a step refuses whoever decided the step
+// before, in both orders (M7).
+func factsRefuse[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+	failed := func() withdrawal.Withdrawal { // its only execution was declared dead
+		e := w.enqueued(start, withdrawal.Normal)
+		e.MaxRetries = 1
+		a := w.do(t, w.approved(t, utxos, start).Request.ID, e, withdrawal.Claimed{By: workerAt(start)})
+		p := prepared(&a, start)
+		a = w.do(t, a.Request.ID, p, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: p.Hash})
+		r := receipt(&a, start, 3)
+		return w.do(t, a.Request.ID, withdrawal.ProvenDead{By: r.By, Tx: p.Hash, Cause: withdrawal.InputSpent, Other: "another", Input: p.Input, NotThisPayment: true, Block: r.Block})
+	}
+	requeue := func(a *withdrawal.Withdrawal) withdrawal.Event {
+		return withdrawal.Requeued{By: operatorAt(start), Job: a.Job.ID, Reason: "again"}
+	}
+	mined := func(a *withdrawal.Withdrawal) withdrawal.Event {
+		r := receipt(a, start.Add(time.Minute), 3)
+		r.Tx = a.Txs[0].Hash
+		return r
+	}
+	enqueue := func(a *withdrawal.Withdrawal) withdrawal.Event {
+		e := w.enqueued(start, withdrawal.Normal)
+		e.Wallets = []withdrawal.HotWallet{{ID: utxoHot, Chain: utxos, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}}
+		return e
+	}
+	hold := func(*withdrawal.Withdrawal) withdrawal.Event { return withdrawal.Held{By: operatorAt(start)} }
+	claim := func(*withdrawal.Withdrawal) withdrawal.Event {
+		return withdrawal.Claimed{By: workerAt(start.Add(time.Hour))}
+	}
+	prepare := func(a *withdrawal.Withdrawal) withdrawal.Event { return prepared(a, start) }
+	cancel := func(*withdrawal.Withdrawal) withdrawal.Event {
+		return withdrawal.Cancelled{By: operatorAt(start), Reason: "no"}
+	}
+	late := func(*withdrawal.Withdrawal) withdrawal.Event {
+		return withdrawal.Broadcast{By: workerAt(start.Add(time.Hour)), Fence: 1, Hash: fmt.Sprint("late ", w.id())}
+	}
+	paid := func(a *withdrawal.Withdrawal) withdrawal.Event {
+		return paidBy(a, fmt.Sprint("by hand ", w.id()), start)
+	}
+	requeued := func() withdrawal.Withdrawal { a := failed(); return w.do(t, a.Request.ID, requeue(&a)) }
+	pending := func() withdrawal.Withdrawal { return w.pending(t, utxos, start) }
+	processing := func() withdrawal.Withdrawal { return w.processing(t, utxos, start) }
+	unsent := func() withdrawal.Withdrawal { return w.declaredNotSent(t, utxos) }
+	for _, tt := range []struct {
+		name       string
+		from       func() withdrawal.Withdrawal
+		fact, step func(*withdrawal.Withdrawal) withdrawal.Event
+	}{
+		{"mined and requeue", failed, mined, requeue},
+		{"mined and enqueue", requeued, mined, enqueue},
+		{"paid by another and enqueue", requeued, paid, enqueue},
+		{"paid by another and claim", pending, paid, claim},
+		{"paid by another and prepare", processing, paid, prepare},
+		{"hold and enqueue", requeued, hold, enqueue},
+		{"hold and claim", pending, hold, claim},
+		{"hold and prepare", processing, hold, prepare},
+		{"cancel and claim", pending, cancel, claim},
+		{"cancel and prepare", processing, cancel, prepare},
+		{"a late answer and claim", unsent, late, claim},
+	} {
+		for _, factFirst := range []bool{true, false} {
+			a := tt.from()
+			fact, step := w.change(t, a, tt.fact(&a)), w.change(t, a, tt.step(&a)) // both have read the same
+			first, second := fact, step
+			if !factFirst {
+				first, second = step, fact
+			}
+			if err := w.save(first); err != nil {
+				t.Fatalf("%s: %v", tt.name, err)
+			}
+			refusedWith(t, w.save(second), statemachine.ErrConflict, fmt.Sprintf("%s, the fact first %v", tt.name, factFirst))
+		}
+		// Held: what was decided before the fact is refused.
+		a := tt.from()
+		w.do(t, a.Request.ID, tt.fact(&a))
+		_, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: a, Events: []withdrawal.Event{tt.step(&a)}})
+		if err == nil {
+			t.Errorf("%s: the step is accepted of an aggregate from before", tt.name)
+		}
+		// Asked anew it is refused by the rules, and nothing of it is due.
+		b := w.get(t, a.Request.ID)
+		if _, err := w.service.Do(ctx, a.Request.ID, tt.step(&b)); err == nil {
+			t.Errorf("%s: the step is accepted after the fact", tt.name)
+		}
+	}
+}
+
+// onePayer: a transaction, or one output of it, pays one request, however it
+// came and in whatever spelling.
+func onePayer[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+	a, b := w.processing(t, utxos, start), w.processing(t, utxos, start)
+	p := prepared(&a, start)
+	p.Hash = "0xABCDEF"
+	a = w.do(t, a.Request.ID, p)
+	q := prepared(&b, start)
+	for _, spelling := range []string{"0xABCDEF", "abcdef", "ABCDEF", "0Xabcdef"} {
+		q.Hash = spelling
+		_, err := w.service.Do(ctx, b.Request.ID, q)
+		taken(t, err, withdrawal.ErrPaymentTaken, a.Request.ID)
+		_, err = w.service.Do(ctx, b.Request.ID, paidBy(&b, spelling, start))
+		taken(t, err, withdrawal.ErrPaymentTaken, a.Request.ID)
+		out := paidBy(&b, spelling, start)
+		out.Output = 7 // it is no batch
+		_, err = w.service.Do(ctx, b.Request.ID, out)
+		taken(t, err, withdrawal.ErrPaymentTaken, a.Request.ID)
+	}
+	far := w.processing(t, utxos2Wallet(t, w), start) // of another chain
+	r := prepared(&far, start)
+	r.Hash = "abcdef"
+	w.do(t, far.Request.ID, r)
+
+	// A signer that names it is parked, an operator who does is refused.
+	w.do(t, b.Request.ID, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "ref"})
+	b = w.do(t, b.Request.ID, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: "abcdef"})
+	if b.Job.Status != withdrawal.JobProcessing || !b.Job.Review || len(b.Txs) > 0 {
+		t.Fatalf("a signer's hash of another request is not parked: %+v", b.Job)
+	}
+	sent := notSent(&b, start)
+	sent.Sent, sent.Hash = true, "ABCDEF"
+	_, err := w.service.Do(ctx, b.Request.ID, sent)
+	taken(t, err, withdrawal.ErrPaymentTaken, a.Request.ID)
+
+	// One transaction pays several by its outputs, each once.
+	c, d, e := w.pending(t, utxos, start), w.pending(t, utxos, start), w.pending(t, utxos, start)
+	for i, x := range []*withdrawal.Withdrawal{&c, &d} {
+		out := paidBy(x, "batch", start)
+		out.Output = uint32(i)
+		*x = w.do(t, x.Request.ID, out)
+		if x.Request.Status != withdrawal.RequestCompleted || x.Request.FinalTxHash != "batch" {
+			t.Errorf("output %d: %+v", i, x.Request)
+		}
+	}
+	out := paidBy(&e, "batch", start)
+	out.Output = 1
+	_, err = w.service.Do(ctx, e.Request.ID, out)
+	taken(t, err, withdrawal.ErrPaymentTaken, d.Request.ID)
+	e = w.do(t, e.Request.ID, withdrawal.Claimed{By: workerAt(start)})
+	whole := prepared(&e, start)
+	whole.Hash = "batch"
+	if _, err = w.service.Do(ctx, e.Request.ID, whole); !errors.Is(err, withdrawal.ErrPaymentTaken) {
+		t.Errorf("a batch as one payment: %v", err)
+	}
+	// What an incident says was mined is that request's too.
+	failed := w.do(t, w.processing(t, utxos, start).Request.ID, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "x"})
+	w.do(t, failed.Request.ID, paidBy(&failed, "stray", start))
+	_, err = w.service.Do(ctx, e.Request.ID, paidBy(&e, "stray", start))
+	taken(t, err, withdrawal.ErrPaymentTaken, failed.Request.ID)
+}
+
+// utxos2Wallet gives the second chain without nonces a wallet.
+func utxos2Wallet[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) uuid.UUID {
+	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: utxos2})
+	return utxos2
+}
+
+// fillers: the nonces of a wallet with gaps, those that were told filled, and
+// what refusals say of them.
+func fillers[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+	chain, hot := w.id(), w.id()
+	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: chain})
+	free := func(chainNext, want uint64) {
+		t.Helper()
+		if got, err := w.service.FreeNonce(ctx, hot, chainNext); err != nil || got != want {
+			t.Errorf("above %d: nonce %d, %v, expected %d", chainNext, got, err, want)
+		}
+	}
+	free(702, 702)
+	a := w.processing(t, chain, start)
+	p := prepared(&a, start)
+	p.Nonce, p.ChainNonce = 702, 702
+	w.do(t, a.Request.ID, p, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: p.Hash})
+	filler := withdrawal.Filler{Wallet: hot, Chain: chain, Nonce: 705, Hash: "0xF1", Actor: "olga", Reason: "a test transfer"}
+	for range 2 {
+		if err := w.service.PutFiller(ctx, filler); err != nil {
+			t.Fatal(err)
+		}
+	}
+	free(702, 703)
+	free(705, 706)
+	free(0, 0)
+	gaps, err := w.service.Gaps(ctx, map[uuid.UUID]uint64{hot: 702}, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "gaps", gaps, map[uuid.UUID][]uint64{hot: {703, 704}})
+	b := w.processing(t, chain, start)
+	if b.Wallet.NextNonce != 706 {
+		t.Errorf("the next nonce on file is %d", b.Wallet.NextNonce)
+	}
+	q := prepared(&b, start)
+	q.Nonce, q.ChainNonce, q.HasChainNonce = 705, 703, true
+	_, err = w.service.Do(ctx, b.Request.ID, q)
+	refusedWith(t, err, withdrawal.ErrNonceUsed, "the nonce of a filler")
+	q.Nonce = 702
+	q.ChainNonce = 702
+	_, err = w.service.Do(ctx, b.Request.ID, q)
+	taken(t, err, withdrawal.ErrNonceTaken, a.Job.ID)
+	q.Nonce = 703
+	w.do(t, b.Request.ID, q) // fills the first gap
+	for _, f := range []struct {
+		change func(*withdrawal.Filler)
+		want   error
+	}{
+		{func(f *withdrawal.Filler) { f.Nonce = 702 }, withdrawal.ErrNonceTaken},
+		{func(f *withdrawal.Filler) { f.Hash = "0xF2" }, withdrawal.ErrNonceUsed},
+		{func(f *withdrawal.Filler) { f.Hash, f.Nonce = q.Hash, 704 }, withdrawal.ErrPaymentTaken},
+		{func(f *withdrawal.Filler) { f.Nonce = withdrawal.MaxNonce + 1 }, statemachine.ErrInvalid},
+		{func(f *withdrawal.Filler) { f.Hash = "" }, statemachine.ErrInvalid},
+		{func(f *withdrawal.Filler) { f.Wallet, f.Hash = w.id(), "0xF3" }, statemachine.ErrNotFound},
+	} {
+		other := filler
+		f.change(&other)
+		refusedWith(t, w.service.PutFiller(ctx, other), f.want, fmt.Sprintf("filler %+v", other))
+	}
+	if _, err := w.service.Do(ctx, b.Request.ID, paidBy(&b, "f1", start)); !errors.Is(err, withdrawal.ErrPaymentTaken) {
+		t.Errorf("a filler pays nobody: %v", err)
+	}
+}
+
+// outside: what comes in passes one law (S15, U3), and sums do not overflow (S18).
+func outside[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+	good := withdrawal.HotWallet{ID: w.id(), Chain: w.id(), Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+	for _, change := range []func(*withdrawal.HotWallet){
+		func(h *withdrawal.HotWallet) { h.BalanceReserved = "abc" }, func(h *withdrawal.HotWallet) { h.BalanceReserved = "-5" },
+		func(h *withdrawal.HotWallet) { h.BalanceReserved = "1e5" }, func(h *withdrawal.HotWallet) { h.Role = "a\x00b" },
+		func(h *withdrawal.HotWallet) { h.Status = "\xff" }, func(h *withdrawal.HotWallet) { h.Role = strings.Repeat("r", 2<<20) },
+		func(h *withdrawal.HotWallet) { h.LastUsedAt = time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC) },
+		func(h *withdrawal.HotWallet) { h.LastUsedAt = time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC) },
+	} {
+		bad := good
+		change(&bad)
+		refusedWith(t, w.service.PutHotWallet(ctx, good, bad), statemachine.ErrInvalid, "a hot wallet out of bounds")
+	}
+	if all, err := w.service.HotWallets(ctx, good.Chain); err != nil || len(all) > 0 {
+		t.Errorf("a refused call stored %+v, %v", all, err)
+	}
+	retired := withdrawal.HotWallet{ID: w.id(), Chain: utxos2, Role: withdrawal.WalletRoleHot, Status: "retired"}
+	if err := w.service.PutHotWallet(ctx, retired); err != nil {
+		t.Fatal(err)
+	}
+	id := w.id()
+	legacy := withdrawal.Imported{By: by(withdrawal.System, start), Request: id, User: aUser, Asset: anAsset, Chain: utxos2, ToAddress: "0xabc",
+		Amount: "1", Decimals: 18, CreatedAt: time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC), Job: w.id(), AssetOnChain: tokenOnChain, Hash: "legacy"}
+	_, err := w.service.Do(ctx, id, legacy)
+	refusedWith(t, err, statemachine.ErrInvalid, "a row of the year 20000")
+	legacy.CreatedAt = start
+	if a := w.do(t, id, legacy); a.Job.Wallet != retired.ID { // S10
+		t.Errorf("imported as %+v", a.Job)
+	}
+	for range 2 {
+		a := w.confirming(t, utxos, start)
+		r := receipt(&a, start, 3)
+		r.GasUsed = withdrawal.Raw(strings.Repeat("9", withdrawal.MaxDigits))
+		w.do(t, a.Request.ID, r)
+	}
+	err = w.View(ctx, func(tx T) error {
+		s, err := tx.Withdrawals().Stats(start.Add(time.Minute), time.Hour)
+		if want := withdrawal.Raw("1" + strings.Repeat("9", withdrawal.MaxDigits-1) + "8"); err == nil && s.GasUsed != want {
+			t.Errorf("gas used is %s", s.GasUsed)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// stops moves the fields that the other lives do not.
+func (f *fields[T]) stops() {
+	f.begin(anAsset, utxos2)
+	f.approve("alice")
+	f.do(withdrawal.PutOff{By: f.by(withdrawal.System)}, withdrawal.Held{By: f.by(withdrawal.Operator), Reason: "fraud?"},
+		withdrawal.Released{By: f.by(withdrawal.Operator)})
+	f.do(withdrawal.Enqueued{By: f.by(withdrawal.System), Job: f.w.id(), AssetOnChain: tokenOnChain, Priority: withdrawal.Low, MaxRetries: 9},
+		withdrawal.PutOff{By: f.by(withdrawal.System)})
+	fence := f.claim()
+	f.do(withdrawal.Held{By: f.by(withdrawal.Operator)}, withdrawal.Released{By: f.by(withdrawal.Operator)})
+	fence = f.claim()
+	f.do(withdrawal.AttemptFailed{By: f.worker(), Fence: fence, Failure: withdrawal.InsufficientBalance, Error: "empty"})
+	f.later()
+	fence = f.claim()
+	f.do(withdrawal.Prepared{By: f.worker(), Fence: fence, Hash: "disproved", Raw: []byte{1}, Input: "in"},
+		withdrawal.Broadcast{By: f.worker(), Fence: fence, Hash: "disproved"},
+		withdrawal.ProvenDead{By: f.by(withdrawal.ConfirmationWorker), Tx: "disproved", Cause: withdrawal.InputSpent, Other: "another", NotThisPayment: true, Input: "in", Block: block(5)})
+	f.later()
+	fence = f.claim()
+	f.do(withdrawal.Dispatched{By: f.worker(), Fence: fence, Reference: "first"}, withdrawal.AttemptFailed{By: f.worker(), Fence: fence, Failure: withdrawal.Unclear, Error: "?"})
+	f.do(f.unsent())
+	f.later()
+	second := f.claim()
+	f.do(withdrawal.Dispatched{By: f.worker(), Fence: second, Reference: "second"},
+		withdrawal.Broadcast{By: f.worker(), Fence: fence, Hash: "late", Raw: []byte{9}, Input: "in"}, // beside another dispatch
+		withdrawal.ProvenDead{By: f.by(withdrawal.Operator), Tx: "late", Cause: withdrawal.InputSpent, Other: "another", NotThisPayment: true, Input: "in", Block: block(5)})
+	f.do(f.unsent())
+	f.later()
+	f.do(withdrawal.Receipt{By: f.by(withdrawal.ConfirmationWorker), Tx: "disproved", GasUsed: "1", GasPrice: "1", Block: block(8)})
+	paid := paidBy(&f.a, "by hand", f.now)
+	paid.By, paid.Output, paid.Nonce, paid.HasNonce, paid.Raw = f.by(withdrawal.Operator), 3, 5, true, []byte{3}
+	f.do(paid) // beside what is live again
+	f.do(withdrawal.Acknowledged{By: f.by(withdrawal.Operator), Reason: "settled"})
+
+	f.a = withdrawal.Withdrawal{}
+	f.begin(anAsset, utxos2)
+	f.approve("alice")
+	f.do(withdrawal.Enqueued{By: f.by(withdrawal.System), Job: f.w.id(), AssetOnChain: tokenOnChain, Priority: withdrawal.Low, MaxRetries: 9})
+	paid = paidBy(&f.a, "output", f.now)
+	paid.By, paid.Output, paid.Input = f.by(withdrawal.Operator), 4, "in"
+	f.do(paid)
+}
+
+func (f *fields[T]) unsent() withdrawal.Event {
+	r := notSent(&f.a, f.now)
+	r.By.At = f.worker().At
+	return r
+}

@@ -1,0 +1,119 @@
+package withdrawal
+
+import (
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// What forbids another payment of a request: that it may have been paid
+// (Request.Mined), and that something may be out which is not on file
+// (Request.StraysSent). Both are columns of the request, and each change of
+// them is a version of it, so that no step that was decided before can be stored.
+
+// flagged reports whether the request may have been paid beside the record.
+func (r *Request) flagged() bool { return r.Mined != "" || r.StraysSent > 0 }
+
+// flagged writes the line of the request for a flag that the step has set or
+// cleared. While a job is under way the step that sets one moves that too, see
+// [step.park]: what it forbids writes the job.
+func (c *step) flagged() error {
+	o, n := &c.Old.Request, &c.New.Request
+	if o.Mined == n.Mined && o.Disproved == n.Disproved && o.Acknowledged == n.Acknowledged &&
+		o.StraysOnFile == n.StraysOnFile && o.StraysSent == n.StraysSent {
+		return nil
+	}
+	return c.moveRequest(OnFlagged, c.why)
+}
+
+// Claims of an [Incident] and of a [Stray].
+const (
+	ClaimMined = "mined" // something was paid
+	ClaimSent  = "sent"  // a signer says that it sent something
+	ClaimTaken = "taken" // a signer named the transaction of another request
+)
+
+// staining is the memory of a step that records an incident.
+type staining struct {
+	log       [2]statemachine.Transition[uuid.UUID]
+	incidents [1]Incident
+}
+
+// incident records a contradiction. Of itself it moves no status, and nothing
+// is sent again.
+func (c *step) incident(hash, claim string, b Block) error {
+	j := &c.Old.Job
+	if !word(hash) || len(b.Hash) > MaxHash || !statemachine.Storable(b.Hash) {
+		return c.refuse(statemachine.ErrInvalid, "a hash has 1 to 100 bytes")
+	}
+	if c.Log == nil && c.Incidents == nil {
+		m := new(staining)
+		c.Log, c.Incidents = m.log[:0], m.incidents[:0]
+	}
+	c.Incidents = append(c.Incidents, Incident{Request: c.Old.Request.ID, Job: j.ID, Hash: hash, Claim: claim,
+		BlockHash: b.Hash, Height: b.Height, Status: j.Status, Actor: c.by.Actor, At: c.by.At})
+	if r := &c.New.Request; claim == ClaimMined && r.Mined == "" {
+		r.Mined, c.why = hash, hash
+	}
+	return nil
+}
+
+func (c *step) acknowledge(e *Acknowledged) error {
+	r := &c.New.Request
+	if r.Mined != "" && r.Acknowledged {
+		return nil
+	}
+	if err := c.requestVersion(); err != nil {
+		return err
+	}
+	if r.Mined == "" {
+		return c.refuseRequest(statemachine.ErrIllegal, "no incident says that it was paid beside the record")
+	}
+	if e.Reason == "" {
+		return c.refuseRequest(statemachine.ErrInvalid, "a reason is needed")
+	}
+	r.Acknowledged, c.why = true, statemachine.Bounded("acknowledged: "+e.Reason, MaxText)
+	return nil
+}
+
+// stray returns the index of a stray by its hash and claim, or -1.
+func (w *Withdrawal) stray(hash, claim string) int {
+	return slices.IndexFunc(w.Strays, func(s Stray) bool { return s.Claim == claim && statemachine.SameHash(s.Hash, hash) })
+}
+
+// addStray records a transaction that is not on file. Strays are loaded.
+func (c *step) addStray(claim string, f txFacts, fence int64) {
+	r, j := &c.New.Request, &c.New.Job
+	r.StraysOnFile++
+	s := Stray{Request: r.ID, Seq: r.StraysOnFile, Job: j.ID, Claim: claim, Hash: f.Hash, Raw: f.Raw, Wallet: j.Wallet,
+		Nonce: f.Nonce, HasNonce: f.HasNonce, Input: f.Input, ByOutput: f.ByOutput, Output: f.Output, Fence: fence, CreatedAt: c.by.At}
+	c.New.Strays = append(slices.Clip(c.New.Strays), s)
+	c.Strays = append(c.Strays, s)
+	if claim == ClaimSent {
+		r.StraysSent++
+		c.why = "sent: " + f.Hash
+	}
+}
+
+// settle ends the doubt about a stray that was put on file as live, or proven dead.
+func (c *step) settle(hash string) {
+	for i := range c.New.Strays {
+		if s := &c.New.Strays[i]; !s.SettledAt.IsZero() || !statemachine.SameHash(s.Hash, hash) {
+			continue
+		}
+		c.New.Strays = slices.Clone(c.New.Strays)
+		s := &c.New.Strays[i]
+		s.SettledAt = c.by.At
+		if s.Claim == ClaimSent {
+			c.New.Request.StraysSent--
+			c.why = "settled: " + s.Hash
+		}
+		if k := slices.IndexFunc(c.Strays, func(t Stray) bool { return t.Seq == s.Seq }); k >= 0 {
+			c.Strays[k] = *s
+		} else {
+			c.Strays = append(c.Strays, *s)
+		}
+	}
+}

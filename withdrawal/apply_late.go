@@ -1,0 +1,112 @@
+package withdrawal
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// The law for late answers: a dispatch that ended without its signer's answer
+// stays on record, and the answer is news whenever it comes.
+
+// dispatchUnder returns the dispatch under fence that ended without an answer.
+func (w *Withdrawal) dispatchUnder(fence int64) *Attempt {
+	for i := range w.Dispatches {
+		if w.Dispatches[i].Fence == fence {
+			return &w.Dispatches[i]
+		}
+	}
+	return nil
+}
+
+// lateAnswer: the signer of dispatch d says that it sent e.Hash.
+//
+// Where nothing else is out, the hash is put on file and looked up. Else two
+// may be out: an incident, and a [Stray] by which the request gets no other
+// execution until the hash is on file or proven dead. What is out stays out and
+// an operator has it.
+func (p *Policy) lateAnswer(c *step, e *Broadcast, d *Attempt) error {
+	j := &c.New.Job
+	if err := c.jobVersion(); err != nil {
+		return err
+	}
+	if c.Old.find(e.Hash) >= 0 || c.Old.stray(e.Hash, ClaimSent) >= 0 {
+		return nil
+	}
+	tx := txFacts{Hash: e.Hash, Raw: e.Raw, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input}
+	if d.Job != j.ID { // an earlier job may have had another wallet
+		tx.Nonce, tx.HasNonce = 0, false
+	}
+	if err := c.wellFormed(&tx); err != nil {
+		return err
+	}
+	if c.Old.Owner != uuid.Nil {
+		return c.taken(&tx, d.Fence)
+	}
+	queued := c.Old.Request.Status == RequestQueued
+	if queued && j.Status != JobConfirming && !c.maybeSent() {
+		text := statemachine.Bounded("answered late: "+e.Hash, MaxText)
+		if j.Status == JobProcessing {
+			c.closeAttempt(c.by.At, statemachine.Unknown, text, e.Hash)
+		}
+		c.addTx(tx)
+		j.RetryCount = max(j.RetryCount, 1)
+		c.startConfirming(c.by.At, e.Hash, c.by.At.Add(p.CheckEvery), false)
+		return c.moveJob(JobLateAnswer, text)
+	}
+	if err := c.incident(e.Hash, ClaimSent, Block{}); err != nil {
+		return err
+	}
+	c.addStray(ClaimSent, tx, d.Fence)
+	if !queued {
+		return nil
+	}
+	if j.Live() && c.Old.exclusiveWithLive(&tx) {
+		c.addTx(tx)
+	}
+	return c.park("sent: " + e.Hash)
+}
+
+// taken: the hash that the signer answers with is the transaction of another
+// request. Whether anything was sent for this one nobody can tell.
+func (c *step) taken(tx *txFacts, fence int64) error {
+	if err := c.incident(tx.Hash, ClaimTaken, Block{}); err != nil {
+		return err
+	}
+	if c.Old.Request.Status != RequestQueued || !c.maybeSent() || c.Old.Job.Review {
+		return nil // recorded; nothing of it is out by this answer, or an operator has it
+	}
+	return c.park("the hash is that of request " + c.Old.Owner.String() + ": " + tx.Hash)
+}
+
+// exclusiveWithLive reports whether tx and each live transaction can never both
+// be mined. With none it is true.
+func (w *Withdrawal) exclusiveWithLive(tx *txFacts) bool {
+	live := w.Live()
+	for i := range live {
+		if !live[i].exclusive(w.Job.Wallet, tx.HasNonce, tx.Nonce, tx.Input) {
+			return false
+		}
+	}
+	return true
+}
+
+// park gives a job of which something is or may be out to an operator: what is
+// on file is looked up, and nothing new is sent. One that is in review gets a
+// line too, so that an answer of the operator to what was known before is stale.
+func (c *step) park(text string) error {
+	j := &c.New.Job
+	text = statemachine.Bounded(text, MaxText)
+	trigger := JobPark
+	if j.Status == JobProcessing && !j.Review {
+		c.closeAttempt(c.by.At, statemachine.Unknown, text, j.TxHash)
+	}
+	if j.Status == JobProcessing && j.Live() {
+		c.startConfirming(c.by.At, j.TxHash, c.by.At, false)
+		trigger = JobUnknown
+	}
+	j.ErrorMessage = text
+	j.Review, j.Rebroadcast = true, false
+	j.letGo()
+	return c.moveJob(trigger, text)
+}

@@ -1,0 +1,161 @@
+package withdrawal
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// The law for payments under another hash: the death of a transaction is not
+// the death of its payment.
+
+// paidBy files a transaction that pays the request and was not on file.
+//
+// It joins the file where it and what is live can never both be mined, or
+// nothing is live, and is then confirmed like any other. Where something live
+// can still be mined beside it, or the record is over, the payment is an
+// incident; beside something live an operator has the job, and x joins the file
+// once that is proven dead.
+func (p *Policy) paidBy(c *step, e *PaidBy) error {
+	r, j := &c.New.Request, &c.New.Job
+	tx := txFacts{Hash: e.Tx, Raw: e.Raw, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input, ByOutput: true, Output: e.Output}
+	onFile := c.Old.find(e.Tx)
+	fits := j.Live() && c.Old.exclusiveWithLive(&tx)
+	if c.by.Role != Operator && onFile < 0 && !fits {
+		return c.refuse(statemachine.ErrForbidden, "it has not the nonce or input of what is live: only an operator may say so")
+	}
+	version := c.jobVersion
+	if j.Status == 0 {
+		version = c.requestVersion
+	}
+	if err := version(); err != nil {
+		return err
+	}
+	switch {
+	case r.Status == 0 || r.Status == RequestPending:
+		return c.refuseRequest(statemachine.ErrIllegal, "nothing of it can have been paid")
+	case int(j.TxsOnFile) != len(c.Old.Txs):
+		return c.notLoaded()
+	case onFile < 0 && c.Old.stray(e.Tx, ClaimMined) >= 0:
+		return nil
+	}
+	if why := c.notThis(e); why != "" {
+		return c.refuse(statemachine.ErrInvalid, why)
+	}
+	if onFile >= 0 {
+		return p.receipt(c, &Receipt{By: e.By, Block: e.Block, Tx: e.Tx, GasUsed: e.GasUsed, GasPrice: e.GasPrice})
+	}
+	if err := c.wellFormed(&tx); err != nil {
+		return err
+	}
+	if c.Old.Owner != uuid.Nil {
+		return c.refuseRequest(&TakenError{ErrPaymentTaken, c.Old.Owner}, "")
+	}
+	text := statemachine.Bounded("paid by "+e.Tx+": "+e.Reason, MaxText)
+	queued := r.Status == RequestQueued
+	final := e.Block.final(p.chain(r.Chain).Confirmations)
+	if c.by.Role != Operator && (!e.Block.canonical() || !queued && !final) {
+		return p.notYet(c)
+	}
+	if queued && (fits || !j.Live()) {
+		c.joins(p, tx, text)
+		if err := c.moveJob(JobPaidBy, text); err != nil || !final {
+			return err
+		}
+		return c.confirm(e.Tx, &e.Block, e.GasUsed, e.GasPrice)
+	}
+	if err := c.incident(e.Tx, ClaimMined, e.Block); err != nil {
+		return err
+	}
+	c.addStray(ClaimMined, tx, 0)
+	if !queued {
+		return nil
+	}
+	return c.park(text)
+}
+
+// joins puts a transaction that pays on file, as the live one to look up.
+func (c *step) joins(p *Policy, tx txFacts, text string) {
+	j := &c.New.Job
+	if j.Status == JobProcessing && !c.Old.Job.Review {
+		c.closeAttempt(c.by.At, statemachine.Unknown, text, tx.Hash)
+	}
+	sent := j.BroadcastAt
+	c.addTx(tx)
+	j.RetryCount = max(j.RetryCount, 1)
+	c.startConfirming(c.by.At, tx.Hash, c.by.At.Add(p.CheckEvery), false)
+	if !sent.IsZero() {
+		j.BroadcastAt = sent
+	}
+}
+
+// strayJoins puts the first stray that was mined, and is not settled, on file,
+// now that nothing else is live; false if there is none.
+func (c *step) strayJoins(p *Policy) (bool, error) {
+	for _, s := range c.New.Strays {
+		if s.Claim == ClaimMined && s.SettledAt.IsZero() {
+			text := statemachine.Bounded("paid by "+s.Hash, MaxText)
+			c.joins(p, txFacts{Hash: s.Hash, Raw: s.Raw, Nonce: s.Nonce, HasNonce: s.HasNonce, Input: s.Input, ByOutput: s.ByOutput, Output: s.Output}, text)
+			return true, c.moveJob(JobPaidBy, text)
+		}
+	}
+	return false, nil
+}
+
+// notYet: evidence below its depth, or of another chain, changes nothing but
+// the next check.
+func (p *Policy) notYet(c *step) error {
+	if j := &c.New.Job; j.Status == JobConfirming {
+		j.NextCheckAt = c.by.At.Add(p.CheckEvery)
+	}
+	return nil
+}
+
+// notThis says why what e shows is not the payment of this request.
+func (c *step) notThis(e *PaidBy) string {
+	r, j := &c.Old.Request, &c.Old.Job
+	switch {
+	case e.Reverted:
+		return "a reverted transaction pays nothing: it is the death of what is on file"
+	case !statemachine.SameHash(e.Payee, r.ToAddress):
+		return "it pays another address"
+	case j.Status != 0 && e.AssetOnChain != j.AssetOnChain:
+		return "it pays another asset"
+	case e.AmountRaw != r.AmountRaw:
+		return "it pays another amount"
+	case j.DispatchRef != "" && e.Reference != j.DispatchRef:
+		return "it has another reference than the dispatch"
+	case c.by.Role == Operator && e.Reason == "":
+		return "an operator gives a reason"
+	case !gas(e.GasUsed, e.GasPrice) || len(e.Block.Hash) > MaxHash || !statemachine.Storable(e.Block.Hash):
+		return badReceipt
+	}
+	return ""
+}
+
+// cannotTell parks a job whose nonce or input another transaction has used that
+// may be its payment.
+func (c *step) cannotTell(e *CannotTell) error {
+	if err := c.evidence(); err != nil {
+		return err
+	}
+	j := &c.New.Job
+	if err := c.jobVersion(); err != nil {
+		return err
+	}
+	if j.Status != JobConfirming {
+		return c.refuse(statemachine.ErrIllegal, "")
+	}
+	i := c.Old.find(e.Tx)
+	switch {
+	case i >= 0 && i < int(j.TxsDead), j.Review:
+		return nil
+	case i < 0:
+		return c.refuse(statemachine.ErrInvalid, "no such transaction is on file")
+	case !word(e.Other):
+		return c.refuse(statemachine.ErrInvalid, "the hash of the other transaction is needed")
+	case c.Old.live(e.Other):
+		return c.refuse(statemachine.ErrInvalid, "the other transaction is on file: send its receipt")
+	}
+	return c.park("cannot tell whether " + e.Other + " pays it: " + e.Reason)
+}

@@ -1,0 +1,152 @@
+package withdrawal
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Stop is a right: until the first irreversible step an operator can cancel or
+// hold any request, and a wallet or chain that is switched off begins nothing
+// new. What is out is looked up, sent again and replaced as before.
+
+// off says why no execution may begin or go on to its first irreversible step;
+// empty if it may.
+func (p *Policy) off(w *Withdrawal) string {
+	switch hot := &w.Wallet; {
+	case w.Request.Held:
+		return "the request is held"
+	case p.chain(w.Request.Chain).Paused:
+		return "its chain is paused"
+	case hot.ID != uuid.Nil && hot.ID == w.Job.Wallet && !JobMachine.Terminal(w.Job.Status) && !hot.Pays():
+		return "its wallet is " + hot.Role + ", " + hot.Status
+	}
+	return ""
+}
+
+// Begins reports whether payments of a chain may begin: it is not paused. What
+// is due of a paused chain nobody asks for.
+func (p *Policy) Begins(chain uuid.UUID) bool { return !p.chain(chain).Paused }
+
+// begins refuses the steps that lead to a payment: those of a flagged request,
+// whatever led there, and of one that is switched off.
+func (p *Policy) begins(c *step) error {
+	if c.Old.Request.flagged() {
+		return c.refuse(statemachine.ErrIllegal, maybePaid)
+	}
+	if why := p.off(&c.Old); why != "" {
+		return c.refuse(ErrOnHold, why)
+	}
+	return nil
+}
+
+// cancel ends a request at the latest before anything of it is out; the job of
+// a queued one ends in the same commit.
+func (p *Policy) cancel(c *step, e *Cancelled) error {
+	r, j := &c.New.Request, &c.New.Job
+	if r.Status != RequestQueued {
+		return c.stop(OnCancel, RequestCancelled, e.Reason)
+	}
+	if err := c.requestVersion(); err != nil {
+		return err
+	}
+	if err := c.allows(JobStop); err != nil {
+		return err
+	}
+	if c.maybeSent() {
+		return c.refuse(statemachine.ErrIllegal, "a transaction of this job may be on its way")
+	}
+	reason := statemachine.Bounded(e.Reason, MaxText)
+	c.newPair()
+	if j.Status == JobProcessing {
+		c.stopExecution("cancelled")
+	}
+	j.ErrorMessage = "cancelled"
+	c.finish()
+	if err := c.moveJob(JobStop, reason); err != nil {
+		return err
+	}
+	r.ClosedBy, r.CloseReason = c.by.Actor, reason
+	return c.moveRequest(OnCancel, reason)
+}
+
+// stopExecution closes the open attempt and gives it back.
+func (c *step) stopExecution(text string) {
+	j := &c.New.Job
+	c.closeAttempt(c.by.At, statemachine.Deferred, text, "")
+	j.RetryCount--
+	j.StoppedFence = c.Old.Job.Lease.Fence
+}
+
+func (p *Policy) hold(c *step, e *Held) error {
+	r, j := &c.New.Request, &c.New.Job
+	if err := c.requestVersion(); err != nil && !r.Held {
+		return err
+	}
+	if err := c.allowsRequest(OnHold); err != nil || r.Held {
+		return err
+	}
+	reason := statemachine.Bounded(e.Reason, MaxText)
+	c.newPair()
+	r.Held = true
+	if err := c.moveRequest(OnHold, reason); err != nil {
+		return err
+	}
+	switch {
+	case j.Status == JobPending:
+		return c.moveJob(JobHold, reason)
+	case j.Status == JobProcessing && c.maybeSent():
+		return c.moveJob(JobHoldOut, reason)
+	case j.Status == JobProcessing:
+		c.stopExecution("held")
+		c.requeueAt(j.ScheduledAt)
+		return c.moveJob(JobHold, reason)
+	}
+	return nil // what is confirming is held if it returns
+}
+
+func (p *Policy) release(c *step, e *Released) error {
+	r, j := &c.New.Request, &c.New.Job
+	if err := c.requestVersion(); err != nil && r.Held {
+		return err
+	}
+	if err := c.allowsRequest(OnRelease); err != nil || !r.Held {
+		return err
+	}
+	reason := statemachine.Bounded(e.Reason, MaxText)
+	c.newPair()
+	r.Held = false
+	if err := c.moveRequest(OnRelease, reason); err != nil {
+		return err
+	}
+	switch j.Status {
+	case JobPending:
+		j.OfferAt = time.Time{}
+		return c.moveJob(JobRelease, reason)
+	case JobProcessing:
+		return c.moveJob(JobRelease, reason)
+	}
+	return nil
+}
+
+// putOff keeps what was refused from being offered again at once.
+func (p *Policy) putOff(c *step) error {
+	r, j := &c.New.Request, &c.New.Job
+	switch {
+	case r.Status == RequestApproved:
+		if err := c.requestVersion(); err != nil {
+			return err
+		}
+		r.OfferAt = c.by.At.Add(p.EnqueueEvery)
+	case j.Status == JobPending:
+		if err := c.jobVersion(); err != nil {
+			return err
+		}
+		j.OfferAt = c.by.At.Add(p.CheckEvery)
+	default:
+		return c.refuse(statemachine.ErrIllegal, "")
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package withdrawal
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// FreeNonce is the nonce to offer to the next transaction of a wallet: the
+// lowest at or above the chain's next one that nothing on file has. taken is
+// ascending. It fills gaps, before which nothing above them can be mined.
+func FreeNonce(chain uint64, taken []uint64) uint64 {
+	for _, n := range taken {
+		if n == chain {
+			chain++
+		}
+	}
+	return chain
+}
+
+// Gaps returns the nonces from the chain's next one on that nothing on file has
+// though something above them does: at most limit. taken is ascending.
+func Gaps(chain uint64, taken []uint64, limit int) (gaps []uint64) {
+	for _, n := range taken {
+		for ; chain < n && len(gaps) < limit; chain++ {
+			gaps = append(gaps, chain)
+		}
+		if n >= chain {
+			chain = n + 1
+		}
+	}
+	return gaps
+}
+
+// nonceFault refuses a nonce that is used, that nobody knows to be free, or
+// that leaves a gap. Whether one below the highest on file is owned by another
+// job only the store's unique rule can say.
+func (p *Policy) nonceFault(c *step, e *Prepared) error {
+	w := &c.Old.Wallet
+	chain := p.chain(c.Old.Job.Chain)
+	loaded := w.ID != uuid.Nil && w.ID == c.Old.Job.Wallet
+	switch {
+	case !chain.Nonces:
+		return nil
+	case e.HasChainNonce && e.ChainNonce > MaxNonce:
+		return c.refuse(statemachine.ErrInvalid, "the chain's next nonce is above 2^63 - 2")
+	case e.HasChainNonce && e.Nonce < e.ChainNonce:
+		return c.refuse(ErrNonceUsed, fmt.Sprintf("nonce %d, the chain's next is %d", e.Nonce, e.ChainNonce))
+	case !loaded:
+		return nil
+	case !e.HasChainNonce && w.NextNonce == 0:
+		return c.refuse(statemachine.ErrInvalid, "the wallet has no nonce on file: the chain's next one is needed")
+	case !e.HasChainNonce && e.Nonce < w.NextNonce:
+		return c.refuse(ErrNonceUsed, fmt.Sprintf("nonce %d, the next on file is %d, and the chain's was not told", e.Nonce, w.NextNonce))
+	}
+	next := w.NextNonce
+	if e.HasChainNonce {
+		next = max(next, e.ChainNonce)
+	}
+	if e.Nonce > next && e.Nonce-next > chain.NonceGap {
+		return c.refuse(ErrNonceGap, fmt.Sprintf("nonce %d, the next is %d", e.Nonce, next))
+	}
+	return nil
+}
+
+// Filler is a transaction of a hot wallet that pays no request: it fills a gap
+// of nonces, or was made outside. It is recorded so that no job takes its
+// nonce; nobody sends or watches it.
+type Filler struct {
+	Wallet    uuid.UUID
+	Chain     uuid.UUID
+	Nonce     uint64
+	Hash      string
+	Actor     string
+	Reason    string // bounded
+	CreatedAt time.Time
+}
+
+// NewFiller returns f as it is stored; what is out of bounds is
+// [statemachine.ErrInvalid].
+func NewFiller(f Filler) (Filler, error) {
+	at, err := statemachine.Time(f.CreatedAt)
+	if err != nil {
+		return f, err
+	}
+	switch {
+	case f.Wallet == uuid.Nil || f.Chain == uuid.Nil:
+		err = fmt.Errorf("%w: a filler has a wallet and a chain", statemachine.ErrInvalid)
+	case !word(f.Hash):
+		err = fmt.Errorf("%w: a hash has 1 to 100 bytes", statemachine.ErrInvalid)
+	case f.Nonce > MaxNonce:
+		err = fmt.Errorf("%w: the nonce is above 2^63 - 2", statemachine.ErrInvalid)
+	case f.Actor == "" || len(f.Actor) > MaxActor || !statemachine.Storable(f.Actor):
+		err = fmt.Errorf("%w: an actor has 1 to 200 bytes", statemachine.ErrInvalid)
+	}
+	f.CreatedAt, f.Reason = at, statemachine.Bounded(f.Reason, MaxText)
+	return f, err
+}
