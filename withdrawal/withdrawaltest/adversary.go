@@ -81,6 +81,7 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 	if j.HasNonce {
 		replaced = ""
 	}
+	chainNonce, told := nonce, hasNonce && (nonce == 0 || rapid.Bool().Draw(t, "chain nonce"))
 	fresh := func() string { a.n++; return fmt.Sprintf("%stx%d", a.Prefix, a.n) }
 	draws := []func() withdrawal.Event{
 		func() withdrawal.Event { return withdrawal.Approved{By: a.by(t, withdrawal.Approver)} },
@@ -89,7 +90,8 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 		},
 		func() withdrawal.Event { return withdrawal.Claimed{By: a.by(t, withdrawal.WithdrawalWorker)} },
 		func() withdrawal.Event {
-			return withdrawal.Prepared{By: by, Fence: fence, Hash: fresh(), Raw: []byte{1}, Nonce: nonce, HasNonce: hasNonce, Input: input}
+			return withdrawal.Prepared{By: by, Fence: fence, Hash: fresh(), Raw: []byte{1}, Nonce: nonce, HasNonce: hasNonce, Input: input,
+				ChainNonce: chainNonce, HasChainNonce: told}
 		},
 		func() withdrawal.Event {
 			return withdrawal.Dispatched{By: by, Fence: fence, Reference: fmt.Sprint("ref", fence)}
@@ -110,7 +112,8 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 		func() withdrawal.Event { return withdrawal.Missing{By: checker(), Tx: hash} },
 		func() withdrawal.Event {
 			return withdrawal.ProvenDead{By: rapid.SampledFrom([]withdrawal.By{checker(), operator()}).Draw(t, "by"), Block: block(t), Tx: hash,
-				Cause: rapid.SampledFrom(withdrawal.DeathCause(0).Values()).Draw(t, "cause"), Other: "foreign", Nonce: j.Nonce, Input: replaced}
+				Cause: rapid.SampledFrom(withdrawal.DeathCause(0).Values()).Draw(t, "cause"), Other: "foreign", Nonce: j.Nonce, Input: replaced,
+				NotThisPayment: rapid.IntRange(0, 9).Draw(t, "looked at") > 0}
 		},
 		func() withdrawal.Event {
 			b := operator()
@@ -119,8 +122,20 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 		},
 		func() withdrawal.Event { return withdrawal.Elapsed{By: system()} },
 		func() withdrawal.Event { return withdrawal.Requeued{By: operator(), Job: j.ID} },
+		func() withdrawal.Event { return withdrawal.Held{By: operator(), Reason: "h"} },
+		func() withdrawal.Event { return withdrawal.Released{By: operator()} },
+		func() withdrawal.Event {
+			return withdrawal.Broadcast{By: a.by(t, withdrawal.WithdrawalWorker), Fence: rapid.Int64Range(1, max(1, j.Lease.Fence)).Draw(t, "late fence"),
+				Hash: fmt.Sprintf("%slate%d", a.Prefix, rapid.IntRange(0, 2).Draw(t, "late hash")), Input: replaced}
+		},
+		func() withdrawal.Event { return a.paidBy(t, w, replaced) },
+		func() withdrawal.Event {
+			return withdrawal.CannotTell{By: checker(), Tx: hash, Other: "foreign", Reason: "c"}
+		},
+		func() withdrawal.Event { return withdrawal.PutOff{By: system()} },
+		func() withdrawal.Event { return withdrawal.Acknowledged{By: operator(), Reason: "a"} },
 	}
-	switch k := rapid.IntRange(0, 29).Draw(t, "kind"); {
+	switch k := rapid.IntRange(0, 39).Draw(t, "kind"); {
 	case k == 0:
 		return rapid.SampledFrom([]withdrawal.Event{withdrawal.Rejected{By: a.by(t, withdrawal.Approver)}, withdrawal.Cancelled{By: operator()}}).Draw(t, "stop event")
 	case k < 10:
@@ -133,15 +148,36 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 func fitting(w *withdrawal.Withdrawal) []int {
 	switch j := &w.Job; {
 	case w.Request.Status != withdrawal.RequestQueued:
-		return []int{0, 1, 15}
+		return []int{0, 1, 15, 0, 1, 15, 16, 17, 17, 18}
+	case w.Request.Held:
+		return []int{17}
 	case j.Review:
-		return []int{12, 13}
+		return []int{12, 13, 12, 13, 18, 19}
+	case j.Status == withdrawal.JobPending && j.Dispatches > 0:
+		return []int{2, 2, 2, 18}
 	case j.Status == withdrawal.JobPending:
-		return []int{2}
+		return []int{2, 2, 2, 2, 2, 16, 19, 21}
 	case j.Status == withdrawal.JobProcessing:
-		return []int{3, 4, 5, 5, 6, 7, 8, 14}
+		return []int{3, 4, 4, 5, 5, 6, 7, 8, 14, 16, 18}
 	}
-	return []int{2, 8, 9, 10, 11, 12}
+	return []int{2, 8, 9, 10, 11, 12, 19, 20}
+}
+
+// paidBy says that another transaction paid, which is mostly true of the request.
+func (a *Adversary) paidBy(t *rapid.T, w *withdrawal.Withdrawal, input string) withdrawal.Event {
+	j := &w.Job
+	e := withdrawal.PaidBy{By: a.by(t, rapid.SampledFrom([]withdrawal.Role{withdrawal.ConfirmationWorker, withdrawal.Operator}).Draw(t, "teller")), Block: block(t),
+		Tx: fmt.Sprintf("%spaid%d", a.Prefix, rapid.IntRange(0, 2).Draw(t, "paid hash")), Payee: w.Request.ToAddress, AssetOnChain: j.AssetOnChain,
+		AmountRaw: w.Request.AmountRaw, Reference: j.DispatchRef, Nonce: j.Nonce, HasNonce: j.HasNonce, Input: input, Reason: "p"}
+	switch rapid.IntRange(0, 9).Draw(t, "payment") {
+	case 0:
+		e.AmountRaw = "1"
+	case 1:
+		e.Nonce, e.HasNonce, e.Input = 0, false, ""
+	case 2:
+		e.Reverted = true
+	}
+	return e
 }
 
 // hash is mostly of a transaction on file.
@@ -202,7 +238,7 @@ func repeatable(ev withdrawal.Event) bool {
 	switch e := ev.(type) {
 	case withdrawal.Claimed:
 		return e.Fence == 0
-	case withdrawal.Elapsed, withdrawal.Receipt, withdrawal.Missing, withdrawal.ProvenDead:
+	case withdrawal.Elapsed, withdrawal.Receipt, withdrawal.Missing, withdrawal.ProvenDead, withdrawal.PaidBy:
 		return true // an incident is answered again; its key makes it one
 	}
 	return false

@@ -1,6 +1,7 @@
 package withdrawaltest
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -31,7 +32,7 @@ func (h *History) Add(c withdrawal.Change, refusal error) error {
 		h.logs, h.attempts, h.claims = map[entity][]statemachine.Transition[uuid.UUID]{}, map[int64]withdrawal.Attempt{}, map[uuid.UUID]int32{}
 	}
 	if refusal != nil {
-		if !c.Empty() || c.Attempt() != nil || len(c.Txs)+len(c.Reservations) > 0 {
+		if !c.Empty() || c.Attempt() != nil || len(c.Txs)+len(c.Reservations)+len(c.Strays) > 0 {
 			return fmt.Errorf("a refusal changed something: %w", refusal)
 		}
 		return nil
@@ -46,20 +47,50 @@ func (h *History) Add(c withdrawal.Change, refusal error) error {
 }
 
 func (h *History) addRecord(c *withdrawal.Change) error {
-	if err := withdrawal.Check(c.New); err != nil {
+	if err := withdrawal.Check(c.New); err != nil && !errors.Is(err, withdrawal.ErrPaidTwice) {
 		return err
 	}
 	if c.Old.Request != h.last.Request || c.Old.Job != h.last.Job {
 		return fmt.Errorf("the change does not begin where the last one ended")
 	}
-	if len(c.Incidents) > 0 && (len(c.Log) > 0 || c.Touch()) && !wasDead(c) {
+	if len(c.Incidents) > 0 && (c.New.Job.Status != c.Old.Job.Status || c.Touch()) && !wasDead(c) && !stopped(c) {
 		return fmt.Errorf("an incident moved the record")
 	}
-	if len(c.Log) == 0 && (c.Attempt() != nil || len(c.Txs) > 0 || len(c.Reservations) > 0) {
+	if err := flagged(c); err != nil {
+		return err
+	}
+	if len(c.Log) == 0 && (c.Attempt() != nil || len(c.Txs) > 0 || len(c.Strays) > 0 || len(c.Reservations) > 0) {
 		return fmt.Errorf("facts without a line of the log")
 	}
 	if c.New.Job.Lease.Fence < c.Old.Job.Lease.Fence {
 		return fmt.Errorf("the fence went back")
+	}
+	return nil
+}
+
+// stopped: the incident gives the job to an operator, who had not got it yet or
+// has what is out looked up.
+func stopped(c *withdrawal.Change) bool {
+	return c.New.Job.Review && c.New.Job.Status != withdrawal.JobPending
+}
+
+// flagged: what may have been paid beside the record takes no step to a payment,
+// and nobody forgets it.
+func flagged(c *withdrawal.Change) error {
+	o, n := &c.Old, &c.New
+	switch was := o.Request.Mined != "" || o.Request.StraysSent > 0; {
+	case o.Request.Mined != "" && n.Request.Mined != o.Request.Mined:
+		return fmt.Errorf("it is forgotten that %s was mined", o.Request.Mined)
+	case o.Request.Disproved != "" && n.Request.Disproved != o.Request.Disproved:
+		return fmt.Errorf("it is forgotten that %s was declared dead", o.Request.Disproved)
+	case was && (n.Job.ID != o.Job.ID || n.Request.Status == withdrawal.RequestApproved && o.Request.Status != withdrawal.RequestApproved):
+		return fmt.Errorf("a flagged request gets another job")
+	case was && o.Job.Status == withdrawal.JobPending && n.Job.Status == withdrawal.JobProcessing:
+		return fmt.Errorf("a flagged request is executed")
+	case was && o.Job.DispatchedAt.IsZero() && !n.Job.DispatchedAt.IsZero():
+		return fmt.Errorf("a flagged request is dispatched")
+	case o.Request.Held && (n.Job.ID != o.Job.ID || n.Job.Status == withdrawal.JobProcessing && o.Job.Status == withdrawal.JobPending) && n.Job.Status != withdrawal.JobConfirming:
+		return fmt.Errorf("a held request is executed")
 	}
 	return nil
 }
