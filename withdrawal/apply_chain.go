@@ -274,9 +274,9 @@ func (c *step) unprovenOf(e *ProvenDead, tx *Tx) string {
 		return "what was mined instead is the transaction itself: send its receipt"
 	case other >= 0 && c.Old.Txs[other].Hash != c.Old.paidByDead():
 		return "what was mined instead is a transaction of this request: send its receipt"
-	case c.Old.stray(e.Other, ClaimSent) >= 0 || c.Old.stray(e.Other, ClaimMined) >= 0:
-		return "what was mined instead is said to pay this request: send PaidBy"
-	case !e.NotThisPayment:
+	case c.Old.stray(e.Other, ClaimSent) >= 0 && c.Old.stray(e.Other, ClaimMined) < 0:
+		return "what was mined instead is said to be sent for this request: send PaidBy"
+	case !e.NotThisPayment && c.Old.stray(e.Other, ClaimMined) < 0: // which joins the file
 		return "look at what was mined instead: NotThisPayment says that it does not pay this request, PaidBy that it does"
 	case !tx.HasNonce && tx.Input == "": // an operator's word
 		return ""

@@ -97,6 +97,6 @@ func (c *step) revivable(i int) bool {
 // life, and nobody has looked at it yet.
 func (c *step) awaitsOperator(e *Receipt) bool {
 	j := &c.Old.Job
-	return j.Review && !e.Reverted && j.RetryCount >= j.MaxRetries && j.TxHash == e.Tx &&
+	return j.Review && !e.Reverted && c.Old.Request.Disproved == e.Tx && j.TxHash == e.Tx &&
 		j.EvidenceHash == e.Block.Hash && j.EvidenceHeight == e.Height
 }

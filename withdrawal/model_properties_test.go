@@ -10,20 +10,31 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-func properties(r rules) []explore.Property[world] {
-	ended := func(w world) bool {
-		return w.rec.Request.Status == withdrawal.RequestCompleted || w.rec.Request.Status == withdrawal.RequestFailed
+// ended: nothing is owed any more.
+func ended(w world) bool {
+	switch w.rec.Request.Status {
+	case withdrawal.RequestCompleted, withdrawal.RequestFailed, withdrawal.RequestCancelled:
+		return true
 	}
+	return false
+}
+
+// payments counts what is mined so deep, by whatever hash.
+func (w *world) payments(deep place) (n int) {
+	for _, tx := range w.txs[:w.signed] {
+		if tx.place >= deep {
+			n++
+		}
+	}
+	if w.twin != 0 && w.foreign[w.twin-1] >= deep {
+		n++
+	}
+	return n
+}
+
+func properties(r rules) []explore.Property[world] {
 	return []explore.Property[world]{
-		explore.Always("at most one transaction of the request is mined", func(w world) bool {
-			n := 0
-			for _, tx := range w.txs[:w.signed] {
-				if tx.place >= shallow {
-					n++
-				}
-			}
-			return n <= 1
-		}),
+		explore.Always("at most one transaction of the request is mined", func(w world) bool { return w.payments(shallow) <= 1 }),
 		explore.Always("no two transactions of the request can both be mined", func(w world) bool {
 			for a := range w.signed {
 				for b := range a {
@@ -38,12 +49,18 @@ func properties(r rules) []explore.Property[world] {
 			if w.rec.Request.Status != withdrawal.RequestCompleted {
 				return true
 			}
+			if w.rec.Request.FinalTxHash == twinHash {
+				return w.foreign[w.twin-1] == final
+			}
 			tx := w.txs[w.rec.Request.FinalTxHash[0]-'A']
 			return tx.place == final && !tx.reverted && !tx.cancel
 		}),
-		explore.Always("failed: nothing was paid or can be", func(w world) bool {
-			if w.rec.Request.Status != withdrawal.RequestFailed {
+		explore.Always("failed or cancelled: nothing was paid or can be", func(w world) bool {
+			if s := w.rec.Request.Status; s != withdrawal.RequestFailed && s != withdrawal.RequestCancelled {
 				return true
+			}
+			if w.twin != 0 && w.rec.Request.Mined == "" {
+				return false
 			}
 			for n := range w.signed {
 				tx := w.txs[n]
@@ -72,17 +89,7 @@ func properties(r rules) []explore.Property[world] {
 // lieProperties is what holds though one proof of death was wrong.
 func lieProperties(r rules) []explore.Property[world] {
 	honest := properties(r)
-	ended := func(w world) bool {
-		return w.rec.Request.Status == withdrawal.RequestCompleted || w.rec.Request.Status == withdrawal.RequestFailed
-	}
-	payments := func(w world) (n int) { // mined at depth
-		for _, tx := range w.txs[:w.signed] {
-			if tx.place == final {
-				n++
-			}
-		}
-		return n
-	}
+	payments := func(w world) int { return w.payments(final) }
 	return []explore.Property[world]{
 		honest[2], honest[4], honest[5], // completed; sound; somebody is named
 		explore.Always("one lie costs at most one second payment", func(w world) bool {
@@ -124,8 +131,8 @@ func TestModelSurvivesALie(t *testing.T) {
 	dispatch := newRules()
 	dispatch.lies, dispatch.dispatch = true, true
 	for _, tt := range []modelRun{
-		{"prepared", prepare, 56656},
-		{"dispatched", dispatch, 15563},
+		{"prepared", prepare, 56971},
+		{"dispatched", dispatch, 16123},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			result, err := explore.CheckBy(model(tt.rules), world.key, lieProperties(tt.rules)...)

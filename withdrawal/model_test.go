@@ -3,6 +3,7 @@ package withdrawal_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/settlehq/settle/statemachine/explore"
 	"github.com/settlehq/settle/withdrawal"
@@ -29,6 +30,12 @@ type world struct {
 	bumps   int8
 	jobs    int8
 	lie     lie
+	twin    int8                   // foreign[twin-1] is the same payment under a hash that we do not know; 0: none is
+	snap    *withdrawal.Withdrawal // what somebody has read and not written yet; never written through
+	heard   int8                   // set of ours, by index: the library was told that they were sent
+	begun   bool                   // an execution began after it was told of one that it does not know
+	stops   int8                   // of the operator
+	reads   int8
 }
 
 // lie is what became of the one wrong proof of death that a run may have.
@@ -81,14 +88,21 @@ type modelTx struct {
 
 // rules is what a run may do, and how a broken library would behave.
 type rules struct {
-	policy    withdrawal.Policy
-	maxJobs   int8
-	dispatch  bool // workers use a signer that also sends
-	rebump    bool
-	revert    bool
-	lies      bool // one proof of death may be wrong
-	shallowOK bool // broken: depth 1 is final
-	apply     func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error)
+	policy     withdrawal.Policy
+	maxJobs    int8
+	dispatch   bool // workers use a signer that also sends
+	rebump     bool
+	revert     bool
+	lies       bool // one proof of death may be wrong
+	unsent     bool // one answer "not sent" may be wrong
+	twins      bool // the payment may be mined under an unknown hash
+	stale      bool // somebody writes what they decided on an earlier record
+	stop       bool // an operator cancels, holds and releases
+	quiet      bool // the chain undoes and drops nothing
+	hashesOnly bool // broken: the host compares hashes, and not what was paid
+	careless   bool // the host takes another spelling for another transaction
+	shallowOK  bool // broken: depth 1 is final
+	apply      func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error)
 }
 
 func newRules() rules {
@@ -122,6 +136,37 @@ type key struct {
 	// After a lie the rules look at these too.
 	txHash, evidence string
 	paidByDead       bool
+
+	flags string
+	snap  snapKey
+}
+
+// snapKey is what still counts of what somebody has read: nothing once the
+// request has another version, since every save compares that.
+type snapKey struct {
+	any, sameJob bool
+	request      withdrawal.RequestStatus
+	job          withdrawal.JobStatus
+	more         string
+}
+
+func (w *world) snapKey() (k snapKey) {
+	s, now := w.snap, w.rec
+	if s == nil || s.Request.Version != now.Request.Version {
+		return k
+	}
+	return snapKey{true, s.Job.ID == now.Job.ID && s.Job.Version == now.Job.Version, s.Request.Status, s.Job.Status, flags(s) + fmt.Sprint(s.Job.RetryCount, s.Job.Review, len(s.Txs), s.Job.TxsDead, s.Job.Dispatches)}
+}
+
+func flags(w *withdrawal.Withdrawal) string {
+	r := &w.Request
+	open := ""
+	for _, s := range w.Strays {
+		if open += s.Claim + s.Hash; !s.SettledAt.IsZero() {
+			open += "."
+		}
+	}
+	return fmt.Sprint(r.Held, r.Mined != "", r.StraysSent, open)
 }
 
 func (w world) key() key {
@@ -136,13 +181,16 @@ func (w world) key() key {
 		k.txHash, k.evidence = j.TxHash, j.EvidenceHash
 		k.paidByDead = w.rec.Request.Disproved != ""
 	}
-	k.world.rec, k.world.void = nil, 0
+	k.flags, k.snap = flags(w.rec), w.snapKey()
+	k.world.rec, k.world.snap, k.world.void = nil, nil, 0
 	for i := range k.world.workers {
 		f := &k.world.workers[i].fence
 		switch {
 		case *f == 0:
 		case *f == j.Lease.Fence:
 			*f = 1
+		case w.dispatchedUnder(*f):
+			*f = 4
 		case *f <= w.void:
 			*f = 2
 		default:
@@ -152,6 +200,8 @@ func (w world) key() key {
 	for n := range w.signed {
 		if ref := &k.world.txs[n].ref; *ref == j.Lease.Fence {
 			*ref = 1
+		} else if w.dispatchedUnder(*ref) {
+			*ref = 4
 		} else {
 			*ref = 0
 		}
@@ -163,6 +213,16 @@ func (w world) String() string {
 	j := &w.rec.Job
 	return fmt.Sprintf("request %v, job %v (fence %d, review %v, %d of %d dead), workers %v, ours %v, foreign %v",
 		w.rec.Request.Status, j.Status, j.Lease.Fence, j.Review, j.TxsDead, j.TxsOnFile, w.workers, w.txs[:w.signed], w.foreign)
+}
+
+// dispatchedUnder reports whether the answer of a fence would still be news.
+func (w *world) dispatchedUnder(fence int64) bool {
+	for _, d := range w.rec.Dispatches {
+		if d.Fence == fence {
+			return true
+		}
+	}
+	return false
 }
 
 // mined is how many nonces of the account are used.
@@ -204,12 +264,14 @@ func model(r rules) explore.Model[world] {
 		first = c.New
 	}
 	init := world{rec: &first, jobs: 1}
-	if r.lies { // one kind of trouble at a time
+	if r.lies || r.quiet { // one kind of trouble at a time
 		init.reorgs, init.drops = 1, 1
 	}
 	return explore.Model[world]{Init: []world{init}, Limit: 8 << 20, Next: func(w world, step func(string, world)) {
 		for i := range w.workers {
-			r.worker(w, i, step)
+			if i == 0 || !r.stale || w.workers[i].phase != idle {
+				r.worker(w, i, step)
+			}
 		}
 		r.house(w, step)
 		r.chain(w, step)
@@ -219,13 +281,66 @@ func model(r rules) explore.Model[world] {
 // store applies an event to the stored record; ok is false for a refusal.
 func (r rules) store(w world, ev withdrawal.Event) (world, bool) {
 	c, err := r.apply(r.policy, *w.rec, ev)
+	if r.unsent {
+		w.hears(ev)
+	}
 	if err != nil {
 		return w, false
 	}
+	w.begins(ev, &c)
 	w.rec = &c.New
 	if r.lies {
 		w.lie.follow(ev, &c)
 	}
+	return w, true
+}
+
+// hears notes what the library was told, taken or refused.
+func (w *world) hears(ev withdrawal.Event) {
+	if e, ok := ev.(withdrawal.Broadcast); ok {
+		w.heard |= 1 << (e.Hash[0] - 'A')
+	}
+}
+
+// begins notes an execution that goes on although the library was told of a
+// transaction that is not on file.
+func (w *world) begins(ev withdrawal.Event, c *withdrawal.Change) {
+	switch ev.(type) {
+	case withdrawal.Claimed, withdrawal.Prepared, withdrawal.Dispatched:
+	default:
+		return
+	}
+	for n := range w.signed {
+		known := slices.ContainsFunc(c.New.Txs, func(tx withdrawal.Tx) bool { return tx.Hash == hashOf(n) })
+		w.begun = w.begun || w.heard&(1<<n) != 0 && !known && c.New.Job.Status == withdrawal.JobProcessing && w.possible(n)
+	}
+}
+
+// write is store for what somebody decided on what they have read: every save
+// compares the version of the request, and that of the job if it writes it.
+func (r rules) write(w world, ev withdrawal.Event) (world, bool) {
+	if w.snap == nil {
+		return w, false
+	}
+	c, err := r.apply(r.policy, *w.snap, ev)
+	if err != nil || c.Empty() {
+		return w, false
+	}
+	now := *w.rec
+	writesJob := c.New.Job.ID != c.Old.Job.ID || c.New.Job.Version != c.Old.Job.Version || c.Touch()
+	if c.Old.Request.Version != now.Request.Version || writesJob && (c.Old.Job.ID != now.Job.ID || c.Old.Job.Version != now.Job.Version) {
+		return w, false
+	}
+	w.begins(ev, &c)
+	stored := c.New
+	if !writesJob {
+		stored = now
+		stored.Request, stored.Strays = c.New.Request, c.New.Strays
+	}
+	if c.New.Request.Version == now.Request.Version { // facts that no version covers stay as they are
+		stored.Request = now.Request
+	}
+	w.rec, w.snap = &stored, nil
 	return w, true
 }
 
@@ -258,11 +373,14 @@ func (r rules) worker(w world, i int, step func(string, world)) {
 	// send stores an event and goes on if it was accepted; else the worker
 	// drops the work.
 	send := func(what string, from world, ev withdrawal.Event, next actor) {
-		if to, ok := r.store(from, ev); ok {
+		to, ok := r.store(from, ev)
+		if ok {
 			emit(what, to, next)
 			return
 		}
-		emit(what+", refused", w, actor{})
+		refused := w
+		refused.heard = to.heard
+		emit(what+", refused", refused, actor{})
 	}
 	fail := func(f withdrawal.Failure) {
 		send("reports "+f.String(), w, withdrawal.AttemptFailed{By: who, Fence: me.fence, Failure: f, Error: "x"}, actor{})
@@ -389,6 +507,13 @@ func (r rules) house(w world, step func(string, world)) {
 				send("the operator finds "+hashOf(n), withdrawal.Resolved{By: op, Job: j.ID, Sent: true, Hash: hashOf(n), Reason: "r"})
 			}
 		}
+		if r.unsent && !w.lie.told {
+			to := w
+			to.lie.told = true
+			if to, ok := r.store(to, withdrawal.Resolved{By: op, Job: j.ID, Reason: "r"}); ok {
+				step("the operator is wrong: nothing was sent", to)
+			}
+		}
 		if !found {
 			to := w
 			to.void = j.Lease.Fence // the proof: the signer voids the reference
@@ -397,7 +522,8 @@ func (r rules) house(w world, step func(string, world)) {
 			}
 		}
 	}
-	if w.rec.Request.Status == withdrawal.RequestFailed && w.jobs < r.maxJobs {
+	r.outside(w, step)
+	if w.rec.Request.Status == withdrawal.RequestFailed && w.jobs < r.maxJobs && !r.stale {
 		op.Version = 0
 		if to, ok := r.store(w, withdrawal.Requeued{By: op, Job: j.ID}); ok {
 			if to, ok := r.store(to, enqueued(t0, id(100+byte(w.jobs)))); ok {
@@ -414,8 +540,15 @@ func (r rules) house(w world, step func(string, world)) {
 	}
 	who := checker(j.NextCheckAt)
 	for _, tx := range w.rec.Live() {
-		n := int8(tx.Hash[0] - 'A')
 		b := withdrawal.Block{Height: 5, Hash: "b", Canonical: "b", Head: 5}
+		if tx.Hash == twinHash {
+			if w.foreign[w.twin-1] == final {
+				b.Head = 6
+			}
+			send("the chain shows the twin", withdrawal.Receipt{By: who, Block: b, Tx: tx.Hash})
+			continue
+		}
+		n := int8(tx.Hash[0] - 'A')
 		m := w.txs[n]
 		if m.place >= shallow {
 			if m.place == final || r.shallowOK {
@@ -428,7 +561,12 @@ func (r rules) house(w world, step func(string, world)) {
 			late.At = j.BroadcastAt.Add(r.policy.AlertAfter)
 		}
 		send("the node misses "+tx.Hash, withdrawal.Missing{By: late, Tx: tx.Hash}) // true or not
-		if w.foreign[m.nonce] == final {
+		if r.careless && m.place == final {
+			b.Head = 6
+			send("the host takes another spelling for another transaction", withdrawal.ProvenDead{By: who, Block: b, Tx: tx.Hash, Cause: withdrawal.NonceUsed,
+				Other: "0x" + strings.ToLower(tx.Hash), Nonce: tx.Nonce, NotThisPayment: true})
+		}
+		if w.foreign[m.nonce] == final && (w.twin != m.nonce+1 || r.hashesOnly) {
 			b.Head = 6
 			by := who
 			if j.Review {
@@ -522,7 +660,7 @@ func (r rules) chain(w world, step func(string, world)) {
 	}
 	// After a lie a nonce may stay open that nobody uses: the alert for a
 	// transaction that is not confirmed names the operator.
-	if int(next) < len(w.foreign) && (w.rec.Job.Review || w.lie.told) && w.rec.Job.Live() {
+	if int(next) < len(w.foreign) && (w.rec.Job.Review || w.lie.told) && (w.rec.Job.Live() || w.rec.Request.StraysSent > 0) {
 		to := w
 		to.foreign[next] = shallow
 		step("the operator burns the next nonce", to)

@@ -136,9 +136,9 @@ func TestPaidBesideALiveTransactionJoinsWhenThatIsDead(t *testing.T) {
 	for name, w := range map[string]withdrawal.Withdrawal{"executions left": states(t)["confirming"], "none left": last} {
 		w = expect(t, policy, w, paidBy(t0, withdrawal.Operator, "x"), "confirming, review")
 		gone := dead(t0, "tx1", 3, 7)
-		gone.By, gone.Other = by(withdrawal.Operator, t0), "x"
-		expect(t, policy, w, gone, "invalid") // what pays it is no other payment
-		gone.Other = "y"
+		gone.By, gone.Other, gone.NotThisPayment = by(withdrawal.Operator, t0), "y", false
+		expect(t, policy, w, gone, "invalid")
+		gone.Other = "x" // which the record knows to be this payment
 		w = expect(t, policy, w, gone, "confirming")
 		if len(w.Txs) != 2 || w.Job.TxsDead != 1 || w.Job.TxHash != "x" || w.Strays[0].SettledAt.IsZero() {
 			t.Errorf("%s: %+v", name, w.Job)

@@ -60,13 +60,9 @@ type table[R any] struct {
 	version func(*R) int64
 	derived []derived
 	unique  []unique
-	head    *head // of the aggregate, if the record is not; its version is compared too
+	head    string // the table of the aggregate's own record, if this is not it: its version is compared too
 	made
 }
-
-// head is the record of an aggregate without which another is not written: its
-// table, and the column that has its id.
-type head struct{ table, column string }
 
 // derived is a column whose value SQL makes.
 type derived struct {
@@ -191,9 +187,9 @@ func (t *table[R]) swap(columns list, all []derived) statement {
 			where += " AND x." + name + " IS NOT DISTINCT FROM r.old_" + name
 		}
 	}
-	if t.head != nil {
-		spec += ", old_head int"
-		where += " AND (SELECT g.version FROM @" + t.head.table + " g WHERE g.id = x." + t.head.column + ") = r.old_head"
+	if t.head != "" {
+		spec += ", head uuid, old_head int"
+		where += " AND (SELECT g.version FROM @" + t.head + " g WHERE g.id = r.head) = r.old_head"
 	}
 	for _, u := range t.unique {
 		if same, ok := u.same(spec, "h"); ok {

@@ -54,13 +54,13 @@ func (t *table[R]) touchRow(rows *batch, old, now *R) {
 }
 
 // updateUnder and touchUnder are the same for a record with a head, of which they
-// take the version.
-func (t *table[R]) updateUnder(rows *batch, old, now *R, head int64) {
-	rows.add(append(append(cells(t.state(now), t.outside(now)), t.asRead(old, now)...), head)...)
+// take the id and the version.
+func (t *table[R]) updateUnder(rows *batch, old, now *R, head any, version int64) {
+	rows.add(append(append(cells(t.state(now), t.outside(now)), t.asRead(old, now)...), head, version)...)
 }
 
-func (t *table[R]) touchUnder(rows *batch, old, now *R, head int64) {
-	rows.add(append(append(cells(t.outside(now)), t.asRead(old, now)...), head)...)
+func (t *table[R]) touchUnder(rows *batch, old, now *R, head any, version int64) {
+	rows.add(append(append(cells(t.outside(now)), t.asRead(old, now)...), head, version)...)
 }
 
 // asRead is what a stored row is compared with.

@@ -55,7 +55,7 @@ var jobTable = newTable(table[withdrawal.Job]{
 		return list{{"lease_holder text", maybe(&j.Lease.Holder)}, {"lease_fence int", always(&j.Lease.Fence)}, {leaseUntil, maybe(&j.Lease.Until)},
 			{"offer_at time", maybe(&j.OfferAt)}, {"next_check_at time", maybe(&j.NextCheckAt)}, {"rebroadcast bool", always(&j.Rebroadcast)}}
 	},
-	head: &head{table: "withdrawal_requests", column: "withdrawal_request_id"},
+	head: "withdrawal_requests",
 	derived: []derived{{name: "number", insert: "(SELECT coalesce(max(l.number), 0) + 1 FROM @withdrawal_queue l " +
 		"WHERE l.withdrawal_request_id = r.withdrawal_request_id)"}},
 	unique: []unique{

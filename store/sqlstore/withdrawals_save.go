@@ -69,11 +69,11 @@ func (s *changeset) add(c *withdrawal.Change) {
 			rows = &s.taking
 			s.takes(n)
 		}
-		jobTable.updateUnder(rows, o, n, c.Old.Request.Version)
+		jobTable.updateUnder(rows, o, n, n.Request, c.Old.Request.Version)
 		s.countJob(o.Status, -1)
 		s.countJob(n.Status, 1)
 	case c.Touch():
-		jobTable.touchUnder(&s.touch, o, n, c.Old.Request.Version)
+		jobTable.touchUnder(&s.touch, o, n, n.Request, c.Old.Request.Version)
 	}
 	if a := c.Attempt(); a != nil {
 		attemptTable.insertRow(&s.attempts, a)

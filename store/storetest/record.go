@@ -59,6 +59,8 @@ type subject[T store.Clock, K, L comparable, A, E, C any] struct {
 	older func(*A)
 	// lease is the lease of an aggregate, renew moves the end of one at now and
 	// reports whether it is lost; nil without leases.
+	// also makes some that random histories seldom come to; nil: none.
+	also  func(testing.TB) []A
 	lease func(*A) *statemachine.Lease
 	renew func(tx T, now time.Time, a *A, fence int64, until time.Time) (lost bool, err error)
 	// more writes in tx what no stage does; nil if there is nothing.

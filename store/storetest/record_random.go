@@ -100,6 +100,11 @@ func (s *subject[T, K, L, A, E, C]) population(t *testing.T) (ids []K) {
 			ids = append(ids, s.id(&a))
 		}
 	}
+	if s.also != nil {
+		for _, a := range s.also(t) {
+			ids = append(ids, s.id(&a))
+		}
+	}
 	const size = 40
 	for seed := range size {
 		fixedRandom(t, seed, func(rt *rapid.T) {

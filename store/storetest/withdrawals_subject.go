@@ -70,6 +70,7 @@ func versionedWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T])
 			},
 		},
 		older: func(a *withdrawal.Withdrawal) { a.Job.Version-- },
+		also:  w.missed,
 		lease: func(a *withdrawal.Withdrawal) *statemachine.Lease { return &a.Job.Lease },
 		renew: func(tx T, now time.Time, a *withdrawal.Withdrawal, fence int64, until time.Time) (bool, error) {
 			lost, err := tx.Withdrawals().Renew(now, store.JobLease{Job: a.Job.ID, Fence: fence, Until: until})
@@ -154,6 +155,18 @@ func (w *withdrawals[T]) stages() []withdrawalStage {
 		},
 		claim: func(*withdrawal.Withdrawal) withdrawal.Event { return withdrawal.Claimed{By: workerAt(start)} },
 	}}
+}
+
+// missed makes jobs that are owed another broadcast: several of one wallet with
+// nonces and of one without.
+func (w *withdrawals[T]) missed(t testing.TB) (all []withdrawal.Withdrawal) {
+	chain := w.id()
+	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: chain})
+	for i, c := range []uuid.UUID{chain, chain, chain, utxos, utxos} {
+		a := w.confirming(t, c, start.Add(-time.Duration(i)*time.Minute)) // the highest nonce is missed the longest
+		all = append(all, w.do(t, a.Request.ID, withdrawal.Missing{By: by(withdrawal.ConfirmationWorker, a.Job.BroadcastAt), Tx: a.Job.TxHash}))
+	}
+	return all
 }
 
 // more: a nonce with its slot, an incident, and a wallet.

@@ -160,7 +160,7 @@ func fitting(w *withdrawal.Withdrawal) []int {
 	case j.Status == withdrawal.JobProcessing:
 		return []int{3, 4, 4, 5, 5, 6, 7, 8, 14, 16, 18}
 	}
-	return []int{2, 8, 9, 10, 11, 12, 19, 20}
+	return []int{2, 8, 9, 10, 11, 11, 11, 11, 12, 19, 20}
 }
 
 // paidBy says that another transaction paid, which is mostly true of the request.

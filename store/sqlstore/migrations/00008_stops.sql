@@ -62,7 +62,7 @@ CREATE TABLE @withdrawal_strays (
 ) {strict};
 
 {no delete withdrawal_strays}
-{insert once withdrawal_strays: withdrawal_request_id, seq}
+{keys withdrawal_strays: withdrawal_request_id, seq; rowid}
 
 -- Which request a transaction of a chain pays: all of it (output -1), or one
 -- output, and then the row of -1 belongs to nobody. A filler is of the zero id.
@@ -96,7 +96,7 @@ CREATE TABLE @withdrawal_fillers (
 ) {strict};
 
 {append only withdrawal_fillers}
-{insert once withdrawal_fillers: operation_wallet_address_id, nonce}
+{insert once withdrawal_fillers: operation_wallet_address_id, nonce; rowid}
 
 -- +goose Down
 

@@ -1,0 +1,126 @@
+package withdrawal_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/settlehq/settle/statemachine/explore"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// unsentProperties is what holds though one answer "not sent" was wrong.
+func unsentProperties(r rules) []explore.Property[world] {
+	honest := properties(r)
+	return []explore.Property[world]{
+		honest[2], honest[4], honest[5], // completed; sound; somebody is named
+		explore.Always("the wrong answer costs at most one second payment", func(w world) bool { return w.payments(shallow) <= 2 }),
+		explore.Always("once the library was told, nothing else begins", func(w world) bool { return !w.begun }),
+		explore.CanFinish("it ends", ended),
+		explore.NoDeadlock("only an ended request rests", ended),
+		explore.Reachable("it was sent all the same, told, and paid once", func(w world) bool {
+			return w.lie.told && w.heard != 0 && w.rec.Request.Status == withdrawal.RequestCompleted && w.payments(final) == 1
+		}),
+	}
+}
+
+// staleProperties is what holds though one proof was wrong and somebody writes
+// late what they decided early.
+func staleProperties(r rules) []explore.Property[world] {
+	lies := lieProperties(r)
+	return []explore.Property[world]{
+		lies[1], lies[3], lies[5], // sound; at most one second payment; after the incident nothing begins
+		explore.CanFinish("it ends, or an operator cancels it", func(w world) bool { return ended(w) || w.rec.Request.Status == withdrawal.RequestApproved }),
+		explore.Reachable("somebody has read before the incident, and not written yet", func(w world) bool {
+			return w.snap != nil && w.snap.Request.Mined == "" && w.rec.Request.Mined == "" && w.rec.Request.Status == withdrawal.RequestFailed && w.payments(final) == 1
+		}),
+	}
+}
+
+type stopRun struct {
+	modelRun
+	properties func(rules) []explore.Property[world]
+}
+
+func stopRuns() []stopRun {
+	twins, twinDispatch, unsent, stop, stale := newRules(), newRules(), newRules(), newRules(), newRules()
+	twins.twins, twins.careless, twins.policy.MaxRetries = true, true, 1
+	twinDispatch.twins, twinDispatch.dispatch, twinDispatch.policy.MaxRetries = true, true, 1
+	unsent.unsent, unsent.dispatch, unsent.quiet = true, true, true
+	stop.stop, stop.policy.MaxRetries, stop.quiet = true, 1, true
+	stale.stale, stale.lies, stale.policy.MaxRetries, stale.maxJobs, stale.quiet = true, true, 1, 2, true
+	return []stopRun{
+		{modelRun{"paid under another hash", twins, 19661}, properties},
+		{modelRun{"paid under another hash, dispatched", twinDispatch, 4150}, properties},
+		{modelRun{"sent after not sent", unsent, 74720}, unsentProperties},
+		{modelRun{"cancelled, held and released", stop, 6937}, properties},
+		{modelRun{"decided on what was read before", stale, 35135}, staleProperties},
+	}
+}
+
+func TestModelStops(t *testing.T) {
+	for _, tt := range stopRuns() {
+		t.Run(tt.name, func(t *testing.T) {
+			result, err := explore.CheckBy(model(tt.rules), world.key, tt.properties(tt.rules)...)
+			if err != nil {
+				t.Fatalf("%v\n%v", result, err)
+			}
+			t.Log(result)
+			if result.States != tt.states {
+				t.Errorf("%d states, expected %d", result.States, tt.states)
+			}
+		})
+	}
+}
+
+// Each of the rules that were missing, taken away: the checker finds the run in
+// which money is lost.
+func TestModelFindsEachMissingRule(t *testing.T) {
+	// bySpelling takes another spelling for another transaction (M5).
+	bySpelling := func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error) {
+		if e, ok := ev.(withdrawal.ProvenDead); ok && strings.HasPrefix(e.Other, "0x") {
+			e.Other = "other"
+			ev = e
+		}
+		return p.Apply(w, ev)
+	}
+	// deaf refuses the answer of a dispatch that was declared not sent (M6).
+	deaf := func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error) {
+		if e, ok := ev.(withdrawal.Broadcast); ok && (w.Job.DispatchedAt.IsZero() || e.Fence != w.Job.Lease.Fence) {
+			w.Dispatches, w.Job.Dispatches = nil, 0
+		}
+		return p.Apply(w, ev)
+	}
+	// versionless records an incident beside the record, as a fact that no
+	// version covers (M7).
+	versionless := func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error) {
+		c, err := p.Apply(w, ev)
+		if len(c.Incidents) > 0 && c.New.Job.Version == c.Old.Job.Version {
+			c.New.Request.Version, c.Log = c.Old.Request.Version, nil
+		}
+		return c, err
+	}
+	for _, tt := range []struct {
+		name     string
+		run      int // of stopRuns
+		property int
+		change   func(*rules)
+	}{
+		{"M4: the host compares hashes: paid twice", 0, 0, func(r *rules) { r.hashesOnly, r.policy.MaxRetries = true, 2 }},
+		{"M4: the same for a signer's hash", 1, 0, func(r *rules) { r.hashesOnly, r.policy.MaxRetries = true, 2 }},
+		{"M5: a spelling is another transaction: paid twice", 0, 0, func(r *rules) { r.apply, r.policy.MaxRetries = bySpelling, 2 }},
+		{"M6: the late answer is refused: it is paid again", 2, 4, func(r *rules) { r.apply = deaf }},
+		{"M7: an incident moves no version: it is paid again", 4, 2, func(r *rules) { r.apply = versionless }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			run := stopRuns()[tt.run]
+			tt.change(&run.rules)
+			result, err := explore.CheckBy(model(run.rules), world.key, run.properties(run.rules)[tt.property])
+			var found *explore.Counterexample[world]
+			if !errors.As(err, &found) {
+				t.Fatalf("not found among %v: %v", result, err)
+			}
+			t.Log(err)
+		})
+	}
+}
