@@ -139,7 +139,8 @@ func (c *paymentChecks) claimed(n int) (withdrawal.Withdrawal, error) {
 // prepared is the intent to send: a nonce above 2^53, and bytes.
 func (c *paymentChecks) prepared(w *withdrawal.Withdrawal, hash string) withdrawal.Prepared {
 	const nonce = 1<<53 + 1
-	return withdrawal.Prepared{By: c.worker, Fence: w.Job.Lease.Fence, Hash: hash, Raw: []byte{0, 0xff, 0}, Nonce: nonce, HasNonce: true}
+	return withdrawal.Prepared{By: c.worker, Fence: w.Job.Lease.Fence, Hash: hash, Raw: []byte{0, 0xff, 0}, Nonce: nonce, HasNonce: true,
+		ChainNonce: nonce, HasChainNonce: true}
 }
 
 // pay brings a request to its broadcast and compares what is stored. It returns a
