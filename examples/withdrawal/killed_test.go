@@ -120,13 +120,16 @@ func postgres(t *testing.T, server string) string {
 // is, the program that the user started too.
 func TestKilledProcessesPayOnce(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes half a minute")
+		t.Skip("it takes ten seconds")
+	}
+	rows, kills, after := 40, 2, 1200*time.Millisecond
+	if os.Getenv("SETTLE_SOAK") != "" {
+		rows, kills, after = 120, 5, 2*time.Second
 	}
 	onEachDatabase(t, func(t *testing.T, db string) {
-		const rows = 120
 		s := newScene(t, db, rows)
-		for i := range 3 {
-			s.killAll(500*time.Millisecond+rand.N(2*time.Second), i == 1, "-chaos", "-seed", strconv.Itoa(i))
+		for i := range kills {
+			s.killAll(500*time.Millisecond+rand.N(after), i == 1, "-chaos", "-seed", strconv.Itoa(i))
 		}
 		r := s.finish("-chaos", "-seed", "9", "-timeout", "3m")
 		if r.Requests["completed"] != rows {
@@ -138,18 +141,21 @@ func TestKilledProcessesPayOnce(t *testing.T) {
 	})
 }
 
-// The server crashes in the middle, twice: what it has confirmed stays, and
+// The server crashes in the middle: what it has confirmed stays, and
 // what was under way is found out.
 func TestPostgresStoppedImmediately(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a while")
 	}
 	server := pgtest.Private(t)
-	const rows = 120
+	rows, crashes := 50, 1
+	if os.Getenv("SETTLE_SOAK") != "" {
+		rows, crashes = 150, 3
+	}
 	s := newScene(t, postgres(t, server.URL()), rows)
 	program, stdout, stderr := s.start("-chaos", "-seed", "3", "-timeout", "3m")
-	for range 2 {
-		time.Sleep(2 * time.Second)
+	for range crashes {
+		time.Sleep(1500 * time.Millisecond)
 		if err := server.Crash(); err != nil {
 			t.Fatal(err)
 		}
@@ -163,12 +169,13 @@ func TestPostgresStoppedImmediately(t *testing.T) {
 	}
 }
 
-// SETTLE_SOAK is how many withdrawals: thousands take minutes.
+// SETTLE_SOAK is 1, or how many withdrawals: thousands take minutes.
 func TestSoak(t *testing.T) {
 	rows, err := strconv.Atoi(os.Getenv("SETTLE_SOAK"))
 	if err != nil || rows < 1 {
-		t.Skip("set SETTLE_SOAK to a number of withdrawals, such as 3000")
+		t.Skip("SETTLE_SOAK=1 pays 600, or more if it is a larger number, under kills")
 	}
+	rows = max(rows, 600)
 	soak := func(t *testing.T, s *scene, during func(ctx context.Context)) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
