@@ -94,7 +94,10 @@ func refreshSlots[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 }
 
 func oneRecovery[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
-	now := time.Now()
+	var now time.Time // the store's
+	if err := r.View(ctx, func(tx T) (err error) { now, err = tx.Now(); return err }); err != nil {
+		t.Fatal(err)
+	}
 	w := r.at(t, 0)
 	xpub := w.Wallet.XpubVan
 	by := func(role refresh.Role) refresh.By { return refresh.By{Actor: "w1", Role: role} }

@@ -201,7 +201,11 @@ func exits[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 		case exited:
 			left++
 			err := r.View(ctx, func(tx T) error {
-				waiting, err := tx.Refreshes().Waiting(time.Now().Add(time.Minute), 100)
+				now, err := tx.Now()
+				if err != nil {
+					return err
+				}
+				waiting, err := tx.Refreshes().Waiting(now.Add(time.Minute), 100)
 				if err == nil && !slices.ContainsFunc(waiting, func(c refresh.Candidate) bool { return c.XpubVan == xpub }) {
 					t.Fatal("the job is lost: its wallet neither is served nor waits")
 				}
