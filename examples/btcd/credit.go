@@ -6,7 +6,6 @@ import (
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
-	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/utxo"
 )
@@ -18,7 +17,7 @@ func (s *service) credit(ctx context.Context) error {
 	if err := s.db.QueryRowContext(ctx, "SELECT cursor FROM feed").Scan(&cursor); err != nil {
 		return err
 	}
-	page, next, err := s.read(ctx, cursor)
+	page, next, err := s.wallets.Follow(ctx, cursor, 1000)
 	if err != nil {
 		return err
 	}
@@ -50,14 +49,6 @@ func (s *service) credit(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func (s *service) read(ctx context.Context, after store.Cursor) (page []statemachine.Transition[utxo.TxID], next store.Cursor, err error) {
-	err = s.View(ctx, func(tx store.Tx) (err error) {
-		page, next, err = tx.Wallets().Follow(after, 1000)
-		return err
-	})
-	return page, next, err
 }
 
 // look credits the coins of a transaction that is deep enough. It reads the

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
@@ -99,7 +100,12 @@ func (s *service) followMempool(ctx context.Context) error {
 	if s.pool = pool; len(txs) == 0 {
 		return nil
 	}
-	return s.observe(ctx, before, txs)
+	// What the ledger refuses of the list, such as the loser of a race that the
+	// node has not dropped yet, is skipped. ErrStale: a block came meanwhile.
+	if _, err = s.wallets.Do(ctx, utxo.Observed{Txs: txs, Tip: before}); errors.Is(err, utxo.ErrStale) {
+		return nil
+	}
+	return err
 }
 
 // fork returns the last block that the node and the store have in common, -1
@@ -123,11 +129,4 @@ func (s *service) fork(ctx context.Context, height int32) (int32, error) {
 		}
 	}
 	return 0, nil
-}
-
-// observe offers the mempool as one list. What the ledger refuses of it, such as
-// the loser of a race that the node has not dropped yet, is skipped.
-func (s *service) observe(ctx context.Context, tip chainhash.Hash, txs []*wire.MsgTx) error {
-	_, err := s.wallets.Do(ctx, utxo.Observed{Txs: txs, Tip: tip})
-	return err
 }

@@ -26,7 +26,7 @@ func TestTheChainProvesTheStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Deposits < 3 || p.Payouts < 10 || p.Reorgs < 1 || p.Kills < 1 || p.Replaced < 1 || p.Children < 1 || p.Again < 1 {
+	if p.Deposits < 3 || p.Payouts < 10 || p.Reorgs < 1 || p.Kills < 1 || p.NodeKills < 1 || p.Replaced < 1 || p.Children < 1 || p.Again < 1 {
 		t.Errorf("too little happened: %+v", p)
 	}
 	if p.Left != 0 {

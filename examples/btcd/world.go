@@ -133,6 +133,8 @@ func (w *world) play(ctx context.Context, duration time.Duration) error {
 		switch roll := w.random.IntN(100); {
 		case i == 20 || i == 40:
 			err = w.doubleSpend(ctx)
+		case i == 30:
+			w.node.kill()
 		case i < 3 || roll < 16:
 			err = w.deposit(ctx)
 		case roll < 46:
@@ -141,7 +143,7 @@ func (w *world) play(ctx context.Context, duration time.Duration) error {
 			err = w.mine(ctx, 1)
 		case roll < 86:
 			err = w.reorg(ctx, 1+w.random.IntN(2))
-		case roll < 97:
+		case roll < 96:
 			w.killService()
 		default:
 			w.node.kill()
