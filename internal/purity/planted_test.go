@@ -98,7 +98,7 @@ func TestCheckFindsThePlantedClock(t *testing.T) {
 		{"a call in a domain", "utxo/a.go", call, "a.go:3: time.Now: " + said},
 		{"a call in a test package", "utxo/utxotest/a.go", call, said},
 		{"a call in statemachine", "statemachine/a.go", call, said},
-		{"a call in another package of the store", "store/reactor/a.go", call, said},
+		{"a call in another package of the store", "store/storetest/a.go", call, said},
 		{"a call in a package whose name begins alike", "store/memoryless/a.go", call, said},
 		{"a call in a package below internal", "internal/x/a.go", call, said},
 		{"the function as a value", "utxo/a.go", "package a\nimport \"time\"\nvar clock = time.Now\n", said},
