@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/internal/pgtest"
+	"github.com/settlehq/settle/relaysync"
+)
+
+// asProgram makes the test binary the program itself, so that tests can start
+// its processes and kill them.
+const asProgram = "SETTLE_TEST_RUN_RELAYSYNC"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		os.Exit(0)
+	}
+	os.Exit(pgtest.Main(m))
+}
+
+func runs(t *testing.T, args ...string) report {
+	t.Helper()
+	t.Setenv(asProgram, "1")
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	var out, log bytes.Buffer
+	if err := run(ctx, append(args, "-json", "-relays", "9", "-base", "100ms"), nil, &out, &log); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, out.Bytes(), log.Bytes())
+	}
+	var r report
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// postgres returns the URL of an empty schema on a server.
+func postgres(t *testing.T, server string) string {
+	t.Helper()
+	db, err := sql.Open("pgx", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	schema := pgtest.Schema(t, db)
+	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+schema); err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("search_path", schema)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+func TestRelaysync(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for time-outs")
+	}
+	for name, args := range map[string][]string{"sqlite": {"-db", filepath.Join(t.TempDir(), "a.db"), "-seed", "2"}, "postgres": nil} {
+		t.Run(name, func(t *testing.T) {
+			if name == "postgres" {
+				args = []string{"-db", postgres(t, pgtest.URL(t)), "-seed", "3"}
+			}
+			r := runs(t, args...)
+			failures := 0
+			for _, row := range r.Rows {
+				failures += row.Failures
+			}
+			if r.Relays != 9+len(tenantNames) || r.Kills != 2 || len(r.Tenants) != len(tenantNames) || r.Checks < 200 || failures < 10 {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+func TestArguments(t *testing.T) {
+	for _, args := range [][]string{{"-relays", "3"}, {"-base", "1h"}, {"-timeout", "0s"}, {"x"}, {"-db"}, {roleServer}, {roleReactor}} {
+		if err := run(t.Context(), args, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); err == nil {
+			t.Errorf("%v is taken", args)
+		}
+	}
+}
+
+// client is a service with a key, and a server.
+type client struct {
+	t    *testing.T
+	sign *signer
+	http *httptest.Server
+	s    *server
+}
+
+func newClient(t *testing.T) *client {
+	t.Helper()
+	sign, err := newSigner(strings.Repeat("11", 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &client{t: t, sign: sign, s: newServer("", sign.pubkey(), faults{over: true})}
+	c.http = httptest.NewServer(c.s)
+	c.s.base = c.http.URL
+	t.Cleanup(c.http.Close)
+	return c
+}
+
+// send signs a body, lets tamper change the request, and returns the status and
+// the text.
+func (c *client) send(method, id, body string, tamper func(*http.Request)) (int, string) {
+	c.t.Helper()
+	url := c.http.URL + "/relay/" + id
+	header, err := c.sign.authorize(c.t.Context(), relaysync.Auth(method, url, []byte(body), time.Now()))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	q, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	q.Header.Set("Authorization", header)
+	if tamper != nil {
+		tamper(q)
+	}
+	resp, err := http.DefaultClient.Do(q)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var text bytes.Buffer
+	_, _ = text.ReadFrom(resp.Body)
+	return resp.StatusCode, strings.TrimSpace(text.String())
+}
+
+func created(host, schema string) string {
+	return `{"host":"` + host + `","schema":"` + schema + `","secret":"` + strings.Repeat("5e", 32) + `","info":{"pubkey":"` + strings.Repeat("ab", 32) + `","name":"a"},"roles":{"admin":{"x":1}}}`
+}
+
+// The server has zooid's contract.
+func TestServer(t *testing.T) {
+	c := newClient(t)
+	for _, tt := range []struct {
+		name, method, id, body, text string
+		status                       int
+	}{
+		{"a PATCH of none", "PATCH", "a", `{}`, "no such relay", 404},
+		{"a new one", "POST", "a", created("h1", "a"), "{}", 201},
+		{"the same id", "POST", "a", created("h2", "b"), "relay with this id already exists", 409},
+		{"the same schema", "POST", "b", created("h2", "a"), "schema is used by another relay", 409},
+		{"the same host", "POST", "b", created("h1", "b"), "host is used by another relay", 409},
+		{"a bad id", "POST", "1b", created("h3", "1b"), "id, info.pubkey or secret are malformed", 400},
+		{"no secret", "POST", "c", strings.Replace(created("h4", "c"), "5e", "xx", 1), "id, info.pubkey or secret are malformed", 400},
+		{"no JSON", "POST", "c", `[`, "the body is no JSON object", 400},
+		{"a merge", "PATCH", "a", `{"info":{"name":null,"icon":"i"},"roles":{"admin":[1]},"policy":{"a":{"b":null,"c":2}}}`, "{}", 200},
+		{"too large", "PATCH", "a", `{"x":"` + strings.Repeat("x", 1<<20) + `"}`, "the body is too large", 413},
+	} {
+		if status, text := c.send(tt.method, tt.id, tt.body, nil); status != tt.status || text != tt.text {
+			t.Errorf("%s: %d %q, expected %d %q", tt.name, status, text, tt.status, tt.text)
+		}
+	}
+	want := object{"host": "h1", "schema": "a", "info": object{"pubkey": strings.Repeat("ab", 32), "icon": "i"}, "roles": object{"admin": []any{1.0}}, "policy": object{"a": object{"c": 2.0}}}
+	if got := c.s.relays["a"]; !reflect.DeepEqual(got.Config, want) || got.Secret != strings.Repeat("5e", 32) || got.Posts != 2 {
+		t.Errorf("%+v", got)
+	}
+	if _, _ = c.send("PATCH", "a", `{"secret":null}`, nil); c.s.relays["a"].Secret != "" {
+		t.Error("a null keeps the secret: the proof would see nothing")
+	}
+}
+
+// Only a fresh signature of this very request by the one key counts.
+func TestSignatures(t *testing.T) {
+	c := newClient(t)
+	other, err := newSigner(strings.Repeat("22", 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sign := func(s *signer, method, path, body string, at time.Time) func(*http.Request) {
+		return func(q *http.Request) {
+			header, err := s.authorize(t.Context(), relaysync.Auth(method, c.http.URL+path, []byte(body), at))
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Header.Set("Authorization", header)
+		}
+	}
+	body := created("h", "a")
+	for name, tamper := range map[string]func(*http.Request){
+		"none":                 func(q *http.Request) { q.Header.Del("Authorization") },
+		"no base64":            func(q *http.Request) { q.Header.Set("Authorization", "Nostr !") },
+		"another key":          sign(other, "POST", "/relay/a", body, time.Now()),
+		"another method":       sign(c.sign, "PATCH", "/relay/a", body, time.Now()),
+		"another URL":          sign(c.sign, "POST", "/relay/b", body, time.Now()),
+		"another body":         sign(c.sign, "POST", "/relay/a", body+" ", time.Now()),
+		"an old one":           sign(c.sign, "POST", "/relay/a", body, time.Now().Add(-2*time.Minute)),
+		"one of the future":    sign(c.sign, "POST", "/relay/a", body, time.Now().Add(2*time.Minute)),
+		"another body is sent": func(q *http.Request) { q.Body = http.NoBody; q.ContentLength = 0 },
+	} {
+		if status, _ := c.send("POST", "a", body, tamper); status != http.StatusUnauthorized {
+			t.Errorf("%s: %d", name, status)
+		}
+	}
+	if status, text := c.send("POST", "a", body, nil); status != http.StatusCreated {
+		t.Errorf("%d %s", status, text)
+	}
+}
