@@ -95,3 +95,17 @@ func (t *Tx) state() TxState {
 func (t *Tx) setState(s TxState) {
 	t.Status, t.Height, t.Position, t.Seq, t.Label, t.Context, t.Public, t.Version = s.Status, s.Height, s.Position, s.Seq, s.Label, s.Context, s.Public, s.Version
 }
+
+// Complete checks that Log has exactly one line for each new version of a
+// transaction, see [statemachine.Complete].
+func (c *ChangeSet) Complete() error {
+	moved := make([]statemachine.Versions[TxID], 0, len(c.Inserts)+len(c.Updates))
+	for _, t := range c.Inserts {
+		moved = append(moved, statemachine.Versions[TxID]{Machine: TxMachine.Name(), ID: t.ID, New: t.Version})
+	}
+	for i := range c.Updates {
+		u := &c.Updates[i]
+		moved = append(moved, statemachine.Versions[TxID]{Machine: TxMachine.Name(), ID: u.ID, Old: u.FromVersion, New: u.New.Version})
+	}
+	return statemachine.Complete(c.Log, moved...)
+}

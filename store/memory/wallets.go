@@ -24,6 +24,9 @@ func (w wallets) Save(sets ...utxo.ChangeSet) error {
 		return err
 	}
 	for _, set := range sets {
+		if err := set.Complete(); err != nil {
+			return w.tx.fail(err)
+		}
 		if err := w.Apply(set); err != nil {
 			return w.tx.fail(err)
 		}

@@ -12,7 +12,10 @@ import (
 func (w wallets) Save(sets ...utxo.ChangeSet) error {
 	return w.save("utxo.wallet", func() error {
 		for i := range sets {
-			err := w.apply(&sets[i])
+			err := sets[i].Complete()
+			if err == nil {
+				err = w.apply(&sets[i])
+			}
 			w.loaded = nil
 			if err != nil {
 				return err

@@ -24,15 +24,9 @@ func Wallets[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T
 		rule string
 		test func(*testing.T, *wallets[T])
 	}{
-		{"an update that fails leaves no trace", failedUpdate[T]},
-		{"an update that panics leaves no trace", panickedUpdate[T]},
-		{"a cancelled update leaves no trace", cancelledUpdate[T]},
-		{"a view writes nothing", viewWrites[T]},
-		{"a change set of an old state is a conflict", staleSet[T]},
 		{"values come back exactly", exactValues[T]},
 		{"the audit trail replays to the stored state", trail[T]},
 		{"paging is by key and stable under writes", paging[T]},
-		{"a transaction sees its own writes", ownWrites[T]},
 		{"an unknown wallet or transaction is not found", notFound[T]},
 		{"readers never see half of a commit", halfCommits[T]},
 		{"concurrent selections never share a coin", sharedCoins[T]},
@@ -40,6 +34,10 @@ func Wallets[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T
 		{"a replacement and a child lease what they add and nothing else", replacedAndBumped[T]},
 		{"the self-check passes and leaves nothing", walletSelfCheck[T]},
 	}
+	versioned(t, func(t *testing.T) *txSubject[T] {
+		s := answering[T]{open(t)}
+		return versionedTxs(t, &wallets[T]{s, store.NewWallets(s, utxotest.Policy())})
+	})
 	for _, r := range rules {
 		t.Run(r.rule, func(t *testing.T) {
 			s := open(t)
@@ -47,6 +45,7 @@ func Wallets[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T
 		})
 	}
 	t.Run("random histories store the same as the memory ledger", func(t *testing.T) { histories(t, open) })
+	t.Run("scenarios end as they say", func(t *testing.T) { scenarios(t, open) })
 }
 
 func walletSelfCheck[T store.WalletTx](t *testing.T, w *wallets[T]) {
@@ -94,104 +93,6 @@ func (w *wallets[T]) funded(t testing.TB, n int) (utxo.Block, *wire.MsgTx) {
 	b := utxotest.NewBlock(1, chainhash.Hash{}, 0)
 	w.do(t, utxo.WalletOpened{Wallet: 1, Birth: 1}, utxo.Connected{Block: b, Txs: []*wire.MsgTx{tx}, By: utxo.By{At: utxotest.Start}})
 	return b, tx
-}
-
-// write opens wallet 2 in tx.
-func write[T store.WalletTx](tx T) error {
-	set := utxo.ChangeSet{Wallets: []utxo.WalletChange{{New: utxo.Wallet{ID: 2, Birth: 5, ScannedTo: 4}}}}
-	if err := tx.Wallets().Save(set); err != nil {
-		return err
-	}
-	_, err := tx.Wallets().Wallets(2) // makes a delayed write happen
-	return err
-}
-
-func unchanged(t *testing.T, before, after utxo.Snapshot) {
-	t.Helper()
-	if !reflect.DeepEqual(before, after) {
-		t.Fatalf("stored before:\n%+v\nstored now:\n%+v", before, after)
-	}
-}
-
-func failedUpdate[T store.WalletTx](t *testing.T, w *wallets[T]) {
-	w.funded(t, 1)
-	before := w.snapshot(t)
-	mine := errors.New("mine")
-	err := w.Update(context.Background(), func(tx T) error {
-		if err := write(tx); err != nil {
-			return err
-		}
-		return mine
-	})
-	if !errors.Is(err, mine) {
-		t.Fatalf("the error is %v, want the one of the function", err)
-	}
-	unchanged(t, before, w.snapshot(t))
-}
-
-func panickedUpdate[T store.WalletTx](t *testing.T, w *wallets[T]) {
-	w.funded(t, 1)
-	before := w.snapshot(t)
-	func() {
-		defer func() {
-			if r := recover(); r != "mine" {
-				t.Errorf("recovered %v, want the panic of the function", r)
-			}
-		}()
-		_ = w.Update(context.Background(), func(tx T) error {
-			if err := write(tx); err != nil {
-				t.Error(err)
-			}
-			panic("mine")
-		})
-	}()
-	unchanged(t, before, w.snapshot(t))
-	w.do(t, utxo.WalletOpened{Wallet: 3}) // the store still works
-}
-
-func cancelledUpdate[T store.WalletTx](t *testing.T, w *wallets[T]) {
-	w.funded(t, 1)
-	before := w.snapshot(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	err := w.Update(ctx, func(tx T) error {
-		err := write(tx)
-		cancel()
-		return err
-	})
-	if !errors.Is(err, context.Canceled) {
-		t.Fatalf("the error is %v, want %v", err, context.Canceled)
-	}
-	unchanged(t, before, w.snapshot(t))
-}
-
-func viewWrites[T store.WalletTx](t *testing.T, w *wallets[T]) {
-	w.funded(t, 1)
-	before := w.snapshot(t)
-	if err := w.View(context.Background(), write[T]); !errors.Is(err, statemachine.ErrIllegal) {
-		t.Fatalf("Save in a View gives %v, want %v", err, statemachine.ErrIllegal)
-	}
-	unchanged(t, before, w.snapshot(t))
-}
-
-func staleSet[T store.WalletTx](t *testing.T, w *wallets[T]) {
-	_, tx := w.funded(t, 1)
-	id := utxo.TxID{Wallet: 1, Hash: tx.TxHash()}
-	var old utxo.ChangeSet
-	err := w.View(context.Background(), func(tx T) (err error) {
-		old, err = utxotest.Policy().Plan(tx.Wallets(), utxo.Labelled{ID: id, Label: "old", By: utxo.By{At: utxotest.Start}})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The label leaves its value and comes back: only the version tells.
-	w.do(t, utxo.Labelled{ID: id, Label: "new"}, utxo.Labelled{ID: id, Label: ""})
-	before := w.snapshot(t)
-	err = w.Update(context.Background(), func(tx T) error { return tx.Wallets().Save(old) })
-	if !errors.Is(err, statemachine.ErrConflict) {
-		t.Fatalf("a stale change set gives %v, want %v", err, statemachine.ErrConflict)
-	}
-	unchanged(t, before, w.snapshot(t))
 }
 
 func exactValues[T store.WalletTx](t *testing.T, w *wallets[T]) {
@@ -309,22 +210,6 @@ func paging[T store.WalletTx](t *testing.T, w *wallets[T]) {
 			t.Fatalf("output %d is %v, want %v (%v)", i+1, page, outputs[i].OutPoint, err)
 		}
 		last = &page[0].OutPoint
-	}
-}
-
-func ownWrites[T store.WalletTx](t *testing.T, w *wallets[T]) {
-	err := w.Update(context.Background(), func(tx T) error {
-		if err := write(tx); err != nil {
-			return err
-		}
-		ws, err := tx.Wallets().Wallets()
-		if err == nil && (len(ws) != 1 || ws[0].ID != 2) {
-			err = fmt.Errorf("the wallets are %v, want the one just written", ws)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -106,3 +106,27 @@ var walletReads = []struct {
 		return utxotest.Policy().Candidates(s, utxo.CandidateQuery{Wallet: w, At: now})
 	}},
 }
+
+// scenarios plays those of package utxotest in the store: every third in short
+// mode, since each has a store of its own.
+func scenarios[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T]) {
+	for i, scenario := range utxotest.Scenarios() {
+		if testing.Short() && i%3 > 0 {
+			continue
+		}
+		t.Run(scenario.Name, func(t *testing.T) {
+			s := open(t)
+			w := &wallets[T]{s, store.NewWallets(s, utxotest.Policy())}
+			err := scenario.Run(func(ev utxo.Event) error {
+				sets, err := w.service.Do(context.Background(), ev)
+				if err != nil {
+					return err
+				}
+				return utxotest.Outcome(sets[0], nil)
+			}, func() (utxo.Snapshot, error) { return w.snapshot(t), nil })
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

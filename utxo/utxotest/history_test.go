@@ -70,7 +70,7 @@ func TestHistoriesReachEverything(t *testing.T) {
 	used := map[statemachine.Edge[utxo.Status, utxo.Trigger]]int{}
 	refused := map[string]int{}
 	events := 0
-	for _, s := range scenarios() { // what is rarer
+	for _, s := range utxotest.Scenarios() { // what is rarer
 		m := utxotest.NewModel(utxotest.Policy())
 		if err := s.Run(m.Outcome, func() (utxo.Snapshot, error) { return m.Snapshot(), nil }); err != nil {
 			t.Fatal(err)

@@ -2,19 +2,14 @@ package utxotest_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/utxo/utxotest"
 )
 
-func scenarios() []utxotest.Scenario {
-	return slices.Concat(utxotest.Conflicts, utxotest.Blocks, utxotest.Leases, utxotest.Words, utxotest.Several)
-}
-
 func TestScenariosOfTheModel(t *testing.T) {
-	for _, s := range scenarios() {
+	for _, s := range utxotest.Scenarios() {
 		t.Run(s.Name, func(t *testing.T) {
 			m := utxotest.NewModel(utxotest.Policy())
 			if err := s.Run(m.Outcome, func() (utxo.Snapshot, error) { return m.Snapshot(), nil }); err != nil {
@@ -27,7 +22,7 @@ func TestScenariosOfTheModel(t *testing.T) {
 // The ledger passes the same scenarios, and agrees with the model after every
 // event of them.
 func TestScenariosOfTheLedger(t *testing.T) {
-	for _, s := range scenarios() {
+	for _, s := range utxotest.Scenarios() {
 		t.Run(s.Name, func(t *testing.T) {
 			p := newPair(utxotest.Policy())
 			err := s.Run(func(ev utxo.Event) error {

@@ -3,6 +3,7 @@ package utxotest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,6 +51,9 @@ type Scenario struct {
 	Script string
 }
 
+// Scenarios are all of this package.
+func Scenarios() []Scenario { return slices.Concat(Conflicts, Blocks, Leases, Words, Several) }
+
 // Refusals names the errors that an event may meet.
 var Refusals = map[string]error{
 	"invalid": statemachine.ErrInvalid, "illegal": statemachine.ErrIllegal,
@@ -60,18 +64,23 @@ var Refusals = map[string]error{
 	"chain-mismatch": utxo.ErrChainMismatch, "stale": utxo.ErrStale,
 }
 
-// RefusalName returns the name of the refusal that err is: "" for nil, the text
-// of err if it is none of them.
+// RefusalName returns the names of the refusals that err is, of several as of a
+// mempool list in alphabetical order: "" for nil, the text of err if it is none.
 func RefusalName(err error) string {
 	if err == nil {
 		return ""
 	}
+	var names []string
 	for name, sentinel := range Refusals {
 		if errors.Is(err, sentinel) {
-			return name
+			names = append(names, name)
 		}
 	}
-	return err.Error()
+	if names == nil {
+		return err.Error()
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
 }
 
 // Run plays the scenario and returns the first line that does not hold.
