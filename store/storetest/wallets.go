@@ -28,7 +28,7 @@ func Wallets[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T
 		{"the audit trail replays to the stored state", trail[T]},
 		{"paging is by key and stable under writes", paging[T]},
 		{"an unknown wallet or transaction is not found", notFound[T]},
-		{"readers never see half of a commit", halfCommits[T]},
+		{"readers never see half of a block", halfCommits[T]},
 		{"concurrent selections never share a coin", sharedCoins[T]},
 		{"a selection that is repeated holds what it returns and nothing else", repeatedSelection[T]},
 		{"a replacement and a child lease what they add and nothing else", replacedAndBumped[T]},
