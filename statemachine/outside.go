@@ -63,3 +63,17 @@ func HashForm(s string) string {
 
 // SameHash reports whether two texts name the same hash, see [HashForm].
 func SameHash(a, b string) bool { return a == b || HashForm(a) == HashForm(b) }
+
+// MaxPage is how many rows a page has at most, and how many items a call takes
+// at most.
+const MaxPage = 10_000
+
+// Limit is the one law for limits from outside: 1 to [MaxPage], anything else is
+// [ErrInvalid]. A limit of 0 would answer "nothing is wrong" to an audit that
+// read nothing.
+func Limit(n int) error {
+	if n < 1 || n > MaxPage {
+		return fmt.Errorf("%w: a limit of %d is not in 1 to %d", ErrInvalid, n, MaxPage)
+	}
+	return nil
+}

@@ -347,11 +347,14 @@ func (l *Ledger) Watch(w WalletID) ([]Coin, error) {
 
 // Outputs implements [Queries].
 func (l *Ledger) Outputs(w WalletID, after *wire.OutPoint, limit int) ([]Coin, error) {
+	if err := statemachine.Limit(limit); err != nil {
+		return nil, err
+	}
 	coins, err := l.walletCoins(w, func(e *entry, out *Output) bool {
 		return after == nil || compareOutPoints(wire.OutPoint{Hash: e.tx.ID.Hash, Index: out.Index}, *after) > 0
 	})
 	slices.SortFunc(coins, func(a, b Coin) int { return compareOutPoints(a.OutPoint, b.OutPoint) })
-	return coins[:min(len(coins), max(limit, 0))], err
+	return coins[:min(len(coins), limit)], err
 }
 
 // walletCoins returns the owned outputs that keep accepts, in order of arrival.
@@ -391,6 +394,9 @@ func compareOutPoints(a, b wire.OutPoint) int {
 
 // History implements [Queries].
 func (l *Ledger) History(w WalletID, after *HistoryKey, limit int) ([]*Tx, error) {
+	if err := statemachine.Limit(limit); err != nil {
+		return nil, err
+	}
 	if l.books[w] == nil {
 		return nil, unknownWallet(w)
 	}
@@ -401,7 +407,7 @@ func (l *Ledger) History(w WalletID, after *HistoryKey, limit int) ([]*Tx, error
 		}
 	}
 	slices.SortFunc(all, func(a, b *Tx) int { return a.Key().Compare(b.Key()) })
-	all = all[:min(len(all), max(limit, 0))]
+	all = all[:min(len(all), limit)]
 	for i, t := range all {
 		all[i] = t.clone()
 	}

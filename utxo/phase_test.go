@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/statemachine/looplab/looplabtest"
 	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/utxo/utxotest"
@@ -33,7 +34,7 @@ func (p *phases) look(t *testing.T, l *utxo.Ledger, policy utxo.Policy, ev utxo.
 	}
 	wallets, _ := l.Wallets()
 	for _, w := range wallets {
-		coins, _ := l.Outputs(w.ID, nil, 1<<20)
+		coins, _ := l.Outputs(w.ID, nil, statemachine.MaxPage)
 		for _, c := range coins {
 			id := phaseKey{w.ID, c.OutPoint}
 			was, is := p.now[id], utxo.PhaseOf(policy.State(c, tip.Height, utxo.Said(ev).At))

@@ -18,7 +18,9 @@ type Queries interface {
 	// Coins returns the owned ones of these outputs, in any state, in the order asked.
 	Coins(w WalletID, ops ...wire.OutPoint) ([]Coin, error)
 	// Outputs pages through all owned outputs of a wallet, in any state,
-	// ordered by hash bytes and index, after the given one.
+	// ordered by hash bytes and index, after the given one. A limit that
+	// [statemachine.Limit] refuses is [statemachine.ErrInvalid]; so it is for
+	// History.
 	Outputs(w WalletID, after *wire.OutPoint, limit int) ([]Coin, error)
 	// Watch returns the outputs whose spending would matter: their
 	// transaction is live and no confirmed transaction spends them, in order

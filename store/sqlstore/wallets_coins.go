@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/utxo"
 )
 
@@ -131,11 +132,14 @@ func (w wallets) Coins(id utxo.WalletID, ops ...wire.OutPoint) ([]utxo.Coin, err
 
 // Outputs implements [utxo.Queries].
 func (w wallets) Outputs(id utxo.WalletID, after *wire.OutPoint, limit int) ([]utxo.Coin, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
 	if after == nil {
 		after = new(wire.OutPoint)
-		return w.list(id, &outputsFrom, nil, int64(id), []byte{}, int64(-1), int64(max(limit, 0)))
+		return w.list(id, &outputsFrom, nil, int64(id), []byte{}, int64(-1), int64(limit))
 	}
-	return w.list(id, &outputsFrom, nil, int64(id), after.Hash[:], int64(after.Index), int64(max(limit, 0)))
+	return w.list(id, &outputsFrom, nil, int64(id), after.Hash[:], int64(after.Index), int64(limit))
 }
 
 var leasesOfLock = statement{text: leasesOf.text + " AND l.lock_id = $2 ORDER BY 2, 3"}

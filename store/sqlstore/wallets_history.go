@@ -25,7 +25,9 @@ var (
 // History implements [utxo.Queries]. A page is one range of an index, or two
 // where it crosses from the unconfirmed transactions to the confirmed ones.
 func (w wallets) History(id utxo.WalletID, after *utxo.HistoryKey, limit int) ([]*utxo.Tx, error) {
-	limit = max(limit, 0)
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
 	f := &foundTxs{wallets: w, at: map[int64]int{}}
 	var err error
 	switch {

@@ -32,6 +32,7 @@ func Wallets[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T
 		{"concurrent selections never share a coin", sharedCoins[T]},
 		{"a selection that is repeated holds what it returns and nothing else", repeatedSelection[T]},
 		{"a replacement and a child lease what they add and nothing else", replacedAndBumped[T]},
+		{"limits of 0, below it, or enormous are refused by every method", walletLimits[T]},
 		{"the self-check passes and leaves nothing", walletSelfCheck[T]},
 	}
 	versioned(t, func(t *testing.T) *txSubject[T] {
