@@ -28,6 +28,8 @@ var doNames = []string{"job", "tick", "expire"}
 type Step struct {
 	Do  Do
 	Job uuid.UUID // with DoJob: the first due one
+	// Tick: watchers are due, also where a job goes first.
+	Tick bool
 	// Due is when to ask again if nothing is owed now; zero: nothing is
 	// known to become due.
 	Due time.Time
@@ -80,6 +82,7 @@ func (c Config) Next(w Work, now time.Time) Step {
 			}
 		}
 	}
+	step.Tick = tick
 	switch {
 	case job != nil:
 		step.Do, step.Job = DoJob, job.ID
@@ -89,4 +92,9 @@ func (c Config) Next(w Work, now time.Time) Step {
 		step.Do = DoExpire
 	}
 	return step
+}
+
+// IdleOver reports whether a wallet that has been idle since then is given up.
+func (c Config) IdleOver(since, now time.Time) bool {
+	return !now.Before(since.Add(c.WalletWorkerIdleTimeout))
 }

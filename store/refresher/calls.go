@@ -1,0 +1,140 @@
+package refresher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/statemachine"
+)
+
+var (
+	errTimedOut = errors.New("the call took longer than HTTP_TIMEOUT")
+	errNotHeld  = fmt.Errorf("%w: the lock ended before the call", statemachine.ErrFenced)
+	errLockLost = fmt.Errorf("%w: the lock ended during the call", statemachine.ErrFenced)
+)
+
+// outcome says what the error of a call means. A refresh can be repeated, so what
+// nobody knows is a retry.
+func outcome(err error) statemachine.Outcome {
+	switch {
+	case err == nil:
+		return statemachine.Done
+	case errors.Is(err, ErrPermanent):
+		return statemachine.Failed
+	case errors.Is(err, ErrDeferred):
+		return statemachine.Deferred
+	}
+	return statemachine.Unknown
+}
+
+// call makes one call of the host, bounded by HTTP_TIMEOUT, and where it needs the
+// lock by that.
+func (r *round) call(ctx context.Context, locked bool, fn func(context.Context) error) error {
+	if r.hung {
+		return errTimedOut
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, r.config.HTTPTimeout, errTimedOut)
+	defer cancel()
+	if locked {
+		if !time.Now().Before(r.lockEnd()) {
+			return errNotHeld
+		}
+		var lose context.CancelCauseFunc
+		ctx, lose = context.WithCancelCause(ctx)
+		defer lose(nil)
+		defer r.watchLock(lose)()
+	}
+	err := fn(ctx)
+	if err == nil {
+		return nil
+	}
+	cause := context.Cause(ctx)
+	r.hung = r.hung || errors.Is(cause, errTimedOut)
+	if cause != nil {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
+}
+
+// watchLock calls lose when the lock ends without a renewal; the function that it
+// returns stops it.
+func (r *round) watchLock(lose context.CancelCauseFunc) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		for {
+			end := time.NewTimer(time.Until(r.lockEnd()))
+			select {
+			case <-done:
+				end.Stop()
+				return
+			case <-end.C:
+				if !time.Now().Before(r.lockEnd()) {
+					lose(errLockLost)
+					return
+				}
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// look lists everything: the transfers without asset, then those of each asset.
+// It takes (2 + assets) x HTTP_TIMEOUT at most. A listing that fails gives none.
+func (r *round) look(ctx context.Context, w refresh.Credentials, locked bool) (refresh.Listing, error) {
+	l := refresh.Listing{Began: r.now()}
+	list := func(ctx context.Context, asset string) error {
+		return r.call(ctx, locked, func(ctx context.Context) error {
+			transfers, err := r.host.ListTransfers(ctx, w, asset)
+			for i := range transfers {
+				if transfers[i].Asset == "" {
+					transfers[i].Asset = asset
+				}
+			}
+			l.Transfers = append(l.Transfers, transfers...)
+			return err
+		})
+	}
+	began := time.Now()
+	if err := list(ctx, ""); err != nil {
+		return refresh.Listing{}, err
+	}
+	var assets []string
+	err := r.call(ctx, locked, func(ctx context.Context) (err error) {
+		assets, err = r.host.ListAssets(ctx, w)
+		return err
+	})
+	if err != nil {
+		return refresh.Listing{}, err
+	}
+	calls := 2 + len(assets)
+	if calls > 10 {
+		r.log.Warn("long pass", "calls", calls, "bound", time.Duration(calls)*r.config.HTTPTimeout)
+	}
+	ctx, cancel := context.WithDeadlineCause(ctx, began.Add(time.Duration(calls)*r.config.HTTPTimeout), errTimedOut)
+	defer cancel()
+	for _, asset := range assets {
+		if err := list(ctx, asset); err != nil {
+			return refresh.Listing{}, err
+		}
+	}
+	l.Answered = r.now()
+	return l, nil
+}
+
+// cancel calls failtransfers once for each index.
+func (r *round) cancel(ctx context.Context, w refresh.Credentials, indexes []int32) (all []refresh.Cancelled) {
+	for _, index := range indexes {
+		err := r.call(ctx, true, func(ctx context.Context) error { return r.host.FailTransfers(ctx, w, index) })
+		if err != nil {
+			r.log.Warn("transfer not cancelled", "index", index, "error", err)
+		}
+		all = append(all, refresh.Cancelled{Index: index, Outcome: outcome(err)})
+	}
+	return all
+}

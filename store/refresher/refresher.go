@@ -1,0 +1,129 @@
+// Package refresher runs the refresh system: an orchestrator that gives slots to
+// wallets with work, and a worker for each, in one process or in many on one
+// store.
+//
+// # Contract
+//
+//   - Over all processes at most MAX_WALLET_PROCESSES wallets are served at once,
+//     and no wallet twice: a slot is a number and a lease in the store.
+//   - A round of a wallet is at most 10 jobs, one at a time, then one tick of its
+//     due watchers. Between two rounds it rests WALLET_WORKER_POLL_INTERVAL,
+//     unless a job is due; it leaves its slot when others wait for one, or after
+//     WALLET_WORKER_IDLE_TIMEOUT without a job or a watcher.
+//   - Slot, job and lock are renewed on one beat, every LockTTL/3. No call that
+//     needs the lock starts at or after its end by this process's own monotonic
+//     clock, counted from before the last renewal was sent, and a call that runs
+//     then is cancelled. The node may still work on it, see package refresh.
+//   - Each call is bounded by HTTP_TIMEOUT. The first one of a round that times
+//     out ends the round and gives the slot back for a while.
+//   - A process that dies loses nothing: its leases end, and any other one goes on.
+//
+// The host's calls are [Host]; its contract is in package refresh.
+package refresher
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/worker"
+)
+
+// Host calls the node that has the wallets. A call may be repeated, and returns
+// soon after its context is done. An error that is neither of the two below means
+// that nobody knows what happened, or that it can be tried again.
+type Host interface {
+	// Refresh brings the wallet's state up to date.
+	Refresh(ctx context.Context, w refresh.Credentials) error
+	// ListAssets returns the ids of the wallet's assets.
+	ListAssets(ctx context.Context, w refresh.Credentials) ([]string, error)
+	// ListTransfers returns the transfers of an asset; of an empty one those
+	// that have no asset yet.
+	ListTransfers(ctx context.Context, w refresh.Credentials, asset string) ([]refresh.Transfer, error)
+	// FailTransfers looks the transfers with this index up again and cancels
+	// them. It is [ErrPermanent] when one has moved.
+	FailTransfers(ctx context.Context, w refresh.Credentials, index int32) error
+}
+
+var (
+	// ErrPermanent, in the chain of a call's error: it did not happen, and never
+	// will. A job whose refresh says so fails at once.
+	ErrPermanent = errors.New("refused for ever")
+	// ErrDeferred, in the chain of a call's error: it was not tried, as the node
+	// is busy or paused. It costs the job no attempt.
+	ErrDeferred = errors.New("not tried")
+)
+
+// Options of [Run]. The zero value is fit for production.
+type Options struct {
+	// Name of the process, the holder of its leases: no other process may have
+	// it, an earlier life of this one included. Made from the host's name, the
+	// process and chance if empty.
+	Name  string
+	Grace time.Duration // how long rounds may go on after a stop; 10 s if zero
+	Log   *slog.Logger  // nil discards
+}
+
+// Run recovers, then serves wallets until ctx is done, and gives its slots back.
+// It returns nil then, or what could not be stored. Several may run on one store,
+// in one process or in many, with one configuration.
+func Run(ctx context.Context, s *store.Refreshes, host Host, o Options) error {
+	if s == nil || host == nil {
+		return fmt.Errorf("%w: a refresher needs a service and a host", statemachine.ErrInvalid)
+	}
+	if o.Name == "" {
+		machine, _ := os.Hostname()
+		o.Name = fmt.Sprintf("%.100s/%d/%s", machine, os.Getpid(), rand.Text()[:8])
+	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler)).With("process", o.Name)
+	c := s.Config()
+	slots := &slots{service: s, host: host, config: c, name: o.Name, log: o.Log, stopping: ctx, all: map[string]*slot{}}
+	if err := slots.recover(ctx); err != nil {
+		return nil // stopped before it began
+	}
+	err := worker.Run(ctx, slots, func(ctx context.Context, r *round) result { return r.run(ctx) }, worker.Options[*round, result]{
+		Concurrency: int(c.MaxWalletProcesses),
+		Linger:      c.PollInterval / 4,
+		Poll:        statemachine.Backoff{Base: c.PollInterval, Cap: c.PollInterval},
+		Grace:       o.Grace,
+		CallTimeout: min(5*time.Second, c.LockTTL/3),
+		Release:     func(r *round) result { return result{xpub: r.xpub} },
+		Panicked:    func(r *round, _ any) result { return result{xpub: r.xpub, again: time.Now().Add(c.RefreshInterval)} },
+		Hooks:       worker.Hooks[*round, result]{Lost: func(i worker.Item[*round], _ error) { slots.lost(i.Work) }},
+		Log:         o.Log,
+	})
+	return errors.Join(err, slots.release(ctx))
+}
+
+// recover makes the recovery jobs of a start. It returns an error only when ctx
+// is done.
+func (s *slots) recover(ctx context.Context) error {
+	pause := statemachine.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second}
+	by := refresh.By{Actor: s.name, Role: refresh.Orchestrator}
+	for after, fails := "", 0; ; {
+		jobs, next, err := s.service.Recover(ctx, by, after, 100)
+		switch {
+		case err == nil && next == "":
+			return ctx.Err()
+		case err == nil:
+			after, fails = next, 0
+			s.log.Info("recovered", "jobs", len(jobs))
+			continue
+		}
+		s.log.Warn("recovery failed", "error", err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause.Delay(fails, 0)):
+			fails++
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package refresher
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+// round is one round of one wallet.
+type round struct {
+	*slots
+	xpub    string
+	log     *slog.Logger
+	started atomic.Bool
+	jobs    int  // that were claimed
+	hung    bool // a call timed out: the round is over
+
+	storeTime, localTime time.Time // of the same moment, or the store's is earlier
+
+	mu    sync.Mutex
+	held  refresh.Held
+	until time.Time // of the lock, by this process's clock
+}
+
+// lease is what is to be renewed.
+func (r *round) lease() store.RefreshLease {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := store.RefreshLease{XpubVan: r.xpub, Held: r.held}
+	if !r.config.RenewLock {
+		l.Lock = 0
+	}
+	return l
+}
+
+// renewed moves the end of the lock that was renewed.
+func (r *round) renewed(lock int64, until time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if lock != 0 && lock == r.held.Lock {
+		r.until = until
+	}
+}
+
+// hold notes what was taken by a step that was sent at a time.
+func (r *round) hold(job uuid.UUID, fence, lock int64, sent time.Time) refresh.Held {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.held.Job, r.held.Fence, r.held.Lock = job, fence, lock
+	r.until = sent.Add(r.config.LockTTL)
+	return r.held
+}
+
+func (r *round) letGo() { r.hold(uuid.Nil, 0, 0, time.Time{}) }
+
+// lockEnd is when the lock ends by this process's clock.
+func (r *round) lockEnd() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.until
+}
+
+func (r *round) by() refresh.By { return refresh.By{Actor: r.name, Role: refresh.Worker} }
+
+// now is the store's time, or a little earlier.
+func (r *round) now() time.Time { return r.storeTime.Add(time.Since(r.localTime)) }
+
+// owed asks what is next, and for the store's time.
+func (r *round) owed(ctx context.Context) (refresh.Step, refresh.Work, error) {
+	step, w, now, err := r.service.Owed(ctx, r.xpub)
+	r.storeTime, r.localTime = now, time.Now()
+	return step, w, err
+}
+
+// run is the round: jobs first, then the watchers.
+func (r *round) run(ctx context.Context) result {
+	rest := func() result { return result{xpub: r.xpub, again: time.Now().Add(r.config.WalletWorkerPollInterval)} }
+	r.started.Store(true)
+	for ticked := false; ; {
+		if ctx.Err() != nil || r.stopping.Err() != nil {
+			return rest()
+		}
+		step, w, err := r.owed(ctx)
+		if err == nil {
+			switch {
+			case step.Do == refresh.DoJob && r.jobs < r.config.MaxJobs && !ticked:
+				err = r.job(ctx)
+			case step.Tick && !ticked:
+				ticked, err = r.tick(ctx, w)
+			case step.Do == refresh.DoExpire && !ticked:
+				_, err = r.send(ctx, refresh.Elapsed{By: r.by(), Slot: r.held.Slot})
+			case step.Do == refresh.DoJob: // no sleep while a job is due
+				return result{xpub: r.xpub}
+			default:
+				end := rest()
+				end.idle, end.workSeq = step.Idle, w.Wallet.WorkSeq
+				return end
+			}
+		}
+		r.letGo()
+		switch {
+		case r.hung:
+			r.log.Warn("a call timed out: the round is over")
+			return result{xpub: r.xpub, end: refresh.EndHung}
+		case err != nil:
+			r.log.Warn("the round ended early", "error", err)
+			return rest()
+		}
+	}
+}
+
+// send stores an event. What is no refusal is tried again, as long as the slot is
+// held: every event may be sent twice.
+func (r *round) send(ctx context.Context, ev refresh.Event) (c refresh.Change, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.config.LockTTL/3)
+	defer cancel()
+	pause := statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second}
+	for try := 0; ; try++ {
+		c, err = r.service.Step(ctx, r.xpub, ev)
+		var refusal *statemachine.Refusal
+		if err == nil || errors.As(err, &refusal) || ctx.Err() != nil {
+			for _, fault := range c.Faults {
+				r.log.Warn("transfer not understood", "error", fault)
+			}
+			return c, err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause.Delay(try, 0)):
+		}
+	}
+}
+
+// job claims one due job and does it.
+func (r *round) job(ctx context.Context) error {
+	sent := time.Now()
+	c, err := r.send(ctx, refresh.JobClaimed{By: r.by(), Slot: r.held.Slot})
+	if err != nil || c.Job == uuid.Nil {
+		return err
+	}
+	r.jobs++
+	var job refresh.Job
+	for i := range c.New.Jobs {
+		if c.New.Jobs[i].ID == c.Job {
+			job = c.New.Jobs[i]
+		}
+	}
+	if job.Status != refresh.JobProcessing { // an invoice without asset
+		return nil
+	}
+	held := r.hold(job.ID, job.Lease.Fence, c.New.Lock.Lease.Fence, sent)
+	done := refresh.JobDone{By: r.by(), Held: held}
+	err = r.pass(ctx, job.Credentials, &done)
+	if err == nil {
+		_, err = r.send(ctx, done)
+		return err
+	}
+	ev := refresh.JobNotDone{By: r.by(), Held: held, Outcome: outcome(err), Permanent: errors.Is(err, ErrPermanent), Error: err.Error()}
+	if errors.Is(err, errNotHeld) {
+		return err // the store would refuse it
+	}
+	if r.stopping.Err() != nil && ctx.Err() != nil { // the process stops: it gives the attempt back
+		ev.Outcome, ev.Stopped = statemachine.Deferred, true
+	}
+	if _, err := r.send(ctx, ev); err != nil {
+		return err
+	}
+	r.log.Warn("job not done", "job", job.ID, "attempt", job.Attempts, "error", err)
+	return nil
+}
+
+// pass makes the calls of a job: refresh, look up, cancel.
+func (r *round) pass(ctx context.Context, w refresh.Credentials, done *refresh.JobDone) (err error) {
+	if err := r.call(ctx, true, func(ctx context.Context) error { return r.host.Refresh(ctx, w) }); err != nil {
+		return err
+	}
+	if done.Listing, err = r.look(ctx, w, true); err != nil {
+		return err
+	}
+	indexes, _ := r.config.PlanPass(done.Listing)
+	done.Cancelled = r.cancel(ctx, w, indexes)
+	return nil
+}
+
+// tick looks up once and refreshes once for all due watchers. over is false if a
+// due job goes first.
+func (r *round) tick(ctx context.Context, w refresh.Work) (over bool, err error) {
+	began := r.storeTime
+	wallet := credentials(&w)
+	looked := refresh.Looked{By: r.by(), Slot: r.held.Slot, Began: began, JobFirst: r.jobs < r.config.MaxJobs}
+	looked.Listing, err = r.look(ctx, wallet, false)
+	if err != nil {
+		looked.Error = err.Error()
+	}
+	sent := time.Now()
+	c, err := r.send(ctx, looked)
+	if err != nil || !c.Tick.Locked() || r.hung {
+		return !c.Tick.JobFirst, err
+	}
+	ticked := refresh.Ticked{By: r.by(), Held: r.hold(uuid.Nil, 0, c.New.Lock.Lease.Fence, sent), Began: began, Listing: looked.Listing, Recipients: c.Tick.Recipients}
+	ticked.Cancelled = r.cancel(ctx, wallet, c.Tick.Cancel)
+	jobFirst := false
+	if len(c.Tick.Cancel) > 0 && looked.JobFirst && !r.hung {
+		step, _, err := r.owed(ctx)
+		jobFirst = err == nil && step.Do == refresh.DoJob
+	}
+	if !jobFirst && !r.hung {
+		err := r.call(ctx, true, func(ctx context.Context) error { return r.host.Refresh(ctx, wallet) })
+		ticked.Refreshed = outcome(err)
+		if err != nil {
+			ticked.Error = err.Error()
+		}
+	} else if r.hung {
+		ticked.Refreshed, ticked.Error = statemachine.Unknown, errTimedOut.Error()
+	}
+	_, err = r.send(ctx, ticked)
+	return !jobFirst, err
+}
+
+// credentials are those of a watcher of the wallet.
+func credentials(w *refresh.Work) refresh.Credentials {
+	for i := range w.Watchers {
+		return w.Watchers[i].Credentials
+	}
+	return refresh.Credentials{XpubVan: w.Wallet.XpubVan}
+}

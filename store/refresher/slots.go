@@ -1,0 +1,183 @@
+package refresher
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/worker"
+)
+
+// slots are the wallets that this process serves: the source of its worker. An
+// item is one round of one wallet.
+type slots struct {
+	service  *store.Refreshes
+	host     Host
+	config   refresh.Config
+	name     string
+	log      *slog.Logger
+	stopping context.Context // done once nothing new may begin
+	sweepAt  time.Time
+
+	mu  sync.Mutex
+	all map[string]*slot
+}
+
+// slot is one wallet that is served.
+type slot struct {
+	held      store.HeldSlot
+	running   bool
+	again     time.Time // when the next round is due, by this process's clock
+	idleSince time.Time // zero: not idle
+	workSeq   int64     // as it was then
+}
+
+// result is what became of a round.
+type result struct {
+	xpub    string
+	again   time.Time // when the next one is due; zero: at once
+	end     refresh.RoundEnd
+	idle    bool // there was neither a live job nor a watching row
+	workSeq int64
+}
+
+// Turn implements [worker.Source].
+func (s *slots) Turn(ctx context.Context, done []result, n int) (items []worker.Item[*round], next time.Time, err error) {
+	at := time.Now()
+	mine, starts := s.ready(at, done, n)
+	t, err := s.service.Turn(ctx, s.name, mine, n-starts)
+	if err != nil {
+		return nil, next, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, xpub := range t.Gone {
+		delete(s.all, xpub)
+	}
+	for _, h := range t.Claimed {
+		s.all[h.XpubVan] = &slot{held: h}
+		t.Started = append(t.Started, h.XpubVan)
+	}
+	for _, xpub := range t.Started {
+		slot := s.all[xpub]
+		slot.running = true
+		r := &round{slots: s, xpub: xpub, log: s.log.With("wallet", xpub)}
+		r.held.Slot = slot.held.Fence
+		items = append(items, worker.Item[*round]{Key: xpub, Until: at.Add(s.config.LockTTL), Work: r})
+	}
+	for _, slot := range s.all {
+		if !slot.running && (next.IsZero() || slot.again.Before(next)) {
+			next = slot.again
+		}
+	}
+	s.sweep(ctx, at)
+	return items, next, nil
+}
+
+// ready notes what became of rounds and returns the slots whose rounds are done,
+// of which the first n that are due start.
+func (s *slots) ready(at time.Time, done []result, n int) (mine []store.HeldSlot, starts int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range done {
+		slot := s.all[r.xpub]
+		if slot == nil {
+			continue
+		}
+		slot.running, slot.again, slot.held.End = false, r.again, r.end
+		switch {
+		case !r.idle:
+			slot.idleSince = time.Time{}
+		case slot.idleSince.IsZero() || slot.workSeq != r.workSeq:
+			slot.idleSince, slot.workSeq = at, r.workSeq
+		case r.end == 0 && s.config.IdleOver(slot.idleSince, at):
+			slot.held.End, slot.held.WorkSeq = refresh.EndIdle, slot.workSeq
+		}
+	}
+	for _, slot := range s.all {
+		if slot.running {
+			continue
+		}
+		h := slot.held
+		h.Start = h.End == 0 && starts < n && !at.Before(slot.again)
+		if h.Start {
+			starts++
+		}
+		slot.held.End = 0 // an exit that is refused is no longer asked for
+		mine = append(mine, h)
+	}
+	return mine, starts
+}
+
+// Renew implements [worker.Source]: slot, job and lock of each round, on one beat.
+func (s *slots) Renew(ctx context.Context, items []worker.Item[*round]) error {
+	at := time.Now()
+	held := make([]store.RefreshLease, len(items))
+	for i := range items {
+		held[i] = items[i].Work.lease()
+	}
+	lost, err := s.service.Renew(ctx, held...)
+	if err != nil {
+		return err
+	}
+	var gone worker.LostError
+	isLost := map[string]bool{}
+	for _, xpub := range lost {
+		isLost[xpub] = true
+	}
+	for i := range items {
+		if isLost[items[i].Key] && items[i].Work.lease() == held[i] { // else it ended meanwhile
+			gone.Keys = append(gone.Keys, items[i].Key)
+			continue
+		}
+		if !isLost[items[i].Key] {
+			items[i].Until = at.Add(s.config.LockTTL)
+			items[i].Work.renewed(held[i].Lock, items[i].Until)
+		}
+	}
+	if len(gone.Keys) > 0 {
+		return &gone
+	}
+	return nil
+}
+
+// lost frees the slot of a round that never began.
+func (s *slots) lost(r *round) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slot := s.all[r.xpub]; slot != nil && !r.started.Load() {
+		slot.running = false
+	}
+}
+
+// sweep deletes locks that have ended, once in LockTTL.
+func (s *slots) sweep(ctx context.Context, now time.Time) {
+	if now.Before(s.sweepAt) {
+		return
+	}
+	s.sweepAt = now.Add(s.config.LockTTL)
+	if _, err := s.service.Sweep(ctx, 1000); err != nil {
+		s.log.Warn("locks not swept", "error", err)
+	}
+}
+
+// release gives the slots back at the end.
+func (s *slots) release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.LockTTL/3)
+	defer cancel()
+	s.mu.Lock()
+	var mine []store.HeldSlot
+	for _, slot := range s.all {
+		slot.held.End = refresh.EndStop
+		mine = append(mine, slot.held)
+	}
+	s.mu.Unlock()
+	if len(mine) == 0 {
+		return nil
+	}
+	_, err := s.service.Turn(ctx, s.name, mine, 0)
+	return err
+}
