@@ -132,6 +132,17 @@ type WithdrawalRecords interface {
 	// Requests pages through the requests with a status, or with any for
 	// zero, by created_at and id, after the given one.
 	Requests(status withdrawal.RequestStatus, after *withdrawal.Request, limit int) ([]withdrawal.Request, error)
+	// List returns a page of the aggregates that a filter lists, as Get does, in
+	// the order of [withdrawal.CompareListed] or backwards. One that cannot be
+	// read is left out. A filter or a Limit out of bounds is
+	// [statemachine.ErrInvalid].
+	List(q ListWithdrawals) ([]withdrawal.Withdrawal, error)
+	// Jobs returns all jobs of a request, in the order in which they were made.
+	Jobs(request uuid.UUID) ([]withdrawal.Job, error)
+	// ByHash returns, by id, the requests that have a transaction with this hash
+	// on file or among their strays, compared by [statemachine.HashForm], on any
+	// chain; at most [MaxPage].
+	ByHash(hash string) ([]uuid.UUID, error)
 	// Transitions returns the audit trail of a request or job, oldest first.
 	Transitions(id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error)
 	// Feed returns the transitions of requests and jobs.
@@ -146,6 +157,15 @@ type JobLease struct {
 	Job   uuid.UUID
 	Fence int64
 	Until time.Time
+}
+
+// ListWithdrawals asks for a page of a list.
+type ListWithdrawals struct {
+	withdrawal.Filter
+	After     *withdrawal.Request // the last one of the page before; nil is the beginning
+	Backwards bool                // newest first
+	Now       time.Time           // of leases and look-ups; zero: the service sets it
+	Limit     int                 // 1 to [MaxPage]
 }
 
 // DueWithdrawals asks for what is due.

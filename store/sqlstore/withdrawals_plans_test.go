@@ -30,6 +30,10 @@ func paying(d Dialect) map[string]*statement {
 			all[fmt.Sprintf("due %v, sequential %v, one chain %v", key.kind, key.sequential, key.oneChain)] = st
 		}
 	}
+	for key, st := range listStatements {
+		all[fmt.Sprintf("list by %q, backwards %v", key.by, key.backwards)] = st
+	}
+	all["jobs of a request"], all["requests of a hash"] = &jobsOfRequest, &requestsByHash
 	for key, st := range nextStatements {
 		if key.oneChain || key.kind != 1 {
 			all[fmt.Sprintf("next %v, late %v, one chain %v", key.kind, key.late, key.oneChain)] = st
@@ -52,7 +56,7 @@ var asked = map[string]string{
 	"any tx of a hash":  "SELECT * FROM @withdrawal_txs WHERE tx_hash = $1",
 }
 
-var wholeWithdrawals = regexp.MustCompile(`Seq Scan on (withdrawal_(requests|queue|txs|attempts|nonces)|transitions)\b|Index Cond: \(id = \(SubPlan 1\)\)\s+Filter: \(status|(?m)SCAN (q|j|a|m|l|t|x|f|h|n|p|withdrawal_\w+|transitions)$`)
+var wholeWithdrawals = regexp.MustCompile(`Seq Scan on (withdrawal_(requests|queue|txs|attempts|nonces|payments)|transitions)\b|Index Cond: \(id = \(SubPlan 1\)\)\s+Filter: \(status|(?m)SCAN (q|j|a|m|l|t|x|f|h|n|p|withdrawal_\w+|transitions)$`)
 
 func TestNoPlanReadsAllWithdrawals(t *testing.T) {
 	ctx := context.Background()
@@ -94,7 +98,7 @@ func TestNoPlanReadsAllWithdrawals(t *testing.T) {
 					check(name, st)
 				}
 			}
-			fillWithdrawals(t, conn, syn)
+			fillWithdrawals(t, conn, syn, 5000)
 			for name, st := range paying(d) {
 				check(name, st)
 			}
@@ -106,28 +110,28 @@ func TestNoPlanReadsAllWithdrawals(t *testing.T) {
 }
 
 // fillWithdrawals makes a history of paid withdrawals, without statistics.
-func fillWithdrawals(t *testing.T, conn *sql.Conn, syn syntax) {
+func fillWithdrawals(t *testing.T, conn *sql.Conn, syn syntax, n int) {
 	t.Helper()
 	id := func(space string) string {
 		return "'" + space + "0000000-0000-0000-0000-' || substr('000000000000' || key, -12)"
 	}
-	series, at, no, empty := "(SELECT key FROM json_each('[' || substr(replace(hex(zeroblob(5000)), '00', ',1'), 2) || ']'))", "'2026-01-01 00:00:00.000000'", "0", "x''"
+	series, at, no, empty := fmt.Sprintf("(SELECT key FROM json_each('[' || substr(replace(hex(zeroblob(%d)), '00', ',1'), 2) || ']'))", n), "'2026-01-01 00:00:00.000000'", "0", "x''"
 	if syn.Dialect == Postgres {
 		id = func(space string) string {
 			return "('" + space + "0000000-0000-0000-0000-' || lpad(key::text, 12, '0'))::uuid"
 		}
-		series, at, no, empty = "generate_series(0, 4999) AS s(key)", "now()", "false", "''::bytea"
+		series, at, no, empty = fmt.Sprintf("generate_series(0, %d) AS s(key)", n-1), "now()", "false", "''::bytea"
 	}
 	const wallet = "'f0000000-0000-0000-0000-000000000000'"
 	for _, text := range []string{
-		"INSERT INTO @operation_wallet_addresses (id, chain_id, role, status) VALUES (" + wallet + ", 'bsc', 'hot_wallet', 'active')",
+		"INSERT INTO @operation_wallet_addresses (id, chain_id, role, status) VALUES (" + wallet + ", 'b0000000-0000-0000-0000-000000000000', 'hot_wallet', 'active')",
 		"INSERT INTO @withdrawal_requests (id, user_id, asset_id, chain_id, to_address, memo, amount, amount_raw, decimals, status, requested_by, " +
 			"approvals_needed, close_reason, approved_at, queued_at, final_tx_hash, version, created_at, updated_at) SELECT " + id("1") + ", " + id("2") + ", " +
-			wallet + ", 'bsc', 'to', '', '1', '1', 0, 'completed', 'system', 0, '', " + at + ", " + at + ", 'tx', 4, " + at + ", " + at + " FROM " + series,
+			wallet + ", 'b0000000-0000-0000-0000-000000000000', 'to', '', '1', '1', 0, 'completed', 'system', 0, '', " + at + ", " + at + ", 'tx', 4, " + at + ", " + at + " FROM " + series,
 		"INSERT INTO @withdrawal_queue (id, withdrawal_request_id, number, chain_id, asset_on_chain_id, operation_wallet_address_id, to_address, " +
 			"amount_raw, amount_human, status, priority, retry_count, max_retries, scheduled_at, lease_fence, txs_on_file, txs_dead, tx_hash, review, " +
 			"resolved_version, broadcast_at, rebroadcast, evidence_height, evidence_hash, processed_at, version, created_at) SELECT " +
-			id("3") + ", " + id("1") + ", 1, 'bsc', " + wallet + ", " + wallet + ", 'to', '1', '1', 'confirmed', 'normal', 1, 5, " + at + ", 1, 1, 0, 'tx', " +
+			id("3") + ", " + id("1") + ", 1, 'b0000000-0000-0000-0000-000000000000', " + wallet + ", " + wallet + ", 'to', '1', '1', 'confirmed', 'normal', 1, 5, " + at + ", 1, 1, 0, 'tx', " +
 			no + ", 0, " + at + ", " + no + ", 1, 'b', " + at + ", 5, " + at + " FROM " + series,
 		"INSERT INTO @withdrawal_txs (withdrawal_request_id, seq, job_id, tx_hash, raw_tx, operation_wallet_address_id, nonce, is_cancel, created_at) SELECT " +
 			id("1") + ", 1, " + id("3") + ", 'tx', " + empty + ", " + wallet + ", key, " + no + ", " + at + " FROM " + series,

@@ -61,6 +61,9 @@ func Withdrawals[T store.WithdrawalTx](t *testing.T, open func(testing.TB) store
 		{"a transaction pays one request", onePayer[T]},
 		{"a nonce is of one job or one filler, and gaps are known", fillers[T]},
 
+		{"a list has what its filter says, both ways and page by page", lists[T]},
+		{"a hash in any spelling leads to its request, and a request to all its jobs", support[T]},
+
 		{"every field comes back", everyField[T]},
 		{"what comes from outside passes the law, and sums do not overflow", outside[T]},
 		{"values come back exactly", exactWithdrawals[T]},
