@@ -90,7 +90,7 @@ func (p *Policy) finish(c *step, e *Finished) error {
 			t.Due = c.by.At
 			t.Generation++
 		}
-		return c.move(OnRelease, statemachine.Bounded(Redact(e.Error, c.New.Relay.credentials()...), MaxError))
+		return c.move(OnRelease, statemachine.Bounded(c.New.Relay.Redact(e.Error), MaxError))
 	}
 	if e.Outcome == statemachine.Unknown {
 		t.UnansweredAt = later(t.UnansweredAt, c.by.At)
@@ -206,7 +206,7 @@ func (p *Policy) reconcile(c *step) error {
 // errorText is what is stored of an error: without the credentials of the
 // relay, bounded, never blank.
 func (c *step) errorText(text string) string {
-	text = strings.TrimSpace(statemachine.Bounded(strings.TrimSpace(Redact(text, c.New.Relay.credentials()...)), MaxError))
+	text = strings.TrimSpace(statemachine.Bounded(strings.TrimSpace(c.New.Relay.Redact(text)), MaxError))
 	if text == "" {
 		return unknownError
 	}

@@ -199,6 +199,12 @@ func (t tree) null(body object, top bool) {
 	}
 }
 
+// Redact is [Redact] of the relay's own credentials and some other secrets. A
+// sender asks the relay as it was sent: a change may have replaced them since.
+func (r *Relay) Redact(text string, secrets ...string) string {
+	return Redact(text, append(r.credentials(), secrets...)...)
+}
+
 // credentials are the texts in the settings of blossom and livekit that nobody
 // may read in an error: those under a key that speaks of a key, a secret, a
 // token or a password.

@@ -72,7 +72,7 @@ type (
 		By
 		Fence   int64
 		Outcome statemachine.Outcome `json:",omitzero"`
-		Error   string               // bounded when it is stored; the host redacts what only it knows, see Redact
+		Error   string               // bounded when it is stored; the host redacts, see Relay.Redact
 	}
 	// Reconciled gives a due time to a relay that needs one and has none. It
 	// never postpones one and never revives an exhausted relay. Key: the timer.

@@ -19,8 +19,8 @@ const (
 // Redact replaces every occurrence of a secret in text: in upper or lower case,
 // in any form that JSON can write it, also where one JSON text quotes another,
 // and where the text ends within it after 4 or more characters. A host does it
-// with what only it knows (the secret of a relay, the Authorization) before it
-// shortens a text; the credentials of the relay are [Policy.Apply]'s.
+// with what only it knows (the secret of a relay, the Authorization) and with
+// the credentials that it sent before it shortens a text: see [Relay.Redact].
 func Redact(text string, secrets ...string) string {
 	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return s == "" })
 	if len(secrets) == 0 {

@@ -418,6 +418,10 @@ func TestErrorsAreRedactedAndBounded(t *testing.T) {
 			t.Errorf("%s: the log has a credential", tt.name)
 		}
 	}
+	r := relaysync.Relay{Config: full()}
+	if got := r.Redact("lk-secret-1 "+secret, secret); got != "[redacted] [redacted]" {
+		t.Errorf("%q", got)
+	}
 	if got := relaysync.Redact("token Nostr abcDEF "+secret, secret, "Nostr abcdef"); got != "token [redacted] [redacted]" {
 		t.Errorf("%q", got)
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/settlehq/settle/relaysync"
@@ -212,19 +213,23 @@ func (s *Relays) Activities(ctx context.Context, relay string, limit int) ([]rel
 // names what could not be reconciled.
 func (s *Relays) Reconcile(ctx context.Context, by relaysync.By, after string, limit int) (last string, changed []relaysync.Sync, refused, err error) {
 	var before map[string]int64
-	changed, refused, err = s.sweep(ctx, func(tx RelayTx, _ time.Time) ([]relaysync.Sync, error) {
-		last, before = "", map[string]int64{}
+	var unreadable []error
+	changed, refused, err = s.sweep(ctx, func(tx RelayTx, _ time.Time) (all []relaysync.Sync, err error) {
+		last, before, unreadable = "", map[string]int64{}, nil
 		ids, err := tx.Relays().Pending(after, limit)
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}
 		last = ids[len(ids)-1]
-		all, err := tx.Relays().Get(ids...)
+		if all, unreadable, err = readable(tx.Relays().Get, ids); err != nil {
+			return nil, err
+		}
 		for i := range all {
 			before[all[i].Relay.ID] = all[i].Relay.Version
 		}
-		return all, err
+		return all, nil
 	}, func(r *relaysync.Sync) (string, relaysync.Event) { return r.Relay.ID, relaysync.Reconciled{By: by} })
+	refused = errors.Join(append(unreadable, refused)...)
 	n := 0
 	for _, r := range changed {
 		if before[r.Relay.ID] != r.Relay.Version {
@@ -233,6 +238,27 @@ func (s *Relays) Reconcile(ctx context.Context, by relaysync.By, after string, l
 		}
 	}
 	return last, changed[:n], refused, err
+}
+
+// readable returns the aggregates that can be read, and why others cannot: one
+// row that a later version has written must not stop the others.
+func readable[K, A any](get func(...K) ([]A, error), ids []K) (all []A, unreadable []error, err error) {
+	var unknown *statemachine.UnknownTextError
+	if all, err = get(ids...); !errors.As(err, &unknown) {
+		return all, nil, err
+	}
+	all = nil
+	for _, id := range ids {
+		switch one, err := get(id); {
+		case err == nil:
+			all = append(all, one...)
+		case errors.As(err, &unknown):
+			unreadable = append(unreadable, err)
+		default:
+			return nil, nil, err
+		}
+	}
+	return all, unreadable, nil
 }
 
 // Trail returns the audit trail of a relay, oldest first, after replaying it

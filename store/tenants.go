@@ -13,7 +13,9 @@ import (
 
 // Tenants runs the rules of package dunning on a store: load, apply, save. Each
 // method is one transaction. A churn deactivates every active relay of the tenant
-// in its own commit. It is safe for concurrent use.
+// in its own commit. A relay that is made or activated at that very moment is
+// not seen: the host makes none for a tenant who is churned. It is safe for
+// concurrent use.
 //
 // Commands and times are as with [Relays].
 type Tenants struct {

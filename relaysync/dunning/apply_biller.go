@@ -93,7 +93,7 @@ func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, t
 		return c.move(OnCharged, i)
 	case statemachine.Failed:
 		i.Attempts++
-		i.ChargeAfter = i.ChargeAt.Add(p.ChargeAgain)
+		i.ChargeAfter = c.unlessSwitched(&i, i.ChargeAt.Add(p.ChargeAgain))
 		i.PaymentError = statemachine.Bounded(text, MaxText)
 		t.PaymentError, c.reason = i.PaymentError, i.PaymentError
 		return c.move(OnRefused, i)
@@ -109,11 +109,20 @@ func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, t
 		if c.Old.Invoice(id).Charge == ChargeUnknown {
 			return c.refuse(statemachine.ErrIllegal, "the charge may have arrived")
 		}
-		i.ChargeAfter = c.by.At.Add(p.Tick)
+		i.ChargeAfter = c.unlessSwitched(&i, c.by.At.Add(p.Tick))
 		c.reason = statemachine.Bounded(text, MaxText)
 		return c.move(OnDefer, i)
 	}
 	return c.refuse(statemachine.ErrInvalid, "a charge has an outcome")
+}
+
+// unlessSwitched is when to charge again; at once by another method, which the
+// tenant chose while the charge was out.
+func (c *step) unlessSwitched(i *Invoice, at time.Time) time.Time {
+	if c.Old.Tenant.Method != i.ChargeMethod {
+		return time.Time{}
+	}
+	return at
 }
 
 // missing: it is charged again, under the same key.

@@ -234,6 +234,18 @@ func TestCharges(t *testing.T) {
 	x.refused(statemachine.ErrNotFound, answered(8*day, "i9/0", statemachine.Done))
 }
 
+// A method that changes while a charge is out is due at once when that ends.
+func TestMethodChangesDuringACharge(t *testing.T) {
+	for _, o := range []statemachine.Outcome{statemachine.Failed, statemachine.Deferred} {
+		x := open(t, dunning.Stripe)
+		x.do(intended(0, "i1/0"), dunning.MethodSet{By: by(dunning.Host, after(time.Second)), Method: dunning.NWC}, answered(time.Minute, "i1/0", o))
+		x.expect(time.Minute, "charge i1")
+		if a := x.p.Next(x.a, after(time.Minute)).Action; a.Method != dunning.NWC {
+			t.Errorf("%v: charged by %v", o, a.Method)
+		}
+	}
+}
+
 // Money that comes for what needs none any more.
 func TestOverpaid(t *testing.T) {
 	for name, closing := range map[string]dunning.Event{

@@ -58,7 +58,7 @@ func Run(ctx context.Context, relays *store.Relays, o Options) error {
 	go func() {
 		worked <- worker.Run(run, r.syncs, r.sync, worker.Options[store.ClaimedRelay, store.HeldRelay]{
 			Concurrency: o.Concurrency, Grace: o.Grace, Wake: r.wake, Log: r.log,
-			Poll:    statemachine.Backoff{Base: 20 * time.Millisecond, Cap: 5 * time.Second, JitterPercent: 50},
+			Poll:    statemachine.Backoff{Base: 20 * time.Millisecond, Cap: time.Second, JitterPercent: 50}, // of what other processes commit nobody tells
 			Release: r.syncs.Release, Panicked: r.syncs.Panicked,
 		})
 	}()

@@ -47,7 +47,7 @@ func (r *reactor) sync(ctx context.Context, c store.ClaimedRelay) store.HeldRela
 			}
 			return finish(statemachine.Failed, "the lease ended before the second request")
 		}
-		answer, failure := r.send(ctx, *next, policy.Timeout)
+		answer, failure := r.send(ctx, &c.Sync.Relay, *next, policy.Timeout)
 		if failure != "" {
 			return finish(statemachine.Failed, failure)
 		}
@@ -60,7 +60,7 @@ func (r *reactor) sync(ctx context.Context, c store.ClaimedRelay) store.HeldRela
 func before(a, b time.Time) bool { return a.Before(b) && a.Round(0).Before(b.Round(0)) }
 
 // send makes one request. failure is why nothing could be sent.
-func (r *reactor) send(ctx context.Context, q relaysync.Request, timeout time.Duration) (answer relaysync.Answer, failure string) {
+func (r *reactor) send(ctx context.Context, relay *relaysync.Relay, q relaysync.Request, timeout time.Duration) (answer relaysync.Answer, failure string) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	secret := ""
@@ -80,22 +80,22 @@ func (r *reactor) send(ctx context.Context, q relaysync.Request, timeout time.Du
 	_, token, _ := strings.Cut(header, " ")
 	secrets := []string{secret, header, token}
 	if err != nil {
-		return answer, relaysync.Redact("no signature: "+err.Error(), secrets...)
+		return answer, relay.Redact("no signature: "+err.Error(), secrets...)
 	}
 	req, err := http.NewRequestWithContext(ctx, q.Method, url, io.NopCloser(bytes.NewReader(body))) // a reader that cannot be sent again
 	if err != nil {
-		return answer, relaysync.Redact(err.Error(), secrets...)
+		return answer, relay.Redact(err.Error(), secrets...)
 	}
 	req.ContentLength = int64(len(body))
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", header)
 	resp, err := r.client.Do(req)
 	if err != nil {
-		return relaysync.Answer{Text: relaysync.Redact(err.Error(), secrets...)}, ""
+		return relaysync.Answer{Text: relay.Redact(err.Error(), secrets...)}, ""
 	}
 	defer resp.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, relaysync.MaxAnswer)) // what came counts
-	return relaysync.Answer{Status: resp.StatusCode, Text: relaysync.Redact(string(text), secrets...)}, ""
+	return relaysync.Answer{Status: resp.StatusCode, Text: relay.Redact(string(text), secrets...)}, ""
 }
 
 func (r *reactor) secret() (string, error) {

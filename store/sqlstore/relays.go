@@ -62,6 +62,7 @@ func (r relays) Get(ids ...string) ([]relaysync.Sync, error) {
 			if err := rows.Scan(fields...); err != nil {
 				return relayTable.located(err, &row)
 			}
+			row.Relay.SyncError = row.Relay.Error() // other writers leave blanks
 			each(row.Relay.ID, &row)
 			return nil
 		})

@@ -115,8 +115,7 @@ CREATE TABLE @invoices (
 
 CREATE INDEX invoices_of_tenant ON @invoices (tenant, created_at, id);
 CREATE UNIQUE INDEX invoices_out ON @invoices (tenant) WHERE charge <> 'none'; -- one charge at a time
-CREATE INDEX invoices_open ON @invoices (amount) WHERE paid_at IS NULL AND voided_at IS NULL;
-CREATE INDEX invoices_overpaid ON @invoices (overpaid_at) WHERE overpaid_at IS NOT NULL;
+CREATE INDEX invoices_live ON @invoices (id) WHERE paid_at IS NULL AND voided_at IS NULL OR charge <> 'none' OR overpaid_at IS NOT NULL;
 
 {no delete invoices}
 {keys invoices: id; rowid; tenant where charge <> 'none'}

@@ -1,0 +1,95 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/settlehq/settle/internal/pgtest"
+)
+
+// syncing is what relays and tenants do every day, for one dialect.
+func syncing(d Dialect) map[string]*statement {
+	all := map[string]*statement{
+		"selectRelays": &selectRelays, "due relays": findDueRelays[d], "next due relay": nextDueRelay, "pending": &pendingRelays, "list": &listRelays, "relays of a tenant": &relaysOf,
+		"activities": &activitiesOf, "renew": &relayLeases.renew, "lost leases": &relayLeases.lost, "update relays": &relayTable.updateOne, "insert relays": &relayTable.insertOne,
+		"relay as stored": &relayTable.storedNow, "insert activities": &activityTable.insertOne, "count activities": &countActivities,
+		"selectTenants": &selectTenants, "selectInvoices": &selectInvoices, "tenant of": &tenantOf, "due tenants": findDueTenants[d], "next due tenant": nextDueTenant,
+		"list tenants": &listTenants, "update tenants": &tenantTable.updateOne, "touch tenants": &tenantTable.touchOne, "update invoices": &invoiceTable.updateOne,
+	}
+	if d == SQLite { // PostgreSQL reads a table of this size without statistics
+		all["count invoices"] = &countInvoices
+	}
+	if d == Postgres {
+		all["lock relays"], all["lock tenants"] = &relayTable.inOrder, &tenantTable.inOrder
+	}
+	return all
+}
+
+var wholeRelays = regexp.MustCompile(`Seq Scan on (relays|activities|tenants|invoices|transitions)\b|(?m)SCAN (x|a|f|l|n|c|relays|activities|tenants|invoices|transitions)$`)
+
+func TestNoPlanReadsAllRelays(t *testing.T) {
+	ctx := context.Background()
+	for _, d := range []Dialect{SQLite, Postgres} {
+		t.Run(d.String(), func(t *testing.T) {
+			db, opts := (*sql.DB)(nil), Options{}
+			var err error
+			if d == SQLite {
+				db, err = sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "plans.db"))
+			} else {
+				db, err = sql.Open("pgx", pgtest.URL(t))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { db.Close() })
+			if d == Postgres {
+				opts.Schema = pgtest.Schema(t, db)
+			}
+			if err := Migrate(ctx, db, d, opts); err != nil {
+				t.Fatal(err)
+			}
+			syn, _ := opts.syntax(d)
+			conn, err := db.Conn(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			fillRelays(t, conn, syn)
+			for name, st := range syncing(d) {
+				for _, once := range []columns{0, 1<<63 - 2, 1<<63 - 1} {
+					if plan := explain(t, conn, syn, st, once); wholeRelays.MatchString(plan) {
+						t.Errorf("%s, %b once:\n%s", name, once, plan)
+					}
+				}
+			}
+		})
+	}
+}
+
+// fillRelays makes synced relays, each with a success, and tenants who have paid.
+func fillRelays(t *testing.T, conn *sql.Conn, syn syntax) {
+	t.Helper()
+	series, at, no := "(SELECT key FROM json_each('[' || substr(replace(hex(zeroblob(5000)), '00', ',1'), 2) || ']'))", "'2026-01-01 00:00:00.000000'", "0"
+	if syn.Dialect == Postgres {
+		series, at, no = "generate_series(0, 4999) AS s(key)", "now()", "false"
+	}
+	for _, text := range []string{
+		"INSERT INTO @relays (id, tenant, subdomain, status, info, policy, groups, management, push, roles, blossom_enabled, blossom, livekit_enabled, livekit, synced, sync_error, " +
+			"revision, recreate, sent, version, created_at, generation, backoff, exhausted, lease_fence, claimed_revision, lapses, lapsed_fence) SELECT 'r' || key, 't' || key, 's', 'active', " +
+			"'', '', '', '', '', '', 0, '', 0, '', 1, '', 1, " + no + ", '', 3, " + at + ", 1, " + no + ", " + no + ", 1, 1, 0, 0 FROM " + series,
+		"INSERT INTO @activities (resource_type, resource_id, activity_type, created_at) SELECT 'relay', 'r' || key, 'create_relay', " + at + " FROM " + series,
+		"INSERT INTO @activities (resource_type, resource_id, activity_type, created_at) SELECT 'relay', 'r' || key, 'complete_relay_sync', " + at + " FROM " + series,
+		"INSERT INTO @tenants (id, method, payment_error, version, created_at) SELECT 't' || key, 'nwc', '', 1, " + at + " FROM " + series,
+		"INSERT INTO @invoices (id, tenant, amount, created_at, paid_at, method, payment_error, attempts, charge, charge_amount, version) SELECT 'i' || key, 't' || key, 1, " + at + ", " + at +
+			", 'nwc', '', 0, 'none', 0, 2 FROM " + series,
+		"INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) " +
+			"SELECT 0, 'relay_sync', id, 1, '', 'create', 'due', created_at, '', '', '' FROM @relays",
+	} {
+		if _, err := conn.ExecContext(context.Background(), syn.expand(text)); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+}
