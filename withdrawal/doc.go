@@ -20,7 +20,12 @@
 //   - no withdrawal rests in a state that nobody is named to move.
 //
 // What is left to the host: signing, the node, the chain's finality (the depth
-// in [Chain]), and the truth of a [ProvenDead] and of an operator's proof.
+// in [Chain]), and the truth of a [ProvenDead], a [PaidBy] and an operator's
+// proof. A wrong one is an [Incident], and nothing is paid after it.
+//
+// A lease is compared with the clock that gave it: a handler asks [Policy.Next]
+// with the store's time of its claim, which comes with its work, and never with
+// the host's own clock.
 //
 // # Sent or not
 //
@@ -49,7 +54,11 @@
 // file is not proven dead, or the proof was wrong. A reverted or a cancelling one
 // was mined, so such a request is paid only by a new one.
 //
-// rejected, cancelled: stopped before execution. Terminal.
+// rejected, cancelled: stopped before anything of it was signed. Terminal.
+//
+// What rests in cancelled, rejected or failed is ground for a refund only while
+// neither Request.Mined nor Request.StraysSent is set, and after the times in
+// which a late answer may come.
 //
 // # Jobs
 //
@@ -89,14 +98,47 @@
 // request is not requeued any more, and gets no job if it was requeued already;
 // an operator cancels it.
 //
+// # Payments under another hash
+//
+// The death of a transaction is not the death of its payment: the same payment
+// may be mined under a hash that is not on file, bumped in another wallet or
+// malleated. So who proves a death says that the other transaction pays
+// something else (ProvenDead.NotThisPayment), and who sees that it pays this
+// request says [PaidBy]; who cannot tell says [CannotTell], and an operator has
+// it. A payment that is exclusive with what is live, or beside which nothing is
+// live, joins the file and is confirmed like any other. Beside something that
+// can still be mined it is an incident and a [Stray], an operator has the job,
+// and it joins the file once that is proven dead. After the end it is an incident.
+//
+// # Late answers
+//
+// A dispatch that ended without its signer's answer stays on record
+// (Withdrawal.Dispatches), and its [Broadcast] is news whenever it comes, by any
+// worker. While nothing else is out the hash is put on file: a job that is
+// pending or in processing goes to confirming. Else it is an incident "sent" and
+// a [Stray]: the request gets no other job and no other execution until the
+// hash is on file as live or an operator has proven it dead. The answer with the
+// hash of another request parks the job.
+//
+// # Stop
+//
+// Until something is prepared or dispatched an operator can cancel a request
+// ([Cancelled]), whether it is queued or not, or hold it ([Held], [Released]).
+// What is out is looked up, sent again and replaced as before, and the hold waits
+// for its return. A hot wallet that is not active and a chain that is paused
+// begin nothing; an execution that ends because of that costs no attempt. What a
+// [Claimed] is refused for is not due.
+//
 // # Storing a change
 //
 // A record whose version changed is written where the version in Old still
 // stands, with its line of the log, in one commit with all facts of the
-// [Change]. Lease, NextCheckAt and Rebroadcast are outside the version
-// ([Change.Touch]); a heartbeat is [statemachine.Lease.Renew] and no event.
+// [Change]. Lease, OfferAt, NextCheckAt and Rebroadcast are outside the version
+// ([Change.Touch], [Change.TouchRequest]); a heartbeat is [statemachine.Lease.Renew] and no event.
 // The store keeps unique: ids, those of earlier jobs included; one job per
 // request that is not failed ([ErrActiveJob]); one job per slot ([ErrSlotTaken]); one job per (wallet,
-// nonce) ([ErrNonceTaken]); one transaction per (request, seq) and per (request,
-// hash); one attempt per (job, fence); one incident per key.
+// nonce) ([ErrNonceTaken]), fillers included; one transaction per (request, seq)
+// and per (request, hash); one request per transaction of a chain, or per output
+// of it, strays included ([ErrPaymentTaken]); one attempt per (job, fence); one
+// incident per key. What writes a job compares the version of its request too.
 package withdrawal
