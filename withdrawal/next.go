@@ -112,6 +112,20 @@ func (j *Job) DueAt() time.Time {
 	return j.ScheduledAt
 }
 
+// GivenAt is the store's time at which w, as a claim or a look-up returned it,
+// was given to a worker. What the worker asks [Policy.Next] compares with that
+// clock, not with the host's: whoever lost the lease meanwhile is refused by its
+// fence. It is the zero time where nobody has work on it.
+func (p *Policy) GivenAt(w *Withdrawal) time.Time {
+	switch j := &w.Job; {
+	case j.Lease.Holder != "":
+		return j.Lease.Until.Add(-p.Lease)
+	case j.Status == JobConfirming:
+		return j.NextCheckAt.Add(-p.CheckEvery)
+	}
+	return time.Time{}
+}
+
 // nextExecution is what the holder of the lease must do.
 func (p *Policy) nextExecution(w *Withdrawal) Step {
 	j := &w.Job

@@ -35,6 +35,8 @@ type workerConfig struct {
 	Node     string `json:"node"`
 	Name     string `json:"name"`
 	Hasty    bool   `json:"hasty"`
+	// Skew is how far this host's clock is off.
+	Skew time.Duration `json:"skew"`
 }
 
 // nodeConfig is the first line on the node's.
@@ -115,13 +117,14 @@ func runWorker(ctx context.Context, c workerConfig, log *slog.Logger) error {
 	}
 	service, err := store.NewWithdrawals(db, p.policy())
 	if err == nil {
-		err = work(ctx, service, node.NewClient(c.Node, p.patience), c.Name, log)
+		err = work(ctx, service, node.NewClient(c.Node, p.patience), c.Name, c.Skew, log)
 	}
 	return errors.Join(err, db.Close())
 }
 
 // work pays and confirms until ctx is done. name is this process's alone.
-func work(ctx context.Context, s *store.Withdrawals, n *node.Client, name string, log *slog.Logger) error {
+func work(ctx context.Context, s *store.Withdrawals, n *node.Client, name string, skew time.Duration, log *slog.Logger) error {
+	now := func() time.Time { return time.Now().Add(skew) }
 	lease := s.Policy().Lease
 	tune := func(source store.WithdrawalSource) worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal] {
 		return worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal]{
@@ -133,8 +136,8 @@ func work(ctx context.Context, s *store.Withdrawals, n *node.Client, name string
 			Release:     source.Release, Panicked: source.Panicked, Log: log,
 		}
 	}
-	pay := &payer{s, n, demoKeys, name}
-	look := &checker{n, demoKeys, name}
+	pay := &payer{s, n, demoKeys, name, now}
+	look := &checker{n, demoKeys, name, now}
 	payments, lookups := s.Payments(chainID, name), s.Lookups(chainID, name)
 	ctx, cancel := context.WithCancel(ctx)
 	var both sync.WaitGroup

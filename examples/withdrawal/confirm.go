@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -16,6 +17,7 @@ type checker struct {
 	node *node.Client
 	keys signer
 	name string
+	now  func() time.Time // this host's clock
 }
 
 func (c *checker) by() withdrawal.By {
@@ -39,28 +41,67 @@ func (c *checker) handle(ctx context.Context, w withdrawal.Withdrawal) store.Hel
 				GasUsed: withdrawal.Raw(strconv.FormatUint(found.GasUsed, 10)), GasPrice: withdrawal.Raw(strconv.FormatUint(found.GasPrice, 10))})
 		case !found.Known:
 			missing = append(missing, withdrawal.Missing{By: c.by(), Tx: tx.Hash})
-		case time.Since(tx.CreatedAt) > bumpAfter: // it has a worker send it again, for more if need be
+		case c.now().Sub(tx.CreatedAt) > bumpAfter: // it has a worker send it again, for more if need be
 			missing = append(missing, withdrawal.Missing{By: c.by(), Tx: tx.Hash, Error: "it is in the mempool for long"})
 		}
 	}
 	if asked && len(live) > 0 {
-		if dead := c.dead(ctx, live); dead != nil {
-			return result(w, dead)
+		if instead := c.instead(ctx, &w); instead != nil {
+			return result(w, instead)
 		}
 	}
 	return result(w, missing...)
 }
 
-// dead returns the proof that none of the transactions can be mined: another
-// one has used their nonce.
-func (c *checker) dead(ctx context.Context, live []withdrawal.Tx) withdrawal.Event {
+// instead says what another transaction that used the nonce means. It may be the
+// same payment under a hash that is not on file, bumped in another wallet or
+// malleated: its hash alone proves nothing of the payment.
+func (c *checker) instead(ctx context.Context, w *withdrawal.Withdrawal) withdrawal.Event {
+	live := w.Live()
 	tx := live[0]
 	used, err := c.node.Nonce(ctx, c.keys.address(tx.Wallet), tx.Nonce)
-	ours := slices.ContainsFunc(live, func(t withdrawal.Tx) bool { return t.Hash == used.Hash })
+	ours := slices.ContainsFunc(live, func(t withdrawal.Tx) bool { return statemachine.SameHash(t.Hash, used.Hash) })
 	if err != nil || used.Height == 0 || ours {
 		return nil
 	}
-	return withdrawal.ProvenDead{By: c.by(), Block: block(used), Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: used.Hash, Nonce: tx.Nonce, NotThisPayment: true}
+	switch paysIt(w, &used) {
+	case yes:
+		return withdrawal.PaidBy{By: c.by(), Block: block(used), Tx: used.Hash, Payee: used.Tx.To, AssetOnChain: w.Job.AssetOnChain,
+			AmountRaw: withdrawal.Raw(used.Tx.Amount), Nonce: tx.Nonce, HasNonce: true,
+			GasUsed: withdrawal.Raw(strconv.FormatUint(used.GasUsed, 10)), GasPrice: withdrawal.Raw(strconv.FormatUint(used.GasPrice, 10))}
+	case no:
+		return withdrawal.ProvenDead{By: c.by(), Block: block(used), Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: used.Hash, Nonce: tx.Nonce,
+			NotThisPayment: true}
+	}
+	return withdrawal.CannotTell{By: c.by(), Tx: tx.Hash, Other: used.Hash, Reason: "it has part of payee, asset, amount and reference"}
+}
+
+type answer int
+
+const (
+	unclear answer = iota
+	yes
+	no
+)
+
+// paysIt compares payee, asset, amount and reference. All alike: it is the
+// payment. None of payee and reference alike, or nothing transferred: it is
+// not. Anything else nobody can tell from here.
+func paysIt(w *withdrawal.Withdrawal, other *node.Found) answer {
+	if other.Tx == nil || other.Reverted {
+		return no
+	}
+	symbol, err := symbolOf(w.Job.AssetOnChain)
+	payee, reference := statemachine.SameHash(other.Tx.To, w.Job.ToAddress), other.Tx.Reference == w.Request.ID.String()
+	switch {
+	case err != nil:
+		return unclear
+	case payee && reference && other.Tx.Asset == symbol && other.Tx.Amount == string(w.Job.AmountRaw):
+		return yes
+	case !payee && !reference:
+		return no
+	}
+	return unclear
 }
 
 func block(f node.Found) withdrawal.Block {

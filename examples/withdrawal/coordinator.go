@@ -19,7 +19,7 @@ import (
 var errNotProven = errors.New("the proof failed: see the report")
 
 // chaosFaults is how the node misbehaves with -chaos.
-var chaosFaults = node.Faults{Errors: 20, Slow: 10, Lost: 20, Garbled: 10, Drop: 20, Reorg: 30, Usurp: 10, Spike: 5}
+var chaosFaults = node.Faults{Errors: 20, Slow: 10, Lost: 20, Garbled: 10, Drop: 20, Reorg: 30, Usurp: 10, Spike: 5, Salt: 20}
 
 // coordinator is the process that the user started.
 type coordinator struct {
@@ -35,6 +35,8 @@ type coordinator struct {
 	node    *process
 	workers []*process
 	address chan string // of the node, once
+
+	operators operators
 
 	mu     sync.Mutex
 	counts node.Counts // of the nodes that are gone
@@ -119,17 +121,22 @@ func (c *coordinator) processes(ctx context.Context) error {
 	}
 	for i := range c.options.workers {
 		p := &process{role: roleWorker, log: c.log, config: func(start int) any {
-			return workerConfig{Database: c.db, Node: url, Hasty: c.chaos,
+			return workerConfig{Database: c.db, Node: url, Hasty: c.chaos, Skew: c.skew(i),
 				Name: fmt.Sprintf("worker-%d-%s", i+1, uuid.NewString()[:8])} // of this process alone
 		}}
 		c.workers = append(c.workers, p)
 		workers.Go(func() { p.keep(workCtx) })
 	}
 	workers.Go(func() { c.clerk(workCtx) })
+	client := node.NewClient(url, c.pace.patience)
+	c.operators = operators{service: c.service, node: client, keys: demoKeys, idle: 50 * time.Millisecond}
+	if err := c.until(ctx, "release", func() error { return c.operators.releaseAll(ctx) }); err != nil {
+		return err
+	}
 	if c.chaos {
 		chaos.Go(func() { c.killSome(chaosCtx) })
+		chaos.Go(func() { c.operators.work(chaosCtx, rand.New(rand.NewPCG(c.seed, 2))) })
 	}
-	client := node.NewClient(url, c.pace.patience)
 	if err := c.intake(ctx); err != nil {
 		return err
 	}
@@ -184,6 +191,14 @@ func (c *coordinator) clerk(ctx context.Context) {
 	}
 }
 
+// skew sets the clocks of the hosts apart, by more than a lease.
+func (c *coordinator) skew(worker int) time.Duration {
+	if !c.chaos {
+		return 0
+	}
+	return time.Duration(worker%3-1) * 3 * c.pace.lease / 2
+}
+
 // killSome kills children at random moments; the node less often.
 func (c *coordinator) killSome(ctx context.Context) {
 	random := rand.New(rand.NewPCG(c.seed, 1))
@@ -211,9 +226,9 @@ func (c *coordinator) finish(ctx context.Context, client *node.Client) error {
 		if err == nil && (time.Since(told) >= time.Second || done(stats)) {
 			told = time.Now()
 			r, j := stats.Requests, stats.Jobs
-			fmt.Fprintf(c.log, "block %d: %d to approve, %d waiting, %d executing, %d confirming, %d completed, %d failed; %d kills\n",
+			fmt.Fprintf(c.log, "block %d: %d to approve, %d waiting, %d executing, %d confirming, %d completed, %d failed, %d cancelled; %d kills\n",
 				status.Head, r[withdrawal.RequestPending], r[withdrawal.RequestApproved]+j[withdrawal.JobPending],
-				j[withdrawal.JobProcessing], j[withdrawal.JobConfirming], r[withdrawal.RequestCompleted], r[withdrawal.RequestFailed], c.killed())
+				j[withdrawal.JobProcessing], j[withdrawal.JobConfirming], r[withdrawal.RequestCompleted], r[withdrawal.RequestFailed], r[withdrawal.RequestCancelled], c.killed())
 		}
 		if err == nil && done(stats) {
 			return nil

@@ -132,7 +132,7 @@ func TestKilledProcessesPayOnce(t *testing.T) {
 			s.killAll(500*time.Millisecond+rand.N(after), i == 1, "-chaos", "-seed", strconv.Itoa(i))
 		}
 		r := s.finish("-chaos", "-seed", "9", "-timeout", "3m")
-		if r.Requests["completed"] != rows {
+		if r.Requests["completed"]+r.Requests["cancelled"] != rows {
 			t.Errorf("%v of %d", r.Requests, rows)
 		}
 		if again := s.finish(); again.Transactions != r.Transactions { // nothing is left to do
@@ -164,7 +164,7 @@ func TestPostgresStoppedImmediately(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if r := s.wait(program, stdout, stderr); r.Requests["completed"] != rows {
+	if r := s.wait(program, stdout, stderr); r.Requests["completed"]+r.Requests["cancelled"] != rows {
 		t.Errorf("%v of %d", r.Requests, rows)
 	}
 }
@@ -187,7 +187,7 @@ func TestSoak(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		stop()
 		<-ended
-		if r := s.wait(program, stdout, stderr); r.Requests["completed"] != rows {
+		if r := s.wait(program, stdout, stderr); r.Requests["completed"]+r.Requests["cancelled"] != rows {
 			t.Errorf("%v of %d", r.Requests, rows)
 		}
 	}

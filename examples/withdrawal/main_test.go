@@ -130,7 +130,7 @@ func (o *office) work(workers int) *report {
 	})
 	for i := range workers {
 		wg.Go(func() {
-			err := work(working, o.service, o.client, fmt.Sprint("worker-", i), slog.New(slog.DiscardHandler))
+			err := work(working, o.service, o.client, fmt.Sprint("worker-", i), o.skew(i), slog.New(slog.DiscardHandler))
 			if err != nil {
 				o.t.Error(err)
 			}
@@ -185,6 +185,7 @@ func TestEverythingIsPaidOnceWithFaults(t *testing.T) {
 			faults := chaosFaults
 			faults.Seed, faults.Slow = 7, 5
 			o := newOffice(t, c.open(t), filepath.Join(t.TempDir(), "ledger"), generated(c.rows), faults)
+			o.chaos = true // sets the clocks of the hosts apart
 			r := o.work(3)
 			if r.Requests["completed"] != c.rows {
 				t.Errorf("%v of %d", r.Requests, c.rows)

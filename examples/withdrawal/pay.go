@@ -24,6 +24,7 @@ type payer struct {
 	node *node.Client
 	keys signer
 	name string
+	now  func() time.Time // this host's clock, which may be wrong: it judges no lease
 }
 
 func (p *payer) by() withdrawal.By {
@@ -38,8 +39,9 @@ func (p *payer) handle(ctx context.Context, w withdrawal.Withdrawal) store.HeldW
 		return p.again(ctx, w)
 	}
 	policy := p.Policy()
+	given := policy.GivenAt(&w) // by the store's clock, which gave the lease
 	for {
-		owed := policy.Next(w, time.Now()).Actions
+		owed := policy.Next(w, given).Actions
 		if len(owed) != 1 {
 			return result(w)
 		}
@@ -59,7 +61,7 @@ func (p *payer) handle(ctx context.Context, w withdrawal.Withdrawal) store.HeldW
 				return result(w, p.failed(&w, withdrawal.Unclear, err))
 			}
 			return result(w, withdrawal.Broadcast{By: p.by(), Fence: a.Fence, Hash: a.Hashes[0]})
-		default: // the lease has ended: it is another's work
+		default: // not this worker's
 			return result(w)
 		}
 	}
@@ -82,7 +84,10 @@ func (p *payer) sign(ctx context.Context, w *withdrawal.Withdrawal, owed withdra
 	if have, ok := new(big.Int).SetString(account.Balances[symbol], 10); !ok || have.Cmp(w.Job.AmountRaw.Int()) < 0 {
 		return p.failed(w, withdrawal.InsufficientBalance, fmt.Errorf("the hot wallet has too little %s", symbol))
 	}
-	nonce := max(account.Nonce, w.Wallet.NextNonce)
+	nonce, err := p.FreeNonce(ctx, w.Job.Wallet, account.Nonce)
+	if err != nil {
+		return p.failed(w, withdrawal.Retryable, err)
+	}
 	raw, hash, err := p.keys.sign(&w.Job, nonce, min(status.GasPrice, maxGasPrice))
 	if err != nil {
 		return p.failed(w, withdrawal.Permanent, err)
@@ -116,7 +121,7 @@ func (p *payer) again(ctx context.Context, w withdrawal.Withdrawal) store.HeldWi
 func (p *payer) bump(ctx context.Context, w *withdrawal.Withdrawal) withdrawal.Event {
 	newest := w.Live()[len(w.Live())-1]
 	tx, err := node.Parse(newest.Raw)
-	if err != nil || time.Since(newest.CreatedAt) < bumpAfter {
+	if err != nil || p.now().Sub(newest.CreatedAt) < bumpAfter {
 		return nil
 	}
 	status, err := p.node.Status(ctx)

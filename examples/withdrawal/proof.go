@@ -20,7 +20,7 @@ type proof struct {
 	known     map[uuid.UUID]bool
 	completed map[string]*big.Int // by asset, base units
 
-	unfinished, notOnce, notNone, broken, stray claim
+	unfinished, notOnce, notNone, broken, stray, machinery claim
 }
 
 func newProof(chain *node.Chain) *proof {
@@ -28,6 +28,7 @@ func newProof(chain *node.Chain) *proof {
 		unfinished: holds("every request is finished"),
 		notOnce:    holds("each completed request was paid exactly once: its amount, to its address, by its final transaction"),
 		notNone:    holds("no other request was paid"),
+		machinery:  holds("no request failed for a reason that is not its own: what is valid and can be paid is paid"),
 		stray:      holds("no hot wallet paid anything that is not a request"),
 		broken:     holds("all records keep their invariants, and their history leads to them"),
 	}
@@ -42,6 +43,11 @@ func newProof(chain *node.Chain) *proof {
 	return p
 }
 
+// ownReason are the triggers that end a job for a reason of its payment: what the
+// chain refuses, or the host called permanent. Retries that are used up, leases
+// that expire and the like are the machinery's.
+var ownReason = map[string]bool{withdrawal.JobPermanent.String(): true, withdrawal.JobRevert.String(): true, withdrawal.JobCancelled.String(): true}
+
 func holds(text string) claim { return claim{Holds: true, Claim: text} }
 
 // fails keeps the first example.
@@ -52,7 +58,7 @@ func (c *claim) fails(format string, args ...any) {
 }
 
 // request takes one request of the database, and what is wrong with its record.
-func (p *proof) request(w *withdrawal.Withdrawal, broken error) {
+func (p *proof) request(w *everything, broken error) {
 	r := &w.Request
 	p.known[r.ID] = true
 	if broken != nil {
@@ -73,7 +79,11 @@ func (p *proof) request(w *withdrawal.Withdrawal, broken error) {
 			p.notOnce.fails("request %s was paid by %s, which is another payment", r.ID, tx.Hash)
 		}
 		return
-	case withdrawal.RequestFailed, withdrawal.RequestRejected, withdrawal.RequestCancelled:
+	case withdrawal.RequestFailed:
+		if !ownReason[w.ended] {
+			p.machinery.fails("request %s failed by %q: %s", r.ID, w.ended, w.Job.ErrorMessage)
+		}
+	case withdrawal.RequestRejected, withdrawal.RequestCancelled:
 	default:
 		p.unfinished.fails("request %s is %s", r.ID, r.Status)
 		if len(paid) <= 1 { // one on its way may be mined
@@ -117,7 +127,11 @@ func (p *proof) claims(rows []row, refused []refusal, incidents []withdrawal.Inc
 			none.fails("%s is %s, and its request %s", i.Hash, i.Claim, i.Status)
 		}
 	}
-	return []claim{onFile, p.unfinished, p.notOnce, p.notNone, p.stray, total, p.broken, none}, totals
+	some := holds("of a batch with rows some are requests")
+	if len(refused) > 0 && !slices.ContainsFunc(rows, func(r row) bool { return p.known[r.Request] }) {
+		some.fails("all %d rows are refused", len(refused))
+	}
+	return []claim{onFile, some, p.machinery, p.unfinished, p.notOnce, p.notNone, p.stray, total, p.broken, none}, totals
 }
 
 // stands says whether the ledger agrees with an incident. A look-up may come

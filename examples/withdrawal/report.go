@@ -11,7 +11,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -60,12 +62,22 @@ type runFigures struct {
 	Faults  node.Counts `json:"faults"` // at least: what a killed node counted last is lost
 	Blocks  uint64      `json:"blocks"`
 	Reorgs  int         `json:"reorgs"`
+	People  people      `json:"people"`
+}
+
+// people is what the operators of a chaotic run did.
+type people struct {
+	Cancelled int64 `json:"cancelled"`
+	Held      int64 `json:"held"`
+	Bumped    int64 `json:"bumped"`  // payments, in another wallet
+	Refused   int64 `json:"refused"` // statements that were wrong
 }
 
 // everything is what the database knows of one request.
 type everything struct {
 	withdrawal.Withdrawal
 	attempts []withdrawal.Attempt
+	ended    string // the trigger that ended the job, if it is over
 }
 
 func (c *coordinator) report(ctx context.Context, db store.Store[store.Tx]) (*report, error) {
@@ -81,7 +93,7 @@ func (c *coordinator) report(ctx context.Context, db store.Store[store.Tx]) (*re
 	p := newProof(chain)
 	gasUsed, gasCost := new(big.Int), new(big.Int)
 	err = each(ctx, db, c.service, func(w everything, broken error) {
-		p.request(&w.Withdrawal, broken)
+		p.request(&w, broken)
 		r.Requests[w.Request.Status.String()]++
 		r.Approvals[w.Request.ApprovalsNeeded]++
 		if w.Request.Status == withdrawal.RequestFailed {
@@ -117,11 +129,17 @@ func (c *coordinator) report(ctx context.Context, db store.Store[store.Tx]) (*re
 	r.Incidents = len(incidents)
 	r.GasUsed, r.GasCost = gasUsed.String(), gasCost.String()
 	r.Proof, r.Assets = p.claims(c.rows, r.Refused, incidents)
+	wrong := holds("nothing that a wrong operator said was taken")
+	if text := c.operators.taken.Load(); text != nil {
+		wrong.fails("%s", *text)
+	}
+	r.Proof = append(r.Proof, wrong)
 	r.Pass = !slices.ContainsFunc(r.Proof, func(c claim) bool { return !c.Holds })
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.Add(c.last.Counts)
-	r.Run = runFigures{time.Since(c.started).Round(time.Millisecond).Seconds(), c.options.workers, c.killed(), c.counts, chain.Head(), chain.Reorgs}
+	r.Run = runFigures{time.Since(c.started).Round(time.Millisecond).Seconds(), c.options.workers, c.killed(), c.counts, chain.Head(), chain.Reorgs,
+		people{c.operators.cancelled.Load(), c.operators.held.Load(), c.operators.bumped.Load(), c.operators.refused.Load()}}
 	return r, nil
 }
 
@@ -156,7 +174,10 @@ func each(ctx context.Context, db store.Store[store.Tx], s *store.Withdrawals, v
 					wrong = s.Within(tx).Verify(ctx, r.ID)
 				}
 				if wrong == nil && w.Job.Status != 0 {
-					wrong = s.Within(tx).Verify(ctx, w.Job.ID)
+					var trail []statemachine.Transition[uuid.UUID]
+					if trail, wrong = s.Within(tx).Trail(ctx, w.Job.ID); wrong == nil && withdrawal.JobMachine.Terminal(w.Job.Status) {
+						w.ended = trail[len(trail)-1].Trigger
+					}
 				}
 				if w.attempts, err = tx.Withdrawals().Attempts(w.Job.ID); err != nil {
 					return err
@@ -198,8 +219,8 @@ func (r *report) print(out io.Writer, asJSON bool) error {
 	for _, a := range r.Assets {
 		p("%s:      %s completed, %s left the hot wallets", a.Asset, a.Completed, a.Ledger)
 	}
-	p("run:       %.1f s, %d workers, %d kills, faults %+v, %d blocks, %d reorganisations",
-		r.Run.Seconds, r.Run.Workers, r.Run.Kills, r.Run.Faults, r.Run.Blocks, r.Run.Reorgs)
+	p("run:       %.1f s, %d workers, %d kills, faults %+v, %d blocks, %d reorganisations, people %+v",
+		r.Run.Seconds, r.Run.Workers, r.Run.Kills, r.Run.Faults, r.Run.Blocks, r.Run.Reorgs, r.Run.People)
 	for _, c := range r.Proof {
 		p("%-5s %s%s", verdict(c.Holds), c.Claim, detail(c.Detail))
 	}

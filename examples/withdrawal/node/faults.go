@@ -12,6 +12,7 @@ type Faults struct {
 	Reorg   int    `json:"reorg"`   // of blocks: up to Finality-1 blocks leave the chain
 	Usurp   int    `json:"usurp"`   // of transactions: somebody else's takes their nonce
 	Spike   int    `json:"spike"`   // of blocks: the price of gas rises for a while
+	Salt    int    `json:"salt"`    // of transactions: a malleated copy is mined instead
 }
 
 // Counts is what the node has done wrong since it started.
@@ -24,6 +25,7 @@ type Counts struct {
 	Reorgs  int `json:"reorgs"`
 	Usurped int `json:"usurped"`
 	Spikes  int `json:"spikes"`
+	Salted  int `json:"salted"`
 }
 
 // Add adds o to c.
@@ -36,6 +38,7 @@ func (c *Counts) Add(o Counts) {
 	c.Reorgs += o.Reorgs
 	c.Usurped += o.Usurped
 	c.Spikes += o.Spikes
+	c.Salted += o.Salted
 }
 
 // happens draws a fault and counts it. The caller holds the lock.

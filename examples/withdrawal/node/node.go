@@ -160,7 +160,11 @@ func (n *Node) pick() (txs []Mined) {
 				txs = append(txs, Mined{Foreign: &Foreign{From: from, Nonce: p.tx.Nonce}})
 				continue
 			}
-			txs = append(txs, Mined{Raw: p.raw})
+			raw := p.raw
+			if n.happens(n.config.Faults.Salt, &n.counts.Salted) {
+				raw = p.tx.salted(1 + n.random.Uint64N(1<<40))
+			}
+			txs = append(txs, Mined{Raw: raw})
 			n.chain.transfer(&p.tx, 1)
 			spent = append(spent, &p.tx)
 		}

@@ -77,6 +77,7 @@ type Found struct {
 	Reverted  bool   `json:"reverted,omitempty"`
 	GasUsed   uint64 `json:"gasUsed,omitempty"`
 	GasPrice  uint64 `json:"gasPrice,omitempty"`
+	Tx        *Tx    `json:"tx,omitempty"` // what it transfers, once it is mined; nothing, if it is absent
 }
 
 // ServeHTTP answers JSON-RPC 2.0 calls.
@@ -174,7 +175,7 @@ func (n *Node) find(hash string) Found {
 		f.Known, f.Hash, f.Height, f.Block, f.Reverted = true, hash, place.Height, place.Block, place.Reverted
 		f.Canonical = n.chain.BlockHash(place.Height)
 		if !place.Foreign {
-			f.GasUsed, f.GasPrice = place.Tx.gas(), place.Tx.GasPrice
+			f.GasUsed, f.GasPrice, f.Tx = place.Tx.gas(), place.Tx.GasPrice, &place.Tx
 		}
 		return f
 	}

@@ -49,6 +49,9 @@ type Tx struct {
 	GasPrice  uint64 `json:"gasPrice"`
 	Reference string `json:"reference"` // as the memo of a bank transfer
 	Signature []byte `json:"signature,omitempty"`
+	// Salt is not signed: with another one it is the same transfer under another
+	// hash, as with signatures that can be malleated.
+	Salt uint64 `json:"salt,omitempty"`
 }
 
 // Address returns the address of a public key.
@@ -60,7 +63,7 @@ func Address(key ed25519.PublicKey) string {
 // Sign returns the signed bytes and their hash. The same transfer gives the
 // same bytes.
 func Sign(key ed25519.PrivateKey, tx Tx) (raw []byte, hash string, err error) {
-	tx.Key, tx.Signature = key.Public().(ed25519.PublicKey), nil
+	tx.Key, tx.Signature, tx.Salt = key.Public().(ed25519.PublicKey), nil, 0
 	unsigned, err := json.Marshal(tx)
 	if err != nil {
 		return nil, "", err
@@ -79,7 +82,7 @@ func HashOf(raw []byte) string {
 }
 
 // Parse reads signed bytes and checks everything that does not depend on the
-// chain. Other bytes for the same transfer are refused, so a hash is unique.
+// chain. Other bytes for the same transfer are refused but for another salt.
 func Parse(raw []byte) (Tx, error) {
 	var tx Tx
 	if len(raw) > MaxRaw {
@@ -104,7 +107,7 @@ func Parse(raw []byte) (Tx, error) {
 		return tx, errors.New("the nonce or the reference is too large")
 	}
 	unsigned := tx
-	unsigned.Signature = nil
+	unsigned.Signature, unsigned.Salt = nil, 0
 	text, err := json.Marshal(unsigned)
 	if err != nil {
 		return tx, err
@@ -113,6 +116,13 @@ func Parse(raw []byte) (Tx, error) {
 		return tx, errors.New("the signature does not fit")
 	}
 	return tx, nil
+}
+
+// salted returns the bytes of the same transfer under another hash.
+func (tx Tx) salted(salt uint64) json.RawMessage {
+	tx.Salt = salt
+	raw, _ := json.Marshal(tx) // it was parsed from JSON
+	return raw
 }
 
 // From returns the sender's address.

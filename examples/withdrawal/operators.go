@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// operators are the people of a chaotic run: one who cancels, holds and releases
+// what they like, one who bumps payments in another wallet with the same keys,
+// and one who is wrong. What the last one says must be refused.
+type operators struct {
+	service *store.Withdrawals
+	node    *node.Client
+	keys    signer
+	idle    time.Duration // at least, between two things that they do
+
+	cancelled, held, bumped, refused atomic.Int64
+	taken                            atomic.Pointer[string] // what was wrong and was taken
+}
+
+func operator(name string) withdrawal.By {
+	return withdrawal.By{Actor: name, Role: withdrawal.Operator}
+}
+
+func (o *operators) work(ctx context.Context, random *rand.Rand) {
+	for ctx.Err() == nil {
+		pause(ctx, o.idle+time.Duration(random.Int64N(int64(3*o.idle))))
+		page, err := o.service.Requests(ctx, withdrawal.RequestQueued, nil, 100)
+		if err != nil || len(page) == 0 {
+			continue
+		}
+		w, err := o.service.Get(ctx, page[random.IntN(len(page))].ID)
+		if err != nil {
+			continue
+		}
+		switch n := random.IntN(10); {
+		case n == 0:
+			o.do(ctx, &w, withdrawal.Cancelled{By: operator("olga"), Reason: "the user asked"}, &o.cancelled)
+		case n < 3:
+			o.do(ctx, &w, withdrawal.Held{By: operator("olga"), Reason: "fraud?"}, &o.held)
+			pause(ctx, 2*o.idle)
+			o.release(context.WithoutCancel(ctx), &w)
+		case n < 7:
+			o.bump(ctx, &w)
+		default:
+			o.wrong(ctx, &w)
+		}
+	}
+}
+
+func (o *operators) do(ctx context.Context, w *withdrawal.Withdrawal, ev withdrawal.Event, count *atomic.Int64) {
+	if _, err := o.service.Do(ctx, w.Request.ID, ev); err == nil {
+		count.Add(1)
+	}
+}
+
+// release ends a hold, for as long as it takes.
+func (o *operators) release(ctx context.Context, w *withdrawal.Withdrawal) {
+	for range 100 {
+		_, err := o.service.Do(ctx, w.Request.ID, withdrawal.Released{By: operator("olga")})
+		if err == nil || errors.Is(err, statemachine.ErrIllegal) { // or it is over
+			return
+		}
+		pause(ctx, 100*time.Millisecond)
+	}
+}
+
+// releaseAll ends the holds of operators who are gone: of a run that was killed.
+func (o *operators) releaseAll(ctx context.Context) error {
+	for _, status := range []withdrawal.RequestStatus{withdrawal.RequestPending, withdrawal.RequestApproved, withdrawal.RequestQueued} {
+		for after := (*withdrawal.Request)(nil); ; {
+			page, err := o.service.Requests(ctx, status, after, 100)
+			if err != nil {
+				return err
+			}
+			if len(page) == 0 {
+				break
+			}
+			for i := range page {
+				if page[i].Held {
+					_, err := o.service.Do(ctx, page[i].ID, withdrawal.Released{By: operator("olga"), Reason: "a new run"})
+					if err != nil && !isRefusal(err) {
+						return err
+					}
+				}
+			}
+			after = &page[len(page)-1]
+		}
+	}
+	return nil
+}
+
+// bump signs the same transfer with five times the gas price, and tells nobody.
+func (o *operators) bump(ctx context.Context, w *withdrawal.Withdrawal) {
+	live := w.Live()
+	if len(live) == 0 || len(live[0].Raw) == 0 {
+		return
+	}
+	tx, err := node.Parse(live[0].Raw)
+	if err != nil {
+		return
+	}
+	raw, _, err := o.keys.sign(&w.Job, live[0].Nonce, 5*tx.GasPrice)
+	if err == nil && o.node.Send(ctx, raw) == nil {
+		o.bumped.Add(1)
+	}
+}
+
+// wrong says what is not so.
+func (o *operators) wrong(ctx context.Context, w *withdrawal.Withdrawal) {
+	by := operator("wrong")
+	deep := withdrawal.Block{Height: 1, Hash: "made up", Canonical: "made up", Head: 1 << 20}
+	lies := []withdrawal.Event{
+		withdrawal.Acknowledged{By: by, Reason: "never mind"},
+		withdrawal.Requeued{By: by, Job: w.Job.ID},
+		withdrawal.PaidBy{By: by, Block: deep, Tx: "0x0123", Payee: "somebody else", AssetOnChain: w.Job.AssetOnChain, AmountRaw: w.Job.AmountRaw, Reason: "I think so"},
+		withdrawal.PaidBy{By: by, Block: deep, Tx: "0x0123", Payee: w.Job.ToAddress, AssetOnChain: w.Job.AssetOnChain, AmountRaw: "1", Reason: "in part"},
+	}
+	if live := w.Live(); len(live) > 0 {
+		tx := live[0]
+		lies = append(lies,
+			withdrawal.Cancelled{By: by, Reason: "it is out, but still"},
+			withdrawal.ProvenDead{By: by, Block: deep, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: strings.ToUpper(tx.Hash[2:]), Nonce: tx.Nonce, NotThisPayment: true},
+			withdrawal.ProvenDead{By: by, Block: deep, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: "0x0123", Nonce: tx.Nonce},
+			withdrawal.ProvenDead{By: by, Block: deep, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: "0x0123", Nonce: tx.Nonce + 1, NotThisPayment: true})
+	}
+	for _, lie := range lies {
+		before, err := o.service.Get(ctx, w.Request.ID)
+		if err != nil {
+			return
+		}
+		switch _, err := o.service.Do(ctx, w.Request.ID, lie); {
+		case err == nil:
+			after, err := o.service.Get(ctx, w.Request.ID)
+			stopped := after.Request.Status == withdrawal.RequestCancelled // what was out has been proven dead: it is a right
+			if err == nil && !stopped && (after.Job.Version != before.Job.Version || after.Request.Mined != before.Request.Mined) && o.theirs(ctx, w) {
+				text := fmt.Sprintf("%T of request %s", lie, w.Request.ID)
+				o.taken.CompareAndSwap(nil, &text)
+			}
+		case isRefusal(err):
+			o.refused.Add(1)
+		}
+	}
+}
+
+// theirs reports whether the wrong operator made a version of the record.
+func (o *operators) theirs(ctx context.Context, w *withdrawal.Withdrawal) bool {
+	for _, id := range [][16]byte{w.Request.ID, w.Job.ID} {
+		trail, err := o.service.Trail(ctx, id)
+		if err != nil {
+			continue
+		}
+		for _, line := range trail {
+			if line.Actor == "wrong" {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// outside sends bytes that no worker has made.
+func (o *office) outside(raw json.RawMessage) {
+	o.t.Helper()
+	recorder := httptest.NewRecorder()
+	o.chain.ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(fmt.Sprintf(`{"id":1,"method":"send","params":{"raw":%s}}`, raw))))
+	if recorder.Code != http.StatusOK || strings.Contains(recorder.Body.String(), "error") {
+		o.t.Fatal(recorder.Body.String())
+	}
+}
+
+// The same payment is mined under a hash that nobody has put on file: bumped in
+// another wallet with the same keys, or malleated. It is paid once.
+func TestThePaymentUnderAnotherHashIsPaidOnce(t *testing.T) {
+	for _, how := range []string{"bumped", "malleated"} {
+		t.Run(how, func(t *testing.T) {
+			o, request := byHand(t)
+			w := o.eventually(request, "confirming", confirming)
+			if how == "bumped" {
+				tx, err := node.Parse(w.Txs[0].Raw)
+				if err != nil {
+					t.Fatal(err)
+				}
+				raw, _, err := demoKeys.sign(&w.Job, tx.Nonce, 5*tx.GasPrice)
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.outside(raw)
+			} else {
+				o.misbehave(node.Faults{Salt: 1000})
+			}
+			o.ticks(node.Finality)
+			w = o.eventually(request, "completed", completed)
+			if len(w.Txs) != 2 || w.Request.FinalTxHash != w.Txs[1].Hash || w.Request.FinalTxHash == w.Txs[0].Hash {
+				t.Errorf("final %s of %d transactions", w.Request.FinalTxHash, len(w.Txs))
+			}
+			o.ticks(2 * node.Finality)
+			o.proven(t.Context())
+		})
+	}
+}
+
+// Another transaction of the nonce that is alike only in part is an operator's.
+func TestWhatNobodyCanTellIsParked(t *testing.T) {
+	for name, change := range map[string]func(*node.Tx){
+		"no reference":  func(tx *node.Tx) { tx.Reference = "" },
+		"another payee": func(tx *node.Tx) { tx.To = "0x00000000000000000000000000000000000000aa" },
+		"less":          func(tx *node.Tx) { tx.Amount = "1" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, request := byHand(t)
+			w := o.eventually(request, "confirming", confirming)
+			tx, err := node.Parse(w.Txs[0].Raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tx.GasPrice *= 5
+			change(&tx)
+			raw, _, err := node.Sign(demoKeys.key(w.Job.Wallet), tx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.outside(raw)
+			o.ticks(node.Finality)
+			w = o.eventually(request, "parked", func(w withdrawal.Withdrawal) bool { return w.Job.Review })
+			o.ticks(node.Finality)
+			if len(w.Txs) != 1 {
+				t.Errorf("%d transactions", len(w.Txs))
+			}
+			r, err := o.report(t.Context(), o.db)
+			if err != nil || r.Pass { // it is not finished: an operator has it
+				t.Errorf("pass %v, %v", r.Pass, err)
+			}
+		})
+	}
+}
+
+func TestPaysIt(t *testing.T) {
+	w := withdrawal.Withdrawal{Request: withdrawal.Request{ID: id("request", "r")},
+		Job: withdrawal.Job{AssetOnChain: assets["USDX"].id("USDX"), ToAddress: goodTo, AmountRaw: "5"}}
+	tx := node.Tx{To: strings.ToUpper(goodTo), Asset: "USDX", Amount: "5", Reference: w.Request.ID.String()}
+	for name, tt := range map[string]struct {
+		change func(*node.Found)
+		want   answer
+	}{
+		"alike":             {func(f *node.Found) {}, yes},
+		"reverted":          {func(f *node.Found) { f.Reverted = true }, no},
+		"nothing":           {func(f *node.Found) { f.Tx = nil }, no},
+		"another payment":   {func(f *node.Found) { f.Tx.To, f.Tx.Reference = "0xaa", "another" }, no},
+		"another amount":    {func(f *node.Found) { f.Tx.Amount = "4" }, unclear},
+		"another asset":     {func(f *node.Found) { f.Tx.Asset = "ETHX" }, unclear},
+		"another payee":     {func(f *node.Found) { f.Tx.To = "0xaa" }, unclear},
+		"another reference": {func(f *node.Found) { f.Tx.Reference = "" }, unclear},
+	} {
+		copied := tx
+		found := node.Found{Known: true, Height: 1, Tx: &copied}
+		tt.change(&found)
+		if got := paysIt(&w, &found); got != tt.want {
+			t.Errorf("%s: %v, not %v", name, got, tt.want)
+		}
+	}
+}
+
+// S8: a host whose clock is off by more than a lease works all the same.
+func TestClocksThatAreApart(t *testing.T) {
+	for _, skew := range []time.Duration{-3 * steady.lease, 3 * steady.lease} {
+		o := newOffice(t, inMemory(), filepath.Join(t.TempDir(), "ledger"), generated(20), node.Faults{})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- work(ctx, o.service, o.client, "off", skew, slog.New(slog.DiscardHandler)) }()
+		r := o.work(1)
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if r.Attempts["done"] != 20 || len(r.Attempts) != 1 {
+			t.Errorf("with a clock off by %v the attempts are %v", skew, r.Attempts)
+		}
+	}
+}
+
+// Operators who cancel, hold, bump in another wallet, and are wrong.
+func TestOperators(t *testing.T) {
+	o := newOffice(t, inMemory(), filepath.Join(t.TempDir(), "ledger"), generated(120), node.Faults{})
+	server := httptest.NewServer(o.chain) // the other wallet has no files of ours
+	defer server.Close()
+	o.operators.service, o.operators.node, o.operators.keys = o.service, node.NewClient(server.URL, time.Second), demoKeys
+	o.operators.idle = time.Millisecond
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); o.operators.work(ctx, rand.New(rand.NewPCG(7, 7))) }()
+	r := o.work(2)
+	stop()
+	<-done
+	t.Logf("%+v, %v", r.Run.People, r.Requests)
+	if p := r.Run.People; p.Refused == 0 || p.Held+p.Cancelled+p.Bumped == 0 {
+		t.Errorf("nobody did anything: %+v", p)
+	}
+}
+
+// A run in which valid requests fail, or in which nothing was asked for, proves
+// nothing.
+func TestWhatIsNoPass(t *testing.T) {
+	o := newOffice(t, inMemory(), filepath.Join(t.TempDir(), "ledger"), generated(1), node.Faults{})
+	ctx := t.Context()
+	if err := o.intake(ctx); err != nil {
+		t.Fatal(err)
+	}
+	k := &clerk{o.service, nil}
+	if _, err := k.round(ctx); err != nil {
+		t.Fatal(err)
+	}
+	request := o.rows[0].Request
+	by := withdrawal.By{Actor: "w", Role: withdrawal.WithdrawalWorker, At: time.Now()}
+	for {
+		w, err := o.service.Get(ctx, request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.Request.Status == withdrawal.RequestFailed {
+			break
+		}
+		if by.At = w.Job.ScheduledAt; w.Job.Status == withdrawal.JobPending {
+			_, err = o.service.Do(ctx, request, withdrawal.Claimed{By: by}, withdrawal.AttemptFailed{By: by, Fence: w.Job.Lease.Fence + 1, Failure: withdrawal.Retryable, Error: "x"})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]*coordinator{"retries are used up": o.coordinator,
+		"every row is refused": {options: o.options, service: o.service, refused: []*RowError{{1, "amount", nil}}, started: time.Now()}} {
+		r, err := c.report(ctx, o.db)
+		if err != nil || r.Pass {
+			t.Errorf("%s: pass %v, %v", name, r.Pass, err)
+		}
+	}
+}
