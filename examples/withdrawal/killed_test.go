@@ -152,7 +152,13 @@ func TestPostgresStoppedImmediately(t *testing.T) {
 	if os.Getenv("SETTLE_SOAK") != "" {
 		rows, crashes = 150, 3
 	}
-	s := newScene(t, postgres(t, server.URL()), rows)
+	url := postgres(t, server.URL())
+	if db, err := openDatabase(t.Context(), url, true); err != nil { // with its tables, which are none of the test
+		t.Fatal(err)
+	} else if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := newScene(t, url, rows)
 	program, stdout, stderr := s.start("-chaos", "-seed", "3", "-timeout", "3m")
 	for range crashes {
 		time.Sleep(1500 * time.Millisecond)
