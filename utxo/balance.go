@@ -50,6 +50,23 @@ func (l *Ledger) Balance(p Policy, w WalletID, tag *string, minConfirmations int
 			bal = *of
 		}
 	}
+	var behind map[string]bool
+	if len(b.Behind) > 0 {
+		behind = map[string]bool{}
+	}
+	for _, o := range b.Behind {
+		for _, t := range o.Tags {
+			of := b.byTag[t]
+			if behind[t] = true; of == nil || tag != nil && *tag != t {
+				continue
+			}
+			bal.Confirmed -= of.Confirmed
+			bal.Unconfirmed -= of.Unconfirmed
+			bal.Immature -= of.Immature
+			bal.Pending -= of.Pending
+			bal.Unscanned += of.Confirmed + of.Unconfirmed + of.Immature + of.Pending
+		}
+	}
 	for h := l.tip; minConfirmations > 1 && h > l.tip-minConfirmations+1; h-- {
 		if h < 0 {
 			break
@@ -59,7 +76,7 @@ func (l *Ledger) Balance(p Policy, w WalletID, tag *string, minConfirmations int
 				continue
 			}
 			for i := range e.tx.Outputs {
-				if out := &e.tx.Outputs[i]; !out.Spent() && (tag == nil || *tag == out.Tag) {
+				if out := &e.tx.Outputs[i]; !out.Spent() && !behind[out.Tag] && (tag == nil || *tag == out.Tag) {
 					bal.BelowMin += out.Amount
 				}
 			}

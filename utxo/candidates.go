@@ -81,7 +81,9 @@ func (p Policy) Candidates(r Reader, q CandidateQuery) ([]Candidate, error) {
 	}
 	behind := map[string]bool{}
 	for _, o := range wallets[0].Behind {
-		behind[o.Tag] = o.ScannedTo < tip.Height
+		for _, tag := range o.Tags {
+			behind[tag] = o.ScannedTo < tip.Height
+		}
 	}
 	scanned := chain && wallets[0].ScannedTo >= tip.Height
 	out := make([]Candidate, len(coins))

@@ -45,7 +45,7 @@ func (pl *plan) connect(ev Connected) error {
 		pl.set.Connect = &b
 	}
 	for _, w := range wallets {
-		pl.changeWallet(w, w.scanned(b.Height))
+		pl.changeWallet(w, w.scanned(b.Height, max(tip, b.Height)))
 	}
 	if len(txs) == 0 {
 		return nil
@@ -186,9 +186,13 @@ func (pl *plan) disconnect(ev Disconnected) error {
 	if err != nil {
 		return err
 	}
+	below, err := pl.r.Blocks(tip.Height-1, tip.Height-1)
+	if err != nil {
+		return err
+	}
 	pl.set.Disconnect = &tip
 	for _, w := range wallets {
-		pl.changeWallet(w, w.rolledBack(tip.Height))
+		pl.changeWallet(w, w.rolledBack(tip.Height, len(below) == 1))
 	}
 	txs, err := pl.r.ConfirmedAt(tip.Height)
 	if err := pl.load(txs, err); err != nil {

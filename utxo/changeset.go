@@ -14,6 +14,7 @@ type ChangeSet struct {
 	Connect    *Block // joins the best chain
 	Disconnect *Block // leaves it
 	Wallets    []WalletChange
+	Owners     []OwnerChange
 	Inserts    []*Tx // new transactions, with Raw, Inputs and Outputs
 	Updates    []TxUpdate
 	Credits    []Credit // outputs that join a stored transaction, which is in Updates too
@@ -45,6 +46,9 @@ type Refused struct {
 
 // WalletChange: Old is the zero Wallet for a new one.
 type WalletChange struct{ Old, New Wallet }
+
+// OwnerChange: Old is the zero Owned for one that is new to the wallet.
+type OwnerChange struct{ Old, New Owned }
 
 // TxUpdate changes a stored transaction's own columns, not its inputs,
 // outputs or raw bytes. The stored version must be FromVersion.
@@ -84,7 +88,7 @@ type LeaseChange struct{ Old, New Lease }
 
 // Empty reports whether nothing changes.
 func (c *ChangeSet) Empty() bool {
-	return c.Connect == nil && c.Disconnect == nil && len(c.Wallets) == 0 && len(c.Inserts) == 0 &&
+	return c.Connect == nil && c.Disconnect == nil && len(c.Wallets) == 0 && len(c.Owners) == 0 && len(c.Inserts) == 0 &&
 		len(c.Updates) == 0 && len(c.Credits) == 0 && len(c.Spends) == 0 && len(c.Replaced) == 0 && len(c.Leases) == 0 && c.Seq == SeqChange{}
 }
 

@@ -158,6 +158,14 @@ func (p Policy) Audit(s Source, w WalletID, now time.Time) error {
 			leases[l.OutPoint] = l
 		}
 	}
+	behind := map[string]bool{}
+	for _, wallet := range snap.Wallets {
+		for _, o := range wallet.Behind {
+			for _, tag := range o.Tags {
+				behind[tag] = behind[tag] || wallet.ID == w
+			}
+		}
+	}
 	var total Balance
 	perTag := map[string]*Balance{}
 	for _, t := range snap.Txs {
@@ -173,7 +181,11 @@ func (p Policy) Audit(s Source, w WalletID, now time.Time) error {
 			}
 			leased := leases[wire.OutPoint{Hash: t.ID.Hash, Index: out.Index}].Active(now)
 			for _, b := range []*Balance{&total, perTag[out.Tag]} {
-				b.add(p.bucket(t.Status, t.Height, t.Coinbase, tip.Height), out.Amount, leased)
+				bucket := p.bucket(t.Status, t.Height, t.Coinbase, tip.Height)
+				if behind[out.Tag] {
+					bucket = 0
+				}
+				b.add(bucket, out.Amount, leased)
 			}
 		}
 	}
@@ -196,7 +208,7 @@ func (p Policy) Audit(s Source, w WalletID, now time.Time) error {
 	return nil
 }
 
-// add puts the amount into its bucket.
+// add puts the amount into its bucket; 0 is that of an owner who is behind.
 func (b *Balance) add(bucket OutputState, amount int64, leased bool) {
 	switch bucket {
 	case CoinConfirmed:
@@ -207,6 +219,8 @@ func (b *Balance) add(bucket OutputState, amount int64, leased bool) {
 		b.Immature += amount
 	case CoinPending:
 		b.Pending += amount
+	case 0:
+		b.Unscanned += amount
 	}
 	if leased {
 		b.Leased += amount

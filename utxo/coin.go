@@ -69,6 +69,7 @@ type Balance struct {
 	Unconfirmed int64
 	Immature    int64
 	Pending     int64 // outputs of what is not broadcast: never money
+	Unscanned   int64 // of owners that are behind, in any state: what spent them may not be known yet
 	Leased      int64
 }
 

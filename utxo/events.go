@@ -121,13 +121,28 @@ type Invalidated struct {
 	Reason string // at most 500 bytes are kept
 }
 
-// OutputRevealed: an output of a stored transaction turned out to be owned.
+// OwnersAnnounced: these owners are the wallet's, and the first block that can
+// hold a coin of one of them is at height Birth. [Policy.Owner] knows them
+// before the event is sent. Where the wallet is scanned further, they are behind
+// (see [Wallet.Behind]) until the host has applied the blocks from Birth on
+// again; then it offers the mempool once more. The unit is the tag: a late key
+// gets a tag of its own until it is scanned. The same or a higher birth again is
+// a no-op, a lower one starts the scan there.
+type OwnersAnnounced struct {
+	By
+	Wallet WalletID
+	Tags   []string // 1 to [MaxOwners]
+	Birth  int32
+}
+
+// OutputRevealed: an output of a stored transaction turned out to be owned. The
+// owner is announced with it, see [OwnersAnnounced].
 type OutputRevealed struct {
 	By
 	ID    TxID
 	Index uint32
 	Tag   string
-	Birth int32 // first height that can hold a coin of this owner; it is scanned to Birth-1
+	Birth int32
 }
 
 // Labelled sets the label of a transaction.
@@ -170,6 +185,8 @@ func Scope(ev Event) WalletID {
 		return ev.ID.Wallet
 	case Invalidated:
 		return ev.ID.Wallet
+	case OwnersAnnounced:
+		return ev.Wallet
 	case OutputRevealed:
 		return ev.ID.Wallet
 	case Labelled:

@@ -47,7 +47,8 @@ type place struct {
 // book is one wallet.
 type book struct {
 	Wallet
-	total       Balance // without leases
+	owners      map[string]Owned // announced ones, by tag
+	total       Balance          // without leases
 	byTag       map[string]*Balance
 	unspent     int      // number of live unspent outputs
 	listed      []*entry // those with outputs that may be unspent
@@ -103,6 +104,9 @@ func (l *Ledger) Apply(set ChangeSet) error {
 	l.moveTip(set.Disconnect, set.Connect)
 	for _, c := range set.Wallets {
 		l.putWallet(c.Old, c.New)
+	}
+	for _, c := range set.Owners {
+		l.books[c.New.Wallet].owners[c.New.Tag] = c.New
 	}
 	for _, t := range set.Inserts {
 		l.insert(t)
@@ -160,6 +164,12 @@ func (l *Ledger) Undo(set ChangeSet) {
 	for _, t := range slices.Backward(set.Inserts) {
 		l.remove(l.entry(t.ID))
 	}
+	for _, c := range slices.Backward(set.Owners) {
+		of := l.books[c.New.Wallet].owners
+		if of[c.New.Tag] = c.Old; c.Old == (Owned{}) {
+			delete(of, c.New.Tag)
+		}
+	}
 	for _, c := range slices.Backward(set.Wallets) {
 		l.putWallet(c.New, c.Old)
 	}
@@ -185,8 +195,13 @@ func (l *Ledger) current(set *ChangeSet) (at targets, err error) {
 		return conflict("the observation sequence")
 	}
 	for _, c := range set.Wallets {
-		if b := l.books[c.New.ID]; c.Old.ID == 0 && b != nil || c.Old.ID != 0 && (b == nil || b.ScannedTo != c.Old.ScannedTo || !slices.Equal(b.Behind, c.Old.Behind)) {
+		if b := l.books[c.New.ID]; c.Old.ID == 0 && b != nil || c.Old.ID != 0 && (b == nil || !b.same(c.Old)) {
 			return conflict(fmt.Sprintf("wallet %d", c.New.ID))
+		}
+	}
+	for _, c := range set.Owners {
+		if b := l.books[c.New.Wallet]; b == nil || b.owners[c.New.Tag] != c.Old {
+			return conflict(fmt.Sprintf("owner %q of wallet %d", c.New.Tag, c.New.Wallet))
 		}
 	}
 	for _, t := range set.Inserts {
@@ -308,7 +323,7 @@ func (l *Ledger) putWallet(old, w Wallet) {
 		delete(l.books, old.ID)
 	case l.books[w.ID] == nil:
 		l.books[w.ID] = &book{
-			Wallet: w, byTag: map[string]*Balance{}, unconfirmed: map[*entry]struct{}{}, leases: map[wire.OutPoint]Lease{},
+			Wallet: w, owners: map[string]Owned{}, byTag: map[string]*Balance{}, unconfirmed: map[*entry]struct{}{}, leases: map[wire.OutPoint]Lease{},
 		}
 	default:
 		l.books[w.ID].Wallet = w

@@ -54,7 +54,24 @@ func (l *Ledger) Wallets(ids ...WalletID) ([]Wallet, error) {
 		if b == nil {
 			return nil, unknownWallet(id)
 		}
-		all[i] = b.Wallet
+		if all[i] = b.Wallet; b.Follows {
+			all[i].ScannedTo = l.tip
+		}
+	}
+	return all, nil
+}
+
+// Owners implements [Reader].
+func (l *Ledger) Owners(w WalletID, tags ...string) ([]Owned, error) {
+	b := l.books[w]
+	if b == nil {
+		return nil, unknownWallet(w)
+	}
+	var all []Owned
+	for _, tag := range tags {
+		if o, announced := b.owners[tag]; announced {
+			all = append(all, o)
+		}
 	}
 	return all, nil
 }
@@ -449,7 +466,14 @@ func (l *Ledger) Snapshot() (Snapshot, error) {
 	}
 	for _, id := range sortedKeys(l.books) {
 		b := l.books[id]
-		s.Wallets = append(s.Wallets, b.Wallet)
+		w := b.Wallet
+		if w.Follows {
+			w.ScannedTo = l.tip
+		}
+		s.Wallets = append(s.Wallets, w)
+		for _, tag := range sortedKeys(b.owners) {
+			s.Owners = append(s.Owners, b.owners[tag])
+		}
 		for _, e := range l.entries(id) {
 			t := e.tx.clone()
 			t.Raw = e.raw

@@ -51,6 +51,8 @@ func (pl *plan) do() error {
 		return pl.disconnect(ev)
 	case Invalidated:
 		return pl.invalidate(ev)
+	case OwnersAnnounced:
+		return pl.announce(ev)
 	case OutputRevealed:
 		return pl.reveal(ev)
 	case Labelled:
@@ -192,7 +194,13 @@ func (pl *plan) open(ev WalletOpened) error {
 			return fmt.Errorf("wallet %d: %w: it was opened with birth height %d", w.ID, statemachine.ErrIllegal, w.Birth)
 		}
 	}
-	pl.set.Wallets = []WalletChange{{New: Wallet{ID: ev.Wallet, Birth: ev.Birth, ScannedTo: ev.Birth - 1}}}
+	tip, _, err := pl.tip()
+	if err != nil {
+		return err
+	}
+	pl.set.Wallets = []WalletChange{{New: Wallet{
+		ID: ev.Wallet, Birth: ev.Birth, ScannedTo: ev.Birth - 1, Follows: tip >= 0 && tip == ev.Birth-1,
+	}}}
 	return nil
 }
 
@@ -216,8 +224,8 @@ func (pl *plan) label(ev Labelled) error {
 // reveal credits an output that was found to be owned after its transaction
 // was stored, and makes its owner scan from the given birth.
 func (pl *plan) reveal(ev OutputRevealed) error {
-	if len(ev.Tag) > MaxTag || !statemachine.Storable(ev.Tag) || ev.Birth < 0 {
-		return invalid("an owner needs a tag of at most %d bytes of UTF-8 and a birth height from 0", MaxTag)
+	if err := checkOwner(ev.Tag, ev.Birth); err != nil {
+		return err
 	}
 	n, err := pl.one(ev.ID)
 	if err != nil {
@@ -258,8 +266,7 @@ func (pl *plan) reveal(ev OutputRevealed) error {
 	if err != nil {
 		return err
 	}
-	pl.changeWallet(w, w.fallBehind(ev.Tag, ev.Birth-1))
-	return nil
+	return pl.fallBehind(w, ev.Birth, []string{ev.Tag})
 }
 
 // invalidate fails what the host gives up, with everything that depends on it.

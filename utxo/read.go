@@ -59,6 +59,7 @@ func (t *Tx) Key() HistoryKey {
 type Snapshot struct {
 	Blocks   []Block       // by height
 	Wallets  []Wallet      // by id
+	Owners   []Owned       // by wallet and tag
 	Txs      []*Tx         // by wallet and hash bytes, with Raw
 	Replaced []Replacement // by wallet, loser and winner bytes
 	Leases   []Lease       // by wallet, outpoint hash bytes and index

@@ -18,6 +18,9 @@ type Reader interface {
 	// Wallets returns the named wallets, or all of them for none, by id. An
 	// unknown id is [statemachine.ErrNotFound].
 	Wallets(ids ...WalletID) ([]Wallet, error)
+	// Owners returns which of these owners were announced to a wallet, in any
+	// order.
+	Owners(w WalletID, tags ...string) ([]Owned, error)
 	// Txs returns those of the named transactions that are stored, in any
 	// order. An id with wallet zero stands for every wallet.
 	Txs(ids ...TxID) ([]*Tx, error)

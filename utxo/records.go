@@ -38,15 +38,27 @@ type Wallet struct {
 	// against the wallet: Birth-1 at first. Its coins are not selectable
 	// before it reaches the tip.
 	ScannedTo int32
-	// Behind lists the owners that were revealed late and have not caught up
-	// with ScannedTo yet, by tag.
+	Follows   bool  // ScannedTo is the tip, wherever that goes
+	Announced int64 // how often late owners were announced that had to be scanned for
+	// Behind lists the owners that were announced late and have not caught up
+	// with ScannedTo yet, in the order of their announcements. Their coins are
+	// in [Balance.Unscanned] alone and not selectable.
 	Behind []OwnerScan
 }
 
-// OwnerScan is the scan progress of one owner tag of a wallet.
+// OwnerScan is the scan progress of late owners of a wallet that were announced
+// together.
 type OwnerScan struct {
-	Tag       string
+	ID        int64 // number of the announcement
 	ScannedTo int32
+	Tags      []string // ascending
+}
+
+// Owned is an owner that was announced to a wallet, kept for ever.
+type Owned struct {
+	Wallet WalletID
+	Tag    string
+	Birth  int32 // first height that can hold one of its coins
 }
 
 // Block is one block of the best chain, shared by all wallets of a store.

@@ -1,77 +1,155 @@
 package utxo
 
-import "slices"
+import (
+	"slices"
 
+	"github.com/settlehq/settle/statemachine"
+)
+
+// How far the chain is matched against a wallet and its owners. A wallet that is
+// scanned to the tip follows it, so that a block changes nothing about it. An
+// owner that was announced late is behind its wallet until the blocks from its
+// birth on were applied again; owners that were announced together advance
+// together.
+
+// MaxOwners bounds the owners of one [OwnersAnnounced].
+const MaxOwners = 10_000
+
+// announce makes owners a wallet's own from a height on. The same or a higher
+// birth than is stored is no news.
+func (pl *plan) announce(ev OwnersAnnounced) error {
+	if len(ev.Tags) == 0 || len(ev.Tags) > MaxOwners {
+		return invalid("%d owners are not 1 to %d", len(ev.Tags), MaxOwners)
+	}
+	for _, tag := range ev.Tags {
+		if err := checkOwner(tag, ev.Birth); err != nil {
+			return err
+		}
+	}
+	w, err := pl.wallet(ev.Wallet)
+	if err != nil {
+		return err
+	}
+	return pl.fallBehind(w, ev.Birth, ev.Tags)
+}
+
+func checkOwner(tag string, birth int32) error {
+	if len(tag) > MaxTag || !statemachine.Storable(tag) || birth < 0 {
+		return invalid("an owner needs a tag of at most %d bytes of UTF-8 and a birth height from 0", MaxTag)
+	}
+	return nil
+}
+
+// fallBehind stores the births of owners and makes those of them be scanned from
+// there that were scanned further.
+func (pl *plan) fallBehind(w Wallet, birth int32, tags []string) error {
+	tags = slices.Compact(slices.Sorted(slices.Values(tags)))
+	stored, err := pl.r.Owners(w.ID, tags...)
+	if err != nil {
+		return err
+	}
+	births := make(map[string]int32, len(stored))
+	for _, o := range stored {
+		births[o.Tag] = o.Birth
+	}
+	changed := w
+	var back []string
+	for _, tag := range tags {
+		old, known := births[tag]
+		if known && old <= birth {
+			continue
+		}
+		c := OwnerChange{New: Owned{w.ID, tag, birth}}
+		if known {
+			c.Old = Owned{w.ID, tag, old}
+		}
+		pl.set.Owners = append(pl.set.Owners, c)
+		if birth-1 < w.ScannedFor(tag) {
+			back = append(back, tag)
+		}
+	}
+	if len(back) > 0 {
+		changed.Announced++
+		changed.Behind = append(w.without(back), OwnerScan{ID: changed.Announced, ScannedTo: birth - 1, Tags: back})
+	}
+	pl.changeWallet(w, changed)
+	return nil
+}
+
+// without returns the owners that are behind but for some.
+func (w Wallet) without(tags []string) []OwnerScan {
+	var rest []OwnerScan
+	for _, o := range w.Behind {
+		left := slices.DeleteFunc(slices.Clone(o.Tags), func(t string) bool {
+			_, gone := slices.BinarySearch(tags, t)
+			return gone
+		})
+		if len(left) > 0 {
+			rest = append(rest, OwnerScan{o.ID, o.ScannedTo, left})
+		}
+	}
+	return rest
+}
+
+// changeWallet plans what is stored about a wallet.
 func (pl *plan) changeWallet(old, updated Wallet) {
-	if old.ScannedTo != updated.ScannedTo || !slices.Equal(old.Behind, updated.Behind) {
+	if !old.same(updated) {
 		pl.set.Wallets = append(pl.set.Wallets, WalletChange{old, updated})
 	}
 }
 
-// scanned returns w after the block at height was matched against it.
-func (w Wallet) scanned(height int32) Wallet {
+// same reports whether the same is stored of two wallets. Where one that follows
+// the tip is scanned to, the tip says.
+func (w Wallet) same(o Wallet) bool {
+	return w.Follows == o.Follows && (w.Follows || w.ScannedTo == o.ScannedTo) && w.Announced == o.Announced &&
+		slices.EqualFunc(w.Behind, o.Behind, OwnerScan.equal)
+}
+
+func (o OwnerScan) equal(p OwnerScan) bool {
+	return o.ID == p.ID && o.ScannedTo == p.ScannedTo && slices.Equal(o.Tags, p.Tags)
+}
+
+// scanned returns w after the block at height was matched against it; tip is the
+// height of the tip then.
+func (w Wallet) scanned(height, tip int32) Wallet {
 	if w.ScannedTo+1 == height {
 		w.ScannedTo = height
 	}
-	var behind []OwnerScan
-	for _, o := range w.Behind {
+	w.Follows = w.ScannedTo == tip
+	w.Behind = w.behind(func(o *OwnerScan) {
 		if o.ScannedTo+1 == height {
 			o.ScannedTo = height
 		}
-		if o.ScannedTo < w.ScannedTo {
-			behind = append(behind, o)
-		}
-	}
-	w.Behind = behind
+	})
 	return w
 }
 
-// rolledBack returns w after the block at height left the chain.
-func (w Wallet) rolledBack(height int32) Wallet {
+// rolledBack returns w after the block at height left the chain; linked says
+// whether the block below it is the tip now.
+func (w Wallet) rolledBack(height int32, linked bool) Wallet {
 	if w.ScannedTo >= height {
 		w.ScannedTo = max(height-1, w.Birth-1)
 	}
-	var behind []OwnerScan
-	for _, o := range w.Behind {
-		o.ScannedTo = min(o.ScannedTo, height-1)
-		if o.ScannedTo < w.ScannedTo {
-			behind = append(behind, o)
-		}
-	}
-	w.Behind = behind
+	w.Follows = linked && w.ScannedTo == height-1
+	w.Behind = w.behind(func(o *OwnerScan) { o.ScannedTo = min(o.ScannedTo, height-1) })
 	return w
 }
 
-// fallBehind returns w with the owner scanned to no more than height.
-func (w Wallet) fallBehind(tag string, height int32) Wallet {
-	if height >= w.ScannedTo {
-		return w
-	}
-	at, found := slices.BinarySearchFunc(w.Behind, tag, func(o OwnerScan, t string) int {
-		switch {
-		case o.Tag < t:
-			return -1
-		case o.Tag > t:
-			return 1
+// behind returns the owners that are behind after a move.
+func (w Wallet) behind(move func(*OwnerScan)) []OwnerScan {
+	var behind []OwnerScan
+	for _, o := range w.Behind {
+		if move(&o); o.ScannedTo < w.ScannedTo {
+			behind = append(behind, o)
 		}
-		return 0
-	})
-	if found && w.Behind[at].ScannedTo <= height {
-		return w
 	}
-	w.Behind = slices.Clone(w.Behind)
-	if found {
-		w.Behind[at].ScannedTo = height
-	} else {
-		w.Behind = slices.Insert(w.Behind, at, OwnerScan{tag, height})
-	}
-	return w
+	return behind
 }
 
 // ScannedFor returns the height up to which the owner's coins are complete.
 func (w Wallet) ScannedFor(tag string) int32 {
 	for _, o := range w.Behind {
-		if o.Tag == tag {
+		if _, found := slices.BinarySearch(o.Tags, tag); found {
 			return min(o.ScannedTo, w.ScannedTo)
 		}
 	}

@@ -141,7 +141,7 @@ func fill(t *testing.T, conn *sql.Conn, syn syntax) {
 		series, key, at = "generate_series(0, 19999) AS s(key)", "key", "now()"
 	}
 	for _, text := range []string{
-		"INSERT INTO @wallets VALUES (1, 1, 0), (2, 1, 0)",
+		"INSERT INTO @wallets (id, birth_height, scanned_to) VALUES (1, 1, 0), (2, 1, 0)",
 		"INSERT INTO @blocks SELECT " + key + ", " + hash(key) + ", " + hash(key) + ", " + at + " FROM " + series,
 		"INSERT INTO @transactions (wallet_id, tx_hash, status, block_height, block_position, is_coinbase, first_seen, seq, label, version, raw_tx) " +
 			"SELECT 1, " + hash(key) + ", 'published', " + key + ", 1, " + map[Dialect]string{SQLite: "0", Postgres: "false"}[syn.Dialect] + ", " + at + ", 0, '', 1, " + hash(key) + " FROM " + series,

@@ -63,9 +63,13 @@ var (
 	selectTip     = statement{text: blockColumns + "ORDER BY block_height DESC LIMIT 1"}
 	selectBlock   = statement{text: blockColumns + "WHERE block_hash = $1"}
 	selectBlocks  = statement{text: blockColumns + "WHERE block_height BETWEEN $1 AND $2 ORDER BY block_height"}
-	selectWallets = statement{text: "SELECT id, birth_height, scanned_to FROM @wallets ORDER BY id"}
-	selectScans   = statement{text: "SELECT wallet_id, owner_tag, scanned_to FROM @wallet_owner_scans ORDER BY wallet_id, owner_tag"}
-	selectRaw     = statement{each: "wallet_id int, tx_hash bytes", text: "SELECT t.wallet_id, t.tx_hash, t.raw_tx FROM " +
+	selectWallets = statement{text: "SELECT w.id, w.birth_height, CASE WHEN w.follows_tip THEN (SELECT max(b.block_height) FROM @blocks b) ELSE w.scanned_to END, " +
+		"w.follows_tip, w.announced FROM @wallets w ORDER BY w.id"}
+	selectScans = statement{text: "SELECT s.wallet_id, s.scan_id, s.scanned_to, o.owner_tag FROM @wallet_scans s CROSS JOIN @wallet_owners o " +
+		"WHERE o.wallet_id = s.wallet_id AND o.scan_id = s.scan_id ORDER BY s.wallet_id, s.scan_id, o.owner_tag"}
+	selectOwners = statement{each: "owner_tag text", text: "SELECT o.owner_tag, o.birth_height FROM @wallet_owners o " +
+		"WHERE o.wallet_id = $1 AND o.owner_tag = r.owner_tag"}
+	selectRaw = statement{each: "wallet_id int, tx_hash bytes", text: "SELECT t.wallet_id, t.tx_hash, t.raw_tx FROM " +
 		"@transactions t WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id"}
 )
 
@@ -105,7 +109,7 @@ func (w wallets) Wallets(ids ...utxo.WalletID) ([]utxo.Wallet, error) {
 	var all []utxo.Wallet
 	err := w.read(&selectWallets, nil, func(rows *sql.Rows) error {
 		var x utxo.Wallet
-		err := rows.Scan(&x.ID, &x.Birth, &x.ScannedTo)
+		err := rows.Scan(&x.ID, &x.Birth, &x.ScannedTo, &x.Follows, &x.Announced)
 		all = append(all, x)
 		return err
 	})
@@ -118,12 +122,20 @@ func (w wallets) Wallets(ids ...utxo.WalletID) ([]utxo.Wallet, error) {
 	err = w.read(&selectScans, nil, func(rows *sql.Rows) error {
 		var id utxo.WalletID
 		var scan utxo.OwnerScan
-		if err := rows.Scan(&id, &scan.Tag, &scan.ScannedTo); err != nil {
+		var tag string
+		if err := rows.Scan(&id, &scan.ID, &scan.ScannedTo, &tag); err != nil {
 			return err
 		}
-		if i, ok := at(id); ok {
-			all[i].Behind = append(all[i].Behind, scan)
+		i, ok := at(id)
+		if !ok {
+			return nil
 		}
+		behind := &all[i].Behind
+		if n := len(*behind); n == 0 || (*behind)[n-1].ID != scan.ID {
+			*behind = append(*behind, scan)
+		}
+		last := &(*behind)[len(*behind)-1]
+		last.Tags = append(last.Tags, tag)
 		return nil
 	})
 	if err != nil || len(ids) == 0 {
@@ -138,6 +150,25 @@ func (w wallets) Wallets(ids ...utxo.WalletID) ([]utxo.Wallet, error) {
 		named[i] = all[j]
 	}
 	return named, nil
+}
+
+// Owners implements [utxo.Reader].
+func (w wallets) Owners(id utxo.WalletID, tags ...string) ([]utxo.Owned, error) {
+	set := new(batch)
+	for _, tag := range tags {
+		set.add(tag)
+	}
+	var all []utxo.Owned
+	err := w.read(&selectOwners, set, func(rows *sql.Rows) error {
+		o := utxo.Owned{Wallet: id}
+		err := rows.Scan(&o.Tag, &o.Birth)
+		all = append(all, o)
+		return err
+	}, int64(id))
+	if err == nil && len(all) == 0 {
+		err = w.known(id)
+	}
+	return all, err
 }
 
 // known reports an error unless the wallet exists. A read asks only when it

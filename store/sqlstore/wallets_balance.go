@@ -15,8 +15,8 @@ import (
 // read from the last blocks: immature coinbases, and money with fewer
 // confirmations than asked.
 var (
-	sums = statement{text: "SELECT bucket, sum(amount) FROM @wallet_balances " +
-		"WHERE wallet_id = $1 AND (CAST($2 AS text) IS NULL OR owner_tag = $2) GROUP BY bucket"}
+	sums = statement{text: "SELECT CASE WHEN " + isBehind("u") + " THEN '" + unscanned + "' ELSE u.bucket END, sum(u.amount) FROM @wallet_balances u " +
+		"WHERE u.wallet_id = $1 AND " + ofTag + " GROUP BY 1"}
 	recent = statement{text: unspentSince + "NOT t.is_coinbase GROUP BY t.block_height"}
 	// The coinbases have an index of their own.
 	recentCoinbases = statement{text: unspentSince + "t.is_coinbase GROUP BY t.block_height"}
@@ -25,10 +25,17 @@ var (
 		"WHERE l.wallet_id = $1 AND l.expires_at > $3 AND u.spent_by_tx_id IS NULL AND " + live + " AND " + ofTag}
 )
 
-const unspentSince = "SELECT t.block_height, sum(coalesce((SELECT sum(u.amount) FROM @utxos u WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id " +
-	"AND u.spent_by_tx_id IS NULL AND " + ofTag + "), 0)) FROM @transactions t WHERE t.wallet_id = $1 AND t.block_height >= $3 AND NOT t.is_context AND "
+var unspentSince = "SELECT t.block_height, sum(coalesce((SELECT sum(u.amount) FROM @utxos u WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id " +
+	"AND u.spent_by_tx_id IS NULL AND " + ofTag + " AND NOT " + isBehind("u") + "), 0)) FROM @transactions t WHERE t.wallet_id = $1 AND t.block_height >= $3 AND NOT t.is_context AND "
+
+// isBehind reports whether the owner of a row is.
+func isBehind(row string) string {
+	return "EXISTS (SELECT 1 FROM @wallet_owners o CROSS JOIN @wallet_scans c WHERE o.wallet_id = " + row + ".wallet_id AND o.owner_tag = " + row + ".owner_tag " +
+		"AND c.wallet_id = o.wallet_id AND c.scan_id = o.scan_id)"
+}
 
 const (
+	unscanned   = "unscanned"
 	pending     = "pending"
 	unconfirmed = "unconfirmed"
 	confirmed   = "confirmed"
@@ -73,6 +80,8 @@ func (w wallets) Balance(p utxo.Policy, id utxo.WalletID, tag *string, minConfir
 			b.Unconfirmed = sum
 		case confirmed:
 			b.Confirmed = sum
+		case unscanned:
+			b.Unscanned = sum
 		}
 		return nil
 	}, int64(id), of)

@@ -112,6 +112,7 @@ func parseTxID(s string) (id utxo.TxID, err error) {
 var (
 	allRaw    = statement{text: "SELECT id, raw_tx FROM @transactions"}
 	allTxs    = statement{text: txColumns + "@transactions t ORDER BY t.wallet_id, t.tx_hash"}
+	allOwners = statement{text: "SELECT o.wallet_id, o.owner_tag, o.birth_height FROM @wallet_owners o ORDER BY 1, 2"}
 	allLeases = statement{text: leaseColumns + "@utxo_leases l JOIN @utxos u ON u.id = l.utxo_id JOIN @transactions t ON t.id = u.tx_id ORDER BY 1, 2, 3"}
 )
 
@@ -121,6 +122,15 @@ func (w wallets) Snapshot() (s utxo.Snapshot, err error) {
 		return s, err
 	}
 	if s.Wallets, err = w.Wallets(); err != nil {
+		return s, err
+	}
+	err = w.read(&allOwners, nil, func(rows *sql.Rows) error {
+		var o utxo.Owned
+		err := rows.Scan(&o.Wallet, &o.Tag, &o.Birth)
+		s.Owners = append(s.Owners, o)
+		return err
+	})
+	if err != nil {
 		return s, err
 	}
 	f, err := w.collect(&allTxs, nil)

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/settlehq/settle/utxo"
@@ -63,35 +62,68 @@ var (
 	insertBlock = statement{text: "INSERT INTO @blocks (block_height, block_hash, prev_hash, block_time) VALUES ($1, $2, $3, $4)"}
 	deleteBlock = statement{text: "DELETE FROM @blocks WHERE block_height = $1 AND block_hash = $2 AND block_height = (SELECT max(block_height) FROM @blocks)"}
 
-	insertWallets = statement{rows: "id int, birth_height int, scanned_to int", text: "INSERT INTO @wallets (id, birth_height, scanned_to) " +
-		"SELECT r.id, r.birth_height, r.scanned_to FROM {rows}"}
-	updateWallets = statement{rows: "id int, old int, scanned_to int", text: "UPDATE @wallets AS w SET scanned_to = r.scanned_to FROM {rows} " +
-		"WHERE w.id = r.id AND w.scanned_to = r.old"}
-	deleteScans = statement{rows: "wallet_id int, owner_tag text, scanned_to int", text: "DELETE FROM @wallet_owner_scans " +
-		"WHERE (wallet_id, owner_tag, scanned_to) IN (SELECT r.wallet_id, r.owner_tag, r.scanned_to FROM {rows})"}
-	insertScans = statement{rows: "wallet_id int, owner_tag text, scanned_to int", text: "INSERT INTO @wallet_owner_scans (wallet_id, owner_tag, scanned_to) " +
-		"SELECT r.wallet_id, r.owner_tag, r.scanned_to FROM {rows}"}
+	insertWallets = statement{rows: "id int, birth_height int, scanned_to int, follows_tip bool", text: "INSERT INTO @wallets (id, birth_height, scanned_to, follows_tip) " +
+		"SELECT r.id, r.birth_height, r.scanned_to, r.follows_tip FROM {rows}"}
+	updateWallets = statement{rows: "id int, old int, followed bool, was int, scanned_to int, follows_tip bool, announced int", text: "UPDATE @wallets AS w SET " +
+		"scanned_to = r.scanned_to, follows_tip = r.follows_tip, announced = r.announced FROM {rows} " +
+		"WHERE w.id = r.id AND w.follows_tip = r.followed AND (r.followed OR w.scanned_to = r.old) AND w.announced = r.was"}
+	insertScans = statement{rows: "wallet_id int, scan_id int, scanned_to int", text: "INSERT INTO @wallet_scans (wallet_id, scan_id, scanned_to) " +
+		"SELECT r.wallet_id, r.scan_id, r.scanned_to FROM {rows}"}
+	updateScans = statement{rows: "wallet_id int, scan_id int, old int, scanned_to int", text: "UPDATE @wallet_scans AS s SET scanned_to = r.scanned_to FROM {rows} " +
+		"WHERE s.wallet_id = r.wallet_id AND s.scan_id = r.scan_id AND s.scanned_to = r.old"}
+	deleteScans = statement{rows: "wallet_id int, scan_id int, scanned_to int", text: "DELETE FROM @wallet_scans " +
+		"WHERE (wallet_id, scan_id, scanned_to) IN (SELECT r.wallet_id, r.scan_id, r.scanned_to FROM {rows})"}
+	insertOwners = statement{rows: "wallet_id int, owner_tag text, birth_height int", text: "INSERT INTO @wallet_owners (wallet_id, owner_tag, birth_height, scan_id) " +
+		"SELECT r.wallet_id, r.owner_tag, r.birth_height, 0 FROM {rows}"}
+	updateOwners = statement{rows: "wallet_id int, owner_tag text, old int, birth_height int", text: "UPDATE @wallet_owners AS o SET birth_height = r.birth_height FROM {rows} " +
+		"WHERE o.wallet_id = r.wallet_id AND o.owner_tag = r.owner_tag AND o.birth_height = r.old"}
+	scanOwners = statement{rows: "wallet_id int, owner_tag text, scan_id int", text: "UPDATE @wallet_owners AS o SET scan_id = r.scan_id FROM {rows} " +
+		"WHERE o.wallet_id = r.wallet_id AND o.owner_tag = r.owner_tag"}
 )
 
 func (w wallets) saveWallets(set *utxo.ChangeSet) error {
-	added, moved, gone, behind := new(batch), new(batch), new(batch), new(batch)
+	added, moved := new(batch), new(batch)
+	began, advanced, ended, scanned := new(batch), new(batch), new(batch), new(batch)
 	for _, c := range set.Wallets {
+		id := int64(c.New.ID)
 		if c.Old.ID == 0 {
-			added.add(int64(c.New.ID), c.New.Birth, c.New.ScannedTo)
+			added.add(id, c.New.Birth, c.New.ScannedTo, c.New.Follows)
 		} else { // also if only an owner moves: the wallet must be as it was read
-			moved.add(int64(c.New.ID), c.Old.ScannedTo, c.New.ScannedTo)
+			moved.add(id, c.Old.ScannedTo, c.Old.Follows, c.Old.Announced, c.New.ScannedTo, c.New.Follows, c.New.Announced)
 		}
-		if slices.Equal(c.Old.Behind, c.New.Behind) {
-			continue
-		}
+		was := map[int64]utxo.OwnerScan{}
 		for _, o := range c.Old.Behind {
-			gone.add(int64(c.Old.ID), o.Tag, o.ScannedTo)
+			was[o.ID] = o
 		}
 		for _, o := range c.New.Behind {
-			behind.add(int64(c.New.ID), o.Tag, o.ScannedTo)
+			old, known := was[o.ID]
+			delete(was, o.ID)
+			switch {
+			case !known:
+				began.add(id, o.ID, o.ScannedTo)
+				for _, tag := range o.Tags {
+					scanned.add(id, tag, o.ID)
+				}
+			case old.ScannedTo != o.ScannedTo:
+				advanced.add(id, o.ID, old.ScannedTo, o.ScannedTo)
+			}
+		}
+		for _, o := range c.Old.Behind {
+			if _, gone := was[o.ID]; gone {
+				ended.add(id, o.ID, o.ScannedTo)
+			}
 		}
 	}
-	return w.writeAll("wallets", writing{&insertWallets, added}, writing{&updateWallets, moved}, writing{&deleteScans, gone}, writing{&insertScans, behind})
+	named, reborn := new(batch), new(batch)
+	for _, c := range set.Owners {
+		if c.Old == (utxo.Owned{}) {
+			named.add(int64(c.New.Wallet), c.New.Tag, c.New.Birth)
+		} else {
+			reborn.add(int64(c.New.Wallet), c.New.Tag, c.Old.Birth, c.New.Birth)
+		}
+	}
+	return w.writeAll("wallets", writing{&insertWallets, added}, writing{&updateWallets, moved}, writing{&insertOwners, named}, writing{&updateOwners, reborn},
+		writing{&deleteScans, ended}, writing{&updateScans, advanced}, writing{&insertScans, began}, writing{&scanOwners, scanned})
 }
 
 // writing is a batch that must change one row for each of its own.

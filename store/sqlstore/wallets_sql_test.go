@@ -63,7 +63,7 @@ func TestDatabaseRefusesBrokenRows(t *testing.T) {
 			}
 		}
 		for _, text := range []string{
-			"INSERT INTO @wallets VALUES (1, 1, 0), (2, 1, 0)",
+			"INSERT INTO @wallets (id, birth_height, scanned_to) VALUES (1, 1, 0), (2, 1, 0)",
 			"INSERT INTO @blocks VALUES (1, #1, #2, {now})",
 			txRow + "(11, 1, #1, 'published', 1, 0, {yes}, {now}, 0, '', 1, #1), (12, 1, #2, 'published', NULL, 0, {no}, {now}, 0, '', 1, #1), (21, 2, #1, 'pending', NULL, 0, {no}, {now}, 0, '', 1, #1)",
 			"INSERT INTO @tx_inputs VALUES (1, 12, 0, #1, 0), (2, 21, 0, #9, 0)",

@@ -76,8 +76,8 @@ func TestEventsOfOneTransactionAgreeWithTheLedger(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		h := utxotest.NewHistory(7, 80)
 		s, _ := newStore(t, d)
-		ledger := utxo.NewLedger(h.Policy)
-		service := store.NewWallets(s, h.Policy)
+		ledger := utxo.NewLedger(utxotest.Policy())
+		service := store.NewWallets(s, utxotest.Policy()) // who never learns of the late owner
 		var events []utxo.Event
 		if err := h.Play(func(ev utxo.Event) error {
 			if _, err := ledger.Do(ev); err == nil {

@@ -136,7 +136,7 @@ func sameSnapshot(t testing.TB, want, got utxo.Snapshot) {
 	t.Helper()
 	normal := func(s utxo.Snapshot) string {
 		var b strings.Builder
-		fmt.Fprintf(&b, "%v\n%v\n", s.Blocks, s.Wallets)
+		fmt.Fprintf(&b, "%v\n%v\n%v\n", s.Blocks, s.Wallets, s.Owners)
 		for _, tx := range s.Txs {
 			fmt.Fprintf(&b, "%s %s %d %d %t %v %d %q %d %v %x\n", tx.ID, tx.Status, tx.Height, tx.Position, tx.Coinbase,
 				tx.FirstSeen, tx.Seq, tx.Label, tx.Version, tx.Inputs, chainhash.HashB(tx.Raw))

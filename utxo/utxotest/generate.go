@@ -97,6 +97,7 @@ func (w *world) step() {
 		{2, w.fill},
 		{3, w.invalidate},
 		{3, w.reveal},
+		{2, w.announce},
 		{1, w.label},
 		{6, w.lease},
 		{2, w.renew},
@@ -257,6 +258,15 @@ func (w *world) reveal() {
 	}
 	_, height := w.tip()
 	ev.Birth = max(0, height+int32(w.number(-4, 2)))
+	w.emit(ev)
+}
+
+func (w *world) announce() {
+	_, height := w.tip()
+	ev := utxo.OwnersAnnounced{Wallet: w.walletID(), Birth: max(0, height+int32(w.number(-5, 2))), By: utxo.By{At: w.now}}
+	for range w.number(1, 3) {
+		ev.Tags = append(ev.Tags, pick(w, "late", "late", "main", "side", "other"))
+	}
 	w.emit(ev)
 }
 

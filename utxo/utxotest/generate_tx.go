@@ -173,6 +173,8 @@ func (w *world) nonsense() {
 		utxo.Disconnected{Hash: next.Hash, By: utxo.By{At: w.now}},
 		utxo.Labelled{ID: w.stored(func(*row) bool { return true }), Label: strings.Repeat("ß", utxo.MaxLabel+1), By: utxo.By{At: w.now}},
 		utxo.OutputRevealed{ID: w.stored(func(*row) bool { return true }), Index: 9, Tag: "other", By: utxo.By{At: w.now}},
+		utxo.OwnersAnnounced{Wallet: id, By: utxo.By{At: w.now}},
+		utxo.OwnersAnnounced{Wallet: id, Tags: []string{"main"}, Birth: -1, By: utxo.By{At: w.now}},
 		utxo.OutputsLeased{Wallet: id, OutPoints: []wire.OutPoint{External(0)}, Duration: time.Second, By: utxo.By{At: w.now}},
 		utxo.OutputsLeased{Wallet: id, Lock: lockID("k"), Duration: time.Second, By: utxo.By{At: w.now}},
 		utxo.OutputsLeased{Wallet: id, OutPoints: []wire.OutPoint{External(0)}, Lock: lockID("k"), By: utxo.By{At: w.now}},

@@ -55,8 +55,11 @@ func (h History) With(events ...utxo.Event) History {
 }
 
 func (h History) follow(ev utxo.Event) {
-	if r, ok := ev.(utxo.OutputRevealed); ok && r.ID.Wallet == 1 && r.Tag == "late" {
-		*h.late = true
+	switch ev := ev.(type) {
+	case utxo.OutputRevealed:
+		*h.late = *h.late || ev.ID.Wallet == 1 && ev.Tag == "late"
+	case utxo.OwnersAnnounced:
+		*h.late = *h.late || ev.Wallet == 1 && slices.Contains(ev.Tags, "late")
 	}
 }
 
@@ -120,6 +123,8 @@ func Describe(ev utxo.Event) string {
 		return "disconnect block " + short(ev.Hash)
 	case utxo.Invalidated:
 		return "invalidate " + shortID(ev.ID)
+	case utxo.OwnersAnnounced:
+		return fmt.Sprintf("announce to wallet %d, born at %d: %.30q", ev.Wallet, ev.Birth, ev.Tags)
 	case utxo.OutputRevealed:
 		return fmt.Sprintf("reveal %s:%d as %s, born at %d", shortID(ev.ID), ev.Index, ev.Tag, ev.Birth)
 	case utxo.Labelled:

@@ -21,9 +21,10 @@ import (
 // to a copy, which is thrown away if the event is refused.
 type Model struct {
 	policy  utxo.Policy
-	events  []utxo.Event // those accepted, in order
-	blocks  []utxo.Block // in order of arrival
-	wallets []utxo.Wallet
+	events  []utxo.Event  // those accepted, in order
+	blocks  []utxo.Block  // in order of arrival
+	wallets []utxo.Wallet // late owners one by one
+	owners  []utxo.Owned
 	facts   []*fact // in order of arrival
 	rows    []*row  // in order of arrival
 	edges   []utxo.Replacement
@@ -101,6 +102,7 @@ func (m *Model) clone() *Model {
 	for i := range c.wallets {
 		c.wallets[i].Behind = slices.Clone(m.wallets[i].Behind)
 	}
+	c.owners = slices.Clone(m.owners)
 	c.facts, c.rows = nil, nil
 	same := map[*fact]*fact{}
 	for _, f := range m.facts {
@@ -143,6 +145,8 @@ func (m *Model) do(ev utxo.Event) error {
 		return m.disconnected(ev)
 	case utxo.Invalidated:
 		return m.invalidated(ev)
+	case utxo.OwnersAnnounced:
+		return m.announced(ev)
 	case utxo.OutputRevealed:
 		return m.revealed(ev)
 	case utxo.Labelled:
@@ -491,9 +495,12 @@ func (m *Model) Snapshot() utxo.Snapshot {
 	for _, id := range m.walletIDs() {
 		w := *m.wallet(id)
 		w.Behind = slices.Clone(w.Behind)
-		slices.SortFunc(w.Behind, func(a, b utxo.OwnerScan) int { return cmp.Compare(a.Tag, b.Tag) })
+		tip := m.tip()
+		w.Follows = tip != nil && w.ScannedTo == tip.Height
 		s.Wallets = append(s.Wallets, w)
 	}
+	s.Owners = slices.Clone(m.owners)
+	slices.SortFunc(s.Owners, func(a, b utxo.Owned) int { return cmp.Or(cmp.Compare(a.Wallet, b.Wallet), cmp.Compare(a.Tag, b.Tag)) })
 	for _, r := range m.rows {
 		s.Txs = append(s.Txs, m.stored(r))
 	}

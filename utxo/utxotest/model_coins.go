@@ -88,6 +88,10 @@ func (m *Model) Balance(w utxo.WalletID, tag *string, minConfirmations int32, no
 			b.Leased += c.Amount
 			state = m.unlocked(c)
 		}
+		if m.late(w, c.Tag) && state != utxo.CoinSpent && state != utxo.CoinDead && state != utxo.CoinRecoverable {
+			b.Unscanned += c.Amount
+			continue
+		}
 		switch state {
 		case utxo.CoinPending:
 			b.Pending += c.Amount
@@ -104,6 +108,11 @@ func (m *Model) Balance(w utxo.WalletID, tag *string, minConfirmations int32, no
 		}
 	}
 	return b
+}
+
+// late reports whether an owner is behind its wallet.
+func (m *Model) late(w utxo.WalletID, tag string) bool {
+	return slices.ContainsFunc(m.wallet(w).Behind, func(o utxo.OwnerScan) bool { return o.Tags[0] == tag })
 }
 
 // Watch returns the coins whose spending would matter: their transaction is

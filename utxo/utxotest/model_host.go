@@ -70,7 +70,9 @@ func (m *Model) submitted(ev utxo.Submitted) error {
 		if old == nil || !old.live() || old.confirmed() || !sharesInput(old.tx, ev.Tx) {
 			return fmt.Errorf("%w: %s is nothing that it could replace", statemachine.ErrInvalid, hash)
 		}
-		replaced = append(replaced, old.fact)
+		if !slices.Contains(replaced, old.fact) {
+			replaced = append(replaced, old.fact)
+		}
 	}
 	for _, hash := range m.versions(ev.Wallet, ev.Replaces) {
 		if !sharesInput(m.known(hash).tx, ev.Tx) && (m.policy.FinalDepth == 0 || !m.ProvablyDead(utxo.TxID{Wallet: ev.Wallet, Hash: hash}, m.policy.FinalDepth)) {
@@ -246,14 +248,46 @@ func (m *Model) revealed(ev utxo.OutputRevealed) error {
 	r.tags[ev.Index] = ev.Tag
 	m.moveRow(r, utxo.OnRevealed, r.status)
 
-	start := ev.Birth - 1
-	at := slices.IndexFunc(w.Behind, func(o utxo.OwnerScan) bool { return o.Tag == ev.Tag })
-	if at >= 0 {
-		w.Behind[at].ScannedTo = min(w.Behind[at].ScannedTo, start)
-	} else if start < w.ScannedTo {
-		w.Behind = append(w.Behind, utxo.OwnerScan{Tag: ev.Tag, ScannedTo: start})
-	}
+	m.announce(w, ev.Tag, ev.Birth)
 	return nil
+}
+
+func (m *Model) announced(ev utxo.OwnersAnnounced) error {
+	if len(ev.Tags) < 1 || len(ev.Tags) > utxo.MaxOwners || ev.Birth < 0 {
+		return fmt.Errorf("%w: 1 to %d owners, and births from 0", statemachine.ErrInvalid, utxo.MaxOwners)
+	}
+	for _, tag := range ev.Tags {
+		if len(tag) > utxo.MaxTag {
+			return fmt.Errorf("%w: a tag of %d bytes", statemachine.ErrInvalid, len(tag))
+		}
+	}
+	w, err := m.mustWallet(ev.Wallet)
+	for _, tag := range ev.Tags {
+		if err == nil {
+			m.announce(w, tag, ev.Birth)
+		}
+	}
+	return err
+}
+
+// announce makes one owner of a wallet be scanned for from its birth on, unless
+// that is no news.
+func (m *Model) announce(w *utxo.Wallet, tag string, birth int32) {
+	at := slices.IndexFunc(m.owners, func(o utxo.Owned) bool { return o.Wallet == w.ID && o.Tag == tag })
+	switch {
+	case at < 0:
+		m.owners = append(m.owners, utxo.Owned{Wallet: w.ID, Tag: tag, Birth: birth})
+	case m.owners[at].Birth <= birth:
+		return
+	default:
+		m.owners[at].Birth = birth
+	}
+	is := func(o utxo.OwnerScan) bool { return o.Tags[0] == tag }
+	if at := slices.IndexFunc(w.Behind, is); at >= 0 {
+		w.Behind[at].ScannedTo = min(w.Behind[at].ScannedTo, birth-1)
+	} else if birth-1 < w.ScannedTo {
+		w.Behind = append(w.Behind, utxo.OwnerScan{ScannedTo: birth - 1, Tags: []string{tag}})
+	}
 }
 
 func (m *Model) labelled(ev utxo.Labelled) error {

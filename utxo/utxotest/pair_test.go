@@ -161,7 +161,7 @@ func parentsFirst(set utxo.ChangeSet, after utxo.Snapshot) error {
 
 // render prints everything that is stored, versions too.
 func render(s utxo.Snapshot) string {
-	text := fmt.Sprintln(s.Blocks, s.Wallets, s.Replaced, s.Leases)
+	text := fmt.Sprintln(s.Blocks, s.Wallets, s.Owners, s.Replaced, s.Leases)
 	for _, tx := range s.Txs {
 		text += fmt.Sprintln(*tx)
 	}

@@ -28,9 +28,11 @@ import (
 //	mempool 7: a b                        a list, 0 draws the sequence
 //	connect 5b on 4: m a                  block 5b has height 5
 //	connect 5b                            the same again
+//	again 5b at 6                         the same hash at another height
 //	disconnect 5b
 //	invalidate 1 a
 //	reveal 1 a:0 late 5                   owner, birth
+//	announce 1 5 late                     birth, owners; from then on "late" is known
 //	label 1 a words
 //	lease 1 k 60 a:0 b:1                  lock, seconds
 //	renew 1 k 60 a:0
@@ -52,7 +54,7 @@ type Scenario struct {
 }
 
 // Scenarios are all of this package.
-func Scenarios() []Scenario { return slices.Concat(Conflicts, Blocks, Leases, Words, Several) }
+func Scenarios() []Scenario { return slices.Concat(Conflicts, Blocks, Leases, Words, Several, Owners, Versions) }
 
 // Refusals names the errors that an event may meet.
 var Refusals = map[string]error{

@@ -19,6 +19,11 @@ func (p *player) event(line string, words []string) (utxo.Event, error) {
 		return p.connect(line)
 	case "disconnect":
 		return utxo.Disconnected{Hash: p.blocks[words[1]].Block.Hash, By: utxo.By{At: p.now}}, nil
+	case "again":
+		ev, height := p.blocks[words[1]], 0
+		_, err := fmt.Sscan(words[3], &height)
+		ev.Block.Height, ev.At = int32(height), p.now
+		return ev, err
 	case "observe":
 		return p.observe(words)
 	case "mempool":
@@ -49,6 +54,9 @@ func (p *player) event(line string, words []string) (utxo.Event, error) {
 	case "release":
 		ops, err := p.outPoints(words[3:])
 		return utxo.LeasesReleased{Wallet: w, OutPoints: ops, Lock: lockID(words[2]), By: utxo.By{At: p.now}}, err
+	case "announce":
+		birth, err := strconv.Atoi(words[2])
+		return utxo.OwnersAnnounced{Wallet: w, Birth: int32(birth), Tags: words[3:], By: utxo.By{At: p.now}}, err
 	case "reveal":
 		op, err := p.outPoint(words[2])
 		if err != nil {

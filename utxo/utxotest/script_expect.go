@@ -95,12 +95,24 @@ func (p *player) nameOf(hash chainhash.Hash) string {
 // describeBalance lists the sums that are not zero, "leased" last.
 func (p *player) describeBalance(w utxo.WalletID, s utxo.Snapshot) string {
 	sums := map[utxo.OutputState]int64{}
+	late := map[string]bool{}
+	for _, wallet := range s.Wallets {
+		for _, o := range oneByOne(wallet.Behind) {
+			late[o.tag] = late[o.tag] || wallet.ID == w
+		}
+	}
+	unscanned := int64(0)
 	for _, c := range coinsOf(s, w) {
 		state := Policy().State(c, tipOf(s), p.now)
-		sums[state] += c.Amount
 		if state == utxo.CoinLeased {
+			sums[state] += c.Amount
 			c.Lease = nil
-			sums[Policy().State(c, tipOf(s), p.now)] += c.Amount
+			state = Policy().State(c, tipOf(s), p.now)
+		}
+		if late[c.Tag] && state != utxo.CoinSpent && state != utxo.CoinDead && state != utxo.CoinRecoverable {
+			unscanned += c.Amount
+		} else {
+			sums[state] += c.Amount
 		}
 	}
 	var parts []string
@@ -111,6 +123,9 @@ func (p *player) describeBalance(w utxo.WalletID, s utxo.Snapshot) string {
 			parts = append(parts, fmt.Sprintf("%s=%d", state, sums[state]))
 		}
 	}
+	if unscanned != 0 {
+		parts = append(parts, fmt.Sprintf("unscanned=%d", unscanned))
+	}
 	return strings.Join(parts, " ")
 }
 
@@ -118,8 +133,8 @@ func describeScan(w utxo.WalletID, s utxo.Snapshot) string {
 	for _, wallet := range s.Wallets {
 		if wallet.ID == w {
 			text := strconv.Itoa(int(wallet.ScannedTo))
-			for _, o := range wallet.Behind {
-				text += fmt.Sprintf(" %s=%d", o.Tag, o.ScannedTo)
+			for _, o := range oneByOne(wallet.Behind) {
+				text += fmt.Sprintf(" %s=%d", o.tag, o.scannedTo)
 			}
 			return text
 		}
