@@ -54,7 +54,9 @@ type Scenario struct {
 }
 
 // Scenarios are all of this package.
-func Scenarios() []Scenario { return slices.Concat(Conflicts, Blocks, Leases, Words, Several, Owners, Versions) }
+func Scenarios() []Scenario {
+	return slices.Concat(Conflicts, Blocks, Leases, Words, Several, Owners, Versions)
+}
 
 // Refusals names the errors that an event may meet.
 var Refusals = map[string]error{
