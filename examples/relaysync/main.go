@@ -1,6 +1,6 @@
 // Relaysync provisions relays at a relay-hosting server of its own, and bills for
-// them. A server process has zooid's HTTP contract and misbehaves; a reactor
-// process brings relays to it over net/http and is killed in the middle; then
+// them. A server process has zooid's HTTP contract and misbehaves; two reactor
+// processes bring relays to it over net/http and are killed in the middle; then
 // ninety days of dunning pass in accelerated time. In the end it proves, from
 // the server's records, from a ledger of payments and from the database, that
 // every relay is there as it was changed last, with the secret that it was made

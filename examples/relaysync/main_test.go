@@ -83,7 +83,7 @@ func TestRelaysync(t *testing.T) {
 			for _, row := range r.Rows {
 				failures += row.Failures
 			}
-			if r.Relays != 9+len(tenantNames) || r.Kills != 2 || len(r.Tenants) != len(tenantNames) || r.Checks < 200 || failures < 10 {
+			if r.Relays != 9+len(tenantNames) || r.Kills != 3 || len(r.Tenants) != len(tenantNames) || r.Checks < 200 || failures < 10 {
 				t.Errorf("%+v", r)
 			}
 		})

@@ -26,7 +26,8 @@ type host struct {
 	db      *database
 	relays  *store.Relays
 	server  *process
-	reactor *process
+	running []*process // reactors
+	started int
 	config  childConfig
 	log     io.Writer
 	report  report
@@ -56,10 +57,14 @@ func everything(ctx context.Context, o options, log io.Writer) (r report, err er
 	}
 	defer func() { _ = h.server.end() }()
 	h.config.Server = h.server.first
-	if err := h.restart(1); err != nil {
+	defer func() {
+		for _, p := range h.running {
+			_ = p.end()
+		}
+	}()
+	if err := h.react(2); err != nil {
 		return r, err
 	}
-	defer func() { _ = h.reactor.end() }()
 	for _, step := range []func(context.Context) error{h.creates, h.changes, h.operator, h.dunning, h.churned, h.prove} {
 		if err := step(ctx); err != nil {
 			return r, err
@@ -68,11 +73,28 @@ func everything(ctx context.Context, o options, log io.Writer) (r report, err er
 	return h.report, nil
 }
 
-// restart starts reactor n; the one before is gone.
-func (h *host) restart(n int) (err error) {
-	h.config.Name = fmt.Sprint("reactor-", n)
-	h.reactor, err = start(roleReactor, h.config, h.log)
-	return err
+// react starts n reactors. They share the timers.
+func (h *host) react(n int) error {
+	for range n {
+		h.started++
+		h.config.Name = fmt.Sprint("reactor-", h.started)
+		p, err := start(roleReactor, h.config, h.log)
+		if err != nil {
+			return err
+		}
+		h.running = append(h.running, p)
+	}
+	return nil
+}
+
+// kill ends n reactors in the middle of their work, and starts as many.
+func (h *host) kill(n int) error {
+	for _, p := range h.running[:n] {
+		p.kill()
+		h.report.Kills++
+	}
+	h.running = h.running[n:]
+	return h.react(n)
 }
 
 func by(role relaysync.Role) relaysync.By {
@@ -101,7 +123,7 @@ func relay(i, n int) (id, subdomain string, c relaysync.Config) {
 	return fmt.Sprint("relay_", i), fmt.Sprint("sub", i), c
 }
 
-// creates makes the relays, kills the reactor while it sends them, and waits
+// creates makes the relays, kills a reactor while it sends them, and waits
 // until all are synced or given up.
 func (h *host) creates(ctx context.Context) error {
 	for i := range h.options.relays {
@@ -113,9 +135,7 @@ func (h *host) creates(ctx context.Context) error {
 			if err := wait(ctx, 300*time.Millisecond); err != nil {
 				return err
 			}
-			h.reactor.kill()
-			h.report.Kills++
-			if err := h.restart(2); err != nil {
+			if err := h.kill(1); err != nil {
 				return err
 			}
 		}
@@ -135,9 +155,7 @@ func (h *host) changes(ctx context.Context) error {
 			return err
 		}
 	}
-	h.reactor.kill()
-	h.report.Kills++
-	if err := h.restart(3); err != nil {
+	if err := h.kill(2); err != nil {
 		return err
 	}
 	return h.settled(ctx)

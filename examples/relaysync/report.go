@@ -9,7 +9,7 @@ import (
 // report is what was done and proved.
 type report struct {
 	Relays  int         `json:"relays"`
-	Kills   int         `json:"kills"` // of the reactor
+	Kills   int         `json:"kills"` // of reactors
 	Rows    []relayRow  `json:"syncs"`
 	Tenants []tenantRow `json:"tenants"`
 	Checks  int         `json:"checks"`
@@ -55,7 +55,7 @@ func (r *report) print(w io.Writer) error {
 	for _, x := range r.Tenants {
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\n", x.Tenant, x.Status, x.Invoices, x.Paid, x.Charges, x.Messages, x.ChurnedAfter)
 	}
-	fmt.Fprintf(t, "\n%d relays, the reactor was killed %d times; %d checks", r.Relays, r.Kills, r.Checks)
+	fmt.Fprintf(t, "\n%d relays, %d reactors were killed; %d checks", r.Relays, r.Kills, r.Checks)
 	if len(r.Broken) == 0 {
 		fmt.Fprintln(t, ": every relay is at the server as it was changed last, with its first secret; nobody paid twice")
 	} else {

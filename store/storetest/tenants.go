@@ -33,6 +33,7 @@ func Tenants[T store.TenantTx](t *testing.T, open func(testing.TB) store.Store[T
 		{"an invoice belongs to one tenant", oneTenant[T]},
 		{"statistics count what their fields say", tenantStatistics[T]},
 		{"limits of 0, below it, or enormous are refused by every method", tenantLimits[T]},
+		{"the self-check passes and leaves nothing", tenantSelfCheck[T]},
 	} {
 		t.Run(r.rule, func(t *testing.T) { r.test(t, newTenants(t, open(t))) })
 	}
@@ -359,5 +360,16 @@ func tenantLimits[T store.TenantTx](t *testing.T, r *tenants[T]) {
 		} {
 			refusedWith(t, call(), statemachine.ErrInvalid, fmt.Sprint(name, " with a limit of ", n))
 		}
+	}
+}
+
+func tenantSelfCheck[T store.TenantTx](t *testing.T, r *tenants[T]) {
+	if err := store.SelfCheckTenants(ctx, r.Store); err != nil {
+		t.Fatal(err)
+	}
+	tenants, err1 := r.service.List(ctx, "", 10)
+	relays, err2 := r.relays.service.List(ctx, "", "", 10)
+	if err := errors.Join(err1, err2); err != nil || len(tenants)+len(relays) > 0 {
+		t.Fatalf("it left %v, %v, %v", tenants, relays, err)
 	}
 }
