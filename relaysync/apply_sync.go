@@ -40,7 +40,7 @@ func (p *Policy) claim(c *step, e *Claimed) error {
 		on = OnTakeover
 		t.Lapses++
 		t.LapsedFence = t.Lease.Fence
-		t.UnansweredAt = later(t.UnansweredAt, until(t.Lease.Until, c.by.At))
+		t.UnansweredAt = later(t.UnansweredAt, t.Lease.Until)
 	case at != PhaseDue && at != PhaseWaiting:
 		return c.refuse(statemachine.ErrIllegal, "")
 	case c.by.At.Before(t.Due):

@@ -17,6 +17,9 @@ func (s *Sync) DueAt() (at time.Time, ok bool) {
 	return time.Time{}, false
 }
 
+// NeedsOperator reports whether only a person moves the relay on.
+func (s *Sync) NeedsOperator() bool { return s.Phase() == PhaseExhausted }
+
 // CompareDue is the order of claims: by due time, then by id in byte order.
 func CompareDue(a, b *Sync) int {
 	x, _ := a.DueAt()

@@ -37,6 +37,9 @@ type RelayRecords interface {
 	// List pages through the ids of all relays, or of a tenant's that are not
 	// deleted, in byte order, behind an id.
 	List(tenant, after string, limit int) ([]string, error)
+	// ForOperator pages through the ids of the relays that
+	// [relaysync.Sync.NeedsOperator] names, in byte order, behind an id.
+	ForOperator(after string, limit int) ([]string, error)
 	// Activities returns up to limit activities of a resource, newest first by
 	// created_at and sequence.
 	Activities(resourceType, resourceID string, limit int) ([]relaysync.Activity, error)
@@ -93,6 +96,9 @@ type TenantRecords interface {
 	NextDue(now time.Time) (time.Time, error)
 	// List pages through the ids of tenants in byte order, behind an id.
 	List(after string, limit int) ([]string, error)
+	// ForOperator pages through the ids of the tenants with an invoice that
+	// [dunning.Invoice.NeedsOperator] names, in byte order, behind an id.
+	ForOperator(after string, limit int) ([]string, error)
 	// Save writes changes of different tenants; all of them, or none. A record
 	// whose version moved is inserted if it was 0 in Old, else written by
 	// compare-and-swap on the version in Old; a tenant also on DueAt. A touch

@@ -200,6 +200,12 @@ func (s *Relays) Pending(ctx context.Context, after string, limit int) ([]string
 	return read(ctx, s.view, func(tx RelayTx) ([]string, error) { return tx.Relays().Pending(after, limit) })
 }
 
+// ForOperator pages through the ids of the relays that await a person, in byte
+// order, behind an id: their retries are exhausted.
+func (s *Relays) ForOperator(ctx context.Context, after string, limit int) ([]string, error) {
+	return read(ctx, s.view, func(tx RelayTx) ([]string, error) { return tx.Relays().ForOperator(after, limit) })
+}
+
 // Activities returns the newest activities of a relay, newest first.
 func (s *Relays) Activities(ctx context.Context, relay string, limit int) ([]relaysync.Activity, error) {
 	return read(ctx, s.view, func(tx RelayTx) ([]relaysync.Activity, error) {

@@ -175,6 +175,12 @@ func (s *Tenants) List(ctx context.Context, after string, limit int) ([]string, 
 	return read(ctx, s.view, func(tx TenantTx) ([]string, error) { return tx.Tenants().List(after, limit) })
 }
 
+// ForOperator pages through the ids of the tenants that a person must look at, in
+// byte order, behind an id: a charge is unknown, or an invoice is overpaid.
+func (s *Tenants) ForOperator(ctx context.Context, after string, limit int) ([]string, error) {
+	return read(ctx, s.view, func(tx TenantTx) ([]string, error) { return tx.Tenants().ForOperator(after, limit) })
+}
+
 // Trail returns the audit trail of a tenant or an invoice, oldest first, after
 // replaying it through the table.
 func (s *Tenants) Trail(ctx context.Context, id string) ([]statemachine.Transition[string], error) {

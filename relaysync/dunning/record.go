@@ -132,6 +132,10 @@ func (a *Account) Invoice(id string) *Invoice {
 	return nil
 }
 
+// NeedsOperator reports whether a person must look at an invoice: a charge is
+// unknown, or was done for what was paid or void.
+func (i *Invoice) NeedsOperator() bool { return i.Charge == ChargeUnknown || !i.OverpaidAt.IsZero() }
+
 // CompareInvoices is the order of an account's invoices.
 func CompareInvoices(a, b Invoice) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))

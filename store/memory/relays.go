@@ -27,6 +27,8 @@ const (
 	keyTenant  = "t" // tenant id, of those that are not deleted
 	keyPending = "p" // id
 	keyDue     = "d" // due time, id
+	// keyOperator: id
+	keyOperator = "o"
 )
 
 func newRelayTables() *relayTables {
@@ -42,6 +44,9 @@ func newRelayTables() *relayTables {
 				}
 				if !s.Relay.Synced || strings.Trim(s.Relay.SyncError, " ") != "" {
 					keys = append(keys, keyPending+s.Relay.ID)
+				}
+				if s.NeedsOperator() {
+					keys = append(keys, keyOperator+s.Relay.ID)
 				}
 				if at, ok := s.DueAt(); ok {
 					keys = append(keys, keyDue+timeKey(at)+s.Relay.ID)
@@ -120,6 +125,10 @@ func (r relays) List(tenant, after string, limit int) ([]string, error) {
 		return idsOf(r.relays, keyRelay, after, limit, relayID)
 	}
 	return idsOf(r.relays, keyTenant+textKey(tenant), after, limit, relayID)
+}
+
+func (r relays) ForOperator(after string, limit int) ([]string, error) {
+	return idsOf(r.relays, keyOperator, after, limit, relayID)
 }
 
 func relayID(s *relaysync.Sync) string { return s.Relay.ID }

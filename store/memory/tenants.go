@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"time"
 
 	"github.com/settlehq/settle/relaysync/dunning"
@@ -108,6 +109,20 @@ func (r tenants) NextDue(now time.Time) (next time.Time, err error) {
 
 func (r tenants) List(after string, limit int) ([]string, error) {
 	return idsOf(r.tenants, keyRelay, after, limit, func(t *dunning.Tenant) string { return t.ID })
+}
+
+func (r tenants) ForOperator(after string, limit int) (ids []string, err error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	for _, i := range r.invoices.at {
+		if i.NeedsOperator() && i.Tenant > after {
+			ids = append(ids, i.Tenant)
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	return ids[:min(len(ids), limit)], nil
 }
 
 func (r tenants) Save(changes ...dunning.Change) error {

@@ -39,6 +39,7 @@ var (
 	pendingRelays = statement{text: "SELECT id FROM @relays WHERE (synced = 0 OR trim(sync_error) <> '') AND id > $1 ORDER BY id LIMIT $2"}
 	listRelays    = statement{text: "SELECT id FROM @relays WHERE id > $1 ORDER BY id LIMIT $2"}
 	relaysOf      = statement{text: "SELECT id FROM @relays WHERE tenant = $3 AND deleted_at IS NULL AND id > $1 ORDER BY id LIMIT $2"}
+	relaysGivenUp = statement{text: "SELECT id FROM @relays WHERE exhausted AND id > $1 ORDER BY id LIMIT $2"}
 	activitiesOf  = statement{text: "SELECT sequence, " + activityTable.columns("") + " FROM @activities WHERE resource_type = $1 AND resource_id = $2 " +
 		"ORDER BY created_at DESC, sequence DESC LIMIT $3"}
 	relayLeases = leaseTable(relayTable)
@@ -157,6 +158,11 @@ func (r relays) List(tenant, after string, limit int) ([]string, error) {
 		return r.ids(&listRelays, after, limit)
 	}
 	return r.ids(&relaysOf, after, limit, tenant)
+}
+
+// ForOperator implements [store.RelayRecords].
+func (r relays) ForOperator(after string, limit int) ([]string, error) {
+	return r.ids(&relaysGivenUp, after, limit)
 }
 
 // ids is a page of ids behind one.

@@ -13,7 +13,7 @@ import (
 // syncing is what relays and tenants do every day, for one dialect.
 func syncing(d Dialect) map[string]*statement {
 	all := map[string]*statement{
-		"selectRelays": &selectRelays, "due relays": findDueRelays[d], "next due relay": nextDueRelay, "pending": &pendingRelays, "list": &listRelays, "relays of a tenant": &relaysOf,
+		"selectRelays": &selectRelays, "due relays": findDueRelays[d], "next due relay": nextDueRelay, "pending": &pendingRelays, "list": &listRelays, "relays of a tenant": &relaysOf, "given up": &relaysGivenUp, "unclear tenants": &unclearTenants,
 		"activities": &activitiesOf, "renew": &relayLeases.renew, "lost leases": &relayLeases.lost, "update relays": &relayTable.updateOne, "insert relays": &relayTable.insertOne,
 		"relay as stored": &relayTable.storedNow, "insert activities": &activityTable.insertOne, "count activities": &countActivities,
 		"selectTenants": &selectTenants, "selectInvoices": &selectInvoices, "tenant of": &tenantOf, "due tenants": findDueTenants[d], "next due tenant": nextDueTenant,

@@ -25,6 +25,8 @@ var (
 	tenantOf       = statement{text: "SELECT tenant FROM @invoices WHERE id = $1"}
 	listTenants    = statement{text: "SELECT id FROM @tenants WHERE id > $1 ORDER BY id LIMIT $2"}
 
+	unclearTenants = statement{text: "SELECT DISTINCT tenant FROM @invoices WHERE (charge = 'unknown' OR overpaid_at IS NOT NULL) AND tenant > $1 ORDER BY tenant LIMIT $2"}
+
 	dueTenants     = due{from: "@tenants x", owner: "x.id", where: "x.due_at IS NOT NULL", at: "x.due_at", order: "x.due_at, x.id"}
 	findDueTenants = map[Dialect]*statement{SQLite: dueTenants.find(SQLite), Postgres: dueTenants.find(Postgres)}
 	nextDueTenant  = dueTenants.next(false)
@@ -75,6 +77,11 @@ func (r tenants) NextDue(now time.Time) (time.Time, error) { return r.nextDue(ne
 // List implements [store.TenantRecords].
 func (r tenants) List(after string, limit int) ([]string, error) {
 	return r.ids(&listTenants, after, limit)
+}
+
+// ForOperator implements [store.TenantRecords].
+func (r tenants) ForOperator(after string, limit int) ([]string, error) {
+	return r.ids(&unclearTenants, after, limit)
 }
 
 // Save implements [store.TenantRecords].

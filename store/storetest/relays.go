@@ -137,7 +137,8 @@ func (r *relays[T]) subject() *relaySubject[T] {
 		world: func(tx T) (map[string]any, error) {
 			list, err1 := tx.Relays().List("", "", 1000)
 			pending, err2 := tx.Relays().Pending("", 1000)
-			return map[string]any{"List": list, "Pending": pending}, errors.Join(err1, err2)
+			exhausted, err3 := tx.Relays().ForOperator("", 1000)
+			return map[string]any{"List": list, "Pending": pending, "ForOperator": exhausted}, errors.Join(err1, err2, err3)
 		},
 		due: []dueKind[T, string, relaysync.Sync]{{
 			name:    "sync",
@@ -387,6 +388,16 @@ func relayStatistics[T store.RelayTx](t *testing.T, r *relays[T]) {
 		}
 		same(t, fmt.Sprint("at ", now), got, want)
 	}
+	var want []string
+	for i := range all {
+		if all[i].NeedsOperator() {
+			want = append(want, all[i].Relay.ID)
+		}
+	}
+	slices.Sort(want)
+	if got, err := r.service.ForOperator(ctx, "", 1000); err != nil || !slices.Equal(got, want) {
+		t.Errorf("a person is awaited by %v, %v, expected %v", got, err, want)
+	}
 }
 
 func relayNews[T store.RelayTx](t *testing.T, r *relays[T]) {
@@ -416,10 +427,11 @@ func relayNews[T store.RelayTx](t *testing.T, r *relays[T]) {
 func relayLimits[T store.RelayTx](t *testing.T, r *relays[T]) {
 	for _, n := range []int{0, -1, store.MaxPage + 1, 1 << 62} {
 		for name, call := range map[string]func() error{
-			"Pending":    func() error { _, err := r.service.Pending(ctx, "", n); return err },
-			"List":       func() error { _, err := r.service.List(ctx, "", "", n); return err },
-			"Activities": func() error { _, err := r.service.Activities(ctx, "a", n); return err },
-			"Audit":      func() error { _, err := r.service.Audit(ctx, "", n); return err },
+			"ForOperator": func() error { _, err := r.service.ForOperator(ctx, "", n); return err },
+			"Pending":     func() error { _, err := r.service.Pending(ctx, "", n); return err },
+			"List":        func() error { _, err := r.service.List(ctx, "", "", n); return err },
+			"Activities":  func() error { _, err := r.service.Activities(ctx, "a", n); return err },
+			"Audit":       func() error { _, err := r.service.Audit(ctx, "", n); return err },
 			"Reconcile": func() error {
 				_, _, _, err := r.service.Reconcile(ctx, relayBy(relaysync.Reactor, start), "", n)
 				return err

@@ -345,15 +345,37 @@ func tenantStatistics[T store.TenantTx](t *testing.T, r *tenants[T]) {
 			}
 			same(t, fmt.Sprint("at ", now), got, want)
 		}
+		var want []string
+		for _, a := range all {
+			if slices.ContainsFunc(a.Invoices, func(i dunning.Invoice) bool { return i.NeedsOperator() }) {
+				want = append(want, a.Tenant.ID)
+			}
+		}
+		slices.Sort(want)
+		var got []string
+		for after := ""; ; {
+			page, err := r.service.ForOperator(ctx, after, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(page) == 0 {
+				break
+			}
+			got, after = append(got, page...), page[len(page)-1]
+		}
+		if len(want) == 0 || !slices.Equal(got, want) {
+			t.Errorf("a person is awaited by %v, expected %v", got, want)
+		}
 	}
 }
 
 func tenantLimits[T store.TenantTx](t *testing.T, r *tenants[T]) {
 	for _, n := range []int{0, -1, store.MaxPage + 1, 1 << 62} {
 		for name, call := range map[string]func() error{
-			"List":   func() error { _, err := r.service.List(ctx, "", n); return err },
-			"Audit":  func() error { _, err := r.service.Audit(ctx, "", n); return err },
-			"Follow": func() error { _, _, err := r.service.Follow(ctx, "", n); return err },
+			"List":        func() error { _, err := r.service.List(ctx, "", n); return err },
+			"ForOperator": func() error { _, err := r.service.ForOperator(ctx, "", n); return err },
+			"Audit":       func() error { _, err := r.service.Audit(ctx, "", n); return err },
+			"Follow":      func() error { _, _, err := r.service.Follow(ctx, "", n); return err },
 			"Due": func() error {
 				return r.Update(ctx, func(tx T) error { _, err := tx.Tenants().Due(start, n); return err })
 			},

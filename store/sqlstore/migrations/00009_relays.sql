@@ -61,6 +61,7 @@ CREATE TABLE @relays (
 
 CREATE INDEX relays_of_tenant ON @relays (tenant, id) WHERE deleted_at IS NULL;
 CREATE INDEX relays_pending ON @relays (id) WHERE synced = 0 OR trim(sync_error) <> '';
+CREATE INDEX relays_given_up ON @relays (id) WHERE exhausted;
 CREATE INDEX relays_due ON @relays ((CASE WHEN claimed_at IS NULL THEN due_at ELSE lease_until END), id) WHERE due_at IS NOT NULL OR claimed_at IS NOT NULL;
 
 {no delete relays}
@@ -115,6 +116,7 @@ CREATE TABLE @invoices (
 
 CREATE INDEX invoices_of_tenant ON @invoices (tenant, created_at, id);
 CREATE UNIQUE INDEX invoices_out ON @invoices (tenant) WHERE charge <> 'none'; -- one charge at a time
+CREATE INDEX invoices_unclear ON @invoices (tenant) WHERE charge = 'unknown' OR overpaid_at IS NOT NULL;
 CREATE INDEX invoices_live ON @invoices (id) WHERE paid_at IS NULL AND voided_at IS NULL OR charge <> 'none' OR overpaid_at IS NOT NULL;
 
 {no delete invoices}
