@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +46,9 @@ type aggregate[T Clock, K, L comparable, A, E, C any] struct {
 	// order returns the indexes of commands such that locks are taken in one
 	// order everywhere; nil if the steps lock nothing.
 	order func([]command[K, A, E]) []int
+	// journal keeps what somebody tried and was refused, if it is to be kept; nil
+	// if nothing is.
+	journal func(tx T, id K, ev E, refusal error) (kept bool, err error)
 	// beside reads what events need; nil if they need nothing.
 	beside func(*batch[T, K, L, A, E, C]) beside[A, E, C]
 }
@@ -140,13 +144,23 @@ func (s *core[T, K, L, A, E, C]) do(ctx context.Context, commands []command[K, A
 	if err := s.distinct(commands); err != nil {
 		return nil, err
 	}
+	var refused error
 	err = s.update(ctx, func(tx T) (err error) {
+		refused = nil
 		if as, err = s.load(tx, commands); err != nil {
 			return err
 		}
-		return s.apply(tx, as, commands, true)
+		if err = s.apply(tx, as, commands, true); err == nil || s.of.journal == nil || len(commands) != 1 || len(commands[0].events) != 1 {
+			return err
+		}
+		// Of one event nothing is written yet: what commits is the journal alone.
+		if kept, failed := s.of.journal(tx, commands[0].id, commands[0].events[0], err); kept && failed == nil {
+			refused = err
+			return nil
+		}
+		return err
 	})
-	if err != nil {
+	if err = cmp.Or(err, refused); err != nil {
 		return nil, err
 	}
 	return as, nil

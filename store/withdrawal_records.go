@@ -129,6 +129,18 @@ type WithdrawalRecords interface {
 	// that was given. A limit is 1 to [MaxPage], else it is
 	// [statemachine.ErrInvalid]; so it is for Requests.
 	Incidents(after int64, limit int) (page []withdrawal.Incident, cursor int64, err error)
+	// OpenIncidents pages as Incidents does through those without an
+	// acknowledgement.
+	OpenIncidents(after int64, limit int) (page []withdrawal.Incident, cursor int64, err error)
+	// Acknowledge inserts once by the key of the incident, and is ignored
+	// afterwards; an unknown incident is [statemachine.ErrNotFound].
+	Acknowledge(withdrawal.Acknowledgement) error
+	// Acknowledgements returns those of a request, by At and key.
+	Acknowledgements(request uuid.UUID) ([]withdrawal.Acknowledgement, error)
+	// Refuse appends a line to the journal. Refusals pages through it as
+	// Incidents does; lines are never changed or deleted.
+	Refuse(withdrawal.Refused) error
+	Refusals(after int64, limit int) (page []withdrawal.Refused, cursor int64, err error)
 	// Requests pages through the requests with a status, or with any for
 	// zero, by created_at and id, after the given one.
 	Requests(status withdrawal.RequestStatus, after *withdrawal.Request, limit int) ([]withdrawal.Request, error)

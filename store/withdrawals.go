@@ -65,7 +65,8 @@ func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalTx, uuid.UUI
 		owner: func(tx WithdrawalTx, _ string, job uuid.UUID) (uuid.UUID, error) {
 			return tx.Withdrawals().RequestOf(job)
 		},
-		order: inOrderOfUsers,
+		order:   inOrderOfUsers,
+		journal: journalWithdrawal,
 		beside: func(b *withdrawalBatch) beside[withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change] {
 			return &candidates{withdrawalBatch: b, policy: p}
 		},
@@ -105,6 +106,9 @@ func (s *Withdrawals) Submit(ctx context.Context, ev withdrawal.Submitted) (with
 
 // Do sends events to a request, in order, and returns the aggregate as it is
 // stored afterwards. An error of one event changes nothing at all.
+//
+// One event of an operator or an approver that is refused is in the journal, by
+// the same transaction: see [Withdrawals.Refusals].
 //
 // Submitted and Imported create a request that does not exist; any other event
 // for one is [statemachine.ErrNotFound]. Wallets of Enqueued and Imported are

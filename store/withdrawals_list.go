@@ -33,3 +33,60 @@ func (s *Withdrawals) Jobs(ctx context.Context, request uuid.UUID) ([]withdrawal
 func (s *Withdrawals) ByHash(ctx context.Context, hash string) ([]uuid.UUID, error) {
 	return read(ctx, s.view, func(tx WithdrawalTx) ([]uuid.UUID, error) { return tx.Withdrawals().ByHash(hash) })
 }
+
+// Acknowledge says that an operator has settled an incident, so that it counts
+// as open no more. The same again changes nothing.
+func (s *Withdrawals) Acknowledge(ctx context.Context, a withdrawal.Acknowledgement) error {
+	return s.update(ctx, func(tx WithdrawalTx) error {
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		checked, err := a.Checked(now)
+		if err != nil {
+			return err
+		}
+		return tx.Withdrawals().Acknowledge(checked)
+	})
+}
+
+// OpenIncidents pages through the incidents that nobody has acknowledged, as
+// [Withdrawals.Incidents] does.
+func (s *Withdrawals) OpenIncidents(ctx context.Context, after int64, limit int) (page []withdrawal.Incident, cursor int64, err error) {
+	err = s.view(ctx, func(tx WithdrawalTx) (err error) {
+		page, cursor, err = tx.Withdrawals().OpenIncidents(after, limit)
+		return err
+	})
+	return page, cursor, err
+}
+
+// Acknowledgements returns those of a request's incidents, oldest first.
+func (s *Withdrawals) Acknowledgements(ctx context.Context, request uuid.UUID) ([]withdrawal.Acknowledgement, error) {
+	return read(ctx, s.view, func(tx WithdrawalTx) ([]withdrawal.Acknowledgement, error) {
+		return tx.Withdrawals().Acknowledgements(request)
+	})
+}
+
+// Refusals pages through the journal of what operators and approvers tried and
+// were refused, oldest first, as [Withdrawals.Incidents] does. It has what was
+// sent as one event of one command; what a larger command was refused for rolled
+// back with it.
+func (s *Withdrawals) Refusals(ctx context.Context, after int64, limit int) (page []withdrawal.Refused, cursor int64, err error) {
+	err = s.view(ctx, func(tx WithdrawalTx) (err error) {
+		page, cursor, err = tx.Withdrawals().Refusals(after, limit)
+		return err
+	})
+	return page, cursor, err
+}
+
+func journalWithdrawal(tx WithdrawalTx, request uuid.UUID, ev withdrawal.Event, refusal error) (bool, error) {
+	now, err := tx.Now()
+	if err != nil {
+		return false, err
+	}
+	line, keep := withdrawal.RefusedOf(request, ev, refusal, now)
+	if !keep {
+		return false, nil
+	}
+	return true, tx.Withdrawals().Refuse(line)
+}

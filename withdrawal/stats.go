@@ -27,6 +27,8 @@ type Stats struct {
 	LeaseExpired int64 // in processing, not in review, lease ended at or before At: awaits Elapsed
 	CheckOverdue int64 // confirming, in review or not, next_check_at before At
 	Incidents    int64 // in the window
+	// OpenIncidents have no [Acknowledgement], whenever they were.
+	OpenIncidents int64
 
 	// ApprovalTime is the mean from created_at to the line of the log that led
 	// from pending to approved, for those lines in the window, whatever became
@@ -72,6 +74,7 @@ type Thresholds struct {
 	ConfirmWait    time.Duration // a broadcast is not confirmed
 	Stuck          int64
 	Incidents      int64
+	OpenIncidents  int64
 	CompletionRate int64 // basis points, alert below
 	RetryRate      int64 // basis points, alert above
 }
@@ -101,6 +104,7 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	wait("confirm wait", s.OldestSent, t.ConfirmWait, "a broadcast is not confirmed")
 	add(s.Stuck() > t.Stuck, "stuck", "%d jobs with an expired lease or an overdue check, more than %d", s.Stuck(), t.Stuck)
 	add(s.Incidents > t.Incidents, "incidents", "%d incidents, more than %d", s.Incidents, t.Incidents)
+	add(s.OpenIncidents > t.OpenIncidents, "open incidents", "%d incidents are not acknowledged, more than %d", s.OpenIncidents, t.OpenIncidents)
 	add(t.CompletionRate > 0 && s.CompletionRate() < t.CompletionRate, "completion rate", "%d of 10000 requests completed, less than %d", s.CompletionRate(), t.CompletionRate)
 	add(t.RetryRate > 0 && s.RetryRate() > t.RetryRate, "retry rate", "%d of 10000 executions are retries, more than %d", s.RetryRate(), t.RetryRate)
 	return out

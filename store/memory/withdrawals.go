@@ -25,6 +25,9 @@ type withdrawalTables struct {
 	nonces    map[walletNonce]nonceOwner
 	payments  map[chainHash][]payment
 	incidents []withdrawal.Incident
+	acks      []withdrawal.Acknowledgement
+	acked     map[incidentKey]bool
+	refused   []withdrawal.Refused
 	known     map[incidentKey]bool
 	*trails[uuid.UUID]
 }
@@ -97,6 +100,7 @@ func newWithdrawalTables() *withdrawalTables {
 		strays:    map[uuid.UUID][]withdrawal.Stray{},
 		payments:  map[chainHash][]payment{},
 		known:     map[incidentKey]bool{},
+		acked:     map[incidentKey]bool{},
 		trails:    newTrails[uuid.UUID](),
 	}
 }

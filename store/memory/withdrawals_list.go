@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/google/uuid"
@@ -60,4 +61,66 @@ func (w withdrawals) ByHash(hash string) (requests []uuid.UUID, err error) {
 	}
 	slices.SortFunc(requests, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	return requests[:min(len(requests), store.MaxPage)], nil
+}
+
+// OpenIncidents implements [store.WithdrawalRecords].
+func (w withdrawals) OpenIncidents(after int64, limit int) (page []withdrawal.Incident, cursor int64, err error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, after, err
+	}
+	cursor = after
+	for at := max(after, 0); at < int64(len(w.incidents)) && len(page) < limit; at++ {
+		if i := w.incidents[at]; !w.acked[incidentKey{i.Request, i.Hash, i.Claim, i.BlockHash}] {
+			page, cursor = append(page, i), at+1
+		}
+	}
+	return page, cursor, nil
+}
+
+// Acknowledge implements [store.WithdrawalRecords].
+func (w withdrawals) Acknowledge(a withdrawal.Acknowledgement) error {
+	if err := w.tx.writes(); err != nil {
+		return err
+	}
+	key := incidentKey{a.Request, a.Hash, a.Claim, a.BlockHash}
+	switch {
+	case !w.known[key]:
+		return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "withdrawal incident", ID: a.Request.String(), Event: "acknowledge"}
+	case w.acked[key]:
+		return nil
+	}
+	set(w.tx, w.acked, key, true)
+	assign(w.tx, &w.withdrawalTables.acks, append(w.acks, a))
+	return nil
+}
+
+// Acknowledgements implements [store.WithdrawalRecords].
+func (w withdrawals) Acknowledgements(request uuid.UUID) (of []withdrawal.Acknowledgement, err error) {
+	for _, a := range w.acks {
+		if a.Request == request {
+			of = append(of, a)
+		}
+	}
+	slices.SortFunc(of, func(a, b withdrawal.Acknowledgement) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Claim, b.Claim), cmp.Compare(a.BlockHash, b.BlockHash))
+	})
+	return of, nil
+}
+
+// Refuse implements [store.WithdrawalRecords].
+func (w withdrawals) Refuse(line withdrawal.Refused) error {
+	if err := w.tx.writes(); err != nil {
+		return err
+	}
+	assign(w.tx, &w.withdrawalTables.refused, append(w.refused, line))
+	return nil
+}
+
+// Refusals implements [store.WithdrawalRecords].
+func (w withdrawals) Refusals(after int64, limit int) ([]withdrawal.Refused, int64, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, after, err
+	}
+	page, next := pageOf(w.refused, after, limit)
+	return page, next, nil
 }

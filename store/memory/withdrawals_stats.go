@@ -13,6 +13,7 @@ func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stat
 	from := now.Add(-window)
 	within := func(t time.Time) bool { return !t.Before(from) && t.Before(now) }
 	var approval, confirmation withdrawal.Mean
+	s.OpenIncidents = int64(len(w.incidents) - len(w.acks))
 	for i := range w.incidents {
 		if within(w.incidents[i].At) {
 			s.Incidents++

@@ -145,6 +145,24 @@ func (s statusOrNone) Value() (driver.Value, error) {
 	return s.at.Value()
 }
 
+var acknowledgementTable = newTable(table[withdrawal.Acknowledgement]{
+	name: "withdrawal_acknowledgements", keys: 4,
+	fixed: func(a *withdrawal.Acknowledgement) list {
+		return list{{"withdrawal_request_id uuid", always(&a.Request)}, {"tx_hash text", always(&a.Hash)}, {"claim text", always(&a.Claim)},
+			{"block_hash text", always(&a.BlockHash)}, {"actor text", always(&a.Actor)}, {"role text", always(&a.Role)}, {"reason text", always(&a.Reason)},
+			{"at time", always(&a.At)}}
+	},
+	unique: []unique{{columns: []string{"withdrawal_request_id", "tx_hash", "claim", "block_hash"}}}, // inserted once
+})
+
+var refusedTable = newTable(table[withdrawal.Refused]{
+	name: "withdrawal_refusals",
+	fixed: func(r *withdrawal.Refused) list {
+		return list{{"withdrawal_request_id uuid", always(&r.Request)}, {"event text", always(&r.Event)}, {"actor text", always(&r.Actor)},
+			{"role text", always(&r.Role)}, {"at time", always(&r.At)}, {"error text", always(&r.Error)}}
+	},
+})
+
 var incidentTable = newTable(table[withdrawal.Incident]{
 	name: "withdrawal_incidents",
 	fixed: func(i *withdrawal.Incident) list {

@@ -21,17 +21,23 @@ func (w withdrawals) Attempts(job uuid.UUID) ([]withdrawal.Attempt, error) {
 }
 
 // Incidents implements [store.WithdrawalRecords].
-func (w withdrawals) Incidents(after int64, limit int) (page []withdrawal.Incident, cursor int64, err error) {
-	var row withdrawal.Incident
+func (w withdrawals) Incidents(after int64, limit int) ([]withdrawal.Incident, int64, error) {
+	return numbered(w.tx, incidentTable, &incidents, after, limit)
+}
+
+// numbered reads a page of rows in the order of their numbers, which are the
+// first column.
+func numbered[R any](x *tx, t *table[R], st *statement, after int64, limit int) (page []R, cursor int64, err error) {
+	var row R
 	cursor = after
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, cursor, err
 	}
-	fields := append([]any{&cursor}, incidentTable.cells(&row)...)
-	err = w.read(&incidents, nil, func(rows *sql.Rows) error {
+	fields := append([]any{&cursor}, t.cells(&row)...)
+	err = x.read(st, nil, func(rows *sql.Rows) error {
 		err := rows.Scan(fields...)
 		page = append(page, row)
-		return located(err, "withdrawal_incidents", cursor)
+		return located(err, t.name, cursor)
 	}, after, int64(limit))
 	return page, cursor, err
 }

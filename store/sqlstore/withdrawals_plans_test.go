@@ -33,6 +33,7 @@ func paying(d Dialect) map[string]*statement {
 	for key, st := range listStatements {
 		all[fmt.Sprintf("list by %q, backwards %v", key.by, key.backwards)] = st
 	}
+	all["open incidents"], all["a known incident"], all["acknowledgements"], all["refusals"] = &openIncidents, &knownIncident, &acknowledgementsOf, &refusals
 	all["jobs of a request"], all["requests of a hash"] = &jobsOfRequest, &requestsByHash
 	for key, st := range nextStatements {
 		if key.oneChain || key.kind != 1 {

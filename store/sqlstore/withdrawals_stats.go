@@ -101,6 +101,7 @@ func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stat
 		{&countRequests, nil, func(rows *sql.Rows) error { return scanRequests(rows, &s) }},
 		{&countJobs, []any{now}, func(rows *sql.Rows) error { return scanJobs(rows, &s) }},
 		{&countIncidents, []any{from, now}, func(rows *sql.Rows) error { return rows.Scan(&s.Incidents) }},
+		{&countOpenIncidents, nil, func(rows *sql.Rows) error { return rows.Scan(&s.OpenIncidents) }},
 		{&oldestQueued, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&s.OldestQueued)) }},
 		{&requestsEnded, []any{from, now}, func(rows *sql.Rows) error {
 			var status withdrawal.RequestStatus

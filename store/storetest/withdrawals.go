@@ -64,6 +64,9 @@ func Withdrawals[T store.WithdrawalTx](t *testing.T, open func(testing.TB) store
 		{"a list has what its filter says, both ways and page by page", lists[T]},
 		{"a hash in any spelling leads to its request, and a request to all its jobs", support[T]},
 
+		{"an incident is open until an operator has acknowledged it, once", acknowledged[T]},
+		{"what an operator tried and was refused is in the journal, and nothing else of it", journal[T]},
+
 		{"every field comes back", everyField[T]},
 		{"what comes from outside passes the law, and sums do not overflow", outside[T]},
 		{"values come back exactly", exactWithdrawals[T]},

@@ -1,0 +1,74 @@
+package sqlstore
+
+import (
+	"database/sql"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// What operators settle, and what they were refused.
+
+const acknowledged = "EXISTS (SELECT 1 FROM @withdrawal_acknowledgements a WHERE a.withdrawal_request_id = i.withdrawal_request_id " +
+	"AND a.tx_hash = i.tx_hash AND a.claim = i.claim AND a.block_hash = i.block_hash)"
+
+var (
+	openIncidents = statement{text: "SELECT i.id, " + incidentTable.columns("i.") + " FROM @withdrawal_incidents i WHERE i.id > $1 AND NOT " + acknowledged +
+		" ORDER BY i.id LIMIT $2"}
+	countOpenIncidents = statement{text: "SELECT (SELECT count(*) FROM @withdrawal_incidents) - (SELECT count(*) FROM @withdrawal_acknowledgements)"}
+	knownIncident      = statement{text: "SELECT i.id FROM @withdrawal_incidents i WHERE i.withdrawal_request_id = $1 AND i.tx_hash = $2 AND i.claim = $3 AND i.block_hash = $4"}
+	acknowledgementsOf = statement{text: "SELECT " + acknowledgementTable.columns("") + " FROM @withdrawal_acknowledgements WHERE withdrawal_request_id = $1 " +
+		"ORDER BY at, tx_hash, claim, block_hash"}
+	refusals     = statement{text: "SELECT id, " + refusedTable.columns("") + " FROM @withdrawal_refusals WHERE id > $1 ORDER BY id LIMIT $2"}
+	lockRefusals = statement{text: "SELECT pg_advisory_xact_lock(hashtextextended('settle withdrawal refusals', 0))"}
+)
+
+// OpenIncidents implements [store.WithdrawalRecords].
+func (w withdrawals) OpenIncidents(after int64, limit int) ([]withdrawal.Incident, int64, error) {
+	return numbered(w.tx, incidentTable, &openIncidents, after, limit)
+}
+
+// Acknowledge implements [store.WithdrawalRecords].
+func (w withdrawals) Acknowledge(a withdrawal.Acknowledgement) error {
+	found := false
+	err := w.read(&knownIncident, nil, func(*sql.Rows) error { found = true; return nil }, a.Request.String(), a.Hash, a.Claim, a.BlockHash)
+	if err == nil && !found {
+		err = &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "withdrawal incident", ID: a.Request.String(), Event: "acknowledge"}
+	}
+	if err != nil {
+		return err
+	}
+	return w.save("withdrawal incident", func() error {
+		rows := new(batch)
+		acknowledgementTable.insertRow(rows, &a)
+		_, err := w.write(&acknowledgementTable.insertOne, rows)
+		return err
+	})
+}
+
+// Acknowledgements implements [store.WithdrawalRecords].
+func (w withdrawals) Acknowledgements(request uuid.UUID) ([]withdrawal.Acknowledgement, error) {
+	return acknowledgementTable.find(w.tx, &acknowledgementsOf, nil, request.String())
+}
+
+// Refuse implements [store.WithdrawalRecords]. A lock makes the order of ids
+// that of the commits, so that a reader of pages misses none; they are rare.
+func (w withdrawals) Refuse(line withdrawal.Refused) error {
+	return w.save(withdrawal.RequestMachine.Name(), func() error {
+		if w.store.Dialect == Postgres {
+			if err := w.read(&lockRefusals, nil, func(*sql.Rows) error { return nil }); err != nil {
+				return err
+			}
+		}
+		rows := new(batch)
+		refusedTable.insertRow(rows, &line)
+		_, err := w.write(&refusedTable.insertOne, rows)
+		return err
+	})
+}
+
+// Refusals implements [store.WithdrawalRecords].
+func (w withdrawals) Refusals(after int64, limit int) ([]withdrawal.Refused, int64, error) {
+	return numbered(w.tx, refusedTable, &refusals, after, limit)
+}
