@@ -74,7 +74,7 @@ func (d database) columns(t *testing.T, table string) (all []string) {
 }
 
 // texts is a column of what a query finds.
-func (d database) texts(t *testing.T, query string) (all []string) {
+func (d database) texts(t testing.TB, query string) (all []string) {
 	t.Helper()
 	rows, err := d.Query(query)
 	if err != nil {

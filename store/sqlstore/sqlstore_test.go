@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -22,7 +23,12 @@ func TestMain(m *testing.M) {
 	if job := os.Getenv(childJob); job != "" {
 		os.Exit(child(job))
 	}
-	os.Exit(pgtest.Main(m))
+	rc := pgtest.Main(m)
+	if err := dropRecycled(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		rc = 1
+	}
+	os.Exit(rc)
 }
 
 // database is an empty database of one dialect.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -26,7 +27,14 @@ type history[K, A, E any] struct {
 var sentinels = []error{statemachine.ErrIllegal, statemachine.ErrInvalid, statemachine.ErrForbidden, statemachine.ErrFenced, statemachine.ErrHeld,
 	statemachine.ErrNotFound, statemachine.ErrConflict}
 
-const fixedHistories, defaultHistories = 10, 20
+// How many random things a suite does; SETTLE_SOAK, if it is set, makes them more.
+// Each event is a commit.
+func usual(few, many int) int {
+	if os.Getenv("SETTLE_SOAK") != "" {
+		return many
+	}
+	return few
+}
 
 // fixedRandom runs a random test on a choice that is the same each time.
 func fixedRandom(t *testing.T, seed int, test func(*rapid.T)) {
@@ -40,13 +48,13 @@ func fixedRandom(t *testing.T, seed int, test func(*rapid.T)) {
 // same each time, then others.
 func randomHistories[T, R store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C], memory *subject[R, K, L, A, E, C]) {
 	play := func(rt *rapid.T) { playBoth(rt, s, memory) }
-	for seed := range fixedHistories {
+	for seed := range usual(6, 20) {
 		fixedRandom(t, seed, play)
 	}
 	if t.Failed() {
 		return
 	}
-	limit := defaultHistories // each event is a commit
+	limit := usual(8, 60)
 	flag.Visit(func(f *flag.Flag) {
 		if f.Name == "rapid.checks" {
 			limit = math.MaxInt
@@ -105,8 +113,7 @@ func (s *subject[T, K, L, A, E, C]) population(t *testing.T) (ids []K) {
 			ids = append(ids, s.id(&a))
 		}
 	}
-	const size = 40
-	for seed := range size {
+	for seed := range usual(40, 80) {
 		fixedRandom(t, seed, func(rt *rapid.T) {
 			h := s.draw(rt)
 			if s.setup != nil {
