@@ -14,6 +14,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/params"
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -51,6 +53,9 @@ type chain struct {
 	// patience is how long a transaction may wait in the mempool before the
 	// withdrawal worker is asked to have another look at its price.
 	patience time.Duration
+	// free returns the nonce to use: the lowest that nothing on file has, at or
+	// above the node's next.
+	free func(ctx context.Context, wallet uuid.UUID, next uint64) (uint64, error)
 }
 
 // payment signs what a claimed job owes. It returns Prepared, or why there is
@@ -82,12 +87,16 @@ func (c *chain) payment(ctx context.Context, by withdrawal.By, w *withdrawal.Wit
 		return failed(withdrawal.Retryable, err)
 	}
 	// The node's answer alone would be used twice: it forgets what it drops.
-	nonce := w.Wallet.Nonce(pending)
+	nonce, err := c.free(ctx, w.Job.Wallet, pending)
+	if err != nil {
+		return failed(withdrawal.Retryable, err)
+	}
 	hash, raw, err := c.sign(&w.Job, nonce, tip, feeCap)
 	if err != nil {
 		return failed(withdrawal.Permanent, err)
 	}
-	return withdrawal.Prepared{By: by, Fence: w.Job.Lease.Fence, Hash: hash, Raw: raw, Nonce: nonce, HasNonce: true}
+	return withdrawal.Prepared{By: by, Fence: w.Job.Lease.Fence, Hash: hash, Raw: raw, Nonce: nonce, HasNonce: true,
+		ChainNonce: pending, HasChainNonce: true}
 }
 
 // replacement signs the payment again for today's fee, under the nonce that it
@@ -182,7 +191,8 @@ func pointless(err error) bool { return err != nil && strings.Contains(err.Error
 
 // lookUp asks for all transactions of a withdrawal that may be mined, and
 // returns what the chain says of them.
-func (c *chain) lookUp(ctx context.Context, by withdrawal.By, live []withdrawal.Tx) (said []withdrawal.Event) {
+func (c *chain) lookUp(ctx context.Context, by withdrawal.By, w *withdrawal.Withdrawal) (said []withdrawal.Event) {
+	live := w.Live()
 	complete := true // no answer is no evidence
 	for _, tx := range live {
 		receipt, err := c.receipt(ctx, by, tx.Hash)
@@ -203,8 +213,8 @@ func (c *chain) lookUp(ctx context.Context, by withdrawal.By, live []withdrawal.
 		}
 	}
 	if complete && len(live) > 0 {
-		if dead, err := c.dead(ctx, by, live); err == nil {
-			return []withdrawal.Event{dead}
+		if instead, err := c.instead(ctx, by, w); err == nil {
+			return []withdrawal.Event{instead}
 		}
 	}
 	return said
@@ -244,9 +254,12 @@ func (c *chain) block(ctx context.Context, height *big.Int, hash common.Hash) (w
 	return withdrawal.Block{Height: height.Uint64(), Hash: hash.Hex(), Canonical: canonical.Hash().Hex(), Head: head.Number.Uint64()}, nil
 }
 
-// dead returns the proof that none of the transactions can be mined: another
-// one of the wallet has used their nonce. It is an error where there is none.
-func (c *chain) dead(ctx context.Context, by withdrawal.By, live []withdrawal.Tx) (withdrawal.Event, error) {
+// instead says what another transaction of the wallet that used their nonce means.
+// It may be the same payment under a hash that is not on file, bumped in another
+// wallet with the same key: its hash alone proves nothing of the payment. It is
+// an error where there is none.
+func (c *chain) instead(ctx context.Context, by withdrawal.By, w *withdrawal.Withdrawal) (withdrawal.Event, error) {
+	live := w.Live()
 	nonce, address := live[0].Nonce, c.keys[live[0].Wallet].address
 	next, err := c.node.NonceAt(ctx, address, nil)
 	if err != nil || next <= nonce {
@@ -267,13 +280,39 @@ func (c *chain) dead(ctx context.Context, by withdrawal.By, live []withdrawal.Tx
 			if err != nil || from != address || tx.Nonce() != nonce {
 				continue
 			}
-			if slices.ContainsFunc(live, func(l withdrawal.Tx) bool { return l.Hash == tx.Hash().Hex() }) {
+			if slices.ContainsFunc(live, func(l withdrawal.Tx) bool { return statemachine.SameHash(l.Hash, tx.Hash().Hex()) }) {
 				return nil, errors.New("it is one of them, mined since it was looked for")
 			}
-			where, err := c.block(ctx, height, block.Hash())
-			return withdrawal.ProvenDead{By: by, Block: where, Tx: live[0].Hash, Cause: withdrawal.NonceUsed, Other: tx.Hash().Hex(), Nonce: nonce}, err
+			return c.judge(ctx, by, w, tx)
 		}
 		height.Sub(height, common.Big1)
 	}
 	return nil, errors.New("what used the nonce is older than the blocks that were searched")
+}
+
+// judge says whether tx, which took the nonce of what is live, pays the request.
+// A plain transfer of ether carries no reference: payee, asset and amount are
+// all that there is. A call of a contract may pay anybody anything.
+func (c *chain) judge(ctx context.Context, by withdrawal.By, w *withdrawal.Withdrawal, tx *types.Transaction) (withdrawal.Event, error) {
+	r, err := c.node.TransactionReceipt(ctx, tx.Hash())
+	if err != nil {
+		return nil, err
+	}
+	where, err := c.block(ctx, r.BlockNumber, r.BlockHash)
+	if err != nil {
+		return nil, err
+	}
+	live := w.Live()[0]
+	hash := tx.Hash().Hex()
+	plain := tx.To() != nil && len(tx.Data()) == 0
+	payee := plain && *tx.To() == common.HexToAddress(w.Job.ToAddress)
+	amount := tx.Value().Cmp(w.Job.AmountRaw.Int()) == 0
+	switch {
+	case r.Status == types.ReceiptStatusFailed || plain && !payee:
+		return withdrawal.ProvenDead{By: by, Block: where, Tx: live.Hash, Cause: withdrawal.NonceUsed, Other: hash, Nonce: live.Nonce, NotThisPayment: true}, nil
+	case payee && amount:
+		return withdrawal.PaidBy{By: by, Block: where, Tx: hash, Payee: tx.To().Hex(), AssetOnChain: etherID, AmountRaw: withdrawal.Raw(tx.Value().String()),
+			Nonce: live.Nonce, HasNonce: true, GasUsed: withdrawal.Raw(strconv.FormatUint(r.GasUsed, 10)), GasPrice: withdrawal.Raw(r.EffectiveGasPrice.String())}, nil
+	}
+	return withdrawal.CannotTell{By: by, Tx: live.Hash, Other: hash, Reason: "it pays the same address another amount, or calls a contract"}, nil
 }

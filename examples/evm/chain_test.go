@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math/big"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/google/uuid"
 	"github.com/settlehq/settle/withdrawal"
 	"github.com/shopspring/decimal"
 )
@@ -25,8 +27,10 @@ func newChain(t *testing.T) (*chain, *network) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = net.backend.Close() })
-	return &chain{node: net, signer: net.signer, keys: keys, patience: patience}, net
+	return &chain{node: net, signer: net.signer, keys: keys, patience: patience, free: nothingOnFile}, net
 }
+
+func nothingOnFile(_ context.Context, _ uuid.UUID, next uint64) (uint64, error) { return next, nil }
 
 // job is a claimed one.
 func job(to, ether string) *withdrawal.Withdrawal {
@@ -42,6 +46,13 @@ func prepared(t *testing.T, c *chain, w *withdrawal.Withdrawal) withdrawal.Prepa
 		t.Fatalf("got %+v", c.payment(t.Context(), by, w))
 	}
 	return p
+}
+
+// out is a withdrawal with a transaction on its way.
+func out(p withdrawal.Prepared) *withdrawal.Withdrawal {
+	w := job(recipient("nobody").Hex(), "1")
+	w.Txs = live(p)
+	return w
 }
 
 func live(p withdrawal.Prepared) []withdrawal.Tx {
@@ -69,12 +80,17 @@ func TestWhatCannotBePaidIsNotSigned(t *testing.T) {
 
 func TestTheNonceIsNeitherTheNodesNorTheRecordsAlone(t *testing.T) {
 	c, _ := newChain(t)
-	for _, tt := range []struct{ onFile, want uint64 }{{0, 2}, {2, 2}, {3, 3}} {
+	for _, tt := range []struct {
+		onFile []uint64
+		want   uint64
+	}{{nil, 2}, {[]uint64{0, 1}, 2}, {[]uint64{2}, 3}, {[]uint64{2, 4}, 3}} {
 		n := node(countingNode{c.node, 2})
 		w := job(recipient("nobody").Hex(), "1")
-		w.Wallet = withdrawal.HotWallet{ID: hot, NextNonce: tt.onFile}
-		if p := prepared(t, &chain{node: n, signer: c.signer, keys: c.keys}, w); p.Nonce != tt.want {
-			t.Errorf("the node says 2, on file is %d: got %d", tt.onFile, p.Nonce)
+		free := func(_ context.Context, _ uuid.UUID, next uint64) (uint64, error) {
+			return withdrawal.FreeNonce(next, tt.onFile), nil
+		}
+		if p := prepared(t, &chain{node: n, signer: c.signer, keys: c.keys, free: free}, w); p.Nonce != tt.want || p.ChainNonce != 2 {
+			t.Errorf("the node says 2, on file is %v: got %d", tt.onFile, p.Nonce)
 		}
 	}
 }
@@ -134,18 +150,52 @@ func TestAnswersOfTwoChainsAreNoEvidence(t *testing.T) {
 	}
 	net.backend.Commit()
 	net.backend.Commit()
-	if _, ok := c.lookUp(t.Context(), by, live(p))[0].(withdrawal.Receipt); !ok {
+	if _, ok := c.lookUp(t.Context(), by, out(p))[0].(withdrawal.Receipt); !ok {
 		t.Fatal("it is in a block")
 	}
 
 	c.node = &leavingNode{network: net, parent: genesis.Hash()}
-	said := c.lookUp(t.Context(), by, live(p))
+	said := c.lookUp(t.Context(), by, out(p))
 	if e, ok := said[0].(withdrawal.Missing); len(said) != 1 || !ok || e.Error == "" {
 		t.Errorf("got %+v, expected that nobody can tell", said)
 	}
 	c.node = net
-	said = c.lookUp(t.Context(), by, live(p))
+	said = c.lookUp(t.Context(), by, out(p))
 	if e, ok := said[0].(withdrawal.Missing); len(said) != 1 || !ok || e.Error != "" {
 		t.Errorf("got %+v, expected that it is missing", said)
+	}
+}
+
+// What took the nonce is the same payment only if payee, asset and amount say so.
+func TestWhatTookTheNonceIsJudgedByWhatItPays(t *testing.T) {
+	to, other := recipient("payee"), recipient("somebody else")
+	for name, tt := range map[string]struct {
+		send func(net *network, k key) (*types.Transaction, error)
+		want withdrawal.Event
+	}{
+		"the same payment": {func(net *network, k key) (*types.Transaction, error) {
+			return net.transfer(t.Context(), k, 0, to, ether(1))
+		}, withdrawal.PaidBy{}},
+		"another amount": {func(net *network, k key) (*types.Transaction, error) {
+			return net.transfer(t.Context(), k, 0, to, ether(2))
+		}, withdrawal.CannotTell{}},
+		"another payee": {func(net *network, k key) (*types.Transaction, error) {
+			return net.transfer(t.Context(), k, 0, other, ether(1))
+		}, withdrawal.ProvenDead{}},
+		"a call": {func(net *network, k key) (*types.Transaction, error) {
+			return net.transact(t.Context(), k, 0, &other, []byte{1})
+		}, withdrawal.CannotTell{}},
+	} {
+		c, net := newChain(t)
+		w := job(to.Hex(), "1")
+		w.Txs = live(prepared(t, c, w)) // signed, and never sent
+		if _, err := tt.send(net, c.keys[hot]); err != nil {
+			t.Fatal(err)
+		}
+		net.backend.Commit()
+		said := c.lookUp(t.Context(), by, w)
+		if len(said) != 1 || fmt.Sprintf("%T", said[0]) != fmt.Sprintf("%T", tt.want) {
+			t.Errorf("%s: got %+v, expected %T", name, said, tt.want)
+		}
 	}
 }

@@ -121,13 +121,13 @@ func (s *story) play(ctx context.Context, payments int) error {
 	running.Go(func() { s.net.mine(ctx, blockTime) })
 	var failed error
 	running.Go(func() {
-		failed = work(ctx, s.Withdrawals, &chain{node: s.net, signer: s.net.signer, keys: s.keys, patience: patience})
+		failed = work(ctx, s.Withdrawals, &chain{node: s.net, signer: s.net.signer, keys: s.keys, patience: patience, free: s.FreeNonce})
 		cancel(errors.New("the workers have stopped")) // no act goes on without them
 	})
 	err := s.deploy(ctx)
 	for _, act := range []func(context.Context) error{
 		func(ctx context.Context) error { return s.payments(ctx, payments) },
-		s.stuck, s.lostReply, s.reverted, s.reorg, s.usurped,
+		s.stuck, s.lostReply, s.reverted, s.reorg, s.usurped, s.bumpedOutside,
 	} {
 		if err == nil {
 			err = act(ctx)

@@ -103,6 +103,20 @@ func (n *network) transact(ctx context.Context, k key, nonce uint64, to *common.
 	return tx, n.Client.SendTransaction(ctx, tx)
 }
 
+// transfer signs and sends a plain payment at five times the price, from outside.
+func (n *network) transfer(ctx context.Context, k key, nonce uint64, to common.Address, amount *big.Int) (*types.Transaction, error) {
+	tip, err := n.Client.SuggestGasTipCap(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tx, err := types.SignNewTx(k.private, n.signer, &types.DynamicFeeTx{ChainID: n.signer.ChainID(), Nonce: nonce, To: &to, Value: amount,
+		Gas: 21_000, GasTipCap: tip.Mul(tip, big.NewInt(5)), GasFeeCap: big.NewInt(100 * params.GWei)})
+	if err != nil {
+		return nil, err
+	}
+	return tx, n.Client.SendTransaction(ctx, tx)
+}
+
 // set changes how the node misbehaves.
 func (n *network) set(change func()) {
 	n.mu.Lock()

@@ -278,4 +278,30 @@ func (s *story) usurped(ctx context.Context) error {
 	return expect(len(w.Txs) == 2 && w.Request.FinalTxHash == w.Txs[1].Hash, "a second payment with another nonce, got %+v", w.Txs)
 }
 
+// bumpedOutside: the same transfer is signed in another wallet, with the same key
+// and nonce and five times the price, and mined. It is paid once.
+func (s *story) bumpedOutside(ctx context.Context) error {
+	to := recipient("bumped outside")
+	s.net.set(func() { s.net.faults[to] = dropAlways })
+	r, err := s.request(ctx, to)
+	if err != nil {
+		return err
+	}
+	w, err := s.see(ctx, r, broadcast)
+	if err != nil {
+		return err
+	}
+	other, err := s.net.transfer(ctx, s.keys[w.Job.Wallet], w.Job.Nonce, to, w.Job.AmountRaw.Int())
+	if err != nil {
+		return err
+	}
+	w, err = s.end(ctx, r, withdrawal.RequestCompleted)
+	s.net.set(func() { delete(s.net.faults, to) })
+	if err != nil {
+		return err
+	}
+	s.tell("bumped outside  %s took nonce %d and is the same payment: %s is not paid again", short(other.Hash().Hex()), other.Nonce(), short(w.Txs[0].Hash))
+	return expect(len(w.Txs) == 2 && w.Request.FinalTxHash == other.Hash().Hex(), "the other transaction to end it, got %+v", w.Txs)
+}
+
 func short(hash string) string { return hash[:10] }

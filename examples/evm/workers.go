@@ -28,8 +28,9 @@ func (p *payer) handle(ctx context.Context, w withdrawal.Withdrawal) store.HeldW
 		return p.again(ctx, w)
 	}
 	policy := p.Policy()
+	given := policy.GivenAt(&w) // by the store's clock, which gave the lease
 	for {
-		owed := policy.Next(w, time.Now()).Actions
+		owed := policy.Next(w, given).Actions
 		switch {
 		case len(owed) == 1 && owed[0].Do == withdrawal.DoPay:
 			intent := p.chain.payment(ctx, p.by, &w)
@@ -47,7 +48,7 @@ func (p *payer) handle(ctx context.Context, w withdrawal.Withdrawal) store.HeldW
 			}
 			return result(w, withdrawal.Broadcast{By: p.by, Fence: owed[0].Fence, Hash: owed[0].Hashes[0]})
 		default:
-			return result(w) // the lease has ended: it is another's work
+			return result(w) // not this worker's
 		}
 	}
 }
@@ -80,7 +81,7 @@ type checker struct {
 }
 
 func (c *checker) handle(ctx context.Context, w withdrawal.Withdrawal) store.HeldWithdrawal {
-	said := c.chain.lookUp(ctx, c.by, w.Live())
+	said := c.chain.lookUp(ctx, c.by, &w)
 	if ctx.Err() != nil { // nobody was asked: nothing is learnt, and it is looked up again
 		return result(w)
 	}
