@@ -121,6 +121,9 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (item
 	return items, next, nil
 }
 
+// ShortestLease implements [worker.Leasing].
+func (p *payments) ShortestLease() time.Duration { return p.policy.Lease }
+
 func (p *payments) key(j *withdrawal.Job) string {
 	if p.nonces && j.Status == withdrawal.JobProcessing {
 		return j.Wallet.String()

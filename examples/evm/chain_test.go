@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -194,6 +195,13 @@ func TestWhatTookTheNonceIsJudgedByWhatItPays(t *testing.T) {
 		}
 		net.backend.Commit()
 		said := c.lookUp(t.Context(), by, w)
+		for range 200 { // the node takes a moment to index the block
+			if e, ok := said[0].(withdrawal.Missing); !ok || e.Error == "" {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+			said = c.lookUp(t.Context(), by, w)
+		}
 		if len(said) != 1 || fmt.Sprintf("%T", said[0]) != fmt.Sprintf("%T", tt.want) {
 			t.Errorf("%s: got %+v, expected %T", name, said, tt.want)
 		}

@@ -59,6 +59,10 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("%v: %s", statemachine.ErrFenced, strings.Join(e.Keys, ", "))
 }
 
+// Leasing is a [Source] that says how long its shortest lease is. [Run] refuses
+// one that is below twice Options.CallTimeout.
+type Leasing interface{ ShortestLease() time.Duration }
+
 // Is reports a match with [statemachine.ErrFenced].
 func (e *LostError) Is(target error) bool { return target == statemachine.ErrFenced }
 
@@ -139,6 +143,10 @@ func Run[W, R any](ctx context.Context, source Source[W, R], handle func(context
 	}
 	if source == nil || handle == nil {
 		return fmt.Errorf("%w: a worker needs a source and a handler", statemachine.ErrInvalid)
+	}
+	if s, ok := source.(Leasing); ok && s.ShortestLease() < 2*o.CallTimeout {
+		return fmt.Errorf("%w: the shortest lease is %v, a call of the source may take %v: a lease lasts two calls at least, or one that is slow loses it",
+			statemachine.ErrInvalid, s.ShortestLease(), o.CallTimeout)
 	}
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

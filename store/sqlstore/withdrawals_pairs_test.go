@@ -1,0 +1,170 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// decided is a transaction that has read a withdrawal and decided a step, and has
+// written nothing yet.
+type decided struct {
+	tx     *sql.Tx
+	store  store.Tx
+	change withdrawal.Change
+}
+
+func (b *bank) decide(t *testing.T, ctx context.Context, request uuid.UUID, ev withdrawal.Event) *decided {
+	t.Helper()
+	tx, err := b.DB.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback() })
+	d := &decided{tx: tx}
+	if d.store, err = b.Store.Within(ctx, tx); err != nil {
+		t.Fatal(err)
+	}
+	ws, err := d.store.Withdrawals().Get(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.change, err = b.policy.ApplyAt(ws[0], ev, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (d *decided) save() error { return d.store.Withdrawals().Save(d.change) }
+
+// Each fact that forbids a step, and the step, by two transactions at READ
+// COMMITTED that read before either commits, in both orders: the second one is
+// refused, whether it writes after the first has committed or waits for it.
+func TestFactAndStepExcludeEachOtherOnPostgres(t *testing.T) {
+	ctx := context.Background()
+	chain := named("no nonces")
+	b := newBank(t, sqlstore.Postgres, withdrawal.HotWallet{ID: named("payer"), Chain: chain})
+	op, worker := as(withdrawal.Operator), as(withdrawal.WithdrawalWorker)
+	n := 0
+	hash := func() string { n++; return fmt.Sprint("outside ", n) }
+	paid := func(w *withdrawal.Withdrawal) withdrawal.Event {
+		return withdrawal.PaidBy{By: op, Tx: hash(), Payee: w.Request.ToAddress, AssetOnChain: named("usdt on bsc"), AmountRaw: w.Request.AmountRaw,
+			Block: withdrawal.Block{Height: 1, Hash: "b", Canonical: "b", Head: 9}, Reason: "seen"}
+	}
+	gone := func(w *withdrawal.Withdrawal) withdrawal.Event {
+		return withdrawal.ProvenDead{By: as(withdrawal.ConfirmationWorker), Tx: w.Job.TxHash, Cause: withdrawal.InputSpent, Other: "other", Input: w.Live()[0].Input,
+			NotThisPayment: true, Block: withdrawal.Block{Height: 1, Hash: "b", Canonical: "b", Head: 9}}
+	}
+	requeue := func(w *withdrawal.Withdrawal) withdrawal.Event { return withdrawal.Requeued{By: op, Job: w.Job.ID} }
+	enqueue := func(*withdrawal.Withdrawal) withdrawal.Event {
+		return withdrawal.Enqueued{By: as(withdrawal.System), Job: b.id(), AssetOnChain: named("usdt on bsc"), Priority: withdrawal.Normal,
+			Wallets: []withdrawal.HotWallet{{ID: named("payer"), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}}}
+	}
+	dead := func(w *withdrawal.Withdrawal) withdrawal.Event { // what was declared dead is mined
+		return withdrawal.Receipt{By: as(withdrawal.ConfirmationWorker), Tx: w.Txs[0].Hash, GasUsed: "1", GasPrice: "1", Block: withdrawal.Block{Height: 2, Hash: "c", Canonical: "c", Head: 9}}
+	}
+	claim := func(w *withdrawal.Withdrawal) withdrawal.Event {
+		c := withdrawal.Claimed{By: worker}
+		c.At = w.Job.ScheduledAt.Add(time.Second)
+		return c
+	}
+	prepare := func(w *withdrawal.Withdrawal) withdrawal.Event {
+		p := prepared(w)
+		p.Hash = hash()
+		return p
+	}
+	hold := func(*withdrawal.Withdrawal) withdrawal.Event { return withdrawal.Held{By: op} }
+	cancel := func(*withdrawal.Withdrawal) withdrawal.Event { return withdrawal.Cancelled{By: op} }
+	late := func(*withdrawal.Withdrawal) withdrawal.Event {
+		return withdrawal.Broadcast{By: worker, Fence: 1, Hash: hash()}
+	}
+	// A failed job whose transaction was declared dead at the last execution.
+	failed := func() withdrawal.Withdrawal {
+		s := b.submission(chain)
+		e := enqueue(nil).(withdrawal.Enqueued)
+		e.MaxRetries = 1
+		w := b.do(t, s.Request, s, withdrawal.Approved{By: as(withdrawal.Approver)}, e, withdrawal.Claimed{By: worker})
+		w = b.do(t, s.Request, prepared(&w), broadcast(&w))
+		return b.do(t, s.Request, gone(&w))
+	}
+	requeued := func() withdrawal.Withdrawal { w := failed(); return b.do(t, w.Request.ID, requeue(&w)) }
+	again := func() withdrawal.Withdrawal { w := requeued(); return b.do(t, w.Request.ID, enqueue(&w)) }
+	pending := func() withdrawal.Withdrawal { return b.pending(t, chain) }
+	executing := func() withdrawal.Withdrawal { return b.claimed(t, chain) }
+	confirming := func() withdrawal.Withdrawal { return b.confirming(t, chain) }
+	unclear := func() withdrawal.Withdrawal {
+		w := b.claimed(t, chain)
+		return b.do(t, w.Request.ID, withdrawal.Dispatched{By: worker, Fence: 1, Reference: "ref"}, withdrawal.AttemptFailed{By: worker, Fence: 1, Failure: withdrawal.Unclear, Error: "?"})
+	}
+	notSent := func(w *withdrawal.Withdrawal) withdrawal.Event {
+		r := withdrawal.Resolved{By: op, Job: w.Job.ID, Reason: "no such reference"}
+		r.Version = w.Job.Version
+		return r
+	}
+	unsent := func() withdrawal.Withdrawal { w := unclear(); return b.do(t, w.Request.ID, notSent(&w)) }
+	for _, tt := range []struct {
+		name       string
+		from       func() withdrawal.Withdrawal
+		fact, step func(*withdrawal.Withdrawal) withdrawal.Event
+	}{
+		{"mined and requeue", failed, dead, requeue},
+		{"mined and enqueue", requeued, dead, enqueue},
+		{"mined and claim", again, dead, claim},
+		{"paid by another and enqueue", requeued, paid, enqueue},
+		{"paid by another and claim", pending, paid, claim},
+		{"paid by another and prepare", executing, paid, prepare},
+		{"paid by another and proven dead", confirming, paid, gone},
+		{"hold and enqueue", requeued, hold, enqueue},
+		{"hold and claim", pending, hold, claim},
+		{"hold and prepare", executing, hold, prepare},
+		{"cancel and claim", pending, cancel, claim},
+		{"cancel and prepare", executing, cancel, prepare},
+		{"a late answer and claim", unsent, late, claim},
+		{"an answer and not sent", unclear, late, notSent},
+	} {
+		for _, factFirst := range []bool{true, false} {
+			for _, waits := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s/fact first %v/waits %v", tt.name, factFirst, waits), func(t *testing.T) {
+					ctx, stop := context.WithTimeout(ctx, 30*time.Second)
+					defer stop()
+					w := tt.from()
+					first, second := b.decide(t, ctx, w.Request.ID, tt.fact(&w)), b.decide(t, ctx, w.Request.ID, tt.step(&w))
+					if !factFirst {
+						first, second = second, first
+					}
+					if err := first.save(); err != nil {
+						t.Fatal(err)
+					}
+					saved := make(chan error, 1)
+					if waits { // for the rows of the first, which has not committed
+						go func() { saved <- second.save() }()
+						select {
+						case err := <-saved:
+							t.Fatalf("it does not wait: %v", err)
+						case <-time.After(50 * time.Millisecond):
+						}
+					}
+					if err := first.tx.Commit(); err != nil {
+						t.Fatal(err)
+					}
+					if !waits {
+						saved <- second.save()
+					}
+					if err := <-saved; !errors.Is(err, statemachine.ErrConflict) {
+						t.Fatalf("the second one got %v", err)
+					}
+				})
+			}
+		}
+	}
+}

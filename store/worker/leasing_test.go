@@ -1,0 +1,36 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store/worker"
+)
+
+// brief is a source of nothing with a short lease.
+type brief struct{ lease time.Duration }
+
+func (brief) Turn(context.Context, []int, int) ([]worker.Item[int], time.Time, error) {
+	return nil, time.Now().Add(time.Hour), nil
+}
+func (brief) Renew(context.Context, []worker.Item[int]) error { return nil }
+func (b brief) ShortestLease() time.Duration                  { return b.lease }
+
+// A lease that one slow call of the source outlasts is refused at the start.
+func TestALeaseLastsTwoCalls(t *testing.T) {
+	for _, tt := range []struct {
+		lease, call time.Duration
+		want        error
+	}{{time.Second, 500 * time.Millisecond, nil}, {time.Second - 1, 500 * time.Millisecond, statemachine.ErrInvalid},
+		{10 * time.Second, 0, nil}, {10*time.Second - 1, 0, statemachine.ErrInvalid}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		err := worker.Run(ctx, brief{tt.lease}, func(context.Context, int) int { return 0 }, worker.Options[int, int]{CallTimeout: tt.call})
+		if !errors.Is(err, tt.want) {
+			t.Errorf("a lease of %v and calls of %v: %v, expected %v", tt.lease, tt.call, err, tt.want)
+		}
+	}
+}
