@@ -14,7 +14,6 @@ import (
 
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/examples/wallet/blockfile"
-	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/utxo"
 )
 
@@ -55,7 +54,13 @@ func TestBrokenFile(t *testing.T) {
 		{"block 171 is missing", slices.Delete(slices.Clone(frames), at, at+1), utxo.ErrChainMismatch, false},
 		{"block 170 twice", slices.Insert(slices.Clone(frames), at, frames[at-1]), utxo.ErrChainMismatch, false},
 		{"block 0 again", slices.Insert(slices.Clone(frames), at, frames[0]), utxo.ErrChainMismatch, false},
-		{"a block that the ledger refuses", edited(func([]byte) []byte { return double(blocks[at]) }), statemachine.ErrInvalid, true},
+		{"another version", edited(func(f []byte) []byte { f[8]++; return f }), blockfile.ErrWork, true},
+		{"another time", edited(func(f []byte) []byte { f[8+68]++; return f }), blockfile.ErrWork, false},
+		{"other bits", edited(func(f []byte) []byte { f[8+72]++; return f }), blockfile.ErrWork, false},
+		{"easier bits", edited(func(f []byte) []byte { f[8+75] = 0x20; return f }), blockfile.ErrWork, false},
+		{"another nonce", edited(func(f []byte) []byte { f[8+79]++; return f }), blockfile.ErrWork, false},
+		{"another block before it", edited(func(f []byte) []byte { f[8+4]++; return f }), blockfile.ErrWork, false},
+		{"a block that nobody has mined", edited(func([]byte) []byte { return double(blocks[at]) }), blockfile.ErrWork, false},
 	} {
 		check := func(t *testing.T, run runner) {
 			broken := file(t, test.frames...)

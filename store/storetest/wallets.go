@@ -27,6 +27,7 @@ func Wallets[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T
 		{"values come back exactly", exactValues[T]},
 		{"the audit trail replays to the stored state", trail[T]},
 		{"paging is by key and stable under writes", paging[T]},
+		{"the feed has each line of what concerns a wallet once, and no context", walletFeed[T]},
 		{"an unknown wallet or transaction is not found", notFound[T]},
 		{"readers never see half of a block", halfCommits[T]},
 		{"concurrent selections never share a coin", sharedCoins[T]},
@@ -171,6 +172,55 @@ func trail[T store.WalletTx](t *testing.T, w *wallets[T]) {
 	want := []string{"confirmed", "labelled", "block_disconnected", "invalidated", "confirmed"}
 	if !reflect.DeepEqual(steps, want) || got[3].Reason != "given up" {
 		t.Fatalf("the trail is %v, want %v", steps, want)
+	}
+}
+
+func walletFeed[T store.WalletTx](t *testing.T, w *wallets[T]) {
+	ctx := context.Background()
+	tip, tx := w.funded(t, 2)
+	head, err := w.service.Head(ctx)
+	if err != nil || head == "" {
+		t.Fatalf("the head is %q, %v", head, err)
+	}
+	parent := utxotest.NewTx(2, []wire.OutPoint{utxotest.External(2)}, utxotest.Pay(9, utxotest.Foreign))
+	child := utxotest.NewTx(3, []wire.OutPoint{utxotest.Out(parent, 0)}, utxotest.Pay(8, utxotest.Script(1, "a")))
+	rival := utxotest.NewTx(4, []wire.OutPoint{utxotest.External(2)}, utxotest.Pay(7, utxotest.Foreign))
+	by := utxo.By{Actor: "node", Role: "feed", At: utxotest.Start}
+	w.do(t, utxo.Observed{Txs: []*wire.MsgTx{child, parent}, Tip: tip.Hash, By: by}, utxo.Observed{Txs: []*wire.MsgTx{rival}, Tip: tip.Hash, By: by},
+		utxo.Disconnected{Hash: tip.Hash})
+	read := func(from store.Cursor, limit int) (lines []string, last store.Cursor) {
+		for {
+			page, next, err := w.service.Follow(ctx, from, limit)
+			if err != nil || len(page) > limit || len(page) == 0 && next != from {
+				t.Fatalf("a page of %d is %v, %q, %v", limit, page, next, err)
+			}
+			if len(page) == 0 {
+				return lines, from
+			}
+			for _, l := range page {
+				lines = append(lines, fmt.Sprintf("%s %d %s %s %s %s", l.ID.Hash, l.Version, l.Trigger, l.To, l.Actor, l.Role))
+			}
+			from = next
+		}
+	}
+	line := func(of *wire.MsgTx, rest string) string { return of.TxHash().String() + " " + rest }
+	want := []string{
+		line(tx, "1 confirmed published  "), line(child, "1 observed published node feed"),
+		line(child, "2 parent_died failed node feed"), line(tx, "2 block_disconnected published  "),
+	}
+	for limit := range 4 {
+		if got, _ := read("", limit+1); !reflect.DeepEqual(got, want) {
+			t.Fatalf("by pages of %d the feed is\n%s\nwant\n%s", limit+1, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	if got, _ := read(head, 10); !reflect.DeepEqual(got, want[1:]) {
+		t.Fatalf("from the head the feed is %v", got)
+	}
+	if txs, err := w.service.History(ctx, 1, nil, 10); err != nil || len(txs) != 2 {
+		t.Fatalf("the history has %d transactions, want the two without context (%v)", len(txs), err)
+	}
+	if d, err := w.service.Detail(ctx, utxo.TxID{Wallet: 1, Hash: parent.TxHash()}); err != nil || !d.Tx.Context || d.Tx.Status != utxo.Replaced {
+		t.Fatalf("the detail of the parent is %+v, %v", d.Tx, err)
 	}
 }
 

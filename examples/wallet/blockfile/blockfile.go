@@ -5,8 +5,9 @@
 //
 // The reader streams: it holds one block at a time, and what it allocates is
 // bounded by the bytes that it has read, whatever they claim. It checks each
-// block against the merkle root of its header, but neither the proof of work
-// nor that blocks follow each other.
+// block against the merkle root of its header, and the header against its own
+// proof of work, so that no bit of a block can change unseen; but not that the
+// work is what the chain asks for, nor that blocks follow each other.
 //
 // bitcoind 28 and later obfuscates its files unless it runs with -blocksxor=0;
 // such a file fails with [ErrMagic].
@@ -19,6 +20,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
+	"slices"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
@@ -35,6 +38,7 @@ var (
 	ErrBlock      = errors.New("the block cannot be decoded")
 	ErrTrailing   = errors.New("bytes follow the block inside its frame")
 	ErrMerkleRoot = errors.New("the transactions do not match the merkle root of the header")
+	ErrWork       = errors.New("the header does not have its proof of work")
 )
 
 // Error says which block of a file is at fault.
@@ -154,7 +158,37 @@ func decode(raw []byte) (*wire.MsgBlock, error) {
 	if root := merkleRoot(msg.Transactions); root != msg.Header.MerkleRoot {
 		return nil, fmt.Errorf("%w: %s, not %s", ErrMerkleRoot, root, msg.Header.MerkleRoot)
 	}
+	if err := checkWork(&msg.Header); err != nil {
+		return nil, err
+	}
 	return msg, nil
+}
+
+// lowestWork is the target of mainnet that is met most easily.
+const lowestWork = 0x1d00ffff
+
+// checkWork compares the hash of a header, as a number, with the target that its
+// bits stand for: three digits of base 256, and how many digits there are in all.
+func checkWork(h *wire.BlockHeader) error {
+	target := func(bits uint32) *big.Int {
+		n := big.NewInt(int64(bits & 0x7fffff))
+		if size := uint(bits >> 24); size >= 3 {
+			return n.Lsh(n, 8*(size-3))
+		} else {
+			return n.Rsh(n, 8*(3-size))
+		}
+	}
+	limit := target(h.Bits)
+	if h.Bits&0x800000 != 0 || limit.Sign() == 0 || limit.Cmp(target(lowestWork)) > 0 {
+		return fmt.Errorf("%w: its bits %08x are no target of mainnet", ErrWork, h.Bits)
+	}
+	hash := h.BlockHash()
+	digits := slices.Clone(hash[:])
+	slices.Reverse(digits)
+	if new(big.Int).SetBytes(digits).Cmp(limit) > 0 {
+		return fmt.Errorf("%w: %s is above the target of its bits %08x", ErrWork, hash, h.Bits)
+	}
+	return nil
 }
 
 // merkleRoot hashes at least one transaction id, pair by pair; the last of an

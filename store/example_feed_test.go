@@ -1,0 +1,87 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/memory"
+	"github.com/settlehq/settle/utxo"
+)
+
+// A deposit service credits each coin once, when it is two blocks deep. The feed
+// says when to look; what is true is read from the output and the tip, in one
+// View. The outpoint is the key of a credit: a coin that leaves the chain and
+// comes back is not credited again, and one that stays away is the host's debit.
+func ExampleWallets_Follow() {
+	ctx := context.Background()
+	wallets := store.NewWallets(memory.New(memory.Options{}), utxo.Policy{Owner: func(script []byte) (utxo.Owner, bool) {
+		return utxo.Owner{Wallet: 1, Tag: "alice"}, string(script) == string(ours)
+	}})
+	// What a host keeps in its own tables, in one commit with the cursor.
+	var cursor store.Cursor
+	waiting := map[utxo.TxID]bool{}
+	credited := map[wire.OutPoint]int64{}
+
+	look := func(name string) {
+		for { // whatever has moved is looked at again
+			page, next, err := wallets.Follow(ctx, cursor, 100)
+			if err != nil {
+				log.Fatal(err)
+			}
+			for _, line := range page {
+				waiting[line.ID] = true
+			}
+			if cursor = next; len(page) == 0 {
+				break
+			}
+		}
+		for id := range waiting {
+			err := wallets.View(ctx, func(now *store.Wallets) error {
+				d, err := now.Detail(ctx, id)
+				if err != nil {
+					return err
+				}
+				tip, _, err := now.Tip(ctx)
+				if err != nil {
+					return err
+				}
+				w, err := now.Wallet(ctx, id.Wallet)
+				deep := d.Tx.Status == utxo.Published && d.Tx.Confirmed() && tip.Height-d.Tx.Height+1 >= 2
+				for _, out := range d.Tx.Outputs {
+					op := wire.OutPoint{Hash: id.Hash, Index: out.Index}
+					if _, again := credited[op]; deep && !again && w.ScannedFor(out.Tag) >= tip.Height {
+						credited[op] = out.Amount
+						fmt.Println(name, "credits", out.Amount, "to", out.Tag)
+					}
+				}
+				if deep || !d.Tx.Live() { // one that comes back is in the feed again
+					delete(waiting, id)
+				}
+				return err
+			})
+			if err != nil {
+				log.Fatal(err)
+			}
+		}
+	}
+	do := func(name string, events ...utxo.Event) {
+		if _, err := wallets.Do(ctx, events...); err != nil {
+			log.Fatal(err)
+		}
+		look(name)
+	}
+	block3 := utxo.Block{Height: 3, Hash: chainhash.HashH([]byte("block 3")), Prev: block2.Hash}
+	do("the mempool", utxo.WalletOpened{Wallet: 1, Birth: 1}, utxo.Observed{Txs: []*wire.MsgTx{deposit}})
+	do("block 1", utxo.Connected{Block: block1, Txs: []*wire.MsgTx{deposit}})
+	do("block 2", utxo.Connected{Block: block2})
+	do("a reorg", utxo.Disconnected{Hash: block2.Hash}, utxo.Disconnected{Hash: block1.Hash})
+	do("its end", utxo.Connected{Block: block1, Txs: []*wire.MsgTx{deposit}}, utxo.Connected{Block: block2}, utxo.Connected{Block: block3})
+	fmt.Println(len(credited), "credit")
+	// Output:
+	// block 2 credits 100000 to alice
+	// 1 credit
+}
