@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/examples/wallet/blockfile"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/memory"
 	"github.com/settlehq/settle/utxo"
 )
 
@@ -188,4 +191,36 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, before)
 		}
 	})
+}
+
+// A database that fails is not a fault of the file.
+func TestABrokenDatabaseIsNotBlamedOnTheFile(t *testing.T) {
+	broken := &failingStore{Store: memory.New(memory.Options{})}
+	var watch watchSet
+	if err := watch.complete(); err != nil {
+		t.Fatal(err)
+	}
+	w := &wallet{store: broken, service: store.NewWallets[store.Tx](broken, watch.policy()), out: io.Discard, log: io.Discard}
+	if _, err := w.service.Do(t.Context(), utxo.WalletOpened{Wallet: walletID}); err != nil {
+		t.Fatal(err)
+	}
+	broken.err = errors.New("database disk image is malformed")
+	_, err := w.replay(t.Context())
+	var file *blockfile.Error
+	if !errors.Is(err, broken.err) || errors.As(err, &file) || !strings.HasPrefix(err.Error(), "store block 0: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+// failingStore writes nothing once it has an error.
+type failingStore struct {
+	store.Store[store.Tx]
+	err error
+}
+
+func (s *failingStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	if s.err != nil {
+		return s.err
+	}
+	return s.Store.Update(ctx, fn)
 }

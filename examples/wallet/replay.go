@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/settlehq/settle/examples/wallet/blockfile"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/utxo"
 )
 
@@ -41,8 +43,12 @@ func (w *wallet) replay(ctx context.Context) (count int32, err error) {
 		took := time.Since(r.started)
 		fmt.Fprintf(w.log, "connected %d blocks with %d transactions in %v\n", r.connected, r.txs, took.Round(time.Millisecond))
 	}
+	var fault *blockfile.Error
+	if errors.As(err, &fault) {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", name, err)
+		return 0, err
 	}
 	return r.next, nil
 }
@@ -141,8 +147,13 @@ func (r *pass) commit(ctx context.Context) error {
 		// by one, the good ones land, and the error is that of one block; a
 		// block that is on the chain already changes nothing.
 		for i, ev := range events {
-			if _, err := r.service.Do(ctx, ev); err != nil {
+			_, err := r.service.Do(ctx, ev)
+			switch {
+			case err == nil:
+			case refused(err):
 				return &blockfile.Error{Index: r.batch[i].Index, Offset: r.batch[i].Offset, Err: err}
+			default: // the database is at fault, not the file
+				return fmt.Errorf("store block %d: %w", r.batch[i].Index, err)
 			}
 		}
 	}
@@ -154,4 +165,16 @@ func (r *pass) commit(ctx context.Context) error {
 		fmt.Fprintf(r.log, "height %d, %s\n", last.Index, last.Header.Timestamp.UTC().Format(time.DateTime))
 	}
 	return nil
+}
+
+// refused reports whether the ledger has refused a block, for what is in it.
+func refused(err error) bool {
+	for _, why := range []error{
+		utxo.ErrChainMismatch, utxo.ErrConfirmedElsewhere, utxo.ErrSpentByConfirmed, utxo.ErrSelfConflict, utxo.ErrDeadParent, statemachine.ErrInvalid,
+	} {
+		if errors.Is(err, why) {
+			return true
+		}
+	}
+	return false
 }
