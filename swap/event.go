@@ -183,7 +183,8 @@ type (
 		CannotLand bool
 	}
 	// Looked is a look-up of one intent; Number 0 is of the time before the
-	// record, for an item that is Unscanned.
+	// record, for an item that is Unscanned: by all references and memos, and
+	// CannotLand says that nothing of that time can land any more.
 	Looked struct {
 		By
 		Number  int64

@@ -56,12 +56,15 @@ func (s *step) looked(e *Looked) error {
 	return s.missing(s.intent(e.Number))
 }
 
-// lookedBack: nothing went out for the item before it was stored.
+// lookedBack: nothing went out for the item before it was stored, and nothing
+// that was begun before the loss can land any more, which the host asserts; its
+// sender's lease has ended by now.
 func (s *step) lookedBack(v *View) error {
 	if !s.item.Unscanned {
 		return nil
 	}
-	if v.From.IsZero() || v.From.After(s.item.At) || !v.ByID || !v.ByMemo || v.Before == 0 || v.After < v.Before {
+	ended := s.item.Stored.Add(s.p.Lease + s.p.CallTimeout)
+	if v.From.IsZero() || v.From.After(s.item.At) || !v.ByID || !v.ByMemo || v.Before == 0 || v.After < v.Before || !v.CannotLand || !s.by.At.After(ended) {
 		s.later = true
 		return nil
 	}

@@ -349,9 +349,24 @@ func TestTheHouseIsStopped(t *testing.T) {
 	d := deposits(t)
 	d.ctl, d.now = lost, o.At
 	memo(d.do(o), "nexus:carol").do(swap.AccountChecked{By: d.worker(), State: swap.AccountUsable}).refused(d.begun(swap.Send), statemachine.ErrHeld)
-	v := d.view(0)
-	v.From = v.From.Add(time.Microsecond)
-	d.do(swap.Looked{By: d.worker(), Finding: swap.LookMissing, View: v}).refused(d.begun(swap.Send), statemachine.ErrHeld)
+	d.now = d.i().Stored.Add(5*time.Minute + 30*time.Second + time.Microsecond)
+	for name, spoil := range map[string]func(*swap.View){
+		"from after the item": func(v *swap.View) { v.From = v.From.Add(time.Microsecond) },
+		"not by memo":         func(v *swap.View) { v.ByMemo = false },
+		"it may land still":   func(v *swap.View) { v.CannotLand = false },
+	} {
+		v := d.view(0)
+		spoil(&v)
+		if d.do(swap.Looked{By: d.worker(), Finding: swap.LookMissing, View: v}); !d.i().Unscanned {
+			t.Errorf("%s excludes everything", name)
+		}
+	}
+	early := d.worker()
+	early.At = d.now.Add(-time.Microsecond)
+	if d.do(swap.Looked{By: early, Finding: swap.LookMissing, View: d.view(0)}); !d.i().Unscanned {
+		t.Error("a sender from before the loss may still send")
+	}
+	d.i().Lease.Until = d.now.Add(time.Hour)
 	d.missing(0).do(d.begun(swap.Send))
 }
 

@@ -55,7 +55,7 @@ func recoverItem(i *Item, d Direction, by By, scans []History) (out []Event) {
 	if solana, ok := covered[Solana]; ok && i.Unscanned && len(seen) == 0 {
 		if nexus, ok := covered[Nexus]; ok {
 			v := solana
-			v.From, v.ByID = later(v.From, nexus.From), v.ByID && nexus.ByID
+			v.From, v.ByID, v.CannotLand = later(v.From, nexus.From), v.ByID && nexus.ByID, v.CannotLand && nexus.CannotLand
 			v.Before, v.After = min(v.Before, nexus.Before), min(v.After, nexus.After)
 			out = append(out, Looked{By: by, Finding: LookMissing, View: v})
 		}

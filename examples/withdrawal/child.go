@@ -1,20 +1,17 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
-	"os/signal"
 	"sync"
 	"time"
 
+	"github.com/settlehq/settle/examples/internal/children"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -48,29 +45,12 @@ type nodeConfig struct {
 // child runs as a part of another process, and ends with it: at the latest when
 // its standard input ends.
 func child(ctx context.Context, role string, stdin io.Reader, stdout, stderr io.Writer) error {
-	signal.Ignore(os.Interrupt) // of the terminal: the parent decides
-	lines := bufio.NewReader(stdin)
-	config, err := lines.ReadBytes('\n')
-	if err != nil {
-		return fmt.Errorf("%s is a part of this program and not to be started by hand", role)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		_, _ = io.Copy(io.Discard, lines)
-		cancel()
-	}()
 	if role == roleNode {
-		var c nodeConfig
-		if err := json.Unmarshal(config, &c); err != nil {
-			return err
-		}
-		return runNode(ctx, c, stdout)
+		return children.Run(ctx, role, stdin, func(ctx context.Context, c nodeConfig) error { return runNode(ctx, c, stdout) })
 	}
-	var c workerConfig
-	if err := json.Unmarshal(config, &c); err != nil {
-		return err
-	}
-	return runWorker(ctx, c, slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	return children.Run(ctx, role, stdin, func(ctx context.Context, c workerConfig) error {
+		return runWorker(ctx, c, slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	})
 }
 
 // runNode serves a chain and prints its URL.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/settlehq/settle/examples/internal/children"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
@@ -32,8 +33,8 @@ type coordinator struct {
 	log     *syncWriter
 	started time.Time
 
-	node    *process
-	workers []*process
+	node    *children.Process
+	workers []*children.Process
 	address chan string // of the node, once
 
 	operators operators
@@ -101,17 +102,17 @@ func (c *coordinator) processes(ctx context.Context) error {
 
 	config := nodeConfig{Config: node.Config{Ledger: c.ledger, BlockEvery: c.pace.block}, Address: "127.0.0.1:0"}
 	var once sync.Once
-	c.node = &process{role: roleNode, log: c.log, ready: func(address string) {
+	c.node = &children.Process{Role: roleNode, Log: c.log, Ready: func(address string) {
 		once.Do(func() { config.Address = address; c.address <- address })
 	}}
-	c.node.config = func(start int) any {
+	c.node.Config = func(start int) any {
 		if c.chaos {
 			config.Faults = chaosFaults
 			config.Faults.Seed = c.seed + uint64(start)<<32
 		}
 		return config
 	}
-	nodes.Go(func() { c.node.keep(nodeCtx) })
+	nodes.Go(func() { c.node.Keep(nodeCtx) })
 	var url string
 	select {
 	case address := <-c.address:
@@ -120,12 +121,12 @@ func (c *coordinator) processes(ctx context.Context) error {
 		return ctx.Err()
 	}
 	for i := range c.options.workers {
-		p := &process{role: roleWorker, log: c.log, config: func(start int) any {
+		p := &children.Process{Role: roleWorker, Log: c.log, Config: func(start int) any {
 			return workerConfig{Database: c.db, Node: url, Hasty: c.chaos, Skew: c.skew(i),
 				Name: fmt.Sprintf("worker-%d-%s", i+1, uuid.NewString()[:8])} // of this process alone
 		}}
 		c.workers = append(c.workers, p)
-		workers.Go(func() { p.keep(workCtx) })
+		workers.Go(func() { p.Keep(workCtx) })
 	}
 	workers.Go(func() { c.clerk(workCtx) })
 	client := node.NewClient(url, c.pace.patience)
@@ -172,7 +173,7 @@ func (c *coordinator) until(ctx context.Context, what string, do func() error) e
 			return errors.Join(err, ctx.Err())
 		}
 		fmt.Fprintf(c.log, "%s: it is tried again: %v\n", what, err)
-		pause(ctx, 200*time.Millisecond)
+		children.Pause(ctx, 200*time.Millisecond)
 	}
 }
 
@@ -187,7 +188,7 @@ func (c *coordinator) clerk(ctx context.Context) {
 			fmt.Fprintln(c.log, "enqueue and rescue: it is tried again:", err)
 			wait = 200 * time.Millisecond
 		}
-		pause(ctx, wait)
+		children.Pause(ctx, wait)
 	}
 }
 
@@ -203,13 +204,13 @@ func (c *coordinator) skew(worker int) time.Duration {
 func (c *coordinator) killSome(ctx context.Context) {
 	random := rand.New(rand.NewPCG(c.seed, 1))
 	for ctx.Err() == nil {
-		pause(ctx, 300*time.Millisecond+time.Duration(random.Int64N(int64(time.Second))))
+		children.Pause(ctx, 300*time.Millisecond+time.Duration(random.Int64N(int64(time.Second))))
 		victim := c.node
 		if random.IntN(8) > 0 {
 			victim = c.workers[random.IntN(len(c.workers))]
 		}
 		if ctx.Err() == nil {
-			victim.kill()
+			victim.Kill()
 		}
 	}
 }
@@ -233,7 +234,7 @@ func (c *coordinator) finish(ctx context.Context, client *node.Client) error {
 		if err == nil && done(stats) {
 			return nil
 		}
-		if pause(ctx, 200*time.Millisecond); ctx.Err() != nil {
+		if children.Pause(ctx, 200*time.Millisecond); ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
@@ -252,7 +253,7 @@ func (c *coordinator) settle(ctx context.Context, client *node.Client) error {
 		} else if first == 0 {
 			first = s.Head
 		}
-		if pause(ctx, c.pace.block); ctx.Err() != nil {
+		if children.Pause(ctx, c.pace.block); ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
@@ -275,10 +276,10 @@ func (c *coordinator) observe(ctx context.Context, client *node.Client) node.Sta
 
 func (c *coordinator) killed() (kills int64) {
 	for _, p := range c.workers {
-		kills += p.kills.Load()
+		kills += p.Kills()
 	}
 	if c.node != nil {
-		kills += c.node.kills.Load()
+		kills += c.node.Kills()
 	}
 	return kills
 }

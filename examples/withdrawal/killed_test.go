@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settlehq/settle/examples/internal/children"
 	"github.com/settlehq/settle/internal/pgtest"
 )
 
@@ -202,7 +203,7 @@ func TestSoak(t *testing.T) {
 		server := pgtest.Private(t)
 		soak(t, newScene(t, postgres(t, server.URL()), rows), func(ctx context.Context) {
 			for ctx.Err() == nil {
-				pause(ctx, 4*time.Second+rand.N(4*time.Second))
+				children.Pause(ctx, 4*time.Second+rand.N(4*time.Second))
 				if err := server.Crash(); err != nil {
 					t.Error(err)
 				}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/settlehq/settle/examples/internal/children"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -34,7 +35,7 @@ func operator(name string) withdrawal.By {
 
 func (o *operators) work(ctx context.Context, random *rand.Rand) {
 	for ctx.Err() == nil {
-		pause(ctx, o.idle+time.Duration(random.Int64N(int64(3*o.idle))))
+		children.Pause(ctx, o.idle+time.Duration(random.Int64N(int64(3*o.idle))))
 		page, err := o.service.Requests(ctx, withdrawal.RequestQueued, nil, 100)
 		if err != nil || len(page) == 0 {
 			continue
@@ -48,7 +49,7 @@ func (o *operators) work(ctx context.Context, random *rand.Rand) {
 			o.do(ctx, &w, withdrawal.Cancelled{By: operator("olga"), Reason: "the user asked"}, &o.cancelled)
 		case n < 3:
 			o.do(ctx, &w, withdrawal.Held{By: operator("olga"), Reason: "fraud?"}, &o.held)
-			pause(ctx, 2*o.idle)
+			children.Pause(ctx, 2*o.idle)
 			o.release(context.WithoutCancel(ctx), &w)
 		case n < 7:
 			o.bump(ctx, &w)
@@ -71,7 +72,7 @@ func (o *operators) release(ctx context.Context, w *withdrawal.Withdrawal) {
 		if err == nil || errors.Is(err, statemachine.ErrIllegal) { // or it is over
 			return
 		}
-		pause(ctx, 100*time.Millisecond)
+		children.Pause(ctx, 100*time.Millisecond)
 	}
 }
 

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"maps"
 	"math/big"
 	"slices"
 
 	"github.com/google/uuid"
+	"github.com/settlehq/settle/examples/internal/claims"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -25,12 +25,12 @@ type proof struct {
 
 func newProof(chain *node.Chain) *proof {
 	p := &proof{chain: chain, paid: map[string][]node.Place{}, known: map[uuid.UUID]bool{}, completed: map[string]*big.Int{},
-		unfinished: holds("every request is finished"),
-		notOnce:    holds("each completed request was paid exactly once: its amount, to its address, by its final transaction"),
-		notNone:    holds("no other request was paid"),
-		machinery:  holds("no request failed for a reason that is not its own: what is valid and can be paid is paid"),
-		stray:      holds("no hot wallet paid anything that is not a request"),
-		broken:     holds("all records keep their invariants, and their history leads to them"),
+		unfinished: claims.That("every request is finished"),
+		notOnce:    claims.That("each completed request was paid exactly once: its amount, to its address, by its final transaction"),
+		notNone:    claims.That("no other request was paid"),
+		machinery:  claims.That("no request failed for a reason that is not its own: what is valid and can be paid is paid"),
+		stray:      claims.That("no hot wallet paid anything that is not a request"),
+		broken:     claims.That("all records keep their invariants, and their history leads to them"),
 	}
 	for symbol := range assets {
 		p.completed[symbol] = new(big.Int)
@@ -48,67 +48,58 @@ func newProof(chain *node.Chain) *proof {
 // that expire and the like are the machinery's.
 var ownReason = map[string]bool{withdrawal.JobPermanent.String(): true, withdrawal.JobRevert.String(): true, withdrawal.JobCancelled.String(): true}
 
-func holds(text string) claim { return claim{Holds: true, Claim: text} }
-
-// fails keeps the first example.
-func (c *claim) fails(format string, args ...any) {
-	if c.Holds {
-		c.Holds, c.Detail = false, fmt.Sprintf(format, args...)
-	}
-}
-
 // request takes one request of the database, and what is wrong with its record.
 func (p *proof) request(w *everything, broken error) {
 	r := &w.Request
 	p.known[r.ID] = true
 	if broken != nil {
-		p.broken.fails("%v", broken)
+		p.broken.Fails("%v", broken)
 	}
 	paid := p.paid[r.ID.String()]
 	switch r.Status {
 	case withdrawal.RequestCompleted:
 		symbol, err := symbolOf(r.Asset)
 		if err != nil {
-			p.broken.fails("%v", err)
+			p.broken.Fails("%v", err)
 			return
 		}
 		p.completed[symbol].Add(p.completed[symbol], r.AmountRaw.Int())
 		if len(paid) != 1 {
-			p.notOnce.fails("request %s was paid %d times", r.ID, len(paid))
+			p.notOnce.Fails("request %s was paid %d times", r.ID, len(paid))
 		} else if tx := paid[0]; tx.Hash != r.FinalTxHash || tx.Tx.To != r.ToAddress || tx.Tx.Amount != string(r.AmountRaw) || tx.Tx.Asset != symbol {
-			p.notOnce.fails("request %s was paid by %s, which is another payment", r.ID, tx.Hash)
+			p.notOnce.Fails("request %s was paid by %s, which is another payment", r.ID, tx.Hash)
 		}
 		return
 	case withdrawal.RequestFailed:
 		if !ownReason[w.ended] {
-			p.machinery.fails("request %s failed by %q: %s", r.ID, w.ended, w.Job.ErrorMessage)
+			p.machinery.Fails("request %s failed by %q: %s", r.ID, w.ended, w.Job.ErrorMessage)
 		}
 	case withdrawal.RequestRejected, withdrawal.RequestCancelled:
 	default:
-		p.unfinished.fails("request %s is %s", r.ID, r.Status)
+		p.unfinished.Fails("request %s is %s", r.ID, r.Status)
 		if len(paid) <= 1 { // one on its way may be mined
 			return
 		}
 	}
 	if len(paid) > 0 {
-		p.notNone.fails("request %s is %s and was paid %d times", r.ID, r.Status, len(paid))
+		p.notNone.Fails("request %s is %s and was paid %d times", r.ID, r.Status, len(paid))
 	}
 }
 
 // claims draws the conclusion, after all requests.
 func (p *proof) claims(rows []row, refused []refusal, incidents []withdrawal.Incident) ([]claim, []assetTotal) {
-	onFile := holds("every row is a request or is named as refused")
+	onFile := claims.That("every row is a request or is named as refused")
 	for _, r := range rows {
 		if !p.known[r.Request] && !slices.ContainsFunc(refused, func(f refusal) bool { return f.Line == r.Line }) {
-			onFile.fails("line %d is not in the database", r.Line)
+			onFile.Fails("line %d is not in the database", r.Line)
 		}
 	}
 	for reference := range p.paid {
 		if id, err := uuid.Parse(reference); err != nil || !p.known[id] {
-			p.stray.fails("%s was paid", reference)
+			p.stray.Fails("%s was paid", reference)
 		}
 	}
-	total := holds("of each asset the hot wallets have less on the chain exactly what was completed")
+	total := claims.That("of each asset the hot wallets have less on the chain exactly what was completed")
 	var totals []assetTotal
 	for _, symbol := range slices.Sorted(maps.Keys(assets)) {
 		less := new(big.Int)
@@ -117,19 +108,19 @@ func (p *proof) claims(rows []row, refused []refusal, incidents []withdrawal.Inc
 			less.Add(less, first.Sub(first, p.chain.Balance(address, symbol)))
 		}
 		if less.Cmp(p.completed[symbol]) != 0 {
-			total.fails("%s", symbol)
+			total.Fails("%s", symbol)
 		}
 		totals = append(totals, assetTotal{symbol, p.completed[symbol].String(), less.String()})
 	}
-	none := holds("no incident stands: the ledger shows that the chain did not contradict a finished request")
+	none := claims.That("no incident stands: the ledger shows that the chain did not contradict a finished request")
 	for _, i := range incidents {
 		if p.stands(i) {
-			none.fails("%s is %s, and its request %s", i.Hash, i.Claim, i.Status)
+			none.Fails("%s is %s, and its request %s", i.Hash, i.Claim, i.Status)
 		}
 	}
-	some := holds("of a batch with rows some are requests")
+	some := claims.That("of a batch with rows some are requests")
 	if len(refused) > 0 && !slices.ContainsFunc(rows, func(r row) bool { return p.known[r.Request] }) {
-		some.fails("all %d rows are refused", len(refused))
+		some.Fails("all %d rows are refused", len(refused))
 	}
 	return []claim{onFile, some, p.machinery, p.unfinished, p.notOnce, p.notNone, p.stray, total, p.broken, none}, totals
 }

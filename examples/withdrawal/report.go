@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"math/big"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/settlehq/settle/examples/internal/claims"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -38,11 +38,7 @@ type report struct {
 	Run          runFigures     `json:"run"`
 }
 
-type claim struct {
-	Holds  bool   `json:"holds"`
-	Claim  string `json:"claim"`
-	Detail string `json:"detail,omitempty"` // the first example of the contrary
-}
+type claim = claims.Claim
 
 type refusal struct {
 	Line   int    `json:"line"`
@@ -205,12 +201,12 @@ func (r *report) print(out io.Writer, asJSON bool) error {
 	for _, f := range r.Refused[:min(len(r.Refused), 20)] {
 		p("  %s", f.Reason)
 	}
-	p("requests:  %s", counts(r.Requests))
+	p("requests:  %s", claims.Counts(r.Requests))
 	p("approvals: %d needed nobody, %d one person, %d two", r.Approvals[0], r.Approvals[1], r.Approvals[2])
 	if len(r.Failures) > 0 {
-		p("failures:  %s", counts(r.Failures))
+		p("failures:  %s", claims.Counts(r.Failures))
 	}
-	p("attempts:  %s", counts(r.Attempts))
+	p("attempts:  %s", claims.Counts(r.Attempts))
 	p("signed:    %d transactions, %d of them with a higher fee, %d proven dead", r.Transactions, r.Bumped, r.Dead)
 	if r.Incidents > 0 {
 		p("incidents: %d, to be looked at", r.Incidents)
@@ -221,34 +217,5 @@ func (r *report) print(out io.Writer, asJSON bool) error {
 	}
 	p("run:       %.1f s, %d workers, %d kills, faults %+v, %d blocks, %d reorganisations, people %+v",
 		r.Run.Seconds, r.Run.Workers, r.Run.Kills, r.Run.Faults, r.Run.Blocks, r.Run.Reorgs, r.Run.People)
-	for _, c := range r.Proof {
-		p("%-5s %s%s", verdict(c.Holds), c.Claim, detail(c.Detail))
-	}
-	_, err := fmt.Fprintf(out, "%s\n", verdict(r.Pass))
-	return err
-}
-
-func verdict(holds bool) string {
-	if holds {
-		return "PASS"
-	}
-	return "FAIL"
-}
-
-func detail(text string) string {
-	if text == "" {
-		return ""
-	}
-	return ": " + text
-}
-
-func counts(m map[string]int) string {
-	text := ""
-	for i, k := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%d %s", m[k], k)
-	}
-	return text
+	return claims.Print(out, r.Proof)
 }

@@ -69,7 +69,7 @@ func (a *Adversary) Next(t *rapid.T, r swap.Record) swap.Event {
 	case 7, 8:
 		in := i.Intent(number)
 		if in == nil {
-			return swap.Looked{By: worker, Finding: swap.LookMissing, View: swap.View{From: i.At, ByID: true, ByMemo: true, Before: 2000, After: 2000}}
+			return swap.Looked{By: worker, Finding: swap.LookMissing, View: swap.View{From: i.At, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
 		}
 		ev := swap.Looked{By: worker, Number: number, Finding: rapid.SampledFrom(swap.Finding(0).Values()).Draw(t, "finding"),
 			Seen: a.sighting(t, in), View: swap.View{From: in.At, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}

@@ -1,0 +1,362 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/settlehq/settle/examples/internal/children"
+	"github.com/settlehq/settle/examples/internal/claims"
+	"github.com/settlehq/settle/examples/swap/chain"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/swap"
+)
+
+// errNotProven: the report says what does not hold.
+var errNotProven = errors.New("the proof failed: see the report")
+
+// story is the day under way.
+type story struct {
+	options
+	log     io.Writer
+	people  []observation
+	began   time.Time
+	end     time.Duration // when the last line of the file comes in
+	chains  map[swap.Chain]*children.Process
+	urls    map[swap.Chain]string
+	kills   int64
+	paused  [2]time.Time
+	losses  int
+	random  *rand.Rand
+	db      *database
+	swaps   *store.Swaps
+	world   *world
+	workers []*children.Process
+	stop    func() // ends watcher and workers, and waits for them
+}
+
+// day runs everything and prints the report.
+func day(ctx context.Context, o options, stdout, stderr io.Writer) error {
+	s := &story{options: o, log: stderr, began: time.Now(), chains: map[swap.Chain]*children.Process{}, urls: map[swap.Chain]string{}, random: rand.New(rand.NewPCG(o.seed, 2))}
+	var err error
+	if s.people, err = readFile(o.file); err != nil {
+		return err
+	}
+	for _, p := range s.people {
+		s.end = max(s.end, time.Duration(p.At)*time.Millisecond)
+	}
+	limited, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	chainsCtx, stopChains := context.WithCancel(ctx)
+	var chains sync.WaitGroup
+	defer chains.Wait()
+	defer stopChains()
+	for _, c := range []swap.Chain{swap.Solana, swap.Nexus} {
+		if err := s.startChain(limited, chainsCtx, &chains, c); err != nil {
+			return err
+		}
+	}
+	ended := s.traffic(limited)
+	if s.stop != nil {
+		s.stop()
+	}
+	if ended != nil {
+		s.say("not finished: %v", ended)
+	}
+	if s.db == nil {
+		return ended
+	}
+	defer s.db.Close()
+	r, err := s.report(context.WithoutCancel(ctx), ended)
+	if err != nil {
+		return err
+	}
+	if err := r.print(stdout, o.json); err != nil {
+		return err
+	}
+	if !claims.Pass(r.Proof) {
+		return errNotProven
+	}
+	return nil
+}
+
+func (s *story) say(format string, args ...any) {
+	fmt.Fprintf(s.log, "%6.1fs  %s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+func (s *story) ledger(c swap.Chain) string { return filepath.Join(s.dir, c.String()+".ledger") }
+
+func (s *story) startChain(ctx, life context.Context, group *sync.WaitGroup, c swap.Chain) error {
+	ready := make(chan string, 1)
+	config := chain.Config{Name: c.String(), File: s.ledger(c), Address: "127.0.0.1:0", BlockEvery: blockEvery, Finality: finality, Faults: faults}
+	p := &children.Process{Role: roleChain, Log: s.log, Config: func(start int) any {
+		config.Faults.Seed = s.seed + uint64(c) + uint64(start)<<32
+		return config
+	}, Ready: func(address string) {
+		config.Address = address
+		select {
+		case ready <- address:
+		default:
+		}
+	}}
+	s.chains[c] = p
+	group.Go(func() { p.Keep(life) })
+	select {
+	case address := <-ready:
+		s.urls[c] = "http://" + address
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// open takes a database, the first or a new one, and starts workers and watcher on
+// it.
+func (s *story) open(ctx context.Context, prepare func(*store.Swaps) error) error {
+	name, schema := s.options.db, ""
+	switch {
+	case isPostgres(name):
+		schema = fmt.Sprintf("%s_%d", s.options.schema, s.losses)
+	case s.losses > 0:
+		name = fmt.Sprintf("%s.%d", name, s.losses)
+	}
+	db, err := openDatabase(ctx, name, schema, true)
+	if err != nil {
+		return err
+	}
+	s.db = db
+	if s.swaps, err = store.NewSwaps(db, policy); err != nil {
+		return err
+	}
+	s.world = newWorld(s.urls[swap.Solana], s.urls[swap.Nexus], s.people, s.began, "watcher")
+	if err := prepare(s.swaps); err != nil {
+		return err
+	}
+	life, end := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	group.Go(func() { watch(life, s.swaps, s.world, s.say) })
+	group.Go(func() { operate(life, s.swaps, s.say) })
+	s.workers = nil
+	for i := range s.options.workers {
+		p := &children.Process{Role: roleWorker, Log: s.log, Config: func(start int) any {
+			return workerConfig{Database: name, Schema: schema, Solana: s.urls[swap.Solana], Nexus: s.urls[swap.Nexus], File: s.file, Began: s.began,
+				Name: fmt.Sprintf("worker-%d-%d-%d", s.losses, i+1, start)}
+		}}
+		s.workers = append(s.workers, p)
+		group.Go(func() { p.Keep(life) })
+	}
+	s.stop = func() {
+		end()
+		group.Wait()
+		for _, p := range s.workers {
+			s.kills += p.Kills()
+		}
+		s.stop = nil
+	}
+	return nil
+}
+
+// traffic is the day: what comes in, and what goes wrong meanwhile.
+func (s *story) traffic(ctx context.Context) error {
+	if err := s.open(ctx, func(sw *store.Swaps) error { _, err := sw.Restored(ctx); return err }); err != nil {
+		return err
+	}
+	s.say("%d lines come in over %.0f s; %d workers; the ledgers are in %s", len(s.people), s.end.Seconds(), s.options.workers, s.dir)
+	feeding := make(chan error, 1)
+	go func() { feeding <- s.feed(ctx) }()
+	at := func(part float64) { children.Pause(ctx, time.Until(s.began.Add(time.Duration(part*float64(s.end))))) }
+	kill := func() {
+		if p := s.workers[s.random.IntN(len(s.workers))]; p.Kill() {
+			s.say("a worker is killed")
+		}
+	}
+	at(0.1)
+	kill()
+	at(0.2)
+	s.paused[0] = time.Now()
+	if _, err := s.swaps.Pause(ctx, "oscar"); err != nil {
+		return err
+	}
+	s.say("new swaps are paused")
+	at(0.35)
+	kill()
+	if _, err := s.swaps.Resume(ctx, "oscar"); err != nil {
+		return err
+	}
+	s.paused[1] = time.Now()
+	s.say("and go on")
+	if broken := s.begunWhilePaused(ctx); broken != nil {
+		return broken
+	}
+	at(0.5)
+	for _, p := range s.workers {
+		p.Kill()
+	}
+	s.stop()
+	if err := s.db.Close(); err != nil {
+		return err
+	}
+	s.losses++
+	s.say("all workers are killed and the database is lost")
+	if err := s.open(ctx, func(sw *store.Swaps) error { return rebuild(ctx, sw, s.world, s.say) }); err != nil {
+		return err
+	}
+	for part := 0.6; part < 1; part += 0.1 {
+		at(part)
+		kill()
+	}
+	if err := <-feeding; err != nil {
+		return err
+	}
+	s.say("everything is in")
+	return s.finish(ctx)
+}
+
+// feed sends the file to the chains, each line at its time.
+func (s *story) feed(ctx context.Context) error {
+	order := append([]observation(nil), s.people...)
+	var group sync.WaitGroup
+	errs := make(chan error, len(order))
+	for _, o := range order {
+		group.Go(func() {
+			children.Pause(ctx, time.Until(s.began.Add(time.Duration(o.At)*time.Millisecond)))
+			c, to, token := swap.Solana, "solana-vault", policy.USDC
+			if !o.deposit() {
+				c, to, token = swap.Nexus, "nexus-treasury", policy.USDD
+			}
+			client := chain.NewClient(s.urls[c], policy.CallTimeout)
+			for ctx.Err() == nil {
+				err := client.Receive(ctx, chain.Transfer{ID: o.ID, From: o.From, To: to, Amount: o.units, Token: token, Time: time.Now().UTC()})
+				if err == nil {
+					return
+				}
+				children.Pause(ctx, blockEvery)
+			}
+			errs <- ctx.Err()
+		})
+	}
+	group.Wait()
+	close(errs)
+	return <-errs
+}
+
+// finish waits until no item owes anything.
+func (s *story) finish(ctx context.Context) error {
+	for last := -1; ; {
+		left, err := s.unfinished(ctx)
+		if err != nil || left == 0 {
+			return err
+		}
+		if left != last {
+			s.say("%d items are under way", left)
+			last = left
+		}
+		if children.Pause(ctx, 300*time.Millisecond); ctx.Err() != nil {
+			return fmt.Errorf("%d items are not finished", left)
+		}
+	}
+}
+
+func (s *story) unfinished(ctx context.Context) (n int, err error) {
+	err = each(ctx, s.swaps, func(r swap.Record) error {
+		if r.Place() == swap.Unprocessed || !r.Head().CheckAt.IsZero() {
+			n++
+		}
+		return nil
+	})
+	if err != nil || n > 0 {
+		return n, err
+	}
+	seen := map[string]bool{}
+	for _, p := range s.people {
+		seen[p.ID] = true
+	}
+	items := 0
+	err = each(ctx, s.swaps, func(swap.Record) error { items++; return nil })
+	return len(seen) - items, err
+}
+
+// each visits all items.
+func each(ctx context.Context, s *store.Swaps, visit func(swap.Record) error) error {
+	for _, place := range swap.Place(0).Values() {
+		for after := ""; ; {
+			page, err := s.Deposits.List(ctx, place, after, 500)
+			if err != nil {
+				return err
+			}
+			if len(page) == 0 {
+				break
+			}
+			for k := range page {
+				if err := visit(&page[k]); err != nil {
+					return err
+				}
+			}
+			after = page[len(page)-1].ID
+		}
+		for after := ""; ; {
+			page, err := s.Credits.List(ctx, place, after, 500)
+			if err != nil {
+				return err
+			}
+			if len(page) == 0 {
+				break
+			}
+			for k := range page {
+				if err := visit(&page[k]); err != nil {
+					return err
+				}
+			}
+			after = page[len(page)-1].ID
+		}
+	}
+	return nil
+}
+
+// begunWhilePaused is an error if a new swap was begun in the pause.
+func (s *story) begunWhilePaused(ctx context.Context) error {
+	return each(ctx, s.swaps, func(r swap.Record) error {
+		for _, in := range r.Head().Intents {
+			if in.Action == swap.Send && in.At.After(s.paused[0].Add(100*time.Millisecond)) && in.At.Before(s.paused[1]) {
+				return fmt.Errorf("%s: a swap was begun at %v, in the pause", r.Head().ID, in.At)
+			}
+		}
+		return nil
+	})
+}
+
+// operate is the operator: what only a person may decide.
+func operate(ctx context.Context, s *store.Swaps, log func(string, ...any)) {
+	oscar := swap.By{Actor: "oscar", Role: swap.Operator}
+	for ctx.Err() == nil {
+		_ = each(ctx, s, func(r swap.Record) error {
+			i := r.Head()
+			ev := swap.Ordered{By: oscar, Reason: "looked at the ledgers"}
+			switch {
+			case i.Hold.Kind == swap.ByMemo:
+				ev.Order = swap.Release
+			case i.Hold.Kind == 0 && (i.Lost != 0 || i.CheckAt.IsZero() && r.State() == swap.DepositQuarantineFailed.String()),
+				i.Hold.Kind == 0 && i.CheckAt.IsZero() && r.State() == swap.CreditQuarantined.String() && len(i.Intents) > 0 && i.Intents[len(i.Intents)-1].Proof != 0:
+				ev.Order = swap.Requeue
+			default:
+				return nil
+			}
+			var err error
+			if r.Machine() == swap.DepositMachine.Name() {
+				_, err = s.Deposits.Do(ctx, i.ID, ev)
+			} else {
+				_, err = s.Credits.Do(ctx, i.ID, ev)
+			}
+			if err == nil {
+				log("oscar orders %v of %s", ev.Order, i.ID)
+			}
+			return nil
+		})
+		children.Pause(ctx, 200*time.Millisecond)
+	}
+}

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/settlehq/settle/examples/swap/chain"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/worker"
+	"github.com/settlehq/settle/swap"
+)
+
+// world is what a worker asks beside the database: the two chains, and what people
+// have published.
+type world struct {
+	solana, nexus *chain.Client
+	people        map[string]observation // by id
+	began         time.Time
+	name          string
+}
+
+func (w *world) of(c swap.Chain) *chain.Client {
+	if c == swap.Solana {
+		return w.solana
+	}
+	return w.nexus
+}
+
+func (w *world) by() swap.By { return swap.By{Actor: w.name, Role: swap.Worker} }
+
+// items is the service of one direction.
+type items[A any] interface {
+	Do(ctx context.Context, id string, events ...swap.Event) (A, error)
+	Next(ctx context.Context, id string) (swap.Step, time.Time, error)
+	Work(name string) store.SwapSource[A]
+}
+
+// work does what items owe until ctx is done.
+func work(ctx context.Context, s *store.Swaps, w *world, log *slog.Logger) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var both sync.WaitGroup
+	var errs [2]error
+	both.Go(func() { defer cancel(); errs[0] = run(ctx, s.Deposits, w, log) })
+	both.Go(func() { defer cancel(); errs[1] = run(ctx, s.Credits, w, log) })
+	both.Wait()
+	return errors.Join(errs[:]...)
+}
+
+func run[A any](ctx context.Context, s items[A], w *world, log *slog.Logger) error {
+	source := s.Work(w.name)
+	return worker.Run(ctx, source, func(ctx context.Context, item A) store.HeldSwap[A] {
+		item, err := handle(ctx, s, w, item)
+		if err != nil && ctx.Err() == nil {
+			log.Warn("an item is left for later", "error", err)
+		}
+		return source.Release(item)
+	}, worker.Options[A, store.HeldSwap[A]]{
+		Concurrency: 8, Grace: 2 * time.Second, CallTimeout: time.Second, Log: log,
+		Poll:    statemachine.Backoff{Base: 20 * time.Millisecond, Cap: 200 * time.Millisecond, JitterPercent: 50},
+		Retry:   statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second, JitterPercent: 50},
+		Release: source.Release, Panicked: source.Panicked,
+	})
+}
+
+// handle does what a claimed item owes, one thing after the other, until nothing
+// new comes of it.
+func handle[A any](ctx context.Context, s items[A], w *world, item A) (A, error) {
+	for range 8 {
+		head := any(&item).(swap.Record).Head()
+		step, now, err := s.Next(ctx, head.ID)
+		if err != nil || len(step.Tasks) == 0 {
+			return item, err
+		}
+		version := head.Version
+		for _, t := range step.Tasks {
+			next, err := do(ctx, s, w, item, t, now)
+			if err != nil {
+				return item, err
+			}
+			item = next
+		}
+		if any(&item).(swap.Record).Head().Version == version {
+			return item, nil
+		}
+	}
+	return item, nil
+}
+
+// do does one thing and stores what came of it.
+func do[A any](ctx context.Context, s items[A], w *world, item A, t swap.Task, now time.Time) (A, error) {
+	head := any(&item).(swap.Record).Head()
+	seen := w.people[head.ID]
+	var ev swap.Event
+	switch t.Do {
+	case swap.FetchMemo:
+		ev = swap.MemoFetched{By: w.by(), Memos: seen.Memos, Failed: seen.Unreadable}
+	case swap.CheckAccount:
+		ev = swap.AccountChecked{By: w.by(), State: seen.account()}
+	case swap.LookUpMapping:
+		ev = seen.mapping(w.by(), time.Since(w.began))
+	case swap.CountConfirmations:
+		ev = swap.Confirmations{By: swap.By{Actor: w.name, Role: swap.Observer}, Count: 2}
+	case swap.Tell:
+		ev = swap.Elapsed{By: w.by()}
+	case swap.LookUp:
+		ev = w.look(ctx, head.Intent(t.Number))
+	case swap.LookBack:
+		ev = w.lookBack(ctx, head)
+	case swap.Begin:
+		return begin(ctx, s, w, item, t, now)
+	}
+	return s.Do(ctx, head.ID, ev)
+}
+
+// begin: sign, store, hand over, and say what came of it. Who crashes in between
+// leaves an open intent, which is looked up.
+func begin[A any](ctx context.Context, s items[A], w *world, item A, t swap.Task, now time.Time) (A, error) {
+	head := any(&item).(swap.Record).Head()
+	ev := swap.Begun{By: w.by(), Fence: head.Lease.Fence, Number: t.Number, Action: t.Action}
+	valid := uint64(0)
+	if t.Chain == swap.Solana {
+		height, err := w.solana.Height(ctx)
+		if err != nil {
+			return item, err
+		}
+		valid = height + 25
+		// A real signature is of the whole transaction, so no two are the same.
+		ev.Signature, ev.LastValid = fmt.Sprintf("%s-%s-%d-%d", head.ID, t.Action, t.Number, now.UnixMicro()), valid
+	}
+	item, err := s.Do(ctx, head.ID, ev)
+	if err != nil {
+		return item, err
+	}
+	head = any(&item).(swap.Record).Head()
+	in := head.Intent(t.Number)
+	answer := swap.Answered{By: w.by(), Fence: head.Lease.Fence, Number: in.Number, Outcome: statemachine.Deferred, Reason: "the lease is almost over"}
+	// By the clock that gave the lease there must be time for the whole call.
+	if left := in.SendBy.Sub(in.At); left > 2*policy.CallTimeout {
+		answer = w.send(ctx, in, valid, answer)
+	}
+	return s.Do(ctx, head.ID, answer)
+}
+
+func (w *world) send(ctx context.Context, in *swap.Intent, valid uint64, answer swap.Answered) swap.Answered {
+	token := policy.USDD
+	if in.Chain == swap.Solana {
+		token = policy.USDC
+	}
+	id, err := w.of(in.Chain).Send(ctx, chain.Sent{Valid: valid, Transfer: chain.Transfer{ID: in.Signature, Vault: true, From: "vault", To: in.Destination,
+		Amount: in.Net, Token: token, Memo: in.Memo, Reference: in.Reference}})
+	switch {
+	case err == nil:
+		answer.Outcome, answer.TxID, answer.Reason = statemachine.Done, id, ""
+	case errors.Is(err, chain.ErrRefused):
+		answer.Outcome, answer.Reason = statemachine.Failed, err.Error()
+	default: // it may have been taken
+		answer.Outcome, answer.Reason = statemachine.Unknown, err.Error()
+	}
+	return answer
+}
+
+// look looks one intent up, and says how much that covers.
+func (w *world) look(ctx context.Context, in *swap.Intent) swap.Event {
+	ev := swap.Looked{By: w.by(), Number: in.Number, Finding: swap.LookUnknown}
+	c := w.of(in.Chain)
+	before, err := c.Height(ctx)
+	if err != nil {
+		return ev
+	}
+	key := in.Signature
+	if in.Reference != 0 {
+		key = fmt.Sprint("reference ", in.Reference)
+	}
+	s, err := c.Status(ctx, key)
+	switch {
+	case err != nil:
+	case s.Found:
+		ev.Finding, ev.Seen = swap.LookFound, sighting(in.Chain, &s)
+	default:
+		ev.Finding = swap.LookMissing
+		ev.View = swap.View{From: in.At, ByID: true, ByMemo: true, Before: before, After: s.Height, CannotLand: !s.Waiting}
+	}
+	return ev
+}
+
+// lookBack looks through the whole history for an outbound from before a lost
+// database.
+func (w *world) lookBack(ctx context.Context, i *swap.Item) swap.Event {
+	ev := swap.Looked{By: w.by(), Finding: swap.LookUnknown}
+	view := swap.View{From: i.At, ByID: true, ByMemo: true, CannotLand: true}
+	for _, c := range []swap.Chain{swap.Solana, swap.Nexus} {
+		before, err := w.of(c).Height(ctx)
+		if err != nil {
+			return ev
+		}
+		all, waiting, after, err := w.of(c).History(ctx, true)
+		if err != nil {
+			return ev
+		}
+		for k := range all {
+			if _, _, id, ok := swap.ReadMemo(all[k].Memo); ok && id == i.ID && c == swap.Solana && !all[k].Errored {
+				ev.Finding, ev.Seen = swap.LookFound, sighting(c, &all[k])
+				return ev
+			}
+		}
+		view.Before, view.After = before, after
+		view.CannotLand = view.CannotLand && waiting == 0
+	}
+	ev.Finding, ev.View = swap.LookMissing, view
+	return ev
+}
+
+// sighting is what the chain shows, in the words of the rules.
+func sighting(c swap.Chain, s *chain.Status) swap.Sighting {
+	return swap.Sighting{VaultSigned: s.Vault, Chain: c, TxID: s.ID, Memo: s.Memo, Reference: s.Reference, Amount: s.Amount, Destination: s.To, Token: s.Token,
+		Errored: s.Errored, Confirmations: s.Confirmations, Finalized: s.Final, Time: s.Time}
+}
+
+// workerConfig is the first line on a worker's standard input.
+type workerConfig struct {
+	Database, Schema, Solana, Nexus, File, Name string
+	Began                                       time.Time
+}
+
+func runWorker(ctx context.Context, c workerConfig, stderr io.Writer) error {
+	people, err := readFile(c.File)
+	if err != nil {
+		return err
+	}
+	db, err := openDatabase(ctx, c.Database, c.Schema, false)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	s, err := store.NewSwaps(db, policy)
+	if err == nil {
+		err = work(ctx, s, newWorld(c.Solana, c.Nexus, people, c.Began, c.Name), slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	}
+	return errors.Join(err, db.Close())
+}
+
+func newWorld(solana, nexus string, people []observation, began time.Time, name string) *world {
+	w := &world{solana: chain.NewClient(solana, policy.CallTimeout), nexus: chain.NewClient(nexus, policy.CallTimeout), people: map[string]observation{}, began: began, name: name}
+	for _, o := range people {
+		if _, known := w.people[o.ID]; !known {
+			w.people[o.ID] = o
+		}
+	}
+	return w
+}
