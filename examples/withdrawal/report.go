@@ -125,9 +125,9 @@ func (c *coordinator) report(ctx context.Context, db store.Store[store.Tx]) (*re
 	r.Incidents = len(incidents)
 	r.GasUsed, r.GasCost = gasUsed.String(), gasCost.String()
 	r.Proof, r.Assets = p.claims(c.rows, r.Refused, incidents)
-	wrong := holds("nothing that a wrong operator said was taken")
+	wrong := claims.That("nothing that a wrong operator said was taken")
 	if text := c.operators.taken.Load(); text != nil {
-		wrong.fails("%s", *text)
+		wrong.Fails("%s", *text)
 	}
 	r.Proof = append(r.Proof, wrong)
 	r.Pass = !slices.ContainsFunc(r.Proof, func(c claim) bool { return !c.Holds })
