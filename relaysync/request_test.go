@@ -201,6 +201,28 @@ func TestPatchesRemoveWhatIsGone(t *testing.T) {
 	}
 }
 
+// No PATCH touches the secret, whatever a row says that was sent.
+func TestPatchesNeverNameTheSecret(t *testing.T) {
+	l := start(t)
+	l.s.Relay.Sent = `{"secret":{},"gone":{"secret":{}},"info":{"secret":{},"name":{}}}`
+	a, err := policy.Attempt(l.s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := body(t, a.Requests[1], "")
+	if _, named := m["secret"]; named {
+		t.Errorf("the PATCH is %s", a.Requests[1].Body)
+	}
+	gone, there := m["gone"]
+	inner, both := m["info"].(map[string]any)["secret"]
+	if gone != nil || !there || inner != nil || !both {
+		t.Errorf("the PATCH is %s", a.Requests[1].Body)
+	}
+	if strings.Contains(string(a.Requests[0].Body), "null") {
+		t.Errorf("the POST is %s", a.Requests[0].Body)
+	}
+}
+
 // encodeBody is the body of a relay that was never sent: without nulls.
 func encodeBody(t *testing.T, l *log) []byte {
 	t.Helper()
@@ -419,6 +441,11 @@ func TestErrorsAreRedactedAndBounded(t *testing.T) {
 		}
 	}
 	r := relaysync.Relay{Config: full()}
+	r.Livekit = `{"apikey":"k1-k1","token":{"inner":["t2-t2",1234567]},"password":"p3-p3","url":"u4-u4"}`
+	if got := r.Redact("k1-k1 t2-t2 1234567 p3-p3 u4-u4"); got != "[redacted] [redacted] [redacted] [redacted] u4-u4" {
+		t.Errorf("%q", got)
+	}
+	r.Config = full()
 	if got := r.Redact("lk-secret-1 "+secret, secret); got != "[redacted] [redacted]" {
 		t.Errorf("%q", got)
 	}

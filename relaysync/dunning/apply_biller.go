@@ -28,8 +28,8 @@ func (p *Policy) intend(c *step, e *ChargeIntended) error {
 	if err != nil {
 		return err
 	}
-	if i.Charge != ChargeNone && i.ChargeKey == e.Key {
-		return nil
+	if i.Charge == ChargeOpen && i.ChargeKey == e.Key {
+		return c.own(i.ChargeBy)
 	}
 	if err := c.version(); err != nil {
 		return err
@@ -41,9 +41,18 @@ func (p *Policy) intend(c *step, e *ChargeIntended) error {
 	if e.Key != do.Key {
 		return c.refuse(statemachine.ErrConflict, "the key of the next charge is "+do.Key)
 	}
-	i.Charge, i.ChargeKey, i.ChargeAt, i.ChargeAmount, i.ChargeMethod = ChargeOpen, e.Key, c.by.At, i.Amount, c.Old.Tenant.Method
+	i.Charge, i.ChargeKey, i.ChargeBy, i.ChargeAt, i.ChargeAmount, i.ChargeMethod = ChargeOpen, e.Key, c.by.Actor, c.by.At, i.Amount, c.Old.Tenant.Method
 	i.ChargeAfter = c.by.At.Add(p.Hold)
 	return c.move(OnCharge, i)
+}
+
+// own lets whoever stored an intent repeat it, and nobody else: two would make
+// its effect.
+func (c *step) own(by string) error {
+	if by != c.by.Actor {
+		return c.refuse(statemachine.ErrHeld, "it is "+by+"'s")
+	}
+	return nil
 }
 
 // attempt reads the number in a key of this invoice; ok is false for a key that
@@ -51,7 +60,7 @@ func (p *Policy) intend(c *step, e *ChargeIntended) error {
 func (i *Invoice) attempt(key string) (n int32, ok bool) {
 	number, found := strings.CutPrefix(key, i.ID+"/")
 	k, err := strconv.ParseInt(number, 10, 32)
-	if !found || err != nil || strconv.Itoa(int(k)) != number || k < 0 || int32(k) > i.Attempts {
+	if !found || err != nil || strconv.Itoa(int(k)) != number || k < 0 {
 		return 0, false
 	}
 	return int32(k), int32(k) < i.Attempts || i.ChargeKey == key
@@ -68,8 +77,8 @@ func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, t
 	if !ok {
 		return c.refuse(statemachine.ErrInvalid, "no charge of this invoice had this key")
 	}
-	if outcome == statemachine.Done && (i.PaidKey == key || i.OverpaidKey == key) {
-		return nil
+	if outcome.Valid() && (i.PaidKey == key || i.OverpaidKey == key) {
+		return nil // it is done, whatever is said later
 	}
 	latest := n == i.Attempts
 	if outcome != statemachine.Done && (!latest || i.Charge == ChargeNone && outcome != statemachine.Failed) {
@@ -98,7 +107,7 @@ func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, t
 		t.PaymentError, c.reason = i.PaymentError, i.PaymentError
 		return c.move(OnRefused, i)
 	case statemachine.Unknown:
-		i.ChargeAfter = c.by.At.Add(p.Tick)
+		i.ChargeAfter = c.by.At.Add(max(p.Tick, min(c.by.At.Sub(i.ChargeAt), p.ChargeAgain)))
 		if i.Charge == ChargeUnknown && c.Old.Invoice(id).ChargeAfter == i.ChargeAfter {
 			return nil
 		}
@@ -177,7 +186,7 @@ func (p *Policy) churn(c *step) error {
 func (p *Policy) notice(c *step, e *NoticeIntended) error {
 	t := &c.New.Tenant
 	if e.Notice != "" && t.Notice == e.Notice {
-		return nil
+		return c.own(t.NoticeBy)
 	}
 	if err := c.version(); err != nil {
 		return err
@@ -189,7 +198,7 @@ func (p *Policy) notice(c *step, e *NoticeIntended) error {
 	if e.Notice != do.Key {
 		return c.refuse(statemachine.ErrConflict, "the key of the next message is "+do.Key)
 	}
-	t.Notice, c.reason = e.Notice, e.Notice
+	t.Notice, t.NoticeBy, c.reason = e.Notice, c.by.Actor, e.Notice
 	due, _ := p.reminders(&c.Old, c.by.At)
 	stamped := make([]Invoice, len(due))
 	for k, i := range due {

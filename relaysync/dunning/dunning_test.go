@@ -205,6 +205,9 @@ func TestCharges(t *testing.T) {
 	x.do(answered(2*hour+time.Minute, "i1/0", statemachine.Failed))
 	x.nothing(answered(3*hour, "i1/0", statemachine.Failed))
 	x.nothing(answered(3*hour, "i1/0", statemachine.Unknown))
+	x.refused(statemachine.ErrInvalid, answered(3*hour, "i1/00", statemachine.Done)) // one key has one spelling
+	x.refused(statemachine.ErrInvalid, answered(3*hour, "i1/1", statemachine.Done))  // no such charge was made yet
+	x.refused(statemachine.ErrInvalid, answered(3*hour, "i1/-1", statemachine.Done))
 	if i := x.a.Invoices[0]; i.Attempts != 1 || i.PaymentError != "declined" || x.a.Tenant.PaymentError != "declined" {
 		t.Errorf("%+v", i)
 	}
@@ -232,6 +235,37 @@ func TestCharges(t *testing.T) {
 	x.refused(statemachine.ErrInvalid, answered(8*day, "i1/2", statemachine.Done))
 	x.refused(statemachine.ErrInvalid, answered(8*day, "i1/01", statemachine.Done))
 	x.refused(statemachine.ErrNotFound, answered(8*day, "i9/0", statemachine.Done))
+}
+
+// Two billers of one tenant: the second one's intent is no repetition, or both
+// would charge, and both would write.
+func TestAnIntentIsOneBillers(t *testing.T) {
+	x := open(t, dunning.Stripe)
+	x.do(intended(0, "i1/0"))
+	other := intended(0, "i1/0")
+	other.Actor = "another"
+	x.refused(statemachine.ErrHeld, other)
+	x.do(answered(0, "i1/0", statemachine.Unknown))
+	x.refused(statemachine.ErrIllegal, intended(time.Second, "i1/0"))
+	x = open(t, dunning.Manual)
+	key := x.notify(day)
+	late := dunning.NoticeIntended{By: by(dunning.Biller, after(day)), Notice: key}
+	x.nothing(late)
+	late.Actor = "another"
+	x.refused(statemachine.ErrHeld, late)
+}
+
+// A charge that stays unknown is looked up less and less, once a day in the end.
+func TestLookUpsBackOff(t *testing.T) {
+	x := open(t, dunning.Stripe)
+	x.do(intended(0, "i1/0"))
+	at, want := time.Duration(0), []time.Duration{hour, hour, 2 * hour, 4 * hour, 8 * hour, 16 * hour, day, day}
+	for _, pause := range want {
+		x.do(answered(at, "i1/0", statemachine.Unknown))
+		at += pause
+		x.expect(at-time.Second, "wait 1s")
+		x.expect(at, "look up i1")
+	}
 }
 
 // A method that changes while a charge is out is due at once when that ends.
@@ -388,6 +422,12 @@ func TestChurnNeedsNotice(t *testing.T) {
 	x.do(dunning.NoticeAnswered{By: by(dunning.Biller, after(9*day)), Notice: key, Outcome: statemachine.Failed})
 	x.expect(9*day, "wait 1h0m0s")
 	x.refused(statemachine.ErrIllegal, dunning.Churned{By: by(dunning.Biller, after(9*day))})
+	// A message from before a reinstatement is none of the new time.
+	x.notify(10 * day)
+	x.do(dunning.Churned{By: by(dunning.Biller, after(10*day))}, dunning.Reinstated{By: by(dunning.Host, after(11*day))})
+	x.expect(18*day, "wait 1h0m0s")
+	x.notify(22 * day)
+	x.expect(22*day, "churn")
 }
 
 // One charge at a time, in the order of (created_at, id).
@@ -450,4 +490,61 @@ func TestInput(t *testing.T) {
 		}
 	}
 	x.refused(statemachine.ErrInvalid, dunning.Issued{By: host, Invoice: "one more", Amount: 0})
+}
+
+// A tick takes the step for its process, for so long; where nothing is due it
+// names the next time.
+func TestTick(t *testing.T) {
+	x := open(t, dunning.Manual)
+	for d, want := range map[time.Duration]time.Duration{0: hour, 24*hour - time.Minute: time.Minute, 24 * hour: 5 * time.Minute, 8 * day: 5 * time.Minute} {
+		c, err := x.p.Apply(x.a, dunning.Ticked{By: by(dunning.Biller, after(d))})
+		if got := c.New.Tenant.DueAt.Sub(after(d)); err != nil || got != want || len(c.Log) > 0 {
+			t.Errorf("after %v the next step is in %v, %v, expected %v", d, got, err, want)
+		}
+	}
+	x.do(dunning.Voided{By: by(dunning.Host, t0), Invoice: "i1"})
+	if !x.a.Tenant.DueAt.IsZero() {
+		t.Errorf("nothing is owed, and a step is due at %v", x.a.Tenant.DueAt)
+	}
+}
+
+func TestStatsAndAlerts(t *testing.T) {
+	s := dunning.Stats{At: after(day), Tenants: map[dunning.TenantStatus]int64{}}
+	for _, x := range []*account{open(t, dunning.Manual), open(t, dunning.Stripe).do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Unknown)),
+		open(t, dunning.NWC).do(intended(0, "i1/0"), dunning.Voided{By: by(dunning.Host, t0), Invoice: "i1"}, answered(0, "i1/0", statemachine.Done))} {
+		s.AddTenant(&x.a.Tenant)
+		for k := range x.a.Invoices {
+			s.AddInvoice(&x.a.Invoices[k])
+		}
+	}
+	want := dunning.Stats{At: after(day), Tenants: map[dunning.TenantStatus]int64{dunning.TenantActive: 3}, Open: 2, Owed: 200,
+		OldestDue: after(hour), Out: 1, OldestUnknown: t0, Overpaid: 1}
+	if fmt.Sprint(s) != fmt.Sprint(want) {
+		t.Errorf("%+v, expected %+v", s, want)
+	}
+	if got := dunning.Alerts(s, dunning.Thresholds{DueWait: 23 * hour, UnknownFor: day, Overpaid: 1}); got != nil {
+		t.Errorf("at the limits: %v", got)
+	}
+	var names []string
+	for _, a := range dunning.Alerts(s, dunning.Thresholds{DueWait: 23*hour - 1, UnknownFor: day - 1}) {
+		names = append(names, a.Name)
+	}
+	if want := []string{"due wait", "charge unknown", "overpaid"}; !slices.Equal(names, want) {
+		t.Errorf("%v", names)
+	}
+}
+
+func TestPolicyBounds(t *testing.T) {
+	if err := policy.Validate(); err != nil {
+		t.Error(err)
+	}
+	for _, d := range []time.Duration{0, -day, time.Second / 2, time.Second * 3 / 2, 1 << 62} {
+		for i := range 7 {
+			p := policy
+			*[]*time.Duration{&p.Grace, &p.FreshGrace, &p.NoticeEvery, &p.ChargeAgain, &p.Tick, &p.Hold, &p.UnknownFor}[i] = d
+			if p.Validate() == nil {
+				t.Errorf("duration %d of %v is taken", i, d)
+			}
+		}
+	}
 }

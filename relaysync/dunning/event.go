@@ -70,7 +70,8 @@ type (
 	// Ticked begins a step: it puts DueAt off by Policy.Hold, so that no other
 	// process begins it too, or to when something is due. Outside the version.
 	Ticked struct{ By }
-	// ChargeIntended comes before a charge that Next asks for. Key: Key.
+	// ChargeIntended comes before a charge that Next asks for. Key: Key and
+	// Actor; to another actor it is ErrHeld.
 	ChargeIntended struct {
 		By
 		Invoice string
@@ -96,7 +97,8 @@ type (
 	// the tenant.
 	Churned struct{ By }
 	// NoticeIntended comes before a message that Next asks for. It stamps all
-	// invoices that are due for one. Key: Notice.
+	// invoices that are due for one. Key: Notice and Actor; to another actor it
+	// is ErrHeld.
 	NoticeIntended struct {
 		By
 		Notice string

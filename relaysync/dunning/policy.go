@@ -14,7 +14,7 @@ type Policy struct {
 	FreshGrace       time.Duration // age before which no message is sent: it is surfaced in-app first
 	NoticeEvery      time.Duration // least time between two messages about one invoice
 	ChargeAgain      time.Duration // from the intent of a charge that failed to the next one
-	Tick             time.Duration // longest time between two steps while something is open; pause after Deferred and Unknown
+	Tick             time.Duration // longest time between two steps while something is open; pause after Deferred; the first one after Unknown, which grows to ChargeAgain
 	Hold             time.Duration // how long a step may take before another process takes it for crashed
 	UnknownFor       time.Duration // age of an unknown charge at which it is an alert
 	ChurnNeedsNotice bool          // no churn before a message has named the oldest open invoice

@@ -26,6 +26,7 @@ type Tenant struct {
 	ReinstatedAt  time.Time // ages of open invoices begin here at the earliest
 	PaymentError  string    // of the latest charge that failed; bounded
 	Notice        string    // key of the latest intent of a message
+	NoticeBy      string    // whose intent that was: nobody else sends it
 	NoticeAfter   time.Time // no message before, after one that was not sent
 	// DueAt is when to take the next step; zero: nothing is owed. Outside the
 	// version.
@@ -49,6 +50,7 @@ type Invoice struct {
 	Attempts     int32     // charges that failed by proof: the number in the next key
 	Charge       Charge    `json:",omitzero"`
 	ChargeKey    string    // of the latest charge
+	ChargeBy     string    // whose intent that was: nobody else makes it
 	ChargeAt     time.Time // when its intent was stored
 	ChargeAmount int64
 	ChargeMethod Method    `json:",omitzero"`

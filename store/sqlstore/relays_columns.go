@@ -69,7 +69,7 @@ var tenantTable = newTable(table[dunning.Tenant]{
 	},
 	state: func(t *dunning.Tenant) list {
 		return list{{"method text", always(&t.Method)}, {"churned_at time", maybe(&t.ChurnedAt)}, {"reinstated_at time", maybe(&t.ReinstatedAt)},
-			{"payment_error text", always(&t.PaymentError)}, {"notice text", maybe(&t.Notice)}, {"notice_after time", maybe(&t.NoticeAfter)}, {"version int", always(&t.Version)}}
+			{"payment_error text", always(&t.PaymentError)}, {"notice text", maybe(&t.Notice)}, {"notice_by text", maybe(&t.NoticeBy)}, {"notice_after time", maybe(&t.NoticeAfter)}, {"version int", always(&t.Version)}}
 	},
 	outside: func(t *dunning.Tenant) list { return list{{"due_at time", maybe(&t.DueAt)}} },
 })
@@ -84,7 +84,7 @@ var invoiceTable = newTable(table[dunning.Invoice]{
 	state: func(i *dunning.Invoice) list {
 		return list{{"amount int", always(&i.Amount)}, {"paid_at time", maybe(&i.PaidAt)}, {"voided_at time", maybe(&i.VoidedAt)}, {"notified_at time", maybe(&i.NotifiedAt)},
 			{"method text", maybe(&i.Method)}, {"payment_error text", always(&i.PaymentError)}, {"attempts int", always(&i.Attempts)}, {"charge text", always(&i.Charge)},
-			{"charge_key text", maybe(&i.ChargeKey)}, {"charge_at time", maybe(&i.ChargeAt)}, {"charge_amount int", always(&i.ChargeAmount)},
+			{"charge_key text", maybe(&i.ChargeKey)}, {"charge_by text", maybe(&i.ChargeBy)}, {"charge_at time", maybe(&i.ChargeAt)}, {"charge_amount int", always(&i.ChargeAmount)},
 			{"charge_method text", maybe(&i.ChargeMethod)}, {"charge_after time", maybe(&i.ChargeAfter)}, {"paid_key text", maybe(&i.PaidKey)},
 			{"overpaid_at time", maybe(&i.OverpaidAt)}, {"overpaid_key text", maybe(&i.OverpaidKey)}, {"notice text", maybe(&i.Notice)},
 			{"prior_notified_at time", maybe(&i.PriorNotifiedAt)}, {"version int", always(&i.Version)}}

@@ -75,6 +75,7 @@ CREATE TABLE @tenants (
 	reinstated_at {time},
 	payment_error {text} NOT NULL,
 	notice {text},
+	notice_by {text},
 	notice_after {time},
 	due_at {time}, -- NULL: nothing is owed
 	version {int} NOT NULL CHECK (version >= 1),
@@ -99,6 +100,7 @@ CREATE TABLE @invoices (
 	attempts {int} NOT NULL CHECK (attempts >= 0),
 	charge {text} NOT NULL CHECK (charge IN ('none', 'open', 'unknown')),
 	charge_key {text},
+	charge_by {text},
 	charge_at {time},
 	charge_amount {int} NOT NULL,
 	charge_method {text},
