@@ -69,17 +69,11 @@ var (
 	watchersEnded      = watcherTable.page("x.end_reason = $4", "x.xpub_van", "x.recipient_id")
 )
 
-func (r refreshes) xpubs(st *statement, limit int, args ...any) (all []string, err error) {
+func (r refreshes) xpubs(st *statement, limit int, args ...any) ([]string, error) {
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, err
 	}
-	err = r.read(st, nil, func(rows *sql.Rows) error {
-		var s string
-		err := rows.Scan(&s)
-		all = append(all, s)
-		return err
-	}, append(args, int64(limit))...)
-	return all, err
+	return firstColumn[string](r.tx, st, append(args, int64(limit))...)
 }
 
 // Recoverable implements [store.RefreshRecords].

@@ -57,19 +57,6 @@ func (s *refreshRows) add(c *refresh.Change) {
 	s.log = append(s.log, c.Log...)
 }
 
-// sortRow adds a record to the rows that are new, that have a new version, or
-// that changed outside of it.
-func sortRow[R any](t *table[R], inserted, updated, touched *batch, old, now *R) {
-	switch was := t.version(old); {
-	case was == 0:
-		t.insertRow(inserted, now)
-	case was != t.version(now):
-		t.updateRow(updated, old, now)
-	default:
-		t.touchRow(touched, old, now)
-	}
-}
-
 var (
 	takeLocks = statement{once: true, rows: walletLockTable.all, text: "INSERT INTO @wallet_locks AS x (" + walletLockTable.columns("") + ") SELECT " + walletLockTable.columns("r.") +
 		" FROM {rows} WHERE true ON CONFLICT (xpub_van) DO UPDATE SET holder = excluded.holder, fence = excluded.fence, locked_at = excluded.locked_at, " +

@@ -70,78 +70,9 @@ func (r relays) Get(ids ...string) ([]relaysync.Sync, error) {
 	})
 }
 
-// inOrderOf returns the aggregates that load finds for ids, in their order.
-func inOrderOf[A any](ids []string, load func(set *batch, each func(string, *A)) error) ([]A, error) {
-	found := make([]A, len(ids))
-	if len(ids) == 0 {
-		return found, nil
-	}
-	set, at := new(batch), map[string]A{}
-	for _, id := range ids {
-		set.add(id)
-	}
-	if err := load(set, func(id string, a *A) { at[id] = *a }); err != nil {
-		return nil, err
-	}
-	for i, id := range ids {
-		found[i] = at[id]
-	}
-	return found, nil
-}
-
 // Due implements [store.RelayRecords].
 func (r relays) Due(now time.Time, limit int) ([]relaysync.Sync, error) {
-	return dueByText(r.tx, relaysync.Machine.Name(), findDueRelays, now, limit, r.Get)
-}
-
-// dueByText returns what is due of aggregates with a text for an id. One that
-// cannot be read is left out.
-func dueByText[A any](t *tx, machine string, find map[Dialect]*statement, now time.Time, limit int, get func(...string) ([]A, error)) (found []A, err error) {
-	if t.view {
-		return nil, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: machine, Event: "due", Reason: "a View locks nothing"}
-	}
-	if err := store.CheckLimit(limit); err != nil {
-		return nil, err
-	}
-	// Those that cannot be read stay due, before others: look behind them.
-	for ask := limit; ; ask += limit {
-		ids, err := t.texts(find[t.store.Dialect], int64(ask), now)
-		if err != nil || len(ids) == 0 {
-			return nil, err
-		}
-		if found, err = get(ids...); err != nil && t.err == nil {
-			found = nil
-			for _, id := range ids {
-				one, err := get(id)
-				if t.err != nil {
-					return nil, err
-				}
-				found = append(found, one...)
-			}
-		} else if err != nil {
-			return nil, err
-		}
-		if len(found) >= limit || len(ids) < ask || ask >= 10*limit {
-			return found[:min(len(found), limit)], nil
-		}
-	}
-}
-
-// texts returns the first column of a query.
-func (t *tx) texts(st *statement, args ...any) (all []string, err error) {
-	err = t.read(st, nil, func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		all = append(all, id)
-		return err
-	}, args...)
-	return all, err
-}
-
-// nextDue is the only time that a query finds.
-func (t *tx) nextDue(st *statement, now time.Time) (at time.Time, err error) {
-	err = t.read(st, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&at)) }, now)
-	return at, err
+	return dueOf(r.tx, relaysync.Machine.Name(), findDueRelays[r.store.Dialect], limit, r.Get, now)
 }
 
 // NextDue implements [store.RelayRecords].
@@ -163,14 +94,6 @@ func (r relays) List(tenant, after string, limit int) ([]string, error) {
 // ForOperator implements [store.RelayRecords].
 func (r relays) ForOperator(after string, limit int) ([]string, error) {
 	return r.ids(&relaysGivenUp, after, limit)
-}
-
-// ids is a page of ids behind one.
-func (t *tx) ids(st *statement, after string, limit int, more ...any) ([]string, error) {
-	if err := store.CheckLimit(limit); err != nil {
-		return nil, err
-	}
-	return t.texts(st, append([]any{after, int64(limit)}, more...)...)
 }
 
 // Activities implements [store.RelayRecords].
@@ -218,16 +141,6 @@ func (r relays) Save(changes ...relaysync.Change) error {
 			func() error { return r.writeAll("activities", writing{&activityTable.insertOne, activities}) },
 			func() error { return logTransitions(r.tx, log) })
 	})
-}
-
-// inTurn does steps until one fails.
-func inTurn(steps ...func() error) error {
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Renew implements [store.RelayRecords].

@@ -151,25 +151,9 @@ func (w swaps[A]) complete(stored map[string]*A) error {
 
 // Due implements [store.SwapRecords].
 func (w swaps[A]) Due(now time.Time, limit int) ([]A, error) {
-	if w.view {
-		return nil, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: w.of.machine, Event: "due", Reason: "a View locks nothing"}
-	}
-	if err := store.CheckLimit(limit); err != nil {
-		return nil, err
-	}
 	var all []A
 	for _, p := range w.of.places {
-		var ids []string
-		err := w.tx.read(p.due[w.store.Dialect], nil, func(rows *sql.Rows) error {
-			var id string
-			err := rows.Scan(&id)
-			ids = append(ids, id)
-			return err
-		}, int64(limit), now)
-		if err != nil {
-			return nil, err
-		}
-		found, err := w.readable(ids)
+		found, err := dueOf(w.tx, w.of.machine, p.due[w.store.Dialect], limit, w.Get, now)
 		if err != nil {
 			return nil, err
 		}
@@ -179,31 +163,11 @@ func (w swaps[A]) Due(now time.Time, limit int) ([]A, error) {
 	return all[:min(len(all), limit)], nil
 }
 
-// readable leaves out what cannot be read, such as a row with a status of a
-// later version: it must not stop the others.
-func (w swaps[A]) readable(ids []string) ([]A, error) {
-	all, err := w.Get(ids...)
-	if err == nil || w.err != nil {
-		return all, err
-	}
-	all = nil
-	for _, id := range ids {
-		one, err := w.Get(id)
-		switch {
-		case err == nil:
-			all = append(all, one...)
-		case w.err != nil:
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
 // NextDue implements [store.SwapRecords].
 func (w swaps[A]) NextDue(now time.Time) (next time.Time, err error) {
 	for _, p := range w.of.places {
-		var at time.Time
-		if err := w.tx.read(p.next, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&at)) }, now); err != nil {
+		at, err := w.nextDue(p.next, now)
+		if err != nil {
 			return next, err
 		}
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {

@@ -130,6 +130,8 @@ var discrepancyTable = newTable(table[swap.Discrepancy]{
 	unique: []unique{{columns: []string{"direction", "item", "kind", "key"}}}, // recorded once
 })
 
+var discrepancyJournal = newJournal(discrepancyTable, "n")
+
 var controlTable = newTable(table[controlRow]{
 	name: "swap_control", machine: "swap control",
 	version: func(c *controlRow) int64 { return c.Version },

@@ -19,7 +19,6 @@ var (
 	selectControl   = statement{text: "SELECT " + controlTable.columns("x.") + " FROM @swap_control x WHERE x.id = 1"}
 	lockControl     = statement{text: selectControl.text + " FOR NO KEY UPDATE"}
 	selectWaterline = statement{text: "SELECT " + waterlineTable.columns("x.") + " FROM @swap_waterlines x WHERE x.chain = $1 AND x.own = $2"}
-	discrepancies   = statement{text: "SELECT n, " + discrepancyTable.columns("") + " FROM @swap_discrepancies WHERE n > $1 ORDER BY n LIMIT $2"}
 	openOnes        = statement{text: "SELECT count(*) FROM @swap_discrepancies WHERE closed_by IS NULL"}
 )
 
@@ -87,24 +86,13 @@ func (h swapHouse) Note(all ...swap.Discrepancy) error {
 		for i := range all {
 			discrepancyTable.insertRow(rows, &all[i])
 		}
-		return noteDiscrepancies(h.tx, rows)
+		return discrepancyJournal.add(h.tx, rows)
 	})
 }
 
 // Discrepancies implements [store.SwapHouse].
-func (h swapHouse) Discrepancies(after int64, limit int) (page []swap.Discrepancy, cursor int64, err error) {
-	cursor = after
-	if err := store.CheckLimit(limit); err != nil {
-		return nil, cursor, err
-	}
-	var d swap.Discrepancy
-	fields := append([]any{&cursor}, discrepancyTable.cells(&d)...)
-	err = h.tx.read(&discrepancies, nil, func(rows *sql.Rows) error {
-		err := rows.Scan(fields...)
-		page = append(page, d)
-		return located(err, discrepancyTable.name, cursor)
-	}, after, int64(limit))
-	return page, cursor, err
+func (h swapHouse) Discrepancies(after int64, limit int) ([]swap.Discrepancy, int64, error) {
+	return discrepancyJournal.pageOf(h.tx, after, limit)
 }
 
 // Stats implements [store.SwapHouse]: it reads what is unprocessed, and of the

@@ -1,8 +1,6 @@
 package sqlstore
 
 import (
-	"database/sql"
-
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/swap"
 )
@@ -74,7 +72,7 @@ func (w swaps[A]) Save(changes ...swap.Change[A]) error {
 		for _, step := range []func() error{
 			func() error { return w.tx.some(&intentTable.insertOne, &intents) },
 			func() error { return w.tx.some(&alterIntents, &answered) },
-			func() error { return noteDiscrepancies(w.tx, &discrepancies) },
+			func() error { return discrepancyJournal.add(w.tx, &discrepancies) },
 			func() error { return w.tx.some(&alterDiscrepancies, &dealt) },
 		} {
 			if err := step(); err != nil {
@@ -88,40 +86,4 @@ func (w swaps[A]) Save(changes ...swap.Change[A]) error {
 var (
 	alterIntents       = intentTable.alter()
 	alterDiscrepancies = discrepancyTable.alter()
-	lockDiscrepancies  = statement{text: "SELECT pg_advisory_xact_lock(hashtextextended('settle swap discrepancies', 0))"}
 )
-
-// alter is the statement that writes the state of rows that have no version of
-// their own: their item's was compared in the same commit.
-func (t *table[R]) alter() statement {
-	state := t.state(new(R)).spec()
-	return statement{once: true, rows: state + ", " + t.key, text: "UPDATE @" + t.name + " AS x SET " + assignments(state) + " FROM {rows} WHERE " + t.sameKey("x", "r")}
-}
-
-func (t *table[R]) alterRow(rows *batch, r *R) {
-	rows.add(append(cells(t.state(r)), cells(t.fixed(r)[:t.keys])...)...)
-}
-
-// noteDiscrepancies adds what is not there yet. A lock makes the order of
-// numbers that of the commits, so that a reader of pages misses none; they are
-// rare.
-func noteDiscrepancies(t *tx, rows *batch) error {
-	if rows.len() == 0 {
-		return nil
-	}
-	if t.store.Dialect == Postgres {
-		if err := t.read(&lockDiscrepancies, nil, func(*sql.Rows) error { return nil }); err != nil {
-			return err
-		}
-	}
-	return t.some(&discrepancyTable.insertOne, rows)
-}
-
-// some writes rows if there are any.
-func (t *tx) some(st *statement, rows *batch) error {
-	if rows.len() == 0 {
-		return nil
-	}
-	_, err := t.write(st, rows)
-	return err
-}

@@ -56,7 +56,7 @@ func (r tenants) Get(ids ...string) ([]dunning.Account, error) {
 
 // TenantOf implements [store.TenantRecords].
 func (r tenants) TenantOf(invoice string) (string, error) {
-	found, err := r.texts(&tenantOf, invoice)
+	found, err := firstColumn[string](r.tx, &tenantOf, invoice)
 	if err == nil && len(found) == 0 {
 		err = &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: dunning.InvoiceMachine.Name(), ID: invoice}
 	}
@@ -68,7 +68,7 @@ func (r tenants) TenantOf(invoice string) (string, error) {
 
 // Due implements [store.TenantRecords].
 func (r tenants) Due(now time.Time, limit int) ([]dunning.Account, error) {
-	return dueByText(r.tx, dunning.TenantMachine.Name(), findDueTenants, now, limit, r.Get)
+	return dueOf(r.tx, dunning.TenantMachine.Name(), findDueTenants[r.store.Dialect], limit, r.Get, now)
 }
 
 // NextDue implements [store.TenantRecords].

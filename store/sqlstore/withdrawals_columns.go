@@ -172,3 +172,5 @@ var incidentTable = newTable(table[withdrawal.Incident]{
 	},
 	unique: []unique{{columns: []string{"withdrawal_request_id", "tx_hash", "claim", "block_hash"}}}, // inserted once
 })
+
+var incidentJournal = newJournal(incidentTable, "id")

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,68 +106,19 @@ var dueStatements = func() map[dueKey]*statement {
 // at a wallet before either has its slot; then the unique index of the slots
 // gives it to one, and the other's update runs again.
 func (w withdrawals) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error) {
-	if w.view {
-		return nil, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: withdrawal.JobMachine.Name(), Event: "due", Reason: "a View locks nothing"}
-	}
 	key := dueKey{q.Kind, q.Sequential && q.Kind == withdrawal.DueClaim, q.Chain != uuid.Nil, w.store.Dialect}
 	st := dueStatements[key]
 	if st == nil {
 		return nil, fmt.Errorf("%w: due work of kind %v", statemachine.ErrInvalid, q.Kind)
 	}
-	if err := store.CheckLimit(q.Limit); err != nil {
-		return nil, err
-	}
-	limit := q.Limit
-	for {
-		requests, err := w.dueRequests(st, key, q, limit)
-		if err != nil {
-			return nil, err
-		}
-		found, err := w.readable(requests)
-		if bad := len(requests) - len(found); err != nil || bad == 0 || len(requests) < limit || len(found) >= q.Limit || limit >= 10*q.Limit {
-			return found[:min(len(found), q.Limit)], err
-		}
-		limit = q.Limit + len(requests) - len(found) // those that cannot be read stay due, before others
-	}
-}
-
-// readable returns the aggregates that can be read. One that cannot, such as a
-// row with a status of a later version, must not stop the others.
-func (w withdrawals) readable(requests []uuid.UUID) ([]withdrawal.Withdrawal, error) {
-	all, err := w.Get(requests...)
-	if err == nil || w.err != nil { // or the database itself has failed
-		return all, err
-	}
-	all = nil
-	for _, id := range requests {
-		one, err := w.Get(id)
-		switch {
-		case err == nil:
-			all = append(all, one...)
-		case w.err != nil:
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-// dueRequests locks what is due.
-func (w withdrawals) dueRequests(st *statement, key dueKey, q store.DueWithdrawals, limit int) (requests []uuid.UUID, err error) {
-	args := []any{int64(limit)}
-	args = append(args, q.Now)
+	args := []any{q.Now}
 	if q.Kind == withdrawal.DueCheck {
 		args = append(args, q.Now.Add(-q.Grace))
 	}
 	if key.oneChain {
 		args = append(args, q.Chain.String())
 	}
-	err = w.read(st, nil, func(rows *sql.Rows) error {
-		var id uuid.UUID
-		err := rows.Scan(&id)
-		requests = append(requests, id)
-		return err
-	}, args...)
-	return requests, err
+	return dueOf(w.tx, withdrawal.JobMachine.Name(), st, q.Limit, w.Get, args...)
 }
 
 type nextKey struct {
@@ -211,8 +161,7 @@ func (w withdrawals) earliest(q store.DueWithdrawals, late bool, after time.Time
 	if q.Chain != uuid.Nil {
 		args = append(args, q.Chain.String())
 	}
-	err = w.read(st, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&at)) }, args...)
-	return at, err
+	return w.nextDue(st, args...)
 }
 
 var jobLeases = leaseTable(jobTable)

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"database/sql"
 	"strings"
 
 	"github.com/google/uuid"
@@ -12,7 +11,6 @@ import (
 
 var (
 	attemptsOf = statement{text: "SELECT " + attemptTable.columns("") + " FROM @withdrawal_attempts WHERE job_id = $1 ORDER BY fence"}
-	incidents  = statement{text: "SELECT id, " + incidentTable.columns("") + " FROM @withdrawal_incidents WHERE id > $1 ORDER BY id LIMIT $2"}
 )
 
 // Attempts implements [store.WithdrawalRecords].
@@ -22,24 +20,7 @@ func (w withdrawals) Attempts(job uuid.UUID) ([]withdrawal.Attempt, error) {
 
 // Incidents implements [store.WithdrawalRecords].
 func (w withdrawals) Incidents(after int64, limit int) ([]withdrawal.Incident, int64, error) {
-	return numbered(w.tx, incidentTable, &incidents, after, limit)
-}
-
-// numbered reads a page of rows in the order of their numbers, which are the
-// first column.
-func numbered[R any](x *tx, t *table[R], st *statement, after int64, limit int) (page []R, cursor int64, err error) {
-	var row R
-	cursor = after
-	if err := store.CheckLimit(limit); err != nil {
-		return nil, cursor, err
-	}
-	fields := append([]any{&cursor}, t.cells(&row)...)
-	err = x.read(st, nil, func(rows *sql.Rows) error {
-		err := rows.Scan(fields...)
-		page = append(page, row)
-		return located(err, t.name, cursor)
-	}, after, int64(limit))
-	return page, cursor, err
+	return incidentJournal.pageOf(w.tx, after, limit)
 }
 
 // A page of one status is a range of an index; one of all is a range for each

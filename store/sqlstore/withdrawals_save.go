@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"database/sql"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -142,7 +141,7 @@ func (s *changeset) write() error {
 			return s.writeAll("withdrawal strays", writing{&strayTable.insertOne, &s.strays}, writing{&settleStrays, &s.settled})
 		},
 		func() error { return logTransitions(s.tx, s.log) },
-		s.insertIncidents,
+		func() error { return incidentJournal.add(s.tx, &s.incidents) },
 		func() error { return s.reserve(s.reservations) },
 		s.writeCounts,
 	} {
@@ -164,22 +163,5 @@ func (s *changeset) insertJobs() error {
 	if dangling(err) {
 		err = fmt.Errorf("withdrawal jobs: %w: the request or the hot wallet: %w", statemachine.ErrNotFound, err)
 	}
-	return err
-}
-
-var lockIncidents = statement{text: "SELECT pg_advisory_xact_lock(hashtextextended('settle withdrawal incidents', 0))"}
-
-// insertIncidents adds what is not there yet. A lock makes the order of ids that
-// of the commits, so that a reader of pages misses none; they are rare.
-func (s *changeset) insertIncidents() error {
-	if s.incidents.len() == 0 {
-		return nil
-	}
-	if s.store.Dialect == Postgres {
-		if err := s.read(&lockIncidents, nil, func(*sql.Rows) error { return nil }); err != nil {
-			return err
-		}
-	}
-	_, err := s.tx.write(&incidentTable.insertOne, &s.incidents)
 	return err
 }

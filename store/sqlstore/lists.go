@@ -1,0 +1,186 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+// What the domains ask and write alike, beside the records of a [table].
+
+// inOrderOf returns the aggregates that load finds for ids, in their order.
+func inOrderOf[A any](ids []string, load func(set *batch, each func(string, *A)) error) ([]A, error) {
+	found := make([]A, len(ids))
+	if len(ids) == 0 {
+		return found, nil
+	}
+	set, at := new(batch), map[string]A{}
+	for _, id := range ids {
+		set.add(id)
+	}
+	if err := load(set, func(id string, a *A) { at[id] = *a }); err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		found[i] = at[id]
+	}
+	return found, nil
+}
+
+// dueOf returns the first limit aggregates whose ids a statement of [due.find]
+// locks; args are its parameters behind the limit. One that cannot be read, such
+// as a row with a status of a later version, is left out: it stays due before
+// others, which are looked for behind it.
+func dueOf[K comparable, A any](t *tx, machine string, find *statement, limit int, get func(...K) ([]A, error), args ...any) (found []A, err error) {
+	if t.view {
+		return nil, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: machine, Event: "due", Reason: "a View locks nothing"}
+	}
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	for ask := limit; ; ask += limit {
+		ids, err := firstColumn[K](t, find, append([]any{int64(ask)}, args...)...)
+		if err != nil {
+			return nil, err
+		}
+		if found, err = readable(t, ids, get); err != nil {
+			return nil, err
+		}
+		if len(found) >= limit || len(ids) < ask || ask >= 10*limit {
+			return found[:min(len(found), limit)], nil
+		}
+	}
+}
+
+// readable leaves out the aggregates that cannot be read.
+func readable[K comparable, A any](t *tx, ids []K, get func(...K) ([]A, error)) ([]A, error) {
+	all, err := get(ids...)
+	if err == nil || t.err != nil { // or the database itself has failed
+		return all, err
+	}
+	all = nil
+	for _, id := range ids {
+		one, err := get(id)
+		switch {
+		case err == nil:
+			all = append(all, one...)
+		case t.err != nil:
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// firstColumn returns the first column of a query.
+func firstColumn[V any](t *tx, st *statement, args ...any) (all []V, err error) {
+	err = t.read(st, nil, func(rows *sql.Rows) error {
+		var v V
+		err := rows.Scan(&v)
+		all = append(all, v)
+		return err
+	}, args...)
+	return all, err
+}
+
+// ids is a page of text ids behind one.
+func (t *tx) ids(st *statement, after string, limit int, more ...any) ([]string, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	return firstColumn[string](t, st, append([]any{after, int64(limit)}, more...)...)
+}
+
+// nextDue is the only time that a query finds; zero for none.
+func (t *tx) nextDue(st *statement, args ...any) (at time.Time, err error) {
+	err = t.read(st, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&at)) }, args...)
+	return at, err
+}
+
+// journal is a table whose rows are numbered, never changed but to be dealt
+// with, and read in pages: incidents, discrepancies.
+type journal[R any] struct {
+	*table[R]
+	lock, behind statement
+}
+
+// newJournal returns the journal of a table with a growing number in a column.
+func newJournal[R any](t *table[R], number string) *journal[R] {
+	return &journal[R]{t,
+		statement{text: "SELECT pg_advisory_xact_lock(hashtextextended('settle " + t.name + "', 0))"},
+		statement{text: "SELECT " + number + ", " + t.columns("") + " FROM @" + t.name + " WHERE " + number + " > $1 ORDER BY " + number + " LIMIT $2"}}
+}
+
+// add writes what is not there yet. A lock makes the order of numbers that of
+// the commits, so that a reader of pages misses none; the rows are rare.
+func (j *journal[R]) add(t *tx, rows *batch) error {
+	if rows.len() == 0 {
+		return nil
+	}
+	if t.store.Dialect == Postgres {
+		if err := t.read(&j.lock, nil, func(*sql.Rows) error { return nil }); err != nil {
+			return err
+		}
+	}
+	return t.some(&j.insertOne, rows)
+}
+
+// pageOf returns the rows behind a number, and the number of the last of them.
+func (j *journal[R]) pageOf(t *tx, after int64, limit int) (page []R, cursor int64, err error) {
+	cursor = after
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, cursor, err
+	}
+	var r R
+	fields := append([]any{&cursor}, j.cells(&r)...)
+	err = t.read(&j.behind, nil, func(rows *sql.Rows) error {
+		err := rows.Scan(fields...)
+		page = append(page, r)
+		return located(err, j.name, cursor)
+	}, after, int64(limit))
+	return page, cursor, err
+}
+
+// alter is the statement that writes the state of rows that have no version of
+// their own: that of their record was compared in the same commit.
+func (t *table[R]) alter() statement {
+	state := t.state(new(R)).spec()
+	return statement{once: true, rows: state + ", " + t.key, text: "UPDATE @" + t.name + " AS x SET " + assignments(state) + " FROM {rows} WHERE " + t.sameKey("x", "r")}
+}
+
+func (t *table[R]) alterRow(rows *batch, r *R) {
+	rows.add(append(cells(t.state(r)), cells(t.fixed(r)[:t.keys])...)...)
+}
+
+// sortRow adds a record to the rows that are new, that have a new version, or
+// that changed outside of it.
+func sortRow[R any](t *table[R], inserted, updated, touched *batch, old, now *R) {
+	switch was := t.version(old); {
+	case was == 0:
+		t.insertRow(inserted, now)
+	case was != t.version(now):
+		t.updateRow(updated, old, now)
+	default:
+		t.touchRow(touched, old, now)
+	}
+}
+
+// some writes rows if there are any.
+func (t *tx) some(st *statement, rows *batch) error {
+	if rows.len() == 0 {
+		return nil
+	}
+	_, err := t.write(st, rows)
+	return err
+}
+
+// inTurn does steps until one fails.
+func inTurn(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
