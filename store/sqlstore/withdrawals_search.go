@@ -123,7 +123,7 @@ func (w withdrawals) List(q store.ListWithdrawals) ([]withdrawal.Withdrawal, err
 	if err != nil {
 		return nil, err
 	}
-	return w.readable(ids)
+	return readable(w.tx, ids, w.Get)
 }
 
 func (w withdrawals) ids(st *statement, args ...any) (ids []uuid.UUID, err error) {
