@@ -127,17 +127,23 @@ func (j *journal[R]) add(t *tx, rows *batch) error {
 }
 
 // pageOf returns the rows behind a number, and the number of the last of them.
-func (j *journal[R]) pageOf(t *tx, after int64, limit int) (page []R, cursor int64, err error) {
+func (j *journal[R]) pageOf(t *tx, after int64, limit int) ([]R, int64, error) {
+	return numbered(t, j.table, &j.behind, after, limit)
+}
+
+// numbered reads a page of rows in the order of their numbers, which are the
+// first column.
+func numbered[R any](x *tx, t *table[R], st *statement, after int64, limit int) (page []R, cursor int64, err error) {
 	cursor = after
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, cursor, err
 	}
 	var r R
-	fields := append([]any{&cursor}, j.cells(&r)...)
-	err = t.read(&j.behind, nil, func(rows *sql.Rows) error {
+	fields := append([]any{&cursor}, t.cells(&r)...)
+	err = x.read(st, nil, func(rows *sql.Rows) error {
 		err := rows.Scan(fields...)
 		page = append(page, r)
-		return located(err, j.name, cursor)
+		return located(err, t.name, cursor)
 	}, after, int64(limit))
 	return page, cursor, err
 }
