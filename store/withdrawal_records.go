@@ -160,8 +160,8 @@ type WithdrawalRecords interface {
 	// Feed returns the transitions of requests and jobs.
 	Feed[uuid.UUID]
 	// Stats counts what the fields of [withdrawal.Stats] say; rates and means
-	// are over [now-window, now).
-	Stats(now time.Time, window time.Duration) (withdrawal.Stats, error)
+	// are over [now-window, now). chain is zero for all of them.
+	Stats(now time.Time, window time.Duration, chain uuid.UUID) (withdrawal.Stats, error)
 }
 
 // JobLease names a held lease and its new end.

@@ -83,12 +83,17 @@ func (s *Withdrawals) Verify(ctx context.Context, id uuid.UUID) error {
 // Stats counts at the store's time; rates and means are over what ended in the
 // window before it.
 func (s *Withdrawals) Stats(ctx context.Context, window time.Duration) (withdrawal.Stats, error) {
+	return s.StatsOf(ctx, uuid.Nil, window)
+}
+
+// StatsOf is [Withdrawals.Stats] of one chain; zero is all of them.
+func (s *Withdrawals) StatsOf(ctx context.Context, chain uuid.UUID, window time.Duration) (withdrawal.Stats, error) {
 	return read(ctx, s.view, func(tx WithdrawalTx) (withdrawal.Stats, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return withdrawal.Stats{}, err
 		}
-		return tx.Withdrawals().Stats(now, window)
+		return tx.Withdrawals().Stats(now, window, chain)
 	})
 }
 

@@ -8,18 +8,27 @@ import (
 )
 
 // Stats implements [store.WithdrawalRecords]. It reads everything.
-func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stats, error) {
+func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID) (withdrawal.Stats, error) {
 	s := withdrawal.Stats{At: now, Requests: map[withdrawal.RequestStatus]int64{}, Jobs: map[withdrawal.JobStatus]int64{}}
 	from := now.Add(-window)
 	within := func(t time.Time) bool { return !t.Before(from) && t.Before(now) }
 	var approval, confirmation withdrawal.Mean
-	s.OpenIncidents = int64(len(w.incidents) - len(w.acks))
-	for i := range w.incidents {
-		if within(w.incidents[i].At) {
+	of := func(c uuid.UUID) bool { return chain == uuid.Nil || c == chain }
+	for _, i := range w.incidents {
+		if r := w.requests.at[i.Request]; r == nil || !of(r.Chain) {
+			continue
+		}
+		if within(i.At) {
 			s.Incidents++
+		}
+		if !w.acked[incidentKey{i.Request, i.Hash, i.Claim, i.BlockHash}] {
+			s.OpenIncidents++
 		}
 	}
 	for _, r := range w.requests.at {
+		if !of(r.Chain) {
+			continue
+		}
 		s.Requests[r.Status]++
 		switch r.Status {
 		case withdrawal.RequestPending:
@@ -41,6 +50,9 @@ func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stat
 		}
 	}
 	for _, j := range w.jobs.at {
+		if !of(j.Chain) {
+			continue
+		}
 		s.Jobs[j.Status]++
 		var a withdrawal.Withdrawal // what only a live job needs
 		if !withdrawal.JobMachine.Terminal(j.Status) {

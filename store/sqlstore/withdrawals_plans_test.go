@@ -19,8 +19,8 @@ func paying(d Dialect) map[string]*statement {
 		"requestsOf": requestsOf, "requestsOfAll": requestsOfAll, "update requests": &requestTable.updateOne, "update jobs": &jobTable.updateOne,
 		"touch jobs": &jobTable.touchOne, "insert jobs": &jobTable.insertOne, "saveAttempts": &saveAttempts, "insertNonces": &insertNonces,
 		"insert txs": &txTable.insertOne, "active job": &jobTable.holdersNow[0], "holder of a slot": &jobTable.holdersNow[1], "ownerOf": &ownerOf, "job as stored": &jobTable.storedNow,
-		"countRequests": &countRequests, "countJobs": &countJobs, "requestsEnded": &requestsEnded, "requestsApproved": &requestsApproved,
-		"jobsConfirmed": &jobsConfirmed, "attemptsStarted": &attemptsStarted, "selectWalletsOf": &selectWalletsOf,
+		"countRequests": countRequests[false], "countRequests of a chain": countRequests[true], "countJobs": countJobs[false], "countJobs of a chain": countJobs[true], "requestsEnded": requestsEnded[false], "requestsEnded of a chain": requestsEnded[true], "requestsApproved": requestsApproved[false], "requestsApproved of a chain": requestsApproved[true],
+		"jobsConfirmed": jobsConfirmed[false], "jobsConfirmed of a chain": jobsConfirmed[true], "attemptsStarted": attemptsStarted[false], "attemptsStarted of a chain": attemptsStarted[true], "selectWalletsOf": &selectWalletsOf,
 	}
 	if d == Postgres {
 		all["lock jobs"], all["lock requests"], all["lock wallets"] = &jobTable.inOrder, &requestTable.inOrder, lockReserved[d]

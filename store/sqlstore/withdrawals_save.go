@@ -52,8 +52,8 @@ func (s *changeset) add(c *withdrawal.Change) {
 		} else {
 			requestTable.updateRow(&s.requests, o, n, maybe(&approved))
 		}
-		s.countRequest(o.Status, -1)
-		s.countRequest(n.Status, 1)
+		s.countRequest(n.Chain, o.Status, -1)
+		s.countRequest(n.Chain, n.Status, 1)
 	} else if c.TouchRequest() {
 		requestTable.touchRow(&s.touchRequests, o, n)
 	}
@@ -61,7 +61,7 @@ func (s *changeset) add(c *withdrawal.Change) {
 	case n.ID != o.ID:
 		jobTable.insertRow(&s.newJobs, n)
 		s.takes(n)
-		s.countJob(n.Status, 1)
+		s.countJob(n.Chain, n.Status, 1)
 	case n.Version != o.Version:
 		rows := &s.jobs
 		if n.Slot.Valid && n.Slot != o.Slot {
@@ -69,8 +69,8 @@ func (s *changeset) add(c *withdrawal.Change) {
 			s.takes(n)
 		}
 		jobTable.updateUnder(rows, o, n, n.Request, c.Old.Request.Version)
-		s.countJob(o.Status, -1)
-		s.countJob(n.Status, 1)
+		s.countJob(n.Chain, o.Status, -1)
+		s.countJob(n.Chain, n.Status, 1)
 	case c.Touch():
 		jobTable.touchUnder(&s.touch, o, n, n.Request, c.Old.Request.Version)
 	}

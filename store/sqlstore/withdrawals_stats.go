@@ -3,9 +3,13 @@ package sqlstore
 import (
 	"cmp"
 	"database/sql"
+	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -24,17 +28,20 @@ var addCounts = func() map[Dialect]*statement {
 	return all
 }()
 
-// countRequest counts a request in or out, in states where it may stay for ever.
-func (s *changeset) countRequest(status withdrawal.RequestStatus, n int64) {
+// countRequest counts a request in or out, in states where it may stay for ever:
+// for all chains, and for its own.
+func (s *changeset) countRequest(chain uuid.UUID, status withdrawal.RequestStatus, n int64) {
 	switch status {
 	case withdrawal.RequestCompleted, withdrawal.RequestFailed, withdrawal.RequestRejected, withdrawal.RequestCancelled:
 		s.counts[countKey{"request", status.String()}] += n
+		s.counts[countKey{"request " + chain.String(), status.String()}] += n
 	}
 }
 
-func (s *changeset) countJob(status withdrawal.JobStatus, n int64) {
+func (s *changeset) countJob(chain uuid.UUID, status withdrawal.JobStatus, n int64) {
 	if withdrawal.JobMachine.Terminal(status) {
 		s.counts[countKey{"job", status.String()}] += n
+		s.counts[countKey{"job " + chain.String(), status.String()}] += n
 	}
 }
 
@@ -58,52 +65,71 @@ func (s *changeset) writeCounts() error {
 	return err
 }
 
+// perChain is a statement for all chains, and for one, whose id is the last
+// parameter: {chain c} is then the condition on column c.
+func perChain(text string) map[bool]*statement {
+	n := 1
+	for strings.Contains(text, fmt.Sprintf("$%d", n)) {
+		n++
+	}
+	one := chainMark.ReplaceAllStringFunc(text, func(mark string) string {
+		return fmt.Sprintf(" AND %s = $%d", mark[len("{chain "):len(mark)-1], n)
+	})
+	return map[bool]*statement{false: {text: chainMark.ReplaceAllString(text, "")}, true: {text: one}}
+}
+
+var chainMark = regexp.MustCompile(`\{chain [\w.]+\}`)
+
 // The numbers of rows in states that are soon left, and of the others from
 // withdrawal_counts; what ended in [$1, $2) from its index.
 var (
-	countEnded    = statement{text: "SELECT record, status, CAST(sum(n) AS {int}) FROM @withdrawal_counts GROUP BY record, status"}
-	countRequests = statement{text: "SELECT status, count(*), min(created_at), min(updated_at) FROM @withdrawal_requests " +
-		"WHERE status IN ('pending', 'approved', 'queued') GROUP BY status"}
+	countEnded    = statement{text: "SELECT record, status, CAST(sum(n) AS {int}) FROM @withdrawal_counts WHERE record IN ($1, $2) GROUP BY record, status"}
+	countRequests = perChain("SELECT status, count(*), min(created_at), min(updated_at) FROM @withdrawal_requests " +
+		"WHERE status IN ('pending', 'approved', 'queued'){chain chain_id} GROUP BY status")
 	// Those that are due, at $1 or, of look-ups, before.
-	countJobs = statement{text: "SELECT 'pending', count(*), min(CASE WHEN " + dueWithdrawals[withdrawal.DueClaim].is("$1") + " THEN x.scheduled_at END), 0, NULL, 0 " +
-		"FROM @withdrawal_queue x WHERE x.status = 'pending' UNION ALL " +
+	countJobs = perChain("SELECT 'pending', count(*), min(CASE WHEN " + dueWithdrawals[withdrawal.DueClaim].is("$1") + " THEN x.scheduled_at END), 0, NULL, 0 " +
+		"FROM @withdrawal_queue x WHERE x.status = 'pending'{chain x.chain_id} UNION ALL " +
 		"SELECT 'processing', count(*), NULL, coalesce(sum(CASE WHEN " + dueWithdrawals[withdrawal.DueRescue].is("$1") + " THEN 1 END), 0), " +
-		inReview + " FROM @withdrawal_queue x WHERE x.status = 'processing' UNION ALL " +
+		inReview + " FROM @withdrawal_queue x WHERE x.status = 'processing'{chain x.chain_id} UNION ALL " +
 		"SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN " + dueWithdrawals[withdrawal.DueCheck].is("$1") + " AND x.next_check_at < $1 THEN 1 END), 0), " +
-		inReview + " FROM @withdrawal_queue x WHERE x.status = 'confirming'"}
-	countIncidents = statement{text: "SELECT count(*) FROM @withdrawal_incidents WHERE at >= $1 AND at < $2"}
-	oldestQueued   = statement{text: "SELECT min(q.queued_at) FROM @withdrawal_queue x JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id " +
-		"WHERE x.status IN ('pending', 'processing')"}
+		inReview + " FROM @withdrawal_queue x WHERE x.status = 'confirming'{chain x.chain_id}")
+	countIncidents = perChain("SELECT count(*) FROM @withdrawal_incidents i JOIN @withdrawal_requests q ON q.id = i.withdrawal_request_id WHERE i.at >= $1 AND i.at < $2{chain q.chain_id}")
+	oldestQueued   = perChain("SELECT min(q.queued_at) FROM @withdrawal_queue x JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id " +
+		"WHERE x.status IN ('pending', 'processing'){chain x.chain_id}")
 
-	requestsEnded = statement{text: "SELECT status, count(*) FROM @withdrawal_requests " +
-		"WHERE status IN ('completed', 'failed') AND updated_at >= $1 AND updated_at < $2 GROUP BY status"}
-	requestsApproved = statement{text: "SELECT created_at, approved_at FROM @withdrawal_requests WHERE approved_at >= $1 AND approved_at < $2"}
-	jobsConfirmed    = statement{text: "SELECT broadcast_at, processed_at, gas_used FROM @withdrawal_queue " +
-		"WHERE processed_at >= $1 AND processed_at < $2 AND status = 'confirmed'"}
-	attemptsStarted = statement{text: "SELECT count(*), coalesce(sum(CASE WHEN EXISTS (SELECT 1 FROM @withdrawal_attempts p " +
-		"WHERE p.job_id = a.job_id AND p.fence < a.fence) THEN 1 ELSE 0 END), 0) FROM @withdrawal_attempts a WHERE a.started_at >= $1 AND a.started_at < $2"}
+	requestsEnded = perChain("SELECT status, count(*) FROM @withdrawal_requests " +
+		"WHERE status IN ('completed', 'failed') AND updated_at >= $1 AND updated_at < $2{chain chain_id} GROUP BY status")
+	requestsApproved = perChain("SELECT created_at, approved_at FROM @withdrawal_requests WHERE approved_at >= $1 AND approved_at < $2{chain chain_id}")
+	jobsConfirmed    = perChain("SELECT broadcast_at, processed_at, gas_used FROM @withdrawal_queue " +
+		"WHERE processed_at >= $1 AND processed_at < $2 AND status = 'confirmed'{chain chain_id}")
+	attemptsStarted = perChain("SELECT count(*), coalesce(sum(CASE WHEN EXISTS (SELECT 1 FROM @withdrawal_attempts p " +
+		"WHERE p.job_id = a.job_id AND p.fence < a.fence) THEN 1 ELSE 0 END), 0) FROM @withdrawal_attempts a JOIN @withdrawal_queue x ON x.id = a.job_id WHERE a.started_at >= $1 AND a.started_at < $2{chain x.chain_id}")
 )
 
 const inReview = "min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0)"
 
 // Stats implements [store.WithdrawalRecords]. It reads what is under way and
 // what ended in the window, and nothing that grows with history.
-func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stats, error) {
+func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID) (withdrawal.Stats, error) {
 	s := withdrawal.Stats{At: now, Requests: map[withdrawal.RequestStatus]int64{}, Jobs: map[withdrawal.JobStatus]int64{}}
 	from := now.Add(-window)
 	var approval, confirmation withdrawal.Mean
+	one, of := chain != uuid.Nil, ""
+	if one {
+		of = " " + chain.String()
+	}
 	asks := []struct {
-		*statement
+		st   map[bool]*statement
 		args []any
 		scan func(*sql.Rows) error
 	}{
-		{&countEnded, nil, func(rows *sql.Rows) error { return scanEnded(rows, &s) }},
-		{&countRequests, nil, func(rows *sql.Rows) error { return scanRequests(rows, &s) }},
-		{&countJobs, []any{now}, func(rows *sql.Rows) error { return scanJobs(rows, &s) }},
-		{&countIncidents, []any{from, now}, func(rows *sql.Rows) error { return rows.Scan(&s.Incidents) }},
-		{&countOpenIncidents, nil, func(rows *sql.Rows) error { return rows.Scan(&s.OpenIncidents) }},
-		{&oldestQueued, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&s.OldestQueued)) }},
-		{&requestsEnded, []any{from, now}, func(rows *sql.Rows) error {
+		{map[bool]*statement{false: &countEnded, true: &countEnded}, []any{"request" + of, "job" + of}, func(rows *sql.Rows) error { return scanEnded(rows, &s) }},
+		{countRequests, nil, func(rows *sql.Rows) error { return scanRequests(rows, &s) }},
+		{countJobs, []any{now}, func(rows *sql.Rows) error { return scanJobs(rows, &s) }},
+		{countIncidents, []any{from, now}, func(rows *sql.Rows) error { return rows.Scan(&s.Incidents) }},
+		{countOpenIncidents, nil, func(rows *sql.Rows) error { return rows.Scan(&s.OpenIncidents) }},
+		{oldestQueued, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&s.OldestQueued)) }},
+		{requestsEnded, []any{from, now}, func(rows *sql.Rows) error {
 			var status withdrawal.RequestStatus
 			var n int64
 			err := rows.Scan(&status, &n)
@@ -113,13 +139,13 @@ func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stat
 			}
 			return err
 		}},
-		{&requestsApproved, []any{from, now}, func(rows *sql.Rows) error {
+		{requestsApproved, []any{from, now}, func(rows *sql.Rows) error {
 			var created, approved time.Time
 			err := rows.Scan(always(&created), always(&approved))
 			approval.Add(created, approved)
 			return err
 		}},
-		{&jobsConfirmed, []any{from, now}, func(rows *sql.Rows) error {
+		{jobsConfirmed, []any{from, now}, func(rows *sql.Rows) error {
 			var sent, ended time.Time
 			var gas withdrawal.Raw
 			if err := rows.Scan(always(&sent), always(&ended), maybe(&gas)); err != nil {
@@ -130,10 +156,13 @@ func (w withdrawals) Stats(now time.Time, window time.Duration) (withdrawal.Stat
 			s.GasUsed = s.GasUsed.Plus(gas)
 			return nil
 		}},
-		{&attemptsStarted, []any{from, now}, func(rows *sql.Rows) error { return rows.Scan(&s.Executions, &s.Retries) }},
+		{attemptsStarted, []any{from, now}, func(rows *sql.Rows) error { return rows.Scan(&s.Executions, &s.Retries) }},
 	}
-	for _, a := range asks {
-		if err := w.read(a.statement, nil, a.scan, a.args...); err != nil {
+	for i, a := range asks {
+		if one && i > 0 { // the first one has its chain in the names of the counts
+			a.args = append(a.args, chain.String())
+		}
+		if err := w.read(a.st[one], nil, a.scan, a.args...); err != nil {
 			return s, err
 		}
 	}
@@ -147,7 +176,7 @@ func scanEnded(rows *sql.Rows, s *withdrawal.Stats) error {
 	if err := rows.Scan(&key.record, &key.status, &n); err != nil || n == 0 {
 		return err
 	}
-	if key.record == "job" {
+	if strings.HasPrefix(key.record, "job") {
 		var status withdrawal.JobStatus
 		err := status.Scan(key.status)
 		s.Jobs[status] = n

@@ -67,6 +67,8 @@ func Withdrawals[T store.WithdrawalTx](t *testing.T, open func(testing.TB) store
 		{"an incident is open until an operator has acknowledged it, once", acknowledged[T]},
 		{"what an operator tried and was refused is in the journal, and nothing else of it", journal[T]},
 
+		{"what is counted of each chain adds up to all of it", statsOfChains[T]},
+
 		{"every field comes back", everyField[T]},
 		{"what comes from outside passes the law, and sums do not overflow", outside[T]},
 		{"values come back exactly", exactWithdrawals[T]},

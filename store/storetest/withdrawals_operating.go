@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
@@ -146,5 +147,96 @@ func journal[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 	if _, err := w.service.Do(ctx, w.id(), withdrawal.Cancelled{By: operatorAt(start), Reason: "unknown"}); !errors.Is(err, statemachine.ErrNotFound) {
 		t.Errorf("an unknown request: %v", err)
+	}
+}
+
+// statsOfChains: what is counted of each chain adds up to what is counted of all,
+// and is what the records of the chain say.
+func statsOfChains[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+	idle := w.id()
+	chains := []uuid.UUID{w.payingChain(t), w.payingChain(t), utxos, idle}
+	for n, chain := range chains[:3] {
+		for range n + 1 {
+			a := w.confirming(t, chain, start)
+			w.do(t, a.Request.ID, receipt(&a, start.Add(time.Minute), 12))
+		}
+		failed := w.pending(t, chain, start)
+		w.do(t, failed.Request.ID, withdrawal.Claimed{By: workerAt(start)},
+			withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"})
+		w.approved(t, chain, start)
+		w.contradicted(t, start) // on a chain of its own choice
+	}
+	w.declaredNotSent(t, chains[0])
+	w.do(t, w.approved(t, chains[1], start).Request.ID, withdrawal.Cancelled{By: operatorAt(start), Reason: "no"})
+	everything, err := w.service.Requests(ctx, 0, nil, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := []uuid.UUID{idle}
+	for _, r := range everything {
+		if !slices.Contains(parts, r.Chain) {
+			parts = append(parts, r.Chain)
+		}
+	}
+	now := start.Add(time.Hour)
+	var all withdrawal.Stats
+	var of []withdrawal.Stats
+	err = w.View(ctx, func(tx T) (err error) {
+		if all, err = tx.Withdrawals().Stats(now, 2*time.Hour, uuid.Nil); err != nil {
+			return err
+		}
+		of = nil
+		for _, chain := range parts {
+			s, err := tx.Withdrawals().Stats(now, 2*time.Hour, chain)
+			if err != nil {
+				return err
+			}
+			of = append(of, s)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := func(s *withdrawal.Stats) map[string]int64 {
+		n := map[string]int64{"review": s.InReview, "lease": s.LeaseExpired, "overdue": s.CheckOverdue, "incidents": s.Incidents, "open": s.OpenIncidents,
+			"ended": s.Ended, "completed": s.Completed, "executions": s.Executions, "retries": s.Retries, "gas": s.GasJobs}
+		for status, count := range s.Requests {
+			n["request "+status.String()] = count
+		}
+		for status, count := range s.Jobs {
+			n["job "+status.String()] = count
+		}
+		return n
+	}
+	total := map[string]int64{}
+	for i := range of {
+		for name, n := range numbers(&of[i]) {
+			total[name] += n
+		}
+		listed, err := w.service.List(ctx, store.ListWithdrawals{Filter: withdrawal.Filter{Chain: parts[i]}, Limit: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted := map[withdrawal.RequestStatus]int64{}
+		for _, a := range listed {
+			counted[a.Request.Status]++
+		}
+		for _, status := range withdrawal.RequestStatus(0).Values() {
+			if of[i].Requests[status] != counted[status] {
+				t.Errorf("chain %d: %d requests are counted as %v, there are %d", i, of[i].Requests[status], status, counted[status])
+			}
+		}
+	}
+	for name, n := range numbers(&all) {
+		if total[name] != n {
+			t.Errorf("%s: %d of all chains, %d of each together", name, n, total[name])
+		}
+	}
+	if all.Completed == 0 || all.Incidents == 0 || all.Requests[withdrawal.RequestCancelled] == 0 || all.Jobs[withdrawal.JobFailed] == 0 || all.GasUsed == "" {
+		t.Errorf("too little is counted: %+v", all)
+	}
+	if service, err := w.service.StatsOf(ctx, idle, time.Hour); err != nil || len(service.Requests) != 0 || service.GasUsed != "" {
+		t.Errorf("a chain without requests has %+v, %v", service, err)
 	}
 }

@@ -416,7 +416,7 @@ func outside[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 		w.do(t, a.Request.ID, r)
 	}
 	err = w.View(ctx, func(tx T) error {
-		s, err := tx.Withdrawals().Stats(start.Add(time.Minute), time.Hour)
+		s, err := tx.Withdrawals().Stats(start.Add(time.Minute), time.Hour, uuid.Nil)
 		if want := withdrawal.Raw("1" + strings.Repeat("9", withdrawal.MaxDigits-1) + "8"); err == nil && s.GasUsed != want {
 			t.Errorf("gas used is %s", s.GasUsed)
 		}

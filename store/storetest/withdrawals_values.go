@@ -169,7 +169,7 @@ func statistics[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 		withdrawal.Claimed{By: workerAt(minute(-20))})
 	stats := func(now time.Time) (got withdrawal.Stats) {
 		err := w.View(ctx, func(tx T) (err error) {
-			got, err = tx.Withdrawals().Stats(now, time.Hour)
+			got, err = tx.Withdrawals().Stats(now, time.Hour, uuid.Nil)
 			return err
 		})
 		if err != nil {
@@ -227,7 +227,7 @@ func importedReview[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 	var got withdrawal.Stats
 	err := w.View(ctx, func(tx T) (err error) {
-		got, err = tx.Withdrawals().Stats(start.Add(time.Hour), time.Hour)
+		got, err = tx.Withdrawals().Stats(start.Add(time.Hour), time.Hour, uuid.Nil)
 		return err
 	})
 	if err != nil || got.InReview != 1 || !got.OldestReview.Equal(a.Job.BroadcastAt) {
