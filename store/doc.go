@@ -29,6 +29,12 @@
 // version; no UPDATE or DELETE). The latest job of a request is the one that was
 // inserted last: keep a number, as times may be equal.
 //
+// Refreshes need four tables: wallets (key xpub; unique slot), jobs (key id; unique
+// xpub where a recovery job is pending or processing), watchers (key xpub and
+// recipient) and locks (key xpub), a sequence for the fences of locks, and the log.
+// A wallet's row is the head of all that is stored for it: what waits for its lock
+// reads the rest afterwards.
+//
 // Absent is a zero time, an empty text, a nonce without HasNonce, an invalid
 // slot, a zero outcome; NULL is good for each. Times are UTC microseconds.
 // AmountRaw and gas are text, and amounts text or an exact numeric of 78 digits.

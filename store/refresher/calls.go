@@ -30,8 +30,8 @@ func outcome(err error) statemachine.Outcome {
 	return statemachine.Unknown
 }
 
-// call makes one call of the host, bounded by HTTP_TIMEOUT, and where it needs the
-// lock by that.
+// call makes one call of the host, bounded by HTTP_TIMEOUT, by the end of its pass,
+// and where it needs the lock by that.
 func (r *round) call(ctx context.Context, locked bool, fn func(context.Context) error) error {
 	if r.hung {
 		return errTimedOut
@@ -39,7 +39,11 @@ func (r *round) call(ctx context.Context, locked bool, fn func(context.Context) 
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, r.config.HTTPTimeout, errTimedOut)
+	end := time.Now().Add(r.config.HTTPTimeout)
+	if !r.deadline.IsZero() && r.deadline.Before(end) {
+		end = r.deadline
+	}
+	ctx, cancel := context.WithDeadlineCause(ctx, end, errTimedOut)
 	defer cancel()
 	if locked {
 		if !time.Now().Before(r.lockEnd()) {
@@ -84,8 +88,9 @@ func (r *round) watchLock(lose context.CancelCauseFunc) (stop func()) {
 	return func() { close(done) }
 }
 
-// look lists everything: the transfers without asset, then those of each asset.
-// It takes (2 + assets) x HTTP_TIMEOUT at most. A listing that fails gives none.
+// look lists everything: the transfers without asset, then those of each asset. A
+// listing that fails gives none. From here on the pass or the tick has (2 + assets)
+// x HTTP_TIMEOUT since its begin.
 func (r *round) look(ctx context.Context, w refresh.Credentials, locked bool) (refresh.Listing, error) {
 	l := refresh.Listing{Began: r.now()}
 	list := func(ctx context.Context, asset string) error {
@@ -100,7 +105,6 @@ func (r *round) look(ctx context.Context, w refresh.Credentials, locked bool) (r
 			return err
 		})
 	}
-	began := time.Now()
 	if err := list(ctx, ""); err != nil {
 		return refresh.Listing{}, err
 	}
@@ -116,8 +120,7 @@ func (r *round) look(ctx context.Context, w refresh.Credentials, locked bool) (r
 	if calls > 10 {
 		r.log.Warn("long pass", "calls", calls, "bound", time.Duration(calls)*r.config.HTTPTimeout)
 	}
-	ctx, cancel := context.WithDeadlineCause(ctx, began.Add(time.Duration(calls)*r.config.HTTPTimeout), errTimedOut)
-	defer cancel()
+	r.deadline = r.began.Add(time.Duration(calls) * r.config.HTTPTimeout)
 	for _, asset := range assets {
 		if err := list(ctx, asset); err != nil {
 			return refresh.Listing{}, err

@@ -186,8 +186,9 @@ type node struct {
 type wallet struct {
 	transfers []refresh.Transfer
 	refreshed []time.Time
-	under     int // refreshes and cancellations that run now, by living processes
-	hang      int // so many calls hang
+	under     int    // refreshes and cancellations that run now, by living processes
+	hang      int    // so many calls hang
+	unlisted  string // the transfers of this asset cannot be listed
 	fail      error
 }
 
@@ -301,6 +302,9 @@ func (c *caller) ListAssets(ctx context.Context, w refresh.Credentials) (assets 
 
 func (c *caller) ListTransfers(ctx context.Context, w refresh.Credentials, asset string) (all []refresh.Transfer, err error) {
 	err = c.call(ctx, w, "listtransfers "+asset, false, func(x *wallet) error {
+		if x.unlisted != "" && x.unlisted == asset {
+			return errors.New("busy")
+		}
 		for _, t := range x.transfers {
 			if t.Asset == asset {
 				all = append(all, t)

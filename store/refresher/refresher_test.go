@@ -166,6 +166,52 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// A pass of which one listing fails plans nothing from the others.
+func TestPartOfAListing(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		old := incoming("old", "first")
+		old.Expiration = s.begin.Unix() - 1
+		s.node.transfer(0, old)
+		s.node.transfer(0, incoming("r", "first"))
+		s.node.transfer(0, incoming("x", "second"))
+		s.node.wallet(refreshtest.Wallet(0).XpubVan).unlisted = "second"
+		s.node.keep = true
+		s.enqueue(0, refresh.Sync, "", "")
+		s.start("w1")
+		time.Sleep(2 * time.Second)
+		w := s.get(0)
+		if len(w.Watchers) != 0 || w.Jobs[0].Status != refresh.JobPending || w.Jobs[0].Attempts != 1 || w.Lock != (refresh.Lock{}) {
+			t.Errorf("%+v", w)
+		}
+		if _, _, log := s.node.seen(); len(log) != 5 {
+			t.Errorf("calls %v", log)
+		}
+	})
+}
+
+// A pass takes (2 + assets) x HTTP_TIMEOUT at most, though none of its calls times
+// out.
+func TestPassIsBounded(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		s.node.took, s.node.keep = 59*time.Second, true
+		for i := range 20 { // and 20 cancellations
+			old := incoming(fmt.Sprint("r", i), "asset")
+			old.Expiration, old.Index = s.begin.Unix()-1, int32(i)
+			s.node.transfer(0, old)
+		}
+		s.enqueue(0, refresh.Sync, "", "")
+		s.start("w1")
+		time.Sleep(3*60*time.Second + 2*time.Second)
+		w := s.get(0)
+		if w.Wallet.HungRounds != 1 || w.Jobs[0].Status == refresh.JobProcessing {
+			t.Errorf("%+v", w)
+		}
+		if _, _, log := s.node.seen(); len(log) != 4 {
+			t.Errorf("calls %v", log)
+		}
+	})
+}
+
 // A call longer than the lock is renewed, and nobody else comes in.
 func TestLongCallIsRenewed(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, s *system) {

@@ -24,6 +24,10 @@ type round struct {
 	jobs    int  // that were claimed
 	hung    bool // a call timed out: the round is over
 
+	// began is when the pass or the tick began, by this process's clock, and
+	// deadline when it must end; zero while that is not known.
+	began, deadline time.Time
+
 	storeTime, localTime time.Time // of the same moment, or the store's is earlier
 
 	mu    sync.Mutex
@@ -157,6 +161,7 @@ func (r *round) job(ctx context.Context) error {
 	if job.Status != refresh.JobProcessing { // an invoice without asset
 		return nil
 	}
+	r.began, r.deadline = sent, time.Time{}
 	held := r.hold(job.ID, job.Lease.Fence, c.New.Lock.Lease.Fence, sent)
 	done := refresh.JobDone{By: r.by(), Held: held}
 	err = r.pass(ctx, job.Credentials, &done)
@@ -195,6 +200,7 @@ func (r *round) pass(ctx context.Context, w refresh.Credentials, done *refresh.J
 // due job goes first.
 func (r *round) tick(ctx context.Context, w refresh.Work) (over bool, err error) {
 	began := r.storeTime
+	r.began, r.deadline = time.Now(), time.Time{}
 	wallet := credentials(&w)
 	looked := refresh.Looked{By: r.by(), Slot: r.held.Slot, Began: began, JobFirst: r.jobs < r.config.MaxJobs}
 	looked.Listing, err = r.look(ctx, wallet, false)

@@ -26,6 +26,7 @@ func Refreshes[T store.RefreshTx](t *testing.T, open func(testing.TB) store.Stor
 		{"a wallet has one live recovery job, and the loser gets its id", oneRecovery[T]},
 		{"a lock goes to one, is deleted at its release or when it is swept, and its fence never repeats", walletLocks[T]},
 		{"what a round holds is renewed together", renewedTogether[T]},
+		{"a lock that has ended is not renewed", lateRenewal[T]},
 		{"under a lock that was lost nothing of a job is stored", lostLock[T]},
 		{"an expiry and its sync job are stored once, together", oneExpiry[T]},
 		{"what is loaded is what the domain says", loadedSets[T]},
@@ -266,6 +267,30 @@ func renewedTogether[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 		if ok {
 			same(t, name, after, w)
 		}
+	}
+}
+
+// lateRenewal: a lock that has ended is lost, though slot and job are held.
+func lateRenewal[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+	w := r.at(t, 1)
+	renew := func(now time.Time, h refresh.Held) (lost []string) {
+		t.Helper()
+		err := r.Update(ctx, func(tx T) (err error) {
+			lost, err = tx.Refreshes().Renew(now, now.Add(r.config.LockTTL), store.RefreshLease{XpubVan: w.Wallet.XpubVan, Held: h})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lost
+	}
+	held := refresh.Held{Slot: 1, Job: w.Jobs[0].ID, Fence: 1}
+	if lost := renew(start.Add(r.config.LockTTL-tick), held); len(lost) > 0 {
+		t.Fatal("slot and job are held")
+	}
+	held.Lock = w.Lock.Lease.Fence
+	if lost := renew(start.Add(r.config.LockTTL), held); len(lost) != 1 {
+		t.Error("a lock was renewed at its end")
 	}
 }
 

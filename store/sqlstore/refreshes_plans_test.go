@@ -1,0 +1,115 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/settlehq/settle/internal/pgtest"
+)
+
+// refreshing is what refreshes do all the time, for one dialect.
+func refreshing(d Dialect) map[string]*statement {
+	all := map[string]*statement{
+		"heads": lockedHeads[d], "free": freeHeads[d], "locks": &walletLocksOf, "job": &refreshJobOf, "watchers by id": &watchersByID,
+		"slots": &servedSlots, "waiting": &waitingWallets, "recoverable": &recoverableWallets, "wallets": &allRefreshWallets, "sweep": sweepLocks[d],
+		"jobs": &allRefreshJobs, "jobs of a status": &refreshJobsOf, "watching": &watchingWatchers, "ended": &watchersEnded, "failed": &failedByWallet,
+		"take locks": &takeLocks, "free locks": &freeLocks, "renew slots": &refreshSlotLeases.renew, "renew jobs": &refreshJobLeases.renew,
+		"renew locks": &walletLockLeases.renew, "lost slots": &refreshSlotLeases.lost, "lost jobs": &refreshJobLeases.lost, "lost locks": &walletLockLeases.lost,
+		"update wallets": &refreshWalletTable.updateOne, "touch wallets": &refreshWalletTable.touchOne, "insert wallets": &refreshWalletTable.insertOne,
+		"update jobs": &refreshJobTable.updateOne, "touch jobs": &refreshJobTable.touchOne, "insert jobs": &refreshJobTable.insertOne,
+		"update watchers": &watcherTable.updateOne, "touch watchers": &watcherTable.touchOne, "insert watchers": &watcherTable.insertOne,
+		"slot holder": &refreshWalletTable.holdersNow[0], "recovery holder": &refreshJobTable.holdersNow[0],
+	}
+	for set, st := range jobsOfSet {
+		all[fmt.Sprint("jobs of set ", set)] = st
+	}
+	for set, st := range watchersOfSet {
+		all[fmt.Sprint("watchers of set ", set)] = st
+	}
+	return all
+}
+
+// wholeRefreshes: a table is read from end to end, or by an index that is not of
+// what is live.
+var wholeRefreshes = regexp.MustCompile(`Seq Scan on (refresh_(wallets|jobs|watchers)|transitions)\b|(?m)SCAN (x|w|h|refresh_\w+)$`)
+
+func TestNoPlanReadsAllRefreshes(t *testing.T) {
+	ctx := context.Background()
+	for _, d := range []Dialect{SQLite, Postgres} {
+		t.Run(d.String(), func(t *testing.T) {
+			db, opts := (*sql.DB)(nil), Options{}
+			var err error
+			if d == SQLite {
+				db, err = sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "plans.db"))
+			} else {
+				db, err = sql.Open("pgx", pgtest.URL(t))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { db.Close() })
+			if d == Postgres {
+				opts.Schema = pgtest.Schema(t, db)
+			}
+			if err := Migrate(ctx, db, d, opts); err != nil {
+				t.Fatal(err)
+			}
+			syn, _ := opts.syntax(d)
+			conn, err := db.Conn(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			fillRefreshes(t, conn, syn, 5000)
+			for name, st := range refreshing(d) {
+				for _, once := range []columns{0, 1<<63 - 2, 1<<63 - 1} {
+					if plan := explain(t, conn, syn, st, once); wholeRefreshes.MatchString(plan) {
+						t.Errorf("%s, %b once:\n%s", name, once, plan)
+					}
+				}
+			}
+		})
+	}
+}
+
+// fillRefreshes makes a history of wallets that are done, and on PostgreSQL the
+// statistics that the server makes by itself.
+func fillRefreshes(t *testing.T, conn *sql.Conn, syn syntax, n int) {
+	t.Helper()
+	id := func(space string) string {
+		return "'" + space + "0000000-0000-0000-0000-' || substr('000000000000' || key, -12)"
+	}
+	series, at, no := fmt.Sprintf("(SELECT key FROM json_each('[' || substr(replace(hex(zeroblob(%d)), '00', ',1'), 2) || ']'))", n), "'2026-01-01 00:00:00.000000'", "0"
+	if syn.Dialect == Postgres {
+		id = func(space string) string {
+			return "('" + space + "0000000-0000-0000-0000-' || lpad(key::text, 12, '0'))::uuid"
+		}
+		series, at, no = fmt.Sprintf("generate_series(0, %d) AS s(key)", n-1), "now()", "false"
+	}
+	for _, text := range []string{
+		"INSERT INTO @refresh_wallets (id, xpub_van, status, work_seq, unserved_since, lease_fence, hung_rounds, version, created_at) SELECT " +
+			id("1") + ", 'w' || key, 'unserved', 1, " + at + ", 1, 0, 1, " + at + " FROM " + series,
+		"INSERT INTO @refresh_jobs (job_id, xpub_van, xpub_col, master_fingerprint, trigger, status, attempts, available_at, lease_fence, created_at, processed_at, version) SELECT " +
+			id("2") + ", 'w' || key, 'c', 'f', 'sync', 'completed', 1, " + at + ", 1, " + at + ", " + at + ", 3 FROM " + series,
+		"INSERT INTO @refresh_watchers (id, xpub_van, xpub_col, master_fingerprint, recipient_id, provisional, status, expires_at, refresh_count, next_at, cancel_tried, " +
+			"ended_at, end_reason, version, created_at) SELECT " + id("3") + ", 'w' || key, 'c', 'f', 'r', " + no + ", 'settled', " + at + ", 1, " + at + ", " + no + ", " +
+			at + ", 'transfer', 2, " + at + " FROM " + series,
+		"INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) " +
+			"SELECT 0, 'refresh_job', CAST(job_id AS text), 1, '', 'enqueue', 'pending', created_at, '', '', '' FROM @refresh_jobs",
+	} {
+		if _, err := conn.ExecContext(context.Background(), syn.expand(text)); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	if syn.Dialect == Postgres {
+		for _, table := range []string{"refresh_wallets", "refresh_jobs", "refresh_watchers"} {
+			if _, err := conn.ExecContext(context.Background(), syn.expand("ANALYZE @"+table)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
