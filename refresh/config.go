@@ -30,7 +30,7 @@ type Config struct {
 	ProvisionalTTL           time.Duration // 180 s: life of the watcher of an invoice without asset
 	LockTTL                  time.Duration // 30 s: of the lock, and of slot and job leases
 	RenewLock                bool          // the lock is renewed every LockTTL/3 while a call runs
-	Coalesce                 bool          // a sync or recovery job joins a pending one that was never tried
+	Coalesce                 bool          // a sync or recovery job joins a pending one that was never tried; the sync job of an expiry is always its own
 	MaxHungPause             time.Duration // 15 min: longest pause of a wallet whose calls time out
 	MaxJobs                  int           // 10: jobs of one round
 }

@@ -52,6 +52,7 @@ func (s *slots) Turn(ctx context.Context, done []result, n int) (items []worker.
 	if err != nil {
 		return nil, next, err
 	}
+	s.sweep(ctx, at)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, xpub := range t.Gone {
@@ -73,7 +74,6 @@ func (s *slots) Turn(ctx context.Context, done []result, n int) (items []worker.
 			next = slot.again
 		}
 	}
-	s.sweep(ctx, at)
 	return items, next, nil
 }
 

@@ -1,0 +1,201 @@
+package refresh_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// What is said of a transfer that the rules do not know is never taken for an end:
+// not even by the cancellation of its index.
+func TestCancellationDoesNotEndAFaultyTransfer(t *testing.T) {
+	old := open("good", "a")
+	old.Expiration = t0.Unix() - 1
+	strange := open("strange", "a")
+	strange.Kind = 9
+	x := newWorld(t)
+	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+	x.pass(t0, listing(t0, old, strange), refresh.Cancelled{Index: 1, Outcome: done})
+	if len(x.w.Watchers) != 1 || x.watcher("strange").Status != refresh.Watching {
+		t.Errorf("%+v", x.w.Watchers)
+	}
+}
+
+// Of several transfers of a recipient the open ones give the asset, and the latest
+// expiration, in any order.
+func TestOpenTransfersGiveAssetAndExpiration(t *testing.T) {
+	settled, early, late := ended("r", "settled's", 2), open("r", "open's"), open("r", "")
+	early.Expiration, late.Expiration = t0.Unix()+3600, t0.Unix()+7200
+	for _, order := range [][]refresh.Transfer{{settled, early, late}, {late, early, settled}, {early, late, settled}, {settled, late, early}} {
+		x := newWorld(t)
+		x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+		x.pass(t0, listing(t0, order...))
+		if w := x.watcher("r"); w.Asset != "open's" || w.ExpiresAt.Sub(t0) != 26*time.Hour+30*time.Second {
+			t.Errorf("%+v", w)
+		}
+	}
+}
+
+// Apply holds with more than it needs: a tick is of due watchers, and its second
+// half of those that the first one named.
+func TestTicksOfOthersChangeNothing(t *testing.T) {
+	x := newWorld(t)
+	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+	x.pass(t0, listing(t0, open("due", "a"), open("later", "a"), open("other", "a")))
+	for i := range x.w.Watchers {
+		if x.w.Watchers[i].Recipient == "later" {
+			x.w.Watchers[i].NextAt = after(time.Microsecond)
+		}
+	}
+	slot := x.serve(t0)
+	ends := listing(t0, open("due", "a"), ended("later", "a", 2), open("other", "a"))
+	looked, err := config.Apply(x.w, refresh.Looked{By: worker(t0), Slot: slot, Lock: x.fence(), Began: t0, Listing: ends})
+	if err != nil || len(looked.Log) != 0 || len(looked.Tick.Recipients) != 2 {
+		t.Fatalf("%v %+v", err, looked.Log)
+	}
+	ticked, err := config.Apply(looked.New, refresh.Ticked{By: worker(t0), Held: refresh.Held{Slot: slot, Lock: x.n}, Began: t0, Listing: ends, Recipients: []string{"due"}, Refreshed: done})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range ticked.New.Watchers {
+		if want := map[string]int64{"due": 1}[w.Recipient]; w.RefreshCount != want || w.Status != refresh.Watching {
+			t.Errorf("%+v", w)
+		}
+	}
+}
+
+// An error of a watcher is forgotten with the next refresh, and only a refresh that
+// is done ends a series of hung rounds.
+func TestErrorsAreForgotten(t *testing.T) {
+	x := newWorld(t)
+	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+	x.pass(t0, listing(t0, open("r", "a")))
+	x.do(refresh.RoundEnded{By: worker(t0), Slot: x.serve(t0), End: refresh.EndHung})
+	for i, outcome := range []statemachine.Outcome{failed, done} {
+		now := after(time.Duration(i+1) * 30 * time.Second)
+		slot, lock := x.serve(now), x.fence()
+		x.do(refresh.Looked{By: worker(now), Slot: slot, Lock: lock, Began: now, Listing: listing(now, open("r", "a"))})
+		x.do(refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, open("r", "a")),
+			Recipients: []string{"r"}, Refreshed: outcome, Error: "busy"})
+		w := x.watcher("r")
+		if (w.LastError == "") != (outcome == done) || (x.w.Wallet.HungRounds == 0) != (outcome == done) {
+			t.Errorf("%v: %+v, %d hung rounds", outcome, w, x.w.Wallet.HungRounds)
+		}
+	}
+}
+
+// One job at a time, lock or not; and its lock is given back by its own end.
+func TestOneJobAtATime(t *testing.T) {
+	x := newWorld(t)
+	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+	h := x.claim(t0)
+	_, err := x.try(refresh.Ticked{By: worker(t0), Held: refresh.Held{Slot: h.Slot, Lock: h.Lock}, Began: t0, Listing: listing(t0), Refreshed: done}, t0)
+	if !errors.Is(err, statemachine.ErrIllegal) {
+		t.Error("a tick gave the lock of a job back:", err)
+	}
+	x.w.Lock = refresh.Lock{} // as somebody swept it too early
+	x.do(enqueued(t0, 2, refresh.InvoiceCreated, "r", ""), enqueued(t0, 3, refresh.Sync, "", ""))
+	if h := x.claim(t0); h.Job != uuid.Nil {
+		t.Errorf("job %v was claimed beside another", h.Job)
+	}
+}
+
+// The time of an answer is never after the store's.
+func TestAnswersFromTheFuture(t *testing.T) {
+	x := newWorld(t)
+	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+	x.pass(t0, listing(t0, open("r", "a")))
+	now := after(24*time.Hour - time.Microsecond)
+	x.w.Watchers[0].NextAt = now
+	x.tick(now, refresh.Listing{Began: now, Answered: now.Add(time.Hour)}, done)
+	if w := x.watcher("r"); w.Status != refresh.Watching {
+		t.Errorf("%+v", w)
+	}
+	slot := x.serve(now)
+	for name, l := range map[string]refresh.Listing{
+		"no times":              {},
+		"answered before begun": {Began: now, Answered: now.Add(-time.Microsecond)},
+		"begun in the future":   {Began: now.Add(time.Hour), Answered: now.Add(time.Hour)},
+		"too many":              {Began: now, Answered: now, Transfers: make([]refresh.Transfer, refresh.MaxTransfers+1)},
+	} {
+		_, err := x.try(refresh.Looked{By: worker(now), Slot: slot, Lock: x.fence(), Began: now, Listing: l}, now)
+		if !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err := x.try(refresh.Looked{By: worker(now), Slot: slot, Lock: x.fence(), Began: now.Add(time.Hour), Listing: listing(now)}, now)
+	if !errors.Is(err, statemachine.ErrInvalid) {
+		t.Error("a tick from the future:", err)
+	}
+}
+
+// Each of the three conditions of an exit counts alone, and a recovery looks at
+// active watchers alone, whatever else is loaded.
+func TestExitAndRecoveryByThemselves(t *testing.T) {
+	for name, prepare := range map[string]func(x *world){
+		"a live job":     func(x *world) { x.do(enqueued(t0, 2, refresh.Sync, "", "")) },
+		"a watching row": func(x *world) { x.do(enqueued(t0, 2, refresh.Sync, "", "")); x.pass(t0, listing(t0, open("r", "a"))) },
+	} {
+		x := newWorld(t)
+		x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+		x.pass(t0, listing(t0))
+		prepare(x)
+		ev := refresh.RoundEnded{By: worker(t0), Slot: x.serve(t0), End: refresh.EndIdle, WorkSeq: x.w.Wallet.WorkSeq}
+		if _, err := x.try(ev, t0); !errors.Is(err, statemachine.ErrIllegal) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if name != "a watching row" {
+			continue
+		}
+		late := refresh.Recovering{By: by(refresh.Orchestrator, after(24*time.Hour)), Job: id(9)}
+		if c, err := config.Apply(x.w, late); err != nil || !c.Empty() {
+			t.Errorf("recovered for a watcher past its expiry: %v", err)
+		}
+	}
+}
+
+// A wallet that rests because its calls hang owes nothing but the expiry of a
+// provisional watcher.
+func TestNextOfAHungWallet(t *testing.T) {
+	x := newWorld(t)
+	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+	x.pass(t0, listing(t0, open("r", "a")))
+	x.do(enqueued(t0, 2, refresh.InvoiceCreated, "p", ""))
+	x.claim(t0)
+	x.do(enqueued(t0, 3, refresh.Sync, "", ""))
+	end := after(180 * time.Second)
+	for _, c := range []struct {
+		notBefore, now time.Time
+		want           string
+		tick           bool
+	}{
+		{time.Time{}, t0, "job", true},
+		{after(time.Second), t0, "none", false},
+		{after(time.Second), after(time.Second), "job", true},
+		{end.Add(time.Second), end.Add(-time.Microsecond), "none", false},
+		{end.Add(time.Second), end, "expire", false},
+	} {
+		x.w.Wallet.NotBefore = c.notBefore
+		if step := config.Next(x.w, c.now); step.Do.String() != c.want || step.Tick != c.tick || step.Idle {
+			t.Errorf("not before %v, at %v: %+v", c.notBefore.Sub(t0), c.now.Sub(t0), step)
+		}
+	}
+	x.w.Jobs[2].Status = refresh.JobCompleted
+	x.w.Wallet.NotBefore = time.Time{}
+	if step := config.Next(x.w, t0); step.Do != refresh.DoTick || !step.Tick {
+		t.Errorf("%+v", step)
+	}
+}
+
+func TestIdleOver(t *testing.T) {
+	for d, want := range map[time.Duration]bool{60*time.Second - time.Microsecond: false, 60 * time.Second: true, 61 * time.Second: true} {
+		if config.IdleOver(t0, after(d)) != want {
+			t.Errorf("after %v: %v", d, !want)
+		}
+	}
+}
