@@ -33,7 +33,14 @@ func (s *service) followChain(ctx context.Context, ours utxo.Block, ok bool) err
 	if err != nil {
 		return err
 	}
-	fork, err := s.fork(ctx, height)
+	fork, err := s.wallets.Fork(ctx, func(ctx context.Context, at int32) (hash chainhash.Hash, ok bool, err error) {
+		if at > height {
+			return hash, false, nil
+		}
+		hash, err = s.node.hashAt(ctx, at)
+		return hash, true, err
+	})
+	fork = max(fork, 0) // block 0 pays nobody
 	if err != nil || fork == height {
 		return err // a node that is only behind, as after a crash, comes back
 	}
@@ -106,27 +113,4 @@ func (s *service) followMempool(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// fork returns the last block that the node and the store have in common, -1
-// for none, where height is the node's.
-func (s *service) fork(ctx context.Context, height int32) (int32, error) {
-	tip, ok, err := s.wallets.Tip(ctx)
-	if err != nil || !ok {
-		return 0, err
-	}
-	for at := min(tip.Height, height); at > 0; at-- {
-		ours, err := s.wallets.Blocks(ctx, at, at)
-		if err != nil {
-			return 0, err
-		}
-		theirs, err := s.node.hashAt(ctx, at)
-		if err != nil {
-			return 0, err
-		}
-		if len(ours) == 1 && ours[0].Hash == theirs {
-			return at, nil
-		}
-	}
-	return 0, nil
 }
