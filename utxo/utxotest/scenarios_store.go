@@ -350,6 +350,18 @@ var Several = []Scenario{
 		mempool 0: d b a => a input-spent   # b has won before a is looked at
 		tx? 1 b published
 		tx? 1 d published`},
+	{"what would lose with its parent to a later one of the list keeps it out", `
+		open 1 0
+		tx r: x -> main=5
+		tx c: r:0 -> main=4
+		tx a: x -> main=3
+		observe r 1
+		mempool 0: c a => a input-spent
+		tx? 1 r published
+		tx? 1 c published
+		tx? 1 a absent
+		mempool 0: a
+		tx? 1 c failed`},
 	{"a list at another tip does nothing", `
 		open 1 0
 		tx a: x -> main=5
