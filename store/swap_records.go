@@ -93,6 +93,9 @@ type SwapHouse interface {
 	// Note records discrepancies of no item, or of an item that does not exist,
 	// once by their key.
 	Note(discrepancies ...swap.Discrepancy) error
+	// Close writes who has dealt with a discrepancy of no item, by its key;
+	// [statemachine.ErrNotFound] if there is none.
+	Close(swap.Discrepancy) error
 	// Discrepancies pages through all, oldest first, after a cursor from 0, and
 	// returns that of the last one; an empty page returns the cursor given.
 	Discrepancies(after int64, limit int) (page []swap.Discrepancy, cursor int64, err error)

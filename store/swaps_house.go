@@ -247,3 +247,19 @@ func (s *Swaps) Stats(ctx context.Context, window time.Duration) (swap.Stats, er
 		return tx.SwapHouse().Stats(now, window)
 	})
 }
+
+// Acknowledge says by an operator's name that a discrepancy of no item was dealt
+// with, so that its alert ends. Those of an item are dealt with by
+// [swap.Acknowledge].
+func (s *Swaps) Acknowledge(ctx context.Context, operator string, d swap.Discrepancy) error {
+	return s.update(ctx, func(tx SwapTx) error {
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		if d, err = d.Close(operator, now); err != nil {
+			return err
+		}
+		return tx.SwapHouse().Close(d)
+	})
+}

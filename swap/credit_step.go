@@ -63,10 +63,12 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 	switch {
 	case e.Gone && e.Count > 0 || e.Count > MaxAmount:
 		return s.refuse(statemachine.ErrInvalid, "what is gone has no confirmations")
-	case e.Gone && c.GoneAt.IsZero():
-		if c.stage().finished() {
-			s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.ID, Chain: Nexus, TxID: c.ID, Amount: c.Amount, Text: "it vanished after its end"})
+	case c.stage().finished():
+		if e.Gone && s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.ID, Chain: Nexus, TxID: c.ID, Amount: c.Amount, Text: "it vanished after its end"}) {
+			return s.note("the inbound transaction has vanished")
 		}
+		return nil
+	case e.Gone && c.GoneAt.IsZero():
 		c.GoneAt, c.Confirmations = s.by.At, 0
 		return s.note("the inbound transaction has vanished")
 	case e.Gone, c.Status != CreditPending && c.GoneAt.IsZero(),

@@ -262,8 +262,8 @@ const (
 	// NotSent closes an intent as proved, by the operator's name. It is refused
 	// while the intent may still be sent.
 	NotSent
-	// PaidBy files an outbound that is not on file and lets its look-up finish
-	// the item.
+	// PaidBy confirms, by the operator's name, that a transaction paid for the
+	// item: it is filed, and its look-up finishes the item.
 	PaidBy
 	// Drop gives up a credit that has vanished.
 	Drop

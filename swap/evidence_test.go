@@ -394,3 +394,63 @@ func TestLeases(t *testing.T) {
 	old.Version = version - 1
 	r.refused(old, statemachine.ErrConflict)
 }
+
+func TestFromQuarantineFailedLookUpsGoOn(t *testing.T) {
+	r := toBeQuarantined(t)
+	for range 2 {
+		r.begin(swap.Quarantine).answer(statemachine.Failed).prove().release()
+	}
+	r.begin(swap.Quarantine).answer(statemachine.Failed).is("quarantine failed")
+	if s := r.p.NextDeposit(r.item, open, r.now.Add(time.Hour)); len(s.Tasks) != 1 || s.Tasks[0].Do != swap.LookUp {
+		t.Errorf("owed: %+v", s)
+	}
+	r.found(3, 10).is("quarantine failed").kinds(swap.LateOutbound)
+	r.order(swap.Requeue).is("to be quarantined").elapse().is("quarantine sent, awaiting confirmation").found(3, 10)
+	if m := r.item.Money(); m.Quarantined != 9_900_000 || m.Held != 0 {
+		t.Errorf("money %+v", m)
+	}
+}
+
+// Everything that was said once, said again after the end, changes nothing at all.
+func TestAReplayHasNoEffect(t *testing.T) {
+	replay := func(name string, again func() bool) {
+		if !again() {
+			t.Errorf("%s: a replay has an effect", name)
+		}
+	}
+	d := debited(t).found(1, 10).is("debit_confirmed")
+	in := *d.i().Intent(1)
+	for name, ev := range map[string]swap.Event{
+		"observed": observedDeposit("sig1", amount), "history": swap.Outbound{By: by(swap.Observer, d.now), Seen: sighting(in, 99, true)},
+		"answer": swap.Answered{By: d.worker(), Number: 1, Outcome: statemachine.Done, TxID: in.TxID}, "memo": swap.MemoFetched{By: d.worker(), Memos: []string{"nexus:carol"}},
+		"look-up": swap.Looked{By: d.worker(), Number: 1, Finding: swap.LookFound, Seen: sighting(in, 99, true)}, "negative": swap.Looked{By: d.worker(), Number: 1, Finding: swap.LookMissing, View: d.view(1)},
+		"time": swap.Elapsed{By: by(swap.System, d.now.Add(1000*time.Hour)), Control: open},
+	} {
+		replay(name, func() bool { d.do(ev); return d.last.Empty() })
+	}
+	c := refunded(t)
+	seen := sighting(*c.i().Intent(1), 1, false)
+	for name, ev := range map[string]swap.Event{
+		"observed": observedCredit("tx1", amount), "history": swap.Outbound{By: by(swap.Observer, c.now.Add(time.Hour)), Seen: seen},
+		"confirmations": swap.Confirmations{By: by(swap.Observer, c.now), Count: 2},
+	} {
+		replay(name, func() bool { c.do(ev); return c.last.Empty() })
+	}
+	p := ripe(t)
+	replay("confirmations of a pending credit", func() bool {
+		p.do(swap.Confirmations{By: by(swap.Observer, p.now.Add(time.Hour)), Count: 5})
+		return p.last.Empty()
+	})
+}
+
+// Nobody but a worker can put an item off.
+func TestDustHoldsNothingUp(t *testing.T) {
+	r := sending(t).wait(time.Hour)
+	dust := sighting(r.latest(), 10, true)
+	dust.VaultSigned = false
+	before := r.i().CheckAt
+	r.outbound(dust)
+	if !r.last.Empty() || !r.i().CheckAt.Equal(before) {
+		t.Error("an inbound transaction with our memo moved something")
+	}
+}

@@ -312,3 +312,14 @@ func TestAlerts(t *testing.T) {
 		t.Error("rates")
 	}
 }
+
+func TestAWaitEndsAtItsMoment(t *testing.T) {
+	r := ripe(t).claim()
+	r.do(r.unmapped())
+	r.now = t0.Add(time.Hour - 10*time.Second)
+	r.i().CheckAt = r.now
+	r.do(r.unmapped())
+	if want := t0.Add(time.Hour + time.Microsecond); !r.i().CheckAt.Equal(want) {
+		t.Errorf("due at %v, the wait ends at %v", r.i().CheckAt, want)
+	}
+}

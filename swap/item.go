@@ -1,6 +1,7 @@
 package swap
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -195,6 +196,21 @@ type Discrepancy struct {
 	At        time.Time
 	ClosedBy  string // an operator dealt with it
 	ClosedAt  time.Time
+}
+
+// Close says who has dealt with a discrepancy of no item: one that names a stored
+// item is its operator's business, see [Acknowledge].
+func (d Discrepancy) Close(operator string, now time.Time) (Discrepancy, error) {
+	switch {
+	case operator == "" || len(operator) > MaxActor || !statemachine.Storable(operator):
+		return d, fmt.Errorf("%w: an operator of 1 to %d bytes is needed", statemachine.ErrInvalid, MaxActor)
+	case d.Kind != UnattributedOutbound && d.Kind != OwnSender:
+		return d, fmt.Errorf("%w: it is of an item: acknowledge it there", statemachine.ErrIllegal)
+	}
+	if d.ClosedBy == "" {
+		d.ClosedBy, d.ClosedAt = operator, now
+	}
+	return d, nil
 }
 
 // DiscrepancyKind says what is wrong.

@@ -63,11 +63,12 @@ type modelRun[A any] struct {
 	status func(A) string
 	orders int
 	lies   int
+	crew   int
 	limit  int
 }
 
 func (m modelRun[A]) check(properties ...explore.Property[swaptest.World[A]]) (explore.Result, error) {
-	w := swaptest.World[A]{Rules: m.rules, Item: m.item, Now: t0, Control: open, Orders: m.orders, Lies: m.lies, Limit: m.limit, Hour: true}
+	w := swaptest.World[A]{Rules: m.rules, Item: m.item, Now: t0, Control: open, Orders: m.orders, Lies: m.lies, Limit: m.limit, Crew: m.crew, Hour: true}
 	return explore.CheckBy(explore.Model[swaptest.World[A]]{Init: []swaptest.World[A]{w}, Limit: 3 << 20,
 		Next: func(w swaptest.World[A], step func(string, swaptest.World[A])) {
 			for _, move := range w.Moves() {
@@ -122,21 +123,23 @@ func modelPolicy(attempts int32) swap.Policy {
 
 func depositModel(t *testing.T, attempts int32) modelRun[swap.Deposit] {
 	return modelRun[swap.Deposit]{item: ready(t).release().item, rules: swaptest.Deposits(modelPolicy(attempts)),
-		status: func(d swap.Deposit) string { return d.Status.String() }, limit: 2}
+		status: func(d swap.Deposit) string { return d.Status.String() }, limit: 2, crew: 2}
 }
 
 func creditModel(t *testing.T, attempts int32) modelRun[swap.Credit] {
 	return modelRun[swap.Credit]{item: creditReady(t).release().item, rules: swaptest.Credits(modelPolicy(attempts)),
-		status: func(c swap.Credit) string { return fmt.Sprint(c.Status, c.SettledBy) }, limit: 2}
+		status: func(c swap.Credit) string { return fmt.Sprint(c.Status, c.SettledBy) }, limit: 2, crew: 2}
 }
 
 // The exact numbers: a model that silently shrinks proves less.
 func TestModelOfDeposits(t *testing.T) {
 	m := depositModel(t, 1)
 	m.prove(t, "honest", m.honest(), 6340)
+	m.orders, m.crew = 1, 1
+	m.prove(t, "honest, an order", m.honest(), 18612)
 	if os.Getenv("SETTLE_SOAK") != "" {
-		m.lies = 1
-		m.prove(t, "one lie", m.lying(), 0)
+		m.lies, m.orders, m.crew = 1, 0, 2
+		m.prove(t, "one lie", m.lying(), 35315)
 		m = depositModel(t, 2)
 		m.limit, m.orders = 3, 1
 		m.prove(t, "honest, two attempts, three intents, an order", m.honest(), 0)
@@ -146,8 +149,10 @@ func TestModelOfDeposits(t *testing.T) {
 func TestModelOfCredits(t *testing.T) {
 	m := creditModel(t, 1)
 	m.prove(t, "honest", m.honest(), 10436)
-	m.lies = 1
-	m.prove(t, "one lie", m.lying(), 41173)
+	m.lies, m.crew = 1, 1
+	m.prove(t, "one lie", m.lying(), 14864)
+	m.lies, m.orders = 0, 1
+	m.prove(t, "honest, an order", m.honest(), 19596)
 	if os.Getenv("SETTLE_SOAK") != "" {
 		m = creditModel(t, 2)
 		m.limit, m.orders = 3, 1

@@ -156,6 +156,14 @@ func (a *asking) now(do Do, key string) {
 	}
 }
 
+// ends adds the moment at which a wait ends by time, if somebody tried; it is
+// over then, or somebody has stopped the clock.
+func (a *asking) ends(at time.Time) {
+	if a.i.Tried && a.i.Hold.Kind == 0 {
+		a.add(at, a.task(Tell, "tell"))
+	}
+}
+
 // perform is what the action of the state owes: its account checked, or an
 // intent; after proof of all earlier ones, and after the cooldown.
 func (a *asking) perform() {
@@ -198,6 +206,7 @@ func (x *depositSide) asks(a *asking) {
 			a.now(Tell, "tell")
 		} else {
 			a.now(FetchMemo, "memo")
+			a.ends(after(a.p.RefundTimeout, x.d.At, x.d.Stored))
 		}
 	case DepositQuarantineFailed:
 		a.operator = true
@@ -214,38 +223,44 @@ func (x *creditSide) asks(a *asking) {
 		a.operator = a.operator || !c.GoneAt.IsZero()
 	case c.Status == CreditPending, c.Status == CreditTradeBalanceCheck:
 		a.now(LookUpMapping, "mapping")
+		if c.Status == CreditPending {
+			a.ends(after(a.p.RefundTimeout, c.At, c.Stored))
+		}
 	case c.Status == CreditQuarantined && c.SettledBy != 0:
 	default:
 		a.perform()
 	}
 }
 
-// schedule derives when the item is due and when it is overdue.
+// schedule derives when the item is due and when it is overdue. What changed
+// nothing puts it off only if its worker says so, and only if it was due: nobody
+// else can keep an item from its worker.
 func (s *step) schedule() {
 	i := s.item
-	if i.Version == s.old.Version && !s.later {
+	if i.Version == s.old.Version && !(s.later && s.by.Role == Worker && !s.by.At.Before(i.CheckAt)) {
 		return
 	}
 	i.OverdueAt = s.overdue()
 	a := s.p.ask(i, s.side)
-	if len(a.at) == 0 {
-		i.CheckAt = time.Time{}
-		return
-	}
-	at := a.at[0]
-	for _, t := range a.at[1:] {
-		if t.Before(at) {
-			at = t
+	i.CheckAt = time.Time{}
+	for k, at := range a.at {
+		floor := s.by.At
+		if s.later && (a.tasks[k].Do != Tell || at.Before(floor)) {
+			floor = floor.Add(s.p.LookEvery)
+		}
+		if at = later(at, floor); i.CheckAt.IsZero() || at.Before(i.CheckAt) {
+			i.CheckAt = at
 		}
 	}
-	floor := s.by.At
-	if s.later {
-		floor = floor.Add(s.p.LookEvery)
+}
+
+// after is the moment from which on something is older than a limit.
+func after(limit time.Duration, times ...time.Time) time.Time {
+	at := times[0]
+	for _, t := range times[1:] {
+		at = later(at, t)
 	}
-	if at.Before(floor) {
-		at = floor
-	}
-	i.CheckAt = at
+	return at.Add(limit + time.Microsecond)
 }
 
 // overdue is when the item becomes somebody's business: an intent that nobody

@@ -26,6 +26,9 @@ func (s *step) ordered(e *Ordered) error {
 		if s.item.Hold.Kind != 0 {
 			return nil
 		}
+		if g := s.side.stage(); g.finished() && g.performs == 0 {
+			return s.refuse(statemachine.ErrIllegal, "there is nothing to stop")
+		}
 		s.hold(ByOperator, e.Reason)
 		return s.note("held: " + e.Reason)
 	case Release:
@@ -188,7 +191,9 @@ func (s *step) paidBy(e *Ordered) error {
 		return s.refuse(statemachine.ErrInvalid, "too many intents")
 	}
 	in := Intent{Action: e.Action, Chain: chain, TxID: e.TxID}
-	in.Net, in.Fee = s.terms(e.Action)
+	if in.Net, in.Fee = s.terms(e.Action); in.Net == 0 {
+		in.Net, in.Fee = s.p.fees(s.side.direction()).pays(e.Action, s.item.Amount)
+	}
 	if e.Amount != 0 {
 		in.Net, in.Fee = e.Amount, rest(s.item.Amount, e.Amount)
 	}
@@ -204,7 +209,9 @@ func (s *step) paidBy(e *Ordered) error {
 	if e.Action == Quarantine {
 		on = orderQuarantine
 	}
-	if g := s.side.stage(); !g.finished() && !s.side.allows(landing(e.Action)) && s.item.unproved() == nil && s.side.allows(on) {
+	c, credit := s.side.(*creditSide)
+	early := credit && c.c.Status == CreditPending && !c.c.ripe(s.p) // nothing leaves that state yet
+	if g := s.side.stage(); !early && !g.finished() && !s.side.allows(landing(e.Action)) && s.item.unproved() == nil && s.side.allows(on) {
 		s.refundFor(ReasonOperator)
 		if err := s.move(on, "paid_by: "+e.Reason); err != nil {
 			return err

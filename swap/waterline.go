@@ -96,7 +96,7 @@ func AcceptGap(w Waterline, from, to time.Time, by By, reason string) (Waterline
 		return w, d, fmt.Errorf("%w: a gap of an inbound history begins at or before its waterline and ends after it, and has a reason", statemachine.ErrInvalid)
 	}
 	d = Discrepancy{Kind: GapAccepted, Key: w.Chain.String() + " " + w.At.Format(time.RFC3339) + " " + to.Format(time.RFC3339), Chain: w.Chain,
-		Text: statemachine.Bounded(reason, MaxText), Actor: by.Actor, At: by.At}
+		Text: statemachine.Bounded(reason, MaxText), Actor: by.Actor, At: by.At, ClosedBy: by.Actor, ClosedAt: by.At}
 	w.At = to
 	w.Version++
 	return w, d, nil

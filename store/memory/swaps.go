@@ -322,6 +322,22 @@ func (h swapHouse) Note(all ...swap.Discrepancy) error {
 	return nil
 }
 
+func (h swapHouse) Close(d swap.Discrepancy) error {
+	if err := h.tx.writes(); err != nil {
+		return err
+	}
+	k, known := h.known[keyOf(&d)]
+	if !known {
+		return h.tx.fail(&statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "swap discrepancy", ID: d.Key, Event: "close"})
+	}
+	if h.discrepancies[k].ClosedBy == "" {
+		changed := slices.Clone(h.discrepancies)
+		changed[k].ClosedBy, changed[k].ClosedAt = d.ClosedBy, d.ClosedAt
+		assign(h.tx, &h.discrepancies, changed)
+	}
+	return nil
+}
+
 func (h swapHouse) Discrepancies(after int64, limit int) ([]swap.Discrepancy, int64, error) {
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, after, err

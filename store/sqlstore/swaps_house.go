@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"database/sql"
+	"strings"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -87,6 +88,25 @@ func (h swapHouse) Note(all ...swap.Discrepancy) error {
 			discrepancyTable.insertRow(rows, &all[i])
 		}
 		return discrepancyJournal.add(h.tx, rows)
+	})
+}
+
+var closeDiscrepancy = func() statement {
+	st := alterDiscrepancies
+	st.text = strings.Replace(st.text, "closed_by = r.closed_by, closed_at = r.closed_at", "closed_by = coalesce(x.closed_by, r.closed_by), closed_at = coalesce(x.closed_at, r.closed_at)", 1)
+	return st
+}()
+
+// Close implements [store.SwapHouse].
+func (h swapHouse) Close(d swap.Discrepancy) error {
+	return h.save("swap discrepancy", func() error {
+		rows := new(batch)
+		discrepancyTable.alterRow(rows, &d)
+		n, err := h.write(&closeDiscrepancy, rows)
+		if err == nil && n == 0 {
+			err = &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "swap discrepancy", ID: d.Key, Event: "close"}
+		}
+		return err
 	})
 }
 

@@ -229,9 +229,11 @@ func swapStages[A any](d swap.Direction) []stage[string, A, swap.Event] {
 		name: "a new item", events: func(id string) []swap.Event { return []swap.Event{arrival(d, id)} }, rivals: rivals, back: back, claim: claim,
 	}, {
 		name: "an item under way", events: func(id string) []swap.Event { return arrived(d, id) }, rivals: rivals, back: back, claim: claim,
-		touch: func(_ *A, at time.Time) swap.Event {
+		touch: func(a *A, at time.Time) swap.Event {
 			b := swapBy(swap.Worker, "reader")
-			b.At = at
+			if b.At = at; at.Before(any(a).(swap.Record).Head().CheckAt) { // only what is due is put off
+				b.At = any(a).(swap.Record).Head().CheckAt
+			}
 			return swap.AccountChecked{By: b, State: swap.AccountUsable}
 		},
 	}, {
@@ -442,6 +444,21 @@ func discrepancies[T store.SwapTx](t *testing.T, db store.Store[T]) {
 		t.Fatalf("recorded are %+v", all)
 	}
 	same(t, "one of no item", all[1], loose)
+	house, err := store.NewSwaps(db, swaptest.Policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, who := range []string{"oscar", "somebody later"} {
+		if err := house.Acknowledge(ctx, who, loose); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := page()[1]; got.ClosedBy != "oscar" || got.ClosedAt.IsZero() {
+		t.Errorf("closed: %+v", got)
+	}
+	loose.Key = "no such thing"
+	refusedWith(t, house.Acknowledge(ctx, "oscar", loose), statemachine.ErrNotFound, "one that was not recorded")
+	refusedWith(t, house.Acknowledge(ctx, "oscar", all[0]), statemachine.ErrIllegal, "one of an item")
 	d := s.do(t, id, swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.Acknowledge, Number: 1, Reason: "a fork"})
 	if all = page(); all[0].ClosedBy != "oscar" || !all[0].ClosedAt.Equal(start) || d.Discrepancies[0] != all[0] {
 		t.Errorf("dealt with: %+v", all[0])

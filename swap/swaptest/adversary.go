@@ -17,7 +17,7 @@ import (
 // keeps its contract, and in the end, when all is known, the money of the record
 // is the money of the chains. replay is of the item's machine.
 func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay func([]statemachine.Transition[string]) error) World[A] {
-	w := World[A]{Trail: []statemachine.Transition[string]{}, Now: Start, Control: Control(), Limit: 12, Orders: rapid.IntRange(0, 2).Draw(t, "orders")}
+	w := World[A]{Trail: []statemachine.Transition[string]{}, Now: Start, Control: Control(), Limit: 12, Crew: 2, Orders: rapid.IntRange(0, 2).Draw(t, "orders")}
 	var said []swap.Event
 	checked := *rules
 	checked.Apply = func(a A, ev swap.Event, now time.Time) (swap.Change[A], error) {

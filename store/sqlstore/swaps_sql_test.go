@@ -1,0 +1,175 @@
+package sqlstore_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/swap"
+	"github.com/settlehq/settle/swap/swaptest"
+)
+
+// The queries of the source document, as they are written. On PostgreSQL its own
+// clock stands for strftime.
+const (
+	distributionOfSigs  = "SELECT status, COUNT(*) as count \nFROM unprocessed_sigs \nGROUP BY status;"
+	distributionOfTxids = "SELECT status, COUNT(*) as count \nFROM unprocessed_txids \nGROUP BY status;"
+	oldestUnprocessed   = "SELECT sig, timestamp, status, memo \nFROM unprocessed_sigs \nORDER BY timestamp ASC \nLIMIT 10;"
+	recentQuarantines   = "SELECT sig, timestamp, from_address, amount_usdc_units, memo\nFROM quarantined_sigs\nWHERE timestamp > (strftime('%s', 'now') - 86400)\nORDER BY timestamp DESC;"
+)
+
+func TestTheSourcesQueries(t *testing.T) {
+	ctx := context.Background()
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		s, db := newStore(t, d)
+		all, err := store.NewSwaps(s, swaptest.Policy())
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now().UTC()
+		for _, c := range []swap.Chain{swap.Solana, swap.Nexus} {
+			if _, err := all.Scanned(ctx, c, true, swap.Scan{Began: now, From: now, Complete: true, Tip: now}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		old := now.Add(-100 * 24 * time.Hour)
+		worker := swap.By{Actor: "w", Role: swap.Worker}
+		arrive := func(id string, at time.Time) {
+			t.Helper()
+			o := swap.Observed{By: swap.By{Actor: "o", Role: swap.Observer}, ID: id, Amount: 10_000_000, From: "alice", Time: at, Success: true, Finalized: true}
+			if _, err := all.Deposits.Do(ctx, id, o); err != nil {
+				t.Fatal(err)
+			}
+			o.To, o.Owner = "treasury", "bob"
+			if _, err := all.Credits.Do(ctx, id, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		do := func(id string, events ...swap.Event) swap.Deposit {
+			t.Helper()
+			dep, err := all.Deposits.Do(ctx, id, events...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return dep
+		}
+		arrive("new", now)
+		arrive("ready", now.Add(-time.Hour))
+		do("ready", swap.Claimed{By: worker}, swap.MemoFetched{By: worker, Memos: []string{"nexus:carol"}})
+		arrive("aside", old)
+		do("aside", swap.Claimed{By: worker}, swap.MemoFetched{By: worker, Memos: []string{"what's this?"}},
+			swap.Ordered{By: swap.By{Actor: "oscar", Role: swap.Operator}, Order: swap.OrderQuarantine, Reason: "x"},
+			swap.Begun{By: worker, Fence: 1, Number: 1, Action: swap.Quarantine, Signature: "q1", LastValid: 5},
+			swap.Answered{By: worker, Fence: 1, Number: 1, Outcome: statemachine.Done, TxID: "q1"})
+		arrive("paid", old)
+		paid := do("paid", swap.Claimed{By: worker}, swap.MemoFetched{By: worker, Memos: []string{"nexus:carol"}}, swap.AccountChecked{By: worker, State: swap.AccountUsable},
+			swap.Begun{By: worker, Fence: 1, Number: 1, Action: swap.Send}, swap.Answered{By: worker, Fence: 1, Number: 1, Outcome: statemachine.Done, TxID: "n1"})
+		seen := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "n1", Reference: paid.Intents[0].Reference, Amount: 9_890_000, Destination: "carol", Token: "USDD", Confirmations: 10}
+		do("paid", swap.Looked{By: worker, Number: 1, Finding: swap.LookFound, Seen: seen})
+
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if d == sqlstore.Postgres {
+			if _, err := conn.ExecContext(ctx, "SET search_path TO "+db.opts.Schema); err != nil {
+				t.Fatal(err)
+			}
+			defer conn.ExecContext(ctx, "RESET search_path")
+		}
+		ask := func(query string) (lines []string) {
+			t.Helper()
+			if d == sqlstore.Postgres {
+				query = strings.Replace(query, "strftime('%s', 'now')", "extract(epoch from now())", 1)
+			}
+			rows, err := conn.QueryContext(ctx, query)
+			if err != nil {
+				t.Fatalf("%s: %v", query, err)
+			}
+			defer rows.Close()
+			columns, _ := rows.Columns()
+			for rows.Next() {
+				values, places := make([]any, len(columns)), make([]any, len(columns))
+				for k := range values {
+					places[k] = &values[k]
+				}
+				if err := rows.Scan(places...); err != nil {
+					t.Fatal(err)
+				}
+				lines = append(lines, fmt.Sprint(values...))
+			}
+			return lines
+		}
+		same := func(query string, want ...string) {
+			t.Helper()
+			if got := ask(query); strings.Join(got, "; ") != strings.Join(want, "; ") {
+				t.Errorf("%s\n%q, expected %q", query, got, want)
+			}
+		}
+		if got := strings.Join(ask(distributionOfSigs), "; "); !strings.Contains(got, "<nil> 1") && !strings.Contains(got, "<nil>1") || !strings.Contains(got, "ready for processing") {
+			t.Errorf("the distribution is %q", got)
+		}
+		if got := strings.Join(ask(distributionOfTxids), "; "); !strings.Contains(got, "pending_receival") || !strings.Contains(got, "4") {
+			t.Errorf("the distribution is %q", got)
+		}
+		if got := ask(oldestUnprocessed); len(got) != 2 || !strings.HasPrefix(got[0], "ready") || !strings.Contains(got[0], fmt.Sprint(now.Add(-time.Hour).Unix())) || !strings.Contains(got[0], "nexus:carol") {
+			t.Errorf("the oldest are %q", got)
+		}
+		if got := ask(recentQuarantines); len(got) != 1 || !strings.HasPrefix(got[0], "aside") || !strings.Contains(got[0], "what's this?") {
+			t.Errorf("the recent quarantines are %q", got)
+		}
+		// What the other tables of the source show.
+		same("SELECT sig, timestamp, amount_usdc_units, txid, amount_usdd, status, reference FROM processed_sigs",
+			fmt.Sprint("paid", old.Unix(), int64(10_000_000), "n1", "9.890000", "debit_confirmed", int64(paid.Intents[0].Reference)))
+		same("SELECT sig, quarantine_sig, quarantined_units, item_time FROM quarantined_sigs", fmt.Sprint("aside", "q1", int64(9_900_000), old.Unix()))
+		same("SELECT count(*) FROM (SELECT sig FROM unprocessed_sigs UNION ALL SELECT sig FROM processed_sigs UNION ALL SELECT sig FROM refunded_sigs UNION ALL SELECT sig FROM quarantined_sigs) a", fmt.Sprint(int64(4)))
+		for _, columns := range []string{
+			"sig, timestamp, memo, from_address, amount_usdc_units, status, txid FROM unprocessed_sigs",
+			"sig, timestamp, memo, from_address, amount_usdc_units, status, txid, refund_sig, refunded_units FROM refunded_sigs",
+			"txid, timestamp, amount_usdd, from_address, to_address, owner_from_address, confirmations_credit, status, receival_account FROM unprocessed_txids",
+			"txid, timestamp, amount_usdd, from_address, to_address, owner, sig, status FROM processed_txids",
+			"txid, timestamp, amount_usdd, from_address, to_address, owner_from_address, confirmations_credit, status, receival_account, sig FROM refunded_txids",
+			"txid, timestamp, amount_usdd, from_address, to_address, owner, sig, status FROM quarantined_txids",
+		} {
+			ask("SELECT " + columns)
+		}
+	})
+}
+
+// A row with a status that this version does not know stops no other.
+func TestASwapThatCannotBeReadStopsNoOther(t *testing.T) {
+	ctx := context.Background()
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		s, db := newStore(t, d)
+		all, err := store.NewSwaps(s, swaptest.Policy())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"a", "b"} {
+			o := swap.Observed{By: swap.By{Actor: "o", Role: swap.Observer}, ID: id, Amount: 5, Time: time.Now(), Success: true, Finalized: true}
+			if _, err := all.Deposits.Do(ctx, id, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := db.Exec("UPDATE " + db.table("unprocessed_sigs") + " SET hold_kind = 'a later kind', hold_at = entered WHERE sig = 'a'"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := all.Deposits.Get(ctx, "a"); err == nil || !strings.Contains(err.Error(), "unprocessed_sigs a") {
+			t.Errorf("reading it: %v", err)
+		}
+		items, _, err := all.Deposits.Work("w").Turn(ctx, nil, 10)
+		if err != nil || len(items) != 1 || items[0].Key != "b" {
+			t.Errorf("claimed are %v, %v", items, err)
+		}
+		// A status that no version has is refused by the database itself.
+		if _, err := db.Exec("UPDATE " + db.table("unprocessed_sigs") + " SET status = 'debit_confirmed' WHERE sig = 'b'"); err == nil {
+			t.Error("a finished status is taken in unprocessed_sigs")
+		}
+	})
+}
