@@ -333,10 +333,14 @@ func TestLag(t *testing.T) {
 			all = append(all, store.RelayCommand{Relay: id, Events: []relaysync.Event{
 				relaysync.Created{By: by(relaysync.Host), Relay: id, Tenant: "tenant", Subdomain: "sub", Config: config("a")}}})
 		}
+		ahead := all[7].Events[0].(relaysync.Created) // only a reconcile sees that its time is too far away
+		ahead.At = time.Now().Add(24 * time.Hour)
+		all[7].Events[0] = ahead
 		if _, err := b.relays.DoAll(context.Background(), all...); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(20 * time.Minute)
+		b.expectTimes("relay_7", 901)
 		if !strings.Contains(b.log.String(), "missed=476") {
 			t.Errorf("the lag is not reported: %s", b.log.String())
 		}
@@ -481,15 +485,41 @@ func TestSecretsStayOut(t *testing.T) {
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
+		status := 0
 		b.fault = func(r request) (fault, bool) {
-			return fault{status: 307, header: http.Header{"Location": {"http://zooid.example/relay/other"}}}, true
+			return fault{status: status, header: http.Header{"Location": {"http://zooid.example/relay/other"}}}, true
 		}
 		stop := b.run("reactor-1")
-		b.create("a")
-		time.Sleep(10 * time.Second)
-		b.expectTimes("a", 0)
-		if len(b.got) != 1 || !strings.HasPrefix(b.get("a").Relay.SyncError, "status 307") {
-			t.Errorf("%v, %q", b.got, b.get("a").Relay.SyncError)
+		for i, code := range []int{301, 302, 303, 307, 308} {
+			status = code
+			id := fmt.Sprint("a", code)
+			b.create(id)
+			time.Sleep(time.Second)
+			if len(b.got) != i+1 || !strings.HasPrefix(b.get(id).Relay.SyncError, fmt.Sprint("status ", code)) {
+				t.Errorf("%v, %q", b.got, b.get(id).Relay.SyncError)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// News wake the reactor: what is committed in its process is sent at once, not
+// when it asks again.
+func TestNewsWake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		stop := b.run("reactor-1")
+		for i := range 10 {
+			time.Sleep(time.Minute + time.Duration(i)*77*time.Millisecond)
+			b.start = time.Now()
+			id := fmt.Sprint("a", i)
+			b.create(id)
+			time.Sleep(2 * time.Second)
+			if at := b.times(id); len(at) != 1 || at[0] > 0 {
+				t.Errorf("sent after %v s", at)
+			}
 		}
 		if err := stop(); err != nil {
 			t.Fatal(err)

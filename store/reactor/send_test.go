@@ -1,0 +1,117 @@
+package reactor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/settlehq/settle/relaysync"
+	"github.com/settlehq/settle/relaysync/relaysynctest"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/memory"
+)
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(q *http.Request) (*http.Response, error) { return t(q) }
+
+// claimed is a reactor with one relay that it has claimed.
+func claimed(t *testing.T, send transport) (*reactor, store.ClaimedRelay) {
+	t.Helper()
+	relays, err := store.NewRelays(memory.New(memory.Options{}), relaysynctest.Policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = relays.Do(context.Background(), "a", relaysync.Created{By: relaysync.By{Actor: "host", Role: relaysync.Host}, Relay: "a", Tenant: "t", Subdomain: "s",
+		Config: relaysync.Config{Info: relaysync.Document(`{"pubkey":"` + strings.Repeat("ab", 32) + `"}`), BlossomEnabled: 1, Blossom: `{"s3":{"secret_key":"old-credential"}}`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reactor{relays: relays, syncs: relays.Syncs("r"), client: newClient(send), o: Options{URL: "http://z",
+		Authorize: func(context.Context, relaysync.AuthEvent) (string, error) { return "Nostr token", nil }}}
+	items, _, err := r.syncs.Turn(context.Background(), nil, 1)
+	if err != nil || len(items) != 1 {
+		t.Fatal(items, err)
+	}
+	return r, items[0].Work
+}
+
+func finished(h store.HeldRelay) relaysync.Finished { return h.Events[0].(relaysync.Finished) }
+
+// Nothing is sent that may not be answered under the lease as it was claimed.
+func TestNothingIsSentUnderALeaseThatEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, tt := range map[string]struct {
+			left time.Duration // of the lease, when the first request is made
+			sent int
+			want statemachine.Outcome
+		}{
+			"enough": {5*time.Second + 1, 1, statemachine.Done}, "one request may outlast it": {5 * time.Second, 0, statemachine.Deferred},
+			"it has ended": {-time.Second, 0, statemachine.Deferred},
+		} {
+			sent := 0
+			r, c := claimed(t, func(q *http.Request) (*http.Response, error) {
+				sent++
+				return &http.Response{StatusCode: 201, Body: http.NoBody, Request: q}, nil
+			})
+			c.Until = time.Now().Add(tt.left)
+			if got := finished(r.sync(context.Background(), c)); got.Outcome != tt.want || sent != tt.sent {
+				t.Errorf("%s: %v after %d requests", name, got.Outcome, sent)
+			}
+		}
+		// The second request of an attempt too.
+		sent := 0
+		r, c := claimed(t, func(q *http.Request) (*http.Response, error) {
+			sent++
+			time.Sleep(2 * time.Second)
+			return &http.Response{StatusCode: 409, Body: http.NoBody, Request: q}, nil
+		})
+		c.Until = time.Now().Add(6 * time.Second)
+		if got := finished(r.sync(context.Background(), c)); got.Outcome != statemachine.Failed || sent != 1 {
+			t.Errorf("%v after %d requests", got.Outcome, sent)
+		}
+		// And none after a stop.
+		stopped, cancel := context.WithCancel(context.Background())
+		cancel()
+		c.Until = time.Now().Add(time.Minute)
+		if got := finished(r.sync(stopped, c)); got.Outcome != statemachine.Deferred || sent != 1 {
+			t.Errorf("%v after %d requests", got.Outcome, sent)
+		}
+	})
+}
+
+// Of an answer at most 64 KiB are read; one that breaks off counts as far as it
+// came; credentials of the relay as it was sent are taken out.
+func TestAnswers(t *testing.T) {
+	long := bytes.NewReader(bytes.Repeat([]byte("x"), 1<<20))
+	for name, tt := range map[string]struct {
+		body io.Reader
+		want string
+	}{
+		"long":        {long, strings.Repeat("x", 64<<10)},
+		"broken off":  {io.MultiReader(strings.NewReader("begun"), broken{}), "begun"},
+		"credentials": {strings.NewReader("bad key Old-Credential of Nostr token"), "bad key [redacted] of [redacted]"},
+	} {
+		r, c := claimed(t, func(q *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 500, Body: io.NopCloser(tt.body), Request: q}, nil
+		})
+		c.Until = time.Now().Add(time.Minute)
+		if got := finished(r.sync(context.Background(), c)); got.Outcome != statemachine.Failed || got.Error != "status 500: "+tt.want {
+			t.Errorf("%s: %v, %.100q (%d bytes)", name, got.Outcome, got.Error, len(got.Error))
+		}
+	}
+	if left := long.Len(); left < 1<<20-128<<10 {
+		t.Errorf("%d bytes were read", 1<<20-left)
+	}
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
