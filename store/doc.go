@@ -35,6 +35,12 @@
 // A wallet's row is the head of all that is stored for it: what waits for its lock
 // reads the rest afterwards.
 //
+// Relays need two: relays with their timers (key id; an index of the due time,
+// which is lease_until while claimed_at is set) and activities (a growing number;
+// no UPDATE or DELETE; an index of resource, created_at and number). Tenants need
+// two more: tenants (key id; an index of due_at) and invoices (key id; one charge
+// that is not none for each tenant). See [RelayRecords] and [TenantRecords].
+//
 // Absent is a zero time, an empty text, a nonce without HasNonce, an invalid
 // slot, a zero outcome; NULL is good for each. Times are UTC microseconds.
 // AmountRaw and gas are text, and amounts text or an exact numeric of 78 digits.
@@ -47,6 +53,6 @@
 // who has it, skip what is locked in Due, take a lock of the user in Usage, and
 // give each line of the log its horizon: see [Feed].
 //
-// Prove it with storetest.Withdrawals in a test, and call
-// [SelfCheckWithdrawals] at start-up.
+// Prove it with storetest.Withdrawals (or Relays, Tenants) in a test, and call
+// [SelfCheckWithdrawals] (or [SelfCheckTenants]) at start-up.
 package store

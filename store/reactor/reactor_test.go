@@ -556,8 +556,28 @@ func TestNothingSent(t *testing.T) {
 	})
 }
 
-// A periodic reconcile heals what another writer left without a timer.
-func TestStartupReconcile(t *testing.T) {
+// A reconcile pulls in what a clock that went back has left too far away: at the
+// start, or where somebody asks for it from time to time.
+func TestReconciles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() {
+			done <- reactor.Run(ctx, b.relays, reactor.Options{Name: "r", URL: "http://z", Transport: b.server, Reconcile: 10 * time.Minute,
+				Authorize: func(context.Context, relaysync.AuthEvent) (string, error) { return "", nil }})
+		}()
+		time.Sleep(time.Minute)
+		ahead := relaysync.Created{By: by(relaysync.Host), Relay: "b", Tenant: "tenant", Subdomain: "sub", Config: config("a")}
+		ahead.At = time.Now().Add(24 * time.Hour)
+		b.do("b", ahead)
+		time.Sleep(time.Hour)
+		b.expectTimes("b", 600+900)
+		cancel()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	})
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		ahead := relaysync.Created{By: by(relaysync.Host), Relay: "a", Tenant: "tenant", Subdomain: "sub", Config: config("a")}
