@@ -77,13 +77,13 @@ func TestFailingRelay(t *testing.T) {
 	} {
 		l := start(t)
 		var at []float64
-		for now := t0; l.s.Phase() != relaysync.PhaseExhausted; {
+		for l.s.Phase() != relaysync.PhaseExhausted {
 			due, ok := l.s.DueAt()
 			if !ok || len(at) > 7 {
 				t.Fatalf("%s: %v, no due time after %d syncs", name, l.s.Phase(), len(at))
 			}
 			l.refused(statemachine.ErrIllegal, claimed(due.Add(-time.Microsecond)))
-			now = due
+			now := due
 			s := l.do(claimed(now), relaysync.Reconciled{By: by(relaysync.Reactor, now)})
 			at = append(at, now.Sub(t0).Seconds())
 			now = now.Add(time.Duration(c.takes * float64(time.Second)))
