@@ -87,6 +87,7 @@ func checkJob(w *Withdrawal) string {
 		rule{!processing && !confirming || j.RetryCount >= 1, "a started job has an execution counted"},
 		rule{(executing || confirming) || j.Lease.Holder == "", "only an execution or a re-broadcast is leased"},
 		rule{!executing || j.Lease.Holder != "" && j.Lease.Fence >= 1, "an execution is leased"},
+		rule{(j.Lease.Holder == "") == j.Lease.Until.IsZero(), "exactly a lease that somebody holds has an end"},
 		rule{!j.Slot.Valid || executing && j.Slot.UUID == j.Wallet, "only an execution holds the slot of its wallet"},
 		rule{!j.Review || processing && dispatched || confirming, "a review is of what was dispatched or broadcast"},
 		rule{!dispatched || processing && !j.Live(), "dispatched means that no hash is known"},

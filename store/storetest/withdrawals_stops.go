@@ -302,6 +302,9 @@ func onePayer[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	if _, err = w.service.Do(ctx, e.Request.ID, whole); !errors.Is(err, withdrawal.ErrPaymentTaken) {
 		t.Errorf("a batch as one payment: %v", err)
 	}
+	f := w.approved(t, utxos, start)
+	_, err = w.service.Do(ctx, f.Request.ID, withdrawal.Imported{By: by(withdrawal.System, start), Request: f.Request.ID, Job: w.id(), AssetOnChain: tokenOnChain, Hash: "ABCDEF"})
+	taken(t, err, withdrawal.ErrPaymentTaken, a.Request.ID)
 	// What an incident says was mined is that request's too.
 	failed := w.do(t, w.processing(t, utxos, start).Request.ID, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "x"})
 	w.do(t, failed.Request.ID, paidBy(&failed, "stray", start))
@@ -374,6 +377,11 @@ func fillers[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 		f.change(&other)
 		refusedWith(t, w.service.PutFiller(ctx, other), f.want, fmt.Sprintf("filler %+v", other))
 	}
+	c := w.pending(t, chain, start)
+	other := paidBy(&c, "with the nonce of another", start)
+	other.Nonce, other.HasNonce = 702, true
+	_, err = w.service.Do(ctx, c.Request.ID, other)
+	taken(t, err, withdrawal.ErrNonceTaken, a.Job.ID)
 	if _, err := w.service.Do(ctx, b.Request.ID, paidBy(&b, "f1", start)); !errors.Is(err, withdrawal.ErrPaymentTaken) {
 		t.Errorf("a filler pays nobody: %v", err)
 	}

@@ -1,11 +1,13 @@
 package withdrawaltest
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -205,7 +207,8 @@ func block(t *rapid.T) withdrawal.Block {
 type Apply func(ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error)
 
 // Run sends n events to a new withdrawal and checks every answer with a
-// [History].
+// [History]. What comes under an old fence must be refused, and something must be
+// stored.
 func Run(t *rapid.T, n int, apply Apply) {
 	first := Submissions().Draw(t, "submission")
 	wallets := Wallets(first.Chain).Draw(t, "wallets")
@@ -218,10 +221,15 @@ func Run(t *rapid.T, n int, apply Apply) {
 			ev = a.Next(t, w, wallets)
 		}
 		c, err := apply(ev, w)
+		if _, want := fencing.Apply(w, ev); errors.Is(want, statemachine.ErrFenced) && err == nil {
+			t.Fatalf("step %d, %T: it comes under an old fence and is not refused", i, ev)
+		}
 		if err := h.Add(c, err); err != nil {
 			t.Fatalf("step %d, %T %+v: %v", i, ev, ev, err)
 		}
-		w = c.New
+		if w = c.New; w.Request.Status == 0 {
+			t.Fatalf("step %d, %T: nothing is stored (%v)", i, ev, err)
+		}
 		again, err2 := apply(ev, w)
 		if err == nil && err2 == nil && !again.Empty() && !repeatable(ev) {
 			t.Fatalf("step %d, %T is taken twice", i, ev)
@@ -232,6 +240,9 @@ func Run(t *rapid.T, n int, apply Apply) {
 		w = again.New
 	}
 }
+
+// fencing is any policy: who holds which fence does not depend on it.
+var fencing = withdrawal.DefaultPolicy()
 
 // repeatable: events without a key. A claim without a fence takes the next.
 func repeatable(ev withdrawal.Event) bool {

@@ -173,6 +173,9 @@ func (h *History) addAttempts(c *withdrawal.Change) error {
 		}
 		h.attempts[a.Fence] = *a
 	}
+	if o, n := &c.Old.Job, &c.New.Job; o.ID == n.ID && o.RetryCount == 0 && n.RetryCount == 1 && n.Status != withdrawal.JobProcessing {
+		h.claims[n.ID] = 1 // somebody else's
+	}
 	if wasDead(c) && h.claims[c.New.Job.ID] > 0 {
 		h.claims[c.New.Job.ID] = c.New.Job.RetryCount // all that were left are taken away
 	}

@@ -1,11 +1,14 @@
 package withdrawaltest_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/withdrawal"
 	"github.com/settlehq/settle/withdrawal/withdrawaltest"
 )
@@ -43,4 +46,54 @@ func TestTheAdversaryReachesEveryState(t *testing.T) {
 		}
 	}
 	t.Log(reached)
+}
+
+// Hosts that are wrong in a way that is seldom seen.
+func TestTheAdversaryFindsABrokenHost(t *testing.T) {
+	for name, broken := range map[string]func(p withdrawal.Policy, ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error){
+		"one that drops the end of every lease": func(p withdrawal.Policy, ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
+			c, err := p.Apply(w, ev)
+			c.New.Job.Lease.Until = time.Time{}
+			return c, err
+		},
+		"one that takes an old fence for nothing changed": func(p withdrawal.Policy, ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
+			c, err := p.Apply(w, ev)
+			if errors.Is(err, statemachine.ErrFenced) {
+				err = nil
+			}
+			return c, err
+		},
+		"one that does nothing": func(_ withdrawal.Policy, _ withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
+			return withdrawal.Change{Old: w, New: w}, nil
+		},
+		"one that forgets what was mined": func(p withdrawal.Policy, ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
+			w.Request.Mined = ""
+			return p.Apply(w, ev)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range 60 {
+				input := make([]byte, 1<<17)
+				_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
+				if broke(input, broken) {
+					return
+				}
+			}
+			t.Error("no run found it")
+		})
+	}
+}
+
+// broke reports whether a run on this input fails.
+func broke(input []byte, host func(withdrawal.Policy, withdrawal.Event, withdrawal.Withdrawal) (withdrawal.Change, error)) bool {
+	done, inner := make(chan struct{}), new(testing.T)
+	go func() { // which ends with the run that fails
+		defer close(done)
+		rapid.MakeFuzz(func(rt *rapid.T) {
+			p := withdrawaltest.Policies().Draw(rt, "policy")
+			withdrawaltest.Run(rt, 120, func(ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) { return host(p, ev, w) })
+		})(inner, input)
+	}()
+	<-done
+	return inner.Failed()
 }
