@@ -37,9 +37,6 @@ func slotClaimed(at time.Time, slot int32) refresh.SlotClaimed {
 	return e
 }
 
-// held is what the worker holds after its first claim of job n.
-func held(n byte) refresh.Held { return refresh.Held{Slot: 1, Job: id(n), Fence: 1, Lock: 1} }
-
 func listing(began time.Time, transfers ...refresh.Transfer) refresh.Listing {
 	return refresh.Listing{Began: began, Answered: began, Transfers: transfers}
 }

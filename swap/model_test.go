@@ -57,7 +57,6 @@ func modelKey[A any](w swaptest.World[A], status string) string {
 }
 
 type modelRun[A any] struct {
-	name   string
 	item   A
 	rules  *swaptest.Rules[A]
 	status func(A) string

@@ -260,11 +260,7 @@ func (p *place) in(w WalletID) *entry {
 	return nil
 }
 
-// live and confirmed say what any row of the transaction is.
-func (p *place) live() bool {
-	return slices.ContainsFunc(p.entries, func(e *entry) bool { return e.tx.Live() })
-}
-
+// confirmed says whether any row of the transaction is.
 func (p *place) confirmed() bool {
 	return slices.ContainsFunc(p.entries, func(e *entry) bool { return e.tx.Confirmed() })
 }

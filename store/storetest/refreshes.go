@@ -61,15 +61,6 @@ func (r *refreshes[T]) do(t *testing.T, xpub string, events ...refresh.Event) re
 	return w
 }
 
-// now is the store's time.
-func (r *refreshes[T]) now(t *testing.T) (now time.Time) {
-	t.Helper()
-	if err := r.View(ctx, func(tx T) (err error) { now, err = tx.Now(); return err }); err != nil {
-		t.Fatal(err)
-	}
-	return now
-}
-
 func refreshSlots[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 	claim := func(actor string, slot int32) refresh.SlotClaimed {
 		return refresh.SlotClaimed{By: refresh.By{Actor: actor, Role: refresh.Orchestrator, At: start}, Slot: slot}

@@ -358,6 +358,9 @@ func refreshPages[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 			return err
 		}
 		rest, err := x.Watchers(0, &watching[0], 1000)
+		if err != nil {
+			return err
+		}
 		same(t, "watchers behind the first", rest, watching[1:])
 		for _, limit := range []int{0, -1, store.MaxPage + 1} {
 			_, err1 := x.Jobs(0, nil, limit)

@@ -113,7 +113,7 @@ var (
 	limitedAsset       = named("asset with windows")
 	dualAsset          = named("asset with two approvers")
 	tokenOnChain       = named("token")
-	worker1, worker2   = "worker-1", "worker-2"
+	worker1            = "worker-1"
 	errRollback        = errors.New("the test wants it back")
 	concurrentAttempts = 8
 )

@@ -443,9 +443,9 @@ func (f *fields[T]) stops() {
 		withdrawal.Released{By: f.by(withdrawal.Operator)})
 	f.do(withdrawal.Enqueued{By: f.by(withdrawal.System), Job: f.w.id(), AssetOnChain: tokenOnChain, Priority: withdrawal.Low, MaxRetries: 9},
 		withdrawal.PutOff{By: f.by(withdrawal.System)})
-	fence := f.claim()
+	f.claim()
 	f.do(withdrawal.Held{By: f.by(withdrawal.Operator)}, withdrawal.Released{By: f.by(withdrawal.Operator)})
-	fence = f.claim()
+	fence := f.claim()
 	f.do(withdrawal.AttemptFailed{By: f.worker(), Fence: fence, Failure: withdrawal.InsufficientBalance, Error: "empty"})
 	f.later()
 	fence = f.claim()
