@@ -74,7 +74,7 @@ type World[A any] struct {
 	Control swap.Control
 	Places  []Place // of the intents, by number
 	Workers [2]Worker
-	Crew    int // how many of them work; 0 is 1
+	Crew    int  // how many of them work; 0 is 1
 	Orders  int  // how many orders an operator may still give
 	Lies    int  // how many wrong proofs the host may still give
 	Limit   int  // of intents
