@@ -267,6 +267,14 @@ func TestCancellationAtTheExpiry(t *testing.T) {
 		if got := fmt.Sprint(w.Status, " ", w.EndReason, " ", w.EndedAt.Sub(day)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
+		if w.EndReason == refresh.EndOpen { // an operator watches it again, from the beginning
+			later := day.Add(time.Hour)
+			x.do(enqueued(later, 2, refresh.Manual, "", ""))
+			x.pass(later, listing(later, c.transfer))
+			if w := x.watcher("r"); w.Status != refresh.Watching || w.CancelTried || w.LastError != "" {
+				t.Errorf("%s: %+v", c.name, w)
+			}
+		}
 	}
 	// Before the expiry a failure is tried at every tick, and changes nothing.
 	x := newWorld(t)

@@ -1,7 +1,10 @@
 package refresh
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -33,6 +36,50 @@ type WalletCount struct {
 
 // MaxFailed bounds Stats.Failed.
 const MaxFailed = 100
+
+// StatsOf counts all wallets, each with all of its jobs and watchers, at now.
+func StatsOf(all []Work, now time.Time) Stats {
+	s := Stats{At: now, Jobs: map[JobStatus]int64{}, Watchers: map[WatcherStatus]int64{}}
+	count := func(n *int64, is bool) {
+		if is {
+			*n++
+		}
+	}
+	oldest := func(at *time.Time, since time.Time, is bool) {
+		if is && !now.Before(since) && (at.IsZero() || since.Before(*at)) {
+			*at = since
+		}
+	}
+	for i := range all {
+		w := &all[i]
+		count(&s.Served, w.Wallet.Status == Served && w.Wallet.Lease.Held(now))
+		count(&s.Hung, w.Wallet.HungRounds > 0)
+		count(&s.Locks, w.Lock != Lock{})
+		failed := WalletCount{XpubVan: w.Wallet.XpubVan}
+		for k := range w.Jobs {
+			j := &w.Jobs[k]
+			s.Jobs[j.Status]++
+			oldest(&s.OldestJob, j.AvailableAt, j.Status == JobPending)
+			count(&s.LeaseExpired, j.Status == JobProcessing && !j.Lease.Held(now))
+			count(&failed.Count, j.Status == JobFailed)
+		}
+		for k := range w.Watchers {
+			x := &w.Watchers[k]
+			s.Watchers[x.Status]++
+			oldest(&s.OldestWatcher, x.NextAt, x.Status == Watching)
+			count(&s.PastExpiry, x.Status == Watching && !now.Before(x.ExpiresAt))
+			count(&s.ExpiredOpen, x.EndReason == EndOpen)
+		}
+		if failed.Count > 0 {
+			s.Failed = append(s.Failed, failed)
+		}
+	}
+	slices.SortFunc(s.Failed, func(a, b WalletCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.XpubVan, b.XpubVan))
+	})
+	s.Failed = s.Failed[:min(len(s.Failed), MaxFailed)]
+	return s
+}
 
 // Thresholds are the limits of [Alerts]. A zero duration is not watched; a
 // count alerts when it exceeds its limit.

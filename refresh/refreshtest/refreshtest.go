@@ -69,19 +69,23 @@ func Listings(now time.Time) *rapid.Generator[refresh.Listing] {
 }
 
 // Load returns what an event needs of the whole state of a wallet, as a store
-// must load it.
+// must load it: the sets in their order, then what is named.
 func Load(all refresh.Work, r refresh.Reads, now time.Time) refresh.Work {
-	w := refresh.Work{Wallet: all.Wallet, Lock: all.Lock}
-	for i := range all.Jobs {
-		if j := &all.Jobs[i]; j.ID == r.Job || r.Jobs.Has(j, now) {
-			w.Jobs = append(w.Jobs, *j)
+	w := refresh.Work{Wallet: all.Wallet, Lock: all.Lock, Jobs: r.Jobs.Pick(slices.Clone(all.Jobs), now), Watchers: r.Watchers.Pick(slices.Clone(all.Watchers), now)}
+	recipients := slices.Clone(r.Recipients)
+	for _, j := range all.Jobs {
+		if j.ID == r.Job && !slices.Contains(w.Jobs, j) {
+			w.Jobs = append(w.Jobs, j)
 		}
 	}
-	for i := range all.Watchers {
-		watcher := &all.Watchers[i]
-		of := r.Invoices && slices.ContainsFunc(w.Jobs, func(j refresh.Job) bool { return j.Recipient == watcher.Recipient })
-		if of || r.Watchers.Has(watcher, now) || slices.Contains(r.Recipients, watcher.Recipient) {
-			w.Watchers = append(w.Watchers, *watcher)
+	for _, j := range w.Jobs {
+		if r.Invoices {
+			recipients = append(recipients, j.Recipient)
+		}
+	}
+	for _, x := range all.Watchers {
+		if slices.Contains(recipients, x.Recipient) && !slices.Contains(w.Watchers, x) {
+			w.Watchers = append(w.Watchers, x)
 		}
 	}
 	return w

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -118,77 +117,34 @@ func (r refreshes) Free(xpubs ...string) ([]refresh.Work, error) {
 	return r.Heads(xpubs...)
 }
 
-// Load asks the domain which records a set has; only its order and limits are
-// here.
+// Load asks the domain which records a set has.
 func (r refreshes) Load(w *refresh.Work, reads refresh.Reads, now time.Time) error {
-	w.Jobs, w.Watchers = nil, nil
 	xpub := w.Wallet.XpubVan
-	if reads.Jobs != refresh.NoJobs {
-		r.jobs.scan(r.of(reads.Jobs == refresh.AllJobs, xpub), r.of(reads.Jobs == refresh.AllJobs, xpub), func(_ string, j *refresh.Job) bool {
-			if reads.Jobs.Has(j, now) {
-				w.Jobs = append(w.Jobs, *j)
-			}
-			return true
-		})
-	}
-	slices.SortFunc(w.Jobs, func(a, b refresh.Job) int {
-		first := func(j *refresh.Job) int {
-			switch {
-			case reads.Jobs == refresh.DueJobs && j.Status == refresh.JobProcessing, reads.Jobs == refresh.JoinableJobs && j.Cause == refresh.Recovery:
-				return 0
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(first(&a), first(&b)), refresh.CompareJobs(&a, &b))
-	})
-	w.Jobs = clip(w.Jobs, map[refresh.JobSet]int{refresh.AnyLiveJob: 1, refresh.DueJobs: refresh.MaxDueJobs, refresh.JoinableJobs: 2, refresh.AllJobs: len(w.Jobs)}[reads.Jobs])
-	w.Jobs = w.Jobs[max(0, len(w.Jobs)-refresh.MaxHistory):]
-	if j := r.jobs.at[reads.Job]; j != nil && j.XpubVan == xpub && !slices.ContainsFunc(w.Jobs, func(o refresh.Job) bool { return o.ID == j.ID }) {
+	jobs, watchers := r.of(xpub, reads.Jobs == refresh.AllJobs, reads.Watchers == refresh.AllWatchers)
+	w.Jobs, w.Watchers = reads.Jobs.Pick(jobs, now), reads.Watchers.Pick(watchers, now)
+	if j := r.jobs.at[reads.Job]; j != nil && j.XpubVan == xpub && !slices.Contains(w.Jobs, *j) {
 		w.Jobs = append(w.Jobs, *j)
 	}
-	if reads.Watchers != refresh.NoWatchers {
-		prefix := r.of(reads.Watchers == refresh.AllWatchers, xpub)
-		r.watchers.scan(prefix, prefix, func(_ string, x *refresh.Watcher) bool {
-			if reads.Watchers.Has(x, now) {
-				w.Watchers = append(w.Watchers, *x)
-			}
-			return true
-		})
-	}
-	slices.SortFunc(w.Watchers, func(a, b refresh.Watcher) int {
-		if reads.Watchers == refresh.NewestActive || reads.Watchers == refresh.AllWatchers {
-			return refresh.CompareWatchers(&a, &b)
-		}
-		return refresh.CompareTicks(&a, &b)
-	})
-	if reads.Watchers == refresh.NewestActive {
-		w.Watchers = w.Watchers[max(0, len(w.Watchers)-1):]
-	}
-	w.Watchers = clip(w.Watchers, map[refresh.WatcherSet]int{refresh.AnyWatching: 1, refresh.DueWatchers: refresh.MaxTick, refresh.LapsedWatchers: refresh.MaxTick,
-		refresh.NewestActive: 1, refresh.AllWatchers: len(w.Watchers)}[reads.Watchers])
-	w.Watchers = w.Watchers[max(0, len(w.Watchers)-refresh.MaxHistory):]
-	recipients := reads.Recipients
-	if reads.Invoices {
-		for i := range w.Jobs {
-			if w.Jobs[i].Recipient != "" {
-				recipients = append(slices.Clone(recipients), w.Jobs[i].Recipient)
-			}
+	recipients := slices.Clone(reads.Recipients)
+	for i := range w.Jobs {
+		if reads.Invoices {
+			recipients = append(recipients, w.Jobs[i].Recipient)
 		}
 	}
 	for _, recipient := range recipients {
-		x := r.watchers.at[refresh.WatcherID(xpub, recipient)]
-		if x != nil && !slices.ContainsFunc(w.Watchers, func(o refresh.Watcher) bool { return o.Recipient == recipient }) {
+		if x := r.watchers.at[refresh.WatcherID(xpub, recipient)]; x != nil && !slices.Contains(w.Watchers, *x) {
 			w.Watchers = append(w.Watchers, *x)
 		}
 	}
 	return nil
 }
 
-func (r refreshes) of(all bool, xpub string) string {
-	if all {
-		return everyKey + textKey(xpub)
-	}
-	return liveKey + textKey(xpub)
+// of returns the live jobs and the watching watchers of a wallet, or all of them.
+func (r refreshes) of(xpub string, allJobs, allWatchers bool) (jobs []refresh.Job, watchers []refresh.Watcher) {
+	key := map[bool]string{true: everyKey + textKey(xpub), false: liveKey + textKey(xpub)}
+	r.jobs.scan(key[allJobs], key[allJobs], func(_ string, j *refresh.Job) bool { jobs = append(jobs, *j); return true })
+	r.watchers.scan(key[allWatchers], key[allWatchers], func(_ string, w *refresh.Watcher) bool { watchers = append(watchers, *w); return true })
+	return jobs, watchers
 }
 
 func clip[V any](all []V, limit int) []V { return all[:min(len(all), limit)] }
@@ -221,22 +177,14 @@ func (r refreshes) Waiting(now time.Time, limit int) (all []refresh.Candidate, e
 		if wallet.Status != refresh.Unserved {
 			return true
 		}
-		w := refresh.Work{Wallet: *wallet}
-		r.live(&w)
-		if c, needs := wallet.Candidate(w.Jobs, w.Watchers, now); needs {
+		jobs, watchers := r.of(wallet.XpubVan, false, false)
+		if c, needs := wallet.Candidate(jobs, watchers, now); needs {
 			all = append(all, c)
 		}
 		return true
 	})
 	slices.SortFunc(all, refresh.CompareCandidates)
 	return clip(all, limit), nil
-}
-
-// live loads all live jobs and watching watchers of a wallet.
-func (r refreshes) live(w *refresh.Work) {
-	prefix := r.of(false, w.Wallet.XpubVan)
-	r.jobs.scan(prefix, prefix, func(_ string, j *refresh.Job) bool { w.Jobs = append(w.Jobs, *j); return true })
-	r.watchers.scan(prefix, prefix, func(_ string, x *refresh.Watcher) bool { w.Watchers = append(w.Watchers, *x); return true })
 }
 
 func (r refreshes) Recoverable(now time.Time, after string, limit int) (all []string, err error) {
@@ -367,137 +315,11 @@ func (r refreshes) Watchers(reason refresh.EndReason, after *refresh.Watcher, li
 }
 
 func (r refreshes) Stats(now time.Time) (refresh.Stats, error) {
-	s := refresh.Stats{At: now, Jobs: map[refresh.JobStatus]int64{}, Watchers: map[refresh.WatcherStatus]int64{}, Locks: int64(len(r.locks.at))}
-	failed := map[string]int64{}
-	oldest := func(at *time.Time, t time.Time) {
-		if !now.Before(t) && (at.IsZero() || t.Before(*at)) {
-			*at = t
-		}
+	var all []refresh.Work
+	for xpub := range r.wallets.at {
+		ws, _ := r.Heads(xpub)
+		ws[0].Jobs, ws[0].Watchers = r.of(xpub, true, true)
+		all = append(all, ws[0])
 	}
-	for _, j := range r.jobs.at {
-		s.Jobs[j.Status]++
-		switch {
-		case j.Status == refresh.JobPending:
-			oldest(&s.OldestJob, j.AvailableAt)
-		case j.Status == refresh.JobProcessing && !now.Before(j.Lease.Until):
-			s.LeaseExpired++
-		case j.Status == refresh.JobFailed:
-			failed[j.XpubVan]++
-		}
-	}
-	for _, w := range r.watchers.at {
-		s.Watchers[w.Status]++
-		switch {
-		case w.EndReason == refresh.EndOpen:
-			s.ExpiredOpen++
-		case w.Status == refresh.Watching:
-			oldest(&s.OldestWatcher, w.NextAt)
-			if !now.Before(w.ExpiresAt) {
-				s.PastExpiry++
-			}
-		}
-	}
-	for _, w := range r.wallets.at {
-		if w.Status == refresh.Served && w.Lease.Held(now) {
-			s.Served++
-		}
-		if w.HungRounds > 0 {
-			s.Hung++
-		}
-	}
-	for xpub, n := range failed {
-		s.Failed = append(s.Failed, refresh.WalletCount{XpubVan: xpub, Count: n})
-	}
-	slices.SortFunc(s.Failed, func(a, b refresh.WalletCount) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.XpubVan, b.XpubVan))
-	})
-	s.Failed = clip(s.Failed, refresh.MaxFailed)
-	return s, nil
-}
-
-// Save implements [store.RefreshRecords].
-func (r refreshes) Save(changes ...refresh.Change) error {
-	if err := r.tx.writes(); err != nil {
-		return err
-	}
-	for _, frees := range []bool{true, false} { // slots are given back before others take them
-		for i := range changes {
-			if c := &changes[i]; (c.New.Wallet.Slot == 0) == frees {
-				if err := r.save(c); err != nil {
-					return r.tx.fail(err)
-				}
-			}
-		}
-	}
-	return nil
-}
-
-func (r refreshes) save(c *refresh.Change) (err error) {
-	if err := c.Complete(); err != nil {
-		return err
-	}
-	if w := c.New.Wallet; w != c.Old.Wallet {
-		if err := exchange(r.wallets, r.tx, c.Old.Wallet, &w, func(w *refresh.Wallet) *statemachine.Lease { return &w.Lease }); err != nil {
-			return err
-		}
-	}
-	c.Written(func(old, now *refresh.Job) {
-		if j := *now; err == nil {
-			err = exchange(r.jobs, r.tx, *old, &j, func(j *refresh.Job) *statemachine.Lease { return &j.Lease })
-		}
-	}, func(old, now *refresh.Watcher) {
-		if w := *now; err == nil {
-			err = exchange(r.watchers, r.tx, *old, &w, nil)
-		}
-	})
-	if err == nil {
-		err = r.saveLock(&c.Old.Lock, &c.New.Lock)
-	}
-	if err != nil {
-		return err
-	}
-	return r.add(r.tx, c.Log)
-}
-
-func (r refreshes) saveLock(old, now *refresh.Lock) error {
-	switch stored := r.locks.at[cmp.Or(now.XpubVan, old.XpubVan)]; {
-	case *old == *now:
-		return nil
-	case *now == refresh.Lock{}:
-		if stored == nil || stored.Lease.Fence != old.Lease.Fence {
-			return &statemachine.Refusal{Err: statemachine.ErrFenced, Machine: r.locks.machine, ID: old.XpubVan, Event: "save"}
-		}
-		r.locks.remove(r.tx, old.XpubVan)
-		return nil
-	case stored != nil && now.LockedAt.Before(stored.Lease.Until):
-		return &statemachine.Refusal{Err: statemachine.ErrHeld, Machine: r.locks.machine, ID: now.XpubVan, Event: "save", Reason: "by " + stored.Lease.Holder}
-	}
-	l := *now
-	return r.locks.put(r.tx, &l)
-}
-
-// exchange writes a record that is stored as it was read, but for the end of a lease:
-// only a renewal moves that of one which is kept.
-func exchange[K, V comparable](r *rows[K, V], t *tx, old V, now *V, lease func(*V) *statemachine.Lease) error {
-	var stored V
-	if v := r.at[r.key(now)]; v != nil {
-		stored = *v
-	}
-	if r.version(&stored) != r.version(&old) {
-		return conflict(r.machine, r.key(now), "expected version %d, stored is %d", r.version(&old), r.version(&stored))
-	}
-	if lease != nil {
-		kept, was, is := lease(&stored), lease(&old), lease(now)
-		if kept.Fence != was.Fence {
-			return &statemachine.Refusal{Err: statemachine.ErrFenced, Machine: r.machine, ID: fmt.Sprint(r.key(now)), Event: "save"}
-		}
-		if is.Fence == kept.Fence && is.Holder == kept.Holder {
-			is.Until = kept.Until
-		}
-		was.Until = kept.Until
-	}
-	if stored != old {
-		return conflict(r.machine, r.key(now), "what is outside its version was changed since it was read")
-	}
-	return r.put(t, now)
+	return refresh.StatsOf(all, now), nil
 }

@@ -360,7 +360,12 @@ func loadedSets[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 						return err
 					}
 					want := refreshtest.Load(all[i], reads, now)
-					compareLoaded(t, set, &got, &want)
+					if reads.Invoices || len(reads.Recipients) > 0 { // those by name come in any order
+						for _, w := range []*refresh.Work{&got, &want} {
+							slices.SortFunc(w.Watchers, func(a, b refresh.Watcher) int { return refresh.CompareWatchers(&a, &b) })
+						}
+					}
+					same(t, fmt.Sprint("set ", set), got, want)
 					found[fmt.Sprint(set, len(got.Jobs) > 0)], found[fmt.Sprint(set, len(got.Watchers) > 0, "w")] = true, true
 				}
 			}
@@ -372,44 +377,5 @@ func loadedSets[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 	}
 	if len(found) < 16 {
 		t.Errorf("the sets were never empty or never full: %v", found)
-	}
-}
-
-func compareLoaded(t *testing.T, set refresh.JobSet, got, want *refresh.Work) {
-	t.Helper()
-	switch one := set == refresh.AnyLiveJob; {
-	case one:
-		if len(got.Jobs) != min(1, len(want.Jobs)) {
-			t.Fatalf("one of %d live jobs: %d", len(want.Jobs), len(got.Jobs))
-		}
-	default:
-		limit := map[refresh.JobSet]int{refresh.DueJobs: refresh.MaxDueJobs, refresh.JoinableJobs: 2, refresh.AllJobs: refresh.MaxHistory}[set]
-		if len(got.Jobs) != min(limit, len(want.Jobs)) {
-			t.Fatalf("set %d: %d jobs of %d", set, len(got.Jobs), len(want.Jobs))
-		}
-	}
-	for _, j := range got.Jobs {
-		if !slices.Contains(want.Jobs, j) {
-			t.Fatalf("set %d: job %+v is not of it", set, j)
-		}
-	}
-	inOrder := slices.IsSortedFunc(got.Jobs, func(a, b refresh.Job) int { return refresh.CompareJobs(&a, &b) })
-	if set == refresh.AllJobs && !inOrder {
-		t.Fatalf("jobs are not in order: %+v", got.Jobs)
-	}
-	for _, w := range got.Watchers {
-		if !slices.Contains(want.Watchers, w) {
-			t.Fatalf("set %d: watcher %+v is not of it", set, w)
-		}
-	}
-	switch refresh.WatcherSet(set) {
-	case refresh.AnyWatching, refresh.NewestActive: // and those by name
-		if len(got.Watchers) == 0 && len(want.Watchers) > 0 {
-			t.Fatalf("set %d: none of %d watchers", set, len(want.Watchers))
-		}
-	default:
-		if len(got.Watchers) != len(want.Watchers) {
-			t.Fatalf("set %d: %d watchers of %d", set, len(got.Watchers), len(want.Watchers))
-		}
 	}
 }

@@ -1,0 +1,100 @@
+package refresh_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Each set of a wallet's records: which, in which order, and how many.
+func TestSets(t *testing.T) {
+	job := func(n byte, created int, cause refresh.Cause, status refresh.JobStatus, attempts int32, available int) refresh.Job {
+		return refresh.Job{ID: id(n), CreatedAt: after(time.Duration(created) * time.Second), Cause: cause, Status: status, Attempts: attempts,
+			AvailableAt: after(time.Duration(available) * time.Second), Lease: statemachine.Lease{Until: after(time.Hour)}}
+	}
+	jobs := []refresh.Job{
+		job(1, 5, refresh.Sync, refresh.JobPending, 0, 10),
+		job(2, 4, refresh.Sync, refresh.JobPending, 0, 11),
+		job(3, 3, refresh.Manual, refresh.JobPending, 0, 0),
+		job(4, 9, refresh.Recovery, refresh.JobProcessing, 1, 0),
+		job(5, 1, refresh.Sync, refresh.JobCompleted, 1, 0),
+		job(6, 2, refresh.Sync, refresh.JobPending, 1, 10),
+		job(7, 5, refresh.Sync, refresh.JobPending, 0, 10),
+	}
+	watcher := func(recipient string, created, next, expires int, provisional bool, status refresh.WatcherStatus) refresh.Watcher {
+		return refresh.Watcher{Recipient: recipient, CreatedAt: after(time.Duration(created) * time.Second), NextAt: after(time.Duration(next) * time.Second),
+			ExpiresAt: after(time.Duration(expires) * time.Second), Provisional: provisional, Status: status}
+	}
+	watchers := []refresh.Watcher{
+		watcher("a", 1, 10, 20, false, refresh.Watching),
+		watcher("b", 2, 9, 10, true, refresh.Watching),
+		watcher("c", 3, 11, 11, true, refresh.Watching),
+		watcher("d", 4, 1, 1, false, refresh.Expired),
+		watcher("e", 2, 9, 9, false, refresh.Watching),
+	}
+	now := after(10 * time.Second)
+	for set, want := range map[refresh.JobSet]string{
+		refresh.NoJobs: "", refresh.AnyLiveJob: "6", refresh.DueJobs: "4 6 3 1 7", refresh.JoinableJobs: "4 2", refresh.AllJobs: "5 6 3 2 1 7 4", 99: "",
+	} {
+		got := ""
+		for i, j := range set.Pick(slices.Clone(jobs), now) {
+			got += []string{"", " "}[min(i, 1)] + fmt.Sprint(j.ID[15])
+		}
+		if got != want {
+			t.Errorf("set %d: %s, want %s", set, got, want)
+		}
+	}
+	for set, want := range map[refresh.WatcherSet]string{
+		refresh.NoWatchers: "", refresh.AnyWatching: "b", refresh.DueWatchers: "bea", refresh.LapsedWatchers: "b", refresh.NewestActive: "c", refresh.AllWatchers: "abecd", 99: "",
+	} {
+		got := ""
+		for _, w := range set.Pick(slices.Clone(watchers), now) {
+			got += w.Recipient
+		}
+		if got != want {
+			t.Errorf("set %d: %s, want %s", set, got, want)
+		}
+	}
+	many := make([]refresh.Job, refresh.MaxHistory+1)
+	for i := range many {
+		many[i] = refresh.Job{CreatedAt: after(time.Duration(i) * time.Second), Status: refresh.JobPending, AvailableAt: t0}
+	}
+	if all := refresh.AllJobs.Pick(slices.Clone(many), now); len(all) != refresh.MaxHistory || !all[0].CreatedAt.Equal(after(time.Second)) {
+		t.Errorf("%d jobs from %v", len(all), all[0].CreatedAt)
+	}
+	if due := refresh.DueJobs.Pick(many, now); len(due) != refresh.MaxDueJobs || !due[0].CreatedAt.Equal(t0) {
+		t.Errorf("%d due jobs", len(due))
+	}
+	if due := refresh.DueWatchers.Pick(slices.Repeat(watchers[:1], refresh.MaxTick+1), now); len(due) != refresh.MaxTick {
+		t.Errorf("%d due watchers", len(due))
+	}
+}
+
+// What each number of the statistics counts, at its boundary.
+func TestStatsOf(t *testing.T) {
+	lease := func(until time.Time) statemachine.Lease {
+		return statemachine.Lease{Holder: "w", Fence: 1, Until: until}
+	}
+	soon := after(time.Microsecond)
+	all := []refresh.Work{
+		{Wallet: refresh.Wallet{XpubVan: "a", Status: refresh.Served, Lease: lease(soon), HungRounds: 1}, Lock: refresh.Lock{XpubVan: "a", Lease: lease(t0)},
+			Jobs: []refresh.Job{{Status: refresh.JobPending, AvailableAt: t0}, {Status: refresh.JobPending, AvailableAt: soon}, {Status: refresh.JobProcessing, Lease: lease(t0)},
+				{Status: refresh.JobFailed}, {Status: refresh.JobFailed}},
+			Watchers: []refresh.Watcher{{Status: refresh.Watching, NextAt: after(-time.Minute), ExpiresAt: t0}, {Status: refresh.Watching, NextAt: t0, ExpiresAt: soon}}},
+		{Wallet: refresh.Wallet{XpubVan: "c", Status: refresh.Served, Lease: lease(t0)}, Jobs: []refresh.Job{{Status: refresh.JobProcessing, Lease: lease(soon)}, {Status: refresh.JobFailed}},
+			Watchers: []refresh.Watcher{{Status: refresh.Expired, EndReason: refresh.EndOpen}, {Status: refresh.Expired, EndReason: refresh.EndGone}}},
+		{Wallet: refresh.Wallet{XpubVan: "b", Status: refresh.Unserved}, Jobs: []refresh.Job{{Status: refresh.JobFailed}, {Status: refresh.JobPending, AvailableAt: after(-time.Second)}}},
+	}
+	got := refresh.StatsOf(all, t0)
+	want := refresh.Stats{At: t0, Jobs: map[refresh.JobStatus]int64{refresh.JobPending: 3, refresh.JobProcessing: 2, refresh.JobFailed: 4},
+		Watchers: map[refresh.WatcherStatus]int64{refresh.Watching: 2, refresh.Expired: 2}, Locks: 1, Served: 1, OldestJob: after(-time.Second),
+		OldestWatcher: after(-time.Minute), LeaseExpired: 1, PastExpiry: 1, ExpiredOpen: 1, Hung: 1,
+		Failed: []refresh.WalletCount{{XpubVan: "a", Count: 2}, {XpubVan: "b", Count: 1}, {XpubVan: "c", Count: 1}}}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}

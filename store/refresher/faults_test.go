@@ -1,0 +1,245 @@
+package refresher_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/refresh/refreshtest"
+)
+
+// What processes survive: long calls, lost stores, kills, wallets that hang.
+
+// A pass of which one listing fails plans nothing from the others.
+func TestPartOfAListing(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		old := incoming("old", "first")
+		old.Expiration = s.begin.Unix() - 1
+		s.node.transfer(0, old)
+		s.node.transfer(0, incoming("r", "first"))
+		s.node.transfer(0, incoming("x", "second"))
+		s.node.wallet(refreshtest.Wallet(0).XpubVan).unlisted = "second"
+		s.node.keep = true
+		s.enqueue(0, refresh.Sync, "", "")
+		s.start("w1")
+		time.Sleep(2 * time.Second)
+		w := s.get(0)
+		if len(w.Watchers) != 0 || w.Jobs[0].Status != refresh.JobPending || w.Jobs[0].Attempts != 1 || w.Lock != (refresh.Lock{}) {
+			t.Errorf("%+v", w)
+		}
+		if _, _, log := s.node.seen(); len(log) != 5 {
+			t.Errorf("calls %v", log)
+		}
+	})
+}
+
+// A pass takes (2 + assets) x HTTP_TIMEOUT at most, though none of its calls times
+// out.
+func TestPassIsBounded(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		s.node.took, s.node.keep = 59*time.Second, true
+		for i := range 20 { // and 20 cancellations
+			old := incoming(fmt.Sprint("r", i), "asset")
+			old.Expiration, old.Index = s.begin.Unix()-1, int32(i)
+			s.node.transfer(0, old)
+		}
+		s.enqueue(0, refresh.Sync, "", "")
+		s.start("w1")
+		time.Sleep(3*60*time.Second + 2*time.Second)
+		w := s.get(0)
+		if w.Wallet.HungRounds != 1 || w.Jobs[0].Status == refresh.JobProcessing {
+			t.Errorf("%+v", w)
+		}
+		if _, _, log := s.node.seen(); len(log) != 4 {
+			t.Errorf("calls %v", log)
+		}
+	})
+}
+
+// A call longer than the lock is renewed, and nobody else comes in.
+func TestLongCallIsRenewed(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		s.node.took = 50 * time.Second
+		s.enqueue(0, refresh.Sync, "", "")
+		s.start("w1")
+		time.Sleep(370 * time.Millisecond)
+		s.start("w2")
+		time.Sleep(5 * time.Minute)
+		if j := s.get(0).Jobs[0]; j.Status != refresh.JobCompleted || j.Attempts != 1 {
+			t.Errorf("%+v", j)
+		}
+		if overlaps, _, _ := s.node.seen(); overlaps > 0 {
+			t.Error("two processes were in one wallet")
+		}
+	})
+}
+
+// The lock is taken over from a holder that cannot reach the store and is still
+// running: its call is cancelled at the end of the lock, its result is refused.
+func TestTakeoverWithTheOldHolderStillRunning(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		s.node.took, s.node.keep = 25*time.Second, true
+		s.enqueue(0, refresh.Sync, "", "")
+		old := s.start("w1")
+		time.Sleep(12 * time.Second)
+		old.cut(true)
+		time.Sleep(370 * time.Millisecond)
+		s.start("w2")
+		time.Sleep(33 * time.Second) // past the last renewal of the old one
+		old.cut(false)
+		time.Sleep(10 * time.Minute)
+		j := s.get(0).Jobs[0]
+		if j.Status != refresh.JobCompleted || j.Attempts != 2 {
+			t.Errorf("%+v", j)
+		}
+		if overlaps, _, log := s.node.seen(); overlaps > 0 {
+			t.Errorf("two processes were in one wallet: %v", log)
+		}
+		s.audit(1)
+	})
+}
+
+// cut takes the store away from a process, or gives it back.
+func (p *process) cut(away bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dead = away
+}
+
+// Processes are killed and started all the time: no job is lost, none is done
+// twice at the same time for one wallet, every watcher ends.
+func TestKills(t *testing.T) {
+	for seed := range 4 {
+		virtual(t, func(c *refresh.Config) { c.MaxWalletProcesses = 5 }, func(t *testing.T, s *system) {
+			const wallets = 12
+			s.node.took = 900 * time.Millisecond
+			for n := range wallets {
+				s.node.transfer(n, incoming("r", "asset"))
+				s.enqueue(n, refresh.Sync, "", "")
+				s.enqueue(n, refresh.InvoiceCreated, fmt.Sprint("p", n), "")
+			}
+			var all []*process
+			for i := range 12 {
+				p := s.start(fmt.Sprintf("w%d.%d", seed, i))
+				all = append(all, p)
+				time.Sleep(time.Duration(1300+(i*i*977+seed*3331)%9000) * time.Millisecond)
+				switch victim := all[(i*7+seed)%len(all)]; i % 3 {
+				case 0:
+					victim.kill()
+				case 1:
+					victim.cut(true) // and it goes on, without the store
+				case 2:
+					victim.end()
+				}
+			}
+			last := s.start("last")
+			time.Sleep(3 * time.Minute)
+			done := incoming("r", "asset")
+			done.Status = refresh.TransferSettled
+			for n := range wallets {
+				s.node.transfer(n, done)
+			}
+			time.Sleep(30 * time.Minute)
+			for n := range wallets {
+				w := s.get(n)
+				for _, j := range w.Jobs {
+					if j.Status != refresh.JobCompleted {
+						t.Errorf("seed %d, wallet %d: %+v", seed, n, j)
+					}
+				}
+				for _, x := range w.Watchers {
+					if x.Status == refresh.Watching {
+						t.Errorf("seed %d, wallet %d: %+v", seed, n, x)
+					}
+				}
+			}
+			if overlaps, _, _ := s.node.seen(); overlaps > 0 {
+				t.Errorf("seed %d: %d overlaps", seed, overlaps)
+			}
+			s.audit(wallets)
+			for _, p := range all {
+				p.cut(true)
+			}
+			last.end()
+		})
+	}
+}
+
+// The first call that times out ends the round; the wallet rests 30, 60, ... and
+// does not keep its slot from others meanwhile.
+func TestHungWallet(t *testing.T) {
+	virtual(t, func(c *refresh.Config) { c.MaxWalletProcesses = 1 }, func(t *testing.T, s *system) {
+		s.node.wallet(refreshtest.Wallet(0).XpubVan).hang = 3
+		s.node.keep = true
+		s.enqueue(0, refresh.InvoiceCreated, "p", "")
+		time.Sleep(time.Millisecond)
+		s.enqueue(0, refresh.Sync, "", "")
+		s.start("w1")
+		time.Sleep(time.Second)
+		s.enqueue(1, refresh.Sync, "", "")
+		time.Sleep(62 * time.Second)
+		if w := s.get(0).Wallet; w.HungRounds != 1 || w.NotBefore.Sub(s.begin).Truncate(time.Second) != 90*time.Second {
+			t.Errorf("%+v", w)
+		}
+		if j := s.get(1).Jobs[0]; j.Status != refresh.JobCompleted {
+			t.Errorf("another wallet waits for one that hangs: %+v", j)
+		}
+		time.Sleep(2 * time.Minute)
+		if p := s.watcher(0, "p"); p.EndReason != refresh.EndProvisional && p.Status != refresh.Watching {
+			t.Errorf("%+v", p)
+		}
+		time.Sleep(20 * time.Minute)
+		w := s.get(0)
+		if w.Wallet.HungRounds != 0 || w.Jobs[1].Status != refresh.JobCompleted || w.Jobs[1].Attempts != 4 {
+			t.Errorf("%+v %+v", w.Wallet, w.Jobs)
+		}
+		if p := s.watcher(0, "p"); p.EndedAt.Sub(p.ExpiresAt) > 3*time.Second {
+			t.Errorf("a provisional expiry came %v late", p.EndedAt.Sub(p.ExpiresAt))
+		}
+	})
+}
+
+// A graceful stop gives the attempt and the slots back at once.
+func TestStop(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		s.node.took = 20 * time.Second
+		s.enqueue(0, refresh.Sync, "", "")
+		p := s.start("w1")
+		time.Sleep(5 * time.Second)
+		p.end()
+		w := s.get(0)
+		if j := w.Jobs[0]; j.Status != refresh.JobPending || j.Attempts != 0 || w.Wallet.Status != refresh.Unserved || w.Lock != (refresh.Lock{}) {
+			t.Errorf("%+v", w)
+		}
+	})
+}
+
+// A start adds one recovery job to a wallet with an active watcher; a second
+// start adds nothing while it is live.
+func TestRestart(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		s.node.transfer(0, incoming("r", "asset"))
+		s.enqueue(0, refresh.Sync, "", "")
+		s.start("w1").end()
+		p := s.start("w2")
+		time.Sleep(time.Minute)
+		p.kill()
+		s.node.takes(10 * time.Second)
+		s.start("w3")
+		s.start("w4")
+		time.Sleep(2 * time.Minute)
+		recoveries := 0
+		for _, j := range s.get(0).Jobs {
+			if j.Cause == refresh.Recovery {
+				recoveries++
+			}
+		}
+		if recoveries != 1 {
+			t.Errorf("%d recovery jobs", recoveries)
+		}
+		if x := s.watcher(0, "r"); x.Status != refresh.Watching || x.RefreshCount < 3 {
+			t.Errorf("%+v", x)
+		}
+	})
+}
