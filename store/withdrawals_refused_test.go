@@ -25,7 +25,9 @@ func (s eager) View(ctx context.Context, fn func(store.WithdrawalTx) error) erro
 
 type eagerTx struct{ store.WithdrawalTx }
 
-func (t eagerTx) Withdrawals() store.WithdrawalRecords { return eagerRecords{t.WithdrawalTx.Withdrawals()} }
+func (t eagerTx) Withdrawals() store.WithdrawalRecords {
+	return eagerRecords{t.WithdrawalTx.Withdrawals()}
+}
 
 type eagerRecords struct{ store.WithdrawalRecords }
 
