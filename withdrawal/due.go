@@ -148,5 +148,9 @@ func (w *Withdrawal) Abandoned(by By, why string) Event {
 }
 
 func (w *Withdrawal) notRebroadcast(by By) Event {
-	return Rebroadcast{By: by, Fence: w.Job.Lease.Fence, Hash: w.Job.TxHash}
+	hash := w.Job.TxHash
+	if tx := w.newestBytes(); tx != nil { // the newest may be a copy without bytes, which somebody else made
+		hash = tx.Hash
+	}
+	return Rebroadcast{By: by, Fence: w.Job.Lease.Fence, Hash: hash}
 }

@@ -112,7 +112,7 @@ func work(ctx context.Context, s *store.Withdrawals, n *node.Client, name string
 			Poll:        statemachine.Backoff{Base: 20 * time.Millisecond, Cap: 400 * time.Millisecond, JitterPercent: 50},
 			Retry:       statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second, JitterPercent: 50},
 			Grace:       lease,
-			CallTimeout: max(lease/3, time.Second),
+			CallTimeout: max(lease/3, min(lease/2, time.Second)), // two calls fit into a lease, see worker.Leasing
 			Release:     source.Release, Panicked: source.Panicked, Log: log,
 		}
 	}

@@ -111,8 +111,13 @@ func (p *payer) again(ctx context.Context, w withdrawal.Withdrawal) store.HeldWi
 		}
 		w = held[0]
 	}
-	newest := w.Live()[len(w.Live())-1]
-	report.Hash, report.Done = newest.Hash, p.node.Send(ctx, newest.Raw) == nil
+	live := w.Live()
+	for i := len(live) - 1; i >= 0; i-- { // a copy that somebody else made may have no bytes on file
+		if len(live[i].Raw) > 0 {
+			report.Hash, report.Done = live[i].Hash, p.node.Send(ctx, live[i].Raw) == nil
+			break
+		}
+	}
 	return result(w, report)
 }
 
