@@ -304,6 +304,7 @@ func TestFollowMissesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			defer tx.Rollback() // no feed of the server goes on beside it
 			ours, err := s.Within(ctx, tx)
 			if err != nil {
 				t.Fatal(err)
@@ -315,9 +316,11 @@ func TestFollowMissesNothing(t *testing.T) {
 			if got := read(); len(got) != 0 {
 				t.Errorf("what commits now could still be missed: %v", got)
 			}
-			if err := ours.Wallets().Save(utxo.ChangeSet{Log: []statemachine.Transition[utxo.TxID]{{
-				Machine: utxo.TxMachine.Name(), ID: utxo.TxID{Wallet: 2, Hash: hash}, Version: 1, Trigger: "submit", To: "pending", At: time.Now(),
-			}}}); err != nil {
+			id, at := utxo.TxID{Wallet: 2, Hash: hash}, time.Now().UTC().Truncate(time.Microsecond)
+			if err := ours.Wallets().Save(utxo.ChangeSet{
+				Inserts: []*utxo.Tx{{ID: id, Status: utxo.Pending, Height: utxo.Unconfirmed, FirstSeen: at, Version: 1, Raw: []byte{1}}},
+				Log:     []statemachine.Transition[utxo.TxID]{{Machine: utxo.TxMachine.Name(), ID: id, Version: 1, Trigger: "submit", To: "pending", At: at}},
+			}); err != nil {
 				t.Fatal(err)
 			}
 			if err := tx.Commit(); err != nil {
