@@ -273,6 +273,7 @@ func TestLostCreate(t *testing.T) {
 			t.Fatalf("%+v", s)
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait() // for what the server wrote
 		var methods []string
 		for _, r := range b.got {
 			methods = append(methods, r.method)
@@ -454,6 +455,7 @@ func TestSecretsStayOut(t *testing.T) {
 		b.fault = echo(0)
 		b.create("a")
 		time.Sleep(10 * time.Second)
+		synctest.Wait() // for what the server reads
 		b.fault = echo(30)
 		b.create("b")
 		time.Sleep(time.Hour)
@@ -495,6 +497,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			id := fmt.Sprint("a", code)
 			b.create(id)
 			time.Sleep(time.Second)
+			synctest.Wait() // for what the server wrote
 			if len(b.got) != i+1 || !strings.HasPrefix(b.get(id).Relay.SyncError, fmt.Sprint("status ", code)) {
 				t.Errorf("%v, %q", b.got, b.get(id).Relay.SyncError)
 			}
