@@ -41,6 +41,11 @@
 // two more: tenants (key id; an index of due_at) and invoices (key id; one charge
 // that is not none for each tenant). See [RelayRecords] and [TenantRecords].
 //
+// Swaps need four tables for each direction, by [swap.Place] (key id, in exactly one
+// of them), intents (key direction, item and number; unique reference), discrepancies
+// (a growing number; unique by the key of the record), waterlines (key chain and
+// own), the control row, and the log.
+//
 // Absent is a zero time, an empty text, a nonce without HasNonce, an invalid
 // slot, a zero outcome; NULL is good for each. Times are UTC microseconds.
 // AmountRaw and gas are text, and amounts text or an exact numeric of 78 digits.

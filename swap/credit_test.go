@@ -212,6 +212,8 @@ func TestQuarantinedCreditsOweTheMove(t *testing.T) {
 	})
 	t.Run("lost", func(t *testing.T) {
 		r := quarantined(t).begin(swap.Quarantine).answer(statemachine.Done).wait(time.Hour).missing(1).kinds(swap.OutboundLost)
+		r.i().Lease = statemachine.Lease{Holder: "worker", Fence: 9, Until: r.now.Add(time.Hour)}
+		r.refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
 		r.order(swap.Requeue).is("quarantined").release().begin(swap.Quarantine).answer(statemachine.Done)
 	})
 	t.Run("an earlier refund was paid", func(t *testing.T) {
@@ -226,6 +228,16 @@ func TestQuarantinedCreditsOweTheMove(t *testing.T) {
 			t.Errorf("money %+v", m)
 		}
 		r.refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
+	})
+	t.Run("an earlier refund was paid, and is taken back", func(t *testing.T) {
+		r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).order(swap.OrderQuarantine).found(1, 1).wait(time.Hour).missing(1)
+		r.kinds(swap.LateOutbound, swap.PaidWhileQuarantined, swap.OutboundLost)
+		r.i().Lease = statemachine.Lease{Holder: "worker", Fence: 9, Until: r.now.Add(time.Hour)}
+		r.refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
+		if s := r.p.NextCredit(r.item, open, r.now); s.Party != swap.Operator {
+			t.Errorf("owed: %+v", s)
+		}
+		r.order(swap.Requeue).do(r.begun(swap.Quarantine))
 	})
 	t.Run("an earlier refund is found after the move", func(t *testing.T) {
 		r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).prove().order(swap.OrderQuarantine)

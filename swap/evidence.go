@@ -101,9 +101,13 @@ func (s *step) missing(in *Intent) error {
 	return s.takenBack(in, Negative)
 }
 
-// takenBack: an outbound that was taken to have paid has not.
+// takenBack: an outbound that was taken to have paid has not. If a quarantined
+// credit was settled by it, an operator has it.
 func (s *step) takenBack(in *Intent, proof Proof) error {
 	in.Outcome, in.Proof = statemachine.Failed, proof
+	if c, ok := s.side.(*creditSide); ok && c.c.SettledBy == in.Number {
+		return s.lost(in, proof)
+	}
 	return s.note(fmt.Sprintf("%s %d did not pay after all: %s", in.Action, in.Number, proof))
 }
 

@@ -323,3 +323,16 @@ func TestAWaitEndsAtItsMoment(t *testing.T) {
 		t.Errorf("due at %v, the wait ends at %v", r.i().CheckAt, want)
 	}
 }
+
+// A row that was imported and says that something went out has nobody but an
+// operator.
+func TestAnOutboundThatIsNotOnFileIsAnOperators(t *testing.T) {
+	r := debited(t)
+	r.item.Intents = nil
+	if err := swap.CheckDeposit(r.item); err == nil {
+		r.item.Attempts = swap.Attempts{}
+	}
+	if s := r.p.NextDeposit(r.item, open, r.now.Add(time.Hour)); s.Party != swap.Operator || len(s.Tasks) > 0 {
+		t.Errorf("owed: %+v", s)
+	}
+}

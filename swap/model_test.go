@@ -140,7 +140,7 @@ func TestModelOfDeposits(t *testing.T) {
 		m.lies, m.orders, m.crew = 1, 0, 2
 		m.prove(t, "one lie", m.lying(), 35315)
 		m = depositModel(t, 2)
-		m.limit, m.orders = 3, 1
+		m.limit, m.orders, m.crew = 3, 1, 1
 		m.prove(t, "honest, two attempts, three intents, an order", m.honest(), 0)
 	}
 }
@@ -154,7 +154,7 @@ func TestModelOfCredits(t *testing.T) {
 	m.prove(t, "honest, an order", m.honest(), 19596)
 	if os.Getenv("SETTLE_SOAK") != "" {
 		m = creditModel(t, 2)
-		m.limit, m.orders = 3, 1
+		m.limit, m.orders, m.crew = 3, 1, 1
 		m.prove(t, "honest, two attempts, three intents, an order", m.honest(), 0)
 	}
 }

@@ -85,6 +85,9 @@ func (s *step) requeue(reason string) error {
 		if x.c.Collecting {
 			on = requeuedCollecting
 		}
+		if owed {
+			x.c.SettledBy = 0
+		}
 	}
 	switch {
 	case !s.side.allows(on):

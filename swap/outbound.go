@@ -139,8 +139,6 @@ func (s *step) mayPay(c Control, a Action) error {
 		return s.refuse(statemachine.ErrHeld, "an outbound from before the record is not excluded yet")
 	case i.Lost != 0:
 		return s.refuse(statemachine.ErrHeld, fmt.Sprintf("intent %d is lost: an operator requeues the item", i.Lost))
-	case s.side.stage().lacksIntent(i):
-		return s.refuse(statemachine.ErrHeld, "its status says that something went out, and nothing is on file")
 	case in != nil:
 		return s.refuse(statemachine.ErrHeld, fmt.Sprintf("intent %d (%s) may have paid or may still pay", in.Number, in.Action))
 	}
@@ -150,7 +148,8 @@ func (s *step) mayPay(c Control, a Action) error {
 	return nil
 }
 
-// lacksIntent: a row that was imported, whose outbound is not on file.
+// lacksIntent: a row that was imported, whose outbound is not on file. Nothing is
+// begun in such a state, and an operator has it.
 func (g stage) lacksIntent(i *Item) bool {
 	return g.awaits != 0 && g.performs == 0 && len(i.Intents) == 0
 }

@@ -44,6 +44,7 @@ func Swaps[T store.SwapTx](t *testing.T, open func(testing.TB) store.Store[T]) {
 		{"statistics count what the domain counts", swapStatistics[T]},
 		{"an outbound is stored with the item that it names", namedOutbound[T]},
 		{"limits of 0, below it, or enormous are refused by every method", swapLimits[T]},
+		{"the self-check passes and leaves nothing", swapSelfCheck[T]},
 		{"every field of a deposit comes back", func(t *testing.T, s store.Store[T]) { depositFields(t, newDeposits(t, s)) }},
 		{"every field of a credit comes back", func(t *testing.T, s store.Store[T]) { creditFields(t, newCredits(t, s)) }},
 	} {
@@ -624,5 +625,15 @@ func swapLimits[T store.SwapTx](t *testing.T, db store.Store[T]) {
 		if _, err := all.Stats(ctx, window); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("statistics of %v: %v", window, err)
 		}
+	}
+}
+
+func swapSelfCheck[T store.SwapTx](t *testing.T, db store.Store[T]) {
+	if err := store.SelfCheckSwaps(ctx, db); err != nil {
+		t.Fatal(err)
+	}
+	c, err := read(db, func(tx T) (swap.Control, error) { return tx.SwapHouse().Control(false) })
+	if err != nil || c.Version != 0 || !c.Recovering() {
+		t.Errorf("it left %+v, %v", c, err)
 	}
 }
