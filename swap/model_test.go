@@ -151,7 +151,7 @@ func TestModelOfCredits(t *testing.T) {
 	m.lies, m.crew = 1, 1
 	m.prove(t, "one lie", m.lying(), 14864)
 	m.lies, m.orders = 0, 1
-	m.prove(t, "honest, an order", m.honest(), 19596)
+	m.prove(t, "honest, an order", m.honest(), 19635)
 	if os.Getenv("SETTLE_SOAK") != "" {
 		m = creditModel(t, 2)
 		m.limit, m.orders, m.crew = 3, 1, 1

@@ -190,6 +190,8 @@ func (s *story) traffic(ctx context.Context) error {
 	}
 	s.paused[1] = time.Now()
 	s.say("and go on")
+	at(0.4)
+	s.killChain(swap.Solana)
 	if broken := s.begunWhilePaused(ctx); broken != nil {
 		return broken
 	}
@@ -210,11 +212,20 @@ func (s *story) traffic(ctx context.Context) error {
 		at(part)
 		kill()
 	}
+	s.killChain(swap.Nexus)
 	if err := <-feeding; err != nil {
 		return err
 	}
 	s.say("everything is in")
 	return s.finish(ctx)
+}
+
+// killChain is a crash of a chain: what it took and has in no block is gone.
+func (s *story) killChain(c swap.Chain) {
+	if s.chains[c].Kill() {
+		s.kills++
+		s.say("the %v process is killed", c)
+	}
 }
 
 // feed sends the file to the chains, each line at its time.

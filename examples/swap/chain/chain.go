@@ -88,12 +88,18 @@ func Open(c Config) (*Chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	ch := &Chain{Config: c, height: 1, taken: map[string]bool{}, random: rand.New(rand.NewPCG(c.Faults.Seed, 1)), file: file, landed: old}
+	ch := &Chain{Config: c, taken: map[string]bool{}, random: rand.New(rand.NewPCG(c.Faults.Seed, 1)), file: file, landed: old}
 	for _, t := range old {
 		ch.taken[t.key()] = true
-		ch.height = max(ch.height, t.Height+1)
 	}
+	ch.grow()
 	return ch, nil
+}
+
+// grow makes the next block. Heights follow the clock, so that they do not go back
+// when the process is killed.
+func (c *Chain) grow() {
+	c.height = max(c.height+1, uint64(time.Now().UnixMilli()/c.BlockEvery.Milliseconds()))
 }
 
 // Read returns what really happened.
@@ -140,7 +146,7 @@ func (c *Chain) Mine(ctx context.Context) error {
 func (c *Chain) block() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.height++
+	c.grow()
 	var left []waiting
 	for _, w := range c.pending {
 		switch {
