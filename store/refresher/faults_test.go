@@ -2,6 +2,7 @@ package refresher_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,7 +52,7 @@ func TestPassIsBounded(t *testing.T) {
 		if w.Wallet.HungRounds != 1 || w.Jobs[0].Status == refresh.JobProcessing {
 			t.Errorf("%+v", w)
 		}
-		if _, _, log := s.node.seen(); len(log) != 4 {
+		if _, _, log := s.node.seen(); len(log) != 5 { // the fourth ended
 			t.Errorf("calls %v", log)
 		}
 	})
@@ -240,6 +241,61 @@ func TestRestart(t *testing.T) {
 		}
 		if x := s.watcher(0, "r"); x.Status != refresh.Watching || x.RefreshCount < 3 {
 			t.Errorf("%+v", x)
+		}
+	})
+}
+
+// A lock that is not renewed: no call starts at or after its end, and the one that
+// runs then is cancelled.
+func TestNoCallAfterTheLock(t *testing.T) {
+	for took, want := range map[time.Duration]string{
+		15 * time.Second: "0s refresh, 15s listtransfers, ", // the third would start at the very end
+		12 * time.Second: "0s refresh, 12s listtransfers, 24s listassets, 30s ended",
+	} {
+		virtual(t, func(c *refresh.Config) { c.RenewLock, c.HTTPTimeout = false, 30*time.Second }, func(t *testing.T, s *system) {
+			s.node.took, s.node.keep = took, true
+			s.enqueue(0, refresh.Sync, "", "")
+			s.start("w1")
+			time.Sleep(31 * time.Second)
+			_, _, log := s.node.seen()
+			got := ""
+			for _, call := range log[:min(len(log), strings.Count(want, ", ")+1)] {
+				at, rest, _ := strings.Cut(call, " ")
+				if d, err := time.ParseDuration(at); err != nil || d > 30*time.Second {
+					break
+				}
+				words := strings.Fields(rest)
+				got += at + " " + words[2] + ", "
+			}
+			if strings.TrimSuffix(got, ", ") != strings.TrimSuffix(want, ", ") {
+				t.Errorf("calls of %v: %s, want %s", took, got, want)
+			}
+		})
+	}
+}
+
+// The first call that times out is the last one of its round.
+func TestNothingAfterATimeout(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		s.node.keep = true
+		for i := range 3 {
+			old := incoming(fmt.Sprint("r", i), "asset")
+			old.Expiration, old.Index = s.begin.Unix()-1, int32(i)
+			s.node.transfer(0, old)
+		}
+		s.node.wallet(refreshtest.Wallet(0).XpubVan).hangOn = "failtransfers"
+		s.enqueue(0, refresh.Sync, "", "")
+		s.start("w1")
+		time.Sleep(65 * time.Second)
+		_, _, log := s.node.seen()
+		calls := 0
+		for _, call := range log {
+			if strings.Contains(call, "failtransfers") {
+				calls++
+			}
+		}
+		if w := s.get(0); calls != 1 || w.Wallet.HungRounds != 1 || w.Wallet.Status != refresh.Unserved {
+			t.Errorf("%d cancellations, %+v: %v", calls, w.Wallet, log)
 		}
 	})
 }

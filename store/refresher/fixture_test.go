@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -188,6 +189,7 @@ type wallet struct {
 	refreshed []time.Time
 	under     int    // refreshes and cancellations that run now, by living processes
 	hang      int    // so many calls hang
+	hangOn    string // calls of this kind hang
 	unlisted  string // the transfers of this asset cannot be listed
 	fail      error
 }
@@ -245,8 +247,8 @@ func (c *caller) call(ctx context.Context, w refresh.Credentials, what string, l
 	if c.keep {
 		c.log = append(c.log, fmt.Sprintf("%v %s %s %s", time.Since(c.begin).Truncate(time.Second), c.of.name, w.XpubVan, what))
 	}
-	hang, took := x.hang > 0, c.took
-	if hang {
+	hang, took := x.hang > 0 || x.hangOn != "" && strings.HasPrefix(what, x.hangOn), c.took
+	if x.hang > 0 {
 		x.hang--
 	}
 	if locked {
@@ -272,6 +274,9 @@ func (c *caller) call(ctx context.Context, w refresh.Credentials, what string, l
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.busy--
+	if c.keep && err != nil {
+		c.log = append(c.log, fmt.Sprintf("%v %s %s ended", time.Since(c.begin).Truncate(time.Second), c.of.name, w.XpubVan))
+	}
 	if locked {
 		x.under--
 	}

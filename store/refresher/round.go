@@ -50,7 +50,7 @@ func (r *round) lease() store.RefreshLease {
 func (r *round) renewed(lock int64, until time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if lock != 0 && lock == r.held.Lock {
+	if lock == r.held.Lock {
 		r.until = until
 	}
 }
