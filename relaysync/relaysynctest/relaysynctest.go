@@ -111,7 +111,7 @@ func (a *Adversary) draw(t *rapid.T, s *relaysync.Sync) relaysync.Event {
 	fence := s.Timer.Lease.Fence - rapid.SampledFrom([]int64{0, 0, 0, 0, 0, 1, 2, -1}).Draw(t, "fence")
 	var revision int64
 	if rapid.Bool().Draw(t, "revision given") {
-		revision = s.Relay.Revision + rapid.SampledFrom([]int64{1, 1, 1, 0, 2}).Draw(t, "revision")
+		revision = s.Relay.Revision + rapid.SampledFrom([]int64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 2}).Draw(t, "revision")
 	}
 	work := func() relaysync.Event {
 		if s.Phase() == relaysync.PhaseSyncing {
