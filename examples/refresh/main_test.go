@@ -31,9 +31,13 @@ func TestMain(m *testing.M) {
 // play runs the program with real worker processes, one of which is killed.
 func playOn(t *testing.T, db string) report {
 	t.Helper()
+	wallets, kills := "33", "1"
+	if os.Getenv("SETTLE_SOAK") != "" {
+		wallets, kills = "550", "8"
+	}
 	t.Setenv(asProgram, "1")
 	var out, log bytes.Buffer
-	err := run(context.Background(), []string{"-db", db, "-wallets", "33", "-kills", "1", "-second", "10ms", "-json"}, nil, &out, &log)
+	err := run(context.Background(), []string{"-db", db, "-wallets", wallets, "-kills", kills, "-second", "10ms", "-json"}, nil, &out, &log)
 	var r report
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatalf("%v: %s%s", err, out.Bytes(), log.Bytes())
@@ -48,6 +52,10 @@ func TestProgram(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "refresh.db")
 	for range 2 { // again on the same database
 		r := playOn(t, db)
+		if os.Getenv("SETTLE_SOAK") != "" {
+			t.Logf("%+v", r)
+			continue
+		}
 		if r.Kills != 1 || len(r.Transfers) != 11 || r.Jobs["invoice_created"]["completed"] != 21 || r.Jobs["asset_sent"]["completed"] != 6 || r.Jobs["sync"]["completed"] < 3 {
 			t.Errorf("%+v", r)
 		}
@@ -73,7 +81,7 @@ func TestProgramOnPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.RawQuery = q.Encode()
-	playOn(t, u.String())
+	t.Logf("%+v", playOn(t, u.String()))
 }
 
 // The proof fails where a job or a watcher did not end as it must.

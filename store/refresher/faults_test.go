@@ -1,6 +1,7 @@
 package refresher_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -296,6 +297,51 @@ func TestNothingAfterATimeout(t *testing.T) {
 		}
 		if w := s.get(0); calls != 1 || w.Wallet.HungRounds != 1 || w.Wallet.Status != refresh.Unserved {
 			t.Errorf("%d cancellations, %+v: %v", calls, w.Wallet, log)
+		}
+	})
+}
+
+// The end of a lock counts from before the claim was sent, not from its answer.
+func TestLockCountsFromBeforeTheClaim(t *testing.T) {
+	virtual(t, func(c *refresh.Config) { c.RenewLock, c.HTTPTimeout = false, 30*time.Second }, func(t *testing.T, s *system) {
+		s.node.took, s.node.keep = 14*time.Second, true
+		s.enqueue(0, refresh.Sync, "", "")
+		p := s.start("w1")
+		p.slowDown(3 * time.Second)
+		time.Sleep(42 * time.Second)
+		_, _, log := s.node.seen()
+		// The claim was sent at 9 s and answered at 12 s: until 39 s.
+		if got := fmt.Sprint(log); got != "[12s w1 xpub-van-000 refresh 26s w1 xpub-van-000 listtransfers  39s w1 xpub-van-000 ended]" {
+			t.Errorf("calls %v", log)
+		}
+	})
+}
+
+func (p *process) slowDown(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.slow = d
+}
+
+// A lock that nobody gives back is swept after its end, though its wallet has
+// nothing to do.
+func TestLocksAreSwept(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		s.enqueue(0, refresh.Sync, "", "")
+		s.start("w1")
+		time.Sleep(2 * time.Second)
+		ctx := context.Background()
+		if _, err := s.service.Step(ctx, refreshtest.Wallet(0).XpubVan, refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			after time.Duration
+			locks int64
+		}{{29 * time.Second, 1}, {35 * time.Second, 0}} {
+			time.Sleep(c.after)
+			if stats, err := s.service.Stats(ctx); err != nil || stats.Locks != c.locks {
+				t.Errorf("%d locks, %v", stats.Locks, err)
+			}
 		}
 	})
 }

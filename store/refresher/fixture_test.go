@@ -57,6 +57,7 @@ type process struct {
 	done chan error
 	mu   sync.Mutex
 	dead bool
+	slow time.Duration // from a commit to its answer
 	s    *system
 }
 
@@ -69,7 +70,14 @@ func (p *process) Update(ctx context.Context, fn func(store.Tx) error) error {
 	if p.killed() {
 		return errDead
 	}
-	return p.s.db.Update(ctx, fn)
+	err := p.s.db.Update(ctx, fn)
+	p.mu.Lock()
+	slow := p.slow
+	p.mu.Unlock()
+	if slow > 0 {
+		time.Sleep(slow)
+	}
+	return err
 }
 
 // View implements [store.Store] for one process.

@@ -146,3 +146,55 @@ func TestRefreshRowsKeepTheirShape(t *testing.T) {
 		}
 	})
 }
+
+// A turn waits for nobody: a wallet that another transaction has locked keeps its
+// slot, though the lease has ended, and its number is not given to another.
+func TestTurnWaitsForNobody(t *testing.T) {
+	s, _ := newStore(t, sqlstore.Postgres) // the only one with several writers
+	ctx, config := context.Background(), refresh.DefaultConfig()
+	config.MaxWalletProcesses = 1
+	r, err := store.NewRefreshes(s, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, xpub := range []string{"a", "b"} {
+		ev := refresh.Enqueued{By: refresh.By{Actor: "api", Role: refresh.API}, Cause: refresh.Sync, Credentials: refresh.Credentials{XpubVan: xpub, XpubCol: "c", MasterFingerprint: "f"}}
+		if _, err := r.Enqueue(ctx, ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := refresh.By{Actor: "dead", Role: refresh.Orchestrator, At: time.Now().Add(-time.Hour)}
+	if _, err := r.Step(ctx, "a", refresh.SlotClaimed{By: long, Slot: 1}); err != nil {
+		t.Fatal(err)
+	}
+	locked, free, done := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		done <- s.Update(ctx, func(tx store.Tx) error {
+			_, err := tx.Refreshes().Heads("a")
+			close(locked)
+			<-free
+			return err
+		})
+	}()
+	<-locked
+	turn := func() store.Turned {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+		defer cancel()
+		turned, err := r.Turn(ctx, "p", nil, 5)
+		if err != nil {
+			t.Error(err)
+		}
+		return turned
+	}
+	if got := turn(); len(got.Claimed) != 0 || got.Waiting != 1 {
+		t.Errorf("%+v", got)
+	}
+	close(free)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if got := turn(); len(got.Claimed) != 1 || got.Claimed[0].XpubVan != "b" {
+		t.Errorf("%+v", got)
+	}
+}
