@@ -102,5 +102,4 @@ func TestNoWalletStarvesTheRebroadcastsOfAnother(t *testing.T) {
 	if again[second] < 10 || again[hot] < 10 {
 		t.Errorf("sent again: %d of the wallet with forty, %d of the one with one", again[hot], again[second])
 	}
-	t.Log(again[hot], again[second])
 }
