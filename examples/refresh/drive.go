@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/settlehq/settle/examples/internal/children"
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/store"
 )
@@ -61,6 +62,7 @@ func play(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer shut()
+	stderr = children.Log(stderr)
 	node := newWallets()
 	a := &api{wallets: node, service: service, log: slog.New(slog.NewTextHandler(stderr, nil)), took: o.second}
 	server := http.Server{Handler: a.handler(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
@@ -70,9 +72,9 @@ func play(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	r := newReport(o, c)
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	w := &workers{settings: workerSettings{Database: o.db, API: url, Second: o.second}, log: stderr}
-	w.start(running, o.workers)
-	defer w.all.Wait()
+	var w workers
+	w.start(running, o.workers, workerSettings{Database: o.db, API: url, Second: o.second}, stderr)
+	defer w.running.Wait()
 	defer stop()
 
 	requested := time.Now()
@@ -80,12 +82,11 @@ func play(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		return err
 	}
 	r.Requested = time.Since(requested).Round(time.Millisecond).String()
-	if err := r.watch(ctx, service, w, o); err != nil {
+	if err := r.watch(ctx, service, &w, o); err != nil {
 		return err
 	}
 	stop()
-	w.all.Wait()
-	r.Kills = w.kills
+	w.running.Wait()
 	if err := r.prove(ctx, service, node); err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (r *report) request(ctx context.Context, c *client, a *api, o options) erro
 func (r *report) watch(ctx context.Context, service *store.Refreshes, w *workers, o options) error {
 	began := time.Now()
 	every := max(100*time.Second*o.second/time.Second, time.Second)
-	nextKill, kills := began.Add(every), 0
+	nextKill := began.Add(every)
 	for {
 		stats, err := service.Stats(ctx)
 		if err != nil {
@@ -150,12 +151,11 @@ func (r *report) watch(ctx context.Context, service *store.Refreshes, w *workers
 		}
 		r.MostServed = max(r.MostServed, stats.Served)
 		live := stats.Jobs[refresh.JobPending] + stats.Jobs[refresh.JobProcessing] + stats.Watchers[refresh.Watching]
-		if kills < o.kills && time.Now().After(nextKill) {
-			w.kill()
-			kills++
+		if r.Kills < o.kills && time.Now().After(nextKill) && w.kill() {
+			r.Kills++
 			nextKill = nextKill.Add(every)
 		}
-		if live == 0 && kills >= o.kills {
+		if live == 0 && r.Kills >= o.kills {
 			r.Took = time.Since(began).Round(time.Millisecond).String()
 			return nil
 		}

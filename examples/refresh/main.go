@@ -27,6 +27,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/settlehq/settle/examples/internal/children"
 	"github.com/settlehq/settle/refresh"
 )
 
@@ -52,7 +53,7 @@ type options struct {
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	if len(args) == 1 && args[0] == roleWorker {
-		return child(ctx, stdin, stderr)
+		return children.Run(ctx, roleWorker, stdin, func(ctx context.Context, s workerSettings) error { return work(ctx, s, stderr) })
 	}
 	var o options
 	flags := flag.NewFlagSet("refresh", flag.ContinueOnError)

@@ -1,19 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"os/exec"
-	"os/signal"
 	"sync"
 	"time"
 
+	"github.com/settlehq/settle/examples/internal/children"
 	"github.com/settlehq/settle/store/refresher"
 )
 
@@ -29,24 +24,8 @@ type workerSettings struct {
 	Second   time.Duration `json:"second"`
 }
 
-// child is a worker process. It ends with its parent: at the latest when its
-// standard input ends.
-func child(ctx context.Context, stdin io.Reader, stderr io.Writer) error {
-	signal.Ignore(os.Interrupt) // of the terminal: the parent decides
-	lines := bufio.NewReader(stdin)
-	line, err := lines.ReadBytes('\n')
-	if err != nil {
-		return errors.New("a worker is a part of this program and not to be started by hand")
-	}
-	var s workerSettings
-	if err := json.Unmarshal(line, &s); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		_, _ = io.Copy(io.Discard, lines)
-		cancel()
-	}()
+// work is what a worker process does.
+func work(ctx context.Context, s workerSettings, stderr io.Writer) error {
 	c, err := configure(s.Second, s.API)
 	if err != nil {
 		return err
@@ -61,79 +40,25 @@ func child(ctx context.Context, stdin io.Reader, stderr io.Writer) error {
 	return errors.Join(err, shut())
 }
 
-// workers keeps worker processes running: one that ends is started again.
+// workers are processes, each of which is started again when it ends.
 type workers struct {
-	settings workerSettings
-	log      io.Writer
-	all      sync.WaitGroup
-
-	mu      sync.Mutex
-	running []*exec.Cmd
-	kills   int
+	all     []*children.Process
+	running sync.WaitGroup
+	next    int // that is killed
 }
 
-func (w *workers) start(ctx context.Context, n int) {
+func (w *workers) start(ctx context.Context, n int, settings workerSettings, log io.Writer) {
 	for range n {
-		w.all.Go(func() {
-			for ctx.Err() == nil {
-				if err := w.once(ctx); err != nil && ctx.Err() == nil {
-					var exit *exec.ExitError
-					if !errors.As(err, &exit) || exit.ExitCode() >= 0 { // else it was killed
-						fmt.Fprintln(w.log, "a worker ended and is started again:", err)
-					}
-					time.Sleep(50 * time.Millisecond)
-				}
-			}
-		})
+		p := &children.Process{Role: roleWorker, Log: log, Config: func(int) any { return settings }}
+		w.all = append(w.all, p)
+		w.running.Go(func() { p.Keep(ctx) })
 	}
 }
 
-// once runs one worker to its end. After ctx is done it gets a while to end by
-// itself.
-func (w *workers) once(ctx context.Context) error {
-	program, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	cmd := exec.Command(program, roleWorker)
-	cmd.Stderr = w.log
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	w.mu.Lock()
-	w.running = append(w.running, cmd)
-	w.mu.Unlock()
-	stop := context.AfterFunc(ctx, func() {
-		_ = stdin.Close()
-		time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
-	})
-	defer stop()
-	line, err := json.Marshal(w.settings)
-	if err != nil {
-		return err
-	}
-	_, _ = stdin.Write(append(line, '\n')) // one that is gone says so below
-	err = cmd.Wait()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for i := range w.running {
-		if w.running[i] == cmd {
-			w.running = append(w.running[:i], w.running[i+1:]...)
-			break
-		}
-	}
-	return err
-}
-
-// kill ends the worker that runs longest as a crash does.
-func (w *workers) kill() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.running) > 0 && w.running[0].Process.Kill() == nil {
-		w.kills++
-	}
+// kill ends a worker as a crash does: each in turn. There may be none at this
+// moment.
+func (w *workers) kill() bool {
+	p := w.all[w.next%len(w.all)]
+	w.next++
+	return p.Kill()
 }

@@ -12,10 +12,10 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"os/signal"
 	"strings"
 	"time"
 
+	"github.com/settlehq/settle/examples/internal/children"
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -54,25 +54,14 @@ func policy(base time.Duration) relaysync.Policy {
 	return p
 }
 
-// child runs as a part of another process, and ends with it: at the latest when
-// its standard input ends.
+// child runs as a part of another process, and ends with it.
 func child(ctx context.Context, role string, stdin io.Reader, stdout, stderr io.Writer) error {
-	signal.Ignore(os.Interrupt) // of the terminal: the parent decides
-	lines := bufio.NewReader(stdin)
-	line, err := lines.ReadBytes('\n')
-	var c childConfig
-	if err != nil || json.Unmarshal(line, &c) != nil {
-		return fmt.Errorf("%s is a part of this program and not to be started by hand", role)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		_, _ = io.Copy(io.Discard, lines)
-		cancel()
-	}()
-	if role == roleServer {
-		return serve(ctx, c, stdout)
-	}
-	return react(ctx, c, stdout, slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError + 4})))
+	return children.Run(ctx, role, stdin, func(ctx context.Context, c childConfig) error {
+		if role == roleServer {
+			return serve(ctx, c, stdout)
+		}
+		return react(ctx, c, stdout, slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError + 4})))
+	})
 }
 
 // serve hosts relays until ctx is done, and prints its URL.

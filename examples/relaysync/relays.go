@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/settlehq/settle/examples/internal/children"
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/store"
 )
@@ -47,6 +48,7 @@ func everything(ctx context.Context, o options, log io.Writer) (r report, err er
 	if err != nil {
 		return r, err
 	}
+	log = children.Log(log)
 	h := &host{options: o, db: db, log: log, config: childConfig{Database: o.db, Key: hex.EncodeToString(key), Pubkey: sign.pubkey(), Seed: o.seed, Base: o.base}}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if h.relays, err = store.NewRelays(db, policy(o.base)); err != nil {

@@ -42,7 +42,7 @@ type story struct {
 
 // day runs everything and prints the report.
 func day(ctx context.Context, o options, stdout, stderr io.Writer) error {
-	s := &story{options: o, log: stderr, began: time.Now(), chains: map[swap.Chain]*children.Process{}, urls: map[swap.Chain]string{}, random: rand.New(rand.NewPCG(o.seed, 2))}
+	s := &story{options: o, log: children.Log(stderr), began: time.Now(), chains: map[swap.Chain]*children.Process{}, urls: map[swap.Chain]string{}, random: rand.New(rand.NewPCG(o.seed, 2))}
 	var err error
 	if s.people, err = readFile(o.file); err != nil {
 		return err

@@ -30,7 +30,7 @@ type coordinator struct {
 	genesis node.Genesis
 	rows    []row
 	refused []*RowError
-	log     *syncWriter
+	log     io.Writer
 	started time.Time
 
 	node    *children.Process
@@ -46,7 +46,7 @@ type coordinator struct {
 
 // pay does everything, and prints the report.
 func pay(ctx context.Context, o options, stdout, stderr io.Writer) error {
-	c := &coordinator{options: o, pace: steady, log: &syncWriter{w: stderr}, started: time.Now(), address: make(chan string, 1)}
+	c := &coordinator{options: o, pace: steady, log: children.Log(stderr), started: time.Now(), address: make(chan string, 1)}
 	if o.chaos {
 		c.pace = hasty
 	}
@@ -282,16 +282,4 @@ func (c *coordinator) killed() (kills int64) {
 		kills += c.node.Kills()
 	}
 	return kills
-}
-
-// syncWriter lets several processes write.
-type syncWriter struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (s *syncWriter) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.w.Write(p)
 }

@@ -56,7 +56,7 @@ func newOffice(t *testing.T, db store.Store[store.Tx], ledger, batch string, fau
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &coordinator{options: options{ledger: ledger}, pace: p, service: service, log: &syncWriter{w: io.Discard}, started: time.Now()}
+	c := &coordinator{options: options{ledger: ledger}, pace: p, service: service, log: io.Discard, started: time.Now()}
 	if c.rows, c.refused, err = readBatch("test", strings.NewReader(batch)); err != nil {
 		t.Fatal(err)
 	}

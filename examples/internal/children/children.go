@@ -19,6 +19,20 @@ import (
 	"time"
 )
 
+// Log is w for several processes: each of them copies its child's errors there.
+func Log(w io.Writer) io.Writer { return &locked{w: w} }
+
+type locked struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
 // Process keeps a child running: one that ends is started again. The program
 // runs itself with the role as its only argument, and gets its configuration as
 // the first line of its standard input.
@@ -26,7 +40,7 @@ type Process struct {
 	Role   string
 	Config func(start int) any // of each start, written as JSON
 	Ready  func(line string)   // told the first line of the child's output, if not nil
-	Log    io.Writer
+	Log    io.Writer           // see the function Log
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
