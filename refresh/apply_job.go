@@ -17,7 +17,7 @@ func (s *step) claimJob(e *JobClaimed) error {
 	}
 	var due []int
 	held := s.Old.Lock.Lease.Held(s.by.At)
-	busy := find(s.Old.Jobs, func(j *Job) bool { return j.working(s.by.At) }) >= 0 // one at a time, lock or not
+	busy := s.busy()
 	for i := range s.New.Jobs {
 		j := &s.New.Jobs[i]
 		if j.Status == JobProcessing && !j.working(s.by.At) {
@@ -49,6 +49,12 @@ func (s *step) claimJob(e *JobClaimed) error {
 
 // working reports whether a worker holds the job.
 func (j *Job) working(now time.Time) bool { return j.Status == JobProcessing && j.Lease.Held(now) }
+
+// busy reports whether a job of the wallet is under way: nothing else begins
+// beside it, whoever holds the lock.
+func (s *step) busy() bool {
+	return find(s.Old.Jobs, func(j *Job) bool { return j.working(s.by.At) }) >= 0
+}
 
 func (s *step) claim(j *Job) error {
 	l, err := j.Lease.Claim(s.by.Actor, s.by.At, s.c.LockTTL)
@@ -130,8 +136,11 @@ func (s *step) jobDone(e *JobDone) error {
 	if err != nil {
 		return err
 	}
-	if err := s.answered(); err != nil {
-		return err
+	// An unknown answer may be a time-out: the round is no success.
+	if !slices.ContainsFunc(e.Cancelled, func(c Cancelled) bool { return c.Outcome == statemachine.Unknown }) {
+		if err := s.answered(); err != nil {
+			return err
+		}
 	}
 	if err := s.pass(v, j.Credentials); err != nil {
 		return err

@@ -34,7 +34,8 @@ func (s *step) pass(v *view, by Credentials) error {
 			err = s.watch(s.c.armed(Watcher{Credentials: by, Recipient: recipient, CreatedAt: s.by.At}, seen, s.by.At), WatchTransfer)
 		case !exists:
 		case s.New.Watchers[i].Status == Watching:
-			_, err = s.judge(i, seen, v.listing, true)
+			w := &s.New.Watchers[i] // its second try of a cancellation waits for its time
+			_, err = s.judge(i, seen, v.listing, !w.CancelTried || !s.by.At.Before(w.NextAt))
 		case seen.open && v.listing.Began.After(s.New.Watchers[i].EndedAt):
 			w := &s.New.Watchers[i]
 			*w = s.c.armed(*w, seen, s.by.At)
@@ -59,8 +60,9 @@ func (c *Config) armed(w Watcher, s *seen, now time.Time) Watcher {
 
 // judge takes one watching watcher through the order of a tick: asset, terminal
 // status, cancellation, expiry. tried: the cancellations that are due were
-// called, so that one which is due still did not work. It returns whether the
-// watcher is watched on.
+// called, so that one which is due still did not work; where this counts, at the
+// expiry, the last try is an interval later. It returns whether the watcher is
+// watched on.
 func (s *step) judge(i int, seen *seen, l *Listing, tried bool) (goesOn bool, err error) {
 	w := &s.New.Watchers[i]
 	if w.Asset == "" && seen != nil && seen.asset != "" {
@@ -93,7 +95,7 @@ func (s *step) judge(i int, seen *seen, l *Listing, tried bool) (goesOn bool, er
 	case cancel && !tried:
 		return true, nil
 	case cancel && !w.CancelTried:
-		w.CancelTried = true
+		w.CancelTried, w.NextAt = true, s.by.At.Add(s.c.RefreshInterval)
 		return true, s.moveWatcher(w, WatchNotCancel)
 	case seen != nil && seen.open:
 		return false, s.end(w, WatchOpen, EndOpen)
@@ -161,7 +163,7 @@ func (s *step) looked(e *Looked) error {
 		}
 	}
 	jobDue := find(s.Old.Jobs, func(j *Job) bool { return !s.by.At.Before(j.Due(&s.Old.Wallet)) && j.Live() }) >= 0
-	held := s.Old.Lock.Lease.Held(s.by.At)
+	held := s.Old.Lock.Lease.Held(s.by.At) || s.busy()
 	var tick Tick
 	for i := range s.Old.Watchers {
 		w := &s.New.Watchers[i]
@@ -224,7 +226,7 @@ func (s *step) ticked(e *Ticked) error {
 	if err := s.locked(e.Lock); err != nil {
 		return err
 	}
-	if find(s.Old.Jobs, func(j *Job) bool { return j.working(s.by.At) }) >= 0 {
+	if s.busy() {
 		return s.refuse(statemachine.ErrIllegal, "a job works under this lock")
 	}
 	began, err := s.began(e.Began)

@@ -115,7 +115,7 @@ func naivePass(old *refresh.Watcher, recipient string, l refresh.Listing, worked
 	if l.Answered.Before(expires) {
 		return v
 	}
-	if cancelDue && !old.CancelTried {
+	if cancelDue && (!old.CancelTried || now.Before(old.NextAt)) {
 		return v
 	}
 	if len(open) > 0 {
@@ -204,6 +204,19 @@ func TestNextFindsWhatIsDue(t *testing.T) {
 				t.Fatalf("%v idle %v, want %s idle %v: %+v", step.Do, step.Idle, want, idle, w)
 			}
 			counts[want]++
+			if !idle && step.Due.IsZero() || step.Party == 0 {
+				t.Fatalf("nothing and nobody moves %+v: %+v", w, step)
+			}
+			if want == "none" && !step.Due.IsZero() {
+				before, _ := naiveNext(w, step.Due.Add(-time.Microsecond))
+				then, _ := naiveNext(w, step.Due)
+				if before != "none" || then == "none" || !step.Due.After(now) {
+					t.Fatalf("due at %v: %s before, %s then: %+v", step.Due, before, then, w)
+				}
+			}
+			if held := w.Wallet.Status == refresh.Served && now.Before(w.Wallet.Lease.Until); held != (step.Party == refresh.Worker) {
+				t.Fatalf("%v moves %+v", step.Party, w.Wallet)
+			}
 			if c, needs := w.Wallet.Candidate(w.Jobs, w.Watchers, now); w.Wallet.Status == refresh.Unserved {
 				if c.Due(now) != (step.Do != 0) && needs {
 					t.Fatalf("candidate %+v, step %+v", c, step)

@@ -33,8 +33,8 @@ type Step struct {
 	// Due is when to ask again if nothing is owed now; zero: nothing is
 	// known to become due.
 	Due time.Time
-	// Party is who moves it on: Worker while the wallet is served or has
-	// nothing to do, Orchestrator otherwise.
+	// Party is who moves it on: Worker while one holds the wallet's slot,
+	// Orchestrator otherwise.
 	Party Role `json:",omitzero"`
 	// Idle: there is neither a live job nor a watching row among what is loaded.
 	Idle bool
@@ -47,7 +47,7 @@ type Step struct {
 // record.
 func (c Config) Next(w Work, now time.Time) Step {
 	step := Step{Party: Worker, Idle: true}
-	if w.Wallet.Status == Unserved {
+	if !w.Wallet.Lease.Held(now) {
 		step.Party = Orchestrator
 	}
 	earlier := func(at time.Time) bool {

@@ -89,12 +89,42 @@ func TestStatsOf(t *testing.T) {
 			Watchers: []refresh.Watcher{{Status: refresh.Expired, EndReason: refresh.EndOpen}, {Status: refresh.Expired, EndReason: refresh.EndGone}}},
 		{Wallet: refresh.Wallet{XpubVan: "b", Status: refresh.Unserved}, Jobs: []refresh.Job{{Status: refresh.JobFailed}, {Status: refresh.JobPending, AvailableAt: after(-time.Second)}}},
 	}
+	for i := range all {
+		for k := range all[i].Jobs {
+			all[i].Jobs[k].CreatedAt = after(-time.Hour)
+		}
+	}
+	all[1].Jobs[0].CreatedAt = after(-2 * time.Hour)
+	all[1].Jobs[1].CreatedAt = after(-3 * time.Hour) // it failed: no longer live
 	got := refresh.StatsOf(all, t0)
 	want := refresh.Stats{At: t0, Jobs: map[refresh.JobStatus]int64{refresh.JobPending: 3, refresh.JobProcessing: 2, refresh.JobFailed: 4},
-		Watchers: map[refresh.WatcherStatus]int64{refresh.Watching: 2, refresh.Expired: 2}, Locks: 1, Served: 1, OldestJob: after(-time.Second),
+		Watchers: map[refresh.WatcherStatus]int64{refresh.Watching: 2, refresh.Expired: 2}, Locks: 1, Served: 1, OldestLive: after(-2 * time.Hour), OldestJob: after(-time.Second),
 		OldestWatcher: after(-time.Minute), LeaseExpired: 1, PastExpiry: 1, ExpiredOpen: 1, Hung: 1,
 		Failed: []refresh.WalletCount{{XpubVan: "a", Count: 2}, {XpubVan: "b", Count: 1}, {XpubVan: "c", Count: 1}}}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// A failed job and a watcher that expired open are an operator's until a job that
+// was made later has refreshed the wallet: an alert can end.
+func TestWhatALaterPassSettles(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		later refresh.Job
+		open  int64
+	}{
+		{"a pass", refresh.Job{Cause: refresh.Manual, Status: refresh.JobCompleted, CreatedAt: after(time.Microsecond)}, 0},
+		{"an invoice with asset", refresh.Job{Cause: refresh.InvoiceCreated, Asset: "a", Status: refresh.JobCompleted, CreatedAt: after(time.Microsecond)}, 0},
+		{"an invoice without", refresh.Job{Cause: refresh.InvoiceCreated, Status: refresh.JobCompleted, CreatedAt: after(time.Microsecond)}, 1},
+		{"made at that moment", refresh.Job{Cause: refresh.Manual, Status: refresh.JobCompleted, CreatedAt: t0}, 1},
+		{"not done yet", refresh.Job{Cause: refresh.Manual, Status: refresh.JobProcessing, CreatedAt: after(time.Second)}, 1},
+	} {
+		w := refresh.Work{Wallet: refresh.Wallet{XpubVan: "a"}, Jobs: []refresh.Job{{Status: refresh.JobFailed, ProcessedAt: t0}, c.later},
+			Watchers: []refresh.Watcher{{Status: refresh.Expired, EndReason: refresh.EndOpen, EndedAt: t0}}}
+		s := refresh.StatsOf([]refresh.Work{w}, after(time.Minute))
+		if s.ExpiredOpen != c.open || int64(len(s.Failed)) != c.open {
+			t.Errorf("%s: %+v", c.name, s)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package refresh_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -197,5 +198,67 @@ func TestIdleOver(t *testing.T) {
 		if config.IdleOver(t0, after(d)) != want {
 			t.Errorf("after %v: %v", d, !want)
 		}
+	}
+}
+
+// A cancellation that is due at the expiry and does not work gets one more interval,
+// whoever tried it: passes that come meanwhile end nothing.
+func TestCancellationsOfPassesAtTheExpiry(t *testing.T) {
+	day := after(24 * time.Hour)
+	old := open("r", "a")
+	old.Expiration = t0.Unix() - 24*3600
+	x := newWorld(t)
+	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+	x.pass(t0, listing(t0, old))
+	x.w.Watchers[0].NextAt = day // as its ticks would have left it
+	for n, c := range []struct {
+		at   time.Duration
+		want string
+	}{{0, "watching true"}, {0, "watching true"}, {30*time.Second - time.Microsecond, "watching true"}, {30 * time.Second, "expired true"}} {
+		now := day.Add(c.at)
+		x.do(enqueued(now, byte(2+n), refresh.Manual, "", ""))
+		x.pass(now, listing(now, old), refresh.Cancelled{Index: 1, Outcome: failed})
+		w := x.watcher("r")
+		if got := fmt.Sprint(w.Status, " ", w.CancelTried); got != c.want {
+			t.Errorf("pass %d: %s, want %s", n, got, c.want)
+		}
+		if w.Status == refresh.Watching && !w.NextAt.Equal(day.Add(30*time.Second)) {
+			t.Errorf("pass %d: the second try is due at %v", n, w.NextAt.Sub(day))
+		}
+	}
+	if w := x.watcher("r"); w.EndReason != refresh.EndOpen {
+		t.Errorf("%+v", w)
+	}
+}
+
+// A pass of which a cancellation timed out is a round that hangs: it does not end
+// the series, so that the pauses grow.
+func TestATimedOutCancellationEndsNoSeries(t *testing.T) {
+	old := open("r", "a")
+	old.Expiration = t0.Unix() - 1
+	for outcome, want := range map[statemachine.Outcome]int32{statemachine.Unknown: 1, failed: 0, done: 0, statemachine.Deferred: 0} {
+		x := newWorld(t)
+		x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+		x.do(refresh.RoundEnded{By: worker(t0), Slot: x.serve(t0), End: refresh.EndHung})
+		now := after(30 * time.Second)
+		x.pass(now, listing(now, old), refresh.Cancelled{Index: 1, Outcome: outcome})
+		if w := x.w.Wallet; w.HungRounds != want || x.job(1).Status != refresh.JobCompleted {
+			t.Errorf("%v: %d hung rounds", outcome, w.HungRounds)
+		}
+	}
+}
+
+// A tick takes no lock beside a job that is under way, also where the job's own
+// lock has ended: its Ticked would be refused, and the lock stay.
+func TestNoTickBesideAJob(t *testing.T) {
+	x := newWorld(t)
+	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+	x.pass(t0, listing(t0, open("r", "a")))
+	x.do(enqueued(t0, 2, refresh.Sync, "", ""))
+	x.claim(t0)
+	x.w.Lock = refresh.Lock{}
+	c := x.do(refresh.Looked{By: worker(t0), Slot: x.serve(t0), Lock: x.fence(), Began: t0, Listing: listing(t0, open("r", "a"))})
+	if !c.Tick.Held || c.Tick.Locked() || c.New.Lock != (refresh.Lock{}) || !x.watcher("r").NextAt.Equal(after(30*time.Second)) {
+		t.Errorf("%+v, lock %+v", c.Tick, c.New.Lock)
 	}
 }

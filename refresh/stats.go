@@ -16,15 +16,17 @@ type Stats struct {
 	Locks    int64 // rows of wallet_locks: wallets being refreshed, with expired rows not yet swept
 	Served   int64 // wallets whose slot is held at At: the active processes
 
+	OldestLive    time.Time // created_at of the oldest job that is pending or processing, however often it was put off; zero: none
 	OldestJob     time.Time // available_at of the oldest due pending job: at or before At; zero: none
 	OldestWatcher time.Time // next_at of the oldest due watching watcher; zero: none
 	LeaseExpired  int64     // jobs in processing whose lease has ended: the next claim of the wallet returns them
 	PastExpiry    int64     // watching, at or past expires_at: no look-up was answered since
-	ExpiredOpen   int64     // ended as expired_open: an operator's
+	ExpiredOpen   int64     // ended as expired_open, and no later job has refreshed the wallet: an operator's
 	Hung          int64     // wallets whose last round hung
 
 	// Failed are the wallets with failed jobs and their number, the most
-	// first, then by xpub; at most MaxFailed.
+	// first, then by xpub; at most MaxFailed. A job that was made after the
+	// failure and refreshed the wallet settles it.
 	Failed []WalletCount
 }
 
@@ -56,19 +58,26 @@ func StatsOf(all []Work, now time.Time) Stats {
 		count(&s.Hung, w.Wallet.HungRounds > 0)
 		count(&s.Locks, w.Lock != Lock{})
 		failed := WalletCount{XpubVan: w.Wallet.XpubVan}
+		var passed time.Time // when the latest job was made that refreshed the wallet
+		for k := range w.Jobs {
+			if j := &w.Jobs[k]; j.Status == JobCompleted && !j.Invoice() && j.CreatedAt.After(passed) {
+				passed = j.CreatedAt
+			}
+		}
 		for k := range w.Jobs {
 			j := &w.Jobs[k]
 			s.Jobs[j.Status]++
 			oldest(&s.OldestJob, j.AvailableAt, j.Status == JobPending)
 			count(&s.LeaseExpired, j.Status == JobProcessing && !j.Lease.Held(now))
-			count(&failed.Count, j.Status == JobFailed)
+			oldest(&s.OldestLive, j.CreatedAt, j.Live())
+			count(&failed.Count, j.Status == JobFailed && !passed.After(j.ProcessedAt))
 		}
 		for k := range w.Watchers {
 			x := &w.Watchers[k]
 			s.Watchers[x.Status]++
 			oldest(&s.OldestWatcher, x.NextAt, x.Status == Watching)
 			count(&s.PastExpiry, x.Status == Watching && !now.Before(x.ExpiresAt))
-			count(&s.ExpiredOpen, x.EndReason == EndOpen)
+			count(&s.ExpiredOpen, x.EndReason == EndOpen && !passed.After(x.EndedAt))
 		}
 		if failed.Count > 0 {
 			s.Failed = append(s.Failed, failed)
@@ -84,6 +93,7 @@ func StatsOf(all []Work, now time.Time) Stats {
 // Thresholds are the limits of [Alerts]. A zero duration is not watched; a
 // count alerts when it exceeds its limit.
 type Thresholds struct {
+	JobAge       time.Duration // a job has not ended, though it may be claimed again and again
 	JobWait      time.Duration // a due job is not claimed
 	TickWait     time.Duration // a due watcher is not ticked
 	LeaseExpired int64
@@ -110,6 +120,7 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	wait := func(name string, since time.Time, limit time.Duration, what string) {
 		add(limit > 0 && !since.IsZero() && s.At.Sub(since) > limit, name, "%s since %s, longer than %v", what, since.UTC().Format(time.RFC3339), limit)
 	}
+	wait("job age", s.OldestLive, t.JobAge, "a job has not ended")
 	wait("job wait", s.OldestJob, t.JobWait, "a due job is not claimed")
 	wait("tick wait", s.OldestWatcher, t.TickWait, "a due watcher is not ticked")
 	add(s.LeaseExpired > t.LeaseExpired, "lease expired", "%d jobs with an expired lease, more than %d", s.LeaseExpired, t.LeaseExpired)

@@ -122,14 +122,21 @@ var (
 	watcherCounts  = statement{text: "SELECT x.status, COUNT(*) FROM @refresh_watchers x GROUP BY x.status"}
 	refreshNumbers = statement{text: "SELECT (SELECT COUNT(*) FROM @wallet_locks), " +
 		"(SELECT COUNT(*) FROM @refresh_wallets x WHERE x.slot IS NOT NULL AND x.lease_until > $1), " +
+		"(SELECT min(x.created_at) FROM @refresh_jobs x WHERE " + liveJobs + " AND x.created_at <= $1), " +
 		"(SELECT min(x.available_at) FROM @refresh_jobs x WHERE x.status = 'pending' AND x.available_at <= $1), " +
 		"(SELECT min(x.next_at) FROM @refresh_watchers x WHERE x.status = 'watching' AND x.next_at <= $1), " +
 		"(SELECT COUNT(*) FROM @refresh_jobs x WHERE x.status = 'processing' AND x.lease_until <= $1), " +
 		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.status = 'watching' AND x.expires_at <= $1), " +
-		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.end_reason = 'expired_open'), " +
+		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.end_reason = 'expired_open'" + notSince("x.ended_at") + "), " +
 		"(SELECT COUNT(*) FROM @refresh_wallets x WHERE x.hung_rounds > 0)"}
-	failedByWallet = statement{text: "SELECT x.xpub_van, COUNT(*) FROM @refresh_jobs x WHERE x.status = 'failed' GROUP BY x.xpub_van ORDER BY COUNT(*) DESC, x.xpub_van LIMIT $1"}
+	failedByWallet = statement{text: "SELECT x.xpub_van, COUNT(*) FROM @refresh_jobs x WHERE x.status = 'failed'" + notSince("x.processed_at") + " GROUP BY x.xpub_van ORDER BY COUNT(*) DESC, x.xpub_van LIMIT $1"}
 )
+
+// notSince is true of x unless a job that was made after the time has refreshed its wallet.
+func notSince(at string) string {
+	return " AND NOT EXISTS (SELECT 1 FROM @refresh_jobs p WHERE p.xpub_van = x.xpub_van AND p.created_at > " + at +
+		" AND p.status = 'completed' AND (p.trigger <> 'invoice_created' OR p.asset_id IS NOT NULL))"
+}
 
 // Stats implements [store.RefreshRecords].
 func (r refreshes) Stats(now time.Time) (s refresh.Stats, err error) {
@@ -154,7 +161,7 @@ func (r refreshes) Stats(now time.Time) (s refresh.Stats, err error) {
 			return err
 		}, nil},
 		{&refreshNumbers, func(rows *sql.Rows) error {
-			return rows.Scan(&s.Locks, &s.Served, maybe(&s.OldestJob), maybe(&s.OldestWatcher), &s.LeaseExpired, &s.PastExpiry, &s.ExpiredOpen, &s.Hung)
+			return rows.Scan(&s.Locks, &s.Served, maybe(&s.OldestLive), maybe(&s.OldestJob), maybe(&s.OldestWatcher), &s.LeaseExpired, &s.PastExpiry, &s.ExpiredOpen, &s.Hung)
 		}, []any{now}},
 		{&failedByWallet, func(rows *sql.Rows) error {
 			var c refresh.WalletCount
