@@ -13,6 +13,7 @@ import (
 var (
 	errTimedOut = errors.New("the call took longer than HTTP_TIMEOUT")
 	errNotHeld  = fmt.Errorf("%w: the lock ended before the call", statemachine.ErrFenced)
+	errTooMany  = fmt.Errorf("%w: more than %d transfers are listed", statemachine.ErrInvalid, refresh.MaxTransfers)
 	errLockLost = fmt.Errorf("%w: the lock ended during the call", statemachine.ErrFenced)
 )
 
@@ -102,6 +103,9 @@ func (r *round) look(ctx context.Context, w refresh.Credentials, locked bool) (r
 				}
 			}
 			l.Transfers = append(l.Transfers, transfers...)
+			if err == nil && len(l.Transfers) > refresh.MaxTransfers {
+				err = errTooMany
+			}
 			return err
 		})
 	}

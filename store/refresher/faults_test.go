@@ -3,6 +3,7 @@ package refresher_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -342,6 +343,29 @@ func TestLocksAreSwept(t *testing.T) {
 			if stats, err := s.service.Stats(ctx); err != nil || stats.Locks != c.locks {
 				t.Errorf("%d locks, %v", stats.Locks, err)
 			}
+		}
+	})
+}
+
+// A listing beyond its bound is a failure of the job, which says so, and of the
+// tick, whose watchers are asked for again.
+func TestListingBeyondItsBound(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		s.node.transfer(0, incoming("r", "asset"))
+		s.enqueue(0, refresh.Sync, "", "")
+		s.start("w1")
+		time.Sleep(2 * time.Second)
+		s.node.mu.Lock()
+		s.node.wallet(refreshtest.Wallet(0).XpubVan).transfers = slices.Repeat([]refresh.Transfer{incoming("r", "asset")}, refresh.MaxTransfers+1)
+		s.node.mu.Unlock()
+		s.enqueue(0, refresh.Sync, "", "")
+		time.Sleep(31 * time.Second)
+		w := s.get(0)
+		if j := w.Jobs[1]; j.Status != refresh.JobPending || j.Attempts != 3 || !strings.Contains(j.Error, "more than 100000 transfers") || w.Lock != (refresh.Lock{}) {
+			t.Errorf("%+v", j)
+		}
+		if x := s.watcher(0, "r"); x.Status != refresh.Watching || !strings.Contains(x.LastError, "more than 100000 transfers") || x.NextAt.Sub(s.begin) < 60*time.Second {
+			t.Errorf("%+v", x)
 		}
 	})
 }

@@ -95,8 +95,8 @@ func Run(ctx context.Context, s *store.Refreshes, host Host, o Options) error {
 		Poll:        statemachine.Backoff{Base: c.PollInterval, Cap: c.PollInterval},
 		Grace:       o.Grace,
 		CallTimeout: min(5*time.Second, c.LockTTL/3),
-		Release:     func(r *round) result { return result{xpub: r.xpub} },
-		Panicked:    func(r *round, _ any) result { return result{xpub: r.xpub, again: time.Now().Add(c.RefreshInterval)} },
+		Release:     func(r *round) result { return r.ended(result{}) },
+		Panicked:    func(r *round, _ any) result { return r.ended(result{again: time.Now().Add(c.RefreshInterval)}) },
 		Hooks:       worker.Hooks[*round, result]{Lost: func(i worker.Item[*round], _ error) { slots.lost(i.Work) }},
 		Log:         o.Log,
 	})
@@ -117,6 +117,9 @@ func (s *slots) recover(ctx context.Context) error {
 			after, fails = next, 0
 			s.log.Info("recovered", "jobs", len(jobs))
 			continue
+		case errors.Is(err, statemachine.ErrCorrupt): // asking again changes nothing, and what is due is due without these jobs
+			s.log.Error("recovery ended early", "error", err)
+			return ctx.Err()
 		}
 		s.log.Warn("recovery failed", "error", err)
 		select {

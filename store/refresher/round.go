@@ -46,11 +46,12 @@ func (r *round) lease() store.RefreshLease {
 	return l
 }
 
-// renewed moves the end of the lock that was renewed.
+// renewed moves the end of the lock that was renewed. A renewal of the slot alone,
+// lock 0, is none: a round without the lock has no moment until which it may call.
 func (r *round) renewed(lock int64, until time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if lock == r.held.Lock {
+	if lock != 0 && lock == r.held.Lock {
 		r.until = until
 	}
 }
@@ -78,6 +79,12 @@ func (r *round) by() refresh.By { return refresh.By{Actor: r.name, Role: refresh
 // now is the store's time, or a little earlier.
 func (r *round) now() time.Time { return r.storeTime.Add(time.Since(r.localTime)) }
 
+// ended is what became of the round.
+func (r *round) ended(how result) result {
+	how.xpub, how.slot = r.xpub, r.held.Slot
+	return how
+}
+
 // owed asks what is next, and for the store's time.
 func (r *round) owed(ctx context.Context) (refresh.Step, refresh.Work, error) {
 	step, w, now, err := r.service.Owed(ctx, r.xpub)
@@ -87,7 +94,7 @@ func (r *round) owed(ctx context.Context) (refresh.Step, refresh.Work, error) {
 
 // run is the round: jobs first, then the watchers.
 func (r *round) run(ctx context.Context) result {
-	rest := func() result { return result{xpub: r.xpub, again: time.Now().Add(r.config.WalletWorkerPollInterval)} }
+	rest := func() result { return r.ended(result{again: time.Now().Add(r.config.WalletWorkerPollInterval)}) }
 	r.started.Store(true)
 	for ticked := false; ; {
 		if ctx.Err() != nil || r.stopping.Err() != nil {
@@ -103,7 +110,7 @@ func (r *round) run(ctx context.Context) result {
 			case step.Do == refresh.DoExpire && !ticked:
 				_, err = r.send(ctx, refresh.Elapsed{By: r.by(), Slot: r.held.Slot})
 			case step.Do == refresh.DoJob: // no sleep while a job is due
-				return result{xpub: r.xpub}
+				return r.ended(result{})
 			default:
 				end := rest()
 				end.idle, end.workSeq = step.Idle, w.Wallet.WorkSeq
@@ -114,7 +121,7 @@ func (r *round) run(ctx context.Context) result {
 		switch {
 		case r.hung:
 			r.log.Warn("a call timed out: the round is over")
-			return result{xpub: r.xpub, end: refresh.EndHung}
+			return r.ended(result{end: refresh.EndHung})
 		case err != nil:
 			r.log.Warn("the round ended early", "error", err)
 			return rest()

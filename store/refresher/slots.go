@@ -38,6 +38,7 @@ type slot struct {
 // result is what became of a round.
 type result struct {
 	xpub    string
+	slot    int64     // the fence of its slot
 	again   time.Time // when the next one is due; zero: at once
 	end     refresh.RoundEnd
 	idle    bool // there was neither a live job nor a watching row
@@ -84,7 +85,7 @@ func (s *slots) ready(at time.Time, done []result, n int) (mine []store.HeldSlot
 	defer s.mu.Unlock()
 	for _, r := range done {
 		slot := s.all[r.xpub]
-		if slot == nil {
+		if slot == nil || slot.held.Fence != r.slot { // that slot is lost, and perhaps another one was got since
 			continue
 		}
 		slot.running, slot.again, slot.held.End = false, r.again, r.end
@@ -148,7 +149,7 @@ func (s *slots) Renew(ctx context.Context, items []worker.Item[*round]) error {
 func (s *slots) lost(r *round) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slot := s.all[r.xpub]; slot != nil && !r.started.Load() {
+	if slot := s.all[r.xpub]; slot != nil && slot.held.Fence == r.held.Slot && !r.started.Load() {
 		slot.running = false
 	}
 }
