@@ -29,7 +29,8 @@ type Store[T any] interface {
 	// synchronous=FULL; PostgreSQL: synchronous_commit not off): an intent
 	// that is lost after its effect is paid again. fn may run more than once
 	// and must have no other effects. Every record that fn saves must be at
-	// the version that it read; otherwise fn runs again, or the error is
+	// the version that it read; otherwise fn runs again, where it has read in
+	// this transaction and would read anew, or the error is
 	// [statemachine.ErrConflict]. A write that was refused ends the
 	// transaction: Update returns its error even if fn does not. Records that
 	// are read and not written are not checked. The Tx is valid until fn

@@ -36,7 +36,10 @@
 // 13 or newer. Updates run at READ COMMITTED: every write compares the version
 // that was read, and what must not interleave waits at a named row (the chain's
 // tip, a wallet) or at an advisory lock (submissions of one user). A View is
-// REPEATABLE READ, so that it sees one moment.
+// REPEATABLE READ, so that it sees one moment. Update runs its function again
+// after a deadlock or a serialization failure, and after a conflict if the
+// function has read in the transaction: another one may have written in between,
+// and now it is read. A change of what was read before is refused at once.
 //
 // Set the idle connections of the *sql.DB to as many as work at once, with
 // SetMaxIdleConns: database/sql keeps two, and every other transaction then

@@ -80,7 +80,8 @@ func TestOutcomeOfACommit(t *testing.T) {
 		if errors.Is(err, store.ErrUnknownCommit) != c.unknown || (err == nil) != (c.err == nil) {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if c.unknown && (&Store{syntax: syntax{Dialect: Postgres}}).again(errors.Join(err, statemachine.ErrConflict)) {
+		refused := errors.Join(err, statemachine.ErrConflict, stateError("40001"))
+		if c.unknown && (&tx{store: &Store{syntax: syntax{Dialect: Postgres}}, looked: true, err: refused}).again(refused) {
 			t.Errorf("%s would be repeated", c.name)
 		}
 	}

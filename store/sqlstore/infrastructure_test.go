@@ -176,6 +176,8 @@ func TestWritersDoNotLoseEachOther(t *testing.T) {
 	})
 }
 
+// Another run can end a conflict only where it reads anew what the first one read
+// too early. On SQLite there is no other writer that could have caused one.
 func TestConflictRunsAgain(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		s, _ := newStore(t, d)
@@ -183,19 +185,69 @@ func TestConflictRunsAgain(t *testing.T) {
 		if err := s.Update(ctx, open(1)); err != nil {
 			t.Fatal(err)
 		}
-		runs := 0
-		err := s.Update(ctx, func(tx store.Tx) error {
-			runs++
-			stale := utxo.Wallet{ID: 1, Birth: 1, ScannedTo: 5}
-			return tx.Wallets().Save(utxo.ChangeSet{Wallets: []utxo.WalletChange{{Old: stale, New: stale}}})
+		stale := func(tx store.Tx) error {
+			old := utxo.Wallet{ID: 1, Birth: 1, ScannedTo: 500}
+			return tx.Wallets().Save(utxo.ChangeSet{Wallets: []utxo.WalletChange{{Old: old, New: old}}})
+		}
+		read := func(tx store.Tx) error { _, err := tx.Wallets().Wallets(1); return err }
+		clock := func(tx store.Tx) error { _, err := tx.Now(); return err }
+		domain := func(store.Tx) error {
+			return &statemachine.Refusal{Err: statemachine.ErrConflict, Reason: "decided on an old version"}
+		}
+		for _, tt := range []struct {
+			name     string
+			fn       []func(store.Tx) error
+			postgres int // how often it runs
+		}{
+			{"what was read before the transaction is stale", []func(store.Tx) error{stale}, 1},
+			{"so it is where only the clock is read", []func(store.Tx) error{clock, stale}, 1},
+			{"and where it is read afterwards", []func(store.Tx) error{stale, read}, 1},
+			{"what was read in the transaction is stale", []func(store.Tx) error{read, stale}, 11},
+			{"a domain calls it a conflict", []func(store.Tx) error{read, domain}, 1},
+			{"a row is there already", []func(store.Tx) error{open(1)}, 1},
+			{"a row is there that was not when it was looked for", []func(store.Tx) error{read, open(1)}, 11},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				runs := 0
+				err := s.Update(ctx, func(tx store.Tx) error {
+					runs++
+					for _, fn := range tt.fn {
+						if err := fn(tx); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				if !errors.Is(err, statemachine.ErrConflict) {
+					t.Errorf("got %v", err)
+				}
+				if want := map[sqlstore.Dialect]int{sqlstore.SQLite: 1, sqlstore.Postgres: tt.postgres}[d]; runs != want {
+					t.Errorf("it ran %d times, want %d", runs, want)
+				}
+			})
+		}
+		t.Run("a race ends well", func(t *testing.T) {
+			runs := 0
+			err := s.Update(ctx, func(tx store.Tx) error {
+				ws, err := tx.Wallets().Wallets(1)
+				if err != nil {
+					return err
+				}
+				next := ws[0]
+				next.ScannedTo++
+				if runs++; runs <= 3 && d == sqlstore.Postgres { // another one is between
+					if err := s.Update(ctx, func(tx store.Tx) error {
+						return tx.Wallets().Save(utxo.ChangeSet{Wallets: []utxo.WalletChange{{Old: ws[0], New: next}}})
+					}); err != nil {
+						return err
+					}
+				}
+				return tx.Wallets().Save(utxo.ChangeSet{Wallets: []utxo.WalletChange{{Old: ws[0], New: next}}})
+			})
+			if want := map[sqlstore.Dialect]int{sqlstore.SQLite: 1, sqlstore.Postgres: 4}[d]; err != nil || runs != want {
+				t.Errorf("it ran %d times, want %d, and ended with %v", runs, want, err)
+			}
 		})
-		if !errors.Is(err, statemachine.ErrConflict) {
-			t.Errorf("a stale version: %v", err)
-		}
-		// On SQLite there is no other writer that could have caused it.
-		if want := map[sqlstore.Dialect]int{sqlstore.SQLite: 1, sqlstore.Postgres: 11}[d]; runs != want {
-			t.Errorf("it ran %d times, want %d", runs, want)
-		}
 	})
 }
 

@@ -100,7 +100,7 @@ func newRecycled(t testing.TB, url string) *recycled {
 		spare.db = db
 	}
 	schema := fmt.Sprintf("settle_spare_%d_%d", os.Getpid(), len(spare.all))
-	r := &recycled{database: database{spare.db, sqlstore.Postgres, sqlstore.Options{Schema: schema, Retries: 3}, url}} // ten take a third of a second where nothing will help
+	r := &recycled{database: database{spare.db, sqlstore.Postgres, sqlstore.Options{Schema: schema}, url}}
 	r.migrate(t)
 	// Triggers that keep history are not for us.
 	reset := []string{"BEGIN", "SET LOCAL session_replication_role = replica"}

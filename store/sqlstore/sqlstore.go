@@ -31,8 +31,8 @@ type Options struct {
 	VersionTable string
 	// Log gets what [Open] warns of; nil means [slog.Default].
 	Log *slog.Logger
-	// Retries is how often Update runs again after a conflict or a deadlock;
-	// 0 means 10, negative means never.
+	// Retries is how often Update runs again after a deadlock, or after a
+	// conflict that reading again can end; 0 means 10, negative means never.
 	Retries int
 }
 
@@ -155,8 +155,8 @@ func (s *Store) Close() error { return errors.Join(s.writer.close(), s.reader.cl
 // Update implements [store.Store].
 func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
 	for attempt := 0; ; attempt++ {
-		err := s.once(ctx, false, fn)
-		if err == nil || attempt >= s.opts.Retries || !s.again(err) {
+		again, err := s.once(ctx, false, fn)
+		if err == nil || attempt >= s.opts.Retries || !again {
 			return err
 		}
 		pause := min(time.Millisecond<<min(attempt, 7), 100*time.Millisecond)
@@ -168,28 +168,21 @@ func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
 	}
 }
 
-// again reports whether another run can do better. On SQLite a conflict cannot
-// be another writer's: there is one at a time.
-func (s *Store) again(err error) bool {
-	if errors.Is(err, store.ErrUnknownCommit) {
-		return false
-	}
-	return transient(err) || s.Dialect == Postgres && errors.Is(err, statemachine.ErrConflict)
-}
-
 // View implements [store.Store].
 func (s *Store) View(ctx context.Context, fn func(store.Tx) error) error {
-	return s.once(ctx, true, fn)
+	_, err := s.once(ctx, true, fn)
+	return err
 }
 
-// once runs fn in one transaction.
-func (s *Store) once(ctx context.Context, view bool, fn func(store.Tx) error) error {
+// once runs fn in one transaction, and reports whether another run of one that
+// failed can do better.
+func (s *Store) once(ctx context.Context, view bool, fn func(store.Tx) error) (again bool, err error) {
 	if fn == nil {
-		return fmt.Errorf("%w: the function is nil", statemachine.ErrInvalid)
+		return false, fmt.Errorf("%w: the function is nil", statemachine.ErrInvalid)
 	}
 	u, err := s.begin(ctx, view)
 	if err != nil {
-		return cause(err)
+		return transient(err), cause(err)
 	}
 	committing := false
 	defer func() {
@@ -208,12 +201,14 @@ func (s *Store) once(ctx context.Context, view bool, fn func(store.Tx) error) er
 	if err == nil {
 		err = ctx.Err()
 	}
+	again = t.again(err)
 	t.err = errDone
 	if err != nil {
-		return err
+		return again, err
 	}
 	committing = true
-	return cause(u.commit())
+	err = u.commit()
+	return t.again(err), cause(err)
 }
 
 // unit is a transaction of the database.

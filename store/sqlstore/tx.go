@@ -81,6 +81,8 @@ type tx struct {
 	view    bool
 	direct  bool           // nothing is delayed
 	pending []func() error // delayed writes
+	writing bool           // they are being carried out
+	looked  bool           // the caller has read, and would read anew in another transaction
 	loaded  loadedTxs      // what package utxo has read, see wallets.go
 	err     error          // the first failure of the database, which ends the transaction
 }
@@ -125,8 +127,8 @@ func (t *tx) save(name string, write func() error) error {
 
 // flush carries the delayed writes out.
 func (t *tx) flush() error {
-	writes := t.pending
-	t.pending = nil
+	writes, was := t.pending, t.writing
+	t.pending, t.writing = nil, true
 	for _, write := range writes {
 		if t.err != nil {
 			break
@@ -135,7 +137,24 @@ func (t *tx) flush() error {
 			t.err = err
 		}
 	}
+	t.writing = was
 	return t.err
+}
+
+// again reports whether another run of the transaction, which failed with err,
+// can do better. The database may have given another one the way. On PostgreSQL
+// another one may also have changed a row between a read and a write of this
+// one; then the next run reads the new row. Nothing else that is called a
+// conflict goes away: what was read before the transaction began stays old, and
+// the rules of a domain say the same again. On SQLite nobody writes between.
+func (t *tx) again(err error) bool {
+	switch {
+	case errors.Is(err, store.ErrUnknownCommit):
+		return false
+	case transient(err):
+		return true
+	}
+	return t.store.Dialect == Postgres && t.looked && errors.Is(err, statemachine.ErrConflict) && errors.Is(t.err, statemachine.ErrConflict)
 }
 
 // maxTexts is how many texts a statement has. Drivers and servers keep each.
@@ -172,6 +191,7 @@ func (t *tx) read(st *statement, set *batch, scan func(*sql.Rows) error, scalars
 	if err := t.flush(); err != nil {
 		return err
 	}
+	t.looked = t.looked || !t.writing && st != &selectNow
 	if set != nil && set.len() == 0 {
 		return set.err
 	}
