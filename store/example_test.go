@@ -13,6 +13,7 @@ import (
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
 )
 
 // A wallet receives a coin, pays with it, and sees the payment confirmed.
@@ -30,10 +31,10 @@ func ExampleWallets() {
 	do(utxo.WalletOpened{Wallet: 1, Birth: 1}, utxo.Connected{Block: block1, Txs: []*wire.MsgTx{deposit}})
 
 	lock := utxo.LockID(sha256.Sum256([]byte("payment 1"))) // one lock for each payment, the same when it is tried again
-	payment, _ := utxo.Pay(wire.NewTxOut(60_000, theirs))
+	payment, _ := coinselect.Pay(wire.NewTxOut(60_000, theirs))
 	coins, err := wallets.SelectAndLease(ctx, store.Spend{
 		Wallet: 1, Lock: lock, Duration: time.Minute, // nobody else can choose these coins
-		Request: utxo.SelectRequest{Payment: payment, ChangeScript: ours, FeeRate: 2_000},
+		Request: coinselect.Request{Payment: payment, ChangeScript: ours, FeeRate: 2_000},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -61,7 +62,7 @@ var (
 	}
 )
 
-func build(coins utxo.Selection) *wire.MsgTx {
+func build(coins coinselect.Selection) *wire.MsgTx {
 	tx := wire.NewMsgTx(2)
 	for _, in := range coins.Inputs {
 		tx.AddTxIn(wire.NewTxIn(&in.OutPoint, nil, nil))

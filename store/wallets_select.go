@@ -8,13 +8,14 @@ import (
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
 )
 
 // Spend says which coins to select and for how long to lease them.
 type Spend struct {
 	Wallet   utxo.WalletID
 	Tag      *string // owner, nil for all
-	Request  utxo.SelectRequest
+	Request  coinselect.Request
 	Lock     utxo.LockID   // names the lease; not zero
 	Duration time.Duration // of the lease, > 0
 }
@@ -23,21 +24,21 @@ type Spend struct {
 // callers never get the same coin. Coins that the lock leases already may be
 // chosen again; those that are not are released, so that a call that is repeated
 // holds what it returns and nothing else. A lock is therefore for one payment.
-// To send all, or to consolidate, is [utxo.SelectRequest.All].
-func (s *Wallets) SelectAndLease(ctx context.Context, sp Spend) (sel utxo.Selection, err error) {
-	err = s.leasing(ctx, sp, sp.Request.PayAncestors, func(_ WalletTx, candidates []utxo.Candidate) (inputs, chosen []wire.OutPoint, err error) {
-		sel, err = utxo.Select(candidates, sp.Request)
+// To send all, or to consolidate, is [coinselect.Request.All].
+func (s *Wallets) SelectAndLease(ctx context.Context, sp Spend) (sel coinselect.Selection, err error) {
+	err = s.leasing(ctx, sp, sp.Request.PayAncestors, func(_ WalletTx, candidates []coinselect.Candidate) (inputs, chosen []wire.OutPoint, err error) {
+		sel, err = coinselect.Select(candidates, sp.Request)
 		return outpoints(sel), outpoints(sel), err
 	})
 	return sel, err
 }
 
 // BumpAndLease chooses the coins of a child that pays for its parent and leases
-// them, as SelectAndLease does. See [utxo.Bump]; what it sets in the request is
+// them, as SelectAndLease does. See [coinselect.Bump]; what it sets in the request is
 // left zero.
-func (s *Wallets) BumpAndLease(ctx context.Context, parent chainhash.Hash, sp Spend) (sel utxo.Selection, err error) {
-	err = s.leasing(ctx, sp, true, func(_ WalletTx, candidates []utxo.Candidate) (inputs, chosen []wire.OutPoint, err error) {
-		sel, err = utxo.Bump(candidates, parent, sp.Request)
+func (s *Wallets) BumpAndLease(ctx context.Context, parent chainhash.Hash, sp Spend) (sel coinselect.Selection, err error) {
+	err = s.leasing(ctx, sp, true, func(_ WalletTx, candidates []coinselect.Candidate) (inputs, chosen []wire.OutPoint, err error) {
+		sel, err = coinselect.Bump(candidates, parent, sp.Request)
 		return outpoints(sel), outpoints(sel), err
 	})
 	return sel, err
@@ -48,7 +49,7 @@ func (s *Wallets) BumpAndLease(ctx context.Context, parent chainhash.Hash, sp Sp
 type Replacement struct {
 	ID       utxo.TxID // the latest version
 	Tag      *string   // owner of added coins, nil for all
-	Request  utxo.ReplaceRequest
+	Request  coinselect.ReplaceRequest
 	Lock     utxo.LockID   // names the lease; not zero; that of the payment serves
 	Duration time.Duration // of the lease, > 0
 }
@@ -56,15 +57,15 @@ type Replacement struct {
 // ReplaceAndLease builds a transaction that replaces another, and leases the
 // coins that it adds, in one transaction. The host signs it and sends
 // [utxo.Submitted] with what it Replaces, and the lock. See
-// [utxo.ReadOriginal] and [utxo.Policy.Replace].
-func (s *Wallets) ReplaceAndLease(ctx context.Context, r Replacement) (out utxo.Rewrite, err error) {
+// [coinselect.ReadOriginal] and [coinselect.Replace].
+func (s *Wallets) ReplaceAndLease(ctx context.Context, r Replacement) (out coinselect.Rewrite, err error) {
 	sp := Spend{Wallet: r.ID.Wallet, Tag: r.Tag, Lock: r.Lock, Duration: r.Duration}
-	err = s.leasing(ctx, sp, false, func(tx WalletTx, candidates []utxo.Candidate) (inputs, added []wire.OutPoint, err error) {
-		original, err := utxo.ReadOriginal(tx.Wallets(), r.ID)
+	err = s.leasing(ctx, sp, false, func(tx WalletTx, candidates []coinselect.Candidate) (inputs, added []wire.OutPoint, err error) {
+		original, err := coinselect.ReadOriginal(tx.Wallets(), r.ID)
 		if err != nil {
 			return nil, nil, err
 		}
-		out, err = s.policy.Replace(original, candidates, r.Request)
+		out, err = coinselect.Replace(original, candidates, r.Request)
 		return outpoints(out.Selection), out.Added, err
 	})
 	return out, err
@@ -72,7 +73,7 @@ func (s *Wallets) ReplaceAndLease(ctx context.Context, r Replacement) (out utxo.
 
 // leasing lets choose pick inputs, leases those of them that are to be leased,
 // and ends the leases that an earlier call took under the same lock for others.
-func (s *Wallets) leasing(ctx context.Context, sp Spend, fees bool, choose func(WalletTx, []utxo.Candidate) (inputs, lease []wire.OutPoint, err error)) error {
+func (s *Wallets) leasing(ctx context.Context, sp Spend, fees bool, choose func(WalletTx, []coinselect.Candidate) (inputs, lease []wire.OutPoint, err error)) error {
 	return s.update(ctx, func(tx WalletTx) error {
 		if err := tx.Wallets().Lock(sp.Wallet); err != nil {
 			return err
@@ -81,7 +82,7 @@ func (s *Wallets) leasing(ctx context.Context, sp Spend, fees bool, choose func(
 		if err != nil {
 			return err
 		}
-		candidates, err := s.policy.Candidates(tx.Wallets(), utxo.CandidateQuery{
+		candidates, err := coinselect.Candidates(s.policy, tx.Wallets(), coinselect.Query{
 			Wallet: sp.Wallet, Tag: sp.Tag, Lock: sp.Lock, At: now, Fees: fees,
 		})
 		if err != nil {
@@ -122,7 +123,7 @@ func (s *Wallets) save(tx WalletTx, ev utxo.Event) error {
 	return tx.Wallets().Save(set)
 }
 
-func outpoints(sel utxo.Selection) (ops []wire.OutPoint) {
+func outpoints(sel coinselect.Selection) (ops []wire.OutPoint) {
 	for _, in := range sel.Inputs {
 		ops = append(ops, in.OutPoint)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/internal/topological"
 	"github.com/settlehq/settle/statemachine"
 )
 
@@ -159,7 +160,7 @@ func (pl *plan) blockTxs(ev Connected) (txs []seen, at map[chainhash.Hash]int, o
 
 // parentsFirst orders transactions that are shown together; at says where each is.
 func parentsFirst(txs []seen, at map[chainhash.Hash]int) []int {
-	return topological(len(txs), func(i int, add func(int)) {
+	return topological.Order(len(txs), func(i int, add func(int)) {
 		for _, op := range txs[i].inputs {
 			if p, ok := at[op.Hash]; ok {
 				add(p)

@@ -84,9 +84,6 @@ type Policy struct {
 	// immature while tip - height < Maturity, one block longer than consensus
 	// asks. 0 means 100.
 	Maturity int32
-	// IncrementalRelay is the rate that nodes ask of a replacement, on top of
-	// what it evicts has paid; 0 means 1000.
-	IncrementalRelay FeeRate
 	// Rebroadcast is how often an own unconfirmed transaction is published
 	// again; 0 means one hour.
 	Rebroadcast time.Duration
@@ -98,13 +95,6 @@ type Policy struct {
 
 // MatureHeight returns the highest height whose coinbase is mature at this tip.
 func (p Policy) MatureHeight(tip int32) int32 { return tip - p.maturity() }
-
-func (p Policy) incrementalRelay() FeeRate {
-	if p.IncrementalRelay == 0 {
-		return 1000
-	}
-	return min(max(p.IncrementalRelay, 0), MaxFeeRate)
-}
 
 func (p Policy) maturity() int32 {
 	if p.Maturity == 0 {

@@ -20,9 +20,7 @@
 // # What can be spent
 //
 // The state of an output is derived by [Policy.State] and never stored.
-// [Policy.Candidates] and [Select] choose coins; select and lease in one
-// transaction. What is stuck pays more by [Policy.Replace] (give inputs a sequence
-// of at most wire.MaxTxInSequenceNum-2, so that every node takes a replacement) or
-// by a child, see [Bump]. Inputs that a failed transaction freed may be spent again at any
+// Package coinselect chooses coins, and builds what pays more for a transaction
+// that is stuck; select and lease in one transaction. Inputs that a failed transaction freed may be spent again at any
 // time, but only [ProvablyDead] says that this cannot pay twice.
 package utxo

@@ -10,10 +10,10 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-const (
-	maxMoney  = 21_000_000 * 100_000_000 // satoshi
-	maxTxSize = 4_000_000                // bytes, the weight limit of a block
-)
+// MaxMoney is the most that there can be, in satoshi.
+const MaxMoney = 21_000_000 * 100_000_000
+
+const maxTxSize = 4_000_000 // bytes, the weight limit of a block
 
 var none chainhash.Hash
 
@@ -61,7 +61,7 @@ func (pl *plan) inspect(msg *wire.MsgTx) (s seen, err error) {
 	var sum int64
 	from := len(pl.owners)
 	for i, out := range msg.TxOut {
-		if out.Value < 0 || out.Value > maxMoney || sum+out.Value > maxMoney {
+		if out.Value < 0 || out.Value > MaxMoney || sum+out.Value > MaxMoney {
 			return s, invalid("transaction %s creates an impossible amount", s.hash)
 		}
 		sum += out.Value

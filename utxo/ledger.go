@@ -475,7 +475,7 @@ func (l *Ledger) putLease(lease Lease) {
 }
 
 func byEnd(a, b Lease) int {
-	return cmp.Or(a.Until.Compare(b.Until), compareOutPoints(a.OutPoint, b.OutPoint))
+	return cmp.Or(a.Until.Compare(b.Until), CompareOutPoints(a.OutPoint, b.OutPoint))
 }
 
 // list makes sure that the live unspent outputs of e are found by Unspent.

@@ -368,9 +368,9 @@ func (l *Ledger) Outputs(w WalletID, after *wire.OutPoint, limit int) ([]Coin, e
 		return nil, err
 	}
 	coins, err := l.walletCoins(w, func(e *entry, out *Output) bool {
-		return after == nil || compareOutPoints(wire.OutPoint{Hash: e.tx.ID.Hash, Index: out.Index}, *after) > 0
+		return after == nil || CompareOutPoints(wire.OutPoint{Hash: e.tx.ID.Hash, Index: out.Index}, *after) > 0
 	})
-	slices.SortFunc(coins, func(a, b Coin) int { return compareOutPoints(a.OutPoint, b.OutPoint) })
+	slices.SortFunc(coins, func(a, b Coin) int { return CompareOutPoints(a.OutPoint, b.OutPoint) })
 	return coins[:min(len(coins), limit)], err
 }
 
@@ -405,7 +405,8 @@ func (l *Ledger) entries(w WalletID) []*entry {
 	return all
 }
 
-func compareOutPoints(a, b wire.OutPoint) int {
+// CompareOutPoints orders outpoints by hash bytes and index.
+func CompareOutPoints(a, b wire.OutPoint) int {
 	return cmp.Or(bytes.Compare(a.Hash[:], b.Hash[:]), cmp.Compare(a.Index, b.Index))
 }
 
@@ -500,7 +501,7 @@ func (s *Snapshot) sort() {
 	})
 	slices.SortFunc(s.Replaced, compareEdges)
 	slices.SortFunc(s.Leases, func(a, b Lease) int {
-		return cmp.Or(cmp.Compare(a.Wallet, b.Wallet), compareOutPoints(a.OutPoint, b.OutPoint))
+		return cmp.Or(cmp.Compare(a.Wallet, b.Wallet), CompareOutPoints(a.OutPoint, b.OutPoint))
 	})
 }
 

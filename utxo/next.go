@@ -6,6 +6,7 @@ import (
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/internal/topological"
 	"github.com/settlehq/settle/statemachine"
 )
 
@@ -66,7 +67,7 @@ func (p Policy) Next(r Reader, w WalletID, last, now time.Time) (actions []Actio
 		}
 	}
 	held := make([]bool, len(txs)) // superseded, or descends from what is
-	for _, i := range topological(len(txs), func(i int, add func(int)) {
+	for _, i := range topological.Order(len(txs), func(i int, add func(int)) {
 		for _, op := range txs[i].Inputs {
 			if p, ok := at[TxID{w, op.Hash}]; ok {
 				add(p)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
-	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/utxotest"
 )
 
 // What dies is listed with its parents first, by however many paths it is
@@ -63,8 +63,8 @@ func TestLosersAreListedParentsFirst(t *testing.T) {
 			for _, tx := range losers[1:] {
 				b.observe(tx)
 			}
-			rival := b.tx(ins(out(deposit, 0)), foreign)
-			set, err := b.Do(utxo.Observed{Txs: []*wire.MsgTx{rival}, Seq: 2, Tip: b.tip.Hash, By: utxo.By{At: noon}})
+			rival := b.tx(ins(out(deposit, 0)), utxotest.Foreign)
+			set, err := b.DoAt(b.seen(2, rival), utxotest.Start)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,10 +101,8 @@ func TestABlockListsParentsBeforeTheLosersAmongTheirChildren(t *testing.T) {
 	b.connect(deposit)
 	parent := b.observe(b.tx(nil, mine('a')))
 	loser := b.observe(b.tx(ins(out(deposit, 0), out(parent, 0)), mine('a')))
-	winner := b.tx(ins(out(deposit, 0)), foreign)
-	height := b.tip.Height + 1
-	block := utxo.Block{Height: height, Prev: b.tip.Hash, Hash: chainhash.Hash{byte(height), 7}, Time: noon}
-	set, err := b.Do(utxo.Connected{Block: block, Txs: []*wire.MsgTx{winner, parent}, Positions: []int32{1, 2}, By: utxo.By{At: noon}})
+	winner := b.tx(ins(out(deposit, 0)), utxotest.Foreign)
+	set, err := b.DoAt(b.next(winner, parent), utxotest.Start)
 	if err != nil {
 		t.Fatal(err)
 	}

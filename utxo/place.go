@@ -2,6 +2,7 @@ package utxo
 
 import (
 	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/settlehq/settle/internal/topological"
 	"github.com/settlehq/settle/statemachine"
 )
 
@@ -140,7 +141,7 @@ func (pl *plan) lift(t *vertex) ([]*vertex, error) {
 		})
 	}
 	order := make([]*vertex, 0, len(members))
-	for _, i := range topological(len(members), func(i int, add func(int)) {
+	for _, i := range topological.Order(len(members), func(i int, add func(int)) {
 		unpublished(members[i], func(p *vertex) { add(p.place) })
 	}) {
 		order = append(order, members[i])

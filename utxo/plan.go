@@ -10,6 +10,7 @@ import (
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/internal/topological"
 	"github.com/settlehq/settle/statemachine"
 )
 
@@ -242,7 +243,7 @@ func (pl *plan) reveal(ev OutputRevealed) error {
 	if err != nil {
 		return err
 	}
-	tx, err := parse(raw[0])
+	tx, err := ParseTx(raw[0])
 	if err != nil {
 		return err
 	}
@@ -316,7 +317,7 @@ func (pl *plan) giveUp(n *node, losers []*vertex, reason string) error {
 		l.place = i
 	}
 	inWalk := pl.mark
-	for _, i := range topological(len(losers), func(i int, add func(int)) {
+	for _, i := range topological.Order(len(losers), func(i int, add func(int)) {
 		for _, p := range losers[i].from {
 			if p.lost == inWalk {
 				add(p.place)
@@ -356,8 +357,9 @@ func deadParent(n *node) bool {
 	})
 }
 
-// parse reads a serialised transaction.
-func parse(raw []byte) (*wire.MsgTx, error) {
+// ParseTx reads a serialised transaction, as [Reader.Raw] returns it;
+// [statemachine.ErrCorrupt] if it is none.
+func ParseTx(raw []byte) (*wire.MsgTx, error) {
 	tx := new(wire.MsgTx)
 	if err := tx.Deserialize(bytes.NewReader(raw)); err != nil {
 		return nil, fmt.Errorf("%w: raw transaction: %v", statemachine.ErrCorrupt, err)

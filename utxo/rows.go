@@ -7,6 +7,7 @@ import (
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/internal/topological"
 	"github.com/settlehq/settle/statemachine"
 )
 
@@ -292,7 +293,7 @@ func (pl *plan) readRaw(vs []*vertex) error {
 		return err
 	}
 	for i, id := range ids {
-		msg, err := parse(raws[i])
+		msg, err := ParseTx(raws[i])
 		if err != nil {
 			return err
 		}
@@ -465,7 +466,7 @@ func (pl *plan) parentsFirst() {
 	}
 	log, steps := pl.set.Log, pl.steps
 	pl.set.Log, pl.steps = make([]statemachine.Transition[TxID], 0, len(log)), make([]step, 0, len(log))
-	for _, line := range topological(len(steps), func(line int, add func(int)) {
+	for _, line := range topological.Order(len(steps), func(line int, add func(int)) {
 		s := steps[line]
 		if s.before > 0 {
 			add(s.before - 1)

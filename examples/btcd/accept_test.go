@@ -9,6 +9,7 @@ import (
 
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
 )
 
 // TestTheNodeAcceptsWhatIsBuilt: payments at the lowest rate that nodes relay,
@@ -112,9 +113,9 @@ func (b *bench) connect() {
 	}
 }
 
-func (b *bench) candidates() []utxo.Candidate {
+func (b *bench) candidates() []coinselect.Candidate {
 	b.Helper()
-	c, err := b.policy.Candidates(b.Ledger, utxo.CandidateQuery{Wallet: walletID, At: time.Now(), Fees: true})
+	c, err := coinselect.Candidates(b.policy, b.Ledger, coinselect.Query{Wallet: walletID, At: time.Now(), Fees: true})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func (b *bench) candidates() []utxo.Candidate {
 }
 
 // send submits, and has the node take it.
-func (b *bench) send(what string, tx *wire.MsgTx, replaces ...utxo.Rewrite) utxo.TxID {
+func (b *bench) send(what string, tx *wire.MsgTx, replaces ...coinselect.Rewrite) utxo.TxID {
 	b.Helper()
 	ev := utxo.Submitted{Wallet: walletID, Tx: tx}
 	for _, r := range replaces {
@@ -138,7 +139,7 @@ func (b *bench) send(what string, tx *wire.MsgTx, replaces ...utxo.Rewrite) utxo
 }
 
 // build signs a transaction of a selection.
-func (b *bench) build(s utxo.Selection, outs ...*wire.TxOut) *wire.MsgTx {
+func (b *bench) build(s coinselect.Selection, outs ...*wire.TxOut) *wire.MsgTx {
 	b.Helper()
 	tx := wire.NewMsgTx(2)
 	for _, in := range s.Inputs {
@@ -162,41 +163,41 @@ func (b *bench) round(n int) {
 		}
 		b.connect()
 	}
-	rate := utxo.FeeRate(1000 + b.random.Int64N(2000)*b.random.Int64N(2))
+	rate := coinselect.FeeRate(1000 + b.random.Int64N(2000)*b.random.Int64N(2))
 	amount := 400 + b.random.Int64N(40_000)
-	payment, err := utxo.Pay(wire.NewTxOut(amount, payee(n)))
+	payment, err := coinselect.Pay(wire.NewTxOut(amount, payee(n)))
 	if err != nil {
 		b.Fatal(err)
 	}
-	sel, err := utxo.Select(b.candidates(), utxo.SelectRequest{Payment: payment, ChangeScript: script("change"), FeeRate: rate,
-		Algorithm: []utxo.Algorithm{utxo.Auto, utxo.LargestFirst, utxo.OldestFirst}[n%3], MaxInputs: 4})
+	sel, err := coinselect.Select(b.candidates(), coinselect.Request{Payment: payment, ChangeScript: script("change"), FeeRate: rate,
+		Algorithm: []coinselect.Algorithm{coinselect.Auto, coinselect.LargestFirst, coinselect.OldestFirst}[n%3], MaxInputs: 4})
 	if err != nil {
 		b.Logf("round %d: %v", n, err)
 		return
 	}
 	id := b.send("payment", b.build(sel, wire.NewTxOut(amount, payee(n))))
 	b.payments++
-	how := utxo.SelectRequest{FeeRate: rate, ChangeScript: script("change")}
-	req := utxo.ReplaceRequest{Coins: how}
+	how := coinselect.Request{FeeRate: rate, ChangeScript: script("change")}
+	req := coinselect.ReplaceRequest{Coins: how}
 	if sel.Change > 0 {
 		req.Change = new(uint32)
 		*req.Change = 1
 		if n%2 == 0 { // something hangs on it
 			how.FeeRate = 2 * rate
-			if s, err := utxo.Bump(b.candidates(), id.Hash, how); err == nil {
+			if s, err := coinselect.Bump(b.candidates(), id.Hash, how); err == nil {
 				req.Evict = append(req.Evict, b.send("child", b.build(s)).Hash)
 				b.children++
 			}
 		}
 	}
 	for range 1 + n%3 {
-		o, err := utxo.ReadOriginal(b.Ledger, id)
+		o, err := coinselect.ReadOriginal(b.Ledger, id)
 		if err != nil {
 			b.Fatal(err)
 		}
-		req.Coins.FeeRate = o.FeeRate + 1 + utxo.FeeRate(b.random.Int64N(400))
-		r, err := b.policy.Replace(o, b.candidates(), req)
-		if errors.Is(err, utxo.ErrInsufficientFunds) {
+		req.Coins.FeeRate = o.FeeRate + 1 + coinselect.FeeRate(b.random.Int64N(400))
+		r, err := coinselect.Replace(o, b.candidates(), req)
+		if errors.Is(err, coinselect.ErrInsufficientFunds) {
 			return
 		} else if err != nil {
 			b.Fatal(err)
@@ -218,10 +219,10 @@ func (b *bench) round(n int) {
 
 // refuses has the node refuse the replacement where it pays a satoshi less than
 // the least.
-func (b *bench) refuses(o utxo.Original, r utxo.Rewrite) {
+func (b *bench) refuses(o coinselect.Original, r coinselect.Rewrite) {
 	b.Helper()
 	tx := r.Tx.Copy()
-	if r.Change == 0 || r.Fee != o.EvictedFee+utxo.FeeRate(1000).Fee(r.Weight) {
+	if r.Change == 0 || r.Fee != o.EvictedFee+coinselect.FeeRate(1000).Fee(r.Weight) {
 		return
 	}
 	tx.TxOut[len(tx.TxOut)-1].Value++

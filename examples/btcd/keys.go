@@ -10,6 +10,7 @@ import (
 	"github.com/btcsuite/btcd/txscript/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
 )
 
 // key derives the key of a name. A real host keeps keys elsewhere.
@@ -73,7 +74,7 @@ func sign(tx *wire.MsgTx, spends []*wire.TxOut, names []string) error {
 }
 
 // signOwn signs a transaction whose inputs are coins of the wallet.
-func signOwn(tx *wire.MsgTx, inputs []utxo.Candidate) error {
+func signOwn(tx *wire.MsgTx, inputs []coinselect.Candidate) error {
 	spends, names := make([]*wire.TxOut, len(inputs)), make([]string, len(inputs))
 	for i, in := range inputs {
 		spends[i], names[i] = wire.NewTxOut(in.Amount, in.Script), owners[string(in.Script)]

@@ -13,6 +13,7 @@ import (
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
 )
 
 // payout is a request to pay. Its transactions are versions: at most one of
@@ -52,7 +53,7 @@ func (s *service) settle(ctx context.Context) error {
 	}
 	var all error
 	for _, p := range open {
-		if err := s.step(ctx, p); err != nil && !errors.Is(err, utxo.ErrInsufficientFunds) {
+		if err := s.step(ctx, p); err != nil && !errors.Is(err, coinselect.ErrInsufficientFunds) {
 			all = errors.Join(all, fmt.Errorf("payout %d: %w", p.id, err))
 		}
 	}
@@ -109,14 +110,14 @@ func (s *service) step(ctx context.Context, p payout) error {
 // pay selects coins, signs, and stores the transaction with the fact that it
 // pays this payout, in one commit. Only then can anybody see it.
 func (s *service) pay(ctx context.Context, p payout) error {
-	spend := store.Spend{Wallet: walletID, Lock: p.lock(), Duration: leaseTime, Request: utxo.SelectRequest{
-		FeeRate: utxo.FeeRate(1000 + 500*(p.id%5)), ChangeScript: script("change"), Unconfirmed: utxo.OwnChange, PendingParents: true, PayAncestors: true,
+	spend := store.Spend{Wallet: walletID, Lock: p.lock(), Duration: leaseTime, Request: coinselect.Request{
+		FeeRate: coinselect.FeeRate(1000 + 500*(p.id%5)), ChangeScript: script("change"), Unconfirmed: coinselect.OwnChange, PendingParents: true, PayAncestors: true,
 	}}
 	if p.amount == 0 {
 		spend.Request.All, spend.Request.ChangeScript = true, p.script
 	} else {
 		var err error
-		if spend.Request.Payment, err = utxo.Pay(wire.NewTxOut(p.amount, p.script)); err != nil {
+		if spend.Request.Payment, err = coinselect.Pay(wire.NewTxOut(p.amount, p.script)); err != nil {
 			return err
 		}
 	}
@@ -143,16 +144,16 @@ func (s *service) pay(ctx context.Context, p payout) error {
 // hurry makes the network take notice of a payout that is not mined yet: some
 // are replaced twice, for others a child pays. The rest waits.
 func (s *service) hurry(ctx context.Context, p payout, latest *utxo.Tx, versions int) error {
-	rate := utxo.FeeRate(5000 * int64(versions+1))
-	coins := utxo.SelectRequest{FeeRate: rate, ChangeScript: script("change")}
+	rate := coinselect.FeeRate(5000 * int64(versions+1))
+	coins := coinselect.Request{FeeRate: rate, ChangeScript: script("change")}
 	switch {
 	case p.amount > 0 && p.id%4 == 1 && versions < 3:
-		req := utxo.ReplaceRequest{Coins: coins}
+		req := coinselect.ReplaceRequest{Coins: coins}
 		if n := len(latest.Outputs); n > 0 { // of ours is only the change
 			req.Change = &latest.Outputs[n-1].Index
 		}
 		err := s.replace(ctx, p, latest.ID, req)
-		if !errors.Is(err, utxo.ErrDescendants) {
+		if !errors.Is(err, coinselect.ErrDescendants) {
 			return pass(err)
 		}
 		fallthrough // somebody spends the change: a child pays
@@ -164,7 +165,7 @@ func (s *service) hurry(ctx context.Context, p payout, latest *utxo.Tx, versions
 		return pass(s.bump(ctx, p, latest.ID.Hash, coins))
 	case p.amount == 0 && versions < 2: // what sent all shrinks
 		shrink := uint32(0)
-		return pass(s.replace(ctx, p, latest.ID, utxo.ReplaceRequest{Shrink: &shrink, Coins: coins}))
+		return pass(s.replace(ctx, p, latest.ID, coinselect.ReplaceRequest{Shrink: &shrink, Coins: coins}))
 	}
 	return nil
 }
@@ -172,7 +173,7 @@ func (s *service) hurry(ctx context.Context, p payout, latest *utxo.Tx, versions
 // pass drops the refusals that leave nothing to do: the transaction is mined
 // meanwhile, pays enough, has no coin to spend, or money is short.
 func pass(err error) error {
-	for _, no := range []error{statemachine.ErrIllegal, utxo.ErrNoShortfall, utxo.ErrLowFeeRate, utxo.ErrInsufficientFunds, statemachine.ErrNotFound, utxo.ErrNotLatest} {
+	for _, no := range []error{statemachine.ErrIllegal, coinselect.ErrNoShortfall, coinselect.ErrLowFeeRate, coinselect.ErrInsufficientFunds, statemachine.ErrNotFound, coinselect.ErrNotLatest} {
 		if errors.Is(err, no) {
 			return nil
 		}
@@ -180,7 +181,7 @@ func pass(err error) error {
 	return err
 }
 
-func (s *service) replace(ctx context.Context, p payout, id utxo.TxID, req utxo.ReplaceRequest) error {
+func (s *service) replace(ctx context.Context, p payout, id utxo.TxID, req coinselect.ReplaceRequest) error {
 	r, err := s.wallets.ReplaceAndLease(ctx, store.Replacement{ID: id, Request: req, Lock: p.lock(), Duration: leaseTime})
 	if err != nil {
 		return err
@@ -191,7 +192,7 @@ func (s *service) replace(ctx context.Context, p payout, id utxo.TxID, req utxo.
 	return s.submit(ctx, p, "replacement", utxo.Submitted{Wallet: walletID, Tx: r.Tx, Replaces: r.Replaces, Lock: p.lock()})
 }
 
-func (s *service) bump(ctx context.Context, p payout, parent chainhash.Hash, coins utxo.SelectRequest) error {
+func (s *service) bump(ctx context.Context, p payout, parent chainhash.Hash, coins coinselect.Request) error {
 	lock := utxo.LockID(sha256.Sum256(append([]byte("child of "), parent[:]...)))
 	sel, err := s.wallets.BumpAndLease(ctx, parent, store.Spend{Wallet: walletID, Lock: lock, Duration: leaseTime, Request: coins})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
 )
 
 var (
@@ -47,13 +48,13 @@ func payment(ctx context.Context) error {
 
 	// Choose coins for a payment, and keep others from choosing them.
 	output := wire.NewTxOut(60_000, theirs)
-	pay, err := utxo.Pay(output)
+	pay, err := coinselect.Pay(output)
 	if err != nil {
 		return err
 	}
 	coins, err := wallets.SelectAndLease(ctx, store.Spend{
 		Wallet: 1, Lock: lock, Duration: time.Minute,
-		Request: utxo.SelectRequest{Payment: pay, ChangeScript: ours, FeeRate: 2_000},
+		Request: coinselect.Request{Payment: pay, ChangeScript: ours, FeeRate: 2_000},
 	})
 	if err != nil {
 		return err

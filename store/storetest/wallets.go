@@ -15,6 +15,7 @@ import (
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
 	"github.com/settlehq/settle/utxo/utxotest"
 )
 
@@ -351,13 +352,13 @@ func sharedCoins[T store.WalletTx](t *testing.T, w *wallets[T]) {
 }
 
 // selectOne asks for a payment that one coin of the tests covers, at no fee.
-func selectOne(amount int64) utxo.SelectRequest {
-	payment, err := utxo.Pay(utxotest.Pay(amount, utxotest.Foreign))
+func selectOne(amount int64) coinselect.Request {
+	payment, err := coinselect.Pay(utxotest.Pay(amount, utxotest.Foreign))
 	if err != nil {
 		panic(err)
 	}
-	return utxo.SelectRequest{
-		Algorithm: utxo.LargestFirst, Payment: payment, ChangeScript: utxotest.Script(1, "a"),
+	return coinselect.Request{
+		Algorithm: coinselect.LargestFirst, Payment: payment, ChangeScript: utxotest.Script(1, "a"),
 		InputWeight: func([]byte) (int64, bool) { return 272, true },
 	}
 }

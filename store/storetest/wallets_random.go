@@ -8,6 +8,7 @@ import (
 
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
 	"github.com/settlehq/settle/utxo/utxotest"
 )
 
@@ -103,7 +104,7 @@ var walletReads = []struct {
 		return ids, err
 	}},
 	{"the candidates for selection", func(s utxo.Source, w utxo.WalletID, now time.Time) (any, error) {
-		return utxotest.Policy().Candidates(s, utxo.CandidateQuery{Wallet: w, At: now})
+		return coinselect.Candidates(utxotest.Policy(), s, coinselect.Query{Wallet: w, At: now})
 	}},
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
 	"github.com/settlehq/settle/utxo/utxotest"
 )
 
@@ -20,9 +21,9 @@ func replacedAndBumped[T store.WalletTx](t *testing.T, w *wallets[T]) {
 	ctx := context.Background()
 	w.funded(t, 5) // 1000 satoshi each
 	w.do(t, utxo.WalletOpened{Wallet: 2, Birth: 1})
-	how := func(rate utxo.FeeRate) utxo.SelectRequest {
+	how := func(rate coinselect.FeeRate) coinselect.Request {
 		r := selectOne(500)
-		r.Payment, r.Algorithm, r.FeeRate, r.LongTermFeeRate, r.DustLimit = utxo.Payment{}, 0, rate, 1, 100
+		r.Payment, r.Algorithm, r.FeeRate, r.LongTermFeeRate, r.DustLimit = coinselect.Payment{}, 0, rate, 1, 100
 		return r
 	}
 	leased := func(want ...wire.OutPoint) {
@@ -46,7 +47,7 @@ func replacedAndBumped[T store.WalletTx](t *testing.T, w *wallets[T]) {
 		}
 		return tx
 	}
-	build := func(inputs []utxo.Candidate, outs ...*wire.TxOut) *wire.MsgTx {
+	build := func(inputs []coinselect.Candidate, outs ...*wire.TxOut) *wire.MsgTx {
 		tx := wire.NewMsgTx(2)
 		for _, in := range inputs {
 			tx.AddTxIn(&wire.TxIn{PreviousOutPoint: in.OutPoint, Sequence: 1})
@@ -76,12 +77,12 @@ func replacedAndBumped[T store.WalletTx](t *testing.T, w *wallets[T]) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	child := build([]utxo.Candidate{{Coin: utxo.Coin{OutPoint: utxotest.Out(payment, 1)}}}, utxotest.Pay(250, utxotest.Script(2, "b")))
+	child := build([]coinselect.Candidate{{Coin: utxo.Coin{OutPoint: utxotest.Out(payment, 1)}}}, utxotest.Pay(250, utxotest.Script(2, "b")))
 	w.do(t, utxo.Observed{Txs: []*wire.MsgTx{payment}, Seq: 1, Tip: tip.Hash}, utxo.Observed{Txs: []*wire.MsgTx{child}, Seq: 2, Tip: tip.Hash})
 
 	at := uint32(2)
-	replacement := store.Replacement{ID: id, Lock: lock, Duration: time.Hour, Request: utxo.ReplaceRequest{Change: &at, Coins: how(3000)}}
-	var descendants *utxo.DescendantsError
+	replacement := store.Replacement{ID: id, Lock: lock, Duration: time.Hour, Request: coinselect.ReplaceRequest{Change: &at, Coins: how(3000)}}
+	var descendants *coinselect.DescendantsError
 	if _, err := w.service.ReplaceAndLease(ctx, replacement); !errors.As(err, &descendants) || !slices.Equal(descendants.Descendants, []chainhash.Hash{child.TxHash()}) {
 		t.Fatalf("the child that wallet 2 alone has: %v", err)
 	}
@@ -97,18 +98,18 @@ func replacedAndBumped[T store.WalletTx](t *testing.T, w *wallets[T]) {
 	leased(append(three, r.Added...)...)
 	bump := sign(r.Tx)
 	w.do(t, utxo.Submitted{Wallet: 1, Tx: bump, Replaces: r.Replaces, Lock: lock})
-	if _, err := w.service.ReplaceAndLease(ctx, replacement); !errors.Is(err, utxo.ErrNotLatest) {
+	if _, err := w.service.ReplaceAndLease(ctx, replacement); !errors.Is(err, coinselect.ErrNotLatest) {
 		t.Errorf("there is a later version: %v", err)
 	}
 
 	spend = store.Spend{Wallet: 1, Lock: utxo.LockID{2}, Duration: time.Hour, Request: how(4000)}
-	if _, err := w.service.BumpAndLease(ctx, bump.TxHash(), spend); !errors.Is(err, utxo.ErrReplacing) {
+	if _, err := w.service.BumpAndLease(ctx, bump.TxHash(), spend); !errors.Is(err, coinselect.ErrReplacing) {
 		t.Errorf("a child of what may never exist: %v", err)
 	}
 	w.do(t, utxo.Broadcasted{ID: utxo.TxID{Wallet: 1, Hash: bump.TxHash()}})
 	b, err := w.service.BumpAndLease(ctx, bump.TxHash(), spend)
 	own := wire.OutPoint{Hash: bump.TxHash(), Index: at}
-	if err != nil || b.Inputs[0].OutPoint != own || b.AncestorFee == 0 || b.Fee != utxo.FeeRate(4000).Fee(b.Weight)+b.AncestorFee {
+	if err != nil || b.Inputs[0].OutPoint != own || b.AncestorFee == 0 || b.Fee != coinselect.FeeRate(4000).Fee(b.Weight)+b.AncestorFee {
 		t.Fatalf("bump: %+v, %v", b, err)
 	}
 	for _, in := range b.Inputs {

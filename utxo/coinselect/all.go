@@ -1,6 +1,9 @@
-package utxo
+package coinselect
 
-import "slices"
+import (
+	"github.com/settlehq/settle/utxo"
+	"slices"
+)
 
 // takeAll takes every coin that fits, tier by tier, the most valuable first.
 // As room only shrinks, no coin that is left out would fit in the end.
@@ -49,7 +52,7 @@ func (s *selector) takeAll(tiers [tiers][]input) (Selection, error) {
 		return Selection{}, s.failed(ErrInsufficientFunds, pool)
 	}
 	sel := s.finish(LargestFirst, taken)
-	slices.SortFunc(left, func(a, b LeftOut) int { return compareOutPoints(a.OutPoint, b.OutPoint) })
+	slices.SortFunc(left, func(a, b LeftOut) int { return utxo.CompareOutPoints(a.OutPoint, b.OutPoint) })
 	sel.LeftOut = left
 	return distinct(sel)
 }

@@ -1,4 +1,4 @@
-package utxo_test
+package coinselect_test
 
 import (
 	"errors"
@@ -11,20 +11,21 @@ import (
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
 	"pgregory.net/rapid"
 )
 
 // naive decides by trying every subset, in the words of the specification.
 type naive struct {
-	pool []utxo.Candidate
-	req  utxo.SelectRequest
+	pool []coinselect.Candidate
+	req  coinselect.Request
 	// above[i] are the transactions that i descends from, and i itself. The
 	// last byte of a hash is its number.
 	above   [6][]int
 	pending []bool
 }
 
-func (n naive) inputWeight(c utxo.Candidate) int64 {
+func (n naive) inputWeight(c coinselect.Candidate) int64 {
 	switch string(c.Script) {
 	case string(p2wpkh):
 		return 272
@@ -36,22 +37,22 @@ func (n naive) inputWeight(c utxo.Candidate) int64 {
 	return 0
 }
 
-func (n naive) selectable(c utxo.Candidate) bool {
-	pending := slices.ContainsFunc(c.Ancestors, func(a utxo.Ancestor) bool { return a.Pending })
+func (n naive) selectable(c coinselect.Candidate) bool {
+	pending := slices.ContainsFunc(c.Ancestors, func(a coinselect.Ancestor) bool { return a.Pending })
 	limit := n.req.AncestorLimit
 	if limit == 0 {
 		limit = 25
 	}
 	confirmed := c.State == utxo.CoinConfirmed && c.Confirmations >= n.req.MinConfirmations
 	unconfirmed := (c.State == utxo.CoinUnconfirmed || c.State == utxo.CoinPending) &&
-		(n.req.Unconfirmed == utxo.AnyUnconfirmed || n.req.Unconfirmed == utxo.OwnChange && c.OwnChange) &&
+		(n.req.Unconfirmed == coinselect.AnyUnconfirmed || n.req.Unconfirmed == coinselect.OwnChange && c.OwnChange) &&
 		(n.req.PendingParents || !pending) && len(c.Ancestors)+1 <= limit
 	return (confirmed || unconfirmed) && c.Scanned && !c.Replacing && !slices.Contains(n.req.Exclude, c.OutPoint) &&
 		(n.req.Tag == nil || *n.req.Tag == c.Tag) && n.inputWeight(c) > 0 && c.Amount > n.fee(n.inputWeight(c))
 }
 
-func (n naive) tier(c utxo.Candidate) int {
-	pending := slices.ContainsFunc(c.Ancestors, func(a utxo.Ancestor) bool { return a.Pending })
+func (n naive) tier(c coinselect.Candidate) int {
+	pending := slices.ContainsFunc(c.Ancestors, func(a coinselect.Ancestor) bool { return a.Pending })
 	switch {
 	case c.State == utxo.CoinConfirmed, slices.Contains(n.req.Pinned, c.OutPoint):
 		return 0
@@ -79,7 +80,7 @@ func (n naive) fee(weight int64) int64 {
 // sums of a set, in satoshi: excess over what it must pay, what a change output
 // would get; its waste without change, in 1/4000 satoshi; its tier; whether it
 // is within the limits.
-func (n naive) sums(set []utxo.Candidate) (s sums) {
+func (n naive) sums(set []coinselect.Candidate) (s sums) {
 	weight, amount, ancestors := int64(0), int64(0), map[chainhash.Hash]bool{}
 	for _, c := range set {
 		weight += n.inputWeight(c)
@@ -115,7 +116,7 @@ func (n naive) minChange() int64 {
 		return n.req.DustLimit
 	}
 	dust := map[int]int64{22: 294, 34: 330, 25: 546}[len(n.req.ChangeScript)]
-	spend := int64(n.longTerm()) * n.inputWeight(utxo.Candidate{Coin: utxo.Coin{Script: n.req.ChangeScript}})
+	spend := int64(n.longTerm()) * n.inputWeight(coinselect.Candidate{Coin: utxo.Coin{Script: n.req.ChangeScript}})
 	for dust*4000 <= spend {
 		dust++
 	}
@@ -129,7 +130,7 @@ func btoi(b bool) int64 {
 	return 0
 }
 
-func (n naive) longTerm() utxo.FeeRate {
+func (n naive) longTerm() coinselect.FeeRate {
 	if n.req.LongTermFeeRate == 0 {
 		return 10_000
 	}
@@ -137,7 +138,7 @@ func (n naive) longTerm() utxo.FeeRate {
 }
 
 func (n naive) costOfChange() int64 {
-	change := utxo.Candidate{Coin: utxo.Coin{Script: n.req.ChangeScript}}
+	change := coinselect.Candidate{Coin: utxo.Coin{Script: n.req.ChangeScript}}
 	return int64(n.req.FeeRate)*4*int64(8+1+len(n.req.ChangeScript)) + int64(n.longTerm())*n.inputWeight(change)
 }
 
@@ -151,14 +152,14 @@ type best struct {
 
 func (n naive) best() best {
 	b := best{tier: 4, exactTier: 4}
-	var usable []utxo.Candidate
+	var usable []coinselect.Candidate
 	for _, c := range n.pool {
 		if n.selectable(c) {
 			usable = append(usable, c)
 		}
 	}
 	for mask := range 1 << len(usable) {
-		var set []utxo.Candidate
+		var set []coinselect.Candidate
 		pinned := 0
 		for i, c := range usable {
 			if mask>>i&1 == 1 {
@@ -189,7 +190,7 @@ func (n naive) best() best {
 }
 
 // needless reports whether the set pays without one of its inputs.
-func (n naive) needless(set []utxo.Candidate) bool {
+func (n naive) needless(set []coinselect.Candidate) bool {
 	for i, c := range set {
 		if !slices.Contains(n.req.Pinned, c.OutPoint) && n.sums(slices.Delete(slices.Clone(set), i, i+1)).excess >= 0 {
 			return true
@@ -199,7 +200,7 @@ func (n naive) needless(set []utxo.Candidate) bool {
 }
 
 // verify checks everything that holds for each result.
-func (n naive) verify(t *rapid.T, s utxo.Selection) {
+func (n naive) verify(t *rapid.T, s coinselect.Selection) {
 	sum, weight, seen := int64(0), 34+n.req.Payment.Weight+4, map[wire.OutPoint]bool{}
 	var parents []chainhash.Hash
 	for i, c := range s.Inputs {
@@ -269,7 +270,7 @@ func drawSelection(t *rapid.T) naive {
 		}
 	}
 	n.pending = rapid.SliceOfN(rapid.Bool(), txs, txs).Draw(t, "pending")
-	rate := rapid.SampledFrom([]utxo.FeeRate{0, 1, 1000, 7919, 10_000, 50_001}).Draw(t, "rate")
+	rate := rapid.SampledFrom([]coinselect.FeeRate{0, 1, 1000, 7919, 10_000, 50_001}).Draw(t, "rate")
 	usually := rapid.IntRange(0, 9)
 	entangled := rapid.Bool().Draw(t, "entangled")                             // many shared ancestors
 	rough := rapid.SampledFrom([]int64{1, 500, 1000, 10_000}).Draw(t, "rough") // amounts that resemble each other
@@ -295,7 +296,7 @@ func drawSelection(t *rapid.T) naive {
 			c.OwnChange, c.Replacing = rapid.Bool().Draw(t, "own"), usually.Draw(t, "replacing") == 0
 			tx := rapid.IntRange(0, txs-1).Draw(t, "tx")
 			for _, a := range n.above[tx] {
-				c.Ancestors = append(c.Ancestors, utxo.Ancestor{Hash: chainhash.Hash{31: byte(a)}, Pending: n.pending[a]})
+				c.Ancestors = append(c.Ancestors, coinselect.Ancestor{Hash: chainhash.Hash{31: byte(a)}, Pending: n.pending[a]})
 			}
 			if n.pending[tx] {
 				c.State = utxo.CoinPending
@@ -304,18 +305,18 @@ func drawSelection(t *rapid.T) naive {
 		n.pool = append(n.pool, c)
 	}
 	tag := ""
-	n.req = pay(1, func(r *utxo.SelectRequest) {
+	n.req = pay(1, func(r *coinselect.Request) {
 		r.FeeRate = rate
-		r.LongTermFeeRate = rapid.SampledFrom([]utxo.FeeRate{0, 1000, 50_000}).Draw(t, "long term")
+		r.LongTermFeeRate = rapid.SampledFrom([]coinselect.FeeRate{0, 1000, 50_000}).Draw(t, "long term")
 		r.ChangeScript = rapid.SampledFrom([][]byte{p2wpkh, p2tr, p2pkh}).Draw(t, "change")
 		r.DustLimit = rapid.SampledFrom([]int64{0, 0, 1, 5000}).Draw(t, "dust limit")
-		if r.Unconfirmed = rapid.SampledFrom([]utxo.Unconfirmeds{0, utxo.OwnChange, utxo.AnyUnconfirmed, utxo.AnyUnconfirmed}).Draw(t, "unconfirmed"); r.Unconfirmed == 0 {
+		if r.Unconfirmed = rapid.SampledFrom([]coinselect.Unconfirmeds{0, coinselect.OwnChange, coinselect.AnyUnconfirmed, coinselect.AnyUnconfirmed}).Draw(t, "unconfirmed"); r.Unconfirmed == 0 {
 			r.MinConfirmations = rapid.Int32Range(0, 4).Draw(t, "min")
 		}
 		r.PendingParents = rapid.Bool().Draw(t, "pending parents")
 		r.AncestorLimit = rapid.SampledFrom([]int{0, 0, 1, 2, 3, 4, 5}).Draw(t, "ancestor limit")
 		if entangled {
-			r.Unconfirmed, r.MinConfirmations, r.PendingParents = utxo.AnyUnconfirmed, 0, true
+			r.Unconfirmed, r.MinConfirmations, r.PendingParents = coinselect.AnyUnconfirmed, 0, true
 			r.AncestorLimit = rapid.IntRange(3, 5).Draw(t, "tight ancestor limit")
 		}
 		r.MaxInputs = rapid.SampledFrom([]int{0, 0, 1, 2, 3, 5}).Draw(t, "max inputs")
@@ -349,27 +350,27 @@ func TestSelectAgainstEverySubset(t *testing.T) {
 		free := n.req.MaxWeight == 0 && n.req.MaxInputs == 0 && n.req.Unconfirmed == 0 // no packing problem
 		for _, a := range everyAlgorithm {
 			n.req.Algorithm, n.req.Random = a, rand.NewPCG(1, 2)
-			s, err := utxo.Select(n.pool, n.req)
-			var e *utxo.SelectError
+			s, err := coinselect.Select(n.pool, n.req)
+			var e *coinselect.Error
 			if err == nil {
 				n.verify(t, s)
 			} else if !errors.As(err, &e) {
 				t.Fatal(err)
-			} else if (e.Err == utxo.ErrInsufficientFunds) == want.pays && len(n.req.Pinned) == 0 {
+			} else if (e.Err == coinselect.ErrInsufficientFunds) == want.pays && len(n.req.Pinned) == 0 {
 				t.Fatalf("%s: %v, but a set pays: %v", a, err, want.pays)
 			}
 			got := n.sums(s.Inputs)
 			switch solvable := want.tier < 4; {
 			case err == nil && !solvable:
 				t.Fatalf("%s solves what cannot be solved: %v", a, s)
-			case a == utxo.BranchAndBound:
+			case a == coinselect.BranchAndBound:
 				if (err == nil) != (want.exactTier < 4) {
 					t.Fatalf("%v, but the best changeless set is of tier %d", err, want.exactTier)
 				}
 				if err == nil && (s.Change != 0 || got.tier != want.exactTier || got.waste != want.exactWaste) {
 					t.Fatalf("change %d, tier %d, waste %d, want 0, %d, %d", s.Change, got.tier, got.waste, want.exactTier, want.exactWaste)
 				}
-			case a == utxo.Auto || free:
+			case a == coinselect.Auto || free:
 				if (err == nil) != solvable || solvable && got.tier != want.tier {
 					t.Fatalf("%s: %v and tier %d, want tier %d", a, err, got.tier, want.tier)
 				}
@@ -384,10 +385,10 @@ func TestSelectAutoIsTheLeastWasteful(t *testing.T) {
 		n.req.Unconfirmed, n.req.MinConfirmations = 0, 0 // one tier
 		n.req.Pinned = nil
 		n.req.Random = rand.NewPCG(1, 2)
-		auto, err := utxo.Select(n.pool, n.req)
+		auto, err := coinselect.Select(n.pool, n.req)
 		for _, a := range everyAlgorithm[1:] {
 			n.req.Algorithm, n.req.Random = a, rand.NewPCG(1, 2)
-			if s, err2 := utxo.Select(n.pool, n.req); err2 == nil && (err != nil || s.Waste < auto.Waste) {
+			if s, err2 := coinselect.Select(n.pool, n.req); err2 == nil && (err != nil || s.Waste < auto.Waste) {
 				t.Fatalf("auto: %v %v; %s: %v", auto, err, a, s)
 			}
 		}
@@ -402,7 +403,7 @@ func TestSelectIgnoresDust(t *testing.T) {
 		n.req.FeeRate = max(n.req.FeeRate, 1000)
 		for _, a := range everyAlgorithm {
 			n.req.Algorithm, n.req.Random = a, rand.NewPCG(1, 2)
-			clean, err := utxo.Select(n.pool, n.req)
+			clean, err := coinselect.Select(n.pool, n.req)
 			pool := slices.Clone(n.pool)
 			for i := range rapid.IntRange(1, 20).Draw(t, "dust coins") {
 				limit := int64(n.req.FeeRate) * 272 / 4000 // worthless at the most
@@ -410,7 +411,7 @@ func TestSelectIgnoresDust(t *testing.T) {
 				pool = slices.Insert(pool, rapid.IntRange(0, len(pool)).Draw(t, "at"), c)
 			}
 			n.req.Random = rand.NewPCG(1, 2)
-			dusty, err2 := utxo.Select(pool, n.req)
+			dusty, err2 := coinselect.Select(pool, n.req)
 			if (err == nil) != (err2 == nil) || !reflect.DeepEqual(clean, dusty) {
 				t.Fatalf("%s: %v %v; with dust %v %v", a, clean, err, dusty, err2)
 			}

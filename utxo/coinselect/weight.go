@@ -1,6 +1,9 @@
-package utxo
+package coinselect
 
-import "github.com/btcsuite/btcd/wire/v2"
+import (
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/utxo"
+)
 
 // Weights are in weight units, four to a virtual byte (BIP 141).
 const (
@@ -34,7 +37,7 @@ const (
 // script alone tells it: P2PKH with a compressed key, P2WPKH, and P2TR by the
 // key path. Of P2SH, P2WSH and the rest only the host knows what they hide; a
 // guess would underpay. Such coins are not selectable without
-// [SelectRequest.InputWeight].
+// [Request.InputWeight].
 func InputWeight(script []byte) (weight int64, ok bool) {
 	switch n := len(script); {
 	case n == 22 && script[0] == 0 && script[1] == 20:
@@ -100,7 +103,7 @@ type Payment struct {
 func Pay(outputs ...*wire.TxOut) (Payment, error) {
 	p := Payment{Weight: countWeight(len(outputs) + 1)}
 	for i, o := range outputs {
-		if o == nil || o.Value < 0 || o.Value > maxMoney-p.Amount {
+		if o == nil || o.Value < 0 || o.Value > utxo.MaxMoney-p.Amount {
 			return Payment{}, invalid("output %d has no amount, or the outputs exceed all money", i)
 		}
 		p.Amount += o.Value

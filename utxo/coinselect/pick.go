@@ -1,4 +1,4 @@
-package utxo
+package coinselect
 
 import (
 	"container/heap"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/settlehq/settle/utxo"
 )
 
 // maxTries bounds a search, as Bitcoin Core's TOTAL_TRIES does.
@@ -217,7 +218,7 @@ func shuffled(pool []input, random interface{ Uint64() uint64 }) []input {
 
 // finish adds the pinned inputs and settles fee and change.
 func (s *selector) finish(a Algorithm, picked []*input) Selection {
-	slices.SortFunc(picked, func(a, b *input) int { return compareOutPoints(a.OutPoint, b.OutPoint) })
+	slices.SortFunc(picked, func(a, b *input) int { return utxo.CompareOutPoints(a.OutPoint, b.OutPoint) })
 	all := slices.Clone(s.pinned)
 	for _, in := range picked {
 		all = append(all, *in)

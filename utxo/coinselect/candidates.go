@@ -1,4 +1,4 @@
-package utxo
+package coinselect
 
 import (
 	"bytes"
@@ -9,18 +9,20 @@ import (
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/internal/topological"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/utxo"
 )
 
-// MaxAncestorLimit bounds [SelectRequest.AncestorLimit], and with it the
+// MaxAncestorLimit bounds [Request.AncestorLimit], and with it the
 // ancestors that a [Candidate] lists.
 const MaxAncestorLimit = 64
 
 // Candidate is a live unspent coin with all that [Select] asks about it.
 type Candidate struct {
-	Coin
-	State         OutputState // leases of the caller's own lock do not count
-	Confirmations int32       // 0 while unconfirmed, 1 in the tip
+	utxo.Coin
+	State         utxo.OutputState // leases of the caller's own lock do not count
+	Confirmations int32            // 0 while unconfirmed, 1 in the tip
 	// OwnChange: unconfirmed, and every input of its transaction and of all
 	// unconfirmed ancestors spends an owned output, so that nobody else can
 	// double-spend it.
@@ -46,20 +48,20 @@ type Ancestor struct {
 	Fee, Weight int64
 }
 
-// CandidateQuery says whose coins to read.
-type CandidateQuery struct {
-	Wallet WalletID
-	Tag    *string   // owner, nil for all
-	Lock   LockID    // the caller's own leases, zero for none
-	At     time.Time // now, for leases
-	Fees   bool      // read the fees of unconfirmed ancestors too, for [SelectRequest.PayAncestors]
+// Query says whose coins to read.
+type Query struct {
+	Wallet utxo.WalletID
+	Tag    *string     // owner, nil for all
+	Lock   utxo.LockID // the caller's own leases, zero for none
+	At     time.Time   // now, for leases
+	Fees   bool        // read the fees of unconfirmed ancestors too, for [Request.PayAncestors]
 }
 
 // Candidates reads the coins that [Select] chooses from, those that it will
-// refuse too, in the order of [Reader.Unspent]. It makes at most six reads, and
+// refuse too, in the order of [utxo.Reader.Unspent]. It makes at most six reads, and
 // three more for fees, whatever the depth and the number of coins, and costs time linear in the
 // coins, their unconfirmed ancestors and the inputs of these.
-func (p Policy) Candidates(r Reader, q CandidateQuery) ([]Candidate, error) {
+func Candidates(p utxo.Policy, r utxo.Reader, q Query) ([]Candidate, error) {
 	if q.Wallet <= 0 {
 		return nil, invalid("wallet %d", q.Wallet)
 	}
@@ -93,7 +95,7 @@ func (p Policy) Candidates(r Reader, q CandidateQuery) ([]Candidate, error) {
 			c.Lease = nil
 		}
 		out[i].State = p.State(c, tip.Height, q.At)
-		if c.Height != Unconfirmed {
+		if c.Height != utxo.Unconfirmed {
 			out[i].Confirmations = tip.Height - c.Height + 1
 			continue
 		}
@@ -106,7 +108,7 @@ func (p Policy) Candidates(r Reader, q CandidateQuery) ([]Candidate, error) {
 
 // kinship is an unconfirmed transaction with what its coins inherit.
 type kinship struct {
-	tx        *Tx
+	tx        *utxo.Tx
 	payer     *payer     // nil if nobody asked
 	parents   []*kinship // unconfirmed, each once
 	order     int        // topological, parents first
@@ -118,11 +120,11 @@ type kinship struct {
 
 // readKinship reads the unconfirmed ancestors of the coins and derives, for
 // the transactions that created them, whose money it is and what it hangs on.
-func readKinship(r Reader, w WalletID, coins []Coin, fees bool) (map[chainhash.Hash]*kinship, error) {
+func readKinship(r utxo.Reader, w utxo.WalletID, coins []utxo.Coin, fees bool) (map[chainhash.Hash]*kinship, error) {
 	kin := map[chainhash.Hash]*kinship{}
 	var heads []chainhash.Hash
 	for _, c := range coins {
-		if _, known := kin[c.OutPoint.Hash]; !known && c.Height == Unconfirmed {
+		if _, known := kin[c.OutPoint.Hash]; !known && c.Height == utxo.Unconfirmed {
 			kin[c.OutPoint.Hash] = nil
 			heads = append(heads, c.OutPoint.Hash)
 		}
@@ -130,7 +132,7 @@ func readKinship(r Reader, w WalletID, coins []Coin, fees bool) (map[chainhash.H
 	if len(heads) == 0 {
 		return nil, nil
 	}
-	txs, err := r.Ancestors(NotConfirmed, heads...)
+	txs, err := r.Ancestors(utxo.NotConfirmed, heads...)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +173,7 @@ func readKinship(r Reader, w WalletID, coins []Coin, fees bool) (map[chainhash.H
 	for i, k := range nodes {
 		k.order = i
 	}
-	sorted := topological(len(nodes), func(i int, add func(int)) {
+	sorted := topological.Order(len(nodes), func(i int, add func(int)) {
 		for _, parent := range nodes[i].parents {
 			add(parent.order)
 		}
@@ -192,9 +194,9 @@ func readKinship(r Reader, w WalletID, coins []Coin, fees bool) (map[chainhash.H
 
 // findOwn lists the parents, and clears own where an input spends
 // what the wallet does not own.
-func findOwn(r Reader, w WalletID, nodes []*kinship, kin map[chainhash.Hash]*kinship) error {
-	confirmed := map[chainhash.Hash]*Tx{}
-	var ids []TxID
+func findOwn(r utxo.Reader, w utxo.WalletID, nodes []*kinship, kin map[chainhash.Hash]*kinship) error {
+	confirmed := map[chainhash.Hash]*utxo.Tx{}
+	var ids []utxo.TxID
 	for _, k := range nodes {
 		for _, in := range k.tx.Inputs {
 			if parent := kin[in.Hash]; parent != nil {
@@ -204,7 +206,7 @@ func findOwn(r Reader, w WalletID, nodes []*kinship, kin map[chainhash.Hash]*kin
 				}
 			} else if _, asked := confirmed[in.Hash]; !asked {
 				confirmed[in.Hash] = nil
-				ids = append(ids, TxID{Wallet: w, Hash: in.Hash})
+				ids = append(ids, utxo.TxID{Wallet: w, Hash: in.Hash})
 			}
 		}
 	}
@@ -223,7 +225,7 @@ func findOwn(r Reader, w WalletID, nodes []*kinship, kin map[chainhash.Hash]*kin
 			if unconfirmed := kin[in.Hash]; unconfirmed != nil {
 				parent = unconfirmed.tx
 			}
-			if parent == nil || parent.ID.Wallet != w || !parent.owns(in.Index) {
+			if parent == nil || parent.ID.Wallet != w || parent.Output(in.Index) == nil {
 				k.own = false
 				break
 			}
@@ -232,20 +234,14 @@ func findOwn(r Reader, w WalletID, nodes []*kinship, kin map[chainhash.Hash]*kin
 	return nil
 }
 
-// owns is [Tx.Output] in logarithmic time, for transactions with many outputs.
-func (t *Tx) owns(index uint32) bool {
-	_, ok := slices.BinarySearchFunc(t.Outputs, index, func(o Output, i uint32) int { return cmp.Compare(o.Index, i) })
-	return ok
-}
-
 // findReplacing marks the pending transactions that share an input with
 // another live one: while that is so, the declared replacement and what it is
 // to replace are both uncertain.
-func findReplacing(r Reader, nodes []*kinship) error {
+func findReplacing(r utxo.Reader, nodes []*kinship) error {
 	spenders := map[wire.OutPoint]int{} // live ones
 	var ops []wire.OutPoint
 	for _, k := range nodes {
-		if k.tx.Status == Pending {
+		if k.tx.Status == utxo.Pending {
 			for _, in := range k.tx.Inputs {
 				if _, asked := spenders[in]; !asked {
 					spenders[in] = 0
@@ -274,7 +270,7 @@ func findReplacing(r Reader, nodes []*kinship) error {
 		}
 	}
 	for _, k := range nodes {
-		k.replacing = k.tx.Status == Pending &&
+		k.replacing = k.tx.Status == utxo.Pending &&
 			slices.ContainsFunc(k.tx.Inputs, func(in wire.OutPoint) bool { return spenders[in] > 1 })
 	}
 	return nil
@@ -302,7 +298,7 @@ walk:
 	slices.SortFunc(found, func(a, b *kinship) int { return cmp.Compare(a.order, b.order) })
 	k.ancestors = make([]Ancestor, len(found))
 	for i, f := range found {
-		k.ancestors[i] = Ancestor{Hash: f.tx.ID.Hash, Pending: f.tx.Status == Pending}
+		k.ancestors[i] = Ancestor{Hash: f.tx.ID.Hash, Pending: f.tx.Status == utxo.Pending}
 		if p := f.payer; p != nil && p.known {
 			k.ancestors[i].Fee, k.ancestors[i].Weight = p.fee, p.weight
 		}

@@ -1,6 +1,7 @@
-package utxo
+package coinselect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,9 +9,10 @@ import (
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/utxo"
 )
 
-// Why [Policy.Replace] finds nothing, beside what [Select] says.
+// Why [Replace] finds nothing, beside what [Select] says.
 var (
 	// ErrDescendants: live transactions spend its outputs and would die.
 	ErrDescendants = errors.New("live descendants would be evicted")
@@ -23,7 +25,7 @@ var (
 // DescendantsError names what a replacement would evict beside the versions of
 // the transaction. It matches [ErrDescendants].
 type DescendantsError struct {
-	ID          TxID
+	ID          utxo.TxID
 	Descendants []chainhash.Hash
 }
 
@@ -44,13 +46,16 @@ type ReplaceRequest struct {
 	// payee's, as of a transaction that sent all. No input is added. nil: every
 	// payee keeps all.
 	Shrink *uint32
+	// IncrementalRelay is the rate that nodes ask of a replacement, on top of
+	// what it evicts has paid, from 0 to MaxFeeRate; 0 means 1000.
+	IncrementalRelay FeeRate
 	// Evict names descendants that may be evicted.
 	Evict []chainhash.Hash
 	// Coins has the new FeeRate and says which coins may be added, confirmed
 	// ones alone. ChangeScript may be nil where Change or Shrink names its
 	// output. Payment, All, Pinned, Unconfirmed, PendingParents and
 	// PayAncestors have no use here and are refused.
-	Coins SelectRequest
+	Coins Request
 }
 
 // Rewrite is a replacement. Inputs has those of the original first, in its order.
@@ -60,7 +65,7 @@ type Rewrite struct {
 	// the order of the outputs are the original's; change that is new comes
 	// last; an added input signals that it may be replaced.
 	Tx       *wire.MsgTx
-	Replaces []chainhash.Hash // for [Submitted]
+	Replaces []chainhash.Hash // for [utxo.Submitted]
 	Added    []wire.OutPoint  // inputs that the original had not
 }
 
@@ -68,13 +73,13 @@ type Rewrite struct {
 // payees, lowers the change first, and adds inputs only if that does not do,
 // confirmed ones alone, so that none hangs on what it evicts. Its fee is at
 // least that of its weight, and at least what everything that it evicts has
-// paid and [Policy.IncrementalRelay] for its own size on top; its rate is above
+// paid and [ReplaceRequest.IncrementalRelay] for its own size on top; its rate is above
 // that of each version that it replaces.
 //
 // Errors: [statemachine.ErrInvalid], with [ErrUnknownFee] where the value of an
 // input is not known; [*DescendantsError]; [ErrTooManyEvicted]; [ErrLowFeeRate];
 // then as [Select].
-func (p Policy) Replace(o Original, candidates []Candidate, req ReplaceRequest) (Rewrite, error) {
+func Replace(o Original, candidates []Candidate, req ReplaceRequest) (Rewrite, error) {
 	coins := req.Coins
 	changeAt, err := req.check(o)
 	if err != nil {
@@ -85,7 +90,7 @@ func (p Policy) Replace(o Original, candidates []Candidate, req ReplaceRequest) 
 			return Rewrite{}, &DescendantsError{ID: o.ID, Descendants: o.Descendants}
 		}
 	}
-	incremental := p.incrementalRelay()
+	incremental := cmp.Or(req.IncrementalRelay, 1000)
 	switch {
 	case o.Evicted > MaxEvicted:
 		return Rewrite{}, fmt.Errorf("replacement of %s: %w: more than %d", o.ID, ErrTooManyEvicted, MaxEvicted)
@@ -120,7 +125,7 @@ func (p Policy) Replace(o Original, candidates []Candidate, req ReplaceRequest) 
 	}
 	for i, in := range o.Tx.TxIn {
 		op, out := in.PreviousOutPoint, o.Spends[i]
-		kept := input{Candidate: &Candidate{Coin: Coin{Wallet: o.ID.Wallet, OutPoint: op, Amount: out.Value, Script: out.PkScript}, State: CoinSpent}}
+		kept := input{Candidate: &Candidate{Coin: utxo.Coin{Wallet: o.ID.Wallet, OutPoint: op, Amount: out.Value, Script: out.PkScript}, State: utxo.CoinSpent}}
 		weight, err := inputWeight(coins, out.PkScript)
 		if err != nil {
 			return Rewrite{}, err
@@ -148,8 +153,8 @@ func (req ReplaceRequest) check(o Original) (int, error) {
 		return 0, invalid("change and a payee that shrinks, of one transaction")
 	case c.Payment != (Payment{}) || c.All || len(c.Pinned) > 0 || c.Unconfirmed != 0 || c.PendingParents || c.PayAncestors:
 		return 0, invalid("a replacement keeps payees and inputs, and adds confirmed coins alone")
-	case c.FeeRate < 0:
-		return 0, invalid("fee rate of %d", c.FeeRate)
+	case c.FeeRate < 0 || req.IncrementalRelay < 0 || req.IncrementalRelay > MaxFeeRate:
+		return 0, invalid("fee rates of %d and %d satoshi per 1000 virtual bytes", c.FeeRate, req.IncrementalRelay)
 	case len(req.Evict) > MaxCandidates:
 		return 0, invalid("%d descendants", len(req.Evict))
 	}

@@ -1,8 +1,9 @@
-package utxo
+package coinselect
 
 import (
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/utxo"
 )
 
 // payer is a stored transaction with what it spends and pays.
@@ -19,21 +20,21 @@ func (p *payer) rate() FeeRate { return FeeRate(p.fee * 1000 / ((p.weight + 3) /
 
 // readPayers reads what transactions paid, in three batches. An input is known
 // if its transaction is stored, for any wallet.
-func readPayers(r Reader, txs []*Tx) (map[chainhash.Hash]*payer, error) {
+func readPayers(r utxo.Reader, txs []*utxo.Tx) (map[chainhash.Hash]*payer, error) {
 	payers := map[chainhash.Hash]*payer{}
 	if err := readMessages(r, txs, func(hash chainhash.Hash, msg *wire.MsgTx) {
 		payers[hash] = &payer{msg: msg, weight: int64(3*msg.SerializeSizeStripped() + msg.SerializeSize())}
 	}); err != nil {
 		return nil, err
 	}
-	parents := map[chainhash.Hash][]*Tx{} // rows of those that are not payers
-	var ids []TxID
+	parents := map[chainhash.Hash][]*utxo.Tx{} // rows of those that are not payers
+	var ids []utxo.TxID
 	for _, p := range payers {
 		for _, in := range p.msg.TxIn {
 			hash := in.PreviousOutPoint.Hash
 			if _, asked := parents[hash]; !asked && payers[hash] == nil {
 				parents[hash] = nil
-				ids = append(ids, TxID{Hash: hash})
+				ids = append(ids, utxo.TxID{Hash: hash})
 			}
 		}
 	}
@@ -46,7 +47,7 @@ func readPayers(r Reader, txs []*Tx) (map[chainhash.Hash]*payer, error) {
 			parents[t.ID.Hash] = append(parents[t.ID.Hash], t)
 		}
 	}
-	var foreign []*Tx // stored, but nobody owns the output
+	var foreign []*utxo.Tx // stored, but nobody owns the output
 	for _, p := range payers {
 		p.spends = make([]*wire.TxOut, len(p.msg.TxIn))
 		for i, in := range p.msg.TxIn {
@@ -104,8 +105,8 @@ func output(msg *wire.MsgTx, index uint32) *wire.TxOut {
 }
 
 // readMessages parses transactions, each hash once.
-func readMessages(r Reader, txs []*Tx, each func(chainhash.Hash, *wire.MsgTx)) error {
-	var ids []TxID
+func readMessages(r utxo.Reader, txs []*utxo.Tx, each func(chainhash.Hash, *wire.MsgTx)) error {
+	var ids []utxo.TxID
 	seen := map[chainhash.Hash]bool{}
 	for _, t := range txs {
 		if !seen[t.ID.Hash] {
@@ -121,7 +122,7 @@ func readMessages(r Reader, txs []*Tx, each func(chainhash.Hash, *wire.MsgTx)) e
 		return err
 	}
 	for i, raw := range raws {
-		msg, err := parse(raw)
+		msg, err := utxo.ParseTx(raw)
 		if err != nil {
 			return err
 		}

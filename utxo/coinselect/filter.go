@@ -1,4 +1,4 @@
-package utxo
+package coinselect
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/utxo"
 )
 
 // selector is a checked request. Values are in units of 1/4000 satoshi.
@@ -36,7 +37,7 @@ type selector struct {
 
 // newSelector checks the bounds of everything that comes from outside. With
 // rest, all that is left goes to the change script.
-func newSelector(candidates []Candidate, req SelectRequest, rest bool) (*selector, error) {
+func newSelector(candidates []Candidate, req Request, rest bool) (*selector, error) {
 	s := &selector{
 		rate: req.FeeRate, longTerm: cmp.Or(req.LongTermFeeRate, 10_000), amount: req.Payment.Amount,
 		base:         overheadWeight + cmp.Or(req.Payment.Weight, countWeight(1)),
@@ -48,7 +49,7 @@ func newSelector(candidates []Candidate, req SelectRequest, rest bool) (*selecto
 	switch {
 	case len(candidates) > MaxCandidates || len(req.Pinned) > MaxCandidates || len(req.Exclude) > MaxCandidates:
 		return nil, invalid("more than %d candidates, pinned or excluded coins", MaxCandidates)
-	case s.amount < 0 || s.amount > maxMoney || s.amount == 0 && !rest:
+	case s.amount < 0 || s.amount > utxo.MaxMoney || s.amount == 0 && !rest:
 		return nil, invalid("payment of %d satoshi", s.amount)
 	case req.Payment.Weight < 0 || req.Payment.Weight == 0 && s.amount > 0 || req.Payment.Weight > maxBlockWeight:
 		return nil, invalid("payment of weight %d", req.Payment.Weight)
@@ -90,7 +91,7 @@ func newSelector(candidates []Candidate, req SelectRequest, rest bool) (*selecto
 }
 
 // inputWeight returns 0 for a script that has none.
-func inputWeight(req SelectRequest, script []byte) (int64, error) {
+func inputWeight(req Request, script []byte) (int64, error) {
 	f := req.InputWeight
 	if f == nil {
 		f = InputWeight
@@ -127,7 +128,7 @@ const (
 
 // filter sets the pinned inputs, sums up the barred coins, and returns the
 // selectable ones by tier.
-func (s *selector) filter(candidates []Candidate, req SelectRequest) (selectable [tiers][]input, err error) {
+func (s *selector) filter(candidates []Candidate, req Request) (selectable [tiers][]input, err error) {
 	excluded := make(map[wire.OutPoint]bool, len(req.Exclude))
 	for _, op := range req.Exclude {
 		excluded[op] = true
@@ -155,7 +156,7 @@ func (s *selector) filter(candidates []Candidate, req SelectRequest) (selectable
 		if err := in.check(); err != nil {
 			return selectable, err
 		}
-		if in.Amount > maxMoney-sum {
+		if in.Amount > utxo.MaxMoney-sum {
 			return selectable, invalid("the candidates exceed all money")
 		}
 		sum += in.Amount
@@ -203,20 +204,20 @@ func (s *selector) filter(candidates []Candidate, req SelectRequest) (selectable
 	return selectable, nil
 }
 
-// check refuses candidates that [Policy.Candidates] does not make.
+// check refuses candidates that [Candidates] does not make.
 func (in input) check() error {
-	unconfirmed := in.State == CoinUnconfirmed || in.State == CoinPending
+	unconfirmed := in.State == utxo.CoinUnconfirmed || in.State == utxo.CoinPending
 	switch {
 	case in.Amount < 0:
 		return invalid("coin %s of %d satoshi", in.OutPoint, in.Amount)
 	case slices.ContainsFunc(in.Ancestors, func(a Ancestor) bool {
-		return a.Fee < 0 || a.Fee > maxMoney || a.Weight < 0 || a.Weight > maxBlockWeight
+		return a.Fee < 0 || a.Fee > utxo.MaxMoney || a.Weight < 0 || a.Weight > maxBlockWeight
 	}):
 		return invalid("coin %s with an ancestor of impossible fee or weight", in.OutPoint)
 	case !in.State.Valid():
 		return invalid("coin %s without a state", in.OutPoint)
 	case len(in.Ancestors) > MaxAncestorLimit, unconfirmed && len(in.Ancestors) == 0,
-		in.State == CoinPending && !in.notBroadcast():
+		in.State == utxo.CoinPending && !in.notBroadcast():
 		return invalid("coin %s (%s) with %d ancestors", in.OutPoint, in.State, len(in.Ancestors))
 	}
 	return nil
@@ -229,7 +230,7 @@ func (in input) notBroadcast() bool {
 
 func (in input) tier() int {
 	switch {
-	case in.State == CoinConfirmed:
+	case in.State == utxo.CoinConfirmed:
 		return tierConfirmed
 	case !in.OwnChange:
 		return tierForeign
@@ -240,11 +241,11 @@ func (in input) tier() int {
 }
 
 // bar returns the first reason against a coin, zero if there is none.
-func (s *selector) bar(in input, req SelectRequest, excluded map[wire.OutPoint]bool) Bar {
+func (s *selector) bar(in input, req Request, excluded map[wire.OutPoint]bool) Bar {
 	switch {
-	case in.State == CoinDead, in.State == CoinRecoverable:
+	case in.State == utxo.CoinDead, in.State == utxo.CoinRecoverable:
 		return BarDead
-	case in.State == CoinSpent:
+	case in.State == utxo.CoinSpent:
 		return BarSpent
 	case excluded[in.OutPoint]:
 		return BarExcluded
@@ -254,15 +255,15 @@ func (s *selector) bar(in input, req SelectRequest, excluded map[wire.OutPoint]b
 		return BarNoWeight
 	case in.Amount <= s.rate.Fee(int64(in.weight))+in.shortfall:
 		return BarUneconomic
-	case in.State == CoinLeased:
+	case in.State == utxo.CoinLeased:
 		return BarLeased
-	case in.State == CoinImmature:
+	case in.State == utxo.CoinImmature:
 		return BarImmature
 	case in.Replacing:
 		return BarReplacing
 	case !in.Scanned:
 		return BarUnscanned
-	case in.State == CoinConfirmed:
+	case in.State == utxo.CoinConfirmed:
 		if in.Confirmations < req.MinConfirmations {
 			return BarUnconfirmed
 		}
@@ -286,7 +287,7 @@ func (s *selector) shortfall(a Ancestor) int64 { return max(0, s.rate.Fee(a.Weig
 // of the pool do not pay.
 func (s *selector) failed(err error, pool []input) error {
 	none, all := s.fee(&pick{}, 0), s.start(pool...)
-	e := &SelectError{Err: err, Need: s.amount + none, Have: all.amount - s.fee(all, 0) + none, Barred: map[Bar]int64{}}
+	e := &Error{Err: err, Need: s.amount + none, Have: all.amount - s.fee(all, 0) + none, Barred: map[Bar]int64{}}
 	for bar, value := range s.barredValue {
 		if value > 0 {
 			e.Barred[Bar(bar)] = value / perSatoshi

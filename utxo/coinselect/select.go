@@ -1,4 +1,4 @@
-package utxo
+package coinselect
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/utxo"
 )
 
 // Algorithm is a way to choose coins.
@@ -53,13 +54,13 @@ var unconfirmedNames = []string{"own_change", "any"}
 // MaxCandidates bounds the candidates, and each list of outpoints, of a selection.
 const MaxCandidates = 1_000_000
 
-// MaxDustLimit bounds [SelectRequest.DustLimit], in satoshi: what is less than
+// MaxDustLimit bounds [Request.DustLimit], in satoshi: what is less than
 // the dust limit is lost to the fee.
 const MaxDustLimit = 100_000
 
-// SelectRequest is what to pay and with which coins. What is left zero is the
+// Request is what to pay and with which coins. What is left zero is the
 // conservative choice.
-type SelectRequest struct {
+type Request struct {
 	// Payment is what the outputs beside change take. With All, or with Pinned
 	// coins, it may be zero: all that the fee leaves goes to ChangeScript.
 	Payment Payment
@@ -94,7 +95,7 @@ type SelectRequest struct {
 	// PayAncestors adds to the fee what each unconfirmed ancestor lacks of
 	// FeeRate, once for each, whatever the number of inputs below it; one above
 	// the rate adds nothing. It needs candidates with fees, see
-	// [CandidateQuery.Fees]; an ancestor of unknown fee bars the coin.
+	// [Query.Fees]; an ancestor of unknown fee bars the coin.
 	PayAncestors bool
 
 	// AncestorLimit is the most unconfirmed transactions that the new one may
@@ -118,7 +119,7 @@ type Selection struct {
 	Inputs []Candidate // pinned ones as asked, then by outpoint
 	Fee    int64       // satoshi
 	// AncestorFee is the part of Fee that unconfirmed ancestors lack of the
-	// rate, 0 without [SelectRequest.PayAncestors].
+	// rate, 0 without [Request.PayAncestors].
 	AncestorFee int64
 	// Change is 0, or at least the dust limit. What is less goes to the fee.
 	Change int64
@@ -162,8 +163,8 @@ type LeftOut struct {
 // within MaxWeight. All takes the largest coins first, tier by tier, and passes
 // over what does not fit.
 //
-// Errors: [statemachine.ErrInvalid], then [*PinnedError], then [*SelectError].
-func Select(candidates []Candidate, req SelectRequest) (Selection, error) {
+// Errors: [statemachine.ErrInvalid], then [*PinnedError], then [*Error].
+func Select(candidates []Candidate, req Request) (Selection, error) {
 	s, err := newSelector(candidates, req, req.All || req.Payment.Amount == 0)
 	if err != nil {
 		return Selection{}, err
@@ -179,7 +180,7 @@ func Select(candidates []Candidate, req SelectRequest) (Selection, error) {
 }
 
 // choose runs the algorithms, on one tier after the other, beside the pinned inputs.
-func (s *selector) choose(tiers [tiers][]input, req SelectRequest) (Selection, error) {
+func (s *selector) choose(tiers [tiers][]input, req Request) (Selection, error) {
 	start := s.start()
 	if s.tooMany(start) {
 		return Selection{}, s.failed(ErrTooManyInputs, nil)
@@ -248,7 +249,7 @@ func distinct(sel Selection) (Selection, error) {
 }
 
 // run applies the algorithms to a pool in the order of largestFirst, which it keeps.
-func (s *selector) run(pool []input, req SelectRequest) (best Selection, ok bool) {
+func (s *selector) run(pool []input, req Request) (best Selection, ok bool) {
 	found := func(a Algorithm, picked []*input) {
 		if picked == nil {
 			return
@@ -295,7 +296,7 @@ func largestFirst(a, b input) int {
 	case a.weight != b.weight:
 		return cmp.Compare(a.weight, b.weight)
 	}
-	return compareOutPoints(a.OutPoint, b.OutPoint)
+	return utxo.CompareOutPoints(a.OutPoint, b.OutPoint)
 }
 
 // oldestFirst returns the pool by confirmations, then as it is.

@@ -1,4 +1,4 @@
-package utxo
+package coinselect
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/utxo"
 )
 
 // Why [Select] finds nothing.
@@ -36,14 +37,14 @@ var (
 type Bar = statemachine.Enum[bar]
 
 const (
-	BarDead         Bar = iota + 1 // [ErrDeadParent]
-	BarSpent                       // [ErrInputSpent]
+	BarDead         Bar = iota + 1 // [utxo.ErrDeadParent]
+	BarSpent                       // [utxo.ErrInputSpent]
 	BarExcluded                    // [ErrExcluded]
 	BarOtherOwner                  // [ErrOtherOwner]
 	BarNoWeight                    // [ErrNoWeight]
 	BarUneconomic                  // [ErrUneconomic]
 	BarLeased                      // [statemachine.ErrHeld]
-	BarImmature                    // [ErrImmature]
+	BarImmature                    // [utxo.ErrImmature]
 	BarReplacing                   // [ErrReplacing]
 	BarUnscanned                   // [ErrUnscanned]
 	BarNotBroadcast                // [ErrNotBroadcast]
@@ -65,18 +66,18 @@ var barNames = []string{
 }
 
 var barErrors = [...]error{
-	BarDead: ErrDeadParent, BarSpent: ErrInputSpent, BarExcluded: ErrExcluded, BarOtherOwner: ErrOtherOwner,
-	BarNoWeight: ErrNoWeight, BarUneconomic: ErrUneconomic, BarLeased: statemachine.ErrHeld, BarImmature: ErrImmature,
+	BarDead: utxo.ErrDeadParent, BarSpent: utxo.ErrInputSpent, BarExcluded: ErrExcluded, BarOtherOwner: ErrOtherOwner,
+	BarNoWeight: ErrNoWeight, BarUneconomic: ErrUneconomic, BarLeased: statemachine.ErrHeld, BarImmature: utxo.ErrImmature,
 	BarReplacing: ErrReplacing, BarUnscanned: ErrUnscanned, BarNotBroadcast: ErrNotBroadcast,
 	BarUnconfirmed: ErrUnconfirmed, BarAncestors: ErrTooManyAncestors,
 	BarUnknownFee: ErrUnknownFee, BarNoRoom: ErrTooManyInputs,
 }
 
-// SelectError says why nothing was selected, and what there is. It matches
+// Error says why nothing was selected, and what there is. It matches
 // Err. If that is [ErrInsufficientFunds], it also matches the error of each
 // bar whose coins alone would make up what is missing, limits aside: to wait
 // for maturity, for a lease or for a scan would help.
-type SelectError struct {
+type Error struct {
 	Err  error // [ErrInsufficientFunds], [ErrTooManyInputs], [ErrTooManyAncestors] or [ErrNoChangeless]
 	Need int64 // satoshi: the payment, and the fee of everything but the inputs
 	Have int64 // what the selectable coins bring all together, after their fee, in satoshi
@@ -87,7 +88,7 @@ type SelectError struct {
 }
 
 // Error names the amounts.
-func (e *SelectError) Error() string {
+func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "coin selection: %v: %d satoshi needed, %d selectable", e.Err, e.Need, e.Have)
 	for _, bar := range Bar(0).Values() {
@@ -99,10 +100,10 @@ func (e *SelectError) Error() string {
 }
 
 // Unwrap returns Err.
-func (e *SelectError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
 // Is reports whether target is the error of a bar that alone stands in the way.
-func (e *SelectError) Is(target error) bool {
+func (e *Error) Is(target error) bool {
 	if e.Err != ErrInsufficientFunds {
 		return false
 	}
@@ -127,3 +128,7 @@ func (e *PinnedError) Error() string {
 
 // Unwrap returns Err.
 func (e *PinnedError) Unwrap() error { return e.Err }
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", statemachine.ErrInvalid, fmt.Sprintf(format, args...))
+}

@@ -1,4 +1,4 @@
-package utxo_test
+package coinselect_test
 
 import (
 	"errors"
@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"github.com/btcsuite/btcd/wire/v2"
-	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
 )
 
 // many returns n confirmed coins of 10,000 to 10,000,000 satoshi.
-func many(n int) []utxo.Candidate {
+func many(n int) []coinselect.Candidate {
 	random := rand.New(rand.NewPCG(7, 7))
-	pool := make([]utxo.Candidate, n)
+	pool := make([]coinselect.Candidate, n)
 	for i := range pool {
 		pool[i] = coin(uint32(i), 10_000+random.Int64N(9_990_000))
 		pool[i].Confirmations = 1 + random.Int32N(1000)
@@ -28,7 +28,7 @@ func BenchmarkSelect(b *testing.B) {
 		for _, a := range everyAlgorithm {
 			b.Run(fmt.Sprintf("%s/%d", a, n), func(b *testing.B) {
 				for b.Loop() {
-					if _, err := utxo.Select(pool, pay(30_000_000, with(a))); err != nil && !errors.Is(err, utxo.ErrNoChangeless) {
+					if _, err := coinselect.Select(pool, pay(30_000_000, with(a))); err != nil && !errors.Is(err, coinselect.ErrNoChangeless) {
 						b.Fatal(err)
 					}
 				}
@@ -44,7 +44,7 @@ func BenchmarkSelectFails(b *testing.B) {
 		pool := many(n)
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := utxo.Select(pool, pay(10_000_000_000, with(utxo.Auto), func(r *utxo.SelectRequest) { r.MaxInputs = 200 })); err == nil {
+				if _, err := coinselect.Select(pool, pay(10_000_000_000, with(coinselect.Auto), func(r *coinselect.Request) { r.MaxInputs = 200 })); err == nil {
 					b.Fatal("must fail")
 				}
 			}
@@ -60,7 +60,7 @@ func BenchmarkCandidates(b *testing.B) {
 		d.observe(d.tx(nil, scripts[n/2:]...))
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
-				list, err := d.policy.Candidates(d.Ledger, utxo.CandidateQuery{Wallet: 1, At: noon})
+				list, err := coinselect.Candidates(d.policy, d.Ledger, coinselect.Query{Wallet: 1, At: noon})
 				if err != nil || len(list) != n {
 					b.Fatal(len(list), err)
 				}
@@ -80,7 +80,7 @@ func TestCandidatesOfDeepChain(t *testing.T) {
 		last = out(d.observe(d.tx([]wire.OutPoint{last}, mine('a'))), 0)
 	}
 	c, ok := d.candidates()[last]
-	if !ok || !c.OwnChange || len(c.Ancestors) != utxo.MaxAncestorLimit {
+	if !ok || !c.OwnChange || len(c.Ancestors) != coinselect.MaxAncestorLimit {
 		t.Errorf("own change %v, %d ancestors", c.OwnChange, len(c.Ancestors))
 	}
 }

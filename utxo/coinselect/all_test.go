@@ -1,4 +1,4 @@
-package utxo_test
+package coinselect_test
 
 import (
 	"errors"
@@ -10,13 +10,14 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
 	"pgregory.net/rapid"
 )
 
 // sweep asks for everything at 10 satoshi per virtual byte. A transaction
 // without inputs weighs 34 + 4 + 4 + 124 units, an input 272.
-func sweep(change ...func(*utxo.SelectRequest)) utxo.SelectRequest {
-	req := utxo.SelectRequest{All: true, ChangeScript: p2wpkh, FeeRate: 10_000}
+func sweep(change ...func(*coinselect.Request)) coinselect.Request {
+	req := coinselect.Request{All: true, ChangeScript: p2wpkh, FeeRate: 10_000}
 	for _, f := range change {
 		f(&req)
 	}
@@ -24,11 +25,11 @@ func sweep(change ...func(*utxo.SelectRequest)) utxo.SelectRequest {
 }
 
 func TestSelectAllTakesWhatIsWorthItAndNamesTheRest(t *testing.T) {
-	pool := []utxo.Candidate{
+	pool := []coinselect.Candidate{
 		coin(1, 50_000), coin(2, 681), coin(3, 680), coin(4, 90_000, state(utxo.CoinLeased)), coin(5, 70_000, state(utxo.CoinImmature)),
 		coin(6, 40_000, unconfirmed(true, 1)), coin(7, 30_000, unconfirmed(false, 2)), coin(8, 9_000, script(p2wsh)),
 	}
-	s, err := utxo.Select(pool, sweep(func(r *utxo.SelectRequest) { r.Unconfirmed = utxo.OwnChange }))
+	s, err := coinselect.Select(pool, sweep(func(r *coinselect.Request) { r.Unconfirmed = coinselect.OwnChange }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,8 +37,8 @@ func TestSelectAllTakesWhatIsWorthItAndNamesTheRest(t *testing.T) {
 	if !slices.Equal(amounts(s), []int64{50_000, 681, 40_000}) || s.Weight != 982 || s.Fee != 2460 || s.Change != 88_221 {
 		t.Errorf("inputs %v, weight %d, fee %d, change %d", amounts(s), s.Weight, s.Fee, s.Change)
 	}
-	want := map[int64]utxo.Bar{
-		680: utxo.BarUneconomic, 90_000: utxo.BarLeased, 70_000: utxo.BarImmature, 30_000: utxo.BarUnconfirmed, 9_000: utxo.BarNoWeight,
+	want := map[int64]coinselect.Bar{
+		680: coinselect.BarUneconomic, 90_000: coinselect.BarLeased, 70_000: coinselect.BarImmature, 30_000: coinselect.BarUnconfirmed, 9_000: coinselect.BarNoWeight,
 	}
 	for _, l := range s.LeftOut {
 		if want[l.Amount] != l.Bar {
@@ -53,19 +54,19 @@ func TestSelectAllTakesWhatIsWorthItAndNamesTheRest(t *testing.T) {
 func TestSelectAllWithinLimits(t *testing.T) {
 	large := coins(1000, 5000, 3000, 4000, 2000)
 	for name, c := range map[string]struct {
-		pool  []utxo.Candidate
-		limit func(*utxo.SelectRequest)
+		pool  []coinselect.Candidate
+		limit func(*coinselect.Request)
 		taken []int64
-		left  map[int64]utxo.Bar
+		left  map[int64]coinselect.Bar
 	}{
-		"count":                    {large, func(r *utxo.SelectRequest) { r.MaxInputs = 3 }, []int64{5000, 4000, 3000}, map[int64]utxo.Bar{2000: utxo.BarNoRoom, 1000: utxo.BarNoRoom}},
-		"weight":                   {large, func(r *utxo.SelectRequest) { r.MaxWeight = 166 + 2*272 }, []int64{5000, 4000}, map[int64]utxo.Bar{3000: utxo.BarNoRoom, 2000: utxo.BarNoRoom, 1000: utxo.BarNoRoom}},
-		"a lighter one still fits": {[]utxo.Candidate{coin(1, 9000), coin(2, 8000), coin(3, 900, script(p2tr))}, func(r *utxo.SelectRequest) { r.MaxWeight = 166 + 272 + 271 }, []int64{9000, 900}, map[int64]utxo.Bar{8000: utxo.BarNoRoom}},
-		"ancestors": {[]utxo.Candidate{coin(1, 9000, unconfirmed(true, 1, 2)), coin(2, 8000, unconfirmed(true, 3)), coin(3, 7000, unconfirmed(true, 2))},
-			func(r *utxo.SelectRequest) { r.Unconfirmed, r.AncestorLimit = utxo.OwnChange, 3 }, []int64{9000, 7000}, map[int64]utxo.Bar{8000: utxo.BarAncestors}},
+		"count":                    {large, func(r *coinselect.Request) { r.MaxInputs = 3 }, []int64{5000, 4000, 3000}, map[int64]coinselect.Bar{2000: coinselect.BarNoRoom, 1000: coinselect.BarNoRoom}},
+		"weight":                   {large, func(r *coinselect.Request) { r.MaxWeight = 166 + 2*272 }, []int64{5000, 4000}, map[int64]coinselect.Bar{3000: coinselect.BarNoRoom, 2000: coinselect.BarNoRoom, 1000: coinselect.BarNoRoom}},
+		"a lighter one still fits": {[]coinselect.Candidate{coin(1, 9000), coin(2, 8000), coin(3, 900, script(p2tr))}, func(r *coinselect.Request) { r.MaxWeight = 166 + 272 + 271 }, []int64{9000, 900}, map[int64]coinselect.Bar{8000: coinselect.BarNoRoom}},
+		"ancestors": {[]coinselect.Candidate{coin(1, 9000, unconfirmed(true, 1, 2)), coin(2, 8000, unconfirmed(true, 3)), coin(3, 7000, unconfirmed(true, 2))},
+			func(r *coinselect.Request) { r.Unconfirmed, r.AncestorLimit = coinselect.OwnChange, 3 }, []int64{9000, 7000}, map[int64]coinselect.Bar{8000: coinselect.BarAncestors}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := utxo.Select(c.pool, sweep(c.limit))
+			s, err := coinselect.Select(c.pool, sweep(c.limit))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,11 +94,11 @@ func TestSelectAllCountsInputs(t *testing.T) {
 		last  int64
 		taken int
 	}{{700, 252}, {701, 253}} {
-		var pool []utxo.Candidate
+		var pool []coinselect.Candidate
 		for i := range 252 {
 			pool = append(pool, coin(uint32(i), 10_000))
 		}
-		s, err := utxo.Select(append(pool, coin(252, c.last)), sweep())
+		s, err := coinselect.Select(append(pool, coin(252, c.last)), sweep())
 		if err != nil || len(s.Inputs) != c.taken || len(s.LeftOut) != 253-c.taken {
 			t.Errorf("a 253rd coin of %d: %d inputs, %v, %v", c.last, len(s.Inputs), s.LeftOut, err)
 		}
@@ -108,29 +109,29 @@ func TestSelectAllCountsInputs(t *testing.T) {
 // or 2,900, and is not worth spending where it might bring less than it costs.
 func TestSelectCountsWholeVirtualBytes(t *testing.T) {
 	for amount, left := range map[int64]int{2900: 1, 2901: 0} {
-		s, err := utxo.Select([]utxo.Candidate{coin(1, 90_000), coin(2, amount, script(p2tr))}, sweep(func(r *utxo.SelectRequest) { r.FeeRate = 50_000 }))
+		s, err := coinselect.Select([]coinselect.Candidate{coin(1, 90_000), coin(2, amount, script(p2tr))}, sweep(func(r *coinselect.Request) { r.FeeRate = 50_000 }))
 		if err != nil || len(s.LeftOut) != left {
 			t.Errorf("a coin of %d: left out %v, %v", amount, s.LeftOut, err)
 		}
 	}
 	// Found with U1: a fee of exactly that of the weight.
-	for payment, want := range map[int64]error{10_000_000 - 5500: nil, 10_000_000 - 5499: utxo.ErrInsufficientFunds} {
-		s, err := utxo.Select(coins(10_000_000), pay(payment, func(r *utxo.SelectRequest) { r.FeeRate = 50_000 }))
-		if !errors.Is(err, want) || err == nil && (s.Weight != 438 || s.Fee != utxo.FeeRate(50_000).Fee(438) || s.Change != 0) {
+	for payment, want := range map[int64]error{10_000_000 - 5500: nil, 10_000_000 - 5499: coinselect.ErrInsufficientFunds} {
+		s, err := coinselect.Select(coins(10_000_000), pay(payment, func(r *coinselect.Request) { r.FeeRate = 50_000 }))
+		if !errors.Is(err, want) || err == nil && (s.Weight != 438 || s.Fee != coinselect.FeeRate(50_000).Fee(438) || s.Change != 0) {
 			t.Errorf("a payment of %d: %+v, %v", payment, s, err)
 		}
 	}
 	// One coin pays alone; with 252 that bring a satoshi each all together do
 	// not, since the 253rd takes 2,000 more. It is the weight that is missing.
-	at := func(r *utxo.SelectRequest) { r.FeeRate, r.MaxWeight = 1_000_000, 561 }
-	pool := []utxo.Candidate{coin(0, 10_110_000)}
+	at := func(r *coinselect.Request) { r.FeeRate, r.MaxWeight = 1_000_000, 561 }
+	pool := []coinselect.Candidate{coin(0, 10_110_000)}
 	for i := range uint32(252) {
 		pool = append(pool, coin(i+1, 68_001))
 	}
-	if _, err := utxo.Select(pool, pay(10_000_000, at)); !errors.Is(err, utxo.ErrTooManyInputs) {
+	if _, err := coinselect.Select(pool, pay(10_000_000, at)); !errors.Is(err, coinselect.ErrTooManyInputs) {
 		t.Errorf("a coin pays, but is too heavy: %v", err)
 	}
-	if _, err := utxo.Select(pool, pay(10_000_253, at)); !errors.Is(err, utxo.ErrInsufficientFunds) {
+	if _, err := coinselect.Select(pool, pay(10_000_253, at)); !errors.Is(err, coinselect.ErrInsufficientFunds) {
 		t.Errorf("nothing pays: %v", err)
 	}
 }
@@ -141,21 +142,21 @@ func TestSelectAllAtTheDustLimit(t *testing.T) {
 		amount, limit int64
 		err           error
 	}{
-		{1393, 0, utxo.ErrInsufficientFunds}, {1394, 0, nil}, {2099, 1000, utxo.ErrInsufficientFunds}, {2100, 1000, nil},
+		{1393, 0, coinselect.ErrInsufficientFunds}, {1394, 0, nil}, {2099, 1000, coinselect.ErrInsufficientFunds}, {2100, 1000, nil},
 	} {
-		s, err := utxo.Select(coins(c.amount), sweep(func(r *utxo.SelectRequest) { r.DustLimit = c.limit }))
+		s, err := coinselect.Select(coins(c.amount), sweep(func(r *coinselect.Request) { r.DustLimit = c.limit }))
 		if !errors.Is(err, c.err) || err == nil && s.Change != max(c.limit, 294) {
 			t.Errorf("%d: %v, %d left", c.amount, err, s.Change)
 		}
 	}
-	if _, err := utxo.Select(coins(3000, 3000), sweep(func(r *utxo.SelectRequest) { r.MaxInputs, r.DustLimit = 1, 4000 })); !errors.Is(err, utxo.ErrTooManyInputs) {
+	if _, err := coinselect.Select(coins(3000, 3000), sweep(func(r *coinselect.Request) { r.MaxInputs, r.DustLimit = 1, 4000 })); !errors.Is(err, coinselect.ErrTooManyInputs) {
 		t.Errorf("two coins would do, one may be taken: %v", err)
 	}
 }
 
 func TestSelectAllPaysBeside(t *testing.T) {
-	p, _ := utxo.Pay(wire.NewTxOut(30_000, p2tr))
-	s, err := utxo.Select(coins(50_000, 40_000), sweep(func(r *utxo.SelectRequest) { r.Payment, r.ChangeScript = p, p2wsh }))
+	p, _ := coinselect.Pay(wire.NewTxOut(30_000, p2tr))
+	s, err := coinselect.Select(coins(50_000, 40_000), sweep(func(r *coinselect.Request) { r.Payment, r.ChangeScript = p, p2wsh }))
 	if err != nil || s.Change != 60_000-s.Fee || s.Weight != 34+4+4+2*272+4*43+4*43 || s.Fee != 10*((s.Weight+3)/4) {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -163,19 +164,19 @@ func TestSelectAllPaysBeside(t *testing.T) {
 
 func TestSelectAllRefusals(t *testing.T) {
 	pool := coins(50_000)
-	for name, req := range map[string]utxo.SelectRequest{
-		"an algorithm":           sweep(with(utxo.LargestFirst)),
-		"random numbers":         sweep(func(r *utxo.SelectRequest) { r.Random = rand.NewPCG(1, 2) }),
-		"no script":              sweep(func(r *utxo.SelectRequest) { r.ChangeScript = nil }),
-		"a script of a megabyte": sweep(func(r *utxo.SelectRequest) { r.ChangeScript = make([]byte, 1<<20) }),
+	for name, req := range map[string]coinselect.Request{
+		"an algorithm":           sweep(with(coinselect.LargestFirst)),
+		"random numbers":         sweep(func(r *coinselect.Request) { r.Random = rand.NewPCG(1, 2) }),
+		"no script":              sweep(func(r *coinselect.Request) { r.ChangeScript = nil }),
+		"a script of a megabyte": sweep(func(r *coinselect.Request) { r.ChangeScript = make([]byte, 1<<20) }),
 		"nothing asked":          {ChangeScript: p2wpkh, FeeRate: 1000},
-		"changeless":             {ChangeScript: p2wpkh, FeeRate: 1000, Pinned: []wire.OutPoint{outPoint(1)}, Algorithm: utxo.BranchAndBound},
+		"changeless":             {ChangeScript: p2wpkh, FeeRate: 1000, Pinned: []wire.OutPoint{outPoint(1)}, Algorithm: coinselect.BranchAndBound},
 	} {
-		if _, err := utxo.Select(pool, req); !errors.Is(err, statemachine.ErrInvalid) {
+		if _, err := coinselect.Select(pool, req); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := utxo.Select(append(pool, pool...), sweep()); !errors.Is(err, statemachine.ErrInvalid) {
+	if _, err := coinselect.Select(append(pool, pool...), sweep()); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("a coin listed twice: %v", err)
 	}
 }
@@ -185,21 +186,21 @@ func TestSelectAllRefusals(t *testing.T) {
 func TestSelectAllAgainstEverySubset(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := drawSelection(t)
-		n.req.Payment, n.req.All, n.req.Pinned = utxo.Payment{Weight: 4}, true, nil
+		n.req.Payment, n.req.All, n.req.Pinned = coinselect.Payment{Weight: 4}, true, nil
 		out := 4 * int64(8+1+len(n.req.ChangeScript))
-		sends := func(set []utxo.Candidate) int64 {
+		sends := func(set []coinselect.Candidate) int64 {
 			sum, weight := int64(0), 34+4+4+out
 			for _, c := range set {
 				sum, weight = sum+c.Amount, weight+n.inputWeight(c)
 			}
 			return sum - n.fee(weight)
 		}
-		within := func(set []utxo.Candidate) bool {
+		within := func(set []coinselect.Candidate) bool {
 			m := n
 			m.req.Payment.Weight = 4
 			return m.sums(set).within
 		}
-		var usable []utxo.Candidate
+		var usable []coinselect.Candidate
 		for _, c := range n.pool {
 			if n.selectable(c) {
 				usable = append(usable, c)
@@ -210,7 +211,7 @@ func TestSelectAllAgainstEverySubset(t *testing.T) {
 			dust = n.req.DustLimit
 		}
 		for mask := range 1 << len(usable) {
-			var set []utxo.Candidate
+			var set []coinselect.Candidate
 			for i, c := range usable {
 				if mask>>i&1 == 1 {
 					set = append(set, c)
@@ -220,11 +221,11 @@ func TestSelectAllAgainstEverySubset(t *testing.T) {
 				most = max(most, sends(set))
 			}
 		}
-		s, err := utxo.Select(n.pool, n.req)
+		s, err := coinselect.Select(n.pool, n.req)
 		if err != nil {
-			var e *utxo.SelectError
+			var e *coinselect.Error
 			free := n.req.MaxInputs == 0 && n.req.MaxWeight == 0 && n.req.AncestorLimit == 0
-			if !errors.As(err, &e) || free && most >= dust || (e.Err == utxo.ErrInsufficientFunds) != (sends(usable) < dust) {
+			if !errors.As(err, &e) || free && most >= dust || (e.Err == coinselect.ErrInsufficientFunds) != (sends(usable) < dust) {
 				t.Fatalf("%v, but %d could be sent, %d without limits", err, most, sends(usable))
 			}
 			return
@@ -235,7 +236,7 @@ func TestSelectAllAgainstEverySubset(t *testing.T) {
 		named := map[wire.OutPoint]bool{}
 		for _, l := range s.LeftOut {
 			named[l.OutPoint] = true
-			if l.Bar != utxo.BarNoRoom && l.Bar != utxo.BarAncestors {
+			if l.Bar != coinselect.BarNoRoom && l.Bar != coinselect.BarAncestors {
 				continue
 			}
 			for _, c := range usable {
@@ -258,58 +259,58 @@ func TestSelectAllAgainstEverySubset(t *testing.T) {
 // TestSelectPaysForAncestorsOnce: at 10 satoshi per virtual byte an ancestor of
 // 400 units owes 1000.
 func TestSelectPaysForAncestorsOnce(t *testing.T) {
-	below := func(fee int64, hashes ...byte) func(*utxo.Candidate) {
-		return func(c *utxo.Candidate) {
+	below := func(fee int64, hashes ...byte) func(*coinselect.Candidate) {
+		return func(c *coinselect.Candidate) {
 			c.State, c.Confirmations, c.OwnChange = utxo.CoinUnconfirmed, 0, true
 			for _, h := range hashes {
-				c.Ancestors = append(c.Ancestors, utxo.Ancestor{Hash: chainhash.Hash{31: h}, Fee: fee, Weight: 400})
+				c.Ancestors = append(c.Ancestors, coinselect.Ancestor{Hash: chainhash.Hash{31: h}, Fee: fee, Weight: 400})
 			}
 		}
 	}
 	for _, c := range []struct {
 		name string
-		pool []utxo.Candidate
+		pool []coinselect.Candidate
 		want int64
 	}{
-		{"below the rate", []utxo.Candidate{coin(1, 200_000, below(300, 1))}, 700},
-		{"one satoshi below", []utxo.Candidate{coin(1, 200_000, below(999, 1))}, 1},
-		{"at the rate", []utxo.Candidate{coin(1, 200_000, below(1000, 1))}, 0},
-		{"above the rate, which helps nobody", []utxo.Candidate{coin(1, 200_000, below(5000, 1), below(400, 2))}, 600},
-		{"two of one coin", []utxo.Candidate{coin(1, 200_000, below(300, 1, 2))}, 1400},
-		{"shared by two coins", []utxo.Candidate{coin(1, 90_000, below(300, 1, 2)), coin(2, 90_000, below(300, 1, 3))}, 2100},
+		{"below the rate", []coinselect.Candidate{coin(1, 200_000, below(300, 1))}, 700},
+		{"one satoshi below", []coinselect.Candidate{coin(1, 200_000, below(999, 1))}, 1},
+		{"at the rate", []coinselect.Candidate{coin(1, 200_000, below(1000, 1))}, 0},
+		{"above the rate, which helps nobody", []coinselect.Candidate{coin(1, 200_000, below(5000, 1), below(400, 2))}, 600},
+		{"two of one coin", []coinselect.Candidate{coin(1, 200_000, below(300, 1, 2))}, 1400},
+		{"shared by two coins", []coinselect.Candidate{coin(1, 90_000, below(300, 1, 2)), coin(2, 90_000, below(300, 1, 3))}, 2100},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			req := pay(100_000, func(r *utxo.SelectRequest) { r.Unconfirmed, r.PayAncestors = utxo.OwnChange, true })
-			s, err := utxo.Select(c.pool, req)
+			req := pay(100_000, func(r *coinselect.Request) { r.Unconfirmed, r.PayAncestors = coinselect.OwnChange, true })
+			s, err := coinselect.Select(c.pool, req)
 			if err != nil || s.AncestorFee != c.want || s.Fee != 10*((s.Weight+3)/4)+c.want {
 				t.Errorf("%d for ancestors, fee %d of weight %d, %v; want %d", s.AncestorFee, s.Fee, s.Weight, err, c.want)
 			}
 			req.PayAncestors = false
-			if s, err := utxo.Select(c.pool, req); err != nil || s.AncestorFee != 0 || s.Fee != 10*((s.Weight+3)/4) {
+			if s, err := coinselect.Select(c.pool, req); err != nil || s.AncestorFee != 0 || s.Fee != 10*((s.Weight+3)/4) {
 				t.Errorf("who does not ask pays nothing: %d, %v", s.AncestorFee, err)
 			}
 		})
 	}
-	unknown := []utxo.Candidate{coin(1, 200_000, unconfirmed(true, 1))}
-	req := pay(100_000, func(r *utxo.SelectRequest) { r.Unconfirmed, r.PayAncestors = utxo.OwnChange, true })
-	if _, err := utxo.Select(unknown, req); !errors.Is(err, utxo.ErrUnknownFee) {
+	unknown := []coinselect.Candidate{coin(1, 200_000, unconfirmed(true, 1))}
+	req := pay(100_000, func(r *coinselect.Request) { r.Unconfirmed, r.PayAncestors = coinselect.OwnChange, true })
+	if _, err := coinselect.Select(unknown, req); !errors.Is(err, coinselect.ErrUnknownFee) {
 		t.Errorf("an unknown fee: %v", err)
 	}
 	req.Pinned = []wire.OutPoint{outPoint(1)}
-	var pinned *utxo.PinnedError
-	if _, err := utxo.Select(unknown, req); !errors.As(err, &pinned) || pinned.Err != utxo.ErrUnknownFee {
+	var pinned *coinselect.PinnedError
+	if _, err := coinselect.Select(unknown, req); !errors.As(err, &pinned) || pinned.Err != coinselect.ErrUnknownFee {
 		t.Errorf("an unknown fee of a pinned coin: %v", err)
 	}
 	// What a pinned coin pays for is paid for.
-	req = pay(60_000, func(r *utxo.SelectRequest) {
-		r.Unconfirmed, r.PayAncestors, r.Pinned = utxo.OwnChange, true, []wire.OutPoint{outPoint(1)}
+	req = pay(60_000, func(r *coinselect.Request) {
+		r.Unconfirmed, r.PayAncestors, r.Pinned = coinselect.OwnChange, true, []wire.OutPoint{outPoint(1)}
 	})
-	if s, err := utxo.Select([]utxo.Candidate{coin(1, 61_420, below(0, 1)), coin(2, 1361, below(0, 1))}, req); err != nil || len(s.Inputs) != 2 || s.AncestorFee != 1000 {
+	if s, err := coinselect.Select([]coinselect.Candidate{coin(1, 61_420, below(0, 1)), coin(2, 1361, below(0, 1))}, req); err != nil || len(s.Inputs) != 2 || s.AncestorFee != 1000 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	// A coin of 1,680 brings nothing after its input and what its ancestor lacks.
-	for amount, bar := range map[int64]utxo.Bar{1680: utxo.BarUneconomic, 1681: 0} {
-		s, err := utxo.Select([]utxo.Candidate{coin(1, 90_000), coin(2, amount, below(0, 1))}, sweep(func(r *utxo.SelectRequest) { r.Unconfirmed, r.PayAncestors = utxo.OwnChange, true }))
+	for amount, bar := range map[int64]coinselect.Bar{1680: coinselect.BarUneconomic, 1681: 0} {
+		s, err := coinselect.Select([]coinselect.Candidate{coin(1, 90_000), coin(2, amount, below(0, 1))}, sweep(func(r *coinselect.Request) { r.Unconfirmed, r.PayAncestors = coinselect.OwnChange, true }))
 		if err != nil || (len(s.LeftOut) == 1) != (bar != 0) || bar != 0 && s.LeftOut[0].Bar != bar {
 			t.Errorf("a coin of %d: %v, %v", amount, s.LeftOut, err)
 		}
@@ -321,7 +322,7 @@ func TestSelectPaysForAncestorsOnce(t *testing.T) {
 func TestSelectAncestorsAgainstEverySubset(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := drawSelection(t)
-		n.req.Unconfirmed, n.req.PendingParents, n.req.MinConfirmations, n.req.PayAncestors = utxo.AnyUnconfirmed, true, 0, true
+		n.req.Unconfirmed, n.req.PendingParents, n.req.MinConfirmations, n.req.PayAncestors = coinselect.AnyUnconfirmed, true, 0, true
 		n.req.Pinned, n.req.MaxInputs, n.req.MaxWeight, n.req.AncestorLimit = nil, 0, 0, 0
 		fees, weights := map[byte]int64{}, map[byte]int64{}
 		for i := range byte(6) {
@@ -331,7 +332,7 @@ func TestSelectAncestorsAgainstEverySubset(t *testing.T) {
 		for i, w := range weights {
 			lacks[i] = max(0, n.fee(w)-fees[i])
 		}
-		var usable []utxo.Candidate
+		var usable []coinselect.Candidate
 		for i := range n.pool {
 			c, own, known := &n.pool[i], int64(0), true
 			for j, a := range c.Ancestors {
@@ -343,7 +344,7 @@ func TestSelectAncestorsAgainstEverySubset(t *testing.T) {
 				usable = append(usable, *c)
 			}
 		}
-		owed := func(set []utxo.Candidate) (sum int64) {
+		owed := func(set []coinselect.Candidate) (sum int64) {
 			seen := map[byte]bool{}
 			for _, c := range set {
 				for _, a := range c.Ancestors {
@@ -357,7 +358,7 @@ func TestSelectAncestorsAgainstEverySubset(t *testing.T) {
 		}
 		solvable := false
 		for mask := range 1 << len(usable) {
-			var set []utxo.Candidate
+			var set []coinselect.Candidate
 			for i, c := range usable {
 				if mask>>i&1 == 1 {
 					set = append(set, c)
@@ -367,9 +368,9 @@ func TestSelectAncestorsAgainstEverySubset(t *testing.T) {
 		}
 		for _, a := range everyAlgorithm {
 			n.req.Algorithm, n.req.Random = a, rand.NewPCG(1, 2)
-			s, err := utxo.Select(n.pool, n.req)
+			s, err := coinselect.Select(n.pool, n.req)
 			if err != nil {
-				if solvable && (a != utxo.BranchAndBound || errors.Is(err, utxo.ErrInsufficientFunds)) {
+				if solvable && (a != coinselect.BranchAndBound || errors.Is(err, coinselect.ErrInsufficientFunds)) {
 					t.Fatalf("%s: %v, but a set pays", a, err)
 				}
 				continue
@@ -379,13 +380,13 @@ func TestSelectAncestorsAgainstEverySubset(t *testing.T) {
 			switch {
 			case s.AncestorFee != owed(s.Inputs):
 				t.Fatalf("%s pays %d for ancestors, they lack %d", a, s.AncestorFee, owed(s.Inputs))
-			case made && s.Change != sums.change-owed(s.Inputs), !made && s.Change != 0, made && a == utxo.BranchAndBound:
+			case made && s.Change != sums.change-owed(s.Inputs), !made && s.Change != 0, made && a == coinselect.BranchAndBound:
 				t.Fatalf("%s: change %d, want %d", a, s.Change, sums.change-owed(s.Inputs))
 			case s.Change == 0 && s.Fee != n.fee(s.Weight)+owed(s.Inputs)+sums.excess-owed(s.Inputs):
 				t.Fatalf("%s: fee %d", a, s.Fee)
 			}
 			for _, c := range s.Inputs {
-				if !slices.ContainsFunc(usable, func(u utxo.Candidate) bool { return u.OutPoint == c.OutPoint }) {
+				if !slices.ContainsFunc(usable, func(u coinselect.Candidate) bool { return u.OutPoint == c.OutPoint }) {
 					t.Fatalf("%s: %v is not worth spending", a, c.OutPoint)
 				}
 			}

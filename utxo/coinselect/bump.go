@@ -1,4 +1,4 @@
-package utxo
+package coinselect
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/utxo"
 )
 
 // ErrNoShortfall: neither the transaction nor an unconfirmed ancestor of it is
@@ -16,14 +17,14 @@ var ErrNoShortfall = errors.New("no unconfirmed ancestor is below the fee rate")
 // that with the least waste of those that do, and confirmed coins only if that
 // does not bring enough. All but the fee goes to ChangeScript. Of the request,
 // Payment, All, Pinned, Unconfirmed, PendingParents and PayAncestors are set
-// here. The candidates need fees, see [CandidateQuery.Fees]. What is pending
+// here. The candidates need fees, see [Query.Fees]. What is pending
 // above the child is to be broadcast first, see [Selection.Parents].
 //
 // Errors: [statemachine.ErrNotFound] if no candidate is a coin of the parent;
 // [statemachine.ErrIllegal] if it is confirmed; [ErrNoShortfall]; then as
 // [Select], with [ErrUnknownFee] in a [*PinnedError] where an ancestor's fee is
 // not known.
-func Bump(candidates []Candidate, parent chainhash.Hash, req SelectRequest) (Selection, error) {
+func Bump(candidates []Candidate, parent chainhash.Hash, req Request) (Selection, error) {
 	if req.Payment != (Payment{}) || req.All || len(req.Pinned) > 0 || req.Unconfirmed != 0 || req.PendingParents || req.PayAncestors || req.MinConfirmations < 0 {
 		return Selection{}, invalid("a child that pays for its parent pays nobody else, and takes confirmed coins beside it")
 	}
@@ -40,12 +41,12 @@ func Bump(candidates []Candidate, parent chainhash.Hash, req SelectRequest) (Sel
 		}
 	}
 	if len(coins) == 0 {
-		return Selection{}, &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: TxMachine.Name(), ID: parent.String(), Event: "bump", Reason: "it has no unspent coin of the wallet"}
+		return Selection{}, &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: utxo.TxMachine.Name(), ID: parent.String(), Event: "bump", Reason: "it has no unspent coin of the wallet"}
 	}
 	if coins[0].Confirmations > 0 {
-		return Selection{}, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: TxMachine.Name(), ID: parent.String(), Event: "bump", Reason: "it is confirmed"}
+		return Selection{}, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: utxo.TxMachine.Name(), ID: parent.String(), Event: "bump", Reason: "it is confirmed"}
 	}
-	slices.SortFunc(coins, func(a, b Candidate) int { return compareOutPoints(a.OutPoint, b.OutPoint) })
+	slices.SortFunc(coins, func(a, b Candidate) int { return utxo.CompareOutPoints(a.OutPoint, b.OutPoint) })
 	var best Selection
 	var refusal error
 	for _, c := range coins {

@@ -1,4 +1,4 @@
-package utxo_test
+package coinselect_test
 
 import (
 	"fmt"
@@ -7,10 +7,11 @@ import (
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
 )
 
 // A payment is stuck: it is replaced at a higher rate, or a child pays for it.
-func ExamplePolicy_Replace() {
+func ExampleReplace() {
 	ours := append([]byte{0, 20}, make([]byte, 20)...)      // P2WPKH
 	theirs := append([]byte{0x51, 32}, make([]byte, 32)...) // P2TR
 	policy := utxo.Policy{Owner: func(script []byte) (utxo.Owner, bool) {
@@ -38,22 +39,22 @@ func ExamplePolicy_Replace() {
 	do(utxo.Submitted{Wallet: 1, Tx: payment})
 	do(utxo.Broadcasted{ID: id})
 
-	candidates, err := policy.Candidates(ledger, utxo.CandidateQuery{Wallet: 1, At: now, Fees: true})
+	candidates, err := coinselect.Candidates(policy, ledger, coinselect.Query{Wallet: 1, At: now, Fees: true})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	how := utxo.SelectRequest{FeeRate: 10_000, ChangeScript: ours}
-	child, err := utxo.Bump(candidates, id.Hash, how)
+	how := coinselect.Request{FeeRate: 10_000, ChangeScript: ours}
+	child, err := coinselect.Bump(candidates, id.Hash, how)
 	fmt.Printf("a child pays %d, %d of it for its parent, %v\n", child.Fee, child.AncestorFee, err)
 
-	original, err := utxo.ReadOriginal(ledger, id)
+	original, err := coinselect.ReadOriginal(ledger, id)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	change := uint32(1)
-	r, err := policy.Replace(original, candidates, utxo.ReplaceRequest{Change: &change, Coins: how})
+	r, err := coinselect.Replace(original, candidates, coinselect.ReplaceRequest{Change: &change, Coins: how})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,4 +1,4 @@
-package utxo_test
+package coinselect_test
 
 import (
 	"errors"
@@ -9,20 +9,21 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
 	"pgregory.net/rapid"
 )
 
-func (b *till) bump(parent *wire.MsgTx, rate utxo.FeeRate) (utxo.Selection, error) {
+func (b *till) bump(parent *wire.MsgTx, rate coinselect.FeeRate) (coinselect.Selection, error) {
 	b.Helper()
-	candidates, err := b.policy.Candidates(b.Ledger, utxo.CandidateQuery{Wallet: 1, At: noon, Fees: true})
+	candidates, err := coinselect.Candidates(b.policy, b.Ledger, coinselect.Query{Wallet: 1, At: noon, Fees: true})
 	if err != nil {
 		b.Fatal(err)
 	}
-	return utxo.Bump(candidates, parent.TxHash(), atRate(rate))
+	return coinselect.Bump(candidates, parent.TxHash(), atRate(rate))
 }
 
 // child is the transaction of a bump.
-func (b *till) child(s utxo.Selection) *wire.MsgTx {
+func (b *till) child(s coinselect.Selection) *wire.MsgTx {
 	var in []wire.OutPoint
 	for _, c := range s.Inputs {
 		in = append(in, c.OutPoint)
@@ -41,7 +42,7 @@ func TestBumpPaysWhatTheAncestorsLack(t *testing.T) {
 	}{
 		{"a parent that paid nothing", []int64{0}, 1410, nil},
 		{"one satoshi short of the rate", []int64{1409}, 1, nil},
-		{"a parent at the rate", []int64{1410}, 0, utxo.ErrNoShortfall},
+		{"a parent at the rate", []int64{1410}, 0, coinselect.ErrNoShortfall},
 		{"a grandparent as well", []int64{410, 1000}, 1410, nil},
 		{"a rich grandparent helps nobody", []int64{9000, 1000}, 410, nil},
 		{"a rich parent helps nobody", []int64{1000, 9000}, 410, nil},
@@ -81,15 +82,15 @@ func TestBumpAddsCoinsOnlyIfItMust(t *testing.T) {
 }
 
 func TestBumpSpendsTheCheapestCoin(t *testing.T) {
-	of := func(script []byte) func(*utxo.Candidate) {
-		return func(c *utxo.Candidate) {
+	of := func(script []byte) func(*coinselect.Candidate) {
+		return func(c *coinselect.Candidate) {
 			c.Script, c.State, c.Confirmations, c.OutPoint.Hash = script, utxo.CoinUnconfirmed, 0, chainhash.Hash{31: 1}
-			c.Ancestors = []utxo.Ancestor{{Hash: chainhash.Hash{31: 1}, Weight: 400}}
+			c.Ancestors = []coinselect.Ancestor{{Hash: chainhash.Hash{31: 1}, Weight: 400}}
 		}
 	}
-	pool := []utxo.Candidate{coin(1, 50_000, of(p2pkh)), coin(2, 50_000, of(p2tr)), coin(3, 50_000, of(p2wpkh))}
+	pool := []coinselect.Candidate{coin(1, 50_000, of(p2pkh)), coin(2, 50_000, of(p2tr)), coin(3, 50_000, of(p2wpkh))}
 	req := atRate(20_000)
-	if s, err := utxo.Bump(pool, chainhash.Hash{31: 1}, req); err != nil || string(s.Inputs[0].Script) != string(p2tr) {
+	if s, err := coinselect.Bump(pool, chainhash.Hash{31: 1}, req); err != nil || string(s.Inputs[0].Script) != string(p2tr) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -101,11 +102,11 @@ func TestBumpRefusals(t *testing.T) {
 		t.Errorf("unknown: %v", err)
 	}
 	foreign := b.observe(b.tx(nil, pays(1, 50_000)))
-	if _, err := b.bump(foreign, 10_000); !errors.Is(err, utxo.ErrUnknownFee) {
+	if _, err := b.bump(foreign, 10_000); !errors.Is(err, coinselect.ErrUnknownFee) {
 		t.Errorf("a parent of unknown fee: %v", err)
 	}
 	invented := b.observe(b.tx(b.fund(1000), pays(1, 50_000)))
-	if _, err := b.bump(invented, 10_000); !errors.Is(err, utxo.ErrUnknownFee) {
+	if _, err := b.bump(invented, 10_000); !errors.Is(err, coinselect.ErrUnknownFee) {
 		t.Errorf("a parent that pays more than it has: %v", err)
 	}
 	parent := b.observe(b.tx(from[:1], pays(1, 99_000), pays(9, 900)))
@@ -121,15 +122,15 @@ func TestBumpRefusals(t *testing.T) {
 	if _, err := b.bump(parent, 10_000); !errors.Is(err, statemachine.ErrIllegal) {
 		t.Errorf("confirmed: %v", err)
 	}
-	for name, change := range map[string]func(*utxo.SelectRequest){
-		"a payment":         func(r *utxo.SelectRequest) { r.Payment.Amount = 1 },
-		"all":               func(r *utxo.SelectRequest) { r.All = true },
-		"pinned coins":      func(r *utxo.SelectRequest) { r.Pinned = from },
-		"unconfirmed coins": func(r *utxo.SelectRequest) { r.Unconfirmed = utxo.OwnChange },
+	for name, change := range map[string]func(*coinselect.Request){
+		"a payment":         func(r *coinselect.Request) { r.Payment.Amount = 1 },
+		"all":               func(r *coinselect.Request) { r.All = true },
+		"pinned coins":      func(r *coinselect.Request) { r.Pinned = from },
+		"unconfirmed coins": func(r *coinselect.Request) { r.Unconfirmed = coinselect.OwnChange },
 	} {
 		req := atRate(1000)
 		change(&req)
-		if _, err := utxo.Bump(nil, parent.TxHash(), req); !errors.Is(err, statemachine.ErrInvalid) {
+		if _, err := coinselect.Bump(nil, parent.TxHash(), req); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -176,12 +177,12 @@ func TestBumpAgainstThePackage(t *testing.T) {
 			return
 		}
 		parent := rapid.SampledFrom(chain).Draw(rt, "parent")
-		rate := utxo.FeeRate(rapid.Int64Range(500, 30_000).Draw(rt, "rate"))
+		rate := coinselect.FeeRate(rapid.Int64Range(500, 30_000).Draw(rt, "rate"))
 		s, err := b.bump(parent, rate)
 		if err != nil {
 			spent := !slices.ContainsFunc(free, func(op wire.OutPoint) bool { return op.Hash == parent.TxHash() })
 			lacks := b.lacks(b.ancestors(parent), rate)
-			if spent != errors.Is(err, statemachine.ErrNotFound) || errors.Is(err, utxo.ErrNoShortfall) != (!spent && lacks == 0) {
+			if spent != errors.Is(err, statemachine.ErrNotFound) || errors.Is(err, coinselect.ErrNoShortfall) != (!spent && lacks == 0) {
 				rt.Fatalf("%v; coins spent %v, ancestors lack %d", err, spent, lacks)
 			}
 			return
@@ -234,7 +235,7 @@ func (b *till) ancestors(tx *wire.MsgTx) map[chainhash.Hash]*wire.MsgTx {
 	return found
 }
 
-func (b *till) lacks(txs map[chainhash.Hash]*wire.MsgTx, rate utxo.FeeRate) (sum int64) {
+func (b *till) lacks(txs map[chainhash.Hash]*wire.MsgTx, rate coinselect.FeeRate) (sum int64) {
 	for _, tx := range txs {
 		sum += max(0, (int64(rate)*vsize(tx)+999)/1000-b.fee(tx))
 	}

@@ -1,4 +1,4 @@
-package utxo_test
+package coinselect_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
 )
 
 // A wallet holds three coins and pays 250,000 satoshi at 5 satoshi per virtual
@@ -39,18 +40,18 @@ func ExampleSelect() {
 		}
 	}
 
-	candidates, err := policy.Candidates(ledger, utxo.CandidateQuery{Wallet: wallet, At: now})
+	candidates, err := coinselect.Candidates(policy, ledger, coinselect.Query{Wallet: wallet, At: now})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, amount := range []int64{250_000, 300_000, 500_000} {
-		payment, err := utxo.Pay(wire.NewTxOut(amount, theirs))
+		payment, err := coinselect.Pay(wire.NewTxOut(amount, theirs))
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		s, err := utxo.Select(candidates, utxo.SelectRequest{Payment: payment, ChangeScript: ours, FeeRate: 5000})
+		s, err := coinselect.Select(candidates, coinselect.Request{Payment: payment, ChangeScript: ours, FeeRate: 5000})
 		if err != nil {
 			fmt.Println(err)
 			fmt.Println("wait for maturity:", errors.Is(err, utxo.ErrImmature))

@@ -1,11 +1,12 @@
-package utxo
+// Package topological orders the nodes of a graph.
+package topological
 
 import "slices"
 
-// topological orders 0 to n-1 so that each comes after its parents, otherwise
+// Order orders 0 to n-1 so that each comes after its parents, otherwise
 // ascending. parents calls add for each parent of i; the relation has no cycle.
 // It takes time linear in nodes and edges, and no recursion.
-func topological(n int, parents func(i int, add func(p int))) []int {
+func Order(n int, parents func(i int, add func(p int))) []int {
 	order := make([]int, 0, n)
 	visited := make([]uint8, n) // 1: entered, 2: ordered
 	var stack []int

@@ -1,4 +1,4 @@
-package utxo_test
+package coinselect_test
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
 	"github.com/settlehq/settle/utxo/utxotest"
 	"pgregory.net/rapid"
 )
@@ -94,17 +95,17 @@ func (b *desk) submit(tx *wire.MsgTx, replaces ...*wire.MsgTx) *wire.MsgTx {
 	return tx
 }
 
-func (b *desk) candidates(change ...func(*utxo.CandidateQuery)) map[wire.OutPoint]utxo.Candidate {
+func (b *desk) candidates(change ...func(*coinselect.Query)) map[wire.OutPoint]coinselect.Candidate {
 	b.Helper()
-	q := utxo.CandidateQuery{Wallet: 1, At: noon}
+	q := coinselect.Query{Wallet: 1, At: noon}
 	for _, f := range change {
 		f(&q)
 	}
-	list, err := b.policy.Candidates(b.Ledger, q)
+	list, err := coinselect.Candidates(b.policy, b.Ledger, q)
 	if err != nil {
 		b.Fatal(err)
 	}
-	m := map[wire.OutPoint]utxo.Candidate{}
+	m := map[wire.OutPoint]coinselect.Candidate{}
 	for _, c := range list {
 		m[c.OutPoint] = c
 	}
@@ -136,9 +137,9 @@ func TestCandidatesOwnChange(t *testing.T) {
 		{"incoming", incoming, false, utxo.CoinUnconfirmed, []*wire.MsgTx{incoming}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var ancestors []utxo.Ancestor
+			var ancestors []coinselect.Ancestor
 			for _, a := range c.ancestors {
-				ancestors = append(ancestors, utxo.Ancestor{Hash: a.TxHash(), Pending: a == ownAgain})
+				ancestors = append(ancestors, coinselect.Ancestor{Hash: a.TxHash(), Pending: a == ownAgain})
 			}
 			g, ok := got[out(c.tx, 0)]
 			if !ok || g.OwnChange != c.own || g.State != c.state || g.Confirmations != 0 || g.Replacing || !slices.Equal(g.Ancestors, ancestors) {
@@ -161,7 +162,7 @@ func TestCandidatesConfirmed(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 	tag := "b"
-	if got := b.candidates(func(q *utxo.CandidateQuery) { q.Tag = &tag }); len(got) != 1 || got[out(deposit, 1)].Tag != tag {
+	if got := b.candidates(func(q *coinselect.Query) { q.Tag = &tag }); len(got) != 1 || got[out(deposit, 1)].Tag != tag {
 		t.Errorf("of owner b: %v", got)
 	}
 }
@@ -184,7 +185,7 @@ func TestCandidatesLease(t *testing.T) {
 		{"expired", utxo.LockID{}, noon.Add(time.Minute), utxo.CoinConfirmed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := b.candidates(func(q *utxo.CandidateQuery) { q.Lock, q.At = c.lock, c.at })[out(deposit, 0)]
+			got := b.candidates(func(q *coinselect.Query) { q.Lock, q.At = c.lock, c.at })[out(deposit, 0)]
 			if got.State != c.want || got.Lease.Lock != (utxo.LockID{1}) {
 				t.Errorf("got %+v", got)
 			}
@@ -244,7 +245,7 @@ func TestCandidatesScanned(t *testing.T) {
 func TestCandidatesRefusals(t *testing.T) {
 	b := newDesk(t)
 	for w, want := range map[utxo.WalletID]error{0: statemachine.ErrInvalid, -1: statemachine.ErrInvalid, 9: statemachine.ErrNotFound} {
-		if _, err := b.policy.Candidates(b.Ledger, utxo.CandidateQuery{Wallet: w, At: noon}); !errors.Is(err, want) {
+		if _, err := coinselect.Candidates(b.policy, b.Ledger, coinselect.Query{Wallet: w, At: noon}); !errors.Is(err, want) {
 			t.Errorf("wallet %d: %v", w, err)
 		}
 	}
@@ -327,12 +328,12 @@ func TestCandidatesReadInBatches(t *testing.T) {
 		}
 	}
 	r := &counted{Reader: b.Ledger}
-	list, err := b.policy.Candidates(r, utxo.CandidateQuery{Wallet: 1, At: noon})
-	if err != nil || len(list) != 50 || len(list[0].Ancestors) != utxo.MaxAncestorLimit || r.reads != 6 {
+	list, err := coinselect.Candidates(b.policy, r, coinselect.Query{Wallet: 1, At: noon})
+	if err != nil || len(list) != 50 || len(list[0].Ancestors) != coinselect.MaxAncestorLimit || r.reads != 6 {
 		t.Fatalf("%d coins with %d reads, %v", len(list), r.reads, err)
 	}
 	for fail := 1; fail <= 6; fail++ {
-		if _, err := b.policy.Candidates(&counted{Reader: b.Ledger, fail: fail}, utxo.CandidateQuery{Wallet: 1, At: noon}); !errors.Is(err, errRead) {
+		if _, err := coinselect.Candidates(b.policy, &counted{Reader: b.Ledger, fail: fail}, coinselect.Query{Wallet: 1, At: noon}); !errors.Is(err, errRead) {
 			t.Errorf("read %d failed, got %v", fail, err)
 		}
 	}
@@ -396,7 +397,7 @@ func TestCandidatesAgainstRecursion(t *testing.T) {
 			for i, a := range c.Ancestors {
 				_, _, closed := b.recurse(a.Hash)
 				for hash := range closed {
-					if !slices.ContainsFunc(c.Ancestors[:i+1], func(a utxo.Ancestor) bool { return a.Hash == hash }) {
+					if !slices.ContainsFunc(c.Ancestors[:i+1], func(a coinselect.Ancestor) bool { return a.Hash == hash }) {
 						rt.Fatalf("%s is not before its child %s", hash, a.Hash)
 					}
 				}

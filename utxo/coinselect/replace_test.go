@@ -1,4 +1,4 @@
-package utxo_test
+package coinselect_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
 	"pgregory.net/rapid"
 )
 
@@ -135,16 +136,16 @@ func (b *till) observe(tx *wire.MsgTx) *wire.MsgTx {
 	return tx
 }
 
-func (b *till) replace(tx *wire.MsgTx, req utxo.ReplaceRequest) (utxo.Rewrite, error) {
-	o, err := utxo.ReadOriginal(b.Ledger, utxo.TxID{Wallet: 1, Hash: tx.TxHash()})
+func (b *till) replace(tx *wire.MsgTx, req coinselect.ReplaceRequest) (coinselect.Rewrite, error) {
+	o, err := coinselect.ReadOriginal(b.Ledger, utxo.TxID{Wallet: 1, Hash: tx.TxHash()})
 	if err != nil {
-		return utxo.Rewrite{}, err
+		return coinselect.Rewrite{}, err
 	}
-	candidates, err := b.policy.Candidates(b.Ledger, utxo.CandidateQuery{Wallet: 1, At: noon})
+	candidates, err := coinselect.Candidates(b.policy, b.Ledger, coinselect.Query{Wallet: 1, At: noon})
 	if err != nil {
-		return utxo.Rewrite{}, err
+		return coinselect.Rewrite{}, err
 	}
-	return b.policy.Replace(o, candidates, req)
+	return coinselect.Replace(o, candidates, req)
 }
 
 // accept is the mempool's policy, in its own words: what is wrong with a
@@ -200,8 +201,8 @@ func (b *till) accept(tx *wire.MsgTx) string {
 
 func index(i uint32) *uint32 { return &i }
 
-func atRate(rate utxo.FeeRate) utxo.SelectRequest {
-	return utxo.SelectRequest{FeeRate: rate, ChangeScript: pkh(1)}
+func atRate(rate coinselect.FeeRate) coinselect.Request {
+	return coinselect.Request{FeeRate: rate, ChangeScript: pkh(1)}
 }
 
 // One input, two outputs: 141 virtual bytes, 562 units. An input is 68 more.
@@ -209,12 +210,12 @@ func TestReplaceLowersTheChangeFirst(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		change    int64
-		rate      utxo.FeeRate
+		rate      coinselect.FeeRate
 		fee, left int64
 		added     int
 		err       error
 	}{
-		{"at the same rate", 50_000, 1000, 0, 0, 0, utxo.ErrLowFeeRate},
+		{"at the same rate", 50_000, 1000, 0, 0, 0, coinselect.ErrLowFeeRate},
 		{"a little more: the relay of itself is what it costs", 50_000, 1001, 282, 49_859, 0, nil},
 		{"at twice the rate the same", 50_000, 2000, 282, 49_859, 0, nil},
 		{"more", 50_000, 10_000, 1410, 48_731, 0, nil},
@@ -228,7 +229,7 @@ func TestReplaceLowersTheChangeFirst(t *testing.T) {
 			b.fund(80_000)
 			from := b.fund(100_000 + c.change + 141)
 			original := b.observe(b.tx(from, pays(9, 100_000), pays(1, c.change)))
-			req := utxo.ReplaceRequest{Change: index(1), Coins: atRate(c.rate)}
+			req := coinselect.ReplaceRequest{Change: index(1), Coins: atRate(c.rate)}
 			req.Coins.DustLimit = 294
 			r, err := b.replace(original, req)
 			if !errors.Is(err, c.err) {
@@ -260,7 +261,7 @@ func TestReplaceKeepsSequencesAndSignalsItself(t *testing.T) {
 	for _, out := range original.TxOut {
 		b.worth[wire.OutPoint{Hash: original.TxHash()}] = out.Value
 	}
-	r, err := b.replace(original, utxo.ReplaceRequest{Coins: atRate(20_000)})
+	r, err := b.replace(original, coinselect.ReplaceRequest{Coins: atRate(20_000)})
 	if err != nil || len(r.Added) != 1 || r.Tx.TxIn[0].Sequence != 7 || r.Tx.TxIn[1].Sequence != wire.MaxTxInSequenceNum-2 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -268,7 +269,7 @@ func TestReplaceKeepsSequencesAndSignalsItself(t *testing.T) {
 		tx := b.tx(b.fund(5000), pays(9, 1000))
 		tx.TxIn[0].Sequence = sequence
 		b.do(utxo.Submitted{Wallet: 1, Tx: tx})
-		if o, err := utxo.ReadOriginal(b.Ledger, utxo.TxID{Wallet: 1, Hash: tx.TxHash()}); err != nil || o.Signals != signals {
+		if o, err := coinselect.ReadOriginal(b.Ledger, utxo.TxID{Wallet: 1, Hash: tx.TxHash()}); err != nil || o.Signals != signals {
 			t.Errorf("sequence %x signals %v, %v", sequence, o.Signals, err)
 		}
 	}
@@ -281,7 +282,7 @@ func TestReplaceReadsWhatNobodyOwns(t *testing.T) {
 	deposit := b.tx(nil, pays(1, 50_000), pays(9, 10_000))
 	b.connect(deposit)
 	joint := b.observe(b.tx([]wire.OutPoint{{Hash: deposit.TxHash()}, {Hash: deposit.TxHash(), Index: 1}}, pays(9, 40_000), pays(1, 19_000)))
-	if r, err := b.replace(joint, utxo.ReplaceRequest{Change: index(1), Coins: atRate(10_000)}); err != nil || r.Fee != 2090 {
+	if r, err := b.replace(joint, coinselect.ReplaceRequest{Change: index(1), Coins: atRate(10_000)}); err != nil || r.Fee != 2090 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -290,10 +291,10 @@ func TestReplaceShrinksAPayeeOnlyIfAsked(t *testing.T) {
 	b := newTill(t)
 	from := b.fund(100_000)
 	all := b.observe(b.tx(from, pays(9, 99_890))) // 110 virtual bytes
-	if _, err := b.replace(all, utxo.ReplaceRequest{Coins: atRate(5000)}); !errors.Is(err, utxo.ErrInsufficientFunds) {
+	if _, err := b.replace(all, coinselect.ReplaceRequest{Coins: atRate(5000)}); !errors.Is(err, coinselect.ErrInsufficientFunds) {
 		t.Errorf("no coin is left to pay with: %v", err)
 	}
-	r, err := b.replace(all, utxo.ReplaceRequest{Shrink: index(0), Coins: atRate(5000)})
+	r, err := b.replace(all, coinselect.ReplaceRequest{Shrink: index(0), Coins: atRate(5000)})
 	if err != nil || r.Fee != 550 || r.Change != 99_450 || len(r.Tx.TxOut) != 1 || r.Tx.TxOut[0].Value != 99_450 || r.Tx.TxOut[0].PkScript[2] != 9 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -301,22 +302,22 @@ func TestReplaceShrinksAPayeeOnlyIfAsked(t *testing.T) {
 		t.Error(why)
 	}
 	b.fund(40_000)
-	if r, err = b.replace(all, utxo.ReplaceRequest{Shrink: index(0), Coins: atRate(5000)}); err != nil || len(r.Added) != 0 {
+	if r, err = b.replace(all, coinselect.ReplaceRequest{Shrink: index(0), Coins: atRate(5000)}); err != nil || len(r.Added) != 0 {
 		t.Errorf("a payee shrinks and inputs are added: %v, %v", r.Added, err)
 	}
-	if r, err = b.replace(all, utxo.ReplaceRequest{Coins: atRate(5000)}); err != nil || len(r.Added) != 1 || r.Tx.TxOut[0].Value != 99_890 {
+	if r, err = b.replace(all, coinselect.ReplaceRequest{Coins: atRate(5000)}); err != nil || len(r.Added) != 1 || r.Tx.TxOut[0].Value != 99_890 {
 		t.Errorf("a payee keeps all: %v, %v", r, err)
 	}
 	small := b.observe(b.tx(b.fund(2110), pays(9, 2000)))
-	if _, err = b.replace(small, utxo.ReplaceRequest{Shrink: index(0), Coins: atRate(20_000)}); !errors.Is(err, utxo.ErrInsufficientFunds) {
+	if _, err = b.replace(small, coinselect.ReplaceRequest{Shrink: index(0), Coins: atRate(20_000)}); !errors.Is(err, coinselect.ErrInsufficientFunds) {
 		t.Errorf("a payee that shrinks to nothing is not helped by coins: %v", err)
 	}
-	if _, err = b.replace(small, utxo.ReplaceRequest{Coins: atRate(20_000)}); err != nil {
+	if _, err = b.replace(small, coinselect.ReplaceRequest{Coins: atRate(20_000)}); err != nil {
 		t.Errorf("a coin would do: %v", err)
 	}
 	// Down to dust, and no further: 110 virtual bytes at this rate leave 294.
-	for rate, want := range map[utxo.FeeRate]error{906_418: nil, 906_419: utxo.ErrInsufficientFunds} {
-		if _, err = b.replace(all, utxo.ReplaceRequest{Shrink: index(0), Coins: atRate(rate)}); !errors.Is(err, want) {
+	for rate, want := range map[coinselect.FeeRate]error{906_418: nil, 906_419: coinselect.ErrInsufficientFunds} {
+		if _, err = b.replace(all, coinselect.ReplaceRequest{Shrink: index(0), Coins: atRate(rate)}); !errors.Is(err, want) {
 			t.Errorf("rate %d: %v, want %v", rate, err, want)
 		}
 	}
@@ -330,10 +331,10 @@ func TestReplaceEvictsDescendantsOnlyByName(t *testing.T) {
 	own := b.observe(b.tx(at(original, 1), pays(9, 40_000), pays(1, 5859)))      // pays 4000
 	theirs := b.observe(b.tx(at(original, 0), pays(9, 20_000), pays(2, 29_000))) // pays 1000, of wallet 2 alone
 	below := b.observe(b.tx(at(theirs, 1), pays(9, 28_900)))                     // pays 100
-	req := utxo.ReplaceRequest{Change: index(1), Coins: atRate(2000)}
+	req := coinselect.ReplaceRequest{Change: index(1), Coins: atRate(2000)}
 	_, err := b.replace(original, req)
-	var e *utxo.DescendantsError
-	if !errors.As(err, &e) || !errors.Is(err, utxo.ErrDescendants) || len(e.Descendants) != 3 {
+	var e *coinselect.DescendantsError
+	if !errors.As(err, &e) || !errors.Is(err, coinselect.ErrDescendants) || len(e.Descendants) != 3 {
 		t.Fatalf("%v", err)
 	}
 	for _, tx := range []*wire.MsgTx{own, theirs, below} {
@@ -342,7 +343,7 @@ func TestReplaceEvictsDescendantsOnlyByName(t *testing.T) {
 		}
 	}
 	req.Evict = e.Descendants[1:]
-	if _, err = b.replace(original, req); !errors.Is(err, utxo.ErrDescendants) {
+	if _, err = b.replace(original, req); !errors.Is(err, coinselect.ErrDescendants) {
 		t.Errorf("one is not named: %v", err)
 	}
 	req.Evict = e.Descendants
@@ -360,11 +361,11 @@ func TestReplaceEvictsDescendantsOnlyByName(t *testing.T) {
 }
 
 func TestReplaceEvictsAHundred(t *testing.T) {
-	for descendants, want := range map[int]error{99: nil, 100: utxo.ErrTooManyEvicted} {
+	for descendants, want := range map[int]error{99: nil, 100: coinselect.ErrTooManyEvicted} {
 		b := newTill(t)
 		from := b.fund(10_000_000)
 		original := b.observe(b.tx(from, pays(9, 50_000), pays(1, 9_900_000)))
-		req := utxo.ReplaceRequest{Change: index(1), Coins: atRate(500_000)}
+		req := coinselect.ReplaceRequest{Change: index(1), Coins: atRate(500_000)}
 		last, value := wire.OutPoint{Hash: original.TxHash(), Index: 1}, int64(9_900_000)
 		for range descendants {
 			value -= 200
@@ -381,13 +382,13 @@ func TestReplaceEvictsAHundred(t *testing.T) {
 func TestReplaceRefusesByState(t *testing.T) {
 	b := newTill(t)
 	from := b.fund(100_000, 100_000)
-	req := utxo.ReplaceRequest{Change: index(1), Coins: atRate(20_000)}
+	req := coinselect.ReplaceRequest{Change: index(1), Coins: atRate(20_000)}
 	original := b.observe(b.tx(from[:1], pays(9, 50_000), pays(1, 49_000)))
 	if _, err := b.replace(b.tx(nil, pays(1, 1)), req); !errors.Is(err, statemachine.ErrNotFound) {
 		t.Errorf("unknown: %v", err)
 	}
 	stranger := b.observe(b.tx(nil, pays(9, 50_000), pays(1, 49_000)))
-	if _, err := b.replace(stranger, req); !errors.Is(err, statemachine.ErrInvalid) || !errors.Is(err, utxo.ErrUnknownFee) {
+	if _, err := b.replace(stranger, req); !errors.Is(err, statemachine.ErrInvalid) || !errors.Is(err, coinselect.ErrUnknownFee) {
 		t.Errorf("an input of unknown value: %v", err)
 	}
 	r, err := b.replace(original, req)
@@ -397,11 +398,11 @@ func TestReplaceRefusesByState(t *testing.T) {
 	bump := sign(r.Tx)
 	b.do(utxo.Submitted{Wallet: 1, Tx: bump, Replaces: r.Replaces})
 	b.worth[wire.OutPoint{Hash: bump.TxHash(), Index: 1}] = bump.TxOut[1].Value
-	if _, err := b.replace(original, req); !errors.Is(err, utxo.ErrNotLatest) {
+	if _, err := b.replace(original, req); !errors.Is(err, coinselect.ErrNotLatest) {
 		t.Errorf("there is a later version: %v", err)
 	}
 	// While both live, the latest owes what either of them paid, not the sum.
-	for rate, want := range map[utxo.FeeRate]error{20_000: utxo.ErrLowFeeRate, 20_001: nil} {
+	for rate, want := range map[coinselect.FeeRate]error{20_000: coinselect.ErrLowFeeRate, 20_001: nil} {
 		req.Coins.FeeRate = rate
 		if _, err := b.replace(bump, req); !errors.Is(err, want) {
 			t.Errorf("at %d: %v, want %v", rate, err, want)
@@ -429,8 +430,8 @@ func TestReplaceAnOlderVersionThatPaysMore(t *testing.T) {
 	dear := b.observe(b.tx(from, pays(9, 50_000), pays(1, 40_000))) // 141 virtual bytes, 70,921
 	cheap := b.tx(from, pays(9, 50_000), pays(1, 49_000))
 	b.do(utxo.Submitted{Wallet: 1, Tx: cheap, Replaces: []chainhash.Hash{dear.TxHash()}})
-	for rate, want := range map[utxo.FeeRate]error{70_921: utxo.ErrLowFeeRate, 70_922: nil} {
-		r, err := b.replace(cheap, utxo.ReplaceRequest{Change: index(1), Coins: atRate(rate)})
+	for rate, want := range map[coinselect.FeeRate]error{70_921: coinselect.ErrLowFeeRate, 70_922: nil} {
+		r, err := b.replace(cheap, coinselect.ReplaceRequest{Change: index(1), Coins: atRate(rate)})
 		if !errors.Is(err, want) || err == nil && r.Fee != 10_000+141 {
 			t.Errorf("at %d: fee %d, %v, want %v", rate, r.Fee, err, want)
 		}
@@ -441,32 +442,32 @@ func TestReplaceRefusesBadRequests(t *testing.T) {
 	b := newTill(t)
 	from := b.fund(100_000, 50_000)
 	original := b.observe(b.tx(from[:1], pays(9, 50_000), pays(1, 49_000)))
-	payment, _ := utxo.Pay(pays(9, 1))
-	for name, change := range map[string]func(*utxo.ReplaceRequest){
-		"no such output":     func(r *utxo.ReplaceRequest) { r.Change = index(2) },
-		"change and payee":   func(r *utxo.ReplaceRequest) { r.Shrink = index(0) },
-		"another payment":    func(r *utxo.ReplaceRequest) { r.Coins.Payment = payment },
-		"all":                func(r *utxo.ReplaceRequest) { r.Coins.All = true },
-		"unconfirmed coins":  func(r *utxo.ReplaceRequest) { r.Coins.Unconfirmed = utxo.OwnChange },
-		"pending coins":      func(r *utxo.ReplaceRequest) { r.Coins.PendingParents = true },
-		"pinned coins":       func(r *utxo.ReplaceRequest) { r.Coins.Pinned = from[1:] },
-		"ancestors":          func(r *utxo.ReplaceRequest) { r.Coins.PayAncestors = true },
-		"a negative rate":    func(r *utxo.ReplaceRequest) { r.Coins.FeeRate = -1 },
-		"an impossible rate": func(r *utxo.ReplaceRequest) { r.Coins.FeeRate = utxo.MaxFeeRate + 1 },
+	payment, _ := coinselect.Pay(pays(9, 1))
+	for name, change := range map[string]func(*coinselect.ReplaceRequest){
+		"no such output":     func(r *coinselect.ReplaceRequest) { r.Change = index(2) },
+		"change and payee":   func(r *coinselect.ReplaceRequest) { r.Shrink = index(0) },
+		"another payment":    func(r *coinselect.ReplaceRequest) { r.Coins.Payment = payment },
+		"all":                func(r *coinselect.ReplaceRequest) { r.Coins.All = true },
+		"unconfirmed coins":  func(r *coinselect.ReplaceRequest) { r.Coins.Unconfirmed = coinselect.OwnChange },
+		"pending coins":      func(r *coinselect.ReplaceRequest) { r.Coins.PendingParents = true },
+		"pinned coins":       func(r *coinselect.ReplaceRequest) { r.Coins.Pinned = from[1:] },
+		"ancestors":          func(r *coinselect.ReplaceRequest) { r.Coins.PayAncestors = true },
+		"a negative rate":    func(r *coinselect.ReplaceRequest) { r.Coins.FeeRate = -1 },
+		"an impossible rate": func(r *coinselect.ReplaceRequest) { r.Coins.FeeRate = coinselect.MaxFeeRate + 1 },
 	} {
-		req := utxo.ReplaceRequest{Change: index(1), Coins: atRate(20_000)}
+		req := coinselect.ReplaceRequest{Change: index(1), Coins: atRate(20_000)}
 		change(&req)
 		if _, err := b.replace(original, req); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := b.policy.Replace(utxo.Original{}, nil, utxo.ReplaceRequest{Coins: atRate(1000)}); !errors.Is(err, statemachine.ErrInvalid) {
+	if _, err := coinselect.Replace(coinselect.Original{}, nil, coinselect.ReplaceRequest{Coins: atRate(1000)}); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("an original that nobody read: %v", err)
 	}
-	noWeight := utxo.ReplaceRequest{Change: index(1), Coins: atRate(20_000)}
+	noWeight := coinselect.ReplaceRequest{Change: index(1), Coins: atRate(20_000)}
 	noWeight.Coins.InputWeight = func(s []byte) (int64, bool) { return 272, s[19] == 1 }
 	noWeight.Coins.ChangeScript = append(pkh(1)[:19], 1, 0, 0)
-	if _, err := b.replace(original, noWeight); !errors.Is(err, utxo.ErrNoWeight) {
+	if _, err := b.replace(original, noWeight); !errors.Is(err, coinselect.ErrNoWeight) {
 		t.Errorf("an input of unknown weight: %v", err)
 	}
 }
@@ -494,7 +495,7 @@ func TestReplaceAgainstTheMempool(t *testing.T) {
 			outs = append(outs, pays(1, spare-payee))
 		}
 		original := b.observe(b.tx(in, outs...))
-		req := utxo.ReplaceRequest{Coins: atRate(utxo.FeeRate(rapid.Int64Range(900, 30_000).Draw(rt, "rate")))}
+		req := coinselect.ReplaceRequest{Coins: atRate(coinselect.FeeRate(rapid.Int64Range(900, 30_000).Draw(rt, "rate")))}
 		req.Coins.DustLimit = 294
 		if len(outs) == 2 {
 			req.Change = index(1)
@@ -527,7 +528,7 @@ func TestReplaceAgainstTheMempool(t *testing.T) {
 			}
 			b.do(utxo.Submitted{Wallet: 1, Tx: tx, Replaces: r.Replaces})
 		}
-		if errors.Is(err, utxo.ErrLowFeeRate) {
+		if errors.Is(err, coinselect.ErrLowFeeRate) {
 			if int64(req.Coins.FeeRate) > b.fee(original)*1000/vsize(original) {
 				rt.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package utxo
+package coinselect
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/utxo"
 )
 
 // MaxEvicted is the number of transactions that one replacement may put out of
@@ -21,11 +22,11 @@ var ErrNotLatest = errors.New("transaction has a later version")
 // Original is a live unconfirmed transaction, with what a mempool would put
 // out for a replacement that keeps its inputs.
 type Original struct {
-	ID     TxID
+	ID     utxo.TxID
 	Tx     *wire.MsgTx   // as it is stored, with witness
 	Spends []*wire.TxOut // the outputs that are its inputs, nil where not known
 	// Versions are the live transactions of its wallet that share an input:
-	// itself first, then older ones that it is to replace. [Submitted.Replaces]
+	// itself first, then older ones that it is to replace. [utxo.Submitted.Replaces]
 	// takes them.
 	Versions []chainhash.Hash
 	// Descendants are the live ones of all that shares an input, in any wallet.
@@ -48,13 +49,13 @@ type Original struct {
 //
 // Errors: [statemachine.ErrNotFound]; [statemachine.ErrIllegal] if it is
 // confirmed or dead; [ErrNotLatest], which names the version to replace.
-func ReadOriginal(r Reader, id TxID) (Original, error) {
+func ReadOriginal(r utxo.Reader, id utxo.TxID) (Original, error) {
 	rows, err := r.Txs(id)
 	if err != nil {
 		return Original{}, err
 	}
 	if len(rows) == 0 {
-		return Original{}, notFound(id)
+		return Original{}, &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: utxo.TxMachine.Name(), ID: id.String(), Event: "replace"}
 	}
 	tx := rows[0]
 	if tx.Confirmed() || !tx.Live() {
@@ -62,7 +63,7 @@ func ReadOriginal(r Reader, id TxID) (Original, error) {
 		if tx.Confirmed() {
 			why = fmt.Sprintf("it is confirmed at height %d", tx.Height)
 		}
-		return Original{}, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: TxMachine.Name(), ID: id.String(), State: tx.Status.String(), Event: "replace", Reason: why}
+		return Original{}, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: utxo.TxMachine.Name(), ID: id.String(), State: tx.Status.String(), Event: "replace", Reason: why}
 	}
 	o := Original{ID: id, Versions: []chainhash.Hash{id.Hash}}
 	rivals, err := o.readRivals(r, tx)
@@ -70,7 +71,7 @@ func ReadOriginal(r Reader, id TxID) (Original, error) {
 		return Original{}, err
 	}
 	// A mempool holds tx, or what tx is to replace, each with its descendants.
-	below, err := readBelow(r, []*Tx{tx})
+	below, err := readBelow(r, []*utxo.Tx{tx})
 	if err != nil {
 		return Original{}, err
 	}
@@ -78,7 +79,7 @@ func ReadOriginal(r Reader, id TxID) (Original, error) {
 	if err != nil {
 		return Original{}, err
 	}
-	payers, err := readPayers(r, slices.Concat([]*Tx{tx}, rivals, below, besides))
+	payers, err := readPayers(r, slices.Concat([]*utxo.Tx{tx}, rivals, below, besides))
 	if err != nil {
 		return Original{}, err
 	}
@@ -86,7 +87,7 @@ func ReadOriginal(r Reader, id TxID) (Original, error) {
 		o.FeeRate = max(o.FeeRate, payers[t.ID.Hash].rate())
 	}
 	seen := map[chainhash.Hash]bool{}
-	for _, held := range [][]*Tx{append(below, tx), append(besides, rivals...)} {
+	for _, held := range [][]*utxo.Tx{append(below, tx), append(besides, rivals...)} {
 		fee := int64(0)
 		for _, t := range held {
 			p := payers[t.ID.Hash]
@@ -118,7 +119,7 @@ func compareHashes(a, b chainhash.Hash) int { return bytes.Compare(a[:], b[:]) }
 
 // readRivals reads the live transactions that share an input with tx, in any
 // wallet, each once, and lists those of its own wallet.
-func (o *Original) readRivals(r Reader, tx *Tx) (rivals []*Tx, err error) {
+func (o *Original) readRivals(r utxo.Reader, tx *utxo.Tx) (rivals []*utxo.Tx, err error) {
 	spenders, err := r.Spenders(tx.Inputs...)
 	if err != nil {
 		return nil, err
@@ -130,7 +131,7 @@ func (o *Original) readRivals(r Reader, tx *Tx) (rivals []*Tx, err error) {
 		if t.ID.Wallet == o.ID.Wallet {
 			o.Versions = append(o.Versions, t.ID.Hash)
 		}
-		if !slices.ContainsFunc(rivals, func(other *Tx) bool { return other.ID.Hash == t.ID.Hash }) {
+		if !slices.ContainsFunc(rivals, func(other *utxo.Tx) bool { return other.ID.Hash == t.ID.Hash }) {
 			rivals = append(rivals, t)
 		}
 	}
@@ -151,7 +152,7 @@ func (o *Original) readRivals(r Reader, tx *Tx) (rivals []*Tx, err error) {
 
 // readBelow reads the live descendants of transactions, each once, through
 // every wallet.
-func readBelow(r Reader, txs []*Tx) (below []*Tx, err error) {
+func readBelow(r utxo.Reader, txs []*utxo.Tx) (below []*utxo.Tx, err error) {
 	seen := map[chainhash.Hash]bool{}
 	var hashes []chainhash.Hash
 	for _, t := range txs {
