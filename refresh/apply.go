@@ -83,6 +83,8 @@ func (s *step) take() error {
 		return s.slotElapsed()
 	case RoundEnded:
 		return s.endRound(&e)
+	case Revoked:
+		return s.revoke(&e)
 	case Locked:
 		return s.lock(e.Fence)
 	case Unlocked:
@@ -112,6 +114,8 @@ func speakers(ev Event) roles {
 		return byOrchestrator
 	case Locked, Unlocked:
 		return byAPI | byOperator
+	case Revoked:
+		return byWorker | byOperator
 	case RoundEnded, JobClaimed, JobDone, JobNotDone, Looked, Ticked, Elapsed:
 		return byWorker
 	}

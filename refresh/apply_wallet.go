@@ -154,7 +154,7 @@ func (s *step) giveBack(t WalletTrigger) error {
 		return err
 	}
 	w.UnservedSince = s.by.At
-	if t == WalletLost {
+	if t == WalletLost && w.Lease.Until.Before(s.by.At) {
 		w.UnservedSince = w.Lease.Until
 	}
 	w.Slot, w.Lease = 0, w.Lease.Release()
@@ -187,6 +187,27 @@ func (s *step) endRound(e *RoundEnded) error {
 		return s.giveBack(WalletIdle)
 	}
 	return s.refuse(statemachine.ErrInvalid, "a reason is needed")
+}
+
+// revoke ends what a holder has, before the leases end.
+func (s *step) revoke(e *Revoked) error {
+	if err := e.Check(s.by.Actor, s.by.Role == Worker); err != nil {
+		return s.refuse(err, "")
+	}
+	for i := range s.New.Jobs {
+		if j := &s.New.Jobs[i]; j.Status == JobProcessing && j.Lease.Holder == e.Holder {
+			if err := s.again(j, JobLeaseExpired, "lease revoked: "+e.Reason); err != nil {
+				return err
+			}
+		}
+	}
+	if s.New.Lock.Lease.Holder == e.Holder {
+		s.New.Lock = Lock{}
+	}
+	if w := &s.New.Wallet; w.Status == Served && w.Lease.Holder == e.Holder {
+		return s.giveBack(WalletLost)
+	}
+	return nil
 }
 
 // answered ends a series of rounds that hung.

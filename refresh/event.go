@@ -70,6 +70,14 @@ type (
 		End     RoundEnd `json:",omitzero"`
 		WorkSeq int64    // with EndIdle: as it was when the wallet was found idle
 	}
+	// Revoked takes slot, jobs and lock that Holder has: a worker for its own
+	// name, an operator for any. A job's attempt counts, as at the end of its
+	// lease. The node may still work on a call of the holder, see the package.
+	// Key: that Holder has none of them.
+	Revoked struct {
+		By
+		statemachine.Revocation
+	}
 	// Locked takes the lock for something outside of jobs and watchers, such
 	// as a refresh that a user waits for. Fence is the store's next one.
 	Locked struct {

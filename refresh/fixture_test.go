@@ -101,6 +101,8 @@ func at(ev refresh.Event) time.Time {
 		return e.At
 	case refresh.RoundEnded:
 		return e.At
+	case refresh.Revoked:
+		return e.At
 	case refresh.Locked:
 		return e.At
 	case refresh.Unlocked:

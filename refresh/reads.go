@@ -116,6 +116,8 @@ func Needs(ev Event) Reads {
 		if e.End == EndIdle {
 			return Reads{Jobs: AnyLiveJob, Watchers: AnyWatching}
 		}
+	case Revoked:
+		return Reads{Jobs: DueJobs}
 	case JobClaimed:
 		return Reads{Jobs: DueJobs, Invoices: true}
 	case JobDone:

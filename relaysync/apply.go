@@ -55,6 +55,8 @@ func (p *Policy) take(c *step) error {
 		return p.claim(c, &e)
 	case Finished:
 		return p.finish(c, &e)
+	case Revoked:
+		return c.revoke(&e)
 	case Reconciled:
 		return p.reconcile(c)
 	case Retried:
@@ -74,7 +76,7 @@ func speakers(ev Event) roles {
 		return byHost | byOperator | byBiller
 	case Claimed, Finished:
 		return byReactor
-	case Reconciled:
+	case Reconciled, Revoked:
 		return byReactor | byOperator
 	case Retried, Recreated:
 		return byOperator

@@ -69,7 +69,7 @@ func (p *Policy) finish(c *step, e *Finished) error {
 		return c.refuse(statemachine.ErrFenced, fmt.Sprintf("the latest fence is %d", t.Lease.Fence))
 	case !e.Outcome.Valid():
 		return c.refuse(statemachine.ErrInvalid, "a sync ends with an outcome")
-	case e.Fence < t.Lease.Fence:
+	case e.Fence < t.Lease.Fence, at != PhaseSyncing && e.Fence == t.LapsedFence:
 		return p.late(c, e)
 	case at != PhaseSyncing:
 		return nil // the result is here
@@ -140,7 +140,25 @@ func (p *Policy) fail(c *step, text string) error {
 	return c.move(OnFailure, r.SyncError)
 }
 
-// late: a holder whose lease was taken over writes no result. What it sent may
+// revoke is a takeover before the lease has ended, by nobody yet.
+func (c *step) revoke(e *Revoked) error {
+	t := &c.New.Timer
+	if err := e.Check(c.by.Actor, c.by.Role == Reactor); err != nil {
+		return c.refuse(err, "")
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	if t.Lease.Holder != e.Holder {
+		return nil
+	}
+	t.Lapses, t.LapsedFence, t.UnansweredAt = 0, t.Lease.Fence, later(t.UnansweredAt, c.by.At)
+	t.Lease, t.ClaimedAt = t.Lease.Release(), time.Time{}
+	c.dueNow()
+	return c.move(OnRelease, statemachine.Bounded("revoked: "+c.New.Relay.Redact(e.Reason), MaxError))
+}
+
+// late: a holder whose lease was taken over or revoked writes no result. What it sent may
 // have come after what was sent since.
 func (p *Policy) late(c *step, e *Finished) error {
 	t := &c.New.Timer

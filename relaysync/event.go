@@ -74,6 +74,13 @@ type (
 		Outcome statemachine.Outcome `json:",omitzero"`
 		Error   string               // bounded when it is stored; the host redacts, see Relay.Redact
 	}
+	// Revoked takes what Holder holds: a reactor for its own name, an operator
+	// for any. As nobody knows what the holder did last, the relay is due. Key:
+	// that Holder has no lease.
+	Revoked struct {
+		By
+		statemachine.Revocation
+	}
 	// Reconciled gives a due time to a relay that needs one and has none. It
 	// never postpones one and never revives an exhausted relay. Key: the timer.
 	Reconciled struct{ By }

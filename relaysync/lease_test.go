@@ -230,3 +230,39 @@ func TestSpeakersAndBounds(t *testing.T) {
 		t.Error("no event was taken")
 	}
 }
+
+// A sync whose lease was revoked is due; what its holder sends afterwards is sent
+// over.
+func TestRevokedReactor(t *testing.T) {
+	of := statemachine.Revocation{Holder: "reactor-1", Reason: "its machine burnt"}
+	l := start(t, claimed(t0))
+	other := by(relaysync.Reactor, sec(1))
+	other.Actor = "reactor-2"
+	l.refused(statemachine.ErrForbidden, relaysync.Revoked{By: other, Revocation: of})
+	l.refused(statemachine.ErrForbidden, relaysync.Revoked{By: by(relaysync.Host, sec(1)), Revocation: of})
+	l.refused(statemachine.ErrInvalid, relaysync.Revoked{By: by(relaysync.Operator, sec(1)), Revocation: statemachine.Revocation{Holder: "reactor-1"}})
+	l.nothing(relaysync.Revoked{By: by(relaysync.Operator, sec(1)), Revocation: statemachine.Revocation{Holder: "reactor-2", Reason: "x"}})
+	s := l.do(relaysync.Revoked{By: by(relaysync.Operator, sec(1)), Revocation: of})
+	if s.Phase() != relaysync.PhaseDue || !s.Timer.Due.Equal(sec(1)) || s.Timer.Lease != (statemachine.Lease{Fence: 1}) || s.Relay.Synced || s.History.Streak != 0 ||
+		!s.Timer.UnansweredAt.Equal(sec(1)) || s.Timer.LapsedFence != 1 {
+		t.Errorf("%+v", s.Timer)
+	}
+	l.nothing(relaysync.Revoked{By: by(relaysync.Reactor, sec(1)), Revocation: of})
+
+	second := claimed(sec(100))
+	second.Actor = "reactor-2"
+	end := finished(sec(101), 2, statemachine.Done, "")
+	end.Actor = "reactor-2"
+	if s := l.do(second, end); s.Phase() != relaysync.PhaseClean {
+		t.Fatalf("%v: %+v", s.Phase(), s.Timer)
+	}
+	if s := l.do(finished(sec(102), 1, statemachine.Done, "")); s.Phase() != relaysync.PhaseDue {
+		t.Errorf("what the old holder sent after the new one is not sent over: %v", s.Phase())
+	}
+
+	l = start(t, claimed(t0), relaysync.Revoked{By: by(relaysync.Reactor, sec(1)), Revocation: of})
+	if s := l.do(finished(sec(2), 1, statemachine.Unknown, "")); !s.Timer.UnansweredAt.Equal(sec(2)) || s.History.Streak != 0 {
+		t.Errorf("a request of the old holder without an answer: %+v", s.Timer)
+	}
+	l.nothing(finished(sec(3), 1, statemachine.Done, ""))
+}

@@ -2,6 +2,7 @@ package statemachine
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -61,3 +62,25 @@ func (l Lease) Renew(fence int64, now time.Time, d time.Duration) (Lease, error)
 
 // Release frees l and keeps the fence, so that the next claim gets a higher one.
 func (l Lease) Release() Lease { return Lease{Fence: l.Fence} }
+
+// Revocation ends the leases of a holder before their time: the holder has ended,
+// or an operator knows that it is dead. What it does under its fence afterwards
+// is [ErrFenced].
+type Revocation struct {
+	Holder string // 1 to MaxHolder bytes
+	Reason string // required of an operator
+}
+
+// Check is [ErrForbidden] for a worker that revokes the leases of another one,
+// and [ErrInvalid] without a holder, or without the reason of an operator.
+func (r Revocation) Check(actor string, worker bool) error {
+	switch {
+	case r.Holder == "" || len(r.Holder) > MaxHolder || !Storable(r.Holder):
+		return fmt.Errorf("%w: a holder of 1 to %d bytes is needed", ErrInvalid, MaxHolder)
+	case worker && actor != r.Holder:
+		return fmt.Errorf("%w: a worker gives back what is its own", ErrForbidden)
+	case !worker && strings.TrimSpace(r.Reason) == "":
+		return fmt.Errorf("%w: a reason is needed", ErrInvalid)
+	}
+	return nil
+}

@@ -42,6 +42,9 @@ type RefreshRecords interface {
 	// Waiting returns the first limit of [refresh.Wallet.Candidate] at now, in
 	// the order of [refresh.CompareCandidates].
 	Waiting(now time.Time, limit int) ([]refresh.Candidate, error)
+	// HeldBy pages through the xpubs of the wallets of which a holder has the
+	// slot, a job or the lock, ended or not, in byte order, behind one.
+	HeldBy(holder, after string, limit int) ([]string, error)
 	// Recoverable returns up to limit wallets behind after, by xpub, that have a
 	// watcher which is Active at now.
 	Recoverable(now time.Time, after string, limit int) ([]string, error)

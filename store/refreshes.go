@@ -226,6 +226,22 @@ func (s *Refreshes) Recover(ctx context.Context, by refresh.By, after string, li
 	return jobs, next, err
 }
 
+// Revoke gives back at once what a process holds, see [Withdrawals.Revoke]: slots,
+// jobs and locks.
+func (s *Refreshes) Revoke(ctx context.Context, by refresh.By, of statemachine.Revocation) (n int, err error) {
+	if err := of.Check(by.Actor, by.Role == refresh.Worker); err != nil {
+		return 0, err
+	}
+	xpub := func(w *refresh.Work) string { return w.Wallet.XpubVan }
+	xpubs := func(tx RefreshTx, after string, limit int) ([]string, error) {
+		return tx.Refreshes().HeldBy(of.Holder, after, limit)
+	}
+	heads := func(tx RefreshTx, xpubs ...string) ([]refresh.Work, error) { return tx.Refreshes().Heads(xpubs...) }
+	return s.revoke(ctx, heldBy(xpubs, xpub, heads), func(w *refresh.Work) (string, refresh.Event) {
+		return w.Wallet.XpubVan, refresh.Revoked{By: by, Revocation: of}
+	})
+}
+
 // Trail returns the audit trail of a wallet ([refresh.WalletID]), a job or a
 // watcher ([refresh.WatcherID]), oldest first, after replaying it through its
 // table and comparing the end with what is stored.

@@ -40,6 +40,9 @@ type RelayRecords interface {
 	// ForOperator pages through the ids of the relays that
 	// [relaysync.Sync.NeedsOperator] names, in byte order, behind an id.
 	ForOperator(after string, limit int) ([]string, error)
+	// HeldBy pages through the ids of the relays whose lease names a holder,
+	// ended or not, in byte order, behind an id.
+	HeldBy(holder, after string, limit int) ([]string, error)
 	// Activities returns up to limit activities of a resource, newest first by
 	// created_at and sequence.
 	Activities(resourceType, resourceID string, limit int) ([]relaysync.Activity, error)

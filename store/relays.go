@@ -246,6 +246,22 @@ func (s *Relays) Reconcile(ctx context.Context, by relaysync.By, after string, l
 	return last, changed[:n], refused, err
 }
 
+// Revoke gives back at once what a reactor holds, see [Withdrawals.Revoke]: the
+// relays are due.
+func (s *Relays) Revoke(ctx context.Context, by relaysync.By, of statemachine.Revocation) (n int, err error) {
+	if err := of.Check(by.Actor, by.Role == relaysync.Reactor); err != nil {
+		return 0, err
+	}
+	id := func(r *relaysync.Sync) string { return r.Relay.ID }
+	ids := func(tx RelayTx, after string, limit int) ([]string, error) {
+		return tx.Relays().HeldBy(of.Holder, after, limit)
+	}
+	get := func(tx RelayTx, ids ...string) ([]relaysync.Sync, error) { return tx.Relays().Get(ids...) }
+	return s.revoke(ctx, heldBy(ids, id, get), func(r *relaysync.Sync) (string, relaysync.Event) {
+		return r.Relay.ID, relaysync.Revoked{By: by, Revocation: of}
+	})
+}
+
 // readable returns the aggregates that can be read, and why others cannot: one
 // row that a later version has written must not stop the others.
 func readable[K, A any](get func(...K) ([]A, error), ids []K) (all []A, unreadable []error, err error) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/relaysync"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store/worker"
 )
 
@@ -76,6 +77,12 @@ func (w *RelaySyncs) Renew(ctx context.Context, items []worker.Item[ClaimedRelay
 		func(tx RelayTx, now time.Time, leases ...RelayLease) ([]string, error) {
 			return tx.Relays().Renew(now, leases...)
 		})
+}
+
+// Revoke implements [worker.Revoking].
+func (w *RelaySyncs) Revoke(ctx context.Context) error {
+	_, err := w.Relays.Revoke(ctx, w.By(), statemachine.Revocation{Holder: w.name})
+	return err
 }
 
 // Finish is the result of a sync.

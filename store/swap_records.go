@@ -34,6 +34,9 @@ type SwapRecords[A any] interface {
 	NextDue(now time.Time) (time.Time, error)
 	// List pages through a table by id, after one.
 	List(place swap.Place, after string, limit int) ([]A, error)
+	// HeldBy pages through the ids of the items whose lease names a holder,
+	// ended or not, in byte order, behind an id.
+	HeldBy(holder, after string, limit int) ([]string, error)
 	// Oldest returns the time of the oldest item that the waterline waits for
 	// (see [swap.Deposit.Waits]); vanished is since when what has vanished is
 	// left out. Zero if there is none.

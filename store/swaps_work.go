@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store/worker"
 	"github.com/settlehq/settle/swap"
 )
@@ -27,6 +28,20 @@ type SwapSource[A any] interface {
 // given back behind them. Results are judged by what is stored then. The key is
 // the item's id.
 func (s *swapItems[A]) Work(name string) SwapSource[A] { return &swapWork[A]{s, name} }
+
+// Revoke gives back at once what a worker holds, see [Withdrawals.Revoke]. When an
+// item is due stays, and what its intents may have sent is looked up as ever.
+func (s *swapItems[A]) Revoke(ctx context.Context, by swap.By, of statemachine.Revocation) (n int, err error) {
+	if err := of.Check(by.Actor, by.Role == swap.Worker); err != nil {
+		return 0, err
+	}
+	id := func(a *A) string { return any(a).(swap.Record).Head().ID }
+	ids := func(tx SwapTx, after string, limit int) ([]string, error) {
+		return s.records(tx).HeldBy(of.Holder, after, limit)
+	}
+	get := func(tx SwapTx, ids ...string) ([]A, error) { return s.records(tx).Get(ids...) }
+	return s.revoke(ctx, heldBy(ids, id, get), func(a *A) (string, swap.Event) { return id(a), swap.Revoked{By: by, Revocation: of} })
+}
 
 type swapWork[A any] struct {
 	*swapItems[A]
@@ -78,6 +93,12 @@ func (w *swapWork[A]) Renew(ctx context.Context, items []worker.Item[A]) error {
 		return err
 	}
 	return renewed(items, lost, at.Add(w.policy.Lease), func(a *A) string { return any(a).(swap.Record).Head().ID })
+}
+
+// Revoke implements [worker.Revoking].
+func (w *swapWork[A]) Revoke(ctx context.Context) error {
+	_, err := w.swapItems.Revoke(ctx, w.by(), statemachine.Revocation{Holder: w.name})
+	return err
 }
 
 func (w *swapWork[A]) Release(a A) HeldSwap[A] {

@@ -72,6 +72,48 @@ func (s *core[T, K, L, A, E, C]) sweep(ctx context.Context, due func(tx T, now t
 	return swept, errors.Join(refusals...), nil
 }
 
+// revokePage is how many leases one transaction of a revocation ends.
+const revokePage = 100
+
+// revoke sends an event to each aggregate that held returns, in pages: those of
+// which a holder has a lease, behind one, at most limit. It returns how many lost
+// it, and what was refused.
+func (s *core[T, K, L, A, E, C]) revoke(ctx context.Context, held func(tx T, after *A, limit int) ([]A, error), event func(*A) (K, E)) (n int, err error) {
+	var refusals []error
+	for after, found := (*A)(nil), revokePage; found == revokePage; {
+		var last A
+		swept, refused, err := s.sweep(ctx, func(tx T, _ time.Time) ([]A, error) {
+			page, err := held(tx, after, revokePage)
+			if found = len(page); found > 0 {
+				last = page[found-1]
+			}
+			return page, err
+		}, event)
+		if err != nil {
+			return n, err
+		}
+		n, after = n+len(swept), &last
+		refusals = append(refusals, refused)
+	}
+	return n, errors.Join(refusals...)
+}
+
+// heldBy is the page of a revocation from the ids of the records: those behind
+// the id of after.
+func heldBy[T, K any, A any](ids func(tx T, after K, limit int) ([]K, error), id func(*A) K, get func(tx T, ids ...K) ([]A, error)) func(T, *A, int) ([]A, error) {
+	return func(tx T, after *A, limit int) ([]A, error) {
+		var behind K
+		if after != nil {
+			behind = id(after)
+		}
+		found, err := ids(tx, behind, limit)
+		if err != nil {
+			return nil, err
+		}
+		return get(tx, found...)
+	}
+}
+
 // pause is how long to wait for more of what is due: not at all where found
 // filled the limit, else until next, which is zero where nothing is scheduled,
 // but at most for so long.

@@ -103,6 +103,32 @@ func (s *Withdrawals) Rescue(ctx context.Context, by withdrawal.By, n int) (resc
 	return rescued, wait, refused
 }
 
+// Revoke gives back at once what a worker holds: one that ended or begins anew
+// speaks for its own name, an operator for any that he knows is dead, and says
+// why. It does what [Withdrawals.Rescue] does when the leases have ended, and ends
+// leases to send again; what the worker does afterwards is
+// [statemachine.ErrFenced]. It returns how many it gave back, in transactions of
+// at most 100; what is refused is named in err and stops no others.
+func (s *Withdrawals) Revoke(ctx context.Context, by withdrawal.By, of statemachine.Revocation) (n int, err error) {
+	return s.revokeOf(ctx, uuid.Nil, by, of)
+}
+
+func (s *Withdrawals) revokeOf(ctx context.Context, chain uuid.UUID, by withdrawal.By, of statemachine.Revocation) (int, error) {
+	if err := of.Check(by.Actor, by.Role == withdrawal.WithdrawalWorker); err != nil {
+		return 0, err
+	}
+	held := func(tx WithdrawalTx, after *withdrawal.Withdrawal, limit int) ([]withdrawal.Withdrawal, error) {
+		q := ListWithdrawals{Filter: withdrawal.Filter{Chain: chain, Holder: of.Holder}, Limit: limit}
+		if after != nil {
+			q.After = &after.Request
+		}
+		return tx.Withdrawals().List(q)
+	}
+	return s.revoke(ctx, held, func(w *withdrawal.Withdrawal) (uuid.UUID, withdrawal.Event) {
+		return w.Request.ID, withdrawal.Revoked{By: by, Revocation: of}
+	})
+}
+
 // EnqueueDue makes jobs for up to n approved requests of a chain, the longest
 // waiting first. order is called for each, perhaps more than once, and brings
 // what the host decides: actor, job id, asset on chain, priority. Wallets that

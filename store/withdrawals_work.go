@@ -140,6 +140,12 @@ func (p *payments) Renew(ctx context.Context, items []worker.Item[withdrawal.Wit
 	})
 }
 
+// Revoke implements [worker.Revoking].
+func (p *payments) Revoke(ctx context.Context) error {
+	_, err := p.revokeOf(ctx, p.chain, p.by(), statemachine.Revocation{Holder: p.name})
+	return err
+}
+
 func (p *payments) Release(w withdrawal.Withdrawal) HeldWithdrawal {
 	return HeldWithdrawal{w, []withdrawal.Event{w.GivenBack(p.by())}}
 }

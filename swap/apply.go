@@ -128,6 +128,8 @@ func (s *step) take() error {
 		return s.claim(&e)
 	case Released:
 		return s.release(&e)
+	case Revoked:
+		return s.revoke(&e)
 	case Begun:
 		return s.begins(&e)
 	case Answered:

@@ -123,6 +123,13 @@ type (
 		By
 		Fence int64
 	}
+	// Revoked takes what Holder holds: a worker for its own name, an operator for
+	// any. What its intents may have sent is looked up as ever. Key: that Holder
+	// has no lease.
+	Revoked struct {
+		By
+		statemachine.Revocation
+	}
 	// Begun puts an intent on file, before anything is sent. Amount, fee,
 	// destination and memo come from the record and the policy. Key: Number.
 	Begun struct {
@@ -285,6 +292,8 @@ func speakers(ev Event) roles {
 		return byObserver | bySystem
 	case MemoFetched, AccountChecked, MappingLooked, Claimed, Released, Begun, Answered:
 		return byWorker
+	case Revoked:
+		return byWorker | byOperator
 	case Looked:
 		return byWorker | byObserver
 	case Elapsed:

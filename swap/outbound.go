@@ -43,6 +43,17 @@ func (s *step) release(e *Released) error {
 	return nil
 }
 
+// revoke frees the item; when it is due stays.
+func (s *step) revoke(e *Revoked) error {
+	if err := e.Check(s.by.Actor, s.by.Role == Worker); err != nil {
+		return s.refuse(err, "")
+	}
+	if s.item.Lease.Holder == e.Holder {
+		s.item.Lease = s.item.Lease.Release()
+	}
+	return nil
+}
+
 func (s *step) fenced(fence int64) error {
 	if s.item.Lease.Fenced(fence, s.by.At) != nil || s.item.Lease.Holder != s.by.Actor {
 		return s.refuse(statemachine.ErrFenced, "")

@@ -19,7 +19,7 @@ import (
 //
 // What w must hold: Request always, and Job if there is one. Txs, Strays,
 // Dispatches and Attempt for every event of the execution layer but Claimed of
-// a pending job, Elapsed and the two that give up an execution (AttemptFailed,
+// a pending job, Elapsed, Revoked and the two that give up an execution (AttemptFailed,
 // Snoozed), which need none of them; Txs alone for Claimed in confirming; with
 // the Attempt loaded the last two recognise their repetition. Txs for Enqueued,
 // Requeued and Imported if there was a job before. Wallet, as it is stored now,
@@ -98,6 +98,8 @@ func (p *Policy) take(s *step) error {
 		return p.resolve(s, &e)
 	case Elapsed:
 		return p.elapsed(s, &e)
+	case Revoked:
+		return p.revoke(s, &e)
 	case PutOff:
 		return p.putOff(s)
 	}
@@ -115,6 +117,8 @@ func speakers(ev Event) roles {
 		return byChecker
 	case ProvenDead, PaidBy:
 		return byChecker | byOperator
+	case Revoked:
+		return byWorker | byOperator
 	case Cancelled, Held, Released, Acknowledged, Requeued, Resolved:
 		return byOperator
 	case Submitted, Enqueued, Imported, Elapsed, PutOff:

@@ -210,11 +210,37 @@ func (p *Policy) elapsed(c *step, e *Elapsed) error {
 	if j.Status != JobProcessing || j.Review || j.Lease.Held(c.by.At) {
 		return nil
 	}
+	return p.rescue(c, leaseEnded)
+}
+
+func (p *Policy) rescue(c *step, text string) error {
 	if c.maybeSent() {
-		return c.lookUp(leaseEnded)
+		return c.lookUp(text)
 	}
 	if p.off(&c.Old) != "" { // no fault of the payment
-		return c.giveBack(JobRescue, c.by.At, leaseEnded)
+		return c.giveBack(JobRescue, c.by.At, text)
 	}
-	return c.retry(p, JobRescue, leaseEnded, statemachine.Failed)
+	return c.retry(p, JobRescue, text, statemachine.Failed)
+}
+
+// revoke is elapsed before the lease has ended. Of a lease to send again only the
+// lease ends: what is owed stays.
+func (p *Policy) revoke(c *step, e *Revoked) error {
+	j := &c.Old.Job
+	if err := e.Check(c.by.Actor, c.by.Role == WithdrawalWorker); err != nil {
+		return c.refuse(err, "")
+	}
+	if err := c.jobVersion(); err != nil {
+		return err
+	}
+	switch {
+	case c.Old.Request.Status == 0:
+		return c.refuse(statemachine.ErrIllegal, "")
+	case j.Lease.Holder != e.Holder:
+		return nil
+	case j.Status == JobProcessing:
+		return p.rescue(c, statemachine.Bounded("Lease revoked: "+e.Reason, MaxText))
+	}
+	c.New.Job.Lease = j.Lease.Release()
+	return nil
 }

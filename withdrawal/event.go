@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
 )
 
 // Event is something that the host saw or decided. The set is closed.
@@ -315,6 +317,13 @@ type (
 	}
 	// Elapsed: time has passed. It rescues a job whose lease has ended.
 	Elapsed struct{ By }
+	// Revoked takes what Holder holds, at once and as Elapsed does at the end of
+	// its lease: a worker for its own name, an operator for any. Key: that
+	// Holder has no lease.
+	Revoked struct {
+		By
+		statemachine.Revocation
+	}
 	// PutOff: what was due has been refused. It is not offered again for
 	// [Policy.EnqueueEvery], a pending job for [Policy.CheckEvery]: one bad item
 	// stops no others. It proves nothing and moves nothing.

@@ -55,7 +55,7 @@ func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Eve
 			answers = append(answers, refresh.Cancelled{Index: index, Outcome: rapid.SampledFrom([]statemachine.Outcome{statemachine.Done, statemachine.Failed, statemachine.Unknown}).Draw(t, "answer")})
 		}
 	}
-	kinds := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+	kinds := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 	kind := rapid.SampledFrom(kinds).Draw(t, "event")
 	if !rarely(t, "senseless") {
 		kind = rapid.SampledFrom(a.sensible(w, now)).Draw(t, "sensible event")
@@ -106,6 +106,8 @@ func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Eve
 	case 14:
 		return refresh.Ticked{By: worker, Held: held, Began: now, Listing: Listings(now).Draw(t, "listing"), Recipients: Recipients, Cancelled: answers,
 			Refreshed: rapid.SampledFrom(append(statemachine.Outcome(0).Values(), 0)).Draw(t, "refreshed"), Error: "no answer"}
+	case 16:
+		return refresh.Revoked{By: by(refresh.Operator, "olga"), Revocation: statemachine.Revocation{Holder: holder(w.Wallet.Lease), Reason: "dead"}}
 	}
 	return refresh.Elapsed{By: worker, Slot: slot}
 }
@@ -126,7 +128,7 @@ func (a *Adversary) sensible(w refresh.Work, now time.Time) []int {
 	case !w.Wallet.Lease.Held(now):
 		return []int{5}
 	case locked && slices.ContainsFunc(w.Jobs, func(j refresh.Job) bool { return j.Status == refresh.JobProcessing }):
-		return []int{11, 11, 12}
+		return []int{11, 11, 11, 11, 12, 12, 16}
 	case locked:
 		return []int{8, 13, 14, 14}
 	case step.Do == refresh.DoJob:

@@ -136,6 +136,9 @@ func (a *Adversary) draw(t *rapid.T, s *relaysync.Sync) relaysync.Event {
 	case 5:
 		return relaysync.Retried{By: by(relaysync.Operator, "olga")}
 	case 6:
+		if s.Timer.Lease.Holder != "" {
+			return relaysync.Revoked{By: by(relaysync.Operator, "olga"), Revocation: statemachine.Revocation{Holder: s.Timer.Lease.Holder, Reason: "dead"}}
+		}
 		return relaysync.Reconciled{By: by(relaysync.Reactor, reactor)}
 	case 7, 8:
 		return relaysync.Claimed{By: by(relaysync.Reactor, reactor), Fence: fence + 1}

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -185,6 +186,23 @@ func (r refreshes) Waiting(now time.Time, limit int) (all []refresh.Candidate, e
 	})
 	slices.SortFunc(all, refresh.CompareCandidates)
 	return clip(all, limit), nil
+}
+
+func (r refreshes) HeldBy(holder, after string, limit int) ([]string, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	held := map[string]bool{}
+	has := func(xpub string, l statemachine.Lease) { held[xpub] = held[xpub] || l.Holder == holder && xpub > after }
+	for xpub, w := range r.wallets.at {
+		has(xpub, w.Lease)
+		if l := r.locks.at[xpub]; l != nil {
+			has(xpub, l.Lease)
+		}
+	}
+	r.jobs.scan(liveKey, liveKey, func(_ string, j *refresh.Job) bool { has(j.XpubVan, j.Lease); return true })
+	maps.DeleteFunc(held, func(_ string, is bool) bool { return !is })
+	return clip(slices.Sorted(maps.Keys(held)), limit), nil
 }
 
 func (r refreshes) Recoverable(now time.Time, after string, limit int) (all []string, err error) {

@@ -29,6 +29,7 @@ const (
 	keyDue     = "d" // due time, id
 	// keyOperator: id
 	keyOperator = "o"
+	keyHolder   = "h" // holder of the lease, id
 )
 
 func newRelayTables() *relayTables {
@@ -47,6 +48,9 @@ func newRelayTables() *relayTables {
 				}
 				if s.NeedsOperator() {
 					keys = append(keys, keyOperator+s.Relay.ID)
+				}
+				if l := &s.Timer.Lease; l.Holder != "" {
+					keys = append(keys, keyHolder+textKey(l.Holder)+s.Relay.ID)
 				}
 				if at, ok := s.DueAt(); ok {
 					keys = append(keys, keyDue+timeKey(at)+s.Relay.ID)
@@ -129,6 +133,10 @@ func (r relays) List(tenant, after string, limit int) ([]string, error) {
 
 func (r relays) ForOperator(after string, limit int) ([]string, error) {
 	return idsOf(r.relays, keyOperator, after, limit, relayID)
+}
+
+func (r relays) HeldBy(holder, after string, limit int) ([]string, error) {
+	return idsOf(r.relays, keyHolder+textKey(holder), after, limit, relayID)
 }
 
 func relayID(s *relaysync.Sync) string { return s.Relay.ID }

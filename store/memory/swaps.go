@@ -61,6 +61,9 @@ func newSwapRows[A any]() *swapRows[A] {
 		version: func(a *A) int64 { return head(a).Version },
 		sorted: func(a *A) []string {
 			keys := []string{"place " + string(rune(any(a).(swap.Record).Place())) + textKey(head(a).ID)}
+			if l := &head(a).Lease; l.Holder != "" {
+				keys = append(keys, "held "+textKey(l.Holder)+head(a).ID)
+			}
 			if i := head(a); !i.CheckAt.IsZero() {
 				keys = append(keys, "due "+timeKey(i.At)+textKey(i.ID), "when "+timeKey(i.DueAt())+textKey(i.ID))
 			}
@@ -151,6 +154,10 @@ func (w swaps[A]) List(place swap.Place, after string, limit int) (page []A, err
 		return len(page) < limit
 	})
 	return page, nil
+}
+
+func (w swaps[A]) HeldBy(holder, after string, limit int) ([]string, error) {
+	return idsOf(w.rows, "held "+textKey(holder), after, limit, func(a *A) string { return head(a).ID })
 }
 
 func (w swaps[A]) Oldest(vanished time.Time) (oldest time.Time, err error) {

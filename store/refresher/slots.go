@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/worker"
 )
@@ -165,7 +166,7 @@ func (s *slots) sweep(ctx context.Context, now time.Time) {
 	}
 }
 
-// release gives the slots back at the end.
+// release gives the slots back at the end, and what a dropped round left behind.
 func (s *slots) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.LockTTL/3)
 	defer cancel()
@@ -176,9 +177,11 @@ func (s *slots) release(ctx context.Context) error {
 		mine = append(mine, slot.held)
 	}
 	s.mu.Unlock()
-	if len(mine) == 0 {
-		return nil
+	if len(mine) > 0 {
+		if _, err := s.service.Turn(ctx, s.name, mine, 0); err != nil {
+			return err
+		}
 	}
-	_, err := s.service.Turn(ctx, s.name, mine, 0)
+	_, err := s.service.Revoke(ctx, refresh.By{Actor: s.name, Role: refresh.Worker}, statemachine.Revocation{Holder: s.name})
 	return err
 }

@@ -62,11 +62,14 @@ func (r refreshes) Waiting(now time.Time, limit int) (all []refresh.Candidate, e
 
 var (
 	recoverableWallets = statement{text: "SELECT DISTINCT x.xpub_van FROM @refresh_watchers x WHERE x.status = 'watching' AND x.expires_at > $1 AND x.xpub_van > $2 ORDER BY x.xpub_van LIMIT $3"}
-	allRefreshWallets  = statement{text: "SELECT x.xpub_van FROM @refresh_wallets x WHERE x.xpub_van > $1 ORDER BY x.xpub_van LIMIT $2"}
-	allRefreshJobs     = refreshJobTable.page("", "x.created_at", "x.job_id")
-	refreshJobsOf      = refreshJobTable.page("x.status = $4", "x.created_at", "x.job_id")
-	watchingWatchers   = watcherTable.page(watching, "x.xpub_van", "x.recipient_id")
-	watchersEnded      = watcherTable.page("x.end_reason = $4", "x.xpub_van", "x.recipient_id")
+	refreshesHeld      = statement{text: "SELECT x.xpub_van FROM @refresh_wallets x WHERE x.lease_holder = $3 AND x.xpub_van > $1 " +
+		"UNION SELECT x.xpub_van FROM @refresh_jobs x WHERE x.lease_holder = $3 AND x.xpub_van > $1 " +
+		"UNION SELECT x.xpub_van FROM @wallet_locks x WHERE x.holder = $3 AND x.xpub_van > $1 ORDER BY 1 LIMIT $2"}
+	allRefreshWallets = statement{text: "SELECT x.xpub_van FROM @refresh_wallets x WHERE x.xpub_van > $1 ORDER BY x.xpub_van LIMIT $2"}
+	allRefreshJobs    = refreshJobTable.page("", "x.created_at", "x.job_id")
+	refreshJobsOf     = refreshJobTable.page("x.status = $4", "x.created_at", "x.job_id")
+	watchingWatchers  = watcherTable.page(watching, "x.xpub_van", "x.recipient_id")
+	watchersEnded     = watcherTable.page("x.end_reason = $4", "x.xpub_van", "x.recipient_id")
 )
 
 func (r refreshes) xpubs(st *statement, limit int, args ...any) ([]string, error) {
@@ -74,6 +77,11 @@ func (r refreshes) xpubs(st *statement, limit int, args ...any) ([]string, error
 		return nil, err
 	}
 	return firstColumn[string](r.tx, st, append(args, int64(limit))...)
+}
+
+// HeldBy implements [store.RefreshRecords].
+func (r refreshes) HeldBy(holder, after string, limit int) ([]string, error) {
+	return r.ids(&refreshesHeld, after, limit, holder)
 }
 
 // Recoverable implements [store.RefreshRecords].

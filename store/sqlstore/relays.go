@@ -43,6 +43,7 @@ var (
 	activitiesOf  = statement{text: "SELECT sequence, " + activityTable.columns("") + " FROM @activities WHERE resource_type = $1 AND resource_id = $2 " +
 		"ORDER BY created_at DESC, sequence DESC LIMIT $3"}
 	relayLeases = leaseTable(relayTable)
+	relaysHeld  = relayTable.heldBy()
 )
 
 // dueAt is [relaysync.Sync.DueAt].
@@ -94,6 +95,11 @@ func (r relays) List(tenant, after string, limit int) ([]string, error) {
 // ForOperator implements [store.RelayRecords].
 func (r relays) ForOperator(after string, limit int) ([]string, error) {
 	return r.ids(&relaysGivenUp, after, limit)
+}
+
+// HeldBy implements [store.RelayRecords].
+func (r relays) HeldBy(holder, after string, limit int) ([]string, error) {
+	return r.ids(&relaysHeld, after, limit, holder)
 }
 
 // Activities implements [store.RelayRecords].

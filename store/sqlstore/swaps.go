@@ -33,6 +33,7 @@ type placed[A any] struct {
 	due       map[Dialect]*statement
 	next      *statement
 	leases    *leases
+	held      statement
 	stats     statement
 }
 
@@ -63,6 +64,7 @@ func newSwapTables[A any](d swap.Direction, tables map[swap.Place]*table[A]) *sw
 			due:    map[Dialect]*statement{SQLite: what.find(SQLite), Postgres: what.find(Postgres)},
 			next:   what.next(false),
 			leases: leaseTable(t),
+			held:   t.heldBy(),
 			stats: statement{text: "SELECT x.status, x.stored_at, x.entered, x.hold_kind, x.hold_at, x.overdue_at FROM @" + t.name + " x WHERE " +
 				map[bool]string{true: "$1 = $1 AND $2 = $2", false: "x.entered >= $1 OR x.overdue_at < $2"}[place == swap.Unprocessed]}}
 		s.places = append(s.places, p)
@@ -192,6 +194,19 @@ func (w swaps[A]) List(place swap.Place, after string, limit int) ([]A, error) {
 		stored[head(&page[k]).ID] = &page[k]
 	}
 	return page, w.complete(stored)
+}
+
+// HeldBy implements [store.SwapRecords].
+func (w swaps[A]) HeldBy(holder, after string, limit int) (all []string, err error) {
+	for _, p := range w.of.places {
+		held, err := w.ids(&p.held, after, limit, holder)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, held...)
+	}
+	slices.Sort(all)
+	return all[:min(len(all), limit)], nil
 }
 
 // OfReference implements [store.SwapRecords].

@@ -246,6 +246,13 @@ func leaseTable[R any](t *table[R]) *leases {
 	}
 }
 
+// heldBy is the statement for a page of the keys of rows whose lease has a
+// holder, see ids.
+func (t *table[R]) heldBy() statement {
+	key := columnNames(t.key, "x.")
+	return statement{text: "SELECT " + key + " FROM @" + t.name + " x WHERE x.lease_holder = $3 AND " + key + " > $1 ORDER BY " + key + " LIMIT $2"}
+}
+
 // renewal is a lease that is held, and its new end.
 type renewal[K comparable] struct {
 	id    K

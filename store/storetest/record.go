@@ -63,6 +63,8 @@ type subject[T store.Clock, K, L comparable, A, E, C any] struct {
 	also  func(testing.TB) []A
 	lease func(*A) *statemachine.Lease
 	renew func(tx T, now time.Time, a *A, fence int64, until time.Time) (lost bool, err error)
+	// revoke is the service's Revoke, by an operator.
+	revoke func(context.Context, statemachine.Revocation) (int, error)
 	// more writes in tx what no stage does; nil if there is nothing.
 	more func(tx T) error
 	// facts are what can be read of one aggregate beside Get and its trails,
@@ -125,6 +127,7 @@ func versioned[T store.Clock, K, L comparable, A, E, C any](t *testing.T, open f
 		{"a record is written only as it was read", asRead[T, K, L, A, E, C]},
 		{"a lease is renewed under its fence alone and changes no version", renewals[T, K, L, A, E, C]},
 		{"a change from before a renewal does not shorten the lease", renewedThenSaved[T, K, L, A, E, C]},
+		{"what a worker holds is given back at once, and it writes nothing more", revocation[T, K, L, A, E, C]},
 		{"the same event of a held aggregate again changes nothing", heldAgain[T, K, L, A, E, C]},
 		{"the changes of one save are stored together or not at all", oneSave[T, K, L, A, E, C]},
 

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -224,6 +225,54 @@ func renewedThenSaved[T store.Clock, K, L comparable, A, E, C any](t *testing.T,
 			want.Until = until
 		}
 		same(t, "the lease after a change from before its renewal", s.lease(&stored), s.lease(&now))
+	})
+}
+
+func revocation[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	s.leased(t, func(t *testing.T, g *stage[K, A, E], a A) {
+		other := s.make(t, g)
+		holder, fence := s.lease(&a).Holder, s.lease(&a).Fence
+		stale, before := s.change(t, a, g.rivals(&a, 0)), s.dump(t, s.id(&a), s.id(&other))
+		give := func(holder string, want int) {
+			t.Helper()
+			if n, err := s.revoke(ctx, statemachine.Revocation{Holder: holder, Reason: "its machine burnt"}); err != nil || n != want {
+				t.Fatalf("of %q %d were given back, %v, expected %d", holder, n, err, want)
+			}
+		}
+		_, err := s.revoke(ctx, statemachine.Revocation{Holder: holder})
+		refusedWith(t, err, statemachine.ErrInvalid, "an operator without a reason")
+		give(holder+"x", 0)
+		same(t, "what others hold", s.dump(t, s.id(&a), s.id(&other)), before)
+		give(holder, 2)
+		for _, old := range []A{a, other} {
+			now := s.get(t, s.id(&old))
+			same(t, "its lease", *s.lease(&now), statemachine.Lease{Fence: fence})
+			for _, r := range s.states(&now) {
+				if _, err := s.service.Trail(ctx, r.id); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if s.held == nil { // the service judges by what is stored
+			before := s.dump(t, s.id(&a))
+			if _, err := s.service.Do(ctx, s.id(&a), g.rivals(&a, 0)); err != nil && !errors.Is(err, statemachine.ErrFenced) {
+				t.Fatal("an event of the old holder: ", err)
+			}
+			same(t, "after an event of the old holder", s.dump(t, s.id(&a)), before)
+		} else if err := s.save(stale); !errors.Is(err, statemachine.ErrConflict) && !errors.Is(err, statemachine.ErrFenced) {
+			t.Fatalf("a change of the old holder: %v, expected %v or %v", err, statemachine.ErrConflict, statemachine.ErrFenced)
+		}
+		var lost bool
+		err = s.Update(ctx, func(tx T) (err error) {
+			lost, err = s.renew(tx, start, &a, fence, start.Add(time.Hour))
+			return err
+		})
+		if err != nil || !lost {
+			t.Fatalf("a renewal of the old holder: lost is %v, %v", lost, err)
+		}
+		before = s.dump(t, s.id(&a), s.id(&other))
+		give(holder, 0)
+		same(t, "given back twice", s.dump(t, s.id(&a), s.id(&other)), before)
 	})
 }
 

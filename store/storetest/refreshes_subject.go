@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,6 +101,9 @@ func versionedRefreshes[T store.RefreshTx](r *refreshes[T]) *refreshSubject[T] {
 		renew: func(tx T, now time.Time, w *refresh.Work, fence int64, until time.Time) (bool, error) {
 			lost, err := tx.Refreshes().Renew(now, until, store.RefreshLease{XpubVan: w.Wallet.XpubVan, Held: refresh.Held{Slot: fence}})
 			return len(lost) > 0, err
+		},
+		revoke: func(ctx context.Context, of statemachine.Revocation) (int, error) {
+			return r.service.Revoke(ctx, refresh.By{Actor: "op", Role: refresh.Operator}, of)
 		},
 		world: func(tx T) (map[string]any, error) {
 			all := map[string]any{}

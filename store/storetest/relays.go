@@ -128,6 +128,9 @@ func (r *relays[T]) subject() *relaySubject[T] {
 			lost, err := tx.Relays().Renew(now, store.RelayLease{Relay: s.Relay.ID, Fence: fence, Until: until})
 			return len(lost) > 0, err
 		},
+		revoke: func(ctx context.Context, of statemachine.Revocation) (int, error) {
+			return r.service.Revoke(ctx, relaysync.By{Actor: "op", Role: relaysync.Operator}, of)
+		},
 		facts: func(tx T, s *relaysync.Sync) (map[string]any, error) {
 			all, err := tx.Relays().Activities(relaysync.ResourceRelay, s.Relay.ID, 1000)
 			for i := range all {

@@ -52,6 +52,11 @@ func Swaps[T store.SwapTx](t *testing.T, open func(testing.TB) store.Store[T]) {
 	}
 }
 
+// revoking is a service that gives back what a worker holds.
+type revoking interface {
+	Revoke(context.Context, swap.By, statemachine.Revocation) (int, error)
+}
+
 type (
 	swapSubject[T store.Clock, A any] = subject[T, string, string, A, swap.Event, swap.Change[A]]
 	swapService[A any]                = service[string, string, A, swap.Event]
@@ -123,6 +128,9 @@ func newSwapSubject[T store.SwapTx, A any](t *testing.T, db store.Store[T], s sw
 		renew: func(tx T, now time.Time, a *A, fence int64, until time.Time) (bool, error) {
 			lost, err := rows(tx).Renew(now, store.SwapLease{ID: head(a).ID, Fence: fence, Until: until})
 			return len(lost) > 0, err
+		},
+		revoke: func(ctx context.Context, of statemachine.Revocation) (int, error) {
+			return s.(revoking).Revoke(ctx, swap.By{Actor: "op", Role: swap.Operator}, of)
 		},
 		world: func(tx T) (map[string]any, error) {
 			all := map[string]any{}

@@ -76,6 +76,9 @@ func versionedWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T])
 			lost, err := tx.Withdrawals().Renew(now, store.JobLease{Job: a.Job.ID, Fence: fence, Until: until})
 			return len(lost) > 0, err
 		},
+		revoke: func(ctx context.Context, of statemachine.Revocation) (int, error) {
+			return w.service.Revoke(ctx, withdrawal.By{Actor: "op", Role: withdrawal.Operator}, of)
+		},
 		more: w.more,
 		facts: func(tx T, a *withdrawal.Withdrawal) (map[string]any, error) {
 			if a.Job.Status == 0 {

@@ -41,5 +41,6 @@
 // not started are given back through Options.Release. Running handlers have
 // Options.Grace to end, then their contexts are cancelled with [ErrStopped].
 // Leases are renewed and results stored until the last handler has returned,
-// on contexts that the stop does not cancel.
+// on contexts that the stop does not cancel. At the very end, of a stop or of an
+// idle Run, a [Revoking] source gives back what is still held.
 package worker

@@ -63,6 +63,13 @@ func (e *LostError) Error() string {
 // one that is below twice Options.CallTimeout.
 type Leasing interface{ ShortestLease() time.Duration }
 
+// Revoking is a [Source] whose leases belong to a name. When a [Run] ends it gives
+// back at once all that this name holds: claims whose reply was lost, work whose
+// result was dropped. So no other Run may use the name for the same work.
+type Revoking interface {
+	Revoke(ctx context.Context) error
+}
+
 // Is reports a match with [statemachine.ErrFenced].
 func (e *LostError) Is(target error) bool { return target == statemachine.ErrFenced }
 
@@ -163,7 +170,26 @@ func Run[W, R any](ctx context.Context, source Source[W, R], handle func(context
 	if l.renewing {
 		<-l.renewed
 	}
+	l.revoke(ctx)
 	return err
+}
+
+// revoke gives back what is still held, and says so where it cannot: the leases
+// then end by themselves.
+func (l *loop[W, R]) revoke(ctx context.Context) {
+	s, ok := l.source.(Revoking)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.o.CallTimeout)
+	defer cancel()
+	var err error
+	if p := try(func() { err = s.Revoke(ctx) }); p != nil {
+		err = p
+	}
+	if err != nil {
+		l.o.Log.Warn("leases not given back", "error", err)
+	}
 }
 
 func (o Options[W, R]) withDefaults() (Options[W, R], error) {

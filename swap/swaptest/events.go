@@ -44,6 +44,9 @@ func (a *Adversary) Next(t *rapid.T, r swap.Record) swap.Event {
 	case 0:
 		return swap.Claimed{By: worker}
 	case 1:
+		if rapid.Bool().Draw(t, "revoked") {
+			return swap.Revoked{By: by(swap.Operator), Revocation: statemachine.Revocation{Holder: i.Lease.Holder, Reason: "dead"}}
+		}
 		return swap.Released{By: worker, Fence: fence}
 	case 2, 3:
 		return a.outside(t, i, by)

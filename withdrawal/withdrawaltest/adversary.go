@@ -136,6 +136,10 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 		},
 		func() withdrawal.Event { return withdrawal.PutOff{By: system()} },
 		func() withdrawal.Event { return withdrawal.Acknowledged{By: operator(), Reason: "a"} },
+		func() withdrawal.Event {
+			return withdrawal.Revoked{By: rapid.SampledFrom([]withdrawal.By{by, operator()}).Draw(t, "who"),
+				Revocation: statemachine.Revocation{Holder: j.Lease.Holder, Reason: "dead"}}
+		},
 	}
 	switch k := rapid.IntRange(0, 39).Draw(t, "kind"); {
 	case k == 0:
@@ -160,9 +164,9 @@ func fitting(w *withdrawal.Withdrawal) []int {
 	case j.Status == withdrawal.JobPending:
 		return []int{2, 2, 2, 2, 2, 16, 19, 21}
 	case j.Status == withdrawal.JobProcessing:
-		return []int{3, 4, 4, 5, 5, 6, 7, 8, 14, 16, 18}
+		return []int{3, 4, 4, 5, 5, 6, 7, 8, 14, 16, 18, 23}
 	}
-	return []int{2, 8, 9, 10, 11, 11, 11, 11, 12, 19, 20}
+	return []int{2, 8, 9, 10, 11, 11, 11, 11, 12, 19, 20, 23}
 }
 
 // paidBy says that another transaction paid, which is mostly true of the request.
