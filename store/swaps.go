@@ -111,7 +111,7 @@ func (h *swapHouse[A]) control(lock bool) (swap.Control, error) {
 	return c, err
 }
 
-func (h *swapHouse[A]) fill(_ *A, ev swap.Event) (swap.Event, error) {
+func (h *swapHouse[A]) fill(a *A, ev swap.Event) (swap.Event, error) {
 	var err error
 	switch e := ev.(type) {
 	case swap.Observed:
@@ -123,8 +123,14 @@ func (h *swapHouse[A]) fill(_ *A, ev swap.Event) (swap.Event, error) {
 	case swap.Elapsed:
 		e.Control, err = h.control(false)
 		return e, err
+	case swap.Looked:
+		if e.Number == 0 {
+			e.Control, err = h.control(false)
+		}
+		return e, err
 	case swap.Begun:
-		if e.Control, err = h.control(true); err == nil && e.Reference == 0 && e.Signature == "" {
+		known := any(a).(swap.Record).Head().Intent(e.Number) != nil // it is compared, and draws nothing
+		if e.Control, err = h.control(true); err == nil && e.Reference == 0 && e.Signature == "" && !known {
 			var next swap.Control
 			next, err = h.drawn.Draw()
 			e.Reference = next.Reference

@@ -57,8 +57,9 @@ func (s *Swaps) Resume(ctx context.Context, operator string) (swap.Control, erro
 }
 
 // Restored says that this store is empty or was restored from a copy: nothing
-// goes out until the vault's own history on both chains was scanned completely.
-// A host calls it at its first start, and after each restore.
+// goes out until the vault's own history on both chains was scanned completely,
+// and for an item of before, stored or not, until it was looked back for. A host
+// calls it at its first start, and after each restore, before any worker.
 func (s *Swaps) Restored(ctx context.Context) (swap.Control, error) {
 	return s.control(ctx, func(c swap.Control, now time.Time) (swap.Control, error) { return c.Restored(now), nil })
 }
@@ -169,14 +170,18 @@ func (s *Swaps) AcceptGap(ctx context.Context, chain swap.Chain, from, to time.T
 }
 
 // Outbound stores one transaction of the vault's own history: with the item that
-// its memo or reference names, or as one that names none.
+// its memo or reference names, or as one that names none. The reference counter is
+// raised to its reference.
 func (s *Swaps) Outbound(ctx context.Context, by swap.By, seen swap.Sighting) error {
 	return s.update(ctx, func(tx SwapTx) error {
 		in := s.Within(tx)
+		if err := saw(tx, seen); err != nil {
+			return err
+		}
 		d, id, err := in.named(tx, &seen)
 		ev := swap.Outbound{By: by, Seen: seen}
 		switch {
-		case err != nil || !seen.VaultSigned:
+		case err != nil || !seen.VaultSigned: // it proves nothing
 			return err
 		case d == swap.ToUSDD:
 			_, err = in.Deposits.Do(ctx, id, ev)
@@ -192,6 +197,28 @@ func (s *Swaps) Outbound(ctx context.Context, by swap.By, seen swap.Sighting) er
 		}
 		return tx.SwapHouse().Note(swap.Unattributed(seen, by))
 	})
+}
+
+// saw raises the reference counter. The row is locked only where it is raised.
+func saw(tx SwapTx, seen swap.Sighting) error {
+	c, err := tx.SwapHouse().Control(false)
+	if err == nil && c.Saw(seen).Version != c.Version {
+		_, err = changeControl(tx, func(c swap.Control, _ time.Time) (swap.Control, error) { return c.Saw(seen), nil })
+	}
+	return err
+}
+
+// Named returns the item that an outbound names by its memo or reference, and that
+// is stored; the direction is 0 and id empty if there is none.
+func (s *Swaps) Named(ctx context.Context, seen swap.Sighting) (d swap.Direction, id string, err error) {
+	err = s.view(ctx, func(tx SwapTx) (err error) {
+		d, id, err = s.named(tx, &seen)
+		return err
+	})
+	if d == 0 {
+		id = ""
+	}
+	return d, id, err
 }
 
 // named returns the item that a transaction names and that is stored; direction

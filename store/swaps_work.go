@@ -59,8 +59,12 @@ func (w *swapWork[A]) Turn(ctx context.Context, done []HeldSwap[A], n int) (item
 		}
 		for i := range due {
 			id := any(&due[i]).(swap.Record).Head().ID
-			if err := b.step(&due[i], id, swap.Claimed{By: w.by()}); err != nil {
+			refused, err := b.try(&due[i], id, swap.Claimed{By: w.by()})
+			if err != nil {
 				return 0, err
+			}
+			if refused != nil { // it holds up no other
+				continue
 			}
 			items = append(items, worker.Item[A]{Key: id, Until: b.began.Add(w.policy.Lease), Work: due[i]})
 		}

@@ -211,14 +211,27 @@ func (s *step) discrepancy(d Discrepancy) bool {
 // hold stops the item; a hold that is there stays.
 func (s *step) hold(kind HoldKind, reason string) {
 	if s.item.Hold.Kind == 0 {
-		s.item.Hold = Hold{Kind: kind, At: s.by.At, Reason: statemachine.Bounded(reason, MaxText)}
+		s.rehold(kind, reason)
 	}
 }
 
-// free ends a hold. The stale clock stood meanwhile.
+// rehold stops the item for another reason. Since when it is held stays.
+func (s *step) rehold(kind HoldKind, reason string) {
+	at := s.by.At
+	if s.item.Hold.Kind != 0 {
+		at = s.item.Hold.At
+	}
+	s.item.Hold = Hold{Kind: kind, At: at, Reason: statemachine.Bounded(reason, MaxText)}
+}
+
+// free ends a hold, but for an outbound that nobody has explained. The stale
+// clock stood meanwhile.
 func (s *step) free() {
 	s.item.Stood += max(0, s.by.At.Sub(s.item.Hold.At))
 	s.item.Hold = Hold{}
+	if s.item.unexplained() {
+		s.hold(ByMismatch, "an outbound that is no intent of this item is not explained")
+	}
 }
 
 // age is how long ago something was; 0 for what lies in the future.
@@ -246,6 +259,8 @@ func (s *step) observe(e *Observed) error {
 	}
 	credit := s.side.direction() == ToUSDC
 	switch {
+	case credit && !nexusID(e.ID):
+		return s.refuse(statemachine.ErrInvalid, "a txid in another spelling would be another credit")
 	case err != nil || !word(e.ID, MaxID) || e.Amount == 0 || e.Amount > MaxAmount:
 		return s.refuse(statemachine.ErrInvalid, "an id, an amount of 1 to 2^63 - 1 and a time are needed")
 	case !e.Success || !credit && !e.Finalized:
@@ -274,12 +289,22 @@ func (s *step) observe(e *Observed) error {
 	return s.move(observed, "")
 }
 
+// nexusID reports whether an id, "txid" or "txid:contract", is spelt in the one
+// form of [statemachine.HashForm].
+func nexusID(id string) bool {
+	txid, _, _ := strings.Cut(id, ":")
+	return statemachine.HashForm(txid) == txid
+}
+
 // create fills a new item.
 func (s *step) create(e *Observed, at time.Time) {
 	i := s.item
 	i.ID, i.Amount, i.From, i.At, i.Stored = e.ID, e.Amount, e.From, at, s.by.At
 	i.PausedBefore = e.Control.paused(s.by.At)
-	i.Unscanned = at.Before(e.Control.RecoveredAt)
+	// The clock of a chain is compared with the store's.
+	if !at.Before(e.Control.RecoveredAt.Add(s.p.WaterlineMargin)) || e.Control.RecoveredAt.IsZero() {
+		i.LookedBack = s.by.At
+	}
 	if c, ok := s.side.(*creditSide); ok {
 		c.c.To, c.c.Owner = e.To, e.Owner
 	}

@@ -2,6 +2,7 @@ package swap
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/settlehq/settle/statemachine"
 )
@@ -50,7 +51,7 @@ func CheckCredit(c Credit) error {
 		broken = first(
 			rule{c.Status == CreditAsFees || c.Fees == 0, "only a credit that was processed as fees has fees"},
 			rule{c.Status != CreditAsFees || dropped && c.Fees == 0 && c.discrepant(InboundGone) || c.Fees == c.Amount, "what was processed as fees is kept whole, or has vanished"},
-			rule{!sending || c.Terms.Frozen && c.Account != "", "a credit is ready with its account and its terms"},
+			rule{!sending || c.Terms.Frozen && (c.Account != "" || c.Status == CreditReady), "a credit is ready with its account and its terms"},
 			rule{c.Status == CreditPending || !c.Terms.Frozen || !c.Terms.micro(c.Amount) || c.Status == CreditAsFees, "a micro credit leaves only as fees"},
 			rule{c.SettledBy == 0 || c.Status == CreditQuarantined && c.Intent(c.SettledBy) != nil, "only a quarantined credit is settled by an earlier intent"},
 			rule{c.Status != CreditProcessed || c.finally(), "a credit is processed with a final payment"},
@@ -64,7 +65,7 @@ func (d *Deposit) Money() Money { return d.money(false) }
 
 // Money is where the amount of the credit is. One that vanished and was given
 // up was never deposited.
-func (c *Credit) Money() Money { return c.money(c.Status == CreditAsFees && !c.GoneAt.IsZero()) }
+func (c *Credit) Money() Money { return c.money(c.Status == CreditAsFees && c.Fees == 0) }
 
 func corrupt(kind, id, broken string) error {
 	if broken == "" {
@@ -134,7 +135,7 @@ func (i *Item) check(x side, m Money) string {
 		rule{m.Excess == 0 || i.contradicted(), "no more went out than came in, or a discrepancy says so"},
 		rule{m.PaidOut+m.Refunded+m.Quarantined+m.Fees+m.Held == m.Deposited+m.Excess, "paid out + refunded + quarantined + fees + held is what was deposited"},
 		rule{min(i.Attempts[0], i.Attempts[1], i.Attempts[2]) >= 0 && int(i.Attempts[0]+i.Attempts[1]+i.Attempts[2]) <= len(i.Intents), "an attempt has its intent"},
-		rule{!waits || i.awaited(g.awaits) != nil || len(i.Intents) == 0 || i.Hold.Kind == ByPolicy || g.awaits == Send && landed > 0, "what the state waits for is on file"},
+		rule{!waits || i.awaited(g.awaits) != nil || len(i.Intents) == 0 || landed > 0 || slices.ContainsFunc(i.Intents, func(in Intent) bool { return in.Action == g.awaits }), "what the state waits for is on file"},
 		rule{i.Lost == 0 || g.finished() && i.Intent(i.Lost) != nil, "only a finished item has lost its outbound"},
 		rule{!i.Terms.Frozen || i.Terms.Net+i.Terms.Fee == i.Amount, "net + fee is the amount"},
 		rule{(i.Hold.Kind == 0) == i.Hold.At.IsZero(), "a hold has a kind and a time"},
@@ -147,8 +148,8 @@ func (in *Intent) check(i *Item, number int64) string {
 	return first(
 		rule{in.Number == number, "intents are numbered from 1 without gaps"},
 		rule{in.Action.Valid() && in.Chain.Valid(), "an intent has an action and a chain"},
-		rule{in.Net > 0 && (in.Filed || in.Net+in.Fee == i.Amount), "net + fee of an intent is the amount"},
-		rule{in.Filed || in.Destination != "", "an intent has a destination"},
+		rule{in.Net > 0 && (in.Filed || in.Net+in.Fee == i.Amount || i.discrepant(Mismatch)), "net + fee of an intent is the amount, or a discrepancy says what it moved"},
+		rule{in.Filed || in.Destination != "" || i.discrepant(Mismatch), "an intent has a destination"},
 		rule{in.Filed || (in.Chain == Nexus) == (in.Reference != 0) && (in.Chain == Solana) == (in.Signature != "" && in.Memo != ""), "an intent has a reference on Nexus, a signature and a memo on Solana"},
 		rule{!in.Final || in.Landed() && in.Proof == 0, "what is final has paid"},
 		rule{in.Proof == 0 || in.Outcome == statemachine.Failed || in.Outcome == statemachine.Deferred, "what is proved has not paid"},

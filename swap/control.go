@@ -101,6 +101,15 @@ func (c Control) Draw() (Control, error) {
 	return c, nil
 }
 
+// Saw seeds the counter from an outbound. What the vault did not sign proves
+// nothing; one with an error has used its number up.
+func (c Control) Saw(t Sighting) Control {
+	if t.VaultSigned && t.Chain == Nexus && t.Reference <= MaxAmount {
+		c, _ = c.Seed(t.Reference)
+	}
+	return c
+}
+
 // Seed makes the next reference max(local, seen) + 1. It never lowers.
 func (c Control) Seed(seen uint64) (Control, error) {
 	if seen > MaxAmount {

@@ -69,6 +69,9 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 		}
 		return nil
 	case e.Gone && c.GoneAt.IsZero():
+		if s.item.unproved() != nil {
+			s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.ID, Chain: Nexus, TxID: c.ID, Amount: c.Amount, Text: "it vanished after an outbound was begun"})
+		}
 		c.GoneAt, c.Confirmations = s.by.At, 0
 		return s.note("the inbound transaction has vanished")
 	case e.Gone, c.Status != CreditPending && c.GoneAt.IsZero(),

@@ -1,6 +1,7 @@
 package swap_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -208,6 +209,8 @@ func TestQuarantinedCreditsOweTheMove(t *testing.T) {
 		if s := r.p.NextCredit(r.item, open, r.now); s.Party != swap.Operator || len(s.Tasks) > 0 {
 			t.Errorf("owed: %+v", s)
 		}
+		r.i().Lease, r.now = statemachine.Lease{Holder: "worker", Fence: 9, Until: r.now.Add(2 * time.Hour)}, r.now.Add(time.Hour)
+		r.refused(r.begun(swap.Quarantine), statemachine.ErrIllegal)
 		r.order(swap.Requeue).release().begin(swap.Quarantine)
 	})
 	t.Run("lost", func(t *testing.T) {
@@ -270,4 +273,36 @@ func TestACreditThatVanishes(t *testing.T) {
 		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable}).refused(r.begun(swap.Send), statemachine.ErrHeld)
 	})
 	pending(t).refused(swap.Ordered{By: by(swap.Operator, t0), Order: swap.Drop, Reason: "x"}, statemachine.ErrIllegal)
+}
+
+func TestALostRefundThatIsFoundIsNotLost(t *testing.T) {
+	r := refunded(t).wait(time.Hour).missing(1).kinds(swap.OutboundLost).found(1, 10).is("refunded").found(1, 10)
+	r.refused(swap.Ordered{By: r.operator(), Order: swap.Requeue, Reason: "x"}, statemachine.ErrIllegal)
+	if m := r.item.Money(); m.Refunded != 9_999_000 {
+		t.Errorf("money %+v", m)
+	}
+}
+
+func TestWhatABegunMayNotBe(t *testing.T) {
+	r := creditReady(t).claim()
+	r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
+	r.p.OwnAccounts = append([]string{"bob-usdc"}, r.p.OwnAccounts...)
+	r.refused(r.begun(swap.Send), statemachine.ErrIllegal)
+	// One intent, one signature.
+	r = sending(t).answer(statemachine.Failed).prove().release().claim()
+	r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
+	ev := r.begun(swap.Send)
+	ev.Signature = r.i().Intents[0].Signature
+	r.refused(ev, statemachine.ErrConflict)
+	for name, spoil := range map[string]func(*swap.Begun){
+		"no signature": func(e *swap.Begun) { e.Signature = "" }, "no last height": func(e *swap.Begun) { e.LastValid = 0 },
+		"a reference": func(e *swap.Begun) { e.Reference = 5 }, "too many bytes": func(e *swap.Begun) { e.Raw = make([]byte, swap.MaxRaw+1) },
+		"a number too many": func(e *swap.Begun) { e.Number++ },
+	} {
+		ev := r.begun(swap.Send)
+		spoil(&ev)
+		if err := r.try(ev); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

@@ -160,7 +160,7 @@ func (x *depositSide) elapsed(s *step) error {
 // idle: an action that cannot be begun, since nothing is left to pay, there is
 // nowhere to pay to, or no attempt is left.
 func (s *step) idle(a Action) error {
-	if a == 0 || s.item.unproved() != nil {
+	if e, _ := s.ev.(Elapsed); a == 0 || s.item.unproved() != nil || s.item.behind(e.Control) || lacksIntent(s.side, s.item) {
 		return nil
 	}
 	net, _ := s.terms(a)

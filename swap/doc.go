@@ -43,7 +43,7 @@
 //
 // When an outbound is found after all, the item follows the money if nothing
 // else is out; if something is, that is a discrepancy, and a person looks.
-// [RecoverDeposit], [RecoverCredit] and [Policy.RecoverMissing] do the same from
+// [Policy.RecoverDeposit], [Policy.RecoverCredit] and [Policy.RecoverMissing] do the same from
 // a scan of the vault's own history, which is read for ever.
 //
 // # Storing a change

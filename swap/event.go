@@ -137,7 +137,7 @@ type (
 		Fence     int64
 		Number    int64 // the next one, len(Intents) + 1
 		Action    Action
-		Reference uint64 // Nexus: drawn from the counter in the same commit
+		Reference uint64 // Nexus: drawn from the counter in the same commit, above Control.Reference
 		Signature string // Solana: of the signed transaction
 		Raw       []byte // Solana: its bytes, if they are kept
 		LastValid uint64 // Solana: the last block height at which it can land
@@ -189,15 +189,19 @@ type (
 		// transaction that is not found will never be mined.
 		CannotLand bool
 	}
-	// Looked is a look-up of one intent; Number 0 is of the time before the
-	// record, for an item that is Unscanned: by all references and memos, and
-	// CannotLand says that nothing of that time can land any more.
+	// Looked is a look-up of one intent. Number 0 is a look back, owed after a lost
+	// or restored database: at all outbounds of the item, on file or not, by memo,
+	// and on Nexus by reference, destination and amount, see
+	// [Policy.RecoverDeposit]. It begins [Policy.WaterlineMargin] before the
+	// item's own time, and CannotLand says that nothing from before the loss can
+	// land any more. LookMissing: all that there is, is on file.
 	Looked struct {
 		By
 		Number  int64
 		Finding Finding  `json:",omitzero"`
 		Seen    Sighting // with LookFound
 		View    View     // with LookMissing
+		Control Control  // with Number 0
 	}
 	// Outbound is a transaction of the vault's own history that names the item.
 	Outbound struct {

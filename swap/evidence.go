@@ -2,6 +2,7 @@ package swap
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -46,7 +47,7 @@ func (s *step) looked(e *Looked) error {
 		s.later = true
 		return nil
 	case in == nil:
-		return s.lookedBack(&e.View)
+		return s.lookedBack(e)
 	case in.Settled():
 		return nil
 	case !s.p.Complete(*in, e.View, s.by.At):
@@ -56,47 +57,57 @@ func (s *step) looked(e *Looked) error {
 	return s.missing(s.intent(e.Number))
 }
 
-// lookedBack: nothing went out for the item before it was stored, and nothing
-// that was begun before the loss can land any more, which the host asserts; its
-// sender's lease has ended by now.
-func (s *step) lookedBack(v *View) error {
-	if !s.item.Unscanned {
+// lookedBack: all that went out for the item is on file, and nothing that was
+// begun before the loss can land any more, which the host asserts; its sender's
+// lease has ended by now.
+func (s *step) lookedBack(e *Looked) error {
+	if !s.item.behind(e.Control) {
 		return nil
 	}
-	ended := s.item.Stored.Add(s.p.Lease + s.p.CallTimeout)
-	if v.From.IsZero() || v.From.After(s.item.At) || !v.ByID || !v.ByMemo || v.Before == 0 || v.After < v.Before || !v.CannotLand || !s.by.At.After(ended) {
+	v := &e.View
+	if v.From.IsZero() || v.From.After(s.item.At.Add(-s.p.WaterlineMargin)) || !v.ByID || !v.ByMemo || v.Before == 0 || v.After < v.Before ||
+		!v.CannotLand || s.by.At.Before(s.p.lookBackAt(e.Control)) {
 		s.later = true
 		return nil
 	}
-	s.item.Unscanned = false
-	return s.note("no outbound from before the record")
+	s.item.LookedBack = s.by.At
+	return s.note("every outbound is on file")
 }
 
-// waitsFor reports whether an intent is what the state waits for.
+// lookBackAt is from when on a look-back counts: nobody who has begun something
+// before the loss may still send it.
+func (p *Policy) lookBackAt(c Control) time.Time {
+	return after(p.Lease+p.CallTimeout, c.RecoveredAt)
+}
+
+// waitsFor reports whether an intent is what the state waits for: the latest of
+// its action that went out, or where none did, any that may have.
 func (s *step) waitsFor(in *Intent) bool {
-	a := s.side.stage().awaits
-	if a != in.Action {
+	g := s.side.stage()
+	if g.awaits != in.Action {
 		return false
 	}
-	w := s.item.awaited(a)
-	return w != nil && w.Number == in.Number
+	if w := s.item.awaited(g.awaits); w != nil {
+		return w.Number == in.Number
+	}
+	return !g.finished() && in.Proof == 0
 }
 
 // missing: an intent that is not settled cannot pay any more. Where the state
 // waits for it, that counts only after the time-out.
 func (s *step) missing(in *Intent) error {
 	switch {
-	case in.Open():
-		return s.failed(in, Negative, "it is not there and cannot land any more")
-	case !in.Landed():
-		in.Proof = Negative
-		return s.note(fmt.Sprintf("%s %d did not pay", in.Action, in.Number))
 	case s.waitsFor(in):
 		if s.age(in.At) <= s.p.ConfirmTimeout {
 			s.later = true
 			return nil
 		}
 		return s.lost(in, Negative)
+	case in.Open():
+		return s.failed(in, Negative, "it is not there and cannot land any more")
+	case !in.Landed():
+		in.Proof = Negative
+		return s.note(fmt.Sprintf("%s %d did not pay", in.Action, in.Number))
 	}
 	return s.takenBack(in, Negative)
 }
@@ -114,6 +125,9 @@ func (s *step) takenBack(in *Intent, proof Proof) error {
 // lost: what the state waits for has not paid and never will.
 func (s *step) lost(in *Intent, proof Proof) error {
 	in.Outcome, in.Proof = statemachine.Failed, proof
+	if in.ClosedAt.IsZero() {
+		in.ClosedAt = s.by.At
+	}
 	text := fmt.Sprintf("%s %d did not pay: %s", in.Action, in.Number, proof)
 	if s.side.stage().finished() {
 		s.item.Lost = in.Number
@@ -148,6 +162,7 @@ func (s *step) sighted(t *Sighting) error {
 		t.Reference > MaxAmount || t.Destination != "" && !word(t.Destination, MaxAddress) {
 		return s.refuse(statemachine.ErrInvalid, "a malformed sighting")
 	}
+	t.TxID = txForm(t.Chain, t.TxID)
 	in := s.find(t)
 	switch {
 	case in == nil && t.Errored:
@@ -157,6 +172,8 @@ func (s *step) sighted(t *Sighting) error {
 			return s.refuse(statemachine.ErrInvalid, "the transaction does not name this item")
 		}
 		return s.conflict(t)
+	case t.Errored && in.Chain == Nexus && in.Landed() && !sameTx(in, t.TxID):
+		return nil // the other one with its reference has paid
 	case t.Errored:
 		return s.failedOnChain(s.intent(in.Number), t)
 	case t.Amount != in.Net || t.Token != s.p.token(in.Chain) || t.Destination != in.Destination && in.Destination != "":
@@ -167,7 +184,12 @@ func (s *step) sighted(t *Sighting) error {
 	case !in.Landed():
 		in.TxID = t.TxID
 		return s.paid(in)
+	case !sameTx(in, t.TxID): // two with one reference
+		return s.second(in, t.TxID)
 	case s.p.final(t) && !in.Final:
+		if moved, err := s.reconcile(); moved || err != nil {
+			return err // the next look-up ends it
+		}
 		return s.finish(in)
 	}
 	if moved, err := s.reconcile(); moved || err != nil {
@@ -179,18 +201,18 @@ func (s *step) sighted(t *Sighting) error {
 
 // find returns the intent that a sighting is: by signature on Solana, by
 // reference on Nexus, by id for one that an operator filed.
-func (s *step) find(t *Sighting) *Intent {
+func (s *step) find(t *Sighting) (found *Intent) {
 	for k := range s.item.Intents {
 		in := &s.item.Intents[k]
 		switch {
 		case in.Chain != t.Chain:
-		case in.Chain == Solana && in.Signature == t.TxID,
-			in.Chain == Nexus && in.Reference != 0 && in.Reference == t.Reference,
-			in.Chain == Nexus && in.Reference == 0 && sameTx(in, t.TxID):
+		case in.Chain == Solana && in.Signature == t.TxID, in.Chain == Nexus && sameTx(in, t.TxID):
 			return in
+		case in.Chain == Nexus && in.Reference != 0 && in.Reference == t.Reference:
+			found = in
 		}
 	}
-	return nil
+	return found
 }
 
 // failedOnChain: it landed with an error. Below finality that can change.
@@ -201,14 +223,14 @@ func (s *step) failedOnChain(in *Intent, t *Sighting) error {
 	case !s.p.final(t):
 		s.later = true
 		return nil
+	case s.waitsFor(in):
+		return s.lost(in, Errored)
 	case in.Open():
 		in.TxID = t.TxID
 		return s.failed(in, Errored, "it landed with an error")
 	case !in.Landed():
 		in.Proof = Errored
 		return s.note(fmt.Sprintf("%s %d landed with an error", in.Action, in.Number))
-	case s.waitsFor(in):
-		return s.lost(in, Errored)
 	}
 	return s.takenBack(in, Errored)
 }
@@ -229,10 +251,8 @@ func (s *step) finish(in *Intent) error {
 // conflict: the vault paid something that names the item and is none of its
 // intents, or not to the unit. Nothing is begun until a person has looked.
 func (s *step) conflict(t *Sighting) error {
-	for k := range s.item.Discrepancies {
-		if d := &s.item.Discrepancies[k]; d.Kind == Mismatch && d.Key == t.TxID {
-			return nil
-		}
+	if slices.ContainsFunc(s.item.Discrepancies, func(d Discrepancy) bool { return d.mismatch(t.TxID) }) {
+		return nil
 	}
 	s.discrepancy(Discrepancy{Kind: Mismatch, Key: t.TxID, Chain: t.Chain, TxID: t.TxID, Amount: t.Amount,
 		Text: fmt.Sprintf("%s of %.20q to %.100q is no intent of this item", FormatAmount(t.Amount), t.Token, t.Destination)})

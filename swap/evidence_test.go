@@ -349,7 +349,8 @@ func TestTheHouseIsStopped(t *testing.T) {
 	d := deposits(t)
 	d.ctl, d.now = lost, o.At
 	memo(d.do(o), "nexus:carol").do(swap.AccountChecked{By: d.worker(), State: swap.AccountUsable}).refused(d.begun(swap.Send), statemachine.ErrHeld)
-	d.now = d.i().Stored.Add(5*time.Minute + 30*time.Second + time.Microsecond)
+	d.now = d.ctl.RecoveredAt.Add(5*time.Minute + 30*time.Second + time.Microsecond)
+	d.i().LookedBack = d.ctl.RecoveredAt
 	for name, spoil := range map[string]func(*swap.View){
 		"from after the item": func(v *swap.View) { v.From = v.From.Add(time.Microsecond) },
 		"not by memo":         func(v *swap.View) { v.ByMemo = false },
@@ -357,13 +358,13 @@ func TestTheHouseIsStopped(t *testing.T) {
 	} {
 		v := d.view(0)
 		spoil(&v)
-		if d.do(swap.Looked{By: d.worker(), Finding: swap.LookMissing, View: v}); !d.i().Unscanned {
+		if d.do(swap.Looked{By: d.worker(), Finding: swap.LookMissing, View: v, Control: d.ctl}); d.i().LookedBack.After(lost.RecoveredAt) {
 			t.Errorf("%s excludes everything", name)
 		}
 	}
 	early := d.worker()
 	early.At = d.now.Add(-time.Microsecond)
-	if d.do(swap.Looked{By: early, Finding: swap.LookMissing, View: d.view(0)}); !d.i().Unscanned {
+	if d.do(swap.Looked{By: early, Finding: swap.LookMissing, View: d.view(0), Control: d.ctl}); d.i().LookedBack.After(lost.RecoveredAt) {
 		t.Error("a sender from before the loss may still send")
 	}
 	d.i().Lease.Until = d.now.Add(time.Hour)

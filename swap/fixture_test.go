@@ -205,7 +205,7 @@ func (r *run[A]) failedOnChain(number int64) *run[A] {
 
 // view is a complete one.
 func (r *run[A]) view(number int64) swap.View {
-	at := r.i().At
+	at := r.i().At.Add(-r.p.WaterlineMargin)
 	if in := r.i().Intent(number); in != nil {
 		at = in.At
 	}
@@ -215,7 +215,7 @@ func (r *run[A]) view(number int64) swap.View {
 // missing looks an intent up completely and does not find it.
 func (r *run[A]) missing(number int64) *run[A] {
 	r.t.Helper()
-	return r.do(swap.Looked{By: r.worker(), Number: number, Finding: swap.LookMissing, View: r.view(number)})
+	return r.do(swap.Looked{By: r.worker(), Number: number, Finding: swap.LookMissing, View: r.view(number), Control: r.ctl})
 }
 
 // prove waits until the latest intent can be proved, and proves it.

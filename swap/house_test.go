@@ -122,18 +122,18 @@ func TestRecoverFindsAndProves(t *testing.T) {
 	r := sending(t).wait(time.Hour)
 	in := r.latest()
 	full := swap.History{Chain: swap.Solana, View: r.view(1)}
-	events := swap.RecoverCredit(r.item, by(swap.Observer, r.now), full)
+	events := policy.RecoverCredit(r.item, open, nil, by(swap.Observer, r.now), full)
 	r.do(events...)
 	if r.latest().Proof != swap.Negative {
 		t.Errorf("a complete scan proves nothing: %+v", events)
 	}
 	full.Outbound = []swap.Sighting{{VaultSigned: true, Chain: swap.Solana, TxID: "x", Memo: "nexus_txid:tx2"}, sighting(in, 1, false)}
-	r.do(swap.RecoverCredit(r.item, by(swap.Observer, r.now), full)...).is(awaitingText)
-	r.do(swap.RecoverCredit(r.item, by(swap.Observer, r.now), full)...).is(awaitingText)
+	r.do(policy.RecoverCredit(r.item, open, nil, by(swap.Observer, r.now), full)...).is(awaitingText)
+	r.do(policy.RecoverCredit(r.item, open, nil, by(swap.Observer, r.now), full)...).is(awaitingText)
 	dust := sighting(in, 10, true)
 	dust.VaultSigned = false
 	r2 := sending(t)
-	r2.do(swap.RecoverCredit(r2.item, by(swap.Observer, r2.now), swap.History{Chain: swap.Solana, Outbound: []swap.Sighting{dust}})...).is("sending")
+	r2.do(policy.RecoverCredit(r2.item, open, nil, by(swap.Observer, r2.now), swap.History{Chain: swap.Solana, Outbound: []swap.Sighting{dust}})...).is("sending")
 }
 
 func TestALostDatabaseIsRebuilt(t *testing.T) {

@@ -47,10 +47,11 @@ type Item struct {
 	// Stood is for how long the stale clock stood in holds that ended, and
 	// PausedBefore how long the service had been paused when it was stored.
 	Stood, PausedBefore time.Duration
-	// Unscanned: it is older than a lost database, so that an outbound may be
-	// on the chains which is not on file. Nothing is begun before a complete
-	// look-up with number 0.
-	Unscanned bool
+	// LookedBack is up to when every outbound of the item is on file, as far as a
+	// lost database matters: when it was stored, if it came in after the loss, or
+	// its last complete look-up with number 0. Nothing is begun while it is not
+	// after [Control].RecoveredAt.
+	LookedBack time.Time
 	// Lost is the intent that a finished item rested on and that cannot have
 	// paid, until an operator requeues it; 0: none.
 	Lost int64
@@ -198,6 +199,11 @@ type Discrepancy struct {
 	ClosedAt  time.Time
 }
 
+// mismatch reports whether it is an outbound with that id that is no intent.
+func (d *Discrepancy) mismatch(txid string) bool {
+	return d.Kind == Mismatch && (d.Key == txid || d.Chain == Nexus && statemachine.SameHash(d.Key, txid))
+}
+
 // Close says who has dealt with a discrepancy of no item: one that names a stored
 // item is its operator's business, see [Acknowledge].
 func (d Discrepancy) Close(operator string, now time.Time) (Discrepancy, error) {
@@ -307,6 +313,19 @@ func (i *Item) landed() (n int, first *Intent) {
 		}
 	}
 	return n, first
+}
+
+// behind reports whether the store was emptied or restored since the item was
+// looked back for: an outbound may be on the chains that is not on file, also one
+// that was begun after the copy was made.
+func (i *Item) behind(c Control) bool {
+	return !c.RecoveredAt.IsZero() && !i.LookedBack.After(c.RecoveredAt)
+}
+
+// unexplained reports whether an outbound that names the item and is none of its
+// intents waits for an operator's word.
+func (i *Item) unexplained() bool {
+	return slices.ContainsFunc(i.Discrepancies, func(d Discrepancy) bool { return d.Kind == Mismatch && d.ClosedBy == "" })
 }
 
 // unproved returns the first intent that may have paid or may still pay.

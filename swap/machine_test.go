@@ -66,6 +66,10 @@ collecting refund -> quarantined`
 	const creditExtensions = `
 refund pending -> processed as fees
 collecting refund -> processed as fees
+ready for processing -> processed as fees
+sending -> processed as fees
+sig created, awaiting confirmations -> processed as fees
+trade balance to be checked -> processed as fees
 trade balance to be checked -> ready for processing
 sig created, awaiting confirmations -> quarantined
 refund pending -> sig created, awaiting confirmations

@@ -202,7 +202,7 @@ order requeue | illegal | illegal | illegal | illegal | illegal | illegal | ille
 order hold | = | = | = | = | = | illegal | illegal | = | = | = | = | illegal | = | =
 order release | - | - | - | - | - | - | - | - | - | - | - | - | - | -
 order not_sent | invalid | invalid | invalid | = | illegal | illegal | invalid | invalid | invalid | invalid | = | illegal | invalid | =
-order paid_by | = | refund pending | refund pending | held | = | = | invalid | refund pending | = | = | held | = | = | held
+order paid_by | illegal | refund pending | refund pending | held | = | = | invalid | refund pending | = | = | held | = | = | held
 order drop | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal
 order acknowledge | invalid | invalid | invalid | invalid | invalid | invalid | invalid | invalid | invalid | invalid | invalid | invalid | invalid | invalid`)
 }

@@ -1,6 +1,7 @@
 package swap
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -15,7 +16,7 @@ const (
 	LookUpMapping                    // [MappingLooked]
 	CountConfirmations               // confirmations of the inbound transaction: [Confirmations]
 	LookUp                           // intent Number: [Looked]
-	LookBack                         // any outbound of the item since its own time: [Looked] with number 0
+	LookBack                         // every outbound of the item, after a lost database: [Looked] with number 0
 	Begin                            // sign, store [Begun], hand over, say [Answered]
 	Tell                             // say [Elapsed]
 )
@@ -45,8 +46,10 @@ type Step struct {
 	Tasks []Task
 	// Due is when to ask again; zero: only Party can move it on.
 	Due time.Time
-	// Party is who moves it on; zero at the end.
+	// Party is who moves it on; zero at the end. Why says what an Operator has to
+	// decide, also beside tasks.
 	Party Role `json:",omitzero"`
+	Why   string
 }
 
 // NextDeposit says what a deposit owes at now. It is level-triggered: it looks
@@ -72,17 +75,18 @@ func tell(c Control, now time.Time) Event {
 }
 
 func (p *Policy) next(i *Item, x side, c Control, now time.Time, elapses func() bool) Step {
-	a := p.ask(i, x)
+	a := p.ask(i, x, c)
 	switch {
-	case i.Version == 0 || len(a.tasks) == 0 && !a.operator:
+	case i.Version == 0 || len(a.tasks) == 0 && a.why == "":
 		return Step{}
 	case len(a.tasks) == 0:
-		return Step{Party: Operator}
+		return Step{Party: Operator, Why: a.why}
 	}
+	step := Step{Party: Worker, Why: a.why}
 	if elapses() {
-		return Step{Tasks: []Task{a.task(Tell, "tell/"+number(i.Version))}, Due: now.Add(p.LookEvery), Party: Worker}
+		step.Tasks, step.Due = []Task{a.task(Tell, "tell/"+number(i.Version))}, now.Add(p.LookEvery)
+		return step
 	}
-	step := Step{Party: Worker}
 	if now.Before(i.CheckAt) && !i.Lease.Held(now) { // who holds it goes on at once
 		step.Due = i.CheckAt
 		return step
@@ -105,16 +109,17 @@ func (p *Policy) next(i *Item, x side, c Control, now time.Time, elapses func() 
 
 // asking collects what is owed and from when on. A zero time is at once.
 type asking struct {
-	p        *Policy
-	i        *Item
-	x        side
-	tasks    []Task
-	at       []time.Time
-	operator bool // somebody has to decide
+	p     *Policy
+	i     *Item
+	x     side
+	c     Control
+	tasks []Task
+	at    []time.Time
+	why   string // what an operator has to decide; empty: nothing
 }
 
-func (p *Policy) ask(i *Item, x side) *asking {
-	a := &asking{p: p, i: i, x: x}
+func (p *Policy) ask(i *Item, x side, c Control) *asking {
+	a := &asking{p: p, i: i, x: x, c: c}
 	for k := range i.Intents {
 		in := &i.Intents[k]
 		if in.Settled() {
@@ -131,13 +136,21 @@ func (p *Policy) ask(i *Item, x side) *asking {
 		t.Number, t.Action, t.Chain = in.Number, in.Action, in.Chain
 		a.add(at, t)
 	}
-	if i.Unscanned && i.Version > 0 {
-		a.add(time.Time{}, a.task(LookBack, "look back"))
+	if i.Version == 0 {
+		return a
 	}
-	a.operator = i.Hold.Kind != 0 || i.Lost != 0 || i.Version > 0 && x.stage().lacksIntent(i)
-	if i.Version > 0 {
-		x.asks(a)
+	if on, _ := follows(x, i); len(a.tasks) == 0 && i.openIntent() == 0 && (i.Hold.Kind == ByLate || on != 0) {
+		a.add(time.Time{}, a.task(Tell, "tell"))
 	}
+	switch {
+	case i.Hold.Kind != 0:
+		a.why = "held, " + i.Hold.Kind.String() + ": " + i.Hold.Reason
+	case i.Lost != 0:
+		a.why = fmt.Sprintf("intent %d is lost: requeue it", i.Lost)
+	case lacksIntent(x, i):
+		a.why = "what its status says went out is not on file, or did not pay"
+	}
+	x.asks(a)
 	return a
 }
 
@@ -165,10 +178,15 @@ func (a *asking) ends(at time.Time) {
 }
 
 // perform is what the action of the state owes: its account checked, or an
-// intent; after proof of all earlier ones, and after the cooldown.
+// intent; after proof of all earlier ones, a look back after a lost database, and
+// the cooldown.
 func (a *asking) perform() {
 	i, act := a.i, a.x.stage().performs
-	if act == 0 || i.Hold.Kind != 0 || i.Unscanned || i.Lost != 0 || i.unproved() != nil {
+	if act == 0 || i.Hold.Kind != 0 || i.Lost != 0 || i.unproved() != nil || lacksIntent(a.x, i) {
+		return
+	}
+	if i.behind(a.c) {
+		a.add(a.p.lookBackAt(a.c), a.task(LookBack, "look back"))
 		return
 	}
 	at := i.beginAt(a.p, act)
@@ -180,7 +198,10 @@ func (a *asking) perform() {
 	exhausted := i.Attempts.Of(act) >= a.p.MaxAttempts
 	switch {
 	case exhausted && !a.x.allows(maxAttempts):
-		a.operator = true
+		a.why = "all attempts were made: requeue it"
+		return
+	case net == 0 && !a.x.allows(asFees):
+		a.why = "the fee leaves nothing to move: mend the policy and requeue it"
 		return
 	case exhausted || net == 0 || !word(to, MaxAddress) || act == Send && i.Terms.micro(i.Amount) || act != Quarantine && a.p.own(to):
 		a.now(Tell, "tell")
@@ -209,7 +230,7 @@ func (x *depositSide) asks(a *asking) {
 			a.ends(after(a.p.RefundTimeout, x.d.At, x.d.Stored))
 		}
 	case DepositQuarantineFailed:
-		a.operator = true
+		a.why = "all attempts were made: requeue it"
 	default:
 		a.perform()
 	}
@@ -220,7 +241,9 @@ func (x *creditSide) asks(a *asking) {
 	switch {
 	case c.Status == CreditPending && !c.ripe(a.p), !c.GoneAt.IsZero() && !c.stage().finished():
 		a.add(time.Time{}, a.task(CountConfirmations, "count"))
-		a.operator = a.operator || !c.GoneAt.IsZero()
+		if a.why == "" && !c.GoneAt.IsZero() {
+			a.why = "what came in has vanished: drop it"
+		}
 	case c.Status == CreditPending, c.Status == CreditTradeBalanceCheck:
 		a.now(LookUpMapping, "mapping")
 		if c.Status == CreditPending {
@@ -241,7 +264,7 @@ func (s *step) schedule() {
 		return
 	}
 	i.OverdueAt = s.overdue()
-	a := s.p.ask(i, s.side)
+	a := s.p.ask(i, s.side, Control{}) // a look back is owed when what it bars is due
 	i.CheckAt = time.Time{}
 	for k, at := range a.at {
 		floor := s.by.At
@@ -279,7 +302,7 @@ func (s *step) overdue() (at time.Time) {
 		}
 	}
 	if n, _ := i.landed(); n > 1 && !i.discrepant(DoublePayout) {
-		earliest(i.Discrepancies[len(i.Discrepancies)-1].At)
+		earliest(i.Intents[len(i.Intents)-1].At)
 	}
 	if c, ok := s.side.(*creditSide); ok && !c.stage().finished() {
 		if c.c.Status == CreditPending && !c.c.ripe(s.p) {

@@ -2,6 +2,7 @@ package swap
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -16,20 +17,19 @@ func (s *step) ordered(e *Ordered) error {
 	e.Reason = statemachine.Bounded(e.Reason, MaxText)
 	switch e.Order {
 	case OrderRefund:
-		s.refundFor(ReasonOperator)
 		return s.redirect(orderRefund, Refund, e.Reason)
 	case OrderQuarantine:
 		return s.redirect(orderQuarantine, Quarantine, e.Reason)
 	case Requeue:
 		return s.requeue(e.Reason)
 	case HoldItem:
-		if s.item.Hold.Kind != 0 {
+		if k := s.item.Hold.Kind; k == ByOperator || k == ByMemo { // a memo like ours ends by Release alone, too
 			return nil
 		}
 		if g := s.side.stage(); g.finished() && g.performs == 0 {
 			return s.refuse(statemachine.ErrIllegal, "there is nothing to stop")
 		}
-		s.hold(ByOperator, e.Reason)
+		s.rehold(ByOperator, e.Reason)
 		return s.note("held: " + e.Reason)
 	case Release:
 		return s.unhold(e.Reason)
@@ -66,6 +66,9 @@ func (s *step) redirect(on trigger, a Action, reason string) error {
 	if s.item.Hold.Kind == ByPolicy {
 		s.free()
 	}
+	if a == Refund {
+		s.refundFor(ReasonOperator)
+	}
 	return s.move(on, reason)
 }
 
@@ -80,7 +83,7 @@ func (s *step) requeue(reason string) error {
 		}
 	case *creditSide:
 		if x.c.Status == CreditQuarantined && x.c.SettledBy == 0 && s.item.awaited(a) == nil && s.item.openIntent() == 0 {
-			owed = owed || s.item.Attempts.Of(a) >= s.p.MaxAttempts
+			owed = owed || s.item.Attempts.Of(a) >= s.p.MaxAttempts || s.item.CheckAt.IsZero() && s.item.Hold.Kind == 0 && !lacksIntent(x, s.item)
 		}
 		if x.c.Collecting {
 			on = requeuedCollecting
@@ -148,91 +151,119 @@ func (s *step) notSent(e *Ordered) error {
 
 // resolve answers a mismatch. The hold ends with the last one.
 func (s *step) resolve(e *Ordered, text string) error {
-	open, found := 0, false
-	s.own()
-	for k := range s.item.Discrepancies {
-		d := &s.item.Discrepancies[k]
-		if d.Kind != Mismatch {
-			continue
-		}
-		if d.Key == e.TxID {
-			found = true
-			if d.ClosedBy != "" {
-				return nil
-			}
-			d.ClosedBy, d.ClosedAt = s.by.Actor, s.by.At
-		}
-		if d.ClosedBy == "" {
-			open++
-		}
-	}
-	if !found {
+	k := slices.IndexFunc(s.item.Discrepancies, func(d Discrepancy) bool { return d.mismatch(e.TxID) })
+	switch {
+	case k < 0:
 		return s.refuse(statemachine.ErrNotFound, "no mismatch of that transaction")
+	case s.item.Discrepancies[k].ClosedBy != "":
+		return nil
 	}
-	if open == 0 && s.item.Hold.Kind == ByMismatch {
+	if s.mismatches(e.TxID) == 0 && s.item.Hold.Kind == ByMismatch {
 		s.free()
 	}
 	return s.note(text + ": " + e.Reason)
 }
 
 // paidBy files an outbound and lets its look-up finish the item: the item moves
-// to where the table takes it from, if it is not there.
+// to where the table takes it from, if it is not there. One that is on file, and
+// moved something else, is corrected.
 func (s *step) paidBy(e *Ordered) error {
 	if !e.Action.Valid() || !word(e.TxID, MaxID) || e.Amount > MaxAmount {
 		return s.refuse(statemachine.ErrInvalid, "an action and a transaction are needed")
 	}
 	chain, _ := s.side.pays(s.p, e.Action)
 	for k := range s.item.Intents {
-		if in := &s.item.Intents[k]; in.Chain == chain && (in.TxID == e.TxID || in.Signature == e.TxID) {
-			return nil
+		if in := &s.item.Intents[k]; in.Chain == chain && (sameTx(in, e.TxID) || in.Signature == e.TxID) {
+			return s.correct(s.intent(in.Number), e)
 		}
 	}
 	if n := s.item.openIntent(); n != 0 {
 		return s.refuse(statemachine.ErrHeld, fmt.Sprintf("intent %d is open: its look-up comes first", n))
 	}
+	if c, ok := s.side.(*creditSide); ok && c.c.Status == CreditPending && !c.c.ripe(s.p) {
+		return s.refuse(statemachine.ErrIllegal, "nothing leaves this state before two confirmations")
+	}
 	if len(s.item.Intents) >= MaxIntents {
 		return s.refuse(statemachine.ErrInvalid, "too many intents")
 	}
-	in := Intent{Action: e.Action, Chain: chain, TxID: e.TxID}
+	in := Intent{Action: e.Action, Chain: chain, TxID: txForm(chain, e.TxID)}
 	if in.Net, in.Fee = s.terms(e.Action); in.Net == 0 {
 		in.Net, in.Fee = s.p.fees(s.side.direction()).pays(e.Action, s.item.Amount)
 	}
-	if e.Amount != 0 {
-		in.Net, in.Fee = e.Amount, rest(s.item.Amount, e.Amount)
-	}
-	for k := range s.item.Discrepancies {
-		if d := &s.item.Discrepancies[k]; d.Kind == Mismatch && d.Key == e.TxID && e.Amount == 0 {
-			in.Net, in.Fee = d.Amount, rest(s.item.Amount, d.Amount)
-		}
+	if net, _ := s.seen(e); net != 0 {
+		in.Net, in.Fee = net, rest(s.item.Amount, net)
 	}
 	if in.Net == 0 {
 		return s.refuse(statemachine.ErrInvalid, "an amount is needed")
 	}
-	on := orderRefund
-	if e.Action == Quarantine {
-		on = orderQuarantine
+	if err := s.meet(e); err != nil {
+		return err
 	}
-	c, credit := s.side.(*creditSide)
-	early := credit && c.c.Status == CreditPending && !c.c.ripe(s.p) // nothing leaves that state yet
-	if g := s.side.stage(); !early && !g.finished() && !s.side.allows(landing(e.Action)) && s.item.unproved() == nil && s.side.allows(on) {
+	s.file(in)
+	return s.explained(e, number(int64(len(s.item.Intents))))
+}
+
+// meet moves the item to where its table follows an outbound of an action, if
+// nothing of it may be out.
+func (s *step) meet(e *Ordered) error {
+	for range 2 {
+		on := orderRefund
+		if e.Action == Quarantine && s.side.allows(orderQuarantine) {
+			on = orderQuarantine
+		}
+		if s.side.stage().finished() || s.side.allows(landing(e.Action)) || s.item.unproved() != nil || !s.side.allows(on) {
+			return nil
+		}
 		s.refundFor(ReasonOperator)
 		if err := s.move(on, "paid_by: "+e.Reason); err != nil {
 			return err
 		}
 	}
-	s.file(in)
-	if k := s.item.Hold.Kind; k == ByRecovery || k == ByMismatch && s.mismatches(e.TxID) == 0 {
+	return nil
+}
+
+// seen is what an outbound moved, by the operator's word or as the chain shows it,
+// 0: as its action pays; and whether it is unexplained.
+func (s *step) seen(e *Ordered) (amount uint64, open bool) {
+	amount = e.Amount
+	for k := range s.item.Discrepancies {
+		if d := &s.item.Discrepancies[k]; d.mismatch(e.TxID) {
+			open = open || d.ClosedBy == ""
+			if amount == 0 {
+				amount = d.Amount
+			}
+		}
+	}
+	return amount, open
+}
+
+// correct takes over what a transaction on file moved, and to whom.
+func (s *step) correct(in *Intent, e *Ordered) error {
+	if in.Action != e.Action {
+		return s.refuse(statemachine.ErrConflict, fmt.Sprintf("it is intent %d, a %s", in.Number, in.Action))
+	}
+	net, open := s.seen(e)
+	if in.Final || !open && (net == 0 || net == in.Net) {
+		return nil
+	}
+	in.Net, in.Fee, in.Destination = net, rest(s.item.Amount, net), ""
+	return s.explained(e, number(in.Number))
+}
+
+// explained ends what waited for an operator's paid_by.
+func (s *step) explained(e *Ordered, intent string) error {
+	if k := s.item.Hold.Kind; s.mismatches(e.TxID) == 0 && k == ByMismatch || k == ByRecovery {
 		s.free()
 	}
-	s.item.Unscanned = false
-	return s.note(fmt.Sprintf("%s %d paid_by %s: %s", e.Action, len(s.item.Intents), e.TxID, e.Reason))
+	return s.note(fmt.Sprintf("%s %s paid_by %s: %s", e.Action, intent, e.TxID, e.Reason))
 }
 
 // mismatches closes the one of a transaction and counts the others.
 func (s *step) mismatches(txid string) (open int) {
+	s.own()
 	for k := range s.item.Discrepancies {
 		d := &s.item.Discrepancies[k]
-		if d.Kind == Mismatch && d.Key == txid && d.ClosedBy == "" {
+		if d.mismatch(txid) && d.ClosedBy == "" {
 			d.ClosedBy, d.ClosedAt = s.by.Actor, s.by.At
 		}
 		if d.Kind == Mismatch && d.ClosedBy == "" {
@@ -250,8 +281,8 @@ func (s *step) drop(reason string) error {
 		return s.refuse(statemachine.ErrIllegal, "")
 	case c.c.Status == CreditAsFees:
 		return nil
-	case c.c.Status != CreditPending || c.c.GoneAt.IsZero() || s.item.unproved() != nil:
-		return s.refuse(statemachine.ErrIllegal, "only a pending credit that has vanished is dropped")
+	case !s.side.allows(inboundGone) || c.c.GoneAt.IsZero() || s.item.unproved() != nil:
+		return s.refuse(statemachine.ErrIllegal, "only a credit that has vanished and paid nothing is dropped")
 	}
 	s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.c.ID, Chain: Nexus, TxID: c.c.ID, Amount: c.c.Amount, Text: reason})
 	s.item.Hold = Hold{}

@@ -66,10 +66,13 @@ func (s *step) fenced(fence int64) error {
 func (s *step) begins(e *Begun) error {
 	i := s.item
 	if in := i.Intent(e.Number); in != nil {
-		if in.Action == e.Action && in.Signature == e.Signature && (in.Chain == Solana || e.Reference == 0 || in.Reference == e.Reference) {
-			return nil
+		switch {
+		case in.Action != e.Action || in.Signature != e.Signature || in.Chain == Nexus && e.Reference != 0 && in.Reference != e.Reference:
+			return s.refuse(statemachine.ErrConflict, fmt.Sprintf("intent %d is another one", e.Number))
+		case !s.by.At.Before(in.SendBy): // it is no leave to hand it over
+			return s.refuse(statemachine.ErrFenced, "its sender's lease is over")
 		}
-		return s.refuse(statemachine.ErrConflict, fmt.Sprintf("intent %d is another one", e.Number))
+		return s.fenced(e.Fence)
 	}
 	if err := s.fenced(e.Fence); err != nil {
 		return err
@@ -129,6 +132,8 @@ func (s *step) mayBegin(e *Begun, chain Chain, destination string) error {
 		return s.refuse(statemachine.ErrInvalid, "an intent on Solana needs a signature and a last valid block height")
 	case chain == Nexus && (e.Reference == 0 || e.Reference > MaxAmount || e.Signature != "" || len(e.Raw) > 0 || e.LastValid != 0):
 		return s.refuse(statemachine.ErrInvalid, "an intent on Nexus needs a reference number")
+	case chain == Nexus && e.Reference <= e.Control.Reference:
+		return s.refuse(statemachine.ErrConflict, fmt.Sprintf("references up to %d were drawn or seen", e.Control.Reference))
 	case chain == Solana && slices.ContainsFunc(i.Intents, func(in Intent) bool { return in.Signature == e.Signature }):
 		return s.refuse(statemachine.ErrConflict, "one intent, one signature: sign again")
 	}
@@ -146,8 +151,10 @@ func (s *step) mayPay(c Control, a Action) error {
 		return s.refuse(statemachine.ErrHeld, "the vault's own history is not scanned yet")
 	case c.Paused && a == Send:
 		return s.refuse(statemachine.ErrHeld, "new swaps are paused")
-	case i.Unscanned:
-		return s.refuse(statemachine.ErrHeld, "an outbound from before the record is not excluded yet")
+	case i.behind(c):
+		return s.refuse(statemachine.ErrHeld, "an outbound from before the store was lost is not excluded yet")
+	case lacksIntent(s.side, i):
+		return s.refuse(statemachine.ErrHeld, "its status says that something went out, and nothing is on file")
 	case i.Lost != 0:
 		return s.refuse(statemachine.ErrHeld, fmt.Sprintf("intent %d is lost: an operator requeues the item", i.Lost))
 	case in != nil:
@@ -159,10 +166,17 @@ func (s *step) mayPay(c Control, a Action) error {
 	return nil
 }
 
-// lacksIntent: a row that was imported, whose outbound is not on file. Nothing is
-// begun in such a state, and an operator has it.
-func (g stage) lacksIntent(i *Item) bool {
-	return g.awaits != 0 && g.performs == 0 && len(i.Intents) == 0
+// lacksIntent: the status says that something went out, and nothing on file paid
+// or may still pay: a row that was imported, or one whose payment was proved not to
+// land and that nobody has moved on. Nothing is begun, and an operator has it. A
+// row of ours is never quarantined before its terms are frozen.
+func lacksIntent(x side, i *Item) bool {
+	if g := x.stage(); g.awaits != 0 && !g.finished() {
+		n, _ := i.landed()
+		return n == 0 && i.openIntent() == 0
+	}
+	c, ok := x.(*creditSide)
+	return ok && len(i.Intents) == 0 && (c.c.Status == CreditSending || c.c.Status == CreditQuarantined && !i.Terms.Frozen)
 }
 
 // beginAt is when the next intent of an action may be begun: a cooldown after
@@ -194,6 +208,7 @@ func (s *step) answer(e *Answered) error {
 		return s.refuse(statemachine.ErrInvalid, "a transaction id is needed")
 	}
 	in := s.item.Intent(e.Number)
+	e.TxID = txForm(in.Chain, e.TxID)
 	switch {
 	case e.Outcome == statemachine.Done && in.Landed() && sameTx(in, e.TxID):
 		return nil
@@ -224,6 +239,14 @@ func (s *step) answer(e *Answered) error {
 	return s.note(text("may have gone out"))
 }
 
+// txForm is the one spelling of an id.
+func txForm(c Chain, id string) string {
+	if c == Nexus {
+		return statemachine.HashForm(id)
+	}
+	return id
+}
+
 // sameTx compares what the chain calls an intent.
 func sameTx(in *Intent, id string) bool {
 	if in.Chain == Nexus {
@@ -244,8 +267,9 @@ func (s *step) second(in *Intent, txid string) error {
 		Text: fmt.Sprintf("intent %d was answered with another transaction", in.Number)}) {
 		return nil
 	}
-	filed := Intent{Action: in.Action, Attempt: in.Attempt, Chain: in.Chain, Destination: in.Destination, Net: in.Net, Fee: in.Fee, TxID: txid}
-	s.file(filed)
+	if len(s.item.Intents) < MaxIntents {
+		s.file(Intent{Action: in.Action, Attempt: in.Attempt, Chain: in.Chain, Destination: in.Destination, Net: in.Net, Fee: in.Fee, TxID: txid})
+	}
 	s.stop(ByLate, fmt.Sprintf("intent %d was answered with a second transaction", in.Number))
 	return s.note("a second transaction was answered")
 }
@@ -260,16 +284,12 @@ func (s *step) file(in Intent) {
 	s.item.Intents = append(s.item.Intents, in)
 }
 
-// stop holds for evidence, over a hold of a person.
+// stop holds for evidence. A hold that a person ends stays, and when it ends, what
+// is unexplained still holds the item: see free.
 func (s *step) stop(kind HoldKind, reason string) {
-	at := s.by.At
-	if s.item.Hold.Kind == ByMismatch {
-		return
+	if k := s.item.Hold.Kind; k == 0 || k == ByLate {
+		s.rehold(kind, reason)
 	}
-	if s.item.Hold.Kind != 0 {
-		at = s.item.Hold.At
-	}
-	s.item.Hold = Hold{Kind: kind, At: at, Reason: statemachine.Bounded(reason, MaxText)}
 }
 
 // paid: an intent went out, by its answer or by a sighting. The item follows
@@ -279,6 +299,9 @@ func (s *step) paid(in *Intent) error {
 	in.Outcome, in.Proof = statemachine.Done, 0
 	if s.item.Lost == in.Number {
 		s.item.Lost = 0
+	}
+	if s.item.Hold.Kind == ByPolicy {
+		s.free() // it can land after all
 	}
 	if in.ClosedAt.IsZero() {
 		in.ClosedAt = s.by.At
@@ -296,7 +319,7 @@ func (s *step) paid(in *Intent) error {
 		return s.note(text)
 	case n > 1:
 		// A refund that is not final may fail yet.
-		if g := s.side.stage(); g.finished() || g.awaits != Refund {
+		if g := s.side.stage(); g.finished() || g.awaits != Refund || in.Filed {
 			s.double()
 		}
 		return s.note(text)
@@ -306,14 +329,30 @@ func (s *step) paid(in *Intent) error {
 }
 
 // settle: a quarantined credit turned out to be paid, so the move is not owed.
-func (s *step) settle(in *Intent) {
+func (s *step) settle(in *Intent) bool {
 	c, ok := s.side.(*creditSide)
 	if !ok || c.c.Status != CreditQuarantined || in.Action == Quarantine || c.c.SettledBy != 0 {
-		return
+		return false
 	}
 	c.c.SettledBy = in.Number
 	s.discrepancy(Discrepancy{Kind: PaidWhileQuarantined, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net,
 		Text: fmt.Sprintf("intent %d (%s) has paid", in.Number, in.Action)})
+	return true
+}
+
+// follows is the trigger by which an item follows what has paid; 0: none.
+func follows(x side, i *Item) (on trigger, in *Intent) {
+	g := x.stage()
+	for k := len(i.Intents) - 1; k >= 0 && !g.finished(); k-- {
+		switch in := &i.Intents[k]; {
+		case !in.Landed():
+		case x.allows(landing(in.Action)):
+			return landing(in.Action), in
+		case in.Final && g.awaits == in.Action:
+			return confirmed, in
+		}
+	}
+	return 0, nil
 }
 
 // double records each pair of outbounds that paid.
@@ -346,13 +385,10 @@ func (s *step) reconcile() (moved bool, err error) {
 			s.double()
 		}
 	}
-	if n == 1 && !s.side.stage().finished() && s.side.allows(landing(in.Action)) {
-		return true, s.move(landing(in.Action), fmt.Sprintf("%s %d has paid: %s", in.Action, in.Number, in.TxID))
+	if on, by := follows(s.side, s.item); on != 0 {
+		return true, s.move(on, fmt.Sprintf("%s %d has paid: %s", by.Action, by.Number, by.TxID))
 	}
-	if n == 1 {
-		s.settle(in)
-	}
-	if moved {
+	if n == 1 && s.settle(in) || moved {
 		return true, s.note("nothing is open any more")
 	}
 	return false, nil
@@ -361,6 +397,9 @@ func (s *step) reconcile() (moved bool, err error) {
 // failed closes an open intent: it did not pay. The last attempt moves the item
 // on in the same step.
 func (s *step) failed(in *Intent, proof Proof, reason string) error {
+	if proof != 0 && s.waitsFor(in) {
+		return s.lost(in, proof)
+	}
 	in.Outcome, in.Proof, in.ClosedAt = statemachine.Failed, proof, s.by.At
 	text := fmt.Sprintf("%s %d failed: %s", in.Action, in.Number, reason)
 	s.item.Tried = true

@@ -14,35 +14,43 @@ type History struct {
 	View     View // how much it covers
 }
 
-// RecoverDeposit returns the events that a scan means for a stored deposit:
-// its outbounds, and a look-up of each intent that is not settled and was not
-// found. Whether that proves anything is decided by Apply.
-func RecoverDeposit(d Deposit, by By, scans ...History) []Event {
-	return recoverItem(&d.Item, ToUSDD, by, scans)
+// RecoverDeposit returns the events that complete scans mean for a stored deposit:
+// its outbounds, a look-up of each intent that is not settled and was not found,
+// and after a lost database the look back. Whether that proves anything is decided
+// by Apply. An outbound on Nexus that is on file for another item may be left out
+// of a scan; past are the fees that were in force, beside today's.
+func (p Policy) RecoverDeposit(d Deposit, c Control, past []Fees, by By, scans ...History) []Event {
+	return p.recoverItem(&d.Item, &depositSide{d: d}, c, past, by, scans)
 }
 
-// RecoverCredit is [RecoverDeposit] for a credit.
-func RecoverCredit(c Credit, by By, scans ...History) []Event {
-	return recoverItem(&c.Item, ToUSDC, by, scans)
+// RecoverCredit is [Policy.RecoverDeposit] for a credit.
+func (p Policy) RecoverCredit(cr Credit, c Control, past []Fees, by By, scans ...History) []Event {
+	return p.recoverItem(&cr.Item, &creditSide{c: cr}, c, past, by, scans)
 }
 
-func recoverItem(i *Item, d Direction, by By, scans []History) (out []Event) {
+func (p *Policy) recoverItem(i *Item, x side, c Control, past []Fees, by By, scans []History) (out []Event) {
 	by.Version = 0
-	s := step{item: i}
+	s := step{p: p, item: i}
 	covered := map[Chain]View{}
 	seen := map[int64]bool{}
+	foreign := false // something went out that is not on file
 	for _, h := range scans {
 		covered[h.Chain] = h.View
 		for _, t := range h.Outbound {
 			in := s.find(&t)
 			dir, _, id, named := ReadMemo(t.Memo)
-			if in == nil && !(t.Chain == Solana && named && dir == d && id == i.ID) {
-				continue
-			}
-			if in != nil {
+			known := slices.ContainsFunc(i.Discrepancies, func(d Discrepancy) bool { return d.mismatch(t.TxID) })
+			switch {
+			case in != nil:
 				seen[in.Number] = true
+				out = append(out, Outbound{By: by, Seen: t})
+			case t.Chain == Solana && named && dir == x.direction() && id == i.ID:
+				foreign = foreign || t.VaultSigned && !t.Errored && !known
+				out = append(out, Outbound{By: by, Seen: t})
+			case t.VaultSigned && !t.Errored && !known && i.behind(c) && p.resembles(x, i, past, &t) != 0:
+				foreign = true
+				out = append(out, Looked{By: by, Finding: LookFound, Seen: t})
 			}
-			out = append(out, Outbound{By: by, Seen: t})
 		}
 	}
 	for k := range i.Intents {
@@ -52,15 +60,33 @@ func recoverItem(i *Item, d Direction, by By, scans []History) (out []Event) {
 			}
 		}
 	}
-	if solana, ok := covered[Solana]; ok && i.Unscanned && len(seen) == 0 {
+	if solana, ok := covered[Solana]; ok && i.behind(c) && !foreign {
 		if nexus, ok := covered[Nexus]; ok {
 			v := solana
 			v.From, v.ByID, v.CannotLand = later(v.From, nexus.From), v.ByID && nexus.ByID, v.CannotLand && nexus.CannotLand
 			v.Before, v.After = min(v.Before, nexus.Before), min(v.After, nexus.After)
-			out = append(out, Looked{By: by, Finding: LookMissing, View: v})
+			out = append(out, Looked{By: by, Finding: LookMissing, View: v, Control: c})
 		}
 	}
 	return out
+}
+
+// resembles returns the action of an item that an outbound on Nexus could be, 0:
+// none. It names no item there: the destination is the action's, the amount is what
+// today's fees, frozen ones or any of the past leave, and by the clocks of two
+// chains it is not older.
+func (p *Policy) resembles(x side, i *Item, past []Fees, t *Sighting) Action {
+	for _, a := range Action(0).Values() {
+		chain, to := x.pays(p, a)
+		if chain != Nexus || t.Chain != Nexus || to == "" || to != t.Destination || !t.Time.IsZero() && t.Time.Before(i.At.Add(-p.WaterlineMargin)) {
+			continue
+		}
+		pays := func(f Fees) bool { net, _ := f.pays(a, i.Amount); return net == t.Amount && net > 0 }
+		if pays(*p.fees(x.direction())) || slices.ContainsFunc(past, pays) || a == Send && i.Terms.Frozen && i.Terms.Net == t.Amount {
+			return a
+		}
+	}
+	return 0
 }
 
 // Lost is what the chains still know after a database was lost: all that came
@@ -70,8 +96,8 @@ type Lost struct {
 	Credits  []Observed
 	Solana   History
 	Nexus    History
-	// Past are the fees that were in force, today's included, by direction:
-	// an amount that none of them explains is nobody's.
+	// Past are the fees that were in force beside today's, by direction: an
+	// amount that none of them explains is nobody's.
 	PastDeposits, PastCredits []Fees
 }
 
@@ -130,24 +156,17 @@ func (p Policy) RecoverMissing(l Lost, by By) Recovery {
 			add(d, id, t, a)
 		}
 	})
-	pays := func(fees []Fees, a Action, amount, net uint64) bool {
-		return slices.ContainsFunc(fees, func(f Fees) bool { n, _ := f.pays(a, amount); return n == net && n > 0 })
-	}
 	each(l.Nexus, func(t *Sighting) {
 		for _, d := range l.Deposits {
-			address, err := ParseMemo(d.Memo)
-			if err == nil && address == t.Destination && pays(l.PastDeposits, Send, d.Amount, t.Amount) && !t.Time.Before(d.Time.Truncate(time.Second)) {
-				add(ToUSDD, d.ID, t, Send)
+			i := Item{ID: d.ID, Amount: d.Amount, From: d.From, At: d.Time.Truncate(time.Second)}
+			if a := p.resembles(&depositSide{d: Deposit{Item: i, Memo: d.Memo}}, &i, l.PastDeposits, t); a != 0 {
+				add(ToUSDD, d.ID, t, a)
 			}
 		}
 		for _, c := range l.Credits {
-			for _, to := range []struct {
-				a       Action
-				account string
-			}{{Refund, c.From}, {Quarantine, p.USDDQuarantineAccount}} {
-				if to.account != "" && to.account == t.Destination && pays(l.PastCredits, to.a, c.Amount, t.Amount) && !t.Time.Before(c.Time.Truncate(time.Second)) {
-					add(ToUSDC, c.ID, t, to.a)
-				}
+			i := Item{ID: c.ID, Amount: c.Amount, From: c.From, At: c.Time.Truncate(time.Second)}
+			if a := p.resembles(&creditSide{c: Credit{Item: i}}, &i, l.PastCredits, t); a != 0 {
+				add(ToUSDC, c.ID, t, a)
 			}
 		}
 	})
@@ -179,6 +198,7 @@ func (p Policy) RecoverMissing(l Lost, by By) Recovery {
 
 // Unattributed is the record of an outbound of the vault that names no item.
 func Unattributed(t Sighting, by By) Discrepancy {
+	t.TxID = txForm(t.Chain, t.TxID)
 	return Discrepancy{Kind: UnattributedOutbound, Key: t.Chain.String() + " " + t.TxID, Chain: t.Chain, TxID: t.TxID, Amount: t.Amount,
 		Text: FormatAmount(t.Amount) + " went out and names no item", Actor: by.Actor, At: by.At}
 }
@@ -219,7 +239,6 @@ func (s *step) recovered(e *Recovered) error {
 		return s.refuse(statemachine.ErrInvalid, "a time is needed")
 	}
 	s.create(&o, at.Truncate(time.Second))
-	s.item.Unscanned = false
 	t := &e.Seen
 	s.file(Intent{Action: e.Action, Chain: chain, Destination: t.Destination, Net: t.Amount, Fee: o.Amount - t.Amount, TxID: t.TxID, Reference: t.Reference, Memo: t.Memo})
 	in := &s.item.Intents[0]

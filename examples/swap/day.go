@@ -133,7 +133,7 @@ func (s *story) open(ctx context.Context, prepare func(*store.Swaps) error) erro
 	if s.swaps, err = store.NewSwaps(db, policy); err != nil {
 		return err
 	}
-	s.world = newWorld(s.urls[swap.Solana], s.urls[swap.Nexus], s.people, s.began, "watcher")
+	s.world = newWorld(s.swaps, s.urls[swap.Solana], s.urls[swap.Nexus], s.people, s.began, "watcher")
 	if err := prepare(s.swaps); err != nil {
 		return err
 	}

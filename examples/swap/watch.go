@@ -8,6 +8,7 @@ import (
 
 	"github.com/settlehq/settle/examples/internal/children"
 	"github.com/settlehq/settle/examples/swap/chain"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/swap"
 )
@@ -50,12 +51,21 @@ func observe(ctx context.Context, s *store.Swaps, w *world, c swap.Chain) error 
 		}
 		commands = append(commands, store.SwapCommand{ID: all[k].ID, Events: []swap.Event{arrival(w, c, &all[k])}})
 	}
-	if c == swap.Solana {
-		_, err = s.Deposits.DoAll(ctx, commands...)
-	} else {
-		_, err = s.Credits.DoAll(ctx, commands...)
+	doAll := func(commands ...store.SwapCommand) error {
+		if c == swap.Solana {
+			_, err := s.Deposits.DoAll(ctx, commands...)
+			return err
+		}
+		_, err := s.Credits.DoAll(ctx, commands...)
+		return err
 	}
-	if err != nil {
+	if err := doAll(commands...); errors.Is(err, statemachine.ErrInvalid) { // one is malformed: it holds up no other
+		for _, one := range commands {
+			if err := doAll(one); err != nil && !errors.Is(err, statemachine.ErrInvalid) {
+				return err
+			}
+		}
+	} else if err != nil {
 		return err
 	}
 	_, err = s.Scanned(ctx, c, false, swap.Scan{Began: began, From: from, Complete: true, Empty: len(all) == 0, Tip: tip})

@@ -20,6 +20,7 @@ import (
 // have published.
 type world struct {
 	solana, nexus *chain.Client
+	swaps         *store.Swaps
 	people        map[string]observation // by id
 	began         time.Time
 	name          string
@@ -111,7 +112,11 @@ func do[A any](ctx context.Context, s items[A], w *world, item A, t swap.Task, n
 	case swap.LookUp:
 		ev = w.look(ctx, head.Intent(t.Number))
 	case swap.LookBack:
-		ev = w.lookBack(ctx, head)
+		events, err := w.lookBack(ctx, &item)
+		if err != nil {
+			return item, err
+		}
+		return s.Do(ctx, head.ID, events...)
 	case swap.Begin:
 		return begin(ctx, s, w, item, t, now)
 	}
@@ -189,31 +194,40 @@ func (w *world) look(ctx context.Context, in *swap.Intent) swap.Event {
 	return ev
 }
 
-// lookBack looks through the whole history for an outbound from before a lost
-// database.
-func (w *world) lookBack(ctx context.Context, i *swap.Item) swap.Event {
-	ev := swap.Looked{By: w.by(), Finding: swap.LookUnknown}
-	view := swap.View{From: i.At, ByID: true, ByMemo: true, CannotLand: true}
+// lookBack looks through the whole history of both chains for outbounds of an item
+// that are not on file, after a lost database.
+func (w *world) lookBack(ctx context.Context, item any) ([]swap.Event, error) {
+	head := item.(interface{ Head() *swap.Item }).Head()
+	control, err := w.swaps.Control(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var scans []swap.History
 	for _, c := range []swap.Chain{swap.Solana, swap.Nexus} {
 		before, err := w.of(c).Height(ctx)
 		if err != nil {
-			return ev
+			return nil, err
 		}
 		all, waiting, after, err := w.of(c).History(ctx, true)
 		if err != nil {
-			return ev
+			return nil, err
 		}
+		h := swap.History{Chain: c, View: swap.View{From: head.At.Add(-policy.WaterlineMargin), ByID: true, ByMemo: true, Before: before, After: after, CannotLand: waiting == 0}}
 		for k := range all {
-			if _, _, id, ok := swap.ReadMemo(all[k].Memo); ok && id == i.ID && c == swap.Solana && !all[k].Errored {
-				ev.Finding, ev.Seen = swap.LookFound, sighting(c, &all[k])
-				return ev
+			seen := sighting(c, &all[k])
+			if _, id, err := w.swaps.Named(ctx, seen); err != nil {
+				return nil, err
+			} else if id == "" || id == head.ID { // not another item's
+				h.Outbound = append(h.Outbound, seen)
 			}
 		}
-		view.Before, view.After = before, after
-		view.CannotLand = view.CannotLand && waiting == 0
+		scans = append(scans, h)
 	}
-	ev.Finding, ev.View = swap.LookMissing, view
-	return ev
+	by := swap.By{Actor: w.name, Role: swap.Observer}
+	if d, ok := item.(*swap.Deposit); ok {
+		return policy.RecoverDeposit(*d, control, nil, by, scans...), nil
+	}
+	return policy.RecoverCredit(*item.(*swap.Credit), control, nil, by, scans...), nil
 }
 
 // sighting is what the chain shows, in the words of the rules.
@@ -242,13 +256,13 @@ func runWorker(ctx context.Context, c workerConfig, stderr io.Writer) error {
 	}
 	s, err := store.NewSwaps(db, policy)
 	if err == nil {
-		err = work(ctx, s, newWorld(c.Solana, c.Nexus, people, c.Began, c.Name), slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+		err = work(ctx, s, newWorld(s, c.Solana, c.Nexus, people, c.Began, c.Name), slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	}
 	return errors.Join(err, db.Close())
 }
 
-func newWorld(solana, nexus string, people []observation, began time.Time, name string) *world {
-	w := &world{solana: chain.NewClient(solana, policy.CallTimeout), nexus: chain.NewClient(nexus, policy.CallTimeout), people: map[string]observation{}, began: began, name: name}
+func newWorld(s *store.Swaps, solana, nexus string, people []observation, began time.Time, name string) *world {
+	w := &world{swaps: s, solana: chain.NewClient(solana, policy.CallTimeout), nexus: chain.NewClient(nexus, policy.CallTimeout), people: map[string]observation{}, began: began, name: name}
 	for _, o := range people {
 		if _, known := w.people[o.ID]; !known {
 			w.people[o.ID] = o

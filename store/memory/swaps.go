@@ -16,6 +16,7 @@ type swapTables struct {
 	deposits      *swapRows[swap.Deposit]
 	credits       *swapRows[swap.Credit]
 	references    map[uint64]swapIntent // who has drawn a number
+	signatures    map[string]swapIntent
 	control       swap.Control
 	waterlines    map[waterlineKey]swap.Waterline
 	discrepancies []swap.Discrepancy
@@ -49,7 +50,7 @@ type discrepancyKey struct {
 }
 
 func newSwapTables() *swapTables {
-	return &swapTables{deposits: newSwapRows[swap.Deposit](), credits: newSwapRows[swap.Credit](), references: map[uint64]swapIntent{},
+	return &swapTables{deposits: newSwapRows[swap.Deposit](), credits: newSwapRows[swap.Credit](), references: map[uint64]swapIntent{}, signatures: map[string]swapIntent{},
 		waterlines: map[waterlineKey]swap.Waterline{}, known: map[discrepancyKey]int{}}
 }
 
@@ -229,6 +230,12 @@ func (w swaps[A]) save(c *swap.Change[A]) error {
 		}
 		if in.Reference != 0 {
 			set(w.tx, w.house.references, in.Reference, by)
+		}
+		if of, taken := w.house.signatures[in.Signature]; in.Signature != "" && taken && of != by {
+			return conflict(w.name, i.ID, "signature %s is that of intent %d of %s", in.Signature, of.number, of.item)
+		}
+		if in.Signature != "" {
+			set(w.tx, w.house.signatures, in.Signature, by)
 		}
 	}
 	noted, dealt := c.Discrepancies()

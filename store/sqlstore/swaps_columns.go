@@ -86,7 +86,7 @@ func itemState(i *swap.Item) list {
 		{"terms_frozen bool", always(&i.Terms.Frozen)}, {"terms_net int", always(&i.Terms.Net)}, {"terms_fee int", always(&i.Terms.Fee)}, {"terms_min int", always(&i.Terms.Min)},
 		{"tried bool", always(&i.Tried)}, {"account_checked bool", always(&i.Checked)}, {"send_attempts int", always(&i.Attempts[0])}, {"refund_attempts int", always(&i.Attempts[1])},
 		{"quarantine_attempts int", always(&i.Attempts[2])}, {"fee_units int", always(&i.Fees)}, {"refund_reason text", maybe(&i.Reason)}, {"hold_kind text", maybe(&i.Hold.Kind)},
-		{"hold_at time", maybe(&i.Hold.At)}, {"hold_reason text", maybe(&i.Hold.Reason)}, {"stood int", always((*int64)(&i.Stood))}, {"unscanned bool", always(&i.Unscanned)},
+		{"hold_at time", maybe(&i.Hold.At)}, {"hold_reason text", maybe(&i.Hold.Reason)}, {"stood int", always((*int64)(&i.Stood))}, {"looked_back time", maybe(&i.LookedBack)},
 		{"lost int", always(&i.Lost)}, {"overdue_at time", maybe(&i.OverdueAt)}}
 }
 
@@ -107,12 +107,12 @@ var intentTable = newTable(table[intentRow]{
 		in := &r.Intent
 		return list{{"direction text", always(&r.direction)}, {"item text", always(&r.item)}, {"number int", always(&in.Number)}, {"action text", always(&in.Action)},
 			{"attempt int", always(&in.Attempt)}, {"chain text", always(&in.Chain)}, {"reference int", maybe(&in.Reference)}, {"memo text", maybe(&in.Memo)},
-			{"destination text", maybe(&in.Destination)}, {"net_units int", always(&in.Net)}, {"fee_units int", always(&in.Fee)}, {"signature text", maybe(&in.Signature)},
+			{"signature text", maybe(&in.Signature)},
 			{"raw_tx bytes", bytesField{&in.Raw}}, {"last_valid int", always(&in.LastValid)}, {"at time", always(&in.At)}, {"filed bool", always(&in.Filed)}}
 	},
 	state: func(r *intentRow) list {
 		in := &r.Intent
-		return list{{"send_by time", always(&in.SendBy)}, {"outcome text", maybe(&in.Outcome)}, {"txid text", maybe(&in.TxID)}, {"proof text", maybe(&in.Proof)},
+		return list{{"destination text", maybe(&in.Destination)}, {"net_units int", always(&in.Net)}, {"fee_units int", always(&in.Fee)}, {"send_by time", always(&in.SendBy)}, {"outcome text", maybe(&in.Outcome)}, {"txid text", maybe(&in.TxID)}, {"proof text", maybe(&in.Proof)},
 			{"is_final bool", always(&in.Final)}, {"closed_at time", maybe(&in.ClosedAt)}}
 	},
 })

@@ -38,6 +38,8 @@ func Swaps[T store.SwapTx](t *testing.T, open func(testing.TB) store.Store[T]) {
 	}{
 		{"a reference number is drawn once, by many at once", drawnOnce[T]},
 		{"a reference number is in one intent", referenceOnce[T]},
+		{"a signature is in one intent", signatureOnce[T]},
+		{"an item of a restored copy is not paid before a look back", restoredStore[T]},
 		{"the control row and waterlines are compared and swapped", houseVersions[T]},
 		{"a discrepancy is recorded once, in order, until somebody deals with it", discrepancies[T]},
 		{"a waterline waits for the oldest unprocessed item", oldestItem[T]},
@@ -312,25 +314,90 @@ func drawnOnce[T store.SwapTx](t *testing.T, db store.Store[T]) {
 	}
 }
 
+// referenceOnce: the counter refuses a number first, and below it the store does.
 func referenceOnce[T store.SwapTx](t *testing.T, db store.Store[T]) {
 	s := newDeposits(t, db)
-	var errs []error
-	for range 2 {
-		id := s.newID()
-		s.do(t, id, arrived(swap.ToUSDD, id)...)
-		ev := begun(swap.ToUSDD, id)
-		ev.Reference = 77
-		_, err := s.service.Do(ctx, id, ev)
-		errs = append(errs, err)
+	counter := func() uint64 {
+		c, err := read(db, func(tx T) (swap.Control, error) { return tx.SwapHouse().Control(false) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Reference
 	}
-	if errs[0] != nil {
-		t.Fatal(errs[0])
+	first := s.newID()
+	s.do(t, first, arrived(swap.ToUSDD, first)...)
+	ev := begun(swap.ToUSDD, first)
+	ev.Reference = 77
+	s.do(t, first, ev)
+	if n := counter(); n != 77 {
+		t.Errorf("the counter is at %d", n)
 	}
-	refusedWith(t, errs[1], statemachine.ErrConflict, "a number of another intent")
-	c, err := read(db, func(tx T) (swap.Control, error) { return tx.SwapHouse().Control(false) })
-	if err != nil || c.Reference != 77 {
-		t.Errorf("the counter is at %d, %v", c.Reference, err)
+	s.do(t, first, ev) // the same again
+	ev.Reference = 0
+	s.do(t, first, ev)
+	if n := counter(); n != 77 {
+		t.Errorf("an intent that is on file drew %d", n)
 	}
+	id := s.newID()
+	d := s.do(t, id, arrived(swap.ToUSDD, id)...)
+	ev = begun(swap.ToUSDD, id)
+	ev.Reference = 77
+	_, err := s.service.Do(ctx, id, ev)
+	refusedWith(t, err, statemachine.ErrConflict, "a number at the counter")
+	ev.Control = swap.Control{SolanaScanned: start, NexusScanned: start}
+	refusedWith(t, s.save(s.change(t, d, ev)), statemachine.ErrConflict, "a number of another intent")
+}
+
+// signatureOnce: one transaction is one intent's.
+func signatureOnce[T store.SwapTx](t *testing.T, db store.Store[T]) {
+	s := newCredits(t, db)
+	first, second := s.newID(), s.newID()
+	s.do(t, first, append(arrived(swap.ToUSDC, first), begun(swap.ToUSDC, first))...)
+	s.do(t, second, arrived(swap.ToUSDC, second)...)
+	ev := begun(swap.ToUSDC, second)
+	ev.Signature = begun(swap.ToUSDC, first).Signature
+	_, err := s.service.Do(ctx, second, ev)
+	refusedWith(t, err, statemachine.ErrConflict, "a signature of another intent")
+	s.do(t, second, begun(swap.ToUSDC, second))
+}
+
+// restoredStore: a copy is taken up again. What it shows as ready is not paid
+// before it was looked back for, in either direction.
+func restoredStore[T store.SwapTx](t *testing.T, db store.Store[T]) {
+	ds, cs := newDeposits(t, db), newCredits(t, db)
+	d, c := ds.newID(), cs.newID()
+	ds.do(t, d, arrived(swap.ToUSDD, d)...)
+	cs.do(t, c, arrived(swap.ToUSDC, c)...)
+	err := db.Update(ctx, func(tx T) error {
+		old, err := tx.SwapHouse().Control(true)
+		if err != nil {
+			return err
+		}
+		return tx.SwapHouse().SaveControl(old, old.Restored(start.Add(tick)).Scanned(swap.Solana, start.Add(time.Hour)).Scanned(swap.Nexus, start.Add(time.Hour)))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked := swap.Looked{By: swapBy(swap.Worker, "worker"), Finding: swap.LookMissing, View: swap.View{From: start.Add(-time.Hour), ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}}
+	begin := func(b swap.Begun) swap.Begun { // the lease is held still
+		b.At = start.Add(time.Minute)
+		return b
+	}
+	_, err = ds.service.Do(ctx, d, begin(begun(swap.ToUSDD, d)))
+	refusedWith(t, err, statemachine.ErrHeld, "a deposit of a copy")
+	_, err = cs.service.Do(ctx, c, begin(begun(swap.ToUSDC, c)))
+	refusedWith(t, err, statemachine.ErrHeld, "a credit of a copy")
+	before := ds.do(t, d, looked) // too early: a sender of before may still send
+	if before.LookedBack.After(start) {
+		t.Errorf("looked back until %v", before.LookedBack)
+	}
+	looked.At = start.Add(time.Hour)
+	if now := ds.do(t, d, looked); !now.LookedBack.Equal(looked.At) {
+		t.Errorf("looked back until %v", now.LookedBack)
+	}
+	cs.do(t, c, looked)
+	ds.do(t, d, begin(begun(swap.ToUSDD, d)))
+	cs.do(t, c, begin(begun(swap.ToUSDC, c)))
 }
 
 // read runs fn in a View.
@@ -597,6 +664,19 @@ func namedOutbound[T store.SwapTx](t *testing.T, db store.Store[T]) {
 				t.Fatal(err)
 			}
 		}
+	}
+	// The counter goes on above what was seen on the chain.
+	if c, err := all.Control(ctx); err != nil || c.Reference != 99 {
+		t.Errorf("the counter is at %d, %v", c.Reference, err)
+	}
+	for _, lie := range []swap.Sighting{{Chain: swap.Nexus, TxID: "n10", Reference: 1000, Amount: 5}, {VaultSigned: true, Chain: swap.Nexus, TxID: "n9", Reference: 98, Amount: 5}} {
+		if err := all.Outbound(ctx, observer, lie); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := "named3"
+	if d, err := all.Deposits.Do(ctx, after, append(arrived(swap.ToUSDD, after), begun(swap.ToUSDD, after))...); err != nil || d.Intents[0].Reference != 100 {
+		t.Errorf("drew %+v, %v", d.Intents, err)
 	}
 	page, _, err := all.Discrepancies(ctx, 0, 100)
 	if err != nil || len(page) != 3 || slices.ContainsFunc(page, func(d swap.Discrepancy) bool { return d.Kind != swap.UnattributedOutbound }) {

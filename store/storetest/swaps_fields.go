@@ -151,7 +151,8 @@ func swapFields[T store.SwapTx, A any](l *life[T, string, string, A, swap.Event,
 	}
 	fresh(func(o *swap.Observed) { o.Control.RecoveredAt = start.Add(1000 * time.Hour) })
 	l.later()
-	l.do(swap.Looked{By: by(swap.Worker), Finding: swap.LookMissing, View: swap.View{From: head().At, ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}})
+	l.do(swap.Looked{By: by(swap.Worker), Finding: swap.LookMissing, Control: swap.Control{RecoveredAt: start},
+		View: swap.View{From: head().At.Add(-time.Hour), ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}})
 	if d == swap.ToUSDC { // vanished and dropped; collecting, then quarantined and found to be paid
 		l.do(swap.Confirmations{By: by(swap.Observer), Gone: true}, swap.Confirmations{By: by(swap.Observer), Count: 1})
 		fresh(nil)

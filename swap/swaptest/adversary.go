@@ -33,6 +33,9 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 		if err := rules.Check(to.Item); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+		if err := to.Attended(); err != nil {
+			t.Fatalf("%s: %v (%s)", name, err, describe(&to))
+		}
 		if possible := to.Possible(); possible > 1 {
 			t.Fatalf("%s: %d outbounds paid or may still pay", name, possible)
 		}

@@ -347,6 +347,46 @@ func (w *World[A]) Possible() (n int) {
 	return n
 }
 
+// Attended is an error if nobody is named to move the item on. What is not finished,
+// and what has an outbound that is not settled, owes something that its store offers
+// to a worker, or names an operator and why; and time is told only where that
+// changes something.
+func (w *World[A]) Attended() error {
+	i := w.Head()
+	if i.Version == 0 {
+		return nil
+	}
+	open := any(&w.Item).(swap.Record).Place() == swap.Unprocessed
+	for k := range i.Intents {
+		open = open || !i.Intents[k].Settled()
+	}
+	late := w.Now.Add(1000 * time.Hour) // every wait is over then
+	step := w.Rules.Next(w.Item, w.Control, late)
+	for _, t := range step.Tasks {
+		if t.Do != swap.Tell {
+			continue
+		}
+		c, err := w.Rules.Apply(w.Item, swap.Elapsed{By: swap.By{Actor: "clock", Role: swap.System, At: late}, Control: w.Control}, late)
+		if err != nil || len(c.Log) == 0 {
+			return fmt.Errorf("time is told and changes nothing: %v", err)
+		}
+	}
+	switch {
+	case step.Party == swap.Operator && step.Why != "":
+	case step.Party == swap.Worker && len(step.Tasks) > 0 && !i.CheckAt.IsZero():
+	case step.Party == 0 && !open:
+	default:
+		return fmt.Errorf("nobody is named: %+v, due %v, hold %v", step, i.CheckAt, i.Hold)
+	}
+	return nil
+}
+
+// Ended reports whether nothing is left to be done, or an operator is named.
+func (w *World[A]) Ended() bool {
+	step := w.Rules.Next(w.Item, w.Control, w.Now)
+	return step.Party == 0 || step.Party == swap.Operator
+}
+
 // Known reports whether the record knows all that was paid, finally.
 func (w *World[A]) Known() bool {
 	for k, p := range w.Places {

@@ -1,0 +1,193 @@
+package swap_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/swap"
+	"github.com/settlehq/settle/swap/swaptest"
+)
+
+// attended is whether somebody is named, in every state after this one.
+func (r *run[A]) attended() *run[A] {
+	r.t.Helper()
+	w := swaptest.World[A]{Item: r.item, Now: r.now, Control: r.ctl, Rules: &swaptest.Rules[A]{Head: r.head,
+		Apply: func(a A, ev swap.Event, now time.Time) (swap.Change[A], error) { return r.apply(r.p, a, ev, now) },
+		Next: func(a A, c swap.Control, now time.Time) swap.Step {
+			switch a := any(a).(type) {
+			case swap.Deposit:
+				return r.p.NextDeposit(a, c, now)
+			case swap.Credit:
+				return r.p.NextCredit(a, c, now)
+			}
+			return swap.Step{}
+		}}}
+	if err := w.Attended(); err != nil {
+		r.t.Fatalf("%s: %v", r.state(&r.item), err)
+	}
+	return r
+}
+
+// over requires that nothing is owed any more.
+func (r *run[A]) over() *run[A] {
+	r.t.Helper()
+	if s := r.attended().next(); s.Party != 0 || !r.i().CheckAt.IsZero() {
+		r.t.Fatalf("owed: %+v, due %v", s, r.i().CheckAt)
+	}
+	return r
+}
+
+// What landed while something else was open, or in a state from which nothing leads
+// there, is followed as soon as it can be.
+func TestAnItemFollowsWhatHasPaid(t *testing.T) {
+	t.Run("a refund is ordered of a debit that is final", func(t *testing.T) {
+		debited(t).order(swap.OrderRefund).found(1, 10).attended().is(debitedText).found(1, 10).is("debit_confirmed").over()
+	})
+	t.Run("a quarantine that failed for good has paid", func(t *testing.T) {
+		r := toBeQuarantined(t)
+		for range 3 {
+			r.wait(6 * time.Minute).begin(swap.Quarantine).answer(statemachine.Failed)
+			if r.state(&r.item) != "quarantine failed" {
+				r.prove()
+			}
+		}
+		r.is("quarantine failed").attended().found(3, 1).attended().found(3, 10).attended().order(swap.Requeue).attended()
+		r.elapse().is("quarantine sent, awaiting confirmation").over()
+	})
+	t.Run("a debit is final, and the refund after it fails", func(t *testing.T) {
+		r := debited(t).wait(11 * time.Minute).missing(1).is(toBeRefundedText).begin(swap.Refund).answer(statemachine.Done)
+		r.found(1, 1).found(1, 10).attended().failedOnChain(2).is("to be quarantined").attended()
+		r.elapse().is(debitedText).attended().elapse().is("debit_confirmed").over()
+	})
+	late := func(t *testing.T) *run[swap.Credit] {
+		return sending(t).answer(statemachine.Failed).missing(1).wait(6*time.Minute).begin(swap.Send).found(1, 1)
+	}
+	t.Run("the late one is final before the later one is known", func(t *testing.T) {
+		late(t).found(1, 10).attended().wait(time.Hour).missing(2).is(awaitingText).attended().elapse().is("processed").over()
+	})
+	t.Run("the later one was deferred, and the late one is taken back", func(t *testing.T) {
+		r := late(t).answer(statemachine.Deferred).attended().wait(time.Hour).missing(1).missing(2).attended().elapse()
+		if r.i().Hold.Kind != 0 {
+			t.Fatalf("hold %v", r.i().Hold)
+		}
+		r.attended().release().begin(swap.Send)
+	})
+	t.Run("both have paid", func(t *testing.T) {
+		r := late(t).answer(statemachine.Done).attended().found(1, 10).attended()
+		r.found(2, 10).attended().found(1, 10).found(2, 10).elapse().is("processed").over().kinds(swap.LateOutbound, swap.DoublePayout)
+	})
+	t.Run("paid_by beside a refund that is sent", func(t *testing.T) {
+		r := refundSent(t).do(swap.Ordered{By: by(swap.Operator, t0), Order: swap.PaidBy, Action: swap.Send, TxID: "manual", Amount: 5_000_000, Reason: "x"})
+		r.found(2, 1).kinds(swap.DoublePayout).attended().found(1, 10).found(2, 10).is("refund_confirmed").over()
+	})
+	t.Run("a refund that was paid by hand, and is not there", func(t *testing.T) {
+		r := refundSent(t).wait(time.Hour)
+		r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Refund, TxID: "manual", Reason: "x"}).missing(1).attended().is("to be quarantined")
+		r.claim().refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
+		r.found(2, 1).is("refund sent, awaiting confirmation").attended().found(2, 10).is("refund_confirmed").over()
+	})
+}
+
+// Each fact is a version: what settled a quarantined credit too.
+func TestSettlingIsAVersion(t *testing.T) {
+	for _, confirmations := range []uint64{1, 10} {
+		r := awaiting(t).order(swap.OrderQuarantine).is("quarantined")
+		v := r.i().Version
+		r.found(1, confirmations)
+		if r.item.SettledBy != 1 || r.i().Version != v+1 || len(r.last.Log) != 1 || len(r.last.Notes) != 1 {
+			t.Errorf("settled by %d at version %d after %d: %+v", r.item.SettledBy, r.i().Version, v, r.last.Notes)
+		}
+		r.attended().found(1, 10).over().kinds(swap.PaidWhileQuarantined)
+	}
+}
+
+func TestACreditThatVanishesOnItsWayIsDropped(t *testing.T) {
+	gone := swap.Confirmations{By: by(swap.Observer, t0), Gone: true}
+	for name, make := range map[string]func(*testing.T) *run[swap.Credit]{
+		"ready": creditReady, "balance check": balanceCheck, "collecting": collecting, "refund pending": refundPending,
+		"sending": func(t *testing.T) *run[swap.Credit] { return sending(t).answer(statemachine.Failed).prove() },
+	} {
+		r := make(t).do(gone).attended()
+		if s := r.next(); s.Why == "" {
+			t.Errorf("%s: owed %+v", name, s)
+		}
+		r.order(swap.Drop).is("processed as fees").over()
+		if m := r.item.Money(); m != (swap.Money{}) {
+			t.Errorf("%s: money %+v", name, m)
+		}
+	}
+	// Not while something is out.
+	drop := swap.Ordered{By: by(swap.Operator, t0), Order: swap.Drop, Reason: "x"}
+	sending(t).do(gone).kinds(swap.InboundGone).attended().refused(drop, statemachine.ErrIllegal)
+	r := awaiting(t).do(gone).kinds(swap.InboundGone).attended().refused(drop, statemachine.ErrIllegal)
+	r.found(1, 10).is("processed").over()
+	creditReady(t).refused(drop, statemachine.ErrIllegal)
+}
+
+// Two rows that are sound: a micro credit that vanished after its end, and a
+// mapping to nowhere.
+func TestSoundRowsAreNotCorrupt(t *testing.T) {
+	gone := swap.Confirmations{By: by(swap.Observer, t0), Gone: true}
+	r := credits(t).do(observedCredit("tx1", 400_000), swap.Confirmations{By: by(swap.Observer, t0), Count: 2}).is("processed as fees").do(gone).kinds(swap.InboundGone)
+	if m := r.item.Money(); m.Fees != 400_000 || m.Deposited != 400_000 {
+		t.Errorf("money %+v", m)
+	}
+	r = ripe(t).claim()
+	m := r.mapping()
+	m.Account = ""
+	r.do(m).is("ready for processing").attended().elapse().is("refund pending")
+}
+
+func TestAFeeThatLeavesNothingToMoveIsAnOperators(t *testing.T) {
+	r := quarantined(t)
+	r.p.Credits.Quarantine = amount
+	r.order(swap.HoldItem).order(swap.Release) // its schedule is derived anew
+	if s := r.attended().next(); s.Party != swap.Operator || s.Why == "" || !r.i().CheckAt.IsZero() {
+		t.Errorf("owed: %+v", s)
+	}
+	r.elapse().is("quarantined")
+	r.p = policy
+	r.order(swap.Requeue).begin(swap.Quarantine)
+}
+
+// A policy's hold waits for a payment to be given up. One that lands ends it.
+func TestAPaymentThatLandsEndsThePolicysHold(t *testing.T) {
+	r := awaiting(t)
+	r.p.OnTimeout = swap.OnTimeoutHold
+	r.wait(11*time.Minute).missing(1).found(1, 10)
+	if r.i().Hold.Kind != 0 {
+		t.Errorf("hold %v", r.i().Hold)
+	}
+	r.attended().found(1, 10).is("processed").over()
+}
+
+// An order that is carried out already changes nothing, its reason neither.
+func TestAnOrderThatIsCarriedOutGivesNoReason(t *testing.T) {
+	r := toBeRefunded(t)
+	r.item.Reason = 0
+	before := r.item
+	if r.order(swap.OrderRefund); !reflect.DeepEqual(r.item, before) || !r.last.Empty() {
+		t.Errorf("it changed %+v", r.item)
+	}
+}
+
+// Begun again is a no-op for who may still hand the intent over, and no leave for
+// anybody else.
+func TestBegunAgainIsFenced(t *testing.T) {
+	r := ready(t).begin(swap.Send)
+	ev := swap.Begun{By: r.worker(), Fence: r.i().Lease.Fence, Number: 1, Action: swap.Send, Reference: r.latest().Reference, Control: r.ctl}
+	at := func(d time.Duration) swap.Begun { again := ev; again.At = r.latest().SendBy.Add(d); return again }
+	r.do(ev, at(-time.Microsecond)).refused(at(0), statemachine.ErrFenced)
+	other := ev
+	other.Actor = "other"
+	r.refused(other, statemachine.ErrFenced)
+	other = ev
+	other.Fence++
+	r.refused(other, statemachine.ErrFenced)
+	other = ev
+	other.Action = swap.Refund
+	r.refused(other, statemachine.ErrConflict)
+	r.answer(statemachine.Unknown).refused(ev, statemachine.ErrFenced)
+}
