@@ -194,8 +194,8 @@ func (p *Policy) reconcile(c *step) error {
 		}
 		return nil
 	case PhaseSyncing:
-		if t.Lease.Until.After(c.by.At.Add(p.Lease)) {
-			t.Lease.Until = c.by.At
+		if latest := c.by.At.Add(p.Lease); t.Lease.Until.After(latest) {
+			t.Lease.Until = latest // a holder that lives renews it
 			return c.move(OnReconcile, "the lease ended too far away")
 		}
 		return nil

@@ -341,7 +341,7 @@ func TestReconcileWithATimer(t *testing.T) {
 	s = l.do(claimed(sec(30)))
 	l.nothing(relaysync.Reconciled{By: by(relaysync.Reactor, sec(30))})
 	c, err := policy.Apply(s, relaysync.Reconciled{By: by(relaysync.Reactor, sec(29))})
-	if err != nil || c.New.Timer.Lease.Until != sec(29) {
+	if err != nil || c.New.Timer.Lease.Until != sec(29+30) || c.New.Phase() != relaysync.PhaseSyncing {
 		t.Errorf("a lease that ends too far away: %v, %v", c.New.Timer.Lease.Until, err)
 	}
 }

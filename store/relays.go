@@ -80,7 +80,24 @@ func aggregateOfRelays(p *relaysync.Policy) *relayAggregate {
 		result: func(c *relaysync.Change) *relaysync.Sync { return &c.New },
 		empty:  (*relaysync.Change).Empty,
 		merge:  (*relaysync.Change).Merge,
+		beside: func(b *relayBatch) beside[relaysync.Sync, relaysync.Event, relaysync.Change] { return leaseEnds{b} },
 	}
+}
+
+// leaseEnds moves the end of a lease that a step moved, which a save does not.
+type leaseEnds struct{ *relayBatch }
+
+func (l leaseEnds) fill(_ *relaysync.Sync, ev relaysync.Event) (relaysync.Event, error) {
+	return ev, nil
+}
+
+func (l leaseEnds) follow(c *relaysync.Change) error {
+	was, is := &c.Old.Timer.Lease, &c.New.Timer.Lease
+	if is.Holder == "" || was.Fence != is.Fence || was.Until.Equal(is.Until) {
+		return nil
+	}
+	_, err := l.tx.Relays().Renew(c.Log[0].At, RelayLease{Relay: c.New.Relay.ID, Fence: is.Fence, Until: is.Until})
+	return err // one that is lost meanwhile is refused by the save
 }
 
 // heardRelays and heardSaves note the activities of a transaction.

@@ -32,6 +32,7 @@ func Relays[T store.RelayTx](t *testing.T, open func(testing.TB) store.Store[T])
 		{"activities are in the order of commits, whatever the clocks say", relayActivities[T]},
 		{"pending is what the source's query says, and it pages", pendingRelays[T]},
 		{"a reconcile gives a timer to all that need one, and changes nothing again", reconciledRelays[T]},
+		{"a lease that a clock which went back has left ends after its length", leaseOfTheFuture[T]},
 		{"statistics count what their fields say", relayStatistics[T]},
 		{"subscribers hear of what was committed, and of nothing else", relayNews[T]},
 		{"limits of 0, below it, or enormous are refused by every method", relayLimits[T]},
@@ -373,6 +374,35 @@ func reconciledRelays[T store.RelayTx](t *testing.T, r *relays[T]) {
 	}
 	if last, _, _, err := r.service.Reconcile(ctx, by, near, 100); last != "" || err != nil {
 		t.Errorf("behind the last one is %q, %v", last, err)
+	}
+}
+
+// leaseOfTheFuture: its holder is dead, and its end is far away; one that a live
+// holder has renewed meanwhile stays.
+func leaseOfTheFuture[T store.RelayTx](t *testing.T, r *relays[T]) {
+	far, near := r.id(), r.id()
+	for id, at := range map[string]time.Time{far: start.Add(24 * time.Hour), near: start} {
+		r.do(t, id, relayCreated(id, at), relaysync.Claimed{By: relayBy(relaysync.Reactor, at)})
+	}
+	length := r.service.Policy().Lease
+	for range 2 {
+		if _, _, refused, err := r.service.Reconcile(ctx, relayBy(relaysync.Reactor, start), "", 100); err != nil || refused != nil {
+			t.Fatal(refused, err)
+		}
+		for _, id := range []string{far, near} {
+			s, err := r.service.Get(ctx, id)
+			if err != nil || !s.Timer.Lease.Until.Equal(start.Add(length)) || s.Phase() != relaysync.PhaseSyncing {
+				t.Fatalf("%s is %v until %v, %v", id, s.Phase(), s.Timer.Lease.Until, err)
+			}
+		}
+	}
+	var due []relaysync.Sync
+	err := r.Update(ctx, func(tx T) (err error) { due, err = tx.Relays().Due(start.Add(length), 10); return err })
+	if err != nil || len(due) != 2 {
+		t.Errorf("%d relays are due when their leases end, %v", len(due), err)
+	}
+	if trail, err := r.service.Trail(ctx, far); err != nil || len(trail) != 3 {
+		t.Errorf("the trail has %d lines, %v", len(trail), err)
 	}
 }
 
