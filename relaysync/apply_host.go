@@ -126,23 +126,17 @@ func (c *step) retry(e *Retried) error {
 	if err := c.operator(e.Reason); err != nil {
 		return err
 	}
-	if c.Old.Phase() == PhaseDeleted {
-		return c.refuse(statemachine.ErrIllegal, "")
-	}
 	c.append(RetryRelaySync)
 	c.dueNow()
 	return c.move(OnRetry, e.Reason)
 }
 
 func (c *step) recreate(e *Recreated) error {
-	if c.Old.Relay.Recreate {
+	if at := c.Old.Phase(); c.Old.Relay.Recreate && (at == PhaseDue || at == PhaseSyncing) {
 		return nil
 	}
 	if err := c.operator(e.Reason); err != nil {
 		return err
-	}
-	if c.Old.Phase() == PhaseDeleted {
-		return c.refuse(statemachine.ErrIllegal, "")
 	}
 	c.New.Relay.Recreate = true
 	c.append(RetryRelaySync)
@@ -153,6 +147,9 @@ func (c *step) recreate(e *Recreated) error {
 func (c *step) operator(reason string) error {
 	if err := c.version(); err != nil {
 		return err
+	}
+	if c.Old.Phase() == PhaseDeleted {
+		return c.refuse(statemachine.ErrIllegal, "")
 	}
 	if len(reason) > MaxError || !statemachine.Storable(reason) {
 		return c.refuse(statemachine.ErrInvalid, "a reason is at most 1000 bytes")

@@ -95,7 +95,8 @@ type (
 		Reason string // at most MaxError bytes
 	}
 	// Recreated orders a sync that begins with a POST, for a relay that the
-	// server has lost. Key: Relay.Recreate.
+	// server has lost. One that is due or syncing so already stays as it is.
+	// Key: Relay.Recreate and the timer.
 	Recreated struct {
 		By
 		Reason string

@@ -186,6 +186,19 @@ func TestOperator(t *testing.T) {
 	if !l.s.Relay.Synced || l.s.Relay.Recreate {
 		t.Errorf("after the success: %+v", l.s.Relay)
 	}
+	// One that waits, or was given up meanwhile, is due again.
+	l.do(recreated(100))
+	l.fail(sec(100), "no")
+	if s = l.do(recreated(101)); s.Phase() != relaysync.PhaseDue || s.Timer.Due != sec(101) {
+		t.Errorf("%v, due %v", s.Phase(), s.Timer.Due)
+	}
+	for at := sec(101); l.s.Phase() != relaysync.PhaseExhausted; at = l.s.Timer.Due {
+		l.fail(at, "no")
+	}
+	if s = l.do(recreated(1e6)); s.Phase() != relaysync.PhaseDue || s.History.Streak != 0 {
+		t.Errorf("%v", s.Phase())
+	}
+	l.nothing(recreated(1e6))
 }
 
 func TestDelete(t *testing.T) {
@@ -202,6 +215,7 @@ func TestDelete(t *testing.T) {
 	l.refused(statemachine.ErrIllegal, updated(sec(12), "b"))
 	l.refused(statemachine.ErrIllegal, claimed(sec(12)))
 	l.refused(statemachine.ErrIllegal, relaysync.Retried{By: by(relaysync.Operator, sec(12))})
+	l.refused(statemachine.ErrIllegal, relaysync.Recreated{By: by(relaysync.Operator, sec(12)), Reason: string(make([]byte, 1001))}) // the state before the input
 	if step := policy.Next(s, sec(1e6)); len(step.Actions) > 0 || !step.Due.IsZero() {
 		t.Errorf("a deleted relay owes %+v", step)
 	}

@@ -14,6 +14,9 @@ const (
 	// tail is how many characters of a secret at the end of a text, which may
 	// have been cut there, are taken for the secret.
 	tail = 4
+	// mostSlashes is how many backslashes before one character are read as its
+	// escape: 64 are those of a JSON text within six others.
+	mostSlashes = 64
 )
 
 // Redact replaces every occurrence of a secret in text: in upper or lower case,
@@ -80,7 +83,7 @@ func matchRune(text string, i int, want rune) (next int, ok bool) {
 		return i + n, fold(got, want)
 	}
 	j := i
-	for j < len(text) && text[j] == '\\' {
+	for j < len(text) && text[j] == '\\' && j-i < mostSlashes {
 		j++
 	}
 	if want == '\\' {

@@ -49,6 +49,9 @@ func (p Policy) Attempt(s Sync) (Attempt, error) {
 	if err != nil {
 		return Attempt{}, err
 	}
+	if known.add(body); known.count() > MaxPaths { // the claim could not put them on file
+		return Attempt{}, fmt.Errorf("%w: relay %s: more than %d different paths", statemachine.ErrInvalid, r.ID, MaxPaths)
+	}
 	known.nulls(body)
 	a.Requests = append(a.Requests, Request{Method: "PATCH", Path: path, Body: encode(body)})
 	for _, q := range a.Requests {

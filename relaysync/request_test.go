@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/statemachine"
@@ -370,6 +371,12 @@ func TestServerLimits(t *testing.T) {
 	l.do(u)
 	u.Roles = wide("b", 3000)
 	l.refused(statemachine.ErrInvalid, u)
+	// What another writer made too wide is no attempt: not all of it could be on file.
+	row := start(t).s
+	row.Relay.Roles = wide("a", 5000)
+	if a, err := policy.Attempt(row); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("%d requests of 5000 paths, %v", len(a.Requests), err)
+	}
 	// A PATCH with all its nulls fits too.
 	long := strings.Repeat("k", 200)
 	u.Roles = wide(long, 3000)
@@ -405,12 +412,18 @@ func TestRedact(t *testing.T) {
 		{"a tail within an escape", `x S3cr3t/\u004`, "x [redacted]"},
 		{"all but the end, not at the end", `S3cr3t/Key" and more`, `S3cr3t/Key" and more`},
 		{"nothing", "connection refused", "connection refused"},
+		{"deep in JSON", strings.Repeat("\\", 63) + `S3cr3t/Key\"\u00e9`, "[redacted]"},
 		{"after a false start", "S3S3cr3t/Key\"é", "S3[redacted]"},
 		{"no text", "", ""},
 	} {
 		if got := relaysync.Redact(tt.text, "", key); got != tt.want {
 			t.Errorf("%s: %q, expected %q", tt.name, got, tt.want)
 		}
+	}
+	begun := time.Now()
+	hostile := strings.Repeat("\\", 1<<20)
+	if got := relaysync.Redact(hostile, key, secret); got != hostile || time.Since(begun) > 5*time.Second { // without a bound: hours
+		t.Errorf("%d bytes of backslashes take %v", len(hostile), time.Since(begun))
 	}
 	if got := relaysync.Redact("abcdef", "abc", "abcdef"); got != "[redacted]" {
 		t.Errorf("the shorter secret leaves %q", got)

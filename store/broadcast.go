@@ -57,23 +57,20 @@ func (b *broadcast[M]) close() {
 	}
 }
 
-// Subscription receives what is committed after it was made. It is for one
-// goroutine.
-type Subscription[M any] struct {
+// subscription receives what is sent after it was made.
+type subscription[M any] struct {
 	from *broadcast[M]
 	at   uint64 // messages that it has had or missed
 }
 
-func (b *broadcast[M]) subscribe() *Subscription[M] {
+func (b *broadcast[M]) subscribe() *subscription[M] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return &Subscription[M]{b, b.sent}
+	return &subscription[M]{b, b.sent}
 }
 
-// Receive waits for the next message. It returns a [LaggedError] once for what
-// was overwritten before it was read, [ErrClosed] when the broadcast has ended
-// and all that is left was received, or the error of ctx.
-func (s *Subscription[M]) Receive(ctx context.Context) (m M, err error) {
+// receive is [RelaySubscription.Receive].
+func (s *subscription[M]) receive(ctx context.Context) (m M, err error) {
 	for {
 		s.from.mu.Lock()
 		size, more := uint64(len(s.from.ring)), s.from.more

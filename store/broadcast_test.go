@@ -12,16 +12,16 @@ func TestBroadcast(t *testing.T) {
 	b := newBroadcast[int](4)
 	b.send([]int{-1}) // before anybody listens
 	early := b.subscribe()
-	receive := func(s *Subscription[int], want int) {
+	receive := func(s *subscription[int], want int) {
 		t.Helper()
-		if got, err := s.Receive(context.Background()); err != nil || got != want {
+		if got, err := s.receive(context.Background()); err != nil || got != want {
 			t.Fatalf("received %d, %v, expected %d", got, err, want)
 		}
 	}
-	lagged := func(s *Subscription[int], want uint64) {
+	lagged := func(s *subscription[int], want uint64) {
 		t.Helper()
 		var e *LaggedError
-		if _, err := s.Receive(context.Background()); !errors.As(err, &e) || e.Missed != want {
+		if _, err := s.receive(context.Background()); !errors.As(err, &e) || e.Missed != want {
 			t.Fatalf("got error %v, expected %d missed", err, want)
 		}
 	}
@@ -47,9 +47,9 @@ func TestBroadcast(t *testing.T) {
 	for want := 9; want <= 12; want++ { // what is left comes before the end
 		receive(early, want)
 	}
-	for _, s := range []*Subscription[int]{early, late, b.subscribe()} {
+	for _, s := range []*subscription[int]{early, late, b.subscribe()} {
 		for range 2 {
-			if _, err := s.Receive(context.Background()); !errors.Is(err, ErrClosed) {
+			if _, err := s.receive(context.Background()); !errors.Is(err, ErrClosed) {
 				t.Fatalf("got error %v, expected the end", err)
 			}
 		}
@@ -66,15 +66,15 @@ func TestReceiveWaits(t *testing.T) {
 			time.Sleep(time.Second)
 			b.close()
 		}()
-		if m, err := s.Receive(context.Background()); m != 1 || err != nil {
+		if m, err := s.receive(context.Background()); m != 1 || err != nil {
 			t.Fatal(m, err)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 		defer cancel()
-		if _, err := s.Receive(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := s.receive(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
-		if _, err := s.Receive(context.Background()); !errors.Is(err, ErrClosed) {
+		if _, err := s.receive(context.Background()); !errors.Is(err, ErrClosed) {
 			t.Fatal(err)
 		}
 	})

@@ -134,7 +134,18 @@ func (s *Relays) Policy() relaysync.Policy { return s.policy }
 // Subscribe returns a subscription to the activities of relays that this process
 // commits from now on. A subscriber that falls more than 1,024 behind gets a
 // [LaggedError].
-func (s *Relays) Subscribe() *Subscription[RelayNews] { return s.news.subscribe() }
+func (s *Relays) Subscribe() *RelaySubscription { return &RelaySubscription{s.news.subscribe()} }
+
+// RelaySubscription receives what is committed after it was made. It is for one
+// goroutine.
+type RelaySubscription struct{ from *subscription[RelayNews] }
+
+// Receive waits for the next activity. It returns a [LaggedError] once for what
+// was overwritten before it was read, [ErrClosed] when the broadcast has ended
+// and all that is left was received, or the error of ctx.
+func (s *RelaySubscription) Receive(ctx context.Context) (RelayNews, error) {
+	return s.from.receive(ctx)
+}
 
 // Close ends all subscriptions with [ErrClosed]. The service goes on.
 func (s *Relays) Close() { s.news.close() }

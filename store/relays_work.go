@@ -13,8 +13,8 @@ import (
 // RelaySyncs is the work of a reactor for [worker.Run]: relays that are due, each
 // claimed, in the order of [relaysync.CompareDue]. The key is the relay.
 //
-// The lease lasts [relaysync.Policy.Lease] and belongs to name, which no other
-// process may use. The handler sends the requests of [relaysync.Policy.Attempt]
+// The lease lasts [relaysync.Policy.Lease] and belongs to name, 1 to 200 bytes,
+// which no other process may use. The handler sends the requests of [relaysync.Policy.Attempt]
 // and returns Finished; one without events leaves the lease to end. A result is
 // judged by what is stored then.
 type RelaySyncs struct {
@@ -37,6 +37,9 @@ func (s *Relays) Syncs(name string) *RelaySyncs { return &RelaySyncs{s, name} }
 func (w *RelaySyncs) By() relaysync.By {
 	return relaysync.By{Actor: w.name, Role: relaysync.Reactor}
 }
+
+// ShortestLease implements [worker.Leasing].
+func (w *RelaySyncs) ShortestLease() time.Duration { return w.policy.Lease }
 
 // Turn implements [worker.Source].
 func (w *RelaySyncs) Turn(ctx context.Context, done []HeldRelay, n int) (items []worker.Item[ClaimedRelay], next time.Time, err error) {

@@ -13,9 +13,9 @@ import (
 
 // Tenants runs the rules of package dunning on a store: load, apply, save. Each
 // method is one transaction. A churn deactivates every active relay of the tenant
-// in its own commit. A relay that is made or activated at that very moment is
-// not seen: the host makes none for a tenant who is churned. It is safe for
-// concurrent use.
+// in its own commit. A host that makes or activates one sends
+// [dunning.Provisioned] in the same transaction, see [Tenants.Within]: then no
+// churn misses it, and a churned tenant gets none. It is safe for concurrent use.
 //
 // Commands and times are as with [Relays].
 type Tenants struct {
@@ -251,6 +251,9 @@ func (s *Tenants) Steps(name string) *Steps { return &Steps{s, name} }
 
 // By is who speaks in this work.
 func (w *Steps) By() dunning.By { return dunning.By{Actor: w.name, Role: dunning.Biller} }
+
+// ShortestLease implements [worker.Leasing].
+func (w *Steps) ShortestLease() time.Duration { return w.policy.Hold }
 
 // Turn implements [worker.Source]. A result has nothing to store but what is
 // left of its events.

@@ -40,16 +40,19 @@ type childConfig struct {
 	Base     time.Duration
 }
 
-// policy is the source's, with its delays scaled. A lease is longer than two
-// requests of 5 s.
+// defaultBase is the first delay of a run that takes half a minute.
+const defaultBase = 400 * time.Millisecond
+
+// policy is the source's, with its delays scaled. The time-out of 5 s is too, to
+// no less than 1 s, where they are shorter than usual; a lease is longer than two
+// requests.
 func policy(base time.Duration) relaysync.Policy {
 	p := relaysync.DefaultPolicy()
 	p.RelayDomain = "relays.example"
 	p.Backoff = statemachine.Backoff{Base: base, Cap: 30 * base}
-	p.Lease, p.Linger = 11*time.Second, 6*time.Second
-	if base == 30*time.Second {
-		d := relaysync.DefaultPolicy()
-		p.Lease, p.Linger = d.Lease, d.Linger
+	p.Timeout = max(time.Second, p.Timeout*min(base, defaultBase)/defaultBase)
+	if base < 30*time.Second {
+		p.Lease, p.Linger = p.Timeout*11/5, p.Timeout*6/5
 	}
 	return p
 }
@@ -71,7 +74,7 @@ func serve(ctx context.Context, c childConfig, stdout io.Writer) error {
 		return err
 	}
 	base := "http://" + listener.Addr().String()
-	s := http.Server{Handler: newServer(base, c.Pubkey, faults{Seed: c.Seed}), ReadTimeout: 10 * time.Second,
+	s := http.Server{Handler: newServer(base, c.Pubkey, faults{Seed: c.Seed, timeout: policy(c.Base).Timeout}), ReadTimeout: 10 * time.Second,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	context.AfterFunc(ctx, func() { _ = s.Close() })
 	if _, err := fmt.Fprintln(stdout, base); err != nil {

@@ -16,7 +16,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -60,17 +59,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		return err
 	}
-	if o.json {
-		e := json.NewEncoder(stdout)
-		e.SetIndent("", "  ")
-		err = e.Encode(r)
-	} else {
-		err = r.print(stdout)
-	}
-	if len(r.Broken) > 0 {
-		err = errors.Join(err, fmt.Errorf("the proof fails: %d rules are broken", len(r.Broken)))
-	}
-	return err
+	return r.conclude(o.json, stdout)
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -79,7 +68,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.db, "db", "", "`path` of a new SQLite file, or a postgres URL of a database that is used for nothing else (default a file in a temporary directory)")
 	flags.IntVar(&o.relays, "relays", 36, "`N` relays")
-	flags.DurationVar(&o.base, "base", 400*time.Millisecond, "the first delay after a failure; the source's is 30s")
+	flags.DurationVar(&o.base, "base", defaultBase, "the first delay after a failure; the source's is 30s, and below 400ms the time-outs are shorter too")
 	flags.Uint64Var(&o.seed, "seed", 1, "`number` that the server's faults come from")
 	flags.DurationVar(&o.timeout, "timeout", 3*time.Hour, "give up after so long")
 	flags.BoolVar(&o.json, "json", false, "print the report as one JSON object")
@@ -91,8 +80,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case o.relays < 4 || o.relays > 1000:
 		return o, fmt.Errorf("-relays %d: 4 to 1000 are possible", o.relays)
-	case o.base < 100*time.Millisecond || o.base > time.Minute:
-		return o, fmt.Errorf("-base %v: 100ms to 1m are possible", o.base)
+	case o.base < 50*time.Millisecond || o.base > time.Minute:
+		return o, fmt.Errorf("-base %v: 50ms to 1m are possible", o.base)
 	case o.timeout <= 0:
 		return o, fmt.Errorf("-timeout %v: it must be positive", o.timeout)
 	}

@@ -5,12 +5,15 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -28,16 +31,16 @@ func TestMain(m *testing.M) {
 		main()
 		os.Exit(0)
 	}
+	_ = os.Setenv(asProgram, "1") // for the processes of the program
 	os.Exit(pgtest.Main(m))
 }
 
 func runs(t *testing.T, args ...string) report {
 	t.Helper()
-	t.Setenv(asProgram, "1")
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	var out, log bytes.Buffer
-	if err := run(ctx, append(args, "-json", "-relays", "9", "-base", "100ms"), nil, &out, &log); err != nil {
+	if err := run(ctx, append(args, "-json"), nil, &out, &log); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, out.Bytes(), log.Bytes())
 	}
 	var r report
@@ -73,20 +76,49 @@ func TestRelaysync(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for time-outs")
 	}
-	for name, args := range map[string][]string{"sqlite": {"-db", filepath.Join(t.TempDir(), "a.db"), "-seed", "2"}, "postgres": nil} {
+	relays, base := 9, "50ms"
+	if os.Getenv("SETTLE_SOAK") != "" {
+		relays, base = 36, "400ms"
+	}
+	for name, seed := range map[string]string{"sqlite": "2", "postgres": "3"} {
 		t.Run(name, func(t *testing.T) {
+			db := filepath.Join(t.TempDir(), "a.db")
 			if name == "postgres" {
-				args = []string{"-db", postgres(t, pgtest.URL(t)), "-seed", "3"}
+				db = postgres(t, pgtest.URL(t))
 			}
-			r := runs(t, args...)
+			t.Parallel() // most of it is waiting
+			r := runs(t, "-db", db, "-seed", seed, "-relays", strconv.Itoa(relays), "-base", base)
 			failures := 0
 			for _, row := range r.Rows {
 				failures += row.Failures
 			}
-			if r.Relays != 9+len(tenantNames) || r.Kills != 3 || len(r.Tenants) != len(tenantNames) || r.Checks < 200 || failures < 10 {
+			if r.Relays != relays+len(tenantNames) || r.Kills != 3 || len(r.Tenants) != len(tenantNames) || r.Checks < 200 || failures < 10 {
 				t.Errorf("%+v", r)
 			}
 		})
+	}
+}
+
+// A proof that fails is an error, and an error ends the program with 1.
+func TestBrokenProof(t *testing.T) {
+	for _, asJSON := range []bool{false, true} {
+		var out bytes.Buffer
+		sound := report{Checks: 1}
+		if err := sound.conclude(asJSON, &out); err != nil {
+			t.Error(err)
+		}
+		broken := report{Checks: 2, Broken: []string{"relay_1 has its first secret"}}
+		if err := broken.conclude(asJSON, &out); err == nil || !strings.Contains(out.String(), broken.Broken[0]) {
+			t.Errorf("%v, and the report is %s", err, out.String())
+		}
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := exec.Command(program, "-relays", "3").Run(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Errorf("an error ends the program with %v", err)
 	}
 }
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -43,6 +45,21 @@ func (h *host) check(holds bool, format string, args ...any) {
 	if !holds {
 		h.report.Broken = append(h.report.Broken, fmt.Sprintf(format, args...))
 	}
+}
+
+// conclude prints the report, and is an error where a rule of the proof is broken.
+func (r *report) conclude(asJSON bool, w io.Writer) (err error) {
+	if asJSON {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		err = e.Encode(r)
+	} else {
+		err = r.print(w)
+	}
+	if len(r.Broken) > 0 {
+		err = errors.Join(err, fmt.Errorf("the proof fails: %d rules are broken", len(r.Broken)))
+	}
+	return err
 }
 
 func (r *report) print(w io.Writer) error {

@@ -78,9 +78,9 @@ func (s *server) change(w http.ResponseWriter, q *http.Request) {
 		return
 	case linger: // apply it long after the client has given up
 		<-q.Context().Done()
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(s.faults.timeout / 10)
 	case slow:
-		time.Sleep(time.Second)
+		time.Sleep(s.faults.timeout / 5)
 	}
 	status, text := s.apply(q.Method, id, body)
 	if f == answerNot {
@@ -164,8 +164,9 @@ func (s *server) proof(w http.ResponseWriter, _ *http.Request) {
 
 // faults say how the server treats a request.
 type faults struct {
-	Seed uint64
-	over bool
+	Seed    uint64
+	timeout time.Duration // of a client's request
+	over    bool
 }
 
 type fault int

@@ -62,6 +62,8 @@ func (p *Policy) take(c *step) error {
 		return c.pay(&e)
 	case Voided:
 		return c.void(&e)
+	case Provisioned:
+		return c.provision()
 	case Reinstated:
 		return c.reinstate()
 	case Ticked:
@@ -89,7 +91,7 @@ func (p *Policy) take(c *step) error {
 // speakers are the roles that may send an event.
 func speakers(ev Event) roles {
 	switch ev.(type) {
-	case Enrolled, MethodSet, Issued, Amended, Paid, Voided, Reinstated:
+	case Enrolled, MethodSet, Issued, Amended, Paid, Voided, Provisioned, Reinstated:
 		return byHost | byOperator
 	case ChargeAnswered, NoticeAnswered:
 		return byBiller | byHost

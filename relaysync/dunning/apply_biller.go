@@ -155,6 +155,9 @@ func (p *Policy) missing(c *step, e *ChargeMissing) error {
 }
 
 func (p *Policy) resolve(c *step, e *Resolved) error {
+	if _, err := c.find(e.Invoice); err != nil {
+		return err
+	}
 	if err := c.because(e.Reason); err != nil {
 		return err
 	}

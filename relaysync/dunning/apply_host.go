@@ -147,6 +147,13 @@ func (c *step) void(e *Voided) error {
 	return c.move(OnVoid, i)
 }
 
+func (c *step) provision() error {
+	if err := c.version(); err != nil {
+		return err
+	}
+	return c.move(OnProvision)
+}
+
 func (c *step) reinstate() error {
 	t := &c.New.Tenant
 	if t.Status() == TenantActive {

@@ -327,6 +327,9 @@ func TestResolved(t *testing.T) {
 		x := open(t, dunning.Stripe)
 		x.do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Unknown))
 		x.refused(statemachine.ErrInvalid, resolved(3*day, statemachine.Unknown))
+		other := resolved(3*day, o)
+		other.Invoice, other.Reason = "i9", ""
+		x.refused(statemachine.ErrNotFound, other)
 		bare := resolved(3*day, o)
 		bare.Reason = ""
 		x.refused(statemachine.ErrInvalid, bare)
@@ -428,6 +431,22 @@ func TestChurnNeedsNotice(t *testing.T) {
 	x.expect(18*day, "wait 1h0m0s")
 	x.notify(22 * day)
 	x.expect(22*day, "churn")
+}
+
+// A charge of a clock that was ahead for years is looked up now, and not then.
+func TestLookUpAfterAClockThatWentBack(t *testing.T) {
+	const ahead = 3650 * day
+	x := open(t, dunning.Stripe)
+	x.do(intended(ahead, "i1/0"))
+	x.expect(ahead, "wait 5m0s")
+	for _, o := range []statemachine.Outcome{0, statemachine.Unknown} {
+		if o != 0 {
+			x.do(answered(ahead, "i1/0", o))
+		}
+		x.expect(ahead-23*hour, "wait 1h0m0s")
+		x.expect(ahead-25*hour, "look up i1")
+		x.expect(hour, "look up i1")
+	}
 }
 
 // One charge at a time, in the order of (created_at, id).

@@ -60,6 +60,11 @@ type (
 		By
 		Invoice string
 	}
+	// Provisioned comes with a relay that the host makes or activates for the
+	// tenant, in one transaction. It is refused for a tenant who is churned, and
+	// moves the version: a churn of that very moment sees the relay, or comes
+	// first. It has no key: each is another one.
+	Provisioned struct{ By }
 	// Reinstated ends a churn, and ages begin anew. Relays stay inactive until
 	// the host activates them. Key: the tenant.
 	Reinstated struct{ By }

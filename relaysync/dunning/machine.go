@@ -12,8 +12,9 @@ const (
 	// TenantActive: the [Biller] charges, reminds and churns at DueAt. A crash
 	// leaves a DueAt of Policy.Hold later.
 	TenantActive TenantStatus = iota + 1
-	// TenantChurned: the relays are inactive. The host or an operator
-	// reinstates. Nothing is owed but the look-up of a charge.
+	// TenantChurned: the relays were made inactive in the commit of the churn. The
+	// [Host] or an [Operator] reinstates. Nothing is owed but the look-up of a
+	// charge, at DueAt. A crash leaves it as it is.
 	TenantChurned
 )
 
@@ -31,10 +32,11 @@ const (
 	// InvoiceOpen: a charge or the host moves it on; a crash leaves at most a
 	// charge whose intent is on file.
 	InvoiceOpen InvoiceStatus = iota + 1
-	// InvoicePaid: in full. A charge that may still be out is looked up.
+	// InvoicePaid: in full. Terminal. The [Biller] looks up a charge that may still
+	// be out, also after a crash; one that is done then is an overpayment, which an
+	// [Operator] acknowledges.
 	InvoicePaid
-	// InvoiceVoid: the host withdrew it. A charge that may still be out is
-	// looked up.
+	// InvoiceVoid: the host withdrew it. Terminal; otherwise as InvoicePaid.
 	InvoiceVoid
 )
 
@@ -49,9 +51,17 @@ var invoiceStatusNames = []string{"open", "paid", "void"}
 type Charge = statemachine.Enum[charge]
 
 const (
-	ChargeNone    Charge = iota + 1 // nothing is out
-	ChargeOpen                      // the intent is on file, no answer yet
-	ChargeUnknown                   // it may have been paid: looked up, never made again
+	// ChargeNone: nothing is out. While the invoice is owed, and the tenant's method
+	// charges, the [Biller] stores the intent of the next charge at ChargeAfter. A
+	// crash leaves it as it is.
+	ChargeNone Charge = iota + 1
+	// ChargeOpen: the intent is on file, no answer yet. Whoever stored it charges
+	// and answers. A crash leaves it: from ChargeAfter on any [Biller] looks it up.
+	ChargeOpen
+	// ChargeUnknown: it may have been paid. A [Biller] looks it up at ChargeAfter,
+	// and never makes it again; an [Operator] ends it with [Resolved] where no
+	// look-up does. A crash leaves it as it is.
+	ChargeUnknown
 )
 
 type charge struct{}
@@ -67,7 +77,7 @@ type Method = statemachine.Enum[method]
 const (
 	NWC    Method = iota + 1 // charged
 	Stripe                   // charged
-	Manual                   // reminded of
+	Manual                   // not charged: messages alone ask for the money
 )
 
 type method struct{}
@@ -102,6 +112,7 @@ const (
 	OnEnrol                           // here begins what moves a tenant alone
 	OnChurn
 	OnReinstate
+	OnProvision // the host makes or activates a relay
 )
 
 type trigger struct{}
@@ -110,7 +121,7 @@ func (trigger) Kind() string    { return "dunning trigger" }
 func (trigger) Names() []string { return triggerNames }
 
 var triggerNames = []string{"issue", "method", "amend", "pay", "void", "charge", "charged", "charge refused",
-	"charge unclear", "charge deferred", "charge never arrived", "overpaid", "acknowledge", "notice", "notice failed", "enrol", "churn", "reinstate"}
+	"charge unclear", "charge deferred", "charge never arrived", "overpaid", "acknowledge", "notice", "notice failed", "enrol", "churn", "reinstate", "provision"}
 
 // InvoiceTrigger is a [Trigger] that moves an invoice too: InvoiceTrigger(OnIssue)
 // to InvoiceTrigger(OnNoticeFailed).
@@ -123,7 +134,7 @@ func (invoiceTrigger) Names() []string { return triggerNames[:OnEnrol-1] }
 
 const (
 	extAnswer    = "what is known of a charge is on file, whatever becomes of the invoice and the tenant"
-	extHost      = "every event of an invoice moves the tenant's version, so that no decision outlives it"
+	extHost      = "every event of an invoice, and every relay that is provided for, moves the tenant's version, so that no decision outlives it"
 	extIntent    = "intent before effect: a charge that is found open is looked up, never made again"
 	extReinstate = "a payment does not undo a churn: the host or an operator does"
 )
@@ -155,7 +166,7 @@ var TenantMachine = statemachine.Must("tenant", join(
 		{From: TenantChurned, Trigger: OnReinstate, To: TenantActive, Extension: extReinstate}},
 	stay(TenantActive, "", OnCharged, OnRefused, OnNotice),
 	stay(TenantActive, extIntent, OnCharge),
-	stay(TenantActive, extHost, OnMethod, OnIssue, OnAmend, OnPay, OnVoid),
+	stay(TenantActive, extHost, OnMethod, OnIssue, OnAmend, OnPay, OnVoid, OnProvision),
 	stay(TenantActive, extAnswer, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge, OnNoticeFailed),
 	stay(TenantChurned, extHost, OnMethod, OnIssue, OnAmend, OnPay, OnVoid),
 	stay(TenantChurned, extAnswer, OnCharged, OnRefused, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge, OnNoticeFailed),

@@ -65,6 +65,7 @@ func TestEveryEventInEverySituation(t *testing.T) {
 		{"amend", plain(dunning.Amended{By: host, Invoice: "i1", Amount: 1})},
 		{"pay", plain(dunning.Paid{By: host, Invoice: "i1", Method: dunning.Manual})},
 		{"void", plain(dunning.Voided{By: host, Invoice: "i1"})},
+		{"provision", plain(dunning.Provisioned{By: host})},
 		{"reinstate", plain(dunning.Reinstated{By: host})},
 		{"tick", plain(dunning.Ticked{By: biller})},
 		{"charge", plain(dunning.ChargeIntended{By: biller, Invoice: "i1", Key: "i1/0"})},
@@ -91,6 +92,7 @@ issue | not found | issue | issue | issue | issue | issue | issue | issue | issu
 amend | not found | invalid | amend | amend | held | held | amend | amend | amend | amend | amend | illegal | illegal | illegal | illegal
 pay | not found | pay | pay | pay | pay | pay | pay | pay | pay | pay | pay | - | - | illegal | -
 void | not found | void | void | void | void | void | void | void | void | void | void | illegal | illegal | - | illegal
+provision | not found | provision | provision | provision | provision | provision | provision | provision | provision | provision | illegal | provision | provision | provision | provision
 reinstate | not found | - | - | - | - | - | - | - | - | - | reinstate | - | - | - | -
 tick | not found | - | touch | touch | touch | touch | touch | touch | touch | touch | - | - | touch | touch | -
 charge | not found | illegal | illegal | charge | - | illegal | illegal | illegal | illegal | illegal | illegal | illegal | - | illegal | illegal

@@ -107,7 +107,8 @@ func (p *Policy) noticeAt(t *Tenant, i *Invoice) time.Time {
 // Next gives one effect at a time: a charge that may be out is looked up and
 // holds back everything else; then a charge, a churn, a message. Where nothing
 // is due, Due is the exact time at which something is, an hour (Policy.Tick)
-// from now at the latest.
+// from now at the latest. A look-up does not wait for the time of a clock that
+// was ahead when the charge was made.
 func (p Policy) Next(a Account, now time.Time) Step {
 	t := &a.Tenant
 	act := func(do Do, key string) *Action { return &Action{Do: do, Key: key, By: Biller, Tenant: t.ID} }
@@ -115,7 +116,7 @@ func (p Policy) Next(a Account, now time.Time) Step {
 		return Step{}
 	}
 	if i := a.out(); i != nil {
-		if !reached(now, i.ChargeAfter) {
+		if farthest := now.Add(max(p.Hold, p.Tick, p.ChargeAgain)); !reached(now, i.ChargeAfter) && !i.ChargeAfter.After(farthest) {
 			return p.sleep(now, i.ChargeAfter)
 		}
 		do := act(DoLookUp, i.ChargeKey)

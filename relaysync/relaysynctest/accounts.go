@@ -91,7 +91,7 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 	case k == 17:
 		return dunning.Resolved{By: by(dunning.Operator), Invoice: i.ID, Key: key, Outcome: outcomes.Draw(t, "resolution"), Reason: "seen"}
 	case k == 18:
-		return rapid.SampledFrom([]dunning.Event{dunning.Reinstated{By: by(dunning.Host)}, dunning.Acknowledged{By: by(dunning.Operator), Invoice: i.ID, Key: i.OverpaidKey, Reason: "paid back"}}).Draw(t, "late")
+		return rapid.SampledFrom([]dunning.Event{dunning.Reinstated{By: by(dunning.Host)}, dunning.Provisioned{By: by(dunning.Host)}, dunning.Acknowledged{By: by(dunning.Operator), Invoice: i.ID, Key: i.OverpaidKey, Reason: "paid back"}}).Draw(t, "late")
 	}
 	return dunning.Churned{By: by(dunning.Biller)}
 }
@@ -218,8 +218,12 @@ func RunAccount(t *rapid.T, n int, p dunning.Policy, apply ApplyAccount) {
 	}
 }
 
-// moves: a repeated look-up that finds nothing puts the next one off again.
+// moves: a repeated look-up that finds nothing puts the next one off again, and
+// each relay is another one.
 func moves(ev dunning.Event) bool {
+	if _, ok := ev.(dunning.Provisioned); ok {
+		return true
+	}
 	e, ok := ev.(dunning.ChargeAnswered)
 	return ok && e.Outcome == statemachine.Unknown
 }
@@ -232,7 +236,7 @@ func Naive(p dunning.Policy, a dunning.Account, now time.Time) string {
 	open := func(i dunning.Invoice) bool { return i.PaidAt.IsZero() && i.VoidedAt.IsZero() && i.Amount > 0 }
 	for _, i := range a.Invoices {
 		if i.Charge != dunning.ChargeNone {
-			if sec >= i.ChargeAfter.Unix() {
+			if sec >= i.ChargeAfter.Unix() || i.ChargeAfter.Sub(now) > 24*time.Hour {
 				return "look up " + i.ID
 			}
 			return ""

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/settlehq/settle/relaysync"
@@ -18,9 +19,10 @@ import (
 
 // Options say where relays go, and who sends them.
 type Options struct {
-	// Name of this reactor; no other process may use it.
+	// Name of this reactor, 1 to 200 bytes; no other process may use it.
 	Name string
-	// URL is the base of the server's API; slashes at its end do not count.
+	// URL is the base of the server's API, without user and query; slashes at its
+	// end do not count.
 	URL string
 	// Authorize signs an event for one request and returns the value of its
 	// Authorization header, such as "Nostr " and the signed event in base64.
@@ -42,8 +44,14 @@ type Options struct {
 // the broadcast is closed, then [store.ErrClosed]. Options that make no sense
 // are [statemachine.ErrInvalid].
 func Run(ctx context.Context, relays *store.Relays, o Options) error {
-	if relays == nil || o.Name == "" || o.URL == "" || o.Authorize == nil || o.Reconcile < 0 {
-		return fmt.Errorf("%w: a reactor needs relays, a name, a URL and a signer", statemachine.ErrInvalid)
+	base, err := url.Parse(o.URL)
+	switch {
+	case relays == nil || o.Authorize == nil || o.Reconcile < 0:
+		return fmt.Errorf("%w: a reactor needs relays and a signer, and no negative time", statemachine.ErrInvalid)
+	case o.Name == "" || len(o.Name) > relaysync.MaxActor || !statemachine.Storable(o.Name):
+		return fmt.Errorf("%w: the name of a reactor has 1 to %d bytes", statemachine.ErrInvalid, relaysync.MaxActor)
+	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "":
+		return fmt.Errorf("%w: the URL of a server is http or https with a host, and without user, query and fragment", statemachine.ErrInvalid)
 	}
 	r := &reactor{relays: relays, o: o, wake: make(chan struct{}, 1), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
 	r.syncs = relays.Syncs(o.Name)
@@ -56,10 +64,12 @@ func Run(ctx context.Context, relays *store.Relays, o Options) error {
 	defer stop()
 	worked := make(chan error, 1)
 	go func() {
+		defer stop() // nobody listens for a worker that has ended
 		worked <- worker.Run(run, r.syncs, r.sync, worker.Options[store.ClaimedRelay, store.HeldRelay]{
 			Concurrency: o.Concurrency, Grace: o.Grace, Wake: r.wake, Log: r.log,
-			Poll:    statemachine.Backoff{Base: 20 * time.Millisecond, Cap: time.Second, JitterPercent: 50}, // of what other processes commit nobody tells
-			Release: r.syncs.Release, Panicked: r.syncs.Panicked,
+			CallTimeout: min(5*time.Second, relays.Policy().Lease/2),
+			Poll:        statemachine.Backoff{Base: 20 * time.Millisecond, Cap: time.Second, JitterPercent: 50}, // of what other processes commit nobody tells
+			Release:     r.syncs.Release, Panicked: r.syncs.Panicked,
 		})
 	}()
 	closed := r.listen(run, news)
@@ -78,7 +88,7 @@ type reactor struct {
 
 // listen handles the three outcomes of the broadcast, until ctx is done or the
 // broadcast is closed.
-func (r *reactor) listen(ctx context.Context, news *store.Subscription[store.RelayNews]) error {
+func (r *reactor) listen(ctx context.Context, news *store.RelaySubscription) error {
 	next := time.Now().Add(r.o.Reconcile)
 	for {
 		wait, cancel := ctx, context.CancelFunc(func() {})

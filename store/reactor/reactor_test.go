@@ -43,12 +43,14 @@ type request struct {
 }
 
 type fault struct {
-	status int           // 0: no answer at all
+	status int           // 0: no answer at all; slow: that of the server
 	body   string        // with a status
 	apply  bool          // before
 	takes  time.Duration // until the answer
 	header http.Header
 }
+
+const slow = -1
 
 func newServer() *server {
 	return &server{secrets: map[string]string{}, bodies: map[string]map[string]any{}, busy: map[string]int{}}
@@ -77,7 +79,7 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 	if !faulty || f.apply {
 		status = s.apply(r, doc)
 	}
-	if faulty {
+	if faulty && f.status != slow {
 		status = f.status
 	}
 	if status == 0 {
@@ -551,10 +553,29 @@ func TestNothingSent(t *testing.T) {
 		if s := b.get("a"); len(b.got) != 0 || s.Relay.SyncError != "no signature: the signer is locked" || s.Phase() != relaysync.PhaseWaiting || !s.Timer.UnansweredAt.IsZero() {
 			t.Errorf("%d requests, %+v", len(b.got), s)
 		}
-		for _, o := range []reactor.Options{{}, {Name: "a", URL: "b"}, {Name: "a", URL: "b", Reconcile: -1}} {
-			if err := reactor.Run(context.Background(), b.relays, o); !errors.Is(err, statemachine.ErrInvalid) {
-				t.Errorf("%+v: %v", o, err)
+	})
+}
+
+// A reactor that could send nothing does not begin: every relay would be given
+// up for a misspelt URL.
+func TestOptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		for name, set := range map[string]func(*reactor.Options){
+			"no name": func(o *reactor.Options) { o.Name = "" }, "a long name": func(o *reactor.Options) { o.Name = strings.Repeat("n", 201) },
+			"a NUL": func(o *reactor.Options) { o.Name = "a\x00" }, "no signer": func(o *reactor.Options) { o.Authorize = nil },
+			"no URL": func(o *reactor.Options) { o.URL = "" }, "no scheme": func(o *reactor.Options) { o.URL = "zooid.example" }, "no host": func(o *reactor.Options) { o.URL = "http://" },
+			"another scheme": func(o *reactor.Options) { o.URL = "ftp://z" }, "no URL at all": func(o *reactor.Options) { o.URL = "http://a b" },
+			"a query": func(o *reactor.Options) { o.URL = "http://z/?a=b" }, "a password": func(o *reactor.Options) { o.URL = "http://u:p@z" },
+			"a negative reconcile": func(o *reactor.Options) { o.Reconcile = -1 }, "a negative concurrency": func(o *reactor.Options) { o.Concurrency = -1 },
+		} {
+			o := reactor.Options{Name: "r", URL: "http://z", Transport: b.server, Authorize: func(context.Context, relaysync.AuthEvent) (string, error) { return "", nil }}
+			set(&o)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+			if err := reactor.Run(ctx, b.relays, o); !errors.Is(err, statemachine.ErrInvalid) {
+				t.Errorf("%s: %v", name, err)
 			}
+			cancel()
 		}
 	})
 }

@@ -28,7 +28,7 @@ func Tenants[T store.TenantTx](t *testing.T, open func(testing.TB) store.Store[T
 	}{
 		{"every field comes back", everyTenantField[T]},
 		{"a churn deactivates every active relay of the tenant in its commit", churnDeactivates[T]},
-		{"a payment that comes between makes a churn stale", paidBeforeChurn[T]},
+		{"what comes between makes a churn stale, and a churned tenant gets no relay", staleChurn[T]},
 		{"concurrent billers get each step once", concurrentSteps[T]},
 		{"the intent of one biller is no other's", oneBiller[T]},
 		{"an invoice belongs to one tenant", oneTenant[T]},
@@ -255,16 +255,41 @@ func churnDeactivates[T store.TenantTx](t *testing.T, r *tenants[T]) {
 	}
 }
 
-func paidBeforeChurn[T store.TenantTx](t *testing.T, r *tenants[T]) {
-	tenant := r.id()
-	a := r.do(t, tenant, tenantStages()[1].events(tenant)...)
-	c, err := r.service.Policy().Apply(a, dunning.Churned{By: dunningBy(dunning.Biller, start.Add(8*24*time.Hour))})
-	if err != nil {
-		t.Fatal(err)
+func staleChurn[T store.TenantTx](t *testing.T, r *tenants[T]) {
+	churned := dunning.Churned{By: dunningBy(dunning.Biller, start.Add(8*24*time.Hour))}
+	provide := func(tenant, relay string) error {
+		return r.Update(ctx, func(tx T) error {
+			e := relayCreated(relay, start)
+			e.Tenant = tenant
+			_, err := r.relays.service.Within(tx).Do(ctx, relay, e)
+			if err == nil {
+				_, err = r.service.Within(tx).Do(ctx, tenant, dunning.Provisioned{By: dunningBy(dunning.Host, start)})
+			}
+			return err
+		})
 	}
-	r.do(t, tenant, dunning.Paid{By: dunningBy(dunning.Host, start), Invoice: a.Invoices[0].ID, Method: dunning.Manual})
-	err = r.Update(ctx, func(tx T) error { return tx.Tenants().Save(c) })
-	refusedWith(t, err, statemachine.ErrConflict, "the churn of a tenant who has paid")
+	for name, between := range map[string]func(a dunning.Account) error{
+		"who has paid": func(a dunning.Account) error {
+			_, err := r.service.Do(ctx, a.Tenant.ID, dunning.Paid{By: dunningBy(dunning.Host, start), Invoice: a.Invoices[0].ID, Method: dunning.Manual})
+			return err
+		},
+		"who has got a relay": func(a dunning.Account) error { return provide(a.Tenant.ID, r.relays.id()) },
+	} {
+		tenant := r.id()
+		a := r.do(t, tenant, tenantStages()[1].events(tenant)...)
+		c, err := r.service.Policy().Apply(a, churned)
+		if err := errors.Join(err, between(a)); err != nil {
+			t.Fatal(err)
+		}
+		err = r.Update(ctx, func(tx T) error { return tx.Tenants().Save(c) })
+		refusedWith(t, err, statemachine.ErrConflict, "the churn of a tenant "+name)
+	}
+	tenant, relay := r.id(), r.relays.id()
+	r.do(t, tenant, append(tenantStages()[1].events(tenant), churned)...)
+	refusedWith(t, provide(tenant, relay), statemachine.ErrIllegal, "a relay for a churned tenant")
+	if _, err := r.relays.service.Get(ctx, relay); !errors.Is(err, statemachine.ErrNotFound) {
+		t.Errorf("the relay of a churned tenant: %v", err)
+	}
 }
 
 func concurrentSteps[T store.TenantTx](t *testing.T, r *tenants[T]) {
