@@ -4,9 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,6 +90,55 @@ func TestNothingIsSentUnderALeaseThatEnds(t *testing.T) {
 			t.Errorf("%v after %d requests", got.Outcome, sent)
 		}
 	})
+}
+
+// Each request has a connection, a signature of its own over the bytes that are
+// sent, and a body that nothing can send again.
+func TestRequests(t *testing.T) {
+	var connections atomic.Int64
+	type sent struct {
+		method, path, auth string
+		body               []byte
+		length             int64
+	}
+	var got []sent
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		got = append(got, sent{q.Method, q.URL.Path, q.Header.Get("Authorization"), body, q.ContentLength})
+		w.WriteHeader([]int{409, 200}[len(got)-1])
+	}))
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	srv.Start()
+	defer srv.Close()
+	r, c := claimed(t, nil)
+	own := newClient(nil)
+	r.client = &http.Client{CheckRedirect: own.CheckRedirect, Transport: transport(func(q *http.Request) (*http.Response, error) {
+		if q.GetBody != nil {
+			t.Error("the body can be sent again")
+		}
+		return own.Transport.RoundTrip(q)
+	})}
+	r.o.URL = srv.URL + "//"
+	var events []relaysync.AuthEvent
+	r.o.Authorize = func(_ context.Context, ev relaysync.AuthEvent) (string, error) {
+		events = append(events, ev)
+		return fmt.Sprint("Nostr ", len(events)), nil
+	}
+	if f := finished(r.sync(context.Background(), c)); f.Outcome != statemachine.Done || len(got) != 2 || len(events) != 2 || connections.Load() != 2 {
+		t.Fatalf("%+v, %d requests, %d signatures, %d connections", f, len(got), len(events), connections.Load())
+	}
+	for i, q := range got {
+		at := time.Unix(events[i].CreatedAt, 0)
+		want := relaysync.Auth([]string{"POST", "PATCH"}[i], srv.URL+"/relay/a", q.body, at)
+		if !reflect.DeepEqual(events[i], want) || time.Since(at).Abs() > time.Minute || q.method != want.Tags[1][1] || q.path != "/relay/a" ||
+			q.auth != fmt.Sprint("Nostr ", i+1) || q.length != int64(len(q.body)) || bytes.Contains(q.body, []byte(`"secret":`)) != (i == 0) {
+			t.Errorf("request %d is %+v, signed %+v", i, q, events[i])
+		}
+	}
 }
 
 // Of an answer at most 64 KiB are read; one that breaks off counts as far as it
