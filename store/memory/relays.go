@@ -23,12 +23,10 @@ type resource struct{ kind, id string }
 
 // The keys of relays.
 const (
-	keyRelay   = "i" // id
-	keyTenant  = "t" // tenant id, of those that are not deleted
-	keyPending = "p" // id
-	keyDue     = "d" // due time, id
-	// keyOperator: id
-	keyOperator = "o"
+	keyRelay    = "i" // id
+	keyTenant   = "t" // tenant id, of those that are not deleted
+	keyPending  = "p" // id
+	keyOperator = "o" // id
 	keyHolder   = "h" // holder of the lease, id
 )
 
@@ -92,32 +90,15 @@ func (r relays) history(id string) relaysync.History {
 	return relaysync.HistoryOf(all)
 }
 
-func (r relays) Due(now time.Time, limit int) (found []relaysync.Sync, err error) {
-	if err := r.tx.writes(); err != nil {
-		return nil, err // it locks
-	}
-	if err := store.CheckLimit(limit); err != nil {
-		return nil, err
-	}
-	r.relays.scan(keyDue, keyDue, func(_ string, s *relaysync.Sync) bool {
-		at, _ := s.DueAt()
-		if at.After(now) || len(found) == limit {
-			return false
-		}
-		one := *s
-		one.History = r.history(s.Relay.ID)
-		found = append(found, one)
-		return true
-	})
-	return found, nil
+func (r relays) Due(now time.Time, limit int) ([]relaysync.Sync, error) {
+	return dueOf(r.tx, r.relays, now, limit, dueAt, relayID, r.Get)
 }
 
-func (r relays) NextDue(now time.Time) (next time.Time, err error) {
-	r.relays.scan(keyDue, keyDue+timeKey(now.Add(time.Microsecond)), func(_ string, s *relaysync.Sync) bool {
-		next, _ = s.DueAt()
-		return false
-	})
-	return next, nil
+func (r relays) NextDue(now time.Time) (time.Time, error) { return nextOf(r.relays, now, dueAt), nil }
+
+func dueAt(s *relaysync.Sync) time.Time {
+	at, _ := s.DueAt()
+	return at
 }
 
 func (r relays) Pending(after string, limit int) ([]string, error) {
@@ -141,20 +122,6 @@ func (r relays) HeldBy(holder, after string, limit int) ([]string, error) {
 
 func relayID(s *relaysync.Sync) string { return s.Relay.ID }
 
-// idsOf is a page of the ids that follow a prefix in the index.
-func idsOf[V any](all *rows[string, V], prefix, after string, limit int, id func(*V) string) (ids []string, err error) {
-	if err := store.CheckLimit(limit); err != nil {
-		return nil, err
-	}
-	all.scan(prefix, prefix+after, func(_ string, v *V) bool {
-		if id(v) != after {
-			ids = append(ids, id(v))
-		}
-		return len(ids) < limit
-	})
-	return ids, nil
-}
-
 func (r relays) Activities(resourceType, resourceID string, limit int) ([]relaysync.Activity, error) {
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, err
@@ -169,15 +136,7 @@ func (r relays) Activities(resourceType, resourceID string, limit int) ([]relays
 }
 
 func (r relays) Save(changes ...relaysync.Change) error {
-	if err := r.tx.writes(); err != nil {
-		return err
-	}
-	for i := range changes {
-		if err := r.save(&changes[i]); err != nil {
-			return r.tx.fail(err)
-		}
-	}
-	return nil
+	return saveAll(r.tx, changes, r.save)
 }
 
 func (r relays) save(c *relaysync.Change) error {

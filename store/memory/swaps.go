@@ -178,15 +178,7 @@ func (w swaps[A]) OfReference(reference uint64) (string, error) {
 }
 
 func (w swaps[A]) Save(changes ...swap.Change[A]) error {
-	if err := w.tx.writes(); err != nil {
-		return err
-	}
-	for k := range changes {
-		if err := w.save(&changes[k]); err != nil {
-			return w.tx.fail(err)
-		}
-	}
-	return nil
+	return saveAll(w.tx, changes, w.save)
 }
 
 func (w swaps[A]) save(c *swap.Change[A]) error {

@@ -82,34 +82,20 @@ func (r tenants) TenantOf(invoice string) (string, error) {
 	return i.Tenant, nil
 }
 
-func (r tenants) Due(now time.Time, limit int) (found []dunning.Account, err error) {
-	if err := r.tx.writes(); err != nil {
-		return nil, err // it locks
-	}
-	if err := store.CheckLimit(limit); err != nil {
-		return nil, err
-	}
-	r.tenants.scan(keyDue, keyDue, func(_ string, t *dunning.Tenant) bool {
-		if t.DueAt.After(now) || len(found) == limit {
-			return false
-		}
-		found = append(found, r.account(t.ID))
-		return true
-	})
-	return found, nil
+func (r tenants) Due(now time.Time, limit int) ([]dunning.Account, error) {
+	return dueOf(r.tx, r.tenants, now, limit, stepAt, tenantID, r.Get)
 }
 
-func (r tenants) NextDue(now time.Time) (next time.Time, err error) {
-	r.tenants.scan(keyDue, keyDue+timeKey(now.Add(time.Microsecond)), func(_ string, t *dunning.Tenant) bool {
-		next = t.DueAt
-		return false
-	})
-	return next, nil
+func (r tenants) NextDue(now time.Time) (time.Time, error) {
+	return nextOf(r.tenants, now, stepAt), nil
 }
 
 func (r tenants) List(after string, limit int) ([]string, error) {
-	return idsOf(r.tenants, keyRelay, after, limit, func(t *dunning.Tenant) string { return t.ID })
+	return idsOf(r.tenants, keyRelay, after, limit, tenantID)
 }
+
+func stepAt(t *dunning.Tenant) time.Time { return t.DueAt }
+func tenantID(t *dunning.Tenant) string  { return t.ID }
 
 func (r tenants) ForOperator(after string, limit int) (ids []string, err error) {
 	if err := store.CheckLimit(limit); err != nil {
@@ -126,15 +112,7 @@ func (r tenants) ForOperator(after string, limit int) (ids []string, err error) 
 }
 
 func (r tenants) Save(changes ...dunning.Change) error {
-	if err := r.tx.writes(); err != nil {
-		return err
-	}
-	for i := range changes {
-		if err := r.save(&changes[i]); err != nil {
-			return r.tx.fail(err)
-		}
-	}
-	return nil
+	return saveAll(r.tx, changes, r.save)
 }
 
 func (r tenants) save(c *dunning.Change) (err error) {

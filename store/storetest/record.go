@@ -13,6 +13,7 @@ import (
 
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/worker"
 )
 
 // A record that has versions is stored by the same rules in every domain. They
@@ -356,5 +357,38 @@ func refusedWith(t testing.TB, err, sentinel error, what string) {
 	t.Helper()
 	if !errors.Is(err, sentinel) {
 		t.Fatalf("%s: got error %v, expected %v", what, err, sentinel)
+	}
+}
+
+// eachOnce lets four workers claim n items at the same time, of which each is to
+// be got by one of them, once.
+func eachOnce[W, R any](t *testing.T, n int, source func(i int) worker.Source[W, R], work func(i int, items []worker.Item[W]) error) {
+	t.Helper()
+	got := make([][]string, 4)
+	errs := atOnce(len(got), func(i int) error {
+		for idle := 0; idle < 3; {
+			items, _, err := source(i).Turn(ctx, nil, 7)
+			if err != nil {
+				return err
+			}
+			if len(items) == 0 {
+				idle++
+			}
+			for _, item := range items {
+				got[i] = append(got[i], item.Key)
+			}
+			if err := work(i, items); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	all := slices.Concat(got...)
+	slices.Sort(all)
+	if len(all) != n || len(slices.Compact(all)) != n {
+		t.Fatalf("%d claims of %d items", len(all), n)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
+	"github.com/settlehq/settle/store/worker"
 )
 
 // Relays proves the relays of a store.
@@ -262,39 +263,20 @@ func concurrentSyncs[T store.RelayTx](t *testing.T, r *relays[T]) {
 		e := relayCreated(id, time.Time{})
 		r.do(t, id, e)
 	}
-	got := make([][]string, 4)
-	errs := atOnce(len(got), func(i int) error {
-		source := r.service.Syncs(fmt.Sprint("reactor-", i))
-		for idle := 0; idle < 3; {
-			items, _, err := source.Turn(ctx, nil, 7)
-			if err != nil {
-				return err
-			}
-			if len(items) == 0 {
-				idle++
-			}
+	eachOnce(t, n, func(i int) worker.Source[store.ClaimedRelay, store.HeldRelay] { return r.service.Syncs(fmt.Sprint("reactor-", i)) },
+		func(i int, items []worker.Item[store.ClaimedRelay]) error {
+			source := r.service.Syncs(fmt.Sprint("reactor-", i))
 			var done []store.HeldRelay
 			for _, item := range items {
-				got[i] = append(got[i], item.Key)
 				done = append(done, source.Finish(item.Work, relaysync.Finished{Outcome: statemachine.Done}))
 			}
-			if _, _, err := source.Turn(ctx, done, 0); err != nil {
-				return err
+			for range 2 { // the first reply was lost
+				if _, _, err := source.Turn(ctx, done, 0); err != nil {
+					return err
+				}
 			}
-			if _, _, err := source.Turn(ctx, done, 0); err != nil { // the reply was lost
-				return err
-			}
-		}
-		return nil
-	})
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-	all := slices.Concat(got...)
-	slices.Sort(all)
-	if len(all) != n || len(slices.Compact(all)) != n {
-		t.Fatalf("%d claims of %d relays", len(all), n)
-	}
+			return nil
+		})
 	stats, err := r.service.Stats(ctx, time.Hour)
 	if err != nil || stats.Phases[relaysync.PhaseClean] != n || stats.Successes != n {
 		t.Fatalf("%+v, %v", stats, err)

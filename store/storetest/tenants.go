@@ -17,6 +17,7 @@ import (
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
+	"github.com/settlehq/settle/store/worker"
 )
 
 // Tenants proves the tenants and invoices of a store.
@@ -300,35 +301,17 @@ func concurrentSteps[T store.TenantTx](t *testing.T, r *tenants[T]) {
 		e.By.At, e.CreatedAt = time.Time{}, start
 		r.do(t, id, enrolled(id, dunning.Stripe), e)
 	}
-	got := make([][]string, 4)
-	errs := atOnce(len(got), func(i int) error {
-		source := r.service.Steps(fmt.Sprint("biller-", i))
-		for idle := 0; idle < 3; {
-			items, _, err := source.Turn(ctx, nil, 7)
-			if err != nil {
-				return err
-			}
-			if len(items) == 0 {
-				idle++
-			}
+	eachOnce(t, n, func(i int) worker.Source[store.DueTenant, store.HeldTenant] { return r.service.Steps(fmt.Sprint("biller-", i)) },
+		func(i int, items []worker.Item[store.DueTenant]) error {
 			for _, item := range items {
-				got[i] = append(got[i], item.Key)
 				do := r.service.Policy().Next(item.Work.Account, item.Work.At).Action
-				if _, err := r.service.Held(ctx, item.Work.Account, dunning.ChargeIntended{By: source.By(), Invoice: do.Invoices[0], Key: do.Key}); err != nil {
+				intent := dunning.ChargeIntended{By: r.service.Steps(fmt.Sprint("biller-", i)).By(), Invoice: do.Invoices[0], Key: do.Key}
+				if _, err := r.service.Held(ctx, item.Work.Account, intent); err != nil {
 					return err
 				}
 			}
-		}
-		return nil
-	})
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-	all := slices.Concat(got...)
-	slices.Sort(all)
-	if len(all) != n || len(slices.Compact(all)) != n {
-		t.Fatalf("%d steps of %d tenants", len(all), n)
-	}
+			return nil
+		})
 }
 
 func oneTenant[T store.TenantTx](t *testing.T, r *tenants[T]) {
