@@ -263,7 +263,9 @@ func concurrentSyncs[T store.RelayTx](t *testing.T, r *relays[T]) {
 		e := relayCreated(id, time.Time{})
 		r.do(t, id, e)
 	}
-	eachOnce(t, n, func(i int) worker.Source[store.ClaimedRelay, store.HeldRelay] { return r.service.Syncs(fmt.Sprint("reactor-", i)) },
+	eachOnce(t, n, func(i int) worker.Source[store.ClaimedRelay, store.HeldRelay] {
+		return r.service.Syncs(fmt.Sprint("reactor-", i))
+	},
 		func(i int, items []worker.Item[store.ClaimedRelay]) error {
 			source := r.service.Syncs(fmt.Sprint("reactor-", i))
 			var done []store.HeldRelay

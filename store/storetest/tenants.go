@@ -301,7 +301,9 @@ func concurrentSteps[T store.TenantTx](t *testing.T, r *tenants[T]) {
 		e.By.At, e.CreatedAt = time.Time{}, start
 		r.do(t, id, enrolled(id, dunning.Stripe), e)
 	}
-	eachOnce(t, n, func(i int) worker.Source[store.DueTenant, store.HeldTenant] { return r.service.Steps(fmt.Sprint("biller-", i)) },
+	eachOnce(t, n, func(i int) worker.Source[store.DueTenant, store.HeldTenant] {
+		return r.service.Steps(fmt.Sprint("biller-", i))
+	},
 		func(i int, items []worker.Item[store.DueTenant]) error {
 			for _, item := range items {
 				do := r.service.Policy().Next(item.Work.Account, item.Work.At).Action
