@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -173,6 +174,34 @@ func (s *Tenants) Get(ctx context.Context, tenant string) (dunning.Account, erro
 // List pages through the ids of tenants in byte order, behind an id.
 func (s *Tenants) List(ctx context.Context, after string, limit int) ([]string, error) {
 	return read(ctx, s.view, func(tx TenantTx) ([]string, error) { return tx.Tenants().List(after, limit) })
+}
+
+// Reconcile sends Ticked to those of up to limit tenants behind an id whose next
+// step was put off too far by a clock that was ahead, see
+// [dunning.Policy.Overslept]. It returns the last id that it looked at, empty at
+// the end. A biller does it for all when it starts.
+func (s *Tenants) Reconcile(ctx context.Context, by dunning.By, after string, limit int) (last string, changed []dunning.Account, refused, err error) {
+	var unreadable []error
+	changed, refused, err = s.sweep(ctx, func(tx TenantTx, now time.Time) (late []dunning.Account, err error) {
+		last, unreadable = "", nil
+		ids, err := tx.Tenants().List(after, limit)
+		if err != nil || len(ids) == 0 {
+			return nil, err
+		}
+		last = ids[len(ids)-1]
+		all, unread, err := readable(tx.Tenants().Get, ids)
+		unreadable = unread
+		if !by.At.IsZero() {
+			now = by.At
+		}
+		for i := range all {
+			if s.policy.Overslept(&all[i].Tenant, now) {
+				late = append(late, all[i])
+			}
+		}
+		return late, err
+	}, func(a *dunning.Account) (string, dunning.Event) { return a.Tenant.ID, dunning.Ticked{By: by} })
+	return last, changed, errors.Join(append(unreadable, refused)...), err
 }
 
 // ForOperator pages through the ids of the tenants that a person must look at, in

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,6 +105,15 @@ func (h *host) dunning(ctx context.Context) (err error) {
 		}
 	}
 	steps := n.tenants.Steps("biller-1")
+	for after := ""; ; { // at each start: a clock may have been ahead
+		last, _, refused, err := n.tenants.Reconcile(ctx, steps.By(), after, 100)
+		if err = errors.Join(err, refused); err != nil {
+			return err
+		}
+		if after = last; last == "" {
+			break
+		}
+	}
 	for hour := range 90 * 24 {
 		n.now = n.began.Add(time.Duration(hour) * time.Hour)
 		if err := n.customers(ctx, hour); err != nil {

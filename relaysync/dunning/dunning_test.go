@@ -511,6 +511,20 @@ func TestInput(t *testing.T) {
 	x.refused(statemachine.ErrInvalid, dunning.Issued{By: host, Invoice: "one more", Amount: 0})
 }
 
+// The longest sleep is an hour; a step is held for five minutes at most.
+func TestOverslept(t *testing.T) {
+	x := open(t, dunning.Manual)
+	for _, p := range []dunning.Policy{policy, func() dunning.Policy { p := policy; p.Tick = time.Minute; return p }()} {
+		x.a.Tenant.DueAt = after(max(p.Tick, p.Hold))
+		if p.Overslept(&x.a.Tenant, t0) || !p.Overslept(&x.a.Tenant, after(-time.Microsecond)) {
+			t.Errorf("the boundary with a tick of %v", p.Tick)
+		}
+	}
+	if policy.Overslept(&dunning.Tenant{}, t0) {
+		t.Error("nothing is owed")
+	}
+}
+
 // A tick takes the step for its process, for so long; where nothing is due it
 // names the next time.
 func TestTick(t *testing.T) {

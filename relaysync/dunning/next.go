@@ -177,6 +177,12 @@ func (p *Policy) reminders(a *Account, now time.Time) (due []*Invoice, next []ti
 // noticeKey names a message: each has a tenant's version of its own.
 func noticeKey(t *Tenant) string { return fmt.Sprintf("%s/%d", t.ID, t.Version) }
 
+// Overslept reports that the next step of a tenant is later than any clock puts
+// it that goes like the present one: it was ahead.
+func (p *Policy) Overslept(t *Tenant, now time.Time) bool {
+	return t.DueAt.After(now.Add(max(p.Tick, p.Hold)))
+}
+
 // sleep is until the first of these times, at most for a tick.
 func (p *Policy) sleep(now time.Time, times ...time.Time) Step {
 	due := now.Add(p.Tick)

@@ -33,6 +33,7 @@ func Tenants[T store.TenantTx](t *testing.T, open func(testing.TB) store.Store[T
 		{"concurrent billers get each step once", concurrentSteps[T]},
 		{"the intent of one biller is no other's", oneBiller[T]},
 		{"an invoice belongs to one tenant", oneTenant[T]},
+		{"a step that a clock which was ahead has put off is due within the longest sleep", overslept[T]},
 		{"statistics count what their fields say", tenantStatistics[T]},
 		{"limits of 0, below it, or enormous are refused by every method", tenantLimits[T]},
 		{"the self-check passes and leaves nothing", tenantSelfCheck[T]},
@@ -316,6 +317,26 @@ func concurrentSteps[T store.TenantTx](t *testing.T, r *tenants[T]) {
 		})
 }
 
+func overslept[T store.TenantTx](t *testing.T, r *tenants[T]) {
+	awake, asleep, idle := r.id(), r.id(), r.id()
+	events := tenantStages()[1].events
+	r.do(t, awake, events(awake)...)
+	r.do(t, asleep, append(events(asleep), dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(1000*24*time.Hour))})...)
+	r.do(t, idle, enrolled(idle, dunning.NWC))
+	for round, want := range []int{1, 0} {
+		last, changed, refused, err := r.service.Reconcile(ctx, dunningBy(dunning.Biller, start), "", 100)
+		if err != nil || refused != nil || len(changed) != want || last != idle {
+			t.Fatalf("round %d: %d changed up to %q, %v, %v", round, len(changed), last, refused, err)
+		}
+	}
+	if a, err := r.service.Get(ctx, asleep); err != nil || !a.Tenant.DueAt.Equal(start.Add(time.Hour)) {
+		t.Errorf("due at %v, %v", a.Tenant.DueAt, err)
+	}
+	if last, _, _, err := r.service.Reconcile(ctx, dunningBy(dunning.Biller, start), idle, 100); last != "" || err != nil {
+		t.Errorf("behind the last one is %q, %v", last, err)
+	}
+}
+
 func oneTenant[T store.TenantTx](t *testing.T, r *tenants[T]) {
 	first, second := r.id(), r.id()
 	r.do(t, first, enrolled(first, dunning.NWC), issued("same"))
@@ -387,6 +408,10 @@ func tenantLimits[T store.TenantTx](t *testing.T, r *tenants[T]) {
 			"ForOperator": func() error { _, err := r.service.ForOperator(ctx, "", n); return err },
 			"Audit":       func() error { _, err := r.service.Audit(ctx, "", n); return err },
 			"Follow":      func() error { _, _, err := r.service.Follow(ctx, "", n); return err },
+			"Reconcile": func() error {
+				_, _, _, err := r.service.Reconcile(ctx, dunningBy(dunning.Biller, start), "", n)
+				return err
+			},
 			"Due": func() error {
 				return r.Update(ctx, func(tx T) error { _, err := tx.Tenants().Due(start, n); return err })
 			},
