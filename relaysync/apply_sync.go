@@ -110,6 +110,10 @@ func (p *Policy) succeed(c *step, claimed time.Time) error {
 		t.UnansweredAt = time.Time{}
 	}
 	if stale {
+		if t.Due.IsZero() { // another writer has counted a revision
+			t.Due = c.by.At
+			t.Generation++
+		}
 		return c.move(OnStaleSuccess, "")
 	}
 	r.Recreate = false

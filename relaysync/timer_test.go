@@ -55,6 +55,9 @@ func TestJitterOnlyShortens(t *testing.T) {
 		if due.Before(sec(60)) || due.After(sec(120)) {
 			t.Errorf("%v is outside of 60 to 120 s", due.Sub(t0))
 		}
+		if due.Nanosecond()%1000 != 0 {
+			t.Errorf("%v is finer than a store keeps", due)
+		}
 		if again, _ := p.Retry(id, 3, t0, t0); again != due {
 			t.Error("the same retry has another delay")
 		}
@@ -97,6 +100,10 @@ func TestFailingRelay(t *testing.T) {
 			if at[i] != c.want[i] {
 				t.Fatalf("%s: syncs at %v, expected %v", name, at, c.want)
 			}
+		}
+		nothing, err := policy.Apply(l.s, relaysync.Reconciled{By: by(relaysync.Reactor, l.s.History.Newest)})
+		if !l.last.GivesUp() || nothing.GivesUp() || err != nil {
+			t.Errorf("%s: given up with the failure %v, with what changes nothing %v, %v", name, l.last.GivesUp(), nothing.GivesUp(), err)
 		}
 		if l.last.Log[0].Reason != "retries exhausted; awaiting manual intervention" {
 			t.Errorf("%s: the end is reported as %q", name, l.last.Log[0].Reason)
@@ -252,16 +259,38 @@ func TestUpdateDuringSync(t *testing.T) {
 	}
 }
 
+// A change of another writer, who counts the revision and knows no timers.
+func TestRevisionOfAnotherWriter(t *testing.T) {
+	l := start(t, claimed(t0))
+	l.s.Relay.Revision++
+	l.s.Relay.Version++
+	c, err := policy.Apply(l.s, finished(sec(1), 1, statemachine.Done, ""))
+	if s := c.New; err != nil || s.Relay.Synced || s.Phase() != relaysync.PhaseDue || s.Timer.Due != sec(1) || !s.History.Completed {
+		t.Errorf("%v at %v, synced %v, %v", s.Phase(), s.Timer.Due, s.Relay.Synced, err)
+	}
+}
+
+// A failure leaves the relay unsynced, whatever another writer says meanwhile.
+func TestFailureUnsyncs(t *testing.T) {
+	l := start(t, claimed(t0))
+	l.s.Relay.Synced = true
+	if s := l.do(finished(sec(1), 1, statemachine.Failed, "no")); s.Relay.Synced || s.Phase() != relaysync.PhaseWaiting {
+		t.Errorf("%v, synced %v", s.Phase(), s.Relay.Synced)
+	}
+}
+
 // Who changes a relay makes it unsynced, whatever it was, and keeps the error.
 func TestEveryChangeUnsyncs(t *testing.T) {
 	l := start(t)
 	l.succeed(t0)
+	l.nothing(created(sec(1)))
 	for i, ev := range []relaysync.Event{updated(sec(10), "a"), relaysync.Activated{By: by(relaysync.Host, sec(20))},
 		relaysync.Deactivated{By: by(relaysync.Host, sec(30))}, relaysync.Deactivated{By: by(relaysync.Host, sec(40))}} {
 		s := l.do(ev)
 		if s.Relay.Synced || s.Relay.Revision != int64(i)+2 {
 			t.Errorf("%T: synced %v, revision %d", ev, s.Relay.Synced, s.Relay.Revision)
 		}
+		l.refused(statemachine.ErrIllegal, created(sec(1))) // it has the same documents, and was changed since
 		l.succeed(sec(float64(i)*10 + 11))
 	}
 	// With its revision, the same change again is the same change.

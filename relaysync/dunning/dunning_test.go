@@ -237,6 +237,20 @@ func TestCharges(t *testing.T) {
 	x.refused(statemachine.ErrNotFound, answered(8*day, "i9/0", statemachine.Done))
 }
 
+// A charge that never arrived is made again at once, not when it would have been
+// looked up.
+func TestNeverArrived(t *testing.T) {
+	for _, o := range []statemachine.Outcome{0, statemachine.Unknown} {
+		x := open(t, dunning.Stripe)
+		x.do(intended(0, "i1/0"))
+		if o != 0 {
+			x.do(answered(0, "i1/0", o))
+		}
+		x.do(dunning.ChargeMissing{By: by(dunning.Biller, after(time.Second)), Invoice: "i1", Key: "i1/0"})
+		x.expect(time.Second, "charge i1")
+	}
+}
+
 // Two billers of one tenant: the second one's intent is no repetition, or both
 // would charge, and both would write.
 func TestAnIntentIsOneBillers(t *testing.T) {
