@@ -36,8 +36,12 @@ var phaseNames = []string{"clean", "due", "syncing", "waiting", "exhausted", "de
 type Status = statemachine.Enum[status]
 
 const (
-	Active   Status = iota + 1
-	Inactive        // sent as "inactive": true
+	// Active: the relay serves. The [Host] makes it inactive, or the [Biller] with a
+	// churn; a crash leaves it as it is.
+	Active Status = iota + 1
+	// Inactive: sent as "inactive": true. The [Host] makes it active again; a crash
+	// leaves it as it is.
+	Inactive
 )
 
 type status struct{}
