@@ -120,6 +120,9 @@ func TestEveryEventInEverySituation(t *testing.T) {
 		{"late done", func(s relaysync.Sync) relaysync.Event {
 			return finished(now, max(s.Timer.Lease.Fence-1, 1), statemachine.Done, "")
 		}},
+		{"revoke", func(relaysync.Sync) relaysync.Event {
+			return relaysync.Revoked{By: by(relaysync.Operator, now), Revocation: statemachine.Revocation{Holder: "reactor-1", Reason: "its machine burnt"}}
+		}},
 		{"reconcile", func(relaysync.Sync) relaysync.Event { return relaysync.Reconciled{By: by(relaysync.Reactor, now)} }},
 		{"retry", func(relaysync.Sync) relaysync.Event { return relaysync.Retried{By: by(relaysync.Operator, now)} }},
 		{"recreate", func(relaysync.Sync) relaysync.Event { return relaysync.Recreated{By: by(relaysync.Operator, now)} }},
@@ -137,6 +140,7 @@ failed | not found | fenced | - | waiting (failure) | due (stale failure) | wait
 unknown | not found | fenced | - | waiting (failure) | due (stale failure) | waiting (failure) | fenced | - | - | - | - | - | - | -
 deferred | not found | fenced | - | due (release) | due (release) | due (release) | fenced | - | - | - | - | - | - | -
 late done | not found | fenced | - | clean (success) | due (stale success) | clean (success) | syncing (late send) | - | - | - | - | - | - | -
+revoke | not found | - | - | due (release) | due (release) | due (release) | - | - | - | - | - | - | - | -
 reconcile | not found | - | - | - | - | - | - | - | - | - | - | due (reconcile) | waiting (reconcile error) | -
 retry | not found | - | - | - | - | - | - | due (retry) | due (retry) | due (retry) | due (retry) | due (retry) | due (retry) | illegal
 recreate | not found | due (recreate) | due (recreate) | syncing (recreate) | syncing (recreate) | syncing (recreate) | syncing (recreate) | due (recreate) | due (recreate) | due (recreate) | due (recreate) | due (recreate) | due (recreate) | illegal`
