@@ -157,8 +157,8 @@ func (s *step) begin(now time.Time) error {
 	if !by.Role.Valid() || speakers(s.ev)&(1<<by.Role) == 0 {
 		return s.refuse(statemachine.ErrForbidden, "the role is "+by.Role.String())
 	}
-	if by.Actor == "" || len(by.Actor) > MaxActor || !statemachine.Storable(by.Actor) {
-		return s.refuse(statemachine.ErrInvalid, "an actor of 1 to 200 bytes is needed")
+	if err := ValidActor(by.Actor); err != nil {
+		return s.refuse(err, "")
 	}
 	at, err := statemachine.Time(by.At)
 	if err != nil {

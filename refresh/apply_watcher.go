@@ -96,7 +96,7 @@ func (s *step) judge(i int, seen *seen, l *Listing, tried bool) (goesOn bool, er
 		return true, nil
 	case cancel && !w.CancelTried:
 		w.CancelTried, w.NextAt = true, s.by.At.Add(s.c.RefreshInterval)
-		return true, s.moveWatcher(w, WatchNotCancel)
+		return true, s.moveWatcher(w, WatchCancelFailed)
 	case seen != nil && seen.open:
 		return false, s.end(w, WatchOpen, EndOpen)
 	}

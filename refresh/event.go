@@ -1,6 +1,7 @@
 package refresh
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,6 +21,15 @@ type By struct {
 }
 
 func (b By) by() By { return b }
+
+// ValidActor returns [statemachine.ErrInvalid] unless name is a storable text of 1 to
+// MaxActor bytes.
+func ValidActor(name string) error {
+	if name == "" || len(name) > MaxActor || !statemachine.Storable(name) {
+		return fmt.Errorf("%w: an actor of 1 to %d bytes is needed", statemachine.ErrInvalid, MaxActor)
+	}
+	return nil
+}
 
 // Held names the leases that a worker works under.
 type Held struct {
@@ -79,7 +89,8 @@ type (
 		statemachine.Revocation
 	}
 	// Locked takes the lock for something outside of jobs and watchers, such
-	// as a refresh that a user waits for. Fence is the store's next one.
+	// as a refresh that a user waits for. Fence is the store's next one. It is
+	// not renewed: what is done under it ends within LockTTL.
 	Locked struct {
 		By
 		Fence int64

@@ -67,11 +67,12 @@ func TestPermanentAndGivenBack(t *testing.T) {
 		{"stopped", refresh.JobNotDone{Outcome: statemachine.Deferred, Stopped: true}, refresh.JobPending, 0, 0},
 	} {
 		x := newWorld(t)
+		now := after(time.Second)
 		x.do(enqueued(t0, 1, refresh.Sync, "", ""))
-		c.event.Held, c.event.By = x.claim(t0), worker(t0)
+		c.event.Held, c.event.By = x.claim(now), worker(now)
 		x.do(c.event)
 		j := x.job(1)
-		if j.Status != c.status || j.Attempts != c.attempts || j.AvailableAt.Sub(t0) != c.due {
+		if j.Status != c.status || j.Attempts != c.attempts || j.Status == refresh.JobPending && j.AvailableAt.Sub(now) != c.due {
 			t.Errorf("%s: %+v", c.name, j)
 		}
 		version := j.Version
@@ -264,7 +265,11 @@ func TestCoalescing(t *testing.T) {
 			t.Errorf("%v: %v %+v", cause, c.Job, x.job(1))
 		}
 	}
-	if x.w.Wallet.WorkSeq != 4 {
+	x.do(enqueued(after(time.Hour), 8, refresh.Sync, "", ""))
+	if j := x.job(1); !j.AvailableAt.Equal(t0) {
+		t.Errorf("what joins put the job off to %v", j.AvailableAt.Sub(t0))
+	}
+	if x.w.Wallet.WorkSeq != 5 {
 		t.Errorf("work sequence %d: what joins is work too", x.w.Wallet.WorkSeq)
 	}
 	for n, cause := range map[byte]refresh.Cause{4: refresh.Manual, 5: refresh.AssetSent} {
@@ -458,6 +463,9 @@ func TestLock(t *testing.T) {
 		if _, err := x.try(refresh.Unlocked{By: by(refresh.API, end), Fence: fence}, end); !errors.Is(err, statemachine.ErrFenced) {
 			t.Error(err)
 		}
+	}
+	if _, err := x.try(refresh.Unlocked{By: by(refresh.Operator, end), Fence: 6}, end); !errors.Is(err, statemachine.ErrFenced) {
+		t.Error("another's lock:", err)
 	}
 	x.do(refresh.Unlocked{By: by(refresh.API, end), Fence: 6})
 	if x.w.Lock != (refresh.Lock{}) {

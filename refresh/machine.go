@@ -95,16 +95,16 @@ var jobTriggerNames = []string{"enqueue", "claim", "complete", "retry", "max ret
 type WatcherTrigger = statemachine.Enum[watcherTrigger]
 
 const (
-	WatchInvoice    WatcherTrigger = iota + 1 // an invoice without asset: provisional
-	WatchTransfer                             // a job lists an open transfer: a new watcher, or an ended one again
-	WatchAsset                                // the transfer has an asset now
-	WatchSettled                              // the transfer is settled
-	WatchFailed                               // the transfer failed
-	WatchCancelled                            // the transfer was cancelled by us
-	WatchNotCancel                            // a cancellation due at the expiry did not work: one more interval
-	WatchOpen                                 // expired, and the transfer is open still
-	WatchGone                                 // expired, and the transfer is not listed
-	WatchUnanswered                           // a provisional one expired: a sync job looks
+	WatchInvoice      WatcherTrigger = iota + 1 // an invoice without asset: provisional
+	WatchTransfer                               // a job lists an open transfer: a new watcher, or an ended one again
+	WatchAsset                                  // the transfer has an asset now
+	WatchSettled                                // the transfer is settled
+	WatchFailed                                 // the transfer failed
+	WatchCancelled                              // the transfer was cancelled by us
+	WatchCancelFailed                           // a cancellation due at the expiry did not work: one more interval
+	WatchOpen                                   // expired, and the transfer is open still
+	WatchGone                                   // expired, and the transfer is not listed
+	WatchUnanswered                             // a provisional one expired: a sync job looks
 )
 
 type watcherTrigger struct{}
@@ -175,7 +175,7 @@ var WatcherMachine = statemachine.Must("refresh_watcher", []watcherEdge{
 	{From: Watching, Trigger: WatchUnanswered, To: Expired},
 
 	{From: Watching, Trigger: WatchAsset, To: Watching, Extension: extAsset},
-	{From: Watching, Trigger: WatchNotCancel, To: Watching, Extension: extOnce},
+	{From: Watching, Trigger: WatchCancelFailed, To: Watching, Extension: extOnce},
 	{From: Expired, Trigger: WatchTransfer, To: Watching, Extension: extAgain},
 	{From: Settled, Trigger: WatchTransfer, To: Watching, Extension: extAgain},
 	{From: Failed, Trigger: WatchTransfer, To: Watching, Extension: extAgain},

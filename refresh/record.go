@@ -2,7 +2,6 @@ package refresh
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -122,10 +121,10 @@ func WalletID(xpub string) uuid.UUID { return named("wallet", xpub) }
 // WatcherID is the identifier under which the audit trail keeps a watcher.
 func WatcherID(xpub, recipient string) uuid.UUID { return named("watcher", xpub, recipient) }
 
-// syncJob is the id of the job that a watcher's expiry makes: one for each
-// version that can expire, so that a second one is impossible.
+// syncJob is the id of the job that the expiry of a provisional watcher makes. A
+// row is provisional once at most, so that a second one is impossible.
 func (w *Watcher) syncJob() uuid.UUID {
-	id := named("sync job", w.XpubVan, w.Recipient, fmt.Sprint(w.Version))
+	id := named("sync job", w.XpubVan, w.Recipient)
 	id[6] = id[6]&0x0f | 0x40 // in the form of version 4
 	return id
 }

@@ -157,6 +157,17 @@ func TestExitAndRecoveryByThemselves(t *testing.T) {
 		if c, err := config.Apply(x.w, late); err != nil || !c.Empty() {
 			t.Errorf("recovered for a watcher past its expiry: %v", err)
 		}
+		older := x.w.Watchers[0]
+		older.Recipient, older.XpubCol, older.CreatedAt = "older", "an older one", after(-time.Second)
+		for _, both := range [][]refresh.Watcher{{x.w.Watchers[0], older}, {older, x.w.Watchers[0]}} {
+			w := x.w
+			w.Watchers = both
+			late.At = t0
+			c, err := config.Apply(w, late)
+			if err != nil || c.New.Jobs[len(c.New.Jobs)-1].Credentials != alice {
+				t.Errorf("not the credentials of the newest: %+v, %v", c.New.Jobs, err)
+			}
+		}
 	}
 }
 
@@ -260,5 +271,93 @@ func TestNoTickBesideAJob(t *testing.T) {
 	c := x.do(refresh.Looked{By: worker(t0), Slot: x.serve(t0), Lock: x.fence(), Began: t0, Listing: listing(t0, open("r", "a"))})
 	if !c.Tick.Held || c.Tick.Locked() || c.New.Lock != (refresh.Lock{}) || !x.watcher("r").NextAt.Equal(after(30*time.Second)) {
 		t.Errorf("%+v, lock %+v", c.Tick, c.New.Lock)
+	}
+}
+
+// The first due job by creation is claimed, in whatever order the jobs are held.
+func TestClaimsInTheOrderOfCreation(t *testing.T) {
+	x := newWorld(t)
+	for n := range byte(4) {
+		x.do(enqueued(after(time.Duration(n)*time.Second), n+1, refresh.Sync, "", ""))
+	}
+	now := after(time.Minute)
+	slot := x.serve(now)
+	for _, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}} {
+		w := x.w
+		w.Jobs = nil
+		for _, i := range order {
+			w.Jobs = append(w.Jobs, x.w.Jobs[i])
+		}
+		c, err := config.Apply(w, refresh.JobClaimed{By: worker(now), Slot: slot, Lock: 1})
+		if err != nil || c.Job != id(1) {
+			t.Errorf("%v: %v, %v", order, c.Job, err)
+		}
+	}
+}
+
+// An asset that comes later gives no shorter life than the listing that began it.
+func TestAnAssetTakesNoTimeAway(t *testing.T) {
+	x := newWorld(t)
+	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+	first := open("r", "")
+	first.Expiration = t0.Unix() + 3600
+	x.pass(t0, listing(t0, first))
+	expires := x.watcher("r").ExpiresAt
+	x.tick(t0, listing(t0, open("r", "asset")), done) // without an expiration now
+	if w := x.watcher("r"); w.Asset != "asset" || !w.ExpiresAt.Equal(expires) || expires.Sub(t0) != 25*time.Hour+30*time.Second {
+		t.Errorf("%+v, before %v", w, expires)
+	}
+}
+
+// The longest listing is judged in moments, whatever is in it.
+func TestLongListings(t *testing.T) {
+	l := listing(t0, make([]refresh.Transfer, refresh.MaxTransfers)...)
+	for i := range l.Transfers {
+		l.Transfers[i] = refresh.Transfer{Recipient: fmt.Sprint("r", i), Kind: refresh.ReceiveBlind, Expiration: t0.Unix() - 1, Index: int32(i), HasIndex: true}
+	}
+	began := time.Now()
+	cancel, faults := config.PlanPass(l)
+	if len(cancel) != refresh.MaxTransfers || len(faults) != 0 {
+		t.Errorf("%d to cancel, %d faults", len(cancel), len(faults))
+	}
+	x := newWorld(t)
+	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+	ev := refresh.JobDone{By: worker(t0), Held: x.claim(t0), Listing: l}
+	c, err := config.Apply(x.w, ev)
+	if err != nil || len(c.New.Watchers) != refresh.MaxTransfers {
+		t.Errorf("%d watchers, %v", len(c.New.Watchers), err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// A tick whose second half never comes: its watchers wait for the next one, which
+// the first half has set.
+func TestATickThatIsLost(t *testing.T) {
+	x := newWorld(t)
+	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+	x.pass(t0, listing(t0, open("r", "a")))
+	x.do(refresh.Looked{By: worker(after(time.Second)), Slot: x.serve(after(time.Second)), Lock: x.fence(), Began: t0, Listing: listing(t0, open("r", "a"))})
+	if w := x.watcher("r"); !w.NextAt.Equal(after(30*time.Second)) || w.RefreshCount != 0 || x.w.Lock == (refresh.Lock{}) {
+		t.Errorf("%+v", w)
+	}
+}
+
+// The last try of a cancellation comes an interval later, also where a job went
+// first after the one at the expiry.
+func TestCancellationAtTheExpiryBeforeAJob(t *testing.T) {
+	day := after(24 * time.Hour)
+	old := open("r", "a")
+	old.Expiration = t0.Unix() - 24*3600
+	x := newWorld(t)
+	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+	x.pass(t0, listing(t0, old))
+	slot, lock := x.serve(day), x.fence()
+	c := x.do(refresh.Looked{By: worker(day), Slot: slot, Lock: lock, Began: day, Listing: listing(day, old)})
+	x.do(refresh.Ticked{By: worker(day), Held: refresh.Held{Slot: slot, Lock: lock}, Began: day, Listing: listing(day, old), Recipients: c.Tick.Recipients,
+		Cancelled: []refresh.Cancelled{{Index: 1, Outcome: failed}}})
+	if w := x.watcher("r"); w.Status != refresh.Watching || !w.CancelTried || !w.NextAt.Equal(day.Add(30*time.Second)) {
+		t.Errorf("%+v", w)
 	}
 }

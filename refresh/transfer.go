@@ -3,7 +3,6 @@ package refresh
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -134,7 +133,7 @@ type seen struct {
 // of worked holds for every listed transfer of that index.
 func (c *Config) read(l *Listing, worked []Cancelled) *view {
 	v := &view{listing: l, recipients: map[string]*seen{}}
-	done := map[int32]bool{}
+	done, named := map[int32]bool{}, map[int32]bool{}
 	for _, w := range worked {
 		if w.Outcome == statemachine.Done {
 			done[w.Index] = true
@@ -152,7 +151,8 @@ func (c *Config) read(l *Listing, worked []Cancelled) *view {
 			t.Expiration = 0
 		}
 		cancel := fault == "" && c.CanCancel(t, l.Answered)
-		if cancel && t.HasIndex && !slices.Contains(v.indexes, t.Index) {
+		if cancel && t.HasIndex && !named[t.Index] {
+			named[t.Index] = true
 			v.indexes = append(v.indexes, t.Index)
 		}
 		if cancel && !t.HasIndex {
@@ -210,10 +210,12 @@ func (s *seen) add(t *Transfer, faulty, cancelDue, cancelled bool) {
 
 // due lists the indexes to cancel for recipients, each once.
 func (v *view) due(recipients []string) (indexes []int32) {
+	named := map[int32]bool{}
 	for _, r := range recipients {
 		if s := v.recipients[r]; s != nil {
 			for _, index := range s.indexes {
-				if !slices.Contains(indexes, index) {
+				if !named[index] {
+					named[index] = true
 					indexes = append(indexes, index)
 				}
 			}

@@ -62,7 +62,7 @@ func (a *api) handler() http.Handler {
 		return made, nil
 	})
 	handle("sync", func(r *http.Request, w refresh.Credentials, _ requestBody) (any, error) { // an immediate sync, and no job
-		return struct{}{}, nil
+		return struct{}{}, a.wallets.change(r.Context(), w.XpubVan, a.took, func(x *wallet, now time.Time) error { x.refresh(now); return nil })
 	})
 	handle("sync-job", func(r *http.Request, w refresh.Credentials, _ requestBody) (any, error) { // a job, and no immediate sync
 		return map[string]uuid.UUID{"job_id": a.enqueue(r, w, refresh.Sync, "", "")}, nil
