@@ -43,6 +43,9 @@ type aggregate[T Clock, K, L comparable, A, E, C any] struct {
 	// owner returns the aggregate of a versioned record that is not its own one;
 	// nil if there are no others. Where K and L differ, it is asked for all.
 	owner func(tx T, machine string, id L) (K, error)
+	// find returns an aggregate that holds the versioned record with an id and no
+	// more than it needs to, where all of it is much; nil if it is read by owner.
+	find func(tx T, id L) (A, error)
 	// order returns the indexes of commands such that locks are taken in one
 	// order everywhere; nil if the steps lock nothing.
 	order func([]command[K, A, E]) []int

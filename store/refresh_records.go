@@ -65,8 +65,8 @@ type RefreshRecords interface {
 	// and a live recovery job that another has is a [refresh.TakenError].
 	Save(changes ...refresh.Change) error
 
-	// Find returns the wallet's row and the one record with an id, with none if
-	// it is the wallet's own; [statemachine.ErrNotFound] for an unknown one.
+	// Find returns the wallet, the job or the watcher with an id, and nothing else
+	// of its wallet; [statemachine.ErrNotFound] for an unknown one.
 	Find(id uuid.UUID) (refresh.Work, error)
 	// Transitions returns the audit trail of a wallet, job or watcher by its id,
 	// oldest first.

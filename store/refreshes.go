@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"math"
 	"time"
@@ -43,6 +42,7 @@ func refreshAggregate(c *refresh.Config) *aggregate[RefreshTx, string, uuid.UUID
 			machineOf[uuid.UUID](refresh.WatcherMachine)},
 		exists: func(w *refresh.Work) bool { return w.Wallet.Status != 0 },
 		states: refreshStates,
+		find:   func(tx RefreshTx, id uuid.UUID) (refresh.Work, error) { return tx.Refreshes().Find(id) },
 		creates: func(ev refresh.Event) (string, bool) {
 			e, ok := ev.(refresh.Enqueued)
 			return e.XpubVan, ok
@@ -246,39 +246,7 @@ func (s *Refreshes) Revoke(ctx context.Context, by refresh.By, of statemachine.R
 // watcher ([refresh.WatcherID]), oldest first, after replaying it through its
 // table and comparing the end with what is stored.
 func (s *Refreshes) Trail(ctx context.Context, id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error) {
-	return read(ctx, s.view, func(tx RefreshTx) ([]statemachine.Transition[uuid.UUID], error) {
-		lines, err := tx.Refreshes().Transitions(id)
-		if err == nil && len(lines) == 0 {
-			err = s.of.noRecord(id, "")
-		}
-		if err != nil {
-			return nil, err
-		}
-		w, err := tx.Refreshes().Find(id)
-		if err != nil {
-			return nil, err
-		}
-		return lines, s.ends(lines, refreshStates(&w))
-	})
-}
-
-// ends replays a trail and compares its end with one of the records.
-func (s *Refreshes) ends(lines []statemachine.Transition[uuid.UUID], stored []state[uuid.UUID]) error {
-	for _, m := range s.of.machines {
-		if m.name != lines[0].Machine {
-			continue
-		}
-		status, err := m.replay(lines)
-		if err != nil {
-			return err
-		}
-		for _, r := range stored {
-			if r == (state[uuid.UUID]{m.name, lines[0].ID, int64(len(lines)), status}) {
-				return nil
-			}
-		}
-	}
-	return fmt.Errorf("%w: the trail of %s %v does not end in what is stored", statemachine.ErrCorrupt, lines[0].Machine, lines[0].ID)
+	return s.trail(ctx, id)
 }
 
 // Follow returns up to limit committed transitions after a cursor, see [Feed].

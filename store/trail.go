@@ -35,13 +35,7 @@ func (s *core[T, K, L, A, E, C]) verify(tx T, id L, lines []statemachine.Transit
 	if err != nil {
 		return err
 	}
-	head, same := any(id).(K)
-	if m > 0 && s.of.owner != nil || !same {
-		if head, err = s.of.owner(tx, lines[0].Machine, id); err != nil {
-			return err
-		}
-	}
-	a, err := s.get(tx, head)
+	a, err := s.holding(tx, lines[0].Machine, id, m > 0)
 	if err != nil {
 		return err
 	}
@@ -57,6 +51,23 @@ func (s *core[T, K, L, A, E, C]) verify(tx T, id L, lines []statemachine.Transit
 			statemachine.ErrCorrupt, id, ends.status, ends.version, stored.status, stored.version)
 	}
 	return nil
+}
+
+// holding returns an aggregate that holds the record with an id, which has one of
+// its own or is a part of one.
+func (s *core[T, K, L, A, E, C]) holding(tx T, machine string, id L, part bool) (A, error) {
+	if s.of.find != nil {
+		return s.of.find(tx, id)
+	}
+	head, same := any(id).(K)
+	if part && s.of.owner != nil || !same {
+		var err error
+		if head, err = s.of.owner(tx, machine, id); err != nil {
+			var none A
+			return none, err
+		}
+	}
+	return s.get(tx, head)
 }
 
 // audit checks the aggregates that page names and returns all that is wrong.

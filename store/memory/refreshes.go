@@ -126,14 +126,18 @@ func (r refreshes) Load(w *refresh.Work, reads refresh.Reads, now time.Time) err
 	if j := r.jobs.at[reads.Job]; j != nil && j.XpubVan == xpub && !slices.Contains(w.Jobs, *j) {
 		w.Jobs = append(w.Jobs, *j)
 	}
-	recipients := slices.Clone(reads.Recipients)
+	recipients, known := slices.Clone(reads.Recipients), map[string]bool{}
 	for i := range w.Jobs {
 		if reads.Invoices {
 			recipients = append(recipients, w.Jobs[i].Recipient)
 		}
 	}
+	for i := range w.Watchers {
+		known[w.Watchers[i].Recipient] = true
+	}
 	for _, recipient := range recipients {
-		if x := r.watchers.at[refresh.WatcherID(xpub, recipient)]; x != nil && !slices.Contains(w.Watchers, *x) {
+		if x := r.watchers.at[refresh.WatcherID(xpub, recipient)]; x != nil && !known[recipient] {
+			known[recipient] = true
 			w.Watchers = append(w.Watchers, *x)
 		}
 	}
@@ -223,33 +227,25 @@ func (r refreshes) Renew(now, until time.Time, held ...store.RefreshLease) (lost
 		return nil, err
 	}
 	for _, h := range held {
-		ok := true
-		if w := r.wallets.at[h.XpubVan]; w == nil || w.Lease.Fenced(h.Slot, now) != nil {
-			ok = false
-		} else {
-			renewed := *w
-			renewed.Lease.Until = until
-			ok = r.wallets.put(r.tx, &renewed) == nil
-		}
-		if j := r.jobs.at[h.Job]; h.Job != uuid.Nil && ok {
-			if ok = j != nil && j.Lease.Fenced(h.Fence, now) == nil; ok {
-				renewed := *j
-				renewed.Lease.Until = until
-				ok = r.jobs.put(r.tx, &renewed) == nil
-			}
-		}
-		if l := r.locks.at[h.XpubVan]; h.Lock != 0 && ok {
-			if ok = l != nil && l.Lease.Fenced(h.Lock, now) == nil; ok {
-				renewed := *l
-				renewed.Lease.Until = until
-				ok = r.locks.put(r.tx, &renewed) == nil
-			}
-		}
+		ok := renewed(r.tx, r.wallets, h.XpubVan, h.Slot, now, until, func(w *refresh.Wallet) *statemachine.Lease { return &w.Lease }) &&
+			(h.Job == uuid.Nil || renewed(r.tx, r.jobs, h.Job, h.Fence, now, until, func(j *refresh.Job) *statemachine.Lease { return &j.Lease })) &&
+			(h.Lock == 0 || renewed(r.tx, r.locks, h.XpubVan, h.Lock, now, until, func(l *refresh.Lock) *statemachine.Lease { return &l.Lease }))
 		if !ok {
 			lost = append(lost, h.XpubVan)
 		}
 	}
 	return lost, nil
+}
+
+// renewed moves the end of the lease of a record, if it is held at now under a fence.
+func renewed[K, V comparable](t *tx, r *rows[K, V], k K, fence int64, now, until time.Time, lease func(*V) *statemachine.Lease) bool {
+	v := r.at[k]
+	if v == nil || lease(v).Fenced(fence, now) != nil {
+		return false
+	}
+	later := *v
+	lease(&later).Until = until
+	return r.put(t, &later) == nil
 }
 
 func (r refreshes) Sweep(now time.Time, limit int) (int, error) {
@@ -271,12 +267,10 @@ func (r refreshes) Sweep(now time.Time, limit int) (int, error) {
 
 func (r refreshes) Find(id uuid.UUID) (w refresh.Work, err error) {
 	if j := r.jobs.at[id]; j != nil {
-		w.Wallet, w.Jobs = *r.wallets.at[j.XpubVan], []refresh.Job{*j}
-		return w, nil
+		return refresh.Work{Jobs: []refresh.Job{*j}}, nil
 	}
 	if x := r.watchers.at[id]; x != nil {
-		w.Wallet, w.Watchers = *r.wallets.at[x.XpubVan], []refresh.Watcher{*x}
-		return w, nil
+		return refresh.Work{Watchers: []refresh.Watcher{*x}}, nil
 	}
 	for _, wallet := range r.wallets.at {
 		if wallet.ID() == id {

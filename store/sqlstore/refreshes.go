@@ -157,19 +157,13 @@ func (r refreshes) Load(w *refresh.Work, reads refresh.Reads, now time.Time) (er
 			slices.Reverse(w.Jobs)
 		}
 	}
-	if reads.Job != uuid.Nil {
-		err = refreshJobTable.read(r.tx, &refreshJobOf, nil, func(j *refresh.Job) {
-			for i := range w.Jobs {
-				if w.Jobs[i].ID == j.ID {
-					return
-				}
-			}
-			if j.XpubVan == xpub {
-				w.Jobs = append(w.Jobs, *j)
-			}
-		}, reads.Job.String())
+	if reads.Job != uuid.Nil && !slices.ContainsFunc(w.Jobs, func(j refresh.Job) bool { return j.ID == reads.Job }) {
+		named, err := refreshJobTable.find(r.tx, &refreshJobOf, nil, reads.Job.String())
 		if err != nil {
 			return err
+		}
+		if len(named) > 0 && named[0].XpubVan == xpub {
+			w.Jobs = append(w.Jobs, named[0])
 		}
 	}
 	known := map[string]bool{}

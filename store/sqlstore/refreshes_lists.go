@@ -61,7 +61,7 @@ func (r refreshes) Waiting(now time.Time, limit int) (all []refresh.Candidate, e
 }
 
 var (
-	recoverableWallets = statement{text: "SELECT DISTINCT x.xpub_van FROM @refresh_watchers x WHERE x.status = 'watching' AND x.expires_at > $1 AND x.xpub_van > $2 ORDER BY x.xpub_van LIMIT $3"}
+	recoverableWallets = statement{text: "SELECT DISTINCT x.xpub_van FROM @refresh_watchers x WHERE x.status = 'watching' AND x.expires_at > $3 AND x.xpub_van > $1 ORDER BY x.xpub_van LIMIT $2"}
 	refreshesHeld      = statement{text: "SELECT x.xpub_van FROM @refresh_wallets x WHERE x.lease_holder = $3 AND x.xpub_van > $1 " +
 		"UNION SELECT x.xpub_van FROM @refresh_jobs x WHERE x.lease_holder = $3 AND x.xpub_van > $1 " +
 		"UNION SELECT x.xpub_van FROM @wallet_locks x WHERE x.holder = $3 AND x.xpub_van > $1 ORDER BY 1 LIMIT $2"}
@@ -72,13 +72,6 @@ var (
 	watchersEnded     = watcherTable.page("x.end_reason = $4", "x.xpub_van", "x.recipient_id")
 )
 
-func (r refreshes) xpubs(st *statement, limit int, args ...any) ([]string, error) {
-	if err := store.CheckLimit(limit); err != nil {
-		return nil, err
-	}
-	return firstColumn[string](r.tx, st, append(args, int64(limit))...)
-}
-
 // HeldBy implements [store.RefreshRecords].
 func (r refreshes) HeldBy(holder, after string, limit int) ([]string, error) {
 	return r.ids(&refreshesHeld, after, limit, holder)
@@ -86,12 +79,12 @@ func (r refreshes) HeldBy(holder, after string, limit int) ([]string, error) {
 
 // Recoverable implements [store.RefreshRecords].
 func (r refreshes) Recoverable(now time.Time, after string, limit int) ([]string, error) {
-	return r.xpubs(&recoverableWallets, limit, now, after)
+	return r.ids(&recoverableWallets, after, limit, now)
 }
 
 // Wallets implements [store.RefreshRecords].
 func (r refreshes) Wallets(after string, limit int) ([]string, error) {
-	return r.xpubs(&allRefreshWallets, limit, after)
+	return r.ids(&allRefreshWallets, after, limit)
 }
 
 // Jobs implements [store.RefreshRecords].

@@ -65,7 +65,7 @@ var (
 )
 
 func (s *refreshRows) write(x *tx) error {
-	for _, step := range []func() error{
+	return inTurn(
 		func() error { return refreshWalletTable.writeNew(x, &s.newWallets) },
 		func() error { return refreshWalletTable.writeChanged(x, &s.freed) },
 		func() error { return refreshWalletTable.writeChanged(x, &s.wallets) },
@@ -79,12 +79,7 @@ func (s *refreshRows) write(x *tx) error {
 		func() error { return lockRows(x, &takeLocks, &s.locks, statemachine.ErrHeld) },
 		func() error { return lockRows(x, &freeLocks, &s.unlocks, statemachine.ErrFenced) },
 		func() error { return logTransitions(x, s.log) },
-	} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
+	)
 }
 
 // lockRows takes or frees locks; refused is why one could not be.
