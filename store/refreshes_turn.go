@@ -38,6 +38,9 @@ type Turned struct {
 // [refresh.Config.Assign] says. mine are the slots of this process whose rounds
 // are done; name is the holder of its leases; room is how many it can take on.
 func (s *Refreshes) Turn(ctx context.Context, name string, mine []HeldSlot, room int) (t Turned, err error) {
+	if err := refresh.ValidActor(name); err != nil { // else each of its events would be refused
+		return Turned{}, err
+	}
 	mine = slices.Clone(mine)
 	slices.SortFunc(mine, func(a, b HeldSlot) int { return strings.Compare(a.XpubVan, b.XpubVan) })
 	err = s.update(ctx, func(tx RefreshTx) error {

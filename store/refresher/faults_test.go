@@ -369,3 +369,39 @@ func TestListingBeyondItsBound(t *testing.T) {
 		}
 	})
 }
+
+// A host that panics costs its own job an attempt, and nobody else anything.
+func TestPanicOfTheHost(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		s.node.wallet(refreshtest.Wallet(0).XpubVan).panics = 1
+		s.enqueue(0, refresh.Sync, "", "")
+		s.enqueue(1, refresh.Sync, "", "")
+		s.start("w1")
+		time.Sleep(2 * time.Second)
+		if j := s.get(1).Jobs[0]; j.Status != refresh.JobCompleted {
+			t.Errorf("%+v", j)
+		}
+		time.Sleep(2 * time.Minute)
+		if j := s.get(0).Jobs[0]; j.Status != refresh.JobCompleted || j.Attempts != 2 {
+			t.Errorf("%+v", j)
+		}
+		s.audit(2)
+	})
+}
+
+// A pass that may take more than ten calls is told.
+func TestLongPass(t *testing.T) {
+	for assets, want := range map[int]bool{8: false, 9: true} {
+		virtual(t, nil, func(t *testing.T, s *system) {
+			for i := range assets {
+				s.node.transfer(0, incoming(fmt.Sprint("r", i), fmt.Sprint("asset", i)))
+			}
+			s.enqueue(0, refresh.Sync, "", "")
+			s.start("w1")
+			time.Sleep(time.Second)
+			if told := strings.Contains(s.logged.String(), "long pass"); told != want {
+				t.Errorf("%d assets: told %v", assets, told)
+			}
+		})
+	}
+}

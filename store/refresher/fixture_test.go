@@ -29,7 +29,22 @@ type system struct {
 	service *store.Refreshes
 	node    *node
 	begin   time.Time
+	logged  lines
 }
+
+// lines are what all processes log.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.text.String() }
 
 func newSystem(t *testing.T, change func(*refresh.Config)) *system {
 	s := &system{t: t, db: memory.New(memory.Options{}), config: refresh.DefaultConfig(), begin: time.Now()}
@@ -92,7 +107,7 @@ func (s *system) start(name string) *process {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &process{name: name, stop: cancel, done: make(chan error, 1), s: s}
 	go func() {
-		p.done <- refresher.Run(ctx, s.serviceOf(p), &caller{node: s.node, of: p}, refresher.Options{Name: name, Grace: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+		p.done <- refresher.Run(ctx, s.serviceOf(p), &caller{node: s.node, of: p}, refresher.Options{Name: name, Grace: time.Millisecond, Log: slog.New(slog.NewTextHandler(&s.logged, nil))})
 	}()
 	s.t.Cleanup(func() { p.end() })
 	return p
@@ -197,6 +212,7 @@ type wallet struct {
 	refreshed []time.Time
 	under     int    // refreshes and cancellations that run now, by living processes
 	hang      int    // so many calls hang
+	panics    int    // so many calls panic
 	hangOn    string // calls of this kind hang
 	unlisted  string // the transfers of this asset cannot be listed
 	fail      error
@@ -254,6 +270,11 @@ func (c *caller) call(ctx context.Context, w refresh.Credentials, what string, l
 	x := c.wallet(w.XpubVan)
 	if c.keep {
 		c.log = append(c.log, fmt.Sprintf("%v %s %s %s", time.Since(c.begin).Truncate(time.Second), c.of.name, w.XpubVan, what))
+	}
+	if x.panics > 0 {
+		x.panics--
+		c.mu.Unlock()
+		panic("the host is broken")
 	}
 	hang, took := x.hang > 0 || x.hangOn != "" && strings.HasPrefix(what, x.hangOn), c.took
 	if x.hang > 0 {

@@ -83,6 +83,9 @@ func Run(ctx context.Context, s *store.Refreshes, host Host, o Options) error {
 		machine, _ := os.Hostname()
 		o.Name = fmt.Sprintf("%.100s/%d/%s", machine, os.Getpid(), rand.Text()[:8])
 	}
+	if err := refresh.ValidActor(o.Name); err != nil {
+		return err
+	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler)).With("process", o.Name)
 	c := s.Config()
 	slots := &slots{service: s, host: host, config: c, name: o.Name, log: o.Log, stopping: ctx, all: map[string]*slot{}}

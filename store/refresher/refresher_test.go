@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/settlehq/settle/refresh/refreshtest"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/memory"
 	"github.com/settlehq/settle/store/refresher"
 )
 
@@ -360,8 +362,46 @@ func TestRoundOfTenJobs(t *testing.T) {
 }
 
 func TestRunRefuses(t *testing.T) {
-	if err := refresher.Run(context.Background(), nil, nil, refresher.Options{}); !errors.Is(err, statemachine.ErrInvalid) {
-		t.Error(err)
+	s := newSystem(t, nil)
+	for name, err := range map[string]error{
+		"nothing":        refresher.Run(t.Context(), nil, nil, refresher.Options{}),
+		"a long name":    refresher.Run(t.Context(), s.service, &caller{node: s.node}, refresher.Options{Name: strings.Repeat("x", refresh.MaxActor+1)}),
+		"a name of NULs": refresher.Run(t.Context(), s.service, &caller{node: s.node}, refresher.Options{Name: "\x00"}),
+	} {
+		if !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := s.service.Turn(t.Context(), "", nil, 1); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("a turn of nobody: %v", err)
+	}
+}
+
+// A process whose clock is far from the store's works as any other: what is due and
+// what has expired is the store's to say, a lease is a duration.
+func TestClocksApart(t *testing.T) {
+	for _, apart := range []time.Duration{-time.Hour, time.Hour} {
+		virtual(t, nil, func(t *testing.T, s *system) {
+			s.db = memory.New(memory.Options{Now: func() time.Time { return time.Now().Add(apart) }})
+			s.service = s.serviceOf(s.db)
+			s.node.took = time.Millisecond
+			s.node.transfer(0, incoming("r", "asset"))
+			s.enqueue(0, refresh.InvoiceCreated, "p", "")
+			s.enqueue(0, refresh.Sync, "", "")
+			s.start("w1")
+			time.Sleep(100 * time.Second)
+			if r, p := s.watcher(0, "r"), s.watcher(0, "p"); r.RefreshCount != 4 || p.RefreshCount != 4 {
+				t.Errorf("%v apart: %+v %+v", apart, r, p)
+			}
+			done := incoming("r", "asset")
+			done.Status = refresh.TransferSettled
+			s.node.transfer(0, done)
+			time.Sleep(90 * time.Second)
+			if r, p := s.watcher(0, "r"), s.watcher(0, "p"); r.Status != refresh.Settled || p.EndReason != refresh.EndProvisional || p.EndedAt.Sub(p.ExpiresAt) > 6*time.Second {
+				t.Errorf("%v apart: %+v %+v", apart, r, p)
+			}
+			s.audit(1)
+		})
 	}
 }
 
