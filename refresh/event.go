@@ -82,7 +82,9 @@ type (
 	}
 	// Revoked takes slot, jobs and lock that Holder has: a worker for its own
 	// name, an operator for any. A job's attempt counts, as at the end of its
-	// lease. The node may still work on a call of the holder, see the package.
+	// lease. The node may still work on a call of the holder, see the package, and
+	// one that lives on may start others until it hears of it at its next renewal,
+	// LockTTL/3 later at most: an operator revokes what has ended.
 	// Key: that Holder has none of them.
 	Revoked struct {
 		By
