@@ -56,7 +56,7 @@ func (p *Policy) take(c *step) error {
 	case Finished:
 		return p.finish(c, &e)
 	case Revoked:
-		return c.revoke(&e)
+		return p.revoke(c, &e)
 	case Reconciled:
 		return p.reconcile(c)
 	case Retried:

@@ -52,8 +52,8 @@ func (p *Policy) claim(c *step, e *Claimed) error {
 	}
 	t.Lease, t.ClaimedAt, t.Revision = l, c.by.At, c.New.Relay.Revision
 	t.Due, t.Backoff = time.Time{}, false
-	t.UnansweredAt = until(t.UnansweredAt, c.by.At)    // after a clock that went back
-	if body, err := p.body(&c.New.Relay); err == nil { // else the attempt says so, as a failure
+	t.UnansweredAt = until(t.UnansweredAt, c.by.At.Add(p.Lease)) // it is later after a clock that went back
+	if body, err := p.body(&c.New.Relay); err == nil {           // else the attempt says so, as a failure
 		c.New.Relay.Sent, _ = c.New.Relay.Sent.with(body)
 	}
 	return c.move(on, "")
@@ -144,8 +144,9 @@ func (p *Policy) fail(c *step, text string) error {
 	return c.move(OnFailure, r.SyncError)
 }
 
-// revoke is a takeover before the lease has ended, by nobody yet.
-func (c *step) revoke(e *Revoked) error {
+// revoke is a takeover before the lease has ended, by nobody yet. A holder whom an
+// operator takes for dead may go on sending until then.
+func (p *Policy) revoke(c *step, e *Revoked) error {
 	t := &c.New.Timer
 	if err := e.Check(c.by.Actor, c.by.Role == Reactor); err != nil {
 		return c.refuse(err, "")
@@ -156,7 +157,11 @@ func (c *step) revoke(e *Revoked) error {
 	if t.Lease.Holder != e.Holder {
 		return nil
 	}
-	t.Lapses, t.LapsedFence, t.UnansweredAt = 0, t.Lease.Fence, later(t.UnansweredAt, c.by.At)
+	sent := c.by.At
+	if c.by.Role == Operator {
+		sent = later(sent, t.Lease.Until)
+	}
+	t.Lapses, t.LapsedFence, t.UnansweredAt = 0, t.Lease.Fence, later(t.UnansweredAt, sent)
 	t.Lease, t.ClaimedAt = t.Lease.Release(), time.Time{}
 	c.dueNow()
 	return c.move(OnRelease, statemachine.Bounded("revoked: "+c.New.Relay.Redact(e.Reason), MaxError))

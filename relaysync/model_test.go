@@ -104,6 +104,13 @@ func (w world) next(step func(string, world)) {
 	take("an operator retries", func(w *world) bool {
 		return w.rec.Phase() == relaysync.PhaseExhausted && w.apply(relaysync.Retried{By: w.by(relaysync.Operator, 9)})
 	})
+	if holder := w.rec.Timer.Lease.Holder; holder != "" && w.crashes > 0 && w.losses > 0 { // the holder goes on with what it remembers
+		take("an operator takes it for dead", func(w *world) bool {
+			w.crashes--
+			w.losses-- // only to keep the model small
+			return w.apply(relaysync.Revoked{By: w.by(relaysync.Operator, 9), Revocation: statemachine.Revocation{Holder: holder, Reason: "dead"}})
+		})
+	}
 	take("a reconcile", func(w *world) bool { return w.apply(relaysync.Reconciled{By: w.by(relaysync.Reactor, 9)}) })
 	if w.wire.out {
 		take("a request arrives late", func(w *world) bool {
@@ -273,12 +280,16 @@ func TestModel(t *testing.T) {
 			return w.reactors[0].sent && w.reactors[0].fence > 0 && w.reactors[0].fence < w.rec.Timer.Lease.Fence
 		}),
 		explore.Reachable("a slow request beside another sync", func(w world) bool { return w.wire.out && w.rec.Phase() == relaysync.PhaseSyncing }),
+		explore.Reachable("a holder whose lease was revoked", func(w world) bool {
+			t := &w.rec.Timer
+			return t.LapsedFence == t.Lease.Fence && t.LapsedFence > 0 && (w.reactors[0].fence == t.LapsedFence && w.reactors[0].sent)
+		}),
 		explore.Reachable("a lease that lapsed", func(w world) bool { return w.rec.Timer.Lapses > 0 }),
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first.losses == 1 && result != (explore.Result{States: 83398, Transitions: 320886, Depth: 44}) {
+	if first.losses == 1 && result != (explore.Result{States: 98763, Transitions: 375552, Depth: 44}) {
 		t.Errorf("the model has changed: %v", result)
 	}
 	t.Log(result)
