@@ -32,7 +32,7 @@ func SelfCheckWallets[T WalletTx](ctx context.Context, s Store[T]) error {
 	id := uuid.New()
 	w := utxo.WalletID(binary.BigEndian.Uint64(id[:])>>1 | 1)
 	var labelled utxo.ChangeSet
-	err := selfCheck(ctx, s, probe[T]{
+	return selfCheck(ctx, s, probe[T]{
 		write: func(tx T) (err error) {
 			labelled, err = writeWallet(tx, w)
 			return err
@@ -45,29 +45,19 @@ func SelfCheckWallets[T WalletTx](ctx context.Context, s Store[T]) error {
 			return true, err
 		},
 		stale: func(tx T) error { return tx.Wallets().Save(labelled) },
-	})
-	if err != nil {
-		return err
-	}
-	err = s.Update(ctx, func(tx T) error {
-		label, err := writeWallet(tx, w)
-		for range 2 {
-			if err == nil {
-				err = tx.Wallets().Save(label)
+		outdated: func(tx T) error {
+			label, err := writeWallet(tx, w)
+			for range 2 {
+				if err == nil {
+					err = tx.Wallets().Save(label)
+				}
+				if err == nil {
+					_, err = tx.Wallets().Wallets(w) // write now
+				}
 			}
-			if err == nil {
-				_, err = tx.Wallets().Wallets(w) // write now
-			}
-		}
-		if err == nil {
-			err = errTakenBack
-		}
-		return err
+			return err
+		},
 	})
-	if errors.Is(err, errTakenBack) {
-		err = nil
-	}
-	return unless(err, statemachine.ErrConflict, "a change of a version that is stored no longer gave")
 }
 
 // probe is what a self-check does with one domain.
@@ -75,6 +65,9 @@ type probe[T any] struct {
 	write func(T) error         // stores records, reads them and compares
 	left  func(T) (bool, error) // whether any of them is stored
 	stale func(T) error         // saves a change of a version that is not stored
+	// outdated stores records and saves a change of a version that is stored no
+	// longer; nil: not tried.
+	outdated func(T) error
 }
 
 // errTakenBack ends the transaction of a self-check.
@@ -105,7 +98,22 @@ func selfCheck[T any](ctx context.Context, s Store[T], p probe[T]) error {
 	if broken := unless(err, statemachine.ErrConflict, "a change of a version that is not stored gave"); broken != nil {
 		return broken
 	}
-	return unless(s.View(ctx, p.stale), statemachine.ErrIllegal, "a write in a View gave")
+	if broken := unless(s.View(ctx, p.stale), statemachine.ErrIllegal, "a write in a View gave"); broken != nil || p.outdated == nil {
+		return broken
+	}
+	err = s.Update(ctx, func(tx T) error {
+		if err := p.outdated(tx); err != nil {
+			return err
+		}
+		if _, err := p.left(tx); err != nil { // write now
+			return err
+		}
+		return errTakenBack
+	})
+	if errors.Is(err, errTakenBack) {
+		err = nil
+	}
+	return unless(err, statemachine.ErrConflict, "a change of a version that is stored no longer gave")
 }
 
 // writeWallet stores a wallet with a transaction and a lease, of values that

@@ -36,7 +36,7 @@ func SelfCheckTenants[T TenantTx](ctx context.Context, s Store[T]) error {
 		stale, err = writeTenant(ctx, tx, relays.Within(tx), tenants.Within(tx), tenant, relay)
 		return err
 	}
-	err = selfCheck(ctx, s, probe[T]{
+	return selfCheck(ctx, s, probe[T]{
 		write: write,
 		left: func(tx T) (bool, error) {
 			accounts, err1 := tx.Tenants().Get(tenant)
@@ -47,27 +47,13 @@ func SelfCheckTenants[T TenantTx](ctx context.Context, s Store[T]) error {
 			return accounts[0].Tenant.Version > 0 || syncs[0].Relay.Version > 0, nil
 		},
 		stale: func(tx T) error { return tx.Tenants().Save(stale) },
+		outdated: func(tx T) error {
+			if err := write(tx); err != nil {
+				return err
+			}
+			return tx.Tenants().Save(stale)
+		},
 	})
-	if err != nil {
-		return err
-	}
-	err = s.Update(ctx, func(tx T) error {
-		err := write(tx)
-		if err == nil {
-			err = tx.Tenants().Save(stale)
-		}
-		if err == nil {
-			_, err = tx.Tenants().Get(tenant) // write now
-		}
-		if err == nil {
-			err = errTakenBack
-		}
-		return err
-	})
-	if errors.Is(err, errTakenBack) {
-		err = nil
-	}
-	return unless(err, statemachine.ErrConflict, "a change of a version that is stored no longer gave")
 }
 
 // writeTenant stores one of each, compares what comes back, and returns a change
