@@ -556,6 +556,58 @@ func TestNothingSent(t *testing.T) {
 	})
 }
 
+// failing is a store whose first updates fail.
+type failing struct {
+	*memory.Store
+	left int
+}
+
+func (f *failing) Update(ctx context.Context, fn func(store.Tx) error) error {
+	if f.left--; f.left >= 0 {
+		return errors.New("the database is away")
+	}
+	return f.Store.Update(ctx, fn)
+}
+
+// The reconcile at the start goes on until the database is there, and reports
+// what is given up by the history that another writer has left.
+func TestStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, db := newBench(t), &failing{Store: memory.New(memory.Options{})}
+		b.relays, _ = store.NewRelays(db, relaysynctest.Policy())
+		stop := b.run("reactor-0")
+		b.create("a")
+		time.Sleep(time.Second)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		s := b.get("a")
+		p := b.relays.Policy()
+		forged, err := p.Apply(s, relaysync.Activated{By: relaysync.By{Actor: "another", Role: relaysync.Host, At: time.Now()}})
+		if err != nil || !s.Relay.Synced {
+			t.Fatal(s.Phase(), err)
+		}
+		forged.New.Timer, forged.New.Relay.Synced, forged.New.Relay.SyncError = s.Timer, false, "no"
+		forged.Activities[0].Type = relaysync.FailRelaySync
+		for len(forged.Activities) < 7 {
+			forged.Activities = append(forged.Activities, forged.Activities[0])
+		}
+		if err := db.Update(context.Background(), func(tx store.Tx) error { return tx.Relays().Save(forged) }); err != nil {
+			t.Fatal(err)
+		}
+		db.left = 10
+		stop = b.run("reactor-1")
+		time.Sleep(time.Minute)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		log, now := b.log.String(), b.get("a")
+		if n := strings.Count(log, "the database is away"); n < 2 || strings.Count(log, "awaiting manual intervention") != 1 || now.Phase() != relaysync.PhaseExhausted {
+			t.Errorf("%v, after %d reports of the database: %s", now.Phase(), n, log)
+		}
+	})
+}
+
 // A reactor that could send nothing does not begin: every relay would be given
 // up for a misspelt URL.
 func TestOptions(t *testing.T) {
@@ -572,8 +624,9 @@ func TestOptions(t *testing.T) {
 			o := reactor.Options{Name: "r", URL: "http://z", Transport: b.server, Authorize: func(context.Context, relaysync.AuthEvent) (string, error) { return "", nil }}
 			set(&o)
 			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
-			if err := reactor.Run(ctx, b.relays, o); !errors.Is(err, statemachine.ErrInvalid) {
-				t.Errorf("%s: %v", name, err)
+			begun := time.Now()
+			if err := reactor.Run(ctx, b.relays, o); !errors.Is(err, statemachine.ErrInvalid) || time.Since(begun) > time.Second {
+				t.Errorf("%s: after %v %v", name, time.Since(begun), err)
 			}
 			cancel()
 		}
