@@ -18,7 +18,7 @@ import (
 func TestNilStoresAndTransactions(t *testing.T) {
 	ctx := context.Background()
 	var none *memory.Store
-	stores := map[string]store.Store[store.Tx]{"no store": nil, "a nil pointer": none}
+	stores := map[string]store.Store[store.Unit]{"no store": nil, "a nil pointer": none}
 	for name, s := range stores {
 		w, err := store.NewWithdrawals(s, withdrawal.DefaultPolicy())
 		if err == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// RefreshTx is the part of a transaction that [Refreshes] needs.
-type RefreshTx interface {
+// RefreshUnit is the part of a transaction that [Refreshes] needs.
+type RefreshUnit interface {
 	Clock
 	Refreshes() RefreshRecords
 }

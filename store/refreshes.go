@@ -20,29 +20,29 @@ type Refreshes struct {
 }
 
 type (
-	refreshCore  = core[RefreshTx, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change]
-	refreshBatch = batch[RefreshTx, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change]
+	refreshCore  = core[RefreshUnit, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change]
+	refreshBatch = batch[RefreshUnit, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change]
 )
 
 // NewRefreshes returns the service for a store of any transaction type that has
 // refreshes. A configuration that [refresh.Config.Validate] refuses is
 // [statemachine.ErrInvalid].
-func NewRefreshes[T RefreshTx](s Store[T], c refresh.Config) (*Refreshes, error) {
+func NewRefreshes[T RefreshUnit](s Store[T], c refresh.Config) (*Refreshes, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &Refreshes{newCore(s, refreshAggregate(&c), func(tx T) RefreshTx { return tx }), c}, nil
+	return &Refreshes{newCore(s, refreshAggregate(&c), func(tx T) RefreshUnit { return tx }), c}, nil
 }
 
 // refreshAggregate is the domain as the core sees it.
-func refreshAggregate(c *refresh.Config) *aggregate[RefreshTx, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change] {
-	return &aggregate[RefreshTx, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change]{
-		records: func(tx RefreshTx) records[string, uuid.UUID, refresh.Work, refresh.Change] { return tx.Refreshes() },
+func refreshAggregate(c *refresh.Config) *aggregate[RefreshUnit, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change] {
+	return &aggregate[RefreshUnit, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change]{
+		records: func(tx RefreshUnit) records[string, uuid.UUID, refresh.Work, refresh.Change] { return tx.Refreshes() },
 		machines: []machine[uuid.UUID]{machineOf[uuid.UUID](refresh.WalletMachine), machineOf[uuid.UUID](refresh.JobMachine),
 			machineOf[uuid.UUID](refresh.WatcherMachine)},
 		exists: func(w *refresh.Work) bool { return w.Wallet.Status != 0 },
 		states: refreshStates,
-		find:   func(tx RefreshTx, id uuid.UUID) (refresh.Work, error) { return tx.Refreshes().Find(id) },
+		find:   func(tx RefreshUnit, id uuid.UUID) (refresh.Work, error) { return tx.Refreshes().Find(id) },
 		creates: func(ev refresh.Event) (string, bool) {
 			e, ok := ev.(refresh.Enqueued)
 			return e.XpubVan, ok
@@ -107,7 +107,7 @@ func (b refreshReads) follow(*refresh.Change) error { return nil }
 
 // Within returns the service inside a transaction that the caller has begun
 // and will end; its methods then commit nothing themselves.
-func (s *Refreshes) Within(tx RefreshTx) *Refreshes { return &Refreshes{s.within(tx), s.config} }
+func (s *Refreshes) Within(tx RefreshUnit) *Refreshes { return &Refreshes{s.within(tx), s.config} }
 
 // Config returns the configuration of the service.
 func (s *Refreshes) Config() refresh.Config { return s.config }
@@ -117,7 +117,7 @@ func (s *Refreshes) Config() refresh.Config { return s.config }
 // other event for one is [statemachine.ErrNotFound].
 func (s *Refreshes) Step(ctx context.Context, xpub string, ev refresh.Event) (refresh.Change, error) {
 	var c refresh.Change
-	err := s.update(ctx, func(tx RefreshTx) (err error) {
+	err := s.update(ctx, func(tx RefreshUnit) (err error) {
 		c, err = s.step(tx, xpub, ev)
 		return err
 	})
@@ -127,7 +127,7 @@ func (s *Refreshes) Step(ctx context.Context, xpub string, ev refresh.Event) (re
 	return c, nil
 }
 
-func (s *Refreshes) step(tx RefreshTx, xpub string, ev refresh.Event) (refresh.Change, error) {
+func (s *Refreshes) step(tx RefreshUnit, xpub string, ev refresh.Event) (refresh.Change, error) {
 	ws, err := tx.Refreshes().Heads(xpub)
 	if err != nil {
 		return refresh.Change{}, err
@@ -145,7 +145,7 @@ func (s *Refreshes) step(tx RefreshTx, xpub string, ev refresh.Event) (refresh.C
 // Do sends events to a wallet, in order, and returns all of it as it is stored
 // afterwards. An error of one event changes nothing at all.
 func (s *Refreshes) Do(ctx context.Context, xpub string, events ...refresh.Event) (w refresh.Work, err error) {
-	err = s.update(ctx, func(tx RefreshTx) error {
+	err = s.update(ctx, func(tx RefreshUnit) error {
 		for _, ev := range events {
 			if _, err := s.step(tx, xpub, ev); err != nil {
 				return err
@@ -162,7 +162,7 @@ func (s *Refreshes) Do(ctx context.Context, xpub string, events ...refresh.Event
 
 // Get returns a wallet with its lock and the latest of its jobs and watchers.
 func (s *Refreshes) Get(ctx context.Context, xpub string) (refresh.Work, error) {
-	return read(ctx, s.view, func(tx RefreshTx) (refresh.Work, error) { return s.get(tx, xpub) })
+	return read(ctx, s.view, func(tx RefreshUnit) (refresh.Work, error) { return s.get(tx, xpub) })
 }
 
 // Enqueue makes a job and returns the id of the one that stands for it, mostly
@@ -192,7 +192,7 @@ func (s *Refreshes) Recover(ctx context.Context, by refresh.By, after string, li
 	if err := CheckLimit(limit); err != nil {
 		return nil, "", err
 	}
-	err = s.update(ctx, func(tx RefreshTx) error {
+	err = s.update(ctx, func(tx RefreshUnit) error {
 		jobs, next = nil, ""
 		now, err := tx.Now()
 		if err != nil {
@@ -233,10 +233,10 @@ func (s *Refreshes) Revoke(ctx context.Context, by refresh.By, of statemachine.R
 		return 0, err
 	}
 	xpub := func(w *refresh.Work) string { return w.Wallet.XpubVan }
-	xpubs := func(tx RefreshTx, after string, limit int) ([]string, error) {
+	xpubs := func(tx RefreshUnit, after string, limit int) ([]string, error) {
 		return tx.Refreshes().HeldBy(of.Holder, after, limit)
 	}
-	heads := func(tx RefreshTx, xpubs ...string) ([]refresh.Work, error) { return tx.Refreshes().Heads(xpubs...) }
+	heads := func(tx RefreshUnit, xpubs ...string) ([]refresh.Work, error) { return tx.Refreshes().Heads(xpubs...) }
 	return s.revoke(ctx, heldBy(xpubs, xpub, heads), func(w *refresh.Work) (string, refresh.Event) {
 		return w.Wallet.XpubVan, refresh.Revoked{By: by, Revocation: of}
 	})
@@ -263,7 +263,7 @@ func (s *Refreshes) Audit(ctx context.Context, after string, limit int) (next st
 	if err := CheckLimit(limit); err != nil {
 		return "", err
 	}
-	err = s.audit(ctx, func(tx RefreshTx) ([]string, error) {
+	err = s.audit(ctx, func(tx RefreshUnit) ([]string, error) {
 		xpubs, err := tx.Refreshes().Wallets(after, limit)
 		next = ""
 		if len(xpubs) == limit {
@@ -276,21 +276,21 @@ func (s *Refreshes) Audit(ctx context.Context, after string, limit int) (next st
 
 // Jobs lists, see [RefreshRecords].
 func (s *Refreshes) Jobs(ctx context.Context, status refresh.JobStatus, after *refresh.Job, limit int) ([]refresh.Job, error) {
-	return read(ctx, s.view, func(tx RefreshTx) ([]refresh.Job, error) {
+	return read(ctx, s.view, func(tx RefreshUnit) ([]refresh.Job, error) {
 		return tx.Refreshes().Jobs(status, after, limit)
 	})
 }
 
 // Watchers lists, see [RefreshRecords]: [refresh.EndOpen] are an operator's.
 func (s *Refreshes) Watchers(ctx context.Context, reason refresh.EndReason, after *refresh.Watcher, limit int) ([]refresh.Watcher, error) {
-	return read(ctx, s.view, func(tx RefreshTx) ([]refresh.Watcher, error) {
+	return read(ctx, s.view, func(tx RefreshUnit) ([]refresh.Watcher, error) {
 		return tx.Refreshes().Watchers(reason, after, limit)
 	})
 }
 
 // Stats counts at the store's time.
 func (s *Refreshes) Stats(ctx context.Context) (refresh.Stats, error) {
-	return read(ctx, s.view, func(tx RefreshTx) (refresh.Stats, error) {
+	return read(ctx, s.view, func(tx RefreshUnit) (refresh.Stats, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return refresh.Stats{}, err
@@ -301,7 +301,7 @@ func (s *Refreshes) Stats(ctx context.Context) (refresh.Stats, error) {
 
 // Sweep deletes up to limit locks that have ended, and returns how many.
 func (s *Refreshes) Sweep(ctx context.Context, limit int) (n int, err error) {
-	err = s.update(ctx, func(tx RefreshTx) error {
+	err = s.update(ctx, func(tx RefreshUnit) error {
 		now, err := tx.Now()
 		if err != nil {
 			return err
@@ -315,7 +315,7 @@ func (s *Refreshes) Sweep(ctx context.Context, limit int) (n int, err error) {
 // Owed says what the worker of a wallet does next, by the store's time now, and
 // the wallet's row as it was then.
 func (s *Refreshes) Owed(ctx context.Context, xpub string) (step refresh.Step, w refresh.Work, now time.Time, err error) {
-	err = s.view(ctx, func(tx RefreshTx) error {
+	err = s.view(ctx, func(tx RefreshUnit) error {
 		if now, err = tx.Now(); err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func (s *Refreshes) Turn(ctx context.Context, name string, mine []HeldSlot, room
 	}
 	mine = slices.Clone(mine)
 	slices.SortFunc(mine, func(a, b HeldSlot) int { return strings.Compare(a.XpubVan, b.XpubVan) })
-	err = s.update(ctx, func(tx RefreshTx) error {
+	err = s.update(ctx, func(tx RefreshUnit) error {
 		turn := refreshTurn{Refreshes: s, tx: tx, name: name, gone: map[string]bool{}}
 		t, err = turn.run(mine, room)
 		return err
@@ -57,7 +57,7 @@ func (s *Refreshes) Turn(ctx context.Context, name string, mine []HeldSlot, room
 // refreshTurn is one run of a Turn.
 type refreshTurn struct {
 	*Refreshes
-	tx   RefreshTx
+	tx   RefreshUnit
 	b    *refreshBatch
 	name string
 	gone map[string]bool
@@ -239,7 +239,7 @@ func (s *Refreshes) Renew(ctx context.Context, held ...RefreshLease) (lost []str
 	for i := range held {
 		xpubs[i] = held[i].XpubVan
 	}
-	err = s.update(ctx, func(tx RefreshTx) error {
+	err = s.update(ctx, func(tx RefreshUnit) error {
 		if _, err := tx.Refreshes().Heads(xpubs...); err != nil {
 			return err
 		}

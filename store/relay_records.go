@@ -8,8 +8,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// RelayTx is the part of a transaction that [Relays] needs.
-type RelayTx interface {
+// RelayUnit is the part of a transaction that [Relays] needs.
+type RelayUnit interface {
 	Clock
 	Relays() RelayRecords
 }
@@ -75,10 +75,10 @@ type RelayLease struct {
 	Until time.Time
 }
 
-// TenantTx is the part of a transaction that [Tenants] needs. A churn
+// TenantUnit is the part of a transaction that [Tenants] needs. A churn
 // deactivates relays in its own commit.
-type TenantTx interface {
-	RelayTx
+type TenantUnit interface {
+	RelayUnit
 	Tenants() TenantRecords
 }
 

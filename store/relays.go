@@ -26,10 +26,10 @@ type Relays struct {
 }
 
 type (
-	relayCore      = core[RelayTx, string, string, relaysync.Sync, relaysync.Event, relaysync.Change]
-	relayBatch     = batch[RelayTx, string, string, relaysync.Sync, relaysync.Event, relaysync.Change]
+	relayCore      = core[RelayUnit, string, string, relaysync.Sync, relaysync.Event, relaysync.Change]
+	relayBatch     = batch[RelayUnit, string, string, relaysync.Sync, relaysync.Event, relaysync.Change]
 	relayCommand   = command[string, relaysync.Sync, relaysync.Event]
-	relayAggregate = aggregate[RelayTx, string, string, relaysync.Sync, relaysync.Event, relaysync.Change]
+	relayAggregate = aggregate[RelayUnit, string, string, relaysync.Sync, relaysync.Event, relaysync.Change]
 )
 
 // RelayNews is an activity that was committed, without its Sequence.
@@ -44,15 +44,15 @@ const broadcastSize = 1024
 // NewRelays returns the service for a store of any transaction type that has
 // relays. A policy that [relaysync.Policy.Validate] refuses is
 // [statemachine.ErrInvalid].
-func NewRelays[T RelayTx](s Store[T], p relaysync.Policy) (*Relays, error) {
+func NewRelays[T RelayUnit](s Store[T], p relaysync.Policy) (*Relays, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	r := &Relays{newCore(s, aggregateOfRelays(&p), func(tx T) RelayTx { return tx }), p, newBroadcast[RelayNews](broadcastSize)}
+	r := &Relays{newCore(s, aggregateOfRelays(&p), func(tx T) RelayUnit { return tx }), p, newBroadcast[RelayNews](broadcastSize)}
 	update := r.update
-	r.update = func(ctx context.Context, fn func(RelayTx) error) error {
+	r.update = func(ctx context.Context, fn func(RelayUnit) error) error {
 		var news []RelayNews
-		err := update(ctx, func(tx RelayTx) error {
+		err := update(ctx, func(tx RelayUnit) error {
 			news = nil // fn may run more than once
 			return fn(heardRelays{tx, &news})
 		})
@@ -66,7 +66,7 @@ func NewRelays[T RelayTx](s Store[T], p relaysync.Policy) (*Relays, error) {
 
 func aggregateOfRelays(p *relaysync.Policy) *relayAggregate {
 	return &relayAggregate{
-		records:  func(tx RelayTx) records[string, string, relaysync.Sync, relaysync.Change] { return tx.Relays() },
+		records:  func(tx RelayUnit) records[string, string, relaysync.Sync, relaysync.Change] { return tx.Relays() },
 		machines: []machine[string]{machineOf[string](relaysync.Machine)},
 		exists:   func(s *relaysync.Sync) bool { return s.Relay.Version != 0 },
 		states: func(s *relaysync.Sync) []state[string] {
@@ -102,11 +102,11 @@ func (l leaseEnds) follow(c *relaysync.Change) error {
 
 // heardRelays and heardSaves note the activities of a transaction.
 type heardRelays struct {
-	RelayTx
+	RelayUnit
 	news *[]RelayNews
 }
 
-func (h heardRelays) Relays() RelayRecords { return heardSaves{h.RelayTx.Relays(), h.news} }
+func (h heardRelays) Relays() RelayRecords { return heardSaves{h.RelayUnit.Relays(), h.news} }
 
 type heardSaves struct {
 	RelayRecords
@@ -126,7 +126,7 @@ func (h heardSaves) Save(changes ...relaysync.Change) error {
 // Within returns the service inside a transaction that the caller has begun and
 // will end; its methods then commit nothing themselves, and no subscriber hears
 // of it: reactors find what is due when they ask again.
-func (s *Relays) Within(tx RelayTx) *Relays { return &Relays{s.within(tx), s.policy, s.news} }
+func (s *Relays) Within(tx RelayUnit) *Relays { return &Relays{s.within(tx), s.policy, s.news} }
 
 // Policy returns the policy of the service.
 func (s *Relays) Policy() relaysync.Policy { return s.policy }
@@ -197,13 +197,13 @@ func (s *Relays) Held(ctx context.Context, r relaysync.Sync, events ...relaysync
 
 // Get returns a relay, [statemachine.ErrNotFound] for an unknown one.
 func (s *Relays) Get(ctx context.Context, relay string) (relaysync.Sync, error) {
-	return read(ctx, s.view, func(tx RelayTx) (relaysync.Sync, error) { return s.get(tx, relay) })
+	return read(ctx, s.view, func(tx RelayUnit) (relaysync.Sync, error) { return s.get(tx, relay) })
 }
 
 // Next says what a relay owes now, see [relaysync.Policy.Next]; Due is on the
 // store's clock.
 func (s *Relays) Next(ctx context.Context, relay string) (relaysync.Step, error) {
-	return read(ctx, s.view, func(tx RelayTx) (relaysync.Step, error) {
+	return read(ctx, s.view, func(tx RelayUnit) (relaysync.Step, error) {
 		r, err := s.get(tx, relay)
 		if err != nil {
 			return relaysync.Step{}, err
@@ -219,24 +219,24 @@ func (s *Relays) Next(ctx context.Context, relay string) (relaysync.Step, error)
 // List pages through the ids of all relays, or of a tenant's that are not
 // deleted, in byte order, behind an id.
 func (s *Relays) List(ctx context.Context, tenant, after string, limit int) ([]string, error) {
-	return read(ctx, s.view, func(tx RelayTx) ([]string, error) { return tx.Relays().List(tenant, after, limit) })
+	return read(ctx, s.view, func(tx RelayUnit) ([]string, error) { return tx.Relays().List(tenant, after, limit) })
 }
 
 // Pending pages through the ids of the relays that are unsynced or have an
 // error, as the source's list_relays_pending_sync, behind an id.
 func (s *Relays) Pending(ctx context.Context, after string, limit int) ([]string, error) {
-	return read(ctx, s.view, func(tx RelayTx) ([]string, error) { return tx.Relays().Pending(after, limit) })
+	return read(ctx, s.view, func(tx RelayUnit) ([]string, error) { return tx.Relays().Pending(after, limit) })
 }
 
 // ForOperator pages through the ids of the relays that await a person, in byte
 // order, behind an id: their retries are exhausted.
 func (s *Relays) ForOperator(ctx context.Context, after string, limit int) ([]string, error) {
-	return read(ctx, s.view, func(tx RelayTx) ([]string, error) { return tx.Relays().ForOperator(after, limit) })
+	return read(ctx, s.view, func(tx RelayUnit) ([]string, error) { return tx.Relays().ForOperator(after, limit) })
 }
 
 // Activities returns the newest activities of a relay, newest first.
 func (s *Relays) Activities(ctx context.Context, relay string, limit int) ([]relaysync.Activity, error) {
-	return read(ctx, s.view, func(tx RelayTx) ([]relaysync.Activity, error) {
+	return read(ctx, s.view, func(tx RelayUnit) ([]relaysync.Activity, error) {
 		return tx.Relays().Activities(relaysync.ResourceRelay, relay, limit)
 	})
 }
@@ -248,7 +248,7 @@ func (s *Relays) Activities(ctx context.Context, relay string, limit int) ([]rel
 func (s *Relays) Reconcile(ctx context.Context, by relaysync.By, after string, limit int) (last string, changed []relaysync.Sync, refused, err error) {
 	var before map[string]int64
 	var unreadable []error
-	changed, refused, err = s.sweep(ctx, func(tx RelayTx, _ time.Time) (all []relaysync.Sync, err error) {
+	changed, refused, err = s.sweep(ctx, func(tx RelayUnit, _ time.Time) (all []relaysync.Sync, err error) {
 		last, before, unreadable = "", map[string]int64{}, nil
 		ids, err := tx.Relays().Pending(after, limit)
 		if err != nil || len(ids) == 0 {
@@ -281,10 +281,10 @@ func (s *Relays) Revoke(ctx context.Context, by relaysync.By, of statemachine.Re
 		return 0, err
 	}
 	id := func(r *relaysync.Sync) string { return r.Relay.ID }
-	ids := func(tx RelayTx, after string, limit int) ([]string, error) {
+	ids := func(tx RelayUnit, after string, limit int) ([]string, error) {
 		return tx.Relays().HeldBy(of.Holder, after, limit)
 	}
-	get := func(tx RelayTx, ids ...string) ([]relaysync.Sync, error) { return tx.Relays().Get(ids...) }
+	get := func(tx RelayUnit, ids ...string) ([]relaysync.Sync, error) { return tx.Relays().Get(ids...) }
 	return s.revoke(ctx, heldBy(ids, id, get), func(r *relaysync.Sync) (string, relaysync.Event) {
 		return r.Relay.ID, relaysync.Revoked{By: by, Revocation: of}
 	})
@@ -322,7 +322,7 @@ func (s *Relays) Trail(ctx context.Context, relay string) ([]statemachine.Transi
 // an id. It returns the last one for the next page, empty at the end, and all
 // that it found wrong.
 func (s *Relays) Audit(ctx context.Context, after string, limit int) (last string, err error) {
-	err = s.audit(ctx, func(tx RelayTx) ([]string, error) {
+	err = s.audit(ctx, func(tx RelayUnit) ([]string, error) {
 		last = ""
 		ids, err := tx.Relays().List("", after, limit)
 		if len(ids) > 0 {
@@ -344,7 +344,7 @@ func (s *Relays) Head(ctx context.Context) (Cursor, error) { return s.head(ctx) 
 
 // Stats counts at the store's time; rates are over the window before it.
 func (s *Relays) Stats(ctx context.Context, window time.Duration) (relaysync.Stats, error) {
-	return read(ctx, s.view, func(tx RelayTx) (relaysync.Stats, error) {
+	return read(ctx, s.view, func(tx RelayUnit) (relaysync.Stats, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return relaysync.Stats{}, err

@@ -22,11 +22,11 @@ type shaky struct {
 
 var errLost = errors.New("lost")
 
-func (s *shaky) Update(ctx context.Context, fn func(store.Tx) error) error {
+func (s *shaky) Update(ctx context.Context, fn func(store.Unit) error) error {
 	if s.twice {
-		_ = s.Store.Update(ctx, func(tx store.Tx) error { return errors.Join(fn(tx), errLost) })
+		_ = s.Store.Update(ctx, func(tx store.Unit) error { return errors.Join(fn(tx), errLost) })
 	}
-	return s.Store.Update(ctx, func(tx store.Tx) error {
+	return s.Store.Update(ctx, func(tx store.Unit) error {
 		if err := fn(tx); err != nil || !s.lose {
 			return err
 		}

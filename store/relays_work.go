@@ -77,7 +77,7 @@ func (w *RelaySyncs) Renew(ctx context.Context, items []worker.Item[ClaimedRelay
 		func(c *ClaimedRelay, until time.Time) (string, RelayLease) {
 			return c.Sync.Relay.ID, RelayLease{Relay: c.Sync.Relay.ID, Fence: c.Sync.Timer.Lease.Fence, Until: until}
 		},
-		func(tx RelayTx, now time.Time, leases ...RelayLease) ([]string, error) {
+		func(tx RelayUnit, now time.Time, leases ...RelayLease) ([]string, error) {
 			return tx.Relays().Renew(now, leases...)
 		})
 }

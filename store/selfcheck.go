@@ -20,7 +20,7 @@ import (
 // that money depends on: it writes, compares, and takes everything back. What
 // it finds broken is [statemachine.ErrCorrupt]. Package storetest proves far
 // more.
-func SelfCheck(ctx context.Context, s Store[Tx]) error {
+func SelfCheck(ctx context.Context, s Store[Unit]) error {
 	return errors.Join(SelfCheckWallets(ctx, s), SelfCheckWithdrawals(ctx, s), SelfCheckTenants(ctx, s), SelfCheckSwaps(ctx, s))
 }
 
@@ -28,7 +28,7 @@ func SelfCheck(ctx context.Context, s Store[Tx]) error {
 // transaction that was submitted, its output, a lease, the trail, and a change of
 // a version that is stored no longer. It does not look at blocks, since that of
 // another process may come between, at conflicts, or at two transactions at once.
-func SelfCheckWallets[T WalletTx](ctx context.Context, s Store[T]) error {
+func SelfCheckWallets[T WalletUnit](ctx context.Context, s Store[T]) error {
 	id := uuid.New()
 	w := utxo.WalletID(binary.BigEndian.Uint64(id[:])>>1 | 1)
 	var labelled utxo.ChangeSet
@@ -118,7 +118,7 @@ func selfCheck[T any](ctx context.Context, s Store[T], p probe[T]) error {
 
 // writeWallet stores a wallet with a transaction and a lease, of values that
 // stores like to change, and returns a change of it that is not saved.
-func writeWallet(tx WalletTx, w utxo.WalletID) (utxo.ChangeSet, error) {
+func writeWallet(tx WalletUnit, w utxo.WalletID) (utxo.ChangeSet, error) {
 	r := tx.Wallets()
 	if err := r.Lock(0); err != nil {
 		return utxo.ChangeSet{}, err

@@ -17,7 +17,7 @@ import (
 // its trail, a second claim, and a change of a version that is stored no longer.
 // Everything is taken back. It does not look at credits, at two transactions at
 // once, or at a crash.
-func SelfCheckSwaps[T SwapTx](ctx context.Context, s Store[T]) error {
+func SelfCheckSwaps[T SwapUnit](ctx context.Context, s Store[T]) error {
 	p := swap.DefaultPolicy()
 	p.USDCQuarantineAccount, p.USDDQuarantineAccount = "self-check-solana", "self-check-nexus"
 	all, err := NewSwaps(s, p)
@@ -41,7 +41,7 @@ func SelfCheckSwaps[T SwapTx](ctx context.Context, s Store[T]) error {
 
 // writeSwap stores a deposit that is paid, and returns a change of it that is not
 // saved.
-func writeSwap(ctx context.Context, tx SwapTx, s *Swaps, id string) (stale swap.DepositChange, err error) {
+func writeSwap(ctx context.Context, tx SwapUnit, s *Swaps, id string) (stale swap.DepositChange, err error) {
 	now, err := changeControlNow(tx)
 	if err != nil {
 		return stale, err
@@ -84,7 +84,7 @@ func writeSwap(ctx context.Context, tx SwapTx, s *Swaps, id string) (stale swap.
 }
 
 // changeControlNow lets things go out for the rest of the transaction.
-func changeControlNow(tx SwapTx) (swap.Control, error) {
+func changeControlNow(tx SwapUnit) (swap.Control, error) {
 	now, err := tx.Now()
 	if err != nil {
 		return swap.Control{}, err

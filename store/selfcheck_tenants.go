@@ -19,7 +19,7 @@ import (
 // invoice with the intent of its charge, the trails, and a change of a version
 // that is stored no longer. Everything is taken back. It does not look at two
 // transactions at once, a crash or a restore.
-func SelfCheckTenants[T TenantTx](ctx context.Context, s Store[T]) error {
+func SelfCheckTenants[T TenantUnit](ctx context.Context, s Store[T]) error {
 	p := relaysync.DefaultPolicy()
 	p.RelayDomain = "self-check.example"
 	relays, err := NewRelays(s, p)
@@ -58,7 +58,7 @@ func SelfCheckTenants[T TenantTx](ctx context.Context, s Store[T]) error {
 
 // writeTenant stores one of each, compares what comes back, and returns a change
 // of the tenant as it was before the charge.
-func writeTenant(ctx context.Context, tx TenantTx, relays *Relays, tenants *Tenants, tenant, relay string) (stale dunning.Change, err error) {
+func writeTenant(ctx context.Context, tx TenantUnit, relays *Relays, tenants *Tenants, tenant, relay string) (stale dunning.Change, err error) {
 	host, reactor, biller := relaysync.By{Actor: "self-check é世", Role: relaysync.Host}, relaysync.By{Actor: "self-check", Role: relaysync.Reactor}, dunning.By{Actor: "self-check", Role: dunning.Biller}
 	sync, err := relays.Do(ctx, relay, relaysync.Created{By: host, Relay: relay, Tenant: tenant, Subdomain: "self-check",
 		Config: relaysync.Config{Info: relaysync.Document(`{"pubkey":"` + strings.Repeat("ab", 32) + `","name":"é世"}`)}}, relaysync.Claimed{By: reactor})

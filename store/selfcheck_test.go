@@ -31,9 +31,9 @@ type fault struct {
 	writes  bool // in a View
 }
 
-func (b brokenStore) Update(ctx context.Context, fn func(store.WithdrawalTx) error) error {
+func (b brokenStore) Update(ctx context.Context, fn func(store.WithdrawalUnit) error) error {
 	var failed error
-	err := b.good.Update(ctx, func(tx store.Tx) error {
+	err := b.good.Update(ctx, func(tx store.Unit) error {
 		failed = fn(brokenTx{tx, b.fault})
 		if b.commits && !errors.Is(failed, statemachine.ErrConflict) {
 			return nil
@@ -43,20 +43,20 @@ func (b brokenStore) Update(ctx context.Context, fn func(store.WithdrawalTx) err
 	return errors.Join(failed, err)
 }
 
-func (b brokenStore) View(ctx context.Context, fn func(store.WithdrawalTx) error) error {
+func (b brokenStore) View(ctx context.Context, fn func(store.WithdrawalUnit) error) error {
 	if b.writes {
 		return b.Update(ctx, fn)
 	}
-	return b.good.View(ctx, func(tx store.Tx) error { return fn(brokenTx{tx, b.fault}) })
+	return b.good.View(ctx, func(tx store.Unit) error { return fn(brokenTx{tx, b.fault}) })
 }
 
 type brokenTx struct {
-	store.Tx
+	store.Unit
 	fault
 }
 
 func (t brokenTx) Withdrawals() store.WithdrawalRecords {
-	return brokenRecords{t.Tx.Withdrawals(), t.fault}
+	return brokenRecords{t.Unit.Withdrawals(), t.fault}
 }
 
 type brokenRecords struct {

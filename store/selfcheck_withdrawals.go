@@ -22,7 +22,7 @@ import (
 //
 // It does not look at what takes two transactions at once, a crash or a restore:
 // locks, the order of the feed, whether a commit lasts. Package storetest does.
-func SelfCheckWithdrawals[T WithdrawalTx](ctx context.Context, s Store[T]) error {
+func SelfCheckWithdrawals[T WithdrawalUnit](ctx context.Context, s Store[T]) error {
 	c := newPaymentCheck()
 	update := func(do func(*paymentChecks) error) error {
 		return s.Update(ctx, func(tx T) error {
@@ -90,7 +90,7 @@ func newPaymentCheck() *paymentCheck {
 	return c
 }
 
-func (c *paymentCheck) within(tx WithdrawalTx) *paymentChecks {
+func (c *paymentCheck) within(tx WithdrawalUnit) *paymentChecks {
 	s := &Withdrawals{withdrawalCore{of: withdrawalAggregate(&c.policy)}, c.policy}
 	return &paymentChecks{c, s.Within(tx), tx}
 }
@@ -99,7 +99,7 @@ func (c *paymentCheck) within(tx WithdrawalTx) *paymentChecks {
 type paymentChecks struct {
 	*paymentCheck
 	service *Withdrawals
-	tx      WithdrawalTx
+	tx      WithdrawalUnit
 }
 
 func (c *paymentChecks) do(request uuid.UUID, events ...withdrawal.Event) (withdrawal.Withdrawal, error) {

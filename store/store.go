@@ -19,7 +19,7 @@ var ErrUnknownCommit = errors.New("connection lost during commit: it may have la
 // that runs a transaction of its own begins it again.
 var ErrRetry = errors.New("another transaction was in the way: begin again")
 
-// Store runs transactions. T is what the transaction offers: [Tx] for the
+// Store runs transactions. T is what the transaction offers: [Unit] for the
 // adapters of this module, or the interface of one domain for a host's own.
 // Every method is safe for concurrent use.
 type Store[T any] interface {
@@ -33,7 +33,7 @@ type Store[T any] interface {
 	// this transaction and would read anew, or the error is
 	// [statemachine.ErrConflict]. A write that was refused ends the
 	// transaction: Update returns its error even if fn does not. Records that
-	// are read and not written are not checked. The Tx is valid until fn
+	// are read and not written are not checked. The unit is valid until fn
 	// returns. fn must not begin another transaction of the same store: with
 	// one writer at a time it would wait for itself.
 	Update(ctx context.Context, fn func(T) error) error
@@ -41,13 +41,13 @@ type Store[T any] interface {
 	View(ctx context.Context, fn func(T) error) error
 }
 
-// Tx is one transaction over all domains.
-type Tx interface {
-	WalletTx
-	WithdrawalTx
-	RefreshTx
-	TenantTx // and relays
-	SwapTx
+// Unit is one unit of work: a transaction of the database, over all domains.
+type Unit interface {
+	WalletUnit
+	WithdrawalUnit
+	RefreshUnit
+	TenantUnit // and relays
+	SwapUnit
 }
 
 // Clock is the store's own clock. Leases and due times use it, so that hosts
@@ -58,8 +58,8 @@ type Clock interface {
 	Now() (time.Time, error)
 }
 
-// WalletTx is the part of a transaction that [Wallets] needs.
-type WalletTx interface {
+// WalletUnit is the part of a transaction that [Wallets] needs.
+type WalletUnit interface {
 	Clock
 	Wallets() WalletRecords
 }

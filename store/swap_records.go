@@ -7,9 +7,9 @@ import (
 	"github.com/settlehq/settle/swap"
 )
 
-// SwapTx is the part of a transaction that [Swaps], [Deposits] and [Credits]
+// SwapUnit is the part of a transaction that [Swaps], [Deposits] and [Credits]
 // need.
-type SwapTx interface {
+type SwapUnit interface {
 	Clock
 	Deposits() SwapRecords[swap.Deposit]
 	Credits() SwapRecords[swap.Credit]

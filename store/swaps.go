@@ -10,9 +10,9 @@ import (
 )
 
 type (
-	swapCore[A any]      = core[SwapTx, string, string, A, swap.Event, swap.Change[A]]
-	swapBatch[A any]     = batch[SwapTx, string, string, A, swap.Event, swap.Change[A]]
-	swapAggregate[A any] = aggregate[SwapTx, string, string, A, swap.Event, swap.Change[A]]
+	swapCore[A any]      = core[SwapUnit, string, string, A, swap.Event, swap.Change[A]]
+	swapBatch[A any]     = batch[SwapUnit, string, string, A, swap.Event, swap.Change[A]]
+	swapAggregate[A any] = aggregate[SwapUnit, string, string, A, swap.Event, swap.Change[A]]
 	swapCommand[A any]   = command[string, A, swap.Event]
 )
 
@@ -42,33 +42,33 @@ type HeldSwap[A any] struct {
 type swapItems[A any] struct {
 	swapCore[A]
 	policy  swap.Policy
-	records func(SwapTx) SwapRecords[A]
+	records func(SwapUnit) SwapRecords[A]
 	check   func(A) error
 	next    func(A, swap.Control, time.Time) swap.Step
 }
 
 // NewDeposits returns the service for a store of any transaction type that has
 // deposits. A policy that is not valid is [statemachine.ErrInvalid].
-func NewDeposits[T SwapTx](s Store[T], p swap.Policy) (*Deposits, error) {
+func NewDeposits[T SwapUnit](s Store[T], p swap.Policy) (*Deposits, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	return &Deposits{newSwapItems(s, p, SwapTx.Deposits, swap.DepositMachine.Name(), machineOf[string](swap.DepositMachine), p.ApplyDeposit, swap.CheckDeposit, p.NextDeposit)}, nil
+	return &Deposits{newSwapItems(s, p, SwapUnit.Deposits, swap.DepositMachine.Name(), machineOf[string](swap.DepositMachine), p.ApplyDeposit, swap.CheckDeposit, p.NextDeposit)}, nil
 }
 
 // NewCredits is [NewDeposits] for credits.
-func NewCredits[T SwapTx](s Store[T], p swap.Policy) (*Credits, error) {
+func NewCredits[T SwapUnit](s Store[T], p swap.Policy) (*Credits, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	return &Credits{newSwapItems(s, p, SwapTx.Credits, swap.CreditMachine.Name(), machineOf[string](swap.CreditMachine), p.ApplyCredit, swap.CheckCredit, p.NextCredit)}, nil
+	return &Credits{newSwapItems(s, p, SwapUnit.Credits, swap.CreditMachine.Name(), machineOf[string](swap.CreditMachine), p.ApplyCredit, swap.CheckCredit, p.NextCredit)}, nil
 }
 
-func newSwapItems[T SwapTx, A any](s Store[T], p swap.Policy, rows func(SwapTx) SwapRecords[A], name string, m machine[string],
+func newSwapItems[T SwapUnit, A any](s Store[T], p swap.Policy, rows func(SwapUnit) SwapRecords[A], name string, m machine[string],
 	apply func(A, swap.Event, time.Time) (swap.Change[A], error), check func(A) error, next func(A, swap.Control, time.Time) swap.Step) swapItems[A] {
 	head := func(a *A) swap.Record { return any(a).(swap.Record) }
 	of := &swapAggregate[A]{
-		records:  func(tx SwapTx) records[string, string, A, swap.Change[A]] { return rows(tx) },
+		records:  func(tx SwapUnit) records[string, string, A, swap.Change[A]] { return rows(tx) },
 		machines: []machine[string]{m},
 		exists:   func(a *A) bool { return head(a).Head().Version > 0 },
 		states: func(a *A) []state[string] {
@@ -92,7 +92,7 @@ func newSwapItems[T SwapTx, A any](s Store[T], p swap.Policy, rows func(SwapTx) 
 		merge:  (*swap.Change[A]).Merge,
 		beside: func(b *swapBatch[A]) beside[A, swap.Event, swap.Change[A]] { return &swapHouse[A]{b: b} },
 	}
-	return swapItems[A]{swapCore: newCore(s, of, func(tx T) SwapTx { return tx }), policy: p, records: rows, check: check, next: next}
+	return swapItems[A]{swapCore: newCore(s, of, func(tx T) SwapUnit { return tx }), policy: p, records: rows, check: check, next: next}
 }
 
 // swapHouse brings the control row to the events of a batch.
@@ -201,12 +201,12 @@ func heldSwaps[A any](held []HeldSwap[A]) []swapCommand[A] {
 
 // Get returns one item, [statemachine.ErrNotFound] for an unknown one.
 func (s *swapItems[A]) Get(ctx context.Context, id string) (A, error) {
-	return read(ctx, s.view, func(tx SwapTx) (A, error) { return s.get(tx, id) })
+	return read(ctx, s.view, func(tx SwapUnit) (A, error) { return s.get(tx, id) })
 }
 
 // Next says what an item owes now, by the store's clock, which it returns too.
 func (s *swapItems[A]) Next(ctx context.Context, id string) (step swap.Step, now time.Time, err error) {
-	err = s.view(ctx, func(tx SwapTx) error {
+	err = s.view(ctx, func(tx SwapUnit) error {
 		a, err := s.get(tx, id)
 		if err != nil {
 			return err
@@ -229,7 +229,7 @@ func (s *swapItems[A]) List(ctx context.Context, place swap.Place, after string,
 	if err := CheckLimit(limit); err != nil {
 		return nil, err
 	}
-	return read(ctx, s.view, func(tx SwapTx) ([]A, error) { return s.records(tx).List(place, after, limit) })
+	return read(ctx, s.view, func(tx SwapUnit) ([]A, error) { return s.records(tx).List(place, after, limit) })
 }
 
 // Trail returns the audit trail of an item, replayed and compared.
@@ -243,7 +243,7 @@ func (s *swapItems[A]) Audit(ctx context.Context, place swap.Place, after string
 	if err := CheckLimit(limit); err != nil {
 		return "", err
 	}
-	return last, s.audit(ctx, func(tx SwapTx) (ids []string, err error) {
+	return last, s.audit(ctx, func(tx SwapUnit) (ids []string, err error) {
 		page, err := s.records(tx).List(place, after, limit)
 		for i := range page {
 			last = any(&page[i]).(swap.Record).Head().ID
@@ -262,15 +262,15 @@ func (s *swapItems[A]) Follow(ctx context.Context, after Cursor, limit int) ([]s
 func (s *swapItems[A]) Head(ctx context.Context) (Cursor, error) { return s.head(ctx) }
 
 // within is the service inside a transaction that the caller has begun.
-func (s swapItems[A]) within(tx SwapTx) swapItems[A] {
+func (s swapItems[A]) within(tx SwapUnit) swapItems[A] {
 	s.swapCore = s.swapCore.within(tx)
 	return s
 }
 
 // Within returns the service inside a transaction that the caller has begun and
 // will end.
-func (s *Deposits) Within(tx SwapTx) *Deposits { return &Deposits{s.swapItems.within(tx)} }
+func (s *Deposits) Within(tx SwapUnit) *Deposits { return &Deposits{s.swapItems.within(tx)} }
 
 // Within returns the service inside a transaction that the caller has begun and
 // will end.
-func (s *Credits) Within(tx SwapTx) *Credits { return &Credits{s.swapItems.within(tx)} }
+func (s *Credits) Within(tx SwapUnit) *Credits { return &Credits{s.swapItems.within(tx)} }

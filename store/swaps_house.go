@@ -15,13 +15,13 @@ type Swaps struct {
 	Deposits *Deposits
 	Credits  *Credits
 	policy   swap.Policy
-	update   func(context.Context, func(SwapTx) error) error
-	view     func(context.Context, func(SwapTx) error) error
+	update   func(context.Context, func(SwapUnit) error) error
+	view     func(context.Context, func(SwapUnit) error) error
 }
 
 // NewSwaps returns the service for a store of any transaction type that has
 // swaps. A policy that is not valid is [statemachine.ErrInvalid].
-func NewSwaps[T SwapTx](s Store[T], p swap.Policy) (*Swaps, error) {
+func NewSwaps[T SwapUnit](s Store[T], p swap.Policy) (*Swaps, error) {
 	d, err := NewDeposits(s, p)
 	if err != nil {
 		return nil, err
@@ -35,14 +35,14 @@ func NewSwaps[T SwapTx](s Store[T], p swap.Policy) (*Swaps, error) {
 
 // Within returns the service inside a transaction that the caller has begun and
 // will end.
-func (s *Swaps) Within(tx SwapTx) *Swaps {
+func (s *Swaps) Within(tx SwapUnit) *Swaps {
 	d := s.Deposits.Within(tx)
 	return &Swaps{d, s.Credits.Within(tx), s.policy, d.update, d.view}
 }
 
 // Control returns the control row.
 func (s *Swaps) Control(ctx context.Context) (swap.Control, error) {
-	return read(ctx, s.view, func(tx SwapTx) (swap.Control, error) { return tx.SwapHouse().Control(false) })
+	return read(ctx, s.view, func(tx SwapUnit) (swap.Control, error) { return tx.SwapHouse().Control(false) })
 }
 
 // Pause stops new swaps at once, Resume lets them go on. Refunds, look-ups and
@@ -70,14 +70,14 @@ func (s *Swaps) Seed(ctx context.Context, seen uint64) (swap.Control, error) {
 }
 
 func (s *Swaps) control(ctx context.Context, change func(swap.Control, time.Time) (swap.Control, error)) (c swap.Control, err error) {
-	err = s.update(ctx, func(tx SwapTx) error {
+	err = s.update(ctx, func(tx SwapUnit) error {
 		c, err = changeControl(tx, change)
 		return err
 	})
 	return c, err
 }
 
-func changeControl(tx SwapTx, change func(swap.Control, time.Time) (swap.Control, error)) (swap.Control, error) {
+func changeControl(tx SwapUnit, change func(swap.Control, time.Time) (swap.Control, error)) (swap.Control, error) {
 	old, err := tx.SwapHouse().Control(true)
 	if err != nil {
 		return old, err
@@ -96,7 +96,7 @@ func changeControl(tx SwapTx, change func(swap.Control, time.Time) (swap.Control
 // Waterline returns how far a history is known, and from when on to scan it
 // next.
 func (s *Swaps) Waterline(ctx context.Context, chain swap.Chain, own bool) (w swap.Waterline, from time.Time, err error) {
-	err = s.view(ctx, func(tx SwapTx) error {
+	err = s.view(ctx, func(tx SwapUnit) error {
 		now, err := tx.Now()
 		if err == nil {
 			w, err = tx.SwapHouse().Waterline(chain, own)
@@ -114,7 +114,7 @@ func (s *Swaps) Scanned(ctx context.Context, chain swap.Chain, own bool, scan sw
 	if !chain.Valid() {
 		return w, fmt.Errorf("%w: a scan is of a chain", statemachine.ErrInvalid)
 	}
-	err = s.update(ctx, func(tx SwapTx) error {
+	err = s.update(ctx, func(tx SwapUnit) error {
 		_, err := changeControl(tx, func(c swap.Control, now time.Time) (swap.Control, error) {
 			old, err := tx.SwapHouse().Waterline(chain, own)
 			if err != nil {
@@ -149,7 +149,7 @@ func (s *Swaps) Scanned(ctx context.Context, chain swap.Chain, own bool, scan sw
 // AcceptGap moves an inbound waterline over a span that can no longer be read,
 // by an operator's name, and records that.
 func (s *Swaps) AcceptGap(ctx context.Context, chain swap.Chain, from, to time.Time, by swap.By, reason string) (w swap.Waterline, err error) {
-	err = s.update(ctx, func(tx SwapTx) error {
+	err = s.update(ctx, func(tx SwapUnit) error {
 		if by.At, err = tx.Now(); err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func (s *Swaps) AcceptGap(ctx context.Context, chain swap.Chain, from, to time.T
 // its memo or reference names, or as one that names none. The reference counter is
 // raised to its reference.
 func (s *Swaps) Outbound(ctx context.Context, by swap.By, seen swap.Sighting) error {
-	return s.update(ctx, func(tx SwapTx) error {
+	return s.update(ctx, func(tx SwapUnit) error {
 		in := s.Within(tx)
 		if err := saw(tx, seen); err != nil {
 			return err
@@ -200,7 +200,7 @@ func (s *Swaps) Outbound(ctx context.Context, by swap.By, seen swap.Sighting) er
 }
 
 // saw raises the reference counter. The row is locked only where it is raised.
-func saw(tx SwapTx, seen swap.Sighting) error {
+func saw(tx SwapUnit, seen swap.Sighting) error {
 	c, err := tx.SwapHouse().Control(false)
 	if err == nil && c.Saw(seen).Version != c.Version {
 		_, err = changeControl(tx, func(c swap.Control, _ time.Time) (swap.Control, error) { return c.Saw(seen), nil })
@@ -211,7 +211,7 @@ func saw(tx SwapTx, seen swap.Sighting) error {
 // Named returns the item that an outbound names by its memo or reference, and that
 // is stored; the direction is 0 and id empty if there is none.
 func (s *Swaps) Named(ctx context.Context, seen swap.Sighting) (d swap.Direction, id string, err error) {
-	err = s.view(ctx, func(tx SwapTx) (err error) {
+	err = s.view(ctx, func(tx SwapUnit) (err error) {
 		d, id, err = s.named(tx, &seen)
 		return err
 	})
@@ -223,7 +223,7 @@ func (s *Swaps) Named(ctx context.Context, seen swap.Sighting) (d swap.Direction
 
 // named returns the item that a transaction names and that is stored; direction
 // 0 if there is none.
-func (s *Swaps) named(tx SwapTx, seen *swap.Sighting) (d swap.Direction, id string, err error) {
+func (s *Swaps) named(tx SwapUnit, seen *swap.Sighting) (d swap.Direction, id string, err error) {
 	if seen.Chain == swap.Nexus && seen.Reference != 0 {
 		if id, err = tx.Deposits().OfReference(seen.Reference); err != nil || id != "" {
 			return swap.ToUSDD, id, err
@@ -254,7 +254,7 @@ func (s *Swaps) named(tx SwapTx, seen *swap.Sighting) (d swap.Direction, id stri
 
 // Discrepancies pages through all, oldest first, after a cursor from 0.
 func (s *Swaps) Discrepancies(ctx context.Context, after int64, limit int) (page []swap.Discrepancy, cursor int64, err error) {
-	err = s.view(ctx, func(tx SwapTx) (err error) {
+	err = s.view(ctx, func(tx SwapUnit) (err error) {
 		page, cursor, err = tx.SwapHouse().Discrepancies(after, limit)
 		return err
 	})
@@ -266,7 +266,7 @@ func (s *Swaps) Stats(ctx context.Context, window time.Duration) (swap.Stats, er
 	if window < time.Microsecond || window > 366*24*time.Hour {
 		return swap.Stats{}, fmt.Errorf("%w: a window of %v", statemachine.ErrInvalid, window)
 	}
-	return read(ctx, s.view, func(tx SwapTx) (swap.Stats, error) {
+	return read(ctx, s.view, func(tx SwapUnit) (swap.Stats, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return swap.Stats{}, err
@@ -279,7 +279,7 @@ func (s *Swaps) Stats(ctx context.Context, window time.Duration) (swap.Stats, er
 // with, so that its alert ends. Those of an item are dealt with by
 // [swap.Acknowledge].
 func (s *Swaps) Acknowledge(ctx context.Context, operator string, d swap.Discrepancy) error {
-	return s.update(ctx, func(tx SwapTx) error {
+	return s.update(ctx, func(tx SwapUnit) error {
 		now, err := tx.Now()
 		if err != nil {
 			return err

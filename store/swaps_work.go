@@ -36,10 +36,10 @@ func (s *swapItems[A]) Revoke(ctx context.Context, by swap.By, of statemachine.R
 		return 0, err
 	}
 	id := func(a *A) string { return any(a).(swap.Record).Head().ID }
-	ids := func(tx SwapTx, after string, limit int) ([]string, error) {
+	ids := func(tx SwapUnit, after string, limit int) ([]string, error) {
 		return s.records(tx).HeldBy(of.Holder, after, limit)
 	}
-	get := func(tx SwapTx, ids ...string) ([]A, error) { return s.records(tx).Get(ids...) }
+	get := func(tx SwapUnit, ids ...string) ([]A, error) { return s.records(tx).Get(ids...) }
 	return s.revoke(ctx, heldBy(ids, id, get), func(a *A) (string, swap.Event) { return id(a), swap.Revoked{By: by, Revocation: of} })
 }
 
@@ -80,7 +80,7 @@ func (w *swapWork[A]) Turn(ctx context.Context, done []HeldSwap[A], n int) (item
 func (w *swapWork[A]) Renew(ctx context.Context, items []worker.Item[A]) error {
 	at := time.Now()
 	var lost []string
-	err := w.update(ctx, func(tx SwapTx) error {
+	err := w.update(ctx, func(tx SwapUnit) error {
 		now, err := tx.Now()
 		if err != nil {
 			return err

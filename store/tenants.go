@@ -25,24 +25,24 @@ type Tenants struct {
 }
 
 type (
-	tenantCore      = core[TenantTx, string, string, dunning.Account, dunning.Event, dunning.Change]
-	tenantBatch     = batch[TenantTx, string, string, dunning.Account, dunning.Event, dunning.Change]
+	tenantCore      = core[TenantUnit, string, string, dunning.Account, dunning.Event, dunning.Change]
+	tenantBatch     = batch[TenantUnit, string, string, dunning.Account, dunning.Event, dunning.Change]
 	tenantCommand   = command[string, dunning.Account, dunning.Event]
-	tenantAggregate = aggregate[TenantTx, string, string, dunning.Account, dunning.Event, dunning.Change]
+	tenantAggregate = aggregate[TenantUnit, string, string, dunning.Account, dunning.Event, dunning.Change]
 )
 
 // NewTenants returns the service for a store of any transaction type that has
 // tenants and relays. Subscribers of relays hear of those that a churn
 // deactivates.
-func NewTenants[T TenantTx](s Store[T], relays *Relays, p dunning.Policy) (*Tenants, error) {
+func NewTenants[T TenantUnit](s Store[T], relays *Relays, p dunning.Policy) (*Tenants, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	t := &Tenants{newCore(s, aggregateOfTenants(&p, relays), func(tx T) TenantTx { return tx }), p}
+	t := &Tenants{newCore(s, aggregateOfTenants(&p, relays), func(tx T) TenantUnit { return tx }), p}
 	update := t.update
-	t.update = func(ctx context.Context, fn func(TenantTx) error) error {
+	t.update = func(ctx context.Context, fn func(TenantUnit) error) error {
 		var news []RelayNews
-		err := update(ctx, func(tx TenantTx) error {
+		err := update(ctx, func(tx TenantUnit) error {
 			news = nil
 			return fn(heardTenants{tx, &news})
 		})
@@ -55,15 +55,15 @@ func NewTenants[T TenantTx](s Store[T], relays *Relays, p dunning.Policy) (*Tena
 }
 
 type heardTenants struct {
-	TenantTx
+	TenantUnit
 	news *[]RelayNews
 }
 
-func (h heardTenants) Relays() RelayRecords { return heardSaves{h.TenantTx.Relays(), h.news} }
+func (h heardTenants) Relays() RelayRecords { return heardSaves{h.TenantUnit.Relays(), h.news} }
 
 func aggregateOfTenants(p *dunning.Policy, relays *Relays) *tenantAggregate {
 	return &tenantAggregate{
-		records:  func(tx TenantTx) records[string, string, dunning.Account, dunning.Change] { return tx.Tenants() },
+		records:  func(tx TenantUnit) records[string, string, dunning.Account, dunning.Change] { return tx.Tenants() },
 		machines: []machine[string]{machineOf[string](dunning.TenantMachine), machineOf[string](dunning.InvoiceMachine)},
 		exists:   func(a *dunning.Account) bool { return a.Tenant.Version != 0 },
 		states: func(a *dunning.Account) []state[string] {
@@ -82,7 +82,7 @@ func aggregateOfTenants(p *dunning.Policy, relays *Relays) *tenantAggregate {
 		result: func(c *dunning.Change) *dunning.Account { return &c.New },
 		empty:  (*dunning.Change).Empty,
 		merge:  (*dunning.Change).Merge,
-		owner:  func(tx TenantTx, _ string, invoice string) (string, error) { return tx.Tenants().TenantOf(invoice) },
+		owner:  func(tx TenantUnit, _ string, invoice string) (string, error) { return tx.Tenants().TenantOf(invoice) },
 		beside: func(b *tenantBatch) beside[dunning.Account, dunning.Event, dunning.Change] { return &churns{b, relays} },
 	}
 }
@@ -131,7 +131,7 @@ func (c *churns) follow(change *dunning.Change) error {
 
 // Within returns the service inside a transaction that the caller has begun and
 // will end.
-func (s *Tenants) Within(tx TenantTx) *Tenants { return &Tenants{s.within(tx), s.policy} }
+func (s *Tenants) Within(tx TenantUnit) *Tenants { return &Tenants{s.within(tx), s.policy} }
 
 // Policy returns the policy of the service.
 func (s *Tenants) Policy() dunning.Policy { return s.policy }
@@ -168,12 +168,12 @@ func (s *Tenants) Held(ctx context.Context, a dunning.Account, events ...dunning
 // Get returns a tenant with its invoices, [statemachine.ErrNotFound] for an
 // unknown one.
 func (s *Tenants) Get(ctx context.Context, tenant string) (dunning.Account, error) {
-	return read(ctx, s.view, func(tx TenantTx) (dunning.Account, error) { return s.get(tx, tenant) })
+	return read(ctx, s.view, func(tx TenantUnit) (dunning.Account, error) { return s.get(tx, tenant) })
 }
 
 // List pages through the ids of tenants in byte order, behind an id.
 func (s *Tenants) List(ctx context.Context, after string, limit int) ([]string, error) {
-	return read(ctx, s.view, func(tx TenantTx) ([]string, error) { return tx.Tenants().List(after, limit) })
+	return read(ctx, s.view, func(tx TenantUnit) ([]string, error) { return tx.Tenants().List(after, limit) })
 }
 
 // Reconcile sends Ticked to those of up to limit tenants behind an id whose next
@@ -182,7 +182,7 @@ func (s *Tenants) List(ctx context.Context, after string, limit int) ([]string, 
 // the end. A biller does it for all when it starts.
 func (s *Tenants) Reconcile(ctx context.Context, by dunning.By, after string, limit int) (last string, changed []dunning.Account, refused, err error) {
 	var unreadable []error
-	changed, refused, err = s.sweep(ctx, func(tx TenantTx, now time.Time) (late []dunning.Account, err error) {
+	changed, refused, err = s.sweep(ctx, func(tx TenantUnit, now time.Time) (late []dunning.Account, err error) {
 		last, unreadable = "", nil
 		ids, err := tx.Tenants().List(after, limit)
 		if err != nil || len(ids) == 0 {
@@ -207,7 +207,7 @@ func (s *Tenants) Reconcile(ctx context.Context, by dunning.By, after string, li
 // ForOperator pages through the ids of the tenants that a person must look at, in
 // byte order, behind an id: a charge is unknown, or an invoice is overpaid.
 func (s *Tenants) ForOperator(ctx context.Context, after string, limit int) ([]string, error) {
-	return read(ctx, s.view, func(tx TenantTx) ([]string, error) { return tx.Tenants().ForOperator(after, limit) })
+	return read(ctx, s.view, func(tx TenantUnit) ([]string, error) { return tx.Tenants().ForOperator(after, limit) })
 }
 
 // Trail returns the audit trail of a tenant or an invoice, oldest first, after
@@ -219,7 +219,7 @@ func (s *Tenants) Trail(ctx context.Context, id string) ([]statemachine.Transiti
 // Audit checks the invariants of a page of accounts, see [dunning.Check], behind
 // an id, as [Relays.Audit] does.
 func (s *Tenants) Audit(ctx context.Context, after string, limit int) (last string, err error) {
-	err = s.audit(ctx, func(tx TenantTx) ([]string, error) {
+	err = s.audit(ctx, func(tx TenantUnit) ([]string, error) {
 		last = ""
 		ids, err := tx.Tenants().List(after, limit)
 		if len(ids) > 0 {
@@ -241,7 +241,7 @@ func (s *Tenants) Head(ctx context.Context) (Cursor, error) { return s.head(ctx)
 
 // Stats counts at the store's time.
 func (s *Tenants) Stats(ctx context.Context) (dunning.Stats, error) {
-	return read(ctx, s.view, func(tx TenantTx) (dunning.Stats, error) {
+	return read(ctx, s.view, func(tx TenantUnit) (dunning.Stats, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return dunning.Stats{}, err

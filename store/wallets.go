@@ -17,21 +17,21 @@ import (
 // [ErrUnknownCommit] a caller sends it again.
 type Wallets struct {
 	policy utxo.Policy
-	update func(context.Context, func(WalletTx) error) error
-	view   func(context.Context, func(WalletTx) error) error
+	update func(context.Context, func(WalletUnit) error) error
+	view   func(context.Context, func(WalletUnit) error) error
 	within bool // in a transaction of the caller's
 }
 
 // NewWallets returns the service for a store of any transaction type that has
 // wallets.
-func NewWallets[T WalletTx](s Store[T], p utxo.Policy) *Wallets {
+func NewWallets[T WalletUnit](s Store[T], p utxo.Policy) *Wallets {
 	s = present(s)
 	return &Wallets{
 		policy: p,
-		update: func(ctx context.Context, fn func(WalletTx) error) error {
+		update: func(ctx context.Context, fn func(WalletUnit) error) error {
 			return s.Update(ctx, func(tx T) error { return fn(tx) })
 		},
-		view: func(ctx context.Context, fn func(WalletTx) error) error {
+		view: func(ctx context.Context, fn func(WalletUnit) error) error {
 			return s.View(ctx, func(tx T) error { return fn(tx) })
 		},
 	}
@@ -39,7 +39,7 @@ func NewWallets[T WalletTx](s Store[T], p utxo.Policy) *Wallets {
 
 // Within returns the service inside a transaction that the caller has begun
 // and will end; its methods then commit nothing themselves.
-func (s *Wallets) Within(tx WalletTx) *Wallets {
+func (s *Wallets) Within(tx WalletUnit) *Wallets {
 	run := joined(tx)
 	return &Wallets{policy: s.policy, update: run, view: run, within: true}
 }
@@ -79,7 +79,7 @@ func scopeOf(events []utxo.Event) utxo.WalletID {
 
 func (s *Wallets) do(ctx context.Context, scope utxo.WalletID, events []utxo.Event) ([]utxo.ChangeSet, error) {
 	var sets []utxo.ChangeSet
-	err := s.update(ctx, func(tx WalletTx) error {
+	err := s.update(ctx, func(tx WalletUnit) error {
 		sets = sets[:0]
 		if err := tx.Wallets().Lock(scope); err != nil {
 			return err
@@ -109,7 +109,7 @@ func (s *Wallets) do(ctx context.Context, scope utxo.WalletID, events []utxo.Eve
 }
 
 // plan plans an event under the lock of a scope.
-func (s *Wallets) plan(tx WalletTx, scope utxo.WalletID, ev utxo.Event, now time.Time) (utxo.ChangeSet, error) {
+func (s *Wallets) plan(tx WalletUnit, scope utxo.WalletID, ev utxo.Event, now time.Time) (utxo.ChangeSet, error) {
 	set, err := s.policy.PlanAt(tx.Wallets(), ev, now)
 	if !set.Wide || scope == 0 {
 		return set, err
@@ -126,7 +126,7 @@ func (s *Wallets) plan(tx WalletTx, scope utxo.WalletID, ev utxo.Event, now time
 // Next returns what the host must send now and when to ask again, see
 // [utxo.Policy.Next].
 func (s *Wallets) Next(ctx context.Context, w utxo.WalletID, last time.Time) (actions []utxo.Action, next time.Time, err error) {
-	err = s.view(ctx, func(tx WalletTx) error {
+	err = s.view(ctx, func(tx WalletUnit) error {
 		now, err := tx.Now()
 		if err != nil {
 			return err
@@ -139,7 +139,7 @@ func (s *Wallets) Next(ctx context.Context, w utxo.WalletID, last time.Time) (ac
 
 // Balance sums a wallet's coins; tag nil stands for every owner.
 func (s *Wallets) Balance(ctx context.Context, w utxo.WalletID, tag *string, minConfirmations int32) (b utxo.Balance, err error) {
-	err = s.view(ctx, func(tx WalletTx) error {
+	err = s.view(ctx, func(tx WalletUnit) error {
 		now, err := tx.Now()
 		if err != nil {
 			return err
@@ -174,7 +174,7 @@ func (s *Wallets) Watch(ctx context.Context, w utxo.WalletID) ([]CoinState, erro
 }
 
 func (s *Wallets) coins(ctx context.Context, read func(WalletRecords) ([]utxo.Coin, error)) (states []CoinState, err error) {
-	err = s.view(ctx, func(tx WalletTx) error {
+	err = s.view(ctx, func(tx WalletUnit) error {
 		now, err := tx.Now()
 		if err != nil {
 			return err
@@ -198,7 +198,7 @@ func (s *Wallets) coins(ctx context.Context, read func(WalletRecords) ([]utxo.Co
 
 // Tip returns the highest block; ok is false for an empty chain.
 func (s *Wallets) Tip(ctx context.Context) (tip utxo.Block, ok bool, err error) {
-	err = s.view(ctx, func(tx WalletTx) (err error) {
+	err = s.view(ctx, func(tx WalletUnit) (err error) {
 		tip, ok, err = tx.Wallets().Tip()
 		return err
 	})
@@ -208,7 +208,7 @@ func (s *Wallets) Tip(ctx context.Context) (tip utxo.Block, ok bool, err error) 
 // Blocks returns the stored blocks of a range of heights, both ends included:
 // where a host finds the fork with its node's chain.
 func (s *Wallets) Blocks(ctx context.Context, from, to int32) (blocks []utxo.Block, err error) {
-	err = s.view(ctx, func(tx WalletTx) (err error) {
+	err = s.view(ctx, func(tx WalletUnit) (err error) {
 		blocks, err = tx.Wallets().Blocks(from, to)
 		return err
 	})
@@ -217,7 +217,7 @@ func (s *Wallets) Blocks(ctx context.Context, from, to int32) (blocks []utxo.Blo
 
 // Wallet returns one wallet.
 func (s *Wallets) Wallet(ctx context.Context, id utxo.WalletID) (w utxo.Wallet, err error) {
-	err = s.view(ctx, func(tx WalletTx) error {
+	err = s.view(ctx, func(tx WalletUnit) error {
 		ws, err := tx.Wallets().Wallets(id)
 		if err == nil {
 			w = ws[0]
@@ -230,7 +230,7 @@ func (s *Wallets) Wallet(ctx context.Context, id utxo.WalletID) (w utxo.Wallet, 
 // History pages through a wallet's transactions, newest first; after is the
 // [utxo.Tx.Key] of the last one seen.
 func (s *Wallets) History(ctx context.Context, w utxo.WalletID, after *utxo.HistoryKey, limit int) (txs []*utxo.Tx, err error) {
-	err = s.view(ctx, func(tx WalletTx) (err error) {
+	err = s.view(ctx, func(tx WalletUnit) (err error) {
 		txs, err = tx.Wallets().History(w, after, limit)
 		return err
 	})
@@ -240,7 +240,7 @@ func (s *Wallets) History(ctx context.Context, w utxo.WalletID, after *utxo.Hist
 // Detail returns one transaction with the coins that it spends and its
 // replacements both ways.
 func (s *Wallets) Detail(ctx context.Context, id utxo.TxID) (d utxo.Detail, err error) {
-	err = s.view(ctx, func(tx WalletTx) (err error) {
+	err = s.view(ctx, func(tx WalletUnit) (err error) {
 		d, err = utxo.ReadDetail(tx.Wallets(), id)
 		return err
 	})
@@ -250,7 +250,7 @@ func (s *Wallets) Detail(ctx context.Context, id utxo.TxID) (d utxo.Detail, err 
 // ProvablyDead reports whether re-spending what a dead transaction freed can no
 // longer pay twice, see [utxo.ProvablyDead].
 func (s *Wallets) ProvablyDead(ctx context.Context, id utxo.TxID, depth int32) (dead bool, err error) {
-	err = s.view(ctx, func(tx WalletTx) (err error) {
+	err = s.view(ctx, func(tx WalletUnit) (err error) {
 		dead, err = utxo.ProvablyDead(tx.Wallets(), id, depth)
 		return err
 	})
@@ -261,7 +261,7 @@ func (s *Wallets) ProvablyDead(ctx context.Context, id utxo.TxID, depth int32) (
 // it through the table: a trail that does not end in the stored state is
 // [statemachine.ErrCorrupt].
 func (s *Wallets) Trail(ctx context.Context, id utxo.TxID) (trail []statemachine.Transition[utxo.TxID], err error) {
-	err = s.view(ctx, func(tx WalletTx) error {
+	err = s.view(ctx, func(tx WalletUnit) error {
 		txs, err := tx.Wallets().Txs(id)
 		if err != nil {
 			return err
@@ -277,7 +277,7 @@ func (s *Wallets) Trail(ctx context.Context, id utxo.TxID) (trail []statemachine
 // Audit checks every invariant of the store and recomputes the wallet's
 // balance, see [utxo.Policy.Audit]. It reads the whole history.
 func (s *Wallets) Audit(ctx context.Context, w utxo.WalletID) error {
-	return s.view(ctx, func(tx WalletTx) error {
+	return s.view(ctx, func(tx WalletUnit) error {
 		now, err := tx.Now()
 		if err != nil {
 			return err
@@ -293,7 +293,7 @@ func (s *Wallets) Audit(ctx context.Context, w utxo.WalletID) error {
 // The feed says when to look, not what is true now: before a deposit is
 // credited, read the output and the tip in one [Wallets.View]. See the example.
 func (s *Wallets) Follow(ctx context.Context, after Cursor, limit int) (page []statemachine.Transition[utxo.TxID], next Cursor, err error) {
-	err = s.view(ctx, func(tx WalletTx) error {
+	err = s.view(ctx, func(tx WalletUnit) error {
 		page, next, err = tx.Wallets().Follow(after, limit)
 		return err
 	})
@@ -302,7 +302,7 @@ func (s *Wallets) Follow(ctx context.Context, after Cursor, limit int) (page []s
 
 // Head returns the cursor after what was committed so far, see [Feed].
 func (s *Wallets) Head(ctx context.Context) (head Cursor, err error) {
-	err = s.view(ctx, func(tx WalletTx) (err error) {
+	err = s.view(ctx, func(tx WalletUnit) (err error) {
 		head, err = tx.Wallets().Head()
 		return err
 	})
@@ -312,5 +312,5 @@ func (s *Wallets) Head(ctx context.Context) (head Cursor, err error) {
 // View runs fn on one consistent state: what the methods of the service that it
 // is given read belongs together.
 func (s *Wallets) View(ctx context.Context, fn func(*Wallets) error) error {
-	return s.view(ctx, func(tx WalletTx) error { return fn(s.Within(tx)) })
+	return s.view(ctx, func(tx WalletUnit) error { return fn(s.Within(tx)) })
 }

@@ -77,7 +77,7 @@ func (s *Wallets) beginning(ctx context.Context, stored *utxo.Block, err error) 
 		return -1, err
 	}
 	birth := int32(0)
-	err = s.view(ctx, func(tx WalletTx) error {
+	err = s.view(ctx, func(tx WalletUnit) error {
 		all, err := tx.Wallets().Wallets()
 		for i, w := range all {
 			if i == 0 || w.Birth < birth {

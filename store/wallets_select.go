@@ -26,7 +26,7 @@ type Spend struct {
 // holds what it returns and nothing else. A lock is therefore for one payment.
 // To send all, or to consolidate, is [coinselect.Request.All].
 func (s *Wallets) SelectAndLease(ctx context.Context, sp Spend) (sel coinselect.Selection, err error) {
-	err = s.leasing(ctx, sp, sp.Request.PayAncestors, func(_ WalletTx, candidates []coinselect.Candidate) (inputs, chosen []wire.OutPoint, err error) {
+	err = s.leasing(ctx, sp, sp.Request.PayAncestors, func(_ WalletUnit, candidates []coinselect.Candidate) (inputs, chosen []wire.OutPoint, err error) {
 		sel, err = coinselect.Select(candidates, sp.Request)
 		return outpoints(sel), outpoints(sel), err
 	})
@@ -37,7 +37,7 @@ func (s *Wallets) SelectAndLease(ctx context.Context, sp Spend) (sel coinselect.
 // them, as SelectAndLease does. See [coinselect.Bump]; what it sets in the request is
 // left zero.
 func (s *Wallets) BumpAndLease(ctx context.Context, parent chainhash.Hash, sp Spend) (sel coinselect.Selection, err error) {
-	err = s.leasing(ctx, sp, true, func(_ WalletTx, candidates []coinselect.Candidate) (inputs, chosen []wire.OutPoint, err error) {
+	err = s.leasing(ctx, sp, true, func(_ WalletUnit, candidates []coinselect.Candidate) (inputs, chosen []wire.OutPoint, err error) {
 		sel, err = coinselect.Bump(candidates, parent, sp.Request)
 		return outpoints(sel), outpoints(sel), err
 	})
@@ -60,7 +60,7 @@ type Replacement struct {
 // [coinselect.ReadOriginal] and [coinselect.Replace].
 func (s *Wallets) ReplaceAndLease(ctx context.Context, r Replacement) (out coinselect.Rewrite, err error) {
 	sp := Spend{Wallet: r.ID.Wallet, Tag: r.Tag, Lock: r.Lock, Duration: r.Duration}
-	err = s.leasing(ctx, sp, false, func(tx WalletTx, candidates []coinselect.Candidate) (inputs, added []wire.OutPoint, err error) {
+	err = s.leasing(ctx, sp, false, func(tx WalletUnit, candidates []coinselect.Candidate) (inputs, added []wire.OutPoint, err error) {
 		original, err := coinselect.ReadOriginal(tx.Wallets(), r.ID)
 		if err != nil {
 			return nil, nil, err
@@ -73,8 +73,8 @@ func (s *Wallets) ReplaceAndLease(ctx context.Context, r Replacement) (out coins
 
 // leasing lets choose pick inputs, leases those of them that are to be leased,
 // and ends the leases that an earlier call took under the same lock for others.
-func (s *Wallets) leasing(ctx context.Context, sp Spend, fees bool, choose func(WalletTx, []coinselect.Candidate) (inputs, lease []wire.OutPoint, err error)) error {
-	return s.update(ctx, func(tx WalletTx) error {
+func (s *Wallets) leasing(ctx context.Context, sp Spend, fees bool, choose func(WalletUnit, []coinselect.Candidate) (inputs, lease []wire.OutPoint, err error)) error {
+	return s.update(ctx, func(tx WalletUnit) error {
 		if err := tx.Wallets().Lock(sp.Wallet); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (s *Wallets) leasing(ctx context.Context, sp Spend, fees bool, choose func(
 	})
 }
 
-func (s *Wallets) save(tx WalletTx, ev utxo.Event) error {
+func (s *Wallets) save(tx WalletUnit, ev utxo.Event) error {
 	set, err := s.policy.Plan(tx.Wallets(), ev)
 	if err != nil {
 		return err

@@ -15,12 +15,12 @@ import (
 
 // lockSpy notes which scopes are locked.
 type lockSpy struct {
-	store.Store[store.Tx]
+	store.Store[store.Unit]
 	locks []utxo.WalletID
 }
 
 type spiedTx struct {
-	store.Tx
+	store.Unit
 	spy *lockSpy
 }
 
@@ -29,11 +29,11 @@ type spiedRecords struct {
 	spy *lockSpy
 }
 
-func (s *lockSpy) Update(ctx context.Context, fn func(store.Tx) error) error {
-	return s.Store.Update(ctx, func(tx store.Tx) error { return fn(spiedTx{tx, s}) })
+func (s *lockSpy) Update(ctx context.Context, fn func(store.Unit) error) error {
+	return s.Store.Update(ctx, func(tx store.Unit) error { return fn(spiedTx{tx, s}) })
 }
 
-func (t spiedTx) Wallets() store.WalletRecords { return spiedRecords{t.Tx.Wallets(), t.spy} }
+func (t spiedTx) Wallets() store.WalletRecords { return spiedRecords{t.Unit.Wallets(), t.spy} }
 
 func (r spiedRecords) Lock(scope utxo.WalletID) error {
 	r.spy.locks = append(r.spy.locks, scope)
@@ -45,7 +45,7 @@ func (r spiedRecords) Lock(scope utxo.WalletID) error {
 func TestAPlanThatConcernsOthersTakesTheLockOfAll(t *testing.T) {
 	ctx := context.Background()
 	spy := &lockSpy{Store: memory.New(memory.Options{Wallets: utxotest.Policy()})}
-	w := store.NewWallets[store.Tx](spy, utxotest.Policy())
+	w := store.NewWallets[store.Unit](spy, utxotest.Policy())
 	pay := func(salt uint32, in wire.OutPoint, to utxo.WalletID, amount int64) *wire.MsgTx {
 		return utxotest.NewTx(salt, []wire.OutPoint{in}, utxotest.Pay(amount, utxotest.Script(to, "main")))
 	}
@@ -81,7 +81,7 @@ func TestAPlanThatConcernsOthersTakesTheLockOfAll(t *testing.T) {
 		}
 	}
 	spy.locks = nil
-	err := spy.Update(ctx, func(tx store.Tx) error { // in a host's transaction nothing can begin again
+	err := spy.Update(ctx, func(tx store.Unit) error { // in a host's transaction nothing can begin again
 		_, err := w.Within(tx).Do(ctx, utxo.Submitted{Wallet: 1, Tx: pay(6, utxotest.Out(fund, 1), 2, 6)},
 			utxo.Broadcasted{ID: id(1, pay(6, utxotest.Out(fund, 1), 2, 6))})
 		return err

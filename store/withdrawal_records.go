@@ -8,8 +8,8 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// WithdrawalTx is the part of a transaction that [Withdrawals] needs.
-type WithdrawalTx interface {
+// WithdrawalUnit is the part of a transaction that [Withdrawals] needs.
+type WithdrawalUnit interface {
 	Clock
 	Withdrawals() WithdrawalRecords
 }

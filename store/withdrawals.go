@@ -20,8 +20,8 @@ type Withdrawals struct {
 }
 
 type (
-	withdrawalCore    = core[WithdrawalTx, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]
-	withdrawalBatch   = batch[WithdrawalTx, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]
+	withdrawalCore    = core[WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]
+	withdrawalBatch   = batch[WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]
 	withdrawalCommand = command[uuid.UUID, withdrawal.Withdrawal, withdrawal.Event]
 	withdrawalRecords = records[uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Change]
 )
@@ -29,19 +29,19 @@ type (
 // NewWithdrawals returns the service for a store of any transaction type that
 // has withdrawals. A policy that [withdrawal.Policy.Validate] refuses is
 // [statemachine.ErrInvalid].
-func NewWithdrawals[T WithdrawalTx](s Store[T], p withdrawal.Policy) (*Withdrawals, error) {
+func NewWithdrawals[T WithdrawalUnit](s Store[T], p withdrawal.Policy) (*Withdrawals, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	return &Withdrawals{newCore(s, withdrawalAggregate(&p), func(tx T) WithdrawalTx { return tx }), p}, nil
+	return &Withdrawals{newCore(s, withdrawalAggregate(&p), func(tx T) WithdrawalUnit { return tx }), p}, nil
 }
 
 // withdrawalAggregate is the domain as the core sees it.
-func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalTx, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change] {
+func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change] {
 	job := machineOf[uuid.UUID](withdrawal.JobMachine)
 	job.past = withdrawal.JobFailed.String() // only a failed one has a successor
-	return &aggregate[WithdrawalTx, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]{
-		records:  func(tx WithdrawalTx) withdrawalRecords { return tx.Withdrawals() },
+	return &aggregate[WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]{
+		records:  func(tx WithdrawalUnit) withdrawalRecords { return tx.Withdrawals() },
 		machines: []machine[uuid.UUID]{machineOf[uuid.UUID](withdrawal.RequestMachine), job},
 		exists:   func(w *withdrawal.Withdrawal) bool { return w.Request.Status != 0 },
 		states: func(w *withdrawal.Withdrawal) []state[uuid.UUID] {
@@ -62,7 +62,7 @@ func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalTx, uuid.UUI
 		result: func(c *withdrawal.Change) *withdrawal.Withdrawal { return &c.New },
 		empty:  (*withdrawal.Change).Empty,
 		merge:  (*withdrawal.Change).Merge,
-		owner: func(tx WithdrawalTx, _ string, job uuid.UUID) (uuid.UUID, error) {
+		owner: func(tx WithdrawalUnit, _ string, job uuid.UUID) (uuid.UUID, error) {
 			return tx.Withdrawals().RequestOf(job)
 		},
 		order:   inOrderOfUsers,
@@ -76,7 +76,7 @@ func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalTx, uuid.UUI
 // Within returns the service inside a transaction that the caller has begun
 // and will end; its methods then commit nothing themselves. An error that an
 // adapter delays comes with a later call or at the end of the transaction.
-func (s *Withdrawals) Within(tx WithdrawalTx) *Withdrawals {
+func (s *Withdrawals) Within(tx WithdrawalUnit) *Withdrawals {
 	return &Withdrawals{s.within(tx), s.policy}
 }
 

@@ -15,21 +15,21 @@ import (
 
 // saved is a store that keeps what is saved.
 type saved struct {
-	store.Store[store.Tx]
+	store.Store[store.Unit]
 	calls [][]withdrawal.Change
 }
 
-func (s *saved) Update(ctx context.Context, fn func(store.Tx) error) error {
-	return s.Store.Update(ctx, func(tx store.Tx) error { return fn(savedTx{tx, s}) })
+func (s *saved) Update(ctx context.Context, fn func(store.Unit) error) error {
+	return s.Store.Update(ctx, func(tx store.Unit) error { return fn(savedTx{tx, s}) })
 }
 
 type savedTx struct {
-	store.Tx
+	store.Unit
 	*saved
 }
 
 func (t savedTx) Withdrawals() store.WithdrawalRecords {
-	return savedRecords{t.Tx.Withdrawals(), t.saved}
+	return savedRecords{t.Unit.Withdrawals(), t.saved}
 }
 
 type savedRecords struct {

@@ -21,7 +21,7 @@ func (s *Withdrawals) PutHotWallet(ctx context.Context, wallets ...withdrawal.Ho
 			return err
 		}
 	}
-	return s.update(ctx, func(tx WithdrawalTx) error {
+	return s.update(ctx, func(tx WithdrawalUnit) error {
 		for _, w := range wallets {
 			w, err := withdrawal.NewHotWallet(w)
 			if err == nil {
@@ -39,7 +39,7 @@ func (s *Withdrawals) PutHotWallet(ctx context.Context, wallets ...withdrawal.Ho
 // no job takes its nonce. The same again changes nothing. CreatedAt is the
 // store's time if it is zero.
 func (s *Withdrawals) PutFiller(ctx context.Context, f withdrawal.Filler) error {
-	return s.update(ctx, func(tx WithdrawalTx) error {
+	return s.update(ctx, func(tx WithdrawalUnit) error {
 		f := f
 		if f.CreatedAt.IsZero() {
 			now, err := tx.Now()
@@ -59,7 +59,7 @@ func (s *Withdrawals) PutFiller(ctx context.Context, f withdrawal.Filler) error 
 // FreeNonce returns the nonce for the next transaction of a wallet, of which the
 // chain says its next one: the lowest free one, see [withdrawal.FreeNonce].
 func (s *Withdrawals) FreeNonce(ctx context.Context, wallet uuid.UUID, chain uint64) (uint64, error) {
-	return read(ctx, s.view, func(tx WithdrawalTx) (uint64, error) { return tx.Withdrawals().FreeNonce(wallet, chain) })
+	return read(ctx, s.view, func(tx WithdrawalUnit) (uint64, error) { return tx.Withdrawals().FreeNonce(wallet, chain) })
 }
 
 // Gaps returns the nonces that nothing on file has and that something above them
@@ -69,7 +69,7 @@ func (s *Withdrawals) Gaps(ctx context.Context, chain map[uuid.UUID]uint64, limi
 	if limit < 1 {
 		return nil, fmt.Errorf("%w: %d gaps", statemachine.ErrInvalid, limit)
 	}
-	return read(ctx, s.view, func(tx WithdrawalTx) (map[uuid.UUID][]uint64, error) { return tx.Withdrawals().Gaps(chain, limit) })
+	return read(ctx, s.view, func(tx WithdrawalUnit) (map[uuid.UUID][]uint64, error) { return tx.Withdrawals().Gaps(chain, limit) })
 }
 
 // Rescue sends Elapsed to up to n executions whose lease has ended, the longest
@@ -84,7 +84,7 @@ func (s *Withdrawals) Rescue(ctx context.Context, by withdrawal.By, n int) (resc
 		return nil, 0, err
 	}
 	by.At, by.Version = time.Time{}, 0
-	due := func(tx WithdrawalTx, now time.Time) (due []withdrawal.Withdrawal, err error) {
+	due := func(tx WithdrawalUnit, now time.Time) (due []withdrawal.Withdrawal, err error) {
 		q := DueWithdrawals{Kind: withdrawal.DueRescue, Now: now, Limit: n}
 		if due, err = tx.Withdrawals().Due(q); err == nil {
 			wait, err = s.untilDue(tx, q, len(due))
@@ -117,7 +117,7 @@ func (s *Withdrawals) revokeOf(ctx context.Context, chain uuid.UUID, by withdraw
 	if err := of.Check(by.Actor, by.Role == withdrawal.WithdrawalWorker); err != nil {
 		return 0, err
 	}
-	held := func(tx WithdrawalTx, after *withdrawal.Withdrawal, limit int) ([]withdrawal.Withdrawal, error) {
+	held := func(tx WithdrawalUnit, after *withdrawal.Withdrawal, limit int) ([]withdrawal.Withdrawal, error) {
 		q := ListWithdrawals{Filter: withdrawal.Filter{Chain: chain, Holder: of.Holder}, Limit: limit}
 		if after != nil {
 			q.After = &after.Request
@@ -150,7 +150,7 @@ func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, or
 		return nil, s.policy.EnqueueEvery, nil
 	}
 	var refused []error
-	err = s.update(ctx, func(tx WithdrawalTx) error {
+	err = s.update(ctx, func(tx WithdrawalUnit) error {
 		enqueued, refused = nil, nil
 		b, err := s.batch(tx)
 		if err != nil {
@@ -211,7 +211,7 @@ func (s *Withdrawals) putOff(b *withdrawalBatch, w *withdrawal.Withdrawal) error
 
 // untilDue returns how long to wait for more of q: zero where found filled the
 // limit, at most the length of a lease otherwise.
-func (s *Withdrawals) untilDue(tx WithdrawalTx, q DueWithdrawals, found int) (time.Duration, error) {
+func (s *Withdrawals) untilDue(tx WithdrawalUnit, q DueWithdrawals, found int) (time.Duration, error) {
 	if found >= q.Limit {
 		return 0, nil
 	}

@@ -11,7 +11,7 @@ import (
 // lease has ended, what is overdue, by user, chain, hot wallet and holder. The
 // last one of a page is where the next begins.
 func (s *Withdrawals) List(ctx context.Context, q ListWithdrawals) ([]withdrawal.Withdrawal, error) {
-	return read(ctx, s.view, func(tx WithdrawalTx) ([]withdrawal.Withdrawal, error) {
+	return read(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Withdrawal, error) {
 		if q := q; q.Now.IsZero() {
 			var err error
 			if q.Now, err = tx.Now(); err != nil {
@@ -25,19 +25,19 @@ func (s *Withdrawals) List(ctx context.Context, q ListWithdrawals) ([]withdrawal
 
 // Jobs returns all jobs of a request, in the order in which they were made.
 func (s *Withdrawals) Jobs(ctx context.Context, request uuid.UUID) ([]withdrawal.Job, error) {
-	return read(ctx, s.view, func(tx WithdrawalTx) ([]withdrawal.Job, error) { return tx.Withdrawals().Jobs(request) })
+	return read(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Job, error) { return tx.Withdrawals().Jobs(request) })
 }
 
 // ByHash returns the requests that have a transaction on file, or heard of it,
 // whatever the spelling of its hash.
 func (s *Withdrawals) ByHash(ctx context.Context, hash string) ([]uuid.UUID, error) {
-	return read(ctx, s.view, func(tx WithdrawalTx) ([]uuid.UUID, error) { return tx.Withdrawals().ByHash(hash) })
+	return read(ctx, s.view, func(tx WithdrawalUnit) ([]uuid.UUID, error) { return tx.Withdrawals().ByHash(hash) })
 }
 
 // Acknowledge says that an operator has settled an incident, so that it counts
 // as open no more. The same again changes nothing.
 func (s *Withdrawals) Acknowledge(ctx context.Context, a withdrawal.Acknowledgement) error {
-	return s.update(ctx, func(tx WithdrawalTx) error {
+	return s.update(ctx, func(tx WithdrawalUnit) error {
 		now, err := tx.Now()
 		if err != nil {
 			return err
@@ -53,7 +53,7 @@ func (s *Withdrawals) Acknowledge(ctx context.Context, a withdrawal.Acknowledgem
 // OpenIncidents pages through the incidents that nobody has acknowledged, as
 // [Withdrawals.Incidents] does.
 func (s *Withdrawals) OpenIncidents(ctx context.Context, after int64, limit int) (page []withdrawal.Incident, cursor int64, err error) {
-	err = s.view(ctx, func(tx WithdrawalTx) (err error) {
+	err = s.view(ctx, func(tx WithdrawalUnit) (err error) {
 		page, cursor, err = tx.Withdrawals().OpenIncidents(after, limit)
 		return err
 	})
@@ -62,7 +62,7 @@ func (s *Withdrawals) OpenIncidents(ctx context.Context, after int64, limit int)
 
 // Acknowledgements returns those of a request's incidents, oldest first.
 func (s *Withdrawals) Acknowledgements(ctx context.Context, request uuid.UUID) ([]withdrawal.Acknowledgement, error) {
-	return read(ctx, s.view, func(tx WithdrawalTx) ([]withdrawal.Acknowledgement, error) {
+	return read(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Acknowledgement, error) {
 		return tx.Withdrawals().Acknowledgements(request)
 	})
 }
@@ -72,14 +72,14 @@ func (s *Withdrawals) Acknowledgements(ctx context.Context, request uuid.UUID) (
 // sent as one event of one command; what a larger command was refused for rolled
 // back with it.
 func (s *Withdrawals) Refusals(ctx context.Context, after int64, limit int) (page []withdrawal.Refused, cursor int64, err error) {
-	err = s.view(ctx, func(tx WithdrawalTx) (err error) {
+	err = s.view(ctx, func(tx WithdrawalUnit) (err error) {
 		page, cursor, err = tx.Withdrawals().Refusals(after, limit)
 		return err
 	})
 	return page, cursor, err
 }
 
-func journalWithdrawal(tx WithdrawalTx, request uuid.UUID, ev withdrawal.Event, refusal error) (bool, error) {
+func journalWithdrawal(tx WithdrawalUnit, request uuid.UUID, ev withdrawal.Event, refusal error) (bool, error) {
 	now, err := tx.Now()
 	if err != nil {
 		return false, err

@@ -12,19 +12,19 @@ import (
 // Get returns the aggregate of a request, [statemachine.ErrNotFound] for an
 // unknown one.
 func (s *Withdrawals) Get(ctx context.Context, request uuid.UUID) (withdrawal.Withdrawal, error) {
-	return read(ctx, s.view, func(tx WithdrawalTx) (withdrawal.Withdrawal, error) { return s.get(tx, request) })
+	return read(ctx, s.view, func(tx WithdrawalUnit) (withdrawal.Withdrawal, error) { return s.get(tx, request) })
 }
 
 // RequestOf returns the request of a job, [statemachine.ErrNotFound] for an
 // unknown one.
 func (s *Withdrawals) RequestOf(ctx context.Context, job uuid.UUID) (uuid.UUID, error) {
-	return read(ctx, s.view, func(tx WithdrawalTx) (uuid.UUID, error) { return tx.Withdrawals().RequestOf(job) })
+	return read(ctx, s.view, func(tx WithdrawalUnit) (uuid.UUID, error) { return tx.Withdrawals().RequestOf(job) })
 }
 
 // Next says what a request owes now, see [withdrawal.Policy.Next]; Due is on the
 // store's clock.
 func (s *Withdrawals) Next(ctx context.Context, request uuid.UUID) (withdrawal.Step, error) {
-	return read(ctx, s.view, func(tx WithdrawalTx) (withdrawal.Step, error) {
+	return read(ctx, s.view, func(tx WithdrawalUnit) (withdrawal.Step, error) {
 		w, err := s.get(tx, request)
 		if err != nil {
 			return withdrawal.Step{}, err
@@ -39,18 +39,18 @@ func (s *Withdrawals) Next(ctx context.Context, request uuid.UUID) (withdrawal.S
 
 // Attempts returns all executions of a job, by fence.
 func (s *Withdrawals) Attempts(ctx context.Context, job uuid.UUID) ([]withdrawal.Attempt, error) {
-	return read(ctx, s.view, func(tx WithdrawalTx) ([]withdrawal.Attempt, error) { return tx.Withdrawals().Attempts(job) })
+	return read(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Attempt, error) { return tx.Withdrawals().Attempts(job) })
 }
 
 // HotWallets returns the wallets of a chain, by id.
 func (s *Withdrawals) HotWallets(ctx context.Context, chain uuid.UUID) ([]withdrawal.HotWallet, error) {
-	return read(ctx, s.view, func(tx WithdrawalTx) ([]withdrawal.HotWallet, error) { return tx.Withdrawals().HotWallets(chain) })
+	return read(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.HotWallet, error) { return tx.Withdrawals().HotWallets(chain) })
 }
 
 // Requests pages through the requests with a status, or with any for zero, by
 // created_at and id, after the given one; nil is the beginning.
 func (s *Withdrawals) Requests(ctx context.Context, status withdrawal.RequestStatus, after *withdrawal.Request, limit int) ([]withdrawal.Request, error) {
-	return read(ctx, s.view, func(tx WithdrawalTx) ([]withdrawal.Request, error) {
+	return read(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Request, error) {
 		return tx.Withdrawals().Requests(status, after, limit)
 	})
 }
@@ -58,7 +58,7 @@ func (s *Withdrawals) Requests(ctx context.Context, status withdrawal.RequestSta
 // Incidents pages through the evidence that contradicts a record, oldest first,
 // after a cursor from 0, and returns the cursor of the next page.
 func (s *Withdrawals) Incidents(ctx context.Context, after int64, limit int) (page []withdrawal.Incident, cursor int64, err error) {
-	err = s.view(ctx, func(tx WithdrawalTx) (err error) {
+	err = s.view(ctx, func(tx WithdrawalUnit) (err error) {
 		page, cursor, err = tx.Withdrawals().Incidents(after, limit)
 		return err
 	})
@@ -88,7 +88,7 @@ func (s *Withdrawals) Stats(ctx context.Context, window time.Duration) (withdraw
 
 // StatsOf is [Withdrawals.Stats] of one chain; zero is all of them.
 func (s *Withdrawals) StatsOf(ctx context.Context, chain uuid.UUID, window time.Duration) (withdrawal.Stats, error) {
-	return read(ctx, s.view, func(tx WithdrawalTx) (withdrawal.Stats, error) {
+	return read(ctx, s.view, func(tx WithdrawalUnit) (withdrawal.Stats, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return withdrawal.Stats{}, err
@@ -110,7 +110,7 @@ func (s *Withdrawals) Alerts(ctx context.Context, window time.Duration, limits w
 // by created_at and id. It returns the last one for the next page, nil at the
 // end, and all that it found wrong.
 func (s *Withdrawals) Audit(ctx context.Context, after *withdrawal.Request, limit int) (last *withdrawal.Request, err error) {
-	err = s.audit(ctx, func(tx WithdrawalTx) ([]uuid.UUID, error) {
+	err = s.audit(ctx, func(tx WithdrawalUnit) ([]uuid.UUID, error) {
 		last = nil
 		page, err := tx.Withdrawals().Requests(0, after, limit)
 		if err != nil || len(page) == 0 {

@@ -13,17 +13,17 @@ import (
 )
 
 // lying is a store that loses the last line of every history.
-type lying struct{ store.Store[store.Tx] }
+type lying struct{ store.Store[store.Unit] }
 
-type lyingTx struct{ store.Tx }
+type lyingTx struct{ store.Unit }
 
 type lyingRecords struct{ store.WithdrawalRecords }
 
-func (l lying) View(ctx context.Context, fn func(store.Tx) error) error {
-	return l.Store.View(ctx, func(tx store.Tx) error { return fn(lyingTx{tx}) })
+func (l lying) View(ctx context.Context, fn func(store.Unit) error) error {
+	return l.Store.View(ctx, func(tx store.Unit) error { return fn(lyingTx{tx}) })
 }
 
-func (l lyingTx) Withdrawals() store.WithdrawalRecords { return lyingRecords{l.Tx.Withdrawals()} }
+func (l lyingTx) Withdrawals() store.WithdrawalRecords { return lyingRecords{l.Unit.Withdrawals()} }
 
 func (l lyingRecords) Transitions(id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error) {
 	trail, err := l.WithdrawalRecords.Transitions(id)
@@ -88,7 +88,7 @@ func TestWithinJoinsATransactionOfTheHost(t *testing.T) {
 	mine := errors.New("the host's posting failed")
 	for _, fails := range []bool{true, false} {
 		s := b.submission()
-		err := b.store.Update(ctx, func(tx store.Tx) error {
+		err := b.store.Update(ctx, func(tx store.Unit) error {
 			if _, err := b.Within(tx).Submit(ctx, s); err != nil {
 				return err
 			}

@@ -13,20 +13,20 @@ import (
 
 // eager is a store that offers for a claim what is held too, as one that is
 // wrong, or behind, may do.
-type eager struct{ store.Store[store.Tx] }
+type eager struct{ store.Store[store.Unit] }
 
-func (s eager) Update(ctx context.Context, fn func(store.WithdrawalTx) error) error {
-	return s.Store.Update(ctx, func(tx store.Tx) error { return fn(eagerTx{tx}) })
+func (s eager) Update(ctx context.Context, fn func(store.WithdrawalUnit) error) error {
+	return s.Store.Update(ctx, func(tx store.Unit) error { return fn(eagerTx{tx}) })
 }
 
-func (s eager) View(ctx context.Context, fn func(store.WithdrawalTx) error) error {
-	return s.Store.View(ctx, func(tx store.Tx) error { return fn(tx) })
+func (s eager) View(ctx context.Context, fn func(store.WithdrawalUnit) error) error {
+	return s.Store.View(ctx, func(tx store.Unit) error { return fn(tx) })
 }
 
-type eagerTx struct{ store.WithdrawalTx }
+type eagerTx struct{ store.WithdrawalUnit }
 
 func (t eagerTx) Withdrawals() store.WithdrawalRecords {
-	return eagerRecords{t.WithdrawalTx.Withdrawals()}
+	return eagerRecords{t.WithdrawalUnit.Withdrawals()}
 }
 
 type eagerRecords struct{ store.WithdrawalRecords }
@@ -54,7 +54,7 @@ func TestARefusedClaimStopsNoOther(t *testing.T) {
 	ctx, now := context.Background(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	b := newBank(t)
 	s := memory.New(memory.Options{Now: func() time.Time { return now }})
-	service, err := store.NewWithdrawals[store.WithdrawalTx](eager{s}, b.Policy())
+	service, err := store.NewWithdrawals[store.WithdrawalUnit](eager{s}, b.Policy())
 	if err != nil {
 		t.Fatal(err)
 	}

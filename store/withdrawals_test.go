@@ -28,7 +28,7 @@ func named(name string) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byt
 // bank is a service on memory with a clock that the test moves.
 type bank struct {
 	*store.Withdrawals
-	store store.Store[store.Tx]
+	store store.Store[store.Unit]
 	now   time.Time
 	n     int
 }
@@ -47,7 +47,7 @@ func newBank(t testing.TB, change ...func(*withdrawal.Policy)) *bank {
 	return b
 }
 
-func (b *bank) open(t testing.TB, s store.Store[store.Tx], p withdrawal.Policy) {
+func (b *bank) open(t testing.TB, s store.Store[store.Unit], p withdrawal.Policy) {
 	t.Helper()
 	service, err := store.NewWithdrawals(s, p)
 	if err != nil {
@@ -240,16 +240,16 @@ func verifyEnd(t testing.TB, b *bank, w withdrawal.Withdrawal) {
 // unknown is a store whose connection is lost in each commit: before it, after
 // it, and then not.
 type unknown struct {
-	store.Store[store.Tx]
+	store.Store[store.Unit]
 	n int
 }
 
-func (u *unknown) Update(ctx context.Context, fn func(store.Tx) error) error {
+func (u *unknown) Update(ctx context.Context, fn func(store.Unit) error) error {
 	u.n++
 	lost := fmt.Errorf("commit %d: %w", u.n, store.ErrUnknownCommit)
 	switch u.n % 3 {
 	case 1:
-		if err := u.Store.Update(ctx, func(tx store.Tx) error { return errors.Join(fn(tx), lost) }); !errors.Is(err, lost) {
+		if err := u.Store.Update(ctx, func(tx store.Unit) error { return errors.Join(fn(tx), lost) }); !errors.Is(err, lost) {
 			return err
 		}
 		return lost

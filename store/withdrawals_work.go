@@ -135,7 +135,7 @@ func (p *payments) Renew(ctx context.Context, items []worker.Item[withdrawal.Wit
 	lease := func(w *withdrawal.Withdrawal, until time.Time) (uuid.UUID, JobLease) {
 		return w.Job.ID, JobLease{Job: w.Job.ID, Fence: w.Job.Lease.Fence, Until: until}
 	}
-	return renewLeases(ctx, p.update, items, p.policy.Lease, lease, func(tx WithdrawalTx, now time.Time, leases ...JobLease) ([]uuid.UUID, error) {
+	return renewLeases(ctx, p.update, items, p.policy.Lease, lease, func(tx WithdrawalUnit, now time.Time, leases ...JobLease) ([]uuid.UUID, error) {
 		return tx.Withdrawals().Renew(now, leases...)
 	})
 }
@@ -209,7 +209,7 @@ func (l *lookups) Turn(ctx context.Context, done []HeldWithdrawal, n int) (items
 func (l *lookups) Renew(ctx context.Context, items []worker.Item[withdrawal.Withdrawal]) error {
 	at := time.Now()
 	var lost []uuid.UUID
-	err := l.update(ctx, func(tx WithdrawalTx) error {
+	err := l.update(ctx, func(tx WithdrawalUnit) error {
 		lost = nil
 		requests := make([]uuid.UUID, len(items))
 		for i := range items {

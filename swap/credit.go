@@ -15,7 +15,8 @@ const (
 	// two on a [Worker] looks up the asset that maps it to a Solana account,
 	// and time ends the wait.
 	CreditPending CreditStatus = iota + 1
-	// CreditReady: the account is pinned. A Worker checks it and sends.
+	// CreditReady: the account is pinned. A Worker checks it and sends. A crash
+	// before the intent leaves it due.
 	CreditReady
 	// CreditSending: an intent is on file, or was. A crash leaves it open: it
 	// is looked up, never sent again. After proof that it cannot land a Worker
@@ -29,7 +30,8 @@ const (
 	// CreditAsFees: too small to be sent or refunded, kept as fee; or the
 	// inbound transaction has vanished and nothing is kept.
 	CreditAsFees
-	// CreditRefundPending: a Worker proves that nothing went out, then refunds.
+	// CreditRefundPending: a Worker proves that nothing went out, then refunds. A
+	// crash after the intent leaves it open: it is looked up.
 	CreditRefundPending
 	// CreditTradeBalanceCheck: no mapping in time. A Worker looks once more.
 	CreditTradeBalanceCheck

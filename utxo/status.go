@@ -12,7 +12,8 @@ const (
 	// crash it still does.
 	Pending Status = iota + 1
 	// Published: in a mempool or in a block. A block, a rival or the host
-	// moves it on.
+	// moves it on. A crash leaves it as it is: the next block or mempool says
+	// what became of it.
 	Published
 	// Replaced: another transaction took an input while both were
 	// unconfirmed. Evidence (a block, the mempool) can revive it.

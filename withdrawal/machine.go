@@ -6,13 +6,27 @@ import "github.com/settlehq/settle/statemachine"
 type RequestStatus = statemachine.Enum[requestStatus]
 
 const (
-	RequestPending   RequestStatus = iota + 1 // submitted, awaits approval
-	RequestApproved                           // ready to execute, no job yet
-	RequestQueued                             // an execution job exists
-	RequestCompleted                          // the payment is confirmed on chain; terminal
-	RequestFailed                             // the job failed; an operator may requeue it
-	RequestRejected                           // an approver said no; terminal
-	RequestCancelled                          // an operator withdrew it before anything was signed; terminal
+	// RequestPending: submitted. An [Approver] moves it on, a second one where two
+	// are needed, or an [Operator] cancels it. A crash leaves it as it is.
+	RequestPending RequestStatus = iota + 1
+	// RequestApproved: ready to execute, without a job. The host enqueues it
+	// ([DueEnqueue]), or an Operator cancels or holds it. A crash leaves it due.
+	RequestApproved
+	// RequestQueued: a job pays it and moves it on, see [JobStatus]. An Operator
+	// cancels or holds it while nothing of it is out. A crash leaves it with its
+	// job, in one commit.
+	RequestQueued
+	// RequestCompleted: the payment is confirmed on chain. Terminal: evidence
+	// against it is an incident.
+	RequestCompleted
+	// RequestFailed: the job failed. An Operator may requeue it, once nothing of
+	// the failed job can be mined.
+	RequestFailed
+	// RequestRejected: an Approver said no. Terminal.
+	RequestRejected
+	// RequestCancelled: an Operator withdrew it before anything was signed.
+	// Terminal.
+	RequestCancelled
 )
 
 type requestStatus struct{}
@@ -26,11 +40,25 @@ var requestStatusNames = []string{"pending", "approved", "queued", "completed", 
 type JobStatus = statemachine.Enum[jobStatus]
 
 const (
-	JobPending    JobStatus = iota + 1 // awaits a worker
-	JobProcessing                      // a worker builds, signs and sends
-	JobConfirming                      // a transaction may be on its way
-	JobConfirmed                       // mined at depth; terminal
-	JobFailed                          // nothing was paid and nothing can be any more; terminal
+	// JobPending: a [WithdrawalWorker] claims it from [Job.DueAt] on, one at a time
+	// for each hot wallet of a chain with nonces. A crash leaves it due.
+	JobPending JobStatus = iota + 1
+	// JobProcessing: the holder of the lease builds, signs and sends, and puts each
+	// intent on file first. A crash leaves a lease that ends: [Elapsed] then takes
+	// it back to pending where nothing was prepared or dispatched, on to confirming
+	// with the bytes on file, and into review after a dispatch. In review it has no
+	// lease, and an [Operator] says what became of it ([Resolved]).
+	JobProcessing
+	// JobConfirming: a transaction may be on its way. A [ConfirmationWorker] looks
+	// it up at NextCheckAt until it is mined at depth or proven dead; what the node
+	// does not know a WithdrawalWorker sends again. A crash leaves both due. In
+	// review only an Operator moves it on without evidence.
+	JobConfirming
+	// JobConfirmed: mined at depth. Terminal.
+	JobConfirmed
+	// JobFailed: nothing was paid and nothing can be any more. Terminal: a requeued
+	// request gets another job.
+	JobFailed
 )
 
 type jobStatus struct{}

@@ -57,7 +57,7 @@ func (s *service) credit(ctx context.Context) error {
 func (s *service) look(ctx context.Context, id utxo.TxID) error {
 	var coins []utxo.Output
 	wait := false
-	err := s.View(ctx, func(tx store.Tx) error {
+	err := s.View(ctx, func(tx store.Unit) error {
 		txs, err := tx.Wallets().Txs(id)
 		if err != nil || len(txs) == 0 {
 			return err

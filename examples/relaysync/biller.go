@@ -93,7 +93,7 @@ func (h *host) dunning(ctx context.Context) (err error) {
 			return err
 		}
 		id, subdomain, c := relay(10_000+i, 0)
-		err := db.Update(ctx, func(tx store.Tx) error { // a tenant who is churned gets no relay
+		err := db.Update(ctx, func(tx store.Unit) error { // a tenant who is churned gets no relay
 			_, err := n.tenants.Within(tx).Do(ctx, name, dunning.Provisioned{By: n.by(dunning.Host)})
 			if err == nil {
 				_, err = relays.Within(tx).Do(ctx, id, relaysync.Created{By: by(relaysync.Host), Relay: id, Tenant: name, Subdomain: subdomain, Config: c})

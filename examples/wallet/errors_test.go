@@ -200,7 +200,7 @@ func TestABrokenDatabaseIsNotBlamedOnTheFile(t *testing.T) {
 	if err := watch.complete(); err != nil {
 		t.Fatal(err)
 	}
-	w := &wallet{store: broken, service: store.NewWallets[store.Tx](broken, watch.policy()), out: io.Discard, log: io.Discard}
+	w := &wallet{store: broken, service: store.NewWallets[store.Unit](broken, watch.policy()), out: io.Discard, log: io.Discard}
 	if _, err := w.service.Do(t.Context(), utxo.WalletOpened{Wallet: walletID}); err != nil {
 		t.Fatal(err)
 	}
@@ -214,11 +214,11 @@ func TestABrokenDatabaseIsNotBlamedOnTheFile(t *testing.T) {
 
 // failingStore writes nothing once it has an error.
 type failingStore struct {
-	store.Store[store.Tx]
+	store.Store[store.Unit]
 	err error
 }
 
-func (s *failingStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+func (s *failingStore) Update(ctx context.Context, fn func(store.Unit) error) error {
 	if s.err != nil {
 		return s.err
 	}

@@ -85,7 +85,7 @@ const walletID utxo.WalletID = 1
 
 // wallet is the program at work on a store, which can be any.
 type wallet struct {
-	store   store.Store[store.Tx]
+	store   store.Store[store.Unit]
 	service *store.Wallets
 	blocks  string
 	out     io.Writer // what the user wants to know
@@ -93,7 +93,7 @@ type wallet struct {
 }
 
 // show runs the whole demonstration.
-func show(ctx context.Context, db store.Store[store.Tx], o options, stdout, stderr io.Writer) error {
+func show(ctx context.Context, db store.Store[store.Unit], o options, stdout, stderr io.Writer) error {
 	w := &wallet{store: db, service: store.NewWallets(db, o.watch.policy()), blocks: o.blocks, out: stdout, log: stderr}
 	if o.json {
 		w.out = stderr

@@ -19,7 +19,7 @@ import (
 // cutStore cancels a context around its n-th transaction: before it, or after
 // it has committed.
 type cutStore struct {
-	store.Store[store.Tx]
+	store.Store[store.Unit]
 	n      int
 	after  bool
 	cancel context.CancelFunc
@@ -37,11 +37,11 @@ func (c *cutStore) cut(run func() error) error {
 	return err
 }
 
-func (c *cutStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+func (c *cutStore) Update(ctx context.Context, fn func(store.Unit) error) error {
 	return c.cut(func() error { return c.Store.Update(ctx, fn) })
 }
 
-func (c *cutStore) View(ctx context.Context, fn func(store.Tx) error) error {
+func (c *cutStore) View(ctx context.Context, fn func(store.Unit) error) error {
 	return c.cut(func() error { return c.Store.View(ctx, fn) })
 }
 

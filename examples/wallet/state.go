@@ -33,7 +33,7 @@ type balance struct {
 
 // state reads everything in one view, so that all of it is of one moment.
 func (w *wallet) state(ctx context.Context) (s state, err error) {
-	err = w.store.View(ctx, func(tx store.Tx) error {
+	err = w.store.View(ctx, func(tx store.Unit) error {
 		s = state{Tip: tip{Height: -1}}
 		service := w.service.Within(tx)
 		block, ok, err := service.Tip(ctx)

@@ -39,14 +39,14 @@ func TestMain(m *testing.M) {
 type office struct {
 	*coordinator
 	t      *testing.T
-	db     store.Store[store.Tx]
+	db     store.Store[store.Unit]
 	client *node.Client
 	chain  *node.Node
 }
 
 // newOffice runs a node on a ledger. Every transaction that it is sent must be
 // on file by then.
-func newOffice(t *testing.T, db store.Store[store.Tx], ledger, batch string, faults node.Faults) *office {
+func newOffice(t *testing.T, db store.Store[store.Unit], ledger, batch string, faults node.Faults) *office {
 	t.Helper()
 	p := pace{lease: 30 * time.Second, patience: 10 * time.Second, block: 20 * time.Millisecond}
 	if faults != (node.Faults{}) {
@@ -157,9 +157,9 @@ func (o *office) proven(ctx context.Context) *report {
 	return r
 }
 
-func inMemory() store.Store[store.Tx] { return memory.New(memory.Options{}) }
+func inMemory() store.Store[store.Unit] { return memory.New(memory.Options{}) }
 
-func onSQLite(t *testing.T) store.Store[store.Tx] {
+func onSQLite(t *testing.T) store.Store[store.Unit] {
 	t.Helper()
 	db, err := openDatabase(t.Context(), filepath.Join(t.TempDir(), "withdrawal.db"), true)
 	if err != nil {
@@ -175,10 +175,10 @@ func onSQLite(t *testing.T) store.Store[store.Tx] {
 
 func TestEverythingIsPaidOnceWithFaults(t *testing.T) {
 	for name, c := range map[string]struct {
-		open func(t *testing.T) store.Store[store.Tx]
+		open func(t *testing.T) store.Store[store.Unit]
 		rows int
 	}{
-		"memory": {func(*testing.T) store.Store[store.Tx] { return inMemory() }, 200},
+		"memory": {func(*testing.T) store.Store[store.Unit] { return inMemory() }, 200},
 		"sqlite": {onSQLite, 60},
 	} {
 		t.Run(name, func(t *testing.T) {

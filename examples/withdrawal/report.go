@@ -76,7 +76,7 @@ type everything struct {
 	ended    string // the trigger that ended the job, if it is over
 }
 
-func (c *coordinator) report(ctx context.Context, db store.Store[store.Tx]) (*report, error) {
+func (c *coordinator) report(ctx context.Context, db store.Store[store.Unit]) (*report, error) {
 	chain, err := node.Read(c.ledger)
 	if err != nil {
 		return nil, err
@@ -148,12 +148,12 @@ func outcome(a withdrawal.Attempt) string {
 
 // each visits all requests, page by page, with what is wrong about their
 // records: an invariant, or a history that does not lead to them.
-func each(ctx context.Context, db store.Store[store.Tx], s *store.Withdrawals, visit func(everything, error)) error {
+func each(ctx context.Context, db store.Store[store.Unit], s *store.Withdrawals, visit func(everything, error)) error {
 	var after *withdrawal.Request
 	for {
 		var page []everything
 		var broken []error
-		err := db.View(ctx, func(tx store.Tx) error {
+		err := db.View(ctx, func(tx store.Unit) error {
 			page, broken = nil, nil
 			requests, err := tx.Withdrawals().Requests(0, after, 200)
 			if err != nil {

@@ -31,7 +31,7 @@ type Store struct {
 	swaps       *swapTables
 }
 
-var _ store.Store[store.Tx] = (*Store)(nil)
+var _ store.Store[store.Unit] = (*Store)(nil)
 
 // Options changes the defaults of a store; the zero value is ready to use.
 type Options struct {
@@ -52,16 +52,16 @@ func New(o Options) *Store {
 }
 
 // Update implements [store.Store]. fn runs once.
-func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
+func (s *Store) Update(ctx context.Context, fn func(store.Unit) error) error {
 	return s.run(ctx, fn, true)
 }
 
 // View implements [store.Store].
-func (s *Store) View(ctx context.Context, fn func(store.Tx) error) error {
+func (s *Store) View(ctx context.Context, fn func(store.Unit) error) error {
 	return s.run(ctx, fn, false)
 }
 
-func (s *Store) run(ctx context.Context, fn func(store.Tx) error, writable bool) error {
+func (s *Store) run(ctx context.Context, fn func(store.Unit) error, writable bool) error {
 	if fn == nil {
 		return fmt.Errorf("%w: the function is nil", statemachine.ErrInvalid)
 	}

@@ -79,7 +79,7 @@ func indexed(live bool, key string) []string {
 	return []string{everyKey + key}
 }
 
-// Refreshes implements [store.RefreshTx].
+// Refreshes implements [store.RefreshUnit].
 func (t *tx) Refreshes() store.RefreshRecords { return refreshes{t.store.refreshes, t} }
 
 // refreshes are the tables within a transaction.

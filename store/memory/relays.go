@@ -61,7 +61,7 @@ func newRelayTables() *relayTables {
 	}
 }
 
-// Relays implements [store.RelayTx].
+// Relays implements [store.RelayUnit].
 func (t *tx) Relays() store.RelayRecords { return relays{t.store.relays, t} }
 
 // relays are the tables within a transaction.

@@ -75,17 +75,17 @@ func newSwapRows[A any]() *swapRows[A] {
 
 func head[A any](a *A) *swap.Item { return any(a).(swap.Record).Head() }
 
-// Deposits implements [store.SwapTx].
+// Deposits implements [store.SwapUnit].
 func (t *tx) Deposits() store.SwapRecords[swap.Deposit] {
 	return swaps[swap.Deposit]{t.store.swaps.deposits, t.store.swaps, t, swap.ToUSDD}
 }
 
-// Credits implements [store.SwapTx].
+// Credits implements [store.SwapUnit].
 func (t *tx) Credits() store.SwapRecords[swap.Credit] {
 	return swaps[swap.Credit]{t.store.swaps.credits, t.store.swaps, t, swap.ToUSDC}
 }
 
-// SwapHouse implements [store.SwapTx].
+// SwapHouse implements [store.SwapUnit].
 func (t *tx) SwapHouse() store.SwapHouse { return swapHouse{t.store.swaps, t} }
 
 // swaps are the items of one direction within a transaction.

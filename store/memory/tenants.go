@@ -44,7 +44,7 @@ func newTenantTables() *tenantTables {
 	}
 }
 
-// Tenants implements [store.TenantTx].
+// Tenants implements [store.TenantUnit].
 func (t *tx) Tenants() store.TenantRecords { return tenants{t.store.tenants, t} }
 
 // tenants are the tables within a transaction.

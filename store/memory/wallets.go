@@ -5,7 +5,7 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// Wallets implements [store.WalletTx].
+// Wallets implements [store.WalletUnit].
 func (t *tx) Wallets() store.WalletRecords { return wallets{t.store.wallets, t.store.walletFeed, t} }
 
 // wallets is a ledger within a transaction.

@@ -105,7 +105,7 @@ func newWithdrawalTables() *withdrawalTables {
 	}
 }
 
-// Withdrawals implements [store.WithdrawalTx].
+// Withdrawals implements [store.WithdrawalUnit].
 func (t *tx) Withdrawals() store.WithdrawalRecords { return withdrawals{t.store.withdrawals, t} }
 
 // withdrawals are the tables within a transaction.

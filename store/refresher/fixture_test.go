@@ -56,7 +56,7 @@ func newSystem(t *testing.T, change func(*refresh.Config)) *system {
 	return s
 }
 
-func (s *system) serviceOf(db store.Store[store.Tx]) *store.Refreshes {
+func (s *system) serviceOf(db store.Store[store.Unit]) *store.Refreshes {
 	service, err := store.NewRefreshes(db, s.config)
 	if err != nil {
 		s.t.Fatal(err)
@@ -81,7 +81,7 @@ var errDead = errors.New("the process was killed")
 func (p *process) killed() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.dead }
 
 // Update implements [store.Store] for one process.
-func (p *process) Update(ctx context.Context, fn func(store.Tx) error) error {
+func (p *process) Update(ctx context.Context, fn func(store.Unit) error) error {
 	if p.killed() {
 		return errDead
 	}
@@ -96,7 +96,7 @@ func (p *process) Update(ctx context.Context, fn func(store.Tx) error) error {
 }
 
 // View implements [store.Store] for one process.
-func (p *process) View(ctx context.Context, fn func(store.Tx) error) error {
+func (p *process) View(ctx context.Context, fn func(store.Unit) error) error {
 	if p.killed() {
 		return errDead
 	}

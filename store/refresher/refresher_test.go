@@ -405,4 +405,4 @@ func TestClocksApart(t *testing.T) {
 	}
 }
 
-var _ store.Store[store.Tx] = (*process)(nil)
+var _ store.Store[store.Unit] = (*process)(nil)

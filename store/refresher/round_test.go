@@ -65,11 +65,11 @@ func TestResultsOfALostSlot(t *testing.T) {
 
 // corrupt is a store of which a row cannot be read.
 type corrupt struct {
-	store.Store[store.Tx]
+	store.Store[store.Unit]
 	tries int
 }
 
-func (c *corrupt) Update(context.Context, func(store.Tx) error) error {
+func (c *corrupt) Update(context.Context, func(store.Unit) error) error {
 	c.tries++
 	return statemachine.ErrCorrupt
 }

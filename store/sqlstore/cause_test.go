@@ -116,7 +116,7 @@ func TestCausesOfAFile(t *testing.T) {
 	s, err = sqlstore.Open(ctx, late, sqlstore.SQLite, sqlstore.Options{})
 	if err == nil {
 		defer s.Close()
-		err = s.View(ctx, func(tx store.Tx) error { _, err := tx.Wallets().Wallets(); return err })
+		err = s.View(ctx, func(tx store.Unit) error { _, err := tx.Wallets().Wallets(); return err })
 	}
 	because(t, "a damaged page of a table", err, sqlstore.ErrDamaged)
 }
@@ -143,7 +143,7 @@ func TestCausesOfADatabase(t *testing.T) {
 		if _, err := lost.Exec(drop); err != nil {
 			t.Fatal(err)
 		}
-		err = s.View(ctx, func(tx store.Tx) error { _, err := tx.Wallets().Wallets(); return err })
+		err = s.View(ctx, func(tx store.Unit) error { _, err := tx.Wallets().Wallets(); return err })
 		because(t, "a table that is gone", err, sqlstore.ErrNoTables)
 	})
 }
@@ -182,7 +182,7 @@ func TestCausesOfAServer(t *testing.T) {
 	}
 	because(t, "a server that takes no writes", err, sqlstore.ErrReadOnly)
 
-	err = s.Update(ctx, func(tx store.Tx) error { // the backend is killed in the middle
+	err = s.Update(ctx, func(tx store.Unit) error { // the backend is killed in the middle
 		if err := tx.Wallets().Save(opened(1)); err != nil {
 			return err
 		}

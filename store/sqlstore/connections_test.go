@@ -141,7 +141,7 @@ func TestConnectionsOfAStore(t *testing.T) {
 	gate := make(chan struct{})
 	for range 6 {
 		wg.Go(func() {
-			_ = s.View(context.Background(), func(tx store.Tx) error { <-gate; return nil })
+			_ = s.View(context.Background(), func(tx store.Unit) error { <-gate; return nil })
 		})
 	}
 	deadline := time.Now().Add(10 * time.Second)

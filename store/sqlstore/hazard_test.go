@@ -43,7 +43,7 @@ func TestLockOfAWalletThatIsBeingOpened(t *testing.T) {
 	opened, waits, locked, release := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
 	errs := make(chan error, 2)
 	go func() {
-		errs <- s.Update(ctx, func(tx store.Tx) error {
+		errs <- s.Update(ctx, func(tx store.Unit) error {
 			_, err := service.Within(tx).Do(ctx, utxo.WalletOpened{Wallet: 1})
 			close(opened)
 			<-waits
@@ -53,7 +53,7 @@ func TestLockOfAWalletThatIsBeingOpened(t *testing.T) {
 	}()
 	<-opened
 	go func() {
-		errs <- s.Update(ctx, func(tx store.Tx) error {
+		errs <- s.Update(ctx, func(tx store.Unit) error {
 			close(waits)
 			err := tx.Wallets().Lock(1)
 			close(locked)
@@ -64,7 +64,7 @@ func TestLockOfAWalletThatIsBeingOpened(t *testing.T) {
 	<-locked
 	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
-	if err := s.Update(short, func(tx store.Tx) error { return tx.Wallets().Lock(1) }); err == nil {
+	if err := s.Update(short, func(tx store.Unit) error { return tx.Wallets().Lock(1) }); err == nil {
 		t.Error("two transactions hold the lock of a wallet")
 	}
 	close(release)
@@ -103,7 +103,7 @@ func TestDueLeavesOutWhatCannotBeRead(t *testing.T) {
 			}
 			for _, limit := range []int{1, 10} {
 				var due []withdrawal.Withdrawal
-				err := b.Update(ctx, func(tx store.Tx) (err error) {
+				err := b.Update(ctx, func(tx store.Unit) (err error) {
 					due, err = tx.Withdrawals().Due(store.DueWithdrawals{Kind: kind.DueKind, Chain: chain, Now: now.Add(time.Hour), Limit: limit})
 					return err
 				})

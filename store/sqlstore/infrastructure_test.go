@@ -22,14 +22,14 @@ func opened(id utxo.WalletID) utxo.ChangeSet {
 	return utxo.ChangeSet{Wallets: []utxo.WalletChange{{New: utxo.Wallet{ID: id, Birth: 1}}}}
 }
 
-func open(id utxo.WalletID) func(store.Tx) error {
-	return func(tx store.Tx) error { return tx.Wallets().Save(opened(id)) }
+func open(id utxo.WalletID) func(store.Unit) error {
+	return func(tx store.Unit) error { return tx.Wallets().Save(opened(id)) }
 }
 
 // stored lists the wallets that other transactions see.
 func stored(t *testing.T, s *sqlstore.Store) (ids []utxo.WalletID) {
 	t.Helper()
-	err := s.View(context.Background(), func(tx store.Tx) error {
+	err := s.View(context.Background(), func(tx store.Unit) error {
 		ws, err := tx.Wallets().Wallets()
 		for _, w := range ws {
 			ids = append(ids, w.ID)
@@ -45,7 +45,7 @@ func stored(t *testing.T, s *sqlstore.Store) (ids []utxo.WalletID) {
 func TestNothingOfAFailedUpdateLands(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		s, _ := newStore(t, d)
-		flushed := func(tx store.Tx) error { // a read carries the delayed writes out
+		flushed := func(tx store.Unit) error { // a read carries the delayed writes out
 			if err := open(1)(tx); err != nil {
 				return err
 			}
@@ -54,7 +54,7 @@ func TestNothingOfAFailedUpdateLands(t *testing.T) {
 		}
 		t.Run("error", func(t *testing.T) {
 			boom := errors.New("boom")
-			err := s.Update(context.Background(), func(tx store.Tx) error { return errors.Join(flushed(tx), boom) })
+			err := s.Update(context.Background(), func(tx store.Unit) error { return errors.Join(flushed(tx), boom) })
 			if !errors.Is(err, boom) || len(stored(t, s)) != 0 {
 				t.Errorf("%v, %v", err, stored(t, s))
 			}
@@ -65,14 +65,14 @@ func TestNothingOfAFailedUpdateLands(t *testing.T) {
 					t.Errorf("%v", stored(t, s))
 				}
 			}()
-			_ = s.Update(context.Background(), func(tx store.Tx) error {
+			_ = s.Update(context.Background(), func(tx store.Unit) error {
 				_ = flushed(tx)
 				panic("boom")
 			})
 		})
 		t.Run("cancelled", func(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
-			err := s.Update(ctx, func(tx store.Tx) error {
+			err := s.Update(ctx, func(tx store.Unit) error {
 				defer cancel()
 				return flushed(tx)
 			})
@@ -84,7 +84,7 @@ func TestNothingOfAFailedUpdateLands(t *testing.T) {
 			if err := s.Update(context.Background(), open(7)); err != nil {
 				t.Fatal(err)
 			}
-			err := s.Update(context.Background(), func(tx store.Tx) error {
+			err := s.Update(context.Background(), func(tx store.Unit) error {
 				_ = tx.Wallets().Save(opened(8))
 				_ = tx.Wallets().Save(opened(7)) // is there already
 				_, _, _ = tx.Wallets().Tip()     // carries both out, and fails
@@ -95,8 +95,8 @@ func TestNothingOfAFailedUpdateLands(t *testing.T) {
 			}
 		})
 		t.Run("after the end", func(t *testing.T) {
-			var kept store.Tx
-			if err := s.View(context.Background(), func(tx store.Tx) error { kept = tx; return nil }); err != nil {
+			var kept store.Unit
+			if err := s.View(context.Background(), func(tx store.Unit) error { kept = tx; return nil }); err != nil {
 				t.Fatal(err)
 			}
 			if _, _, err := kept.Wallets().Tip(); err == nil {
@@ -113,7 +113,7 @@ func TestViewIsReadOnlyAndOneMoment(t *testing.T) {
 		if err := s.View(ctx, open(1)); !errors.Is(err, statemachine.ErrIllegal) {
 			t.Errorf("save in a View: %v", err)
 		}
-		err := s.View(ctx, func(tx store.Tx) error {
+		err := s.View(ctx, func(tx store.Unit) error {
 			before, err := tx.Wallets().Wallets()
 			if err != nil {
 				return err
@@ -144,7 +144,7 @@ func TestWritersDoNotLoseEachOther(t *testing.T) {
 		for range 8 {
 			wg.Go(func() {
 				for range 5 {
-					if err := s.Update(context.Background(), func(tx store.Tx) error {
+					if err := s.Update(context.Background(), func(tx store.Unit) error {
 						ran.Add(1)
 						if err := tx.Wallets().Lock(1); err != nil {
 							return err
@@ -163,7 +163,7 @@ func TestWritersDoNotLoseEachOther(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		_ = s.View(context.Background(), func(tx store.Tx) error {
+		_ = s.View(context.Background(), func(tx store.Unit) error {
 			ws, err := tx.Wallets().Wallets(1)
 			if err != nil || ws[0].ScannedTo != 40 {
 				t.Errorf("40 steps arrived at %v, %v", ws, err)
@@ -185,31 +185,31 @@ func TestConflictRunsAgain(t *testing.T) {
 		if err := s.Update(ctx, open(1)); err != nil {
 			t.Fatal(err)
 		}
-		stale := func(tx store.Tx) error {
+		stale := func(tx store.Unit) error {
 			old := utxo.Wallet{ID: 1, Birth: 1, ScannedTo: 500}
 			return tx.Wallets().Save(utxo.ChangeSet{Wallets: []utxo.WalletChange{{Old: old, New: old}}})
 		}
-		read := func(tx store.Tx) error { _, err := tx.Wallets().Wallets(1); return err }
-		clock := func(tx store.Tx) error { _, err := tx.Now(); return err }
-		domain := func(store.Tx) error {
+		read := func(tx store.Unit) error { _, err := tx.Wallets().Wallets(1); return err }
+		clock := func(tx store.Unit) error { _, err := tx.Now(); return err }
+		domain := func(store.Unit) error {
 			return &statemachine.Refusal{Err: statemachine.ErrConflict, Reason: "decided on an old version"}
 		}
 		for _, tt := range []struct {
 			name     string
-			fn       []func(store.Tx) error
+			fn       []func(store.Unit) error
 			postgres int // how often it runs
 		}{
-			{"what was read before the transaction is stale", []func(store.Tx) error{stale}, 1},
-			{"so it is where only the clock is read", []func(store.Tx) error{clock, stale}, 1},
-			{"and where it is read afterwards", []func(store.Tx) error{stale, read}, 1},
-			{"what was read in the transaction is stale", []func(store.Tx) error{read, stale}, 11},
-			{"a domain calls it a conflict", []func(store.Tx) error{read, domain}, 1},
-			{"a row is there already", []func(store.Tx) error{open(1)}, 1},
-			{"a row is there that was not when it was looked for", []func(store.Tx) error{read, open(1)}, 11},
+			{"what was read before the transaction is stale", []func(store.Unit) error{stale}, 1},
+			{"so it is where only the clock is read", []func(store.Unit) error{clock, stale}, 1},
+			{"and where it is read afterwards", []func(store.Unit) error{stale, read}, 1},
+			{"what was read in the transaction is stale", []func(store.Unit) error{read, stale}, 11},
+			{"a domain calls it a conflict", []func(store.Unit) error{read, domain}, 1},
+			{"a row is there already", []func(store.Unit) error{open(1)}, 1},
+			{"a row is there that was not when it was looked for", []func(store.Unit) error{read, open(1)}, 11},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				runs := 0
-				err := s.Update(ctx, func(tx store.Tx) error {
+				err := s.Update(ctx, func(tx store.Unit) error {
 					runs++
 					for _, fn := range tt.fn {
 						if err := fn(tx); err != nil {
@@ -228,7 +228,7 @@ func TestConflictRunsAgain(t *testing.T) {
 		}
 		t.Run("a race ends well", func(t *testing.T) {
 			runs := 0
-			err := s.Update(ctx, func(tx store.Tx) error {
+			err := s.Update(ctx, func(tx store.Unit) error {
 				ws, err := tx.Wallets().Wallets(1)
 				if err != nil {
 					return err
@@ -236,7 +236,7 @@ func TestConflictRunsAgain(t *testing.T) {
 				next := ws[0]
 				next.ScannedTo++
 				if runs++; runs <= 3 && d == sqlstore.Postgres { // another one is between
-					if err := s.Update(ctx, func(tx store.Tx) error {
+					if err := s.Update(ctx, func(tx store.Unit) error {
 						return tx.Wallets().Save(utxo.ChangeSet{Wallets: []utxo.WalletChange{{Old: ws[0], New: next}}})
 					}); err != nil {
 						return err
@@ -342,7 +342,7 @@ func TestClose(t *testing.T) {
 	s, db := newStore(t, sqlstore.SQLite)
 	running, closed, over := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		over <- s.Update(context.Background(), func(tx store.Tx) error {
+		over <- s.Update(context.Background(), func(tx store.Unit) error {
 			close(running)
 			select {
 			case <-closed:

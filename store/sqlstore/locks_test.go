@@ -111,7 +111,7 @@ func TestADeadlockOfHostTransactionsIsToBeginAgain(t *testing.T) {
 	if errs[1-loser] != nil {
 		t.Errorf("the other one: %v", errs[1-loser])
 	}
-	if err := inHostTx(b, true, func(tx store.Tx) error {
+	if err := inHostTx(b, true, func(tx store.Unit) error {
 		s := b.Withdrawals.Within(tx)
 		return errors.Join(enqueue(s, first[loser]), enqueue(s, second[loser]))
 	}); err != nil {
@@ -173,7 +173,7 @@ func TestRenewalsAndSavesDoNotDeadlock(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, uint64(n)))
 		for range rounds {
 			order := r.Perm(jobs)
-			err := s.Update(ctx, func(tx store.Tx) error {
+			err := s.Update(ctx, func(tx store.Unit) error {
 				now, err := tx.Now()
 				if err != nil {
 					return err

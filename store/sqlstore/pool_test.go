@@ -110,7 +110,7 @@ func TestOpenRefusesASmallPool(t *testing.T) {
 			if i == 0 {
 				run = s.Update
 			}
-			if err := run(ctx, func(store.Tx) error { inside.Done(); <-gate; return nil }); err != nil {
+			if err := run(ctx, func(store.Unit) error { inside.Done(); <-gate; return nil }); err != nil {
 				t.Error(err)
 			}
 		})

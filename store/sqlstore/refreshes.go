@@ -14,7 +14,7 @@ import (
 // refreshes are the records of package refresh within a transaction.
 type refreshes struct{ *tx }
 
-// Refreshes implements [store.RefreshTx].
+// Refreshes implements [store.RefreshUnit].
 func (t *tx) Refreshes() store.RefreshRecords { return refreshes{t} }
 
 // Get implements [store.RefreshRecords].

@@ -17,7 +17,7 @@ import (
 
 func TestRefreshes(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		storetest.Refreshes(t, func(tb testing.TB) store.Store[store.Tx] {
+		storetest.Refreshes(t, func(tb testing.TB) store.Store[store.Unit] {
 			return emptyStore(tb, d)
 		})
 	})
@@ -169,7 +169,7 @@ func TestTurnWaitsForNobody(t *testing.T) {
 	}
 	locked, free, done := make(chan struct{}), make(chan struct{}), make(chan error)
 	go func() {
-		done <- s.Update(ctx, func(tx store.Tx) error {
+		done <- s.Update(ctx, func(tx store.Unit) error {
 			_, err := tx.Refreshes().Heads("a")
 			close(locked)
 			<-free

@@ -15,7 +15,7 @@ type relays struct{ *tx }
 
 var _ store.RelayRecords = relays{}
 
-// Relays implements [store.RelayTx].
+// Relays implements [store.RelayUnit].
 func (t *tx) Relays() store.RelayRecords { return relays{t} }
 
 var (

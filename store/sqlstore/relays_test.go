@@ -10,7 +10,7 @@ import (
 
 func TestRelays(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		storetest.Relays(t, func(tb testing.TB) store.Store[store.Tx] {
+		storetest.Relays(t, func(tb testing.TB) store.Store[store.Unit] {
 			return emptyStore(tb, d)
 		})
 	})
@@ -18,7 +18,7 @@ func TestRelays(t *testing.T) {
 
 func TestTenants(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		storetest.Tenants(t, func(tb testing.TB) store.Store[store.Tx] {
+		storetest.Tenants(t, func(tb testing.TB) store.Store[store.Unit] {
 			return emptyStore(tb, d)
 		})
 	})

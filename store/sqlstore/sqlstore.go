@@ -78,7 +78,7 @@ type Store struct {
 	reader *pool
 }
 
-var _ store.Store[store.Tx] = (*Store)(nil)
+var _ store.Store[store.Unit] = (*Store)(nil)
 
 // Open checks that db keeps what it commits and has the current tables, see
 // [Migrate]. On SQLite it takes connections of db, which Close closes; a
@@ -153,7 +153,7 @@ func (s syntax) checkDialect(ctx context.Context, q queryer) error {
 func (s *Store) Close() error { return errors.Join(s.writer.close(), s.reader.close()) }
 
 // Update implements [store.Store].
-func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
+func (s *Store) Update(ctx context.Context, fn func(store.Unit) error) error {
 	for attempt := 0; ; attempt++ {
 		again, err := s.once(ctx, false, fn)
 		if err == nil || attempt >= s.opts.Retries || !again {
@@ -169,14 +169,14 @@ func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
 }
 
 // View implements [store.Store].
-func (s *Store) View(ctx context.Context, fn func(store.Tx) error) error {
+func (s *Store) View(ctx context.Context, fn func(store.Unit) error) error {
 	_, err := s.once(ctx, true, fn)
 	return err
 }
 
 // once runs fn in one transaction, and reports whether another run of one that
 // failed can do better.
-func (s *Store) once(ctx context.Context, view bool, fn func(store.Tx) error) (again bool, err error) {
+func (s *Store) once(ctx context.Context, view bool, fn func(store.Unit) error) (again bool, err error) {
 	if fn == nil {
 		return false, fmt.Errorf("%w: the function is nil", statemachine.ErrInvalid)
 	}
@@ -225,7 +225,7 @@ func (s *Store) begin(ctx context.Context, view bool) (unit, error) {
 	return s.beginSQLite(ctx, view)
 }
 
-// Within joins a transaction that the host has begun: what the returned Tx
+// Within joins a transaction that the host has begun: what the returned unit
 // writes commits, or not, with tx. Nothing is delayed, and errors come back
 // unretried; after one, the host rolls back, and after [store.ErrRetry] it
 // begins again.
@@ -236,7 +236,7 @@ func (s *Store) begin(ctx context.Context, view bool) (unit, error) {
 // [statemachine.ErrInvalid]. Two commands of one transaction lock their rows in
 // the order of the commands: what hosts lock in different orders can end in a
 // deadlock, which is ErrRetry for one of them.
-func (s *Store) Within(ctx context.Context, tx *sql.Tx) (store.Tx, error) {
+func (s *Store) Within(ctx context.Context, tx *sql.Tx) (store.Unit, error) {
 	if tx == nil {
 		return nil, fmt.Errorf("%w: the *sql.Tx is nil", statemachine.ErrInvalid)
 	}

@@ -42,10 +42,10 @@ var (
 	creditSwaps  = newSwapTables(swap.ToUSDC, creditTables)
 )
 
-// Deposits implements [store.SwapTx].
+// Deposits implements [store.SwapUnit].
 func (t *tx) Deposits() store.SwapRecords[swap.Deposit] { return swaps[swap.Deposit]{t, depositSwaps} }
 
-// Credits implements [store.SwapTx].
+// Credits implements [store.SwapUnit].
 func (t *tx) Credits() store.SwapRecords[swap.Credit] { return swaps[swap.Credit]{t, creditSwaps} }
 
 func newSwapTables[A any](d swap.Direction, tables map[swap.Place]*table[A]) *swapTables[A] {

@@ -13,7 +13,7 @@ import (
 // swapHouse is what concerns all swaps.
 type swapHouse struct{ *tx }
 
-// SwapHouse implements [store.SwapTx].
+// SwapHouse implements [store.SwapUnit].
 func (t *tx) SwapHouse() store.SwapHouse { return swapHouse{t} }
 
 var (

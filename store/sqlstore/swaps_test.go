@@ -10,7 +10,7 @@ import (
 
 func TestSwaps(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		storetest.Swaps(t, func(tb testing.TB) store.Store[store.Tx] {
+		storetest.Swaps(t, func(tb testing.TB) store.Store[store.Unit] {
 			return emptyStore(tb, d)
 		})
 	})

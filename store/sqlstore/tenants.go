@@ -16,7 +16,7 @@ type tenants struct{ *tx }
 
 var _ store.TenantRecords = tenants{}
 
-// Tenants implements [store.TenantTx].
+// Tenants implements [store.TenantUnit].
 func (t *tx) Tenants() store.TenantRecords { return tenants{t} }
 
 var (

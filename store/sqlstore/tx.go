@@ -87,7 +87,7 @@ type tx struct {
 	err     error          // the first failure of the database, which ends the transaction
 }
 
-var _ store.Tx = (*tx)(nil)
+var _ store.Unit = (*tx)(nil)
 
 func (s *Store) within(ctx context.Context, host *sql.Tx) (*tx, error) {
 	t := &tx{ctx: ctx, store: s, run: &session{db: host}, direct: true}

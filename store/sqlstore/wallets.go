@@ -23,7 +23,7 @@ var (
 	_ store.Feed[utxo.TxID] = wallets{}
 )
 
-// Wallets implements [store.WalletTx].
+// Wallets implements [store.WalletUnit].
 func (t *tx) Wallets() store.WalletRecords { return wallets{t} }
 
 var (

@@ -49,7 +49,7 @@ func grown(b *testing.B, d sqlstore.Dialect, n int) (*sqlstore.Store, database, 
 	apply := func(ev utxo.Event) {
 		set, err := ledger.Do(ev)
 		if err == nil {
-			err = s.Update(ctx, func(tx store.Tx) error { return tx.Wallets().Save(set) })
+			err = s.Update(ctx, func(tx store.Unit) error { return tx.Wallets().Save(set) })
 		}
 		if err != nil {
 			b.Fatal(err)
@@ -128,7 +128,7 @@ func BenchmarkReads(b *testing.B) {
 		read := func(name string, fn func(w store.WalletRecords) error) {
 			b.Run(name, func(b *testing.B) {
 				for range b.N {
-					if err := s.View(context.Background(), func(tx store.Tx) error { return fn(tx.Wallets()) }); err != nil {
+					if err := s.View(context.Background(), func(tx store.Unit) error { return fn(tx.Wallets()) }); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -184,13 +184,13 @@ func BenchmarkClosures(b *testing.B) {
 					Raw: make([]byte, 200), Inputs: []wire.OutPoint{{Hash: prev}}, Outputs: []utxo.Output{{Amount: 1, Tag: "main"}}})
 				prev = hash
 			}
-			if err := s.Update(ctx, func(tx store.Tx) error { return tx.Wallets().Save(set) }); err != nil {
+			if err := s.Update(ctx, func(tx store.Unit) error { return tx.Wallets().Save(set) }); err != nil {
 				b.Fatal(err)
 			}
 			walk := func(name string, fn func(w store.WalletRecords) ([]*utxo.Tx, error)) {
 				b.Run(fmt.Sprintf("%s-%d", name, depth), func(b *testing.B) {
 					for range b.N {
-						if err := s.View(ctx, func(tx store.Tx) error {
+						if err := s.View(ctx, func(tx store.Unit) error {
 							all, err := fn(tx.Wallets())
 							if len(all) < depth-1 {
 								return fmt.Errorf("%d found: %w", len(all), err)

@@ -244,7 +244,7 @@ func TestUnknownStatusNamesTheRow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		err = s.View(ctx, func(tx store.Tx) error {
+		err = s.View(ctx, func(tx store.Unit) error {
 			if txs, err := tx.Wallets().Txs(utxo.TxID{Wallet: 1, Hash: hash}); err != nil || len(txs) != 1 {
 				t.Errorf("another row: %v %v", txs, err)
 			}
@@ -272,7 +272,7 @@ func TestFollowMissesNothing(t *testing.T) {
 		var cursor store.Cursor
 		read := func() (seen []string) {
 			t.Helper()
-			err := s.View(ctx, func(tx store.Tx) error {
+			err := s.View(ctx, func(tx store.Unit) error {
 				feed := tx.Wallets().(store.Feed[utxo.TxID])
 				for {
 					page, next, err := feed.Follow(cursor, 2)
@@ -338,7 +338,7 @@ func TestFollowMissesNothing(t *testing.T) {
 			t.Errorf("then: %s", got)
 		}
 		for _, bad := range []store.Cursor{"x", "1", "1.2.3", "01.2"} {
-			err := s.View(ctx, func(tx store.Tx) error {
+			err := s.View(ctx, func(tx store.Unit) error {
 				_, _, err := tx.Wallets().(store.Feed[utxo.TxID]).Follow(bad, 1)
 				return err
 			})

@@ -21,7 +21,7 @@ import (
 
 func TestWallets(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		storetest.Wallets(t, func(tb testing.TB) store.Store[store.Tx] {
+		storetest.Wallets(t, func(tb testing.TB) store.Store[store.Unit] {
 			return emptyStore(tb, d)
 		})
 	})
@@ -55,7 +55,7 @@ func compareHistory(t *testing.T, d sqlstore.Dialect, h utxotest.History) error 
 		}
 		want := everything(ledger, h.Policy, utxo.Said(ev).At)
 		var got []string
-		if err := s.View(ctx, func(tx store.Tx) error {
+		if err := s.View(ctx, func(tx store.Unit) error {
 			got = everything(tx.Wallets(), h.Policy, utxo.Said(ev).At)
 			return nil
 		}); err != nil {
@@ -93,7 +93,7 @@ func TestEventsOfOneTransactionAgreeWithTheLedger(t *testing.T) {
 		}
 		now := utxo.Said(events[len(events)-1]).At
 		want := everything(ledger, h.Policy, now)
-		if err := s.View(context.Background(), func(tx store.Tx) error {
+		if err := s.View(context.Background(), func(tx store.Unit) error {
 			if got := everything(tx.Wallets(), h.Policy, now); !slices.Equal(got, want) {
 				t.Errorf("the store has\n%s\nthe ledger\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
@@ -115,7 +115,7 @@ func TestWhatWasReadBeforeTheLockIsReadAgain(t *testing.T) {
 	if _, err := service.Do(ctx, utxo.WalletOpened{Wallet: 1}, utxo.Submitted{Wallet: 1, Tx: coin}); err != nil {
 		t.Fatal(err)
 	}
-	err := s.Update(ctx, func(tx store.Tx) error {
+	err := s.Update(ctx, func(tx store.Unit) error {
 		ours := service.Within(tx)
 		if d, err := ours.Detail(ctx, id); err != nil || d.Tx.Status != utxo.Pending {
 			t.Fatal(d.Tx, err)

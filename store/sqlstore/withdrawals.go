@@ -18,7 +18,7 @@ type withdrawals struct{ *tx }
 
 var _ store.WithdrawalRecords = withdrawals{}
 
-// Withdrawals implements [store.WithdrawalTx].
+// Withdrawals implements [store.WithdrawalUnit].
 func (t *tx) Withdrawals() store.WithdrawalRecords { return withdrawals{t} }
 
 var (

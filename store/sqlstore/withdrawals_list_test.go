@@ -66,7 +66,7 @@ func TestListsBesideAMillion(t *testing.T) {
 						took, n := time.Duration(1<<62), 0
 						for range 3 { // the first one plans
 							began := time.Now()
-							err := s.View(ctx, func(tx store.Tx) error {
+							err := s.View(ctx, func(tx store.Unit) error {
 								page, err := tx.Withdrawals().List(store.ListWithdrawals{Filter: f, Backwards: backwards, Limit: 100, Now: time.Now().Add(time.Hour)})
 								n = len(page)
 								return err

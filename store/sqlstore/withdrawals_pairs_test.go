@@ -20,7 +20,7 @@ import (
 // written nothing yet.
 type decided struct {
 	tx     *sql.Tx
-	store  store.Tx
+	store  store.Unit
 	change withdrawal.Change
 }
 

@@ -279,7 +279,7 @@ func TestWithdrawalsJoinTheHostsTransaction(t *testing.T) {
 		b, ctx := newBank(t, d), context.Background()
 		for _, commits := range []bool{false, true} {
 			s := b.submission(bsc)
-			err := inHostTx(b, commits, func(tx store.Tx) error {
+			err := inHostTx(b, commits, func(tx store.Unit) error {
 				_, err := b.Withdrawals.Within(tx).Submit(ctx, s)
 				return err
 			})
@@ -293,7 +293,7 @@ func TestWithdrawalsJoinTheHostsTransaction(t *testing.T) {
 	})
 }
 
-func inHostTx(b *bank, commit bool, fn func(store.Tx) error) error {
+func inHostTx(b *bank, commit bool, fn func(store.Unit) error) error {
 	ctx := context.Background()
 	conn, err := b.DB.Conn(ctx)
 	if err != nil {

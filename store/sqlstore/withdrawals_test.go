@@ -19,7 +19,7 @@ import (
 
 func TestWithdrawals(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		storetest.Withdrawals(t, func(tb testing.TB) store.Store[store.Tx] {
+		storetest.Withdrawals(t, func(tb testing.TB) store.Store[store.Unit] {
 			return emptyStore(tb, d)
 		})
 	})

@@ -17,7 +17,7 @@ import (
 )
 
 // Refreshes proves the refreshes of a store.
-func Refreshes[T store.RefreshTx](t *testing.T, open func(testing.TB) store.Store[T]) {
+func Refreshes[T store.RefreshUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
 	rules := []struct {
 		rule string
 		test func(*testing.T, *refreshes[T])
@@ -41,7 +41,7 @@ func Refreshes[T store.RefreshTx](t *testing.T, open func(testing.TB) store.Stor
 		t.Run(r.rule, func(t *testing.T) { r.test(t, newRefreshes(t, open(t))) })
 	}
 	t.Run("random histories store the same as the memory adapter", func(t *testing.T) {
-		randomHistories(t, versionedRefreshes(newRefreshes(t, open(t))), versionedRefreshes(newRefreshes[store.Tx](t, memory.New(memory.Options{}))))
+		randomHistories(t, versionedRefreshes(newRefreshes(t, open(t))), versionedRefreshes(newRefreshes[store.Unit](t, memory.New(memory.Options{}))))
 	})
 }
 
@@ -61,7 +61,7 @@ func (r *refreshes[T]) do(t *testing.T, xpub string, events ...refresh.Event) re
 	return w
 }
 
-func refreshSlots[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+func refreshSlots[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	claim := func(actor string, slot int32) refresh.SlotClaimed {
 		return refresh.SlotClaimed{By: refresh.By{Actor: actor, Role: refresh.Orchestrator, At: start}, Slot: slot}
 	}
@@ -94,7 +94,7 @@ func refreshSlots[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 	}
 }
 
-func oneRecovery[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+func oneRecovery[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	var now time.Time // the store's
 	if err := r.View(ctx, func(tx T) (err error) { now, err = tx.Now(); return err }); err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func oneRecovery[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 	}
 }
 
-func walletLocks[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+func walletLocks[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	xpub := r.at(t, 0).Wallet.XpubVan
 	api := func(at time.Time) refresh.By { return refresh.By{Actor: "api", Role: refresh.API, At: at} }
 	var last int64
@@ -218,7 +218,7 @@ func walletLocks[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 	refusedWith(t, err, statemachine.ErrHeld, "a lock that another took since it was read")
 }
 
-func renewedTogether[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+func renewedTogether[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	all := map[string]func(*store.RefreshLease){
 		"held":             func(*store.RefreshLease) {},
 		"another slot":     func(l *store.RefreshLease) { l.Slot++ },
@@ -262,7 +262,7 @@ func renewedTogether[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 }
 
 // lateRenewal: a lock that has ended is lost, though slot and job are held.
-func lateRenewal[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+func lateRenewal[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	w := r.at(t, 1)
 	renew := func(now time.Time, h refresh.Held) (lost []string) {
 		t.Helper()
@@ -285,7 +285,7 @@ func lateRenewal[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 	}
 }
 
-func lostLock[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+func lostLock[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	w := r.at(t, 1)
 	xpub := w.Wallet.XpubVan
 	if err := r.Update(ctx, func(tx T) error { _, err := tx.Refreshes().Sweep(start.Add(r.config.LockTTL), 10); return err }); err != nil {
@@ -304,7 +304,7 @@ func lostLock[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 	same(t, "it left a trace", versionedRefreshes(r).snapshot(t, xpub), before)
 }
 
-func oneExpiry[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+func oneExpiry[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	w := r.at(t, 2)
 	xpub := w.Wallet.XpubVan
 	end := w.Watchers[0].ExpiresAt
@@ -336,7 +336,7 @@ func oneExpiry[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 }
 
 // loadedSets compares each set with the domain's predicate on the whole wallet.
-func loadedSets[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+func loadedSets[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	ids := versionedRefreshes(r).population(t)
 	found := map[string]bool{}
 	err := r.View(ctx, func(tx T) error {

@@ -9,5 +9,5 @@ import (
 )
 
 func TestMemoryRefreshes(t *testing.T) {
-	storetest.Refreshes(t, func(testing.TB) store.Store[store.Tx] { return memory.New(memory.Options{}) })
+	storetest.Refreshes(t, func(testing.TB) store.Store[store.Unit] { return memory.New(memory.Options{}) })
 }

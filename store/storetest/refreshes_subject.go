@@ -25,14 +25,14 @@ type (
 )
 
 // refreshes is one store under test.
-type refreshes[T store.RefreshTx] struct {
+type refreshes[T store.RefreshUnit] struct {
 	store.Store[T]
 	config  refresh.Config
 	service *store.Refreshes
 	n       atomic.Int32
 }
 
-func newRefreshes[T store.RefreshTx](t testing.TB, s store.Store[T]) *refreshes[T] {
+func newRefreshes[T store.RefreshUnit](t testing.TB, s store.Store[T]) *refreshes[T] {
 	r := &refreshes[T]{Store: answering[T]{s}, config: refresh.DefaultConfig()}
 	r.config.MaxWalletProcesses, r.config.Coalesce = 10_000, true
 	r.restart(t)
@@ -76,7 +76,7 @@ func listed(at time.Time, transfers ...refresh.Transfer) refresh.Listing {
 
 // versionedRefreshes says how to make wallets with their jobs and watchers, for
 // the rules of any versioned record.
-func versionedRefreshes[T store.RefreshTx](r *refreshes[T]) *refreshSubject[T] {
+func versionedRefreshes[T store.RefreshUnit](r *refreshes[T]) *refreshSubject[T] {
 	s := &refreshSubject[T]{
 		Store:   r.Store,
 		service: r.service,

@@ -16,7 +16,7 @@ import (
 )
 
 // refreshStatistics compares with the domain's count over everything.
-func refreshStatistics[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+func refreshStatistics[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	s := versionedRefreshes(r)
 	s.population(t)
 	var all []refresh.Work
@@ -42,7 +42,7 @@ func refreshStatistics[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 
 // turns: four processes take turns at the same time over ten wallets and three
 // numbers.
-func turns[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+func turns[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	r.config.MaxWalletProcesses = 3
 	r.restart(t)
 	for range 10 {
@@ -107,7 +107,7 @@ func turns[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 }
 
 // exits: a job comes while the worker of an idle wallet leaves.
-func exits[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+func exits[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	left, stayed := 0, 0
 	for n := range 20 {
 		xpub := r.xpub()
@@ -189,7 +189,7 @@ func exits[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 }
 
 // everyRefreshField takes a wallet through all that moves its fields.
-func everyRefreshField[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+func everyRefreshField[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	r.config.Coalesce = false
 	r.restart(t)
 	l := newLife(t, versionedRefreshes(r))
@@ -268,7 +268,7 @@ func everyRefreshField[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
 	l.end(fixed, map[string]any{"Wallet": refresh.Wallet{}, "Job": refresh.Job{}, "Watcher": refresh.Watcher{}}, map[string]any{"Lock": refresh.Lock{}})
 }
 
-func refreshPages[T store.RefreshTx](t *testing.T, r *refreshes[T]) {
+func refreshPages[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	s := versionedRefreshes(r)
 	s.population(t)
 	err := r.View(ctx, func(tx T) error {

@@ -21,7 +21,7 @@ import (
 )
 
 // Relays proves the relays of a store.
-func Relays[T store.RelayTx](t *testing.T, open func(testing.TB) store.Store[T]) {
+func Relays[T store.RelayUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
 	versioned(t, func(t *testing.T) *relaySubject[T] { return newRelays(t, open(t)).subject() })
 	for _, r := range []struct {
 		rule string
@@ -41,7 +41,7 @@ func Relays[T store.RelayTx](t *testing.T, open func(testing.TB) store.Store[T])
 		t.Run(r.rule, func(t *testing.T) { r.test(t, newRelays(t, open(t))) })
 	}
 	t.Run("random histories store the same as the memory adapter", func(t *testing.T) {
-		randomHistories(t, newRelays(t, open(t)).subject(), newRelays[store.Tx](t, memory.New(memory.Options{})).subject())
+		randomHistories(t, newRelays(t, open(t)).subject(), newRelays[store.Unit](t, memory.New(memory.Options{})).subject())
 	})
 }
 
@@ -51,13 +51,13 @@ type (
 )
 
 // relays is one store under test.
-type relays[T store.RelayTx] struct {
+type relays[T store.RelayUnit] struct {
 	store.Store[T]
 	service *store.Relays
 	ids     atomic.Int64
 }
 
-func newRelays[T store.RelayTx](t *testing.T, s store.Store[T]) *relays[T] {
+func newRelays[T store.RelayUnit](t *testing.T, s store.Store[T]) *relays[T] {
 	t.Helper()
 	service, err := store.NewRelays(s, relaysynctest.Policy())
 	if err != nil {
@@ -199,7 +199,7 @@ func relayStages() []relayStage {
 }
 
 // everyRelayField goes through lives that set and move every field.
-func everyRelayField[T store.RelayTx](t *testing.T, r *relays[T]) {
+func everyRelayField[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	f := newLife(t, r.subject())
 	f.follow = func(relaysync.Sync, *relaysync.Change) {}
 	f.compareMore = func(T, string) error { return nil }
@@ -239,7 +239,7 @@ func (r *relays[T]) do(t failer, id string, events ...relaysync.Event) relaysync
 
 // relayAsRead: a lease changes with the version alone, and is compared all the
 // same.
-func relayAsRead[T store.RelayTx](t *testing.T, r *relays[T]) {
+func relayAsRead[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	s := r.subject()
 	s.eachStage(t, nil, func(t *testing.T, g *relayStage) {
 		a := s.make(t, g)
@@ -256,7 +256,7 @@ func relayAsRead[T store.RelayTx](t *testing.T, r *relays[T]) {
 	})
 }
 
-func concurrentSyncs[T store.RelayTx](t *testing.T, r *relays[T]) {
+func concurrentSyncs[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	const n = 60
 	for range n {
 		id := r.id()
@@ -285,7 +285,7 @@ func concurrentSyncs[T store.RelayTx](t *testing.T, r *relays[T]) {
 	}
 }
 
-func relayActivities[T store.RelayTx](t *testing.T, r *relays[T]) {
+func relayActivities[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	a, b := r.id(), r.id()
 	r.do(t, a, relayCreated(a, start.Add(time.Hour)))
 	r.do(t, b, relayCreated(b, start))
@@ -309,7 +309,7 @@ func relayActivities[T store.RelayTx](t *testing.T, r *relays[T]) {
 	}
 }
 
-func pendingRelays[T store.RelayTx](t *testing.T, r *relays[T]) {
+func pendingRelays[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	var want []string
 	for _, g := range relayStages() {
 		for range 3 {
@@ -340,7 +340,7 @@ func pendingRelays[T store.RelayTx](t *testing.T, r *relays[T]) {
 	}
 }
 
-func reconciledRelays[T store.RelayTx](t *testing.T, r *relays[T]) {
+func reconciledRelays[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	far := r.id()
 	r.do(t, far, relayCreated(far, start.Add(time.Hour))) // its clock was ahead
 	near := r.id()
@@ -363,7 +363,7 @@ func reconciledRelays[T store.RelayTx](t *testing.T, r *relays[T]) {
 
 // leaseOfTheFuture: its holder is dead, and its end is far away; one that a live
 // holder has renewed meanwhile stays.
-func leaseOfTheFuture[T store.RelayTx](t *testing.T, r *relays[T]) {
+func leaseOfTheFuture[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	far, near := r.id(), r.id()
 	for id, at := range map[string]time.Time{far: start.Add(24 * time.Hour), near: start} {
 		r.do(t, id, relayCreated(id, at), relaysync.Claimed{By: relayBy(relaysync.Reactor, at)})
@@ -390,7 +390,7 @@ func leaseOfTheFuture[T store.RelayTx](t *testing.T, r *relays[T]) {
 	}
 }
 
-func relayStatistics[T store.RelayTx](t *testing.T, r *relays[T]) {
+func relayStatistics[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	s := r.subject()
 	ids := s.population(t)
 	var all []relaysync.Sync
@@ -437,7 +437,7 @@ func relayStatistics[T store.RelayTx](t *testing.T, r *relays[T]) {
 	}
 }
 
-func relayNews[T store.RelayTx](t *testing.T, r *relays[T]) {
+func relayNews[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	news := r.service.Subscribe()
 	id := r.id()
 	r.do(t, id, relayCreated(id, start), relayUpdated(start, "b"))
@@ -461,7 +461,7 @@ func relayNews[T store.RelayTx](t *testing.T, r *relays[T]) {
 	}
 }
 
-func relayLimits[T store.RelayTx](t *testing.T, r *relays[T]) {
+func relayLimits[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	for _, n := range []int{0, -1, store.MaxPage + 1, 1 << 62} {
 		for name, call := range map[string]func() error{
 			"ForOperator": func() error { _, err := r.service.ForOperator(ctx, "", n); return err },

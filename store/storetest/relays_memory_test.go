@@ -9,9 +9,9 @@ import (
 )
 
 func TestMemoryRelays(t *testing.T) {
-	storetest.Relays(t, func(testing.TB) store.Store[store.Tx] { return memory.New(memory.Options{}) })
+	storetest.Relays(t, func(testing.TB) store.Store[store.Unit] { return memory.New(memory.Options{}) })
 }
 
 func TestMemoryTenants(t *testing.T) {
-	storetest.Tenants(t, func(testing.TB) store.Store[store.Tx] { return memory.New(memory.Options{}) })
+	storetest.Tenants(t, func(testing.TB) store.Store[store.Unit] { return memory.New(memory.Options{}) })
 }

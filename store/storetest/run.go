@@ -2,14 +2,14 @@
 // it from a test of the adapter; a failure prints the rule that is broken.
 //
 //	func TestStore(t *testing.T) {
-//		storetest.Run(t, func(tb testing.TB) store.Store[store.Tx] { return open(tb) })
+//		storetest.Run(t, func(tb testing.TB) store.Store[store.Unit] { return open(tb) })
 //	}
 //
 // open returns a new, empty store for each call, and arranges with tb.Cleanup
 // for its end. An adapter of one domain runs that domain's suite alone:
 //
 //	func TestStore(t *testing.T) {
-//		storetest.Withdrawals(t, func(tb testing.TB) store.Store[*mine.Tx] { return open(tb) })
+//		storetest.Withdrawals(t, func(tb testing.TB) store.Store[*mine.Unit] { return open(tb) })
 //	}
 //
 // Without package testing, at the start of a service, there is
@@ -35,7 +35,7 @@ import (
 )
 
 // Run proves a store of all domains.
-func Run(t *testing.T, open func(testing.TB) store.Store[store.Tx]) {
+func Run(t *testing.T, open func(testing.TB) store.Store[store.Unit]) {
 	t.Run("wallets", func(t *testing.T) { Wallets(t, open) })
 	t.Run("withdrawals", func(t *testing.T) { Withdrawals(t, open) })
 	t.Run("refreshes", func(t *testing.T) { Refreshes(t, open) })

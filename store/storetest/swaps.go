@@ -19,17 +19,17 @@ import (
 )
 
 // Swaps proves the swaps of a store, in both directions.
-func Swaps[T store.SwapTx](t *testing.T, open func(testing.TB) store.Store[T]) {
+func Swaps[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
 	t.Run("deposits", func(t *testing.T) {
 		swapItems(t, func(t *testing.T) *swapSubject[T, swap.Deposit] { return newDeposits(t, open(t)) },
-			func(t *testing.T) *swapSubject[store.Tx, swap.Deposit] {
-				return newDeposits[store.Tx](t, memory.New(memory.Options{}))
+			func(t *testing.T) *swapSubject[store.Unit, swap.Deposit] {
+				return newDeposits[store.Unit](t, memory.New(memory.Options{}))
 			})
 	})
 	t.Run("credits", func(t *testing.T) {
 		swapItems(t, func(t *testing.T) *swapSubject[T, swap.Credit] { return newCredits(t, open(t)) },
-			func(t *testing.T) *swapSubject[store.Tx, swap.Credit] {
-				return newCredits[store.Tx](t, memory.New(memory.Options{}))
+			func(t *testing.T) *swapSubject[store.Unit, swap.Credit] {
+				return newCredits[store.Unit](t, memory.New(memory.Options{}))
 			})
 	})
 	for _, r := range []struct {
@@ -64,13 +64,13 @@ type (
 	swapService[A any]                = service[string, string, A, swap.Event]
 )
 
-func swapItems[T store.SwapTx, A any](t *testing.T, open func(*testing.T) *swapSubject[T, A], reference func(*testing.T) *swapSubject[store.Tx, A]) {
+func swapItems[T store.SwapUnit, A any](t *testing.T, open func(*testing.T) *swapSubject[T, A], reference func(*testing.T) *swapSubject[store.Unit, A]) {
 	versioned(t, open)
 	t.Run("an item is in exactly one table, and moves in one commit", func(t *testing.T) { oneTable(t, open(t)) })
 	t.Run("random histories store the same as the memory adapter", func(t *testing.T) { randomHistories(t, open(t), reference(t)) })
 }
 
-func newDeposits[T store.SwapTx](t *testing.T, db store.Store[T]) *swapSubject[T, swap.Deposit] {
+func newDeposits[T store.SwapUnit](t *testing.T, db store.Store[T]) *swapSubject[T, swap.Deposit] {
 	p := swaptest.Policy()
 	s, err := store.NewDeposits(db, p)
 	if err != nil {
@@ -79,7 +79,7 @@ func newDeposits[T store.SwapTx](t *testing.T, db store.Store[T]) *swapSubject[T
 	return newSwapSubject(t, db, s, func(tx T) swapService[swap.Deposit] { return s.Within(tx) }, T.Deposits, s.Held, p.ApplyDeposit, swap.CheckDeposit, swap.ToUSDD)
 }
 
-func newCredits[T store.SwapTx](t *testing.T, db store.Store[T]) *swapSubject[T, swap.Credit] {
+func newCredits[T store.SwapUnit](t *testing.T, db store.Store[T]) *swapSubject[T, swap.Credit] {
 	p := swaptest.Policy()
 	s, err := store.NewCredits(db, p)
 	if err != nil {
@@ -91,7 +91,7 @@ func newCredits[T store.SwapTx](t *testing.T, db store.Store[T]) *swapSubject[T,
 // swapIDs make ids that no other item of the process has.
 var swapIDs atomic.Uint64
 
-func newSwapSubject[T store.SwapTx, A any](t *testing.T, db store.Store[T], s swapService[A], within func(T) swapService[A], rows func(T) store.SwapRecords[A],
+func newSwapSubject[T store.SwapUnit, A any](t *testing.T, db store.Store[T], s swapService[A], within func(T) swapService[A], rows func(T) store.SwapRecords[A],
 	held func(context.Context, ...store.HeldSwap[A]) ([]A, error), apply func(A, swap.Event, time.Time) (swap.Change[A], error), check func(A) error, d swap.Direction) *swapSubject[T, A] {
 	scanHouse(t, db)
 	head := func(a *A) *swap.Item { return any(a).(swap.Record).Head() }
@@ -167,7 +167,7 @@ func newSwapSubject[T store.SwapTx, A any](t *testing.T, db store.Store[T], s sw
 }
 
 // scanHouse lets things go out.
-func scanHouse[T store.SwapTx](t failer, db store.Store[T]) {
+func scanHouse[T store.SwapUnit](t failer, db store.Store[T]) {
 	t.Helper()
 	err := db.Update(ctx, func(tx T) error {
 		old, err := tx.SwapHouse().Control(true)
@@ -255,7 +255,7 @@ func swapStages[A any](d swap.Direction) []stage[string, A, swap.Event] {
 
 // oneTable takes an item through its life and looks into all four tables after
 // each event.
-func oneTable[T store.SwapTx, A any](t *testing.T, s *swapSubject[T, A]) {
+func oneTable[T store.SwapUnit, A any](t *testing.T, s *swapSubject[T, A]) {
 	for _, g := range s.stages {
 		a := s.make(t, &g)
 		places := 0
@@ -283,7 +283,7 @@ func oneTable[T store.SwapTx, A any](t *testing.T, s *swapSubject[T, A]) {
 	}
 }
 
-func drawnOnce[T store.SwapTx](t *testing.T, db store.Store[T]) {
+func drawnOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	s := newDeposits(t, db)
 	var ids []string
 	for range concurrentAttempts {
@@ -315,7 +315,7 @@ func drawnOnce[T store.SwapTx](t *testing.T, db store.Store[T]) {
 }
 
 // referenceOnce: the counter refuses a number first, and below it the store does.
-func referenceOnce[T store.SwapTx](t *testing.T, db store.Store[T]) {
+func referenceOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	s := newDeposits(t, db)
 	counter := func() uint64 {
 		c, err := read(db, func(tx T) (swap.Control, error) { return tx.SwapHouse().Control(false) })
@@ -349,7 +349,7 @@ func referenceOnce[T store.SwapTx](t *testing.T, db store.Store[T]) {
 }
 
 // signatureOnce: one transaction is one intent's.
-func signatureOnce[T store.SwapTx](t *testing.T, db store.Store[T]) {
+func signatureOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	s := newCredits(t, db)
 	first, second := s.newID(), s.newID()
 	s.do(t, first, append(arrived(swap.ToUSDC, first), begun(swap.ToUSDC, first))...)
@@ -363,7 +363,7 @@ func signatureOnce[T store.SwapTx](t *testing.T, db store.Store[T]) {
 
 // restoredStore: a copy is taken up again. What it shows as ready is not paid
 // before it was looked back for, in either direction.
-func restoredStore[T store.SwapTx](t *testing.T, db store.Store[T]) {
+func restoredStore[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	ds, cs := newDeposits(t, db), newCredits(t, db)
 	d, c := ds.newID(), cs.newID()
 	ds.do(t, d, arrived(swap.ToUSDD, d)...)
@@ -409,7 +409,7 @@ func read[T, R any](db store.Store[T], fn func(T) (R, error)) (r R, err error) {
 	return r, err
 }
 
-func houseVersions[T store.SwapTx](t *testing.T, db store.Store[T]) {
+func houseVersions[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	control := func() swap.Control {
 		c, err := read(db, func(tx T) (swap.Control, error) { return tx.SwapHouse().Control(false) })
 		if err != nil {
@@ -485,7 +485,7 @@ func houseVersions[T store.SwapTx](t *testing.T, db store.Store[T]) {
 	}
 }
 
-func discrepancies[T store.SwapTx](t *testing.T, db store.Store[T]) {
+func discrepancies[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	s := newDeposits(t, db)
 	id := s.newID()
 	s.do(t, id, arrival(swap.ToUSDD, id))
@@ -541,7 +541,7 @@ func discrepancies[T store.SwapTx](t *testing.T, db store.Store[T]) {
 	}
 }
 
-func oldestItem[T store.SwapTx](t *testing.T, db store.Store[T]) {
+func oldestItem[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	d, c := newDeposits(t, db), newCredits(t, db)
 	oldest := func(of swap.Direction, vanished time.Time) time.Time {
 		at, err := read(db, func(tx T) (time.Time, error) {
@@ -582,7 +582,7 @@ func oldestItem[T store.SwapTx](t *testing.T, db store.Store[T]) {
 	want(swap.ToUSDC, start.Add(tick), 2)
 }
 
-func swapStatistics[T store.SwapTx](t *testing.T, db store.Store[T]) {
+func swapStatistics[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	d, c := newDeposits(t, db), newCredits(t, db)
 	ds, cs := d.population(t), c.population(t)
 	now := swaptest.Start.Add(30 * time.Hour)
@@ -620,7 +620,7 @@ func swapStatistics[T store.SwapTx](t *testing.T, db store.Store[T]) {
 	}
 }
 
-func namedOutbound[T store.SwapTx](t *testing.T, db store.Store[T]) {
+func namedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	scanHouse(t, db)
 	all, err := store.NewSwaps(db, swaptest.Policy())
 	if err != nil {
@@ -684,7 +684,7 @@ func namedOutbound[T store.SwapTx](t *testing.T, db store.Store[T]) {
 	}
 }
 
-func swapLimits[T store.SwapTx](t *testing.T, db store.Store[T]) {
+func swapLimits[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	all, err := store.NewSwaps(db, swaptest.Policy())
 	if err != nil {
 		t.Fatal(err)
@@ -716,7 +716,7 @@ func swapLimits[T store.SwapTx](t *testing.T, db store.Store[T]) {
 	}
 }
 
-func swapSelfCheck[T store.SwapTx](t *testing.T, db store.Store[T]) {
+func swapSelfCheck[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	if err := store.SelfCheckSwaps(ctx, db); err != nil {
 		t.Fatal(err)
 	}

@@ -10,14 +10,14 @@ import (
 )
 
 // depositFields takes deposits through every field that a step can move.
-func depositFields[T store.SwapTx](t *testing.T, s *swapSubject[T, swap.Deposit]) {
+func depositFields[T store.SwapUnit](t *testing.T, s *swapSubject[T, swap.Deposit]) {
 	l := newLife(t, s)
 	l.records = func(d *swap.Deposit) map[string]any { return map[string]any{"Deposit": *d} }
 	swapFields(l, swap.ToUSDD)
 	l.end(append(fixedOfItem("Deposit.Item"), "Deposit.Item.Collecting"), map[string]any{"Deposit": swap.Deposit{}}, nil)
 }
 
-func creditFields[T store.SwapTx](t *testing.T, s *swapSubject[T, swap.Credit]) {
+func creditFields[T store.SwapUnit](t *testing.T, s *swapSubject[T, swap.Credit]) {
 	l := newLife(t, s)
 	l.records = func(c *swap.Credit) map[string]any { return map[string]any{"Credit": *c} }
 	swapFields(l, swap.ToUSDC)
@@ -33,7 +33,7 @@ func fixedOfItem(item string) (all []string) {
 
 // swapFields: an item that is paid, one that is kept as fee, one that is refunded
 // after a loss, one whose refund is lost, and one from before a lost database.
-func swapFields[T store.SwapTx, A any](l *life[T, string, string, A, swap.Event, swap.Change[A]], d swap.Direction) {
+func swapFields[T store.SwapUnit, A any](l *life[T, string, string, A, swap.Event, swap.Change[A]], d swap.Direction) {
 	head := func() *swap.Item { return any(&l.a).(swap.Record).Head() }
 	l.follow = func(A, *swap.Change[A]) {}
 	l.compareMore = func(T, string) error { return nil }

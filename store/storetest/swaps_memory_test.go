@@ -9,5 +9,5 @@ import (
 )
 
 func TestMemorySwaps(t *testing.T) {
-	storetest.Swaps(t, func(testing.TB) store.Store[store.Tx] { return memory.New(memory.Options{}) })
+	storetest.Swaps(t, func(testing.TB) store.Store[store.Unit] { return memory.New(memory.Options{}) })
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // Tenants proves the tenants and invoices of a store.
-func Tenants[T store.TenantTx](t *testing.T, open func(testing.TB) store.Store[T]) {
+func Tenants[T store.TenantUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
 	versioned(t, func(t *testing.T) *tenantSubject[T] { return newTenants(t, open(t)).subject() })
 	for _, r := range []struct {
 		rule string
@@ -41,7 +41,7 @@ func Tenants[T store.TenantTx](t *testing.T, open func(testing.TB) store.Store[T
 		t.Run(r.rule, func(t *testing.T) { r.test(t, newTenants(t, open(t))) })
 	}
 	t.Run("random histories store the same as the memory adapter", func(t *testing.T) {
-		randomHistories(t, newTenants(t, open(t)).subject(), newTenants[store.Tx](t, memory.New(memory.Options{})).subject())
+		randomHistories(t, newTenants(t, open(t)).subject(), newTenants[store.Unit](t, memory.New(memory.Options{})).subject())
 	})
 }
 
@@ -51,14 +51,14 @@ type (
 )
 
 // tenants is one store under test.
-type tenants[T store.TenantTx] struct {
+type tenants[T store.TenantUnit] struct {
 	store.Store[T]
 	relays  *relays[T]
 	service *store.Tenants
 	ids     atomic.Int64
 }
 
-func newTenants[T store.TenantTx](t *testing.T, s store.Store[T]) *tenants[T] {
+func newTenants[T store.TenantUnit](t *testing.T, s store.Store[T]) *tenants[T] {
 	t.Helper()
 	r := newRelays(t, s)
 	service, err := store.NewTenants(s, r.service, dunning.DefaultPolicy())
@@ -161,7 +161,7 @@ func tenantStages() []tenantStage {
 }
 
 // everyTenantField goes through a life that sets and moves every field.
-func everyTenantField[T store.TenantTx](t *testing.T, r *tenants[T]) {
+func everyTenantField[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	f := newLife(t, r.subject())
 	f.follow = func(dunning.Account, *dunning.Change) {}
 	f.compareMore = func(T, string) error { return nil }
@@ -213,7 +213,7 @@ func (r *tenants[T]) do(t failer, id string, events ...dunning.Event) dunning.Ac
 	return a
 }
 
-func churnDeactivates[T store.TenantTx](t *testing.T, r *tenants[T]) {
+func churnDeactivates[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	tenant := r.id()
 	r.do(t, tenant, tenantStages()[1].events(tenant)...)
 	week := start.Add(7 * 24 * time.Hour)
@@ -257,7 +257,7 @@ func churnDeactivates[T store.TenantTx](t *testing.T, r *tenants[T]) {
 	}
 }
 
-func staleChurn[T store.TenantTx](t *testing.T, r *tenants[T]) {
+func staleChurn[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	churned := dunning.Churned{By: dunningBy(dunning.Biller, start.Add(8*24*time.Hour))}
 	provide := func(tenant, relay string) error {
 		return r.Update(ctx, func(tx T) error {
@@ -294,7 +294,7 @@ func staleChurn[T store.TenantTx](t *testing.T, r *tenants[T]) {
 	}
 }
 
-func concurrentSteps[T store.TenantTx](t *testing.T, r *tenants[T]) {
+func concurrentSteps[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	const n = 30
 	for range n {
 		id := r.id()
@@ -317,7 +317,7 @@ func concurrentSteps[T store.TenantTx](t *testing.T, r *tenants[T]) {
 		})
 }
 
-func overslept[T store.TenantTx](t *testing.T, r *tenants[T]) {
+func overslept[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	awake, asleep, idle := r.id(), r.id(), r.id()
 	events := tenantStages()[1].events
 	r.do(t, awake, events(awake)...)
@@ -337,7 +337,7 @@ func overslept[T store.TenantTx](t *testing.T, r *tenants[T]) {
 	}
 }
 
-func oneTenant[T store.TenantTx](t *testing.T, r *tenants[T]) {
+func oneTenant[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	first, second := r.id(), r.id()
 	r.do(t, first, enrolled(first, dunning.NWC), issued("same"))
 	r.do(t, second, enrolled(second, dunning.NWC))
@@ -349,7 +349,7 @@ func oneTenant[T store.TenantTx](t *testing.T, r *tenants[T]) {
 	}
 }
 
-func tenantStatistics[T store.TenantTx](t *testing.T, r *tenants[T]) {
+func tenantStatistics[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	ids := r.subject().population(t)
 	many := r.id()
 	huge := issued(many + "-huge")
@@ -401,7 +401,7 @@ func tenantStatistics[T store.TenantTx](t *testing.T, r *tenants[T]) {
 	}
 }
 
-func tenantLimits[T store.TenantTx](t *testing.T, r *tenants[T]) {
+func tenantLimits[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	for _, n := range []int{0, -1, store.MaxPage + 1, 1 << 62} {
 		for name, call := range map[string]func() error{
 			"List":        func() error { _, err := r.service.List(ctx, "", n); return err },
@@ -421,7 +421,7 @@ func tenantLimits[T store.TenantTx](t *testing.T, r *tenants[T]) {
 	}
 }
 
-func tenantSelfCheck[T store.TenantTx](t *testing.T, r *tenants[T]) {
+func tenantSelfCheck[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	if err := store.SelfCheckTenants(ctx, r.Store); err != nil {
 		t.Fatal(err)
 	}
@@ -434,7 +434,7 @@ func tenantSelfCheck[T store.TenantTx](t *testing.T, r *tenants[T]) {
 
 // oneBiller: whoever comes second makes no effect, though its intent has the same
 // key; whoever came first may repeat it.
-func oneBiller[T store.TenantTx](t *testing.T, r *tenants[T]) {
+func oneBiller[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	for stage, intent := range []func(dunning.Account) dunning.Event{
 		func(a dunning.Account) dunning.Event {
 			by := dunningBy(dunning.Biller, start.Add(24*time.Hour))

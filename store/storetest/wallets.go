@@ -20,7 +20,7 @@ import (
 )
 
 // Wallets proves the wallets of a store.
-func Wallets[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T]) {
+func Wallets[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
 	rules := []struct {
 		rule string
 		test func(*testing.T, *wallets[T])
@@ -51,7 +51,7 @@ func Wallets[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T
 	t.Run("scenarios end as they say", func(t *testing.T) { scenarios(t, open) })
 }
 
-func walletSelfCheck[T store.WalletTx](t *testing.T, w *wallets[T]) {
+func walletSelfCheck[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	if err := store.SelfCheckWallets(context.Background(), w.Store); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func walletSelfCheck[T store.WalletTx](t *testing.T, w *wallets[T]) {
 }
 
 // wallets is one store under test.
-type wallets[T store.WalletTx] struct {
+type wallets[T store.WalletUnit] struct {
 	store.Store[T]
 	service *store.Wallets
 }
@@ -98,7 +98,7 @@ func (w *wallets[T]) funded(t testing.TB, n int) (utxo.Block, *wire.MsgTx) {
 	return b, tx
 }
 
-func exactValues[T store.WalletTx](t *testing.T, w *wallets[T]) {
+func exactValues[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	big := make([]byte, 64<<10)
 	for i := range big {
 		big[i] = byte(i)
@@ -154,7 +154,7 @@ func sameSnapshot(t testing.TB, want, got utxo.Snapshot) {
 	}
 }
 
-func trail[T store.WalletTx](t *testing.T, w *wallets[T]) {
+func trail[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	b, tx := w.funded(t, 1)
 	id := utxo.TxID{Wallet: 1, Hash: tx.TxHash()}
 	w.do(t, utxo.Labelled{ID: id, Label: "x"}, utxo.Disconnected{Hash: b.Hash}, utxo.Invalidated{ID: id, Reason: "given up"},
@@ -176,7 +176,7 @@ func trail[T store.WalletTx](t *testing.T, w *wallets[T]) {
 	}
 }
 
-func walletFeed[T store.WalletTx](t *testing.T, w *wallets[T]) {
+func walletFeed[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	ctx := context.Background()
 	tip, tx := w.funded(t, 2)
 	head, err := w.service.Head(ctx)
@@ -225,7 +225,7 @@ func walletFeed[T store.WalletTx](t *testing.T, w *wallets[T]) {
 	}
 }
 
-func paging[T store.WalletTx](t *testing.T, w *wallets[T]) {
+func paging[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	ctx := context.Background()
 	tip, _ := w.funded(t, 5)
 	for i := range uint32(6) {
@@ -265,7 +265,7 @@ func paging[T store.WalletTx](t *testing.T, w *wallets[T]) {
 	}
 }
 
-func notFound[T store.WalletTx](t *testing.T, w *wallets[T]) {
+func notFound[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	ctx := context.Background()
 	w.funded(t, 1)
 	id := utxo.TxID{Wallet: 1}
@@ -285,7 +285,7 @@ func notFound[T store.WalletTx](t *testing.T, w *wallets[T]) {
 	}
 }
 
-func halfCommits[T store.WalletTx](t *testing.T, w *wallets[T]) {
+func halfCommits[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	ctx, cancel := context.WithCancel(context.Background())
 	b, tx := w.funded(t, 20)
 	var readers sync.WaitGroup
@@ -314,7 +314,7 @@ func halfCommits[T store.WalletTx](t *testing.T, w *wallets[T]) {
 	readers.Wait()
 }
 
-func sharedCoins[T store.WalletTx](t *testing.T, w *wallets[T]) {
+func sharedCoins[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	const workers, each = 8, 5
 	w.funded(t, workers*each)
 	var mu sync.Mutex
@@ -363,7 +363,7 @@ func selectOne(amount int64) coinselect.Request {
 	}
 }
 
-func repeatedSelection[T store.WalletTx](t *testing.T, w *wallets[T]) {
+func repeatedSelection[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	b, _ := w.funded(t, 2)
 	spend := store.Spend{Wallet: 1, Lock: utxo.LockID{7}, Duration: time.Hour, Request: selectOne(500)}
 	chosen := func() wire.OutPoint {

@@ -12,7 +12,7 @@ import (
 
 // walletLimits: [statemachine.Limit] in every method that takes a limit, of the
 // records and of the service.
-func walletLimits[T store.WalletTx](t *testing.T, w *wallets[T]) {
+func walletLimits[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	if _, err := w.service.Do(ctx, utxo.WalletOpened{Wallet: 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestWalletsInMemory(t *testing.T) {
-	storetest.Wallets(t, func(testing.TB) store.Store[store.Tx] {
+	storetest.Wallets(t, func(testing.TB) store.Store[store.Unit] {
 		return memory.New(memory.Options{Wallets: utxotest.Policy()})
 	})
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // histories plays random histories in the store and in the memory ledger.
-func histories[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T]) {
+func histories[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
 	seeds, events := uint64(12), 60
 	if testing.Short() {
 		seeds = 3
@@ -110,7 +110,7 @@ var walletReads = []struct {
 
 // scenarios plays those of package utxotest in the store: every third in short
 // mode, since each has a store of its own.
-func scenarios[T store.WalletTx](t *testing.T, open func(testing.TB) store.Store[T]) {
+func scenarios[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
 	for i, scenario := range utxotest.Scenarios() {
 		if testing.Short() && i%3 > 0 {
 			continue

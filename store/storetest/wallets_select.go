@@ -17,7 +17,7 @@ import (
 
 // replacedAndBumped pays with everything, replaces that, and pays for it by a
 // child: what each of them reads is the same on every store.
-func replacedAndBumped[T store.WalletTx](t *testing.T, w *wallets[T]) {
+func replacedAndBumped[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	ctx := context.Background()
 	w.funded(t, 5) // 1000 satoshi each
 	w.do(t, utxo.WalletOpened{Wallet: 2, Birth: 1})

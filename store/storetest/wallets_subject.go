@@ -60,14 +60,14 @@ func (r txRecords) Get(ids ...utxo.TxID) ([]utxo.Tx, error) {
 }
 
 // txs makes transactions of wallet 1.
-type txs[T store.WalletTx] struct {
+type txs[T store.WalletUnit] struct {
 	*wallets[T]
 	mu     sync.Mutex
 	made   map[utxo.TxID]*wire.MsgTx
 	opened utxo.WalletID
 }
 
-func versionedTxs[T store.WalletTx](t *testing.T, w *wallets[T]) *txSubject[T] {
+func versionedTxs[T store.WalletUnit](t *testing.T, w *wallets[T]) *txSubject[T] {
 	x := &txs[T]{wallets: w, made: map[utxo.TxID]*wire.MsgTx{}}
 	w.do(t, utxo.WalletOpened{Wallet: 1})
 	return &txSubject[T]{

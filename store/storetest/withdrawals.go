@@ -22,7 +22,7 @@ import (
 )
 
 // Withdrawals proves the withdrawals of a store.
-func Withdrawals[T store.WithdrawalTx](t *testing.T, open func(testing.TB) store.Store[T]) {
+func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
 	rules := []struct {
 		rule string
 		test func(*testing.T, *withdrawals[T])
@@ -86,13 +86,13 @@ func Withdrawals[T store.WithdrawalTx](t *testing.T, open func(testing.TB) store
 		t.Run(r.rule, func(t *testing.T) { r.test(t, newWithdrawals(t, open(t))) })
 	}
 	t.Run("random histories store the same as the memory adapter", func(t *testing.T) {
-		randomHistories(t, versionedWithdrawals(t, newWithdrawals(t, open(t))), versionedWithdrawals(t, newWithdrawals[store.Tx](t, memory.New(memory.Options{}))))
+		randomHistories(t, versionedWithdrawals(t, newWithdrawals(t, open(t))), versionedWithdrawals(t, newWithdrawals[store.Unit](t, memory.New(memory.Options{}))))
 	})
 	t.Run("eight workers over 500 jobs make exactly 500 broadcasts", func(t *testing.T) { eightWorkers(t, newWithdrawals(t, open(t))) })
 }
 
 // withdrawals is one store under test, with wallets of two chains.
-type withdrawals[T store.WithdrawalTx] struct {
+type withdrawals[T store.WithdrawalUnit] struct {
 	store.Store[T]
 	policy  withdrawal.Policy
 	service *store.Withdrawals
@@ -167,7 +167,7 @@ func policy() withdrawal.Policy {
 	return p
 }
 
-func newWithdrawals[T store.WithdrawalTx](t *testing.T, s store.Store[T]) *withdrawals[T] {
+func newWithdrawals[T store.WithdrawalUnit](t *testing.T, s store.Store[T]) *withdrawals[T] {
 	s = answering[T]{s}
 	service, err := store.NewWithdrawals(s, policy())
 	if err != nil {

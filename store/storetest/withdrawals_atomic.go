@@ -15,7 +15,7 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-func withdrawalViews[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func withdrawalViews[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	hot := withdrawal.HotWallet{ID: w.id(), Chain: evm, Role: "r", Status: "s"}
 	err := w.View(ctx, func(tx T) error { return tx.Withdrawals().PutHotWallet(hot) })
 	refusedWith(t, err, statemachine.ErrIllegal, "PutHotWallet in a View")
@@ -26,7 +26,7 @@ func withdrawalViews[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	refusedWith(t, err, statemachine.ErrIllegal, "Due in a View")
 }
 
-func ownWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func ownWithdrawals[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	request, pending := w.id(), w.pending(t, utxos, start)
 	err := w.Update(ctx, func(tx T) error {
 		now, err := tx.Now()
@@ -68,7 +68,7 @@ func ownWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-func unknownWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func unknownWithdrawals[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	known := w.approved(t, evm, start)
 	err := w.View(ctx, func(tx T) error {
 		ws, err := tx.Withdrawals().Get(w.id(), known.Request.ID, w.id())
@@ -108,7 +108,7 @@ func unknownWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-func selfCheck[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func selfCheck[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	if err := store.SelfCheckWithdrawals(ctx, w.Store); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func selfCheck[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 
 // requestPages: pages of three of pairs of the same moment, with ids that do not
 // grow with time.
-func requestPages[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func requestPages[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	submit := func(at time.Time, events ...withdrawal.Event) withdrawal.Request {
 		id := w.scattered()
 		return w.do(t, id, append([]withdrawal.Event{submission(id, evm, at)}, events...)...).Request

@@ -13,7 +13,7 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-func dueClaims[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func dueClaims[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	job := func(p withdrawal.Priority, at time.Time) uuid.UUID {
 		return w.do(t, w.approved(t, utxos, start).Request.ID, w.enqueued(at, p)).Job.ID
 	}
@@ -76,7 +76,7 @@ func (w *withdrawals[T]) neverDue(t testing.TB, q store.DueWithdrawals) {
 	equalIDs(t, "on a chain without work", jobIDs(w.due(t, q)), nil)
 }
 
-func sequentialClaims[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func sequentialClaims[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	var jobs []withdrawal.Withdrawal // alternating between the two wallets
 	for i := range 6 {
 		jobs = append(jobs, w.pending(t, evm, start.Add(time.Duration(i)*time.Second)))
@@ -109,7 +109,7 @@ func sequentialClaims[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	equalIDs(t, "a review takes no slot", jobIDs(w.due(t, q)), []uuid.UUID{jobs[2].Job.ID})
 }
 
-func dueRebroadcasts[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func dueRebroadcasts[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	var all []withdrawal.Withdrawal
 	add := func(hot uuid.UUID, nonce uint64) withdrawal.Withdrawal {
 		e := w.enqueued(start, withdrawal.Normal)
@@ -168,7 +168,7 @@ func dueRebroadcasts[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-func dueChecks[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func dueChecks[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	var want []uuid.UUID
 	for range 3 {
 		want = append(want, w.confirming(t, utxos, start).Job.ID)
@@ -203,7 +203,7 @@ func dueChecks[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	equalIDs(t, "of another chain", jobIDs(w.due(t, q)), nil)
 }
 
-func dueRescues[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func dueRescues[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	late := w.processing(t, utxos, start.Add(tick))
 	first, second := w.processing(t, utxos, start), w.processing(t, evm, start)
 	review := w.processing(t, utxos, start)
@@ -226,7 +226,7 @@ func dueRescues[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	equalIDs(t, "of one chain", jobIDs(w.due(t, q)), []uuid.UUID{second.Job.ID})
 }
 
-func dueEnqueues[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func dueEnqueues[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	last := w.id() // created first
 	w.do(t, last, submission(last, evm, start.Add(-time.Hour)))
 	late := w.do(t, last, withdrawal.Approved{By: by(withdrawal.Approver, start.Add(time.Second))})
@@ -266,7 +266,7 @@ func (w *withdrawals[T]) contradicted(t testing.TB, at time.Time) withdrawal.Wit
 }
 
 // concurrentClaims: sources of many workers on one queue.
-func concurrentClaims[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func concurrentClaims[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	const jobs = 60
 	for range jobs {
 		w.pending(t, utxos, start)

@@ -10,7 +10,7 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-func withdrawalTrails[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func withdrawalTrails[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	a := w.processing(t, evm, start)
 	p := prepared(&a, start)
 	a = w.do(t, a.Request.ID, p, withdrawal.Rebumped{By: workerAt(start), Fence: 1, Hash: "bump", Raw: []byte{1}, Nonce: p.Nonce, HasNonce: true})

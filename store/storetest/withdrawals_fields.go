@@ -22,7 +22,7 @@ var fixed = strings.Fields("Request.ID Request.User Request.Asset Request.Chain 
 	"Stray.Fence Stray.CreatedAt Attempt.Job Attempt.Fence Attempt.Worker Attempt.StartedAt HotWallet.ID HotWallet.Chain")
 
 // fields goes through the lives of requests.
-type fields[T store.WithdrawalTx] struct {
+type fields[T store.WithdrawalUnit] struct {
 	*life[T, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]
 	w         *withdrawals[T]
 	wallet    withdrawal.HotWallet
@@ -30,7 +30,7 @@ type fields[T store.WithdrawalTx] struct {
 	incidents []withdrawal.Incident
 }
 
-func everyField[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func everyField[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	f := &fields[T]{life: newLife(t, versionedWithdrawals(t, w)), w: w, attempts: map[uuid.UUID][]withdrawal.Attempt{}}
 	f.follow, f.compareMore = f.followChange, f.compareLists
 	f.records = func(a *withdrawal.Withdrawal) map[string]any {

@@ -15,7 +15,7 @@ import (
 // withdrawalLimits: [store.CheckLimit] in every method that takes a limit, of
 // the records and of the service. An audit of nothing must not say that all is
 // sound.
-func withdrawalLimits[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func withdrawalLimits[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	w.confirming(t, evm, start)
 	records := func(fn func(store.WithdrawalRecords, int) error) func(int) error {
 		return func(n int) error { return w.Update(ctx, func(tx T) error { return fn(tx.Withdrawals(), n) }) }

@@ -16,7 +16,7 @@ import (
 
 // lists: each filter, and each pair of them, lists what its function says of the
 // stored records, both ways and page by page.
-func lists[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func lists[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	chains := []uuid.UUID{utxos, utxos2} // without slots
 	wallets := []uuid.UUID{utxoHot, w.id()}
 	w.putWallet(t, withdrawal.HotWallet{ID: wallets[1], Chain: utxos2})
@@ -133,7 +133,7 @@ func (w *withdrawals[T]) listed(t testing.TB, stored []withdrawal.Withdrawal, f 
 }
 
 // support: what a person asks who has a hash or a request.
-func support[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func support[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	a := w.confirming(t, w.payingChain(t), start)
 	b := w.confirming(t, w.payingChain(t), start)
 	hash := a.Job.TxHash

@@ -9,5 +9,5 @@ import (
 )
 
 func TestMemoryWithdrawals(t *testing.T) {
-	storetest.Withdrawals(t, func(testing.TB) store.Store[store.Tx] { return memory.New(memory.Options{}) })
+	storetest.Withdrawals(t, func(testing.TB) store.Store[store.Unit] { return memory.New(memory.Options{}) })
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // acknowledged: an incident is open until an operator has settled it, once.
-func acknowledged[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func acknowledged[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	first, second := w.contradicted(t, start), w.contradicted(t, start)
 	all, _, err := w.service.Incidents(ctx, 0, 10)
 	if err != nil || len(all) != 2 {
@@ -96,7 +96,7 @@ func acknowledged[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 
 // journal: what an operator or an approver tried and was refused is kept, and
 // nothing else of it is.
-func journal[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func journal[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	a := w.confirming(t, w.payingChain(t), start)
 	tries := []struct {
 		event string // in the journal; empty: not kept
@@ -152,7 +152,7 @@ func journal[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 
 // statsOfChains: what is counted of each chain adds up to what is counted of all,
 // and is what the records of the chain say.
-func statsOfChains[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func statsOfChains[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	idle := w.id()
 	chains := []uuid.UUID{w.payingChain(t), w.payingChain(t), utxos, idle}
 	for n, chain := range chains[:3] {

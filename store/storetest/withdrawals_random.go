@@ -18,7 +18,7 @@ import (
 
 // eightWorkers pays on a chain with nonces and on one without, through the
 // worker loop, and counts what reaches the node.
-func eightWorkers[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func eightWorkers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	const jobs, workers = 500, 8
 	for i := range 6 {
 		w.putWallet(t, withdrawal.HotWallet{ID: named(fmt.Sprint("another wallet", i)), Chain: evm})

@@ -12,7 +12,7 @@ import (
 )
 
 // handOver: a slot goes from one job to another in one Save, in any order.
-func handOver[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func handOver[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	chain := w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: chain})
 	holder, next := w.processing(t, chain, start), w.pending(t, chain, start)
@@ -40,7 +40,7 @@ func handOver[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 }
 
 // nonceAfterEnd: a nonce is taken for ever, whatever became of its job.
-func nonceAfterEnd[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func nonceAfterEnd[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	chain, hot := w.id(), w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: chain})
 	var owners []uuid.UUID
@@ -83,7 +83,7 @@ func nonceAfterEnd[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 }
 
 // reserved: reservations are differences.
-func reserved[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func reserved[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	chain, hot := w.id(), w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: chain})
 	first := w.pending(t, chain, start)
@@ -113,7 +113,7 @@ func (w *withdrawals[T]) enqueuedOn(at time.Time, wallet withdrawal.HotWallet) w
 }
 
 // jobInsertedOnce: the id of a job that exists is never written over.
-func jobInsertedOnce[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func jobInsertedOnce[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	old := w.processing(t, evm, start)
 	failed := w.do(t, old.Request.ID, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "no"},
 		withdrawal.Requeued{By: by(withdrawal.Operator, start), Job: old.Job.ID, Reason: "again"})
@@ -139,7 +139,7 @@ func jobInsertedOnce[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 }
 
 // closedOnce: an execution is closed once, and its beginning stays.
-func closedOnce[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func closedOnce[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	a := w.processing(t, utxos, start)
 	c := w.change(t, a, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Retryable, Error: "no"})
 	want := c.New.Attempt
@@ -162,7 +162,7 @@ func closedOnce[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 }
 
 // twoIncidents: all facts of a change are stored.
-func twoIncidents[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func twoIncidents[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	a := w.confirming(t, utxos, start)
 	a = w.do(t, a.Request.ID, receipt(&a, start, 3))
 	late := receipt(&a, start, 9)

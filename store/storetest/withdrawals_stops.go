@@ -38,7 +38,7 @@ func paidBy(a *withdrawal.Withdrawal, hash string, at time.Time) withdrawal.Paid
 
 // stoppedDue: what Claimed and Enqueued are refused for is not due, and nothing
 // that they are not refused for is missing.
-func stoppedDue[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func stoppedDue[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	chain, off := w.id(), w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: off, Chain: chain})
 	w.pending(t, chain, start) // on the one that will be off
@@ -102,7 +102,7 @@ func stoppedDue[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 
 // switchedOff: all wallets of a chain in one call; who has an aggregate from
 // before is refused.
-func switchedOff[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func switchedOff[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	pending, processing, out := w.pending(t, evm, start), w.processing(t, evm, start), w.processing(t, evm, start)
 	out = w.do(t, out.Request.ID, prepared(&out, start))
 	all, err := w.service.HotWallets(ctx, evm)
@@ -134,7 +134,7 @@ func switchedOff[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 }
 
 // staleHead: what writes a job alone compares the request too (S26).
-func staleHead[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func staleHead[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	for _, event := range []func(a *withdrawal.Withdrawal) withdrawal.Event{
 		func(a *withdrawal.Withdrawal) withdrawal.Event { return prepared(a, start) },
 		func(*withdrawal.Withdrawal) withdrawal.Event {
@@ -162,7 +162,7 @@ func staleHead[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 
 // factsRefuse: each fact that forbids a step refuses whoever decided the step
 // before, in both orders (M7).
-func factsRefuse[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func factsRefuse[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	failed := func() withdrawal.Withdrawal { // its only execution was declared dead
 		e := w.enqueued(start, withdrawal.Normal)
 		e.MaxRetries = 1
@@ -249,7 +249,7 @@ func factsRefuse[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 
 // onePayer: a transaction, or one output of it, pays one request, however it
 // came and in whatever spelling.
-func onePayer[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func onePayer[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	a, b := w.processing(t, utxos, start), w.processing(t, utxos, start)
 	p := prepared(&a, start)
 	p.Hash = "0xABCDEF"
@@ -313,14 +313,14 @@ func onePayer[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 }
 
 // utxos2Wallet gives the second chain without nonces a wallet.
-func utxos2Wallet[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) uuid.UUID {
+func utxos2Wallet[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) uuid.UUID {
 	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: utxos2})
 	return utxos2
 }
 
 // fillers: the nonces of a wallet with gaps, those that were told filled, and
 // what refusals say of them.
-func fillers[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func fillers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	chain, hot := w.id(), w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: chain})
 	free := func(chainNext, want uint64) {
@@ -388,7 +388,7 @@ func fillers[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 }
 
 // outside: what comes in passes one law (S15, U3), and sums do not overflow (S18).
-func outside[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func outside[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	good := withdrawal.HotWallet{ID: w.id(), Chain: w.id(), Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
 	for _, change := range []func(*withdrawal.HotWallet){
 		func(h *withdrawal.HotWallet) { h.BalanceReserved = "abc" }, func(h *withdrawal.HotWallet) { h.BalanceReserved = "-5" },

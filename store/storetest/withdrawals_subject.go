@@ -25,7 +25,7 @@ type (
 
 // versionedWithdrawals says how to make withdrawals, for the rules of any
 // versioned record.
-func versionedWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) *withdrawalSubject[T] {
+func versionedWithdrawals[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) *withdrawalSubject[T] {
 	s := &withdrawalSubject[T]{
 		Store:   w.Store,
 		service: w.service,

@@ -18,7 +18,7 @@ import (
 func decimalOf(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 
 // exactWithdrawals stores values at the edges of their types and reads them.
-func exactWithdrawals[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func exactWithdrawals[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	latest := time.Date(9000, 12, 31, 23, 59, 59, 999999000, time.UTC)          // that the rules take
 	huge := "1" + strings.Repeat("0", 59) + "." + strings.Repeat("0", 17) + "1" // 78 digits
 	wide := strings.Repeat("\u4e16\U0001F600", withdrawal.MaxAddress/2)
@@ -79,7 +79,7 @@ func (w *withdrawals[T]) exact(t *testing.T, ev withdrawal.Submitted) {
 	same(t, "the attempt", attempts[0], w.get(t, w.last).Attempt)
 }
 
-func requestOf[T store.WithdrawalTx](ev withdrawal.Event, w *withdrawals[T]) uuid.UUID {
+func requestOf[T store.WithdrawalUnit](ev withdrawal.Event, w *withdrawals[T]) uuid.UUID {
 	if s, ok := ev.(withdrawal.Submitted); ok {
 		return s.Request
 	}
@@ -87,7 +87,7 @@ func requestOf[T store.WithdrawalTx](ev withdrawal.Event, w *withdrawals[T]) uui
 }
 
 // usage compares the windows with their definition, at their boundaries.
-func usage[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func usage[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	var all []withdrawal.Request
 	add := func(ago time.Duration, amount string, user, asset uuid.UUID, events ...withdrawal.Event) {
 		ev := submission(w.id(), evm, start.Add(-ago))
@@ -119,7 +119,7 @@ func usage[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-func statistics[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func statistics[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	minute := func(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
 	const odd = 7 * tick
 	oldest := w.id()
@@ -210,7 +210,7 @@ func statistics[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 }
 
 // importedReview: nobody has claimed an imported payment.
-func importedReview[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func importedReview[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	request := w.id()
 	a := w.do(t, request, withdrawal.Imported{By: by(withdrawal.System, start), Request: request, User: aUser, Asset: anAsset, Chain: evm,
 		ToAddress: "0xabc", Amount: "1", Decimals: 18, Job: w.id(), AssetOnChain: tokenOnChain, Hash: "imported"})

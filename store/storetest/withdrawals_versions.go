@@ -23,7 +23,7 @@ func (w *withdrawals[T]) renew(t testing.TB, now time.Time, leases ...store.JobL
 	return lost
 }
 
-func concurrentEnqueues[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func concurrentEnqueues[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	for range 5 {
 		request := w.approved(t, evm, start).Request.ID
 		events := make([]withdrawal.Enqueued, concurrentAttempts)
@@ -45,7 +45,7 @@ func concurrentEnqueues[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-func activeJob[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func activeJob[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	old := w.pending(t, evm, start)
 	// As if the rule of package withdrawal were forgotten.
 	forged := old
@@ -69,7 +69,7 @@ func activeJob[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-func slots[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func slots[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	chain, hot := w.id(), w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: chain})
 	first, second := w.pending(t, chain, start), w.pending(t, chain, start)
@@ -86,7 +86,7 @@ func slots[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-func nonces[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func nonces[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	chain, hot := w.id(), w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: chain})
 	first := w.processing(t, chain, start)
@@ -111,7 +111,7 @@ func nonces[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-func duplicateTxs[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func duplicateTxs[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	a := w.processing(t, utxos, start)
 	c := w.change(t, a, prepared(&a, start))
 	if err := w.save(c); err != nil {
@@ -127,7 +127,7 @@ func duplicateTxs[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	same(t, "transactions on file", w.get(t, a.Request.ID).Txs, c.Txs)
 }
 
-func incidents[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func incidents[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	a := w.confirming(t, evm, start)
 	a = w.do(t, a.Request.ID, receipt(&a, start, 3))
 	evidence := receipt(&a, start.Add(time.Hour), 5)
@@ -157,7 +157,7 @@ func incidents[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-func concurrentWindows[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func concurrentWindows[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	requests := make([]uuid.UUID, concurrentAttempts)
 	for i := range requests {
 		requests[i] = w.id()
@@ -181,7 +181,7 @@ func concurrentWindows[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-func reservations[T store.WithdrawalTx](t *testing.T, w *withdrawals[T]) {
+func reservations[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	ids := make([]uuid.UUID, 16)
 	for i := range ids {
 		ids[i] = w.approved(t, utxos, start).Request.ID
