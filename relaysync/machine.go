@@ -13,7 +13,8 @@ const (
 	// anything but a failure. A crash leaves it as it is.
 	PhaseDue
 	// PhaseSyncing: claimed and not finished. The holder of the lease moves it on;
-	// after a crash the lease ends, and any reactor claims it again.
+	// after a crash the lease ends, and any reactor claims it again; sooner where an
+	// [Operator] says [Revoked] of the holder.
 	PhaseSyncing
 	// PhaseWaiting: the last sync failed, Timer.Due is the end of the back-off. A
 	// crash leaves it as it is.

@@ -29,7 +29,8 @@
 //
 // churned: nothing is charged and no message is sent. A charge whose answer is
 // missing is still looked up. A payment does not undo it; the host or an
-// operator does, with [Reinstated].
+// operator does, with [Reinstated]. A host that makes or activates a relay sends
+// [Provisioned] in the same transaction, so that no churn misses it.
 //
 // An invoice is open, paid or void. Its charge is none, open (its intent is on
 // file; found by a later step it is looked up, never made again) or unknown (an
