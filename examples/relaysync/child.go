@@ -40,7 +40,7 @@ type childConfig struct {
 	Base     time.Duration
 }
 
-// defaultBase is the first delay of a run that takes half a minute.
+// defaultBase is the first delay of a run that takes about a minute.
 const defaultBase = 400 * time.Millisecond
 
 // policy is the source's, with its delays scaled. The time-out of 5 s is too, to

@@ -6,7 +6,7 @@
 // every relay is there as it was changed last, with the secret that it was made
 // with, that nobody paid twice, and that each reminder was sent once.
 //
-//	go run .                      three dozen relays, SQLite, about half a minute
+//	go run .                      three dozen relays, SQLite, about a minute
 //	go run . -db postgres://...   the same on PostgreSQL
 //	go run . -base 30s            with the source's own delays, up to an hour
 //
