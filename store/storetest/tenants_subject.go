@@ -1,0 +1,98 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/relaysync/dunning"
+	"github.com/settlehq/settle/relaysync/relaysynctest"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// subject says how to make tenants, for the rules of any versioned record.
+func (r *tenants[T]) subject() *tenantSubject[T] {
+	return &tenantSubject[T]{
+		Store:   r.Store,
+		service: r.service,
+		within:  func(tx T) service[string, string, dunning.Account, dunning.Event] { return r.service.Within(tx) },
+		records: func(tx T) records[string, string, dunning.Account, dunning.Change] { return tx.Tenants() },
+		held:    r.service.Held,
+		apply:   r.service.Policy().Apply,
+		parts: func(c *dunning.Change) (old, now *dunning.Account, log *[]statemachine.Transition[string]) {
+			return &c.Old, &c.New, &c.Log
+		},
+		empty: (*dunning.Change).Empty,
+		check: dunning.Check,
+		states: func(a *dunning.Account) (all []stored[string]) {
+			if a.Tenant.Version > 0 {
+				all = append(all, stored[string]{a.Tenant.ID, a.Tenant.Version, a.Tenant.Status().String()})
+			}
+			for k := range a.Invoices {
+				i := &a.Invoices[k]
+				all = append(all, stored[string]{i.ID, i.Version, i.Status().String()})
+			}
+			return all
+		},
+		newID:   r.id,
+		id:      func(a *dunning.Account) string { return a.Tenant.ID },
+		stages:  tenantStages(),
+		outside: map[string]func(*dunning.Account){"due at": func(a *dunning.Account) { a.Tenant.DueAt = a.Tenant.DueAt.Add(tick) }},
+		world: func(tx T) (map[string]any, error) {
+			list, err := tx.Tenants().List("", 1000)
+			return map[string]any{"List": list}, err
+		},
+		due: []dueKind[T, string, dunning.Account]{{
+			name:    "step",
+			find:    func(tx T, now time.Time, limit int) ([]dunning.Account, error) { return tx.Tenants().Due(now, limit) },
+			next:    func(tx T, now time.Time) (time.Time, error) { return tx.Tenants().NextDue(now) },
+			at:      func(a *dunning.Account) (time.Time, bool) { return a.Tenant.DueAt, !a.Tenant.DueAt.IsZero() },
+			compare: func(a, b *dunning.Account) int { return dunning.CompareDue(&a.Tenant, &b.Tenant) },
+		}},
+		draw: func(rt *rapid.T) history[string, dunning.Account, dunning.Event] {
+			id, p := r.id()+"_random", r.service.Policy()
+			method := rapid.SampledFrom(dunning.Method(0).Values()).Draw(rt, "method")
+			adversary, begun := &relaysynctest.AccountAdversary{Prefix: id}, false
+			return history[string, dunning.Account, dunning.Event]{id: id, steps: 40, next: func(a *dunning.Account) dunning.Event {
+				if !begun {
+					begun = true
+					return dunning.Enrolled{By: dunningBy(dunning.Host, start), Tenant: id, Method: method}
+				}
+				return adversary.Next(rt, p, *a)
+			}}
+		},
+	}
+}
+
+func enrolled(id string, m dunning.Method) dunning.Enrolled {
+	return dunning.Enrolled{By: dunningBy(dunning.Host, start), Tenant: id, Method: m}
+}
+
+func issued(id string) dunning.Issued {
+	return dunning.Issued{By: dunningBy(dunning.Host, start), Invoice: id, Amount: 100}
+}
+
+func tenantStages() []tenantStage {
+	owing := func(m dunning.Method) func(string) []dunning.Event {
+		return func(id string) []dunning.Event { return []dunning.Event{enrolled(id, m), issued(id + "-invoice")} }
+	}
+	rivals := func(a *dunning.Account, i int) dunning.Event { return issued(fmt.Sprint(a.Tenant.ID, "-rival-", i)) }
+	touch := func(_ *dunning.Account, at time.Time) dunning.Event {
+		return dunning.Ticked{By: dunningBy(dunning.Biller, at)}
+	}
+	return []tenantStage{
+		{name: "a tenant who owes nothing", events: func(id string) []dunning.Event { return []dunning.Event{enrolled(id, dunning.NWC)} }, rivals: rivals,
+			back: func(*dunning.Account) []dunning.Event {
+				by := dunningBy(dunning.Host, start)
+				return []dunning.Event{dunning.MethodSet{By: by, Method: dunning.Manual}, dunning.MethodSet{By: by, Method: dunning.NWC}}
+			}},
+		{name: "a tenant who owes", events: owing(dunning.Manual), rivals: rivals, touch: touch},
+		{name: "a tenant who is charged", rivals: rivals, touch: touch, events: func(id string) []dunning.Event {
+			return append(owing(dunning.Stripe)(id), dunning.ChargeIntended{By: dunningBy(dunning.Biller, start), Invoice: id + "-invoice", Key: id + "-invoice/0"})
+		}},
+		{name: "a tenant who is churned", rivals: rivals, events: func(id string) []dunning.Event {
+			return append(owing(dunning.Manual)(id), dunning.Churned{By: dunningBy(dunning.Biller, start.Add(7*24*time.Hour))})
+		}},
+	}
+}
