@@ -153,6 +153,11 @@ func (s *core[T, K, L, A, E, C]) do(ctx context.Context, commands []command[K, A
 		if as, err = s.load(tx, commands); err != nil {
 			return err
 		}
+		for i := range commands {
+			if len(commands[i].events) == 0 && !s.of.exists(&as[i]) {
+				return s.of.noRecord(commands[i].id, "")
+			}
+		}
 		if err = s.apply(tx, as, commands, true); err == nil || s.of.journal == nil || len(commands) != 1 || len(commands[0].events) != 1 {
 			return err
 		}
@@ -324,6 +329,9 @@ func (s *core[T, K, L, A, E, C]) apply(tx T, as []A, commands []command[K, A, E]
 				}
 			}
 		}
+	}
+	if shared, ok := b.beside.(ender[A]); ok {
+		shared.end(as)
 	}
 	return b.save()
 }

@@ -14,6 +14,9 @@ type beside[A, E, C any] interface {
 	follow(*C) error       // does to what was read what the store will do
 }
 
+// ender is a beside that knows how a batch leaves what several aggregates share.
+type ender[A any] interface{ end([]A) }
+
 // batch collects the changes of one transaction.
 type batch[T Clock, K, L comparable, A, E, C any] struct {
 	of      *aggregate[T, K, L, A, E, C]

@@ -93,8 +93,8 @@ type WithdrawalRecords interface {
 	//  4. Under the same holder and fence the stored end of a lease stays: only
 	//     Renew moves it.
 	//  5. A unique rule is its [withdrawal.TakenError] with the job that has it.
-	//     The nonce rule covers every transaction ever on file of that wallet,
-	//     whatever became of its job; a job may have its own nonce again. Slots
+	//     The nonce rule covers every transaction ever on file of that wallet
+	//     and every stray of a job, whatever became of it; a job may have its own nonce again. Slots
 	//     that changes of one Save give back are free for the others of it,
 	//     whatever their order.
 	//  6. Log has exactly one line for each new version of the two records, each

@@ -48,6 +48,7 @@ type candidates struct {
 	policy  *withdrawal.Policy
 	wallets map[uuid.UUID][]withdrawal.HotWallet // by chain
 	payers  map[uuid.UUID]withdrawal.HotWallet   // by id, as they were when the batch began
+	after   map[uuid.UUID]withdrawal.HotWallet   // by id, as its changes leave those that were loaded with it
 }
 
 // fill reads the sums of a new submission, the wallets of an event that names
@@ -57,6 +58,9 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 	exists := w.Request.Status != 0
 	w.Owner = uuid.Nil
 	var err error
+	if at, changed := b.after[w.Wallet.ID]; changed {
+		w.Wallet = at
+	}
 	switch e := ev.(type) {
 	case withdrawal.Claimed, withdrawal.Prepared, withdrawal.Dispatched, withdrawal.AttemptFailed, withdrawal.Elapsed:
 		if !b.fresh && w.Job.Status != 0 {
@@ -155,6 +159,11 @@ func (b *candidates) hotWallets(chain uuid.UUID) ([]withdrawal.HotWallet, error)
 	if wallets == nil {
 		wallets = []withdrawal.HotWallet{}
 	}
+	for i := range wallets {
+		if at, changed := b.after[wallets[i].ID]; changed {
+			wallets[i] = at
+		}
+	}
 	if b.wallets == nil {
 		b.wallets = map[uuid.UUID][]withdrawal.HotWallet{}
 	}
@@ -180,5 +189,20 @@ func (b *candidates) follow(c *withdrawal.Change) error {
 			}
 		}
 	}
+	if w := c.New.Wallet; b.fresh && w.ID != uuid.Nil && w != c.Old.Wallet {
+		if b.after == nil {
+			b.after = map[uuid.UUID]withdrawal.HotWallet{}
+		}
+		b.after[w.ID] = w
+	}
 	return nil
+}
+
+// end gives the aggregates their wallet as all changes leave it.
+func (b *candidates) end(ws []withdrawal.Withdrawal) {
+	for i := range ws {
+		if at, changed := b.after[ws[i].Wallet.ID]; changed {
+			ws[i].Wallet = at
+		}
+	}
 }

@@ -108,6 +108,12 @@ func TestARecordIsWrittenOnce(t *testing.T) {
 	if err != nil || len(s.calls) != 1 || len(s.calls[0]) != 3 || len(s.calls[0][2].Log) != 4 {
 		t.Fatalf("%d calls, %v: %+v", len(s.calls), err, s.calls)
 	}
+	for i := range ws {
+		stored := b.do(t, ws[i].Request.ID)
+		if text(t, ws[i]) != text(t, stored) || ws[i].Wallet.BalanceReserved != "4500000000000000000" {
+			t.Errorf("returned %s\nstored   %s", text(t, ws[i]), text(t, stored))
+		}
+	}
 	claim := withdrawal.Claimed{By: as(withdrawal.WithdrawalWorker)}
 	fail := withdrawal.AttemptFailed{By: as(withdrawal.WithdrawalWorker), Fence: 1, Failure: withdrawal.Permanent, Error: "no"}
 	b.do(t, ws[0].Request.ID, claim)

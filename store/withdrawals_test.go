@@ -337,6 +337,10 @@ func TestCommandsThatMakeNoSense(t *testing.T) {
 	refused(t, err, statemachine.ErrNotFound)
 	_, err = b.Do(ctx, named("another"), nil)
 	refused(t, err, statemachine.ErrNotFound)
+	_, err = b.Do(ctx, named("another")) // no events at all
+	refused(t, err, statemachine.ErrNotFound)
+	_, err = b.DoAll(ctx, store.WithdrawalCommand{Request: w.Request.ID}, store.WithdrawalCommand{Request: named("another")})
+	refused(t, err, statemachine.ErrNotFound)
 	_, err = b.Do(ctx, w.Request.ID, nil)
 	refused(t, err, statemachine.ErrInvalid)
 	twice := store.WithdrawalCommand{Request: w.Request.ID}

@@ -137,7 +137,7 @@
 // ([Change.Touch], [Change.TouchRequest]); a heartbeat is [statemachine.Lease.Renew] and no event.
 // The store keeps unique: ids, those of earlier jobs included; one job per
 // request that is not failed ([ErrActiveJob]); one job per slot ([ErrSlotTaken]); one job per (wallet,
-// nonce) ([ErrNonceTaken]), fillers included; one transaction per (request, seq)
+// nonce) ([ErrNonceTaken]), fillers and strays included; one transaction per (request, seq)
 // and per (request, hash); one request per transaction of a chain, or per output
 // of it, strays included ([ErrPaymentTaken]); one attempt per (job, fence); one
 // incident per key. What writes a job compares the version of its request too.

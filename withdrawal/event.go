@@ -150,7 +150,8 @@ type (
 	// Broadcast: the node took the prepared transaction (MarkBroadcast), or
 	// the dispatched signer answered with its hash. Key: Fence and Hash. A
 	// signer that chose a nonce which another job owns has made a transaction
-	// all the same: on ErrNonceTaken report it again without the nonce.
+	// all the same: on ErrNonceTaken, or ErrNonceUsed where a filler has it,
+	// report it again without the nonce.
 	//
 	// The answer of any dispatch of the request is news whenever it comes, by
 	// any worker: see the package's section on late answers.

@@ -18,7 +18,10 @@ const (
 	MaxActor   = 200  // bytes
 	MaxText    = 1000 // bytes of an error message or a reason
 	MaxRaw     = 1 << 17
-	MaxTxs     = 100 // transactions on file of one request
+	// MaxTxs bounds the transactions on file of one request that a worker may
+	// add to, and again those that somebody tells of: what was sent or has paid
+	// is recorded where the workers' are at their limit. Strays are 2*MaxTxs.
+	MaxTxs = 100
 )
 
 // Withdrawal is what commits together: a request, its latest job with the
@@ -191,6 +194,10 @@ type Stray struct {
 	CreatedAt time.Time
 	SettledAt time.Time // when it was put on file as live, or proven dead; zero before
 }
+
+// OwnsNonce reports whether the stray's job owns its nonce, as that of a
+// transaction on file: no other job or filler takes it.
+func (s *Stray) OwnsNonce() bool { return s.HasNonce && s.Job != uuid.Nil }
 
 // Attempt is one execution: inserted at the claim, closed once. Key (Job, Fence).
 type Attempt struct {

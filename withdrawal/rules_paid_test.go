@@ -2,6 +2,7 @@ package withdrawal_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -164,6 +165,47 @@ func TestPaidBesideALiveTransactionJoinsWhenThatIsDead(t *testing.T) {
 }
 
 // M4: a death certificate names a transaction, so it says what the other one is not.
+// A file that workers have filled takes what pays or was sent all the same: else
+// the request could be paid again, or never end.
+func TestAFullFileTakesWhatPays(t *testing.T) {
+	bump := func(w withdrawal.Withdrawal) withdrawal.Rebumped {
+		return withdrawal.Rebumped{By: worker(t0), Fence: 1, Hash: fmt.Sprint("bump ", len(w.Txs)), Raw: []byte("b"), Nonce: 7, HasNonce: true}
+	}
+	w := states(t)["prepared"]
+	for len(w.Txs) < withdrawal.MaxTxs {
+		w = run(t, w, bump(w))
+	}
+	expect(t, policy, w, bump(w), "invalid")
+	out := run(t, w, withdrawal.Broadcast{By: worker(t0), Fence: 1, Hash: "tx1"})
+	paid := func(role withdrawal.Role, hash string) withdrawal.PaidBy {
+		p := paidBy(t0.Add(time.Second), role, hash)
+		p.Nonce, p.HasNonce = 7, true
+		return p
+	}
+	if end := expect(t, policy, out, paid(withdrawal.ConfirmationWorker, "x"), "confirmed"); end.Request.FinalTxHash != "x" {
+		t.Errorf("completed by %s", end.Request.FinalTxHash)
+	}
+	// All of them are dead, and the next execution has nothing to prepare; what
+	// was dispatched is found, and answers late.
+	again := run(t, out, dead(t0, "tx1", 3, 7))
+	at := again.Job.ScheduledAt
+	again = run(t, again, withdrawal.Claimed{By: worker(at)})
+	expect(t, policy, again, prepared(at, 2, "one more", 8), "invalid")
+	again = run(t, again, withdrawal.Dispatched{By: worker(at), Fence: 2, Reference: "ref"})
+	expect(t, policy, again, withdrawal.Broadcast{By: worker(at), Fence: 2, Hash: "sent"}, "confirming")
+	review := run(t, again, withdrawal.Elapsed{By: by(withdrawal.System, again.Job.Lease.Until)})
+	sent := notSent(review, again.Job.Lease.Until)
+	sent.Sent, sent.Hash = true, "found"
+	expect(t, policy, review, sent, "confirming")
+	// That has a limit too.
+	for len(out.Txs) < 2*withdrawal.MaxTxs {
+		early := paid(withdrawal.Operator, fmt.Sprint("x ", len(out.Txs)))
+		early.Block = withdrawal.Block{}
+		out = run(t, out, early)
+	}
+	expect(t, policy, out, paid(withdrawal.Operator, "one too many"), "invalid")
+}
+
 func TestProvenDeadSaysThatTheOtherOnePaysSomethingElse(t *testing.T) {
 	withInput := sentBy(t, "coin", "tx1")
 	for _, role := range []withdrawal.Role{withdrawal.ConfirmationWorker, withdrawal.Operator} {

@@ -72,8 +72,8 @@ func (c *step) wellFormed(f *txFacts) error {
 		return c.refuse(statemachine.ErrInvalid, "a signed transaction has at most 128 KiB")
 	case int(c.Old.Request.StraysOnFile) != len(c.Old.Strays) || int(c.Old.Job.Dispatches) != len(c.Old.Dispatches):
 		return c.refuse(statemachine.ErrInvalid, notAllLoaded)
-	case len(c.Old.Txs) >= MaxTxs:
-		return c.refuse(statemachine.ErrInvalid, "a request has at most 100 transactions")
+	case len(c.Old.Txs) >= 2*MaxTxs || len(c.Old.Strays) >= 2*MaxTxs:
+		return c.refuse(statemachine.ErrInvalid, fileFull)
 	case f.HasNonce && f.Input != "":
 		return c.refuse(statemachine.ErrInvalid, "a transaction is exclusive by its nonce or by its input, not by both")
 	case !f.HasNonce && f.Nonce != 0:
@@ -85,6 +85,8 @@ func (c *step) wellFormed(f *txFacts) error {
 	}
 	return nil
 }
+
+const fileFull = "a request has at most 100 transactions of workers, and as many besides that others tell of"
 
 const notAllLoaded = "not all strays and dispatches of the request were loaded"
 

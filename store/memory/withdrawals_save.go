@@ -143,6 +143,11 @@ func (w withdrawals) putStray(chain uuid.UUID, s withdrawal.Stray) error {
 	default:
 		all[i].SettledAt = s.SettledAt
 	}
+	if s.OwnsNonce() {
+		if err := w.takeNonce(s.Wallet, s.Nonce, nonceOwner{job: s.Job}); err != nil {
+			return err
+		}
+	}
 	set(w.tx, w.strays, s.Request, all)
 	return w.pay(chain, s.Hash, payment{s.Request, s.ByOutput, s.Output})
 }

@@ -88,6 +88,9 @@ func (s *changeset) add(c *withdrawal.Change) {
 	for i := range c.Strays {
 		if t := &c.Strays[i]; t.Seq > c.Old.Request.StraysOnFile {
 			strayTable.insertRow(&s.strays, t)
+			if t.OwnsNonce() {
+				s.nonces.add(t.Wallet, int64(t.Nonce), t.Job)
+			}
 			s.pays(c.New.Request.Chain, t.Hash, t.ByOutput, t.Output, t.Request)
 		} else {
 			s.settled.add(t.Request, t.Seq, t.SettledAt)

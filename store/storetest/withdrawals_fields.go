@@ -87,6 +87,11 @@ func (f *fields[T]) followChange(old withdrawal.Withdrawal, c *withdrawal.Change
 		f.note("Stray", was, s)
 	}
 	before := f.wallet
+	for _, s := range c.Strays {
+		if s.HasNonce {
+			f.wallet.NextNonce = max(f.wallet.NextNonce, s.Nonce+1)
+		}
+	}
 	for _, r := range c.Reservations {
 		if err := f.wallet.Reserve(r); err != nil {
 			f.t.Fatal(err)

@@ -385,6 +385,25 @@ func fillers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	if _, err := w.service.Do(ctx, b.Request.ID, paidBy(&b, "f1", start)); !errors.Is(err, withdrawal.ErrPaymentTaken) {
 		t.Errorf("a filler pays nobody: %v", err)
 	}
+	// What is said to be sent is not on file, and has its nonce all the same.
+	stray := paidBy(&b, "beside what is live", start)
+	stray.Nonce, stray.HasNonce = 704, true
+	if b = w.do(t, b.Request.ID, stray); len(b.Strays) != 1 || b.Wallet.NextNonce != 706 {
+		t.Fatalf("strays are %+v", b.Strays)
+	}
+	free(703, 706)
+	filler.Nonce, filler.Hash = 704, "0xF4"
+	taken(t, w.service.PutFiller(ctx, filler), withdrawal.ErrNonceTaken, b.Job.ID)
+	other.Nonce = 704
+	_, err = w.service.Do(ctx, c.Request.ID, other)
+	taken(t, err, withdrawal.ErrNonceTaken, b.Job.ID)
+	stray.Tx, stray.Nonce = "with the nonce of a job", 702
+	_, err = w.service.Do(ctx, b.Request.ID, stray)
+	taken(t, err, withdrawal.ErrNonceTaken, a.Job.ID)
+	gone := withdrawal.ProvenDead{By: operatorAt(start), Tx: q.Hash, Cause: withdrawal.NonceUsed, Other: "another", Nonce: 703, NotThisPayment: true, Block: block(5)}
+	if b = w.do(t, b.Request.ID, gone); b.Job.TxHash != "beside what is live" || b.Job.Nonce != 704 {
+		t.Errorf("its own job has it: %+v", b.Job)
+	}
 }
 
 // outside: what comes in passes one law (S15, U3), and sums do not overflow (S18).
