@@ -83,23 +83,29 @@ func (s *Withdrawals) Verify(ctx context.Context, id uuid.UUID) error {
 // Stats counts at the store's time; rates and means are over what ended in the
 // window before it.
 func (s *Withdrawals) Stats(ctx context.Context, window time.Duration) (withdrawal.Stats, error) {
-	return s.StatsOf(ctx, uuid.Nil, window)
+	return s.StatsOf(ctx, uuid.Nil, window, nil)
 }
 
-// StatsOf is [Withdrawals.Stats] of one chain; zero is all of them.
-func (s *Withdrawals) StatsOf(ctx context.Context, chain uuid.UUID, window time.Duration) (withdrawal.Stats, error) {
+// StatsOf is [Withdrawals.Stats] of one chain; zero is all of them. nonces are
+// the next ones of wallets as the chain knows them, for Stats.Gaps.
+func (s *Withdrawals) StatsOf(ctx context.Context, chain uuid.UUID, window time.Duration, nonces map[uuid.UUID]uint64) (withdrawal.Stats, error) {
 	return read(ctx, s.view, func(tx WithdrawalUnit) (withdrawal.Stats, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return withdrawal.Stats{}, err
 		}
-		return tx.Withdrawals().Stats(now, window, chain)
+		stats, err := tx.Withdrawals().Stats(now, window, chain)
+		if err == nil && len(nonces) > 0 {
+			stats.Gaps, err = tx.Withdrawals().Gaps(nonces, withdrawal.MaxGaps)
+		}
+		return stats, err
 	})
 }
 
-// Alerts counts and compares with limits, see [withdrawal.Alerts].
-func (s *Withdrawals) Alerts(ctx context.Context, window time.Duration, limits withdrawal.Thresholds) ([]withdrawal.Alert, error) {
-	stats, err := s.Stats(ctx, window)
+// Alerts counts and compares with limits, see [withdrawal.Alerts]; nonces are as
+// in [Withdrawals.StatsOf].
+func (s *Withdrawals) Alerts(ctx context.Context, window time.Duration, limits withdrawal.Thresholds, nonces map[uuid.UUID]uint64) ([]withdrawal.Alert, error) {
+	stats, err := s.StatsOf(ctx, uuid.Nil, window, nonces)
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func TestReads(t *testing.T) {
 		t.Error(step, err)
 	}
 	b.now = b.now.Add(2 * time.Hour)
-	alerts, err := b.Alerts(ctx, time.Hour, withdrawal.Thresholds{EnqueueWait: time.Hour, ConfirmWait: 3 * time.Hour, Stuck: 1})
+	alerts, err := b.Alerts(ctx, time.Hour, withdrawal.Thresholds{EnqueueWait: time.Hour, ConfirmWait: 3 * time.Hour, Stuck: 1}, nil)
 	if err != nil || len(alerts) != 1 || alerts[0].Name != "enqueue wait" {
 		t.Error(alerts, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -206,7 +208,7 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 
 func TestAlertsAtTheirLimits(t *testing.T) {
 	th := withdrawal.Thresholds{ApprovalWait: time.Hour, EnqueueWait: time.Hour, ClaimWait: time.Hour, ReviewWait: time.Hour,
-		ConfirmWait: time.Hour, CompletionRate: 9000, RetryRate: 1000}
+		ConfirmWait: time.Hour, NonceGaps: 3, CompletionRate: 9000, RetryRate: 1000}
 	names := func(s withdrawal.Stats) (out []string) {
 		for _, a := range withdrawal.Alerts(s, th) {
 			out = append(out, a.Name)
@@ -215,14 +217,14 @@ func TestAlertsAtTheirLimits(t *testing.T) {
 	}
 	at := t0.Add(-time.Hour)
 	fine := withdrawal.Stats{At: t0, OldestPending: at, OldestApproved: at, OldestJob: at, OldestReview: at, OldestSent: at,
-		Ended: 10, Completed: 9, Executions: 10, Retries: 1}
+		Ended: 10, Completed: 9, Executions: 10, Retries: 1, Gaps: map[uuid.UUID][]uint64{hot: {7, 8}, id(99): {3}, id(98): nil}}
 	if got := names(fine); got != nil {
 		t.Errorf("at the limits: %v", got)
 	}
 	at = at.Add(-1)
 	bad := withdrawal.Stats{At: t0, OldestPending: at, OldestApproved: at, OldestJob: at, OldestReview: at, OldestSent: at,
-		Ended: 10, Completed: 8, Executions: 10, Retries: 2, LeaseExpired: 1, Incidents: 1}
-	want := []string{"approval wait", "enqueue wait", "claim wait", "review wait", "confirm wait", "stuck", "incidents", "completion rate", "retry rate"}
+		Ended: 10, Completed: 8, Executions: 10, Retries: 2, LeaseExpired: 1, Incidents: 1, Gaps: map[uuid.UUID][]uint64{hot: {7, 8}, id(99): {3, 4}}}
+	want := []string{"approval wait", "enqueue wait", "claim wait", "review wait", "confirm wait", "stuck", "incidents", "nonce gaps", "completion rate", "retry rate"}
 	if got := names(bad); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}

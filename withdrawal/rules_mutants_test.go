@@ -105,3 +105,74 @@ func TestASnoozeLastsThirtyDays(t *testing.T) {
 		t.Error("a duration finer than a microsecond is accepted")
 	}
 }
+
+// The age of a payment is that of what was sent first, whoever pays it.
+func TestAPaymentUnderAnotherHashKeepsItsAge(t *testing.T) {
+	p := paidBy(t0.Add(time.Minute), withdrawal.ConfirmationWorker, "x")
+	p.Nonce, p.HasNonce, p.Block = 7, true, block(2)
+	if w := expect(t, policy, states(t)["confirming"], p, "confirming"); !w.Job.BroadcastAt.Equal(t0) {
+		t.Errorf("broadcast at %v", w.Job.BroadcastAt)
+	}
+}
+
+// A stray that joined the file and died there does not join again.
+func TestAStrayJoinsOnce(t *testing.T) {
+	p := paidBy(t0, withdrawal.Operator, "x")
+	p.Block = block(2)
+	gone := dead(t0, "tx1", 3, 7)
+	gone.By = by(withdrawal.Operator, t0)
+	w := run(t, states(t)["confirming"], p, gone) // nothing else is live
+	if w.Job.TxHash != "x" || w.Strays[0].SettledAt.IsZero() {
+		t.Fatalf("%+v", w.Job)
+	}
+	gone.Tx = "x"
+	w = expect(t, policy, w, gone, "pending")
+	if len(w.Txs) != 2 || w.Job.Live() {
+		t.Errorf("on file are %+v", w.Txs)
+	}
+	expect(t, policy, w, withdrawal.Claimed{By: worker(w.Job.ScheduledAt)}, "illegal") // it may have been paid
+}
+
+// Doubt about what is dead parks nothing.
+func TestCannotTellOfADeadTransaction(t *testing.T) {
+	w := run(t, states(t)["confirming"], dead(t0, "tx1", 3, 7))
+	at := w.Job.ScheduledAt
+	w = run(t, w, withdrawal.Claimed{By: worker(at)}, prepared(at, 2, "tx2", 8), withdrawal.Broadcast{By: worker(at), Fence: 2, Hash: "tx2"})
+	expect(t, policy, w, withdrawal.CannotTell{By: checker(at), Tx: "tx1", Other: "x", Reason: "?"}, "-")
+	expect(t, policy, w, withdrawal.CannotTell{By: checker(at), Tx: "tx2", Other: "x", Reason: "?"}, "confirming, review")
+}
+
+// The nonce that an earlier job's signer tells is of that job's wallet: it
+// excludes nothing of this one's.
+func TestALateAnswerOfAnEarlierJobHasNoNonce(t *testing.T) {
+	e := enqueued(t0, job1)
+	e.MaxRetries = 1
+	w := run(t, states(t)["approved"], e, withdrawal.Claimed{By: worker(t0)}, withdrawal.Dispatched{By: worker(t0), Fence: 1, Reference: "ref"},
+		withdrawal.AttemptFailed{By: worker(t0), Fence: 1, Failure: withdrawal.Unclear, Error: "time-out"})
+	w = run(t, w, notSent(w, t0), withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, Reason: "again"}, enqueued(t0, job2), withdrawal.Claimed{By: worker(t0)})
+	w = run(t, w, withdrawal.Broadcast{By: worker(t0), Fence: 1, Hash: "late", Raw: []byte("r"), Nonce: 7, HasNonce: true})
+	if tx := w.Txs[0]; tx.HasNonce || w.Job.HasNonce || w.Job.Status != withdrawal.JobConfirming {
+		t.Errorf("%+v", tx)
+	}
+	w = run(t, w, withdrawal.Claimed{By: worker(t0)})
+	expect(t, policy, w, withdrawal.Rebumped{By: worker(t0), Fence: w.Job.Lease.Fence, Hash: "bump", Raw: []byte("b"), Nonce: 7, HasNonce: true}, "invalid")
+}
+
+// The latest fence that a hold ended is remembered. What comes under an older
+// one is refused and changes nothing, whatever it is: nothing of it was out.
+func TestReportsUnderFencesThatHoldsEnded(t *testing.T) {
+	op := by(withdrawal.Operator, t0)
+	w := run(t, states(t)["processing"], withdrawal.Held{By: op}, withdrawal.Released{By: op}, withdrawal.Claimed{By: worker(t0)},
+		withdrawal.Held{By: op}, withdrawal.Released{By: op}, withdrawal.Claimed{By: worker(t0)})
+	if w.Job.Lease.Fence != 3 || w.Job.RetryCount != 1 {
+		t.Fatalf("%+v", w.Job)
+	}
+	for fence, want := range map[int64]string{1: "fenced", 2: "-"} {
+		expect(t, policy, w, failedAttempt(t0, fence, withdrawal.Retryable), want)
+		expect(t, policy, w, withdrawal.Snoozed{By: worker(t0), Fence: fence}, want)
+		for _, ev := range []withdrawal.Event{prepared(t0, fence, "x", 7), withdrawal.Dispatched{By: worker(t0), Fence: fence, Reference: "r"},
+			withdrawal.Broadcast{By: worker(t0), Fence: fence, Hash: "x"}, withdrawal.Rebroadcast{By: worker(t0), Fence: fence, Hash: "x"}} {
+			expect(t, policy, w, ev, "fenced")
+		}
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/big"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // Stats is what a store counts at the moment At, and in the window
@@ -43,7 +45,15 @@ type Stats struct {
 	Retries          int64 // of them those of a job that has an attempt with a lower fence, whenever it was
 	GasUsed          Raw   // exact sum over the jobs confirmed in the window, of any length; empty for none
 	GasJobs          int64 // their number
+
+	// Gaps are, by wallet, the nonces that nothing on file has and that something
+	// above them waits for; of the wallets whose next nonce on the chain was told,
+	// at most [MaxGaps] of each.
+	Gaps map[uuid.UUID][]uint64
 }
+
+// MaxGaps bounds Stats.Gaps of one wallet.
+const MaxGaps = 100
 
 // CompletionRate is the share of ended requests that were completed, in basis
 // points (10 000 = all), rounded down; 0 of 0 is 10 000.
@@ -75,6 +85,7 @@ type Thresholds struct {
 	Stuck          int64
 	Incidents      int64
 	OpenIncidents  int64
+	NonceGaps      int64 // of all wallets
 	CompletionRate int64 // basis points, alert below
 	RetryRate      int64 // basis points, alert above
 }
@@ -105,6 +116,14 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	add(s.Stuck() > t.Stuck, "stuck", "%d jobs with an expired lease or an overdue check, more than %d", s.Stuck(), t.Stuck)
 	add(s.Incidents > t.Incidents, "incidents", "%d incidents, more than %d", s.Incidents, t.Incidents)
 	add(s.OpenIncidents > t.OpenIncidents, "open incidents", "%d incidents are not acknowledged, more than %d", s.OpenIncidents, t.OpenIncidents)
+	gaps, first := int64(0), ""
+	for wallet, all := range s.Gaps {
+		gaps += int64(len(all))
+		if name := wallet.String(); len(all) > 0 && (first == "" || name < first) {
+			first = name
+		}
+	}
+	add(gaps > t.NonceGaps, "nonce gaps", "%d nonces are missing below others, more than %d; wallet %s among them", gaps, t.NonceGaps, first)
 	add(t.CompletionRate > 0 && s.CompletionRate() < t.CompletionRate, "completion rate", "%d of 10000 requests completed, less than %d", s.CompletionRate(), t.CompletionRate)
 	add(t.RetryRate > 0 && s.RetryRate() > t.RetryRate, "retry rate", "%d of 10000 executions are retries, more than %d", s.RetryRate(), t.RetryRate)
 	return out

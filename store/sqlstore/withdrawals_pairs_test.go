@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
 
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -165,6 +166,68 @@ func TestFactAndStepExcludeEachOtherOnPostgres(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// A requeued request counts against the windows again. A submission of the same
+// user that reads them waits for it, and it for the submission: by two
+// transactions on PostgreSQL, in both orders.
+func TestRequeueAndSubmissionOfOneUserExcludeEachOtherOnPostgres(t *testing.T) {
+	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
+	defer stop()
+	chain := named("no nonces")
+	b := newBank(t, sqlstore.Postgres, withdrawal.HotWallet{ID: named("payer"), Chain: chain})
+	p := b.policy
+	p.Approval = withdrawal.ApprovalPolicy{Enabled: true, Assets: map[uuid.UUID]withdrawal.ApprovalLimits{named("usdt"): {
+		Automatic: decimal.NewFromInt(100), Windows: []withdrawal.Window{{Length: time.Hour, Max: decimal.NewFromInt(150)}}}}}
+	limited, err := store.NewWithdrawals(b.Store, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, requeueFirst := range []bool{true, false} {
+		failed := b.failed(t, chain)
+		requeue := func(s *store.Withdrawals) (withdrawal.Withdrawal, error) {
+			return s.Do(ctx, failed.Request.ID, withdrawal.Requeued{By: as(withdrawal.Operator), Job: failed.Job.ID, Reason: "again"})
+		}
+		submission := b.submission(chain)
+		submission.User = failed.Request.User
+		submit := func(s *store.Withdrawals) (withdrawal.Withdrawal, error) { return s.Submit(ctx, submission) }
+		first, second := requeue, submit
+		if !requeueFirst {
+			first, second = submit, requeue
+		}
+		tx, err := b.DB.BeginTx(ctx, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tx.Rollback() }()
+		within, err := b.Store.Within(ctx, tx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := first(limited.Within(within)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := within.Withdrawals().Get(failed.Request.ID); err != nil { // written by now
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { _, err := second(limited); done <- err }()
+		select {
+		case err := <-done:
+			t.Fatalf("requeue first %v: the second does not wait: %v", requeueFirst, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		w, err := b.Get(ctx, submission.Request)
+		if want := map[bool]int32{true: 1, false: 0}[requeueFirst]; err != nil || w.Request.ApprovalsNeeded != want {
+			t.Errorf("requeue first %v: %d approvals are needed, %v", requeueFirst, w.Request.ApprovalsNeeded, err)
 		}
 	}
 }

@@ -236,7 +236,7 @@ func statsOfChains[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	if all.Completed == 0 || all.Incidents == 0 || all.Requests[withdrawal.RequestCancelled] == 0 || all.Jobs[withdrawal.JobFailed] == 0 || all.GasUsed == "" {
 		t.Errorf("too little is counted: %+v", all)
 	}
-	if service, err := w.service.StatsOf(ctx, idle, time.Hour); err != nil || len(service.Requests) != 0 || service.GasUsed != "" {
+	if service, err := w.service.StatsOf(ctx, idle, time.Hour, nil); err != nil || len(service.Requests) != 0 || service.GasUsed != "" {
 		t.Errorf("a chain without requests has %+v, %v", service, err)
 	}
 }

@@ -348,6 +348,14 @@ func fillers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 		t.Fatal(err)
 	}
 	same(t, "gaps", gaps, map[uuid.UUID][]uint64{hot: {703, 704}})
+	stats, err := w.service.StatsOf(ctx, chain, time.Hour, map[uuid.UUID]uint64{hot: 702, w.id(): 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "gaps in the statistics", stats.Gaps, gaps)
+	if all, err := w.service.Stats(ctx, time.Hour); err != nil || all.Gaps != nil {
+		t.Errorf("nobody told the chain's next nonce: gaps are %v, %v", all.Gaps, err)
+	}
 	b := w.processing(t, chain, start)
 	if b.Wallet.NextNonce != 706 {
 		t.Errorf("the next nonce on file is %d", b.Wallet.NextNonce)
