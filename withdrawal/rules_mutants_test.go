@@ -1,6 +1,8 @@
 package withdrawal_test
 
 import (
+	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -174,5 +176,81 @@ func TestReportsUnderFencesThatHoldsEnded(t *testing.T) {
 			withdrawal.Broadcast{By: worker(t0), Fence: fence, Hash: "x"}, withdrawal.Rebroadcast{By: worker(t0), Fence: fence, Hash: "x"}} {
 			expect(t, policy, w, ev, "fenced")
 		}
+	}
+}
+
+// What is released is offered at once, whatever put it off before.
+func TestReleaseOffersAtOnce(t *testing.T) {
+	op := by(withdrawal.Operator, t0)
+	w := run(t, states(t)["job pending"], withdrawal.PutOff{By: by(withdrawal.System, t0)}, withdrawal.Held{By: op}, withdrawal.Released{By: op})
+	if at := w.Job.DueAt(); at.After(t0) {
+		t.Errorf("due at %v", at)
+	}
+}
+
+// What is parked is not sent again, whatever a look-up had asked for.
+func TestWhatIsParkedIsNotSentAgain(t *testing.T) {
+	at := t0.Add(time.Second)
+	w := run(t, states(t)["confirming"], withdrawal.Missing{By: checker(at), Tx: "tx1"})
+	if !w.Job.Rebroadcast {
+		t.Fatal("it is owed another broadcast")
+	}
+	w = run(t, w, withdrawal.CannotTell{By: checker(at), Tx: "tx1", Other: "x", Reason: "?"})
+	if w.Job.Rebroadcast {
+		t.Errorf("%+v", w.Job)
+	}
+}
+
+// What was sent ends a row of deferrals; a hold, a release and a flag leave the
+// time alone from which the wait for a job is measured.
+func TestWhatMeasuresAWait(t *testing.T) {
+	p := policy
+	p.HoldInsufficient = true
+	e := failedAttempt(t0, 1, withdrawal.InsufficientBalance)
+	w := runWith(t, p, states(t)["processing"], e)
+	at := w.Job.ScheduledAt
+	w = runWith(t, p, w, withdrawal.Claimed{By: worker(at)}, prepared(at, 2, "tx1", 7), withdrawal.Broadcast{By: worker(at), Fence: 2, Hash: "tx1"})
+	if w.Job.Deferrals != 0 {
+		t.Errorf("%d deferrals in a row", w.Job.Deferrals)
+	}
+	op := by(withdrawal.Operator, t0.Add(time.Hour))
+	w = run(t, states(t)["approved"], withdrawal.Held{By: op}, withdrawal.Released{By: op})
+	paid := paidBy(op.At, withdrawal.Operator, "x")
+	if w = run(t, w, paid); !w.Request.UpdatedAt.Equal(t0) || w.Request.Mined == "" {
+		t.Errorf("updated at %v", w.Request.UpdatedAt)
+	}
+}
+
+// What comes from outside passes the law where it is made too.
+func TestBoundsOfWhatOperatorsTell(t *testing.T) {
+	f := withdrawal.Filler{Wallet: hot, Chain: chain, Hash: "h", Actor: "olga", CreatedAt: t0}
+	if _, err := withdrawal.NewFiller(f); err != nil {
+		t.Error(err)
+	}
+	f.CreatedAt = time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC)
+	if _, err := withdrawal.NewFiller(f); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("a filler of the year 20000: %v", err)
+	}
+	h := wallets()[0]
+	h.LastUsedAt = f.CreatedAt
+	if _, err := withdrawal.NewHotWallet(h); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("a wallet used in the year 20000: %v", err)
+	}
+	foreign := withdrawal.Imported{By: by(withdrawal.System, t0), Request: req, User: user, Asset: asset, Chain: chain, ToAddress: "0xabc", Amount: "1", Decimals: 18,
+		Job: job1, AssetOnChain: token, Hash: "old", Wallets: []withdrawal.HotWallet{{ID: hot, Chain: id(99), Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}}}
+	if _, err := policy.Apply(withdrawal.Withdrawal{}, foreign); !errors.Is(err, withdrawal.ErrNoHotWallet) {
+		t.Errorf("an import by a wallet of another chain: %v", err)
+	}
+	p := policy
+	p.HoldInsufficient, p.HoldFor = true, time.Second+1
+	if err := p.Validate(); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("HoldFor finer than a microsecond: %v", err)
+	}
+	var m withdrawal.Mean // S18
+	for range 3 {
+		m.Add(time.Date(-4000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC))
+	}
+	if got := m.Value(); got <= 0 || got < math.MaxInt64-time.Microsecond {
+		t.Errorf("the mean is %v", got)
 	}
 }
