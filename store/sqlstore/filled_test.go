@@ -257,7 +257,7 @@ func (b *bank) readAll(t *testing.T, rows []oldRow) (all []string) {
 	must(err)
 	var stats []withdrawal.Stats
 	at := time.Now().Add(24 * time.Hour)
-	must(b.View(ctx, func(tx store.Tx) error {
+	must(b.View(ctx, func(tx store.Unit) error {
 		stats = nil
 		for _, chain := range []uuid.UUID{{}, bsc} {
 			s, err := tx.Withdrawals().Stats(at.Truncate(24*time.Hour), 48*time.Hour, chain)
