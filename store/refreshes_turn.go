@@ -30,6 +30,7 @@ type Turned struct {
 	Claimed []HeldSlot // new ones, to start with
 	Started []string   // of those that it had, renewed
 	Gone    []string   // of those that it had: given back, or lost
+	Busy    []string   // of those that it had: neither given back nor started, as another transaction has the wallet; ask again
 	Waiting int        // wallets with due work and without a slot, before this turn
 }
 
@@ -44,7 +45,7 @@ func (s *Refreshes) Turn(ctx context.Context, name string, mine []HeldSlot, room
 	mine = slices.Clone(mine)
 	slices.SortFunc(mine, func(a, b HeldSlot) int { return strings.Compare(a.XpubVan, b.XpubVan) })
 	err = s.update(ctx, func(tx RefreshUnit) error {
-		turn := refreshTurn{Refreshes: s, tx: tx, name: name, gone: map[string]bool{}}
+		turn := refreshTurn{Refreshes: s, tx: tx, name: name, gone: map[string]bool{}, busy: map[string]bool{}}
 		t, err = turn.run(mine, room)
 		return err
 	})
@@ -61,6 +62,7 @@ type refreshTurn struct {
 	b    *refreshBatch
 	name string
 	gone map[string]bool
+	busy map[string]bool
 }
 
 func (t *refreshTurn) by(r refresh.Role) refresh.By { return refresh.By{Actor: t.name, Role: r} }
@@ -105,7 +107,8 @@ func (t *refreshTurn) run(mine []HeldSlot, room int) (done Turned, err error) {
 }
 
 // giveBack ends the slots whose rounds say so. An idle exit that finds work is
-// refused, and the slot stays.
+// refused, and the slot stays. A wallet that another transaction has is left for
+// the next turn: nobody waits for it.
 func (t *refreshTurn) giveBack(mine []HeldSlot) error {
 	var ends []HeldSlot
 	var xpubs []string
@@ -114,7 +117,7 @@ func (t *refreshTurn) giveBack(mine []HeldSlot) error {
 			ends, xpubs = append(ends, h), append(xpubs, h.XpubVan)
 		}
 	}
-	ws, err := t.tx.Refreshes().Heads(xpubs...)
+	ws, err := t.tx.Refreshes().Free(xpubs...)
 	if err != nil || len(ws) == 0 {
 		return err
 	}
@@ -122,7 +125,7 @@ func (t *refreshTurn) giveBack(mine []HeldSlot) error {
 		return err
 	}
 	for i, h := range ends {
-		if h.End == 0 {
+		if t.busy[h.XpubVan] = ws[i].Wallet.Status == 0; t.busy[h.XpubVan] || h.End == 0 {
 			continue
 		}
 		refused, err := t.b.try(&ws[i], h.XpubVan, refresh.RoundEnded{By: t.by(refresh.Worker), Slot: h.Fence, End: h.End, WorkSeq: h.WorkSeq})
@@ -211,7 +214,7 @@ func (t *refreshTurn) assign(done *Turned, a refresh.Assignment, slots []refresh
 func (t *refreshTurn) start(done *Turned, mine []HeldSlot) error {
 	var held []RefreshLease
 	for _, h := range mine {
-		if h.Start && !t.gone[h.XpubVan] {
+		if h.Start && !t.gone[h.XpubVan] && !t.busy[h.XpubVan] {
 			held = append(held, RefreshLease{h.XpubVan, refresh.Held{Slot: h.Fence}})
 			done.Started = append(done.Started, h.XpubVan)
 		}
@@ -225,30 +228,44 @@ func (t *refreshTurn) start(done *Turned, mine []HeldSlot) error {
 	}
 	done.Started = slices.DeleteFunc(done.Started, func(xpub string) bool { return t.gone[xpub] })
 	for _, h := range mine {
-		if t.gone[h.XpubVan] {
+		switch {
+		case t.gone[h.XpubVan]:
 			done.Gone = append(done.Gone, h.XpubVan)
+		case t.busy[h.XpubVan]:
+			done.Busy = append(done.Busy, h.XpubVan)
 		}
 	}
 	return nil
 }
 
 // Renew renews what rounds hold, all for LockTTL from the store's time on, and
-// returns the wallets of which something is lost.
-func (s *Refreshes) Renew(ctx context.Context, held ...RefreshLease) (lost []string, err error) {
+// returns the wallets of which something is lost. Those that another transaction
+// has are busy: they are not renewed, and nobody waits for them.
+func (s *Refreshes) Renew(ctx context.Context, held ...RefreshLease) (lost, busy []string, err error) {
 	xpubs := make([]string, len(held))
 	for i := range held {
 		xpubs[i] = held[i].XpubVan
 	}
 	err = s.update(ctx, func(tx RefreshUnit) error {
-		if _, err := tx.Refreshes().Heads(xpubs...); err != nil {
+		lost, busy = nil, nil
+		ws, err := tx.Refreshes().Free(xpubs...)
+		if err != nil {
 			return err
+		}
+		var free []RefreshLease
+		for i := range held {
+			if ws[i].Wallet.Status == 0 {
+				busy = append(busy, held[i].XpubVan)
+			} else {
+				free = append(free, held[i])
+			}
 		}
 		now, err := tx.Now()
 		if err != nil {
 			return err
 		}
-		lost, err = tx.Refreshes().Renew(now, now.Add(s.config.LockTTL), held...)
+		lost, err = tx.Refreshes().Renew(now, now.Add(s.config.LockTTL), free...)
 		return err
 	})
-	return lost, err
+	return lost, busy, err
 }

@@ -3,6 +3,7 @@ package refresher
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,6 +58,11 @@ func (s *slots) Turn(ctx context.Context, done []result, n int) (items []worker.
 	s.sweep(ctx, at)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for i := range mine { // an exit that was refused is no longer asked for
+		if slot := s.all[mine[i].XpubVan]; slot != nil && !slices.Contains(t.Busy, mine[i].XpubVan) {
+			slot.held.End = 0
+		}
+	}
 	for _, xpub := range t.Gone {
 		delete(s.all, xpub)
 	}
@@ -108,7 +114,6 @@ func (s *slots) ready(at time.Time, done []result, n int) (mine []store.HeldSlot
 		if h.Start {
 			starts++
 		}
-		slot.held.End = 0 // an exit that is refused is no longer asked for
 		mine = append(mine, h)
 	}
 	return mine, starts
@@ -121,7 +126,7 @@ func (s *slots) Renew(ctx context.Context, items []worker.Item[*round]) error {
 	for i := range items {
 		held[i] = items[i].Work.lease()
 	}
-	lost, err := s.service.Renew(ctx, held...)
+	lost, busy, err := s.service.Renew(ctx, held...)
 	if err != nil {
 		return err
 	}
@@ -135,7 +140,7 @@ func (s *slots) Renew(ctx context.Context, items []worker.Item[*round]) error {
 			gone.Keys = append(gone.Keys, items[i].Key)
 			continue
 		}
-		if !isLost[items[i].Key] {
+		if !isLost[items[i].Key] && !slices.Contains(busy, items[i].Key) {
 			items[i].Until = at.Add(s.config.LockTTL)
 			items[i].Work.renewed(held[i].Lock, items[i].Until)
 		}

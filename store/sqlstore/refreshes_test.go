@@ -167,16 +167,7 @@ func TestTurnWaitsForNobody(t *testing.T) {
 	if _, err := r.Step(ctx, "a", refresh.SlotClaimed{By: long, Slot: 1}); err != nil {
 		t.Fatal(err)
 	}
-	locked, free, done := make(chan struct{}), make(chan struct{}), make(chan error)
-	go func() {
-		done <- s.Update(ctx, func(tx store.Unit) error {
-			_, err := tx.Refreshes().Heads("a")
-			close(locked)
-			<-free
-			return err
-		})
-	}()
-	<-locked
+	free := lockedWallet(t, s, "a")
 	turn := func() store.Turned {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -190,11 +181,75 @@ func TestTurnWaitsForNobody(t *testing.T) {
 	if got := turn(); len(got.Claimed) != 0 || got.Waiting != 1 {
 		t.Errorf("%+v", got)
 	}
-	close(free)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	free()
 	if got := turn(); len(got.Claimed) != 1 || got.Claimed[0].XpubVan != "b" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// lockedWallet locks a wallet's row in a transaction of its own until free is called.
+func lockedWallet(t *testing.T, s *sqlstore.Store, xpub string) (free func()) {
+	locked, end, done := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		done <- s.Update(context.Background(), func(tx store.Unit) error {
+			_, err := tx.Refreshes().Heads(xpub)
+			close(locked)
+			<-end
+			return err
+		})
+	}()
+	<-locked
+	return func() {
+		close(end)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A transaction that keeps one wallet for long, such as an API's that enqueues and
+// then does something else, holds up neither the renewals of the others that the
+// same process serves nor their turns.
+func TestALockedWalletHoldsUpNoOther(t *testing.T) {
+	s, _ := newStore(t, sqlstore.Postgres)
+	r, err := store.NewRefreshes(s, refresh.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for _, xpub := range []string{"a", "b"} {
+		ev := refresh.Enqueued{By: refresh.By{Actor: "api", Role: refresh.API}, Cause: refresh.Sync, Credentials: refresh.Credentials{XpubVan: xpub, XpubCol: "c", MasterFingerprint: "f"}}
+		if _, err := r.Enqueue(ctx, ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	turned, err := r.Turn(ctx, "p", nil, 5)
+	if err != nil || len(turned.Claimed) != 2 {
+		t.Fatalf("%+v, %v", turned, err)
+	}
+	until := func(xpub string) time.Time {
+		w, err := r.Get(ctx, xpub)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.Wallet.Lease.Until
+	}
+	first := map[string]time.Time{"a": until("a"), "b": until("b")}
+	free := lockedWallet(t, s, "a")
+	held := func(xpub string) store.RefreshLease {
+		return store.RefreshLease{XpubVan: xpub, Held: refresh.Held{Slot: 1}}
+	}
+	lost, busy, err := r.Renew(ctx, held("a"), held("b"))
+	if err != nil || len(lost) != 0 || fmt.Sprint(busy) != "[a]" || !until("a").Equal(first["a"]) || !until("b").After(first["b"]) {
+		t.Errorf("lost %v, busy %v, %v", lost, busy, err)
+	}
+	mine := []store.HeldSlot{{XpubVan: "a", Fence: 1, End: refresh.EndHung}, {XpubVan: "b", Fence: 1, Start: true}}
+	if turned, err = r.Turn(ctx, "p", mine, 5); err != nil || len(turned.Gone) != 0 || fmt.Sprint(turned.Busy, turned.Started) != "[a] [b]" {
+		t.Errorf("%+v, %v", turned, err)
+	}
+	free()
+	if turned, err = r.Turn(ctx, "p", mine[:1], 5); err != nil || fmt.Sprint(turned.Gone, turned.Busy) != "[a] []" {
+		t.Errorf("%+v, %v", turned, err)
 	}
 }
