@@ -93,6 +93,7 @@ func playBoth[T, R store.Clock, K, L comparable, A, E, C any](rt *rapid.T, s *su
 		}
 		if wantErr == nil {
 			same(rt, what, got, want)
+			same(rt, what+", which is stored", memory.get(rt, h.id), want)
 			a = want
 		}
 	}

@@ -585,6 +585,9 @@ func oldestItem[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 func swapStatistics[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	d, c := newDeposits(t, db), newCredits(t, db)
 	ds, cs := d.population(t), c.population(t)
+	changed := arrival(swap.ToUSDD, ds[0])
+	changed.Amount++
+	d.do(t, ds[0], changed) // a discrepancy
 	now := swaptest.Start.Add(30 * time.Hour)
 	for _, window := range []time.Duration{time.Hour, 20 * time.Hour, 1000 * time.Hour} {
 		tally := swap.NewTally(now, window)
