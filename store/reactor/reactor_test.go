@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -371,11 +372,11 @@ func TestNothingSent(t *testing.T) {
 // failing is a store whose first updates fail.
 type failing struct {
 	*memory.Store
-	left int
+	left atomic.Int64
 }
 
 func (f *failing) Update(ctx context.Context, fn func(store.Tx) error) error {
-	if f.left--; f.left >= 0 {
+	if f.left.Add(-1) >= 0 {
 		return errors.New("the database is away")
 	}
 	return f.Store.Update(ctx, fn)
@@ -407,7 +408,7 @@ func TestStart(t *testing.T) {
 		if err := db.Update(context.Background(), func(tx store.Tx) error { return tx.Relays().Save(forged) }); err != nil {
 			t.Fatal(err)
 		}
-		db.left = 10
+		db.left.Store(10)
 		stop = b.run("reactor-1")
 		time.Sleep(time.Minute)
 		if err := stop(); err != nil {
