@@ -3,6 +3,7 @@ package refresh
 import "github.com/settlehq/settle/statemachine"
 
 // JobStatus is the state of a [Job].
+// Values: JobPending, JobProcessing, JobCompleted, JobFailed.
 type JobStatus = statemachine.Enum[jobStatus]
 
 const (
@@ -28,6 +29,7 @@ func (jobStatus) Names() []string { return jobStatusNames }
 var jobStatusNames = []string{"pending", "processing", "completed", "failed"}
 
 // WatcherStatus is the state of a [Watcher].
+// Values: Watching, Settled, Failed, Expired.
 type WatcherStatus = statemachine.Enum[watcherStatus]
 
 const (
@@ -50,6 +52,7 @@ func (watcherStatus) Names() []string { return watcherStatusNames }
 var watcherStatusNames = []string{"watching", "settled", "failed", "expired"}
 
 // WalletStatus says whether a process serves a [Wallet].
+// Values: Unserved, Served.
 type WalletStatus = statemachine.Enum[walletStatus]
 
 const (
@@ -70,6 +73,8 @@ var walletStatusNames = []string{"unserved", "served"}
 
 // JobTrigger is what moves a job. What the source calls the trigger of a job is
 // its [Cause].
+// Values: JobEnqueue, JobClaim, JobComplete, JobRetry, JobMaxRetries, JobPermanent, JobDefer, JobRelease,
+// JobLeaseExpired.
 type JobTrigger = statemachine.Enum[jobTrigger]
 
 const (
@@ -92,6 +97,8 @@ func (jobTrigger) Names() []string { return jobTriggerNames }
 var jobTriggerNames = []string{"enqueue", "claim", "complete", "retry", "max retries", "permanent error", "defer", "release", "lease expired"}
 
 // WatcherTrigger is what moves a watcher.
+// Values: WatchInvoice, WatchTransfer, WatchAsset, WatchSettled, WatchFailed, WatchCancelled,
+// WatchCancelFailed, WatchOpen, WatchGone, WatchUnanswered.
 type WatcherTrigger = statemachine.Enum[watcherTrigger]
 
 const (
@@ -116,6 +123,7 @@ var watcherTriggerNames = []string{"invoice created", "transfer listed", "asset 
 	"transfer cancelled", "cancellation failed", "expired open", "expired gone", "provisional expired"}
 
 // WalletTrigger is what moves a wallet.
+// Values: WalletFirstJob, WalletClaim, WalletYield, WalletIdle, WalletHung, WalletAnswered, WalletLost.
 type WalletTrigger = statemachine.Enum[walletTrigger]
 
 const (
@@ -194,6 +202,7 @@ var WalletMachine = statemachine.Must("refresh_wallet", []walletEdge{
 }, statemachine.Cyclic)
 
 // Role is in which capacity an actor speaks.
+// Values: API, Orchestrator, Worker, Operator.
 type Role = statemachine.Enum[role]
 
 const (
@@ -211,6 +220,7 @@ func (role) Names() []string { return roleNames }
 var roleNames = []string{"api", "orchestrator", "wallet-worker", "operator"}
 
 // Cause is why a job exists: the column trigger of refresh_jobs.
+// Values: Sync, AssetSent, InvoiceCreated, Recovery, Manual.
 type Cause = statemachine.Enum[cause]
 
 const (
@@ -229,6 +239,7 @@ func (cause) Names() []string { return causeNames }
 var causeNames = []string{"sync", "asset_sent", "invoice_created", "recovery", "manual"}
 
 // EndReason says how a watcher ended.
+// Values: EndTransfer, EndCancelled, EndOpen, EndGone, EndProvisional.
 type EndReason = statemachine.Enum[endReason]
 
 const (
@@ -247,6 +258,7 @@ func (endReason) Names() []string { return endReasonNames }
 var endReasonNames = []string{"transfer", "cancelled", "expired_open", "expired_gone", "provisional"}
 
 // RoundEnd is why a worker gives its slot back.
+// Values: EndYield, EndIdle, EndHung, EndStop.
 type RoundEnd = statemachine.Enum[roundEnd]
 
 const (

@@ -9,6 +9,7 @@ import (
 )
 
 // Do is what the worker of a wallet does next.
+// Values: DoJob, DoTick, DoExpire.
 type Do = statemachine.Enum[do]
 
 const (

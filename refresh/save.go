@@ -51,6 +51,10 @@ func (c *Change) Written(job func(old, now *Job), watcher func(old, now *Watcher
 	}
 }
 
+// FreesSlot reports whether the wallet has no slot after the change: changes of
+// which that is true are saved before others, which may take its number.
+func (c *Change) FreesSlot() bool { return c.New.Wallet.Slot == 0 }
+
 // Complete checks that the log has exactly one line for each new version of the
 // wallet, its jobs and its watchers, see [statemachine.Complete].
 func (c *Change) Complete() error {

@@ -3,6 +3,7 @@ package relaysync
 import "github.com/settlehq/settle/statemachine"
 
 // Phase is where the sync of a relay stands. It is derived: see [Timer.Phase].
+// Values: PhaseClean, PhaseDue, PhaseSyncing, PhaseWaiting, PhaseExhausted, PhaseDeleted.
 type Phase = statemachine.Enum[phase]
 
 const (
@@ -34,6 +35,7 @@ func (phase) Names() []string { return phaseNames }
 var phaseNames = []string{"clean", "due", "syncing", "waiting", "exhausted", "deleted"}
 
 // Status is what the host wants of a relay: whether it serves.
+// Values: Active, Inactive.
 type Status = statemachine.Enum[status]
 
 const (
@@ -53,6 +55,9 @@ func (status) Names() []string { return statusNames }
 var statusNames = []string{"active", "inactive"}
 
 // Trigger is what moves a sync.
+// Values: OnCreate, OnUpdate, OnActivate, OnDeactivate, OnDelete, OnClaim, OnTakeover, OnSuccess,
+// OnStaleSuccess, OnFollow, OnFailure, OnExhausted, OnStaleFailure, OnRelease, OnLateSend, OnRetry,
+// OnRecreate, OnReconcile, OnReconcileError, OnReconcileGiveUp.
 type Trigger = statemachine.Enum[trigger]
 
 const (
@@ -159,6 +164,7 @@ var Machine = statemachine.Must("relay_sync", []edge{
 })
 
 // Role is in which capacity an actor speaks.
+// Values: Host, Reactor, Operator, Biller.
 type Role = statemachine.Enum[role]
 
 const (

@@ -8,6 +8,7 @@ import (
 )
 
 // Do is a kind of [Action].
+// Values: DoReconcile, DoClaim, DoSend, DoRetry.
 type Do = statemachine.Enum[do]
 
 const (

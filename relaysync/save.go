@@ -35,3 +35,9 @@ func (s *Sync) GivenBack(by By) Event {
 func (s *Sync) Abandoned(by By, why string) Event {
 	return Finished{By: by, Fence: s.Timer.Lease.Fence, Outcome: statemachine.Unknown, Error: why}
 }
+
+// Churned is the event by which the relay of a tenant who is churned is
+// deactivated; false if it is inactive already.
+func (s *Sync) Churned(by By) (Event, bool) {
+	return Deactivated{By: by}, s.Relay.Status == Active
+}

@@ -2,6 +2,7 @@ package statemachine
 
 // Outcome is what an effect on the outside world can answer: four words, never
 // two. The zero value means that there is no answer yet.
+// Values: Done, Failed, Unknown, Deferred.
 type Outcome = Enum[outcome]
 
 const (

@@ -116,11 +116,10 @@ func (c *churns) follow(change *dunning.Change) error {
 			return err
 		}
 		for i := range all {
-			if all[i].Relay.Status != relaysync.Active {
-				continue
-			}
-			if err := b.step(&all[i], all[i].Relay.ID, relaysync.Deactivated{By: by}); err != nil {
-				return err
+			if ev, serves := all[i].Churned(by); serves {
+				if err := b.step(&all[i], all[i].Relay.ID, ev); err != nil {
+					return err
+				}
 			}
 		}
 		if err := b.save(); err != nil {

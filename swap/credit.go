@@ -8,6 +8,8 @@ import (
 )
 
 // CreditStatus is the state of a [Credit]. Its text is what the table holds.
+// Values: CreditPending, CreditReady, CreditSending, CreditAwaiting, CreditProcessed, CreditAsFees,
+// CreditRefundPending, CreditTradeBalanceCheck, CreditCollectingRefund, CreditRefunded, CreditQuarantined.
 type CreditStatus = statemachine.Enum[creditStatus]
 
 const (

@@ -8,6 +8,9 @@ import (
 
 // DepositStatus is the state of a [Deposit]. Its text is what the table holds,
 // but for Detected, which is NULL there.
+// Values: DepositDetected, DepositReady, DepositDebited, DepositProcessed, DepositAsFees,
+// DepositToBeRefunded, DepositRefundSent, DepositRefunded, DepositToBeQuarantined, DepositQuarantined,
+// DepositQuarantineFailed.
 type DepositStatus = statemachine.Enum[depositStatus]
 
 const (

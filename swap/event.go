@@ -74,6 +74,8 @@ type (
 )
 
 // AccountState is what a look-up says of an account.
+// Values: AccountUsable, AccountMissing, AccountClosed, AccountFrozen, AccountOtherToken, AccountNoToken,
+// AccountOwn, AccountUnknown.
 type AccountState = statemachine.Enum[accountState]
 
 const (
@@ -95,6 +97,7 @@ func (accountState) Names() []string { return accountStates }
 var accountStates = []string{"usable", "missing", "closed", "frozen", "other token", "no token account", "own account", "unknown"}
 
 // MappingFinding is what a look-up says of a mapping.
+// Values: MappingFound, MappingMissing, MappingUnknown.
 type MappingFinding = statemachine.Enum[mappingFinding]
 
 const (
@@ -211,6 +214,7 @@ type (
 )
 
 // Finding is what a look-up says.
+// Values: LookFound, LookMissing, LookUnknown.
 type Finding = statemachine.Enum[finding]
 
 const (
@@ -257,6 +261,7 @@ type (
 )
 
 // Order is what an operator may order.
+// Values: OrderRefund, OrderQuarantine, Requeue, HoldItem, Release, NotSent, PaidBy, Drop, Acknowledge.
 type Order = statemachine.Enum[order]
 
 const (

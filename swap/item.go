@@ -124,6 +124,7 @@ func (i *Intent) Landed() bool { return i.Outcome == statemachine.Done }
 func (i *Intent) Settled() bool { return i.Final || i.Proof != 0 }
 
 // Proof says why an intent has not paid and never will.
+// Values: Negative, Errored, Said.
 type Proof = statemachine.Enum[proof]
 
 const (
@@ -152,6 +153,7 @@ type Hold struct {
 }
 
 // HoldKind says who holds an item, and what ends the hold.
+// Values: ByOperator, ByPolicy, ByMismatch, ByLate, ByMemo, ByRecovery.
 type HoldKind = statemachine.Enum[holdKind]
 
 const (
@@ -220,6 +222,8 @@ func (d Discrepancy) Close(operator string, now time.Time) (Discrepancy, error) 
 }
 
 // DiscrepancyKind says what is wrong.
+// Values: DoublePayout, LateOutbound, Mismatch, UnattributedOutbound, PaidWhileQuarantined, OutboundLost,
+// InboundGone, InboundChanged, SecondOutbound, OwnSender, GapAccepted.
 type DiscrepancyKind = statemachine.Enum[discrepancyKind]
 
 const (
@@ -246,6 +250,7 @@ var discrepancyNames = []string{"double payout", "late outbound", "mismatch", "u
 
 // RefundReason is why an item is refunded: the text behind the signature in the
 // memo of a refund, at most 64 bytes.
+// Values: ReasonMemo, ReasonMemoTimeout, ReasonAccount, ReasonSend, ReasonMapping, ReasonOperator.
 type RefundReason = statemachine.Enum[refundReason]
 
 const (

@@ -3,6 +3,7 @@ package swap
 import "github.com/settlehq/settle/statemachine"
 
 // Chain is one of the two ledgers.
+// Values: Solana, Nexus.
 type Chain = statemachine.Enum[chain]
 
 const (
@@ -18,6 +19,7 @@ func (chain) Names() []string { return chainNames }
 var chainNames = []string{"solana", "nexus"}
 
 // Direction says which of the two machines an item belongs to.
+// Values: ToUSDD, ToUSDC.
 type Direction = statemachine.Enum[direction]
 
 const (
@@ -42,6 +44,7 @@ func Inbound(d Direction) Chain {
 }
 
 // Action is what an outbound transaction is for.
+// Values: Send, Refund, Quarantine.
 type Action = statemachine.Enum[action]
 
 const (
@@ -58,6 +61,7 @@ func (action) Names() []string { return actionNames }
 var actionNames = []string{"send", "refund", "quarantine"}
 
 // Role is in which capacity an actor speaks.
+// Values: Observer, Worker, Operator, System.
 type Role = statemachine.Enum[role]
 
 const (
@@ -118,6 +122,7 @@ const (
 )
 
 // Place is in which of the four tables of its direction an item is.
+// Values: Unprocessed, Processed, Refunded, Quarantined.
 type Place = statemachine.Enum[place]
 
 const (

@@ -8,6 +8,7 @@ import (
 )
 
 // Do is what a host must do.
+// Values: FetchMemo, CheckAccount, LookUpMapping, CountConfirmations, LookUp, LookBack, Begin, Tell.
 type Do = statemachine.Enum[do]
 
 const (

@@ -75,6 +75,7 @@ type Fees struct {
 
 // OnTimeout is what follows a complete negative of a payment after
 // [Policy.ConfirmTimeout].
+// Values: OnTimeoutRefund, OnTimeoutQuarantine, OnTimeoutHold.
 type OnTimeout = statemachine.Enum[onTimeout]
 
 const (

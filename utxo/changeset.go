@@ -21,6 +21,7 @@ type ChangeSet struct {
 	Spends     []Spend  // of outputs that were stored before; new ones come with their spender
 	Replaced   []Replacement
 	Leases     []LeaseChange
+	Sums       []SumChange // what the above does to the sums of coins
 	Seq        SeqChange
 	Log        []statemachine.Transition[TxID] // one per new version
 

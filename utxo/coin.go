@@ -8,6 +8,8 @@ import (
 )
 
 // OutputState is what an output is worth right now. It is derived, never stored.
+// Values: CoinConfirmed, CoinUnconfirmed, CoinImmature, CoinPending, CoinLeased, CoinSpent, CoinRecoverable,
+// CoinDead.
 type OutputState = statemachine.Enum[outputState]
 
 const (

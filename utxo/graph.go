@@ -73,6 +73,7 @@ type node struct {
 	last int // its last line in the log, counted from 1; 0 for none
 
 	ownOutputs bool // tx.Outputs is not shared with old any more
+	summed     bool // its sums are in the set
 }
 
 // step says whose a line of the log is.

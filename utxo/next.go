@@ -17,6 +17,7 @@ type Action struct {
 }
 
 // ActionKind says why a transaction is sent.
+// Values: Broadcast, Rebroadcast.
 type ActionKind = statemachine.Enum[actionKind]
 
 const (

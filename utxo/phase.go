@@ -4,6 +4,7 @@ import "github.com/settlehq/settle/statemachine"
 
 // Phase is the life of an output as the source draws it: [OutputState] without
 // the distinctions that the drawing does not make.
+// Values: Unspent, Immature, Leased, Spent, Dead.
 type Phase = statemachine.Enum[phase]
 
 const (
@@ -39,6 +40,9 @@ func PhaseOf(s OutputState) Phase {
 }
 
 // PhaseTrigger is what changes the phase of an output.
+// Values: ByCreation, ByCoinbase, ByEarlySpend, ByLateReveal, ByLock, ByUnlock, BySpend, ByRollback,
+// ByRollbackUnderLock, ByRollbackImmature, ByMaturity, ByParentDeath, ByRevival, ByRevivalSpent,
+// ByRevivalUnderLock, ByReconfirmation.
 type PhaseTrigger = statemachine.Enum[phaseTrigger]
 
 const (

@@ -346,6 +346,7 @@ func (pl *plan) collect() error {
 			set.Updates = append(set.Updates, TxUpdate{ID: n.tx.ID, FromVersion: n.old.Version, Old: n.old.state(), New: n.tx.state()})
 		}
 	}
+	pl.sums()
 	set.Spends = slices.Grow(set.Spends, len(pl.respent))
 	for _, n := range pl.respent {
 		for i := range n.tx.Outputs {

@@ -4,6 +4,7 @@ import "github.com/settlehq/settle/statemachine"
 
 // Status is the validity of a transaction. Whether it is confirmed is not part
 // of it: that is [Tx.Height].
+// Values: Pending, Published, Replaced, Failed, Orphaned.
 type Status = statemachine.Enum[status]
 
 const (
@@ -34,6 +35,9 @@ func (status) Names() []string { return statusNames }
 var statusNames = []string{"pending", "published", "replaced", "failed", "orphaned"}
 
 // Trigger is what moves a transaction.
+// Values: OnSubmit, OnBroadcast, OnObserved, OnConfirmed, OnProven, OnReplaced, OnDoubleSpent, OnParentDied,
+// OnDisconnect, OnOrphaned, OnReconfirmed, OnInvalidated, OnRevealed, OnLabelled, OnJoined, OnJoinedReplaced,
+// OnJoinedFailed, OnJoinedOrphaned.
 type Trigger = statemachine.Enum[trigger]
 
 const (

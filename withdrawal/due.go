@@ -11,6 +11,7 @@ import (
 
 // DueKind says what is due, and in which order it is taken. What makes a record
 // due is said here alone: stores ask, or repeat it as a query.
+// Values: DueClaim, DueRebroadcast, DueCheck, DueRescue, DueEnqueue.
 type DueKind = statemachine.Enum[dueKind]
 
 const (

@@ -12,6 +12,7 @@ import (
 )
 
 // ListKind names what people look for. Stores repeat each as a query.
+// Values: ListOpen, ListReview, ListHeld, ListLeaseEnded, ListCheckOverdue.
 type ListKind = statemachine.Enum[listKind]
 
 const (

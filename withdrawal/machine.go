@@ -3,6 +3,8 @@ package withdrawal
 import "github.com/settlehq/settle/statemachine"
 
 // RequestStatus is the state of a [Request], the intent layer.
+// Values: RequestPending, RequestApproved, RequestQueued, RequestCompleted, RequestFailed, RequestRejected,
+// RequestCancelled.
 type RequestStatus = statemachine.Enum[requestStatus]
 
 const (
@@ -37,6 +39,7 @@ func (requestStatus) Names() []string { return requestStatusNames }
 var requestStatusNames = []string{"pending", "approved", "queued", "completed", "failed", "rejected", "cancelled"}
 
 // JobStatus is the state of a [Job], the execution layer.
+// Values: JobPending, JobProcessing, JobConfirming, JobConfirmed, JobFailed.
 type JobStatus = statemachine.Enum[jobStatus]
 
 const (
@@ -69,6 +72,8 @@ func (jobStatus) Names() []string { return jobStatusNames }
 var jobStatusNames = []string{"pending", "processing", "confirming", "confirmed", "failed"}
 
 // RequestTrigger is what moves a request.
+// Values: OnSubmit, OnFirstApproval, OnApprove, OnAutomatic, OnReject, OnCancel, OnEnqueue, OnConfirmed,
+// OnFailed, OnRequeue, OnImport, OnHold, OnRelease, OnFlagged.
 type RequestTrigger = statemachine.Enum[requestTrigger]
 
 const (
@@ -97,6 +102,10 @@ var requestTriggerNames = []string{"submit", "first approval", "approve", "autom
 	"enqueue", "job confirmed", "job failed", "requeue", "import", "hold", "release", "flagged"}
 
 // JobTrigger is what moves a job.
+// Values: JobEnqueue, JobClaim, JobPrepare, JobDispatch, JobBroadcast, JobRebump, JobRetry, JobMaxRetries,
+// JobPermanent, JobSnooze, JobRescue, JobUnknown, JobPark, JobFound, JobNotSent, JobConfirm, JobRevert,
+// JobCancelled, JobProvenDead, JobImport, JobRevived, JobStop, JobHold, JobHoldOut, JobRelease, JobPaidBy,
+// JobLateAnswer.
 type JobTrigger = statemachine.Enum[jobTrigger]
 
 const (
@@ -238,6 +247,7 @@ var JobMachine = statemachine.Must("withdrawal_job", []jobEdge{
 })
 
 // Role is in which capacity an actor speaks.
+// Values: Approver, WithdrawalWorker, ConfirmationWorker, Operator, System.
 type Role = statemachine.Enum[role]
 
 const (
@@ -257,6 +267,7 @@ var roleNames = []string{"approver", "withdrawal-worker", "withdrawal-confirmati
 
 // Priority orders the claims of one chain. Its numeric order is the rank;
 // stores sort by [PriorityRank], never by the text.
+// Values: Low, Normal, High.
 type Priority = statemachine.Enum[priority]
 
 const (
@@ -278,6 +289,7 @@ func PriorityRank(p Priority) int { return int(p) - 1 }
 // Failure says how an execution failed, as the host classifies it. It matters
 // only before anything was prepared or dispatched: afterwards every failure is
 // unknown, whatever the host believes.
+// Values: Retryable, Permanent, InsufficientBalance, Unclear.
 type Failure = statemachine.Enum[failure]
 
 const (
@@ -295,6 +307,7 @@ func (failure) Names() []string { return failureNames }
 var failureNames = []string{"retryable", "permanent", "insufficient balance", "unclear"}
 
 // DeathCause says why no transaction on file can be mined any more.
+// Values: NonceUsed, InputSpent, WindowEnded.
 type DeathCause = statemachine.Enum[deathCause]
 
 const (

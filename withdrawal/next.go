@@ -10,6 +10,7 @@ import (
 )
 
 // Do is a kind of [Action].
+// Values: DoEnqueue, DoClaim, DoPay, DoBroadcast, DoLookUp, DoRebroadcast, DoRescue, DoResolve.
 type Do = statemachine.Enum[do]
 
 const (

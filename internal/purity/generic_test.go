@@ -13,11 +13,10 @@ import (
 
 // generic is what package store shows with a type parameter, and why.
 var generic = map[string]string{
-	"Store":        "the port: a host's own unit of work",
-	"absent":       "the port",
-	"Feed":         "the port: the ids of a domain's records",
-	"CursorOf":     "for adapters: the same",
-	"Subscription": "each kind of news has its own",
+	"Store":    "the port: a host's own unit of work",
+	"absent":   "the port",
+	"Feed":     "the port: the ids of a domain's records",
+	"CursorOf": "for adapters: the same",
 	// Deposits and credits share what they have alike.
 	"SwapRecords": "the port: deposits and credits",
 	"SwapSource":  "deposits and credits",

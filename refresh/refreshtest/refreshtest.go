@@ -5,6 +5,7 @@
 package refreshtest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/statemachine"
 )
 
 // Start is a moment from which the generators' times go on.
@@ -66,6 +68,48 @@ func Listings(now time.Time) *rapid.Generator[refresh.Listing] {
 		age := time.Duration(rapid.IntRange(0, 3).Draw(t, "age")) * time.Second
 		return refresh.Listing{Began: now.Add(-age - took), Answered: now.Add(-age), Transfers: rapid.SliceOfN(Transfers(now), 0, 5).Draw(t, "transfers")}
 	})
+}
+
+// Apply is what is tested: [refresh.Config.ApplyAt] on what [Load] returns of w, or
+// a service that stores the change and reads it again.
+type Apply func(ev refresh.Event, w refresh.Work, now time.Time) (refresh.Change, error)
+
+// Run sends n events to a new wallet and checks every answer. What comes under an
+// old fence must be refused, and something must be stored. It returns the whole
+// state at the end.
+func Run(t *rapid.T, n int, config refresh.Config, apply Apply) (w refresh.Work) {
+	a := Adversary{Of: Wallet(1), Config: config}
+	now := Start
+	for i := range n {
+		now = now.Add(Pause(t))
+		ev := a.Event(t, w, now)
+		if i == 0 {
+			ev = refresh.Enqueued{By: refresh.By{Actor: "api", Role: refresh.API, At: now}, Job: UUIDs().Draw(t, "first job"), Credentials: a.Of, Cause: refresh.Sync}
+		}
+		c, err := apply(ev, w, now)
+		if _, want := config.ApplyAt(Load(w, refresh.Needs(ev), now), ev, now); errors.Is(want, statemachine.ErrFenced) && err == nil {
+			t.Fatalf("step %d, %T: it comes under an old fence and is not refused", i, ev)
+		}
+		switch {
+		case err != nil && (len(c.Log) > 0 || !c.Empty()):
+			t.Fatalf("step %d, %T: a refusal changed something: %v", i, ev, err)
+		case err != nil && i == 0:
+			t.Fatalf("the first job was refused: %v", err)
+		case err != nil:
+			continue
+		}
+		if err := Sound(c); err != nil {
+			t.Fatalf("step %d, %T: %v", i, ev, err)
+		}
+		w = Store(w, c)
+		if err := refresh.Check(w); err != nil {
+			t.Fatalf("step %d, %T: %v", i, ev, err)
+		}
+		if w.Wallet.Status == 0 {
+			t.Fatalf("step %d, %T: nothing is stored", i, ev)
+		}
+	}
+	return w
 }
 
 // Load returns what an event needs of the whole state of a wallet, as a store

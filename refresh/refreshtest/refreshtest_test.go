@@ -1,13 +1,23 @@
 package refreshtest_test
 
 import (
+	"errors"
+	"math/rand/v2"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/refresh/refreshtest"
+	"github.com/settlehq/settle/statemachine"
 )
+
+func apply(config refresh.Config) refreshtest.Apply {
+	return func(ev refresh.Event, w refresh.Work, now time.Time) (refresh.Change, error) {
+		return config.ApplyAt(refreshtest.Load(w, refresh.Needs(ev), now), ev, now)
+	}
+}
 
 // The adversary reaches what it is for, in any order, and no rule breaks.
 func TestAdversary(t *testing.T) {
@@ -15,35 +25,66 @@ func TestAdversary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		config := refresh.DefaultConfig()
 		config.Coalesce = rapid.Bool().Draw(t, "coalesce")
-		a := refreshtest.Adversary{Of: refreshtest.Wallet(1), Config: config}
-		var w refresh.Work
-		now := refreshtest.Start
-		for range 60 {
-			now = now.Add(refreshtest.Pause(t))
-			ev := a.Event(t, w, now)
-			c, err := config.ApplyAt(refreshtest.Load(w, refresh.Needs(ev), now), ev, now)
-			if err != nil {
-				reached["refused"] = true
-				continue
-			}
-			if err := refreshtest.Sound(c); err != nil {
-				t.Fatalf("%T: %v", ev, err)
-			}
-			if again, err := config.ApplyAt(refreshtest.Load(w, refresh.Needs(ev), now), ev, now); err != nil || len(again.Log) != len(c.Log) {
+		rules := apply(config)
+		refreshtest.Run(t, 60, config, func(ev refresh.Event, w refresh.Work, now time.Time) (refresh.Change, error) {
+			c, err := rules(ev, w, now)
+			reached["refused"] = reached["refused"] || err != nil
+			if again, err2 := rules(ev, w, now); (err2 == nil) != (err == nil) || len(again.Log) != len(c.Log) {
 				t.Fatalf("%T: not the same result twice", ev)
-			}
-			w = refreshtest.Store(w, c)
-			if err := refresh.Check(w); err != nil {
-				t.Fatalf("%T: %v", ev, err)
 			}
 			for _, line := range c.Log {
 				reached[line.Machine+" "+line.To] = true
 			}
-		}
+			return c, err
+		})
 	})
 	for _, want := range []string{"refused", "refresh_job completed", "refresh_job processing", "refresh_watcher watching", "refresh_watcher expired", "refresh_wallet served"} {
 		if !reached[want] {
 			t.Errorf("never reached %s: %v", want, reached)
 		}
 	}
+}
+
+// Hosts that are wrong in a way that is seldom seen.
+func TestTheAdversaryFindsABrokenHost(t *testing.T) {
+	rules := apply(refresh.DefaultConfig())
+	for name, host := range map[string]refreshtest.Apply{
+		"one that drops the end of every lease": func(ev refresh.Event, w refresh.Work, now time.Time) (refresh.Change, error) {
+			c, err := rules(ev, w, now)
+			c.New.Wallet.Lease.Until = time.Time{}
+			return c, err
+		},
+		"one that takes an old fence for nothing changed": func(ev refresh.Event, w refresh.Work, now time.Time) (refresh.Change, error) {
+			c, err := rules(ev, w, now)
+			if errors.Is(err, statemachine.ErrFenced) {
+				err = nil
+			}
+			return c, err
+		},
+		"one that does nothing": func(_ refresh.Event, w refresh.Work, _ time.Time) (refresh.Change, error) {
+			return refresh.Change{Old: w, New: w}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range 60 {
+				if broke(byte(seed), func(t *rapid.T) { refreshtest.Run(t, 60, refresh.DefaultConfig(), host) }) {
+					return
+				}
+			}
+			t.Error("no run found it")
+		})
+	}
+}
+
+// broke reports whether a run fails.
+func broke(seed byte, run func(*rapid.T)) bool {
+	input := make([]byte, 1<<17)
+	_, _ = rand.NewChaCha8([32]byte{seed}).Read(input)
+	done, inner := make(chan struct{}), new(testing.T)
+	go func() { // which ends with the run that fails
+		defer close(done)
+		rapid.MakeFuzz(run)(inner, input)
+	}()
+	<-done
+	return inner.Failed()
 }

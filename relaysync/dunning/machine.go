@@ -6,6 +6,7 @@ import (
 )
 
 // TenantStatus is derived from churned_at.
+// Values: TenantActive, TenantChurned.
 type TenantStatus = statemachine.Enum[tenantStatus]
 
 const (
@@ -26,6 +27,7 @@ func (tenantStatus) Names() []string { return tenantStatusNames }
 var tenantStatusNames = []string{"active", "churned"}
 
 // InvoiceStatus is derived from paid_at and voided_at.
+// Values: InvoiceOpen, InvoicePaid, InvoiceVoid.
 type InvoiceStatus = statemachine.Enum[invoiceStatus]
 
 const (
@@ -48,6 +50,7 @@ func (invoiceStatus) Names() []string { return invoiceStatusNames }
 var invoiceStatusNames = []string{"open", "paid", "void"}
 
 // Charge is what is known of an invoice's latest charge.
+// Values: ChargeNone, ChargeOpen, ChargeUnknown.
 type Charge = statemachine.Enum[charge]
 
 const (
@@ -72,6 +75,7 @@ func (charge) Names() []string { return chargeNames }
 var chargeNames = []string{"none", "open", "unknown"}
 
 // Method is how a tenant pays.
+// Values: NWC, Stripe, Manual.
 type Method = statemachine.Enum[method]
 
 const (
@@ -91,6 +95,9 @@ var methodNames = []string{"nwc", "stripe", "manual"}
 func charges(m Method) bool { return m == NWC || m == Stripe }
 
 // Trigger is what moves a tenant or an invoice.
+// Values: OnIssue, OnMethod, OnAmend, OnPay, OnVoid, OnCharge, OnCharged, OnRefused, OnUnclear, OnDefer,
+// OnNeverArrived, OnOverpaid, OnAcknowledge, OnNotice, OnNoticeFailed, OnEnrol, OnChurn, OnReinstate,
+// OnProvision.
 type Trigger = statemachine.Enum[trigger]
 
 const (

@@ -8,6 +8,7 @@ import (
 )
 
 // Do is a kind of [Action].
+// Values: DoLookUp, DoCharge, DoChurn, DoNotify.
 type Do = statemachine.Enum[do]
 
 const (

@@ -6,6 +6,7 @@
 package relaysynctest
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -152,7 +153,8 @@ func (a *Adversary) draw(t *rapid.T, s *relaysync.Sync) relaysync.Event {
 // the change and reads it again.
 type Apply func(ev relaysync.Event, s relaysync.Sync) (relaysync.Change, error)
 
-// Run sends n events to a new relay and checks every answer with a [History].
+// Run sends n events to a new relay and checks every answer with a [History]. What
+// comes under an old fence must be refused, and something must be stored.
 func Run(t *rapid.T, n int, p relaysync.Policy, apply Apply) {
 	first := Creations().Draw(t, "creation")
 	h := History{Policy: p}
@@ -165,13 +167,18 @@ func Run(t *rapid.T, n int, p relaysync.Policy, apply Apply) {
 		}
 		for _, what := range []string{"", " again"} {
 			c, err := apply(ev, s)
+			if _, want := p.Apply(s, ev); errors.Is(want, statemachine.ErrFenced) && err == nil {
+				t.Fatalf("step %d, %T: it comes under an old fence and is not refused", i, ev)
+			}
 			if what != "" && err == nil && !c.Empty() && !repeatable(ev) {
 				t.Fatalf("step %d, %T is taken twice", i, ev)
 			}
 			if err := h.Add(ev, c, err); err != nil {
 				t.Fatalf("step %d, %T%s %+v: %v", i, ev, what, ev, err)
 			}
-			s = c.New
+			if s = c.New; s.Phase() == 0 {
+				t.Fatalf("step %d, %T: nothing is stored (%v)", i, ev, err)
+			}
 		}
 	}
 }

@@ -1,13 +1,16 @@
 package relaysynctest_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/relaysync/relaysynctest"
+	"github.com/settlehq/settle/statemachine"
 )
 
 func adversary(reached map[relaysync.Phase]int, triggers map[string]int) func(*rapid.T) {
@@ -51,5 +54,43 @@ func TestTheAdversaryReachesEverything(t *testing.T) {
 		if triggers[on.String()] == 0 && on != relaysync.OnReconcileError && on != relaysync.OnReconcileGiveUp { // of other writers
 			t.Errorf("no run reached %v", on)
 		}
+	}
+}
+
+// Hosts that are wrong in a way that is seldom seen.
+func TestTheAdversaryFindsABrokenHost(t *testing.T) {
+	p := relaysynctest.Policy()
+	for name, host := range map[string]relaysynctest.Apply{
+		"one that drops the end of every lease": func(ev relaysync.Event, s relaysync.Sync) (relaysync.Change, error) {
+			c, err := p.Apply(s, ev)
+			c.New.Timer.Lease.Until = time.Time{}
+			return c, err
+		},
+		"one that takes an old fence for nothing changed": func(ev relaysync.Event, s relaysync.Sync) (relaysync.Change, error) {
+			c, err := p.Apply(s, ev)
+			if errors.Is(err, statemachine.ErrFenced) {
+				err = nil
+			}
+			return c, err
+		},
+		"one that does nothing": func(_ relaysync.Event, s relaysync.Sync) (relaysync.Change, error) {
+			return relaysync.Change{Old: s, New: s}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range 60 {
+				input := make([]byte, 1<<17)
+				_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
+				done, inner := make(chan struct{}), new(testing.T)
+				go func() { // which ends with the run that fails
+					defer close(done)
+					rapid.MakeFuzz(func(t *rapid.T) { relaysynctest.Run(t, 100, p, host) })(inner, input)
+				}()
+				if <-done; inner.Failed() {
+					return
+				}
+			}
+			t.Error("no run found it")
+		})
 	}
 }

@@ -15,7 +15,7 @@ func (r refreshes) Save(changes ...refresh.Change) error {
 	}
 	for _, frees := range []bool{true, false} { // slots are given back before others take them
 		for i := range changes {
-			if c := &changes[i]; (c.New.Wallet.Slot == 0) == frees {
+			if c := &changes[i]; c.FreesSlot() == frees {
 				if err := r.save(c); err != nil {
 					return r.tx.fail(err)
 				}

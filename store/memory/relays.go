@@ -2,7 +2,6 @@ package memory
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/settlehq/settle/relaysync"
@@ -41,7 +40,7 @@ func newRelayTables() *relayTables {
 				if s.Relay.DeletedAt.IsZero() {
 					keys = append(keys, keyTenant+textKey(s.Relay.Tenant)+s.Relay.ID)
 				}
-				if !s.Relay.Synced || strings.Trim(s.Relay.SyncError, " ") != "" {
+				if s.Relay.Pending() {
 					keys = append(keys, keyPending+s.Relay.ID)
 				}
 				if s.NeedsOperator() {

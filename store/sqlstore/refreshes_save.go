@@ -38,7 +38,7 @@ func (s *refreshRows) add(c *refresh.Change) {
 	case *o == *n:
 	case o.Version == 0:
 		refreshWalletTable.insertRow(&s.newWallets, n)
-	case o.Version != n.Version && n.Slot == 0:
+	case o.Version != n.Version && c.FreesSlot():
 		refreshWalletTable.updateRow(&s.freed, o, n)
 	case o.Version != n.Version:
 		refreshWalletTable.updateRow(&s.wallets, o, n)

@@ -2,11 +2,9 @@ package sqlstore
 
 import (
 	"database/sql"
-	"fmt"
 	"sort"
 	"time"
 
-	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/utxo"
 )
 
@@ -34,25 +32,7 @@ func isBehind(row string) string {
 		"AND c.wallet_id = o.wallet_id AND c.scan_id = o.scan_id)"
 }
 
-const (
-	unscanned   = "unscanned"
-	pending     = "pending"
-	unconfirmed = "unconfirmed"
-	confirmed   = "confirmed"
-)
-
-// bucket is where the unspent outputs of a transaction count, "" for nowhere.
-func bucket(s utxo.Status, height int32) string {
-	switch {
-	case height != utxo.Unconfirmed:
-		return confirmed
-	case s == utxo.Published:
-		return unconfirmed
-	case s == utxo.Pending:
-		return pending
-	}
-	return ""
-}
+const unscanned = "unscanned"
 
 // Balance implements [utxo.Queries].
 func (w wallets) Balance(p utxo.Policy, id utxo.WalletID, tag *string, minConfirmations int32, now time.Time) (utxo.Balance, error) {
@@ -74,11 +54,11 @@ func (w wallets) Balance(p utxo.Policy, id utxo.WalletID, tag *string, minConfir
 			return err
 		}
 		switch name {
-		case pending:
+		case utxo.CoinPending.String():
 			b.Pending = sum
-		case unconfirmed:
+		case utxo.CoinUnconfirmed.String():
 			b.Unconfirmed = sum
-		case confirmed:
+		case utxo.CoinConfirmed.String():
 			b.Confirmed = sum
 		case unscanned:
 			b.Unscanned = sum
@@ -138,105 +118,11 @@ var (
 		"ON CONFLICT (wallet_id, owner_tag, bucket) DO UPDATE SET amount = wallet_balances.amount + excluded.amount"}
 )
 
-// account is one sum.
-type account struct {
-	wallet      utxo.WalletID
-	tag, bucket string
-}
-
-// saveBalances moves the sums by what a change set will do to outputs. It runs
-// before anything else of them is written.
-func (w wallets) saveBalances(set *utxo.ChangeSet) error {
-	moved := map[account]int64{}
-	count := func(id utxo.TxID, tag, bucket string, amount int64) {
-		if bucket != "" && amount != 0 {
-			moved[account{id.Wallet, tag, bucket}] += amount
-		}
-	}
-	touched := make(map[utxo.TxID]bool, len(set.Updates))
-	updates := make(map[utxo.TxID]*utxo.TxUpdate, len(set.Updates))
-	for i := range set.Updates {
-		u := &set.Updates[i]
-		updates[u.ID] = u
-		if bucket(u.Old.Status, u.Old.Height) != bucket(u.New.Status, u.New.Height) {
-			touched[u.ID] = true
-		}
-	}
-	type output struct {
-		id    utxo.TxID
-		index uint32
-	}
-	spends := make(map[output]bool, len(set.Spends)) // whether it becomes spent
-	for _, s := range set.Spends {
-		id := utxo.TxID{Wallet: s.Wallet, Hash: s.OutPoint.Hash}
-		touched[id] = true
-		spends[output{id, s.OutPoint.Index}] = orNull(s.New) != nil
-	}
-	txs, err := w.stored(touched)
-	if err != nil {
-		return err
-	}
-	for _, t := range txs {
-		was := bucket(t.Status, t.Height)
-		is := was
-		if u := updates[t.ID]; u != nil {
-			is = bucket(u.New.Status, u.New.Height)
-		}
-		for i := range t.Outputs {
-			o := &t.Outputs[i]
-			spent := o.Spent()
-			if !spent {
-				count(t.ID, o.Tag, was, -o.Amount)
-			}
-			if becomes, ok := spends[output{t.ID, o.Index}]; ok {
-				spent = becomes
-			}
-			if !spent {
-				count(t.ID, o.Tag, is, o.Amount)
-			}
-		}
-	}
-	for _, t := range set.Inserts {
-		for i := range t.Outputs {
-			if o := &t.Outputs[i]; !o.Spent() {
-				count(t.ID, o.Tag, bucket(t.Status, t.Height), o.Amount)
-			}
-		}
-	}
-	for _, c := range set.Credits {
-		if !c.Output.Spent() {
-			u := updates[c.ID]
-			if u == nil { // each change of a transaction is a new version
-				return fmt.Errorf("%w: a credit to %s without a new version of it", statemachine.ErrInvalid, c.ID)
-			}
-			count(c.ID, c.Output.Tag, bucket(u.New.Status, u.New.Height), c.Output.Amount)
-		}
-	}
+// saveSums moves the sums by what a change set says.
+func (w wallets) saveSums(set *utxo.ChangeSet) error {
 	rows := new(batch)
-	for a, amount := range moved {
-		if amount != 0 {
-			rows.add(int64(a.wallet), a.tag, a.bucket, amount)
-		}
+	for _, s := range set.Sums {
+		rows.add(int64(s.Wallet), s.Tag, s.State, s.Amount)
 	}
-	if rows.len() == 0 {
-		return nil
-	}
-	_, err = w.write(&addBalances, rows)
-	return err
-}
-
-// stored returns transactions as the database has them. The plan of a change
-// set has read most of them already.
-func (w wallets) stored(ids map[utxo.TxID]bool) ([]*utxo.Tx, error) {
-	all := make([]*utxo.Tx, 0, len(ids))
-	var others []utxo.TxID
-	for id := range ids {
-		if t := w.loaded[id]; t != nil {
-			all = append(all, t)
-		} else {
-			others = append(others, id)
-		}
-	}
-	more, err := w.Txs(others...)
-	return append(all, more...), err
+	return w.some(&addBalances, rows)
 }

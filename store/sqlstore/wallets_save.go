@@ -34,7 +34,7 @@ func (w wallets) apply(set *utxo.ChangeSet) error {
 		}
 	}
 	for _, step := range []func(*utxo.ChangeSet) error{
-		w.saveSeq, w.saveWallets, w.saveBalances, w.insertTxs, w.updateTxs, w.insertOutputs, w.moveSpenders, w.insertEdges, w.saveLeases,
+		w.saveSeq, w.saveWallets, w.saveSums, w.insertTxs, w.updateTxs, w.insertOutputs, w.moveSpenders, w.insertEdges, w.saveLeases,
 	} {
 		if err := step(set); err != nil {
 			return err

@@ -34,6 +34,8 @@ var (
 
 // Bar is why a coin cannot be selected. Of several the first counts, in the
 // order of the constants.
+// Values: BarDead, BarSpent, BarExcluded, BarOtherOwner, BarNoWeight, BarUneconomic, BarLeased, BarImmature,
+// BarReplacing, BarUnscanned, BarNotBroadcast, BarUnconfirmed, BarAncestors, BarUnknownFee, BarNoRoom.
 type Bar = statemachine.Enum[bar]
 
 const (

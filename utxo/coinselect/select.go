@@ -11,6 +11,7 @@ import (
 )
 
 // Algorithm is a way to choose coins.
+// Values: Auto, BranchAndBound, LargestFirst, OldestFirst, SingleRandomDraw.
 type Algorithm = statemachine.Enum[algorithm]
 
 const (
@@ -37,6 +38,7 @@ func (algorithm) Names() []string { return algorithmNames }
 var algorithmNames = []string{"auto", "branch_and_bound", "largest_first", "oldest_first", "single_random_draw"}
 
 // Unconfirmeds says which unconfirmed coins may be selected; zero is none.
+// Values: OwnChange, AnyUnconfirmed.
 type Unconfirmeds = statemachine.Enum[unconfirmeds]
 
 const (

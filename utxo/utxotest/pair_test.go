@@ -2,8 +2,10 @@ package utxotest_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
+	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/utxo"
@@ -15,10 +17,11 @@ type pair struct {
 	ledger     *utxo.Ledger
 	model      *utxotest.Model
 	difference error // the first one
+	sums       map[utxo.SumChange]int64
 }
 
 func newPair(p utxo.Policy) *pair {
-	return &pair{ledger: utxo.NewLedger(p), model: utxotest.NewModel(p)}
+	return &pair{ledger: utxo.NewLedger(p), model: utxotest.NewModel(p), sums: map[utxo.SumChange]int64{}}
 }
 
 // do gives the event to both and compares all that they say and store; it
@@ -67,7 +70,39 @@ func (p *pair) compare(ev utxo.Event, before utxo.Snapshot, set utxo.ChangeSet, 
 	if got != nil {
 		return nil
 	}
+	if err := p.sameSums(set, after); err != nil {
+		return err
+	}
 	return p.undo(before, set, after)
+}
+
+// sameSums adds what the sets carry, and compares it with the coins that are there.
+func (p *pair) sameSums(set utxo.ChangeSet, after utxo.Snapshot) error {
+	for _, s := range set.Sums {
+		amount := s.Amount
+		s.Amount = 0
+		p.sums[s] += amount
+	}
+	maps.DeleteFunc(p.sums, func(_ utxo.SumChange, amount int64) bool { return amount == 0 })
+	want := map[utxo.SumChange]int64{}
+	for _, t := range after.Txs {
+		for _, o := range t.Outputs {
+			state := utxo.CoinUnconfirmed
+			switch {
+			case t.Status != utxo.Pending && t.Status != utxo.Published, o.SpentBy != chainhash.Hash{}, o.Amount == 0:
+				continue
+			case t.Height >= 0:
+				state = utxo.CoinConfirmed
+			case t.Status == utxo.Pending:
+				state = utxo.CoinPending
+			}
+			want[utxo.SumChange{Wallet: t.ID.Wallet, Tag: o.Tag, State: state}] += o.Amount
+		}
+	}
+	if !maps.Equal(p.sums, want) {
+		return fmt.Errorf("the sets add up to %v, the coins to %v", p.sums, want)
+	}
+	return nil
 }
 
 // sameRefusals compares what was refused of a list.

@@ -1,0 +1,106 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/internal/pgtest"
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/store"
+)
+
+// TestOtherListsBesideAMillion: beside a million relays, tenants, jobs and
+// watchers that are done with, and ten thousand that are not, a page of any list
+// takes less than 200 ms. It runs under SETTLE_SOAK=1 alone.
+func TestOtherListsBesideAMillion(t *testing.T) {
+	if os.Getenv("SETTLE_SOAK") == "" {
+		t.Skip("SETTLE_SOAK is not set")
+	}
+	ctx := context.Background()
+	for _, d := range []Dialect{SQLite, Postgres} {
+		t.Run(d.String(), func(t *testing.T) {
+			db, opts, err := (*sql.DB)(nil), Options{}, error(nil)
+			if d == SQLite {
+				db, err = sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "lists.db"))
+			} else {
+				db, err = sql.Open("pgx", pgtest.URL(t))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { db.Close() })
+			if d == Postgres {
+				opts.Schema = pgtest.Schema(t, db)
+			}
+			if err := Migrate(ctx, db, d, opts); err != nil {
+				t.Fatal(err)
+			}
+			syn, _ := opts.syntax(d)
+			conn, err := db.Conn(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fillRelays(t, conn, syn, 1_000_000)
+			fillRefreshes(t, conn, syn, 1_000_000)
+			for _, text := range []string{
+				"UPDATE @relays SET synced = 0, sync_error = 'e', exhausted = TRUE WHERE id LIKE 'r99____'",
+				"UPDATE @invoices SET charge = 'unknown', charge_key = 'k', charge_at = created_at, charge_after = created_at WHERE id LIKE 'i99____'",
+				"UPDATE @refresh_jobs SET status = 'pending', processed_at = NULL WHERE xpub_van LIKE 'w99____'",
+				"UPDATE @refresh_watchers SET status = 'watching', ended_at = NULL, end_reason = NULL WHERE xpub_van LIKE 'w99____'",
+				"UPDATE @refresh_watchers SET status = 'expired', end_reason = 'expired_open' WHERE xpub_van LIKE 'w98____'",
+				"ANALYZE",
+			} {
+				if _, err := conn.ExecContext(ctx, syn.expand(text)); err != nil {
+					t.Fatalf("%s: %v", text, err)
+				}
+			}
+			if err := conn.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s, err := Open(ctx, db, d, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			for name, list := range map[string]func(tx store.Unit) (int, error){
+				"relays":               func(tx store.Unit) (int, error) { return count(tx.Relays().List("", "r5", 100)) },
+				"relays of a tenant":   func(tx store.Unit) (int, error) { return count(tx.Relays().List("t77", "", 100)) },
+				"pending relays":       func(tx store.Unit) (int, error) { return count(tx.Relays().Pending("", 100)) },
+				"relays given up":      func(tx store.Unit) (int, error) { return count(tx.Relays().ForOperator("", 100)) },
+				"relays held":          func(tx store.Unit) (int, error) { return count(tx.Relays().HeldBy("w", "", 100)) },
+				"tenants":              func(tx store.Unit) (int, error) { return count(tx.Tenants().List("t5", 100)) },
+				"tenants for a person": func(tx store.Unit) (int, error) { return count(tx.Tenants().ForOperator("", 100)) },
+				"refresh wallets":      func(tx store.Unit) (int, error) { return count(tx.Refreshes().Wallets("w5", 100)) },
+				"refresh jobs":         func(tx store.Unit) (int, error) { return count(tx.Refreshes().Jobs(0, nil, 100)) },
+				"pending jobs":         func(tx store.Unit) (int, error) { return count(tx.Refreshes().Jobs(refresh.JobPending, nil, 100)) },
+				"failed jobs":          func(tx store.Unit) (int, error) { return count(tx.Refreshes().Jobs(refresh.JobFailed, nil, 100)) },
+				"watching":             func(tx store.Unit) (int, error) { return count(tx.Refreshes().Watchers(0, nil, 100)) },
+				"expired and open":     func(tx store.Unit) (int, error) { return count(tx.Refreshes().Watchers(refresh.EndOpen, nil, 100)) },
+				"wallets held":         func(tx store.Unit) (int, error) { return count(tx.Refreshes().HeldBy("w", "", 100)) },
+			} {
+				took, n := time.Duration(1<<62), 0
+				for range 3 { // the first one plans
+					began := time.Now()
+					err := s.View(ctx, func(tx store.Unit) (err error) {
+						n, err = list(tx)
+						return err
+					})
+					if err != nil {
+						t.Fatalf("%s: %v", name, err)
+					}
+					took = min(took, time.Since(began))
+				}
+				t.Logf("%-22s %4d in %v", name, n, took)
+				if took > 200*time.Millisecond {
+					t.Errorf("%s: %v", name, took)
+				}
+			}
+		})
+	}
+}
+
+func count[V any](page []V, err error) (int, error) { return len(page), err }
