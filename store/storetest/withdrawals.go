@@ -46,12 +46,6 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"submissions of one user at once do not pass the window together", concurrentWindows[T]},
 		{"reservations of concurrent jobs add up", reservations[T]},
 
-		{"claims come by priority, then time, then id, and only when due", dueClaims[T]},
-		{"sequential claims are one per wallet, and none of a taken one", sequentialClaims[T]},
-		{"re-broadcasts come by next check, then id, of each wallet the lowest nonce", dueRebroadcasts[T]},
-		{"look-ups come by time, then id, and leave re-broadcasts their grace", dueChecks[T]},
-		{"rescues come by the end of the lease, then id, from that moment on", dueRescues[T]},
-		{"enqueues come by the time of approval, then id", dueEnqueues[T]},
 		{"concurrent claims give each job to one worker", concurrentClaims[T]},
 
 		{"what is held, flagged, put off, or of a wallet that is off is not due", stoppedDue[T]},
@@ -76,7 +70,6 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"statistics count what their fields say", statistics[T]},
 		{"a review of an imported payment has an age", importedReview[T]},
 		{"requests page by time and id, stable under writes", requestPages[T]},
-		{"the history has one line per version and replays", withdrawalTrails[T]},
 		{"limits of 0, below it, or enormous are refused by every method", withdrawalLimits[T]},
 		{"what does not exist is a zero aggregate or not found", unknownWithdrawals[T]},
 		{"the self-check passes and leaves nothing", selfCheck[T]},

@@ -3,8 +3,6 @@ package storetest
 import (
 	"bytes"
 	"cmp"
-	"errors"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -29,11 +27,6 @@ func withdrawalViews[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 func ownWithdrawals[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	request, pending := w.id(), w.pending(t, utxos, start)
 	err := w.Update(ctx, func(tx T) error {
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
-		inUTC(t, "Now", reflect.ValueOf(now))
 		s := w.service.Within(tx)
 		if _, err := s.Do(ctx, pending.Request.ID, withdrawal.Claimed{By: workerAt(start)}); err != nil {
 			return err
@@ -70,41 +63,15 @@ func ownWithdrawals[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 
 func unknownWithdrawals[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	known := w.approved(t, evm, start)
-	err := w.View(ctx, func(tx T) error {
-		ws, err := tx.Withdrawals().Get(w.id(), known.Request.ID, w.id())
-		if err != nil {
-			return err
-		}
-		same(t, "an unknown request among known ones", ws, []withdrawal.Withdrawal{{}, ws[1], {}})
-		if ws[1].Request.ID != known.Request.ID {
-			t.Errorf("Get returned %s in the place of %s", ws[1].Request.ID, known.Request.ID)
-		}
-		if trail, err := tx.Withdrawals().Transitions(w.id()); err != nil || len(trail) > 0 {
-			t.Errorf("the history of an unknown record is %v, %v", trail, err)
-		}
-		if attempts, err := tx.Withdrawals().Attempts(w.id()); err != nil || len(attempts) > 0 {
-			t.Errorf("the attempts of an unknown job are %v, %v", attempts, err)
-		}
-		if wallets, err := tx.Withdrawals().HotWallets(w.id()); err != nil || len(wallets) > 0 {
-			t.Errorf("the wallets of an unknown chain are %v, %v", wallets, err)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	if attempts, err := w.service.Attempts(ctx, w.id()); err != nil || len(attempts) > 0 {
+		t.Errorf("the attempts of an unknown job are %v, %v", attempts, err)
 	}
-	_, err = w.service.RequestOf(ctx, w.id())
-	refusedWith(t, err, statemachine.ErrNotFound, "the request of an unknown job")
-	_, err = w.service.Get(ctx, w.id())
-	refusedWith(t, err, statemachine.ErrNotFound, "an unknown request")
-	_, err = w.service.Do(ctx, w.id(), withdrawal.Approved{By: by(withdrawal.Approver, start)})
-	refusedWith(t, err, statemachine.ErrNotFound, "an event for an unknown request")
-	for _, cursor := range []store.Cursor{"no cursor of ours", "x", "0", "01", "-1", "999999"} {
-		_, _, err = w.service.Follow(ctx, cursor, 1)
-		refusedWith(t, err, statemachine.ErrInvalid, "the store has not made cursor "+string(cursor))
+	if wallets, err := w.service.HotWallets(ctx, w.id()); err != nil || len(wallets) > 0 {
+		t.Errorf("the wallets of an unknown chain are %v, %v", wallets, err)
 	}
-	if _, err := w.service.RequestOf(ctx, known.Request.ID); !errors.Is(err, statemachine.ErrNotFound) {
-		t.Errorf("a request's id is not a job's: %v", err)
+	for what, id := range map[string]uuid.UUID{"an unknown job": w.id(), "a request's id": known.Request.ID} {
+		_, err := w.service.RequestOf(ctx, id)
+		refusedWith(t, err, statemachine.ErrNotFound, what)
 	}
 }
 

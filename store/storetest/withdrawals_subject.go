@@ -70,7 +70,7 @@ func versionedWithdrawals[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T
 			},
 		},
 		older: func(a *withdrawal.Withdrawal) { a.Job.Version-- },
-		also:  w.missed,
+		also:  w.queues,
 		lease: func(a *withdrawal.Withdrawal) *statemachine.Lease { return &a.Job.Lease },
 		renew: func(tx T, now time.Time, a *withdrawal.Withdrawal, fence int64, until time.Time) (bool, error) {
 			lost, err := tx.Withdrawals().Renew(now, store.JobLease{Job: a.Job.ID, Fence: fence, Until: until})
@@ -99,10 +99,12 @@ func versionedWithdrawals[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T
 		sentinels: []error{withdrawal.ErrActiveJob, withdrawal.ErrNonceTaken, withdrawal.ErrSlotTaken, withdrawal.ErrNoHotWallet,
 			withdrawal.ErrPaymentTaken, withdrawal.ErrNonceUsed, withdrawal.ErrNonceGap, withdrawal.ErrOnHold},
 	}
-	for _, kind := range withdrawal.DueKind(0).Values() {
-		s.due = append(s.due, w.dueKind(kind, false))
+	for _, chain := range []uuid.UUID{{}, utxos} {
+		for _, kind := range withdrawal.DueKind(0).Values() {
+			s.due = append(s.due, w.dueKind(kind, false, chain))
+		}
 	}
-	s.due = append(s.due, w.dueKind(withdrawal.DueClaim, true))
+	s.due = append(s.due, w.dueKind(withdrawal.DueClaim, true, uuid.Nil), w.dueKind(withdrawal.DueClaim, true, evm))
 	return s
 }
 
@@ -160,14 +162,32 @@ func (w *withdrawals[T]) stages() []withdrawalStage {
 	}}
 }
 
-// missed makes jobs that are owed another broadcast: several of one wallet with
-// nonces and of one without.
-func (w *withdrawals[T]) missed(t testing.TB) (all []withdrawal.Withdrawal) {
-	chain := w.id()
-	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: chain})
+// queues makes what random histories seldom come to: several of one wallet that
+// are owed another broadcast, with nonces and without, and one in review; jobs of
+// every priority at the same moments, on a chain and in the queue of a wallet whose
+// slot is taken; executions that nobody may rescue; requests approved out of order.
+func (w *withdrawals[T]) queues(t testing.TB) (all []withdrawal.Withdrawal) {
+	chain := w.payingChain(t)
 	for i, c := range []uuid.UUID{chain, chain, chain, utxos, utxos} {
 		a := w.confirming(t, c, start.Add(-time.Duration(i)*time.Minute)) // the highest nonce is missed the longest
 		all = append(all, w.do(t, a.Request.ID, withdrawal.Missing{By: by(withdrawal.ConfirmationWorker, a.Job.BroadcastAt), Tx: a.Job.TxHash}))
+	}
+	all = append(all, w.contradicted(t, start), w.processing(t, chain, start))
+	for _, c := range []uuid.UUID{utxos, evm, chain} {
+		for i, p := range []withdrawal.Priority{withdrawal.Low, withdrawal.Normal, withdrawal.High, withdrawal.Normal, withdrawal.High} {
+			at := start.Add(time.Duration(i%3) * tick)
+			all = append(all, w.do(t, w.approved(t, c, at).Request.ID, w.enqueued(at, p)))
+		}
+	}
+	off := all[len(all)-1]
+	all[len(all)-1] = w.do(t, off.Request.ID, withdrawal.PutOff{By: by(withdrawal.System, start)})
+	for i := range 2 {
+		review := w.processing(t, utxos, start.Add(time.Duration(i)*tick))
+		all = append(all, w.do(t, review.Request.ID, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "ref"},
+			withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Unclear, Error: "no answer"}), w.processing(t, utxos, start))
+		late := w.id() // created first
+		w.do(t, late, submission(late, utxos, start.Add(-time.Hour)))
+		all = append(all, w.do(t, late, withdrawal.Approved{By: by(withdrawal.Approver, start.Add(time.Second))}), w.approved(t, utxos, start))
 	}
 	return all
 }
@@ -196,16 +216,22 @@ func (w *withdrawals[T]) more(tx T) error {
 	return s.PutHotWallet(ctx, withdrawal.HotWallet{ID: w.id(), Chain: evm, Role: "hot_wallet", Status: "active", BalanceReserved: "0"})
 }
 
+// elsewhere is a zone with another day.
+var elsewhere = time.FixedZone("elsewhere", 13*60*60)
+
 // grace is what the due look-ups of the suite leave to re-broadcasts.
 const grace = time.Minute
 
-func (w *withdrawals[T]) dueKind(kind withdrawal.DueKind, sequential bool) dueKind[T, uuid.UUID, withdrawal.Withdrawal] {
-	q := store.DueWithdrawals{Kind: kind, Grace: grace, Sequential: sequential}
+// dueKind is a kind of due work of one chain, or of every one.
+func (w *withdrawals[T]) dueKind(kind withdrawal.DueKind, sequential bool, chain uuid.UUID) dueKind[T, uuid.UUID, withdrawal.Withdrawal] {
+	q := store.DueWithdrawals{Kind: kind, Grace: grace, Sequential: sequential, Chain: chain}
 	k := dueKind[T, uuid.UUID, withdrawal.Withdrawal]{
-		name: fmt.Sprintf("%v, sequential %v", kind, sequential),
+		name: fmt.Sprintf("%v, sequential %v, of one chain %v", kind, sequential, chain != uuid.Nil),
 		find: func(tx T, now time.Time, limit int) ([]withdrawal.Withdrawal, error) {
 			q := q
-			q.Now, q.Limit = now, limit
+			if q.Now, q.Limit = now, limit; chain != uuid.Nil {
+				q.Now = now.In(elsewhere)
+			}
 			return tx.Withdrawals().Due(q)
 		},
 		next: func(tx T, now time.Time) (time.Time, error) {
@@ -213,7 +239,10 @@ func (w *withdrawals[T]) dueKind(kind withdrawal.DueKind, sequential bool) dueKi
 			q.Now = now
 			return tx.Withdrawals().NextDue(q)
 		},
-		at:      func(a *withdrawal.Withdrawal) (time.Time, bool) { return withdrawal.DueAt(kind, a, grace) },
+		at: func(a *withdrawal.Withdrawal) (time.Time, bool) {
+			at, ok := withdrawal.DueAt(kind, a, grace)
+			return at, ok && (chain == uuid.Nil || chain == a.Request.Chain)
+		},
 		compare: func(a, b *withdrawal.Withdrawal) int { return withdrawal.CompareDue(kind, a, b) },
 	}
 	if kind == withdrawal.DueRebroadcast {
