@@ -40,7 +40,6 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"a request has one active job, and the loser learns which", activeJob[T]},
 		{"of concurrent enqueues exactly one wins", concurrentEnqueues[T]},
 		{"a wallet's slot belongs to one job", slots[T]},
-		{"a nonce of a wallet belongs to one job, its replacements included", nonces[T]},
 		{"a transaction is on file once", duplicateTxs[T]},
 		{"an incident is recorded once", incidents[T]},
 		{"submissions of one user at once do not pass the window together", concurrentWindows[T]},
@@ -61,7 +60,7 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"an incident is open until an operator has acknowledged it, once", acknowledged[T]},
 		{"what an operator tried and was refused is in the journal, and nothing else of it", journal[T]},
 
-		{"what is counted of each chain adds up to all of it", statsOfChains[T]},
+		{"statistics of a chain, and of all, are what the domain counts", statsOfChains[T]},
 
 		{"every field comes back", everyField[T]},
 		{"what comes from outside passes the law, and sums do not overflow", outside[T]},

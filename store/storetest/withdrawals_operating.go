@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -150,8 +151,8 @@ func journal[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-// statsOfChains: what is counted of each chain adds up to what is counted of all,
-// and is what the records of the chain say.
+// statsOfChains: what is counted of each chain, and of all, is what the domain's
+// function counts of the records.
 func statsOfChains[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	idle := w.id()
 	chains := []uuid.UUID{w.payingChain(t), w.payingChain(t), utxos, idle}
@@ -168,75 +169,73 @@ func statsOfChains[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	}
 	w.declaredNotSent(t, chains[0])
 	w.do(t, w.approved(t, chains[1], start).Request.ID, withdrawal.Cancelled{By: operatorAt(start), Reason: "no"})
-	everything, err := w.service.Requests(ctx, 0, nil, 1000)
+	all, err := w.counted()
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := []uuid.UUID{idle}
-	for _, r := range everything {
-		if !slices.Contains(parts, r.Chain) {
-			parts = append(parts, r.Chain)
+	parts := []uuid.UUID{{}, idle}
+	for i := range all {
+		if !slices.Contains(parts, all[i].Request.Chain) {
+			parts = append(parts, all[i].Request.Chain)
 		}
 	}
-	now := start.Add(time.Hour)
-	var all withdrawal.Stats
-	var of []withdrawal.Stats
-	err = w.View(ctx, func(tx T) (err error) {
-		if all, err = tx.Withdrawals().Stats(now, 2*time.Hour, uuid.Nil); err != nil {
-			return err
-		}
-		of = nil
-		for _, chain := range parts {
-			s, err := tx.Withdrawals().Stats(now, 2*time.Hour, chain)
-			if err != nil {
-				return err
-			}
-			of = append(of, s)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	numbers := func(s *withdrawal.Stats) map[string]int64 {
-		n := map[string]int64{"review": s.InReview, "lease": s.LeaseExpired, "overdue": s.CheckOverdue, "incidents": s.Incidents, "open": s.OpenIncidents,
-			"ended": s.Ended, "completed": s.Completed, "executions": s.Executions, "retries": s.Retries, "gas": s.GasJobs}
-		for status, count := range s.Requests {
-			n["request "+status.String()] = count
-		}
-		for status, count := range s.Jobs {
-			n["job "+status.String()] = count
-		}
-		return n
-	}
-	total := map[string]int64{}
-	for i := range of {
-		for name, n := range numbers(&of[i]) {
-			total[name] += n
-		}
-		listed, err := w.service.List(ctx, store.ListWithdrawals{Filter: withdrawal.Filter{Chain: parts[i]}, Limit: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
-		counted := map[withdrawal.RequestStatus]int64{}
-		for _, a := range listed {
-			counted[a.Request.Status]++
-		}
-		for _, status := range withdrawal.RequestStatus(0).Values() {
-			if of[i].Requests[status] != counted[status] {
-				t.Errorf("chain %d: %d requests are counted as %v, there are %d", i, of[i].Requests[status], status, counted[status])
+	for _, chain := range parts {
+		of := slices.DeleteFunc(slices.Clone(all), func(c withdrawal.Counted) bool { return chain != uuid.Nil && chain != c.Request.Chain })
+		for _, ago := range []time.Duration{-time.Hour, -time.Minute - tick, -time.Minute, -tick, 0, tick} {
+			for _, window := range []time.Duration{2 * time.Hour, time.Minute} {
+				var got withdrawal.Stats
+				if err := w.View(ctx, func(tx T) (err error) { got, err = tx.Withdrawals().Stats(start.Add(-ago), window, chain); return err }); err != nil {
+					t.Fatal(err)
+				}
+				want := withdrawal.StatsOf(of, start.Add(-ago), window)
+				same(t, fmt.Sprintf("chain %v at start %v, window %v", chain, -ago, window), got, want)
 			}
 		}
 	}
-	for name, n := range numbers(&all) {
-		if total[name] != n {
-			t.Errorf("%s: %d of all chains, %d of each together", name, n, total[name])
-		}
-	}
-	if all.Completed == 0 || all.Incidents == 0 || all.Requests[withdrawal.RequestCancelled] == 0 || all.Jobs[withdrawal.JobFailed] == 0 || all.GasUsed == "" {
-		t.Errorf("too little is counted: %+v", all)
+	total := withdrawal.StatsOf(all, start.Add(time.Hour), 2*time.Hour)
+	if total.Completed == 0 || total.Incidents == 0 || total.Requests[withdrawal.RequestCancelled] == 0 || total.Jobs[withdrawal.JobFailed] == 0 || total.InReview == 0 || total.Retries == 0 {
+		t.Errorf("too little is counted: %+v", total)
 	}
 	if service, err := w.service.StatsOf(ctx, idle, time.Hour, nil); err != nil || len(service.Requests) != 0 || service.GasUsed != "" {
 		t.Errorf("a chain without requests has %+v, %v", service, err)
 	}
+}
+
+// counted reads what the domain's function needs of all that is stored.
+func (w *withdrawals[T]) counted() (all []withdrawal.Counted, err error) {
+	listed, err := w.service.List(ctx, store.ListWithdrawals{Limit: 1000})
+	if err != nil {
+		return nil, err
+	}
+	incidents, _, err := w.service.Incidents(ctx, 0, 1000)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range listed {
+		c := withdrawal.Counted{Request: a.Request, Latest: a.Job, Wallet: a.Wallet}
+		jobs, err1 := w.service.Jobs(ctx, a.Request.ID)
+		trail, err2 := w.service.Trail(ctx, a.Request.ID)
+		settled, err3 := w.service.Acknowledgements(ctx, a.Request.ID)
+		for _, j := range jobs {
+			attempts, err := w.service.Attempts(ctx, j.ID)
+			c.Jobs, c.Attempts = append(c.Jobs, j), append(c.Attempts, attempts)
+			err1 = errors.Join(err1, err)
+		}
+		for i := range trail {
+			if withdrawal.IsApproval(&trail[i]) {
+				c.Approved = trail[i].At
+			}
+		}
+		for _, i := range incidents {
+			if i.Request == a.Request.ID {
+				c.Incidents = append(c.Incidents, i)
+			}
+		}
+		c.Settled = len(settled)
+		if err := errors.Join(err1, err2, err3); err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
 }

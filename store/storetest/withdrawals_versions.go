@@ -11,18 +11,6 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-func (w *withdrawals[T]) renew(t testing.TB, now time.Time, leases ...store.JobLease) (lost []uuid.UUID) {
-	t.Helper()
-	err := w.Update(ctx, func(tx T) (err error) {
-		lost, err = tx.Withdrawals().Renew(now, leases...)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return lost
-}
-
 func concurrentEnqueues[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	for range 5 {
 		request := w.approved(t, evm, start).Request.ID
@@ -83,31 +71,6 @@ func slots[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	free := []withdrawal.Withdrawal{w.processing(t, utxos, start), w.processing(t, utxos, start)}
 	if free[0].Job.Slot.Valid || free[0].Job.Wallet != free[1].Job.Wallet {
 		t.Fatal("a chain without nonces has no slots")
-	}
-}
-
-func nonces[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
-	chain, hot := w.id(), w.id()
-	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: chain})
-	first := w.processing(t, chain, start)
-	out := prepared(&first, start)
-	out.Nonce, out.ChainNonce = 7, 7
-	first = w.do(t, first.Request.ID, out, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: out.Hash}, withdrawal.Claimed{By: workerAt(start)})
-	first = w.do(t, first.Request.ID, withdrawal.Rebumped{By: workerAt(start), Fence: 2, Hash: "bump", Raw: []byte{4}, Nonce: 7, HasNonce: true})
-	second := w.processing(t, chain, start)
-	if second.Wallet.NextNonce != 8 {
-		t.Fatalf("the next nonce is %d after one of 7", second.Wallet.NextNonce)
-	}
-	blind := second
-	blind.Wallet = withdrawal.HotWallet{} // as if the wallet had not been loaded
-	clash := prepared(&second, start)
-	clash.Nonce, clash.ChainNonce = 7, 7
-	clash.HasChainNonce = true
-	taken(t, w.save(w.change(t, blind, clash)), withdrawal.ErrNonceTaken, first.Job.ID)
-	clash.Nonce = 8
-	second = w.do(t, second.Request.ID, clash)
-	if len(second.Txs) != 1 || w.get(t, second.Request.ID).Wallet.NextNonce != 9 {
-		t.Fatalf("after nonce 8: %+v", second.Wallet)
 	}
 }
 

@@ -1,0 +1,102 @@
+package withdrawal
+
+import "time"
+
+// Counted is what [StatsOf] reads of one request.
+type Counted struct {
+	Request   Request
+	Latest    Job // zero while there is none
+	Wallet    HotWallet
+	Jobs      []Job       // all of them
+	Attempts  [][]Attempt // of each of Jobs, by fence
+	Approved  time.Time   // of the line of the log that led from pending to approved; zero if there is none
+	Incidents []Incident
+	Settled   int // of them those with an [Acknowledgement]
+}
+
+// StatsOf counts at now, and in the window before it. It defines what the
+// statistics of a store say, but for Stats.Gaps.
+func StatsOf(all []Counted, now time.Time, window time.Duration) Stats {
+	s := Stats{At: now, Requests: map[RequestStatus]int64{}, Jobs: map[JobStatus]int64{}}
+	from := now.Add(-window)
+	within := func(t time.Time) bool { return !t.Before(from) && t.Before(now) }
+	var approval, confirmation Mean
+	for i := range all {
+		c := &all[i]
+		r := &c.Request
+		s.Requests[r.Status]++
+		switch r.Status {
+		case RequestPending:
+			oldest(&s.OldestPending, r.CreatedAt)
+		case RequestApproved:
+			oldest(&s.OldestApproved, r.UpdatedAt)
+		case RequestCompleted, RequestFailed:
+			if within(r.UpdatedAt) {
+				s.Ended++
+				s.Completed += one(r.Status == RequestCompleted)
+			}
+		}
+		if !c.Approved.IsZero() && within(c.Approved) {
+			approval.Add(r.CreatedAt, c.Approved)
+		}
+		for k := range c.Incidents {
+			s.Incidents += one(within(c.Incidents[k].At))
+		}
+		s.OpenIncidents += int64(len(c.Incidents) - c.Settled)
+		for k := range c.Jobs {
+			j := &c.Jobs[k]
+			s.Jobs[j.Status]++
+			if j.Status == JobConfirmed && within(j.ProcessedAt) {
+				confirmation.Add(j.BroadcastAt, j.ProcessedAt)
+				s.GasUsed = s.GasUsed.Plus(j.GasUsed)
+				s.GasJobs++
+			}
+			for n, a := range c.Attempts[k] {
+				s.Executions += one(within(a.StartedAt))
+				s.Retries += one(within(a.StartedAt) && n > 0)
+			}
+		}
+		s.underWay(&Withdrawal{Request: *r, Job: c.Latest, Wallet: c.Wallet}, now)
+	}
+	s.ApprovalTime, s.ConfirmationTime = approval.Value(), confirmation.Value()
+	return s
+}
+
+// underWay counts what the latest job of a request waits for.
+func (s *Stats) underWay(w *Withdrawal, now time.Time) {
+	j := &w.Job
+	switch j.Status {
+	case JobPending:
+		oldest(&s.OldestQueued, w.Request.QueuedAt)
+		if IsDue(DueClaim, w, 0, now) {
+			oldest(&s.OldestJob, j.ScheduledAt)
+		}
+	case JobProcessing:
+		oldest(&s.OldestQueued, w.Request.QueuedAt)
+		s.LeaseExpired += one(IsDue(DueRescue, w, 0, now))
+	case JobConfirming:
+		oldest(&s.OldestSent, j.BroadcastAt)
+		s.CheckOverdue += one(IsDue(DueCheck, w, 0, now.Add(-time.Microsecond)))
+	}
+	if j.Review {
+		s.InReview++
+		since := j.ClaimedAt
+		if since.IsZero() { // imported
+			since = j.BroadcastAt
+		}
+		oldest(&s.OldestReview, since)
+	}
+}
+
+func one(counts bool) int64 {
+	if counts {
+		return 1
+	}
+	return 0
+}
+
+func oldest(t *time.Time, candidate time.Time) {
+	if t.IsZero() || candidate.Before(*t) {
+		*t = candidate
+	}
+}
