@@ -73,7 +73,7 @@ type WalletRecords interface {
 	// transaction ends. It comes before the first read for a plan. A store
 	// with one writer at a time does nothing.
 	Lock(scope utxo.WalletID) error
-	// Save applies change sets in order. A set whose old values are not the
+	// Save applies change sets in order, see [utxo.Merge]. A set whose old values are not the
 	// stored ones is [statemachine.ErrConflict]. In a View it is
 	// [statemachine.ErrIllegal]. The writes may be delayed to the next read
 	// or the end of the transaction.

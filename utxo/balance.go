@@ -9,14 +9,14 @@ import (
 )
 
 // count adds (+1) or takes away (-1) the live unspent outputs of e.
-func (l *Ledger) count(e *entry, sign int64) {
+func (l *Ledger) count(e *keptRow, sign int64) {
 	for i := range e.tx.Outputs {
 		l.countOne(e, &e.tx.Outputs[i], sign)
 	}
 }
 
 // countOne is count for one output of e.
-func (l *Ledger) countOne(e *entry, out *Output, sign int64) {
+func (l *Ledger) countOne(e *keptRow, out *Output, sign int64) {
 	if !e.tx.Live() || out.Spent() {
 		return
 	}
@@ -88,7 +88,7 @@ func (l *Ledger) Balance(p Policy, w WalletID, tag *string, minConfirmations int
 			break
 		}
 		op := lease.OutPoint
-		e := l.entry(TxID{w, op.Hash})
+		e := l.row(TxID{w, op.Hash})
 		if out := e.tx.Output(op.Index); e.tx.Live() && !out.Spent() && (tag == nil || *tag == out.Tag) {
 			bal.Leased += out.Amount
 		}

@@ -43,7 +43,7 @@ func (pl *plan) connect(ev Connected) error {
 		}
 	}
 	if fresh {
-		pl.set.Connect = &b
+		pl.set.Connect = []Block{b}
 	}
 	for _, w := range wallets {
 		pl.changeWallet(w, w.scanned(b.Height, max(tip, b.Height)))
@@ -100,12 +100,14 @@ func (pl *plan) fits(b Block, tip int32) (fresh bool, err error) {
 	mismatch := func(why string) error {
 		return fmt.Errorf("block %d %s: %w: %s", b.Height, b.Hash, ErrChainMismatch, why)
 	}
-	same, known, err := pl.r.Block(b.Hash)
+	named, err := pl.r.BlocksNamed(b.Hash)
 	if err != nil {
 		return false, err
 	}
-	if known && (same.Height != b.Height || same.Prev != b.Prev) {
-		return false, mismatch(fmt.Sprintf("the chain has it at height %d on %s", same.Height, same.Prev))
+	for _, same := range named {
+		if same.Height != b.Height || same.Prev != b.Prev {
+			return false, mismatch(fmt.Sprintf("the chain has it at height %d on %s", same.Height, same.Prev))
+		}
 	}
 	near, err := pl.r.Blocks(max(b.Height-1, 0), b.Height+1)
 	if err != nil {
@@ -177,11 +179,11 @@ func (pl *plan) disconnect(ev Disconnected) error {
 		return err
 	}
 	if !ok || tip.Hash != ev.Hash {
-		b, known, err := pl.r.Block(ev.Hash)
-		if err != nil || !known {
+		named, err := pl.r.BlocksNamed(ev.Hash)
+		if err != nil || len(named) == 0 {
 			return err
 		}
-		return fmt.Errorf("block %d %s: %w: disconnect the tip at %d first", b.Height, b.Hash, ErrChainMismatch, tip.Height)
+		return fmt.Errorf("block %d %s: %w: disconnect the tip at %d first", named[0].Height, ev.Hash, ErrChainMismatch, tip.Height)
 	}
 	wallets, err := pl.r.Wallets()
 	if err != nil {
@@ -196,13 +198,13 @@ func (pl *plan) disconnect(ev Disconnected) error {
 		pl.changeWallet(w, w.rolledBack(tip.Height, len(below) == 1))
 	}
 	txs, err := pl.r.ConfirmedAt(tip.Height)
-	if err := pl.load(txs, err); err != nil {
+	if err := pl.graph.load(txs, err); err != nil {
 		return err
 	}
 	pl.expect(len(txs))
 	var orphans []*vertex
 	for _, t := range txs {
-		v := pl.around[t.ID.Hash]
+		v := pl.graph.vertices[t.ID.Hash]
 		if !v.confirmed() {
 			continue // another wallet's row of it
 		}
@@ -225,11 +227,11 @@ func (pl *plan) disconnect(ev Disconnected) error {
 func (pl *plan) orphan(coinbases []*vertex) error {
 	// The store ends its walk at what was confirmed in the same block, so the
 	// walk starts from those that are reachable here.
-	from, err := pl.withDescendants(coinbases)
+	from, err := pl.graph.withDescendants(coinbases)
 	if err != nil || len(from) == len(coinbases) {
 		return err
 	}
-	losers, err := pl.withDescendants(from)
+	losers, err := pl.graph.withDescendants(from)
 	if err != nil {
 		return err
 	}

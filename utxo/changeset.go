@@ -11,8 +11,8 @@ import (
 // or nothing; the empty set means that the event was known already. Each part
 // names what it replaces, so that a store can compare, and undo.
 type ChangeSet struct {
-	Connect    *Block // joins the best chain
-	Disconnect *Block // leaves it
+	Connect    []Block // join the best chain, in this order
+	Disconnect *Block  // leaves it
 	Wallets    []WalletChange
 	Owners     []OwnerChange
 	Inserts    []*Tx // new transactions, with Raw, Inputs and Outputs
@@ -89,7 +89,7 @@ type LeaseChange struct{ Old, New Lease }
 
 // Empty reports whether nothing changes.
 func (c *ChangeSet) Empty() bool {
-	return c.Connect == nil && c.Disconnect == nil && len(c.Wallets) == 0 && len(c.Owners) == 0 && len(c.Inserts) == 0 &&
+	return len(c.Connect) == 0 && c.Disconnect == nil && len(c.Wallets) == 0 && len(c.Owners) == 0 && len(c.Inserts) == 0 &&
 		len(c.Updates) == 0 && len(c.Credits) == 0 && len(c.Spends) == 0 && len(c.Replaced) == 0 && len(c.Leases) == 0 && c.Seq == SeqChange{}
 }
 

@@ -39,6 +39,10 @@ func (pl *plan) inspect(msg *wire.MsgTx) (s seen, err error) {
 	if pl.Owner == nil {
 		return s, invalid("a policy without Owner would miss every deposit")
 	}
+	if s, known := pl.inspected[msg]; known {
+		pl.inputs = append(pl.inputs, s.inputs...)
+		return s, nil
+	}
 	s = seen{msg: msg, hash: msg.TxHash()}
 	if size := msg.SerializeSize(); size > maxTxSize {
 		return s, invalid("transaction %s has %d bytes, at most %d are possible", s.hash, size, maxTxSize)
@@ -114,7 +118,7 @@ func (pl *plan) loadAround(txs []seen, at map[chainhash.Hash]int) error {
 	for i := range txs {
 		hashes[i] = txs[i].hash
 	}
-	if err := pl.load(pl.r.Children(hashes...)); err != nil {
+	if err := pl.graph.load(pl.r.Children(hashes...)); err != nil {
 		return err
 	}
 	for _, op := range pl.inputs {
@@ -122,18 +126,18 @@ func (pl *plan) loadAround(txs []seen, at map[chainhash.Hash]int) error {
 			hashes = append(hashes, op.Hash)
 		}
 	}
-	if err := pl.loadRows(hashes); err != nil || len(pl.inputs) == 0 {
+	if err := pl.graph.loadRows(hashes); err != nil || len(pl.inputs) == 0 {
 		return err
 	}
-	return pl.load(pl.r.Spenders(pl.inputs...))
+	return pl.graph.load(pl.r.Spenders(pl.inputs...))
 }
 
 // show makes a transaction of the event, around which everything is loaded, a
 // part of the graph.
 func (pl *plan) show(s *seen, on Trigger) *vertex {
-	v := pl.vertex(s.hash)
+	v := pl.graph.vertex(s.hash)
 	v.shown, v.shownOn = s, on
-	pl.link(v, slices.Clone(s.inputs), s.coinbase)
+	pl.graph.link(v, slices.Clone(s.inputs), s.coinbase)
 	v.parentsIn, v.rivalsIn, v.kidsIn = true, true, true
 	return v
 }
@@ -141,10 +145,10 @@ func (pl *plan) show(s *seen, on Trigger) *vertex {
 // touches reports whether a transaction has anything to do with what is known:
 // an output with an owner, a row, a parent, a rival or a child.
 func (pl *plan) touches(s *seen) bool {
-	if len(s.owners) > 0 || pl.around[s.hash] != nil {
+	if len(s.owners) > 0 || pl.graph.vertices[s.hash] != nil {
 		return true
 	}
-	return slices.ContainsFunc(s.inputs, func(op wire.OutPoint) bool { return pl.around[op.Hash] != nil })
+	return slices.ContainsFunc(s.inputs, func(op wire.OutPoint) bool { return pl.graph.vertices[op.Hash] != nil })
 }
 
 // untouched returns what shows a parent after all. Most of what an event shows
@@ -153,7 +157,7 @@ func (pl *plan) touches(s *seen) bool {
 func (pl *plan) untouched(at map[chainhash.Hash]int, show func(i int) error) func(chainhash.Hash) error {
 	return func(hash chainhash.Hash) error {
 		i, shown := at[hash]
-		if v := pl.around[hash]; !shown || v != nil && v.shownOn != 0 {
+		if v := pl.graph.vertices[hash]; !shown || v != nil && v.shownOn != 0 {
 			return nil
 		}
 		return show(i)
@@ -232,7 +236,7 @@ func (pl *plan) observe(ev Observed) error {
 	taken := make(map[wire.OutPoint]chainhash.Hash, len(pl.inputs)) // by what the list has placed
 	for _, i := range parentsFirst(txs, at) {
 		s := &txs[i]
-		if v := pl.around[s.hash]; v != nil && v.status != 0 && seq <= v.seq {
+		if v := pl.graph.vertices[s.hash]; v != nil && v.status != 0 && seq <= v.seq {
 			continue
 		}
 		err := s.free(taken, out)
@@ -251,7 +255,7 @@ func (pl *plan) observe(ev Observed) error {
 		}
 	}
 	slices.SortFunc(pl.set.Refused, func(a, b Refused) int { return a.Index - b.Index })
-	if len(pl.steps) > 0 && seq > last {
+	if len(pl.graph.steps) > 0 && seq > last {
 		pl.set.Seq = SeqChange{last, seq}
 	}
 	return nil

@@ -10,20 +10,20 @@ import (
 
 // graph is the part of the chain that one event touches, over all wallets of
 // the store: one vertex for each transaction, with what evidence says of it, and
-// one node for each wallet that has a row of it. The walks go over vertices, so
+// one row for each wallet that has one. The walks go over vertices, so
 // no rule depends on which wallet happened to store what.
 type graph struct {
-	r       Reader
-	scope   WalletID // the wallet whose lock is enough, zero for all
-	wide    bool     // it was not enough
-	around  map[chainhash.Hash]*vertex
-	changed []*vertex // whose inputs may have another spender now
-	fresh   []*node   // new, or with new outputs
-	respent []*node   // stored, with outputs that change
-	steps   []step    // one per line of the log
-	mark    uint32    // number of the walk under way
+	r        Reader
+	scope    WalletID // the wallet whose lock is enough, zero for all
+	wide     bool     // it was not enough
+	vertices map[chainhash.Hash]*vertex
+	changed  []*vertex // whose inputs may have another spender now
+	fresh    []*row    // new, or with new outputs
+	respent  []*row    // stored, with outputs that change
+	steps    []step    // one per line of the log
+	mark     uint32    // number of the walk under way
 
-	allNodes    slab[node]
+	allRows     slab[row]
 	allVertices slab[vertex]
 	allFrom     slab[*vertex]
 }
@@ -36,7 +36,7 @@ type vertex struct {
 	inputs []wire.OutPoint
 	from   []*vertex      // those of its inputs
 	kids   spends[vertex] // who has an output of it as an input
-	rows   []*node        // one per wallet
+	rows   []*row         // one per wallet
 	shown  *seen          // as the event, or its raw bytes, show it
 
 	shownOn   Trigger // by which evidence the event shows it; 0 if it does not
@@ -49,7 +49,7 @@ type vertex struct {
 	lifted, rival, lost uint32 // numbers of the walks that lifted, opposed or lost it
 	place               int    // in the lift
 
-	oneRow [1]*node // most have no more: room for the first
+	oneRow [1]*row // most have no more: room for the first
 	oneKid [1]spend[vertex]
 }
 
@@ -64,8 +64,8 @@ type facts struct {
 	public   bool // evidence has spoken, now or before: see [Tx.Public]
 }
 
-// node is the row of one wallet: what is stored and what it becomes.
-type node struct {
+// row is that of one wallet: what is stored and what it becomes.
+type row struct {
 	tx  Tx
 	old *Tx // nil for a new one
 
@@ -78,17 +78,17 @@ type node struct {
 
 // step says whose a line of the log is.
 type step struct {
-	of     *node
+	of     *row
 	before int // its line before, counted from 1; 0 for none
 }
 
-func newGraph(r Reader) *graph { return &graph{r: r, around: map[chainhash.Hash]*vertex{}} }
+func newGraph(r Reader) *graph { return &graph{r: r, vertices: map[chainhash.Hash]*vertex{}} }
 
 func (f *facts) live() bool      { return f.status == Pending || f.status == Published }
 func (f *facts) confirmed() bool { return f.height != Unconfirmed }
 
 // in returns the row of a wallet, or nil.
-func (v *vertex) in(w WalletID) *node {
+func (v *vertex) in(w WalletID) *row {
 	for _, n := range v.rows {
 		if n.tx.ID.Wallet == w {
 			return n
@@ -98,7 +98,7 @@ func (v *vertex) in(w WalletID) *node {
 }
 
 // owner calls each for the rows that own an output.
-func (v *vertex) owner(index uint32, each func(*node, *Output)) {
+func (v *vertex) owner(index uint32, each func(*row, *Output)) {
 	for _, n := range v.rows {
 		if out := n.tx.Output(index); out != nil {
 			each(n, out)
@@ -107,8 +107,8 @@ func (v *vertex) owner(index uint32, each func(*node, *Output)) {
 }
 
 // get returns the row of a known transaction, or nil.
-func (g *graph) get(id TxID) *node {
-	if v := g.around[id.Hash]; v != nil {
+func (g *graph) get(id TxID) *row {
+	if v := g.vertices[id.Hash]; v != nil {
 		return v.in(id.Wallet)
 	}
 	return nil
@@ -116,12 +116,12 @@ func (g *graph) get(id TxID) *node {
 
 // vertex returns what is known around a hash, to add to it.
 func (g *graph) vertex(hash chainhash.Hash) *vertex {
-	v := g.around[hash]
+	v := g.vertices[hash]
 	if v == nil {
 		v = g.allVertices.new()
 		v.hash, v.height = hash, Unconfirmed
 		v.rows, v.kids = v.oneRow[:0], v.oneKid[:0]
-		g.around[hash] = v
+		g.vertices[hash] = v
 	}
 	return v
 }
@@ -135,13 +135,13 @@ func (g *graph) link(v *vertex, inputs []wire.OutPoint, coinbase bool) {
 	v.inputs, v.from = inputs, g.allFrom.cut(len(inputs))
 	for i, op := range inputs {
 		v.from[i] = g.vertex(op.Hash)
-		v.from[i].kids = v.from[i].kids.with(op.Index, v)
+		v.from[i].kids = v.from[i].kids.with(op.Index, v, func(*vertex, *vertex) bool { return false })
 	}
 }
 
 // add returns a new row of v.
-func (g *graph) add(v *vertex, tx Tx, old *Tx) *node {
-	n := g.allNodes.new()
+func (g *graph) add(v *vertex, tx Tx, old *Tx) *row {
+	n := g.allRows.new()
 	n.tx, n.old, n.at = tx, old, v
 	v.rows = append(v.rows, n)
 	if g.scope != 0 && tx.ID.Wallet != g.scope && !tx.Confirmed() {
@@ -190,12 +190,12 @@ func rank(s Status) int {
 // room prepares for n more transactions: with one big map instead of many
 // rehashes, where they would be the most of it.
 func (g *graph) room(n int) {
-	g.allNodes.expect(n)
+	g.allRows.expect(n)
 	g.allVertices.expect(n)
-	if n > len(g.around) {
-		bigger := make(map[chainhash.Hash]*vertex, len(g.around)+n)
-		maps.Copy(bigger, g.around)
-		g.around = bigger
+	if n > len(g.vertices) {
+		bigger := make(map[chainhash.Hash]*vertex, len(g.vertices)+n)
+		maps.Copy(bigger, g.vertices)
+		g.vertices = bigger
 	}
 }
 
@@ -334,7 +334,7 @@ func (g *graph) withUnconfirmedAncestors(v *vertex) ([]*vertex, error) {
 // the zero hash for none: a published one before a pending one, then the first
 // to arrive. A pending one of another wallet is that wallet's own.
 func (v *vertex) claimant(w WalletID, index uint32) chainhash.Hash {
-	var first *node
+	var first *row
 	for _, s := range v.kids.of(index) {
 		if n := s.by.in(w); n != nil && n.tx.Live() &&
 			(first == nil || first.tx.Status == Pending && n.tx.Status == Published) {
@@ -356,7 +356,7 @@ func (g *graph) moved(v *vertex) {
 }
 
 // outputs makes the outputs of n its own before they change.
-func (g *graph) outputs(n *node) {
+func (g *graph) outputs(n *row) {
 	if !n.ownOutputs {
 		n.ownOutputs = true
 		n.tx.Outputs = slices.Clone(n.tx.Outputs)

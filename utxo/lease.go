@@ -18,11 +18,11 @@ func (pl *plan) lease(ev OutputsLeased) error {
 	for i, op := range ev.OutPoints {
 		ids[i] = TxID{ev.Wallet, op.Hash}
 	}
-	if err := pl.load(pl.r.Txs(ids...)); err != nil { // of this wallet alone: a lease walks nowhere
+	if err := pl.graph.load(pl.r.Txs(ids...)); err != nil { // of this wallet alone: a lease walks nowhere
 		return err
 	}
 	for i, op := range ev.OutPoints {
-		n := pl.get(ids[i])
+		n := pl.graph.get(ids[i])
 		var out *Output
 		if n != nil {
 			out = n.tx.Output(op.Index)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
-	"github.com/settlehq/settle/statemachine"
 )
 
 var _ Source = (*Ledger)(nil)
@@ -18,10 +17,15 @@ func (l *Ledger) Tip() (Block, bool, error) {
 	return b, ok, nil
 }
 
-// Block implements [Reader].
-func (l *Ledger) Block(hash chainhash.Hash) (Block, bool, error) {
-	h, ok := l.byBlock[hash]
-	return l.blocks[h], ok, nil
+// BlocksNamed implements [Reader].
+func (l *Ledger) BlocksNamed(hashes ...chainhash.Hash) ([]Block, error) {
+	var all []Block
+	for _, hash := range hashes {
+		if h, ok := l.byBlock[hash]; ok {
+			all = append(all, l.blocks[h])
+		}
+	}
+	return all, nil
 }
 
 // Blocks implements [Reader].
@@ -79,22 +83,22 @@ func (l *Ledger) Owners(w WalletID, tags ...string) ([]Owned, error) {
 // collector gathers transactions, each once.
 type collector struct {
 	l   *Ledger
-	all []*entry
+	all []*keptRow
 }
 
 func (l *Ledger) collector(size int) *collector {
 	l.walk++
-	return &collector{l, make([]*entry, 0, size)}
+	return &collector{l, make([]*keptRow, 0, size)}
 }
 
-func (c *collector) add(e *entry) {
+func (c *collector) add(e *keptRow) {
 	if e.walk != c.l.walk {
 		e.walk = c.l.walk
 		c.all = append(c.all, e)
 	}
 }
 
-func txsOf(found []*entry) []*Tx {
+func txsOf(found []*keptRow) []*Tx {
 	all := make([]*Tx, len(found))
 	for i, e := range found {
 		all[i] = &e.tx
@@ -140,7 +144,7 @@ func (l *Ledger) Children(hashes ...chainhash.Hash) ([]*Tx, error) {
 	return inArrival(c.all), nil
 }
 
-func inArrival(found []*entry) []*Tx {
+func inArrival(found []*keptRow) []*Tx {
 	if !slices.IsSortedFunc(found, byArrival) {
 		slices.SortFunc(found, byArrival)
 	}
@@ -150,31 +154,31 @@ func inArrival(found []*entry) []*Tx {
 // walked gathers places, each once, and returns their rows.
 type walked struct {
 	l   *Ledger
-	all []*place
+	all []*keptVertex
 }
 
-func (l *Ledger) walked(hashes []chainhash.Hash, keep func(*place) bool) *walked {
+func (l *Ledger) walked(hashes []chainhash.Hash, keep func(*keptVertex) bool) *walked {
 	l.walk++
-	w := &walked{l, make([]*place, 0, len(hashes))}
+	w := &walked{l, make([]*keptVertex, 0, len(hashes))}
 	for _, h := range hashes {
-		if p := l.around[h]; p != nil && keep(p) {
+		if p := l.vertices[h]; p != nil && keep(p) {
 			w.add(p)
 		}
 	}
 	return w
 }
 
-func (w *walked) add(p *place) {
+func (w *walked) add(p *keptVertex) {
 	if p.walk != w.l.walk {
 		p.walk = w.l.walk
 		w.all = append(w.all, p)
 	}
 }
 
-func rowsOf(all []*place) []*Tx {
+func rowsOf(all []*keptVertex) []*Tx {
 	txs := make([]*Tx, 0, len(all))
 	for _, p := range all {
-		for _, e := range p.entries {
+		for _, e := range p.rows {
 			txs = append(txs, &e.tx)
 		}
 	}
@@ -183,7 +187,7 @@ func rowsOf(all []*place) []*Tx {
 
 // Descendants implements [Reader].
 func (l *Ledger) Descendants(hashes ...chainhash.Hash) ([]*Tx, error) {
-	w := l.walked(hashes, func(*place) bool { return true })
+	w := l.walked(hashes, func(*keptVertex) bool { return true })
 	named := len(w.all)
 	for i := 0; i < len(w.all); i++ {
 		p := w.all[i]
@@ -201,12 +205,12 @@ func (l *Ledger) Descendants(hashes ...chainhash.Hash) ([]*Tx, error) {
 
 // Ancestors implements [Reader].
 func (l *Ledger) Ancestors(reach Reach, hashes ...chainhash.Hash) ([]*Tx, error) {
-	within := func(p *place) bool {
-		return len(p.entries) > 0 && !slices.ContainsFunc(p.entries, func(e *entry) bool { return !reach.Includes(&e.tx) })
+	within := func(p *keptVertex) bool {
+		return len(p.rows) > 0 && !slices.ContainsFunc(p.rows, func(e *keptRow) bool { return !reach.Includes(&e.tx) })
 	}
 	w := l.walked(hashes, within)
 	for next := 0; next < len(w.all); next++ {
-		for _, p := range w.all[next].entries[0].from {
+		for _, p := range w.all[next].rows[0].from {
 			if within(p) {
 				w.add(p)
 			}
@@ -225,52 +229,6 @@ func (l *Ledger) ConfirmedAt(height int32) ([]*Tx, error) {
 		return cmp.Or(cmp.Compare(a.ID.Wallet, b.ID.Wallet), cmp.Compare(a.Position, b.Position))
 	})
 	return all, nil
-}
-
-// LiveUnconfirmed implements [Reader].
-func (l *Ledger) LiveUnconfirmed(w WalletID) ([]*Tx, error) {
-	b := l.books[w]
-	if b == nil {
-		return nil, unknownWallet(w)
-	}
-	found := make([]*entry, 0, len(b.unconfirmed))
-	for e := range b.unconfirmed {
-		if !e.tx.Context {
-			found = append(found, e)
-		}
-	}
-	return inArrival(found), nil
-}
-
-// Unspent implements [Reader].
-func (l *Ledger) Unspent(w WalletID, tag *string) ([]Coin, error) {
-	b := l.books[w]
-	if b == nil {
-		return nil, unknownWallet(w)
-	}
-	var coins []Coin
-	if tag == nil {
-		coins = make([]Coin, 0, b.unspent)
-	}
-	b.available(func(e *entry, out *Output) {
-		if tag == nil || *tag == out.Tag {
-			coins = append(coins, b.coin(&e.tx, out))
-		}
-	})
-	return coins, nil
-}
-
-func (b *book) coin(t *Tx, out *Output) Coin {
-	op := wire.OutPoint{Hash: t.ID.Hash, Index: out.Index}
-	c := Coin{
-		Wallet: t.ID.Wallet, OutPoint: op, Amount: out.Amount, Script: out.Script, Tag: out.Tag, SpentBy: out.SpentBy,
-		Status: t.Status, Height: t.Height, Coinbase: t.Coinbase,
-	}
-	if lease, ok := b.leases[op]; ok {
-		own := lease
-		c.Lease = &own
-	}
-	return c
 }
 
 // Replacements implements [Reader].
@@ -302,29 +260,11 @@ func (l *Ledger) Leases(w WalletID, ops ...wire.OutPoint) ([]Lease, error) {
 	return all, nil
 }
 
-// LeasesOf implements [Queries].
-func (l *Ledger) LeasesOf(w WalletID, lock LockID) ([]Lease, error) {
-	b := l.books[w]
-	if b == nil {
-		return nil, unknownWallet(w)
-	}
-	var all []Lease
-	for _, lease := range b.leases {
-		if lease.Lock == lock {
-			all = append(all, lease)
-		}
-	}
-	slices.SortFunc(all, func(a, b Lease) int {
-		return cmp.Or(bytes.Compare(a.OutPoint.Hash[:], b.OutPoint.Hash[:]), cmp.Compare(a.OutPoint.Index, b.OutPoint.Index))
-	})
-	return all, nil
-}
-
 // Raw implements [Reader].
 func (l *Ledger) Raw(ids ...TxID) ([][]byte, error) {
 	all := make([][]byte, len(ids))
 	for i, id := range ids {
-		e := l.entry(id)
+		e := l.row(id)
 		if e == nil {
 			return nil, notFound(id)
 		}
@@ -333,180 +273,7 @@ func (l *Ledger) Raw(ids ...TxID) ([][]byte, error) {
 	return all, nil
 }
 
-// Coins implements [Queries].
-func (l *Ledger) Coins(w WalletID, ops ...wire.OutPoint) ([]Coin, error) {
-	b := l.books[w]
-	if b == nil {
-		return nil, unknownWallet(w)
-	}
-	var coins []Coin
-	for _, op := range ops {
-		if e := l.entry(TxID{w, op.Hash}); e != nil {
-			if out := e.tx.Output(op.Index); out != nil {
-				coins = append(coins, b.coin(&e.tx, out))
-			}
-		}
-	}
-	return coins, nil
-}
-
-// Watch implements [Queries].
-func (l *Ledger) Watch(w WalletID) ([]Coin, error) {
-	coins, err := l.walletCoins(w, func(e *entry, out *Output) bool {
-		if !e.tx.Live() || !out.Spent() {
-			return e.tx.Live()
-		}
-		spender := l.entry(TxID{w, out.SpentBy})
-		return spender == nil || !spender.tx.Confirmed()
-	})
-	return coins, err
-}
-
-// Outputs implements [Queries].
-func (l *Ledger) Outputs(w WalletID, after *wire.OutPoint, limit int) ([]Coin, error) {
-	if err := statemachine.Limit(limit); err != nil {
-		return nil, err
-	}
-	coins, err := l.walletCoins(w, func(e *entry, out *Output) bool {
-		return after == nil || CompareOutPoints(wire.OutPoint{Hash: e.tx.ID.Hash, Index: out.Index}, *after) > 0
-	})
-	slices.SortFunc(coins, func(a, b Coin) int { return CompareOutPoints(a.OutPoint, b.OutPoint) })
-	return coins[:min(len(coins), limit)], err
-}
-
-// walletCoins returns the owned outputs that keep accepts, in order of arrival.
-func (l *Ledger) walletCoins(w WalletID, keep func(*entry, *Output) bool) ([]Coin, error) {
-	b := l.books[w]
-	if b == nil {
-		return nil, unknownWallet(w)
-	}
-	var coins []Coin
-	for _, e := range l.entries(w) {
-		for i := range e.tx.Outputs {
-			if out := &e.tx.Outputs[i]; keep(e, out) {
-				coins = append(coins, b.coin(&e.tx, out))
-			}
-		}
-	}
-	return coins, nil
-}
-
-// entries returns all of a wallet's transactions in order of arrival.
-func (l *Ledger) entries(w WalletID) []*entry {
-	var all []*entry
-	for _, p := range l.around {
-		for _, e := range p.entries {
-			if e.tx.ID.Wallet == w {
-				all = append(all, e)
-			}
-		}
-	}
-	slices.SortFunc(all, byArrival)
-	return all
-}
-
 // CompareOutPoints orders outpoints by hash bytes and index.
 func CompareOutPoints(a, b wire.OutPoint) int {
 	return cmp.Or(bytes.Compare(a.Hash[:], b.Hash[:]), cmp.Compare(a.Index, b.Index))
-}
-
-// History implements [Queries].
-func (l *Ledger) History(w WalletID, after *HistoryKey, limit int) ([]*Tx, error) {
-	if err := statemachine.Limit(limit); err != nil {
-		return nil, err
-	}
-	if l.books[w] == nil {
-		return nil, unknownWallet(w)
-	}
-	var all []*Tx
-	for _, e := range l.entries(w) {
-		if !e.tx.Context && (after == nil || e.tx.Key().Compare(*after) > 0) {
-			all = append(all, &e.tx)
-		}
-	}
-	slices.SortFunc(all, func(a, b *Tx) int { return a.Key().Compare(b.Key()) })
-	all = all[:min(len(all), limit)]
-	for i, t := range all {
-		all[i] = t.clone()
-	}
-	return all, nil
-}
-
-// Compare orders keys as the history does: newest first.
-func (k HistoryKey) Compare(o HistoryKey) int {
-	at := func(h int32) int64 {
-		if h == Unconfirmed {
-			return 1 << 40
-		}
-		return int64(h)
-	}
-	if k.Height == Unconfirmed && o.Height == Unconfirmed {
-		return cmp.Or(o.FirstSeen.Compare(k.FirstSeen), bytes.Compare(o.Hash[:], k.Hash[:]))
-	}
-	return cmp.Or(cmp.Compare(at(o.Height), at(k.Height)), cmp.Compare(o.Position, k.Position))
-}
-
-// Transitions implements [Queries].
-func (l *Ledger) Transitions(id TxID) ([]statemachine.Transition[TxID], error) {
-	e := l.entry(id)
-	if e == nil {
-		return nil, notFound(id)
-	}
-	log := make([]statemachine.Transition[TxID], len(e.log))
-	for i, line := range e.log {
-		log[i] = *line
-	}
-	return log, nil
-}
-
-// Snapshot implements [Queries].
-func (l *Ledger) Snapshot() (Snapshot, error) {
-	var s Snapshot
-	for _, h := range sortedKeys(l.blocks) {
-		s.Blocks = append(s.Blocks, l.blocks[h])
-	}
-	for _, id := range sortedKeys(l.books) {
-		b := l.books[id]
-		w := b.Wallet
-		if w.Follows {
-			w.ScannedTo = l.tip
-		}
-		s.Wallets = append(s.Wallets, w)
-		for _, tag := range sortedKeys(b.owners) {
-			s.Owners = append(s.Owners, b.owners[tag])
-		}
-		for _, e := range l.entries(id) {
-			t := e.tx.clone()
-			t.Raw = e.raw
-			s.Txs = append(s.Txs, t)
-		}
-		for _, lease := range b.leases {
-			s.Leases = append(s.Leases, lease)
-		}
-	}
-	for id, edges := range l.edges {
-		for _, r := range edges {
-			if r.Loser == id.Hash {
-				s.Replaced = append(s.Replaced, r)
-			}
-		}
-	}
-	s.sort()
-	return s, nil
-}
-
-func (s *Snapshot) sort() {
-	slices.SortFunc(s.Txs, func(a, b *Tx) int {
-		return cmp.Or(cmp.Compare(a.ID.Wallet, b.ID.Wallet), bytes.Compare(a.ID.Hash[:], b.ID.Hash[:]))
-	})
-	slices.SortFunc(s.Replaced, compareEdges)
-	slices.SortFunc(s.Leases, func(a, b Lease) int {
-		return cmp.Or(cmp.Compare(a.Wallet, b.Wallet), CompareOutPoints(a.OutPoint, b.OutPoint))
-	})
-}
-
-func (t *Tx) clone() *Tx {
-	c := *t
-	c.Outputs = slices.Clone(t.Outputs)
-	return &c
 }

@@ -44,7 +44,7 @@ var actionNames = []string{"broadcast", "rebroadcast"}
 // meant to replace, and what depends on that: to send it now would let it win. A published unconfirmed transaction that
 // spends an owned output is broadcast again at every multiple of
 // [Policy.Rebroadcast] since it was first seen.
-func (p Policy) Next(r Reader, w WalletID, last, now time.Time) (actions []Action, next time.Time, err error) {
+func (p Policy) Next(r Source, w WalletID, last, now time.Time) (actions []Action, next time.Time, err error) {
 	every := p.Rebroadcast
 	if every <= 0 {
 		every = time.Hour

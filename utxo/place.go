@@ -93,7 +93,7 @@ func (pl *plan) move(v *vertex, on Trigger, reason string, change func(*facts)) 
 	}
 	dies := v.live() && to != Pending && to != Published
 	if v.status != to {
-		pl.moved(v)
+		pl.graph.moved(v)
 	}
 	v.status = to
 	if change != nil {
@@ -116,19 +116,19 @@ func (pl *plan) move(v *vertex, on Trigger, reason string, change func(*facts)) 
 
 // lift returns the ancestors of t that are not published, parents first, then t.
 func (pl *plan) lift(t *vertex) ([]*vertex, error) {
-	if err := pl.loadParents([]*vertex{t}); err != nil {
+	if err := pl.graph.loadParents([]*vertex{t}); err != nil {
 		return nil, err
 	}
 	var hashes []chainhash.Hash
 	unpublished(t, func(p *vertex) { hashes = append(hashes, p.hash) })
-	pl.mark++
-	t.lifted = pl.mark
+	pl.graph.mark++
+	t.lifted = pl.graph.mark
 	members := []*vertex{t}
 	if len(hashes) == 0 {
-		return members, pl.loadRivals(members)
+		return members, pl.graph.loadRivals(members)
 	}
-	mark := pl.mark
-	if err := pl.load(pl.r.Ancestors(NotPublished, hashes...)); err != nil {
+	mark := pl.graph.mark
+	if err := pl.graph.load(pl.r.Ancestors(NotPublished, hashes...)); err != nil {
 		return nil, err
 	}
 	for i := 0; i < len(members); i++ {
@@ -146,10 +146,10 @@ func (pl *plan) lift(t *vertex) ([]*vertex, error) {
 	}) {
 		order = append(order, members[i])
 	}
-	if err := pl.loadParents(order); err != nil {
+	if err := pl.graph.loadParents(order); err != nil {
 		return nil, err
 	}
-	return order, pl.loadRivals(order)
+	return order, pl.graph.loadRivals(order)
 }
 
 // unpublished calls each for the known parents of v that are not published.
@@ -205,14 +205,14 @@ func (pl *plan) conflicts(t *vertex, lift []*vertex) ([]rivalry, []*vertex, erro
 	if len(heads) == 0 {
 		return nil, nil, nil
 	}
-	losers, err := pl.withDescendants(heads)
+	losers, err := pl.graph.withDescendants(heads)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, m := range lift {
-		lost := m.lost == pl.mark
+		lost := m.lost == pl.graph.mark
 		for _, p := range m.from {
-			lost = lost || p.lost == pl.mark
+			lost = lost || p.lost == pl.graph.mark
 		}
 		if lost {
 			return nil, nil, pl.refuse(t, ErrSelfConflict, "it would replace its own ancestor")
@@ -232,10 +232,10 @@ func (pl *plan) kill(losers []*vertex, why func(*vertex) (Trigger, string)) erro
 	if len(losers) == 0 {
 		return nil
 	}
-	if err := pl.loadParents(losers); err != nil {
+	if err := pl.graph.loadParents(losers); err != nil {
 		return err
 	}
-	if err := pl.loadRivals(losers); err != nil {
+	if err := pl.graph.loadRivals(losers); err != nil {
 		return err
 	}
 	pl.expect(len(losers))
@@ -282,18 +282,18 @@ func (pl *plan) refuse(v *vertex, why error, reason string) error {
 // child, so that confirming a long chain costs nothing extra.
 func (pl *plan) inOrder(v *vertex, height int32) error {
 	low, high := height, height // of what v stands on, and of what stands on v
-	pl.mark++
+	pl.graph.mark++
 	var below []*vertex
 	for _, s := range v.kids {
-		if s.by.live() && s.by.lost != pl.mark {
-			s.by.lost = pl.mark
+		if s.by.live() && s.by.lost != pl.graph.mark {
+			s.by.lost = pl.graph.mark
 			below = append(below, s.by)
 		}
 	}
 	if high == Unconfirmed && len(below) == 0 {
 		return nil
 	}
-	above, err := pl.withUnconfirmedAncestors(v)
+	above, err := pl.graph.withUnconfirmedAncestors(v)
 	if err != nil {
 		return err
 	}
@@ -306,7 +306,7 @@ func (pl *plan) inOrder(v *vertex, height int32) error {
 		return nil
 	}
 	if len(below) > 0 && (v.coinbase || v.status == 0) {
-		if below, err = pl.withDescendants(below); err != nil {
+		if below, err = pl.graph.withDescendants(below); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
-	"github.com/settlehq/settle/internal/topological"
 	"github.com/settlehq/settle/statemachine"
 )
 
@@ -21,7 +20,10 @@ func (p Policy) Plan(r Reader, ev Event) (ChangeSet, error) { return p.PlanAt(r,
 
 // PlanAt is [Policy.Plan]; now is the time of an event that has none.
 func (p Policy) PlanAt(r Reader, ev Event, now time.Time) (ChangeSet, error) {
-	pl := &plan{Policy: p, graph: newGraph(r), ev: ev}
+	return (&plan{Policy: p, r: r, graph: newGraph(r), ev: ev}).run(now)
+}
+
+func (pl *plan) run(now time.Time) (ChangeSet, error) {
 	err := pl.begin(now)
 	if err == nil {
 		err = pl.do()
@@ -30,9 +32,9 @@ func (p Policy) PlanAt(r Reader, ev Event, now time.Time) (ChangeSet, error) {
 		err = pl.collect()
 	}
 	if err != nil {
-		return ChangeSet{Wide: pl.wide}, err
+		return ChangeSet{Wide: pl.graph.wide}, err
 	}
-	pl.set.Wide = pl.wide
+	pl.set.Wide = pl.graph.wide
 	return pl.set, nil
 }
 
@@ -71,10 +73,11 @@ func (pl *plan) do() error {
 // plan is the work on one event.
 type plan struct {
 	Policy
-	*graph
-	ev  Event
-	by  By // of ev, with its time in UTC microseconds
-	set ChangeSet
+	r     Reader
+	graph *graph
+	ev    Event
+	by    By // of ev, with its time in UTC microseconds
+	set   ChangeSet
 
 	every     []Wallet // of the store, once they are read
 	opened    map[WalletID]bool
@@ -84,6 +87,7 @@ type plan struct {
 	// later shows a transaction of the event that nothing touched so far.
 	later func(chainhash.Hash) error
 
+	inspected map[*wire.MsgTx]seen // those that a batch has inspected before
 	// What inspect writes for one transaction after the other.
 	buf    bytes.Buffer
 	inputs []wire.OutPoint
@@ -95,7 +99,7 @@ func (pl *plan) begin(now time.Time) (err error) {
 	if pl.ev == nil {
 		return invalid("no event")
 	}
-	pl.by, pl.scope = pl.ev.by(), Scope(pl.ev)
+	pl.by, pl.graph.scope = pl.ev.by(), Scope(pl.ev)
 	if pl.by.At.IsZero() {
 		pl.by.At = now
 	}
@@ -116,7 +120,7 @@ func (pl *plan) event() string { return strings.TrimPrefix(fmt.Sprintf("%T", pl.
 
 // step moves a transaction along an edge of the table and logs it. change, if
 // not nil, sets what moves beside the status.
-func (pl *plan) step(n *node, on Trigger, reason string, change func(*Tx)) error {
+func (pl *plan) step(n *row, on Trigger, reason string, change func(*Tx)) error {
 	if _, ok := TxMachine.Next(n.tx.Status, on); !ok {
 		return pl.refuse(n.at, statemachine.ErrIllegal, "")
 	}
@@ -132,8 +136,8 @@ func (pl *plan) step(n *node, on Trigger, reason string, change func(*Tx)) error
 	if n.tx.Context {
 		pl.set.Log[len(pl.set.Log)-1].Data = ContextLine
 	}
-	pl.steps = append(pl.steps, step{n, n.last})
-	n.last = len(pl.steps)
+	pl.graph.steps = append(pl.graph.steps, step{n, n.last})
+	n.last = len(pl.graph.steps)
 	return nil
 }
 
@@ -144,15 +148,15 @@ const ContextLine = `{"context":true}`
 // expect makes room for the steps of n more transactions.
 func (pl *plan) expect(n int) {
 	pl.set.Log = slices.Grow(pl.set.Log, n)
-	pl.steps = slices.Grow(pl.steps, n)
+	pl.graph.steps = slices.Grow(pl.graph.steps, n)
 }
 
 // one loads a transaction of which the wallet must have a row.
-func (pl *plan) one(id TxID) (*node, error) {
-	if err := pl.loadRows([]chainhash.Hash{id.Hash}); err != nil {
+func (pl *plan) one(id TxID) (*row, error) {
+	if err := pl.graph.loadRows([]chainhash.Hash{id.Hash}); err != nil {
 		return nil, err
 	}
-	if n := pl.get(id); n != nil {
+	if n := pl.graph.get(id); n != nil {
 		return n, nil
 	}
 	return nil, notFound(id)
@@ -209,10 +213,10 @@ func (pl *plan) label(ev Labelled) error {
 	if !statemachine.Storable(ev.Label) || utf8.RuneCountInString(ev.Label) > MaxLabel {
 		return invalid("a label is UTF-8 of at most %d characters", MaxLabel)
 	}
-	if err := pl.load(pl.r.Txs(ev.ID)); err != nil { // of this wallet alone
+	if err := pl.graph.load(pl.r.Txs(ev.ID)); err != nil { // of this wallet alone
 		return err
 	}
-	n := pl.get(ev.ID)
+	n := pl.graph.get(ev.ID)
 	if n == nil {
 		return notFound(ev.ID)
 	}
@@ -250,7 +254,7 @@ func (pl *plan) reveal(ev OutputRevealed) error {
 	if int64(ev.Index) >= int64(len(tx.TxOut)) || v.height == 0 {
 		return invalid("transaction %s has no spendable output %d", ev.ID, ev.Index)
 	}
-	if err := pl.loadKids([]*vertex{v}); err != nil {
+	if err := pl.graph.loadKids([]*vertex{v}); err != nil {
 		return err
 	}
 	pl.credit(n, ev.Index, tx.TxOut[ev.Index], ev.Tag)
@@ -268,93 +272,6 @@ func (pl *plan) reveal(ev OutputRevealed) error {
 		return err
 	}
 	return pl.fallBehind(w, ev.Birth, []string{ev.Tag})
-}
-
-// invalidate fails what the host gives up, with everything that depends on it.
-func (pl *plan) invalidate(ev Invalidated) error {
-	n, err := pl.one(ev.ID)
-	if err != nil {
-		return err
-	}
-	if n.tx.Confirmed() {
-		return pl.refuse(n.at, statemachine.ErrIllegal, "it is confirmed")
-	}
-	if !n.tx.Live() {
-		return nil
-	}
-	losers, err := pl.withDescendants([]*vertex{n.at})
-	if err != nil {
-		return err
-	}
-	for _, l := range losers {
-		if l.confirmed() {
-			return pl.refuse(n.at, statemachine.ErrIllegal, "its descendant "+l.hash.String()+" is confirmed")
-		}
-	}
-	reason := statemachine.Bounded(ev.Reason, 500)
-	if n.tx.Status == Pending {
-		return pl.giveUp(n, losers, reason)
-	}
-	return pl.kill(losers, func(l *vertex) (Trigger, string) {
-		if l == n.at {
-			return OnInvalidated, reason
-		}
-		return OnParentDied, ""
-	})
-}
-
-// giveUp fails a pending row, which is its wallet's own, and the pending rows
-// that stand on it: those of the same wallet, and those of others where no
-// wallet has a live row of the parent any more.
-func (pl *plan) giveUp(n *node, losers []*vertex, reason string) error {
-	if err := pl.loadParents(losers); err != nil {
-		return err
-	}
-	if err := pl.loadRivals(losers); err != nil {
-		return err
-	}
-	for i, l := range losers {
-		l.place = i
-	}
-	inWalk := pl.mark
-	for _, i := range topological.Order(len(losers), func(i int, add func(int)) {
-		for _, p := range losers[i].from {
-			if p.lost == inWalk {
-				add(p.place)
-			}
-		}
-	}) {
-		v := losers[i]
-		for _, row := range v.rows {
-			on, why := OnParentDied, ""
-			switch {
-			case row == n:
-				on, why = OnInvalidated, reason
-			case !row.tx.Live() || v == n.at || !deadParent(row):
-				continue
-			}
-			if err := pl.step(row, on, why, nil); err != nil {
-				return err
-			}
-			pl.moved(v)
-		}
-		v.status = 0
-		for _, row := range v.rows {
-			v.learn(&row.tx)
-		}
-	}
-	return nil
-}
-
-// deadParent reports whether a row stands on a dead one of its wallet, or on
-// what is dead in all wallets.
-func deadParent(n *node) bool {
-	return slices.ContainsFunc(n.at.from, func(p *vertex) bool {
-		if own := p.in(n.tx.ID.Wallet); own != nil {
-			return !own.tx.Live()
-		}
-		return p.status != 0 && !p.live()
-	})
 }
 
 // ParseTx reads a serialised transaction, as [Reader.Raw] returns it;

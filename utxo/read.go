@@ -15,6 +15,12 @@ type Queries interface {
 	// tag nil stands for every owner. It costs nothing that grows with
 	// history. An unknown wallet is [statemachine.ErrNotFound].
 	Balance(p Policy, w WalletID, tag *string, minConfirmations int32, now time.Time) (Balance, error)
+	// LiveUnconfirmed returns the live unconfirmed transactions of a wallet,
+	// without context, in order of arrival.
+	LiveUnconfirmed(w WalletID) ([]*Tx, error)
+	// Unspent returns the live unspent outputs of a wallet with their leases,
+	// in order of arrival and index; tag nil stands for every owner.
+	Unspent(w WalletID, tag *string) ([]Coin, error)
 	// Coins returns the owned ones of these outputs, in any state, in the order asked.
 	Coins(w WalletID, ops ...wire.OutPoint) ([]Coin, error)
 	// Outputs pages through all owned outputs of a wallet, in any state,

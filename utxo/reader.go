@@ -13,8 +13,8 @@ type Reader interface {
 	Tip() (tip Block, ok bool, err error)
 	// Blocks returns the stored blocks of heights from to to, both included, by height.
 	Blocks(from, to int32) ([]Block, error)
-	// Block returns the block of the best chain with this hash; ok is false if there is none.
-	Block(hash chainhash.Hash) (b Block, ok bool, err error)
+	// BlocksNamed returns those of the best chain that have one of the hashes, in any order.
+	BlocksNamed(hashes ...chainhash.Hash) ([]Block, error)
 	// Wallets returns the named wallets, or all of them for none, by id. An
 	// unknown id is [statemachine.ErrNotFound].
 	Wallets(ids ...WalletID) ([]Wallet, error)
@@ -45,12 +45,6 @@ type Reader interface {
 	// ConfirmedAt returns the transactions of a height, of every wallet, by
 	// wallet and position.
 	ConfirmedAt(height int32) ([]*Tx, error)
-	// LiveUnconfirmed returns the live unconfirmed transactions of a wallet,
-	// without context, in order of arrival.
-	LiveUnconfirmed(w WalletID) ([]*Tx, error)
-	// Unspent returns the live unspent outputs of a wallet with their leases,
-	// in order of arrival and index; tag nil stands for every owner.
-	Unspent(w WalletID, tag *string) ([]Coin, error)
 	// Replacements returns the edges that touch one of the transactions,
 	// ordered by wallet, loser bytes, winner bytes.
 	Replacements(ids ...TxID) ([]Replacement, error)

@@ -88,6 +88,9 @@ type Tx struct {
 	// own, and no other wallet learns of it.
 	Public  bool
 	Version int64 // from 1
+	// Arrival grows with every row that a store learns, in whichever wallet; its
+	// numbers are the store's own. It is 0 in a [ChangeSet] and a [Snapshot].
+	Arrival int64
 	Inputs  []wire.OutPoint
 	Outputs []Output // owned ones only, by index
 	// Raw is the serialised transaction with witness. A [Reader] leaves it

@@ -5,10 +5,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
-	"github.com/settlehq/settle/internal/topological"
-	"github.com/settlehq/settle/statemachine"
 )
 
 // Which wallet has a row of which transaction. A wallet has one of what has an
@@ -29,13 +26,13 @@ func (pl *plan) spreadRows(vs []*vertex) error {
 	if err := pl.readRaw(vs); err != nil {
 		return err
 	}
-	if err := pl.loadKids(vs); err != nil {
+	if err := pl.graph.loadKids(vs); err != nil {
 		return err
 	}
-	if err := pl.loadParents(vs); err != nil {
+	if err := pl.graph.loadParents(vs); err != nil {
 		return err
 	}
-	if err := pl.loadRivals(vs); err != nil {
+	if err := pl.graph.loadRivals(vs); err != nil {
 		return err
 	}
 	for _, v := range vs {
@@ -80,7 +77,7 @@ func (pl *plan) settle(v *vertex) error {
 		}
 	}
 	for i, op := range v.inputs {
-		v.from[i].owner(op.Index, func(n *node, _ *Output) { core = join(core, n.tx.ID.Wallet) })
+		v.from[i].owner(op.Index, func(n *row, _ *Output) { core = join(core, n.tx.ID.Wallet) })
 	}
 	all := slices.Clone(core)
 	beside := func(u *vertex) {
@@ -144,10 +141,10 @@ func (pl *plan) join(v *vertex, w WalletID, core bool) error {
 // beside gives the parents and rivals of a transaction of the wallet's core a
 // row in the wallet.
 func (pl *plan) beside(v *vertex, w WalletID) error {
-	if err := pl.loadParents([]*vertex{v}); err != nil {
+	if err := pl.graph.loadParents([]*vertex{v}); err != nil {
 		return err
 	}
-	if err := pl.loadRivals([]*vertex{v}); err != nil {
+	if err := pl.graph.loadRivals([]*vertex{v}); err != nil {
 		return err
 	}
 	for i, op := range v.inputs {
@@ -221,9 +218,9 @@ func (pl *plan) spenders(v *vertex, w WalletID, credited []uint32) error {
 }
 
 // enter adds a row of what evidence has shown, in the state that it has.
-func (pl *plan) enter(v *vertex, w WalletID, core bool) (*node, error) {
-	if pl.scope != 0 && w != pl.scope {
-		pl.wide = true
+func (pl *plan) enter(v *vertex, w WalletID, core bool) (*row, error) {
+	if pl.graph.scope != 0 && w != pl.graph.scope {
+		pl.graph.wide = true
 	}
 	tx := Tx{ID: TxID{w, v.hash}, Height: Unconfirmed, Coinbase: v.coinbase, FirstSeen: pl.by.At, Inputs: v.inputs, Context: !core}
 	if len(v.rows) > 0 {
@@ -248,10 +245,10 @@ func (pl *plan) enter(v *vertex, w WalletID, core bool) (*node, error) {
 	if v.shown != nil {
 		tx.Outputs = make([]Output, 0, len(v.shown.owners))
 	}
-	n := pl.add(v, tx, nil)
+	n := pl.graph.add(v, tx, nil)
 	n.ownOutputs = true
-	pl.fresh = append(pl.fresh, n)
-	pl.moved(v)
+	pl.graph.fresh = append(pl.graph.fresh, n)
+	pl.graph.moved(v)
 	on := map[Status]Trigger{Published: OnJoined, Replaced: OnJoinedReplaced, Failed: OnJoinedFailed, Orphaned: OnJoinedOrphaned}[v.status]
 	if v.status == Published && v.shownOn != 0 {
 		on = v.shownOn
@@ -263,10 +260,10 @@ func (pl *plan) enter(v *vertex, w WalletID, core bool) (*node, error) {
 }
 
 // credit adds an owned output to n. Who spends it is found in the end.
-func (pl *plan) credit(n *node, index uint32, out *wire.TxOut, tag string) {
-	pl.outputs(n)
-	if n.old != nil && !slices.Contains(pl.fresh, n) {
-		pl.fresh = append(pl.fresh, n)
+func (pl *plan) credit(n *row, index uint32, out *wire.TxOut, tag string) {
+	pl.graph.outputs(n)
+	if n.old != nil && !slices.Contains(pl.graph.fresh, n) {
+		pl.graph.fresh = append(pl.graph.fresh, n)
 	}
 	at, _ := slices.BinarySearchFunc(n.tx.Outputs, index, func(o Output, i uint32) int { return cmp.Compare(o.Index, i) })
 	n.tx.Outputs = slices.Insert(n.tx.Outputs, at, Output{Index: index, Amount: out.Value, Script: out.PkScript, Tag: tag})
@@ -302,7 +299,7 @@ func (pl *plan) readRaw(vs []*vertex) error {
 			return err
 		}
 		s.owners = slices.DeleteFunc(s.owners, func(o owned) bool { return !open[o.Wallet] })
-		pl.around[id.Hash].shown = &s
+		pl.graph.vertices[id.Hash].shown = &s
 	}
 	return nil
 }
@@ -315,169 +312,4 @@ func join(ws []WalletID, more ...WalletID) []WalletID {
 		}
 	}
 	return ws
-}
-
-// collect writes the difference between what is stored and what is planned.
-func (pl *plan) collect() error {
-	set := &pl.set
-	if err := pl.replaced(); err != nil {
-		return err
-	}
-	pl.spendAll()
-	pl.parentsFirst()
-	inserts, updates := 0, 0
-	for _, s := range pl.steps {
-		switch {
-		case s.before > 0:
-		case s.of.old == nil:
-			inserts++
-		default:
-			updates++
-		}
-	}
-	set.Inserts = slices.Grow(set.Inserts, inserts)
-	set.Updates = slices.Grow(set.Updates, updates)
-	for _, s := range pl.steps {
-		switch n := s.of; {
-		case s.before > 0:
-		case n.old == nil:
-			set.Inserts = append(set.Inserts, &n.tx)
-		default:
-			set.Updates = append(set.Updates, TxUpdate{ID: n.tx.ID, FromVersion: n.old.Version, Old: n.old.state(), New: n.tx.state()})
-		}
-	}
-	pl.sums()
-	set.Spends = slices.Grow(set.Spends, len(pl.respent))
-	for _, n := range pl.respent {
-		for i := range n.tx.Outputs {
-			is := &n.tx.Outputs[i]
-			was := n.old.Output(is.Index)
-			switch {
-			case was == nil:
-				set.Credits = append(set.Credits, Credit{n.tx.ID, *is})
-			case was.SpentBy != is.SpentBy:
-				op := wire.OutPoint{Hash: n.tx.ID.Hash, Index: is.Index}
-				set.Spends = append(set.Spends, Spend{n.tx.ID.Wallet, op, was.SpentBy, is.SpentBy})
-			}
-		}
-	}
-	return nil
-}
-
-// spendAll points every owned output that a change touches to its live spender.
-func (pl *plan) spendAll() {
-	point := func(v *vertex, n *node, out *Output) {
-		by := v.claimant(n.tx.ID.Wallet, out.Index)
-		if out.SpentBy != by {
-			pl.outputs(n)
-			n.tx.Output(out.Index).SpentBy = by
-		}
-	}
-	for _, v := range pl.changed {
-		for i, op := range v.inputs {
-			v.from[i].owner(op.Index, func(n *node, out *Output) { point(v.from[i], n, out) })
-		}
-	}
-	for _, n := range pl.fresh {
-		for i := range n.tx.Outputs {
-			point(n.at, n, &n.tx.Outputs[i])
-		}
-	}
-}
-
-// replaced adds what lost to what, in every wallet that has both; also in
-// wallets that one of them has joined now.
-func (pl *plan) replaced() error {
-	if len(pl.joined) == 0 && len(pl.rivalries) == 0 {
-		return nil
-	}
-	var ids []TxID
-	into := map[chainhash.Hash][]WalletID{}
-	stored := func(v *vertex) {
-		for _, n := range v.rows {
-			if n.old != nil {
-				ids = append(ids, n.tx.ID)
-			}
-		}
-	}
-	for _, r := range pl.rivalries {
-		stored(r.loser)
-	}
-	for _, id := range pl.joined {
-		if into[id.Hash] == nil {
-			stored(pl.around[id.Hash])
-		}
-		into[id.Hash] = append(into[id.Hash], id.Wallet)
-	}
-	known, err := pl.r.Replacements(ids...)
-	if err != nil {
-		return err
-	}
-	var ends []chainhash.Hash
-	for _, e := range known {
-		for _, h := range []chainhash.Hash{e.Loser, e.Winner} {
-			if v := pl.around[h]; (v == nil || len(v.rows) == 0) && (into[e.Loser] != nil || into[e.Winner] != nil) {
-				ends = append(ends, h)
-			}
-		}
-	}
-	if err := pl.loadRows(ends); err != nil {
-		return err
-	}
-	add := func(w WalletID, loser, winner chainhash.Hash) {
-		same := func(e Replacement) bool { return e.Wallet == w && e.Loser == loser && e.Winner == winner }
-		if pl.get(TxID{w, loser}) != nil && pl.get(TxID{w, winner}) != nil &&
-			!slices.ContainsFunc(known, same) && !slices.ContainsFunc(pl.set.Replaced, same) {
-			pl.set.Replaced = append(pl.set.Replaced, Replacement{Wallet: w, Loser: loser, Winner: winner})
-		}
-	}
-	for _, r := range pl.rivalries {
-		for _, n := range r.loser.rows {
-			add(n.tx.ID.Wallet, r.loser.hash, r.winner.hash)
-		}
-	}
-	for _, e := range known {
-		if !e.Declared {
-			for _, w := range slices.Concat(into[e.Loser], into[e.Winner]) {
-				add(w, e.Loser, e.Winner)
-			}
-		}
-	}
-	return nil
-}
-
-// parentsFirst moves the steps of every transaction behind those of its
-// parents. That they are out of order is rare: a descendant that is lost over
-// two paths, one longer than the other, or one whose parent a later transaction
-// of the same block changes.
-func (pl *plan) parentsFirst() {
-	parents := func(n *node, each func(*node)) {
-		for _, p := range n.at.from {
-			if of := p.in(n.tx.ID.Wallet); of != nil {
-				each(of)
-			}
-		}
-	}
-	inOrder := true
-	for line, s := range pl.steps {
-		parents(s.of, func(p *node) { inOrder = inOrder && p.last <= line })
-	}
-	if inOrder {
-		return
-	}
-	log, steps := pl.set.Log, pl.steps
-	pl.set.Log, pl.steps = make([]statemachine.Transition[TxID], 0, len(log)), make([]step, 0, len(log))
-	for _, line := range topological.Order(len(steps), func(line int, add func(int)) {
-		s := steps[line]
-		if s.before > 0 {
-			add(s.before - 1)
-		}
-		parents(s.of, func(p *node) {
-			if p.last > 0 {
-				add(p.last - 1)
-			}
-		})
-	}) {
-		pl.set.Log, pl.steps = append(pl.set.Log, log[line]), append(pl.steps, steps[line])
-	}
 }

@@ -22,8 +22,8 @@ func (s spends[T]) of(index uint32) spends[T] {
 	return s[from:to]
 }
 
-// with returns s with one more.
-func (s spends[T]) with(index uint32, by *T) spends[T] {
-	at := sort.Search(len(s), func(i int) bool { return s[i].index > index })
+// with returns s with one more, before those of its output that are later.
+func (s spends[T]) with(index uint32, by *T, later func(a, b *T) bool) spends[T] {
+	at := sort.Search(len(s), func(i int) bool { return s[i].index > index || s[i].index == index && later(s[i].by, by) })
 	return slices.Insert(s, at, spend[T]{index, by})
 }

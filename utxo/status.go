@@ -12,18 +12,21 @@ const (
 	// its outputs are no money yet. [Policy.Next] owes a broadcast; after a
 	// crash it still does.
 	Pending Status = iota + 1
-	// Published: in a mempool or in a block. A block, a rival or the host
-	// moves it on. A crash leaves it as it is: the next block or mempool says
-	// what became of it.
+	// Published: in a mempool or in a block. A block confirms it, a rival or a
+	// dead parent ends it, and so does the host while it is unconfirmed. While it
+	// is our own and unconfirmed [Policy.Next] owes a rebroadcast at intervals,
+	// before and after a crash.
 	Published
-	// Replaced: another transaction took an input while both were
-	// unconfirmed. Evidence (a block, the mempool) can revive it.
+	// Replaced: another transaction took an input while both were unconfirmed.
+	// It holds no input and is owed nothing. Evidence (a block, the mempool)
+	// revives it; else it stays. A crash leaves nothing to do.
 	Replaced
-	// Failed: invalidated by a confirmed rival, with a dead parent, or given
-	// up by the host. Evidence can revive it.
+	// Failed: its input is spent by a confirmed rival, its parent is dead, or the
+	// host gave it up. As for Replaced, evidence alone revives it. That its inputs
+	// are free does not prove that it cannot be mined, see [ProvablyDead].
 	Failed
-	// Orphaned: a coinbase whose block left the best chain. Only a block
-	// revives it.
+	// Orphaned: a coinbase whose block left the best chain. Only a block that has
+	// it revives it; who follows the chain brings that, before and after a crash.
 	Orphaned
 )
 

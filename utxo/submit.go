@@ -34,7 +34,7 @@ func (pl *plan) submit(ev Submitted) error {
 	if err := pl.loadAround([]seen{s}, nil); err != nil {
 		return err
 	}
-	v := pl.vertex(s.hash)
+	v := pl.graph.vertex(s.hash)
 	n := v.in(w.ID)
 	switch {
 	case n != nil && n.tx.Live():
@@ -97,7 +97,7 @@ func (pl *plan) concerns(v *vertex, w WalletID) bool {
 		if own := v.from[i].in(w); own != nil && own.tx.Output(op.Index) != nil {
 			concerned = true
 		} else {
-			pl.wide = true
+			pl.graph.wide = true
 		}
 	}
 	return concerned
@@ -118,7 +118,7 @@ func unconfirmedParents(v *vertex) int {
 func (pl *plan) replaceable(v *vertex, ev Submitted) ([]*vertex, error) {
 	var replaced []*vertex
 	for _, hash := range ev.Replaces {
-		n := pl.get(TxID{ev.Wallet, hash})
+		n := pl.graph.get(TxID{ev.Wallet, hash})
 		if n == nil || !sharesInput(v.inputs, n.tx.Inputs) || !n.tx.Live() || n.tx.Confirmed() {
 			return nil, invalid("%s is no live unconfirmed transaction that shares an input with %s", hash, v.hash)
 		}
@@ -164,12 +164,12 @@ func (pl *plan) versions(v *vertex, ev Submitted) error {
 		next = slices.DeleteFunc(next, func(h chainhash.Hash) bool { return known[h] })
 	}
 	hashes := slices.SortedFunc(maps.Keys(known), func(a, b chainhash.Hash) int { return bytes.Compare(a[:], b[:]) })
-	if err := pl.loadRows(hashes); err != nil {
+	if err := pl.graph.loadRows(hashes); err != nil {
 		return err
 	}
 	for _, h := range hashes {
 		id := TxID{ev.Wallet, h}
-		if sharesInput(v.inputs, pl.around[h].inputs) {
+		if sharesInput(v.inputs, pl.graph.vertices[h].inputs) {
 			continue
 		}
 		dead := false
@@ -221,7 +221,7 @@ func (pl *plan) mature(v *vertex, ev Submitted) error {
 		if p.status != 0 && pl.bucket(p.status, p.height, p.coinbase, tip) == CoinImmature {
 			return fmt.Errorf("transaction %s: %w: %s at height %d", v.hash, ErrImmature, op, p.height)
 		}
-		p.owner(op.Index, func(n *node, _ *Output) { coins[n.tx.ID.Wallet] = append(coins[n.tx.ID.Wallet], op) })
+		p.owner(op.Index, func(n *row, _ *Output) { coins[n.tx.ID.Wallet] = append(coins[n.tx.ID.Wallet], op) })
 	}
 	for _, w := range slices.Sorted(maps.Keys(coins)) {
 		leases, err := pl.r.Leases(w, coins[w]...)

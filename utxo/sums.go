@@ -29,7 +29,7 @@ func (t *Tx) summed() OutputState {
 // sums compares what the changed transactions were worth with what they are.
 func (pl *plan) sums() {
 	var all summing
-	count := func(n *node) {
+	count := func(n *row) {
 		if n.summed {
 			return
 		}
@@ -38,10 +38,10 @@ func (pl *plan) sums() {
 		}
 		all.add(&n.tx, 1)
 	}
-	for _, s := range pl.steps {
+	for _, s := range pl.graph.steps {
 		count(s.of)
 	}
-	for _, n := range pl.respent {
+	for _, n := range pl.graph.respent {
 		count(n)
 	}
 	pl.set.Sums = slices.DeleteFunc(all.changes, func(s SumChange) bool { return s.Amount == 0 })

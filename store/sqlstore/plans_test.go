@@ -18,7 +18,7 @@ import (
 
 // What a wallet does every day.
 var daily = map[string]*statement{
-	"lock on PostgreSQL": &lockWallet, "selectTip": &selectTip, "selectBlock": &selectBlock, "selectBlocks": &selectBlocks, "selectRaw": &selectRaw,
+	"lock on PostgreSQL": &lockWallet, "selectTip": &selectTip, "blocksNamed": &blocksNamed, "selectBlocks": &selectBlocks, "selectRaw": &selectRaw,
 	"inputsOf": &inputsOf, "outputsOf": &outputsOf, "txsNamed": &txsNamed, "txsSpending": &txsSpending, "txsBelow": &txsBelow,
 	"txsAt": &txsAt, "txsLive": &txsLive, "descendants": &descendants, "ancestors": &ancestorsWithin,
 	"sums": &sums, "recent": &recent, "recentCoinbases": &recentCoinbases, "addBalances": &addBalances, "coinsNamed": &coinsNamed, "leasesNamed": &leasesNamed, "historyUnconfirmed": &historyUnconfirmed, "historyUnconfirmedAfter": &historyUnconfirmedAfter,

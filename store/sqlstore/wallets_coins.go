@@ -104,7 +104,7 @@ var (
 		"FROM @utxos u CROSS JOIN @utxo_leases l " + named + " AND l.wallet_id = u.wallet_id AND l.utxo_id = u.id"}
 )
 
-// Unspent implements [utxo.Reader].
+// Unspent implements [utxo.Queries].
 func (w wallets) Unspent(id utxo.WalletID, tag *string) ([]utxo.Coin, error) {
 	return w.list(id, &unspent, nil, int64(id), tagArg(tag))
 }

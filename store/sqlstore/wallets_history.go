@@ -143,7 +143,7 @@ func (w wallets) Snapshot() (s utxo.Snapshot, err error) {
 		err := rows.Scan(&id, &raw)
 		if i, known := f.at[id]; known { // another may have been added since
 			t := *s.Txs[i] // other reads share the one without
-			t.Raw = raw
+			t.Raw, t.Arrival = raw, 0
 			s.Txs[i] = &t
 		}
 		return err

@@ -11,10 +11,12 @@ import (
 func (w wallets) Save(sets ...utxo.ChangeSet) error {
 	return w.save("utxo.wallet", func() error {
 		for i := range sets {
-			err := sets[i].Complete()
-			if err == nil {
-				err = w.apply(&sets[i])
+			if err := sets[i].Complete(); err != nil {
+				return err
 			}
+		}
+		for _, set := range utxo.Merge(sets...) {
+			err := w.apply(&set)
 			w.loaded = nil
 			if err != nil {
 				return err
@@ -28,13 +30,8 @@ func (w wallets) Save(sets ...utxo.ChangeSet) error {
 // before what is in it, transactions before inputs before outputs before
 // spenders. Every update compares what it replaces.
 func (w wallets) apply(set *utxo.ChangeSet) error {
-	if b := set.Connect; b != nil {
-		if _, err := w.write(&insertBlock, nil, int64(b.Height), b.Hash[:], b.Prev[:], b.Time); err != nil {
-			return fmt.Errorf("block %d: %w", b.Height, err)
-		}
-	}
 	for _, step := range []func(*utxo.ChangeSet) error{
-		w.saveSeq, w.saveWallets, w.saveSums, w.insertTxs, w.updateTxs, w.insertOutputs, w.moveSpenders, w.insertEdges, w.saveLeases,
+		w.insertBlocks, w.saveSeq, w.saveWallets, w.saveSums, w.insertTxs, w.updateTxs, w.insertOutputs, w.moveSpenders, w.insertEdges, w.saveLeases,
 	} {
 		if err := step(set); err != nil {
 			return err
@@ -59,11 +56,12 @@ func (w wallets) saveSeq(set *utxo.ChangeSet) error {
 }
 
 var (
-	insertBlock = statement{text: "INSERT INTO @blocks (block_height, block_hash, prev_hash, block_time) VALUES ($1, $2, $3, $4)"}
+	insertBlocks = statement{rows: "block_height int, block_hash bytes, prev_hash bytes, block_time time", text: "INSERT INTO @blocks (block_height, block_hash, prev_hash, block_time) " +
+		"SELECT r.block_height, r.block_hash, r.prev_hash, r.block_time FROM {rows}"}
 	deleteBlock = statement{text: "DELETE FROM @blocks WHERE block_height = $1 AND block_hash = $2 AND block_height = (SELECT max(block_height) FROM @blocks)"}
 
-	insertWallets = statement{rows: "id int, birth_height int, scanned_to int, follows_tip bool", text: "INSERT INTO @wallets (id, birth_height, scanned_to, follows_tip) " +
-		"SELECT r.id, r.birth_height, r.scanned_to, r.follows_tip FROM {rows}"}
+	insertWallets = statement{rows: "id int, birth_height int, scanned_to int, follows_tip bool, announced int", text: "INSERT INTO @wallets (id, birth_height, scanned_to, follows_tip, announced) " +
+		"SELECT r.id, r.birth_height, r.scanned_to, r.follows_tip, r.announced FROM {rows}"}
 	updateWallets = statement{rows: "id int, old int, followed bool, was int, scanned_to int, follows_tip bool, announced int", text: "UPDATE @wallets AS w SET " +
 		"scanned_to = r.scanned_to, follows_tip = r.follows_tip, announced = r.announced FROM {rows} " +
 		"WHERE w.id = r.id AND w.follows_tip = r.followed AND (r.followed OR w.scanned_to = r.old) AND w.announced = r.was"}
@@ -81,13 +79,25 @@ var (
 		"WHERE o.wallet_id = r.wallet_id AND o.owner_tag = r.owner_tag"}
 )
 
+func (w wallets) insertBlocks(set *utxo.ChangeSet) error {
+	rows := new(batch)
+	for _, b := range set.Connect {
+		rows.add(b.Height, b.Hash, b.Prev, b.Time)
+	}
+	what := "blocks"
+	if len(set.Connect) == 1 {
+		what = fmt.Sprintf("block %d", set.Connect[0].Height)
+	}
+	return w.writeAll(what, writing{&insertBlocks, rows})
+}
+
 func (w wallets) saveWallets(set *utxo.ChangeSet) error {
 	added, moved := new(batch), new(batch)
 	began, advanced, ended, scanned := new(batch), new(batch), new(batch), new(batch)
 	for _, c := range set.Wallets {
 		id := int64(c.New.ID)
 		if c.Old.ID == 0 {
-			added.add(id, c.New.Birth, c.New.ScannedTo, c.New.Follows)
+			added.add(id, c.New.Birth, c.New.ScannedTo, c.New.Follows, c.New.Announced)
 		} else { // also if only an owner moves: the wallet must be as it was read
 			moved.add(id, c.Old.ScannedTo, c.Old.Follows, c.Old.Announced, c.New.ScannedTo, c.New.Follows, c.New.Announced)
 		}

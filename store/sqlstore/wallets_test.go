@@ -184,7 +184,9 @@ func everything(s utxo.Source, p utxo.Policy, now time.Time) (lines []string) {
 	txs := func(what string, all []*utxo.Tx, err error) {
 		var b strings.Builder
 		for _, t := range all {
-			fmt.Fprintf(&b, "\n\t%+v", *t)
+			row := *t
+			row.Arrival = 0 // each store numbers its own
+			fmt.Fprintf(&b, "\n\t%+v", row)
 		}
 		line(what, b.String(), err)
 	}
@@ -201,7 +203,7 @@ func everything(s utxo.Source, p utxo.Policy, now time.Time) (lines []string) {
 	}
 	tip, ok, err := s.Tip()
 	line("tip", fmt.Sprint(tip, ok), err)
-	line("block", fmt.Sprint(s.Block(tip.Hash)), nil)
+	line("block", fmt.Sprint(s.BlocksNamed(tip.Hash)), nil)
 	blocks, err := s.Blocks(0, tip.Height)
 	line("blocks", blocks, err)
 	snapshot, err := s.Snapshot()

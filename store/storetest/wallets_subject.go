@@ -36,7 +36,7 @@ func (s txService) Get(ctx context.Context, id utxo.TxID) (utxo.Tx, error) {
 	if err != nil {
 		return utxo.Tx{}, err
 	}
-	d.Tx.Raw = nil
+	d.Tx.Raw, d.Tx.Arrival = nil, 0 // each store numbers its own
 	return *d.Tx, nil
 }
 
@@ -53,6 +53,7 @@ func (r txRecords) Get(ids ...utxo.TxID) ([]utxo.Tx, error) {
 		for _, tx := range found {
 			if tx.ID == id {
 				all[i] = *tx
+				all[i].Arrival = 0
 			}
 		}
 	}

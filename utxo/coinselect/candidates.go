@@ -58,10 +58,10 @@ type Query struct {
 }
 
 // Candidates reads the coins that [Select] chooses from, those that it will
-// refuse too, in the order of [utxo.Reader.Unspent]. It makes at most six reads, and
+// refuse too, in the order of [utxo.Queries]. It makes at most six reads, and
 // three more for fees, whatever the depth and the number of coins, and costs time linear in the
 // coins, their unconfirmed ancestors and the inputs of these.
-func Candidates(p utxo.Policy, r utxo.Reader, q Query) ([]Candidate, error) {
+func Candidates(p utxo.Policy, r utxo.Source, q Query) ([]Candidate, error) {
 	if q.Wallet <= 0 {
 		return nil, invalid("wallet %d", q.Wallet)
 	}

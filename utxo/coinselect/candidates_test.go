@@ -257,7 +257,7 @@ func TestCandidatesRefusals(t *testing.T) {
 
 // counted counts the reads of a Reader, and fails the one named.
 type counted struct {
-	utxo.Reader
+	utxo.Source
 	reads int
 	fail  int
 }
@@ -275,42 +275,42 @@ func (c *counted) Tip() (utxo.Block, bool, error) {
 	if err := c.read(); err != nil {
 		return utxo.Block{}, false, err
 	}
-	return c.Reader.Tip()
+	return c.Source.Tip()
 }
 
 func (c *counted) Wallets(ids ...utxo.WalletID) ([]utxo.Wallet, error) {
 	if err := c.read(); err != nil {
 		return nil, err
 	}
-	return c.Reader.Wallets(ids...)
+	return c.Source.Wallets(ids...)
 }
 
 func (c *counted) Unspent(w utxo.WalletID, tag *string) ([]utxo.Coin, error) {
 	if err := c.read(); err != nil {
 		return nil, err
 	}
-	return c.Reader.Unspent(w, tag)
+	return c.Source.Unspent(w, tag)
 }
 
 func (c *counted) Ancestors(r utxo.Reach, hashes ...chainhash.Hash) ([]*utxo.Tx, error) {
 	if err := c.read(); err != nil {
 		return nil, err
 	}
-	return c.Reader.Ancestors(r, hashes...)
+	return c.Source.Ancestors(r, hashes...)
 }
 
 func (c *counted) Txs(ids ...utxo.TxID) ([]*utxo.Tx, error) {
 	if err := c.read(); err != nil {
 		return nil, err
 	}
-	return c.Reader.Txs(ids...)
+	return c.Source.Txs(ids...)
 }
 
 func (c *counted) Spenders(ops ...wire.OutPoint) ([]*utxo.Tx, error) {
 	if err := c.read(); err != nil {
 		return nil, err
 	}
-	return c.Reader.Spenders(ops...)
+	return c.Source.Spenders(ops...)
 }
 
 func TestCandidatesReadInBatches(t *testing.T) {
@@ -327,13 +327,13 @@ func TestCandidatesReadInBatches(t *testing.T) {
 			last = out(b.submit(b.tx(ins(last), mine('a'))), 0)
 		}
 	}
-	r := &counted{Reader: b.Ledger}
+	r := &counted{Source: b.Ledger}
 	list, err := coinselect.Candidates(b.policy, r, coinselect.Query{Wallet: 1, At: noon})
 	if err != nil || len(list) != 50 || len(list[0].Ancestors) != coinselect.MaxAncestorLimit || r.reads != 6 {
 		t.Fatalf("%d coins with %d reads, %v", len(list), r.reads, err)
 	}
 	for fail := 1; fail <= 6; fail++ {
-		if _, err := coinselect.Candidates(b.policy, &counted{Reader: b.Ledger, fail: fail}, coinselect.Query{Wallet: 1, At: noon}); !errors.Is(err, errRead) {
+		if _, err := coinselect.Candidates(b.policy, &counted{Source: b.Ledger, fail: fail}, coinselect.Query{Wallet: 1, At: noon}); !errors.Is(err, errRead) {
 			t.Errorf("read %d failed, got %v", fail, err)
 		}
 	}

@@ -1,0 +1,73 @@
+package sqlstore_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/utxotest"
+)
+
+// statements counts what is sent to a server, BEGIN and COMMIT included.
+type statements struct{ atomic.Int64 }
+
+func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	s.Add(1)
+	return ctx
+}
+
+func (*statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// Blocks in one Do cost PostgreSQL a number of statements that depends neither on
+// how many they are, nor on their transactions, nor on the wallets.
+func TestAHundredBlocksCostTheStatementsOfOne(t *testing.T) {
+	ctx := context.Background()
+	counts := map[string]int64{}
+	for _, wallets := range []int{2, 7} {
+		for _, blocks := range []int{1, 10, 100} {
+			db := newDatabase(t, sqlstore.Postgres)
+			db.migrate(t)
+			config, err := pgx.ParseConfig(db.url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent := new(statements)
+			config.Tracer = sent
+			db.DB = stdlib.OpenDB(*config)
+			db.SetMaxIdleConns(16)
+			t.Cleanup(func() { db.Close() })
+			service := store.NewWallets(db.open(t), utxotest.Policy())
+			next, err := utxotest.Weave(func(ev utxo.Event) error { _, err := service.Do(ctx, ev); return err }, wallets)
+			if err != nil {
+				t.Fatal(err)
+			}
+			events := make([]utxo.Event, blocks)
+			for i := range events {
+				events[i] = next()
+			}
+			before := sent.Load()
+			if _, err := service.Do(ctx, events...); err != nil {
+				t.Fatal(err)
+			}
+			counts[fmt.Sprintf("%d blocks, %d wallets", blocks, wallets)] = sent.Load() - before
+			for w := range utxo.WalletID(wallets) {
+				if err := service.Audit(ctx, w+1); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+	t.Log(counts)
+	if all := slices.Sorted(maps.Values(counts)); all[0] != all[len(all)-1] {
+		t.Errorf("statements: %v", counts)
+	}
+}

@@ -1,0 +1,185 @@
+package utxo_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/utxotest"
+)
+
+// A batch of events plans the same change sets as one event after the other, and
+// ends the same when they are merged.
+func TestABatchPlansAsOneByOne(t *testing.T) {
+	seeds := 40
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range seeds {
+		h := utxotest.NewHistory(uint64(seed), 150)
+		single, batched := utxo.NewLedger(utxotest.Policy()), utxo.NewLedger(utxotest.Policy())
+		var events []utxo.Event
+		var want []utxo.ChangeSet
+		if err := h.Play(func(ev utxo.Event) error {
+			if set, err := single.Do(ev); err == nil {
+				events, want = append(events, ev), append(want, set)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for size, at := 2, 0; at < len(events); size = size%17 + 1 {
+			chunk := events[at:min(at+size, len(events))]
+			got, err := utxotest.Policy().PlanAll(batched, utxotest.Start, chunk...)
+			if err != nil {
+				t.Fatalf("seed %d, event %d: %v", seed, at+len(got)-1, err)
+			}
+			for i, set := range got {
+				if !reflect.DeepEqual(set, want[at+i]) {
+					t.Fatalf("seed %d, event %d, %T, plans\n%+v\none by one\n%+v", seed, at+i, chunk[i], set, want[at+i])
+				}
+			}
+			for _, set := range utxo.Merge(got...) {
+				if err := set.Complete(); err != nil {
+					t.Fatalf("seed %d, events from %d: %v", seed, at, err)
+				}
+				if err := batched.Apply(set); err != nil {
+					t.Fatalf("seed %d, events from %d: %v", seed, at, err)
+				}
+			}
+			at += len(chunk)
+		}
+		a, _ := single.Snapshot()
+		b, _ := batched.Snapshot()
+		if !reflect.DeepEqual(a, b) {
+			t.Fatalf("seed %d: the snapshots differ\n%+v\n%+v", seed, a, b)
+		}
+		for _, w := range a.Wallets {
+			if err := utxotest.Policy().Audit(batched, w.ID, utxotest.Start); err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+		}
+	}
+}
+
+// What is refused in a batch is refused as it would be alone, and nothing after it
+// is planned.
+func TestABatchEndsAtARefusal(t *testing.T) {
+	b := newDesk(t)
+	deposit := b.tx(nil, mine('a'))
+	first := b.next(deposit)
+	second := utxo.Connected{Block: utxotest.NewBlock(7, first.Block.Hash, 0)}
+	sets, err := utxotest.Policy().PlanAll(b, utxotest.Start, first, second, first)
+	if len(sets) != 2 || fmt.Sprint(err) != fmt.Sprintf("block 7 %s: %v: the tip is at 1", second.Block.Hash, utxo.ErrChainMismatch) {
+		t.Errorf("%d sets, %v", len(sets), err)
+	}
+}
+
+// What was not planned on what is before it is kept apart, for the store to compare.
+func TestMergeKeepsApartWhatDoesNotFollow(t *testing.T) {
+	b := newDesk(t)
+	deposit := b.tx(nil, mine('a'))
+	first := b.next(deposit)
+	set, err := b.DoAt(first, utxotest.Start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.tip = first.Block
+	spend := do(t, b.Ledger, utxo.Submitted{Wallet: 1, Tx: b.tx(ins(out(deposit, 0)), mine('a'))})
+	gone := do(t, b.Ledger, utxo.Invalidated{ID: spend.Inserts[0].ID})
+	for name, sets := range map[string][]utxo.ChangeSet{
+		"the same block twice": {set, set}, "a spend twice": {set, spend, spend}, "given up twice": {spend, gone, gone},
+	} {
+		if merged := utxo.Merge(sets...); len(merged) != 2 {
+			t.Errorf("%s: %d sets", name, len(merged))
+		}
+	}
+	if merged := utxo.Merge(set, spend, gone); len(merged) != 1 || len(merged[0].Spends) != 0 || merged[0].Inserts[0].Outputs[0].Spent() || merged[0].Inserts[1].Status != utxo.Failed {
+		t.Errorf("%+v", merged)
+	}
+}
+
+// counting counts the reads of a ledger.
+type counting struct {
+	*utxo.Ledger
+	reads int
+}
+
+func (c *counting) Tip() (utxo.Block, bool, error) { c.reads++; return c.Ledger.Tip() }
+func (c *counting) Blocks(from, to int32) ([]utxo.Block, error) {
+	c.reads++
+	return c.Ledger.Blocks(from, to)
+}
+func (c *counting) Wallets(ids ...utxo.WalletID) ([]utxo.Wallet, error) {
+	c.reads++
+	return c.Ledger.Wallets(ids...)
+}
+func (c *counting) BlocksNamed(hashes ...chainhash.Hash) ([]utxo.Block, error) {
+	c.reads++
+	return c.Ledger.BlocksNamed(hashes...)
+}
+func (c *counting) Txs(ids ...utxo.TxID) ([]*utxo.Tx, error) { c.reads++; return c.Ledger.Txs(ids...) }
+func (c *counting) Spenders(ops ...wire.OutPoint) ([]*utxo.Tx, error) {
+	c.reads++
+	return c.Ledger.Spenders(ops...)
+}
+func (c *counting) Children(hashes ...chainhash.Hash) ([]*utxo.Tx, error) {
+	c.reads++
+	return c.Ledger.Children(hashes...)
+}
+func (c *counting) Descendants(hashes ...chainhash.Hash) ([]*utxo.Tx, error) {
+	c.reads++
+	return c.Ledger.Descendants(hashes...)
+}
+func (c *counting) Ancestors(r utxo.Reach, hashes ...chainhash.Hash) ([]*utxo.Tx, error) {
+	c.reads++
+	return c.Ledger.Ancestors(r, hashes...)
+}
+func (c *counting) Replacements(ids ...utxo.TxID) ([]utxo.Replacement, error) {
+	c.reads++
+	return c.Ledger.Replacements(ids...)
+}
+func (c *counting) Raw(ids ...utxo.TxID) ([][]byte, error) { c.reads++; return c.Ledger.Raw(ids...) }
+
+// The reads of a batch do not grow with its blocks, their transactions, or the
+// wallets that these concern. Each wallet is paid, pays the next one from its own
+// coins, some by what was observed or submitted before, and is paid by strangers.
+func TestABatchReadsOnce(t *testing.T) {
+	reads := map[string]int{}
+	for _, wallets := range []int{2, 9} {
+		for _, blocks := range []int{2, 10, 100} {
+			l := utxo.NewLedger(utxotest.Policy())
+			next, err := utxotest.Weave(func(ev utxo.Event) error { return utxotest.Outcome(l.Do(ev)) }, wallets)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var events []utxo.Event
+			for range blocks {
+				events = append(events, next())
+			}
+			r := &counting{Ledger: l}
+			sets, err := utxotest.Policy().PlanAll(r, utxotest.Start, events...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if merged := utxo.Merge(sets...); len(merged) != 1 || len(merged[0].Connect) != blocks || len(merged[0].Inserts) < blocks {
+				t.Fatalf("%d sets", len(merged))
+			}
+			reads[fmt.Sprintf("%d wallets, %d blocks", wallets, blocks)] = r.reads
+		}
+	}
+	counts := slices.Sorted(func(yield func(int) bool) {
+		for _, n := range reads {
+			if !yield(n) {
+				return
+			}
+		}
+	})
+	if counts[0] != counts[len(counts)-1] {
+		t.Errorf("reads: %v", reads)
+	}
+}
