@@ -16,25 +16,9 @@ type (
 	swapCommand[A any]   = command[string, A, swap.Event]
 )
 
-// Deposits runs the rules of package swap for USDC to USDD. It decides nothing:
-// it loads, calls [swap.Policy.ApplyDeposit], and saves. Each method is one
-// transaction. A zero By.At is the store's time. [swap.Begun] gets its reference
-// number here, and every event the control row.
-type Deposits struct{ swapItems[swap.Deposit] }
-
-// Credits is [Deposits] for USDD to USDC.
-type Credits struct{ swapItems[swap.Credit] }
-
 // SwapCommand is one or more events, in order, for one item.
 type SwapCommand struct {
 	ID     string
-	Events []swap.Event
-}
-
-// HeldSwap is one or more events, in order, for an item that the caller has from
-// an earlier call.
-type HeldSwap[A any] struct {
-	Item   A
 	Events []swap.Event
 }
 
@@ -42,29 +26,12 @@ type HeldSwap[A any] struct {
 type swapItems[A any] struct {
 	swapCore[A]
 	policy  swap.Policy
-	records func(SwapUnit) SwapRecords[A]
+	records func(SwapUnit) swapRecords[A]
 	check   func(A) error
 	next    func(A, swap.Control, time.Time) swap.Step
 }
 
-// NewDeposits returns the service for a store of any transaction type that has
-// deposits. A policy that is not valid is [statemachine.ErrInvalid].
-func NewDeposits[T SwapUnit](s Store[T], p swap.Policy) (*Deposits, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
-	return &Deposits{newSwapItems(s, p, SwapUnit.Deposits, swap.DepositMachine.Name(), machineOf[string](swap.DepositMachine), p.ApplyDeposit, swap.CheckDeposit, p.NextDeposit)}, nil
-}
-
-// NewCredits is [NewDeposits] for credits.
-func NewCredits[T SwapUnit](s Store[T], p swap.Policy) (*Credits, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
-	return &Credits{newSwapItems(s, p, SwapUnit.Credits, swap.CreditMachine.Name(), machineOf[string](swap.CreditMachine), p.ApplyCredit, swap.CheckCredit, p.NextCredit)}, nil
-}
-
-func newSwapItems[T SwapUnit, A any](s Store[T], p swap.Policy, rows func(SwapUnit) SwapRecords[A], name string, m machine[string],
+func newSwapItems[T SwapUnit, A any](s Store[T], p swap.Policy, rows func(SwapUnit) swapRecords[A], name string, m machine[string],
 	apply func(A, swap.Event, time.Time) (swap.Change[A], error), check func(A) error, next func(A, swap.Control, time.Time) swap.Step) swapItems[A] {
 	head := func(a *A) swap.Record { return any(a).(swap.Record) }
 	of := &swapAggregate[A]{
@@ -158,23 +125,16 @@ func (h *swapHouse[A]) follow(c *swap.Change[A]) error {
 	return nil
 }
 
-// Policy returns the policy of the service.
-func (s *swapItems[A]) Policy() swap.Policy { return s.policy }
-
-// Do sends events to one item, in order, in one transaction.
-func (s *swapItems[A]) Do(ctx context.Context, id string, events ...swap.Event) (A, error) {
-	as, err := s.DoAll(ctx, SwapCommand{id, events})
-	if err != nil {
-		var none A
-		return none, err
+// one sends events to one item.
+func (s *swapItems[A]) one(ctx context.Context, id string, events []swap.Event) (a A, err error) {
+	as, err := s.do(ctx, []swapCommand[A]{{id: id, events: events}})
+	if err == nil {
+		a = as[0]
 	}
-	return as[0], nil
+	return a, err
 }
 
-// DoAll is Do for many items in one transaction: all of it or, with the first
-// error, nothing. An item may come once; the results are in the order of the
-// commands.
-func (s *swapItems[A]) DoAll(ctx context.Context, commands ...SwapCommand) ([]A, error) {
+func (s *swapItems[A]) all(ctx context.Context, commands []SwapCommand) ([]A, error) {
 	do := make([]swapCommand[A], len(commands))
 	for i, c := range commands {
 		do[i].id, do[i].events = c.ID, c.Events
@@ -182,30 +142,11 @@ func (s *swapItems[A]) DoAll(ctx context.Context, commands ...SwapCommand) ([]A,
 	return s.do(ctx, do)
 }
 
-// Held is DoAll for items that the caller still has: it loads nothing, the
-// comparison of versions proves that they are current. One that is not is
-// [statemachine.ErrConflict], or [statemachine.ErrFenced] where only its lease
-// went to another, unless it has its events already. Go on with what it returns.
-func (s *swapItems[A]) Held(ctx context.Context, commands ...HeldSwap[A]) ([]A, error) {
-	return s.held(ctx, heldSwaps(commands), true, nil)
-}
-
-func heldSwaps[A any](held []HeldSwap[A]) []swapCommand[A] {
-	commands := make([]swapCommand[A], len(held))
-	for i := range held {
-		a := &held[i].Item
-		commands[i] = swapCommand[A]{any(a).(swap.Record).Head().ID, a, held[i].Events}
-	}
-	return commands
-}
-
-// Get returns one item, [statemachine.ErrNotFound] for an unknown one.
-func (s *swapItems[A]) Get(ctx context.Context, id string) (A, error) {
+func (s *swapItems[A]) read(ctx context.Context, id string) (A, error) {
 	return read(ctx, s.view, func(tx SwapUnit) (A, error) { return s.get(tx, id) })
 }
 
-// Next says what an item owes now, by the store's clock, which it returns too.
-func (s *swapItems[A]) Next(ctx context.Context, id string) (step swap.Step, now time.Time, err error) {
+func (s *swapItems[A]) owes(ctx context.Context, id string) (step swap.Step, now time.Time, err error) {
 	err = s.view(ctx, func(tx SwapUnit) error {
 		a, err := s.get(tx, id)
 		if err != nil {
@@ -221,8 +162,7 @@ func (s *swapItems[A]) Next(ctx context.Context, id string) (step swap.Step, now
 	return step, now, err
 }
 
-// List pages through one of the four tables by id, after one.
-func (s *swapItems[A]) List(ctx context.Context, place swap.Place, after string, limit int) ([]A, error) {
+func (s *swapItems[A]) list(ctx context.Context, place swap.Place, after string, limit int) ([]A, error) {
 	if !place.Valid() {
 		return nil, fmt.Errorf("%w: place %v", statemachine.ErrInvalid, place)
 	}
@@ -232,14 +172,10 @@ func (s *swapItems[A]) List(ctx context.Context, place swap.Place, after string,
 	return read(ctx, s.view, func(tx SwapUnit) ([]A, error) { return s.records(tx).List(place, after, limit) })
 }
 
-// Trail returns the audit trail of an item, replayed and compared.
-func (s *swapItems[A]) Trail(ctx context.Context, id string) ([]statemachine.Transition[string], error) {
-	return s.trail(ctx, id)
-}
-
-// Audit checks a page of one of the four tables and returns the last id that it
-// has read, empty at the end, and all that is wrong.
-func (s *swapItems[A]) Audit(ctx context.Context, place swap.Place, after string, limit int) (last string, err error) {
+func (s *swapItems[A]) auditPage(ctx context.Context, place swap.Place, after string, limit int) (last string, err error) {
+	if !place.Valid() {
+		return "", fmt.Errorf("%w: place %v", statemachine.ErrInvalid, place)
+	}
 	if err := CheckLimit(limit); err != nil {
 		return "", err
 	}
@@ -253,24 +189,8 @@ func (s *swapItems[A]) Audit(ctx context.Context, place swap.Place, after string
 	}, s.check)
 }
 
-// Follow returns committed transitions after a cursor, see [Feed].
-func (s *swapItems[A]) Follow(ctx context.Context, after Cursor, limit int) ([]statemachine.Transition[string], Cursor, error) {
-	return s.follow(ctx, after, limit)
-}
-
-// Head returns the cursor after the newest transition, see [Feed].
-func (s *swapItems[A]) Head(ctx context.Context) (Cursor, error) { return s.head(ctx) }
-
 // within is the service inside a transaction that the caller has begun.
 func (s swapItems[A]) within(tx SwapUnit) swapItems[A] {
 	s.swapCore = s.swapCore.within(tx)
 	return s
 }
-
-// Within returns the service inside a transaction that the caller has begun and
-// will end.
-func (s *Deposits) Within(tx SwapUnit) *Deposits { return &Deposits{s.swapItems.within(tx)} }
-
-// Within returns the service inside a transaction that the caller has begun and
-// will end.
-func (s *Credits) Within(tx SwapUnit) *Credits { return &Credits{s.swapItems.within(tx)} }

@@ -136,10 +136,7 @@ func (s *Swaps) Scanned(ctx context.Context, chain swap.Chain, own bool, scan sw
 					return c, err
 				}
 			}
-			if scan.Counts(old) {
-				return c.Scanned(chain, scan.Began), nil
-			}
-			return c, nil
+			return s.policy.Scanned(c, old, scan), nil
 		})
 		return err
 	})

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -10,28 +9,8 @@ import (
 	"github.com/settlehq/settle/swap"
 )
 
-// SwapSource is work on items for [worker.Run]: see Work of [Deposits] and
-// [Credits]. Its methods return what Options.Release and Options.Panicked need.
-type SwapSource[A any] interface {
-	worker.Source[A, HeldSwap[A]]
-	// Release gives an item back.
-	Release(A) HeldSwap[A]
-	// Panicked reports a handler that panicked: the item is due again when its
-	// lease has ended.
-	Panicked(A, any) HeldSwap[A]
-}
-
-// Work is the work of one worker: due items, the oldest first. The lease lasts
-// [swap.Policy.Lease] and belongs to name, which no other process may use. Next
-// says what a claimed item owes. The handler stores each event with Do or Held,
-// [swap.Begun] before it sends anything, and returns the last ones; the item is
-// given back behind them. Results are judged by what is stored then. The key is
-// the item's id.
-func (s *swapItems[A]) Work(name string) SwapSource[A] { return &swapWork[A]{s, name} }
-
-// Revoke gives back at once what a worker holds, see [Withdrawals.Revoke]. When an
-// item is due stays, and what its intents may have sent is looked up as ever.
-func (s *swapItems[A]) Revoke(ctx context.Context, by swap.By, of statemachine.Revocation) (n int, err error) {
+// give gives back what a worker holds.
+func (s *swapItems[A]) give(ctx context.Context, by swap.By, of statemachine.Revocation) (n int, err error) {
 	if err := of.Check(by.Actor, by.Role == swap.Worker); err != nil {
 		return 0, err
 	}
@@ -43,15 +22,16 @@ func (s *swapItems[A]) Revoke(ctx context.Context, by swap.By, of statemachine.R
 	return s.revoke(ctx, heldBy(ids, id, get), func(a *A) (string, swap.Event) { return id(a), swap.Revoked{By: by, Revocation: of} })
 }
 
+// swapWork is the work of one worker in either direction.
 type swapWork[A any] struct {
 	*swapItems[A]
 	name string
 }
 
-func (w *swapWork[A]) by() swap.By { return swap.By{Actor: w.name, Role: swap.Worker} }
+func (w swapWork[A]) by() swap.By { return swap.By{Actor: w.name, Role: swap.Worker} }
 
-func (w *swapWork[A]) Turn(ctx context.Context, done []HeldSwap[A], n int) (items []worker.Item[A], next time.Time, err error) {
-	next, err = w.turn(ctx, heldSwaps(done), n, func(b *swapBatch[A]) (time.Duration, error) {
+func (w swapWork[A]) claim(ctx context.Context, done []swapCommand[A], n int) (items []worker.Item[A], next time.Time, err error) {
+	next, err = w.turn(ctx, done, n, func(b *swapBatch[A]) (time.Duration, error) {
 		items = items[:0]
 		due, err := w.records(b.tx).Due(b.now, n)
 		if err != nil {
@@ -77,7 +57,7 @@ func (w *swapWork[A]) Turn(ctx context.Context, done []HeldSwap[A], n int) (item
 	return items, next, nil
 }
 
-func (w *swapWork[A]) Renew(ctx context.Context, items []worker.Item[A]) error {
+func (w swapWork[A]) Renew(ctx context.Context, items []worker.Item[A]) error {
 	at := time.Now()
 	var lost []string
 	err := w.update(ctx, func(tx SwapUnit) error {
@@ -100,16 +80,7 @@ func (w *swapWork[A]) Renew(ctx context.Context, items []worker.Item[A]) error {
 }
 
 // Revoke implements [worker.Revoking].
-func (w *swapWork[A]) Revoke(ctx context.Context) error {
-	_, err := w.swapItems.Revoke(ctx, w.by(), statemachine.Revocation{Holder: w.name})
+func (w swapWork[A]) Revoke(ctx context.Context) error {
+	_, err := w.give(ctx, w.by(), statemachine.Revocation{Holder: w.name})
 	return err
-}
-
-func (w *swapWork[A]) Release(a A) HeldSwap[A] {
-	return HeldSwap[A]{a, []swap.Event{swap.Released{By: w.by(), Fence: any(&a).(swap.Record).Head().Lease.Fence}}}
-}
-
-func (w *swapWork[A]) Panicked(a A, value any) HeldSwap[A] {
-	_ = fmt.Sprint(value) // the worker logs it; nothing was learnt
-	return HeldSwap[A]{Item: a}
 }

@@ -61,6 +61,14 @@ func TestAnItemFollowsWhatHasPaid(t *testing.T) {
 		r.found(1, 1).found(1, 10).attended().failedOnChain(2).is("to be quarantined").attended()
 		r.elapse().is(debitedText).attended().elapse().is("debit_confirmed").over()
 	})
+	t.Run("a quarantine has paid behind a debit that landed with an error", func(t *testing.T) {
+		r := ready(t).begin(swap.Send).answer(statemachine.Failed).prove().order(swap.OrderQuarantine).release().begin(swap.Quarantine).answer(statemachine.Failed)
+		r.found(1, 1).is(debitedText).failedOnChain(1).is(toBeRefundedText).found(2, 1).attended().found(2, 10).is(toBeRefundedText).attended()
+		if s := r.next(); s.Party != swap.Operator {
+			t.Fatalf("owed: %+v", s)
+		}
+		r.order(swap.OrderQuarantine).attended().elapse().is("quarantine sent, awaiting confirmation").over()
+	})
 	late := func(t *testing.T) *run[swap.Credit] {
 		return sending(t).answer(statemachine.Failed).missing(1).wait(6*time.Minute).begin(swap.Send).found(1, 1)
 	}
@@ -149,7 +157,7 @@ func TestAFeeThatLeavesNothingToMoveIsAnOperators(t *testing.T) {
 	}
 	r.elapse().is("quarantined")
 	r.p = policy
-	r.order(swap.Requeue).begin(swap.Quarantine)
+	r.release().order(swap.Requeue).begin(swap.Quarantine)
 }
 
 // A policy's hold waits for a payment to be given up. One that lands ends it.

@@ -152,6 +152,9 @@ func (p *Policy) ask(i *Item, x side, c Control) *asking {
 		a.why = "what its status says went out is not on file, or did not pay"
 	}
 	x.asks(a)
+	if n, in := i.landed(); n > 0 && len(a.tasks) == 0 && a.why == "" && !x.stage().finished() {
+		a.why = fmt.Sprintf("intent %d, a %s, has paid, and no edge follows it from here: order where the item goes", in.Number, in.Action)
+	}
 	return a
 }
 

@@ -8,59 +8,6 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// claim gives the item to one worker. It is due again after LookEvery if the
-// worker brings nothing.
-func (s *step) claim(e *Claimed) error {
-	l := s.item.Lease
-	held := l.Held(s.by.At)
-	switch {
-	case e.Fence != 0 && e.Fence == l.Fence && held && l.Holder == s.by.Actor:
-		return nil
-	case e.Fence != 0 && e.Fence != l.Fence+1:
-		return s.refuse(statemachine.ErrFenced, fmt.Sprintf("the next fence is %d", l.Fence+1))
-	case held:
-		return s.refuse(statemachine.ErrHeld, "by "+l.Holder)
-	case s.item.CheckAt.IsZero() || s.by.At.Before(s.item.CheckAt):
-		return s.refuse(statemachine.ErrIllegal, "nothing is due")
-	}
-	l, err := l.Claim(s.by.Actor, s.by.At, s.p.Lease)
-	if err != nil {
-		return s.refuse(statemachine.ErrInvalid, err.Error())
-	}
-	s.item.Lease, s.later = l, true
-	return nil
-}
-
-// release frees the item; when it is due stays.
-func (s *step) release(e *Released) error {
-	if e.Fence == s.item.Lease.Fence && s.item.Lease.Holder == "" {
-		return nil
-	}
-	if err := s.fenced(e.Fence); err != nil {
-		return err
-	}
-	s.item.Lease = s.item.Lease.Release()
-	return nil
-}
-
-// revoke frees the item; when it is due stays.
-func (s *step) revoke(e *Revoked) error {
-	if err := e.Check(s.by.Actor, s.by.Role == Worker); err != nil {
-		return s.refuse(err, "")
-	}
-	if s.item.Lease.Holder == e.Holder {
-		s.item.Lease = s.item.Lease.Release()
-	}
-	return nil
-}
-
-func (s *step) fenced(fence int64) error {
-	if s.item.Lease.Fenced(fence, s.by.At) != nil || s.item.Lease.Holder != s.by.Actor {
-		return s.refuse(statemachine.ErrFenced, "")
-	}
-	return nil
-}
-
 // begins puts an intent on file. Everything that could make it a second payment
 // is refused here.
 func (s *step) begins(e *Begun) error {

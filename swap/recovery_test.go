@@ -293,15 +293,16 @@ func TestAnOperatorsHoldIsNotLost(t *testing.T) {
 	})
 	t.Run("a mismatch", func(t *testing.T) {
 		r := creditReady(t).order(swap.HoldItem)
-		since := r.i().Hold.At
 		held(r.wait(time.Minute).outbound(foreign(r)), swap.ByOperator)
-		held(r.order(swap.Release), swap.ByMismatch).order(swap.HoldItem)
+		held(r.order(swap.Release), swap.ByMismatch)
+		since := r.i().Hold.At
+		r.wait(time.Minute).order(swap.HoldItem)
+		if !r.i().Hold.At.Equal(since) {
+			t.Errorf("held since %v, not %v", r.i().Hold.At, since)
+		}
 		held(r, swap.ByOperator).do(swap.Ordered{By: r.operator(), Order: swap.NotSent, TxID: "foreign", Reason: "x"})
 		held(r, swap.ByOperator).order(swap.Release)
 		held(r, 0)
-		if !since.Equal(t0) {
-			t.Errorf("held since %v", since)
-		}
 	})
 	t.Run("a recovery", func(t *testing.T) {
 		r := credits(t).do(swap.Recovered{By: by(swap.System, t0), Observed: observedCredit("tx1", amount)})
@@ -435,4 +436,29 @@ func TestPaidByIsCorrected(t *testing.T) {
 			t.Errorf("money %+v", m)
 		}
 	})
+}
+
+// A scan that began while somebody of before the loss might still send has not seen
+// the last reference number.
+func TestAScanCountsOnceNobodyMaySendWhatWasLost(t *testing.T) {
+	lost := swap.Control{RecoveredAt: t0}
+	bar := policy.Lease + policy.CallTimeout
+	for _, c := range []struct {
+		name  string
+		house swap.Control
+		own   bool
+		began time.Duration
+		want  bool
+	}{
+		{"at the end of the last lease and call", lost, true, bar, false},
+		{"after it", lost, true, bar + time.Microsecond, true},
+		{"nothing was lost", swap.Control{}, true, 0, true},
+		{"of what came in", lost, false, time.Hour, false},
+	} {
+		w := swap.Waterline{Chain: swap.Nexus, Own: c.own}
+		got := policy.Scanned(c.house, w, swap.Scan{Began: t0.Add(c.began), From: t0.Add(-time.Hour), Complete: true, Tip: t0})
+		if (got.Version > c.house.Version) != c.want || !got.NexusScanned.IsZero() != c.want {
+			t.Errorf("%s: scanned %v", c.name, got.NexusScanned)
+		}
+	}
 }

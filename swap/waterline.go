@@ -73,6 +73,16 @@ func (s Scan) counts(w Waterline) bool {
 // out until it began: see [Control.Scanned].
 func (s Scan) Counts(w Waterline) bool { return w.Own && s.counts(w) && !s.From.IsZero() }
 
+// Scanned records a scan of the vault's own history that counts. After a loss it
+// does once nobody may still send what was begun before: a reference number of then
+// could come up again.
+func (p Policy) Scanned(c Control, w Waterline, s Scan) Control {
+	if !s.Counts(w) || !c.RecoveredAt.IsZero() && s.Began.Before(p.lookBackAt(c)) {
+		return c
+	}
+	return c.Scanned(w.Chain, s.Began)
+}
+
 // Waits returns the deposit's own time if the waterline waits for it.
 func (d *Deposit) Waits(time.Time) (time.Time, bool) {
 	return d.At, d.Place() == Unprocessed && d.Status != DepositQuarantineFailed

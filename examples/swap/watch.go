@@ -98,15 +98,20 @@ func history(ctx context.Context, s *store.Swaps, w *world, c swap.Chain, known 
 	if err != nil {
 		return err
 	}
+	var failed error // one that cannot be stored holds up no other, and the scan is not complete
 	for k := range all {
 		t := &all[k]
 		if known[t.ID] {
 			continue
 		}
 		if err := s.Outbound(ctx, observer, sighting(c, t)); err != nil {
-			return err
+			failed = err
+			continue
 		}
 		known[t.ID] = t.Final
+	}
+	if failed != nil {
+		return failed
 	}
 	if from.IsZero() {
 		from = w.began

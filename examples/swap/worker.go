@@ -39,7 +39,13 @@ func (w *world) by() swap.By { return swap.By{Actor: w.name, Role: swap.Worker} 
 type items[A any] interface {
 	Do(ctx context.Context, id string, events ...swap.Event) (A, error)
 	Next(ctx context.Context, id string) (swap.Step, time.Time, error)
-	Work(name string) store.SwapSource[A]
+}
+
+// source is the work of one direction; H is an item and what to store of it.
+type source[A, H any] interface {
+	worker.Source[A, H]
+	Release(A) H
+	Panicked(A, any) H
 }
 
 // work does what items owe until ctx is done.
@@ -47,21 +53,20 @@ func work(ctx context.Context, s *store.Swaps, w *world, log *slog.Logger) error
 	ctx, cancel := context.WithCancel(ctx)
 	var both sync.WaitGroup
 	var errs [2]error
-	both.Go(func() { defer cancel(); errs[0] = run(ctx, s.Deposits, w, log) })
-	both.Go(func() { defer cancel(); errs[1] = run(ctx, s.Credits, w, log) })
+	both.Go(func() { defer cancel(); errs[0] = run(ctx, s.Deposits, s.Deposits.Work(w.name), w, log) })
+	both.Go(func() { defer cancel(); errs[1] = run(ctx, s.Credits, s.Credits.Work(w.name), w, log) })
 	both.Wait()
 	return errors.Join(errs[:]...)
 }
 
-func run[A any](ctx context.Context, s items[A], w *world, log *slog.Logger) error {
-	source := s.Work(w.name)
-	return worker.Run(ctx, source, func(ctx context.Context, item A) store.HeldSwap[A] {
+func run[A, H any](ctx context.Context, s items[A], source source[A, H], w *world, log *slog.Logger) error {
+	return worker.Run(ctx, source, func(ctx context.Context, item A) H {
 		item, err := handle(ctx, s, w, item)
 		if err != nil && ctx.Err() == nil {
 			log.Warn("an item is left for later", "error", err)
 		}
 		return source.Release(item)
-	}, worker.Options[A, store.HeldSwap[A]]{
+	}, worker.Options[A, H]{
 		Concurrency: 8, Grace: 2 * time.Second, CallTimeout: time.Second, Log: log,
 		Poll:    statemachine.Backoff{Base: 20 * time.Millisecond, Cap: 200 * time.Millisecond, JitterPercent: 50},
 		Retry:   statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second, JitterPercent: 50},

@@ -10,6 +10,8 @@
 //   - [NoDeadlock]: a state that nothing leaves is one where things may end;
 //   - [CanFinish]: from every reachable state a finishing state can still be
 //     reached, so that nothing is stuck for ever;
+//     With what the domain's Next says, [Valid] asks the other half: in each state
+//     somebody is named, a worker with a task or an operator and why;
 //   - [Reachable]: some reachable state fulfils it, which guards against a model
 //     that proves its rules by never doing anything.
 //

@@ -76,12 +76,12 @@ func newSwapRows[A any]() *swapRows[A] {
 func head[A any](a *A) *swap.Item { return any(a).(swap.Record).Head() }
 
 // Deposits implements [store.SwapUnit].
-func (t *tx) Deposits() store.SwapRecords[swap.Deposit] {
+func (t *tx) Deposits() store.DepositRecords {
 	return swaps[swap.Deposit]{t.store.swaps.deposits, t.store.swaps, t, swap.ToUSDD}
 }
 
 // Credits implements [store.SwapUnit].
-func (t *tx) Credits() store.SwapRecords[swap.Credit] {
+func (t *tx) Credits() store.CreditRecords {
 	return swaps[swap.Credit]{t.store.swaps.credits, t.store.swaps, t, swap.ToUSDC}
 }
 

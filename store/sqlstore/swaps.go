@@ -43,10 +43,10 @@ var (
 )
 
 // Deposits implements [store.SwapUnit].
-func (t *tx) Deposits() store.SwapRecords[swap.Deposit] { return swaps[swap.Deposit]{t, depositSwaps} }
+func (t *tx) Deposits() store.DepositRecords { return swaps[swap.Deposit]{t, depositSwaps} }
 
 // Credits implements [store.SwapUnit].
-func (t *tx) Credits() store.SwapRecords[swap.Credit] { return swaps[swap.Credit]{t, creditSwaps} }
+func (t *tx) Credits() store.CreditRecords { return swaps[swap.Credit]{t, creditSwaps} }
 
 func newSwapTables[A any](d swap.Direction, tables map[swap.Place]*table[A]) *swapTables[A] {
 	s := &swapTables[A]{direction: d}
@@ -80,7 +80,7 @@ var (
 	ofReference     = statement{text: "SELECT item FROM @swap_intents WHERE reference = $1 AND direction = $2"}
 )
 
-// Get implements [store.SwapRecords]. Most items are unprocessed, so the others
+// Get implements [store.DepositRecords]. Most items are unprocessed, so the others
 // are asked for what is not there. An item that moves back meanwhile is asked
 // for once more.
 func (w swaps[A]) Get(ids ...string) ([]A, error) {
@@ -151,7 +151,7 @@ func (w swaps[A]) complete(stored map[string]*A) error {
 	return err
 }
 
-// Due implements [store.SwapRecords].
+// Due implements [store.DepositRecords].
 func (w swaps[A]) Due(now time.Time, limit int) ([]A, error) {
 	var all []A
 	for _, p := range w.of.places {
@@ -165,7 +165,7 @@ func (w swaps[A]) Due(now time.Time, limit int) ([]A, error) {
 	return all[:min(len(all), limit)], nil
 }
 
-// NextDue implements [store.SwapRecords].
+// NextDue implements [store.DepositRecords].
 func (w swaps[A]) NextDue(now time.Time) (next time.Time, err error) {
 	for _, p := range w.of.places {
 		at, err := w.nextDue(p.next, now)
@@ -179,7 +179,7 @@ func (w swaps[A]) NextDue(now time.Time) (next time.Time, err error) {
 	return next, nil
 }
 
-// List implements [store.SwapRecords].
+// List implements [store.DepositRecords].
 func (w swaps[A]) List(place swap.Place, after string, limit int) ([]A, error) {
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (w swaps[A]) List(place swap.Place, after string, limit int) ([]A, error) {
 	return page, w.complete(stored)
 }
 
-// HeldBy implements [store.SwapRecords].
+// HeldBy implements [store.DepositRecords].
 func (w swaps[A]) HeldBy(holder, after string, limit int) (all []string, err error) {
 	for _, p := range w.of.places {
 		held, err := w.ids(&p.held, after, limit, holder)
@@ -209,7 +209,7 @@ func (w swaps[A]) HeldBy(holder, after string, limit int) (all []string, err err
 	return all[:min(len(all), limit)], nil
 }
 
-// OfReference implements [store.SwapRecords].
+// OfReference implements [store.DepositRecords].
 func (w swaps[A]) OfReference(reference uint64) (id string, err error) {
 	if reference == 0 || reference > swap.MaxAmount {
 		return "", nil
@@ -223,7 +223,7 @@ var (
 	oldestCredit  = statement{text: "SELECT min(item_time) FROM @unprocessed_txids WHERE gone_at IS NULL OR gone_at >= $1"}
 )
 
-// Oldest implements [store.SwapRecords].
+// Oldest implements [store.DepositRecords].
 func (w swaps[A]) Oldest(vanished time.Time) (at time.Time, err error) {
 	st := &oldestDeposit
 	if w.of.direction == swap.ToUSDC {
@@ -237,7 +237,7 @@ func (w swaps[A]) Oldest(vanished time.Time) (at time.Time, err error) {
 	return at, err
 }
 
-// Renew implements [store.SwapRecords]: each lease in the table where its item is.
+// Renew implements [store.DepositRecords]: each lease in the table where its item is.
 func (w swaps[A]) Renew(now time.Time, held ...store.SwapLease) ([]string, error) {
 	left := make([]renewal[string], len(held))
 	for i, l := range held {
@@ -257,7 +257,7 @@ func (w swaps[A]) Renew(now time.Time, held ...store.SwapLease) ([]string, error
 	return lost, nil
 }
 
-// Transitions implements [store.SwapRecords].
+// Transitions implements [store.DepositRecords].
 func (w swaps[A]) Transitions(id string) ([]statemachine.Transition[string], error) {
 	return transitions(w.tx, w.of.machine, id)
 }

@@ -10,7 +10,7 @@ type swapRows struct {
 	changed, touched, removed, added batch
 }
 
-// Save implements [store.SwapRecords]. A row that moves is compared where it is,
+// Save implements [store.DepositRecords]. A row that moves is compared where it is,
 // by a touch, then taken away there and put into its new table.
 func (w swaps[A]) Save(changes ...swap.Change[A]) error {
 	return w.save(w.of.machine, func() error {

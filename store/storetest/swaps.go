@@ -45,6 +45,8 @@ func Swaps[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store[T])
 		{"a waterline waits for the oldest unprocessed item", oldestItem[T]},
 		{"statistics count what the domain counts", swapStatistics[T]},
 		{"an outbound is stored with the item that it names", namedOutbound[T]},
+		{"replaying everything from a lowered waterline has no effect", replayed[T]},
+		{"an item that fails for ever holds up no other", holdsUpNoOther[T]},
 		{"limits of 0, below it, or enormous are refused by every method", swapLimits[T]},
 		{"the self-check passes and leaves nothing", swapSelfCheck[T]},
 		{"every field of a deposit comes back", func(t *testing.T, s store.Store[T]) { depositFields(t, newDeposits(t, s)) }},
@@ -76,7 +78,10 @@ func newDeposits[T store.SwapUnit](t *testing.T, db store.Store[T]) *swapSubject
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newSwapSubject(t, db, s, func(tx T) swapService[swap.Deposit] { return s.Within(tx) }, T.Deposits, s.Held, p.ApplyDeposit, swap.CheckDeposit, swap.ToUSDD)
+	held := func(ctx context.Context, d swap.Deposit, events []swap.Event) ([]swap.Deposit, error) {
+		return s.Held(ctx, store.HeldDeposit{Deposit: d, Events: events})
+	}
+	return newSwapSubject(t, db, s, func(tx T) swapService[swap.Deposit] { return s.Within(tx) }, func(tx T) swapRecords[swap.Deposit] { return tx.Deposits() }, held, p.ApplyDeposit, swap.CheckDeposit, swap.ToUSDD)
 }
 
 func newCredits[T store.SwapUnit](t *testing.T, db store.Store[T]) *swapSubject[T, swap.Credit] {
@@ -85,14 +90,26 @@ func newCredits[T store.SwapUnit](t *testing.T, db store.Store[T]) *swapSubject[
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newSwapSubject(t, db, s, func(tx T) swapService[swap.Credit] { return s.Within(tx) }, T.Credits, s.Held, p.ApplyCredit, swap.CheckCredit, swap.ToUSDC)
+	held := func(ctx context.Context, c swap.Credit, events []swap.Event) ([]swap.Credit, error) {
+		return s.Held(ctx, store.HeldCredit{Credit: c, Events: events})
+	}
+	return newSwapSubject(t, db, s, func(tx T) swapService[swap.Credit] { return s.Within(tx) }, func(tx T) swapRecords[swap.Credit] { return tx.Credits() }, held, p.ApplyCredit, swap.CheckCredit, swap.ToUSDC)
+}
+
+// swapRecords is what both directions are, see [store.DepositRecords].
+type swapRecords[A any] interface {
+	records[string, string, A, swap.Change[A]]
+	Due(now time.Time, limit int) ([]A, error)
+	NextDue(now time.Time) (time.Time, error)
+	List(place swap.Place, after string, limit int) ([]A, error)
+	Renew(now time.Time, leases ...store.SwapLease) (lost []string, err error)
 }
 
 // swapIDs make ids that no other item of the process has.
 var swapIDs atomic.Uint64
 
-func newSwapSubject[T store.SwapUnit, A any](t *testing.T, db store.Store[T], s swapService[A], within func(T) swapService[A], rows func(T) store.SwapRecords[A],
-	held func(context.Context, ...store.HeldSwap[A]) ([]A, error), apply func(A, swap.Event, time.Time) (swap.Change[A], error), check func(A) error, d swap.Direction) *swapSubject[T, A] {
+func newSwapSubject[T store.SwapUnit, A any](t *testing.T, db store.Store[T], s swapService[A], within func(T) swapService[A], rows func(T) swapRecords[A],
+	held func(context.Context, A, []swap.Event) ([]A, error), apply func(A, swap.Event, time.Time) (swap.Change[A], error), check func(A) error, d swap.Direction) *swapSubject[T, A] {
 	scanHouse(t, db)
 	head := func(a *A) *swap.Item { return any(a).(swap.Record).Head() }
 	stages := swapStages[A](d)
@@ -100,7 +117,7 @@ func newSwapSubject[T store.SwapUnit, A any](t *testing.T, db store.Store[T], s 
 		Store: db, service: s, within: within,
 		records: func(tx T) records[string, string, A, swap.Change[A]] { return rows(tx) },
 		held: func(ctx context.Context, a A, events ...swap.Event) (A, error) {
-			all, err := held(ctx, store.HeldSwap[A]{Item: a, Events: events})
+			all, err := held(ctx, a, events)
 			if err != nil {
 				return a, err
 			}
@@ -400,6 +417,115 @@ func restoredStore[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	cs.do(t, c, begin(begun(swap.ToUSDC, c)))
 }
 
+// replayed: after a waterline was lowered, all that came in and went out is seen
+// again, by chains that know the ends.
+func replayed[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	ds, cs := newDeposits(t, db), newCredits(t, db)
+	all, err := store.NewSwaps(db, swaptest.Policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, c := ds.make(t, &ds.stages[2]), cs.make(t, &cs.stages[2])
+	observer := swapBy(swap.Observer, "scanner")
+	replay := func() {
+		t.Helper()
+		_, err1 := all.Deposits.Do(ctx, d.ID, arrival(swap.ToUSDD, d.ID))
+		_, err2 := all.Credits.Do(ctx, c.ID, arrival(swap.ToUSDC, c.ID), swap.Confirmations{By: observer, Count: 99})
+		errs := []error{err1, err2}
+		for _, in := range append(d.Intents[:1:1], c.Intents...) {
+			seen := swap.Sighting{VaultSigned: true, Chain: in.Chain, TxID: in.TxID, Memo: in.Memo, Reference: in.Reference, Amount: in.Net, Destination: in.Destination, Token: "USDD", Confirmations: 99, Finalized: true}
+			if in.Chain == swap.Solana {
+				seen.Token = "USDC"
+			}
+			errs = append(errs, all.Outbound(ctx, observer, seen))
+		}
+		for _, chain := range swap.Chain(0).Values() {
+			for _, own := range []bool{false, true} {
+				_, err := all.Scanned(ctx, chain, own, swap.Scan{Began: start, From: start.Add(-24 * time.Hour), Complete: true, Tip: start})
+				errs = append(errs, err)
+			}
+		}
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := func() (out []string) {
+		for _, chain := range swap.Chain(0).Values() {
+			for _, own := range []bool{false, true} {
+				w, _, err := all.Waterline(ctx, chain, own)
+				if err != nil || w.At.IsZero() {
+					t.Fatal(w, err)
+				}
+				out = append(out, w.At.String())
+				err = db.Update(ctx, func(tx T) error {
+					lower := w
+					lower.At, lower.Version = start.Add(-24*time.Hour), w.Version+1
+					return tx.SwapHouse().SaveWaterline(w, lower)
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return out
+	}
+	replay()
+	replay() // now the outbounds are final, too
+	before := []any{ds.snapshot(t, d.ID), cs.snapshot(t, c.ID), lines()}
+	replay()
+	same(t, "after a replay", []any{ds.snapshot(t, d.ID), cs.snapshot(t, c.ID), lines()}, before)
+	if d = ds.get(t, d.ID); d.Status != swap.DepositProcessed || len(d.Discrepancies) > 0 {
+		t.Errorf("the deposit is %v, %+v", d.Status, d.Discrepancies)
+	}
+}
+
+// holdsUpNoOther: the oldest item of which nothing ever comes is claimed, given
+// back, and left alone for a while.
+func holdsUpNoOther[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	all, err := store.NewSwaps(db, swaptest.Policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := []string{"bad", "good", "late"}
+	for k, id := range ids {
+		o := arrival(swap.ToUSDD, id)
+		o.Time = o.Time.Add(time.Duration(k-10) * time.Second)
+		if _, err := all.Deposits.Do(ctx, id, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	work := all.Deposits.Work("worker")
+	var done []store.HeldDeposit
+	for k, want := range append(ids, "") {
+		items, _, err := work.Turn(ctx, done, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if len(items) > 0 {
+			got = items[0].Key
+		}
+		if got != want {
+			t.Fatalf("turn %d claims %q, expected %q", k, got, want)
+		}
+		switch want {
+		case "bad":
+			done = []store.HeldDeposit{work.Release(items[0].Work)}
+		case "good":
+			done = []store.HeldDeposit{work.Panicked(items[0].Work, "boom")}
+		case "late": // a stale result of another worker's
+			stale := items[0].Work
+			stale.Version--
+			stale.Lease.Fence--
+			done = []store.HeldDeposit{{Deposit: stale, Events: []swap.Event{swap.Ordered{By: swapBy(swap.Worker, "worker"), Order: swap.HoldItem, Reason: "no worker may"}}}}
+			if _, _, err := work.Turn(ctx, done, 1); err == nil {
+				t.Error("a worker's order was taken")
+			}
+			done = nil
+		}
+	}
+}
+
 // read runs fn in a View.
 func read[T, R any](db store.Store[T], fn func(T) (R, error)) (r R, err error) {
 	err = db.View(ctx, func(tx T) error {
@@ -585,9 +711,12 @@ func oldestItem[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 func swapStatistics[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	d, c := newDeposits(t, db), newCredits(t, db)
 	ds, cs := d.population(t), c.population(t)
-	changed := arrival(swap.ToUSDD, ds[0])
-	changed.Amount++
-	d.do(t, ds[0], changed) // a discrepancy
+	ended := d.newID() // at least one has ended, and has a discrepancy
+	micro, changed := arrival(swap.ToUSDD, ended), arrival(swap.ToUSDD, ended)
+	micro.Amount = 5
+	worker := swapBy(swap.Worker, "worker")
+	d.do(t, ended, micro, swap.Claimed{By: worker}, swap.MemoFetched{By: worker, Memos: []string{"nexus:carol"}}, swap.Elapsed{By: worker}, changed)
+	ds = append(ds, ended)
 	now := swaptest.Start.Add(30 * time.Hour)
 	for _, window := range []time.Duration{time.Hour, 20 * time.Hour, 1000 * time.Hour} {
 		tally := swap.NewTally(now, window)

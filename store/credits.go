@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store/worker"
+	"github.com/settlehq/settle/swap"
+)
+
+// Credits is [Deposits] for USDD to USDC, by [swap.Policy.ApplyCredit].
+type Credits struct{ swapItems[swap.Credit] }
+
+// HeldCredit is [HeldDeposit] for a credit.
+type HeldCredit struct {
+	Credit swap.Credit
+	Events []swap.Event
+}
+
+// NewCredits is [NewDeposits] for credits.
+func NewCredits[T SwapUnit](s Store[T], p swap.Policy) (*Credits, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	rows := func(tx SwapUnit) swapRecords[swap.Credit] { return tx.Credits() }
+	return &Credits{newSwapItems(s, p, rows, swap.CreditMachine.Name(), machineOf[string](swap.CreditMachine), p.ApplyCredit, swap.CheckCredit, p.NextCredit)}, nil
+}
+
+// Policy returns the policy of the service.
+func (s *Credits) Policy() swap.Policy { return s.policy }
+
+// Do is [Deposits.Do] for credits.
+func (s *Credits) Do(ctx context.Context, id string, events ...swap.Event) (swap.Credit, error) {
+	return s.one(ctx, id, events)
+}
+
+// DoAll is [Deposits.DoAll] for credits.
+func (s *Credits) DoAll(ctx context.Context, commands ...SwapCommand) ([]swap.Credit, error) {
+	return s.all(ctx, commands)
+}
+
+// Held is [Deposits.Held] for credits.
+func (s *Credits) Held(ctx context.Context, commands ...HeldCredit) ([]swap.Credit, error) {
+	return s.held(ctx, heldCredits(commands), true, nil)
+}
+
+func heldCredits(held []HeldCredit) []swapCommand[swap.Credit] {
+	commands := make([]swapCommand[swap.Credit], len(held))
+	for i := range held {
+		commands[i] = swapCommand[swap.Credit]{held[i].Credit.ID, &held[i].Credit, held[i].Events}
+	}
+	return commands
+}
+
+// Get is [Deposits.Get] for credits.
+func (s *Credits) Get(ctx context.Context, id string) (swap.Credit, error) { return s.read(ctx, id) }
+
+// Next is [Deposits.Next] for credits.
+func (s *Credits) Next(ctx context.Context, id string) (step swap.Step, now time.Time, err error) {
+	return s.owes(ctx, id)
+}
+
+// List is [Deposits.List] for credits.
+func (s *Credits) List(ctx context.Context, place swap.Place, after string, limit int) ([]swap.Credit, error) {
+	return s.list(ctx, place, after, limit)
+}
+
+// Trail is [Deposits.Trail] for credits.
+func (s *Credits) Trail(ctx context.Context, id string) ([]statemachine.Transition[string], error) {
+	return s.trail(ctx, id)
+}
+
+// Audit is [Deposits.Audit] for credits.
+func (s *Credits) Audit(ctx context.Context, place swap.Place, after string, limit int) (last string, err error) {
+	return s.auditPage(ctx, place, after, limit)
+}
+
+// Follow is [Deposits.Follow] for credits.
+func (s *Credits) Follow(ctx context.Context, after Cursor, limit int) ([]statemachine.Transition[string], Cursor, error) {
+	return s.follow(ctx, after, limit)
+}
+
+// Head is [Deposits.Head] for credits.
+func (s *Credits) Head(ctx context.Context) (Cursor, error) { return s.head(ctx) }
+
+// Within is [Deposits.Within] for credits.
+func (s *Credits) Within(tx SwapUnit) *Credits { return &Credits{s.swapItems.within(tx)} }
+
+// Revoke is [Deposits.Revoke] for credits.
+func (s *Credits) Revoke(ctx context.Context, by swap.By, of statemachine.Revocation) (n int, err error) {
+	return s.give(ctx, by, of)
+}
+
+// Work is [Deposits.Work] for credits.
+func (s *Credits) Work(name string) CreditSource {
+	return creditWork{swapWork[swap.Credit]{&s.swapItems, name}}
+}
+
+// CreditSource is [DepositSource] for credits.
+type CreditSource interface {
+	worker.Source[swap.Credit, HeldCredit]
+	worker.Revoking
+	// Release gives a credit back.
+	Release(swap.Credit) HeldCredit
+	// Panicked reports a handler that panicked: the credit is due again when its
+	// lease has ended.
+	Panicked(swap.Credit, any) HeldCredit
+}
+
+type creditWork struct{ swapWork[swap.Credit] }
+
+func (w creditWork) Turn(ctx context.Context, done []HeldCredit, n int) ([]worker.Item[swap.Credit], time.Time, error) {
+	return w.claim(ctx, heldCredits(done), n)
+}
+
+func (w creditWork) Release(c swap.Credit) HeldCredit {
+	return HeldCredit{c, []swap.Event{swap.Released{By: w.by(), Fence: c.Lease.Fence}}}
+}
+
+// Panicked says nothing: the worker logs the value, and nothing was learnt.
+func (creditWork) Panicked(c swap.Credit, _ any) HeldCredit { return HeldCredit{Credit: c} }

@@ -1,0 +1,140 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store/worker"
+	"github.com/settlehq/settle/swap"
+)
+
+// Deposits runs the rules of package swap for USDC to USDD. It decides nothing:
+// it loads, calls [swap.Policy.ApplyDeposit], and saves. Each method is one
+// transaction. A zero By.At is the store's time. [swap.Begun] gets its reference
+// number here, and every event the control row.
+type Deposits struct{ swapItems[swap.Deposit] }
+
+// HeldDeposit is one or more events, in order, for a deposit that the caller has
+// from an earlier call.
+type HeldDeposit struct {
+	Deposit swap.Deposit
+	Events  []swap.Event
+}
+
+// NewDeposits returns the service for a store of any transaction type that has
+// deposits. A policy that is not valid is [statemachine.ErrInvalid].
+func NewDeposits[T SwapUnit](s Store[T], p swap.Policy) (*Deposits, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	rows := func(tx SwapUnit) swapRecords[swap.Deposit] { return tx.Deposits() }
+	return &Deposits{newSwapItems(s, p, rows, swap.DepositMachine.Name(), machineOf[string](swap.DepositMachine), p.ApplyDeposit, swap.CheckDeposit, p.NextDeposit)}, nil
+}
+
+// Policy returns the policy of the service.
+func (s *Deposits) Policy() swap.Policy { return s.policy }
+
+// Do sends events to one deposit, in order, in one transaction.
+func (s *Deposits) Do(ctx context.Context, id string, events ...swap.Event) (swap.Deposit, error) {
+	return s.one(ctx, id, events)
+}
+
+// DoAll is Do for many in one transaction: all of it or, with the first error,
+// nothing. A deposit may come once; the results are in the order of the commands.
+func (s *Deposits) DoAll(ctx context.Context, commands ...SwapCommand) ([]swap.Deposit, error) {
+	return s.all(ctx, commands)
+}
+
+// Held is DoAll for deposits that the caller still has: it loads nothing, the
+// comparison of versions proves that they are current. One that is not is
+// [statemachine.ErrConflict], or [statemachine.ErrFenced] where only its lease
+// went to another, unless it has its events already. Go on with what it returns.
+func (s *Deposits) Held(ctx context.Context, commands ...HeldDeposit) ([]swap.Deposit, error) {
+	return s.held(ctx, heldDeposits(commands), true, nil)
+}
+
+func heldDeposits(held []HeldDeposit) []swapCommand[swap.Deposit] {
+	commands := make([]swapCommand[swap.Deposit], len(held))
+	for i := range held {
+		commands[i] = swapCommand[swap.Deposit]{held[i].Deposit.ID, &held[i].Deposit, held[i].Events}
+	}
+	return commands
+}
+
+// Get returns one deposit, [statemachine.ErrNotFound] for an unknown one.
+func (s *Deposits) Get(ctx context.Context, id string) (swap.Deposit, error) { return s.read(ctx, id) }
+
+// Next says what a deposit owes now, by the store's clock, which it returns too.
+func (s *Deposits) Next(ctx context.Context, id string) (step swap.Step, now time.Time, err error) {
+	return s.owes(ctx, id)
+}
+
+// List pages through one of the four tables by id, after one.
+func (s *Deposits) List(ctx context.Context, place swap.Place, after string, limit int) ([]swap.Deposit, error) {
+	return s.list(ctx, place, after, limit)
+}
+
+// Trail returns the audit trail of a deposit, replayed and compared.
+func (s *Deposits) Trail(ctx context.Context, id string) ([]statemachine.Transition[string], error) {
+	return s.trail(ctx, id)
+}
+
+// Audit checks a page of one of the four tables and returns the last id that it
+// has read, empty at the end, and all that is wrong.
+func (s *Deposits) Audit(ctx context.Context, place swap.Place, after string, limit int) (last string, err error) {
+	return s.auditPage(ctx, place, after, limit)
+}
+
+// Follow returns committed transitions after a cursor, see [Feed].
+func (s *Deposits) Follow(ctx context.Context, after Cursor, limit int) ([]statemachine.Transition[string], Cursor, error) {
+	return s.follow(ctx, after, limit)
+}
+
+// Head returns the cursor after the newest transition, see [Feed].
+func (s *Deposits) Head(ctx context.Context) (Cursor, error) { return s.head(ctx) }
+
+// Within returns the service inside a transaction that the caller has begun and
+// will end.
+func (s *Deposits) Within(tx SwapUnit) *Deposits { return &Deposits{s.swapItems.within(tx)} }
+
+// Revoke gives back at once what a worker holds, see [Withdrawals.Revoke]. When an
+// item is due stays, and what its intents may have sent is looked up as ever.
+func (s *Deposits) Revoke(ctx context.Context, by swap.By, of statemachine.Revocation) (n int, err error) {
+	return s.give(ctx, by, of)
+}
+
+// Work is the work of one worker: due items, the oldest first. The lease lasts
+// [swap.Policy.Lease] and belongs to name, which no other process may use. Next
+// says what a claimed item owes. The handler stores each event with Do or Held,
+// [swap.Begun] before it sends anything, and returns the last ones; the item is
+// given back behind them. Results are judged by what is stored then. The key is
+// the item's id.
+func (s *Deposits) Work(name string) DepositSource {
+	return depositWork{swapWork[swap.Deposit]{&s.swapItems, name}}
+}
+
+// DepositSource is work on deposits for [worker.Run]. Its methods are what
+// Options.Release and Options.Panicked need.
+type DepositSource interface {
+	worker.Source[swap.Deposit, HeldDeposit]
+	worker.Revoking
+	// Release gives a deposit back.
+	Release(swap.Deposit) HeldDeposit
+	// Panicked reports a handler that panicked: the deposit is due again when its
+	// lease has ended.
+	Panicked(swap.Deposit, any) HeldDeposit
+}
+
+type depositWork struct{ swapWork[swap.Deposit] }
+
+func (w depositWork) Turn(ctx context.Context, done []HeldDeposit, n int) ([]worker.Item[swap.Deposit], time.Time, error) {
+	return w.claim(ctx, heldDeposits(done), n)
+}
+
+func (w depositWork) Release(d swap.Deposit) HeldDeposit {
+	return HeldDeposit{d, []swap.Event{swap.Released{By: w.by(), Fence: d.Lease.Fence}}}
+}
+
+// Panicked says nothing: the worker logs the value, and nothing was learnt.
+func (depositWork) Panicked(d swap.Deposit, _ any) HeldDeposit { return HeldDeposit{Deposit: d} }
