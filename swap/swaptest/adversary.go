@@ -25,6 +25,12 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 		if err != nil && (!c.Empty() || rules.Head(&c.New).Version != rules.Head(&a).Version) {
 			t.Fatalf("%T: a refusal changed something: %v", ev, err)
 		}
+		if err == nil && stale(rules.Head(&a), ev) {
+			t.Fatalf("%T: it comes under an old fence and is not refused", ev)
+		}
+		if l := rules.Head(&c.New).Lease; err == nil && l.Holder != "" && l.Until.IsZero() {
+			t.Fatalf("%T: a lease without an end", ev)
+		}
 		return c, err
 	}
 	w.Rules = &checked
@@ -63,6 +69,8 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 			w.Now = w.Now.Add(d)
 		case kind == 1 && len(said) > 0: // late, again, out of order
 			keep("again", rapid.SampledFrom(said).Draw(t, "again"))
+		case kind == 4 && rapid.IntRange(0, 3).Draw(t, "late") == 0: // a worker that has lost its lease
+			keep("late", swap.Released{By: w.by(swap.Worker, "late"), Fence: w.Head().Lease.Fence})
 		case kind < 4:
 			keep("outside", outside(t, &w))
 		default:
@@ -77,8 +85,24 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 	if err := replay(w.Trail); err != nil || int64(len(w.Trail)) != w.Head().Version {
 		t.Fatalf("the trail has %d lines for version %d: %v", len(w.Trail), w.Head().Version, err)
 	}
+	if w.Head().Version == 0 {
+		t.Fatal("nothing is stored")
+	}
 	w.end(t)
 	return w
+}
+
+// stale reports whether an event is under a fence that its speaker does not hold.
+func stale(i *swap.Item, ev swap.Event) bool {
+	l := i.Lease
+	lost := func(by swap.By, fence int64) bool { return l.Fenced(fence, by.At) != nil || l.Holder != by.Actor }
+	switch e := ev.(type) {
+	case swap.Released:
+		return lost(e.By, e.Fence) && !(l.Holder == "" && l.Fence == e.Fence)
+	case swap.Begun:
+		return lost(e.By, e.Fence) && i.Intent(e.Number) == nil
+	}
+	return false
 }
 
 // outside draws what others say: confirmations, memos, accounts, mappings.

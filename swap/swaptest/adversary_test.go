@@ -1,8 +1,10 @@
 package swaptest_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -61,4 +63,47 @@ func TestTheAdversaryReachesEveryState(t *testing.T) {
 		}
 	}
 	t.Log(ds, cs)
+}
+
+// Hosts that are wrong in a way that is seldom seen.
+func TestTheAdversaryFindsABrokenHost(t *testing.T) {
+	type apply = func(swap.Deposit, swap.Event, time.Time) (swap.DepositChange, error)
+	p := swaptest.Policy()
+	for name, host := range map[string]apply{
+		"one that drops the end of every lease": func(d swap.Deposit, ev swap.Event, now time.Time) (swap.DepositChange, error) {
+			c, err := p.ApplyDeposit(d, ev, now)
+			c.New.Lease.Until = time.Time{}
+			return c, err
+		},
+		"one that takes an old fence for nothing changed": func(d swap.Deposit, ev swap.Event, now time.Time) (swap.DepositChange, error) {
+			c, err := p.ApplyDeposit(d, ev, now)
+			if errors.Is(err, statemachine.ErrFenced) {
+				err = nil
+			}
+			return c, err
+		},
+		"one that does nothing": func(d swap.Deposit, _ swap.Event, _ time.Time) (swap.DepositChange, error) {
+			return swap.DepositChange{Old: d, New: d}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range 60 {
+				input := make([]byte, 1<<16)
+				_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
+				done, inner := make(chan struct{}), new(testing.T)
+				go func() { // which ends with the run that fails
+					defer close(done)
+					rapid.MakeFuzz(func(t *rapid.T) {
+						rules := swaptest.Deposits(p)
+						rules.Apply = host
+						swaptest.Run(t, 80, rules, swaptest.Arrivals(swap.ToUSDD).Draw(t, "arrival"), func([]statemachine.Transition[string]) error { return nil })
+					})(inner, input)
+				}()
+				if <-done; inner.Failed() {
+					return
+				}
+			}
+			t.Error("no run found it")
+		})
+	}
 }
