@@ -172,7 +172,10 @@ func (w *withdrawals[T]) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 		a := w.confirming(t, c, start.Add(-time.Duration(i)*time.Minute)) // the highest nonce is missed the longest
 		all = append(all, w.do(t, a.Request.ID, withdrawal.Missing{By: by(withdrawal.ConfirmationWorker, a.Job.BroadcastAt), Tx: a.Job.TxHash}))
 	}
-	all = append(all, w.contradicted(t, start), w.processing(t, chain, start))
+	review := w.contradicted(t, start) // which hides nothing of its wallet
+	behind := w.confirming(t, review.Request.Chain, review.Job.NextCheckAt)
+	behind = w.do(t, behind.Request.ID, withdrawal.Missing{By: by(withdrawal.ConfirmationWorker, behind.Job.BroadcastAt), Tx: behind.Job.TxHash})
+	all = append(all, review, behind, w.processing(t, chain, start))
 	for _, c := range []uuid.UUID{utxos, evm, chain} {
 		for i, p := range []withdrawal.Priority{withdrawal.Low, withdrawal.Normal, withdrawal.High, withdrawal.Normal, withdrawal.High} {
 			at := start.Add(time.Duration(i%3) * tick)
