@@ -2,6 +2,7 @@ package utxo_test
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -76,6 +77,18 @@ func TestABatchEndsAtARefusal(t *testing.T) {
 	sets, err := utxotest.Policy().PlanAll(b, utxotest.Start, first, second, first)
 	if len(sets) != 2 || fmt.Sprint(err) != fmt.Sprintf("block 7 %s: %v: the tip is at 1", second.Block.Hash, utxo.ErrChainMismatch) {
 		t.Errorf("%d sets, %v", len(sets), err)
+	}
+}
+
+// The last height that there can be is one like any other.
+func TestABatchReachesTheLastHeight(t *testing.T) {
+	for _, height := range []int32{math.MaxInt32 - 1, math.MaxInt32} {
+		l := utxo.NewLedger(utxotest.Policy())
+		block := utxo.Connected{Block: utxo.Block{Height: height, Hash: chainhash.Hash{2}, Prev: chainhash.Hash{1}, Time: utxotest.Start}}
+		sets, err := utxotest.Policy().PlanAll(l, utxotest.Start, block)
+		if err != nil || len(sets) != 1 || len(sets[0].Connect) != 1 {
+			t.Errorf("height %d: %+v, %v", height, sets, err)
+		}
 	}
 }
 

@@ -71,10 +71,11 @@ func (o *overlay) Apply(set ChangeSet) error {
 
 // Blocks implements [Reader].
 func (o *overlay) Blocks(from, to int32) ([]Block, error) {
-	for h := from; h <= to; h++ {
-		if o.read.heights[h] {
-			continue
-		}
+	known := true
+	for h := int64(from); h <= int64(to); h++ { // to may be the last height
+		known = known && o.read.heights[int32(h)]
+	}
+	if !known {
 		stored, err := o.r.Blocks(from, to)
 		if err != nil {
 			return nil, err
@@ -82,8 +83,8 @@ func (o *overlay) Blocks(from, to int32) ([]Block, error) {
 		for _, b := range stored {
 			o.block(b)
 		}
-		for h := from; h <= to; h++ {
-			o.read.heights[h] = true
+		for h := int64(from); h <= int64(to); h++ {
+			o.read.heights[int32(h)] = true
 		}
 	}
 	return o.Ledger.Blocks(from, to)
