@@ -156,6 +156,7 @@ func writeWallet(tx WalletUnit, w utxo.WalletID) (utxo.ChangeSet, error) {
 	if err != nil {
 		return utxo.ChangeSet{}, err
 	}
+	want.Arrival = d.Tx.Arrival // the store's own number
 	if !reflect.DeepEqual(*d.Tx, want) {
 		return utxo.ChangeSet{}, broken(fmt.Sprintf("stored %+v, read %+v", want, *d.Tx))
 	}
