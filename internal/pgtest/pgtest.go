@@ -6,6 +6,9 @@
 // stopped when [Main] ends, or the process does in any other way: killed, timed
 // out, interrupted. Without binaries the test is skipped, or fails if
 // SETTLE_REQUIRE_POSTGRES is 1.
+//
+// Main also sees to it that temporary directories are in memory where there is
+// room, and that a test does not outlive the go command that runs it.
 package pgtest
 
 import (
@@ -30,8 +33,32 @@ import (
 //
 //	func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 func Main(m *testing.M) int {
+	endWithGo()
+	leave, err := inMemory()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer leave()
 	defer stop()
 	return m.Run()
+}
+
+// endWithGo ends this process when the go command that started it is gone: a
+// test whose go command was killed would run on, and its children with it.
+func endWithGo() {
+	parent := os.Getppid()
+	if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", parent)); err != nil || string(name) != "go\n" {
+		return
+	}
+	go func() {
+		for range time.Tick(time.Second) {
+			if os.Getppid() != parent {
+				fmt.Fprintln(os.Stderr, "the go command is gone")
+				os.Exit(1)
+			}
+		}
+	}()
 }
 
 // URL returns the address of a server whose databases and schemas tests may
@@ -85,7 +112,7 @@ var server = sync.OnceValues(func() (string, error) {
 		return url, nil
 	}
 	var err error
-	if shared, err = newCluster(); err != nil {
+	if shared, err = newCluster(throwaway); err != nil {
 		return "", err
 	}
 	return shared.URL(), nil

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(role) == "" {
 		os.Exit(m.Run())
 	}
-	c, err := newCluster()
+	c, err := newCluster(throwaway)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
