@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	_ = os.Setenv(asProgram, "1") // for the processes of the program
 	os.Exit(pgtest.Main(m))
 }
 
@@ -35,7 +36,6 @@ func playOn(t *testing.T, db string) report {
 	if os.Getenv("SETTLE_SOAK") != "" {
 		wallets, kills = "550", "8"
 	}
-	t.Setenv(asProgram, "1")
 	var out, log bytes.Buffer
 	err := run(context.Background(), []string{"-db", db, "-wallets", wallets, "-kills", kills, "-second", "10ms", "-json"}, nil, &out, &log)
 	var r report
@@ -49,6 +49,7 @@ func playOn(t *testing.T, db string) report {
 }
 
 func TestProgram(t *testing.T) {
+	t.Parallel()
 	db := filepath.Join(t.TempDir(), "refresh.db")
 	for range 2 { // again on the same database
 		r := playOn(t, db)
@@ -66,6 +67,7 @@ func TestProgramOnPostgres(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")
 	}
+	t.Parallel()
 	admin, err := sql.Open("pgx", pgtest.URL(t))
 	if err != nil {
 		t.Fatal(err)

@@ -24,6 +24,7 @@ import (
 // its offset; what comes before it is committed, and the whole file continues
 // there.
 func TestBrokenFile(t *testing.T) {
+	t.Parallel()
 	frames, blocks := decodeFile(t, firstBlocks)
 	const at = 171
 	offset := len(bytes.Join(frames[:at], nil))

@@ -93,6 +93,7 @@ func busiest(blocks []*wire.MsgBlock, limit int) []string {
 }
 
 func TestAgreesWithANaiveCount(t *testing.T) {
+	t.Parallel()
 	_, blocks := decodeFile(t, firstBlocks)
 	scripts := busiest(blocks, 12)
 	t.Run("all", func(t *testing.T) {

@@ -47,6 +47,7 @@ func (c *cutStore) View(ctx context.Context, fn func(store.Unit) error) error {
 
 // Wherever the program ends, in the reorg too, it goes on from there.
 func TestCutAroundEachTransactionContinues(t *testing.T) {
+	t.Parallel()
 	o, err := parse([]string{"-watch", "all", "-reorg", "220", "-json"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +84,7 @@ func TestCutAroundEachTransactionContinues(t *testing.T) {
 }
 
 func TestCutAtARandomMomentContinues(t *testing.T) {
+	t.Parallel()
 	onEachStore(t, func(t *testing.T, run runner) {
 		for range 8 {
 			ctx, cancel := context.WithTimeout(t.Context(), rand.N(150*time.Millisecond))
@@ -101,6 +103,7 @@ func TestCutAtARandomMomentContinues(t *testing.T) {
 
 // A killed process is worse than a cancelled context: it cleans nothing up.
 func TestKilledProcessContinues(t *testing.T) {
+	t.Parallel()
 	db := filepath.Join(t.TempDir(), "wallet.db")
 	for range 8 {
 		program := exec.Command(os.Args[0], "-db", db, "-watch", "all", "-reorg", "220")

@@ -111,6 +111,7 @@ func file(t *testing.T, frames ...[]byte) string {
 // The script of block 9's coinbase made the first payment of all, to Hal
 // Finney, and four more.
 func TestTheFirstPayments(t *testing.T) {
+	t.Parallel()
 	frames, blocks := decodeFile(t, firstBlocks)
 	onEachStore(t, func(t *testing.T, run runner) {
 		for _, fact := range []struct {
@@ -184,6 +185,7 @@ func TestTextIsBoundedAndShowsTheReorg(t *testing.T) {
 }
 
 func TestReorgOfEveryDepth(t *testing.T) {
+	t.Parallel()
 	onEachStore(t, func(t *testing.T, run runner) {
 		want := run.end(t, "-watch", "all", "-reorg", "0")
 		for _, n := range []int{1, 2, 100, 101, 301} {

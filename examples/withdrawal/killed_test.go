@@ -89,10 +89,17 @@ func (s *scene) wait(program *exec.Cmd, stdout, stderr *bytes.Buffer) *report {
 	return &r
 }
 
-// onEachDatabase runs a test on SQLite and PostgreSQL.
+// onEachDatabase runs a test on SQLite and PostgreSQL, at once: it waits most of
+// the time.
 func onEachDatabase(t *testing.T, test func(t *testing.T, db string)) {
-	t.Run("sqlite", func(t *testing.T) { test(t, "") })
-	t.Run("postgres", func(t *testing.T) { test(t, postgres(t, pgtest.URL(t))) })
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, "")
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, postgres(t, pgtest.URL(t)))
+	})
 }
 
 // postgres returns the URL of an empty schema on a server.
@@ -123,6 +130,7 @@ func TestKilledProcessesPayOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes ten seconds")
 	}
+	t.Parallel()
 	rows, kills, after := 40, 2, 1200*time.Millisecond
 	if os.Getenv("SETTLE_SOAK") != "" {
 		rows, kills, after = 120, 5, 2*time.Second
@@ -148,6 +156,7 @@ func TestPostgresStoppedImmediately(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a while")
 	}
+	t.Parallel()
 	server := pgtest.Private(t)
 	rows, crashes := 50, 1
 	if os.Getenv("SETTLE_SOAK") != "" {
