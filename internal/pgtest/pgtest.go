@@ -106,24 +106,51 @@ func Schema(t testing.TB, db *sql.DB) string {
 	return name
 }
 
-// server finds or starts the one server of this process.
+// Second returns the address of another server, for tests that run beside those
+// of [URL]: an open transaction holds up whoever follows a feed of its server.
+// It is empty where SETTLE_TEST_POSTGRES names the only one.
+func Second(t testing.TB) string {
+	t.Helper()
+	if os.Getenv("SETTLE_TEST_POSTGRES") != "" {
+		return ""
+	}
+	url, err := second()
+	if err != nil {
+		missing(t, err)
+	}
+	return url
+}
+
+// server finds or starts the server that the tests of this process share.
 var server = sync.OnceValues(func() (string, error) {
 	if url := os.Getenv("SETTLE_TEST_POSTGRES"); url != "" {
 		return url, nil
 	}
-	var err error
-	if shared, err = newCluster(throwaway); err != nil {
-		return "", err
-	}
-	return shared.URL(), nil
+	return start()
 })
 
-var shared *Cluster
+var second = sync.OnceValues(start)
 
-// stop ends the shared cluster.
+var shared struct {
+	sync.Mutex
+	clusters []*Cluster
+}
+
+func start() (string, error) {
+	c, err := newCluster(throwaway)
+	if err != nil {
+		return "", err
+	}
+	shared.Lock()
+	defer shared.Unlock()
+	shared.clusters = append(shared.clusters, c)
+	return c.URL(), nil
+}
+
+// stop ends the shared clusters.
 func stop() {
-	if shared != nil {
-		shared.remove()
+	for _, c := range shared.clusters {
+		c.remove()
 	}
 }
 

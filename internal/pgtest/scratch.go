@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"io"
+	"net/url"
 	"os"
 	"os/exec"
 	"syscall"
@@ -72,3 +73,7 @@ func (g *guard) end() {
 	_ = g.alive.Close()
 	_ = g.process.Wait()
 }
+
+// FileURL names a file for SQLite: the names of tests, and so of their temporary
+// directories, have characters that mean something in a URL.
+func FileURL(path string) string { return "file:" + (&url.URL{Path: path}).EscapedPath() }

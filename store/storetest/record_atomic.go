@@ -198,7 +198,7 @@ func halfCommit[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *su
 	if err := errors.Join(err, <-written); err != nil {
 		t.Fatal(err)
 	}
-	const pairs = 20
+	pairs := usual(8, 20)
 	var all []A
 	var ids []K
 	for range 2 * pairs {

@@ -27,11 +27,14 @@ type history[K, A, E any] struct {
 var sentinels = []error{statemachine.ErrIllegal, statemachine.ErrInvalid, statemachine.ErrForbidden, statemachine.ErrFenced, statemachine.ErrHeld,
 	statemachine.ErrNotFound, statemachine.ErrConflict}
 
-// How many random things a suite does; SETTLE_SOAK, if it is set, makes them more.
-// Each event is a commit.
+// How many random things a suite does; SETTLE_SOAK, if it is set, makes them more,
+// and -short fewer. Each event is a commit.
 func usual(few, many int) int {
-	if os.Getenv("SETTLE_SOAK") != "" {
+	switch {
+	case os.Getenv("SETTLE_SOAK") != "":
 		return many
+	case testing.Short():
+		return max(1, few/2)
 	}
 	return few
 }
@@ -48,13 +51,13 @@ func fixedRandom(t *testing.T, seed int, test func(*rapid.T)) {
 // same each time, then others.
 func randomHistories[T, R store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C], memory *subject[R, K, L, A, E, C]) {
 	play := func(rt *rapid.T) { playBoth(rt, s, memory) }
-	for seed := range usual(6, 20) {
+	for seed := range usual(5, 20) {
 		fixedRandom(t, seed, play)
 	}
 	if t.Failed() {
 		return
 	}
-	limit := usual(8, 60)
+	limit := usual(4, 60)
 	flag.Visit(func(f *flag.Flag) {
 		if f.Name == "rapid.checks" {
 			limit = math.MaxInt
@@ -114,7 +117,7 @@ func (s *subject[T, K, L, A, E, C]) population(t *testing.T) (ids []K) {
 			ids = append(ids, s.id(&a))
 		}
 	}
-	for seed := range usual(40, 80) {
+	for seed := range usual(12, 80) {
 		fixedRandom(t, seed, func(rt *rapid.T) {
 			h := s.draw(rt)
 			if s.setup != nil {

@@ -206,7 +206,8 @@ func follow[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subjec
 // followWhileWriting: transactions overlap, so that the numbers that they draw
 // are not the order in which they commit.
 func followWhileWriting[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
-	const writers, each = 6, 15
+	const writers = 6
+	each := usual(6, 15)
 	g := &s.stages[0]
 	done := make(chan []error)
 	go func() {
