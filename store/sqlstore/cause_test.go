@@ -67,7 +67,7 @@ func TestCausesOfAFile(t *testing.T) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return "file:" + path
+		return pgtest.FileURL(path)
 	}
 	damaged := bytes.Clone(whole)
 	copy(damaged[100:4096], bytes.Repeat([]byte{0xff}, 3996)) // the list of tables
@@ -78,9 +78,9 @@ func TestCausesOfAFile(t *testing.T) {
 	}{
 		{"text", file("text.db", bytes.Repeat([]byte("this is no database\n"), 300)), sqlstore.ErrNotADatabase, nil},
 		{"damaged page", file("damaged.db", damaged), sqlstore.ErrDamaged, []string{"backup"}},
-		{"missing folder", "file:" + filepath.Join(dir, "missing", "x.db"), sqlstore.ErrCannotOpen, []string{"folder"}},
+		{"missing folder", pgtest.FileURL(filepath.Join(dir, "missing", "x.db")), sqlstore.ErrCannotOpen, []string{"folder"}},
 		{"the URL of another database", "mysql://user@host/database", sqlstore.ErrCannotOpen, []string{"no path of a file"}},
-		{"a folder", "file:" + dir, sqlstore.ErrCannotOpen, nil},
+		{"a folder", pgtest.FileURL(dir), sqlstore.ErrCannotOpen, nil},
 		{"read-only", file("ro.db", nil) + "?mode=ro", sqlstore.ErrReadOnly, nil},
 	} {
 		db, err := sql.Open("sqlite", c.address)

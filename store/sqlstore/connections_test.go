@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
@@ -84,7 +85,7 @@ func hostDB(t *testing.T, db database, settings string) *sql.DB {
 	if err := db.QueryRow("PRAGMA database_list").Scan(&seq, &name, &path); err != nil {
 		t.Fatal(err)
 	}
-	host, err := sql.Open("sqlite", "file:"+path+"?"+settings)
+	host, err := sql.Open("sqlite", pgtest.FileURL(path)+"?"+settings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestBusyDatabaseIsWaitedFor(t *testing.T) {
 func TestConnectionsOfAStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "settle.db")
 	db := openFile(t, path)
-	d := database{db, sqlstore.SQLite, sqlstore.Options{}, "file:" + path}
+	d := database{db, sqlstore.SQLite, sqlstore.Options{}, pgtest.FileURL(path)}
 	d.migrate(t)
 	s := d.open(t)
 	if in := db.Stats().InUse; in != 2 {

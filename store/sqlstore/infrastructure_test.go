@@ -5,12 +5,15 @@ import (
 	"database/sql"
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
@@ -363,5 +366,22 @@ func TestClose(t *testing.T) {
 	}
 	if n := db.Stats().InUse; n != 0 {
 		t.Errorf("%d connections were not given back", n)
+	}
+}
+
+// A directory has the name of its test, and a file the one that it is given.
+func TestFilesWithNamesThatAURLMustEscape(t *testing.T) {
+	for _, name := range []string{"a#b", "a?b", "a%41b", "a b", "a&b=c;d+e"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), name+".db")
+			d := database{openFile(t, path), sqlstore.SQLite, sqlstore.Options{}, pgtest.FileURL(path)}
+			d.migrate(t)
+			if err := d.open(t).Update(context.Background(), open(1)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(path); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

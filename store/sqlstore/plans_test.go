@@ -40,7 +40,7 @@ func TestNoPlanReadsAWholeTable(t *testing.T) {
 			var opts Options
 			var err error
 			if d == SQLite {
-				db, err = sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "plans.db"))
+				db, err = sql.Open("sqlite", pgtest.FileURL(filepath.Join(t.TempDir(), "plans.db")))
 			} else {
 				db, err = sql.Open("pgx", pgtest.URL(t))
 			}

@@ -27,7 +27,7 @@ func TestCloseLeavesNoSettingInThePool(t *testing.T) {
 		t.Run(fmt.Sprint("limit ", limit), func(t *testing.T) {
 			ctx := context.Background()
 			path := filepath.Join(t.TempDir(), "settle.db")
-			db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(1234)&_pragma=cache_size(-100)")
+			db, err := sql.Open("sqlite", pgtest.FileURL(path)+"?_pragma=busy_timeout(1234)&_pragma=cache_size(-100)")
 			if err != nil {
 				t.Fatal(err)
 			}

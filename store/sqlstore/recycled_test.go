@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/internal/pgtest"
+	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
 )
 
@@ -20,16 +21,49 @@ import (
 // takes longer than most of their tests: files are copied, and the schemas of
 // PostgreSQL emptied and used again. A test that changes tables takes [newStore].
 
+// A suite on PostgreSQL has the server for itself, since what follows a feed
+// waits for every transaction of the server; two servers run two at once.
+
 // recycled is a migrated schema.
 type recycled struct {
 	database
 	reset string // makes it as it was
 }
 
-var spare struct {
-	sync.Mutex
+// server lends schemas to one suite at a time.
+type server struct {
+	url       string
 	db        *sql.DB
 	free, all []*recycled
+}
+
+var (
+	first, second server
+	idle          = make(chan *server, 2)
+	find          sync.Once
+)
+
+// suite runs a conformance suite on each dialect, beside others.
+func suite(t *testing.T, run func(t *testing.T, open func(testing.TB) store.Store[store.Unit])) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		run(t, func(tb testing.TB) store.Store[store.Unit] { return emptyFile(tb) })
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		url := pgtest.URL(t)
+		find.Do(func() {
+			first.url = url
+			idle <- &first
+			if second.url = pgtest.Second(t); second.url != "" {
+				idle <- &second
+			}
+		})
+		s := <-idle
+		t.Cleanup(func() { idle <- s })
+		run(t, func(tb testing.TB) store.Store[store.Unit] { return s.emptySchema(tb) })
+	})
 }
 
 // template is the file of an empty store.
@@ -40,7 +74,7 @@ var template = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "settle.db")
-	db, err := sql.Open("sqlite", "file:"+path)
+	db, err := sql.Open("sqlite", pgtest.FileURL(path))
 	if err != nil {
 		return nil, err
 	}
@@ -50,57 +84,54 @@ var template = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
-// emptyStore is a store for a suite that does not touch the tables themselves.
-func emptyStore(t testing.TB, d sqlstore.Dialect) *sqlstore.Store {
+// emptyFile is a store for a suite that does not touch the tables themselves.
+func emptyFile(t testing.TB) *sqlstore.Store {
 	t.Helper()
-	if d == sqlstore.SQLite {
-		text, err := template()
-		path := filepath.Join(t.TempDir(), "settle.db")
-		if err == nil {
-			err = os.WriteFile(path, text, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return database{openFile(t, path), d, sqlstore.Options{}, "file:" + path}.open(t)
+	text, err := template()
+	path := filepath.Join(t.TempDir(), "settle.db")
+	if err == nil {
+		err = os.WriteFile(path, text, 0o600)
 	}
-	url := pgtest.URL(t)
-	spare.Lock()
-	defer spare.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return database{openFile(t, path), sqlstore.SQLite, sqlstore.Options{}, pgtest.FileURL(path)}.open(t)
+}
+
+// emptySchema is the same on PostgreSQL.
+func (s *server) emptySchema(t testing.TB) *sqlstore.Store {
+	t.Helper()
 	var r *recycled
-	if n := len(spare.free); n > 0 {
-		r, spare.free = spare.free[n-1], spare.free[:n-1]
+	if n := len(s.free); n > 0 {
+		r, s.free = s.free[n-1], s.free[:n-1]
 	} else {
-		r = newRecycled(t, url)
-		spare.all = append(spare.all, r)
+		r = s.newRecycled(t)
+		s.all = append(s.all, r)
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		_, err := r.ExecContext(ctx, r.reset)
-		if err != nil {
+		if _, err := r.ExecContext(ctx, r.reset); err != nil {
 			t.Errorf("the schema cannot be used again: %v", err)
 			return
 		}
-		spare.Lock()
-		defer spare.Unlock()
-		spare.free = append(spare.free, r)
+		s.free = append(s.free, r)
 	})
 	return r.open(t)
 }
 
-func newRecycled(t testing.TB, url string) *recycled {
+func (s *server) newRecycled(t testing.TB) *recycled {
 	t.Helper()
-	if spare.db == nil {
-		db, err := sql.Open("pgx", url)
+	if s.db == nil {
+		db, err := sql.Open("pgx", s.url)
 		if err != nil {
 			t.Fatal(err)
 		}
 		db.SetMaxIdleConns(16)
-		spare.db = db
+		s.db = db
 	}
-	schema := fmt.Sprintf("settle_spare_%d_%d", os.Getpid(), len(spare.all))
-	r := &recycled{database: database{spare.db, sqlstore.Postgres, sqlstore.Options{Schema: schema}, url}}
+	schema := fmt.Sprintf("settle_spare_%d_%d", os.Getpid(), len(s.all))
+	r := &recycled{database: database{s.db, sqlstore.Postgres, sqlstore.Options{Schema: schema}, s.url}}
 	r.migrate(t)
 	// Triggers that keep history are not for us.
 	reset := []string{"BEGIN", "SET LOCAL session_replication_role = replica"}
@@ -134,7 +165,7 @@ func dropRecycled() error {
 	if os.Getenv("SETTLE_TEST_POSTGRES") == "" {
 		return nil
 	}
-	for _, r := range spare.all {
+	for _, r := range first.all {
 		_, err := r.Exec("DROP SCHEMA " + r.opts.Schema + " CASCADE")
 		errs = append(errs, err)
 	}

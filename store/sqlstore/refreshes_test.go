@@ -16,11 +16,7 @@ import (
 )
 
 func TestRefreshes(t *testing.T) {
-	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		storetest.Refreshes(t, func(tb testing.TB) store.Store[store.Unit] {
-			return emptyStore(tb, d)
-		})
-	})
+	suite(t, storetest.Refreshes[store.Unit])
 }
 
 // The source's monitoring, as it is written there.

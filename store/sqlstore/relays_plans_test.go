@@ -38,7 +38,7 @@ func TestNoPlanReadsAllRelays(t *testing.T) {
 			db, opts := (*sql.DB)(nil), Options{}
 			var err error
 			if d == SQLite {
-				db, err = sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "plans.db"))
+				db, err = sql.Open("sqlite", pgtest.FileURL(filepath.Join(t.TempDir(), "plans.db")))
 			} else {
 				db, err = sql.Open("pgx", pgtest.URL(t))
 			}

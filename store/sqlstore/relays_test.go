@@ -4,22 +4,13 @@ import (
 	"testing"
 
 	"github.com/settlehq/settle/store"
-	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/store/storetest"
 )
 
 func TestRelays(t *testing.T) {
-	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		storetest.Relays(t, func(tb testing.TB) store.Store[store.Unit] {
-			return emptyStore(tb, d)
-		})
-	})
+	suite(t, storetest.Relays[store.Unit])
 }
 
 func TestTenants(t *testing.T) {
-	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		storetest.Tenants(t, func(tb testing.TB) store.Store[store.Unit] {
-			return emptyStore(tb, d)
-		})
-	})
+	suite(t, storetest.Tenants[store.Unit])
 }

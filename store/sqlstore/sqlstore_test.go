@@ -60,12 +60,12 @@ func newDatabase(t testing.TB, d sqlstore.Dialect) database {
 		return database{db, d, sqlstore.Options{Schema: pgtest.Schema(t, db)}, url}
 	}
 	path := filepath.Join(t.TempDir(), "settle.db")
-	return database{openFile(t, path), d, sqlstore.Options{}, "file:" + path}
+	return database{openFile(t, path), d, sqlstore.Options{}, pgtest.FileURL(path)}
 }
 
 func openFile(t testing.TB, path string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+path)
+	db, err := sql.Open("sqlite", pgtest.FileURL(path))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -20,20 +21,16 @@ import (
 )
 
 func TestWallets(t *testing.T) {
-	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		storetest.Wallets(t, func(tb testing.TB) store.Store[store.Unit] {
-			return emptyStore(tb, d)
-		})
-	})
+	suite(t, storetest.Wallets[store.Unit])
 }
 
 // Every event and every read has the same answer from the database and from
 // the ledger in memory.
 func TestRandomHistoriesAgreeWithTheLedger(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		seeds := 6
-		if testing.Short() {
-			seeds = 2
+		seeds := 2 // the suite of storetest plays others
+		if os.Getenv("SETTLE_SOAK") != "" {
+			seeds = 12
 		}
 		for seed := range seeds {
 			if err := compareHistory(t, d, utxotest.NewHistory(uint64(seed), 60)); err != nil {

@@ -27,7 +27,7 @@ func TestListsBesideAMillion(t *testing.T) {
 		t.Run(d.String(), func(t *testing.T) {
 			db, opts, err := (*sql.DB)(nil), Options{}, error(nil)
 			if d == SQLite {
-				db, err = sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "lists.db"))
+				db, err = sql.Open("sqlite", pgtest.FileURL(filepath.Join(t.TempDir(), "lists.db")))
 			} else {
 				db, err = sql.Open("pgx", pgtest.URL(t))
 			}

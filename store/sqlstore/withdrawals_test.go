@@ -18,11 +18,7 @@ import (
 )
 
 func TestWithdrawals(t *testing.T) {
-	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		storetest.Withdrawals(t, func(tb testing.TB) store.Store[store.Unit] {
-			return emptyStore(tb, d)
-		})
-	})
+	suite(t, storetest.Withdrawals[store.Unit])
 }
 
 // bank is a store with the service of withdrawals and one hot wallet.
