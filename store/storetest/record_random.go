@@ -27,14 +27,11 @@ type history[K, A, E any] struct {
 var sentinels = []error{statemachine.ErrIllegal, statemachine.ErrInvalid, statemachine.ErrForbidden, statemachine.ErrFenced, statemachine.ErrHeld,
 	statemachine.ErrNotFound, statemachine.ErrConflict}
 
-// How many random things a suite does; SETTLE_SOAK, if it is set, makes them more,
-// and -short fewer. Each event is a commit.
+// How many random things a suite does; SETTLE_SOAK, if it is set, makes them more.
+// Each event is a commit.
 func usual(few, many int) int {
-	switch {
-	case os.Getenv("SETTLE_SOAK") != "":
+	if os.Getenv("SETTLE_SOAK") != "" {
 		return many
-	case testing.Short():
-		return max(1, few/2)
 	}
 	return few
 }
@@ -117,7 +114,7 @@ func (s *subject[T, K, L, A, E, C]) population(t *testing.T) (ids []K) {
 			ids = append(ids, s.id(&a))
 		}
 	}
-	for seed := range usual(12, 80) {
+	for seed := range usual(40, 80) {
 		fixedRandom(t, seed, func(rt *rapid.T) {
 			h := s.draw(rt)
 			if s.setup != nil {
