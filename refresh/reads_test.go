@@ -128,3 +128,32 @@ func TestWhatALaterPassSettles(t *testing.T) {
 		}
 	}
 }
+
+// What a store must write: also what changed without a version, and nothing else.
+func TestWritten(t *testing.T) {
+	x := newWorld(t)
+	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+	x.pass(t0, listing(t0, open("r", "a"), open("s", "a")))
+	x.do(enqueued(t0, 2, refresh.Sync, "", ""), refresh.Locked{By: by(refresh.API, t0), Fence: x.fence()})
+	written := func(c refresh.Change) (all []string) {
+		c.Written(func(old, now *refresh.Job) {
+			all = append(all, fmt.Sprint("job ", now.ID[15], " ", old.Version, now.Version))
+		},
+			func(old, now *refresh.Watcher) {
+				all = append(all, fmt.Sprint(now.Recipient, " ", old.Version, now.Version))
+			})
+		return all
+	}
+	c := x.do(refresh.JobClaimed{By: worker(t0), Slot: x.serve(t0), Lock: x.fence()})
+	if got := fmt.Sprint(written(c), len(c.Log)); got != "[job 2 1 1] 0" {
+		t.Errorf("a job that is put off: %s", got)
+	}
+	c = x.do(refresh.Looked{By: worker(t0), Slot: x.serve(t0), Began: t0, Listing: listing(t0, open("r", "a"), ended("s", "a", 2))})
+	if got := fmt.Sprint(written(c), len(c.Log)); got != "[r 1 1 s 1 2] 1" {
+		t.Errorf("watchers that are put off and that end: %s", got)
+	}
+	c = x.do(enqueued(t0, 3, refresh.Manual, "", ""))
+	if got := fmt.Sprint(written(c)); got != "[job 3 0 1]" {
+		t.Errorf("a new job: %s", got)
+	}
+}

@@ -192,9 +192,6 @@ func (t *refreshTurn) assign(done *Turned, a refresh.Assignment, slots []refresh
 	if err != nil {
 		return err
 	}
-	if err := t.b.save(); err != nil { // numbers are free before others take them
-		return err
-	}
 	for _, c := range a.Claim {
 		if taken[c.Number] {
 			continue

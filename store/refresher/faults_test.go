@@ -10,6 +10,7 @@ import (
 
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/refresh/refreshtest"
+	"github.com/settlehq/settle/store/refresher"
 )
 
 // What processes survive: long calls, lost stores, kills, wallets that hang.
@@ -370,10 +371,13 @@ func TestListingBeyondItsBound(t *testing.T) {
 	})
 }
 
-// A host that panics costs its own job an attempt, and nobody else anything.
+// A host that panics costs its own job an attempt, and nobody else anything; one that
+// panics always is called once in an interval.
 func TestPanicOfTheHost(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, s *system) {
-		s.node.wallet(refreshtest.Wallet(0).XpubVan).panics = 1
+		broken := s.node.wallet(refreshtest.Wallet(0).XpubVan)
+		broken.panics = 1
+		s.node.transfer(0, incoming("r", "asset"))
 		s.enqueue(0, refresh.Sync, "", "")
 		s.enqueue(1, refresh.Sync, "", "")
 		s.start("w1")
@@ -385,6 +389,17 @@ func TestPanicOfTheHost(t *testing.T) {
 		if j := s.get(0).Jobs[0]; j.Status != refresh.JobCompleted || j.Attempts != 2 {
 			t.Errorf("%+v", j)
 		}
+		s.node.mu.Lock()
+		broken.panics = 1000
+		s.node.mu.Unlock()
+		time.Sleep(2 * time.Minute)
+		s.node.mu.Lock()
+		if n := 1000 - broken.panics; n < 2 || n > 5 {
+			t.Errorf("it was called %d times", n)
+		}
+		broken.panics = 0
+		s.node.mu.Unlock()
+		time.Sleep(2 * time.Minute)
 		s.audit(2)
 	})
 }
@@ -404,4 +419,94 @@ func TestLongPass(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Between two calls of a round a job that came goes first: after the look-up of a
+// tick, and after its cancellations.
+func TestAJobThatComesDuringATick(t *testing.T) {
+	for expiration, want := range map[int64]string{
+		0:  "listtransfers , listassets, listtransfers asset, refresh, listtransfers ",
+		40: "listtransfers , listassets, listtransfers asset, failtransfers 1, refresh, listtransfers ",
+	} {
+		virtual(t, nil, func(t *testing.T, s *system) {
+			x := incoming("r", "asset")
+			if expiration > 0 {
+				x.Expiration = s.begin.Unix() + expiration
+			}
+			s.node.transfer(0, x)
+			s.node.transfer(0, incoming("other", "asset"))
+			s.node.mu.Lock() // another index, that stays open
+			s.node.wallet(refreshtest.Wallet(0).XpubVan).transfers[1].Index = 2
+			s.node.mu.Unlock()
+			s.enqueue(0, refresh.Sync, "", "")
+			s.start("w1")
+			time.Sleep(59 * time.Second)
+			s.node.mu.Lock()
+			s.node.keep, s.node.took = true, time.Second
+			s.node.mu.Unlock()
+			calls := strings.Split(want, ", ")
+			for n := 0; n < len(calls)-2; { // until the last call before the job's is under way
+				time.Sleep(100 * time.Millisecond)
+				_, _, log := s.node.seen()
+				n = len(log)
+			}
+			s.enqueue(0, refresh.Manual, "", "")
+			time.Sleep(4 * time.Second)
+			_, _, log := s.node.seen()
+			for i, call := range calls {
+				if i >= len(log) || !strings.HasSuffix(log[i], " "+call) {
+					t.Fatalf("expiration %d, call %d: %q, want %q", expiration, i, log, calls)
+				}
+			}
+		})
+	}
+}
+
+// A cancellation that times out in a tick ends the round; the watchers have had their
+// turn.
+func TestTimeoutInATick(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		x := incoming("r", "asset")
+		x.Expiration = s.begin.Unix() + 20
+		s.node.transfer(0, x)
+		s.node.wallet(refreshtest.Wallet(0).XpubVan).hangOn = "failtransfers"
+		s.enqueue(0, refresh.Sync, "", "")
+		s.start("w1")
+		time.Sleep(95 * time.Second) // the tick at 30 s hung until 90 s
+		w, r := s.get(0).Wallet, s.watcher(0, "r")
+		if w.HungRounds != 1 || !strings.Contains(r.LastError, "HTTP_TIMEOUT") || r.NextAt.Sub(s.begin) < 60*time.Second || r.RefreshCount != 1 {
+			t.Errorf("%+v %+v", w, r)
+		}
+	})
+}
+
+// A stop lets the job under way end, and begins no other.
+func TestStopBeginsNothing(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		s.node.took = time.Second
+		for range 5 {
+			s.enqueue(0, refresh.Sync, "", "")
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		done := make(chan error)
+		go func() {
+			done <- refresher.Run(ctx, s.service, &caller{node: s.node, of: &process{name: "w1"}}, refresher.Options{Name: "w1", Grace: time.Minute})
+		}()
+		time.Sleep(1500 * time.Millisecond)
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		completed := 0
+		for _, j := range s.get(0).Jobs {
+			if j.Status == refresh.JobCompleted {
+				completed++
+			} else if j.Status != refresh.JobPending || j.Attempts != 0 {
+				t.Errorf("%+v", j)
+			}
+		}
+		if completed != 1 {
+			t.Errorf("%d jobs were done", completed)
+		}
+	})
 }

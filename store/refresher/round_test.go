@@ -14,6 +14,7 @@ import (
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
+	"github.com/settlehq/settle/store/worker"
 )
 
 // A renewal moves the end of the lock that it was of, and of no other: that of a
@@ -89,4 +90,139 @@ func TestRecoveryOfACorruptStore(t *testing.T) {
 			t.Errorf("%d tries, %v", db.tries, err)
 		}
 	})
+}
+
+// host counts calls.
+type host struct{ calls int }
+
+func (h *host) Refresh(context.Context, refresh.Credentials) error { h.calls++; return nil }
+
+func (h *host) ListAssets(context.Context, refresh.Credentials) ([]string, error) {
+	h.calls++
+	return nil, nil
+}
+
+func (h *host) ListTransfers(context.Context, refresh.Credentials, string) ([]refresh.Transfer, error) {
+	h.calls++
+	return nil, nil
+}
+
+func (h *host) FailTransfers(context.Context, refresh.Credentials, int32) error {
+	h.calls++
+	return nil
+}
+
+// Where the answer to a claim comes after the end of the lock, nothing is called.
+func TestNothingIsCalledAtTheEndOfTheLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &host{}
+		r := &round{slots: &slots{config: refresh.DefaultConfig(), host: h, log: slog.New(slog.DiscardHandler)}, log: slog.New(slog.DiscardHandler)}
+		r.hold(uuid.New(), 1, 5, time.Now())
+		time.Sleep(r.config.LockTTL)
+		if err := r.pass(t.Context(), refresh.Credentials{}, new(refresh.JobDone)); !errors.Is(err, errNotHeld) {
+			t.Error(err)
+		}
+		if got := r.cancel(t.Context(), refresh.Credentials{}, []int32{0}); len(got) != 1 || got[0].Outcome == statemachine.Done || h.calls != 0 {
+			t.Errorf("%d calls, %+v", h.calls, got)
+		}
+	})
+}
+
+// slow is a store of which each answer takes a while, in which something happens.
+type slow struct {
+	store.Store[store.Unit]
+	takes     time.Duration
+	meanwhile func()
+}
+
+func (s *slow) Update(ctx context.Context, fn func(store.Unit) error) error {
+	err := s.Store.Update(ctx, fn)
+	time.Sleep(s.takes)
+	if s.meanwhile != nil {
+		s.meanwhile()
+	}
+	return err
+}
+
+// newSlots are those of a process on a store that has one wallet with a job each.
+func newSlots(t *testing.T, db store.Store[store.Unit], xpubs ...string) *slots {
+	t.Helper()
+	service, err := store.NewRefreshes(db, refresh.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, xpub := range xpubs {
+		_, err := service.Enqueue(t.Context(), refresh.Enqueued{By: refresh.By{Actor: "api", Role: refresh.API}, Cause: refresh.Sync,
+			Credentials: refresh.Credentials{XpubVan: xpub, XpubCol: "c", MasterFingerprint: "f"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &slots{service: service, host: &host{}, config: service.Config(), name: "w1", log: slog.New(slog.DiscardHandler), stopping: t.Context(), all: map[string]*slot{}}
+}
+
+func (s *slots) turn(t *testing.T, n int, done ...result) []worker.Item[*round] {
+	t.Helper()
+	items, _, err := s.Turn(t.Context(), done, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return items
+}
+
+// A lease ends LockTTL after its renewal was sent, however late the answer comes; and
+// what the round gave back meanwhile is not lost.
+func TestRenewalsThatTakeAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &slow{Store: memory.New(memory.Options{})}
+		s := newSlots(t, db, "a")
+		items := s.turn(t, 1)
+		r := items[0].Work
+		c, err := s.service.Step(t.Context(), "a", refresh.JobClaimed{By: r.by(), Slot: r.held.Slot})
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := r.hold(c.Job, 1, c.New.Lock.Lease.Fence, time.Now())
+		db.takes = 3 * time.Second
+		end := time.Now().Add(s.config.LockTTL)
+		if err := s.Renew(t.Context(), items); err != nil || !items[0].Until.Equal(end) || !r.lockEnd().Equal(end) {
+			t.Errorf("%v, until %v and %v, want %v", err, items[0].Until, r.lockEnd(), end)
+		}
+		if _, err := s.service.Step(t.Context(), "a", refresh.JobNotDone{By: r.by(), Held: held, Outcome: statemachine.Failed}); err != nil {
+			t.Fatal(err)
+		}
+		db.meanwhile = r.letGo // the round hears of it while the renewal is under way
+		if err := s.Renew(t.Context(), items); err != nil || !items[0].Until.Equal(end) {
+			t.Errorf("%v, until %v", err, items[0].Until)
+		}
+	})
+}
+
+// An exit that is refused, since a job came, is asked for once: the slot stays, and
+// its next round starts.
+func TestARefusedExit(t *testing.T) {
+	s := newSlots(t, memory.New(memory.Options{}), "a")
+	if items := s.turn(t, 1); len(items) != 1 {
+		t.Fatal(items)
+	}
+	slot := s.all["a"]
+	slot.idleSince, slot.workSeq = time.Now().Add(-time.Hour), 1
+	if items := s.turn(t, 1, result{xpub: "a", slot: slot.held.Fence, idle: true, workSeq: 1}); len(items) != 0 || s.all["a"] == nil {
+		t.Fatalf("%v, %v", items, s.all)
+	}
+	if items := s.turn(t, 1); len(items) != 1 {
+		t.Error("the wallet is never worked on again")
+	}
+}
+
+// Rounds that are due take their part of the room for new wallets.
+func TestRoomOfATurn(t *testing.T) {
+	s := newSlots(t, memory.New(memory.Options{}), "a", "b")
+	first := s.turn(t, 1)
+	if len(first) != 1 {
+		t.Fatal(first)
+	}
+	if items := s.turn(t, 1, first[0].Work.ended(result{})); len(items) != 1 || items[0].Key != first[0].Key || len(s.all) != 1 {
+		t.Errorf("%v, %v", items, s.all)
+	}
 }
