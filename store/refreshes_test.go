@@ -39,3 +39,55 @@ func TestEnqueueLogged(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A recovery goes through all wallets page by page, and a wallet whose work is not
+// due yet is not idle.
+func TestRecoverInPages(t *testing.T) {
+	ctx := context.Background()
+	s, err := store.NewRefreshes(memory.New(memory.Options{}), refresh.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := func(role refresh.Role) refresh.By { return refresh.By{Actor: "w1", Role: role} }
+	for _, xpub := range []string{"a", "b", "c"} {
+		if _, err := s.Enqueue(ctx, refresh.Enqueued{By: by(refresh.API), Credentials: refresh.Credentials{XpubVan: xpub, XpubCol: "b", MasterFingerprint: "c"},
+			Cause: refresh.InvoiceCreated, Recipient: "r"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	turned, err := s.Turn(ctx, "w1", nil, 3)
+	if err != nil || len(turned.Claimed) != 3 {
+		t.Fatalf("%+v, %v", turned, err)
+	}
+	for _, h := range turned.Claimed {
+		if _, err := s.Step(ctx, h.XpubVan, refresh.JobClaimed{By: by(refresh.Worker), Slot: h.Fence}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	jobs, next, err := s.Recover(ctx, by(refresh.Orchestrator), "", 2)
+	if err != nil || len(jobs) != 2 || next != "b" {
+		t.Fatalf("%v, %q, %v", jobs, next, err)
+	}
+	if jobs, next, err = s.Recover(ctx, by(refresh.Orchestrator), next, 2); err != nil || len(jobs) != 1 || next != "" {
+		t.Fatalf("%v, %q, %v", jobs, next, err)
+	}
+	c, err := s.Step(ctx, "a", refresh.JobClaimed{By: by(refresh.Worker), Slot: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := refresh.Held{Slot: 1, Job: c.Job, Fence: 1, Lock: c.New.Lock.Lease.Fence}
+	if _, err := s.Step(ctx, "a", refresh.JobNotDone{By: by(refresh.Worker), Held: held, Outcome: statemachine.Deferred}); err != nil {
+		t.Fatal(err)
+	}
+	_, _, now, err := s.Owed(ctx, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := refresh.Looked{By: by(refresh.Worker), Slot: 1, Began: now, Listing: refresh.Listing{Began: now, Answered: now, Transfers: []refresh.Transfer{{Recipient: "r", Status: refresh.TransferSettled}}}}
+	if _, err := s.Step(ctx, "a", look); err != nil {
+		t.Fatal(err)
+	}
+	if step, _, now, err := s.Owed(ctx, "a"); err != nil || step.Do != 0 || step.Idle || !step.Due.After(now) {
+		t.Errorf("%+v, %v", step, err)
+	}
+}

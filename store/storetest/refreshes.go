@@ -301,6 +301,13 @@ func lostLock[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	}
 	err = r.Update(ctx, func(tx T) error { return tx.Refreshes().Save(change) })
 	refusedWith(t, err, statemachine.ErrFenced, "a change from before the sweep")
+	defer func() {
+		if _, err := r.service.Step(ctx, xpub, refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API, At: start}}); err != nil {
+			t.Fatal(err)
+		}
+		err := r.Update(ctx, func(tx T) error { return tx.Refreshes().Save(change) })
+		refusedWith(t, err, statemachine.ErrFenced, "the release of a lock that another has")
+	}()
 	same(t, "it left a trace", versionedRefreshes(r).snapshot(t, xpub), before)
 }
 
