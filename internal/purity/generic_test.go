@@ -18,10 +18,6 @@ var generic = map[string]string{
 	"Feed":     "the port: the ids of a domain's records",
 	"CursorOf": "for adapters: the same",
 	// Deposits and credits share what they have alike.
-	"SwapRecords": "the port: deposits and credits",
-	"SwapSource":  "deposits and credits",
-	"HeldSwap":    "deposits and credits",
-	"swapItems":   "deposits and credits",
 	"swapWork":    "deposits and credits",
 }
 

@@ -375,7 +375,7 @@ type failing struct {
 	left atomic.Int64
 }
 
-func (f *failing) Update(ctx context.Context, fn func(store.Tx) error) error {
+func (f *failing) Update(ctx context.Context, fn func(store.Unit) error) error {
 	if f.left.Add(-1) >= 0 {
 		return errors.New("the database is away")
 	}
@@ -405,7 +405,7 @@ func TestStart(t *testing.T) {
 		for len(forged.Activities) < 7 {
 			forged.Activities = append(forged.Activities, forged.Activities[0])
 		}
-		if err := db.Update(context.Background(), func(tx store.Tx) error { return tx.Relays().Save(forged) }); err != nil {
+		if err := db.Update(context.Background(), func(tx store.Unit) error { return tx.Relays().Save(forged) }); err != nil {
 			t.Fatal(err)
 		}
 		db.left.Store(10)

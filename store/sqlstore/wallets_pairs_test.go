@@ -187,7 +187,7 @@ func comparePair(t *testing.T, before []utxo.Event, events [2]utxo.Event) {
 	if err := commit[1](); err != nil {
 		t.Fatal(err)
 	}
-	err = s.View(ctx, func(tx store.Tx) error {
+	err = s.View(ctx, func(tx store.Unit) error {
 		got := everything(tx.Wallets(), utxotest.Policy(), utxotest.Start)
 		for i, line := range everything(ledger, utxotest.Policy(), utxotest.Start) {
 			if i >= len(got) || got[i] != line {
