@@ -29,9 +29,12 @@ func (p Policy) Apply(w Withdrawal, ev Event) (Change, error) { return p.ApplyAt
 
 // ApplyAt is [Policy.Apply]; now is the time of an event that has none.
 func (p Policy) ApplyAt(w Withdrawal, ev Event, now time.Time) (Change, error) {
-	s := step{Change: Change{Old: w, New: w}, ev: ev}
+	s := step{Change: Change{Old: w, New: w}, ev: ev, speakers: speakers(ev)}
 	s.New.Owner = uuid.Nil // of this event alone
 	err := s.begin(now)
+	if err == nil && w.Job.Batch != uuid.Nil {
+		err = s.notOfBatch()
+	}
 	if err == nil {
 		err = p.take(&s)
 	}
@@ -141,11 +144,14 @@ const (
 // step is the work on one event.
 type step struct {
 	Change
-	ev  Event
+	ev  interface{ by() By }
 	by  By
 	why string // of the request's flagged line
 
-	room bool // New.Txs has room for the transaction
+	speakers roles
+
+	room  bool // New.Txs has room for the transaction
+	shown bool // the evidence shows that the transaction pays this request, or reverted
 }
 
 // event names what is refused.
@@ -162,7 +168,7 @@ func (c *step) begin(now time.Time) error {
 	if by.At.IsZero() {
 		by.At = now
 	}
-	if !by.Role.Valid() || speakers(c.ev)&(1<<by.Role) == 0 {
+	if !by.Role.Valid() || c.speakers&(1<<by.Role) == 0 {
 		return c.refuse(statemachine.ErrForbidden, "the role is "+by.Role.String())
 	}
 	if by.Actor == "" || len(by.Actor) > MaxActor || !statemachine.Storable(by.Actor) || by.At.IsZero() {
@@ -272,3 +278,33 @@ func (c *step) refuseRequest(err error, reason string) error {
 
 // word reports whether s can be a hash, an input or a reference.
 func word(s string) bool { return s != "" && len(s) <= MaxHash && statemachine.Storable(s) }
+
+// notOfBatch refuses what is said to one member of a batch of the transaction
+// that it shares with the others.
+func (c *step) notOfBatch() error {
+	tx := ""
+	switch e := c.ev.(type) {
+	case Receipt:
+		tx = e.Tx
+	case Missing:
+		tx = e.Tx
+	case ProvenDead:
+		tx = e.Tx
+	case CannotTell:
+		tx = e.Tx
+	case Looking:
+		tx = c.Old.Job.TxHash
+	case PaidBy:
+		facts := txFacts{Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input}
+		if tx = e.Tx; c.Old.find(tx) < 0 && c.Old.exclusiveWithLive(&facts) {
+			tx = c.Old.Job.TxHash
+		}
+	}
+	if tx == "" || c.Old.find(tx) < int(c.Old.Job.TxsDead) {
+		return nil
+	}
+	if err := c.jobVersion(); err != nil {
+		return err
+	}
+	return c.refuse(ErrInBatch, c.Old.Job.Batch.String())
+}

@@ -3,6 +3,8 @@ package withdrawal
 import (
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/settlehq/settle/statemachine"
 )
 
@@ -24,6 +26,9 @@ func (p *Policy) receipt(c *step, e *Receipt) error {
 	i := c.Old.find(e.Tx)
 	if i >= 0 {
 		e.Tx = c.Old.Txs[i].Hash
+	}
+	if i >= 0 && c.Old.Txs[i].Batch != uuid.Nil && !c.shown { // nobody sees whom it pays
+		return p.notYet(c)
 	}
 	claim := ClaimMined
 	switch {
@@ -173,7 +178,7 @@ func (w *Withdrawal) newestBytes() *Tx {
 // provenDead is the only way from a transaction on file to another execution.
 func (p *Policy) provenDead(c *step, e *ProvenDead) error {
 	j := &c.New.Job
-	if j.Review && c.by.Role != Operator {
+	if (j.Review || e.Cause == LeftOut) && c.by.Role != Operator {
 		return c.refuse(statemachine.ErrForbidden, "in review only an operator may say so")
 	}
 	if err := c.evidence(); err != nil {
@@ -213,7 +218,7 @@ func (p *Policy) provenDead(c *step, e *ProvenDead) error {
 		return nil
 	}
 	j.EvidenceHeight, j.EvidenceHash = e.Height, e.Block.Hash
-	j.TxsDead = j.TxsOnFile
+	j.TxsDead, j.Batch = j.TxsOnFile, uuid.Nil
 	// A payment that is known keeps its hash: the job fails, and is not requeued.
 	j.TxHash, j.Nonce, j.HasNonce = c.Old.paidByDead(), 0, false
 	if joined, err := c.strayJoins(p); joined || err != nil {
@@ -264,6 +269,10 @@ func (c *step) unprovenOf(e *ProvenDead, tx *Tx) string {
 		return "unknown cause " + e.Cause.String()
 	case len(e.Block.Hash) > MaxHash || !statemachine.Storable(e.Block.Hash):
 		return "a block hash has at most 100 bytes"
+	case e.Cause == LeftOut && tx.Batch == uuid.Nil:
+		return "it is the transaction of this request alone, and of no batch"
+	case e.Cause == LeftOut:
+		return ""
 	case e.Cause == WindowEnded && tx.HasNonce:
 		return "a transaction with a nonce has no window: it is dead when its nonce is used"
 	case e.Cause == WindowEnded:

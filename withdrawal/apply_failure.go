@@ -120,7 +120,7 @@ func (c *step) requeueAt(at time.Time) {
 	j := &c.New.Job
 	j.ScheduledAt, j.Deferrals = at, 0
 	j.DispatchedAt, j.DispatchRef, j.Review = time.Time{}, "", false
-	j.Nonce, j.HasNonce, j.TxHash = 0, false, ""
+	j.Nonce, j.HasNonce, j.TxHash, j.Batch = 0, false, "", uuid.Nil
 	j.BroadcastAt, j.NextCheckAt, j.Rebroadcast = time.Time{}, time.Time{}, false
 	j.letGo()
 }
@@ -149,7 +149,7 @@ func (c *step) fail(t JobTrigger, text, seen string, outcome statemachine.Outcom
 func (c *step) finish() {
 	j := &c.New.Job
 	j.ProcessedAt = c.by.At
-	j.OfferAt = time.Time{}
+	j.OfferAt, j.Batch = time.Time{}, uuid.Nil
 	j.DispatchedAt, j.DispatchRef, j.Review = time.Time{}, "", false
 	j.NextCheckAt, j.Rebroadcast = time.Time{}, false
 	j.letGo()

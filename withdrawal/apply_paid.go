@@ -1,6 +1,8 @@
 package withdrawal
 
 import (
+	"fmt"
+
 	"github.com/google/uuid"
 
 	"github.com/settlehq/settle/statemachine"
@@ -43,6 +45,10 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 		return c.refuse(statemachine.ErrInvalid, why)
 	}
 	if onFile >= 0 {
+		if of := &c.Old.Txs[onFile]; of.Batch != uuid.Nil && of.Output != e.Output {
+			return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("it pays this request by output %d", of.Output))
+		}
+		c.shown = true
 		return p.receipt(c, &Receipt{By: e.By, Block: e.Block, Tx: e.Tx, GasUsed: e.GasUsed, GasPrice: e.GasPrice})
 	}
 	if err := c.wellFormed(&tx); err != nil {

@@ -30,6 +30,9 @@ func (p *Policy) claim(c *step, e *Claimed) error {
 		if j.Review {
 			return c.refuse(statemachine.ErrIllegal, "")
 		}
+		if j.Batch != uuid.Nil {
+			return c.refuse(ErrInBatch, j.Batch.String())
+		}
 		if err := c.sendable(); err != nil {
 			return err
 		}
@@ -51,7 +54,7 @@ func (p *Policy) claim(c *step, e *Claimed) error {
 	j.RetryCount++
 	j.ClaimedAt = c.by.At
 	j.ErrorMessage, j.OfferAt = "", time.Time{}
-	if p.chain(j.Chain).Nonces {
+	if p.chain(j.Chain).Nonces && !e.Behind {
 		j.Slot = uuid.NullUUID{UUID: j.Wallet, Valid: true}
 	}
 	c.New.Attempt = Attempt{Job: j.ID, Fence: j.Lease.Fence, Worker: c.by.Actor, StartedAt: c.by.At}
@@ -97,7 +100,7 @@ func (p *Policy) prepare(c *step, e *Prepared) error {
 		return err
 	}
 	j := &c.New.Job
-	if err := c.nothingOut(); err != nil {
+	if err := p.nothingOut(c); err != nil {
 		return err
 	}
 	if err := p.begins(c); err != nil {
@@ -123,7 +126,15 @@ func (p *Policy) prepare(c *step, e *Prepared) error {
 }
 
 // nothingOut refuses a second intent: at most one may be undecided.
-func (c *step) nothingOut() error {
+func (p *Policy) nothingOut(c *step) error {
+	j := &c.Old.Job
+	if p.chain(j.Chain).Nonces && !j.Slot.Valid {
+		return c.refuse(statemachine.ErrIllegal, "it was claimed behind another job of a batch, and is paid with it")
+	}
+	return c.nothingLive()
+}
+
+func (c *step) nothingLive() error {
 	j := &c.Old.Job
 	if j.Review || j.Live() || !j.DispatchedAt.IsZero() {
 		return c.refuse(statemachine.ErrIllegal, "a transaction of this job may be on its way")
@@ -145,7 +156,7 @@ func (p *Policy) dispatch(c *step, e *Dispatched) error {
 	if err := c.allows(JobDispatch); err != nil {
 		return err
 	}
-	if err := c.nothingOut(); err != nil {
+	if err := p.nothingOut(c); err != nil {
 		return err
 	}
 	if err := p.begins(c); err != nil {

@@ -99,6 +99,7 @@ func checkJob(w *Withdrawal) string {
 		rule{terminal == !j.ProcessedAt.IsZero(), "exactly a terminal job has processed_at"},
 		rule{j.Status != JobConfirmed || j.EvidenceHash != "" && j.TxHash != "", "a confirmed job has its transaction and block"},
 		rule{j.Status != JobFailed || !j.Live() || j.EvidenceHash != "" && j.TxHash != "", "a failed job has evidence that nothing of it can be mined"},
+		rule{j.Batch == uuid.Nil || confirming && j.Lease.Holder == "" && !j.Rebroadcast, "what is in a batch is confirming, and the batch is sent again"},
 		rule{len(j.ErrorMessage) <= MaxText, "an error message is bounded"},
 		rule{w.Attempt.Job != j.ID || w.Attempt.Fence <= j.Lease.Fence, "an attempt is of this or an earlier fence"},
 		rule{w.Attempt.Job != j.ID || w.Attempt.Fence != j.Lease.Fence || w.Attempt.EndedAt.IsZero() == executing, "an attempt is open exactly during its execution"},

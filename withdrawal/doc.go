@@ -129,6 +129,36 @@
 // begin nothing; an execution that ends because of that costs no attempt. What a
 // [Claimed] is refused for is not due.
 //
+// # Batches
+//
+// One transaction may pay many requests: by one output each, or by one transfer
+// of a contract each. A [Batch] is the transaction with its versions; each request
+// that it pays is a member and keeps its own record, and the three together are a
+// [Payout] ([Policy.ApplyBatch], [Policy.NextBatch], [CheckBatch]).
+//
+// Until it is signed there is no batch: members are claimed, cancelled, held and
+// rescued one by one. On a chain with nonces one of them holds the slot of the
+// wallet and its job will own the nonce; the others are claimed behind it
+// (Claimed.Behind) and cannot be paid alone. [BatchPrepared] is the first
+// irreversible step of all of them, in one commit: the version is on the file of
+// each request that it pays, with its output, before it is sent.
+//
+// The invariant is that of every payment, and not another one: whatever may pay a
+// request is on that request's file, and what is live there is exclusive. It
+// holds, since a version is filed with each request that it pays before it is
+// sent; since all versions of a batch have one nonce or input; and since a job
+// leaves its batch only for an end, for an operator, or for pending, with
+// everything of the batch on its file proven dead by a transaction with that
+// nonce or input, at depth, that does not pay it. A replacement that drops a
+// member proves nothing: the member stays, and may be paid by an older version.
+//
+// While a batch has a job, what becomes of the transaction is said to the batch
+// ([ErrInBatch]). [BatchMined] decides all members in one commit, each by its own
+// output or transfer. One that a version was to pay, and that is not shown, is in
+// review and out of the batch: an operator says PaidBy of that transaction and
+// output, or ProvenDead with LeftOut. A receipt says nothing of whom a batch
+// pays, so it moves none of its members.
+//
 // # Storing a change
 //
 // A record whose version changed is written where the version in Old still
@@ -141,4 +171,8 @@
 // and per (request, hash); one request per transaction of a chain, or per output
 // of it, strays included ([ErrPaymentTaken]); one attempt per (job, fence); one
 // incident per key. What writes a job compares the version of its request too.
+//
+// A [BatchChange] is stored in one commit with the changes of its members, each by
+// compare-and-swap on its own version. The nonce of a batch belongs to the job that
+// it names as its owner: the transactions of its members take none.
 package withdrawal

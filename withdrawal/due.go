@@ -27,7 +27,8 @@ const (
 	DueRebroadcast
 	// DueCheck: confirming jobs from next_check_at on, by that and id. One that
 	// is owed another broadcast is left to the withdrawal workers for a grace,
-	// since a look-up puts next_check_at off for both.
+	// since a look-up puts next_check_at off for both. One that is in a batch is
+	// looked up with it, see [BatchDueAt].
 	DueCheck
 	// DueRescue: processing jobs, not in review, from the end of the lease on,
 	// by that and id.
@@ -63,7 +64,7 @@ func DueAt(kind DueKind, w *Withdrawal, grace time.Duration) (at time.Time, ok b
 		if j.owesBroadcast() {
 			at = at.Add(grace)
 		}
-		return at, j.Status == JobConfirming
+		return at, j.Status == JobConfirming && j.Batch == uuid.Nil
 	case DueRescue:
 		return j.Lease.Until, j.Status == JobProcessing && !j.Review
 	case DueEnqueue:

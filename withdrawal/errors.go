@@ -29,6 +29,9 @@ var (
 	// ErrOnHold: the request is held, its wallet is not active, or its chain is
 	// paused. It is [statemachine.ErrIllegal].
 	ErrOnHold = fmt.Errorf("%w: on hold", statemachine.ErrIllegal)
+	// ErrInBatch: the job is one of a batch, and what becomes of its transaction
+	// is said to that. It is [statemachine.ErrIllegal].
+	ErrInBatch = fmt.Errorf("%w: it is in a batch", statemachine.ErrIllegal)
 	// ErrPaidTwice is what [Check] finds on a completed request of which an
 	// incident says that another transaction was mined too. The record is
 	// sound; people have to settle it, and then say [Acknowledged].

@@ -123,6 +123,9 @@ type (
 	Claimed struct {
 		By
 		Fence int64
+		// Behind: for a batch, on a chain with nonces. The job takes no slot of
+		// the wallet, which another member has, and cannot be paid alone.
+		Behind bool
 	}
 	// Prepared puts a signed transaction on file, before it is sent. Key:
 	// Fence and Hash.

@@ -136,6 +136,7 @@ const (
 	JobRelease    // the hold ends
 	JobPaidBy     // a transaction that was not on file pays it
 	JobLateAnswer // a dispatch that was declared not sent was sent
+	JobBatched    // signed as one of a batch
 )
 
 type jobTrigger struct{}
@@ -145,7 +146,7 @@ func (jobTrigger) Names() []string { return jobTriggerNames }
 
 var jobTriggerNames = []string{"enqueue", "claim", "prepare", "dispatch", "broadcast", "rebump", "retry", "max retries",
 	"permanent error", "snooze", "rescue", "unknown", "review", "found", "not sent", "confirm", "reverted",
-	"cancel mined", "proven dead", "import", "revived", "stop", "hold", "hold what is out", "release", "paid by another", "late answer"}
+	"cancel mined", "proven dead", "import", "revived", "stop", "hold", "hold what is out", "release", "paid by another", "late answer", "batched"}
 
 const (
 	extStop    = "a withdrawal must be stoppable before it is executed"
@@ -160,6 +161,7 @@ const (
 	extFlagged = "a fact that forbids another payment, or allows it again, moves the version; terminal still means that no edge leads to another state"
 	extPaidBy  = "the payment was mined under a hash that was not on file: it is not paid again"
 	extLate    = "a dispatch that was declared not sent was sent: it is not paid again"
+	extBatched = "one transaction pays many requests: its bytes are on file with the batch, which sends them"
 	extDead    = "proof that no transaction on file can be mined allows another execution"
 )
 
@@ -244,6 +246,7 @@ var JobMachine = statemachine.Must("withdrawal_job", []jobEdge{
 	{From: JobConfirming, Trigger: JobPaidBy, To: JobConfirming, Extension: extPaidBy},
 	{From: JobPending, Trigger: JobLateAnswer, To: JobConfirming, Extension: extLate},
 	{From: JobProcessing, Trigger: JobLateAnswer, To: JobConfirming, Extension: extLate},
+	{From: JobProcessing, Trigger: JobBatched, To: JobConfirming, Extension: extBatched},
 })
 
 // Role is in which capacity an actor speaks.
@@ -314,6 +317,7 @@ const (
 	NonceUsed   DeathCause = iota + 1 // another transaction of the wallet used the nonce
 	InputSpent                        // another transaction spent the input
 	WindowEnded                       // the validity window ended without it
+	LeftOut                           // it was mined, of a batch, and its output or transfer to this request is not there: an operator says so
 )
 
 type deathCause struct{}
@@ -321,4 +325,4 @@ type deathCause struct{}
 func (deathCause) Kind() string    { return "withdrawal death cause" }
 func (deathCause) Names() []string { return deathCauseNames }
 
-var deathCauseNames = []string{"nonce used", "input spent", "validity window over"}
+var deathCauseNames = []string{"nonce used", "input spent", "validity window over", "left out"}

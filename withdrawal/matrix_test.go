@@ -45,7 +45,7 @@ pending stop failed, processing stop failed,
 pending hold pending, processing hold pending, processing hold what is out processing,
 pending release pending, processing release processing,
 pending paid by another confirming, processing paid by another confirming, confirming paid by another confirming,
-pending late answer confirming, processing late answer confirming`
+pending late answer confirming, processing late answer confirming, processing batched confirming`
 	compareTable(t, withdrawal.RequestMachine, requests)
 	compareTable(t, withdrawal.JobMachine, jobs)
 	for s, terminal := range map[withdrawal.RequestStatus]bool{withdrawal.RequestCompleted: true, withdrawal.RequestRejected: true,

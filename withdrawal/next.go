@@ -39,9 +39,10 @@ type Action struct {
 	Request uuid.UUID
 	Job     uuid.UUID // zero for DoEnqueue
 	Wallet  uuid.UUID
-	Fence   int64    // of the lease to act under; for DoClaim and DoRebroadcast the one to claim
-	Hashes  []string `json:",omitempty"` // DoLookUp: all live transactions; DoBroadcast, DoRebroadcast: the one to send
-	Raw     []byte   `json:",omitempty"` // the bytes to send
+	Batch   uuid.UUID `json:",omitzero"` // then Request and Job are zero
+	Fence   int64     // of the lease to act under; for DoClaim and DoRebroadcast the one to claim
+	Hashes  []string  `json:",omitempty"` // DoLookUp: all live transactions; DoBroadcast, DoRebroadcast: the one to send
+	Raw     []byte    `json:",omitempty"` // the bytes to send
 	// NextNonce is the highest nonce on file + 1, for DoPay; 0: none is on file.
 	// It is the one to use only where the chain's next is not known: see FreeNonce.
 	NextNonce uint64 `json:",omitempty"`
@@ -156,6 +157,9 @@ func (p *Policy) nextConfirming(w *Withdrawal, now time.Time) Step {
 		return step
 	}
 	step.Due = now.Add(p.CheckEvery)
+	if j.Batch != uuid.Nil {
+		return step // see [Policy.NextBatch]
+	}
 	look := w.action(DoLookUp, ConfirmationWorker, "look up/"+j.ID.String()+"/"+j.NextCheckAt.UTC().Format(time.RFC3339Nano))
 	for _, tx := range w.Live() {
 		look.Hashes = append(look.Hashes, tx.Hash)

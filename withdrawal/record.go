@@ -148,8 +148,12 @@ type Job struct {
 	EvidenceHash   string
 	GasUsed        Raw
 	GasPrice       Raw
-	ErrorMessage   string    // of the latest failure, bounded
-	ProcessedAt    time.Time // terminal only
+	// Batch is the batch that has the job, while it is confirming: what becomes
+	// of its transaction is said to that, see [Payout].
+	Batch uuid.UUID
+
+	ErrorMessage string    // of the latest failure, bounded
+	ProcessedAt  time.Time // terminal only
 
 	Version   int64
 	CreatedAt time.Time
@@ -169,8 +173,12 @@ type Tx struct {
 	Cancel   bool   // a self-transfer that ends the payment instead of making it
 	// ByOutput: only Output of the transaction pays the request, and its other
 	// outputs may pay others. Else it is this request's alone.
-	ByOutput  bool
-	Output    uint32
+	ByOutput bool
+	Output   uint32
+	// Batch is the batch under whose nonce or input it is; zero for one that is
+	// this request's alone. The nonce belongs to the batch's owner job, and the
+	// bytes are with the batch.
+	Batch     uuid.UUID
 	CreatedAt time.Time
 }
 

@@ -30,6 +30,7 @@ var machines = []part{
 	section(utxo.CoinMachine),
 	section(withdrawal.RequestMachine),
 	section(withdrawal.JobMachine),
+	section(withdrawal.BatchMachine),
 	section(swap.DepositMachine),
 	section(swap.CreditMachine),
 	section(refresh.JobMachine),

@@ -1,0 +1,188 @@
+package withdrawal
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// MaxMembers bounds the requests that one transaction pays.
+const MaxMembers = 1000
+
+// Payout is what commits together of a batch: the batch, its transactions, and
+// the requests that have one of them on file. A pure value, like [Withdrawal].
+//
+// Members are by id of the request. One that the batch has no longer, since it
+// was paid, failed, is pending again or parked, stays among them: evidence may
+// concern it still. See [Payout.Has].
+type Payout struct {
+	Batch   Batch
+	Txs     []BatchTx // all versions, by Seq
+	Members []Withdrawal
+}
+
+// Batch is a row of withdrawal_batches: one transaction, with its replacements,
+// that pays many requests. All versions share the nonce of one wallet, or an
+// input, so that at most one of them is ever mined.
+type Batch struct {
+	ID       uuid.UUID
+	Chain    uuid.UUID
+	Wallet   uuid.UUID
+	Owner    uuid.UUID // the job that owns the nonce: of the members that which held the slot of the wallet
+	Nonce    uint64    // if HasNonce
+	HasNonce bool
+	Input    string // where there is no nonce
+
+	Status    BatchStatus `json:",omitzero"`
+	Members   int32       // requests that its first version pays
+	TxsOnFile int32
+	TxHash    string // the newest version; after the end the transaction that was mined, whosever it is
+
+	NextCheckAt time.Time // confirming: when to look it up again; outside the version
+	Rebroadcast bool      // at NextCheckAt the newest bytes are owed a broadcast; outside the version
+
+	EvidenceHeight uint64 // where it was mined
+	EvidenceHash   string
+	GasUsed        Raw // of the whole transaction: its members have none
+	GasPrice       Raw
+	EndedAt        time.Time // zero before
+
+	Version   int64 // 1 at creation, +1 with each transition
+	CreatedAt time.Time
+}
+
+// BatchTx is a row of withdrawal_batch_txs: a version of a batch, with its bytes.
+// Append-only. Which requests it pays, and by which output, is on their files.
+type BatchTx struct {
+	Batch     uuid.UUID
+	Seq       int32 // from 1 without gaps
+	Hash      string
+	Raw       []byte
+	CreatedAt time.Time
+}
+
+// Pay is what a version of a batch pays to one member.
+type Pay struct {
+	Request uuid.UUID
+	Fence   int64 // of the member's lease; for [BatchPrepared]
+	Transfer
+}
+
+// Transfer is one output of a transaction, or one transfer that a contract makes
+// in it.
+type Transfer struct {
+	Output       uint32 // index of the output, or of the transfer among those of the transaction
+	Payee        string
+	AssetOnChain uuid.UUID
+	AmountRaw    Raw
+}
+
+// BatchChange is the result of one step. The members that it changed commit with
+// the batch, each by the rules of its own [Change].
+type BatchChange struct {
+	Old, New Payout
+	Log      []statemachine.Transition[uuid.UUID] // of the batch: one per new version
+	Txs      []BatchTx                            // append-only
+	Members  []Change                             // of those that changed, by id of the request
+}
+
+// Touch reports that of the batch only columns outside the version changed: save
+// NextCheckAt and Rebroadcast where they and the version are those of Old.
+func (c *BatchChange) Touch() bool {
+	o, n := &c.Old.Batch, &c.New.Batch
+	return o.Version == n.Version && (o.NextCheckAt != n.NextCheckAt || o.Rebroadcast != n.Rebroadcast)
+}
+
+// Empty reports that there is nothing to save.
+func (c *BatchChange) Empty() bool {
+	return len(c.Log) == 0 && len(c.Members) == 0 && !c.Touch()
+}
+
+// Complete checks that the log has exactly one line for each new version of the
+// batch. The members' logs are checked with their changes.
+func (c *BatchChange) Complete() error {
+	return statemachine.Complete(c.Log, statemachine.Versions[uuid.UUID]{Machine: BatchMachine.Name(), ID: c.New.Batch.ID,
+		Old: c.Old.Batch.Version, New: c.New.Batch.Version})
+}
+
+// Has reports whether the batch has the job of a member: it is confirming, and
+// what becomes of it is said to the batch.
+func (b *Payout) Has(w *Withdrawal) bool { return w.Job.Batch != uuid.Nil && w.Job.Batch == b.Batch.ID }
+
+// Pays returns by which output a version pays a member; false if it does not.
+func (b *Payout) Pays(hash string, w *Withdrawal) (output uint32, ok bool) {
+	if i := w.find(hash); i >= 0 && w.Txs[i].Batch == b.Batch.ID {
+		return w.Txs[i].Output, true
+	}
+	return 0, false
+}
+
+// find returns the index of a version, or -1.
+func (b *Payout) find(hash string) int {
+	return slices.IndexFunc(b.Txs, func(t BatchTx) bool { return statemachine.SameHash(t.Hash, hash) })
+}
+
+// member returns the index of a request among the members, or -1.
+func (b *Payout) member(request uuid.UUID) int {
+	return slices.IndexFunc(b.Members, func(w Withdrawal) bool { return w.Request.ID == request })
+}
+
+// CompareMembers is the order of members: by id of the request.
+func CompareMembers(a, b *Withdrawal) int { return bytes.Compare(a.Request.ID[:], b.Request.ID[:]) }
+
+// BatchStatus is the state of a [Batch].
+type BatchStatus = statemachine.Enum[batchStatus]
+
+const (
+	// BatchConfirming: a version may be mined. It begins with the first signed
+	// one, before that is sent: a crash leaves bytes that are owed a broadcast. A
+	// [WithdrawalWorker] sends them, a [ConfirmationWorker] looks all versions up at
+	// NextCheckAt. Time alone never fails it.
+	BatchConfirming BatchStatus = iota + 1
+	// BatchConfirmed: a version is mined at depth, and what it pays is paid.
+	// Every member was decided in that commit. Terminal.
+	BatchConfirmed
+	// BatchFailed: the nonce or input is used, at depth, by a version that was
+	// reverted or by a transaction that is none of the batch. Every member was
+	// decided in that commit. Terminal.
+	BatchFailed
+)
+
+type batchStatus struct{}
+
+func (batchStatus) Kind() string    { return "withdrawal batch status" }
+func (batchStatus) Names() []string { return batchStatusNames }
+
+var batchStatusNames = []string{"confirming", "confirmed", "failed"}
+
+// BatchTrigger is what moves a batch.
+type BatchTrigger = statemachine.Enum[batchTrigger]
+
+const (
+	BatchPrepare BatchTrigger = iota + 1 // the first version is on file, and with each member that it pays
+	BatchReplace                         // a replacing version is
+	BatchConfirm                         // a version was mined at depth
+	BatchRevert                          // mined and reverted at depth
+	BatchDead                            // another transaction has the nonce or input, at depth
+)
+
+type batchTrigger struct{}
+
+func (batchTrigger) Kind() string    { return "withdrawal batch trigger" }
+func (batchTrigger) Names() []string { return batchTriggerNames }
+
+var batchTriggerNames = []string{"prepare", "replace", "confirm", "reverted", "mined by another"}
+
+// BatchMachine is the law of batches. The source knows none: all of it is an
+// extension.
+var BatchMachine = statemachine.Must("withdrawal_batch", []statemachine.Edge[BatchStatus, BatchTrigger]{
+	{From: 0, Trigger: BatchPrepare, To: BatchConfirming, Extension: extBatched},
+	{From: BatchConfirming, Trigger: BatchReplace, To: BatchConfirming, Extension: extBatched},
+	{From: BatchConfirming, Trigger: BatchConfirm, To: BatchConfirmed, Extension: extBatched},
+	{From: BatchConfirming, Trigger: BatchRevert, To: BatchFailed, Extension: extBatched},
+	{From: BatchConfirming, Trigger: BatchDead, To: BatchFailed, Extension: extBatched},
+})

@@ -1,0 +1,334 @@
+package withdrawal
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// ApplyBatch takes one step of a batch, with all members that it concerns; now is
+// the time of an event that has none. It is pure, and refuses as [Policy.Apply]
+// does.
+//
+// What b must hold: Batch, Txs, and Members with all that [Policy.Apply] says.
+// For BatchPrepared Members are the requests that it pays, as they are stored.
+// [Withdrawal].Owner is looked up for BatchMined of a transaction that is none of
+// the batch, by the output that [Payout.PaidOutputs] says.
+func (p Policy) ApplyBatch(b Payout, ev BatchEvent, now time.Time) (BatchChange, error) {
+	c := batchStep{BatchChange: BatchChange{Old: b, New: b}, policy: &p, ev: ev}
+	if err := c.take(now); err != nil {
+		return BatchChange{Old: b, New: b}, err
+	}
+	return c.BatchChange, nil
+}
+
+// batchStep is the work on one event of a batch.
+type batchStep struct {
+	BatchChange
+	policy *Policy
+	ev     BatchEvent
+	by     By
+}
+
+func (c *batchStep) take(now time.Time) error {
+	if c.ev == nil {
+		return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
+	}
+	first := step{ev: c.ev, speakers: batchSpeakers(c.ev)}
+	if err := first.begin(now); err != nil {
+		return c.refuse(errors.Unwrap(err), reasonOf(err))
+	}
+	c.by = first.by
+	switch e := c.ev.(type) {
+	case BatchPrepared:
+		return c.prepare(&e)
+	case BatchReplaced:
+		return c.replace(&e)
+	case BatchSent:
+		return c.sent(&e)
+	case BatchLooking:
+		return c.check(c.New.Batch.Rebroadcast)
+	case BatchMissing:
+		return c.check(true)
+	case BatchMined:
+		return c.mined(&e)
+	case BatchCannotTell:
+		return c.cannotTell(&e)
+	}
+	return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
+}
+
+func reasonOf(err error) string {
+	var r *statemachine.Refusal
+	if errors.As(err, &r) {
+		return r.Reason
+	}
+	return ""
+}
+
+func (c *batchStep) refuse(err error, reason string) error {
+	b := &c.Old.Batch
+	if b.Status == 0 {
+		b = &Batch{ID: c.New.Batch.ID}
+	}
+	return &statemachine.Refusal{Err: err, Machine: BatchMachine.Name(), ID: b.ID.String(), State: b.Status.String(),
+		Event: strings.TrimPrefix(fmt.Sprintf("%T", c.ev), "withdrawal."), Reason: reason}
+}
+
+// current refuses an event that was decided on another version, then one that the
+// state does not accept.
+func (c *batchStep) current(t BatchTrigger) error {
+	b := &c.Old.Batch
+	if c.by.Version != 0 && c.by.Version != b.Version {
+		return c.refuse(statemachine.ErrConflict, fmt.Sprintf("decided on version %d, it is at %d", c.by.Version, b.Version))
+	}
+	if _, ok := BatchMachine.Next(b.Status, t); !ok {
+		return c.refuse(statemachine.ErrIllegal, "")
+	}
+	return nil
+}
+
+// move is the only place that sets a batch's status and version.
+func (c *batchStep) move(t BatchTrigger, reason string) error {
+	b := &c.New.Batch
+	c.Log = append(c.Log, statemachine.Transition[uuid.UUID]{ID: b.ID, At: c.by.At, Actor: c.by.Actor, Role: c.by.Role.String(), Reason: reason})
+	return statemachine.Move(BatchMachine, &b.Status, &b.Version, t, &c.Log[len(c.Log)-1])
+}
+
+// member takes the step of one member, by the rules of its own machine.
+func (c *batchStep) member(i int, do func(*step) error) error {
+	w := c.New.Members[i]
+	s := step{Change: Change{Old: w, New: w}, ev: c.ev, by: c.by}
+	s.by.Version = 0 // the batch's
+	s.New.Owner = uuid.Nil
+	err := do(&s)
+	if err == nil {
+		err = s.flagged()
+	}
+	if err != nil || s.Empty() {
+		return err
+	}
+	c.New.Members[i] = s.New
+	c.Members = append(c.Members, s.Change)
+	return nil
+}
+
+// own makes the slice of members writable.
+func (c *batchStep) own() { c.New.Members = slices.Clone(c.New.Members) }
+
+// addTx puts a version on file, with the bytes.
+func (c *batchStep) addTx(hash string, raw []byte) {
+	b := &c.New.Batch
+	b.TxsOnFile++
+	b.TxHash = hash
+	tx := BatchTx{Batch: b.ID, Seq: b.TxsOnFile, Hash: hash, Raw: raw, CreatedAt: c.by.At}
+	c.New.Txs = append(slices.Clip(c.New.Txs), tx)
+	c.Txs = append(c.Txs, tx)
+	b.NextCheckAt, b.Rebroadcast = c.by.At, true
+}
+
+// malformed says what is wrong with a version and what it pays, one output to
+// one member each.
+func (c *batchStep) malformed(hash string, raw []byte, pays []Pay) string {
+	requests, outputs := map[uuid.UUID]bool{}, map[uint32]bool{}
+	for i := range pays {
+		requests[pays[i].Request], outputs[pays[i].Output] = true, true
+	}
+	switch {
+	case !word(hash):
+		return "a hash of 1 to 100 bytes is needed"
+	case len(raw) == 0 || len(raw) > MaxRaw:
+		return "the signed bytes are needed, at most 128 KiB"
+	case len(pays) > MaxMembers:
+		return fmt.Sprintf("a transaction pays at most %d requests", MaxMembers)
+	case len(requests) != len(pays) || len(outputs) != len(pays):
+		return "each request is paid by one output, and each output pays one request"
+	case int(c.Old.Batch.TxsOnFile) != len(c.Old.Txs):
+		return "not all versions of the batch were loaded"
+	case len(c.Old.Txs) >= MaxTxs:
+		return "a batch has at most 100 versions"
+	}
+	return ""
+}
+
+// unlike says in what a transfer differs from what a request is to be paid.
+func (w *Withdrawal) unlike(t *Transfer) string {
+	switch {
+	case !statemachine.SameHash(t.Payee, w.Request.ToAddress):
+		return "another address"
+	case t.AssetOnChain != w.Job.AssetOnChain:
+		return "another asset"
+	case t.AmountRaw != w.Request.AmountRaw:
+		return "another amount"
+	}
+	return ""
+}
+
+// prepare makes the batch, and files its transaction with every member.
+func (c *batchStep) prepare(e *BatchPrepared) error {
+	b := &c.New.Batch
+	if b.Status != 0 && c.Old.find(e.Hash) == 0 {
+		return nil
+	}
+	if err := c.current(BatchPrepare); err != nil {
+		return err
+	}
+	*b = Batch{ID: e.Batch, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input, Members: int32(len(e.Pays)), CreatedAt: c.by.At}
+	if why := c.malformed(e.Hash, e.Raw, e.Pays); why != "" {
+		return c.refuse(statemachine.ErrInvalid, why)
+	}
+	if e.Batch == uuid.Nil || len(e.Pays) == 0 || len(e.Pays) != len(c.Old.Members) {
+		return c.refuse(statemachine.ErrInvalid, "an id is needed, and all the requests that it pays, at least one")
+	}
+	if !e.HasNonce && e.Input == "" {
+		return c.refuse(statemachine.ErrInvalid, "a nonce or an input is needed, by which its replacements are exclusive")
+	}
+	c.own()
+	slices.SortFunc(c.New.Members, func(a, b Withdrawal) int { return CompareMembers(&a, &b) })
+	owner := slices.IndexFunc(c.New.Members, func(w Withdrawal) bool { return w.Job.Slot.Valid })
+	owner = max(owner, 0) // without nonces nobody holds a slot
+	b.Owner, b.Chain, b.Wallet = c.New.Members[owner].Job.ID, c.New.Members[owner].Job.Chain, c.New.Members[owner].Job.Wallet
+	for i := range c.New.Members {
+		k := slices.IndexFunc(e.Pays, func(pay Pay) bool { return pay.Request == c.New.Members[i].Request.ID })
+		if k < 0 {
+			return c.refuse(statemachine.ErrInvalid, "request "+c.New.Members[i].Request.ID.String()+" is not paid")
+		}
+		if err := c.member(i, func(s *step) error { return c.policy.batched(s, e, &e.Pays[k], b, i == owner) }); err != nil {
+			return err
+		}
+	}
+	c.addTx(e.Hash, e.Raw)
+	return c.move(BatchPrepare, "")
+}
+
+// batched is the first version of a batch, for one member.
+func (p *Policy) batched(c *step, e *BatchPrepared, pay *Pay, b *Batch, owner bool) error {
+	j := &c.New.Job
+	if err := c.fenced(pay.Fence); err != nil {
+		return err
+	}
+	if err := c.allows(JobBatched); err != nil {
+		return err
+	}
+	check := c.nothingLive
+	if owner { // which holds the slot
+		check = func() error { return p.nothingOut(c) }
+	}
+	if err := check(); err != nil {
+		return err
+	}
+	if err := p.begins(c); err != nil {
+		return err
+	}
+	tx := txFacts{Hash: e.Hash, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input, ByOutput: true, Output: pay.Output}
+	if err := c.wellFormed(&tx); err != nil {
+		return err
+	}
+	switch differs := c.Old.unlike(&pay.Transfer); {
+	case differs != "":
+		return c.refuse(statemachine.ErrInvalid, "the transaction pays "+differs)
+	case j.Chain != b.Chain || j.Wallet != b.Wallet:
+		return c.refuse(statemachine.ErrInvalid, "it is paid from another wallet than the rest of the batch")
+	case p.chain(j.Chain).Nonces != e.HasNonce:
+		return c.refuse(statemachine.ErrInvalid, "a nonce is needed exactly where the chain has nonces")
+	case !owner && j.Slot.Valid:
+		return c.refuse(statemachine.ErrInvalid, "two members hold the slot of their wallet")
+	}
+	if owner {
+		if err := p.nonceFault(c, &Prepared{Nonce: e.Nonce, HasNonce: true, ChainNonce: e.ChainNonce, HasChainNonce: e.HasChainNonce}); err != nil {
+			return err
+		}
+	}
+	c.closeAttempt(c.by.At, statemachine.Unknown, "", e.Hash)
+	j.Batch = b.ID
+	c.addTx(tx)
+	c.startConfirming(c.by.At, e.Hash, c.by.At.Add(p.CheckEvery), false)
+	return c.moveJob(JobBatched, b.ID.String())
+}
+
+// replace files another version with the members that it pays.
+func (c *batchStep) replace(e *BatchReplaced) error {
+	b := &c.New.Batch
+	if c.Old.find(e.Hash) >= 0 {
+		return nil
+	}
+	if err := c.current(BatchReplace); err != nil {
+		return err
+	}
+	if c.by.Version == 0 {
+		return c.refuse(statemachine.ErrInvalid, "the version that was looked at is needed")
+	}
+	if why := c.malformed(e.Hash, e.Raw, e.Pays); why != "" {
+		return c.refuse(statemachine.ErrInvalid, why)
+	}
+	c.own()
+	pays := slices.Clone(e.Pays)
+	slices.SortFunc(pays, func(x, y Pay) int { return slices.Compare(x.Request[:], y.Request[:]) })
+	for k := range pays {
+		pay := &pays[k]
+		i := c.New.member(pay.Request)
+		if i < 0 || !c.Old.Has(&c.New.Members[i]) {
+			return c.refuse(statemachine.ErrIllegal, "the batch does not have request "+pay.Request.String())
+		}
+		err := c.member(i, func(s *step) error {
+			tx := txFacts{Hash: e.Hash, Nonce: b.Nonce, HasNonce: b.HasNonce, Input: b.Input, ByOutput: true, Output: pay.Output}
+			if err := s.allows(JobRebump); err != nil {
+				return err
+			}
+			if s.Old.Job.Review || s.Old.Request.flagged() {
+				return s.refuse(statemachine.ErrIllegal, "an operator has it: it is dropped")
+			}
+			if differs := s.Old.unlike(&pay.Transfer); differs != "" {
+				return s.refuse(statemachine.ErrInvalid, "the transaction pays "+differs)
+			}
+			if err := s.evidence(); err != nil { // loaded
+				return err
+			}
+			if err := s.wellFormed(&tx); err != nil {
+				return err
+			}
+			if !s.Old.exclusiveWithLive(&tx) {
+				return s.refuse(statemachine.ErrInvalid, "something else of it is live: both could be mined")
+			}
+			s.addTx(tx)
+			return s.moveJob(JobRebump, "")
+		})
+		if err != nil {
+			return err
+		}
+	}
+	c.addTx(e.Hash, e.Raw)
+	return c.move(BatchReplace, fmt.Sprintf("pays %d", len(pays)))
+}
+
+// sent reports a broadcast. What a node refuses may be mined already, and only a
+// look-up can tell.
+func (c *batchStep) sent(e *BatchSent) error {
+	b := &c.New.Batch
+	switch {
+	case c.Old.find(e.Hash) < 0:
+		return c.refuse(statemachine.ErrInvalid, "these bytes are not on file")
+	case b.Status != BatchConfirming || !statemachine.SameHash(e.Hash, b.TxHash): // an older version
+		return nil
+	}
+	return c.check(false)
+}
+
+// check puts the next check off. It proves nothing and moves nothing.
+func (c *batchStep) check(again bool) error {
+	b := &c.New.Batch
+	if b.Status != BatchConfirming {
+		if b.Status == 0 {
+			return c.refuse(statemachine.ErrIllegal, "")
+		}
+		return nil // what was seen before the end
+	}
+	b.NextCheckAt, b.Rebroadcast = c.by.At.Add(c.policy.CheckEvery), again
+	return nil
+}

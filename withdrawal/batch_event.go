@@ -1,0 +1,135 @@
+package withdrawal
+
+import "github.com/google/uuid"
+
+// BatchEvent is something that the host saw or decided of a batch. The set is
+// closed. By.Version is the version of the batch.
+type BatchEvent interface {
+	by() By
+	batch()
+}
+
+type ofBatch struct{}
+
+func (ofBatch) batch() {}
+
+// Events of a batch.
+type (
+	// BatchPrepared makes a batch of jobs that its actor has claimed: the signed
+	// transaction is on file, before it is sent, with every request that it pays.
+	// All jobs are of one wallet. On a chain with nonces one of them holds the
+	// slot of the wallet, and the others were claimed behind it. If one of them
+	// cannot be paid any more, since it was cancelled, held, or its lease is over,
+	// nothing is stored, and nothing may be sent: the host makes another
+	// transaction without it. Key: Batch and Hash.
+	//
+	// Pays are all of the transaction but change; each is one output, and what it
+	// pays is what the request says. A signer that also sends cannot pay a batch.
+	BatchPrepared struct {
+		By
+		ofBatch
+		Batch    uuid.UUID
+		Pays     []Pay
+		Hash     string
+		Raw      []byte
+		Nonce    uint64 // as for [Prepared]
+		HasNonce bool
+		Input    string
+		// ChainNonce is as for [Prepared].
+		ChainNonce    uint64
+		HasChainNonce bool
+	}
+	// BatchReplaced puts a replacing version on file, before it is sent: same
+	// wallet, same nonce or input. It pays some or all of the members that the
+	// batch has, or none. One that it does not pay is dropped: it stays as it is
+	// until a version without it is mined at depth. By.Version is required.
+	// Key: Hash.
+	BatchReplaced struct {
+		By
+		ofBatch
+		Pays []Pay
+		Hash string
+		Raw  []byte
+	}
+	// BatchSent reports a broadcast of the newest version. Done says that the node
+	// took it or has it. It is owed again only after a look-up misses it, done or
+	// not. After the end it changes nothing.
+	BatchSent struct {
+		By
+		ofBatch
+		Hash string
+		Done bool
+	}
+	// BatchLooking: somebody sends it or looks it up. It puts the next time off by
+	// [Policy.CheckEvery].
+	BatchLooking struct {
+		By
+		ofBatch
+	}
+	// BatchMissing: the node knows no version, or could not be asked (Error). Never
+	// a proof: the newest version is owed another broadcast.
+	BatchMissing struct {
+		By
+		ofBatch
+		Error string
+	}
+	// BatchMined: a transaction with the nonce or input of the batch is in a block.
+	// Below the depth nothing but the next check changes. At depth every member
+	// is decided, in one commit:
+	//
+	//   - of a version, a member that it pays and whose output or transfer is shown,
+	//     to the payee, of the asset and the amount of the request, is confirmed;
+	//     one that is not shown is parked for an operator; of a reverted one it has
+	//     failed;
+	//   - a member that it does not pay cannot be paid by the others any more: it is
+	//     pending again, or failed after its last execution;
+	//   - of a transaction that is none of the batch, the members that it pays are
+	//     paid by it, the others cannot be paid any more, and those for whom nobody
+	//     can tell are parked.
+	//
+	// A member in review that it does not pay is left to the operator, unless one
+	// says this. Key: Tx and Block.
+	BatchMined struct {
+		By
+		ofBatch
+		Block
+		Tx       string // a version, or another transaction
+		Reverted bool
+		GasUsed  Raw
+		GasPrice Raw
+		// Transfers are all that the receipt shows: the outputs, or the transfers
+		// that were made. None of a reverted one.
+		Transfers []Transfer
+		// Of a transaction that is none of the batch: its nonce or input, and that
+		// somebody looked at it: what it pays to the members is in Transfers.
+		Nonce    uint64
+		HasNonce bool
+		Input    string
+		Looked   bool
+		Reason   string // an operator's, of such a one
+	}
+	// BatchCannotTell: Other has the nonce or input of the batch, and the
+	// confirmation worker cannot tell whom it pays. All members that the batch has
+	// are parked.
+	BatchCannotTell struct {
+		By
+		ofBatch
+		Other  string
+		Reason string
+	}
+)
+
+// batchSpeakers are the roles that may send an event.
+func batchSpeakers(ev BatchEvent) roles {
+	switch ev.(type) {
+	case BatchPrepared, BatchReplaced, BatchSent:
+		return byWorker
+	case BatchLooking:
+		return byWorker | byChecker
+	case BatchMissing, BatchCannotTell:
+		return byChecker
+	case BatchMined:
+		return byChecker | byOperator
+	}
+	return 0
+}

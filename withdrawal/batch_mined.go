@@ -1,0 +1,231 @@
+package withdrawal
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// The law for a batch whose nonce or input is used: one commit decides all that
+// it has.
+
+// mined decides every member at depth. Evidence after the end concerns those
+// alone whose record it contradicts.
+func (c *batchStep) mined(e *BatchMined) error {
+	b := &c.New.Batch
+	version := c.Old.find(e.Tx)
+	switch {
+	case b.Status == 0:
+		return c.refuse(statemachine.ErrIllegal, "")
+	case c.by.Version != 0 && c.by.Version != b.Version && !BatchMachine.Terminal(b.Status):
+		return c.current(BatchConfirm)
+	case int(b.TxsOnFile) != len(c.Old.Txs):
+		return c.refuse(statemachine.ErrInvalid, "not all versions of the batch were loaded")
+	case !word(e.Tx) || !gas(e.GasUsed, e.GasPrice) || len(e.Block.Hash) > MaxHash || !statemachine.Storable(e.Block.Hash):
+		return c.refuse(statemachine.ErrInvalid, badReceipt)
+	case len(e.Transfers) > MaxMembers*10 || repeats(e.Transfers):
+		return c.refuse(statemachine.ErrInvalid, "each output is shown once")
+	case version >= 0:
+		e.Tx = c.Old.Txs[version].Hash
+	case e.HasNonce != b.HasNonce || e.Nonce != b.Nonce || e.Input != b.Input:
+		return c.refuse(statemachine.ErrInvalid, "it is no version of the batch, and has not its nonce or input: both could be mined")
+	case !e.Looked && !e.Reverted:
+		return c.refuse(statemachine.ErrInvalid, "it is no version of the batch: somebody looks at what it pays, or says BatchCannotTell")
+	case c.by.Role == Operator && e.Reason == "":
+		return c.refuse(statemachine.ErrInvalid, "an operator gives a reason")
+	}
+	if !e.Block.final(c.policy.chain(b.Chain).Confirmations) {
+		if b.Status == BatchConfirming {
+			b.NextCheckAt = c.by.At.Add(c.policy.CheckEvery)
+			b.Rebroadcast = b.Rebroadcast && !e.Block.canonical()
+		}
+		return nil
+	}
+	c.own()
+	outputs := c.Old.PaidOutputs(e)
+	for i := range c.New.Members {
+		do := func(s *step) error { return c.decide(s, e, outputs[i]) }
+		if version < 0 {
+			do = func(s *step) error { return c.decideOther(s, e, outputs[i]) }
+		}
+		err := c.member(i, do)
+		if refused := new(statemachine.Refusal); errors.As(err, &refused) { // no reason to stop the others
+			err = c.member(i, func(s *step) error { return s.leaves(b, "the batch was mined: "+refused.Error()) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if b.Status != BatchConfirming {
+		return nil
+	}
+	trigger := BatchConfirm
+	switch {
+	case version < 0:
+		trigger = BatchDead
+	case e.Reverted:
+		trigger = BatchRevert
+	}
+	b.TxHash, b.EvidenceHeight, b.EvidenceHash, b.GasUsed, b.GasPrice = e.Tx, e.Height, e.Block.Hash, e.GasUsed, e.GasPrice
+	b.NextCheckAt, b.Rebroadcast, b.EndedAt = time.Time{}, false, c.by.At
+	return c.move(trigger, e.Tx)
+}
+
+func repeats(all []Transfer) bool {
+	seen := make(map[uint32]bool, len(all))
+	for i := range all {
+		seen[all[i].Output] = true
+	}
+	return len(seen) != len(all)
+}
+
+// Outcomes of PaidOutputs beside an output.
+const (
+	paysNothing = -1
+	maybePays   = -2 // nobody can tell
+)
+
+// PaidOutputs returns by which output the transaction of e pays each member, in
+// the order of Members: -1 by none, -2 if nobody can tell. One that is no version
+// pays by whichever output is equal to what the request says, one to one; where
+// there are fewer such than members that are due the same, or another amount goes
+// to the payee, nobody can tell.
+func (b *Payout) PaidOutputs(e *BatchMined) []int64 {
+	outputs := make([]int64, len(b.Members))
+	version := b.find(e.Tx) >= 0
+	used := make([]bool, len(e.Transfers))
+	for i := range b.Members {
+		w := &b.Members[i]
+		outputs[i] = paysNothing
+		if version {
+			output, ok := b.Pays(e.Tx, w)
+			k := slices.IndexFunc(e.Transfers, func(t Transfer) bool { return t.Output == output })
+			if ok && k >= 0 && w.unlike(&e.Transfers[k]) == "" {
+				outputs[i] = int64(output)
+			}
+			continue
+		}
+		for k := range e.Transfers {
+			if t := &e.Transfers[k]; !used[k] && w.unlike(t) == "" {
+				used[k], outputs[i] = true, int64(t.Output)
+				break
+			}
+		}
+	}
+	if version {
+		return outputs
+	}
+	short := map[Transfer]bool{} // what is due to more than are paid
+	due := func(w *Withdrawal) Transfer {
+		return Transfer{Payee: statemachine.HashForm(w.Request.ToAddress), AssetOnChain: w.Job.AssetOnChain, AmountRaw: w.Request.AmountRaw}
+	}
+	for i := range b.Members {
+		w := &b.Members[i]
+		if outputs[i] == paysNothing && slices.ContainsFunc(e.Transfers, func(t Transfer) bool { return statemachine.SameHash(t.Payee, w.Request.ToAddress) }) {
+			short[due(w)] = true
+		}
+	}
+	for i := range b.Members {
+		if short[due(&b.Members[i])] {
+			outputs[i] = maybePays
+		}
+	}
+	return outputs
+}
+
+// decide is what a version that is mined at depth means for one member.
+func (c *batchStep) decide(s *step, e *BatchMined, output int64) error {
+	if _, ok := c.Old.Pays(e.Tx, &s.Old); !ok {
+		return c.cannotBePaid(s, e)
+	}
+	if e.Reverted || output >= 0 {
+		s.shown = true
+		return c.policy.receipt(s, &Receipt{By: s.by, Block: e.Block, Tx: e.Tx, Reverted: e.Reverted})
+	}
+	return s.leftOut(&c.New.Batch, e)
+}
+
+// decideOther is the same for a transaction that is no version.
+func (c *batchStep) decideOther(s *step, e *BatchMined, output int64) error {
+	switch {
+	case e.Reverted || output == paysNothing:
+		return c.cannotBePaid(s, e)
+	case output == maybePays:
+		if !c.Old.Has(&s.Old) {
+			return nil
+		}
+		return s.leaves(&c.New.Batch, "cannot tell whether "+e.Tx+" pays it")
+	case !c.Old.Has(&s.Old) && s.Old.find(e.Tx) < 0:
+		return nil // decided already
+	}
+	t := e.Transfers[slices.IndexFunc(e.Transfers, func(t Transfer) bool { return int64(t.Output) == output })]
+	return c.policy.paidBy(s, &PaidBy{By: s.by, Block: e.Block, Tx: e.Tx, Output: t.Output, Payee: t.Payee, AssetOnChain: t.AssetOnChain,
+		AmountRaw: t.AmountRaw, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input, Reason: e.Reason})
+}
+
+// cannotBePaid: what is mined does not pay the member, so nothing of the batch
+// can any more.
+func (c *batchStep) cannotBePaid(s *step, e *BatchMined) error {
+	j := &s.Old.Job
+	confirmed := j.Status == JobConfirmed && c.Old.find(j.TxHash) >= 0 // whose payment is gone
+	switch {
+	case !c.Old.Has(&s.Old) && !confirmed:
+		return nil
+	case j.Review && s.by.Role != Operator:
+		return s.leaves(&c.New.Batch, "mined without it: "+e.Tx)
+	}
+	cause := InputSpent
+	if c.New.Batch.HasNonce {
+		cause = NonceUsed
+	}
+	return c.policy.provenDead(s, &ProvenDead{By: s.by, Block: e.Block, Tx: j.TxHash, Cause: cause, Other: e.Tx,
+		Nonce: c.New.Batch.Nonce, Input: c.New.Batch.Input, NotThisPayment: true})
+}
+
+// leftOut: the version is mined, and does not show what it was to pay to the
+// member. An operator finds out: [PaidBy] of that transaction, or [ProvenDead]
+// with LeftOut.
+func (c *step) leftOut(b *Batch, e *BatchMined) error {
+	j := &c.Old.Job
+	if j.Status == JobConfirmed && j.TxHash == e.Tx {
+		return c.incident(e.Tx, "left out", e.Block)
+	}
+	return c.leaves(b, "mined without it: "+e.Tx)
+}
+
+// leaves takes a member out of its batch and gives it to an operator.
+func (c *step) leaves(b *Batch, text string) error {
+	j := &c.New.Job
+	if j.Batch == uuid.Nil || j.Batch != b.ID {
+		return nil
+	}
+	j.Batch = uuid.Nil
+	return c.park(text)
+}
+
+// cannotTell parks all members.
+func (c *batchStep) cannotTell(e *BatchCannotTell) error {
+	if err := c.current(BatchDead); err != nil {
+		return err
+	}
+	if !word(e.Other) || c.Old.find(e.Other) >= 0 {
+		return c.refuse(statemachine.ErrInvalid, "the hash of another transaction is needed")
+	}
+	c.own()
+	for i := range c.New.Members {
+		if w := &c.New.Members[i]; !c.Old.Has(w) || w.Job.Review {
+			continue
+		}
+		err := c.member(i, func(s *step) error {
+			return s.park("cannot tell whether " + e.Other + " pays it: " + e.Reason)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return c.check(c.New.Batch.Rebroadcast)
+}

@@ -1,0 +1,142 @@
+package withdrawal
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// NextBatch says what a batch owes at now, as [Policy.Next] does for a request.
+func (p Policy) NextBatch(b Payout, now time.Time) Step {
+	h := &b.Batch
+	if h.Status != BatchConfirming {
+		return Step{}
+	}
+	step := Step{Due: h.NextCheckAt, Party: ConfirmationWorker}
+	if now.Before(h.NextCheckAt) {
+		return step
+	}
+	step.Due = now.Add(p.CheckEvery)
+	look := Action{Do: DoLookUp, By: ConfirmationWorker, Batch: h.ID, Wallet: h.Wallet,
+		Key: "look up/" + h.ID.String() + "/" + h.NextCheckAt.UTC().Format(time.RFC3339Nano)}
+	for i := range b.Txs {
+		look.Hashes = append(look.Hashes, b.Txs[i].Hash)
+	}
+	step.Actions = append(step.Actions, look)
+	if h.Rebroadcast && len(b.Txs) > 0 {
+		tx := &b.Txs[len(b.Txs)-1]
+		step.Actions = append(step.Actions, Action{Do: DoRebroadcast, By: WithdrawalWorker, Batch: h.ID, Wallet: h.Wallet,
+			Key: "rebroadcast/" + tx.Hash, Hashes: []string{tx.Hash}, Raw: tx.Raw})
+	}
+	return step
+}
+
+// BatchDue says what is due of batches.
+type BatchDue = statemachine.Enum[batchDue]
+
+const (
+	// DueBatchSend: the newest version is owed a broadcast, from next_check_at on.
+	DueBatchSend BatchDue = iota + 1
+	// DueBatchCheck: the versions are to be looked up, from next_check_at on. A
+	// batch that is owed a broadcast is left to the withdrawal workers for a grace.
+	DueBatchCheck
+)
+
+type batchDue struct{}
+
+func (batchDue) Kind() string    { return "kind of due batches" }
+func (batchDue) Names() []string { return batchDueNames }
+
+var batchDueNames = []string{"send", "check"}
+
+// BatchDueAt says from when on something of a kind is due for b, as [DueAt] does
+// for a request.
+func BatchDueAt(kind BatchDue, b *Batch, grace time.Duration) (at time.Time, ok bool) {
+	at = b.NextCheckAt
+	switch kind {
+	case DueBatchSend:
+		return at, b.Status == BatchConfirming && b.Rebroadcast
+	case DueBatchCheck:
+		if b.Rebroadcast {
+			at = at.Add(grace)
+		}
+		return at, b.Status == BatchConfirming
+	}
+	return at, false
+}
+
+// CompareDueBatches is the order in which they are taken: by next_check_at and id.
+func CompareDueBatches(a, b *Batch) int {
+	return cmp.Or(a.NextCheckAt.Compare(b.NextCheckAt), bytes.Compare(a.ID[:], b.ID[:]))
+}
+
+// CheckBatch returns [statemachine.ErrCorrupt] with the first invariant that the
+// batch breaks, or what [Check] finds of a member.
+func CheckBatch(b Payout) error {
+	h := &b.Batch
+	if h.Status == 0 {
+		return nil
+	}
+	over := BatchMachine.Terminal(h.Status)
+	broken := first(
+		rule{h.Status.Valid() && h.Version >= 1, "a batch has a status and a version"},
+		rule{h.Chain != uuid.Nil && h.Wallet != uuid.Nil && h.Owner != uuid.Nil, "a batch has a chain, a wallet, and a job that owns its nonce"},
+		rule{h.HasNonce != (h.Input != ""), "its versions share a nonce, or an input"},
+		rule{int(h.TxsOnFile) == len(b.Txs) && len(b.Txs) > 0, "its versions are counted"},
+		rule{int(h.Members) == len(b.Members), "its members are those that its first version pays"},
+		rule{over == h.NextCheckAt.IsZero() && (!over || !h.Rebroadcast), "exactly a confirming batch is checked"},
+		rule{over == !h.EndedAt.IsZero() && over == (h.EvidenceHash != ""), "exactly the end has a time and a block"},
+		rule{over || len(b.Txs) > 0 && h.TxHash == b.Txs[len(b.Txs)-1].Hash, "its hash is that of the newest version"},
+	)
+	for i := range b.Txs {
+		if broken == "" && (b.Txs[i].Seq != int32(i)+1 || b.find(b.Txs[i].Hash) != i || len(b.Txs[i].Raw) == 0) {
+			broken = "versions are numbered without gaps, on file once, and have their bytes"
+		}
+	}
+	for i := range b.Members {
+		if broken == "" {
+			broken = b.checkMember(&b.Members[i])
+		}
+	}
+	if broken != "" {
+		return fmt.Errorf("%w: withdrawal batch %s: %s", statemachine.ErrCorrupt, h.ID, broken)
+	}
+	for i := range b.Members {
+		if err := Check(b.Members[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkMember: what is live of a member that the batch has is exclusive with
+// every version, and no output pays two.
+func (b *Payout) checkMember(w *Withdrawal) string {
+	h := &b.Batch
+	of := slices.ContainsFunc(w.Txs, func(t Tx) bool { return t.Batch == h.ID })
+	outputs := true
+	for i := range b.Txs {
+		output, ok := b.Pays(b.Txs[i].Hash, w)
+		for k := range b.Members {
+			other, also := b.Pays(b.Txs[i].Hash, &b.Members[k])
+			outputs = outputs && !(ok && also && output == other && &b.Members[k] != w)
+		}
+	}
+	exclusive := true
+	for _, tx := range w.Live() {
+		exclusive = exclusive && (!b.Has(w) || tx.exclusive(h.Wallet, h.HasNonce, h.Nonce, h.Input))
+	}
+	return first(
+		rule{of, "a member has a version on file"},
+		rule{!b.Has(w) || h.Status == BatchConfirming, "a batch that is over has nobody"},
+		rule{!b.Has(w) || w.Job.Chain == h.Chain && w.Job.Wallet == h.Wallet, "a member is paid from the batch's wallet"},
+		rule{exclusive, "what is live of a member is exclusive with the batch"},
+		rule{outputs, "an output pays one member"},
+	)
+}

@@ -1,0 +1,593 @@
+package withdrawal_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/looplab/looplabtest"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+var batch1 = id(90)
+
+// claimedMembers are n requests claimed for a batch: the first holds the slot.
+// Request i pays 100+i to "0xpayee<i>".
+func claimedMembers(t testing.TB, p withdrawal.Policy, n int) (members []withdrawal.Withdrawal) {
+	t.Helper()
+	for i := range n {
+		sub := submitted(t0)
+		sub.Request, sub.ToAddress, sub.Amount = id(100+byte(i)), fmt.Sprintf("0xpayee%d", i), fmt.Sprint(100+i)
+		enq := enqueued(t0, id(150+byte(i)))
+		w := runWith(t, p, withdrawal.Withdrawal{}, sub, withdrawal.Approved{By: by(withdrawal.Approver, t0)}, enq,
+			withdrawal.Claimed{By: worker(t0), Behind: i > 0})
+		members = append(members, w)
+	}
+	return members
+}
+
+func transferOf(w *withdrawal.Withdrawal, output uint32) withdrawal.Transfer {
+	return withdrawal.Transfer{Output: output, Payee: w.Request.ToAddress, AssetOnChain: w.Job.AssetOnChain, AmountRaw: w.Request.AmountRaw}
+}
+
+// pays are one output for each of the members, by their index in the batch.
+func pays(members []withdrawal.Withdrawal, which ...int) (all []withdrawal.Pay) {
+	for _, i := range which {
+		w := &members[i]
+		all = append(all, withdrawal.Pay{Request: w.Request.ID, Fence: w.Job.Lease.Fence, Transfer: transferOf(w, uint32(i))})
+	}
+	return all
+}
+
+func transfers(members []withdrawal.Withdrawal, which ...int) (all []withdrawal.Transfer) {
+	for _, p := range pays(members, which...) {
+		all = append(all, p.Transfer)
+	}
+	return all
+}
+
+func batchPrepared(at time.Time, members []withdrawal.Withdrawal) withdrawal.BatchPrepared {
+	all := make([]int, len(members))
+	for i := range all {
+		all[i] = i
+	}
+	return withdrawal.BatchPrepared{By: worker(at), Batch: batch1, Pays: pays(members, all...), Hash: "v1", Raw: []byte("v1"), Nonce: 7, HasNonce: true,
+		ChainNonce: 7, HasChainNonce: true}
+}
+
+func batchMined(at time.Time, tx string, shown ...withdrawal.Transfer) withdrawal.BatchMined {
+	return withdrawal.BatchMined{By: checker(at), Block: block(3), Tx: tx, GasUsed: "90000", GasPrice: "7", Transfers: shown}
+}
+
+func batchReplaced(at time.Time, b withdrawal.Payout, hash string, which ...int) withdrawal.BatchReplaced {
+	w := worker(at)
+	w.Version = b.Batch.Version
+	return withdrawal.BatchReplaced{By: w, Pays: pays(b.Members, which...), Hash: hash, Raw: []byte(hash)}
+}
+
+func outside(ev withdrawal.BatchMined) withdrawal.BatchMined {
+	ev.Nonce, ev.HasNonce, ev.Looked = 7, true, true
+	return ev
+}
+
+// runBatch applies events that must all be accepted and checks each result.
+func runBatch(t testing.TB, b withdrawal.Payout, events ...withdrawal.BatchEvent) withdrawal.Payout {
+	t.Helper()
+	for _, ev := range events {
+		c, err := policy.ApplyBatch(b, ev, t0)
+		if err != nil {
+			t.Fatalf("%T: %v", ev, err)
+		}
+		if err := c.Complete(); err != nil {
+			t.Fatal(err)
+		}
+		for i := range c.Members {
+			sound(t, c.Members[i])
+			if err := c.Members[i].Complete(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := withdrawal.CheckBatch(c.New); err != nil && !errors.Is(err, withdrawal.ErrPaidTwice) {
+			t.Fatalf("%T: %v", ev, err)
+		}
+		b = c.New
+	}
+	return b
+}
+
+// newBatch is a batch of n, on file.
+func newBatch(t testing.TB, n int) withdrawal.Payout {
+	t.Helper()
+	members := claimedMembers(t, policy, n)
+	return runBatch(t, withdrawal.Payout{Members: members}, batchPrepared(t0, members))
+}
+
+// where says in one word each where the members are: "in" the batch, or the
+// state of the job.
+func where(b withdrawal.Payout) string {
+	var all []string
+	for i := range b.Members {
+		w := &b.Members[i]
+		s := w.Job.Status.String()
+		if w.Job.Review {
+			s = "review"
+		}
+		if b.Has(w) {
+			s = strings.Replace(s, "confirming", "in", 1)
+			if w.Job.Review {
+				s += " in"
+			}
+		}
+		all = append(all, s)
+	}
+	return strings.Join(all, ", ")
+}
+
+func TestBatchTable(t *testing.T) {
+	looplabtest.Agree(t, withdrawal.BatchMachine)
+	compareTable(t, withdrawal.BatchMachine, `none prepare confirming, confirming replace confirming, confirming confirm confirmed,
+confirming reverted failed, confirming mined by another failed`)
+}
+
+// What becomes of a batch of three.
+func TestBatchDecidesEachMember(t *testing.T) {
+	b := newBatch(t, 3)
+	if got := where(b); got != "in, in, in" || b.Batch.Status != withdrawal.BatchConfirming || b.Batch.Owner != b.Members[0].Job.ID {
+		t.Fatalf("prepared: %s, owner %v", got, b.Batch.Owner)
+	}
+	m := b.Members
+	wrong := transfers(m, 0, 1, 2)
+	wrong[1].AmountRaw = "1"
+	swapped := transfers(m, 0, 1, 2)
+	swapped[1].Output, swapped[2].Output = 2, 1
+	dropped := runBatch(t, b, batchReplaced(t0, b, "v2", 0, 1))
+	if got := where(dropped); got != "in, in, in" {
+		t.Fatalf("dropped: %s: a member is dropped by proof alone", got)
+	}
+	empty := runBatch(t, dropped, batchReplaced(t0, dropped, "v3"))
+	again := runBatch(t, dropped, batchReplaced(t0, dropped, "v3", 2))
+	reverted := func(tx string) withdrawal.BatchMined { e := batchMined(t0, tx); e.Reverted = true; return e }
+	low := batchMined(t0, "v1", transfers(m, 0, 1, 2)...)
+	low.Block = block(2)
+	fork := low
+	fork.Block = block(3)
+	fork.Canonical = "other"
+	partial := transfers(m, 0)
+	partial = append(partial, withdrawal.Transfer{Output: 1, Payee: m[1].Request.ToAddress, AssetOnChain: token, AmountRaw: "5"})
+	for _, tt := range []struct {
+		name  string
+		b     withdrawal.Payout
+		ev    withdrawal.BatchEvent
+		where string
+		batch withdrawal.BatchStatus
+	}{
+		{"all shown", b, batchMined(t0, "v1", transfers(m, 0, 1, 2)...), "confirmed, confirmed, confirmed", withdrawal.BatchConfirmed},
+		{"below the depth", b, low, "in, in, in", withdrawal.BatchConfirming},
+		{"another chain", b, fork, "in, in, in", withdrawal.BatchConfirming},
+		{"one is not shown", b, batchMined(t0, "v1", transfers(m, 0, 2)...), "confirmed, review, confirmed", withdrawal.BatchConfirmed},
+		{"none is shown", b, batchMined(t0, "v1"), "review, review, review", withdrawal.BatchConfirmed},
+		{"another amount", b, batchMined(t0, "v1", wrong...), "confirmed, review, confirmed", withdrawal.BatchConfirmed},
+		{"by each other's output", b, batchMined(t0, "v1", swapped...), "confirmed, review, review", withdrawal.BatchConfirmed},
+		{"reverted", b, reverted("v1"), "failed, failed, failed", withdrawal.BatchFailed},
+		{"mined without the dropped one", dropped, batchMined(t0, "v2", transfers(m, 0, 1)...), "confirmed, confirmed, pending", withdrawal.BatchConfirmed},
+		{"the version before the drop is mined", dropped, batchMined(t0, "v1", transfers(m, 0, 1, 2)...), "confirmed, confirmed, confirmed", withdrawal.BatchConfirmed},
+		{"reverted without the dropped one", dropped, reverted("v2"), "failed, failed, pending", withdrawal.BatchFailed},
+		{"a version that pays nobody", empty, batchMined(t0, "v3"), "pending, pending, pending", withdrawal.BatchConfirmed},
+		{"dropped and taken back", again, batchMined(t0, "v3", transfers(m, 2)...), "pending, pending, confirmed", withdrawal.BatchConfirmed},
+		{"missing", b, withdrawal.BatchMissing{By: checker(t0.Add(1000 * time.Hour))}, "in, in, in", withdrawal.BatchConfirming},
+		{"another, of somebody else", b, outside(batchMined(t0, "x")), "pending, pending, pending", withdrawal.BatchFailed},
+		{"another, reverted", b, outside(reverted("x")), "pending, pending, pending", withdrawal.BatchFailed},
+		{"another, that pays all", b, outside(batchMined(t0, "x", transfers(m, 0, 1, 2)...)), "confirmed, confirmed, confirmed", withdrawal.BatchFailed},
+		{"another, that pays one", b, outside(batchMined(t0, "x", transfers(m, 1)...)), "pending, confirmed, pending", withdrawal.BatchFailed},
+		{"another, with less for one", b, outside(batchMined(t0, "x", partial...)), "confirmed, review, pending", withdrawal.BatchFailed},
+		{"nobody can tell", b, withdrawal.BatchCannotTell{By: checker(t0), Other: "x"}, "review in, review in, review in", withdrawal.BatchConfirming},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := runBatch(t, tt.b, tt.ev)
+			if where(got) != tt.where || got.Batch.Status != tt.batch {
+				t.Fatalf("%s, batch %v; expected %s, %v", where(got), got.Batch.Status, tt.where, tt.batch)
+			}
+			again, err := policy.ApplyBatch(got, tt.ev, t0)
+			if err == nil && !again.Empty() && len(again.Log)+len(again.Members) > 0 {
+				t.Fatalf("the same again changes %d members", len(again.Members))
+			}
+			for i := range got.Members {
+				w := &got.Members[i]
+				if tt.where == "pending, pending, pending" && (w.Job.Live() || w.Job.TxHash != "" || w.Job.Batch != uuid.Nil) {
+					t.Fatalf("member %d is pending with something live: %+v", i, w.Job)
+				}
+			}
+		})
+	}
+}
+
+// A batch is prepared of what its worker has claimed, and of nothing else.
+func TestBatchPreparedIsRefused(t *testing.T) {
+	m := claimedMembers(t, policy, 3)
+	for _, tt := range []struct {
+		name   string
+		change func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal
+		is     error
+		says   string
+	}{
+		{"another role", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			e.By = checker(t0)
+			return m
+		}, statemachine.ErrForbidden, ""},
+		{"an old fence", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			e.Pays[2].Fence = 9
+			return m
+		}, statemachine.ErrFenced, ""},
+		{"the lease is over", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			e.At = t0.Add(policy.Lease)
+			return m
+		}, statemachine.ErrFenced, ""},
+		{"another worker's", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			e.Actor = "worker-2"
+			return m
+		}, statemachine.ErrFenced, ""},
+		{"cancelled", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			m[1] = run(t, m[1], withdrawal.Cancelled{By: by(withdrawal.Operator, t0)})
+			return m
+		}, statemachine.ErrIllegal, ""},
+		{"held", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			m[1] = run(t, m[1], withdrawal.Held{By: by(withdrawal.Operator, t0)})
+			return m
+		}, statemachine.ErrFenced, ""},
+		{"held after its claim, lease kept", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			m[1].Request.Held = true
+			return m
+		}, withdrawal.ErrOnHold, ""},
+		{"maybe paid", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			m[1].Request.Mined = "z"
+			return m
+		}, statemachine.ErrIllegal, "not paid again"},
+		{"another amount", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			e.Pays[1].AmountRaw = "1"
+			return m
+		}, statemachine.ErrInvalid, "another amount"},
+		{"another asset", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			e.Pays[1].AssetOnChain = asset
+			return m
+		}, statemachine.ErrInvalid, "another asset"},
+		{"another payee", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			e.Pays[1].Payee = "0xother"
+			return m
+		}, statemachine.ErrInvalid, "another address"},
+		{"one output for two", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			e.Pays[1].Output = 0
+			return m
+		}, statemachine.ErrInvalid, "one output"},
+		{"one twice", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			e.Pays[1] = e.Pays[0]
+			e.Pays[1].Output = 1
+			return m
+		}, statemachine.ErrInvalid, "one output"},
+		{"one is not loaded", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			return m[:2]
+		}, statemachine.ErrInvalid, "at least one"},
+		{"nobody", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			e.Pays = nil
+			return nil
+		}, statemachine.ErrInvalid, "at least one"},
+		{"no bytes", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			e.Raw = nil
+			return m
+		}, statemachine.ErrInvalid, "signed bytes"},
+		{"no nonce", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			e.HasNonce, e.Nonce, e.Input = false, 0, "in:0"
+			return m
+		}, statemachine.ErrInvalid, "a nonce is needed"},
+		{"neither nonce nor input", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			e.HasNonce, e.Nonce = false, 0
+			return m
+		}, statemachine.ErrInvalid, "replacements are exclusive"},
+		{"a used nonce", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			e.ChainNonce = 8
+			return m
+		}, withdrawal.ErrNonceUsed, ""},
+		{"nobody holds the slot", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			m[0].Job.Slot = uuid.NullUUID{}
+			return m
+		}, statemachine.ErrIllegal, "claimed behind"},
+		{"two hold it", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			m[1].Job.Slot = m[0].Job.Slot
+			return m
+		}, statemachine.ErrInvalid, "two members"},
+		{"another wallet", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			m[1].Job.Wallet = id(77)
+			return m
+		}, statemachine.ErrInvalid, "another wallet"},
+		{"prepared alone already", func(m []withdrawal.Withdrawal, e *withdrawal.BatchPrepared) []withdrawal.Withdrawal {
+			m[0] = run(t, m[0], prepared(t0, 1, "alone", 7))
+			return m
+		}, statemachine.ErrIllegal, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := batchPrepared(t0, m)
+			e.Pays = slices.Clone(e.Pays)
+			members := tt.change(slices.Clone(m), &e)
+			c, err := policy.ApplyBatch(withdrawal.Payout{Members: members}, e, t0)
+			if !errors.Is(err, tt.is) || !strings.Contains(fmt.Sprint(err), tt.says) {
+				t.Fatalf("%v, expected %v: %s", err, tt.is, tt.says)
+			}
+			if !c.Empty() {
+				t.Fatal("a refusal changes something")
+			}
+		})
+	}
+}
+
+// What was claimed behind another job cannot be paid alone, and takes no slot.
+func TestBehindHasNoSlot(t *testing.T) {
+	m := claimedMembers(t, policy, 2)
+	if !m[0].Job.Slot.Valid || m[1].Job.Slot.Valid {
+		t.Fatalf("slots %v, %v", m[0].Job.Slot, m[1].Job.Slot)
+	}
+	for _, ev := range []withdrawal.Event{prepared(t0, 1, "alone", 7), withdrawal.Dispatched{By: worker(t0), Fence: 1, Reference: "r"}} {
+		if _, err := policy.Apply(m[1], ev); !errors.Is(err, statemachine.ErrIllegal) {
+			t.Errorf("%T behind another: %v", ev, err)
+		}
+		if _, err := policy.Apply(m[0], ev); err != nil {
+			t.Errorf("%T with the slot: %v", ev, err)
+		}
+	}
+}
+
+// A batch without nonces shares an input.
+func TestBatchByInput(t *testing.T) {
+	p := newPolicy()
+	p.Chain.Nonces = false
+	m := claimedMembers(t, p, 2)
+	e := batchPrepared(t0, m)
+	e.Nonce, e.HasNonce, e.ChainNonce, e.HasChainNonce, e.Input = 0, false, 0, false, "in:0"
+	c, err := p.ApplyBatch(withdrawal.Payout{Members: m}, e, t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err = p.ApplyBatch(c.New, batchReplaced(t0, c.New, "v2", 1), t0); err != nil {
+		t.Fatal(err)
+	}
+	x := batchMined(t0, "x")
+	x.Looked, x.Input = true, "in:1"
+	if _, err := p.ApplyBatch(c.New, x, t0); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Fatalf("another input: %v", err)
+	}
+	if c, err = p.ApplyBatch(c.New, batchMined(t0, "v2", transfers(m, 1)...), t0); err != nil || where(c.New) != "pending, confirmed" {
+		t.Fatalf("%v: %s", err, where(c.New))
+	}
+	if err := withdrawal.CheckBatch(c.New); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBatchReplacedIsRefused(t *testing.T) {
+	b := newBatch(t, 3)
+	inReview := runBatch(t, b, withdrawal.BatchCannotTell{By: checker(t0), Other: "x"})
+	over := runBatch(t, b, batchMined(t0, "v1", transfers(b.Members, 0, 1, 2)...))
+	stale := batchReplaced(t0, b, "v3", 0)
+	unversioned := batchReplaced(t0, b, "v3", 0)
+	unversioned.Version = 0
+	other := batchReplaced(t0, b, "v3", 0)
+	other.Pays[0].Request = req
+	amount := batchReplaced(t0, b, "v3", 0)
+	amount.Pays[0].AmountRaw = "1"
+	twice := batchReplaced(t0, b, "v3", 0, 1)
+	twice.Pays[1].Output = 0
+	for _, tt := range []struct {
+		name string
+		b    withdrawal.Payout
+		ev   withdrawal.BatchReplaced
+		is   error
+	}{
+		{"decided on an older version", runBatch(t, b, batchReplaced(t0, b, "v2", 0)), stale, statemachine.ErrConflict},
+		{"decided on none", b, unversioned, statemachine.ErrInvalid},
+		{"somebody else's request", b, other, statemachine.ErrIllegal},
+		{"another amount", b, amount, statemachine.ErrInvalid},
+		{"one output for two", b, twice, statemachine.ErrInvalid},
+		{"a member in review", inReview, batchReplaced(t0, inReview, "v2", 0), statemachine.ErrIllegal},
+		{"after the end", over, batchReplaced(t0, over, "v2", 0), statemachine.ErrIllegal},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if c, err := policy.ApplyBatch(tt.b, tt.ev, t0); !errors.Is(err, tt.is) || !c.Empty() {
+				t.Fatalf("%v, expected %v", err, tt.is)
+			}
+		})
+	}
+	// A member in review may be dropped.
+	if got := where(runBatch(t, inReview, batchReplaced(t0, inReview, "v2"))); got != "review in, review in, review in" {
+		t.Fatal(got)
+	}
+}
+
+func TestBatchMinedIsRefused(t *testing.T) {
+	b := newBatch(t, 2)
+	for name, change := range map[string]func(*withdrawal.BatchMined){
+		"an unknown transaction of another nonce": func(e *withdrawal.BatchMined) { e.Tx, e.HasNonce, e.Nonce, e.Looked = "x", true, 8, true },
+		"an unknown transaction without a nonce":  func(e *withdrawal.BatchMined) { e.Tx, e.Looked = "x", true },
+		"nobody looked at it":                     func(e *withdrawal.BatchMined) { e.Tx, e.HasNonce, e.Nonce = "x", true, 7 },
+		"an operator without a reason":            func(e *withdrawal.BatchMined) { *e = outside(*e); e.Tx, e.By = "x", by(withdrawal.Operator, t0) },
+		"an output twice":                         func(e *withdrawal.BatchMined) { e.Transfers[1].Output = 0 },
+		"no hash":                                 func(e *withdrawal.BatchMined) { e.Tx = "" },
+		"bad gas":                                 func(e *withdrawal.BatchMined) { e.GasUsed = "-1" },
+	} {
+		e := batchMined(t0, "v1", transfers(b.Members, 0, 1)...)
+		change(&e)
+		if c, err := policy.ApplyBatch(b, e, t0); !errors.Is(err, statemachine.ErrInvalid) || !c.Empty() {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// The same hash in another spelling is the version.
+	hex := claimedMembers(t, policy, 2)
+	prep := batchPrepared(t0, hex)
+	prep.Hash = "0xABCD"
+	b = runBatch(t, withdrawal.Payout{Members: hex}, prep)
+	if got := where(runBatch(t, b, batchMined(t0, "abcd", transfers(hex, 0, 1)...))); got != "confirmed, confirmed" {
+		t.Fatal(got)
+	}
+}
+
+// What is said to one member of the transaction that it shares is refused, and
+// so nobody is confirmed by a receipt that shows no output of theirs, and nobody
+// is pending again without a version without them.
+func TestSpeakToTheBatch(t *testing.T) {
+	b := newBatch(t, 2)
+	w := b.Members[1]
+	op := by(withdrawal.Operator, t0)
+	paid := withdrawal.PaidBy{By: checker(t0), Block: block(3), Tx: "x", Payee: w.Request.ToAddress, AssetOnChain: token, AmountRaw: w.Request.AmountRaw, Nonce: 7, HasNonce: true}
+	onFile := paid
+	onFile.Tx, onFile.Output = "v1", 1
+	left := dead(t0, "v1", 3, 7)
+	left.By, left.Cause = op, withdrawal.LeftOut
+	for _, ev := range []withdrawal.Event{receipt(t0, "v1", 3), dead(t0, "v1", 3, 7), withdrawal.Missing{By: checker(t0), Tx: "v1"}, withdrawal.Looking{By: checker(t0)},
+		withdrawal.Claimed{By: worker(t0)}, withdrawal.CannotTell{By: checker(t0), Tx: "v1", Other: "x"}, paid, onFile, left} {
+		if c, err := policy.Apply(w, ev); !errors.Is(err, withdrawal.ErrInBatch) || !c.Empty() {
+			t.Errorf("%T: %v", ev, err)
+		}
+	}
+	if _, ok := withdrawal.DueAt(withdrawal.DueCheck, &w, 0); ok {
+		t.Error("a member is looked up alone")
+	}
+	if step := policy.Next(w, t0.Add(time.Hour)); len(step.Actions) > 0 || step.Due.IsZero() {
+		t.Errorf("a member owes %+v", step)
+	}
+	// What concerns the request alone goes on.
+	held := run(t, w, withdrawal.Held{By: op}, withdrawal.Released{By: op})
+	if held.Job.Batch != batch1 {
+		t.Error("a hold takes it out of the batch")
+	}
+	// A payment elsewhere parks it, and the batch goes on.
+	elsewhere := paid
+	elsewhere.By, elsewhere.Nonce, elsewhere.HasNonce, elsewhere.Reason = op, 0, false, "seen"
+	b.Members[1] = run(t, w, elsewhere)
+	if got := where(b); got != "in, review in" {
+		t.Fatal(got)
+	}
+	gone := outside(batchMined(t0, "y"))
+	if got := where(runBatch(t, b, gone)); got != "pending, review" {
+		t.Fatalf("in review it is an operator's: %s", got)
+	}
+	gone.By, gone.Reason = op, "seen"
+	if got := where(runBatch(t, b, gone)); got != "pending, confirming" {
+		t.Fatalf("an operator says it of all: %s", got)
+	}
+}
+
+// A member that the mined version left out is resolved by an operator.
+func TestLeftOut(t *testing.T) {
+	b := newBatch(t, 2)
+	b = runBatch(t, b, batchMined(t0, "v1", transfers(b.Members, 0)...))
+	w := b.Members[1]
+	op := by(withdrawal.Operator, t0)
+	if !w.Job.Review || w.Job.Batch != uuid.Nil {
+		t.Fatalf("%+v", w.Job)
+	}
+	if c, err := policy.Apply(w, receipt(t0, "v1", 3)); err != nil || len(c.Log) > 0 {
+		t.Fatalf("a bare receipt: %v, %v", err, c.Log)
+	}
+	left := withdrawal.ProvenDead{By: checker(t0), Block: block(3), Tx: "v1", Cause: withdrawal.LeftOut}
+	if _, err := policy.Apply(w, left); !errors.Is(err, statemachine.ErrForbidden) {
+		t.Fatalf("the confirmation worker: %v", err)
+	}
+	left.By = op
+	back := run(t, w, left)
+	if back.Job.Status != withdrawal.JobPending || back.Job.Live() {
+		t.Fatalf("left out: %v", back.Job.Status)
+	}
+	paid := withdrawal.PaidBy{By: op, Block: block(3), Tx: "v1", Output: 1, Payee: w.Request.ToAddress, AssetOnChain: token, AmountRaw: w.Request.AmountRaw, Reason: "the event is there"}
+	if got := run(t, w, paid); got.Request.Status != withdrawal.RequestCompleted || got.Request.FinalTxHash != "v1" {
+		t.Fatalf("paid after all: %v", got.Request.Status)
+	}
+	paid.Output = 0
+	if _, err := policy.Apply(w, paid); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Fatalf("by the output of another: %v", err)
+	}
+	// It was wrong that it was left out: an incident, and it is not paid again.
+	b.Members[1] = back
+	b = runBatch(t, b, batchMined(t0, "v1", transfers(b.Members, 0, 1)...))
+	if w := b.Members[1]; !w.Job.Review || w.Request.Mined != "v1" {
+		t.Fatalf("a wrong proof: %v, mined %q", where(b), w.Request.Mined)
+	}
+	// Of a transaction that is the request's alone it is no cause.
+	alone := states(t)["confirming review"]
+	left.Tx = "tx1"
+	if _, err := policy.Apply(alone, left); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Fatalf("alone: %v", err)
+	}
+}
+
+// After the end the chain shows another version, at depth: incidents.
+func TestBatchAfterItsEnd(t *testing.T) {
+	b := newBatch(t, 2)
+	b = runBatch(t, b, batchReplaced(t0, b, "v2", 0))
+	end := runBatch(t, b, batchMined(t0, "v1", transfers(b.Members, 0, 1)...))
+	c, err := policy.ApplyBatch(end, batchMined(t0, "v2", transfers(b.Members, 0)...), t0)
+	if err != nil || len(c.Members) != 2 {
+		t.Fatalf("%v: %d members", err, len(c.Members))
+	}
+	for i, claim := range []string{"mined", "dead"} {
+		if in := c.Members[i].Incidents; len(in) != 1 || in[0].Claim != claim {
+			t.Errorf("member %d: %+v, expected %s", i, in, claim)
+		}
+	}
+	if c.New.Batch.Version != end.Batch.Version || c.New.Members[0].Request.Status != withdrawal.RequestCompleted {
+		t.Error("an end is no end")
+	}
+	gone, err := policy.ApplyBatch(end, batchMined(t0, "v1", transfers(b.Members, 0)...), t0)
+	if err != nil || len(gone.Members) != 1 || gone.Members[0].Incidents[0].Claim != "left out" {
+		t.Fatalf("%v: %+v", err, gone.Members)
+	}
+	for _, ev := range []withdrawal.BatchEvent{withdrawal.BatchSent{By: worker(t0), Hash: "v2", Done: true}, withdrawal.BatchMissing{By: checker(t0)}, withdrawal.BatchLooking{By: checker(t0)}} {
+		if c, err := policy.ApplyBatch(end, ev, t0); err != nil || !c.Empty() {
+			t.Errorf("%T after the end: %v", ev, err)
+		}
+	}
+}
+
+func TestBatchOwes(t *testing.T) {
+	b := newBatch(t, 2)
+	does := func(b withdrawal.Payout, at time.Time) (all []string) {
+		for _, a := range policy.NextBatch(b, at).Actions {
+			all = append(all, a.Do.String()+" "+strings.Join(a.Hashes, " "))
+		}
+		return all
+	}
+	if got := does(b, t0); !slices.Equal(got, []string{"look up v1", "rebroadcast v1"}) {
+		t.Fatalf("prepared: %v", got)
+	}
+	for kind, want := range map[withdrawal.BatchDue]time.Time{withdrawal.DueBatchSend: t0, withdrawal.DueBatchCheck: t0.Add(time.Second)} {
+		if at, ok := withdrawal.BatchDueAt(kind, &b.Batch, time.Second); !ok || !at.Equal(want) {
+			t.Errorf("%v from %v, %v", kind, at, ok)
+		}
+	}
+	sent := runBatch(t, b, withdrawal.BatchSent{By: worker(t0), Hash: "v1", Done: true})
+	if _, ok := withdrawal.BatchDueAt(withdrawal.DueBatchSend, &sent.Batch, 0); ok || len(does(sent, t0)) > 0 {
+		t.Fatalf("sent: %v", does(sent, t0))
+	}
+	later := t0.Add(policy.CheckEvery)
+	if got := does(sent, later); !slices.Equal(got, []string{"look up v1"}) {
+		t.Fatalf("later: %v", got)
+	}
+	two := runBatch(t, sent, batchReplaced(t0, sent, "v2", 0))
+	if got := does(two, t0); !slices.Equal(got, []string{"look up v1 v2", "rebroadcast v2"}) {
+		t.Fatalf("replaced: %v", got)
+	}
+	old := runBatch(t, two, withdrawal.BatchSent{By: worker(t0), Hash: "v1", Done: true})
+	if !old.Batch.Rebroadcast {
+		t.Error("an older version is no answer for the newest")
+	}
+	missing := runBatch(t, sent, withdrawal.BatchMissing{By: checker(later)})
+	if !missing.Batch.Rebroadcast || where(missing) != "in, in" {
+		t.Error("a missing one is sent again")
+	}
+	end := runBatch(t, two, batchMined(t0, "v2", transfers(two.Members, 0)...))
+	if step := policy.NextBatch(end, later); len(step.Actions) > 0 || step.Party != 0 {
+		t.Errorf("an ended one owes %+v", step)
+	}
+}
