@@ -91,7 +91,7 @@ func newPaymentCheck() *paymentCheck {
 }
 
 func (c *paymentCheck) within(tx WithdrawalUnit) *paymentChecks {
-	s := &Withdrawals{withdrawalCore{of: withdrawalAggregate(&c.policy)}, c.policy}
+	s := &Withdrawals{withdrawalCore{of: withdrawalAggregate(&c.policy)}, payoutCore{of: payoutAggregate(&c.policy)}, c.policy}
 	return &paymentChecks{c, s.Within(tx), tx}
 }
 

@@ -94,7 +94,8 @@ type WithdrawalRecords interface {
 	//     Renew moves it.
 	//  5. A unique rule is its [withdrawal.TakenError] with the job that has it.
 	//     The nonce rule covers every transaction ever on file of that wallet
-	//     and every stray of a job, whatever became of it; a job may have its own nonce again. Slots
+	//     and every stray of a job, whatever became of it; a job may have its own nonce again. A Tx of a
+	//     batch takes none, see SaveBatches. Slots
 	//     that changes of one Save give back are free for the others of it,
 	//     whatever their order.
 	//  6. Log has exactly one line for each new version of the two records, each
@@ -121,6 +122,23 @@ type WithdrawalRecords interface {
 	// Renew sets the end of leases that are held under their fence at now. It
 	// returns the jobs whose lease is lost; the others are renewed.
 	Renew(now time.Time, leases ...JobLease) (lost []uuid.UUID, err error)
+
+	// Batches returns batches, in the order of ids, each with its versions by Seq
+	// and, as Get returns them and by [withdrawal.CompareMembers], the requests that
+	// have a transaction of it on file. An unknown one is a zero Payout.
+	Batches(ids ...uuid.UUID) ([]withdrawal.Payout, error)
+	// SaveBatches writes changes of different batches, each with those of its
+	// members, by the rules of Save. A batch is inserted if the version in Old is 0,
+	// else written where that version, NextCheckAt and Rebroadcast in Old still
+	// stand, else [statemachine.ErrConflict]; a touch ([withdrawal.BatchChange.Touch])
+	// moves no version. Versions of a batch are appended by (Batch, Seq). Its nonce
+	// belongs to Batch.Owner, by the unique rule of nonces.
+	SaveBatches(changes ...withdrawal.BatchChange) error
+	// DueBatches and NextDueBatch are Due and NextDue for batches.
+	DueBatches(q DueBatches) ([]withdrawal.Payout, error)
+	NextDueBatch(q DueBatches) (time.Time, error)
+	// BatchIDs pages through the ids of all batches, in their order.
+	BatchIDs(after uuid.UUID, limit int) ([]uuid.UUID, error)
 
 	// Attempts returns all executions of a job, by fence.
 	Attempts(job uuid.UUID) ([]withdrawal.Attempt, error)
@@ -155,9 +173,9 @@ type WithdrawalRecords interface {
 	// on file or among their strays, compared by [statemachine.HashForm], on any
 	// chain; at most [MaxPage].
 	ByHash(hash string) ([]uuid.UUID, error)
-	// Transitions returns the audit trail of a request or job, oldest first.
+	// Transitions returns the audit trail of a request, a job or a batch, oldest first.
 	Transitions(id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error)
-	// Feed returns the transitions of requests and jobs.
+	// Feed returns the transitions of requests, jobs and batches.
 	Feed[uuid.UUID]
 	// Stats counts what the fields of [withdrawal.Stats] say; rates and means
 	// are over [now-window, now). chain is zero for all of them.
@@ -190,8 +208,20 @@ type DueWithdrawals struct {
 	// claim then skips wallets with a slot that is taken and returns at most
 	// one job of a wallet. See [withdrawal.Chain].
 	Sequential bool
+	// Wallet: of one chain, claims of this wallet alone, whoever has its slot. Not
+	// for NextDue.
+	Wallet uuid.UUID
 	// Grace is for [withdrawal.DueCheck]: for so long a due job that is owed another
 	// broadcast is left to the withdrawal workers, since a look-up puts
 	// next_check_at off for both.
 	Grace time.Duration
+}
+
+// DueBatches asks for batches that something is due for.
+type DueBatches struct {
+	Kind  withdrawal.BatchDue
+	Chain uuid.UUID // zero: every chain
+	Now   time.Time
+	Limit int           // 1 to [MaxPage]
+	Grace time.Duration // for [withdrawal.DueBatchCheck]
 }

@@ -16,7 +16,8 @@ import (
 // a submission that approval windows count.
 type Withdrawals struct {
 	withdrawalCore
-	policy withdrawal.Policy
+	payouts payoutCore
+	policy  withdrawal.Policy
 }
 
 type (
@@ -33,7 +34,8 @@ func NewWithdrawals[T WithdrawalUnit](s Store[T], p withdrawal.Policy) (*Withdra
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	return &Withdrawals{newCore(s, withdrawalAggregate(&p), func(tx T) WithdrawalUnit { return tx }), p}, nil
+	part := func(tx T) WithdrawalUnit { return tx }
+	return &Withdrawals{newCore(s, withdrawalAggregate(&p), part), newCore(s, payoutAggregate(&p), part), p}, nil
 }
 
 // withdrawalAggregate is the domain as the core sees it.
@@ -77,7 +79,7 @@ func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.U
 // and will end; its methods then commit nothing themselves. An error that an
 // adapter delays comes with a later call or at the end of the transaction.
 func (s *Withdrawals) Within(tx WithdrawalUnit) *Withdrawals {
-	return &Withdrawals{s.within(tx), s.policy}
+	return &Withdrawals{s.within(tx), s.payouts.within(tx), s.policy}
 }
 
 // Policy returns the policy of the service.

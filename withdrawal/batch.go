@@ -135,6 +135,7 @@ func (b *Payout) member(request uuid.UUID) int {
 func CompareMembers(a, b *Withdrawal) int { return bytes.Compare(a.Request.ID[:], b.Request.ID[:]) }
 
 // BatchStatus is the state of a [Batch].
+// Values: BatchConfirming, BatchConfirmed, BatchFailed.
 type BatchStatus = statemachine.Enum[batchStatus]
 
 const (
@@ -160,6 +161,7 @@ func (batchStatus) Names() []string { return batchStatusNames }
 var batchStatusNames = []string{"confirming", "confirmed", "failed"}
 
 // BatchTrigger is what moves a batch.
+// Values: BatchPrepare, BatchReplace, BatchConfirm, BatchRevert, BatchDead.
 type BatchTrigger = statemachine.Enum[batchTrigger]
 
 const (

@@ -38,6 +38,7 @@ func (p Policy) NextBatch(b Payout, now time.Time) Step {
 }
 
 // BatchDue says what is due of batches.
+// Values: DueBatchSend, DueBatchCheck.
 type BatchDue = statemachine.Enum[batchDue]
 
 const (

@@ -105,7 +105,7 @@ var requestTriggerNames = []string{"submit", "first approval", "approve", "autom
 // Values: JobEnqueue, JobClaim, JobPrepare, JobDispatch, JobBroadcast, JobRebump, JobRetry, JobMaxRetries,
 // JobPermanent, JobSnooze, JobRescue, JobUnknown, JobPark, JobFound, JobNotSent, JobConfirm, JobRevert,
 // JobCancelled, JobProvenDead, JobImport, JobRevived, JobStop, JobHold, JobHoldOut, JobRelease, JobPaidBy,
-// JobLateAnswer.
+// JobLateAnswer, JobBatched.
 type JobTrigger = statemachine.Enum[jobTrigger]
 
 const (
@@ -310,7 +310,7 @@ func (failure) Names() []string { return failureNames }
 var failureNames = []string{"retryable", "permanent", "insufficient balance", "unclear"}
 
 // DeathCause says why no transaction on file can be mined any more.
-// Values: NonceUsed, InputSpent, WindowEnded.
+// Values: NonceUsed, InputSpent, WindowEnded, LeftOut.
 type DeathCause = statemachine.Enum[deathCause]
 
 const (

@@ -21,7 +21,10 @@ type withdrawalTables struct {
 	txs       map[uuid.UUID][]withdrawal.Tx          // by request, by Seq
 	attempts  map[uuid.UUID][]withdrawal.Attempt     // by job, by fence
 	strays    map[uuid.UUID][]withdrawal.Stray       // by request, by Seq
-	nextNonce map[uuid.UUID]uint64                   // by wallet
+	batches   *rows[uuid.UUID, withdrawal.Batch]
+	batchTxs  map[uuid.UUID][]withdrawal.BatchTx // by batch, by Seq
+	membersOf map[uuid.UUID][]uuid.UUID          // by batch, by id of the request
+	nextNonce map[uuid.UUID]uint64               // by wallet
 	nonces    map[walletNonce]nonceOwner
 	payments  map[chainHash][]payment
 	incidents []withdrawal.Incident
@@ -92,6 +95,14 @@ func newWithdrawalTables() *withdrawalTables {
 			key:     func(w *withdrawal.HotWallet) uuid.UUID { return w.ID },
 			sorted:  func(w *withdrawal.HotWallet) []string { return []string{idKey(w.Chain) + idKey(w.ID)} },
 		}),
+		batches: newRows(rows[uuid.UUID, withdrawal.Batch]{
+			machine: withdrawal.BatchMachine.Name(),
+			key:     func(b *withdrawal.Batch) uuid.UUID { return b.ID },
+			version: func(b *withdrawal.Batch) int64 { return b.Version },
+			sorted:  batchKeys,
+		}),
+		batchTxs:  map[uuid.UUID][]withdrawal.BatchTx{},
+		membersOf: map[uuid.UUID][]uuid.UUID{},
 		jobsOf:    map[uuid.UUID][]uuid.UUID{},
 		txs:       map[uuid.UUID][]withdrawal.Tx{},
 		attempts:  map[uuid.UUID][]withdrawal.Attempt{},
@@ -273,5 +284,5 @@ func (w withdrawals) Requests(status withdrawal.RequestStatus, after *withdrawal
 }
 
 func (w withdrawals) Transitions(id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error) {
-	return w.trail(id, withdrawal.RequestMachine.Name(), withdrawal.JobMachine.Name()), nil
+	return w.trail(id, withdrawal.RequestMachine.Name(), withdrawal.JobMachine.Name(), withdrawal.BatchMachine.Name()), nil
 }

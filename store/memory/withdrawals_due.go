@@ -73,7 +73,7 @@ func (w withdrawals) dueClaims(chain string, q store.DueWithdrawals) (found []wi
 		limit = 1
 	}
 	w.jobs.groups(chain, 16, func(wallet string) {
-		if q.Sequential && w.jobs.holder(ruleSlot, uuidAt(wallet, len(chain))) != nil {
+		if q.Wallet != uuid.Nil && q.Wallet != uuidAt(wallet, len(chain)) || q.Sequential && w.jobs.holder(ruleSlot, uuidAt(wallet, len(chain))) != nil {
 			return
 		}
 		n := 0

@@ -123,7 +123,9 @@ func (w withdrawals) addTx(chain uuid.UUID, t withdrawal.Tx) error {
 	if int(t.Seq) != len(all)+1 || slices.ContainsFunc(all, func(o withdrawal.Tx) bool { return o.Hash == t.Hash }) {
 		return conflict(withdrawal.RequestMachine.Name(), t.Request, "transaction %d (%s) is on file, or the one before is not", t.Seq, t.Hash)
 	}
-	if t.HasNonce {
+	if t.Batch != uuid.Nil {
+		w.addMember(t.Batch, t.Request)
+	} else if t.HasNonce {
 		if err := w.takeNonce(t.Wallet, t.Nonce, nonceOwner{job: t.Job}); err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ var jobTable = newTable(table[withdrawal.Job]{
 			{"evidence_height int", always(&j.EvidenceHeight)}, {"evidence_hash text", maybe(&j.EvidenceHash)}, {"gas_used text", maybe(&j.GasUsed)},
 			{"gas_price text", maybe(&j.GasPrice)}, {"error_message text", maybe(&j.ErrorMessage)}, {"processed_at time", maybe(&j.ProcessedAt)},
 			{"deferrals int", always(&j.Deferrals)}, {"stopped_fence int", always(&j.StoppedFence)}, {"dispatches int", always(&j.Dispatches)},
-			{"version int", always(&j.Version)}}
+			{"batch_id uuid", maybe(&j.Batch)}, {"version int", always(&j.Version)}}
 	},
 	outside: func(j *withdrawal.Job) list {
 		return list{{"lease_holder text", maybe(&j.Lease.Holder)}, {"lease_fence int", always(&j.Lease.Fence)}, {leaseUntil, maybe(&j.Lease.Until)},
@@ -81,6 +81,33 @@ var txTable = newTable(table[withdrawal.Tx]{
 		return list{{"withdrawal_request_id uuid", always(&t.Request)}, {"seq int", always(&t.Seq)}, {"job_id uuid", always(&t.Job)}, {"tx_hash text", always(&t.Hash)},
 			{"raw_tx bytes", bytesField{&t.Raw}}, {"operation_wallet_address_id uuid", always(&t.Wallet)}, {"nonce int", nonceField{&t.Nonce, &t.HasNonce}},
 			{"input text", maybe(&t.Input)}, {"is_cancel bool", always(&t.Cancel)}, {"by_output bool", always(&t.ByOutput)}, {"output int", always(&t.Output)},
+			{"batch_id uuid", maybe(&t.Batch)}, {"created_at time", always(&t.CreatedAt)}}
+	},
+})
+
+var batchTable = newTable(table[withdrawal.Batch]{
+	name:    "withdrawal_batches",
+	machine: withdrawal.BatchMachine.Name(),
+	version: func(b *withdrawal.Batch) int64 { return b.Version },
+	fixed: func(b *withdrawal.Batch) list {
+		return list{{"id uuid", always(&b.ID)}, {"chain_id text", always(&b.Chain)}, {"operation_wallet_address_id uuid", always(&b.Wallet)},
+			{"owner_job_id uuid", always(&b.Owner)}, {"nonce int", nonceField{&b.Nonce, &b.HasNonce}}, {"input text", maybe(&b.Input)},
+			{"members int", always(&b.Members)}, {"created_at time", always(&b.CreatedAt)}}
+	},
+	state: func(b *withdrawal.Batch) list {
+		return list{{"status text", always(&b.Status)}, {"txs_on_file int", always(&b.TxsOnFile)}, {"tx_hash text", always(&b.TxHash)},
+			{"evidence_height int", always(&b.EvidenceHeight)}, {"evidence_hash text", maybe(&b.EvidenceHash)}, {"gas_used text", maybe(&b.GasUsed)},
+			{"gas_price text", maybe(&b.GasPrice)}, {"ended_at time", maybe(&b.EndedAt)}, {"version int", always(&b.Version)}}
+	},
+	outside: func(b *withdrawal.Batch) list {
+		return list{{"next_check_at time", maybe(&b.NextCheckAt)}, {"rebroadcast bool", always(&b.Rebroadcast)}}
+	},
+})
+
+var batchTxTable = newTable(table[withdrawal.BatchTx]{
+	name: "withdrawal_batch_txs", keys: 2,
+	fixed: func(t *withdrawal.BatchTx) list {
+		return list{{"batch_id uuid", always(&t.Batch)}, {"seq int", always(&t.Seq)}, {"tx_hash text", always(&t.Hash)}, {"raw_tx bytes", bytesField{&t.Raw}},
 			{"created_at time", always(&t.CreatedAt)}}
 	},
 })

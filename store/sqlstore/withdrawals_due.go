@@ -73,7 +73,7 @@ var dueWithdrawals = map[withdrawal.DueKind]due{
 		rank: rankOf("x"), ranks: len(withdrawal.Priority(0).Values()), order: claimAt("x") + ", x.id"},
 	withdrawal.DueRebroadcast: {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming' AND " + owedBroadcast,
 		at: sendAgainAt("x"), first: lowestOfWallet, firstFrom: jobRows, order: "x.next_check_at, x.id"},
-	withdrawal.DueCheck:  {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming'", at: "x.next_check_at", later: owedBroadcast, order: "x.next_check_at, x.id"},
+	withdrawal.DueCheck:  {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming' AND x.batch_id IS NULL", at: "x.next_check_at", later: owedBroadcast, order: "x.next_check_at, x.id"},
 	withdrawal.DueRescue: {from: jobRows, owner: requestOfJob, where: "x.status = 'processing' AND NOT x.review", at: "x.lease_until", order: "x.lease_until, x.id"},
 	withdrawal.DueEnqueue: {from: "@withdrawal_requests x", owner: "x.id", where: "x.status = 'approved' AND " + strings.ReplaceAll(goesOn, "q.", "x."),
 		at: "coalesce(x.offer_at, '1970-01-01 00:00:00.000000')", order: "x.updated_at, x.id"},
@@ -83,19 +83,21 @@ type dueKey struct {
 	kind                 withdrawal.DueKind
 	sequential, oneChain bool
 	dialect              Dialect
+	oneWallet            bool
 }
 
 var dueStatements = func() map[dueKey]*statement {
 	all := map[dueKey]*statement{}
 	for kind, d := range dueWithdrawals {
 		for _, dialect := range []Dialect{SQLite, Postgres} {
-			all[dueKey{kind, false, false, dialect}] = d.find(dialect)
-			all[dueKey{kind, false, true, dialect}] = d.find(dialect, "x.chain_id")
+			all[dueKey{kind, false, false, dialect, false}] = d.find(dialect)
+			all[dueKey{kind, false, true, dialect, false}] = d.find(dialect, "x.chain_id")
 			if kind == withdrawal.DueClaim {
+				all[dueKey{kind, false, true, dialect, true}] = d.find(dialect, "x.chain_id", "x.operation_wallet_address_id")
 				d := d
 				d.first, d.firstFrom = firstOfWallet, "@operation_wallet_addresses w CROSS JOIN @withdrawal_queue x"
-				all[dueKey{kind, true, false, dialect}] = d.find(dialect)
-				all[dueKey{kind, true, true, dialect}] = d.find(dialect, "w.chain_id")
+				all[dueKey{kind, true, false, dialect, false}] = d.find(dialect)
+				all[dueKey{kind, true, true, dialect, false}] = d.find(dialect, "w.chain_id")
 			}
 		}
 	}
@@ -106,7 +108,7 @@ var dueStatements = func() map[dueKey]*statement {
 // at a wallet before either has its slot; then the unique index of the slots
 // gives it to one, and the other's update runs again.
 func (w withdrawals) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error) {
-	key := dueKey{q.Kind, q.Sequential && q.Kind == withdrawal.DueClaim, q.Chain != uuid.Nil, w.store.Dialect}
+	key := dueKey{q.Kind, q.Sequential && q.Kind == withdrawal.DueClaim, q.Chain != uuid.Nil, w.store.Dialect, q.Wallet != uuid.Nil}
 	st := dueStatements[key]
 	if st == nil {
 		return nil, fmt.Errorf("%w: due work of kind %v", statemachine.ErrInvalid, q.Kind)
@@ -117,6 +119,9 @@ func (w withdrawals) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error
 	}
 	if key.oneChain {
 		args = append(args, q.Chain.String())
+	}
+	if key.oneWallet {
+		args = append(args, q.Wallet.String())
 	}
 	return dueOf(w.tx, withdrawal.JobMachine.Name(), st, q.Limit, w.Get, args...)
 }

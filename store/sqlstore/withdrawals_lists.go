@@ -63,7 +63,10 @@ func (w withdrawals) Transitions(id uuid.UUID) ([]statemachine.Transition[uuid.U
 	if err != nil || len(log) > 0 {
 		return log, err
 	}
-	return transitions(w.tx, withdrawal.JobMachine.Name(), id)
+	if log, err = transitions(w.tx, withdrawal.JobMachine.Name(), id); err != nil || len(log) > 0 {
+		return log, err
+	}
+	return transitions(w.tx, withdrawal.BatchMachine.Name(), id)
 }
 
 // Head implements [store.Feed].
@@ -71,5 +74,5 @@ func (w withdrawals) Head() (store.Cursor, error) { return w.head() }
 
 // Follow implements [store.Feed].
 func (w withdrawals) Follow(after store.Cursor, limit int) ([]statemachine.Transition[uuid.UUID], store.Cursor, error) {
-	return follow(w.tx, after, limit, uuid.Parse, withdrawal.RequestMachine.Name(), withdrawal.JobMachine.Name())
+	return follow(w.tx, after, limit, uuid.Parse, withdrawal.RequestMachine.Name(), withdrawal.JobMachine.Name(), withdrawal.BatchMachine.Name())
 }

@@ -27,9 +27,19 @@ func paying(d Dialect) map[string]*statement {
 	}
 	for key, st := range dueStatements {
 		if key.dialect == d && (key.oneChain || key.kind != 1) { // claims are of one chain
-			all[fmt.Sprintf("due %v, sequential %v, one chain %v", key.kind, key.sequential, key.oneChain)] = st
+			all[fmt.Sprintf("due %v, sequential %v, one chain %v, one wallet %v", key.kind, key.sequential, key.oneChain, key.oneWallet)] = st
 		}
 	}
+	for key, st := range dueBatchStatements {
+		if key.dialect == d {
+			all[fmt.Sprintf("due batches to %v, one chain %v", key.kind, key.oneChain)] = st
+		}
+	}
+	for key, st := range nextBatchStatements {
+		all[fmt.Sprintf("next batch to %v, late %v, one chain %v", key.kind, key.late, key.oneChain)] = st
+	}
+	all["batches"], all["versions"], all["members"], all["batch ids"] = &selectBatches, &selectVersions, &selectMembers, &batchIDs
+	all["update batches"], all["touch batches"], all["batch as stored"] = &batchTable.updateOne, &batchTable.touchOne, &batchTable.storedNow
 	for key, st := range listStatements {
 		all[fmt.Sprintf("list by %q, backwards %v", key.by, key.backwards)] = st
 	}
@@ -57,7 +67,7 @@ var asked = map[string]string{
 	"any tx of a hash":  "SELECT * FROM @withdrawal_txs WHERE tx_hash = $1",
 }
 
-var wholeWithdrawals = regexp.MustCompile(`Seq Scan on (withdrawal_(requests|queue|txs|attempts|nonces|payments)|transitions)\b|Index Cond: \(id = \(SubPlan 1\)\)\s+Filter: \(status|(?m)SCAN (q|j|a|m|l|t|x|f|h|n|p|withdrawal_\w+|transitions)$`)
+var wholeWithdrawals = regexp.MustCompile(`Seq Scan on (withdrawal_(requests|queue|txs|attempts|nonces|payments|batches|batch_txs)|transitions)\b|Index Cond: \(id = \(SubPlan 1\)\)\s+Filter: \(status|(?m)SCAN (q|j|a|m|l|t|x|f|h|n|p|withdrawal_\w+|transitions)$`)
 
 func TestNoPlanReadsAllWithdrawals(t *testing.T) {
 	ctx := context.Background()

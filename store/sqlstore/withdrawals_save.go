@@ -19,6 +19,9 @@ type changeset struct {
 	strays, settled       batch
 	payments              batch
 	incidents             batch
+	newBatches, batches   batch
+	touchBatches          batch
+	versions              batch // of batches
 	log                   []statemachine.Transition[uuid.UUID]
 	reservations          []withdrawal.Reservation
 	counts                map[countKey]int64
@@ -28,7 +31,11 @@ type changeset struct {
 
 // Save implements [store.WithdrawalRecords].
 func (w withdrawals) Save(changes ...withdrawal.Change) error {
-	return w.save(withdrawal.RequestMachine.Name(), func() error {
+	return w.saveAll(withdrawal.RequestMachine.Name(), nil, changes)
+}
+
+func (w withdrawals) saveAll(machine string, batches []withdrawal.BatchChange, changes []withdrawal.Change) error {
+	return w.save(machine, func() error {
 		s := changeset{withdrawals: w, counts: map[countKey]int64{}, slots: map[uuid.UUID]uuid.UUID{}}
 		for _, b := range []*batch{&s.newRequests, &s.requests, &s.newJobs, &s.jobs, &s.touch, &s.taking, &s.attempts, &s.txs, &s.nonces, &s.payments} {
 			b.room = len(changes)
@@ -38,6 +45,12 @@ func (w withdrawals) Save(changes ...withdrawal.Change) error {
 				return err
 			}
 			s.add(&changes[i])
+		}
+		for i := range batches {
+			if err := batches[i].Complete(); err != nil {
+				return err
+			}
+			s.addBatch(&batches[i])
 		}
 		return s.write()
 	})
@@ -80,7 +93,7 @@ func (s *changeset) add(c *withdrawal.Change) {
 	for i := range c.Txs {
 		t := &c.Txs[i]
 		txTable.insertRow(&s.txs, t)
-		if t.HasNonce {
+		if t.HasNonce && t.Batch == uuid.Nil { // else it is that of the batch's owner
 			s.nonces.add(t.Wallet, int64(t.Nonce), t.Job)
 		}
 		s.pays(c.New.Request.Chain, t.Hash, t.ByOutput, t.Output, t.Request)
@@ -116,13 +129,14 @@ func (s *changeset) takes(j *withdrawal.Job) {
 }
 
 // write carries the changes out. Who waits for a row waits in this order
-// everywhere: jobs by id, requests by id, new jobs, wallets by id. Slots are
+// everywhere: batches by id, jobs by id, requests by id, new jobs, wallets by id. Slots are
 // given back before others take them.
 func (s *changeset) write() error {
 	if s.taken != nil {
 		return s.taken
 	}
 	for _, step := range []func() error{
+		s.writeBatches,
 		func() error {
 			return jobTable.lockInOrder(s.tx, writing{&jobTable.updateOne, &s.jobs}, writing{&jobTable.touchOne, &s.touch}, writing{&jobTable.updateOne, &s.taking})
 		},

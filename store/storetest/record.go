@@ -73,6 +73,9 @@ type subject[T store.Clock, K, L comparable, A, E, C any] struct {
 	facts func(tx T, a *A) (map[string]any, error)
 	world func(tx T) (map[string]any, error)
 	due   []dueKind[T, K, A]
+	// sharedFeed: the feed has lines of another subject too, with which the rules
+	// of an empty feed are proved.
+	sharedFeed bool
 	// draw begins a random history; setup stores what it needs, sentinels are
 	// the domain's own errors.
 	draw      func(*rapid.T) history[K, A, E]

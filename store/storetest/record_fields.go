@@ -58,17 +58,23 @@ func (l *life[T, K, L, A, E, C]) do(events ...E) {
 		if err := l.save(c); err != nil {
 			l.t.Fatal(what, ": ", err)
 		}
-		_, now, log := l.parts(&c)
-		l.a = *now
-		for _, line := range *log {
-			l.trails[line.ID] = append(l.trails[line.ID], line)
-		}
-		l.follow(before, &c)
-		l.compare(what)
-		old := l.records(&before)
-		for name, record := range l.records(&l.a) {
-			l.note(name, old[name], record)
-		}
+		l.saved(before, &c, what)
+	}
+}
+
+// saved compares what is read after a change, and notes what it moved.
+func (l *life[T, K, L, A, E, C]) saved(before A, c *C, what string) {
+	l.t.Helper()
+	_, now, log := l.parts(c)
+	l.a = *now
+	for _, line := range *log {
+		l.trails[line.ID] = append(l.trails[line.ID], line)
+	}
+	l.follow(before, c)
+	l.compare(what)
+	old := l.records(&before)
+	for name, record := range l.records(&l.a) {
+		l.note(name, old[name], record)
 	}
 }
 

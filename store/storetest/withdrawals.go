@@ -62,6 +62,12 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 
 		{"statistics of a chain, and of all, are what the domain counts", statsOfChains[T]},
 
+		{"every field of a batch comes back", everyBatchField[T]},
+		{"a batch is stored with all its members or not at all", batchWithMembers[T]},
+		{"one nonce, one owner job, many requests", batchNonce[T]},
+		{"of many workers each member is claimed by one, behind the slot of its wallet", batchClaims[T]},
+		{"workers pay many requests by few transactions, each once", batchWorkers[T]},
+
 		{"every field comes back", everyField[T]},
 		{"what comes from outside passes the law, and sums do not overflow", outside[T]},
 		{"values come back exactly", exactWithdrawals[T]},
@@ -74,6 +80,9 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"the self-check passes and leaves nothing", selfCheck[T]},
 	}
 	versioned(t, func(t *testing.T) *withdrawalSubject[T] { return versionedWithdrawals(t, newWithdrawals(t, open(t))) })
+	t.Run("batches", func(t *testing.T) {
+		versioned(t, func(t *testing.T) *payoutSubject[T] { return versionedPayouts(t, newWithdrawals(t, open(t))) })
+	})
 	for _, r := range rules {
 		t.Run(r.rule, func(t *testing.T) { r.test(t, newWithdrawals(t, open(t))) })
 	}

@@ -40,7 +40,7 @@ func everyField[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 		}
 		return all
 	}
-	for _, life := range []func(){f.replaced, f.reviewed, f.requeued, f.disproved, f.stopped, f.stops, f.imports} {
+	for _, life := range []func(){f.replaced, f.reviewed, f.requeued, f.disproved, f.stopped, f.stops, f.imports, f.batched} {
 		f.a = withdrawal.Withdrawal{}
 		life()
 	}

@@ -1,0 +1,159 @@
+package memory
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// keyBatch is that of batches under way: chain next_check_at; keyBatchID of all.
+const (
+	keyBatch   = "b"
+	keyBatchID = "i"
+)
+
+func batchKeys(b *withdrawal.Batch) []string {
+	keys := []string{keyBatchID + idKey(b.ID)}
+	if b.Status == withdrawal.BatchConfirming {
+		keys = append(keys, keyBatch+idKey(b.Chain)+timeKey(b.NextCheckAt)+idKey(b.ID))
+	}
+	return keys
+}
+
+// Batches implements [store.WithdrawalRecords].
+func (w withdrawals) Batches(ids ...uuid.UUID) ([]withdrawal.Payout, error) {
+	all := make([]withdrawal.Payout, len(ids))
+	for i, id := range ids {
+		all[i] = w.payout(id)
+	}
+	return all, nil
+}
+
+func (w withdrawals) payout(id uuid.UUID) (p withdrawal.Payout) {
+	b := w.batches.at[id]
+	if b == nil {
+		return p
+	}
+	p.Batch, p.Txs = *b, slices.Clone(w.batchTxs[id])
+	for i := range p.Txs {
+		p.Txs[i].Raw = bytes.Clone(p.Txs[i].Raw)
+	}
+	for _, request := range w.membersOf[id] {
+		p.Members = append(p.Members, w.aggregate(request))
+	}
+	return p
+}
+
+// addMember keeps that a request has a transaction of a batch on file.
+func (w withdrawals) addMember(batch, request uuid.UUID) {
+	all := w.membersOf[batch]
+	i, known := slices.BinarySearchFunc(all, request, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	if !known {
+		set(w.tx, w.membersOf, batch, slices.Insert(slices.Clone(all), i, request))
+	}
+}
+
+// SaveBatches implements [store.WithdrawalRecords].
+func (w withdrawals) SaveBatches(changes ...withdrawal.BatchChange) error {
+	if err := w.tx.writes(); err != nil {
+		return err
+	}
+	var members []withdrawal.Change
+	for i := range changes {
+		if err := w.saveBatch(&changes[i]); err != nil {
+			return w.tx.fail(err)
+		}
+		members = append(members, changes[i].Members...)
+	}
+	return w.Save(members...)
+}
+
+func (w withdrawals) saveBatch(c *withdrawal.BatchChange) error {
+	if err := c.Complete(); err != nil {
+		return err
+	}
+	old, now := &c.Old.Batch, c.New.Batch
+	stored := w.batches.at[now.ID]
+	if old.Version > 0 && stored != nil && stored.Version == old.Version &&
+		(!stored.NextCheckAt.Equal(old.NextCheckAt) || stored.Rebroadcast != old.Rebroadcast) {
+		return conflict(withdrawal.BatchMachine.Name(), now.ID, "its next check was moved")
+	}
+	if c.Touch() || old.Version != now.Version {
+		if err := w.batches.save(w.tx, old.Version, &now); err != nil {
+			return err
+		}
+	}
+	for _, t := range c.Txs {
+		all := w.batchTxs[t.Batch]
+		if int(t.Seq) != len(all)+1 {
+			return conflict(withdrawal.BatchMachine.Name(), t.Batch, "version %d is on file, or the one before is not", t.Seq)
+		}
+		set(w.tx, w.batchTxs, t.Batch, append(all[:len(all):len(all)], t))
+	}
+	if old.Version == 0 && now.HasNonce {
+		if err := w.takeNonce(now.Wallet, now.Nonce, nonceOwner{job: now.Owner}); err != nil {
+			return err
+		}
+	}
+	return w.add(w.tx, c.Log)
+}
+
+// DueBatches implements [store.WithdrawalRecords].
+func (w withdrawals) DueBatches(q store.DueBatches) (found []withdrawal.Payout, err error) {
+	if err := w.tx.writes(); err != nil {
+		return nil, err // it locks
+	}
+	if err := store.CheckLimit(q.Limit); err != nil {
+		return nil, err
+	}
+	if !q.Kind.Valid() {
+		return nil, fmt.Errorf("%w: due batches of kind %v", statemachine.ErrInvalid, q.Kind)
+	}
+	var due []withdrawal.Batch
+	w.confirmingBatches(q.Chain, func(b *withdrawal.Batch) {
+		if at, ok := withdrawal.BatchDueAt(q.Kind, b, q.Grace); ok && !at.After(q.Now) {
+			due = append(due, *b)
+		}
+	})
+	slices.SortFunc(due, func(a, b withdrawal.Batch) int { return withdrawal.CompareDueBatches(&a, &b) })
+	for _, b := range due[:min(len(due), q.Limit)] {
+		found = append(found, w.payout(b.ID))
+	}
+	return found, nil
+}
+
+// NextDueBatch implements [store.WithdrawalRecords].
+func (w withdrawals) NextDueBatch(q store.DueBatches) (next time.Time, err error) {
+	w.confirmingBatches(q.Chain, func(b *withdrawal.Batch) {
+		if at, ok := withdrawal.BatchDueAt(q.Kind, b, q.Grace); ok && at.After(q.Now) && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	})
+	return next, nil
+}
+
+func (w withdrawals) confirmingBatches(chain uuid.UUID, visit func(*withdrawal.Batch)) {
+	prefix := keyBatch
+	if chain != uuid.Nil {
+		prefix += idKey(chain)
+	}
+	w.batches.scan(prefix, prefix, func(_ string, b *withdrawal.Batch) bool { visit(b); return true })
+}
+
+// BatchIDs implements [store.WithdrawalRecords].
+func (w withdrawals) BatchIDs(after uuid.UUID, limit int) (page []uuid.UUID, err error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	w.batches.scan(keyBatchID, keyBatchID+idKey(after)+"\x00", func(_ string, b *withdrawal.Batch) bool {
+		page = append(page, b.ID)
+		return len(page) < limit
+	})
+	return page, nil
+}

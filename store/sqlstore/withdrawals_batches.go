@@ -1,0 +1,228 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+var (
+	selectBatches = statement{once: true, each: "id uuid", text: "SELECT " + batchTable.columns("x.") + " FROM @withdrawal_batches x WHERE x.id = r.id"}
+	// Versions are never changed, so those that the batch counts are what it had
+	// at the moment when it was read.
+	selectVersions = statement{once: true, each: "id uuid, on_file int", text: "SELECT " + batchTxTable.columns("t.") +
+		" FROM @withdrawal_batch_txs t WHERE t.batch_id = r.id AND t.seq <= r.on_file"}
+	selectMembers = statement{once: true, each: "id uuid", text: "SELECT DISTINCT t.batch_id, t.withdrawal_request_id FROM @withdrawal_txs t WHERE t.batch_id = r.id"}
+	batchIDs      = statement{text: "SELECT x.id FROM @withdrawal_batches x WHERE x.id > $1 ORDER BY x.id LIMIT $2"}
+)
+
+// Batches implements [store.WithdrawalRecords].
+func (w withdrawals) Batches(ids ...uuid.UUID) ([]withdrawal.Payout, error) {
+	all := make([]withdrawal.Payout, len(ids))
+	set, versions := new(batch), new(batch)
+	for _, id := range ids {
+		set.add(id)
+	}
+	stored := map[uuid.UUID]*withdrawal.Payout{}
+	err := batchTable.read(w.tx, &selectBatches, set, func(b *withdrawal.Batch) {
+		stored[b.ID] = &withdrawal.Payout{Batch: *b}
+		versions.add(b.ID, b.TxsOnFile)
+	})
+	if err != nil || len(stored) == 0 {
+		return all, err
+	}
+	err = batchTxTable.read(w.tx, &selectVersions, versions, func(t *withdrawal.BatchTx) {
+		stored[t.Batch].Txs = append(stored[t.Batch].Txs, *t)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := w.loadMembers(set, stored); err != nil {
+		return nil, err
+	}
+	for _, p := range stored {
+		slices.SortFunc(p.Txs, func(a, b withdrawal.BatchTx) int { return int(a.Seq - b.Seq) })
+	}
+	for i, id := range ids {
+		if p := stored[id]; p != nil {
+			all[i] = *p
+		}
+	}
+	return all, nil
+}
+
+// loadMembers adds the requests that have a transaction of a batch on file.
+func (w withdrawals) loadMembers(set *batch, stored map[uuid.UUID]*withdrawal.Payout) error {
+	var requests, of []uuid.UUID
+	var batch, request uuid.UUID
+	err := w.read(&selectMembers, set, func(rows *sql.Rows) error {
+		err := rows.Scan(&batch, &request)
+		of, requests = append(of, batch), append(requests, request)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	members, err := w.Get(requests...)
+	if err != nil {
+		return err
+	}
+	for i := range members {
+		p := stored[of[i]]
+		p.Members = append(p.Members, members[i])
+	}
+	for _, p := range stored {
+		slices.SortFunc(p.Members, func(a, b withdrawal.Withdrawal) int { return withdrawal.CompareMembers(&a, &b) })
+	}
+	return nil
+}
+
+// SaveBatches implements [store.WithdrawalRecords].
+func (w withdrawals) SaveBatches(changes ...withdrawal.BatchChange) error {
+	var members []withdrawal.Change
+	for i := range changes {
+		members = append(members, changes[i].Members...)
+	}
+	return w.saveAll(withdrawal.BatchMachine.Name(), changes, members)
+}
+
+// addBatch sorts the change of a batch into its rows. Its nonce is its owner's.
+func (s *changeset) addBatch(c *withdrawal.BatchChange) {
+	o, n := &c.Old.Batch, &c.New.Batch
+	switch {
+	case o.Version == 0 && n.Version > 0:
+		batchTable.insertRow(&s.newBatches, n)
+		if n.HasNonce {
+			s.nonces.add(n.Wallet, int64(n.Nonce), n.Owner)
+		}
+	case n.Version != o.Version:
+		batchTable.updateRow(&s.batches, o, n)
+	case c.Touch():
+		batchTable.touchRow(&s.touchBatches, o, n)
+	}
+	for i := range c.Txs {
+		batchTxTable.insertRow(&s.versions, &c.Txs[i])
+	}
+	s.log = append(s.log, c.Log...)
+}
+
+// writeBatches writes batches and their versions.
+func (s *changeset) writeBatches() error {
+	for _, step := range []func() error{
+		func() error {
+			return batchTable.lockInOrder(s.tx, writing{&batchTable.updateOne, &s.batches}, writing{&batchTable.touchOne, &s.touchBatches})
+		},
+		func() error { return batchTable.writeNew(s.tx, &s.newBatches) },
+		func() error { return batchTable.writeChanged(s.tx, &s.batches) },
+		func() error { return batchTable.writeTouched(s.tx, &s.touchBatches) },
+		func() error {
+			return s.writeAll("withdrawal batch transactions", writing{&batchTxTable.insertOne, &s.versions})
+		},
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const owedBatch = "x.rebroadcast"
+
+// dueBatches are the kinds of [withdrawal.BatchDue].
+var dueBatches = map[withdrawal.BatchDue]due{
+	withdrawal.DueBatchSend: {from: "@withdrawal_batches x", owner: "x.id", where: "x.status = 'confirming' AND " + owedBatch, at: "x.next_check_at", order: "x.next_check_at, x.id"},
+	withdrawal.DueBatchCheck: {from: "@withdrawal_batches x", owner: "x.id", where: "x.status = 'confirming'", at: "x.next_check_at", later: owedBatch,
+		order: "x.next_check_at, x.id"},
+}
+
+type batchDueKey struct {
+	kind     withdrawal.BatchDue
+	oneChain bool
+	dialect  Dialect
+}
+
+var dueBatchStatements = func() map[batchDueKey]*statement {
+	all := map[batchDueKey]*statement{}
+	for kind, d := range dueBatches {
+		for _, dialect := range []Dialect{SQLite, Postgres} {
+			all[batchDueKey{kind, false, dialect}] = d.find(dialect)
+			all[batchDueKey{kind, true, dialect}] = d.find(dialect, "x.chain_id")
+		}
+	}
+	return all
+}()
+
+type batchNextKey struct {
+	kind           withdrawal.BatchDue
+	late, oneChain bool
+}
+
+var nextBatchStatements = func() map[batchNextKey]*statement {
+	all := map[batchNextKey]*statement{}
+	for kind, d := range dueBatches {
+		for _, late := range []bool{false, true} {
+			if !late || d.later != "" {
+				all[batchNextKey{kind, late, false}] = d.next(late)
+				all[batchNextKey{kind, late, true}] = d.next(late, "x.chain_id")
+			}
+		}
+	}
+	return all
+}()
+
+// DueBatches implements [store.WithdrawalRecords].
+func (w withdrawals) DueBatches(q store.DueBatches) ([]withdrawal.Payout, error) {
+	st := dueBatchStatements[batchDueKey{q.Kind, q.Chain != uuid.Nil, w.store.Dialect}]
+	if st == nil {
+		return nil, fmt.Errorf("%w: due batches of kind %v", statemachine.ErrInvalid, q.Kind)
+	}
+	args := []any{q.Now}
+	if q.Kind == withdrawal.DueBatchCheck {
+		args = append(args, q.Now.Add(-q.Grace))
+	}
+	if q.Chain != uuid.Nil {
+		args = append(args, q.Chain.String())
+	}
+	return dueOf(w.tx, withdrawal.BatchMachine.Name(), st, q.Limit, w.Batches, args...)
+}
+
+// NextDueBatch implements [store.WithdrawalRecords].
+func (w withdrawals) NextDueBatch(q store.DueBatches) (time.Time, error) {
+	next, err := w.earliestBatch(q, false, q.Now)
+	if err != nil || dueBatches[q.Kind].later == "" {
+		return next, err
+	}
+	later, err := w.earliestBatch(q, true, q.Now.Add(-q.Grace))
+	if later.IsZero() || !next.IsZero() && next.Before(later.Add(q.Grace)) {
+		return next, err
+	}
+	return later.Add(q.Grace), err
+}
+
+func (w withdrawals) earliestBatch(q store.DueBatches, late bool, after time.Time) (time.Time, error) {
+	args := []any{after}
+	if q.Chain != uuid.Nil {
+		args = append(args, q.Chain.String())
+	}
+	return w.nextDue(nextBatchStatements[batchNextKey{q.Kind, late, q.Chain != uuid.Nil}], args...)
+}
+
+// BatchIDs implements [store.WithdrawalRecords].
+func (w withdrawals) BatchIDs(after uuid.UUID, limit int) (page []uuid.UUID, err error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	err = w.read(&batchIDs, nil, func(rows *sql.Rows) error {
+		var id uuid.UUID
+		err := rows.Scan(&id)
+		page = append(page, id)
+		return err
+	}, after.String(), int64(limit))
+	return page, err
+}

@@ -1,0 +1,370 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store/worker"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// BatchWork is work on many requests at once: Members that were claimed together,
+// to be paid by one transaction; or a batch under way. One of the two is empty.
+type BatchWork struct {
+	Members []withdrawal.Withdrawal // of one wallet; on a chain with nonces the first holds its slot
+	Payout  withdrawal.Payout       // to be sent again, or looked up
+}
+
+// BatchResult is what became of it: events of the batch, and of members that were
+// not paid, such as [withdrawal.Snoozed] and [withdrawal.AttemptFailed].
+type BatchResult struct {
+	Batch   uuid.UUID
+	Events  []withdrawal.BatchEvent
+	Members []HeldWithdrawal
+}
+
+// BatchSource is work on batches for [worker.Run].
+type BatchSource interface {
+	worker.Source[BatchWork, BatchResult]
+	// Release gives an item back that was not started.
+	Release(BatchWork) BatchResult
+	// Panicked reports a handler that panicked.
+	Panicked(BatchWork, any) BatchResult
+}
+
+// BatchPayments is the work of a withdrawal worker that pays up to size requests
+// of one chain by one transaction, 1 to [withdrawal.MaxMembers]; it is used in the
+// place of [Withdrawals.Payments], or beside it. Half of a claim goes to batches
+// that are owed a broadcast.
+//
+// The handler of members signs one transaction for them and stores it with
+// [Withdrawals.Batch] ([withdrawal.BatchPrepared]) before it sends anything, then
+// returns [withdrawal.BatchSent]. What it cannot pay it leaves out, and returns
+// Snoozed or AttemptFailed of it; if BatchPrepared is refused, it sends nothing.
+// A member that it does not mention waits for the end of its lease.
+//
+// Keys are the wallet for members on a chain with nonces, else the first job;
+// and the batch for one that is to be sent again.
+func (s *Withdrawals) BatchPayments(chain uuid.UUID, name string, size int) BatchSource {
+	return &batchPayments{batchResults{s}, payments{Withdrawals: s, chain: chain, name: name, nonces: s.policy.ChainOf(chain).Nonces}, size}
+}
+
+// batchResults stores what workers found out about batches.
+type batchResults struct{ *Withdrawals }
+
+// store saves the results before anything new is claimed. Each is a no-op where
+// it landed already.
+func (r batchResults) store(ctx context.Context, done []BatchResult) error {
+	var members []HeldWithdrawal
+	for _, d := range done {
+		members = append(members, d.Members...)
+		if len(d.Events) > 0 {
+			if _, err := r.Batch(ctx, d.Batch, d.Events...); err != nil {
+				return err
+			}
+		}
+	}
+	if len(members) == 0 {
+		return nil
+	}
+	_, err := r.held(ctx, heldWithdrawals(members), false, nil)
+	return err
+}
+
+type batchPayments struct {
+	batchResults
+	one  payments
+	size int
+}
+
+func (p *batchPayments) Turn(ctx context.Context, done []BatchResult, n int) (items []worker.Item[BatchWork], next time.Time, err error) {
+	if p.one.chain == uuid.Nil || p.size < 1 || p.size > withdrawal.MaxMembers {
+		return nil, next, fmt.Errorf("%w: batches are of one chain, of 1 to %d requests", statemachine.ErrInvalid, withdrawal.MaxMembers)
+	}
+	if err := p.store(ctx, done); err != nil || n == 0 {
+		return nil, next, err
+	}
+	if err := CheckLimit(n); err != nil {
+		return nil, next, err
+	}
+	for range 3 { // another worker may take a wallet between the look at its slot and the claim
+		err = p.update(ctx, func(tx WithdrawalUnit) error {
+			items = items[:0]
+			next, err = p.claim(tx, &items, n)
+			return err
+		})
+		if !errors.Is(err, withdrawal.ErrSlotTaken) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	return items, next, nil
+}
+
+func (p *batchPayments) claim(tx WithdrawalUnit, items *[]worker.Item[BatchWork], n int) (next time.Time, err error) {
+	again := DueBatches{Kind: withdrawal.DueBatchSend, Chain: p.one.chain, Limit: withdrawal.RebroadcastShare(n, false)}
+	wait, began, err := p.due(tx, again, p.one.by(), items)
+	if err != nil || len(*items) == n || !p.policy.Begins(p.one.chain) {
+		return began.Add(wait), err
+	}
+	b, err := p.batch(tx)
+	if err != nil {
+		return next, err
+	}
+	q := DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.one.chain, Now: b.now, Sequential: p.one.nonces, Limit: n - len(*items)}
+	leads, err := tx.Withdrawals().Due(q)
+	if err != nil {
+		return next, err
+	}
+	claimed := map[uuid.UUID]bool{}
+	for i := range leads {
+		if claimed[leads[i].Request.ID] {
+			continue
+		}
+		members, err := p.take(b, nil, &leads[i], claimed)
+		if err != nil {
+			return next, err
+		}
+		if len(members) == 0 {
+			continue
+		}
+		if p.size > 1 {
+			if err := b.save(); err != nil { // what is claimed is due no more
+				return next, err
+			}
+			rest, err := tx.Withdrawals().Due(DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.one.chain, Now: b.now, Wallet: members[0].Job.Wallet, Limit: p.size - 1})
+			if err != nil {
+				return next, err
+			}
+			for k := range rest {
+				if members, err = p.take(b, members, &rest[k], claimed); err != nil {
+					return next, err
+				}
+			}
+		}
+		*items = append(*items, worker.Item[BatchWork]{Key: p.one.key(&members[0].Job), Until: b.began.Add(p.policy.Lease), Work: BatchWork{Members: members}})
+	}
+	if err := b.save(); err != nil {
+		return next, err
+	}
+	more, err := p.untilDue(tx, q, len(leads))
+	return b.began.Add(min(wait, more)), err
+}
+
+// take claims one more for members, behind the first one. What is refused is put
+// off.
+func (p *batchPayments) take(b *withdrawalBatch, members []withdrawal.Withdrawal, w *withdrawal.Withdrawal, claimed map[uuid.UUID]bool) ([]withdrawal.Withdrawal, error) {
+	refused, err := b.try(w, w.Request.ID, withdrawal.Claimed{By: p.one.by(), Behind: len(members) > 0})
+	if err != nil {
+		return members, err
+	}
+	if refused != nil {
+		return members, p.putOff(b, w)
+	}
+	claimed[w.Request.ID] = true
+	return append(members, *w), nil
+}
+
+// ShortestLease implements [worker.Leasing].
+func (p *batchPayments) ShortestLease() time.Duration {
+	return min(p.policy.Lease, p.policy.CheckEvery)
+}
+
+func (p *batchPayments) Renew(ctx context.Context, items []worker.Item[BatchWork]) error {
+	began := time.Now()
+	gone := map[string]bool{}
+	err := p.update(ctx, func(tx WithdrawalUnit) error {
+		clear(gone)
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		var leases []JobLease
+		key := map[uuid.UUID]string{}
+		for i := range items {
+			for _, w := range items[i].Work.Members {
+				leases = append(leases, JobLease{Job: w.Job.ID, Fence: w.Job.Lease.Fence, Until: now.Add(p.policy.Lease)})
+				key[w.Job.ID] = items[i].Key
+			}
+		}
+		if len(leases) > 0 {
+			lost, err := tx.Withdrawals().Renew(now, leases...)
+			if err != nil {
+				return err
+			}
+			for _, job := range lost {
+				gone[key[job]] = true
+			}
+		}
+		return p.renewDue(tx, items, p.one.by(), gone)
+	})
+	if err != nil {
+		return err
+	}
+	return renewedWork(items, gone, began, &p.policy)
+}
+
+// Revoke implements [worker.Revoking].
+func (p *batchPayments) Revoke(ctx context.Context) error { return p.one.Revoke(ctx) }
+
+func (p *batchPayments) Release(w BatchWork) (r BatchResult) {
+	for _, m := range w.Members {
+		r.Members = append(r.Members, p.one.Release(m))
+	}
+	return r // a batch is sent when its next check is due again
+}
+
+func (p *batchPayments) Panicked(w BatchWork, value any) (r BatchResult) {
+	for _, m := range w.Members {
+		r.Members = append(r.Members, p.one.Panicked(m, value))
+	}
+	return r
+}
+
+// BatchLookups is the work of a confirmation worker on batches of one chain, or on
+// every one for the zero id, as [Withdrawals.Lookups] is on requests.
+//
+// The handler looks all versions up and returns [withdrawal.BatchMined] of the one
+// that is in a block, with all outputs or transfers that its receipt shows, or of
+// another transaction that has the nonce or input; [withdrawal.BatchCannotTell];
+// or [withdrawal.BatchMissing]. The key is the batch.
+func (s *Withdrawals) BatchLookups(chain uuid.UUID, name string) BatchSource {
+	return &batchLookups{batchResults{s}, lookups{s, chain, name}}
+}
+
+type batchLookups struct {
+	batchResults
+	one lookups
+}
+
+func (l *batchLookups) Turn(ctx context.Context, done []BatchResult, n int) (items []worker.Item[BatchWork], next time.Time, err error) {
+	if err := l.store(ctx, done); err != nil || n == 0 {
+		return nil, next, err
+	}
+	if err := CheckLimit(n); err != nil {
+		return nil, next, err
+	}
+	err = l.update(ctx, func(tx WithdrawalUnit) error {
+		items = items[:0]
+		q := DueBatches{Kind: withdrawal.DueBatchCheck, Chain: l.one.chain, Limit: n, Grace: l.policy.CheckEvery}
+		wait, began, err := l.due(tx, q, l.one.by(), &items)
+		next = began.Add(wait)
+		return err
+	})
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	return items, next, nil
+}
+
+// ShortestLease implements [worker.Leasing].
+func (l *batchLookups) ShortestLease() time.Duration { return l.policy.CheckEvery }
+
+func (l *batchLookups) Renew(ctx context.Context, items []worker.Item[BatchWork]) error {
+	began := time.Now()
+	gone := map[string]bool{}
+	err := l.update(ctx, func(tx WithdrawalUnit) error {
+		clear(gone)
+		return l.renewDue(tx, items, l.one.by(), gone)
+	})
+	if err != nil {
+		return err
+	}
+	return renewedWork(items, gone, began, &l.policy)
+}
+
+// Release lets it be done when the next check is due again.
+func (l *batchLookups) Release(BatchWork) BatchResult { return BatchResult{} }
+
+// Panicked does what Release does: nothing was learnt.
+func (l *batchLookups) Panicked(BatchWork, any) BatchResult { return BatchResult{} }
+
+// due puts off what is due of batches, so that no other worker takes it,
+// and returns how long nothing else is due.
+func (r batchResults) due(tx WithdrawalUnit, q DueBatches, by withdrawal.By, items *[]worker.Item[BatchWork]) (wait time.Duration, began time.Time, err error) {
+	b, err := r.payouts.batch(tx)
+	if err != nil {
+		return 0, began, err
+	}
+	q.Now = b.now
+	due, err := tx.Withdrawals().DueBatches(q)
+	if err != nil {
+		return 0, began, err
+	}
+	for i := range due {
+		refused, err := b.try(&due[i], due[i].Batch.ID, withdrawal.BatchLooking{By: by})
+		if err != nil {
+			return 0, began, err
+		}
+		if refused == nil {
+			*items = append(*items, worker.Item[BatchWork]{Key: due[i].Batch.ID.String(), Until: b.began.Add(r.policy.CheckEvery), Work: BatchWork{Payout: due[i]}})
+		}
+	}
+	if err := b.save(); err != nil {
+		return 0, began, err
+	}
+	if len(due) < q.Limit {
+		next, err := tx.Withdrawals().NextDueBatch(q)
+		if err != nil {
+			return 0, began, err
+		}
+		wait = pause(len(due), q.Limit, q.Now, next, r.policy.Lease)
+	}
+	return wait, b.began, nil
+}
+
+// renewDue puts the next check of batches off once more. One that confirms no
+// longer is lost.
+func (r batchResults) renewDue(tx WithdrawalUnit, items []worker.Item[BatchWork], by withdrawal.By, gone map[string]bool) error {
+	var ids []uuid.UUID
+	for i := range items {
+		if id := items[i].Work.Payout.Batch.ID; id != uuid.Nil {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	all, err := tx.Withdrawals().Batches(ids...)
+	if err != nil {
+		return err
+	}
+	b, err := r.payouts.batch(tx)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if all[i].Batch.Status != withdrawal.BatchConfirming {
+			gone[ids[i].String()] = true
+		} else if err := b.step(&all[i], ids[i], withdrawal.BatchLooking{By: by}); err != nil {
+			return err
+		}
+	}
+	return b.save()
+}
+
+// renewedWork writes the new ends of what is not gone.
+func renewedWork(items []worker.Item[BatchWork], gone map[string]bool, began time.Time, p *withdrawal.Policy) error {
+	var e worker.LostError
+	for i := range items {
+		length := p.CheckEvery
+		if len(items[i].Work.Members) > 0 {
+			length = p.Lease
+		}
+		if gone[items[i].Key] {
+			e.Keys = append(e.Keys, items[i].Key)
+		} else {
+			items[i].Until = began.Add(length)
+		}
+	}
+	if len(e.Keys) > 0 {
+		return &e
+	}
+	return nil
+}

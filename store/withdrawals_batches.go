@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+type (
+	payoutCore  = core[WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange]
+	payoutBatch = batch[WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange]
+)
+
+// payoutRecords are the batches among the records of withdrawals.
+type payoutRecords struct{ WithdrawalRecords }
+
+func (r payoutRecords) Get(ids ...uuid.UUID) ([]withdrawal.Payout, error) { return r.Batches(ids...) }
+func (r payoutRecords) Save(changes ...withdrawal.BatchChange) error {
+	return r.SaveBatches(changes...)
+}
+
+// payoutAggregate is a batch with its members as the core sees it. The members
+// have trails of their own; every save compares their versions.
+func payoutAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange] {
+	return &aggregate[WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange]{
+		records: func(tx WithdrawalUnit) records[uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchChange] {
+			return payoutRecords{tx.Withdrawals()}
+		},
+		machines: []machine[uuid.UUID]{machineOf[uuid.UUID](withdrawal.BatchMachine)},
+		exists:   func(b *withdrawal.Payout) bool { return b.Batch.Status != 0 },
+		states: func(b *withdrawal.Payout) []state[uuid.UUID] {
+			h := &b.Batch
+			return []state[uuid.UUID]{{withdrawal.BatchMachine.Name(), h.ID, h.Version, h.Status.String()}}
+		},
+		creates: func(ev withdrawal.BatchEvent) (uuid.UUID, bool) {
+			e, ok := ev.(withdrawal.BatchPrepared)
+			return e.Batch, ok
+		},
+		apply:  p.ApplyBatch,
+		result: func(c *withdrawal.BatchChange) *withdrawal.Payout { return &c.New },
+		empty:  (*withdrawal.BatchChange).Empty,
+		beside: func(b *payoutBatch) beside[withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange] {
+			return payees{b}
+		},
+	}
+}
+
+// payees reads whom the events of a batch concern.
+type payees struct{ *payoutBatch }
+
+// fill loads the requests that a new batch pays, and whose a transaction is that
+// is none of the batch.
+func (b payees) fill(p *withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawal.BatchEvent, error) {
+	var err error
+	switch e := ev.(type) {
+	case withdrawal.BatchPrepared:
+		if p.Batch.Status == 0 && len(e.Pays) <= withdrawal.MaxMembers {
+			ids := make([]uuid.UUID, len(e.Pays))
+			for i := range e.Pays {
+				ids[i] = e.Pays[i].Request
+			}
+			p.Members, err = b.tx.Withdrawals().Get(ids...)
+			for i := range p.Members {
+				if err == nil && p.Members[i].Job.Batch == e.Batch && e.Batch != uuid.Nil { // made since the batch was read
+					err = &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: withdrawal.BatchMachine.Name(), ID: e.Batch.String(), Event: "prepare"}
+				}
+			}
+		}
+	case withdrawal.BatchMined:
+		outputs := p.PaidOutputs(&e)
+		for i := range p.Members {
+			w := &p.Members[i]
+			if w.Owner = uuid.Nil; err == nil && outputs[i] >= 0 && w.NamesOthers(e.Tx) {
+				w.Owner, err = b.tx.Withdrawals().PaidRequest(w.Request.ID, p.Batch.Chain, e.Tx, true, uint32(outputs[i]))
+			}
+		}
+	}
+	return ev, err
+}
+
+func (b payees) follow(*withdrawal.BatchChange) error { return nil }
+
+// Batch sends events to a batch, in order, with all members that they concern,
+// and returns it as it is stored afterwards; see [withdrawal.Policy.ApplyBatch].
+// [withdrawal.BatchPrepared] makes one that does not exist; any other event for
+// one is [statemachine.ErrNotFound]. An error of one event changes nothing at all:
+// of one BatchPrepared that was refused nothing may be sent.
+func (s *Withdrawals) Batch(ctx context.Context, batch uuid.UUID, events ...withdrawal.BatchEvent) (withdrawal.Payout, error) {
+	all, err := s.payouts.do(ctx, []command[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]{{id: batch, events: events}})
+	if err != nil {
+		return withdrawal.Payout{}, err
+	}
+	return all[0], nil
+}
+
+// GetBatch returns a batch with its members, [statemachine.ErrNotFound] for an
+// unknown one.
+func (s *Withdrawals) GetBatch(ctx context.Context, batch uuid.UUID) (withdrawal.Payout, error) {
+	return read(ctx, s.payouts.view, func(tx WithdrawalUnit) (withdrawal.Payout, error) { return s.payouts.get(tx, batch) })
+}
+
+// NextBatch says what a batch owes now, see [withdrawal.Policy.NextBatch].
+func (s *Withdrawals) NextBatch(ctx context.Context, batch uuid.UUID) (withdrawal.Step, error) {
+	return read(ctx, s.payouts.view, func(tx WithdrawalUnit) (withdrawal.Step, error) {
+		b, err := s.payouts.get(tx, batch)
+		if err != nil {
+			return withdrawal.Step{}, err
+		}
+		now, err := tx.Now()
+		return s.policy.NextBatch(b, now), err
+	})
+}
+
+// BatchTrail is [Withdrawals.Trail] for a batch.
+func (s *Withdrawals) BatchTrail(ctx context.Context, batch uuid.UUID) ([]statemachine.Transition[uuid.UUID], error) {
+	return s.payouts.trail(ctx, batch)
+}
+
+// AuditBatches is [Withdrawals.Audit] for batches and their members, see
+// [withdrawal.CheckBatch]. It returns the last one for the next page, the zero id
+// at the end.
+func (s *Withdrawals) AuditBatches(ctx context.Context, after uuid.UUID, limit int) (last uuid.UUID, err error) {
+	err = s.payouts.audit(ctx, func(tx WithdrawalUnit) ([]uuid.UUID, error) {
+		ids, err := tx.Withdrawals().BatchIDs(after, limit)
+		if last = uuid.Nil; len(ids) > 0 {
+			last = ids[len(ids)-1]
+		}
+		return ids, err
+	}, withdrawal.CheckBatch)
+	return last, err
+}
