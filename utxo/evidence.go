@@ -232,7 +232,12 @@ func (pl *plan) observe(ev Observed) error {
 		return err
 	}
 	see := func(i int) error { return pl.see(pl.show(&txs[i], OnObserved), seq, ev.Seq == 0) }
-	pl.later = pl.untouched(at, see)
+	pl.later = pl.untouched(at, func(i int) error {
+		if out[txs[i].hash] { // refused, and no reason to refuse its child
+			return nil
+		}
+		return see(i)
+	})
 	taken := make(map[wire.OutPoint]chainhash.Hash, len(pl.inputs)) // by what the list has placed
 	for _, i := range parentsFirst(txs, at) {
 		s := &txs[i]

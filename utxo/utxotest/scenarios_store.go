@@ -362,6 +362,22 @@ var Several = []Scenario{
 		tx? 1 a absent
 		mempool 0: a
 		tx? 1 c failed`},
+	{"what a list refused does not refuse the child of its child", `
+		open 1 0
+		open 2 0
+		open 3 0
+		tx f: x -> main=5
+		tx r: x f:0 -> main=4 other=1
+		tx p: r:1 -> main=3 2/main=1
+		tx k: p:0 -> 3/main=2
+		submit 1 p
+		mempool 0: f r k => r input-spent
+		tx? 1 f published
+		tx? 1 r absent
+		tx? 1 p published   # k is in a mempool, so it is too
+		tx? 2 p published   # which it pays
+		tx? 3 p published   # the direct parent of what pays wallet 3
+		tx? 3 k published`},
 	{"a list at another tip does nothing", `
 		open 1 0
 		tx a: x -> main=5
