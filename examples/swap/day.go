@@ -276,7 +276,7 @@ func (s *story) finish(ctx context.Context) error {
 
 func (s *story) unfinished(ctx context.Context) (n int, err error) {
 	err = each(ctx, s.swaps, func(r swap.Record) error {
-		if r.Place() == swap.Unprocessed || !r.Head().CheckAt.IsZero() {
+		if r.Place() == swap.Unprocessed || !r.Head().CheckAt.IsZero() || decides(r) != 0 {
 			n++
 		}
 		return nil
@@ -342,30 +342,37 @@ func (s *story) begunWhilePaused(ctx context.Context) error {
 	})
 }
 
+// decides is what the operator orders of an item; 0: nothing.
+func decides(r swap.Record) swap.Order {
+	i := r.Head()
+	switch {
+	case i.Hold.Kind == swap.ByMemo:
+		return swap.Release
+	case i.Hold.Kind == 0 && (i.Lost != 0 || i.CheckAt.IsZero() && r.State() == swap.DepositQuarantineFailed.String()),
+		i.Hold.Kind == 0 && i.CheckAt.IsZero() && r.State() == swap.CreditQuarantined.String() && len(i.Intents) > 0 && i.Intents[len(i.Intents)-1].Proof != 0:
+		return swap.Requeue
+	}
+	return 0
+}
+
 // operate is the operator: what only a person may decide.
 func operate(ctx context.Context, s *store.Swaps, log func(string, ...any)) {
 	oscar := swap.By{Actor: "oscar", Role: swap.Operator}
 	for ctx.Err() == nil {
 		_ = each(ctx, s, func(r swap.Record) error {
-			i := r.Head()
-			ev := swap.Ordered{By: oscar, Reason: "looked at the ledgers"}
-			switch {
-			case i.Hold.Kind == swap.ByMemo:
-				ev.Order = swap.Release
-			case i.Hold.Kind == 0 && (i.Lost != 0 || i.CheckAt.IsZero() && r.State() == swap.DepositQuarantineFailed.String()),
-				i.Hold.Kind == 0 && i.CheckAt.IsZero() && r.State() == swap.CreditQuarantined.String() && len(i.Intents) > 0 && i.Intents[len(i.Intents)-1].Proof != 0:
-				ev.Order = swap.Requeue
-			default:
+			id := r.Head().ID
+			ev := swap.Ordered{By: oscar, Order: decides(r), Reason: "looked at the ledgers"}
+			if ev.Order == 0 {
 				return nil
 			}
 			var err error
 			if r.Machine() == swap.DepositMachine.Name() {
-				_, err = s.Deposits.Do(ctx, i.ID, ev)
+				_, err = s.Deposits.Do(ctx, id, ev)
 			} else {
-				_, err = s.Credits.Do(ctx, i.ID, ev)
+				_, err = s.Credits.Do(ctx, id, ev)
 			}
 			if err == nil {
-				log("oscar orders %v of %s", ev.Order, i.ID)
+				log("oscar orders %v of %s", ev.Order, id)
 			}
 			return nil
 		})
