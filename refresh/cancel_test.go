@@ -85,6 +85,42 @@ func TestFaultyTransfersAreReportedAndNeverEnded(t *testing.T) {
 	}
 }
 
+// A batch is cancelled as a whole: not while one of it may be paid, or has time.
+func TestABatchThatMayBePaidIsNotCancelled(t *testing.T) {
+	old := refresh.Transfer{Recipient: "a", Kind: refresh.ReceiveBlind, Expiration: t0.Unix() - 1, Index: 7, HasIndex: true}
+	for name, c := range map[string]struct {
+		sibling func(*refresh.Transfer)
+		called  bool
+	}{
+		"also due":      {func(*refresh.Transfer) {}, true},
+		"failed":        {func(s *refresh.Transfer) { s.Status = refresh.TransferFailed }, true},
+		"confirming":    {func(s *refresh.Transfer) { s.Status = refresh.WaitingConfirmations }, false},
+		"settled":       {func(s *refresh.Transfer) { s.Status = refresh.TransferSettled }, false},
+		"unknown":       {func(s *refresh.Transfer) { s.Status = 9 }, false},
+		"has time":      {func(s *refresh.Transfer) { s.Expiration = t0.Unix() }, false},
+		"another batch": {func(s *refresh.Transfer) { s.Status, s.Index = refresh.TransferSettled, 8 }, true},
+		"in no batch":   {func(s *refresh.Transfer) { s.Status, s.HasIndex = refresh.TransferSettled, false }, true},
+	} {
+		sibling := old
+		sibling.Recipient = "b"
+		c.sibling(&sibling)
+		for _, all := range [][]refresh.Transfer{{old, sibling}, {sibling, old}} {
+			cancel, faults := config.PlanPass(listing(t0, all...))
+			if c.called && fmt.Sprint(cancel) != "[7]" || !c.called && (len(cancel) != 0 || len(faults) == 0) {
+				t.Errorf("%s: cancels %v, %v", name, cancel, faults)
+			}
+			x := newWorld(t)
+			x.do(enqueued(t0, 1, refresh.InvoiceCreated, "a", "usd"))
+			x.pass(t0, listing(t0, refresh.Transfer{Recipient: "a", Kind: refresh.ReceiveBlind, Asset: "usd"}))
+			now := t0.Add(time.Minute)
+			look := x.do(refresh.Looked{By: worker(now), Slot: x.serve(now), Lock: x.fence(), Began: now, Listing: listing(now, all...)})
+			if got := fmt.Sprint(look.Tick.Cancel); c.called && got != "[7]" || !c.called && got != "[]" && name != "has time" {
+				t.Errorf("%s: a tick cancels %v", name, got)
+			}
+		}
+	}
+}
+
 // One call for each index, in the order of the listing; its answer holds for
 // every open transfer of that index.
 func TestOneCancellationForEachIndex(t *testing.T) {
@@ -92,7 +128,7 @@ func TestOneCancellationForEachIndex(t *testing.T) {
 	old := func(recipient string, index int32) refresh.Transfer {
 		return refresh.Transfer{Recipient: recipient, Kind: refresh.ReceiveBlind, Expiration: past, Index: index, HasIndex: true}
 	}
-	sibling := refresh.Transfer{Recipient: "sibling", Kind: refresh.Send, Status: 1, Index: 7, HasIndex: true}
+	sibling := refresh.Transfer{Recipient: "sibling", Kind: refresh.Send, Status: 3, Index: 7, HasIndex: true}
 	nobody := old("", 0) // no recipient, and 0 is an index
 	l := listing(t0, old("b", 7), old("a", 7), sibling, nobody, old("c", 3))
 	cancel, faults := config.PlanPass(l)

@@ -139,6 +139,15 @@ func (c *Config) read(l *Listing, worked []Cancelled) *view {
 			done[w.Index] = true
 		}
 	}
+	// failtransfers ends a whole batch: what shares an index with one that may be
+	// paid, or whose time has not come, is not called.
+	shared := map[int32]bool{}
+	for i := range l.Transfers {
+		t := &l.Transfers[i]
+		if t.HasIndex && (t.fault() != "" || t.Status != TransferFailed && !c.CanCancel(*t, l.Answered)) {
+			shared[t.Index] = true
+		}
+	}
 	for i := range l.Transfers {
 		t := l.Transfers[i]
 		fault := t.fault()
@@ -151,12 +160,15 @@ func (c *Config) read(l *Listing, worked []Cancelled) *view {
 			t.Expiration = 0
 		}
 		cancel := fault == "" && c.CanCancel(t, l.Answered)
-		if cancel && t.HasIndex && !named[t.Index] {
+		callable := cancel && t.HasIndex && !shared[t.Index]
+		switch {
+		case callable && !named[t.Index]:
 			named[t.Index] = true
 			v.indexes = append(v.indexes, t.Index)
-		}
-		if cancel && !t.HasIndex {
+		case cancel && !t.HasIndex:
 			v.faults = append(v.faults, &TransferError{t, "a cancellation is due and there is no batch_transfer_idx: it is not called"})
+		case cancel && !callable:
+			v.faults = append(v.faults, &TransferError{t, fmt.Sprintf("a cancellation is due and another transfer of batch %d may be paid: it is not called", t.Index)})
 		}
 		if !word(t.Recipient) {
 			continue
@@ -167,14 +179,14 @@ func (c *Config) read(l *Listing, worked []Cancelled) *view {
 			v.recipients[t.Recipient] = s
 			v.order = append(v.order, t.Recipient)
 		}
-		s.add(&t, fault != "", cancel, t.HasIndex && t.open() && fault == "" && done[t.Index])
+		s.add(&t, fault != "", cancel, callable, t.HasIndex && t.open() && fault == "" && done[t.Index])
 	}
 	return v
 }
 
 // add takes one transfer of the recipient: an open one keeps the watcher; with
 // none open the one of the highest index decides.
-func (s *seen) add(t *Transfer, faulty, cancelDue, cancelled bool) {
+func (s *seen) add(t *Transfer, faulty, cancelDue, callable, cancelled bool) {
 	open := t.open() && !cancelled
 	if word(t.Asset) && (s.asset == "" || open && !s.assetOpen) {
 		s.asset, s.assetOpen = t.Asset, open
@@ -183,7 +195,7 @@ func (s *seen) add(t *Transfer, faulty, cancelDue, cancelled bool) {
 		s.open = true
 		s.expiration = max(s.expiration, t.Expiration)
 		s.cancelDue = s.cancelDue || cancelDue
-		if cancelDue && t.HasIndex {
+		if callable {
 			s.indexes = append(s.indexes, t.Index)
 		}
 		return
@@ -225,7 +237,8 @@ func (v *view) due(recipients []string) (indexes []int32) {
 }
 
 // PlanPass is what a pass calls after its look-up: failtransfers, once for each
-// of these indexes, in this order.
+// of these indexes, in this order. An index is named when all listed transfers
+// that have it can be cancelled or have failed.
 func (c Config) PlanPass(l Listing) (cancel []int32, faults []error) {
 	v := c.read(&l, nil)
 	return v.indexes, v.faults

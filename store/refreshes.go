@@ -176,10 +176,14 @@ func (s *Refreshes) Enqueue(ctx context.Context, ev refresh.Enqueued) (uuid.UUID
 }
 
 // EnqueueLogged is Enqueue for an API request that must not fail because of its
-// job: an error goes to log, and the id is zero.
+// job: an error goes to log, which may be nil, and the id is zero. A client that
+// hangs up stops nothing: what it asked for has been done already. It takes at
+// most HTTP_TIMEOUT.
 func (s *Refreshes) EnqueueLogged(ctx context.Context, ev refresh.Enqueued, log *slog.Logger) uuid.UUID {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.HTTPTimeout)
+	defer cancel()
 	job, err := s.Enqueue(ctx, ev)
-	if err != nil {
+	if err != nil && log != nil {
 		log.ErrorContext(ctx, "refresh job not enqueued", "wallet", ev.XpubVan, "trigger", ev.Cause.String(), "error", err)
 	}
 	return job

@@ -28,7 +28,16 @@ func TestEnqueueLogged(t *testing.T) {
 	if id := s.EnqueueLogged(context.Background(), ev, log); id == uuid.Nil || out.Len() > 0 {
 		t.Errorf("%v %s", id, out.Bytes())
 	}
+	gone, hangUp := context.WithCancel(context.Background())
+	hangUp()
+	ev.XpubVan = "hung up"
+	if id := s.EnqueueLogged(gone, ev, nil); id == uuid.Nil {
+		t.Error("a client that hung up took its job with it")
+	}
 	ev.XpubVan = ""
+	if id := s.EnqueueLogged(gone, ev, nil); id != uuid.Nil {
+		t.Error(id)
+	}
 	if id := s.EnqueueLogged(context.Background(), ev, log); id != uuid.Nil || !strings.Contains(out.String(), "invalid input") {
 		t.Errorf("%v %s", id, out.Bytes())
 	}
