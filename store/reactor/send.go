@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -89,13 +90,24 @@ func (r *reactor) send(ctx context.Context, relay *relaysync.Relay, q relaysync.
 	req.ContentLength = int64(len(body))
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", header)
-	resp, err := r.client.Do(req)
+	resp, err := r.do(req)
 	if err != nil {
 		return relaysync.Answer{Text: relay.Redact(err.Error(), secrets...)}, ""
 	}
 	defer resp.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, relaysync.MaxAnswer)) // what came counts
 	return relaysync.Answer{Status: resp.StatusCode, Text: relay.Redact(string(text), secrets...)}, ""
+}
+
+// do takes a panic of the host's transport for an error: the request may have been
+// sent, and what is said of it is redacted like any other.
+func (r *reactor) do(req *http.Request) (resp *http.Response, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the transport panicked: %v", p)
+		}
+	}()
+	return r.client.Do(req)
 }
 
 func (r *reactor) secret() (string, error) {

@@ -92,6 +92,23 @@ func TestNothingIsSentUnderALeaseThatEnds(t *testing.T) {
 	})
 }
 
+// A transport that panics may have sent, and what it says shows no secret.
+func TestATransportThatPanics(t *testing.T) {
+	var body, header string
+	r, c := claimed(t, func(q *http.Request) (*http.Response, error) {
+		all, _ := io.ReadAll(q.Body)
+		body, header = string(all), q.Header.Get("Authorization")
+		panic(fmt.Sprintf("cannot send %s with %s", body, header))
+	})
+	got := finished(r.sync(context.Background(), c))
+	_, secret, _ := strings.Cut(body, `"secret":"`)
+	secret, _, _ = strings.Cut(secret, `"`)
+	if len(secret) < 32 || got.Outcome != statemachine.Unknown || !strings.Contains(got.Error, "panicked") ||
+		strings.Contains(got.Error, secret) || strings.Contains(got.Error, header) {
+		t.Errorf("%v %q, of the secret %q", got.Outcome, got.Error, secret)
+	}
+}
+
 // Each request has a connection, a signature of its own over the bytes that are
 // sent, and a body that nothing can send again.
 func TestRequests(t *testing.T) {
