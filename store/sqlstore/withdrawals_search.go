@@ -38,9 +38,11 @@ var listOf = map[string]string{
 }
 
 const (
-	ofUser   = "(q.user_id = $4 OR $4 IS NULL)"
-	ofChain  = "(q.chain_id = $5 OR $5 IS NULL)"
-	underWay = "x.status IN ('pending', 'processing', 'confirming') AND " + ofUser + " AND " + ofChain +
+	ofUser  = "(q.user_id = $4 OR $4 IS NULL)"
+	ofChain = "(q.chain_id = $5 OR $5 IS NULL)"
+	// The status of the request follows from that of the job: it keeps a database
+	// from reading all requests that have ended.
+	underWay = "x.status IN ('pending', 'processing', 'confirming') AND q.status = 'queued' AND " + ofUser + " AND " + ofChain +
 		" AND (x.operation_wallet_address_id = $6 OR $6 IS NULL) AND (x.lease_holder = $7 OR $7 IS NULL)"
 )
 
