@@ -2,13 +2,10 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/store"
 )
@@ -23,27 +20,7 @@ func TestOtherListsBesideAMillion(t *testing.T) {
 	ctx := context.Background()
 	for _, d := range []Dialect{SQLite, Postgres} {
 		t.Run(d.String(), func(t *testing.T) {
-			db, opts, err := (*sql.DB)(nil), Options{}, error(nil)
-			if d == SQLite {
-				db, err = sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "lists.db"))
-			} else {
-				db, err = sql.Open("pgx", pgtest.URL(t))
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { db.Close() })
-			if d == Postgres {
-				opts.Schema = pgtest.Schema(t, db)
-			}
-			if err := Migrate(ctx, db, d, opts); err != nil {
-				t.Fatal(err)
-			}
-			syn, _ := opts.syntax(d)
-			conn, err := db.Conn(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			db, opts, syn, conn := migrated(t, d)
 			fillRelays(t, conn, syn, 1_000_000)
 			fillRefreshes(t, conn, syn, 1_000_000)
 			for _, text := range []string{

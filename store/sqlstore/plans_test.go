@@ -33,33 +33,9 @@ var daily = map[string]*statement{
 // size of a batch: a plan that does so is right in every test and stops a
 // wallet that has grown.
 func TestNoPlanReadsAWholeTable(t *testing.T) {
-	ctx := context.Background()
 	for _, d := range []Dialect{SQLite, Postgres} {
 		t.Run(d.String(), func(t *testing.T) {
-			var db *sql.DB
-			var opts Options
-			var err error
-			if d == SQLite {
-				db, err = sql.Open("sqlite", pgtest.FileURL(filepath.Join(t.TempDir(), "plans.db")))
-			} else {
-				db, err = sql.Open("pgx", pgtest.URL(t))
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { db.Close() })
-			if d == Postgres {
-				opts.Schema = pgtest.Schema(t, db)
-			}
-			if err := Migrate(ctx, db, d, opts); err != nil {
-				t.Fatal(err)
-			}
-			syn, _ := opts.syntax(d)
-			conn, err := db.Conn(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
+			_, _, syn, conn := migrated(t, d)
 			fill(t, conn, syn)
 			for name, st := range daily {
 				if strings.HasSuffix(name, "SQLite") && d == Postgres || strings.HasSuffix(name, "PostgreSQL") && d == SQLite {
@@ -154,4 +130,32 @@ func fill(t *testing.T, conn *sql.Conn, syn syntax) {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
+}
+
+// migrated is a new database of a dialect with the tables in it, and a connection.
+func migrated(t *testing.T, d Dialect) (db *sql.DB, opts Options, syn syntax, conn *sql.Conn) {
+	t.Helper()
+	driver, url := "sqlite", pgtest.FileURL(filepath.Join(t.TempDir(), "settle.db"))
+	if d == Postgres {
+		driver, url = "pgx", pgtest.URL(t)
+	}
+	db, err := sql.Open(driver, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if d == Postgres {
+		opts.Schema = pgtest.Schema(t, db)
+	}
+	if err := Migrate(t.Context(), db, d, opts); err != nil {
+		t.Fatal(err)
+	}
+	if syn, err = opts.syntax(d); err != nil {
+		t.Fatal(err)
+	}
+	if conn, err = db.Conn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return db, opts, syn, conn
 }

@@ -4,11 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"testing"
-
-	"github.com/settlehq/settle/internal/pgtest"
 )
 
 // syncing is what relays and tenants do every day, for one dialect.
@@ -32,32 +29,9 @@ func syncing(d Dialect) map[string]*statement {
 var wholeRelays = regexp.MustCompile(`Seq Scan on (relays|activities|tenants|invoices|transitions)\b|(?m)SCAN (x|a|f|l|n|c|relays|activities|tenants|invoices|transitions)$`)
 
 func TestNoPlanReadsAllRelays(t *testing.T) {
-	ctx := context.Background()
 	for _, d := range []Dialect{SQLite, Postgres} {
 		t.Run(d.String(), func(t *testing.T) {
-			db, opts := (*sql.DB)(nil), Options{}
-			var err error
-			if d == SQLite {
-				db, err = sql.Open("sqlite", pgtest.FileURL(filepath.Join(t.TempDir(), "plans.db")))
-			} else {
-				db, err = sql.Open("pgx", pgtest.URL(t))
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { db.Close() })
-			if d == Postgres {
-				opts.Schema = pgtest.Schema(t, db)
-			}
-			if err := Migrate(ctx, db, d, opts); err != nil {
-				t.Fatal(err)
-			}
-			syn, _ := opts.syntax(d)
-			conn, err := db.Conn(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
+			_, _, syn, conn := migrated(t, d)
 			fillRelays(t, conn, syn, 5000)
 			for name, st := range syncing(d) {
 				for _, once := range []columns{0, 1<<63 - 2, 1<<63 - 1} {

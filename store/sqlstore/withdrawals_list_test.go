@@ -5,12 +5,10 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -25,27 +23,7 @@ func TestListsBesideAMillion(t *testing.T) {
 	ctx := context.Background()
 	for _, d := range []Dialect{SQLite, Postgres} {
 		t.Run(d.String(), func(t *testing.T) {
-			db, opts, err := (*sql.DB)(nil), Options{}, error(nil)
-			if d == SQLite {
-				db, err = sql.Open("sqlite", pgtest.FileURL(filepath.Join(t.TempDir(), "lists.db")))
-			} else {
-				db, err = sql.Open("pgx", pgtest.URL(t))
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { db.Close() })
-			if d == Postgres {
-				opts.Schema = pgtest.Schema(t, db)
-			}
-			if err := Migrate(ctx, db, d, opts); err != nil {
-				t.Fatal(err)
-			}
-			syn, _ := opts.syntax(d)
-			conn, err := db.Conn(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			db, opts, syn, conn := migrated(t, d)
 			fillWithdrawals(t, conn, syn, 1_000_000)
 			openWithdrawals(t, conn, syn)
 			if err := conn.Close(); err != nil {

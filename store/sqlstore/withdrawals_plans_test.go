@@ -4,11 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"testing"
-
-	"github.com/settlehq/settle/internal/pgtest"
 )
 
 // paying is what withdrawals do every day, for one dialect.
@@ -70,32 +67,9 @@ var asked = map[string]string{
 var wholeWithdrawals = regexp.MustCompile(`Seq Scan on (withdrawal_(requests|queue|txs|attempts|nonces|payments|batches|batch_txs)|transitions)\b|Index Cond: \(id = \(SubPlan 1\)\)\s+Filter: \(status|(?m)SCAN (q|j|a|m|l|t|x|f|h|n|p|withdrawal_\w+|transitions)$`)
 
 func TestNoPlanReadsAllWithdrawals(t *testing.T) {
-	ctx := context.Background()
 	for _, d := range []Dialect{SQLite, Postgres} {
 		t.Run(d.String(), func(t *testing.T) {
-			db, opts := (*sql.DB)(nil), Options{}
-			var err error
-			if d == SQLite {
-				db, err = sql.Open("sqlite", pgtest.FileURL(filepath.Join(t.TempDir(), "plans.db")))
-			} else {
-				db, err = sql.Open("pgx", pgtest.URL(t))
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { db.Close() })
-			if d == Postgres {
-				opts.Schema = pgtest.Schema(t, db)
-			}
-			if err := Migrate(ctx, db, d, opts); err != nil {
-				t.Fatal(err)
-			}
-			syn, _ := opts.syntax(d)
-			conn, err := db.Conn(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
+			_, _, syn, conn := migrated(t, d)
 			check := func(name string, st *statement) {
 				t.Helper()
 				for _, once := range []columns{0, 1<<63 - 2, 1<<63 - 1} { // no column, all but the first, and those of a single row
