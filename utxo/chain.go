@@ -61,9 +61,10 @@ func (pl *plan) connect(ev Connected) error {
 		}
 		return pl.confirm(pl.show(&txs[i], OnConfirmed), b.Height, position)
 	}
-	pl.later = pl.untouched(at, confirm)
+	passed := make([]bool, len(txs))
+	pl.later = untouched(at, passed, confirm)
 	for _, i := range order {
-		if pl.touches(&txs[i]) {
+		if passed[i] = !pl.touches(&txs[i]); !passed[i] {
 			if err := confirm(i); err != nil {
 				return err
 			}

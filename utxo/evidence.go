@@ -152,14 +152,15 @@ func (pl *plan) touches(s *seen) bool {
 }
 
 // untouched returns what shows a parent after all. Most of what an event shows
-// concerns nobody, and is not looked at unless it turns out to be the parent of
-// what does.
-func (pl *plan) untouched(at map[chainhash.Hash]int, show func(i int) error) func(chainhash.Hash) error {
+// concerns nobody, is passed, and is not looked at unless it turns out to be the
+// parent of what does. What was not passed has its turn, and is not shown before.
+func untouched(at map[chainhash.Hash]int, passed []bool, show func(i int) error) func(chainhash.Hash) error {
 	return func(hash chainhash.Hash) error {
 		i, shown := at[hash]
-		if v := pl.graph.vertices[hash]; !shown || v != nil && v.shownOn != 0 {
+		if !shown || !passed[i] {
 			return nil
 		}
+		passed[i] = false
 		return show(i)
 	}
 }
@@ -232,12 +233,8 @@ func (pl *plan) observe(ev Observed) error {
 		return err
 	}
 	see := func(i int) error { return pl.see(pl.show(&txs[i], OnObserved), seq, ev.Seq == 0) }
-	pl.later = pl.untouched(at, func(i int) error {
-		if out[txs[i].hash] { // refused, and no reason to refuse its child
-			return nil
-		}
-		return see(i)
-	})
+	passed := make([]bool, len(txs))
+	pl.later = untouched(at, passed, see)
 	taken := make(map[wire.OutPoint]chainhash.Hash, len(pl.inputs)) // by what the list has placed
 	for _, i := range parentsFirst(txs, at) {
 		s := &txs[i]
@@ -245,8 +242,10 @@ func (pl *plan) observe(ev Observed) error {
 			continue
 		}
 		err := s.free(taken, out)
-		if err == nil && pl.touches(s) {
-			err = see(i)
+		if err == nil {
+			if passed[i] = !pl.touches(s); !passed[i] {
+				err = see(i)
+			}
 		}
 		switch {
 		case err == nil:

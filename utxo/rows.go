@@ -248,7 +248,9 @@ func (pl *plan) enter(v *vertex, w WalletID, core bool) (*row, error) {
 	n := pl.graph.add(v, tx, nil)
 	n.ownOutputs = true
 	pl.graph.fresh = append(pl.graph.fresh, n)
-	pl.graph.moved(v)
+	if v.live() { // a dead one takes no input, and who does may not be known
+		pl.graph.moved(v)
+	}
 	on := map[Status]Trigger{Published: OnJoined, Replaced: OnJoinedReplaced, Failed: OnJoinedFailed, Orphaned: OnJoinedOrphaned}[v.status]
 	if v.status == Published && v.shownOn != 0 {
 		on = v.shownOn

@@ -378,6 +378,39 @@ var Several = []Scenario{
 		tx? 2 p published   # which it pays
 		tx? 3 p published   # the direct parent of what pays wallet 3
 		tx? 3 k published`},
+	{"what a list refuses at its turn stops nothing before", `
+		open 1 0
+		open 2 0
+		open 3 0
+		tx p: y z -> main=9 3/main=8 main=7
+		tx s: x -> 2/main=6
+		tx f: z p:1 -> 3/main=5
+		tx k: p:2 s:0 f:0 -> 3/main=4
+		mempool 3: k
+		mempool 0: f
+		mempool 0: s f p => f input-spent
+		tx? 2 s published
+		tx? 2 k failed      # it spends a coin of wallet 2, which has its parents then
+		tx? 2 p published
+		tx? 2 f replaced
+		edge? 2 f p`},
+	{"a dead rival that another wallet learns of takes no spender away", `
+		open 1 0
+		open 2 0
+		tx p: x -> main=9 main=8
+		tx c: z -> 2/main=5
+		tx a: y p:0 -> main=7
+		tx b: p:0 -> main=6
+		tx e: p:0 -> out=4
+		tx d: c:0 y p:1 -> 2/main=3
+		mempool 1: p c a
+		mempool 2: b
+		connect 1: e
+		coin? 1 p:0 spent e
+		mempool 3: d        # it has an input of a, which wallet 2 learns of
+		tx? 2 a replaced
+		coin? 1 p:0 spent e
+		balance? 2 unconfirmed=3`},
 	{"a list at another tip does nothing", `
 		open 1 0
 		tx a: x -> main=5
