@@ -1,7 +1,6 @@
 package refresh
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,7 +16,10 @@ type Event interface{ by() By }
 type By struct {
 	Actor string // 1 to MaxActor bytes; of a worker the name of its process, the holder of its leases
 	Role  Role   `json:",omitzero"`
-	At    time.Time
+	// At is when, UTC, in microseconds. Leave it zero in a service: then the
+	// store's clock counts, which gives the leases. A time that is said is
+	// believed, also about leases: a clock that is ahead takes what is held.
+	At time.Time
 }
 
 func (b By) by() By { return b }
@@ -25,10 +27,7 @@ func (b By) by() By { return b }
 // ValidActor returns [statemachine.ErrInvalid] unless name is a storable text of 1 to
 // MaxActor bytes.
 func ValidActor(name string) error {
-	if name == "" || len(name) > MaxActor || !statemachine.Storable(name) {
-		return fmt.Errorf("%w: an actor of 1 to %d bytes is needed", statemachine.ErrInvalid, MaxActor)
-	}
-	return nil
+	return statemachine.Actor(name)
 }
 
 // Held names the leases that a worker works under.

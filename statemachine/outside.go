@@ -24,6 +24,28 @@ func Time(t time.Time) (time.Time, error) {
 	return time.Unix(t.Unix(), int64(t.Nanosecond()/1000*1000)).UTC(), nil
 }
 
+// EventTime returns the time of an event as every store keeps it, see [Time]:
+// now, which is the clock that gives leases, where at is zero. A host that says
+// a time is believed, also about leases: hosts whose clocks differ leave it out.
+func EventTime(at, now time.Time) (time.Time, error) {
+	if at.IsZero() {
+		at = now
+	}
+	return Time(at)
+}
+
+// MaxActor bounds the name of who speaks, in bytes.
+const MaxActor = 200
+
+// Actor is the one law for the name of who speaks: storable, 1 to [MaxActor]
+// bytes, anything else is [ErrInvalid].
+func Actor(name string) error {
+	if name == "" || len(name) > MaxActor || !Storable(name) {
+		return fmt.Errorf("%w: an actor of 1 to %d bytes is needed", ErrInvalid, MaxActor)
+	}
+	return nil
+}
+
 // Storable reports whether every store can keep s as it is: valid UTF-8
 // without NUL.
 func Storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }

@@ -71,3 +71,24 @@ func TestASpellingIsNoOtherHash(t *testing.T) {
 		}
 	}
 }
+
+func TestWhoSpeaksAndWhen(t *testing.T) {
+	for name, ok := range map[string]bool{"": false, "a": true, strings.Repeat("a", statemachine.MaxActor): true, strings.Repeat("a", statemachine.MaxActor+1): false, "a\x00": false, "a\xff": false} {
+		if err := statemachine.Actor(name); (err == nil) != ok || err != nil && !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("Actor(%q): %v", name, err)
+		}
+	}
+	now, said := time.Date(2026, 1, 2, 3, 4, 5, 6789, time.UTC), time.Date(2026, 1, 2, 4, 0, 0, 0, time.UTC)
+	for _, c := range []struct{ at, now, want time.Time }{
+		{time.Time{}, now, now.Truncate(time.Microsecond)},
+		{said, now, said},
+		{said, time.Time{}, said},
+	} {
+		if got, err := statemachine.EventTime(c.at, c.now); err != nil || !got.Equal(c.want) {
+			t.Errorf("EventTime(%v, %v) = %v, %v", c.at, c.now, got, err)
+		}
+	}
+	if _, err := statemachine.EventTime(time.Time{}, time.Time{}); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("no time at all: %v", err)
+	}
+}

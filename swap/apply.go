@@ -92,20 +92,16 @@ func (s *step) begin(now time.Time) error {
 	}
 	s.by = s.ev.by()
 	by := &s.by
-	if by.At.IsZero() {
-		by.At = now
-	}
 	if !by.Role.Valid() || speakers(s.ev)&(1<<by.Role) == 0 {
 		return s.refuse(statemachine.ErrForbidden, "the role is "+by.Role.String())
 	}
-	if by.Actor == "" || len(by.Actor) > MaxActor || !statemachine.Storable(by.Actor) || by.At.IsZero() {
-		return s.refuse(statemachine.ErrInvalid, "an actor of 1 to 200 bytes and a time are needed")
+	if err := statemachine.Actor(by.Actor); err != nil {
+		return s.refuse(err, "")
 	}
-	at, err := statemachine.Time(by.At)
-	if err != nil {
-		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("a time in the year %d", by.At.Year()))
+	var err error
+	if by.At, err = statemachine.EventTime(by.At, now); err != nil {
+		return s.refuse(err, "")
 	}
-	by.At = at
 	return nil
 }
 

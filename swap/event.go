@@ -13,7 +13,10 @@ type Event interface{ by() By }
 type By struct {
 	Actor string // at most MaxActor bytes, not empty
 	Role  Role   `json:",omitzero"`
-	At    time.Time
+	// At is when, UTC, in microseconds. Leave it zero in a service: then the
+	// store's clock counts, which gives the leases. A time that is said is
+	// believed, also about leases: a clock that is ahead takes what is held.
+	At time.Time
 	// Version, if not zero, is the version of the item that the decision was
 	// made on. Another one is ErrConflict.
 	Version int64 `json:",omitempty"`

@@ -42,7 +42,9 @@ type By struct {
 	// actor.
 	Actor string `json:",omitempty"`
 	Role  string `json:",omitempty"`
-	At    time.Time
+	// At is when, UTC, in microseconds. Leave it zero in a service: then the
+	// store's clock counts. A time that is said is believed.
+	At time.Time
 }
 
 // MaxActor bounds an actor and a role, in bytes.

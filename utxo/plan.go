@@ -100,19 +100,15 @@ func (pl *plan) begin(now time.Time) (err error) {
 		return invalid("no event")
 	}
 	pl.by, pl.graph.scope = pl.ev.by(), Scope(pl.ev)
-	if pl.by.At.IsZero() {
-		pl.by.At = now
-	}
 	for _, s := range []string{pl.by.Actor, pl.by.Role} {
 		if len(s) > MaxActor || !statemachine.Storable(s) {
 			return invalid("an actor and a role are UTF-8 of at most %d bytes", MaxActor)
 		}
 	}
-	if pl.by.At.IsZero() {
-		return invalid("%s needs a time", pl.event())
+	if pl.by.At, err = statemachine.EventTime(pl.by.At, now); err != nil {
+		return fmt.Errorf("%s: %w", pl.event(), err)
 	}
-	pl.by.At, err = statemachine.Time(pl.by.At)
-	return err
+	return nil
 }
 
 // event names what is planned.

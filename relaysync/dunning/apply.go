@@ -130,20 +130,16 @@ func (c *step) begin(now time.Time) error {
 	}
 	c.by = c.ev.by()
 	by := &c.by
-	if by.At.IsZero() {
-		by.At = now
-	}
 	if !by.Role.Valid() || speakers(c.ev)&(1<<by.Role) == 0 {
 		return c.refuse(statemachine.ErrForbidden, "the role is "+by.Role.String())
 	}
-	if by.Actor == "" || len(by.Actor) > MaxActor || !statemachine.Storable(by.Actor) {
-		return c.refuse(statemachine.ErrInvalid, "an actor of 1 to 200 bytes is needed")
+	if err := statemachine.Actor(by.Actor); err != nil {
+		return c.refuse(err, "")
 	}
-	at, err := statemachine.Time(by.At)
-	if err != nil {
-		return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("a time in the year %d", by.At.Year()))
+	var err error
+	if by.At, err = statemachine.EventTime(by.At, now); err != nil {
+		return c.refuse(err, "")
 	}
-	by.At = at
 	return nil
 }
 
