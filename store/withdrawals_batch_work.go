@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,13 +40,15 @@ type BatchSource interface {
 // BatchPayments is the work of a withdrawal worker that pays up to size requests
 // of one chain by one transaction, 1 to [withdrawal.MaxMembers]; it is used in the
 // place of [Withdrawals.Payments], or beside it. Half of a claim goes to batches
-// that are owed a broadcast.
+// that are owed a broadcast; claims of one are for both in turn.
 //
 // The handler of members signs one transaction for them and stores it with
 // [Withdrawals.Batch] ([withdrawal.BatchPrepared]) before it sends anything, then
 // returns [withdrawal.BatchSent]. What it cannot pay it leaves out, and returns
-// Snoozed or AttemptFailed of it; if BatchPrepared is refused, it sends nothing.
-// A member that it does not mention waits for the end of its lease.
+// Snoozed or AttemptFailed of it; if BatchPrepared is refused, it sends nothing,
+// and makes another transaction of those that are left, if the first one is among
+// them. A member that it does not mention waits for the end of its lease. The item
+// is lost with the last of its members that is neither leased nor signed.
 //
 // Keys are the wallet for members on a chain with nonces, else the first job;
 // and the batch for one that is to be sent again.
@@ -104,20 +107,46 @@ func (p *batchPayments) Turn(ctx context.Context, done []BatchResult, n int) (it
 	if err != nil {
 		return nil, time.Time{}, err
 	}
+	if n == 1 && len(items) == 1 {
+		p.one.again.Store(items[0].Work.Members == nil)
+	}
 	return items, next, nil
 }
 
 func (p *batchPayments) claim(tx WithdrawalUnit, items *[]worker.Item[BatchWork], n int) (next time.Time, err error) {
-	again := DueBatches{Kind: withdrawal.DueBatchSend, Chain: p.one.chain, Limit: withdrawal.RebroadcastShare(n, false)}
-	wait, began, err := p.due(tx, again, p.one.by(), items)
-	if err != nil || len(*items) == n || !p.policy.Begins(p.one.chain) {
-		return began.Add(wait), err
+	share := withdrawal.RebroadcastShare(n, p.one.again.Load())
+	if !p.policy.Begins(p.one.chain) { // what is out goes on
+		share = n
 	}
+	if share > 0 {
+		next, err = p.resend(tx, items, share)
+	}
+	if err != nil || len(*items) == n || !p.policy.Begins(p.one.chain) {
+		return next, err
+	}
+	until, err := p.build(tx, items, n-len(*items))
+	if err == nil && share == 0 && len(*items) == 0 {
+		next, err = p.resend(tx, items, 1)
+	}
+	if next.IsZero() || until.Before(next) {
+		next = until
+	}
+	return next, err
+}
+
+// resend claims batches that are owed a broadcast.
+func (p *batchPayments) resend(tx WithdrawalUnit, items *[]worker.Item[BatchWork], limit int) (time.Time, error) {
+	wait, began, err := p.due(tx, DueBatches{Kind: withdrawal.DueBatchSend, Chain: p.one.chain, Limit: limit}, p.one.by(), items)
+	return began.Add(wait), err
+}
+
+// build claims groups of requests.
+func (p *batchPayments) build(tx WithdrawalUnit, items *[]worker.Item[BatchWork], limit int) (next time.Time, err error) {
 	b, err := p.batch(tx)
 	if err != nil {
 		return next, err
 	}
-	q := DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.one.chain, Now: b.now, Sequential: p.one.nonces, Limit: n - len(*items)}
+	q := DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.one.chain, Now: b.now, Sequential: p.one.nonces, Limit: limit}
 	leads, err := tx.Withdrawals().Due(q)
 	if err != nil {
 		return next, err
@@ -153,8 +182,8 @@ func (p *batchPayments) claim(tx WithdrawalUnit, items *[]worker.Item[BatchWork]
 	if err := b.save(); err != nil {
 		return next, err
 	}
-	more, err := p.untilDue(tx, q, len(leads))
-	return b.began.Add(min(wait, more)), err
+	wait, err := p.untilDue(tx, q, len(leads))
+	return b.began.Add(wait), err
 }
 
 // take claims one more for members, behind the first one. What is refused is put
@@ -185,22 +214,8 @@ func (p *batchPayments) Renew(ctx context.Context, items []worker.Item[BatchWork
 		if err != nil {
 			return err
 		}
-		var leases []JobLease
-		key := map[uuid.UUID]string{}
-		for i := range items {
-			for _, w := range items[i].Work.Members {
-				leases = append(leases, JobLease{Job: w.Job.ID, Fence: w.Job.Lease.Fence, Until: now.Add(p.policy.Lease)})
-				key[w.Job.ID] = items[i].Key
-			}
-		}
-		if len(leases) > 0 {
-			lost, err := tx.Withdrawals().Renew(now, leases...)
-			if err != nil {
-				return err
-			}
-			for _, job := range lost {
-				gone[key[job]] = true
-			}
+		if err := p.renewMembers(tx, now, items, gone); err != nil {
+			return err
 		}
 		return p.renewDue(tx, items, p.one.by(), gone)
 	})
@@ -208,6 +223,41 @@ func (p *batchPayments) Renew(ctx context.Context, items []worker.Item[BatchWork
 		return err
 	}
 	return renewedWork(items, gone, began, &p.policy)
+}
+
+// renewMembers renews the leases of members. An item of which no member is leased
+// any more, nor signed under the lease that it had, is lost.
+func (p *batchPayments) renewMembers(tx WithdrawalUnit, now time.Time, items []worker.Item[BatchWork], gone map[string]bool) error {
+	var leases []JobLease
+	var requests []uuid.UUID
+	for i := range items {
+		for _, w := range items[i].Work.Members {
+			leases = append(leases, JobLease{Job: w.Job.ID, Fence: w.Job.Lease.Fence, Until: now.Add(p.policy.Lease)})
+			requests = append(requests, w.Request.ID)
+			gone[items[i].Key] = true
+		}
+	}
+	if len(leases) == 0 {
+		return nil
+	}
+	lost, err := tx.Withdrawals().Renew(now, leases...)
+	if err != nil {
+		return err
+	}
+	stored, err := tx.Withdrawals().Get(requests...)
+	if err != nil {
+		return err
+	}
+	for i := range items {
+		for range items[i].Work.Members {
+			j, l := &stored[0].Job, leases[0]
+			if signed := j.ID == l.Job && j.Lease.Fence == l.Fence && j.Batch != uuid.Nil; signed || !slices.Contains(lost, l.Job) {
+				delete(gone, items[i].Key)
+			}
+			stored, leases = stored[1:], leases[1:]
+		}
+	}
+	return nil
 }
 
 // Revoke implements [worker.Revoking].
@@ -302,7 +352,7 @@ func (r batchResults) due(tx WithdrawalUnit, q DueBatches, by withdrawal.By, ite
 		if err != nil {
 			return 0, began, err
 		}
-		if refused == nil {
+		if refused == nil && (q.Kind != withdrawal.DueBatchSend || due[i].Batch.Rebroadcast) {
 			*items = append(*items, worker.Item[BatchWork]{Key: due[i].Batch.ID.String(), Until: b.began.Add(r.policy.CheckEvery), Work: BatchWork{Payout: due[i]}})
 		}
 	}

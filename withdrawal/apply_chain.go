@@ -28,6 +28,9 @@ func (p *Policy) receipt(c *step, e *Receipt) error {
 		e.Tx = c.Old.Txs[i].Hash
 	}
 	if i >= 0 && c.Old.Txs[i].Batch != uuid.Nil && !c.shown { // nobody sees whom it pays
+		if final && i >= int(j.TxsDead) && j.Status == JobConfirming && !j.Review {
+			return c.park("mined, and it pays many: whether this one, an operator says with PaidBy: " + e.Tx)
+		}
 		return p.notYet(c)
 	}
 	claim := ClaimMined

@@ -121,6 +121,16 @@ func (b *Payout) Pays(hash string, w *Withdrawal) (output uint32, ok bool) {
 	return 0, false
 }
 
+// Stopped reports whether an operator has a member that the newest version pays,
+// which may be paid elsewhere: it is not sent again, but looked up, until the
+// review is over or a version without that member replaces it.
+func (b *Payout) Stopped() bool {
+	return slices.ContainsFunc(b.Members, func(w Withdrawal) bool {
+		_, pays := b.Pays(b.Batch.TxHash, &w)
+		return pays && b.Has(&w) && w.Job.Review
+	})
+}
+
 // find returns the index of a version, or -1.
 func (b *Payout) find(hash string) int {
 	return slices.IndexFunc(b.Txs, func(t BatchTx) bool { return statemachine.SameHash(t.Hash, hash) })

@@ -226,7 +226,7 @@ func (p *Policy) batched(c *step, e *BatchPrepared, pay *Pay, b *Batch, owner bo
 	if err := p.begins(c); err != nil {
 		return err
 	}
-	tx := txFacts{Hash: e.Hash, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input, ByOutput: true, Output: pay.Output}
+	tx := txFacts{Hash: e.Hash, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input, ByOutput: true, Output: pay.Output, Batch: b.ID}
 	if err := c.wellFormed(&tx); err != nil {
 		return err
 	}
@@ -277,7 +277,7 @@ func (c *batchStep) replace(e *BatchReplaced) error {
 			return c.refuse(statemachine.ErrIllegal, "the batch does not have request "+pay.Request.String())
 		}
 		err := c.member(i, func(s *step) error {
-			tx := txFacts{Hash: e.Hash, Nonce: b.Nonce, HasNonce: b.HasNonce, Input: b.Input, ByOutput: true, Output: pay.Output}
+			tx := txFacts{Hash: e.Hash, Nonce: b.Nonce, HasNonce: b.HasNonce, Input: b.Input, ByOutput: true, Output: pay.Output, Batch: b.ID}
 			if err := s.allows(JobRebump); err != nil {
 				return err
 			}
@@ -329,6 +329,6 @@ func (c *batchStep) check(again bool) error {
 		}
 		return nil // what was seen before the end
 	}
-	b.NextCheckAt, b.Rebroadcast = c.by.At.Add(c.policy.CheckEvery), again
+	b.NextCheckAt, b.Rebroadcast = c.by.At.Add(c.policy.CheckEvery), again && !c.New.Stopped()
 	return nil
 }

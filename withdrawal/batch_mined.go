@@ -3,6 +3,7 @@ package withdrawal
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,14 +30,14 @@ func (c *batchStep) mined(e *BatchMined) error {
 		return c.refuse(statemachine.ErrInvalid, badReceipt)
 	case len(e.Transfers) > MaxMembers*10 || repeats(e.Transfers):
 		return c.refuse(statemachine.ErrInvalid, "each output is shown once")
+	case c.by.Role == Operator && e.Reason == "":
+		return c.refuse(statemachine.ErrInvalid, "an operator gives a reason")
 	case version >= 0:
 		e.Tx = c.Old.Txs[version].Hash
 	case e.HasNonce != b.HasNonce || e.Nonce != b.Nonce || e.Input != b.Input:
 		return c.refuse(statemachine.ErrInvalid, "it is no version of the batch, and has not its nonce or input: both could be mined")
 	case !e.Looked && !e.Reverted:
 		return c.refuse(statemachine.ErrInvalid, "it is no version of the batch: somebody looks at what it pays, or says BatchCannotTell")
-	case c.by.Role == Operator && e.Reason == "":
-		return c.refuse(statemachine.ErrInvalid, "an operator gives a reason")
 	}
 	if !e.Block.final(c.policy.chain(b.Chain).Confirmations) {
 		if b.Status == BatchConfirming {
@@ -53,7 +54,7 @@ func (c *batchStep) mined(e *BatchMined) error {
 			do = func(s *step) error { return c.decideOther(s, e, outputs[i]) }
 		}
 		err := c.member(i, do)
-		if refused := new(statemachine.Refusal); errors.As(err, &refused) { // no reason to stop the others
+		if refused := new(statemachine.Refusal); errors.As(err, &refused) && c.Old.Has(&c.Old.Members[i]) { // no reason to stop the others
 			err = c.member(i, func(s *step) error { return s.leaves(b, "the batch was mined: "+refused.Error()) })
 		}
 		if err != nil {
@@ -72,7 +73,7 @@ func (c *batchStep) mined(e *BatchMined) error {
 	}
 	b.TxHash, b.EvidenceHeight, b.EvidenceHash, b.GasUsed, b.GasPrice = e.Tx, e.Height, e.Block.Hash, e.GasUsed, e.GasPrice
 	b.NextCheckAt, b.Rebroadcast, b.EndedAt = time.Time{}, false, c.by.At
-	return c.move(trigger, e.Tx)
+	return c.move(trigger, statemachine.Bounded(strings.TrimSuffix(e.Tx+": "+e.Reason, ": "), MaxText))
 }
 
 func repeats(all []Transfer) bool {
@@ -139,14 +140,18 @@ func (b *Payout) PaidOutputs(e *BatchMined) []int64 {
 
 // decide is what a version that is mined at depth means for one member.
 func (c *batchStep) decide(s *step, e *BatchMined, output int64) error {
-	if _, ok := c.Old.Pays(e.Tx, &s.Old); !ok {
-		return c.cannotBePaid(s, e)
-	}
-	if e.Reverted || output >= 0 {
+	_, pays := c.Old.Pays(e.Tx, &s.Old)
+	j := &s.Old.Job
+	switch {
+	case pays && (e.Reverted || output >= 0):
 		s.shown = true
 		return c.policy.receipt(s, &Receipt{By: s.by, Block: e.Block, Tx: e.Tx, Reverted: e.Reverted})
+	case pays && j.Status == JobConfirmed && j.TxHash == e.Tx:
+		return s.incident(e.Tx, "left out", e.Block)
+	case pays && j.Status != JobConfirmed:
+		return s.leaves(&c.New.Batch, "mined without it: "+e.Tx)
 	}
-	return s.leftOut(&c.New.Batch, e)
+	return c.cannotBePaid(s, e)
 }
 
 // decideOther is the same for a transaction that is no version.
@@ -159,8 +164,6 @@ func (c *batchStep) decideOther(s *step, e *BatchMined, output int64) error {
 			return nil
 		}
 		return s.leaves(&c.New.Batch, "cannot tell whether "+e.Tx+" pays it")
-	case !c.Old.Has(&s.Old) && s.Old.find(e.Tx) < 0:
-		return nil // decided already
 	}
 	t := e.Transfers[slices.IndexFunc(e.Transfers, func(t Transfer) bool { return int64(t.Output) == output })]
 	return c.policy.paidBy(s, &PaidBy{By: s.by, Block: e.Block, Tx: e.Tx, Output: t.Output, Payee: t.Payee, AssetOnChain: t.AssetOnChain,
@@ -186,18 +189,9 @@ func (c *batchStep) cannotBePaid(s *step, e *BatchMined) error {
 		Nonce: c.New.Batch.Nonce, Input: c.New.Batch.Input, NotThisPayment: true})
 }
 
-// leftOut: the version is mined, and does not show what it was to pay to the
-// member. An operator finds out: [PaidBy] of that transaction, or [ProvenDead]
-// with LeftOut.
-func (c *step) leftOut(b *Batch, e *BatchMined) error {
-	j := &c.Old.Job
-	if j.Status == JobConfirmed && j.TxHash == e.Tx {
-		return c.incident(e.Tx, "left out", e.Block)
-	}
-	return c.leaves(b, "mined without it: "+e.Tx)
-}
-
-// leaves takes a member out of its batch and gives it to an operator.
+// leaves takes a member out of its batch and gives it to an operator, who says
+// [PaidBy] of what was mined, or [ProvenDead], with LeftOut where a version was
+// to pay the member and did not.
 func (c *step) leaves(b *Batch, text string) error {
 	j := &c.New.Job
 	if j.Batch == uuid.Nil || j.Batch != b.ID {

@@ -29,7 +29,7 @@ func (p Policy) NextBatch(b Payout, now time.Time) Step {
 		look.Hashes = append(look.Hashes, b.Txs[i].Hash)
 	}
 	step.Actions = append(step.Actions, look)
-	if h.Rebroadcast && len(b.Txs) > 0 {
+	if h.Rebroadcast && len(b.Txs) > 0 && !b.Stopped() {
 		tx := &b.Txs[len(b.Txs)-1]
 		step.Actions = append(step.Actions, Action{Do: DoRebroadcast, By: WithdrawalWorker, Batch: h.ID, Wallet: h.Wallet,
 			Key: "rebroadcast/" + tx.Hash, Hashes: []string{tx.Hash}, Raw: tx.Raw})

@@ -591,3 +591,173 @@ func TestBatchOwes(t *testing.T) {
 		t.Errorf("an ended one owes %+v", step)
 	}
 }
+
+// What is on the file of one member and is no version is of that member alone:
+// what it pays is told by its receipt, and by no output that a version has.
+func TestWhatIsNoVersionIsOfOneMember(t *testing.T) {
+	b := newBatch(t, 2)
+	b = runBatch(t, b, withdrawal.BatchCannotTell{By: checker(t0), Other: "y"})
+	op := by(withdrawal.Operator, t0)
+	op.Version = b.Members[1].Job.Version
+	b.Members[1] = run(t, b.Members[1], withdrawal.Resolved{By: op, Job: b.Members[1].Job.ID, Sent: true, Hash: "y", Nonce: 7, HasNonce: true, Reason: "the wallet shows it"})
+	if tx := b.Members[1].Txs[1]; tx.Batch != uuid.Nil || !b.Has(&b.Members[1]) {
+		t.Fatalf("%+v", tx)
+	}
+	y := outside(batchMined(t0, "y", transfers(b.Members, 1)...))
+	if got := where(runBatch(t, b, y)); got != "review, confirmed" {
+		t.Fatal(got)
+	}
+	y.Transfers = nil
+	if got := where(runBatch(t, b, y)); got != "review, review" {
+		t.Fatalf("it does not show what it pays: %s", got)
+	}
+}
+
+// After the end another transaction has the nonce, at depth, and pays: what the
+// record says is wrong, and nobody is paid again in silence.
+func TestPaidByAnotherAfterTheEnd(t *testing.T) {
+	b := newBatch(t, 2)
+	b = runBatch(t, b, batchReplaced(t0, b, "v2", 0))
+	b = runBatch(t, b, batchMined(t0, "v2", transfers(b.Members, 0)...))
+	first := outside(batchMined(t0, "x", transfers(b.Members, 0)...))
+	c, err := policy.ApplyBatch(b, first, t0)
+	if err != nil || len(c.Members) != 1 || c.New.Members[0].Request.Mined != "x" {
+		t.Fatalf("%v: of a confirmed one: %+v", err, c.Members)
+	}
+	both := outside(batchMined(t0, "x", transfers(b.Members, 0, 1)...))
+	if c, err := policy.ApplyBatch(b, both, t0); !errors.Is(err, statemachine.ErrForbidden) || !c.Empty() {
+		t.Fatalf("a pending one by the confirmation worker: %v", err)
+	}
+	both.By, both.Reason = by(withdrawal.Operator, t0), "seen"
+	if c, err = policy.ApplyBatch(b, both, t0); err != nil || where(c.New) != "confirmed, confirmed" || c.New.Members[1].Request.FinalTxHash != "x" {
+		t.Fatalf("by an operator: %v, %s", err, where(c.New))
+	}
+}
+
+// A version that shows less than the one by which a member was confirmed.
+func TestAnotherVersionLeavesOutWhoWasConfirmed(t *testing.T) {
+	b := newBatch(t, 2)
+	b = runBatch(t, b, batchReplaced(t0, b, "v2", 0, 1))
+	b = runBatch(t, b, batchMined(t0, "v1", transfers(b.Members, 0, 1)...))
+	c, err := policy.ApplyBatch(b, batchMined(t0, "v2", transfers(b.Members, 0)...), t0)
+	if err != nil || len(c.Members) != 2 || c.Members[1].Incidents[0].Claim != "dead" {
+		t.Fatalf("%v: %+v", err, c.Members)
+	}
+}
+
+// Out of its batch and out of review a receipt tells nothing, and an operator
+// gets it again; what an operator says of it counts.
+func TestABareReceiptIsNoEnd(t *testing.T) {
+	op := by(withdrawal.Operator, t0)
+	b := newBatch(t, 2)
+	out := runBatch(t, b, batchMined(t0, "v1", transfers(b.Members, 0)...)).Members[1]
+	paid := withdrawal.PaidBy{By: op, Block: block(3), Tx: "v1", Output: 1, Payee: out.Request.ToAddress, AssetOnChain: token, AmountRaw: out.Request.AmountRaw, Reason: "the event is there"}
+	dropped := runBatch(t, b, batchReplaced(t0, b, "v2", 0))
+	dropped = runBatch(t, dropped, batchMined(t0, "v2", transfers(b.Members, 0)...))
+	revived := runBatch(t, dropped, batchMined(t0, "v1", transfers(b.Members, 0, 1)...)).Members[1]
+	for name, w := range map[string]withdrawal.Withdrawal{"left out": out, "declared dead": revived} {
+		if !w.Job.Review {
+			t.Fatalf("%s: not in review", name)
+		}
+		if got := run(t, w, paid); got.Request.FinalTxHash != "v1" {
+			t.Errorf("%s: an operator's word: %v", name, got.Job.Status)
+		}
+		sent := op
+		sent.Version = w.Job.Version
+		w = run(t, w, withdrawal.Resolved{By: sent, Job: w.Job.ID, Sent: true, Hash: "v1", Reason: "it is there"}, receipt(t0, "v1", 2))
+		if w.Job.Review {
+			t.Errorf("%s: below the depth", name)
+		}
+		if w = run(t, w, receipt(t0, "v1", 3)); !w.Job.Review || w.Job.Status != withdrawal.JobConfirming {
+			t.Errorf("%s: a bare receipt: %+v", name, w.Job)
+		}
+	}
+}
+
+// Who may be paid elsewhere is not paid again by sending: the newest version
+// waits for the operator, or for one without that member.
+func TestNotSentWhileAnOperatorHasAMember(t *testing.T) {
+	b := newBatch(t, 2)
+	op := by(withdrawal.Operator, t0)
+	w := &b.Members[1]
+	*w = run(t, *w, withdrawal.PaidBy{By: op, Block: block(3), Tx: "elsewhere", Payee: w.Request.ToAddress, AssetOnChain: token, AmountRaw: w.Request.AmountRaw, Reason: "seen"})
+	if step := policy.NextBatch(b, t0); len(step.Actions) != 1 || step.Actions[0].Do != withdrawal.DoLookUp {
+		t.Errorf("owed: %+v", step.Actions)
+	}
+	for _, ev := range []withdrawal.BatchEvent{withdrawal.BatchLooking{By: worker(t0)}, withdrawal.BatchMissing{By: checker(t0)}} {
+		if got := runBatch(t, b, ev); got.Batch.Rebroadcast {
+			t.Errorf("%T: it is sent again", ev)
+		}
+	}
+	cannot := runBatch(t, newBatch(t, 2), withdrawal.BatchCannotTell{By: checker(t0), Other: "x"})
+	if cannot.Batch.Rebroadcast {
+		t.Error("nobody can tell, and it is sent again")
+	}
+	without := runBatch(t, b, batchReplaced(t0, b, "v2", 0))
+	without = runBatch(t, without, withdrawal.BatchLooking{By: worker(t0)})
+	if !without.Batch.Rebroadcast {
+		t.Error("a version without it is not sent")
+	}
+}
+
+// Switched off between claim and signature: nothing is signed, and of what is
+// out nothing changes.
+func TestBatchSwitchedOff(t *testing.T) {
+	m := claimedMembers(t, policy, 2)
+	m[1].Wallet = withdrawal.HotWallet{ID: m[1].Job.Wallet, Role: withdrawal.WalletRoleHot, Status: "disabled"}
+	if _, err := policy.ApplyBatch(withdrawal.Payout{Members: m}, batchPrepared(t0, m), t0); !errors.Is(err, withdrawal.ErrOnHold) {
+		t.Errorf("a wallet that is off: %v", err)
+	}
+	p := newPolicy()
+	p.Chain.Paused = true
+	if _, err := p.ApplyBatch(withdrawal.Payout{Members: claimedMembers(t, policy, 2)}, batchPrepared(t0, m), t0); !errors.Is(err, withdrawal.ErrOnHold) {
+		t.Errorf("a chain that is paused: %v", err)
+	}
+	b := newBatch(t, 2)
+	b.Members[0].Wallet.Status = "disabled"
+	for _, ev := range []withdrawal.BatchEvent{batchReplaced(t0, b, "v2", 0), withdrawal.BatchSent{By: worker(t0), Hash: "v1", Done: true}, batchMined(t0, "v1", transfers(b.Members, 0, 1)...)} {
+		if _, err := p.ApplyBatch(b, ev, t0); err != nil {
+			t.Errorf("%T of what is out: %v", ev, err)
+		}
+	}
+}
+
+// Two members with one address and one amount: each output pays one of them.
+func TestTwinsInABatch(t *testing.T) {
+	m := claimedMembers(t, policy, 3)
+	for i := range m {
+		m[i].Request.ToAddress, m[i].Job.ToAddress = "0xtwin", "0xtwin"
+		m[i].Request.Amount, m[i].Request.AmountRaw, m[i].Job.AmountRaw = m[0].Request.Amount, m[0].Request.AmountRaw, m[0].Job.AmountRaw
+	}
+	b := runBatch(t, withdrawal.Payout{Members: m}, batchPrepared(t0, m))
+	for _, tt := range []struct {
+		name  string
+		ev    withdrawal.BatchMined
+		where string
+	}{
+		{"all three", batchMined(t0, "v1", transfers(m, 0, 1, 2)...), "confirmed, confirmed, confirmed"},
+		{"one is not there", batchMined(t0, "v1", transfers(m, 0, 2)...), "confirmed, review, confirmed"},
+		{"another pays three", outside(batchMined(t0, "x", transfers(m, 0, 1, 2)...)), "confirmed, confirmed, confirmed"},
+		{"another pays two of them: which?", outside(batchMined(t0, "x", transfers(m, 0, 1)...)), "review, review, review"},
+		{"another pays none", outside(batchMined(t0, "x")), "pending, pending, pending"},
+	} {
+		if got := where(runBatch(t, b, tt.ev)); got != tt.where {
+			t.Errorf("%s: %s, expected %s", tt.name, got, tt.where)
+		}
+	}
+}
+
+// A batch of one, and a full one.
+func TestSmallestAndLargestBatch(t *testing.T) {
+	one := newBatch(t, 1)
+	if got := where(runBatch(t, one, batchMined(t0, "v1", transfers(one.Members, 0)...))); got != "confirmed" {
+		t.Error(got)
+	}
+	e := batchPrepared(t0, claimedMembers(t, policy, 1))
+	for len(e.Pays) < withdrawal.MaxMembers+1 {
+		e.Pays = append(e.Pays, e.Pays[0])
+	}
+	if _, err := policy.ApplyBatch(withdrawal.Payout{Members: one.Members}, e, t0); !errors.Is(err, statemachine.ErrInvalid) || !strings.Contains(err.Error(), "at most 1000") {
+		t.Errorf("too many: %v", err)
+	}
+}

@@ -16,6 +16,7 @@ type txFacts struct {
 	Cancel   bool
 	ByOutput bool
 	Output   uint32
+	Batch    uuid.UUID
 }
 
 // filing is the memory of a step that puts a request's first transaction on file.
@@ -48,7 +49,7 @@ func (c *step) addTx(f txFacts) {
 	}
 	c.New.Txs = append(c.New.Txs, c.Old.Txs...)
 	c.New.Txs = append(c.New.Txs, Tx{Request: j.Request, Seq: j.TxsOnFile + 1, Job: j.ID, Hash: f.Hash, Raw: f.Raw, Wallet: j.Wallet,
-		Nonce: f.Nonce, HasNonce: f.HasNonce, Input: f.Input, Cancel: f.Cancel, ByOutput: f.ByOutput, Output: f.Output, Batch: j.Batch, CreatedAt: c.by.At})
+		Nonce: f.Nonce, HasNonce: f.HasNonce, Input: f.Input, Cancel: f.Cancel, ByOutput: f.ByOutput, Output: f.Output, Batch: f.Batch, CreatedAt: c.by.At})
 	c.Txs = c.New.Txs[n:]
 	j.TxsOnFile++
 	j.TxHash = f.Hash
