@@ -67,6 +67,7 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"one nonce, one owner job, many requests", batchNonce[T]},
 		{"of many workers each member is claimed by one, behind the slot of its wallet", batchClaims[T]},
 		{"workers pay many requests by few transactions, each once", batchWorkers[T]},
+		{"a chain with reorgs pays each request once, by whatever batch", batchHistories[T]},
 
 		{"every field comes back", everyField[T]},
 		{"what comes from outside passes the law, and sums do not overflow", outside[T]},

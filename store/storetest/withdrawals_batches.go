@@ -16,6 +16,7 @@ import (
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
+	"github.com/settlehq/settle/withdrawal/withdrawaltest"
 )
 
 type (
@@ -465,6 +466,17 @@ func batchClaims[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 		if _, _, err := w.service.BatchPayments(hot.Chain, "b", size).Turn(ctx, nil, 1); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// batchHistories: workers, an operator and a chain, some of them late.
+func batchHistories[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	service, err := store.NewWithdrawals(w.Store, withdrawaltest.BatchPolicy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range usual(2, 40) {
+		fixedRandom(t, seed, func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, service) })
 	}
 }
 
