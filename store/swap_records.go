@@ -64,8 +64,8 @@ type DepositRecords interface {
 	//  6. Log has exactly one line for each new version, else
 	//     [statemachine.ErrInvalid]. Lines are never changed or deleted.
 	//  7. Intents and discrepancies of the change are inserted, or their state is
-	//     written. A reference number or a signature that another intent has is
-	//     ErrConflict. A discrepancy that is there stays, but for who dealt with it.
+	//     written. A reference number, a signature or a claim ([swap.Intent.Claim])
+	//     that another intent has is ErrConflict. A discrepancy that is there stays, but for who dealt with it.
 	Save(changes ...swap.DepositChange) error
 	// Renew sets the end of leases that are held under their fence at now. It
 	// returns the items whose lease is lost; the others are renewed.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -94,6 +95,12 @@ func (h *swapHouse[A]) fill(a *A, ev swap.Event) (swap.Event, error) {
 		if e.Number == 0 {
 			e.Control, err = h.control(false)
 		}
+		if err == nil {
+			e.Seen.Of, err = h.other(a, &e.Seen)
+		}
+		return e, err
+	case swap.Outbound:
+		e.Seen.Of, err = h.other(a, &e.Seen)
 		return e, err
 	case swap.Begun:
 		known := any(a).(swap.Record).Head().Intent(e.Number) != nil // it is compared, and draws nothing
@@ -105,6 +112,19 @@ func (h *swapHouse[A]) fill(a *A, ev swap.Event) (swap.Event, error) {
 		return e, err
 	}
 	return ev, nil
+}
+
+// other returns another item whose intent has the reference of a transaction.
+func (h *swapHouse[A]) other(a *A, seen *swap.Sighting) (string, error) {
+	of := func(in swap.Intent) bool { return in.Reference == seen.Reference }
+	if seen.Chain != swap.Nexus || seen.Reference == 0 || slices.ContainsFunc(any(a).(swap.Record).Head().Intents, of) {
+		return "", nil
+	}
+	id, err := h.b.tx.Deposits().OfReference(seen.Reference)
+	if id == "" && err == nil {
+		id, err = h.b.tx.Credits().OfReference(seen.Reference)
+	}
+	return id, err
 }
 
 // follow keeps a reference number that was used.

@@ -285,11 +285,20 @@ func (s *step) observe(e *Observed) error {
 	return s.move(observed, "")
 }
 
-// nexusID reports whether an id, "txid" or "txid:contract", is spelt in the one
-// form of [statemachine.HashForm].
+// creditID is the one form of a credit's id, "txid" or "txid:contract": each part
+// in that of [statemachine.HashForm].
+func creditID(id string) string {
+	txid, contract, more := strings.Cut(id, ":")
+	if txid = statemachine.HashForm(txid); more {
+		txid += ":" + statemachine.HashForm(contract)
+	}
+	return txid
+}
+
+// nexusID reports whether a credit's id is in its one form.
 func nexusID(id string) bool {
-	txid, _, _ := strings.Cut(id, ":")
-	return statemachine.HashForm(txid) == txid
+	_, contract, more := strings.Cut(id, ":")
+	return creditID(id) == id && !(more && (contract == "" || len(contract) > 1 && contract[0] == '0'))
 }
 
 // create fills a new item.

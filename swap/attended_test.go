@@ -2,6 +2,7 @@ package swap_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,6 +99,36 @@ func TestAnItemFollowsWhatHasPaid(t *testing.T) {
 	})
 }
 
+// What took the place of a lost outbound ends the loss; nobody is told to pay again.
+func TestALossEndsWithWhatHasPaidSince(t *testing.T) {
+	byHand := func(r *run[swap.Deposit], a swap.Action) *run[swap.Deposit] {
+		r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: a, TxID: "byhand", Reason: "x"})
+		return r
+	}
+	lost := func() *run[swap.Deposit] {
+		return toBeQuarantined(t).begin(swap.Quarantine).answer(statemachine.Done).wait(time.Hour).missing(1)
+	}
+	r := lost()
+	if s := r.attended().next(); r.i().Lost != 1 || !strings.Contains(s.Why, "intent 1 is lost: requeue it") {
+		t.Fatalf("owed: %+v", s)
+	}
+	byHand(r, swap.Quarantine).found(2, 1).attended().found(2, 10).over()
+	if m := r.item.Money(); r.i().Lost != 0 || m.Quarantined != 9_900_000 || m.Held != 0 {
+		t.Errorf("lost %d, money %+v", r.i().Lost, m)
+	}
+	// One that is lost, too.
+	r = byHand(lost(), swap.Quarantine).found(2, 1).wait(time.Hour).missing(2).attended()
+	if r.i().Lost != 2 {
+		t.Errorf("lost %d", r.i().Lost)
+	}
+	// Paid otherwise: the order follows the payment.
+	r = byHand(lost(), swap.Refund).found(2, 10).attended()
+	if s := r.next(); !strings.Contains(s.Why, "intent 2, a refund, has paid") {
+		t.Errorf("owed: %+v", s)
+	}
+	r.found(2, 10).order(swap.Requeue).attended().elapse().attended().elapse().is("refund_confirmed").over()
+}
+
 // Each fact is a version: what settled a quarantined credit too.
 func TestSettlingIsAVersion(t *testing.T) {
 	for _, confirmations := range []uint64{1, 10} {
@@ -113,6 +144,7 @@ func TestSettlingIsAVersion(t *testing.T) {
 
 func TestACreditThatVanishesOnItsWayIsDropped(t *testing.T) {
 	gone := swap.Confirmations{By: by(swap.Observer, t0), Gone: true}
+	drop := func(by swap.By) swap.Ordered { return swap.Ordered{By: by, Order: swap.Drop, Reason: "x"} }
 	for name, make := range map[string]func(*testing.T) *run[swap.Credit]{
 		"ready": creditReady, "balance check": balanceCheck, "collecting": collecting, "refund pending": refundPending,
 		"sending": func(t *testing.T) *run[swap.Credit] { return sending(t).answer(statemachine.Failed).prove() },
@@ -126,12 +158,33 @@ func TestACreditThatVanishesOnItsWayIsDropped(t *testing.T) {
 			t.Errorf("%s: money %+v", name, m)
 		}
 	}
+	// The move of a quarantined one is owed, and must not move what never came.
+	begun := func(r *run[swap.Credit]) swap.Begun { r.claim(); return r.begun(swap.Quarantine) }
+	r := quarantined(t).do(gone).kinds(swap.InboundGone).attended()
+	if s := r.next(); !strings.Contains(s.Why, "vanished") || len(s.Tasks) != 1 || s.Tasks[0].Do != swap.CountConfirmations || !r.i().Overdue(r.now.Add(time.Microsecond)) {
+		t.Errorf("quarantined: owed %+v, overdue at %v", s, r.i().OverdueAt)
+	}
+	r.refused(begun(r), statemachine.ErrHeld)
+	back := swap.Confirmations{By: by(swap.Observer, t0), Count: 2}
+	r.do(back).attended() // it is there again
+	r.do(begun(r)).answer(statemachine.Failed).do(gone).attended().refused(drop(r.operator()), statemachine.ErrIllegal).prove().attended()
+	r.order(swap.Drop).is("processed as fees").kinds(swap.InboundGone).over()
+	if m := r.item.Money(); m != (swap.Money{}) {
+		t.Errorf("a quarantined one that was dropped: %+v", m)
+	}
+	// A lost move or refund is not made again.
+	lost := quarantined(t).begin(swap.Quarantine).answer(statemachine.Done).do(gone)
+	lost.wait(time.Hour).missing(1).attended().order(swap.Requeue).attended().refused(begun(lost), statemachine.ErrHeld).order(swap.Drop).over()
+	lost = refunded(t).do(gone).wait(time.Hour).missing(1).attended().order(swap.Requeue).is("refund pending").attended().claim()
+	lost.refused(lost.begun(swap.Refund), statemachine.ErrHeld).order(swap.Drop).is("processed as fees").over()
+	// What has gone out stays as it is.
+	quarantined(t).begin(swap.Quarantine).answer(statemachine.Done).found(1, 10).do(gone).kinds(swap.InboundGone).over().is("quarantined").
+		refused(drop(by(swap.Operator, t0)), statemachine.ErrIllegal)
 	// Not while something is out.
-	drop := swap.Ordered{By: by(swap.Operator, t0), Order: swap.Drop, Reason: "x"}
-	sending(t).do(gone).kinds(swap.InboundGone).attended().refused(drop, statemachine.ErrIllegal)
-	r := awaiting(t).do(gone).kinds(swap.InboundGone).attended().refused(drop, statemachine.ErrIllegal)
+	sending(t).do(gone).kinds(swap.InboundGone).attended().refused(drop(by(swap.Operator, t0)), statemachine.ErrIllegal)
+	r = awaiting(t).do(gone).kinds(swap.InboundGone).attended().refused(drop(by(swap.Operator, t0)), statemachine.ErrIllegal)
 	r.found(1, 10).is("processed").over()
-	creditReady(t).refused(drop, statemachine.ErrIllegal)
+	creditReady(t).refused(drop(by(swap.Operator, t0)), statemachine.ErrIllegal)
 }
 
 // Two rows that are sound: a micro credit that vanished after its end, and a

@@ -130,7 +130,8 @@ var CreditMachine = statemachine.Must("credit", slices.Concat(
 		creditHop{CreditAwaiting, inboundGone, CreditAsFees},
 		creditHop{CreditTradeBalanceCheck, inboundGone, CreditAsFees},
 		creditHop{CreditRefundPending, inboundGone, CreditAsFees},
-		creditHop{CreditCollectingRefund, inboundGone, CreditAsFees}),
+		creditHop{CreditCollectingRefund, inboundGone, CreditAsFees},
+		creditHop{CreditQuarantined, inboundGone, CreditAsFees}),
 	edges[CreditStatus, CreditTrigger](extRequeue,
 		creditHop{CreditRefunded, requeued, CreditRefundPending},
 		creditHop{CreditRefunded, requeuedCollecting, CreditCollectingRefund},
@@ -161,7 +162,9 @@ var creditStages = [...]stage{
 
 // Credit is USDD that came in to become USDC: a row of unprocessed_txids,
 // processed_txids, refunded_txids or quarantined_txids. ID is the Nexus txid;
-// a second credit of one transaction is "txid:contract".
+// a second credit of one transaction is "txid:contract". Hexadecimal digits are lower
+// case and without 0x, a contract's number has no leading zero: another spelling is
+// refused, since it would be another credit.
 type Credit struct {
 	Item
 	Status        CreditStatus `json:",omitzero"`
@@ -169,7 +172,7 @@ type Credit struct {
 	Owner         string       // who must own the asset that maps it
 	Account       string       // the Solana account that is paid; pinned when the mapping is found
 	Confirmations uint64       // of the inbound transaction
-	GoneAt        time.Time    // when a complete look-up did not find it any more; zero while it is there
+	GoneAt        time.Time    // when a complete look-up did not find it any more; zero while it is there. Nothing is begun meanwhile
 	Collecting    bool         // refunded from collecting refund
 	SettledBy     int64        // Quarantined: the intent that was found to have paid after all; the move is not owed any more
 }

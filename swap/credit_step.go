@@ -63,14 +63,16 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 	switch {
 	case e.Gone && e.Count > 0 || e.Count > MaxAmount:
 		return s.refuse(statemachine.ErrInvalid, "what is gone has no confirmations")
-	case c.stage().finished():
-		if e.Gone && s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.ID, Chain: Nexus, TxID: c.ID, Amount: c.Amount, Text: "it vanished after its end"}) {
-			return s.note("the inbound transaction has vanished")
-		}
-		return nil
 	case e.Gone && c.GoneAt.IsZero():
-		if s.item.unproved() != nil {
-			s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.ID, Chain: Nexus, TxID: c.ID, Amount: c.Amount, Text: "it vanished after an outbound was begun"})
+		text := ""
+		switch {
+		case c.stage().finished():
+			text = "it vanished after its end"
+		case s.item.unproved() != nil:
+			text = "it vanished after an outbound was begun"
+		}
+		if text != "" {
+			s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.ID, Chain: Nexus, TxID: c.ID, Amount: c.Amount, Text: text})
 		}
 		c.GoneAt, c.Confirmations = s.by.At, 0
 		return s.note("the inbound transaction has vanished")
@@ -95,6 +97,12 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 
 // stage of the status.
 func (c *Credit) stage() stage { return creditStages[c.Status] }
+
+// unpaid reports whether something may still go out for it: it is not finished, or
+// the move of a quarantined one is owed.
+func (c *Credit) unpaid() bool {
+	return !c.stage().finished() || c.Status == CreditQuarantined && c.SettledBy == 0 && c.awaited(Quarantine) == nil
+}
 
 // ripe reports whether the inbound transaction counts.
 func (c *Credit) ripe(p *Policy) bool {

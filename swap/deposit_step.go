@@ -137,13 +137,14 @@ func (s *step) checked(state AccountState) error {
 // elapsed: a memo that could not be read comes before what is stale.
 func (x *depositSide) elapsed(s *step) error {
 	d := &x.d
+	e, _ := s.ev.(Elapsed)
 	switch d.Status {
 	case DepositDetected:
 		switch {
 		case d.Read: // a memo like ours, released
 			s.refundFor(ReasonMemo)
 			return s.move(invalidMemo, "")
-		case d.Tried && s.over(s.p.RefundTimeout, 0):
+		case d.Tried && s.over(s.p.RefundTimeout, 0) && s.age(e.Control.RecoveredAt) > s.p.RefundTimeout: // a copy's clock begins anew
 			s.refundFor(ReasonMemoTimeout)
 			return s.move(memoTimeout, "")
 		}

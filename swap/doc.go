@@ -53,7 +53,8 @@
 // in one commit; when its status leaves a table of the source for another, the
 // row moves in that commit. Lease, CheckAt and OverdueAt are derived; of these
 // Lease and CheckAt are outside the version ([Change].Touched). The store keeps
-// unique: ids per direction over all four tables, references over all intents,
-// discrepancies by their key. [Begun] and [Elapsed] get the [Control] row as it
+// unique: ids per direction over all four tables, references and signatures over all
+// intents, the transaction over all filed intents that are not proved
+// ([Intent.Claim]), discrepancies by their key. [Begun] and [Elapsed] get the [Control] row as it
 // is in the same commit; Begun locks it, since it draws its reference there.
 package swap

@@ -180,6 +180,9 @@ type (
 		Confirmations uint64
 		Finalized     bool // Solana
 		Time          time.Time
+		// Of is another item whose intent has this reference: the transaction is
+		// that one's. The service fills it in.
+		Of string `json:",omitempty"`
 	}
 	// View is how much a look-up covered. Apply decides by it whether not
 	// finding anything is a complete negative; see [Policy.Complete]. An

@@ -176,6 +176,8 @@ func (s *step) sighted(t *Sighting) error {
 		return nil // the other one with its reference has paid
 	case t.Errored:
 		return s.failedOnChain(s.intent(in.Number), t)
+	case in.Filed && s.foreign(t):
+		return s.conflict(t) // an operator was wrong: one outbound is one item's
 	case t.Amount != in.Net || t.Token != s.p.token(in.Chain) || t.Destination != in.Destination && in.Destination != "":
 		return s.conflict(t)
 	}
@@ -199,14 +201,22 @@ func (s *step) sighted(t *Sighting) error {
 	return nil
 }
 
+// foreign reports whether a transaction names another item: by its reference on
+// Nexus, by its memo on Solana.
+func (s *step) foreign(t *Sighting) bool {
+	d, _, id, named := ReadMemo(t.Memo)
+	return t.Of != "" || t.Chain == Solana && named && (d != s.side.direction() || id != s.item.ID)
+}
+
 // find returns the intent that a sighting is: by signature on Solana, by
-// reference on Nexus, by id for one that an operator filed.
+// reference on Nexus, where an answer may have named another transaction, and by
+// id for one that was filed.
 func (s *step) find(t *Sighting) (found *Intent) {
 	for k := range s.item.Intents {
 		in := &s.item.Intents[k]
 		switch {
 		case in.Chain != t.Chain:
-		case in.Chain == Solana && in.Signature == t.TxID, in.Chain == Nexus && sameTx(in, t.TxID):
+		case in.Chain == Solana && in.signed(t.TxID), in.Chain == Nexus && (in.Filed || in.Reference == t.Reference) && sameTx(in, t.TxID):
 			return in
 		case in.Chain == Nexus && in.Reference != 0 && in.Reference == t.Reference:
 			found = in
@@ -254,8 +264,11 @@ func (s *step) conflict(t *Sighting) error {
 	if slices.ContainsFunc(s.item.Discrepancies, func(d Discrepancy) bool { return d.mismatch(t.TxID) }) {
 		return nil
 	}
-	s.discrepancy(Discrepancy{Kind: Mismatch, Key: t.TxID, Chain: t.Chain, TxID: t.TxID, Amount: t.Amount,
-		Text: fmt.Sprintf("%s of %.20q to %.100q is no intent of this item", FormatAmount(t.Amount), t.Token, t.Destination)})
+	text := fmt.Sprintf("%s of %.20q to %.100q is no intent of this item", FormatAmount(t.Amount), t.Token, t.Destination)
+	if t.Of != "" {
+		text += ", but of " + t.Of
+	}
+	s.discrepancy(Discrepancy{Kind: Mismatch, Key: t.TxID, Chain: t.Chain, TxID: t.TxID, Amount: t.Amount, Text: text})
 	s.stop(ByMismatch, "the vault paid something else in its name: "+t.TxID)
 	return s.note("an outbound of the vault is no intent of this item")
 }

@@ -29,6 +29,7 @@ func TestWaterlines(t *testing.T) {
 		{"not by an empty answer without a tip", at(0), func(s *swap.Scan) { s.Empty, s.Tip = true, time.Time{} }, time.Time{}, at(2000), at(0)},
 		{"by an empty answer with a tip", at(0), func(s *swap.Scan) { s.Empty = true }, time.Time{}, at(2000), at(880)},
 		{"not over a gap", at(0), func(s *swap.Scan) { s.From = at(1) }, time.Time{}, at(2000), at(0)},
+		{"as far as it was read", at(600), func(s *swap.Scan) { s.From = at(600) }, at(500), at(2000), at(600)},
 		{"the first one", time.Time{}, func(s *swap.Scan) { s.From = at(700) }, time.Time{}, at(2000), at(880)},
 	} {
 		s := scan
@@ -37,7 +38,7 @@ func TestWaterlines(t *testing.T) {
 		}
 		w := swap.Waterline{Chain: swap.Solana, At: c.line, Version: 1}
 		got := policy.Advance(w, s, c.oldest, c.now)
-		if !got.At.Equal(c.want) || (got.Version == 1) != got.At.Equal(c.line) {
+		if !got.At.Equal(c.want) || got.Version == 1 && !got.At.Equal(c.line) {
 			t.Errorf("%s: %v at version %d, expected %v", c.name, got.At, got.Version, c.want)
 		}
 	}
@@ -69,6 +70,64 @@ func TestWaterlines(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s accepts a gap", name)
 		}
+	}
+}
+
+// An item that nobody can finish holds the waterline back for ever, and no scan: one
+// that goes back seven days has no gap, before and after the item is that old.
+func TestAnOldItemMakesNoGap(t *testing.T) {
+	const day = 24 * time.Hour
+	w, oldest := swap.Waterline{Chain: swap.Solana}, t0
+	scan := func(w swap.Waterline, now time.Time, oldest time.Time) swap.Waterline {
+		return policy.Advance(w, swap.Scan{Began: now, From: policy.ScanFrom(w, now), Complete: true, Tip: now}, oldest, now)
+	}
+	now := t0.Add(time.Hour)
+	for d := range 30 {
+		now = t0.Add(time.Duration(d) * day)
+		next := scan(w, now, oldest)
+		if want := now.Add(-policy.WaterlineMargin); !next.Seen.Equal(want) || next.Version != w.Version+1 || !next.At.Equal(oldest.Add(-policy.WaterlineMargin)) {
+			t.Fatalf("day %d: %+v, read up to %v", d, next, want)
+		}
+		w = next
+	}
+	if a := scan(w, now, oldest); a != w {
+		t.Errorf("the same scan again: %+v, it was %+v", a, w)
+	}
+	// The item has ended: the waterline is where it would be without it.
+	ended := scan(w, now.Add(time.Second), time.Time{})
+	if want := now.Add(time.Second - policy.WaterlineMargin); !ended.At.Equal(want) || !ended.Seen.Equal(want) {
+		t.Errorf("after its end: %+v", ended)
+	}
+	// What nobody has read is a gap still, to the microsecond.
+	at := w.Seen.Add(policy.LookBack)
+	if got := scan(w, at, oldest); got.Version == w.Version {
+		t.Errorf("a scan from where the last one ended: %+v", got)
+	}
+	if got := scan(w, at.Add(time.Microsecond), oldest); got != w {
+		t.Errorf("a scan over a gap: %+v", got)
+	}
+	op := by(swap.Operator, at.Add(day))
+	for name, c := range map[string]struct {
+		from, to time.Time
+		ok       bool
+	}{"the gap": {w.Seen, at, true}, "what was read": {w.At, w.Seen, false}, "beyond what was read": {w.Seen.Add(time.Microsecond), at, false}} {
+		got, d, err := swap.AcceptGap(w, c.from, c.to, op, "the node pruned it")
+		if (err == nil) != c.ok || c.ok && (!got.At.Equal(c.to) || !got.Seen.Equal(c.to) || d.Kind != swap.GapAccepted) {
+			t.Errorf("%s is accepted as %+v, %v", name, got, err)
+		}
+	}
+	// A history that is not read any more is told.
+	tally := swap.NewTally(now, time.Hour)
+	tally.Waterline(&w)
+	tally.Waterline(&swap.Waterline{Own: true, At: now.Add(-time.Hour), Seen: now.Add(-time.Hour - time.Microsecond)})
+	tally.Waterline(&swap.Waterline{Own: true, At: now.Add(-time.Hour)})
+	s := tally.Stats()
+	if a := swap.Alerts(s, swap.DefaultThresholds()); len(a) != 0 {
+		t.Errorf("an hour alerts: %+v", a)
+	}
+	s.OldestScan = s.OldestScan.Add(-time.Microsecond)
+	if a := swap.Alerts(s, swap.DefaultThresholds()); len(a) != 1 || a[0].Name != "scan" {
+		t.Errorf("alerts: %+v", a)
 	}
 }
 

@@ -99,7 +99,7 @@ type Intent struct {
 	Memo        string // Solana: exact
 	Destination string // empty in one that an operator filed
 	Net, Fee    uint64
-	Signature   string    // Solana: signed before the intent was stored
+	Signature   string    // Solana: signed before the intent was stored; empty in one that was filed
 	Raw         []byte    // Solana: the signed bytes, if the host keeps them
 	LastValid   uint64    // Solana: the last block height at which it can land
 	At          time.Time // commit: "sent at" for time-outs and cooldown
@@ -122,6 +122,15 @@ func (i *Intent) Landed() bool { return i.Outcome == statemachine.Done }
 // Settled reports whether nothing can change any more: it is final or proved.
 // Until then it is looked up.
 func (i *Intent) Settled() bool { return i.Final || i.Proof != 0 }
+
+// Claim is the transaction that a filed intent claims for its item, empty if it
+// claims none: of those that nobody has begun here, none pays for two items.
+func (i *Intent) Claim() string {
+	if !i.Filed || i.Proof != 0 {
+		return ""
+	}
+	return i.Chain.String() + " " + i.TxID
+}
 
 // Proof says why an intent has not paid and never will.
 // Values: Negative, Errored, Said.

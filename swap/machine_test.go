@@ -70,6 +70,7 @@ ready for processing -> processed as fees
 sending -> processed as fees
 sig created, awaiting confirmations -> processed as fees
 trade balance to be checked -> processed as fees
+quarantined -> processed as fees
 trade balance to be checked -> ready for processing
 sig created, awaiting confirmations -> quarantined
 refund pending -> sig created, awaiting confirmations

@@ -61,8 +61,8 @@ func WriteMemo(a Action, id string, reason RefundReason) string {
 }
 
 // ReadMemo says which item an outbound names, and for what: the first token
-// after the exact prefix, which begins right after it. ok is false for any other
-// text.
+// after the exact prefix, which begins right after it; a txid in its one form, see
+// [Credit]. ok is false for any other text.
 func ReadMemo(memo string) (d Direction, a Action, id string, ok bool) {
 	for _, m := range []struct {
 		prefix string
@@ -72,6 +72,9 @@ func ReadMemo(memo string) (d Direction, a Action, id string, ok bool) {
 		if token, found := strings.CutPrefix(memo, m.prefix); found {
 			if i := strings.IndexFunc(token, unicode.IsSpace); i >= 0 {
 				token = token[:i]
+			}
+			if m.d == ToUSDC {
+				token = creditID(token)
 			}
 			return m.d, m.a, token, word(token, MaxID)
 		}

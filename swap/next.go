@@ -82,6 +82,11 @@ func (p *Policy) next(i *Item, x side, c Control, now time.Time, elapses func() 
 		return Step{}
 	case len(a.tasks) == 0:
 		return Step{Party: Operator, Why: a.why}
+	case i.CheckAt.IsZero() && !i.Lease.Held(now): // no worker is offered it
+		if a.why == "" {
+			a.why = "it came to rest, and something is owed since: requeue it"
+		}
+		return Step{Party: Operator, Why: a.why}
 	}
 	step := Step{Party: Worker, Why: a.why}
 	if elapses() {
@@ -148,6 +153,9 @@ func (p *Policy) ask(i *Item, x side, c Control) *asking {
 		a.why = "held, " + i.Hold.Kind.String() + ": " + i.Hold.Reason
 	case i.Lost != 0:
 		a.why = fmt.Sprintf("intent %d is lost: requeue it", i.Lost)
+		if n, in := i.landed(); n > 0 {
+			a.why = fmt.Sprintf("intent %d is lost and intent %d, a %s, has paid: requeue it, and it follows that", i.Lost, in.Number, in.Action)
+		}
 	case lacksIntent(x, i):
 		a.why = "what its status says went out is not on file, or did not pay"
 	}
@@ -243,7 +251,7 @@ func (x *depositSide) asks(a *asking) {
 func (x *creditSide) asks(a *asking) {
 	c := &x.c
 	switch {
-	case c.Status == CreditPending && !c.ripe(a.p), !c.GoneAt.IsZero() && !c.stage().finished():
+	case c.Status == CreditPending && !c.ripe(a.p), !c.GoneAt.IsZero() && c.unpaid():
 		a.add(time.Time{}, a.task(CountConfirmations, "count"))
 		if a.why == "" && !c.GoneAt.IsZero() {
 			a.why = "what came in has vanished: drop it"
@@ -308,7 +316,7 @@ func (s *step) overdue() (at time.Time) {
 	if n, _ := i.landed(); n > 1 && !i.discrepant(DoublePayout) {
 		earliest(i.Intents[len(i.Intents)-1].At)
 	}
-	if c, ok := s.side.(*creditSide); ok && !c.stage().finished() {
+	if c, ok := s.side.(*creditSide); ok && c.c.unpaid() {
 		if c.c.Status == CreditPending && !c.c.ripe(s.p) {
 			earliest(later(i.At, i.Stored).Add(s.p.RefundTimeout))
 		}

@@ -173,7 +173,7 @@ func (s *step) paidBy(e *Ordered) error {
 	}
 	chain, _ := s.side.pays(s.p, e.Action)
 	for k := range s.item.Intents {
-		if in := &s.item.Intents[k]; in.Chain == chain && (sameTx(in, e.TxID) || in.Signature == e.TxID) {
+		if in := &s.item.Intents[k]; in.Chain == chain && (sameTx(in, e.TxID) || in.signed(e.TxID)) {
 			return s.correct(s.intent(in.Number), e)
 		}
 	}
@@ -277,7 +277,7 @@ func (s *step) mismatches(txid string) (open int) {
 func (s *step) drop(reason string) error {
 	c, ok := s.side.(*creditSide)
 	switch {
-	case !ok || c.c.Status == CreditAsFees && c.c.GoneAt.IsZero():
+	case !ok || c.c.Status == CreditAsFees && c.c.Fees != 0:
 		return s.refuse(statemachine.ErrIllegal, "")
 	case c.c.Status == CreditAsFees:
 		return nil
@@ -285,7 +285,7 @@ func (s *step) drop(reason string) error {
 		return s.refuse(statemachine.ErrIllegal, "only a credit that has vanished and paid nothing is dropped")
 	}
 	s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.c.ID, Chain: Nexus, TxID: c.c.ID, Amount: c.c.Amount, Text: reason})
-	s.item.Hold = Hold{}
+	s.item.Hold, s.item.Lost = Hold{}, 0
 	return s.move(inboundGone, reason)
 }
 

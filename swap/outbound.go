@@ -81,7 +81,7 @@ func (s *step) mayBegin(e *Begun, chain Chain, destination string) error {
 		return s.refuse(statemachine.ErrInvalid, "an intent on Nexus needs a reference number")
 	case chain == Nexus && e.Reference <= e.Control.Reference:
 		return s.refuse(statemachine.ErrConflict, fmt.Sprintf("references up to %d were drawn or seen", e.Control.Reference))
-	case chain == Solana && slices.ContainsFunc(i.Intents, func(in Intent) bool { return in.Signature == e.Signature }):
+	case chain == Solana && slices.ContainsFunc(i.Intents, func(in Intent) bool { return in.signed(e.Signature) }):
 		return s.refuse(statemachine.ErrConflict, "one intent, one signature: sign again")
 	}
 	return nil
@@ -169,7 +169,7 @@ func (s *step) answer(e *Answered) error {
 	text := func(what string) string { return fmt.Sprintf("%s %d %s: %s", in.Action, in.Number, what, e.Reason) }
 	switch e.Outcome {
 	case statemachine.Done:
-		if in.Landed() || in.Chain == Solana && in.Signature != e.TxID {
+		if in.Landed() || in.Chain == Solana && !in.signed(e.TxID) {
 			return s.second(in, e.TxID)
 		}
 		in.TxID = e.TxID
@@ -202,6 +202,11 @@ func sameTx(in *Intent, id string) bool {
 	return in.TxID == id
 }
 
+// signed reports whether an intent on Solana is a transaction.
+func (i *Intent) signed(signature string) bool {
+	return i.Signature == signature || i.Filed && i.TxID == signature
+}
+
 // second: one intent was answered with another transaction than its own. It is
 // filed, so that both are looked up.
 func (s *step) second(in *Intent, txid string) error {
@@ -225,9 +230,6 @@ func (s *step) second(in *Intent, txid string) error {
 func (s *step) file(in Intent) {
 	s.own()
 	in.Number, in.At, in.SendBy, in.Filed, in.Outcome = int64(len(s.item.Intents))+1, s.by.At, s.by.At, true, statemachine.Unknown
-	if in.Chain == Solana {
-		in.Signature = in.TxID
-	}
 	s.item.Intents = append(s.item.Intents, in)
 }
 
@@ -244,8 +246,8 @@ func (s *step) stop(kind HoldKind, reason string) {
 func (s *step) paid(in *Intent) error {
 	late := !in.Open()
 	in.Outcome, in.Proof = statemachine.Done, 0
-	if s.item.Lost == in.Number {
-		s.item.Lost = 0
+	if g := s.side.stage(); s.item.Lost == in.Number || g.finished() && g.awaits == in.Action {
+		s.item.Lost = 0 // it was not lost, or another one has taken its place
 	}
 	if s.item.Hold.Kind == ByPolicy {
 		s.free() // it can land after all

@@ -72,13 +72,16 @@ func (p *Policy) recoverItem(i *Item, x side, c Control, past []Fees, by By, sca
 }
 
 // resembles returns the action of an item that an outbound on Nexus could be, 0:
-// none. It names no item there: the destination is the action's, the amount is what
-// today's fees, frozen ones or any of the past leave, and by the clocks of two
-// chains it is not older.
+// none. It names no item there: the destination is the action's, and anything where
+// nobody has read yet who is to be paid; the amount is what today's fees, frozen ones
+// or any of the past leave, and by the clocks of two chains it is not older.
 func (p *Policy) resembles(x side, i *Item, past []Fees, t *Sighting) Action {
 	for _, a := range Action(0).Values() {
 		chain, to := x.pays(p, a)
-		if chain != Nexus || t.Chain != Nexus || to == "" || to != t.Destination || !t.Time.IsZero() && t.Time.Before(i.At.Add(-p.WaterlineMargin)) {
+		d, deposit := x.(*depositSide)
+		unread := deposit && a == Send && !d.d.Read
+		aside := a == Quarantine && p.own(t.Destination) // the account of today or another day
+		if chain != Nexus || t.Chain != Nexus || !unread && !aside && (to == "" || to != t.Destination) || !t.Time.IsZero() && t.Time.Before(i.At.Add(-p.WaterlineMargin)) {
 			continue
 		}
 		pays := func(f Fees) bool { net, _ := f.pays(a, i.Amount); return net == t.Amount && net > 0 }
@@ -159,7 +162,7 @@ func (p Policy) RecoverMissing(l Lost, by By) Recovery {
 	each(l.Nexus, func(t *Sighting) {
 		for _, d := range l.Deposits {
 			i := Item{ID: d.ID, Amount: d.Amount, From: d.From, At: d.Time.Truncate(time.Second)}
-			if a := p.resembles(&depositSide{d: Deposit{Item: i, Memo: d.Memo}}, &i, l.PastDeposits, t); a != 0 {
+			if a := p.resembles(&depositSide{d: Deposit{Item: i, Memo: d.Memo, Read: true}}, &i, l.PastDeposits, t); a != 0 {
 				add(ToUSDD, d.ID, t, a)
 			}
 		}
@@ -231,6 +234,8 @@ func (s *step) recovered(e *Recovered) error {
 		return s.refuse(statemachine.ErrInvalid, "a final outbound of the vault is needed")
 	case s.side.direction() == ToUSDC && (!word(o.To, MaxAddress) || !word(o.Owner, MaxAddress)) || o.From != "" && !word(o.From, MaxAddress):
 		return s.refuse(statemachine.ErrInvalid, "a credit has the account that got it and an owner")
+	case s.side.direction() == ToUSDC && !nexusID(o.ID):
+		return s.refuse(statemachine.ErrInvalid, "a txid in another spelling would be another credit")
 	case !word(o.ID, MaxID) || o.Amount == 0 || o.Amount > MaxAmount || o.Amount < e.Seen.Amount:
 		return s.refuse(statemachine.ErrInvalid, "what came in is at least what went out")
 	}
@@ -240,7 +245,7 @@ func (s *step) recovered(e *Recovered) error {
 	}
 	s.create(&o, at.Truncate(time.Second))
 	t := &e.Seen
-	s.file(Intent{Action: e.Action, Chain: chain, Destination: t.Destination, Net: t.Amount, Fee: o.Amount - t.Amount, TxID: t.TxID, Reference: t.Reference, Memo: t.Memo})
+	s.file(Intent{Action: e.Action, Chain: chain, Destination: t.Destination, Net: t.Amount, Fee: o.Amount - t.Amount, TxID: txForm(chain, t.TxID), Reference: t.Reference, Memo: t.Memo})
 	in := &s.item.Intents[0]
 	in.Outcome, in.Final, in.ClosedAt = statemachine.Done, true, s.by.At
 	return s.move(recovering(e.Action), "from the chains: "+t.TxID)

@@ -1,6 +1,7 @@
 package swap_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -150,11 +151,56 @@ func TestALookBackFindsWhatIsNotOnFile(t *testing.T) {
 		restored(r.wait(time.Hour)).wait(time.Hour)
 		r.do(r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans(r, nil, nil)...)...).begin(swap.Send)
 	})
+	t.Run("a debit of a deposit whose memo nobody can read", func(t *testing.T) {
+		r := detected(t).claim().do(swap.MemoFetched{By: by(swap.Worker, t0), Failed: true}).release()
+		restored(r.wait(5 * time.Hour)).elapse().is("detected").wait(time.Hour).elapse().is("detected") // the clock begins anew
+		r.wait(time.Microsecond).attended().elapse().is(toBeRefundedText).owes(swap.LookBack)
+		debit := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "lostdebit", Reference: 7, Amount: 9_890_000, Destination: "carol", Token: "USDD", Confirmations: 10, Time: t0}
+		other := debit
+		other.Amount--
+		r.do(r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans(r, nil, []swap.Sighting{other, debit})...)...).kinds(swap.Mismatch)
+		r.attended()
+		r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Send, TxID: "lostdebit", Reason: "it is this one"})
+		r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: debit}, swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: debit}).is("debit_confirmed")
+	})
+	t.Run("a move to a quarantine account of another day", func(t *testing.T) {
+		r := quarantined(t).release()
+		r.p.OwnAccounts = append([]string{"old-quarantine"}, r.p.OwnAccounts...)
+		restored(r.wait(time.Hour)).wait(time.Hour)
+		move := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "lostmove", Reference: 9, Amount: amount, Destination: "old-quarantine", Token: "USDD"}
+		r.do(r.p.RecoverCredit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans(r, nil, []swap.Sighting{move})...)...).kinds(swap.Mismatch)
+	})
 	t.Run("what is on file", func(t *testing.T) {
 		r := ready(t).begin(swap.Send).release()
 		restored(r.wait(time.Hour)).wait(time.Hour)
 		r.do(r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans(r, nil, []swap.Sighting{sighting(r.latest(), 10, true)})...)...).is(debitedText).kinds()
 	})
+}
+
+// What was at rest in a copy is offered to no worker, so it is an operator's, by
+// whose order the look back comes first.
+func TestAnItemAtRestInACopyIsAnOperators(t *testing.T) {
+	r := quarantined(t)
+	r.p.Credits.Quarantine = amount
+	restored(r.order(swap.HoldItem).order(swap.Release).release().wait(time.Hour)).wait(time.Hour)
+	for _, p := range []swap.Policy{r.p, policy} { // also when the fee is mended
+		r.p = p
+		if s := r.attended().next(); s.Party != swap.Operator || s.Why == "" || len(s.Tasks) > 0 {
+			t.Errorf("owed: %+v, due %v", s, r.i().CheckAt)
+		}
+	}
+	r.order(swap.Requeue).attended().claim().owes(swap.LookBack).refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
+	r.missing(0).do(r.begun(swap.Quarantine))
+	over := toBeQuarantined(t)
+	for range 3 {
+		over.wait(6 * time.Minute).begin(swap.Quarantine).answer(statemachine.Failed)
+		if over.state(&over.item) != "quarantine failed" {
+			over.prove()
+		}
+	}
+	if s := restored(over.release().wait(time.Hour)).attended().next(); s.Why == "" {
+		t.Errorf("owed: %+v", s)
+	}
 }
 
 // Whether an item came in after the loss is told by the clocks of two machines.
@@ -256,6 +302,95 @@ func TestTwoTransactionsWithOneReference(t *testing.T) {
 		s.TxID, s.Amount = "another", 5
 		r.outbound(s).kinds(swap.Mismatch)
 	})
+}
+
+// One outbound is one item's: what was filed for an item and names another, or was
+// answered and carries another reference, proves nothing.
+func TestAnOutboundOfAnotherItemProvesNothing(t *testing.T) {
+	filed := swap.Ordered{By: by(swap.Operator, t0), Order: swap.PaidBy, Action: swap.Send, TxID: "theirs", Reason: "x"}
+	look := func(in swap.Intent, change func(*swap.Sighting)) swap.Looked {
+		s := sighting(in, 10, true)
+		change(&s)
+		return swap.Looked{By: by(swap.Worker, t0.Add(time.Hour)), Number: 1, Finding: swap.LookFound, Seen: s}
+	}
+	d := ready(t).do(filed)
+	theirs := look(d.latest(), func(s *swap.Sighting) { s.Reference, s.Of, s.Destination = 77, "sig2", "carol" })
+	d.do(theirs, theirs).kinds(swap.Mismatch).is("ready for processing").attended()
+	if text := d.i().Discrepancies[0].Text; !strings.Contains(text, "of sig2") {
+		t.Errorf("it reads %q", text)
+	}
+	no := swap.Ordered{By: d.wait(time.Hour).operator(), Order: swap.NotSent, TxID: "theirs", Reason: "x"}
+	of := no
+	of.TxID, of.Number = "", 1
+	d.do(no, of).begin(swap.Send)
+	for _, memo := range []string{"nexus_txid:tx2", "refundSig:tx1"} {
+		c := creditReady(t).do(filed)
+		c.do(look(c.latest(), func(s *swap.Sighting) { s.Memo, s.Destination = memo, "bob-usdc" })).kinds(swap.Mismatch).is("refund pending")
+	}
+	c := creditReady(t).do(filed)
+	c.do(look(c.latest(), func(s *swap.Sighting) { s.Memo, s.Destination = "nexus_txid:tx1", "bob-usdc" })).kinds().is(awaitingText)
+	// An answer that names a transaction of another reference.
+	d = ready(t).begin(swap.Send).answer(statemachine.Done)
+	d.do(look(d.latest(), func(s *swap.Sighting) { s.Reference++ })).kinds(swap.Mismatch).is(debitedText).attended().found(1, 10)
+}
+
+// A credit has one id, however its transaction is written.
+func TestASpellingIsNoOtherCredit(t *testing.T) {
+	const id = "ab12cd34"
+	first := credits(t).do(observedCredit(id, amount))
+	for _, c := range []struct {
+		id  string
+		err error
+	}{
+		{id, nil}, {"AB12CD34", statemachine.ErrInvalid}, {"Ab12cd34", statemachine.ErrInvalid}, {"0xab12cd34", statemachine.ErrInvalid}, {"0Xab12cd34", statemachine.ErrInvalid},
+		{"0xAB12CD34", statemachine.ErrInvalid}, {id + ":1", nil}, {id + ":ab", nil}, {id + ":", statemachine.ErrInvalid}, {id + ":01", statemachine.ErrInvalid}, {id + ":0", nil},
+		{id + ":AB", statemachine.ErrInvalid}, {id + ":0x1", statemachine.ErrInvalid}, {"AB12CD34:1", statemachine.ErrInvalid}, {"0xab12cd34:1", statemachine.ErrInvalid},
+		{" " + id, statemachine.ErrInvalid}, {id + " ", statemachine.ErrInvalid}, {"", statemachine.ErrInvalid}, {"no-hex", nil},
+	} {
+		seen := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "s1", Memo: "nexus_txid:" + c.id, Amount: 9_490_000, Token: "USDC", Finalized: true}
+		o := observedCredit(c.id, amount)
+		for _, ev := range []swap.Event{o, swap.Recovered{By: by(swap.System, t0), Observed: o, Action: swap.Send, Seen: seen}} {
+			r := credits(t)
+			if c.err != nil {
+				r.refused(ev, c.err)
+			} else if r.do(ev); r.i().ID != c.id {
+				t.Errorf("%q is stored as %q", c.id, r.i().ID)
+			}
+		}
+		if c.err == nil && c.id == id {
+			if first.do(o); !first.last.Empty() {
+				t.Errorf("%q again changes %+v", c.id, first.last)
+			}
+		}
+	}
+	// A memo names the credit in any spelling, also of an older house.
+	for memo, want := range map[string]string{"nexus_txid:AB12CD34": id, "nexus_txid:0xab12cd34 x": id, "processedTxid:0xAB12CD34:1": id + ":1", "nexus_txid:no-Hex": "no-Hex", "refundSig:AB": "AB"} {
+		if _, _, got, ok := swap.ReadMemo(memo); !ok || got != want {
+			t.Errorf("%q names %q", memo, got)
+		}
+	}
+	paid := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "s1", Memo: "nexus_txid:0xAB12CD34", Amount: 9_490_000, Token: "USDC", Finalized: true, Destination: "x"}
+	lost := policy.RecoverMissing(swap.Lost{Credits: []swap.Observed{observedCredit(id, amount)}, Solana: swap.History{Chain: swap.Solana, Outbound: []swap.Sighting{paid}}}, by(swap.System, t0))
+	if len(lost.Credits) != 1 || lost.Credits[0].Action != swap.Send {
+		t.Errorf("recovered: %+v", lost)
+	}
+	// On the way out: of a refund, however it is written, there is one.
+	out := refundPending(t).begin(swap.Refund)
+	for _, txid := range []string{"AB", "0xab", "ab", "0XAB"} {
+		out.do(swap.Answered{By: out.worker(), Fence: out.i().Lease.Fence, Number: 1, Outcome: statemachine.Done, TxID: txid})
+		s := sighting(out.latest(), 1, false)
+		s.TxID = txid
+		out.outbound(s).kinds().is("refunded")
+		out.do(swap.Ordered{By: out.operator(), Order: swap.PaidBy, Action: swap.Refund, TxID: txid, Reason: "x"})
+	}
+	if len(out.i().Intents) != 1 || out.latest().TxID != "ab" {
+		t.Errorf("on file: %+v", out.i().Intents)
+	}
+	rebuilt := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "0xAB", Reference: 3, Amount: 9_999_000, Destination: "bob-nexus", Token: "USDD", Confirmations: 10}
+	again := credits(t).do(swap.Recovered{By: by(swap.System, t0), Observed: observedCredit(id, amount), Action: swap.Refund, Seen: rebuilt})
+	if in := again.latest(); in.TxID != "ab" || in.Claim() != "nexus ab" {
+		t.Errorf("rebuilt: %+v", in)
+	}
 }
 
 // paid_by of a credit that is not confirmed would be a refund of what may never

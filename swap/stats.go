@@ -26,6 +26,7 @@ type Stats struct {
 	Held           int64     // unprocessed
 	Overdue        int64     // in any table, see [Item.Overdue]
 	Discrepancies  int64     // that nobody has dealt with
+	OldestScan     time.Time // up to when the history that is behind most was read, see [Waterline].Seen; zero: none was
 
 	// In the window, by when they were stored or entered their status.
 	Created     int64
@@ -108,6 +109,13 @@ func (c *Tally) Discrepancy(d *Discrepancy) {
 	}
 }
 
+// Waterline counts one.
+func (c *Tally) Waterline(w *Waterline) {
+	if at := w.read(); c.s.OldestScan.IsZero() || at.Before(c.s.OldestScan) {
+		c.s.OldestScan = at
+	}
+}
+
 // Stats is the result.
 func (c *Tally) Stats() Stats {
 	s := c.s
@@ -150,11 +158,12 @@ type Thresholds struct {
 	RefundRate int64         // basis points; more than that alerts
 	Awaiting   time.Duration // longer than that alerts
 	Held       time.Duration
+	Scan       time.Duration // a history that was not read for longer alerts
 }
 
-// DefaultThresholds are the source's, and a day for a hold.
+// DefaultThresholds are the source's, a day for a hold, and an hour for a scan.
 func DefaultThresholds() Thresholds {
-	return Thresholds{RefundRate: 500, Awaiting: 10 * time.Minute, Held: 24 * time.Hour}
+	return Thresholds{RefundRate: 500, Awaiting: 10 * time.Minute, Held: 24 * time.Hour, Scan: time.Hour}
 }
 
 // Alert is one limit that is exceeded.
@@ -180,6 +189,7 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	}
 	since("confirmation", s.OldestAwaiting, t.Awaiting, "an item waits for its confirmation")
 	since("hold", s.OldestHeld, t.Held, "an item is held")
+	since("scan", s.OldestScan, t.Scan, "a history was not read whole (what no node has any more is a gap to accept)")
 	add(s.Discrepancies > 0, "discrepancies", "%d discrepancies nobody has dealt with", s.Discrepancies)
 	add(s.Overdue > 0, "overdue", "%d items are overdue", s.Overdue)
 	return out

@@ -14,8 +14,12 @@ type Waterline struct {
 	Chain Chain `json:",omitzero"`
 	// Own: of the vault's own outbound transactions, which are scanned for
 	// ever; else of inbound ones.
-	Own     bool
-	At      time.Time // zero: nothing is known yet
+	Own bool
+	At  time.Time // zero: nothing is known yet
+	// Seen is up to when the history was read without a gap; zero: up to At. The
+	// oldest unprocessed item holds At back, however old it is, and never Seen: what
+	// was read is no gap to be accepted.
+	Seen    time.Time
 	Version int64
 }
 
@@ -40,25 +44,36 @@ func (p Policy) ScanFrom(w Waterline, now time.Time) time.Time {
 	return w.At
 }
 
-// Advance returns the waterline after a scan. Only a complete one moves it: to
-// min(oldest, Tip) - [Policy.WaterlineMargin], never backwards and never above
-// now. oldest is the time of the oldest item of the chain that is unprocessed
-// (see [Deposit.Waits]), zero if there is none; for the vault's own history it
-// is zero. A scan that begins after the waterline has a gap and moves nothing:
-// see [AcceptGap].
+// read is up to when the history was read without a gap.
+func (w *Waterline) read() time.Time { return later(w.At, w.Seen) }
+
+// Advance returns the waterline after a scan. Only a complete one moves it: At to
+// min(oldest, Tip) - [Policy.WaterlineMargin], Seen to Tip - WaterlineMargin, never
+// backwards and never above now. oldest is the time of the oldest item of the chain
+// that is unprocessed (see [Deposit.Waits]), zero if there is none; for the vault's
+// own history it is zero. A scan that begins after Seen has a gap and moves
+// nothing: see [AcceptGap].
 func (p Policy) Advance(w Waterline, s Scan, oldest, now time.Time) Waterline {
 	if !s.counts(w) {
 		return w
 	}
-	to := s.Tip
-	if !oldest.IsZero() && oldest.Before(to) {
-		to = oldest
+	seen := s.Tip.Add(-p.WaterlineMargin)
+	if seen.After(now) {
+		seen = now
 	}
-	if to = to.Add(-p.WaterlineMargin); to.After(now) {
-		to = now
+	at := seen
+	if !oldest.IsZero() && oldest.Add(-p.WaterlineMargin).Before(at) {
+		at = oldest.Add(-p.WaterlineMargin)
 	}
-	if to, err := statemachine.Time(to); err == nil && to.After(w.At) {
-		w.At = to
+	moves := func(line *time.Time, to time.Time) bool {
+		to, err := statemachine.Time(to)
+		if err != nil || !to.After(*line) {
+			return false
+		}
+		*line = to
+		return true
+	}
+	if farther, higher := moves(&w.Seen, seen), moves(&w.At, at); farther || higher {
 		w.Version++
 	}
 	return w
@@ -66,7 +81,7 @@ func (p Policy) Advance(w Waterline, s Scan, oldest, now time.Time) Waterline {
 
 // counts: the scan is complete, the node proved its tip, and there is no gap.
 func (s Scan) counts(w Waterline) bool {
-	return s.Complete && !s.Tip.IsZero() && (w.At.IsZero() || !s.From.After(w.At))
+	return s.Complete && !s.Tip.IsZero() && (w.read().IsZero() || !s.From.After(w.read()))
 }
 
 // Counts reports whether a scan of the vault's own history says all that went
@@ -102,12 +117,12 @@ func AcceptGap(w Waterline, from, to time.Time, by By, reason string) (Waterline
 	switch {
 	case by.Role != Operator || by.Actor == "" || len(by.Actor) > MaxActor || !statemachine.Storable(by.Actor):
 		return w, d, fmt.Errorf("%w: an operator accepts a gap", statemachine.ErrForbidden)
-	case err != nil || reason == "" || w.Own || from.After(w.At) || !to.After(w.At) || to.After(by.At):
-		return w, d, fmt.Errorf("%w: a gap of an inbound history begins at or before its waterline and ends after it, and has a reason", statemachine.ErrInvalid)
+	case err != nil || reason == "" || w.Own || from.After(w.read()) || !to.After(w.read()) || to.After(by.At):
+		return w, d, fmt.Errorf("%w: a gap of an inbound history begins at or before what was read, %s, and ends after it, and has a reason", statemachine.ErrInvalid, w.read().Format(time.RFC3339))
 	}
-	d = Discrepancy{Kind: GapAccepted, Key: w.Chain.String() + " " + w.At.Format(time.RFC3339) + " " + to.Format(time.RFC3339), Chain: w.Chain,
+	d = Discrepancy{Kind: GapAccepted, Key: w.Chain.String() + " " + w.read().Format(time.RFC3339) + " " + to.Format(time.RFC3339), Chain: w.Chain,
 		Text: statemachine.Bounded(reason, MaxText), Actor: by.Actor, At: by.At, ClosedBy: by.Actor, ClosedAt: by.At}
-	w.At = to
+	w.At, w.Seen = to, to
 	w.Version++
 	return w, d, nil
 }

@@ -184,7 +184,10 @@ func (w *world) look(ctx context.Context, in *swap.Intent) swap.Event {
 		return ev
 	}
 	key := in.Signature
-	if in.Reference != 0 {
+	switch {
+	case in.Filed:
+		key = in.TxID
+	case in.Reference != 0:
 		key = fmt.Sprint("reference ", in.Reference)
 	}
 	s, err := c.Status(ctx, key)

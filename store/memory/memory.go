@@ -143,6 +143,13 @@ func set[K comparable, V any](t *tx, m map[K]V, key K, v V) {
 	})
 }
 
+// unset is delete(m, key) that a rollback takes back.
+func unset[K comparable, V any](t *tx, m map[K]V, key K) {
+	if old, had := m[key]; had {
+		t.do(func() { delete(m, key) }, func() { m[key] = old })
+	}
+}
+
 // assign is *p = v that a rollback takes back. What p held is not written to,
 // so that a list grows by assign(t, &list, append(list, v)).
 func assign[V any](t *tx, p *V, v V) {

@@ -17,6 +17,7 @@ type swapTables struct {
 	credits       *swapRows[swap.Credit]
 	references    map[uint64]swapIntent // who has drawn a number
 	signatures    map[string]swapIntent
+	claims        map[string]swapIntent
 	control       swap.Control
 	waterlines    map[waterlineKey]swap.Waterline
 	discrepancies []swap.Discrepancy
@@ -50,7 +51,7 @@ type discrepancyKey struct {
 }
 
 func newSwapTables() *swapTables {
-	return &swapTables{deposits: newSwapRows[swap.Deposit](), credits: newSwapRows[swap.Credit](), references: map[uint64]swapIntent{}, signatures: map[string]swapIntent{},
+	return &swapTables{deposits: newSwapRows[swap.Deposit](), credits: newSwapRows[swap.Credit](), references: map[uint64]swapIntent{}, signatures: map[string]swapIntent{}, claims: map[string]swapIntent{},
 		waterlines: map[waterlineKey]swap.Waterline{}, known: map[discrepancyKey]int{}}
 }
 
@@ -214,20 +215,23 @@ func (w swaps[A]) save(c *swap.Change[A]) error {
 			return err
 		}
 	}
-	added, _ := c.Intents()
-	for _, in := range added {
+	added, altered := c.Intents()
+	for _, in := range altered {
+		if was := old.Intent(in.Number).Claim(); was != "" && in.Claim() == "" {
+			unset(w.tx, w.house.claims, was)
+		}
+	}
+	for _, in := range append(added, altered...) {
 		by := swapIntent{w.direction, i.ID, in.Number}
-		if of, taken := w.house.references[in.Reference]; in.Reference != 0 && taken && of != by {
-			return conflict(w.name, i.ID, "reference %d is that of intent %d of %s", in.Reference, of.number, of.item)
+		err := takes(w.tx, w.house.references, in.Reference, by)
+		if err == nil {
+			err = takes(w.tx, w.house.signatures, in.Signature, by)
 		}
-		if in.Reference != 0 {
-			set(w.tx, w.house.references, in.Reference, by)
+		if err == nil {
+			err = takes(w.tx, w.house.claims, in.Claim(), by)
 		}
-		if of, taken := w.house.signatures[in.Signature]; in.Signature != "" && taken && of != by {
-			return conflict(w.name, i.ID, "signature %s is that of intent %d of %s", in.Signature, of.number, of.item)
-		}
-		if in.Signature != "" {
-			set(w.tx, w.house.signatures, in.Signature, by)
+		if err != nil {
+			return err
 		}
 	}
 	noted, dealt := c.Discrepancies()
@@ -239,6 +243,17 @@ func (w swaps[A]) save(c *swap.Change[A]) error {
 		assign(w.tx, &w.house.discrepancies, changed)
 	}
 	return w.add(w.tx, c.Log)
+}
+
+// takes keeps what is one intent's; zero is nobody's.
+func takes[K comparable](t *tx, of map[K]swapIntent, key K, by swapIntent) error {
+	if is, taken := of[key]; taken && is != by {
+		return conflict(by.direction.String(), by.item, "%v is that of intent %d of %s", key, is.number, is.item)
+	}
+	if key != *new(K) {
+		set(t, of, key, by)
+	}
+	return nil
 }
 
 // note records what is not there yet.
@@ -362,6 +377,9 @@ func (h swapHouse) Stats(now time.Time, window time.Duration) (swap.Stats, error
 	}
 	for _, d := range h.discrepancies {
 		c.Discrepancy(&d)
+	}
+	for _, w := range h.waterlines {
+		c.Waterline(&w)
 	}
 	return c.Stats(), nil
 }

@@ -20,6 +20,7 @@ var (
 	selectControl   = statement{text: "SELECT " + controlTable.columns("x.") + " FROM @swap_control x WHERE x.id = 1"}
 	lockControl     = statement{text: selectControl.text + " FOR NO KEY UPDATE"}
 	selectWaterline = statement{text: "SELECT " + waterlineTable.columns("x.") + " FROM @swap_waterlines x WHERE x.chain = $1 AND x.own = $2"}
+	allWaterlines   = statement{text: "SELECT " + waterlineTable.columns("x.") + " FROM @swap_waterlines x"}
 	openOnes        = statement{text: "SELECT count(*) FROM @swap_discrepancies WHERE closed_by IS NULL"}
 )
 
@@ -144,8 +145,15 @@ func (h swapHouse) Stats(now time.Time, window time.Duration) (swap.Stats, error
 			return swap.Stats{}, err
 		}
 	}
+	lines, err := waterlineTable.find(h.tx, &allWaterlines, nil)
+	if err != nil {
+		return swap.Stats{}, err
+	}
+	for i := range lines {
+		tally.Waterline(&lines[i])
+	}
 	s := tally.Stats()
-	err := h.tx.read(&openOnes, nil, func(rows *sql.Rows) error { return rows.Scan(&s.Discrepancies) })
+	err = h.tx.read(&openOnes, nil, func(rows *sql.Rows) error { return rows.Scan(&s.Discrepancies) })
 	return s, err
 }
 

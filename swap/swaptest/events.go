@@ -93,8 +93,11 @@ func (a *Adversary) Next(t *rapid.T, r swap.Record) swap.Event {
 }
 
 func (a *Adversary) txid(in *swap.Intent) string {
-	if in.Signature != "" {
+	switch {
+	case in.Signature != "":
 		return in.Signature
+	case in.Filed:
+		return in.TxID
 	}
 	return fmt.Sprint(a.Salt, "tx", in.Number)
 }

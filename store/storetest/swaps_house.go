@@ -1,0 +1,230 @@
+package storetest
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/swap"
+	"github.com/settlehq/settle/swap/swaptest"
+)
+
+func houseVersions[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	control := func() swap.Control {
+		c, err := read(db, func(tx T) (swap.Control, error) { return tx.SwapHouse().Control(false) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	old := control()
+	now, err := old.Pause("oscar", start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now = now.Restored(start.Add(time.Hour)).Scanned(swap.Solana, start.Add(2*time.Hour)).Scanned(swap.Nexus, start.Add(3*time.Hour))
+	if now, err = now.Seed(41); err != nil {
+		t.Fatal(err)
+	}
+	now.PausedFor = 5 * time.Minute
+	save := func() error {
+		return db.Update(ctx, func(tx T) error { return tx.SwapHouse().SaveControl(old, now) })
+	}
+	if err := save(); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "the control row", control(), now)
+	refusedWith(t, save(), statemachine.ErrConflict, "a stale control row")
+	if db.View(ctx, func(tx T) error { return tx.SwapHouse().SaveControl(now, now.Restored(start.Add(9*time.Hour))) }) == nil {
+		t.Error("a view writes the control row")
+	}
+	var seen atomic.Int64
+	for _, err := range atOnce(concurrentAttempts, func(int) error {
+		return db.Update(ctx, func(tx T) error {
+			c, err := tx.SwapHouse().Control(true)
+			if err != nil {
+				return err
+			}
+			next, err := c.Draw()
+			if err != nil {
+				return err
+			}
+			seen.Add(1)
+			return tx.SwapHouse().SaveControl(c, next)
+		})
+	}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := control(); c.Reference != 41+uint64(concurrentAttempts) {
+		t.Errorf("%d draws end at %d", concurrentAttempts, c.Reference)
+	}
+
+	for _, own := range []bool{false, true} {
+		w, err := read(db, func(tx T) (swap.Waterline, error) { return tx.SwapHouse().Waterline(swap.Nexus, own) })
+		if err != nil || !w.At.IsZero() || w.Chain != swap.Nexus || w.Own != own {
+			t.Fatalf("a new waterline is %+v, %v", w, err)
+		}
+		for k := range 2 {
+			next := w
+			next.At, next.Version = start.Add(time.Duration(k)*time.Hour), w.Version+1
+			put := func() error { return db.Update(ctx, func(tx T) error { return tx.SwapHouse().SaveWaterline(w, next) }) }
+			if err := put(); err != nil {
+				t.Fatal(err)
+			}
+			if err := put(); err == nil {
+				t.Error("a stale waterline is written")
+			}
+			w, err = read(db, func(tx T) (swap.Waterline, error) { return tx.SwapHouse().Waterline(swap.Nexus, own) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "a waterline", w, next)
+		}
+	}
+}
+
+func discrepancies[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	s := newDeposits(t, db)
+	id := s.newID()
+	s.do(t, id, arrival(swap.ToUSDD, id))
+	other := arrival(swap.ToUSDD, id)
+	other.Amount++
+	s.do(t, id, other)
+	s.do(t, id, other)
+	loose := swap.Unattributed(swap.Sighting{Chain: swap.Nexus, TxID: "n1", Amount: 5}, swapBy(swap.Observer, "observer"))
+	for range 2 {
+		if err := db.Update(ctx, func(tx T) error { return tx.SwapHouse().Note(loose) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := func() []swap.Discrepancy {
+		all, err := read(db, func(tx T) (all []swap.Discrepancy, err error) {
+			cursor := int64(0)
+			for {
+				one, next, err := tx.SwapHouse().Discrepancies(cursor, 1)
+				if err != nil || len(one) == 0 {
+					return all, err
+				}
+				all, cursor = append(all, one...), next
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	all := page()
+	if len(all) != 2 || all[0].Kind != swap.InboundChanged || all[0].Item != id {
+		t.Fatalf("recorded are %+v", all)
+	}
+	same(t, "one of no item", all[1], loose)
+	house, err := store.NewSwaps(db, swaptest.Policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, who := range []string{"oscar", "somebody later"} {
+		if err := house.Acknowledge(ctx, who, loose); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := page()[1]; got.ClosedBy != "oscar" || got.ClosedAt.IsZero() {
+		t.Errorf("closed: %+v", got)
+	}
+	loose.Key = "no such thing"
+	refusedWith(t, house.Acknowledge(ctx, "oscar", loose), statemachine.ErrNotFound, "one that was not recorded")
+	refusedWith(t, house.Acknowledge(ctx, "oscar", all[0]), statemachine.ErrIllegal, "one of an item")
+	d := s.do(t, id, swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.Acknowledge, Number: 1, Reason: "a fork"})
+	if all = page(); all[0].ClosedBy != "oscar" || !all[0].ClosedAt.Equal(start) || d.Discrepancies[0] != all[0] {
+		t.Errorf("dealt with: %+v", all[0])
+	}
+}
+
+func oldestItem[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	d, c := newDeposits(t, db), newCredits(t, db)
+	oldest := func(of swap.Direction, vanished time.Time) time.Time {
+		at, err := read(db, func(tx T) (time.Time, error) {
+			if of == swap.ToUSDD {
+				return tx.Deposits().Oldest(vanished)
+			}
+			return tx.Credits().Oldest(vanished)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	if at := oldest(swap.ToUSDD, start); !at.IsZero() {
+		t.Errorf("nothing is as old as %v", at)
+	}
+	for k := range 3 {
+		for _, of := range []swap.Direction{swap.ToUSDD, swap.ToUSDC} {
+			o := arrival(of, fmt.Sprint("old", k))
+			o.Time = start.Truncate(time.Second).Add(-time.Duration(3-k) * time.Hour)
+			if of == swap.ToUSDD {
+				d.do(t, o.ID, o)
+			} else {
+				c.do(t, o.ID, o)
+			}
+		}
+	}
+	want := func(of swap.Direction, vanished time.Time, hours int) {
+		t.Helper()
+		if at := oldest(of, vanished); !at.Equal(start.Truncate(time.Second).Add(-time.Duration(hours) * time.Hour)) {
+			t.Errorf("the oldest %v is of %v", of, at)
+		}
+	}
+	want(swap.ToUSDD, start, 3)
+	want(swap.ToUSDC, start, 3)
+	c.do(t, "old0", swap.Confirmations{By: swapBy(swap.Observer, "observer"), Gone: true})
+	want(swap.ToUSDC, start, 3)
+	want(swap.ToUSDC, start.Add(tick), 2)
+}
+
+func swapStatistics[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	d, c := newDeposits(t, db), newCredits(t, db)
+	ds, cs := d.population(t), c.population(t)
+	ended := d.newID() // at least one has ended, and has a discrepancy
+	micro, changed := arrival(swap.ToUSDD, ended), arrival(swap.ToUSDD, ended)
+	micro.Amount = 5
+	worker := swapBy(swap.Worker, "worker")
+	d.do(t, ended, micro, swap.Claimed{By: worker}, swap.MemoFetched{By: worker, Memos: []string{"nexus:carol"}}, swap.Elapsed{By: worker}, changed)
+	ds = append(ds, ended)
+	now := swaptest.Start.Add(30 * time.Hour)
+	for _, window := range []time.Duration{time.Hour, 20 * time.Hour, 1000 * time.Hour} {
+		tally := swap.NewTally(now, window)
+		deposits, err := read(db, func(tx T) ([]swap.Deposit, error) { return tx.Deposits().Get(ds...) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		credits, err := read(db, func(tx T) ([]swap.Credit, error) { return tx.Credits().Get(cs...) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range deposits {
+			tally.Deposit(&deposits[k])
+			for n := range deposits[k].Discrepancies {
+				tally.Discrepancy(&deposits[k].Discrepancies[n])
+			}
+		}
+		for k := range credits {
+			tally.Credit(&credits[k])
+			for n := range credits[k].Discrepancies {
+				tally.Discrepancy(&credits[k].Discrepancies[n])
+			}
+		}
+		got, err := read(db, func(tx T) (swap.Stats, error) { return tx.SwapHouse().Stats(now, window) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := tally.Stats()
+		same(t, "the statistics", got, want)
+		if want.Backlog == 0 || want.Ended() == 0 && window > 100*time.Hour || want.Discrepancies == 0 || want.Overdue == 0 || want.Held == 0 {
+			t.Errorf("this counts too little: %+v", want)
+		}
+	}
+}

@@ -1,0 +1,292 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/swap"
+	"github.com/settlehq/settle/swap/swaptest"
+)
+
+func drawnOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	s := newDeposits(t, db)
+	var ids []string
+	for range concurrentAttempts {
+		id := s.newID()
+		s.do(t, id, arrived(swap.ToUSDD, id)...)
+		ids = append(ids, id)
+	}
+	for k, err := range atOnce(len(ids), func(k int) error {
+		_, err := s.service.Do(ctx, ids[k], begun(swap.ToUSDD, ids[k]))
+		return err
+	}) {
+		if err != nil {
+			t.Fatalf("%s: %v", ids[k], err)
+		}
+	}
+	seen := map[uint64]bool{}
+	for _, id := range ids {
+		d := s.get(t, id)
+		seen[d.Intents[0].Reference] = true
+	}
+	if len(seen) != len(ids) || seen[0] {
+		t.Fatalf("%d items drew %v", len(ids), seen)
+	}
+	for n := range uint64(len(ids)) {
+		if !seen[n+1] {
+			t.Errorf("number %d was skipped", n+1)
+		}
+	}
+}
+
+// referenceOnce: the counter refuses a number first, and below it the store does.
+func referenceOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	s := newDeposits(t, db)
+	counter := func() uint64 {
+		c, err := read(db, func(tx T) (swap.Control, error) { return tx.SwapHouse().Control(false) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Reference
+	}
+	first := s.newID()
+	s.do(t, first, arrived(swap.ToUSDD, first)...)
+	ev := begun(swap.ToUSDD, first)
+	ev.Reference = 77
+	s.do(t, first, ev)
+	if n := counter(); n != 77 {
+		t.Errorf("the counter is at %d", n)
+	}
+	s.do(t, first, ev) // the same again
+	ev.Reference = 0
+	s.do(t, first, ev)
+	if n := counter(); n != 77 {
+		t.Errorf("an intent that is on file drew %d", n)
+	}
+	id := s.newID()
+	d := s.do(t, id, arrived(swap.ToUSDD, id)...)
+	ev = begun(swap.ToUSDD, id)
+	ev.Reference = 77
+	_, err := s.service.Do(ctx, id, ev)
+	refusedWith(t, err, statemachine.ErrConflict, "a number at the counter")
+	ev.Control = swap.Control{SolanaScanned: start, NexusScanned: start}
+	refusedWith(t, s.save(s.change(t, d, ev)), statemachine.ErrConflict, "a number of another intent")
+}
+
+// signatureOnce: one transaction is one intent's.
+func signatureOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	s := newCredits(t, db)
+	first, second := s.newID(), s.newID()
+	s.do(t, first, append(arrived(swap.ToUSDC, first), begun(swap.ToUSDC, first))...)
+	s.do(t, second, arrived(swap.ToUSDC, second)...)
+	ev := begun(swap.ToUSDC, second)
+	ev.Signature = begun(swap.ToUSDC, first).Signature
+	_, err := s.service.Do(ctx, second, ev)
+	refusedWith(t, err, statemachine.ErrConflict, "a signature of another intent")
+	s.do(t, second, begun(swap.ToUSDC, second))
+}
+
+func namedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	scanHouse(t, db)
+	all, err := store.NewSwaps(db, swaptest.Policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	observer := swapBy(swap.Observer, "scanner")
+	for _, of := range []swap.Direction{swap.ToUSDD, swap.ToUSDC} {
+		id := fmt.Sprintf("named%d", of)
+		var in swap.Intent
+		if of == swap.ToUSDD {
+			d, err := all.Deposits.Do(ctx, id, append(arrived(of, id), begun(of, id))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in = d.Intents[0]
+		} else {
+			c, err := all.Credits.Do(ctx, id, append(arrived(of, id), begun(of, id))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in = c.Intents[0]
+		}
+		seen := swap.Sighting{VaultSigned: true, Chain: in.Chain, TxID: in.Signature, Memo: in.Memo, Reference: in.Reference, Amount: in.Net, Destination: in.Destination, Token: "USDC"}
+		if in.Chain == swap.Nexus {
+			seen.TxID, seen.Token = "nexus-tx", "USDD"
+		}
+		if err := all.Outbound(ctx, observer, seen); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d, err := all.Deposits.Get(ctx, "named1"); err != nil || d.Status != swap.DepositDebited {
+		t.Errorf("the deposit is %v, %v", d.Status, err)
+	}
+	if c, err := all.Credits.Get(ctx, "named2"); err != nil || c.Status != swap.CreditAwaiting {
+		t.Errorf("the credit is %v, %v", c.Status, err)
+	}
+	for range 2 {
+		for _, loose := range []swap.Sighting{{VaultSigned: true, Chain: swap.Nexus, TxID: "n9", Reference: 99, Amount: 5}, {VaultSigned: true, Chain: swap.Solana, TxID: "s9", Memo: "rent", Amount: 6},
+			{VaultSigned: true, Chain: swap.Solana, TxID: "s10", Memo: "refundSig:unknown", Amount: 7}, {Chain: swap.Solana, TxID: "dust", Memo: "refundSig:unknown", Amount: 8}} {
+			if err := all.Outbound(ctx, observer, loose); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// The counter goes on above what was seen on the chain.
+	if c, err := all.Control(ctx); err != nil || c.Reference != 99 {
+		t.Errorf("the counter is at %d, %v", c.Reference, err)
+	}
+	for _, lie := range []swap.Sighting{{Chain: swap.Nexus, TxID: "n10", Reference: 1000, Amount: 5}, {VaultSigned: true, Chain: swap.Nexus, TxID: "n9", Reference: 98, Amount: 5}} {
+		if err := all.Outbound(ctx, observer, lie); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := "named3"
+	if d, err := all.Deposits.Do(ctx, after, append(arrived(swap.ToUSDD, after), begun(swap.ToUSDD, after))...); err != nil || d.Intents[0].Reference != 100 {
+		t.Errorf("drew %+v, %v", d.Intents, err)
+	}
+	page, _, err := all.Discrepancies(ctx, 0, 100)
+	if err != nil || len(page) != 3 || slices.ContainsFunc(page, func(d swap.Discrepancy) bool { return d.Kind != swap.UnattributedOutbound }) {
+		t.Errorf("recorded are %+v, %v", page, err)
+	}
+}
+
+// claims are the outbounds that an operator may file, by chain.
+var claims = map[swap.Chain][]claim{
+	swap.Nexus:  {{swap.ToUSDD, swap.Send}, {swap.ToUSDC, swap.Refund}},
+	swap.Solana: {{swap.ToUSDC, swap.Send}, {swap.ToUSDD, swap.Refund}},
+}
+
+type claim struct {
+	d swap.Direction
+	a swap.Action
+}
+
+// filing is an item that is ready to be paid, and how its operator files a
+// transaction for it.
+type filing struct {
+	id  string
+	do  func(events ...swap.Event) (*swap.Item, error)
+	put func(events ...swap.Event) func() error // decided now, saved when it is called
+	claim
+}
+
+func newFiling[T store.SwapUnit](t *testing.T, ds *swapSubject[T, swap.Deposit], cs *swapSubject[T, swap.Credit], c claim) filing {
+	if c.d == swap.ToUSDD {
+		return filingOf(t, ds, c, func(d *swap.Deposit) *swap.Item { return &d.Item })
+	}
+	return filingOf(t, cs, c, func(c *swap.Credit) *swap.Item { return &c.Item })
+}
+
+func filingOf[T store.SwapUnit, A any](t *testing.T, s *swapSubject[T, A], c claim, head func(*A) *swap.Item) filing {
+	a := s.make(t, &s.stages[1])
+	return filing{claim: c, id: s.id(&a),
+		do: func(events ...swap.Event) (*swap.Item, error) {
+			a, err := s.service.Do(ctx, s.id(&a), events...)
+			return head(&a), err
+		},
+		put: func(events ...swap.Event) func() error {
+			change := s.change(t, s.get(t, s.id(&a)), events[0])
+			return func() error { return s.save(change) }
+		}}
+}
+
+func (f filing) paidBy(txid string) swap.Ordered {
+	by := swapBy(swap.Operator, "oscar")
+	by.At = start.Add(time.Hour)
+	return swap.Ordered{By: by, Order: swap.PaidBy, Action: f.a, TxID: txid, Reason: "by hand"}
+}
+
+// claimedOnce: of all items in both directions one is paid by a transaction that
+// operators file.
+func claimedOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	ds, cs := newDeposits(t, db), newCredits(t, db)
+	n := 0
+	for chain, all := range claims {
+		for _, first := range all {
+			for _, second := range all {
+				a, b := newFiling(t, ds, cs, first), newFiling(t, ds, cs, second)
+				n++
+				txid, again := fmt.Sprintf("ab%d", n), fmt.Sprintf("0xAB%d", n)
+				if chain == swap.Solana {
+					again = txid
+				}
+				what := fmt.Sprintf("%s of a %v and of a %v", txid, first.d, second.d)
+				late := b.put(b.paidBy(again)) // decided before the other was stored
+				before, err1 := b.do()
+				_, err2 := a.do(a.paidBy(txid))
+				_, err3 := a.do(a.paidBy(again)) // the same again
+				if err := errors.Join(err1, err2, err3); err != nil {
+					t.Fatal(what, ": ", err)
+				}
+				refusedWith(t, late(), statemachine.ErrConflict, what)
+				_, err := b.do(b.paidBy(again))
+				refusedWith(t, err, statemachine.ErrConflict, what)
+				if now, err := b.do(); err != nil || now.Version != before.Version || len(now.Intents) > 0 {
+					t.Errorf("%s: the second is at %d, %+v, %v", what, now.Version, now.Intents, err)
+				}
+				// The first was a mistake, and is taken back: now it may be the second's.
+				wrong := a.paidBy("")
+				wrong.Order, wrong.Number, wrong.At = swap.NotSent, 1, wrong.At.Add(time.Hour)
+				if _, err = a.do(wrong); err == nil {
+					_, err = b.do(b.paidBy(again))
+				}
+				if err != nil {
+					t.Errorf("%s, after not_sent: %v", what, err)
+				}
+				both := []filing{newFiling(t, ds, cs, first), newFiling(t, ds, cs, second)}
+				oneOf(t, atOnce(2, func(k int) error {
+					_, err := both[k].do(both[k].paidBy(txid + "c"))
+					return err
+				}), statemachine.ErrConflict)
+			}
+		}
+	}
+}
+
+// ownedOutbound: what was sent for one item and is filed for another is found to be
+// the first one's, whoever was first.
+func ownedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	ds, cs := newDeposits(t, db), newCredits(t, db)
+	for n, second := range append(claims[swap.Nexus], claims[swap.Nexus]...) {
+		a, b := newFiling(t, ds, cs, claim{swap.ToUSDD, swap.Send}), newFiling(t, ds, cs, second)
+		txid := fmt.Sprintf("cd%d", n)
+		sent, err := a.do(begun(a.d, a.id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := sent.Intents[0]
+		steps := []func() error{
+			func() error { _, err := b.do(b.paidBy(txid)); return err },
+			func() error {
+				_, err := a.do(swap.Answered{By: swapBy(swap.Worker, "worker"), Fence: 1, Number: 1, Outcome: statemachine.Done, TxID: txid})
+				return err
+			},
+		}
+		if n >= len(claims[swap.Nexus]) {
+			slices.Reverse(steps)
+		}
+		if err := errors.Join(steps[0](), steps[1]()); err != nil {
+			t.Fatal(err)
+		}
+		filed, _ := b.do()
+		seen := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: txid, Reference: in.Reference, Amount: filed.Intents[0].Net, Destination: in.Destination, Token: "USDD", Confirmations: 99}
+		worker := swapBy(swap.Worker, "worker")
+		for _, ev := range []swap.Event{swap.Looked{By: worker, Number: 1, Finding: swap.LookFound, Seen: seen}, swap.Outbound{By: swapBy(swap.Observer, "scanner"), Seen: seen}} {
+			now, err := b.do(ev)
+			if err != nil || now.Hold.Kind != swap.ByMismatch || len(now.Discrepancies) != 1 || !strings.Contains(now.Discrepancies[0].Text, a.id) || now.Intents[0].Landed() {
+				t.Errorf("a %v, filed with the transaction of another: %+v, %v", second.d, now, err)
+			}
+		}
+		seen.Amount = in.Net
+		look := swap.Looked{By: worker, Number: 1, Finding: swap.LookFound, Seen: seen}
+		if now, err := a.do(look, look); err != nil || !now.Intents[0].Final || len(now.Discrepancies) > 0 {
+			t.Errorf("the one that it was sent for: %+v, %v", now, err)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/swap"
+	"github.com/settlehq/settle/swap/swaptest"
+)
+
+// restoredStore: a copy is taken up again. What it shows as ready is not paid
+// before it was looked back for, in either direction.
+func restoredStore[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	ds, cs := newDeposits(t, db), newCredits(t, db)
+	d, c := ds.newID(), cs.newID()
+	ds.do(t, d, arrived(swap.ToUSDD, d)...)
+	cs.do(t, c, arrived(swap.ToUSDC, c)...)
+	err := db.Update(ctx, func(tx T) error {
+		old, err := tx.SwapHouse().Control(true)
+		if err != nil {
+			return err
+		}
+		return tx.SwapHouse().SaveControl(old, old.Restored(start.Add(tick)).Scanned(swap.Solana, start.Add(time.Hour)).Scanned(swap.Nexus, start.Add(time.Hour)))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked := swap.Looked{By: swapBy(swap.Worker, "worker"), Finding: swap.LookMissing, View: swap.View{From: start.Add(-time.Hour), ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}}
+	begin := func(b swap.Begun) swap.Begun { // the lease is held still
+		b.At = start.Add(time.Minute)
+		return b
+	}
+	_, err = ds.service.Do(ctx, d, begin(begun(swap.ToUSDD, d)))
+	refusedWith(t, err, statemachine.ErrHeld, "a deposit of a copy")
+	_, err = cs.service.Do(ctx, c, begin(begun(swap.ToUSDC, c)))
+	refusedWith(t, err, statemachine.ErrHeld, "a credit of a copy")
+	before := ds.do(t, d, looked) // too early: a sender of before may still send
+	if before.LookedBack.After(start) {
+		t.Errorf("looked back until %v", before.LookedBack)
+	}
+	looked.At = start.Add(time.Hour)
+	if now := ds.do(t, d, looked); !now.LookedBack.Equal(looked.At) {
+		t.Errorf("looked back until %v", now.LookedBack)
+	}
+	cs.do(t, c, looked)
+	ds.do(t, d, begin(begun(swap.ToUSDD, d)))
+	cs.do(t, c, begin(begun(swap.ToUSDC, c)))
+}
+
+// replayed: after a waterline was lowered, all that came in and went out is seen
+// again, by chains that know the ends.
+func replayed[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	ds, cs := newDeposits(t, db), newCredits(t, db)
+	all, err := store.NewSwaps(db, swaptest.Policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, c := ds.make(t, &ds.stages[2]), cs.make(t, &cs.stages[2])
+	observer := swapBy(swap.Observer, "scanner")
+	replay := func() {
+		t.Helper()
+		_, err1 := all.Deposits.Do(ctx, d.ID, arrival(swap.ToUSDD, d.ID))
+		_, err2 := all.Credits.Do(ctx, c.ID, arrival(swap.ToUSDC, c.ID), swap.Confirmations{By: observer, Count: 99})
+		errs := []error{err1, err2}
+		for _, in := range append(d.Intents[:1:1], c.Intents...) {
+			seen := swap.Sighting{VaultSigned: true, Chain: in.Chain, TxID: in.TxID, Memo: in.Memo, Reference: in.Reference, Amount: in.Net, Destination: in.Destination, Token: "USDD", Confirmations: 99, Finalized: true}
+			if in.Chain == swap.Solana {
+				seen.Token = "USDC"
+			}
+			errs = append(errs, all.Outbound(ctx, observer, seen))
+		}
+		for _, chain := range swap.Chain(0).Values() {
+			for _, own := range []bool{false, true} {
+				_, err := all.Scanned(ctx, chain, own, swap.Scan{Began: start, From: start.Add(-24 * time.Hour), Complete: true, Tip: start})
+				errs = append(errs, err)
+			}
+		}
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := func() (out []string) {
+		for _, chain := range swap.Chain(0).Values() {
+			for _, own := range []bool{false, true} {
+				w, _, err := all.Waterline(ctx, chain, own)
+				if err != nil || w.At.IsZero() {
+					t.Fatal(w, err)
+				}
+				out = append(out, w.At.String())
+				err = db.Update(ctx, func(tx T) error {
+					lower := w
+					lower.At, lower.Version = start.Add(-24*time.Hour), w.Version+1
+					return tx.SwapHouse().SaveWaterline(w, lower)
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return out
+	}
+	replay()
+	replay() // now the outbounds are final, too
+	before := []any{ds.snapshot(t, d.ID), cs.snapshot(t, c.ID), lines()}
+	replay()
+	same(t, "after a replay", []any{ds.snapshot(t, d.ID), cs.snapshot(t, c.ID), lines()}, before)
+	if d = ds.get(t, d.ID); d.Status != swap.DepositProcessed || len(d.Discrepancies) > 0 {
+		t.Errorf("the deposit is %v, %+v", d.Status, d.Discrepancies)
+	}
+}
