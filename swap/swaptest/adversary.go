@@ -172,7 +172,7 @@ func Arrivals(d swap.Direction) *rapid.Generator[swap.Observed] {
 	return rapid.Custom(func(t *rapid.T) swap.Observed {
 		id := `[1-9A-HJ-NP-Za-km-z]{8,88}` // a Solana signature
 		if d == swap.ToUSDC {
-			id = `[0-9a-f]{8,64}(:[0-9]{1,3})?` // a Nexus txid: any other spelling of it is refused
+			id = `[0-9a-f]{8,64}(:(0|[1-9][0-9]{0,2}))?` // a Nexus txid: any other spelling of it is refused
 		}
 		o := swap.Observed{By: swap.By{Actor: "observer", Role: swap.Observer, At: Start}, ID: rapid.StringMatching(id).Draw(t, "id"),
 			Amount: Amounts().Draw(t, "amount"), Time: Start.Add(-time.Duration(rapid.IntRange(0, 3600).Draw(t, "ago")) * time.Second), Success: true, Finalized: true, Control: Control()}
