@@ -194,11 +194,13 @@ func (s *step) view(l *Listing, worked []Cancelled) (*view, error) {
 		}
 		*at = t
 	}
-	if read.Answered.After(s.by.At) {
-		read.Answered = s.by.At
-	}
-	if read.Began.After(read.Answered) {
+	switch {
+	case read.Began.After(read.Answered):
 		return nil, s.refuse(statemachine.ErrInvalid, "a listing was answered before it began")
+	case read.Began.After(s.by.At):
+		return nil, s.refuse(statemachine.ErrInvalid, "a listing begins after the time of its event")
+	case read.Answered.After(s.by.At): // by the clock of its process
+		read.Answered = s.by.At
 	}
 	v := s.c.read(&read, worked)
 	s.Faults = v.faults

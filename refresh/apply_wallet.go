@@ -196,7 +196,7 @@ func (s *step) revoke(e *Revoked) error {
 	}
 	for i := range s.New.Jobs {
 		if j := &s.New.Jobs[i]; j.Status == JobProcessing && j.Lease.Holder == e.Holder {
-			if err := s.again(j, JobLeaseExpired, "lease revoked: "+e.Reason); err != nil {
+			if err := s.again(j, JobLeaseExpired, e.Because("lease revoked")); err != nil {
 				return err
 			}
 		}

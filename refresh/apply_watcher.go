@@ -82,6 +82,11 @@ func (s *step) judge(i int, seen *seen, l *Listing, tried bool) (goesOn bool, er
 		return false, s.end(w, seen.end, reason)
 	}
 	cancel := seen != nil && seen.cancelDue
+	if l.Answered.Before(w.ExpiresAt) {
+		if err := s.refusal(w, seen, cancel); err != nil {
+			return false, err
+		}
+	}
 	if w.Provisional {
 		if cancel && !tried {
 			return true, nil
@@ -101,6 +106,21 @@ func (s *step) judge(i int, seen *seen, l *Listing, tried bool) (goesOn bool, er
 		return false, s.end(w, WatchOpen, EndOpen)
 	}
 	return false, s.end(w, WatchGone, EndGone)
+}
+
+// refusal notes, before the expiry, that the host refuses a cancellation for ever,
+// which is then not asked again at each tick; and forgets it where a later listing
+// shows why: the transfer has moved.
+func (s *step) refusal(w *Watcher, seen *seen, cancel bool) error {
+	switch {
+	case cancel && seen.refused && !w.CancelTried:
+		w.CancelTried = true
+		return s.moveWatcher(w, WatchCancelFailed)
+	case seen != nil && !cancel && w.CancelTried:
+		w.CancelTried = false
+		return s.moveWatcher(w, WatchMoved)
+	}
+	return nil
 }
 
 // expireProvisional ends a provisional watcher whose time is over, together
@@ -165,6 +185,7 @@ func (s *step) looked(e *Looked) error {
 	jobDue := find(s.Old.Jobs, func(j *Job) bool { return !s.by.At.Before(j.Due(&s.Old.Wallet)) && j.Live() }) >= 0
 	held := s.Old.Lock.Lease.Held(s.by.At) || s.busy()
 	var tick Tick
+	var ask []string // whose cancellations are called; what was refused for ever, at the expiry alone
 	for i := range s.Old.Watchers {
 		w := &s.New.Watchers[i]
 		if w.Status != Watching || began.Before(w.NextAt) {
@@ -194,6 +215,9 @@ func (s *step) looked(e *Looked) error {
 			s.postpone(w, began)
 		default:
 			tick.Recipients = append(tick.Recipients, w.Recipient)
+			if !w.CancelTried || !v.listing.Answered.Before(w.ExpiresAt) {
+				ask = append(ask, w.Recipient)
+			}
 			s.postpone(w, began)
 		}
 	}
@@ -205,7 +229,7 @@ func (s *step) looked(e *Looked) error {
 		return s.answered()
 	}
 	s.Tick.Refresh = true
-	s.Tick.Cancel = v.due(tick.Recipients)
+	s.Tick.Cancel = v.due(ask)
 	return s.lock(e.Lock)
 }
 

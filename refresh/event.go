@@ -17,8 +17,8 @@ type By struct {
 	Actor string // 1 to MaxActor bytes; of a worker the name of its process, the holder of its leases
 	Role  Role   `json:",omitzero"`
 	// At is when, UTC, in microseconds. Leave it zero in a service: then the
-	// store's clock counts, which gives the leases. A time that is said is
-	// believed, also about leases: a clock that is ahead takes what is held.
+	// store's clock counts, which gives the leases. A time after the store's is
+	// refused: it would take what is held. An earlier one is believed.
 	At time.Time
 }
 

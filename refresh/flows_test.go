@@ -3,6 +3,7 @@ package refresh_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -276,14 +277,85 @@ func TestCancellationAtTheExpiry(t *testing.T) {
 			}
 		}
 	}
-	// Before the expiry a failure is tried at every tick, and changes nothing.
+	// Before the expiry a failure that is no refusal is tried at every tick, and changes nothing.
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
 	x.pass(t0, listing(t0, old))
 	for i := range 3 {
 		now := after(time.Duration(i) * 30 * time.Second)
-		if c := x.tick(now, listing(now, old), failed); c.New.Watchers[0].CancelTried || c.New.Watchers[0].RefreshCount != int64(i)+1 {
+		if c := x.tick(now, listing(now, old), statemachine.Unknown); c.New.Watchers[0].CancelTried || c.New.Watchers[0].RefreshCount != int64(i)+1 {
 			t.Errorf("%+v", c.New.Watchers[0])
+		}
+	}
+}
+
+// A cancellation that the host refuses for ever is recorded once, not asked at each
+// tick, counted for an operator, and tried once more at the expiry; a listing that
+// shows that the transfer has moved explains it.
+func TestRefusedCancellation(t *testing.T) {
+	for _, asset := range []string{"a", ""} {
+		for _, first := range []string{"tick", "pass"} {
+			old := open("r", asset)
+			old.Expiration = t0.Unix() - 24*3600
+			x := newWorld(t)
+			end := after(24 * time.Hour)
+			if asset == "" { // provisional
+				end = after(180 * time.Second)
+				x.do(enqueued(t0, 9, refresh.InvoiceCreated, "r", ""))
+				x.claim(t0)
+			} else {
+				x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+				x.pass(t0, listing(t0, old))
+			}
+			if first == "pass" {
+				x.do(enqueued(t0, 2, refresh.Manual, "", ""))
+				x.pass(t0, listing(t0, old), refresh.Cancelled{Index: 1, Outcome: failed})
+			}
+			var asked []int
+			for i := range 6 {
+				now := after(time.Duration(i) * 30 * time.Second)
+				slot, lock := x.serve(now), x.fence()
+				c := x.do(refresh.Looked{By: worker(now), Slot: slot, Lock: lock, Began: now, Listing: listing(now, old)})
+				asked = append(asked, len(c.Tick.Cancel))
+				e := refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, old), Recipients: c.Tick.Recipients, Refreshed: done}
+				if len(c.Tick.Cancel) > 0 {
+					e.Cancelled = []refresh.Cancelled{{Index: 1, Outcome: failed}}
+				}
+				x.do(e)
+			}
+			want, versions := "[1 0 0 0 0 0]", int64(2)
+			if first == "pass" {
+				want = "[0 0 0 0 0 0]"
+			}
+			w := x.watcher("r")
+			if fmt.Sprint(asked) != want || !w.CancelTried || w.Version != versions || w.RefreshCount != 6 || w.Status != refresh.Watching {
+				t.Errorf("asset %q, first by a %s: asked %v, %+v", asset, first, asked, w)
+			}
+			stats := refresh.StatsOf([]refresh.Work{x.w}, t0)
+			if alerts := refresh.Alerts(stats, refresh.Thresholds{}); len(alerts) != 1 || alerts[0].Name != "cancellation refused" {
+				t.Errorf("%+v", alerts)
+			}
+			paid := old
+			paid.Status = refresh.WaitingConfirmations
+			moved := newWorld(t)
+			moved.w, moved.n = x.w, x.n
+			now := end.Add(-time.Microsecond)
+			moved.w.Watchers = slices.Clone(moved.w.Watchers)
+			moved.w.Watchers[0].NextAt = now
+			moved.tick(now, listing(now, paid), failed)
+			if w := moved.watcher("r"); w.CancelTried || w.Version != versions+1 || w.Status != refresh.Watching {
+				t.Errorf("it has moved: %+v", w)
+			}
+			x.w.Watchers[0].NextAt = end
+			c := x.do(refresh.Looked{By: worker(end), Slot: x.serve(end), Lock: x.fence(), Began: end, Listing: listing(end, old)})
+			if len(c.Tick.Cancel) != 1 {
+				t.Errorf("the last try at the expiry: %+v", c.Tick)
+			}
+			x.do(refresh.Ticked{By: worker(end), Held: refresh.Held{Slot: x.serve(end), Lock: x.n}, Began: end, Listing: listing(end, old), Recipients: c.Tick.Recipients,
+				Cancelled: []refresh.Cancelled{{Index: 1, Outcome: failed}}, Refreshed: done})
+			if w, want := x.watcher("r"), map[bool]refresh.EndReason{true: refresh.EndProvisional, false: refresh.EndOpen}[asset == ""]; w.EndReason != want || !w.EndedAt.Equal(end) {
+				t.Errorf("%+v", w)
+			}
 		}
 	}
 }

@@ -98,7 +98,7 @@ var jobTriggerNames = []string{"enqueue", "claim", "complete", "retry", "max ret
 
 // WatcherTrigger is what moves a watcher.
 // Values: WatchInvoice, WatchTransfer, WatchAsset, WatchSettled, WatchFailed, WatchCancelled,
-// WatchCancelFailed, WatchOpen, WatchGone, WatchUnanswered.
+// WatchCancelFailed, WatchMoved, WatchOpen, WatchGone, WatchUnanswered.
 type WatcherTrigger = statemachine.Enum[watcherTrigger]
 
 const (
@@ -108,7 +108,8 @@ const (
 	WatchSettled                                // the transfer is settled
 	WatchFailed                                 // the transfer failed
 	WatchCancelled                              // the transfer was cancelled by us
-	WatchCancelFailed                           // a cancellation due at the expiry did not work: one more interval
+	WatchCancelFailed                           // a cancellation was refused for ever, or did not work at the expiry: once more, then it ends
+	WatchMoved                                  // a refusal is explained: the transfer is no longer one to cancel
 	WatchOpen                                   // expired, and the transfer is open still
 	WatchGone                                   // expired, and the transfer is not listed
 	WatchUnanswered                             // a provisional one expired: a sync job looks
@@ -120,7 +121,7 @@ func (watcherTrigger) Kind() string    { return "refresh watcher trigger" }
 func (watcherTrigger) Names() []string { return watcherTriggerNames }
 
 var watcherTriggerNames = []string{"invoice created", "transfer listed", "asset found", "transfer settled", "transfer failed",
-	"transfer cancelled", "cancellation failed", "expired open", "expired gone", "provisional expired"}
+	"transfer cancelled", "cancellation failed", "transfer moved", "expired open", "expired gone", "provisional expired"}
 
 // WalletTrigger is what moves a wallet.
 // Values: WalletFirstJob, WalletClaim, WalletYield, WalletIdle, WalletHung, WalletAnswered, WalletLost.
@@ -147,7 +148,7 @@ const (
 	extBack  = "the source loses the job where it meets a held lock or its worker dies; here it is pending again"
 	extAgain = "the transfer is listed as open after the end of its watcher"
 	extAsset = "the source keeps the short life of an invoice's watcher when the transfer gets its asset"
-	extOnce  = "a cancellation that is due at the expiry is tried twice"
+	extOnce  = "a cancellation that is due at the expiry is tried twice, one that is refused for ever not at each tick"
 	extSlot  = "the source's processes are a count of one orchestrator; slots hold over all of them"
 )
 
@@ -184,6 +185,7 @@ var WatcherMachine = statemachine.Must("refresh_watcher", []watcherEdge{
 
 	{From: Watching, Trigger: WatchAsset, To: Watching, Extension: extAsset},
 	{From: Watching, Trigger: WatchCancelFailed, To: Watching, Extension: extOnce},
+	{From: Watching, Trigger: WatchMoved, To: Watching, Extension: extOnce},
 	{From: Expired, Trigger: WatchTransfer, To: Watching, Extension: extAgain},
 	{From: Settled, Trigger: WatchTransfer, To: Watching, Extension: extAgain},
 	{From: Failed, Trigger: WatchTransfer, To: Watching, Extension: extAgain},

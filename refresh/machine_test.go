@@ -25,7 +25,7 @@ processing lease expired pending`)
 	compareTable(t, refresh.WatcherMachine, `
 none invoice created watching, none transfer listed watching, watching transfer settled settled, watching transfer failed failed,
 watching transfer cancelled expired, watching expired open expired, watching expired gone expired, watching provisional expired expired,
-watching asset found watching, watching cancellation failed watching, expired transfer listed watching,
+watching asset found watching, watching cancellation failed watching, watching transfer moved watching, expired transfer listed watching,
 settled transfer listed watching, failed transfer listed watching`)
 	compareTable(t, refresh.WalletMachine, `
 none first job unserved, unserved claim slot served, served idle unserved, served yield unserved, served hung unserved,

@@ -343,7 +343,7 @@ func TestModel(t *testing.T) {
 		states int
 	}{
 		{"a sync job", start(false, sync), 72106},
-		{"a sync job and a cancellation", start(true, sync), 43805},
+		{"a sync job and a cancellation", start(true, sync), 56891},
 		{"an invoice without asset", start(false, invoice), 64298},
 	} {
 		if testing.Short() && m.init.old {

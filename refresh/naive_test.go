@@ -26,6 +26,59 @@ func naiveCancel(t refresh.Transfer, now time.Time) bool {
 	return t.Kind == 1 || t.Expiration+24*60*60 < now.Unix()
 }
 
+// naivePlan is which indexes failtransfers is called with for the transfers that are
+// asked for: a batch is cancelled as a whole, so each of it must be one to cancel, or
+// have failed.
+func naivePlan(l refresh.Listing, asked func(refresh.Transfer) bool) (indexes []int32) {
+	for _, t := range l.Transfers {
+		ok := t.HasIndex && naiveCancel(t, l.Answered) && asked(t) && !slices.Contains(indexes, t.Index)
+		for _, other := range l.Transfers {
+			sane := other.Status >= 0 && other.Status <= 3 && other.Kind >= 0 && other.Kind <= 3 && other.Expiration >= 0
+			ok = ok && (!other.HasIndex || other.Index != t.Index || sane && other.Status == 3 || naiveCancel(other, l.Answered))
+		}
+		if ok {
+			indexes = append(indexes, t.Index)
+		}
+	}
+	return indexes
+}
+
+// The calls of a pass, and those of a tick.
+func TestCancellationsAgreeWithTheNaivePlan(t *testing.T) {
+	planned, held := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		now := refreshtest.Start
+		l := refreshtest.Listings(now).Draw(t, "listing")
+		want := naivePlan(l, func(refresh.Transfer) bool { return true })
+		got, faults := config.PlanPass(l)
+		if !slices.Equal(got, want) {
+			t.Fatalf("a pass calls %v, want %v: %+v", got, want, l)
+		}
+		planned += len(got)
+		held += len(faults)
+		x := &world{t: &testing.T{}, c: config}
+		refused := rapid.SampledFrom(append([]string{""}, refreshtest.Recipients...)).Draw(t, "refused before")
+		for i, r := range refreshtest.Recipients {
+			x.do(enqueued(now, byte(i+1), refresh.InvoiceCreated, r, ""))
+			x.claim(now)
+			x.w.Watchers[i].CancelTried = r == refused
+		}
+		c := x.do(refresh.Looked{By: worker(now), Slot: x.serve(now), Lock: x.fence(), Began: now, Listing: l})
+		want = naivePlan(l, func(t refresh.Transfer) bool {
+			return slices.Contains(c.Tick.Recipients, t.Recipient) && (t.Recipient != refused || !x.watcher(refused).CancelTried)
+		})
+		slices.Sort(want) // a tick asks in the order of its watchers
+		calls := slices.Clone(c.Tick.Cancel)
+		slices.Sort(calls)
+		if !slices.Equal(calls, want) {
+			t.Fatalf("a tick calls %v, want %v: %+v", calls, want, l)
+		}
+	})
+	if planned == 0 || held == 0 {
+		t.Errorf("%d calls, %d faults", planned, held)
+	}
+}
+
 type verdict struct {
 	exists bool
 	status refresh.WatcherStatus

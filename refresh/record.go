@@ -91,7 +91,7 @@ type Watcher struct {
 	ExpiresAt    time.Time
 	RefreshCount int64
 	NextAt       time.Time // when the next tick is due
-	CancelTried  bool      // a cancellation due at the expiry did not work; the next tick is the last
+	CancelTried  bool      // a cancellation was refused for ever, or did not work at the expiry: one more try, at or after the expiry, and it ends
 	EndedAt      time.Time // ended only
 	EndReason    EndReason `json:",omitzero"`
 	LastError    string    // bounded

@@ -3,6 +3,7 @@ package refresh_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,15 +119,15 @@ func TestAnswersFromTheFuture(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 	slot := x.serve(now)
-	for name, l := range map[string]refresh.Listing{
-		"no times":              {},
-		"answered before begun": {Began: now, Answered: now.Add(-time.Microsecond)},
-		"begun in the future":   {Began: now.Add(time.Hour), Answered: now.Add(time.Hour)},
-		"too many":              {Began: now, Answered: now, Transfers: make([]refresh.Transfer, refresh.MaxTransfers+1)},
+	for reason, l := range map[string]refresh.Listing{
+		"a listing needs the times of its begin and its answer": {},
+		"a listing was answered before it began":                {Began: now, Answered: now.Add(-time.Microsecond)},
+		"a listing begins after the time of its event":          {Began: now.Add(time.Microsecond), Answered: now.Add(time.Hour)},
+		"a listing has at most 100000 transfers":                {Began: now, Answered: now, Transfers: make([]refresh.Transfer, refresh.MaxTransfers+1)},
 	} {
 		_, err := x.try(refresh.Looked{By: worker(now), Slot: slot, Lock: x.fence(), Began: now, Listing: l}, now)
-		if !errors.Is(err, statemachine.ErrInvalid) {
-			t.Errorf("%s: %v", name, err)
+		if !errors.Is(err, statemachine.ErrInvalid) || !strings.HasSuffix(err.Error(), ": "+reason) {
+			t.Errorf("%v, expected: %s", err, reason)
 		}
 	}
 	_, err := x.try(refresh.Looked{By: worker(now), Slot: slot, Lock: x.fence(), Began: now.Add(time.Hour), Listing: listing(now)}, now)
@@ -359,5 +360,46 @@ func TestCancellationAtTheExpiryBeforeAJob(t *testing.T) {
 		Cancelled: []refresh.Cancelled{{Index: 1, Outcome: failed}}})
 	if w := x.watcher("r"); w.Status != refresh.Watching || !w.CancelTried || !w.NextAt.Equal(day.Add(30*time.Second)) {
 		t.Errorf("%+v", w)
+	}
+}
+
+// No event is of a time after the store's, by a microsecond: its sender could take
+// what is held, or free it. One without a time is of the store's.
+func TestEventsFromTheFuture(t *testing.T) {
+	x := newWorld(t)
+	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+	h := x.claim(t0)
+	held, soon := x.w, t0.Add(time.Microsecond)
+	for _, b := range []refresh.By{by(refresh.API, soon), by(refresh.API, after(31*time.Second)), by(refresh.API, after(100*365*24*time.Hour))} {
+		as := func(r refresh.Role) refresh.By { return by(r, b.At) }
+		for _, ev := range []refresh.Event{enqueued(b.At, 2, refresh.Sync, "", ""), refresh.Recovering{By: as(refresh.Orchestrator), Job: id(3)}, slotClaimed(b.At, 1),
+			refresh.SlotElapsed{By: as(refresh.Orchestrator)}, refresh.RoundEnded{By: as(refresh.Worker), Slot: h.Slot, End: refresh.EndStop},
+			refresh.Revoked{By: as(refresh.Operator), Revocation: statemachine.Revocation{Holder: "w1", Reason: "x"}},
+			refresh.Locked{By: b, Fence: x.fence()}, refresh.Unlocked{By: b, Fence: h.Lock}, refresh.JobClaimed{By: as(refresh.Worker), Slot: h.Slot, Lock: x.fence()},
+			refresh.JobDone{By: as(refresh.Worker), Held: h, Listing: listing(t0)}, refresh.JobNotDone{By: as(refresh.Worker), Held: h, Outcome: failed},
+			refresh.Looked{By: as(refresh.Worker), Slot: h.Slot, Lock: x.fence(), Began: t0, Listing: listing(t0)},
+			refresh.Ticked{By: as(refresh.Worker), Held: h, Began: t0, Listing: listing(t0)}, refresh.Elapsed{By: as(refresh.Worker), Slot: h.Slot}} {
+			_, err := config.ApplyAt(held, ev, t0)
+			if !errors.Is(err, statemachine.ErrInvalid) || !strings.Contains(err.Error(), "after the store's time 2026-01-02T03:04:05Z") {
+				t.Errorf("%T at %v: %v", ev, b.At, err)
+			}
+		}
+	}
+	c, err := config.ApplyAt(held, enqueued(time.Time{}, 2, refresh.Sync, "", ""), soon)
+	if err != nil || !c.New.Jobs[1].CreatedAt.Equal(soon) {
+		t.Errorf("%+v, %v", c.New.Jobs, err)
+	}
+}
+
+// What a revocation says of a job has no reason where none was given.
+func TestTextOfARevocation(t *testing.T) {
+	for reason, want := range map[string]string{"": "lease revoked", " ": "lease revoked", "its machine burnt": "lease revoked: its machine burnt"} {
+		x := newWorld(t)
+		x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+		x.claim(t0)
+		x.do(refresh.Revoked{By: worker(t0), Revocation: statemachine.Revocation{Holder: "w1", Reason: reason}})
+		if j := x.job(1); j.Error != want {
+			t.Errorf("%q", j.Error)
+		}
 	}
 }

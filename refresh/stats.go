@@ -22,6 +22,7 @@ type Stats struct {
 	LeaseExpired  int64     // jobs in processing whose lease has ended: the next claim of the wallet returns them
 	PastExpiry    int64     // watching, at or past expires_at: no look-up was answered since
 	ExpiredOpen   int64     // ended as expired_open, and no later job has refreshed the wallet: an operator's
+	Refused       int64     // watching, and the host refuses to cancel the transfer: an operator's
 	Hung          int64     // wallets whose last round hung
 
 	// Failed are the wallets with failed jobs and their number, the most
@@ -77,6 +78,7 @@ func StatsOf(all []Work, now time.Time) Stats {
 			s.Watchers[x.Status]++
 			oldest(&s.OldestWatcher, x.NextAt, x.Status == Watching)
 			count(&s.PastExpiry, x.Status == Watching && !now.Before(x.ExpiresAt))
+			count(&s.Refused, x.Status == Watching && x.CancelTried)
 			count(&s.ExpiredOpen, x.EndReason == EndOpen && !passed.After(x.EndedAt))
 		}
 		if failed.Count > 0 {
@@ -99,6 +101,7 @@ type Thresholds struct {
 	LeaseExpired int64
 	PastExpiry   int64
 	ExpiredOpen  int64
+	Refused      int64
 	Hung         int64
 	FailedJobs   int64 // of one wallet
 }
@@ -126,6 +129,7 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	add(s.LeaseExpired > t.LeaseExpired, "lease expired", "%d jobs with an expired lease, more than %d", s.LeaseExpired, t.LeaseExpired)
 	add(s.PastExpiry > t.PastExpiry, "past expiry", "%d watchers past their expiry, more than %d", s.PastExpiry, t.PastExpiry)
 	add(s.ExpiredOpen > t.ExpiredOpen, "expired open", "%d watchers expired while their transfer was open, more than %d", s.ExpiredOpen, t.ExpiredOpen)
+	add(s.Refused > t.Refused, "cancellation refused", "%d watchers whose transfer the host refuses to cancel, more than %d", s.Refused, t.Refused)
 	add(s.Hung > t.Hung, "hung", "%d wallets whose calls time out, more than %d", s.Hung, t.Hung)
 	for _, f := range s.Failed {
 		add(f.Count > t.FailedJobs, "failed jobs", "%d failed jobs of wallet %s, more than %d", f.Count, f.XpubVan, t.FailedJobs)

@@ -105,7 +105,7 @@ func (c *Config) expiry(from time.Time, expiration int64) time.Time {
 // Cancelled is what became of one call of failtransfers.
 type Cancelled struct {
 	Index   int32
-	Outcome statemachine.Outcome // Done: it worked
+	Outcome statemachine.Outcome // Done: it worked; Failed: it is refused for ever
 }
 
 // view is a listing, read for one decision.
@@ -124,6 +124,7 @@ type seen struct {
 	assetOpen  bool
 	expiration int64   // the latest of the incomplete transfers; 0: none
 	cancelDue  bool    // a cancellation is due and is not known to have worked
+	refused    bool    // one that was called is refused for ever
 	indexes    []int32 // to cancel
 	end        WatcherTrigger
 	endIndex   int64 // of the transfer that decides the end; -1: it has none
@@ -133,10 +134,10 @@ type seen struct {
 // of worked holds for every listed transfer of that index.
 func (c *Config) read(l *Listing, worked []Cancelled) *view {
 	v := &view{listing: l, recipients: map[string]*seen{}}
-	done, named := map[int32]bool{}, map[int32]bool{}
+	answers, named := map[int32]statemachine.Outcome{}, map[int32]bool{}
 	for _, w := range worked {
-		if w.Outcome == statemachine.Done {
-			done[w.Index] = true
+		if answers[w.Index] != statemachine.Done {
+			answers[w.Index] = w.Outcome
 		}
 	}
 	// failtransfers ends a whole batch: what shares an index with one that may be
@@ -179,7 +180,8 @@ func (c *Config) read(l *Listing, worked []Cancelled) *view {
 			v.recipients[t.Recipient] = s
 			v.order = append(v.order, t.Recipient)
 		}
-		s.add(&t, fault != "", cancel, callable, t.HasIndex && t.open() && fault == "" && done[t.Index])
+		s.refused = s.refused || callable && answers[t.Index] == statemachine.Failed
+		s.add(&t, fault != "", cancel, callable, t.HasIndex && t.open() && fault == "" && answers[t.Index] == statemachine.Done)
 	}
 	return v
 }

@@ -164,7 +164,7 @@ func (p *Policy) revoke(c *step, e *Revoked) error {
 	t.Lapses, t.LapsedFence, t.UnansweredAt = 0, t.Lease.Fence, later(t.UnansweredAt, sent)
 	t.Lease, t.ClaimedAt = t.Lease.Release(), time.Time{}
 	c.dueNow()
-	return c.move(OnRelease, statemachine.Bounded("revoked: "+c.New.Relay.Redact(e.Reason), MaxError))
+	return c.move(OnRelease, statemachine.Bounded(c.New.Relay.Redact(e.Because("revoked")), MaxError))
 }
 
 // late: a holder whose lease was taken over or revoked writes no result. What it sent may

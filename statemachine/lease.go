@@ -71,6 +71,14 @@ type Revocation struct {
 	Reason string // required of an operator
 }
 
+// Because is text with the reason behind it, if there is one.
+func (r Revocation) Because(text string) string {
+	if reason := strings.TrimSpace(r.Reason); reason != "" {
+		return text + ": " + reason
+	}
+	return text
+}
+
 // Check is [ErrForbidden] for a worker that revokes the leases of another one,
 // and [ErrInvalid] without a holder, or without the reason of an operator.
 func (r Revocation) Check(actor string, worker bool) error {

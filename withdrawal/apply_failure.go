@@ -239,7 +239,7 @@ func (p *Policy) revoke(c *step, e *Revoked) error {
 	case j.Lease.Holder != e.Holder:
 		return nil
 	case j.Status == JobProcessing:
-		return p.rescue(c, statemachine.Bounded("Lease revoked: "+e.Reason, MaxText))
+		return p.rescue(c, statemachine.Bounded(e.Because("Lease revoked"), MaxText))
 	}
 	c.New.Job.Lease = j.Lease.Release()
 	return nil

@@ -1,9 +1,11 @@
 package refresher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/settlehq/settle/refresh"
@@ -11,10 +13,13 @@ import (
 )
 
 var (
-	errTimedOut = errors.New("the call took longer than HTTP_TIMEOUT")
-	errNotHeld  = fmt.Errorf("%w: the lock ended before the call", statemachine.ErrFenced)
-	errTooMany  = fmt.Errorf("%w: more than %d transfers are listed", statemachine.ErrInvalid, refresh.MaxTransfers)
-	errLockLost = fmt.Errorf("%w: the lock ended during the call", statemachine.ErrFenced)
+	errTimedOut    = errors.New("the call took longer than HTTP_TIMEOUT")
+	errNotHeld     = fmt.Errorf("%w: the lock ended before the call", statemachine.ErrFenced)
+	errTooMany     = fmt.Errorf("%w: more than %d transfers are listed", statemachine.ErrInvalid, refresh.MaxTransfers)
+	errPanicked    = errors.New("the host panicked, see the log")
+	errLeft        = fmt.Errorf("%w: an earlier call for this wallet has not returned", ErrDeferred)
+	errNotReturned = errors.New("the call has not returned and is left behind")
+	errLockLost    = fmt.Errorf("%w: the lock ended during the call", statemachine.ErrFenced)
 )
 
 // outcome says what the error of a call means. A refresh can be repeated, so what
@@ -32,13 +37,15 @@ func outcome(err error) statemachine.Outcome {
 }
 
 // call makes one call of the host, bounded by HTTP_TIMEOUT, by the end of its pass,
-// and where it needs the lock by that.
-func (r *round) call(ctx context.Context, locked bool, fn func(context.Context) error) error {
+// and where it needs the lock by that. A panic is an unknown answer. A call that
+// does not return is left behind, with whatever it still says; until it has ended
+// this process makes no other for the wallet.
+func call[V any](ctx context.Context, r *round, locked bool, fn func(context.Context) (V, error)) (v V, err error) {
 	if r.hung {
-		return errTimedOut
+		return v, errTimedOut
 	}
 	if err := context.Cause(ctx); err != nil {
-		return err
+		return v, err
 	}
 	end := time.Now().Add(r.config.HTTPTimeout)
 	if !r.deadline.IsZero() && r.deadline.Before(end) {
@@ -48,22 +55,59 @@ func (r *round) call(ctx context.Context, locked bool, fn func(context.Context) 
 	defer cancel()
 	if locked {
 		if !time.Now().Before(r.lockEnd()) {
-			return errNotHeld
+			return v, errNotHeld
 		}
 		var lose context.CancelCauseFunc
 		ctx, lose = context.WithCancelCause(ctx)
 		defer lose(nil)
 		defer r.watchLock(lose)()
 	}
-	err := fn(ctx)
-	if err == nil {
-		return nil
+	if _, left := r.calling.LoadOrStore(r.xpub, true); left {
+		r.hung = true
+		return v, errLeft
+	}
+	type answer struct {
+		v   V
+		err error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		a := answer{err: errPanicked}
+		defer func() {
+			if p := recover(); p != nil {
+				r.log.Error("the host panicked", "panic", p, "stack", string(debug.Stack()))
+			}
+			r.calling.Delete(r.xpub)
+			answers <- a
+		}()
+		a.v, a.err = fn(ctx)
+	}()
+	var a answer
+	select {
+	case a = <-answers:
+	case <-ctx.Done():
+		patience := time.NewTimer(r.config.LockTTL / 3)
+		defer patience.Stop()
+		select {
+		case a = <-answers:
+		case <-patience.C:
+			r.hung, a.err = true, errNotReturned
+		}
+	}
+	if a.err == nil {
+		return a.v, nil
 	}
 	cause := context.Cause(ctx)
 	r.hung = r.hung || errors.Is(cause, errTimedOut)
 	if cause != nil {
-		return fmt.Errorf("%w: %w", cause, err)
+		a.err = fmt.Errorf("%w: %w", cause, a.err)
 	}
+	return v, a.err
+}
+
+// callFor is call for what has no answer but its error.
+func (r *round) callFor(ctx context.Context, fn func(context.Context) error) error {
+	_, err := call(ctx, r, true, func(ctx context.Context) (struct{}, error) { return struct{}{}, fn(ctx) })
 	return err
 }
 
@@ -95,28 +139,20 @@ func (r *round) watchLock(lose context.CancelCauseFunc) (stop func()) {
 func (r *round) look(ctx context.Context, w refresh.Credentials, locked bool) (refresh.Listing, error) {
 	l := refresh.Listing{Began: r.now()}
 	list := func(ctx context.Context, asset string) error {
-		return r.call(ctx, locked, func(ctx context.Context) error {
-			transfers, err := r.host.ListTransfers(ctx, w, asset)
-			for i := range transfers {
-				if transfers[i].Asset == "" {
-					transfers[i].Asset = asset
-				}
-			}
-			l.Transfers = append(l.Transfers, transfers...)
-			if err == nil && len(l.Transfers) > refresh.MaxTransfers {
-				err = errTooMany
-			}
-			return err
-		})
+		transfers, err := call(ctx, r, locked, func(ctx context.Context) ([]refresh.Transfer, error) { return r.host.ListTransfers(ctx, w, asset) })
+		for _, t := range transfers {
+			t.Asset = cmp.Or(t.Asset, asset)
+			l.Transfers = append(l.Transfers, t)
+		}
+		if err == nil && len(l.Transfers) > refresh.MaxTransfers {
+			err = errTooMany
+		}
+		return err
 	}
 	if err := list(ctx, ""); err != nil {
 		return refresh.Listing{}, err
 	}
-	var assets []string
-	err := r.call(ctx, locked, func(ctx context.Context) (err error) {
-		assets, err = r.host.ListAssets(ctx, w)
-		return err
-	})
+	assets, err := call(ctx, r, locked, func(ctx context.Context) ([]string, error) { return r.host.ListAssets(ctx, w) })
 	if err != nil {
 		return refresh.Listing{}, err
 	}
@@ -137,7 +173,7 @@ func (r *round) look(ctx context.Context, w refresh.Credentials, locked bool) (r
 // cancel calls failtransfers once for each index.
 func (r *round) cancel(ctx context.Context, w refresh.Credentials, indexes []int32) (all []refresh.Cancelled) {
 	for _, index := range indexes {
-		err := r.call(ctx, true, func(ctx context.Context) error { return r.host.FailTransfers(ctx, w, index) })
+		err := r.callFor(ctx, func(ctx context.Context) error { return r.host.FailTransfers(ctx, w, index) })
 		if err != nil {
 			r.log.Warn("transfer not cancelled", "index", index, "error", err)
 		}

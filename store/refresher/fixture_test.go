@@ -51,7 +51,7 @@ func newSystem(t *testing.T, change func(*refresh.Config)) *system {
 	if change != nil {
 		change(&s.config)
 	}
-	s.node = &node{t: t, wallets: map[string]*wallet{}, begin: s.begin}
+	s.node = &node{t: t, wallets: map[string]*wallet{}, begin: s.begin, release: make(chan struct{})}
 	s.service = s.serviceOf(s.db)
 	return s
 }
@@ -165,6 +165,17 @@ func (s *system) watcher(n int, recipient string) refresh.Watcher {
 	return refresh.Watcher{}
 }
 
+func (s *system) job(n int, id uuid.UUID) refresh.Job {
+	s.t.Helper()
+	for _, j := range s.get(n).Jobs {
+		if j.ID == id {
+			return j
+		}
+	}
+	s.t.Fatalf("no job %v", id)
+	return refresh.Job{}
+}
+
 // audit checks everything, replays every trail, and requires that no job is live.
 func (s *system) audit(wallets int) {
 	s.t.Helper()
@@ -205,6 +216,7 @@ type node struct {
 	overlaps int
 	most     int // wallets that were called at once
 	busy     int
+	release  chan struct{} // closed: what is stuck returns
 }
 
 type wallet struct {
@@ -214,6 +226,8 @@ type wallet struct {
 	hang      int    // so many calls hang
 	panics    int    // so many calls panic
 	hangOn    string // calls of this kind hang
+	panicsOn  string // calls of this kind panic
+	stuckOn   string // calls of this kind, by w1, do not return before the node's release
 	unlisted  string // the transfers of this asset cannot be listed
 	fail      error
 }
@@ -271,11 +285,12 @@ func (c *caller) call(ctx context.Context, w refresh.Credentials, what string, l
 	if c.keep {
 		c.log = append(c.log, fmt.Sprintf("%v %s %s %s", time.Since(c.begin).Truncate(time.Second), c.of.name, w.XpubVan, what))
 	}
-	if x.panics > 0 {
-		x.panics--
+	if x.panics > 0 || x.panicsOn != "" && strings.HasPrefix(what, x.panicsOn) {
+		x.panics = max(x.panics-1, 0)
 		c.mu.Unlock()
-		panic("the host is broken")
+		panic("the host is broken: its password is swordfish")
 	}
+	stuck := c.of.name == "w1" && x.stuckOn != "" && strings.HasPrefix(what, x.stuckOn)
 	hang, took := x.hang > 0 || x.hangOn != "" && strings.HasPrefix(what, x.hangOn), c.took
 	if x.hang > 0 {
 		x.hang--
@@ -290,6 +305,8 @@ func (c *caller) call(ctx context.Context, w refresh.Credentials, what string, l
 	c.mu.Unlock()
 	var err error
 	switch {
+	case stuck:
+		<-c.release
 	case hang:
 		<-ctx.Done()
 		err = ctx.Err()

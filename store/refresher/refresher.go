@@ -16,6 +16,14 @@
 //     then is cancelled. The node may still work on it, see package refresh.
 //   - Each call is bounded by HTTP_TIMEOUT. The first one of a round that times
 //     out ends the round and gives the slot back for a while.
+//   - A call that has not returned LockTTL/3 after its context is done is left
+//     behind: slot, job and lock are renewed no longer and given back, what it says
+//     later is not stored, and this process calls nothing for the wallet until it
+//     has returned. Jobs that meet that keep their attempts. So nothing is renewed
+//     for longer than HTTP_TIMEOUT and LockTTL/3 behind the begin of a call.
+//   - A call that panics is one of which nobody knows what happened: the job's
+//     attempt counts, a look-up is one without an answer, and the watchers ask
+//     again after REFRESH_INTERVAL. The log has what it said, the record has not.
 //   - A process that dies loses nothing: its leases end, and any other one goes on.
 //
 // The host's calls are [Host]; its contract is in package refresh.

@@ -192,7 +192,7 @@ func (r *round) job(ctx context.Context) error {
 
 // pass makes the calls of a job: refresh, look up, cancel.
 func (r *round) pass(ctx context.Context, w refresh.Credentials, done *refresh.JobDone) (err error) {
-	if err := r.call(ctx, true, func(ctx context.Context) error { return r.host.Refresh(ctx, w) }); err != nil {
+	if err := r.callFor(ctx, func(ctx context.Context) error { return r.host.Refresh(ctx, w) }); err != nil {
 		return err
 	}
 	if done.Listing, err = r.look(ctx, w, true); err != nil {
@@ -227,7 +227,7 @@ func (r *round) tick(ctx context.Context, w refresh.Work) (over bool, err error)
 		jobFirst = err == nil && step.Do == refresh.DoJob
 	}
 	if !jobFirst && !r.hung {
-		err := r.call(ctx, true, func(ctx context.Context) error { return r.host.Refresh(ctx, wallet) })
+		err := r.callFor(ctx, func(ctx context.Context) error { return r.host.Refresh(ctx, wallet) })
 		ticked.Refreshed = outcome(err)
 		if err != nil {
 			ticked.Error = err.Error()

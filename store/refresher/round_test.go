@@ -38,7 +38,7 @@ func TestRenewalsOfTheLock(t *testing.T) {
 			time.Sleep(config.LockTTL)
 			r.renewed(c.renewed, time.Now().Add(config.LockTTL))
 			called := false
-			err := r.call(t.Context(), true, func(context.Context) error { called = true; return nil })
+			err := r.callFor(t.Context(), func(context.Context) error { called = true; return nil })
 			if !errors.Is(err, c.want) || called != (c.want == nil) {
 				t.Errorf("%s: called %v, %v", name, called, err)
 			}

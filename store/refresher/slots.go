@@ -23,6 +23,7 @@ type slots struct {
 	log      *slog.Logger
 	stopping context.Context // done once nothing new may begin
 	sweepAt  time.Time
+	calling  sync.Map // wallets for which the host is being called
 
 	mu  sync.Mutex
 	all map[string]*slot

@@ -129,6 +129,7 @@ var (
 		"(SELECT COUNT(*) FROM @refresh_jobs x WHERE x.status = 'processing' AND x.lease_until <= $1), " +
 		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.status = 'watching' AND x.expires_at <= $1), " +
 		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.end_reason = 'expired_open'" + notSince("x.ended_at") + "), " +
+		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.status = 'watching' AND x.cancel_tried), " +
 		"(SELECT COUNT(*) FROM @refresh_wallets x WHERE x.hung_rounds > 0)"}
 	failedByWallet = statement{text: "SELECT x.xpub_van, COUNT(*) FROM @refresh_jobs x WHERE x.status = 'failed'" + notSince("x.processed_at") + " GROUP BY x.xpub_van ORDER BY COUNT(*) DESC, x.xpub_van LIMIT $1"}
 )
@@ -162,7 +163,7 @@ func (r refreshes) Stats(now time.Time) (s refresh.Stats, err error) {
 			return err
 		}, nil},
 		{&refreshNumbers, func(rows *sql.Rows) error {
-			return rows.Scan(&s.Locks, &s.Served, maybe(&s.OldestLive), maybe(&s.OldestJob), maybe(&s.OldestWatcher), &s.LeaseExpired, &s.PastExpiry, &s.ExpiredOpen, &s.Hung)
+			return rows.Scan(&s.Locks, &s.Served, maybe(&s.OldestLive), maybe(&s.OldestJob), maybe(&s.OldestWatcher), &s.LeaseExpired, &s.PastExpiry, &s.ExpiredOpen, &s.Refused, &s.Hung)
 		}, []any{now}},
 		{&failedByWallet, func(rows *sql.Rows) error {
 			var c refresh.WalletCount
