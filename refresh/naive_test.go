@@ -49,6 +49,9 @@ func TestCancellationsAgreeWithTheNaivePlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := refreshtest.Start
 		l := refreshtest.Listings(now).Draw(t, "listing")
+		for i, index := range rapid.SliceOfN(rapid.Int32Range(0, 2), 1, 3).Draw(t, "to cancel") {
+			l.Transfers = append(l.Transfers, refresh.Transfer{Recipient: refreshtest.Recipients[i], Kind: refresh.ReceiveBlind, Expiration: 1, Index: index, HasIndex: true})
+		}
 		want := naivePlan(l, func(refresh.Transfer) bool { return true })
 		got, faults := config.PlanPass(l)
 		if !slices.Equal(got, want) {
@@ -74,7 +77,7 @@ func TestCancellationsAgreeWithTheNaivePlan(t *testing.T) {
 			t.Fatalf("a tick calls %v, want %v: %+v", calls, want, l)
 		}
 	})
-	if planned == 0 || held == 0 {
+	if !testing.Short() && (planned == 0 || held == 0) {
 		t.Errorf("%d calls, %d faults", planned, held)
 	}
 }
