@@ -91,7 +91,7 @@ func call[V any](ctx context.Context, r *round, locked bool, fn func(context.Con
 		select {
 		case a = <-answers:
 		case <-patience.C:
-			r.hung, a.err = true, errNotReturned
+			a.err = errNotReturned
 		}
 	}
 	if a.err == nil {
