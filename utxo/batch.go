@@ -116,7 +116,7 @@ func (o *overlay) readAround(events []Event) error {
 		return err
 	}
 	if high >= low && high-low < maxRange {
-		if _, err := o.Blocks(max(low-1, 0), high+1); err != nil {
+		if _, err := o.Blocks(max(low-1, 0), after(high)); err != nil {
 			return err
 		}
 	}
@@ -154,6 +154,9 @@ func (o *overlay) readAround(events []Event) error {
 	_, err = o.Descendants(hashes...)
 	return err
 }
+
+// after is the height after h, or h itself if it is the last that there can be.
+func after(h int32) int32 { return max(h, h+1) }
 
 // maxRange is the number of heights of which the blocks are read at once.
 const maxRange = 10_000

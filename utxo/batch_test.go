@@ -84,10 +84,28 @@ func TestABatchEndsAtARefusal(t *testing.T) {
 func TestABatchReachesTheLastHeight(t *testing.T) {
 	for _, height := range []int32{math.MaxInt32 - 1, math.MaxInt32} {
 		l := utxo.NewLedger(utxotest.Policy())
-		block := utxo.Connected{Block: utxo.Block{Height: height, Hash: chainhash.Hash{2}, Prev: chainhash.Hash{1}, Time: utxotest.Start}}
-		sets, err := utxotest.Policy().PlanAll(l, utxotest.Start, block)
-		if err != nil || len(sets) != 1 || len(sets[0].Connect) != 1 {
+		do(t, l, utxo.WalletOpened{Wallet: 1, Birth: height})
+		deposit := utxotest.NewTx(1, []wire.OutPoint{utxotest.External(1)}, utxotest.Pay(5, utxotest.Script(1, "a")))
+		block := utxo.Connected{Block: utxo.Block{Height: height, Hash: chainhash.Hash{2}, Prev: chainhash.Hash{1}, Time: utxotest.Start}, Txs: []*wire.MsgTx{deposit}}
+		sets, err := utxotest.Policy().PlanAll(l, utxotest.Start, block, block)
+		if err != nil || len(sets) != 2 || len(sets[0].Connect) != 1 || !sets[1].Empty() {
 			t.Errorf("height %d: %+v, %v", height, sets, err)
+		}
+		do(t, l, block)
+		if set := do(t, l, block); !set.Empty() {
+			t.Errorf("height %d, given again: %+v", height, set)
+		}
+		if b, err := l.Balance(utxotest.Policy(), 1, nil, 1, utxotest.Start); err != nil || b != (utxo.Balance{Confirmed: 5}) {
+			t.Errorf("height %d: the balance is %+v, %v", height, b, err)
+		}
+		below := block
+		below.Block.Height, below.Block.Hash, below.Block.Prev, below.Txs = height-1, chainhash.Hash{1}, chainhash.Hash{}, nil
+		do(t, l, below)
+		if dead, err := utxo.ProvablyDead(l, utxo.TxID{Wallet: 1, Hash: deposit.TxHash()}, 1); dead || err != nil {
+			t.Errorf("height %d: %t, %v", height, dead, err)
+		}
+		if set := do(t, l, utxo.Disconnected{Hash: block.Block.Hash}); set.Disconnect == nil {
+			t.Errorf("height %d is not taken off: %+v", height, set)
 		}
 	}
 }

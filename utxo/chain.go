@@ -110,7 +110,7 @@ func (pl *plan) fits(b Block, tip int32) (fresh bool, err error) {
 			return false, mismatch(fmt.Sprintf("the chain has it at height %d on %s", same.Height, same.Prev))
 		}
 	}
-	near, err := pl.r.Blocks(max(b.Height-1, 0), b.Height+1)
+	near, err := pl.r.Blocks(max(b.Height-1, 0), after(b.Height))
 	if err != nil {
 		return false, err
 	}
@@ -126,7 +126,7 @@ func (pl *plan) fits(b Block, tip int32) (fresh bool, err error) {
 			return false, mismatch("the block after it names another one")
 		}
 	}
-	if tip >= 0 && b.Height > tip+1 {
+	if tip >= 0 && b.Height-1 > tip {
 		return false, mismatch(fmt.Sprintf("the tip is at %d", tip))
 	}
 	return true, nil

@@ -185,7 +185,7 @@ func (l *Ledger) current(set *ChangeSet) (at targets, err error) {
 	}
 	tip := l.tip
 	for _, b := range set.Connect {
-		if _, taken := l.blocks[b.Height]; taken || tip >= 0 && b.Height > tip+1 {
+		if _, taken := l.blocks[b.Height]; taken || tip >= 0 && b.Height-1 > tip {
 			return conflict(b.Hash)
 		}
 		tip = max(tip, b.Height)

@@ -44,17 +44,17 @@ func (l *Ledger) moveTip(off, on *Block) {
 		l.byBlock[on.Hash] = on.Height
 		l.tip = max(l.tip, on.Height)
 	}
-	m := l.policy.maturity()
+	m := int64(l.policy.maturity())
 	is := l.tip
-	lo, hi := min(was, is)-m, max(was, is)-m
-	if int(hi-lo) > len(l.heights) {
+	lo, hi := int64(min(was, is))-m, int64(max(was, is))-m
+	if hi-lo > int64(len(l.heights)) {
 		for _, es := range l.heights {
 			l.mature(es, was, is)
 		}
 		return
 	}
 	for h := lo + 1; h <= hi; h++ {
-		l.mature(l.heights[h], was, is)
+		l.mature(l.heights[int32(h)], was, is)
 	}
 }
 

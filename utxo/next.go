@@ -168,7 +168,7 @@ func ProvablyDead(r Reader, id TxID, depth int32) (bool, error) {
 	}
 	rivals, err := r.Spenders(ops...)
 	for _, t := range rivals {
-		if !inLine[t.ID.Hash] && t.Confirmed() && tip.Height-t.Height+1 >= depth {
+		if !inLine[t.ID.Hash] && t.Confirmed() && tip.Height-t.Height >= depth-1 {
 			return true, nil
 		}
 	}

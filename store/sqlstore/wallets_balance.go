@@ -71,21 +71,20 @@ func (w wallets) Balance(p utxo.Policy, id utxo.WalletID, tag *string, minConfir
 		}
 		return b, err
 	}
-	since := func(st *statement, from int32, count func(height int32, sum int64)) {
-		if err != nil || from > tip.Height {
+	since := func(st *statement, from int64, count func(height, sum int64)) {
+		if err != nil || from > int64(tip.Height) {
 			return
 		}
 		err = w.read(st, nil, func(rows *sql.Rows) error {
-			var height int32
-			var sum int64
+			var height, sum int64
 			err := rows.Scan(&height, &sum)
 			count(height, sum)
 			return err
-		}, int64(id), of, int64(from))
+		}, int64(id), of, from)
 	}
-	belowMin := max(tip.Height-max(minConfirmations, 1)+2, 0) // the first height with too few confirmations
-	immature := firstImmature(p, tip.Height)
-	since(&recentCoinbases, min(immature, belowMin), func(height int32, sum int64) {
+	belowMin := max(int64(tip.Height)-int64(max(minConfirmations, 1))+2, 0) // the first height with too few confirmations
+	immature := int64(firstImmature(p, tip.Height))
+	since(&recentCoinbases, min(immature, belowMin), func(height, sum int64) {
 		b.Confirmed -= sum
 		switch {
 		case height >= immature:
@@ -94,7 +93,7 @@ func (w wallets) Balance(p utxo.Policy, id utxo.WalletID, tag *string, minConfir
 			b.BelowMin += sum
 		}
 	})
-	since(&recent, belowMin, func(_ int32, sum int64) {
+	since(&recent, belowMin, func(_, sum int64) {
 		b.Confirmed -= sum
 		b.BelowMin += sum
 	})

@@ -108,12 +108,13 @@ func exactValues[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 		utxotest.Pay(0, utxotest.Script(1, "")),
 		utxotest.Pay(0, big))
 	times := []time.Time{time.Unix(0, 1000).UTC(), time.Date(9000, 12, 31, 23, 59, 59, 999999000, time.UTC)}
-	b := utxotest.NewBlock(1<<31-2, chainhash.HashH([]byte("prev")), 0)
+	b := utxotest.NewBlock(1<<31-1, chainhash.HashH([]byte("prev")), 0)
 	b.Time = times[1]
 	id := utxo.TxID{Wallet: 1, Hash: large.TxHash()}
 	events := []utxo.Event{
-		utxo.WalletOpened{Wallet: 1, Birth: 1<<31 - 2},
+		utxo.WalletOpened{Wallet: 1, Birth: 1<<31 - 1},
 		utxo.Connected{Block: b, Txs: []*wire.MsgTx{large}, Positions: []int32{1<<31 - 1}, By: utxo.By{At: times[0]}},
+		utxo.Connected{Block: b, Txs: []*wire.MsgTx{large}, Positions: []int32{1<<31 - 1}, By: utxo.By{At: times[0]}}, // again, at the last height
 		utxo.Labelled{ID: id, Label: strings.Repeat("\U0001F600", utxo.MaxLabel), By: utxo.By{At: times[1]}},
 		utxo.OutputsLeased{Wallet: 1, OutPoints: []wire.OutPoint{utxotest.Out(large, 0)}, Lock: utxo.LockID{31: 255},
 			Duration: time.Microsecond, By: utxo.By{At: times[1].Add(-time.Microsecond)}},
@@ -127,6 +128,9 @@ func exactValues[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	}
 	snap, _ := want.Snapshot()
 	sameSnapshot(t, snap, w.snapshot(t))
+	if err := w.sameReads(want, times[1]); err != nil {
+		t.Error(err)
+	}
 	d, err := w.service.Detail(context.Background(), id)
 	if err != nil || len(d.Tx.Raw) != large.SerializeSize() {
 		t.Fatalf("the detail has %d raw bytes, want %d (%v)", len(d.Tx.Raw), large.SerializeSize(), err)
