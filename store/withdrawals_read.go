@@ -87,7 +87,8 @@ func (s *Withdrawals) Stats(ctx context.Context, window time.Duration) (withdraw
 }
 
 // StatsOf is [Withdrawals.Stats] of one chain; zero is all of them. nonces are
-// the next ones of wallets as the chain knows them, for Stats.Gaps.
+// the next ones of wallets as the chain knows them, for Stats.Gaps; those of
+// wallets of another chain are not looked at.
 func (s *Withdrawals) StatsOf(ctx context.Context, chain uuid.UUID, window time.Duration, nonces map[uuid.UUID]uint64) (withdrawal.Stats, error) {
 	return read(ctx, s.view, func(tx WithdrawalUnit) (withdrawal.Stats, error) {
 		now, err := tx.Now()
@@ -95,9 +96,23 @@ func (s *Withdrawals) StatsOf(ctx context.Context, chain uuid.UUID, window time.
 			return withdrawal.Stats{}, err
 		}
 		stats, err := tx.Withdrawals().Stats(now, window, chain)
-		if err == nil && len(nonces) > 0 {
-			stats.Gaps, err = tx.Withdrawals().Gaps(nonces, withdrawal.MaxGaps)
+		if err != nil || len(nonces) == 0 {
+			return stats, err
 		}
+		if chain != uuid.Nil {
+			wallets, err := tx.Withdrawals().HotWallets(chain)
+			if err != nil {
+				return stats, err
+			}
+			of := make(map[uuid.UUID]uint64, len(nonces))
+			for _, w := range wallets {
+				if n, told := nonces[w.ID]; told {
+					of[w.ID] = n
+				}
+			}
+			nonces = of
+		}
+		stats.Gaps, err = tx.Withdrawals().Gaps(nonces, withdrawal.MaxGaps)
 		return stats, err
 	})
 }

@@ -353,6 +353,15 @@ func fillers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 		t.Fatal(err)
 	}
 	same(t, "gaps in the statistics", stats.Gaps, gaps)
+	elsewhere, err := w.service.StatsOf(ctx, w.id(), time.Hour, map[uuid.UUID]uint64{hot: 702})
+	if err != nil || len(elsewhere.Gaps) > 0 {
+		t.Errorf("the gaps of another chain are %v, %v", elsewhere.Gaps, err)
+	}
+	every, err := w.service.StatsOf(ctx, uuid.Nil, time.Hour, map[uuid.UUID]uint64{hot: 702})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "gaps of all chains", every.Gaps, gaps)
 	if all, err := w.service.Stats(ctx, time.Hour); err != nil || all.Gaps != nil {
 		t.Errorf("nobody told the chain's next nonce: gaps are %v, %v", all.Gaps, err)
 	}
