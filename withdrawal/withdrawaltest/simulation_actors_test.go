@@ -1,0 +1,307 @@
+package withdrawaltest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/worker"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// work is one step of a worker: it takes something, goes on with it, is slow, or
+// dies and forgets what it had.
+func (x *simulation) work(h *hand) {
+	ctx := context.Background()
+	switch {
+	case h.item == nil:
+		x.turn(h)
+		return
+	case !x.calm && x.IntN(12) == 0:
+		x.say("%s dies", h.by.Actor)
+		h.item = nil
+		return
+	case !x.calm && x.IntN(3) == 0:
+		return
+	case !x.calm && x.IntN(6) == 0:
+		var lost *worker.LostError
+		if err := h.source.Renew(ctx, []worker.Item[withdrawal.Withdrawal]{*h.item}); errors.As(err, &lost) {
+			h.item = nil
+		} else if x.must(err) {
+			h.until = x.now.Add(x.policy.Lease)
+		}
+		return
+	}
+	if w := h.item.Work; h.by.Role == withdrawal.ConfirmationWorker {
+		x.turn(h, x.evidence(&w, h.by, x.seen())...)
+	} else if !x.now.Add(h.skew).Before(h.until) { // by its own clock
+		x.ends["lease lost"]++
+		h.item = nil
+	} else if w.Job.Status == withdrawal.JobConfirming {
+		x.sendAgain(h)
+	} else {
+		x.execute(h)
+	}
+}
+
+// turn gives the result of what is in hand and takes something else.
+func (x *simulation) turn(h *hand, events ...withdrawal.Event) {
+	var done []store.HeldWithdrawal
+	if h.item != nil {
+		for _, ev := range events {
+			x.say("%v by %s: %T %+v", h.item.Work.Request.ID[1], h.by.Actor, ev, ev)
+		}
+		done = append(done, store.HeldWithdrawal{Withdrawal: h.item.Work, Events: events})
+	}
+	h.item = nil
+	items, _, err := h.source.Turn(context.Background(), done, 1)
+	if x.must(err) && len(items) > 0 {
+		h.item, h.until = &items[0], x.now.Add(x.policy.Lease)
+	}
+}
+
+// held stores a step of what is in hand; a worker who is refused lets go.
+func (x *simulation) held(h *hand, ev withdrawal.Event) bool {
+	x.say("%v by %s: %T %+v", h.item.Work.Request.ID[1], h.by.Actor, ev, ev)
+	ws, err := x.s.Held(context.Background(), store.HeldWithdrawal{Withdrawal: h.item.Work, Events: []withdrawal.Event{ev}})
+	if !x.must(err) {
+		h.item = nil
+		return false
+	}
+	h.item.Work = ws[0]
+	return true
+}
+
+// seen is what a node shows, which may be behind.
+func (x *simulation) seen() view {
+	if x.calm {
+		return x.chain.best
+	}
+	return x.chain.seen()
+}
+
+// execute goes on with an execution: what is owed is what the record says.
+func (x *simulation) execute(h *hand) {
+	w := &h.item.Work
+	fence := w.Job.Lease.Fence
+	failed := func(f withdrawal.Failure) withdrawal.Event {
+		return withdrawal.AttemptFailed{By: h.by, Fence: fence, Failure: f, Error: "e"}
+	}
+	step := x.policy.Next(*w, x.policy.GivenAt(w))
+	if len(step.Actions) == 0 { // the signer has been called
+		if x.calm || x.IntN(3) == 0 {
+			x.turn(h, failed(withdrawal.Unclear))
+		}
+		return
+	}
+	if a := step.Actions[0]; a.Do == withdrawal.DoBroadcast {
+		x.transmit(x.txs[a.Hashes[0]])
+		if x.IntN(3) > 0 {
+			x.turn(h, withdrawal.Broadcast{By: h.by, Fence: fence, Hash: a.Hashes[0]})
+		} else {
+			x.turn(h, failed(withdrawal.Unclear))
+		}
+		return
+	}
+	switch k := x.IntN(14); {
+	case x.calm:
+	case k == 0:
+		x.turn(h, failed(withdrawal.Retryable))
+		return
+	case k == 1:
+		x.turn(h, failed(withdrawal.InsufficientBalance))
+		return
+	case k == 2:
+		x.turn(h, withdrawal.Snoozed{By: h.by, Fence: fence, For: time.Duration(x.IntN(2)) * time.Minute})
+		return
+	}
+	if x.signer {
+		ref := fmt.Sprintf("ref %d/%d", w.Job.ID[1:3], fence)
+		if x.held(h, withdrawal.Dispatched{By: h.by, Fence: fence, Reference: ref}) {
+			x.inbox = append(x.inbox, func() { x.sign(ref, w.Request.ID, w.Job.Wallet, fence) })
+		}
+		return
+	}
+	ev := withdrawal.Prepared{By: h.by, Fence: fence}
+	of := coin{wallet: w.Job.Wallet}
+	if x.chain.nonces {
+		ev.HasNonce, ev.HasChainNonce, ev.ChainNonce = true, true, x.seen().next(w.Job.Wallet)
+		free, err := x.s.FreeNonce(context.Background(), w.Job.Wallet, ev.ChainNonce)
+		x.must(err)
+		ev.Nonce, of.nonce = free, free
+	} else {
+		ev.Input = fmt.Sprint("coin ", x.made)
+		of.input = ev.Input
+	}
+	tx := x.newTx(of, w.Request.ID)
+	ev.Hash, ev.Raw = tx.hash, []byte(tx.hash)
+	x.held(h, ev)
+}
+
+// sendAgain sends what is on file once more, or replaces it.
+func (x *simulation) sendAgain(h *hand) {
+	w := &h.item.Work
+	live := w.Live()
+	if !x.calm && x.IntN(3) == 0 {
+		old := x.txs[live[len(live)-1].Hash]
+		tx := x.newTx(old.coin, w.Request.ID)
+		ev := withdrawal.Rebumped{By: h.by, Fence: w.Job.Lease.Fence, Hash: tx.hash, Raw: []byte(tx.hash), Nonce: tx.coin.nonce, HasNonce: x.chain.nonces, Input: tx.coin.input,
+			Cancel: x.IntN(4) == 0}
+		if ev.Cancel {
+			tx.pays = uuid.Nil
+		}
+		if !x.held(h, ev) {
+			return
+		}
+		x.ends["rebumped"]++
+		if ev.Cancel {
+			x.ends["cancelled by a replacement"]++
+		}
+	}
+	for _, tx := range h.item.Work.Live() {
+		if x.IntN(2) == 0 || x.calm {
+			x.transmit(x.txs[tx.Hash])
+		}
+	}
+	x.turn(h, withdrawal.Rebroadcast{By: h.by, Fence: h.item.Work.Job.Lease.Fence, Hash: live[len(live)-1].Hash, Done: x.IntN(2) == 0})
+}
+
+// transmit sends a transaction, which may arrive later.
+func (x *simulation) transmit(tx *simTx) {
+	x.inbox = append(x.inbox, func() { x.chain.send(tx) })
+}
+
+// sign is the call of a signer that also sends, once per reference. Its answer
+// comes whenever it comes, from whoever waited for it.
+func (x *simulation) sign(ref string, request, wallet uuid.UUID, fence int64) {
+	if x.refused[ref] {
+		return
+	}
+	tx := x.signed[ref]
+	if tx == nil {
+		of := coin{wallet: wallet}
+		if x.chain.nonces {
+			of.nonce = max(x.next[wallet], x.chain.best.next(wallet))
+			x.next[wallet] = of.nonce + 1
+		} else {
+			of.input = "coin of " + ref
+		}
+		tx = x.newTx(of, request)
+		x.signed[ref] = tx
+	}
+	x.transmit(tx)
+	ev := withdrawal.Broadcast{By: x.hands[x.IntN(2)].by, Fence: fence, Hash: tx.hash, Raw: []byte(tx.hash), Nonce: tx.coin.nonce, HasNonce: x.chain.nonces, Input: tx.coin.input}
+	x.inbox = append(x.inbox, func() {
+		before := x.get(request)
+		if !x.do(request, ev) {
+			ev.Nonce, ev.HasNonce = 0, false
+			x.do(request, ev)
+		}
+		if after := x.get(request); before.Job.Status != withdrawal.JobProcessing && after.Job.Version > before.Job.Version || before.Job.Review && !after.Job.Review {
+			x.ends["answered late"]++
+		}
+	})
+}
+
+// evidence is what a view says of a job: the truth, as of then.
+func (x *simulation) evidence(w *withdrawal.Withdrawal, by withdrawal.By, v view) (all []withdrawal.Event) {
+	for _, on := range w.Live() {
+		if tx, b := v.hash(on.Hash); tx != nil {
+			if tx.reverted {
+				x.ends["reverted"]++
+			}
+			return []withdrawal.Event{withdrawal.Receipt{By: by, Block: b, Tx: tx.hash, Reverted: tx.reverted, GasUsed: "1", GasPrice: "1"}}
+		}
+	}
+	for _, on := range w.Live() {
+		other, b := v.spent(x.txs[on.Hash].coin)
+		switch {
+		case other == nil:
+			all = append(all, withdrawal.Missing{By: by, Tx: on.Hash})
+		case other.pays == w.Request.ID && !other.reverted && by.Role == withdrawal.ConfirmationWorker && x.IntN(4) == 0:
+			x.ends["cannot tell"]++
+			return []withdrawal.Event{withdrawal.CannotTell{By: by, Tx: on.Hash, Other: other.hash, Reason: "r"}}
+		case other.pays == w.Request.ID && !other.reverted:
+			x.ends["paid by another"]++
+			return []withdrawal.Event{withdrawal.PaidBy{By: by, Block: b, Tx: other.hash, Payee: w.Request.ToAddress, AssetOnChain: w.Job.AssetOnChain, AmountRaw: w.Request.AmountRaw,
+				Reference: w.Job.DispatchRef, Nonce: other.coin.nonce, HasNonce: x.chain.nonces, Input: other.coin.input, GasUsed: "1", GasPrice: "1", Reason: "seen"}}
+		default:
+			x.ends["proven dead"]++
+			cause := withdrawal.InputSpent
+			if x.chain.nonces {
+				cause = withdrawal.NonceUsed
+			}
+			return []withdrawal.Event{withdrawal.ProvenDead{By: by, Block: b, Tx: on.Hash, Cause: cause, Other: other.hash, Nonce: other.coin.nonce, Input: other.coin.input, NotThisPayment: true}}
+		}
+	}
+	return all
+}
+
+// operate is what an operator does to a request, at any moment; once it is calm,
+// what is asked of one.
+func (x *simulation) operate(id uuid.UUID) {
+	w := x.get(id)
+	by := withdrawal.By{Actor: "olga", Role: withdrawal.Operator}
+	if w.Job.Review {
+		x.resolve(&w, by)
+		return
+	}
+	k := x.IntN(12)
+	switch {
+	case w.Request.Held && (x.calm || k < 4):
+		x.do(id, withdrawal.Released{By: by})
+	case x.calm:
+	case k < 3:
+		if x.do(id, withdrawal.Held{By: by, Reason: "h"}) {
+			x.ends["held"]++
+		}
+	case k == 3:
+		x.do(id, withdrawal.Cancelled{By: by, Reason: "c"})
+	case k == 4:
+		x.do(id, withdrawal.Revoked{By: by, Revocation: statemachine.Revocation{Holder: x.hands[x.IntN(2)].by.Actor, Reason: "dead"}})
+	case k == 5:
+		wallet := x.wallets[x.IntN(2)]
+		if x.IntN(2) == 0 {
+			wallet.Status = "disabled"
+		}
+		x.must(x.s.PutHotWallet(context.Background(), wallet))
+	case w.Request.Status == withdrawal.RequestFailed:
+		if x.do(id, withdrawal.Requeued{By: by, Job: w.Job.ID, Reason: "r"}) {
+			x.ends["requeued"]++
+		}
+	}
+}
+
+// resolve ends a review by what the operator finds out, which is true: one who
+// says that nothing was sent has the signer refuse the reference for ever.
+func (x *simulation) resolve(w *withdrawal.Withdrawal, by withdrawal.By) {
+	by.Version = w.Job.Version
+	found := withdrawal.Resolved{By: by, Job: w.Job.ID, Reason: "r"}
+	if !w.Job.Live() {
+		if tx := x.signed[w.Job.DispatchRef]; tx != nil {
+			found.Sent, found.Hash, found.Raw, found.Nonce, found.HasNonce, found.Input = true, tx.hash, []byte(tx.hash), tx.coin.nonce, x.chain.nonces, tx.coin.input
+			x.ends["found sent"]++
+		} else {
+			x.refused[w.Job.DispatchRef] = true
+			x.ends["not sent"]++
+		}
+		x.do(w.Request.ID, found)
+		return
+	}
+	by.Version = 0
+	for _, ev := range x.evidence(w, by, x.chain.best) {
+		switch ev.(type) {
+		case withdrawal.PaidBy, withdrawal.ProvenDead:
+			x.do(w.Request.ID, ev)
+			return
+		}
+	}
+	live := w.Live()
+	found.Sent, found.Hash = true, live[len(live)-1].Hash
+	x.do(w.Request.ID, found)
+}
