@@ -116,11 +116,17 @@ func (p *Policy) succeed(c *step, claimed time.Time) error {
 		}
 		return c.move(OnStaleSuccess, "")
 	}
+	recreated := r.Recreate
 	r.Recreate = false
 	if lingers {
 		t.Due = c.by.At.Add(p.Linger)
 		t.Generation++
 		return c.move(OnFollow, "")
+	}
+	if body, err := p.body(r); recreated && err == nil { // the server has just that
+		if only, err := Paths("").with(body); err == nil {
+			r.Sent = only
+		}
 	}
 	r.Synced = true
 	return c.move(OnSuccess, "")

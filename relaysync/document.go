@@ -151,7 +151,7 @@ func (p Paths) with(body object) (Paths, error) {
 	}
 	t.add(body)
 	if n := t.count(); n > MaxPaths {
-		return p, fmt.Errorf("%d different paths were or would be sent, %d are possible", n, MaxPaths)
+		return p, fmt.Errorf("%d different paths were or would be sent, %d are possible: after an operator's Recreated and its sync those that are gone are free", n, MaxPaths)
 	}
 	return Paths(encode(t)), nil // its names fit: a PATCH has them all
 }

@@ -98,7 +98,9 @@ type (
 		Reason string // at most MaxError bytes
 	}
 	// Recreated orders a sync that begins with a POST, for a relay that the
-	// server has lost. One that is due or syncing so already stays as it is.
+	// server has lost. Where that ends synced, with nothing else on its way, the
+	// paths that the relay has no longer are forgotten: it is the way on for one
+	// that has had MaxPaths. One that is due or syncing so already stays as it is.
 	// Key: Relay.Recreate and the timer.
 	Recreated struct {
 		By

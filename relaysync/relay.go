@@ -14,7 +14,7 @@ const (
 	MaxActor   = 200      // of By.Actor
 	MaxError   = 1000     // of a sync_error, after redaction
 	MaxBody    = 1 << 20  // of a request, the secret included
-	MaxPaths   = 4096     // paths of one relay that the server may know
+	MaxPaths   = 4096     // paths of one relay that the server may know: see Recreated
 	MaxAnswer  = 64 << 10 // of an answer that is read
 	secretRoom = 128      // bytes that the secret adds to a body
 )
@@ -30,7 +30,7 @@ type Relay struct {
 	SyncError string // of the last sync; trimmed, redacted, at most MaxError bytes
 	Revision  int64  // number of creations, updates and changes of the status
 	Recreate  bool   // an operator's: every request up to the next success is a POST
-	Sent      Paths  // every path that a request may have brought to the server
+	Sent      Paths  // every path that a request may have brought to the server, since the latest Recreate
 
 	Version   int64
 	CreatedAt time.Time

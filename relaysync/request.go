@@ -97,8 +97,12 @@ func (q Request) URL(base string) string { return strings.TrimRight(base, "/") +
 //
 // Any 409 to a POST is followed by the PATCH: 200 says that the relay was ours,
 // 404 that the conflict was another's. No text is parsed. A redirect is an
-// answer like others that are not 2xx.
+// answer like others that are not 2xx. An attempt without requests has failed:
+// nothing is sent.
 func (a Attempt) Judge(answers ...Answer) (next *Request, outcome statemachine.Outcome, text string) {
+	if len(a.Requests) == 0 {
+		return nil, statemachine.Failed, fmt.Sprintf("%v: an attempt without requests", statemachine.ErrInvalid)
+	}
 	if len(answers) == 0 {
 		return &a.Requests[0], 0, ""
 	}
@@ -109,7 +113,7 @@ func (a Attempt) Judge(answers ...Answer) (next *Request, outcome statemachine.O
 		return nil, statemachine.Unknown, last.Text
 	case last.Status/100 == 2:
 		return nil, statemachine.Done, ""
-	case conflict && len(answers) == 1:
+	case conflict && len(answers) == 1 && len(a.Requests) > 1:
 		return &a.Requests[1], 0, ""
 	case conflict && last.Status == 404:
 		last = first

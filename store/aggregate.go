@@ -38,6 +38,9 @@ type aggregate[T Clock, K, L comparable, A, E, C any] struct {
 	apply    func(A, E, time.Time) (C, error)
 	result   func(*C) *A
 	empty    func(*C) bool
+	// reload says that Held, and the results of a turn, are judged by what is
+	// stored, so that nothing else in the caller's copy counts than its versions.
+	reload bool
 	// merge takes next into first if the two can be saved as one; nil if never.
 	merge func(first, next *C) bool
 	// owner returns the aggregate of a versioned record that is not its own one;
@@ -190,7 +193,7 @@ func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K,
 	runs := 0
 	run := func(tx T) (err error) {
 		todo := commands
-		if runs++; runs == 1 {
+		if runs++; runs == 1 && !s.of.reload {
 			as = make([]A, len(commands))
 			for i := range commands {
 				as[i] = *commands[i].held
@@ -202,7 +205,7 @@ func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K,
 				return err
 			}
 		}
-		if err := s.apply(tx, as, todo, runs > 1); err != nil || more == nil {
+		if err := s.apply(tx, as, todo, runs > 1 || s.of.reload); err != nil || more == nil {
 			return err
 		}
 		return more(tx)

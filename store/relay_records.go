@@ -26,9 +26,9 @@ type RelayRecords interface {
 	// is at or before now, in the order of [relaysync.CompareDue]. They stay
 	// locked until the transaction ends; what another transaction holds is
 	// skipped, so an empty answer does not mean that nothing is due. A record
-	// that cannot be read is left out. In a View it is
-	// [statemachine.ErrIllegal].
-	Due(now time.Time, limit int) ([]relaysync.Sync, error)
+	// that cannot be read stops no other: unreadable names it and says why. In a
+	// View it is [statemachine.ErrIllegal].
+	Due(now time.Time, limit int) (due []relaysync.Sync, unreadable []error, err error)
 	// NextDue returns the earliest due time after now; zero if there is none.
 	NextDue(now time.Time) (time.Time, error)
 	// Pending pages through the ids of the source's list_relays_pending_sync
@@ -94,7 +94,7 @@ type TenantRecords interface {
 	TenantOf(invoice string) (string, error)
 	// Due returns up to limit accounts whose DueAt is at or before now, in the
 	// order of [dunning.CompareDue], as [RelayRecords.Due] does.
-	Due(now time.Time, limit int) ([]dunning.Account, error)
+	Due(now time.Time, limit int) (due []dunning.Account, unreadable []error, err error)
 	// NextDue returns the earliest DueAt after now; zero if there is none.
 	NextDue(now time.Time) (time.Time, error)
 	// List pages through the ids of tenants in byte order, behind an id.
@@ -109,9 +109,11 @@ type TenantRecords interface {
 	// under the same id is [statemachine.ErrConflict]. Otherwise as
 	// [RelayRecords.Save].
 	Save(changes ...dunning.Change) error
-	// Transitions returns the audit trail of a tenant or an invoice, oldest
-	// first.
-	Transitions(id string) ([]statemachine.Transition[string], error)
+	// Transitions returns the audit trail of a tenant, oldest first.
+	Transitions(tenant string) ([]statemachine.Transition[string], error)
+	// InvoiceTransitions returns the audit trail of an invoice, oldest first. It
+	// may have the id of a tenant.
+	InvoiceTransitions(invoice string) ([]statemachine.Transition[string], error)
 	Feed[string]
 	// Stats counts what the fields of [dunning.Stats] say.
 	Stats(now time.Time) (dunning.Stats, error)

@@ -79,6 +79,7 @@ func aggregateOfRelays(p *relaysync.Policy) *relayAggregate {
 		apply:  p.ApplyAt,
 		result: func(c *relaysync.Change) *relaysync.Sync { return &c.New },
 		empty:  (*relaysync.Change).Empty,
+		reload: true,
 		merge:  (*relaysync.Change).Merge,
 		beside: func(b *relayBatch) beside[relaysync.Sync, relaysync.Event, relaysync.Change] { return leaseEnds{b} },
 	}
@@ -184,9 +185,10 @@ func (s *Relays) DoAll(ctx context.Context, commands ...RelayCommand) ([]relaysy
 	return s.do(ctx, do)
 }
 
-// Held is [Relays.Do] for a relay that the caller still has: it loads nothing,
-// the comparison of versions proves that it is current. One that is not is
-// [statemachine.ErrConflict], unless the events are all in the record already.
+// Held is [Relays.Do] for a relay that the caller still has: one of another version
+// than the stored one is [statemachine.ErrConflict], unless the events are all in
+// the record already. Nothing else in it counts: a caller that changed it has
+// changed its copy alone.
 func (s *Relays) Held(ctx context.Context, r relaysync.Sync, events ...relaysync.Event) (relaysync.Sync, error) {
 	all, err := s.held(ctx, []relayCommand{{r.Relay.ID, &r, events}}, true, nil)
 	if err != nil {
@@ -290,11 +292,14 @@ func (s *Relays) Revoke(ctx context.Context, by relaysync.By, of statemachine.Re
 	})
 }
 
-// readable returns the aggregates that can be read, and why others cannot: one
-// row that a later version has written must not stop the others.
+// readable returns the aggregates that can be read, and why others cannot: one row
+// that is damaged, or that a later version has written, must not stop the others.
 func readable[K, A any](get func(...K) ([]A, error), ids []K) (all []A, unreadable []error, err error) {
-	var unknown *statemachine.UnknownTextError
-	if all, err = get(ids...); !errors.As(err, &unknown) {
+	damaged := func(err error) bool {
+		var unknown *statemachine.UnknownTextError
+		return errors.As(err, &unknown) || errors.Is(err, statemachine.ErrCorrupt)
+	}
+	if all, err = get(ids...); !damaged(err) {
 		return all, nil, err
 	}
 	all = nil
@@ -302,7 +307,7 @@ func readable[K, A any](get func(...K) ([]A, error), ids []K) (all []A, unreadab
 		switch one, err := get(id); {
 		case err == nil:
 			all = append(all, one...)
-		case errors.As(err, &unknown):
+		case damaged(err):
 			unreadable = append(unreadable, err)
 		default:
 			return nil, nil, err

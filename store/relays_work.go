@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,7 +20,8 @@ import (
 // judged by what is stored then.
 type RelaySyncs struct {
 	*Relays
-	name string
+	holder
+	unreadable
 }
 
 // ClaimedRelay is a relay to be sent.
@@ -30,8 +32,24 @@ type ClaimedRelay struct {
 	Until time.Time
 }
 
+// unreadable tells the host of due records that cannot be read.
+type unreadable struct {
+	// Unreadable is called after a turn that left out records which cannot be
+	// read, with the error that names all of them; nil: nobody is told. Such a
+	// record is due again and again.
+	Unreadable func(error)
+	found      []error // in the latest turn
+}
+
+func (u *unreadable) tell() {
+	if u.Unreadable != nil && len(u.found) > 0 {
+		u.Unreadable(errors.Join(u.found...))
+	}
+	u.found = nil
+}
+
 // Syncs returns the work of the reactor of this name.
-func (s *Relays) Syncs(name string) *RelaySyncs { return &RelaySyncs{s, name} }
+func (s *Relays) Syncs(name string) *RelaySyncs { return &RelaySyncs{Relays: s, holder: holder{name}} }
 
 // By is who speaks in results of this work.
 func (w *RelaySyncs) By() relaysync.By {
@@ -43,13 +61,17 @@ func (w *RelaySyncs) ShortestLease() time.Duration { return w.policy.Lease }
 
 // Turn implements [worker.Source].
 func (w *RelaySyncs) Turn(ctx context.Context, done []HeldRelay, n int) (items []worker.Item[ClaimedRelay], next time.Time, err error) {
+	if err := w.Check(); err != nil {
+		return nil, next, err
+	}
 	commands := make([]relayCommand, len(done))
 	for i := range done {
 		commands[i] = relayCommand{done[i].Sync.Relay.ID, &done[i].Sync, done[i].Events}
 	}
 	next, err = w.turn(ctx, commands, n, func(b *relayBatch) (time.Duration, error) {
 		items = nil
-		due, err := b.tx.Relays().Due(b.now, n)
+		due, skipped, err := b.tx.Relays().Due(b.now, n)
+		w.found = skipped
 		if err != nil {
 			return 0, err
 		}
@@ -68,6 +90,7 @@ func (w *RelaySyncs) Turn(ctx context.Context, done []HeldRelay, n int) (items [
 	if err != nil {
 		return nil, time.Time{}, err
 	}
+	w.tell()
 	return items, next, nil
 }
 

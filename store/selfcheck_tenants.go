@@ -79,7 +79,7 @@ func writeTenant(ctx context.Context, tx TenantUnit, relays *Relays, tenants *Te
 	accounts, err1 := tx.Tenants().Get(tenant)
 	syncs, err2 := tx.Relays().Get(relay)
 	_, err3 := relays.Trail(ctx, relay)
-	_, err4 := tenants.Trail(ctx, invoice)
+	_, err4 := tenants.InvoiceTrail(ctx, invoice)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return stale, err
 	}

@@ -25,12 +25,15 @@ func (s *swapItems[A]) give(ctx context.Context, by swap.By, of statemachine.Rev
 // swapWork is the work of one worker in either direction.
 type swapWork[A any] struct {
 	*swapItems[A]
-	name string
+	holder
 }
 
 func (w swapWork[A]) by() swap.By { return swap.By{Actor: w.name, Role: swap.Worker} }
 
 func (w swapWork[A]) claim(ctx context.Context, done []swapCommand[A], n int) (items []worker.Item[A], next time.Time, err error) {
+	if err := w.Check(); err != nil {
+		return nil, next, err
+	}
 	next, err = w.turn(ctx, done, n, func(b *swapBatch[A]) (time.Duration, error) {
 		items = items[:0]
 		due, err := w.records(b.tx).Due(b.now, n)

@@ -33,10 +33,14 @@ type (
 
 // NewTenants returns the service for a store of any transaction type that has
 // tenants and relays. Subscribers of relays hear of those that a churn
-// deactivates.
+// deactivates. A policy that [dunning.Policy.Validate] refuses, and no relays, are
+// [statemachine.ErrInvalid].
 func NewTenants[T TenantUnit](s Store[T], relays *Relays, p dunning.Policy) (*Tenants, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
+	}
+	if relays == nil {
+		return nil, fmt.Errorf("%w: tenants need the service of their relays", statemachine.ErrInvalid)
 	}
 	t := &Tenants{newCore(s, aggregateOfTenants(&p, relays), func(tx T) TenantUnit { return tx }), p}
 	update := t.update
@@ -81,6 +85,7 @@ func aggregateOfTenants(p *dunning.Policy, relays *Relays) *tenantAggregate {
 		apply:  p.ApplyAt,
 		result: func(c *dunning.Change) *dunning.Account { return &c.New },
 		empty:  (*dunning.Change).Empty,
+		reload: true,
 		merge:  (*dunning.Change).Merge,
 		owner:  func(tx TenantUnit, _ string, invoice string) (string, error) { return tx.Tenants().TenantOf(invoice) },
 		beside: func(b *tenantBatch) beside[dunning.Account, dunning.Event, dunning.Change] { return &churns{b, relays} },
@@ -93,7 +98,19 @@ type churns struct {
 	relays *Relays
 }
 
-func (c *churns) fill(_ *dunning.Account, ev dunning.Event) (dunning.Event, error) { return ev, nil }
+// fill finds out whose the id of a new invoice is.
+func (c *churns) fill(a *dunning.Account, ev dunning.Event) (dunning.Event, error) {
+	e, ok := ev.(dunning.Issued)
+	if !ok || a.Invoice(e.Invoice) != nil {
+		return ev, nil
+	}
+	taken, err := c.tx.Tenants().TenantOf(e.Invoice)
+	if errors.Is(err, statemachine.ErrNotFound) {
+		err = nil
+	}
+	e.Taken = taken
+	return e, err
+}
 
 func (c *churns) follow(change *dunning.Change) error {
 	if !change.Churned() {
@@ -153,9 +170,8 @@ func (s *Tenants) Do(ctx context.Context, tenant string, events ...dunning.Event
 	return all[0], nil
 }
 
-// Held is [Tenants.Do] for an account that the caller still has: it loads
-// nothing, the comparison of versions proves that it is current. One that is not
-// is [statemachine.ErrConflict], unless the events are all in the record already.
+// Held is [Tenants.Do] for an account that the caller still has, as [Relays.Held]
+// is for a relay: the versions of the tenant and of each invoice are compared.
 func (s *Tenants) Held(ctx context.Context, a dunning.Account, events ...dunning.Event) (dunning.Account, error) {
 	all, err := s.held(ctx, []tenantCommand{{a.Tenant.ID, &a, events}}, true, nil)
 	if err != nil {
@@ -209,10 +225,28 @@ func (s *Tenants) ForOperator(ctx context.Context, after string, limit int) ([]s
 	return read(ctx, s.view, func(tx TenantUnit) ([]string, error) { return tx.Tenants().ForOperator(after, limit) })
 }
 
-// Trail returns the audit trail of a tenant or an invoice, oldest first, after
-// replaying it through the table.
-func (s *Tenants) Trail(ctx context.Context, id string) ([]statemachine.Transition[string], error) {
-	return s.trail(ctx, id)
+// Trail returns the audit trail of a tenant, oldest first, after replaying it
+// through the table.
+func (s *Tenants) Trail(ctx context.Context, tenant string) ([]statemachine.Transition[string], error) {
+	return s.trail(ctx, tenant)
+}
+
+// InvoiceTrail is [Tenants.Trail] of an invoice, which may have a tenant's id.
+func (s *Tenants) InvoiceTrail(ctx context.Context, invoice string) ([]statemachine.Transition[string], error) {
+	of := *s.of
+	of.records = func(tx TenantUnit) records[string, string, dunning.Account, dunning.Change] {
+		return invoiceTrails{tx.Tenants()}
+	}
+	c := s.tenantCore
+	c.of = &of
+	return c.trail(ctx, invoice)
+}
+
+// invoiceTrails are the records of tenants by the trails of their invoices.
+type invoiceTrails struct{ TenantRecords }
+
+func (r invoiceTrails) Transitions(invoice string) ([]statemachine.Transition[string], error) {
+	return r.InvoiceTransitions(invoice)
 }
 
 // Audit checks the invariants of a page of accounts, see [dunning.Check], behind
@@ -262,10 +296,16 @@ func (s *Tenants) Alerts(ctx context.Context, limits dunning.Thresholds) ([]dunn
 // due, each put off by [dunning.Policy.Hold] so that no other process begins it
 // too. Work holds the store's time of its claim: the handler takes
 // [dunning.Policy.Next] at that time, stores an intent with [Tenants.Held] before
-// its effect, and goes on until nothing is owed.
+// its effect, and goes on until nothing is owed or its context is done: then it
+// sends nothing any more, since another process may be at it.
+//
+// Each process has a name of its own, an earlier life of it included: an intent
+// is its actor's, who may repeat it after a lost answer. Two processes of one name
+// would take each other's intent for their own, and both would charge and write.
 type Steps struct {
 	*Tenants
-	name string
+	holder
+	unreadable
 }
 
 // DueTenant is a tenant for whom something was due at a time.
@@ -275,7 +315,7 @@ type DueTenant struct {
 }
 
 // Steps returns the work of the biller of this name.
-func (s *Tenants) Steps(name string) *Steps { return &Steps{s, name} }
+func (s *Tenants) Steps(name string) *Steps { return &Steps{Tenants: s, holder: holder{name}} }
 
 // By is who speaks in this work.
 func (w *Steps) By() dunning.By { return dunning.By{Actor: w.name, Role: dunning.Biller} }
@@ -286,13 +326,17 @@ func (w *Steps) ShortestLease() time.Duration { return w.policy.Hold }
 // Turn implements [worker.Source]. A result has nothing to store but what is
 // left of its events.
 func (w *Steps) Turn(ctx context.Context, done []HeldTenant, n int) (items []worker.Item[DueTenant], next time.Time, err error) {
+	if err := w.Check(); err != nil {
+		return nil, next, err
+	}
 	commands := make([]tenantCommand, len(done))
 	for i := range done {
 		commands[i] = tenantCommand{done[i].Account.Tenant.ID, &done[i].Account, done[i].Events}
 	}
 	next, err = w.turn(ctx, commands, n, func(b *tenantBatch) (time.Duration, error) {
 		items = nil
-		due, err := b.tx.Tenants().Due(b.now, n)
+		due, skipped, err := b.tx.Tenants().Due(b.now, n)
+		w.found = skipped
 		if err != nil {
 			return 0, err
 		}
@@ -312,17 +356,35 @@ func (w *Steps) Turn(ctx context.Context, done []HeldTenant, n int) (items []wor
 	if err != nil {
 		return nil, time.Time{}, err
 	}
+	w.tell()
 	return items, next, nil
 }
 
-// Renew puts the steps off once more.
+// Renew puts the steps off once more. An intent is not put off: where its look-up
+// is due before, the handler has until then.
 func (w *Steps) Renew(ctx context.Context, items []worker.Item[DueTenant]) error {
-	at := time.Now()
 	for i := range items {
-		if _, err := w.Do(ctx, items[i].Key, dunning.Ticked{By: w.By()}); err != nil {
+		err := w.update(ctx, func(tx TenantUnit) error {
+			b, err := w.batch(tx)
+			if err != nil {
+				return err
+			}
+			a, err := w.get(tx, items[i].Key)
+			if err == nil {
+				err = b.step(&a, items[i].Key, dunning.Ticked{By: w.By()})
+			}
+			if err != nil {
+				return err
+			}
+			items[i].Until = b.began.Add(w.policy.Hold)
+			if at := a.Tenant.DueAt; !at.IsZero() {
+				items[i].Until = b.began.Add(min(w.policy.Hold, at.Sub(b.now)))
+			}
+			return b.save()
+		})
+		if err != nil {
 			return fmt.Errorf("tenant %s: %w", items[i].Key, err)
 		}
-		items[i].Until = at.Add(w.policy.Hold)
 	}
 	return nil
 }

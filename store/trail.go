@@ -79,7 +79,8 @@ func (s *core[T, K, L, A, E, C]) audit(ctx context.Context, page func(T) ([]K, e
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		as, err := s.of.records(tx).Get(ids...)
+		as, unreadable, err := readable(s.of.records(tx).Get, ids)
+		broken = append(broken, unreadable...)
 		for i := range as {
 			broken = append(broken, check(as[i]))
 		}

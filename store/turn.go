@@ -3,10 +3,25 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store/worker"
 )
+
+// holder is the name of a source of work: that of its leases, and the actor of its
+// events.
+type holder struct{ name string }
+
+// Check implements [worker.Checked]: every event of another name would be refused,
+// and nothing would ever be done.
+func (h holder) Check() error {
+	if h.name == "" || len(h.name) > 200 || !statemachine.Storable(h.name) {
+		return fmt.Errorf("%w: a worker needs a name of 1 to 200 bytes", statemachine.ErrInvalid)
+	}
+	return nil
+}
 
 // turn stores results and claims up to n more items, or none for 0, in one
 // transaction. The results are

@@ -53,7 +53,7 @@ type BatchSource interface {
 // Keys are the wallet for members on a chain with nonces, else the first job;
 // and the batch for one that is to be sent again.
 func (s *Withdrawals) BatchPayments(chain uuid.UUID, name string, size int) BatchSource {
-	return &batchPayments{batchResults{s}, payments{Withdrawals: s, chain: chain, name: name, nonces: s.policy.ChainOf(chain).Nonces}, size}
+	return &batchPayments{batchResults{s}, payments{Withdrawals: s, chain: chain, holder: holder{name}, nonces: s.policy.ChainOf(chain).Nonces}, size}
 }
 
 // batchResults stores what workers found out about batches.
@@ -85,6 +85,9 @@ type batchPayments struct {
 }
 
 func (p *batchPayments) Turn(ctx context.Context, done []BatchResult, n int) (items []worker.Item[BatchWork], next time.Time, err error) {
+	if err := p.Check(); err != nil {
+		return nil, next, err
+	}
 	if p.one.chain == uuid.Nil || p.size < 1 || p.size > withdrawal.MaxMembers {
 		return nil, next, fmt.Errorf("%w: batches are of one chain, of 1 to %d requests", statemachine.ErrInvalid, withdrawal.MaxMembers)
 	}
@@ -112,6 +115,9 @@ func (p *batchPayments) Turn(ctx context.Context, done []BatchResult, n int) (it
 	}
 	return items, next, nil
 }
+
+// Check implements [worker.Checked].
+func (p *batchPayments) Check() error { return p.one.Check() }
 
 func (p *batchPayments) claim(tx WithdrawalUnit, items *[]worker.Item[BatchWork], n int) (next time.Time, err error) {
 	share := withdrawal.RebroadcastShare(n, p.one.again.Load())
@@ -285,7 +291,7 @@ func (p *batchPayments) Panicked(w BatchWork, value any) (r BatchResult) {
 // another transaction that has the nonce or input; [withdrawal.BatchCannotTell];
 // or [withdrawal.BatchMissing]. The key is the batch.
 func (s *Withdrawals) BatchLookups(chain uuid.UUID, name string) BatchSource {
-	return &batchLookups{batchResults{s}, lookups{s, chain, name}}
+	return &batchLookups{batchResults{s}, lookups{s, holder{name}, chain}}
 }
 
 type batchLookups struct {
@@ -294,6 +300,9 @@ type batchLookups struct {
 }
 
 func (l *batchLookups) Turn(ctx context.Context, done []BatchResult, n int) (items []worker.Item[BatchWork], next time.Time, err error) {
+	if err := l.Check(); err != nil {
+		return nil, next, err
+	}
 	if err := l.store(ctx, done); err != nil || n == 0 {
 		return nil, next, err
 	}
@@ -312,6 +321,9 @@ func (l *batchLookups) Turn(ctx context.Context, done []BatchResult, n int) (ite
 	}
 	return items, next, nil
 }
+
+// Check implements [worker.Checked].
+func (l *batchLookups) Check() error { return l.one.Check() }
 
 // ShortestLease implements [worker.Leasing].
 func (l *batchLookups) ShortestLease() time.Duration { return l.policy.CheckEvery }

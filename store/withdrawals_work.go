@@ -41,13 +41,13 @@ type WithdrawalSource interface {
 //
 // Keys are the wallet for an execution on a chain with nonces, else the job.
 func (s *Withdrawals) Payments(chain uuid.UUID, name string) WithdrawalSource {
-	return &payments{Withdrawals: s, chain: chain, name: name, nonces: s.policy.ChainOf(chain).Nonces}
+	return &payments{Withdrawals: s, chain: chain, holder: holder{name}, nonces: s.policy.ChainOf(chain).Nonces}
 }
 
 type payments struct {
 	*Withdrawals
+	holder
 	chain  uuid.UUID
-	name   string
 	nonces bool
 	again  atomic.Bool // the last claim of one was a re-broadcast
 }
@@ -57,6 +57,9 @@ func (p *payments) by() withdrawal.By {
 }
 
 func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (items []worker.Item[withdrawal.Withdrawal], next time.Time, err error) {
+	if err := p.Check(); err != nil {
+		return nil, next, err
+	}
 	if p.chain == uuid.Nil {
 		return nil, next, fmt.Errorf("%w: payments are of one chain", statemachine.ErrInvalid)
 	}
@@ -165,13 +168,13 @@ func (p *payments) Panicked(w withdrawal.Withdrawal, value any) HeldWithdrawal {
 // Evidence does not depend on the version that it was looked up for: it is
 // judged by what is stored then. The key is the job.
 func (s *Withdrawals) Lookups(chain uuid.UUID, name string) WithdrawalSource {
-	return &lookups{s, chain, name}
+	return &lookups{s, holder{name}, chain}
 }
 
 type lookups struct {
 	*Withdrawals
+	holder
 	chain uuid.UUID
-	name  string
 }
 
 func (l *lookups) by() withdrawal.By {
@@ -179,6 +182,9 @@ func (l *lookups) by() withdrawal.By {
 }
 
 func (l *lookups) Turn(ctx context.Context, done []HeldWithdrawal, n int) (items []worker.Item[withdrawal.Withdrawal], next time.Time, err error) {
+	if err := l.Check(); err != nil {
+		return nil, next, err
+	}
 	next, err = l.turn(ctx, heldWithdrawals(done), n, func(b *withdrawalBatch) (time.Duration, error) {
 		items = items[:0]
 		q := DueWithdrawals{Kind: withdrawal.DueCheck, Chain: l.chain, Now: b.now, Limit: n, Grace: l.policy.CheckEvery}

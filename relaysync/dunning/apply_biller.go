@@ -41,6 +41,7 @@ func (p *Policy) intend(c *step, e *ChargeIntended) error {
 	if e.Key != do.Key {
 		return c.refuse(statemachine.ErrConflict, "the key of the next charge is "+do.Key)
 	}
+	i.Attempts = c.Old.next(&i)
 	i.Charge, i.ChargeKey, i.ChargeBy, i.ChargeAt, i.ChargeAmount, i.ChargeMethod = ChargeOpen, e.Key, c.by.Actor, c.by.At, i.Amount, c.Old.Tenant.Method
 	i.ChargeAfter = c.by.At.Add(p.Hold)
 	return c.move(OnCharge, i)
@@ -77,12 +78,17 @@ func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, t
 	if !ok {
 		return c.refuse(statemachine.ErrInvalid, "no charge of this invoice had this key")
 	}
-	if outcome.Valid() && (i.PaidKey == key || i.OverpaidKey == key) {
+	if outcome.Valid() && (i.PaidKey == key || i.Overpaid.has(n) || i.Repaid.has(n)) {
 		return nil // it is done, whatever is said later
 	}
 	latest := n == i.Attempts
 	if outcome != statemachine.Done && (!latest || i.Charge == ChargeNone && outcome != statemachine.Failed) {
 		return nil // it is known already, or tells nothing new
+	}
+	if outcome == statemachine.Deferred && i.Charge == ChargeOpen {
+		if err := c.own(i.ChargeBy); err != nil {
+			return err // nobody else knows what its holder does
+		}
 	}
 	if err := c.version(); err != nil {
 		return err
@@ -93,9 +99,11 @@ func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, t
 	}
 	switch outcome {
 	case statemachine.Done:
-		if i.Status() != InvoiceOpen {
-			i.OverpaidAt, i.OverpaidKey = c.by.At, key
-			c.reason = key
+		open := i.Status() == InvoiceOpen
+		if !open || key != i.ChargeKey || i.ChargeAmount != i.Amount { // what it was of, the record does not say
+			i.OverpaidAt, i.Overpaid, c.reason = c.by.At, i.Overpaid.with(n), key
+		}
+		if !open {
 			return c.move(OnOverpaid, i)
 		}
 		i.PaidAt, i.Method, i.PaidKey, i.PaymentError, t.PaymentError = c.by.At, i.ChargeMethod, key, "", ""
@@ -134,7 +142,8 @@ func (c *step) unlessSwitched(i *Invoice, at time.Time) time.Time {
 	return at
 }
 
-// missing: it is charged again, under the same key.
+// missing: it is charged again. Until a look-up is due, whoever stored the intent
+// may be about to charge: nobody else's finding is complete.
 func (p *Policy) missing(c *step, e *ChargeMissing) error {
 	i, err := c.find(e.Invoice)
 	if err != nil {
@@ -146,6 +155,11 @@ func (p *Policy) missing(c *step, e *ChargeMissing) error {
 	}
 	if i.Charge == ChargeNone || n != i.Attempts {
 		return nil
+	}
+	if do := p.Next(c.Old, c.by.At).Action; i.Charge == ChargeOpen && (do == nil || do.Do != DoLookUp) {
+		if err := c.own(i.ChargeBy); err != nil {
+			return err
+		}
 	}
 	if err := c.version(); err != nil {
 		return err
@@ -189,6 +203,9 @@ func (p *Policy) churn(c *step) error {
 func (p *Policy) notice(c *step, e *NoticeIntended) error {
 	t := &c.New.Tenant
 	if e.Notice != "" && t.Notice == e.Notice {
+		if t.NoticeBy == "" {
+			return c.refuse(statemachine.ErrIllegal, "the message was sent")
+		}
 		return c.own(t.NoticeBy)
 	}
 	if err := c.version(); err != nil {
@@ -211,16 +228,34 @@ func (p *Policy) notice(c *step, e *NoticeIntended) error {
 	return c.move(OnNotice, stamped...)
 }
 
+// noticeAnswered takes one answer to the latest message, of whoever had the intent
+// or of the host. A message that another one followed counts as sent.
 func (p *Policy) noticeAnswered(c *step, e *NoticeAnswered) error {
-	switch {
-	case !e.Outcome.Valid() || !word(e.Notice):
+	t := &c.New.Tenant
+	if !e.Outcome.Valid() || !word(e.Notice) {
 		return c.refuse(statemachine.ErrInvalid, "the answer to a message has its key and an outcome")
-	case e.Outcome == statemachine.Done || e.Outcome == statemachine.Unknown:
-		return nil // it counts as sent since the intent
+	}
+	sent := e.Outcome == statemachine.Done || e.Outcome == statemachine.Unknown
+	switch {
+	case t.Notice != e.Notice:
+		return nil
+	case t.NoticeBy == "" && sent:
+		return nil
+	case t.NoticeBy == "":
+		return c.refuse(statemachine.ErrIllegal, "the message was sent")
+	case c.by.Role == Biller:
+		if err := c.own(t.NoticeBy); err != nil {
+			return err
+		}
 	}
 	if err := c.version(); err != nil {
 		return err
 	}
+	t.NoticeBy, c.reason = "", e.Notice
+	if sent {
+		return c.move(OnNoticeSent)
+	}
+	t.Notice, t.NoticeAfter = "", c.by.At.Add(p.Tick)
 	var restored []Invoice
 	for _, i := range c.Old.Invoices {
 		if i.Notice == e.Notice && i.Status() == InvoiceOpen {
@@ -228,10 +263,5 @@ func (p *Policy) noticeAnswered(c *step, e *NoticeAnswered) error {
 			restored = append(restored, i)
 		}
 	}
-	if len(restored) == 0 {
-		return nil
-	}
-	c.New.Tenant.NoticeAfter = c.by.At.Add(p.Tick)
-	c.reason = e.Notice
 	return c.move(OnNoticeFailed, restored...)
 }

@@ -2,6 +2,7 @@ package dunning
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -65,10 +66,14 @@ func (c *step) issue(e *Issued) error {
 		return c.refuse(statemachine.ErrInvalid, "created at: "+err.Error())
 	}
 	if old := c.Old.Invoice(e.Invoice); old != nil {
-		if e.Amount >= old.Amount && (e.CreatedAt.IsZero() || created == old.CreatedAt) {
+		amount := e.Amount == old.Issued || old.Issued < 0 && e.Amount >= old.Amount
+		if amount && (e.CreatedAt.IsZero() || created == old.CreatedAt) {
 			return nil // it may have been lowered since
 		}
-		return c.refuse(statemachine.ErrIllegal, "there is an invoice of this id")
+		return c.refuse(statemachine.ErrIllegal, "there is an invoice of this id, of another amount or time")
+	}
+	if e.Taken != "" && e.Taken != c.Old.Tenant.ID {
+		return c.refuse(statemachine.ErrIllegal, "tenant "+statemachine.Bounded(e.Taken, MaxID)+" has an invoice of this id")
 	}
 	if err := c.version(); err != nil {
 		return err
@@ -88,7 +93,7 @@ func (c *step) issue(e *Issued) error {
 	if open >= MaxInvoices {
 		return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("%d invoices are open", open))
 	}
-	return c.move(OnIssue, Invoice{ID: e.Invoice, Tenant: c.Old.Tenant.ID, Amount: e.Amount, CreatedAt: created, Charge: ChargeNone})
+	return c.move(OnIssue, Invoice{ID: e.Invoice, Tenant: c.Old.Tenant.ID, Amount: e.Amount, Issued: e.Amount, CreatedAt: created, Charge: ChargeNone})
 }
 
 func (c *step) amend(e *Amended) error {
@@ -116,13 +121,16 @@ func (c *step) pay(e *Paid) error {
 	if err != nil {
 		return err
 	}
-	if i.Status() == InvoicePaid {
+	if i.Status() == InvoicePaid && i.PaidKey == "" && i.Method == e.Method {
 		return nil
 	}
 	if err := c.version(); err != nil {
 		return err
 	}
-	if i.Status() != InvoiceOpen {
+	switch {
+	case i.Status() == InvoicePaid:
+		return c.refuse(statemachine.ErrIllegal, strings.TrimSpace("it is paid by "+i.Method.String()+" "+i.PaidKey)+": another payment is to be paid back")
+	case i.Status() != InvoiceOpen:
 		return c.refuse(statemachine.ErrIllegal, "the invoice is "+i.Status().String())
 	}
 	if !e.Method.Valid() {
@@ -171,19 +179,23 @@ func (c *step) acknowledge(e *Acknowledged) error {
 	if err != nil {
 		return err
 	}
-	if i.OverpaidAt.IsZero() {
+	n, ok := i.attempt(e.Key)
+	if ok && i.Repaid.has(n) {
 		return nil
 	}
 	if err := c.version(); err != nil {
 		return err
 	}
-	if e.Key != i.OverpaidKey {
-		return c.refuse(statemachine.ErrConflict, "the latest overpayment is "+i.OverpaidKey)
+	if !ok || !i.Overpaid.has(n) {
+		return c.refuse(statemachine.ErrConflict, "what is overpaid are the charges "+strings.Join(i.Overpayments(), ", "))
 	}
 	if err := c.because(e.Reason); err != nil {
 		return err
 	}
-	i.OverpaidAt = time.Time{}
+	i.Overpaid, i.Repaid = i.Overpaid.without(n), i.Repaid.with(n)
+	if i.Overpaid == "" {
+		i.OverpaidAt = time.Time{}
+	}
 	return c.move(OnAcknowledge, i)
 }
 

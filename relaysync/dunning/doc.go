@@ -12,7 +12,9 @@
 // effect, then
 //
 //   - no charge is made while another one's answer is unknown, and never under
-//     a new key without proof that the old one failed;
+//     a new key without proof that the old one failed or never arrived;
+//   - one key is of one method and one amount, and money that comes twice, since
+//     a proof was wrong, is in Invoice.Overpaid until an operator has seen to it;
 //   - there is at most one message for each reminder that is due, however often
 //     somebody asks;
 //   - a tenant is churned once, not before the oldest open invoice is
@@ -35,5 +37,6 @@
 // An invoice is open, paid or void. Its charge is none, open (its intent is on
 // file; found by a later step it is looked up, never made again) or unknown (an
 // operator ends it with [Resolved] where no look-up does). A charge that is done
-// for an invoice that is paid or void is an incident: Invoice.OverpaidAt.
+// for an invoice that is paid or void, or under a key that is not the latest, is an
+// incident: Invoice.Overpaid has it until an operator has [Acknowledged] it.
 package dunning

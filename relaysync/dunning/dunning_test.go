@@ -128,13 +128,13 @@ func TestCharges(t *testing.T) {
 	x.do(dunning.MethodSet{By: by(dunning.Host, after(7*day)), Method: dunning.Stripe})
 	x.nothing(dunning.MethodSet{By: by(dunning.Host, after(7*day)), Method: dunning.Stripe})
 	x.expect(7*day, "charge i1")
-	x.do(intended(7*day, "i1/1"), answered(7*day, "i1/1", statemachine.Done))
-	x.nothing(answered(8*day, "i1/1", statemachine.Done))
-	if i := x.a.Invoices[0]; i.Status() != dunning.InvoicePaid || i.Method != dunning.Stripe || i.PaidKey != "i1/1" || x.a.Tenant.PaymentError != "" {
+	x.do(intended(7*day, "i1/2"), answered(7*day, "i1/2", statemachine.Done))
+	x.nothing(answered(8*day, "i1/2", statemachine.Done))
+	if i := x.a.Invoices[0]; i.Status() != dunning.InvoicePaid || i.Method != dunning.Stripe || i.PaidKey != "i1/2" || x.a.Tenant.PaymentError != "" {
 		t.Errorf("%+v", i)
 	}
 	x.expect(100*day, "nothing")
-	x.refused(statemachine.ErrInvalid, answered(8*day, "i1/2", statemachine.Done))
+	x.refused(statemachine.ErrInvalid, answered(8*day, "i1/3", statemachine.Done))
 	x.refused(statemachine.ErrInvalid, answered(8*day, "i1/01", statemachine.Done))
 	x.refused(statemachine.ErrNotFound, answered(8*day, "i9/0", statemachine.Done))
 }
@@ -210,7 +210,7 @@ func TestOverpaid(t *testing.T) {
 		x.do(answered(2*hour, "i1/0", statemachine.Done))
 		x.nothing(answered(3*hour, "i1/0", statemachine.Done))
 		i := x.a.Invoices[0]
-		if i.PaidAt != before.PaidAt || i.VoidedAt != before.VoidedAt || i.Method != before.Method || i.OverpaidKey != "i1/0" || i.OverpaidAt != after(2*hour) {
+		if i.PaidAt != before.PaidAt || i.VoidedAt != before.VoidedAt || i.Method != before.Method || !slices.Equal(i.Overpayments(), []string{"i1/0"}) || i.OverpaidAt != after(2*hour) {
 			t.Errorf("%s: %+v", name, i)
 		}
 		x.expect(2*hour, "nothing")
@@ -230,7 +230,7 @@ func TestOverpaid(t *testing.T) {
 		t.Errorf("%+v", i)
 	}
 	x.do(answered(day+2*hour, "i1/1", statemachine.Done))
-	if i := x.a.Invoices[0]; i.PaidKey != "i1/0" || i.OverpaidKey != "i1/1" {
+	if i := x.a.Invoices[0]; i.PaidKey != "i1/0" || !slices.Equal(i.Overpayments(), []string{"i1/0", "i1/1"}) {
 		t.Errorf("%+v", i)
 	}
 }
@@ -265,11 +265,12 @@ func TestMessages(t *testing.T) {
 	x.expect(36*hour, "notify i1 i2") // one message names all that are due then
 	x.refused(statemachine.ErrConflict, dunning.NoticeIntended{By: by(dunning.Biller, after(36*hour)), Notice: "n"})
 	first := x.notify(36 * hour)
-	x.nothing(dunning.NoticeIntended{By: by(dunning.Biller, after(36*hour)), Notice: first})
+	again := dunning.NoticeIntended{By: by(dunning.Biller, after(36*hour)), Notice: first}
+	x.nothing(again)
 	x.expect(37*hour, "wait 1h0m0s") // no answer: counts as sent, and blocks nothing
-	for _, o := range []statemachine.Outcome{statemachine.Done, statemachine.Unknown} {
-		x.nothing(dunning.NoticeAnswered{By: by(dunning.Biller, after(37*hour)), Notice: first, Outcome: o})
-	}
+	x.do(dunning.NoticeAnswered{By: by(dunning.Biller, after(37*hour)), Notice: first, Outcome: statemachine.Done})
+	x.nothing(dunning.NoticeAnswered{By: by(dunning.Biller, after(37*hour)), Notice: first, Outcome: statemachine.Unknown})
+	x.refused(statemachine.ErrIllegal, again) // it would be sent again
 	// Spacing is per invoice.
 	x.expect(11*day, "notify i3")
 	second := x.notify(11 * day)

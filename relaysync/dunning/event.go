@@ -39,12 +39,14 @@ type (
 		By
 		Method Method `json:",omitzero"`
 	}
-	// Issued makes an invoice; of nothing, if Amount is 0. Key: Invoice.
+	// Issued makes an invoice; of nothing, if Amount is 0. Key: Invoice, Amount, and
+	// CreatedAt if it is given; of another amount it is ErrIllegal.
 	Issued struct {
 		By
 		Invoice   string
 		Amount    int64     // base units
 		CreatedAt time.Time // zero: By.At
+		Taken     string    `json:"-"` // the tenant with an invoice of this id, empty for none: store.Tenants finds out
 	}
 	// Amended lowers what is owed; ErrHeld while a charge is out. Key: Amount.
 	Amended struct {
@@ -52,7 +54,9 @@ type (
 		Invoice string
 		Amount  int64
 	}
-	// Paid: paid in full by other means than our charge. Key: Invoice.
+	// Paid: paid in full by other means than our charge. Key: Invoice and Method;
+	// for what is paid already in another way it is ErrIllegal, as somebody has
+	// paid twice.
 	Paid struct {
 		By
 		Invoice string
@@ -79,14 +83,19 @@ type (
 	// process begins it too, or to when something is due. Outside the version.
 	Ticked struct{ By }
 	// ChargeIntended comes before a charge that Next asks for. Key: Key and
-	// Actor; to another actor it is ErrHeld.
+	// Actor; to another actor it is ErrHeld. Its charge is made at once: Policy.Hold
+	// later any biller looks it up, takes it for one that never arrived, and
+	// charges. So nothing is sent after that, and nothing where the handler's
+	// context has ended.
 	ChargeIntended struct {
 		By
 		Invoice string
 		Key     string
 	}
 	// ChargeAnswered: Done; Failed, only for a definite refusal; Unknown; or
-	// Deferred, not tried. Key: Key and Outcome.
+	// Deferred, not tried, which nobody but the actor of the intent knows. Key: Key
+	// and Outcome. Done under a key that is not the latest, or of another amount
+	// than is owed, pays what is open, and is in Invoice.Overpaid as well.
 	ChargeAnswered struct {
 		By
 		Invoice string
@@ -95,7 +104,8 @@ type (
 		Error   string               // bounded and stored; the host redacts secrets
 	}
 	// ChargeMissing: a complete look-up says that the charge never arrived and
-	// is not under way. Key: Key.
+	// is not under way. Until Next asks for one, that is the finding of the
+	// intent's actor alone: to others it is ErrHeld. Key: Key.
 	ChargeMissing struct {
 		By
 		Invoice string
@@ -106,13 +116,15 @@ type (
 	Churned struct{ By }
 	// NoticeIntended comes before a message that Next asks for. It stamps all
 	// invoices that are due for one. Key: Notice and Actor; to another actor it
-	// is ErrHeld.
+	// is ErrHeld, and once it is answered ErrIllegal.
 	NoticeIntended struct {
 		By
 		Notice string
 	}
 	// NoticeAnswered: Done and Unknown count as sent; Failed and Deferred give
-	// the reminder back to the next tick. Key: Notice.
+	// the reminder back to the next tick. One answer counts, that of the intent's
+	// actor or of the host: Failed and Deferred after it are ErrIllegal, and those
+	// of another biller ErrHeld. Key: Notice.
 	NoticeAnswered struct {
 		By
 		Notice  string
@@ -131,11 +143,11 @@ type (
 		Outcome statemachine.Outcome `json:",omitzero"`
 		Reason  string               // required: the proof
 	}
-	// Acknowledged: the overpayment is dealt with. Key: Invoice and Key.
+	// Acknowledged: one overpayment is dealt with. Key: Invoice and Key.
 	Acknowledged struct {
 		By
 		Invoice string
-		Key     string // Invoice.OverpaidKey
+		Key     string // one of Invoice.Overpayments
 		Reason  string // required
 	}
 )

@@ -48,5 +48,5 @@ func Example() {
 	// Output:
 	// 0s charge january/0
 	// 24h0m0s notify alice/5
-	// 168h0m0s churn churn/alice/6
+	// 168h0m0s churn churn/alice/7
 }

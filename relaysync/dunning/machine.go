@@ -97,7 +97,7 @@ func charges(m Method) bool { return m == NWC || m == Stripe }
 // Trigger is what moves a tenant or an invoice.
 // Values: OnIssue, OnMethod, OnAmend, OnPay, OnVoid, OnCharge, OnCharged, OnRefused, OnUnclear, OnDefer,
 // OnNeverArrived, OnOverpaid, OnAcknowledge, OnNotice, OnNoticeFailed, OnEnrol, OnChurn, OnReinstate,
-// OnProvision.
+// OnProvision, OnNoticeSent.
 type Trigger = statemachine.Enum[trigger]
 
 const (
@@ -119,7 +119,8 @@ const (
 	OnEnrol                           // here begins what moves a tenant alone
 	OnChurn
 	OnReinstate
-	OnProvision // the host makes or activates a relay
+	OnProvision  // the host makes or activates a relay
+	OnNoticeSent // the message was sent, or may have been
 )
 
 type trigger struct{}
@@ -128,7 +129,7 @@ func (trigger) Kind() string    { return "dunning trigger" }
 func (trigger) Names() []string { return triggerNames }
 
 var triggerNames = []string{"issue", "method", "amend", "pay", "void", "charge", "charged", "charge refused",
-	"charge unclear", "charge deferred", "charge never arrived", "overpaid", "acknowledge", "notice", "notice failed", "enrol", "churn", "reinstate", "provision"}
+	"charge unclear", "charge deferred", "charge never arrived", "overpaid", "acknowledge", "notice", "notice failed", "enrol", "churn", "reinstate", "provision", "notice sent"}
 
 // InvoiceTrigger is a [Trigger] that moves an invoice too: InvoiceTrigger(OnIssue)
 // to InvoiceTrigger(OnNoticeFailed).
@@ -174,9 +175,9 @@ var TenantMachine = statemachine.Must("tenant", join(
 	stay(TenantActive, "", OnCharged, OnRefused, OnNotice),
 	stay(TenantActive, extIntent, OnCharge),
 	stay(TenantActive, extHost, OnMethod, OnIssue, OnAmend, OnPay, OnVoid, OnProvision),
-	stay(TenantActive, extAnswer, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge, OnNoticeFailed),
+	stay(TenantActive, extAnswer, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge, OnNoticeFailed, OnNoticeSent),
 	stay(TenantChurned, extHost, OnMethod, OnIssue, OnAmend, OnPay, OnVoid),
-	stay(TenantChurned, extAnswer, OnCharged, OnRefused, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge, OnNoticeFailed),
+	stay(TenantChurned, extAnswer, OnCharged, OnRefused, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge, OnNoticeFailed, OnNoticeSent),
 ), statemachine.Cyclic)
 
 func invs(triggers ...Trigger) (all []InvoiceTrigger) {

@@ -105,7 +105,7 @@ resolved | not found | invalid | invalid | invalid | charged | charged | charged
 churn | not found | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | churn | - | illegal | illegal | illegal | illegal
 notice | not found | illegal | illegal | illegal | illegal | illegal | illegal | notice | illegal | illegal | illegal | illegal | illegal | illegal | illegal
 not sent | not found | - | - | - | - | - | - | - | notice failed | - | - | - | - | - | -
-acknowledge | not found | - | - | - | - | - | - | - | - | - | - | - | - | - | acknowledge`
+acknowledge | not found | conflict | conflict | conflict | conflict | conflict | conflict | conflict | conflict | conflict | conflict | conflict | conflict | conflict | acknowledge`
 	want := map[string][]string{}
 	for line := range strings.SplitSeq(strings.TrimSpace(matrix), "\n") {
 		cells := strings.Split(line, "|")

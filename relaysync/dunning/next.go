@@ -13,7 +13,7 @@ type Do = statemachine.Enum[do]
 
 const (
 	DoLookUp Do = iota + 1 // ask the provider for Key, then ChargeAnswered or ChargeMissing
-	DoCharge               // send ChargeIntended, charge under Key, then ChargeAnswered
+	DoCharge               // send ChargeIntended, charge under Key at once, then ChargeAnswered
 	DoChurn                // send Churned
 	DoNotify               // send NoticeIntended, write the message under Key, then NoticeAnswered
 )
@@ -118,7 +118,7 @@ func (p Policy) Next(a Account, now time.Time) Step {
 	}
 	if i := a.out(); i != nil {
 		if farthest := now.Add(max(p.Hold, p.Tick, p.ChargeAgain)); !reached(now, i.ChargeAfter) && !i.ChargeAfter.After(farthest) {
-			return p.sleep(now, i.ChargeAfter)
+			return p.sleep(now, whole(i.ChargeAfter))
 		}
 		do := act(DoLookUp, i.ChargeKey)
 		do.Invoices, do.Method = []string{i.ID}, i.ChargeMethod
@@ -133,7 +133,7 @@ func (p Policy) Next(a Account, now time.Time) Step {
 		i := &a.Invoices[k]
 		at, ok := a.chargeAt(i)
 		if ok && reached(now, at) {
-			do := act(DoCharge, i.Key())
+			do := act(DoCharge, i.key(a.next(i)))
 			do.Invoices, do.Amount, do.Method = []string{i.ID}, i.Amount, t.Method
 			return Step{Action: do}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -15,6 +16,7 @@ const (
 	MaxActor    = 200  // bytes of By.Actor
 	MaxText     = 1000 // bytes of an error or a reason
 	MaxInvoices = 1000 // unsettled invoices of one tenant
+	MaxOverpaid = 100  // charges of one invoice in Overpaid, and in Repaid
 )
 
 // Tenant is a row of tenants.
@@ -26,7 +28,7 @@ type Tenant struct {
 	ReinstatedAt  time.Time // ages of open invoices begin here at the earliest
 	PaymentError  string    // of the latest charge that failed; bounded
 	Notice        string    // key of the latest intent of a message
-	NoticeBy      string    // whose intent that was: nobody else sends it
+	NoticeBy      string    // whose intent that was: nobody else sends it, or answers; empty: it is answered
 	NoticeAfter   time.Time // no message before, after one that was not sent
 	// DueAt is when to take the next step; zero: nothing is owed. Outside the
 	// version.
@@ -40,6 +42,7 @@ type Invoice struct {
 	ID           string
 	Tenant       string
 	Amount       int64 // what is owed, in base units
+	Issued       int64 // Amount as it was issued; -1: it was stored before this was kept
 	CreatedAt    time.Time
 	PaidAt       time.Time // in full
 	VoidedAt     time.Time
@@ -47,7 +50,7 @@ type Invoice struct {
 	Method       Method    `json:",omitzero"` // how it was paid
 	PaymentError string    // of the latest charge that failed; bounded
 
-	Attempts     int32     // charges that failed by proof: the number in the next key
+	Attempts     int32     // the number in Key; it grows with a proof that a charge failed, and where another one is made instead
 	Charge       Charge    `json:",omitzero"`
 	ChargeKey    string    // of the latest charge
 	ChargeBy     string    // whose intent that was: nobody else makes it
@@ -56,10 +59,13 @@ type Invoice struct {
 	ChargeMethod Method    `json:",omitzero"`
 	ChargeAfter  time.Time // no charge and no look-up before
 	PaidKey      string    // of the charge that paid it
-	OverpaidAt   time.Time // a charge was done for what was paid or void: an operator pays back
-	OverpaidKey  string    // of the latest such charge
+	OverpaidAt   time.Time // of the latest charge in Overpaid; zero: an operator has seen to all
+	// Overpaid are the charges that nobody has acknowledged: done for what was paid
+	// or void, or in a way that Amount does not say. An operator pays back.
+	Overpaid Numbers
+	Repaid   Numbers // those that an operator has acknowledged
 
-	Notice          string    // key of the message that NotifiedAt is of
+	Notice          string    // key of the message that NotifiedAt is of; empty: another was not sent
 	PriorNotifiedAt time.Time // NotifiedAt before that message
 	Version         int64
 }
@@ -120,9 +126,64 @@ func (i *Invoice) Status() InvoiceStatus {
 // Owed reports whether the invoice is open and something is owed.
 func (i *Invoice) Owed() bool { return i.PaidAt.IsZero() && i.VoidedAt.IsZero() && i.Amount > 0 }
 
-// Key is the idempotency key of the next charge. It changes only with proof
-// that a charge failed: a provider replays an old refusal under an old key.
-func (i *Invoice) Key() string { return i.ID + "/" + strconv.Itoa(int(i.Attempts)) }
+// Key is the idempotency key of the latest charge, or of the next one after a
+// failure. A provider replays an old refusal under an old key, so it changes with
+// proof that a charge failed. It changes as well where a charge that never arrived
+// is followed by one by another method or of another amount: a biller that slept
+// may still make the old one, and no provider would know them for the same.
+func (i *Invoice) Key() string { return i.key(i.Attempts) }
+
+func (i *Invoice) key(n int32) string { return i.ID + "/" + strconv.Itoa(int(n)) }
+
+// next is the number in the key of the next charge.
+func (a *Account) next(i *Invoice) int32 {
+	if i.ChargeKey == i.Key() && (i.ChargeMethod != a.Tenant.Method || i.ChargeAmount != i.Amount) {
+		return i.Attempts + 1
+	}
+	return i.Attempts
+}
+
+// Overpayments are the keys of the charges that await [Acknowledged], in the order
+// in which they became known.
+func (i *Invoice) Overpayments() (keys []string) {
+	for _, n := range i.Overpaid.list() {
+		keys = append(keys, i.key(n))
+	}
+	return keys
+}
+
+// Numbers are those in the keys of some charges of one invoice, in decimals with a
+// space between two.
+type Numbers string
+
+func (n Numbers) list() (all []int32) {
+	for f := range strings.FieldsSeq(string(n)) {
+		k, err := strconv.ParseInt(f, 10, 32)
+		if err == nil {
+			all = append(all, int32(k))
+		}
+	}
+	return all
+}
+
+func (n Numbers) has(k int32) bool { return slices.Contains(n.list(), k) }
+
+// with leaves a full list as it is: then the trail alone says more.
+func (n Numbers) with(k int32) Numbers {
+	if len(n.list()) >= MaxOverpaid {
+		return n
+	}
+	return Numbers(strings.TrimSpace(string(n) + " " + strconv.Itoa(int(k))))
+}
+
+func (n Numbers) without(k int32) (left Numbers) {
+	for _, one := range n.list() {
+		if one != k {
+			left = left.with(one)
+		}
+	}
+	return left
+}
 
 // Invoice returns the invoice of an id, nil if there is none.
 func (a *Account) Invoice(id string) *Invoice {

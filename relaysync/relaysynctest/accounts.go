@@ -91,7 +91,7 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 	case k == 17:
 		return dunning.Resolved{By: by(dunning.Operator), Invoice: i.ID, Key: key, Outcome: outcomes.Draw(t, "resolution"), Reason: "seen"}
 	case k == 18:
-		return rapid.SampledFrom([]dunning.Event{dunning.Reinstated{By: by(dunning.Host)}, dunning.Provisioned{By: by(dunning.Host)}, dunning.Acknowledged{By: by(dunning.Operator), Invoice: i.ID, Key: i.OverpaidKey, Reason: "paid back"}}).Draw(t, "late")
+		return rapid.SampledFrom([]dunning.Event{dunning.Reinstated{By: by(dunning.Host)}, dunning.Provisioned{By: by(dunning.Host)}, dunning.Acknowledged{By: by(dunning.Operator), Invoice: i.ID, Key: rapid.SampledFrom(append(i.Overpayments(), key)).Draw(t, "overpaid"), Reason: "paid back"}}).Draw(t, "late")
 	}
 	return dunning.Churned{By: by(dunning.Biller)}
 }
@@ -105,6 +105,14 @@ type AccountHistory struct {
 	logs map[string][]statemachine.Transition[string] // by machine and id
 	paid map[string]int                               // times that a charge was done, by key
 	sent map[string]time.Time                         // the last message that named an invoice
+
+	charges map[string]terms // by key
+}
+
+// terms are what one charge is of.
+type terms struct {
+	method dunning.Method
+	amount int64
 }
 
 // Add checks one answer to an event: a change, or a refusal with the change that
@@ -112,6 +120,7 @@ type AccountHistory struct {
 func (h *AccountHistory) Add(ev dunning.Event, c dunning.Change, refusal error) error {
 	if h.logs == nil {
 		h.logs, h.paid, h.sent = map[string][]statemachine.Transition[string]{}, map[string]int{}, map[string]time.Time{}
+		h.charges = map[string]terms{}
 	}
 	if refusal != nil {
 		if !c.Empty() {
@@ -160,7 +169,7 @@ func (h *AccountHistory) invoice(c *dunning.Change, old, i *dunning.Invoice) err
 	}
 	at := c.Log
 	switch {
-	case old.Charge == dunning.ChargeNone && i.Charge == dunning.ChargeOpen && old.ChargeKey != "" && i.ChargeKey != old.ChargeKey && i.Attempts == 0:
+	case old.Charge == dunning.ChargeNone && i.Charge == dunning.ChargeOpen && i.ChargeKey != old.ChargeKey && old.ChargeKey == old.Key() && i.ChargeMethod == old.ChargeMethod && i.ChargeAmount == old.ChargeAmount:
 		return fmt.Errorf("another key without proof that %s failed", old.ChargeKey)
 	case old.Charge != dunning.ChargeNone && i.Charge == dunning.ChargeOpen && old.ChargeAt != i.ChargeAt:
 		return fmt.Errorf("charged while a charge may be out")
@@ -177,11 +186,19 @@ func (h *AccountHistory) invoice(c *dunning.Change, old, i *dunning.Invoice) err
 	case old.PaidAt != i.PaidAt && !old.PaidAt.IsZero():
 		return fmt.Errorf("paid twice")
 	}
+	if was, is := h.charges[i.ChargeKey], (terms{i.ChargeMethod, i.ChargeAmount}); i.ChargeKey != "" && was != is {
+		if was != (terms{}) {
+			return fmt.Errorf("%s is the key of %v and of %v", i.ChargeKey, was, is)
+		}
+		h.charges[i.ChargeKey] = is
+	}
 	if i.PaidKey != old.PaidKey {
 		h.paid[i.PaidKey]++
 	}
-	if i.OverpaidKey != old.OverpaidKey {
-		h.paid[i.OverpaidKey]++
+	for _, key := range i.Overpayments() {
+		if !slices.Contains(old.Overpayments(), key) {
+			h.paid["overpaid "+key]++
+		}
 	}
 	for key, n := range h.paid {
 		if n > 1 && len(at) > 0 {

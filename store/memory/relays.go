@@ -89,8 +89,9 @@ func (r relays) history(id string) relaysync.History {
 	return relaysync.HistoryOf(all)
 }
 
-func (r relays) Due(now time.Time, limit int) ([]relaysync.Sync, error) {
-	return dueOf(r.tx, r.relays, now, limit, dueAt, relayID, r.Get)
+func (r relays) Due(now time.Time, limit int) (due []relaysync.Sync, _ []error, err error) {
+	due, err = dueOf(r.tx, r.relays, now, limit, dueAt, relayID, r.Get)
+	return due, nil, err
 }
 
 func (r relays) NextDue(now time.Time) (time.Time, error) { return nextOf(r.relays, now, dueAt), nil }

@@ -82,8 +82,9 @@ func (r tenants) TenantOf(invoice string) (string, error) {
 	return i.Tenant, nil
 }
 
-func (r tenants) Due(now time.Time, limit int) ([]dunning.Account, error) {
-	return dueOf(r.tx, r.tenants, now, limit, stepAt, tenantID, r.Get)
+func (r tenants) Due(now time.Time, limit int) (due []dunning.Account, _ []error, err error) {
+	due, err = dueOf(r.tx, r.tenants, now, limit, stepAt, tenantID, r.Get)
+	return due, nil, err
 }
 
 func (r tenants) NextDue(now time.Time) (time.Time, error) {
@@ -146,8 +147,12 @@ func (r tenants) save(c *dunning.Change) (err error) {
 	return r.add(r.tx, c.Log)
 }
 
-func (r tenants) Transitions(id string) ([]statemachine.Transition[string], error) {
-	return r.trail(id, dunning.TenantMachine.Name(), dunning.InvoiceMachine.Name()), nil
+func (r tenants) Transitions(tenant string) ([]statemachine.Transition[string], error) {
+	return r.trail(tenant, dunning.TenantMachine.Name()), nil
+}
+
+func (r tenants) InvoiceTransitions(invoice string) ([]statemachine.Transition[string], error) {
+	return r.trail(invoice, dunning.InvoiceMachine.Name()), nil
 }
 
 func (r tenants) Stats(now time.Time) (dunning.Stats, error) {

@@ -55,6 +55,7 @@ func Run(ctx context.Context, relays *store.Relays, o Options) error {
 	}
 	r := &reactor{relays: relays, o: o, wake: make(chan struct{}, 1), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
 	r.syncs = relays.Syncs(o.Name)
+	r.syncs.Unreadable = r.unreadable
 	r.client = newClient(o.Transport)
 	news := relays.Subscribe() // before the reconcile: nothing falls between
 	if err := r.reconcile(ctx, "startup"); err != nil {
@@ -84,6 +85,9 @@ type reactor struct {
 	client *http.Client
 	wake   chan struct{}
 	log    *slog.Logger
+	// reported is the latest text of unreadable, which is called by one Turn at a
+	// time.
+	reported string
 }
 
 // listen handles the three outcomes of the broadcast, until ctx is done or the
@@ -133,6 +137,15 @@ func (r *reactor) awake() {
 
 func (r *reactor) gaveUp(relay string) {
 	r.log.Error("retries exhausted; awaiting manual intervention", "relay", relay)
+}
+
+// unreadable reports what is due and cannot be read, once as long as it stays the
+// same.
+func (r *reactor) unreadable(err error) {
+	if text := err.Error(); text != r.reported {
+		r.reported = text
+		r.log.Error("relays are due that cannot be read", "error", err)
+	}
 }
 
 const page = 100

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
@@ -75,12 +76,16 @@ func orNull(h chainhash.Hash) any {
 	return h
 }
 
-// located names the row in which an unknown enumeration text was met.
+// located names the row in which an unknown enumeration text, or a value that is
+// none of its field, was met.
 func located(err error, table string, id any) error {
 	var unknown *statemachine.UnknownTextError
 	if errors.As(err, &unknown) {
 		unknown.Where = fmt.Sprintf("%s %v", table, id)
 		return unknown
+	}
+	if strings.HasPrefix(err.Error(), "sql: Scan error") { // not of a connection that has ended
+		return fmt.Errorf("%w: %s %v: %w", statemachine.ErrCorrupt, table, id, err)
 	}
 	return err
 }

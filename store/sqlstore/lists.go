@@ -34,31 +34,37 @@ func inOrderOf[A any](ids []string, load func(set *batch, each func(string, *A))
 // as a row with a status of a later version, is left out: it stays due before
 // others, which are looked for behind it.
 func dueOf[K comparable, A any](t *tx, machine string, find *statement, limit int, get func(...K) ([]A, error), args ...any) (found []A, err error) {
+	found, _, err = dueAndUnreadable(t, machine, find, limit, get, args...)
+	return found, err
+}
+
+// dueAndUnreadable is dueOf that says why the others cannot be read.
+func dueAndUnreadable[K comparable, A any](t *tx, machine string, find *statement, limit int, get func(...K) ([]A, error), args ...any) (found []A, unreadable []error, err error) {
 	if t.view {
-		return nil, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: machine, Event: "due", Reason: "a View locks nothing"}
+		return nil, nil, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: machine, Event: "due", Reason: "a View locks nothing"}
 	}
 	if err := store.CheckLimit(limit); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for ask := limit; ; ask += limit {
 		ids, err := firstColumn[K](t, find, append([]any{int64(ask)}, args...)...)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if found, err = readable(t, ids, get); err != nil {
-			return nil, err
+		if found, unreadable, err = readable(t, ids, get); err != nil {
+			return nil, nil, err
 		}
 		if len(found) >= limit || len(ids) < ask || ask >= 10*limit {
-			return found[:min(len(found), limit)], nil
+			return found[:min(len(found), limit)], unreadable, nil
 		}
 	}
 }
 
 // readable leaves out the aggregates that cannot be read.
-func readable[K comparable, A any](t *tx, ids []K, get func(...K) ([]A, error)) ([]A, error) {
-	all, err := get(ids...)
+func readable[K comparable, A any](t *tx, ids []K, get func(...K) ([]A, error)) (all []A, unreadable []error, err error) {
+	all, err = get(ids...)
 	if err == nil || t.err != nil { // or the database itself has failed
-		return all, err
+		return all, nil, err
 	}
 	all = nil
 	for _, id := range ids {
@@ -67,10 +73,12 @@ func readable[K comparable, A any](t *tx, ids []K, get func(...K) ([]A, error)) 
 		case err == nil:
 			all = append(all, one...)
 		case t.err != nil:
-			return nil, err
+			return nil, nil, err
+		default:
+			unreadable = append(unreadable, err)
 		}
 	}
-	return all, nil
+	return all, unreadable, nil
 }
 
 // firstColumn returns the first column of a query.

@@ -72,8 +72,8 @@ func (r relays) Get(ids ...string) ([]relaysync.Sync, error) {
 }
 
 // Due implements [store.RelayRecords].
-func (r relays) Due(now time.Time, limit int) ([]relaysync.Sync, error) {
-	return dueOf(r.tx, relaysync.Machine.Name(), findDueRelays[r.store.Dialect], limit, r.Get, now)
+func (r relays) Due(now time.Time, limit int) ([]relaysync.Sync, []error, error) {
+	return dueAndUnreadable(r.tx, relaysync.Machine.Name(), findDueRelays[r.store.Dialect], limit, r.Get, now)
 }
 
 // NextDue implements [store.RelayRecords].

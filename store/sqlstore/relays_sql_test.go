@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/relaysync"
+	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/relaysync/relaysynctest"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -21,8 +22,24 @@ import (
 type relayBench struct {
 	*store.Relays
 	database
-	t    *testing.T
-	conn *sql.Conn
+	store *sqlstore.Store
+	t     *testing.T
+	conn  *sql.Conn
+}
+
+// unchecked lets a column have any text.
+func (b *relayBench) unchecked(table, column string) string {
+	if b.dialect == sqlstore.Postgres {
+		return fmt.Sprintf("ALTER TABLE {%s} DROP CONSTRAINT %[1]s_%[2]s_check", table, column)
+	}
+	return "PRAGMA ignore_check_constraints = ON"
+}
+
+func (b *relayBench) truth() string {
+	if b.dialect == sqlstore.Postgres {
+		return "true"
+	}
+	return "1"
 }
 
 func newRelayBench(t *testing.T, d sqlstore.Dialect) *relayBench {
@@ -37,7 +54,7 @@ func newRelayBench(t *testing.T, d sqlstore.Dialect) *relayBench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	return &relayBench{relays, db, t, conn}
+	return &relayBench{relays, db, s, t, conn}
 }
 
 func (b *relayBench) exec(texts ...string) {
@@ -141,30 +158,77 @@ func TestRowsOfOtherWriters(t *testing.T) {
 	})
 }
 
-// A row that a later version has written stops nothing but itself, and is named.
-func TestRelaysThatCannotBeRead(t *testing.T) {
+// A row that a later version has written, or that is damaged, stops nothing but
+// itself, and is named by a turn, by a reconcile and by an audit.
+func TestRowsThatCannotBeRead(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		for what, damage := range map[string]string{
+			`unknown relay status "delinquent" in relays bad`: "UPDATE {relays} SET status = 'delinquent'",
+			"relays bad": "UPDATE {relays} SET lapses = 1099511627776", // of 32 bits
+		} {
+			b := newRelayBench(t, d)
+			ctx := t.Context()
+			b.clean("bad", "good")
+			b.exec(b.unchecked("relays", "status"), damage+", synced = 0 WHERE id = 'bad'", "UPDATE {relays} SET synced = 0 WHERE id = 'good'")
+			named := func(by string, err error) {
+				t.Helper()
+				if err == nil || !strings.Contains(err.Error(), what) || strings.Contains(err.Error(), "good") {
+					t.Errorf("%s does not name it: %v", by, err)
+				}
+			}
+			last, changed, refused, err := b.Reconcile(ctx, relaysync.By{Actor: "reactor", Role: relaysync.Reactor}, "", 100)
+			if err != nil || len(changed) != 1 || last != "good" {
+				t.Fatalf("%d reconciled up to %q, %v, %v", len(changed), last, refused, err)
+			}
+			named("a reconcile", refused)
+			b.exec("UPDATE {relays} SET due_at = created_at WHERE id = 'bad'")
+			for _, limit := range []int{1, 10} {
+				w := b.Syncs(fmt.Sprint("reactor-", limit))
+				var told error
+				w.Unreadable = func(err error) { told = err }
+				items, _, err := w.Turn(ctx, nil, limit)
+				if err != nil || len(items) != 2-min(limit, 2) && limit == 10 || limit == 1 && len(items) != 1 {
+					t.Errorf("limit %d: %d are claimed, %v", limit, len(items), err)
+				}
+				named("a turn", told)
+			}
+			if _, err := b.Get(ctx, "bad"); err == nil {
+				t.Error("Get names what cannot be read")
+			}
+			b.exec("UPDATE {relays} SET synced = 1, sync_error = 'x' WHERE id = 'good'", "UPDATE {relays} SET exhausted = "+b.truth()+", due_at = NULL, claimed_at = NULL, lease_holder = NULL, lapses = 2 WHERE id = 'good'")
+			_, err = b.Audit(ctx, "", 100)
+			if err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), "relay good") {
+				t.Errorf("an audit names both: %v", err)
+			}
+		}
+	})
+}
+
+// The same of a tenant.
+func TestTenantsThatCannotBeRead(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		b := newRelayBench(t, d)
 		ctx := t.Context()
-		b.clean("bad", "good")
-		drop := "PRAGMA ignore_check_constraints = ON"
-		if d == sqlstore.Postgres {
-			drop = "ALTER TABLE {relays} DROP CONSTRAINT relays_status_check"
+		tenants, err := store.NewTenants(b.store, b.Relays, dunning.DefaultPolicy())
+		if err != nil {
+			t.Fatal(err)
 		}
-		b.exec(drop, "UPDATE {relays} SET status = 'delinquent', synced = 0 WHERE id = 'bad'", "UPDATE {relays} SET synced = 0 WHERE id = 'good'")
-		last, changed, refused, err := b.Reconcile(ctx, relaysync.By{Actor: "reactor", Role: relaysync.Reactor}, "", 100)
-		if err != nil || len(changed) != 1 || last != "good" || refused == nil || !strings.Contains(refused.Error(), `"delinquent" in relays bad`) {
-			t.Fatalf("%d reconciled up to %q, %v, %v", len(changed), last, refused, err)
-		}
-		b.exec("UPDATE {relays} SET due_at = created_at WHERE id = 'bad'")
-		for _, limit := range []int{1, 10} {
-			items, _, err := b.Syncs(fmt.Sprint("reactor-", limit)).Turn(ctx, nil, limit)
-			if err != nil || len(items) != 2-min(limit, 2) && limit == 10 || limit == 1 && len(items) != 1 {
-				t.Errorf("limit %d: %d are claimed, %v", limit, len(items), err)
+		by := dunning.By{Actor: "host", Role: dunning.Host}
+		for _, id := range []string{"bad", "good"} {
+			if _, err := tenants.Do(ctx, id, dunning.Enrolled{By: by, Tenant: id, Method: dunning.Stripe}, dunning.Issued{By: by, Invoice: id, Amount: 1}); err != nil {
+				t.Fatal(err)
 			}
 		}
-		if _, err := b.Get(ctx, "bad"); err == nil {
-			t.Error("Get names what cannot be read")
+		b.exec(b.unchecked("tenants", "method"), "UPDATE {tenants} SET method = 'barter' WHERE id = 'bad'")
+		w := tenants.Steps("biller")
+		var told error
+		w.Unreadable = func(err error) { told = err }
+		items, _, err := w.Turn(ctx, nil, 10)
+		if err != nil || len(items) != 1 || told == nil || !strings.Contains(told.Error(), `"barter" in tenants bad`) {
+			t.Errorf("%d steps, %v, told of %v", len(items), err, told)
+		}
+		if _, err := tenants.Audit(ctx, "", 10); err == nil || !strings.Contains(err.Error(), `"barter" in tenants bad`) {
+			t.Errorf("an audit does not name it: %v", err)
 		}
 	})
 }

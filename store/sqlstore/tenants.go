@@ -67,8 +67,8 @@ func (r tenants) TenantOf(invoice string) (string, error) {
 }
 
 // Due implements [store.TenantRecords].
-func (r tenants) Due(now time.Time, limit int) ([]dunning.Account, error) {
-	return dueOf(r.tx, dunning.TenantMachine.Name(), findDueTenants[r.store.Dialect], limit, r.Get, now)
+func (r tenants) Due(now time.Time, limit int) ([]dunning.Account, []error, error) {
+	return dueAndUnreadable(r.tx, dunning.TenantMachine.Name(), findDueTenants[r.store.Dialect], limit, r.Get, now)
 }
 
 // NextDue implements [store.TenantRecords].
@@ -126,12 +126,13 @@ func (r tenants) Save(changes ...dunning.Change) error {
 }
 
 // Transitions implements [store.TenantRecords].
-func (r tenants) Transitions(id string) ([]statemachine.Transition[string], error) {
-	log, err := transitions(r.tx, dunning.TenantMachine.Name(), id)
-	if err != nil || len(log) > 0 {
-		return log, err
-	}
-	return transitions(r.tx, dunning.InvoiceMachine.Name(), id)
+func (r tenants) Transitions(tenant string) ([]statemachine.Transition[string], error) {
+	return transitions(r.tx, dunning.TenantMachine.Name(), tenant)
+}
+
+// InvoiceTransitions implements [store.TenantRecords].
+func (r tenants) InvoiceTransitions(invoice string) ([]statemachine.Transition[string], error) {
+	return transitions(r.tx, dunning.InvoiceMachine.Name(), invoice)
 }
 
 // Head implements [store.Feed].

@@ -125,7 +125,8 @@ func (w withdrawals) List(q store.ListWithdrawals) ([]withdrawal.Withdrawal, err
 	if err != nil {
 		return nil, err
 	}
-	return readable(w.tx, ids, w.Get)
+	all, _, err := readable(w.tx, ids, w.Get)
+	return all, err
 }
 
 func (w withdrawals) ids(st *statement, args ...any) (ids []uuid.UUID, err error) {

@@ -67,8 +67,10 @@ func (r *relays[T]) subject() *relaySubject[T] {
 			return map[string]any{"List": list, "Pending": pending, "ForOperator": exhausted}, errors.Join(err1, err2, err3)
 		},
 		due: []dueKind[T, string, relaysync.Sync]{{
-			name:    "sync",
-			find:    func(tx T, now time.Time, limit int) ([]relaysync.Sync, error) { return tx.Relays().Due(now, limit) },
+			name: "sync",
+			find: func(tx T, now time.Time, limit int) ([]relaysync.Sync, error) {
+				return readable(tx.Relays().Due(now, limit))
+			},
 			next:    func(tx T, now time.Time) (time.Time, error) { return tx.Relays().NextDue(now) },
 			at:      (*relaysync.Sync).DueAt,
 			compare: relaysync.CompareDue,

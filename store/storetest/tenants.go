@@ -29,7 +29,9 @@ func Tenants[T store.TenantUnit](t *testing.T, open func(testing.TB) store.Store
 		{"what comes between makes a churn stale, and a churned tenant gets no relay", staleChurn[T]},
 		{"concurrent billers get each step once", concurrentSteps[T]},
 		{"the intent of one biller is no other's", oneBiller[T]},
-		{"an invoice belongs to one tenant", oneTenant[T]},
+		{"an invoice belongs to one tenant, and who asks for another's is told so", oneTenant[T]},
+		{"a tenant and an invoice of one id have two trails", trailsApart[T]},
+		{"what a caller changed in a held account is not stored", alteredTenant[T]},
 		{"a step that a clock which was ahead has put off is due within the longest sleep", overslept[T]},
 		{"statistics count what their fields say", tenantStatistics[T]},
 		{"limits of 0, below it, or enormous are refused by every method", tenantLimits[T]},
@@ -108,10 +110,13 @@ func everyTenantField[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	f.do(dunning.Churned{By: biller()}, dunning.Reinstated{By: by(dunning.Operator)})
 	f.now = f.now.Add(2 * day)
 	f.do(dunning.NoticeIntended{By: biller(), Notice: r.service.Policy().Next(f.a, f.now).Action.Key}, dunning.MethodSet{By: by(dunning.Host), Method: dunning.Stripe},
-		dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1", Outcome: statemachine.Done},
+		dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/2"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/2", Outcome: statemachine.Done},
 		dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/0", Outcome: statemachine.Done}, // of what was declared failed
+		dunning.Acknowledged{By: by(dunning.Operator), Invoice: "é-1", Key: "é-1/0", Reason: "paid back"},
+		dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1", Outcome: statemachine.Done},
+		dunning.Acknowledged{By: by(dunning.Operator), Invoice: "é-1", Key: "é-1/1", Reason: "paid back"},
 		dunning.Issued{By: by(dunning.Host), Invoice: "é-2", Amount: 1}, dunning.Voided{By: by(dunning.Host), Invoice: "é-2"})
-	f.end(strings.Fields("Tenant.ID Tenant.BillingAnchor Tenant.CreatedAt Invoice.ID Invoice.Tenant Invoice.CreatedAt"),
+	f.end(strings.Fields("Tenant.ID Tenant.BillingAnchor Tenant.CreatedAt Invoice.ID Invoice.Tenant Invoice.CreatedAt Invoice.Issued"),
 		map[string]any{"Tenant": dunning.Tenant{}, "Invoice": dunning.Invoice{}}, nil)
 }
 
@@ -253,10 +258,51 @@ func oneTenant[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	r.do(t, first, enrolled(first, dunning.NWC), issued("same"))
 	r.do(t, second, enrolled(second, dunning.NWC))
 	_, err := r.service.Do(ctx, second, issued("same"))
-	refusedWith(t, err, statemachine.ErrConflict, "an invoice that another tenant has")
-	trail, err := r.service.Trail(ctx, "same")
-	if err != nil || len(trail) != 1 {
-		t.Errorf("the trail of the invoice: %v, %v", trail, err)
+	refusedWith(t, err, statemachine.ErrIllegal, "an invoice that another tenant has")
+	// Two at once: one of them gets it, and the other hears whose it is.
+	errs := atOnce(2, func(i int) error {
+		_, err := r.service.Do(ctx, []string{first, second}[i], issued("new"))
+		return err
+	})
+	oneOf(t, errs, statemachine.ErrIllegal)
+}
+
+// trailsApart: a tenant and an invoice, also another's, may have one id.
+func trailsApart[T store.TenantUnit](t *testing.T, r *tenants[T]) {
+	one, two := r.id(), r.id()
+	r.do(t, one, enrolled(one, dunning.NWC), issued(one), issued(two))
+	r.do(t, two, enrolled(two, dunning.NWC))
+	for id, versions := range map[string]int{one: 3, two: 1} {
+		trail, err1 := r.service.Trail(ctx, id)
+		of, err2 := r.service.InvoiceTrail(ctx, id)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		if len(trail) != versions || len(of) != 1 || trail[0].Machine != dunning.TenantMachine.Name() || of[0].Machine != dunning.InvoiceMachine.Name() {
+			t.Errorf("the trail of tenant %s: %v; of the invoice of the same id: %v", id, trail, of)
+		}
+	}
+	_, err := r.service.InvoiceTrail(ctx, "nobody's")
+	refusedWith(t, err, statemachine.ErrNotFound, "the trail of no invoice")
+}
+
+// alteredTenant: what the caller did to its copy is in no store.
+func alteredTenant[T store.TenantUnit](t *testing.T, r *tenants[T]) {
+	id := r.id()
+	a := r.do(t, id, enrolled(id, dunning.Manual), issued(id+"-invoice"))
+	a.Tenant.Method, a.Tenant.ChurnedAt = dunning.NWC, start
+	a.Invoices = slices.Clone(a.Invoices)
+	a.Invoices[0].Amount, a.Invoices[0].PaidAt = 1, start
+	got, err := r.service.Held(ctx, a, dunning.Provisioned{By: dunningBy(dunning.Host, start)})
+	if err != nil || got.Tenant.Method != dunning.Manual || !got.Tenant.ChurnedAt.IsZero() || got.Invoices[0].Amount != 100 || !got.Invoices[0].PaidAt.IsZero() {
+		t.Fatalf("a held account was altered, and is stored as %+v, %v", got, err)
+	}
+	same(t, "stored", r.subject().get(t, id), got)
+	if _, _, err := r.service.Steps("b").Turn(ctx, []store.HeldTenant{{Account: a, Events: []dunning.Event{dunning.Provisioned{By: dunningBy(dunning.Host, start)}}}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.subject().get(t, id); got.Tenant.Method != dunning.Manual || got.Invoices[0].Amount != 100 {
+		t.Errorf("the result of an altered account is stored as %+v", got)
 	}
 }
 
@@ -324,7 +370,7 @@ func tenantLimits[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 				return err
 			},
 			"Due": func() error {
-				return r.Update(ctx, func(tx T) error { _, err := tx.Tenants().Due(start, n); return err })
+				return r.Update(ctx, func(tx T) error { _, _, err := tx.Tenants().Due(start, n); return err })
 			},
 		} {
 			refusedWith(t, call(), statemachine.ErrInvalid, fmt.Sprint(name, " with a limit of ", n))

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,17 +11,22 @@ import (
 	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/relaysync/relaysynctest"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
 )
 
 // subject says how to make tenants, for the rules of any versioned record.
 func (r *tenants[T]) subject() *tenantSubject[T] {
 	return &tenantSubject[T]{
 		Store:   r.Store,
-		service: r.service,
-		within:  func(tx T) service[string, string, dunning.Account, dunning.Event] { return r.service.Within(tx) },
-		records: func(tx T) records[string, string, dunning.Account, dunning.Change] { return tx.Tenants() },
-		held:    r.service.Held,
-		apply:   r.service.Policy().Apply,
+		service: ownTrails{r.service},
+		within: func(tx T) service[string, string, dunning.Account, dunning.Event] {
+			return ownTrails{r.service.Within(tx)}
+		},
+		records: func(tx T) records[string, string, dunning.Account, dunning.Change] {
+			return ownLines{tx.Tenants()}
+		},
+		held:  r.service.Held,
+		apply: r.service.Policy().Apply,
 		parts: func(c *dunning.Change) (old, now *dunning.Account, log *[]statemachine.Transition[string]) {
 			return &c.Old, &c.New, &c.Log
 		},
@@ -44,8 +51,10 @@ func (r *tenants[T]) subject() *tenantSubject[T] {
 			return map[string]any{"List": list}, err
 		},
 		due: []dueKind[T, string, dunning.Account]{{
-			name:    "step",
-			find:    func(tx T, now time.Time, limit int) ([]dunning.Account, error) { return tx.Tenants().Due(now, limit) },
+			name: "step",
+			find: func(tx T, now time.Time, limit int) ([]dunning.Account, error) {
+				return readable(tx.Tenants().Due(now, limit))
+			},
 			next:    func(tx T, now time.Time) (time.Time, error) { return tx.Tenants().NextDue(now) },
 			at:      func(a *dunning.Account) (time.Time, bool) { return a.Tenant.DueAt, !a.Tenant.DueAt.IsZero() },
 			compare: func(a, b *dunning.Account) int { return dunning.CompareDue(&a.Tenant, &b.Tenant) },
@@ -63,6 +72,33 @@ func (r *tenants[T]) subject() *tenantSubject[T] {
 			}}
 		},
 	}
+}
+
+// ownTrails and ownLines find the trail of a tenant or, as no invoice here has the
+// id of one, of an invoice.
+type ownTrails struct{ *store.Tenants }
+
+func (o ownTrails) Trail(ctx context.Context, id string) ([]statemachine.Transition[string], error) {
+	lines, err := o.Tenants.Trail(ctx, id)
+	if errors.Is(err, statemachine.ErrNotFound) {
+		return o.InvoiceTrail(ctx, id)
+	}
+	return lines, err
+}
+
+type ownLines struct{ store.TenantRecords }
+
+func (o ownLines) Transitions(id string) ([]statemachine.Transition[string], error) {
+	lines, err := o.TenantRecords.Transitions(id)
+	if err == nil && len(lines) == 0 {
+		return o.InvoiceTransitions(id)
+	}
+	return lines, err
+}
+
+// readable takes records that cannot be read for an error.
+func readable[A any](due []A, unreadable []error, err error) ([]A, error) {
+	return due, errors.Join(append(unreadable, err)...)
 }
 
 func enrolled(id string, m dunning.Method) dunning.Enrolled {

@@ -63,6 +63,10 @@ func (e *LostError) Error() string {
 // one that is below twice Options.CallTimeout.
 type Leasing interface{ ShortestLease() time.Duration }
 
+// Checked is a [Source] that can be wrong from the start, as one without a name is.
+// [Run] returns what Check says, before anything else.
+type Checked interface{ Check() error }
+
 // Revoking is a [Source] whose leases belong to a name. When a [Run] ends it gives
 // back at once all that this name holds: claims whose reply was lost, work whose
 // result was dropped. So no other Run may use the name for the same work.
@@ -150,6 +154,11 @@ func Run[W, R any](ctx context.Context, source Source[W, R], handle func(context
 	}
 	if source == nil || handle == nil {
 		return fmt.Errorf("%w: a worker needs a source and a handler", statemachine.ErrInvalid)
+	}
+	if s, ok := source.(Checked); ok {
+		if err := s.Check(); err != nil {
+			return err
+		}
 	}
 	if s, ok := source.(Leasing); ok && s.ShortestLease() < 2*o.CallTimeout {
 		return fmt.Errorf("%w: the shortest lease is %v, a call of the source may take %v: a lease lasts two calls at least, or one that is slow loses it",

@@ -1,0 +1,213 @@
+package dunning_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/relaysync/dunning"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// What must not happen twice: a charge, a message.
+
+func missing(key string) dunning.ChargeMissing {
+	return dunning.ChargeMissing{By: by(dunning.Biller, after(hour)), Invoice: "i1", Key: key}
+}
+
+// A biller sleeps between its intent and its charge. Another one finds that the
+// charge never arrived and makes the next. If both providers would take them for
+// two, they have two keys, and whoever answers first, an operator finds the second.
+func TestOneKeyIsOfOneMethodAndAmount(t *testing.T) {
+	host := by(dunning.Host, after(hour))
+	for _, r := range []struct {
+		name    string
+		between []dunning.Event
+		key     string // of the next charge
+	}{
+		{"nothing changed", nil, "i1/0"},
+		{"another method", []dunning.Event{dunning.MethodSet{By: host, Method: dunning.NWC}}, "i1/1"},
+		{"another amount", []dunning.Event{dunning.Amended{By: host, Invoice: "i1", Amount: 50}}, "i1/1"},
+		{"the method there and back", []dunning.Event{dunning.MethodSet{By: host, Method: dunning.NWC}, dunning.MethodSet{By: host, Method: dunning.Stripe}}, "i1/0"},
+	} {
+		for _, sleeperFirst := range []bool{true, false} {
+			x := open(t, dunning.Stripe)
+			x.do(intended(0, "i1/0"), missing("i1/0")).do(r.between...)
+			if got := x.p.Next(x.a, after(hour)).Action.Key; got != r.key {
+				t.Fatalf("%s: the next key is %s, expected %s", r.name, got, r.key)
+			}
+			answers := []dunning.Event{answered(2*hour, "i1/0", statemachine.Done), answered(2*hour, r.key, statemachine.Done)}
+			if sleeperFirst {
+				x.do(intended(hour, r.key)).do(answers...)
+			} else {
+				x.do(intended(hour, r.key), answers[1], answers[0])
+			}
+			i := x.a.Invoices[0]
+			if r.key == "i1/0" {
+				if i.PaidKey != "i1/0" || i.NeedsOperator() {
+					t.Errorf("%s: one key is one charge: %+v", r.name, i)
+				}
+			} else if all := i.Overpayments(); !slices.Contains(all, "i1/0") || sleeperFirst && !slices.Contains(all, "i1/1") {
+				t.Errorf("%s, the sleeper first %v: the operator is told of %v", r.name, sleeperFirst, all)
+			}
+		}
+	}
+	// In the other order: the method, or the amount, changes before the finding.
+	x := open(t, dunning.Stripe)
+	x.do(intended(0, "i1/0"), dunning.MethodSet{By: host, Method: dunning.NWC}, missing("i1/0"))
+	x.refused(statemachine.ErrConflict, intended(hour, "i1/0"))
+	x.do(intended(hour, "i1/1"), missing("i1/1"), dunning.MethodSet{By: host, Method: dunning.Stripe}, intended(hour, "i1/2"))
+	// One that was not tried leaves its key as well.
+	x = open(t, dunning.Stripe)
+	x.do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Deferred), dunning.MethodSet{By: host, Method: dunning.NWC}, intended(hour, "i1/1"))
+	// No second charge, and the slept one was of more than is owed.
+	x = open(t, dunning.Stripe)
+	x.do(intended(0, "i1/0"), missing("i1/0"), dunning.Amended{By: host, Invoice: "i1", Amount: 50}, answered(2*hour, "i1/0", statemachine.Done))
+	if i := x.a.Invoices[0]; i.Status() != dunning.InvoicePaid || !slices.Equal(i.Overpayments(), []string{"i1/0"}) {
+		t.Errorf("100 were paid for 50, and nobody is told: %+v", i)
+	}
+}
+
+// While the one who stored an intent may be about to charge, nobody else says
+// that the charge never arrived, or was not tried.
+func TestAChargeIsItsHoldersUntilItIsLookedUp(t *testing.T) {
+	other := func(d dunning.Event) dunning.Event {
+		switch e := d.(type) {
+		case dunning.ChargeMissing:
+			e.Actor = "another"
+			return e
+		case dunning.ChargeAnswered:
+			e.Actor = "another"
+			return e
+		}
+		return d
+	}
+	x := open(t, dunning.Stripe)
+	x.do(intended(0, "i1/0"))
+	early := missing("i1/0")
+	early.At = after(policy.Hold - 1000)
+	x.refused(statemachine.ErrHeld, other(early))
+	x.refused(statemachine.ErrHeld, other(answered(hour, "i1/0", statemachine.Deferred)))
+	at := early
+	at.At = after(policy.Hold)
+	before := *x
+	x.do(other(at))
+	before.do(early) // it knows what it did
+}
+
+// Each charge that was done beside the one that paid awaits an operator, until
+// that very one is acknowledged.
+func TestEveryOverpayment(t *testing.T) {
+	x := open(t, dunning.Stripe)
+	for n := range 3 {
+		key, d := fmt.Sprint("i1/", n), time.Duration(n)*day
+		x.do(intended(d, key), answered(d, key, statemachine.Failed))
+	}
+	paid := dunning.Paid{By: by(dunning.Host, after(3*day)), Invoice: "i1", Method: dunning.Manual}
+	x.do(paid, answered(3*day, "i1/1", statemachine.Done), answered(3*day, "i1/0", statemachine.Done))
+	x.nothing(answered(3*day, "i1/1", statemachine.Done))
+	acknowledged := func(key string) dunning.Acknowledged {
+		return dunning.Acknowledged{By: by(dunning.Operator, after(4*day)), Invoice: "i1", Key: key, Reason: "paid back"}
+	}
+	x.refused(statemachine.ErrConflict, acknowledged("i1/2"))
+	x.do(acknowledged("i1/0"))
+	if i := x.a.Invoices[0]; !i.NeedsOperator() || !slices.Equal(i.Overpayments(), []string{"i1/1"}) {
+		t.Errorf("of two one is acknowledged: %+v", i)
+	}
+	x.nothing(acknowledged("i1/0"))
+	x.nothing(answered(5*day, "i1/0", statemachine.Done)) // not filed again
+	x.do(acknowledged("i1/1"))
+	if i := x.a.Invoices[0]; i.NeedsOperator() || i.Overpayments() != nil {
+		t.Errorf("all are acknowledged: %+v", i)
+	}
+	// What is kept is bounded.
+	many := &x.a.Invoices[0]
+	many.Attempts = 2 * dunning.MaxOverpaid
+	for n := range many.Attempts {
+		x.do(answered(5*day, fmt.Sprint("i1/", n), statemachine.Done))
+	}
+	if n := len(x.a.Invoices[0].Overpayments()); n != dunning.MaxOverpaid {
+		t.Errorf("%d are kept", n)
+	}
+}
+
+// Somebody pays what is paid: the host is told.
+func TestPaidTwice(t *testing.T) {
+	paid := func(m dunning.Method) dunning.Paid {
+		return dunning.Paid{By: by(dunning.Host, after(hour)), Invoice: "i1", Method: m}
+	}
+	x := open(t, dunning.Stripe)
+	x.do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Done))
+	x.refused(statemachine.ErrIllegal, paid(dunning.Manual))
+	x.refused(statemachine.ErrIllegal, paid(dunning.Stripe))
+	x = open(t, dunning.Manual)
+	x.do(paid(dunning.Manual))
+	x.nothing(paid(dunning.Manual))
+	x.refused(statemachine.ErrIllegal, paid(dunning.NWC))
+}
+
+// One answer counts, and only of whoever had the intent, or of the host.
+func TestAMessageIsAnsweredOnce(t *testing.T) {
+	for _, first := range []statemachine.Outcome{statemachine.Done, statemachine.Unknown} {
+		x := open(t, dunning.Manual)
+		key := x.notify(day)
+		answer := func(role dunning.Role, actor string, o statemachine.Outcome) dunning.NoticeAnswered {
+			b := by(role, after(day+hour))
+			b.Actor = actor
+			return dunning.NoticeAnswered{By: b, Notice: key, Outcome: o}
+		}
+		for _, o := range statemachine.Outcome(0).Values() {
+			x.refused(statemachine.ErrHeld, answer(dunning.Biller, "another", o))
+		}
+		x.do(answer(dunning.Biller, "somebody", first))
+		for _, o := range []statemachine.Outcome{statemachine.Failed, statemachine.Deferred} {
+			x.refused(statemachine.ErrIllegal, answer(dunning.Biller, "somebody", o))
+			x.refused(statemachine.ErrIllegal, answer(dunning.Host, "host", o))
+		}
+		// A second process of the same name would send it again.
+		x.refused(statemachine.ErrIllegal, dunning.NoticeIntended{By: by(dunning.Biller, after(day+hour)), Notice: key})
+		x.expect(day+hour, "wait 1h0m0s")
+	}
+	for _, o := range []statemachine.Outcome{statemachine.Failed, statemachine.Deferred} {
+		x := open(t, dunning.Manual)
+		key := x.notify(day)
+		failed := dunning.NoticeAnswered{By: by(dunning.Host, after(day)), Notice: key, Outcome: o}
+		x.do(failed)
+		x.nothing(failed)
+		x.refused(statemachine.ErrIllegal, dunning.NoticeIntended{By: by(dunning.Biller, after(day)), Notice: key})
+		x.expect(day+hour, "notify i1")
+		if x.notify(day+hour) == key {
+			t.Error("two messages have one key")
+		}
+	}
+	// All that it names is paid for: nobody sends it again all the same.
+	x := open(t, dunning.Manual)
+	key := x.notify(day)
+	x.do(dunning.Paid{By: by(dunning.Host, after(day)), Invoice: "i1", Method: dunning.Manual},
+		dunning.NoticeAnswered{By: by(dunning.Biller, after(day)), Notice: key, Outcome: statemachine.Done})
+	x.refused(statemachine.ErrIllegal, dunning.NoticeIntended{By: by(dunning.Biller, after(day)), Notice: key})
+}
+
+// An invoice is issued once, as it is said first.
+func TestIssuedOnce(t *testing.T) {
+	x := open(t, dunning.Manual)
+	issue := func(amount int64) dunning.Issued {
+		return dunning.Issued{By: by(dunning.Host, after(hour)), Invoice: "i1", Amount: amount}
+	}
+	x.nothing(issue(100))
+	x.refused(statemachine.ErrIllegal, issue(101))
+	x.refused(statemachine.ErrIllegal, issue(99))
+	x.do(dunning.Amended{By: by(dunning.Host, after(hour)), Invoice: "i1", Amount: 40})
+	x.nothing(issue(100))
+	x.refused(statemachine.ErrIllegal, issue(40))
+	x.refused(statemachine.ErrIllegal, issue(101))
+	x.a.Invoices[0].Issued = -1 // of a store before this was kept
+	x.nothing(issue(100))
+	x.refused(statemachine.ErrIllegal, issue(39))
+	taken := issue(7)
+	taken.Invoice, taken.Taken = "i7", "bob"
+	x.refused(statemachine.ErrIllegal, taken)
+	taken.Taken = "tenant"
+	x.do(taken)
+}
