@@ -91,7 +91,7 @@ func (c *step) addStray(claim string, f txFacts, fence int64) {
 		Nonce: f.Nonce, HasNonce: f.HasNonce, Input: f.Input, ByOutput: f.ByOutput, Output: f.Output, Fence: fence, CreatedAt: c.by.At}
 	c.New.Strays = append(slices.Clip(c.New.Strays), s)
 	c.Strays = append(c.Strays, s)
-	if w := &c.New.Wallet; s.OwnsNonce() && w.ID == s.Wallet {
+	if w := &c.New.Wallet; c.OwnsStrayNonce(&s) && w.ID == s.Wallet {
 		w.NextNonce = max(w.NextNonce, s.Nonce+1)
 	}
 	if claim == ClaimSent {

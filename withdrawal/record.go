@@ -1,6 +1,7 @@
 package withdrawal
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -175,9 +176,9 @@ type Tx struct {
 	// outputs may pay others. Else it is this request's alone.
 	ByOutput bool
 	Output   uint32
-	// Batch is the batch under whose nonce or input it is; zero for one that is
-	// this request's alone. The nonce belongs to the batch's owner job, and the
-	// bytes are with the batch.
+	// Batch is the batch of which it is a version; zero for one that is this
+	// request's alone. The nonce belongs to the batch's owner job, and the bytes
+	// are with the batch.
 	Batch     uuid.UUID
 	CreatedAt time.Time
 }
@@ -203,9 +204,21 @@ type Stray struct {
 	SettledAt time.Time // when it was put on file as live, or proven dead; zero before
 }
 
-// OwnsNonce reports whether the stray's job owns its nonce, as that of a
-// transaction on file: no other job or filler takes it.
-func (s *Stray) OwnsNonce() bool { return s.HasNonce && s.Job != uuid.Nil }
+// OwnsNonce reports whether the job of a transaction that the change puts on file
+// owns its nonce: no other job or filler takes it. That of a version of a batch,
+// and of what cannot be mined beside one, is of the batch's owner.
+func (c *Change) OwnsNonce(t *Tx) bool {
+	return t.HasNonce && t.Batch == uuid.Nil && !c.sharesNonce(t.Wallet, t.Nonce)
+}
+
+// OwnsStrayNonce is the same for a stray.
+func (c *Change) OwnsStrayNonce(s *Stray) bool {
+	return s.HasNonce && s.Job != uuid.Nil && !c.sharesNonce(s.Wallet, s.Nonce)
+}
+
+func (c *Change) sharesNonce(wallet uuid.UUID, nonce uint64) bool {
+	return slices.ContainsFunc(c.New.Live(), func(t Tx) bool { return t.Batch != uuid.Nil && t.exclusive(wallet, true, nonce, "") })
+}
 
 // Attempt is one execution: inserted at the claim, closed once. Key (Job, Fence).
 type Attempt struct {

@@ -16,7 +16,7 @@ type txFacts struct {
 	Cancel   bool
 	ByOutput bool
 	Output   uint32
-	Batch    uuid.UUID
+	Batch    uuid.UUID // of which it is a version
 }
 
 // filing is the memory of a step that puts a request's first transaction on file.

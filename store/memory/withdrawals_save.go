@@ -56,13 +56,13 @@ func (w withdrawals) save(c *withdrawal.Change) error {
 			return err
 		}
 	}
-	for _, t := range c.Txs {
-		if err := w.addTx(c.New.Request.Chain, t); err != nil {
+	for i := range c.Txs {
+		if err := w.addTx(c, &c.Txs[i]); err != nil {
 			return err
 		}
 	}
 	for _, s := range c.Strays {
-		if err := w.putStray(c.New.Request.Chain, s); err != nil {
+		if err := w.putStray(c, s); err != nil {
 			return err
 		}
 	}
@@ -118,24 +118,25 @@ func (w withdrawals) saveJob(c *withdrawal.Change) error {
 	return w.jobs.put(w.tx, &j)
 }
 
-func (w withdrawals) addTx(chain uuid.UUID, t withdrawal.Tx) error {
+func (w withdrawals) addTx(c *withdrawal.Change, t *withdrawal.Tx) error {
 	all := w.txs[t.Request]
 	if int(t.Seq) != len(all)+1 || slices.ContainsFunc(all, func(o withdrawal.Tx) bool { return o.Hash == t.Hash }) {
 		return conflict(withdrawal.RequestMachine.Name(), t.Request, "transaction %d (%s) is on file, or the one before is not", t.Seq, t.Hash)
 	}
 	if t.Batch != uuid.Nil {
 		w.addMember(t.Batch, t.Request)
-	} else if t.HasNonce {
+	}
+	if c.OwnsNonce(t) {
 		if err := w.takeNonce(t.Wallet, t.Nonce, nonceOwner{job: t.Job}); err != nil {
 			return err
 		}
 	}
-	set(w.tx, w.txs, t.Request, append(all, t))
-	return w.pay(chain, t.Hash, payment{t.Request, t.ByOutput, t.Output})
+	set(w.tx, w.txs, t.Request, append(all, *t))
+	return w.pay(c.New.Request.Chain, t.Hash, payment{t.Request, t.ByOutput, t.Output})
 }
 
 // putStray inserts a stray, or settles one.
-func (w withdrawals) putStray(chain uuid.UUID, s withdrawal.Stray) error {
+func (w withdrawals) putStray(c *withdrawal.Change, s withdrawal.Stray) error {
 	all := slices.Clone(w.strays[s.Request])
 	switch i := int(s.Seq) - 1; {
 	case i == len(all):
@@ -145,13 +146,13 @@ func (w withdrawals) putStray(chain uuid.UUID, s withdrawal.Stray) error {
 	default:
 		all[i].SettledAt = s.SettledAt
 	}
-	if s.OwnsNonce() {
+	if s.Seq > c.Old.Request.StraysOnFile && c.OwnsStrayNonce(&s) {
 		if err := w.takeNonce(s.Wallet, s.Nonce, nonceOwner{job: s.Job}); err != nil {
 			return err
 		}
 	}
 	set(w.tx, w.strays, s.Request, all)
-	return w.pay(chain, s.Hash, payment{s.Request, s.ByOutput, s.Output})
+	return w.pay(c.New.Request.Chain, s.Hash, payment{s.Request, s.ByOutput, s.Output})
 }
 
 func (w withdrawals) putAttempt(a withdrawal.Attempt) error {

@@ -93,7 +93,7 @@ func (s *changeset) add(c *withdrawal.Change) {
 	for i := range c.Txs {
 		t := &c.Txs[i]
 		txTable.insertRow(&s.txs, t)
-		if t.HasNonce && t.Batch == uuid.Nil { // else it is that of the batch's owner
+		if c.OwnsNonce(t) {
 			s.nonces.add(t.Wallet, int64(t.Nonce), t.Job)
 		}
 		s.pays(c.New.Request.Chain, t.Hash, t.ByOutput, t.Output, t.Request)
@@ -101,7 +101,7 @@ func (s *changeset) add(c *withdrawal.Change) {
 	for i := range c.Strays {
 		if t := &c.Strays[i]; t.Seq > c.Old.Request.StraysOnFile {
 			strayTable.insertRow(&s.strays, t)
-			if t.OwnsNonce() {
+			if c.OwnsStrayNonce(t) {
 				s.nonces.add(t.Wallet, int64(t.Nonce), t.Job)
 			}
 			s.pays(c.New.Request.Chain, t.Hash, t.ByOutput, t.Output, t.Request)

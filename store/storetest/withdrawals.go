@@ -65,6 +65,7 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"every field of a batch comes back", everyBatchField[T]},
 		{"a batch is stored with all its members or not at all", batchWithMembers[T]},
 		{"one nonce, one owner job, many requests", batchNonce[T]},
+		{"what is mined in the place of a batch pays members that own no nonce", batchInstead[T]},
 		{"of many workers each member is claimed by one, behind the slot of its wallet", batchClaims[T]},
 		{"workers pay many requests by few transactions, each once", batchWorkers[T]},
 		{"a chain with reorgs pays each request once, by whatever batch", batchHistories[T]},

@@ -422,6 +422,56 @@ func batchNonce[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
+// batchInstead: members that own no nonce are paid, each by an output, by a
+// transaction that is no version and has the nonce of the batch.
+func batchInstead[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	e := batchOf(w.id(), start, w.behind(t, 3)...)
+	b, err := w.service.Batch(ctx, e.Batch, e, withdrawal.BatchCannotTell{By: by(withdrawal.ConfirmationWorker, start), Other: "instead"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := by(withdrawal.Operator, start)
+	op.Version = b.Members[2].Job.Version
+	w.do(t, b.Members[2].Request.ID, withdrawal.Resolved{By: op, Job: b.Members[2].Job.ID, Sent: true, Hash: "instead", Nonce: e.Nonce, HasNonce: true, Reason: "seen"})
+	instead := withdrawal.BatchMined{By: by(withdrawal.ConfirmationWorker, start), Tx: "instead", Nonce: e.Nonce, HasNonce: true, Looked: true,
+		Block: withdrawal.Block{Height: 10, Hash: "b10", Canonical: "b10", Head: 12}}
+	for _, p := range paysOf(b.Members) {
+		instead.Transfers = append(instead.Transfers, p.Transfer)
+	}
+	if b, err = w.service.Batch(ctx, e.Batch, instead); err != nil {
+		t.Fatal(err)
+	}
+	if m := b.Members; !m[0].Job.Review || !m[1].Job.Review || m[2].Request.FinalTxHash != "instead" {
+		t.Errorf("the one that an operator named has it whole: %v, %v, %v", m[0].Job.Status, m[1].Job.Status, m[2].Job.Status)
+	}
+	e = batchOf(w.id(), start, w.behind(t, 3)...)
+	if b, err = w.service.Batch(ctx, e.Batch, e); err != nil {
+		t.Fatal(err)
+	}
+	instead.Tx = "another" // which pays two of three twins
+	twins := instead
+	twins.Transfers = twins.Transfers[1:]
+	if b, err = w.service.Batch(ctx, e.Batch, twins); err != nil || b.Batch.Status != withdrawal.BatchFailed {
+		t.Fatalf("%v: %v", err, b.Batch.Status)
+	}
+	for i := range b.Members[1:] { // an operator knows which
+		m, pay := &b.Members[i+1], &twins.Transfers[i]
+		got := w.do(t, m.Request.ID, withdrawal.PaidBy{By: by(withdrawal.Operator, start), Block: instead.Block, Tx: "another", Output: pay.Output, Payee: pay.Payee,
+			AssetOnChain: pay.AssetOnChain, AmountRaw: pay.AmountRaw, Nonce: e.Nonce, HasNonce: true, Reason: "seen"})
+		if got.Request.FinalTxHash != "another" {
+			t.Errorf("out of its batch: %v", got.Job.Status)
+		}
+	}
+	e = batchOf(w.id(), start, w.behind(t, 3)...)
+	if _, err = w.service.Batch(ctx, e.Batch, e); err != nil {
+		t.Fatal(err)
+	}
+	instead.Tx = "a third"
+	if b, err = w.service.Batch(ctx, e.Batch, instead); err != nil || b.Members[0].Request.FinalTxHash != "a third" || b.Members[2].Request.FinalTxHash != "a third" {
+		t.Fatalf("%v: %v, %v", err, b.Members[0].Job.Status, b.Members[2].Job.Status)
+	}
+}
+
 // batchClaims: several workers claim groups at once.
 func batchClaims[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
