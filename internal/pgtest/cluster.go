@@ -25,7 +25,7 @@ type Cluster struct {
 // what it does is what any other one does, in two thirds of the processor time.
 // (synchronous_commit is not among them, since package sqlstore refuses a server
 // that has it off.)
-var throwaway = []string{"full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "autovacuum=off"}
+var throwaway = []string{"full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "autovacuum=off", "plan_cache_mode=force_generic_plan", "track_activities=off", "track_counts=off", "update_process_title=off"}
 
 // Private starts a server that is this test's alone, so that the test may crash
 // it. SETTLE_TEST_POSTGRES does not matter; without installed binaries the test
@@ -113,7 +113,7 @@ func newCluster(settings []string) (*Cluster, error) {
 func (c *Cluster) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(c.bin, name), args...)
 	cmd.Dir = c.dir
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+c.dir)
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+c.dir, "MALLOC_TRIM_THRESHOLD_=67108864", "MALLOC_TOP_PAD_=4194304", "MALLOC_MMAP_THRESHOLD_=33554432")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.as}
 	return cmd
 }

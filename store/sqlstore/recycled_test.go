@@ -17,9 +17,10 @@ import (
 	"github.com/settlehq/settle/store/sqlstore"
 )
 
-// The conformance suites want hundreds of empty stores, and making the tables
-// takes longer than most of their tests: files are copied, and the schemas of
-// PostgreSQL emptied and used again. A test that changes tables takes [newStore].
+// Hundreds of tests want an empty store, and making the tables takes longer than
+// most of them: files are copied, and the schemas of PostgreSQL emptied and used
+// again, over connections that know their statements. A schema whose tables a
+// test has changed is not used again.
 
 // A suite on PostgreSQL has the server for itself, since what follows a feed
 // waits for every transaction of the server; two servers run two at once.
@@ -27,13 +28,15 @@ import (
 // recycled is a migrated schema.
 type recycled struct {
 	database
-	reset string // makes it as it was
+	reset  string // makes it as it was
+	tables string // what describes its tables
 }
 
-// server lends schemas to one suite at a time.
+// server lends schemas to one test, or suite, at a time.
 type server struct {
 	url       string
 	db        *sql.DB
+	made      int
 	free, all []*recycled
 }
 
@@ -43,27 +46,46 @@ var (
 	find          sync.Once
 )
 
-// suite runs a conformance suite on each dialect, beside others.
+// servers finds the servers, or skips the test.
+func servers(t testing.TB) {
+	t.Helper()
+	url := pgtest.URL(t)
+	find.Do(func() {
+		first.url = url
+		idle <- &first
+		if second.url = pgtest.Second(t); second.url != "" {
+			idle <- &second
+		}
+	})
+}
+
+// suite runs a conformance suite on each dialect, beside others, after the tests
+// that run alone.
 func suite(t *testing.T, run func(t *testing.T, open func(testing.TB) store.Store[store.Unit])) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		run(t, func(tb testing.TB) store.Store[store.Unit] { return emptyFile(tb) })
+		run(t, func(tb testing.TB) store.Store[store.Unit] { return emptyFile(tb).open(tb) })
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		url := pgtest.URL(t)
-		find.Do(func() {
-			first.url = url
-			idle <- &first
-			if second.url = pgtest.Second(t); second.url != "" {
-				idle <- &second
-			}
-		})
+		servers(t)
 		s := <-idle
 		t.Cleanup(func() { idle <- s })
-		run(t, func(tb testing.TB) store.Store[store.Unit] { return s.emptySchema(tb) })
+		run(t, func(tb testing.TB) store.Store[store.Unit] { return s.emptySchema(tb, false).open(tb) })
 	})
+}
+
+// newStore is an open store on an empty database, for a test that runs alone.
+func newStore(t testing.TB, d sqlstore.Dialect) (*sqlstore.Store, database) {
+	t.Helper()
+	if d == sqlstore.SQLite {
+		db := emptyFile(t)
+		return db.open(t), db
+	}
+	servers(t)
+	db := first.emptySchema(t, true).database
+	return db.open(t), db
 }
 
 // template is the file of an empty store.
@@ -84,8 +106,8 @@ var template = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
-// emptyFile is a store for a suite that does not touch the tables themselves.
-func emptyFile(t testing.TB) *sqlstore.Store {
+// emptyFile is a file with the tables.
+func emptyFile(t testing.TB) database {
 	t.Helper()
 	text, err := template()
 	path := filepath.Join(t.TempDir(), "settle.db")
@@ -95,11 +117,11 @@ func emptyFile(t testing.TB) *sqlstore.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return database{openFile(t, path), sqlstore.SQLite, sqlstore.Options{}, pgtest.FileURL(path)}.open(t)
+	return database{openFile(t, path), sqlstore.SQLite, sqlstore.Options{}, pgtest.FileURL(path)}
 }
 
-// emptySchema is the same on PostgreSQL.
-func (s *server) emptySchema(t testing.TB) *sqlstore.Store {
+// emptySchema is a schema with the tables. A test that sees them may change them.
+func (s *server) emptySchema(t testing.TB, seen bool) *recycled {
 	t.Helper()
 	var r *recycled
 	if n := len(s.free); n > 0 {
@@ -111,14 +133,35 @@ func (s *server) emptySchema(t testing.TB) *sqlstore.Store {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if _, err := r.ExecContext(ctx, r.reset); err != nil {
+		var tables string
+		if seen {
+			if err := r.QueryRowContext(ctx, describe, r.opts.Schema).Scan(&tables); err != nil {
+				t.Error(err)
+			}
+		}
+		text := r.reset
+		if seen && tables != r.tables {
+			text = "DROP SCHEMA IF EXISTS " + r.opts.Schema + " CASCADE"
+		}
+		if _, err := r.ExecContext(ctx, text); err != nil {
 			t.Errorf("the schema cannot be used again: %v", err)
 			return
 		}
-		s.free = append(s.free, r)
+		if text == r.reset {
+			s.free = append(s.free, r)
+		}
 	})
-	return r.open(t)
+	return r
 }
+
+// describe names what tests change about the tables of a schema: they make or
+// rename a table, drop a constraint, switch a trigger off, migrate down, and
+// gather statistics.
+const describe = `WITH t AS (SELECT oid, relname, reltuples FROM pg_class WHERE relnamespace = to_regnamespace($1))
+SELECT (SELECT string_agg(relname || reltuples, ' ' ORDER BY relname) FROM t)
+	|| (SELECT count(*) FROM pg_constraint WHERE conrelid IN (SELECT oid FROM t))
+	|| (SELECT string_agg(tgenabled, '') FROM pg_trigger WHERE tgrelid IN (SELECT oid FROM t))
+	|| (SELECT count(*) FROM pg_attribute WHERE attrelid IN (SELECT oid FROM t))`
 
 func (s *server) newRecycled(t testing.TB) *recycled {
 	t.Helper()
@@ -130,7 +173,8 @@ func (s *server) newRecycled(t testing.TB) *recycled {
 		db.SetMaxIdleConns(16)
 		s.db = db
 	}
-	schema := fmt.Sprintf("settle_spare_%d_%d", os.Getpid(), len(s.all))
+	s.made++
+	schema := fmt.Sprintf("settle_spare_%d_%d", os.Getpid(), s.made)
 	r := &recycled{database: database{s.db, sqlstore.Postgres, sqlstore.Options{Schema: schema}, s.url}}
 	r.migrate(t)
 	// Triggers that keep history are not for us.
@@ -156,6 +200,9 @@ func (s *server) newRecycled(t testing.TB) *recycled {
 			t.Fatal(err)
 		}
 	}
+	if err := r.QueryRow(describe, schema).Scan(&r.tables); err != nil {
+		t.Fatal(err)
+	}
 	return r
 }
 
@@ -166,7 +213,7 @@ func dropRecycled() error {
 		return nil
 	}
 	for _, r := range first.all {
-		_, err := r.Exec("DROP SCHEMA " + r.opts.Schema + " CASCADE")
+		_, err := r.Exec("DROP SCHEMA IF EXISTS " + r.opts.Schema + " CASCADE")
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

@@ -71,11 +71,7 @@ func TestMonitoringOfRefreshes(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		s, db := newStore(t, d)
 		refreshWallets(t, s)
-		conn, err := db.Conn(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
+		conn := session(t, db.DB)
 		if db.opts.Schema != "" {
 			if _, err := conn.ExecContext(context.Background(), "SET search_path = "+db.opts.Schema); err != nil {
 				t.Fatal(err)

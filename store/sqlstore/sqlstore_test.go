@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -94,12 +95,18 @@ func (d database) open(t testing.TB) *sqlstore.Store {
 	return s
 }
 
-// newStore is an open store on an empty database.
-func newStore(t testing.TB, d sqlstore.Dialect) (*sqlstore.Store, database) {
+// session is a connection whose settings nobody else gets.
+func session(t testing.TB, db *sql.DB) *sql.Conn {
 	t.Helper()
-	db := newDatabase(t, d)
-	db.migrate(t)
-	return db.open(t), db
+	conn, err := db.Conn(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		_ = conn.Close()
+	})
+	return conn
 }
 
 // both runs a test on each dialect.

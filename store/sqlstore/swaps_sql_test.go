@@ -72,16 +72,11 @@ func TestTheSourcesQueries(t *testing.T) {
 		seen := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "n1", Reference: paid.Intents[0].Reference, Amount: 9_890_000, Destination: "carol", Token: "USDD", Confirmations: 10}
 		do("paid", swap.Looked{By: worker, Number: 1, Finding: swap.LookFound, Seen: seen})
 
-		conn, err := db.Conn(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
+		conn := session(t, db.DB)
 		if d == sqlstore.Postgres {
 			if _, err := conn.ExecContext(ctx, "SET search_path TO "+db.opts.Schema); err != nil {
 				t.Fatal(err)
 			}
-			defer conn.ExecContext(ctx, "RESET search_path")
 		}
 		ask := func(query string) (lines []string) {
 			t.Helper()

@@ -174,11 +174,7 @@ SELECT * FROM withdrawal_requests;`,
 		b.pending(t, bsc)
 		submitted := b.submission(bsc)
 		b.do(t, submitted.Request, submitted)
-		conn, err := b.DB.Conn(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
+		conn := session(t, b.DB)
 		queries := []map[string]string{portable}
 		if d == sqlstore.Postgres {
 			if _, err := conn.ExecContext(context.Background(), "SET search_path = "+b.opts.Schema); err != nil {
