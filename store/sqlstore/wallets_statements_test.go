@@ -34,8 +34,7 @@ func TestAHundredBlocksCostTheStatementsOfOne(t *testing.T) {
 	counts := map[string]int64{}
 	for _, wallets := range []int{2, 7} {
 		for _, blocks := range []int{1, 10, 100} {
-			db := newDatabase(t, sqlstore.Postgres)
-			db.migrate(t)
+			_, db := newStore(t, sqlstore.Postgres)
 			config, err := pgx.ParseConfig(db.url)
 			if err != nil {
 				t.Fatal(err)

@@ -54,17 +54,27 @@ func cancelLeavesNoTrace[T store.Clock, K, L comparable, A, E, C any](t *testing
 	})
 }
 
+// ignoredRefusal: a store may begin again after a refusal that reading again can
+// end, which it has noticed then.
 func ignoredRefusal[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
 	s.noTrace(t, func(t *testing.T, g *stage[K, A, E], old A) error {
 		stale := s.change(t, old, g.rivals(&old, 1))
+		runs := 0
 		err := s.Update(ctx, func(tx T) error {
+			if runs++; runs > 1 {
+				return errRollback
+			}
 			if err := s.everything(tx, g, old); err != nil {
 				t.Fatal(err)
 			}
 			_ = s.records(tx).Save(stale)
 			return nil
 		})
-		refusedWith(t, err, statemachine.ErrConflict, "the update")
+		want := statemachine.ErrConflict
+		if runs > 1 {
+			want = errRollback
+		}
+		refusedWith(t, err, want, "the update")
 		return err
 	})
 }
