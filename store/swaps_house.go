@@ -59,7 +59,8 @@ func (s *Swaps) Resume(ctx context.Context, operator string) (swap.Control, erro
 // Restored says that this store is empty or was restored from a copy: nothing
 // goes out until the vault's own history on both chains was scanned completely,
 // and for an item of before, stored or not, until it was looked back for. A host
-// calls it at its first start, and after each restore, before any worker.
+// calls it at its first start, and after each restore, before any worker; see
+// [Swaps.Scanned] for when a scan counts again.
 func (s *Swaps) Restored(ctx context.Context) (swap.Control, error) {
 	return s.control(ctx, func(c swap.Control, now time.Time) (swap.Control, error) { return c.Restored(now), nil })
 }
@@ -93,29 +94,37 @@ func changeControl(tx SwapUnit, change func(swap.Control, time.Time) (swap.Contr
 	return c, err
 }
 
-// Waterline returns how far a history is known, and from when on to scan it
-// next.
-func (s *Swaps) Waterline(ctx context.Context, chain swap.Chain, own bool) (w swap.Waterline, from time.Time, err error) {
+// Waterline returns how far a history is known, and the scan that is to be made
+// next: when it began, and from when on. A host reads it before it asks a node, fills
+// the scan with what it has read, and reports it by [Swaps.Scanned].
+func (s *Swaps) Waterline(ctx context.Context, chain swap.Chain, own bool) (w swap.Waterline, next swap.Scan, err error) {
 	err = s.view(ctx, func(tx SwapUnit) error {
 		now, err := tx.Now()
 		if err == nil {
 			w, err = tx.SwapHouse().Waterline(chain, own)
 		}
-		from = s.policy.ScanFrom(w, now)
+		next = s.policy.NextScan(w, now)
 		return err
 	})
-	return w, from, err
+	return w, next, err
 }
 
 // Scanned reports a scan of a history, after all that it found was stored: the
 // waterline moves if the scan is complete, and a complete one of the vault's own
-// history counts as such.
+// history counts as such. After [Swaps.Restored] it counts only if it began later than
+// [swap.Policy].Lease + CallTimeout, when nobody may still send what was begun before:
+// until then the host goes on scanning. A scan that began in the future is
+// [statemachine.ErrInvalid].
 func (s *Swaps) Scanned(ctx context.Context, chain swap.Chain, own bool, scan swap.Scan) (w swap.Waterline, err error) {
 	if !chain.Valid() {
 		return w, fmt.Errorf("%w: a scan is of a chain", statemachine.ErrInvalid)
 	}
 	err = s.update(ctx, func(tx SwapUnit) error {
 		_, err := changeControl(tx, func(c swap.Control, now time.Time) (swap.Control, error) {
+			scan, err := scan.Check(now)
+			if err != nil {
+				return c, err
+			}
 			old, err := tx.SwapHouse().Waterline(chain, own)
 			if err != nil {
 				return c, err
@@ -175,10 +184,20 @@ func (s *Swaps) Outbound(ctx context.Context, by swap.By, seen swap.Sighting) er
 		if err := saw(tx, seen); err != nil {
 			return err
 		}
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		nobodys := by
+		nobodys.At = now
+		note, err := swap.Unattributed(seen, nobodys)
+		if err != nil || !seen.VaultSigned { // it proves nothing
+			return err
+		}
 		d, id, err := in.named(tx, &seen)
 		ev := swap.Outbound{By: by, Seen: seen}
 		switch {
-		case err != nil || !seen.VaultSigned: // it proves nothing
+		case err != nil:
 			return err
 		case d == swap.ToUSDD:
 			_, err = in.Deposits.Do(ctx, id, ev)
@@ -189,10 +208,7 @@ func (s *Swaps) Outbound(ctx context.Context, by swap.By, seen swap.Sighting) er
 		case seen.Errored:
 			return nil
 		}
-		if by.At, err = tx.Now(); err != nil {
-			return err
-		}
-		return tx.SwapHouse().Note(swap.Unattributed(seen, by))
+		return tx.SwapHouse().Note(note)
 	})
 }
 

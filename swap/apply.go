@@ -234,7 +234,14 @@ func (s *step) free() {
 func (s *step) age(of time.Time) time.Duration { return max(0, s.by.At.Sub(of)) }
 
 func (s *step) refuse(err error, reason string) error {
-	return &statemachine.Refusal{Err: err, Machine: s.side.machine(), ID: s.old.ID, State: s.side.state(), Event: s.event(), Reason: reason}
+	id := s.old.ID
+	switch e := s.ev.(type) { // what does not exist yet is named by who sees it
+	case Observed:
+		id = e.ID
+	case Recovered:
+		id = e.Observed.ID
+	}
+	return &statemachine.Refusal{Err: err, Machine: s.side.machine(), ID: statemachine.Bounded(id, MaxID), State: s.side.state(), Event: s.event(), Reason: reason}
 }
 
 func triggerName(d side, on trigger) string {
@@ -257,8 +264,12 @@ func (s *step) observe(e *Observed) error {
 	switch {
 	case credit && !nexusID(e.ID):
 		return s.refuse(statemachine.ErrInvalid, "a txid in another spelling would be another credit")
-	case err != nil || !word(e.ID, MaxID) || e.Amount == 0 || e.Amount > MaxAmount:
-		return s.refuse(statemachine.ErrInvalid, "an id, an amount of 1 to 2^63 - 1 and a time are needed")
+	case !word(e.ID, MaxID):
+		return s.refuse(statemachine.ErrInvalid, "an id of 1 to 200 bytes without white space is needed")
+	case e.Amount == 0 || e.Amount > MaxAmount:
+		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("an amount of %d, not of 1 to 2^63 - 1", e.Amount))
+	case err != nil:
+		return s.refuse(err, "")
 	case !e.Success || !credit && !e.Finalized:
 		return s.refuse(statemachine.ErrInvalid, "only a success counts, on Solana a finalized one")
 	case e.From != "" && !word(e.From, MaxAddress):

@@ -129,6 +129,25 @@ func TestALossEndsWithWhatHasPaidSince(t *testing.T) {
 	r.found(2, 10).order(swap.Requeue).attended().elapse().attended().elapse().is("refund_confirmed").over()
 }
 
+// A credit that was never mapped ends in quarantine like any other, and its move is
+// ordered again where it is.
+func TestALostMoveOfAnUnmappedCreditIsRequeued(t *testing.T) {
+	r := collecting(t).order(swap.OrderQuarantine).begin(swap.Quarantine).answer(statemachine.Done)
+	r.wait(time.Hour).missing(1).attended().order(swap.Requeue).is("quarantined").attended().begin(swap.Quarantine)
+	// After three attempts, too.
+	r = collecting(t).order(swap.OrderQuarantine)
+	for range 3 {
+		r.wait(6 * time.Minute).begin(swap.Quarantine).answer(statemachine.Failed).prove()
+	}
+	if s := r.attended().next(); s.Party != swap.Operator {
+		t.Errorf("owed: %+v", s)
+	}
+	r.order(swap.Requeue).attended().wait(6 * time.Minute).begin(swap.Quarantine)
+	// A lost refund goes back to where it came from.
+	back := collecting(t).begin(swap.Refund).answer(statemachine.Done).is("refunded").wait(time.Hour).missing(1)
+	back.order(swap.Requeue).is("collecting refund").begin(swap.Refund)
+}
+
 // Each fact is a version: what settled a quarantined credit too.
 func TestSettlingIsAVersion(t *testing.T) {
 	for _, confirmations := range []uint64{1, 10} {

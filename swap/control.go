@@ -2,6 +2,7 @@ package swap
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -27,10 +28,23 @@ type Control struct {
 	Version       int64
 }
 
+// unscanned names the chains of which the vault's own history is owed.
+func (c *Control) unscanned() string {
+	var of []string
+	for _, h := range []struct {
+		chain Chain
+		at    time.Time
+	}{{Solana, c.SolanaScanned}, {Nexus, c.NexusScanned}} {
+		if h.at.IsZero() || h.at.Before(c.RecoveredAt) {
+			of = append(of, h.chain.String())
+		}
+	}
+	return strings.Join(of, " and ")
+}
+
 // Recovering reports whether what went out before RecoveredAt is not known yet.
 func (c Control) Recovering() bool {
-	return c.SolanaScanned.IsZero() || c.NexusScanned.IsZero() ||
-		c.SolanaScanned.Before(c.RecoveredAt) || c.NexusScanned.Before(c.RecoveredAt)
+	return c.unscanned() != ""
 }
 
 // Pause and Resume switch new swaps off and on, by a person's name; on what is
@@ -59,7 +73,9 @@ func (c Control) Resume(operator string, now time.Time) (Control, error) {
 	return c, nil
 }
 
-// Restored says that the store is empty or was restored from a copy.
+// Restored says that the store is empty or was restored from a copy. Nothing that was
+// begun before may be on its way any more when the vault's history is scanned: see
+// [Scan].Complete.
 func (c Control) Restored(now time.Time) Control {
 	if now.After(c.RecoveredAt) {
 		c.RecoveredAt = now
@@ -93,7 +109,7 @@ func (c *Control) paused(now time.Time) time.Duration {
 // Draw returns the next reference number, 1 above the last: unique, and never
 // given back. It is [statemachine.ErrInvalid] at the end of the numbers.
 func (c Control) Draw() (Control, error) {
-	if c.Reference >= MaxAmount {
+	if c.Reference >= MaxReference {
 		return c, fmt.Errorf("%w: no reference number is left", statemachine.ErrInvalid)
 	}
 	c.Reference++
@@ -101,10 +117,15 @@ func (c Control) Draw() (Control, error) {
 	return c, nil
 }
 
+// MaxReference bounds the reference numbers that are drawn. Those above it are left
+// to people, who may pay with any number.
+const MaxReference = 1 << 62
+
 // Saw seeds the counter from an outbound. What the vault did not sign proves
-// nothing; one with an error has used its number up.
+// nothing; one with an error has used its number up. A number above [MaxReference]
+// was chosen by a person and is never drawn, so it ends no others.
 func (c Control) Saw(t Sighting) Control {
-	if t.VaultSigned && t.Chain == Nexus && t.Reference <= MaxAmount {
+	if t.VaultSigned && t.Chain == Nexus && t.Reference <= MaxReference {
 		c, _ = c.Seed(t.Reference)
 	}
 	return c
@@ -112,8 +133,8 @@ func (c Control) Saw(t Sighting) Control {
 
 // Seed makes the next reference max(local, seen) + 1. It never lowers.
 func (c Control) Seed(seen uint64) (Control, error) {
-	if seen > MaxAmount {
-		return c, fmt.Errorf("%w: a reference number has at most 63 bits", statemachine.ErrInvalid)
+	if seen > MaxReference {
+		return c, fmt.Errorf("%w: a reference number is at most %d", statemachine.ErrInvalid, uint64(MaxReference))
 	}
 	if seen > c.Reference {
 		c.Reference = seen

@@ -33,7 +33,7 @@ type (
 	// discrepancy.
 	Observed struct {
 		By
-		ID        string
+		ID        string // of a credit in its one form, see [Credit]
 		Amount    uint64
 		From      string    // the one owner of the sources; empty if there are several
 		Time      time.Time // of its block; one above By.At counts as By.At

@@ -158,8 +158,7 @@ func (s *step) sighted(t *Sighting) error {
 		s.later = true
 		return nil
 	}
-	if !t.Chain.Valid() || !word(t.TxID, MaxID) || len(t.Memo) > MaxMemo || !statemachine.Storable(t.Memo) || t.Amount > MaxAmount ||
-		t.Reference > MaxAmount || t.Destination != "" && !word(t.Destination, MaxAddress) {
+	if !t.sound() {
 		return s.refuse(statemachine.ErrInvalid, "a malformed sighting")
 	}
 	t.TxID = txForm(t.Chain, t.TxID)
@@ -206,6 +205,12 @@ func (s *step) sighted(t *Sighting) error {
 func (s *step) foreign(t *Sighting) bool {
 	d, _, id, named := ReadMemo(t.Memo)
 	return t.Of != "" || t.Chain == Solana && named && (d != s.side.direction() || id != s.item.ID)
+}
+
+// sound reports whether a transaction can be one of its chain.
+func (t *Sighting) sound() bool {
+	return t.Chain.Valid() && word(t.TxID, MaxID) && len(t.Memo) <= MaxMemo && statemachine.Storable(t.Memo) && t.Amount <= MaxAmount &&
+		(t.Destination == "" || word(t.Destination, MaxAddress))
 }
 
 // find returns the intent that a sighting is: by signature on Solana, by

@@ -3,6 +3,7 @@ package swap_test
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,7 +151,16 @@ func TestReferences(t *testing.T) {
 	if _, err := c.Seed(math.MaxUint64); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("seeded beyond 63 bits: %v", err)
 	}
-	c, _ = c.Seed(swap.MaxAmount)
+	// A person may pay with any number: one that no counter comes to is not taken.
+	for _, n := range []uint64{swap.MaxReference + 1, swap.MaxAmount, math.MaxUint64} {
+		if got := c.Saw(swap.Sighting{VaultSigned: true, Chain: swap.Nexus, Reference: n}); got != c {
+			t.Errorf("%d raises the counter to %d", n, got.Reference)
+		}
+	}
+	if got := c.Saw(swap.Sighting{VaultSigned: true, Chain: swap.Nexus, Reference: swap.MaxReference}); got.Reference != swap.MaxReference {
+		t.Errorf("the counter is at %d", got.Reference)
+	}
+	c, _ = c.Seed(swap.MaxReference)
 	if _, err := c.Draw(); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("drawn at the end: %v", err)
 	}
@@ -277,6 +287,70 @@ func TestNextOwesALookUpNeverASend(t *testing.T) {
 	}
 	if due := r.i().CheckAt; !due.Equal(r.latest().SendBy) {
 		t.Errorf("due at %v, the sender works until %v", due, r.latest().SendBy)
+	}
+}
+
+// A scan is of the store's clock: one from the future would count after a loss that
+// it has not seen.
+func TestAScanIsOfTheStoresClock(t *testing.T) {
+	odd := t0.Add(123 * time.Nanosecond)
+	for _, c := range []struct {
+		began time.Time
+		ok    bool
+	}{{t0, true}, {odd.Add(-time.Second), true}, {t0.Add(time.Microsecond), false}, {time.Time{}, false}, {time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC), false}} {
+		s, err := swap.Scan{Began: c.began, From: odd, Tip: odd}.Check(t0)
+		if (err == nil) != c.ok || err != nil && !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("a scan that began at %v: %v", c.began, err)
+		}
+		if c.ok && (!s.Began.Equal(c.began.Truncate(time.Microsecond)) || !s.From.Equal(t0) || !s.Tip.Equal(t0)) {
+			t.Errorf("its times are %+v", s)
+		}
+	}
+	if _, err := (swap.Scan{Began: t0, Tip: time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC)}).Check(t0); err == nil {
+		t.Error("a tip in the year 20000")
+	}
+	// What is waited for meanwhile is said.
+	r := creditReady(t).claim().do(swap.AccountChecked{By: by(swap.Worker, t0), State: swap.AccountUsable})
+	for _, c := range []struct {
+		ctl  swap.Control
+		want string
+	}{{swap.Control{}, "on solana and nexus"}, {swap.Control{SolanaScanned: t0, NexusScanned: t0.Add(-2), RecoveredAt: t0.Add(-1)}, "on nexus"}, {open, ""}} {
+		if s := policy.NextCredit(r.item, c.ctl, t0); !strings.HasSuffix(s.Why, c.want) || c.want == "" && s.Why != "" {
+			t.Errorf("owed: %+v, expected %q", s, c.want)
+		}
+	}
+}
+
+// Whoever stores the vault's own history is told what is wrong with it.
+func TestWhoSaysWhatWentOut(t *testing.T) {
+	seen := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "n1", Reference: math.MaxUint64, Amount: 5}
+	for name, c := range map[string]struct {
+		seen swap.Sighting
+		by   swap.By
+		err  error
+	}{
+		"an observer":       {seen, by(swap.Observer, t0), nil},
+		"the system":        {seen, by(swap.System, t0), nil},
+		"an operator":       {seen, by(swap.Operator, t0), statemachine.ErrForbidden},
+		"nobody":            {seen, swap.By{}, statemachine.ErrForbidden},
+		"one without name":  {seen, swap.By{Role: swap.Observer}, statemachine.ErrInvalid},
+		"no chain":          {swap.Sighting{TxID: "n1"}, by(swap.Observer, t0), statemachine.ErrInvalid},
+		"no transaction":    {swap.Sighting{Chain: swap.Nexus}, by(swap.Observer, t0), statemachine.ErrInvalid},
+		"an endless memo":   {swap.Sighting{Chain: swap.Solana, TxID: "s", Memo: strings.Repeat("m", swap.MaxMemo+1)}, by(swap.Observer, t0), statemachine.ErrInvalid},
+		"an amount of 2^63": {swap.Sighting{Chain: swap.Solana, TxID: "s", Amount: 1 << 63}, by(swap.Observer, t0), statemachine.ErrInvalid},
+	} {
+		if d, err := swap.Unattributed(c.seen, c.by); !errors.Is(err, c.err) || (err == nil) != (d.Kind == swap.UnattributedOutbound) {
+			t.Errorf("%s: %+v, %v", name, d, err)
+		}
+	}
+	for want, change := range map[string]func(*swap.Observed){
+		"an amount of 0": func(o *swap.Observed) { o.Amount = 0 }, "an id of 1 to 200": func(o *swap.Observed) { o.ID = "tx 1" }, "year": func(o *swap.Observed) { o.Time = time.Time{} },
+	} {
+		o := observedDeposit("tx1", 5)
+		change(&o)
+		if _, err := policy.ApplyDeposit(swap.Deposit{}, o, t0); !errors.Is(err, statemachine.ErrInvalid) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), o.ID) {
+			t.Errorf("%q is refused as %v", want, err)
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ type Step struct {
 	// Due is when to ask again; zero: only Party can move it on.
 	Due time.Time
 	// Party is who moves it on; zero at the end. Why says what an Operator has to
-	// decide, also beside tasks.
+	// decide, also beside tasks, or what else is waited for.
 	Party Role `json:",omitzero"`
 	Why   string
 }
@@ -101,6 +101,9 @@ func (p *Policy) next(i *Item, x side, c Control, now time.Time, elapses func() 
 		at := a.at[k]
 		if t.Do == Begin && (c.Recovering() || c.Paused && t.Action == Send) {
 			at = now.Add(p.DeferFor)
+		}
+		if (t.Do == Begin || t.Do == LookBack) && c.Recovering() && step.Why == "" {
+			step.Why = "nothing goes out before the vault's own history was scanned: on " + c.unscanned()
 		}
 		if !at.After(now) && t.Do != Tell {
 			step.Tasks = append(step.Tasks, t)

@@ -85,7 +85,7 @@ func (s *step) requeue(reason string) error {
 		if x.c.Status == CreditQuarantined && x.c.SettledBy == 0 && s.item.awaited(a) == nil && s.item.openIntent() == 0 {
 			owed = owed || s.item.Attempts.Of(a) >= s.p.MaxAttempts || s.item.CheckAt.IsZero() && s.item.Hold.Kind == 0 && !lacksIntent(x, s.item)
 		}
-		if x.c.Collecting {
+		if x.c.Collecting && x.c.Status == CreditRefunded {
 			on = requeuedCollecting
 		}
 		if owed {

@@ -77,7 +77,7 @@ func (s *step) mayBegin(e *Begun, chain Chain, destination string) error {
 		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("the next intent is %d of at most %d", len(i.Intents)+1, MaxIntents))
 	case chain == Solana && (!word(e.Signature, MaxID) || e.LastValid == 0 || e.LastValid > MaxAmount || len(e.Raw) > MaxRaw || e.Reference != 0):
 		return s.refuse(statemachine.ErrInvalid, "an intent on Solana needs a signature and a last valid block height")
-	case chain == Nexus && (e.Reference == 0 || e.Reference > MaxAmount || e.Signature != "" || len(e.Raw) > 0 || e.LastValid != 0):
+	case chain == Nexus && (e.Reference == 0 || e.Reference > MaxReference || e.Signature != "" || len(e.Raw) > 0 || e.LastValid != 0):
 		return s.refuse(statemachine.ErrInvalid, "an intent on Nexus needs a reference number")
 	case chain == Nexus && e.Reference <= e.Control.Reference:
 		return s.refuse(statemachine.ErrConflict, fmt.Sprintf("references up to %d were drawn or seen", e.Control.Reference))

@@ -1,6 +1,7 @@
 package swap
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -199,11 +200,21 @@ func (p Policy) RecoverMissing(l Lost, by By) Recovery {
 	return r
 }
 
-// Unattributed is the record of an outbound of the vault that names no item.
-func Unattributed(t Sighting, by By) Discrepancy {
+// Unattributed is the record of an outbound of the vault that names no item. What an
+// [Outbound] cannot be is refused as there.
+func Unattributed(t Sighting, by By) (Discrepancy, error) {
+	if by.Role != Observer && by.Role != System {
+		return Discrepancy{}, fmt.Errorf("%w: the role of who saw an outbound is %v", statemachine.ErrForbidden, by.Role)
+	}
+	if err := statemachine.Actor(by.Actor); err != nil {
+		return Discrepancy{}, err
+	}
+	if !t.sound() {
+		return Discrepancy{}, fmt.Errorf("%w: a malformed sighting of %.50q on %v", statemachine.ErrInvalid, t.TxID, t.Chain)
+	}
 	t.TxID = txForm(t.Chain, t.TxID)
 	return Discrepancy{Kind: UnattributedOutbound, Key: t.Chain.String() + " " + t.TxID, Chain: t.Chain, TxID: t.TxID, Amount: t.Amount,
-		Text: FormatAmount(t.Amount) + " went out and names no item", Actor: by.Actor, At: by.At}
+		Text: FormatAmount(t.Amount) + " went out and names no item", Actor: by.Actor, At: by.At}, nil
 }
 
 // recovered rebuilds a finished item: it came in, and the chains show what went
@@ -229,7 +240,7 @@ func (s *step) recovered(e *Recovered) error {
 	chain, _ := s.side.pays(s.p, e.Action)
 	switch {
 	case !e.Action.Valid() || !e.Seen.VaultSigned || e.Seen.Errored || e.Seen.Chain != chain || !word(e.Seen.TxID, MaxID) ||
-		e.Seen.Amount == 0 || e.Seen.Amount > MaxAmount || !s.p.final(&e.Seen) || e.Seen.Token != s.p.token(chain) || e.Seen.Reference > MaxAmount ||
+		e.Seen.Amount == 0 || e.Seen.Amount > MaxAmount || !s.p.final(&e.Seen) || e.Seen.Token != s.p.token(chain) ||
 		e.Seen.Destination != "" && !word(e.Seen.Destination, MaxAddress):
 		return s.refuse(statemachine.ErrInvalid, "a final outbound of the vault is needed")
 	case s.side.direction() == ToUSDC && (!word(o.To, MaxAddress) || !word(o.Owner, MaxAddress)) || o.From != "" && !word(o.From, MaxAddress):
@@ -247,6 +258,9 @@ func (s *step) recovered(e *Recovered) error {
 	t := &e.Seen
 	s.file(Intent{Action: e.Action, Chain: chain, Destination: t.Destination, Net: t.Amount, Fee: o.Amount - t.Amount, TxID: txForm(chain, t.TxID), Reference: t.Reference, Memo: t.Memo})
 	in := &s.item.Intents[0]
+	if in.Reference > MaxReference { // a person's
+		in.Reference = 0
+	}
 	in.Outcome, in.Final, in.ClosedAt = statemachine.Done, true, s.by.At
 	return s.move(recovering(e.Action), "from the chains: "+t.TxID)
 }

@@ -26,13 +26,39 @@ type Waterline struct {
 // Scan is what a host has read of a history, after it has stored all that it
 // found.
 type Scan struct {
-	Began    time.Time // by the clock of the store
-	From     time.Time // all from here on was read
-	Complete bool      // to the end, without a gap
-	Empty    bool      // nothing was found
+	Began time.Time // by the clock of the store
+	From  time.Time // all from here on was read
+	// Complete: to the end, without a gap. Of the vault's own history only if
+	// nothing that was handed over is on its way: a transaction that a node has
+	// taken and no block has is missing in it.
+	Complete bool
+	Empty    bool // nothing was found
 	// Tip is the block time of the finalized tip that the scan reached; zero if
 	// the node did not prove it.
 	Tip time.Time
+}
+
+// Check returns the scan with its times as every store keeps them; one that began
+// after now, by a clock that is not the store's, is [statemachine.ErrInvalid].
+func (s Scan) Check(now time.Time) (Scan, error) {
+	for _, at := range []*time.Time{&s.Began, &s.From, &s.Tip} {
+		if at.IsZero() {
+			continue
+		}
+		var err error
+		if *at, err = statemachine.Time(*at); err != nil {
+			return s, err
+		}
+	}
+	if s.Began.IsZero() || s.Began.After(now) {
+		return s, fmt.Errorf("%w: a scan began at %s, by the store's clock it is %s", statemachine.ErrInvalid, s.Began.Format(time.RFC3339Nano), now.Format(time.RFC3339Nano))
+	}
+	return s, nil
+}
+
+// NextScan is the next one, to be filled with what it reads.
+func (p Policy) NextScan(w Waterline, now time.Time) Scan {
+	return Scan{Began: now, From: p.ScanFrom(w, now)}
 }
 
 // ScanFrom is where the next scan begins. Inbound goes back [Policy.LookBack]

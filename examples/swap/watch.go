@@ -31,8 +31,7 @@ func watch(ctx context.Context, s *store.Swaps, w *world, log func(string, ...an
 
 // observe reads what came in on a chain.
 func observe(ctx context.Context, s *store.Swaps, w *world, c swap.Chain) error {
-	began := time.Now()
-	_, from, err := s.Waterline(ctx, c, false)
+	_, scan, err := s.Waterline(ctx, c, false)
 	if err != nil {
 		return err
 	}
@@ -41,9 +40,9 @@ func observe(ctx context.Context, s *store.Swaps, w *world, c swap.Chain) error 
 		return err
 	}
 	var commands []store.SwapCommand
-	tip := began
+	tip := scan.Began
 	for k := range all {
-		if t := &all[k]; t.Time.Before(from) {
+		if t := &all[k]; t.Time.Before(scan.From) {
 			continue
 		} else if c == swap.Solana && !t.Final { // not counted yet: the scan ends here
 			tip = earlier(tip, t.Time)
@@ -68,7 +67,8 @@ func observe(ctx context.Context, s *store.Swaps, w *world, c swap.Chain) error 
 	} else if err != nil {
 		return err
 	}
-	_, err = s.Scanned(ctx, c, false, swap.Scan{Began: began, From: from, Complete: true, Empty: len(all) == 0, Tip: tip})
+	scan.Complete, scan.Empty, scan.Tip = true, len(all) == 0, tip
+	_, err = s.Scanned(ctx, c, false, scan)
 	return err
 }
 
@@ -89,8 +89,7 @@ func arrival(w *world, c swap.Chain, t *chain.Status) swap.Observed {
 
 // history reads what the vault sent on a chain.
 func history(ctx context.Context, s *store.Swaps, w *world, c swap.Chain, known map[string]bool) error {
-	began := time.Now()
-	_, from, err := s.Waterline(ctx, c, true)
+	_, scan, err := s.Waterline(ctx, c, true)
 	if err != nil {
 		return err
 	}
@@ -113,10 +112,11 @@ func history(ctx context.Context, s *store.Swaps, w *world, c swap.Chain, known 
 	if failed != nil {
 		return failed
 	}
-	if from.IsZero() {
-		from = w.began
+	if scan.From.IsZero() {
+		scan.From = w.began
 	}
-	_, err = s.Scanned(ctx, c, true, swap.Scan{Began: began, From: from, Complete: true, Tip: began})
+	scan.Complete, scan.Tip = true, scan.Began
+	_, err = s.Scanned(ctx, c, true, scan)
 	return err
 }
 

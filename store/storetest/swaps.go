@@ -40,6 +40,7 @@ func Swaps[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store[T])
 		{"the control row and waterlines are compared and swapped", houseVersions[T]},
 		{"a discrepancy is recorded once, in order, until somebody deals with it", discrepancies[T]},
 		{"a waterline waits for the oldest unprocessed item", oldestItem[T]},
+		{"a scan is of the store's clock, and an outbound of who saw it", scansOfTheStore[T]},
 		{"statistics count what the domain counts", swapStatistics[T]},
 		{"an outbound is stored with the item that it names", namedOutbound[T]},
 		{"replaying everything from a lowered waterline has no effect", replayed[T]},

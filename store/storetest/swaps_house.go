@@ -96,7 +96,10 @@ func discrepancies[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	other.Amount++
 	s.do(t, id, other)
 	s.do(t, id, other)
-	loose := swap.Unattributed(swap.Sighting{Chain: swap.Nexus, TxID: "n1", Amount: 5}, swapBy(swap.Observer, "observer"))
+	loose, err := swap.Unattributed(swap.Sighting{Chain: swap.Nexus, TxID: "n1", Amount: 5}, swapBy(swap.Observer, "observer"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range 2 {
 		if err := db.Update(ctx, func(tx T) error { return tx.SwapHouse().Note(loose) }); err != nil {
 			t.Fatal(err)
@@ -142,6 +145,38 @@ func discrepancies[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	if all = page(); all[0].ClosedBy != "oscar" || !all[0].ClosedAt.Equal(start) || d.Discrepancies[0] != all[0] {
 		t.Errorf("dealt with: %+v", all[0])
 	}
+}
+
+// scans are of the store's clock, and the history of the vault is an observer's.
+func scansOfTheStore[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	house, err := store.NewSwaps(db, swaptest.Policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, own := range []bool{false, true} {
+		_, scan, err := house.Waterline(ctx, swap.Solana, own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scan.From, scan.Complete, scan.Tip = scan.Began.Add(-time.Hour), true, scan.Began
+		ahead := scan
+		ahead.Began = ahead.Began.Add(time.Hour)
+		_, err = house.Scanned(ctx, swap.Solana, own, ahead)
+		refusedWith(t, err, statemachine.ErrInvalid, "a scan from the future")
+		if w, err := house.Scanned(ctx, swap.Solana, own, scan); err != nil || !w.Seen.Equal(scan.Began.Add(-swaptest.Policy().WaterlineMargin)) {
+			t.Errorf("scanned: %+v, %v", w, err)
+		}
+		c, err := house.Control(ctx)
+		if err != nil || own != c.SolanaScanned.Equal(scan.Began) {
+			t.Errorf("own %v: %+v, %v", own, c, err)
+		}
+	}
+	s, err := house.Stats(ctx, time.Hour)
+	if err != nil || s.OldestScan.IsZero() || s.At.Sub(s.OldestScan) > time.Hour {
+		t.Errorf("read up to %v at %v, %v", s.OldestScan, s.At, err)
+	}
+	refusedWith(t, house.Outbound(ctx, swap.By{}, swap.Sighting{}), statemachine.ErrForbidden, "an outbound by nobody")
+	refusedWith(t, house.Outbound(ctx, swapBy(swap.Observer, "o"), swap.Sighting{}), statemachine.ErrInvalid, "no outbound")
 }
 
 func oldestItem[T store.SwapUnit](t *testing.T, db store.Store[T]) {
