@@ -84,7 +84,7 @@ func located(err error, table string, id any) error {
 		unknown.Where = fmt.Sprintf("%s %v", table, id)
 		return unknown
 	}
-	if strings.HasPrefix(err.Error(), "sql: Scan error") { // not of a connection that has ended
+	if err != nil && strings.HasPrefix(err.Error(), "sql: Scan error") { // not of a connection that has ended
 		return fmt.Errorf("%w: %s %v: %w", statemachine.ErrCorrupt, table, id, err)
 	}
 	return err
