@@ -25,9 +25,12 @@ func TestABatchPlansAsOneByOne(t *testing.T) {
 		single, batched := utxo.NewLedger(utxotest.Policy()), utxo.NewLedger(utxotest.Policy())
 		var events []utxo.Event
 		var want []utxo.ChangeSet
+		var no []refused
 		if err := h.Play(func(ev utxo.Event) error {
 			if set, err := single.Do(ev); err == nil {
 				events, want = append(events, ev), append(want, set)
+			} else {
+				no = append(no, refused{len(events), ev, err})
 			}
 			return nil
 		}); err != nil {
@@ -44,6 +47,7 @@ func TestABatchPlansAsOneByOne(t *testing.T) {
 					t.Fatalf("seed %d, event %d, %T, plans\n%+v\none by one\n%+v", seed, at+i, chunk[i], set, want[at+i])
 				}
 			}
+			sameRefusals(t, batched, at, chunk, no)
 			for _, set := range utxo.Merge(got...) {
 				if err := set.Complete(); err != nil {
 					t.Fatalf("seed %d, events from %d: %v", seed, at, err)
@@ -62,6 +66,59 @@ func TestABatchPlansAsOneByOne(t *testing.T) {
 		for _, w := range a.Wallets {
 			if err := utxotest.Policy().Audit(batched, w.ID, utxotest.Start); err != nil {
 				t.Errorf("seed %d: %v", seed, err)
+			}
+		}
+	}
+}
+
+// refused is an event that was refused after so many others were accepted.
+type refused struct {
+	after int
+	ev    utxo.Event
+	err   error
+}
+
+// sameRefusals has what was refused alone after the first events of a chunk
+// refused for the same behind them in a batch; l is as it was before the chunk.
+func sameRefusals(t *testing.T, l *utxo.Ledger, at int, chunk []utxo.Event, no []refused) {
+	t.Helper()
+	for _, r := range no {
+		if k := r.after - at; k >= 0 && k <= len(chunk) {
+			_, err := utxotest.Policy().PlanAll(l, utxotest.Start, append(slices.Clip(chunk[:k]), r.ev)...)
+			if want, got := utxotest.RefusalName(r.err), utxotest.RefusalName(err); got != want {
+				t.Fatalf("%s after %d events and %d of a batch: %q, alone %q (%v)", utxotest.Describe(r.ev), at, k, got, want, err)
+			}
+		}
+	}
+}
+
+// The scenarios, cut at every event: what comes then is one batch.
+func TestABatchOfAScenarioPlansAsOneByOne(t *testing.T) {
+	for _, s := range utxotest.Scenarios() {
+		l := utxo.NewLedger(utxotest.Policy())
+		var events []utxo.Event
+		var want []utxo.ChangeSet
+		var no []refused
+		if err := s.Run(func(ev utxo.Event) error {
+			set, err := l.DoAt(ev, utxotest.Start)
+			if err == nil {
+				events, want = append(events, ev), append(want, set)
+			} else {
+				no = append(no, refused{len(events), ev, err})
+			}
+			return utxotest.Outcome(set, err)
+		}, l.Snapshot); err != nil {
+			t.Fatal(err)
+		}
+		before := utxo.NewLedger(utxotest.Policy())
+		for cut := range events {
+			got, err := utxotest.Policy().PlanAll(before, utxotest.Start, events[cut:]...)
+			if err != nil || !reflect.DeepEqual(got, want[cut:]) {
+				t.Fatalf("%s: from event %d on, %v\n%+v\none by one\n%+v", s.Name, cut, err, got, want[cut:])
+			}
+			sameRefusals(t, before, cut, events[cut:], no)
+			if err := before.Apply(want[cut]); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
@@ -131,6 +188,74 @@ func TestMergeKeepsApartWhatDoesNotFollow(t *testing.T) {
 	}
 	if merged := utxo.Merge(set, spend, gone); len(merged) != 1 || len(merged[0].Spends) != 0 || merged[0].Inserts[0].Outputs[0].Spent() || merged[0].Inserts[1].Status != utxo.Failed {
 		t.Errorf("%+v", merged)
+	}
+}
+
+// Each part of a set that is not as the sets before it leave it keeps the set apart.
+func TestMergeComparesEveryPart(t *testing.T) {
+	id := utxo.TxID{Wallet: 1, Hash: chainhash.Hash{1}}
+	op := wire.OutPoint{Hash: id.Hash}
+	a, b := chainhash.Hash{10}, chainhash.Hash{11}
+	wallet := func(scanned int32) utxo.Wallet { return utxo.Wallet{ID: 1, ScannedTo: scanned} }
+	owned := func(birth int32) utxo.Owned { return utxo.Owned{Wallet: 1, Tag: "a", Birth: birth} }
+	update := func(from int64) utxo.ChangeSet {
+		return utxo.ChangeSet{Updates: []utxo.TxUpdate{{ID: id, FromVersion: from, New: utxo.TxState{Version: from + 1}}}}
+	}
+	insert := func(outs ...utxo.Output) utxo.ChangeSet {
+		return utxo.ChangeSet{Inserts: []*utxo.Tx{{ID: id, Version: 1, Outputs: outs}}}
+	}
+	credit := func(out utxo.Output) utxo.ChangeSet {
+		return utxo.ChangeSet{Credits: []utxo.Credit{{ID: id, Output: out}}}
+	}
+	spend := func(old, to chainhash.Hash) utxo.ChangeSet {
+		return utxo.ChangeSet{Spends: []utxo.Spend{{Wallet: 1, OutPoint: op, Old: old, New: to}}}
+	}
+	wallets := func(old, to utxo.Wallet) utxo.ChangeSet {
+		return utxo.ChangeSet{Wallets: []utxo.WalletChange{{Old: old, New: to}}}
+	}
+	owners := func(old, to utxo.Owned) utxo.ChangeSet {
+		return utxo.ChangeSet{Owners: []utxo.OwnerChange{{Old: old, New: to}}}
+	}
+	lease := func(lock byte) utxo.Lease {
+		if lock == 0 {
+			return utxo.Lease{}
+		}
+		return utxo.Lease{Wallet: 1, OutPoint: op, Lock: utxo.LockID{lock}, Until: utxotest.Start}
+	}
+	leases := func(old, to byte) utxo.ChangeSet {
+		c := utxo.LeaseChange{Old: lease(old), New: lease(to)}
+		c.New.Wallet, c.New.OutPoint = 1, op
+		return utxo.ChangeSet{Leases: []utxo.LeaseChange{c}}
+	}
+	seq := func(old, to int64) utxo.ChangeSet { return utxo.ChangeSet{Seq: utxo.SeqChange{Old: old, New: to}} }
+	for _, tt := range []struct {
+		name            string
+		first, fits, no utxo.ChangeSet
+	}{
+		{"a wallet", wallets(wallet(1), wallet(2)), wallets(wallet(2), wallet(3)), wallets(wallet(1), wallet(3))},
+		{"a wallet that is new again", wallets(utxo.Wallet{}, wallet(2)), wallets(wallet(2), wallet(3)), wallets(utxo.Wallet{}, wallet(2))},
+		{"an owner", owners(owned(3), owned(2)), owners(owned(2), owned(1)), owners(owned(3), owned(1))},
+		{"a new row", insert(), update(1), insert()},
+		{"a new row that was updated", update(1), update(2), insert()},
+		{"an update of a new row", insert(), update(1), update(2)},
+		{"an update", update(1), update(2), update(1)},
+		{"a credit of a new row", insert(utxo.Output{}), credit(utxo.Output{Index: 1}), credit(utxo.Output{})},
+		{"a credit", credit(utxo.Output{}), credit(utxo.Output{Index: 1}), credit(utxo.Output{})},
+		{"a spend of a new row", insert(utxo.Output{SpentBy: a}), spend(a, b), spend(b, a)},
+		{"a spend of what a new row has not", insert(utxo.Output{}), spend(chainhash.Hash{}, b), utxo.ChangeSet{
+			Spends: []utxo.Spend{{Wallet: 1, OutPoint: wire.OutPoint{Hash: id.Hash, Index: 1}, New: a}}}},
+		{"a spend of a credit", credit(utxo.Output{SpentBy: a}), spend(a, b), spend(b, a)},
+		{"a spend", spend(chainhash.Hash{}, a), spend(a, b), spend(b, a)},
+		{"a lease", leases(1, 2), leases(2, 3), leases(1, 3)},
+		{"a lease that was ended", leases(1, 0), leases(0, 3), leases(1, 3)},
+		{"the sequence", seq(1, 2), seq(2, 3), seq(1, 3)},
+	} {
+		if merged := utxo.Merge(tt.first, tt.fits); len(merged) != 1 {
+			t.Errorf("%s: what follows is kept apart: %+v", tt.name, merged)
+		}
+		if merged := utxo.Merge(tt.first, tt.no); len(merged) != 2 {
+			t.Errorf("%s: what does not follow is merged: %+v", tt.name, merged)
+		}
 	}
 }
 

@@ -2,6 +2,22 @@ package utxotest
 
 // Blocks is what chains and reorgs do to a wallet.
 var Blocks = []Scenario{
+	{"what a taken-off block confirmed dies with what stands on it", `
+		open 1 0
+		tx a: y -> main=9
+		tx b: a:0 -> main=8
+		tx c: b:0 -> main=7
+		tx d: c:0 -> main=6
+		tx r: y -> out=9
+		connect 1: a b
+		observe c 1
+		observe d 2
+		disconnect 1
+		observe r 3
+		tx? 1 a replaced
+		tx? 1 b failed
+		tx? 1 c failed
+		tx? 1 d failed`},
 	{"a reorg to a branch with a conflicting spend", `
 		open 1 0
 		tx fund: x -> main=50
