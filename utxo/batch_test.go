@@ -259,6 +259,19 @@ func TestMergeComparesEveryPart(t *testing.T) {
 	}
 }
 
+// What changes twice changes once: outputs stay in order, and sums add up.
+func TestMergeAddsUp(t *testing.T) {
+	id := utxo.TxID{Wallet: 1, Hash: chainhash.Hash{1}}
+	sum := func(amount int64) []utxo.SumChange {
+		return []utxo.SumChange{{Wallet: 1, Tag: "a", State: utxo.CoinConfirmed, Amount: amount}}
+	}
+	merged := utxo.Merge(utxo.ChangeSet{Inserts: []*utxo.Tx{{ID: id, Outputs: []utxo.Output{{Index: 1}}}}, Sums: sum(5)},
+		utxo.ChangeSet{Credits: []utxo.Credit{{ID: id, Output: utxo.Output{Index: 0}}}, Sums: sum(3)})
+	if len(merged) != 1 || !reflect.DeepEqual(merged[0].Inserts[0].Outputs, []utxo.Output{{Index: 0}, {Index: 1}}) || !reflect.DeepEqual(merged[0].Sums, sum(8)) {
+		t.Errorf("%+v", merged)
+	}
+}
+
 // counting counts the reads of a ledger.
 type counting struct {
 	*utxo.Ledger

@@ -26,28 +26,15 @@ func (p *Policy) receipt(c *step, e *Receipt) error {
 	i := c.Old.find(e.Tx)
 	if i >= 0 {
 		e.Tx = c.Old.Txs[i].Hash
-	}
-	if i >= 0 && c.Old.Txs[i].Batch != uuid.Nil && !c.shown { // nobody sees whom it pays
-		if final && i >= int(j.TxsDead) && j.Status == JobConfirming && !j.Review {
-			return c.park("mined, and it pays many: whether this one, an operator says with PaidBy: " + e.Tx)
+		if c.Old.Txs[i].Batch != uuid.Nil && !c.shown {
+			return p.bareReceipt(c, e.Tx, i, final)
 		}
-		return p.notYet(c)
-	}
-	claim := ClaimMined
-	switch {
-	case e.Reverted:
-		claim = "reverted"
-	case i >= 0 && c.Old.Txs[i].Cancel: // it paid nothing
-		claim = "cancel mined"
 	}
 	if JobMachine.Terminal(j.Status) {
-		ended := j.EvidenceHash != "" && j.TxHash == e.Tx
-		agrees := j.Status == JobConfirmed && ended && !e.Reverted ||
-			j.Status == JobFailed && ended && i >= 0 && (e.Reverted || c.Old.Txs[i].Cancel)
-		if final && !agrees {
-			return c.incident(e.Tx, claim, e.Block)
+		if !final || c.endedBy(e, i) {
+			return nil
 		}
-		return nil
+		return c.incident(e.Tx, c.claim(e, i), e.Block)
 	}
 	if err := c.jobVersion(); err != nil {
 		return err
@@ -57,14 +44,8 @@ func (p *Policy) receipt(c *step, e *Receipt) error {
 		return c.refuse(statemachine.ErrIllegal, "")
 	case i < 0:
 		return c.refuse(statemachine.ErrInvalid, "no such transaction is on file")
-	case i < int(j.TxsDead): // it was proven dead: the proof was wrong
-		if !final {
-			return nil
-		}
-		if err := c.incident(e.Tx, claim, e.Block); err != nil || e.Reverted || c.Old.Txs[i].Cancel {
-			return err
-		}
-		return c.contradicted(e, i)
+	case i < int(j.TxsDead):
+		return c.deadInBlock(e, i, final)
 	case final && c.awaitsOperator(e):
 		return nil
 	}
@@ -75,21 +56,68 @@ func (p *Policy) receipt(c *step, e *Receipt) error {
 		return c.refuse(statemachine.ErrInvalid, badReceipt)
 	}
 	if !final {
-		j.NextCheckAt = c.by.At.Add(p.CheckEvery)
 		if e.Block.canonical() {
 			j.Rebroadcast = false
 		}
-		return nil
+		return p.notYet(c)
 	}
+	return c.endBy(e, i)
+}
+
+// bareReceipt: transaction i, which pays many, is in a block, and nobody sees whom
+// it pays.
+func (p *Policy) bareReceipt(c *step, hash string, i int, final bool) error {
+	if j := &c.Old.Job; final && i >= int(j.TxsDead) && j.Status == JobConfirming && !j.Review {
+		return c.park("mined, and it pays many: whether this one, an operator says with PaidBy: " + hash)
+	}
+	return p.notYet(c)
+}
+
+// claim is what an incident says of a transaction in a block, i on file.
+func (c *step) claim(e *Receipt, i int) string {
 	switch {
 	case e.Reverted:
-		c.mined(e.Tx, &e.Block, e.GasUsed, e.GasPrice)
-		return c.fail(JobRevert, "Transaction reverted", "", 0)
-	case c.Old.Txs[i].Cancel:
-		c.mined(e.Tx, &e.Block, e.GasUsed, e.GasPrice)
-		return c.fail(JobCancelled, "Cancelled by a replacing transaction", "", 0)
+		return "reverted"
+	case i >= 0 && c.Old.Txs[i].Cancel: // it paid nothing
+		return "cancel mined"
 	}
-	return c.confirm(e.Tx, &e.Block, e.GasUsed, e.GasPrice)
+	return ClaimMined
+}
+
+// endedBy reports whether the job ended by this very transaction, as it is shown.
+func (c *step) endedBy(e *Receipt, i int) bool {
+	j := &c.Old.Job
+	if j.EvidenceHash == "" || j.TxHash != e.Tx {
+		return false
+	}
+	return j.Status == JobConfirmed && !e.Reverted || j.Status == JobFailed && i >= 0 && (e.Reverted || c.Old.Txs[i].Cancel)
+}
+
+// deadInBlock: transaction i was proven dead, and is in a block. At depth the
+// proof was wrong.
+func (c *step) deadInBlock(e *Receipt, i int, final bool) error {
+	if !final {
+		return nil
+	}
+	if err := c.incident(e.Tx, c.claim(e, i), e.Block); err != nil || e.Reverted || c.Old.Txs[i].Cancel {
+		return err
+	}
+	return c.contradicted(e, i)
+}
+
+// endBy ends the job by transaction i, which is in a block at depth: paid, or
+// failed if it was reverted or replaced the payment.
+func (c *step) endBy(e *Receipt, i int) error {
+	trigger, text := JobRevert, "Transaction reverted"
+	switch {
+	case e.Reverted:
+	case c.Old.Txs[i].Cancel:
+		trigger, text = JobCancelled, "Cancelled by a replacing transaction"
+	default:
+		return c.confirm(e.Tx, &e.Block, e.GasUsed, e.GasPrice)
+	}
+	c.mined(e.Tx, &e.Block, e.GasUsed, e.GasPrice)
+	return c.fail(trigger, text, "", 0)
 }
 
 const badReceipt = "gas is a non-negative integer, a block hash has at most 100 bytes"
