@@ -1,7 +1,10 @@
-// Package relaysync keeps relays at a relay-hosting server (zooid) as a service
-// wants them: which relay is to be sent now, which one waits after a failure,
+// Package relaysync keeps Nostr relays at a relay-hosting server (zooid, whose HTTP
+// interface is POST and PATCH of /relay/{id}) as a service wants them: which relay is to be sent now, which one waits after a failure,
 // which one has been given up. It knows what may happen to a sync and in which
-// order; the host sends the requests. Billing is in relaysync/dunning.
+// order; the host sends the requests. Billing is in relaysync/dunning. "The source"
+// is the document that these rules were written from: its words for columns,
+// activities and queries are kept, so that a service which has such tables already
+// finds them here.
 //
 // # Contract
 //

@@ -2,7 +2,7 @@ package relaysync
 
 import "github.com/settlehq/settle/statemachine"
 
-// Phase is where the sync of a relay stands. It is derived: see [Timer.Phase].
+// Phase is where the sync of a relay stands. It is derived: see [Sync.Phase].
 // Values: PhaseClean, PhaseDue, PhaseSyncing, PhaseWaiting, PhaseExhausted, PhaseDeleted.
 type Phase = statemachine.Enum[phase]
 

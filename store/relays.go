@@ -148,7 +148,9 @@ func (s *RelaySubscription) Receive(ctx context.Context) (RelayNews, error) {
 	return s.from.receive(ctx)
 }
 
-// Close ends all subscriptions with [ErrClosed]. The service goes on.
+// Close ends all subscriptions with [ErrClosed], for good, and with them the
+// reactors of this process. Everything else of the service goes on; due times
+// stay, and a service that is made anew has subscribers again.
 func (s *Relays) Close() { s.news.close() }
 
 // RelayCommand is one or more events for one relay, in order.

@@ -16,6 +16,9 @@
 //   - A secret is made for each POST at the moment of sending, and is in no
 //     record, log or error.
 //
-// When the broadcast is closed, [Run] stops as it does for a cancelled context
-// and returns [store.ErrClosed]; due times stay, for others and for the next Run.
+// A reactor is stopped by the end of its context: it claims nothing more, syncs
+// that run have Options.Grace to end, and what is left is given back. The other way
+// is [store.Relays.Close], which ends the broadcast for all subscribers of a
+// process: [Run] then stops in the same way and returns [store.ErrClosed]. Due
+// times stay, for other processes and for the next Run.
 package reactor

@@ -34,7 +34,7 @@ type Options struct {
 	// used again.
 	Transport http.RoundTripper
 
-	Concurrency int           // syncs at once; 16 if zero
+	Concurrency int           // relays that are sent at once, each by one request at a time, at most 10,000; 16 if zero
 	Reconcile   time.Duration // how often to reconcile beside the start and after a lag; zero: never
 	Grace       time.Duration // how long syncs may go on after a stop; 10 s if zero
 	Log         *slog.Logger  // nil discards
