@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	os.Setenv(asProgram, "1") // for all children
 	os.Exit(pgtest.Main(m))
 }
 
@@ -63,9 +64,9 @@ func TestADayThroughFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a while")
 	}
-	t.Setenv(asProgram, "1")
 	for _, where := range []string{"sqlite", "postgres"} {
 		t.Run(where, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			args := []string{"-json", "-dir", dir, "-file", short(t), "-workers", "2"}
 			if where == "postgres" {

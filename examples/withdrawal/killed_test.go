@@ -131,7 +131,7 @@ func TestKilledProcessesPayOnce(t *testing.T) {
 		t.Skip("it takes ten seconds")
 	}
 	t.Parallel()
-	rows, kills, after := 40, 2, 1200*time.Millisecond
+	rows, kills, after := 30, 2, 800*time.Millisecond
 	if os.Getenv("SETTLE_SOAK") != "" {
 		rows, kills, after = 120, 5, 2*time.Second
 	}
@@ -158,7 +158,7 @@ func TestPostgresStoppedImmediately(t *testing.T) {
 	}
 	t.Parallel()
 	server := pgtest.Private(t)
-	rows, crashes := 50, 1
+	rows, crashes := 40, 1
 	if os.Getenv("SETTLE_SOAK") != "" {
 		rows, crashes = 150, 3
 	}

@@ -182,6 +182,7 @@ func TestEverythingIsPaidOnceWithFaults(t *testing.T) {
 		"sqlite": {onSQLite, 60},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			faults := chaosFaults
 			faults.Seed, faults.Slow = 7, 5
 			o := newOffice(t, c.open(t), filepath.Join(t.TempDir(), "ledger"), generated(c.rows), faults)
@@ -197,6 +198,7 @@ func TestEverythingIsPaidOnceWithFaults(t *testing.T) {
 }
 
 func TestSample(t *testing.T) {
+	t.Parallel()
 	db, ledger := inMemory(), filepath.Join(t.TempDir(), "ledger")
 	o := newOffice(t, db, ledger, sampleBatch, node.Faults{})
 	r := o.work(2)
@@ -252,6 +254,7 @@ func TestAnotherLedgerIsRefused(t *testing.T) {
 
 // The proof finds what it is there to find.
 func TestProofFails(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, inMemory(), filepath.Join(t.TempDir(), "ledger"), generated(3), node.Faults{})
 	o.work(1)
 	// Somebody with the keys pays a request once more, and something that is none.

@@ -121,6 +121,7 @@ func TestPaysIt(t *testing.T) {
 
 // S8: a host whose clock is off by more than a lease works all the same.
 func TestClocksThatAreApart(t *testing.T) {
+	t.Parallel()
 	for _, skew := range []time.Duration{-3 * steady.lease, 3 * steady.lease} {
 		o := newOffice(t, inMemory(), filepath.Join(t.TempDir(), "ledger"), generated(20), node.Faults{})
 		ctx, stop := context.WithCancel(t.Context())
@@ -139,6 +140,7 @@ func TestClocksThatAreApart(t *testing.T) {
 
 // Operators who cancel, hold, bump in another wallet, and are wrong.
 func TestOperators(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, inMemory(), filepath.Join(t.TempDir(), "ledger"), generated(120), node.Faults{})
 	server := httptest.NewServer(o.chain) // the other wallet has no files of ours
 	defer server.Close()

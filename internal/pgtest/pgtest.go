@@ -8,18 +8,21 @@
 // SETTLE_REQUIRE_POSTGRES is 1.
 //
 // Main also sees to it that temporary directories are in memory where there is
-// room, and that a test does not outlive the go command that runs it.
+// room, that twice as many parallel tests run as there are processors, and that a
+// test does not outlive the go command that runs it.
 package pgtest
 
 import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -34,6 +37,7 @@ import (
 //	func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 func Main(m *testing.M) int {
 	endWithGo()
+	manyAtOnce()
 	leave, err := inMemory()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -42,6 +46,17 @@ func Main(m *testing.M) int {
 	defer leave()
 	defer stop()
 	return m.Run()
+}
+
+// manyAtOnce lets more tests run at once than there are processors, unless the
+// user says how many: they wait for servers and for processes most of the time.
+func manyAtOnce() {
+	flag.Parse()
+	told := false
+	flag.Visit(func(f *flag.Flag) { told = told || f.Name == "test.parallel" })
+	if !told {
+		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
+	}
 }
 
 // endWithGo ends this process when the go command that started it is gone: a

@@ -135,6 +135,9 @@ func fill(t *testing.T, conn *sql.Conn, syn syntax) {
 // migrated is a new database of a dialect with the tables in it, and a connection.
 func migrated(t *testing.T, d Dialect) (db *sql.DB, opts Options, syn syntax, conn *sql.Conn) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("thousands of rows, and plans have no races")
+	}
 	driver, url := "sqlite", pgtest.FileURL(filepath.Join(t.TempDir(), "settle.db"))
 	if d == Postgres {
 		driver, url = "pgx", pgtest.URL(t)

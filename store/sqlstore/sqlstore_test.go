@@ -4,12 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"testing"
 
 	"github.com/google/uuid"
@@ -26,12 +23,6 @@ const childJob = "SETTLE_TEST_CHILD"
 func TestMain(m *testing.M) {
 	if job := os.Getenv(childJob); job != "" {
 		os.Exit(child(job))
-	}
-	flag.Parse()
-	told := false
-	flag.Visit(func(f *flag.Flag) { told = told || f.Name == "test.parallel" })
-	if !told { // more than there are processors: suites wait for their server
-		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
 	}
 	rc := pgtest.Main(m)
 	if err := dropRecycled(); err != nil {

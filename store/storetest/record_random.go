@@ -27,11 +27,14 @@ type history[K, A, E any] struct {
 var sentinels = []error{statemachine.ErrIllegal, statemachine.ErrInvalid, statemachine.ErrForbidden, statemachine.ErrFenced, statemachine.ErrHeld,
 	statemachine.ErrNotFound, statemachine.ErrConflict}
 
-// How many random things a suite does; SETTLE_SOAK, if it is set, makes them more.
-// Each event is a commit.
+// How many random things a suite does: SETTLE_SOAK, if it is set, makes them more,
+// and short mode, which is for the race detector, a third. Each event is a commit.
 func usual(few, many int) int {
 	if os.Getenv("SETTLE_SOAK") != "" {
 		return many
+	}
+	if testing.Short() {
+		return (few + 2) / 3
 	}
 	return few
 }
