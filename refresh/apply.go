@@ -57,8 +57,8 @@ func (c *Change) Empty() bool {
 // state, input. What w must hold is said by [Needs].
 func (c Config) Apply(w Work, ev Event) (Change, error) { return c.ApplyAt(w, ev, time.Time{}) }
 
-// ApplyAt is [Config.Apply]; now is the store's time: that of an event that has
-// none, and an event of a later one is [statemachine.ErrInvalid].
+// ApplyAt is [Config.Apply]; now is the store's time, see
+// [statemachine.EventTime].
 func (c Config) ApplyAt(w Work, ev Event, now time.Time) (Change, error) {
 	s := step{Change: Change{Old: w, New: w}, c: &c, ev: ev}
 	err := s.begin(now)
@@ -161,9 +161,6 @@ func (s *step) begin(now time.Time) error {
 	var err error
 	if by.At, err = statemachine.EventTime(by.At, now); err != nil {
 		return s.refuse(err, "")
-	}
-	if !now.IsZero() && by.At.After(now) {
-		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("it is of %s, after the store's time %s", by.At.Format(time.RFC3339Nano), now.UTC().Format(time.RFC3339Nano)))
 	}
 	return nil
 }

@@ -17,8 +17,7 @@ type By struct {
 	Actor string // 1 to MaxActor bytes; of a worker the name of its process, the holder of its leases
 	Role  Role   `json:",omitzero"`
 	// At is when, UTC, in microseconds. Leave it zero in a service: then the
-	// store's clock counts, which gives the leases. A time after the store's is
-	// refused: it would take what is held. An earlier one is believed.
+	// store's clock counts, which gives the leases. See [statemachine.EventTime].
 	At time.Time
 }
 

@@ -22,7 +22,7 @@ import (
 // costs one sync more.
 func (p Policy) Apply(s Sync, ev Event) (Change, error) { return p.ApplyAt(s, ev, time.Time{}) }
 
-// ApplyAt is [Policy.Apply]; now is the time of an event that has none.
+// ApplyAt is [Policy.Apply]; now is the store's time, see [statemachine.EventTime].
 func (p Policy) ApplyAt(s Sync, ev Event, now time.Time) (Change, error) {
 	st := step{Change: Change{Old: s, New: s}, ev: ev}
 	err := st.begin(now)

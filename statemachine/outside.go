@@ -24,11 +24,22 @@ func Time(t time.Time) (time.Time, error) {
 	return time.Unix(t.Unix(), int64(t.Nanosecond()/1000*1000)).UTC(), nil
 }
 
-// EventTime returns the time of an event as every store keeps it, see [Time]:
-// now, which is the clock that gives leases, where at is zero. A host that says
-// a time is believed, also about leases: hosts whose clocks differ leave it out.
+// MaxAhead is how far the clock of a host may be ahead of the store's.
+const MaxAhead = time.Minute
+
+// EventTime returns the time of an event as every store keeps it, see [Time].
+// now is the store's clock, which gives the leases: it counts where at is zero,
+// and where at is ahead of it, since a host whose clock is ahead would otherwise
+// take what another one holds. [ErrInvalid] for a time more than [MaxAhead]
+// ahead. A zero now, in a test of the rules alone, leaves at as it is.
 func EventTime(at, now time.Time) (time.Time, error) {
-	if at.IsZero() {
+	switch {
+	case at.IsZero():
+		at = now
+	case now.IsZero() || !at.After(now):
+	case at.After(now.Add(MaxAhead)):
+		return at, fmt.Errorf("%w: %s is ahead of the store's clock, %s", ErrInvalid, at.UTC().Format(time.RFC3339Nano), now.UTC().Format(time.RFC3339Nano))
+	default:
 		at = now
 	}
 	return Time(at)

@@ -54,6 +54,7 @@ func TestManyEventsInOneTransaction(t *testing.T) {
 		want = steps.do(t, request, ev)
 	}
 	once := newBank(t)
+	once.now = steps.now
 	if got := once.do(t, request, at...); text(t, got) != text(t, want) {
 		t.Errorf("got  %s\nwant %s", text(t, got), text(t, want))
 	}
@@ -70,13 +71,16 @@ func TestManyEventsInOneTransaction(t *testing.T) {
 func TestManyJobsInOneTransaction(t *testing.T) {
 	b := newBank(t, func(p *withdrawal.Policy) { p.Chain.Nonces = false })
 	s, first, second, worker := b.submission(), b.order(withdrawal.Request{}), b.order(withdrawal.Request{}), as(withdrawal.WithdrawalWorker)
+	begin := b.now
+	b.now = begin.Add(time.Hour)
+	at := func(after time.Duration, ev withdrawal.Event) withdrawal.Event { return stampOf(ev, begin.Add(after)) }
 	claim := func(fence int64, after time.Duration) withdrawal.Event {
-		return stampOf(withdrawal.Claimed{By: worker, Fence: fence}, b.now.Add(after))
+		return at(after, withdrawal.Claimed{By: worker, Fence: fence})
 	}
-	b.do(t, s.Request, s, withdrawal.Approved{By: as(withdrawal.Approver)}, first,
-		claim(1, 0), withdrawal.AttemptFailed{By: worker, Fence: 1, Failure: withdrawal.Retryable, Error: "time-out"},
-		claim(2, time.Hour), stampOf(withdrawal.AttemptFailed{By: worker, Fence: 2, Failure: withdrawal.Permanent, Error: "no"}, b.now.Add(time.Hour)),
-		withdrawal.Requeued{By: as(withdrawal.Operator), Job: first.Job, Reason: "yes"}, second, claim(3, 0))
+	b.do(t, s.Request, at(0, s), at(0, withdrawal.Approved{By: as(withdrawal.Approver)}), at(0, first),
+		claim(1, 0), at(0, withdrawal.AttemptFailed{By: worker, Fence: 1, Failure: withdrawal.Retryable, Error: "time-out"}),
+		claim(2, time.Hour), at(time.Hour, withdrawal.AttemptFailed{By: worker, Fence: 2, Failure: withdrawal.Permanent, Error: "no"}),
+		at(0, withdrawal.Requeued{By: as(withdrawal.Operator), Job: first.Job, Reason: "yes"}), at(0, second), claim(3, 0))
 	for job, want := range map[uuid.UUID][]statemachine.Outcome{first.Job: {statemachine.Failed, statemachine.Failed}, second.Job: {0}} {
 		attempts, err := b.Attempts(context.Background(), job)
 		var got []statemachine.Outcome

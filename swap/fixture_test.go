@@ -57,7 +57,7 @@ func (r *run[A]) i() *swap.Item { return r.head(&r.item) }
 // try applies an event and keeps the result if it was accepted.
 func (r *run[A]) try(ev swap.Event) error {
 	r.t.Helper()
-	c, err := r.apply(r.p, r.item, ev, r.now)
+	c, err := r.apply(r.p, r.item, ev, time.Time{})
 	if err != nil {
 		if !c.Empty() {
 			r.t.Fatalf("%T: a refusal changed something", ev)
@@ -67,7 +67,7 @@ func (r *run[A]) try(ev swap.Event) error {
 	if err := r.check(c.New); err != nil {
 		r.t.Fatalf("%T: %v", ev, err)
 	}
-	again, err := r.apply(r.p, c.New, ev, r.now)
+	again, err := r.apply(r.p, c.New, ev, time.Time{})
 	if err == nil && len(again.Log) > 0 && !repeatable(ev) {
 		r.t.Fatalf("%T is taken twice: %+v", ev, again.Log)
 	}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
@@ -38,7 +39,7 @@ func TestABatchPlansAsOneByOne(t *testing.T) {
 		}
 		for size, at := 2, 0; at < len(events); size = size%17 + 1 {
 			chunk := events[at:min(at+size, len(events))]
-			got, err := utxotest.Policy().PlanAll(batched, utxotest.Start, chunk...)
+			got, err := utxotest.Policy().PlanAll(batched, time.Time{}, chunk...)
 			if err != nil {
 				t.Fatalf("seed %d, event %d: %v", seed, at+len(got)-1, err)
 			}
@@ -331,7 +332,7 @@ func TestABatchReadsOnce(t *testing.T) {
 				events = append(events, next())
 			}
 			r := &counting{Ledger: l}
-			sets, err := utxotest.Policy().PlanAll(r, utxotest.Start, events...)
+			sets, err := utxotest.Policy().PlanAll(r, time.Time{}, events...)
 			if err != nil {
 				t.Fatal(err)
 			}

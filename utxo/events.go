@@ -43,7 +43,7 @@ type By struct {
 	Actor string `json:",omitempty"`
 	Role  string `json:",omitempty"`
 	// At is when, UTC, in microseconds. Leave it zero in a service: then the
-	// store's clock counts. A time that is said is believed.
+	// store's clock counts. See [statemachine.EventTime].
 	At time.Time
 }
 

@@ -27,7 +27,7 @@ import (
 // nobody sees that it was switched off, and only the store guards the nonce.
 func (p Policy) Apply(w Withdrawal, ev Event) (Change, error) { return p.ApplyAt(w, ev, time.Time{}) }
 
-// ApplyAt is [Policy.Apply]; now is the time of an event that has none.
+// ApplyAt is [Policy.Apply]; now is the store's time, see [statemachine.EventTime].
 func (p Policy) ApplyAt(w Withdrawal, ev Event, now time.Time) (Change, error) {
 	s := step{Change: Change{Old: w, New: w}, ev: ev, speakers: speakers(ev)}
 	s.New.Owner = uuid.Nil // of this event alone

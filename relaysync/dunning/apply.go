@@ -18,7 +18,7 @@ import (
 // actor, existence, version, state, input.
 func (p Policy) Apply(a Account, ev Event) (Change, error) { return p.ApplyAt(a, ev, time.Time{}) }
 
-// ApplyAt is [Policy.Apply]; now is the time of an event that has none.
+// ApplyAt is [Policy.Apply]; now is the store's time, see [statemachine.EventTime].
 func (p Policy) ApplyAt(a Account, ev Event, now time.Time) (Change, error) {
 	c := step{Change: Change{Old: a, New: a}, ev: ev}
 	err := c.begin(now)

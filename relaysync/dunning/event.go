@@ -14,8 +14,7 @@ type By struct {
 	Actor string // at most MaxActor bytes, not empty
 	Role  Role   `json:",omitzero"`
 	// At is when, UTC, in microseconds. Leave it zero in a service: then the
-	// store's clock counts, which gives the leases. A time that is said is
-	// believed, also about leases: a clock that is ahead takes what is held.
+	// store's clock counts, which gives the leases. See [statemachine.EventTime].
 	At time.Time
 	// Version, if not zero, is the version of the tenant that the decision was
 	// made on. Another one is ErrConflict.

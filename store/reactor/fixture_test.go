@@ -117,6 +117,7 @@ func (s *server) apply(r request, doc map[string]any) int {
 type bench struct {
 	*testing.T
 	*server
+	db     *memory.Store
 	relays *store.Relays
 	log    bytes.Buffer
 	start  time.Time
@@ -124,11 +125,26 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	relays, err := store.NewRelays(memory.New(memory.Options{}), relaysynctest.Policy())
+	db := memory.New(memory.Options{})
+	relays, err := store.NewRelays(db, relaysynctest.Policy())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &bench{T: t, server: newServer(), relays: relays, start: time.Now()}
+	return &bench{T: t, server: newServer(), db: db, relays: relays, start: time.Now()}
+}
+
+// ahead stores a relay that the store's clock, a day ahead then, has put off.
+func (b *bench) ahead(id string) {
+	b.Helper()
+	ev := relaysync.Created{By: by(relaysync.Host), Relay: id, Tenant: "tenant", Subdomain: "sub", Config: config("a")}
+	ev.At = time.Now().Add(24 * time.Hour)
+	c, err := relaysynctest.Policy().Apply(relaysync.Sync{}, ev)
+	if err == nil {
+		err = b.db.Update(context.Background(), func(tx store.Unit) error { return tx.Relays().Save(c) })
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
 }
 
 // run starts a reactor; stop ends it and returns its error.

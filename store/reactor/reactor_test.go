@@ -144,14 +144,12 @@ func TestLag(t *testing.T) {
 		stop := b.run("reactor-1")
 		time.Sleep(time.Second)
 		var all []store.RelayCommand
-		for i := range 1500 {
+		for i := range 1501 { // one of which is known already
 			id := fmt.Sprint("relay_", i)
 			all = append(all, store.RelayCommand{Relay: id, Events: []relaysync.Event{
 				relaysync.Created{By: by(relaysync.Host), Relay: id, Tenant: "tenant", Subdomain: "sub", Config: config("a")}}})
 		}
-		ahead := all[7].Events[0].(relaysync.Created) // only a reconcile sees that its time is too far away
-		ahead.At = time.Now().Add(24 * time.Hour)
-		all[7].Events[0] = ahead
+		b.ahead("relay_7") // only a reconcile sees that its time is too far away
 		if _, err := b.relays.DoAll(context.Background(), all...); err != nil {
 			t.Fatal(err)
 		}
@@ -458,9 +456,7 @@ func TestReconciles(t *testing.T) {
 				Authorize: func(context.Context, relaysync.AuthEvent) (string, error) { return "", nil }})
 		}()
 		time.Sleep(time.Minute)
-		ahead := relaysync.Created{By: by(relaysync.Host), Relay: "b", Tenant: "tenant", Subdomain: "sub", Config: config("a")}
-		ahead.At = time.Now().Add(24 * time.Hour)
-		b.do("b", ahead)
+		b.ahead("b")
 		time.Sleep(time.Hour)
 		b.expectTimes("b", 600+900)
 		cancel()
@@ -470,9 +466,7 @@ func TestReconciles(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
-		ahead := relaysync.Created{By: by(relaysync.Host), Relay: "a", Tenant: "tenant", Subdomain: "sub", Config: config("a")}
-		ahead.At = time.Now().Add(24 * time.Hour) // by a clock that went back since
-		b.do("a", ahead)
+		b.ahead("a")
 		stop := b.run("reactor-1")
 		time.Sleep(time.Hour)
 		b.expectTimes("a", 900)

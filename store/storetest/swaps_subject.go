@@ -77,7 +77,7 @@ func newSwapSubject[T store.SwapUnit, A any](t *testing.T, db store.Store[T], s 
 			}
 			return all[0], nil
 		},
-		apply: func(a A, ev swap.Event) (swap.Change[A], error) { return apply(a, ev, start) },
+		apply: func(a A, ev swap.Event) (swap.Change[A], error) { return apply(a, ev, time.Time{}) },
 		parts: func(c *swap.Change[A]) (old, now *A, log *[]statemachine.Transition[string]) {
 			return &c.Old, &c.New, &c.Log
 		},

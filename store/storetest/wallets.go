@@ -115,9 +115,9 @@ func exactValues[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 		utxo.WalletOpened{Wallet: 1, Birth: 1<<31 - 1},
 		utxo.Connected{Block: b, Txs: []*wire.MsgTx{large}, Positions: []int32{1<<31 - 1}, By: utxo.By{At: times[0]}},
 		utxo.Connected{Block: b, Txs: []*wire.MsgTx{large}, Positions: []int32{1<<31 - 1}, By: utxo.By{At: times[0]}}, // again, at the last height
-		utxo.Labelled{ID: id, Label: strings.Repeat("\U0001F600", utxo.MaxLabel), By: utxo.By{At: times[1]}},
+		utxo.Labelled{ID: id, Label: strings.Repeat("\U0001F600", utxo.MaxLabel), By: utxo.By{At: utxotest.Start}},
 		utxo.OutputsLeased{Wallet: 1, OutPoints: []wire.OutPoint{utxotest.Out(large, 0)}, Lock: utxo.LockID{31: 255},
-			Duration: time.Microsecond, By: utxo.By{At: times[1].Add(-time.Microsecond)}},
+			Duration: time.Microsecond, By: utxo.By{At: utxotest.Start}},
 	}
 	want := utxo.NewLedger(utxotest.Policy())
 	for _, ev := range events {

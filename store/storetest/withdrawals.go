@@ -100,7 +100,6 @@ type withdrawals[T store.WithdrawalUnit] struct {
 	policy  withdrawal.Policy
 	service *store.Withdrawals
 	ids     atomic.Uint64
-	last    uuid.UUID // of a test that goes through steps
 }
 
 var (

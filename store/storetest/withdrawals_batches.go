@@ -72,7 +72,7 @@ func versionedPayouts[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) *
 					b.Members = append(b.Members, a)
 				}
 			}
-			return w.policy.ApplyBatch(b, ev, start)
+			return w.policy.ApplyBatch(b, ev, time.Time{})
 		},
 		parts: func(c *withdrawal.BatchChange) (old, now *withdrawal.Payout, log *[]statemachine.Transition[uuid.UUID]) {
 			return &c.Old, &c.New, &c.Log
