@@ -3,6 +3,7 @@ package refresh_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -363,25 +364,38 @@ func TestCancellationAtTheExpiryBeforeAJob(t *testing.T) {
 	}
 }
 
-// No event is of a time after the store's, by a microsecond: its sender could take
-// what is held, or free it. One without a time is of the store's.
+// No event is of a time after the store's: its sender could take what is held, or
+// free it. Up to a minute ahead is the store's time, further ahead is refused. One
+// without a time is of the store's.
 func TestEventsFromTheFuture(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
 	h := x.claim(t0)
 	held, soon := x.w, t0.Add(time.Microsecond)
-	for _, b := range []refresh.By{by(refresh.API, soon), by(refresh.API, after(31*time.Second)), by(refresh.API, after(100*365*24*time.Hour))} {
+	events := func(b refresh.By) []refresh.Event {
 		as := func(r refresh.Role) refresh.By { return by(r, b.At) }
-		for _, ev := range []refresh.Event{enqueued(b.At, 2, refresh.Sync, "", ""), refresh.Recovering{By: as(refresh.Orchestrator), Job: id(3)}, slotClaimed(b.At, 1),
+		return []refresh.Event{enqueued(b.At, 2, refresh.Sync, "", ""), refresh.Recovering{By: as(refresh.Orchestrator), Job: id(3)}, slotClaimed(b.At, 1),
 			refresh.SlotElapsed{By: as(refresh.Orchestrator)}, refresh.RoundEnded{By: as(refresh.Worker), Slot: h.Slot, End: refresh.EndStop},
 			refresh.Revoked{By: as(refresh.Operator), Revocation: statemachine.Revocation{Holder: "w1", Reason: "x"}},
 			refresh.Locked{By: b, Fence: x.fence()}, refresh.Unlocked{By: b, Fence: h.Lock}, refresh.JobClaimed{By: as(refresh.Worker), Slot: h.Slot, Lock: x.fence()},
 			refresh.JobDone{By: as(refresh.Worker), Held: h, Listing: listing(t0)}, refresh.JobNotDone{By: as(refresh.Worker), Held: h, Outcome: failed},
 			refresh.Looked{By: as(refresh.Worker), Slot: h.Slot, Lock: x.fence(), Began: t0, Listing: listing(t0)},
-			refresh.Ticked{By: as(refresh.Worker), Held: h, Began: t0, Listing: listing(t0)}, refresh.Elapsed{By: as(refresh.Worker), Slot: h.Slot}} {
-			_, err := config.ApplyAt(held, ev, t0)
-			if !errors.Is(err, statemachine.ErrInvalid) || !strings.Contains(err.Error(), "after the store's time 2026-01-02T03:04:05Z") {
-				t.Errorf("%T at %v: %v", ev, b.At, err)
+			refresh.Ticked{By: as(refresh.Worker), Held: h, Began: t0, Listing: listing(t0)}, refresh.Elapsed{By: as(refresh.Worker), Slot: h.Slot}}
+	}
+	punctual := events(by(refresh.API, t0))
+	for _, at := range []time.Time{soon, after(31 * time.Second), after(time.Minute)} {
+		for i, ev := range events(by(refresh.API, at)) {
+			want, refused := config.ApplyAt(held, punctual[i], t0)
+			got, err := config.ApplyAt(held, ev, t0)
+			if !reflect.DeepEqual(got, want) || fmt.Sprint(err) != fmt.Sprint(refused) {
+				t.Errorf("%T at %v: %v, expected %v as at the store's time", ev, at, err, refused)
+			}
+		}
+	}
+	for _, at := range []time.Time{after(time.Minute + time.Microsecond), after(100 * 365 * 24 * time.Hour)} {
+		for _, ev := range events(by(refresh.API, at)) {
+			if _, err := config.ApplyAt(held, ev, t0); !errors.Is(err, statemachine.ErrInvalid) || !strings.Contains(err.Error(), "ahead of the store's clock, 2026-01-02T03:04:05Z") {
+				t.Errorf("%T at %v: %v", ev, at, err)
 			}
 		}
 	}
