@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -180,11 +181,16 @@ func TestWhatIsNoPass(t *testing.T) {
 		if w.Request.Status == withdrawal.RequestFailed {
 			break
 		}
-		if by.At = w.Job.ScheduledAt; w.Job.Status == withdrawal.JobPending {
-			_, err = o.service.Do(ctx, request, withdrawal.Claimed{By: by}, withdrawal.AttemptFailed{By: by, Fence: w.Job.Lease.Fence + 1, Failure: withdrawal.Retryable, Error: "x"})
-		}
-		if err != nil {
-			t.Fatal(err)
+		by.At = w.Job.ScheduledAt
+		for _, ev := range []withdrawal.Event{withdrawal.Claimed{By: by}, withdrawal.AttemptFailed{By: by, Fence: w.Job.Lease.Fence + 1, Failure: withdrawal.Retryable, Error: "x"}} {
+			c, err := o.service.Policy().Apply(w, ev) // the store's clock would make the test wait
+			if err == nil {
+				err = o.db.Update(ctx, func(tx store.Unit) error { return tx.Withdrawals().Save(c) })
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			w = c.New
 		}
 	}
 	for name, c := range map[string]*coordinator{"retries are used up": o.coordinator,

@@ -65,6 +65,7 @@ func filled(t *testing.T, d sqlstore.Dialect, version int64) {
 	}
 	b.downTo(t, version)
 	b.migrate(t)
+	b.database.opts.Now = func() time.Time { return time.Now().Add(time.Hour) } // all that waits is due
 	b.Store = b.database.open(t)
 	var err error
 	if b.Withdrawals, err = store.NewWithdrawals(b.Store, b.policy); err != nil {
@@ -129,7 +130,6 @@ func (b *bank) fill(t *testing.T) (rows []oldRow) {
 	}
 	claim := func(w *withdrawal.Withdrawal) withdrawal.Event {
 		c := withdrawal.Claimed{By: worker}
-		c.At = w.Job.ScheduledAt.Add(time.Second)
 		return c
 	}
 	prepare := func(w *withdrawal.Withdrawal) withdrawal.Event {
