@@ -128,10 +128,7 @@ func (b *bank) fill(t *testing.T) (rows []oldRow) {
 	enqueue := func(*withdrawal.Withdrawal) withdrawal.Event {
 		return withdrawal.Enqueued{By: as(withdrawal.System), Job: b.id(), AssetOnChain: named("usdt on bsc"), Priority: withdrawal.High}
 	}
-	claim := func(w *withdrawal.Withdrawal) withdrawal.Event {
-		c := withdrawal.Claimed{By: worker}
-		return c
-	}
+	claim := func(*withdrawal.Withdrawal) withdrawal.Event { return withdrawal.Claimed{By: worker} }
 	prepare := func(w *withdrawal.Withdrawal) withdrawal.Event {
 		p := prepared(w)
 		p.Hash += "/" + fmt.Sprint(w.Job.Lease.Fence)
