@@ -32,6 +32,7 @@ type workerConfig struct {
 	Node     string `json:"node"`
 	Name     string `json:"name"`
 	Hasty    bool   `json:"hasty"`
+	Together int    `json:"together"` // requests that one transaction pays at most
 	// Skew is how far this host's clock is off.
 	Skew time.Duration `json:"skew"`
 }
@@ -88,6 +89,9 @@ func runWorker(ctx context.Context, c workerConfig, log *slog.Logger) error {
 	if c.Hasty {
 		p = hasty
 	}
+	if c.Together > 0 {
+		p.check = together
+	}
 	db, err := openDatabase(ctx, c.Database, false)
 	if err != nil {
 		if ctx.Err() != nil { // stopped before it began
@@ -97,32 +101,57 @@ func runWorker(ctx context.Context, c workerConfig, log *slog.Logger) error {
 	}
 	service, err := store.NewWithdrawals(db, p.policy())
 	if err == nil {
-		err = work(ctx, service, node.NewClient(c.Node, p.patience), c.Name, c.Skew, log)
+		err = work(ctx, service, node.NewClient(c.Node, p.patience), c.Name, c.Skew, c.Together, log)
 	}
 	return errors.Join(err, db.Close())
 }
 
-// work pays and confirms until ctx is done. name is this process's alone.
-func work(ctx context.Context, s *store.Withdrawals, n *node.Client, name string, skew time.Duration, log *slog.Logger) error {
+// tuned are the options of a loop.
+func tuned[W, R any](lease time.Duration, release func(W) R, panicked func(W, any) R, log *slog.Logger) worker.Options[W, R] {
+	return worker.Options[W, R]{
+		Concurrency: 8,
+		Poll:        statemachine.Backoff{Base: 20 * time.Millisecond, Cap: 400 * time.Millisecond, JitterPercent: 50},
+		Retry:       statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second, JitterPercent: 50},
+		Grace:       lease,
+		CallTimeout: max(lease/3, min(lease/2, time.Second)), // two calls fit into a lease, see worker.Leasing
+		Release:     release, Panicked: panicked, Log: log,
+	}
+}
+
+// work pays and confirms until ctx is done, some requests together if one
+// transaction may pay several. name is this process's alone.
+func work(ctx context.Context, s *store.Withdrawals, n *node.Client, name string, skew time.Duration, several int, log *slog.Logger) error {
 	now := func() time.Time { return time.Now().Add(skew) }
 	lease := s.Policy().Lease
 	tune := func(source store.WithdrawalSource) worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal] {
-		return worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal]{
-			Concurrency: 8,
-			Poll:        statemachine.Backoff{Base: 20 * time.Millisecond, Cap: 400 * time.Millisecond, JitterPercent: 50},
-			Retry:       statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second, JitterPercent: 50},
-			Grace:       lease,
-			CallTimeout: max(lease/3, min(lease/2, time.Second)), // two calls fit into a lease, see worker.Leasing
-			Release:     source.Release, Panicked: source.Panicked, Log: log,
-		}
+		return tuned(lease, source.Release, source.Panicked, log)
 	}
 	pay := &payer{s, n, demoKeys, name, now}
 	look := &checker{n, demoKeys, name, now}
 	payments, lookups := s.Payments(chainID, name), s.Lookups(chainID, name)
 	ctx, cancel := context.WithCancel(ctx)
 	var both sync.WaitGroup
-	var errs [2]error
-	both.Go(func() { defer cancel(); errs[0] = worker.Run(ctx, payments, pay.handle, tune(payments)) })
+	var errs [4]error
+	if several > 0 {
+		build, look := s.BatchPayments(chainID, name, several), s.BatchLookups(chainID, name)
+		both.Go(func() {
+			defer cancel()
+			o := tuned(lease, build.Release, build.Panicked, log)
+			o.CallTimeout = s.Policy().CheckEvery / 2
+			errs[2] = worker.Run(ctx, build, (&builder{pay}).handle, o)
+		})
+		both.Go(func() {
+			defer cancel()
+			o := tuned(lease, look.Release, look.Panicked, log)
+			o.CallTimeout = s.Policy().CheckEvery / 2
+			errs[3] = worker.Run(ctx, look, (&watcher{n, demoKeys, name, now}).handle, o)
+		})
+	}
+	alone := tune(payments)
+	if several > 0 {
+		alone.Concurrency = 1 // beside the batches
+	}
+	both.Go(func() { defer cancel(); errs[0] = worker.Run(ctx, payments, pay.handle, alone) })
 	both.Go(func() { defer cancel(); errs[1] = worker.Run(ctx, lookups, look.handle, tune(lookups)) })
 	both.Wait()
 	return errors.Join(errs[:]...)

@@ -50,6 +50,9 @@ func pay(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if o.chaos {
 		c.pace = hasty
 	}
+	if o.several > 0 {
+		c.pace.check = together
+	}
 	var err error
 	if c.rows, c.refused, err = openBatch(o.batch); err != nil {
 		return err
@@ -108,6 +111,9 @@ func (c *coordinator) processes(ctx context.Context) error {
 	c.node.Config = func(start int) any {
 		if c.chaos {
 			config.Faults = chaosFaults
+			if c.several > 0 {
+				config.Faults.Spike = 30 // or nothing is ever replaced
+			}
 			config.Faults.Seed = c.seed + uint64(start)<<32
 		}
 		return config
@@ -122,7 +128,7 @@ func (c *coordinator) processes(ctx context.Context) error {
 	}
 	for i := range c.options.workers {
 		p := &children.Process{Role: roleWorker, Log: c.log, Config: func(start int) any {
-			return workerConfig{Database: c.db, Node: url, Hasty: c.chaos, Skew: c.skew(i),
+			return workerConfig{Database: c.db, Node: url, Hasty: c.chaos, Skew: c.skew(i), Together: c.several,
 				Name: fmt.Sprintf("worker-%d-%s", i+1, uuid.NewString()[:8])} // of this process alone
 		}}
 		c.workers = append(c.workers, p)

@@ -24,7 +24,7 @@ func byHand(t *testing.T) (*office, uuid.UUID) {
 	var wg sync.WaitGroup
 	t.Cleanup(wg.Wait)
 	t.Cleanup(stop)
-	wg.Go(func() { _ = work(ctx, o.service, o.client, "worker", 0, slog.New(slog.DiscardHandler)) })
+	wg.Go(func() { _ = work(ctx, o.service, o.client, "worker", 0, 0, slog.New(slog.DiscardHandler)) })
 	wg.Go(func() { o.clerk(ctx) })
 	if err := o.intake(ctx); err != nil {
 		t.Fatal(err)

@@ -150,6 +150,32 @@ func TestKilledProcessesPayOnce(t *testing.T) {
 	})
 }
 
+// The same where one transaction pays up to eight requests.
+func TestKilledProcessesPayTogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes ten seconds")
+	}
+	t.Parallel()
+	rows, kills := 40, 1
+	pay := func(t *testing.T, db string) {
+		s := newScene(t, db, rows)
+		for i := range kills {
+			s.killAll(time.Second+rand.N(time.Second), i == 1, "-together", "8", "-chaos", "-seed", strconv.Itoa(i))
+		}
+		r := s.finish("-together", "8", "-chaos", "-seed", "9", "-timeout", "3m")
+		if r.Requests["completed"]+r.Requests["cancelled"] != rows || r.Shared < 2 {
+			t.Errorf("%v of %d, %d together", r.Requests, rows, r.Shared)
+		}
+		t.Logf("%d payments together, batches %v, %d replaced", r.Shared, r.Batches, r.Replaced)
+	}
+	if os.Getenv("SETTLE_SOAK") == "" {
+		pay(t, "")
+		return
+	}
+	rows, kills = 200, 6
+	onEachDatabase(t, pay)
+}
+
 // The server crashes in the middle: what it has confirmed stays, and
 // what was under way is found out.
 func TestPostgresStoppedImmediately(t *testing.T) {

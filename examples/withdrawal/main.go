@@ -4,13 +4,14 @@
 //
 //	go run ./examples/withdrawal                     a sample of 300 rows, SQLite, 4 workers
 //	go run ./examples/withdrawal -chaos -seed 7      workers are killed, the node misbehaves
+//	go run ./examples/withdrawal -together 8         one transaction pays up to 8 requests
 //	go run ./examples/withdrawal -db postgres://...  the same on PostgreSQL; needs -ledger
 //
 // It may be killed at any point, all of its processes at once too: running it
 // again on the same database and ledger goes on from there, and pays nothing
 // twice. A batch that was paid already changes nothing.
 //
-// What a host copies from here: the two handlers (pay.go, confirm.go), how they
+// What a host copies from here: the handlers (pay.go, confirm.go, together.go), how they
 // are run (work in child.go), and how requests come in (intake.go).
 package main
 
@@ -24,6 +25,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"time"
+
+	"github.com/settlehq/settle/examples/withdrawal/node"
 )
 
 func main() {
@@ -42,6 +45,7 @@ type options struct {
 	batch   string // path of a file; empty for the sample
 	workers int
 	wallets int
+	several int // requests that one transaction pays at most; 0: each alone
 	chaos   bool
 	seed    uint64
 	timeout time.Duration
@@ -68,6 +72,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.batch, "batch", "", "CSV `file` of payments: user,asset,chain,address,amount,priority (default a sample, built in)")
 	flags.IntVar(&o.workers, "workers", 4, "`N` worker processes")
 	flags.IntVar(&o.wallets, "wallets", 4, "`N` hot wallets of a new ledger")
+	flags.IntVar(&o.several, "together", 0, "pay up to `N` requests by one transaction (default each alone)")
 	flags.BoolVar(&o.chaos, "chaos", false, "kill workers and the node while they run, and let the node misbehave")
 	flags.Uint64Var(&o.seed, "seed", 1, "`number` that the choices of -chaos come from")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "give up after so long; running again goes on")
@@ -82,6 +87,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, fmt.Errorf("-workers %d: 1 to 64 are possible", o.workers)
 	case o.wallets < 1 || o.wallets > 64:
 		return o, fmt.Errorf("-wallets %d: 1 to 64 are possible", o.wallets)
+	case o.several < 0 || o.several > node.MaxTransfers:
+		return o, fmt.Errorf("-together %d: 0 to %d are possible", o.several, node.MaxTransfers)
 	case o.timeout <= 0:
 		return o, fmt.Errorf("-timeout %v: it must be positive", o.timeout)
 	case isPostgres(o.db) && o.ledger == "":

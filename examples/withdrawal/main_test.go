@@ -130,7 +130,7 @@ func (o *office) work(workers int) *report {
 	})
 	for i := range workers {
 		wg.Go(func() {
-			err := work(working, o.service, o.client, fmt.Sprint("worker-", i), o.skew(i), slog.New(slog.DiscardHandler))
+			err := work(working, o.service, o.client, fmt.Sprint("worker-", i), o.skew(i), 0, slog.New(slog.DiscardHandler))
 			if err != nil {
 				o.t.Error(err)
 			}

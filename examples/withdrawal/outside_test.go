@@ -127,7 +127,7 @@ func TestClocksThatAreApart(t *testing.T) {
 		o := newOffice(t, inMemory(), filepath.Join(t.TempDir(), "ledger"), generated(20), node.Faults{})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- work(ctx, o.service, o.client, "off", skew, slog.New(slog.DiscardHandler)) }()
+		go func() { done <- work(ctx, o.service, o.client, "off", skew, 0, slog.New(slog.DiscardHandler)) }()
 		r := o.work(1)
 		stop()
 		if err := <-done; err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,6 +45,7 @@ type pace struct {
 	lease    time.Duration // how long a killed worker holds up a wallet
 	patience time.Duration // with the node
 	block    time.Duration
+	check    time.Duration // between two look-ups; 5 blocks if zero
 }
 
 // In production a lease lasts minutes.
@@ -51,6 +53,9 @@ var (
 	steady = pace{lease: 30 * time.Second, patience: 2 * time.Second, block: 50 * time.Millisecond}
 	hasty  = pace{lease: 2 * time.Second, patience: 400 * time.Millisecond, block: 50 * time.Millisecond}
 )
+
+// together is the check of batches: a source of them wants two calls within it.
+const together = 600 * time.Millisecond
 
 func (p pace) policy() withdrawal.Policy {
 	approval := withdrawal.ApprovalPolicy{Enabled: true, Assets: map[uuid.UUID]withdrawal.ApprovalLimits{}}
@@ -63,7 +68,7 @@ func (p pace) policy() withdrawal.Policy {
 		Backoff:      statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second},
 		Lease:        p.lease,
 		EnqueueEvery: 300 * time.Millisecond,
-		CheckEvery:   5 * p.block,
+		CheckEvery:   cmp.Or(p.check, 5*p.block),
 		AlertAfter:   time.Minute,
 		Chain:        withdrawal.Chain{Nonces: true, Confirmations: node.Finality},
 		Approval:     approval,

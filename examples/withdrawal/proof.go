@@ -16,15 +16,22 @@ import (
 // nothing of is found too.
 type proof struct {
 	chain     *node.Chain
-	paid      map[string][]node.Place // by reference; what moved something
+	paid      map[string][]payment // by reference; what moved something
+	shared    int                  // payments that are not alone in their transaction
 	known     map[uuid.UUID]bool
 	completed map[string]*big.Int // by asset, base units
 
 	unfinished, notOnce, notNone, broken, stray, machinery claim
 }
 
+// payment is one transfer that was mined.
+type payment struct {
+	hash string
+	node.Transfer
+}
+
 func newProof(chain *node.Chain) *proof {
-	p := &proof{chain: chain, paid: map[string][]node.Place{}, known: map[uuid.UUID]bool{}, completed: map[string]*big.Int{},
+	p := &proof{chain: chain, paid: map[string][]payment{}, known: map[uuid.UUID]bool{}, completed: map[string]*big.Int{},
 		unfinished: claims.That("every request is finished"),
 		notOnce:    claims.That("each completed request was paid exactly once: its amount, to its address, by its final transaction"),
 		notNone:    claims.That("no other request was paid"),
@@ -37,7 +44,12 @@ func newProof(chain *node.Chain) *proof {
 	}
 	for _, place := range chain.Transactions() {
 		if !place.Foreign && !place.Reverted {
-			p.paid[place.Tx.Reference] = append(p.paid[place.Tx.Reference], place)
+			for _, t := range place.Tx.Transfers() {
+				if t.Amount != "0" {
+					p.paid[t.Reference] = append(p.paid[t.Reference], payment{place.Hash, t})
+				}
+				p.shared += min(1, len(place.Tx.More))
+			}
 		}
 	}
 	return p
@@ -66,8 +78,8 @@ func (p *proof) request(w *everything, broken error) {
 		p.completed[symbol].Add(p.completed[symbol], r.AmountRaw.Int())
 		if len(paid) != 1 {
 			p.notOnce.Fails("request %s was paid %d times", r.ID, len(paid))
-		} else if tx := paid[0]; tx.Hash != r.FinalTxHash || tx.Tx.To != r.ToAddress || tx.Tx.Amount != string(r.AmountRaw) || tx.Tx.Asset != symbol {
-			p.notOnce.Fails("request %s was paid by %s, which is another payment", r.ID, tx.Hash)
+		} else if tx := paid[0]; tx.hash != r.FinalTxHash || tx.To != r.ToAddress || tx.Amount != string(r.AmountRaw) || tx.Asset != symbol {
+			p.notOnce.Fails("request %s was paid by %s, which is another payment", r.ID, tx.hash)
 		}
 		return
 	case withdrawal.RequestFailed:

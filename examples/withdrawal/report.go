@@ -31,6 +31,9 @@ type report struct {
 	Transactions int            `json:"transactions"` // signed
 	Bumped       int            `json:"bumped"`       // of them replacements
 	Dead         int            `json:"dead"`         // of them proven dead
+	Shared       int            `json:"shared"`       // payments that are not alone in their transaction
+	Batches      map[string]int `json:"batches"`      // by status
+	Replaced     int            `json:"replaced"`     // versions of batches beside the first
 	Incidents    int            `json:"incidents"`    // reports of the chain against finished requests
 	GasUsed      string         `json:"gasUsed"`
 	GasCost      string         `json:"gasCost"`
@@ -88,6 +91,19 @@ func (c *coordinator) report(ctx context.Context, db store.Store[store.Unit]) (*
 	slices.SortFunc(r.Refused, func(a, b refusal) int { return cmp.Compare(a.Line, b.Line) })
 	p := newProof(chain)
 	gasUsed, gasCost := new(big.Int), new(big.Int)
+	r.Shared, r.Batches = p.shared, map[string]int{}
+	if err := eachBatch(ctx, c.service, db, func(b withdrawal.Payout) {
+		r.Batches[b.Batch.Status.String()]++
+		r.Replaced += len(b.Txs) - 1
+		if err := withdrawal.CheckBatch(b); err != nil {
+			p.broken.Fails("%v", err)
+		}
+		if b.Batch.Status == withdrawal.BatchConfirming {
+			p.unfinished.Fails("batch %s is %s", b.Batch.ID, b.Batch.Status)
+		}
+	}); err != nil {
+		return nil, err
+	}
 	err = each(ctx, db, c.service, func(w everything, broken error) {
 		p.request(&w, broken)
 		r.Requests[w.Request.Status.String()]++
@@ -144,6 +160,27 @@ func outcome(a withdrawal.Attempt) string {
 		return "open"
 	}
 	return a.Outcome.String()
+}
+
+func eachBatch(ctx context.Context, s *store.Withdrawals, db store.Store[store.Unit], visit func(withdrawal.Payout)) error {
+	for after := uuid.Nil; ; {
+		var ids []uuid.UUID
+		err := db.View(ctx, func(tx store.Unit) (err error) {
+			ids, err = tx.Withdrawals().BatchIDs(after, 200)
+			return err
+		})
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		for _, id := range ids {
+			b, err := s.GetBatch(ctx, id)
+			if err != nil {
+				return err
+			}
+			visit(b)
+		}
+		after = ids[len(ids)-1]
+	}
 }
 
 // each visits all requests, page by page, with what is wrong about their
@@ -207,6 +244,9 @@ func (r *report) print(out io.Writer, asJSON bool) error {
 		p("failures:  %s", claims.Counts(r.Failures))
 	}
 	p("attempts:  %s", claims.Counts(r.Attempts))
+	if r.Shared > 0 {
+		p("together:  %d payments, batches %s, %d replaced", r.Shared, claims.Counts(r.Batches), r.Replaced)
+	}
 	p("signed:    %d transactions, %d of them with a higher fee, %d proven dead", r.Transactions, r.Bumped, r.Dead)
 	if r.Incidents > 0 {
 		p("incidents: %d, to be looked at", r.Incidents)

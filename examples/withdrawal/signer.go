@@ -28,14 +28,22 @@ func (s signer) address(wallet uuid.UUID) string {
 	return node.Address(s.key(wallet).Public().(ed25519.PublicKey))
 }
 
-// sign makes the payment of a job. The same arguments give the same bytes.
-func (s signer) sign(j *withdrawal.Job, nonce, gasPrice uint64) (raw []byte, hash string, err error) {
+// sign makes the payment of a job, and of others by the same transaction. The
+// same arguments give the same bytes.
+func (s signer) sign(j *withdrawal.Job, nonce, gasPrice uint64, others ...withdrawal.Withdrawal) (raw []byte, hash string, err error) {
 	symbol, err := symbolOf(j.AssetOnChain)
 	if err != nil {
 		return nil, "", err
 	}
-	return node.Sign(s.key(j.Wallet), node.Tx{Nonce: nonce, To: j.ToAddress, Asset: symbol, Amount: string(j.AmountRaw),
-		GasPrice: gasPrice, Reference: j.Request.String()})
+	tx := node.Tx{Nonce: nonce, To: j.ToAddress, Asset: symbol, Amount: string(j.AmountRaw), GasPrice: gasPrice, Reference: j.Request.String()}
+	for i := range others {
+		o := &others[i].Job
+		if symbol, err = symbolOf(o.AssetOnChain); err != nil {
+			return nil, "", err
+		}
+		tx.More = append(tx.More, node.Transfer{To: o.ToAddress, Asset: symbol, Amount: string(o.AmountRaw), Reference: o.Request.String()})
+	}
+	return node.Sign(s.key(j.Wallet), tx)
 }
 
 func symbolOf(assetID uuid.UUID) (string, error) {

@@ -143,18 +143,28 @@ func (c *Chain) transfer(tx *Tx, sign int64) {
 	if tx.reverts() {
 		return
 	}
-	v := new(big.Int).Mul(tx.Value(), s)
-	c.add(tx.From(), tx.Asset, new(big.Int).Neg(v))
-	c.add(tx.To, tx.Asset, v)
+	for _, t := range tx.Transfers() {
+		v := new(big.Int).Mul(t.Value(), s)
+		c.add(tx.From(), t.Asset, new(big.Int).Neg(v))
+		c.add(t.To, t.Asset, v)
+	}
 }
 
 // payable says whether the sender can pay for tx now.
 func (c *Chain) payable(tx *Tx) bool {
-	need := tx.fee()
-	if tx.Asset == GasAsset {
-		return c.Balance(tx.From(), GasAsset).Cmp(new(big.Int).Add(need, tx.Value())) >= 0
+	need := map[string]*big.Int{GasAsset: tx.fee()}
+	for _, t := range tx.Transfers() {
+		if need[t.Asset] == nil {
+			need[t.Asset] = new(big.Int)
+		}
+		need[t.Asset].Add(need[t.Asset], t.Value())
 	}
-	return c.Balance(tx.From(), GasAsset).Cmp(need) >= 0 && c.Balance(tx.From(), tx.Asset).Cmp(tx.Value()) >= 0
+	for asset, amount := range need {
+		if c.Balance(tx.From(), asset).Cmp(amount) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // connect applies a block, or refuses it whole.

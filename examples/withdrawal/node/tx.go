@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +18,8 @@ import (
 const (
 	MaxRaw   = 4096 // bytes of a signed transaction
 	MaxNonce = 1 << 40
+
+	MaxTransfers = 16
 )
 
 // Reverting is an address whose contract refuses every payment: the transaction
@@ -48,10 +51,32 @@ type Tx struct {
 	Amount    string `json:"amount"` // base units
 	GasPrice  uint64 `json:"gasPrice"`
 	Reference string `json:"reference"` // as the memo of a bank transfer
-	Signature []byte `json:"signature,omitempty"`
+	// More are further transfers, all of which are made or none: one transaction
+	// may pay many.
+	More      []Transfer `json:"more,omitempty"`
+	Signature []byte     `json:"signature,omitempty"`
 	// Salt is not signed: with another one it is the same transfer under another
 	// hash, as with signatures that can be malleated.
 	Salt uint64 `json:"salt,omitempty"`
+}
+
+// Transfer is one of a transaction.
+type Transfer struct {
+	To        string `json:"to"`
+	Asset     string `json:"asset"`
+	Amount    string `json:"amount"`
+	Reference string `json:"reference"`
+}
+
+// Value returns the amount in base units.
+func (t *Transfer) Value() *big.Int {
+	v, _ := new(big.Int).SetString(t.Amount, 10)
+	return v
+}
+
+// Transfers returns all of the transaction, in its order.
+func (tx *Tx) Transfers() []Transfer {
+	return append([]Transfer{{tx.To, tx.Asset, tx.Amount, tx.Reference}}, tx.More...)
 }
 
 // Address returns the address of a public key.
@@ -99,12 +124,18 @@ func Parse(raw []byte) (Tx, error) {
 		return tx, errors.New("the transaction is not in its canonical form")
 	case len(tx.Key) != ed25519.PublicKeySize:
 		return tx, errors.New("the key has the wrong size")
-	case !addressText.MatchString(tx.To):
-		return tx, errors.New("the address is not valid")
-	case !assetText.MatchString(tx.Asset), !amountText.MatchString(tx.Amount):
-		return tx, errors.New("asset or amount is not valid")
-	case tx.Nonce > MaxNonce, len(tx.Reference) > 100:
-		return tx, errors.New("the nonce or the reference is too large")
+	case tx.Nonce > MaxNonce, len(tx.More) >= MaxTransfers:
+		return tx, errors.New("the nonce or the number of transfers is too large")
+	}
+	for _, t := range tx.Transfers() {
+		switch {
+		case !addressText.MatchString(t.To):
+			return tx, errors.New("the address is not valid")
+		case !assetText.MatchString(t.Asset), !amountText.MatchString(t.Amount):
+			return tx, errors.New("asset or amount is not valid")
+		case len(t.Reference) > 100:
+			return tx, errors.New("the reference is too large")
+		}
 	}
 	unsigned := tx
 	unsigned.Signature, unsigned.Salt = nil, 0
@@ -128,19 +159,15 @@ func (tx Tx) salted(salt uint64) json.RawMessage {
 // From returns the sender's address.
 func (tx *Tx) From() string { return Address(tx.Key) }
 
-// Value returns the amount in base units.
-func (tx *Tx) Value() *big.Int {
-	v, _ := new(big.Int).SetString(tx.Amount, 10)
-	return v
+func (tx *Tx) reverts() bool {
+	return slices.ContainsFunc(tx.Transfers(), func(t Transfer) bool { return strings.EqualFold(t.To, Reverting) })
 }
-
-func (tx *Tx) reverts() bool { return strings.EqualFold(tx.To, Reverting) }
 
 func (tx *Tx) gas() uint64 {
 	if tx.reverts() {
 		return gasReverted
 	}
-	return gasTransfer
+	return gasTransfer * uint64(1+len(tx.More))
 }
 
 func (tx *Tx) fee() *big.Int {
