@@ -26,7 +26,7 @@ const (
 	maxAhead  = 10_000 // nonces above the account's
 	baseFee   = 10     // gas price that is mined
 	spikeFee  = 100    // and during a spike
-	spikeTime = 20     // blocks
+	spikeTime = 40     // blocks
 )
 
 // Config of a node.
