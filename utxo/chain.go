@@ -61,10 +61,9 @@ func (pl *plan) connect(ev Connected) error {
 		}
 		return pl.confirm(pl.show(&txs[i], OnConfirmed), b.Height, position)
 	}
-	passed := make([]bool, len(txs))
-	pl.later = untouched(at, passed, confirm)
+	pl.later = untouched(at, txs, confirm)
 	for _, i := range order {
-		if passed[i] = !pl.touches(&txs[i]); !passed[i] {
+		if txs[i].passed = !pl.touches(&txs[i]); !txs[i].passed {
 			if err := confirm(i); err != nil {
 				return err
 			}

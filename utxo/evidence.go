@@ -24,6 +24,7 @@ type seen struct {
 	coinbase bool
 	inputs   []wire.OutPoint
 	owners   []owned // of its outputs
+	passed   bool    // it concerned nobody at its turn
 }
 
 type owned struct {
@@ -154,13 +155,13 @@ func (pl *plan) touches(s *seen) bool {
 // untouched returns what shows a parent after all. Most of what an event shows
 // concerns nobody, is passed, and is not looked at unless it turns out to be the
 // parent of what does. What was not passed has its turn, and is not shown before.
-func untouched(at map[chainhash.Hash]int, passed []bool, show func(i int) error) func(chainhash.Hash) error {
+func untouched(at map[chainhash.Hash]int, txs []seen, show func(i int) error) func(chainhash.Hash) error {
 	return func(hash chainhash.Hash) error {
 		i, shown := at[hash]
-		if !shown || !passed[i] {
+		if !shown || !txs[i].passed {
 			return nil
 		}
-		passed[i] = false
+		txs[i].passed = false
 		return show(i)
 	}
 }
@@ -233,8 +234,7 @@ func (pl *plan) observe(ev Observed) error {
 		return err
 	}
 	see := func(i int) error { return pl.see(pl.show(&txs[i], OnObserved), seq, ev.Seq == 0) }
-	passed := make([]bool, len(txs))
-	pl.later = untouched(at, passed, see)
+	pl.later = untouched(at, txs, see)
 	taken := make(map[wire.OutPoint]chainhash.Hash, len(pl.inputs)) // by what the list has placed
 	for _, i := range parentsFirst(txs, at) {
 		s := &txs[i]
@@ -243,7 +243,7 @@ func (pl *plan) observe(ev Observed) error {
 		}
 		err := s.free(taken, out)
 		if err == nil {
-			if passed[i] = !pl.touches(s); !passed[i] {
+			if s.passed = !pl.touches(s); !s.passed {
 				err = see(i)
 			}
 		}

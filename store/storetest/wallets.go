@@ -31,6 +31,7 @@ func Wallets[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store
 		{"the feed has each line of what concerns a wallet once, and no context", walletFeed[T]},
 		{"an unknown wallet or transaction is not found", notFound[T]},
 		{"readers never see half of a block", halfCommits[T]},
+		{"each part of a change is stored only on what it was planned on", staleSets[T]},
 		{"concurrent selections never share a coin", sharedCoins[T]},
 		{"a selection that is repeated holds what it returns and nothing else", repeatedSelection[T]},
 		{"a replacement and a child lease what they add and nothing else", replacedAndBumped[T]},
