@@ -26,8 +26,8 @@ type RefreshRecords interface {
 	// is read of a wallet afterwards is what it is; they are locked in the order
 	// of their xpubs.
 	Heads(xpubs ...string) ([]refresh.Work, error)
-	// Free is Heads without waiting: a wallet whose row another transaction has
-	// locked is a zero Work.
+	// Free is Heads without waiting: of a wallet whose row another transaction has
+	// locked the Work has the XpubVan, and nothing else.
 	Free(xpubs ...string) ([]refresh.Work, error)
 	// Load puts in the place of w's jobs and watchers those that r names, with
 	// the limits and the order of its sets at now.

@@ -125,7 +125,8 @@ func (t *refreshTurn) giveBack(mine []HeldSlot) error {
 		return err
 	}
 	for i, h := range ends {
-		if t.busy[h.XpubVan] = ws[i].Wallet.Status == 0; t.busy[h.XpubVan] || h.End == 0 {
+		t.gone[h.XpubVan], t.busy[h.XpubVan] = lostOrBusy(&ws[i])
+		if ws[i].Wallet.Status == 0 || h.End == 0 {
 			continue
 		}
 		refused, err := t.b.try(&ws[i], h.XpubVan, refresh.RoundEnded{By: t.by(refresh.Worker), Slot: h.Fence, End: h.End, WorkSeq: h.WorkSeq})
@@ -135,6 +136,12 @@ func (t *refreshTurn) giveBack(mine []HeldSlot) error {
 		t.gone[h.XpubVan] = refused == nil || !errors.Is(refused, statemachine.ErrIllegal)
 	}
 	return t.b.save()
+}
+
+// lostOrBusy says of what Free returned whether there is no such wallet, or another
+// transaction has it.
+func lostOrBusy(w *refresh.Work) (lost, busy bool) {
+	return w.Wallet.XpubVan == "", w.Wallet.Status == 0 && w.Wallet.XpubVan != ""
 }
 
 // assign carries an assignment out, but for the wallets that another transaction
@@ -251,7 +258,7 @@ func (s *Refreshes) Renew(ctx context.Context, held ...RefreshLease) (lost, busy
 		}
 		var free []RefreshLease
 		for i := range held {
-			if ws[i].Wallet.Status == 0 {
+			if _, is := lostOrBusy(&ws[i]); is {
 				busy = append(busy, held[i].XpubVan)
 			} else {
 				free = append(free, held[i])

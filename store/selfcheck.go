@@ -21,7 +21,7 @@ import (
 // it finds broken is [statemachine.ErrCorrupt]. Package storetest proves far
 // more.
 func SelfCheck(ctx context.Context, s Store[Unit]) error {
-	return errors.Join(SelfCheckWallets(ctx, s), SelfCheckWithdrawals(ctx, s), SelfCheckTenants(ctx, s), SelfCheckSwaps(ctx, s))
+	return errors.Join(SelfCheckWallets(ctx, s), SelfCheckWithdrawals(ctx, s), SelfCheckTenants(ctx, s), SelfCheckSwaps(ctx, s), SelfCheckRefreshes(ctx, s))
 }
 
 // SelfCheckWallets is [SelfCheck] for a store that has wallets: a wallet, a

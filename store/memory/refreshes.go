@@ -14,7 +14,8 @@ import (
 )
 
 // refreshTables are the records of package refresh. The index has a record under
-// its wallet, a live one in a second place too.
+// its wallet, a live one in a second place too, and in a third a sync job that others
+// may join.
 type refreshTables struct {
 	wallets  *rows[string, refresh.Wallet]
 	jobs     *rows[uuid.UUID, refresh.Job]
@@ -29,6 +30,7 @@ const (
 	ruleRecovery = 0 // of jobs: one recovery that is live
 	everyKey     = "a"
 	liveKey      = "l"
+	joinKey      = "j"
 )
 
 func newRefreshTables() *refreshTables {
@@ -48,7 +50,12 @@ func newRefreshTables() *refreshTables {
 			key:     func(j *refresh.Job) uuid.UUID { return j.ID },
 			version: func(j *refresh.Job) int64 { return j.Version },
 			sorted: func(j *refresh.Job) []string {
-				return indexed(j.Live(), textKey(j.XpubVan)+timeKey(j.CreatedAt)+idKey(j.ID))
+				key := textKey(j.XpubVan) + timeKey(j.CreatedAt) + idKey(j.ID)
+				keys := indexed(j.Live(), key)
+				if j.Joinable() && j.Cause != refresh.Recovery {
+					keys = append(keys, joinKey+key)
+				}
+				return keys
 			},
 			unique: []unique[refresh.Job]{ruleRecovery: {func(j *refresh.Job) any { return unless(j.Cause != refresh.Recovery || !j.Live(), j.XpubVan) },
 				func(j *refresh.Job) error {
@@ -121,8 +128,8 @@ func (r refreshes) Free(xpubs ...string) ([]refresh.Work, error) {
 // Load asks the domain which records a set has.
 func (r refreshes) Load(w *refresh.Work, reads refresh.Reads, now time.Time) error {
 	xpub := w.Wallet.XpubVan
-	jobs, watchers := r.of(xpub, reads.Jobs == refresh.AllJobs, reads.Watchers == refresh.AllWatchers)
-	w.Jobs, w.Watchers = reads.Jobs.Pick(jobs, now), reads.Watchers.Pick(watchers, now)
+	w.Jobs = reads.Jobs.Pick(r.jobsOf(xpub, reads.Jobs), now)
+	w.Watchers = reads.Watchers.Pick(r.watchersOf(xpub, reads.Watchers), now)
 	if j := r.jobs.at[reads.Job]; j != nil && j.XpubVan == xpub && !slices.Contains(w.Jobs, *j) {
 		w.Jobs = append(w.Jobs, *j)
 	}
@@ -144,12 +151,39 @@ func (r refreshes) Load(w *refresh.Work, reads refresh.Reads, now time.Time) err
 	return nil
 }
 
-// of returns the live jobs and the watching watchers of a wallet, or all of them.
-func (r refreshes) of(xpub string, allJobs, allWatchers bool) (jobs []refresh.Job, watchers []refresh.Watcher) {
-	key := map[bool]string{true: everyKey + textKey(xpub), false: liveKey + textKey(xpub)}
-	r.jobs.scan(key[allJobs], key[allJobs], func(_ string, j *refresh.Job) bool { jobs = append(jobs, *j); return true })
-	r.watchers.scan(key[allWatchers], key[allWatchers], func(_ string, w *refresh.Watcher) bool { watchers = append(watchers, *w); return true })
-	return jobs, watchers
+// jobsOf are the jobs of a wallet that a set may have, and no more than it needs.
+func (r refreshes) jobsOf(xpub string, set refresh.JobSet) (jobs []refresh.Job) {
+	scan := func(place string, all bool) {
+		place += textKey(xpub)
+		r.jobs.scan(place, place, func(_ string, j *refresh.Job) bool { jobs = append(jobs, *j); return all })
+	}
+	switch set {
+	case refresh.AnyLiveJob:
+		scan(liveKey, false)
+	case refresh.DueJobs:
+		scan(liveKey, true)
+	case refresh.JoinableJobs: // however many wait
+		if j := r.jobs.holder(ruleRecovery, xpub); j != nil {
+			jobs = append(jobs, *j)
+		}
+		scan(joinKey, false)
+	case refresh.AllJobs:
+		scan(everyKey, true)
+	}
+	return jobs
+}
+
+// watchersOf are the watchers of a wallet that a set may have.
+func (r refreshes) watchersOf(xpub string, set refresh.WatcherSet) (watchers []refresh.Watcher) {
+	place := liveKey + textKey(xpub)
+	switch set {
+	case refresh.NoWatchers:
+		return nil
+	case refresh.AllWatchers:
+		place = everyKey + textKey(xpub)
+	}
+	r.watchers.scan(place, place, func(_ string, w *refresh.Watcher) bool { watchers = append(watchers, *w); return true })
+	return watchers
 }
 
 func clip[V any](all []V, limit int) []V { return all[:min(len(all), limit)] }
@@ -182,8 +216,8 @@ func (r refreshes) Waiting(now time.Time, limit int) (all []refresh.Candidate, e
 		if wallet.Status != refresh.Unserved {
 			return true
 		}
-		jobs, watchers := r.of(wallet.XpubVan, false, false)
-		if c, needs := wallet.Candidate(jobs, watchers, now); needs {
+		x := wallet.XpubVan
+		if c, needs := wallet.Candidate(r.jobsOf(x, refresh.DueJobs), r.watchersOf(x, refresh.DueWatchers), now); needs {
 			all = append(all, c)
 		}
 		return true
@@ -330,7 +364,7 @@ func (r refreshes) Stats(now time.Time) (refresh.Stats, error) {
 	var all []refresh.Work
 	for xpub := range r.wallets.at {
 		ws, _ := r.Heads(xpub)
-		ws[0].Jobs, ws[0].Watchers = r.of(xpub, true, true)
+		ws[0].Jobs, ws[0].Watchers = r.jobsOf(xpub, refresh.AllJobs), r.watchersOf(xpub, refresh.AllWatchers)
 		all = append(all, ws[0])
 	}
 	return refresh.StatsOf(all, now), nil

@@ -51,7 +51,17 @@ func (r refreshes) Free(xpubs ...string) ([]refresh.Work, error) {
 	if err := r.writes("free"); err != nil {
 		return nil, err
 	}
-	return r.heads(freeHeads[r.store.Dialect], xpubs)
+	ws, err := r.heads(freeHeads[r.store.Dialect], xpubs)
+	if err != nil || r.store.Dialect == SQLite || !slices.ContainsFunc(ws, func(w refresh.Work) bool { return w.Wallet.Status == 0 }) {
+		return ws, err
+	}
+	known, err := r.heads(&refreshHeads, xpubs)
+	for i := range known {
+		if ws[i].Wallet.Status == 0 { // locked, or not there
+			ws[i].Wallet.XpubVan = known[i].Wallet.XpubVan
+		}
+	}
+	return ws, err
 }
 
 func (r refreshes) writes(event string) error {

@@ -22,6 +22,7 @@ func Refreshes[T store.RefreshUnit](t *testing.T, open func(testing.TB) store.St
 		rule string
 		test func(*testing.T, *refreshes[T])
 	}{
+		{"the self-check passes and leaves nothing", refreshSelfCheck[T]},
 		{"a slot belongs to one wallet, the loser learns which, and it is handed over within one save", refreshSlots[T]},
 		{"a wallet has one live recovery job, and the loser gets its id", oneRecovery[T]},
 		{"a lock goes to one, is deleted at its release or when it is swept, and its fence never repeats", walletLocks[T]},
@@ -34,7 +35,9 @@ func Refreshes[T store.RefreshUnit](t *testing.T, open func(testing.TB) store.St
 		{"orchestrators never serve more than the maximum, and everybody in turn", turns[T]},
 		{"no job is lost between the last look and the exit", exits[T]},
 		{"every field of a refresh comes back", everyRefreshField[T]},
-		{"pages are in order and stable, limits are refused", refreshPages[T]},
+		{"lists have what the domain says, in its order and in pages, limits are refused", refreshPages[T]},
+		{"an unknown wallet is lost, and nobody is busy with it", unknownWallets[T]},
+		{"an event from after the store's time is refused and takes nothing", futureEvents[T]},
 	}
 	versioned(t, func(t *testing.T) *refreshSubject[T] { return versionedRefreshes(newRefreshes(t, open(t))) })
 	for _, r := range rules {
@@ -43,6 +46,12 @@ func Refreshes[T store.RefreshUnit](t *testing.T, open func(testing.TB) store.St
 	t.Run("random histories store the same as the memory adapter", func(t *testing.T) {
 		randomHistories(t, versionedRefreshes(newRefreshes(t, open(t))), versionedRefreshes(newRefreshes[store.Unit](t, memory.New(memory.Options{}))))
 	})
+}
+
+func refreshSelfCheck[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+	if err := store.SelfCheckRefreshes(ctx, r.Store); err != nil {
+		t.Error(err)
+	}
 }
 
 // at returns a stage's wallet; its leases began at start.
@@ -283,6 +292,50 @@ func lateRenewal[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	if lost := renew(start.Add(r.config.LockTTL), held); len(lost) != 1 {
 		t.Error("a lock was renewed at its end")
 	}
+}
+
+// unknownWallets: a process that serves a wallet which the store does not have, as
+// after a restore, is told that it is gone.
+func unknownWallets[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+	known := r.at(t, 1).Wallet
+	if err := r.Update(ctx, func(tx T) error { // long
+		_, err := tx.Refreshes().Renew(start, time.Now().Add(time.Hour), store.RefreshLease{XpubVan: known.XpubVan, Held: refresh.Held{Slot: 1}})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	slot := refresh.Held{Slot: 1}
+	lost, busy, err := r.service.Renew(ctx, store.RefreshLease{XpubVan: "unknown", Held: slot}, store.RefreshLease{XpubVan: known.XpubVan, Held: slot})
+	if err != nil || fmt.Sprint(lost, busy) != "[unknown] []" {
+		t.Errorf("Renew: lost %v, busy %v, %v", lost, busy, err)
+	}
+	turned, err := r.service.Turn(ctx, "w1", []store.HeldSlot{{XpubVan: "unknown 1", Fence: 1, End: refresh.EndHung}, {XpubVan: "unknown 2", Fence: 1, Start: true},
+		{XpubVan: known.XpubVan, Fence: 1, Start: true}}, 0)
+	if err != nil || fmt.Sprint(turned.Gone, turned.Busy, turned.Started) != "[unknown 1 unknown 2] [] ["+known.XpubVan+"]" {
+		t.Errorf("Turn: %+v, %v", turned, err)
+	}
+}
+
+// futureEvents: a clock that is ahead neither takes what is held nor frees it.
+func futureEvents[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+	xpub := r.xpub()
+	e := enqueuedJob(xpub, 0, refresh.Sync, "", "")
+	e.At = time.Now().Add(100 * 365 * 24 * time.Hour)
+	_, err := r.service.Enqueue(ctx, e)
+	refusedWith(t, err, statemachine.ErrInvalid, "a job that is enqueued in a hundred years")
+	e.At = time.Time{}
+	r.do(t, xpub, e, refresh.SlotClaimed{By: refresh.By{Actor: "w1", Role: refresh.Orchestrator}, Slot: r.slot()},
+		refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API}})
+	before := versionedRefreshes(r).snapshot(t, xpub)
+	for _, ev := range []refresh.Event{
+		refresh.Locked{By: refresh.By{Actor: "other", Role: refresh.API, At: time.Now().Add(r.config.LockTTL + time.Second)}},
+		refresh.SlotElapsed{By: refresh.By{Actor: "other", Role: refresh.Orchestrator, At: time.Now().Add(time.Hour)}},
+		refresh.SlotClaimed{By: refresh.By{Actor: "other", Role: refresh.Orchestrator, At: time.Now().Add(time.Hour)}, Slot: r.slot()},
+	} {
+		_, err := r.service.Step(ctx, xpub, ev)
+		refusedWith(t, err, statemachine.ErrInvalid, fmt.Sprintf("%T", ev))
+	}
+	same(t, "it left a trace", versionedRefreshes(r).snapshot(t, xpub), before)
 }
 
 func lostLock[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -268,62 +269,117 @@ func everyRefreshField[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	l.end(fixed, map[string]any{"Wallet": refresh.Wallet{}, "Job": refresh.Job{}, "Watcher": refresh.Watcher{}}, map[string]any{"Lock": refresh.Lock{}})
 }
 
+func orEmpty(after *string) string {
+	if after == nil {
+		return ""
+	}
+	return *after
+}
+
+// inPages reads pages of 7 to the end and compares with what the domain says.
+func inPages[V any](t *testing.T, what string, want []V, page func(after *V, limit int) ([]V, error)) {
+	t.Helper()
+	var got []V
+	for after := (*V)(nil); ; after = &got[len(got)-1] {
+		next, err := page(after, 7)
+		switch {
+		case err != nil:
+			t.Fatal(what, ": ", err)
+		case len(next) > 7:
+			t.Fatalf("%s: a page of %d, 7 were asked for", what, len(next))
+		case len(next) == 0:
+			same(t, what+" in pages", got, want)
+			return
+		}
+		if got = append(got, next...); len(got) > len(want) {
+			t.Fatalf("%s: there are %d, and the pages have %d already: a cursor or a condition is ignored", what, len(want), len(got))
+		}
+	}
+}
+
+// refreshPages compares every list with the domain's rule on the whole records, just
+// before, at and after the moments at which it changes.
 func refreshPages[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	s := versionedRefreshes(r)
 	s.population(t)
 	err := r.View(ctx, func(tx T) error {
 		x := tx.Refreshes()
-		whole, err := x.Jobs(0, nil, 1000)
+		xpubs, err := x.Wallets("", 1000)
 		if err != nil {
 			return err
 		}
-		var paged []refresh.Job
-		for after := (*refresh.Job)(nil); ; after = &paged[len(paged)-1] {
-			page, err := x.Jobs(0, after, 7)
-			if err != nil {
-				return err
-			}
-			if len(page) == 0 {
-				break
-			}
-			paged = append(paged, page...)
-		}
-		same(t, "jobs in pages", paged, whole)
-		if !slices.IsSortedFunc(whole, func(a, b refresh.Job) int { return refresh.CompareJobs(&a, &b) }) || len(whole) < 20 {
-			t.Errorf("%d jobs out of order", len(whole))
-		}
-		for _, status := range refresh.JobStatus(0).Values() {
-			got, err := x.Jobs(status, nil, 1000)
-			if err != nil {
-				return err
-			}
-			same(t, "jobs of a status", got, slices.DeleteFunc(slices.Clone(whole), func(j refresh.Job) bool { return j.Status != status }))
-		}
-		wallets, err := x.Wallets("", 1000)
+		all, err := x.Get(xpubs...)
 		if err != nil {
 			return err
 		}
-		var some []string
-		for after := ""; ; after = some[len(some)-1] {
-			page, err := x.Wallets(after, 5)
-			if err != nil {
-				return err
+		jobs, watchers := map[refresh.JobStatus][]refresh.Job{}, map[refresh.EndReason][]refresh.Watcher{}
+		moments := []time.Time{start}
+		for i := range all {
+			w := &all[i]
+			if c, _ := w.Wallet.Candidate(w.Jobs, w.Watchers, start); !c.Since.IsZero() {
+				moments = append(moments, c.Since)
 			}
-			if len(page) == 0 {
-				break
+			for _, j := range w.Jobs {
+				jobs[0], jobs[j.Status] = append(jobs[0], j), append(jobs[j.Status], j)
 			}
-			some = append(some, page...)
+			for _, x := range w.Watchers {
+				watchers[x.EndReason] = append(watchers[x.EndReason], x)
+				moments = append(moments, x.ExpiresAt)
+			}
 		}
-		same(t, "wallets in pages", some, wallets)
-		watching, err := x.Watchers(0, nil, 1000)
-		if err != nil {
-			return err
+		slices.Sort(xpubs)
+		inPages(t, "wallets", xpubs, func(after *string, limit int) ([]string, error) { return x.Wallets(orEmpty(after), limit) })
+		for status, want := range jobs {
+			slices.SortFunc(want, func(a, b refresh.Job) int { return refresh.CompareJobs(&a, &b) })
+			inPages(t, fmt.Sprintf("Jobs(%v)", status), want, func(after *refresh.Job, limit int) ([]refresh.Job, error) { return x.Jobs(status, after, limit) })
 		}
-		rest, err := x.Watchers(0, &watching[0], 1000)
-		if err != nil {
-			return err
+		for reason, want := range watchers {
+			slices.SortFunc(want, func(a, b refresh.Watcher) int {
+				return cmp.Or(strings.Compare(a.XpubVan, b.XpubVan), strings.Compare(a.Recipient, b.Recipient))
+			})
+			inPages(t, fmt.Sprintf("Watchers(%v)", reason), want, func(after *refresh.Watcher, limit int) ([]refresh.Watcher, error) {
+				return x.Watchers(reason, after, limit)
+			})
 		}
-		same(t, "watchers behind the first", rest, watching[1:])
+		var held []string
+		for i := range all {
+			if w := &all[i]; w.Wallet.Lease.Holder == "w1" || w.Lock.Lease.Holder == "w1" || slices.ContainsFunc(w.Jobs, func(j refresh.Job) bool { return j.Lease.Holder == "w1" }) {
+				held = append(held, w.Wallet.XpubVan)
+			}
+		}
+		slices.Sort(held)
+		inPages(t, "HeldBy(w1)", held, func(after *string, limit int) ([]string, error) { return x.HeldBy("w1", orEmpty(after), limit) })
+		slices.SortFunc(moments, time.Time.Compare)
+		moments = slices.CompactFunc(moments, time.Time.Equal)
+		active, waited := 0, 0
+		for i := 0; i < len(moments); i += max(1, len(moments)/10) {
+			for _, now := range []time.Time{moments[i].Add(-tick), moments[i], moments[i].Add(tick)} {
+				var recoverable []string
+				var waiting []refresh.Candidate
+				for k := range all {
+					w := &all[k]
+					if slices.ContainsFunc(w.Watchers, func(x refresh.Watcher) bool { return x.Active(now) }) {
+						recoverable = append(recoverable, w.Wallet.XpubVan)
+					}
+					if c, needs := w.Wallet.Candidate(w.Jobs, w.Watchers, now); needs {
+						waiting = append(waiting, c)
+					}
+				}
+				slices.Sort(recoverable)
+				slices.SortFunc(waiting, refresh.CompareCandidates)
+				at := now.Format(time.RFC3339Nano)
+				inPages(t, "Recoverable at "+at, recoverable, func(after *string, limit int) ([]string, error) { return x.Recoverable(now, orEmpty(after), limit) })
+				got, err := x.Waiting(now, 1000)
+				if err != nil {
+					return err
+				}
+				same(t, "Waiting at "+at, got, waiting)
+				active, waited = active+len(recoverable), waited+len(waiting)
+			}
+		}
+		if len(jobs) < 5 || len(watchers) < 3 || len(held) == 0 || active == 0 || waited == 0 {
+			t.Errorf("%d lists of jobs, %d of watchers, %d wallets held, %d active, %d waiting: a rule is not tested", len(jobs), len(watchers), len(held), active, waited)
+		}
 		for _, limit := range []int{0, -1, store.MaxPage + 1} {
 			_, err1 := x.Jobs(0, nil, limit)
 			_, err2 := x.Watchers(0, nil, limit)
