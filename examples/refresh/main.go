@@ -137,7 +137,7 @@ func configure(second time.Duration, apiURL string) (refresh.Config, error) {
 		return c, err
 	}
 	c.ProvisionalTTL = c.ProvisionalTTL * second / time.Second
-	c.LockTTL = max(c.LockTTL*second/time.Second, 2*time.Second)
+	c.LockTTL = max(c.LockTTL*second/time.Second, 5*time.Second) // as HTTP_TIMEOUT: a call of a dead holder has ended before the next begins
 	c.MaxHungPause = max(c.MaxHungPause*second/time.Second, c.RefreshInterval)
 	return c, c.Validate()
 }

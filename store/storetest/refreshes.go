@@ -104,6 +104,7 @@ func refreshSlots[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 }
 
 func oneRecovery[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+	r.patient(t)
 	var now time.Time // the store's
 	if err := r.View(ctx, func(tx T) (err error) { now, err = tx.Now(); return err }); err != nil {
 		t.Fatal(err)

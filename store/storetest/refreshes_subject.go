@@ -39,6 +39,13 @@ func newRefreshes[T store.RefreshUnit](t testing.TB, s store.Store[T]) *refreshe
 	return r
 }
 
+// patient makes leases last for longer than a test that goes by the store's clock
+// takes on the slowest machine.
+func (r *refreshes[T]) patient(t testing.TB) {
+	r.config.LockTTL = time.Hour
+	r.restart(t)
+}
+
 // restart makes the service anew, after a change of the configuration.
 func (r *refreshes[T]) restart(t testing.TB) {
 	t.Helper()

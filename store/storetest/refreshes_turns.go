@@ -45,7 +45,7 @@ func refreshStatistics[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 // numbers.
 func turns[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	r.config.MaxWalletProcesses = 3
-	r.restart(t)
+	r.patient(t)
 	for range 10 {
 		xpub := r.xpub()
 		if _, err := r.service.Enqueue(ctx, func() refresh.Enqueued { e := enqueuedJob(xpub, 0, refresh.Sync, "", ""); e.At = time.Time{}; return e }()); err != nil {
@@ -109,6 +109,7 @@ func turns[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 
 // exits: a job comes while the worker of an idle wallet leaves.
 func exits[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+	r.patient(t)
 	left, stayed := 0, 0
 	for n := range 20 {
 		xpub := r.xpub()
