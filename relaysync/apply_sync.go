@@ -104,7 +104,7 @@ func (p *Policy) succeed(c *step, claimed time.Time) error {
 	r, t := &c.New.Relay, &c.New.Timer
 	stale := t.Revision != r.Revision || !t.Due.IsZero()
 	lingers := !t.UnansweredAt.IsZero() && claimed.Before(t.UnansweredAt.Add(p.Linger))
-	r.SyncError = ""
+	r.SyncError, r.Synced = "", false // another writer may have left an error on a synced one
 	c.append(CompleteRelaySync)
 	if !lingers {
 		t.UnansweredAt = time.Time{}

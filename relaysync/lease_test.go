@@ -281,3 +281,30 @@ func TestRevokedReactor(t *testing.T) {
 	}
 	l.nothing(finished(sec(3), 1, statemachine.Done, ""))
 }
+
+// Another writer has left an error on a relay that is synced. Its success is as
+// good as any other's: where one more sync is to follow, it is not synced before.
+func TestASuccessOfARelayWithAnErrorLeft(t *testing.T) {
+	for name, then := range map[string]func(x *log){
+		"after a lease that ended": func(x *log) {
+			x.do(claimed(sec(1130)), relaysync.Claimed{By: relaysync.By{Actor: "reactor-2", Role: relaysync.Reactor, At: sec(1160)}})
+			f := finished(sec(1161), x.s.Timer.Lease.Fence, statemachine.Done, "")
+			f.Actor = "reactor-2"
+			x.do(f)
+		},
+		"of what another writer has changed": func(x *log) {
+			x.do(claimed(sec(1130)))
+			x.s.Relay.Revision++
+			x.do(finished(sec(1131), x.s.Timer.Lease.Fence, statemachine.Done, ""))
+		},
+	} {
+		x := start(t)
+		x.succeed(t0)
+		x.s.Relay.SyncError = "left"
+		x.do(relaysync.Reconciled{By: by(relaysync.Reactor, sec(1000))})
+		then(x)
+		if x.s.Relay.Synced || x.s.Relay.SyncError != "" || x.s.Phase() != relaysync.PhaseDue {
+			t.Errorf("%s: %v, synced %v", name, x.s.Phase(), x.s.Relay.Synced)
+		}
+	}
+}

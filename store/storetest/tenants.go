@@ -28,7 +28,6 @@ func Tenants[T store.TenantUnit](t *testing.T, open func(testing.TB) store.Store
 		{"a churn deactivates every active relay of the tenant in its commit", churnDeactivates[T]},
 		{"what comes between makes a churn stale, and a churned tenant gets no relay", staleChurn[T]},
 		{"concurrent billers get each step once", concurrentSteps[T]},
-		{"the intent of one biller is no other's", oneBiller[T]},
 		{"an invoice belongs to one tenant, and who asks for another's is told so", oneTenant[T]},
 		{"a tenant and an invoice of one id have two trails", trailsApart[T]},
 		{"what a caller changed in a held account is not stored", alteredTenant[T]},
@@ -389,40 +388,5 @@ func tenantSelfCheck[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	relays, err2 := r.relays.service.List(ctx, "", "", 10)
 	if err := errors.Join(err1, err2); err != nil || len(tenants)+len(relays) > 0 {
 		t.Fatalf("it left %v, %v, %v", tenants, relays, err)
-	}
-}
-
-// oneBiller: whoever comes second makes no effect, though its intent has the same
-// key; whoever came first may repeat it.
-func oneBiller[T store.TenantUnit](t *testing.T, r *tenants[T]) {
-	for stage, intent := range []func(dunning.Account) dunning.Event{
-		func(a dunning.Account) dunning.Event {
-			by := dunningBy(dunning.Biller, start.Add(24*time.Hour))
-			return dunning.NoticeIntended{By: by, Notice: r.service.Policy().Next(a, by.At).Action.Key}
-		},
-		func(a dunning.Account) dunning.Event {
-			return dunning.ChargeIntended{By: dunningBy(dunning.Biller, start), Invoice: a.Invoices[0].ID, Key: a.Invoices[0].ID + "/0"}
-		},
-	} {
-		id := r.id()
-		a := r.do(t, id, enrolled(id, []dunning.Method{dunning.Manual, dunning.Stripe}[stage]), issued(id+"-invoice"))
-		first := intent(a)
-		second := first
-		switch e := first.(type) {
-		case dunning.NoticeIntended:
-			e.Actor = "another"
-			second = e
-		case dunning.ChargeIntended:
-			e.Actor = "another"
-			second = e
-		}
-		if _, err := r.service.Held(ctx, a, first); err != nil {
-			t.Fatal(err)
-		}
-		_, err := r.service.Held(ctx, a, second)
-		refusedWith(t, err, statemachine.ErrConflict, "another biller's intent")
-		if _, err := r.service.Held(ctx, a, first); err != nil {
-			t.Fatal("the same intent again: ", err)
-		}
 	}
 }
