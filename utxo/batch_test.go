@@ -260,8 +260,20 @@ func TestMergeComparesEveryPart(t *testing.T) {
 	}
 }
 
-// What changes twice changes once: outputs stay in order, and sums add up.
+// What changes twice changes once: outputs stay in order, sums add up, and what
+// came to nothing is left out.
 func TestMergeAddsUp(t *testing.T) {
+	owner := func(old, to int32) utxo.ChangeSet {
+		return utxo.ChangeSet{Owners: []utxo.OwnerChange{{Old: utxo.Owned{Wallet: 1, Tag: "a", Birth: old}, New: utxo.Owned{Wallet: 1, Tag: "a", Birth: to}}}}
+	}
+	if merged := utxo.Merge(owner(3, 2), owner(2, 1)); len(merged) != 1 || !reflect.DeepEqual(merged[0].Owners, owner(3, 1).Owners) {
+		t.Errorf("%+v", merged)
+	}
+	held := utxo.Lease{Wallet: 1, Lock: utxo.LockID{1}, Until: utxotest.Start}
+	if merged := utxo.Merge(utxo.ChangeSet{Leases: []utxo.LeaseChange{{New: held}}},
+		utxo.ChangeSet{Leases: []utxo.LeaseChange{{Old: held, New: utxo.Lease{Wallet: 1}}}}); len(merged) != 1 || len(merged[0].Leases) != 0 {
+		t.Errorf("%+v", merged)
+	}
 	id := utxo.TxID{Wallet: 1, Hash: chainhash.Hash{1}}
 	sum := func(amount int64) []utxo.SumChange {
 		return []utxo.SumChange{{Wallet: 1, Tag: "a", State: utxo.CoinConfirmed, Amount: amount}}

@@ -105,7 +105,8 @@ var walletReads = []struct {
 	}},
 }
 
-// scenarios plays those of package utxotest in the store: every third in short
+// scenarios plays those of package utxotest in the store, and asks it what a
+// ledger in memory is asked: every third in short
 // mode, since each has a store of its own.
 func scenarios[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
 	for i, scenario := range utxotest.Scenarios() {
@@ -115,9 +116,14 @@ func scenarios[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Sto
 		t.Run(scenario.Name, func(t *testing.T) {
 			s := open(t)
 			w := &wallets[T]{s, store.NewWallets(s, utxotest.Policy())}
+			ledger := utxo.NewLedger(utxotest.Policy())
 			err := scenario.Run(func(ev utxo.Event) error {
+				_, _ = ledger.Do(ev)
 				sets, err := w.service.Do(context.Background(), ev)
 				if err != nil {
+					return err
+				}
+				if err := w.sameReads(ledger, utxo.Said(ev).At); err != nil {
 					return err
 				}
 				return utxotest.Outcome(sets[0], nil)
