@@ -45,7 +45,7 @@ func (d database) downTo(t *testing.T, version int64) {
 func TestAFilledDatabaseOfEveryVersionGoesOn(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		all := newDatabase(t, d).numbers(t)
-		versions := []int64{3, all[len(all)-2]} // wallets and withdrawals are there from 3 on
+		versions := []int64{3, 11, all[len(all)-2]} // wallets and withdrawals are there from 3 on, swaps from 11
 		if os.Getenv("SETTLE_SOAK") != "" {
 			versions = all[3 : len(all)-1]
 		}
@@ -59,7 +59,8 @@ func filled(t *testing.T, d sqlstore.Dialect, version int64) {
 	ctx := context.Background()
 	b := newBank(t, d, withdrawal.HotWallet{ID: named("payer"), Chain: named("no nonces")})
 	rows, old := b.fill(t), newCoins(t, b.Store)
-	before, coins := b.readAll(t, rows), old.read(t)
+	swaps := newOldSwaps(t, b.Store)
+	before, coins, items := b.readAll(t, rows), old.read(t), swaps.read(t)
 	if err := b.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +108,15 @@ func filled(t *testing.T, d sqlstore.Dialect, version int64) {
 	}
 	b.keepsOwners(t, rows)
 	now.goOn(t)
+	if version < 11 { // there were no swaps
+		return
+	}
+	swaps.db = b.Store
+	swaps.open(t, b.Store)
+	if got := swaps.read(t); got != items {
+		t.Errorf("the swaps read\n%s\nit was\n%s", got, items)
+	}
+	swaps.goOn(t)
 }
 
 // oldRow is a request in a state, and what leads it to its end.
