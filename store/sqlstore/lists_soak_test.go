@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"crypto/sha256"
 	"os"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ import (
 
 // TestOtherListsBesideAMillion: beside a million relays, tenants, jobs and
 // watchers that are done with, and ten thousand that are not, a page of any list
-// takes less than 200 ms. It runs under SETTLE_SOAK=1 alone.
+// takes less than 200 ms on an idle machine, see patience. It runs under SETTLE_SOAK=1 alone.
 func TestOtherListsBesideAMillion(t *testing.T) {
 	if os.Getenv("SETTLE_SOAK") == "" {
 		t.Skip("SETTLE_SOAK is not set")
@@ -72,7 +73,7 @@ func TestOtherListsBesideAMillion(t *testing.T) {
 					took = min(took, time.Since(began))
 				}
 				t.Logf("%-22s %4d in %v", name, n, took)
-				if took > 200*time.Millisecond {
+				if took > patience() {
 					t.Errorf("%s: %v", name, took)
 				}
 			}
@@ -81,3 +82,15 @@ func TestOtherListsBesideAMillion(t *testing.T) {
 }
 
 func count[V any](page []V, err error) (int, error) { return len(page), err }
+
+// patience is 200 ms, and more where the machine is slow, or busy just now: in
+// proportion to 16 MiB that are hashed in 30 ms at most where it is not.
+func patience() time.Duration {
+	text, best := make([]byte, 16<<20), time.Hour
+	for range 3 {
+		began := time.Now()
+		_ = sha256.Sum256(text)
+		best = min(best, time.Since(began))
+	}
+	return 200 * max(best, 30*time.Millisecond) / 30
+}

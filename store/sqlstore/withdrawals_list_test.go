@@ -14,8 +14,8 @@ import (
 )
 
 // TestListsBesideAMillion: beside a million requests that have ended, and ten
-// thousand that are under way, a page of any list takes less than 200 ms. It
-// runs under SETTLE_SOAK=1 alone.
+// thousand that are under way, a page of any list takes less than 200 ms on
+// an idle machine, see patience. It runs under SETTLE_SOAK=1 alone.
 func TestListsBesideAMillion(t *testing.T) {
 	if os.Getenv("SETTLE_SOAK") == "" {
 		t.Skip("SETTLE_SOAK is not set")
@@ -55,7 +55,7 @@ func TestListsBesideAMillion(t *testing.T) {
 							took = min(took, time.Since(began))
 						}
 						t.Logf("%-14v %-18s backwards %-5v %4d in %v", kind, name, backwards, n, took)
-						if took > 200*time.Millisecond {
+						if took > patience() {
 							t.Errorf("%v of %q, backwards %v: %v", kind, name, backwards, took)
 						}
 					}
