@@ -21,7 +21,13 @@
 // up to HTTP_TIMEOUT longer. A host that cannot bear that sets LockTTL to
 // HTTP_TIMEOUT or more. FailTransfers looks the transfer up again, answers
 // Failed when it has moved, and is never called without an index: at the node
-// no index means every transfer.
+// no index means every transfer. It ends a whole batch: an index is named only when
+// all that is listed of it can be cancelled or has failed; any other one counts as a
+// cancellation that did not work. What the host refuses for ever is recorded
+// ([Watcher].CancelTried, the trail, Stats.Refused), not asked at each tick, and tried
+// once more at the expiry: an operator's, unless the next look-up shows that the
+// transfer has moved. A call that panics, or that does not return, is one of which
+// nobody knows what happened: an attempt of the job, a look-up without an answer.
 //
 // # Records
 //
@@ -30,7 +36,9 @@
 // row is kept, and watches again when a later listing shows the transfer open.
 // A [Lock] is who may refresh. A [Wallet] is who serves it: the slot is a number
 // from 1 to MAX_WALLET_PROCESSES that no other wallet has, so that over all
-// processes no more than that many are served at once.
+// processes no more than that many are served at once. Events name the slot by
+// the fence of its lease ([Held]), which grows with each claim of the wallet; the
+// number says nothing of who holds it.
 //
 // # Flows
 //

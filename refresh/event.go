@@ -31,7 +31,7 @@ func ValidActor(name string) error {
 
 // Held names the leases that a worker works under.
 type Held struct {
-	Slot int64 // fence of the wallet's lease
+	Slot int64 // fence of the wallet's lease, not its number: [Wallet].Slot is the number, which others have later
 	Job  uuid.UUID
 	// Fence is that of the job's lease, Lock that of the wallet's lock.
 	Fence int64
@@ -144,8 +144,12 @@ type (
 	// again after REFRESH_INTERVAL.
 	Looked struct {
 		By
-		Slot    int64
-		Lock    int64 // the store's next fence
+		Slot int64
+		Lock int64 // the store's next fence
+		// Began is the store's time when the tick began, from which the next one
+		// is counted: watchers that were due then are ticked. Listing.Began is
+		// when its look-up began, at or after that: what ended before it may be
+		// watched again. Neither is after the event.
 		Began   time.Time
 		Listing Listing
 		Error   string

@@ -59,5 +59,5 @@
 // give each line of the log its horizon: see [Feed].
 //
 // Prove it with storetest.Withdrawals (or Relays, Tenants) in a test, and call
-// [SelfCheckWithdrawals] (or [SelfCheckTenants]) at start-up.
+// [SelfCheckWithdrawals] (or [SelfCheckRefreshes], [SelfCheckTenants]) at start-up.
 package store

@@ -3,6 +3,9 @@ package refresher_test
 import (
 	"context"
 	"fmt"
+	"log"
+	"log/slog"
+	"os"
 	"time"
 
 	"github.com/settlehq/settle/refresh"
@@ -67,4 +70,26 @@ func ExampleRun() {
 	// Output:
 	// utxob:1 settled <nil>
 	// stopped: <nil>
+}
+
+// What README.md shows: a service that keeps the wallets of its users fresh.
+func Example() {
+	ctx, db, api, wallet := context.Background(), memory.New(memory.Options{}), &walletAPI{}, refresh.Credentials{}
+
+	config, err := refresh.ParseConfig(os.LookupEnv) // REFRESH_INTERVAL and so on
+	if err != nil {
+		log.Fatal(err)
+	}
+	refreshes, err := store.NewRefreshes(db, config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	go refresher.Run(ctx, refreshes, api, refresher.Options{}) // in any number of processes
+
+	// in the API that makes invoices; a failure is logged and fails no request
+	refreshes.EnqueueLogged(ctx, refresh.Enqueued{By: refresh.By{Actor: "wallet-api", Role: refresh.API}, Credentials: wallet,
+		Cause: refresh.InvoiceCreated, Recipient: "utxob:1", Asset: "rgb:asset"}, slog.Default())
+
+	ours, err := refreshes.Watchers(ctx, refresh.EndOpen, nil, 100) // expired while the transfer was open: an operator's
+	fmt.Println(ours, err)
 }
