@@ -103,12 +103,18 @@ func refreshSlots[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	}
 }
 
-func oneRecovery[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
-	r.patient(t)
-	var now time.Time // the store's
+// now is the store's time.
+func (r *refreshes[T]) now(t *testing.T) (now time.Time) {
+	t.Helper()
 	if err := r.View(ctx, func(tx T) (err error) { now, err = tx.Now(); return err }); err != nil {
 		t.Fatal(err)
 	}
+	return now
+}
+
+func oneRecovery[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+	r.patient(t)
+	now := r.now(t)
 	w := r.at(t, 0)
 	xpub := w.Wallet.XpubVan
 	by := func(role refresh.Role) refresh.By { return refresh.By{Actor: "w1", Role: role} }
@@ -298,9 +304,9 @@ func lateRenewal[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 // unknownWallets: a process that serves a wallet which the store does not have, as
 // after a restore, is told that it is gone.
 func unknownWallets[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
-	known := r.at(t, 1).Wallet
+	known, now := r.at(t, 1).Wallet, r.now(t)
 	if err := r.Update(ctx, func(tx T) error { // long
-		_, err := tx.Refreshes().Renew(start, time.Now().Add(time.Hour), store.RefreshLease{XpubVan: known.XpubVan, Held: refresh.Held{Slot: 1}})
+		_, err := tx.Refreshes().Renew(start, now.Add(time.Hour), store.RefreshLease{XpubVan: known.XpubVan, Held: refresh.Held{Slot: 1}})
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -319,9 +325,9 @@ func unknownWallets[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 
 // futureEvents: a clock that is ahead neither takes what is held nor frees it.
 func futureEvents[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
-	xpub := r.xpub()
+	xpub, now := r.xpub(), r.now(t)
 	e := enqueuedJob(xpub, 0, refresh.Sync, "", "")
-	e.At = time.Now().Add(100 * 365 * 24 * time.Hour)
+	e.At = now.Add(100 * 365 * 24 * time.Hour)
 	_, err := r.service.Enqueue(ctx, e)
 	refusedWith(t, err, statemachine.ErrInvalid, "a job that is enqueued in a hundred years")
 	e.At = time.Time{}
@@ -329,9 +335,9 @@ func futureEvents[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 		refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API}})
 	before := versionedRefreshes(r).snapshot(t, xpub)
 	for _, ev := range []refresh.Event{
-		refresh.Locked{By: refresh.By{Actor: "other", Role: refresh.API, At: time.Now().Add(r.config.LockTTL + time.Second)}},
-		refresh.SlotElapsed{By: refresh.By{Actor: "other", Role: refresh.Orchestrator, At: time.Now().Add(time.Hour)}},
-		refresh.SlotClaimed{By: refresh.By{Actor: "other", Role: refresh.Orchestrator, At: time.Now().Add(time.Hour)}, Slot: r.slot()},
+		refresh.Locked{By: refresh.By{Actor: "other", Role: refresh.API, At: now.Add(r.config.LockTTL + time.Minute)}},
+		refresh.SlotElapsed{By: refresh.By{Actor: "other", Role: refresh.Orchestrator, At: now.Add(time.Hour)}},
+		refresh.SlotClaimed{By: refresh.By{Actor: "other", Role: refresh.Orchestrator, At: now.Add(time.Hour)}, Slot: r.slot()},
 	} {
 		_, err := r.service.Step(ctx, xpub, ev)
 		refusedWith(t, err, statemachine.ErrInvalid, fmt.Sprintf("%T", ev))
