@@ -157,7 +157,10 @@
 // output or transfer. One that a version was to pay, and that is not shown, is in
 // review and out of the batch: an operator says PaidBy of that transaction and
 // output, or ProvenDead with LeftOut. A receipt says nothing of whom a batch
-// pays, so it moves none of its members.
+// pays, so it confirms none of its members. While an operator has a member that the
+// newest version pays, that version is not sent again ([Payout.Stopped]): replace
+// it by one without the member. After the end evidence moves no status: it is an
+// incident, or refused where only an operator may say it.
 //
 // # Storing a change
 //

@@ -20,12 +20,13 @@ import (
 // decided is a transaction that has read a withdrawal and decided a step, and has
 // written nothing yet.
 type decided struct {
-	tx     *sql.Tx
-	store  store.Unit
-	change withdrawal.Change
+	tx    *sql.Tx
+	store store.Unit
+	save  func() error
 }
 
-func (b *bank) decide(t *testing.T, ctx context.Context, request uuid.UUID, ev withdrawal.Event) *decided {
+// begin is a transaction that has decided nothing yet.
+func (b *bank) begin(t *testing.T, ctx context.Context) *decided {
 	t.Helper()
 	tx, err := b.DB.BeginTx(ctx, nil)
 	if err != nil {
@@ -36,17 +37,69 @@ func (b *bank) decide(t *testing.T, ctx context.Context, request uuid.UUID, ev w
 	if d.store, err = b.Store.Within(ctx, tx); err != nil {
 		t.Fatal(err)
 	}
+	return d
+}
+
+func (b *bank) decide(t *testing.T, ctx context.Context, request uuid.UUID, ev withdrawal.Event) *decided {
+	t.Helper()
+	d := b.begin(t, ctx)
 	ws, err := d.store.Withdrawals().Get(request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.change, err = b.policy.ApplyAt(ws[0], ev, time.Now()); err != nil {
+	change, err := b.policy.ApplyAt(ws[0], ev, clockOf(ev))
+	if err != nil {
 		t.Fatal(err)
 	}
+	d.save = func() error { return d.store.Withdrawals().Save(change) }
 	return d
 }
 
-func (d *decided) save() error { return d.store.Withdrawals().Save(d.change) }
+// clockOf is a clock that has come to an event that waits.
+func clockOf(ev withdrawal.Event) time.Time {
+	now := time.Now()
+	switch e := ev.(type) {
+	case withdrawal.Claimed:
+		return later(now, e.At)
+	case withdrawal.Elapsed:
+		return later(now, e.At)
+	}
+	return now
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// exclude saves two decisions, the second one after the first has committed or,
+// if it waits, before: it is refused.
+func exclude(t *testing.T, first, second *decided, waits bool) {
+	t.Helper()
+	if err := first.save(); err != nil {
+		t.Fatal(err)
+	}
+	saved := make(chan error, 1)
+	if waits { // for the rows of the first, which has not committed
+		go func() { saved <- second.save() }()
+		select {
+		case err := <-saved:
+			t.Fatalf("it does not wait: %v", err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	if err := first.tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if !waits {
+		saved <- second.save()
+	}
+	if err := <-saved; !errors.Is(err, statemachine.ErrConflict) {
+		t.Fatalf("the second one got %v", err)
+	}
+}
 
 // Each fact that forbids a step, and the step, by two transactions at READ
 // COMMITTED that read before either commits, in both orders: the second one is
@@ -143,27 +196,7 @@ func TestFactAndStepExcludeEachOtherOnPostgres(t *testing.T) {
 					if !factFirst {
 						first, second = second, first
 					}
-					if err := first.save(); err != nil {
-						t.Fatal(err)
-					}
-					saved := make(chan error, 1)
-					if waits { // for the rows of the first, which has not committed
-						go func() { saved <- second.save() }()
-						select {
-						case err := <-saved:
-							t.Fatalf("it does not wait: %v", err)
-						case <-time.After(50 * time.Millisecond):
-						}
-					}
-					if err := first.tx.Commit(); err != nil {
-						t.Fatal(err)
-					}
-					if !waits {
-						saved <- second.save()
-					}
-					if err := <-saved; !errors.Is(err, statemachine.ErrConflict) {
-						t.Fatalf("the second one got %v", err)
-					}
+					exclude(t, first, second, waits)
 				})
 			}
 		}

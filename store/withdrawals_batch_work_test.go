@@ -1,0 +1,127 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/worker"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// claimBatch claims what is due, which is one item.
+func claimBatch(t *testing.T, source store.BatchSource, done ...store.BatchResult) worker.Item[store.BatchWork] {
+	t.Helper()
+	items, _, err := source.Turn(context.Background(), done, 1)
+	if err != nil || len(items) != 1 {
+		t.Fatalf("%d items, %v", len(items), err)
+	}
+	return items[0]
+}
+
+func signedTogether(members []withdrawal.Withdrawal, nonce uint64) withdrawal.BatchPrepared {
+	e := withdrawal.BatchPrepared{By: withdrawal.By{Actor: "payer", Role: withdrawal.WithdrawalWorker}, Batch: uuid.New(), Hash: "tx " + uuid.NewString(), Raw: []byte{1},
+		Nonce: nonce, HasNonce: true, ChainNonce: nonce, HasChainNonce: true}
+	for i, m := range members {
+		e.Pays = append(e.Pays, withdrawal.Pay{Request: m.Request.ID, Fence: m.Job.Lease.Fence, Transfer: withdrawal.Transfer{Output: uint32(i),
+			Payee: m.Request.ToAddress, AssetOnChain: m.Job.AssetOnChain, AmountRaw: m.Request.AmountRaw}})
+	}
+	return e
+}
+
+// An item lives as long as one of its members is leased or signed: a hold of one,
+// or the signature, is no reason to stop the handler.
+func TestRenewOfABatch(t *testing.T) {
+	b, ctx := newBank(t), context.Background()
+	for range 3 {
+		b.pending(t)
+	}
+	source := b.BatchPayments(chain, "payer", 10)
+	item := claimBatch(t, source)
+	if len(item.Work.Members) != 3 {
+		t.Fatalf("%d members", len(item.Work.Members))
+	}
+	op := withdrawal.By{Actor: "olga", Role: withdrawal.Operator}
+	renew := func() error { return source.Renew(ctx, []worker.Item[store.BatchWork]{item}) }
+	b.do(t, item.Work.Members[2].Request.ID, withdrawal.Held{By: op})
+	if err := renew(); err != nil {
+		t.Errorf("one is held: %v", err)
+	}
+	e := signedTogether(item.Work.Members[:2], 7)
+	p, err := b.Batch(ctx, e.Batch, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := renew(); err != nil {
+		t.Errorf("signed: %v", err)
+	}
+	mined := withdrawal.BatchMined{By: withdrawal.By{Actor: "c", Role: withdrawal.ConfirmationWorker}, Tx: p.Batch.TxHash, Block: withdrawal.Block{Height: 1, Hash: "b", Canonical: "b", Head: 99}}
+	if _, err := b.Batch(ctx, e.Batch, mined); err != nil {
+		t.Fatal(err)
+	}
+	var lost *worker.LostError
+	if err := renew(); !errors.As(err, &lost) || lost.Keys[0] != item.Key {
+		t.Errorf("over: %v", err)
+	}
+}
+
+// Claims of one are for what is owed a broadcast and for what is to be paid in
+// turn; what an operator has a member of is not handed out to be sent.
+func TestClaimsOfOneForBatches(t *testing.T) {
+	b, ctx := newBank(t), context.Background()
+	source := b.BatchPayments(chain, "payer", 1)
+	var batches []uuid.UUID
+	for i := range 3 {
+		b.pending(t)
+		item := claimBatch(t, source)
+		if len(item.Work.Members) == 0 {
+			item = claimBatch(t, source)
+		}
+		e := signedTogether(item.Work.Members, uint64(7+i))
+		if _, err := b.Batch(ctx, e.Batch, e); err != nil {
+			t.Fatal(err)
+		}
+		batches = append(batches, e.Batch)
+	}
+	b.pending(t)
+	kinds := ""
+	for range 3 {
+		items, _, err := source.Turn(ctx, nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range items {
+			if len(item.Work.Members) > 0 {
+				kinds += "pay "
+			} else {
+				kinds += "send "
+			}
+		}
+	}
+	if kinds != "send pay send " && kinds != "send pay " {
+		t.Errorf("claimed %q", kinds)
+	}
+	// All are put off; one is owed a broadcast again, and an operator has its member.
+	w, err := b.GetBatch(ctx, batches[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &w.Members[0]
+	b.do(t, m.Request.ID, withdrawal.PaidBy{By: withdrawal.By{Actor: "olga", Role: withdrawal.Operator}, Block: withdrawal.Block{Height: 1, Hash: "b", Canonical: "b", Head: 99}, Tx: "elsewhere",
+		Payee: m.Request.ToAddress, AssetOnChain: m.Job.AssetOnChain, AmountRaw: m.Request.AmountRaw, Reason: "seen"})
+	long := withdrawal.By{Actor: "c", Role: withdrawal.ConfirmationWorker, At: w.Batch.CreatedAt.Add(-time.Hour)}
+	if w, err = b.Batch(ctx, batches[0], withdrawal.BatchMissing{By: long}); err != nil || w.Batch.Rebroadcast {
+		t.Errorf("it is owed a broadcast: %v", err)
+	}
+	if items, _, err := source.Turn(ctx, nil, 10); err != nil || len(items) > 0 {
+		t.Errorf("%d items, %v", len(items), err)
+	}
+	if _, err := b.Batch(ctx, uuid.New(), withdrawal.BatchMissing{By: long}); !errors.Is(err, statemachine.ErrNotFound) {
+		t.Errorf("an unknown batch: %v", err)
+	}
+}
