@@ -50,9 +50,14 @@ func modelKey[A any](w swaptest.World[A], status string) string {
 	}
 	slices.Sort(kinds)
 	fmt.Fprint(&b, kinds)
-	for _, me := range w.Workers {
-		fmt.Fprint(&b, " ", me.Intent, me.Sent, me.Fence == i.Lease.Fence && i.Lease.Holder != "")
+	// The workers are alike: which of them does what changes nothing but the name of
+	// who holds the lease.
+	var crew []string
+	for k, me := range w.Workers {
+		crew = append(crew, fmt.Sprint(" ", me.Intent, me.Sent, me.Fence == i.Lease.Fence && i.Lease.Holder != "", i.Lease.Holder == fmt.Sprintf("worker %d ", k+1)))
 	}
+	slices.Sort(crew)
+	fmt.Fprint(&b, crew)
 	return b.String()
 }
 
@@ -136,12 +141,10 @@ func creditModel(t *testing.T, attempts int32) modelRun[swap.Credit] {
 // The exact numbers: a model that silently shrinks proves less.
 func TestModelOfDeposits(t *testing.T) {
 	m := depositModel(t, 1)
-	m.prove(t, "honest", m.honest(), 6145)
+	m.prove(t, "honest", m.honest(), 4804)
 	m.orders, m.crew = 1, 1
 	m.prove(t, "honest, an order", m.honest(), 18340)
 	if os.Getenv("SETTLE_SOAK") != "" {
-		m.lies, m.orders, m.crew = 1, 0, 2
-		m.prove(t, "one lie", m.lying(), 33594)
 		m = depositModel(t, 2)
 		m.limit, m.orders, m.crew = 3, 1, 1
 		m.prove(t, "honest, two attempts, three intents, an order", m.honest(), 232006)
@@ -150,18 +153,33 @@ func TestModelOfDeposits(t *testing.T) {
 
 func TestModelOfCredits(t *testing.T) {
 	m := creditModel(t, 1)
-	m.prove(t, "honest", m.honest(), 9766)
+	m.prove(t, "honest", m.honest(), 7950)
 	m.lies, m.crew = 1, 1
 	m.prove(t, "one lie", m.lying(), 13941)
 	m.lies, m.orders = 0, 1
 	m.prove(t, "honest, an order", m.honest(), 19419)
 	if os.Getenv("SETTLE_SOAK") != "" {
 		m = creditModel(t, 2)
-		// With two workers 762,000 states were expanded in 100 s of processor time, and no
-		// end was near.
 		m.limit, m.orders, m.crew = 3, 1, 1
 		m.prove(t, "honest, two attempts, three intents, an order", m.honest(), 229689)
 	}
+}
+
+// Two workers on one row, who crash, wait and lose their leases between any two
+// steps, over a second attempt. Without an order: what an operator adds is above.
+func TestModelOfTwoWorkers(t *testing.T) {
+	if os.Getenv("SETTLE_SOAK") == "" {
+		t.Skip("SETTLE_SOAK is not set: one attempt of two workers is above")
+	}
+	d := depositModel(t, 1)
+	d.lies = 1
+	d.prove(t, "one lie", d.lying(), 25495)
+	d = depositModel(t, 2)
+	d.limit = 3
+	d.prove(t, "deposits", d.honest(), 87850)
+	c := creditModel(t, 2)
+	c.limit = 3
+	c.prove(t, "credits", c.honest(), 138061)
 }
 
 func (m modelRun[A]) prove(t *testing.T, name string, properties []explore.Property[swaptest.World[A]], states int) {
