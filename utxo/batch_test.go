@@ -85,7 +85,7 @@ func sameRefusals(t *testing.T, l *utxo.Ledger, at int, chunk []utxo.Event, no [
 	t.Helper()
 	for _, r := range no {
 		if k := r.after - at; k >= 0 && k <= len(chunk) {
-			_, err := utxotest.Policy().PlanAll(l, utxotest.Start, append(slices.Clip(chunk[:k]), r.ev)...)
+			_, err := utxotest.Policy().PlanAll(l, time.Time{}, append(slices.Clip(chunk[:k]), r.ev)...)
 			if want, got := utxotest.RefusalName(r.err), utxotest.RefusalName(err); got != want {
 				t.Fatalf("%s after %d events and %d of a batch: %q, alone %q (%v)", utxotest.Describe(r.ev), at, k, got, want, err)
 			}
@@ -101,7 +101,7 @@ func TestABatchOfAScenarioPlansAsOneByOne(t *testing.T) {
 		var want []utxo.ChangeSet
 		var no []refused
 		if err := s.Run(func(ev utxo.Event) error {
-			set, err := l.DoAt(ev, utxotest.Start)
+			set, err := l.Do(ev)
 			if err == nil {
 				events, want = append(events, ev), append(want, set)
 			} else {
@@ -113,7 +113,7 @@ func TestABatchOfAScenarioPlansAsOneByOne(t *testing.T) {
 		}
 		before := utxo.NewLedger(utxotest.Policy())
 		for cut := range events {
-			got, err := utxotest.Policy().PlanAll(before, utxotest.Start, events[cut:]...)
+			got, err := utxotest.Policy().PlanAll(before, time.Time{}, events[cut:]...)
 			if err != nil || !reflect.DeepEqual(got, want[cut:]) {
 				t.Fatalf("%s: from event %d on, %v\n%+v\none by one\n%+v", s.Name, cut, err, got, want[cut:])
 			}
