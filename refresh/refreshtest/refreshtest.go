@@ -18,7 +18,7 @@ import (
 )
 
 // Start is a moment from which the generators' times go on.
-var Start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+var Start = time.Date(2001, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // Wallet names wallet n.
 func Wallet(n int) refresh.Credentials {

@@ -66,12 +66,8 @@ func filled(t *testing.T, d sqlstore.Dialect, version int64) {
 	}
 	b.downTo(t, version)
 	b.migrate(t)
-	b.database.opts.Now = func() time.Time { return time.Now().Add(time.Hour) } // all that waits is due
-	b.Store = b.database.open(t)
-	var err error
-	if b.Withdrawals, err = store.NewWithdrawals(b.Store, b.policy); err != nil {
-		t.Fatal(err)
-	}
+	var ahead time.Duration
+	b.reopen(t, func() time.Time { return time.Now().Add(ahead) })
 	for i, after := range b.readAll(t, rows) {
 		if after != before[i] {
 			t.Errorf("%s reads\n%s\nit was\n%s", rows[min(i, len(rows)-1)].name, after, before[i])
@@ -87,6 +83,7 @@ func filled(t *testing.T, d sqlstore.Dialect, version int64) {
 			t.Fatal(row.name, ": ", err)
 		}
 		for _, next := range row.rest {
+			ahead = max(ahead, time.Until(w.Job.ScheduledAt)+time.Second) // a back-off is over
 			if w, err = b.Do(ctx, row.id, next(&w)); err != nil {
 				t.Fatal(row.name, ": ", err)
 			}

@@ -53,6 +53,17 @@ func newBank(t testing.TB, d sqlstore.Dialect, wallets ...withdrawal.HotWallet) 
 	return b
 }
 
+// reopen opens the store again, under another clock.
+func (b *bank) reopen(t testing.TB, now func() time.Time) {
+	t.Helper()
+	b.database.opts.Now = now
+	b.Store = b.database.open(t)
+	var err error
+	if b.Withdrawals, err = store.NewWithdrawals(b.Store, b.policy); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // id returns a new id, in no order.
 func (b *bank) id() (id uuid.UUID) {
 	n := b.ids.Add(1)
@@ -182,6 +193,7 @@ func TestRefusalBesideAMergedChange(t *testing.T) {
 		op.Version, op.At = a.Job.Version, a.Job.CreatedAt.Add(time.Minute)
 		later := claim
 		later.At = op.At.Add(time.Hour)
+		b.reopen(t, func() time.Time { return later.At })
 		_, err := b.DoAll(ctx, store.WithdrawalCommand{Request: a.Request.ID, Events: []withdrawal.Event{
 			withdrawal.Resolved{By: op, Job: a.Job.ID, Reason: "not sent"}, later}},
 			store.WithdrawalCommand{Request: second.Request.ID, Events: []withdrawal.Event{claim}})

@@ -309,7 +309,11 @@ func alteredTenant[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 }
 
 func tenantStatistics[T store.TenantUnit](t *testing.T, r *tenants[T]) {
-	ids := r.subject().population(t)
+	ids := append(r.subject().population(t), r.id())
+	unclear := ids[len(ids)-1] // which waits for a person
+	invoice := unclear + "-invoice"
+	r.do(t, unclear, enrolled(unclear, dunning.Stripe), issued(invoice), dunning.ChargeIntended{By: dunningBy(dunning.Biller, start), Invoice: invoice, Key: invoice + "/0"},
+		dunning.ChargeAnswered{By: dunningBy(dunning.Biller, start), Invoice: invoice, Key: invoice + "/0", Outcome: statemachine.Unknown})
 	many := r.id()
 	huge := issued(many + "-huge")
 	huge.Amount = 1<<63 - 1

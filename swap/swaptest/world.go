@@ -14,7 +14,7 @@ import (
 )
 
 // Start is when the world begins.
-var Start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+var Start = time.Date(2001, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // Land is for how long a transaction on Solana can land after its intent.
 const Land = 90 * time.Second
