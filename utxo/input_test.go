@@ -179,3 +179,15 @@ func TestPolicyWithoutOwnerTakesNoTransactions(t *testing.T) {
 		}
 	}
 }
+
+// A hash that is on the chain is no other block, also where it would continue the tip.
+func TestAHashOfTheChainIsNoOtherBlock(t *testing.T) {
+	b := newDesk(t)
+	b.connect()
+	first := b.tip
+	b.connect()
+	again := utxo.Connected{Block: utxo.Block{Height: 3, Hash: first.Hash, Prev: b.tip.Hash}, By: utxo.By{At: utxotest.Start}}
+	if _, err := b.Do(again); !errors.Is(err, utxo.ErrChainMismatch) {
+		t.Errorf("%v, want %v", err, utxo.ErrChainMismatch)
+	}
+}
