@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
@@ -57,6 +59,7 @@ func Swaps[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store[T])
 func swapItems[T store.SwapUnit, A any](t *testing.T, open func(*testing.T) *swapSubject[T, A], reference func(*testing.T) *swapSubject[store.Unit, A]) {
 	versioned(t, open)
 	t.Run("an item is in exactly one table, and moves in one commit", func(t *testing.T) { oneTable(t, open(t)) })
+	t.Run("an item changes its table only as it was read", func(t *testing.T) { movedAsRead(t, open(t)) })
 	t.Run("random histories store the same as the memory adapter", func(t *testing.T) { randomHistories(t, open(t), reference(t)) })
 }
 
@@ -87,6 +90,41 @@ func oneTable[T store.SwapUnit, A any](t *testing.T, s *swapSubject[T, A]) {
 		var none A
 		again := s.change(t, none, g.events(s.id(&a))[0])
 		refusedWith(t, s.save(again), statemachine.ErrConflict, "a second one of an id in any table")
+	}
+}
+
+// movedAsRead: what a move to another table was decided on is compared with the row
+// that is left behind, as in any other save.
+func movedAsRead[T store.SwapUnit, A any](t *testing.T, s *swapSubject[T, A]) {
+	moves := 0
+	for seed := range 60 {
+		fixedRandom(t, seed, func(rt *rapid.T) {
+			h := s.draw(rt)
+			var a A
+			for range h.steps {
+				ev := h.next(&a)
+				move, err := s.apply(a, ev)
+				if from := any(&a).(swap.Record).Place(); err == nil && from != 0 && any(&move.New).(swap.Record).Place() != from {
+					moves++
+					for name, forge := range s.outside {
+						stale := move
+						forge(&stale.Old)
+						want := statemachine.ErrConflict
+						if s.lease(&stale.Old).Fence != s.lease(&a).Fence {
+							want = statemachine.ErrFenced
+						}
+						refusedWith(t, s.save(stale), want, "a move of one with another "+name+" than the stored one")
+					}
+					s.sameVersions(t, "after refused moves", s.get(t, h.id), a)
+				}
+				if next, err := s.service.Do(ctx, h.id, ev); err == nil {
+					a = next
+				}
+			}
+		})
+	}
+	if moves == 0 {
+		t.Fatal("no item changed its table")
 	}
 }
 
