@@ -191,6 +191,14 @@ func TestACreditThatVanishesOnItsWayIsDropped(t *testing.T) {
 	if m := r.item.Money(); m != (swap.Money{}) {
 		t.Errorf("a quarantined one that was dropped: %+v", m)
 	}
+	// One that is there again after that stays dropped, and a person is told once.
+	r.do(back).is("processed as fees").kinds(swap.InboundGone, swap.InboundGone)
+	if m, err := r.item.Money(), swap.CheckCredit(r.item); m != (swap.Money{}) || err != nil || r.item.GoneAt.IsZero() {
+		t.Errorf("one that came back: %+v, %v", m, err)
+	}
+	if r.do(back); !r.last.Empty() {
+		t.Error("it is told of twice")
+	}
 	// A lost move or refund is not made again.
 	lost := quarantined(t).begin(swap.Quarantine).answer(statemachine.Done).do(gone)
 	lost.wait(time.Hour).missing(1).attended().order(swap.Requeue).attended().refused(begun(lost), statemachine.ErrHeld).order(swap.Drop).over()

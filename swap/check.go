@@ -46,11 +46,10 @@ func CheckCredit(c Credit) error {
 		broken = c.check(&creditSide{c: c}, c.Money())
 	}
 	sending := c.Status == CreditReady || c.Status == CreditSending
-	dropped := c.Status == CreditAsFees && !c.GoneAt.IsZero()
 	if broken == "" {
 		broken = first(
 			rule{c.Status == CreditAsFees || c.Fees == 0, "only a credit that was processed as fees has fees"},
-			rule{c.Status != CreditAsFees || dropped && c.Fees == 0 && c.discrepant(InboundGone) || c.Fees == c.Amount, "what was processed as fees is kept whole, or has vanished"},
+			rule{c.Status != CreditAsFees || c.dropped() && c.discrepant(InboundGone) || c.Fees == c.Amount, "what was processed as fees is kept whole, or has vanished"},
 			rule{!sending || c.Terms.Frozen && (c.Account != "" || c.Status == CreditReady), "a credit is ready with its account and its terms"},
 			rule{c.Status == CreditPending || !c.Terms.Frozen || !c.Terms.micro(c.Amount) || c.Status == CreditAsFees, "a micro credit leaves only as fees"},
 			rule{c.SettledBy == 0 || c.Status == CreditQuarantined && c.Intent(c.SettledBy) != nil, "only a quarantined credit is settled by an earlier intent"},

@@ -63,6 +63,11 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 	switch {
 	case e.Gone && e.Count > 0 || e.Count > MaxAmount:
 		return s.refuse(statemachine.ErrInvalid, "what is gone has no confirmations")
+	case c.dropped(): // it stays dropped: if it is there again, a person pays it
+		if e.Count > 0 && s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.ID + " is back", Chain: Nexus, TxID: c.ID, Amount: c.Amount, Text: "it is there again after it was dropped"}) {
+			return s.note("the inbound transaction is there again")
+		}
+		return nil
 	case e.Gone && c.GoneAt.IsZero():
 		text := ""
 		switch {
@@ -94,6 +99,9 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 	}
 	return s.note(fmt.Sprintf("%d confirmations", e.Count))
 }
+
+// dropped reports whether it was given up because what came in had vanished.
+func (c *Credit) dropped() bool { return c.Status == CreditAsFees && !c.GoneAt.IsZero() && c.Fees == 0 }
 
 // stage of the status.
 func (c *Credit) stage() stage { return creditStages[c.Status] }

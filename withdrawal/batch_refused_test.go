@@ -318,3 +318,25 @@ func TestAFlaggedMemberIsNotPaidByAnotherVersion(t *testing.T) {
 		t.Fatalf("without it: %v", err)
 	}
 }
+
+// The nonce of a batch is of its owner's job for ever: what paid a member that was
+// left out, and has that nonce, is put on file without owning it.
+func TestTheNonceOfADeadVersionIsShared(t *testing.T) {
+	b := newBatch(t, 3)
+	b = runBatch(t, b, batchReplaced(t0, b, "v2", 0, 1))
+	b = runBatch(t, b, batchMined(t0, "v2", transfers(b.Members, 0, 1)...))
+	w := b.Members[2]
+	if got := where(b); got != "confirmed, confirmed, pending" {
+		t.Fatal(got)
+	}
+	c, err := policy.Apply(w, withdrawal.PaidBy{By: by(withdrawal.Operator, t0), Block: block(1), Tx: "x", Payee: w.Request.ToAddress, AssetOnChain: token,
+		AmountRaw: w.Request.AmountRaw, Nonce: 7, HasNonce: true, Reason: "seen"})
+	if err != nil || len(c.Txs) != 1 || c.Txs[0].Hash != "x" || c.OwnsNonce(&c.Txs[0]) {
+		t.Fatalf("%+v, %v", c.Txs, err)
+	}
+	c, err = policy.Apply(w, withdrawal.PaidBy{By: by(withdrawal.Operator, t0), Block: block(1), Tx: "x", Payee: w.Request.ToAddress, AssetOnChain: token,
+		AmountRaw: w.Request.AmountRaw, Nonce: 8, HasNonce: true, Reason: "seen"})
+	if err != nil || !c.OwnsNonce(&c.Txs[0]) {
+		t.Fatalf("another nonce: %+v, %v", c.Txs, err)
+	}
+}

@@ -216,8 +216,9 @@ func (c *Change) OwnsStrayNonce(s *Stray) bool {
 	return s.HasNonce && s.Job != uuid.Nil && !c.sharesNonce(s.Wallet, s.Nonce)
 }
 
+// sharesNonce: a version of a batch had the nonce, also one that is dead by now.
 func (c *Change) sharesNonce(wallet uuid.UUID, nonce uint64) bool {
-	return slices.ContainsFunc(c.New.Live(), func(t Tx) bool { return t.Batch != uuid.Nil && t.exclusive(wallet, true, nonce, "") })
+	return slices.ContainsFunc(c.New.Txs, func(t Tx) bool { return t.Batch != uuid.Nil && t.exclusive(wallet, true, nonce, "") })
 }
 
 // Attempt is one execution: inserted at the claim, closed once. Key (Job, Fence).
