@@ -11,8 +11,8 @@ import (
 
 // Bounds of what comes from outside.
 const (
-	MaxID        = 500 // bytes of an xpub, a fingerprint, a recipient, an asset
-	MaxActor     = 200 // bytes
+	MaxID        = 500                   // bytes of an xpub, a fingerprint, a recipient, an asset
+	MaxActor     = statemachine.MaxActor // bytes
 	MaxText      = 1000
 	MaxTransfers = 100_000 // of one listing
 	MaxTick      = 1000    // watchers of one tick; the others are due in the next

@@ -9,14 +9,14 @@ import (
 
 // Bounds of what comes from outside, in bytes.
 const (
-	MaxID      = 63       // of a relay; it is the server's schema too
-	MaxTenant  = 100      // of a tenant's id
-	MaxActor   = 200      // of By.Actor
-	MaxError   = 1000     // of a sync_error, after redaction
-	MaxBody    = 1 << 20  // of a request, the secret included
-	MaxPaths   = 4096     // paths of one relay that the server may know: see Recreated
-	MaxAnswer  = 64 << 10 // of an answer that is read
-	secretRoom = 128      // bytes that the secret adds to a body
+	MaxID      = 63                    // of a relay; it is the server's schema too
+	MaxTenant  = 100                   // of a tenant's id
+	MaxActor   = statemachine.MaxActor // of By.Actor
+	MaxError   = 1000                  // of a sync_error, after redaction
+	MaxBody    = 1 << 20               // of a request, the secret included
+	MaxPaths   = 4096                  // paths of one relay that the server may know: see Recreated
+	MaxAnswer  = 64 << 10              // of an answer that is read
+	secretRoom = 128                   // bytes that the secret adds to a body
 )
 
 // Relay is a row of relays: what the host wants to be at the server.

@@ -17,8 +17,8 @@ type holder struct{ name string }
 // Check implements [worker.Checked]: every event of another name would be refused,
 // and nothing would ever be done.
 func (h holder) Check() error {
-	if h.name == "" || len(h.name) > 200 || !statemachine.Storable(h.name) {
-		return fmt.Errorf("%w: a worker needs a name of 1 to 200 bytes", statemachine.ErrInvalid)
+	if err := statemachine.Actor(h.name); err != nil {
+		return fmt.Errorf("the name of a worker: %w", err)
 	}
 	return nil
 }

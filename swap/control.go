@@ -50,8 +50,8 @@ func (c Control) Recovering() bool {
 // Pause and Resume switch new swaps off and on, by a person's name; on what is
 // so already they change nothing.
 func (c Control) Pause(operator string, now time.Time) (Control, error) {
-	if operator == "" || len(operator) > MaxActor || !statemachine.Storable(operator) {
-		return c, fmt.Errorf("%w: an operator of 1 to %d bytes is needed", statemachine.ErrInvalid, MaxActor)
+	if err := statemachine.Actor(operator); err != nil {
+		return c, err
 	}
 	if !c.Paused {
 		c.Paused, c.PausedAt, c.PausedBy = true, now, operator
@@ -62,8 +62,8 @@ func (c Control) Pause(operator string, now time.Time) (Control, error) {
 
 // Resume is the opposite of [Control.Pause].
 func (c Control) Resume(operator string, now time.Time) (Control, error) {
-	if operator == "" || len(operator) > MaxActor || !statemachine.Storable(operator) {
-		return c, fmt.Errorf("%w: an operator of 1 to %d bytes is needed", statemachine.ErrInvalid, MaxActor)
+	if err := statemachine.Actor(operator); err != nil {
+		return c, err
 	}
 	if c.Paused {
 		c.PausedFor = c.paused(now)

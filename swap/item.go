@@ -11,12 +11,12 @@ import (
 
 // Bounds of text from outside.
 const (
-	MaxID      = 200     // bytes of a signature, a txid or "txid:contract"
-	MaxAddress = 256     // bytes of an address or an owner
-	MaxMemo    = 1000    // bytes of a memo that is kept; what is longer is cut and invalid
-	MaxActor   = 200     // bytes
-	MaxText    = 1000    // bytes of a reason
-	MaxRaw     = 1 << 12 // bytes of a signed transaction; Solana allows 1232
+	MaxID      = 200                   // bytes of a signature, a txid or "txid:contract"
+	MaxAddress = 256                   // bytes of an address or an owner
+	MaxMemo    = 1000                  // bytes of a memo that is kept; what is longer is cut and invalid
+	MaxActor   = statemachine.MaxActor // bytes
+	MaxText    = 1000                  // bytes of a reason
+	MaxRaw     = 1 << 12               // bytes of a signed transaction; Solana allows 1232
 	// MaxAmount bounds every amount, in units of 10^-6: what a signed 64-bit
 	// column holds.
 	MaxAmount = 1<<63 - 1
@@ -219,8 +219,8 @@ func (d *Discrepancy) mismatch(txid string) bool {
 // item is its operator's business, see [Acknowledge].
 func (d Discrepancy) Close(operator string, now time.Time) (Discrepancy, error) {
 	switch {
-	case operator == "" || len(operator) > MaxActor || !statemachine.Storable(operator):
-		return d, fmt.Errorf("%w: an operator of 1 to %d bytes is needed", statemachine.ErrInvalid, MaxActor)
+	case statemachine.Actor(operator) != nil:
+		return d, statemachine.Actor(operator)
 	case d.Kind != UnattributedOutbound && d.Kind != OwnSender:
 		return d, fmt.Errorf("%w: it is of an item: acknowledge it there", statemachine.ErrIllegal)
 	}

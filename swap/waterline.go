@@ -141,7 +141,7 @@ func AcceptGap(w Waterline, from, to time.Time, by By, reason string) (Waterline
 	var d Discrepancy
 	to, err := statemachine.Time(to)
 	switch {
-	case by.Role != Operator || by.Actor == "" || len(by.Actor) > MaxActor || !statemachine.Storable(by.Actor):
+	case by.Role != Operator || statemachine.Actor(by.Actor) != nil:
 		return w, d, fmt.Errorf("%w: an operator accepts a gap", statemachine.ErrForbidden)
 	case err != nil || reason == "" || w.Own || from.After(w.read()) || !to.After(w.read()) || to.After(by.At):
 		return w, d, fmt.Errorf("%w: a gap of an inbound history begins at or before what was read, %s, and ends after it, and has a reason", statemachine.ErrInvalid, w.read().Format(time.RFC3339))

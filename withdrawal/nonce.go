@@ -93,8 +93,8 @@ func NewFiller(f Filler) (Filler, error) {
 		err = fmt.Errorf("%w: a hash has 1 to 100 bytes", statemachine.ErrInvalid)
 	case f.Nonce > MaxNonce:
 		err = fmt.Errorf("%w: the nonce is above 2^63 - 2", statemachine.ErrInvalid)
-	case f.Actor == "" || len(f.Actor) > MaxActor || !statemachine.Storable(f.Actor):
-		err = fmt.Errorf("%w: an actor has 1 to 200 bytes", statemachine.ErrInvalid)
+	default:
+		err = statemachine.Actor(f.Actor)
 	}
 	f.CreatedAt, f.Reason = at, statemachine.Bounded(f.Reason, MaxText)
 	return f, err

@@ -42,8 +42,8 @@ func (a Acknowledgement) Checked(now time.Time) (Acknowledgement, error) {
 		return refuse(statemachine.ErrForbidden, fmt.Sprintf("%v acknowledges no incident", a.Role))
 	case err != nil:
 		return a, err
-	case a.Actor == "" || len(a.Actor) > MaxActor || !statemachine.Storable(a.Actor):
-		return refuse(statemachine.ErrInvalid, fmt.Sprintf("an actor has 1 to %d bytes", MaxActor))
+	case statemachine.Actor(a.Actor) != nil:
+		return refuse(statemachine.Actor(a.Actor), "")
 	case a.Reason == "" || len(a.Reason) > MaxText || !statemachine.Storable(a.Reason):
 		return refuse(statemachine.ErrInvalid, fmt.Sprintf("a reason has 1 to %d bytes", MaxText))
 	}

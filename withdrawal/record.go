@@ -13,11 +13,11 @@ import (
 // Bounds of text from outside. Addresses, memos and hashes beyond them are
 // refused; error messages and reasons are cut.
 const (
-	MaxAddress = 256  // characters
-	MaxMemo    = 1000 // characters
-	MaxHash    = 100  // bytes; also block hashes, inputs and signer references
-	MaxActor   = 200  // bytes
-	MaxText    = 1000 // bytes of an error message or a reason
+	MaxAddress = 256                   // characters
+	MaxMemo    = 1000                  // characters
+	MaxHash    = 100                   // bytes; also block hashes, inputs and signer references
+	MaxActor   = statemachine.MaxActor // bytes
+	MaxText    = 1000                  // bytes of an error message or a reason
 	MaxRaw     = 1 << 17
 	// MaxTxs bounds the transactions on file of one request that a worker may
 	// add to, and again those that somebody tells of: what was sent or has paid

@@ -12,11 +12,11 @@ import (
 
 // Bounds of what comes from outside.
 const (
-	MaxID       = 100  // bytes of an id or a key
-	MaxActor    = 200  // bytes of By.Actor
-	MaxText     = 1000 // bytes of an error or a reason
-	MaxInvoices = 1000 // unsettled invoices of one tenant
-	MaxOverpaid = 100  // charges of one invoice in Overpaid, and in Repaid
+	MaxID       = 100                   // bytes of an id or a key
+	MaxActor    = statemachine.MaxActor // bytes of By.Actor
+	MaxText     = 1000                  // bytes of an error or a reason
+	MaxInvoices = 1000                  // unsettled invoices of one tenant
+	MaxOverpaid = 100                   // charges of one invoice in Overpaid, and in Repaid
 )
 
 // Tenant is a row of tenants.

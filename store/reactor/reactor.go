@@ -48,8 +48,8 @@ func Run(ctx context.Context, relays *store.Relays, o Options) error {
 	switch {
 	case relays == nil || o.Authorize == nil || o.Reconcile < 0:
 		return fmt.Errorf("%w: a reactor needs relays and a signer, and no negative time", statemachine.ErrInvalid)
-	case o.Name == "" || len(o.Name) > relaysync.MaxActor || !statemachine.Storable(o.Name):
-		return fmt.Errorf("%w: the name of a reactor has 1 to %d bytes", statemachine.ErrInvalid, relaysync.MaxActor)
+	case statemachine.Actor(o.Name) != nil:
+		return fmt.Errorf("the name of a reactor: %w", statemachine.Actor(o.Name))
 	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "":
 		return fmt.Errorf("%w: the URL of a server is http or https with a host, and without user, query and fragment", statemachine.ErrInvalid)
 	}
