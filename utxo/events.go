@@ -64,7 +64,9 @@ type WalletOpened struct {
 }
 
 // Submitted: the application created a transaction. It becomes pending and
-// spends its inputs at once.
+// spends its inputs at once. What its ancestors conflict with is looked at where
+// it replaces something or has several unconfirmed parents: with one, they were
+// looked at with that parent, and what came between shows when it is placed.
 type Submitted struct {
 	By
 	Wallet WalletID

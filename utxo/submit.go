@@ -57,7 +57,8 @@ func (pl *plan) submit(ev Submitted) error {
 		return err
 	}
 	// With one unconfirmed parent and no rival the ancestors were tested with
-	// the parent; walking them for each of a chain would be quadratic.
+	// the parent; walking them for each of a chain would be quadratic. A conflict
+	// that came to them after that refuses the placing.
 	if len(replaced) > 0 || unconfirmedParents(v) > 1 {
 		lift, err := pl.lift(v)
 		if err != nil {

@@ -131,10 +131,17 @@ func (m *Model) mayPend(r *fact, replaced []*fact, ev utxo.Submitted) error {
 	}
 	// What could never be placed is not worth to be pending: it stands on what
 	// it replaces, its ancestors conflict, or a rival has a confirmed descendant.
-	lift := m.lift(r)
-	rivals := m.rivals(lift)
-	if err := conflict(lift, m.withDescendants(rivals), 0); err != nil {
-		return err
+	unconfirmed := 0
+	for _, parent := range m.facts {
+		if r.childOf(parent) && parent.status != 0 && !parent.confirmed() {
+			unconfirmed++
+		}
+	}
+	if len(replaced) > 0 || unconfirmed > 1 {
+		lift := m.lift(r)
+		if err := conflict(lift, m.withDescendants(m.rivals(lift)), 0); err != nil {
+			return err
+		}
 	}
 	for _, parent := range m.facts {
 		if r.childOf(parent) && parent.coinbase && parent.status != 0 && m.young(parent.height) {

@@ -139,6 +139,26 @@ var Conflicts = []Scenario{
 		invalidate 1 a => illegal
 		connect 2: b => spent-by-confirmed
 		connect 2: a => invalid   # below its child`},
+	{"what can not be placed any more is refused when it is broadcast, with its parent", `
+		open 1 0
+		tx fund: x -> main
+		tx old: fund:0 -> main
+		tx new: fund:0 -> main
+		tx c: old:0 -> main
+		tx child: new:0 -> main
+		connect 1: fund
+		observe old 1
+		submit 1 new replaces old
+		connect 2: c
+		tx? 1 new pending
+		submit 1 child
+		broadcast 1 child => spent-by-confirmed
+		broadcast 1 new => spent-by-confirmed
+		connect 3: old => invalid   # below its child
+		disconnect 2
+		connect 2: old c
+		tx? 1 new failed
+		tx? 1 child failed`},
 	{"a loser takes its descendants with it and frees their other inputs", `
 		open 1 0
 		tx f1: x -> main=10 main=20
