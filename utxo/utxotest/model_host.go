@@ -243,7 +243,7 @@ func (m *Model) revealed(ev utxo.OutputRevealed) error {
 		return err
 	}
 	w := m.wallet(r.wallet)
-	if int(ev.Index) >= len(r.tx.TxOut) || r.height == 0 || ev.Birth < 0 || len(ev.Tag) > utxo.MaxTag {
+	if int(ev.Index) >= len(r.tx.TxOut) || ev.Birth < 0 || len(ev.Tag) > utxo.MaxTag {
 		return fmt.Errorf("%w: %s has no output %d that %q can own", statemachine.ErrInvalid, r.hash, ev.Index, ev.Tag)
 	}
 	if tag, ok := r.tags[ev.Index]; ok {
@@ -251,6 +251,9 @@ func (m *Model) revealed(ev utxo.OutputRevealed) error {
 			return fmt.Errorf("%w: it belongs to %q", statemachine.ErrIllegal, tag)
 		}
 		return nil
+	}
+	if r.height == 0 {
+		return fmt.Errorf("%w: nobody can spend what block 0 creates", statemachine.ErrInvalid)
 	}
 	r.tags[ev.Index] = ev.Tag
 	m.moveRow(r, utxo.OnRevealed, r.status)

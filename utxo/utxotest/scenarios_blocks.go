@@ -193,6 +193,14 @@ var Blocks = []Scenario{
 		coin? 1 m:0 unknown
 		reveal 1 m:0 main 0 => invalid
 		balance? 1 unconfirmed=49`},
+	{"an output that has its owner is no news, also in block 0", `
+		open 1 1
+		coinbase m -> main=50
+		connect 1: m
+		disconnect 1
+		connect 0: m
+		reveal 1 m:0 main 0
+		reveal 1 m:0 other 0 => illegal`},
 	{"a rescan adds what is missing", `
 		open 1 0
 		coinbase m -> out
