@@ -45,7 +45,7 @@ func SelfCheckWallets[T WalletUnit](ctx context.Context, s Store[T]) error {
 			return true, err
 		},
 		stale: func(tx T) error { return tx.Wallets().Save(labelled) },
-		outdated: func(tx T) error {
+		refused: []refusal[T]{outdated(func(tx T) error {
 			label, err := writeWallet(tx, w)
 			for range 2 {
 				if err == nil {
@@ -56,18 +56,28 @@ func SelfCheckWallets[T WalletUnit](ctx context.Context, s Store[T]) error {
 				}
 			}
 			return err
-		},
+		})},
 	})
 }
 
 // probe is what a self-check does with one domain.
 type probe[T any] struct {
-	write func(T) error         // stores records, reads them and compares
-	left  func(T) (bool, error) // whether any of them is stored
-	stale func(T) error         // saves a change of a version that is not stored
-	// outdated stores records and saves a change of a version that is stored no
-	// longer; nil: not tried.
-	outdated func(T) error
+	write   func(T) error         // stores records, reads them and compares
+	left    func(T) (bool, error) // whether any of them is stored
+	stale   func(T) error         // saves a change of a version that is not stored
+	refused []refusal[T]
+}
+
+// refusal is something that a store must refuse, with one of some errors.
+type refusal[T any] struct {
+	what string
+	do   func(T) error
+	is   []error
+}
+
+// outdated is the refusal of a change of a version that is stored no longer.
+func outdated[T any](save func(T) error) refusal[T] {
+	return refusal[T]{"a change of a version that is stored no longer", save, []error{statemachine.ErrConflict}}
 }
 
 // errTakenBack ends the transaction of a self-check.
@@ -75,16 +85,21 @@ var errTakenBack = errors.New("taken back")
 
 func selfCheck[T any](ctx context.Context, s Store[T], p probe[T]) error {
 	s = present(s)
-	err := s.Update(ctx, func(tx T) error {
-		if err := p.write(tx); err != nil {
-			return err
-		}
-		return errTakenBack
-	})
-	if broken := unless(err, errTakenBack, "an update that failed reported"); broken != nil {
+	takenBack := func(do func(T) error) error {
+		return s.Update(ctx, func(tx T) error {
+			if err := do(tx); err != nil {
+				return err
+			}
+			if _, err := p.left(tx); err != nil { // write now
+				return err
+			}
+			return errTakenBack
+		})
+	}
+	if broken := unless(takenBack(p.write), "an update that failed reported", errTakenBack); broken != nil {
 		return broken
 	}
-	err = s.View(ctx, func(tx T) error {
+	err := s.View(ctx, func(tx T) error {
 		left, err := p.left(tx)
 		if left && err == nil {
 			err = broken("an update that failed left a trace")
@@ -94,26 +109,22 @@ func selfCheck[T any](ctx context.Context, s Store[T], p probe[T]) error {
 	if err != nil {
 		return err
 	}
-	err = s.Update(ctx, p.stale)
-	if broken := unless(err, statemachine.ErrConflict, "a change of a version that is not stored gave"); broken != nil {
+	if broken := unless(s.Update(ctx, p.stale), "a change of a version that is not stored gave", statemachine.ErrConflict); broken != nil {
 		return broken
 	}
-	if broken := unless(s.View(ctx, p.stale), statemachine.ErrIllegal, "a write in a View gave"); broken != nil || p.outdated == nil {
+	if broken := unless(s.View(ctx, p.stale), "a write in a View gave", statemachine.ErrIllegal); broken != nil {
 		return broken
 	}
-	err = s.Update(ctx, func(tx T) error {
-		if err := p.outdated(tx); err != nil {
-			return err
+	for _, r := range p.refused {
+		err := takenBack(r.do)
+		if errors.Is(err, errTakenBack) {
+			err = nil
 		}
-		if _, err := p.left(tx); err != nil { // write now
-			return err
+		if broken := unless(err, r.what+" gave", r.is...); broken != nil {
+			return broken
 		}
-		return errTakenBack
-	})
-	if errors.Is(err, errTakenBack) {
-		err = nil
 	}
-	return unless(err, statemachine.ErrConflict, "a change of a version that is stored no longer gave")
+	return nil
 }
 
 // writeWallet stores a wallet with a transaction and a lease, of values that
@@ -184,15 +195,17 @@ func writeWallet(tx WalletUnit, w utxo.WalletID) (utxo.ChangeSet, error) {
 	return p.Plan(r, utxo.Labelled{ID: want.ID, Label: "self-check", By: utxo.By{At: now}})
 }
 
-// unless returns nil for an error that was expected and nothing else.
-func unless(err, expected error, what string) error {
-	switch {
-	case err == nil:
+// unless returns nil for an error that was expected, one of some, and nothing else.
+func unless(err error, what string, expected ...error) error {
+	if err == nil {
 		return broken(what + " no error")
-	case errors.Is(err, statemachine.ErrCorrupt) || !errors.Is(err, expected):
-		return fmt.Errorf("%s: %w", what, err)
 	}
-	return nil
+	for _, e := range expected {
+		if errors.Is(err, e) && !errors.Is(err, statemachine.ErrCorrupt) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 func broken(what string) error {

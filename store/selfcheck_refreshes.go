@@ -29,33 +29,27 @@ func SelfCheckRefreshes[T RefreshUnit](ctx context.Context, s Store[T]) error {
 		stale, err = writeRefresh(ctx, all.Within(tx), xpub)
 		return err
 	}
-	err = selfCheck(ctx, s, probe[T]{
+	return selfCheck(ctx, s, probe[T]{
 		write: write,
 		left: func(tx T) (bool, error) {
 			ws, err := tx.Refreshes().Get(xpub)
 			return err == nil && ws[0].Wallet.Status != 0, err
 		},
 		stale: func(tx T) error { return tx.Refreshes().Save(stale) },
-		outdated: func(tx T) error {
-			if err := write(tx); err != nil {
-				return err
-			}
-			return tx.Refreshes().Save(stale)
+		refused: []refusal[T]{
+			outdated(func(tx T) error {
+				if err := write(tx); err != nil {
+					return err
+				}
+				return tx.Refreshes().Save(stale)
+			}),
+			{"a second wallet in a slot", func(tx T) error {
+				_, err1 := refreshClaimed(ctx, all.Within(tx), xpub)
+				_, err2 := refreshClaimed(ctx, all.Within(tx), xpub+" 2")
+				return errors.Join(err1, err2)
+			}, []error{refresh.ErrSlotTaken}},
 		},
 	})
-	if err != nil {
-		return err
-	}
-	err = s.Update(ctx, func(tx T) error {
-		_, err1 := refreshClaimed(ctx, all.Within(tx), xpub)
-		_, err2 := refreshClaimed(ctx, all.Within(tx), xpub+" 2")
-		_, err3 := tx.Refreshes().Slots() // write now
-		return errors.Join(err1, err2, err3, errTakenBack)
-	})
-	if !errors.Is(err, refresh.ErrSlotTaken) && errors.Is(err, errTakenBack) {
-		err = nil
-	}
-	return unless(err, refresh.ErrSlotTaken, "a second wallet in a slot gave")
 }
 
 func selfCheckBy(r refresh.Role) refresh.By { return refresh.By{Actor: "self-check é世", Role: r} }

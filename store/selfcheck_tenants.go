@@ -47,12 +47,12 @@ func SelfCheckTenants[T TenantUnit](ctx context.Context, s Store[T]) error {
 			return accounts[0].Tenant.Version > 0 || syncs[0].Relay.Version > 0, nil
 		},
 		stale: func(tx T) error { return tx.Tenants().Save(stale) },
-		outdated: func(tx T) error {
+		refused: []refusal[T]{outdated(func(tx T) error {
 			if err := write(tx); err != nil {
 				return err
 			}
 			return tx.Tenants().Save(stale)
-		},
+		})},
 	})
 }
 

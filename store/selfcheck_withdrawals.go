@@ -23,214 +23,187 @@ import (
 // It does not look at what takes two transactions at once, a crash or a restore:
 // locks, the order of the feed, whether a commit lasts. Package storetest does.
 func SelfCheckWithdrawals[T WithdrawalUnit](ctx context.Context, s Store[T]) error {
-	c := newPaymentCheck()
-	update := func(do func(*paymentChecks) error) error {
-		return s.Update(ctx, func(tx T) error {
-			if err := do(c.within(tx)); err != nil {
-				return err
-			}
-			return errTakenBack
-		})
-	}
-	var approved withdrawal.Change
-	err := selfCheck(ctx, s, probe[T]{
-		write: func(tx T) (err error) { approved, err = c.within(tx).pay(); return err },
-		left: func(tx T) (bool, error) {
-			ws, err := tx.Withdrawals().Get(c.requests[0], c.requests[1])
-			if err != nil {
-				return false, err
-			}
-			wallets, err := tx.Withdrawals().HotWallets(c.chain)
-			return ws[0].Request.Status != 0 || ws[1].Request.Status != 0 || len(wallets) > 0, err
-		},
-		stale: func(tx T) error { return tx.Withdrawals().Save(approved) },
-	})
+	p := withdrawal.DefaultPolicy()
+	chain, wallet, requests := uuid.New(), uuid.New(), [2]uuid.UUID{uuid.New(), uuid.New()}
+	p.Chains = map[uuid.UUID]withdrawal.Chain{chain: {Nonces: true, Confirmations: 1}}
+	service, err := NewWithdrawals(s, p)
 	if err != nil {
 		return err
 	}
-	for _, refusal := range []struct {
-		what string
-		do   func(*paymentChecks) error
-		is   []error
-	}{
-		{"a change of a version that is stored no longer gave", (*paymentChecks).staleSave, []error{statemachine.ErrConflict}},
-		{"a second claim of an execution gave", (*paymentChecks).secondClaim, []error{statemachine.ErrConflict, statemachine.ErrFenced}},
-		{"a second job in the slot of a wallet gave", (*paymentChecks).secondInSlot, []error{withdrawal.ErrSlotTaken}},
-		{"a second owner of a nonce gave", (*paymentChecks).secondOwner, []error{withdrawal.ErrNonceTaken}},
-	} {
-		err := update(refusal.do)
-		is := refusal.is[0]
-		for _, other := range refusal.is {
-			if errors.Is(err, other) {
-				is = other
-			}
-		}
-		if errors.Is(err, errTakenBack) {
-			err = nil
-		}
-		if broken := unless(err, is, refusal.what); broken != nil {
-			return broken
+	in := func(do func(*paymentCheck)) func(T) error {
+		return func(tx T) error {
+			c := &paymentCheck{service.Within(tx), tx, chain, wallet, requests, nil}
+			do(c)
+			return c.err
 		}
 	}
-	return nil
+	var approved withdrawal.Change
+	return selfCheck(ctx, s, probe[T]{
+		write: in(func(c *paymentCheck) { approved = c.pay() }),
+		left: func(tx T) (bool, error) {
+			ws, err := tx.Withdrawals().Get(requests[0], requests[1])
+			if err != nil {
+				return false, err
+			}
+			wallets, err := tx.Withdrawals().HotWallets(chain)
+			return ws[0].Request.Status != 0 || ws[1].Request.Status != 0 || len(wallets) > 0, err
+		},
+		stale: func(tx T) error { return tx.Withdrawals().Save(approved) },
+		refused: []refusal[T]{
+			outdated(in(func(c *paymentCheck) {
+				by := checkedBy(withdrawal.Approver)
+				c.saves(c.submit(0), withdrawal.Approved{By: by}, withdrawal.Rejected{By: by, Reason: "self-check"})
+			})),
+			{"a second claim of an execution", in(func(c *paymentCheck) {
+				other := withdrawal.Claimed{By: payer}
+				other.Actor = "another"
+				c.saves(c.pending(0), withdrawal.Claimed{By: payer}, other)
+			}), []error{statemachine.ErrConflict, statemachine.ErrFenced}},
+			{"a second job in the slot of a wallet", in(func(c *paymentCheck) {
+				c.claimed(0)
+				c.saves(c.pending(1), withdrawal.Claimed{By: payer}, withdrawal.Claimed{By: payer})
+			}), []error{withdrawal.ErrSlotTaken}},
+			{"a second owner of a nonce", in(func(c *paymentCheck) {
+				c.sent(c.claimed(0), "0xfirst")
+				w := c.claimed(1)
+				w.Wallet.NextNonce = 0 // as if it had been read before
+				c.saves(w, intent(&w, "0xsecond"), intent(&w, "0xsecond"))
+			}), []error{withdrawal.ErrNonceTaken}},
+		},
+	})
 }
 
-// paymentCheck is what the transactions of a self-check have in common.
+// paymentCheck is a self-check in one transaction. Nothing more is done after its
+// first error.
 type paymentCheck struct {
-	policy        withdrawal.Policy
+	service       *Withdrawals
+	tx            WithdrawalUnit
 	chain, wallet uuid.UUID
 	requests      [2]uuid.UUID
-	worker        withdrawal.By
+	err           error
 }
 
-func newPaymentCheck() *paymentCheck {
-	c := &paymentCheck{policy: withdrawal.DefaultPolicy(), chain: uuid.New(), wallet: uuid.New(), requests: [2]uuid.UUID{uuid.New(), uuid.New()},
-		worker: withdrawal.By{Actor: "self-check é世", Role: withdrawal.WithdrawalWorker}}
-	c.policy.Chains = map[uuid.UUID]withdrawal.Chain{c.chain: {Nonces: true, Confirmations: 1}}
-	return c
+func checkedBy(role withdrawal.Role) withdrawal.By {
+	return withdrawal.By{Actor: "self-check é世 " + role.String(), Role: role}
 }
 
-func (c *paymentCheck) within(tx WithdrawalUnit) *paymentChecks {
-	s := &Withdrawals{withdrawalCore{of: withdrawalAggregate(&c.policy)}, payoutCore{of: payoutAggregate(&c.policy)}, c.policy}
-	return &paymentChecks{c, s.Within(tx), tx}
+var payer = checkedBy(withdrawal.WithdrawalWorker)
+
+// intent is the intent to send: a nonce above 2^53, and bytes.
+func intent(w *withdrawal.Withdrawal, hash string) withdrawal.Prepared {
+	const nonce = 1<<53 + 1
+	return withdrawal.Prepared{By: payer, Fence: w.Job.Lease.Fence, Hash: hash, Raw: []byte{0, 0xff, 0}, Nonce: nonce, HasNonce: true,
+		ChainNonce: nonce, HasChainNonce: true}
 }
 
-// paymentChecks are those of one transaction.
-type paymentChecks struct {
-	*paymentCheck
-	service *Withdrawals
-	tx      WithdrawalUnit
+// then does the next step, if none has failed.
+func (c *paymentCheck) then(step func() error) {
+	if c.err == nil {
+		c.err = step()
+	}
 }
 
-func (c *paymentChecks) do(request uuid.UUID, events ...withdrawal.Event) (withdrawal.Withdrawal, error) {
-	return c.service.Do(context.Background(), request, events...)
-}
-
-func (c *paymentChecks) by(role withdrawal.Role) withdrawal.By {
-	return withdrawal.By{Actor: "self-check " + role.String(), Role: role}
+func (c *paymentCheck) do(n int, events ...withdrawal.Event) (w withdrawal.Withdrawal) {
+	c.then(func() (err error) {
+		w, err = c.service.Do(context.Background(), c.requests[n], events...)
+		return err
+	})
+	return w
 }
 
 // submit stores a request, with values that stores like to change.
-func (c *paymentChecks) submit(n int) (withdrawal.Withdrawal, error) {
-	return c.do(c.requests[n], withdrawal.Submitted{By: c.by(withdrawal.System), Request: c.requests[n], User: uuid.New(), Asset: uuid.New(),
+func (c *paymentCheck) submit(n int) withdrawal.Withdrawal {
+	return c.do(n, withdrawal.Submitted{By: checkedBy(withdrawal.System), Request: c.requests[n], User: uuid.New(), Asset: uuid.New(),
 		Chain: c.chain, ToAddress: "0xé\u4e16", Memo: "", Amount: "12345678901234567890123456789012345678901234567890123456789.000000000000000001", Decimals: 18})
 }
 
 // pending stores a request with a job, and the wallet that will pay it.
-func (c *paymentChecks) pending(n int) (withdrawal.Withdrawal, error) {
-	err := c.tx.Withdrawals().PutHotWallet(withdrawal.HotWallet{ID: c.wallet, Chain: c.chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
-	if err != nil {
-		return withdrawal.Withdrawal{}, err
-	}
-	if _, err := c.submit(n); err != nil {
-		return withdrawal.Withdrawal{}, err
-	}
-	return c.do(c.requests[n], withdrawal.Approved{By: c.by(withdrawal.Approver)},
-		withdrawal.Enqueued{By: c.by(withdrawal.System), Job: uuid.New(), AssetOnChain: uuid.New(), Priority: withdrawal.High})
+func (c *paymentCheck) pending(n int) withdrawal.Withdrawal {
+	c.then(func() error {
+		return c.tx.Withdrawals().PutHotWallet(withdrawal.HotWallet{ID: c.wallet, Chain: c.chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
+	})
+	c.submit(n)
+	return c.do(n, withdrawal.Approved{By: checkedBy(withdrawal.Approver)},
+		withdrawal.Enqueued{By: checkedBy(withdrawal.System), Job: uuid.New(), AssetOnChain: uuid.New(), Priority: withdrawal.High})
 }
 
-func (c *paymentChecks) claimed(n int) (withdrawal.Withdrawal, error) {
-	if _, err := c.pending(n); err != nil {
-		return withdrawal.Withdrawal{}, err
-	}
-	return c.do(c.requests[n], withdrawal.Claimed{By: c.worker})
+func (c *paymentCheck) claimed(n int) withdrawal.Withdrawal {
+	c.pending(n)
+	return c.do(n, withdrawal.Claimed{By: payer})
 }
 
-// prepared is the intent to send: a nonce above 2^53, and bytes.
-func (c *paymentChecks) prepared(w *withdrawal.Withdrawal, hash string) withdrawal.Prepared {
-	const nonce = 1<<53 + 1
-	return withdrawal.Prepared{By: c.worker, Fence: w.Job.Lease.Fence, Hash: hash, Raw: []byte{0, 0xff, 0}, Nonce: nonce, HasNonce: true,
-		ChainNonce: nonce, HasChainNonce: true}
+// sent stores the intent of the first request and its broadcast.
+func (c *paymentCheck) sent(w withdrawal.Withdrawal, hash string) withdrawal.Withdrawal {
+	w = c.do(0, intent(&w, hash))
+	c.isStored(w)
+	return c.do(0, withdrawal.Broadcast{By: payer, Fence: w.Job.Lease.Fence, Hash: hash})
 }
 
 // pay brings a request to its broadcast and compares what is stored. It returns a
-// change of the request that is not saved.
-func (c *paymentChecks) pay() (change withdrawal.Change, err error) {
-	submitted, err := c.submit(1)
-	if err == nil {
-		err = c.isStored(submitted)
-	}
-	if err != nil {
-		return change, err
-	}
-	w, err := c.pending(0)
-	if err != nil {
-		return change, err
-	}
-	if err := c.due(w, 1); err != nil {
-		return change, err
-	}
-	if w, err = c.do(c.requests[0], withdrawal.Claimed{By: c.worker}); err != nil {
-		return change, err
-	}
-	if err := errors.Join(c.due(w, 0), c.isStored(w), c.lease(w)); err != nil {
-		return change, err
-	}
-	if w, err = c.do(c.requests[0], c.prepared(&w, "0xSelf-Check")); err != nil {
-		return change, err
-	}
-	if err := c.isStored(w); err != nil {
-		return change, err
-	}
-	if w, err = c.do(c.requests[0], withdrawal.Broadcast{By: c.worker, Fence: w.Job.Lease.Fence, Hash: "0xSelf-Check"}); err != nil {
-		return change, err
-	}
+// change of another one that is not saved.
+func (c *paymentCheck) pay() (change withdrawal.Change) {
+	submitted := c.submit(1)
+	c.isStored(submitted)
+	c.due(c.pending(0), 1)
+	w := c.do(0, withdrawal.Claimed{By: payer})
+	c.due(w, 0)
+	c.isStored(w)
+	c.lease(w)
+	w = c.sent(w, "0xSelf-Check")
 	for _, id := range []uuid.UUID{w.Request.ID, w.Job.ID} {
-		if err := c.service.Verify(context.Background(), id); err != nil {
-			return change, err
-		}
+		c.then(func() error { return c.service.Verify(context.Background(), id) })
 	}
-	if err := c.isStored(w); err != nil {
-		return change, err
-	}
-	by := c.by(withdrawal.Approver)
-	by.At = submitted.Request.CreatedAt
-	return c.policy.Apply(submitted, withdrawal.Approved{By: by})
+	c.isStored(w)
+	c.then(func() (err error) {
+		by := checkedBy(withdrawal.Approver)
+		by.At = submitted.Request.CreatedAt
+		change, err = c.service.policy.Apply(submitted, withdrawal.Approved{By: by})
+		return err
+	})
+	return change
 }
 
 // due requires n executions of the chain that are due, and that they are w's.
-func (c *paymentChecks) due(w withdrawal.Withdrawal, n int) error {
-	now, err := c.tx.Now()
-	if err != nil {
+func (c *paymentCheck) due(w withdrawal.Withdrawal, n int) {
+	c.then(func() error {
+		now, err := c.tx.Now()
+		if err != nil {
+			return err
+		}
+		found, err := c.tx.Withdrawals().Due(DueWithdrawals{Kind: withdrawal.DueClaim, Chain: c.chain, Now: now, Limit: 10, Sequential: true})
+		if err == nil && (len(found) != n || n > 0 && found[0].Job.ID != w.Job.ID) {
+			err = broken(fmt.Sprintf("%d executions are due, %d should be", len(found), n))
+		}
 		return err
-	}
-	found, err := c.tx.Withdrawals().Due(DueWithdrawals{Kind: withdrawal.DueClaim, Chain: c.chain, Now: now, Limit: 10, Sequential: true})
-	switch {
-	case err != nil:
-		return err
-	case len(found) != n || n > 0 && found[0].Job.ID != w.Job.ID:
-		return broken(fmt.Sprintf("%d executions are due, %d should be", len(found), n))
-	}
-	return nil
+	})
 }
 
 // isStored compares an aggregate with what is read, but for the wallet, which
 // others move; its reservation and its next nonce are compared by themselves.
-func (c *paymentChecks) isStored(w withdrawal.Withdrawal) error {
-	loaded, err := c.service.Get(context.Background(), w.Request.ID)
-	if err != nil {
-		return err
-	}
-	attempts, err := c.tx.Withdrawals().Attempts(w.Job.ID)
-	if err != nil {
-		return err
-	}
-	want, got := w, loaded
-	want.Wallet, got.Wallet = withdrawal.HotWallet{}, withdrawal.HotWallet{}
-	next := uint64(0)
-	for _, tx := range w.Txs {
-		next = max(next, tx.Nonce+1)
-	}
-	switch {
-	case plain(want) != plain(got):
-		return broken(fmt.Sprintf("stored %s, read %s", plain(want), plain(got)))
-	case w.Job.Lease.Fence > 0 && (len(attempts) != 1 || plain(attempts[0]) != plain(w.Attempt)):
-		return broken(fmt.Sprintf("stored attempt %s, read %s", plain(w.Attempt), plain(attempts)))
-	case w.Job.ID == uuid.Nil:
-	case loaded.Wallet.ID != c.wallet || loaded.Wallet.BalanceReserved != w.Job.AmountRaw || loaded.Wallet.NextNonce != next:
-		return broken(fmt.Sprintf("the wallet is %s, with %s reserved and next nonce %d it should be", plain(loaded.Wallet), w.Job.AmountRaw, next))
-	}
-	return withdrawal.Check(loaded)
+func (c *paymentCheck) isStored(w withdrawal.Withdrawal) {
+	c.then(func() error {
+		loaded, err1 := c.service.Get(context.Background(), w.Request.ID)
+		attempts, err2 := c.tx.Withdrawals().Attempts(w.Job.ID)
+		if err := errors.Join(err1, err2); err != nil {
+			return err
+		}
+		want, got := w, loaded
+		want.Wallet, got.Wallet = withdrawal.HotWallet{}, withdrawal.HotWallet{}
+		next := uint64(0)
+		for _, tx := range w.Txs {
+			next = max(next, tx.Nonce+1)
+		}
+		switch {
+		case plain(want) != plain(got):
+			return broken(fmt.Sprintf("stored %s, read %s", plain(want), plain(got)))
+		case w.Job.Lease.Fence > 0 && (len(attempts) != 1 || plain(attempts[0]) != plain(w.Attempt)):
+			return broken(fmt.Sprintf("stored attempt %s, read %s", plain(w.Attempt), plain(attempts)))
+		case w.Job.ID == uuid.Nil:
+		case loaded.Wallet.ID != c.wallet || loaded.Wallet.BalanceReserved != w.Job.AmountRaw || loaded.Wallet.NextNonce != next:
+			return broken(fmt.Sprintf("the wallet is %s, with %s reserved and next nonce %d it should be", plain(loaded.Wallet), w.Job.AmountRaw, next))
+		}
+		return withdrawal.Check(loaded)
+	})
 }
 
 // plain is a record as text: times and decimals that are equal have the same.
@@ -238,103 +211,54 @@ func plain(v any) string { return fmt.Sprintf("%+v", v) }
 
 // lease requires that a lease is renewed, under its fence alone, and that it is
 // not when it has ended.
-func (c *paymentChecks) lease(w withdrawal.Withdrawal) error {
-	r, lease := c.tx.Withdrawals(), w.Job.Lease
+func (c *paymentCheck) lease(w withdrawal.Withdrawal) {
+	lease := w.Job.Lease
 	moved := lease.Until.Add(time.Minute)
 	for _, ask := range []struct {
 		what string
 		now  time.Time
 		JobLease
 		lost bool
+		ends time.Time
 	}{
-		{"held", lease.Until.Add(-time.Microsecond), JobLease{w.Job.ID, lease.Fence, moved}, false},
-		{"of another fence", lease.Until.Add(-time.Microsecond), JobLease{w.Job.ID, lease.Fence + 1, moved}, true},
-		{"that has ended", moved, JobLease{w.Job.ID, lease.Fence, moved.Add(time.Hour)}, true},
-		{"set back", lease.Until, JobLease{w.Job.ID, lease.Fence, lease.Until}, false},
+		{"held", lease.Until.Add(-time.Microsecond), JobLease{w.Job.ID, lease.Fence, moved}, false, moved},
+		{"of another fence", lease.Until.Add(-time.Microsecond), JobLease{w.Job.ID, lease.Fence + 1, moved}, true, moved},
+		{"that has ended", moved, JobLease{w.Job.ID, lease.Fence, moved.Add(time.Hour)}, true, moved},
+		{"set back", lease.Until, JobLease{w.Job.ID, lease.Fence, lease.Until}, false, lease.Until},
 	} {
-		lost, err := r.Renew(ask.now, ask.JobLease)
-		if err != nil {
+		c.then(func() error {
+			lost, err := c.tx.Withdrawals().Renew(ask.now, ask.JobLease)
+			if err == nil && slices.Contains(lost, w.Job.ID) != ask.lost {
+				err = broken("a lease " + ask.what + ": the answer of its renewal is wrong")
+			}
 			return err
-		}
-		if slices.Contains(lost, w.Job.ID) != ask.lost {
-			return broken("a lease " + ask.what + ": the answer of its renewal is wrong")
-		}
-		stored, err := c.service.Get(context.Background(), w.Request.ID)
-		if err != nil {
-			return err
-		}
-		want := moved
-		if ask.what == "set back" {
-			want = lease.Until
-		}
-		if !stored.Job.Lease.Until.Equal(want) {
-			return broken(fmt.Sprintf("a lease %s ends at %v and should at %v", ask.what, stored.Job.Lease.Until, want))
-		}
+		})
+		stored := c.do(0)
+		c.then(func() error {
+			if at := stored.Job.Lease.Until; !at.Equal(ask.ends) {
+				return broken(fmt.Sprintf("a lease %s ends at %v and should at %v", ask.what, at, ask.ends))
+			}
+			return nil
+		})
 	}
-	return nil
 }
 
 // saves applies two events to the same aggregate and saves both changes.
-func (c *paymentChecks) saves(w withdrawal.Withdrawal, first, second withdrawal.Event) error {
-	now, err := c.tx.Now()
-	if err != nil {
-		return err
-	}
-	for _, ev := range []withdrawal.Event{first, second} {
-		change, err := c.policy.ApplyAt(w, ev, now)
-		if err == nil {
-			err = c.tx.Withdrawals().Save(change)
-		}
-		if err == nil {
-			_, err = c.tx.Withdrawals().Get(w.Request.ID) // write now
-		}
-		if err != nil {
+func (c *paymentCheck) saves(w withdrawal.Withdrawal, events ...withdrawal.Event) {
+	for _, ev := range events {
+		c.then(func() error {
+			now, err := c.tx.Now()
+			if err != nil {
+				return err
+			}
+			change, err := c.service.policy.ApplyAt(w, ev, now)
+			if err == nil {
+				err = c.tx.Withdrawals().Save(change)
+			}
+			if err == nil {
+				_, err = c.tx.Withdrawals().Get(w.Request.ID) // write now
+			}
 			return err
-		}
+		})
 	}
-	return nil
-}
-
-func (c *paymentChecks) staleSave() error {
-	w, err := c.submit(0)
-	if err != nil {
-		return err
-	}
-	return c.saves(w, withdrawal.Approved{By: c.by(withdrawal.Approver)}, withdrawal.Rejected{By: c.by(withdrawal.Approver), Reason: "self-check"})
-}
-
-func (c *paymentChecks) secondClaim() error {
-	w, err := c.pending(0)
-	if err != nil {
-		return err
-	}
-	other := c.worker
-	other.Actor = "another"
-	return c.saves(w, withdrawal.Claimed{By: c.worker}, withdrawal.Claimed{By: other})
-}
-
-func (c *paymentChecks) secondInSlot() error {
-	if _, err := c.claimed(0); err != nil {
-		return err
-	}
-	w, err := c.pending(1)
-	if err != nil {
-		return err
-	}
-	return c.saves(w, withdrawal.Claimed{By: c.worker}, withdrawal.Claimed{By: c.worker})
-}
-
-func (c *paymentChecks) secondOwner() error {
-	w, err := c.claimed(0)
-	if err != nil {
-		return err
-	}
-	if _, err := c.do(c.requests[0], c.prepared(&w, "0xfirst"), withdrawal.Broadcast{By: c.worker, Fence: w.Job.Lease.Fence, Hash: "0xfirst"}); err != nil {
-		return err
-	}
-	if w, err = c.claimed(1); err != nil {
-		return err
-	}
-	w.Wallet.NextNonce = 0 // as if it had been read before
-	return c.saves(w, c.prepared(&w, "0xsecond"), c.prepared(&w, "0xsecond"))
 }

@@ -1,16 +1,9 @@
 package storetest
 
 import (
-	"cmp"
-	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
-	"reflect"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -60,7 +53,7 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"an incident is open until an operator has acknowledged it, once", acknowledged[T]},
 		{"what an operator tried and was refused is in the journal, and nothing else of it", journal[T]},
 
-		{"statistics of a chain, and of all, are what the domain counts", statsOfChains[T]},
+		{"statistics of a chain, and of all, are what the domain counts", statistics[T]},
 
 		{"every field of a batch comes back", everyBatchField[T]},
 		{"a batch is stored with all its members or not at all", batchWithMembers[T]},
@@ -74,14 +67,12 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"what comes from outside passes the law, and sums do not overflow", outside[T]},
 		{"values come back exactly", exactWithdrawals[T]},
 		{"the windows count what the definition counts", usage[T]},
-		{"statistics count what their fields say", statistics[T]},
-		{"a review of an imported payment has an age", importedReview[T]},
 		{"requests page by time and id, stable under writes", requestPages[T]},
 		{"limits of 0, below it, or enormous are refused by every method", withdrawalLimits[T]},
 		{"what does not exist is a zero aggregate or not found", unknownWithdrawals[T]},
 		{"the self-check passes and leaves nothing", selfCheck[T]},
 	}
-	versioned(t, func(t *testing.T) *withdrawalSubject[T] { return versionedWithdrawals(t, newWithdrawals(t, open(t))) })
+	versioned(t, func(t *testing.T) *withdrawalSubject[T] { return newWithdrawals(t, open(t)).withdrawalSubject })
 	t.Run("batches", func(t *testing.T) {
 		versioned(t, func(t *testing.T) *payoutSubject[T] { return versionedPayouts(t, newWithdrawals(t, open(t))) })
 	})
@@ -89,24 +80,20 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		t.Run(r.rule, func(t *testing.T) { r.test(t, newWithdrawals(t, open(t))) })
 	}
 	t.Run("random histories store the same as the memory adapter", func(t *testing.T) {
-		randomHistories(t, versionedWithdrawals(t, newWithdrawals(t, open(t))), versionedWithdrawals(t, newWithdrawals[store.Unit](t, memory.New(memory.Options{}))))
+		randomHistories(t, newWithdrawals(t, open(t)).withdrawalSubject, newWithdrawals[store.Unit](t, memory.New(memory.Options{})).withdrawalSubject)
 	})
 	t.Run("eight workers broadcast each of many jobs once", func(t *testing.T) { eightWorkers(t, newWithdrawals(t, open(t))) })
 }
 
 // withdrawals is one store under test, with wallets of two chains.
 type withdrawals[T store.WithdrawalUnit] struct {
-	store.Store[T]
+	*withdrawalSubject[T]
 	policy  withdrawal.Policy
 	service *store.Withdrawals
 	ids     atomic.Uint64
 }
 
 var (
-	ctx = context.Background()
-
-	start = time.Date(2001, 1, 2, 3, 4, 5, 678901000, time.UTC) // so long ago that no random history comes near the store's clock
-
 	// evm has nonces, utxos has none.
 	evm, utxos, utxos2 = named("evm"), named("utxos"), named("more utxos")
 	evmHot1, evmHot2   = named("wallet evm 1"), named("wallet evm 2")
@@ -116,47 +103,7 @@ var (
 	dualAsset          = named("asset with two approvers")
 	tokenOnChain       = named("token")
 	worker1            = "worker-1"
-	errRollback        = errors.New("the test wants it back")
-	concurrentAttempts = 8
 )
-
-// answering bounds each transaction of the suite.
-type answering[T any] struct{ store.Store[T] }
-
-// patience is how long a store may take for one transaction.
-const patience = time.Minute
-
-const noAnswer = "the store did not answer: does a panic or an error leak its connection?"
-
-func (s answering[T]) Update(ctx context.Context, fn func(T) error) error {
-	return bounded(ctx, func(ctx context.Context) error { return s.Store.Update(ctx, fn) })
-}
-
-func (s answering[T]) View(ctx context.Context, fn func(T) error) error {
-	return bounded(ctx, func(ctx context.Context) error { return s.Store.View(ctx, fn) })
-}
-
-// bounded ends a call by its context, and the test's process if that does not
-// help. A context that ended with every call would free what a store leaks.
-func bounded(ctx context.Context, call func(context.Context) error) error {
-	limited, cancel := context.WithCancel(ctx)
-	defer time.AfterFunc(patience, cancel).Stop()
-	defer time.AfterFunc(2*patience, func() { panic(noAnswer) }).Stop()
-	err := call(limited)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("%s %w", noAnswer, err)
-	}
-	return err
-}
-
-// failer is what helpers need of a test, a property test included.
-type failer interface {
-	Helper()
-	Fatal(...any)
-	Fatalf(string, ...any)
-}
-
-func named(name string) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)) }
 
 func policy() withdrawal.Policy {
 	p := withdrawal.DefaultPolicy()
@@ -175,7 +122,8 @@ func newWithdrawals[T store.WithdrawalUnit](t *testing.T, s store.Store[T]) *wit
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &withdrawals[T]{Store: s, policy: policy(), service: service}
+	w := &withdrawals[T]{policy: policy(), service: service}
+	w.withdrawalSubject = versionedWithdrawals(w, s)
 	for _, wallet := range []withdrawal.HotWallet{{ID: evmHot1, Chain: evm}, {ID: evmHot2, Chain: evm}, {ID: utxoHot, Chain: utxos}} {
 		w.putWallet(t, wallet)
 	}
@@ -206,15 +154,6 @@ func workerAt(at time.Time) withdrawal.By { return by(withdrawal.WithdrawalWorke
 func submission(request, chain uuid.UUID, at time.Time) withdrawal.Submitted {
 	return withdrawal.Submitted{By: by(withdrawal.System, at), Request: request, User: aUser, Asset: anAsset, Chain: chain,
 		ToAddress: "0xabc", Amount: "1.5", Decimals: 18}
-}
-
-func (w *withdrawals[T]) do(t testing.TB, request uuid.UUID, events ...withdrawal.Event) withdrawal.Withdrawal {
-	t.Helper()
-	got, err := w.service.Do(ctx, request, events...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got
 }
 
 // approved makes an approved request.
@@ -264,30 +203,6 @@ func receipt(a *withdrawal.Withdrawal, at time.Time, depth uint64) withdrawal.Re
 		Block: withdrawal.Block{Height: 10, Hash: "b10", Canonical: "b10", Head: 9 + depth}}
 }
 
-// change applies an event without saving it.
-func (w *withdrawals[T]) change(t testing.TB, a withdrawal.Withdrawal, ev withdrawal.Event) withdrawal.Change {
-	t.Helper()
-	c, err := w.policy.Apply(a, ev)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// save saves changes in one update.
-func (w *withdrawals[T]) save(changes ...withdrawal.Change) error {
-	return w.Update(ctx, func(tx T) error { return tx.Withdrawals().Save(changes...) })
-}
-
-func (w *withdrawals[T]) get(t testing.TB, request uuid.UUID) withdrawal.Withdrawal {
-	t.Helper()
-	a, err := w.service.Get(ctx, request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
 // due returns what is due, in an update.
 func (w *withdrawals[T]) due(t testing.TB, q store.DueWithdrawals) (found []withdrawal.Withdrawal) {
 	t.Helper()
@@ -316,73 +231,6 @@ func (w *withdrawals[T]) nextDue(t testing.TB, q store.DueWithdrawals) time.Dura
 		return -1
 	}
 	return next.Sub(q.Now)
-}
-
-// text is a value in a form that compares: decimals and times by what they say.
-func text(t failer, v any) string {
-	t.Helper()
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
-// plain is a value as maps, slices and texts.
-func plain(t failer, v any) (p any) {
-	t.Helper()
-	d := json.NewDecoder(strings.NewReader(text(t, v)))
-	d.UseNumber()
-	if err := d.Decode(&p); err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-// same requires equal values, and prints the fields that differ.
-func same(t failer, rule string, got, want any) {
-	t.Helper()
-	if d := differences("", plain(t, got), plain(t, want)); len(d) > 0 {
-		t.Fatalf("%s\n%s", rule, strings.Join(d[:min(len(d), 20)], "\n"))
-	}
-}
-
-func differences(path string, got, want any) (all []string) {
-	switch g := got.(type) {
-	case map[string]any:
-		if w, ok := want.(map[string]any); ok {
-			both := maps.Clone(g)
-			maps.Copy(both, w)
-			for _, key := range slices.Sorted(maps.Keys(both)) {
-				all = append(all, differences(strings.TrimPrefix(path+"."+key, "."), g[key], w[key])...)
-			}
-			return all
-		}
-	case []any:
-		if w, ok := want.([]any); ok && len(w) == len(g) {
-			for i := range g {
-				all = append(all, differences(fmt.Sprintf("%s[%d]", path, i), g[i], w[i])...)
-			}
-			return all
-		}
-	}
-	g, w := short(got), short(want)
-	if reflect.DeepEqual(got, want) || g == "nothing" && w == g {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s: got %s, want %s", cmp.Or(path, "it"), g, w)}
-}
-
-// short is a plain value in one line. A nil slice is as good as an empty one.
-func short(v any) string {
-	if all, ok := v.([]any); v == nil || v == "" || ok && len(all) == 0 {
-		return "nothing"
-	}
-	b, _ := json.Marshal(v)
-	if s := string(b); len(s) > 300 {
-		return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(s[:200], ""), len(s))
-	}
-	return string(b)
 }
 
 // taken requires a TakenError of a unique rule that names a job.

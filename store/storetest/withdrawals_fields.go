@@ -31,7 +31,7 @@ type fields[T store.WithdrawalUnit] struct {
 }
 
 func everyField[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
-	f := &fields[T]{life: newLife(t, versionedWithdrawals(t, w)), w: w, attempts: map[uuid.UUID][]withdrawal.Attempt{}}
+	f := &fields[T]{life: newLife(t, w.withdrawalSubject), w: w, attempts: map[uuid.UUID][]withdrawal.Attempt{}}
 	f.follow, f.compareMore = f.followChange, f.compareLists
 	f.records = func(a *withdrawal.Withdrawal) map[string]any {
 		all := map[string]any{"Request": a.Request}

@@ -2,13 +2,11 @@ package storetest
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
@@ -149,93 +147,4 @@ func journal[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	if _, err := w.service.Do(ctx, w.id(), withdrawal.Cancelled{By: operatorAt(start), Reason: "unknown"}); !errors.Is(err, statemachine.ErrNotFound) {
 		t.Errorf("an unknown request: %v", err)
 	}
-}
-
-// statsOfChains: what is counted of each chain, and of all, is what the domain's
-// function counts of the records.
-func statsOfChains[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
-	idle := w.id()
-	chains := []uuid.UUID{w.payingChain(t), w.payingChain(t), utxos, idle}
-	for n, chain := range chains[:3] {
-		for range n + 1 {
-			a := w.confirming(t, chain, start)
-			w.do(t, a.Request.ID, receipt(&a, start.Add(time.Minute), 12))
-		}
-		failed := w.pending(t, chain, start)
-		w.do(t, failed.Request.ID, withdrawal.Claimed{By: workerAt(start)},
-			withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"})
-		w.approved(t, chain, start)
-		w.contradicted(t, start) // on a chain of its own choice
-	}
-	w.declaredNotSent(t, chains[0])
-	w.do(t, w.approved(t, chains[1], start).Request.ID, withdrawal.Cancelled{By: operatorAt(start), Reason: "no"})
-	all, err := w.counted()
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts := []uuid.UUID{{}, idle}
-	for i := range all {
-		if !slices.Contains(parts, all[i].Request.Chain) {
-			parts = append(parts, all[i].Request.Chain)
-		}
-	}
-	for _, chain := range parts {
-		of := slices.DeleteFunc(slices.Clone(all), func(c withdrawal.Counted) bool { return chain != uuid.Nil && chain != c.Request.Chain })
-		for _, ago := range []time.Duration{-time.Hour, -time.Minute - tick, -time.Minute, -tick, 0, tick} {
-			for _, window := range []time.Duration{2 * time.Hour, time.Minute} {
-				var got withdrawal.Stats
-				if err := w.View(ctx, func(tx T) (err error) { got, err = tx.Withdrawals().Stats(start.Add(-ago), window, chain); return err }); err != nil {
-					t.Fatal(err)
-				}
-				want := withdrawal.StatsOf(of, start.Add(-ago), window)
-				same(t, fmt.Sprintf("chain %v at start %v, window %v", chain, -ago, window), got, want)
-			}
-		}
-	}
-	total := withdrawal.StatsOf(all, start.Add(time.Hour), 2*time.Hour)
-	if total.Completed == 0 || total.Incidents == 0 || total.Requests[withdrawal.RequestCancelled] == 0 || total.Jobs[withdrawal.JobFailed] == 0 || total.InReview == 0 || total.Retries == 0 {
-		t.Errorf("too little is counted: %+v", total)
-	}
-	if service, err := w.service.StatsOf(ctx, idle, time.Hour, nil); err != nil || len(service.Requests) != 0 || service.GasUsed != "" {
-		t.Errorf("a chain without requests has %+v, %v", service, err)
-	}
-}
-
-// counted reads what the domain's function needs of all that is stored.
-func (w *withdrawals[T]) counted() (all []withdrawal.Counted, err error) {
-	listed, err := w.service.List(ctx, store.ListWithdrawals{Limit: 1000})
-	if err != nil {
-		return nil, err
-	}
-	incidents, _, err := w.service.Incidents(ctx, 0, 1000)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range listed {
-		c := withdrawal.Counted{Request: a.Request, Latest: a.Job, Wallet: a.Wallet}
-		jobs, err1 := w.service.Jobs(ctx, a.Request.ID)
-		trail, err2 := w.service.Trail(ctx, a.Request.ID)
-		settled, err3 := w.service.Acknowledgements(ctx, a.Request.ID)
-		for _, j := range jobs {
-			attempts, err := w.service.Attempts(ctx, j.ID)
-			c.Jobs, c.Attempts = append(c.Jobs, j), append(c.Attempts, attempts)
-			err1 = errors.Join(err1, err)
-		}
-		for i := range trail {
-			if withdrawal.IsApproval(&trail[i]) {
-				c.Approved = trail[i].At
-			}
-		}
-		for _, i := range incidents {
-			if i.Request == a.Request.ID {
-				c.Incidents = append(c.Incidents, i)
-			}
-		}
-		c.Settled = len(settled)
-		if err := errors.Join(err1, err2, err3); err != nil {
-			return nil, err
-		}
-		all = append(all, c)
-	}
-	return all, nil
 }

@@ -25,9 +25,9 @@ type (
 
 // versionedWithdrawals says how to make withdrawals, for the rules of any
 // versioned record.
-func versionedWithdrawals[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) *withdrawalSubject[T] {
+func versionedWithdrawals[T store.WithdrawalUnit](w *withdrawals[T], in store.Store[T]) *withdrawalSubject[T] {
 	s := &withdrawalSubject[T]{
-		Store:   w.Store,
+		Store:   in,
 		service: w.service,
 		within:  func(tx T) withdrawalService { return w.service.Within(tx) },
 		records: func(tx T) records[uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Change] {
