@@ -53,8 +53,11 @@ func (p *Policy) claim(c *step, e *Claimed) error {
 	t.Lease, t.ClaimedAt, t.Revision = l, c.by.At, c.New.Relay.Revision
 	t.Due, t.Backoff = time.Time{}, false
 	t.UnansweredAt = until(t.UnansweredAt, c.by.At.Add(p.Lease)) // it is later after a clock that went back
-	if body, err := p.body(&c.New.Relay); err == nil {           // else the attempt says so, as a failure
-		c.New.Relay.Sent, _ = c.New.Relay.Sent.with(body)
+	r := &c.New.Relay
+	body, err := p.body(r)
+	known, err2 := r.Sent.parse()
+	if err == nil && err2 == nil && known.grow(body, r.room()) == nil { // else the attempt says so, as a failure
+		r.Sent = known.text()
 	}
 	return c.move(on, "")
 }
@@ -124,9 +127,9 @@ func (p *Policy) succeed(c *step, claimed time.Time) error {
 		return c.move(OnFollow, "")
 	}
 	if body, err := p.body(r); recreated && err == nil { // the server has just that
-		if only, err := Paths("").with(body); err == nil {
-			r.Sent = only
-		}
+		only := tree{}
+		only.add(body)
+		r.Sent = only.text()
 	}
 	r.Synced = true
 	return c.move(OnSuccess, "")

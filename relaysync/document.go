@@ -143,17 +143,17 @@ func (p Paths) parse() (tree, error) {
 	return t, nil
 }
 
-// with adds the paths of a body.
-func (p Paths) with(body object) (Paths, error) {
-	t, err := p.parse()
-	if err != nil {
-		return p, err
-	}
+func (t tree) text() Paths { return Paths(encode(t)) } // its names fit: a PATCH has them all
+
+// grow adds the paths of a body, up to room in all; those that are there already
+// are no more than before. After a refusal t is of no use.
+func (t tree) grow(body object, room int) error {
+	before := t.count()
 	t.add(body)
-	if n := t.count(); n > MaxPaths {
-		return p, fmt.Errorf("%d different paths were or would be sent, %d are possible: after an operator's Recreated and its sync those that are gone are free", n, MaxPaths)
+	if n := t.count(); n > room && n > before {
+		return fmt.Errorf("%d different paths were or would be sent, %d are possible: after an operator's Recreated and its sync those that are gone are free", n, room)
 	}
-	return Paths(encode(t)), nil // its names fit: a PATCH has them all
+	return nil
 }
 
 func (t tree) add(body object) {

@@ -63,6 +63,67 @@ func TestTheWayOnAfterTooManyPaths(t *testing.T) {
 	}
 }
 
+// Where another writer has left a document for which there is no room, an
+// operator's Recreated sends it as it is, and so does a host that cuts it back.
+func TestADocumentWithoutRoom(t *testing.T) {
+	wide := func(prefix string, n int) relaysync.Document {
+		var keys []string
+		for k := range n {
+			keys = append(keys, fmt.Sprintf(`"%s%d":1`, prefix, k))
+		}
+		return relaysync.Document("{" + strings.Join(keys, ",") + "}")
+	}
+	x := start(t)
+	u := updated(t0, "a")
+	u.Roles = wide("a", 3000)
+	x.do(u)
+	x.succeed(t0)
+	u.Roles = wide("b", 10)
+	x.do(u)
+	full, err := policy.Apply(relaysync.Sync{}, relaysync.Created{By: u.By, Relay: "x", Tenant: "t", Subdomain: "x", Config: relaysync.Config{Info: u.Info, Roles: wide("b", 3000)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.s.Relay.Roles = full.New.Relay.Roles
+	sent := x.s.Relay.Sent
+	x.do(claimed(t0))
+	if _, err := policy.Attempt(x.s); !errors.Is(err, statemachine.ErrInvalid) || !strings.Contains(err.Error(), "Recreated") || x.s.Relay.Sent != sent {
+		t.Fatalf("3000 paths beside 3000 others: %v", err)
+	}
+	x.do(finished(t0, x.s.Timer.Lease.Fence, statemachine.Failed, "no room"))
+	stuck := *x
+
+	x.do(relaysync.Recreated{By: by(relaysync.Operator, sec(40)), Reason: "no room"})
+	if _, err := policy.Attempt(x.s); err != nil {
+		t.Error(err)
+	}
+	x.do(claimed(sec(40)))
+	a, err := policy.Attempt(x.s)
+	if err != nil || a.Requests[0].Method != "POST" || strings.Contains(string(a.Requests[0].Body), "null") || strings.Count(string(a.Requests[1].Body), "null") != 3000 {
+		t.Fatalf("after Recreated: %v", err)
+	}
+	if n := strings.Count(string(x.s.Relay.Sent), "{}"); n < 6000 {
+		t.Errorf("%d paths are on file before a PATCH may bring 6000", n)
+	}
+	x.do(finished(sec(41), x.s.Timer.Lease.Fence, statemachine.Unknown, "time-out"))
+	x.do(claimed(sec(100)), finished(sec(100), x.s.Timer.Lease.Fence+1, statemachine.Done, ""))
+	if n := strings.Count(string(x.s.Relay.Sent), "{}"); !x.s.Relay.Synced || n > 3010 {
+		t.Errorf("%v, %d paths after the success", x.s.Phase(), n)
+	}
+
+	// A success that is to be followed ends the order; what is on file already is
+	// sent once more, and no bound is in its way.
+	y := stuck
+	y.do(relaysync.Recreated{By: by(relaysync.Operator, sec(40))}, claimed(sec(40)), finished(sec(41), y.s.Timer.Lease.Fence+1, statemachine.Unknown, "time-out"))
+	y.do(relaysync.Retried{By: by(relaysync.Operator, sec(42))}, claimed(sec(42)), finished(sec(43), y.s.Timer.Lease.Fence+1, statemachine.Done, ""), claimed(sec(73)))
+	if a, err := policy.Attempt(y.s); err != nil || a.Requests[0].Method != "PATCH" {
+		t.Errorf("the sync that follows: %v", err)
+	}
+
+	stuck.do(updated(sec(40), "cut back"))
+	stuck.succeed(sec(40))
+}
+
 // An attempt of nothing is an answer, and no panic.
 func TestAttemptsOfNothing(t *testing.T) {
 	post := relaysync.Attempt{Requests: []relaysync.Request{{Method: "POST", NeedsSecret: true}}}

@@ -49,8 +49,8 @@ func (p Policy) Attempt(s Sync) (Attempt, error) {
 	if err != nil {
 		return Attempt{}, err
 	}
-	if known.add(body); known.count() > MaxPaths { // the claim could not put them on file
-		return Attempt{}, fmt.Errorf("%w: relay %s: more than %d different paths", statemachine.ErrInvalid, r.ID, MaxPaths)
+	if err := known.grow(body, r.room()); err != nil { // the claim could not put them on file
+		return Attempt{}, fmt.Errorf("%w: relay %s: %w", statemachine.ErrInvalid, r.ID, err)
 	}
 	known.nulls(body)
 	a.Requests = append(a.Requests, Request{Method: "PATCH", Path: path, Body: encode(body)})
@@ -60,6 +60,16 @@ func (p Policy) Attempt(s Sync) (Attempt, error) {
 		}
 	}
 	return a, nil
+}
+
+// room is how many paths may be on file before a sync. One that begins with a POST
+// as an operator ordered it has room for a whole body beside what the server has
+// known, which its success forgets.
+func (r *Relay) room() int {
+	if r.Recreate {
+		return 2 * MaxPaths
+	}
+	return MaxPaths
 }
 
 func (q *Request) size() int {
@@ -97,8 +107,9 @@ func (q Request) URL(base string) string { return strings.TrimRight(base, "/") +
 //
 // Any 409 to a POST is followed by the PATCH: 200 says that the relay was ours,
 // 404 that the conflict was another's. No text is parsed. A redirect is an
-// answer like others that are not 2xx. An attempt without requests has failed:
-// nothing is sent.
+// answer like others that are not 2xx. That of a gateway which has none from the
+// server says nothing: the request may still arrive. An attempt without requests
+// has failed: nothing is sent.
 func (a Attempt) Judge(answers ...Answer) (next *Request, outcome statemachine.Outcome, text string) {
 	if len(a.Requests) == 0 {
 		return nil, statemachine.Failed, fmt.Sprintf("%v: an attempt without requests", statemachine.ErrInvalid)
@@ -118,7 +129,12 @@ func (a Attempt) Judge(answers ...Answer) (next *Request, outcome statemachine.O
 	case conflict && last.Status == 404:
 		last = first
 	}
-	return nil, statemachine.Failed, strings.TrimSpace(fmt.Sprintf("status %d: %s", last.Status, last.Text))
+	outcome = statemachine.Failed
+	switch last.Status {
+	case 502, 504, 520, 522, 524: // bad gateway and its time-out, and what a CDN says in their place
+		outcome = statemachine.Unknown
+	}
+	return nil, outcome, strings.TrimSpace(fmt.Sprintf("status %d: %s", last.Status, last.Text))
 }
 
 // body is what is sent of a relay, without the secret.
@@ -152,27 +168,24 @@ func (p *Policy) body(r *Relay) (object, error) {
 // fits checks that the relay can be sent, after everything that may have been
 // sent of the old one.
 func (p *Policy) fits(old, r *Relay) error {
-	known := old.Sent
+	known, err := old.Sent.parse()
+	if err != nil {
+		return err
+	}
 	if old.Version > 0 {
-		if body, err := p.body(old); err == nil {
-			if known, err = known.with(body); err != nil {
-				return err
-			}
+		if body, err := p.body(old); err == nil && known.grow(body, old.room()) != nil {
+			known, _ = old.Sent.parse() // nor can it have been sent
 		}
 	}
 	body, err := p.body(r)
 	if err != nil {
 		return err
 	}
-	if _, err := known.with(body); err != nil {
-		return err
-	}
-	tree, err := known.parse()
-	if err != nil {
+	if err := known.grow(body, MaxPaths); err != nil {
 		return err
 	}
 	n := len(encode(body)) + secretRoom
-	tree.nulls(body)
+	known.nulls(body)
 	if n = max(n, len(encode(body))); n > MaxBody {
 		return fmt.Errorf("the body of a request has %d bytes, %d are possible", n, MaxBody)
 	}

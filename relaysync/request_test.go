@@ -259,6 +259,11 @@ func TestJudge(t *testing.T) {
 		{"patched", patch, []relaysync.Answer{{204, ""}}, "done: "},
 		{"404 on PATCH is never a POST", patch, []relaysync.Answer{{404, "no such relay"}}, "failed: status 404: no such relay"},
 		{"409 on PATCH is final", patch, []relaysync.Answer{{409, "host"}}, "failed: status 409: host"},
+		{"a gateway without an answer of the server", post, []relaysync.Answer{{504, "late"}}, "unknown: status 504: late"},
+		{"the PATCH meets one", post, []relaysync.Answer{{409, "exists"}, {502, ""}}, "unknown: status 502:"},
+		{"520", patch, []relaysync.Answer{{520, ""}}, "unknown: status 520:"}, {"522", patch, []relaysync.Answer{{522, ""}}, "unknown: status 522:"},
+		{"524", patch, []relaysync.Answer{{524, ""}}, "unknown: status 524:"},
+		{"503 is the server's own", patch, []relaysync.Answer{{503, "busy"}}, "failed: status 503: busy"}, {"505", patch, []relaysync.Answer{{505, ""}}, "failed: status 505:"},
 		{"299", patch, []relaysync.Answer{{299, ""}}, "done: "}, {"300", patch, []relaysync.Answer{{300, ""}}, "failed: status 300:"}, {"199", patch, []relaysync.Answer{{199, ""}}, "failed: status 199:"},
 	} {
 		q, o, text := tt.attempt.Judge(tt.answers...)

@@ -105,6 +105,36 @@ func TestLostCreate(t *testing.T) {
 	})
 }
 
+// A gateway's time-out is no answer of the server's: the request arrives after the
+// relay was deactivated and sent again, and does not stay.
+func TestLateBehindAGateway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		stop := b.run("reactor-1")
+		b.create("a")
+		time.Sleep(time.Second)
+		b.fault = func(request) (fault, bool) { return fault{status: 504}, true }
+		s := b.do("a", relaysync.Activated{By: by(relaysync.Host)})
+		time.Sleep(time.Second)
+		b.fault = nil
+		b.do("a", relaysync.Deactivated{By: by(relaysync.Host)})
+		time.Sleep(time.Second)
+		late, err := b.relays.Policy().Attempt(s)
+		var doc map[string]any
+		if err = errors.Join(err, json.Unmarshal(late.Requests[0].Body, &doc)); err != nil || b.apply(request{method: "PATCH", relay: "a"}, doc) != 200 {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait() // for what the server wrote
+		if s := b.get("a"); !s.Relay.Synced || b.bodies["a"]["inactive"] != true {
+			t.Errorf("%v, the server has inactive: %v", s.Phase(), b.bodies["a"]["inactive"])
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // What a killed process was sending is claimed when its lease ends, at once and
 // as no failure; what it sent may still arrive, so it is sent once more.
 func TestKilledReactor(t *testing.T) {
