@@ -1,0 +1,154 @@
+package coinselect_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/coinselect"
+	"pgregory.net/rapid"
+)
+
+// accept is the mempool's policy, in its own words: what is wrong with a
+// replacement, "" if nothing.
+func (b *till) accept(tx *wire.MsgTx) string {
+	var direct, evicted []*wire.MsgTx
+	for _, p := range b.pool {
+		if shares(p, tx) {
+			direct = append(direct, p)
+		}
+	}
+	evicted = slices.Clone(direct)
+	for i := 0; i < len(evicted); i++ {
+		for _, p := range b.pool {
+			for j := range evicted[i].TxOut {
+				if op := (wire.OutPoint{Hash: evicted[i].TxHash(), Index: uint32(j)}); spends(p, op) && !slices.Contains(evicted, p) {
+					evicted = append(evicted, p)
+				}
+			}
+		}
+	}
+	fees := int64(0)
+	for _, p := range evicted {
+		fees += b.fee(p)
+	}
+	fee, size := b.fee(tx), vsize(tx)
+	for _, in := range tx.TxIn {
+		op := in.PreviousOutPoint
+		if !b.coins[op] && !slices.ContainsFunc(direct, func(p *wire.MsgTx) bool { return spends(p, op) }) {
+			return "a new unconfirmed input"
+		}
+		if slices.ContainsFunc(evicted, func(p *wire.MsgTx) bool { return p.TxHash() == op.Hash }) {
+			return "it spends what it evicts"
+		}
+	}
+	for _, p := range direct {
+		if fee*1000/size <= b.fee(p)*1000/vsize(p) {
+			return "the rate is not above a direct rival's"
+		}
+	}
+	switch {
+	case len(direct) == 0:
+		return "it replaces nothing"
+	case fee < fees:
+		return "the fee is below that of what is evicted"
+	case fee-fees < size:
+		return "it does not pay for its own relay"
+	case len(evicted) > 100:
+		return "too many are evicted"
+	}
+	return ""
+}
+
+// TestReplaceAgainstTheMempool: what is built is accepted and keeps inputs and
+// payees; what is refused for lack of money no set of confirmed coins could pay.
+func TestReplaceAgainstTheMempool(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		b := newTill(t)
+		amount := rapid.Int64Range(300, 60_000)
+		funds := b.fund(rapid.SliceOfN(amount, 1, 5).Draw(rt, "funds")...)
+		n := rapid.IntRange(1, min(2, len(funds))).Draw(rt, "inputs")
+		in := funds[:n]
+		spare := int64(0)
+		for _, op := range in {
+			spare += b.worth[op]
+		}
+		spare -= rapid.Int64Range(100, 1500).Draw(rt, "fee")
+		if spare < 600 {
+			return
+		}
+		payee := rapid.Int64Range(300, spare).Draw(rt, "payee")
+		outs := []*wire.TxOut{pays(rapid.SampledFrom([]byte{1, 2, 9}).Draw(rt, "to"), payee)}
+		if spare-payee >= 294 {
+			outs = append(outs, pays(1, spare-payee))
+		}
+		original := b.observe(b.tx(in, outs...))
+		req := coinselect.ReplaceRequest{Coins: atRate(coinselect.FeeRate(rapid.Int64Range(900, 30_000).Draw(rt, "rate")))}
+		req.Coins.DustLimit = 294
+		if len(outs) == 2 {
+			req.Change = index(1)
+		} else if rapid.Bool().Draw(rt, "shrink") {
+			req.Shrink = index(0)
+		}
+		if out := rapid.IntRange(-1, len(outs)-1).Draw(rt, "child of"); out >= 0 && outs[out].PkScript[2] != 9 && outs[out].Value > 700 {
+			child := b.observe(b.tx([]wire.OutPoint{{Hash: original.TxHash(), Index: uint32(out)}}, pays(outs[out].PkScript[2], outs[out].Value-rapid.Int64Range(50, 400).Draw(rt, "child's fee"))))
+			req.Evict = append(req.Evict, child.TxHash())
+		}
+		r, err := b.replace(original, req)
+		if err == nil {
+			tx := sign(r.Tx)
+			if why := b.accept(tx); why != "" {
+				rt.Fatalf("%s: %+v", why, r)
+			}
+			if b.fee(tx) != r.Fee || vsize(tx) != (r.Weight+3)/4 && r.Change > 0 || b.fee(tx)*1000 < int64(req.Coins.FeeRate)*vsize(tx) {
+				rt.Fatalf("fee %d of %d virtual bytes, said %d of %d units", b.fee(tx), vsize(tx), r.Fee, r.Weight)
+			}
+			for i, op := range in {
+				if tx.TxIn[i].PreviousOutPoint != op {
+					rt.Fatalf("input %v is gone", op)
+				}
+			}
+			if req.Shrink == nil && (tx.TxOut[0].Value != payee || string(tx.TxOut[0].PkScript) != string(outs[0].PkScript)) {
+				rt.Fatalf("the payee gets %d of %d", tx.TxOut[0].Value, payee)
+			}
+			if req.Shrink != nil && len(r.Added) > 0 {
+				rt.Fatal("a payee shrinks and inputs are added")
+			}
+			b.do(utxo.Submitted{Wallet: 1, Tx: tx, Replaces: r.Replaces})
+		}
+		if errors.Is(err, coinselect.ErrLowFeeRate) {
+			if int64(req.Coins.FeeRate) > b.fee(original)*1000/vsize(original) {
+				rt.Fatal(err)
+			}
+			return
+		}
+		// Every set of the confirmed coins that bring more than their fee.
+		rest := funds[n:]
+		if req.Shrink != nil {
+			rest = nil
+		}
+		possible, lean := false, len(r.Added) == 0
+		for mask := range 1 << len(rest) {
+			tx := wire.NewMsgTx(2)
+			for i, op := range append(slices.Clone(in), rest...) {
+				if i < n || mask>>(i-n)&1 == 1 {
+					tx.AddTxIn(wire.NewTxIn(&op, nil, nil))
+				}
+			}
+			tx.AddTxOut(outs[0])
+			if req.Shrink != nil {
+				tx.TxOut[0] = pays(outs[0].PkScript[2], 294)
+			}
+			sign(tx)
+			if b.accept(tx) == "" && b.fee(tx)*1000 >= int64(req.Coins.FeeRate)*vsize(tx) {
+				possible = true
+				lean = lean || mask == 0
+			}
+		}
+		if possible != (err == nil) || err == nil && lean != (len(r.Added) == 0) {
+			rt.Fatalf("%v, added %v; possible %v, without another input %v", err, r.Added, possible, lean)
+		}
+	})
+}
