@@ -103,17 +103,14 @@ func (s *step) again(j *Job, t JobTrigger, text string) error {
 }
 
 // held finds the job and checks slot, job and lock, in this order. over: the
-// attempt of this fence has ended already in one of the states of ends.
-func (s *step) held(h *Held, ends ...JobStatus) (j *Job, over bool, err error) {
+// attempt of this fence has ended already, as the event would end it.
+func (s *step) held(h *Held, ended func(*Job) bool) (j *Job, over bool, err error) {
 	i := find(s.New.Jobs, func(j *Job) bool { return j.ID == h.Job })
 	if i < 0 {
 		return nil, false, s.refuse(statemachine.ErrNotFound, "job "+h.Job.String())
 	}
 	j = &s.New.Jobs[i]
-	for _, end := range ends {
-		over = over || j.Status == end && j.Lease.Fence == h.Fence && j.Lease.Holder == ""
-	}
-	if over {
+	if j.Lease.Holder == "" && j.Lease.Fence == h.Fence && ended(j) {
 		return j, true, nil
 	}
 	if err := s.slot(h.Slot); err != nil {
@@ -128,7 +125,10 @@ func (s *step) held(h *Held, ends ...JobStatus) (j *Job, over bool, err error) {
 // jobDone stores a pass. An invoice with an asset whose recipient no listing
 // shows is not done: the attempt failed.
 func (s *step) jobDone(e *JobDone) error {
-	j, over, err := s.held(&e.Held, JobCompleted)
+	unlisted := func(j *Job) bool {
+		return j.Cause == InvoiceCreated && !slices.ContainsFunc(e.Listing.Transfers, func(t Transfer) bool { return t.Recipient == j.Recipient })
+	}
+	j, over, err := s.held(&e.Held, func(j *Job) bool { return j.Status == JobCompleted || unlisted(j) && notDone(j) })
 	if over || err != nil {
 		return err
 	}
@@ -147,14 +147,17 @@ func (s *step) jobDone(e *JobDone) error {
 	}
 	s.New.Lock = Lock{}
 	j = &s.New.Jobs[find(s.New.Jobs, func(j *Job) bool { return j.ID == e.Job })]
-	if j.Cause == InvoiceCreated && v.recipients[j.Recipient] == nil {
+	if unlisted(j) {
 		return s.again(j, JobRetry, "the recipient is in no listing")
 	}
 	return s.finish(j)
 }
 
+// notDone reports whether the latest attempt ended without a result.
+func notDone(j *Job) bool { return j.Status == JobPending || j.Status == JobFailed }
+
 func (s *step) jobNotDone(e *JobNotDone) error {
-	j, over, err := s.held(&e.Held, JobPending, JobFailed)
+	j, over, err := s.held(&e.Held, notDone)
 	if over || err != nil {
 		return err
 	}
@@ -194,15 +197,20 @@ func (s *step) view(l *Listing, worked []Cancelled) (*view, error) {
 		}
 		*at = t
 	}
-	switch {
-	case read.Began.After(read.Answered):
+	if read.Began.After(read.Answered) {
 		return nil, s.refuse(statemachine.ErrInvalid, "a listing was answered before it began")
-	case read.Began.After(s.by.At):
-		return nil, s.refuse(statemachine.ErrInvalid, "a listing begins after the time of its event")
-	case read.Answered.After(s.by.At): // by the clock of its process
-		read.Answered = s.by.At
 	}
+	read.Began, read.Answered = s.notAhead(read.Began), s.notAhead(read.Answered)
 	v := s.c.read(&read, worked)
 	s.Faults = v.faults
 	return v, nil
+}
+
+// notAhead is a time that a process knows by its own clock, which may run ahead of the
+// store's between two of its answers.
+func (s *step) notAhead(at time.Time) time.Time {
+	if at.After(s.by.At) {
+		return s.by.At
+	}
+	return at
 }

@@ -2,6 +2,8 @@ package refresh
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -35,7 +37,7 @@ func (s *step) pass(v *view, by Credentials) error {
 		case !exists:
 		case s.New.Watchers[i].Status == Watching:
 			w := &s.New.Watchers[i] // its second try of a cancellation waits for its time
-			_, err = s.judge(i, seen, v.listing, !w.CancelTried || !s.by.At.Before(w.NextAt))
+			_, err = s.judge(i, seen, v.listing, seen.tried() && (!w.CancelTried || !s.by.At.Before(w.NextAt)))
 		case seen.open && v.listing.Began.After(s.New.Watchers[i].EndedAt):
 			w := &s.New.Watchers[i]
 			*w = s.c.armed(*w, seen, s.by.At)
@@ -54,15 +56,14 @@ func (c *Config) armed(w Watcher, s *seen, now time.Time) Watcher {
 		w.Asset = s.asset
 	}
 	w.Provisional, w.RefreshCount, w.NextAt, w.ExpiresAt = false, 0, now, c.expiry(now, s.expiration)
-	w.CancelTried, w.EndedAt, w.EndReason, w.LastError = false, time.Time{}, 0, ""
+	w.CancelTried, w.Refused, w.EndedAt, w.EndReason, w.LastError = false, "", time.Time{}, 0, ""
 	return w
 }
 
 // judge takes one watching watcher through the order of a tick: asset, terminal
-// status, cancellation, expiry. tried: the cancellations that are due were
-// called, so that one which is due still did not work; where this counts, at the
-// expiry, the last try is an interval later. It returns whether the watcher is
-// watched on.
+// status, cancellation, expiry. tried: a cancellation that is due still was tried and
+// did not work; where this counts, at the expiry, the last try is an interval later. It
+// returns whether the watcher is watched on.
 func (s *step) judge(i int, seen *seen, l *Listing, tried bool) (goesOn bool, err error) {
 	w := &s.New.Watchers[i]
 	if w.Asset == "" && seen != nil && seen.asset != "" {
@@ -83,7 +84,7 @@ func (s *step) judge(i int, seen *seen, l *Listing, tried bool) (goesOn bool, er
 	}
 	cancel := seen != nil && seen.cancelDue
 	if l.Answered.Before(w.ExpiresAt) {
-		if err := s.refusal(w, seen, cancel); err != nil {
+		if err := s.refusals(w, seen); err != nil {
 			return false, err
 		}
 	}
@@ -108,19 +109,37 @@ func (s *step) judge(i int, seen *seen, l *Listing, tried bool) (goesOn bool, er
 	return false, s.end(w, WatchGone, EndGone)
 }
 
-// refusal notes, before the expiry, that the host refuses a cancellation for ever,
-// which is then not asked again at each tick; and forgets it where a later listing
-// shows why: the transfer has moved.
-func (s *step) refusal(w *Watcher, seen *seen, cancel bool) error {
-	switch {
-	case cancel && seen.refused && !w.CancelTried:
-		w.CancelTried = true
-		return s.moveWatcher(w, WatchCancelFailed)
-	case seen != nil && !cancel && w.CancelTried:
-		w.CancelTried = false
-		return s.moveWatcher(w, WatchMoved)
+// refusals notes, before the expiry, which cancellations the host refuses for ever,
+// each of which is then not asked again at each tick; and forgets one where a later
+// listing shows why: the transfer has moved.
+func (s *step) refusals(w *Watcher, seen *seen) error {
+	if seen == nil {
+		return nil
 	}
-	return nil
+	var all []string
+	size := 0
+	for _, index := range slices.Compact(slices.Sorted(slices.Values(seen.indexes))) {
+		if n := strconv.Itoa(int(index)); seen.refused[index] || w.refuses(index) {
+			if size += len(n) + 1; size > MaxText {
+				break // these are asked at each tick
+			}
+			all = append(all, n)
+		}
+	}
+	now := strings.Join(all, ",")
+	if now == w.Refused {
+		return nil
+	}
+	w.Refused = now
+	if len(seen.refused) > 0 {
+		return s.moveWatcher(w, WatchCancelFailed)
+	}
+	return s.moveWatcher(w, WatchMoved)
+}
+
+// refuses reports whether the host refused to cancel a batch.
+func (w *Watcher) refuses(index int32) bool {
+	return w.Refused != "" && strings.Contains(","+w.Refused+",", ","+strconv.Itoa(int(index))+",")
 }
 
 // expireProvisional ends a provisional watcher whose time is over, together
@@ -185,20 +204,22 @@ func (s *step) looked(e *Looked) error {
 	jobDue := find(s.Old.Jobs, func(j *Job) bool { return !s.by.At.Before(j.Due(&s.Old.Wallet)) && j.Live() }) >= 0
 	held := s.Old.Lock.Lease.Held(s.by.At) || s.busy()
 	var tick Tick
-	var ask []string // whose cancellations are called; what was refused for ever, at the expiry alone
+	named := map[int32]bool{}
 	for i := range s.Old.Watchers {
 		w := &s.New.Watchers[i]
-		if w.Status != Watching || began.Before(w.NextAt) {
+		if w.Status != Watching || began.Before(w.due()) {
 			continue
 		}
 		goesOn := true
+		var seen *seen
 		if v == nil {
 			w.LastError = statemachine.Bounded(e.Error, MaxText)
 			if w.Provisional {
 				goesOn, err = s.expireProvisional(i)
 			}
 		} else {
-			goesOn, err = s.judge(i, v.recipients[w.Recipient], v.listing, false)
+			seen = v.recipients[w.Recipient]
+			goesOn, err = s.judge(i, seen, v.listing, false)
 		}
 		jobFirst := v != nil && e.JobFirst && jobDue
 		if goesOn && w.Provisional && (jobFirst || held) {
@@ -215,8 +236,11 @@ func (s *step) looked(e *Looked) error {
 			s.postpone(w, began)
 		default:
 			tick.Recipients = append(tick.Recipients, w.Recipient)
-			if !w.CancelTried || !v.listing.Answered.Before(w.ExpiresAt) {
-				ask = append(ask, w.Recipient)
+			for _, index := range seen.toCancel() { // what was refused for ever, at the expiry alone
+				if !named[index] && (!w.refuses(index) || !v.listing.Answered.Before(w.ExpiresAt)) {
+					named[index] = true
+					tick.Cancel = append(tick.Cancel, index)
+				}
 			}
 			s.postpone(w, began)
 		}
@@ -229,17 +253,16 @@ func (s *step) looked(e *Looked) error {
 		return s.answered()
 	}
 	s.Tick.Refresh = true
-	s.Tick.Cancel = v.due(ask)
 	return s.lock(e.Lock)
 }
 
 // began brings the begin of a tick to the form of the store.
 func (s *step) began(at time.Time) (time.Time, error) {
 	t, err := statemachine.Time(at)
-	if err != nil || t.After(s.by.At) {
-		return t, s.refuse(statemachine.ErrInvalid, "a tick begins before it ends")
+	if err != nil {
+		return t, s.refuse(statemachine.ErrInvalid, "a tick needs the time of its begin")
 	}
-	return t, nil
+	return s.notAhead(t), nil
 }
 
 // ticked is the second half of a tick.
@@ -271,12 +294,13 @@ func (s *step) ticked(e *Ticked) error {
 		if w.Status != Watching || !slices.Contains(e.Recipients, w.Recipient) {
 			continue
 		}
-		goesOn, err := s.judge(i, v.recipients[w.Recipient], v.listing, true)
+		seen := v.recipients[w.Recipient]
+		goesOn, err := s.judge(i, seen, v.listing, seen.tried())
 		switch {
 		case err != nil:
 			return err
 		case !goesOn:
-		case e.Refreshed == 0 && s.by.At.Before(w.ExpiresAt): // a due job goes first: the refresh is still owed
+		case e.Refreshed == 0 && !w.CancelTried: // a due job goes first: the refresh is still owed
 			w.NextAt = began
 		case e.Refreshed == 0:
 			s.postpone(w, began)

@@ -125,6 +125,6 @@ func checkWatcher(w *Watcher, xpub string) string {
 		rule{(w.EndReason == EndTransfer) == (w.Status == Settled || w.Status == Failed), "a transfer ends a watcher as settled or failed"},
 		rule{w.RefreshCount >= 0, "refreshes are counted from 0"},
 		rule{!w.CreatedAt.IsZero() && !w.NextAt.IsZero() && w.CreatedAt.Before(w.ExpiresAt), "a watcher has its times"},
-		rule{len(w.LastError) <= MaxText, "an error is bounded"},
+		rule{len(w.LastError) <= MaxText && len(w.Refused) <= MaxText, "a text is bounded"},
 	)
 }

@@ -24,8 +24,8 @@
 // no index means every transfer. It ends a whole batch: an index is named only when
 // all that is listed of it can be cancelled or has failed; any other one counts as a
 // cancellation that did not work. What the host refuses for ever is recorded
-// ([Watcher].CancelTried, the trail, Stats.Refused), not asked at each tick, and tried
-// once more at the expiry: an operator's, unless the next look-up shows that the
+// ([Watcher].Refused, the trail, Stats.Refused), not asked at each tick, and tried
+// again at the expiry: an operator's, unless the next look-up shows that the
 // transfer has moved. A call that panics, or that does not return, is one of which
 // nobody knows what happened: an attempt of the job, a look-up without an answer.
 //

@@ -52,20 +52,27 @@ func (w *Watcher) Lapsed(now time.Time) bool {
 	return w.Status == Watching && w.Provisional && !now.Before(w.ExpiresAt)
 }
 
+// due is when a watching watcher itself is due: at NextAt, a provisional one at its
+// expiry at the latest, as after a tick of which the second half never came.
+func (w *Watcher) due() time.Time { return w.noLater(w.NextAt) }
+
+func (w *Watcher) noLater(at time.Time) time.Time {
+	if w.Provisional && w.ExpiresAt.Before(at) {
+		return w.ExpiresAt
+	}
+	return at
+}
+
 // Due is when the watcher is due work of its wallet; zero: never. NotBefore
 // does not put the expiry of a provisional one off.
 func (w *Watcher) Due(of *Wallet) time.Time {
-	if w.Status != Watching {
+	switch {
+	case w.Status != Watching:
 		return time.Time{}
+	case w.NextAt.Before(of.NotBefore):
+		return w.noLater(of.NotBefore)
 	}
-	at := w.NextAt
-	if at.Before(of.NotBefore) {
-		at = of.NotBefore
-	}
-	if w.Provisional && w.ExpiresAt.Before(at) {
-		at = w.ExpiresAt
-	}
-	return at
+	return w.due()
 }
 
 // CompareTicks orders due watchers: those that wait longest first.

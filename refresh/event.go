@@ -90,7 +90,8 @@ type (
 	}
 	// Locked takes the lock for something outside of jobs and watchers, such
 	// as a refresh that a user waits for. Fence is the store's next one. It is
-	// not renewed: what is done under it ends within LockTTL.
+	// not renewed: what is done under it ends within LockTTL. A wallet that never had a
+	// job has no row to lock: [statemachine.ErrNotFound]; no worker is in it.
 	Locked struct {
 		By
 		Fence int64
@@ -114,8 +115,9 @@ type (
 		Lock int64
 	}
 	// JobDone stores the pass: watchers, the end of the job, and the release
-	// of the lock. Cancelled are the answers of failtransfers. Key: Job and
-	// Fence.
+	// of the lock. Cancelled are the answers of failtransfers; an index that was not
+	// called is not in it. An invoice with an asset that no listing shows is not done:
+	// the attempt failed. Key: Job and Fence.
 	JobDone struct {
 		By
 		Held
@@ -149,7 +151,7 @@ type (
 		// Began is the store's time when the tick began, from which the next one
 		// is counted: watchers that were due then are ticked. Listing.Began is
 		// when its look-up began, at or after that: what ended before it may be
-		// watched again. Neither is after the event.
+		// watched again. One after the event counts as of its time.
 		Began   time.Time
 		Listing Listing
 		Error   string

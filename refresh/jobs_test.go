@@ -102,6 +102,30 @@ func TestJobDoneAgain(t *testing.T) {
 	}
 }
 
+// An invoice that no listing shows ends its attempt as failed, the last one its job: the
+// same event again is not an old fence. One that shows it is, as is any end of another
+// attempt.
+func TestJobDoneAgainOfAnInvoiceThatIsNotListed(t *testing.T) {
+	for _, attempts := range []int32{0, config.MaxRefreshRetries - 1} {
+		x := newWorld(t)
+		x.do(enqueued(t0, 1, refresh.InvoiceCreated, "r", "a"))
+		x.w.Jobs[0].Attempts = attempts
+		ev := refresh.JobDone{By: worker(t0), Held: x.claim(t0), Listing: listing(t0, open("another", "a"))}
+		x.do(ev)
+		if c := x.do(ev); !c.Empty() {
+			t.Error("stored twice")
+		}
+		shown, next := ev, ev
+		shown.Listing = listing(t0, open("r", "a"))
+		next.Fence++
+		for _, late := range []refresh.JobDone{shown, next} {
+			if _, err := x.try(late, t0); !errors.Is(err, statemachine.ErrFenced) {
+				t.Errorf("%d attempts: %v", attempts, err)
+			}
+		}
+	}
+}
+
 // A processing job whose lease has ended is due work: the next claim returns it
 // first, at the cost of the attempt.
 func TestOrphans(t *testing.T) {

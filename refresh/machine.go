@@ -108,7 +108,7 @@ const (
 	WatchSettled                                // the transfer is settled
 	WatchFailed                                 // the transfer failed
 	WatchCancelled                              // the transfer was cancelled by us
-	WatchCancelFailed                           // a cancellation was refused for ever, or did not work at the expiry: once more, then it ends
+	WatchCancelFailed                           // a cancellation was refused for ever, or did not work at the expiry: there once more, then it ends
 	WatchMoved                                  // a refusal is explained: the transfer is no longer one to cancel
 	WatchOpen                                   // expired, and the transfer is open still
 	WatchGone                                   // expired, and the transfer is not listed

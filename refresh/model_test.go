@@ -271,7 +271,7 @@ func (n node) key() string {
 	}
 	for i := range w.Watchers {
 		x := &w.Watchers[i]
-		fmt.Fprint(&b, "|", x.Status, x.EndReason, x.Provisional, x.CancelTried, rel(x.NextAt), rel(x.ExpiresAt), x.EndedAt.Equal(n.now), rel(x.CreatedAt))
+		fmt.Fprint(&b, "|", x.Status, x.EndReason, x.Provisional, x.CancelTried, x.Refused, rel(x.NextAt), rel(x.ExpiresAt), x.EndedAt.Equal(n.now), rel(x.CreatedAt))
 	}
 	for i := range n.workers {
 		p := &n.workers[i]
@@ -343,7 +343,7 @@ func TestModel(t *testing.T) {
 		states int
 	}{
 		{"a sync job", start(false, sync), 72106},
-		{"a sync job and a cancellation", start(true, sync), 56891},
+		{"a sync job and a cancellation", start(true, sync), 75659},
 		{"an invoice without asset", start(false, invoice), 64298},
 	} {
 		if testing.Short() && m.init.old {

@@ -65,7 +65,7 @@ type WatcherSet uint8
 const (
 	NoWatchers     WatcherSet = iota
 	AnyWatching               // the first that is watching, in the order of CompareTicks
-	DueWatchers               // watching, NextAt at or before now, in the order of CompareTicks; at most MaxTick
+	DueWatchers               // watching, NextAt at or before now or Lapsed, in the order of CompareTicks; at most MaxTick
 	LapsedWatchers            // see Lapsed; in the order of CompareTicks; at most MaxTick
 	NewestActive              // the last of those that are Active, in the order of CompareWatchers
 	AllWatchers               // the latest MaxHistory, in the order of CompareWatchers
@@ -79,7 +79,7 @@ func (set WatcherSet) Pick(all []Watcher, now time.Time) []Watcher {
 	case AnyWatching:
 		is, limit = func(w *Watcher) bool { return w.Status == Watching }, 1
 	case DueWatchers:
-		is = func(w *Watcher) bool { return w.Status == Watching && !now.Before(w.NextAt) }
+		is = func(w *Watcher) bool { return w.Status == Watching && !now.Before(w.due()) }
 	case LapsedWatchers:
 		is = func(w *Watcher) bool { return w.Lapsed(now) }
 	case NewestActive:

@@ -84,9 +84,9 @@ func TestStatsOf(t *testing.T) {
 		{Wallet: refresh.Wallet{XpubVan: "a", Status: refresh.Served, Lease: lease(soon), HungRounds: 1}, Lock: refresh.Lock{XpubVan: "a", Lease: lease(t0)},
 			Jobs: []refresh.Job{{Status: refresh.JobPending, AvailableAt: t0}, {Status: refresh.JobPending, AvailableAt: soon}, {Status: refresh.JobProcessing, Lease: lease(t0)},
 				{Status: refresh.JobFailed}, {Status: refresh.JobFailed}},
-			Watchers: []refresh.Watcher{{Status: refresh.Watching, NextAt: after(-time.Minute), ExpiresAt: t0}, {Status: refresh.Watching, NextAt: t0, ExpiresAt: soon, CancelTried: true}}},
+			Watchers: []refresh.Watcher{{Status: refresh.Watching, NextAt: after(-time.Minute), ExpiresAt: t0}, {Status: refresh.Watching, NextAt: t0, ExpiresAt: soon, Refused: "1"}}},
 		{Wallet: refresh.Wallet{XpubVan: "c", Status: refresh.Served, Lease: lease(t0)}, Jobs: []refresh.Job{{Status: refresh.JobProcessing, Lease: lease(soon)}, {Status: refresh.JobFailed}},
-			Watchers: []refresh.Watcher{{Status: refresh.Expired, EndReason: refresh.EndOpen}, {Status: refresh.Expired, EndReason: refresh.EndGone, CancelTried: true}}},
+			Watchers: []refresh.Watcher{{Status: refresh.Expired, EndReason: refresh.EndOpen}, {Status: refresh.Expired, EndReason: refresh.EndGone, Refused: "1"}}},
 		{Wallet: refresh.Wallet{XpubVan: "b", Status: refresh.Unserved}, Jobs: []refresh.Job{{Status: refresh.JobFailed}, {Status: refresh.JobPending, AvailableAt: after(-time.Second)}}},
 	}
 	for i := range all {
@@ -100,7 +100,7 @@ func TestStatsOf(t *testing.T) {
 	want := refresh.Stats{At: t0, Jobs: map[refresh.JobStatus]int64{refresh.JobPending: 3, refresh.JobProcessing: 2, refresh.JobFailed: 4},
 		Watchers: map[refresh.WatcherStatus]int64{refresh.Watching: 2, refresh.Expired: 2}, Locks: 1, Served: 1, OldestLive: after(-2 * time.Hour), OldestJob: after(-time.Second),
 		OldestWatcher: after(-time.Minute), LeaseExpired: 1, PastExpiry: 1, ExpiredOpen: 1, Refused: 1, Hung: 1,
-		Failed: []refresh.WalletCount{{XpubVan: "a", Count: 2}, {XpubVan: "b", Count: 1}, {XpubVan: "c", Count: 1}}}
+		Failed: []refresh.WalletCount{{XpubVan: "a", Count: 2}, {XpubVan: "b", Count: 1}, {XpubVan: "c", Count: 1}}, FailedWallets: 3}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}

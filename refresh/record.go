@@ -91,7 +91,8 @@ type Watcher struct {
 	ExpiresAt    time.Time
 	RefreshCount int64
 	NextAt       time.Time // when the next tick is due
-	CancelTried  bool      // a cancellation was refused for ever, or did not work at the expiry: one more try, at or after the expiry, and it ends
+	CancelTried  bool      // a cancellation that was due at the expiry did not work: one more try, an interval later, and it ends
+	Refused      string    // batch indexes that the host refuses to cancel for ever, such as "1,7": an operator's, not asked before the expiry
 	EndedAt      time.Time // ended only
 	EndReason    EndReason `json:",omitzero"`
 	LastError    string    // bounded

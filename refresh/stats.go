@@ -28,7 +28,8 @@ type Stats struct {
 	// Failed are the wallets with failed jobs and their number, the most
 	// first, then by xpub; at most MaxFailed. A job that was made after the
 	// failure and refreshed the wallet settles it.
-	Failed []WalletCount
+	Failed        []WalletCount
+	FailedWallets int64 // all of them
 }
 
 // WalletCount is a number of one wallet.
@@ -78,7 +79,7 @@ func StatsOf(all []Work, now time.Time) Stats {
 			s.Watchers[x.Status]++
 			oldest(&s.OldestWatcher, x.NextAt, x.Status == Watching)
 			count(&s.PastExpiry, x.Status == Watching && !now.Before(x.ExpiresAt))
-			count(&s.Refused, x.Status == Watching && x.CancelTried)
+			count(&s.Refused, x.Status == Watching && x.Refused != "")
 			count(&s.ExpiredOpen, x.EndReason == EndOpen && !passed.After(x.EndedAt))
 		}
 		if failed.Count > 0 {
@@ -88,6 +89,7 @@ func StatsOf(all []Work, now time.Time) Stats {
 	slices.SortFunc(s.Failed, func(a, b WalletCount) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.XpubVan, b.XpubVan))
 	})
+	s.FailedWallets = int64(len(s.Failed))
 	s.Failed = s.Failed[:min(len(s.Failed), MaxFailed)]
 	return s
 }
@@ -133,6 +135,10 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	add(s.Hung > t.Hung, "hung", "%d wallets whose calls time out, more than %d", s.Hung, t.Hung)
 	for _, f := range s.Failed {
 		add(f.Count > t.FailedJobs, "failed jobs", "%d failed jobs of wallet %s, more than %d", f.Count, f.XpubVan, t.FailedJobs)
+	}
+	if n := len(s.Failed); n > 0 && s.Failed[n-1].Count > t.FailedJobs {
+		more := s.FailedWallets - int64(n)
+		add(more > 0, "failed jobs", "failed jobs of %d more wallets", more)
 	}
 	return out
 }

@@ -124,11 +124,23 @@ type seen struct {
 	assetOpen  bool
 	expiration int64   // the latest of the incomplete transfers; 0: none
 	cancelDue  bool    // a cancellation is due and is not known to have worked
-	refused    bool    // one that was called is refused for ever
-	indexes    []int32 // to cancel
+	indexes    []int32 // to cancel, perhaps one twice
+	asked      bool    // one of indexes was called
+	refused    map[int32]bool
 	end        WatcherTrigger
 	endIndex   int64 // of the transfer that decides the end; -1: it has none
 }
+
+func (s *seen) toCancel() []int32 {
+	if s == nil {
+		return nil
+	}
+	return s.indexes
+}
+
+// tried reports whether a cancellation that is due was tried: one was called, or none
+// can be. A call that was deferred, or not made, is no try.
+func (s *seen) tried() bool { return s == nil || len(s.indexes) == 0 || s.asked }
 
 // read judges every transfer at the time of the answer. An answer to one index
 // of worked holds for every listed transfer of that index.
@@ -180,15 +192,19 @@ func (c *Config) read(l *Listing, worked []Cancelled) *view {
 			v.recipients[t.Recipient] = s
 			v.order = append(v.order, t.Recipient)
 		}
-		s.refused = s.refused || callable && answers[t.Index] == statemachine.Failed
-		s.add(&t, fault != "", cancel, callable, t.HasIndex && t.open() && fault == "" && answers[t.Index] == statemachine.Done)
+		answer := statemachine.Outcome(0)
+		if t.HasIndex && fault == "" {
+			answer = answers[t.Index]
+		}
+		s.add(&t, fault != "", cancel, callable, answer)
 	}
 	return v
 }
 
 // add takes one transfer of the recipient: an open one keeps the watcher; with
 // none open the one of the highest index decides.
-func (s *seen) add(t *Transfer, faulty, cancelDue, callable, cancelled bool) {
+func (s *seen) add(t *Transfer, faulty, cancelDue, callable bool, answer statemachine.Outcome) {
+	cancelled := t.open() && answer == statemachine.Done
 	open := t.open() && !cancelled
 	if word(t.Asset) && (s.asset == "" || open && !s.assetOpen) {
 		s.asset, s.assetOpen = t.Asset, open
@@ -199,6 +215,13 @@ func (s *seen) add(t *Transfer, faulty, cancelDue, callable, cancelled bool) {
 		s.cancelDue = s.cancelDue || cancelDue
 		if callable {
 			s.indexes = append(s.indexes, t.Index)
+			s.asked = s.asked || answer != 0 && answer != statemachine.Deferred
+			if answer == statemachine.Failed {
+				if s.refused == nil {
+					s.refused = map[int32]bool{}
+				}
+				s.refused[t.Index] = true
+			}
 		}
 		return
 	}
@@ -220,22 +243,6 @@ func (s *seen) add(t *Transfer, faulty, cancelDue, callable, cancelled bool) {
 	if c := cmp.Compare(index, s.endIndex); c > 0 || c == 0 && end < s.end {
 		s.endIndex, s.end = index, end
 	}
-}
-
-// due lists the indexes to cancel for recipients, each once.
-func (v *view) due(recipients []string) (indexes []int32) {
-	named := map[int32]bool{}
-	for _, r := range recipients {
-		if s := v.recipients[r]; s != nil {
-			for _, index := range s.indexes {
-				if !named[index] {
-					named[index] = true
-					indexes = append(indexes, index)
-				}
-			}
-		}
-	}
-	return indexes
 }
 
 // PlanPass is what a pass calls after its look-up: failtransfers, once for each

@@ -39,7 +39,10 @@ func openService(ctx context.Context, name string, c refresh.Config, migrate boo
 		db.SetMaxOpenConns(int(c.PostgresMaxConnections))
 		db.SetMaxIdleConns(int(c.PostgresMaxConnections)) // else two are kept, and the others opened anew all the time
 	}
-	if migrate {
+	if dialect == sqlstore.Postgres {
+		err = warm(ctx, db, c.PostgresMinConnections)
+	}
+	if migrate && err == nil {
 		err = sqlstore.Migrate(ctx, db, dialect, sqlstore.Options{})
 	}
 	var opened *sqlstore.Store
@@ -55,4 +58,16 @@ func openService(ctx context.Context, name string, c refresh.Config, migrate boo
 		return nil, nil, errors.Join(err, shut())
 	}
 	return service, shut, nil
+}
+
+// warm opens n connections, which the pool keeps.
+func warm(ctx context.Context, db *sql.DB, n int32) error {
+	for range n {
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+	}
+	return nil
 }

@@ -19,6 +19,7 @@ var (
 	errPanicked    = errors.New("the host panicked, see the log")
 	errLeft        = fmt.Errorf("%w: an earlier call for this wallet has not returned", ErrDeferred)
 	errNotReturned = errors.New("the call has not returned and is left behind")
+	errJobFirst    = errors.New("a due job goes first")
 	errLockLost    = fmt.Errorf("%w: the lock ended during the call", statemachine.ErrFenced)
 )
 
@@ -47,9 +48,14 @@ func call[V any](ctx context.Context, r *round, locked bool, fn func(context.Con
 	if err := context.Cause(ctx); err != nil {
 		return v, err
 	}
-	end := time.Now().Add(r.config.HTTPTimeout)
-	if !r.deadline.IsZero() && r.deadline.Before(end) {
+	now := time.Now()
+	end := now.Add(r.config.HTTPTimeout)
+	if r.deadline.Before(end) {
 		end = r.deadline
+	}
+	if !now.Before(end) {
+		r.hung = true
+		return v, errTimedOut
 	}
 	ctx, cancel := context.WithDeadlineCause(ctx, end, errTimedOut)
 	defer cancel()
@@ -66,6 +72,7 @@ func call[V any](ctx context.Context, r *round, locked bool, fn func(context.Con
 		r.hung = true
 		return v, errLeft
 	}
+	r.calls++
 	type answer struct {
 		v   V
 		err error
@@ -133,12 +140,21 @@ func (r *round) watchLock(lose context.CancelCauseFunc) (stop func()) {
 	return func() { close(done) }
 }
 
+// bound gives the pass or the tick that began (2 + assets) x HTTP_TIMEOUT; 2 of them
+// while the assets are not known.
+func (r *round) bound(assets int) {
+	r.deadline = r.began.Add(time.Duration(2+assets) * r.config.HTTPTimeout)
+}
+
 // look lists everything: the transfers without asset, then those of each asset. A
-// listing that fails gives none. From here on the pass or the tick has (2 + assets)
-// x HTTP_TIMEOUT since its begin.
-func (r *round) look(ctx context.Context, w refresh.Credentials, locked bool) (refresh.Listing, error) {
+// listing that fails gives none. first, if not nil, says between two calls whether a job
+// goes first, which ends it with errJobFirst.
+func (r *round) look(ctx context.Context, w refresh.Credentials, locked bool, first func() bool) (refresh.Listing, error) {
 	l := refresh.Listing{Began: r.now()}
 	list := func(ctx context.Context, asset string) error {
+		if asset != "" && first != nil && first() {
+			return errJobFirst
+		}
 		transfers, err := call(ctx, r, locked, func(ctx context.Context) ([]refresh.Transfer, error) { return r.host.ListTransfers(ctx, w, asset) })
 		for _, t := range transfers {
 			t.Asset = cmp.Or(t.Asset, asset)
@@ -152,15 +168,16 @@ func (r *round) look(ctx context.Context, w refresh.Credentials, locked bool) (r
 	if err := list(ctx, ""); err != nil {
 		return refresh.Listing{}, err
 	}
+	if first != nil && first() {
+		return refresh.Listing{}, errJobFirst
+	}
 	assets, err := call(ctx, r, locked, func(ctx context.Context) ([]string, error) { return r.host.ListAssets(ctx, w) })
 	if err != nil {
 		return refresh.Listing{}, err
 	}
-	calls := 2 + len(assets)
-	if calls > 10 {
-		r.log.Warn("long pass", "calls", calls, "bound", time.Duration(calls)*r.config.HTTPTimeout)
+	if r.bound(len(assets)); len(assets) > 8 {
+		r.log.Warn("long pass", "calls", 2+len(assets), "bound", r.deadline.Sub(r.began))
 	}
-	r.deadline = r.began.Add(time.Duration(calls) * r.config.HTTPTimeout)
 	for _, asset := range assets {
 		if err := list(ctx, asset); err != nil {
 			return refresh.Listing{}, err
@@ -170,12 +187,20 @@ func (r *round) look(ctx context.Context, w refresh.Credentials, locked bool) (r
 	return l, nil
 }
 
-// cancel calls failtransfers once for each index.
-func (r *round) cancel(ctx context.Context, w refresh.Credentials, indexes []int32) (all []refresh.Cancelled) {
-	for _, index := range indexes {
+// cancel calls failtransfers once for each index, up to the first that cannot be called
+// any more or before which a job goes first. It answers for those that were called.
+func (r *round) cancel(ctx context.Context, w refresh.Credentials, indexes []int32, first func() bool) (all []refresh.Cancelled) {
+	for i, index := range indexes {
+		if i > 0 && first != nil && first() {
+			return all
+		}
+		calls := r.calls
 		err := r.callFor(ctx, func(ctx context.Context) error { return r.host.FailTransfers(ctx, w, index) })
 		if err != nil {
 			r.log.Warn("transfer not cancelled", "index", index, "error", err)
+		}
+		if r.calls == calls {
+			return all
 		}
 		all = append(all, refresh.Cancelled{Index: index, Outcome: outcome(err)})
 	}

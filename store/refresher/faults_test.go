@@ -39,32 +39,52 @@ func TestPartOfAListing(t *testing.T) {
 }
 
 // A pass takes (2 + assets) x HTTP_TIMEOUT at most, though none of its calls times
-// out.
+// out, and 2 of them while its assets are not known; no call starts at the end.
 func TestPassIsBounded(t *testing.T) {
-	virtual(t, nil, func(t *testing.T, s *system) {
-		s.node.took, s.node.keep = 59*time.Second, true
-		for i := range 20 { // and 20 cancellations
-			old := incoming(fmt.Sprint("r", i), "asset")
-			old.Expiration, old.Index = s.begin.Unix()-1, int32(i)
-			s.node.transfer(0, old)
-		}
-		s.enqueue(0, refresh.Sync, "", "")
-		s.start("w1")
-		time.Sleep(3*60*time.Second + 2*time.Second)
-		w := s.get(0)
-		if w.Wallet.HungRounds != 1 || w.Jobs[0].Status == refresh.JobProcessing {
-			t.Errorf("%+v", w)
-		}
-		if _, _, log := s.node.seen(); len(log) != 5 { // the fourth ended
-			t.Errorf("calls %v", log)
-		}
-	})
+	for _, c := range []struct {
+		took   time.Duration
+		assets int
+		over   time.Duration
+		calls  int
+	}{
+		{59 * time.Second, 0, 2 * time.Minute, 3},
+		{40*time.Second + time.Millisecond, 0, 2 * time.Minute, 3},
+		{60*time.Second - time.Nanosecond, 1, 2 * time.Minute, 3},
+		{60 * time.Second / 2, 0, 90 * time.Second, 3}, // it has its three calls
+		{39 * time.Second, 1, 3 * time.Minute, 5},      // refresh, two lists, and the first of twenty cancellations
+		{36 * time.Second, 1, 3 * time.Minute, 5},      // the next cancellation would start at the very end
+	} {
+		virtual(t, nil, func(t *testing.T, s *system) {
+			s.node.took, s.node.keep = c.took, true
+			for i := range 20 * c.assets { // and 20 cancellations
+				old := incoming(fmt.Sprint("r", i), "asset")
+				old.Expiration, old.Index = s.begin.Unix()-1, int32(i)
+				s.node.transfer(0, old)
+			}
+			s.enqueue(0, refresh.Sync, "", "")
+			s.start("w1")
+			time.Sleep(c.over - time.Millisecond)
+			if w := s.get(0); w.Wallet.HungRounds != 0 || w.Jobs[0].Status != refresh.JobProcessing {
+				t.Errorf("calls of %v, %d assets, before %v: %+v", c.took, c.assets, c.over, w)
+			}
+			time.Sleep(2 * time.Millisecond)
+			w, inTime := s.get(0), c.took <= 30*time.Second
+			if (w.Wallet.HungRounds == 0) != inTime || w.Jobs[0].Status == refresh.JobProcessing {
+				t.Errorf("calls of %v, %d assets, after %v: %+v", c.took, c.assets, c.over, w)
+			}
+			_, _, log := s.node.seen()
+			log = slices.DeleteFunc(log, func(call string) bool { return strings.HasSuffix(call, " ended") })
+			if len(log) != c.calls {
+				t.Errorf("calls of %v, %d assets: %v", c.took, c.assets, log)
+			}
+		})
+	}
 }
 
 // A call longer than the lock is renewed, and nobody else comes in.
 func TestLongCallIsRenewed(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, s *system) {
-		s.node.took = 50 * time.Second
+		s.node.took = 39 * time.Second
 		s.enqueue(0, refresh.Sync, "", "")
 		s.start("w1")
 		time.Sleep(370 * time.Millisecond)
@@ -565,45 +585,87 @@ func TestLongPass(t *testing.T) {
 	}
 }
 
-// Between two calls of a round a job that came goes first: after the look-up of a
-// tick, and after its cancellations.
+// Between two calls of a tick a job that came goes first: between its listings, after
+// them, between its cancellations and after them.
 func TestAJobThatComesDuringATick(t *testing.T) {
-	for expiration, want := range map[int64]string{
-		0:  "listtransfers , listassets, listtransfers asset, refresh, listtransfers ",
-		40: "listtransfers , listassets, listtransfers asset, failtransfers 1, refresh, listtransfers ",
+	const tick, cancels = "listtransfers , listassets, listtransfers asset, listtransfers other", "failtransfers 1, failtransfers 3"
+	for calls, expiration := range map[string]int64{
+		"listtransfers ":                                  0,
+		"listtransfers , listassets":                      0,
+		"listtransfers , listassets, listtransfers asset": 0,
+		tick:                                0,
+		tick + ", failtransfers 1":          40,
+		tick + ", " + cancels:               40,
+		tick + ", " + cancels + ", refresh": 41, // and here the tick is over
 	} {
 		virtual(t, nil, func(t *testing.T, s *system) {
-			x := incoming("r", "asset")
-			if expiration > 0 {
-				x.Expiration = s.begin.Unix() + expiration
+			for i, asset := range []string{"asset", "other", "asset"} { // the second stays open
+				x := incoming(fmt.Sprint("r", i), asset)
+				if x.Index = int32(i + 1); expiration > 0 && i != 1 {
+					x.Expiration = s.begin.Unix() + expiration
+				}
+				s.node.transfer(0, x)
 			}
-			s.node.transfer(0, x)
-			s.node.transfer(0, incoming("other", "asset"))
-			s.node.mu.Lock() // another index, that stays open
-			s.node.wallet(refreshtest.Wallet(0).XpubVan).transfers[1].Index = 2
-			s.node.mu.Unlock()
 			s.enqueue(0, refresh.Sync, "", "")
 			s.start("w1")
 			time.Sleep(59 * time.Second)
 			s.node.mu.Lock()
 			s.node.keep, s.node.took = true, time.Second
 			s.node.mu.Unlock()
-			calls := strings.Split(want, ", ")
-			for n := 0; n < len(calls)-2; { // until the last call before the job's is under way
+			before := strings.Split(calls, ", ")
+			for n := 0; n < len(before); { // until the last call before the job's is under way
 				time.Sleep(100 * time.Millisecond)
 				_, _, log := s.node.seen()
 				n = len(log)
 			}
-			s.enqueue(0, refresh.Manual, "", "")
-			time.Sleep(4 * time.Second)
+			manual := s.enqueue(0, refresh.Manual, "", "")
+			time.Sleep(15 * time.Second)
 			_, _, log := s.node.seen()
-			for i, call := range calls {
+			for i, call := range append(before, "refresh", "listtransfers ", "listassets") {
 				if i >= len(log) || !strings.HasSuffix(log[i], " "+call) {
-					t.Fatalf("expiration %d, call %d: %q, want %q", expiration, i, log, calls)
+					t.Fatalf("%s, call %d: %q, want %q", calls, i, log, call)
+				}
+			}
+			if j := s.job(0, manual); j.Status != refresh.JobCompleted {
+				t.Errorf("%s: %+v", calls, j)
+			}
+			for i := range 3 { // and the tick is made up for
+				if x := s.watcher(0, fmt.Sprint("r", i)); x.Status == refresh.Watching && x.RefreshCount < 3 || x.LastError != "" {
+					t.Errorf("%s: %+v", calls, x)
 				}
 			}
 		})
 	}
+}
+
+// At the expiry each cancellation is called twice before its watcher ends, also where
+// each time that an earlier one of the round hangs the later ones are not called.
+func TestCancellationsThatHangAtTheExpiry(t *testing.T) {
+	virtual(t, func(c *refresh.Config) { c.WatcherTTL = 5 * time.Minute }, func(t *testing.T, s *system) {
+		s.node.keep = true
+		for i := range 3 {
+			old := incoming(fmt.Sprint("r", i), "asset")
+			old.Expiration, old.Index = s.begin.Unix()-24*60*60-60, int32(i)
+			s.node.transfer(0, old)
+		}
+		s.node.wallet(refreshtest.Wallet(0).XpubVan).hangOn = "failtransfers"
+		s.enqueue(0, refresh.Sync, "", "")
+		s.start("w1")
+		time.Sleep(6 * time.Hour)
+		_, _, log := s.node.seen()
+		for i := range 3 {
+			x, late := s.watcher(0, fmt.Sprint("r", i)), 0
+			for _, call := range log {
+				at, what, _ := strings.Cut(call, " ")
+				if d, err := time.ParseDuration(at); err == nil && strings.HasSuffix(what, fmt.Sprint("failtransfers ", i)) && !s.begin.Add(d).Before(x.ExpiresAt) {
+					late++
+				}
+			}
+			if x.EndReason != refresh.EndOpen || late != 2 {
+				t.Errorf("%d calls at the expiry: %+v", late, x)
+			}
+		}
+	})
 }
 
 // A cancellation that times out in a tick ends the round; the watchers have had their

@@ -14,8 +14,10 @@
 //     needs the lock starts at or after its end by this process's own monotonic
 //     clock, counted from before the last renewal was sent, and a call that runs
 //     then is cancelled. The node may still work on it, see package refresh.
-//   - Each call is bounded by HTTP_TIMEOUT. The first one of a round that times
-//     out ends the round and gives the slot back for a while.
+//   - Each call is bounded by HTTP_TIMEOUT, a pass or a tick by (2 + assets) of
+//     them, and by 2 until its assets are listed. The first call of a round that
+//     times out ends the round and gives the slot back for a while.
+//   - Between two calls of a tick a due job goes first, up to the 10 of the round.
 //   - A call that has not returned LockTTL/3 after its context is done is left
 //     behind: slot, job and lock are renewed no longer and given back, what it says
 //     later is not stored, and this process calls nothing for the wallet until it

@@ -22,10 +22,11 @@ type round struct {
 	log     *slog.Logger
 	started atomic.Bool
 	jobs    int  // that were claimed
+	calls   int  // of the host, that were started
 	hung    bool // a call timed out: the round is over
 
 	// began is when the pass or the tick began, by this process's clock, and
-	// deadline when it must end; zero while that is not known.
+	// deadline when it must end.
 	began, deadline time.Time
 
 	storeTime, localTime time.Time // of the same moment, or the store's is earlier
@@ -81,7 +82,7 @@ func (r *round) now() time.Time { return r.storeTime.Add(time.Since(r.localTime)
 
 // ended is what became of the round.
 func (r *round) ended(how result) result {
-	how.xpub, how.slot = r.xpub, r.held.Slot
+	how.of = r
 	return how
 }
 
@@ -168,7 +169,8 @@ func (r *round) job(ctx context.Context) error {
 	if job.Status != refresh.JobProcessing { // an invoice without asset
 		return nil
 	}
-	r.began, r.deadline = sent, time.Time{}
+	r.began = sent
+	r.bound(0)
 	held := r.hold(job.ID, job.Lease.Fence, c.New.Lock.Lease.Fence, sent)
 	done := refresh.JobDone{By: r.by(), Held: held}
 	err = r.pass(ctx, job.Credentials, &done)
@@ -195,11 +197,11 @@ func (r *round) pass(ctx context.Context, w refresh.Credentials, done *refresh.J
 	if err := r.callFor(ctx, func(ctx context.Context) error { return r.host.Refresh(ctx, w) }); err != nil {
 		return err
 	}
-	if done.Listing, err = r.look(ctx, w, true); err != nil {
+	if done.Listing, err = r.look(ctx, w, true, nil); err != nil {
 		return err
 	}
 	indexes, _ := r.config.PlanPass(done.Listing)
-	done.Cancelled = r.cancel(ctx, w, indexes)
+	done.Cancelled = r.cancel(ctx, w, indexes, nil)
 	return nil
 }
 
@@ -207,11 +209,22 @@ func (r *round) pass(ctx context.Context, w refresh.Credentials, done *refresh.J
 // due job goes first.
 func (r *round) tick(ctx context.Context, w refresh.Work) (over bool, err error) {
 	began := r.storeTime
-	r.began, r.deadline = time.Now(), time.Time{}
+	r.began = time.Now()
+	r.bound(0)
 	wallet := credentials(&w)
+	jobFirst := func() bool { // between two calls
+		if r.jobs >= r.config.MaxJobs || r.hung {
+			return false
+		}
+		step, _, err := r.owed(ctx)
+		return err == nil && step.Do == refresh.DoJob
+	}
 	looked := refresh.Looked{By: r.by(), Slot: r.held.Slot, Began: began, JobFirst: r.jobs < r.config.MaxJobs}
-	looked.Listing, err = r.look(ctx, wallet, false)
-	if err != nil {
+	looked.Listing, err = r.look(ctx, wallet, false, jobFirst)
+	switch {
+	case errors.Is(err, errJobFirst):
+		return false, nil
+	case err != nil:
 		looked.Error = err.Error()
 	}
 	sent := time.Now()
@@ -220,23 +233,17 @@ func (r *round) tick(ctx context.Context, w refresh.Work) (over bool, err error)
 		return !c.Tick.JobFirst, err
 	}
 	ticked := refresh.Ticked{By: r.by(), Held: r.hold(uuid.Nil, 0, c.New.Lock.Lease.Fence, sent), Began: began, Listing: looked.Listing, Recipients: c.Tick.Recipients}
-	ticked.Cancelled = r.cancel(ctx, wallet, c.Tick.Cancel)
-	jobFirst := false
-	if len(c.Tick.Cancel) > 0 && looked.JobFirst && !r.hung {
-		step, _, err := r.owed(ctx)
-		jobFirst = err == nil && step.Do == refresh.DoJob
-	}
-	if !jobFirst && !r.hung {
+	ticked.Cancelled = r.cancel(ctx, wallet, c.Tick.Cancel, jobFirst)
+	jobWaits := len(c.Tick.Cancel) > 0 && jobFirst()
+	if !jobWaits {
 		err := r.callFor(ctx, func(ctx context.Context) error { return r.host.Refresh(ctx, wallet) })
 		ticked.Refreshed = outcome(err)
 		if err != nil {
 			ticked.Error = err.Error()
 		}
-	} else if r.hung {
-		ticked.Refreshed, ticked.Error = statemachine.Unknown, errTimedOut.Error()
 	}
 	_, err = r.send(ctx, ticked)
-	return !jobFirst, err
+	return !jobWaits, err
 }
 
 // credentials are those of a watcher of the wallet.

@@ -31,7 +31,8 @@ func TestRenewalsOfTheLock(t *testing.T) {
 			"the slot alone, under a lock":   {5, 0, errNotHeld},
 			"the slot alone, without a lock": {0, 0, errNotHeld},
 		} {
-			r := &round{slots: &slots{config: config}}
+			r := &round{slots: &slots{config: config}, began: time.Now()}
+			r.bound(0)
 			if r.letGo(); c.held != 0 {
 				r.hold(uuid.New(), 1, c.held, time.Now())
 			}
@@ -50,17 +51,40 @@ func TestRenewalsOfTheLock(t *testing.T) {
 // process has got since.
 func TestResultsOfALostSlot(t *testing.T) {
 	now := time.Now()
-	s := &slots{config: refresh.DefaultConfig(), all: map[string]*slot{"a": {held: store.HeldSlot{XpubVan: "a", Fence: 2}, running: true}}}
-	if mine, starts := s.ready(now, []result{{xpub: "a", slot: 1, end: refresh.EndHung}}, 5); len(mine) != 0 || starts != 0 {
+	old, running := &round{xpub: "a"}, &round{xpub: "a"}
+	s := &slots{config: refresh.DefaultConfig(), all: map[string]*slot{"a": {held: store.HeldSlot{XpubVan: "a", Fence: 2}, running: running}}}
+	if mine, starts := s.ready(now, []result{{of: old, end: refresh.EndHung}}, 5); len(mine) != 0 || starts != 0 {
 		t.Errorf("%+v", mine)
 	}
-	old := &round{slots: s, xpub: "a"}
-	old.held.Slot = 1
-	if s.lost(old); !s.all["a"].running {
+	if s.lost(old); s.all["a"].running != running {
 		t.Error("the loss of another slot freed it")
 	}
-	if mine, _ := s.ready(now, []result{{xpub: "a", slot: 2, end: refresh.EndHung}}, 5); len(mine) != 1 || mine[0].End != refresh.EndHung {
+	if mine, _ := s.ready(now, []result{{of: running, end: refresh.EndHung}}, 5); len(mine) != 1 || mine[0].End != refresh.EndHung {
 		t.Errorf("%+v", mine)
+	}
+}
+
+// A result that is offered again, since the commit with it failed, says nothing of the
+// next round of the same slot, which runs meanwhile.
+func TestAResultThatIsOfferedAgain(t *testing.T) {
+	db := &slow{Store: memory.New(memory.Options{})}
+	s := newSlots(t, db, "a")
+	first := s.turn(t, 1)[0].Work
+	done := first.ended(result{})
+	db.fails = errors.New("the connection is lost")
+	if _, _, err := s.Turn(t.Context(), []result{done}, 1); err == nil {
+		t.Fatal("no error")
+	}
+	db.fails = nil
+	second := s.turn(t, 1)
+	if len(second) != 1 || second[0].Work == first {
+		t.Fatalf("%+v", second)
+	}
+	if items := s.turn(t, 1, done); len(items) != 0 || s.all["a"].running != second[0].Work {
+		t.Errorf("it ended the round that runs: %+v", items)
+	}
+	if items := s.turn(t, 1, second[0].Work.ended(result{})); len(items) != 1 {
+		t.Error("the wallet is never worked on again")
 	}
 }
 
@@ -116,13 +140,14 @@ func (h *host) FailTransfers(context.Context, refresh.Credentials, int32) error 
 func TestNothingIsCalledAtTheEndOfTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &host{}
-		r := &round{slots: &slots{config: refresh.DefaultConfig(), host: h, log: slog.New(slog.DiscardHandler)}, log: slog.New(slog.DiscardHandler)}
+		r := &round{slots: &slots{config: refresh.DefaultConfig(), host: h, log: slog.New(slog.DiscardHandler)}, log: slog.New(slog.DiscardHandler), began: time.Now()}
+		r.bound(0)
 		r.hold(uuid.New(), 1, 5, time.Now())
 		time.Sleep(r.config.LockTTL)
 		if err := r.pass(t.Context(), refresh.Credentials{}, new(refresh.JobDone)); !errors.Is(err, errNotHeld) {
 			t.Error(err)
 		}
-		if got := r.cancel(t.Context(), refresh.Credentials{}, []int32{0}); len(got) != 1 || got[0].Outcome == statemachine.Done || h.calls != 0 {
+		if got := r.cancel(t.Context(), refresh.Credentials{}, []int32{0}, nil); len(got) != 0 || h.calls != 0 {
 			t.Errorf("%d calls, %+v", h.calls, got)
 		}
 	})
@@ -133,10 +158,14 @@ type slow struct {
 	store.Store[store.Unit]
 	takes     time.Duration
 	meanwhile func()
+	fails     error
 }
 
 func (s *slow) Update(ctx context.Context, fn func(store.Unit) error) error {
-	err := s.Store.Update(ctx, fn)
+	err := s.fails
+	if err == nil {
+		err = s.Store.Update(ctx, fn)
+	}
 	time.Sleep(s.takes)
 	if s.meanwhile != nil {
 		s.meanwhile()
@@ -202,12 +231,13 @@ func TestRenewalsThatTakeAWhile(t *testing.T) {
 // its next round starts.
 func TestARefusedExit(t *testing.T) {
 	s := newSlots(t, memory.New(memory.Options{}), "a")
-	if items := s.turn(t, 1); len(items) != 1 {
+	items := s.turn(t, 1)
+	if len(items) != 1 {
 		t.Fatal(items)
 	}
 	slot := s.all["a"]
 	slot.idleSince, slot.workSeq = time.Now().Add(-time.Hour), 1
-	if items := s.turn(t, 1, result{xpub: "a", slot: slot.held.Fence, idle: true, workSeq: 1}); len(items) != 0 || s.all["a"] == nil {
+	if items := s.turn(t, 1, result{of: items[0].Work, idle: true, workSeq: 1}); len(items) != 0 || s.all["a"] == nil {
 		t.Fatalf("%v, %v", items, s.all)
 	}
 	if items := s.turn(t, 1); len(items) != 1 {

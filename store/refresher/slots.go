@@ -32,7 +32,7 @@ type slots struct {
 // slot is one wallet that is served.
 type slot struct {
 	held      store.HeldSlot
-	running   bool
+	running   *round    // nil: it rests
 	again     time.Time // when the next round is due, by this process's clock
 	idleSince time.Time // zero: not idle
 	workSeq   int64     // as it was then
@@ -40,8 +40,7 @@ type slot struct {
 
 // result is what became of a round.
 type result struct {
-	xpub    string
-	slot    int64     // the fence of its slot
+	of      *round
 	again   time.Time // when the next one is due; zero: at once
 	end     refresh.RoundEnd
 	idle    bool // there was neither a live job nor a watching row
@@ -73,13 +72,13 @@ func (s *slots) Turn(ctx context.Context, done []result, n int) (items []worker.
 	}
 	for _, xpub := range t.Started {
 		slot := s.all[xpub]
-		slot.running = true
 		r := &round{slots: s, xpub: xpub, log: s.log.With("wallet", xpub)}
 		r.held.Slot = slot.held.Fence
+		slot.running = r
 		items = append(items, worker.Item[*round]{Key: xpub, Until: at.Add(s.config.LockTTL), Work: r})
 	}
 	for _, slot := range s.all {
-		if !slot.running && (next.IsZero() || slot.again.Before(next)) {
+		if slot.running == nil && (next.IsZero() || slot.again.Before(next)) {
 			next = slot.again
 		}
 	}
@@ -92,11 +91,11 @@ func (s *slots) ready(at time.Time, done []result, n int) (mine []store.HeldSlot
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range done {
-		slot := s.all[r.xpub]
-		if slot == nil || slot.held.Fence != r.slot { // that slot is lost, and perhaps another one was got since
+		slot := s.all[r.of.xpub]
+		if slot == nil || slot.running != r.of { // noted already, or the slot is lost, and perhaps another one was got since
 			continue
 		}
-		slot.running, slot.again, slot.held.End = false, r.again, r.end
+		slot.running, slot.again, slot.held.End = nil, r.again, r.end
 		switch {
 		case !r.idle:
 			slot.idleSince = time.Time{}
@@ -107,7 +106,7 @@ func (s *slots) ready(at time.Time, done []result, n int) (mine []store.HeldSlot
 		}
 	}
 	for _, slot := range s.all {
-		if slot.running {
+		if slot.running != nil {
 			continue
 		}
 		h := slot.held
@@ -156,8 +155,8 @@ func (s *slots) Renew(ctx context.Context, items []worker.Item[*round]) error {
 func (s *slots) lost(r *round) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slot := s.all[r.xpub]; slot != nil && slot.held.Fence == r.held.Slot && !r.started.Load() {
-		slot.running = false
+	if slot := s.all[r.xpub]; slot != nil && slot.running == r && !r.started.Load() {
+		slot.running = nil
 	}
 }
 

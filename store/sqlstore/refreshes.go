@@ -119,7 +119,7 @@ var jobSets = map[refresh.JobSet]selection{
 
 var watcherSets = map[refresh.WatcherSet]selection{
 	refresh.AnyWatching:    {watching, "x.next_at, x.recipient_id", false, 1},
-	refresh.DueWatchers:    {watching + " AND x.next_at <= $2", "x.next_at, x.recipient_id", true, refresh.MaxTick},
+	refresh.DueWatchers:    {watching + " AND (x.next_at <= $2 OR x.provisional AND x.expires_at <= $2)", "x.next_at, x.recipient_id", true, refresh.MaxTick},
 	refresh.LapsedWatchers: {watching + " AND x.provisional AND x.expires_at <= $2", "x.next_at, x.recipient_id", true, refresh.MaxTick},
 	refresh.NewestActive:   {watching + " AND x.expires_at > $2", "x.created_at DESC, x.recipient_id DESC", true, 1},
 	refresh.AllWatchers:    {"", "x.created_at DESC, x.recipient_id DESC", false, refresh.MaxHistory},

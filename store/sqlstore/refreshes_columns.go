@@ -66,7 +66,7 @@ var watcherTable = newTable(table[refresh.Watcher]{
 	},
 	state: func(w *refresh.Watcher) list {
 		return list{{"asset_id text", maybe(&w.Asset)}, {"provisional bool", always(&w.Provisional)}, {"status text", always(&w.Status)},
-			{"expires_at time", always(&w.ExpiresAt)}, {"cancel_tried bool", always(&w.CancelTried)}, {"ended_at time", maybe(&w.EndedAt)},
+			{"expires_at time", always(&w.ExpiresAt)}, {"cancel_tried bool", always(&w.CancelTried)}, {"refused text", maybe(&w.Refused)}, {"ended_at time", maybe(&w.EndedAt)},
 			{"end_reason text", maybe(&w.EndReason)}, {"version int", always(&w.Version)}}
 	},
 	outside: func(w *refresh.Watcher) list {

@@ -129,9 +129,9 @@ var (
 		"(SELECT COUNT(*) FROM @refresh_jobs x WHERE x.status = 'processing' AND x.lease_until <= $1), " +
 		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.status = 'watching' AND x.expires_at <= $1), " +
 		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.end_reason = 'expired_open'" + notSince("x.ended_at") + "), " +
-		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.status = 'watching' AND x.cancel_tried), " +
+		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.status = 'watching' AND x.refused IS NOT NULL), " +
 		"(SELECT COUNT(*) FROM @refresh_wallets x WHERE x.hung_rounds > 0)"}
-	failedByWallet = statement{text: "SELECT x.xpub_van, COUNT(*) FROM @refresh_jobs x WHERE x.status = 'failed'" + notSince("x.processed_at") + " GROUP BY x.xpub_van ORDER BY COUNT(*) DESC, x.xpub_van LIMIT $1"}
+	failedByWallet = statement{text: "SELECT x.xpub_van, COUNT(*), COUNT(*) OVER () FROM @refresh_jobs x WHERE x.status = 'failed'" + notSince("x.processed_at") + " GROUP BY x.xpub_van ORDER BY COUNT(*) DESC, x.xpub_van LIMIT $1"}
 )
 
 // notSince is true of x unless a job that was made after the time has refreshed its wallet.
@@ -167,7 +167,7 @@ func (r refreshes) Stats(now time.Time) (s refresh.Stats, err error) {
 		}, []any{now}},
 		{&failedByWallet, func(rows *sql.Rows) error {
 			var c refresh.WalletCount
-			err := rows.Scan(&c.XpubVan, &c.Count)
+			err := rows.Scan(&c.XpubVan, &c.Count, &s.FailedWallets)
 			s.Failed = append(s.Failed, c)
 			return err
 		}, []any{int64(refresh.MaxFailed)}},

@@ -70,6 +70,17 @@ func (r *refreshes[T]) do(t *testing.T, xpub string, events ...refresh.Event) re
 	return w
 }
 
+// keep makes the slot of a stage's wallet last.
+func (r *refreshes[T]) keep(t *testing.T, xpub string, until time.Time) {
+	t.Helper()
+	if err := r.Update(ctx, func(tx T) error {
+		_, err := tx.Refreshes().Renew(start, until, store.RefreshLease{XpubVan: xpub, Held: refresh.Held{Slot: 1}})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func refreshSlots[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	claim := func(actor string, slot int32) refresh.SlotClaimed {
 		return refresh.SlotClaimed{By: refresh.By{Actor: actor, Role: refresh.Orchestrator, At: start}, Slot: slot}
@@ -305,12 +316,7 @@ func lateRenewal[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 // after a restore, is told that it is gone.
 func unknownWallets[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	known, now := r.at(t, 1).Wallet, r.now(t)
-	if err := r.Update(ctx, func(tx T) error { // long
-		_, err := tx.Refreshes().Renew(start, now.Add(time.Hour), store.RefreshLease{XpubVan: known.XpubVan, Held: refresh.Held{Slot: 1}})
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	r.keep(t, known.XpubVan, now.Add(time.Hour))
 	slot := refresh.Held{Slot: 1}
 	lost, busy, err := r.service.Renew(ctx, store.RefreshLease{XpubVan: "unknown", Held: slot}, store.RefreshLease{XpubVan: known.XpubVan, Held: slot})
 	if err != nil || fmt.Sprint(lost, busy) != "[unknown] []" {
@@ -375,12 +381,7 @@ func oneExpiry[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	w := r.at(t, 2)
 	xpub := w.Wallet.XpubVan
 	end := w.Watchers[0].ExpiresAt
-	if err := r.Update(ctx, func(tx T) error {
-		_, err := tx.Refreshes().Renew(start, end.Add(time.Hour), store.RefreshLease{XpubVan: xpub, Held: refresh.Held{Slot: 1}})
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	r.keep(t, xpub, end.Add(time.Hour))
 	by := refresh.By{Actor: "w1", Role: refresh.Worker, At: end}
 	for _, err := range atOnce(concurrentAttempts, func(int) error {
 		_, err := r.service.Step(ctx, xpub, refresh.Elapsed{By: by, Slot: 1})
@@ -404,7 +405,15 @@ func oneExpiry[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 
 // loadedSets compares each set with the domain's predicate on the whole wallet.
 func loadedSets[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
-	ids := versionedRefreshes(r).population(t)
+	w := r.at(t, 2) // a tick at its expiry, of which the second half never came
+	end := w.Watchers[0].ExpiresAt
+	r.keep(t, w.Wallet.XpubVan, end.Add(time.Hour))
+	w = r.do(t, w.Wallet.XpubVan, refresh.Looked{By: refresh.By{Actor: "w1", Role: refresh.Worker, At: end}, Slot: 1, Began: end,
+		Listing: listed(end, refresh.Transfer{Recipient: "r", Kind: refresh.ReceiveBlind, Expiration: 1, HasIndex: true})})
+	if x := w.Watchers[0]; !x.Lapsed(end) || !x.NextAt.After(end) {
+		t.Fatalf("%+v", x)
+	}
+	ids := append(versionedRefreshes(r).population(t), w.Wallet.XpubVan)
 	found := map[string]bool{}
 	err := r.View(ctx, func(tx T) error {
 		all, err := tx.Refreshes().Get(ids...)

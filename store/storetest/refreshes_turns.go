@@ -243,7 +243,7 @@ func everyRefreshField[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	tick := func(outcome statemachine.Outcome, transfers ...refresh.Transfer) {
 		look(transfers...)
 		l.do(refresh.Ticked{By: by(refresh.Worker), Held: refresh.Held{Slot: l.a.Wallet.Lease.Fence, Lock: fence}, Began: l.now, Listing: listed(l.now, transfers...),
-			Recipients: []string{"p", "r"}, Cancelled: []refresh.Cancelled{{Index: 0, Outcome: statemachine.Unknown}}, Refreshed: outcome, Error: "busy"})
+			Recipients: []string{"p", "r"}, Cancelled: []refresh.Cancelled{{Index: 0, Outcome: statemachine.Failed}}, Refreshed: outcome, Error: "busy"})
 	}
 	found := refresh.Transfer{Recipient: "p", Asset: "asset", Status: refresh.WaitingConfirmations}
 	tick(statemachine.Done, old, found)
