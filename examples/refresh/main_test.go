@@ -84,6 +84,23 @@ func TestProgramOnPostgres(t *testing.T) {
 	}
 	u.RawQuery = q.Encode()
 	t.Logf("%+v", playOn(t, u.String()))
+
+	// POSTGRES_MIN_CONNECTIONS are there from the start.
+	q.Set("application_name", "refresh-minimum")
+	u.RawQuery = q.Encode()
+	c := refresh.DefaultConfig()
+	c.PostgresMinConnections = 4
+	_, shut, err := openService(t.Context(), u.String(), c, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	if err := admin.QueryRow("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'refresh-minimum'").Scan(&n); err != nil || n != 4 {
+		t.Errorf("%d connections, %v", n, err)
+	}
+	if err := shut(); err != nil {
+		t.Error(err)
+	}
 }
 
 // The proof fails where a job or a watcher did not end as it must.
