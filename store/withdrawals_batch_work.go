@@ -17,7 +17,7 @@ import (
 // to be paid by one transaction; or a batch under way. One of the two is empty.
 type BatchWork struct {
 	Members []withdrawal.Withdrawal // of one wallet; on a chain with nonces the first holds its slot
-	Payout  withdrawal.Payout       // to be sent again, or looked up
+	Payout  withdrawal.Payout       // to be sent again, replaced, or looked up
 }
 
 // BatchResult is what became of it: events of the batch, and of members that were
@@ -40,11 +40,14 @@ type BatchSource interface {
 // BatchPayments is the work of a withdrawal worker that pays up to size requests
 // of one chain by one transaction, 1 to [withdrawal.MaxMembers]; it is used in the
 // place of [Withdrawals.Payments], or beside it. Half of a claim goes to batches
-// that are owed a broadcast; claims of one are for both in turn.
+// that are owed a broadcast or a replacement; claims of one are for both in turn.
 //
 // The handler of members signs one transaction for them and stores it with
 // [Withdrawals.Batch] ([withdrawal.BatchPrepared]) before it sends anything, then
-// returns [withdrawal.BatchSent]. What it cannot pay it leaves out, and returns
+// returns [withdrawal.BatchSent]. A batch with members that [withdrawal.Payout.Stopped]
+// names is not sent again: the handler signs a version without them, stores it with
+// [withdrawal.BatchReplaced] and sends that, or returns nothing and is asked again
+// after the next look-up. What it cannot pay it leaves out, and returns
 // Snoozed or AttemptFailed of it; if BatchPrepared is refused, it sends nothing,
 // and makes another transaction of those that are left, if the first one is among
 // them. A member that it does not mention waits for the end of its lease. The item
@@ -364,7 +367,7 @@ func (r batchResults) due(tx WithdrawalUnit, q DueBatches, by withdrawal.By, ite
 		if err != nil {
 			return 0, began, err
 		}
-		if refused == nil && (q.Kind != withdrawal.DueBatchSend || due[i].Batch.Rebroadcast) {
+		if refused == nil {
 			*items = append(*items, worker.Item[BatchWork]{Key: due[i].Batch.ID.String(), Until: b.began.Add(r.policy.CheckEvery), Work: BatchWork{Payout: due[i]}})
 		}
 	}

@@ -71,7 +71,8 @@ func TestRenewOfABatch(t *testing.T) {
 }
 
 // Claims of one are for what is owed a broadcast and for what is to be paid in
-// turn; what an operator has a member of is not handed out to be sent.
+// turn; what an operator has a member of is handed out once after each look-up, to be
+// replaced.
 func TestClaimsOfOneForBatches(t *testing.T) {
 	b, ctx := newBank(t), context.Background()
 	source := b.BatchPayments(chain, "payer", 1)
@@ -115,11 +116,16 @@ func TestClaimsOfOneForBatches(t *testing.T) {
 	b.do(t, m.Request.ID, withdrawal.PaidBy{By: withdrawal.By{Actor: "olga", Role: withdrawal.Operator}, Block: withdrawal.Block{Height: 1, Hash: "b", Canonical: "b", Head: 99}, Tx: "elsewhere",
 		Payee: m.Request.ToAddress, AssetOnChain: m.Job.AssetOnChain, AmountRaw: m.Request.AmountRaw, Reason: "seen"})
 	long := withdrawal.By{Actor: "c", Role: withdrawal.ConfirmationWorker, At: w.Batch.CreatedAt.Add(-time.Hour)}
-	if w, err = b.Batch(ctx, batches[0], withdrawal.BatchMissing{By: long}); err != nil || w.Batch.Rebroadcast {
-		t.Errorf("it is owed a broadcast: %v", err)
-	}
-	if items, _, err := source.Turn(ctx, nil, 10); err != nil || len(items) > 0 {
-		t.Errorf("%d items, %v", len(items), err)
+	for range 2 {
+		if _, err = b.Batch(ctx, batches[0], withdrawal.BatchMissing{By: long}); err != nil {
+			t.Fatal(err)
+		}
+		if p := claimBatch(t, source).Work.Payout; len(p.Stopped()) != 1 || p.Stopped()[0] != m.Request.ID {
+			t.Errorf("it is to be replaced without %v", p.Stopped())
+		}
+		if items, _, err := source.Turn(ctx, nil, 10); err != nil || len(items) > 0 {
+			t.Errorf("it is handed out again before the next look-up: %d items, %v", len(items), err)
+		}
 	}
 	if _, err := b.Batch(ctx, uuid.New(), withdrawal.BatchMissing{By: long}); !errors.Is(err, statemachine.ErrNotFound) {
 		t.Errorf("an unknown batch: %v", err)

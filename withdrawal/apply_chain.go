@@ -186,13 +186,14 @@ func (p *Policy) missing(c *step, e *Missing) error {
 	if !statemachine.SameHash(e.Tx, j.TxHash) { // replaced: the node is right not to know it
 		return nil
 	}
-	j.Rebroadcast = c.Old.newestBytes() != nil
+	newest := c.Old.newestBytes()
+	j.Rebroadcast = newest != nil && (newest.Cancel || !c.Old.elsewhere())
 	if j.Rebroadcast || j.Review || e.Error != "" || c.by.At.Before(j.BroadcastAt.Add(p.AlertAfter)) {
 		return nil
 	}
 	j.Review = true
 	j.letGo()
-	return c.moveJob(JobPark, "missing, and no bytes are on file")
+	return c.moveJob(JobPark, "missing, and no bytes are on file that could be sent again")
 }
 
 // newestBytes returns the newest live transaction with bytes on file, or nil.

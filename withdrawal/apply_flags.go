@@ -16,6 +16,14 @@ import (
 // flagged reports whether the request may have been paid beside the record.
 func (r *Request) flagged() bool { return r.Mined != "" || r.StraysSent > 0 }
 
+// elsewhere reports whether something that is not live on file may have paid the
+// request, or may yet. What is live beside it is not sent again, whatever an
+// operator said of that afterwards: else both could be mined.
+func (w *Withdrawal) elsewhere() bool {
+	return w.Request.StraysSent > 0 || w.Request.Mined != "" && !w.live(w.Request.Mined) ||
+		slices.ContainsFunc(w.Strays, func(s Stray) bool { return s.SettledAt.IsZero() })
+}
+
 // flagged writes the line of the request for a flag that the step has set or
 // cleared. While a job is under way the step that sets one moves that too, see
 // [step.park]: what it forbids writes the job.

@@ -254,6 +254,8 @@ func (p *Policy) rebump(c *step, e *Rebumped) error {
 	switch {
 	case j.Review || !j.Live():
 		return c.refuse(statemachine.ErrIllegal, "there is no transaction to replace")
+	case !e.Cancel && c.Old.elsewhere():
+		return c.refuse(statemachine.ErrIllegal, maybePaid)
 	case int(j.TxsOnFile) != len(c.Old.Txs):
 		return c.notLoaded()
 	case len(e.Raw) == 0:

@@ -43,7 +43,7 @@ type Batch struct {
 	TxHash    string // the newest version; after the end the transaction that was mined, whosever it is
 
 	NextCheckAt time.Time // confirming: when to look it up again; outside the version
-	Rebroadcast bool      // at NextCheckAt the newest bytes are owed a broadcast; outside the version
+	Rebroadcast bool      // at NextCheckAt the newest bytes are owed a broadcast, or a replacement; outside the version
 
 	EvidenceHeight uint64 // where it was mined
 	EvidenceHash   string
@@ -121,14 +121,42 @@ func (b *Payout) Pays(hash string, w *Withdrawal) (output uint32, ok bool) {
 	return 0, false
 }
 
-// Stopped reports whether an operator has a member that the newest version pays,
-// which may be paid elsewhere: it is not sent again, but looked up, until the
-// review is over or a version without that member replaces it.
-func (b *Payout) Stopped() bool {
-	return slices.ContainsFunc(b.Members, func(w Withdrawal) bool {
-		_, pays := b.Pays(b.Batch.TxHash, &w)
-		return pays && b.Has(&w) && w.Job.Review
-	})
+// Stopped returns the requests that the newest version pays although an operator
+// has them, or they may be paid elsewhere. While there is one that version is not
+// sent again, but looked up, and the builder is asked to replace it by one that
+// does not pay them: [DoReplace].
+func (b *Payout) Stopped() (without []uuid.UUID) {
+	for i := range b.Members {
+		w := &b.Members[i]
+		if _, pays := b.Pays(b.Batch.TxHash, w); pays && b.Has(w) && (w.Job.Review || w.elsewhere()) {
+			without = append(without, w.Request.ID)
+		}
+	}
+	return without
+}
+
+// Payable returns the members that a replacement may pay.
+func (b *Payout) Payable() (all []Withdrawal) {
+	for i := range b.Members {
+		if b.unpayable(&b.Members[i]) == "" {
+			all = append(all, b.Members[i])
+		}
+	}
+	return all
+}
+
+// unpayable says why a replacement may not pay a member; empty if it may.
+func (b *Payout) unpayable(w *Withdrawal) string {
+	_, out := b.Pays(b.Batch.TxHash, w)
+	switch {
+	case !b.Has(w):
+		return "the batch does not have it"
+	case w.Job.Review || w.Request.flagged():
+		return "an operator has it, or it may have been paid: it is dropped"
+	case !out && w.Request.Held:
+		return "it was dropped, and is held"
+	}
+	return ""
 }
 
 // find returns the index of a version, or -1.
@@ -151,8 +179,10 @@ type BatchStatus = statemachine.Enum[batchStatus]
 const (
 	// BatchConfirming: a version may be mined. It begins with the first signed
 	// one, before that is sent: a crash leaves bytes that are owed a broadcast. A
-	// [WithdrawalWorker] sends them, a [ConfirmationWorker] looks all versions up at
-	// NextCheckAt. Time alone never fails it.
+	// [WithdrawalWorker] sends them, or replaces what is [Payout.Stopped]; a crash
+	// before the replacement is on file leaves nothing, and each look-up asks for it
+	// again. A [ConfirmationWorker] looks all versions up at NextCheckAt. Time alone
+	// never fails it.
 	BatchConfirming BatchStatus = iota + 1
 	// BatchConfirmed: a version is mined at depth, and what it pays is paid.
 	// Every member was decided in that commit. Terminal.

@@ -273,7 +273,7 @@ func (c *batchStep) replace(e *BatchReplaced) error {
 	for k := range pays {
 		pay := &pays[k]
 		i := c.New.member(pay.Request)
-		if i < 0 || !c.Old.Has(&c.New.Members[i]) {
+		if i < 0 {
 			return c.refuse(statemachine.ErrIllegal, "the batch does not have request "+pay.Request.String())
 		}
 		err := c.member(i, func(s *step) error {
@@ -281,8 +281,8 @@ func (c *batchStep) replace(e *BatchReplaced) error {
 			if err := s.allows(JobRebump); err != nil {
 				return err
 			}
-			if s.Old.Job.Review || s.Old.Request.flagged() {
-				return s.refuse(statemachine.ErrIllegal, "an operator has it: it is dropped")
+			if why := c.Old.unpayable(&s.Old); why != "" {
+				return s.refuse(statemachine.ErrIllegal, why)
 			}
 			if differs := s.Old.unlike(&pay.Transfer); differs != "" {
 				return s.refuse(statemachine.ErrInvalid, "the transaction pays "+differs)
@@ -320,7 +320,9 @@ func (c *batchStep) sent(e *BatchSent) error {
 	return c.check(false)
 }
 
-// check puts the next check off. It proves nothing and moves nothing.
+// check puts the next check off. It proves nothing and moves nothing. Of a batch
+// that is stopped each look-up asks the builder once for a replacement, so that
+// neither keeps the other from it.
 func (c *batchStep) check(again bool) error {
 	b := &c.New.Batch
 	if b.Status != BatchConfirming {
@@ -329,6 +331,9 @@ func (c *batchStep) check(again bool) error {
 		}
 		return nil // what was seen before the end
 	}
-	b.NextCheckAt, b.Rebroadcast = c.by.At.Add(c.policy.CheckEvery), again && !c.New.Stopped()
+	if len(c.New.Stopped()) > 0 {
+		again = c.by.Role == ConfirmationWorker
+	}
+	b.NextCheckAt, b.Rebroadcast = c.by.At.Add(c.policy.CheckEvery), again
 	return nil
 }

@@ -29,10 +29,13 @@ func (p Policy) NextBatch(b Payout, now time.Time) Step {
 		look.Hashes = append(look.Hashes, b.Txs[i].Hash)
 	}
 	step.Actions = append(step.Actions, look)
-	if h.Rebroadcast && len(b.Txs) > 0 && !b.Stopped() {
+	if h.Rebroadcast && len(b.Txs) > 0 {
 		tx := &b.Txs[len(b.Txs)-1]
-		step.Actions = append(step.Actions, Action{Do: DoRebroadcast, By: WithdrawalWorker, Batch: h.ID, Wallet: h.Wallet,
-			Key: "rebroadcast/" + tx.Hash, Hashes: []string{tx.Hash}, Raw: tx.Raw})
+		owed := Action{Do: DoRebroadcast, By: WithdrawalWorker, Batch: h.ID, Wallet: h.Wallet, Key: "rebroadcast/" + tx.Hash, Hashes: []string{tx.Hash}, Raw: tx.Raw}
+		if without := b.Stopped(); len(without) > 0 {
+			owed.Do, owed.Key, owed.Without, owed.Raw = DoReplace, "replace"+look.Key[len("look up"):], without, nil
+		}
+		step.Actions = append(step.Actions, owed)
 	}
 	return step
 }
@@ -42,7 +45,9 @@ func (p Policy) NextBatch(b Payout, now time.Time) Step {
 type BatchDue = statemachine.Enum[batchDue]
 
 const (
-	// DueBatchSend: the newest version is owed a broadcast, from next_check_at on.
+	// DueBatchSend: the newest version is owed a broadcast, or a replacement, from
+	// next_check_at on. A wallet offers of those that are due the first by
+	// [LowerBatch].
 	DueBatchSend BatchDue = iota + 1
 	// DueBatchCheck: the versions are to be looked up, from next_check_at on. A
 	// batch that is owed a broadcast is left to the withdrawal workers for a grace.
@@ -70,6 +75,12 @@ func BatchDueAt(kind BatchDue, b *Batch, grace time.Duration) (at time.Time, ok 
 		return at, b.Status == BatchConfirming
 	}
 	return at, false
+}
+
+// LowerBatch reports whether a comes before b in the same wallet, as [LowerNonce]
+// does of jobs.
+func LowerBatch(a, b *Batch) bool {
+	return LowerNonce(&Job{ID: a.ID, Wallet: a.Wallet, Nonce: a.Nonce, HasNonce: a.HasNonce}, &Job{ID: b.ID, Wallet: b.Wallet, Nonce: b.Nonce, HasNonce: b.HasNonce})
 }
 
 // CompareDueBatches is the order in which they are taken: by next_check_at and id.

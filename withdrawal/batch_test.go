@@ -242,9 +242,19 @@ func TestBatchOwes(t *testing.T) {
 	if !missing.Batch.Rebroadcast || where(missing) != "in, in" {
 		t.Error("a missing one is sent again")
 	}
+	for at, want := range map[time.Time]int64{later: 0, later.Add(time.Microsecond): 1} {
+		s := withdrawal.Stats{At: at}
+		if s.CountBatch(&sent.Batch); s.BatchesOverdue != want || s.Stuck() != want {
+			t.Errorf("at %v %d are overdue", at, s.BatchesOverdue)
+		}
+	}
 	end := runBatch(t, two, batchMined(t0, "v2", transfers(two.Members, 0)...))
 	if step := policy.NextBatch(end, later); len(step.Actions) > 0 || step.Party != 0 {
 		t.Errorf("an ended one owes %+v", step)
+	}
+	s := withdrawal.Stats{At: later.Add(time.Hour)}
+	if s.CountBatch(&end.Batch); s.BatchesOverdue != 0 {
+		t.Error("an ended one is overdue")
 	}
 }
 
@@ -327,32 +337,6 @@ func TestABareReceiptIsNoEnd(t *testing.T) {
 		if w = run(t, w, receipt(t0, "v1", 3)); !w.Job.Review || w.Job.Status != withdrawal.JobConfirming {
 			t.Errorf("%s: a bare receipt: %+v", name, w.Job)
 		}
-	}
-}
-
-// Who may be paid elsewhere is not paid again by sending: the newest version
-// waits for the operator, or for one without that member.
-func TestNotSentWhileAnOperatorHasAMember(t *testing.T) {
-	b := newBatch(t, 2)
-	op := by(withdrawal.Operator, t0)
-	w := &b.Members[1]
-	*w = run(t, *w, withdrawal.PaidBy{By: op, Block: block(3), Tx: "elsewhere", Payee: w.Request.ToAddress, AssetOnChain: token, AmountRaw: w.Request.AmountRaw, Reason: "seen"})
-	if step := policy.NextBatch(b, t0); len(step.Actions) != 1 || step.Actions[0].Do != withdrawal.DoLookUp {
-		t.Errorf("owed: %+v", step.Actions)
-	}
-	for _, ev := range []withdrawal.BatchEvent{withdrawal.BatchLooking{By: worker(t0)}, withdrawal.BatchMissing{By: checker(t0)}} {
-		if got := runBatch(t, b, ev); got.Batch.Rebroadcast {
-			t.Errorf("%T: it is sent again", ev)
-		}
-	}
-	cannot := runBatch(t, newBatch(t, 2), withdrawal.BatchCannotTell{By: checker(t0), Other: "x"})
-	if cannot.Batch.Rebroadcast {
-		t.Error("nobody can tell, and it is sent again")
-	}
-	without := runBatch(t, b, batchReplaced(t0, b, "v2", 0))
-	without = runBatch(t, without, withdrawal.BatchLooking{By: worker(t0)})
-	if !without.Batch.Rebroadcast {
-		t.Error("a version without it is not sent")
 	}
 }
 

@@ -131,7 +131,7 @@ func TestModelSurvivesALie(t *testing.T) {
 	dispatch := newRules()
 	dispatch.lies, dispatch.dispatch = true, true
 	for _, tt := range []modelRun{
-		{"prepared", prepare, 56971},
+		{"prepared", prepare, 53843},
 		{"dispatched", dispatch, 16123},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

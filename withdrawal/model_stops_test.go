@@ -54,7 +54,7 @@ func stopRuns() []stopRun {
 		{modelRun{"paid under another hash, dispatched", twinDispatch, 4150}, properties},
 		{modelRun{"sent after not sent", unsent, 74720}, unsentProperties},
 		{modelRun{"cancelled, held and released", stop, 6937}, properties},
-		{modelRun{"decided on what was read before", stale, 35135}, staleProperties},
+		{modelRun{"decided on what was read before", stale, 32991}, staleProperties},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // Do is a kind of [Action].
-// Values: DoEnqueue, DoClaim, DoPay, DoBroadcast, DoLookUp, DoRebroadcast, DoRescue, DoResolve.
+// Values: DoEnqueue, DoClaim, DoPay, DoBroadcast, DoLookUp, DoRebroadcast, DoRescue, DoResolve, DoReplace.
 type Do = statemachine.Enum[do]
 
 const (
@@ -22,6 +22,7 @@ const (
 	DoRebroadcast               // send Claimed, send the bytes to the node, then Rebroadcast
 	DoRescue                    // send Elapsed
 	DoResolve                   // a person finds out, then Resolved, PaidBy or ProvenDead
+	DoReplace                   // sign a version of the batch that does not pay Without, send BatchReplaced, and the bytes to the node
 )
 
 type do struct{}
@@ -29,7 +30,7 @@ type do struct{}
 func (do) Kind() string    { return "withdrawal action" }
 func (do) Names() []string { return doNames }
 
-var doNames = []string{"enqueue", "claim", "pay", "broadcast", "look up", "rebroadcast", "rescue", "resolve"}
+var doNames = []string{"enqueue", "claim", "pay", "broadcast", "look up", "rebroadcast", "rescue", "resolve", "replace"}
 
 // Action is something that the host must do now. Plain data; no secrets.
 type Action struct {
@@ -39,10 +40,11 @@ type Action struct {
 	Request uuid.UUID
 	Job     uuid.UUID // zero for DoEnqueue
 	Wallet  uuid.UUID
-	Batch   uuid.UUID `json:",omitzero"` // then Request and Job are zero
-	Fence   int64     // of the lease to act under; for DoClaim and DoRebroadcast the one to claim
-	Hashes  []string  `json:",omitempty"` // DoLookUp: all live transactions; DoBroadcast, DoRebroadcast: the one to send
-	Raw     []byte    `json:",omitempty"` // the bytes to send
+	Batch   uuid.UUID   `json:",omitzero"` // then Request and Job are zero
+	Fence   int64       // of the lease to act under; for DoClaim and DoRebroadcast the one to claim
+	Hashes  []string    `json:",omitempty"` // DoLookUp: all live transactions; DoBroadcast, DoRebroadcast: the one to send; DoReplace: to replace
+	Raw     []byte      `json:",omitempty"` // the bytes to send
+	Without []uuid.UUID `json:",omitempty"` // DoReplace: see [Payout.Stopped]
 	// NextNonce is the highest nonce on file + 1, for DoPay; 0: none is on file.
 	// It is the one to use only where the chain's next is not known: see FreeNonce.
 	NextNonce uint64 `json:",omitempty"`

@@ -27,8 +27,10 @@ type Stats struct {
 
 	InReview     int64 // processing or confirming
 	LeaseExpired int64 // in processing, not in review, lease ended at or before At: awaits Elapsed
-	CheckOverdue int64 // confirming, in review or not, next_check_at before At
-	Incidents    int64 // in the window
+	CheckOverdue int64 // confirming, in review or not, next_check_at before At; those in a batch are looked up with it
+	// BatchesOverdue are batches that confirm, next_check_at before At.
+	BatchesOverdue int64
+	Incidents      int64 // in the window
 	// OpenIncidents have no [Acknowledgement], whenever they were.
 	OpenIncidents int64
 
@@ -70,8 +72,8 @@ func basisPoints(part, whole, none int64) int64 {
 	return part * 10_000 / whole
 }
 
-// Stuck is how many jobs somebody has forgotten.
-func (s *Stats) Stuck() int64 { return s.LeaseExpired + s.CheckOverdue }
+// Stuck is how many jobs and batches somebody has forgotten.
+func (s *Stats) Stuck() int64 { return s.LeaseExpired + s.CheckOverdue + s.BatchesOverdue }
 
 // Thresholds are the limits of [Alerts]. A zero duration or rate is not
 // watched; a count alerts when it exceeds its limit.
@@ -113,7 +115,7 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	wait("claim wait", s.OldestJob, t.ClaimWait, "a due job is not claimed")
 	wait("review wait", s.OldestReview, t.ReviewWait, "a job is in review")
 	wait("confirm wait", s.OldestSent, t.ConfirmWait, "a broadcast is not confirmed")
-	add(s.Stuck() > t.Stuck, "stuck", "%d jobs with an expired lease or an overdue check, more than %d", s.Stuck(), t.Stuck)
+	add(s.Stuck() > t.Stuck, "stuck", "%d jobs and batches with an expired lease or an overdue check, more than %d", s.Stuck(), t.Stuck)
 	add(s.Incidents > t.Incidents, "incidents", "%d incidents, more than %d", s.Incidents, t.Incidents)
 	add(s.OpenIncidents > t.OpenIncidents, "open incidents", "%d incidents are not acknowledged, more than %d", s.OpenIncidents, t.OpenIncidents)
 	gaps, first := int64(0), ""

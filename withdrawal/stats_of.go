@@ -15,7 +15,7 @@ type Counted struct {
 }
 
 // StatsOf counts at now, and in the window before it. It defines what the
-// statistics of a store say, but for Stats.Gaps.
+// statistics of a store say, but for Stats.Gaps and what [Stats.CountBatch] adds.
 func StatsOf(all []Counted, now time.Time, window time.Duration) Stats {
 	s := Stats{At: now, Requests: map[RequestStatus]int64{}, Jobs: map[JobStatus]int64{}}
 	from := now.Add(-window)
@@ -86,6 +86,12 @@ func (s *Stats) underWay(w *Withdrawal, now time.Time) {
 		}
 		oldest(&s.OldestReview, since)
 	}
+}
+
+// CountBatch counts a batch.
+func (s *Stats) CountBatch(b *Batch) {
+	at, ok := BatchDueAt(DueBatchCheck, b, 0)
+	s.BatchesOverdue += one(ok && at.Before(s.At))
 }
 
 func one(counts bool) int64 {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/worker"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -19,17 +21,28 @@ import (
 // says so.
 func byHand(t *testing.T) (*office, uuid.UUID) {
 	t.Helper()
-	o := newOffice(t, inMemory(), filepath.Join(t.TempDir(), "ledger"), header+good, node.Faults{})
+	o := byHandOf(t, good, func(ctx context.Context, o *office) {
+		_ = work(ctx, o.service, o.client, "worker", 0, 0, slog.New(slog.DiscardHandler))
+	})
+	return o, o.rows[0].Request
+}
+
+// byHandOf is the same for other rows and workers.
+func byHandOf(t *testing.T, rows string, workers ...func(context.Context, *office)) *office {
+	t.Helper()
+	o := newOffice(t, inMemory(), filepath.Join(t.TempDir(), "ledger"), header+rows, node.Faults{})
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	t.Cleanup(wg.Wait)
 	t.Cleanup(stop)
-	wg.Go(func() { _ = work(ctx, o.service, o.client, "worker", 0, 0, slog.New(slog.DiscardHandler)) })
+	for _, w := range workers {
+		wg.Go(func() { w(ctx, o) })
+	}
 	wg.Go(func() { o.clerk(ctx) })
 	if err := o.intake(ctx); err != nil {
 		t.Fatal(err)
 	}
-	return o, o.rows[0].Request
+	return o
 }
 
 func (o *office) misbehave(f node.Faults) {
@@ -130,6 +143,65 @@ func TestDroppedTransactionIsSentAgain(t *testing.T) {
 		t.Errorf("%s with %d transactions", w.Request.Status, len(w.Txs))
 	}
 	o.proven(t.Context())
+}
+
+// A transaction that pays somebody whom an operator has is replaced by one that
+// does not, before it is mined, and by one that pays nobody if it pays nobody else.
+func TestAStoppedBatchIsReplaced(t *testing.T) {
+	queued := make(chan bool)
+	run := func(source func(*office) store.BatchSource, handle func(*office, context.Context, store.BatchWork) store.BatchResult) func(context.Context, *office) {
+		return func(ctx context.Context, o *office) {
+			select {
+			case <-queued:
+			case <-ctx.Done():
+			}
+			from := source(o)
+			opts := tuned(o.pace.lease, from.Release, from.Panicked, slog.New(slog.DiscardHandler))
+			opts.CallTimeout = o.service.Policy().CheckEvery / 2
+			_ = worker.Run(ctx, from, func(ctx context.Context, w store.BatchWork) store.BatchResult { return handle(o, ctx, w) }, opts)
+		}
+	}
+	o := byHandOf(t, good+good+good,
+		run(func(o *office) store.BatchSource { return o.service.BatchPayments(chainID, "builder", 8) }, func(o *office, ctx context.Context, w store.BatchWork) store.BatchResult {
+			return (&builder{&payer{o.service, o.client, demoKeys, "builder", time.Now}}).handle(ctx, w)
+		}),
+		run(func(o *office) store.BatchSource { return o.service.BatchLookups(chainID, "watcher") }, func(o *office, ctx context.Context, w store.BatchWork) store.BatchResult {
+			return (&watcher{o.client, demoKeys, "watcher", time.Now}).handle(ctx, w)
+		}))
+	ctx := t.Context()
+	for _, r := range o.rows {
+		o.eventually(r.Request, "queued", func(w withdrawal.Withdrawal) bool { return w.Job.Status == withdrawal.JobPending })
+	}
+	close(queued)
+	batch := o.eventually(o.rows[0].Request, "in a batch", func(w withdrawal.Withdrawal) bool { return w.Job.Batch != uuid.Nil }).Job.Batch
+	b, err := o.service.GetBatch(ctx, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range b.Members {
+		m := &b.Members[i]
+		if _, err := o.service.Do(ctx, m.Request.ID, withdrawal.PaidBy{By: operator("olga"), Block: withdrawal.Block{Height: 1, Hash: "b", Canonical: "b", Head: 99},
+			Tx: fmt.Sprint("of another wallet ", i), Payee: m.Request.ToAddress, AssetOnChain: m.Job.AssetOnChain, AmountRaw: m.Request.AmountRaw, Reason: "the explorer shows it"}); err != nil {
+			t.Fatal(err)
+		}
+		last := i == len(b.Members)-1
+		o.eventually(m.Request.ID, "dropped", func(w withdrawal.Withdrawal) bool {
+			now, err := o.service.GetBatch(ctx, batch)
+			_, pays := now.Pays(now.Batch.TxHash, &w)
+			return err == nil && !pays && !now.Batch.Rebroadcast && (last || len(now.Payable()) > 0)
+		})
+	}
+	o.ticks(node.Finality)
+	for i := range b.Members {
+		w := o.eventually(b.Members[i].Request.ID, "an operator's alone", func(w withdrawal.Withdrawal) bool { return w.Job.Batch == uuid.Nil && w.Job.Review })
+		if w.Request.Status != withdrawal.RequestQueued {
+			t.Errorf("%v is %v", w.Request.ID, w.Request.Status)
+		}
+	}
+	end, err := o.service.GetBatch(ctx, batch)
+	if err != nil || end.Batch.Status != withdrawal.BatchConfirmed || len(end.Txs) > len(b.Members)+1 {
+		t.Errorf("%v: the batch is %v with %d versions", err, end.Batch.Status, len(end.Txs))
+	}
 }
 
 func TestTooLittleFundsFails(t *testing.T) {

@@ -46,6 +46,11 @@ func (s signer) sign(j *withdrawal.Job, nonce, gasPrice uint64, others ...withdr
 	return node.Sign(s.key(j.Wallet), tx)
 }
 
+// cancel makes a version of a batch that pays nobody.
+func (s signer) cancel(b *withdrawal.Batch, gasPrice uint64) (raw []byte, hash string, err error) {
+	return node.Sign(s.key(b.Wallet), node.Tx{Nonce: b.Nonce, To: s.address(b.Wallet), Asset: node.GasAsset, Amount: "0", GasPrice: gasPrice, Reference: b.ID.String()})
+}
+
 func symbolOf(assetID uuid.UUID) (string, error) {
 	for symbol, a := range assets {
 		if a.id(symbol) == assetID {

@@ -96,11 +96,16 @@ func paysOf(members []withdrawal.Withdrawal) (all []withdrawal.Pay) {
 }
 
 // again sends the newest version once more, or a replacement for more gas, from
-// which it drops what is held or in review, and while gas is dear what has no
-// priority: they are pending again once a version without them is mined.
+// which it drops what is held, and while gas is dear what has no priority: they are
+// pending again once a version without them is mined. A version that pays somebody
+// whom an operator has is replaced at once, and by one that pays nobody if need be.
 func (p *builder) again(ctx context.Context, b withdrawal.Payout) store.BatchResult {
 	newest := b.Txs[len(b.Txs)-1]
-	if e := p.replacement(ctx, &b, newest); e != nil {
+	e := p.replacement(ctx, &b, newest)
+	switch {
+	case e == nil && len(b.Stopped()) > 0: // asked for again after the next look-up
+		return store.BatchResult{}
+	case e != nil:
 		if _, err := p.Batch(ctx, b.Batch.ID, *e); err != nil { // somebody else's, or over
 			return store.BatchResult{}
 		}
@@ -111,7 +116,8 @@ func (p *builder) again(ctx context.Context, b withdrawal.Payout) store.BatchRes
 
 func (p *builder) replacement(ctx context.Context, b *withdrawal.Payout, newest withdrawal.BatchTx) *withdrawal.BatchReplaced {
 	tx, err := node.Parse(newest.Raw)
-	if err != nil || p.now().Sub(newest.CreatedAt) < bumpAfter {
+	stopped := len(b.Stopped()) > 0
+	if err != nil || !stopped && p.now().Sub(newest.CreatedAt) < bumpAfter {
 		return nil
 	}
 	status, err := p.node.Status(ctx)
@@ -124,17 +130,19 @@ func (p *builder) replacement(ctx context.Context, b *withdrawal.Payout, newest 
 	}
 	dear := status.GasPrice > tx.GasPrice
 	var keep []withdrawal.Withdrawal
-	for i := range b.Members {
-		m := &b.Members[i]
-		if b.Has(m) && !m.Request.Held && !m.Job.Review && !(dear && m.Job.Priority == withdrawal.Low) {
-			keep = append(keep, *m)
+	for _, m := range b.Payable() {
+		if !m.Request.Held && !(dear && m.Job.Priority == withdrawal.Low) {
+			keep = append(keep, m)
 		}
 	}
-	if len(keep) == 0 || !dear && len(keep) == len(tx.Transfers()) {
+	if !stopped && (len(keep) == 0 || !dear && len(keep) == len(tx.Transfers())) {
 		return nil
 	}
 	price := max(status.GasPrice, tx.GasPrice+tx.GasPrice/10+1) // or the node does not take it
-	raw, hash, err := p.keys.sign(&keep[0].Job, b.Batch.Nonce, price, keep[1:]...)
+	raw, hash, err := p.keys.cancel(&b.Batch, price)
+	if len(keep) > 0 {
+		raw, hash, err = p.keys.sign(&keep[0].Job, b.Batch.Nonce, price, keep[1:]...)
+	}
 	if err != nil {
 		return nil
 	}

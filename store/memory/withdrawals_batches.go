@@ -121,6 +121,12 @@ func (w withdrawals) DueBatches(q store.DueBatches) (found []withdrawal.Payout, 
 			due = append(due, *b)
 		}
 	})
+	if q.Kind == withdrawal.DueBatchSend {
+		all := slices.Clone(due)
+		due = slices.DeleteFunc(due, func(b withdrawal.Batch) bool {
+			return slices.ContainsFunc(all, func(a withdrawal.Batch) bool { return withdrawal.LowerBatch(&a, &b) })
+		})
+	}
 	slices.SortFunc(due, func(a, b withdrawal.Batch) int { return withdrawal.CompareDueBatches(&a, &b) })
 	for _, b := range due[:min(len(due), q.Limit)] {
 		found = append(found, w.payout(b.ID))

@@ -37,5 +37,7 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 			}
 		}
 	}
-	return withdrawal.StatsOf(all, now, window), nil
+	s := withdrawal.StatsOf(all, now, window)
+	w.confirmingBatches(chain, s.CountBatch)
+	return s, nil
 }

@@ -134,9 +134,14 @@ func (s *changeset) writeBatches() error {
 
 const owedBatch = "x.rebroadcast"
 
+// Of a wallet with nonces the lowest that is due.
+const lowestBatch = "x.status = 'confirming' AND " + owedBatch + " AND x.next_check_at <= {now} AND NOT EXISTS (SELECT 1 FROM @withdrawal_batches l " +
+	"WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND l.nonce < x.nonce AND l.next_check_at <= {now})"
+
 // dueBatches are the kinds of [withdrawal.BatchDue].
 var dueBatches = map[withdrawal.BatchDue]due{
-	withdrawal.DueBatchSend: {from: "@withdrawal_batches x", owner: "x.id", where: "x.status = 'confirming' AND " + owedBatch, at: "x.next_check_at", order: "x.next_check_at, x.id"},
+	withdrawal.DueBatchSend: {from: "@withdrawal_batches x", owner: "x.id", where: "x.status = 'confirming' AND " + owedBatch, at: "x.next_check_at",
+		first: lowestBatch, firstFrom: "@withdrawal_batches x", order: "x.next_check_at, x.id"},
 	withdrawal.DueBatchCheck: {from: "@withdrawal_batches x", owner: "x.id", where: "x.status = 'confirming'", at: "x.next_check_at", later: owedBatch,
 		order: "x.next_check_at, x.id"},
 }

@@ -93,6 +93,7 @@ var (
 		inReview + " FROM @withdrawal_queue x WHERE x.status = 'processing'{chain x.chain_id} UNION ALL " +
 		"SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN " + dueWithdrawals[withdrawal.DueCheck].is("$1") + " AND x.next_check_at < $1 THEN 1 END), 0), " +
 		inReview + " FROM @withdrawal_queue x WHERE x.status = 'confirming'{chain x.chain_id}")
+	countBatches   = perChain("SELECT count(*) FROM @withdrawal_batches x WHERE " + dueBatches[withdrawal.DueBatchCheck].where + " AND x.next_check_at < $1{chain x.chain_id}")
 	countIncidents = perChain("SELECT count(*) FROM @withdrawal_incidents i JOIN @withdrawal_requests q ON q.id = i.withdrawal_request_id WHERE i.at >= $1 AND i.at < $2{chain q.chain_id}")
 	oldestQueued   = perChain("SELECT min(q.queued_at) FROM @withdrawal_queue x JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id " +
 		"WHERE x.status IN ('pending', 'processing'){chain x.chain_id}")
@@ -126,6 +127,7 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 		{map[bool]*statement{false: &countEnded, true: &countEnded}, []any{"request" + of, "job" + of}, func(rows *sql.Rows) error { return scanEnded(rows, &s) }},
 		{countRequests, nil, func(rows *sql.Rows) error { return scanRequests(rows, &s) }},
 		{countJobs, []any{now}, func(rows *sql.Rows) error { return scanJobs(rows, &s) }},
+		{countBatches, []any{now}, func(rows *sql.Rows) error { return rows.Scan(&s.BatchesOverdue) }},
 		{countIncidents, []any{from, now}, func(rows *sql.Rows) error { return rows.Scan(&s.Incidents) }},
 		{countOpenIncidents, nil, func(rows *sql.Rows) error { return rows.Scan(&s.OpenIncidents) }},
 		{oldestQueued, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&s.OldestQueued)) }},

@@ -92,6 +92,7 @@ func versionedPayouts[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) *
 			"next check":  func(b *withdrawal.Payout) { b.Batch.NextCheckAt = b.Batch.NextCheckAt.Add(tick) },
 			"rebroadcast": func(b *withdrawal.Payout) { b.Batch.Rebroadcast = !b.Batch.Rebroadcast },
 		},
+		also:       func(t testing.TB) []withdrawal.Payout { return w.owed(t, start) },
 		sharedFeed: true,
 		draw: func(*rapid.T) history[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent] {
 			return history[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]{} // the stages are all that there is
@@ -101,7 +102,7 @@ func versionedPayouts[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) *
 	}
 	for _, kind := range withdrawal.BatchDue(0).Values() {
 		q := store.DueBatches{Kind: kind, Grace: grace}
-		s.due = append(s.due, dueKind[T, uuid.UUID, withdrawal.Payout]{
+		k := dueKind[T, uuid.UUID, withdrawal.Payout]{
 			name: kind.String(),
 			find: func(tx T, now time.Time, limit int) ([]withdrawal.Payout, error) {
 				q := q
@@ -115,7 +116,11 @@ func versionedPayouts[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) *
 			},
 			at:      func(b *withdrawal.Payout) (time.Time, bool) { return withdrawal.BatchDueAt(kind, &b.Batch, grace) },
 			compare: func(a, b *withdrawal.Payout) int { return withdrawal.CompareDueBatches(&a.Batch, &b.Batch) },
-		})
+		}
+		if kind == withdrawal.DueBatchSend {
+			k.hides = func(a, b *withdrawal.Payout) bool { return withdrawal.LowerBatch(&a.Batch, &b.Batch) }
+		}
+		s.due = append(s.due, k)
 	}
 	return s
 }
@@ -230,13 +235,62 @@ func minedBatch(b *withdrawal.Payout, at time.Time, hash string, from int) withd
 	return e
 }
 
+// owed makes three batches of one wallet, and one of another, that are owed a
+// broadcast: the higher the nonce, the longer.
+func (w *withdrawals[T]) owed(t testing.TB, at time.Time) (all []withdrawal.Payout) {
+	t.Helper()
+	for _, of := range []int{3, 1} {
+		hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
+		w.putWallet(t, hot)
+		for i := range of {
+			e := batchOf(w.id(), at, w.behindOf(t, hot.Chain, 2)...)
+			b, err := w.service.Batch(ctx, e.Batch, e, withdrawal.BatchMissing{By: by(withdrawal.ConfirmationWorker, at.Add(time.Duration(of-i)*time.Minute))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// batchesOverdue: those of a chain, and all, are counted from just after their check.
+func batchesOverdue[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	all := w.owed(t, start)
+	for _, now := range []time.Time{start, all[2].Batch.NextCheckAt, all[2].Batch.NextCheckAt.Add(tick), all[0].Batch.NextCheckAt.Add(tick)} {
+		for _, chain := range []uuid.UUID{{}, all[0].Batch.Chain, all[3].Batch.Chain} {
+			want := withdrawal.Stats{At: now}
+			for i := range all {
+				if chain == uuid.Nil || chain == all[i].Batch.Chain {
+					want.CountBatch(&all[i].Batch)
+				}
+			}
+			err := w.View(ctx, func(tx T) error {
+				got, err := tx.Withdrawals().Stats(now, time.Hour, chain)
+				if got.BatchesOverdue != want.BatchesOverdue || got.Stuck() != got.BatchesOverdue {
+					t.Errorf("%d batches are overdue at %v and %d stuck, by the domain %d", got.BatchesOverdue, now, got.Stuck(), want.BatchesOverdue)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // behind claims n jobs of a wallet of its own, the others behind the first one.
-func (w *withdrawals[T]) behind(t testing.TB, n int) (members []withdrawal.Withdrawal) {
+func (w *withdrawals[T]) behind(t testing.TB, n int) []withdrawal.Withdrawal {
 	t.Helper()
 	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
 	w.putWallet(t, hot)
+	return w.behindOf(t, hot.Chain, n)
+}
+
+func (w *withdrawals[T]) behindOf(t testing.TB, chain uuid.UUID, n int) (members []withdrawal.Withdrawal) {
+	t.Helper()
 	for i := range n {
-		a := w.pending(t, hot.Chain, start)
+		a := w.pending(t, chain, start)
 		members = append(members, w.do(t, a.Request.ID, withdrawal.Claimed{By: workerAt(start), Behind: i > 0}))
 	}
 	for i := range members { // with the wallet as it is now
