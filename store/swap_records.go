@@ -41,9 +41,6 @@ type DepositRecords interface {
 	// (see [swap.Deposit.Waits]); vanished is since when what has vanished is
 	// left out. Zero if there is none.
 	Oldest(vanished time.Time) (time.Time, error)
-	// OfReference returns the item that has an intent with a reference number;
-	// empty if none has.
-	OfReference(reference uint64) (id string, err error)
 	// Save writes changes of different items; all of them, or none.
 	//
 	//  1. A refused Save ends the transaction: Update returns its error even if
@@ -64,7 +61,7 @@ type DepositRecords interface {
 	//  6. Log has exactly one line for each new version, else
 	//     [statemachine.ErrInvalid]. Lines are never changed or deleted.
 	//  7. Intents and discrepancies of the change are inserted, or their state is
-	//     written. A reference number, a signature or a claim ([swap.Intent.Claim])
+	//     written. A reference number, a signature or a claim ([swap.Intent].Claim)
 	//     that another intent has is ErrConflict. A discrepancy that is there stays, but for who dealt with it.
 	Save(changes ...swap.DepositChange) error
 	// Renew sets the end of leases that are held under their fence at now. It
@@ -82,7 +79,6 @@ type CreditRecords interface {
 	List(place swap.Place, after string, limit int) ([]swap.Credit, error)
 	HeldBy(holder, after string, limit int) ([]string, error)
 	Oldest(vanished time.Time) (time.Time, error)
-	OfReference(reference uint64) (id string, err error)
 	Save(changes ...swap.CreditChange) error
 	Renew(now time.Time, leases ...SwapLease) (lost []string, err error)
 	Transitions(id string) ([]statemachine.Transition[string], error)
@@ -97,7 +93,6 @@ type swapRecords[A any] interface {
 	List(place swap.Place, after string, limit int) ([]A, error)
 	HeldBy(holder, after string, limit int) ([]string, error)
 	Oldest(vanished time.Time) (time.Time, error)
-	OfReference(reference uint64) (id string, err error)
 	Save(changes ...swap.Change[A]) error
 	Renew(now time.Time, leases ...SwapLease) (lost []string, err error)
 	Transitions(id string) ([]statemachine.Transition[string], error)
@@ -119,6 +114,10 @@ type SwapHouse interface {
 	Control(lock bool) (swap.Control, error)
 	// SaveControl writes the row by compare-and-swap on its version.
 	SaveControl(old, now swap.Control) error
+	// OfReference returns the item that has an intent with a reference number, and
+	// OfClaim the one that has an intent with a claim; empty if none has.
+	OfReference(reference uint64) (d swap.Direction, id string, err error)
+	OfClaim(claim string) (d swap.Direction, id string, err error)
 	// Waterline returns a waterline; one without a time before the first save.
 	Waterline(chain swap.Chain, own bool) (swap.Waterline, error)
 	// SaveWaterline writes a waterline by compare-and-swap on its version.

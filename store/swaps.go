@@ -86,7 +86,9 @@ func (h *swapHouse[A]) fill(a *A, ev swap.Event) (swap.Event, error) {
 		e.Control, err = h.control(false)
 		return e, err
 	case swap.Recovered:
-		e.Observed.Control, err = h.control(false)
+		if e.Observed.Control, err = h.control(false); err == nil {
+			e.Seen.Rival, err = h.rival(a, ev)
+		}
 		return e, err
 	case swap.Elapsed:
 		e.Control, err = h.control(false)
@@ -96,11 +98,17 @@ func (h *swapHouse[A]) fill(a *A, ev swap.Event) (swap.Event, error) {
 			e.Control, err = h.control(false)
 		}
 		if err == nil {
-			e.Seen.Of, err = h.other(a, &e.Seen)
+			err = h.others(a, ev, &e.Seen)
 		}
 		return e, err
 	case swap.Outbound:
-		e.Seen.Of, err = h.other(a, &e.Seen)
+		err = h.others(a, ev, &e.Seen)
+		return e, err
+	case swap.Answered:
+		e.Rival, err = h.rival(a, ev)
+		return e, err
+	case swap.Ordered:
+		e.Rival, err = h.rival(a, ev)
 		return e, err
 	case swap.Begun:
 		known := any(a).(swap.Record).Head().Intent(e.Number) != nil // it is compared, and draws nothing
@@ -114,16 +122,27 @@ func (h *swapHouse[A]) fill(a *A, ev swap.Event) (swap.Event, error) {
 	return ev, nil
 }
 
-// other returns another item whose intent has the reference of a transaction.
-func (h *swapHouse[A]) other(a *A, seen *swap.Sighting) (string, error) {
+// others says which other item's a transaction is, by its reference or its claim.
+func (h *swapHouse[A]) others(a *A, ev swap.Event, seen *swap.Sighting) (err error) {
 	of := func(in swap.Intent) bool { return in.Reference == seen.Reference }
-	if seen.Chain != swap.Nexus || seen.Reference == 0 || slices.ContainsFunc(any(a).(swap.Record).Head().Intents, of) {
+	if seen.Chain == swap.Nexus && seen.Reference != 0 && !slices.ContainsFunc(any(a).(swap.Record).Head().Intents, of) {
+		_, seen.Of, err = h.b.tx.SwapHouse().OfReference(seen.Reference)
+	}
+	if err == nil {
+		seen.Rival, err = h.rival(a, ev)
+	}
+	return err
+}
+
+// rival returns another item that has the transaction of an event on file.
+func (h *swapHouse[A]) rival(a *A, ev swap.Event) (string, error) {
+	r := any(a).(swap.Record)
+	claim := swap.ClaimOf(r, ev)
+	of := func(in swap.Intent) bool { return in.Claim == claim }
+	if claim == "" || slices.ContainsFunc(r.Head().Intents, of) {
 		return "", nil
 	}
-	id, err := h.b.tx.Deposits().OfReference(seen.Reference)
-	if id == "" && err == nil {
-		id, err = h.b.tx.Credits().OfReference(seen.Reference)
-	}
+	_, id, err := h.b.tx.SwapHouse().OfClaim(claim)
 	return id, err
 }
 

@@ -238,11 +238,8 @@ func (s *Swaps) Named(ctx context.Context, seen swap.Sighting) (d swap.Direction
 // 0 if there is none.
 func (s *Swaps) named(tx SwapUnit, seen *swap.Sighting) (d swap.Direction, id string, err error) {
 	if seen.Chain == swap.Nexus && seen.Reference != 0 {
-		if id, err = tx.Deposits().OfReference(seen.Reference); err != nil || id != "" {
-			return swap.ToUSDD, id, err
-		}
-		if id, err = tx.Credits().OfReference(seen.Reference); err != nil || id != "" {
-			return swap.ToUSDC, id, err
+		if d, id, err = tx.SwapHouse().OfReference(seen.Reference); err != nil || id != "" {
+			return d, id, err
 		}
 	}
 	d, _, id, ok := swap.ReadMemo(seen.Memo)

@@ -78,6 +78,13 @@ func (s *step) run(now time.Time) error {
 	if s.item.Version > 0 {
 		s.schedule()
 	}
+	if s.owned {
+		for k := range s.item.Intents {
+			if in := &s.item.Intents[k]; in.Proof != 0 {
+				in.Claim = ""
+			}
+		}
+	}
 	return nil
 }
 

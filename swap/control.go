@@ -107,34 +107,45 @@ func (c *Control) paused(now time.Time) time.Duration {
 }
 
 // Draw returns the next reference number, 1 above the last: unique, and never
-// given back. It is [statemachine.ErrInvalid] at the end of the numbers.
+// given back. It is [statemachine.ErrInvalid] above [MaxReference], where no
+// number that was drawn or seen leads.
 func (c Control) Draw() (Control, error) {
 	if c.Reference >= MaxReference {
-		return c, fmt.Errorf("%w: no reference number is left", statemachine.ErrInvalid)
+		return c, fmt.Errorf("%w: the reference counter is at %d, above all that can be drawn: set it to the last number that was drawn", statemachine.ErrInvalid, c.Reference)
 	}
 	c.Reference++
 	c.Version++
 	return c, nil
 }
 
-// MaxReference bounds the reference numbers that are drawn. Those above it are left
-// to people, who may pay with any number.
-const MaxReference = 1 << 62
+// MaxReference bounds the reference numbers that are drawn, and MaxSeen those that
+// the counter follows. Those above are left to people, who may pay with any number:
+// whatever they choose, 2^61 are left to be drawn.
+const (
+	MaxReference = 1 << 62
+	MaxSeen      = 1 << 61
+)
+
+// follows reports whether a number is one that was drawn, or could have been.
+func (c *Control) follows(n uint64) bool {
+	return n <= MaxSeen || n == c.Reference+1 && n <= MaxReference
+}
 
 // Saw seeds the counter from an outbound. What the vault did not sign proves
-// nothing; one with an error has used its number up. A number above [MaxReference]
+// nothing; one with an error has used its number up. A number above [MaxSeen]
 // was chosen by a person and is never drawn, so it ends no others.
 func (c Control) Saw(t Sighting) Control {
-	if t.VaultSigned && t.Chain == Nexus && t.Reference <= MaxReference {
+	if t.VaultSigned && t.Chain == Nexus && t.Reference <= MaxSeen {
 		c, _ = c.Seed(t.Reference)
 	}
 	return c
 }
 
-// Seed makes the next reference max(local, seen) + 1. It never lowers.
+// Seed makes the next reference max(local, seen) + 1. It never lowers. A number
+// above [MaxSeen] is [statemachine.ErrInvalid], but for the next one.
 func (c Control) Seed(seen uint64) (Control, error) {
-	if seen > MaxReference {
-		return c, fmt.Errorf("%w: a reference number is at most %d", statemachine.ErrInvalid, uint64(MaxReference))
+	if !c.follows(seen) {
+		return c, fmt.Errorf("%w: a reference number is at most %d", statemachine.ErrInvalid, uint64(MaxSeen))
 	}
 	if seen > c.Reference {
 		c.Reference = seen

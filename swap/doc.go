@@ -54,7 +54,6 @@
 // row moves in that commit. Lease, CheckAt and OverdueAt are derived; of these
 // Lease and CheckAt are outside the version ([Change].Touched). The store keeps
 // unique: ids per direction over all four tables, references and signatures over all
-// intents, the transaction over all filed intents that are not proved
-// ([Intent.Claim]), discrepancies by their key. [Begun] and [Elapsed] get the [Control] row as it
+// intents, [Intent].Claim where it is not empty, discrepancies by their key. [Begun] and [Elapsed] get the [Control] row as it
 // is in the same commit; Begun locks it, since it draws its reference there.
 package swap

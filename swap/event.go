@@ -159,6 +159,7 @@ type (
 		Outcome statemachine.Outcome `json:",omitzero"`
 		TxID    string               // with Done
 		Reason  string               // bounded and stored; the host redacts secrets
+		Rival   string               `json:",omitempty"` // as in Sighting
 	}
 )
 
@@ -182,6 +183,9 @@ type (
 		// Of is another item whose intent has this reference: the transaction is
 		// that one's. The service fills it in.
 		Of string `json:",omitempty"`
+		// Rival is another item that has the transaction on file, by [Intent].Claim.
+		// The service fills it in.
+		Rival string `json:",omitempty"`
 	}
 	// View is how much a look-up covered. Apply decides by it whether not
 	// finding anything is a complete negative; see [Policy.Complete]. An
@@ -253,6 +257,7 @@ type (
 		Amount uint64 // PaidBy: what it moved; 0 is what the action pays
 		Height uint64 // NotSent on Solana: the finalized block height
 		Reason string // required but for Release
+		Rival  string `json:",omitempty"` // PaidBy: as in Sighting
 	}
 	// Recovered rebuilds the row of a finished item from the chains, after a
 	// lost database: see [Policy.RecoverMissing]. Without an action it cannot be

@@ -167,7 +167,7 @@ func (s *step) sighted(t *Sighting) error {
 	case in == nil && t.Errored:
 		return nil // it moved nothing and proves nothing
 	case in == nil:
-		if d, _, id, ok := ReadMemo(t.Memo); t.Chain == Solana && (!ok || d != s.side.direction() || id != s.item.ID) {
+		if t.Chain == Solana && !s.names(t, s.item.ID) {
 			return s.refuse(statemachine.ErrInvalid, "the transaction does not name this item")
 		}
 		return s.conflict(t)
@@ -175,7 +175,7 @@ func (s *step) sighted(t *Sighting) error {
 		return nil // the other one with its reference has paid
 	case t.Errored:
 		return s.failedOnChain(s.intent(in.Number), t)
-	case in.Filed && s.foreign(t):
+	case in.Filed && (s.foreign(t) || in.Claim == "" && t.Rival != "" && !s.names(t, s.item.ID)):
 		return s.conflict(t) // an operator was wrong: one outbound is one item's
 	case t.Amount != in.Net || t.Token != s.p.token(in.Chain) || t.Destination != in.Destination && in.Destination != "":
 		return s.conflict(t)
@@ -184,13 +184,14 @@ func (s *step) sighted(t *Sighting) error {
 	switch {
 	case !in.Landed():
 		in.TxID = t.TxID
-		return s.paid(in)
+		return s.paid(in, t.Rival)
 	case !sameTx(in, t.TxID): // two with one reference
-		return s.second(in, t.TxID)
+		return s.second(in, t.TxID, t.Rival)
 	case s.p.final(t) && !in.Final:
 		if moved, err := s.reconcile(); moved || err != nil {
 			return err // the next look-up ends it
 		}
+		s.claims(in, t.Rival)
 		return s.finish(in)
 	}
 	if moved, err := s.reconcile(); moved || err != nil {
@@ -200,11 +201,20 @@ func (s *step) sighted(t *Sighting) error {
 	return nil
 }
 
-// foreign reports whether a transaction names another item: by its reference on
-// Nexus, by its memo on Solana.
+// names reports whether a transaction names the item of an id: by the reference of
+// one of its intents on Nexus, by its memo on Solana.
+func (s *step) names(t *Sighting, id string) bool {
+	if t.Chain == Nexus {
+		return t.Reference != 0 && slices.ContainsFunc(s.item.Intents, func(in Intent) bool { return in.Reference == t.Reference })
+	}
+	d, _, of, ok := ReadMemo(t.Memo)
+	return ok && d == s.side.direction() && of == id
+}
+
+// foreign reports whether a transaction names another item.
 func (s *step) foreign(t *Sighting) bool {
-	d, _, id, named := ReadMemo(t.Memo)
-	return t.Of != "" || t.Chain == Solana && named && (d != s.side.direction() || id != s.item.ID)
+	_, _, _, named := ReadMemo(t.Memo)
+	return t.Of != "" || t.Chain == Solana && named && !s.names(t, s.item.ID)
 }
 
 // sound reports whether a transaction can be one of its chain.

@@ -152,15 +152,26 @@ func TestReferences(t *testing.T) {
 		t.Errorf("seeded beyond 63 bits: %v", err)
 	}
 	// A person may pay with any number: one that no counter comes to is not taken.
-	for _, n := range []uint64{swap.MaxReference + 1, swap.MaxAmount, math.MaxUint64} {
+	for _, n := range []uint64{swap.MaxSeen + 1, swap.MaxReference, swap.MaxAmount, math.MaxUint64} {
 		if got := c.Saw(swap.Sighting{VaultSigned: true, Chain: swap.Nexus, Reference: n}); got != c {
 			t.Errorf("%d raises the counter to %d", n, got.Reference)
 		}
 	}
-	if got := c.Saw(swap.Sighting{VaultSigned: true, Chain: swap.Nexus, Reference: swap.MaxReference}); got.Reference != swap.MaxReference {
-		t.Errorf("the counter is at %d", got.Reference)
+	if _, err := c.Seed(swap.MaxSeen + 1); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("seeded to what a person chose: %v", err)
 	}
-	c, _ = c.Seed(swap.MaxReference)
+	// The highest that is taken leaves as many to draw.
+	c = c.Saw(swap.Sighting{VaultSigned: true, Chain: swap.Nexus, Reference: swap.MaxSeen})
+	for n := uint64(swap.MaxSeen) + 1; n < swap.MaxSeen+3; n++ {
+		next, err := c.Draw()
+		if c, _ = c.Seed(next.Reference); err != nil || c.Reference != n {
+			t.Errorf("drew %d, the counter is at %d, %v", next.Reference, c.Reference, err)
+		}
+	}
+	c.Reference = swap.MaxReference - 1
+	if c, _ = c.Draw(); c.Reference != swap.MaxReference {
+		t.Errorf("the last one: %d", c.Reference)
+	}
 	if _, err := c.Draw(); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("drawn at the end: %v", err)
 	}

@@ -104,7 +104,10 @@ type Intent struct {
 	LastValid   uint64    // Solana: the last block height at which it can land
 	At          time.Time // commit: "sent at" for time-outs and cooldown
 	SendBy      time.Time // the sender must not hand it over from this moment on
-	Filed       bool      // an operator filed it: see [PaidBy]
+	Filed       bool      // it was not begun here: see [PaidBy]
+	// Claim is the transaction that a filed one, unless it is proved, has for its
+	// item alone; empty: another item has it, or none needs it.
+	Claim string
 
 	Outcome  statemachine.Outcome `json:",omitzero"` // zero and Unknown: open
 	TxID     string               // what the chain calls it, once known
@@ -123,14 +126,38 @@ func (i *Intent) Landed() bool { return i.Outcome == statemachine.Done }
 // Until then it is looked up.
 func (i *Intent) Settled() bool { return i.Final || i.Proof != 0 }
 
-// Claim is the transaction that a filed intent claims for its item, empty if it
-// claims none: of those that nobody has begun here, none pays for two items.
-func (i *Intent) Claim() string {
-	if !i.Filed || i.Proof != 0 {
-		return ""
+// ClaimOf is the claim that an event for a record may take, empty if it takes none.
+// A service asks who has it, for Rival.
+func ClaimOf(r Record, ev Event) string {
+	seen := func(t Sighting) string {
+		if t.TxID == "" {
+			return ""
+		}
+		return claim(t.Chain, t.TxID)
 	}
-	return i.Chain.String() + " " + i.TxID
+	switch e := ev.(type) {
+	case Answered:
+		if in := r.Head().Intent(e.Number); in != nil && e.TxID != "" {
+			return claim(in.Chain, e.TxID)
+		}
+	case Looked:
+		return seen(e.Seen)
+	case Outbound:
+		return seen(e.Seen)
+	case Recovered:
+		return seen(e.Seen)
+	case Ordered:
+		if _, deposit := r.(*Deposit); e.Order == PaidBy && deposit == (e.Action == Send) {
+			return claim(Nexus, e.TxID)
+		} else if e.Order == PaidBy {
+			return claim(Solana, e.TxID)
+		}
+	}
+	return ""
 }
+
+// claim is what [Intent].Claim is of a transaction.
+func claim(c Chain, txid string) string { return c.String() + " " + txForm(c, txid) }
 
 // Proof says why an intent has not paid and never will.
 // Values: Negative, Errored, Said.
@@ -232,7 +259,7 @@ func (d Discrepancy) Close(operator string, now time.Time) (Discrepancy, error) 
 
 // DiscrepancyKind says what is wrong.
 // Values: DoublePayout, LateOutbound, Mismatch, UnattributedOutbound, PaidWhileQuarantined, OutboundLost,
-// InboundGone, InboundChanged, SecondOutbound, OwnSender, GapAccepted.
+// InboundGone, InboundChanged, SecondOutbound, OwnSender, GapAccepted, Contested.
 type DiscrepancyKind = statemachine.Enum[discrepancyKind]
 
 const (
@@ -247,6 +274,7 @@ const (
 	SecondOutbound                                  // one intent was answered with two transactions
 	OwnSender                                       // a transfer between own accounts; no item
 	GapAccepted                                     // an operator gave up the inbound of a span of time
+	Contested                                       // the transaction that paid is on file for another item, too
 )
 
 type discrepancyKind struct{}
@@ -255,7 +283,7 @@ func (discrepancyKind) Kind() string    { return "kind of discrepancy" }
 func (discrepancyKind) Names() []string { return discrepancyNames }
 
 var discrepancyNames = []string{"double payout", "late outbound", "mismatch", "unattributed outbound", "paid while quarantined",
-	"outbound lost", "inbound gone", "inbound changed", "second outbound", "own sender", "gap accepted"}
+	"outbound lost", "inbound gone", "inbound changed", "second outbound", "own sender", "gap accepted", "contested"}
 
 // RefundReason is why an item is refunded: the text behind the signature in the
 // memo of a refund, at most 64 bytes.

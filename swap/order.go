@@ -134,7 +134,7 @@ func (s *step) notSent(e *Ordered) error {
 		return s.refuse(statemachine.ErrInvalid, "an intent or a transaction is needed")
 	case in.Proof != 0:
 		return nil
-	case in.Landed():
+	case in.Landed() && !in.Filed:
 		return s.refuse(statemachine.ErrIllegal, "it has paid; only a chain takes that back")
 	case !s.by.At.After(in.SendBy.Add(s.p.CallTimeout)):
 		return s.refuse(statemachine.ErrIllegal, "it may still be sent until "+in.SendBy.Add(s.p.CallTimeout).Format(time.RFC3339))
@@ -145,8 +145,29 @@ func (s *step) notSent(e *Ordered) error {
 	if in.Open() {
 		return s.failed(in, Said, "not_sent: "+e.Reason)
 	}
+	if in.Landed() {
+		return s.disowned(in, "not_sent: "+e.Reason)
+	}
 	in.Proof = Said
 	return s.note(fmt.Sprintf("%s %d not_sent: %s", in.Action, in.Number, e.Reason))
+}
+
+// disowned: the transaction of an intent that a person has filed paid for something
+// else. A state that nothing leads out of stays, with a discrepancy.
+func (s *step) disowned(in *Intent, text string) error {
+	switch g := s.side.stage(); {
+	case !s.waitsFor(in):
+		in.Final = false
+		return s.takenBack(in, Said)
+	case !g.finished() || s.side.allows(requeued):
+		in.Final = false
+		return s.lost(in, Said)
+	case in.Claim == "":
+		return nil
+	}
+	in.Claim = ""
+	s.discrepancy(Discrepancy{Kind: OutboundLost, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: text})
+	return s.note(fmt.Sprintf("%s %d %s", in.Action, in.Number, text))
 }
 
 // resolve answers a mismatch. The hold ends with the last one.
@@ -177,6 +198,9 @@ func (s *step) paidBy(e *Ordered) error {
 			return s.correct(s.intent(in.Number), e)
 		}
 	}
+	if e.Rival != "" {
+		return s.rival(e.Rival)
+	}
 	if n := s.item.openIntent(); n != 0 {
 		return s.refuse(statemachine.ErrHeld, fmt.Sprintf("intent %d is open: its look-up comes first", n))
 	}
@@ -199,8 +223,13 @@ func (s *step) paidBy(e *Ordered) error {
 	if err := s.meet(e); err != nil {
 		return err
 	}
-	s.file(in)
+	s.file(in, "")
 	return s.explained(e, number(int64(len(s.item.Intents))))
+}
+
+// rival refuses a transaction that another item has on file.
+func (s *step) rival(of string) error {
+	return s.refuse(statemachine.ErrConflict, "it is on file for "+of+": say not_sent there, if it is not that one's")
 }
 
 // meet moves the item to where its table follows an outbound of an action, if
@@ -243,10 +272,26 @@ func (s *step) correct(in *Intent, e *Ordered) error {
 		return s.refuse(statemachine.ErrConflict, fmt.Sprintf("it is intent %d, a %s", in.Number, in.Action))
 	}
 	net, open := s.seen(e)
-	if in.Final || !open && (net == 0 || net == in.Net) {
+	switch unclaimed := in.Filed && in.Claim == ""; {
+	case unclaimed && e.Rival != "":
+		return s.rival(e.Rival)
+	case unclaimed && in.Proof != 0: // not_sent was wrong: it is looked up again
+		if n := s.item.openIntent(); n != 0 {
+			return s.refuse(statemachine.ErrHeld, fmt.Sprintf("intent %d is open: its look-up comes first", n))
+		}
+		if err := s.meet(e); err != nil {
+			return err
+		}
+		in.Outcome, in.Proof, in.ClosedAt = statemachine.Unknown, 0, time.Time{}
+		s.claims(in, "")
+	case unclaimed:
+		s.claims(in, "")
+	case in.Final || !open && (net == 0 || net == in.Net):
 		return nil
 	}
-	in.Net, in.Fee, in.Destination = net, rest(s.item.Amount, net), ""
+	if !in.Final && net != 0 {
+		in.Net, in.Fee, in.Destination = net, rest(s.item.Amount, net), ""
+	}
 	return s.explained(e, number(in.Number))
 }
 

@@ -77,7 +77,7 @@ func (s *step) mayBegin(e *Begun, chain Chain, destination string) error {
 		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("the next intent is %d of at most %d", len(i.Intents)+1, MaxIntents))
 	case chain == Solana && (!word(e.Signature, MaxID) || e.LastValid == 0 || e.LastValid > MaxAmount || len(e.Raw) > MaxRaw || e.Reference != 0):
 		return s.refuse(statemachine.ErrInvalid, "an intent on Solana needs a signature and a last valid block height")
-	case chain == Nexus && (e.Reference == 0 || e.Reference > MaxReference || e.Signature != "" || len(e.Raw) > 0 || e.LastValid != 0):
+	case chain == Nexus && (e.Reference == 0 || !e.Control.follows(e.Reference) && e.Reference > e.Control.Reference || e.Signature != "" || len(e.Raw) > 0 || e.LastValid != 0):
 		return s.refuse(statemachine.ErrInvalid, "an intent on Nexus needs a reference number")
 	case chain == Nexus && e.Reference <= e.Control.Reference:
 		return s.refuse(statemachine.ErrConflict, fmt.Sprintf("references up to %d were drawn or seen", e.Control.Reference))
@@ -170,10 +170,10 @@ func (s *step) answer(e *Answered) error {
 	switch e.Outcome {
 	case statemachine.Done:
 		if in.Landed() || in.Chain == Solana && !in.signed(e.TxID) {
-			return s.second(in, e.TxID)
+			return s.second(in, e.TxID, e.Rival)
 		}
 		in.TxID = e.TxID
-		return s.paid(in)
+		return s.paid(in, e.Rival)
 	case statemachine.Failed:
 		return s.failed(in, 0, e.Reason)
 	case statemachine.Deferred:
@@ -209,7 +209,7 @@ func (i *Intent) signed(signature string) bool {
 
 // second: one intent was answered with another transaction than its own. It is
 // filed, so that both are looked up.
-func (s *step) second(in *Intent, txid string) error {
+func (s *step) second(in *Intent, txid, rival string) error {
 	for k := range s.item.Intents {
 		if sameTx(&s.item.Intents[k], txid) {
 			return nil
@@ -220,17 +220,31 @@ func (s *step) second(in *Intent, txid string) error {
 		return nil
 	}
 	if len(s.item.Intents) < MaxIntents {
-		s.file(Intent{Action: in.Action, Attempt: in.Attempt, Chain: in.Chain, Destination: in.Destination, Net: in.Net, Fee: in.Fee, TxID: txid})
+		s.file(Intent{Action: in.Action, Attempt: in.Attempt, Chain: in.Chain, Destination: in.Destination, Net: in.Net, Fee: in.Fee, TxID: txid}, rival)
 	}
 	s.stop(ByLate, fmt.Sprintf("intent %d was answered with a second transaction", in.Number))
 	return s.note("a second transaction was answered")
 }
 
 // file adds an outbound that was not begun here: it may have paid.
-func (s *step) file(in Intent) {
+func (s *step) file(in Intent, rival string) {
 	s.own()
 	in.Number, in.At, in.SendBy, in.Filed, in.Outcome = int64(len(s.item.Intents))+1, s.by.At, s.by.At, true, statemachine.Unknown
+	s.claims(&in, rival)
 	s.item.Intents = append(s.item.Intents, in)
+}
+
+// claims takes the transaction of a filed intent for the item. What a rival has is
+// recorded, and refuses no evidence: both are looked up, and of two that are not
+// named by it a person says whose it is.
+func (s *step) claims(in *Intent, rival string) {
+	switch {
+	case !in.Filed || in.Claim != "":
+	case rival == "":
+		in.Claim = claim(in.Chain, in.TxID)
+	default:
+		s.discrepancy(Discrepancy{Kind: Contested, Key: in.TxID, Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: "it is on file for " + rival + ", too"})
+	}
 }
 
 // stop holds for evidence. A hold that a person ends stays, and when it ends, what
@@ -243,8 +257,9 @@ func (s *step) stop(kind HoldKind, reason string) {
 
 // paid: an intent went out, by its answer or by a sighting. The item follows
 // the money where nothing else of it is out.
-func (s *step) paid(in *Intent) error {
+func (s *step) paid(in *Intent, rival string) error {
 	late := !in.Open()
+	s.claims(in, rival)
 	in.Outcome, in.Proof = statemachine.Done, 0
 	if g := s.side.stage(); s.item.Lost == in.Number || g.finished() && g.awaits == in.Action {
 		s.item.Lost = 0 // it was not lost, or another one has taken its place

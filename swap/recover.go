@@ -230,7 +230,7 @@ func (s *step) recovered(e *Recovered) error {
 		return s.refuse(statemachine.ErrConflict, "it is stored already")
 	}
 	o := e.Observed
-	if e.Action == 0 {
+	if e.Action == 0 || e.Seen.Rival != "" && !s.names(&e.Seen, o.ID) {
 		if err := s.observe(&o); err != nil || len(s.log) == 0 {
 			return err
 		}
@@ -256,9 +256,9 @@ func (s *step) recovered(e *Recovered) error {
 	}
 	s.create(&o, at.Truncate(time.Second))
 	t := &e.Seen
-	s.file(Intent{Action: e.Action, Chain: chain, Destination: t.Destination, Net: t.Amount, Fee: o.Amount - t.Amount, TxID: txForm(chain, t.TxID), Reference: t.Reference, Memo: t.Memo})
+	s.file(Intent{Action: e.Action, Chain: chain, Destination: t.Destination, Net: t.Amount, Fee: o.Amount - t.Amount, TxID: txForm(chain, t.TxID), Reference: t.Reference, Memo: t.Memo}, t.Rival)
 	in := &s.item.Intents[0]
-	if in.Reference > MaxReference { // a person's
+	if in.Reference > MaxSeen { // a person's
 		in.Reference = 0
 	}
 	in.Outcome, in.Final, in.ClosedAt = statemachine.Done, true, s.by.At

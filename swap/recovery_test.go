@@ -388,7 +388,7 @@ func TestASpellingIsNoOtherCredit(t *testing.T) {
 	}
 	rebuilt := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "0xAB", Reference: 3, Amount: 9_999_000, Destination: "bob-nexus", Token: "USDD", Confirmations: 10}
 	again := credits(t).do(swap.Recovered{By: by(swap.System, t0), Observed: observedCredit(id, amount), Action: swap.Refund, Seen: rebuilt})
-	if in := again.latest(); in.TxID != "ab" || in.Claim() != "nexus ab" {
+	if in := again.latest(); in.TxID != "ab" || in.Claim != "nexus ab" {
 		t.Errorf("rebuilt: %+v", in)
 	}
 }

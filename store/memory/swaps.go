@@ -171,13 +171,6 @@ func (w swaps[A]) Oldest(vanished time.Time) (oldest time.Time, err error) {
 	return oldest, nil
 }
 
-func (w swaps[A]) OfReference(reference uint64) (string, error) {
-	if of := w.house.references[reference]; of.direction == w.direction {
-		return of.item, nil
-	}
-	return "", nil
-}
-
 func (w swaps[A]) Save(changes ...swap.Change[A]) error {
 	return saveAll(w.tx, changes, w.save)
 }
@@ -217,7 +210,7 @@ func (w swaps[A]) save(c *swap.Change[A]) error {
 	}
 	added, altered := c.Intents()
 	for _, in := range altered {
-		if was := old.Intent(in.Number).Claim(); was != "" && in.Claim() == "" {
+		if was := old.Intent(in.Number).Claim; was != "" && in.Claim == "" {
 			unset(w.tx, w.house.claims, was)
 		}
 	}
@@ -228,7 +221,7 @@ func (w swaps[A]) save(c *swap.Change[A]) error {
 			err = takes(w.tx, w.house.signatures, in.Signature, by)
 		}
 		if err == nil {
-			err = takes(w.tx, w.house.claims, in.Claim(), by)
+			err = takes(w.tx, w.house.claims, in.Claim, by)
 		}
 		if err != nil {
 			return err
@@ -315,6 +308,16 @@ func (h swapHouse) SaveControl(old, now swap.Control) error {
 	}
 	assign(h.tx, &h.control, now)
 	return nil
+}
+
+func (h swapHouse) OfReference(reference uint64) (swap.Direction, string, error) {
+	of := h.references[reference]
+	return of.direction, of.item, nil
+}
+
+func (h swapHouse) OfClaim(claim string) (swap.Direction, string, error) {
+	of := h.claims[claim]
+	return of.direction, of.item, nil
 }
 
 func (h swapHouse) Waterline(chain swap.Chain, own bool) (swap.Waterline, error) {

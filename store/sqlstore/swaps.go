@@ -77,7 +77,6 @@ func head[A any](a *A) *swap.Item { return any(a).(swap.Record).Head() }
 var (
 	intentsOf       = statement{once: true, each: "direction text, item text", text: "SELECT " + intentTable.columns("x.") + " FROM @swap_intents x WHERE x.direction = r.direction AND x.item = r.item"}
 	discrepanciesOf = statement{once: true, each: "direction text, item text", text: "SELECT x.n, " + discrepancyTable.columns("x.") + " FROM @swap_discrepancies x WHERE x.direction = r.direction AND x.item = r.item"}
-	ofReference     = statement{text: "SELECT item FROM @swap_intents WHERE reference = $1 AND direction = $2"}
 )
 
 // Get implements [store.DepositRecords]. Most items are unprocessed, so the others
@@ -207,15 +206,6 @@ func (w swaps[A]) HeldBy(holder, after string, limit int) (all []string, err err
 	}
 	slices.Sort(all)
 	return all[:min(len(all), limit)], nil
-}
-
-// OfReference implements [store.DepositRecords].
-func (w swaps[A]) OfReference(reference uint64) (id string, err error) {
-	if reference == 0 || reference > swap.MaxAmount {
-		return "", nil
-	}
-	err = w.tx.read(&ofReference, nil, func(rows *sql.Rows) error { return rows.Scan(&id) }, int64(reference), w.of.direction.String())
-	return id, err
 }
 
 var (

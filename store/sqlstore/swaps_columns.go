@@ -113,7 +113,7 @@ var intentTable = newTable(table[intentRow]{
 	state: func(r *intentRow) list {
 		in := &r.Intent
 		return list{{"destination text", maybe(&in.Destination)}, {"net_units int", always(&in.Net)}, {"fee_units int", always(&in.Fee)}, {"send_by time", always(&in.SendBy)}, {"outcome text", maybe(&in.Outcome)}, {"txid text", maybe(&in.TxID)}, {"proof text", maybe(&in.Proof)},
-			{"is_final bool", always(&in.Final)}, {"closed_at time", maybe(&in.ClosedAt)}, {"claim text", shown(func() any { return claim(in) })}}
+			{"is_final bool", always(&in.Final)}, {"closed_at time", maybe(&in.ClosedAt)}, {"claim text", maybe(&in.Claim)}}
 	},
 })
 
@@ -158,13 +158,6 @@ var waterlineTable = newTable(table[swap.Waterline]{
 		return list{{"at time", always(&w.At)}, {"seen time", maybe(&w.Seen)}, {"version int", always(&w.Version)}}
 	},
 })
-
-func claim(in *swap.Intent) any {
-	if c := in.Claim(); c != "" {
-		return c
-	}
-	return nil
-}
 
 // shown is a column that is written and never read.
 type shown func() any

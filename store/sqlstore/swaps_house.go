@@ -21,6 +21,8 @@ var (
 	lockControl     = statement{text: selectControl.text + " FOR NO KEY UPDATE"}
 	selectWaterline = statement{text: "SELECT " + waterlineTable.columns("x.") + " FROM @swap_waterlines x WHERE x.chain = $1 AND x.own = $2"}
 	allWaterlines   = statement{text: "SELECT " + waterlineTable.columns("x.") + " FROM @swap_waterlines x"}
+	ofReference     = statement{text: "SELECT direction, item FROM @swap_intents WHERE reference = $1"}
+	ofClaim         = statement{text: "SELECT direction, item FROM @swap_intents WHERE claim = $1"}
 	openOnes        = statement{text: "SELECT count(*) FROM @swap_discrepancies WHERE closed_by IS NULL"}
 )
 
@@ -38,6 +40,24 @@ func (h swapHouse) Control(lock bool) (swap.Control, error) {
 		return swap.Control{}, err
 	}
 	return all[0].Control, nil
+}
+
+// OfReference implements [store.SwapHouse].
+func (h swapHouse) OfReference(reference uint64) (swap.Direction, string, error) {
+	if reference == 0 || reference > swap.MaxAmount {
+		return 0, "", nil
+	}
+	return h.item(&ofReference, int64(reference))
+}
+
+// OfClaim implements [store.SwapHouse].
+func (h swapHouse) OfClaim(claim string) (swap.Direction, string, error) {
+	return h.item(&ofClaim, claim)
+}
+
+func (h swapHouse) item(st *statement, key any) (d swap.Direction, id string, err error) {
+	err = h.tx.read(st, nil, func(rows *sql.Rows) error { return rows.Scan(always(&d), &id) }, key)
+	return d, id, err
 }
 
 // SaveControl implements [store.SwapHouse].

@@ -290,3 +290,42 @@ func ownedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 		}
 	}
 }
+
+// contestedOutbound: a second transaction of an intent that an operator has filed for
+// another item is stored with it, and somebody is told; after not_sent there it is its
+// own.
+func contestedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	ds, cs := newDeposits(t, db), newCredits(t, db)
+	for n, other := range claims[swap.Nexus] {
+		a, b := newFiling(t, ds, cs, claim{swap.ToUSDD, swap.Send}), newFiling(t, ds, cs, other)
+		first, second := fmt.Sprintf("ef%d", n), fmt.Sprintf("ff%d", n)
+		worker := swapBy(swap.Worker, "worker")
+		_, err := b.do(b.paidBy(second))
+		sent, err2 := a.do(begun(a.d, a.id), swap.Answered{By: worker, Fence: 1, Number: 1, Outcome: statemachine.Done, TxID: first})
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		in := sent.Intents[0]
+		seen := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: second, Reference: in.Reference, Amount: in.Net, Destination: in.Destination, Token: "USDD", Confirmations: 99}
+		now, err := a.do(swap.Outbound{By: swapBy(swap.Observer, "scanner"), Seen: seen})
+		if err != nil || len(now.Intents) != 2 || now.Intents[1].Claim != "" || len(now.Discrepancies) != 2 || now.Discrepancies[1].Kind != swap.Contested || !strings.Contains(now.Discrepancies[1].Text, b.id) {
+			t.Fatalf("a %v filed it: %+v, %v", other.d, now, err)
+		}
+		order := a.paidBy(second)
+		_, err = a.do(order)
+		refusedWith(t, err, statemachine.ErrConflict, "of another item")
+		if !strings.Contains(fmt.Sprint(err), b.id) {
+			t.Errorf("it names nobody: %v", err)
+		}
+		wrong := b.paidBy("")
+		wrong.Order, wrong.Number, wrong.At = swap.NotSent, 1, wrong.At.Add(time.Hour)
+		if _, err = b.do(wrong); err == nil {
+			now, err = a.do(swap.Looked{By: worker, Number: 2, Finding: swap.LookFound, Seen: seen})
+		}
+		if err != nil || now.Intents[1].Claim != "nexus "+second {
+			t.Errorf("after not_sent: %+v, %v", now, err)
+		}
+		_, err = b.do(b.paidBy(second))
+		refusedWith(t, err, statemachine.ErrConflict, "what the first has now")
+	}
+}

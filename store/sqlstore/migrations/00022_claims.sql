@@ -23,6 +23,13 @@ ALTER TABLE @swap_waterlines DROP COLUMN seen;
 DROP TRIGGER keep_swap_intents_INSERT;
 DROP TRIGGER keep_swap_intents_KEYS;
 -- }
+-- What was filed is found by its signature there. Of several items with one
+-- transaction, who claims it is found.
+UPDATE @swap_intents SET signature = txid WHERE chain = 'solana' AND filed AND signature IS NULL AND claim IS NOT NULL
+	AND NOT EXISTS (SELECT 1 FROM @swap_intents o WHERE o.signature = @swap_intents.txid);
+UPDATE @swap_intents SET signature = txid WHERE chain = 'solana' AND filed AND signature IS NULL
+	AND NOT EXISTS (SELECT 1 FROM @swap_intents o WHERE o.signature = @swap_intents.txid OR o.chain = 'solana' AND o.filed AND o.txid = @swap_intents.txid
+	AND (o.direction < @swap_intents.direction OR o.direction = @swap_intents.direction AND (o.item < @swap_intents.item OR o.item = @swap_intents.item AND o.number < @swap_intents.number)));
 {keys swap_intents: direction, item, number; rowid; reference; signature}
 DROP INDEX @swap_intents_claim;
 ALTER TABLE @swap_intents DROP COLUMN claim;

@@ -1,0 +1,138 @@
+package swap_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/swap"
+)
+
+// paidBy files an outbound for an item.
+func (r *run[A]) paidBy(a swap.Action, txid string) swap.Ordered {
+	return swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: a, TxID: txid, Reason: "by hand"}
+}
+
+func (r *run[A]) notSent(number int64) *run[A] {
+	r.t.Helper()
+	return r.wait(time.Hour).do(swap.Ordered{By: r.operator(), Order: swap.NotSent, Number: number, Reason: "another's"})
+}
+
+// What an operator has filed for another item refuses no evidence of this one: it is
+// on file without a claim, and somebody is told.
+func TestARivalsClaimRefusesNoEvidence(t *testing.T) {
+	t.Run("a second transaction of one reference", func(t *testing.T) {
+		r := debited(t)
+		s := sighting(r.latest(), 10, true)
+		s.TxID, s.Rival = "ab02", "sig2"
+		r.outbound(s).kinds(swap.SecondOutbound, swap.Contested)
+		if in := r.latest(); in.Number != 2 || in.Claim != "" || !in.Open() || r.i().Hold.Kind != swap.ByLate {
+			t.Fatalf("filed %+v, hold %v", in, r.i().Hold)
+		}
+		look := swap.Looked{By: r.worker(), Number: 2, Finding: swap.LookFound, Seen: s}
+		r.do(look).kinds(swap.SecondOutbound, swap.Contested, swap.DoublePayout) // its reference is this item's
+		r.do(look, look)
+		if in := r.i().Intent(2); !in.Final || in.Claim != "" {
+			t.Errorf("%+v", in)
+		}
+	})
+	t.Run("a second transaction in an answer", func(t *testing.T) {
+		r := debited(t)
+		r.do(swap.Answered{By: r.worker(), Fence: r.i().Lease.Fence, Number: 1, Outcome: statemachine.Done, TxID: "ab02", Rival: "sig2"})
+		r.kinds(swap.SecondOutbound, swap.Contested).attended()
+		s := sighting(r.latest(), 10, true)
+		s.Rival = "sig2" // and no reference of this item's
+		r.do(swap.Looked{By: r.worker(), Number: 2, Finding: swap.LookFound, Seen: s}).kinds(swap.SecondOutbound, swap.Contested, swap.Mismatch)
+		if in := r.i().Intent(2); in.Landed() {
+			t.Errorf("%+v", in)
+		}
+	})
+	t.Run("one that an operator had declared not sent, and that names the item", func(t *testing.T) {
+		r := creditReady(t)
+		r.do(r.paidBy(swap.Send, "theirs")).notSent(1)
+		if in := r.latest(); in.Claim != "" {
+			t.Fatalf("%+v", in)
+		}
+		s := sighting(r.latest(), 10, true)
+		s.Memo, s.Destination, s.Rival = "nexus_txid:tx1", "bob-usdc", "sig2"
+		r.outbound(s).kinds(swap.Contested, swap.LateOutbound).is(awaitingText)
+		if in := r.latest(); !in.Landed() || in.Claim != "" {
+			t.Errorf("%+v", in)
+		}
+		s.Rival = ""
+		r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: s}).is("processed")
+		if in := r.latest(); in.Claim != "solana theirs" {
+			t.Errorf("nobody else has it: %+v", in)
+		}
+	})
+	t.Run("a row that shares its transaction, from before one could be claimed", func(t *testing.T) {
+		r := toBeRefunded(t)
+		r.do(r.paidBy(swap.Refund, "theirs"))
+		r.i().Intents[0].Claim = ""
+		s := sighting(r.latest(), 10, true)
+		s.Rival, s.Memo, s.Destination = "sig2", "", "alice"
+		look := swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: s}
+		r.do(look, look).kinds(swap.Mismatch).is("to be refunded").attended()
+		again := r.paidBy(swap.Refund, "theirs")
+		again.Rival = "sig2"
+		r.refused(again, statemachine.ErrConflict)
+		again.Rival, look.Seen.Rival = "", "" // it was taken back there
+		r.do(again)
+		if in := r.latest(); in.Claim != "solana theirs" || r.i().Hold.Kind != 0 {
+			t.Errorf("%+v, hold %v", in, r.i().Hold)
+		}
+		r.do(look, look).is("refund_confirmed")
+	})
+	t.Run("of another item, an operator files it only once it was taken back there", func(t *testing.T) {
+		r := ready(t)
+		order := r.paidBy(swap.Send, "theirs")
+		order.Rival = "tx7"
+		r.refused(order, statemachine.ErrConflict)
+	})
+	t.Run("a finished item of a lost database", func(t *testing.T) {
+		seen := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "s1", Memo: "nexus_txid:tx1", Amount: 9_490_000, Destination: "bob-usdc", Token: "USDC", Finalized: true, Rival: "sig2"}
+		r := credits(t).do(swap.Recovered{By: by(swap.System, t0), Observed: observedCredit("tx1", amount), Action: swap.Send, Seen: seen})
+		if r.is("processed").kinds(swap.Contested); r.latest().Claim != "" {
+			t.Errorf("%+v", r.latest())
+		}
+		seen = swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "ab", Reference: 3, Amount: 9_999_000, Destination: "bob-nexus", Token: "USDD", Confirmations: 10, Rival: "sig2"}
+		r = credits(t).do(swap.Recovered{By: by(swap.System, t0), Observed: observedCredit("tx1", amount), Action: swap.Refund, Seen: seen})
+		if r.is("pending_receival"); r.i().Hold.Kind != swap.ByRecovery || len(r.i().Intents) > 0 {
+			t.Errorf("%+v", r.i())
+		}
+	})
+}
+
+// A person who filed an outbound takes that back after it was found, too: it went out
+// for something else. A chain's word of what was begun here is not taken back.
+func TestNotSentTakesBackWhatWasFiled(t *testing.T) {
+	d := ready(t)
+	d.do(d.paidBy(swap.Send, "ab"))
+	d.found(1, 1).is(debitedText).notSent(1).is("to be refunded").attended()
+	if in := d.latest(); in.Proof != swap.Said || in.Claim != "" {
+		t.Errorf("%+v", in)
+	}
+	// And that was wrong: it is looked up again.
+	d.do(d.paidBy(swap.Send, "ab")).found(1, 10).is(debitedText).found(1, 10).is("debit_confirmed")
+	if in := d.latest(); in.Number != 1 || in.Claim != "nexus ab" {
+		t.Errorf("%+v", in)
+	}
+	c := refundPending(t)
+	c.do(c.paidBy(swap.Refund, "ab"))
+	c.found(1, 10).found(1, 10).is("refunded").notSent(1).is("refunded").kinds(swap.OutboundLost).attended()
+	c.order(swap.Requeue).is("refund pending").begin(swap.Refund)
+
+	d = ready(t)
+	d.do(d.paidBy(swap.Send, "ab"))
+	d.found(1, 10).found(1, 10).is("debit_confirmed").notSent(1).is("debit_confirmed").kinds(swap.OutboundLost)
+	if in := d.latest(); in.Claim != "" || !in.Final {
+		t.Errorf("%+v", in)
+	}
+	version := d.i().Version
+	if d.notSent(1); d.i().Version != version {
+		t.Error("the same again is a version")
+	}
+
+	d = debited(t).wait(time.Hour)
+	d.refused(swap.Ordered{By: d.operator(), Order: swap.NotSent, Number: 1, Reason: "x"}, statemachine.ErrIllegal)
+}
