@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/statemachine"
 )
 
 // SelfCheckRefreshes is [SelfCheck] for a store that has refreshes: a wallet with
@@ -56,10 +57,19 @@ func selfCheckBy(r refresh.Role) refresh.By { return refresh.By{Actor: "self-che
 
 // refreshClaimed stores a wallet whose job is claimed.
 func refreshClaimed(ctx context.Context, s *Refreshes, xpub string) (refresh.Work, error) {
-	return s.Do(ctx, xpub, refresh.Enqueued{By: selfCheckBy(refresh.API), Job: uuid.New(), Cause: refresh.Sync,
+	w, err := s.Do(ctx, xpub, refresh.Enqueued{By: selfCheckBy(refresh.API), Job: uuid.New(), Cause: refresh.Sync,
 		Credentials: refresh.Credentials{XpubVan: xpub, XpubCol: "é世", MasterFingerprint: "0"}},
 		refresh.SlotClaimed{By: selfCheckBy(refresh.Orchestrator), Slot: s.config.MaxWalletProcesses},
 		refresh.JobClaimed{By: selfCheckBy(refresh.Worker), Slot: 1})
+	return w, notHeld(err)
+}
+
+// notHeld: what was claimed in this transaction is held in it.
+func notHeld(err error) error {
+	if errors.Is(err, statemachine.ErrFenced) {
+		return broken(err.Error())
+	}
+	return err
 }
 
 // writeRefresh takes a job to its end, compares what comes back, and returns a
@@ -89,7 +99,7 @@ func writeRefresh(ctx context.Context, s *Refreshes, xpub string) (stale refresh
 	after, err := s.Do(ctx, xpub, refresh.JobDone{By: worker, Held: held, Listing: refresh.Listing{Began: now, Answered: now,
 		Transfers: []refresh.Transfer{{Recipient: "é世", Asset: "世"}}}}, refresh.RoundEnded{By: worker, Slot: 1, End: refresh.EndYield})
 	if err != nil {
-		return stale, err
+		return stale, notHeld(err)
 	}
 	read, err := s.Get(ctx, xpub)
 	switch {

@@ -1,0 +1,138 @@
+package refresher_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/refresh/refreshtest"
+)
+
+// Who may call, while locks are renewed, lost and swept.
+
+// A call longer than the lock is renewed, and nobody else comes in.
+func TestLongCallIsRenewed(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		s.node.took = 39 * time.Second
+		s.enqueue(0, refresh.Sync, "", "")
+		s.start("w1")
+		time.Sleep(370 * time.Millisecond)
+		s.start("w2")
+		time.Sleep(5 * time.Minute)
+		if j := s.get(0).Jobs[0]; j.Status != refresh.JobCompleted || j.Attempts != 1 {
+			t.Errorf("%+v", j)
+		}
+		if overlaps, _, _ := s.node.seen(); overlaps > 0 {
+			t.Error("two processes were in one wallet")
+		}
+	})
+}
+
+// The lock is taken over from a holder that cannot reach the store and is still
+// running: its call is cancelled at the end of the lock, its result is refused.
+func TestTakeoverWithTheOldHolderStillRunning(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		s.node.took, s.node.keep = 25*time.Second, true
+		s.enqueue(0, refresh.Sync, "", "")
+		old := s.start("w1")
+		time.Sleep(12 * time.Second)
+		old.cut(true)
+		time.Sleep(370 * time.Millisecond)
+		s.start("w2")
+		time.Sleep(33 * time.Second) // past the last renewal of the old one
+		old.cut(false)
+		time.Sleep(10 * time.Minute)
+		j := s.get(0).Jobs[0]
+		if j.Status != refresh.JobCompleted || j.Attempts != 2 {
+			t.Errorf("%+v", j)
+		}
+		if overlaps, _, log := s.node.seen(); overlaps > 0 {
+			t.Errorf("two processes were in one wallet: %v", log)
+		}
+		s.audit(1)
+	})
+}
+
+// cut takes the store away from a process, or gives it back.
+func (p *process) cut(away bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dead = away
+}
+
+// A lock that is not renewed: no call starts at or after its end, and the one that
+// runs then is cancelled.
+func TestNoCallAfterTheLock(t *testing.T) {
+	for took, want := range map[time.Duration]string{
+		15 * time.Second: "0s refresh, 15s listtransfers, ", // the third would start at the very end
+		12 * time.Second: "0s refresh, 12s listtransfers, 24s listassets, 30s ended",
+	} {
+		virtual(t, func(c *refresh.Config) { c.RenewLock, c.HTTPTimeout = false, 30*time.Second }, func(t *testing.T, s *system) {
+			s.node.took, s.node.keep = took, true
+			s.enqueue(0, refresh.Sync, "", "")
+			s.start("w1")
+			time.Sleep(31 * time.Second)
+			_, _, log := s.node.seen()
+			got := ""
+			for _, call := range log[:min(len(log), strings.Count(want, ", ")+1)] {
+				at, rest, _ := strings.Cut(call, " ")
+				if d, err := time.ParseDuration(at); err != nil || d > 30*time.Second {
+					break
+				}
+				words := strings.Fields(rest)
+				got += at + " " + words[2] + ", "
+			}
+			if strings.TrimSuffix(got, ", ") != strings.TrimSuffix(want, ", ") {
+				t.Errorf("calls of %v: %s, want %s", took, got, want)
+			}
+		})
+	}
+}
+
+// The end of a lock counts from before the claim was sent, not from its answer.
+func TestLockCountsFromBeforeTheClaim(t *testing.T) {
+	virtual(t, func(c *refresh.Config) { c.RenewLock, c.HTTPTimeout = false, 30*time.Second }, func(t *testing.T, s *system) {
+		s.node.took, s.node.keep = 14*time.Second, true
+		s.enqueue(0, refresh.Sync, "", "")
+		p := s.start("w1")
+		p.slowDown(3 * time.Second)
+		time.Sleep(42 * time.Second)
+		_, _, log := s.node.seen()
+		// The claim was sent at 9 s and answered at 12 s: until 39 s.
+		if got := fmt.Sprint(log); got != "[12s w1 xpub-van-000 refresh 26s w1 xpub-van-000 listtransfers  39s w1 xpub-van-000 ended]" {
+			t.Errorf("calls %v", log)
+		}
+	})
+}
+
+func (p *process) slowDown(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.slow = d
+}
+
+// A lock that nobody gives back is swept after its end, though its wallet has
+// nothing to do.
+func TestLocksAreSwept(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		s.enqueue(0, refresh.Sync, "", "")
+		s.start("w1")
+		time.Sleep(2 * time.Second)
+		ctx := context.Background()
+		if _, err := s.service.Step(ctx, refreshtest.Wallet(0).XpubVan, refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			after time.Duration
+			locks int64
+		}{{29 * time.Second, 1}, {35 * time.Second, 0}} {
+			time.Sleep(c.after)
+			if stats, err := s.service.Stats(ctx); err != nil || stats.Locks != c.locks {
+				t.Errorf("%d locks, %v", stats.Locks, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,114 @@
+package refresher_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/refresh/refreshtest"
+)
+
+// What comes between the calls of a tick.
+
+// Between two calls of a tick a job that came goes first: between its listings, after
+// them, between its cancellations and after them.
+func TestAJobThatComesDuringATick(t *testing.T) {
+	const tick, cancels = "listtransfers , listassets, listtransfers asset, listtransfers other", "failtransfers 1, failtransfers 3"
+	for calls, expiration := range map[string]int64{
+		"listtransfers ":                                  0,
+		"listtransfers , listassets":                      0,
+		"listtransfers , listassets, listtransfers asset": 0,
+		tick:                                0,
+		tick + ", failtransfers 1":          40,
+		tick + ", " + cancels:               40,
+		tick + ", " + cancels + ", refresh": 41, // and here the tick is over
+	} {
+		virtual(t, nil, func(t *testing.T, s *system) {
+			for i, asset := range []string{"asset", "other", "asset"} { // the second stays open
+				x := incoming(fmt.Sprint("r", i), asset)
+				if x.Index = int32(i + 1); expiration > 0 && i != 1 {
+					x.Expiration = s.begin.Unix() + expiration
+				}
+				s.node.transfer(0, x)
+			}
+			s.enqueue(0, refresh.Sync, "", "")
+			s.start("w1")
+			time.Sleep(59 * time.Second)
+			s.node.mu.Lock()
+			s.node.keep, s.node.took = true, time.Second
+			s.node.mu.Unlock()
+			before := strings.Split(calls, ", ")
+			for n := 0; n < len(before); { // until the last call before the job's is under way
+				time.Sleep(100 * time.Millisecond)
+				_, _, log := s.node.seen()
+				n = len(log)
+			}
+			manual := s.enqueue(0, refresh.Manual, "", "")
+			time.Sleep(15 * time.Second)
+			_, _, log := s.node.seen()
+			for i, call := range append(before, "refresh", "listtransfers ", "listassets") {
+				if i >= len(log) || !strings.HasSuffix(log[i], " "+call) {
+					t.Fatalf("%s, call %d: %q, want %q", calls, i, log, call)
+				}
+			}
+			if j := s.job(0, manual); j.Status != refresh.JobCompleted {
+				t.Errorf("%s: %+v", calls, j)
+			}
+			for i := range 3 { // and the tick is made up for
+				if x := s.watcher(0, fmt.Sprint("r", i)); x.Status == refresh.Watching && x.RefreshCount < 3 || x.LastError != "" {
+					t.Errorf("%s: %+v", calls, x)
+				}
+			}
+		})
+	}
+}
+
+// At the expiry each cancellation is called twice before its watcher ends, also where
+// each time that an earlier one of the round hangs the later ones are not called.
+func TestCancellationsThatHangAtTheExpiry(t *testing.T) {
+	virtual(t, func(c *refresh.Config) { c.WatcherTTL = 5 * time.Minute }, func(t *testing.T, s *system) {
+		s.node.keep = true
+		for i := range 3 {
+			old := incoming(fmt.Sprint("r", i), "asset")
+			old.Expiration, old.Index = s.begin.Unix()-24*60*60-60, int32(i)
+			s.node.transfer(0, old)
+		}
+		s.node.wallet(refreshtest.Wallet(0).XpubVan).hangOn = "failtransfers"
+		s.enqueue(0, refresh.Sync, "", "")
+		s.start("w1")
+		time.Sleep(6 * time.Hour)
+		_, _, log := s.node.seen()
+		for i := range 3 {
+			x, late := s.watcher(0, fmt.Sprint("r", i)), 0
+			for _, call := range log {
+				at, what, _ := strings.Cut(call, " ")
+				if d, err := time.ParseDuration(at); err == nil && strings.HasSuffix(what, fmt.Sprint("failtransfers ", i)) && !s.begin.Add(d).Before(x.ExpiresAt) {
+					late++
+				}
+			}
+			if x.EndReason != refresh.EndOpen || late != 2 {
+				t.Errorf("%d calls at the expiry: %+v", late, x)
+			}
+		}
+	})
+}
+
+// A cancellation that times out in a tick ends the round; the watchers have had their
+// turn.
+func TestTimeoutInATick(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		x := incoming("r", "asset")
+		x.Expiration = s.begin.Unix() + 20
+		s.node.transfer(0, x)
+		s.node.wallet(refreshtest.Wallet(0).XpubVan).hangOn = "failtransfers"
+		s.enqueue(0, refresh.Sync, "", "")
+		s.start("w1")
+		time.Sleep(95 * time.Second) // the tick at 30 s hung until 90 s
+		w, r := s.get(0).Wallet, s.watcher(0, "r")
+		if w.HungRounds != 1 || !strings.Contains(r.LastError, "HTTP_TIMEOUT") || r.NextAt.Sub(s.begin) < 60*time.Second || r.RefreshCount != 1 {
+			t.Errorf("%+v %+v", w, r)
+		}
+	})
+}
