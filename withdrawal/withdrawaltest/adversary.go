@@ -228,6 +228,9 @@ func Run(t *rapid.T, n int, apply Apply) {
 		if _, want := fencing.Apply(w, ev); errors.Is(want, statemachine.ErrFenced) && err == nil {
 			t.Fatalf("step %d, %T: it comes under an old fence and is not refused", i, ev)
 		}
+		if err == nil && !c.Empty() && late(w.Job.Lease, ev) {
+			t.Fatalf("step %d, %T %+v: it moves what %+v holds", i, ev, ev, w.Job.Lease)
+		}
 		if err := h.Add(c, err); err != nil {
 			t.Fatalf("step %d, %T %+v: %v", i, ev, ev, err)
 		}
@@ -247,6 +250,27 @@ func Run(t *rapid.T, n int, apply Apply) {
 
 // fencing is any policy: who holds which fence does not depend on it.
 var fencing = withdrawal.DefaultPolicy()
+
+// late reports whether a step that is its holder's alone comes from somebody else,
+// or after the end of the lease.
+func late(l statemachine.Lease, ev withdrawal.Event) bool {
+	fence, by := int64(0), withdrawal.By{}
+	switch e := ev.(type) {
+	case withdrawal.Prepared:
+		fence, by = e.Fence, e.By
+	case withdrawal.Dispatched:
+		fence, by = e.Fence, e.By
+	case withdrawal.Rebumped:
+		fence, by = e.Fence, e.By
+	case withdrawal.Rebroadcast:
+		fence, by = e.Fence, e.By
+	case withdrawal.Snoozed:
+		fence, by = e.Fence, e.By
+	default:
+		return false
+	}
+	return fence != l.Fence || by.Actor != l.Holder || !by.At.Before(l.Until)
+}
 
 // repeatable: events without a key. A claim without a fence takes the next.
 func repeatable(ev withdrawal.Event) bool {

@@ -68,10 +68,14 @@ func (x *simulation) turn(h *hand, events ...withdrawal.Event) {
 // held stores a step of what is in hand; a worker who is refused lets go.
 func (x *simulation) held(h *hand, ev withdrawal.Event) bool {
 	x.say("%v by %s: %T %+v", h.item.Work.Request.ID[1], h.by.Actor, ev, ev)
+	lease := x.get(h.item.Work.Request.ID).Job.Lease
 	ws, err := x.s.Held(context.Background(), store.HeldWithdrawal{Withdrawal: h.item.Work, Events: []withdrawal.Event{ev}})
 	if !x.must(err) {
 		h.item = nil
 		return false
+	}
+	if h.item.Work.Job.Lease.Fence != lease.Fence || !x.now.Before(lease.Until) {
+		x.t.Errorf("%T by %s is stored, and its lease was %+v", ev, h.by.Actor, lease)
 	}
 	h.item.Work = ws[0]
 	return true
@@ -149,7 +153,15 @@ func (x *simulation) sendAgain(h *hand) {
 	live := w.Live()
 	if !x.calm && x.IntN(3) == 0 {
 		old := x.txs[live[len(live)-1].Hash]
-		tx := x.newTx(old.coin, w.Request.ID)
+		of := old.coin
+		if x.IntN(6) == 0 { // a worker that is wrong: both could be mined
+			if x.chain.nonces {
+				of.nonce++
+			} else {
+				of.input = fmt.Sprint("another coin ", x.made)
+			}
+		}
+		tx := x.newTx(of, w.Request.ID)
 		ev := withdrawal.Rebumped{By: h.by, Fence: w.Job.Lease.Fence, Hash: tx.hash, Raw: []byte(tx.hash), Nonce: tx.coin.nonce, HasNonce: x.chain.nonces, Input: tx.coin.input,
 			Cancel: x.IntN(4) == 0}
 		if ev.Cancel {
