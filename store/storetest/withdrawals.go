@@ -60,6 +60,7 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"one nonce, one owner job, many requests", batchNonce[T]},
 		{"what is mined in the place of a batch pays members that own no nonce", batchInstead[T]},
 		{"of many workers each member is claimed by one, behind the slot of its wallet", batchClaims[T]},
+		{"a full batch is claimed, signed, replaced and paid", fullBatch[T]},
 		{"batches whose look-up is overdue are counted, of a chain and of all", batchesOverdue[T]},
 		{"workers pay many requests by few transactions, each once", batchWorkers[T]},
 		{"a chain with reorgs pays each request once, by whatever batch", batchHistories[T]},

@@ -1,0 +1,272 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+type (
+	payoutService                = service[uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]
+	payoutSubject[T store.Clock] = subject[T, uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange]
+	payoutStage                  = stage[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]
+)
+
+// batchService is the part of the service that is of batches.
+type batchService struct{ *store.Withdrawals }
+
+func (s batchService) Do(ctx context.Context, id uuid.UUID, events ...withdrawal.BatchEvent) (withdrawal.Payout, error) {
+	return s.Batch(ctx, id, events...)
+}
+func (s batchService) Get(ctx context.Context, id uuid.UUID) (withdrawal.Payout, error) {
+	return s.GetBatch(ctx, id)
+}
+func (s batchService) Trail(ctx context.Context, id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error) {
+	return s.BatchTrail(ctx, id)
+}
+
+// batchRecords are the batches among the records.
+type batchRecords struct{ store.WithdrawalRecords }
+
+func (r batchRecords) Get(ids ...uuid.UUID) ([]withdrawal.Payout, error) { return r.Batches(ids...) }
+func (r batchRecords) Save(changes ...withdrawal.BatchChange) error {
+	return r.SaveBatches(changes...)
+}
+
+// versionedPayouts says how to make batches, for the rules of any versioned
+// record.
+func versionedPayouts[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) *payoutSubject[T] {
+	size := 160
+	if strings.Contains(t.Name(), "while_others_write") { // the rule that makes most of them
+		size = 400
+	}
+	pool := w.newPool(t, size)
+	s := &payoutSubject[T]{
+		Store:   w.Store,
+		service: batchService{w.service},
+		within:  func(tx T) payoutService { return batchService{w.service.Within(tx)} },
+		records: func(tx T) records[uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchChange] {
+			return batchRecords{tx.Withdrawals()}
+		},
+		apply: func(b withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawal.BatchChange, error) {
+			if e, ok := ev.(withdrawal.BatchPrepared); ok && b.Batch.Status == 0 {
+				b.Members = nil
+				for _, p := range e.Pays {
+					a, ok := pool.as[p.Request]
+					if !ok {
+						a = w.get(t, p.Request)
+					}
+					b.Members = append(b.Members, a)
+				}
+			}
+			return w.policy.ApplyBatch(b, ev, time.Time{})
+		},
+		parts: func(c *withdrawal.BatchChange) (old, now *withdrawal.Payout, log *[]statemachine.Transition[uuid.UUID]) {
+			return &c.Old, &c.New, &c.Log
+		},
+		empty: (*withdrawal.BatchChange).Empty,
+		check: withdrawal.CheckBatch,
+		states: func(b *withdrawal.Payout) (all []stored[uuid.UUID]) {
+			if b.Batch.Status != 0 {
+				all = append(all, stored[uuid.UUID]{b.Batch.ID, b.Batch.Version, b.Batch.Status.String()})
+			}
+			return all
+		},
+		newID:  w.id,
+		id:     func(b *withdrawal.Payout) uuid.UUID { return b.Batch.ID },
+		stages: pool.stages(),
+		outside: map[string]func(*withdrawal.Payout){
+			"next check":  func(b *withdrawal.Payout) { b.Batch.NextCheckAt = b.Batch.NextCheckAt.Add(tick) },
+			"rebroadcast": func(b *withdrawal.Payout) { b.Batch.Rebroadcast = !b.Batch.Rebroadcast },
+		},
+		also:       func(t testing.TB) []withdrawal.Payout { return w.owed(t, start) },
+		sharedFeed: true,
+		draw: func(*rapid.T) history[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent] {
+			return history[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]{} // the stages are all that there is
+		},
+		older:     func(b *withdrawal.Payout) { b.Batch.Version-- },
+		sentinels: []error{withdrawal.ErrNonceTaken, withdrawal.ErrPaymentTaken, withdrawal.ErrInBatch},
+	}
+	for _, kind := range withdrawal.BatchDue(0).Values() {
+		q := store.DueBatches{Kind: kind, Grace: grace}
+		k := dueKind[T, uuid.UUID, withdrawal.Payout]{
+			name: kind.String(),
+			find: func(tx T, now time.Time, limit int) ([]withdrawal.Payout, error) {
+				q := q
+				q.Now, q.Limit = now, limit
+				return tx.Withdrawals().DueBatches(q)
+			},
+			next: func(tx T, now time.Time) (time.Time, error) {
+				q := q
+				q.Now = now
+				return tx.Withdrawals().NextDueBatch(q)
+			},
+			at:      func(b *withdrawal.Payout) (time.Time, bool) { return withdrawal.BatchDueAt(kind, &b.Batch, grace) },
+			compare: func(a, b *withdrawal.Payout) int { return withdrawal.CompareDueBatches(&a.Batch, &b.Batch) },
+		}
+		if kind == withdrawal.DueBatchSend {
+			k.hides = func(a, b *withdrawal.Payout) bool { return withdrawal.LowerBatch(&a.Batch, &b.Batch) }
+		}
+		s.due = append(s.due, k)
+	}
+	return s
+}
+
+// pool is claimed jobs for batches, since a batch is also made within a
+// transaction, in which no other can make them.
+type pool struct {
+	mu   sync.Mutex
+	as   map[uuid.UUID]withdrawal.Withdrawal
+	free []withdrawal.Withdrawal
+	fill func(n int)
+}
+
+func (w *withdrawals[T]) newPool(t testing.TB, size int) *pool {
+	p := &pool{as: map[uuid.UUID]withdrawal.Withdrawal{}}
+	p.fill = func(n int) {
+		commands := make([]store.WithdrawalCommand, n)
+		for i := range commands {
+			id := w.id()
+			commands[i] = store.WithdrawalCommand{Request: id, Events: []withdrawal.Event{submission(id, utxos, start), withdrawal.Approved{By: by(withdrawal.Approver, start)},
+				w.enqueued(start, withdrawal.Normal), withdrawal.Claimed{By: workerAt(start)}}}
+		}
+		if _, err := w.service.DoAll(ctx, commands...); err != nil {
+			t.Error(err)
+		}
+		for i := range commands {
+			a, err := w.service.Get(ctx, commands[i].Request)
+			if err != nil {
+				t.Error(err)
+			}
+			p.as[a.Request.ID], p.free = a, append(p.free, a)
+		}
+	}
+	p.fill(size)
+	return p
+}
+
+// stages: a batch that is not sent, and one that is.
+func (p *pool) stages() []payoutStage {
+	made := func(id uuid.UUID) []withdrawal.BatchEvent {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.free) < 2 {
+			p.fill(80) // not within a transaction
+		}
+		members := p.free[:2]
+		p.free = p.free[2:]
+		return []withdrawal.BatchEvent{batchOf(id, start, members...)}
+	}
+	mined := func(b *withdrawal.Payout, i int) withdrawal.BatchEvent {
+		e := minedBatch(b, start, b.Batch.TxHash, 0)
+		e.GasUsed, e.Block.Hash = withdrawal.Raw(fmt.Sprint(21000+i)), fmt.Sprint("b", i)
+		e.Canonical = e.Block.Hash
+		return e
+	}
+	touch := func(b *withdrawal.Payout, at time.Time) withdrawal.BatchEvent {
+		return withdrawal.BatchLooking{By: by(withdrawal.ConfirmationWorker, at)}
+	}
+	return []payoutStage{
+		{name: "a batch on file", events: made, touch: touch, rivals: mined},
+		{name: "a batch that was sent", touch: touch,
+			events: func(id uuid.UUID) []withdrawal.BatchEvent {
+				all := made(id)
+				return append(all, withdrawal.BatchSent{By: workerAt(start.Add(time.Minute)), Hash: all[0].(withdrawal.BatchPrepared).Hash, Done: true})
+			},
+			rivals: func(b *withdrawal.Payout, i int) withdrawal.BatchEvent {
+				e := replacedBatch(b, start, fmt.Sprint("replacement ", i), i%2)
+				return e
+			}},
+	}
+}
+
+// batchOf pays claimed jobs by one transaction, by their order.
+func batchOf(id uuid.UUID, at time.Time, members ...withdrawal.Withdrawal) withdrawal.BatchPrepared {
+	e := withdrawal.BatchPrepared{By: workerAt(at), Batch: id, Hash: "batch " + id.String(), Raw: []byte{4, 0, 255}}
+	e.Pays = paysOf(members)
+	if m := &members[0]; m.Job.Slot.Valid {
+		e.Nonce, e.HasNonce, e.HasChainNonce = m.Wallet.NextNonce, true, m.Wallet.NextNonce == 0
+	} else {
+		e.Input = "input of " + id.String()
+	}
+	return e
+}
+
+func paysOf(members []withdrawal.Withdrawal) (all []withdrawal.Pay) {
+	for i := range members {
+		m := &members[i]
+		all = append(all, withdrawal.Pay{Request: m.Request.ID, Fence: m.Job.Lease.Fence, Transfer: withdrawal.Transfer{Output: uint32(i),
+			Payee: m.Request.ToAddress, AssetOnChain: m.Job.AssetOnChain, AmountRaw: m.Request.AmountRaw}})
+	}
+	return all
+}
+
+// replacedBatch pays one member.
+func replacedBatch(b *withdrawal.Payout, at time.Time, hash string, member int) withdrawal.BatchReplaced {
+	who := workerAt(at)
+	who.Version = b.Batch.Version
+	return withdrawal.BatchReplaced{By: who, Hash: hash + " of " + b.Batch.ID.String(), Raw: []byte{1}, Pays: paysOf(b.Members)[member : member+1]}
+}
+
+// minedBatch shows what a version pays to those that have it on file, from the
+// n-th member on.
+func minedBatch(b *withdrawal.Payout, at time.Time, hash string, from int) withdrawal.BatchMined {
+	e := withdrawal.BatchMined{By: by(withdrawal.ConfirmationWorker, at), Tx: hash, GasUsed: "90000", GasPrice: "5",
+		Block: withdrawal.Block{Height: 10, Hash: "b10", Canonical: "b10", Head: 12}}
+	for i := from; i < len(b.Members); i++ {
+		m := &b.Members[i]
+		if output, ok := b.Pays(hash, m); ok {
+			e.Transfers = append(e.Transfers, withdrawal.Transfer{Output: output, Payee: m.Request.ToAddress, AssetOnChain: m.Job.AssetOnChain, AmountRaw: m.Request.AmountRaw})
+		}
+	}
+	return e
+}
+
+// owed makes three batches of one wallet, and one of another, that are owed a
+// broadcast: the higher the nonce, the longer.
+func (w *withdrawals[T]) owed(t testing.TB, at time.Time) (all []withdrawal.Payout) {
+	t.Helper()
+	for _, of := range []int{3, 1} {
+		hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
+		w.putWallet(t, hot)
+		for i := range of {
+			e := batchOf(w.id(), at, w.behindOf(t, hot.Chain, 2)...)
+			b, err := w.service.Batch(ctx, e.Batch, e, withdrawal.BatchMissing{By: by(withdrawal.ConfirmationWorker, at.Add(time.Duration(of-i)*time.Minute))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// behind claims n jobs of a wallet of its own, the others behind the first one.
+func (w *withdrawals[T]) behind(t testing.TB, n int) []withdrawal.Withdrawal {
+	t.Helper()
+	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
+	w.putWallet(t, hot)
+	return w.behindOf(t, hot.Chain, n)
+}
+
+func (w *withdrawals[T]) behindOf(t testing.TB, chain uuid.UUID, n int) (members []withdrawal.Withdrawal) {
+	t.Helper()
+	for i := range n {
+		a := w.pending(t, chain, start)
+		members = append(members, w.do(t, a.Request.ID, withdrawal.Claimed{By: workerAt(start), Behind: i > 0}))
+	}
+	for i := range members { // with the wallet as it is now
+		members[i] = w.get(t, members[i].Request.ID)
+	}
+	return members
+}

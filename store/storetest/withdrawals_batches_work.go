@@ -1,0 +1,227 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/withdrawal"
+	"github.com/settlehq/settle/withdrawal/withdrawaltest"
+)
+
+// batchesOverdue: those of a chain, and all, are counted from just after their check.
+func batchesOverdue[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	all := w.owed(t, start)
+	for _, now := range []time.Time{start, all[2].Batch.NextCheckAt, all[2].Batch.NextCheckAt.Add(tick), all[0].Batch.NextCheckAt.Add(tick)} {
+		for _, chain := range []uuid.UUID{{}, all[0].Batch.Chain, all[3].Batch.Chain} {
+			want := withdrawal.Stats{At: now}
+			for i := range all {
+				if chain == uuid.Nil || chain == all[i].Batch.Chain {
+					want.CountBatch(&all[i].Batch)
+				}
+			}
+			err := w.View(ctx, func(tx T) error {
+				got, err := tx.Withdrawals().Stats(now, time.Hour, chain)
+				if got.BatchesOverdue != want.BatchesOverdue || got.Stuck() != got.BatchesOverdue {
+					t.Errorf("%d batches are overdue at %v and %d stuck, by the domain %d", got.BatchesOverdue, now, got.Stuck(), want.BatchesOverdue)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// fullBatch: as many requests as one transaction may pay are claimed, signed,
+// replaced by a version without one of them, and paid.
+func fullBatch[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
+	w.putWallet(t, hot)
+	n := usual(60, withdrawal.MaxMembers)
+	for made := 0; made < n; {
+		var some []store.WithdrawalCommand
+		for ; made < n && len(some) < 100; made++ {
+			id := w.id()
+			some = append(some, store.WithdrawalCommand{Request: id, Events: []withdrawal.Event{submission(id, hot.Chain, start), withdrawal.Approved{By: by(withdrawal.Approver, start)},
+				w.enqueued(start, withdrawal.Normal)}})
+		}
+		if _, err := w.service.DoAll(ctx, some...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	items, _, err := w.service.BatchPayments(hot.Chain, "builder", n).Turn(ctx, nil, 1)
+	if err != nil || len(items) != 1 || len(items[0].Work.Members) != n {
+		t.Fatalf("%d items, %v", len(items), err)
+	}
+	e := batchOf(w.id(), time.Time{}, items[0].Work.Members...)
+	e.Actor, e.Raw = "builder", make([]byte, withdrawal.MaxRaw)
+	b, err := w.service.Batch(ctx, e.Batch, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := replacedBatch(&b, time.Time{}, "without one", 0)
+	r.Pays = paysOf(b.Members)[1:]
+	if b, err = w.service.Batch(ctx, e.Batch, r, withdrawal.BatchSent{By: r.By, Hash: r.Hash, Done: true}); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = w.service.Batch(ctx, e.Batch, minedBatch(&b, time.Time{}, r.Hash, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range b.Members {
+		if m := &b.Members[i]; (m.Request.Status == withdrawal.RequestCompleted) != (i > 0) || i == 0 && m.Job.Status != withdrawal.JobPending {
+			t.Fatalf("number %d of %d is %v, its job %v", i, len(b.Members), m.Request.Status, m.Job.Status)
+		}
+	}
+	if got, err := w.service.GetBatch(ctx, e.Batch); err != nil || len(got.Members) != n || len(got.Txs) != 2 {
+		t.Fatalf("%d members and %d versions, %v", len(got.Members), len(got.Txs), err)
+	}
+	if _, err := w.service.AuditBatches(ctx, uuid.Nil, 10); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// batchClaims: several workers claim groups at once.
+func batchClaims[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
+	w.putWallet(t, hot)
+	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: hot.Chain})
+	const jobs = 9
+	for range jobs {
+		w.pending(t, hot.Chain, start)
+	}
+	var mu sync.Mutex
+	owner := map[uuid.UUID]int{}
+	groups := 0
+	atOnce(4, func(i int) error {
+		source := w.service.BatchPayments(hot.Chain, fmt.Sprint("builder-", i), 4)
+		items, _, err := source.Turn(ctx, nil, 3)
+		if err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, item := range items {
+			groups++
+			for k, m := range item.Work.Members {
+				if other, twice := owner[m.Job.ID]; twice {
+					t.Errorf("job %v is claimed by %d and %d", m.Job.ID, other, i)
+				}
+				owner[m.Job.ID] = i
+				if m.Job.Slot.Valid != (k == 0) || m.Job.Wallet != item.Work.Members[0].Job.Wallet || item.Key != m.Job.Wallet.String() {
+					t.Errorf("member %d of wallet %v holds slot %v, key %s", k, m.Job.Wallet, m.Job.Slot, item.Key)
+				}
+			}
+			if len(item.Work.Members) > 4 {
+				t.Errorf("%d members", len(item.Work.Members))
+			}
+		}
+		return nil
+	})
+	if groups != 2 || len(owner) < 2 || len(owner) > 8 {
+		t.Fatalf("%d groups of %d jobs, of two wallets and 9 jobs by at most 4", groups, len(owner))
+	}
+	for name, size := range map[string]int{"none": 0, "too many": withdrawal.MaxMembers + 1} {
+		if _, _, err := w.service.BatchPayments(hot.Chain, "b", size).Turn(ctx, nil, 1); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// batchHistories: workers, an operator and a chain, some of them late.
+func batchHistories[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	service, err := store.NewWithdrawals(w.Store, withdrawaltest.BatchPolicy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range usual(2, 40) {
+		fixedRandom(t, seed, func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, service) })
+	}
+}
+
+// batchWorkers: two builders, one of which crashes at times, pay 30 requests of
+// one wallet; a confirmation worker shows what was sent.
+func batchWorkers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
+	w.putWallet(t, hot)
+	const jobs = 30
+	var requests []uuid.UUID
+	for range jobs {
+		requests = append(requests, w.pending(t, hot.Chain, time.Time{}).Request.ID)
+	}
+	builder := w.service.BatchPayments(hot.Chain, "builder", 7)
+	lookups := w.service.BatchLookups(hot.Chain, "looker")
+	sent := map[string]bool{}
+	var built []store.BatchResult
+	for round := range 40 {
+		items, _, err := builder.Turn(ctx, built, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		built = nil
+		for _, item := range items {
+			if item.Work.Members == nil {
+				t.Fatal("what was sent is sent again")
+			}
+			if round%3 == 2 { // given back
+				built = append(built, builder.Release(item.Work))
+				continue
+			}
+			e := batchOf(w.id(), time.Time{}, item.Work.Members...)
+			e.Actor = "builder"
+			b, err := w.service.Batch(ctx, e.Batch, e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent[b.Batch.TxHash] = true
+			built = append(built, store.BatchResult{Batch: e.Batch, Events: []withdrawal.BatchEvent{withdrawal.BatchSent{By: workerAt(time.Time{}), Hash: e.Hash, Done: true}}})
+		}
+	}
+	if _, _, err := builder.Turn(ctx, built, 0); err != nil {
+		t.Fatal(err)
+	}
+	if items, _, err := lookups.Turn(ctx, nil, 10); err != nil || len(items) > 0 {
+		t.Fatalf("%v: %d batches are looked up at once", err, len(items))
+	}
+	err := w.Update(ctx, func(tx T) error {
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		due, err := tx.Withdrawals().DueBatches(store.DueBatches{Kind: withdrawal.DueBatchCheck, Chain: hot.Chain, Now: now.Add(time.Hour), Limit: 100})
+		if len(due) != len(sent) {
+			t.Errorf("%d batches are due, %d were sent", len(due), len(sent))
+		}
+		for i := range due {
+			if _, err := w.service.Within(tx).Batch(ctx, due[i].Batch.ID, minedBatch(&due[i], time.Time{}, due[i].Batch.TxHash, 0)); err != nil {
+				return err
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	paid := map[string]int{}
+	for _, id := range requests {
+		a := w.get(t, id)
+		if a.Request.Status != withdrawal.RequestCompleted || !sent[a.Request.FinalTxHash] {
+			t.Errorf("%v is %v by %q", id, a.Request.Status, a.Request.FinalTxHash)
+		}
+		paid[a.Request.FinalTxHash]++
+	}
+	if len(paid) != len(sent) || len(sent) > 6 {
+		t.Errorf("%d transactions pay %d requests", len(sent), jobs)
+	}
+	if _, err := w.service.AuditBatches(ctx, uuid.Nil, 100); err != nil {
+		t.Error(err)
+	}
+}
