@@ -28,7 +28,7 @@ import (
 // recycled is a migrated schema.
 type recycled struct {
 	database
-	reset  string // makes it as it was
+	reset  string // makes it as it was, on the server's cleaner
 	tables string // what describes its tables
 }
 
@@ -36,6 +36,7 @@ type recycled struct {
 type server struct {
 	url       string
 	db        *sql.DB
+	cleaner   *sql.DB // its one session fires no trigger, and keeps its plans
 	made      int
 	free, all []*recycled
 }
@@ -143,7 +144,7 @@ func (s *server) emptySchema(t testing.TB, seen bool) *recycled {
 		if seen && tables != r.tables {
 			text = "DROP SCHEMA IF EXISTS " + r.opts.Schema + " CASCADE"
 		}
-		if _, err := r.ExecContext(ctx, text); err != nil {
+		if _, err := s.cleaner.ExecContext(ctx, text); err != nil {
 			t.Errorf("the schema cannot be used again: %v", err)
 			return
 		}
@@ -172,14 +173,20 @@ func (s *server) newRecycled(t testing.TB) *recycled {
 		}
 		db.SetMaxIdleConns(16)
 		s.db = db
+		// Triggers that keep history are not for us. A session that switches them off
+		// forgets its plans, so that it is not one of those that the tests use.
+		cleaner, err := sql.Open("pgx", s.url+"&session_replication_role=replica")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cleaner.SetMaxOpenConns(1)
+		s.cleaner = cleaner
 	}
 	s.made++
 	schema := fmt.Sprintf("settle_spare_%d_%d", os.Getpid(), s.made)
 	r := &recycled{database: database{s.db, sqlstore.Postgres, sqlstore.Options{Schema: schema}, s.url}}
 	r.migrate(t)
-	// Triggers that keep history are not for us.
-	reset := []string{"BEGIN", "SET LOCAL session_replication_role = replica"}
-	var first []string
+	var reset, first []string
 	for _, table := range r.texts(t, "SELECT tablename FROM pg_tables WHERE schemaname = '"+schema+"' AND tablename <> 'settle_db_version'") {
 		reset = append(reset, "DELETE FROM "+r.table(table))
 		var rows int
@@ -192,9 +199,10 @@ func (s *server) newRecycled(t testing.TB) *recycled {
 		}
 	}
 	for _, seq := range r.texts(t, "SELECT sequencename FROM pg_sequences WHERE schemaname = '"+schema+"' AND sequencename NOT LIKE '%version%'") {
-		reset = append(reset, "SELECT setval('"+r.table(seq)+"', 1, false)")
+		reset = append(reset, "PERFORM setval('"+r.table(seq)+"', 1, false)")
 	}
-	r.reset = strings.Join(append(reset, "COMMIT"), ";\n")
+	first = append(first, "CREATE FUNCTION "+r.table("reset")+"() RETURNS void LANGUAGE plpgsql AS $$ BEGIN "+strings.Join(reset, ";\n")+"; END $$")
+	r.reset = "SELECT "+r.table("reset")+"()"
 	for _, text := range first {
 		if _, err := r.Exec(text); err != nil {
 			t.Fatal(err)
