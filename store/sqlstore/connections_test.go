@@ -112,8 +112,7 @@ func TestWithinChecksTheHostsPragmas(t *testing.T) {
 
 // Another process that writes for a moment delays us; it does not fail us.
 func TestBusyDatabaseIsWaitedFor(t *testing.T) {
-	db := newDatabase(t, sqlstore.SQLite)
-	db.migrate(t)
+	db := emptyFile(t)
 	s := db.open(t)
 	other := hostDB(t, db, "_txlock=immediate")
 	tx, err := other.Begin()

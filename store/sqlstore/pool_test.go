@@ -85,8 +85,7 @@ func TestCloseLeavesNoSettingInThePool(t *testing.T) {
 func TestOpenRefusesASmallPool(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	db := newDatabase(t, sqlstore.SQLite)
-	db.migrate(t)
+	db := emptyFile(t)
 	for limit := 1; limit <= 5; limit++ {
 		db.SetMaxOpenConns(limit)
 		started := time.Now()

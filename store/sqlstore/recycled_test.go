@@ -202,7 +202,7 @@ func (s *server) newRecycled(t testing.TB) *recycled {
 		reset = append(reset, "PERFORM setval('"+r.table(seq)+"', 1, false)")
 	}
 	first = append(first, "CREATE FUNCTION "+r.table("reset")+"() RETURNS void LANGUAGE plpgsql AS $$ BEGIN "+strings.Join(reset, ";\n")+"; END $$")
-	r.reset = "SELECT "+r.table("reset")+"()"
+	r.reset = "SELECT " + r.table("reset") + "()"
 	for _, text := range first {
 		if _, err := r.Exec(text); err != nil {
 			t.Fatal(err)

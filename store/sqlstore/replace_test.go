@@ -95,8 +95,7 @@ func (d database) texts(t testing.TB, query string) (all []string) {
 // UPDATE OR REPLACE over any of its unique keys: those of the schema, whatever
 // domain it is of. Rows are made up.
 func TestReplaceDeletesNothing(t *testing.T) {
-	ctx, db := context.Background(), newDatabase(t, sqlstore.SQLite)
-	db.migrate(t)
+	ctx, db := context.Background(), emptyFile(t)
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		t.Fatal(err)

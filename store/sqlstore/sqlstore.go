@@ -154,8 +154,9 @@ func (s *Store) Close() error { return errors.Join(s.writer.close(), s.reader.cl
 
 // Update implements [store.Store].
 func (s *Store) Update(ctx context.Context, fn func(store.Unit) error) error {
+	stale := ""
 	for attempt := 0; ; attempt++ {
-		again, err := s.once(ctx, false, fn)
+		again, err := s.once(ctx, false, &stale, fn)
 		if err == nil || attempt >= s.opts.Retries || !again {
 			return err
 		}
@@ -170,13 +171,13 @@ func (s *Store) Update(ctx context.Context, fn func(store.Unit) error) error {
 
 // View implements [store.Store].
 func (s *Store) View(ctx context.Context, fn func(store.Unit) error) error {
-	_, err := s.once(ctx, true, fn)
+	_, err := s.once(ctx, true, new(string), fn)
 	return err
 }
 
 // once runs fn in one transaction, and reports whether another run of one that
-// failed can do better.
-func (s *Store) once(ctx context.Context, view bool, fn func(store.Unit) error) (again bool, err error) {
+// failed can do better. stale is the record that the last run met as an old one.
+func (s *Store) once(ctx context.Context, view bool, stale *string, fn func(store.Unit) error) (again bool, err error) {
 	if fn == nil {
 		return false, fmt.Errorf("%w: the function is nil", statemachine.ErrInvalid)
 	}
@@ -190,7 +191,8 @@ func (s *Store) once(ctx context.Context, view bool, fn func(store.Unit) error) 
 			u.rollback()
 		}
 	}()
-	t := &tx{ctx: ctx, store: s, run: u.session, view: view}
+	t := &tx{ctx: ctx, store: s, run: u.session, view: view, before: *stale}
+	defer func() { *stale = t.stale }()
 	err = fn(t)
 	if err == nil {
 		err = t.flush()

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"database/sql"
+	"fmt"
 	"strings"
 	"time"
 
@@ -67,7 +68,7 @@ func (h swapHouse) SaveControl(old, now swap.Control) error {
 		controlTable.updateRow(rows, &controlRow{1, old}, &controlRow{1, now})
 		n, err := h.write(&controlTable.updateOne, rows)
 		if err == nil && n != 1 {
-			err = &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: controlTable.machine, Event: "save", Reason: "it is not at the version that was read"}
+			err = &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: controlTable.machine, Event: "save", Reason: fmt.Sprintf("version %d is not the stored one", old.Version)}
 		}
 		return err
 	})
@@ -95,7 +96,7 @@ func (h swapHouse) SaveWaterline(old, now swap.Waterline) error {
 		}
 		n, err := h.write(st, rows)
 		if err == nil && n != 1 {
-			err = &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: waterlineTable.machine, ID: now.Chain.String(), Event: "save", Reason: "it is not at the version that was read"}
+			err = &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: waterlineTable.machine, ID: now.Chain.String(), Event: "save", Reason: fmt.Sprintf("version %d is not the stored one", old.Version)}
 		}
 		return err
 	})

@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -165,6 +166,73 @@ func TestASwapThatCannotBeReadStopsNoOther(t *testing.T) {
 		// A status that no version has is refused by the database itself.
 		if _, err := db.Exec("UPDATE " + db.table("unprocessed_sigs") + " SET status = 'debit_confirmed' WHERE sig = 'b'"); err == nil {
 			t.Error("a finished status is taken in unprocessed_sigs")
+		}
+	})
+}
+
+// A copy from before the transaction is as old in the next run, whatever else is
+// read in it: the second run shows that, and the refusal names the record.
+func TestAHeldRecordThatIsOldIsNotSavedTenTimes(t *testing.T) {
+	ctx := context.Background()
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		s, _ := newStore(t, d)
+		all, err := store.NewSwaps(s, swaptest.Policy())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"a", "b"} {
+			o := swap.Observed{By: swap.By{Actor: "o", Role: swap.Observer}, ID: id, Amount: 5, Time: time.Now(), Success: true, Finalized: true}
+			if _, err := all.Deposits.Do(ctx, id, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		held, err := all.Deposits.Get(ctx, "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		hold := func(reason string) swap.Event {
+			return swap.Ordered{By: swap.By{Actor: "p", Role: swap.Operator}, Order: swap.HoldItem, Reason: reason}
+		}
+		now, err := all.Deposits.Do(ctx, "a", hold("first"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs := 0
+		err = s.Update(ctx, func(tx store.Unit) error {
+			runs++
+			if _, err := all.Deposits.Within(tx).Get(ctx, "b"); err != nil {
+				return err
+			}
+			_, err := all.Deposits.Within(tx).Held(ctx, store.HeldDeposit{Deposit: held, Events: []swap.Event{hold("second")}})
+			return err
+		})
+		if !errors.Is(err, statemachine.ErrConflict) {
+			t.Fatalf("an old copy is saved: %v", err)
+		}
+		for _, word := range []string{swap.DepositMachine.Name() + " a", fmt.Sprintf("expected version %d, stored is %d", held.Version, now.Version)} {
+			if !strings.Contains(err.Error(), word) {
+				t.Errorf("%q does not say %q", err, word)
+			}
+		}
+		if want := map[sqlstore.Dialect]int{sqlstore.SQLite: 1, sqlstore.Postgres: 2}[d]; runs != want {
+			t.Errorf("it ran %d times, want %d", runs, want)
+		}
+		runs = 0 // read in the transaction, it is saved in the end, however often another one is between
+		err = s.Update(ctx, func(tx store.Unit) error {
+			order := []swap.Order{swap.Release, swap.HoldItem}[runs%2]
+			ev := swap.Ordered{By: swap.By{Actor: "p", Role: swap.Operator}, Order: order, Reason: "again"}
+			runs++
+			a, err := all.Deposits.Within(tx).Get(ctx, "a")
+			if err == nil && runs <= 3 && d == sqlstore.Postgres {
+				_, err = all.Deposits.Do(ctx, "a", ev)
+			}
+			if err == nil {
+				_, err = all.Deposits.Within(tx).Held(ctx, store.HeldDeposit{Deposit: a, Events: []swap.Event{ev}})
+			}
+			return err
+		})
+		if want := map[sqlstore.Dialect]int{sqlstore.SQLite: 1, sqlstore.Postgres: 4}[d]; err != nil || runs != want {
+			t.Errorf("it ran %d times, want %d: %v", runs, want, err)
 		}
 	})
 }

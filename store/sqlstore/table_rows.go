@@ -150,7 +150,7 @@ func (t *table[R]) refused(x *tx, st *statement, rows *batch) error {
 	if t.leased {
 		fence = indexOf(st.rows, "old_lease_fence")
 	}
-	old, fences, fenced := map[string]int64{}, map[string]int64{}, ""
+	old, stored, fences, fenced := map[string]int64{}, map[string]int64{}, map[string]int64{}, ""
 	for i := 0; i < len(rows.values); i += rows.width {
 		key, at := fmt.Sprint(rows.values[i+id]), rows.values[i+version].(int64)
 		set.add(rows.values[i+id], key, at)
@@ -161,6 +161,7 @@ func (t *table[R]) refused(x *tx, st *statement, rows *batch) error {
 		var now, holds int64
 		var logged sql.NullInt64
 		err := rows.Scan(&key, &now, &holds, &logged)
+		stored[key] = now
 		if t.leased && holds != fences[key] && now == old[key] {
 			fenced = key
 		}
@@ -177,7 +178,9 @@ func (t *table[R]) refused(x *tx, st *statement, rows *batch) error {
 		stale = append(stale, key)
 	}
 	if len(stale) > 0 {
-		return t.refusal(statemachine.ErrConflict, slices.Min(stale), "it is not at the version that was read")
+		key := slices.Min(stale)
+		x.stale = fmt.Sprint(t.machine, " ", key, " ", old[key])
+		return t.refusal(statemachine.ErrConflict, key, fmt.Sprintf("expected version %d, stored is %d", old[key], stored[key]))
 	}
 	if err := t.holders(x, st.rows, rows); err != nil {
 		return err

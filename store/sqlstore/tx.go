@@ -84,6 +84,8 @@ type tx struct {
 	writing bool           // they are being carried out
 	looked  bool           // the caller has read, and would read anew in another transaction
 	loaded  loadedTxs      // what package utxo has read, see wallets.go
+	stale   string         // the record and the old version that a refused save had
+	before  string         // what stale was when this transaction ran the last time
 	err     error          // the first failure of the database, which ends the transaction
 }
 
@@ -145,8 +147,9 @@ func (t *tx) flush() error {
 // can do better. The database may have given another one the way. On PostgreSQL
 // another one may also have changed a row between a read and a write of this
 // one; then the next run reads the new row. Nothing else that is called a
-// conflict goes away: what was read before the transaction began stays old, and
-// the rules of a domain say the same again. On SQLite nobody writes between.
+// conflict goes away: what was read before the transaction began stays old, so
+// that a save of it has the same old version in the next run, and the rules of a
+// domain say the same again. On SQLite nobody writes between.
 func (t *tx) again(err error) bool {
 	switch {
 	case errors.Is(err, store.ErrUnknownCommit):
@@ -154,7 +157,8 @@ func (t *tx) again(err error) bool {
 	case transient(err):
 		return true
 	}
-	return t.store.Dialect == Postgres && t.looked && errors.Is(err, statemachine.ErrConflict) && errors.Is(t.err, statemachine.ErrConflict)
+	return t.store.Dialect == Postgres && t.looked && errors.Is(err, statemachine.ErrConflict) && errors.Is(t.err, statemachine.ErrConflict) &&
+		(t.stale == "" || t.stale != t.before)
 }
 
 // maxTexts is how many texts a statement has. Drivers and servers keep each.

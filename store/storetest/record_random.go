@@ -51,13 +51,13 @@ func fixedRandom(t *testing.T, seed int, test func(*rapid.T)) {
 // same each time, then others.
 func randomHistories[T, R store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C], memory *subject[R, K, L, A, E, C]) {
 	play := func(rt *rapid.T) { playBoth(rt, s, memory) }
-	for seed := range usual(5, 20) {
+	for seed := range usual(4, 20) {
 		fixedRandom(t, seed, play)
 	}
 	if t.Failed() {
 		return
 	}
-	limit := usual(4, 60)
+	limit := usual(3, 60)
 	flag.Visit(func(f *flag.Flag) {
 		if f.Name == "rapid.checks" {
 			limit = math.MaxInt
@@ -117,7 +117,7 @@ func (s *subject[T, K, L, A, E, C]) population(t *testing.T) (ids []K) {
 			ids = append(ids, s.id(&a))
 		}
 	}
-	for seed := range usual(24, 80) {
+	for seed := range usual(15, 80) {
 		fixedRandom(t, seed, func(rt *rapid.T) {
 			h := s.draw(rt)
 			if s.setup != nil {

@@ -98,7 +98,7 @@ func oneTable[T store.SwapUnit, A any](t *testing.T, s *swapSubject[T, A]) {
 // that is left behind, as in any other save.
 func movedAsRead[T store.SwapUnit, A any](t *testing.T, s *swapSubject[T, A]) {
 	moves := 0
-	for seed := range 60 {
+	for seed := range usual(15, 60) {
 		fixedRandom(t, seed, func(rt *rapid.T) {
 			h := s.draw(rt)
 			var a A

@@ -14,7 +14,7 @@ import (
 
 // histories plays random histories in the store and in the memory ledger.
 func histories[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
-	seeds, events := uint64(usual(6, 24)), 60
+	seeds, events := uint64(usual(4, 24)), 60
 	for seed := range seeds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			ctx := context.Background()

@@ -20,7 +20,7 @@ import (
 // worker loop, and counts what reaches the node.
 func eightWorkers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	const workers = 8
-	jobs := usual(200, 500)
+	jobs := usual(120, 500)
 	for i := range 6 {
 		w.putWallet(t, withdrawal.HotWallet{ID: named(fmt.Sprint("another wallet", i)), Chain: evm})
 	}
