@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -88,7 +89,9 @@ func TestNilInEveryService(t *testing.T) {
 
 // A source of work without a name that can hold a lease is refused at once, by
 // its turn and by the loop.
-func TestNamesOfWorkers(t *testing.T) {
+func TestNamesOfWorkers(t *testing.T) { synctest.Test(t, testNamesOfWorkers) }
+
+func testNamesOfWorkers(t *testing.T) {
 	ctx, s := context.Background(), memory.New(memory.Options{})
 	p := relaysync.DefaultPolicy()
 	p.RelayDomain = "x.example"

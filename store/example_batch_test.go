@@ -22,7 +22,7 @@ func ExampleWithdrawals_BatchPayments() {
 	defer cancel()
 	chain, asset := uuid.New(), uuid.New()
 	policy := withdrawal.DefaultPolicy()
-	policy.CheckEvery, policy.Chain.Confirmations = 20*time.Millisecond, 1
+	policy.CheckEvery, policy.Chain.Confirmations = time.Second, 1
 	w, err := store.NewWithdrawals(memory.New(memory.Options{}), policy)
 	if err != nil {
 		log.Fatal(err)
@@ -70,7 +70,7 @@ func ExampleWithdrawals_BatchPayments() {
 		defer cancel()
 		return store.BatchResult{Batch: b.Batch.ID, Events: []withdrawal.BatchEvent{e}}
 	}
-	options := worker.Options[store.BatchWork, store.BatchResult]{CallTimeout: 10 * time.Millisecond}
+	options := worker.Options[store.BatchWork, store.BatchResult]{CallTimeout: 500 * time.Millisecond}
 	done := make(chan error)
 	payments, lookups := w.BatchPayments(chain, "payer-1", 100), w.BatchLookups(chain, "checker-1")
 	go func() { done <- worker.Run(ctx, payments, pay, options) }()

@@ -64,7 +64,7 @@ func (o *office) ticks(n int) {
 // eventually returns the withdrawal when it is as it should be.
 func (o *office) eventually(request uuid.UUID, what string, is func(withdrawal.Withdrawal) bool) withdrawal.Withdrawal {
 	o.t.Helper()
-	for range 1000 {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
 		w, err := o.service.Get(o.t.Context(), request)
 		if err == nil && is(w) {
 			return w
@@ -132,7 +132,7 @@ func TestDroppedTransactionIsSentAgain(t *testing.T) {
 	o.ticks(2)
 	o.misbehave(node.Faults{})
 	var w withdrawal.Withdrawal
-	for range 100 { // it may be sent between two blocks
+	for range 1000 { // it may be sent between two blocks
 		o.ticks(1)
 		if w, _ = o.service.Get(t.Context(), request); completed(w) {
 			break

@@ -69,7 +69,7 @@ func (c *Cluster) Start() error {
 		return err
 	}
 	c.process = cmd
-	for range 300 {
+	for range 1200 { // a minute: after a crash, on a machine with much else to do, it takes a while
 		if out, _ := c.command("pg_isready", "-h", socket, "-U", "postgres", "-d", "postgres").CombinedOutput(); bytes.Contains(out, []byte("accepting")) {
 			return nil
 		}

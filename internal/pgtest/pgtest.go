@@ -112,7 +112,7 @@ var schemas atomic.Int64
 func Schema(t testing.TB, db *sql.DB) string {
 	name := fmt.Sprintf("settle_%d_%d", os.Getpid(), schemas.Add(1))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		if _, err := db.ExecContext(ctx, "DROP SCHEMA IF EXISTS "+name+" CASCADE"); err != nil {
 			t.Errorf("drop schema %s: %v", name, err)

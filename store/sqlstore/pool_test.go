@@ -88,13 +88,9 @@ func TestOpenRefusesASmallPool(t *testing.T) {
 	db := emptyFile(t)
 	for limit := 1; limit <= 5; limit++ {
 		db.SetMaxOpenConns(limit)
-		started := time.Now()
-		_, err := sqlstore.Open(ctx, db.DB, db.dialect, db.opts)
+		_, err := sqlstore.Open(ctx, db.DB, db.dialect, db.opts) // one that waits for a connection says so
 		if !errors.Is(err, statemachine.ErrInvalid) || !strings.Contains(err.Error(), fmt.Sprint("SetMaxOpenConns is ", limit, " and must be 6")) {
 			t.Errorf("%d connections: %v", limit, err)
-		}
-		if time.Since(started) > 3*time.Second { // which a wait for a connection takes
-			t.Errorf("%d connections: it took %v", limit, time.Since(started))
 		}
 	}
 	// With six, all readers and the writer run, and the host has one.
