@@ -128,6 +128,15 @@ func read[T Clock, R any](ctx context.Context, view func(context.Context, func(T
 	return r, err
 }
 
+// paged is read of a page and the place where the next begins.
+func paged[T Clock, R, P any](ctx context.Context, view func(context.Context, func(T) error) error, fn func(T) ([]R, P, error)) (page []R, next P, err error) {
+	err = view(ctx, func(tx T) error {
+		page, next, err = fn(tx)
+		return err
+	})
+	return page, next, err
+}
+
 // get returns one aggregate, [statemachine.ErrNotFound] for an unknown one.
 func (s *core[T, K, L, A, E, C]) get(tx T, id K) (A, error) {
 	as, err := s.of.records(tx).Get(id)

@@ -60,38 +60,31 @@ func (w *RelaySyncs) By() relaysync.By {
 func (w *RelaySyncs) ShortestLease() time.Duration { return w.policy.Lease }
 
 // Turn implements [worker.Source].
-func (w *RelaySyncs) Turn(ctx context.Context, done []HeldRelay, n int) (items []worker.Item[ClaimedRelay], next time.Time, err error) {
-	if err := w.Check(); err != nil {
-		return nil, next, err
-	}
+func (w *RelaySyncs) Turn(ctx context.Context, done []HeldRelay, n int) ([]worker.Item[ClaimedRelay], time.Time, error) {
 	commands := make([]relayCommand, len(done))
 	for i := range done {
 		commands[i] = relayCommand{done[i].Sync.Relay.ID, &done[i].Sync, done[i].Events}
 	}
-	next, err = w.turn(ctx, commands, n, func(b *relayBatch) (time.Duration, error) {
-		items = nil
+	all, next, err := items(ctx, &w.relayCore, w.holder, commands, n, func(b *relayBatch) (all []worker.Item[ClaimedRelay], wait time.Duration, err error) {
 		due, skipped, err := b.tx.Relays().Due(b.now, n)
 		w.found = skipped
 		if err != nil {
-			return 0, err
+			return nil, 0, err
 		}
-		for i := range due {
-			refused, err := b.try(&due[i], due[i].Relay.ID, relaysync.Claimed{By: w.By()})
-			if err != nil {
-				return 0, err
-			}
-			if until := b.began.Add(w.policy.Lease); refused == nil {
-				items = append(items, worker.Item[ClaimedRelay]{Key: due[i].Relay.ID, Until: until, Work: ClaimedRelay{due[i], until}})
-			}
+		taken, err := b.offer(due, func(s *relaysync.Sync) string { return s.Relay.ID }, relaysync.Claimed{By: w.By()}, nil)
+		if err != nil {
+			return nil, 0, err
+		}
+		for until := b.began.Add(w.policy.Lease); len(taken) > 0; taken = taken[1:] {
+			all = append(all, worker.Item[ClaimedRelay]{Key: taken[0].Relay.ID, Until: until, Work: ClaimedRelay{taken[0], until}})
 		}
 		at, err := b.tx.Relays().NextDue(b.now)
-		return pause(len(due), n, b.now, at, w.policy.Lease), err
+		return all, pause(len(due), n, b.now, at, w.policy.Lease), err
 	})
-	if err != nil {
-		return nil, time.Time{}, err
+	if err == nil {
+		w.tell()
 	}
-	w.tell()
-	return items, next, nil
+	return all, next, err
 }
 
 // Renew implements [worker.Source].

@@ -14,12 +14,11 @@ func (s *swapItems[A]) give(ctx context.Context, by swap.By, of statemachine.Rev
 	if err := of.Check(by.Actor, by.Role == swap.Worker); err != nil {
 		return 0, err
 	}
-	id := func(a *A) string { return any(a).(swap.Record).Head().ID }
 	ids := func(tx SwapUnit, after string, limit int) ([]string, error) {
 		return s.records(tx).HeldBy(of.Holder, after, limit)
 	}
 	get := func(tx SwapUnit, ids ...string) ([]A, error) { return s.records(tx).Get(ids...) }
-	return s.revoke(ctx, heldBy(ids, id, get), func(a *A) (string, swap.Event) { return id(a), swap.Revoked{By: by, Revocation: of} })
+	return s.revoke(ctx, heldBy(ids, swapID[A], get), func(a *A) (string, swap.Event) { return swapID(a), swap.Revoked{By: by, Revocation: of} })
 }
 
 // swapWork is the work of one worker in either direction.
@@ -30,56 +29,34 @@ type swapWork[A any] struct {
 
 func (w swapWork[A]) by() swap.By { return swap.By{Actor: w.name, Role: swap.Worker} }
 
-func (w swapWork[A]) claim(ctx context.Context, done []swapCommand[A], n int) (items []worker.Item[A], next time.Time, err error) {
-	if err := w.Check(); err != nil {
-		return nil, next, err
-	}
-	next, err = w.turn(ctx, done, n, func(b *swapBatch[A]) (time.Duration, error) {
-		items = items[:0]
+func (w swapWork[A]) claim(ctx context.Context, done []swapCommand[A], n int) ([]worker.Item[A], time.Time, error) {
+	return items(ctx, &w.swapCore, w.holder, done, n, func(b *swapBatch[A]) (all []worker.Item[A], wait time.Duration, err error) {
 		due, err := w.records(b.tx).Due(b.now, n)
 		if err != nil {
-			return 0, err
+			return nil, 0, err
 		}
-		for i := range due {
-			id := any(&due[i]).(swap.Record).Head().ID
-			refused, err := b.try(&due[i], id, swap.Claimed{By: w.by()})
-			if err != nil {
-				return 0, err
-			}
-			if refused != nil { // it holds up no other
-				continue
-			}
-			items = append(items, worker.Item[A]{Key: id, Until: b.began.Add(w.policy.Lease), Work: due[i]})
+		taken, err := b.offer(due, swapID[A], swap.Claimed{By: w.by()}, nil) // what is refused holds up no other
+		if err != nil {
+			return nil, 0, err
+		}
+		for i := range taken {
+			all = append(all, worker.Item[A]{Key: swapID(&taken[i]), Until: b.began.Add(w.policy.Lease), Work: taken[i]})
 		}
 		at, err := w.records(b.tx).NextDue(b.now)
-		return pause(len(due), n, b.now, at, w.policy.Lease), err
+		return all, pause(len(due), n, b.now, at, w.policy.Lease), err
 	})
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	return items, next, nil
 }
 
-func (w swapWork[A]) Renew(ctx context.Context, items []worker.Item[A]) error {
-	at := time.Now()
-	var lost []string
-	err := w.update(ctx, func(tx SwapUnit) error {
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
-		leases := make([]SwapLease, len(items))
-		for i := range items {
-			h := any(&items[i].Work).(swap.Record).Head()
-			leases[i] = SwapLease{h.ID, h.Lease.Fence, now.Add(w.policy.Lease)}
-		}
-		lost, err = w.records(tx).Renew(now, leases...)
-		return err
-	})
-	if err != nil {
-		return err
+func swapID[A any](a *A) string { return any(a).(swap.Record).Head().ID }
+
+func (w swapWork[A]) Renew(ctx context.Context, all []worker.Item[A]) error {
+	lease := func(a *A, until time.Time) (string, SwapLease) {
+		h := any(a).(swap.Record).Head()
+		return h.ID, SwapLease{h.ID, h.Lease.Fence, until}
 	}
-	return renewed(items, lost, at.Add(w.policy.Lease), func(a *A) string { return any(a).(swap.Record).Head().ID })
+	return renewLeases(ctx, w.update, all, w.policy.Lease, lease, func(tx SwapUnit, now time.Time, leases ...SwapLease) ([]string, error) {
+		return w.records(tx).Renew(now, leases...)
+	})
 }
 
 // Revoke implements [worker.Revoking].

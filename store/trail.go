@@ -91,11 +91,7 @@ func (s *core[T, K, L, A, E, C]) audit(ctx context.Context, page func(T) ([]K, e
 
 // follow returns up to limit committed transitions after a cursor, see [Feed].
 func (s *core[T, K, L, A, E, C]) follow(ctx context.Context, after Cursor, limit int) (page []statemachine.Transition[L], next Cursor, err error) {
-	err = s.view(ctx, func(tx T) (err error) {
-		page, next, err = s.of.records(tx).Follow(after, limit)
-		return err
-	})
-	return page, next, err
+	return paged(ctx, s.view, func(tx T) ([]statemachine.Transition[L], Cursor, error) { return s.of.records(tx).Follow(after, limit) })
 }
 
 // head returns the cursor after the newest transition, see [Feed].

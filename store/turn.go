@@ -52,6 +52,41 @@ func (s *core[T, K, L, A, E, C]) turn(ctx context.Context, done []command[K, A, 
 	return next, err
 }
 
+// items is turn for a source of items: claim brings them, anew each time that it
+// is called.
+func items[T Clock, K, L comparable, A, E, C, W any](ctx context.Context, s *core[T, K, L, A, E, C], by holder, done []command[K, A, E], n int,
+	claim func(b *batch[T, K, L, A, E, C]) ([]worker.Item[W], time.Duration, error)) (all []worker.Item[W], next time.Time, err error) {
+	if err := by.Check(); err != nil {
+		return nil, next, err
+	}
+	next, err = s.turn(ctx, done, n, func(b *batch[T, K, L, A, E, C]) (wait time.Duration, err error) {
+		all, wait, err = claim(b)
+		return wait, err
+	})
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	return all, next, nil
+}
+
+// offer sends an event to each of due and returns those that took it. refused is
+// called for each other one, which must not stop them; nil: it is left as it is.
+func (b *batch[T, K, L, A, E, C]) offer(due []A, id func(*A) K, ev E, refused func(*A) error) (taken []A, err error) {
+	for i := range due {
+		refusal, err := b.try(&due[i], id(&due[i]), ev)
+		switch {
+		case err == nil && refusal == nil:
+			taken = append(taken, due[i])
+		case err == nil && refused != nil:
+			err = refused(&due[i])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return taken, nil
+}
+
 // sweep sends an event to each aggregate that due returns. One whose event is
 // refused is left as it is and named in refused; the others are swept all the
 // same.

@@ -50,13 +50,9 @@ type WithdrawalRecords interface {
 	// Wallets returns these wallets as HotWallets does, without those that do
 	// not exist.
 	Wallets(ids ...uuid.UUID) ([]withdrawal.HotWallet, error)
-	// FreeNonce is [withdrawal.FreeNonce] of what is on file of the wallet,
-	// fillers included.
-	FreeNonce(wallet uuid.UUID, chain uint64) (uint64, error)
-	// Gaps returns, by wallet, the nonces at or above the given ones that are
-	// below the highest on file and on no transaction, ascending, at most limit
-	// of each wallet.
-	Gaps(chain map[uuid.UUID]uint64, limit int) (map[uuid.UUID][]uint64, error)
+	// NoncesFrom returns the nonces at or above one that are on file of a wallet,
+	// those of fillers included, ascending.
+	NoncesFrom(wallet uuid.UUID, from uint64) ([]uint64, error)
 	// PutFiller records a filler. The same hash again changes nothing; a nonce
 	// of a job is [withdrawal.ErrNonceTaken] in a TakenError, one of another
 	// filler [withdrawal.ErrNonceUsed].
@@ -142,14 +138,12 @@ type WithdrawalRecords interface {
 
 	// Attempts returns all executions of a job, by fence.
 	Attempts(job uuid.UUID) ([]withdrawal.Attempt, error)
-	// Incidents pages through the incidents, oldest first, after a cursor
+	// Incidents pages through the incidents, or those without an acknowledgement
+	// if open, oldest first, after a cursor
 	// from 0, and returns that of the last one; an empty page returns the cursor
 	// that was given. A limit is 1 to [MaxPage], else it is
 	// [statemachine.ErrInvalid]; so it is for Requests.
-	Incidents(after int64, limit int) (page []withdrawal.Incident, cursor int64, err error)
-	// OpenIncidents pages as Incidents does through those without an
-	// acknowledgement.
-	OpenIncidents(after int64, limit int) (page []withdrawal.Incident, cursor int64, err error)
+	Incidents(open bool, after int64, limit int) (page []withdrawal.Incident, cursor int64, err error)
 	// Acknowledge inserts once by the key of the incident, and is ignored
 	// afterwards; an unknown incident is [statemachine.ErrNotFound].
 	Acknowledge(withdrawal.Acknowledgement) error

@@ -59,7 +59,17 @@ func (s *Withdrawals) PutFiller(ctx context.Context, f withdrawal.Filler) error 
 // FreeNonce returns the nonce for the next transaction of a wallet, of which the
 // chain says its next one: the lowest free one, see [withdrawal.FreeNonce].
 func (s *Withdrawals) FreeNonce(ctx context.Context, wallet uuid.UUID, chain uint64) (uint64, error) {
-	return read(ctx, s.view, func(tx WithdrawalUnit) (uint64, error) { return tx.Withdrawals().FreeNonce(wallet, chain) })
+	return read(ctx, s.view, func(tx WithdrawalUnit) (uint64, error) {
+		taken, err := noncesFrom(tx, wallet, chain)
+		return withdrawal.FreeNonce(chain, taken), err
+	})
+}
+
+func noncesFrom(tx WithdrawalUnit, wallet uuid.UUID, chain uint64) ([]uint64, error) {
+	if chain > withdrawal.MaxNonce {
+		return nil, fmt.Errorf("%w: a nonce above 2^63 - 2", statemachine.ErrInvalid)
+	}
+	return tx.Withdrawals().NoncesFrom(wallet, chain)
 }
 
 // Gaps returns the nonces that nothing on file has and that something above them
@@ -69,7 +79,21 @@ func (s *Withdrawals) Gaps(ctx context.Context, chain map[uuid.UUID]uint64, limi
 	if limit < 1 {
 		return nil, fmt.Errorf("%w: %d gaps", statemachine.ErrInvalid, limit)
 	}
-	return read(ctx, s.view, func(tx WithdrawalUnit) (map[uuid.UUID][]uint64, error) { return tx.Withdrawals().Gaps(chain, limit) })
+	return read(ctx, s.view, func(tx WithdrawalUnit) (map[uuid.UUID][]uint64, error) { return gapsOf(tx, chain, limit) })
+}
+
+func gapsOf(tx WithdrawalUnit, chain map[uuid.UUID]uint64, limit int) (map[uuid.UUID][]uint64, error) {
+	gaps := map[uuid.UUID][]uint64{}
+	for wallet, next := range chain {
+		taken, err := noncesFrom(tx, wallet, next)
+		if err != nil {
+			return nil, err
+		}
+		if all := withdrawal.Gaps(next, taken, limit); len(all) > 0 {
+			gaps[wallet] = all
+		}
+	}
+	return gaps, nil
 }
 
 // Rescue sends Elapsed to up to n executions whose lease has ended, the longest

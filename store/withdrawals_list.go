@@ -12,12 +12,12 @@ import (
 // last one of a page is where the next begins.
 func (s *Withdrawals) List(ctx context.Context, q ListWithdrawals) ([]withdrawal.Withdrawal, error) {
 	return read(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Withdrawal, error) {
-		if q := q; q.Now.IsZero() {
+		q := q
+		if q.Now.IsZero() {
 			var err error
 			if q.Now, err = tx.Now(); err != nil {
 				return nil, err
 			}
-			return tx.Withdrawals().List(q)
 		}
 		return tx.Withdrawals().List(q)
 	})
@@ -53,11 +53,9 @@ func (s *Withdrawals) Acknowledge(ctx context.Context, a withdrawal.Acknowledgem
 // OpenIncidents pages through the incidents that nobody has acknowledged, as
 // [Withdrawals.Incidents] does.
 func (s *Withdrawals) OpenIncidents(ctx context.Context, after int64, limit int) (page []withdrawal.Incident, cursor int64, err error) {
-	err = s.view(ctx, func(tx WithdrawalUnit) (err error) {
-		page, cursor, err = tx.Withdrawals().OpenIncidents(after, limit)
-		return err
+	return paged(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Incident, int64, error) {
+		return tx.Withdrawals().Incidents(true, after, limit)
 	})
-	return page, cursor, err
 }
 
 // Acknowledgements returns those of a request's incidents, oldest first.
@@ -72,11 +70,9 @@ func (s *Withdrawals) Acknowledgements(ctx context.Context, request uuid.UUID) (
 // sent as one event of one command; what a larger command was refused for rolled
 // back with it.
 func (s *Withdrawals) Refusals(ctx context.Context, after int64, limit int) (page []withdrawal.Refused, cursor int64, err error) {
-	err = s.view(ctx, func(tx WithdrawalUnit) (err error) {
-		page, cursor, err = tx.Withdrawals().Refusals(after, limit)
-		return err
+	return paged(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Refused, int64, error) {
+		return tx.Withdrawals().Refusals(after, limit)
 	})
-	return page, cursor, err
 }
 
 func journalWithdrawal(tx WithdrawalUnit, request uuid.UUID, ev withdrawal.Event, refusal error) (bool, error) {

@@ -58,11 +58,9 @@ func (s *Withdrawals) Requests(ctx context.Context, status withdrawal.RequestSta
 // Incidents pages through the evidence that contradicts a record, oldest first,
 // after a cursor from 0, and returns the cursor of the next page.
 func (s *Withdrawals) Incidents(ctx context.Context, after int64, limit int) (page []withdrawal.Incident, cursor int64, err error) {
-	err = s.view(ctx, func(tx WithdrawalUnit) (err error) {
-		page, cursor, err = tx.Withdrawals().Incidents(after, limit)
-		return err
+	return paged(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Incident, int64, error) {
+		return tx.Withdrawals().Incidents(false, after, limit)
 	})
-	return page, cursor, err
 }
 
 // Trail returns the audit trail of a request or a job, oldest first, after
@@ -112,7 +110,7 @@ func (s *Withdrawals) StatsOf(ctx context.Context, chain uuid.UUID, window time.
 			}
 			nonces = of
 		}
-		stats.Gaps, err = tx.Withdrawals().Gaps(nonces, withdrawal.MaxGaps)
+		stats.Gaps, err = gapsOf(tx, nonces, withdrawal.MaxGaps)
 		return stats, err
 	})
 }

@@ -56,16 +56,12 @@ func (p *payments) by() withdrawal.By {
 	return withdrawal.By{Actor: p.name, Role: withdrawal.WithdrawalWorker}
 }
 
-func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (items []worker.Item[withdrawal.Withdrawal], next time.Time, err error) {
-	if err := p.Check(); err != nil {
-		return nil, next, err
-	}
+func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (all []worker.Item[withdrawal.Withdrawal], next time.Time, err error) {
 	if p.chain == uuid.Nil {
 		return nil, next, fmt.Errorf("%w: payments are of one chain", statemachine.ErrInvalid)
 	}
-	claim := func(b *withdrawalBatch) (time.Duration, error) {
-		items = items[:0]
-		wait := p.policy.Lease
+	claim := func(b *withdrawalBatch) (all []worker.Item[withdrawal.Withdrawal], wait time.Duration, err error) {
+		wait = p.policy.Lease
 		again := DueWithdrawals{Kind: withdrawal.DueRebroadcast, Chain: p.chain, Now: b.now, Limit: withdrawal.RebroadcastShare(n, p.again.Load())}
 		first := DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.chain, Now: b.now, Sequential: p.nonces}
 		kinds := []*DueWithdrawals{&again, &first}
@@ -77,7 +73,7 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (item
 		}
 		for _, q := range kinds {
 			if q.Limit == 0 {
-				q.Limit = n - len(items)
+				q.Limit = n - len(all)
 			}
 			if q.Limit == 0 {
 				wait = 0
@@ -85,44 +81,37 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (item
 			}
 			due, err := b.tx.Withdrawals().Due(*q)
 			if err != nil {
-				return 0, err
+				return nil, 0, err
 			}
-			for i := range due {
-				refused, err := b.try(&due[i], due[i].Request.ID, withdrawal.Claimed{By: p.by()})
-				if err != nil {
-					return 0, err
-				}
-				if refused != nil { // no reason to stop the others
-					if err := p.putOff(b, &due[i]); err != nil {
-						return 0, err
-					}
-					continue
-				}
-				items = append(items, worker.Item[withdrawal.Withdrawal]{Key: p.key(&due[i].Job), Until: b.began.Add(p.policy.Lease), Work: due[i]})
+			taken, err := b.offer(due, requestID, withdrawal.Claimed{By: p.by()}, func(w *withdrawal.Withdrawal) error { return p.putOff(b, w) })
+			if err != nil {
+				return nil, 0, err
+			}
+			for i := range taken {
+				all = append(all, worker.Item[withdrawal.Withdrawal]{Key: p.key(&taken[i].Job), Until: b.began.Add(p.policy.Lease), Work: taken[i]})
 			}
 			more, err := p.untilDue(b.tx, *q, len(due))
 			if err != nil {
-				return 0, err
+				return nil, 0, err
 			}
 			wait = min(wait, more)
 		}
-		return wait, nil
+		return all, wait, nil
 	}
 	// Another worker may take a wallet between the look at its slot and the
 	// claim: then look again.
 	for range 3 {
-		if next, err = p.turn(ctx, heldWithdrawals(done), n, claim); !errors.Is(err, withdrawal.ErrSlotTaken) {
+		if all, next, err = items(ctx, &p.withdrawalCore, p.holder, heldWithdrawals(done), n, claim); !errors.Is(err, withdrawal.ErrSlotTaken) {
 			break
 		}
 	}
-	if err != nil {
-		return nil, time.Time{}, err
+	if n == 1 && len(all) == 1 {
+		p.again.Store(all[0].Work.Job.Status == withdrawal.JobConfirming)
 	}
-	if n == 1 && len(items) == 1 {
-		p.again.Store(items[0].Work.Job.Status == withdrawal.JobConfirming)
-	}
-	return items, next, nil
+	return all, next, err
 }
+
+func requestID(w *withdrawal.Withdrawal) uuid.UUID { return w.Request.ID }
 
 // ShortestLease implements [worker.Leasing].
 func (p *payments) ShortestLease() time.Duration { return p.policy.Lease }
@@ -181,33 +170,23 @@ func (l *lookups) by() withdrawal.By {
 	return withdrawal.By{Actor: l.name, Role: withdrawal.ConfirmationWorker}
 }
 
-func (l *lookups) Turn(ctx context.Context, done []HeldWithdrawal, n int) (items []worker.Item[withdrawal.Withdrawal], next time.Time, err error) {
-	if err := l.Check(); err != nil {
-		return nil, next, err
-	}
-	next, err = l.turn(ctx, heldWithdrawals(done), n, func(b *withdrawalBatch) (time.Duration, error) {
-		items = items[:0]
+func (l *lookups) Turn(ctx context.Context, done []HeldWithdrawal, n int) ([]worker.Item[withdrawal.Withdrawal], time.Time, error) {
+	return items(ctx, &l.withdrawalCore, l.holder, heldWithdrawals(done), n, func(b *withdrawalBatch) (all []worker.Item[withdrawal.Withdrawal], wait time.Duration, err error) {
 		q := DueWithdrawals{Kind: withdrawal.DueCheck, Chain: l.chain, Now: b.now, Limit: n, Grace: l.policy.CheckEvery}
 		due, err := b.tx.Withdrawals().Due(q)
 		if err != nil {
-			return 0, err
+			return nil, 0, err
 		}
-		for i := range due {
-			refused, err := b.try(&due[i], due[i].Request.ID, withdrawal.Looking{By: l.by()})
-			if err != nil {
-				return 0, err
-			}
-			if refused != nil {
-				continue
-			}
-			items = append(items, worker.Item[withdrawal.Withdrawal]{Key: due[i].Job.ID.String(), Until: b.began.Add(l.policy.CheckEvery), Work: due[i]})
+		taken, err := b.offer(due, requestID, withdrawal.Looking{By: l.by()}, nil)
+		if err != nil {
+			return nil, 0, err
 		}
-		return l.untilDue(b.tx, q, len(due))
+		for i := range taken {
+			all = append(all, worker.Item[withdrawal.Withdrawal]{Key: taken[i].Job.ID.String(), Until: b.began.Add(l.policy.CheckEvery), Work: taken[i]})
+		}
+		wait, err = l.untilDue(b.tx, q, len(due))
+		return all, wait, err
 	})
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	return items, next, nil
 }
 
 // Renew puts the next check off once more. A job that confirms no longer is

@@ -70,6 +70,10 @@ type incidentKey struct {
 	hash, claim, blockHash string
 }
 
+func keyOf(i *withdrawal.Incident) incidentKey {
+	return incidentKey{i.Request, i.Hash, i.Claim, i.BlockHash}
+}
+
 func newWithdrawalTables() *withdrawalTables {
 	return &withdrawalTables{
 		requests: newRows(rows[uuid.UUID, withdrawal.Request]{
@@ -253,14 +257,6 @@ func (w withdrawals) Usage(user, asset uuid.UUID, windows []withdrawal.Window, n
 
 func (w withdrawals) Attempts(job uuid.UUID) ([]withdrawal.Attempt, error) {
 	return slices.Clone(w.attempts[job]), nil
-}
-
-func (w withdrawals) Incidents(after int64, limit int) ([]withdrawal.Incident, int64, error) {
-	if err := store.CheckLimit(limit); err != nil {
-		return nil, after, err
-	}
-	page, next := pageOf(w.incidents, after, limit)
-	return page, next, nil
 }
 
 func (w withdrawals) Requests(status withdrawal.RequestStatus, after *withdrawal.Request, limit int) ([]withdrawal.Request, error) {

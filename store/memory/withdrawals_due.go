@@ -25,9 +25,7 @@ func (w withdrawals) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error
 	}
 	var found []withdrawal.Withdrawal
 	w.chains(q, func(prefix string) { found = append(found, w.due(prefix, q)...) })
-	if q.Chain == uuid.Nil { // each chain's are in order
-		slices.SortFunc(found, func(a, b withdrawal.Withdrawal) int { return withdrawal.CompareDue(q.Kind, &a, &b) })
-	}
+	slices.SortFunc(found, func(a, b withdrawal.Withdrawal) int { return withdrawal.CompareDue(q.Kind, &a, &b) })
 	return found[:min(len(found), q.Limit)], nil
 }
 
@@ -44,8 +42,8 @@ func (w *withdrawalTables) chains(q store.DueWithdrawals, visit func(prefix stri
 	}
 }
 
-// due returns the first of one chain, in the order of the kind. The index only
-// narrows where it looks: the domain says what is due.
+// due returns the first of one chain, and perhaps others. The index only narrows
+// where it looks: the domain says what is due.
 func (w withdrawals) due(prefix string, q store.DueWithdrawals) (found []withdrawal.Withdrawal) {
 	take := func(request uuid.UUID) bool {
 		if a := w.aggregate(request); withdrawal.IsDue(q.Kind, &a, q.Grace, q.Now) {
@@ -66,7 +64,7 @@ func (w withdrawals) due(prefix string, q store.DueWithdrawals) (found []withdra
 	return found
 }
 
-// dueClaims takes the first of each wallet and merges them.
+// dueClaims takes the first of each wallet.
 func (w withdrawals) dueClaims(chain string, q store.DueWithdrawals) (found []withdrawal.Withdrawal) {
 	limit := q.Limit
 	if q.Sequential {
@@ -90,8 +88,7 @@ func (w withdrawals) dueClaims(chain string, q store.DueWithdrawals) (found []wi
 			})
 		})
 	})
-	slices.SortFunc(found, func(a, b withdrawal.Withdrawal) int { return withdrawal.CompareDue(q.Kind, &a, &b) })
-	return found[:min(len(found), q.Limit)]
+	return found
 }
 
 // dueRebroadcasts takes the lowest nonce of each wallet.
@@ -109,8 +106,7 @@ func (w withdrawals) dueRebroadcasts(prefix string, q store.DueWithdrawals) (fou
 		}
 		return true
 	})
-	slices.SortFunc(found, func(a, b withdrawal.Withdrawal) int { return withdrawal.CompareDue(q.Kind, &a, &b) })
-	return found[:min(len(found), q.Limit)]
+	return found
 }
 
 // NextDue implements [store.WithdrawalRecords].

@@ -63,14 +63,14 @@ func (w withdrawals) ByHash(hash string) (requests []uuid.UUID, err error) {
 	return requests[:min(len(requests), store.MaxPage)], nil
 }
 
-// OpenIncidents implements [store.WithdrawalRecords].
-func (w withdrawals) OpenIncidents(after int64, limit int) (page []withdrawal.Incident, cursor int64, err error) {
+// Incidents implements [store.WithdrawalRecords].
+func (w withdrawals) Incidents(open bool, after int64, limit int) (page []withdrawal.Incident, cursor int64, err error) {
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, after, err
 	}
 	cursor = after
 	for at := max(after, 0); at < int64(len(w.incidents)) && len(page) < limit; at++ {
-		if i := w.incidents[at]; !w.acked[incidentKey{i.Request, i.Hash, i.Claim, i.BlockHash}] {
+		if i := w.incidents[at]; !open || !w.acked[keyOf(&i)] {
 			page, cursor = append(page, i), at+1
 		}
 	}

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
@@ -39,26 +40,15 @@ func (w withdrawals) PutFiller(f withdrawal.Filler) error {
 	return w.pay(f.Chain, f.Hash, payment{})
 }
 
-// FreeNonce implements [store.WithdrawalRecords].
-func (w withdrawals) FreeNonce(wallet uuid.UUID, chain uint64) (uint64, error) {
-	for ; ; chain++ {
-		if _, taken := w.nonces[walletNonce{wallet, chain}]; !taken {
-			return chain, nil
+// NoncesFrom implements [store.WithdrawalRecords].
+func (w withdrawals) NoncesFrom(wallet uuid.UUID, from uint64) (all []uint64, err error) {
+	for at := range w.nonces {
+		if at.wallet == wallet && at.nonce >= from {
+			all = append(all, at.nonce)
 		}
 	}
-}
-
-// Gaps implements [store.WithdrawalRecords].
-func (w withdrawals) Gaps(chain map[uuid.UUID]uint64, limit int) (map[uuid.UUID][]uint64, error) {
-	gaps := map[uuid.UUID][]uint64{}
-	for wallet, nonce := range chain {
-		for ; nonce < w.nextNonce[wallet] && len(gaps[wallet]) < limit; nonce++ {
-			if _, taken := w.nonces[walletNonce{wallet, nonce}]; !taken {
-				gaps[wallet] = append(gaps[wallet], nonce)
-			}
-		}
-	}
-	return gaps, nil
+	slices.Sort(all)
+	return all, nil
 }
 
 // pay gives a transaction, or one output of it, to a request; a filler is no

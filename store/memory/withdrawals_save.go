@@ -185,7 +185,7 @@ func (w withdrawals) reserve(r withdrawal.Reservation) error {
 }
 
 func (w withdrawals) addIncident(i withdrawal.Incident) {
-	key := incidentKey{i.Request, i.Hash, i.Claim, i.BlockHash}
+	key := keyOf(&i)
 	if w.known[key] {
 		return
 	}

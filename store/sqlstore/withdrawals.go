@@ -32,16 +32,15 @@ var (
 		"LEFT JOIN @operation_wallet_addresses w ON w.id = j.operation_wallet_address_id " + withNonces +
 		"WHERE q.id = r.id"}
 
-	// Transactions are never changed, so those that the job counts are what it
-	// had at the moment when it was read.
-	selectTxs = statement{once: true, each: "id uuid, on_file int", text: "SELECT " + txTable.columns("t.") +
-		" FROM @withdrawal_txs t WHERE t.withdrawal_request_id = r.id AND t.seq <= r.on_file"}
-
-	selectStrays = statement{once: true, each: "id uuid, on_file int", text: "SELECT " + strayTable.columns("t.") +
-		" FROM @withdrawal_strays t WHERE t.withdrawal_request_id = r.id AND t.seq <= r.on_file"}
-	// The attempts of all jobs that were dispatched and not answered.
-	selectDispatches = statement{once: true, each: "id uuid", text: "SELECT r.id, " + attemptTable.columns("t.") +
-		" FROM @withdrawal_queue j JOIN @withdrawal_attempts t ON t.job_id = j.id WHERE j.withdrawal_request_id = r.id " +
+	// Parts of a request, which it counts: what came or went after it was read is
+	// left out. Transactions are never changed; dispatches are the attempts of all
+	// its jobs that were dispatched and not answered.
+	selectTxs = statement{once: true, each: "id uuid, n int", text: "SELECT r.id, " + txTable.columns("t.") +
+		" FROM @withdrawal_txs t WHERE t.withdrawal_request_id = r.id AND t.seq <= r.n"}
+	selectStrays = statement{once: true, each: "id uuid, n int", text: "SELECT r.id, " + strayTable.columns("t.") +
+		" FROM @withdrawal_strays t WHERE t.withdrawal_request_id = r.id AND t.seq <= r.n"}
+	selectDispatches = statement{once: true, each: "id uuid, n int", text: "SELECT r.id, " + attemptTable.columns("t.") +
+		" FROM @withdrawal_queue j JOIN @withdrawal_attempts t ON t.job_id = j.id WHERE j.withdrawal_request_id = r.id AND r.n > 0 " +
 		"AND t.dispatched_at IS NOT NULL AND t.ended_at IS NOT NULL AND t.outcome <> 'done'"}
 
 	selectRequestOf = statement{text: "SELECT withdrawal_request_id FROM @withdrawal_queue WHERE id = $1"}
@@ -74,10 +73,21 @@ func (w withdrawals) Get(requests ...uuid.UUID) ([]withdrawal.Withdrawal, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, more := range []func(map[uuid.UUID]*withdrawal.Withdrawal) error{w.loadTxs, w.loadStrays, w.loadDispatches} {
-		if err := more(stored); err != nil {
-			return nil, err
-		}
+	err = inTurn(
+		func() error {
+			return parts(w, txTable, &selectTxs, stored, func(a *withdrawal.Withdrawal) (*[]withdrawal.Tx, int32) { return &a.Txs, a.Job.TxsOnFile },
+				func(a, b withdrawal.Tx) int { return int(a.Seq - b.Seq) })
+		},
+		func() error {
+			return parts(w, strayTable, &selectStrays, stored, func(a *withdrawal.Withdrawal) (*[]withdrawal.Stray, int32) { return &a.Strays, a.Request.StraysOnFile },
+				func(a, b withdrawal.Stray) int { return int(a.Seq - b.Seq) })
+		},
+		func() error {
+			return parts(w, attemptTable, &selectDispatches, stored, func(a *withdrawal.Withdrawal) (*[]withdrawal.Attempt, int32) { return &a.Dispatches, a.Job.Dispatches },
+				func(a, b withdrawal.Attempt) int { return int(a.Fence - b.Fence) })
+		})
+	if err != nil {
+		return nil, err
 	}
 	for i, id := range requests {
 		if a := stored[id]; a != nil {
@@ -99,71 +109,31 @@ func locatedIn(err error, row *withdrawal.Withdrawal) error {
 	return located(err, "withdrawal_requests", row.Request.ID)
 }
 
-// loadTxs adds the transactions, by Seq.
-func (w withdrawals) loadTxs(stored map[uuid.UUID]*withdrawal.Withdrawal) error {
+// parts adds to aggregates the rows that st finds, in their order: of says where
+// they belong and how many the aggregate counts.
+func parts[R any](w withdrawals, t *table[R], st *statement, stored map[uuid.UUID]*withdrawal.Withdrawal,
+	of func(*withdrawal.Withdrawal) (*[]R, int32), order func(a, b R) int) error {
 	set := new(batch)
 	for id, a := range stored {
-		if a.Job.TxsOnFile > 0 {
-			set.add(id, a.Job.TxsOnFile)
+		if _, n := of(a); n > 0 {
+			set.add(id, n)
 		}
-	}
-	if set.len() == 0 {
-		return nil
-	}
-	err := txTable.read(w.tx, &selectTxs, set, func(t *withdrawal.Tx) {
-		if a := stored[t.Request]; a != nil {
-			a.Txs = append(a.Txs, *t)
-		}
-	})
-	for _, a := range stored {
-		slices.SortFunc(a.Txs, func(a, b withdrawal.Tx) int { return int(a.Seq - b.Seq) })
-	}
-	return err
-}
-
-// loadStrays adds the strays, by Seq.
-func (w withdrawals) loadStrays(stored map[uuid.UUID]*withdrawal.Withdrawal) error {
-	set := new(batch)
-	for id, a := range stored {
-		if a.Request.StraysOnFile > 0 {
-			set.add(id, a.Request.StraysOnFile)
-		}
-	}
-	if set.len() == 0 {
-		return nil
-	}
-	err := strayTable.read(w.tx, &selectStrays, set, func(s *withdrawal.Stray) { stored[s.Request].Strays = append(stored[s.Request].Strays, *s) })
-	for _, a := range stored {
-		slices.SortFunc(a.Strays, func(a, b withdrawal.Stray) int { return int(a.Seq - b.Seq) })
-	}
-	return err
-}
-
-// loadDispatches adds the dispatches that were not answered, by fence. One that
-// ended after the job was read is left out.
-func (w withdrawals) loadDispatches(stored map[uuid.UUID]*withdrawal.Withdrawal) error {
-	set := new(batch)
-	for id, a := range stored {
-		if a.Job.Dispatches > 0 {
-			set.add(id)
-		}
-	}
-	if set.len() == 0 {
-		return nil
 	}
 	var request uuid.UUID
-	var row withdrawal.Attempt
-	fields := append([]any{always(&request)}, attemptTable.cells(&row)...)
-	err := w.read(&selectDispatches, set, func(rows *sql.Rows) error {
-		err := rows.Scan(fields...)
-		if a := stored[request]; err == nil {
-			a.Dispatches = append(a.Dispatches, row)
+	var row R
+	fields := append([]any{always(&request)}, t.cells(&row)...)
+	err := w.read(st, set, func(rows *sql.Rows) error {
+		if err := rows.Scan(fields...); err != nil {
+			return t.located(err, &row)
 		}
-		return err
+		all, _ := of(stored[request])
+		*all = append(*all, row)
+		return nil
 	})
 	for _, a := range stored {
-		slices.SortFunc(a.Dispatches, func(a, b withdrawal.Attempt) int { return int(a.Fence - b.Fence) })
-		a.Dispatches = a.Dispatches[:min(len(a.Dispatches), int(a.Job.Dispatches))]
+		all, n := of(a)
+		slices.SortFunc(*all, order)
+		*all = (*all)[:min(len(*all), int(n))]
 	}
 	return err
 }

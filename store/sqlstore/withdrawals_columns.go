@@ -190,6 +190,8 @@ var refusedTable = newTable(table[withdrawal.Refused]{
 	},
 })
 
+var refusedJournal = newJournal(refusedTable, "id")
+
 var incidentTable = newTable(table[withdrawal.Incident]{
 	name: "withdrawal_incidents",
 	fixed: func(i *withdrawal.Incident) list {

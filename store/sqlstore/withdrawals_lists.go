@@ -9,9 +9,7 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-var (
-	attemptsOf = statement{text: "SELECT " + attemptTable.columns("") + " FROM @withdrawal_attempts WHERE job_id = $1 ORDER BY fence"}
-)
+var attemptsOf = statement{text: "SELECT " + attemptTable.columns("") + " FROM @withdrawal_attempts WHERE job_id = $1 ORDER BY fence"}
 
 // Attempts implements [store.WithdrawalRecords].
 func (w withdrawals) Attempts(job uuid.UUID) ([]withdrawal.Attempt, error) {
@@ -19,24 +17,22 @@ func (w withdrawals) Attempts(job uuid.UUID) ([]withdrawal.Attempt, error) {
 }
 
 // Incidents implements [store.WithdrawalRecords].
-func (w withdrawals) Incidents(after int64, limit int) ([]withdrawal.Incident, int64, error) {
+func (w withdrawals) Incidents(open bool, after int64, limit int) ([]withdrawal.Incident, int64, error) {
+	if open {
+		return numbered(w.tx, incidentTable, &openIncidents, after, limit)
+	}
 	return incidentJournal.pageOf(w.tx, after, limit)
 }
 
 // A page of one status is a range of an index; one of all is a range for each
 // status, put in order.
-const pageOfStatus = "SELECT {columns} FROM @withdrawal_requests WHERE status = {status} AND (created_at, id) > ($1, $2) ORDER BY created_at, id LIMIT $3"
-
 var (
-	requestsOf = func() *statement {
-		text := strings.NewReplacer("{columns}", requestTable.columns(""), "{status}", "$4").Replace(pageOfStatus)
-		return &statement{text: text}
-	}()
+	requestsOf    = requestTable.page("x.status = $4", "created_at", "id")
 	requestsOfAll = func() *statement {
 		var parts []string
 		for _, s := range withdrawal.RequestStatus(0).Values() {
-			part := strings.NewReplacer("{columns}", requestTable.columns(""), "{status}", "'"+s.String()+"'").Replace(pageOfStatus)
-			parts = append(parts, "SELECT * FROM ("+part+") s_"+s.String())
+			part := requestTable.page("x.status = '"+s.String()+"'", "created_at", "id")
+			parts = append(parts, "SELECT * FROM ("+part.text+") s_"+s.String())
 		}
 		return &statement{text: strings.Join(parts, " UNION ALL ") + " ORDER BY created_at, id LIMIT $3"}
 	}()
@@ -52,27 +48,27 @@ func (w withdrawals) Requests(status withdrawal.RequestStatus, after *withdrawal
 	}
 	st, args := requestsOfAll, []any{after.CreatedAt, after.ID.String(), int64(limit)}
 	if status != 0 {
-		st, args = requestsOf, append(args, status.String())
+		st, args = &requestsOf, append(args, status.String())
 	}
 	return requestTable.find(w.tx, st, nil, args...)
 }
 
 // Transitions implements [store.WithdrawalRecords].
 func (w withdrawals) Transitions(id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error) {
-	log, err := transitions(w.tx, withdrawal.RequestMachine.Name(), id)
-	if err != nil || len(log) > 0 {
-		return log, err
+	for _, machine := range withdrawalMachines {
+		if log, err := transitions(w.tx, machine, id); err != nil || len(log) > 0 {
+			return log, err
+		}
 	}
-	if log, err = transitions(w.tx, withdrawal.JobMachine.Name(), id); err != nil || len(log) > 0 {
-		return log, err
-	}
-	return transitions(w.tx, withdrawal.BatchMachine.Name(), id)
+	return nil, nil
 }
+
+var withdrawalMachines = []string{withdrawal.RequestMachine.Name(), withdrawal.JobMachine.Name(), withdrawal.BatchMachine.Name()}
 
 // Head implements [store.Feed].
 func (w withdrawals) Head() (store.Cursor, error) { return w.head() }
 
 // Follow implements [store.Feed].
 func (w withdrawals) Follow(after store.Cursor, limit int) ([]statemachine.Transition[uuid.UUID], store.Cursor, error) {
-	return follow(w.tx, after, limit, uuid.Parse, withdrawal.RequestMachine.Name(), withdrawal.JobMachine.Name(), withdrawal.BatchMachine.Name())
+	return follow(w.tx, after, limit, uuid.Parse, withdrawalMachines...)
 }

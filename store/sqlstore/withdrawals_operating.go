@@ -20,14 +20,7 @@ var (
 	knownIncident      = statement{text: "SELECT i.id FROM @withdrawal_incidents i WHERE i.withdrawal_request_id = $1 AND i.tx_hash = $2 AND i.claim = $3 AND i.block_hash = $4"}
 	acknowledgementsOf = statement{text: "SELECT " + acknowledgementTable.columns("") + " FROM @withdrawal_acknowledgements WHERE withdrawal_request_id = $1 " +
 		"ORDER BY at, tx_hash, claim, block_hash"}
-	refusals     = statement{text: "SELECT id, " + refusedTable.columns("") + " FROM @withdrawal_refusals WHERE id > $1 ORDER BY id LIMIT $2"}
-	lockRefusals = statement{text: "SELECT pg_advisory_xact_lock(hashtextextended('settle withdrawal refusals', 0))"}
 )
-
-// OpenIncidents implements [store.WithdrawalRecords].
-func (w withdrawals) OpenIncidents(after int64, limit int) ([]withdrawal.Incident, int64, error) {
-	return numbered(w.tx, incidentTable, &openIncidents, after, limit)
-}
 
 // Acknowledge implements [store.WithdrawalRecords].
 func (w withdrawals) Acknowledge(a withdrawal.Acknowledgement) error {
@@ -42,8 +35,7 @@ func (w withdrawals) Acknowledge(a withdrawal.Acknowledgement) error {
 	return w.save("withdrawal incident", func() error {
 		rows := new(batch)
 		acknowledgementTable.insertRow(rows, &a)
-		_, err := w.write(&acknowledgementTable.insertOne, rows)
-		return err
+		return w.some(&acknowledgementTable.insertOne, rows)
 	})
 }
 
@@ -52,23 +44,16 @@ func (w withdrawals) Acknowledgements(request uuid.UUID) ([]withdrawal.Acknowled
 	return acknowledgementTable.find(w.tx, &acknowledgementsOf, nil, request.String())
 }
 
-// Refuse implements [store.WithdrawalRecords]. A lock makes the order of ids
-// that of the commits, so that a reader of pages misses none; they are rare.
+// Refuse implements [store.WithdrawalRecords].
 func (w withdrawals) Refuse(line withdrawal.Refused) error {
 	return w.save(withdrawal.RequestMachine.Name(), func() error {
-		if w.store.Dialect == Postgres {
-			if err := w.read(&lockRefusals, nil, func(*sql.Rows) error { return nil }); err != nil {
-				return err
-			}
-		}
 		rows := new(batch)
 		refusedTable.insertRow(rows, &line)
-		_, err := w.write(&refusedTable.insertOne, rows)
-		return err
+		return refusedJournal.add(w.tx, rows)
 	})
 }
 
 // Refusals implements [store.WithdrawalRecords].
 func (w withdrawals) Refusals(after int64, limit int) ([]withdrawal.Refused, int64, error) {
-	return numbered(w.tx, refusedTable, &refusals, after, limit)
+	return refusedJournal.pageOf(w.tx, after, limit)
 }

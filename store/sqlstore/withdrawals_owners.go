@@ -190,38 +190,15 @@ func (w withdrawals) PutFiller(f withdrawal.Filler) error {
 	})
 }
 
-// FreeNonce implements [store.WithdrawalRecords].
-func (w withdrawals) FreeNonce(wallet uuid.UUID, chain uint64) (free uint64, err error) {
-	taken, err := w.noncesFrom(wallet, chain)
-	return withdrawal.FreeNonce(chain, taken), err
-}
-
-func (w withdrawals) noncesFrom(wallet uuid.UUID, chain uint64) (all []uint64, err error) {
-	if chain > withdrawal.MaxNonce {
-		return nil, fmt.Errorf("%w: a nonce above 2^63 - 2", statemachine.ErrInvalid)
-	}
+// NoncesFrom implements [store.WithdrawalRecords].
+func (w withdrawals) NoncesFrom(wallet uuid.UUID, from uint64) (all []uint64, err error) {
 	err = w.read(&noncesFrom, nil, func(rows *sql.Rows) error {
 		var n int64
 		err := rows.Scan(&n)
 		all = append(all, uint64(n))
 		return err
-	}, wallet.String(), int64(chain))
+	}, wallet.String(), int64(from))
 	return all, err
-}
-
-// Gaps implements [store.WithdrawalRecords].
-func (w withdrawals) Gaps(chain map[uuid.UUID]uint64, limit int) (map[uuid.UUID][]uint64, error) {
-	gaps := map[uuid.UUID][]uint64{}
-	for wallet, next := range chain {
-		taken, err := w.noncesFrom(wallet, next)
-		if err != nil {
-			return nil, err
-		}
-		if all := withdrawal.Gaps(next, taken, limit); len(all) > 0 {
-			gaps[wallet] = all
-		}
-	}
-	return gaps, nil
 }
 
 var selectTheseWallets = statement{each: "id uuid", text: strings.Replace(selectWalletsOf.text, "w.chain_id = $1 ORDER BY w.id", "w.id = r.id", 1)}

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -113,44 +112,20 @@ func (w withdrawals) List(q store.ListWithdrawals) ([]withdrawal.Withdrawal, err
 	by, jobs := drives(q.Filter)
 	args := []any{after.CreatedAt, after.ID.String(), int64(q.Limit)}
 	if by != "" {
-		args = append(args, idOrNull(q.User), idOrNull(q.Chain))
+		args = append(args, maybe(&q.User), maybe(&q.Chain))
 	}
 	if jobs {
-		args = append(args, idOrNull(q.Wallet), textOrNull(q.Holder))
+		args = append(args, maybe(&q.Wallet), maybe(&q.Holder))
 		if q.Kind == withdrawal.ListLeaseEnded || q.Kind == withdrawal.ListCheckOverdue {
 			args = append(args, q.Now)
 		}
 	}
-	ids, err := w.ids(listStatements[listKey{by, q.Backwards}], args...)
+	ids, err := firstColumn[uuid.UUID](w.tx, listStatements[listKey{by, q.Backwards}], args...)
 	if err != nil {
 		return nil, err
 	}
 	all, _, err := readable(w.tx, ids, w.Get)
 	return all, err
-}
-
-func (w withdrawals) ids(st *statement, args ...any) (ids []uuid.UUID, err error) {
-	err = w.read(st, nil, func(rows *sql.Rows) error {
-		var id uuid.UUID
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	}, args...)
-	return ids, err
-}
-
-func idOrNull(id uuid.UUID) any {
-	if id == uuid.Nil {
-		return nil
-	}
-	return id.String()
-}
-
-func textOrNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 var (
@@ -167,5 +142,5 @@ func (w withdrawals) Jobs(request uuid.UUID) ([]withdrawal.Job, error) {
 
 // ByHash implements [store.WithdrawalRecords].
 func (w withdrawals) ByHash(hash string) ([]uuid.UUID, error) {
-	return w.ids(&requestsByHash, statemachine.HashForm(hash))
+	return firstColumn[uuid.UUID](w.tx, &requestsByHash, statemachine.HashForm(hash))
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/shopspring/decimal"
-
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -130,8 +128,7 @@ func countsForWindows() string {
 	return strings.Join(all, ", ")
 }
 
-// Usage implements [store.WithdrawalRecords]. Sums are exact, which SQLite's
-// would not be.
+// Usage implements [store.WithdrawalRecords].
 func (w withdrawals) Usage(user, asset uuid.UUID, windows []withdrawal.Window, now time.Time) (withdrawal.Usage, error) {
 	if w.store.Dialect == Postgres && !w.view {
 		if err := w.read(&lockUser, nil, func(*sql.Rows) error { return nil }, user.String()); err != nil {
@@ -142,19 +139,12 @@ func (w withdrawals) Usage(user, asset uuid.UUID, windows []withdrawal.Window, n
 		return withdrawal.Usage{}, nil
 	}
 	longest := slices.MaxFunc(windows, func(a, b withdrawal.Window) int { return cmp.Compare(a.Length, b.Length) }).Length
-	u := withdrawal.Usage{Sums: make([]decimal.Decimal, len(windows))}
+	var earlier []withdrawal.Request
+	r := withdrawal.Request{User: user, Asset: asset, Status: withdrawal.RequestPending} // or another that counts
 	err := w.read(&selectUsage, nil, func(rows *sql.Rows) error {
-		var created time.Time
-		var amount decimal.Decimal
-		if err := rows.Scan((*timeColumn)(&created), &amount); err != nil {
-			return err
-		}
-		for i := range windows {
-			if !created.Before(now.Add(-windows[i].Length)) {
-				u.Sums[i] = u.Sums[i].Add(amount)
-			}
-		}
-		return nil
+		err := rows.Scan(always(&r.CreatedAt), always(&r.Amount))
+		earlier = append(earlier, r)
+		return err
 	}, user.String(), asset.String(), now.Add(-longest), now)
-	return u, err
+	return withdrawal.UsageOf(earlier, user, asset, windows, now, false), err
 }

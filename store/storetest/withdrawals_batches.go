@@ -18,9 +18,7 @@ import (
 // batched is the life of a request in a batch.
 func (f *fields[T]) batched() {
 	f.t.Helper()
-	f.begin(anAsset, f.w.id())
-	f.approve("alice")
-	f.enqueue()
+	f.queued(anAsset, f.w.id(), withdrawal.Enqueued{Priority: withdrawal.High}, "alice")
 	f.claim()
 	c, err := f.w.policy.ApplyBatch(withdrawal.Payout{Members: []withdrawal.Withdrawal{f.a}}, batchOf(f.w.id(), f.tick(), f.a), f.now)
 	if err == nil {

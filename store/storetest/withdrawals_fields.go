@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -40,8 +41,7 @@ func everyField[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 		}
 		return all
 	}
-	for _, life := range []func(){f.replaced, f.reviewed, f.requeued, f.disproved, f.stopped, f.stops, f.imports, f.batched} {
-		f.a = withdrawal.Withdrawal{}
+	for _, life := range []func(){f.replaced, f.reviewed, f.requeued, f.disproved, f.stopped, f.strays, f.imports, f.batched} {
 		life()
 	}
 	f.frozen()
@@ -49,20 +49,48 @@ func everyField[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 		map[string]any{"Tx": withdrawal.Tx{}, "Incident": withdrawal.Incident{}})
 }
 
-func (f *fields[T]) by(role withdrawal.Role) withdrawal.By { return by(role, f.tick()) }
-
-func (f *fields[T]) worker() withdrawal.By { return f.by(withdrawal.WithdrawalWorker) }
-
-// do lets an enqueue choose from the one wallet.
+// do saves events. What they leave out it gives them: who speaks, when, under
+// which fence, of which job, and the one wallet.
 func (f *fields[T]) do(events ...withdrawal.Event) {
 	f.t.Helper()
 	for _, ev := range events {
-		if e, ok := ev.(withdrawal.Enqueued); ok {
-			e.Wallets = []withdrawal.HotWallet{f.wallet}
+		switch e := ev.(type) {
+		case withdrawal.Enqueued:
+			e.Job, e.AssetOnChain, e.Wallets = f.w.id(), tokenOnChain, []withdrawal.HotWallet{f.wallet}
+			ev = e
+		case withdrawal.Resolved:
+			e.Job, e.Version = f.a.Job.ID, f.a.Job.Version
+			ev = e
+		case withdrawal.Requeued:
+			e.Job = f.a.Job.ID
 			ev = e
 		}
-		f.life.do(ev)
+		e := reflect.New(reflect.TypeOf(ev)).Elem()
+		e.Set(reflect.ValueOf(ev))
+		head := e.FieldByName("By").Addr().Interface().(*withdrawal.By)
+		speaks := by(speaker(ev), f.tick())
+		head.Actor, head.Role, head.At = cmp.Or(head.Actor, speaks.Actor), speaks.Role, speaks.At
+		_, claims := ev.(withdrawal.Claimed) // takes the next fence
+		if fence := e.FieldByName("Fence"); fence.IsValid() && fence.IsZero() && !claims {
+			fence.SetInt(f.a.Job.Lease.Fence)
+		}
+		f.life.do(e.Interface().(withdrawal.Event))
 	}
+}
+
+func speaker(ev withdrawal.Event) withdrawal.Role {
+	switch ev.(type) {
+	case withdrawal.Approved, withdrawal.Rejected:
+		return withdrawal.Approver
+	case withdrawal.Claimed, withdrawal.Prepared, withdrawal.Dispatched, withdrawal.Broadcast, withdrawal.Rebumped, withdrawal.AttemptFailed,
+		withdrawal.Snoozed, withdrawal.Rebroadcast:
+		return withdrawal.WithdrawalWorker
+	case withdrawal.Looking, withdrawal.Receipt, withdrawal.Missing, withdrawal.ProvenDead:
+		return withdrawal.ConfirmationWorker
+	case withdrawal.Submitted, withdrawal.Enqueued, withdrawal.Imported, withdrawal.Elapsed, withdrawal.PutOff:
+		return withdrawal.System
+	}
+	return withdrawal.Operator
 }
 
 // followChange keeps what is expected of attempts, incidents and the wallet.
@@ -123,7 +151,7 @@ func (f *fields[T]) compareLists(tx T, what string) error {
 		f.t.Fatalf("%s: Requests of status %v leave it out", what, f.a.Request.Status)
 	}
 	same(f.t, what+": Requests", listed[i], f.a.Request)
-	incidents, _, err := r.Incidents(0, 100)
+	incidents, _, err := r.Incidents(false, 0, 100)
 	if err != nil {
 		return err
 	}
@@ -155,67 +183,43 @@ func (f *fields[T]) put(w withdrawal.HotWallet) {
 	f.wallet = w
 }
 
+// open stores the only wallet of a chain, in which payments begin.
+func (f *fields[T]) open(chain uuid.UUID) {
+	f.t.Helper()
+	f.put(withdrawal.HotWallet{ID: f.w.id(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive, BalanceReserved: "0"})
+}
+
 // begin submits a request on a chain of its own with one wallet.
 func (f *fields[T]) begin(asset, chain uuid.UUID) {
 	f.t.Helper()
+	f.a = withdrawal.Withdrawal{}
 	if f.wallet.Chain != chain {
-		f.put(withdrawal.HotWallet{ID: f.w.id(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive, BalanceReserved: "0"})
+		f.open(chain)
 	}
 	ev := submission(f.w.id(), chain, f.now)
-	ev.By, ev.Asset, ev.Memo, ev.Amount = f.by(withdrawal.System), asset, "memo \u00e9", "20.5"
+	ev.Asset, ev.Memo, ev.Amount = asset, "memo \u00e9", "20.5"
 	f.do(ev)
 }
 
 func (f *fields[T]) approve(actors ...string) {
 	f.t.Helper()
 	for _, actor := range actors {
-		e := withdrawal.Approved{By: f.by(withdrawal.Approver)}
-		e.Actor = actor
-		f.do(e)
+		f.do(withdrawal.Approved{By: withdrawal.By{Actor: actor}})
 	}
 }
 
-func (f *fields[T]) enqueue() {
+// queued begins a request that gets a job.
+func (f *fields[T]) queued(asset, chain uuid.UUID, e withdrawal.Enqueued, approvers ...string) {
 	f.t.Helper()
-	f.do(withdrawal.Enqueued{By: f.by(withdrawal.System), Job: f.w.id(), AssetOnChain: tokenOnChain, Priority: withdrawal.High})
+	f.begin(asset, chain)
+	f.approve(approvers...)
+	f.do(e)
 }
 
-func (f *fields[T]) claim() int64 {
+func (f *fields[T]) claim() (fence int64) {
 	f.t.Helper()
-	f.do(withdrawal.Claimed{By: f.worker()})
+	f.do(withdrawal.Claimed{})
 	return f.a.Job.Lease.Fence
-}
-
-// replaced: two approvers, a replacement that cancels, a proof of death, a
-// rescue, and evidence against the end.
-func (f *fields[T]) replaced() {
-	f.begin(dualAsset, f.w.id())
-	f.approve("alice", "bob")
-	f.enqueue()
-	fence := f.claim()
-	f.do(withdrawal.Prepared{By: f.worker(), Fence: fence, Hash: "tx 1", Raw: []byte{0, 255}, Nonce: 7, HasNonce: true, ChainNonce: 7, HasChainNonce: true},
-		withdrawal.Broadcast{By: f.worker(), Fence: fence, Hash: "tx 1"})
-	f.later()
-	fence = f.claim()
-	if f.a.Attempt != (withdrawal.Attempt{}) {
-		f.t.Fatal("a lease to send again is no execution")
-	}
-	f.do(withdrawal.Rebumped{By: f.worker(), Fence: fence, Hash: "tx 2", Raw: []byte{1}, Nonce: 7, HasNonce: true, Cancel: true},
-		withdrawal.Rebroadcast{By: f.worker(), Fence: fence, Hash: "tx 2", Done: true},
-		withdrawal.Missing{By: f.by(withdrawal.ConfirmationWorker), Tx: "tx 2"},
-		withdrawal.Looking{By: f.by(withdrawal.ConfirmationWorker)},
-		withdrawal.ProvenDead{By: f.by(withdrawal.ConfirmationWorker), Tx: "tx 2", Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true, Nonce: 7, Block: block(5)})
-	f.later()
-	f.do(withdrawal.AttemptFailed{By: f.worker(), Fence: f.claim(), Failure: withdrawal.Retryable, Error: strings.Repeat("x\u00e9%'", withdrawal.MaxText/5)})
-	f.later()
-	fence = f.claim()
-	f.do(withdrawal.Prepared{By: f.worker(), Fence: fence, Hash: "tx 3", Raw: []byte{2}, Nonce: 8, HasNonce: true})
-	f.later()
-	f.do(withdrawal.Elapsed{By: f.by(withdrawal.System)})
-	r := withdrawal.Receipt{By: f.by(withdrawal.ConfirmationWorker), Tx: "tx 3", GasUsed: "21000", GasPrice: "5000000000", Block: block(10)}
-	f.do(r)
-	r.By, r.Reverted = f.by(withdrawal.ConfirmationWorker), true
-	f.do(r)
 }
 
 func block(height uint64) withdrawal.Block {
@@ -223,61 +227,66 @@ func block(height uint64) withdrawal.Block {
 	return withdrawal.Block{Height: height, Hash: hash, Canonical: hash, Head: height + 20}
 }
 
-// reviewed: a signer that also sends, and an operator's two answers.
-func (f *fields[T]) reviewed() {
-	f.begin(anAsset, utxos2)
-	f.approve("alice")
-	f.enqueue()
-	fence := f.claim()
-	f.do(withdrawal.Dispatched{By: f.worker(), Fence: fence, Reference: "ref 1"},
-		withdrawal.AttemptFailed{By: f.worker(), Fence: fence, Failure: withdrawal.Unclear, Error: "no answer"})
-	f.resolve(withdrawal.Resolved{Reason: "not sent"})
+// dead proves that a transaction with an input will never be mined.
+func dead(hash string) withdrawal.ProvenDead {
+	return withdrawal.ProvenDead{Tx: hash, Cause: withdrawal.InputSpent, Other: "another", NotThisPayment: true, Input: "input", Block: block(5)}
+}
+
+// replaced: two approvers, a replacement that cancels, a proof of death, a
+// rescue, and evidence against the end.
+func (f *fields[T]) replaced() {
+	f.queued(dualAsset, f.w.id(), withdrawal.Enqueued{Priority: withdrawal.High}, "alice", "bob")
+	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "tx 1", Raw: []byte{0, 255}, Nonce: 7, HasNonce: true, ChainNonce: 7, HasChainNonce: true},
+		withdrawal.Broadcast{Hash: "tx 1"})
 	f.later()
-	f.do(withdrawal.Dispatched{By: f.worker(), Fence: f.claim(), Reference: "ref 2"})
+	f.claim()
+	if f.a.Attempt != (withdrawal.Attempt{}) {
+		f.t.Fatal("a lease to send again is no execution")
+	}
+	f.do(withdrawal.Rebumped{Hash: "tx 2", Raw: []byte{1}, Nonce: 7, HasNonce: true, Cancel: true}, withdrawal.Rebroadcast{Hash: "tx 2", Done: true},
+		withdrawal.Missing{Tx: "tx 2"}, withdrawal.Looking{},
+		withdrawal.ProvenDead{Tx: "tx 2", Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true, Nonce: 7, Block: block(5)})
 	f.later()
-	f.do(withdrawal.Elapsed{By: f.by(withdrawal.System)})
-	f.resolve(withdrawal.Resolved{Sent: true, Hash: "found", Raw: []byte{3}, Input: "input", Reason: "seen"})
-	r := receipt(&f.a, f.now, 9)
-	r.By, r.Reverted = f.by(withdrawal.ConfirmationWorker), true
+	f.do(withdrawal.Claimed{}, withdrawal.AttemptFailed{Failure: withdrawal.Retryable, Error: strings.Repeat("x\u00e9%'", withdrawal.MaxText/5)})
+	f.later()
+	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "tx 3", Raw: []byte{2}, Nonce: 8, HasNonce: true})
+	f.later()
+	r := withdrawal.Receipt{Tx: "tx 3", GasUsed: "21000", GasPrice: "5000000000", Block: block(10)}
+	f.do(withdrawal.Elapsed{}, r)
+	r.Reverted = true
 	f.do(r)
 }
 
-func (f *fields[T]) resolve(e withdrawal.Resolved) {
-	f.t.Helper()
-	e.By, e.Job = f.by(withdrawal.Operator), f.a.Job.ID
-	e.Version = f.a.Job.Version
-	f.do(e)
+// reviewed: a signer that also sends, and an operator's two answers.
+func (f *fields[T]) reviewed() {
+	f.queued(anAsset, utxos2, withdrawal.Enqueued{Priority: withdrawal.High}, "alice")
+	f.do(withdrawal.Claimed{}, withdrawal.Dispatched{Reference: "ref 1"}, withdrawal.AttemptFailed{Failure: withdrawal.Unclear, Error: "no answer"},
+		withdrawal.Resolved{Reason: "not sent"})
+	f.later()
+	f.do(withdrawal.Claimed{}, withdrawal.Dispatched{Reference: "ref 2"})
+	f.later()
+	f.do(withdrawal.Elapsed{}, withdrawal.Resolved{Sent: true, Hash: "found", Raw: []byte{3}, Input: "input", Reason: "seen"})
+	r := receipt(&f.a, f.now, 9)
+	r.Reverted = true
+	f.do(r)
 }
 
 // requeued: a second job, with the transactions of the first.
 func (f *fields[T]) requeued() {
-	f.begin(anAsset, utxos2)
-	f.approve("alice")
-	f.enqueue()
-	fence := f.claim()
-	f.do(withdrawal.Snoozed{By: f.worker(), Fence: fence, For: time.Minute, Reason: "no money"})
+	f.queued(anAsset, utxos2, withdrawal.Enqueued{Priority: withdrawal.High}, "alice")
+	f.do(withdrawal.Claimed{}, withdrawal.Snoozed{For: time.Minute, Reason: "no money"})
 	f.later()
-	fence = f.claim()
-	f.do(withdrawal.Prepared{By: f.worker(), Fence: fence, Hash: "old", Raw: []byte{4}, Input: "input"},
-		withdrawal.Broadcast{By: f.worker(), Fence: fence, Hash: "old"},
-		withdrawal.ProvenDead{By: f.by(withdrawal.ConfirmationWorker), Tx: "old", Cause: withdrawal.InputSpent, Other: "another", NotThisPayment: true, Input: "input", Block: block(6)})
+	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "old", Raw: []byte{4}, Input: "input"}, withdrawal.Broadcast{Hash: "old"}, dead("old"))
 	f.later()
-	f.do(withdrawal.AttemptFailed{By: f.worker(), Fence: f.claim(), Failure: withdrawal.Permanent, Error: "never"},
-		withdrawal.Requeued{By: f.by(withdrawal.Operator), Job: f.a.Job.ID, Reason: "corrected"})
-	f.enqueue()
-	f.claim()
+	f.do(withdrawal.Claimed{}, withdrawal.AttemptFailed{Failure: withdrawal.Permanent, Error: "never"}, withdrawal.Requeued{Reason: "corrected"},
+		withdrawal.Enqueued{Priority: withdrawal.High}, withdrawal.Claimed{})
 }
 
 // disproved: what was declared dead is mined after the end.
 func (f *fields[T]) disproved() {
-	f.begin(anAsset, utxos2)
-	f.approve("alice")
-	f.do(withdrawal.Enqueued{By: f.by(withdrawal.System), Job: f.w.id(), AssetOnChain: tokenOnChain, Priority: withdrawal.Low, MaxRetries: 1})
-	fence := f.claim()
-	f.do(withdrawal.Prepared{By: f.worker(), Fence: fence, Hash: "undead", Raw: []byte{5}, Input: "input"},
-		withdrawal.Broadcast{By: f.worker(), Fence: fence, Hash: "undead"},
-		withdrawal.ProvenDead{By: f.by(withdrawal.ConfirmationWorker), Tx: "undead", Cause: withdrawal.InputSpent, Other: "another", NotThisPayment: true, Input: "input", Block: block(7)},
-		withdrawal.Receipt{By: f.by(withdrawal.ConfirmationWorker), Tx: "undead", GasUsed: "1", GasPrice: "1", Block: block(8)})
+	f.queued(anAsset, utxos2, withdrawal.Enqueued{Priority: withdrawal.Low, MaxRetries: 1}, "alice")
+	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "undead", Raw: []byte{5}, Input: "input"}, withdrawal.Broadcast{Hash: "undead"}, dead("undead"),
+		withdrawal.Receipt{Tx: "undead", GasUsed: "1", GasPrice: "1", Block: block(8)})
 	if f.a.Request.Mined == "" {
 		f.t.Error("the record does not know that it was mined")
 	}
@@ -287,11 +296,38 @@ func (f *fields[T]) disproved() {
 func (f *fields[T]) stopped() {
 	f.begin(dualAsset, utxos2)
 	f.approve("alice")
-	f.do(withdrawal.Rejected{By: f.by(withdrawal.Approver), Reason: "no"})
-	f.a = withdrawal.Withdrawal{}
+	f.do(withdrawal.Rejected{Reason: "no"})
 	f.begin(anAsset, utxos2)
 	f.approve("alice")
-	f.do(withdrawal.Cancelled{By: f.by(withdrawal.Operator), Reason: strings.Repeat("r", withdrawal.MaxText)})
+	f.do(withdrawal.Cancelled{Reason: strings.Repeat("r", withdrawal.MaxText)})
+}
+
+// strays: put off, held and released; what was declared dead or not sent comes
+// after all, and what nobody knew of pays.
+func (f *fields[T]) strays() {
+	f.begin(anAsset, utxos2)
+	f.approve("alice")
+	f.do(withdrawal.PutOff{}, withdrawal.Held{Reason: "fraud?"}, withdrawal.Released{}, withdrawal.Enqueued{Priority: withdrawal.Low, MaxRetries: 9},
+		withdrawal.PutOff{}, withdrawal.Claimed{}, withdrawal.Held{}, withdrawal.Released{}, withdrawal.Claimed{},
+		withdrawal.AttemptFailed{Failure: withdrawal.InsufficientBalance, Error: "empty"})
+	f.later()
+	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "disproved", Raw: []byte{1}, Input: "input"}, withdrawal.Broadcast{Hash: "disproved"}, dead("disproved"))
+	f.later()
+	first, unsent := f.claim(), withdrawal.Resolved{Reason: "the signer has no such reference"}
+	f.do(withdrawal.Dispatched{Reference: "first"}, withdrawal.AttemptFailed{Failure: withdrawal.Unclear, Error: "?"}, unsent)
+	f.later()
+	f.do(withdrawal.Claimed{}, withdrawal.Dispatched{Reference: "second"},
+		withdrawal.Broadcast{Fence: first, Hash: "late", Raw: []byte{9}, Input: "input"}, dead("late"), unsent) // beside another dispatch
+	f.later()
+	f.do(withdrawal.Receipt{Tx: "disproved", GasUsed: "1", GasPrice: "1", Block: block(8)})
+	paid := paidBy(&f.a, "by hand", f.now)
+	paid.Output, paid.Nonce, paid.HasNonce, paid.Raw = 3, 5, true, []byte{3}
+	f.do(paid, withdrawal.Acknowledged{Reason: "settled"}) // beside what is live again
+
+	f.queued(anAsset, utxos2, withdrawal.Enqueued{Priority: withdrawal.Low, MaxRetries: 9}, "alice")
+	paid = paidBy(&f.a, "output", f.now)
+	paid.Output, paid.Input = 4, "input"
+	f.do(paid)
 }
 
 // frozen: a wallet with reservations is put again.
@@ -306,10 +342,9 @@ func (f *fields[T]) frozen() {
 
 // imports: with a nonce, which is on file with a job that nobody has claimed.
 func (f *fields[T]) imports() {
-	chain := f.w.id()
-	f.put(withdrawal.HotWallet{ID: f.w.id(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive, BalanceReserved: "0"})
-	by := f.by(withdrawal.System)
-	f.do(withdrawal.Imported{By: by, Request: f.w.id(), User: aUser, Asset: anAsset, Chain: chain, ToAddress: "0xabc", Amount: "1", Decimals: 18,
-		CreatedAt: by.At.Add(-time.Hour), Job: f.w.id(), AssetOnChain: tokenOnChain, Hash: "imported", Nonce: 0, HasNonce: true,
+	f.a = withdrawal.Withdrawal{}
+	f.open(f.w.id())
+	f.do(withdrawal.Imported{Request: f.w.id(), User: aUser, Asset: anAsset, Chain: f.wallet.Chain, ToAddress: "0xabc", Amount: "1", Decimals: 18,
+		CreatedAt: f.now.Add(-time.Hour), Job: f.w.id(), AssetOnChain: tokenOnChain, Hash: "imported", Nonce: 0, HasNonce: true,
 		Wallets: []withdrawal.HotWallet{f.wallet}})
 }

@@ -22,7 +22,7 @@ func withdrawalLimits[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	}
 	methods := map[string]func(int) error{
 		"records: Requests":  records(func(r store.WithdrawalRecords, n int) error { _, err := r.Requests(0, nil, n); return err }),
-		"records: Incidents": records(func(r store.WithdrawalRecords, n int) error { _, _, err := r.Incidents(0, n); return err }),
+		"records: Incidents": records(func(r store.WithdrawalRecords, n int) error { _, _, err := r.Incidents(false, 0, n); return err }),
 		"records: Follow":    records(func(r store.WithdrawalRecords, n int) error { _, _, err := r.Follow("", n); return err }),
 		"Requests":           func(n int) error { _, err := w.service.Requests(ctx, withdrawal.RequestPending, nil, n); return err },
 		"Incidents":          func(n int) error { _, _, err := w.service.Incidents(ctx, 0, n); return err },

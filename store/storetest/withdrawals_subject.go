@@ -89,7 +89,7 @@ func versionedWithdrawals[T store.WithdrawalUnit](w *withdrawals[T], in store.St
 		},
 		world: func(tx T) (map[string]any, error) {
 			requests, err1 := tx.Withdrawals().Requests(0, nil, 1000)
-			incidents, _, err2 := tx.Withdrawals().Incidents(0, 1000)
+			incidents, _, err2 := tx.Withdrawals().Incidents(false, 0, 1000)
 			evms, err3 := tx.Withdrawals().HotWallets(evm)
 			utxo, err4 := tx.Withdrawals().HotWallets(utxos)
 			return map[string]any{"Requests": requests, "Incidents": incidents, "HotWallets": append(evms, utxo...)}, errors.Join(err1, err2, err3, err4)
