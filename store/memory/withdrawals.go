@@ -70,7 +70,7 @@ type incidentKey struct {
 	hash, claim, blockHash string
 }
 
-func keyOf(i *withdrawal.Incident) incidentKey {
+func incidentOf(i *withdrawal.Incident) incidentKey {
 	return incidentKey{i.Request, i.Hash, i.Claim, i.BlockHash}
 }
 

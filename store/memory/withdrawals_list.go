@@ -70,7 +70,7 @@ func (w withdrawals) Incidents(open bool, after int64, limit int) (page []withdr
 	}
 	cursor = after
 	for at := max(after, 0); at < int64(len(w.incidents)) && len(page) < limit; at++ {
-		if i := w.incidents[at]; !open || !w.acked[keyOf(&i)] {
+		if i := w.incidents[at]; !open || !w.acked[incidentOf(&i)] {
 			page, cursor = append(page, i), at+1
 		}
 	}

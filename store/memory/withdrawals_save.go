@@ -185,7 +185,7 @@ func (w withdrawals) reserve(r withdrawal.Reservation) error {
 }
 
 func (w withdrawals) addIncident(i withdrawal.Incident) {
-	key := keyOf(&i)
+	key := incidentOf(&i)
 	if w.known[key] {
 		return
 	}

@@ -32,7 +32,7 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 	for _, i := range w.incidents {
 		if k, of := at[i.Request]; of {
 			all[k].Incidents = append(all[k].Incidents, i)
-			if w.acked[keyOf(&i)] {
+			if w.acked[incidentOf(&i)] {
 				all[k].Settled++
 			}
 		}
