@@ -13,7 +13,7 @@ func paying(d Dialect) map[string]*statement {
 	all := map[string]*statement{
 		"selectAggregates": &selectAggregates, "selectTxs": &selectTxs, "selectRequestOf": &selectRequestOf, "selectUsage": &selectUsage,
 		"renew": &jobLeases.renew, "lost leases": &jobLeases.lost, "attemptsOf": &attemptsOf, "incidents": &incidentJournal.behind,
-		"requestsOf": requestsOf, "requestsOfAll": requestsOfAll, "update requests": &requestTable.updateOne, "update jobs": &jobTable.updateOne,
+		"requestsOf": &requestsOf, "requestsOfAll": requestsOfAll, "update requests": &requestTable.updateOne, "update jobs": &jobTable.updateOne,
 		"touch jobs": &jobTable.touchOne, "insert jobs": &jobTable.insertOne, "saveAttempts": &saveAttempts, "insertNonces": &insertNonces,
 		"insert txs": &txTable.insertOne, "active job": &jobTable.holdersNow[0], "holder of a slot": &jobTable.holdersNow[1], "ownerOf": &ownerOf, "job as stored": &jobTable.storedNow,
 		"countRequests": countRequests[false], "countRequests of a chain": countRequests[true], "countJobs": countJobs[false], "countJobs of a chain": countJobs[true], "requestsEnded": requestsEnded[false], "requestsEnded of a chain": requestsEnded[true], "requestsApproved": requestsApproved[false], "requestsApproved of a chain": requestsApproved[true],
@@ -40,7 +40,7 @@ func paying(d Dialect) map[string]*statement {
 	for key, st := range listStatements {
 		all[fmt.Sprintf("list by %q, backwards %v", key.by, key.backwards)] = st
 	}
-	all["open incidents"], all["a known incident"], all["acknowledgements"], all["refusals"] = &openIncidents, &knownIncident, &acknowledgementsOf, &refusals
+	all["open incidents"], all["a known incident"], all["acknowledgements"], all["refusals"] = &openIncidents, &knownIncident, &acknowledgementsOf, &refusedJournal.behind
 	all["jobs of a request"], all["requests of a hash"] = &jobsOfRequest, &requestsByHash
 	for key, st := range nextStatements {
 		if key.oneChain || key.kind != 1 {

@@ -68,7 +68,7 @@ func (f *fields[T]) do(events ...withdrawal.Event) {
 		e := reflect.New(reflect.TypeOf(ev)).Elem()
 		e.Set(reflect.ValueOf(ev))
 		head := e.FieldByName("By").Addr().Interface().(*withdrawal.By)
-		speaks := by(speaker(ev), f.tick())
+		speaks := by(cmp.Or(head.Role, speaker(ev)), f.tick())
 		head.Actor, head.Role, head.At = cmp.Or(head.Actor, speaks.Actor), speaks.Role, speaks.At
 		_, claims := ev.(withdrawal.Claimed) // takes the next fence
 		if fence := e.FieldByName("Fence"); fence.IsValid() && fence.IsZero() && !claims {
@@ -313,11 +313,12 @@ func (f *fields[T]) strays() {
 	f.later()
 	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "disproved", Raw: []byte{1}, Input: "input"}, withdrawal.Broadcast{Hash: "disproved"}, dead("disproved"))
 	f.later()
-	first, unsent := f.claim(), withdrawal.Resolved{Reason: "the signer has no such reference"}
+	first, unsent, lateDead := f.claim(), withdrawal.Resolved{Reason: "the signer has no such reference"}, dead("late")
+	lateDead.Role = withdrawal.Operator
 	f.do(withdrawal.Dispatched{Reference: "first"}, withdrawal.AttemptFailed{Failure: withdrawal.Unclear, Error: "?"}, unsent)
 	f.later()
 	f.do(withdrawal.Claimed{}, withdrawal.Dispatched{Reference: "second"},
-		withdrawal.Broadcast{Fence: first, Hash: "late", Raw: []byte{9}, Input: "input"}, dead("late"), unsent) // beside another dispatch
+		withdrawal.Broadcast{Fence: first, Hash: "late", Raw: []byte{9}, Input: "input"}, lateDead, unsent) // beside another dispatch
 	f.later()
 	f.do(withdrawal.Receipt{Tx: "disproved", GasUsed: "1", GasPrice: "1", Block: block(8)})
 	paid := paidBy(&f.a, "by hand", f.now)
