@@ -59,5 +59,6 @@
 // give each line of the log its horizon: see [Feed].
 //
 // Prove it with storetest.Withdrawals (or Relays, Tenants) in a test, and call
-// [SelfCheckWithdrawals] (or [SelfCheckRefreshes], [SelfCheckTenants]) at start-up.
+// [SelfCheckWithdrawals] (or [SelfCheckRefreshes], [SelfCheckRelays],
+// [SelfCheckTenants]) at start-up.
 package store

@@ -80,6 +80,16 @@ func outdated[T any](save func(T) error) refusal[T] {
 	return refusal[T]{"a change of a version that is stored no longer", save, []error{statemachine.ErrConflict}}
 }
 
+// after does two things, the second if the first has succeeded.
+func after[T any](first, second func(T) error) func(T) error {
+	return func(tx T) error {
+		if err := first(tx); err != nil {
+			return err
+		}
+		return second(tx)
+	}
+}
+
 // errTakenBack ends the transaction of a self-check.
 var errTakenBack = errors.New("taken back")
 

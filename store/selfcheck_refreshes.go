@@ -38,12 +38,7 @@ func SelfCheckRefreshes[T RefreshUnit](ctx context.Context, s Store[T]) error {
 		},
 		stale: func(tx T) error { return tx.Refreshes().Save(stale) },
 		refused: []refusal[T]{
-			outdated(func(tx T) error {
-				if err := write(tx); err != nil {
-					return err
-				}
-				return tx.Refreshes().Save(stale)
-			}),
+			outdated(after(write, func(tx T) error { return tx.Refreshes().Save(stale) })),
 			{"a second wallet in a slot", func(tx T) error {
 				_, err1 := refreshClaimed(ctx, all.Within(tx), xpub)
 				_, err2 := refreshClaimed(ctx, all.Within(tx), xpub+" 2")

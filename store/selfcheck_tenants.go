@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -14,82 +16,122 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// SelfCheckTenants is [SelfCheck] for a store that has tenants and relays: a
-// relay with its claim (fence, end of the lease) and its activities, a tenant, an
-// invoice with the intent of its charge, the trails, and a change of a version
-// that is stored no longer. Everything is taken back. It does not look at two
-// transactions at once, a crash or a restore.
-func SelfCheckTenants[T TenantUnit](ctx context.Context, s Store[T]) error {
+// SelfCheckRelays is [SelfCheck] for a store that has relays: one with its claim
+// (holder, fence, end of the lease), its activities and its trail, in the list of
+// its tenant's, a renewal under another fence, and a change of a version that is
+// stored no longer. Everything is taken back. It does not look at two transactions
+// at once, a crash or a restore.
+func SelfCheckRelays[T RelayUnit](ctx context.Context, s Store[T]) error {
 	p := relaysync.DefaultPolicy()
 	p.RelayDomain = "self-check.example"
 	relays, err := NewRelays(s, p)
 	if err != nil {
 		return err
 	}
-	tenants, err := NewTenants(s, relays, dunning.DefaultPolicy())
-	if err != nil {
-		return err
-	}
-	tenant, relay := "self-check "+uuid.NewString(), "self_check_"+strings.ReplaceAll(uuid.NewString(), "-", "")
-	var stale dunning.Change
+	id := "self_check_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	var stale relaysync.Change
+	save := func(tx T) error { return tx.Relays().Save(stale) }
 	write := func(tx T) (err error) {
-		stale, err = writeTenant(ctx, tx, relays.Within(tx), tenants.Within(tx), tenant, relay)
+		stale, err = writeRelay(ctx, tx, relays.Within(tx), id)
 		return err
 	}
 	return selfCheck(ctx, s, probe[T]{
 		write: write,
 		left: func(tx T) (bool, error) {
-			accounts, err1 := tx.Tenants().Get(tenant)
-			syncs, err2 := tx.Relays().Get(relay)
-			if err := errors.Join(err1, err2); err != nil {
-				return false, err
-			}
-			return accounts[0].Tenant.Version > 0 || syncs[0].Relay.Version > 0, nil
+			syncs, err := tx.Relays().Get(id)
+			return err == nil && syncs[0].Relay.Version > 0, err
 		},
-		stale: func(tx T) error { return tx.Tenants().Save(stale) },
-		refused: []refusal[T]{outdated(func(tx T) error {
-			if err := write(tx); err != nil {
-				return err
-			}
-			return tx.Tenants().Save(stale)
-		})},
+		stale:   save,
+		refused: []refusal[T]{outdated(after(write, save))},
 	})
 }
 
-// writeTenant stores one of each, compares what comes back, and returns a change
-// of the tenant as it was before the charge.
-func writeTenant(ctx context.Context, tx TenantUnit, relays *Relays, tenants *Tenants, tenant, relay string) (stale dunning.Change, err error) {
-	host, reactor, biller := relaysync.By{Actor: "self-check é世", Role: relaysync.Host}, relaysync.By{Actor: "self-check", Role: relaysync.Reactor}, dunning.By{Actor: "self-check", Role: dunning.Biller}
-	sync, err := relays.Do(ctx, relay, relaysync.Created{By: host, Relay: relay, Tenant: tenant, Subdomain: "self-check",
-		Config: relaysync.Config{Info: relaysync.Document(`{"pubkey":"` + strings.Repeat("ab", 32) + `","name":"é世"}`)}}, relaysync.Claimed{By: reactor})
+// writeRelay stores a relay with its claim, compares what comes back, and returns
+// the claim of it as it was before.
+func writeRelay(ctx context.Context, tx RelayUnit, relays *Relays, id string) (stale relaysync.Change, err error) {
+	host, claim := relaysync.By{Actor: "self-check é世", Role: relaysync.Host}, relaysync.Claimed{By: relaysync.By{Actor: "self-check", Role: relaysync.Reactor}}
+	before, err1 := relays.Do(ctx, id, relaysync.Created{By: host, Relay: id, Tenant: id, Subdomain: "self-check",
+		Config: relaysync.Config{Info: relaysync.Document(`{"pubkey":"` + strings.Repeat("ab", 32) + `","name":"é世"}`)}})
+	want, err2 := relays.Do(ctx, id, claim)
+	now, err3 := tx.Now()
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return stale, err
+	}
+	lost, err1 := tx.Relays().Renew(now, RelayLease{Relay: id, Fence: want.Timer.Lease.Fence + 1, Until: now.Add(time.Hour)})
+	got, err2 := relays.Get(ctx, id)
+	activities, err3 := relays.Activities(ctx, id, 10)
+	own, err4 := relays.List(ctx, id, "", 10)
+	_, err5 := relays.Trail(ctx, id)
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+		return stale, err
+	}
+	switch {
+	case got != want || relaysync.HistoryOf(activities) != want.History:
+		return stale, broken(fmt.Sprintf("stored %+v, read %+v with %+v", want, got, activities))
+	case !slices.Equal(lost, []string{id}):
+		return stale, broken("a lease was renewed under a fence that nobody has")
+	case !slices.Equal(own, []string{id}):
+		return stale, broken(fmt.Sprintf("the relays of a tenant with one are %v", own))
+	}
+	return relays.policy.ApplyAt(before, claim, now)
+}
+
+// SelfCheckTenants is [SelfCheck] for a store that has tenants and relays:
+// [SelfCheckRelays], and a tenant, an invoice with the intent of its charge, their
+// trails, an invoice of another tenant under its id, and a change of a version that
+// is stored no longer.
+func SelfCheckTenants[T TenantUnit](ctx context.Context, s Store[T]) error {
+	relays := relaysync.DefaultPolicy()
+	relays.RelayDomain = "self-check.example"
+	r, err := NewRelays(s, relays)
 	if err != nil {
-		return stale, err
+		return err
 	}
-	invoice := tenant + "/1"
-	before, err := tenants.Do(ctx, tenant, dunning.Enrolled{By: dunning.By(host), Tenant: tenant, Method: dunning.NWC},
-		dunning.Issued{By: dunning.By(host), Invoice: invoice, Amount: 1<<63 - 1})
+	tenants, err := NewTenants(s, r, dunning.DefaultPolicy())
 	if err != nil {
-		return stale, err
+		return err
 	}
-	charge := dunning.ChargeIntended{By: biller, Invoice: invoice, Key: invoice + "/0"}
-	after, err := tenants.Do(ctx, tenant, charge)
-	if err != nil {
-		return stale, err
+	id := "self-check " + uuid.NewString()
+	var stale, other dunning.Change
+	save := func(tx T) error { return tx.Tenants().Save(stale) }
+	write := func(tx T) (err error) {
+		stale, other, err = writeTenant(ctx, tx, tenants.Within(tx), id)
+		return err
 	}
-	accounts, err1 := tx.Tenants().Get(tenant)
-	syncs, err2 := tx.Relays().Get(relay)
-	_, err3 := relays.Trail(ctx, relay)
-	_, err4 := tenants.InvoiceTrail(ctx, invoice)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return stale, err
+	return errors.Join(SelfCheckRelays(ctx, s), selfCheck(ctx, s, probe[T]{
+		write: write,
+		left: func(tx T) (bool, error) {
+			accounts, err := tx.Tenants().Get(id)
+			return err == nil && accounts[0].Tenant.Version > 0, err
+		},
+		stale: save,
+		refused: []refusal[T]{outdated(after(write, save)),
+			{"an invoice under the id of another tenant's", after(write, func(tx T) error { return tx.Tenants().Save(other) }), []error{statemachine.ErrConflict}}},
+	}))
+}
+
+// writeTenant stores a tenant with an invoice, compares what comes back, and
+// returns the intent of the charge as of before it was stored, and another
+// tenant's invoice of the same id.
+func writeTenant(ctx context.Context, tx TenantUnit, tenants *Tenants, id string) (stale, other dunning.Change, err error) {
+	host, invoice := dunning.By{Actor: "self-check é世", Role: dunning.Host}, id+"/1"
+	issued := dunning.Issued{By: host, Invoice: invoice, Amount: 1<<63 - 1}
+	charge := dunning.ChargeIntended{By: dunning.By{Actor: "self-check", Role: dunning.Biller}, Invoice: invoice, Key: invoice + "/0"}
+	before, err1 := tenants.Do(ctx, id, dunning.Enrolled{By: host, Tenant: id, Method: dunning.NWC}, issued)
+	want, err2 := tenants.Do(ctx, id, charge)
+	second, err3 := tenants.Do(ctx, id+" 2", dunning.Enrolled{By: host, Tenant: id + " 2", Method: dunning.NWC})
+	got, err4 := tenants.Get(ctx, id)
+	_, err5 := tenants.Trail(ctx, id)
+	_, err6 := tenants.InvoiceTrail(ctx, invoice)
+	now, err7 := tx.Now()
+	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7); err != nil {
+		return stale, other, err
 	}
-	if !reflect.DeepEqual(accounts[0], after) || syncs[0] != sync {
-		return stale, fmt.Errorf("%w: what was stored comes back as %+v and %+v", statemachine.ErrCorrupt, accounts[0], syncs[0])
-	}
-	now, err := tx.Now()
-	if err != nil {
-		return stale, err
+	if !reflect.DeepEqual(got, want) {
+		return stale, other, broken(fmt.Sprintf("stored %+v, read %+v", want, got))
 	}
 	policy := tenants.Policy()
-	return policy.ApplyAt(before, charge, now)
+	stale, err1 = policy.ApplyAt(before, charge, now)
+	other, err2 = policy.ApplyAt(second, issued, now)
+	return stale, other, errors.Join(err1, err2)
 }

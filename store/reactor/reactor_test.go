@@ -449,6 +449,68 @@ func TestStart(t *testing.T) {
 	})
 }
 
+// damaged is a store in which a relay cannot be read.
+type damaged struct {
+	*memory.Store
+	what *string
+}
+
+func (d damaged) Update(ctx context.Context, fn func(store.RelayUnit) error) error {
+	return d.Store.Update(ctx, func(tx store.Unit) error { return fn(damagedUnit{tx, d.what}) })
+}
+
+func (d damaged) View(ctx context.Context, fn func(store.RelayUnit) error) error {
+	return d.Store.View(ctx, func(tx store.Unit) error { return fn(tx) })
+}
+
+type damagedUnit struct {
+	store.RelayUnit
+	what *string
+}
+
+func (d damagedUnit) Relays() store.RelayRecords { return damagedRelays{d.RelayUnit.Relays(), d.what} }
+
+type damagedRelays struct {
+	store.RelayRecords
+	what *string
+}
+
+func (d damagedRelays) Due(now time.Time, limit int) (due []relaysync.Sync, unreadable []error, err error) {
+	due, unreadable, err = d.RelayRecords.Due(now, limit)
+	if *d.what != "" {
+		unreadable = append(unreadable, errors.New(*d.what))
+	}
+	return due, unreadable, err
+}
+
+// What is due and cannot be read is in the log, once as long as it stays the same,
+// and the others are sent.
+func TestUnreadableIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		what := "relay x: no such status"
+		b.relays, _ = store.NewRelays(damaged{b.db, &what}, relaysynctest.Policy())
+		stop := b.run("reactor-1")
+		b.create("a")
+		time.Sleep(time.Minute)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(b.log.String(), what); n != 1 || !b.get("a").Relay.Synced {
+			t.Errorf("%d lines: %s", n, b.log.String())
+		}
+		what = "relay y: no such status"
+		stop = b.run("reactor-2")
+		time.Sleep(time.Minute)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(b.log.String(), what); n != 1 || !strings.Contains(b.log.String(), "relays are due that cannot be read") {
+			t.Errorf("%d lines: %s", n, b.log.String())
+		}
+	})
+}
+
 // A reactor that could send nothing does not begin: every relay would be given
 // up for a misspelt URL.
 func TestOptions(t *testing.T) {

@@ -37,6 +37,11 @@ func Relays[T store.RelayUnit](t *testing.T, open func(testing.TB) store.Store[T
 		{"statistics count what their fields say", relayStatistics[T]},
 		{"subscribers hear of what was committed, and of nothing else", relayNews[T]},
 		{"limits of 0, below it, or enormous are refused by every method", relayLimits[T]},
+		{"the self-check passes", func(t *testing.T, r *relays[T]) {
+			if err := store.SelfCheckRelays(ctx, r.Store); err != nil {
+				t.Error(err)
+			}
+		}},
 	} {
 		t.Run(r.rule, func(t *testing.T) { r.test(t, newRelays(t, open(t))) })
 	}

@@ -328,12 +328,18 @@ func TestArgumentsAreChecked(t *testing.T) {
 		"no source":   worker.Run(t.Context(), nil, handle, worker.Options[job, answer]{}),
 		"no handler":  worker.Run[job, answer](t.Context(), newFake(), nil, worker.Options[job, answer]{}),
 		"concurrency": worker.Run(t.Context(), newFake(), handle, worker.Options[job, answer]{Concurrency: -1}),
+		"the source":  worker.Run(t.Context(), nameless{newFake()}, handle, worker.Options[job, answer]{Idle: time.Millisecond}),
 	} {
 		if !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
+
+// nameless is a source that is wrong from the start.
+type nameless struct{ *fake }
+
+func (nameless) Check() error { return statemachine.ErrInvalid }
 
 // stub is a source made of functions.
 type stub struct {
