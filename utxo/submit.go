@@ -120,8 +120,8 @@ func (pl *plan) replaceable(v *vertex, ev Submitted) ([]*vertex, error) {
 	var replaced []*vertex
 	for _, hash := range ev.Replaces {
 		n := pl.graph.get(TxID{ev.Wallet, hash})
-		if n == nil || !sharesInput(v.inputs, n.tx.Inputs) || !n.tx.Live() || n.tx.Confirmed() {
-			return nil, invalid("%s is no live unconfirmed transaction that shares an input with %s", hash, v.hash)
+		if n == nil || !n.tx.Live() || n.tx.Confirmed() { // that it shares an input, versions tests
+			return nil, invalid("%s is no live unconfirmed transaction that %s could replace", hash, v.hash)
 		}
 		if !slices.Contains(replaced, n.at) {
 			replaced = append(replaced, n.at)

@@ -77,9 +77,16 @@ var walletReads = []struct {
 	{"the balance", func(s utxo.Source, w utxo.WalletID, now time.Time) (any, error) {
 		return s.Balance(utxotest.Policy(), w, nil, 1, now)
 	}},
-	{"the balance of an owner with 3 confirmations", func(s utxo.Source, w utxo.WalletID, now time.Time) (any, error) {
-		tag := "a"
-		return s.Balance(utxotest.Policy(), w, &tag, 3, now)
+	{"the balance with 3 confirmations", func(s utxo.Source, w utxo.WalletID, now time.Time) (any, error) {
+		return s.Balance(utxotest.Policy(), w, nil, 3, now)
+	}},
+	{"the balance of an owner with 2 confirmations", func(s utxo.Source, w utxo.WalletID, now time.Time) (any, error) {
+		tag := "main"
+		return s.Balance(utxotest.Policy(), w, &tag, 2, now)
+	}},
+	{"the balance of an owner who was announced late", func(s utxo.Source, w utxo.WalletID, now time.Time) (any, error) {
+		tag := "late"
+		return s.Balance(utxotest.Policy(), w, &tag, 2, now)
 	}},
 	{"the list of unspent outputs", func(s utxo.Source, w utxo.WalletID, _ time.Time) (any, error) { return s.Unspent(w, nil) }},
 	{"the list of outputs to watch", func(s utxo.Source, w utxo.WalletID, _ time.Time) (any, error) { return s.Watch(w) }},

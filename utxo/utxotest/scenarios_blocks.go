@@ -201,6 +201,18 @@ var Blocks = []Scenario{
 		connect 0: m
 		reveal 1 m:0 main 0
 		reveal 1 m:0 other 0 => illegal`},
+	{"what is published in block 0 is not submitted to a wallet that has no row of it", `
+		open 1 0
+		open 2 0
+		tx p: x -> main=50
+		tx c: p:0 -> 2/main=49
+		observe c 1
+		connect 0: p
+		tx? 2 p published 0    # the parent of what pays wallet 2
+		submit 1 p
+		tx? 1 p absent
+		tx? 2 p published 0
+		tx? 2 c published`},
 	{"a rescan adds what is missing", `
 		open 1 0
 		coinbase m -> out
