@@ -58,6 +58,13 @@ func TestPairsOfWalletTransactionsOnPostgres(t *testing.T) {
 			p := tx(nil, pay(9, main1))
 			return pair{nil, [2]utxo.Event{block(p), seen(tx(ops(out(p, 0)), pay(5, main2)))}}
 		},
+		"a wallet is opened, from the next block on, and that block": func() pair { // it has no row to lock, the tip stands for it
+			ev := mined(block())
+			return pair{[]utxo.Event{ev}, [2]utxo.Event{utxo.WalletOpened{Wallet: 3, Birth: ev.Block.Height + 1, By: by}, block()}}
+		},
+		"a wallet is opened twice, with two births": func() pair {
+			return pair{nil, [2]utxo.Event{utxo.WalletOpened{Wallet: 3, Birth: 1, By: by}, utxo.WalletOpened{Wallet: 3, Birth: 2, By: by}}}
+		},
 		"lease and spend": func() pair {
 			f := tx(nil, pay(9, main1))
 			return pair{[]utxo.Event{mined(block(f))}, [2]utxo.Event{leased(out(f, 0), 1), utxo.Submitted{Wallet: 1, Tx: tx(ops(out(f, 0)), pay(8, utxotest.Foreign)), By: by}}}
