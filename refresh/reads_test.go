@@ -157,3 +157,25 @@ func TestWritten(t *testing.T) {
 		t.Errorf("a new job: %s", got)
 	}
 }
+
+// More wallets with failed jobs than are named are counted, and alerted while they may
+// have more than the limit.
+func TestFailedJobsOfMoreWalletsThanAreNamed(t *testing.T) {
+	for more, alerts := range map[int]int{0: refresh.MaxFailed, 2: refresh.MaxFailed + 1} {
+		var all []refresh.Work
+		for i := range refresh.MaxFailed + more {
+			all = append(all, refresh.Work{Wallet: refresh.Wallet{XpubVan: fmt.Sprintf("%03d", i), Status: refresh.Unserved}, Jobs: []refresh.Job{{Status: refresh.JobFailed}}})
+		}
+		s := refresh.StatsOf(all, t0)
+		got := refresh.Alerts(s, refresh.Thresholds{})
+		if len(s.Failed) != refresh.MaxFailed || s.FailedWallets != int64(len(all)) || len(got) != alerts {
+			t.Errorf("%d more: %d of %d wallets named, %d alerts", more, len(s.Failed), s.FailedWallets, len(got))
+		}
+		if more > 0 && got[len(got)-1].Text != "failed jobs of 2 more wallets" {
+			t.Errorf("%+v", got[len(got)-1])
+		}
+		if got := refresh.Alerts(s, refresh.Thresholds{FailedJobs: 1}); len(got) != 0 {
+			t.Errorf("%+v", got)
+		}
+	}
+}

@@ -72,26 +72,18 @@ func (r refreshes) writes(event string) error {
 }
 
 func (r refreshes) heads(st *statement, xpubs []string) ([]refresh.Work, error) {
-	ws, set := make([]refresh.Work, len(xpubs)), new(batch)
-	for _, xpub := range xpubs {
-		set.add(xpub)
-	}
-	found := map[string]*refresh.Work{}
-	err := refreshWalletTable.read(r.tx, st, set, func(w *refresh.Wallet) { found[w.XpubVan] = &refresh.Work{Wallet: *w} })
-	if err != nil {
-		return nil, err
-	}
-	err = walletLockTable.read(r.tx, &walletLocksOf, set, func(l *refresh.Lock) {
-		if w := found[l.XpubVan]; w != nil {
-			w.Lock = *l
+	return inOrderOf(xpubs, func(set *batch, each func(string, *refresh.Work)) error {
+		var wallets []refresh.Wallet
+		err := refreshWalletTable.read(r.tx, st, set, func(w *refresh.Wallet) { wallets = append(wallets, *w) })
+		locks := map[string]refresh.Lock{}
+		if err == nil {
+			err = walletLockTable.read(r.tx, &walletLocksOf, set, func(l *refresh.Lock) { locks[l.XpubVan] = *l })
 		}
+		for _, w := range wallets {
+			each(w.XpubVan, &refresh.Work{Wallet: w, Lock: locks[w.XpubVan]})
+		}
+		return err
 	})
-	for i, xpub := range xpubs {
-		if w := found[xpub]; w != nil {
-			ws[i] = *w
-		}
-	}
-	return ws, err
 }
 
 // selection is which records of a wallet one set has, in which order, and how

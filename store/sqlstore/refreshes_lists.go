@@ -140,6 +140,17 @@ func notSince(at string) string {
 		" AND p.status = 'completed' AND (p.trigger <> 'invoice_created' OR p.asset_id IS NOT NULL))"
 }
 
+// counts reads the number of each status.
+func counts[S ~uint8](n map[S]int64) func(*sql.Rows) error {
+	return func(rows *sql.Rows) error {
+		var status S
+		var k int64
+		err := rows.Scan(&status, &k)
+		n[status] = k
+		return err
+	}
+}
+
 // Stats implements [store.RefreshRecords].
 func (r refreshes) Stats(now time.Time) (s refresh.Stats, err error) {
 	s = refresh.Stats{At: now, Jobs: map[refresh.JobStatus]int64{}, Watchers: map[refresh.WatcherStatus]int64{}}
@@ -148,20 +159,8 @@ func (r refreshes) Stats(now time.Time) (s refresh.Stats, err error) {
 		scan func(*sql.Rows) error
 		args []any
 	}{
-		{&refreshCounts, func(rows *sql.Rows) error {
-			var status refresh.JobStatus
-			var n int64
-			err := rows.Scan(&status, &n)
-			s.Jobs[status] = n
-			return err
-		}, nil},
-		{&watcherCounts, func(rows *sql.Rows) error {
-			var status refresh.WatcherStatus
-			var n int64
-			err := rows.Scan(&status, &n)
-			s.Watchers[status] = n
-			return err
-		}, nil},
+		{&refreshCounts, counts(s.Jobs), nil},
+		{&watcherCounts, counts(s.Watchers), nil},
 		{&refreshNumbers, func(rows *sql.Rows) error {
 			return rows.Scan(&s.Locks, &s.Served, maybe(&s.OldestLive), maybe(&s.OldestJob), maybe(&s.OldestWatcher), &s.LeaseExpired, &s.PastExpiry, &s.ExpiredOpen, &s.Refused, &s.Hung)
 		}, []any{now}},

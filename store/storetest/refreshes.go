@@ -61,6 +61,16 @@ func (r *refreshes[T]) at(t *testing.T, stage int) refresh.Work {
 	return s.make(t, &s.stages[stage])
 }
 
+// get reads a wallet.
+func (r *refreshes[T]) get(t *testing.T, xpub string) refresh.Work {
+	t.Helper()
+	w, err := r.service.Get(ctx, xpub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
 func (r *refreshes[T]) do(t *testing.T, xpub string, events ...refresh.Event) refresh.Work {
 	t.Helper()
 	w, err := r.service.Do(ctx, xpub, events...)
@@ -100,10 +110,7 @@ func refreshSlots[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	if !errors.As(err, &taken) || taken.By != all[winner].Wallet.ID().String() {
 		t.Errorf("the loser got %v, the slot is of %v", err, all[winner].Wallet.ID())
 	}
-	holder, err := r.service.Get(ctx, all[winner].Wallet.XpubVan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	holder := r.get(t, all[winner].Wallet.XpubVan)
 	taking, err1 := r.config.Apply(other, claim("w2", n))
 	freeing, err2 := r.config.Apply(holder, refresh.RoundEnded{By: refreshBy(refresh.Worker), Slot: 1, End: refresh.EndYield})
 	if err := errors.Join(err1, err2); err != nil {
@@ -161,10 +168,7 @@ func oneRecovery[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	}
 	second := r.config
 	second.Coalesce = false
-	stale, err := r.service.Get(ctx, xpub)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stale := r.get(t, xpub)
 	stale.Jobs = nil // did not see it
 	change, err := second.Apply(stale, enqueuedJob(xpub, 8, refresh.Recovery, "", ""))
 	if err != nil {
@@ -205,12 +209,9 @@ func walletLocks[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 		return err
 	}), statemachine.ErrHeld)
 	count(1)
-	w, err := r.service.Get(ctx, xpub)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := r.get(t, xpub)
 	last = w.Lock.Lease.Fence
-	_, err = r.service.Step(ctx, xpub, refresh.Locked{By: api(start.Add(r.config.LockTTL - tick))})
+	_, err := r.service.Step(ctx, xpub, refresh.Locked{By: api(start.Add(r.config.LockTTL - tick))})
 	refusedWith(t, err, statemachine.ErrHeld, "a lock that is held until a moment later")
 	fence := lock("an expired one is replaced", start.Add(r.config.LockTTL))
 	count(1)
@@ -272,10 +273,7 @@ func renewedTogether[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 		if (len(lost) == 0) != ok {
 			t.Errorf("%s: lost %v", name, lost)
 		}
-		after, err := r.service.Get(ctx, w.Wallet.XpubVan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := r.get(t, w.Wallet.XpubVan)
 		if ok {
 			w.Wallet.Lease.Until = until
 		}
@@ -332,7 +330,7 @@ func unknownWallets[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 // futureEvents: a clock that is ahead neither takes what is held nor frees it.
 func futureEvents[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	xpub, now := r.xpub(), r.now(t)
-	e := enqueuedJob(xpub, 0, refresh.Sync, "", "")
+	e := enqueuedNow(xpub, 0, refresh.Sync, "")
 	e.At = now.Add(100 * 365 * 24 * time.Hour)
 	_, err := r.service.Enqueue(ctx, e)
 	refusedWith(t, err, statemachine.ErrInvalid, "a job that is enqueued in a hundred years")

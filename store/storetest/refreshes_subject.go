@@ -77,6 +77,13 @@ func enqueuedJob(xpub string, n int, cause refresh.Cause, recipient, asset strin
 		Credentials: refresh.Credentials{XpubVan: xpub, XpubCol: "col " + xpub, MasterFingerprint: "fingerprint"}}
 }
 
+// enqueuedNow is of the store's time.
+func enqueuedNow(xpub string, n int, cause refresh.Cause, recipient string) refresh.Enqueued {
+	e := enqueuedJob(xpub, n, cause, recipient, "")
+	e.At = time.Time{}
+	return e
+}
+
 func listed(at time.Time, transfers ...refresh.Transfer) refresh.Listing {
 	return refresh.Listing{Began: at, Answered: at, Transfers: transfers}
 }

@@ -47,8 +47,7 @@ func turns[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	r.config.MaxWalletProcesses = 3
 	r.patient(t)
 	for range 10 {
-		xpub := r.xpub()
-		if _, err := r.service.Enqueue(ctx, func() refresh.Enqueued { e := enqueuedJob(xpub, 0, refresh.Sync, "", ""); e.At = time.Time{}; return e }()); err != nil {
+		if _, err := r.service.Enqueue(ctx, enqueuedNow(r.xpub(), 0, refresh.Sync, "")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -113,9 +112,7 @@ func exits[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	left, stayed := 0, 0
 	for n := range 20 {
 		xpub := r.xpub()
-		first := enqueuedJob(xpub, 0, refresh.InvoiceCreated, "r", "")
-		first.At = time.Time{}
-		if _, err := r.service.Enqueue(ctx, first); err != nil {
+		if _, err := r.service.Enqueue(ctx, enqueuedNow(xpub, 0, refresh.InvoiceCreated, "r")); err != nil {
 			t.Fatal(err)
 		}
 		turned, err := r.service.Turn(ctx, "w1", nil, 1)
@@ -140,12 +137,10 @@ func exits[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 			t.Fatalf("%+v, %v", step, err)
 		}
 		mine.End, mine.WorkSeq = refresh.EndIdle, w.Wallet.WorkSeq
-		second := enqueuedJob(xpub, 1, refresh.Manual, "", "")
-		second.At = time.Time{}
 		var gone []string
 		errs := atOnce(2, func(i int) error {
 			if i == n%2 {
-				_, err := r.service.Enqueue(ctx, second)
+				_, err := r.service.Enqueue(ctx, enqueuedNow(xpub, 1, refresh.Manual, ""))
 				return err
 			}
 			turned, err := r.service.Turn(ctx, "w1", []store.HeldSlot{mine}, 0)
@@ -155,10 +150,7 @@ func exits[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 		if err := errors.Join(errs...); err != nil {
 			t.Fatal(err)
 		}
-		after, err := r.service.Get(ctx, xpub)
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := r.get(t, xpub)
 		switch exited := len(gone) == 1; {
 		case exited != (after.Wallet.Status == refresh.Unserved):
 			t.Fatalf("the turn says %v, the wallet is %v", gone, after.Wallet.Status)
