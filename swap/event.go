@@ -15,6 +15,9 @@ type By struct {
 	Role  Role   `json:",omitzero"`
 	// At is when, UTC, in microseconds. Leave it zero in a service: then the
 	// store's clock counts, which gives the leases. See [statemachine.EventTime].
+	// A past one is believed: a wait that begins with it (for a memo, a mapping, a
+	// cooldown, a day until stale) ends sooner by as much. What may have paid is
+	// not moved by that: it takes evidence.
 	At time.Time
 	// Version, if not zero, is the version of the item that the decision was
 	// made on. Another one is ErrConflict.

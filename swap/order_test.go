@@ -1,0 +1,147 @@
+package swap_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/swap"
+)
+
+// paid_by of a credit that is not confirmed would be a refund of what may never
+// have come in.
+func TestPaidByDoesNotMoveACreditBelowTwoConfirmations(t *testing.T) {
+	order := swap.Ordered{By: by(swap.Operator, t0), Order: swap.PaidBy, Action: swap.Refund, TxID: "typo", Reason: "x"}
+	pending(t).refused(order, statemachine.ErrIllegal)
+	pending(t).do(swap.Confirmations{By: by(swap.Observer, t0), Count: 1}).refused(order, statemachine.ErrIllegal)
+	ripe(t).do(order).is("refund pending")
+}
+
+// A person's hold ends by that person's word, whatever else holds the item.
+func TestAnOperatorsHoldIsNotLost(t *testing.T) {
+	foreign := func(r *run[swap.Credit]) swap.Sighting {
+		return swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "foreign", Memo: "nexus_txid:" + r.i().ID, Amount: 1, Destination: "x", Token: "USDC", Finalized: true}
+	}
+	held := func(r *run[swap.Credit], kind swap.HoldKind) *run[swap.Credit] {
+		r.t.Helper()
+		if r.i().Hold.Kind != kind {
+			r.t.Fatalf("hold %v, expected %v", r.i().Hold, kind)
+		}
+		return r
+	}
+	t.Run("a late outbound, before and after", func(t *testing.T) {
+		late := func() *run[swap.Credit] {
+			return sending(t).answer(statemachine.Failed).prove().wait(6 * time.Minute).release().begin(swap.Send)
+		}
+		r := late().order(swap.HoldItem)
+		held(r.found(1, 1), swap.ByOperator)
+		r = held(late().found(1, 1), swap.ByLate).order(swap.HoldItem)
+		held(r.wait(time.Hour).missing(2), swap.ByOperator).is(awaitingText)
+		held(r.missing(1), swap.ByOperator).is("refund pending")
+		r.i().Lease = statemachine.Lease{Holder: "worker", Fence: 9, Until: r.now.Add(time.Hour)}
+		r.refused(r.begun(swap.Refund), statemachine.ErrHeld).order(swap.Release).do(r.begun(swap.Refund))
+	})
+	t.Run("a mismatch", func(t *testing.T) {
+		r := creditReady(t).order(swap.HoldItem)
+		held(r.wait(time.Minute).outbound(foreign(r)), swap.ByOperator)
+		held(r.order(swap.Release), swap.ByMismatch)
+		since := r.i().Hold.At
+		r.wait(time.Minute).order(swap.HoldItem)
+		if !r.i().Hold.At.Equal(since) {
+			t.Errorf("held since %v, not %v", r.i().Hold.At, since)
+		}
+		held(r, swap.ByOperator).do(swap.Ordered{By: r.operator(), Order: swap.NotSent, TxID: "foreign", Reason: "x"})
+		held(r, swap.ByOperator).order(swap.Release)
+		held(r, 0)
+	})
+	t.Run("a recovery", func(t *testing.T) {
+		r := credits(t).do(swap.Recovered{By: by(swap.System, t0), Observed: observedCredit("tx1", amount)})
+		r.do(swap.Confirmations{By: by(swap.Observer, t0), Count: 2})
+		held(r, swap.ByRecovery).order(swap.HoldItem)
+		r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Send, TxID: "typo", Reason: "x"})
+		held(r, swap.ByOperator)
+	})
+	t.Run("a policy", func(t *testing.T) {
+		r := awaiting(t)
+		r.p.OnTimeout = swap.OnTimeoutHold
+		held(r.wait(11*time.Minute).missing(1), swap.ByPolicy).order(swap.HoldItem)
+		held(r.order(swap.OrderRefund), swap.ByOperator)
+	})
+	t.Run("a policy, and a mismatch", func(t *testing.T) {
+		r := awaiting(t)
+		r.p.OnTimeout = swap.OnTimeoutHold
+		held(r.wait(11*time.Minute).missing(1).outbound(foreign(r)), swap.ByPolicy)
+		held(r.order(swap.OrderRefund), swap.ByMismatch)
+	})
+	t.Run("a policy, released", func(t *testing.T) {
+		r := awaiting(t)
+		r.p.OnTimeout = swap.OnTimeoutHold
+		r.wait(11 * time.Minute).missing(1).order(swap.HoldItem).order(swap.Release)
+		if s := r.next(); s.Party != swap.Operator || s.Why == "" {
+			t.Errorf("owed: %+v", s)
+		}
+		r.order(swap.OrderRefund).is("refund pending")
+	})
+}
+
+// A mistaken paid_by, and a payment that moved something else, are corrected.
+func TestPaidByIsCorrected(t *testing.T) {
+	paidBy := func(r *run[swap.Deposit], amount uint64) swap.Ordered {
+		return swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Send, TxID: "manual", Amount: amount, Reason: "x"}
+	}
+	ends := func(r *run[swap.Deposit], s swap.Sighting) {
+		r.t.Helper()
+		look := swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: s}
+		r.do(look, look).is("debit_confirmed")
+		if m := r.item.Money(); m.PaidOut != s.Amount || m.Held != 0 || m.Excess != 0 {
+			t.Errorf("money %+v", m)
+		}
+	}
+	for _, again := range []uint64{9_000_000, 0} { // 0: as the chain shows it
+		r := ready(t)
+		r.do(paidBy(r, 0))
+		s := sighting(r.latest(), 10, true)
+		s.Amount = 9_000_000
+		r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: s}).kinds(swap.Mismatch)
+		r.do(paidBy(r, again))
+		if r.i().Hold.Kind != 0 {
+			t.Errorf("hold %v", r.i().Hold)
+		}
+		ends(r, s)
+	}
+	r := ready(t)
+	r.do(paidBy(r, 0), paidBy(r, 7_000_000))
+	if in := r.latest(); in.Net != 7_000_000 || in.Fee != 3_000_000 || len(r.i().Intents) != 1 {
+		t.Errorf("%+v", in)
+	}
+	t.Run("one that was begun here and moved something else", func(t *testing.T) {
+		r := debited(t)
+		s := sighting(r.latest(), 10, true)
+		s.Amount, s.Destination = 9_000_000, "elsewhere"
+		r.outbound(s).kinds(swap.Mismatch)
+		order := paidBy(r, 0)
+		order.TxID, order.Action = s.TxID, swap.Send
+		r.do(order)
+		look := swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: s}
+		r.do(look).is("debit_confirmed")
+		if m := r.item.Money(); m.PaidOut != 9_000_000 || m.Fees != 1_000_000 {
+			t.Errorf("money %+v", m)
+		}
+	})
+	t.Run("for something else", func(t *testing.T) {
+		r := toBeRefunded(t)
+		order := paidBy(r, 0)
+		order.Action = swap.Refund
+		r.do(order)
+		order.Action = swap.Quarantine
+		r.refused(order, statemachine.ErrConflict)
+	})
+	t.Run("a quarantine of what is ready", func(t *testing.T) {
+		r := creditReady(t)
+		r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Quarantine, TxID: "aside", Reason: "x"}).is("quarantined")
+		r.found(1, 10).found(1, 10)
+		if m := r.item.Money(); m.Quarantined != amount {
+			t.Errorf("money %+v", m)
+		}
+	})
+}

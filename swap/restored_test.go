@@ -1,0 +1,247 @@
+package swap_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/swap"
+)
+
+// restored is a copy that was taken up again at the run's time, its scans complete.
+func restored[A any](r *run[A]) *run[A] {
+	r.ctl = r.ctl.Restored(r.now)
+	r.ctl = r.ctl.Scanned(swap.Solana, r.now).Scanned(swap.Nexus, r.now)
+	return r
+}
+
+// next of either machine.
+func (r *run[A]) next() swap.Step {
+	switch a := any(r.item).(type) {
+	case swap.Deposit:
+		return r.p.NextDeposit(a, r.ctl, r.now)
+	case swap.Credit:
+		return r.p.NextCredit(a, r.ctl, r.now)
+	}
+	panic("no such item")
+}
+
+// owes compares the one task that is owed, and when nothing is owed until.
+func (r *run[A]) owes(do swap.Do) *run[A] {
+	r.t.Helper()
+	if s := r.next(); len(s.Tasks) != 1 || s.Tasks[0].Do != do {
+		r.t.Fatalf("owed: %+v, expected %v", s, do)
+	}
+	return r
+}
+
+// An item of a copy is not paid before all that went out since is on file: also an
+// attempt that was begun after the copy was made, whatever the copy shows.
+func TestARestoredCopyPaysNothingBeforeALookBack(t *testing.T) {
+	for name, r := range map[string]*run[swap.Deposit]{
+		"a send": ready(t), "a refund": toBeRefunded(t), "a quarantine": toBeQuarantined(t),
+		"a second attempt": ready(t).begin(swap.Send).answer(statemachine.Failed).prove(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			restoredCopy(t, r, map[string]swap.Action{"a refund": swap.Refund, "a quarantine": swap.Quarantine}[name])
+		})
+	}
+	for name, r := range map[string]*run[swap.Credit]{"a credit's send": creditReady(t), "a credit's refund": refundPending(t), "a credit's move": quarantined(t), "a second attempt of a credit": sending(t).answer(statemachine.Failed).prove()} {
+		t.Run(name, func(t *testing.T) {
+			restoredCopy(t, r, map[string]swap.Action{"a credit's refund": swap.Refund, "a credit's move": swap.Quarantine}[name])
+		})
+	}
+}
+
+func restoredCopy[A any](t *testing.T, r *run[A], a swap.Action) {
+	r.t = t
+	if a == 0 {
+		a = swap.Send
+	}
+	restored(r.release().wait(time.Hour))
+	bar := r.now.Add(r.p.Lease + r.p.CallTimeout)
+	r.claim()
+	if a == swap.Send {
+		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
+	}
+	r.refused(r.begun(a), statemachine.ErrHeld)
+	if s := r.next(); len(s.Tasks) > 0 {
+		t.Fatalf("owed while an old sender may still send: %+v", s)
+	}
+	r.now = bar
+	r.missing(0).refused(r.begun(a), statemachine.ErrFenced) // the lease is over
+	r.now = bar.Add(time.Microsecond)
+	r.claim()
+	if a == swap.Send {
+		r.i().Checked = true
+	}
+	r.owes(swap.LookBack).refused(r.begun(a), statemachine.ErrHeld)
+	r.missing(0).owes(swap.Begin).do(r.begun(a))
+	// A second loss begins anew.
+	r.answer(statemachine.Failed).release().prove()
+	restored(r.wait(time.Hour)).claim()
+	if a == swap.Send {
+		r.i().Checked = true
+	}
+	r.refused(r.begun(a), statemachine.ErrHeld)
+}
+
+// What is kept as fee was not paid before the loss either.
+func TestNothingIsBookedAsFeeBeforeALookBack(t *testing.T) {
+	r := memo(deposits(t).do(observedDeposit("sig1", 100_000)), "x").is("to be refunded").release()
+	restored(r.wait(time.Hour)).elapse().is("to be refunded").wait(10 * time.Minute).owes(swap.LookBack)
+	r.missing(0).elapse().is("processed, amount after fees <= 0")
+}
+
+// What went out after the copy is found by memo on Solana, and on Nexus by
+// destination and amount: the item is held for a person, who says paid_by.
+func TestALookBackFindsWhatIsNotOnFile(t *testing.T) {
+	scans := func(r interface{ view(int64) swap.View }, solana, nexus []swap.Sighting) []swap.History {
+		return []swap.History{{Chain: swap.Solana, Outbound: solana, View: r.view(0)}, {Chain: swap.Nexus, Outbound: nexus, View: r.view(0)}}
+	}
+	t.Run("a debit", func(t *testing.T) {
+		r := ready(t).release()
+		restored(r.wait(time.Hour)).wait(time.Hour)
+		debit := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "lostdebit", Reference: 7, Amount: 9_890_000, Destination: "carol", Token: "USDD", Confirmations: 10, Time: t0.Add(-r.p.WaterlineMargin)}
+		others := []swap.Sighting{debit, debit, debit, debit, debit}
+		others[0].Destination = "dave"
+		others[1].Amount--
+		others[2].VaultSigned = false
+		others[3].Errored = true
+		others[4].Time = debit.Time.Add(-time.Microsecond)
+		r.do(r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans(r, nil, append(others, debit))...)...).kinds(swap.Mismatch)
+		if r.i().Hold.Kind != swap.ByMismatch || r.i().LookedBack.After(r.ctl.RecoveredAt) {
+			t.Fatalf("hold %v, looked back %v", r.i().Hold, r.i().LookedBack)
+		}
+		r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Send, TxID: "lostdebit", Reason: "seen"})
+		if r.i().LookedBack.After(r.ctl.RecoveredAt) {
+			t.Error("paid_by is no look-back")
+		}
+		r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: debit}).is(debitedText)
+		r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: debit}).is("debit_confirmed")
+	})
+	t.Run("a debit under past fees, that is another's", func(t *testing.T) {
+		r := ready(t).release()
+		restored(r.wait(time.Hour)).wait(time.Hour)
+		old := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "old", Amount: 9_800_000, Destination: "carol", Token: "USDD"}
+		events := r.p.RecoverDeposit(r.item, r.ctl, []swap.Fees{{Flat: 200_000}}, by(swap.Observer, r.now), scans(r, nil, []swap.Sighting{old})...)
+		r.do(events...).kinds(swap.Mismatch)
+		r.do(swap.Ordered{By: r.operator(), Order: swap.NotSent, TxID: "old", Reason: "it is of another deposit"})
+		r.do(r.p.RecoverDeposit(r.item, r.ctl, []swap.Fees{{Flat: 200_000}}, by(swap.Observer, r.now), scans(r, nil, []swap.Sighting{old})...)...)
+		r.begin(swap.Send)
+	})
+	t.Run("a refund", func(t *testing.T) {
+		r := toBeRefunded(t).release()
+		restored(r.wait(time.Hour)).wait(time.Hour)
+		refund := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "lostrefund", Memo: "refundSig:sig1 invalid memo", Amount: 9_900_000, Destination: "alice-solana", Token: "USDC", Finalized: true}
+		r.do(r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans(r, []swap.Sighting{refund}, nil)...)...).kinds(swap.Mismatch)
+		if r.i().LookedBack.After(r.ctl.RecoveredAt) {
+			t.Error("nothing was found")
+		}
+	})
+	t.Run("a credit's refund", func(t *testing.T) {
+		r := refundPending(t).release()
+		restored(r.wait(time.Hour)).wait(time.Hour)
+		refund := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "lostrefund", Reference: 9, Amount: 9_999_000, Destination: "bob-nexus", Token: "USDD"}
+		r.do(r.p.RecoverCredit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans(r, nil, []swap.Sighting{refund})...)...).kinds(swap.Mismatch)
+	})
+	t.Run("nothing", func(t *testing.T) {
+		r := ready(t).release()
+		restored(r.wait(time.Hour)).wait(time.Hour)
+		r.do(r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans(r, nil, nil)...)...).begin(swap.Send)
+	})
+	t.Run("a debit of a deposit whose memo nobody can read", func(t *testing.T) {
+		r := detected(t).claim().do(swap.MemoFetched{By: by(swap.Worker, t0), Failed: true}).release()
+		restored(r.wait(5 * time.Hour)).elapse().is("detected").wait(time.Hour).elapse().is("detected") // the clock begins anew
+		r.wait(time.Microsecond).attended().elapse().is(toBeRefundedText).owes(swap.LookBack)
+		debit := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "lostdebit", Reference: 7, Amount: 9_890_000, Destination: "carol", Token: "USDD", Confirmations: 10, Time: t0}
+		other := debit
+		other.Amount--
+		r.do(r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans(r, nil, []swap.Sighting{other, debit})...)...).kinds(swap.Mismatch)
+		r.attended()
+		r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Send, TxID: "lostdebit", Reason: "it is this one"})
+		r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: debit}, swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: debit}).is("debit_confirmed")
+	})
+	t.Run("a move to a quarantine account of another day", func(t *testing.T) {
+		r := quarantined(t).release()
+		r.p.OwnAccounts = append([]string{"old-quarantine"}, r.p.OwnAccounts...)
+		restored(r.wait(time.Hour)).wait(time.Hour)
+		move := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "lostmove", Reference: 9, Amount: amount, Destination: "old-quarantine", Token: "USDD"}
+		r.do(r.p.RecoverCredit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans(r, nil, []swap.Sighting{move})...)...).kinds(swap.Mismatch)
+	})
+	t.Run("what is on file", func(t *testing.T) {
+		r := ready(t).begin(swap.Send).release()
+		restored(r.wait(time.Hour)).wait(time.Hour)
+		r.do(r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans(r, nil, []swap.Sighting{sighting(r.latest(), 10, true)})...)...).is(debitedText).kinds()
+	})
+}
+
+// What was at rest in a copy is offered to no worker, so it is an operator's, by
+// whose order the look back comes first.
+func TestAnItemAtRestInACopyIsAnOperators(t *testing.T) {
+	r := quarantined(t)
+	r.p.Credits.Quarantine = amount
+	restored(r.order(swap.HoldItem).order(swap.Release).release().wait(time.Hour)).wait(time.Hour)
+	for _, p := range []swap.Policy{r.p, policy} { // also when the fee is mended
+		r.p = p
+		if s := r.attended().next(); s.Party != swap.Operator || s.Why == "" || len(s.Tasks) > 0 {
+			t.Errorf("owed: %+v, due %v", s, r.i().CheckAt)
+		}
+	}
+	r.order(swap.Requeue).attended().claim().owes(swap.LookBack).refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
+	r.missing(0).do(r.begun(swap.Quarantine))
+	over := toBeQuarantined(t)
+	for range 3 {
+		over.wait(6 * time.Minute).begin(swap.Quarantine).answer(statemachine.Failed)
+		if over.state(&over.item) != "quarantine failed" {
+			over.prove()
+		}
+	}
+	if s := restored(over.release().wait(time.Hour)).attended().next(); s.Why == "" {
+		t.Errorf("owed: %+v", s)
+	}
+}
+
+// Whether an item came in after the loss is told by the clocks of two machines.
+func TestAnItemIsYoungerThanTheLossByTheMargin(t *testing.T) {
+	for _, c := range []struct {
+		at     time.Duration
+		behind bool
+	}{{2*time.Minute - time.Second, true}, {2 * time.Minute, false}} {
+		r := deposits(t)
+		restored(r)
+		o := observedDeposit("sig1", amount)
+		o.Time, o.Control = t0.Add(c.at), r.ctl
+		o.By.At = t0.Add(time.Hour)
+		r.now = o.By.At
+		memo(r.do(o), "nexus:carol").do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
+		if err := r.try(r.begun(swap.Send)); (err != nil) != c.behind {
+			t.Errorf("an item of %v after the loss: %v", c.at, err)
+		}
+	}
+}
+
+// A scan that began while somebody of before the loss might still send has not seen
+// the last reference number.
+func TestAScanCountsOnceNobodyMaySendWhatWasLost(t *testing.T) {
+	lost := swap.Control{RecoveredAt: t0}
+	bar := policy.Lease + policy.CallTimeout
+	for _, c := range []struct {
+		name  string
+		house swap.Control
+		own   bool
+		began time.Duration
+		want  bool
+	}{
+		{"at the end of the last lease and call", lost, true, bar, false},
+		{"after it", lost, true, bar + time.Microsecond, true},
+		{"nothing was lost", swap.Control{}, true, 0, true},
+		{"of what came in", lost, false, time.Hour, false},
+	} {
+		w := swap.Waterline{Chain: swap.Nexus, Own: c.own}
+		got := policy.Scanned(c.house, w, swap.Scan{Began: t0.Add(c.began), From: t0.Add(-time.Hour), Complete: true, Tip: t0})
+		if (got.Version > c.house.Version) != c.want || !got.NexusScanned.IsZero() != c.want {
+			t.Errorf("%s: scanned %v", c.name, got.NexusScanned)
+		}
+	}
+}
