@@ -60,7 +60,10 @@ func filled(t *testing.T, d sqlstore.Dialect, version int64) {
 	b := newBank(t, d, withdrawal.HotWallet{ID: named("payer"), Chain: named("no nonces")})
 	rows, old := b.fill(t), newCoins(t, b.Store)
 	swaps := newOldSwaps(t, b.Store)
+	others := newOldOthers(t, b.Store)
 	before, coins, items := b.readAll(t, rows), old.read(t), swaps.read(t)
+	relays, wallets := version >= 9, version >= 8 // there were none
+	rest := others.read(t, relays, wallets)
 	if err := b.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -105,6 +108,11 @@ func filled(t *testing.T, d sqlstore.Dialect, version int64) {
 	}
 	b.keepsOwners(t, rows)
 	now.goOn(t)
+	others = openOthers(t, b.Store)
+	if got := others.read(t, relays, wallets); got != rest {
+		t.Errorf("relays and wallets that are refreshed read\n%s\nit was\n%s", got, rest)
+	}
+	others.goOn(t, relays, wallets)
 	if version < 11 { // there were no swaps
 		return
 	}

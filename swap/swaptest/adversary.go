@@ -17,7 +17,7 @@ import (
 // keeps its contract, and in the end, when all is known, the money of the record
 // is the money of the chains. replay is of the item's machine.
 func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay func([]statemachine.Transition[string]) error) World[A] {
-	w := World[A]{Trail: []statemachine.Transition[string]{}, Now: Start, Control: Control(), Limit: 12, Crew: 2, Orders: rapid.IntRange(0, 2).Draw(t, "orders")}
+	w := World[A]{Trail: []statemachine.Transition[string]{}, Now: Start, Control: Control(), Limit: 12, Crew: 2, Orders: rapid.IntRange(0, 2).Draw(t, "orders"), Copies: rapid.IntRange(0, 1).Draw(t, "copies")}
 	var said []swap.Event
 	checked := *rules
 	checked.Apply = func(a A, ev swap.Event, now time.Time) (swap.Change[A], error) {
@@ -45,7 +45,9 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 		if possible := to.Possible(); possible > 1 {
 			t.Fatalf("%s: %d outbounds paid or may still pay", name, possible)
 		}
-		if to.Head().Lease.Fence < w.Head().Lease.Fence {
+		if to.Restores > w.Restores {
+			said = nil // it was said to another store
+		} else if to.Head().Lease.Fence < w.Head().Lease.Fence {
 			t.Fatalf("%s: the fence went back", name)
 		}
 		w = to
@@ -138,6 +140,7 @@ func (w World[A]) end(t *rapid.T) {
 				w.Places[k] = Final
 			}
 		}
+		w = w.settleStrays()
 		if w.Known() {
 			break
 		}
@@ -156,7 +159,7 @@ func (w World[A]) end(t *rapid.T) {
 }
 
 func describe[A any](w *World[A]) string {
-	return fmt.Sprintf("%+v at %v, places %v", w.Item, w.Now, w.Places)
+	return fmt.Sprintf("%+v at %v, places %v, strays %+v", w.Item, w.Now, w.Places, w.Strays)
 }
 
 // Amounts draws amounts around the minimum and up to the largest.

@@ -3,6 +3,7 @@ package swaptest_test
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,43 +14,54 @@ import (
 	"github.com/settlehq/settle/swap/swaptest"
 )
 
-func deposits(reached map[swap.DepositStatus]int) func(*rapid.T) {
+// filed counts runs in which a store was restored from a copy and an operator filed
+// what the copy did not know.
+func filed[A any](w *swaptest.World[A], n *int) {
+	if w.Restores > 0 && slices.ContainsFunc(w.Head().Intents, func(in swap.Intent) bool { return in.Filed && in.Final }) {
+		*n++
+	}
+}
+
+func deposits(reached map[swap.DepositStatus]int, restored *int) func(*rapid.T) {
 	return func(t *rapid.T) {
 		w := swaptest.Run(t, 80, swaptest.Deposits(swaptest.Policy()), swaptest.Arrivals(swap.ToUSDD).Draw(t, "arrival"), func(log []statemachine.Transition[string]) error {
 			_, err := statemachine.Replay(swap.DepositMachine, log)
 			return err
 		})
 		reached[w.Item.Status]++
+		filed(&w, restored)
 	}
 }
 
-func credits(reached map[swap.CreditStatus]int) func(*rapid.T) {
+func credits(reached map[swap.CreditStatus]int, restored *int) func(*rapid.T) {
 	return func(t *rapid.T) {
 		w := swaptest.Run(t, 80, swaptest.Credits(swaptest.Policy()), swaptest.Arrivals(swap.ToUSDC).Draw(t, "arrival"), func(log []statemachine.Transition[string]) error {
 			_, err := statemachine.Replay(swap.CreditMachine, log)
 			return err
 		})
 		reached[w.Item.Status]++
+		filed(&w, restored)
 	}
 }
 
 func TestDepositsAgainstTheAdversary(t *testing.T) {
-	rapid.Check(t, deposits(map[swap.DepositStatus]int{}))
+	rapid.Check(t, deposits(map[swap.DepositStatus]int{}, new(int)))
 }
 
 func TestCreditsAgainstTheAdversary(t *testing.T) {
-	rapid.Check(t, credits(map[swap.CreditStatus]int{}))
+	rapid.Check(t, credits(map[swap.CreditStatus]int{}, new(int)))
 }
 
 // The same runs each time: the adversary ends everywhere.
 func TestTheAdversaryReachesEveryState(t *testing.T) {
+	dr, cr := 0, 0
 	ds, cs := map[swap.DepositStatus]int{}, map[swap.CreditStatus]int{}
 	for seed := range 300 {
 		input := make([]byte, 1<<16)
 		_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)}).Read(input)
 		t.Run("", func(t *testing.T) {
-			rapid.MakeFuzz(deposits(ds))(t, input)
-			rapid.MakeFuzz(credits(cs))(t, input)
+			rapid.MakeFuzz(deposits(ds, &dr))(t, input)
+			rapid.MakeFuzz(credits(cs, &cr))(t, input)
 		})
 	}
 	for _, s := range swap.DepositMachine.States() {
@@ -62,7 +74,10 @@ func TestTheAdversaryReachesEveryState(t *testing.T) {
 			t.Errorf("no credit ended in %v", s)
 		}
 	}
-	t.Log(ds, cs)
+	if dr == 0 || cr == 0 {
+		t.Errorf("after a restore %d deposits and %d credits ended with what an operator has filed", dr, cr)
+	}
+	t.Log(ds, cs, dr, cr)
 }
 
 // Hosts that are wrong in a way that is seldom seen.

@@ -1,6 +1,6 @@
 // Package swaptest has a world in which one item is swapped: two chains, two
 // workers that crash and forget, answers that lie or come late, orders of an
-// operator. It is for property tests of hosts and adapters, which run it on what
+// operator, a store that is restored from an older copy while the chains went on. It is for property tests of hosts and adapters, which run it on what
 // they store, and for the model checker, which visits all of it.
 package swaptest
 
@@ -79,6 +79,11 @@ type World[A any] struct {
 	Lies    int  // how many wrong proofs the host may still give
 	Limit   int  // of intents
 	Hour    bool // an hour may pass
+	// Copies is how often the store may still be restored from a copy that was Kept,
+	// Restores how often it was, and Strays what the copies did not know.
+	Copies, Restores int
+	Kept             *A
+	Strays           []Stray
 	// Trail is the audit trail of the item, kept if it is not nil.
 	Trail []statemachine.Transition[string]
 }
@@ -132,6 +137,7 @@ func (w World[A]) Moves() []Move[A] {
 		w.work(k, add)
 	}
 	w.chain(add)
+	w.restore(add)
 	i := w.Head()
 	for k := range i.Intents {
 		if !i.Intents[k].Settled() {
@@ -192,7 +198,7 @@ func (w World[A]) work(k int, add func(string, World[A])) {
 		}
 		ev := swap.Answered{By: by, Fence: me.Fence, Number: me.Intent, Outcome: o, Reason: "said so"}
 		if o == statemachine.Done {
-			ev.TxID = w.txid(in)
+			ev.TxID = txid(in)
 		}
 		if to, ok := w.Take(ev); ok {
 			if l := to.Head().Lease; l.Held(to.Now) && l.Fence == me.Fence {
@@ -223,9 +229,9 @@ func (w World[A]) begin(by swap.By) (World[A], bool) {
 			case swap.Begin:
 				ev := swap.Begun{By: by, Fence: fence, Number: t.Number, Action: t.Action, Control: w.Control}
 				if t.Chain == swap.Nexus {
-					ev.Reference = uint64(t.Number)
+					ev.Reference = uint64(t.Number) + 1000*uint64(w.Restores) // a scan has raised the counter
 				} else {
-					ev.Signature, ev.LastValid = fmt.Sprintf("sig%d", t.Number), 1000
+					ev.Signature, ev.LastValid = fmt.Sprintf("sig%d", ev.Number+1000*int64(w.Restores)), 1000
 				}
 				return w.Take(ev)
 			}
@@ -262,27 +268,36 @@ func (w *World[A]) canLand(in *swap.Intent) bool {
 }
 
 // over: nothing of the intent can land any more, really.
-func (w *World[A]) over(in *swap.Intent) bool {
-	switch w.Places[in.Number-1] {
+func (w *World[A]) over(in *swap.Intent) bool { return w.cannotLand(in, w.Places[in.Number-1]) }
+
+func (w *World[A]) cannotLand(in *swap.Intent, place Place) bool {
+	switch place {
 	case Nowhere:
 		return !w.Now.Before(in.SendBy) || in.Chain == swap.Solana && !w.canLand(in)
 	case Flight:
 		return !w.canLand(in)
 	}
-	return w.Places[in.Number-1] == Dead
+	return place == Dead
 }
 
-func (w *World[A]) txid(in *swap.Intent) string {
-	if in.Chain == swap.Solana {
+func txid(in *swap.Intent) string {
+	switch {
+	case in.Filed:
+		return in.TxID
+	case in.Chain == swap.Solana:
 		return in.Signature
 	}
-	return fmt.Sprintf("nexus%d", in.Number)
+	return fmt.Sprintf("nexus%d", in.Reference)
 }
 
 func (w *World[A]) sighting(in *swap.Intent) swap.Sighting {
-	place := w.Places[in.Number-1]
-	s := swap.Sighting{VaultSigned: true, Chain: in.Chain, TxID: w.txid(in), Memo: in.Memo, Reference: in.Reference, Amount: in.Net,
-		Destination: in.Destination, Token: "USDD", Errored: place == Errored, Confirmations: 1, Time: w.Now}
+	return sighting(in, w.Places[in.Number-1], w.Now)
+}
+
+// sighting is what a chain shows of an intent.
+func sighting(in *swap.Intent, place Place, now time.Time) swap.Sighting {
+	s := swap.Sighting{VaultSigned: true, Chain: in.Chain, TxID: txid(in), Memo: in.Memo, Reference: in.Reference, Amount: in.Net,
+		Destination: in.Destination, Token: "USDD", Errored: place == Errored, Confirmations: 1, Time: now}
 	if in.Chain == swap.Solana {
 		s.Token = "USDC"
 	}
@@ -334,6 +349,12 @@ func (w *World[A]) Paid() (n int, sum uint64) {
 			sum += w.Head().Intents[k].Net
 		}
 	}
+	for k := range w.Strays {
+		if w.Strays[k].Place >= Landed {
+			n++
+			sum += w.Strays[k].Intent.Net
+		}
+	}
 	return n, sum
 }
 
@@ -341,6 +362,11 @@ func (w *World[A]) Paid() (n int, sum uint64) {
 func (w *World[A]) Possible() (n int) {
 	for k := range w.Places {
 		if in := &w.Head().Intents[k]; w.Places[k] >= Landed || w.Places[k] != Errored && !w.over(in) {
+			n++
+		}
+	}
+	for k := range w.Strays {
+		if s := &w.Strays[k]; s.Place >= Landed || s.Place != Errored && !w.cannotLand(&s.Intent, s.Place) {
 			n++
 		}
 	}
@@ -389,6 +415,9 @@ func (w *World[A]) Ended() bool {
 
 // Known reports whether the record knows all that was paid, finally.
 func (w *World[A]) Known() bool {
+	if slices.ContainsFunc(w.Strays, func(s Stray) bool { return s.Place >= Landed }) {
+		return false
+	}
 	for k, p := range w.Places {
 		if in := &w.Head().Intents[k]; in.Final != (p == Final) || p == Landed || !in.Settled() {
 			return false

@@ -1,0 +1,124 @@
+package swaptest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/settlehq/settle/swap"
+)
+
+// Stray is an outbound that went out, or may still, and that the copy from which the
+// store was restored does not know.
+type Stray struct {
+	Intent swap.Intent
+	Place  Place
+}
+
+// restore are the moves of a store that is backed up, and restored from that copy
+// while the chains went on.
+func (w World[A]) restore(add func(string, World[A])) {
+	if w.Copies > 0 && w.Kept == nil && w.Head().Version > 0 {
+		to := w
+		to.Kept = &w.Item
+		add("a copy is made", to)
+	}
+	if w.Kept != nil {
+		add("the copy is restored", w.restored())
+	}
+	for k := range w.Strays {
+		s := &w.Strays[k]
+		become := func(what string, p Place) {
+			to := w
+			to.Strays = slices.Clone(w.Strays)
+			to.Strays[k].Place = p
+			add("a stray "+what, to)
+		}
+		switch {
+		case s.Place == Nowhere && w.Now.Before(s.Intent.SendBy): // by a process of before
+			become("is handed over", Flight)
+		case s.Place == Flight && w.canLand(&s.Intent):
+			become("lands", Landed)
+			become("lands with an error", Errored)
+			if s.Intent.Chain == swap.Nexus {
+				become("is dropped for good", Dead)
+			}
+		case s.Place == Landed:
+			become("is final", Final)
+		}
+	}
+	w.lookBack(add)
+}
+
+// restored is the store as the copy has it: its workers are gone, the vault's history
+// was scanned again.
+func (w World[A]) restored() World[A] {
+	known := len(w.Rules.Head(w.Kept).Intents)
+	w.Strays = slices.Clone(w.Strays)
+	for k := known; k < len(w.Places); k++ {
+		w.Strays = append(w.Strays, Stray{w.Head().Intents[k], w.Places[k]})
+	}
+	w.Item, w.Kept, w.Places, w.Workers = *w.Kept, nil, slices.Clone(w.Places[:known]), [2]Worker{}
+	w.Copies--
+	w.Restores++
+	w.Control = w.Control.Restored(w.Now).Scanned(swap.Solana, w.Now).Scanned(swap.Nexus, w.Now)
+	if w.Trail != nil {
+		w.Trail = slices.Clone(w.Trail[:w.Head().Version])
+	}
+	return w
+}
+
+// lookBack is an honest one: it finds what a chain shows, by memo or by amount, which
+// an operator then files, and says that there is no more when nothing can land.
+func (w World[A]) lookBack(add func(string, World[A])) {
+	over := true
+	for k := range w.Strays {
+		s := &w.Strays[k]
+		over = over && (s.Place == Errored || w.cannotLand(&s.Intent, s.Place))
+		if s.Place < Landed {
+			continue
+		}
+		seen := sighting(&s.Intent, s.Place, w.Now)
+		found := swap.Event(swap.Outbound{By: w.by(swap.Observer, "scanner"), Seen: seen})
+		if seen.Chain == swap.Nexus {
+			found = swap.Looked{By: w.by(swap.Observer, "scanner"), Finding: swap.LookFound, Seen: seen}
+		}
+		to, ok := w.Take(found)
+		if ok {
+			add("a stray is found", to)
+		}
+		filed := swap.Ordered{By: w.by(swap.Operator, "oscar"), Order: swap.PaidBy, Action: s.Intent.Action, TxID: seen.TxID, Reason: "it is there"}
+		if to, ok = to.Take(filed); ok && len(to.Places) > len(w.Places) {
+			to.Places[len(to.Places)-1] = s.Place
+			to.Strays = slices.Delete(slices.Clone(w.Strays), k, k+1)
+			add("oscar files a stray", to)
+		}
+	}
+	found := slices.ContainsFunc(w.Strays, func(s Stray) bool { return s.Place >= Landed })
+	if w.Restores > 0 && over && !found {
+		v := swap.View{From: w.Head().At.Add(-time.Hour), ByID: true, ByMemo: true, Before: 1001, After: 1001, CannotLand: true}
+		if to, ok := w.Take(swap.Looked{By: w.by(swap.Observer, "scanner"), Finding: swap.LookMissing, View: v, Control: w.Control}); ok {
+			add("all is on file", to)
+		}
+	}
+}
+
+// settleStrays takes what the chains still do with strays to its end, and files what
+// has paid.
+func (w World[A]) settleStrays() World[A] {
+	w.Strays = slices.Clone(w.Strays)
+	for k := range w.Strays {
+		switch s := &w.Strays[k]; {
+		case s.Place == Landed, s.Place == Flight && w.canLand(&s.Intent):
+			s.Place = Final
+		case s.Place < Errored:
+			s.Place = Dead
+		}
+	}
+	if len(w.Strays) > 0 {
+		w, _ = w.Take(swap.Confirmations{By: w.by(swap.Observer, "observer"), Count: 2})
+	}
+	for range w.Strays {
+		w.lookBack(func(_ string, to World[A]) { w = to })
+	}
+	return w
+}
