@@ -87,7 +87,9 @@ func newOldOthers(t *testing.T, db *sqlstore.Store) oldOthers {
 	}
 	for k := range walletRows {
 		xpub := fmt.Sprint("xpub", k)
-		events := []refresh.Event{refresh.Enqueued{By: walletOf(refresh.API), Job: uuid.NewSHA1(uuid.NameSpaceURL, []byte(xpub)), Cause: []refresh.Cause{refresh.Sync, refresh.Sync, refresh.InvoiceCreated}[k],
+		job := uuid.NewSHA1(uuid.NameSpaceURL, []byte(xpub))
+		job[6] = job[6]&0x0f | 0x40 // of version 4
+		events := []refresh.Event{refresh.Enqueued{By: walletOf(refresh.API), Job: job, Cause: []refresh.Cause{refresh.Sync, refresh.Sync, refresh.InvoiceCreated}[k],
 			Recipient: []string{"", "", "r"}[k], Credentials: refresh.Credentials{XpubVan: xpub, XpubCol: "é世", MasterFingerprint: "0"}}}
 		if k > 0 {
 			events = append(events, refresh.SlotClaimed{By: walletOf(refresh.Orchestrator), Slot: int32(k)}, refresh.JobClaimed{By: walletOf(refresh.Worker), Slot: 1})

@@ -83,7 +83,7 @@ func TestACounterThatCannotDrawGoesBack(t *testing.T) {
 			t.Fatal(before, err)
 		}
 		for reference, want := range map[uint64]uint64{swap.MaxSeen: swap.MaxSeen, swap.MaxSeen + 1: before.Reference, swap.MaxAmount: before.Reference} {
-			file.downTo(t, 23)
+			file.downTo(t, 24)
 			file.exec(t, "UPDATE %s SET nexus_scanned = solana_scanned, reference = "+fmt.Sprint(reference), "swap_control")
 			file.migrate(t)
 			o.open(t, file.open(t))
