@@ -229,8 +229,13 @@ func swapStatistics[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	worker := swapBy(swap.Worker, "worker")
 	d.do(t, ended, micro, swap.Claimed{By: worker}, swap.MemoFetched{By: worker, Memos: []string{"nexus:carol"}}, swap.Elapsed{By: worker}, changed)
 	ds = append(ds, ended)
+	refunded := c.newID() // it has ended before the window, and nobody knows how
+	c.do(t, refunded, arrival(swap.ToUSDC, refunded), swap.Confirmations{By: swapBy(swap.Observer, "observer"), Count: 2}, swap.Claimed{By: worker},
+		swap.MappingLooked{By: worker, Finding: swap.MappingFound, TxID: refunded, Owner: "bob", Account: "bob-usdc"}, swap.AccountChecked{By: worker, State: swap.AccountClosed},
+		swap.Begun{By: worker, Fence: 1, Number: 1, Action: swap.Refund}, swap.Answered{By: worker, Fence: 1, Number: 1, Outcome: statemachine.Done, TxID: "refund" + refunded})
+	cs = append(cs, refunded)
 	now := swaptest.Start.Add(30 * time.Hour)
-	for _, window := range []time.Duration{time.Hour, 20 * time.Hour, 1000 * time.Hour} {
+	for _, window := range []time.Duration{time.Hour, 20 * time.Hour, now.Sub(start), 1000 * time.Hour} {
 		tally := swap.NewTally(now, window)
 		deposits, err := read(db, func(tx T) ([]swap.Deposit, error) { return tx.Deposits().Get(ds...) })
 		if err != nil {

@@ -1,0 +1,99 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/swap"
+	"github.com/settlehq/settle/swap/swaptest"
+)
+
+// ownKeys: what is asked for one key is of that key alone: a deposit and a credit may
+// have the same id, numbers and transactions lie beside one another.
+func ownKeys[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	scanHouse(t, db)
+	p := swaptest.Policy()
+	p.MaxAttempts = 1
+	all, err := store.NewSwaps(db, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const id = "ab12"
+	other := arrival(swap.ToUSDD, id)
+	other.Amount++
+	send := begun(swap.ToUSDD, id)
+	send.Reference = 50
+	_, err = all.Deposits.Do(ctx, id, append(arrived(swap.ToUSDD, id), send, other)...)
+	must(err)
+	_, err = all.Credits.Do(ctx, id, arrived(swap.ToUSDC, id)...)
+	must(err)
+	if c, err := all.Credits.Get(ctx, id); err != nil || len(c.Intents)+len(c.Discrepancies) > 0 {
+		t.Errorf("a credit has what a deposit of its id has: %+v, %v", c, err)
+	}
+	if d, err := all.Deposits.Get(ctx, id); err != nil || len(d.Intents) != 1 || len(d.Discrepancies) != 1 {
+		t.Errorf("the deposit: %+v, %v", d, err)
+	}
+	_, err = all.Credits.Do(ctx, id, swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.PaidBy, Action: swap.Refund, TxID: "b5", Reason: "x"})
+	must(err)
+	must(db.View(ctx, func(tx T) error {
+		for n, want := range map[uint64]swap.Direction{49: 0, 50: swap.ToUSDD, 51: 0} {
+			if d, got, err := tx.SwapHouse().OfReference(n); err != nil || d != want || (got == id) != (want != 0) {
+				t.Errorf("reference %d is of %v %q, %v", n, d, got, err)
+			}
+		}
+		for claim, want := range map[string]swap.Direction{"nexus b4": 0, "nexus b5": swap.ToUSDC, "nexus b6": 0, "solana b5": 0, "": 0} {
+			if d, got, err := tx.SwapHouse().OfClaim(claim); err != nil || d != want || (got == id) != (want != 0) {
+				t.Errorf("%q is of %v %q, %v", claim, d, got, err)
+			}
+		}
+		return nil
+	}))
+	must(db.Update(ctx, func(tx T) error {
+		w := swap.Waterline{Chain: swap.Nexus, Own: true}
+		to := w
+		to.At, to.Version = start, 1
+		return tx.SwapHouse().SaveWaterline(w, to)
+	}))
+	for _, chain := range swap.Chain(0).Values() {
+		if w, _, err := all.Waterline(ctx, chain, true); err != nil || w.At.IsZero() != (chain == swap.Solana) {
+			t.Errorf("%v: %+v, %v", chain, w, err)
+		}
+	}
+	// A quarantine that failed for good holds the waterline back no longer.
+	w, failed := swapBy(swap.Worker, "worker"), arrival(swap.ToUSDD, "failed")
+	failed.Time = failed.Time.Add(-time.Hour)
+	oldest := func(want time.Time) {
+		t.Helper()
+		if at, err := read(db, func(tx T) (time.Time, error) { return tx.Deposits().Oldest(start) }); err != nil || !at.Equal(want) {
+			t.Errorf("the oldest is of %v, %v", at, err)
+		}
+	}
+	_, err = all.Deposits.Do(ctx, failed.ID, failed, swap.Claimed{By: w}, swap.MemoFetched{By: w, Memos: []string{"hello"}},
+		swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.OrderQuarantine, Reason: "x"},
+		swap.Begun{By: w, Fence: 1, Number: 1, Action: swap.Quarantine, Signature: "move", LastValid: 9})
+	must(err)
+	oldest(failed.Time)
+	_, err = all.Deposits.Do(ctx, failed.ID, swap.Answered{By: w, Fence: 1, Number: 1, Outcome: statemachine.Failed})
+	must(err)
+	oldest(failed.Time.Add(time.Hour))
+	// An alert ends with the one that a person has dealt with.
+	open := func() int64 {
+		s, err := all.Stats(ctx, time.Hour)
+		must(err)
+		return int64(s.Discrepancies)
+	}
+	before := open()
+	_, err = all.Deposits.Do(ctx, id, swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.Acknowledge, Number: 1, Reason: "seen"})
+	must(err)
+	if after := open(); before == 0 || after != before-1 {
+		t.Errorf("%d discrepancies are open, they were %d", after, before)
+	}
+}
