@@ -113,9 +113,9 @@ func TestRule8Incidents(t *testing.T) {
 }
 
 func TestRule8RebroadcastOrder(t *testing.T) {
-	a := withdrawal.Job{ID: id(9), Wallet: id(1), Nonce: 1, HasNonce: true, NextCheckAt: t0.Add(time.Second)}
-	b := withdrawal.Job{ID: id(1), Wallet: id(1), Nonce: 2, HasNonce: true, NextCheckAt: t0}
-	c := withdrawal.Job{ID: id(2), Wallet: id(2), NextCheckAt: t0}
+	a := withdrawal.Job{ID: id(1), Wallet: id(1), Nonce: 1, HasNonce: true, NextCheckAt: t0.Add(time.Second)}
+	b := withdrawal.Job{ID: id(9), Wallet: id(1), Nonce: 2, HasNonce: true, NextCheckAt: t0} // a greater id
+	c := withdrawal.Job{ID: id(10), Wallet: id(2), NextCheckAt: t0}
 	if !withdrawal.LowerNonce(&a, &b) || withdrawal.LowerNonce(&b, &a) || withdrawal.LowerNonce(&a, &a) {
 		t.Error("a wallet offers its lowest nonce")
 	}

@@ -1,12 +1,15 @@
 package withdrawal_test
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
 
+	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -88,4 +91,54 @@ func TestFreeNonceAgainstAScan(t *testing.T) {
 			t.Fatalf("%d, expected %d", got, want)
 		}
 	})
+}
+
+// Gaps are named up to a limit, also where one is enormous.
+func TestGapsAreBounded(t *testing.T) {
+	for _, tt := range []struct {
+		chain uint64
+		taken []uint64
+		limit int
+		want  []uint64
+	}{
+		{5, nil, 3, nil},
+		{5, []uint64{5, 6}, 3, nil},
+		{5, []uint64{3, 6, 9}, 9, []uint64{5, 7, 8}},
+		{5, []uint64{withdrawal.MaxNonce}, 2, []uint64{5, 6}},
+	} {
+		if got := withdrawal.Gaps(tt.chain, tt.taken, tt.limit); !slices.Equal(got, tt.want) {
+			t.Errorf("from %d without %v: %v, expected %v", tt.chain, tt.taken, got, tt.want)
+		}
+	}
+}
+
+// A filler names its wallet and chain, its transaction, and who recorded it.
+func TestAFillerIsWhole(t *testing.T) {
+	whole := withdrawal.Filler{Wallet: id(1), Chain: id(2), Nonce: 3, Hash: "h", Actor: "olga", CreatedAt: t0}
+	if _, err := withdrawal.NewFiller(whole); err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(*withdrawal.Filler){
+		"no wallet": func(f *withdrawal.Filler) { f.Wallet = uuid.Nil },
+		"no chain":  func(f *withdrawal.Filler) { f.Chain = uuid.Nil },
+		"no hash":   func(f *withdrawal.Filler) { f.Hash = "" },
+		"no actor":  func(f *withdrawal.Filler) { f.Actor = "" },
+	} {
+		f := whole
+		spoil(&f)
+		if _, err := withdrawal.NewFiller(f); !errors.Is(err, statemachine.ErrInvalid) && !errors.Is(err, statemachine.ErrForbidden) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What a stray has is no longer free: the wallet's next nonce is above it.
+func TestTheNonceOfAStrayIsTaken(t *testing.T) {
+	w := states(t)["sent unfiled"]
+	w.Wallet = withdrawal.HotWallet{ID: w.Job.Wallet, Chain: w.Job.Chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive, NextNonce: 8}
+	x := paidBy(t0, withdrawal.Operator, "x")
+	x.Nonce, x.HasNonce = 20, true
+	if got := run(t, w, x); got.Wallet.NextNonce != 21 {
+		t.Errorf("the next is %d", got.Wallet.NextNonce)
+	}
 }

@@ -199,6 +199,9 @@ func TestPutOff(t *testing.T) {
 	if !w.Request.OfferAt.Equal(t0.Add(policy.EnqueueEvery)) || w.Request.Version != states(t)["approved"].Request.Version {
 		t.Errorf("%+v", w.Request)
 	}
+	if at, ok := withdrawal.DueAt(withdrawal.DueEnqueue, &w, 0); !ok || !at.Equal(w.Request.OfferAt) {
+		t.Errorf("it is offered from %v on", at)
+	}
 	if step := policy.Next(w, t0); !step.Due.Equal(w.Request.OfferAt) || step.Party != withdrawal.System || len(step.Actions) > 0 {
 		t.Errorf("%+v", step)
 	}
