@@ -194,6 +194,34 @@ func TestAMemberWithSomethingElseLiveIsNotReplaced(t *testing.T) {
 	}
 }
 
+// Of a member whose transactions were not loaded nobody knows what is live.
+func TestAReplacementNeedsWhatIsOnFile(t *testing.T) {
+	b := newBatch(t, 2)
+	b = runBatch(t, b, batchReplaced(t0, b, "v2", 0))
+	b.Members = slices.Clone(b.Members)
+	b.Members[1].Txs = nil
+	if c, err := policy.ApplyBatch(b, batchReplaced(t0, b, "v3", 0, 1), t0); !errors.Is(err, statemachine.ErrInvalid) || !c.Empty() {
+		t.Fatal(err)
+	}
+}
+
+// A second payment beside the one that joined the file: the first is not sent again.
+func TestSentOfWhoIsPaidTwiceElsewhere(t *testing.T) {
+	w := states(t)["confirming"]
+	first := paidElsewhere(&w)
+	first.Raw = []byte("elsewhere")
+	gone := dead(t0, "tx1", 3, 7)
+	gone.By, gone.Other = by(withdrawal.Operator, t0), "a third"
+	w = run(t, w, first, gone)
+	second := paidElsewhere(&w)
+	second.Tx = "a second"
+	w = run(t, w, second)
+	w = run(t, w, saidSent(&w, "elsewhere"), withdrawal.Missing{By: checker(t0), Tx: "elsewhere"})
+	if w.Job.Rebroadcast || w.Job.Review {
+		t.Errorf("to be sent again %v, review %v", w.Job.Rebroadcast, w.Job.Review)
+	}
+}
+
 // A wallet offers its lowest nonce, whatever was missed the longest.
 func TestBatchesAreSentByNonce(t *testing.T) {
 	a := withdrawal.Batch{ID: id(2), Wallet: id(8), Nonce: 1, HasNonce: true}

@@ -246,6 +246,10 @@ func TestBoundsOfWhatOperatorsTell(t *testing.T) {
 	if err := p.Validate(); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("HoldFor finer than a microsecond: %v", err)
 	}
+	p.HoldFor, p.HoldCap = time.Second, time.Hour+1
+	if err := p.Validate(); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("HoldCap finer than a microsecond: %v", err)
+	}
 	var m withdrawal.Mean // S18
 	for range 3 {
 		m.Add(time.Date(-4000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC))

@@ -119,10 +119,11 @@ func TestAFillerIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, spoil := range map[string]func(*withdrawal.Filler){
-		"no wallet": func(f *withdrawal.Filler) { f.Wallet = uuid.Nil },
-		"no chain":  func(f *withdrawal.Filler) { f.Chain = uuid.Nil },
-		"no hash":   func(f *withdrawal.Filler) { f.Hash = "" },
-		"no actor":  func(f *withdrawal.Filler) { f.Actor = "" },
+		"no wallet":                    func(f *withdrawal.Filler) { f.Wallet = uuid.Nil },
+		"no chain":                     func(f *withdrawal.Filler) { f.Chain = uuid.Nil },
+		"a nonce that no column holds": func(f *withdrawal.Filler) { f.Nonce = withdrawal.MaxNonce + 1 },
+		"no hash":                      func(f *withdrawal.Filler) { f.Hash = "" },
+		"no actor":                     func(f *withdrawal.Filler) { f.Actor = "" },
 	} {
 		f := whole
 		spoil(&f)

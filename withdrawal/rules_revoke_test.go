@@ -50,6 +50,8 @@ func TestRevokedHoldings(t *testing.T) {
 	other := own
 	other.Actor = "worker-2"
 	expect(t, policy, s["processing"], other, "forbidden")
+	operator.Reason = strings.Repeat("r", 2*withdrawal.MaxText)
+	expect(t, policy, s["processing"], operator, "pending") // cut
 	operator.Reason = " "
 	expect(t, policy, s["processing"], operator, "invalid")
 	operator.Reason, operator.Holder = "x", ""
