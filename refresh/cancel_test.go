@@ -85,6 +85,19 @@ func TestFaultyTransfersAreReportedAndNeverEnded(t *testing.T) {
 	}
 }
 
+// A number that a newer node has added is no end: the transfer gets its watcher, and
+// at the expiry a person learns that it was open.
+func TestATransferInAnUnknownStatusIsWatched(t *testing.T) {
+	for _, status := range []int{-1, refresh.TransferFailed + 1} {
+		x := newWorld(t)
+		x.do(enqueued(t0, 1, refresh.InvoiceCreated, "r", "rgb:a"))
+		x.pass(t0, listing(t0, refresh.Transfer{Recipient: "r", Asset: "rgb:a", Status: status, Kind: refresh.ReceiveBlind, Index: 1, HasIndex: true}))
+		if w := x.watcher("r"); x.job(1).Status != refresh.JobCompleted || w.Status != refresh.Watching || w.Provisional {
+			t.Errorf("status %d: the job is %v, the watcher %v", status, x.job(1).Status, w.Status)
+		}
+	}
+}
+
 // A batch is cancelled as a whole: not while one of it may be paid, or has time.
 func TestABatchThatMayBePaidIsNotCancelled(t *testing.T) {
 	old := refresh.Transfer{Recipient: "a", Kind: refresh.ReceiveBlind, Expiration: t0.Unix() - 1, Index: 7, HasIndex: true}

@@ -105,7 +105,7 @@ func naivePass(old *refresh.Watcher, recipient string, l refresh.Listing, worked
 			index = t.Index
 		}
 		switch {
-		case t.Status == 0 || t.Status == 1:
+		case t.Status != 2 && t.Status != 3: // an unknown number is no end
 			if known && t.HasIndex && worked[t.Index] {
 				cancelled = append(cancelled, index)
 				continue
@@ -163,8 +163,8 @@ func naivePass(old *refresh.Watcher, recipient string, l refresh.Listing, worked
 			expires = from
 		}
 		for _, t := range l.Transfers {
-			isOpen := (t.Status == 0 || t.Status == 1) && !(t.HasIndex && worked[t.Index] && t.Kind >= 0 && t.Kind <= 3)
-			sane := t.Kind >= 0 && t.Kind <= 3 && t.Expiration > 0 && time.Unix(t.Expiration, 0).Sub(l.Answered) < refresh.MaxAhead
+			isOpen := t.Status != 2 && t.Status != 3 && !(t.HasIndex && worked[t.Index] && t.Kind >= 0 && t.Kind <= 3 && t.Status >= 0 && t.Status <= 3)
+			sane := t.Status >= 0 && t.Status <= 3 && t.Kind >= 0 && t.Kind <= 3 && t.Expiration > 0 && time.Unix(t.Expiration, 0).Sub(l.Answered) < refresh.MaxAhead
 			if end := time.Unix(t.Expiration, 0).Add(24*time.Hour + 30*time.Second); t.Recipient == recipient && isOpen && sane && end.After(expires) {
 				expires = end
 			}

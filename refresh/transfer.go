@@ -45,8 +45,8 @@ type Listing struct {
 }
 
 // TransferError: a transfer has a number or a text that the rules do not know.
-// It is never taken for ended and never cancelled; the others go on. It matches
-// [statemachine.ErrInvalid].
+// It is never taken for ended and never cancelled: one of an unknown status is
+// watched as an incomplete one. The others go on. It matches [statemachine.ErrInvalid].
 type TransferError struct {
 	Transfer Transfer
 	Reason   string
@@ -76,9 +76,10 @@ func (t *Transfer) fault() string {
 	return ""
 }
 
-// open reports whether the transfer is incomplete.
+// open reports whether the transfer is incomplete. One in a status that the rules do
+// not know is: it is watched, never ended, and never cancelled.
 func (t *Transfer) open() bool {
-	return t.Status == WaitingCounterparty || t.Status == WaitingConfirmations
+	return t.Status != TransferSettled && t.Status != TransferFailed
 }
 
 // CanCancel is the source's can_cancel_transfer: the transfer waits for its
