@@ -12,7 +12,9 @@
 // says which wallets get a worker; [Check] says whether records are sound. If
 // every step of a wallet is stored under a lock of its row, then
 //
-//   - no job is lost: it ends as completed, or as failed after its last attempt,
+//   - no job is lost: it ends as completed, or as failed after its last attempt;
+//     one whose calls never return, or are deferred each time, stays due, and
+//     [Stats] says how old it is,
 //   - no two holders of one wallet's lock may start a call at the same time,
 //   - every watcher has ended or has a time at which it is due.
 //

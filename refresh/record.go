@@ -14,7 +14,7 @@ const (
 	MaxID        = 500                   // bytes of an xpub, a fingerprint, a recipient, an asset
 	MaxActor     = statemachine.MaxActor // bytes
 	MaxText      = 1000
-	MaxTransfers = 100_000 // of one listing
+	MaxTransfers = 100_000 // of one listing, those that ended long ago included; with more no pass of the wallet is stored, and its jobs fail
 	MaxTick      = 1000    // watchers of one tick; the others are due in the next
 	MaxAhead     = 10 * 365 * 24 * time.Hour
 )
