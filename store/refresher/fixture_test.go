@@ -29,6 +29,7 @@ type system struct {
 	service *store.Refreshes
 	node    *node
 	begin   time.Time
+	slow    time.Duration // from a commit to its answer, in processes that start
 	logged  lines
 }
 
@@ -72,7 +73,7 @@ type process struct {
 	done chan error
 	mu   sync.Mutex
 	dead bool
-	slow time.Duration // from a commit to its answer
+	slow time.Duration
 	s    *system
 }
 
@@ -86,12 +87,7 @@ func (p *process) Update(ctx context.Context, fn func(store.Unit) error) error {
 		return errDead
 	}
 	err := p.s.db.Update(ctx, fn)
-	p.mu.Lock()
-	slow := p.slow
-	p.mu.Unlock()
-	if slow > 0 {
-		time.Sleep(slow)
-	}
+	time.Sleep(p.slow)
 	return err
 }
 
@@ -105,7 +101,7 @@ func (p *process) View(ctx context.Context, fn func(store.Unit) error) error {
 
 func (s *system) start(name string) *process {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &process{name: name, stop: cancel, done: make(chan error, 1), s: s}
+	p := &process{name: name, stop: cancel, done: make(chan error, 1), slow: s.slow, s: s}
 	go func() {
 		p.done <- refresher.Run(ctx, s.serviceOf(p), &caller{node: s.node, of: p}, refresher.Options{Name: name, Grace: time.Millisecond, Log: slog.New(slog.NewTextHandler(&s.logged, nil))})
 	}()

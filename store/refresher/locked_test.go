@@ -97,8 +97,8 @@ func TestLockCountsFromBeforeTheClaim(t *testing.T) {
 	virtual(t, func(c *refresh.Config) { c.RenewLock, c.HTTPTimeout = false, 30*time.Second }, func(t *testing.T, s *system) {
 		s.node.took, s.node.keep = 14*time.Second, true
 		s.enqueue(0, refresh.Sync, "", "")
-		p := s.start("w1")
-		p.slowDown(3 * time.Second)
+		s.slow = 3 * time.Second
+		s.start("w1")
 		time.Sleep(42 * time.Second)
 		_, _, log := s.node.seen()
 		// The claim was sent at 9 s and answered at 12 s: until 39 s.
@@ -106,12 +106,6 @@ func TestLockCountsFromBeforeTheClaim(t *testing.T) {
 			t.Errorf("calls %v", log)
 		}
 	})
-}
-
-func (p *process) slowDown(d time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.slow = d
 }
 
 // A lock that nobody gives back is swept after its end, though its wallet has
