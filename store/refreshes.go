@@ -267,7 +267,7 @@ func (s *Refreshes) Audit(ctx context.Context, after string, limit int) (next st
 	if err := CheckLimit(limit); err != nil {
 		return "", err
 	}
-	err = s.audit(ctx, func(tx RefreshUnit) ([]string, error) {
+	_, err = s.audit(ctx, func(tx RefreshUnit) ([]string, error) {
 		xpubs, err := tx.Refreshes().Wallets(after, limit)
 		next = ""
 		if len(xpubs) == limit {

@@ -49,19 +49,23 @@ func NewRelays[T RelayUnit](s Store[T], p relaysync.Policy) (*Relays, error) {
 		return nil, err
 	}
 	r := &Relays{newCore(s, aggregateOfRelays(&p), func(tx T) RelayUnit { return tx }), p, newBroadcast[RelayNews](broadcastSize)}
-	update := r.update
-	r.update = func(ctx context.Context, fn func(RelayUnit) error) error {
+	r.update = heard(r.update, r.news, func(tx RelayUnit, news *[]RelayNews) RelayUnit { return heardRelays{tx, news} })
+	return r, nil
+}
+
+// heard sends what an update noted, once it is committed.
+func heard[T any](update func(context.Context, func(T) error) error, to *broadcast[RelayNews], note func(T, *[]RelayNews) T) func(context.Context, func(T) error) error {
+	return func(ctx context.Context, fn func(T) error) error {
 		var news []RelayNews
-		err := update(ctx, func(tx RelayUnit) error {
+		err := update(ctx, func(tx T) error {
 			news = nil // fn may run more than once
-			return fn(heardRelays{tx, &news})
+			return fn(note(tx, &news))
 		})
 		if err == nil {
-			r.news.send(news)
+			to.send(news)
 		}
 		return err
 	}
-	return r, nil
 }
 
 func aggregateOfRelays(p *relaysync.Policy) *relayAggregate {
@@ -329,15 +333,7 @@ func (s *Relays) Trail(ctx context.Context, relay string) ([]statemachine.Transi
 // an id. It returns the last one for the next page, empty at the end, and all
 // that it found wrong.
 func (s *Relays) Audit(ctx context.Context, after string, limit int) (last string, err error) {
-	err = s.audit(ctx, func(tx RelayUnit) ([]string, error) {
-		last = ""
-		ids, err := tx.Relays().List("", after, limit)
-		if len(ids) > 0 {
-			last = ids[len(ids)-1]
-		}
-		return ids, err
-	}, relaysync.Check)
-	return last, err
+	return s.audit(ctx, func(tx RelayUnit) ([]string, error) { return tx.Relays().List("", after, limit) }, relaysync.Check)
 }
 
 // Follow returns up to limit committed transitions of relays after a cursor, and

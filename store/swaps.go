@@ -218,11 +218,10 @@ func (s *swapItems[A]) auditPage(ctx context.Context, place swap.Place, after st
 	if err := CheckLimit(limit); err != nil {
 		return "", err
 	}
-	return last, s.audit(ctx, func(tx SwapUnit) (ids []string, err error) {
+	return s.audit(ctx, func(tx SwapUnit) (ids []string, err error) {
 		page, err := s.records(tx).List(place, after, limit)
 		for i := range page {
-			last = any(&page[i]).(swap.Record).Head().ID
-			ids = append(ids, last)
+			ids = append(ids, any(&page[i]).(swap.Record).Head().ID)
 		}
 		return ids, err
 	}, s.check)

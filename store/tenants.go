@@ -43,18 +43,7 @@ func NewTenants[T TenantUnit](s Store[T], relays *Relays, p dunning.Policy) (*Te
 		return nil, fmt.Errorf("%w: tenants need the service of their relays", statemachine.ErrInvalid)
 	}
 	t := &Tenants{newCore(s, aggregateOfTenants(&p, relays), func(tx T) TenantUnit { return tx }), p}
-	update := t.update
-	t.update = func(ctx context.Context, fn func(TenantUnit) error) error {
-		var news []RelayNews
-		err := update(ctx, func(tx TenantUnit) error {
-			news = nil
-			return fn(heardTenants{tx, &news})
-		})
-		if err == nil {
-			relays.news.send(news)
-		}
-		return err
-	}
+	t.update = heard(t.update, relays.news, func(tx TenantUnit, news *[]RelayNews) TenantUnit { return heardTenants{tx, news} })
 	return t, nil
 }
 
@@ -252,15 +241,7 @@ func (r invoiceTrails) Transitions(invoice string) ([]statemachine.Transition[st
 // Audit checks the invariants of a page of accounts, see [dunning.Check], behind
 // an id, as [Relays.Audit] does.
 func (s *Tenants) Audit(ctx context.Context, after string, limit int) (last string, err error) {
-	err = s.audit(ctx, func(tx TenantUnit) ([]string, error) {
-		last = ""
-		ids, err := tx.Tenants().List(after, limit)
-		if len(ids) > 0 {
-			last = ids[len(ids)-1]
-		}
-		return ids, err
-	}, dunning.Check)
-	return last, err
+	return s.audit(ctx, func(tx TenantUnit) ([]string, error) { return tx.Tenants().List(after, limit) }, dunning.Check)
 }
 
 // Follow returns up to limit committed transitions of tenants and invoices after

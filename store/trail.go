@@ -70,15 +70,18 @@ func (s *core[T, K, L, A, E, C]) holding(tx T, machine string, id L, part bool) 
 	return s.get(tx, head)
 }
 
-// audit checks the aggregates that page names and returns all that is wrong.
-func (s *core[T, K, L, A, E, C]) audit(ctx context.Context, page func(T) ([]K, error), check func(A) error) error {
+// audit checks the aggregates that page names and returns the last of them and all
+// that is wrong.
+func (s *core[T, K, L, A, E, C]) audit(ctx context.Context, page func(T) ([]K, error), check func(A) error) (last K, err error) {
 	var broken []error
-	err := s.view(ctx, func(tx T) error {
-		broken = nil
+	err = s.view(ctx, func(tx T) error {
+		var none K
+		broken, last = nil, none
 		ids, err := page(tx)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
+		last = ids[len(ids)-1]
 		as, unreadable, err := readable(s.of.records(tx).Get, ids)
 		broken = append(broken, unreadable...)
 		for i := range as {
@@ -86,7 +89,7 @@ func (s *core[T, K, L, A, E, C]) audit(ctx context.Context, page func(T) ([]K, e
 		}
 		return err
 	})
-	return errors.Join(append(broken, err)...)
+	return last, errors.Join(append(broken, err)...)
 }
 
 // follow returns up to limit committed transitions after a cursor, see [Feed].

@@ -122,12 +122,5 @@ func (s *Withdrawals) BatchTrail(ctx context.Context, batch uuid.UUID) ([]statem
 // [withdrawal.CheckBatch]. It returns the last one for the next page, the zero id
 // at the end.
 func (s *Withdrawals) AuditBatches(ctx context.Context, after uuid.UUID, limit int) (last uuid.UUID, err error) {
-	err = s.payouts.audit(ctx, func(tx WithdrawalUnit) ([]uuid.UUID, error) {
-		ids, err := tx.Withdrawals().BatchIDs(after, limit)
-		if last = uuid.Nil; len(ids) > 0 {
-			last = ids[len(ids)-1]
-		}
-		return ids, err
-	}, withdrawal.CheckBatch)
-	return last, err
+	return s.payouts.audit(ctx, func(tx WithdrawalUnit) ([]uuid.UUID, error) { return tx.Withdrawals().BatchIDs(after, limit) }, withdrawal.CheckBatch)
 }

@@ -129,7 +129,7 @@ func (s *Withdrawals) Alerts(ctx context.Context, window time.Duration, limits w
 // by created_at and id. It returns the last one for the next page, nil at the
 // end, and all that it found wrong.
 func (s *Withdrawals) Audit(ctx context.Context, after *withdrawal.Request, limit int) (last *withdrawal.Request, err error) {
-	err = s.audit(ctx, func(tx WithdrawalUnit) ([]uuid.UUID, error) {
+	_, err = s.audit(ctx, func(tx WithdrawalUnit) ([]uuid.UUID, error) {
 		last = nil
 		page, err := tx.Withdrawals().Requests(0, after, limit)
 		if err != nil || len(page) == 0 {
