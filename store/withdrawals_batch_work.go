@@ -38,8 +38,10 @@ type BatchSource interface {
 }
 
 // BatchPayments is the work of a withdrawal worker that pays up to size requests
-// of one chain by one transaction, 1 to [withdrawal.MaxMembers]; it is used in the
-// place of [Withdrawals.Payments], or beside it. Half of a claim goes to batches
+// of one chain by one transaction, 1 to [withdrawal.MaxMembers]. It runs beside
+// [Withdrawals.Payments], which alone sends again what was paid alone, as after a
+// crash; the same holds of [Withdrawals.BatchLookups] and [Withdrawals.Lookups], which
+// alone looks up a member that has left its batch. Half of a claim goes to batches
 // that are owed a broadcast or a replacement; claims of one are for both in turn.
 //
 // The handler of members signs one transaction for them and stores it with

@@ -20,7 +20,7 @@ func (r *Request) flagged() bool { return r.Mined != "" || r.StraysSent > 0 }
 // request, or may yet. What is live beside it is not sent again, whatever an
 // operator said of that afterwards: else both could be mined.
 func (w *Withdrawal) elsewhere() bool {
-	return w.Request.StraysSent > 0 || w.Request.Mined != "" && !w.live(w.Request.Mined) ||
+	return w.Request.StraysSent > 0 || w.Request.Mined != "" && !w.live(w.Request.Mined) || w.paidByDead() != "" ||
 		slices.ContainsFunc(w.Strays, func(s Stray) bool { return s.SettledAt.IsZero() })
 }
 

@@ -53,7 +53,7 @@ func (c *batchStep) take(now time.Time) error {
 	case BatchSent:
 		return c.sent(&e)
 	case BatchLooking:
-		return c.check(c.New.Batch.Rebroadcast)
+		return c.check(c.New.Batch.Rebroadcast && c.by.Role == ConfirmationWorker)
 	case BatchMissing:
 		return c.check(true)
 	case BatchMined:
@@ -320,9 +320,9 @@ func (c *batchStep) sent(e *BatchSent) error {
 	return c.check(false)
 }
 
-// check puts the next check off. It proves nothing and moves nothing. Of a batch
-// that is stopped each look-up asks the builder once for a replacement, so that
-// neither keeps the other from it.
+// check puts the next check off. It proves nothing and moves nothing. The claim of a
+// sender takes what it is owed, and the look-up that follows asks for it again, for a
+// replacement where the batch is stopped: neither keeps the other from it.
 func (c *batchStep) check(again bool) error {
 	b := &c.New.Batch
 	if b.Status != BatchConfirming {

@@ -48,12 +48,17 @@ func (c *batchStep) mined(e *BatchMined) error {
 	}
 	c.own()
 	outputs := c.Old.PaidOutputs(e)
+	decide := c.decide
+	if version < 0 {
+		decide = c.decideOther
+	}
 	for i := range c.New.Members {
-		do := func(s *step) error { return c.decide(s, e, outputs[i]) }
-		if version < 0 {
-			do = func(s *step) error { return c.decideOther(s, e, outputs[i]) }
-		}
-		err := c.member(i, do)
+		err := c.member(i, func(s *step) error {
+			if err := decide(s, e, outputs[i]); err != nil {
+				return err
+			}
+			return s.leaves(b, "the batch was mined: "+e.Tx) // what a person knew of it already
+		})
 		if refused := new(statemachine.Refusal); errors.As(err, &refused) && c.Old.Has(&c.Old.Members[i]) { // no reason to stop the others
 			err = c.member(i, func(s *step) error { return s.leaves(b, "the batch was mined: "+refused.Error()) })
 		}

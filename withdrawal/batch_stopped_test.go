@@ -156,6 +156,12 @@ func TestSentAloneOfWhoIsPaidElsewhere(t *testing.T) {
 	if !joined.Job.Rebroadcast {
 		t.Errorf("what was mined, and is gone, is not sent again: %+v", joined.Job)
 	}
+	// Until the first one is mined after all: the proof of its death was wrong.
+	wrong := run(t, joined, withdrawal.Receipt{By: checker(t0), Block: block(3), Tx: "tx1"})
+	wrong = run(t, wrong, saidSent(&wrong, "elsewhere"))
+	if again := run(t, wrong, withdrawal.Missing{By: checker(wrong.Job.BroadcastAt), Tx: "elsewhere"}); again.Job.Rebroadcast {
+		t.Error("what was declared dead is mined, and another one is sent")
+	}
 }
 
 func ptr(w withdrawal.Withdrawal) *withdrawal.Withdrawal { return &w }
@@ -236,5 +242,42 @@ func TestBatchesAreSentByNonce(t *testing.T) {
 	a.HasNonce, b.HasNonce, b.Wallet = false, false, a.Wallet
 	if withdrawal.LowerBatch(&a, &b) || withdrawal.LowerBatch(&b, &a) {
 		t.Error("without nonces there is no order")
+	}
+}
+
+// What a sender has claimed is looked up before it is sent again, whatever becomes of
+// the sender: a batch that is mined already is not kept from its confirmation.
+func TestSendersKeepNobodyFromTheLookUp(t *testing.T) {
+	b := newBatch(t, 2)
+	for range 3 {
+		at := b.Batch.NextCheckAt
+		b = runBatch(t, b, withdrawal.BatchLooking{By: worker(at)}) // it crashes
+		if due, ok := withdrawal.BatchDueAt(withdrawal.DueBatchSend, &b.Batch, 0); ok {
+			t.Fatalf("it is sent again at %v, before a look-up", due)
+		}
+		due, ok := withdrawal.BatchDueAt(withdrawal.DueBatchCheck, &b.Batch, time.Hour)
+		if !ok || !due.Equal(at.Add(policy.CheckEvery)) {
+			t.Fatalf("it is looked up at %v, %v", due, ok)
+		}
+		b = runBatch(t, b, withdrawal.BatchLooking{By: checker(due)}, withdrawal.BatchMissing{By: checker(due)})
+		if does, _ := owed(b); does != withdrawal.DoRebroadcast {
+			t.Fatalf("after the look-up a worker does %v", does)
+		}
+	}
+}
+
+// A member of whom a person has said already what was mined leaves its batch when
+// that ends: it stays the operator's.
+func TestABatchThatIsOverHasNobody(t *testing.T) {
+	b := stoppedBatch(t)
+	ev := batchMined(t0, "elsewhere", transfers(b.Members, 2)...)
+	ev.Looked = true
+	end := runBatch(t, b, outside(ev))
+	w := &end.Members[2]
+	if got := where(end); end.Batch.Status != withdrawal.BatchFailed || w.Job.Batch != uuid.Nil || !w.Job.Review {
+		t.Fatalf("%v: %s, the batch of the third is %v", end.Batch.Status, got, w.Job.Batch)
+	}
+	if err := withdrawal.CheckBatch(end); err != nil {
+		t.Error(err)
 	}
 }
