@@ -37,7 +37,11 @@ func (s *step) pass(v *view, by Credentials) error {
 		case !exists:
 		case s.New.Watchers[i].Status == Watching:
 			w := &s.New.Watchers[i] // its second try of a cancellation waits for its time
-			_, err = s.judge(i, seen, v.listing, seen.tried() && (!w.CancelTried || !s.by.At.Before(w.NextAt)))
+			var goesOn bool
+			goesOn, err = s.judge(i, seen, v.listing, seen.tried() && (!w.CancelTried || !s.by.At.Before(w.NextAt)))
+			if goesOn && w.Provisional {
+				_, err = s.expireProvisional(i)
+			}
 		case seen.open && v.listing.Began.After(s.New.Watchers[i].EndedAt):
 			w := &s.New.Watchers[i]
 			*w = s.c.armed(*w, seen, s.by.At)
@@ -63,7 +67,7 @@ func (c *Config) armed(w Watcher, s *seen, now time.Time) Watcher {
 // judge takes one watching watcher through the order of a tick: asset, terminal
 // status, cancellation, expiry. tried: a cancellation that is due still was tried and
 // did not work; where this counts, at the expiry, the last try is an interval later. It
-// returns whether the watcher is watched on.
+// returns whether the watcher is watched on; a provisional one's expiry is the caller's.
 func (s *step) judge(i int, seen *seen, l *Listing, tried bool) (goesOn bool, err error) {
 	w := &s.New.Watchers[i]
 	if w.Asset == "" && seen != nil && seen.asset != "" {
@@ -88,13 +92,7 @@ func (s *step) judge(i int, seen *seen, l *Listing, tried bool) (goesOn bool, er
 			return false, err
 		}
 	}
-	if w.Provisional {
-		if cancel && !tried {
-			return true, nil
-		}
-		return s.expireProvisional(i)
-	}
-	if l.Answered.Before(w.ExpiresAt) {
+	if w.Provisional || l.Answered.Before(w.ExpiresAt) {
 		return true, nil
 	}
 	switch {
@@ -214,16 +212,13 @@ func (s *step) looked(e *Looked) error {
 		var seen *seen
 		if v == nil {
 			w.LastError = statemachine.Bounded(e.Error, MaxText)
-			if w.Provisional {
-				goesOn, err = s.expireProvisional(i)
-			}
 		} else {
 			seen = v.recipients[w.Recipient]
 			goesOn, err = s.judge(i, seen, v.listing, false)
 		}
 		jobFirst := v != nil && e.JobFirst && jobDue
-		if goesOn && w.Provisional && (jobFirst || held) {
-			goesOn, err = s.expireProvisional(i) // an expiry waits for nothing
+		if goesOn && w.Provisional && (jobFirst || held || seen == nil || !seen.cancelDue) {
+			goesOn, err = s.expireProvisional(i) // which waits for a cancellation of this tick alone
 		}
 		switch {
 		case err != nil:
@@ -296,6 +291,9 @@ func (s *step) ticked(e *Ticked) error {
 		}
 		seen := v.recipients[w.Recipient]
 		goesOn, err := s.judge(i, seen, v.listing, seen.tried())
+		if goesOn && w.Provisional {
+			goesOn, err = s.expireProvisional(i) // whatever was tried
+		}
 		switch {
 		case err != nil:
 			return err

@@ -197,3 +197,43 @@ func TestAProvisionalExpiryAfterACrash(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 }
+
+// A cancellation that is deferred each time, or not called, keeps no provisional watcher
+// past its expiry, in a tick or a pass; it makes its one sync job.
+func TestAProvisionalExpiryWhileCancellationsAreDeferred(t *testing.T) {
+	old := open("r", "")
+	old.Expiration = t0.Unix() - 1
+	deferred := refresh.Cancelled{Index: old.Index, Outcome: statemachine.Deferred}
+	for _, how := range []string{"tick", "pass"} {
+		for name, answers := range map[string][]refresh.Cancelled{"deferred": {deferred}, "not called": nil} {
+			for past, want := range map[time.Duration]string{-time.Microsecond: "watching none 0", 0: "expired provisional 1"} {
+				x := newWorld(t)
+				x.do(enqueued(t0, 1, refresh.InvoiceCreated, "r", ""))
+				x.claim(t0)
+				now := after(180*time.Second + past)
+				if how == "pass" {
+					x.do(enqueued(now, 2, refresh.Manual, "", ""))
+					x.pass(now, listing(now, old), answers...)
+				} else {
+					slot, lock := x.serve(now), x.fence()
+					looked := x.do(refresh.Looked{By: worker(now), Slot: slot, Lock: lock, Began: now, Listing: listing(now, old)})
+					if fmt.Sprint(looked.Tick.Cancel) != "[1]" {
+						t.Fatalf("asks %v", looked.Tick.Cancel)
+					}
+					x.do(refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, old), Recipients: looked.Tick.Recipients,
+						Cancelled: answers, Refreshed: done})
+				}
+				syncs := 0
+				for _, j := range x.w.Jobs {
+					if j.Cause == refresh.Sync {
+						syncs++
+					}
+				}
+				w := x.watcher("r")
+				if got := fmt.Sprint(w.Status, " ", w.EndReason, " ", syncs); got != want {
+					t.Errorf("%s, %s, %v past: %s, want %s", how, name, past, got, want)
+				}
+			}
+		}
+	}
+}
