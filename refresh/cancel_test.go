@@ -98,6 +98,45 @@ func TestATransferInAnUnknownStatusIsWatched(t *testing.T) {
 	}
 }
 
+// What a watcher waits for is the transfer's expiration, whatever else of it is unknown;
+// an expiration that cannot be is none.
+func TestAnUnknownTransferIsWatchedUntilItsExpiration(t *testing.T) {
+	in2d := t0.Add(48 * time.Hour).Unix()
+	with := func(change func(*refresh.Transfer)) refresh.Transfer {
+		o := open("r", "rgb:a")
+		o.Expiration = in2d
+		change(&o)
+		return o
+	}
+	const day, late = 24 * time.Hour, (48+24)*time.Hour + 30*time.Second
+	for name, c := range map[string]struct {
+		listed refresh.Transfer
+		lives  time.Duration
+	}{
+		"known":               {with(func(*refresh.Transfer) {}), late},
+		"unknown status":      {with(func(o *refresh.Transfer) { o.Status = 9 }), late},
+		"unknown kind":        {with(func(o *refresh.Transfer) { o.Kind = 9 }), late},
+		"negative index":      {with(func(o *refresh.Transfer) { o.Index = -1 }), late},
+		"negative":            {with(func(o *refresh.Transfer) { o.Expiration = -1 }), day},
+		"too far":             {with(func(o *refresh.Transfer) { o.Expiration = t0.Add(refresh.MaxAhead).Unix() + 1 }), day},
+		"too far and unknown": {with(func(o *refresh.Transfer) { o.Expiration, o.Status = math.MaxInt64, 9 }), day},
+	} {
+		x := newWorld(t)
+		x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+		x.pass(t0, listing(t0, c.listed))
+		if w := x.watcher("r"); w.ExpiresAt.Sub(t0) != c.lives {
+			t.Errorf("%s, by a pass: lives %v, want %v", name, w.ExpiresAt.Sub(t0), c.lives)
+		}
+		x = newWorld(t) // a tick that takes the asset over
+		x.do(enqueued(t0, 1, refresh.InvoiceCreated, "r", ""))
+		x.claim(t0)
+		x.tick(t0, listing(t0, c.listed), done)
+		if w := x.watcher("r"); w.Provisional || w.ExpiresAt.Sub(t0) != c.lives {
+			t.Errorf("%s, by a tick: lives %v, want %v", name, w.ExpiresAt.Sub(t0), c.lives)
+		}
+	}
+}
+
 // A batch is cancelled as a whole: not while one of it may be paid, or has time.
 func TestABatchThatMayBePaidIsNotCancelled(t *testing.T) {
 	old := refresh.Transfer{Recipient: "a", Kind: refresh.ReceiveBlind, Expiration: t0.Unix() - 1, Index: 7, HasIndex: true}

@@ -164,7 +164,7 @@ func naivePass(old *refresh.Watcher, recipient string, l refresh.Listing, worked
 		}
 		for _, t := range l.Transfers {
 			isOpen := t.Status != 2 && t.Status != 3 && !(t.HasIndex && worked[t.Index] && t.Kind >= 0 && t.Kind <= 3 && t.Status >= 0 && t.Status <= 3)
-			sane := t.Status >= 0 && t.Status <= 3 && t.Kind >= 0 && t.Kind <= 3 && t.Expiration > 0 && time.Unix(t.Expiration, 0).Sub(l.Answered) < refresh.MaxAhead
+			sane := t.Expiration > 0 && time.Unix(t.Expiration, 0).Sub(l.Answered) < refresh.MaxAhead
 			if end := time.Unix(t.Expiration, 0).Add(24*time.Hour + 30*time.Second); t.Recipient == recipient && isOpen && sane && end.After(expires) {
 				expires = end
 			}

@@ -46,7 +46,7 @@ type Listing struct {
 
 // TransferError: a transfer has a number or a text that the rules do not know.
 // It is never taken for ended and never cancelled: one of an unknown status is
-// watched as an incomplete one. The others go on. It matches [statemachine.ErrInvalid].
+// watched as an incomplete one, as long as its expiration says. The others go on. It matches [statemachine.ErrInvalid].
 type TransferError struct {
 	Transfer Transfer
 	Reason   string
@@ -165,14 +165,14 @@ func (c *Config) read(l *Listing, worked []Cancelled) *view {
 	for i := range l.Transfers {
 		t := l.Transfers[i]
 		fault := t.fault()
-		switch far := l.Answered.Add(MaxAhead).Unix(); {
-		case fault != "":
+		if fault != "" {
 			v.faults = append(v.faults, &TransferError{t, fault})
-			t.Expiration = 0
-		case t.Expiration > far:
+		}
+		if t.Expiration > l.Answered.Add(MaxAhead).Unix() {
 			v.faults = append(v.faults, &TransferError{t, fmt.Sprintf("expiration %d is more than ten years ahead and taken as none", t.Expiration)})
 			t.Expiration = 0
 		}
+		t.Expiration = max(t.Expiration, 0)
 		cancel := fault == "" && c.CanCancel(t, l.Answered)
 		callable := cancel && t.HasIndex && !shared[t.Index]
 		switch {
