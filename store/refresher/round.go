@@ -89,7 +89,9 @@ func (r *round) ended(how result) result {
 // owed asks what is next, and for the store's time.
 func (r *round) owed(ctx context.Context) (refresh.Step, refresh.Work, error) {
 	step, w, now, err := r.service.Owed(ctx, r.xpub)
-	r.storeTime, r.localTime = now, time.Now()
+	if err == nil {
+		r.storeTime, r.localTime = now, time.Now()
+	}
 	return step, w, err
 }
 

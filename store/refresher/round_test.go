@@ -173,6 +173,34 @@ func (s *slow) Update(ctx context.Context, fn func(store.Unit) error) error {
 	return err
 }
 
+// View implements [store.Store].
+func (s *slow) View(ctx context.Context, fn func(store.Unit) error) error {
+	if s.fails != nil {
+		return s.fails
+	}
+	return s.Store.View(ctx, fn)
+}
+
+// Where the store does not say what is owed, a round knows the time still: a listing of
+// a tick that goes on is of now.
+func TestTheTimeOfARoundWhereTheStoreFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &slow{Store: memory.New(memory.Options{})}
+		r := newSlots(t, db, "a").turn(t, 1)[0].Work
+		if _, _, err := r.owed(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		db.fails = errors.New("the connection is lost")
+		time.Sleep(3 * time.Second)
+		if _, _, err := r.owed(t.Context()); err == nil {
+			t.Fatal("no error")
+		}
+		if now := r.now(); !now.Equal(time.Now()) {
+			t.Errorf("it is %v, want %v", now, time.Now())
+		}
+	})
+}
+
 // newSlots are those of a process on a store that has one wallet with a job each.
 func newSlots(t *testing.T, db store.Store[store.Unit], xpubs ...string) *slots {
 	t.Helper()
