@@ -240,6 +240,7 @@ func (s *step) looked(e *Looked) error {
 			s.postpone(w, began)
 		}
 	}
+	tick.Cancel = inTurn(tick.Cancel, s.Old.Wallet.HungRounds)
 	s.Tick = tick
 	if len(tick.Recipients) == 0 {
 		if v == nil {

@@ -79,7 +79,7 @@ func TestFaultyTransfersAreReportedAndNeverEnded(t *testing.T) {
 	if w := x.watcher("good"); w.Status != refresh.Settled {
 		t.Errorf("good is %v", w.Status)
 	}
-	cancel, _ := config.PlanPass(listing(t0, append(faulty, good)...))
+	cancel, _ := config.PlanPass(listing(t0, append(faulty, good)...), 0)
 	if len(cancel) != 0 {
 		t.Errorf("cancels %v", cancel)
 	}
@@ -157,7 +157,7 @@ func TestABatchThatMayBePaidIsNotCancelled(t *testing.T) {
 		sibling.Recipient = "b"
 		c.sibling(&sibling)
 		for _, all := range [][]refresh.Transfer{{old, sibling}, {sibling, old}} {
-			cancel, faults := config.PlanPass(listing(t0, all...))
+			cancel, faults := config.PlanPass(listing(t0, all...), 0)
 			if c.called && fmt.Sprint(cancel) != "[7]" || !c.called && (len(cancel) != 0 || len(faults) == 0) {
 				t.Errorf("%s: cancels %v, %v", name, cancel, faults)
 			}
@@ -183,7 +183,7 @@ func TestOneCancellationForEachIndex(t *testing.T) {
 	sibling := refresh.Transfer{Recipient: "sibling", Kind: refresh.Send, Status: 3, Index: 7, HasIndex: true}
 	nobody := old("", 0) // no recipient, and 0 is an index
 	l := listing(t0, old("b", 7), old("a", 7), sibling, nobody, old("c", 3))
-	cancel, faults := config.PlanPass(l)
+	cancel, faults := config.PlanPass(l, 0)
 	if fmt.Sprint(cancel, faults) != "[7 0 3] []" {
 		t.Fatal(cancel, faults)
 	}

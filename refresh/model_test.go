@@ -217,7 +217,7 @@ func (n node) steps(i int, step func(string, node)) {
 	case listing2, ticking:
 		cancel := me.tick.Cancel
 		if me.phase == listing2 {
-			cancel, _ = modelConfig.PlanPass(me.list)
+			cancel, _ = modelConfig.PlanPass(me.list, n.work.Wallet.HungRounds)
 		}
 		outcomes := []statemachine.Outcome{0}
 		if len(cancel) > 0 && mayCall {

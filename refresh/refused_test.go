@@ -304,3 +304,73 @@ func TestCancellationAtTheExpiryBeforeAJob(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 }
+
+// Of two batches of one recipient each needs its answer; but one that may have hung and
+// ended the round is a try of both, since the next round begins with the other.
+func TestEachBatchOfARecipientIsTried(t *testing.T) {
+	day := after(24 * time.Hour)
+	old := func(index int32) refresh.Transfer {
+		o := open("r", "a")
+		o.Expiration, o.Index = t0.Unix()-24*3600, index
+		return o
+	}
+	const unknown, deferred = statemachine.Unknown, statemachine.Deferred
+	for _, how := range []string{"tick", "pass"} {
+		for _, c := range []struct {
+			first, second statemachine.Outcome
+			tried         bool
+		}{
+			{0, 0, false}, {failed, 0, false}, {0, failed, false}, {deferred, 0, false}, {done, 0, false},
+			{failed, deferred, false}, {deferred, failed, false}, {deferred, deferred, false}, {unknown, deferred, false},
+			{failed, failed, true}, {failed, unknown, true}, {unknown, unknown, true}, {done, failed, true}, {unknown, 0, true}, {0, unknown, true},
+		} {
+			x := newWorld(t)
+			x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+			x.pass(t0, listing(t0, old(1), old(2)))
+			x.w.Watchers[0].NextAt = day
+			var answers []refresh.Cancelled
+			for i, outcome := range []statemachine.Outcome{c.first, c.second} {
+				if outcome != 0 {
+					answers = append(answers, refresh.Cancelled{Index: int32(i + 1), Outcome: outcome})
+				}
+			}
+			l := listing(day, old(1), old(2))
+			if how == "pass" {
+				x.do(enqueued(day, 2, refresh.Manual, "", ""))
+				x.pass(day, l, answers...)
+			} else {
+				slot, lock := x.serve(day), x.fence()
+				looked := x.do(refresh.Looked{By: worker(day), Slot: slot, Lock: lock, Began: day, Listing: l})
+				x.do(refresh.Ticked{By: worker(day), Held: refresh.Held{Slot: slot, Lock: lock}, Began: day, Listing: l, Recipients: looked.Tick.Recipients,
+					Cancelled: answers, Refreshed: statemachine.Unknown})
+			}
+			if w := x.watcher("r"); w.Status != refresh.Watching || w.CancelTried != c.tried {
+				t.Errorf("%s, %v and %v: %+v", how, c.first, c.second, w)
+			}
+		}
+	}
+}
+
+// After each round that hung another batch is called first.
+func TestCancellationsTakeTurns(t *testing.T) {
+	var l []refresh.Transfer
+	for i := range int32(3) {
+		o := open(fmt.Sprint("r", i), "a")
+		o.Expiration, o.Index = t0.Unix()-24*3600, i
+		l = append(l, o)
+	}
+	for hung, want := range []string{"[0 1 2]", "[1 2 0]", "[2 0 1]", "[0 1 2]"} {
+		x := newWorld(t)
+		x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+		x.pass(t0, listing(t0, l...))
+		slot := x.serve(t0)
+		if x.w.Wallet.HungRounds = int32(hung); hung > 0 {
+			x.w.Wallet.NotBefore = t0
+		}
+		c := x.do(refresh.Looked{By: worker(t0), Slot: slot, Lock: x.fence(), Began: t0, Listing: listing(t0, l...)})
+		cancel, _ := config.PlanPass(listing(t0, l...), int32(hung))
+		if fmt.Sprint(c.Tick.Cancel) != want || fmt.Sprint(cancel) != want {
+			t.Errorf("%d rounds hung: a tick calls %v, a pass %v, want %s", hung, c.Tick.Cancel, cancel, want)
+		}
+	}
+}

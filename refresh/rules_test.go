@@ -309,7 +309,7 @@ func TestLongListings(t *testing.T) {
 		l.Transfers[i] = refresh.Transfer{Recipient: fmt.Sprint("r", i), Kind: refresh.ReceiveBlind, Expiration: t0.Unix() - 1, Index: int32(i), HasIndex: true}
 	}
 	began := time.Now()
-	cancel, faults := config.PlanPass(l)
+	cancel, faults := config.PlanPass(l, 0)
 	if len(cancel) != refresh.MaxTransfers || len(faults) != 0 {
 		t.Errorf("%d to cancel, %d faults", len(cancel), len(faults))
 	}

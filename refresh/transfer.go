@@ -3,6 +3,7 @@ package refresh
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -123,10 +124,10 @@ type seen struct {
 	open       bool   // a transfer is incomplete, those that were cancelled excepted
 	asset      string // of the incomplete transfers if one has it, else of any
 	assetOpen  bool
-	expiration int64   // the latest of the incomplete transfers; 0: none
-	cancelDue  bool    // a cancellation is due and is not known to have worked
-	indexes    []int32 // to cancel, perhaps one twice
-	asked      bool    // one of indexes was called
+	expiration int64                         // the latest of the incomplete transfers; 0: none
+	cancelDue  bool                          // a cancellation is due and is not known to have worked
+	indexes    []int32                       // to cancel, perhaps one twice
+	answers    map[statemachine.Outcome]bool // to the calls of indexes; 0: one was not called
 	refused    map[int32]bool
 	end        WatcherTrigger
 	endIndex   int64 // of the transfer that decides the end; -1: it has none
@@ -139,9 +140,12 @@ func (s *seen) toCancel() []int32 {
 	return s.indexes
 }
 
-// tried reports whether a cancellation that is due was tried: one was called, or none
-// can be. A call that was deferred, or not made, is no try.
-func (s *seen) tried() bool { return s == nil || len(s.indexes) == 0 || s.asked }
+// tried reports whether the cancellations that are due were tried: each was called, or
+// none can be. A call that was deferred, or not made, is no try; but one of which nobody
+// knows the answer may have hung and ended the round: the next begins with another one.
+func (s *seen) tried() bool {
+	return s == nil || !s.answers[statemachine.Deferred] && (!s.answers[0] || s.answers[statemachine.Unknown])
+}
 
 // read judges every transfer at the time of the answer. An answer to one index
 // of worked holds for every listed transfer of that index.
@@ -189,7 +193,7 @@ func (c *Config) read(l *Listing, worked []Cancelled) *view {
 		}
 		s := v.recipients[t.Recipient]
 		if s == nil {
-			s = &seen{endIndex: -2}
+			s = &seen{endIndex: -2, answers: map[statemachine.Outcome]bool{}}
 			v.recipients[t.Recipient] = s
 			v.order = append(v.order, t.Recipient)
 		}
@@ -216,7 +220,7 @@ func (s *seen) add(t *Transfer, faulty, cancelDue, callable bool, answer statema
 		s.cancelDue = s.cancelDue || cancelDue
 		if callable {
 			s.indexes = append(s.indexes, t.Index)
-			s.asked = s.asked || answer != 0 && answer != statemachine.Deferred
+			s.answers[answer] = true
 			if answer == statemachine.Failed {
 				if s.refused == nil {
 					s.refused = map[int32]bool{}
@@ -248,8 +252,18 @@ func (s *seen) add(t *Transfer, faulty, cancelDue, callable bool, answer statema
 
 // PlanPass is what a pass calls after its look-up: failtransfers, once for each
 // of these indexes, in this order. An index is named when all listed transfers
-// that have it can be cancelled or have failed.
-func (c Config) PlanPass(l Listing) (cancel []int32, faults []error) {
+// that have it can be cancelled or have failed. hungRounds is [Wallet].HungRounds.
+func (c Config) PlanPass(l Listing, hungRounds int32) (cancel []int32, faults []error) {
 	v := c.read(&l, nil)
-	return v.indexes, v.faults
+	return inTurn(v.indexes, hungRounds), v.faults
+}
+
+// inTurn begins with another index after each round that hung, so that one which
+// always hangs, and ends its round, keeps no other from being called.
+func inTurn(indexes []int32, hungRounds int32) []int32 {
+	if len(indexes) == 0 {
+		return nil
+	}
+	first := int(hungRounds) % len(indexes)
+	return slices.Concat(indexes[first:], indexes[:first])
 }

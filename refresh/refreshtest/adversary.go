@@ -52,7 +52,7 @@ func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Eve
 	var answers []refresh.Cancelled
 	for index := range int32(3) {
 		if rapid.Bool().Draw(t, "cancelled") {
-			answers = append(answers, refresh.Cancelled{Index: index, Outcome: rapid.SampledFrom([]statemachine.Outcome{statemachine.Done, statemachine.Failed, statemachine.Unknown}).Draw(t, "answer")})
+			answers = append(answers, refresh.Cancelled{Index: index, Outcome: rapid.SampledFrom(statemachine.Outcome(0).Values()).Draw(t, "answer")})
 		}
 	}
 	kinds := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}

@@ -175,7 +175,7 @@ func (r *round) job(ctx context.Context) error {
 	r.bound(0)
 	held := r.hold(job.ID, job.Lease.Fence, c.New.Lock.Lease.Fence, sent)
 	done := refresh.JobDone{By: r.by(), Held: held}
-	err = r.pass(ctx, job.Credentials, &done)
+	err = r.pass(ctx, job.Credentials, c.New.Wallet.HungRounds, &done)
 	if err == nil {
 		_, err = r.send(ctx, done)
 		return err
@@ -195,14 +195,14 @@ func (r *round) job(ctx context.Context) error {
 }
 
 // pass makes the calls of a job: refresh, look up, cancel.
-func (r *round) pass(ctx context.Context, w refresh.Credentials, done *refresh.JobDone) (err error) {
+func (r *round) pass(ctx context.Context, w refresh.Credentials, hungRounds int32, done *refresh.JobDone) (err error) {
 	if err := r.callFor(ctx, func(ctx context.Context) error { return r.host.Refresh(ctx, w) }); err != nil {
 		return err
 	}
 	if done.Listing, err = r.look(ctx, w, true, nil); err != nil {
 		return err
 	}
-	indexes, _ := r.config.PlanPass(done.Listing)
+	indexes, _ := r.config.PlanPass(done.Listing, hungRounds)
 	done.Cancelled = r.cancel(ctx, w, indexes, nil)
 	return nil
 }

@@ -144,7 +144,7 @@ func TestNothingIsCalledAtTheEndOfTheLock(t *testing.T) {
 		r.bound(0)
 		r.hold(uuid.New(), 1, 5, time.Now())
 		time.Sleep(r.config.LockTTL)
-		if err := r.pass(t.Context(), refresh.Credentials{}, new(refresh.JobDone)); !errors.Is(err, errNotHeld) {
+		if err := r.pass(t.Context(), refresh.Credentials{}, 0, new(refresh.JobDone)); !errors.Is(err, errNotHeld) {
 			t.Error(err)
 		}
 		if got := r.cancel(t.Context(), refresh.Credentials{}, []int32{0}, nil); len(got) != 0 || h.calls != 0 {

@@ -95,6 +95,66 @@ func TestCancellationsThatHangAtTheExpiry(t *testing.T) {
 	})
 }
 
+// A cancellation that always hangs keeps the recipient's other one from being called for
+// one round, in ticks and in passes, and the watcher from its end for two tries.
+func TestABatchThatAlwaysHangs(t *testing.T) {
+	for _, pass := range []bool{false, true} {
+		virtual(t, func(c *refresh.Config) { c.WatcherTTL = 5 * time.Minute }, func(t *testing.T, s *system) {
+			x := s.node.wallet(refreshtest.Wallet(0).XpubVan)
+			for i := range int32(2) {
+				old := incoming("r", "asset")
+				old.Expiration, old.Index = s.begin.Unix()-24*60*60-60, i+1
+				x.transfers = append(x.transfers, old)
+			}
+			x.hangOn, s.node.keep = "failtransfers 1", true
+			s.enqueue(0, refresh.Sync, "", "")
+			s.start("w1")
+			time.Sleep(70 * time.Second) // the first round hung
+			if pass {
+				s.enqueue(0, refresh.Manual, "", "")
+			}
+			time.Sleep(30 * time.Second)
+			_, _, log := s.node.seen()
+			calls := strings.Join(log, ", ")
+			if n := strings.Count(calls, "failtransfers 1"); n != 2 || strings.Count(calls, "failtransfers 2") != 1 || strings.LastIndex(calls, "failtransfers 1") < strings.Index(calls, "failtransfers 2") {
+				t.Errorf("pass %v: %s", pass, calls)
+			}
+			time.Sleep(2 * time.Hour)
+			if r := s.watcher(0, "r"); r.EndReason != refresh.EndOpen {
+				t.Errorf("pass %v: %+v", pass, r)
+			}
+		})
+	}
+}
+
+// As long as all of a recipient's cancellations hang, each is called at the expiry before
+// the watcher ends, which it does.
+func TestAllBatchesOfARecipientHang(t *testing.T) {
+	virtual(t, func(c *refresh.Config) { c.WatcherTTL = 5 * time.Minute }, func(t *testing.T, s *system) {
+		x := s.node.wallet(refreshtest.Wallet(0).XpubVan)
+		for i := range int32(2) {
+			old := incoming("r", "asset")
+			old.Expiration, old.Index = s.begin.Unix()-24*60*60-60, i+1
+			x.transfers = append(x.transfers, old)
+		}
+		x.hangOn, s.node.keep = "failtransfers", true
+		s.enqueue(0, refresh.Sync, "", "")
+		s.start("w1")
+		time.Sleep(6 * time.Hour)
+		r, late := s.watcher(0, "r"), map[string]int{}
+		_, _, log := s.node.seen()
+		for _, call := range log {
+			at, what, _ := strings.Cut(call, " ")
+			if d, err := time.ParseDuration(at); err == nil && strings.Contains(what, "failtransfers") && !s.begin.Add(d).Before(r.ExpiresAt) {
+				late[what[len(what)-1:]]++
+			}
+		}
+		if r.EndReason != refresh.EndOpen || late["1"] != 1 || late["2"] != 1 {
+			t.Errorf("%v calls at the expiry: %+v", late, r)
+		}
+	})
+}
+
 // A cancellation that times out in a tick ends the round; the watchers have had their
 // turn.
 func TestTimeoutInATick(t *testing.T) {
