@@ -47,7 +47,8 @@ type Listing struct {
 
 // TransferError: a transfer has a number or a text that the rules do not know.
 // It is never taken for ended and never cancelled: one of an unknown status is
-// watched as an incomplete one, as long as its expiration says. The others go on. It matches [statemachine.ErrInvalid].
+// watched as an incomplete one, as long as its expiration says. The others go on. It
+// matches [statemachine.ErrInvalid].
 type TransferError struct {
 	Transfer Transfer
 	Reason   string
