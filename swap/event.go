@@ -292,7 +292,8 @@ const (
 	// while the intent may still be sent.
 	NotSent
 	// PaidBy confirms, by the operator's name, that a transaction paid for the
-	// item: it is filed, and its look-up finishes the item.
+	// item: it is filed, or reopened if it was proved not to have paid, and its
+	// look-up finishes the item.
 	PaidBy
 	// Drop gives up a credit that has vanished.
 	Drop

@@ -275,7 +275,7 @@ func (s *step) correct(in *Intent, e *Ordered) error {
 	switch unclaimed := in.Filed && in.Claim == ""; {
 	case unclaimed && e.Rival != "":
 		return s.rival(e.Rival)
-	case unclaimed && in.Proof != 0: // not_sent was wrong: it is looked up again
+	case in.Proof != 0: // what proved it, not_sent or a look-up, may be wrong: it is looked up again
 		if n := s.item.openIntent(); n != 0 {
 			return s.refuse(statemachine.ErrHeld, fmt.Sprintf("intent %d is open: its look-up comes first", n))
 		}
@@ -290,7 +290,10 @@ func (s *step) correct(in *Intent, e *Ordered) error {
 		return nil
 	}
 	if !in.Final && net != 0 {
-		in.Net, in.Fee, in.Destination = net, rest(s.item.Amount, net), ""
+		in.Net, in.Fee = net, rest(s.item.Amount, net)
+		if in.Filed || s.item.discrepant(Mismatch) { // else it went where it was to go, or its look-up conflicts
+			in.Destination = ""
+		}
 	}
 	return s.explained(e, number(in.Number))
 }

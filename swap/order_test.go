@@ -145,3 +145,65 @@ func TestPaidByIsCorrected(t *testing.T) {
 		}
 	})
 }
+
+// paid_by of what was begun here and is proved not to have paid reopens it: its
+// look-up decides, and nothing is begun before that.
+func TestPaidByReopensWhatIsProved(t *testing.T) {
+	paidBy := func(r *run[swap.Credit], txid string, a swap.Action) swap.Ordered {
+		return swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: a, TxID: txid, Reason: "x"}
+	}
+	reopened := func(t *testing.T, r *run[swap.Credit]) {
+		t.Helper()
+		if in := r.i().Intents[0]; in.Outcome != statemachine.Unknown || in.Proof != 0 || !in.ClosedAt.IsZero() {
+			t.Fatalf("not reopened: %+v", in)
+		}
+		r.wait(time.Hour).claim().do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable}).refused(r.begun(swap.Send), statemachine.ErrHeld)
+		if s := r.next(); len(s.Tasks) != 1 || s.Tasks[0].Do != swap.LookUp || s.Tasks[0].Number != 1 {
+			t.Fatalf("owed: %+v", s)
+		}
+	}
+	notSent := func(r *run[swap.Credit]) {
+		r.wait(time.Hour).do(swap.Ordered{By: r.operator(), Order: swap.NotSent, Number: 1, Height: 1001, Reason: "a mistake"})
+	}
+	for name, prove := range map[string]func(*run[swap.Credit]){
+		"said":     notSent,
+		"negative": func(r *run[swap.Credit]) { r.prove() },
+		"errored":  func(r *run[swap.Credit]) { r.failedOnChain(1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := sending(t)
+			prove(r)
+			for _, amount := range []uint64{0, r.latest().Net} {
+				r := *r
+				order := paidBy(&r, r.latest().Signature, swap.Send)
+				order.Amount = amount
+				reopened(t, r.do(order, order))
+				r.found(1, 10).is(awaitingText).found(1, 10).is("processed").kinds()
+			}
+			reopened(t, r.do(paidBy(r, r.latest().Signature, swap.Send)))
+			r.missing(1).release().begin(swap.Send) // it did not pay, after all
+		})
+	}
+	t.Run("of another amount", func(t *testing.T) {
+		r := sending(t).prove()
+		s := sighting(r.latest(), 10, true)
+		s.Amount, s.Destination = 9_000_000, "elsewhere"
+		reopened(t, r.outbound(s).kinds(swap.Mismatch).do(paidBy(r, s.TxID, swap.Send)))
+		look := swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: s}
+		r.do(look).is(awaitingText).do(look).is("processed")
+		if m := r.item.Money(); m.PaidOut != 9_000_000 || m.Fees != 1_000_000 || m.Excess != 0 {
+			t.Errorf("money %+v", m)
+		}
+	})
+	t.Run("while another one is open", func(t *testing.T) {
+		r := sending(t)
+		notSent(r)
+		first := r.latest().Signature
+		r.release().begin(swap.Send).refused(paidBy(r, first, swap.Send), statemachine.ErrHeld)
+	})
+	t.Run("a lost refund", func(t *testing.T) {
+		r := refunded(t).wait(time.Hour).missing(1).kinds(swap.OutboundLost)
+		r.do(paidBy(r, r.latest().TxID, swap.Refund)).order(swap.Requeue).is("refund pending").claim().refused(r.begun(swap.Refund), statemachine.ErrHeld)
+		r.found(1, 10).is("refunded").found(1, 10)
+	})
+}
