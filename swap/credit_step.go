@@ -81,7 +81,7 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 		}
 		c.GoneAt, c.Confirmations = s.by.At, 0
 		return s.note("the inbound transaction has vanished")
-	case e.Gone, c.Status != CreditPending && c.GoneAt.IsZero(),
+	case e.Gone, !c.unpaid() && c.GoneAt.IsZero(),
 		c.GoneAt.IsZero() && (e.Count == c.Confirmations || min(e.Count, c.Confirmations) >= s.p.CreditConfirmations):
 		s.later = true
 		return nil
@@ -115,6 +115,12 @@ func (c *Credit) unpaid() bool {
 // ripe reports whether the inbound transaction counts.
 func (c *Credit) ripe(p *Policy) bool {
 	return c.Terms.Frozen && c.Confirmations >= p.CreditConfirmations && c.GoneAt.IsZero()
+}
+
+// uncounted reports whether confirmations are waited for: before a mapping counts,
+// and before anything goes out, however the credit came to where it is.
+func (c *Credit) uncounted(p *Policy) bool {
+	return (c.Status == CreditPending || c.Status == CreditTradeBalanceCheck) && !c.ripe(p)
 }
 
 // mappingLooked: only a mapping of this very credit by its owner counts.

@@ -306,3 +306,54 @@ func TestWhatABegunMayNotBe(t *testing.T) {
 		}
 	}
 }
+
+func counted(r *run[swap.Credit], n uint64) *run[swap.Credit] {
+	r.t.Helper()
+	return r.do(swap.Confirmations{By: by(swap.Observer, r.now), Count: n})
+}
+
+func vanished(r *run[swap.Credit]) *run[swap.Credit] {
+	r.t.Helper()
+	return r.do(swap.Confirmations{By: by(swap.Observer, r.now), Gone: true})
+}
+
+// asksCount: the confirmations are asked for, and nothing is begun.
+func asksCount(r *run[swap.Credit]) *run[swap.Credit] {
+	r.t.Helper()
+	asked := false
+	for _, task := range r.claim().next().Tasks {
+		asked = asked || task.Do == swap.CountConfirmations
+		if task.Do == swap.Begin || task.Do == swap.CheckAccount || task.Do == swap.LookUpMapping {
+			r.t.Errorf("owed: %+v", task)
+		}
+	}
+	if !asked {
+		r.t.Errorf("nobody counts: %+v", r.next())
+	}
+	return r
+}
+
+// The last look at a mapping waits for confirmations, and they are counted again.
+func TestConfirmationsAreCountedInTradeBalanceCheck(t *testing.T) {
+	for name, unripe := range map[string]func(*run[swap.Credit]){
+		"it vanished and is back": func(r *run[swap.Credit]) { counted(vanished(r), 1) },
+		"more are demanded":       func(r *run[swap.Credit]) { r.p.CreditConfirmations = 6 },
+		"one was taken back":      func(r *run[swap.Credit]) { counted(r, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := balanceCheck(t)
+			unripe(r)
+			asksCount(r.release())
+			r.do(r.mapping()).is("trade balance to be checked")
+			asksCount(counted(r, r.p.CreditConfirmations-1).wait(time.Hour))
+			if !counted(r, r.p.CreditConfirmations-1).i().Overdue(r.now) {
+				t.Error("it is not overdue")
+			}
+			counted(r, r.p.CreditConfirmations).wait(time.Minute).claim()
+			if s := r.next(); len(s.Tasks) != 1 || s.Tasks[0].Do != swap.LookUpMapping {
+				t.Errorf("owed: %+v", s)
+			}
+			r.do(r.mapping()).is("ready for processing")
+		})
+	}
+}

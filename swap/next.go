@@ -254,7 +254,7 @@ func (x *depositSide) asks(a *asking) {
 func (x *creditSide) asks(a *asking) {
 	c := &x.c
 	switch {
-	case c.Status == CreditPending && !c.ripe(a.p), !c.GoneAt.IsZero() && c.unpaid():
+	case c.uncounted(a.p), !c.GoneAt.IsZero() && c.unpaid():
 		a.add(time.Time{}, a.task(CountConfirmations, "count"))
 		if a.why == "" && !c.GoneAt.IsZero() {
 			a.why = "what came in has vanished: drop it"
@@ -320,7 +320,7 @@ func (s *step) overdue() (at time.Time) {
 		earliest(i.Intents[len(i.Intents)-1].At)
 	}
 	if c, ok := s.side.(*creditSide); ok && c.c.unpaid() {
-		if c.c.Status == CreditPending && !c.c.ripe(s.p) {
+		if c.c.uncounted(s.p) {
 			earliest(later(i.At, i.Stored).Add(s.p.RefundTimeout))
 		}
 		if !c.c.GoneAt.IsZero() {
