@@ -120,7 +120,10 @@ func (c *Credit) ripe(p *Policy) bool {
 // uncounted reports whether confirmations are waited for: before a mapping counts,
 // and before anything goes out, however the credit came to where it is.
 func (c *Credit) uncounted(p *Policy) bool {
-	return (c.Status == CreditPending || c.Status == CreditTradeBalanceCheck) && !c.ripe(p)
+	if c.Status == CreditPending || c.Status == CreditTradeBalanceCheck {
+		return !c.ripe(p)
+	}
+	return c.stage().performs != 0 && c.unpaid() && (!c.GoneAt.IsZero() || c.Confirmations < p.CreditConfirmations)
 }
 
 // mappingLooked: only a mapping of this very credit by its owner counts.
@@ -160,7 +163,7 @@ func (x *creditSide) elapsed(s *step) error {
 	if c.Status == CreditPending && c.ripe(s.p) && c.Tried && s.over(s.p.RefundTimeout, 0) {
 		return s.move(mappingTimeout, "")
 	}
-	if !c.GoneAt.IsZero() {
+	if c.uncounted(s.p) {
 		return nil
 	}
 	return s.idle(c.stage().performs)

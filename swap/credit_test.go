@@ -2,6 +2,7 @@ package swap_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -356,4 +357,47 @@ func TestConfirmationsAreCountedInTradeBalanceCheck(t *testing.T) {
 			r.do(r.mapping()).is("ready for processing")
 		})
 	}
+}
+
+// Whatever moved a credit on, nothing goes out for it below the confirmations.
+func TestNothingIsBegunBelowTwoConfirmations(t *testing.T) {
+	again := func(t *testing.T) *run[swap.Credit] {
+		return sending(t).answer(statemachine.Failed).prove().wait(6 * time.Minute).release()
+	}
+	for name, c := range map[string]struct {
+		at  func(*testing.T) *run[swap.Credit]
+		act swap.Action
+	}{
+		"ready": {creditReady, swap.Send}, "sending": {again, swap.Send}, "refund pending": {refundPending, swap.Refund},
+		"collecting refund": {collecting, swap.Refund}, "quarantined": {quarantined, swap.Quarantine},
+	} {
+		for n := range uint64(3) {
+			t.Run(fmt.Sprint(name, ", back with ", n), func(t *testing.T) {
+				r := vanished(c.at(t))
+				counted(r, n).attended().claim()
+				if c.act == swap.Send {
+					r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
+				}
+				if n < 2 {
+					asksCount(r).refused(r.begun(c.act), statemachine.ErrHeld)
+					if !r.i().Overdue(r.now.Add(2 * time.Hour)) {
+						t.Error("it is never overdue")
+					}
+				}
+				counted(r, 2).do(r.begun(c.act))
+			})
+		}
+	}
+	// Time moves nothing meanwhile.
+	r := ripe(t)
+	r.item.From = ""
+	r.claim().do(r.mapping(), swap.AccountChecked{By: r.worker(), State: swap.AccountMissing}).is("refund pending")
+	counted(r, 1).elapse().is("refund pending")
+	counted(r, 2).elapse().is("quarantined")
+	// What has gone out waits for its end alone.
+	r = counted(awaiting(t), 1).wait(time.Minute)
+	if s := r.next(); len(s.Tasks) != 1 || s.Tasks[0].Do != swap.LookUp {
+		t.Errorf("owed: %+v", s)
+	}
+	r.found(1, 10).is("processed")
 }

@@ -107,8 +107,8 @@ func (s *step) mayPay(c Control, a Action) error {
 	case in != nil:
 		return s.refuse(statemachine.ErrHeld, fmt.Sprintf("intent %d (%s) may have paid or may still pay", in.Number, in.Action))
 	}
-	if c, ok := s.side.(*creditSide); ok && (!c.c.GoneAt.IsZero() || a == Quarantine && c.c.SettledBy != 0) {
-		return s.refuse(statemachine.ErrHeld, "what came in has vanished, or was paid already")
+	if c, ok := s.side.(*creditSide); ok && (c.c.uncounted(s.p) || a == Quarantine && c.c.SettledBy != 0) {
+		return s.refuse(statemachine.ErrHeld, "what came in has vanished or has too few confirmations, or was paid already")
 	}
 	return nil
 }
