@@ -20,7 +20,8 @@ const (
 	// MaxAmount bounds every amount, in units of 10^-6: what a signed 64-bit
 	// column holds.
 	MaxAmount = 1<<63 - 1
-	// MaxIntents bounds the intents of one item.
+	// MaxIntents bounds the intents that are begun for one item: at a minute each,
+	// deferred ones last 16 hours. After the last one an [Operator] has it.
 	MaxIntents = 1000
 )
 

@@ -221,6 +221,9 @@ func (a *asking) perform() {
 	case exhausted || net == 0 || !word(to, MaxAddress) || act == Send && i.Terms.micro(i.Amount) || act != Quarantine && a.p.own(to):
 		a.now(Tell, "tell")
 		return
+	case len(i.Intents) >= MaxIntents:
+		a.why = fmt.Sprintf("%d intents were begun, and no more may be: pay it by hand and say paid_by", len(i.Intents))
+		return
 	case act == Send && !i.Checked:
 		t := a.task(CheckAccount, "check")
 		t.Account = to
@@ -302,8 +305,8 @@ func after(limit time.Duration, times ...time.Time) time.Time {
 }
 
 // overdue is when the item becomes somebody's business: an intent that nobody
-// could settle in time, two outbounds of which one is not final, a credit
-// without confirmations or one that vanished.
+// could settle in time, two outbounds of which one is not final, the last intent
+// that may be begun, a credit without confirmations or one that vanished.
 func (s *step) overdue() (at time.Time) {
 	i := s.item
 	earliest := func(t time.Time) {
@@ -316,7 +319,9 @@ func (s *step) overdue() (at time.Time) {
 			earliest(in.At.Add(s.p.ConfirmTimeout))
 		}
 	}
-	if n, _ := i.landed(); n > 1 && !i.discrepant(DoublePayout) {
+	n, _ := i.landed()
+	g := s.side.stage()
+	if n > 1 && !i.discrepant(DoublePayout) || len(i.Intents) >= MaxIntents && g.performs != 0 && !g.finished() {
 		earliest(i.Intents[len(i.Intents)-1].At)
 	}
 	if c, ok := s.side.(*creditSide); ok && c.c.unpaid() {

@@ -207,7 +207,7 @@ func (s *step) paidBy(e *Ordered) error {
 	if c, ok := s.side.(*creditSide); ok && c.c.Status == CreditPending && !c.c.ripe(s.p) {
 		return s.refuse(statemachine.ErrIllegal, "nothing leaves this state before two confirmations")
 	}
-	if len(s.item.Intents) >= MaxIntents {
+	if len(s.item.Intents) >= maxFiled {
 		return s.refuse(statemachine.ErrInvalid, "too many intents")
 	}
 	in := Intent{Action: e.Action, Chain: chain, TxID: txForm(chain, e.TxID)}

@@ -219,12 +219,16 @@ func (s *step) second(in *Intent, txid, rival string) error {
 		Text: fmt.Sprintf("intent %d was answered with another transaction", in.Number)}) {
 		return nil
 	}
-	if len(s.item.Intents) < MaxIntents {
+	if len(s.item.Intents) < maxFiled {
 		s.file(Intent{Action: in.Action, Attempt: in.Attempt, Chain: in.Chain, Destination: in.Destination, Net: in.Net, Fee: in.Fee, TxID: txid}, rival)
 	}
 	s.stop(ByLate, fmt.Sprintf("intent %d was answered with a second transaction", in.Number))
 	return s.note("a second transaction was answered")
 }
+
+// maxFiled bounds the intents with those that are filed: when no more may be begun,
+// a person pays, and says so.
+const maxFiled = MaxIntents + MaxIntents/10
 
 // file adds an outbound that was not begun here: it may have paid.
 func (s *step) file(in Intent, rival string) {

@@ -138,3 +138,20 @@ func TestAnImportedRowThatLacksItsIntentIsNotSentAgain(t *testing.T) {
 	d.do(swap.Ordered{By: d.operator(), Order: swap.PaidBy, Action: swap.Refund, TxID: "named", Reason: "x"})
 	d.wait(10 * time.Minute).missing(1).is("refund sent, awaiting confirmation").wait(time.Microsecond).missing(1).is("to be quarantined")
 }
+
+// When no more may be begun a person is named, who can finish it.
+func TestAfterTheLastIntentAnOperatorHasIt(t *testing.T) {
+	r := ready(t)
+	for n := 1; n <= swap.MaxIntents; n++ {
+		if s := r.next(); s.Party != swap.Worker || r.i().Overdue(r.now.Add(time.Minute)) {
+			t.Fatalf("intent %d: owed %+v", n, s)
+		}
+		r.begin(swap.Send).answer(statemachine.Deferred).prove().wait(time.Minute)
+	}
+	r.release().attended()
+	if s := r.next(); s.Party != swap.Operator || len(s.Tasks) > 0 || !strings.Contains(s.Why, "paid_by") || !r.i().Overdue(r.now) || !r.i().CheckAt.IsZero() {
+		t.Fatalf("owed: %+v, overdue at %v", s, r.i().OverdueAt)
+	}
+	r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Send, TxID: "byhand", Reason: "x"})
+	r.found(swap.MaxIntents+1, 1).is(debitedText).found(swap.MaxIntents+1, 10).is("debit_confirmed").over()
+}
