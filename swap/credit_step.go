@@ -82,7 +82,8 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 		c.GoneAt, c.Confirmations = s.by.At, 0
 		return s.note("the inbound transaction has vanished")
 	case e.Gone, !c.unpaid() && c.GoneAt.IsZero(),
-		c.GoneAt.IsZero() && (e.Count == c.Confirmations || min(e.Count, c.Confirmations) >= s.p.CreditConfirmations):
+		c.GoneAt.IsZero() && (e.Count == c.Confirmations || min(e.Count, c.Confirmations) >= s.p.CreditConfirmations) &&
+			(c.Status != CreditPending || c.Terms.Frozen || e.Count < s.p.CreditConfirmations): // else the policy demands fewer since
 		s.later = true
 		return nil
 	}

@@ -42,6 +42,18 @@ func TestNothingLeavesPendingBelowTwoConfirmations(t *testing.T) {
 	})
 }
 
+// A policy that demands fewer confirmations counts for what is pending, whether more
+// come or not.
+func TestFewerConfirmationsAreDemanded(t *testing.T) {
+	for _, n := range []uint64{3, 4} {
+		r := pending(t)
+		r.p.CreditConfirmations = 6
+		counted(r, 3).is("pending_receival")
+		r.p.CreditConfirmations = 2
+		counted(r, n).claim().do(r.mapping()).is("ready for processing")
+	}
+}
+
 func TestMicroCredits(t *testing.T) {
 	for amount, want := range map[uint64]string{1: "processed as fees", 500_501: "processed as fees", 500_502: "pending_receival"} {
 		r := credits(t).do(observedCredit("tx1", amount)).is("pending_receival")
