@@ -39,9 +39,11 @@ func claimAt(table string) string {
 	return "(CASE WHEN " + table + ".offer_at > " + table + ".scheduled_at THEN " + table + ".offer_at ELSE " + table + ".scheduled_at END)"
 }
 
-// claimable are pending jobs of requests that go on.
+// claimable are pending jobs of requests that go on. The request is asked by a
+// scalar query: a planner that makes a join of EXISTS reads all requests for
+// each job, as long as it believes that the table is small.
 func claimable(table string) string {
-	return table + ".status = 'pending' AND EXISTS (SELECT 1 FROM @withdrawal_requests q WHERE q.id = " + table + ".withdrawal_request_id AND " + goesOn + ")"
+	return table + ".status = 'pending' AND (SELECT " + goesOn + " FROM @withdrawal_requests q WHERE q.id = " + table + ".withdrawal_request_id)"
 }
 
 // pays is whether a hot wallet begins payments.
@@ -61,15 +63,15 @@ func sendAgainAt(table string) string {
 	return "(CASE WHEN " + table + ".lease_until > " + table + ".next_check_at THEN " + table + ".lease_until ELSE " + table + ".next_check_at END)"
 }
 
-// Of a wallet with nonces the lowest that is due.
-var lowestOfWallet = "x.status = 'confirming' AND " + owedBroadcast + " AND " + sendAgainAt("x") + " <= {now} AND NOT EXISTS (SELECT 1 FROM @withdrawal_queue l " +
+// Of a wallet with nonces the lowest that is due, found by its index for each row.
+var lowestOfWallet = "x.status = 'confirming' AND " + owedBroadcast + " AND " + sendAgainAt("x") + " <= {now} AND (x.nonce IS NULL OR x.id = (SELECT l.id FROM @withdrawal_queue l " +
 	"WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND NOT l.review " +
-	"AND (l.nonce < x.nonce OR l.nonce = x.nonce AND l.id < x.id) AND " + sendAgainAt("l") + " <= {now})"
+	"AND l.nonce IS NOT NULL AND " + sendAgainAt("l") + " <= {now} ORDER BY coalesce(l.nonce, 0), l.id LIMIT 1))"
 
 // dueWithdrawals are the kinds of [withdrawal.DueKind].
 var dueWithdrawals = map[withdrawal.DueKind]due{
 	withdrawal.DueClaim: {from: jobRows, owner: requestOfJob,
-		where: claimable("x") + " AND EXISTS (SELECT 1 FROM @operation_wallet_addresses w WHERE w.id = x.operation_wallet_address_id AND " + pays("w") + ")", at: claimAt("x"),
+		where: claimable("x") + " AND (SELECT " + pays("w") + " FROM @operation_wallet_addresses w WHERE w.id = x.operation_wallet_address_id)", at: claimAt("x"),
 		rank: rankOf("x"), ranks: len(withdrawal.Priority(0).Values()), order: claimAt("x") + ", x.id"},
 	withdrawal.DueRebroadcast: {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming' AND " + owedBroadcast,
 		at: sendAgainAt("x"), first: lowestOfWallet, firstFrom: jobRows, order: "x.next_check_at, x.id"},
