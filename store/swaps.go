@@ -85,9 +85,12 @@ func (h *swapHouse[A]) fill(a *A, ev swap.Event) (swap.Event, error) {
 	case swap.Observed:
 		e.Control, err = h.control(false)
 		return e, err
+	case swap.Confirmations:
+		e.Control, err = h.control(false)
+		return e, err
 	case swap.Recovered:
-		if e.Observed.Control, err = h.control(false); err == nil {
-			e.Seen.Rival, err = h.rival(a, ev)
+		if err = h.others(a, ev, &e.Seen); err == nil {
+			e.Observed.Control, err = h.control(false)
 		}
 		return e, err
 	case swap.Elapsed:
@@ -122,8 +125,17 @@ func (h *swapHouse[A]) fill(a *A, ev swap.Event) (swap.Event, error) {
 	return ev, nil
 }
 
-// others says which other item's a transaction is, by its reference or its claim.
+// others says which other item's a transaction is, by its reference or its claim, and
+// raises the counter to its reference.
 func (h *swapHouse[A]) others(a *A, ev swap.Event, seen *swap.Sighting) (err error) {
+	if c, err := h.control(false); err != nil {
+		return err
+	} else if c.Saw(*seen).Version != c.Version {
+		h.read = false
+		if err := saw(h.b.tx, *seen); err != nil {
+			return err
+		}
+	}
 	of := func(in swap.Intent) bool { return in.Reference == seen.Reference }
 	if seen.Chain == swap.Nexus && seen.Reference != 0 && !slices.ContainsFunc(any(a).(swap.Record).Head().Intents, of) {
 		_, seen.Of, err = h.b.tx.SwapHouse().OfReference(seen.Reference)

@@ -41,12 +41,13 @@ type side interface {
 	direction() Direction
 	machine() string
 	state() string // text of the status; "none" before the first step
+	money() Money
 	stage() stage
 	allows(on trigger) bool
 	move(on trigger, line *statemachine.Transition[string]) error
 	pays(p *Policy, a Action) (Chain, string) // where an outbound goes
 	take(s *step) error                       // events of this machine alone
-	elapsed(s *step) error                    // what time alone moves
+	elapsed(s *step, house Control) error     // what time alone moves
 	asks(a *asking)                           // what is owed beside intents and look-ups
 }
 
@@ -350,5 +351,5 @@ func (s *step) elapsed(e *Elapsed) error {
 	if s.item.Hold.Kind != 0 {
 		return nil
 	}
-	return s.side.elapsed(s)
+	return s.side.elapsed(s, e.Control)
 }

@@ -279,3 +279,89 @@ func TestBegunAgainIsFenced(t *testing.T) {
 	r.refused(other, statemachine.ErrConflict)
 	r.answer(statemachine.Unknown).refused(ev, statemachine.ErrFenced)
 }
+
+// What only a person can move on is told of at once, and a finished item that is held
+// for a day.
+func TestSomebodyIsToldOfWhatWaitsForAPerson(t *testing.T) {
+	told := func(r interface{ i() *swap.Item }, now, at time.Time) {
+		t.Helper()
+		if got := r.i().OverdueAt; !got.Equal(at) || r.i().Overdue(at) || !r.i().Overdue(at.Add(time.Microsecond)) {
+			t.Errorf("overdue at %v, expected %v (now %v)", got, at, now)
+		}
+		s := swap.Stats{At: at.Add(time.Microsecond)}
+		tally := swap.NewTally(s.At, time.Microsecond)
+		switch r := r.(type) {
+		case *run[swap.Deposit]:
+			tally.Deposit(&r.item)
+		case *run[swap.Credit]:
+			tally.Credit(&r.item)
+		}
+		if s = tally.Stats(); s.Overdue != 1 {
+			t.Errorf("%+v", s)
+		}
+	}
+	r := quarantined(t)
+	for range 3 {
+		if r.wait(6 * time.Minute).begin(swap.Quarantine).answer(statemachine.Failed).prove(); r.attended().next().Party == swap.Worker && !r.i().OverdueAt.IsZero() {
+			t.Errorf("an attempt is left, and it is overdue at %v", r.i().OverdueAt)
+		}
+	}
+	told(r, r.now, r.now)
+	r.order(swap.Requeue)
+	if !r.i().OverdueAt.IsZero() {
+		t.Errorf("requeued: overdue at %v", r.i().OverdueAt)
+	}
+	held := quarantined(t).order(swap.HoldItem)
+	told(held, held.now, held.now.Add(24*time.Hour))
+	held.order(swap.Release)
+	if !held.i().OverdueAt.IsZero() {
+		t.Errorf("released: overdue at %v", held.i().OverdueAt)
+	}
+	waits := creditReady(t).order(swap.HoldItem) // by its age
+	if !waits.i().OverdueAt.IsZero() {
+		t.Errorf("held: overdue at %v", waits.i().OverdueAt)
+	}
+	failed := toBeQuarantined(t)
+	for range 3 {
+		failed.wait(6 * time.Minute).begin(swap.Quarantine).answer(statemachine.Failed)
+		if failed.state(&failed.item) != "quarantine failed" {
+			failed.prove()
+		}
+	}
+	told(failed.prove(), failed.now, failed.now)
+	// An hour without confirmations says how many there are.
+	few := pending(t).do(swap.Confirmations{By: by(swap.Observer, t0), Count: 1})
+	if s := few.attended().next(); s.Party != swap.Worker || !strings.Contains(s.Why, "1 of 2 confirmations") {
+		t.Errorf("owed: %+v", s)
+	}
+	told(few, few.now, t0.Add(time.Hour))
+}
+
+// A move that was lost is not owed once a refund turned out to be paid, and requeue
+// takes that back no more.
+func TestRequeueLeavesWhatSettledACredit(t *testing.T) {
+	r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).prove().order(swap.OrderQuarantine)
+	r.release().begin(swap.Quarantine).answer(statemachine.Done).wait(time.Hour).missing(2).kinds(swap.OutboundLost)
+	r.found(1, 1).kinds(swap.OutboundLost, swap.LateOutbound, swap.PaidWhileQuarantined).attended()
+	requeue := swap.Ordered{By: r.operator(), Order: swap.Requeue, Reason: "x"}
+	r.refused(requeue, statemachine.ErrIllegal)
+	if r.item.SettledBy != 1 || r.i().Lost != 0 {
+		t.Errorf("settled by %d, lost %d", r.item.SettledBy, r.i().Lost)
+	}
+	// As an older version has stored it.
+	old := *r
+	old.item.Lost = 2
+	if old.order(swap.Requeue); old.item.SettledBy != 1 || old.i().Lost != 0 {
+		t.Errorf("settled by %d, lost %d", old.item.SettledBy, old.i().Lost)
+	}
+	// The move lands after all: both have paid. It is lost again: the refund stands.
+	r.found(2, 1).kinds(swap.OutboundLost, swap.LateOutbound, swap.PaidWhileQuarantined, swap.LateOutbound, swap.DoublePayout)
+	r.missing(2).attended()
+	if r.item.SettledBy != 1 || r.i().Lost != 0 {
+		t.Errorf("settled by %d, lost %d", r.item.SettledBy, r.i().Lost)
+	}
+	r.found(1, 10).over()
+	if m := r.item.Money(); m.Refunded != 9_999_000 || m.Held != 0 {
+		t.Errorf("money %+v", m)
+	}
+}

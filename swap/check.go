@@ -19,7 +19,7 @@ func CheckDeposit(d Deposit) error {
 		rule{d.Read || d.Memo == "", "a memo is there once it was read"},
 	)
 	if broken == "" {
-		broken = d.check(&depositSide{d: d}, d.Money())
+		broken = d.check(&depositSide{d: d})
 	}
 	if broken == "" {
 		broken = first(
@@ -43,7 +43,7 @@ func CheckCredit(c Credit) error {
 		rule{len(c.Account) <= MaxAddress && statemachine.Storable(c.Account), "an account is bounded"},
 	)
 	if broken == "" {
-		broken = c.check(&creditSide{c: c}, c.Money())
+		broken = c.check(&creditSide{c: c})
 	}
 	sending := c.Status == CreditReady || c.Status == CreditSending
 	if broken == "" {
@@ -51,7 +51,7 @@ func CheckCredit(c Credit) error {
 			rule{c.Status == CreditAsFees || c.Fees == 0, "only a credit that was processed as fees has fees"},
 			rule{c.Status != CreditAsFees || c.dropped() && c.discrepant(InboundGone) || c.Fees == c.Amount, "what was processed as fees is kept whole, or has vanished"},
 			rule{!sending || c.Terms.Frozen && (c.Account != "" || c.Status == CreditReady), "a credit is ready with its account and its terms"},
-			rule{c.Status == CreditPending || !c.Terms.Frozen || !c.Terms.micro(c.Amount) || c.Status == CreditAsFees, "a micro credit leaves only as fees"},
+			rule{c.Status == CreditPending || !c.Terms.Frozen || !c.Terms.micro(c.Amount) || c.Status == CreditAsFees || c.Reason == ReasonOperator, "a micro credit leaves only as fees, or by an operator's word"},
 			rule{c.SettledBy == 0 || c.Status == CreditQuarantined && c.Intent(c.SettledBy) != nil, "only a quarantined credit is settled by an earlier intent"},
 			rule{c.Status != CreditProcessed || c.finally(), "a credit is processed with a final payment"},
 		)
@@ -100,12 +100,12 @@ func (i *Item) finally() bool {
 
 // contradicted: why more than one outbound may have paid is on file.
 func (i *Item) contradicted() bool {
-	return i.discrepant(DoublePayout, LateOutbound, SecondOutbound, PaidWhileQuarantined, Mismatch)
+	return i.discrepant(DoublePayout, LateOutbound, SecondOutbound, PaidWhileQuarantined, Mismatch, Overpaid)
 }
 
 // check is the half of both machines.
-func (i *Item) check(x side, m Money) string {
-	landed, final, open := 0, 0, 0
+func (i *Item) check(x side) string {
+	landed, final, open, m := 0, 0, 0, x.money()
 	for k := range i.Intents {
 		in := &i.Intents[k]
 		if broken := in.check(i, int64(k)+1); broken != "" {

@@ -136,3 +136,49 @@ func TestNotSentTakesBackWhatWasFiled(t *testing.T) {
 	d = debited(t).wait(time.Hour)
 	d.refused(swap.Ordered{By: d.operator(), Order: swap.NotSent, Number: 1, Reason: "x"}, statemachine.ErrIllegal)
 }
+
+// not_sent of what was filed and never claimed, since another item had it, is on file
+// where nothing leads out of the state, once.
+func TestNotSentOfAContestedPaymentIsSaid(t *testing.T) {
+	seen := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "s1", Memo: "nexus_txid:tx1", Amount: 9_490_000, Destination: "bob-usdc", Token: "USDC", Finalized: true, Rival: "sig2"}
+	r := credits(t).do(swap.Recovered{By: by(swap.System, t0), Observed: observedCredit("tx1", amount), Action: swap.Send, Seen: seen})
+	r.notSent(1).is("processed").kinds(swap.Contested, swap.OutboundLost)
+	version := r.i().Version
+	if r.notSent(1); r.i().Version != version {
+		t.Error("the same again is a version")
+	}
+	// Filed again and taken back again: that is on file, too.
+	order := r.paidBy(swap.Send, "s1")
+	r.do(order)
+	if r.latest().Claim == "" {
+		t.Errorf("%+v", r.latest())
+	}
+	r.notSent(1)
+	if r.latest().Claim != "" || r.i().Version != version+2 {
+		t.Errorf("%+v at %d", r.latest(), r.i().Version)
+	}
+}
+
+// A debit that was answered as failed, and that a person has filed by its id: its
+// reference says that the two are one.
+func TestWhatIsFiledAndWasBegunIsOnePayment(t *testing.T) {
+	for _, proved := range []bool{false, true} {
+		r := ready(t).begin(swap.Send).answer(statemachine.Failed)
+		if proved {
+			r.prove()
+		}
+		r.do(r.paidBy(swap.Send, "ab"))
+		s := sighting(r.i().Intents[0], 10, true)
+		s.TxID = "0xAB"
+		for _, number := range []int64{2, 1} {
+			r.do(swap.Looked{By: r.worker(), Number: number, Finding: swap.LookFound, Seen: s})
+		}
+		r.is("debit_confirmed").kinds(swap.LateOutbound).over()
+		if first, filed := r.i().Intents[0], r.i().Intents[1]; !first.Final || first.TxID != "ab" || filed.Proof == 0 || filed.Claim != "" {
+			t.Errorf("%+v and %+v", first, filed)
+		}
+		if m := r.item.Money(); m.PaidOut != 9_890_000 || m.Excess+m.Held != 0 {
+			t.Errorf("money %+v", m)
+		}
+	}
+}

@@ -14,6 +14,7 @@ func (x *creditSide) direction() Direction { return ToUSDC }
 func (x *creditSide) machine() string      { return CreditMachine.Name() }
 func (x *creditSide) state() string        { return x.c.Status.String() }
 func (x *creditSide) stage() stage         { return creditStages[x.c.Status] }
+func (x *creditSide) money() Money         { return x.c.Money() }
 
 func (x *creditSide) allows(on trigger) bool {
 	_, ok := CreditMachine.Next(x.c.Status, CreditTrigger(on))
@@ -95,8 +96,10 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 	if !c.Terms.Frozen {
 		s.freeze()
 	}
-	if c.Terms.micro(c.Amount) {
-		return s.keep()
+	if c.Terms.micro(c.Amount) && c.Hold.Kind == 0 {
+		if err := s.idle(Send, e.Control); err != nil || len(s.log) > 0 {
+			return err
+		}
 	}
 	return s.note(fmt.Sprintf("%d confirmations", e.Count))
 }
@@ -137,9 +140,9 @@ func (x *creditSide) mappingLooked(s *step, e *MappingLooked) error {
 	if !e.Finding.Valid() {
 		return s.refuse(statemachine.ErrInvalid, "a finding is needed")
 	}
-	if !c.ripe(s.p) {
+	if !c.ripe(s.p) || c.Terms.micro(c.Amount) {
 		s.later = true
-		return nil // nothing leaves pending receival before that
+		return nil // nothing leaves pending receival before that, and what is micro for no mapping
 	}
 	switch found := e.Finding == MappingFound && statemachine.SameHash(e.TxID, c.ID) && e.Owner == c.Owner; {
 	case e.Finding == MappingUnknown:
@@ -158,14 +161,16 @@ func (x *creditSide) mappingLooked(s *step, e *MappingLooked) error {
 	return s.tried("no mapping yet")
 }
 
-// elapsed: the wait for a mapping ends.
-func (x *creditSide) elapsed(s *step) error {
+// elapsed: the wait for a mapping ends, or what is micro was looked back for.
+func (x *creditSide) elapsed(s *step, house Control) error {
 	c := &x.c
-	if c.Status == CreditPending && c.ripe(s.p) && c.Tried && s.over(s.p.RefundTimeout, 0) {
+	switch {
+	case c.uncounted(s.p):
+		return nil
+	case c.Status == CreditPending && c.Terms.micro(c.Amount):
+		return s.idle(Send, house)
+	case c.Status == CreditPending && c.Tried && s.over(s.p.RefundTimeout, 0):
 		return s.move(mappingTimeout, "")
 	}
-	if c.uncounted(s.p) {
-		return nil
-	}
-	return s.idle(c.stage().performs)
+	return s.idle(c.stage().performs, house)
 }

@@ -15,6 +15,7 @@ func (x *depositSide) direction() Direction { return ToUSDD }
 func (x *depositSide) machine() string      { return DepositMachine.Name() }
 func (x *depositSide) state() string        { return x.d.Status.String() }
 func (x *depositSide) stage() stage         { return depositStages[x.d.Status] }
+func (x *depositSide) money() Money         { return x.d.Money() }
 
 func (x *depositSide) allows(on trigger) bool {
 	_, ok := DepositMachine.Next(x.d.Status, DepositTrigger(on))
@@ -135,33 +136,32 @@ func (s *step) checked(state AccountState) error {
 }
 
 // elapsed: a memo that could not be read comes before what is stale.
-func (x *depositSide) elapsed(s *step) error {
+func (x *depositSide) elapsed(s *step, house Control) error {
 	d := &x.d
-	e, _ := s.ev.(Elapsed)
 	switch d.Status {
 	case DepositDetected:
 		switch {
 		case d.Read: // a memo like ours, released
 			s.refundFor(ReasonMemo)
 			return s.move(invalidMemo, "")
-		case d.Tried && s.over(s.p.RefundTimeout, 0) && s.age(e.Control.RecoveredAt) > s.p.RefundTimeout: // a copy's clock begins anew
+		case d.Tried && s.over(s.p.RefundTimeout, 0) && s.age(house.RecoveredAt) > s.p.RefundTimeout: // a copy's clock begins anew
 			s.refundFor(ReasonMemoTimeout)
 			return s.move(memoTimeout, "")
 		}
-		return x.stale(s)
+		return x.stale(s, house)
 	case DepositReady:
-		if err := s.idle(Send); err != nil || len(s.log) > 0 {
+		if err := s.idle(Send, house); err != nil || len(s.log) > 0 {
 			return err
 		}
-		return x.stale(s)
+		return x.stale(s, house)
 	}
-	return s.idle(x.stage().performs)
+	return s.idle(x.stage().performs, house)
 }
 
 // idle: an action that cannot be begun, since nothing is left to pay, there is
 // nowhere to pay to, or no attempt is left.
-func (s *step) idle(a Action) error {
-	if e, _ := s.ev.(Elapsed); a == 0 || s.item.unproved() != nil || s.item.behind(e.Control) || lacksIntent(s.side, s.item) {
+func (s *step) idle(a Action, house Control) error {
+	if a == 0 || s.item.unproved() != nil || s.item.behind(house) || lacksIntent(s.side, s.item) {
 		return nil
 	}
 	net, _ := s.terms(a)
@@ -195,11 +195,10 @@ func (s *step) over(limit, stood time.Duration) bool {
 
 // stale: a day has passed, somebody tried, and nothing may be in flight. Holds
 // and pauses do not count.
-func (x *depositSide) stale(s *step) error {
+func (x *depositSide) stale(s *step, house Control) error {
 	d := &x.d
-	e, _ := s.ev.(Elapsed)
-	stood := d.Stood + max(0, e.Control.paused(s.by.At)-d.PausedBefore)
-	if e.Control.Paused || !d.Tried || d.unproved() != nil || !s.over(s.p.StaleAfter, stood) {
+	stood := d.Stood + max(0, house.paused(s.by.At)-d.PausedBefore)
+	if house.Paused || !d.Tried || d.unproved() != nil || !s.over(s.p.StaleAfter, stood) {
 		return nil
 	}
 	return s.move(stale, "")

@@ -54,6 +54,8 @@
 // row moves in that commit. Lease, CheckAt and OverdueAt are derived; of these
 // Lease and CheckAt are outside the version ([Change].Touched). The store keeps
 // unique: ids per direction over all four tables, references and signatures over all
-// intents, [Intent].Claim where it is not empty, discrepancies by their key. [Begun] and [Elapsed] get the [Control] row as it
-// is in the same commit; Begun locks it, since it draws its reference there.
+// intents, [Intent].Claim where it is not empty, discrepancies by their key. An
+// event with a [Control] gets the row as it is in the same commit; [Begun] locks
+// it, since it draws its reference there, and whoever stores a [Sighting] raises
+// it to the reference that it shows: see [Control.Saw].
 package swap

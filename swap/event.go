@@ -49,8 +49,9 @@ type (
 	// does not find it any more.
 	Confirmations struct {
 		By
-		Count uint64
-		Gone  bool
+		Count   uint64
+		Gone    bool
+		Control Control
 	}
 	// MemoFetched brings the memos of a deposit, as plain text: none, one, or
 	// several, which are invalid unless equal. Failed: they could not be read.
@@ -196,6 +197,7 @@ type (
 	// with gaps is [LookUnknown], whatever it says.
 	View struct {
 		From   time.Time // the scan begins here, or earlier
+		Asked  time.Time // when the look-up began, by the clock of the store: what is sent later is not in it
 		ByID   bool      // asked by signature (Solana) or reference (Nexus)
 		ByMemo bool      // Solana: and by memo
 		Before uint64    // finalized height (Solana) or tip (Nexus), read before the look-up
@@ -268,8 +270,10 @@ type (
 	Recovered struct {
 		By
 		Observed Observed // what came in; its By is not looked at
+		Memo     string   // of a deposit
 		Action   Action
-		Seen     Sighting
+		Seen     Sighting // what the action owes, see Past
+		Past     []Fees   // that were in force beside today's
 	}
 )
 

@@ -16,15 +16,20 @@ import (
 //   - its answer is at least as high as what was read before it;
 //   - nothing can land any more. With a last valid block height: the finalized
 //     height read before the look-up is above it. Without one: the host says so
-//     in CannotLand, and now is after SendBy + [Policy.CallTimeout].
+//     in CannotLand, and it was asked after SendBy + [Policy.CallTimeout].
 func (p Policy) Complete(in Intent, v View, now time.Time) bool {
-	if v.From.IsZero() || v.From.After(in.At) || !v.ByID || in.Memo != "" && !v.ByMemo || v.Before == 0 || v.After < v.Before {
+	switch {
+	case !v.whole(in.At, now) || in.Memo != "" && !v.ByMemo:
 		return false
-	}
-	if in.LastValid > 0 {
+	case in.LastValid > 0:
 		return v.Before > in.LastValid
 	}
-	return v.CannotLand && now.After(in.SendBy.Add(p.CallTimeout))
+	return v.CannotLand && v.Asked.After(in.SendBy.Add(p.CallTimeout))
+}
+
+// whole: it covers all from a moment on, and was made by now.
+func (v *View) whole(from, now time.Time) bool {
+	return !v.From.IsZero() && !v.From.After(from) && v.ByID && v.Before > 0 && v.After >= v.Before && !v.Asked.After(now)
 }
 
 // final reports whether no reorganisation takes a transaction back.
@@ -54,7 +59,7 @@ func (s *step) looked(e *Looked) error {
 		s.later = true
 		return nil
 	}
-	return s.missing(s.intent(e.Number))
+	return s.missing(s.intent(e.Number), e.View.Asked)
 }
 
 // lookedBack: all that went out for the item is on file, and nothing that was
@@ -65,8 +70,7 @@ func (s *step) lookedBack(e *Looked) error {
 		return nil
 	}
 	v := &e.View
-	if v.From.IsZero() || v.From.After(s.item.At.Add(-s.p.WaterlineMargin)) || !v.ByID || !v.ByMemo || v.Before == 0 || v.After < v.Before ||
-		!v.CannotLand || s.by.At.Before(s.p.lookBackAt(e.Control)) {
+	if !v.whole(s.item.At.Add(-s.p.WaterlineMargin), s.by.At) || !v.ByMemo || !v.CannotLand || v.Asked.Before(s.p.lookBackAt(e.Control)) {
 		s.later = true
 		return nil
 	}
@@ -81,8 +85,12 @@ func (p *Policy) lookBackAt(c Control) time.Time {
 }
 
 // waitsFor reports whether an intent is what the state waits for: the latest of
-// its action that went out, or where none did, any that may have.
+// its action that went out, or where none did, any that may have; what settled a
+// quarantined credit.
 func (s *step) waitsFor(in *Intent) bool {
+	if c, ok := s.side.(*creditSide); ok && c.c.SettledBy != 0 {
+		return c.c.SettledBy == in.Number
+	}
 	g := s.side.stage()
 	if g.awaits != in.Action {
 		return false
@@ -94,11 +102,11 @@ func (s *step) waitsFor(in *Intent) bool {
 }
 
 // missing: an intent that is not settled cannot pay any more. Where the state
-// waits for it, that counts only after the time-out.
-func (s *step) missing(in *Intent) error {
+// waits for it, that counts only if it was asked after the time-out.
+func (s *step) missing(in *Intent, asked time.Time) error {
 	switch {
 	case s.waitsFor(in):
-		if s.age(in.At) <= s.p.ConfirmTimeout {
+		if asked.Sub(in.At) <= s.p.ConfirmTimeout {
 			s.later = true
 			return nil
 		}
@@ -112,13 +120,9 @@ func (s *step) missing(in *Intent) error {
 	return s.takenBack(in, Negative)
 }
 
-// takenBack: an outbound that was taken to have paid has not. If a quarantined
-// credit was settled by it, an operator has it.
+// takenBack: an outbound that was taken to have paid has not.
 func (s *step) takenBack(in *Intent, proof Proof) error {
 	in.Outcome, in.Proof = statemachine.Failed, proof
-	if c, ok := s.side.(*creditSide); ok && c.c.SettledBy == in.Number {
-		return s.lost(in, proof)
-	}
 	return s.note(fmt.Sprintf("%s %d did not pay after all: %s", in.Action, in.Number, proof))
 }
 
@@ -231,7 +235,7 @@ func (s *step) find(t *Sighting) (found *Intent) {
 		in := &s.item.Intents[k]
 		switch {
 		case in.Chain != t.Chain:
-		case in.Chain == Solana && in.signed(t.TxID), in.Chain == Nexus && (in.Filed || in.Reference == t.Reference) && sameTx(in, t.TxID):
+		case in.Chain == Solana && in.signed(t.TxID), in.Chain == Nexus && (in.Filed && sameTx(in, t.TxID) || in.Reference == t.Reference && (sameTx(in, t.TxID) || in.TxID == "" && in.Reference != 0)):
 			return in
 		case in.Chain == Nexus && in.Reference != 0 && in.Reference == t.Reference:
 			found = in
@@ -266,6 +270,10 @@ func (s *step) finish(in *Intent) error {
 	text := fmt.Sprintf("%s %d is final", in.Action, in.Number)
 	if n, _ := s.item.landed(); n > 1 && s.waitsFor(in) {
 		s.double()
+	}
+	if m := s.side.money(); m.Excess > 0 && !s.item.discrepant(DoublePayout) {
+		s.discrepancy(Discrepancy{Kind: Overpaid, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Other: m.Excess,
+			Text: FormatAmount(m.Excess) + " more has gone out than came in"})
 	}
 	if s.waitsFor(in) {
 		return s.moveOrNote(confirmed, text)

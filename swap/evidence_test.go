@@ -455,3 +455,61 @@ func TestDustHoldsNothingUp(t *testing.T) {
 		t.Error("an inbound transaction with our memo moved something")
 	}
 }
+
+// A negative counts from when it was asked: what a sender hands over later is not in
+// it, however late it is told.
+func TestAnOldNegativeProvesNoLaterSend(t *testing.T) {
+	look := func(r *run[swap.Deposit], asked time.Duration, at time.Duration) swap.Looked {
+		ev := swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookMissing, View: r.view(1)}
+		ev.At, ev.View.Asked = r.latest().SendBy.Add(at), r.latest().SendBy.Add(asked)
+		return ev
+	}
+	const call = 30 * time.Second
+	for _, c := range []struct {
+		asked, told time.Duration
+		proved      bool
+	}{
+		{-time.Minute, time.Hour, false}, {call, time.Hour, false}, {call + time.Microsecond, time.Hour, true}, {time.Hour, time.Hour, true},
+		{time.Hour + time.Microsecond, time.Hour, false}, // from the future
+	} {
+		r := ready(t).begin(swap.Send).answer(statemachine.Failed)
+		if r.do(look(r, c.asked, c.told)); (r.latest().Proof == swap.Negative) != c.proved {
+			t.Errorf("asked %v, told %v: %v", c.asked, c.told, r.latest().Proof)
+		}
+	}
+	r := ready(t).begin(swap.Send).answer(statemachine.Failed)
+	ev := look(r, time.Hour, time.Hour)
+	ev.View.Asked = time.Time{}
+	if r.do(ev); r.latest().Proof != 0 {
+		t.Error("nobody says when it was asked")
+	}
+	// The time-out of what was answered as sent, on both chains.
+	for _, c := range []struct {
+		asked time.Duration
+		state string
+	}{{10 * time.Minute, "stays"}, {10*time.Minute + time.Microsecond, "moves"}} {
+		d, cr := debited(t), awaiting(t)
+		d.wait(time.Hour)
+		cr.wait(time.Hour)
+		v, w := d.view(1), cr.view(1)
+		v.Asked, w.Asked = t0.Add(c.asked), t0.Add(c.asked)
+		d.do(swap.Looked{By: d.worker(), Number: 1, Finding: swap.LookMissing, View: v}).is(map[string]string{"stays": debitedText, "moves": toBeRefundedText}[c.state])
+		cr.do(swap.Looked{By: cr.worker(), Number: 1, Finding: swap.LookMissing, View: w}).is(map[string]string{"stays": awaitingText, "moves": "refund pending"}[c.state])
+	}
+	// A look back, alone and from two scans of which one is older.
+	d := restored(ready(t).release().wait(time.Hour))
+	bar := d.now.Add(d.p.Lease + d.p.CallTimeout + time.Microsecond)
+	d.wait(time.Hour)
+	for _, c := range []struct {
+		solana, nexus time.Time
+		back          bool
+	}{{bar.Add(-time.Microsecond), bar, false}, {bar, bar.Add(-time.Microsecond), false}, {bar, bar, true}} {
+		r := *d
+		s, n := r.view(0), r.view(0)
+		s.Asked, n.Asked = c.solana, c.nexus
+		r.do(r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), swap.History{Chain: swap.Solana, View: s}, swap.History{Chain: swap.Nexus, View: n})...)
+		if r.i().LookedBack.After(r.ctl.RecoveredAt) != c.back {
+			t.Errorf("asked at %v and %v: looked back until %v", c.solana, c.nexus, r.i().LookedBack)
+		}
+	}
+}

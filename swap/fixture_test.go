@@ -209,7 +209,7 @@ func (r *run[A]) view(number int64) swap.View {
 	if in := r.i().Intent(number); in != nil {
 		at = in.At
 	}
-	return swap.View{From: at, ByID: true, ByMemo: true, Before: 1001, After: 1001, CannotLand: true}
+	return swap.View{From: at, Asked: r.now, ByID: true, ByMemo: true, Before: 1001, After: 1001, CannotLand: true}
 }
 
 // missing looks an intent up completely and does not find it.

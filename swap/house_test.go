@@ -221,7 +221,11 @@ func TestALostDatabaseIsRebuilt(t *testing.T) {
 		return swap.LostDeposit{Observed: observedDeposit(id, amount), Memo: memo}
 	}
 	solana := func(txid, memo string, amount uint64) swap.Sighting {
-		return swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: txid, Memo: memo, Amount: amount, Token: "USDC", Finalized: true, Destination: "x", Time: t0}
+		s := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: txid, Memo: memo, Amount: amount, Token: "USDC", Finalized: true, Destination: "alice-solana", Time: t0}
+		if strings.HasPrefix(memo, "quarantinedSig:") {
+			s.Destination = "solana-quarantine"
+		}
+		return s
 	}
 	nexus := func(txid, to string, amount, reference uint64) swap.Sighting {
 		return swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: txid, Destination: to, Amount: amount, Reference: reference, Token: "USDD", Confirmations: 10, Time: t0}
@@ -416,6 +420,22 @@ func TestPlan(t *testing.T) {
 			if got[k] != want[k] {
 				t.Errorf("priority %d: %v, expected %v", priority, got, want)
 			}
+		}
+	}
+	// What has ended is planned, too: a payment that a person has filed is looked up.
+	fees := credits(t).do(observedCredit("tx1", 400_000), swap.Confirmations{By: by(swap.Observer, t0), Count: 2}).is("processed as fees")
+	fees.do(fees.paidBy(swap.Refund, "byhand"))
+	if got := policy.PlanCredits([]swap.Credit{fees.item}, open, 3, nil, now); len(got) != 1 || got[0].Step.Tasks[0].Do != swap.LookUp {
+		t.Errorf("kept as fee: %+v", got)
+	}
+	for _, s := range swap.CreditStatus(0).Values() { // whatever an item owes, a priority has it
+		c, n := fees.item, 0
+		c.Status = s
+		for priority := range 7 {
+			n += len(policy.PlanCredits([]swap.Credit{c}, open, priority, nil, now))
+		}
+		if n != 1 {
+			t.Errorf("%v is in %d priorities", s, n)
 		}
 	}
 	if got := policy.PlanCredits(items, open, 6, map[string]bool{"f": true}, now); len(got) != 0 {

@@ -230,7 +230,7 @@ type Discrepancy struct {
 	Chain     Chain           `json:",omitzero"`
 	TxID      string
 	Amount    uint64 // what moved
-	Other     uint64 // DoublePayout: what the other outbound moved
+	Other     uint64 // DoublePayout: what the other outbound moved; Overpaid: how much of Amount is too much
 	Text      string // bounded
 	Actor     string
 	At        time.Time
@@ -260,7 +260,7 @@ func (d Discrepancy) Close(operator string, now time.Time) (Discrepancy, error) 
 
 // DiscrepancyKind says what is wrong.
 // Values: DoublePayout, LateOutbound, Mismatch, UnattributedOutbound, PaidWhileQuarantined, OutboundLost,
-// InboundGone, InboundChanged, SecondOutbound, OwnSender, GapAccepted, Contested.
+// InboundGone, InboundChanged, SecondOutbound, OwnSender, GapAccepted, Contested, Overpaid.
 type DiscrepancyKind = statemachine.Enum[discrepancyKind]
 
 const (
@@ -276,6 +276,7 @@ const (
 	OwnSender                                       // a transfer between own accounts; no item
 	GapAccepted                                     // an operator gave up the inbound of a span of time
 	Contested                                       // the transaction that paid is on file for another item, too
+	Overpaid                                        // a person has paid more than was left of what came in
 )
 
 type discrepancyKind struct{}
@@ -284,7 +285,7 @@ func (discrepancyKind) Kind() string    { return "kind of discrepancy" }
 func (discrepancyKind) Names() []string { return discrepancyNames }
 
 var discrepancyNames = []string{"double payout", "late outbound", "mismatch", "unattributed outbound", "paid while quarantined",
-	"outbound lost", "inbound gone", "inbound changed", "second outbound", "own sender", "gap accepted", "contested"}
+	"outbound lost", "inbound gone", "inbound changed", "second outbound", "own sender", "gap accepted", "contested", "overpaid"}
 
 // RefundReason is why an item is refunded: the text behind the signature in the
 // memo of a refund, at most 64 bytes.

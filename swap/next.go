@@ -2,6 +2,7 @@ package swap
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -89,6 +90,9 @@ func (p *Policy) next(i *Item, x side, c Control, now time.Time, elapses func() 
 		return Step{Party: Operator, Why: a.why}
 	}
 	step := Step{Party: Worker, Why: a.why}
+	if a.persons() {
+		step.Party = Operator
+	}
 	if elapses() {
 		step.Tasks, step.Due = []Task{a.task(Tell, "tell/"+number(i.Version))}, now.Add(p.LookEvery)
 		return step
@@ -195,8 +199,8 @@ func (a *asking) ends(at time.Time) {
 // perform is what the action of the state owes: its account checked, or an
 // intent; after proof of all earlier ones, a look back after a lost database, and
 // the cooldown.
-func (a *asking) perform() {
-	i, act := a.i, a.x.stage().performs
+func (a *asking) perform(act Action) {
+	i := a.i
 	if act == 0 || i.Hold.Kind != 0 || i.Lost != 0 || i.unproved() != nil || lacksIntent(a.x, i) {
 		return
 	}
@@ -250,7 +254,10 @@ func (x *depositSide) asks(a *asking) {
 	case DepositQuarantineFailed:
 		a.why = "all attempts were made: requeue it"
 	default:
-		a.perform()
+		a.perform(x.stage().performs)
+		if d := &x.d; d.Status == DepositReady && a.persons() { // it is stale some day
+			a.ends(after(a.p.StaleAfter+d.Stood, d.At, d.Stored))
+		}
 	}
 }
 
@@ -261,7 +268,11 @@ func (x *creditSide) asks(a *asking) {
 		a.add(time.Time{}, a.task(CountConfirmations, "count"))
 		if a.why == "" && !c.GoneAt.IsZero() {
 			a.why = "what came in has vanished: drop it"
+		} else if a.why == "" {
+			a.why = fmt.Sprintf("what came in has %d of %d confirmations: if it has vanished, say so", c.Confirmations, a.p.CreditConfirmations)
 		}
+	case c.Status == CreditPending && c.Terms.micro(c.Amount):
+		a.perform(Send) // it is kept
 	case c.Status == CreditPending, c.Status == CreditTradeBalanceCheck:
 		a.now(LookUpMapping, "mapping")
 		if c.Status == CreditPending {
@@ -269,8 +280,13 @@ func (x *creditSide) asks(a *asking) {
 		}
 	case c.Status == CreditQuarantined && c.SettledBy != 0:
 	default:
-		a.perform()
+		a.perform(c.stage().performs)
 	}
+}
+
+// persons reports whether only a person can move the item on, but for time.
+func (a *asking) persons() bool {
+	return a.why != "" && !slices.ContainsFunc(a.tasks, func(t Task) bool { return t.Do != Tell })
 }
 
 // schedule derives when the item is due and when it is overdue. What changed
@@ -281,8 +297,8 @@ func (s *step) schedule() {
 	if i.Version == s.old.Version && !(s.later && s.by.Role == Worker && !s.by.At.Before(i.CheckAt)) {
 		return
 	}
-	i.OverdueAt = s.overdue()
 	a := s.p.ask(i, s.side, Control{}) // a look back is owed when what it bars is due
+	i.OverdueAt = s.overdue(a)
 	i.CheckAt = time.Time{}
 	for k, at := range a.at {
 		floor := s.by.At
@@ -305,9 +321,10 @@ func after(limit time.Duration, times ...time.Time) time.Time {
 }
 
 // overdue is when the item becomes somebody's business: an intent that nobody
-// could settle in time, two outbounds of which one is not final, the last intent
-// that may be begun, a credit without confirmations or one that vanished.
-func (s *step) overdue() (at time.Time) {
+// could settle in time, two outbounds of which one is not final, what only a person
+// can move on, a finished item that was held for long, a credit without
+// confirmations or one that vanished. A hold of another item is told by its age.
+func (s *step) overdue(a *asking) (at time.Time) {
 	i := s.item
 	earliest := func(t time.Time) {
 		if at.IsZero() || t.Before(at) {
@@ -321,8 +338,14 @@ func (s *step) overdue() (at time.Time) {
 	}
 	n, _ := i.landed()
 	g := s.side.stage()
-	if n > 1 && !i.discrepant(DoublePayout) || len(i.Intents) >= MaxIntents && g.performs != 0 && !g.finished() {
+	if n > 1 && !i.discrepant(DoublePayout) {
 		earliest(i.Intents[len(i.Intents)-1].At)
+	}
+	switch {
+	case i.Hold.Kind != 0 && g.finished():
+		earliest(i.Hold.At.Add(s.p.StaleAfter))
+	case i.Hold.Kind == 0 && a.persons():
+		earliest(s.by.At)
 	}
 	if c, ok := s.side.(*creditSide); ok && c.c.unpaid() {
 		if c.c.uncounted(s.p) {

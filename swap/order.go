@@ -47,24 +47,24 @@ func (s *step) ordered(e *Ordered) error {
 
 // redirect moves the item to where the action is performed.
 func (s *step) redirect(on trigger, a Action, reason string) error {
-	if s.side.stage().performs == a && s.side.direction() == ToUSDD || s.side.stage().awaits == a {
-		return nil // so it is already
-	}
+	g := s.side.stage()
+	there := g.performs == a || g.awaits == a
 	c, credit := s.side.(*creditSide)
-	if !s.side.allows(on) {
-		if s.side.stage().performs == a {
-			return nil
-		}
+	switch n := s.item.openIntent(); {
+	case there && s.item.Hold.Kind != ByPolicy:
+		return nil // so it is already
+	case !there && !s.side.allows(on):
 		return s.refuse(statemachine.ErrIllegal, "")
-	}
-	if credit && c.c.Status == CreditPending && !c.c.ripe(s.p) {
+	case credit && c.c.Status == CreditPending && !c.c.ripe(s.p):
 		return s.refuse(statemachine.ErrIllegal, "nothing leaves this state before two confirmations")
-	}
-	if n := s.item.openIntent(); n != 0 {
+	case n != 0:
 		return s.refuse(statemachine.ErrHeld, fmt.Sprintf("intent %d is open: its look-up decides", n))
 	}
 	if s.item.Hold.Kind == ByPolicy {
 		s.free()
+	}
+	if there { // by paid_by, say
+		return s.note(reason)
 	}
 	if a == Refund {
 		s.refundFor(ReasonOperator)
@@ -88,7 +88,7 @@ func (s *step) requeue(reason string) error {
 		if x.c.Collecting && x.c.Status == CreditRefunded {
 			on = requeuedCollecting
 		}
-		if owed {
+		if owed && x.c.SettledBy == s.item.Lost {
 			x.c.SettledBy = 0
 		}
 	}
@@ -162,11 +162,12 @@ func (s *step) disowned(in *Intent, text string) error {
 	case !g.finished() || s.side.allows(requeued):
 		in.Final = false
 		return s.lost(in, Said)
-	case in.Claim == "":
+	}
+	claimed := in.Claim != ""
+	in.Claim = ""
+	if !s.discrepancy(Discrepancy{Kind: OutboundLost, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: text}) && !claimed {
 		return nil
 	}
-	in.Claim = ""
-	s.discrepancy(Discrepancy{Kind: OutboundLost, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: text})
 	return s.note(fmt.Sprintf("%s %d %s", in.Action, in.Number, text))
 }
 

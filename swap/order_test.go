@@ -207,3 +207,75 @@ func TestPaidByReopensWhatIsProved(t *testing.T) {
 		r.found(1, 10).is("refunded").found(1, 10)
 	})
 }
+
+// More than came in is on file as soon as it is final, whoever paid it, and on
+// whatever row.
+func TestWhatAPersonPaysTooMuchIsOnFile(t *testing.T) {
+	pays := func(r *run[swap.Deposit], a swap.Action, amount uint64) *run[swap.Deposit] {
+		order := r.paidBy(a, "byhand")
+		order.Amount = amount
+		return r.do(order)
+	}
+	excess := func(t *testing.T, r interface{ i() *swap.Item }, m swap.Money, want uint64) {
+		t.Helper()
+		if all := r.i().Discrepancies; m.Excess != want || len(all) != 1 || all[0].Kind != swap.Overpaid || all[0].Other != want {
+			t.Errorf("money %+v, %+v", m, all)
+		}
+	}
+	for _, c := range []struct{ amount, want uint64 }{{amount, 0}, {amount + 1, 1}, {swap.MaxAmount, swap.MaxAmount - amount}} {
+		r := pays(ready(t), swap.Send, c.amount).found(1, 10).is(debitedText).found(1, 10).is("debit_confirmed")
+		if c.want == 0 {
+			r.kinds()
+			continue
+		}
+		excess(t, r, r.item.Money(), c.want)
+		r.found(1, 10).outbound(sighting(r.latest(), 10, true)).over()
+		if len(r.i().Discrepancies) != 1 {
+			t.Errorf("recorded again: %+v", r.i().Discrepancies)
+		}
+	}
+	// What is kept as fee, and what was given up.
+	micro := memo(deposits(t).do(observedDeposit("sig1", 100_000)), "nexus:carol").elapse().is("processed, amount after fees <= 0")
+	pays(micro, swap.Refund, 60_000).found(1, 10).kinds().found(1, 10)
+	excess(t, micro, micro.item.Money(), 60_000)
+	gone := ripe(t).do(swap.Confirmations{By: by(swap.Observer, t0), Gone: true}).order(swap.Drop)
+	gone.do(gone.paidBy(swap.Refund, "byhand")).found(1, 10).found(1, 10).kinds(swap.InboundGone, swap.Overpaid)
+	if m := gone.item.Money(); m.Excess != 9_999_000 {
+		t.Errorf("money %+v", m)
+	}
+	// Two that paid are a double payout, and that says it.
+	r := debited(t).found(1, 10)
+	pays(r, swap.Refund, amount).found(2, 10).found(2, 10).kinds(swap.DoublePayout)
+}
+
+// A refund that an operator orders ends a policy's hold also where the item is on its
+// way to one already, and not while what was filed is open.
+func TestAnOrderEndsAPolicysHoldWhereverTheItemIs(t *testing.T) {
+	held := func(t *testing.T, a swap.Action) *run[swap.Credit] {
+		r := awaiting(t)
+		r.p.OnTimeout = swap.OnTimeoutHold
+		r.wait(11 * time.Minute).missing(1)
+		r.do(r.paidBy(a, "ab")).is("refund pending")
+		r.refused(swap.Ordered{By: r.operator(), Order: swap.OrderRefund, Reason: "x"}, statemachine.ErrHeld)
+		r.notSent(2)
+		if r.attended().i().Hold.Kind != swap.ByPolicy {
+			t.Errorf("hold %v", r.i().Hold)
+		}
+		return r.refused(swap.Ordered{By: r.operator(), Order: swap.Release}, statemachine.ErrIllegal)
+	}
+	for _, a := range []swap.Action{swap.Send, swap.Refund} {
+		r := held(t, a).order(swap.OrderRefund).is("refund pending").attended()
+		if r.i().Hold.Kind != 0 || len(r.last.Log) != 1 {
+			t.Errorf("hold %v, %+v", r.i().Hold, r.last.Log)
+		}
+		if r.order(swap.OrderRefund); !r.last.Empty() {
+			t.Error("twice")
+		}
+		r.begin(swap.Refund)
+	}
+	held(t, swap.Send).order(swap.OrderQuarantine).is("quarantined").begin(swap.Quarantine)
+	d := debited(t)
+	d.p.OnTimeout = swap.OnTimeoutHold
+	d.wait(11 * time.Minute).missing(1)
+	d.do(d.paidBy(swap.Refund, "ab")).is(toBeRefundedText).notSent(2).order(swap.OrderRefund).is(toBeRefundedText).begin(swap.Refund)
+}

@@ -264,6 +264,11 @@ func (s *step) stop(kind HoldKind, reason string) {
 func (s *step) paid(in *Intent, rival string) error {
 	late := !in.Open()
 	s.claims(in, rival)
+	for k := range s.item.Intents { // an operator has filed it, too, who did not know that it is this one
+		if d := &s.item.Intents[k]; d != in && d.Filed && d.Open() && d.Chain == in.Chain && sameTx(d, in.TxID) {
+			d.Outcome, d.Proof, d.ClosedAt = statemachine.Failed, Negative, s.by.At
+		}
+	}
 	in.Outcome, in.Proof = statemachine.Done, 0
 	if g := s.side.stage(); s.item.Lost == in.Number || g.finished() && g.awaits == in.Action {
 		s.item.Lost = 0 // it was not lost, or another one has taken its place
@@ -302,7 +307,7 @@ func (s *step) settle(in *Intent) bool {
 	if !ok || c.c.Status != CreditQuarantined || in.Action == Quarantine || c.c.SettledBy != 0 {
 		return false
 	}
-	c.c.SettledBy = in.Number
+	c.c.SettledBy, c.c.Lost = in.Number, 0 // a move that was lost is not owed any more, either
 	s.discrepancy(Discrepancy{Kind: PaidWhileQuarantined, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net,
 		Text: fmt.Sprintf("intent %d (%s) has paid", in.Number, in.Action)})
 	return true

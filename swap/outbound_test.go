@@ -142,6 +142,7 @@ func TestAnImportedRowThatLacksItsIntentIsNotSentAgain(t *testing.T) {
 // When no more may be begun a person is named, who can finish it.
 func TestAfterTheLastIntentAnOperatorHasIt(t *testing.T) {
 	r := ready(t)
+	r.p.StaleAfter = 100 * time.Hour
 	for n := 1; n <= swap.MaxIntents; n++ {
 		if s := r.next(); s.Party != swap.Worker || r.i().Overdue(r.now.Add(time.Minute)) {
 			t.Fatalf("intent %d: owed %+v", n, s)
@@ -149,8 +150,15 @@ func TestAfterTheLastIntentAnOperatorHasIt(t *testing.T) {
 		r.begin(swap.Send).answer(statemachine.Deferred).prove().wait(time.Minute)
 	}
 	r.release().attended()
-	if s := r.next(); s.Party != swap.Operator || len(s.Tasks) > 0 || !strings.Contains(s.Why, "paid_by") || !r.i().Overdue(r.now) || !r.i().CheckAt.IsZero() {
-		t.Fatalf("owed: %+v, overdue at %v", s, r.i().OverdueAt)
+	stale := r.i().At.Add(r.p.StaleAfter + time.Microsecond)
+	if s := r.next(); s.Party != swap.Operator || len(s.Tasks) > 0 || !strings.Contains(s.Why, "paid_by") || !r.i().Overdue(r.now) || !s.Due.Equal(stale) || !r.i().CheckAt.Equal(stale) {
+		t.Fatalf("owed: %+v, overdue at %v, due at %v", s, r.i().OverdueAt, r.i().CheckAt)
+	}
+	old := *r // nobody does: it is put aside when it is stale, and that is a person's
+	old.now = stale
+	old.owes(swap.Tell).elapse().is("to be quarantined").attended()
+	if s := old.next(); s.Party != swap.Operator || len(s.Tasks) > 0 || !strings.Contains(s.Why, "paid_by") || !old.i().CheckAt.IsZero() {
+		t.Errorf("put aside: %+v, due at %v", s, old.i().CheckAt)
 	}
 	r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Send, TxID: "byhand", Reason: "x"})
 	r.found(swap.MaxIntents+1, 1).is(debitedText).found(swap.MaxIntents+1, 10).is("debit_confirmed").over()

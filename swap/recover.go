@@ -66,6 +66,9 @@ func (p *Policy) recoverItem(i *Item, x side, c Control, past []Fees, by By, sca
 			v := solana
 			v.From, v.ByID, v.CannotLand = later(v.From, nexus.From), v.ByID && nexus.ByID, v.CannotLand && nexus.CannotLand
 			v.Before, v.After = min(v.Before, nexus.Before), min(v.After, nexus.After)
+			if nexus.Asked.Before(v.Asked) {
+				v.Asked = nexus.Asked
+			}
 			out = append(out, Looked{By: by, Finding: LookMissing, View: v, Control: c})
 		}
 	}
@@ -73,24 +76,35 @@ func (p *Policy) recoverItem(i *Item, x side, c Control, past []Fees, by By, sca
 }
 
 // resembles returns the action of an item that an outbound on Nexus could be, 0:
-// none. It names no item there: the destination is the action's, and anything where
-// nobody has read yet who is to be paid; the amount is what today's fees, frozen ones
-// or any of the past leave, and by the clocks of two chains it is not older.
+// none. It names no item there.
 func (p *Policy) resembles(x side, i *Item, past []Fees, t *Sighting) Action {
 	for _, a := range Action(0).Values() {
-		chain, to := x.pays(p, a)
-		d, deposit := x.(*depositSide)
-		unread := deposit && a == Send && !d.d.Read
-		aside := a == Quarantine && p.own(t.Destination) // the account of today or another day
-		if chain != Nexus || t.Chain != Nexus || !unread && !aside && (to == "" || to != t.Destination) || !t.Time.IsZero() && t.Time.Before(i.At.Add(-p.WaterlineMargin)) {
-			continue
-		}
-		pays := func(f Fees) bool { net, _ := f.pays(a, i.Amount); return net == t.Amount && net > 0 }
-		if pays(*p.fees(x.direction())) || slices.ContainsFunc(past, pays) || a == Send && i.Terms.Frozen && i.Terms.Net == t.Amount {
+		if t.Chain == Nexus && p.owes(x, i, a, past, t) {
 			return a
 		}
 	}
 	return 0
+}
+
+// owes reports whether an outbound can be an action of an item: the destination is
+// the action's, and anything where nobody has read yet who is to be paid; the amount
+// is what today's fees, frozen ones or any of the past leave, and by the clocks of two
+// chains it is not older.
+func (p *Policy) owes(x side, i *Item, a Action, past []Fees, t *Sighting) bool {
+	chain, to := x.pays(p, a)
+	unread := false
+	switch x := x.(type) {
+	case *depositSide:
+		unread = a == Send && !x.d.Read
+	case *creditSide:
+		unread = a == Send && x.c.Account == ""
+	}
+	aside := a == Quarantine && p.own(t.Destination) // the account of today or another day
+	if chain != t.Chain || !unread && !aside && (to == "" || to != t.Destination) || !t.Time.IsZero() && t.Time.Before(i.At.Add(-p.WaterlineMargin)) {
+		return false
+	}
+	pays := func(f Fees) bool { net, _ := f.pays(a, i.Amount); return net == t.Amount && net > 0 }
+	return pays(*p.fees(x.direction())) || slices.ContainsFunc(past, pays) || a == Send && i.Terms.Frozen && i.Terms.Net == t.Amount
 }
 
 // Lost is what the chains still know after a database was lost: all that came
@@ -122,79 +136,74 @@ type Recovery struct {
 // RecoverMissing rebuilds finished rows from memos and references. Memos name
 // their item. An outbound on Nexus names none: it belongs to the one item whose
 // destination and amount it has, if it is the only one and has no other
-// candidate. Everything else that could be somebody's holds those items for the
-// operator.
+// candidate. Everything else that could be somebody's, and what names an item and is
+// not what it owes, holds those items for the operator. To whom a credit was to be
+// paid is not known any more: of its payment the amount is compared.
 func (p Policy) RecoverMissing(l Lost, by By) Recovery {
 	type candidate struct {
 		seen   *Sighting
 		action Action
 	}
-	found := map[string][]candidate{} // by direction and id
-	claims := map[*Sighting][]string{}
+	type item struct {
+		x    side
+		i    Item
+		past []Fees
+		all  []candidate
+		ev   Recovered // without what went out
+	}
+	items := make([]item, 0, len(l.Deposits)+len(l.Credits))
+	named := map[string]int{} // by direction and id
+	claims := map[*Sighting]int{}
 	key := func(d Direction, id string) string { return d.String() + " " + id }
-	known := map[string]bool{}
-	add := func(d Direction, id string, t *Sighting, a Action) {
-		k := key(d, id)
-		found[k] = append(found[k], candidate{t, a})
-		claims[t] = append(claims[t], k)
+	came := func(o *Observed) Item {
+		return Item{ID: o.ID, Amount: o.Amount, From: o.From, At: o.Time.Truncate(time.Second)}
 	}
 	for _, d := range l.Deposits {
-		known[key(ToUSDD, d.ID)] = true
+		named[key(ToUSDD, d.ID)] = len(items)
+		i := came(&d.Observed)
+		items = append(items, item{x: &depositSide{d: Deposit{Item: i, Memo: d.Memo, Read: true}}, i: i, past: l.PastDeposits, ev: Recovered{By: by, Observed: d.Observed, Memo: d.Memo, Past: l.PastDeposits}})
 	}
 	for _, c := range l.Credits {
-		known[key(ToUSDC, c.ID)] = true
+		named[key(ToUSDC, c.ID)] = len(items)
+		i := came(&c)
+		items = append(items, item{x: &creditSide{c: Credit{Item: i}}, i: i, past: l.PastCredits, ev: Recovered{By: by, Observed: c, Past: l.PastCredits}})
 	}
 	var r Recovery
-	each := func(h History, attribute func(*Sighting)) {
+	for _, h := range []History{l.Solana, l.Nexus} {
 		for k := range h.Outbound {
-			if t := &h.Outbound[k]; t.VaultSigned && !t.Errored {
-				attribute(t)
-				if len(claims[t]) == 0 {
-					r.Unattributed = append(r.Unattributed, *t)
+			t := &h.Outbound[k]
+			if !t.VaultSigned || t.Errored {
+				continue
+			}
+			d, a, id, ok := ReadMemo(t.Memo)
+			if n, known := named[key(d, id)]; ok && known && t.Chain == Solana {
+				items[n].all = append(items[n].all, candidate{t, a})
+				claims[t]++
+			}
+			for n := range items {
+				if a := p.resembles(items[n].x, &items[n].i, items[n].past, t); a != 0 {
+					items[n].all = append(items[n].all, candidate{t, a})
+					claims[t]++
 				}
 			}
-		}
-	}
-	each(l.Solana, func(t *Sighting) {
-		if d, a, id, ok := ReadMemo(t.Memo); ok && known[key(d, id)] {
-			add(d, id, t, a)
-		}
-	})
-	each(l.Nexus, func(t *Sighting) {
-		for _, d := range l.Deposits {
-			i := Item{ID: d.ID, Amount: d.Amount, From: d.From, At: d.Time.Truncate(time.Second)}
-			if a := p.resembles(&depositSide{d: Deposit{Item: i, Memo: d.Memo, Read: true}}, &i, l.PastDeposits, t); a != 0 {
-				add(ToUSDD, d.ID, t, a)
+			if claims[t] == 0 {
+				r.Unattributed = append(r.Unattributed, *t)
 			}
 		}
-		for _, c := range l.Credits {
-			i := Item{ID: c.ID, Amount: c.Amount, From: c.From, At: c.Time.Truncate(time.Second)}
-			if a := p.resembles(&creditSide{c: Credit{Item: i}}, &i, l.PastCredits, t); a != 0 {
-				add(ToUSDC, c.ID, t, a)
-			}
-		}
-	})
-	// decide rebuilds an item that one outbound names alone, and holds others.
-	decide := func(d Direction, o Observed) (Recovered, bool) {
-		all := found[key(d, o.ID)]
-		if len(all) == 0 {
-			return Recovered{}, false
-		}
-		ev := Recovered{By: by, Observed: o}
-		t := all[0].seen
-		if len(all) == 1 && len(claims[t]) == 1 && p.final(t) && t.Token == p.token(t.Chain) && t.Amount <= o.Amount {
-			ev.Action, ev.Seen = all[0].action, *t
-		}
-		return ev, true
 	}
-	for _, d := range l.Deposits {
-		if ev, ok := decide(ToUSDD, d.Observed); ok {
-			r.Deposits = append(r.Deposits, ev)
+	for k := range items {
+		it := &items[k]
+		if len(it.all) == 0 {
+			continue
 		}
-	}
-	for _, c := range l.Credits {
-		if ev, ok := decide(ToUSDC, c); ok {
-			r.Credits = append(r.Credits, ev)
+		// What one outbound names alone is rebuilt, the others are held.
+		if a, t := it.all[0].action, it.all[0].seen; len(it.all) == 1 && claims[t] == 1 && p.final(t) && t.Token == p.token(t.Chain) && p.owes(it.x, &it.i, a, it.past, t) {
+			it.ev.Action, it.ev.Seen = a, *t
+		}
+		if it.x.direction() == ToUSDD {
+			r.Deposits = append(r.Deposits, it.ev)
+		} else {
+			r.Credits = append(r.Credits, it.ev)
 		}
 	}
 	return r
@@ -247,15 +256,21 @@ func (s *step) recovered(e *Recovered) error {
 		return s.refuse(statemachine.ErrInvalid, "a credit has the account that got it and an owner")
 	case s.side.direction() == ToUSDC && !nexusID(o.ID):
 		return s.refuse(statemachine.ErrInvalid, "a txid in another spelling would be another credit")
-	case !word(o.ID, MaxID) || o.Amount == 0 || o.Amount > MaxAmount || o.Amount < e.Seen.Amount:
-		return s.refuse(statemachine.ErrInvalid, "what came in is at least what went out")
+	case !word(o.ID, MaxID) || o.Amount == 0 || o.Amount > MaxAmount:
+		return s.refuse(statemachine.ErrInvalid, "what came in has an id and an amount")
 	}
 	at, err := statemachine.Time(o.Time)
 	if err != nil {
 		return s.refuse(statemachine.ErrInvalid, "a time is needed")
 	}
 	s.create(&o, at.Truncate(time.Second))
+	if d, ok := s.side.(*depositSide); ok {
+		d.d.Memo, d.d.Read = statemachine.Bounded(e.Memo, MaxMemo), true
+	}
 	t := &e.Seen
+	if !s.p.owes(s.side, s.item, e.Action, e.Past, t) {
+		return s.refuse(statemachine.ErrInvalid, "its destination or amount is not what the item owes")
+	}
 	s.file(Intent{Action: e.Action, Chain: chain, Destination: t.Destination, Net: t.Amount, Fee: o.Amount - t.Amount, TxID: txForm(chain, t.TxID), Reference: t.Reference, Memo: t.Memo}, t.Rival)
 	in := &s.item.Intents[0]
 	if in.Reference > MaxSeen { // a person's

@@ -1,6 +1,7 @@
 package swap_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -244,4 +245,138 @@ func TestAScanCountsOnceNobodyMaySendWhatWasLost(t *testing.T) {
 			t.Errorf("%s: scanned %v", c.name, got.NexusScanned)
 		}
 	}
+}
+
+// What names an item after a lost database is believed if it is what the item owes,
+// by today's fees or past ones. Anything else is a person's, and a mismatch when it is
+// looked back for.
+func TestOfALostDatabaseOnlyWhatIsOwedIsBelieved(t *testing.T) {
+	past := []swap.Fees{{Flat: 200_000, Refund: 300_000, Quarantine: 400_000}}
+	seen := func(c swap.Chain, memo, to string, amount uint64) swap.Sighting {
+		return swap.Sighting{VaultSigned: true, Chain: c, TxID: "ab", Memo: memo, Amount: amount, Destination: to, Token: map[swap.Chain]string{swap.Solana: "USDC", swap.Nexus: "USDD"}[c], Finalized: true, Confirmations: 10, Time: t0}
+	}
+	for name, c := range map[string]struct {
+		d      swap.Direction
+		action swap.Action
+		seen   swap.Sighting
+		owed   bool
+	}{
+		"a payout":                           {swap.ToUSDC, swap.Send, seen(swap.Solana, "nexus_txid:tx1", "anybody", 9_490_000), true},
+		"a payout by past fees":              {swap.ToUSDC, swap.Send, seen(swap.Solana, "nexus_txid:tx1", "anybody", 9_800_000), true},
+		"a payout of all":                    {swap.ToUSDC, swap.Send, seen(swap.Solana, "nexus_txid:tx1", "anybody", amount), false},
+		"a payout of a unit":                 {swap.ToUSDC, swap.Send, seen(swap.Solana, "nexus_txid:tx1", "anybody", 1), false},
+		"a credit's refund":                  {swap.ToUSDC, swap.Refund, seen(swap.Nexus, "", "bob-nexus", 9_999_000), true},
+		"a credit's refund to somebody else": {swap.ToUSDC, swap.Refund, seen(swap.Nexus, "", "mallory", 9_999_000), false},
+		"a credit's move":                    {swap.ToUSDC, swap.Quarantine, seen(swap.Nexus, "", "nexus-quarantine", amount), true},
+		"a debit":                            {swap.ToUSDD, swap.Send, seen(swap.Nexus, "", "carol", 9_890_000), true},
+		"a debit to somebody else":           {swap.ToUSDD, swap.Send, seen(swap.Nexus, "", "mallory", 9_890_000), false},
+		"a refund":                           {swap.ToUSDD, swap.Refund, seen(swap.Solana, "refundSig:sig1 invalid memo", "alice-solana", 9_900_000), true},
+		"a refund by past fees":              {swap.ToUSDD, swap.Refund, seen(swap.Solana, "refundSig:sig1", "alice-solana", 9_700_000), true},
+		"a refund less a unit":               {swap.ToUSDD, swap.Refund, seen(swap.Solana, "refundSig:sig1", "alice-solana", 9_899_999), false},
+		"a refund to somebody else":          {swap.ToUSDD, swap.Refund, seen(swap.Solana, "refundSig:sig1", "mallory", 9_900_000), false},
+		"a refund from before": {swap.ToUSDD, swap.Refund, func() swap.Sighting {
+			s := seen(swap.Solana, "refundSig:sig1", "alice-solana", 9_900_000)
+			s.Time = t0.Add(-time.Hour)
+			return s
+		}(), false},
+		"a move":                   {swap.ToUSDD, swap.Quarantine, seen(swap.Solana, "quarantinedSig:sig1", "solana-quarantine", 9_900_000), true},
+		"a move to an own account": {swap.ToUSDD, swap.Quarantine, seen(swap.Solana, "quarantinedSig:sig1", "solana-vault", 9_600_000), true},
+		"a move to somebody else":  {swap.ToUSDD, swap.Quarantine, seen(swap.Solana, "quarantinedSig:sig1", "mallory", 9_900_000), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := swap.Lost{PastDeposits: past, PastCredits: past}
+			if c.d == swap.ToUSDD {
+				l.Deposits = []swap.LostDeposit{{Observed: observedDeposit("sig1", amount), Memo: "nexus:carol"}}
+			} else {
+				l.Credits = []swap.Observed{observedCredit("tx1", amount)}
+			}
+			if c.seen.Chain == swap.Solana {
+				l.Solana.Outbound = []swap.Sighting{c.seen}
+			} else {
+				l.Nexus.Outbound = []swap.Sighting{c.seen}
+			}
+			r := policy.RecoverMissing(l, by(swap.System, t0))
+			all := append(r.Deposits, r.Credits...)
+			if c.seen.Chain == swap.Nexus && !c.owed { // it names nobody
+				if len(all) > 0 || len(r.Unattributed) != 1 {
+					t.Errorf("%+v", r)
+				}
+				all = []swap.Recovered{{By: by(swap.System, t0)}}
+			} else if len(all) != 1 || all[0].Action != map[bool]swap.Action{true: c.action}[c.owed] {
+				t.Fatalf("%+v", r)
+			}
+			// Whoever says it, the rule is the same.
+			said := all[0]
+			said.Action, said.Seen, said.Past, said.Memo = c.action, c.seen, past, "nexus:carol"
+			var err error
+			if c.d == swap.ToUSDD {
+				said.Observed = observedDeposit("sig1", amount)
+				d := deposits(t)
+				if err = d.try(said); err == nil && d.item.Memo != "nexus:carol" {
+					t.Errorf("the memo is %q", d.item.Memo)
+				}
+			} else {
+				said.Observed = observedCredit("tx1", amount)
+				err = credits(t).try(said)
+			}
+			if c.owed != (err == nil) || err != nil && !errors.Is(err, statemachine.ErrInvalid) {
+				t.Errorf("said: %v", err)
+			}
+			if c.owed || c.seen.Chain == swap.Nexus {
+				return
+			}
+			if c.d == swap.ToUSDD {
+				d := deposits(t).do(all[0])
+				if d.i().Hold.Kind != swap.ByRecovery {
+					t.Errorf("hold %v", d.i().Hold)
+				}
+				d.outbound(c.seen).kinds(swap.Mismatch).order(swap.Release)
+				if d.attended(); d.i().Hold.Kind != swap.ByMismatch {
+					t.Errorf("released: %v", d.i().Hold)
+				}
+				return
+			}
+			credits(t).do(all[0]).outbound(c.seen).kinds(swap.Mismatch).attended()
+		})
+	}
+}
+
+// A micro credit is booked as fee once every outbound from before the loss is on file:
+// by an older minimum it was paid.
+func TestAMicroCreditIsNotKeptBeforeALookBack(t *testing.T) {
+	count := func(r *run[swap.Credit]) swap.Confirmations {
+		return swap.Confirmations{By: by(swap.Observer, r.now), Count: 2, Control: r.ctl}
+	}
+	copied := func() *run[swap.Credit] {
+		r := credits(t).do(observedCredit("tx1", 500_000))
+		r = restored(r.wait(time.Hour))
+		r.do(count(r)).is("pending_receival").attended().elapse().is("pending_receival")
+		r.wait(time.Hour).do(count(r)).is("pending_receival").owes(swap.LookBack).claim()
+		return r.do(r.mapping()).is("pending_receival").wait(2 * time.Hour).elapse().is("pending_receival").release()
+	}
+	r := copied()
+	r.missing(0).owes(swap.Tell).elapse().is("processed as fees").over()
+	if m := r.item.Money(); m.Fees != 500_000 {
+		t.Errorf("money %+v", m)
+	}
+	// It was paid.
+	paid := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "lost", Memo: "nexus_txid:tx1", Amount: 499_000, Destination: "bob-usdc", Token: "USDC", Finalized: true}
+	r = copied().outbound(paid).kinds(swap.Mismatch).missing(0).elapse().is("pending_receival").attended()
+	r.do(r.paidBy(swap.Send, "lost")).is("refund pending").attended()
+	r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: paid}, swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: paid}).is("processed").over()
+	if m := r.item.Money(); m.PaidOut != 499_000 || m.Fees != 1_000 {
+		t.Errorf("money %+v", m)
+	}
+	// While a person holds it, and while an outbound is not explained, nothing is booked.
+	for _, hold := range []func(*run[swap.Credit]){
+		func(r *run[swap.Credit]) { r.order(swap.HoldItem) },
+		func(r *run[swap.Credit]) { r.outbound(paid) },
+	} {
+		r := credits(t).do(observedCredit("tx1", 500_000))
+		hold(r)
+		r.do(count(r)).is("pending_receival").attended().elapse().is("pending_receival")
+	}
+	// A person may refund it.
+	r = copied()
+	r.missing(0).order(swap.OrderRefund).is("refund pending").attended().begin(swap.Refund)
 }

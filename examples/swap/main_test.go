@@ -115,7 +115,7 @@ func TestTheProofFails(t *testing.T) {
 		s.write(t, swap.Solana, in)
 		s.write(t, swap.Nexus, out)
 		seen := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "out", Reference: 1, Amount: out.Amount, Destination: "carol", Token: "USDD", Confirmations: 99}
-		_, err = s.swaps.Deposits.Do(ctx, "dep", swap.Recovered{By: swap.By{Actor: "test", Role: swap.System}, Action: swap.Send, Seen: seen,
+		_, err = s.swaps.Deposits.Do(ctx, "dep", swap.Recovered{By: swap.By{Actor: "test", Role: swap.System}, Memo: "nexus:carol", Action: swap.Send, Seen: seen,
 			Observed: swap.Observed{ID: "dep", Amount: in.Amount, From: "alice", Time: now, Success: true, Finalized: true}})
 		if err != nil {
 			t.Fatal(err)

@@ -115,9 +115,9 @@ func do[A any](ctx context.Context, s items[A], w *world, item A, t swap.Task, n
 	case swap.Tell:
 		ev = swap.Elapsed{By: w.by()}
 	case swap.LookUp:
-		ev = w.look(ctx, head.Intent(t.Number))
+		ev = w.look(ctx, head.Intent(t.Number), now)
 	case swap.LookBack:
-		events, err := w.lookBack(ctx, &item)
+		events, err := w.lookBack(ctx, &item, now)
 		if err != nil {
 			return item, err
 		}
@@ -175,8 +175,8 @@ func (w *world) send(ctx context.Context, in *swap.Intent, valid uint64, answer 
 	return answer
 }
 
-// look looks one intent up, and says how much that covers.
-func (w *world) look(ctx context.Context, in *swap.Intent) swap.Event {
+// look looks one intent up, and says how much that covers. now is the store's time.
+func (w *world) look(ctx context.Context, in *swap.Intent, now time.Time) swap.Event {
 	ev := swap.Looked{By: w.by(), Number: in.Number, Finding: swap.LookUnknown}
 	c := w.of(in.Chain)
 	before, err := c.Height(ctx)
@@ -197,14 +197,14 @@ func (w *world) look(ctx context.Context, in *swap.Intent) swap.Event {
 		ev.Finding, ev.Seen = swap.LookFound, sighting(in.Chain, &s)
 	default:
 		ev.Finding = swap.LookMissing
-		ev.View = swap.View{From: in.At, ByID: true, ByMemo: true, Before: before, After: s.Height, CannotLand: !s.Waiting}
+		ev.View = swap.View{From: in.At, Asked: now, ByID: true, ByMemo: true, Before: before, After: s.Height, CannotLand: !s.Waiting}
 	}
 	return ev
 }
 
 // lookBack looks through the whole history of both chains for outbounds of an item
 // that are not on file, after a lost database.
-func (w *world) lookBack(ctx context.Context, item any) ([]swap.Event, error) {
+func (w *world) lookBack(ctx context.Context, item any, now time.Time) ([]swap.Event, error) {
 	head := item.(interface{ Head() *swap.Item }).Head()
 	control, err := w.swaps.Control(ctx)
 	if err != nil {
@@ -220,7 +220,7 @@ func (w *world) lookBack(ctx context.Context, item any) ([]swap.Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		h := swap.History{Chain: c, View: swap.View{From: head.At.Add(-policy.WaterlineMargin), ByID: true, ByMemo: true, Before: before, After: after, CannotLand: waiting == 0}}
+		h := swap.History{Chain: c, View: swap.View{From: head.At.Add(-policy.WaterlineMargin), Asked: now, ByID: true, ByMemo: true, Before: before, After: after, CannotLand: waiting == 0}}
 		for k := range all {
 			seen := sighting(c, &all[k])
 			if _, id, err := w.swaps.Named(ctx, seen); err != nil {

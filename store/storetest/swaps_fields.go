@@ -101,7 +101,7 @@ func swapFields[T store.SwapUnit, A any](l *life[T, string, string, A, swap.Even
 	look := func(found bool) {
 		l.t.Helper()
 		in := latest()
-		ev := swap.Looked{By: by(swap.Worker), Number: in.Number, Finding: swap.LookMissing, View: swap.View{From: in.At, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
+		ev := swap.Looked{By: by(swap.Worker), Number: in.Number, Finding: swap.LookMissing, View: swap.View{From: in.At, Asked: l.now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
 		if found {
 			ev.Finding = swap.LookFound
 			ev.Seen = swap.Sighting{VaultSigned: true, Chain: in.Chain, TxID: in.TxID, Memo: in.Memo, Reference: in.Reference, Amount: in.Net, Destination: in.Destination, Token: "USDC", Confirmations: 99, Finalized: true}
@@ -152,7 +152,7 @@ func swapFields[T store.SwapUnit, A any](l *life[T, string, string, A, swap.Even
 	fresh(func(o *swap.Observed) { o.Control.RecoveredAt = start.Add(1000 * time.Hour) })
 	l.later()
 	l.do(swap.Looked{By: by(swap.Worker), Finding: swap.LookMissing, Control: swap.Control{RecoveredAt: start},
-		View: swap.View{From: head().At.Add(-time.Hour), ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}})
+		View: swap.View{From: head().At.Add(-time.Hour), Asked: l.now, ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}})
 	if d == swap.ToUSDC { // vanished and dropped; collecting, then quarantined and found to be paid
 		l.do(swap.Confirmations{By: by(swap.Observer), Gone: true}, swap.Confirmations{By: by(swap.Observer), Count: 1})
 		fresh(nil)

@@ -19,6 +19,7 @@ import (
 func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay func([]statemachine.Transition[string]) error) World[A] {
 	w := World[A]{Trail: []statemachine.Transition[string]{}, Now: Start, Control: Control(), Limit: 12, Crew: 2, Orders: rapid.IntRange(0, 2).Draw(t, "orders"), Copies: rapid.IntRange(0, 1).Draw(t, "copies")}
 	var said []swap.Event
+	var asked []swap.Looked // negatives that are told later
 	checked := *rules
 	checked.Apply = func(a A, ev swap.Event, now time.Time) (swap.Change[A], error) {
 		c, err := rules.Apply(a, ev, now)
@@ -46,7 +47,7 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 			t.Fatalf("%s: %d outbounds paid or may still pay", name, possible)
 		}
 		if to.Restores > w.Restores {
-			said = nil // it was said to another store
+			said, asked = nil, nil // it was said to another store
 		} else if to.Head().Lease.Fence < w.Head().Lease.Fence {
 			t.Fatalf("%s: the fence went back", name)
 		}
@@ -65,7 +66,7 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 	}
 	keep("observed", first)
 	for range n {
-		switch kind := rapid.IntRange(0, 9).Draw(t, "kind"); {
+		switch kind := rapid.IntRange(0, 11).Draw(t, "kind"); {
 		case kind == 0:
 			d := rapid.SampledFrom([]time.Duration{time.Microsecond, time.Second, 31 * time.Second, 61 * time.Second, 5 * time.Minute, 10*time.Minute + 1000, time.Hour, 25 * time.Hour}).Draw(t, "time")
 			w.Now = w.Now.Add(d)
@@ -75,6 +76,18 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 			keep("late", swap.Released{By: w.by(swap.Worker, "late"), Fence: w.Head().Lease.Fence})
 		case kind < 4:
 			keep("outside", outside(t, &w))
+		case kind == 10 && len(w.Places) > 0:
+			n := rapid.IntRange(1, len(w.Places)).Draw(t, "asked")
+			if w.Places[n-1] < Errored {
+				asked = append(asked, w.negative(n))
+			}
+			if in := w.Head().Intents[n-1]; in.TxID+in.Signature != "" { // which is right or not: its look-up decides
+				keep("oscar says paid by", swap.Ordered{By: w.by(swap.Operator, "oscar"), Order: swap.PaidBy, Action: in.Action, TxID: txid(&in), Reason: "by mistake"})
+			}
+		case kind == 11 && len(asked) > 0:
+			ev := rapid.SampledFrom(asked).Draw(t, "told")
+			ev.By = w.by(swap.Worker, "late")
+			keep("an old negative", ev)
 		default:
 			moves := w.Moves()
 			if len(moves) == 0 {

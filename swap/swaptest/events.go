@@ -72,10 +72,10 @@ func (a *Adversary) Next(t *rapid.T, r swap.Record) swap.Event {
 	case 7, 8:
 		in := i.Intent(number)
 		if in == nil {
-			return swap.Looked{By: worker, Finding: swap.LookMissing, View: swap.View{From: i.At, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
+			return swap.Looked{By: worker, Finding: swap.LookMissing, View: swap.View{From: i.At, Asked: a.Now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
 		}
 		ev := swap.Looked{By: worker, Number: number, Finding: rapid.SampledFrom(swap.Finding(0).Values()).Draw(t, "finding"),
-			Seen: a.sighting(t, in), View: swap.View{From: in.At, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
+			Seen: a.sighting(t, in), View: swap.View{From: in.At, Asked: a.Now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
 		return ev
 	case 9:
 		if in := i.Intent(number); in != nil {
@@ -86,6 +86,9 @@ func (a *Adversary) Next(t *rapid.T, r swap.Record) swap.Event {
 		ev := swap.Ordered{By: by(swap.Operator), Order: rapid.SampledFrom(orders).Draw(t, "order"), Number: number, Height: 2000, Reason: "because"}
 		if ev.Order == swap.PaidBy {
 			ev.Action, ev.TxID = rapid.SampledFrom(swap.Action(0).Values()).Draw(t, "for"), a.Salt+"paid"
+			if in := i.Intent(number); in != nil && rapid.Bool().Draw(t, "of an intent") {
+				ev.Action, ev.TxID = in.Action, a.txid(in)
+			}
 		}
 		return ev
 	}

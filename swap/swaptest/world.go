@@ -318,15 +318,11 @@ func (w World[A]) look(n int64, add func(string, World[A])) {
 		}
 		return
 	}
-	ev.Finding = swap.LookMissing
-	ev.View = swap.View{From: in.At, ByID: true, ByMemo: true, Before: 1000, After: 1000}
 	for _, lie := range []bool{false, true} {
 		if lie && (w.Lies == 0 || w.over(in)) {
 			continue
 		}
-		if lie || w.over(in) {
-			ev.View.CannotLand, ev.View.Before, ev.View.After = true, 1001, 1001
-		}
+		ev.Finding, ev.View = swap.LookMissing, w.view(in, lie || w.over(in))
 		to, ok := w.Take(ev)
 		if !ok {
 			continue
@@ -338,6 +334,23 @@ func (w World[A]) look(n int64, add func(string, World[A])) {
 		}
 		add(name, to)
 	}
+}
+
+// view of a look-up that finds nothing now. over: nothing can land any more.
+func (w *World[A]) view(in *swap.Intent, over bool) swap.View {
+	v := swap.View{From: in.At, Asked: w.Now, ByID: true, ByMemo: true, Before: 1000, After: 1000}
+	if over {
+		v.CannotLand, v.Before, v.After = true, 1001, 1001
+	}
+	return v
+}
+
+// negative is a look-up of an intent that is not found, and on Nexus is not on its way:
+// it says nothing about what is handed over later.
+func (w *World[A]) negative(n int) swap.Looked {
+	in := w.Head().Intent(int64(n))
+	over := w.over(in) || in.Chain == swap.Nexus && w.Places[n-1] != Flight
+	return swap.Looked{Number: in.Number, Finding: swap.LookMissing, View: w.view(in, over)}
 }
 
 // Paid is what really went out, for a comparison with [swap.Money]: how many
