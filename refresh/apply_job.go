@@ -15,9 +15,14 @@ func (s *step) claimJob(e *JobClaimed) error {
 	if err := s.slot(e.Slot); err != nil {
 		return err
 	}
+	if s.mine(e.Asked) { // by a copy of this event
+		if i := find(s.Old.Jobs, func(j *Job) bool { return j.working(s.by.At) && j.Lease.Holder == s.by.Actor }); i >= 0 {
+			s.Job = s.Old.Jobs[i].ID
+			return nil
+		}
+	}
 	var due []int
-	held := s.Old.Lock.Lease.Held(s.by.At)
-	busy := s.busy()
+	held, busy := s.Old.held(s.by.At), s.Old.working(s.by.At)
 	for i := range s.New.Jobs {
 		j := &s.New.Jobs[i]
 		if j.Status == JobProcessing && !j.working(s.by.At) {
@@ -35,7 +40,7 @@ func (s *step) claimJob(e *JobClaimed) error {
 		switch {
 		case j.Invoice() && !busy:
 			return s.invoice(j)
-		case held || busy: // nothing is claimed: work is kept
+		case held: // nothing is claimed: work is kept
 			j.AvailableAt = s.by.At.Add(s.c.WalletWorkerPollInterval)
 		default:
 			if err := s.lock(e.Lock); err != nil {
@@ -47,13 +52,11 @@ func (s *step) claimJob(e *JobClaimed) error {
 	return nil
 }
 
-// working reports whether a worker holds the job.
-func (j *Job) working(now time.Time) bool { return j.Status == JobProcessing && j.Lease.Held(now) }
-
-// busy reports whether a job of the wallet is under way: nothing else begins
-// beside it, whoever holds the lock.
-func (s *step) busy() bool {
-	return find(s.Old.Jobs, func(j *Job) bool { return j.working(s.by.At) }) >= 0
+// mine reports whether the speaker took the wallet's lock at or after the time at
+// which an event was first sent: then a copy of it took the lock.
+func (s *step) mine(asked time.Time) bool {
+	l := &s.Old.Lock
+	return !asked.IsZero() && l.Lease.Held(s.by.At) && l.Lease.Holder == s.by.Actor && !l.LockedAt.Before(asked)
 }
 
 func (s *step) claim(j *Job) error {

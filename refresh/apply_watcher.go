@@ -193,14 +193,19 @@ func (s *step) looked(e *Looked) error {
 	if err != nil {
 		return err
 	}
+	if s.mine(began) && !s.Old.working(s.by.At) {
+		s.Tick = Tick{Refresh: true}
+		return nil
+	}
 	var v *view
 	if e.Error == "" {
 		if v, err = s.view(&e.Listing, nil); err != nil {
 			return err
 		}
 	}
+	held := s.Old.held(s.by.At)
 	jobDue := find(s.Old.Jobs, func(j *Job) bool { return !s.by.At.Before(j.Due(&s.Old.Wallet)) && j.Live() }) >= 0
-	held := s.Old.Lock.Lease.Held(s.by.At) || s.busy()
+	jobFirst := v != nil && e.JobFirst && jobDue && !held
 	var tick Tick
 	named := map[int32]bool{}
 	for i := range s.Old.Watchers {
@@ -216,7 +221,6 @@ func (s *step) looked(e *Looked) error {
 			seen = v.recipients[w.Recipient]
 			goesOn, err = s.judge(i, seen, v.listing, false)
 		}
-		jobFirst := v != nil && e.JobFirst && jobDue
 		if goesOn && w.Provisional && (jobFirst || held || seen == nil || !seen.cancelDue) {
 			goesOn, err = s.expireProvisional(i) // which waits for a cancellation of this tick alone
 		}
@@ -269,7 +273,7 @@ func (s *step) ticked(e *Ticked) error {
 	if err := s.locked(e.Lock); err != nil {
 		return err
 	}
-	if s.busy() {
+	if s.Old.working(s.by.At) {
 		return s.refuse(statemachine.ErrIllegal, "a job works under this lock")
 	}
 	began, err := s.began(e.Began)

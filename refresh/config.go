@@ -28,7 +28,7 @@ type Config struct {
 	PostgresMaxConnections   int32         // POSTGRES_MAX_CONNECTIONS
 	DurationRcvTransfer      time.Duration // DURATION_RCV_TRANSFER: how long after its expiration a transfer that is no blind receive may still be paid
 	ProvisionalTTL           time.Duration // 180 s: life of the watcher of an invoice without asset
-	LockTTL                  time.Duration // 30 s: of the lock, and of slot and job leases
+	LockTTL                  time.Duration // 30 s, no name in the source: of the lock, and of slot and job leases
 	RenewLock                bool          // the lock is renewed every LockTTL/3 while a call runs
 	Coalesce                 bool          // a sync or recovery job joins a pending one that was never tried; the sync job of an expiry is always its own
 	MaxHungPause             time.Duration // 15 min: longest pause of a wallet whose calls time out
@@ -88,7 +88,10 @@ func (c *Config) settings() []setting {
 
 // ParseConfig is [DefaultConfig] with the settings that lookup knows by the
 // source's names, such as os.LookupEnv. Durations are seconds in decimal
-// notation ("30", "0.5"). A name whose text is empty is not set.
+// notation ("30", "0.5"). A name whose text is empty is not set. The source has no
+// name for its lock's 30 s nor its 180 s, and none of the settings after them, from
+// ProvisionalTTL on, is in the environment: all processes of one store must agree on
+// LockTTL, so it belongs to the program.
 func ParseConfig(lookup func(name string) (string, bool)) (Config, error) {
 	c := DefaultConfig()
 	for _, s := range c.settings() {

@@ -38,6 +38,20 @@ func (j *Job) Due(w *Wallet) time.Time {
 	return at
 }
 
+// held reports whether no job of the wallet can begin: its lock is held, or another
+// job works, whoever holds the lock.
+func (w *Work) held(now time.Time) bool {
+	return w.Lock.Lease.Held(now) || w.working(now)
+}
+
+// working reports whether a worker holds a job.
+func (w *Work) working(now time.Time) bool {
+	return find(w.Jobs, func(j *Job) bool { return j.working(now) }) >= 0
+}
+
+// working reports whether a worker holds the job.
+func (j *Job) working(now time.Time) bool { return j.Status == JobProcessing && j.Lease.Held(now) }
+
 // CompareJobs orders the jobs of a wallet: the order of creation.
 func CompareJobs(a, b *Job) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), bytes.Compare(a.ID[:], b.ID[:]))

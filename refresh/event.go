@@ -108,11 +108,15 @@ type (
 	// JobClaimed returns jobs whose lease has ended, then takes the first due
 	// one of the wallet: with the lock, whose next fence is Lock, or without
 	// and to its end for an invoice without asset. While the lock is held it
-	// takes none and puts the job off. [Change.Job] names what was claimed.
+	// takes none and puts the job off. [Change.Job] names what was claimed. Key: a job
+	// under a lock that the speaker took at or after Asked.
 	JobClaimed struct {
 		By
 		Slot int64
 		Lock int64
+		// Asked is the store's time, or one before it, when the event was first sent;
+		// zero: it is never sent again.
+		Asked time.Time
 	}
 	// JobDone stores the pass: watchers, the end of the job, and the release
 	// of the lock. Cancelled are the answers of failtransfers; an index that was not
@@ -143,7 +147,9 @@ type (
 	// Looked is the look-up of a tick. It ends what the listing ends, and
 	// takes the lock where a refresh or a cancellation is due: [Change.Tick]
 	// says for whom. With an Error nothing was listed: the due watchers ask
-	// again after REFRESH_INTERVAL.
+	// again after REFRESH_INTERVAL. Key: a lock that the speaker took at or after
+	// Began. Sent again it leaves the refresh to do, which is not counted: for whom it
+	// is, and what to cancel, says the first answer alone.
 	Looked struct {
 		By
 		Slot int64

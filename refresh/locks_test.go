@@ -113,3 +113,65 @@ func TestFences(t *testing.T) {
 		}
 	}
 }
+
+// A holder that takes the lock again is held off like everybody.
+func TestLock(t *testing.T) {
+	x := newWorld(t)
+	lock := func(now time.Time, fence int64) refresh.Locked {
+		return refresh.Locked{By: by(refresh.API, now), Fence: fence}
+	}
+	if _, err := x.try(lock(t0, 1), t0); !errors.Is(err, statemachine.ErrNotFound) {
+		t.Error(err)
+	}
+	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+	x.do(lock(t0, 5))
+	end := after(30 * time.Second)
+	if _, err := x.try(lock(end.Add(-time.Microsecond), 6), end.Add(-time.Microsecond)); !errors.Is(err, statemachine.ErrHeld) {
+		t.Error(err)
+	}
+	for _, old := range []int64{0, 4, 5} {
+		if _, err := x.try(lock(end, old), end); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("fence %d repeats: %v", old, err)
+		}
+	}
+	x.do(lock(end, 6))
+	for _, fence := range []int64{5, 7} {
+		if _, err := x.try(refresh.Unlocked{By: by(refresh.API, end), Fence: fence}, end); !errors.Is(err, statemachine.ErrFenced) {
+			t.Error(err)
+		}
+	}
+	if _, err := x.try(refresh.Unlocked{By: by(refresh.Operator, end), Fence: 6}, end); !errors.Is(err, statemachine.ErrFenced) {
+		t.Error("another's lock:", err)
+	}
+	x.do(refresh.Unlocked{By: by(refresh.API, end), Fence: 6})
+	if x.w.Lock != (refresh.Lock{}) {
+		t.Error("held still")
+	}
+}
+
+// A job that a held lock puts off goes before no tick: the look-up says so, and the next
+// step, which still puts it off.
+func TestAHeldLockLetsNoJobGoFirst(t *testing.T) {
+	x := newWorld(t)
+	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+	x.pass(t0, listing(t0, open("r", "a")))
+	x.do(enqueued(t0, 2, refresh.Sync, "", ""))
+	if step := x.c.Next(x.w, t0); step.Do != refresh.DoJob || step.Held {
+		t.Errorf("%+v", step)
+	}
+	x.do(refresh.Locked{By: by(refresh.API, t0), Fence: x.fence()})
+	if step := x.c.Next(x.w, t0); step.Do != refresh.DoJob || !step.Held {
+		t.Errorf("%+v", step)
+	}
+	look := refresh.Looked{By: worker(t0), Slot: x.serve(t0), Lock: x.fence(), Began: t0, Listing: listing(t0, open("r", "a")), JobFirst: true}
+	if c := x.do(look); c.Tick.JobFirst || !c.Tick.Held || !x.watcher("r").NextAt.Equal(after(30*time.Second)) {
+		t.Errorf("%+v", c.Tick)
+	}
+	x.do(refresh.Unlocked{By: by(refresh.API, t0), Fence: 2})
+	x.claim(t0)
+	x.w.Lock = refresh.Lock{} // swept, and the job works still
+	x.do(enqueued(t0, 3, refresh.Sync, "", ""))
+	if step := x.c.Next(x.w, t0); step.Do != refresh.DoJob || !step.Held {
+		t.Errorf("%+v", step)
+	}
+}

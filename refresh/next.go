@@ -29,6 +29,9 @@ var doNames = []string{"job", "tick", "expire"}
 type Step struct {
 	Do  Do
 	Job uuid.UUID // with DoJob: the first due one
+	// Held, with DoJob: somebody has the lock, or another job works. A claim puts the
+	// due jobs off, so that none of them goes before a tick.
+	Held bool
 	// Tick: watchers are due, also where a job goes first.
 	Tick bool
 	// Due is when to ask again if nothing is owed now; zero: nothing is
@@ -86,7 +89,7 @@ func (c Config) Next(w Work, now time.Time) Step {
 	step.Tick = tick
 	switch {
 	case job != nil:
-		step.Do, step.Job = DoJob, job.ID
+		step.Do, step.Job, step.Held = DoJob, job.ID, w.held(now)
 	case tick:
 		step.Do = DoTick
 	case expire:

@@ -3,6 +3,7 @@ package refresh_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,7 +85,7 @@ func TestStatsOf(t *testing.T) {
 		{Wallet: refresh.Wallet{XpubVan: "a", Status: refresh.Served, Lease: lease(soon), HungRounds: 1}, Lock: refresh.Lock{XpubVan: "a", Lease: lease(t0)},
 			Jobs: []refresh.Job{{Status: refresh.JobPending, AvailableAt: t0}, {Status: refresh.JobPending, AvailableAt: soon}, {Status: refresh.JobProcessing, Lease: lease(t0)},
 				{Status: refresh.JobFailed}, {Status: refresh.JobFailed}},
-			Watchers: []refresh.Watcher{{Status: refresh.Watching, NextAt: after(-time.Minute), ExpiresAt: t0}, {Status: refresh.Watching, NextAt: t0, ExpiresAt: soon, Refused: "1"}}},
+			Watchers: []refresh.Watcher{{Credentials: refresh.Credentials{XpubVan: "a"}, Status: refresh.Watching, NextAt: after(-time.Minute), ExpiresAt: t0}, {Status: refresh.Watching, NextAt: t0, ExpiresAt: soon, Refused: "1"}}},
 		{Wallet: refresh.Wallet{XpubVan: "c", Status: refresh.Served, Lease: lease(t0)}, Jobs: []refresh.Job{{Status: refresh.JobProcessing, Lease: lease(soon)}, {Status: refresh.JobFailed}},
 			Watchers: []refresh.Watcher{{Status: refresh.Expired, EndReason: refresh.EndOpen}, {Status: refresh.Expired, EndReason: refresh.EndGone, Refused: "1"}}},
 		{Wallet: refresh.Wallet{XpubVan: "b", Status: refresh.Unserved}, Jobs: []refresh.Job{{Status: refresh.JobFailed}, {Status: refresh.JobPending, AvailableAt: after(-time.Second)}}},
@@ -99,10 +100,24 @@ func TestStatsOf(t *testing.T) {
 	got := refresh.StatsOf(all, t0)
 	want := refresh.Stats{At: t0, Jobs: map[refresh.JobStatus]int64{refresh.JobPending: 3, refresh.JobProcessing: 2, refresh.JobFailed: 4},
 		Watchers: map[refresh.WatcherStatus]int64{refresh.Watching: 2, refresh.Expired: 2}, Locks: 1, Served: 1, OldestLive: after(-2 * time.Hour), OldestJob: after(-time.Second),
-		OldestWatcher: after(-time.Minute), LeaseExpired: 1, PastExpiry: 1, ExpiredOpen: 1, Refused: 1, Hung: 1,
+		OldestWatcher: after(-time.Minute), LeaseExpired: 1, PastExpiry: 1, PastExpiryOf: "a", ExpiredOpen: 1, Refused: 1, Hung: 1,
 		Failed: []refresh.WalletCount{{XpubVan: "a", Count: 2}, {XpubVan: "b", Count: 1}, {XpubVan: "c", Count: 1}}, FailedWallets: 3}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// The alert of watchers past their expiry names the wallet that has waited longest, of
+// several the first: a host that refuses its look-ups for ever is asked for ever.
+func TestAWalletWhoseLookUpsAreNeverAnsweredIsNamed(t *testing.T) {
+	past := func(xpub string, since time.Duration) refresh.Work {
+		w := refresh.Watcher{Credentials: refresh.Credentials{XpubVan: xpub}, Status: refresh.Watching, ExpiresAt: after(-since)}
+		return refresh.Work{Wallet: refresh.Wallet{XpubVan: xpub}, Watchers: []refresh.Watcher{w}}
+	}
+	s := refresh.StatsOf([]refresh.Work{past("d", time.Minute), past("b", time.Hour), past("c", time.Hour), past("a", -time.Microsecond)}, t0)
+	got := refresh.Alerts(s, refresh.Thresholds{PastExpiry: 2})
+	if s.PastExpiry != 3 || s.PastExpiryOf != "b" || len(got) != 1 || !strings.Contains(got[0].Text, "of wallet b,") {
+		t.Errorf("%+v %+v", s, got)
 	}
 }
 

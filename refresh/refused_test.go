@@ -305,8 +305,9 @@ func TestCancellationAtTheExpiryBeforeAJob(t *testing.T) {
 	}
 }
 
-// Of two batches of one recipient each needs its answer; but one that may have hung and
-// ended the round is a try of both, since the next round begins with the other.
+// Of two batches of one recipient each needs its answer; but where one may have hung and
+// ended the round, a round that called the last one is a try of all: the next ones begin
+// with the others.
 func TestEachBatchOfARecipientIsTried(t *testing.T) {
 	day := after(24 * time.Hour)
 	old := func(index int32) refresh.Transfer {
@@ -321,8 +322,8 @@ func TestEachBatchOfARecipientIsTried(t *testing.T) {
 			tried         bool
 		}{
 			{0, 0, false}, {failed, 0, false}, {0, failed, false}, {deferred, 0, false}, {done, 0, false},
-			{failed, deferred, false}, {deferred, failed, false}, {deferred, deferred, false}, {unknown, deferred, false},
-			{failed, failed, true}, {failed, unknown, true}, {unknown, unknown, true}, {done, failed, true}, {unknown, 0, true}, {0, unknown, true},
+			{failed, deferred, false}, {deferred, failed, false}, {deferred, deferred, false}, {unknown, deferred, false}, {unknown, 0, false},
+			{failed, failed, true}, {failed, unknown, true}, {unknown, unknown, true}, {done, failed, true}, {0, unknown, true},
 		} {
 			x := newWorld(t)
 			x.do(enqueued(t0, 1, refresh.Sync, "", ""))

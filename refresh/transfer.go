@@ -129,6 +129,7 @@ type seen struct {
 	cancelDue  bool                          // a cancellation is due and is not known to have worked
 	indexes    []int32                       // to cancel, perhaps one twice
 	answers    map[statemachine.Outcome]bool // to the calls of indexes; 0: one was not called
+	last       bool                          // the last one of indexes was called
 	refused    map[int32]bool
 	end        WatcherTrigger
 	endIndex   int64 // of the transfer that decides the end; -1: it has none
@@ -143,9 +144,10 @@ func (s *seen) toCancel() []int32 {
 
 // tried reports whether the cancellations that are due were tried: each was called, or
 // none can be. A call that was deferred, or not made, is no try; but one of which nobody
-// knows the answer may have hung and ended the round: the next begins with another one.
+// knows the answer may have hung and ended the round. The next begins with another one,
+// see inTurn: between two rounds that call the last one, each of the others was called.
 func (s *seen) tried() bool {
-	return s == nil || !s.answers[statemachine.Deferred] && (!s.answers[0] || s.answers[statemachine.Unknown])
+	return s == nil || !s.answers[statemachine.Deferred] && (!s.answers[0] || s.answers[statemachine.Unknown] && s.last)
 }
 
 // read judges every transfer at the time of the answer. An answer to one index
@@ -221,7 +223,7 @@ func (s *seen) add(t *Transfer, faulty, cancelDue, callable bool, answer statema
 		s.cancelDue = s.cancelDue || cancelDue
 		if callable {
 			s.indexes = append(s.indexes, t.Index)
-			s.answers[answer] = true
+			s.answers[answer], s.last = true, answer != 0
 			if answer == statemachine.Failed {
 				if s.refused == nil {
 					s.refused = map[int32]bool{}

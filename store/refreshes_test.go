@@ -100,3 +100,82 @@ func TestRecoverInPages(t *testing.T) {
 		t.Errorf("%+v, %v", step, err)
 	}
 }
+
+// busyOnce is a store in which another transaction has the rows of wallets when they are
+// asked for first.
+type busyOnce struct {
+	store.Store[store.Unit]
+	armed bool
+}
+
+func (b *busyOnce) Update(ctx context.Context, fn func(store.RefreshUnit) error) error {
+	return b.Store.Update(ctx, func(tx store.Unit) error { return fn(busyUnit{tx, b}) })
+}
+
+func (b *busyOnce) View(ctx context.Context, fn func(store.RefreshUnit) error) error {
+	return b.Store.View(ctx, func(tx store.Unit) error { return fn(tx) })
+}
+
+type busyUnit struct {
+	store.RefreshUnit
+	of *busyOnce
+}
+
+func (u busyUnit) Refreshes() store.RefreshRecords {
+	return busyRecords{u.RefreshUnit.Refreshes(), u.of}
+}
+
+type busyRecords struct {
+	store.RefreshRecords
+	of *busyOnce
+}
+
+func (r busyRecords) Free(xpubs ...string) ([]refresh.Work, error) {
+	if !r.of.armed || len(xpubs) == 0 {
+		return r.RefreshRecords.Free(xpubs...)
+	}
+	r.of.armed = false
+	all := make([]refresh.Work, len(xpubs))
+	for i := range all {
+		all[i].Wallet.XpubVan = xpubs[i]
+	}
+	return all, nil
+}
+
+// A slot whose round hung, and that another transaction is busy with, is not yielded to
+// those who wait, without its pause, by the same turn: it is given back as hung by the next.
+func TestAHungRoundKeepsItsPause(t *testing.T) {
+	ctx := context.Background()
+	db := &busyOnce{Store: memory.New(memory.Options{})}
+	c := refresh.DefaultConfig()
+	c.MaxWalletProcesses = 1
+	s, err := store.NewRefreshes(db, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enqueue := func(xpub string) {
+		_, err := s.Enqueue(ctx, refresh.Enqueued{By: refresh.By{Actor: "api", Role: refresh.API}, Cause: refresh.Sync,
+			Credentials: refresh.Credentials{XpubVan: xpub, XpubCol: "b", MasterFingerprint: "c"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	enqueue("a")
+	turned, err := s.Turn(ctx, "w1", nil, 1)
+	if err != nil || len(turned.Claimed) != 1 {
+		t.Fatalf("%+v, %v", turned, err)
+	}
+	enqueue("b")
+	mine := turned.Claimed
+	mine[0].End = refresh.EndHung
+	db.armed = true
+	if turned, err = s.Turn(ctx, "w1", mine, 1); err != nil || len(turned.Busy) != 1 || len(turned.Gone)+len(turned.Claimed) > 0 {
+		t.Fatalf("%+v, %v", turned, err)
+	}
+	if turned, err = s.Turn(ctx, "w1", mine, 1); err != nil || len(turned.Gone) != 1 || len(turned.Claimed) != 1 {
+		t.Fatalf("%+v, %v", turned, err)
+	}
+	if w, err := s.Get(ctx, "a"); err != nil || w.Wallet.HungRounds != 1 || w.Wallet.NotBefore.IsZero() {
+		t.Errorf("%+v, %v", w.Wallet, err)
+	}
+}

@@ -91,7 +91,7 @@ func (t *refreshTurn) run(mine []HeldSlot, room int) (done Turned, err error) {
 	}
 	ready := map[string]*HeldSlot{}
 	for i := range mine {
-		if h := &mine[i]; !t.gone[h.XpubVan] {
+		if h := &mine[i]; !t.gone[h.XpubVan] && !t.busy[h.XpubVan] { // what is to be given back is not yielded
 			ready[h.XpubVan] = h
 		}
 	}

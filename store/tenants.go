@@ -306,39 +306,36 @@ func (w *Steps) ShortestLease() time.Duration { return w.policy.Hold }
 
 // Turn implements [worker.Source]. A result has nothing to store but what is
 // left of its events.
-func (w *Steps) Turn(ctx context.Context, done []HeldTenant, n int) (items []worker.Item[DueTenant], next time.Time, err error) {
-	if err := w.Check(); err != nil {
-		return nil, next, err
-	}
+func (w *Steps) Turn(ctx context.Context, done []HeldTenant, n int) ([]worker.Item[DueTenant], time.Time, error) {
 	commands := make([]tenantCommand, len(done))
 	for i := range done {
 		commands[i] = tenantCommand{done[i].Account.Tenant.ID, &done[i].Account, done[i].Events}
 	}
-	next, err = w.turn(ctx, commands, n, func(b *tenantBatch) (time.Duration, error) {
-		items = nil
+	all, next, err := items(ctx, &w.tenantCore, w.holder, commands, n, func(b *tenantBatch) (all []worker.Item[DueTenant], wait time.Duration, err error) {
 		due, skipped, err := b.tx.Tenants().Due(b.now, n)
 		w.found = skipped
 		if err != nil {
-			return 0, err
+			return nil, 0, err
 		}
-		for i := range due {
-			if refused, err := b.try(&due[i], due[i].Tenant.ID, dunning.Ticked{By: w.By()}); err != nil {
-				return 0, err
-			} else if refused == nil && w.policy.Next(due[i], b.now).Action != nil {
-				items = append(items, worker.Item[DueTenant]{Key: due[i].Tenant.ID, Until: b.began.Add(w.policy.Hold), Work: DueTenant{due[i], b.now}})
+		ticked, err := b.offer(due, func(a *dunning.Account) string { return a.Tenant.ID }, dunning.Ticked{By: w.By()}, nil)
+		if err == nil {
+			err = b.save()
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, a := range ticked {
+			if w.policy.Next(a, b.now).Action != nil {
+				all = append(all, worker.Item[DueTenant]{Key: a.Tenant.ID, Until: b.began.Add(w.policy.Hold), Work: DueTenant{a, b.now}})
 			}
 		}
-		if err := b.save(); err != nil {
-			return 0, err
-		}
 		at, err := b.tx.Tenants().NextDue(b.now)
-		return pause(len(due), n, b.now, at, w.policy.Tick), err
+		return all, pause(len(due), n, b.now, at, w.policy.Tick), err
 	})
-	if err != nil {
-		return nil, time.Time{}, err
+	if err == nil {
+		w.tell()
 	}
-	w.tell()
-	return items, next, nil
+	return all, next, err
 }
 
 // Renew puts the steps off once more. An intent is not put off: where its look-up

@@ -121,7 +121,7 @@ func (c *step) pay(e *Paid) error {
 	if err != nil {
 		return err
 	}
-	if i.Status() == InvoicePaid && i.PaidKey == "" && i.Method == e.Method {
+	if i.Status() == InvoicePaid && i.PaidKey == e.Payment && i.Method == e.Method {
 		return nil
 	}
 	if err := c.version(); err != nil {
@@ -136,7 +136,10 @@ func (c *step) pay(e *Paid) error {
 	if !e.Method.Valid() {
 		return c.refuse(statemachine.ErrInvalid, "no such method")
 	}
-	i.PaidAt, i.Method = c.by.At, e.Method
+	if e.Payment != "" && (!word(e.Payment) || strings.HasPrefix(e.Payment, i.ID+"/")) {
+		return c.refuse(statemachine.ErrInvalid, "the id of a payment is a text of at most 100 bytes, and no key of a charge")
+	}
+	i.PaidAt, i.Method, i.PaidKey = c.by.At, e.Method, e.Payment
 	return c.move(OnPay, i)
 }
 

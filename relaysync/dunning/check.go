@@ -55,7 +55,7 @@ func (i *Invoice) rules(t *Tenant) []rule {
 		{i.Charge.Valid() && i.Attempts >= 0, "a charge has a state, a count is not negative"},
 		{!out || i.ChargeKey == i.Key() && !i.ChargeAt.IsZero() && !i.ChargeAfter.IsZero(), "a charge that is out has its key, its time and its look-up"},
 		{!out || i.Status() != InvoiceOpen || i.ChargeAmount == i.Amount, "a charge that is out is of what is owed"},
-		{i.PaidKey == "" || !i.PaidAt.IsZero(), "what a charge paid is paid"},
+		{i.PaidKey == "" || !i.PaidAt.IsZero(), "what a charge or a payment paid is paid"},
 		{i.OverpaidAt.IsZero() == (i.Overpaid == "") && (i.Overpaid == "" || i.Status() != InvoiceOpen), "an overpayment is of what was paid or void"},
 		{(i.Notice == "" || !i.NotifiedAt.IsZero()) && !i.PriorNotifiedAt.After(i.NotifiedAt), "a message has its time, after the one before"},
 		{len(i.PaymentError) <= MaxText, "an error is bounded"},

@@ -53,13 +53,14 @@ type (
 		Invoice string
 		Amount  int64
 	}
-	// Paid: paid in full by other means than our charge. Key: Invoice and Method;
-	// for what is paid already in another way it is ErrIllegal, as somebody has
-	// paid twice.
+	// Paid: paid in full by other means than our charge. Key: Invoice, Method and
+	// Payment; for what is paid already in another way, or by another payment, it is
+	// ErrIllegal, as somebody has paid twice. Two payments without an id are one.
 	Paid struct {
 		By
 		Invoice string
 		Method  Method `json:",omitzero"`
+		Payment string // id of the payment, at most MaxID bytes; empty: it has none
 	}
 	// Voided: it is owed no longer. Key: Invoice.
 	Voided struct {

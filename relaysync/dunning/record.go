@@ -58,7 +58,7 @@ type Invoice struct {
 	ChargeAmount int64
 	ChargeMethod Method    `json:",omitzero"`
 	ChargeAfter  time.Time // no charge and no look-up before
-	PaidKey      string    // of the charge that paid it
+	PaidKey      string    // of the charge that paid it, or the id of the payment that did
 	OverpaidAt   time.Time // of the latest charge in Overpaid; zero: an operator has seen to all
 	// Overpaid are the charges that nobody has acknowledged: done for what was paid
 	// or void, or in a way that Amount does not say. An operator pays back.

@@ -3,6 +3,7 @@ package dunning_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -210,4 +211,36 @@ func TestIssuedOnce(t *testing.T) {
 	x.refused(statemachine.ErrIllegal, taken)
 	taken.Taken = "tenant"
 	x.do(taken)
+}
+
+// The same payment told again is one; another one of the same invoice, also by the same
+// method, is refused, so that somebody pays it back.
+func TestTwoPaymentsOfOneInvoice(t *testing.T) {
+	paid := func(payment string) dunning.Paid {
+		return dunning.Paid{By: by(dunning.Host, after(hour)), Invoice: "i1", Method: dunning.Manual, Payment: payment}
+	}
+	for _, payment := range []string{"", "p1", strings.Repeat("x", dunning.MaxID), "i1"} {
+		x := open(t, dunning.Manual)
+		x.do(paid(payment))
+		if i := x.a.Invoices[0]; i.PaidKey != payment || i.PaidAt.IsZero() {
+			t.Errorf("%q: %+v", payment, i)
+		}
+		x.nothing(paid(payment))
+		for _, another := range []string{"", "p2"} {
+			if another != payment {
+				x.refused(statemachine.ErrIllegal, paid(another))
+			}
+		}
+	}
+	x := open(t, dunning.Manual)
+	for _, bad := range []string{"i1/0", "i1/x", "a\x00", strings.Repeat("x", dunning.MaxID+1)} {
+		x.refused(statemachine.ErrInvalid, paid(bad))
+	}
+	x = open(t, dunning.Stripe)
+	x.do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Done))
+	for _, payment := range []string{"", "p1"} {
+		again := paid(payment)
+		again.Method = dunning.Stripe
+		x.refused(statemachine.ErrIllegal, again)
+	}
 }

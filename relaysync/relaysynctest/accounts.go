@@ -86,7 +86,7 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 		d.n++
 		return dunning.Issued{By: by(dunning.Host), Invoice: fmt.Sprint(d.Prefix, "invoice", d.n), Amount: rapid.Int64Range(0, 3).Draw(t, "amount")}
 	case k == 16:
-		return rapid.SampledFrom([]dunning.Event{dunning.Paid{By: by(dunning.Host), Invoice: i.ID, Method: dunning.Manual}, dunning.Voided{By: by(dunning.Host), Invoice: i.ID},
+		return rapid.SampledFrom([]dunning.Event{dunning.Paid{By: by(dunning.Host), Invoice: i.ID, Method: dunning.Manual, Payment: rapid.SampledFrom([]string{"", i.ID + " 1", i.ID + " 2"}).Draw(t, "payment")}, dunning.Voided{By: by(dunning.Host), Invoice: i.ID},
 			dunning.Amended{By: by(dunning.Host), Invoice: i.ID, Amount: i.Amount - 1}}).Draw(t, "settled")
 	case k == 17:
 		return dunning.Resolved{By: by(dunning.Operator), Invoice: i.ID, Key: key, Outcome: outcomes.Draw(t, "resolution"), Reason: "seen"}

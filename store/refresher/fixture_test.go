@@ -30,6 +30,7 @@ type system struct {
 	node    *node
 	begin   time.Time
 	slow    time.Duration // from a commit to its answer, in processes that start
+	lost    func() bool   // says after a commit of theirs that its answer is lost; once
 	logged  lines
 }
 
@@ -74,10 +75,14 @@ type process struct {
 	mu   sync.Mutex
 	dead bool
 	slow time.Duration
+	lost func() bool
 	s    *system
 }
 
-var errDead = errors.New("the process was killed")
+var (
+	errDead = errors.New("the process was killed")
+	errLost = errors.New("connection reset: the commit is unknown")
+)
 
 func (p *process) killed() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.dead }
 
@@ -88,6 +93,12 @@ func (p *process) Update(ctx context.Context, fn func(store.Unit) error) error {
 	}
 	err := p.s.db.Update(ctx, fn)
 	time.Sleep(p.slow)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil && p.lost != nil && p.lost() {
+		p.lost = nil
+		return errLost
+	}
 	return err
 }
 
@@ -101,7 +112,7 @@ func (p *process) View(ctx context.Context, fn func(store.Unit) error) error {
 
 func (s *system) start(name string) *process {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &process{name: name, stop: cancel, done: make(chan error, 1), slow: s.slow, s: s}
+	p := &process{name: name, stop: cancel, done: make(chan error, 1), slow: s.slow, lost: s.lost, s: s}
 	go func() {
 		p.done <- refresher.Run(ctx, s.serviceOf(p), &caller{node: s.node, of: p}, refresher.Options{Name: name, Grace: time.Millisecond, Log: slog.New(slog.NewTextHandler(&s.logged, nil))})
 	}()

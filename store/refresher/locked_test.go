@@ -3,9 +3,12 @@ package refresher_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/refresh/refreshtest"
@@ -106,6 +109,49 @@ func TestLockCountsFromBeforeTheClaim(t *testing.T) {
 			t.Errorf("calls %v", log)
 		}
 	})
+}
+
+// A claim or a look-up that is stored, but its answer lost, is sent again and goes on:
+// no attempt, no lease is waited for, and no refresh is left out.
+func TestALostAnswerOfWhatTakesTheLock(t *testing.T) {
+	for _, tick := range []bool{false, true} {
+		virtual(t, nil, func(t *testing.T, s *system) {
+			s.node.transfer(0, incoming("r", "asset"))
+			first, second := s.enqueue(0, refresh.Sync, "", ""), s.enqueue(0, refresh.Sync, "", "")
+			s.lost = func() bool {
+				w := s.get(0)
+				works := slices.ContainsFunc(w.Jobs, func(j refresh.Job) bool { return j.Status == refresh.JobProcessing })
+				return w.Lock != (refresh.Lock{}) && works != tick
+			}
+			p := s.start("w1")
+			time.Sleep(time.Second)
+			if tick {
+				s.enqueue(0, refresh.Manual, "", "")
+				time.Sleep(5 * time.Second)
+			}
+			for _, id := range []uuid.UUID{first, second} {
+				if j := s.job(0, id); j.Status != refresh.JobCompleted || j.Attempts != 1 {
+					t.Errorf("tick %v: %+v", tick, j)
+				}
+			}
+			for _, j := range s.get(0).Jobs {
+				if j.Status != refresh.JobCompleted {
+					t.Errorf("tick %v: %+v", tick, j)
+				}
+			}
+			want := 3 // two jobs and the first tick
+			if tick {
+				want = 4
+			}
+			if n := len(s.node.refreshes(0)); n != want || s.get(0).Lock != (refresh.Lock{}) {
+				t.Errorf("tick %v: %d refreshes, %+v", tick, n, s.get(0).Lock)
+			}
+			if p.mu.Lock(); p.lost != nil {
+				t.Error("no answer was lost")
+			}
+			p.mu.Unlock()
+		})
+	}
 }
 
 // A lock that nobody gives back is swept after its end, though its wallet has

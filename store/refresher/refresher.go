@@ -1,34 +1,3 @@
-// Package refresher runs the refresh system: an orchestrator that gives slots to
-// wallets with work, and a worker for each, in one process or in many on one
-// store.
-//
-// # Contract
-//
-//   - Over all processes at most MAX_WALLET_PROCESSES wallets are served at once,
-//     and no wallet twice: a slot is a number and a lease in the store.
-//   - A round of a wallet is at most 10 jobs, one at a time, then one tick of its
-//     due watchers. Between two rounds it rests WALLET_WORKER_POLL_INTERVAL,
-//     unless a job is due; it leaves its slot when others wait for one, or after
-//     WALLET_WORKER_IDLE_TIMEOUT without a job or a watcher.
-//   - Slot, job and lock are renewed on one beat, every LockTTL/3. No call that
-//     needs the lock starts at or after its end by this process's own monotonic
-//     clock, counted from before the last renewal was sent, and a call that runs
-//     then is cancelled. The node may still work on it, see package refresh.
-//   - Each call is bounded by HTTP_TIMEOUT, a pass or a tick by (2 + assets) of
-//     them, and by 2 until its assets are listed. The first call of a round that
-//     times out ends the round and gives the slot back for a while.
-//   - Between two calls of a tick a due job goes first, up to the 10 of the round.
-//   - A call that has not returned LockTTL/3 after its context is done is left
-//     behind: slot, job and lock are renewed no longer and given back, what it says
-//     later is not stored, and this process calls nothing for the wallet until it
-//     has returned. Jobs that meet that keep their attempts. So nothing is renewed
-//     for longer than HTTP_TIMEOUT and LockTTL/3 behind the begin of a call.
-//   - A call that panics is one of which nobody knows what happened: the job's
-//     attempt counts, a look-up is one without an answer, and the watchers ask
-//     again after REFRESH_INTERVAL. The log has what it said, the record has not.
-//   - A process that dies loses nothing: its leases end, and any other one goes on.
-//
-// The host's calls are [Host]; its contract is in package refresh.
 package refresher
 
 import (
@@ -65,7 +34,7 @@ type Host interface {
 
 var (
 	// ErrPermanent, in the chain of a call's error: it did not happen, and never
-	// will. A job whose refresh says so fails at once.
+	// will. A job whose refresh or listing says so fails at once.
 	ErrPermanent = errors.New("refused for ever")
 	// ErrDeferred, in the chain of a call's error: it was not tried, as the node
 	// is busy or paused. It costs the job no attempt.

@@ -157,7 +157,7 @@ func (r *round) send(ctx context.Context, ev refresh.Event) (c refresh.Change, e
 // job claims one due job and does it.
 func (r *round) job(ctx context.Context) error {
 	sent := time.Now()
-	c, err := r.send(ctx, refresh.JobClaimed{By: r.by(), Slot: r.held.Slot})
+	c, err := r.send(ctx, refresh.JobClaimed{By: r.by(), Slot: r.held.Slot, Asked: r.storeTime})
 	if err != nil || c.Job == uuid.Nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (r *round) tick(ctx context.Context, w refresh.Work) (over bool, err error)
 			return false
 		}
 		step, _, err := r.owed(ctx)
-		return err == nil && step.Do == refresh.DoJob
+		return err == nil && step.Do == refresh.DoJob && (!step.Held || r.lockEnd().After(time.Now())) // by its own tick
 	}
 	looked := refresh.Looked{By: r.by(), Slot: r.held.Slot, Began: began, JobFirst: r.jobs < r.config.MaxJobs}
 	looked.Listing, err = r.look(ctx, wallet, false, jobFirst)
@@ -227,6 +227,7 @@ func (r *round) tick(ctx context.Context, w refresh.Work) (over bool, err error)
 	case errors.Is(err, errJobFirst):
 		return false, nil
 	case err != nil:
+		r.log.Warn("the look-up of the watchers was not answered", "error", err)
 		looked.Error = err.Error()
 	}
 	sent := time.Now()

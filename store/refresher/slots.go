@@ -1,6 +1,7 @@
 package refresher
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -178,7 +179,7 @@ func (s *slots) release(ctx context.Context) error {
 	s.mu.Lock()
 	var mine []store.HeldSlot
 	for _, slot := range s.all {
-		slot.held.End = refresh.EndStop
+		slot.held.End = cmp.Or(slot.held.End, refresh.EndStop) // a round that hung says so
 		mine = append(mine, slot.held)
 	}
 	s.mu.Unlock()

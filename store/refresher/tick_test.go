@@ -1,6 +1,7 @@
 package refresher_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -127,30 +128,72 @@ func TestABatchThatAlwaysHangs(t *testing.T) {
 	}
 }
 
-// As long as all of a recipient's cancellations hang, each is called at the expiry before
-// the watcher ends, which it does.
+// As long as all of a recipient's cancellations hang, each is called at the expiry, once
+// or twice, before the watcher ends, which it does; however many there are, and with
+// whichever the first round after the expiry begins.
 func TestAllBatchesOfARecipientHang(t *testing.T) {
-	virtual(t, func(c *refresh.Config) { c.WatcherTTL = 5 * time.Minute }, func(t *testing.T, s *system) {
-		x := s.node.wallet(refreshtest.Wallet(0).XpubVan)
-		for i := range int32(2) {
-			old := incoming("r", "asset")
-			old.Expiration, old.Index = s.begin.Unix()-24*60*60-60, i+1
-			x.transfers = append(x.transfers, old)
+	for batches := range 5 {
+		for _, life := range []time.Duration{5 * time.Minute, 8 * time.Minute, 15 * time.Minute, 30 * time.Minute} {
+			virtual(t, func(c *refresh.Config) { c.WatcherTTL = life }, func(t *testing.T, s *system) {
+				x := s.node.wallet(refreshtest.Wallet(0).XpubVan)
+				for i := range batches {
+					old := incoming("r", "asset")
+					old.Expiration, old.Index = s.begin.Unix()-24*60*60-60, int32(i+1)
+					x.transfers = append(x.transfers, old)
+				}
+				x.transfers = append(x.transfers, incoming("r", "asset"))
+				x.transfers[batches].Index = 9
+				x.hangOn, s.node.keep = "failtransfers", true
+				s.enqueue(0, refresh.Sync, "", "")
+				s.start("w1")
+				time.Sleep(6 * time.Hour)
+				r, late := s.watcher(0, "r"), map[string]int{}
+				_, _, log := s.node.seen()
+				for _, call := range log {
+					at, what, _ := strings.Cut(call, " ")
+					if d, err := time.ParseDuration(at); err == nil && strings.Contains(what, "failtransfers") && !s.begin.Add(d).Before(r.ExpiresAt) {
+						late[what[len(what)-1:]]++
+					}
+				}
+				for i := range batches {
+					if n := late[fmt.Sprint(i+1)]; n < 1 || n > 2 {
+						t.Errorf("%d batches, %v: %v calls at the expiry", batches, life, late)
+					}
+				}
+				if r.EndReason != refresh.EndOpen {
+					t.Errorf("%d batches, %v: %+v", batches, life, r)
+				}
+			})
 		}
-		x.hangOn, s.node.keep = "failtransfers", true
+	}
+}
+
+// A job that a held lock puts off again and again is no reason to begin a tick again,
+// though the tick takes longer than the job is put off; it is done once the lock ends.
+func TestATickUnderAHeldLockIsNotBegunAgain(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		s.node.transfer(0, incoming("r", "asset"))
 		s.enqueue(0, refresh.Sync, "", "")
 		s.start("w1")
-		time.Sleep(6 * time.Hour)
-		r, late := s.watcher(0, "r"), map[string]int{}
-		_, _, log := s.node.seen()
-		for _, call := range log {
-			at, what, _ := strings.Cut(call, " ")
-			if d, err := time.ParseDuration(at); err == nil && strings.Contains(what, "failtransfers") && !s.begin.Add(d).Before(r.ExpiresAt) {
-				late[what[len(what)-1:]]++
-			}
+		time.Sleep(57 * time.Second) // the next tick begins 3 s later
+		if _, err := s.service.Step(context.Background(), refreshtest.Wallet(0).XpubVan, refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API}}); err != nil {
+			t.Fatal(err)
 		}
-		if r.EndReason != refresh.EndOpen || late["1"] != 1 || late["2"] != 1 {
-			t.Errorf("%v calls at the expiry: %+v", late, r)
+		job := s.enqueue(0, refresh.Manual, "", "")
+		s.node.mu.Lock()
+		s.node.keep, s.node.took = true, 3*time.Second
+		s.node.mu.Unlock()
+		time.Sleep(29 * time.Second)
+		_, _, log := s.node.seen()
+		if n := strings.Count(fmt.Sprint(log), "listassets"); n != 1 || len(log) != 3 {
+			t.Errorf("%d look-ups under a held lock: %v", n, log)
+		}
+		if j := s.job(0, job); j.Status != refresh.JobPending || j.Attempts != 0 {
+			t.Errorf("%+v", j)
+		}
+		time.Sleep(20 * time.Second)
+		if j := s.job(0, job); j.Status != refresh.JobCompleted {
+			t.Errorf("%+v", j)
 		}
 	})
 }

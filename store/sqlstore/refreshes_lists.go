@@ -128,6 +128,7 @@ var (
 		"(SELECT min(x.next_at) FROM @refresh_watchers x WHERE x.status = 'watching' AND x.next_at <= $1), " +
 		"(SELECT COUNT(*) FROM @refresh_jobs x WHERE x.status = 'processing' AND x.lease_until <= $1), " +
 		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.status = 'watching' AND x.expires_at <= $1), " +
+		"(SELECT x.xpub_van FROM @refresh_watchers x WHERE x.status = 'watching' AND x.expires_at <= $1 ORDER BY x.expires_at, x.xpub_van LIMIT 1), " +
 		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.end_reason = 'expired_open'" + notSince("x.ended_at") + "), " +
 		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.status = 'watching' AND x.refused IS NOT NULL), " +
 		"(SELECT COUNT(*) FROM @refresh_wallets x WHERE x.hung_rounds > 0)"}
@@ -162,7 +163,7 @@ func (r refreshes) Stats(now time.Time) (s refresh.Stats, err error) {
 		{&refreshCounts, counts(s.Jobs), nil},
 		{&watcherCounts, counts(s.Watchers), nil},
 		{&refreshNumbers, func(rows *sql.Rows) error {
-			return rows.Scan(&s.Locks, &s.Served, maybe(&s.OldestLive), maybe(&s.OldestJob), maybe(&s.OldestWatcher), &s.LeaseExpired, &s.PastExpiry, &s.ExpiredOpen, &s.Refused, &s.Hung)
+			return rows.Scan(&s.Locks, &s.Served, maybe(&s.OldestLive), maybe(&s.OldestJob), maybe(&s.OldestWatcher), &s.LeaseExpired, &s.PastExpiry, maybe(&s.PastExpiryOf), &s.ExpiredOpen, &s.Refused, &s.Hung)
 		}, []any{now}},
 		{&failedByWallet, func(rows *sql.Rows) error {
 			var c refresh.WalletCount
