@@ -59,4 +59,11 @@ func TestALookUpIsSentAgain(t *testing.T) {
 			t.Error("held still")
 		}
 	}
+	x := newWorld(t) // another's lock of that very moment
+	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
+	x.pass(t0, listing(t0, open("r", "a")))
+	x.do(refresh.Locked{By: by(refresh.API, t0), Fence: x.fence()})
+	if c := x.tick(t0, listing(t0, open("r", "a")), done); !c.Tick.Held || c.Tick.Refresh {
+		t.Errorf("%+v", c.Tick)
+	}
 }

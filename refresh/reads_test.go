@@ -114,9 +114,9 @@ func TestAWalletWhoseLookUpsAreNeverAnsweredIsNamed(t *testing.T) {
 		w := refresh.Watcher{Credentials: refresh.Credentials{XpubVan: xpub}, Status: refresh.Watching, ExpiresAt: after(-since)}
 		return refresh.Work{Wallet: refresh.Wallet{XpubVan: xpub}, Watchers: []refresh.Watcher{w}}
 	}
-	s := refresh.StatsOf([]refresh.Work{past("d", time.Minute), past("b", time.Hour), past("c", time.Hour), past("a", -time.Microsecond)}, t0)
+	s := refresh.StatsOf([]refresh.Work{past("b", time.Minute), past("d", time.Hour), past("c", time.Hour), past("a", -time.Microsecond)}, t0)
 	got := refresh.Alerts(s, refresh.Thresholds{PastExpiry: 2})
-	if s.PastExpiry != 3 || s.PastExpiryOf != "b" || len(got) != 1 || !strings.Contains(got[0].Text, "of wallet b,") {
+	if s.PastExpiry != 3 || s.PastExpiryOf != "c" || len(got) != 1 || !strings.Contains(got[0].Text, "of wallet c,") {
 		t.Errorf("%+v %+v", s, got)
 	}
 }

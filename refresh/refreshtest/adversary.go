@@ -90,7 +90,11 @@ func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Eve
 		return refresh.Unlocked{By: by(refresh.API, holder(w.Lock.Lease)), Fence: held.Lock}
 	case 9, 10:
 		a.Fence++
-		return refresh.JobClaimed{By: worker, Slot: slot, Lock: a.Fence}
+		e := refresh.JobClaimed{By: worker, Slot: slot, Lock: a.Fence}
+		if rarely(t, "sent again") {
+			e.Asked = w.Lock.LockedAt
+		}
+		return e
 	case 11:
 		return refresh.JobDone{By: worker, Held: held, Listing: Listings(now).Draw(t, "listing"), Cancelled: answers}
 	case 12:
