@@ -58,6 +58,9 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 	exists := w.Request.Status != 0
 	w.Owner = uuid.Nil
 	var err error
+	if hash, byOutput, output, ok := w.Names(ev); ok {
+		w.Owner, err = b.tx.Withdrawals().PaidRequest(w.Request.ID, w.Request.Chain, hash, byOutput, output)
+	}
 	if at, changed := b.after[w.Wallet.ID]; changed {
 		w.Wallet = at
 	}
@@ -66,20 +69,8 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 		if !b.fresh && w.Job.Status != 0 {
 			err = b.payer(w)
 		}
-	case withdrawal.Broadcast:
-		if w.NamesOthers(e.Hash) {
-			w.Owner, err = b.tx.Withdrawals().PaidRequest(w.Request.ID, w.Request.Chain, e.Hash, false, 0)
-		}
-	case withdrawal.Resolved:
-		if e.Sent && w.NamesOthers(e.Hash) {
-			w.Owner, err = b.tx.Withdrawals().PaidRequest(w.Request.ID, w.Request.Chain, e.Hash, false, 0)
-		}
-	case withdrawal.PaidBy:
-		if w.NamesOthers(e.Tx) {
-			w.Owner, err = b.tx.Withdrawals().PaidRequest(w.Request.ID, w.Request.Chain, e.Tx, true, e.Output)
-		}
 	case withdrawal.Requeued:
-		if limits := b.policy.Approval.Assets[w.Request.Asset]; b.policy.Approval.Enabled && len(limits.Windows) > 0 {
+		if len(b.policy.Approval.Windows(w.Request.Asset)) > 0 {
 			// It counts against the windows again: no submission of the user reads them meanwhile.
 			_, err = b.tx.Withdrawals().Usage(w.Request.User, w.Request.Asset, nil, b.now)
 		}
@@ -129,8 +120,8 @@ func (b *candidates) payer(w *withdrawal.Withdrawal) error {
 // usage reads the sums of the windows. They have no end but the lock of the
 // user: a request that is stored counts, whatever clock stamped it.
 func (b *candidates) usage(e *withdrawal.Submitted) error {
-	limits := b.policy.Approval.Assets[e.Asset]
-	if !b.policy.Approval.Enabled || len(limits.Windows) == 0 {
+	windows := slices.Clone(b.policy.Approval.Windows(e.Asset))
+	if len(windows) == 0 {
 		return nil
 	}
 	e.At = b.now                     // one that is dated back would be outside the windows of the next
@@ -138,7 +129,6 @@ func (b *candidates) usage(e *withdrawal.Submitted) error {
 		return err
 	}
 	const ahead = 24 * time.Hour
-	windows := slices.Clone(limits.Windows)
 	for i := range windows {
 		windows[i].Length = min(windows[i].Length, math.MaxInt64-ahead) + ahead
 	}

@@ -72,6 +72,14 @@ func (a ApprovalPolicy) Approvals(asset uuid.UUID, amount decimal.Decimal, u Usa
 	return 0, ""
 }
 
+// Windows are those of an asset; none while approval is off.
+func (a *ApprovalPolicy) Windows(asset uuid.UUID) []Window {
+	if !a.Enabled {
+		return nil
+	}
+	return a.Assets[asset].Windows
+}
+
 // UsageOf sums what earlier requests count against the windows of one
 // submission at now: those of the same user and asset with
 // now - Length <= CreatedAt < now, whatever their status but rejected,

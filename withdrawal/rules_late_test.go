@@ -1,6 +1,7 @@
 package withdrawal_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -230,6 +231,65 @@ func TestFactsMoveVersions(t *testing.T) {
 	w = s["processing"]
 	w.Request.Mined = "x"
 	expect(t, policy, w, withdrawal.Dispatched{By: worker(t0), Fence: 1, Reference: "r"}, "illegal")
+}
+
+// M7: a fact and a step that it forbids exclude each other, whichever of two that
+// have read the same is stored first: a save compares the version of the request
+// wherever it writes the request or the job, and that of the job where it writes
+// the job.
+func TestFactsAndStepsExcludeEachOther(t *testing.T) {
+	refuses := func(first, second withdrawal.Change) bool {
+		request := func(c *withdrawal.Change) bool { return c.New.Request.Version != c.Old.Request.Version }
+		job := func(c *withdrawal.Change) bool {
+			return c.New.Job.ID != c.Old.Job.ID || c.New.Job.Version != c.Old.Job.Version || c.Touch()
+		}
+		moved := first.New.Job.ID == first.Old.Job.ID && first.New.Job.Version != first.Old.Job.Version
+		return request(&first) && (request(&second) || job(&second)) || moved && job(&second) && second.New.Job.ID == first.New.Job.ID
+	}
+	s := states(t)
+	last := s["confirming"]
+	last.Job.RetryCount = last.Job.MaxRetries
+	failed := run(t, last, dead(t0, "tx1", 3, 7))
+	requeue := withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1}
+	requeued := run(t, failed, requeue)
+	again := run(t, requeued, enqueued(t0, job2))
+	mined, paid := receipt(t0, "tx1", 3), paidBy(t0, withdrawal.Operator, "x")
+	cancel := withdrawal.Cancelled{By: by(withdrawal.Operator, t0), Reason: "no"}
+	answer := late(s["not sent"], "h")
+	answer.Raw = nil // which nobody can send again
+	claim := func(w withdrawal.Withdrawal) withdrawal.Event {
+		return withdrawal.Claimed{By: worker(w.Job.ScheduledAt)}
+	}
+	for name, tt := range map[string]struct {
+		w          withdrawal.Withdrawal
+		fact, step withdrawal.Event
+	}{
+		"mined and requeue":           {failed, mined, requeue},
+		"mined and enqueue":           {requeued, mined, enqueued(t0, job2)},
+		"mined and claim":             {again, mined, claim(again)},
+		"paid by another and enqueue": {requeued, paid, enqueued(t0, job2)},
+		"paid by another and claim":   {s["job pending"], paid, claim(s["job pending"])},
+		"paid by another and prepare": {s["processing"], paid, prepared(t0, 1, "tx1", 7)},
+		"hold and enqueue":            {requeued, held(t0), enqueued(t0, job2)},
+		"hold and claim":              {s["job pending"], held(t0), claim(s["job pending"])},
+		"hold and prepare":            {s["processing"], held(t0), prepared(t0, 1, "tx1", 7)},
+		"cancel and claim":            {s["job pending"], cancel, claim(s["job pending"])},
+		"cancel and prepare":          {s["processing"], cancel, prepared(t0, 1, "tx1", 7)},
+		"a late answer and claim":     {s["not sent"], answer, claim(s["not sent"])},
+		"an answer and not sent":      {s["review"], answer, notSent(s["review"], t0)},
+	} {
+		fact, err1 := policy.Apply(tt.w, tt.fact)
+		step, err2 := policy.Apply(tt.w, tt.step)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !refuses(fact, step) || !refuses(step, fact) {
+			t.Errorf("%s: both can be stored", name)
+		}
+		if _, err := policy.Apply(fact.New, tt.step); err == nil {
+			t.Errorf("%s: the step is accepted after the fact", name)
+		}
+	}
 }
 
 // S4: what the host writes into a message decides nothing.

@@ -109,6 +109,23 @@ func (w *Withdrawal) find(hash string) int {
 // request's: see Withdrawal.Owner.
 func (w *Withdrawal) NamesOthers(hash string) bool { return hash != "" && w.find(hash) < 0 }
 
+// Names returns the transaction by which an event says that w is paid, or by an
+// output of it, where it may be another request's: see Withdrawal.Owner. ok is
+// false for any other event.
+func (w *Withdrawal) Names(ev Event) (hash string, byOutput bool, output uint32, ok bool) {
+	switch e := ev.(type) {
+	case Broadcast:
+		hash = e.Hash
+	case Resolved:
+		if e.Sent {
+			hash = e.Hash
+		}
+	case PaidBy:
+		hash, byOutput, output = e.Tx, true, e.Output
+	}
+	return hash, byOutput, output, w.NamesOthers(hash)
+}
+
 // live reports whether hash is on file and not proven dead.
 func (w *Withdrawal) live(hash string) bool {
 	i := w.find(hash)

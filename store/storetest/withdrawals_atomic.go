@@ -1,9 +1,6 @@
 package storetest
 
 import (
-	"bytes"
-	"cmp"
-	"slices"
 	"testing"
 	"time"
 
@@ -35,7 +32,9 @@ func ownWithdrawals[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 		if err != nil {
 			return err
 		}
-		equalIDs(t, "due after its claim", jobIDs(due), nil)
+		if len(due) > 0 {
+			t.Errorf("due after its claim: %+v", due)
+		}
 		done, err := s.Do(ctx, request, submission(request, evm, start))
 		if err != nil {
 			return err
@@ -84,44 +83,3 @@ func selfCheck[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 		t.Fatalf("it left %v, %v", requests, err)
 	}
 }
-
-// requestPages: pages of three of pairs of the same moment, with ids that do not
-// grow with time.
-func requestPages[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
-	submit := func(at time.Time, events ...withdrawal.Event) withdrawal.Request {
-		id := w.scattered()
-		return w.do(t, id, append([]withdrawal.Event{submission(id, evm, at)}, events...)...).Request
-	}
-	var approved []withdrawal.Request
-	for i := range 10 {
-		approved = append(approved, submit(start.Add(time.Duration(i/2)*tick), withdrawal.Approved{By: by(withdrawal.Approver, start)}))
-	}
-	late := submit(start.Add(time.Hour))
-	slices.SortFunc(approved, func(a, b withdrawal.Request) int {
-		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), bytes.Compare(a.ID[:], b.ID[:]))
-	})
-	for _, test := range []struct {
-		status withdrawal.RequestStatus
-		want   []withdrawal.Request
-	}{{0, append(slices.Clone(approved), late)}, {withdrawal.RequestApproved, approved}, {withdrawal.RequestPending, []withdrawal.Request{late}},
-		{withdrawal.RequestFailed, nil}} {
-		var got []withdrawal.Request
-		var last *withdrawal.Request
-		for {
-			page, err := w.service.Requests(ctx, test.status, last, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got = append(got, page...); len(page) == 0 {
-				break
-			}
-			last = &page[len(page)-1]
-			// Behind the page: it is not seen, and moves nothing.
-			submit(start.Add(-time.Hour), withdrawal.Rejected{By: by(withdrawal.Approver, start)})
-		}
-		same(t, "requests with status "+test.status.String(), got, test.want)
-	}
-}
-
-// scattered returns a new id in no order.
-func (w *withdrawals[T]) scattered() uuid.UUID { id := w.id(); return uuid.NewSHA1(id, nil) }

@@ -1,14 +1,12 @@
 package storetest
 
 import (
-	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/worker"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -37,41 +35,16 @@ func concurrentClaims[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	for range jobs {
 		w.pending(t, utxos, start)
 	}
-	var mu sync.Mutex
-	claimed := map[uuid.UUID]string{}
-	total := func() int {
-		mu.Lock()
-		defer mu.Unlock()
-		return len(claimed)
+	name := func(i int) string { return fmt.Sprint("worker-", i) }
+	source := func(i int) worker.Source[withdrawal.Withdrawal, store.HeldWithdrawal] {
+		return w.service.Payments(utxos, name(i))
 	}
-	bounded, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for _, err := range atOnce(concurrentAttempts, func(i int) error {
-		name := fmt.Sprint("worker-", i)
-		source := w.service.Payments(utxos, name)
-		for bounded.Err() == nil {
-			items, _, err := source.Turn(bounded, nil, 4)
-			if err != nil {
-				return fmt.Errorf("with %d of %d jobs claimed: %w", total(), jobs, err)
-			}
-			mu.Lock()
-			for _, item := range items {
-				j := &item.Work.Job
-				if other, twice := claimed[j.ID]; twice || j.Lease.Holder != name || j.Lease.Fence != 1 {
-					t.Errorf("%s claimed %s under %+v, it was claimed by %q", name, j.ID, j.Lease, other)
-				}
-				claimed[j.ID] = name
-			}
-			all := len(claimed) == jobs
-			mu.Unlock()
-			if all {
-				return nil
+	eachOnce(t, jobs, source, func(i int, items []worker.Item[withdrawal.Withdrawal]) error {
+		for _, item := range items {
+			if l := item.Work.Job.Lease; l.Holder != name(i) || l.Fence != 1 {
+				return fmt.Errorf("%s claimed %s under %+v", name(i), item.Key, l)
 			}
 		}
-		return fmt.Errorf("only %d of %d jobs were claimed", total(), jobs)
-	}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+		return nil
+	})
 }

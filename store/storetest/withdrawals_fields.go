@@ -31,7 +31,7 @@ type fields[T store.WithdrawalUnit] struct {
 	incidents []withdrawal.Incident
 }
 
-func everyField[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func newFields[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) *fields[T] {
 	f := &fields[T]{life: newLife(t, w.withdrawalSubject), w: w, attempts: map[uuid.UUID][]withdrawal.Attempt{}}
 	f.follow, f.compareMore = f.followChange, f.compareLists
 	f.records = func(a *withdrawal.Withdrawal) map[string]any {
@@ -41,6 +41,11 @@ func everyField[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 		}
 		return all
 	}
+	return f
+}
+
+func everyField[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	f := newFields(t, w)
 	for _, life := range []func(){f.replaced, f.reviewed, f.requeued, f.disproved, f.stopped, f.strays, f.imports, f.batched} {
 		life()
 	}

@@ -21,7 +21,11 @@ func withdrawalLimits[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 		return func(n int) error { return w.Update(ctx, func(tx T) error { return fn(tx.Withdrawals(), n) }) }
 	}
 	methods := map[string]func(int) error{
-		"records: Requests":  records(func(r store.WithdrawalRecords, n int) error { _, err := r.Requests(0, nil, n); return err }),
+		"records: Requests": records(func(r store.WithdrawalRecords, n int) error { _, err := r.Requests(0, nil, n); return err }),
+		"records: List": records(func(r store.WithdrawalRecords, n int) error {
+			_, err := r.List(store.ListWithdrawals{Now: start, Limit: n})
+			return err
+		}),
 		"records: Incidents": records(func(r store.WithdrawalRecords, n int) error { _, _, err := r.Incidents(false, 0, n); return err }),
 		"records: Follow":    records(func(r store.WithdrawalRecords, n int) error { _, _, err := r.Follow("", n); return err }),
 		"Requests":           func(n int) error { _, err := w.service.Requests(ctx, withdrawal.RequestPending, nil, n); return err },

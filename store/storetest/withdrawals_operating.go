@@ -21,18 +21,7 @@ func acknowledged[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	}
 	open := func(want ...withdrawal.Incident) {
 		t.Helper()
-		var got []withdrawal.Incident
-		for cursor := int64(0); ; {
-			page, next, err := w.service.OpenIncidents(ctx, cursor, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(page) == 0 {
-				break
-			}
-			got, cursor = append(got, page...), next
-		}
-		same(t, "open incidents", got, want)
+		same(t, "open incidents", everyPage(t, 1, w.service.OpenIncidents), want)
 		stats, err := w.service.Stats(ctx, time.Hour)
 		if err != nil || stats.OpenIncidents != int64(len(want)) {
 			t.Errorf("%d are counted as open, want %d, %v", stats.OpenIncidents, len(want), err)
@@ -122,17 +111,7 @@ func journal[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 			want = append(want, withdrawal.Refused{Request: a.Request.ID, Event: c.event, Actor: actor, Role: role, Error: err.Error()})
 		}
 	}
-	var got []withdrawal.Refused
-	for cursor := int64(0); ; {
-		page, next, err := w.service.Refusals(ctx, cursor, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(page) == 0 {
-			break
-		}
-		got, cursor = append(got, page...), next
-	}
+	got := everyPage(t, 2, w.service.Refusals)
 	for i := range got {
 		if got[i].At.IsZero() {
 			t.Errorf("a line of the journal without a time: %+v", got[i])

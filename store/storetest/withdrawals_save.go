@@ -160,23 +160,3 @@ func closedOnce[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	refusedWith(t, w.save(again), statemachine.ErrConflict, "another end of a closed execution")
 	same(t, "after it", w.get(t, a.Request.ID), a)
 }
-
-// twoIncidents: all facts of a change are stored.
-func twoIncidents[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
-	a := w.confirming(t, utxos, start)
-	a = w.do(t, a.Request.ID, receipt(&a, start, 3))
-	late := receipt(&a, start, 9)
-	late.Reverted = true
-	c := w.change(t, a, late)
-	other := c.Incidents[0]
-	other.BlockHash = "b11"
-	c.Incidents = append(c.Incidents, other)
-	if err := w.save(c); err != nil {
-		t.Fatal(err)
-	}
-	all, _, err := w.service.Incidents(ctx, 0, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "two incidents of one change", all, c.Incidents)
-}

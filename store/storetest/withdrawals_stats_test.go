@@ -15,7 +15,7 @@ import (
 // compares every other store: here is what it says, counted by hand.
 func TestStatisticsCountWhatTheirFieldsSay(t *testing.T) {
 	w := newWithdrawals[store.Unit](t, memory.New(memory.Options{}))
-	w.countedHistory(t)
+	countedHistory(t, w)
 	minute := func(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
 	const odd = 7 * tick
 	stats := func(now time.Time) withdrawal.Stats { return w.stats(t, now, time.Hour, uuid.Nil) }
@@ -57,4 +57,56 @@ func TestAReviewOfAnImportedPaymentHasAnAge(t *testing.T) {
 	if got := w.stats(t, start.Add(time.Hour), time.Hour, uuid.Nil); got.InReview != 1 || !got.OldestReview.Equal(start) {
 		t.Fatalf("%d in review, the oldest since %v; it was sent at %v", got.InReview, got.OldestReview, start)
 	}
+}
+
+// countedHistory makes a little of everything that statistics count, at the edges
+// of the window that ends at start.
+func countedHistory(t *testing.T, w *withdrawals[store.Unit]) {
+	minute := func(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
+	const odd = 7 * tick
+	oldest := w.id()
+	w.do(t, oldest, submission(oldest, utxos, minute(-9)))
+	request := w.id()
+	w.do(t, request, submission(request, utxos, minute(-8)))
+	w.approved(t, utxos, minute(-7))
+	w.pending(t, utxos, minute(-6))
+	w.pending(t, utxos, minute(60)) // not due
+	w.processing(t, utxos, minute(-30))
+	w.confirming(t, utxos, minute(-40))
+	w.confirming(t, evm, minute(0)) // not overdue, and not in the window
+	review := w.processing(t, utxos, minute(-50))
+	w.do(t, review.Request.ID, withdrawal.Dispatched{By: workerAt(minute(-50)), Fence: 1, Reference: "r"},
+		withdrawal.AttemptFailed{By: workerAt(minute(-50)), Fence: 1, Failure: withdrawal.Unclear})
+	const gas = "18446744073709551617"       // above 2^64
+	for _, at := range []int{-120, -20, 0} { // one before the window, one in it, one at its end
+		a := w.confirming(t, utxos, minute(at-10))
+		r := receipt(&a, minute(at), 3)
+		r.GasUsed = gas
+		w.do(t, a.Request.ID, r)
+	}
+	edge := w.pending(t, utxos, minute(-75)) // ends at the start of the window
+	sent := minute(-70).Add(-odd)
+	edge = w.do(t, edge.Request.ID, withdrawal.Claimed{By: workerAt(sent)})
+	p := prepared(&edge, sent)
+	edge = w.do(t, edge.Request.ID, p, withdrawal.Broadcast{By: workerAt(sent), Fence: 1, Hash: p.Hash})
+	r := receipt(&edge, minute(-60), 3)
+	r.GasUsed = gas
+	w.do(t, edge.Request.ID, r)
+	r.Reverted = true
+	w.do(t, edge.Request.ID, r) // an incident
+	failed := w.processing(t, utxos, minute(-15))
+	w.do(t, failed.Request.ID, withdrawal.AttemptFailed{By: workerAt(minute(-15)), Fence: 1, Failure: withdrawal.Retryable},
+		withdrawal.Claimed{By: workerAt(minute(-10))}, withdrawal.AttemptFailed{By: workerAt(minute(-10)), Fence: 2, Failure: withdrawal.Permanent})
+	late := w.id() // approved some time after its creation
+	w.do(t, late, submission(late, utxos, minute(-30)), withdrawal.Approved{By: by(withdrawal.Approver, minute(-26).Add(odd))})
+	before := w.id() // approved before the window
+	w.do(t, before, submission(before, utxos, minute(-200)), withdrawal.Approved{By: by(withdrawal.Approver, minute(-100))},
+		withdrawal.Cancelled{By: by(withdrawal.Operator, minute(-30))})
+	imported := w.id() // whose first execution is under fence 2
+	w.do(t, imported, withdrawal.Imported{By: by(withdrawal.System, minute(-45)), Request: imported, User: aUser, Asset: anAsset, Chain: evm, ToAddress: "0xabc",
+		Amount: "1", Decimals: 18, Job: w.id(), AssetOnChain: tokenOnChain, Hash: "imported", Nonce: 3, HasNonce: true,
+		Wallets: []withdrawal.HotWallet{{ID: evmHot2, Chain: evm, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}}},
+		withdrawal.Claimed{By: workerAt(minute(-45))},
+		withdrawal.ProvenDead{By: by(withdrawal.ConfirmationWorker, minute(-44)), Tx: "imported", Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true, Nonce: 3, Block: r.Block},
+		withdrawal.Claimed{By: workerAt(minute(-20))})
 }

@@ -36,70 +36,6 @@ func paidBy(a *withdrawal.Withdrawal, hash string, at time.Time) withdrawal.Paid
 		Block: withdrawal.Block{Height: 10, Hash: "b10", Canonical: "b10", Head: 12}, Reason: "seen in the explorer"}
 }
 
-// stoppedDue: what Claimed and Enqueued are refused for is not due, and nothing
-// that they are not refused for is missing.
-func stoppedDue[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
-	chain, off := w.id(), w.id()
-	w.putWallet(t, withdrawal.HotWallet{ID: off, Chain: chain})
-	w.pending(t, chain, start) // on the one that will be off
-	if err := w.service.PutHotWallet(ctx, withdrawal.HotWallet{ID: off, Chain: chain, Role: withdrawal.WalletRoleHot, Status: "retired"}); err != nil {
-		t.Fatal(err)
-	}
-	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: chain})
-	heldJob, free := w.pending(t, chain, start), w.pending(t, chain, start)
-	w.do(t, heldJob.Request.ID, withdrawal.Held{By: operatorAt(start), Reason: "fraud?"})
-	putOff := w.do(t, w.pending(t, chain, start).Request.ID, withdrawal.PutOff{By: by(withdrawal.System, start)})
-	flagged := w.declaredNotSent(t, chain)
-	flagged = w.do(t, flagged.Request.ID, withdrawal.Claimed{By: workerAt(flagged.Job.ScheduledAt)},
-		withdrawal.Dispatched{By: workerAt(flagged.Job.ScheduledAt), Fence: 2, Reference: "second"},
-		withdrawal.Broadcast{By: workerAt(start.Add(time.Hour)), Fence: 1, Hash: "late"})
-	w.do(t, flagged.Request.ID, notSent(&flagged, start))
-	far := start.Add(24 * time.Hour)
-	for _, sequential := range []bool{false, true} {
-		q := store.DueWithdrawals{Kind: withdrawal.DueClaim, Chain: chain, Now: far, Limit: 100, Sequential: sequential}
-		want := []uuid.UUID{free.Job.ID, putOff.Job.ID}
-		if sequential {
-			want = want[:1]
-		}
-		equalIDs(t, "of every claim", jobIDs(w.due(t, q)), want)
-		q.Now = putOff.Job.OfferAt.Add(-tick)
-		equalIDs(t, "before one is offered again", jobIDs(w.due(t, q)), []uuid.UUID{free.Job.ID})
-		if got := w.nextDue(t, q); got != tick {
-			t.Errorf("the next claim is due in %v", got)
-		}
-		q.Now = far
-		if got := w.nextDue(t, q); got >= 0 {
-			t.Errorf("something that is stopped is due in %v", got)
-		}
-	}
-	w.do(t, heldJob.Request.ID, withdrawal.Released{By: operatorAt(start)})
-	w.putWallet(t, withdrawal.HotWallet{ID: off, Chain: chain})
-	gone := withdrawal.ProvenDead{By: operatorAt(start), Tx: "late", Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true,
-		Block: withdrawal.Block{Height: 10, Hash: "b10", Canonical: "b10", Head: 12}}
-	w.do(t, flagged.Request.ID, gone)
-	q := store.DueWithdrawals{Kind: withdrawal.DueClaim, Chain: chain, Now: far, Limit: 100}
-	if got := len(w.due(t, q)); got != 5 {
-		t.Errorf("%d of 5 go on", got)
-	}
-
-	// The same for enqueues.
-	a, b, c := w.approved(t, chain, start), w.approved(t, chain, start), w.approved(t, chain, start)
-	w.do(t, a.Request.ID, withdrawal.Held{By: operatorAt(start)})
-	w.do(t, b.Request.ID, paidBy(&b, "paid by hand", start))
-	c = w.do(t, c.Request.ID, withdrawal.PutOff{By: by(withdrawal.System, start)})
-	q = store.DueWithdrawals{Kind: withdrawal.DueEnqueue, Chain: chain, Now: c.Request.OfferAt.Add(-tick), Limit: 100}
-	if got := w.due(t, q); len(got) > 0 {
-		t.Errorf("%d requests are due", len(got))
-	}
-	if got := w.nextDue(t, q); got != tick {
-		t.Errorf("the next enqueue is due in %v", got)
-	}
-	q.Now = c.Request.OfferAt
-	equalIDs(t, "what is offered again", requestIDs(w.due(t, q)), []uuid.UUID{c.Request.ID})
-	w.do(t, a.Request.ID, withdrawal.Released{By: operatorAt(start)})
-	equalIDs(t, "what is released", requestIDs(w.due(t, q)), []uuid.UUID{a.Request.ID, c.Request.ID})
-}
-
 // switchedOff: all wallets of a chain in one call; who has an aggregate from
 // before is refused.
 func switchedOff[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
@@ -135,116 +71,31 @@ func switchedOff[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 
 // staleHead: what writes a job alone compares the request too (S26).
 func staleHead[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
-	for _, event := range []func(a *withdrawal.Withdrawal) withdrawal.Event{
-		func(a *withdrawal.Withdrawal) withdrawal.Event { return prepared(a, start) },
-		func(*withdrawal.Withdrawal) withdrawal.Event {
+	for _, x := range []struct {
+		from func(testing.TB, uuid.UUID, time.Time) withdrawal.Withdrawal
+		ev   func(*withdrawal.Withdrawal) withdrawal.Event
+	}{
+		{w.pending, func(*withdrawal.Withdrawal) withdrawal.Event { return withdrawal.Claimed{By: workerAt(start)} }},
+		{w.processing, func(a *withdrawal.Withdrawal) withdrawal.Event { return prepared(a, start) }},
+		{w.processing, func(*withdrawal.Withdrawal) withdrawal.Event {
 			return withdrawal.Snoozed{By: workerAt(start), Fence: 1, For: time.Minute}
-		},
+		}},
 	} {
-		a := w.processing(t, evm, start)
+		a := x.from(t, w.payingChain(t), start)
 		old := a
 		old.Request.Version--
-		refusedWith(t, w.save(w.change(t, old, event(&a))), statemachine.ErrConflict, "a job under an old request")
+		refusedWith(t, w.save(w.change(t, old, x.ev(&a))), statemachine.ErrConflict, "a job under an old request")
 		same(t, "nothing is stored", plain(t, w.get(t, a.Request.ID)), plain(t, a))
-		_, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: old, Events: []withdrawal.Event{event(&a)}})
+		_, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: old, Events: []withdrawal.Event{x.ev(&a)}})
 		refusedWith(t, err, statemachine.ErrConflict, "the same, held")
-		w.do(t, a.Request.ID, event(&a)) // and the slot is free for the next
+		before := w.change(t, a, x.ev(&a))
 		w.do(t, a.Request.ID, withdrawal.Held{By: operatorAt(start)})
-		if b := w.get(t, a.Request.ID); b.Job.Status == withdrawal.JobProcessing {
-			w.do(t, a.Request.ID, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: b.Job.TxHash})
-		}
+		refusedWith(t, w.save(before), statemachine.ErrConflict, "a step that was decided before the hold (M7)")
 	}
 	a := w.confirming(t, utxos, start)
 	old := a
 	old.Request.Version--
 	refusedWith(t, w.save(w.change(t, old, withdrawal.Looking{By: by(withdrawal.ConfirmationWorker, start.Add(time.Hour))})), statemachine.ErrConflict, "a touch under an old request")
-}
-
-// factsRefuse: each fact that forbids a step refuses whoever decided the step
-// before, in both orders (M7).
-func factsRefuse[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
-	failed := func() withdrawal.Withdrawal { // its only execution was declared dead
-		e := w.enqueued(start, withdrawal.Normal)
-		e.MaxRetries = 1
-		a := w.do(t, w.approved(t, utxos, start).Request.ID, e, withdrawal.Claimed{By: workerAt(start)})
-		p := prepared(&a, start)
-		a = w.do(t, a.Request.ID, p, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: p.Hash})
-		r := receipt(&a, start, 3)
-		return w.do(t, a.Request.ID, withdrawal.ProvenDead{By: r.By, Tx: p.Hash, Cause: withdrawal.InputSpent, Other: "another", Input: p.Input, NotThisPayment: true, Block: r.Block})
-	}
-	requeue := func(a *withdrawal.Withdrawal) withdrawal.Event {
-		return withdrawal.Requeued{By: operatorAt(start), Job: a.Job.ID, Reason: "again"}
-	}
-	mined := func(a *withdrawal.Withdrawal) withdrawal.Event {
-		r := receipt(a, start.Add(time.Minute), 3)
-		r.Tx = a.Txs[0].Hash
-		return r
-	}
-	enqueue := func(a *withdrawal.Withdrawal) withdrawal.Event {
-		e := w.enqueued(start, withdrawal.Normal)
-		e.Wallets = []withdrawal.HotWallet{{ID: utxoHot, Chain: utxos, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}}
-		return e
-	}
-	hold := func(*withdrawal.Withdrawal) withdrawal.Event { return withdrawal.Held{By: operatorAt(start)} }
-	claim := func(*withdrawal.Withdrawal) withdrawal.Event {
-		return withdrawal.Claimed{By: workerAt(start.Add(time.Hour))}
-	}
-	prepare := func(a *withdrawal.Withdrawal) withdrawal.Event { return prepared(a, start) }
-	cancel := func(*withdrawal.Withdrawal) withdrawal.Event {
-		return withdrawal.Cancelled{By: operatorAt(start), Reason: "no"}
-	}
-	late := func(*withdrawal.Withdrawal) withdrawal.Event {
-		return withdrawal.Broadcast{By: workerAt(start.Add(time.Hour)), Fence: 1, Hash: fmt.Sprint("late ", w.id())}
-	}
-	paid := func(a *withdrawal.Withdrawal) withdrawal.Event {
-		return paidBy(a, fmt.Sprint("by hand ", w.id()), start)
-	}
-	requeued := func() withdrawal.Withdrawal { a := failed(); return w.do(t, a.Request.ID, requeue(&a)) }
-	pending := func() withdrawal.Withdrawal { return w.pending(t, utxos, start) }
-	processing := func() withdrawal.Withdrawal { return w.processing(t, utxos, start) }
-	unsent := func() withdrawal.Withdrawal { return w.declaredNotSent(t, utxos) }
-	for _, tt := range []struct {
-		name       string
-		from       func() withdrawal.Withdrawal
-		fact, step func(*withdrawal.Withdrawal) withdrawal.Event
-	}{
-		{"mined and requeue", failed, mined, requeue},
-		{"mined and enqueue", requeued, mined, enqueue},
-		{"paid by another and enqueue", requeued, paid, enqueue},
-		{"paid by another and claim", pending, paid, claim},
-		{"paid by another and prepare", processing, paid, prepare},
-		{"hold and enqueue", requeued, hold, enqueue},
-		{"hold and claim", pending, hold, claim},
-		{"hold and prepare", processing, hold, prepare},
-		{"cancel and claim", pending, cancel, claim},
-		{"cancel and prepare", processing, cancel, prepare},
-		{"a late answer and claim", unsent, late, claim},
-	} {
-		for _, factFirst := range []bool{true, false} {
-			a := tt.from()
-			fact, step := w.change(t, a, tt.fact(&a)), w.change(t, a, tt.step(&a)) // both have read the same
-			first, second := fact, step
-			if !factFirst {
-				first, second = step, fact
-			}
-			if err := w.save(first); err != nil {
-				t.Fatalf("%s: %v", tt.name, err)
-			}
-			refusedWith(t, w.save(second), statemachine.ErrConflict, fmt.Sprintf("%s, the fact first %v", tt.name, factFirst))
-		}
-		// Held: what was decided before the fact is refused.
-		a := tt.from()
-		w.do(t, a.Request.ID, tt.fact(&a))
-		_, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: a, Events: []withdrawal.Event{tt.step(&a)}})
-		if err == nil {
-			t.Errorf("%s: the step is accepted of an aggregate from before", tt.name)
-		}
-		// Asked anew it is refused by the rules, and nothing of it is due.
-		b := w.get(t, a.Request.ID)
-		if _, err := w.service.Do(ctx, a.Request.ID, tt.step(&b)); err == nil {
-			t.Errorf("%s: the step is accepted after the fact", tt.name)
-		}
-	}
 }
 
 // onePayer: a transaction, or one output of it, pays one request, however it

@@ -126,6 +126,10 @@ func (w *withdrawals[T]) stages() []withdrawalStage {
 	return []withdrawalStage{{
 		name: "an approved request", events: approved,
 		rivals: func(a *withdrawal.Withdrawal, i int) withdrawal.Event {
+			if i%2 == 1 {
+				return withdrawal.Enqueued{By: by(withdrawal.System, start), Job: uuid.NewSHA1(a.Request.ID, []byte{byte(i)}), AssetOnChain: tokenOnChain, Priority: withdrawal.Normal,
+					Wallets: []withdrawal.HotWallet{{ID: utxoHot, Chain: utxos, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}}}
+			}
 			return withdrawal.Cancelled{By: withdrawal.By{Actor: fmt.Sprint("operator-", i), Role: withdrawal.Operator, At: start}}
 		},
 	}, {
@@ -165,7 +169,8 @@ func (w *withdrawals[T]) stages() []withdrawalStage {
 // queues makes what random histories seldom come to: several of one wallet that
 // are owed another broadcast, with nonces and without, and one in review; jobs of
 // every priority at the same moments, on a chain and in the queue of a wallet whose
-// slot is taken; executions that nobody may rescue; requests approved out of order.
+// slot is taken; executions that nobody may rescue; requests approved out of order;
+// what is stopped, beside what goes on; and what counts for no window, or another's.
 func (w *withdrawals[T]) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 	chain := w.payingChain(t)
 	for i, c := range []uuid.UUID{chain, chain, chain, utxos, utxos} {
@@ -184,6 +189,36 @@ func (w *withdrawals[T]) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 	}
 	off := all[len(all)-1]
 	all[len(all)-1] = w.do(t, off.Request.ID, withdrawal.PutOff{By: by(withdrawal.System, start)})
+	stops := w.payingChain(t)
+	idle := w.pending(t, stops, start) // by a wallet that is off now
+	idle.Wallet.Status = "retired"
+	if err := w.service.PutHotWallet(ctx, idle.Wallet); err != nil {
+		t.Fatal(err)
+	}
+	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: stops})
+	flagged := w.declaredNotSent(t, stops)
+	again := workerAt(flagged.Job.ScheduledAt)
+	flagged = w.do(t, flagged.Request.ID, withdrawal.Claimed{By: again}, withdrawal.Dispatched{By: again, Fence: 2, Reference: "second"},
+		withdrawal.Broadcast{By: workerAt(start.Add(time.Hour)), Fence: 1, Hash: "late"})
+	held, putOff := withdrawal.Held{By: operatorAt(start), Reason: "fraud?"}, withdrawal.PutOff{By: by(withdrawal.System, start)}
+	all = append(all, w.get(t, idle.Request.ID), w.do(t, flagged.Request.ID, notSent(&flagged, start)))
+	for _, make := range []func(testing.TB, uuid.UUID, time.Time) withdrawal.Withdrawal{w.approved, w.pending} {
+		a, b, c := make(t, stops, start), make(t, stops, start), make(t, stops, start)
+		all = append(all, w.do(t, a.Request.ID, held), w.do(t, b.Request.ID, paidBy(&b, "0xAbC1"+b.Request.ID.String()[24:], start)), w.do(t, c.Request.ID, putOff), make(t, stops, start))
+	}
+	for _, x := range []struct {
+		user, asset uuid.UUID
+		end         withdrawal.Event
+	}{{aUser, anAsset, withdrawal.Rejected{By: by(withdrawal.Approver, start)}}, {aUser, anAsset, withdrawal.Cancelled{By: operatorAt(start)}},
+		{w.id(), anAsset, withdrawal.Approved{By: by(withdrawal.Approver, start)}}, {aUser, w.id(), withdrawal.Approved{By: by(withdrawal.Approver, start)}}} {
+		ev := submission(w.id(), utxos, start.Add(time.Minute))
+		ev.User, ev.Asset = x.user, x.asset
+		all = append(all, w.do(t, ev.Request, ev, x.end))
+	}
+	sent, failed := w.confirming(t, utxos, start.Add(-7*tick)), w.processing(t, utxos, start)
+	all = append(all, w.importedReview(t, stops), w.do(t, sent.Request.ID, receipt(&sent, start.Add(time.Minute), 3)),
+		w.do(t, failed.Request.ID, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"},
+			withdrawal.Requeued{By: operatorAt(start), Job: failed.Job.ID, Reason: "again"}, w.enqueued(start, withdrawal.Normal)))
 	for i := range 2 {
 		review := w.processing(t, utxos, start.Add(time.Duration(i)*tick))
 		all = append(all, w.do(t, review.Request.ID, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "ref"},
@@ -193,6 +228,14 @@ func (w *withdrawals[T]) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 		all = append(all, w.do(t, late, withdrawal.Approved{By: by(withdrawal.Approver, start.Add(time.Second))}), w.approved(t, utxos, start))
 	}
 	return all
+}
+
+// importedReview is an imported payment, which nobody has claimed, in review.
+func (w *withdrawals[T]) importedReview(t testing.TB, chain uuid.UUID) withdrawal.Withdrawal {
+	request := w.id()
+	return w.do(t, request, withdrawal.Imported{By: by(withdrawal.System, start), Request: request, User: aUser, Asset: anAsset, Chain: chain,
+		ToAddress: "0xabc", Amount: "1", Decimals: 18, Job: w.id(), AssetOnChain: tokenOnChain, Hash: "imported"},
+		withdrawal.Missing{By: by(withdrawal.ConfirmationWorker, start.Add(w.policy.AlertAfter)), Tx: "imported"})
 }
 
 // more: a nonce with its slot, an incident, and a wallet.

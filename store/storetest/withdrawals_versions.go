@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -10,28 +11,6 @@ import (
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
-
-func concurrentEnqueues[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
-	for range 5 {
-		request := w.approved(t, evm, start).Request.ID
-		events := make([]withdrawal.Enqueued, concurrentAttempts)
-		for i := range events {
-			events[i] = w.enqueued(start, withdrawal.Normal)
-		}
-		errs := atOnce(len(events), func(i int) error {
-			_, err := w.service.Do(ctx, request, events[i])
-			return err
-		})
-		winner := oneOf(t, errs, withdrawal.ErrActiveJob, statemachine.ErrConflict)
-		a := w.get(t, request)
-		equalIDs(t, "the winner's job is stored", []uuid.UUID{a.Job.ID}, []uuid.UUID{events[winner].Job})
-		if err := withdrawal.Check(a); err != nil {
-			t.Fatal(err)
-		}
-		_, err := w.service.Do(ctx, request, w.enqueued(start, withdrawal.Normal))
-		taken(t, err, withdrawal.ErrActiveJob, a.Job.ID)
-	}
-}
 
 func activeJob[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	old := w.pending(t, evm, start)
@@ -90,33 +69,43 @@ func duplicateTxs[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	same(t, "transactions on file", w.get(t, a.Request.ID).Txs, c.Txs)
 }
 
+// incidents: each one of a change is stored, once.
 func incidents[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	a := w.confirming(t, evm, start)
 	a = w.do(t, a.Request.ID, receipt(&a, start, 3))
 	evidence := receipt(&a, start.Add(time.Hour), 5)
 	evidence.Reverted = true
-	other := evidence
-	other.Block.Hash, other.Block.Canonical = "b11", "b11"
+	c := w.change(t, a, evidence)
+	want := append(c.Incidents, c.Incidents[0])
+	want[1].BlockHash = "b11"
+	c.Incidents = want
+	if err := w.save(c); err != nil {
+		t.Fatal(err)
+	}
 	for range 2 {
 		w.do(t, a.Request.ID, evidence)
-		w.do(t, a.Request.ID, other)
 	}
 	same(t, "after incidents", w.get(t, a.Request.ID).Job, a.Job)
-	all, cursor, err := w.service.Incidents(ctx, 0, 10)
-	if err != nil || len(all) != 2 || all[0].BlockHash != "b10" || all[1].BlockHash != "b11" {
-		t.Fatalf("incidents are %+v, %v", all, err)
+	for _, limit := range []int{1, 10} {
+		same(t, "incidents", everyPage(t, limit, w.service.Incidents), want)
 	}
-	first, one, err := w.service.Incidents(ctx, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, two, err := w.service.Incidents(ctx, one, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "pages of one incident", append(first, second...), all)
-	if rest, end, err := w.service.Incidents(ctx, two, 10); err != nil || len(rest) > 0 || end != cursor {
-		t.Fatalf("after the last page: %v, cursor %d of %d, %v", rest, end, cursor, err)
+}
+
+// everyPage reads a numbered list to its end.
+func everyPage[V any](t testing.TB, limit int, read func(context.Context, int64, int) ([]V, int64, error)) (all []V) {
+	t.Helper()
+	for cursor := int64(0); ; {
+		page, next, err := read(ctx, cursor, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) > limit || len(page) == 0 && next != cursor {
+			t.Fatalf("a page of %d, of %d at most, moves the cursor from %d to %d", len(page), limit, cursor, next)
+		}
+		if len(page) == 0 {
+			return all
+		}
+		all, cursor = append(all, page...), next
 	}
 }
 

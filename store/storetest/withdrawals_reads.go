@@ -1,0 +1,322 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// reads: what is asked of many records at once is what the functions of the domain
+// say of all of them, one by one.
+func reads[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	ids := w.population(t)
+	all, err := w.counted(ids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, read := range map[string]func(*testing.T, []withdrawal.Counted){"pages of requests": w.requestPages, "lists": w.lists,
+		"statistics of a chain, and of all": w.statistics, "what counts for a window": w.usage, "by a hash": w.byHash, "jobs of a request": w.jobs} {
+		t.Run(name, func(t *testing.T) { read(t, all) })
+	}
+	for name, q := range map[string]store.ListWithdrawals{
+		"no such kind":  {Limit: 1, Filter: withdrawal.Filter{Kind: 99}},
+		"a long holder": {Limit: 1, Filter: withdrawal.Filter{Holder: strings.Repeat("x", withdrawal.MaxActor+1)}},
+		"a NUL":         {Limit: 1, Filter: withdrawal.Filter{Holder: "a\x00"}},
+	} {
+		if _, err := w.service.List(ctx, q); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// counted reads what the domain's functions need of some requests, by created_at
+// and id.
+func (w *withdrawals[T]) counted(ids []uuid.UUID) (all []withdrawal.Counted, err error) {
+	incidents, _, err := w.service.Incidents(ctx, 0, 1000)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		a, err1 := w.service.Get(ctx, id)
+		jobs, err2 := w.service.Jobs(ctx, id)
+		trail, err3 := w.service.Trail(ctx, id)
+		settled, err4 := w.service.Acknowledgements(ctx, id)
+		c := withdrawal.Counted{Request: a.Request, Latest: a.Job, Wallet: a.Wallet, Jobs: jobs, Settled: len(settled)}
+		for _, j := range jobs {
+			attempts, err := w.service.Attempts(ctx, j.ID)
+			c.Attempts = append(c.Attempts, attempts)
+			err1 = errors.Join(err1, err)
+		}
+		for i := range trail {
+			if withdrawal.IsApproval(&trail[i]) {
+				c.Approved = trail[i].At
+			}
+		}
+		for _, i := range incidents {
+			if i.Request == id {
+				c.Incidents = append(c.Incidents, i)
+			}
+		}
+		if err := errors.Join(err1, err2, err3, err4); err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b withdrawal.Counted) int { return withdrawal.CompareListed(&a.Request, &b.Request) })
+	return all, nil
+}
+
+// some are n times of those that the records have, and their neighbours.
+func some(all []withdrawal.Counted, n int, of func(*withdrawal.Counted) []time.Time, neighbours ...time.Duration) (moments []time.Time) {
+	var known []time.Time
+	for i := range all {
+		known = append(known, slices.DeleteFunc(of(&all[i]), time.Time.IsZero)...)
+	}
+	slices.SortFunc(known, time.Time.Compare)
+	known = slices.CompactFunc(known, time.Time.Equal)
+	for i := range min(n, len(known)) {
+		for _, d := range neighbours {
+			moments = append(moments, known[i*len(known)/n].Add(d))
+		}
+	}
+	return moments
+}
+
+func (w *withdrawals[T]) requestPages(t *testing.T, all []withdrawal.Counted) {
+	for _, status := range append([]withdrawal.RequestStatus{0}, withdrawal.RequestStatus(0).Values()...) {
+		var want, got []withdrawal.Request
+		for i := range all {
+			if r := all[i].Request; status == 0 || r.Status == status {
+				want = append(want, r)
+			}
+		}
+		for after, found := (*withdrawal.Request)(nil), 3; found == 3; {
+			page, err := w.service.Requests(ctx, status, after, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, found = append(got, page...), len(page); found > 0 {
+				after = &page[found-1]
+			}
+		}
+		same(t, "requests with status "+status.String(), got, want)
+	}
+}
+
+// lists: each filter, and some pairs of them, both ways and page by page.
+func (w *withdrawals[T]) lists(t *testing.T, all []withdrawal.Counted) {
+	moments := append(some(all, 2, func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Latest.Lease.Until} }, -tick, 0, tick),
+		some(all, 2, func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Latest.NextCheckAt} }, -tick, 0, tick)...)
+	for _, kind := range append([]withdrawal.ListKind{0}, withdrawal.ListKind(0).Values()...) {
+		times, listed := moments[:1], 0
+		if kind == withdrawal.ListLeaseEnded || kind == withdrawal.ListCheckOverdue {
+			times = moments
+		}
+		for _, n := range []int{0, 1, 2, 3, 4, 8, 14} {
+			f := withdrawal.Filter{Kind: kind}
+			if n&1 > 0 {
+				f.User = aUser
+			}
+			if n&2 > 0 {
+				f.Chain = utxos
+			}
+			if n&4 > 0 {
+				f.Wallet = utxoHot
+			}
+			if n&8 > 0 {
+				f.Holder = worker1
+			}
+			for _, now := range times {
+				listed += w.listed(t, all, f, now)
+			}
+		}
+		if listed == 0 {
+			t.Errorf("nothing is ever listed by kind %v: the rule is not tested", kind)
+		}
+	}
+}
+
+// listed compares a list with the function, and returns its length.
+func (w *withdrawals[T]) listed(t testing.TB, all []withdrawal.Counted, f withdrawal.Filter, now time.Time) int {
+	t.Helper()
+	var want []uuid.UUID
+	for i := range all {
+		if c := &all[i]; f.Has(&withdrawal.Withdrawal{Request: c.Request, Job: c.Latest, Wallet: c.Wallet}, now) {
+			want = append(want, c.Request.ID)
+		}
+	}
+	for _, backwards := range []bool{false, true} {
+		if backwards {
+			slices.Reverse(want)
+		}
+		var got []uuid.UUID
+		q := store.ListWithdrawals{Filter: f, Now: now, Backwards: backwards, Limit: 11}
+		for found := q.Limit; found == q.Limit; {
+			page, err := w.service.List(ctx, q)
+			if err != nil {
+				t.Fatalf("%+v: %v", f, err)
+			}
+			for i := range page {
+				got = append(got, page[i].Request.ID)
+				q.After = &page[i].Request
+			}
+			found = len(page)
+		}
+		equalIDs(t, fmt.Sprintf("%+v at %v, backwards %v", f, now.Sub(start), backwards), got, want)
+	}
+	return len(want)
+}
+
+func (w *withdrawals[T]) statistics(t *testing.T, all []withdrawal.Counted) {
+	moments, seen := []time.Time{start.In(elsewhere)}, map[string]bool{"Stats.Gaps": true, "Stats.BatchesOverdue": true} // which have rules of their own
+	each := func(c *withdrawal.Counted, of func(j *withdrawal.Job, at []withdrawal.Attempt) []time.Time) (times []time.Time) {
+		for i := range c.Jobs {
+			times = append(times, of(&c.Jobs[i], c.Attempts[i])...)
+		}
+		return times
+	}
+	for _, ends := range []func(*withdrawal.Counted) []time.Time{ // a window begins or ends at what it counts
+		func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Approved} },
+		func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Request.UpdatedAt} },
+		func(c *withdrawal.Counted) (times []time.Time) {
+			for _, i := range c.Incidents {
+				times = append(times, i.At)
+			}
+			return times
+		},
+		func(c *withdrawal.Counted) []time.Time {
+			return each(c, func(j *withdrawal.Job, _ []withdrawal.Attempt) []time.Time { return []time.Time{j.ProcessedAt} })
+		},
+		func(c *withdrawal.Counted) []time.Time {
+			return each(c, func(_ *withdrawal.Job, all []withdrawal.Attempt) (times []time.Time) {
+				for _, a := range all {
+					times = append(times, a.StartedAt)
+				}
+				return times
+			})
+		},
+	} {
+		moments = append(moments, some(all, 3, ends, 0, tick, time.Hour, time.Hour+tick)...)
+	}
+	for _, due := range []func(*withdrawal.Job) time.Time{(*withdrawal.Job).DueAt, func(j *withdrawal.Job) time.Time { return j.Lease.Until },
+		func(j *withdrawal.Job) time.Time { return j.NextCheckAt }} {
+		moments = append(moments, some(all, 3, func(c *withdrawal.Counted) []time.Time { return []time.Time{due(&c.Latest)} }, -tick, 0, tick)...)
+	}
+	for _, chain := range []uuid.UUID{{}, evm, utxos, w.id()} {
+		of := slices.DeleteFunc(slices.Clone(all), func(c withdrawal.Counted) bool { return chain != uuid.Nil && chain != c.Request.Chain })
+		for _, now := range moments {
+			got := w.stats(t, now, time.Hour, chain)
+			same(t, fmt.Sprintf("chain %v at start %v", chain, now.Sub(start)), got, withdrawal.StatsOf(of, now, time.Hour))
+			leaves("Stats", reflect.ValueOf(got), func(path string, v reflect.Value) { seen[path] = seen[path] || !v.IsZero() })
+		}
+	}
+	leaves("Stats", reflect.ValueOf(withdrawal.Stats{}), func(path string, _ reflect.Value) {
+		if !seen[path] {
+			t.Errorf("%s is never counted: the rule is not tested", path)
+		}
+	})
+}
+
+func (w *withdrawals[T]) stats(t testing.TB, now time.Time, window time.Duration, chain uuid.UUID) (got withdrawal.Stats) {
+	t.Helper()
+	if err := w.View(ctx, func(tx T) (err error) { got, err = tx.Withdrawals().Stats(now, window, chain); return err }); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// usage compares the windows with their definition, at their boundaries.
+func (w *withdrawals[T]) usage(t *testing.T, all []withdrawal.Counted) {
+	var requests []withdrawal.Request
+	for i := range all {
+		requests = append(requests, all[i].Request)
+	}
+	windows := []withdrawal.Window{{Length: time.Hour, Max: decimalOf("1")}, {Length: time.Minute}, {Length: 240 * time.Hour}, {Length: tick}}
+	of := slices.DeleteFunc(slices.Clone(all), func(c withdrawal.Counted) bool { return c.Request.User != aUser })
+	for _, now := range some(of, 8, func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Request.CreatedAt} }, 0, tick, time.Hour, time.Hour+tick) {
+		err := w.Update(ctx, func(tx T) error {
+			got, err := tx.Withdrawals().Usage(aUser, anAsset, windows, now)
+			if err == nil {
+				same(t, "usage at "+now.String(), got, withdrawal.UsageOf(requests, aUser, anAsset, windows, now, false))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// byHash: a hash in any spelling leads to the requests that have it on file, or
+// heard of it.
+func (w *withdrawals[T]) byHash(t *testing.T, all []withdrawal.Counted) {
+	of := map[string][]uuid.UUID{"nobody's": nil}
+	for i := range all {
+		a, forms := w.get(t, all[i].Request.ID), map[string]bool{}
+		for _, tx := range a.Txs {
+			forms[statemachine.HashForm(tx.Hash)] = true
+		}
+		for _, s := range a.Strays {
+			forms[statemachine.HashForm(s.Hash)] = true
+		}
+		for form := range forms {
+			of[form] = append(of[form], a.Request.ID)
+		}
+	}
+	for hash, requests := range of {
+		slices.SortFunc(requests, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+		for _, spelled := range []string{hash, strings.ToUpper(hash), "0x" + hash} {
+			found, err := w.service.ByHash(ctx, spelled)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equalIDs(t, spelled, found, of[statemachine.HashForm(spelled)])
+		}
+	}
+}
+
+// jobs: those of a request, in the order in which they were made.
+func (w *withdrawals[T]) jobs(t *testing.T, all []withdrawal.Counted) {
+	made, again := map[uuid.UUID][]uuid.UUID{}, 0
+	feed, _ := w.followAll(t, "", 1000)
+	for _, line := range feed {
+		if line.Machine == withdrawal.JobMachine.Name() && line.Version == 1 {
+			request, err := w.service.RequestOf(ctx, line.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made[request] = append(made[request], line.ID)
+		}
+	}
+	for i := range all {
+		var got []uuid.UUID
+		for _, j := range all[i].Jobs {
+			got = append(got, j.ID)
+		}
+		equalIDs(t, "jobs", got, made[all[i].Request.ID])
+		if n := len(got); n > 0 {
+			same(t, "the latest job", all[i].Jobs[n-1], all[i].Latest)
+			again += n - 1
+		}
+	}
+	if again == 0 {
+		t.Error("no request has a second job: the rule is not tested")
+	}
+}
+
+// payingChain is a chain of its own with a hot wallet.
+func (w *withdrawals[T]) payingChain(t testing.TB) uuid.UUID {
+	chain := w.id()
+	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: chain})
+	return chain
+}
