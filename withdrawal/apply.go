@@ -2,6 +2,7 @@ package withdrawal
 
 import (
 	"fmt"
+	"math/bits"
 	"strings"
 	"time"
 
@@ -128,6 +129,11 @@ func speakers(ev Event) roles {
 		return bySystem
 	}
 	return 0
+}
+
+// Speaker is the first of the roles that may send an event; zero if none may.
+func Speaker(ev Event) Role {
+	return Role(bits.TrailingZeros8(uint8(speakers(ev)))) % 8
 }
 
 // roles is a set of [Role].

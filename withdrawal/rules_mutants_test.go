@@ -3,6 +3,7 @@ package withdrawal_test
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -231,10 +232,24 @@ func TestBoundsOfWhatOperatorsTell(t *testing.T) {
 	if _, err := withdrawal.NewFiller(f); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("a filler of the year 20000: %v", err)
 	}
-	h := wallets()[0]
-	h.LastUsedAt = f.CreatedAt
-	if _, err := withdrawal.NewHotWallet(h); !errors.Is(err, statemachine.ErrInvalid) {
-		t.Errorf("a wallet used in the year 20000: %v", err)
+	for name, change := range map[string]func(*withdrawal.HotWallet){ // S15, U3
+		"letters":           func(h *withdrawal.HotWallet) { h.BalanceReserved = "abc" },
+		"below 0":           func(h *withdrawal.HotWallet) { h.BalanceReserved = "-5" },
+		"an exponent":       func(h *withdrawal.HotWallet) { h.BalanceReserved = "1e5" },
+		"a NUL":             func(h *withdrawal.HotWallet) { h.Role = "a\x00b" },
+		"no UTF-8":          func(h *withdrawal.HotWallet) { h.Status = "\xff" },
+		"2 MB":              func(h *withdrawal.HotWallet) { h.Role = strings.Repeat("r", 2<<20) },
+		"the year 20000":    func(h *withdrawal.HotWallet) { h.LastUsedAt = f.CreatedAt },
+		"the year 5 before": func(h *withdrawal.HotWallet) { h.LastUsedAt = time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC) },
+	} {
+		h := wallets()[0]
+		if _, err := withdrawal.NewHotWallet(h); err != nil {
+			t.Fatal(err)
+		}
+		change(&h)
+		if _, err := withdrawal.NewHotWallet(h); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("a wallet with %s: %v", name, err)
+		}
 	}
 	foreign := withdrawal.Imported{By: by(withdrawal.System, t0), Request: req, User: user, Asset: asset, Chain: chain, ToAddress: "0xabc", Amount: "1", Decimals: 18,
 		Job: job1, AssetOnChain: token, Hash: "old", Wallets: []withdrawal.HotWallet{{ID: hot, Chain: id(99), Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}}}

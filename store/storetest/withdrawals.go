@@ -218,6 +218,13 @@ func taken(t testing.TB, err, sentinel error, job uuid.UUID) {
 	}
 }
 
+// refuses sends an event that a unique rule refuses, since something is another's.
+func (w *withdrawals[T]) refuses(t testing.TB, request uuid.UUID, ev withdrawal.Event, rule error, owner uuid.UUID) {
+	t.Helper()
+	_, err := w.service.Do(ctx, request, ev)
+	taken(t, err, rule, owner)
+}
+
 func equalIDs(t testing.TB, rule string, got, want []uuid.UUID) {
 	t.Helper()
 	if !slices.Equal(got, want) {

@@ -73,7 +73,7 @@ func (f *fields[T]) do(events ...withdrawal.Event) {
 		e := reflect.New(reflect.TypeOf(ev)).Elem()
 		e.Set(reflect.ValueOf(ev))
 		head := e.FieldByName("By").Addr().Interface().(*withdrawal.By)
-		speaks := by(cmp.Or(head.Role, speaker(ev)), f.tick())
+		speaks := by(cmp.Or(head.Role, withdrawal.Speaker(ev)), f.tick())
 		head.Actor, head.Role, head.At = cmp.Or(head.Actor, speaks.Actor), speaks.Role, speaks.At
 		_, claims := ev.(withdrawal.Claimed) // takes the next fence
 		if fence := e.FieldByName("Fence"); fence.IsValid() && fence.IsZero() && !claims {
@@ -81,21 +81,6 @@ func (f *fields[T]) do(events ...withdrawal.Event) {
 		}
 		f.life.do(e.Interface().(withdrawal.Event))
 	}
-}
-
-func speaker(ev withdrawal.Event) withdrawal.Role {
-	switch ev.(type) {
-	case withdrawal.Approved, withdrawal.Rejected:
-		return withdrawal.Approver
-	case withdrawal.Claimed, withdrawal.Prepared, withdrawal.Dispatched, withdrawal.Broadcast, withdrawal.Rebumped, withdrawal.AttemptFailed,
-		withdrawal.Snoozed, withdrawal.Rebroadcast:
-		return withdrawal.WithdrawalWorker
-	case withdrawal.Looking, withdrawal.Receipt, withdrawal.Missing, withdrawal.ProvenDead:
-		return withdrawal.ConfirmationWorker
-	case withdrawal.Submitted, withdrawal.Enqueued, withdrawal.Imported, withdrawal.Elapsed, withdrawal.PutOff:
-		return withdrawal.System
-	}
-	return withdrawal.Operator
 }
 
 // followChange keeps what is expected of attempts, incidents and the wallet.

@@ -247,17 +247,15 @@ func (w *withdrawals[T]) more(tx T) error {
 	if err != nil {
 		return err
 	}
-	p := prepared(&a, start)
-	if a, err = s.Do(ctx, request, p, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: p.Hash}); err != nil {
-		return err
-	}
-	if a, err = s.Do(ctx, request, receipt(&a, start, 3)); err != nil {
-		return err
-	}
-	late := receipt(&a, start, 9)
-	late.Reverted = true
-	if _, err := s.Do(ctx, request, late); err != nil {
-		return err
+	for _, event := range []func() withdrawal.Event{func() withdrawal.Event { return prepared(&a, start) },
+		func() withdrawal.Event {
+			return withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: a.Job.TxHash}
+		},
+		func() withdrawal.Event { return receipt(&a, start, 3) },
+		func() withdrawal.Event { r := receipt(&a, start, 9); r.Reverted = true; return r }} {
+		if a, err = s.Do(ctx, request, event()); err != nil {
+			return err
+		}
 	}
 	return s.PutHotWallet(ctx, withdrawal.HotWallet{ID: w.id(), Chain: evm, Role: "hot_wallet", Status: "active", BalanceReserved: "0"})
 }

@@ -115,19 +115,14 @@ func (h *History) addLog(c *withdrawal.Change) error {
 		e := entity{line.Machine, line.ID}
 		h.logs[e] = append(h.logs[e], line)
 	}
-	if r := &c.New.Request; r.Status != 0 {
-		log := h.logs[entity{withdrawal.RequestMachine.Name(), r.ID}]
-		status, err := statemachine.Replay(withdrawal.RequestMachine, log)
-		if err != nil || status != r.Status || int(r.Version) != len(log) {
-			return fmt.Errorf("the log of the request ends in %v at version %d: %v", status, len(log), err)
-		}
-	}
-	if j := &c.New.Job; j.Status != 0 {
-		log := h.logs[entity{withdrawal.JobMachine.Name(), j.ID}]
-		status, err := statemachine.Replay(withdrawal.JobMachine, log)
-		if err != nil || status != j.Status || int(j.Version) != len(log) {
-			return fmt.Errorf("the log of the job ends in %v at version %d: %v", status, len(log), err)
-		}
+	r, j := &c.New.Request, &c.New.Job
+	return errors.Join(replays(h, withdrawal.RequestMachine, r.ID, r.Status, r.Version), replays(h, withdrawal.JobMachine, j.ID, j.Status, j.Version))
+}
+
+func replays[S, T statemachine.Label](h *History, m *statemachine.Machine[S, T], id uuid.UUID, status S, version int64) error {
+	log := h.logs[entity{m.Name(), id}]
+	if end, err := statemachine.Replay(m, log); err != nil || end != status || int(version) != len(log) {
+		return fmt.Errorf("the log of a %s ends in %v at version %d: %v", m.Name(), end, len(log), err)
 	}
 	return nil
 }
