@@ -23,9 +23,7 @@ var (
 		"WHERE f.operation_wallet_address_id = r.wallet AND f.nonce = r.nonce"}
 	// A filler waits for the nonces that others are about to take, and keeps
 	// them out until it has its own: there is no unique rule over two tables.
-	lockNonces    = statement{text: "LOCK TABLE @withdrawal_nonces IN SHARE ROW EXCLUSIVE MODE"}
-	jobOfNonce    = statement{text: "SELECT job_id FROM @withdrawal_nonces WHERE operation_wallet_address_id = $1 AND nonce = $2"}
-	fillerOfNonce = statement{text: "SELECT tx_hash FROM @withdrawal_fillers WHERE operation_wallet_address_id = $1 AND nonce = $2"}
+	lockNonces = statement{text: "LOCK TABLE @withdrawal_nonces IN SHARE ROW EXCLUSIVE MODE"}
 
 	// The nonces of a wallet from $2 on: each job's and each filler's.
 	noncesFrom = statement{text: "SELECT nonce FROM @withdrawal_nonces WHERE operation_wallet_address_id = $1 AND nonce >= $2 UNION ALL " +
@@ -70,18 +68,24 @@ func (s *changeset) insertNonces() error {
 	if err != nil || n == int64(s.nonces.len()) {
 		return err
 	}
-	owner, err := s.holder(&ownerOf, &s.nonces, 2, 0, 1) // job, wallet, nonce
-	if err != nil {
-		return err
-	}
-	if owner != "" {
-		return takenBy(withdrawal.ErrNonceTaken)(owner)
-	}
-	filler, err := s.holder(&fillerOf, &s.nonces, 0, 1)
+	filler, err := s.nonceTaken()
 	if err != nil || filler == "" {
 		return err
 	}
 	return usedBy(filler)
+}
+
+// nonceTaken is the error of the first nonce that another job has, else the hash of
+// the first filler that has one; empty: none has.
+func (s *changeset) nonceTaken() (filler string, err error) {
+	owner, err := s.holder(&ownerOf, &s.nonces, 2, 0, 1) // job, wallet, nonce
+	if err != nil {
+		return "", err
+	}
+	if owner != "" {
+		return "", takenBy(withdrawal.ErrNonceTaken)(owner)
+	}
+	return s.holder(&fillerOf, &s.nonces, 0, 1)
 }
 
 func usedBy(filler string) error {
@@ -158,16 +162,9 @@ func (w withdrawals) PutFiller(f withdrawal.Filler) error {
 				return err
 			}
 		}
-		var job uuid.UUID
-		err := w.read(&jobOfNonce, nil, func(rows *sql.Rows) error { return rows.Scan(&job) }, f.Wallet.String(), int64(f.Nonce))
-		if err != nil {
-			return err
-		}
-		if job != uuid.Nil {
-			return &withdrawal.TakenError{Err: withdrawal.ErrNonceTaken, ID: job}
-		}
-		var other string
-		err = w.read(&fillerOfNonce, nil, func(rows *sql.Rows) error { return rows.Scan(&other) }, f.Wallet.String(), int64(f.Nonce))
+		s := changeset{withdrawals: w}
+		s.nonces.add(f.Wallet, int64(f.Nonce), uuid.Nil)
+		other, err := s.nonceTaken()
 		switch {
 		case err != nil:
 			return err
@@ -176,7 +173,6 @@ func (w withdrawals) PutFiller(f withdrawal.Filler) error {
 		case other != "":
 			return usedBy(other)
 		}
-		s := changeset{withdrawals: w}
 		s.pays(f.Chain, f.Hash, false, 0, uuid.Nil)
 		if err := s.insertPayments(); err != nil {
 			return err

@@ -31,17 +31,17 @@ var addCounts = func() map[Dialect]*statement {
 // countRequest counts a request in or out, in states where it may stay for ever:
 // for all chains, and for its own.
 func (s *changeset) countRequest(chain uuid.UUID, status withdrawal.RequestStatus, n int64) {
-	switch status {
-	case withdrawal.RequestCompleted, withdrawal.RequestFailed, withdrawal.RequestRejected, withdrawal.RequestCancelled:
-		s.counts[countKey{"request", status.String()}] += n
-		s.counts[countKey{"request " + chain.String(), status.String()}] += n
-	}
+	s.count("request", chain, status.String(), n, status == withdrawal.RequestFailed || withdrawal.RequestMachine.Terminal(status))
 }
 
 func (s *changeset) countJob(chain uuid.UUID, status withdrawal.JobStatus, n int64) {
-	if withdrawal.JobMachine.Terminal(status) {
-		s.counts[countKey{"job", status.String()}] += n
-		s.counts[countKey{"job " + chain.String(), status.String()}] += n
+	s.count("job", chain, status.String(), n, withdrawal.JobMachine.Terminal(status))
+}
+
+func (s *changeset) count(record string, chain uuid.UUID, status string, n int64, ended bool) {
+	if ended {
+		s.counts[countKey{record, status}] += n
+		s.counts[countKey{record + " " + chain.String(), status}] += n
 	}
 }
 

@@ -112,9 +112,7 @@ type rule[T store.Clock, K, L comparable, A, E, C any] struct {
 // a new store.
 func versioned[T store.Clock, K, L comparable, A, E, C any](t *testing.T, open func(*testing.T) *subject[T, K, L, A, E, C]) {
 	for _, r := range []rule[T, K, L, A, E, C]{
-		{"an update that returns an error leaves no trace", errorLeavesNoTrace[T, K, L, A, E, C]},
-		{"an update that panics leaves no trace", panicLeavesNoTrace[T, K, L, A, E, C]},
-		{"an update whose context is cancelled leaves no trace", cancelLeavesNoTrace[T, K, L, A, E, C]},
+		{"an update that returns an error, panics or is cancelled leaves no trace", leavesNoTrace[T, K, L, A, E, C]},
 		{"a refused write ends the update even if nobody looks at its error", ignoredRefusal[T, K, L, A, E, C]},
 		{"a view writes nothing", viewSaves[T, K, L, A, E, C]},
 		{"a transaction sees its own writes", seesOwnWrites[T, K, L, A, E, C]},

@@ -13,45 +13,34 @@ import (
 	"github.com/settlehq/settle/store"
 )
 
-func errorLeavesNoTrace[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
-	s.noTrace(t, func(t *testing.T, g *stage[K, A, E], old A) error {
-		err := s.Update(ctx, func(tx T) error {
-			if err := s.everything(tx, g, old); err != nil {
-				t.Fatal(err)
-			}
-			return errRollback
+// leavesNoTrace: whatever ends an update but its success.
+func leavesNoTrace[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	for name, end := range map[string]func(cancel func()) error{
+		"an error":            func(func()) error { return errRollback },
+		"a panic":             func(func()) error { panic(errRollback) },
+		"a cancelled context": func(cancel func()) error { cancel(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.noTrace(t, func(t *testing.T, g *stage[K, A, E], old A) (err error) {
+				ctx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				defer func() {
+					if p := recover(); p != nil {
+						err = p.(error)
+					}
+					if want := map[bool]error{true: context.Canceled, false: errRollback}[name == "a cancelled context"]; !errors.Is(err, want) {
+						t.Errorf("it ended in %v, expected %v", err, want)
+					}
+				}()
+				return s.Update(ctx, func(tx T) error {
+					if err := s.everything(tx, g, old); err != nil {
+						t.Fatal(err)
+					}
+					return end(cancel)
+				})
+			})
 		})
-		refusedWith(t, err, errRollback, "the update")
-		return err
-	})
-}
-
-func panicLeavesNoTrace[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
-	s.noTrace(t, func(t *testing.T, g *stage[K, A, E], old A) (err error) {
-		defer func() { err = fmt.Errorf("%v", recover()) }()
-		_ = s.Update(ctx, func(tx T) error {
-			if err := s.everything(tx, g, old); err != nil {
-				t.Fatal(err)
-			}
-			panic("in the middle")
-		})
-		t.Fatal("the panic was swallowed")
-		return nil
-	})
-}
-
-func cancelLeavesNoTrace[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
-	s.noTrace(t, func(t *testing.T, g *stage[K, A, E], old A) error {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		return s.Update(ctx, func(tx T) error {
-			if err := s.everything(tx, g, old); err != nil {
-				t.Fatal(err)
-			}
-			cancel()
-			return nil
-		})
-	})
+	}
 }
 
 // ignoredRefusal: a store may begin again after a refusal that reading again can

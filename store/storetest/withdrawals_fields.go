@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -130,38 +131,19 @@ func (f *fields[T]) followChange(old withdrawal.Withdrawal, c *withdrawal.Change
 // compareLists reads what Get and the trails do not show.
 func (f *fields[T]) compareLists(tx T, what string) error {
 	f.t.Helper()
-	r := tx.Withdrawals()
-	id, job := f.a.Request.ID, f.a.Job.ID
-	listed, err := r.Requests(f.a.Request.Status, &withdrawal.Request{CreatedAt: f.a.Request.CreatedAt}, 100)
-	if err != nil {
-		return err
+	r, a := tx.Withdrawals(), &f.a
+	listed, err1 := r.Requests(a.Request.Status, &withdrawal.Request{CreatedAt: a.Request.CreatedAt}, 100)
+	incidents, _, err2 := r.Incidents(false, 0, 100)
+	attempts, err3 := r.Attempts(a.Job.ID)
+	wallets, err4 := r.HotWallets(f.wallet.Chain)
+	listed = slices.DeleteFunc(listed, func(r withdrawal.Request) bool { return r.ID != a.Request.ID })
+	got := map[string]any{"Requests": listed, "Incidents": incidents, "Attempts": attempts, "HotWallets": wallets}
+	same(f.t, what, got, map[string]any{"Requests": []withdrawal.Request{a.Request}, "Incidents": f.incidents, "Attempts": f.attempts[a.Job.ID],
+		"HotWallets": []withdrawal.HotWallet{f.wallet}})
+	for name, list := range got {
+		inUTC(f.t, what+": "+name, reflect.ValueOf(list))
 	}
-	i := slices.IndexFunc(listed, func(r withdrawal.Request) bool { return r.ID == id })
-	if i < 0 {
-		f.t.Fatalf("%s: Requests of status %v leave it out", what, f.a.Request.Status)
-	}
-	same(f.t, what+": Requests", listed[i], f.a.Request)
-	incidents, _, err := r.Incidents(false, 0, 100)
-	if err != nil {
-		return err
-	}
-	same(f.t, what+": Incidents", incidents, f.incidents)
-	inUTC(f.t, what, reflect.ValueOf(incidents))
-	if job == uuid.Nil {
-		return nil
-	}
-	attempts, err := r.Attempts(job)
-	if err != nil {
-		return err
-	}
-	same(f.t, what+": Attempts", attempts, f.attempts[job])
-	inUTC(f.t, what, reflect.ValueOf(attempts))
-	wallets, err := r.HotWallets(f.a.Job.Chain)
-	if err != nil {
-		return err
-	}
-	same(f.t, what+": HotWallets", wallets, []withdrawal.HotWallet{f.wallet})
-	return nil
+	return errors.Join(err1, err2, err3, err4)
 }
 
 // put stores the only wallet of a chain.

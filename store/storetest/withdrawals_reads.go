@@ -187,7 +187,12 @@ func (w *withdrawals[T]) statistics(t *testing.T, all []withdrawal.Counted) {
 	}
 	for _, ends := range []func(*withdrawal.Counted) []time.Time{ // a window begins or ends at what it counts
 		func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Approved} },
-		func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Request.UpdatedAt} },
+		func(c *withdrawal.Counted) (times []time.Time) {
+			if c.Request.Status == withdrawal.RequestCompleted || c.Request.Status == withdrawal.RequestFailed {
+				times = append(times, c.Request.UpdatedAt)
+			}
+			return times
+		},
 		func(c *withdrawal.Counted) (times []time.Time) {
 			for _, i := range c.Incidents {
 				times = append(times, i.At)
@@ -206,13 +211,19 @@ func (w *withdrawals[T]) statistics(t *testing.T, all []withdrawal.Counted) {
 			})
 		},
 	} {
-		moments = append(moments, some(all, 3, ends, 0, tick, time.Hour, time.Hour+tick)...)
+		moments = append(moments, some(all, 4, ends, 0, tick, time.Hour, time.Hour+tick)...)
 	}
 	for _, due := range []func(*withdrawal.Job) time.Time{(*withdrawal.Job).DueAt, func(j *withdrawal.Job) time.Time { return j.Lease.Until },
 		func(j *withdrawal.Job) time.Time { return j.NextCheckAt }} {
 		moments = append(moments, some(all, 3, func(c *withdrawal.Counted) []time.Time { return []time.Time{due(&c.Latest)} }, -tick, 0, tick)...)
 	}
-	for _, chain := range []uuid.UUID{{}, evm, utxos, w.id()} {
+	chains := []uuid.UUID{{}, w.id()}
+	for i := range all {
+		if !slices.Contains(chains, all[i].Request.Chain) {
+			chains = append(chains, all[i].Request.Chain)
+		}
+	}
+	for _, chain := range chains {
 		of := slices.DeleteFunc(slices.Clone(all), func(c withdrawal.Counted) bool { return chain != uuid.Nil && chain != c.Request.Chain })
 		for _, now := range moments {
 			got := w.stats(t, now, time.Hour, chain)

@@ -180,7 +180,7 @@ func (w *withdrawals[T]) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 	review := w.contradicted(t, start) // which hides nothing of its wallet
 	behind := w.confirming(t, review.Request.Chain, review.Job.NextCheckAt)
 	behind = w.do(t, behind.Request.ID, withdrawal.Missing{By: by(withdrawal.ConfirmationWorker, behind.Job.BroadcastAt), Tx: behind.Job.TxHash})
-	all = append(all, review, behind, w.processing(t, chain, start))
+	all = append(all, review, behind, w.processing(t, chain, start.Add(-time.Minute)))
 	for _, c := range []uuid.UUID{utxos, evm, chain} {
 		for i, p := range []withdrawal.Priority{withdrawal.Low, withdrawal.Normal, withdrawal.High, withdrawal.Normal, withdrawal.High} {
 			at := start.Add(time.Duration(i%3) * tick)
@@ -206,6 +206,12 @@ func (w *withdrawals[T]) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 		a, b, c := make(t, stops, start), make(t, stops, start), make(t, stops, start)
 		all = append(all, w.do(t, a.Request.ID, held), w.do(t, b.Request.ID, paidBy(&b, "0xAbC1"+b.Request.ID.String()[24:], start)), w.do(t, c.Request.ID, putOff), make(t, stops, start))
 	}
+	last := w.enqueued(start, withdrawal.Normal)
+	last.MaxRetries = 1
+	unsent := w.do(t, w.approved(t, utxos, start).Request.ID, last, withdrawal.Claimed{By: workerAt(start)}, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "last"},
+		withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Unclear, Error: "time-out"})
+	all = append(all, w.do(t, unsent.Request.ID, notSent(&unsent, start), withdrawal.Requeued{By: operatorAt(start), Job: last.Job, Reason: "again"},
+		withdrawal.Broadcast{By: workerAt(start.Add(time.Hour)), Fence: 1, Hash: "late after all"}))
 	for _, x := range []struct {
 		user, asset uuid.UUID
 		end         withdrawal.Event
@@ -215,8 +221,9 @@ func (w *withdrawals[T]) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 		ev.User, ev.Asset = x.user, x.asset
 		all = append(all, w.do(t, ev.Request, ev, x.end))
 	}
-	sent, failed := w.confirming(t, utxos, start.Add(-7*tick)), w.processing(t, utxos, start)
+	sent, failed, gone := w.confirming(t, utxos, start.Add(-7*tick)), w.processing(t, utxos, start), w.processing(t, utxos, start)
 	all = append(all, w.importedReview(t, stops), w.do(t, sent.Request.ID, receipt(&sent, start.Add(time.Minute), 3)),
+		w.do(t, gone.Request.ID, withdrawal.AttemptFailed{By: workerAt(start.Add(7 * tick)), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"}),
 		w.do(t, failed.Request.ID, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"},
 			withdrawal.Requeued{By: operatorAt(start), Job: failed.Job.ID, Reason: "again"}, w.enqueued(start, withdrawal.Normal)))
 	for i := range 2 {
@@ -225,7 +232,8 @@ func (w *withdrawals[T]) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 			withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Unclear, Error: "no answer"}), w.processing(t, utxos, start))
 		late := w.id() // created first
 		w.do(t, late, submission(late, utxos, start.Add(-time.Hour)))
-		all = append(all, w.do(t, late, withdrawal.Approved{By: by(withdrawal.Approver, start.Add(time.Second))}), w.approved(t, utxos, start))
+		unapproved := submission(w.id(), utxos, start.Add(-time.Duration(i)*time.Hour))
+		all = append(all, w.do(t, late, withdrawal.Approved{By: by(withdrawal.Approver, start.Add(time.Second))}), w.approved(t, utxos, start), w.do(t, unapproved.Request, unapproved))
 	}
 	return all
 }
