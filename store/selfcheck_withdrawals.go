@@ -127,10 +127,14 @@ func (c *paymentCheck) life(n, steps int) withdrawal.Withdrawal {
 		return c.tx.Withdrawals().PutHotWallet(withdrawal.HotWallet{ID: c.wallet, Chain: c.chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
 	})
 	system := checkedBy(withdrawal.System)
-	return c.do(n, []withdrawal.Event{withdrawal.Submitted{By: system, Request: c.requests[n], User: uuid.New(), Asset: uuid.New(), Chain: c.chain, ToAddress: "0xé\u4e16",
+	w := c.do(n, []withdrawal.Event{withdrawal.Submitted{By: system, Request: c.requests[n], User: uuid.New(), Asset: uuid.New(), Chain: c.chain, ToAddress: "0xé\u4e16",
 		Amount: "12345678901234567890123456789012345678901234567890123456789.000000000000000001", Decimals: 18},
 		withdrawal.Approved{By: checkedBy(withdrawal.Approver)},
-		withdrawal.Enqueued{By: system, Job: uuid.New(), AssetOnChain: uuid.New(), Priority: withdrawal.High}, withdrawal.Claimed{By: payer}}[:steps]...)
+		withdrawal.Enqueued{By: system, Job: uuid.New(), AssetOnChain: uuid.New(), Priority: withdrawal.High}}[:min(steps, pending)]...)
+	if steps == claimed {
+		w = c.do(n, withdrawal.Claimed{By: payer})
+	}
+	return w
 }
 
 // sent stores the intent of the first request and its broadcast.
