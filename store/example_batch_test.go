@@ -44,18 +44,19 @@ func ExampleWithdrawals_BatchPayments() {
 		by := withdrawal.By{Actor: "payer-1", Role: withdrawal.WithdrawalWorker}
 		if len(work.Members) == 0 { // send the newest version again, or replace it
 			newest := work.Payout.Txs[len(work.Payout.Txs)-1]
-			return store.BatchResult{Batch: work.Payout.Batch.ID, Events: []withdrawal.BatchEvent{withdrawal.BatchSent{By: by, Hash: newest.Hash, Done: true}}}
+			return store.BatchResult{Batch: work.Payout.Batch.ID, Events: []withdrawal.BatchEvent{withdrawal.BatchSent{By: by, Fence: work.Payout.Batch.Lease.Fence, Hash: newest.Hash, Done: true}}}
 		}
 		e := withdrawal.BatchPrepared{By: by, Batch: uuid.New(), Hash: "tx-1", Raw: []byte("signed"), Nonce: 7, HasNonce: true, ChainNonce: 7, HasChainNonce: true}
 		for i, m := range work.Members {
 			e.Pays = append(e.Pays, withdrawal.Pay{Request: m.Request.ID, Fence: m.Job.Lease.Fence, Transfer: withdrawal.Transfer{Output: uint32(i),
 				Payee: m.Request.ToAddress, AssetOnChain: m.Job.AssetOnChain, AmountRaw: m.Request.AmountRaw}})
 		}
-		if _, err := w.Batch(ctx, e.Batch, e); err != nil { // nothing is sent
+		b, err := w.Batch(ctx, e.Batch, e)
+		if err != nil { // nothing is sent
 			return r
 		}
 		// Here the bytes go to the node.
-		return store.BatchResult{Batch: e.Batch, Events: []withdrawal.BatchEvent{withdrawal.BatchSent{By: by, Hash: e.Hash, Done: true}}}
+		return store.BatchResult{Batch: e.Batch, Events: []withdrawal.BatchEvent{withdrawal.BatchSent{By: by, Fence: b.Batch.Lease.Fence, Hash: e.Hash, Done: true}}}
 	}
 	look := func(_ context.Context, work store.BatchWork) store.BatchResult {
 		b := &work.Payout

@@ -125,14 +125,21 @@ type WithdrawalRecords interface {
 	Batches(ids ...uuid.UUID) ([]withdrawal.Payout, error)
 	// SaveBatches writes changes of different batches, each with those of its
 	// members, by the rules of Save. A batch is inserted if the version in Old is 0,
-	// else written where that version, NextCheckAt and Rebroadcast in Old still
-	// stand, else [statemachine.ErrConflict]; a touch ([withdrawal.BatchChange.Touch])
+	// else written where that version, NextCheckAt, Rebroadcast and the lease in Old
+	// still stand, as 3 and 4 say of a job; a touch ([withdrawal.BatchChange.Touch])
 	// moves no version. Versions of a batch are appended by (Batch, Seq). Its nonce
 	// belongs to Batch.Owner, by the unique rule of nonces.
 	SaveBatches(changes ...withdrawal.BatchChange) error
 	// DueBatches and NextDueBatch are Due and NextDue for batches.
 	DueBatches(q DueBatches) ([]withdrawal.Payout, error)
 	NextDueBatch(q DueBatches) (time.Time, error)
+	// RenewBatches is Renew for the leases of batches.
+	RenewBatches(now time.Time, leases ...BatchLease) (lost []uuid.UUID, err error)
+	// ListBatches is List for batches: by [withdrawal.Filter.HasBatch], in the order of
+	// [withdrawal.CompareListedBatches].
+	ListBatches(q ListBatches) ([]withdrawal.Payout, error)
+	// BatchesByHash is ByHash for the ids of batches, by the hashes of their versions.
+	BatchesByHash(hash string) ([]uuid.UUID, error)
 	// BatchIDs pages through the ids of all batches, in their order.
 	BatchIDs(after uuid.UUID, limit int) ([]uuid.UUID, error)
 
@@ -183,6 +190,13 @@ type JobLease struct {
 	Until time.Time
 }
 
+// BatchLease is JobLease for a batch.
+type BatchLease struct {
+	Batch uuid.UUID
+	Fence int64
+	Until time.Time
+}
+
 // ListWithdrawals asks for a page of a list.
 type ListWithdrawals struct {
 	withdrawal.Filter
@@ -190,6 +204,15 @@ type ListWithdrawals struct {
 	Backwards bool                // newest first
 	Now       time.Time           // of leases and look-ups; zero: the service sets it
 	Limit     int                 // 1 to [MaxPage]
+}
+
+// ListBatches is ListWithdrawals for batches.
+type ListBatches struct {
+	withdrawal.Filter
+	After     *withdrawal.Batch
+	Backwards bool
+	Now       time.Time
+	Limit     int
 }
 
 // DueWithdrawals asks for what is due.

@@ -68,7 +68,7 @@ func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.U
 			return tx.Withdrawals().RequestOf(job)
 		},
 		order:   inOrderOfUsers,
-		journal: journalWithdrawal,
+		journal: journalOf(withdrawal.RefusedOf[withdrawal.Event]),
 		beside: func(b *withdrawalBatch) beside[withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change] {
 			return &candidates{withdrawalBatch: b, policy: p}
 		},

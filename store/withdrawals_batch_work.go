@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,10 +47,10 @@ type BatchSource interface {
 //
 // The handler of members signs one transaction for them and stores it with
 // [Withdrawals.Batch] ([withdrawal.BatchPrepared]) before it sends anything, then
-// returns [withdrawal.BatchSent]. A batch with members that [withdrawal.Payout.Stopped]
-// names is not sent again: the handler signs a version without them, stores it with
-// [withdrawal.BatchReplaced] and sends that, or returns nothing and is asked again
-// after the next look-up. What it cannot pay it leaves out, and returns
+// returns [withdrawal.BatchSent], under the lease that the batch then has. A batch
+// with members that [withdrawal.Payout.Stopped] names is not sent again: the handler
+// signs a version without them, stores it with [withdrawal.BatchReplaced] and sends
+// that, or returns nothing and is asked again when the lease has ended. What it cannot pay it leaves out, and returns
 // Snoozed or AttemptFailed of it; if BatchPrepared is refused, it sends nothing,
 // and makes another transaction of those that are left, if the first one is among
 // them. A member that it does not mention waits for the end of its lease. The item
@@ -65,7 +66,8 @@ func (s *Withdrawals) BatchPayments(chain uuid.UUID, name string, size int) Batc
 type batchResults struct{ *Withdrawals }
 
 // store saves the results before anything new is claimed. Each is a no-op where
-// it landed already.
+// it landed already. A member whose event is refused, such as one whose lease has
+// ended, is named in err, and the others are saved all the same.
 func (r batchResults) store(ctx context.Context, done []BatchResult) error {
 	var members []HeldWithdrawal
 	for _, d := range done {
@@ -79,8 +81,33 @@ func (r batchResults) store(ctx context.Context, done []BatchResult) error {
 	if len(members) == 0 {
 		return nil
 	}
-	_, err := r.held(ctx, heldWithdrawals(members), false, nil)
-	return err
+	var refused []error
+	err := r.update(ctx, func(tx WithdrawalUnit) error {
+		refused = nil
+		b, err := r.batch(tx)
+		if err != nil {
+			return err
+		}
+		ids := make([]uuid.UUID, len(members))
+		for i := range members {
+			ids[i] = members[i].Withdrawal.Request.ID
+		}
+		stored, err := tx.Withdrawals().Get(ids...)
+		if err != nil {
+			return err
+		}
+		for i := range stored {
+			for _, ev := range members[i].Events {
+				refusal, err := b.try(&stored[i], ids[i], ev)
+				if err != nil {
+					return err
+				}
+				refused = append(refused, refusal)
+			}
+		}
+		return b.save()
+	})
+	return cmp.Or(err, errors.Join(refused...))
 }
 
 type batchPayments struct {
@@ -147,7 +174,8 @@ func (p *batchPayments) claim(tx WithdrawalUnit, items *[]worker.Item[BatchWork]
 
 // resend claims batches that are owed a broadcast.
 func (p *batchPayments) resend(tx WithdrawalUnit, items *[]worker.Item[BatchWork], limit int) (time.Time, error) {
-	wait, began, err := p.due(tx, DueBatches{Kind: withdrawal.DueBatchSend, Chain: p.one.chain, Limit: limit}, p.one.by(), items)
+	q := DueBatches{Kind: withdrawal.DueBatchSend, Chain: p.one.chain, Limit: limit}
+	wait, began, err := p.due(tx, q, withdrawal.BatchClaimed{By: p.one.by()}, p.policy.Lease, items)
 	return began.Add(wait), err
 }
 
@@ -212,9 +240,7 @@ func (p *batchPayments) take(b *withdrawalBatch, members []withdrawal.Withdrawal
 }
 
 // ShortestLease implements [worker.Leasing].
-func (p *batchPayments) ShortestLease() time.Duration {
-	return min(p.policy.Lease, p.policy.CheckEvery)
-}
+func (p *batchPayments) ShortestLease() time.Duration { return p.policy.Lease }
 
 func (p *batchPayments) Renew(ctx context.Context, items []worker.Item[BatchWork]) error {
 	began := time.Now()
@@ -228,12 +254,25 @@ func (p *batchPayments) Renew(ctx context.Context, items []worker.Item[BatchWork
 		if err := p.renewMembers(tx, now, items, gone); err != nil {
 			return err
 		}
-		return p.renewDue(tx, items, p.one.by(), gone)
+		var leases []BatchLease
+		for i := range items {
+			if b := &items[i].Work.Payout.Batch; b.ID != uuid.Nil {
+				leases = append(leases, BatchLease{Batch: b.ID, Fence: b.Lease.Fence, Until: now.Add(p.policy.Lease)})
+			}
+		}
+		if len(leases) == 0 {
+			return nil
+		}
+		lost, err := tx.Withdrawals().RenewBatches(now, leases...)
+		for _, batch := range lost {
+			gone[batch.String()] = true
+		}
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	return renewedWork(items, gone, began, &p.policy)
+	return renewedWork(items, gone, began.Add(p.policy.Lease))
 }
 
 // renewMembers renews the leases of members. An item of which no member is leased
@@ -278,14 +317,22 @@ func (p *batchPayments) Release(w BatchWork) (r BatchResult) {
 	for _, m := range w.Members {
 		r.Members = append(r.Members, p.one.Release(m))
 	}
-	return r // a batch is sent when its next check is due again
+	return p.notSent(w, r)
+}
+
+// notSent gives the lease of a batch back: it is sent when a look-up misses it again.
+func (p *batchPayments) notSent(w BatchWork, r BatchResult) BatchResult {
+	if b := &w.Payout.Batch; b.ID != uuid.Nil {
+		r.Batch, r.Events = b.ID, []withdrawal.BatchEvent{withdrawal.BatchSent{By: p.one.by(), Fence: b.Lease.Fence, Hash: b.TxHash}}
+	}
+	return r
 }
 
 func (p *batchPayments) Panicked(w BatchWork, value any) (r BatchResult) {
 	for _, m := range w.Members {
 		r.Members = append(r.Members, p.one.Panicked(m, value))
 	}
-	return r
+	return p.notSent(w, r)
 }
 
 // BatchLookups is the work of a confirmation worker on batches of one chain, or on
@@ -317,7 +364,7 @@ func (l *batchLookups) Turn(ctx context.Context, done []BatchResult, n int) (ite
 	err = l.update(ctx, func(tx WithdrawalUnit) error {
 		items = items[:0]
 		q := DueBatches{Kind: withdrawal.DueBatchCheck, Chain: l.one.chain, Limit: n, Grace: l.policy.CheckEvery}
-		wait, began, err := l.due(tx, q, l.one.by(), &items)
+		wait, began, err := l.due(tx, q, withdrawal.BatchLooking{By: l.one.by()}, l.policy.CheckEvery, &items)
 		next = began.Add(wait)
 		return err
 	})
@@ -343,7 +390,7 @@ func (l *batchLookups) Renew(ctx context.Context, items []worker.Item[BatchWork]
 	if err != nil {
 		return err
 	}
-	return renewedWork(items, gone, began, &l.policy)
+	return renewedWork(items, gone, began.Add(l.policy.CheckEvery))
 }
 
 // Release lets it be done when the next check is due again.
@@ -352,9 +399,9 @@ func (l *batchLookups) Release(BatchWork) BatchResult { return BatchResult{} }
 // Panicked does what Release does: nothing was learnt.
 func (l *batchLookups) Panicked(BatchWork, any) BatchResult { return BatchResult{} }
 
-// due puts off what is due of batches, so that no other worker takes it,
-// and returns how long nothing else is due.
-func (r batchResults) due(tx WithdrawalUnit, q DueBatches, by withdrawal.By, items *[]worker.Item[BatchWork]) (wait time.Duration, began time.Time, err error) {
+// due claims, or puts off, what is due of batches, so that for so long no other worker
+// takes it, and returns how long nothing else is due.
+func (r batchResults) due(tx WithdrawalUnit, q DueBatches, claim withdrawal.BatchEvent, length time.Duration, items *[]worker.Item[BatchWork]) (wait time.Duration, began time.Time, err error) {
 	b, err := r.payouts.batch(tx)
 	if err != nil {
 		return 0, began, err
@@ -365,12 +412,12 @@ func (r batchResults) due(tx WithdrawalUnit, q DueBatches, by withdrawal.By, ite
 		return 0, began, err
 	}
 	for i := range due {
-		refused, err := b.try(&due[i], due[i].Batch.ID, withdrawal.BatchLooking{By: by})
+		refused, err := b.try(&due[i], due[i].Batch.ID, claim)
 		if err != nil {
 			return 0, began, err
 		}
 		if refused == nil {
-			*items = append(*items, worker.Item[BatchWork]{Key: due[i].Batch.ID.String(), Until: b.began.Add(r.policy.CheckEvery), Work: BatchWork{Payout: due[i]}})
+			*items = append(*items, worker.Item[BatchWork]{Key: due[i].Batch.ID.String(), Until: b.began.Add(length), Work: BatchWork{Payout: due[i]}})
 		}
 	}
 	if err := b.save(); err != nil {
@@ -389,14 +436,9 @@ func (r batchResults) due(tx WithdrawalUnit, q DueBatches, by withdrawal.By, ite
 // renewDue puts the next check of batches off once more. One that confirms no
 // longer is lost.
 func (r batchResults) renewDue(tx WithdrawalUnit, items []worker.Item[BatchWork], by withdrawal.By, gone map[string]bool) error {
-	var ids []uuid.UUID
+	ids := make([]uuid.UUID, len(items))
 	for i := range items {
-		if id := items[i].Work.Payout.Batch.ID; id != uuid.Nil {
-			ids = append(ids, id)
-		}
-	}
-	if len(ids) == 0 {
-		return nil
+		ids[i] = items[i].Work.Payout.Batch.ID
 	}
 	all, err := tx.Withdrawals().Batches(ids...)
 	if err != nil {
@@ -408,7 +450,7 @@ func (r batchResults) renewDue(tx WithdrawalUnit, items []worker.Item[BatchWork]
 	}
 	for i := range all {
 		if all[i].Batch.Status != withdrawal.BatchConfirming {
-			gone[ids[i].String()] = true
+			gone[items[i].Key] = true
 		} else if err := b.step(&all[i], ids[i], withdrawal.BatchLooking{By: by}); err != nil {
 			return err
 		}
@@ -416,18 +458,14 @@ func (r batchResults) renewDue(tx WithdrawalUnit, items []worker.Item[BatchWork]
 	return b.save()
 }
 
-// renewedWork writes the new ends of what is not gone.
-func renewedWork(items []worker.Item[BatchWork], gone map[string]bool, began time.Time, p *withdrawal.Policy) error {
+// renewedWork writes the new end of what is not gone.
+func renewedWork(items []worker.Item[BatchWork], gone map[string]bool, until time.Time) error {
 	var e worker.LostError
 	for i := range items {
-		length := p.CheckEvery
-		if len(items[i].Work.Members) > 0 {
-			length = p.Lease
-		}
 		if gone[items[i].Key] {
 			e.Keys = append(e.Keys, items[i].Key)
 		} else {
-			items[i].Until = began.Add(length)
+			items[i].Until = until
 		}
 	}
 	if len(e.Keys) > 0 {

@@ -38,9 +38,10 @@ func payoutAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.UUID,
 			e, ok := ev.(withdrawal.BatchPrepared)
 			return e.Batch, ok
 		},
-		apply:  p.ApplyBatch,
-		result: func(c *withdrawal.BatchChange) *withdrawal.Payout { return &c.New },
-		empty:  (*withdrawal.BatchChange).Empty,
+		apply:   p.ApplyBatch,
+		result:  func(c *withdrawal.BatchChange) *withdrawal.Payout { return &c.New },
+		empty:   (*withdrawal.BatchChange).Empty,
+		journal: journalOf(withdrawal.RefusedOf[withdrawal.BatchEvent]),
 		beside: func(b *payoutBatch) beside[withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange] {
 			return payees{b}
 		},
@@ -86,7 +87,8 @@ func (b payees) follow(*withdrawal.BatchChange) error { return nil }
 // and returns it as it is stored afterwards; see [withdrawal.Policy.ApplyBatch].
 // [withdrawal.BatchPrepared] makes one that does not exist; any other event for
 // one is [statemachine.ErrNotFound]. An error of one event changes nothing at all:
-// of one BatchPrepared that was refused nothing may be sent.
+// of one BatchPrepared that was refused nothing may be sent. What an operator says
+// and is refused is in the journal, as [Withdrawals.Do] says.
 func (s *Withdrawals) Batch(ctx context.Context, batch uuid.UUID, events ...withdrawal.BatchEvent) (withdrawal.Payout, error) {
 	all, err := s.payouts.do(ctx, []command[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]{{id: batch, events: events}})
 	if err != nil {

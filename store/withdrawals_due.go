@@ -127,7 +127,7 @@ func (s *Withdrawals) Rescue(ctx context.Context, by withdrawal.By, n int) (resc
 	return rescued, wait, refused
 }
 
-// Revoke gives back at once what a worker holds: one that ended or begins anew
+// Revoke gives back at once what a worker holds, requests and batches: one that ended or begins anew
 // speaks for its own name, an operator for any that he knows is dead, and says
 // why. It does what [Withdrawals.Rescue] does when the leases have ended, and ends
 // leases to send again; what the worker does afterwards is
@@ -148,9 +148,20 @@ func (s *Withdrawals) revokeOf(ctx context.Context, chain uuid.UUID, by withdraw
 		}
 		return tx.Withdrawals().List(q)
 	}
-	return s.revoke(ctx, held, func(w *withdrawal.Withdrawal) (uuid.UUID, withdrawal.Event) {
+	n, refused := s.revoke(ctx, held, func(w *withdrawal.Withdrawal) (uuid.UUID, withdrawal.Event) {
 		return w.Request.ID, withdrawal.Revoked{By: by, Revocation: of}
 	})
+	batches := func(tx WithdrawalUnit, after *withdrawal.Payout, limit int) ([]withdrawal.Payout, error) {
+		q := ListBatches{Filter: withdrawal.Filter{Chain: chain, Holder: of.Holder}, Limit: limit}
+		if after != nil {
+			q.After = &after.Batch
+		}
+		return tx.Withdrawals().ListBatches(q)
+	}
+	more, err := s.payouts.revoke(ctx, batches, func(b *withdrawal.Payout) (uuid.UUID, withdrawal.BatchEvent) {
+		return b.Batch.ID, withdrawal.BatchRevoked{By: by, Revocation: of}
+	})
+	return n + more, errors.Join(refused, err)
 }
 
 // EnqueueDue makes jobs for up to n approved requests of a chain, the longest

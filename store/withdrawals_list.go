@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/withdrawal"
@@ -32,6 +33,26 @@ func (s *Withdrawals) Jobs(ctx context.Context, request uuid.UUID) ([]withdrawal
 // whatever the spelling of its hash.
 func (s *Withdrawals) ByHash(ctx context.Context, hash string) ([]uuid.UUID, error) {
 	return read(ctx, s.view, func(tx WithdrawalUnit) ([]uuid.UUID, error) { return tx.Withdrawals().ByHash(hash) })
+}
+
+// ListBatches is [Withdrawals.List] for batches, see [withdrawal.Filter.HasBatch].
+func (s *Withdrawals) ListBatches(ctx context.Context, q ListBatches) ([]withdrawal.Payout, error) {
+	return read(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Payout, error) {
+		q := q
+		if q.Now.IsZero() {
+			var err error
+			if q.Now, err = tx.Now(); err != nil {
+				return nil, err
+			}
+		}
+		return tx.Withdrawals().ListBatches(q)
+	})
+}
+
+// BatchesByHash is [Withdrawals.ByHash] for batches: every version leads to its
+// batch, also one that pays nobody.
+func (s *Withdrawals) BatchesByHash(ctx context.Context, hash string) ([]uuid.UUID, error) {
+	return read(ctx, s.view, func(tx WithdrawalUnit) ([]uuid.UUID, error) { return tx.Withdrawals().BatchesByHash(hash) })
 }
 
 // Acknowledge says that an operator has settled an incident, so that it counts
@@ -75,14 +96,17 @@ func (s *Withdrawals) Refusals(ctx context.Context, after int64, limit int) (pag
 	})
 }
 
-func journalWithdrawal(tx WithdrawalUnit, request uuid.UUID, ev withdrawal.Event, refusal error) (bool, error) {
-	now, err := tx.Now()
-	if err != nil {
-		return false, err
+// journalOf keeps what withdrawal.RefusedOf says, of requests or of batches.
+func journalOf[E any](refused func(uuid.UUID, E, error, time.Time) (withdrawal.Refused, bool)) func(WithdrawalUnit, uuid.UUID, E, error) (bool, error) {
+	return func(tx WithdrawalUnit, id uuid.UUID, ev E, refusal error) (bool, error) {
+		now, err := tx.Now()
+		if err != nil {
+			return false, err
+		}
+		line, keep := refused(id, ev, refusal, now)
+		if !keep {
+			return false, nil
+		}
+		return true, tx.Withdrawals().Refuse(line)
 	}
-	line, keep := withdrawal.RefusedOf(request, ev, refusal, now)
-	if !keep {
-		return false, nil
-	}
-	return true, tx.Withdrawals().Refuse(line)
 }

@@ -107,14 +107,12 @@ func (p *Policy) prepare(c *step, e *Prepared) error {
 		return err
 	}
 	tx := txFacts{Hash: e.Hash, Raw: e.Raw, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input}
-	if err := c.wellFormed(&tx); err != nil {
+	if err := c.wellAdded(&tx); err != nil {
 		return err
 	}
 	switch {
 	case len(e.Raw) == 0:
 		return c.refuse(statemachine.ErrInvalid, "the signed bytes are needed")
-	case len(c.Old.Txs) >= MaxTxs:
-		return c.refuse(statemachine.ErrInvalid, fileFull)
 	case p.chain(j.Chain).Nonces != e.HasNonce:
 		return c.refuse(statemachine.ErrInvalid, "a nonce is needed exactly where the chain has nonces")
 	}
@@ -260,11 +258,9 @@ func (p *Policy) rebump(c *step, e *Rebumped) error {
 		return c.notLoaded()
 	case len(e.Raw) == 0:
 		return c.refuse(statemachine.ErrInvalid, "the signed bytes are needed")
-	case len(c.Old.Txs) >= MaxTxs:
-		return c.refuse(statemachine.ErrInvalid, fileFull)
 	}
 	tx := txFacts{Hash: e.Hash, Raw: e.Raw, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input, Cancel: e.Cancel}
-	if err := c.wellFormed(&tx); err != nil {
+	if err := c.wellAdded(&tx); err != nil {
 		return err
 	}
 	for i := range live {

@@ -44,6 +44,9 @@ type Batch struct {
 
 	NextCheckAt time.Time // confirming: when to look it up again; outside the version
 	Rebroadcast bool      // at NextCheckAt the newest bytes are owed a broadcast, or a replacement; outside the version
+	// Lease is of who sends the newest version, or replaces it: first of who made
+	// the batch. Outside the version.
+	Lease statemachine.Lease
 
 	EvidenceHeight uint64 // where it was mined
 	EvidenceHash   string
@@ -91,10 +94,11 @@ type BatchChange struct {
 }
 
 // Touch reports that of the batch only columns outside the version changed: save
-// NextCheckAt and Rebroadcast where they and the version are those of Old.
+// NextCheckAt, Rebroadcast and Lease where the version, fence, lease holder and the
+// first two are those of Old.
 func (c *BatchChange) Touch() bool {
 	o, n := &c.Old.Batch, &c.New.Batch
-	return o.Version == n.Version && (o.NextCheckAt != n.NextCheckAt || o.Rebroadcast != n.Rebroadcast)
+	return o.Version == n.Version && (o.NextCheckAt != n.NextCheckAt || o.Rebroadcast != n.Rebroadcast || o.Lease != n.Lease)
 }
 
 // Empty reports that there is nothing to save.
@@ -155,6 +159,8 @@ func (b *Payout) unpayable(w *Withdrawal) string {
 		return "an operator has it, or it may have been paid: it is dropped"
 	case !out && w.Request.Held:
 		return "it was dropped, and is held"
+	case len(w.Txs) >= MaxTxs:
+		return fileFull
 	}
 	return ""
 }
@@ -178,10 +184,10 @@ type BatchStatus = statemachine.Enum[batchStatus]
 
 const (
 	// BatchConfirming: a version may be mined. It begins with the first signed
-	// one, before that is sent: a crash leaves bytes that are owed a broadcast. A
-	// [WithdrawalWorker] sends them, or replaces what is [Payout.Stopped]; a crash
-	// before the replacement is on file leaves nothing, and each look-up asks for it
-	// again. A [ConfirmationWorker] looks all versions up at NextCheckAt. Time alone
+	// one, before that is sent: a crash leaves bytes that are owed a broadcast, and a
+	// lease that ends. A [WithdrawalWorker] claims it and sends them, or replaces what
+	// is [Payout.Stopped]; a crash before the replacement is on file leaves nothing,
+	// and it is asked for again when the lease has ended. A [ConfirmationWorker] looks all versions up at NextCheckAt. Time alone
 	// never fails it.
 	BatchConfirming BatchStatus = iota + 1
 	// BatchConfirmed: a version is mined at depth, and what it pays is paid.

@@ -50,10 +50,14 @@ func (c *batchStep) take(now time.Time) error {
 		return c.prepare(&e)
 	case BatchReplaced:
 		return c.replace(&e)
+	case BatchClaimed:
+		return c.claim(&e)
+	case BatchRevoked:
+		return c.revoke(&e)
 	case BatchSent:
 		return c.sent(&e)
 	case BatchLooking:
-		return c.check(c.New.Batch.Rebroadcast && c.by.Role == ConfirmationWorker)
+		return c.check(c.New.Batch.Rebroadcast)
 	case BatchMissing:
 		return c.check(true)
 	case BatchMined:
@@ -179,7 +183,11 @@ func (c *batchStep) prepare(e *BatchPrepared) error {
 	if err := c.current(BatchPrepare); err != nil {
 		return err
 	}
-	*b = Batch{ID: e.Batch, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input, Members: int32(len(e.Pays)), CreatedAt: c.by.At}
+	lease, err := b.Lease.Claim(c.by.Actor, c.by.At, c.policy.Lease)
+	if err != nil {
+		return c.refuse(statemachine.ErrInvalid, err.Error())
+	}
+	*b = Batch{ID: e.Batch, Lease: lease, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input, Members: int32(len(e.Pays)), CreatedAt: c.by.At}
 	if why := c.malformed(e.Hash, e.Raw, e.Pays); why != "" {
 		return c.refuse(statemachine.ErrInvalid, why)
 	}
@@ -227,7 +235,7 @@ func (p *Policy) batched(c *step, e *BatchPrepared, pay *Pay, b *Batch, owner bo
 		return err
 	}
 	tx := txFacts{Hash: e.Hash, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input, ByOutput: true, Output: pay.Output, Batch: b.ID}
-	if err := c.wellFormed(&tx); err != nil {
+	if err := c.wellAdded(&tx); err != nil {
 		return err
 	}
 	switch differs := c.Old.unlike(&pay.Transfer); {
@@ -257,6 +265,9 @@ func (c *batchStep) replace(e *BatchReplaced) error {
 	b := &c.New.Batch
 	if c.Old.find(e.Hash) >= 0 {
 		return nil
+	}
+	if err := c.fenced(e.Fence); err != nil {
+		return err
 	}
 	if err := c.current(BatchReplace); err != nil {
 		return err
@@ -290,7 +301,7 @@ func (c *batchStep) replace(e *BatchReplaced) error {
 			if err := s.evidence(); err != nil { // loaded
 				return err
 			}
-			if err := s.wellFormed(&tx); err != nil {
+			if err := s.wellAdded(&tx); err != nil {
 				return err
 			}
 			if !s.Old.exclusiveWithLive(&tx) {
@@ -311,18 +322,70 @@ func (c *batchStep) replace(e *BatchReplaced) error {
 // look-up can tell.
 func (c *batchStep) sent(e *BatchSent) error {
 	b := &c.New.Batch
-	switch {
-	case c.Old.find(e.Hash) < 0:
-		return c.refuse(statemachine.ErrInvalid, "these bytes are not on file")
-	case b.Status != BatchConfirming || !statemachine.SameHash(e.Hash, b.TxHash): // an older version
+	i, reported := c.Old.find(e.Hash), b.Lease.Holder == "" && e.Fence == b.Lease.Fence
+	if i >= 0 && (BatchMachine.Terminal(b.Status) || reported) {
 		return nil
 	}
+	if err := c.fenced(e.Fence); err != nil {
+		return err
+	}
+	switch {
+	case i < 0:
+		return c.refuse(statemachine.ErrInvalid, "these bytes are not on file")
+	case i < len(c.Old.Txs)-1: // replaced since
+		return nil
+	}
+	b.Lease = b.Lease.Release()
 	return c.check(false)
 }
 
-// check puts the next check off. It proves nothing and moves nothing. The claim of a
-// sender takes what it is owed, and the look-up that follows asks for it again, for a
-// replacement where the batch is stopped: neither keeps the other from it.
+// fenced checks a worker's fence, as for a job.
+func (c *batchStep) fenced(fence int64) error {
+	b := &c.Old.Batch
+	if l := &b.Lease; b.Status == BatchConfirming && (l.Fenced(fence, c.by.At) != nil || l.Holder != c.by.Actor) {
+		return c.refuse(statemachine.ErrFenced, "")
+	}
+	return nil
+}
+
+// claim gives the lease: two workers do not send, or replace, at once.
+func (c *batchStep) claim(e *BatchClaimed) error {
+	b := &c.New.Batch
+	if e.Fence != 0 && c.fenced(e.Fence) == nil && b.Status == BatchConfirming {
+		return nil
+	}
+	if e.Fence != 0 && e.Fence != b.Lease.Fence+1 {
+		return c.refuse(statemachine.ErrFenced, fmt.Sprintf("the next fence is %d", b.Lease.Fence+1))
+	}
+	if err := c.current(BatchReplace); err != nil {
+		return err
+	}
+	lease, err := b.Lease.Claim(c.by.Actor, c.by.At, c.policy.Lease)
+	switch {
+	case errors.Is(err, statemachine.ErrHeld):
+		return c.refuse(statemachine.ErrHeld, "by "+b.Lease.Holder)
+	case err != nil:
+		return c.refuse(statemachine.ErrInvalid, err.Error())
+	}
+	b.Lease = lease
+	return nil
+}
+
+// revoke ends the lease of a holder before its time; what is owed stays.
+func (c *batchStep) revoke(e *BatchRevoked) error {
+	b := &c.New.Batch
+	if err := e.Check(c.by.Actor, c.by.Role == WithdrawalWorker); err != nil {
+		return c.refuse(err, "")
+	}
+	if b.Lease.Holder == e.Holder {
+		b.Lease = b.Lease.Release()
+	}
+	return nil
+}
+
+// check puts the next check off. It proves nothing and moves nothing. What was sent
+// is owed no more, and the look-up that follows asks for it again, for a replacement
+// where the batch is stopped.
 func (c *batchStep) check(again bool) error {
 	b := &c.New.Batch
 	if b.Status != BatchConfirming {

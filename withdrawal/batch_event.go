@@ -1,6 +1,10 @@
 package withdrawal
 
-import "github.com/google/uuid"
+import (
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
 
 // BatchEvent is something that the host saw or decided of a batch. The set is
 // closed. By.Version is the version of the batch.
@@ -43,24 +47,39 @@ type (
 	// wallet, same nonce or input. It pays some or all of the members that the
 	// batch has, or none. One that it does not pay is dropped: it stays as it is
 	// until a version without it is mined at depth. By.Version is required.
-	// Key: Hash.
+	// Fence is of the lease of its actor. Key: Hash.
 	BatchReplaced struct {
 		By
 		ofBatch
-		Pays []Pay
-		Hash string
-		Raw  []byte
+		Fence int64
+		Pays  []Pay
+		Hash  string
+		Raw   []byte
+	}
+	// BatchClaimed gives its actor the lease under which the newest version is sent,
+	// or replaced. Who made the batch has the first one. Key: Fence, as for [Claimed].
+	BatchClaimed struct {
+		By
+		ofBatch
+		Fence int64 // 0 takes the next one
+	}
+	// BatchRevoked gives the lease back at once, if Holder has it, as [Revoked].
+	BatchRevoked struct {
+		By
+		ofBatch
+		statemachine.Revocation
 	}
 	// BatchSent reports a broadcast of the newest version. Done says that the node
 	// took it or has it. It is owed again only after a look-up misses it, done or
-	// not. After the end it changes nothing.
+	// not. It ends the lease. After the end it changes nothing. Key: Fence.
 	BatchSent struct {
 		By
 		ofBatch
-		Hash string
-		Done bool
+		Fence int64
+		Hash  string
+		Done  bool
 	}
-	// BatchLooking: somebody sends it or looks it up. It puts the next time off by
+	// BatchLooking: somebody looks it up. It puts the next time off by
 	// [Policy.CheckEvery].
 	BatchLooking struct {
 		By
@@ -122,11 +141,11 @@ type (
 // batchSpeakers are the roles that may send an event.
 func batchSpeakers(ev BatchEvent) roles {
 	switch ev.(type) {
-	case BatchPrepared, BatchReplaced, BatchSent:
+	case BatchPrepared, BatchReplaced, BatchClaimed, BatchSent:
 		return byWorker
-	case BatchLooking:
-		return byWorker | byChecker
-	case BatchMissing, BatchCannotTell:
+	case BatchRevoked:
+		return byWorker | byOperator
+	case BatchLooking, BatchMissing, BatchCannotTell:
 		return byChecker
 	case BatchMined:
 		return byChecker | byOperator

@@ -63,7 +63,25 @@ func batchMined(at time.Time, tx string, shown ...withdrawal.Transfer) withdrawa
 func batchReplaced(at time.Time, b withdrawal.Payout, hash string, which ...int) withdrawal.BatchReplaced {
 	w := worker(at)
 	w.Version = b.Batch.Version
-	return withdrawal.BatchReplaced{By: w, Pays: pays(b.Members, which...), Hash: hash, Raw: []byte(hash)}
+	return withdrawal.BatchReplaced{By: w, Fence: b.Batch.Lease.Fence, Pays: pays(b.Members, which...), Hash: hash, Raw: []byte(hash)}
+}
+
+// claimedBatch is b, leased to worker-1 at a time.
+func claimedBatch(t testing.TB, b withdrawal.Payout, at time.Time) withdrawal.Payout {
+	t.Helper()
+	return runBatch(t, b, withdrawal.BatchClaimed{By: worker(at)})
+}
+
+func batchSent(at time.Time, b withdrawal.Payout, hash string) withdrawal.BatchSent {
+	return withdrawal.BatchSent{By: worker(at), Fence: b.Batch.Lease.Fence, Hash: hash, Done: true}
+}
+
+// freeAt is when the next check of a batch is due and nobody has its lease.
+func freeAt(b withdrawal.Payout) time.Time {
+	if h := &b.Batch; h.Lease.Until.After(h.NextCheckAt) {
+		return h.Lease.Until
+	}
+	return b.Batch.NextCheckAt
 }
 
 func outside(ev withdrawal.BatchMined) withdrawal.BatchMined {

@@ -2,7 +2,6 @@ package withdrawal
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -48,18 +47,15 @@ func (c *batchStep) mined(e *BatchMined) error {
 	}
 	c.own()
 	outputs := c.Old.PaidOutputs(e)
-	decide := c.decide
-	if version < 0 {
-		decide = c.decideOther
-	}
+	again := b.EvidenceHash != "" && b.EvidenceHash == e.Block.Hash && statemachine.SameHash(b.TxHash, e.Tx) // it was decided on
 	for i := range c.New.Members {
 		err := c.member(i, func(s *step) error {
-			if err := decide(s, e, outputs[i]); err != nil {
+			if err := c.decide(s, e, outputs[i]); err != nil {
 				return err
 			}
 			return s.leaves(b, "the batch was mined: "+e.Tx) // what a person knew of it already
 		})
-		if refused := new(statemachine.Refusal); errors.As(err, &refused) && c.Old.Has(&c.Old.Members[i]) { // no reason to stop the others
+		if refused := new(statemachine.Refusal); errors.As(err, &refused) && (again || c.Old.Has(&c.Old.Members[i])) { // no reason to stop the others
 			err = c.member(i, func(s *step) error { return s.leaves(b, "the batch was mined: "+refused.Error()) })
 		}
 		if err != nil {
@@ -77,7 +73,7 @@ func (c *batchStep) mined(e *BatchMined) error {
 		trigger = BatchRevert
 	}
 	b.TxHash, b.EvidenceHeight, b.EvidenceHash, b.GasUsed, b.GasPrice = e.Tx, e.Height, e.Block.Hash, e.GasUsed, e.GasPrice
-	b.NextCheckAt, b.Rebroadcast, b.EndedAt = time.Time{}, false, c.by.At
+	b.NextCheckAt, b.Rebroadcast, b.EndedAt, b.Lease = time.Time{}, false, c.by.At, b.Lease.Release()
 	return c.move(trigger, statemachine.Bounded(strings.TrimSuffix(e.Tx+": "+e.Reason, ": "), MaxText))
 }
 
@@ -96,83 +92,78 @@ const (
 )
 
 // PaidOutputs returns by which output the transaction of e pays each member, in
-// the order of Members: -1 by none, -2 if nobody can tell. One that is no version
-// pays by whichever output is equal to what the request says, one to one; where
-// there are fewer such than members that are due the same, or another amount goes
-// to the payee, nobody can tell.
+// the order of Members: -1 by none, -2 if nobody can tell. A version pays those on
+// whose file it is by the output that it has there. All others are paid by whichever
+// other output is equal to what the request says, one to one, also by a version whose
+// bytes pay more than its file; where there are fewer such than members that are due
+// the same, or another amount goes to the payee, nobody can tell.
 func (b *Payout) PaidOutputs(e *BatchMined) []int64 {
-	outputs := make([]int64, len(b.Members))
-	version := b.find(e.Tx) >= 0
-	used := make([]bool, len(e.Transfers))
+	shown := make(map[uint32]*Transfer, len(e.Transfers))
+	for i := range e.Transfers {
+		shown[e.Transfers[i].Output] = &e.Transfers[i]
+	}
+	outputs, filed, has := make([]int64, len(b.Members)), make([]bool, len(b.Members)), map[uint32]bool{}
 	for i := range b.Members {
 		w := &b.Members[i]
 		outputs[i] = paysNothing
-		if version {
-			output, ok := b.Pays(e.Tx, w)
-			k := slices.IndexFunc(e.Transfers, func(t Transfer) bool { return t.Output == output })
-			if ok && k >= 0 && w.unlike(&e.Transfers[k]) == "" {
-				outputs[i] = int64(output)
-			}
-			continue
+		output, ok := b.Pays(e.Tx, w)
+		if filed[i] = ok; ok {
+			has[output] = true
 		}
-		for k := range e.Transfers {
-			if t := &e.Transfers[k]; !used[k] && w.unlike(t) == "" {
-				used[k], outputs[i] = true, int64(t.Output)
-				break
+		if ok && shown[output] != nil && w.unlike(shown[output]) == "" {
+			outputs[i] = int64(output)
+			delete(shown, output)
+		}
+	}
+	equal, payees := map[Transfer][]uint32{}, map[string]bool{}
+	for i := range e.Transfers {
+		if t := e.Transfers[i]; shown[t.Output] != nil {
+			key := Transfer{Payee: statemachine.HashForm(t.Payee), AssetOnChain: t.AssetOnChain, AmountRaw: t.AmountRaw}
+			if payees[key.Payee] = true; !has[t.Output] {
+				equal[key] = append(equal[key], t.Output)
 			}
 		}
 	}
-	if version {
-		return outputs
-	}
-	short := map[Transfer]bool{} // what is due to more than are paid
 	due := func(w *Withdrawal) Transfer {
 		return Transfer{Payee: statemachine.HashForm(w.Request.ToAddress), AssetOnChain: w.Job.AssetOnChain, AmountRaw: w.Request.AmountRaw}
 	}
+	short := map[Transfer]bool{} // what is due to more than are paid
 	for i := range b.Members {
-		w := &b.Members[i]
-		if outputs[i] == paysNothing && slices.ContainsFunc(e.Transfers, func(t Transfer) bool { return statemachine.SameHash(t.Payee, w.Request.ToAddress) }) {
-			short[due(w)] = true
+		switch key := due(&b.Members[i]); {
+		case filed[i]:
+		case len(equal[key]) > 0:
+			outputs[i], equal[key] = int64(equal[key][0]), equal[key][1:]
+		case payees[key.Payee]:
+			short[key] = true
 		}
 	}
 	for i := range b.Members {
-		if short[due(&b.Members[i])] {
+		if !filed[i] && short[due(&b.Members[i])] {
 			outputs[i] = maybePays
 		}
 	}
 	return outputs
 }
 
-// decide is what a version that is mined at depth means for one member.
+// decide is what a transaction that is mined at depth means for one member.
 func (c *batchStep) decide(s *step, e *BatchMined, output int64) error {
-	_, pays := c.Old.Pays(e.Tx, &s.Old)
-	j := &s.Old.Job
+	b, j := &c.New.Batch, &s.Old.Job
+	_, filed := c.Old.Pays(e.Tx, &s.Old)
 	switch {
-	case pays && (e.Reverted || output >= 0):
+	case filed && (e.Reverted || output >= 0):
 		s.shown = true
 		return c.policy.receipt(s, &Receipt{By: s.by, Block: e.Block, Tx: e.Tx, Reverted: e.Reverted})
-	case pays && j.Status == JobConfirmed && j.TxHash == e.Tx:
+	case filed && j.Status == JobConfirmed && j.TxHash == e.Tx:
 		return s.incident(e.Tx, "left out", e.Block)
-	case pays && j.Status != JobConfirmed:
-		return s.leaves(&c.New.Batch, "mined without it: "+e.Tx)
-	}
-	return c.cannotBePaid(s, e)
-}
-
-// decideOther is the same for a transaction that is no version.
-func (c *batchStep) decideOther(s *step, e *BatchMined, output int64) error {
-	switch {
-	case e.Reverted || output == paysNothing:
+	case filed && j.Status != JobConfirmed:
+		return s.leaves(b, "mined without it: "+e.Tx)
+	case filed || e.Reverted || output == paysNothing:
 		return c.cannotBePaid(s, e)
 	case output == maybePays:
-		if !c.Old.Has(&s.Old) {
-			return nil
-		}
-		return s.leaves(&c.New.Batch, "cannot tell whether "+e.Tx+" pays it")
+		return s.leaves(b, "cannot tell whether "+e.Tx+" pays it")
 	}
-	t := e.Transfers[slices.IndexFunc(e.Transfers, func(t Transfer) bool { return int64(t.Output) == output })]
-	return c.policy.paidBy(s, &PaidBy{By: s.by, Block: e.Block, Tx: e.Tx, Output: t.Output, Payee: t.Payee, AssetOnChain: t.AssetOnChain,
-		AmountRaw: t.AmountRaw, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input, Reason: e.Reason})
+	return c.policy.paidBy(s, &PaidBy{By: s.by, Block: e.Block, Tx: e.Tx, Output: uint32(output), Payee: s.Old.Request.ToAddress, AssetOnChain: j.AssetOnChain,
+		AmountRaw: s.Old.Request.AmountRaw, Nonce: b.Nonce, HasNonce: b.HasNonce, Input: b.Input, Reason: e.Reason})
 }
 
 // cannotBePaid: what is mined does not pay the member, so nothing of the batch
@@ -208,6 +199,9 @@ func (c *step) leaves(b *Batch, text string) error {
 
 // cannotTell parks all members.
 func (c *batchStep) cannotTell(e *BatchCannotTell) error {
+	if BatchMachine.Terminal(c.Old.Batch.Status) {
+		return nil // what was seen before the end
+	}
 	if err := c.current(BatchDead); err != nil {
 		return err
 	}

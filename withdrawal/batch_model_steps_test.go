@@ -136,11 +136,15 @@ func (r batchRules) replace(w batchWorld, step func(string, batchWorld)) {
 		for _, i := range which {
 			set |= 1 << i
 		}
+		if r.more && set == 1 {
+			set = 3
+		}
 		to, n := w.sign(batchModelTx{nonce: int8(from.batch.Batch.Nonce), pays: set, batch: true})
 		if n < 0 {
 			continue
 		}
-		e := batchReplaced(t0, from.payout(), hashOf(n), which...)
+		from, at := from.claimed()
+		e := batchReplaced(at, from.payout(), hashOf(n), which...)
 		to.bumps++
 		to.snap = nil
 		if to, ok := r.sayBatch(to, from, e); ok {
@@ -157,6 +161,17 @@ func (r batchRules) replace(w batchWorld, step func(string, batchWorld)) {
 			step(fmt.Sprintf("%s replaces it and pays %v", e.Hash, which), to)
 		}
 	}
+}
+
+// claimed is what a worker reads who has waited for the end of the lease that
+// somebody had: who holds it, and until when, makes no other state.
+func (r *batchRecords) claimed() (*batchRecords, time.Time) {
+	at := freeAt(r.payout())
+	read := *r
+	if c, err := batchPolicy.ApplyBatch(r.payout(), withdrawal.BatchClaimed{By: worker(at)}, time.Time{}); err == nil {
+		read.batch.Batch.Lease = c.New.Batch.Lease
+	}
+	return &read, at
 }
 
 // house is time, the operator and the confirmation worker, who tell the truth.
@@ -270,7 +285,7 @@ func (r batchRules) house(w batchWorld, step func(string, batchWorld)) {
 // owed is the worker of the batch, who does what the record asks for.
 func (r batchRules) owed(w batchWorld, step func(string, batchWorld)) {
 	b := w.rec.payout()
-	for _, a := range batchPolicy.NextBatch(b, b.Batch.NextCheckAt).Actions {
+	for _, a := range batchPolicy.NextBatch(b, freeAt(b)).Actions {
 		switch {
 		case a.Do == withdrawal.DoRebroadcast || a.Do == withdrawal.DoReplace && r.deaf:
 			to := w
@@ -286,7 +301,8 @@ func (r batchRules) owed(w batchWorld, step func(string, batchWorld)) {
 				which, set = append(which, i), set|1<<i
 			}
 			if to, n := w.sign(batchModelTx{nonce: int8(b.Batch.Nonce), pays: set, batch: true}); n >= 0 {
-				if to, ok := r.sayBatch(to, w.rec, batchReplaced(t0, b, hashOf(n), which...)); ok {
+				from, at := w.rec.claimed()
+				if to, ok := r.sayBatch(to, from, batchReplaced(at, from.payout(), hashOf(n), which...)); ok {
 					step(fmt.Sprintf("%s replaces what is stopped and pays %v", hashOf(n), which), to)
 				}
 			}

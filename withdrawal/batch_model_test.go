@@ -70,6 +70,7 @@ func (tx batchModelTx) paid() int8 {
 
 type batchRules struct {
 	leaves    bool // the contract may leave out request 2
+	more      bool // a version with request 1 on its file pays both
 	twins     bool // the foreign transaction with nonce 0 may pay request 1
 	stale     bool // somebody replaces by what they read earlier
 	stop      bool // the operator cancels
@@ -200,7 +201,7 @@ func (w batchWorld) say(i int, ev withdrawal.Event) (batchWorld, bool) {
 // sayBatch sends an event to the batch as it was read; the change is stored if
 // nothing that it writes has moved.
 func (r batchRules) sayBatch(w batchWorld, from *batchRecords, ev withdrawal.BatchEvent) (batchWorld, bool) {
-	c, err := batchPolicy.ApplyBatch(from.payout(), ev, t0)
+	c, err := batchPolicy.ApplyBatch(from.payout(), ev, time.Time{})
 	if err != nil || c.Empty() {
 		return w, false
 	}

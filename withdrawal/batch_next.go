@@ -28,10 +28,17 @@ func (p Policy) NextBatch(b Payout, now time.Time) Step {
 	for i := range b.Txs {
 		look.Hashes = append(look.Hashes, b.Txs[i].Hash)
 	}
+	for i := range b.Members { // what else may pay one that is looked up here alone
+		for _, tx := range b.Members[i].Live() {
+			if b.Has(&b.Members[i]) && tx.Batch != h.ID && !slices.ContainsFunc(look.Hashes, func(hash string) bool { return statemachine.SameHash(hash, tx.Hash) }) {
+				look.Hashes = append(look.Hashes, tx.Hash)
+			}
+		}
+	}
 	step.Actions = append(step.Actions, look)
-	if h.Rebroadcast && len(b.Txs) > 0 {
+	if h.Rebroadcast && len(b.Txs) > 0 && !h.Lease.Held(now) {
 		tx := &b.Txs[len(b.Txs)-1]
-		owed := Action{Do: DoRebroadcast, By: WithdrawalWorker, Batch: h.ID, Wallet: h.Wallet, Key: "rebroadcast/" + tx.Hash, Hashes: []string{tx.Hash}, Raw: tx.Raw}
+		owed := Action{Do: DoRebroadcast, By: WithdrawalWorker, Batch: h.ID, Wallet: h.Wallet, Fence: h.Lease.Fence + 1, Key: "rebroadcast/" + tx.Hash, Hashes: []string{tx.Hash}, Raw: tx.Raw}
 		if without := b.Stopped(); len(without) > 0 {
 			owed.Do, owed.Key, owed.Without, owed.Raw = DoReplace, "replace"+look.Key[len("look up"):], without, nil
 		}
@@ -46,7 +53,7 @@ type BatchDue = statemachine.Enum[batchDue]
 
 const (
 	// DueBatchSend: the newest version is owed a broadcast, or a replacement, from
-	// next_check_at on. A wallet offers of those that are due the first by
+	// next_check_at on unless somebody has the lease. A wallet offers of those that are due the first by
 	// [LowerBatch].
 	DueBatchSend BatchDue = iota + 1
 	// DueBatchCheck: the versions are to be looked up, from next_check_at on. A
@@ -67,6 +74,9 @@ func BatchDueAt(kind BatchDue, b *Batch, grace time.Duration) (at time.Time, ok 
 	at = b.NextCheckAt
 	switch kind {
 	case DueBatchSend:
+		if b.Lease.Holder != "" && b.Lease.Until.After(at) {
+			at = b.Lease.Until
+		}
 		return at, b.Status == BatchConfirming && b.Rebroadcast
 	case DueBatchCheck:
 		if b.Rebroadcast {
@@ -104,16 +114,21 @@ func CheckBatch(b Payout) error {
 		rule{int(h.Members) == len(b.Members), "its members are those that its first version pays"},
 		rule{over == h.NextCheckAt.IsZero() && (!over || !h.Rebroadcast), "exactly a confirming batch is checked"},
 		rule{over == !h.EndedAt.IsZero() && over == (h.EvidenceHash != ""), "exactly the end has a time and a block"},
+		rule{!over || h.Lease.Holder == "", "a batch that is over is not leased"},
+		rule{(h.Lease.Holder == "") == h.Lease.Until.IsZero(), "exactly a lease that somebody holds has an end"},
 		rule{over || len(b.Txs) > 0 && h.TxHash == b.Txs[len(b.Txs)-1].Hash, "its hash is that of the newest version"},
 	)
+	versions, outputs := make(map[string]bool, len(b.Txs)), map[paid]bool{}
 	for i := range b.Txs {
-		if broken == "" && (b.Txs[i].Seq != int32(i)+1 || b.find(b.Txs[i].Hash) != i || len(b.Txs[i].Raw) == 0) {
+		form := statemachine.HashForm(b.Txs[i].Hash)
+		if broken == "" && (b.Txs[i].Seq != int32(i)+1 || versions[form] || len(b.Txs[i].Raw) == 0) {
 			broken = "versions are numbered without gaps, on file once, and have their bytes"
 		}
+		versions[form] = true
 	}
 	for i := range b.Members {
 		if broken == "" {
-			broken = b.checkMember(&b.Members[i])
+			broken = b.checkMember(&b.Members[i], versions, outputs)
 		}
 	}
 	if broken != "" {
@@ -127,28 +142,32 @@ func CheckBatch(b Payout) error {
 	return nil
 }
 
+// paid is an output of a version.
+type paid struct {
+	version string // by [statemachine.HashForm]
+	output  uint32
+}
+
 // checkMember: what is live of a member that the batch has is exclusive with
-// every version, and no output pays two.
-func (b *Payout) checkMember(w *Withdrawal) string {
+// every version, and no output pays two. outputs are those that pay the members before it.
+func (b *Payout) checkMember(w *Withdrawal, versions map[string]bool, outputs map[paid]bool) string {
 	h := &b.Batch
-	of := slices.ContainsFunc(w.Txs, func(t Tx) bool { return t.Batch == h.ID })
-	outputs := true
-	for i := range b.Txs {
-		output, ok := b.Pays(b.Txs[i].Hash, w)
-		for k := range b.Members {
-			other, also := b.Pays(b.Txs[i].Hash, &b.Members[k])
-			outputs = outputs && !(ok && also && output == other && &b.Members[k] != w)
+	of, filed, once, exclusive := false, true, true, true
+	for i := range w.Txs {
+		tx := &w.Txs[i]
+		if tx.Batch == h.ID {
+			key := paid{statemachine.HashForm(tx.Hash), tx.Output}
+			of, filed, once = true, filed && versions[key.version], once && !outputs[key]
+			outputs[key] = true
 		}
-	}
-	exclusive := true
-	for _, tx := range w.Live() {
-		exclusive = exclusive && (!b.Has(w) || tx.exclusive(h.Wallet, h.HasNonce, h.Nonce, h.Input))
+		exclusive = exclusive && (i < int(w.Job.TxsDead) || !b.Has(w) || tx.exclusive(h.Wallet, h.HasNonce, h.Nonce, h.Input))
 	}
 	return first(
 		rule{of, "a member has a version on file"},
+		rule{filed, "what a member has of the batch on file is a version"},
 		rule{!b.Has(w) || h.Status == BatchConfirming, "a batch that is over has nobody"},
 		rule{!b.Has(w) || w.Job.Chain == h.Chain && w.Job.Wallet == h.Wallet, "a member is paid from the batch's wallet"},
 		rule{exclusive, "what is live of a member is exclusive with the batch"},
-		rule{outputs, "an output pays one member"},
+		rule{once, "an output pays one member"},
 	)
 }

@@ -258,7 +258,7 @@ func TestBatchSwitchedOff(t *testing.T) {
 	}
 	b := newBatch(t, 2)
 	b.Members[0].Wallet.Status = "disabled"
-	for _, ev := range []withdrawal.BatchEvent{batchReplaced(t0, b, "v2", 0), withdrawal.BatchSent{By: worker(t0), Hash: "v1", Done: true}, batchMined(t0, "v1", transfers(b.Members, 0, 1)...)} {
+	for _, ev := range []withdrawal.BatchEvent{batchReplaced(t0, b, "v2", 0), batchSent(t0, b, "v1"), batchMined(t0, "v1", transfers(b.Members, 0, 1)...)} {
 		if _, err := p.ApplyBatch(b, ev, t0); err != nil {
 			t.Errorf("%T of what is out: %v", ev, err)
 		}
@@ -338,5 +338,11 @@ func TestTheNonceOfADeadVersionIsShared(t *testing.T) {
 		AmountRaw: w.Request.AmountRaw, Nonce: 8, HasNonce: true, Reason: "seen"})
 	if err != nil || !c.OwnsNonce(&c.Txs[0]) {
 		t.Fatalf("another nonce: %+v, %v", c.Txs, err)
+	}
+	// A worker signs nothing new with it: whose it is refuses that.
+	w = run(t, w, withdrawal.Claimed{By: worker(w.Job.ScheduledAt)})
+	again := prepared(w.Job.ClaimedAt, w.Job.Lease.Fence, "again", 7)
+	if c, err = policy.Apply(w, again); err != nil || !c.OwnsNonce(&c.Txs[0]) {
+		t.Fatalf("signed again: %+v, %v", c.Txs, err)
 	}
 }

@@ -36,7 +36,7 @@ func stoppedBatch(t testing.TB) withdrawal.Payout {
 
 // owed is what a withdrawal worker owes of a batch when its next check is due.
 func owed(b withdrawal.Payout) (does withdrawal.Do, without []uuid.UUID) {
-	for _, a := range policy.NextBatch(b, b.Batch.NextCheckAt).Actions {
+	for _, a := range policy.NextBatch(b, freeAt(b)).Actions {
 		if a.By == withdrawal.WithdrawalWorker {
 			does, without = a.Do, a.Without
 		}
@@ -56,14 +56,14 @@ func TestAStoppedBatchIsReplaced(t *testing.T) {
 		if does, without := owed(asked); does != withdrawal.DoReplace || !slices.Equal(without, third) {
 			t.Fatalf("after %T: %v without %v", ev, does, without)
 		}
-		if at, ok := withdrawal.BatchDueAt(withdrawal.DueBatchSend, &asked.Batch, 0); !ok || !at.Equal(now.Add(policy.CheckEvery)) {
+		if at, ok := withdrawal.BatchDueAt(withdrawal.DueBatchSend, &asked.Batch, 0); !ok || !at.Equal(freeAt(asked)) {
 			t.Fatalf("after %T the builder is asked at %v, %v", ev, at, ok)
 		}
-		taken := runBatch(t, asked, withdrawal.BatchLooking{By: worker(now)}) // and nothing comes of it: it crashed, or gas is dear
-		if does, _ := owed(taken); does != 0 {
+		given := runBatch(t, asked, batchSent(now, asked, "v1")) // it was given back, or gas is dear
+		if does, _ := owed(given); does != 0 {
 			t.Fatalf("it is asked again before the next look-up: %v", does)
 		}
-		if at, ok := withdrawal.BatchDueAt(withdrawal.DueBatchCheck, &taken.Batch, time.Hour); !ok || !at.Equal(now.Add(policy.CheckEvery)) {
+		if at, ok := withdrawal.BatchDueAt(withdrawal.DueBatchCheck, &given.Batch, time.Hour); !ok || !at.Equal(now.Add(policy.CheckEvery)) {
 			t.Fatalf("it is looked up at %v, %v", at, ok)
 		}
 	}
@@ -245,17 +245,16 @@ func TestBatchesAreSentByNonce(t *testing.T) {
 	}
 }
 
-// What a sender has claimed is looked up before it is sent again, whatever becomes of
-// the sender: a batch that is mined already is not kept from its confirmation.
+// What a sender has claimed is looked up as before, whatever becomes of the sender: a batch that is mined already is not kept from its confirmation.
 func TestSendersKeepNobodyFromTheLookUp(t *testing.T) {
 	b := newBatch(t, 2)
 	for range 3 {
 		at := b.Batch.NextCheckAt
-		b = runBatch(t, b, withdrawal.BatchLooking{By: worker(at)}) // it crashes
-		if due, ok := withdrawal.BatchDueAt(withdrawal.DueBatchSend, &b.Batch, 0); ok {
-			t.Fatalf("it is sent again at %v, before a look-up", due)
+		b = claimedBatch(t, b, freeAt(b)) // it crashes
+		if due, ok := withdrawal.BatchDueAt(withdrawal.DueBatchSend, &b.Batch, 0); !ok || !due.Equal(b.Batch.Lease.Until) {
+			t.Fatalf("it is sent again at %v, before its lease has ended", due)
 		}
-		due, ok := withdrawal.BatchDueAt(withdrawal.DueBatchCheck, &b.Batch, time.Hour)
+		due, ok := withdrawal.BatchDueAt(withdrawal.DueBatchCheck, &b.Batch, policy.CheckEvery)
 		if !ok || !due.Equal(at.Add(policy.CheckEvery)) {
 			t.Fatalf("it is looked up at %v, %v", due, ok)
 		}

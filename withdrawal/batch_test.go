@@ -199,7 +199,7 @@ func TestBatchAfterItsEnd(t *testing.T) {
 	if err != nil || len(gone.Members) != 1 || gone.Members[0].Incidents[0].Claim != "left out" {
 		t.Fatalf("%v: %+v", err, gone.Members)
 	}
-	for _, ev := range []withdrawal.BatchEvent{withdrawal.BatchSent{By: worker(t0), Hash: "v2", Done: true}, withdrawal.BatchMissing{By: checker(t0)}, withdrawal.BatchLooking{By: checker(t0)}} {
+	for _, ev := range []withdrawal.BatchEvent{batchSent(t0, end, "v2"), withdrawal.BatchCannotTell{By: checker(t0), Other: "x"}, withdrawal.BatchMissing{By: checker(t0)}, withdrawal.BatchLooking{By: checker(t0)}} {
 		if c, err := policy.ApplyBatch(end, ev, t0); err != nil || !c.Empty() {
 			t.Errorf("%T after the end: %v", ev, err)
 		}
@@ -214,15 +214,18 @@ func TestBatchOwes(t *testing.T) {
 		}
 		return all
 	}
-	if got := does(b, t0); !slices.Equal(got, []string{"look up v1", "rebroadcast v1"}) {
+	if got := does(b, t0); !slices.Equal(got, []string{"look up v1"}) {
+		t.Fatalf("who prepared it sends it: %v", got)
+	}
+	if got := does(b, freeAt(b)); !slices.Equal(got, []string{"look up v1", "rebroadcast v1"}) {
 		t.Fatalf("prepared: %v", got)
 	}
-	for kind, want := range map[withdrawal.BatchDue]time.Time{withdrawal.DueBatchSend: t0, withdrawal.DueBatchCheck: t0.Add(time.Second)} {
+	for kind, want := range map[withdrawal.BatchDue]time.Time{withdrawal.DueBatchSend: freeAt(b), withdrawal.DueBatchCheck: t0.Add(time.Second)} {
 		if at, ok := withdrawal.BatchDueAt(kind, &b.Batch, time.Second); !ok || !at.Equal(want) {
 			t.Errorf("%v from %v, %v", kind, at, ok)
 		}
 	}
-	sent := runBatch(t, b, withdrawal.BatchSent{By: worker(t0), Hash: "v1", Done: true})
+	sent := runBatch(t, b, batchSent(t0, b, "v1"))
 	if _, ok := withdrawal.BatchDueAt(withdrawal.DueBatchSend, &sent.Batch, 0); ok || len(does(sent, t0)) > 0 {
 		t.Fatalf("sent: %v", does(sent, t0))
 	}
@@ -230,11 +233,12 @@ func TestBatchOwes(t *testing.T) {
 	if got := does(sent, later); !slices.Equal(got, []string{"look up v1"}) {
 		t.Fatalf("later: %v", got)
 	}
-	two := runBatch(t, sent, batchReplaced(t0, sent, "v2", 0))
-	if got := does(two, t0); !slices.Equal(got, []string{"look up v1 v2", "rebroadcast v2"}) {
+	two := claimedBatch(t, sent, t0)
+	two = runBatch(t, two, batchReplaced(t0, two, "v2", 0))
+	if got := does(two, freeAt(two)); !slices.Equal(got, []string{"look up v1 v2", "rebroadcast v2"}) {
 		t.Fatalf("replaced: %v", got)
 	}
-	old := runBatch(t, two, withdrawal.BatchSent{By: worker(t0), Hash: "v1", Done: true})
+	old := runBatch(t, two, batchSent(t0, two, "v1"))
 	if !old.Batch.Rebroadcast {
 		t.Error("an older version is no answer for the newest")
 	}

@@ -120,14 +120,17 @@ func (w *Withdrawal) straysSent() (n int) {
 func checkTxs(w *Withdrawal) string {
 	live := w.Live()
 	hash := len(live) == 0 && (w.Job.TxHash == "" || w.Job.Status == JobFailed && w.find(w.Job.TxHash) >= 0)
+	seen := make(map[string]bool, len(w.Txs))
 	for i := range w.Txs {
 		tx := &w.Txs[i]
+		form := statemachine.HashForm(tx.Hash)
 		if tx.Seq != int32(i)+1 || tx.Request != w.Request.ID {
 			return "transactions are numbered within the request, without gaps"
 		}
-		if w.find(tx.Hash) != i { // in no spelling twice
+		if seen[form] { // in no spelling twice
 			return "a transaction is on file once"
 		}
+		seen[form] = true
 	}
 	for i := range live {
 		tx := &live[i]
@@ -135,10 +138,8 @@ func checkTxs(w *Withdrawal) string {
 		if tx.Job != w.Job.ID || tx.Wallet != w.Job.Wallet {
 			return "a live transaction is of the latest job and its wallet"
 		}
-		for k := range i {
-			if !live[k].exclusive(tx.Wallet, tx.HasNonce, tx.Nonce, tx.Input) {
-				return "two transactions of this request could both be mined"
-			}
+		if i > 0 && !live[0].exclusive(tx.Wallet, tx.HasNonce, tx.Nonce, tx.Input) { // so are all of them then
+			return "two transactions of this request could both be mined"
 		}
 	}
 	if !hash {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,6 +27,8 @@ const (
 	ListLeaseEnded
 	// ListCheckOverdue: a look-up that was due before now, as [DueCheck].
 	ListCheckOverdue
+
+	// Of batches see [Filter.HasBatch].
 )
 
 type listKind struct{}
@@ -77,6 +80,34 @@ func (f Filter) Has(w *Withdrawal, now time.Time) bool {
 		return IsDue(DueCheck, w, 0, now.Add(-time.Microsecond))
 	}
 	return true
+}
+
+// HasBatch reports whether the filter lists b at now: all of a kind but 0 confirm,
+// and ListReview and ListHeld are of those that have such a member. A filter of a
+// user lists none: a batch pays many.
+func (f Filter) HasBatch(b *Payout, now time.Time) bool {
+	h := &b.Batch
+	switch {
+	case f.User != uuid.Nil || f.Chain != uuid.Nil && f.Chain != h.Chain || f.Wallet != uuid.Nil && f.Wallet != h.Wallet || f.Holder != "" && f.Holder != h.Lease.Holder,
+		f.Kind != 0 && h.Status != BatchConfirming:
+		return false
+	}
+	switch f.Kind {
+	case ListReview, ListHeld:
+		return slices.ContainsFunc(b.Members, func(w Withdrawal) bool {
+			return b.Has(&w) && (f.Kind == ListReview && w.Job.Review || f.Kind == ListHeld && w.Request.Held)
+		})
+	case ListLeaseEnded:
+		return h.Lease.Holder != "" && !h.Lease.Held(now)
+	case ListCheckOverdue:
+		return h.NextCheckAt.Before(now)
+	}
+	return true
+}
+
+// CompareListedBatches is the order of their lists: by created_at and id.
+func CompareListedBatches(a, b *Batch) int {
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), bytes.Compare(a.ID[:], b.ID[:]))
 }
 
 // CompareListed is the order of lists: by created_at and id.

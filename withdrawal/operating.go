@@ -53,10 +53,10 @@ func (a Acknowledgement) Checked(now time.Time) (Acknowledgement, error) {
 // Refused is a line of the journal of what people tried and were refused.
 // Append-only.
 type Refused struct {
-	Request uuid.UUID
-	Event   string // what was tried
-	Actor   string // bounded, as Error
-	Role    Role   `json:",omitzero"`
+	Request uuid.UUID // or the batch, of a [BatchEvent]
+	Event   string    // what was tried
+	Actor   string    // bounded, as Error
+	Role    Role      `json:",omitzero"`
 	At      time.Time
 	Error   string // what was answered
 }
@@ -65,9 +65,9 @@ type Refused struct {
 // the store's time. Only what operators and approvers try is kept: workers are
 // refused every day, as when a lease has ended. What was decided on an old version
 // is no attempt at something forbidden.
-func RefusedOf(request uuid.UUID, ev Event, err error, now time.Time) (line Refused, keep bool) {
+func RefusedOf[E interface{ by() By }](request uuid.UUID, ev E, err error, now time.Time) (line Refused, keep bool) {
 	var refusal *statemachine.Refusal
-	if ev == nil || !errors.As(err, &refusal) || errors.Is(err, statemachine.ErrConflict) {
+	if any(ev) == nil || !errors.As(err, &refusal) || errors.Is(err, statemachine.ErrConflict) {
 		return line, false
 	}
 	by := ev.by()

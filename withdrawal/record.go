@@ -205,10 +205,11 @@ type Stray struct {
 }
 
 // OwnsNonce reports whether the job of a transaction that the change puts on file
-// owns its nonce: no other job or filler takes it. That of a version of a batch,
-// and of what cannot be mined beside one, is of the batch's owner.
+// owns its nonce: no other job or filler takes it. That of a version of a batch is of
+// the batch's owner, and so is that of what somebody tells of and cannot be mined
+// beside a version, dead ones too; a worker signs nothing new with it.
 func (c *Change) OwnsNonce(t *Tx) bool {
-	return t.HasNonce && t.Batch == uuid.Nil && !c.sharesNonce(t.Wallet, t.Nonce)
+	return t.HasNonce && t.Batch == uuid.Nil && (c.New.Job.Status == JobProcessing || !c.sharesNonce(t.Wallet, t.Nonce))
 }
 
 // OwnsStrayNonce is the same for a stray.

@@ -87,6 +87,14 @@ func (c *step) wellFormed(f *txFacts) error {
 	return nil
 }
 
+// wellAdded is wellFormed for a transaction that a worker makes, and need not.
+func (c *step) wellAdded(f *txFacts) error {
+	if len(c.Old.Txs) >= MaxTxs {
+		return c.refuse(statemachine.ErrInvalid, fileFull)
+	}
+	return c.wellFormed(f)
+}
+
 const fileFull = "a request has at most 100 transactions of workers, and as many besides that others tell of"
 
 const notAllLoaded = "not all strays and dispatches of the request were loaded"

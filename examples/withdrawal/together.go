@@ -25,14 +25,14 @@ func (p *builder) handle(ctx context.Context, work store.BatchWork) store.BatchR
 	if e == nil {
 		return p.giveBack(work.Members, why)
 	}
-	_, err := p.Batch(ctx, e.Batch, *e)
+	b, err := p.Batch(ctx, e.Batch, *e)
 	switch {
 	case isRefusal(err): // nothing is on file: one was held, or cancelled
 		return p.giveBack(work.Members, err)
 	case err != nil: // on file or not: nothing is sent by this hand
 		return store.BatchResult{}
 	}
-	return p.send(ctx, e.Batch, e.Raw, e.Hash)
+	return p.send(ctx, &b.Batch, e.Raw, e.Hash)
 }
 
 func (p *builder) giveBack(members []withdrawal.Withdrawal, why error) (r store.BatchResult) {
@@ -43,9 +43,9 @@ func (p *builder) giveBack(members []withdrawal.Withdrawal, why error) (r store.
 }
 
 // send reports Done, or not: either way it is looked up.
-func (p *builder) send(ctx context.Context, batch uuid.UUID, raw []byte, hash string) store.BatchResult {
+func (p *builder) send(ctx context.Context, b *withdrawal.Batch, raw []byte, hash string) store.BatchResult {
 	err := p.node.Send(ctx, raw)
-	return store.BatchResult{Batch: batch, Events: []withdrawal.BatchEvent{withdrawal.BatchSent{By: p.by(), Hash: hash, Done: err == nil}}}
+	return store.BatchResult{Batch: b.ID, Events: []withdrawal.BatchEvent{withdrawal.BatchSent{By: p.by(), Fence: b.Lease.Fence, Hash: hash, Done: err == nil}}}
 }
 
 // sign pays all of them, or nobody: the funds of the sample are ample.
@@ -111,7 +111,7 @@ func (p *builder) again(ctx context.Context, b withdrawal.Payout) store.BatchRes
 		}
 		newest.Raw, newest.Hash = e.Raw, e.Hash
 	}
-	return p.send(ctx, b.Batch.ID, newest.Raw, newest.Hash)
+	return p.send(ctx, &b.Batch, newest.Raw, newest.Hash)
 }
 
 func (p *builder) replacement(ctx context.Context, b *withdrawal.Payout, newest withdrawal.BatchTx) *withdrawal.BatchReplaced {
@@ -148,7 +148,7 @@ func (p *builder) replacement(ctx context.Context, b *withdrawal.Payout, newest 
 	}
 	by := p.by()
 	by.Version = b.Batch.Version
-	return &withdrawal.BatchReplaced{By: by, Pays: paysOf(keep), Hash: hash, Raw: raw}
+	return &withdrawal.BatchReplaced{By: by, Fence: b.Batch.Lease.Fence, Pays: paysOf(keep), Hash: hash, Raw: raw}
 }
 
 // watcher is the confirmation worker of batches.

@@ -25,7 +25,7 @@ type withdrawalTables struct {
 	batchTxs  map[uuid.UUID][]withdrawal.BatchTx // by batch, by Seq
 	membersOf map[uuid.UUID][]uuid.UUID          // by batch, by id of the request
 	nextNonce map[uuid.UUID]uint64               // by wallet
-	nonces    map[walletNonce]nonceOwner
+	nonces    *rows[walletNonce, nonceOwner]
 	payments  map[chainHash][]payment
 	incidents []withdrawal.Incident
 	acks      []withdrawal.Acknowledgement
@@ -46,8 +46,9 @@ type walletNonce struct {
 	nonce  uint64
 }
 
-// nonceOwner is a job, or the filler with this hash.
+// nonceOwner is whose a nonce is: of a job, or the filler with this hash.
 type nonceOwner struct {
+	walletNonce
 	job    uuid.UUID
 	filler string
 }
@@ -111,12 +112,15 @@ func newWithdrawalTables() *withdrawalTables {
 		txs:       map[uuid.UUID][]withdrawal.Tx{},
 		attempts:  map[uuid.UUID][]withdrawal.Attempt{},
 		nextNonce: map[uuid.UUID]uint64{},
-		nonces:    map[walletNonce]nonceOwner{},
-		strays:    map[uuid.UUID][]withdrawal.Stray{},
-		payments:  map[chainHash][]payment{},
-		known:     map[incidentKey]bool{},
-		acked:     map[incidentKey]bool{},
-		trails:    newTrails[uuid.UUID](),
+		nonces: newRows(rows[walletNonce, nonceOwner]{
+			key:    func(o *nonceOwner) walletNonce { return o.walletNonce },
+			sorted: func(o *nonceOwner) []string { return []string{idKey(o.wallet) + numberKey(o.nonce)} },
+		}),
+		strays:   map[uuid.UUID][]withdrawal.Stray{},
+		payments: map[chainHash][]payment{},
+		known:    map[incidentKey]bool{},
+		acked:    map[incidentKey]bool{},
+		trails:   newTrails[uuid.UUID](),
 	}
 }
 

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -80,9 +81,13 @@ func (w withdrawals) saveBatch(c *withdrawal.BatchChange) error {
 	}
 	old, now := &c.Old.Batch, c.New.Batch
 	stored := w.batches.at[now.ID]
-	if old.Version > 0 && stored != nil && stored.Version == old.Version &&
-		(!stored.NextCheckAt.Equal(old.NextCheckAt) || stored.Rebroadcast != old.Rebroadcast) {
-		return conflict(withdrawal.BatchMachine.Name(), now.ID, "its next check was moved")
+	if old.Version > 0 && stored != nil && stored.Version == old.Version {
+		if err := sameLease(withdrawal.BatchMachine.Name(), now.ID, stored.Lease, old.Lease, &now.Lease); err != nil {
+			return err
+		}
+		if !stored.NextCheckAt.Equal(old.NextCheckAt) || stored.Rebroadcast != old.Rebroadcast {
+			return conflict(withdrawal.BatchMachine.Name(), now.ID, "its next check was moved")
+		}
 	}
 	if c.Touch() || old.Version != now.Version {
 		if err := w.batches.save(w.tx, old.Version, &now); err != nil {
@@ -122,10 +127,19 @@ func (w withdrawals) DueBatches(q store.DueBatches) (found []withdrawal.Payout, 
 		}
 	})
 	if q.Kind == withdrawal.DueBatchSend {
-		all := slices.Clone(due)
-		due = slices.DeleteFunc(due, func(b withdrawal.Batch) bool {
-			return slices.ContainsFunc(all, func(a withdrawal.Batch) bool { return withdrawal.LowerBatch(&a, &b) })
-		})
+		lowest := map[uuid.UUID]*withdrawal.Batch{}
+		for i := range due {
+			if low := lowest[due[i].Wallet]; low == nil || withdrawal.LowerBatch(&due[i], low) {
+				lowest[due[i].Wallet] = &due[i]
+			}
+		}
+		var first []withdrawal.Batch
+		for i := range due {
+			if !withdrawal.LowerBatch(lowest[due[i].Wallet], &due[i]) {
+				first = append(first, due[i])
+			}
+		}
+		due = first
 	}
 	slices.SortFunc(due, func(a, b withdrawal.Batch) int { return withdrawal.CompareDueBatches(&a, &b) })
 	for _, b := range due[:min(len(due), q.Limit)] {
@@ -150,6 +164,56 @@ func (w withdrawals) confirmingBatches(chain uuid.UUID, visit func(*withdrawal.B
 		prefix += idKey(chain)
 	}
 	w.batches.scan(prefix, prefix, func(_ string, b *withdrawal.Batch) bool { visit(b); return true })
+}
+
+// RenewBatches implements [store.WithdrawalRecords].
+func (w withdrawals) RenewBatches(now time.Time, leases ...store.BatchLease) (lost []uuid.UUID, err error) {
+	if err := w.tx.writes(); err != nil {
+		return nil, err
+	}
+	for _, l := range leases {
+		stored := w.batches.at[l.Batch]
+		if stored == nil || stored.Lease.Fenced(l.Fence, now) != nil {
+			lost = append(lost, l.Batch)
+			continue
+		}
+		b := *stored
+		b.Lease.Until = l.Until
+		if err := w.batches.put(w.tx, &b); err != nil {
+			return nil, err
+		}
+	}
+	return lost, nil
+}
+
+// ListBatches implements [store.WithdrawalRecords]. It reads everything.
+func (w withdrawals) ListBatches(q store.ListBatches) ([]withdrawal.Payout, error) {
+	if err := cmp.Or(store.CheckLimit(q.Limit), q.Check()); err != nil {
+		return nil, err
+	}
+	order := withdrawal.CompareListedBatches
+	if q.Backwards {
+		order = func(a, b *withdrawal.Batch) int { return withdrawal.CompareListedBatches(b, a) }
+	}
+	var page []withdrawal.Payout
+	for id, b := range w.batches.at {
+		if p := w.payout(id); (q.After == nil || order(b, q.After) > 0) && q.HasBatch(&p, q.Now) {
+			page = append(page, p)
+		}
+	}
+	slices.SortFunc(page, func(a, b withdrawal.Payout) int { return order(&a.Batch, &b.Batch) })
+	return page[:min(q.Limit, len(page))], nil
+}
+
+// BatchesByHash implements [store.WithdrawalRecords].
+func (w withdrawals) BatchesByHash(hash string) (batches []uuid.UUID, err error) {
+	for id, txs := range w.batchTxs {
+		if slices.ContainsFunc(txs, func(t withdrawal.BatchTx) bool { return statemachine.SameHash(t.Hash, hash) }) {
+			batches = append(batches, id)
+		}
+	}
+	slices.SortFunc(batches, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	return batches[:min(len(batches), store.MaxPage)], nil
 }
 
 // BatchIDs implements [store.WithdrawalRecords].

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
@@ -11,19 +10,18 @@ import (
 
 // takeNonce gives a nonce to an owner, which may have it already.
 func (w withdrawals) takeNonce(wallet uuid.UUID, nonce uint64, by nonceOwner) error {
-	key := walletNonce{wallet, nonce}
-	switch owner, taken := w.nonces[key]; {
-	case taken && owner == by:
+	by.walletNonce = walletNonce{wallet, nonce}
+	switch owner := w.nonces.at[by.walletNonce]; {
+	case owner != nil && *owner == by:
 		return nil
-	case taken && owner.filler != "":
+	case owner != nil && owner.filler != "":
 		return &statemachine.Refusal{Err: withdrawal.ErrNonceUsed, Machine: "hot wallet", ID: wallet.String(), Event: "save",
 			Reason: fmt.Sprintf("nonce %d is that of filler %s", nonce, owner.filler)}
-	case taken:
+	case owner != nil:
 		return &withdrawal.TakenError{Err: withdrawal.ErrNonceTaken, ID: owner.job}
 	}
-	set(w.tx, w.nonces, key, by)
 	set(w.tx, w.nextNonce, wallet, max(w.nextNonce[wallet], nonce+1))
-	return nil
+	return w.nonces.put(w.tx, &by)
 }
 
 // PutFiller implements [store.WithdrawalRecords].
@@ -42,12 +40,10 @@ func (w withdrawals) PutFiller(f withdrawal.Filler) error {
 
 // NoncesFrom implements [store.WithdrawalRecords].
 func (w withdrawals) NoncesFrom(wallet uuid.UUID, from uint64) (all []uint64, err error) {
-	for at := range w.nonces {
-		if at.wallet == wallet && at.nonce >= from {
-			all = append(all, at.nonce)
-		}
-	}
-	slices.Sort(all)
+	w.nonces.scan(idKey(wallet), idKey(wallet)+numberKey(from), func(_ string, o *nonceOwner) bool {
+		all = append(all, o.nonce)
+		return true
+	})
 	return all, nil
 }
 

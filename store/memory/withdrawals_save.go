@@ -98,24 +98,36 @@ func (w withdrawals) saveJob(c *withdrawal.Change) error {
 		return nil
 	}
 	stored := w.jobs.at[j.ID]
-	switch {
-	case stored == nil || stored.Version != old.Version:
+	if stored == nil || stored.Version != old.Version {
 		return conflict(withdrawal.JobMachine.Name(), j.ID, "expected version %d", old.Version)
-	case stored.Lease.Fence != old.Lease.Fence:
-		return &statemachine.Refusal{Err: statemachine.ErrFenced, Machine: withdrawal.JobMachine.Name(), ID: j.ID.String(), Event: "save",
-			Reason: fmt.Sprintf("expected fence %d, stored is %d", old.Lease.Fence, stored.Lease.Fence)}
-	case stored.Lease.Holder != old.Lease.Holder || !stored.OfferAt.Equal(old.OfferAt) || !stored.NextCheckAt.Equal(old.NextCheckAt) || stored.Rebroadcast != old.Rebroadcast:
-		return conflict(withdrawal.JobMachine.Name(), j.ID, "its lease was given back, or its next check was moved")
+	}
+	if err := sameLease(withdrawal.JobMachine.Name(), j.ID, stored.Lease, old.Lease, &j.Lease); err != nil {
+		return err
+	}
+	if !stored.OfferAt.Equal(old.OfferAt) || !stored.NextCheckAt.Equal(old.NextCheckAt) || stored.Rebroadcast != old.Rebroadcast {
+		return conflict(withdrawal.JobMachine.Name(), j.ID, "its next check was moved")
 	}
 	if j.Version == old.Version { // a touch
 		touched := *stored
 		touched.Lease, touched.OfferAt, touched.NextCheckAt, touched.Rebroadcast = j.Lease, j.OfferAt, j.NextCheckAt, j.Rebroadcast
 		j = touched
 	}
-	if j.Lease.Fence == stored.Lease.Fence && j.Lease.Holder == stored.Lease.Holder {
-		j.Lease.Until = stored.Lease.Until
-	}
 	return w.jobs.put(w.tx, &j)
+}
+
+// sameLease refuses a lease that was read and is stored no more. The end of one
+// that somebody keeps stays: a writer may know an older one.
+func sameLease(machine string, id uuid.UUID, stored, old statemachine.Lease, now *statemachine.Lease) error {
+	switch {
+	case stored.Fence != old.Fence:
+		return &statemachine.Refusal{Err: statemachine.ErrFenced, Machine: machine, ID: id.String(), Event: "save",
+			Reason: fmt.Sprintf("expected fence %d, stored is %d", old.Fence, stored.Fence)}
+	case stored.Holder != old.Holder:
+		return conflict(machine, id, "its lease was given back")
+	case now.Fence == stored.Fence && now.Holder == stored.Holder:
+		now.Until = stored.Until
+	}
+	return nil
 }
 
 func (w withdrawals) addTx(c *withdrawal.Change, t *withdrawal.Tx) error {

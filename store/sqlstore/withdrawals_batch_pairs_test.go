@@ -78,7 +78,7 @@ func TestBatchMovesExcludeEachOtherOnPostgres(t *testing.T) {
 			n++
 			by := worker
 			by.Version = s.payout.Batch.Version
-			return b.decideBatch(t, ctx, s.id, withdrawal.BatchReplaced{By: by, Pays: pays(s.payout.Members)[:keep], Hash: fmt.Sprint("version ", n), Raw: []byte{2}})
+			return b.decideBatch(t, ctx, s.id, withdrawal.BatchReplaced{By: by, Fence: 1, Pays: pays(s.payout.Members)[:keep], Hash: fmt.Sprint("version ", n), Raw: []byte{2}})
 		}
 	}
 	mined := func(shown int) move {
@@ -94,7 +94,7 @@ func TestBatchMovesExcludeEachOtherOnPostgres(t *testing.T) {
 		return b.decideBatch(t, ctx, s.id, withdrawal.BatchCannotTell{By: checker, Other: "x"})
 	}
 	looking := func(t *testing.T, ctx context.Context, s *state) *decided {
-		return b.decideBatch(t, ctx, s.id, withdrawal.BatchLooking{By: worker})
+		return b.decideBatch(t, ctx, s.id, withdrawal.BatchSent{By: worker, Fence: 1, Hash: s.payout.Batch.TxHash, Done: true})
 	}
 	one := func(ev func(*withdrawal.Withdrawal) withdrawal.Event) move { // of the second member
 		return func(t *testing.T, ctx context.Context, s *state) *decided {
@@ -125,6 +125,7 @@ func TestBatchMovesExcludeEachOtherOnPostgres(t *testing.T) {
 		{"a batch and the end of a lease", false, prepare, late},
 		{"a batch and a payment elsewhere", false, prepare, elsewhere},
 		{"two replacements", true, replace(1), replace(2)},
+		{"a replacement and a report", true, replace(1), looking},
 		{"a replacement and the end", true, replace(1), mined(2)},
 		{"a replacement and a payment elsewhere", true, replace(2), elsewhere},
 		{"the end and a payment elsewhere", true, mined(2), elsewhere},

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"database/sql"
 	"fmt"
 	"slices"
@@ -135,12 +136,12 @@ func (s *changeset) writeBatches() error {
 const owedBatch = "x.rebroadcast"
 
 // Of a wallet with nonces the lowest that is due.
-const lowestBatch = "x.status = 'confirming' AND " + owedBatch + " AND x.next_check_at <= {now} AND NOT EXISTS (SELECT 1 FROM @withdrawal_batches l " +
-	"WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND l.nonce < x.nonce AND l.next_check_at <= {now})"
+var lowestBatch = "x.status = 'confirming' AND " + owedBatch + " AND " + sendAgainAt("x") + " <= {now} AND NOT EXISTS (SELECT 1 FROM @withdrawal_batches l " +
+	"WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND l.nonce < x.nonce AND " + sendAgainAt("l") + " <= {now})"
 
 // dueBatches are the kinds of [withdrawal.BatchDue].
 var dueBatches = map[withdrawal.BatchDue]due{
-	withdrawal.DueBatchSend: {from: "@withdrawal_batches x", owner: "x.id", where: "x.status = 'confirming' AND " + owedBatch, at: "x.next_check_at",
+	withdrawal.DueBatchSend: {from: "@withdrawal_batches x", owner: "x.id", where: "x.status = 'confirming' AND " + owedBatch, at: sendAgainAt("x"),
 		first: lowestBatch, firstFrom: "@withdrawal_batches x", order: "x.next_check_at, x.id"},
 	withdrawal.DueBatchCheck: {from: "@withdrawal_batches x", owner: "x.id", where: "x.status = 'confirming'", at: "x.next_check_at", later: owedBatch,
 		order: "x.next_check_at, x.id"},
@@ -216,6 +217,74 @@ func (w withdrawals) earliestBatch(q store.DueBatches, late bool, after time.Tim
 		args = append(args, q.Chain.String())
 	}
 	return w.nextDue(nextBatchStatements[batchNextKey{q.Kind, late, q.Chain != uuid.Nil}], args...)
+}
+
+var batchLeases = leaseTable(batchTable)
+
+// RenewBatches implements [store.WithdrawalRecords].
+func (w withdrawals) RenewBatches(now time.Time, held ...store.BatchLease) (lost []uuid.UUID, err error) {
+	all := make([]renewal[uuid.UUID], len(held))
+	for i, l := range held {
+		all[i] = renewal[uuid.UUID]{l.Batch, l.Fence, l.Until}
+	}
+	return renew(w.tx, batchLeases, withdrawal.BatchMachine.Name(), now, all)
+}
+
+// listedBatches are the conditions of a list of batches by its kind. $4 to $6 are
+// chain, wallet and holder, NULL for any; $7 is now.
+var listedBatches = func() map[listKey]*statement {
+	member := "x.status = 'confirming' AND EXISTS (SELECT 1 FROM @withdrawal_queue j JOIN @withdrawal_requests q ON q.id = j.withdrawal_request_id WHERE j.batch_id = x.id AND "
+	all := map[listKey]*statement{}
+	for by, where := range map[withdrawal.ListKind]string{
+		0: "true", withdrawal.ListOpen: "x.status = 'confirming'", withdrawal.ListReview: member + "j.review)", withdrawal.ListHeld: member + "q.held)",
+		withdrawal.ListLeaseEnded:   "x.status = 'confirming' AND x.lease_until <= $7",
+		withdrawal.ListCheckOverdue: "x.status = 'confirming' AND x.next_check_at < $7",
+	} {
+		for _, backwards := range []bool{false, true} {
+			all[listKey{by.String(), backwards}] = &statement{text: listText("SELECT x.id FROM @withdrawal_batches x WHERE "+where+" AND (x.chain_id = $4 OR $4 IS NULL) "+
+				"AND (x.operation_wallet_address_id = $5 OR $5 IS NULL) AND (x.lease_holder = $6 OR $6 IS NULL)", "x.", backwards)}
+		}
+	}
+	return all
+}()
+
+// ListBatches implements [store.WithdrawalRecords].
+func (w withdrawals) ListBatches(q store.ListBatches) ([]withdrawal.Payout, error) {
+	if err := cmp.Or(store.CheckLimit(q.Limit), q.Check()); err != nil || q.User != uuid.Nil {
+		return nil, err
+	}
+	var after *withdrawal.Request
+	if q.After != nil {
+		after = &withdrawal.Request{ID: q.After.ID, CreatedAt: q.After.CreatedAt}
+	}
+	args := append(placeOf(after, q.Backwards), int64(q.Limit), maybe(&q.Chain), maybe(&q.Wallet), maybe(&q.Holder))
+	if q.Kind == withdrawal.ListLeaseEnded || q.Kind == withdrawal.ListCheckOverdue {
+		args = append(args, q.Now)
+	}
+	ids, err := firstColumn[uuid.UUID](w.tx, listedBatches[listKey{q.Kind.String(), q.Backwards}], args...)
+	if err != nil {
+		return nil, err
+	}
+	all, _, err := readable(w.tx, ids, w.Batches)
+	return all, err
+}
+
+// What the index has is in lower case; whether a form is, Go says.
+var versionsByHash = statement{text: fmt.Sprintf("SELECT DISTINCT t.batch_id, t.tx_hash FROM @withdrawal_batch_txs t WHERE lower(t.tx_hash) IN (lower($1), '0x' || lower($1)) "+
+	"ORDER BY 1 LIMIT %d", store.MaxPage)}
+
+// BatchesByHash implements [store.WithdrawalRecords].
+func (w withdrawals) BatchesByHash(hash string) (batches []uuid.UUID, err error) {
+	var batch uuid.UUID
+	var found string
+	err = w.read(&versionsByHash, nil, func(rows *sql.Rows) error {
+		err := rows.Scan(&batch, &found)
+		if err == nil && statemachine.SameHash(found, hash) {
+			batches = append(batches, batch)
+		}
+		return err
+	}, statemachine.HashForm(hash))
+	return slices.Compact(batches), err
 }
 
 // BatchIDs implements [store.WithdrawalRecords].

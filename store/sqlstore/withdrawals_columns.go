@@ -100,7 +100,8 @@ var batchTable = newTable(table[withdrawal.Batch]{
 			{"gas_price text", maybe(&b.GasPrice)}, {"ended_at time", maybe(&b.EndedAt)}, {"version int", always(&b.Version)}}
 	},
 	outside: func(b *withdrawal.Batch) list {
-		return list{{"next_check_at time", maybe(&b.NextCheckAt)}, {"rebroadcast bool", always(&b.Rebroadcast)}}
+		return list{{"next_check_at time", maybe(&b.NextCheckAt)}, {"rebroadcast bool", always(&b.Rebroadcast)}, {"lease_holder text", maybe(&b.Lease.Holder)},
+			{"lease_fence int", always(&b.Lease.Fence)}, {leaseUntil, maybe(&b.Lease.Until)}}
 	},
 })
 

@@ -95,6 +95,16 @@ func drives(f withdrawal.Filter) (by string, jobs bool) {
 	return "", false
 }
 
+// placeOf is where a page begins: behind a row, or at an end for nil.
+func placeOf(after *withdrawal.Request, backwards bool) []any {
+	if after == nil && backwards {
+		after = &withdrawal.Request{ID: uuid.Max, CreatedAt: time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC)}
+	} else if after == nil {
+		after = new(withdrawal.Request)
+	}
+	return []any{after.CreatedAt, after.ID.String()}
+}
+
 // List implements [store.WithdrawalRecords].
 func (w withdrawals) List(q store.ListWithdrawals) ([]withdrawal.Withdrawal, error) {
 	if err := store.CheckLimit(q.Limit); err != nil {
@@ -103,14 +113,8 @@ func (w withdrawals) List(q store.ListWithdrawals) ([]withdrawal.Withdrawal, err
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
-	after := q.After
-	if after == nil && q.Backwards {
-		after = &withdrawal.Request{ID: uuid.Max, CreatedAt: time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC)}
-	} else if after == nil {
-		after = new(withdrawal.Request)
-	}
 	by, jobs := drives(q.Filter)
-	args := []any{after.CreatedAt, after.ID.String(), int64(q.Limit)}
+	args := append(placeOf(q.After, q.Backwards), int64(q.Limit))
 	if by != "" {
 		args = append(args, maybe(&q.User), maybe(&q.Chain))
 	}

@@ -61,8 +61,8 @@ func everyBatchField[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 			first.Nonce, first.ChainNonce, first.HasChainNonce = 7, 7, true
 		}
 		l.do(first)
-		l.do(withdrawal.BatchSent{By: by(withdrawal.WithdrawalWorker, l.tick()), Hash: first.Hash, Done: true},
-			withdrawal.BatchMissing{By: by(withdrawal.ConfirmationWorker, l.tick())})
+		l.do(withdrawal.BatchSent{By: by(withdrawal.WithdrawalWorker, l.tick()), Fence: 1, Hash: first.Hash, Done: true},
+			withdrawal.BatchMissing{By: by(withdrawal.ConfirmationWorker, l.tick())}, withdrawal.BatchClaimed{By: by(withdrawal.WithdrawalWorker, l.tick())})
 		l.do(replacedBatch(&l.a, l.tick(), "v2", 1))
 		l.do(minedBatch(&l.a, l.tick(), l.a.Batch.TxHash, 0))
 		for i, m := range l.a.Members {

@@ -88,6 +88,24 @@ func versionedPayouts[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) *
 		outside: map[string]func(*withdrawal.Payout){
 			"next check":  func(b *withdrawal.Payout) { b.Batch.NextCheckAt = b.Batch.NextCheckAt.Add(tick) },
 			"rebroadcast": func(b *withdrawal.Payout) { b.Batch.Rebroadcast = !b.Batch.Rebroadcast },
+			"holder":      func(b *withdrawal.Payout) { b.Batch.Lease.Holder += "x" },
+			"fence":       func(b *withdrawal.Payout) { b.Batch.Lease.Fence-- },
+		},
+		lease: func(b *withdrawal.Payout) *statemachine.Lease { return &b.Batch.Lease },
+		renew: func(tx T, now time.Time, b *withdrawal.Payout, fence int64, until time.Time) (bool, error) {
+			lost, err := tx.Withdrawals().RenewBatches(now, store.BatchLease{Batch: b.Batch.ID, Fence: fence, Until: until})
+			return len(lost) > 0, err
+		},
+		revoke: func(ctx context.Context, of statemachine.Revocation) (int, error) {
+			jobs, err := w.service.List(ctx, store.ListWithdrawals{Filter: withdrawal.Filter{Holder: of.Holder}, Limit: store.MaxPage})
+			if err != nil {
+				return 0, err
+			}
+			n, err := w.service.Revoke(ctx, withdrawal.By{Actor: "op", Role: withdrawal.Operator}, of)
+			if n > 0 {
+				pool.free = nil // they were given back too
+			}
+			return n - min(n, len(jobs)), err
 		},
 		also:       func(t testing.TB) []withdrawal.Payout { return w.owed(t, start) },
 		sharedFeed: true,
@@ -177,16 +195,18 @@ func (p *pool) stages() []payoutStage {
 		return withdrawal.BatchLooking{By: by(withdrawal.ConfirmationWorker, at)}
 	}
 	return []payoutStage{
-		{name: "a batch on file", events: made, touch: touch, rivals: mined},
+		{name: "a batch on file", events: made, touch: touch, rivals: func(b *withdrawal.Payout, i int) withdrawal.BatchEvent {
+			return replacedBatch(b, start, fmt.Sprint("replacement ", i), i%2)
+		}},
 		{name: "a batch that was sent", touch: touch,
 			events: func(id uuid.UUID) []withdrawal.BatchEvent {
 				all := made(id)
-				return append(all, withdrawal.BatchSent{By: workerAt(start.Add(time.Minute)), Hash: all[0].(withdrawal.BatchPrepared).Hash, Done: true})
+				return append(all, withdrawal.BatchSent{By: workerAt(start.Add(time.Minute)), Fence: 1, Hash: all[0].(withdrawal.BatchPrepared).Hash, Done: true})
 			},
-			rivals: func(b *withdrawal.Payout, i int) withdrawal.BatchEvent {
-				e := replacedBatch(b, start, fmt.Sprint("replacement ", i), i%2)
-				return e
-			}},
+			claim: func(b *withdrawal.Payout) withdrawal.BatchEvent {
+				return withdrawal.BatchClaimed{By: workerAt(start.Add(time.Minute))}
+			},
+			rivals: mined},
 	}
 }
 
@@ -215,7 +235,7 @@ func paysOf(members []withdrawal.Withdrawal) (all []withdrawal.Pay) {
 func replacedBatch(b *withdrawal.Payout, at time.Time, hash string, member int) withdrawal.BatchReplaced {
 	who := workerAt(at)
 	who.Version = b.Batch.Version
-	return withdrawal.BatchReplaced{By: who, Hash: hash + " of " + b.Batch.ID.String(), Raw: []byte{1}, Pays: paysOf(b.Members)[member : member+1]}
+	return withdrawal.BatchReplaced{By: who, Fence: b.Batch.Lease.Fence, Hash: hash + " of " + b.Batch.ID.String(), Raw: []byte{1}, Pays: paysOf(b.Members)[member : member+1]}
 }
 
 // minedBatch shows what a version pays to those that have it on file, from the

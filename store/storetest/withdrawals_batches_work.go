@@ -69,8 +69,8 @@ func fullBatch[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 		t.Fatal(err)
 	}
 	r := replacedBatch(&b, time.Time{}, "without one", 0)
-	r.Pays = paysOf(b.Members)[1:]
-	if b, err = w.service.Batch(ctx, e.Batch, r, withdrawal.BatchSent{By: r.By, Hash: r.Hash, Done: true}); err != nil {
+	r.Actor, r.Pays = "builder", paysOf(b.Members)[1:]
+	if b, err = w.service.Batch(ctx, e.Batch, r, withdrawal.BatchSent{By: r.By, Fence: r.Fence, Hash: r.Hash, Done: true}); err != nil {
 		t.Fatal(err)
 	}
 	if b, err = w.service.Batch(ctx, e.Batch, minedBatch(&b, time.Time{}, r.Hash, 0)); err != nil {
@@ -182,7 +182,7 @@ func batchWorkers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 				t.Fatal(err)
 			}
 			sent[b.Batch.TxHash] = true
-			built = append(built, store.BatchResult{Batch: e.Batch, Events: []withdrawal.BatchEvent{withdrawal.BatchSent{By: workerAt(time.Time{}), Hash: e.Hash, Done: true}}})
+			built = append(built, store.BatchResult{Batch: e.Batch, Events: []withdrawal.BatchEvent{withdrawal.BatchSent{By: e.By, Fence: b.Batch.Lease.Fence, Hash: e.Hash, Done: true}}})
 		}
 	}
 	if _, _, err := builder.Turn(ctx, built, 0); err != nil {

@@ -263,9 +263,13 @@ func (w *batchWorld) replace() {
 		}
 	}
 	by := w.by(withdrawal.WithdrawalWorker)
+	if !w.chance(4, "without a claim") {
+		w.say(b.Batch.ID, withdrawal.BatchClaimed{By: by})
+	}
+	fence := w.payout(b.Batch.ID).Batch.Lease.Fence
 	by.Version = b.Batch.Version
 	tx := w.tx(int(b.Batch.Nonce), b.Batch.ID, members)
-	w.keep(tx, w.say(b.Batch.ID, withdrawal.BatchReplaced{By: by, Pays: payOf(members), Hash: tx.hash, Raw: []byte{2}}))
+	w.keep(tx, w.say(b.Batch.ID, withdrawal.BatchReplaced{By: by, Fence: fence, Pays: payOf(members), Hash: tx.hash, Raw: []byte{2}}))
 }
 
 func (w *batchWorld) send() {
@@ -273,7 +277,7 @@ func (w *batchWorld) send() {
 		tx := rapid.SampledFrom(w.txs).Draw(w.T, "sent")
 		tx.sent = true
 		if tx.batch != uuid.Nil && !tx.foreign {
-			w.say(tx.batch, withdrawal.BatchSent{By: w.by(withdrawal.WithdrawalWorker), Hash: tx.hash, Done: true})
+			w.say(tx.batch, withdrawal.BatchSent{By: w.by(withdrawal.WithdrawalWorker), Fence: w.payout(tx.batch).Batch.Lease.Fence, Hash: tx.hash, Done: true})
 		}
 	}
 }

@@ -1,0 +1,233 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/worker"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// batchLists: each filter lists what its function says of the stored batches.
+func batchLists[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	all := w.owed(t, start)
+	op := operatorAt(start)
+	claimed := withdrawal.BatchClaimed{By: workerAt(all[0].Batch.Lease.Until)}
+	claimed.Actor = "worker-2"
+	for i, ev := range []withdrawal.BatchEvent{claimed, withdrawal.BatchSent{By: workerAt(start), Fence: 1, Hash: all[1].Batch.TxHash, Done: true}, minedBatch(&all[2], start, all[2].Batch.TxHash, 0)} {
+		if _, err := w.service.Batch(ctx, all[i].Batch.ID, ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.do(t, all[1].Members[0].Request.ID, withdrawal.Held{By: op, Reason: "look"})
+	if _, err := w.service.Batch(ctx, all[3].Batch.ID, withdrawal.BatchCannotTell{By: by(withdrawal.ConfirmationWorker, start), Other: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	moments := []time.Time{start}
+	for i := range all {
+		var err error
+		if all[i], err = w.service.GetBatch(ctx, all[i].Batch.ID); err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []time.Time{all[i].Batch.Lease.Until, all[i].Batch.NextCheckAt} {
+			if !at.IsZero() {
+				moments = append(moments, at.Add(-tick), at, at.Add(tick))
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b withdrawal.Payout) int { return withdrawal.CompareListedBatches(&a.Batch, &b.Batch) })
+	for _, kind := range append([]withdrawal.ListKind{0}, withdrawal.ListKind(0).Values()...) {
+		listed := 0
+		for _, now := range moments {
+			for _, f := range []withdrawal.Filter{{}, {Chain: all[0].Batch.Chain}, {Wallet: all[3].Batch.Wallet}, {Holder: worker1}, {Holder: "worker-2", Chain: all[0].Batch.Chain}, {User: aUser}} {
+				f.Kind = kind
+				listed += w.listedBatches(t, all, f, now)
+			}
+		}
+		if listed == 0 {
+			t.Errorf("nothing is ever listed by kind %v: the rule is not tested", kind)
+		}
+	}
+	for name, q := range map[string]store.ListBatches{"no limit": {}, "a limit too high": {Limit: store.MaxPage + 1},
+		"no such kind": {Limit: 1, Filter: withdrawal.Filter{Kind: 99}}, "a NUL": {Limit: 1, Filter: withdrawal.Filter{Holder: "a\x00"}}} {
+		if _, err := w.service.ListBatches(ctx, q); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func (w *withdrawals[T]) listedBatches(t testing.TB, stored []withdrawal.Payout, f withdrawal.Filter, now time.Time) int {
+	t.Helper()
+	var want []uuid.UUID
+	for i := range stored {
+		if f.HasBatch(&stored[i], now) {
+			want = append(want, stored[i].Batch.ID)
+		}
+	}
+	for _, backwards := range []bool{false, true} {
+		if backwards {
+			slices.Reverse(want)
+		}
+		var got []uuid.UUID
+		for q := (store.ListBatches{Filter: f, Now: now, Backwards: backwards, Limit: 2}); ; {
+			page, err := w.service.ListBatches(ctx, q)
+			if err != nil {
+				t.Fatalf("%+v: %v", f, err)
+			}
+			for i := range page {
+				got, q.After = append(got, page[i].Batch.ID), &page[i].Batch
+			}
+			if len(page) < q.Limit {
+				break
+			}
+		}
+		equalIDs(t, fmt.Sprintf("batches of %+v at %v, backwards %v", f, now.Sub(start), backwards), got, want)
+	}
+	return len(want)
+}
+
+func batchesByHash[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	e := batchOf(w.id(), start, w.behind(t, 2)...)
+	e.Hash = "0xAbCd" + strings.ReplaceAll(e.Batch.String(), "-", "")
+	b, err := w.service.Batch(ctx, e.Batch, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := replacedBatch(&b, start, "", 0)
+	nobody.Pays, nobody.Hash = nil, "Cancel"+e.Hash
+	if b, err = w.service.Batch(ctx, e.Batch, nobody); err != nil || len(b.Txs) != 2 {
+		t.Fatal(err)
+	}
+	for hash, found := range map[string]bool{e.Hash: true, strings.ToLower(e.Hash[2:]): true, strings.ToUpper(e.Hash): statemachine.SameHash(strings.ToUpper(e.Hash), e.Hash),
+		nobody.Hash: true, strings.ToLower(nobody.Hash): false, "nobody's": false} {
+		var want []uuid.UUID
+		if found {
+			want = []uuid.UUID{e.Batch}
+		}
+		if got, err := w.service.BatchesByHash(ctx, hash); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s is of %v, %v", hash, got, err)
+		}
+	}
+}
+
+func batchJournal[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	e := batchOf(w.id(), start, w.behind(t, 2)...)
+	b, err := w.service.Batch(ctx, e.Batch, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ev := minedBatch(&b, start, "another", 0)
+	for _, role := range []withdrawal.Role{withdrawal.ConfirmationWorker, withdrawal.Operator} { // who is no operator is not kept
+		ev.By, ev.Reason = by(role, start), "seen"
+		if _, err = w.service.Batch(ctx, e.Batch, ev); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Fatal(err)
+		}
+	}
+	page, _, failed := w.service.Refusals(ctx, 0, 10)
+	if failed != nil || len(page) != 1 || page[0].At.IsZero() {
+		t.Fatalf("the journal: %+v, %v", page, failed)
+	}
+	page[0].At = time.Time{}
+	same(t, "the journal", page[0], withdrawal.Refused{Request: e.Batch, Event: "BatchMined", Actor: "olga", Role: withdrawal.Operator, Error: err.Error()})
+	if now, err := w.service.GetBatch(ctx, e.Batch); err != nil || now.Batch.Version != b.Batch.Version {
+		t.Errorf("it is at version %d, %v", now.Batch.Version, err)
+	}
+}
+
+func batchNonceAgain[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	e := batchOf(w.id(), start, w.behind(t, 2)...)
+	b, err := w.service.Batch(ctx, e.Batch, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err = w.service.Batch(ctx, e.Batch, replacedBatch(&b, start, "v2", 0)); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = w.service.Batch(ctx, e.Batch, minedBatch(&b, start, b.Batch.TxHash, 0)); err != nil {
+		t.Fatal(err)
+	}
+	due := b.Members[1].Job.ScheduledAt
+	again := w.do(t, b.Members[1].Request.ID, withdrawal.Claimed{By: workerAt(due)})
+	p := prepared(&again, due)
+	p.Nonce, p.ChainNonce, p.HasChainNonce = e.Nonce, e.Nonce, true
+	_, err = w.service.Do(ctx, again.Request.ID, p)
+	taken(t, err, withdrawal.ErrNonceTaken, b.Batch.Owner)
+}
+
+// batchGivenBack: of three members one has moved on; the others are given back, by
+// Release, by a panic, and by a worker that ends. What is sent is given back too.
+func batchGivenBack[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	for _, give := range []func(store.BatchSource, store.BatchWork) store.BatchResult{
+		store.BatchSource.Release,
+		func(s store.BatchSource, b store.BatchWork) store.BatchResult { return s.Panicked(b, "oops") },
+	} {
+		hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
+		w.putWallet(t, hot)
+		for range 3 {
+			w.pending(t, hot.Chain, time.Time{})
+		}
+		source := w.service.BatchPayments(hot.Chain, "builder", 10)
+		items, _, err := source.Turn(ctx, nil, 1)
+		if err != nil || len(items) != 1 {
+			t.Fatalf("%d items, %v", len(items), err)
+		}
+		m := items[0].Work.Members
+		w.do(t, m[1].Request.ID, withdrawal.Revoked{By: operatorAt(time.Time{}), Revocation: statemachine.Revocation{Holder: "builder", Reason: "its lease is another's"}})
+		if _, _, err := source.Turn(ctx, []store.BatchResult{give(source, items[0].Work)}, 0); !errors.Is(err, statemachine.ErrFenced) {
+			t.Errorf("one that is refused: %v", err)
+		}
+		for i := range m {
+			if now := w.get(t, m[i].Request.ID); now.Job.Status != withdrawal.JobPending {
+				t.Errorf("member %d is %v", i, now.Job.Status)
+			}
+		}
+	}
+	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
+	w.putWallet(t, hot)
+	w.pending(t, hot.Chain, time.Time{})
+	source := w.service.BatchPayments(hot.Chain, "builder", 10)
+	items, _, err := source.Turn(ctx, nil, 1)
+	if err != nil || len(items) != 1 {
+		t.Fatalf("%d items, %v", len(items), err)
+	}
+	e := batchOf(w.id(), time.Time{}, items[0].Work.Members...)
+	e.Actor = "builder"
+	if _, err := w.service.Batch(ctx, e.Batch, e); err != nil {
+		t.Fatal(err)
+	}
+	other := w.service.BatchPayments(hot.Chain, "other", 10)
+	if again, _, err := other.Turn(ctx, nil, 2); err != nil || len(again) > 0 {
+		t.Fatalf("another sends what its maker has: %d items, %v", len(again), err)
+	}
+	if err := source.(worker.Revoking).Revoke(ctx); err != nil { // it begins anew
+		t.Fatal(err)
+	}
+	items, _, err = other.Turn(ctx, nil, 2)
+	if err != nil || len(items) != 1 || items[0].Work.Payout.Batch.ID != e.Batch {
+		t.Fatalf("%d items after it was given back, %v", len(items), err)
+	}
+	if again, _, err := source.Turn(ctx, nil, 2); err != nil || len(again) > 0 {
+		t.Fatalf("two workers send one batch: %d items, %v", len(again), err)
+	}
+	if err := other.Renew(ctx, items); err != nil {
+		t.Errorf("who has it: %v", err)
+	}
+	if _, _, err := other.Turn(ctx, []store.BatchResult{other.Release(items[0].Work)}, 0); err != nil {
+		t.Error(err)
+	}
+	var lost *worker.LostError
+	if err := other.Renew(ctx, items); !errors.As(err, &lost) {
+		t.Errorf("given back: %v", err)
+	}
+	if b, err := w.service.GetBatch(ctx, e.Batch); err != nil || b.Batch.Lease.Holder != "" || b.Batch.Rebroadcast {
+		t.Errorf("given back, it is leased to %q, to be sent again %v, %v", b.Batch.Lease.Holder, b.Batch.Rebroadcast, err)
+	}
+}
