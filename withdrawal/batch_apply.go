@@ -301,7 +301,7 @@ func (c *batchStep) replace(e *BatchReplaced) error {
 			if err := s.evidence(); err != nil { // loaded
 				return err
 			}
-			if err := s.wellAdded(&tx); err != nil {
+			if err := s.wellFormed(&tx); err != nil {
 				return err
 			}
 			if !s.Old.exclusiveWithLive(&tx) {
