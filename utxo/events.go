@@ -93,8 +93,10 @@ type Observed struct {
 	By
 	Txs []*wire.MsgTx
 	// Seq is the number of this reading, higher than that of any before it in
-	// this store, whatever the source: an old one changes nothing. 0 draws the
-	// next number when the list is planned; then a repetition changes nothing.
+	// this store, whatever the source: nothing wins against what was observed
+	// at the same number or later, which is [ErrStale]. A reading may come in
+	// parts of one number; of two in it that conflict the first wins. 0 draws
+	// the next number when the list is planned.
 	Seq int64
 	Tip chainhash.Hash // zero for an empty chain
 }

@@ -239,6 +239,9 @@ func (pl *plan) observe(ev Observed) error {
 	for _, i := range parentsFirst(txs, at) {
 		s := &txs[i]
 		if v := pl.graph.vertices[s.hash]; v != nil && v.status != 0 && seq <= v.seq {
+			if v.listed = v.status == Published; v.listed {
+				s.take(taken)
+			}
 			continue
 		}
 		err := s.free(taken, out)
@@ -249,9 +252,7 @@ func (pl *plan) observe(ev Observed) error {
 		}
 		switch {
 		case err == nil:
-			for _, op := range s.inputs {
-				taken[op] = s.hash
-			}
+			s.take(taken)
 		case isRefusal(err):
 			refused(index[i], s.hash, err)
 		default:
@@ -263,6 +264,13 @@ func (pl *plan) observe(ev Observed) error {
 		pl.set.Seq = SeqChange{last, seq}
 	}
 	return nil
+}
+
+// take notes that a list has placed s, or shows again what it placed before.
+func (s *seen) take(taken map[wire.OutPoint]chainhash.Hash) {
+	for _, op := range s.inputs {
+		taken[op] = s.hash
+	}
 }
 
 // free refuses what shares an input with what the same list has placed, and the

@@ -20,7 +20,8 @@ func (e evidence) block() bool { return e.height != Unconfirmed }
 // not published (the lift) become published and take their inputs; their live
 // rivals lose, with all live descendants. It refuses when an ancestor is an
 // orphaned coinbase, when the transaction conflicts with itself or an ancestor,
-// when the confirmed chain spends an input, and when a rival was observed later.
+// when the confirmed chain spends an input, and when a rival was not observed
+// before it.
 func (pl *plan) place(t *vertex, ev evidence) error {
 	lift, err := pl.lift(t)
 	if err != nil {
@@ -36,11 +37,13 @@ func (pl *plan) place(t *vertex, ev evidence) error {
 		return err
 	}
 	for _, l := range losers {
-		switch {
-		case l.listed:
+		if l.listed {
 			return pl.refuse(t, ErrInputSpent, l.hash.String()+" of the same list conflicts with it")
-		case ev.seq > 0 && l.seq > ev.seq:
-			return pl.refuse(t, ErrStale, l.hash.String()+", which would lose, was observed later")
+		}
+	}
+	for _, l := range losers {
+		if ev.seq > 0 && l.seq >= ev.seq { // of one reading the first wins
+			return pl.refuse(t, ErrStale, l.hash.String()+", which would lose, was not observed before")
 		}
 	}
 	if !ev.block() {

@@ -196,7 +196,10 @@ func (w *world) mempool() {
 	tip, _ := w.tip()
 	seq := int64(0)
 	if w.odds(1, 3) {
-		w.seq = max(w.seq, w.model.seq) + 1
+		w.seq = max(w.seq, w.model.seq)
+		if w.seq == 0 || w.odds(2, 3) { // otherwise it is a part of the last reading
+			w.seq++
+		}
 		seq = w.seq
 	}
 	w.emit(utxo.Observed{Txs: list, Seq: seq, Tip: tip, By: utxo.By{At: w.now}})

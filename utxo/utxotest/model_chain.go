@@ -81,6 +81,9 @@ func (m *Model) observed(ev utxo.Observed) error {
 	for _, i := range parentsFirst(good) {
 		f := m.fact(good[i], ev.At)
 		if f.status != 0 && seq <= f.seq {
+			if f.status == utxo.Published {
+				listed = append(listed, f)
+			}
 			continue
 		}
 		if slices.ContainsFunc(out, func(h chainhash.Hash) bool { return isChild(f.tx, h) }) {

@@ -139,7 +139,7 @@ func (m *Model) mayPend(r *fact, replaced []*fact, ev utxo.Submitted) error {
 	}
 	if len(replaced) > 0 || unconfirmed > 1 {
 		lift := m.lift(r)
-		if err := conflict(lift, m.withDescendants(m.rivals(lift)), 0); err != nil {
+		if err := conflict(lift, m.withDescendants(m.rivals(lift))); err != nil {
 			return err
 		}
 	}

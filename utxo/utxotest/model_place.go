@@ -28,12 +28,17 @@ func (m *Model) place(t *fact, e evidence) error {
 	}
 	rivals := m.rivals(lift)
 	losers := m.withDescendants(rivals)
-	if err := conflict(lift, losers, e.seq); err != nil {
+	if err := conflict(lift, losers); err != nil {
 		return err
 	}
 	for _, loser := range losers {
 		if slices.Contains(e.listed, loser) {
 			return fmt.Errorf("%w: %s is in the same list", utxo.ErrInputSpent, loser.hash)
+		}
+	}
+	for _, loser := range losers {
+		if e.seq > 0 && loser.seq >= e.seq {
+			return fmt.Errorf("%w: %s, which would lose, was not seen before", utxo.ErrStale, loser.hash)
 		}
 	}
 	if !e.block {
@@ -83,7 +88,7 @@ func taker(loser *fact, lift []*fact) *fact {
 }
 
 // conflict says why the transactions of lift may not win.
-func conflict(lift, losers []*fact, seq int64) error {
+func conflict(lift, losers []*fact) error {
 	for i, r := range lift {
 		if spentTwice(r.tx) {
 			return fmt.Errorf("%w: %s spends an outpoint twice", utxo.ErrSelfConflict, r.hash)
@@ -104,11 +109,6 @@ func conflict(lift, losers []*fact, seq int64) error {
 	for _, loser := range losers {
 		if loser.confirmed() {
 			return fmt.Errorf("%w: by %s", utxo.ErrSpentByConfirmed, loser.hash)
-		}
-	}
-	for _, loser := range losers {
-		if seq > 0 && loser.seq > seq {
-			return fmt.Errorf("%w: %s, which would lose, was seen later", utxo.ErrStale, loser.hash)
 		}
 	}
 	return nil

@@ -27,13 +27,12 @@ var Conflicts = []Scenario{
 		observe b 5
 		observe a 4 => stale
 		tx? 1 a absent
-		observe a 5
-		tx? 1 a published
+		observe a 5 => stale # of one reading the first wins
 		observe b 5          # known already
-		tx? 1 b replaced
-		observe b 6
 		tx? 1 b published
-		tx? 1 a replaced`},
+		observe a 6
+		tx? 1 a published
+		tx? 1 b replaced`},
 	{"an observation at another tip is out of date", `
 		open 1 0
 		tx a: x -> main

@@ -411,6 +411,25 @@ var Several = []Scenario{
 		tx? 2 a replaced
 		coin? 1 p:0 spent e
 		balance? 2 unconfirmed=3`},
+	{"a reading that is delivered again, or in two parts, has the same winner", `
+		open 1 0
+		tx a: x -> main=5
+		tx b: x -> main=4
+		tx p: y -> main
+		tx c: p:0 -> main
+		tx r: y -> main
+		mempool 7: a b => b input-spent
+		mempool 7: a b => b input-spent
+		mempool 7: b => b stale
+		tx? 1 a published
+		observe p 1
+		mempool 8: c r => r input-spent
+		mempool 8: c r => r input-spent
+		mempool 8: r => r stale
+		tx? 1 c published
+		mempool 9: b
+		mempool 9: a b => a stale   # what lost to the same reading
+		tx? 1 b published`},
 	{"a list at another tip does nothing", `
 		open 1 0
 		tx a: x -> main=5
