@@ -84,6 +84,7 @@ func (s syntax) expand(text string) string {
 type statement struct {
 	rows, each, set, text string
 	once                  bool
+	key                   int // how many of the first columns of rows name a row, in a refusal
 }
 
 var walkStep = regexp.MustCompile(`\{walk [^}]*\}`)

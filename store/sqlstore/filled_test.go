@@ -46,6 +46,9 @@ func TestAFilledDatabaseOfEveryVersionGoesOn(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		all := newDatabase(t, d).numbers(t)
 		versions := []int64{3, 11, all[len(all)-2]} // wallets and withdrawals are there from 3 on, swaps from 11
+		if d == sqlstore.Postgres {
+			versions = []int64{3, all[len(all)-2]}
+		}
 		if os.Getenv("SETTLE_SOAK") != "" {
 			versions = all[3 : len(all)-1]
 		}

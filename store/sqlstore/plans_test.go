@@ -35,6 +35,7 @@ var daily = map[string]*statement{
 func TestNoPlanReadsAWholeTable(t *testing.T) {
 	for _, d := range []Dialect{SQLite, Postgres} {
 		t.Run(d.String(), func(t *testing.T) {
+			t.Parallel()
 			_, _, syn, conn := migrated(t, d)
 			fill(t, conn, syn)
 			for name, st := range daily {
@@ -65,6 +66,7 @@ var (
 func noPlanReadsAll(t *testing.T, statements func(Dialect) map[string]*statement, all, onceOver *regexp.Regexp, fill func(*testing.T, *sql.Conn, syntax, int)) {
 	for _, d := range []Dialect{SQLite, Postgres} {
 		t.Run(d.String(), func(t *testing.T) {
+			t.Parallel()
 			_, _, syn, conn := migrated(t, d)
 			check := func(when string, but *regexp.Regexp) {
 				for name, st := range statements(d) {

@@ -122,7 +122,6 @@ func TestOpenRefusesASmallPool(t *testing.T) {
 // Where the host uses its limit up itself, Open says so instead of hanging.
 func TestOpenDoesNotHangOnAUsedUpPool(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		t.Parallel() // both wait
 		ctx, db := context.Background(), newDatabase(t, d)
 		db.migrate(t)
 		db.SetMaxOpenConns(6)

@@ -109,10 +109,14 @@ func session(t testing.TB, db *sql.DB) *sql.Conn {
 	return conn
 }
 
-// both runs a test on each dialect.
+// both runs a test on each dialect, on both at once: one is this process's work,
+// the other one the server's.
 func both(t *testing.T, test func(t *testing.T, d sqlstore.Dialect)) {
 	for _, d := range []sqlstore.Dialect{sqlstore.SQLite, sqlstore.Postgres} {
-		t.Run(d.String(), func(t *testing.T) { test(t, d) })
+		t.Run(d.String(), func(t *testing.T) {
+			t.Parallel()
+			test(t, d)
+		})
 	}
 }
 

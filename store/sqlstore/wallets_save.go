@@ -56,26 +56,26 @@ func (w wallets) saveSeq(set *utxo.ChangeSet) error {
 }
 
 var (
-	insertBlocks = statement{rows: "block_height int, block_hash bytes, prev_hash bytes, block_time time", text: "INSERT INTO @blocks (block_height, block_hash, prev_hash, block_time) " +
+	insertBlocks = statement{key: 1, rows: "block_height int, block_hash bytes, prev_hash bytes, block_time time", text: "INSERT INTO @blocks (block_height, block_hash, prev_hash, block_time) " +
 		"SELECT r.block_height, r.block_hash, r.prev_hash, r.block_time FROM {rows}"}
 	deleteBlock = statement{text: "DELETE FROM @blocks WHERE block_height = $1 AND block_hash = $2 AND block_height = (SELECT max(block_height) FROM @blocks)"}
 
-	insertWallets = statement{rows: "id int, birth_height int, scanned_to int, follows_tip bool, announced int", text: "INSERT INTO @wallets (id, birth_height, scanned_to, follows_tip, announced) " +
+	insertWallets = statement{key: 1, rows: "id int, birth_height int, scanned_to int, follows_tip bool, announced int", text: "INSERT INTO @wallets (id, birth_height, scanned_to, follows_tip, announced) " +
 		"SELECT r.id, r.birth_height, r.scanned_to, r.follows_tip, r.announced FROM {rows}"}
-	updateWallets = statement{rows: "id int, old int, followed bool, was int, scanned_to int, follows_tip bool, announced int", text: "UPDATE @wallets AS w SET " +
+	updateWallets = statement{key: 1, rows: "id int, old int, followed bool, was int, scanned_to int, follows_tip bool, announced int", text: "UPDATE @wallets AS w SET " +
 		"scanned_to = r.scanned_to, follows_tip = r.follows_tip, announced = r.announced FROM {rows} " +
 		"WHERE w.id = r.id AND w.follows_tip = r.followed AND (r.followed OR w.scanned_to = r.old) AND w.announced = r.was"}
-	insertScans = statement{rows: "wallet_id int, scan_id int, scanned_to int", text: "INSERT INTO @wallet_scans (wallet_id, scan_id, scanned_to) " +
+	insertScans = statement{key: 2, rows: "wallet_id int, scan_id int, scanned_to int", text: "INSERT INTO @wallet_scans (wallet_id, scan_id, scanned_to) " +
 		"SELECT r.wallet_id, r.scan_id, r.scanned_to FROM {rows}"}
-	updateScans = statement{rows: "wallet_id int, scan_id int, old int, scanned_to int", text: "UPDATE @wallet_scans AS s SET scanned_to = r.scanned_to FROM {rows} " +
+	updateScans = statement{key: 2, rows: "wallet_id int, scan_id int, old int, scanned_to int", text: "UPDATE @wallet_scans AS s SET scanned_to = r.scanned_to FROM {rows} " +
 		"WHERE s.wallet_id = r.wallet_id AND s.scan_id = r.scan_id AND s.scanned_to = r.old"}
-	deleteScans = statement{rows: "wallet_id int, scan_id int, scanned_to int", text: "DELETE FROM @wallet_scans " +
+	deleteScans = statement{key: 2, rows: "wallet_id int, scan_id int, scanned_to int", text: "DELETE FROM @wallet_scans " +
 		"WHERE (wallet_id, scan_id, scanned_to) IN (SELECT r.wallet_id, r.scan_id, r.scanned_to FROM {rows})"}
-	insertOwners = statement{rows: "wallet_id int, owner_tag text, birth_height int", text: "INSERT INTO @wallet_owners (wallet_id, owner_tag, birth_height, scan_id) " +
+	insertOwners = statement{key: 2, rows: "wallet_id int, owner_tag text, birth_height int", text: "INSERT INTO @wallet_owners (wallet_id, owner_tag, birth_height, scan_id) " +
 		"SELECT r.wallet_id, r.owner_tag, r.birth_height, 0 FROM {rows}"}
-	updateOwners = statement{rows: "wallet_id int, owner_tag text, old int, birth_height int", text: "UPDATE @wallet_owners AS o SET birth_height = r.birth_height FROM {rows} " +
+	updateOwners = statement{key: 2, rows: "wallet_id int, owner_tag text, old int, birth_height int", text: "UPDATE @wallet_owners AS o SET birth_height = r.birth_height FROM {rows} " +
 		"WHERE o.wallet_id = r.wallet_id AND o.owner_tag = r.owner_tag AND o.birth_height = r.old"}
-	scanOwners = statement{rows: "wallet_id int, owner_tag text, scan_id int", text: "UPDATE @wallet_owners AS o SET scan_id = r.scan_id FROM {rows} " +
+	scanOwners = statement{key: 2, rows: "wallet_id int, owner_tag text, scan_id int", text: "UPDATE @wallet_owners AS o SET scan_id = r.scan_id FROM {rows} " +
 		"WHERE o.wallet_id = r.wallet_id AND o.owner_tag = r.owner_tag"}
 )
 
@@ -84,11 +84,7 @@ func (w wallets) insertBlocks(set *utxo.ChangeSet) error {
 	for _, b := range set.Connect {
 		rows.add(b.Height, b.Hash, b.Prev, b.Time)
 	}
-	what := "blocks"
-	if len(set.Connect) == 1 {
-		what = fmt.Sprintf("block %d", set.Connect[0].Height)
-	}
-	return w.writeAll(what, writing{&insertBlocks, rows})
+	return w.writeAll("blocks", writing{&insertBlocks, rows})
 }
 
 func (w wallets) saveWallets(set *utxo.ChangeSet) error {
@@ -149,29 +145,43 @@ func (t *tx) writeAll(what string, all ...writing) error {
 		}
 		n, err := t.write(a.statement, a.rows)
 		if err != nil {
-			return fmt.Errorf("%s: %w", what, err)
+			return fmt.Errorf("%s: %w", a.named(what), err)
 		}
-		if err := want(a.rows.len(), n, what); err != nil {
-			return err
+		if n != int64(a.rows.len()) {
+			return want(a.rows.len(), n, a.named(what))
 		}
 	}
 	return nil
 }
 
+// named names the first row of a batch by its key, as package utxo does.
+func (a writing) named(what string) string {
+	for i, v := range a.rows.values[:a.key] {
+		if hash, ok := v.([]byte); ok {
+			v, _ = chainhash.NewHash(hash)
+		}
+		what += fmt.Sprint([]string{" ", "/", ":"}[i], v)
+	}
+	if more := a.rows.len() - 1; a.key > 0 && more > 0 {
+		what += fmt.Sprintf(" and %d more", more)
+	}
+	return what
+}
+
 var (
-	insertTxs = statement{rows: "wallet_id int, tx_hash bytes, status text, block_height int, block_position int, is_coinbase bool, " +
+	insertTxs = statement{key: 2, rows: "wallet_id int, tx_hash bytes, status text, block_height int, block_position int, is_coinbase bool, " +
 		"first_seen time, seq int, label text, is_context bool, is_public bool, version int, raw_tx bytes, n int",
 		text: "INSERT INTO @transactions (wallet_id, tx_hash, status, block_height, block_position, is_coinbase, first_seen, seq, label, is_context, is_public, version, raw_tx) " +
 			"SELECT r.wallet_id, r.tx_hash, r.status, r.block_height, r.block_position, r.is_coinbase, r.first_seen, r.seq, r.label, r.is_context, r.is_public, r.version, r.raw_tx " +
 			"FROM {rows} ORDER BY r.n"}
-	insertInputs = statement{rows: "wallet_id int, tx_hash bytes, input_index int, prev_hash bytes, prev_index int",
+	insertInputs = statement{key: 3, rows: "wallet_id int, tx_hash bytes, input_index int, prev_hash bytes, prev_index int",
 		text: "INSERT INTO @tx_inputs (wallet_id, tx_id, input_index, prev_hash, prev_index) " +
 			"SELECT r.wallet_id, " + txOf("tx_hash") + ", r.input_index, r.prev_hash, r.prev_index FROM {rows}"}
 	// Most changes leave the height alone, and with it the indexes that have it.
-	restateTxs = statement{rows: "wallet_id int, tx_hash bytes, old int, status text, seq int, label text, is_context bool, is_public bool, version int",
+	restateTxs = statement{key: 2, rows: "wallet_id int, tx_hash bytes, old int, status text, seq int, label text, is_context bool, is_public bool, version int",
 		text: "UPDATE @transactions AS t SET status = r.status, seq = r.seq, label = r.label, is_context = r.is_context, is_public = r.is_public, version = r.version FROM {rows} " +
 			"WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND t.version = r.old"}
-	updateTxs = statement{rows: "wallet_id int, tx_hash bytes, old int, status text, block_height int, block_position int, seq int, label text, is_context bool, is_public bool, version int",
+	updateTxs = statement{key: 2, rows: "wallet_id int, tx_hash bytes, old int, status text, block_height int, block_position int, seq int, label text, is_context bool, is_public bool, version int",
 		text: "UPDATE @transactions AS t SET status = r.status, block_height = r.block_height, block_position = r.block_position, seq = r.seq, " +
 			"label = r.label, is_context = r.is_context, is_public = r.is_public, version = r.version FROM {rows} WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND t.version = r.old"}
 )
@@ -229,11 +239,11 @@ const (
 )
 
 var (
-	insertOutputs = statement{rows: "wallet_id int, tx_hash bytes, output_index int, amount int, script bytes, owner_tag text, spent_by bytes",
+	insertOutputs = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, amount int, script bytes, owner_tag text, spent_by bytes",
 		text: "INSERT INTO @utxos (wallet_id, tx_id, output_index, amount, script, owner_tag, spent_by_tx_id, spent_input_index) " +
 			"SELECT r.wallet_id, " + txOf("tx_hash") + ", r.output_index, r.amount, r.script, r.owner_tag, " + orNone("spent_by") + ", " + spendingInput +
 			" FROM {rows}"}
-	moveSpenders = statement{rows: "wallet_id int, tx_hash bytes, output_index int, old bytes, spent_by bytes",
+	moveSpenders = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, old bytes, spent_by bytes",
 		text: "UPDATE @utxos AS u SET spent_by_tx_id = " + orNone("spent_by") + ", spent_input_index = " + spendingInput +
 			" FROM {rows} WHERE u.id = " + rowOutput + " AND u.spent_by_tx_id IS NOT DISTINCT FROM " + orNone("old")}
 )
@@ -267,14 +277,14 @@ func (w wallets) moveSpenders(set *utxo.ChangeSet) error {
 }
 
 var (
-	insertEdges = statement{rows: "wallet_id int, loser bytes, winner bytes, declared bool", text: "INSERT INTO @tx_replacements " +
+	insertEdges = statement{key: 3, rows: "wallet_id int, loser bytes, winner bytes, declared bool", text: "INSERT INTO @tx_replacements " +
 		"(wallet_id, replaced_tx_id, replacement_tx_id, declared) SELECT r.wallet_id, " + txOf("loser") + ", " + txOf("winner") + ", r.declared FROM {rows}"}
-	insertLeases = statement{rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time",
+	insertLeases = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time",
 		text: "INSERT INTO @utxo_leases (wallet_id, utxo_id, lock_id, expires_at) SELECT r.wallet_id, " + rowOutput + ", r.lock_id, r.expires_at FROM {rows}"}
-	updateLeases = statement{rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time, old_lock bytes, old_end time",
+	updateLeases = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time, old_lock bytes, old_end time",
 		text: "UPDATE @utxo_leases AS l SET lock_id = r.lock_id, expires_at = r.expires_at FROM {rows} " +
 			"WHERE l.wallet_id = r.wallet_id AND l.utxo_id = " + rowOutput + " AND l.lock_id = r.old_lock AND l.expires_at = r.old_end"}
-	deleteLeases = statement{rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time",
+	deleteLeases = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time",
 		text: "DELETE FROM @utxo_leases WHERE (wallet_id, utxo_id, lock_id, expires_at) IN " +
 			"(SELECT r.wallet_id, " + rowOutput + ", r.lock_id, r.expires_at FROM {rows})"}
 )

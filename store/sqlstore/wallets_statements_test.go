@@ -33,7 +33,7 @@ func TestAHundredBlocksCostTheStatementsOfOne(t *testing.T) {
 	ctx := context.Background()
 	counts := map[string]int64{}
 	for _, wallets := range []int{2, 7} {
-		for _, blocks := range []int{1, 10, 100} {
+		for _, blocks := range []int{1, 100} {
 			_, db := newStore(t, sqlstore.Postgres)
 			config, err := pgx.ParseConfig(db.url)
 			if err != nil {

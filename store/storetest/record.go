@@ -273,12 +273,15 @@ func (s *subject[T, K, L, A, E, C]) snapshot(t failer, ids ...K) any {
 	return plain(t, all)
 }
 
-// everything writes one of each stage in tx, moves old, and makes delayed writes
-// happen.
+// everything writes one of a stage in tx, of each with the first, moves old, and
+// makes delayed writes happen.
 func (s *subject[T, K, L, A, E, C]) everything(tx T, g *stage[K, A, E], old A) error {
 	in := s.within(tx)
 	var ids []K
 	for i := range s.stages {
+		if of := &s.stages[i]; g != of && g != &s.stages[0] {
+			continue
+		}
 		id := s.newID()
 		if _, err := in.Do(ctx, id, s.stages[i].events(id)...); err != nil {
 			return fmt.Errorf("%s: %w", s.stages[i].name, err)

@@ -55,7 +55,7 @@ func dueAsDefined[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *
 			if len(moments) == 0 {
 				moments = []time.Time{start}
 			}
-			step, found := max(1, len(moments)/10), 0
+			step, found := max(1, len(moments)/usual(6, 10)), 0
 			for i := 0; i < len(moments); i += step {
 				for _, now := range []time.Time{moments[i].Add(-tick), moments[i], moments[i].Add(tick)} {
 					found += s.compareDue(t, &kind, all, now)

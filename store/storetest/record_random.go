@@ -117,7 +117,7 @@ func (s *subject[T, K, L, A, E, C]) population(t *testing.T) (ids []K) {
 			ids = append(ids, s.id(&a))
 		}
 	}
-	for seed := range usual(15, 80) {
+	for seed := range usual(10, 80) {
 		fixedRandom(t, seed, func(rt *rapid.T) {
 			h := s.draw(rt)
 			if s.setup != nil {

@@ -213,7 +213,7 @@ func follow[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subjec
 // are not the order in which they commit.
 func followWhileWriting[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
 	const writers = 6
-	each := usual(6, 15)
+	each := usual(4, 15)
 	g := &s.stages[0]
 	done := make(chan []error)
 	go func() {
