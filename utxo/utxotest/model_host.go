@@ -238,13 +238,16 @@ func (m *Model) giveUp(r *row) {
 }
 
 func (m *Model) revealed(ev utxo.OutputRevealed) error {
+	if ev.Birth < 0 || len(ev.Tag) > utxo.MaxTag {
+		return fmt.Errorf("%w: owner %q cannot be born at %d", statemachine.ErrInvalid, ev.Tag, ev.Birth)
+	}
 	r, err := m.mustRow(ev.ID)
 	if err != nil {
 		return err
 	}
 	w := m.wallet(r.wallet)
-	if int(ev.Index) >= len(r.tx.TxOut) || ev.Birth < 0 || len(ev.Tag) > utxo.MaxTag {
-		return fmt.Errorf("%w: %s has no output %d that %q can own", statemachine.ErrInvalid, r.hash, ev.Index, ev.Tag)
+	if int(ev.Index) >= len(r.tx.TxOut) {
+		return fmt.Errorf("%w: %s has no output %d", statemachine.ErrInvalid, r.hash, ev.Index)
 	}
 	if tag, ok := r.tags[ev.Index]; ok {
 		if tag != ev.Tag {

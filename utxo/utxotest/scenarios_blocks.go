@@ -229,7 +229,9 @@ var Blocks = []Scenario{
 		reveal 1 a:0 late 1
 		reveal 1 a:0 other 1 => illegal
 		reveal 1 a:7 late 1 => invalid
-		reveal 1 m:0 late 1 => not-found`},
+		reveal 1 m:0 late 1 => not-found
+		reveal 1 m:0 late -1 => invalid   # what an event says comes before what is stored
+		reveal 1 a:0 late -1 => invalid`},
 	{"a late owner catches up by itself", `
 		open 1 1
 		tx a: x -> main out
