@@ -84,6 +84,7 @@ func completed(w withdrawal.Withdrawal) bool {
 // A transaction that waits since the price of gas rose is replaced, once, by
 // one of the same nonce that pays enough.
 func TestStuckTransactionIsBumped(t *testing.T) {
+	t.Parallel()
 	o, request := byHand(t)
 	o.eventually(request, "confirming", confirming)
 	o.misbehave(node.Faults{Spike: 1000})
@@ -104,6 +105,7 @@ func TestStuckTransactionIsBumped(t *testing.T) {
 // Another transaction took the nonce: below the depth nothing happens, at depth
 // the payment is made with another nonce.
 func TestUsurpedNonceIsPaidAgainAtDepth(t *testing.T) {
+	t.Parallel()
 	o, request := byHand(t)
 	o.eventually(request, "confirming", confirming)
 	o.misbehave(node.Faults{Usurp: 1000})
@@ -126,6 +128,7 @@ func TestUsurpedNonceIsPaidAgainAtDepth(t *testing.T) {
 
 // A transaction that left the mempool is sent again: the same bytes.
 func TestDroppedTransactionIsSentAgain(t *testing.T) {
+	t.Parallel()
 	o, request := byHand(t)
 	o.eventually(request, "confirming", confirming)
 	o.misbehave(node.Faults{Drop: 1000})
@@ -148,6 +151,7 @@ func TestDroppedTransactionIsSentAgain(t *testing.T) {
 // A transaction that pays somebody whom an operator has is replaced by one that
 // does not, before it is mined, and by one that pays nobody if it pays nobody else.
 func TestAStoppedBatchIsReplaced(t *testing.T) {
+	t.Parallel()
 	queued := make(chan bool)
 	run := func(source func(*office) store.BatchSource, handle func(*office, context.Context, store.BatchWork) store.BatchResult) func(context.Context, *office) {
 		return func(ctx context.Context, o *office) {
@@ -205,6 +209,7 @@ func TestAStoppedBatchIsReplaced(t *testing.T) {
 }
 
 func TestTooLittleFundsFails(t *testing.T) {
+	t.Parallel()
 	row := fmt.Sprintf("ann,USDX,demo,%s,%s,normal\n", goodTo, plenty) // in whole units, so 10^6 times too much
 	o := newOffice(t, inMemory(), filepath.Join(t.TempDir(), "ledger"), header+row, node.Faults{})
 	if r := o.work(1); r.Failures["the hot wallet has too little USDX"] != 1 || r.Transactions != 0 {

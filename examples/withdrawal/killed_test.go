@@ -132,7 +132,7 @@ func TestKilledProcessesPayOnce(t *testing.T) {
 		t.Skip("it takes ten seconds")
 	}
 	t.Parallel()
-	rows, kills, after := 30, 2, 800*time.Millisecond
+	rows, kills, after := 20, 2, 800*time.Millisecond
 	if os.Getenv("SETTLE_SOAK") != "" {
 		rows, kills, after = 120, 5, 2*time.Second
 	}
@@ -196,7 +196,7 @@ func TestPostgresStoppedImmediately(t *testing.T) {
 	}
 	t.Parallel()
 	server := pgtest.Private(t)
-	rows, crashes := 40, 1
+	rows, crashes := 24, 1
 	if os.Getenv("SETTLE_SOAK") != "" {
 		rows, crashes = 150, 3
 	}
@@ -209,7 +209,7 @@ func TestPostgresStoppedImmediately(t *testing.T) {
 	s := newScene(t, url, rows)
 	program, stdout, stderr := s.start("-chaos", "-seed", "3", "-timeout", "3m")
 	for range crashes {
-		time.Sleep(1500 * time.Millisecond)
+		time.Sleep(time.Second)
 		if err := server.Crash(); err != nil {
 			t.Fatal(err)
 		}

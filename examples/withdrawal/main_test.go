@@ -185,7 +185,7 @@ func TestEverythingIsPaidOnceWithFaults(t *testing.T) {
 		open func(t *testing.T) store.Store[store.Unit]
 		rows int
 	}{
-		"memory": {func(*testing.T) store.Store[store.Unit] { return inMemory() }, 200},
+		"memory": {func(*testing.T) store.Store[store.Unit] { return inMemory() }, 120},
 		"sqlite": {onSQLite, 60},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,6 +33,7 @@ func (o *office) outside(raw json.RawMessage) {
 func TestThePaymentUnderAnotherHashIsPaidOnce(t *testing.T) {
 	for _, how := range []string{"bumped", "malleated"} {
 		t.Run(how, func(t *testing.T) {
+			t.Parallel()
 			o, request := byHand(t)
 			w := o.eventually(request, "confirming", confirming)
 			if how == "bumped" {
@@ -67,6 +68,7 @@ func TestWhatNobodyCanTellIsParked(t *testing.T) {
 		"less":          func(tx *node.Tx) { tx.Amount = "1" },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			o, request := byHand(t)
 			w := o.eventually(request, "confirming", confirming)
 			tx, err := node.Parse(w.Txs[0].Raw)
