@@ -67,7 +67,7 @@ func ExampleTenants_Steps() {
 			if answer == nil || err != nil {
 				break // DoLookUp and DoNotify are in examples/relaysync
 			}
-			a, err = tenants.Held(ctx, a, answer)
+			a, err = tenants.Do(ctx, "alice", answer) // whatever came between
 		}
 		if err != nil {
 			log.Println(err) // what is stored is owed again in a moment

@@ -169,7 +169,8 @@ func (n *ninetyDays) customers(ctx context.Context, hour int) error {
 	return nil
 }
 
-// step does what is owed, one effect at a time, each after its intent.
+// step does what is owed, one effect at a time, each after its intent. An intent is
+// of the account as it was decided on, an answer is stored whatever came between.
 func (n *ninetyDays) step(ctx context.Context, w *store.Steps, item worker.Item[store.DueTenant]) error {
 	a, policy := item.Work.Account, n.tenants.Policy()
 	for {
@@ -215,7 +216,7 @@ func (n *ninetyDays) step(ctx context.Context, w *store.Steps, item worker.Item[
 			n.churned[a.Tenant.ID] = n.now.Sub(a.Invoices[0].CreatedAt)
 			continue
 		}
-		stored, err := n.tenants.Held(ctx, a, answer)
+		stored, err := n.tenants.Do(ctx, a.Tenant.ID, answer)
 		if err != nil {
 			return err
 		}

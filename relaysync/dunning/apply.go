@@ -29,19 +29,25 @@ func (p Policy) ApplyAt(a Account, ev Event, now time.Time) (Change, error) {
 		return Change{Old: a, New: a}, err
 	}
 	if _, tick := ev.(Ticked); !tick && len(c.Log) > 0 {
-		c.New.Tenant.DueAt = p.wake(c.New, c.by.At)
+		c.New.Tenant.DueAt = p.wake(&c)
 	}
 	return c.Change, nil
 }
 
-// wake is when the next step of an account is due: now, where Next has something
-// to do.
-func (p *Policy) wake(a Account, now time.Time) time.Time {
-	next := p.Next(a, now)
-	if next.Action != nil {
+// wake is when the next step of an account is due: at once, where Next has
+// something to do, but after an event of a biller not before the end of its step:
+// it goes on itself.
+func (p *Policy) wake(c *step) time.Time {
+	now, begun := c.by.At, c.Old.Tenant.DueAt
+	switch next, held := p.Next(c.New, now), now.Add(p.Hold); {
+	case next.Action == nil:
+		return next.Due
+	case c.by.Role != Biller:
 		return now
+	case begun.IsZero() || begun.After(held):
+		return held
 	}
-	return next.Due
+	return begun
 }
 
 func (p *Policy) take(c *step) error {

@@ -43,7 +43,7 @@ func (p *Policy) intend(c *step, e *ChargeIntended) error {
 	}
 	i.Attempts = c.Old.next(&i)
 	i.Charge, i.ChargeKey, i.ChargeBy, i.ChargeAt, i.ChargeAmount, i.ChargeMethod = ChargeOpen, e.Key, c.by.Actor, c.by.At, i.Amount, c.Old.Tenant.Method
-	i.ChargeAfter = c.by.At.Add(p.Hold)
+	i.ChargeAfter = p.heldUntil(c.by.At)
 	return c.move(OnCharge, i)
 }
 
@@ -198,8 +198,8 @@ func (p *Policy) churn(c *step) error {
 	return c.move(OnChurn)
 }
 
-// notice stamps what is due, before the message: one that gets lost is not sent
-// again.
+// notice stamps what the message names, before it is sent: one that gets lost is
+// not sent again. Where more is due by now, the key is another one.
 func (p *Policy) notice(c *step, e *NoticeIntended) error {
 	t := &c.New.Tenant
 	if e.Notice != "" && t.Notice == e.Notice {
@@ -218,7 +218,7 @@ func (p *Policy) notice(c *step, e *NoticeIntended) error {
 	if e.Notice != do.Key {
 		return c.refuse(statemachine.ErrConflict, "the key of the next message is "+do.Key)
 	}
-	t.Notice, t.NoticeBy, c.reason = e.Notice, c.by.Actor, e.Notice
+	t.Notice, t.NoticeBy, t.NoticeAfter, c.reason = e.Notice, c.by.Actor, p.heldUntil(c.by.At), e.Notice
 	due, _ := p.reminders(&c.Old, c.by.At)
 	stamped := make([]Invoice, len(due))
 	for k, i := range due {
@@ -232,7 +232,7 @@ func (p *Policy) notice(c *step, e *NoticeIntended) error {
 // or of the host. A message that another one followed counts as sent.
 func (p *Policy) noticeAnswered(c *step, e *NoticeAnswered) error {
 	t := &c.New.Tenant
-	if !e.Outcome.Valid() || !word(e.Notice) {
+	if !e.Outcome.Valid() || e.Notice == "" {
 		return c.refuse(statemachine.ErrInvalid, "the answer to a message has its key and an outcome")
 	}
 	sent := e.Outcome == statemachine.Done || e.Outcome == statemachine.Unknown
@@ -251,7 +251,7 @@ func (p *Policy) noticeAnswered(c *step, e *NoticeAnswered) error {
 	if err := c.version(); err != nil {
 		return err
 	}
-	t.NoticeBy, c.reason = "", e.Notice
+	t.NoticeBy, t.NoticeAfter, c.reason = "", time.Time{}, e.Notice
 	if sent {
 		return c.move(OnNoticeSent)
 	}

@@ -30,7 +30,8 @@ func TestBoundaries(t *testing.T) {
 	x.expect(7*day-time.Second, "notify i1")
 	x.expect(7*day, "churn") // the message is overtaken
 	x.notify(24 * hour)
-	x.expect(24*hour, "wait 1h0m0s")
+	x.expect(24*hour, "wait 5m0s")
+	x.expect(25*hour, "wait 1h0m0s")
 	x.expect(7*day-time.Second, "wait 1s")
 	x.refused(statemachine.ErrIllegal, dunning.Churned{By: by(dunning.Biller, after(7*day-time.Second))})
 	x.expect(7*day, "churn")
@@ -303,7 +304,7 @@ func TestLateTick(t *testing.T) {
 	x := open(t, dunning.Manual)
 	x.p.Grace = 400 * day
 	x.notify(300 * day)
-	x.expect(300*day, "wait 1h0m0s")
+	x.expect(300*day+5*time.Minute, "wait 1h0m0s")
 	x.expect(312*day-time.Second, "wait 1s")
 	x = open(t, dunning.Stripe)
 	x.do(intended(30*day, "i1/0"), answered(30*day, "i1/0", statemachine.Failed))
@@ -337,17 +338,124 @@ func TestChurnNeedsNotice(t *testing.T) {
 	x := open(t, dunning.Manual)
 	x.p.ChurnNeedsNotice = true
 	x.expect(9*day, "notify i1")
-	key := x.notify(9 * day)
-	x.expect(9*day, "churn")
-	x.do(dunning.NoticeAnswered{By: by(dunning.Biller, after(9*day)), Notice: key, Outcome: statemachine.Failed})
+	answer := func(d time.Duration, o statemachine.Outcome) dunning.NoticeAnswered {
+		return dunning.NoticeAnswered{By: by(dunning.Biller, after(d)), Notice: x.a.Tenant.Notice, Outcome: o}
+	}
+	// The intent is no message yet.
+	x.notify(9 * day)
+	x.expect(9*day, "wait 5m0s")
+	x.refused(statemachine.ErrIllegal, dunning.Churned{By: by(dunning.Biller, after(9*day))})
+	x.do(answer(9*day, statemachine.Failed))
 	x.expect(9*day, "wait 1h0m0s")
 	x.refused(statemachine.ErrIllegal, dunning.Churned{By: by(dunning.Biller, after(9*day))})
 	// A message from before a reinstatement is none of the new time.
 	x.notify(10 * day)
-	x.do(dunning.Churned{By: by(dunning.Biller, after(10*day))}, dunning.Reinstated{By: by(dunning.Host, after(11*day))})
+	x.do(answer(10*day, statemachine.Done), dunning.Churned{By: by(dunning.Biller, after(10*day))}, dunning.Reinstated{By: by(dunning.Host, after(11*day))})
 	x.expect(18*day, "wait 1h0m0s")
-	x.notify(22 * day)
-	x.expect(22*day, "churn")
+	x.notify(22 * day) // whoever meant to send it has died
+	x.expect(22*day+policy.Hold-time.Second, "wait 1s")
+	x.expect(22*day+policy.Hold, "churn")
+}
+
+// One effect at a time: while a message is on its way nothing is charged, nobody is
+// churned and no other message goes out, until it is answered or its sender has died.
+func TestAMessageOnItsWayHoldsBackEverythingElse(t *testing.T) {
+	for _, r := range []struct {
+		name, next string
+		d          time.Duration // when the message is sent
+	}{
+		{"churn", "churn", 7*day - time.Second}, {"charge", "charge i1", day}, {"message", "notify i2", 36*hour - time.Second},
+	} {
+		for _, o := range append(statemachine.Outcome(0).Values(), 0) {
+			x := open(t, dunning.Manual)
+			x.do(dunning.Issued{By: by(dunning.Host, after(12*hour)), Invoice: "i2", Amount: 1})
+			key := x.notify(r.d)
+			if r.name == "charge" {
+				x.do(dunning.MethodSet{By: by(dunning.Host, after(r.d)), Method: dunning.Stripe})
+			}
+			x.expect(r.d+time.Minute, "wait 4m0s")
+			if o == 0 {
+				x.expect(r.d+policy.Hold, r.next)
+				continue
+			}
+			x.do(dunning.NoticeAnswered{By: by(dunning.Biller, after(r.d+time.Minute)), Notice: key, Outcome: o})
+			if sent := o == statemachine.Done || o == statemachine.Unknown; sent || r.name != "message" { // not for an hour
+				x.expect(r.d+time.Minute, r.next)
+			}
+		}
+	}
+	// A clock that was ahead holds back nothing.
+	x := open(t, dunning.Manual)
+	x.p.Grace = 3660 * day
+	x.notify(3650 * day)
+	x.p.Grace = 7 * day
+	x.expect(7*day, "churn")
+	x = open(t, dunning.Manual)
+	x.p.Grace = 3660 * day
+	x.do(dunning.NoticeAnswered{By: by(dunning.Biller, after(3650*day)), Notice: x.notify(3650 * day), Outcome: statemachine.Failed})
+	x.expect(2*day, "notify i1")
+}
+
+// A message names what its intent stamps: its key is of that very set.
+func TestAMessageNamesWhatItStamps(t *testing.T) {
+	x := open(t, dunning.Manual)
+	x.do(dunning.Issued{By: by(dunning.Host, after(time.Second)), Invoice: "i2", Amount: 1})
+	do := x.p.Next(x.a, after(day)).Action
+	x.expect(day, "notify i1")
+	x.refused(statemachine.ErrConflict, dunning.NoticeIntended{By: by(dunning.Biller, after(day+time.Second)), Notice: do.Key})
+	x.do(dunning.NoticeIntended{By: by(dunning.Biller, after(day+time.Second-time.Microsecond)), Notice: do.Key},
+		dunning.NoticeAnswered{By: by(dunning.Biller, after(day+time.Second)), Notice: do.Key, Outcome: statemachine.Done})
+	x.expect(day+time.Second, "notify i2")
+	if i := x.a.Invoice("i2"); !i.NotifiedAt.IsZero() {
+		t.Errorf("stamped by a message that does not name it: %+v", i)
+	}
+	// Of a tenant with the longest id it is answered all the same.
+	x = &account{t: t, p: policy}
+	x.do(dunning.Enrolled{By: by(dunning.Host, t0), Tenant: strings.Repeat("t", dunning.MaxID), Method: dunning.Manual}, dunning.Issued{By: by(dunning.Host, t0), Invoice: "i1", Amount: 1})
+	x.do(dunning.NoticeAnswered{By: by(dunning.Biller, after(day)), Notice: x.notify(day), Outcome: statemachine.Failed})
+}
+
+// A biller goes on by itself: after its events the next step is not for others
+// before it would have been. What a host or an operator says wakes at once.
+func TestABillerGoesOnItself(t *testing.T) {
+	x := open(t, dunning.Stripe)
+	due := func(want time.Duration) {
+		t.Helper()
+		if got := x.a.Tenant.DueAt; !got.Equal(after(want)) {
+			t.Errorf("due after %v, expected %v", got.Sub(t0), want)
+		}
+	}
+	due(0)
+	x.do(dunning.Ticked{By: by(dunning.Biller, after(2*day))})
+	due(2*day + 5*time.Minute)
+	x.do(intended(2*day, "i1/0"), answered(2*day+time.Minute, "i1/0", statemachine.Failed)) // and a message is due
+	due(2*day + 5*time.Minute)
+	x.do(dunning.Provisioned{By: by(dunning.Host, after(2*day+2*time.Minute))})
+	due(2*day + 2*time.Minute)
+	x.do(dunning.NoticeAnswered{By: by(dunning.Biller, after(2*day+3*time.Minute)), Notice: x.notify(2*day + 2*time.Minute), Outcome: statemachine.Done})
+	due(2*day + 63*time.Minute)
+	x.do(dunning.Issued{By: by(dunning.Host, after(2*day+4*time.Minute)), Invoice: "i2", Amount: 1}, intended(2*day+4*time.Minute, "i2/0"),
+		dunning.Issued{By: by(dunning.Host, after(2*day+4*time.Minute)), Invoice: "i3", Amount: 1}) // it waits for the charge
+	due(2*day + 9*time.Minute)
+	x.do(answered(2*day+8*time.Minute, "i2/0", statemachine.Done))
+	due(2*day + 9*time.Minute)
+	x.do(intended(2*day+8*time.Minute, "i3/0"), answered(2*day+8*time.Minute, "i3/0", statemachine.Unknown), dunning.ChargeMissing{By: by(dunning.Biller, after(2*day+8*time.Minute)), Invoice: "i3", Key: "i3/0"})
+	due(2*day + 13*time.Minute) // not as late as the look-up was
+	x.do(intended(2*day+8*time.Minute, "i3/0"), dunning.Resolved{By: by(dunning.Operator, after(2*day+10*time.Minute)), Invoice: "i3", Key: "i3/0", Outcome: statemachine.Failed, Reason: "seen"},
+		dunning.MethodSet{By: by(dunning.Operator, after(2*day+10*time.Minute)), Method: dunning.NWC})
+	due(2*day + 10*time.Minute)
+}
+
+// Nobody looks a charge up before Policy.Hold is over, to the microsecond.
+func TestHeldToTheWholeSecond(t *testing.T) {
+	const begun = 900 * time.Millisecond
+	for _, hold := range []time.Duration{time.Second, policy.Hold} {
+		x := open(t, dunning.Stripe)
+		x.p.Hold = hold
+		x.do(intended(begun, "i1/0"))
+		x.expect(begun+hold-time.Microsecond, "wait 100.001ms")
+		x.expect(hold+time.Second, "look up i1")
+	}
 }
 
 // A charge of a clock that was ahead for years is looked up now, and not then.

@@ -83,10 +83,10 @@ type (
 	// process begins it too, or to when something is due. Outside the version.
 	Ticked struct{ By }
 	// ChargeIntended comes before a charge that Next asks for. Key: Key and
-	// Actor; to another actor it is ErrHeld. Its charge is made at once: Policy.Hold
-	// later any biller looks it up, takes it for one that never arrived, and
-	// charges. So nothing is sent after that, and nothing where the handler's
-	// context has ended.
+	// Actor; to another actor it is ErrHeld. Its charge is made at once: from the
+	// first whole second on that is Policy.Hold later any biller looks it up, takes
+	// it for one that never arrived, and charges. So nothing is sent after that, and
+	// nothing where the handler's context has ended.
 	ChargeIntended struct {
 		By
 		Invoice string
@@ -104,8 +104,8 @@ type (
 		Error   string               // bounded and stored; the host redacts secrets
 	}
 	// ChargeMissing: a complete look-up says that the charge never arrived and
-	// is not under way. Until Next asks for one, that is the finding of the
-	// intent's actor alone: to others it is ErrHeld. Key: Key.
+	// is not under way. Of an open one, until Next asks for it, that is the finding
+	// of the intent's actor alone: to others it is ErrHeld. Key: Key.
 	ChargeMissing struct {
 		By
 		Invoice string
@@ -114,9 +114,12 @@ type (
 	// Churned ends the service of the tenant; refused before it is due. Key:
 	// the tenant.
 	Churned struct{ By }
-	// NoticeIntended comes before a message that Next asks for. It stamps all
-	// invoices that are due for one. Key: Notice and Actor; to another actor it
-	// is ErrHeld, and once it is answered ErrIllegal.
+	// NoticeIntended comes before a message that Next asks for. It stamps the
+	// invoices that the message names; where others are due than when Next was asked,
+	// it is ErrConflict. The message is sent at once or not at all, as a charge is:
+	// until it is answered, for Policy.Hold at most, nothing else is done. Key:
+	// Notice and Actor; to another actor it is ErrHeld, and once it is answered
+	// ErrIllegal.
 	NoticeIntended struct {
 		By
 		Notice string

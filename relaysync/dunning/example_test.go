@@ -47,6 +47,6 @@ func Example() {
 	}
 	// Output:
 	// 0s charge january/0
-	// 24h0m0s notify alice/5
+	// 24h0m0s notify alice/5:1
 	// 168h0m0s churn churn/alice/7
 }

@@ -81,7 +81,7 @@ func TestEveryEventInEverySituation(t *testing.T) {
 			return dunning.NoticeIntended{By: biller, Notice: key}
 		}},
 		{"not sent", func(a dunning.Account) dunning.Event {
-			return dunning.NoticeAnswered{By: biller, Notice: "tenant/2", Outcome: statemachine.Failed}
+			return dunning.NoticeAnswered{By: biller, Notice: "tenant/2:1", Outcome: statemachine.Failed}
 		}},
 		{"acknowledge", plain(dunning.Acknowledged{By: operator, Invoice: "i1", Key: "i1/0", Reason: "paid back"})},
 	}

@@ -92,24 +92,35 @@ func (p *Policy) churnAt(t *Tenant, oldest *Invoice) (at time.Time, ok bool) {
 }
 
 // noticeAt is when a message is to name an invoice.
-func (p *Policy) noticeAt(t *Tenant, i *Invoice) time.Time {
+func (p *Policy) noticeAt(t *Tenant, i *Invoice, now time.Time) time.Time {
 	at := t.began(i).Add(p.FreshGrace)
 	if !i.NotifiedAt.IsZero() {
 		if again := whole(i.NotifiedAt).Add(p.NoticeEvery); again.After(at) {
 			at = again
 		}
 	}
-	if t.NoticeAfter.After(at) {
+	if t.NoticeAfter.After(at) && p.waits(now, t.NoticeAfter) {
 		at = whole(t.NoticeAfter)
 	}
 	return at
 }
 
+// heldUntil is when others may take what begins now for left behind: Policy.Hold
+// later, on a whole second, so that nobody is early.
+func (p *Policy) heldUntil(now time.Time) time.Time {
+	return whole(now.Add(p.Hold + time.Second - time.Microsecond))
+}
+
+// waits reports whether something waits for a time, which a clock that was ahead
+// may have set: such a time is not waited for.
+func (p *Policy) waits(now, until time.Time) bool {
+	return !reached(now, until) && !until.After(now.Add(max(p.Hold, p.Tick, p.ChargeAgain)))
+}
+
 // Next gives one effect at a time: a charge that may be out is looked up and
-// holds back everything else; then a charge, a churn, a message. Where nothing
-// is due, Due is the exact time at which something is, an hour (Policy.Tick)
-// from now at the latest. A look-up does not wait for the time of a clock that
-// was ahead when the charge was made.
+// holds back everything else, and a message on its way does for Policy.Hold at
+// most; then a charge, a churn, a message. Where nothing is due, Due is the exact
+// time at which something is, an hour (Policy.Tick) from now at the latest.
 func (p Policy) Next(a Account, now time.Time) Step {
 	t := &a.Tenant
 	act := func(do Do, key string) *Action { return &Action{Do: do, Key: key, By: Biller, Tenant: t.ID} }
@@ -117,7 +128,7 @@ func (p Policy) Next(a Account, now time.Time) Step {
 		return Step{}
 	}
 	if i := a.out(); i != nil {
-		if farthest := now.Add(max(p.Hold, p.Tick, p.ChargeAgain)); !reached(now, i.ChargeAfter) && !i.ChargeAfter.After(farthest) {
+		if p.waits(now, i.ChargeAfter) {
 			return p.sleep(now, whole(i.ChargeAfter))
 		}
 		do := act(DoLookUp, i.ChargeKey)
@@ -127,6 +138,9 @@ func (p Policy) Next(a Account, now time.Time) Step {
 	oldest := a.oldest()
 	if t.Status() == TenantChurned || oldest == nil {
 		return Step{}
+	}
+	if t.NoticeBy != "" && p.waits(now, t.NoticeAfter) {
+		return p.sleep(now, t.NoticeAfter)
 	}
 	var times []time.Time
 	for k := range a.Invoices {
@@ -149,7 +163,7 @@ func (p Policy) Next(a Account, now time.Time) Step {
 	}
 	due, next := p.reminders(&a, now)
 	if len(due) > 0 {
-		do := act(DoNotify, noticeKey(t))
+		do := act(DoNotify, fmt.Sprintf("%s/%d:%d", t.ID, t.Version, len(due))) // of one version, those that are due are only ever more: their number says which
 		for _, i := range due {
 			do.Invoices = append(do.Invoices, i.ID)
 		}
@@ -166,7 +180,7 @@ func (p *Policy) reminders(a *Account, now time.Time) (due []*Invoice, next []ti
 		if !i.Owed() {
 			continue
 		}
-		if at := p.noticeAt(&a.Tenant, i); reached(now, at) {
+		if at := p.noticeAt(&a.Tenant, i, now); reached(now, at) {
 			due = append(due, i)
 		} else {
 			next = append(next, at)
@@ -174,9 +188,6 @@ func (p *Policy) reminders(a *Account, now time.Time) (due []*Invoice, next []ti
 	}
 	return due, next
 }
-
-// noticeKey names a message: each has a tenant's version of its own.
-func noticeKey(t *Tenant) string { return fmt.Sprintf("%s/%d", t.ID, t.Version) }
 
 // Overslept reports that the next step of a tenant is later than any clock puts
 // it that goes like the present one: it was ahead.

@@ -17,7 +17,7 @@ type Policy struct {
 	Tick             time.Duration // longest time between two steps while something is open; pause after Deferred; the first one after Unknown, which grows to ChargeAgain
 	Hold             time.Duration // how long a step may take before another process takes it for crashed
 	UnknownFor       time.Duration // age of an unknown charge at which it is an alert
-	ChurnNeedsNotice bool          // no churn before a message has named the oldest open invoice
+	ChurnNeedsNotice bool          // no churn before a message that named the oldest open invoice was answered, or Hold has passed since its intent
 }
 
 // DefaultPolicy is the source's: 7 days, 24 hours, 12 days, an hourly tick.

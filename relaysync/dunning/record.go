@@ -29,7 +29,7 @@ type Tenant struct {
 	PaymentError  string    // of the latest charge that failed; bounded
 	Notice        string    // key of the latest intent of a message
 	NoticeBy      string    // whose intent that was: nobody else sends it, or answers; empty: it is answered
-	NoticeAfter   time.Time // no message before, after one that was not sent
+	NoticeAfter   time.Time // no message before, after one that was not sent; nothing at all, while one is on its way
 	// DueAt is when to take the next step; zero: nothing is owed. Outside the
 	// version.
 	DueAt     time.Time
@@ -46,7 +46,7 @@ type Invoice struct {
 	CreatedAt    time.Time
 	PaidAt       time.Time // in full
 	VoidedAt     time.Time
-	NotifiedAt   time.Time // of the latest message that named it
+	NotifiedAt   time.Time // of the intent of the latest message that named it
 	Method       Method    `json:",omitzero"` // how it was paid
 	PaymentError string    // of the latest charge that failed; bounded
 

@@ -259,7 +259,9 @@ func Naive(p dunning.Policy, a dunning.Account, now time.Time) string {
 			return ""
 		}
 	}
-	if a.Tenant.Version == 0 || !a.Tenant.ChurnedAt.IsZero() {
+	pause := a.Tenant.NoticeAfter.Unix() - sec // at most a day, or a clock was ahead
+	quiet := pause > 0 && a.Tenant.NoticeAfter.Sub(now) <= 24*time.Hour
+	if a.Tenant.Version == 0 || !a.Tenant.ChurnedAt.IsZero() || quiet && a.Tenant.NoticeBy != "" {
 		return ""
 	}
 	for _, i := range a.Invoices {
@@ -277,8 +279,7 @@ func Naive(p dunning.Policy, a dunning.Account, now time.Time) string {
 			return "churn"
 		}
 		first = false
-		if age(i) >= int64(p.FreshGrace/time.Second) && (i.NotifiedAt.IsZero() || sec-i.NotifiedAt.Unix() >= int64(p.NoticeEvery/time.Second)) &&
-			(a.Tenant.NoticeAfter.IsZero() || sec >= a.Tenant.NoticeAfter.Unix()) {
+		if age(i) >= int64(p.FreshGrace/time.Second) && (i.NotifiedAt.IsZero() || sec-i.NotifiedAt.Unix() >= int64(p.NoticeEvery/time.Second)) && !quiet {
 			named += " " + i.ID
 		}
 	}

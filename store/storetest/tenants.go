@@ -108,7 +108,8 @@ func everyTenantField[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	f.now = f.now.Add(13 * day)
 	f.do(dunning.Churned{By: biller()}, dunning.Reinstated{By: by(dunning.Operator)})
 	f.now = f.now.Add(2 * day)
-	f.do(dunning.NoticeIntended{By: biller(), Notice: r.service.Policy().Next(f.a, f.now).Action.Key}, dunning.MethodSet{By: by(dunning.Host), Method: dunning.Stripe},
+	f.do(dunning.NoticeIntended{By: biller(), Notice: r.service.Policy().Next(f.a, f.now).Action.Key})
+	f.do(dunning.NoticeAnswered{By: biller(), Notice: f.a.Tenant.Notice, Outcome: statemachine.Done}, dunning.MethodSet{By: by(dunning.Host), Method: dunning.Stripe},
 		dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/2"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/2", Outcome: statemachine.Done},
 		dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/0", Outcome: statemachine.Done}, // of what was declared failed
 		dunning.Acknowledged{By: by(dunning.Operator), Invoice: "é-1", Key: "é-1/0", Reason: "paid back"},
