@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -88,26 +89,34 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	})
 }
 
-// A sync that cannot be signed is a failure; one that is given back is none.
+// A sync that cannot be signed, or whose signer panics, is a failure that names the
+// reason, at once.
 func TestNothingSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
-		b.create("a")
-		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan error, 1)
-		go func() {
-			done <- reactor.Run(ctx, b.relays, reactor.Options{Name: "r", URL: "http://z", Transport: b.server,
-				Authorize: func(context.Context, relaysync.AuthEvent) (string, error) {
-					return "", errors.New("the signer is locked")
-				}})
-		}()
-		time.Sleep(time.Second)
-		cancel()
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-		if s := b.get("a"); len(b.got) != 0 || s.Relay.SyncError != "no signature: the signer is locked" || s.Phase() != relaysync.PhaseWaiting || !s.Timer.UnansweredAt.IsZero() {
-			t.Errorf("%d requests, %+v", len(b.got), s)
-		}
-	})
+	for text, sign := range map[string]func() (string, error){
+		"no signature: the signer is locked":      func() (string, error) { return "", errors.New("the signer is locked") },
+		"the handler panicked: no key is plugged": func() (string, error) { panic("no key is plugged") },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t)
+			b.create("a")
+			ctx, cancel := context.WithCancel(context.Background())
+			done := make(chan error, 1)
+			go func() {
+				done <- reactor.Run(ctx, b.relays, reactor.Options{Name: "r", URL: "http://z", Transport: b.server, Log: slog.New(slog.NewTextHandler(&b.log, nil)),
+					Authorize: func(context.Context, relaysync.AuthEvent) (string, error) { return sign() }})
+			}()
+			time.Sleep(time.Second)
+			cancel()
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			panicked := strings.Contains(text, "panicked")
+			if s := b.get("a"); len(b.got) != 0 || s.Relay.SyncError != text || s.Phase() != relaysync.PhaseWaiting || s.Timer.UnansweredAt.IsZero() == panicked {
+				t.Errorf("%d requests, %+v", len(b.got), s)
+			}
+			if strings.Contains(b.log.String(), "handler panicked") != panicked {
+				t.Errorf("the log says %s", b.log.String())
+			}
+		})
+	}
 }

@@ -64,6 +64,9 @@ func TestClosed(t *testing.T) {
 		if err := stop(); !errors.Is(err, store.ErrClosed) {
 			t.Fatalf("it ended with %v", err)
 		}
+		if !strings.Contains(b.log.String(), "the broadcast is closed") {
+			t.Errorf("the end is not reported: %s", b.log.String())
+		}
 		time.Sleep(time.Hour)
 		b.expectTimes("a", 0)
 		b.relays, _ = store.NewRelays(db, relaysynctest.Policy())

@@ -3,6 +3,8 @@ package reactor_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -85,6 +87,10 @@ func TestStart(t *testing.T) {
 		}
 		db.left.Store(10)
 		stop = b.run("reactor-1")
+		time.Sleep(2 * time.Second)
+		if left := db.left.Load(); left < 1 {
+			t.Errorf("a database that is away is asked all the time: %d failures are left", left)
+		}
 		time.Sleep(time.Minute)
 		if err := stop(); err != nil {
 			t.Fatal(err)
@@ -125,10 +131,16 @@ func TestReconciles(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
+		if err := b.run("reactor-2")(); err != nil { // where nothing is to be done, nothing is said
+			t.Fatal(err)
+		}
+		if log := b.log.String(); strings.Count(log, "relays without a timer have one") != 1 || !strings.Contains(log, "reason=startup relays=1") {
+			t.Errorf("what a reconcile has done is not reported once: %s", log)
+		}
 	})
 }
 
-// damaged is a store in which a relay cannot be read.
+// damaged is a store in which a relay cannot be read, and does not wait for a sync.
 type damaged struct {
 	*memory.Store
 	what *string
@@ -162,6 +174,21 @@ func (d damagedRelays) Due(now time.Time, limit int) (due []relaysync.Sync, unre
 	return due, unreadable, err
 }
 
+func (d damagedRelays) Pending(after string, limit int) ([]string, error) {
+	ids, err := d.RelayRecords.Pending(after, limit)
+	if after < "z" && *d.what != "" {
+		ids = append(ids, "z")
+	}
+	return ids, err
+}
+
+func (d damagedRelays) Get(ids ...string) ([]relaysync.Sync, error) {
+	if slices.Contains(ids, "z") {
+		return nil, fmt.Errorf("%w: z", statemachine.ErrCorrupt)
+	}
+	return d.RelayRecords.Get(ids...)
+}
+
 // What is due and cannot be read is in the log, once as long as it stays the same,
 // and the others are sent.
 func TestUnreadableIsReported(t *testing.T) {
@@ -177,6 +204,9 @@ func TestUnreadableIsReported(t *testing.T) {
 		}
 		if n := strings.Count(b.log.String(), what); n != 1 || !b.get("a").Relay.Synced {
 			t.Errorf("%d lines: %s", n, b.log.String())
+		}
+		if log := b.log.String(); strings.Count(log, "relays that cannot be reconciled") != 1 || !strings.Contains(log, "reason=startup error=\"stored record breaks an invariant: z\"") {
+			t.Errorf("what cannot be reconciled is not reported: %s", log)
 		}
 		what = "relay y: no such status"
 		stop = b.run("reactor-2")

@@ -227,6 +227,10 @@ func TestTenantsThatCannotBeRead(t *testing.T) {
 		if err != nil || len(items) != 1 || told == nil || !strings.Contains(told.Error(), `"barter" in tenants bad`) {
 			t.Errorf("%d steps, %v, told of %v", len(items), err, told)
 		}
+		told = nil
+		if _, _, err := w.Turn(ctx, nil, 0); err != nil || told != nil {
+			t.Errorf("a turn that looks for nothing: %v, told of %v", err, told)
+		}
 		if _, err := tenants.Audit(ctx, "", 10); err == nil || !strings.Contains(err.Error(), `"barter" in tenants bad`) {
 			t.Errorf("an audit does not name it: %v", err)
 		}
