@@ -131,7 +131,9 @@ func TestReconciles(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.run("reactor-2")(); err != nil { // where nothing is to be done, nothing is said
+		stop = b.run("reactor-2") // where nothing is to be done, nothing is said
+		time.Sleep(time.Second)
+		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
 		if log := b.log.String(); strings.Count(log, "relays without a timer have one") != 1 || !strings.Contains(log, "reason=startup relays=1") {
