@@ -58,7 +58,7 @@
 // who has it, skip what is locked in Due, take a lock of the user in Usage, and
 // give each line of the log its horizon: see [Feed].
 //
-// Prove it with storetest.Withdrawals (or Relays, Tenants) in a test, and call
-// [SelfCheckWithdrawals] (or [SelfCheckRefreshes], [SelfCheckRelays],
-// [SelfCheckTenants]) at start-up.
+// Prove it with storetest.Withdrawals (or Wallets, Swaps, Refreshes, Relays, Tenants)
+// in a test, and call [SelfCheckWithdrawals] (or the one of the other's name) at
+// start-up.
 package store

@@ -220,20 +220,7 @@ func pendingRelays[T store.RelayUnit](t *testing.T, r *relays[T]) {
 			}
 		}
 	}
-	var got []string
-	for after := ""; ; {
-		page, err := r.service.Pending(ctx, after, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(page) == 0 {
-			break
-		}
-		got, after = append(got, page...), page[len(page)-1]
-	}
-	if !slices.Equal(got, want) {
-		t.Fatalf("pending are %v, expected %v", got, want)
-	}
+	inPages(t, "pending", want, func(after *string, limit int) ([]string, error) { return r.service.Pending(ctx, orEmpty(after), limit) })
 	r.do(t, want[0], relaysync.Deleted{By: relayBy(relaysync.Host, start)})
 	of, err := r.service.List(ctx, "tenant", "", 100)
 	if err != nil || len(of) != 11 || slices.Contains(of, want[0]) {
