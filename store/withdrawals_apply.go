@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -55,7 +56,6 @@ type candidates struct {
 // none, the wallet of an aggregate that the caller has held, since it may have
 // been switched off, and whose the transaction of an event is.
 func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Event, error) {
-	exists := w.Request.Status != 0
 	w.Owner = uuid.Nil
 	var err error
 	if hash, byOutput, output, ok := w.Names(ev); ok {
@@ -75,17 +75,13 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 			_, err = b.tx.Withdrawals().Usage(w.Request.User, w.Request.Asset, nil, b.now)
 		}
 	case withdrawal.Submitted:
-		if !exists {
+		if w.Request.Status == 0 {
 			err = b.usage(&e)
 		}
 		ev = e
 	case withdrawal.Imported:
-		chain := e.Chain
-		if exists {
-			chain = w.Request.Chain
-		}
 		if e.Wallets == nil {
-			e.Wallets, err = b.hotWallets(chain)
+			e.Wallets, err = b.hotWallets(cmp.Or(w.Request.Chain, e.Chain))
 		}
 		ev = e
 	case withdrawal.Enqueued:

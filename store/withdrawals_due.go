@@ -16,18 +16,16 @@ import (
 // any transaction that begins after the call has returned; what is out goes on.
 // What [withdrawal.NewHotWallet] refuses is [statemachine.ErrInvalid].
 func (s *Withdrawals) PutHotWallet(ctx context.Context, wallets ...withdrawal.HotWallet) error {
+	checked := make([]withdrawal.HotWallet, len(wallets))
 	for i := range wallets {
-		if _, err := withdrawal.NewHotWallet(wallets[i]); err != nil {
+		var err error
+		if checked[i], err = withdrawal.NewHotWallet(wallets[i]); err != nil {
 			return err
 		}
 	}
 	return s.update(ctx, func(tx WithdrawalUnit) error {
-		for _, w := range wallets {
-			w, err := withdrawal.NewHotWallet(w)
-			if err == nil {
-				err = tx.Withdrawals().PutHotWallet(w)
-			}
-			if err != nil {
+		for _, w := range checked {
+			if err := tx.Withdrawals().PutHotWallet(w); err != nil {
 				return err
 			}
 		}

@@ -111,41 +111,26 @@ func (w withdrawals) dueRebroadcasts(prefix string, q store.DueWithdrawals) (fou
 
 // NextDue implements [store.WithdrawalRecords].
 func (w withdrawals) NextDue(q store.DueWithdrawals) (next time.Time, err error) {
-	// first reports whether a later key can still be earlier than next.
-	first := func(at time.Time) bool {
-		if at.After(q.Now) && (next.IsZero() || at.Before(next)) {
+	first := func(a withdrawal.Withdrawal) {
+		if at, ok := withdrawal.DueAt(q.Kind, &a, q.Grace); ok && at.After(q.Now) && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
-		return next.IsZero() || at.Before(next)
 	}
-	at := func(j *withdrawal.Job) (at time.Time) {
-		a := w.aggregate(j.Request)
-		if due, ok := withdrawal.DueAt(q.Kind, &a, q.Grace); ok {
-			at = due
-		}
-		return at
+	visit := func(key string, j *withdrawal.Job) bool { // by time
+		first(w.aggregate(j.Request))
+		return next.IsZero() || timeBefore(key).Before(next)
 	}
 	later := timeKey(q.Now.Add(time.Microsecond - q.Grace))
 	w.chains(q, func(prefix string) {
 		switch q.Kind {
-		case withdrawal.DueClaim:
-			w.jobs.groups(prefix, 17, func(queue string) { // wallet and priority
-				w.jobs.scan(queue, queue+later, func(_ string, j *withdrawal.Job) bool { return first(at(j)) })
-			})
+		case withdrawal.DueClaim: // of each wallet and priority
+			w.jobs.groups(prefix, 17, func(queue string) { w.jobs.scan(queue, queue+later, visit) })
 		case withdrawal.DueRebroadcast:
-			w.jobs.scan(prefix, prefix, func(_ string, j *withdrawal.Job) bool { first(at(j)); return true })
+			w.jobs.scan(prefix, prefix, func(_ string, j *withdrawal.Job) bool { first(w.aggregate(j.Request)); return true })
 		case withdrawal.DueEnqueue:
-			w.requests.scan(prefix, prefix, func(_ string, r *withdrawal.Request) bool {
-				if at, ok := withdrawal.DueAt(q.Kind, &withdrawal.Withdrawal{Request: *r}, 0); ok {
-					first(at)
-				}
-				return true
-			})
+			w.requests.scan(prefix, prefix, func(_ string, r *withdrawal.Request) bool { first(withdrawal.Withdrawal{Request: *r}); return true })
 		case withdrawal.DueCheck, withdrawal.DueRescue:
-			w.jobs.scan(prefix, prefix+later, func(key string, j *withdrawal.Job) bool {
-				first(at(j))
-				return next.IsZero() || timeBefore(key).Before(next)
-			})
+			w.jobs.scan(prefix, prefix+later, visit)
 		}
 	})
 	return next, nil

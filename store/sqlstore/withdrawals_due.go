@@ -147,28 +147,28 @@ var nextStatements = func() map[nextKey]*statement {
 }()
 
 // NextDue implements [store.WithdrawalRecords].
-func (w withdrawals) NextDue(q store.DueWithdrawals) (time.Time, error) {
-	next, err := w.earliest(q, false, q.Now)
-	if err != nil || dueWithdrawals[q.Kind].later == "" {
-		return next, err
+func (w withdrawals) NextDue(q store.DueWithdrawals) (next time.Time, err error) {
+	for _, late := range []bool{false, true} {
+		st, grace := nextStatements[nextKey{q.Kind, late, q.Chain != uuid.Nil}], time.Duration(0)
+		if st == nil { // nothing is due later than it says
+			continue
+		}
+		if late {
+			grace = q.Grace
+		}
+		args := []any{q.Now.Add(-grace)}
+		if q.Chain != uuid.Nil {
+			args = append(args, q.Chain.String())
+		}
+		at, err := w.nextDue(st, args...)
+		if err != nil {
+			return next, err
+		}
+		if at = at.Add(grace); at.After(q.Now) && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
 	}
-	later, err := w.earliest(q, true, q.Now.Add(-q.Grace))
-	if later.IsZero() || !next.IsZero() && next.Before(later.Add(q.Grace)) {
-		return next, err
-	}
-	return later.Add(q.Grace), err
-}
-
-func (w withdrawals) earliest(q store.DueWithdrawals, late bool, after time.Time) (at time.Time, err error) {
-	st := nextStatements[nextKey{q.Kind, late, q.Chain != uuid.Nil}]
-	if st == nil { // what is always due
-		return at, nil
-	}
-	args := []any{after}
-	if q.Chain != uuid.Nil {
-		args = append(args, q.Chain.String())
-	}
-	return w.nextDue(st, args...)
+	return next, nil
 }
 
 var jobLeases = leaseTable(jobTable)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"testing"
 	"time"
 
@@ -310,42 +309,24 @@ func (w *withdrawals[T]) dueKind(kind withdrawal.DueKind, sequential bool, chain
 // draw begins the history of one request on a wallet of its own. All ids in it
 // are new, so that nothing depends on what earlier histories left behind.
 func (w *withdrawals[T]) draw(rt *rapid.T) history[uuid.UUID, withdrawal.Withdrawal, withdrawal.Event] {
-	ids := renaming{salt: w.id(), known: map[uuid.UUID]bool{}}
-	first := ids.event(withdrawaltest.Submissions().Draw(rt, "submission")).(withdrawal.Submitted)
+	salt := w.id()
+	fresh := func(id uuid.UUID) uuid.UUID { return uuid.NewSHA1(salt, id[:]) }
+	first := withdrawaltest.Submissions().Draw(rt, "submission")
+	first.Request, first.User, first.Asset = fresh(first.Request), fresh(first.User), fresh(first.Asset)
 	first.Chain = rapid.SampledFrom([]uuid.UUID{evm, utxos}).Draw(rt, "chain")
-	hot := withdrawal.HotWallet{ID: ids.of(uuid.Nil), Chain: first.Chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
-	ids.known[first.Chain] = true
-	adversary, begun := &withdrawaltest.Adversary{Prefix: ids.salt.String()[24:]}, false
+	hot := withdrawal.HotWallet{ID: fresh(uuid.Nil), Chain: first.Chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+	adversary, begun := &withdrawaltest.Adversary{Prefix: salt.String()[24:]}, false
 	return history[uuid.UUID, withdrawal.Withdrawal, withdrawal.Event]{id: first.Request, setup: hot, steps: 40,
 		next: func(a *withdrawal.Withdrawal) withdrawal.Event {
 			if !begun {
 				begun = true
 				return first
 			}
-			return ids.event(adversary.Next(rt, *a, []withdrawal.HotWallet{hot}))
+			ev := adversary.Next(rt, *a, []withdrawal.HotWallet{hot})
+			if e, ok := ev.(withdrawal.Enqueued); ok { // the one that draws an id
+				e.Job = fresh(e.Job)
+				return e
+			}
+			return ev
 		}}
-}
-
-// renaming gives drawn ids new values, each time the same ones.
-type renaming struct {
-	salt  uuid.UUID
-	known map[uuid.UUID]bool // that are new already
-}
-
-func (r *renaming) of(id uuid.UUID) uuid.UUID {
-	id = uuid.NewSHA1(r.salt, id[:])
-	r.known[id] = true
-	return id
-}
-
-// event renames the ids of an event.
-func (r *renaming) event(ev withdrawal.Event) withdrawal.Event {
-	renamed := reflect.New(reflect.TypeOf(ev)).Elem()
-	renamed.Set(reflect.ValueOf(ev))
-	for i := range renamed.NumField() {
-		if id, ok := renamed.Field(i).Interface().(uuid.UUID); ok && id != uuid.Nil && !r.known[id] {
-			renamed.Field(i).Set(reflect.ValueOf(r.of(id)))
-		}
-	}
-	return renamed.Interface().(withdrawal.Event)
 }
