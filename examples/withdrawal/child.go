@@ -136,9 +136,7 @@ func work(ctx context.Context, s *store.Withdrawals, n *node.Client, name string
 		build, look := s.BatchPayments(chainID, name, several), s.BatchLookups(chainID, name)
 		both.Go(func() {
 			defer cancel()
-			o := tuned(lease, build.Release, build.Panicked, log)
-			o.CallTimeout = s.Policy().CheckEvery / 2
-			errs[2] = worker.Run(ctx, build, (&builder{pay}).handle, o)
+			errs[2] = worker.Run(ctx, build, (&builder{pay}).handle, tuned(lease, build.Release, build.Panicked, log))
 		})
 		both.Go(func() {
 			defer cancel()
