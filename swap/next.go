@@ -269,7 +269,7 @@ func (x *creditSide) asks(a *asking) {
 		if a.why == "" && !c.GoneAt.IsZero() {
 			a.why = "what came in has vanished: drop it"
 		} else if a.why == "" {
-			a.why = fmt.Sprintf("what came in has %d of %d confirmations: if it has vanished, say so", c.Confirmations, a.p.CreditConfirmations)
+			a.why = fmt.Sprintf("what came in has %d of %d confirmations", c.Confirmations, a.p.CreditConfirmations)
 		}
 	case c.Status == CreditPending && c.Terms.micro(c.Amount):
 		a.perform(Send) // it is kept
