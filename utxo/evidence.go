@@ -238,7 +238,7 @@ func (pl *plan) observe(ev Observed) error {
 	taken := make(map[wire.OutPoint]chainhash.Hash, len(pl.inputs)) // by what the list has placed
 	for _, i := range parentsFirst(txs, at) {
 		s := &txs[i]
-		if v := pl.graph.vertices[s.hash]; v != nil && v.status != 0 && seq <= v.seq {
+		if v := pl.graph.vertices[s.hash]; v != nil && seq <= v.seq {
 			if v.listed = v.status == Published; v.listed {
 				s.take(taken)
 			}

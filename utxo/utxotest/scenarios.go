@@ -298,6 +298,44 @@ var Conflicts = []Scenario{
 		tx? 2 b published
 		tx? 2 a failed
 		balance? 2 confirmed=7`},
+	{"what one wallet gave up stays given up when a rival is mined", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=9 2/main=9
+		tx a: f:0 f:1 -> main=5 2/main=5
+		tx r: f:0 -> out
+		connect 1: f
+		submit 1 a
+		submit 2 a
+		invalidate 1 a
+		tx? 1 a failed
+		tx? 2 a pending
+		connect 2: r
+		tx? 1 a failed
+		tx? 2 a failed`},
+	{"what one wallet gives up takes its own with it, and nothing of another wallet", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=9 2/main=9
+		tx p: f:0 f:1 -> main=5 2/main=5
+		tx c: p:0 -> main=4
+		tx d: p:1 -> 2/main=4
+		connect 1: f
+		submit 1 p
+		submit 2 p
+		submit 1 c
+		submit 2 d
+		invalidate 1 p
+		tx? 1 p failed
+		tx? 1 c failed
+		tx? 2 p pending
+		tx? 2 d pending`},
+	{"a transaction that a list has twice is seen once, also where it concerns nobody", `
+		open 1 0
+		tx a: x -> main
+		tx f: y -> out
+		mempool 1: a a f f
+		tx? 1 a published`},
 }
 
 // Leases is who may hold a coin.
@@ -373,6 +411,7 @@ var Words = []Scenario{
 		open 0 1 => invalid
 		submit 2 a => not-found
 		submit 1 a
+		label 1 a rent of May
 		label 1 a rent of May
 		broadcast 1 a
 		broadcast 1 a

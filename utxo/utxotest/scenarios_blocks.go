@@ -173,6 +173,23 @@ var Blocks = []Scenario{
 		disconnect 6b
 		tx? 1 m orphaned
 		tx? 1 d published 5`},
+	{"what arrives after its descendants is confirmed above none of them", `
+		open 1 0
+		coinbase m -> main=50
+		tx c: m:0 -> main=49
+		tx d: c:0 -> main=48
+		tx p: y -> main=9 main=9
+		tx q: p:0 -> main=8
+		tx r: q:0 -> main=7
+		tx s: p:1 -> main=8
+		tx u: s:0 -> main=7
+		connect 5: d r
+		observe c 1
+		observe q 2
+		observe s 3
+		observe u 4
+		connect 6: m => invalid
+		connect 6b: p => invalid`},
 	{"the first block of a duplicated coinbase may be applied again", `
 		open 1 0
 		coinbase m -> main=50
