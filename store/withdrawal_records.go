@@ -58,11 +58,12 @@ type WithdrawalRecords interface {
 	// filler [withdrawal.ErrNonceUsed].
 	PutFiller(withdrawal.Filler) error
 	// PaidRequest returns another request than the given one that has the
-	// transaction on file, or among its strays; zero if none has. Hashes are
+	// transaction on file, or among its strays; the zero id for a filler; not
+	// valid if nothing has it. Hashes are
 	// compared by [statemachine.HashForm], in one chain. Of transactions that
 	// pay by output ([withdrawal.Tx].ByOutput) only the same output counts, if
 	// byOutput is set.
-	PaidRequest(request, chain uuid.UUID, hash string, byOutput bool, output uint32) (uuid.UUID, error)
+	PaidRequest(request, chain uuid.UUID, hash string, byOutput bool, output uint32) (uuid.NullUUID, error)
 	// Usage returns what [withdrawal.UsageOf] defines, and keeps other
 	// submissions of the user out until the transaction ends. Listed stays
 	// false: the allow-list is the host's.

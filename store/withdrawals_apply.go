@@ -56,7 +56,7 @@ type candidates struct {
 // none, the wallet of an aggregate that the caller has held, since it may have
 // been switched off, and whose the transaction of an event is.
 func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Event, error) {
-	w.Owner = uuid.Nil
+	w.Owner = uuid.NullUUID{}
 	var err error
 	if hash, byOutput, output, ok := w.Names(ev); ok {
 		w.Owner, err = b.tx.Withdrawals().PaidRequest(w.Request.ID, w.Request.Chain, hash, byOutput, output)

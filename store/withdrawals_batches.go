@@ -73,7 +73,7 @@ func (b payees) fill(p *withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawal
 		outputs := p.PaidOutputs(&e)
 		for i := range p.Members {
 			w := &p.Members[i]
-			if w.Owner = uuid.Nil; err == nil && outputs[i] >= 0 && w.NamesOthers(e.Tx) {
+			if w.Owner = (uuid.NullUUID{}); err == nil && outputs[i] >= 0 && w.NamesOthers(e.Tx) {
 				w.Owner, err = b.tx.Withdrawals().PaidRequest(w.Request.ID, p.Batch.Chain, e.Tx, true, uint32(outputs[i]))
 			}
 		}

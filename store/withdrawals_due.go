@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -47,6 +48,13 @@ func (s *Withdrawals) PutFiller(ctx context.Context, f withdrawal.Filler) error 
 			f.CreatedAt = now
 		}
 		f, err := withdrawal.NewFiller(f)
+		if err != nil {
+			return err
+		}
+		of, err := tx.Withdrawals().Wallets(f.Wallet)
+		if err == nil && len(of) == 1 { // none the store refuses
+			err = f.Fits(of[0])
+		}
 		if err != nil {
 			return err
 		}
@@ -167,7 +175,8 @@ func (s *Withdrawals) revokeOf(ctx context.Context, chain uuid.UUID, by withdraw
 // what the host decides: actor, job id, asset on chain, priority. Wallets that
 // are nil are read here. Requests whose event is refused are left as they are
 // and named in err, and up to n others, of the first 10n, are enqueued all the
-// same; [withdrawal.ErrNoHotWallet] concerns all of a chain.
+// same; [withdrawal.ErrNoHotWallet] of wallets that are read here concerns all of a
+// chain. An order with the id of a job that exists is refused too.
 //
 // wait is when to call it again: zero where more is waiting,
 // [withdrawal.Policy.EnqueueEvery] otherwise. A host that has just approved
@@ -183,7 +192,8 @@ func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, or
 		return nil, s.policy.EnqueueEvery, nil
 	}
 	var refused []error
-	err = s.update(ctx, func(tx WithdrawalUnit) error {
+	again := false // an id of a job was not free: each is looked up
+	enqueue := func(tx WithdrawalUnit) error {
 		enqueued, refused = nil, nil
 		b, err := s.batch(tx)
 		if err != nil {
@@ -202,21 +212,28 @@ func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, or
 					continue
 				}
 				seen[w.Request.ID] = true
-				refusal, err := b.try(w, w.Request.ID, order(w.Request))
-				switch {
-				case err != nil:
-					return err
-				case refusal != nil:
-					refused = append(refused, refusal)
-					if !errors.Is(refusal, withdrawal.ErrNoHotWallet) { // which concerns them all
-						if err := s.putOff(b, w); err != nil {
-							return err
-						}
-					}
-				default:
-					enqueued = append(enqueued, *w)
+				o := order(w.Request)
+				var refusal error
+				if again {
+					refusal, err = jobExists(tx, enqueued, o.Job)
 				}
-				wallets = !errors.Is(refusal, withdrawal.ErrNoHotWallet)
+				if err == nil && refusal == nil {
+					refusal, err = b.try(w, w.Request.ID, o)
+				}
+				if err != nil {
+					return err
+				}
+				wallets = o.Wallets != nil || !errors.Is(refusal, withdrawal.ErrNoHotWallet) // which concerns them all
+				switch {
+				case refusal == nil:
+					enqueued = append(enqueued, *w)
+					continue
+				case wallets:
+					if err := s.putOff(b, w); err != nil {
+						return err
+					}
+				}
+				refused = append(refused, refusal)
 			}
 			if err := b.save(); err != nil {
 				return err
@@ -228,11 +245,30 @@ func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, or
 			wait = 0
 		}
 		return nil
-	})
+	}
+	if err = s.update(ctx, enqueue); errors.Is(err, statemachine.ErrConflict) {
+		again = true
+		err = s.update(ctx, enqueue)
+	}
 	if err != nil {
 		return nil, 0, err
 	}
 	return enqueued, wait, errors.Join(refused...)
+}
+
+// jobExists is the refusal of an order with the id of a job that is stored, or
+// that was just made.
+func jobExists(tx WithdrawalUnit, enqueued []withdrawal.Withdrawal, job uuid.UUID) (refusal, err error) {
+	made := slices.ContainsFunc(enqueued, func(w withdrawal.Withdrawal) bool { return w.Job.ID == job })
+	if !made {
+		if _, err := tx.Withdrawals().RequestOf(job); errors.Is(err, statemachine.ErrNotFound) {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: withdrawal.JobMachine.Name(), ID: job.String(), Event: "Enqueued",
+		Reason: "a job of this id exists"}, nil
 }
 
 // putOff has what was refused not offered again at once. That is refused too

@@ -187,3 +187,48 @@ func TestSubmissionsThatAreDatedBackCountInTheWindows(t *testing.T) {
 		t.Errorf("%d of 1.5 were approved automatically, the window holds 3", automatic)
 	}
 }
+
+// An order that cannot be made stops no other: of its own wallets none pays, or its
+// id is that of a job that exists.
+func TestABadOrderStopsNoOther(t *testing.T) {
+	for name, spoil := range map[string]func(b *bank, o *withdrawal.Enqueued, existing uuid.UUID){
+		"its wallets do not pay": func(_ *bank, o *withdrawal.Enqueued, _ uuid.UUID) { o.Wallets = []withdrawal.HotWallet{} },
+		"its job exists":         func(_ *bank, o *withdrawal.Enqueued, existing uuid.UUID) { o.Job = existing },
+		"its job is another's of the page": func(b *bank, o *withdrawal.Enqueued, _ uuid.UUID) {
+			o.Job = named("the same for all")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, ctx := newBank(t), context.Background()
+			existing := b.pending(t).Job.ID
+			bad := map[uuid.UUID]bool{}
+			for i := range 6 {
+				bad[b.approved(t).Request.ID] = i < 3
+				b.now = b.now.Add(time.Second)
+			}
+			order := func(r withdrawal.Request) withdrawal.Enqueued {
+				o := b.order(r)
+				if bad[r.ID] {
+					spoil(b, &o, existing)
+				}
+				return o
+			}
+			ws, _, err := b.EnqueueDue(ctx, chain, 4, order)
+			if err == nil {
+				t.Error("nobody is told")
+			}
+			good := 0
+			for _, w := range ws {
+				if !bad[w.Request.ID] {
+					good++
+				}
+			}
+			if good != 3 {
+				t.Fatalf("%d of 3 good ones were enqueued: %v", good, err)
+			}
+			if ws, _, err := b.EnqueueDue(ctx, chain, 4, order); err != nil || len(ws) > 0 { // put off
+				t.Errorf("at once again: %d, %v", len(ws), err)
+			}
+		})
+	}
+}

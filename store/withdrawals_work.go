@@ -39,6 +39,12 @@ type WithdrawalSource interface {
 // aggregate that Held returned. A result without events leaves the lease to
 // expire. A result that meets another version is judged by what is stored.
 //
+// A result that is refused is dropped, and Hooks.Refused of [worker.Options] is
+// told. A Broadcast that was refused for its nonce ([withdrawal.ErrNonceTaken],
+// [withdrawal.ErrNonceUsed]) tells of a transaction all the same: send it again
+// there, with [Withdrawals.Do] and without the nonce, or the operator who gets the
+// job has not its hash.
+//
 // Keys are the wallet for an execution on a chain with nonces, else the job.
 func (s *Withdrawals) Payments(chain uuid.UUID, name string) WithdrawalSource {
 	return &payments{Withdrawals: s, chain: chain, holder: holder{name}, nonces: s.policy.ChainOf(chain).Nonces}

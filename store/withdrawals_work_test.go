@@ -327,3 +327,36 @@ func TestPaymentsOfOnePlaceTakeTurnsWithRebroadcasts(t *testing.T) {
 		}
 	}
 }
+
+// A signer's answer with the nonce of another job, as a worker's result, is refused
+// for good: a loop drops it and tells, and does not offer it until the lease ends.
+func TestAResultWithTheNonceOfAnotherIsARefusal(t *testing.T) {
+	b, ctx := newBank(t), context.Background()
+	a := b.confirming(t)
+	filler := withdrawal.Filler{Wallet: a.Job.Wallet, Chain: chain, Nonce: a.Job.Nonce + 1, Hash: "f", Actor: "olga"}
+	if err := b.PutFiller(ctx, filler); err != nil {
+		t.Fatal(err)
+	}
+	b.pending(t)
+	pay := b.Payments(chain, "payer")
+	items, _, err := pay.Turn(ctx, nil, 1)
+	if err != nil || len(items) != 1 {
+		t.Fatal(items, err)
+	}
+	by := withdrawal.By{Actor: "payer", Role: withdrawal.WithdrawalWorker}
+	ws, err := b.Held(ctx, result(items[0].Work, withdrawal.Dispatched{By: by, Fence: 1, Reference: "ref"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := withdrawal.Broadcast{By: by, Fence: 1, Hash: "h", Nonce: a.Job.Nonce, HasNonce: true}
+	for nonce, sentinel := range map[uint64]error{a.Job.Nonce: withdrawal.ErrNonceTaken, filler.Nonce: withdrawal.ErrNonceUsed} {
+		answer.Nonce = nonce
+		_, _, err = pay.Turn(ctx, []store.HeldWithdrawal{result(ws[0], answer)}, 0)
+		refused(t, err, sentinel)
+		refused(t, err, statemachine.ErrIllegal) // which a loop takes for an answer
+	}
+	answer.Nonce, answer.HasNonce = 0, false
+	if w := b.do(t, ws[0].Request.ID, answer); w.Job.TxHash != "h" {
+		t.Errorf("%+v", w.Job)
+	}
+}

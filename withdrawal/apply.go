@@ -31,7 +31,7 @@ func (p Policy) Apply(w Withdrawal, ev Event) (Change, error) { return p.ApplyAt
 // ApplyAt is [Policy.Apply]; now is the store's time, see [statemachine.EventTime].
 func (p Policy) ApplyAt(w Withdrawal, ev Event, now time.Time) (Change, error) {
 	s := step{Change: Change{Old: w, New: w}, ev: ev, speakers: speakers(ev)}
-	s.New.Owner = uuid.Nil // of this event alone
+	s.New.Owner = uuid.NullUUID{} // of this event alone
 	err := s.begin(now)
 	if err == nil && w.Job.Batch != uuid.Nil {
 		err = s.notOfBatch()

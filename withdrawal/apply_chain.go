@@ -23,6 +23,7 @@ func (p *Policy) receipt(c *step, e *Receipt) error {
 	}
 	j := &c.New.Job
 	final := e.Block.final(p.chain(j.Chain).Confirmations)
+	known := final || c.shown && c.by.Role == Operator
 	i := c.Old.find(e.Tx)
 	if i >= 0 {
 		e.Tx = c.Old.Txs[i].Hash
@@ -31,7 +32,7 @@ func (p *Policy) receipt(c *step, e *Receipt) error {
 		}
 	}
 	if JobMachine.Terminal(j.Status) {
-		if !final || c.endedBy(e, i) {
+		if !known || c.endedBy(e, i) {
 			return nil
 		}
 		return c.incident(e.Tx, c.claim(e, i), e.Block)
@@ -45,6 +46,9 @@ func (p *Policy) receipt(c *step, e *Receipt) error {
 	case i < 0:
 		return c.refuse(statemachine.ErrInvalid, "no such transaction is on file")
 	case i < int(j.TxsDead):
+		if !known {
+			return nil
+		}
 		return c.deadInBlock(e, i, final)
 	case final && c.awaitsOperator(e):
 		return nil
@@ -78,11 +82,15 @@ func (c *step) claim(e *Receipt, i int) string {
 	switch {
 	case e.Reverted:
 		return "reverted"
-	case i >= 0 && c.Old.Txs[i].Cancel: // it paid nothing
+	case c.cancels(i):
 		return "cancel mined"
 	}
 	return ClaimMined
 }
+
+// cancels reports whether transaction i on file replaces the payment and pays
+// nothing, as far as anybody has shown.
+func (c *step) cancels(i int) bool { return i >= 0 && c.Old.Txs[i].Cancel && !c.shown }
 
 // endedBy reports whether the job ended by this very transaction, as it is shown.
 func (c *step) endedBy(e *Receipt, i int) bool {
@@ -90,17 +98,17 @@ func (c *step) endedBy(e *Receipt, i int) bool {
 	if j.EvidenceHash == "" || j.TxHash != e.Tx {
 		return false
 	}
-	return j.Status == JobConfirmed && !e.Reverted || j.Status == JobFailed && i >= 0 && (e.Reverted || c.Old.Txs[i].Cancel)
+	return j.Status == JobConfirmed && !e.Reverted || j.Status == JobFailed && i >= 0 && (e.Reverted || c.cancels(i))
 }
 
-// deadInBlock: transaction i was proven dead, and is in a block. At depth the
-// proof was wrong.
+// deadInBlock: transaction i was proven dead, and is in a block at depth, or an
+// operator says that it pays. The proof was wrong.
 func (c *step) deadInBlock(e *Receipt, i int, final bool) error {
-	if !final {
-		return nil
-	}
-	if err := c.incident(e.Tx, c.claim(e, i), e.Block); err != nil || e.Reverted || c.Old.Txs[i].Cancel {
+	if err := c.incident(e.Tx, c.claim(e, i), e.Block); err != nil || e.Reverted || c.cancels(i) {
 		return err
+	}
+	if !final { // no evidence yet
+		e.Block = Block{}
 	}
 	return c.contradicted(e, i)
 }
@@ -111,7 +119,7 @@ func (c *step) endBy(e *Receipt, i int) error {
 	trigger, text := JobRevert, "Transaction reverted"
 	switch {
 	case e.Reverted:
-	case c.Old.Txs[i].Cancel:
+	case c.cancels(i):
 		trigger, text = JobCancelled, "Cancelled by a replacing transaction"
 	default:
 		return c.confirm(e.Tx, &e.Block, e.GasUsed, e.GasPrice)
@@ -251,16 +259,23 @@ func (p *Policy) provenDead(c *step, e *ProvenDead) error {
 	}
 	j.EvidenceHeight, j.EvidenceHash = e.Height, e.Block.Hash
 	j.TxsDead, j.Batch = j.TxsOnFile, uuid.Nil
+	if c.paysNothing(e) && c.Old.stray(e.Other, ClaimMined) < 0 { // what a signer sent is settled too
+		c.settle(e.Other)
+	}
 	// A payment that is known keeps its hash: the job fails, and is not requeued.
 	j.TxHash, j.Nonce, j.HasNonce = c.Old.paidByDead(), 0, false
 	if joined, err := c.strayJoins(p); joined || err != nil {
 		return err
 	}
-	return c.retry(p, JobProvenDead, e.Cause.String(), 0)
+	why := e.Cause.String()
+	if e.Reason != "" {
+		why = statemachine.Bounded(why+": "+e.Reason, MaxText)
+	}
+	return c.retry(p, JobProvenDead, why, 0)
 }
 
 // strayDead: a transaction that a signer says it sent, and that is not on file,
-// cannot be mined any more. Only an operator can know.
+// cannot be mined any more, or was and does not pay. Only an operator can know.
 func (c *step) strayDead(e *ProvenDead, final bool) error {
 	s := &c.Old.Strays[c.Old.stray(e.Tx, ClaimSent)]
 	if c.by.Role != Operator {
@@ -273,7 +288,7 @@ func (c *step) strayDead(e *ProvenDead, final bool) error {
 		return err
 	}
 	tx := Tx{Hash: s.Hash, Wallet: s.Wallet, Nonce: s.Nonce, HasNonce: s.HasNonce, Input: s.Input}
-	if why := c.unprovenOf(e, &tx); why != "" {
+	if why := c.unprovenOf(e, &tx, true); why != "" {
 		return c.refuse(statemachine.ErrInvalid, why)
 	}
 	if final {
@@ -290,12 +305,20 @@ func (c *step) unproven(e *ProvenDead, i int) string {
 	if e.Cause == WindowEnded && len(c.Old.Live()) > 1 && !c.Old.Txs[i].HasNonce {
 		return "a replacement may have a longer window"
 	}
-	return c.unprovenOf(e, &c.Old.Txs[i])
+	return c.unprovenOf(e, &c.Old.Txs[i], false)
 }
 
-// unprovenOf is the same for tx alone, which need not be on file.
-func (c *step) unprovenOf(e *ProvenDead, tx *Tx) string {
+// paysNothing: an operator has looked at what was mined, which is said to be of
+// this request, and says why it pays nothing: it reverted, or paid another amount.
+func (c *step) paysNothing(e *ProvenDead) bool {
+	return c.by.Role == Operator && e.NotThisPayment && e.Reason != ""
+}
+
+// unprovenOf is the same for tx alone, which may be a stray.
+func (c *step) unprovenOf(e *ProvenDead, tx *Tx, stray bool) string {
 	other := c.Old.find(e.Other)
+	looked := c.paysNothing(e)
+	decided := other >= 0 && (other < int(c.Old.Job.TxsDead) || JobMachine.Terminal(c.Old.Job.Status))
 	switch {
 	case !e.Cause.Valid():
 		return "unknown cause " + e.Cause.String()
@@ -311,12 +334,12 @@ func (c *step) unprovenOf(e *ProvenDead, tx *Tx) string {
 		return ""
 	case !word(e.Other):
 		return "the hash of the transaction that was mined instead is needed"
-	case statemachine.SameHash(e.Other, tx.Hash):
+	case statemachine.SameHash(e.Other, tx.Hash) && !(stray && looked):
 		return "what was mined instead is the transaction itself: send its receipt"
-	case other >= 0 && c.Old.Txs[other].Hash != c.Old.paidByDead():
+	case other >= 0 && c.Old.Txs[other].Hash != c.Old.paidByDead() && !(decided && looked):
 		return "what was mined instead is a transaction of this request: send its receipt"
-	case c.Old.stray(e.Other, ClaimSent) >= 0 && c.Old.stray(e.Other, ClaimMined) < 0:
-		return "what was mined instead is said to be sent for this request: send PaidBy"
+	case c.Old.stray(e.Other, ClaimSent) >= 0 && c.Old.stray(e.Other, ClaimMined) < 0 && !looked:
+		return "what was mined instead is said to be sent for this request: send PaidBy, or say why it pays nothing"
 	case !e.NotThisPayment && c.Old.stray(e.Other, ClaimMined) < 0: // which joins the file
 		return "look at what was mined instead: NotThisPayment says that it does not pay this request, PaidBy that it does"
 	case !tx.HasNonce && tx.Input == "": // an operator's word

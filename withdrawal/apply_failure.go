@@ -204,11 +204,11 @@ func (p *Policy) elapsed(c *step, e *Elapsed) error {
 	if c.Old.Request.Status == 0 {
 		return c.refuse(statemachine.ErrIllegal, "")
 	}
-	if err := c.jobVersion(); err != nil {
-		return err
-	}
 	if j.Status != JobProcessing || j.Review || j.Lease.Held(c.by.At) {
 		return nil
+	}
+	if err := c.jobVersion(); err != nil {
+		return err
 	}
 	return p.rescue(c, leaseEnded)
 }
@@ -230,15 +230,16 @@ func (p *Policy) revoke(c *step, e *Revoked) error {
 	if err := e.Check(c.by.Actor, c.by.Role == WithdrawalWorker); err != nil {
 		return c.refuse(err, "")
 	}
-	if err := c.jobVersion(); err != nil {
-		return err
-	}
 	switch {
 	case c.Old.Request.Status == 0:
 		return c.refuse(statemachine.ErrIllegal, "")
 	case j.Lease.Holder != e.Holder:
 		return nil
-	case j.Status == JobProcessing:
+	}
+	if err := c.jobVersion(); err != nil {
+		return err
+	}
+	if j.Status == JobProcessing {
 		return p.rescue(c, statemachine.Bounded(e.Because("Lease revoked"), MaxText))
 	}
 	c.New.Job.Lease = j.Lease.Release()

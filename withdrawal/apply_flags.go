@@ -56,14 +56,20 @@ func (c *step) incident(hash, claim string, b Block) error {
 	if !word(hash) || len(b.Hash) > MaxHash || !statemachine.Storable(b.Hash) {
 		return c.refuse(statemachine.ErrInvalid, "a hash has 1 to 100 bytes")
 	}
+	key := hash
+	if c.Old.find(hash) < 0 { // no spelling is another incident
+		key = statemachine.HashForm(hash)
+	}
 	if c.Log == nil && c.Incidents == nil {
 		m := new(staining)
 		c.Log, c.Incidents = m.log[:0], m.incidents[:0]
 	}
-	c.Incidents = append(c.Incidents, Incident{Request: c.Old.Request.ID, Job: j.ID, Hash: hash, Claim: claim,
+	c.Incidents = append(c.Incidents, Incident{Request: c.Old.Request.ID, Job: j.ID, Hash: key, Claim: claim,
 		BlockHash: b.Hash, Height: b.Height, Status: j.Status, Actor: c.by.Actor, At: c.by.At})
-	if r := &c.New.Request; claim == ClaimMined && r.Mined == "" {
-		r.Mined, c.why = hash, hash
+	// One that has become the payment itself is none beside it.
+	r := &c.New.Request
+	if own := r.FinalTxHash != "" && statemachine.SameHash(r.Mined, r.FinalTxHash); claim == ClaimMined && (r.Mined == "" || own && !statemachine.SameHash(hash, r.Mined)) {
+		r.Mined, r.Acknowledged, c.why = hash, false, hash
 	}
 	return nil
 }
@@ -76,8 +82,11 @@ func (c *step) acknowledge(e *Acknowledged) error {
 	if err := c.requestVersion(); err != nil {
 		return err
 	}
-	if r.Mined == "" {
+	switch {
+	case r.Mined == "":
 		return c.refuseRequest(statemachine.ErrIllegal, "no incident says that it was paid beside the record")
+	case r.Status == RequestApproved || r.Status == RequestQueued:
+		return c.refuseRequest(statemachine.ErrIllegal, "it has not ended: by what it is paid, nobody knows yet")
 	}
 	if e.Reason == "" {
 		return c.refuseRequest(statemachine.ErrInvalid, "a reason is needed")

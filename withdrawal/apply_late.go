@@ -27,11 +27,11 @@ func (w *Withdrawal) dispatchUnder(fence int64) *Attempt {
 // an operator has it.
 func (p *Policy) lateAnswer(c *step, e *Broadcast, d *Attempt) error {
 	j := &c.New.Job
-	if err := c.jobVersion(); err != nil {
-		return err
-	}
 	if c.Old.find(e.Hash) >= 0 || c.Old.stray(e.Hash, ClaimSent) >= 0 {
 		return nil
+	}
+	if err := c.jobVersion(); err != nil {
+		return err
 	}
 	tx := txFacts{Hash: e.Hash, Raw: e.Raw, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input}
 	if d.Job != j.ID { // an earlier job may have had another wallet
@@ -40,8 +40,8 @@ func (p *Policy) lateAnswer(c *step, e *Broadcast, d *Attempt) error {
 	if err := c.wellFormed(&tx); err != nil {
 		return err
 	}
-	if c.Old.Owner != uuid.Nil {
-		return c.taken(&tx, d.Fence)
+	if c.Old.Owner.Valid {
+		return c.taken(&tx)
 	}
 	queued := c.Old.Request.Status == RequestQueued
 	if queued && j.Status != JobConfirming && !c.maybeSent() {
@@ -68,15 +68,26 @@ func (p *Policy) lateAnswer(c *step, e *Broadcast, d *Attempt) error {
 }
 
 // taken: the hash that the signer answers with is the transaction of another
-// request. Whether anything was sent for this one nobody can tell.
-func (c *step) taken(tx *txFacts, fence int64) error {
+// request, or a filler. Whether anything was sent for this one nobody can tell: an
+// operator has what is out, and what is not is held.
+func (c *step) taken(tx *txFacts) error {
 	if err := c.incident(tx.Hash, ClaimTaken, Block{}); err != nil {
 		return err
 	}
-	if c.Old.Request.Status != RequestQueued || !c.maybeSent() || c.Old.Job.Review {
-		return nil // recorded; nothing of it is out by this answer, or an operator has it
+	r := &c.Old.Request
+	text := "the hash is a filler's: " + tx.Hash
+	if of := c.Old.Owner.UUID; of != uuid.Nil {
+		text = "the hash is that of request " + of.String() + ": " + tx.Hash
 	}
-	return c.park("the hash is that of request " + c.Old.Owner.String() + ": " + tx.Hash)
+	switch {
+	case r.Status == RequestQueued && c.Old.Job.Review: // an operator has it
+		return nil
+	case r.Status == RequestQueued && c.maybeSent():
+		return c.park(text)
+	case r.Held || r.Status != RequestQueued && r.Status != RequestApproved:
+		return nil
+	}
+	return c.stopped(text)
 }
 
 // exclusiveWithLive reports whether tx and each live transaction can never both

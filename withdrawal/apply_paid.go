@@ -17,7 +17,9 @@ import (
 // nothing is live, and is then confirmed like any other. Where something live
 // can still be mined beside it, or the record is over, the payment is an
 // incident; beside something live an operator has the job, and x joins the file
-// once that is proven dead.
+// once that is proven dead. Of one that was declared dead, or after the end, an
+// operator's word is an incident at any depth, so that nothing is paid before it
+// is resolved.
 func (p *Policy) paidBy(c *step, e *PaidBy) error {
 	r, j := &c.New.Request, &c.New.Job
 	tx := txFacts{Hash: e.Tx, Raw: e.Raw, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input, ByOutput: true, Output: e.Output}
@@ -26,12 +28,18 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 	if c.by.Role != Operator && onFile < 0 && !fits {
 		return c.refuse(statemachine.ErrForbidden, "it has not the nonce or input of what is live: only an operator may say so")
 	}
+	final := e.Block.final(p.chain(r.Chain).Confirmations)
 	version := c.jobVersion
 	if j.Status == 0 {
 		version = c.requestVersion
 	}
 	if err := version(); err != nil {
-		return err
+		switch over := JobMachine.Terminal(j.Status); {
+		case onFile >= int(j.TxsDead) && !final && !over, onFile < 0 && c.Old.stray(e.Tx, ClaimMined) >= 0:
+			return nil // the same event again
+		case onFile < 0 || !over: // after the end no version counts
+			return err
+		}
 	}
 	switch {
 	case r.Status == 0 || r.Status == RequestPending:
@@ -54,12 +62,11 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 	if err := c.wellFormed(&tx); err != nil {
 		return err
 	}
-	if c.Old.Owner != uuid.Nil {
-		return c.refuseRequest(&TakenError{ErrPaymentTaken, c.Old.Owner}, "")
+	if owner := c.Old.Owner; owner.Valid {
+		return c.refuseRequest(&TakenError{ErrPaymentTaken, owner.UUID}, "")
 	}
 	text := statemachine.Bounded("paid by "+e.Tx+": "+e.Reason, MaxText)
 	queued := r.Status == RequestQueued
-	final := e.Block.final(p.chain(r.Chain).Confirmations)
 	if c.by.Role != Operator && (!e.Block.canonical() || !queued && !final) {
 		return p.notYet(c)
 	}
@@ -146,16 +153,16 @@ func (c *step) cannotTell(e *CannotTell) error {
 		return err
 	}
 	j := &c.New.Job
+	i := c.Old.find(e.Tx)
+	if j.Status == JobConfirming && (j.Review || i >= 0 && i < int(j.TxsDead)) {
+		return nil
+	}
 	if err := c.jobVersion(); err != nil {
 		return err
 	}
-	if j.Status != JobConfirming {
-		return c.refuse(statemachine.ErrIllegal, "")
-	}
-	i := c.Old.find(e.Tx)
 	switch {
-	case i >= 0 && i < int(j.TxsDead), j.Review:
-		return nil
+	case j.Status != JobConfirming:
+		return c.refuse(statemachine.ErrIllegal, "")
 	case i < 0:
 		return c.refuse(statemachine.ErrInvalid, "no such transaction is on file")
 	case !word(e.Other):

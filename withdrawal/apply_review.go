@@ -1,8 +1,6 @@
 package withdrawal
 
 import (
-	"github.com/google/uuid"
-
 	"github.com/settlehq/settle/statemachine"
 )
 
@@ -33,8 +31,8 @@ func (p *Policy) resolve(c *step, e *Resolved) error {
 	case int(j.TxsOnFile) != len(c.Old.Txs):
 		return c.notLoaded()
 	}
-	if e.Sent && c.Old.Owner != uuid.Nil && c.Old.find(e.Hash) < 0 {
-		return c.refuse(&TakenError{ErrPaymentTaken, c.Old.Owner}, "")
+	if owner := c.Old.Owner; e.Sent && owner.Valid && c.Old.find(e.Hash) < 0 {
+		return c.refuse(&TakenError{ErrPaymentTaken, owner.UUID}, "")
 	}
 	j.ResolvedVersion = c.by.Version
 	if !e.Sent {

@@ -81,16 +81,22 @@ func (c *step) stopExecution(text string) {
 }
 
 func (p *Policy) hold(c *step, e *Held) error {
-	r, j := &c.New.Request, &c.New.Job
+	r := &c.New.Request
 	if err := c.requestVersion(); err != nil && !r.Held {
 		return err
 	}
 	if err := c.allowsRequest(OnHold); err != nil || r.Held {
 		return err
 	}
-	reason := statemachine.Bounded(e.Reason, MaxText)
+	return c.stopped(e.Reason)
+}
+
+// stopped holds a request that is not held: what is out goes on.
+func (c *step) stopped(reason string) error {
+	j := &c.New.Job
+	reason = statemachine.Bounded(reason, MaxText)
 	c.newPair()
-	r.Held = true
+	c.New.Request.Held = true
 	if err := c.moveRequest(OnHold, reason); err != nil {
 		return err
 	}

@@ -207,8 +207,8 @@ func (p *Policy) broadcast(c *step, e *Broadcast) error {
 		if err := c.wellFormed(&tx); err != nil {
 			return err
 		}
-		if c.Old.Owner != uuid.Nil {
-			return c.taken(&tx, e.Fence)
+		if c.Old.Owner.Valid {
+			return c.taken(&tx)
 		}
 		c.addTx(tx)
 	}

@@ -110,7 +110,7 @@ func (c *batchStep) member(i int, do func(*step) error) error {
 	w := c.New.Members[i]
 	s := step{Change: Change{Old: w, New: w}, ev: c.ev, by: c.by}
 	s.by.Version = 0 // the batch's
-	s.New.Owner = uuid.Nil
+	s.New.Owner = uuid.NullUUID{}
 	err := do(&s)
 	if err == nil {
 		err = s.flagged()

@@ -25,12 +25,31 @@ func Check(w Withdrawal) error {
 		}
 	}
 	if broken == "" {
-		if r := &w.Request; r.Status == RequestCompleted && r.Mined != "" && !r.Acknowledged && !statemachine.SameHash(r.Mined, r.FinalTxHash) {
-			return fmt.Errorf("%w: withdrawal %s: %s, beside %s", ErrPaidTwice, r.ID, r.Mined, r.FinalTxHash)
+		if r := &w.Request; r.Status == RequestCompleted && !r.Acknowledged {
+			if beside := w.paidBeside(); beside != "" {
+				return fmt.Errorf("%w: withdrawal %s: %s, beside %s", ErrPaidTwice, r.ID, beside, r.FinalTxHash)
+			}
 		}
 		return nil
 	}
 	return fmt.Errorf("%w: withdrawal %s: %s", statemachine.ErrCorrupt, id, broken)
+}
+
+// paidBeside returns a transaction that was mined beside the one that the request
+// is completed by; empty if none is known.
+func (w *Withdrawal) paidBeside() string {
+	known := []string{w.Request.Mined, w.Request.Disproved}
+	for i := range w.Strays {
+		if s := &w.Strays[i]; s.Claim == ClaimMined && s.SettledAt.IsZero() {
+			known = append(known, s.Hash)
+		}
+	}
+	for _, hash := range known {
+		if hash != "" && !statemachine.SameHash(hash, w.Request.FinalTxHash) {
+			return hash
+		}
+	}
+	return ""
 }
 
 // first returns the text of the first rule that does not hold.

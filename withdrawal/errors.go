@@ -14,18 +14,20 @@ var (
 	// [TakenError] with the job's id.
 	ErrActiveJob = errors.New("the request has an active job")
 	// ErrNonceTaken: another job owns (wallet, nonce). From a store it comes
-	// in a [TakenError] with that job's id.
-	ErrNonceTaken = errors.New("another job owns this nonce of the wallet")
+	// in a [TakenError] with that job's id. It is [statemachine.ErrIllegal].
+	ErrNonceTaken = fmt.Errorf("%w: another job owns this nonce of the wallet", statemachine.ErrIllegal)
 	// ErrNonceUsed: the nonce is below the chain's next one or, where the chain's
 	// was not told, below the next one on file: only the chain's next nonce
-	// shows that a lower one is free.
-	ErrNonceUsed = errors.New("the nonce is below the next one of the wallet")
+	// shows that a lower one is free. Or it is a filler's, wherever that is. It is
+	// [statemachine.ErrIllegal].
+	ErrNonceUsed = fmt.Errorf("%w: the nonce is below the next one of the wallet, or a filler's", statemachine.ErrIllegal)
 	// ErrNonceGap: the nonce leaves more than [Chain.NonceGap] open below it:
 	// nothing with it can be mined before they are used.
 	ErrNonceGap = errors.New("the nonce leaves a gap")
 	// ErrPaymentTaken: the transaction, or its output, pays another request.
-	// It comes in a [TakenError] with that request's id.
-	ErrPaymentTaken = errors.New("the transaction pays another request")
+	// It comes in a [TakenError] with that request's id, or with the zero id where
+	// it is a filler. It is [statemachine.ErrIllegal].
+	ErrPaymentTaken = fmt.Errorf("%w: the transaction pays another request, or is a filler", statemachine.ErrIllegal)
 	// ErrOnHold: the request is held, its wallet is not active, or its chain is
 	// paused. It is [statemachine.ErrIllegal].
 	ErrOnHold = fmt.Errorf("%w: on hold", statemachine.ErrIllegal)

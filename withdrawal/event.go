@@ -260,12 +260,17 @@ type (
 		Block            // of the other transaction, or where the window ended
 		Tx    string     // a live transaction on file; its replacements die with it
 		Cause DeathCause `json:",omitzero"`
-		Other string     // hash of what was mined instead; of this request only one that was declared dead, after its receipt; empty for WindowEnded
+		Other string     // hash of what was mined instead; of this request only one that was declared dead, after its receipt, or with a Reason; empty for WindowEnded
 		Nonce uint64     // with NonceUsed: which nonce
 		Input string     `json:",omitempty"` // with InputSpent: which input
 		// NotThisPayment: Other was looked at, and does not pay this request.
 		// Required but with WindowEnded.
 		NotThisPayment bool
+		// Reason is an operator's. It is required, with NotThisPayment, where Other
+		// is said to be of this request and pays nothing, since it reverted or paid
+		// another amount: one that was declared dead, or a Stray, which may be Tx
+		// itself.
+		Reason string
 	}
 	// PaidBy: a transaction that is not on file pays this request: the same
 	// payment, bumped in another wallet, malleated, or sent by hand. Payee,

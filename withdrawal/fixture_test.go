@@ -25,6 +25,9 @@ var (
 
 func id(n byte) uuid.UUID { return uuid.UUID{15: n} }
 
+// owned says that another request has a transaction; the zero id is a filler.
+func owned(by uuid.UUID) uuid.NullUUID { return uuid.NullUUID{UUID: by, Valid: true} }
+
 func newPolicy() withdrawal.Policy {
 	p := withdrawal.DefaultPolicy()
 	p.Chain.Confirmations = 3

@@ -21,7 +21,7 @@ const (
 	ListOpen ListKind = iota + 1
 	// ListReview: the latest job is parked for an operator.
 	ListReview
-	// ListHeld: an operator has stopped the request.
+	// ListHeld: an operator has stopped the request, and it has not ended.
 	ListHeld
 	// ListLeaseEnded: an execution whose lease has ended, as [DueRescue].
 	ListLeaseEnded
@@ -67,13 +67,14 @@ func (f Filter) Has(w *Withdrawal, now time.Time) bool {
 		f.Holder != "" && (!underWay || f.Holder != w.Job.Lease.Holder):
 		return false
 	}
+	open := w.Request.Status == RequestPending || w.Request.Status == RequestApproved || w.Request.Status == RequestQueued
 	switch f.Kind {
 	case ListOpen:
-		return w.Request.Status == RequestPending || w.Request.Status == RequestApproved || w.Request.Status == RequestQueued
+		return open
 	case ListReview:
 		return w.Job.Review
 	case ListHeld:
-		return w.Request.Held
+		return w.Request.Held && open
 	case ListLeaseEnded:
 		return IsDue(DueRescue, w, 0, now)
 	case ListCheckOverdue:

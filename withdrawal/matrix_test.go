@@ -274,14 +274,15 @@ elapsed     | illegal | - | - | - | - | - | pending | confirming | processing, r
 }
 
 func word(c withdrawal.Change, err error) string {
-	if errors.Is(err, withdrawal.ErrOnHold) {
-		return "on hold"
+	for text, sentinel := range map[string]error{"on hold": withdrawal.ErrOnHold, "nonce taken": withdrawal.ErrNonceTaken,
+		"nonce used": withdrawal.ErrNonceUsed, "payment taken": withdrawal.ErrPaymentTaken} {
+		if errors.Is(err, sentinel) { // which are illegal
+			return text
+		}
 	}
 	for text, sentinel := range map[string]error{"illegal": statemachine.ErrIllegal, "fenced": statemachine.ErrFenced,
 		"held": statemachine.ErrHeld, "active": withdrawal.ErrActiveJob, "forbidden": statemachine.ErrForbidden,
-		"invalid": statemachine.ErrInvalid, "conflict": statemachine.ErrConflict, "nonce taken": withdrawal.ErrNonceTaken,
-		"nonce used": withdrawal.ErrNonceUsed, "nonce gap": withdrawal.ErrNonceGap, "payment taken": withdrawal.ErrPaymentTaken,
-		"no wallet": withdrawal.ErrNoHotWallet} {
+		"invalid": statemachine.ErrInvalid, "conflict": statemachine.ErrConflict, "nonce gap": withdrawal.ErrNonceGap, "no wallet": withdrawal.ErrNoHotWallet} {
 		if errors.Is(err, sentinel) {
 			return text
 		}

@@ -130,9 +130,12 @@ func TestModelSurvivesALie(t *testing.T) {
 	prepare.lies = true
 	dispatch := newRules()
 	dispatch.lies, dispatch.dispatch = true, true
+	told := dispatch
+	told.told = true
 	for _, tt := range []modelRun{
 		{"prepared", prepare, 53843},
 		{"dispatched", dispatch, 16123},
+		{"dispatched, and an operator says so first", told, 18650},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			result, err := explore.CheckBy(model(tt.rules), world.key, lieProperties(tt.rules)...)

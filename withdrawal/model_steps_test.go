@@ -249,6 +249,11 @@ func (r rules) lie(w world, step func(string, world)) {
 		switch dead := i < int(j.TxsDead); {
 		case dead && mined:
 			send("the chain shows the dead ", w, withdrawal.Receipt{By: checker(j.ScheduledAt), Block: b, Tx: tx.Hash})
+			if r.told && !w.lie.incident {
+				paid := r.paid(&w, tx.Hash, by(withdrawal.Operator, j.ScheduledAt), w.txs[n].nonce)
+				paid.Block = withdrawal.Block{}
+				send("the operator says that it is paid by the dead ", w, paid)
+			}
 		case !dead && j.Review && w.rival(n) >= 0:
 			send("the operator sees mined instead of ", w, withdrawal.ProvenDead{By: op, Block: b, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: hashOf(w.rival(n)), Nonce: tx.Nonce, NotThisPayment: true})
 		case !dead && mined && j.Review:

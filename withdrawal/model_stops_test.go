@@ -24,6 +24,16 @@ func unsentProperties(r rules) []explore.Property[world] {
 	}
 }
 
+// anothersProperties is what holds though a signer names what is another
+// request's, and one answer "not sent" was wrong.
+func anothersProperties(r rules) []explore.Property[world] {
+	unsent := unsentProperties(r)
+	return []explore.Property[world]{
+		unsent[1], unsent[2], unsent[4], // sound; somebody is named; once told nothing begins
+		explore.Reachable("it is held", func(w world) bool { return w.rec.Request.Held }),
+	}
+}
+
 // staleProperties is what holds though one proof was wrong and somebody writes
 // late what they decided early.
 func staleProperties(r rules) []explore.Property[world] {
@@ -47,12 +57,15 @@ func stopRuns() []stopRun {
 	twins.twins, twins.careless, twins.policy.MaxRetries = true, true, 1
 	twinDispatch.twins, twinDispatch.dispatch, twinDispatch.policy.MaxRetries = true, true, 1
 	unsent.unsent, unsent.dispatch, unsent.quiet = true, true, true
+	anothers := unsent
+	anothers.anothers = true
 	stop.stop, stop.policy.MaxRetries, stop.quiet = true, 1, true
 	stale.stale, stale.lies, stale.policy.MaxRetries, stale.maxJobs, stale.quiet = true, true, 1, 2, true
 	return []stopRun{
 		{modelRun{"paid under another hash", twins, 19661}, properties},
 		{modelRun{"paid under another hash, dispatched", twinDispatch, 4150}, properties},
 		{modelRun{"sent after not sent", unsent, 74720}, unsentProperties},
+		{modelRun{"named what is another's, after not sent", anothers, 35641}, anothersProperties},
 		{modelRun{"cancelled, held and released", stop, 6937}, properties},
 		{modelRun{"decided on what was read before", stale, 32991}, staleProperties},
 	}
@@ -91,6 +104,14 @@ func TestModelFindsEachMissingRule(t *testing.T) {
 		}
 		return p.Apply(w, ev)
 	}
+	// unstopped records that a hash is another's, and goes on.
+	unstopped := func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error) {
+		c, err := p.Apply(w, ev)
+		if len(c.Incidents) > 0 && c.Incidents[0].Claim == withdrawal.ClaimTaken {
+			c.New = c.Old
+		}
+		return c, err
+	}
 	// versionless records an incident beside the record, as a fact that no
 	// version covers (M7).
 	versionless := func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error) {
@@ -110,7 +131,8 @@ func TestModelFindsEachMissingRule(t *testing.T) {
 		{"M4: the same for a signer's hash", 1, 0, func(r *rules) { r.hashesOnly, r.policy.MaxRetries = true, 2 }},
 		{"M5: a spelling is another transaction: paid twice", 0, 0, func(r *rules) { r.apply, r.policy.MaxRetries = bySpelling, 2 }},
 		{"M6: the late answer is refused: it is paid again", 2, 4, func(r *rules) { r.apply = deaf }},
-		{"M7: an incident moves no version: it is paid again", 4, 2, func(r *rules) { r.apply = versionless }},
+		{"the hash of another stops nothing: it is paid again", 3, 2, func(r *rules) { r.apply = unstopped }},
+		{"M7: an incident moves no version: it is paid again", 5, 2, func(r *rules) { r.apply = versionless }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			run := stopRuns()[tt.run]

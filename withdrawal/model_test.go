@@ -93,6 +93,8 @@ type rules struct {
 	rebump     bool
 	revert     bool
 	lies       bool // one proof of death may be wrong
+	told       bool // an operator says that what was declared dead paid, without a block
+	anothers   bool // a signer names what is another request's
 	unsent     bool // one answer "not sent" may be wrong
 	twins      bool // the payment may be mined under an unknown hash
 	stale      bool // somebody writes what they decided on an earlier record
@@ -279,12 +281,19 @@ func model(r rules) explore.Model[world] {
 
 // store applies an event to the stored record; ok is false for a refusal.
 func (r rules) store(w world, ev withdrawal.Event) (world, bool) {
-	c, err := r.apply(r.policy, *w.rec, ev)
+	rec := *w.rec
+	if e, ok := ev.(withdrawal.Broadcast); ok && r.anothers && rec.NamesOthers(e.Hash) {
+		rec.Owner.Valid = true
+	}
+	c, err := r.apply(r.policy, rec, ev)
 	if r.unsent {
 		w.hears(ev)
 	}
 	if err != nil {
 		return w, false
+	}
+	if _, ok := ev.(withdrawal.Resolved); ok && r.anothers { // an operator has looked
+		w.heard = 0
 	}
 	w.begins(ev, &c)
 	w.rec = &c.New
@@ -352,5 +361,6 @@ func (l *lie) follow(ev withdrawal.Event, c *withdrawal.Change) {
 			l.went = true
 		}
 	}
-	l.incident = l.incident || len(c.Incidents) > 0
+	_, told := ev.(withdrawal.PaidBy) // of what was declared dead
+	l.incident = l.incident || told || len(c.Incidents) > 0
 }

@@ -79,6 +79,15 @@ type Filler struct {
 	CreatedAt time.Time
 }
 
+// Fits is [statemachine.ErrInvalid] for a filler that is of another chain than its
+// wallet: whoever names its hash would not be found by it.
+func (f *Filler) Fits(wallet HotWallet) error {
+	if f.Chain != wallet.Chain {
+		return fmt.Errorf("%w: the filler is of chain %s, hot wallet %s of chain %s", statemachine.ErrInvalid, f.Chain, wallet.ID, wallet.Chain)
+	}
+	return nil
+}
+
 // NewFiller returns f as it is stored; what is out of bounds is
 // [statemachine.ErrInvalid].
 func NewFiller(f Filler) (Filler, error) {

@@ -43,9 +43,10 @@ type Withdrawal struct {
 	// dispatched and ended without the signer's answer, by Fence: all
 	// Job.Dispatches of them.
 	Dispatches []Attempt
-	// Owner is another request whose is the transaction that the event names;
-	// looked up for Broadcast, Resolved and PaidBy, else zero.
-	Owner uuid.UUID
+	// Owner is valid where the transaction that the event names is another
+	// request's, or, with the zero id, a filler; looked up for Broadcast, Resolved
+	// and PaidBy, else not valid.
+	Owner uuid.NullUUID
 }
 
 // Request is a row of withdrawal_requests: what the user wants, who agreed, and
@@ -74,7 +75,8 @@ type Request struct {
 	// execution, until it is released; what is out goes on.
 	Held bool
 	// Mined is the transaction that an [Incident] says was mined beside the
-	// record's own; set once, never cleared. The request may have been paid:
+	// record's own; never cleared, and replaced only where it has become
+	// FinalTxHash and another one is mined too. The request may have been paid:
 	// it gets no other job and no other execution.
 	Mined string
 	// Acknowledged: an operator has settled what Mined means for a completed

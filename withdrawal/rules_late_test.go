@@ -173,16 +173,40 @@ func TestALateAnswerBesideSomethingElse(t *testing.T) {
 // A signer that names the transaction of another request has it parked.
 func TestAHashThatPaysAnotherRequestIsParked(t *testing.T) {
 	s := states(t)
-	for name, want := range map[string]string{"dispatched": "processing, review", "review": "incident", "not sent": "incident"} {
-		w := s[name]
-		w.Owner = job2
-		c, err := policy.Apply(w, withdrawal.Broadcast{By: worker(t0), Fence: 1, Hash: "theirs"})
-		if got := word(c, err); got != want || len(c.Txs) > 0 || len(c.Incidents) != 1 || c.Incidents[0].Claim != withdrawal.ClaimTaken {
-			t.Errorf("%s: %s, %v", name, got, err)
+	at := s["not sent"].Job.ScheduledAt
+	s["claimed again"] = run(t, s["not sent"], withdrawal.Claimed{By: worker(at), Fence: 2})
+	s["prepared again"] = run(t, s["claimed again"], prepared(at, 2, "tx2", 7))
+	last := s["review"]
+	last.Job.RetryCount = last.Job.MaxRetries
+	s["out of executions"] = run(t, last, notSent(last, t0))
+	s["ordered again"] = run(t, s["out of executions"], withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1})
+	s["held, not sent"] = run(t, s["not sent"], held(t0))
+	for name, want := range map[string]string{"dispatched": "processing, review", "review": "incident", "not sent": "pending", "claimed again": "pending",
+		"prepared again": "confirming, review", "out of executions": "incident", "ordered again": "incident", "held, not sent": "incident"} {
+		for whose, of := range map[string]uuid.UUID{"another request's": job2, "a filler": uuid.Nil} {
+			w := s[name]
+			w.Owner = owned(of)
+			ev := withdrawal.Broadcast{By: worker(at), Fence: 1, Hash: "theirs"}
+			c, err := policy.Apply(w, ev)
+			if got := word(c, err); got != want || len(c.Txs) > 0 || len(c.Incidents) != 1 || c.Incidents[0].Claim != withdrawal.ClaimTaken {
+				t.Errorf("%s, %s: %s, %v", name, whose, got, err)
+			}
+			sound(t, c)
+			// No step to another payment.
+			w = c.New
+			for _, next := range []withdrawal.Event{withdrawal.Claimed{By: worker(at.Add(time.Hour))}, enqueued(at, id(99)), withdrawal.Prepared{By: worker(at), Fence: 2}} {
+				if after, err := policy.Apply(w, next); err == nil && !after.Empty() {
+					t.Errorf("%s, %s: %T is taken", name, whose, next)
+				}
+			}
+			w.Owner = owned(of)
+			if again, err := policy.Apply(w, ev); name != "dispatched" && (err != nil || len(again.Log) > 0) {
+				t.Errorf("%s, %s, again: %v, %v", name, whose, again.Log, err)
+			}
 		}
 	}
 	w := s["review"]
-	w.Owner = job2
+	w.Owner = owned(job2)
 	op := by(withdrawal.Operator, t0)
 	op.Version = w.Job.Version
 	expect(t, policy, w, withdrawal.Resolved{By: op, Job: job1, Sent: true, Hash: "theirs", Reason: "r"}, "payment taken")

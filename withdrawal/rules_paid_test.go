@@ -116,7 +116,7 @@ func TestPaidByComparesPayeeAssetAmountAndReference(t *testing.T) {
 		e.Reference = "ref"
 		tt.change(&e)
 		if tt.want == "payment taken" {
-			w.Owner = job2
+			w.Owner = owned(job2)
 		}
 		c, err := policy.Apply(w, e)
 		if got := word(c, err); got != tt.want {
@@ -287,6 +287,6 @@ func TestCannotTellParks(t *testing.T) {
 	expect(t, policy, w, d, "forbidden") // a mutant: in review a worker may not, though there is a nonce
 	d.By = op
 	expect(t, policy, w, d, "pending")
-	w.Owner = uuid.UUID{1}
+	w.Owner = owned(uuid.UUID{1})
 	expect(t, policy, w, found, "payment taken")
 }

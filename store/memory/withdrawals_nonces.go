@@ -56,16 +56,19 @@ func (w withdrawals) pay(chain uuid.UUID, hash string, p payment) error {
 			return w.tx.fail(&withdrawal.TakenError{Err: withdrawal.ErrPaymentTaken, ID: o.request})
 		}
 	}
+	if !p.byOutput && len(w.payments[key]) > 0 { // by an output or whole, it has it
+		return nil
+	}
 	set(w.tx, w.payments, key, append(w.payments[key][:len(w.payments[key]):len(w.payments[key])], p))
 	return nil
 }
 
 // PaidRequest implements [store.WithdrawalRecords].
-func (w withdrawals) PaidRequest(request, chain uuid.UUID, hash string, byOutput bool, output uint32) (uuid.UUID, error) {
+func (w withdrawals) PaidRequest(request, chain uuid.UUID, hash string, byOutput bool, output uint32) (uuid.NullUUID, error) {
 	for _, o := range w.payments[chainHash{chain, statemachine.HashForm(hash)}] {
 		if o.request != request && (!o.byOutput || !byOutput || o.output == output) {
-			return o.request, nil
+			return uuid.NullUUID{UUID: o.request, Valid: true}, nil
 		}
 	}
-	return uuid.Nil, nil
+	return uuid.NullUUID{}, nil
 }

@@ -140,7 +140,7 @@ func (w withdrawals) paidRequest(set *batch) (owner *uuid.UUID, err error) {
 }
 
 // PaidRequest implements [store.WithdrawalRecords].
-func (w withdrawals) PaidRequest(request, chain uuid.UUID, hash string, byOutput bool, output uint32) (uuid.UUID, error) {
+func (w withdrawals) PaidRequest(request, chain uuid.UUID, hash string, byOutput bool, output uint32) (uuid.NullUUID, error) {
 	set := new(batch)
 	index := -1
 	if byOutput {
@@ -149,9 +149,9 @@ func (w withdrawals) PaidRequest(request, chain uuid.UUID, hash string, byOutput
 	set.add(chain.String(), statemachine.HashForm(hash), index, request.String())
 	owner, err := w.paidRequest(set)
 	if err != nil || owner == nil {
-		return uuid.Nil, err
+		return uuid.NullUUID{}, err
 	}
-	return *owner, nil
+	return uuid.NullUUID{UUID: *owner, Valid: true}, nil
 }
 
 // PutFiller implements [store.WithdrawalRecords].

@@ -26,7 +26,7 @@ type listKey struct {
 var listOf = map[string]string{
 	"user":                       "q.user_id = $4 AND " + ofChain,
 	"chain":                      "q.chain_id = $5 AND " + ofUser,
-	withdrawal.ListHeld.String(): "q.held AND " + ofUser + " AND " + ofChain,
+	withdrawal.ListHeld.String(): "q.held AND q.status IN ('pending', 'approved', 'queued') AND " + ofUser + " AND " + ofChain,
 	withdrawal.ListOpen.String(): "q.status IN ('pending', 'approved', 'queued') AND " + ofUser + " AND " + ofChain,
 
 	"job":                                underWay,

@@ -41,6 +41,8 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"wallets that are switched off begin nothing, whoever has held the aggregate", switchedOff[T]},
 		{"a job is not written under an old request, and no step that was decided before a fact", staleHead[T]},
 		{"a transaction pays one request", onePayer[T]},
+		{"a signer that names what is another's stops the payment", namesAnothers[T]},
+		{"who has an output of a transaction may name it whole, and another may have another output", outputThenWhole[T]},
 		{"a nonce is of one job or one filler, and gaps are known", fillers[T]},
 
 		{"what is asked of many records is what the domain says of each", reads[T]},

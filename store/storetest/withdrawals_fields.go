@@ -295,7 +295,8 @@ func (f *fields[T]) strays() {
 	f.do(withdrawal.Receipt{Tx: "disproved", GasUsed: "1", GasPrice: "1", Block: block(8)})
 	paid := paidBy(&f.a, "by hand", f.now)
 	paid.Output, paid.Nonce, paid.HasNonce, paid.Raw = 3, 5, true, []byte{3}
-	f.do(paid, withdrawal.Acknowledged{Reason: "settled"}) // beside what is live again
+	found := withdrawal.Resolved{Sent: true, Hash: "disproved", Reason: "mined"}
+	f.do(paid, found, withdrawal.Receipt{Tx: "disproved", GasUsed: "1", GasPrice: "1", Block: block(9)}, withdrawal.Acknowledged{Reason: "settled"}) // beside what is live again
 
 	f.queued(anAsset, utxos2, withdrawal.Enqueued{Priority: withdrawal.Low, MaxRetries: 9}, "alice")
 	paid = paidBy(&f.a, "output", f.now)

@@ -231,6 +231,7 @@ func fillers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 		{func(f *withdrawal.Filler) { f.Hash, f.Nonce = q.Hash, 704 }, withdrawal.ErrPaymentTaken},
 		{func(f *withdrawal.Filler) { f.Nonce = withdrawal.MaxNonce + 1 }, statemachine.ErrInvalid},
 		{func(f *withdrawal.Filler) { f.Hash = "" }, statemachine.ErrInvalid},
+		{func(f *withdrawal.Filler) { f.Hash, f.Nonce, f.Chain = "0xF6", 707, utxos }, statemachine.ErrInvalid},
 		{func(f *withdrawal.Filler) { f.Wallet, f.Hash = w.id(), "0xF3" }, statemachine.ErrNotFound},
 	} {
 		other := filler

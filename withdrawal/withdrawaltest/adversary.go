@@ -79,9 +79,9 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 	if !hasNonce {
 		nonce, input = 0, "out:0"
 	}
-	replaced := "out:0"
+	replaced, cause := "out:0", withdrawal.InputSpent
 	if j.HasNonce {
-		replaced = ""
+		replaced, cause = "", withdrawal.NonceUsed
 	}
 	chainNonce, told := nonce, hasNonce && (nonce == 0 || rapid.Bool().Draw(t, "chain nonce"))
 	fresh := func() string { a.n++; return fmt.Sprintf("%stx%d", a.Prefix, a.n) }
@@ -114,7 +114,7 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 		func() withdrawal.Event { return withdrawal.Missing{By: checker(), Tx: hash} },
 		func() withdrawal.Event {
 			return withdrawal.ProvenDead{By: rapid.SampledFrom([]withdrawal.By{checker(), operator()}).Draw(t, "by"), Block: block(t), Tx: hash,
-				Cause: rapid.SampledFrom(withdrawal.DeathCause(0).Values()).Draw(t, "cause"), Other: "foreign", Nonce: j.Nonce, Input: replaced,
+				Cause: rapid.SampledFrom(append(withdrawal.DeathCause(0).Values(), cause, cause, cause, cause)).Draw(t, "cause"), Other: "foreign", Nonce: j.Nonce, Input: replaced,
 				NotThisPayment: rapid.IntRange(0, 9).Draw(t, "looked at") > 0}
 		},
 		func() withdrawal.Event {
@@ -159,6 +159,8 @@ func fitting(w *withdrawal.Withdrawal) []int {
 		return []int{17}
 	case j.Review:
 		return []int{12, 13, 12, 13, 18, 19}
+	case j.Status == withdrawal.JobPending && len(w.Txs) > 0:
+		return []int{2, 2, 2, 18, 19, 19}
 	case j.Status == withdrawal.JobPending && j.Dispatches > 0:
 		return []int{2, 2, 2, 18}
 	case j.Status == withdrawal.JobPending:
@@ -166,14 +168,14 @@ func fitting(w *withdrawal.Withdrawal) []int {
 	case j.Status == withdrawal.JobProcessing:
 		return []int{3, 4, 4, 5, 5, 6, 7, 8, 14, 16, 18, 23}
 	}
-	return []int{2, 8, 9, 10, 11, 11, 11, 11, 12, 19, 20, 23}
+	return []int{2, 8, 9, 10, 11, 11, 12, 12, 12, 19, 20, 23}
 }
 
 // paidBy says that another transaction paid, which is mostly true of the request.
 func (a *Adversary) paidBy(t *rapid.T, w *withdrawal.Withdrawal, input string) withdrawal.Event {
 	j := &w.Job
 	e := withdrawal.PaidBy{By: a.by(t, rapid.SampledFrom([]withdrawal.Role{withdrawal.ConfirmationWorker, withdrawal.Operator}).Draw(t, "teller")), Block: block(t),
-		Tx: fmt.Sprintf("%spaid%d", a.Prefix, rapid.IntRange(0, 2).Draw(t, "paid hash")), Payee: w.Request.ToAddress, AssetOnChain: j.AssetOnChain,
+		Tx: a.payment(t, w), Payee: w.Request.ToAddress, AssetOnChain: j.AssetOnChain,
 		AmountRaw: w.Request.AmountRaw, Reference: j.DispatchRef, Nonce: j.Nonce, HasNonce: j.HasNonce, Input: input, Reason: "p"}
 	switch rapid.IntRange(0, 9).Draw(t, "payment") {
 	case 0:
@@ -182,8 +184,22 @@ func (a *Adversary) paidBy(t *rapid.T, w *withdrawal.Withdrawal, input string) w
 		e.Nonce, e.HasNonce, e.Input = 0, false, ""
 	case 2:
 		e.Reverted = true
+	case 3:
+		e.Block = withdrawal.Block{}
 	}
 	return e
+}
+
+// payment is the hash of what paid: mostly one that is not on file, else one that
+// is, dead or not.
+func (a *Adversary) payment(t *rapid.T, w *withdrawal.Withdrawal) string {
+	hashes := []string{fmt.Sprintf("%spaid%d", a.Prefix, rapid.IntRange(0, 2).Draw(t, "paid hash"))}
+	for _, tx := range w.Txs {
+		if !tx.Cancel { // which pays nobody
+			hashes = append(hashes, tx.Hash)
+		}
+	}
+	return rapid.SampledFrom(hashes).Draw(t, "payment hash")
 }
 
 // hash is mostly of a transaction on file.
@@ -234,11 +250,14 @@ func Run(t *rapid.T, n int, apply Apply) {
 		if err := h.Add(c, err); err != nil {
 			t.Fatalf("step %d, %T %+v: %v", i, ev, ev, err)
 		}
+		if what := unheeded(ev, &c.New); err == nil && what != "" {
+			t.Fatalf("step %d, %T %+v: %s, and nothing stops the next payment: %+v", i, ev, ev, what, c.New.Job)
+		}
 		if w = c.New; w.Request.Status == 0 {
 			t.Fatalf("step %d, %T: nothing is stored (%v)", i, ev, err)
 		}
 		again, err2 := apply(ev, w)
-		if err == nil && err2 == nil && !again.Empty() && !repeatable(ev) {
+		if err == nil && err2 == nil && !again.Empty() && !repeatable(ev, &again) {
 			t.Fatalf("step %d, %T is taken twice", i, ev)
 		}
 		if err := h.Add(again, err2); err != nil {
@@ -272,13 +291,45 @@ func late(l statemachine.Lease, ev withdrawal.Event) bool {
 	return fence != l.Fence || by.Actor != l.Holder || !by.At.Before(l.Until)
 }
 
+// unheeded says of what an event told, and it was taken, that another payment may
+// begin all the same; empty if none may.
+func unheeded(ev withdrawal.Event, w *withdrawal.Withdrawal) string {
+	hash, what, answer := "", "", false
+	switch e := ev.(type) {
+	case withdrawal.PaidBy:
+		if hash, what = e.Tx, "an operator says that it was paid"; e.Role != withdrawal.Operator {
+			return ""
+		}
+	case withdrawal.Broadcast:
+		hash, what, answer = e.Hash, "a signer says that it was sent", true
+	default:
+		return ""
+	}
+	stopped := w.Request.Held || w.Job.Review || w.Request.Mined != "" || w.Request.StraysSent > 0
+	// An answer is no proof against a death, and after the end an incident alone.
+	over := withdrawal.RequestMachine.Terminal(w.Request.Status) || w.Request.Status == withdrawal.RequestFailed
+	stopped = stopped || answer && over
+	for i, tx := range w.Txs {
+		stopped = stopped || statemachine.SameHash(tx.Hash, hash) && (i >= int(w.Job.TxsDead) || answer)
+	}
+	for _, s := range w.Strays {
+		stopped = stopped || statemachine.SameHash(s.Hash, hash)
+	}
+	if stopped {
+		return ""
+	}
+	return what
+}
+
 // repeatable: events without a key. A claim without a fence takes the next.
-func repeatable(ev withdrawal.Event) bool {
+func repeatable(ev withdrawal.Event, again *withdrawal.Change) bool {
 	switch e := ev.(type) {
 	case withdrawal.Claimed:
 		return e.Fence == 0
 	case withdrawal.Elapsed, withdrawal.Receipt, withdrawal.Missing, withdrawal.ProvenDead, withdrawal.PaidBy:
 		return true // an incident is answered again; its key makes it one
+	case withdrawal.Broadcast:
+		return len(again.Log) == 0
 	}
 	return false
 }

@@ -59,6 +59,9 @@ func (h *History) addRecord(c *withdrawal.Change) error {
 	if err := flagged(c); err != nil {
 		return err
 	}
+	if err := paidTwice(c); err != nil {
+		return err
+	}
 	if len(c.Log) == 0 && (c.Attempt() != nil || len(c.Txs) > 0 || len(c.Strays) > 0 || len(c.Reservations) > 0) {
 		return fmt.Errorf("facts without a line of the log")
 	}
@@ -69,9 +72,24 @@ func (h *History) addRecord(c *withdrawal.Change) error {
 }
 
 // stopped: the incident gives the job to an operator, who had not got it yet or
-// has what is out looked up.
+// has what is out looked up; or it is held.
 func stopped(c *withdrawal.Change) bool {
-	return c.New.Job.Review && c.New.Job.Status != withdrawal.JobPending
+	return c.New.Job.Review && c.New.Job.Status != withdrawal.JobPending || c.New.Request.Held && !c.Old.Request.Held
+}
+
+// paidTwice: what was mined beside the payment of a completed request is a finding,
+// until somebody says that it is settled.
+func paidTwice(c *withdrawal.Change) error {
+	o, r := &c.Old.Request, &c.New.Request
+	if r.Status != withdrawal.RequestCompleted || o.Acknowledged && o.Mined != o.FinalTxHash {
+		return nil
+	}
+	for _, i := range c.Incidents {
+		if i.Claim == withdrawal.ClaimMined && !statemachine.SameHash(i.Hash, r.FinalTxHash) && !errors.Is(withdrawal.Check(c.New), withdrawal.ErrPaidTwice) {
+			return fmt.Errorf("%s was mined beside %s, and no audit finds it", i.Hash, r.FinalTxHash)
+		}
+	}
+	return nil
 }
 
 // flagged: what may have been paid beside the record takes no step to a payment,
@@ -79,7 +97,7 @@ func stopped(c *withdrawal.Change) bool {
 func flagged(c *withdrawal.Change) error {
 	o, n := &c.Old, &c.New
 	switch was := o.Request.Mined != "" || o.Request.StraysSent > 0; {
-	case o.Request.Mined != "" && n.Request.Mined != o.Request.Mined:
+	case o.Request.Mined != "" && n.Request.Mined != o.Request.Mined && o.Request.Mined != o.Request.FinalTxHash:
 		return fmt.Errorf("it is forgotten that %s was mined", o.Request.Mined)
 	case o.Request.Disproved != "" && n.Request.Disproved != o.Request.Disproved:
 		return fmt.Errorf("it is forgotten that %s was declared dead", o.Request.Disproved)

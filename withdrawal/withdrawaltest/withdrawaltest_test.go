@@ -3,6 +3,8 @@ package withdrawaltest_test
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +23,9 @@ func adversary(reached map[withdrawal.JobStatus]int) func(*rapid.T) {
 			t.Fatal(err)
 		}
 		withdrawaltest.Run(t, 120, func(ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
+			if e, ok := ev.(withdrawal.Broadcast); ok { // one that a signer names is a filler
+				w.Owner.Valid = strings.HasSuffix(e.Hash, "late2")
+			}
 			c, err := p.Apply(w, ev)
 			reached[c.New.Job.Status]++
 			return c, err
@@ -63,6 +68,18 @@ func TestTheAdversaryFindsABrokenHost(t *testing.T) {
 			}
 			return c, err
 		},
+		"one that is deaf to who says that a dead one paid": func(p withdrawal.Policy, ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
+			if e, ok := ev.(withdrawal.PaidBy); ok && slices.ContainsFunc(w.Txs[:w.Job.TxsDead], func(tx withdrawal.Tx) bool { return tx.Hash == e.Tx }) {
+				return withdrawal.Change{Old: w, New: w}, nil
+			}
+			return p.Apply(w, ev)
+		},
+		"one that takes what a signer names for nothing": func(p withdrawal.Policy, ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
+			if e, ok := ev.(withdrawal.Broadcast); ok && strings.Contains(e.Hash, "late") && w.Job.Status == withdrawal.JobPending {
+				return withdrawal.Change{Old: w, New: w}, nil
+			}
+			return p.Apply(w, ev)
+		},
 		"one that does nothing": func(_ withdrawal.Policy, _ withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
 			return withdrawal.Change{Old: w, New: w}, nil
 		},
@@ -72,7 +89,7 @@ func TestTheAdversaryFindsABrokenHost(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range 60 {
+			for seed := range 250 {
 				input := make([]byte, 1<<17)
 				_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
 				if broke(input, broken) {

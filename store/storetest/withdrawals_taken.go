@@ -1,0 +1,89 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// namesAnothers: the late answer of a dispatch that was declared not sent names a
+// filler, or the transaction of another request. Nobody can tell what was sent, so
+// nothing is paid before an operator has looked.
+func namesAnothers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	hot := w.id()
+	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: utxos2})
+	filler := withdrawal.Filler{Wallet: hot, Chain: utxos2, Nonce: 1, Hash: "0xF1", Actor: "olga", Reason: "a test transfer"}
+	if err := w.service.PutFiller(ctx, filler); err != nil {
+		t.Fatal(err)
+	}
+	theirs := w.confirming(t, utxos2, start)
+	for _, hash := range []string{"0xF1", "f1", theirs.Job.TxHash} {
+		a := w.processing(t, utxos2, start)
+		at := a.Job.ScheduledAt
+		a = w.do(t, a.Request.ID, withdrawal.Dispatched{By: workerAt(at), Fence: 1, Reference: "ref"},
+			withdrawal.AttemptFailed{By: workerAt(at), Fence: 1, Failure: withdrawal.Unclear, Error: "x"})
+		a = w.do(t, a.Request.ID, notSent(&a, at))
+		answer := withdrawal.Broadcast{By: workerAt(at), Fence: 1, Hash: hash}
+		for range 2 {
+			if a = w.do(t, a.Request.ID, answer); !a.Request.Held || a.Job.Status != withdrawal.JobPending || len(a.Txs) > 0 {
+				t.Fatalf("%s: %+v, %+v", hash, a.Request, a.Job)
+			}
+		}
+		version := a.Request.Version
+		if a = w.do(t, a.Request.ID, answer); a.Request.Version != version {
+			t.Errorf("%s: the same answer is another version", hash)
+		}
+		_, err := w.service.Do(ctx, a.Request.ID, withdrawal.Claimed{By: workerAt(a.Job.ScheduledAt.Add(time.Hour))})
+		refusedWith(t, err, withdrawal.ErrOnHold, "a claim after the signer named "+hash)
+		// The dispatch that is under way is parked.
+		b := w.processing(t, utxos2, start)
+		b = w.do(t, b.Request.ID, withdrawal.Dispatched{By: workerAt(at), Fence: 1, Reference: "ref2"}, answer)
+		if !b.Job.Review || b.Job.Status != withdrawal.JobProcessing {
+			t.Errorf("%s: %+v", hash, b.Job)
+		}
+		sent := notSent(&b, at)
+		sent.Sent, sent.Hash = true, hash
+		owner := theirs.Request.ID
+		if hash != theirs.Job.TxHash {
+			owner = uuid.Nil
+		}
+		_, err = w.service.Do(ctx, b.Request.ID, sent)
+		taken(t, err, withdrawal.ErrPaymentTaken, owner)
+	}
+}
+
+// outputThenWhole: a request has a transaction by an output, and its signer names
+// it whole; its other outputs are others' all the same.
+func outputThenWhole[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	a := w.processing(t, utxos, start)
+	a = w.do(t, a.Request.ID, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "ref"},
+		withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Unclear, Error: "x"})
+	a = w.do(t, a.Request.ID, notSent(&a, start))
+	at := a.Job.ScheduledAt
+	a = w.do(t, a.Request.ID, withdrawal.Claimed{By: workerAt(at)})
+	p := prepared(&a, at)
+	w.do(t, a.Request.ID, p, withdrawal.Broadcast{By: workerAt(at), Fence: p.Fence, Hash: p.Hash})
+	out := paidBy(&a, "many", at)
+	w.do(t, a.Request.ID, out)
+	if a = w.do(t, a.Request.ID, withdrawal.Broadcast{By: workerAt(at), Fence: 1, Hash: "many"}); len(a.Strays) != 2 {
+		t.Fatalf("strays are %+v", a.Strays)
+	}
+	b, c := w.pending(t, utxos, start), w.pending(t, utxos, start)
+	out = paidBy(&b, "many", start)
+	out.Output = 1
+	if b = w.do(t, b.Request.ID, out); b.Request.FinalTxHash != "many" {
+		t.Errorf("%+v", b.Request)
+	}
+	_, err := w.service.Do(ctx, c.Request.ID, paidBy(&c, "many", start)) // output 0
+	taken(t, err, withdrawal.ErrPaymentTaken, a.Request.ID)
+	c = w.do(t, c.Request.ID, withdrawal.Claimed{By: workerAt(start)})
+	whole := prepared(&c, start)
+	whole.Hash = "many"
+	if _, err := w.service.Do(ctx, c.Request.ID, whole); !errors.Is(err, withdrawal.ErrPaymentTaken) {
+		t.Errorf("what pays others as one payment: %v", err)
+	}
+}
