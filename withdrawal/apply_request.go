@@ -327,6 +327,10 @@ func (r *Request) differs(e *Imported) string {
 		return "chain"
 	case e.ToAddress != "" && e.ToAddress != r.ToAddress:
 		return "address"
+	case e.Memo != "" && e.Memo != r.Memo:
+		return "memo"
+	case e.Amount == "" && e.Decimals != 0 && e.Decimals != r.Decimals:
+		return "decimals"
 	case e.Amount != "":
 		if _, raw, err := ParseAmount(e.Amount, e.Decimals); err != nil || raw != r.AmountRaw || e.Decimals != r.Decimals {
 			return "amount"

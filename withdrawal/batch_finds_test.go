@@ -96,12 +96,12 @@ func TestTheSameMinedAgainAfterARefusedMember(t *testing.T) {
 			ev = batchMined(t0, "v2", transfers(b.Members, 0, 1)...)
 		}
 		b.Members = slices.Clone(b.Members)
-		b.Members[1].Owner = id(77)
+		b.Members[1].Owner = owned(id(77))
 		end := runBatch(t, b, ev)
 		if got := where(end); got != "confirmed, review" {
 			t.Fatal(got)
 		}
-		end.Members[1].Owner = id(77) // as it is looked up again
+		end.Members[1].Owner = owned(id(77)) // as it is looked up again
 		if c, err := policy.ApplyBatch(end, ev, t0); err != nil || !c.Empty() {
 			t.Errorf("of a version %v: %v, %d members", version, err, len(c.Members))
 		}

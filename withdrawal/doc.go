@@ -54,7 +54,8 @@
 // file is not proven dead, or the proof was wrong. A reverted or a cancelling one
 // was mined, so such a request is paid only by a new one.
 //
-// rejected, cancelled: stopped before anything of it was signed. Terminal.
+// rejected, cancelled: stopped while nothing of it was out: nothing was signed, or
+// what was is proven dead or declared not sent. Terminal.
 //
 // What rests in cancelled, rejected or failed is ground for a refund only while
 // neither Request.Mined nor Request.StraysSent is set, and after the times in
@@ -117,8 +118,9 @@
 // worker. While nothing else is out the hash is put on file: a job that is
 // pending or in processing goes to confirming. Else it is an incident "sent" and
 // a [Stray]: the request gets no other job and no other execution until the
-// hash is on file as live or an operator has proven it dead. The answer with the
-// hash of another request parks the job.
+// hash is on file as live or an operator has proven it dead, also by itself, mined,
+// where it pays nothing (ProvenDead.Reason). The answer with the hash of another
+// request or of a filler parks what is out, and holds what is not ([Released]).
 //
 // # Stop
 //

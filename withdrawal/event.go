@@ -49,8 +49,9 @@ type (
 		By
 		Reason string
 	}
-	// Cancelled: an operator withdraws it, at the latest before anything of it
-	// is prepared or dispatched: a queued one ends with its job. Key: Actor.
+	// Cancelled: an operator withdraws it while nothing of it is out: nothing was
+	// prepared or dispatched, or what was is proven dead or declared not sent. A
+	// queued one ends with its job. Key: Actor.
 	Cancelled struct {
 		By
 		Reason string
@@ -68,8 +69,8 @@ type (
 		By
 		Reason string
 	}
-	// Acknowledged: an operator has settled what Request.Mined means, see
-	// [ErrPaidTwice]. Key: that it is acknowledged.
+	// Acknowledged: an operator has settled what Request.Mined means of a request
+	// that has ended, see [ErrPaidTwice]. Key: that it is acknowledged.
 	Acknowledged struct {
 		By
 		Reason string // required
@@ -93,7 +94,7 @@ type (
 	// Imported brings in a row of a service that kept tx_hash on the request:
 	// queued, with one confirming job. Key: Hash. On a request that exists only
 	// Job, AssetOnChain, Hash, nonce and Wallets count; what else is set must
-	// be equal to what is stored. With a nonce, Wallets must be the one wallet
+	// be equal to what is stored, but for CreatedAt. With a nonce, Wallets must be the one wallet
 	// that sent it. An import is no use of a wallet: last_used_at stays.
 	Imported struct {
 		By
@@ -165,7 +166,7 @@ type (
 		Fence    int64
 		Hash     string
 		Raw      []byte // of a dispatched signer, if it tells; also the nonce
-		Nonce    uint64
+		Nonce    uint64 // of the job's hot wallet; leave it out if another one sent
 		HasNonce bool
 		Input    string
 	}
@@ -290,7 +291,7 @@ type (
 		AssetOnChain uuid.UUID
 		AmountRaw    Raw
 		Reference    string
-		Nonce        uint64
+		Nonce        uint64 // of the job's hot wallet; leave it out if another one sent, or it counts as the rival of what is live
 		HasNonce     bool
 		Input        string
 		Raw          []byte // if known
@@ -321,7 +322,7 @@ type (
 		Sent     bool
 		Hash     string // with Sent: the transaction that was found
 		Raw      []byte // if known
-		Nonce    uint64
+		Nonce    uint64 // of the job's hot wallet; leave it out if another one sent
 		HasNonce bool
 		Input    string
 		Reason   string // required; without Sent: the proof

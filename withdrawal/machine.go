@@ -26,8 +26,8 @@ const (
 	RequestFailed
 	// RequestRejected: an Approver said no. Terminal.
 	RequestRejected
-	// RequestCancelled: an Operator withdrew it before anything was signed.
-	// Terminal.
+	// RequestCancelled: an Operator withdrew it while nothing of it was out: nothing
+	// was signed, or what was is proven dead or declared not sent. Terminal.
 	RequestCancelled
 )
 
@@ -59,8 +59,9 @@ const (
 	JobConfirming
 	// JobConfirmed: mined at depth. Terminal.
 	JobConfirmed
-	// JobFailed: nothing was paid and nothing can be any more. Terminal: a requeued
-	// request gets another job.
+	// JobFailed: as far as the record knows nothing of it was paid, or can be, but by
+	// TxHash where it has one, which is then never requeued; Request.Mined says what
+	// became known since. Terminal: a requeued request gets another job.
 	JobFailed
 )
 

@@ -287,6 +287,8 @@ func TestImportNamesItsWallet(t *testing.T) {
 		}, [2]string{"-", "confirming"}},
 		"another amount":  {func(e *withdrawal.Imported) { e.Amount = "101" }, [2]string{"conflict", "conflict"}},
 		"other decimals":  {func(e *withdrawal.Imported) { e.Decimals = 6 }, [2]string{"conflict", "conflict"}},
+		"decimals alone":  {func(e *withdrawal.Imported) { e.Amount, e.Decimals = "", 6 }, [2]string{"conflict", "conflict"}},
+		"another memo":    {func(e *withdrawal.Imported) { e.Memo = "other" }, [2]string{"conflict", "conflict"}},
 		"another address": {func(e *withdrawal.Imported) { e.ToAddress = "0xother" }, [2]string{"conflict", "conflict"}},
 		"another asset":   {func(e *withdrawal.Imported) { e.Asset = id(99) }, [2]string{"conflict", "conflict"}},
 		"another user":    {func(e *withdrawal.Imported) { e.User = id(99) }, [2]string{"conflict", "conflict"}},
