@@ -132,8 +132,8 @@ func TestABatchThatAlwaysHangs(t *testing.T) {
 // or twice, before the watcher ends, which it does; however many there are, and with
 // whichever the first round after the expiry begins.
 func TestAllBatchesOfARecipientHang(t *testing.T) {
-	for batches := range 5 {
-		for _, life := range []time.Duration{5 * time.Minute, 8 * time.Minute, 15 * time.Minute, 30 * time.Minute} {
+	for _, batches := range []int{2, 3, 4} {
+		for _, life := range []time.Duration{5 * time.Minute, 15 * time.Minute} {
 			virtual(t, func(c *refresh.Config) { c.WatcherTTL = life }, func(t *testing.T, s *system) {
 				x := s.node.wallet(refreshtest.Wallet(0).XpubVan)
 				for i := range batches {
@@ -146,7 +146,7 @@ func TestAllBatchesOfARecipientHang(t *testing.T) {
 				x.hangOn, s.node.keep = "failtransfers", true
 				s.enqueue(0, refresh.Sync, "", "")
 				s.start("w1")
-				time.Sleep(6 * time.Hour)
+				time.Sleep(3 * time.Hour)
 				r, late := s.watcher(0, "r"), map[string]int{}
 				_, _, log := s.node.seen()
 				for _, call := range log {
