@@ -254,7 +254,7 @@ func (w *withdrawals[T]) usage(t *testing.T, all []withdrawal.Counted) {
 	}
 	windows := []withdrawal.Window{{Length: time.Hour, Max: decimalOf("1")}, {Length: time.Minute}, {Length: 240 * time.Hour}, {Length: tick}}
 	of := slices.DeleteFunc(slices.Clone(all), func(c withdrawal.Counted) bool { return c.Request.User != aUser })
-	for _, now := range some(of, 8, func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Request.CreatedAt} }, 0, tick, time.Hour, time.Hour+tick) {
+	for _, now := range some(of, 8, func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Request.CreatedAt} }, 0, tick, time.Hour, time.Hour+tick, 240*time.Hour, 240*time.Hour+tick) {
 		err := w.Update(ctx, func(tx T) error {
 			got, err := tx.Withdrawals().Usage(aUser, anAsset, windows, now)
 			if err == nil {

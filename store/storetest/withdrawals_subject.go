@@ -221,10 +221,10 @@ func (w *withdrawals[T]) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 		all = append(all, w.do(t, ev.Request, ev, x.end))
 	}
 	sent, failed, gone := w.confirming(t, utxos, start.Add(-7*tick)), w.processing(t, utxos, start), w.processing(t, utxos, start)
+	w.do(t, failed.Request.ID, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"}) // saved, and counted
 	all = append(all, w.importedReview(t, stops), w.do(t, sent.Request.ID, receipt(&sent, start.Add(time.Minute), 3)),
 		w.do(t, gone.Request.ID, withdrawal.AttemptFailed{By: workerAt(start.Add(7 * tick)), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"}),
-		w.do(t, failed.Request.ID, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"},
-			withdrawal.Requeued{By: operatorAt(start), Job: failed.Job.ID, Reason: "again"}, w.enqueued(start, withdrawal.Normal)))
+		w.do(t, failed.Request.ID, withdrawal.Requeued{By: operatorAt(start), Job: failed.Job.ID, Reason: "again"}, w.enqueued(start, withdrawal.Normal)))
 	for i := range 2 {
 		review := w.processing(t, utxos, start.Add(time.Duration(i)*tick))
 		all = append(all, w.do(t, review.Request.ID, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "ref"},
