@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log"
@@ -16,9 +17,14 @@ import (
 // says when to look; what is true is read from the output and the tip, in one
 // View. The outpoint is the key of a credit: a coin that leaves the chain and
 // comes back is not credited again, and one that stays away is the host's debit.
+// A coin of an owner that was announced late waits until the scan has reached the
+// tip: the feed says nothing of that.
 func ExampleWallets_Follow() {
 	ctx := context.Background()
 	wallets := store.NewWallets(memory.New(memory.Options{}), utxo.Policy{Owner: func(script []byte) (utxo.Owner, bool) {
+		if string(script) == string(late) {
+			return utxo.Owner{Wallet: 1, Tag: "bob"}, true
+		}
 		return utxo.Owner{Wallet: 1, Tag: "alice"}, string(script) == string(ours)
 	}})
 	// What a host keeps in its own tables, in one commit with the cursor.
@@ -51,14 +57,19 @@ func ExampleWallets_Follow() {
 				}
 				w, err := now.Wallet(ctx, id.Wallet)
 				deep := d.Tx.Status == utxo.Published && d.Tx.Confirmed() && tip.Height-d.Tx.Height+1 >= 2
+				wait := !deep && d.Tx.Live() // one that comes back is in the feed again
 				for _, out := range d.Tx.Outputs {
 					op := wire.OutPoint{Hash: id.Hash, Index: out.Index}
-					if _, again := credited[op]; deep && !again && w.ScannedFor(out.Tag) >= tip.Height {
+					switch _, again := credited[op]; {
+					case !deep || again:
+					case w.ScannedFor(out.Tag) < tip.Height:
+						wait = true
+					default:
 						credited[op] = out.Amount
 						fmt.Println(name, "credits", out.Amount, "to", out.Tag)
 					}
 				}
-				if deep || !d.Tx.Live() { // one that comes back is in the feed again
+				if !wait {
 					delete(waiting, id)
 				}
 				return err
@@ -80,8 +91,20 @@ func ExampleWallets_Follow() {
 	do("block 2", utxo.Connected{Block: block2})
 	do("a reorg", utxo.Disconnected{Hash: block2.Hash}, utxo.Disconnected{Hash: block1.Hash})
 	do("its end", utxo.Connected{Block: block1, Txs: []*wire.MsgTx{deposit}}, utxo.Connected{Block: block2}, utxo.Connected{Block: block3})
-	fmt.Println(len(credited), "credit")
+	do("a late owner", utxo.OwnersAnnounced{Wallet: 1, Tags: []string{"bob"}, Birth: 1},
+		utxo.Connected{Block: block1, Txs: []*wire.MsgTx{older}, Positions: []int32{1}})
+	do("the rescan", utxo.Connected{Block: block2}, utxo.Connected{Block: block3})
+	fmt.Println(len(credited), "credits")
 	// Output:
 	// block 2 credits 100000 to alice
-	// 1 credit
+	// the rescan credits 70000 to bob
+	// 2 credits
 }
+
+var (
+	late  = append([]byte{0, 20}, bytes.Repeat([]byte{3}, 20)...) // P2WPKH
+	older = &wire.MsgTx{                                          // than that its owner is known
+		TxIn:  []*wire.TxIn{{PreviousOutPoint: wire.OutPoint{Hash: chainhash.HashH([]byte("foreign, older"))}}},
+		TxOut: []*wire.TxOut{{Value: 70_000, PkScript: late}},
+	}
+)
