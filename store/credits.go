@@ -23,7 +23,7 @@ func NewCredits[T SwapUnit](s Store[T], p swap.Policy) (*Credits, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	rows := func(tx SwapUnit) swapRecords[swap.Credit] { return tx.Credits() }
+	rows := func(tx SwapUnit) SwapRecords[swap.Credit] { return tx.Credits() }
 	return &Credits{newSwapItems(s, p, rows, swap.CreditMachine.Name(), machineOf[string](swap.CreditMachine), p.ApplyCredit, swap.CheckCredit, p.NextCredit)}, nil
 }
 

@@ -28,7 +28,7 @@ func NewDeposits[T SwapUnit](s Store[T], p swap.Policy) (*Deposits, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	rows := func(tx SwapUnit) swapRecords[swap.Deposit] { return tx.Deposits() }
+	rows := func(tx SwapUnit) SwapRecords[swap.Deposit] { return tx.Deposits() }
 	return &Deposits{newSwapItems(s, p, rows, swap.DepositMachine.Name(), machineOf[string](swap.DepositMachine), p.ApplyDeposit, swap.CheckDeposit, p.NextDeposit)}, nil
 }
 

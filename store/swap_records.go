@@ -16,29 +16,35 @@ type SwapUnit interface {
 	SwapHouse() SwapHouse
 }
 
-// DepositRecords stores deposits of package swap: each in one of four tables, with
-// its intents and discrepancies. It keeps the unique rules that the package names
+// DepositRecords and CreditRecords store the items of the two directions.
+type (
+	DepositRecords = SwapRecords[swap.Deposit]
+	CreditRecords  = SwapRecords[swap.Credit]
+)
+
+// SwapRecords stores deposits or credits of package swap: each in one of four tables,
+// with its intents and discrepancies. It keeps the unique rules that the package names
 // under "Storing a change", and decides nothing.
-type DepositRecords interface {
+type SwapRecords[A any] interface {
 	// Get returns the items with these ids, in their order; an unknown one is
 	// zero.
-	Get(ids ...string) ([]swap.Deposit, error)
+	Get(ids ...string) ([]A, error)
 	// Due returns up to limit (1 to [MaxPage]) items that a worker may claim at
 	// now ([swap.Item.Due]), as Get does, in the order of [swap.CompareDue]. They
 	// stay locked until the transaction ends; what another transaction holds is
 	// skipped. One that cannot be read is left out; Get names it. In a View it is
 	// [statemachine.ErrIllegal].
-	Due(now time.Time, limit int) ([]swap.Deposit, error)
+	Due(now time.Time, limit int) ([]A, error)
 	// NextDue returns the earliest moment after now at which an item becomes
 	// due; zero if none does.
 	NextDue(now time.Time) (time.Time, error)
 	// List pages through a table by id, after one.
-	List(place swap.Place, after string, limit int) ([]swap.Deposit, error)
+	List(place swap.Place, after string, limit int) ([]A, error)
 	// HeldBy pages through the ids of the items whose lease names a holder,
 	// ended or not, in byte order, behind an id.
 	HeldBy(holder, after string, limit int) ([]string, error)
 	// Oldest returns the time of the oldest item that the waterline waits for
-	// (see [swap.Deposit.Waits]); vanished is since when what has vanished is
+	// (see [swap.Record]); vanished is since when what has vanished is
 	// left out. Zero if there is none.
 	Oldest(vanished time.Time) (time.Time, error)
 	// Save writes changes of different items; all of them, or none.
@@ -63,37 +69,9 @@ type DepositRecords interface {
 	//  7. Intents and discrepancies of the change are inserted, or their state is
 	//     written. A reference number, a signature or a claim ([swap.Intent].Claim)
 	//     that another intent has is ErrConflict. A discrepancy that is there stays, but for who dealt with it.
-	Save(changes ...swap.DepositChange) error
+	Save(changes ...swap.Change[A]) error
 	// Renew sets the end of leases that are held under their fence at now. It
 	// returns the items whose lease is lost; the others are renewed.
-	Renew(now time.Time, leases ...SwapLease) (lost []string, err error)
-	Transitions(id string) ([]statemachine.Transition[string], error)
-	Feed[string]
-}
-
-// CreditRecords is [DepositRecords] for credits.
-type CreditRecords interface {
-	Get(ids ...string) ([]swap.Credit, error)
-	Due(now time.Time, limit int) ([]swap.Credit, error)
-	NextDue(now time.Time) (time.Time, error)
-	List(place swap.Place, after string, limit int) ([]swap.Credit, error)
-	HeldBy(holder, after string, limit int) ([]string, error)
-	Oldest(vanished time.Time) (time.Time, error)
-	Save(changes ...swap.CreditChange) error
-	Renew(now time.Time, leases ...SwapLease) (lost []string, err error)
-	Transitions(id string) ([]statemachine.Transition[string], error)
-	Feed[string]
-}
-
-// swapRecords is what both are.
-type swapRecords[A any] interface {
-	Get(ids ...string) ([]A, error)
-	Due(now time.Time, limit int) ([]A, error)
-	NextDue(now time.Time) (time.Time, error)
-	List(place swap.Place, after string, limit int) ([]A, error)
-	HeldBy(holder, after string, limit int) ([]string, error)
-	Oldest(vanished time.Time) (time.Time, error)
-	Save(changes ...swap.Change[A]) error
 	Renew(now time.Time, leases ...SwapLease) (lost []string, err error)
 	Transitions(id string) ([]statemachine.Transition[string], error)
 	Feed[string]

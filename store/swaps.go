@@ -27,12 +27,12 @@ type SwapCommand struct {
 type swapItems[A any] struct {
 	swapCore[A]
 	policy  swap.Policy
-	records func(SwapUnit) swapRecords[A]
+	records func(SwapUnit) SwapRecords[A]
 	check   func(A) error
 	next    func(A, swap.Control, time.Time) swap.Step
 }
 
-func newSwapItems[T SwapUnit, A any](s Store[T], p swap.Policy, rows func(SwapUnit) swapRecords[A], name string, m machine[string],
+func newSwapItems[T SwapUnit, A any](s Store[T], p swap.Policy, rows func(SwapUnit) SwapRecords[A], name string, m machine[string],
 	apply func(A, swap.Event, time.Time) (swap.Change[A], error), check func(A) error, next func(A, swap.Control, time.Time) swap.Step) swapItems[A] {
 	head := func(a *A) swap.Record { return any(a).(swap.Record) }
 	of := &swapAggregate[A]{

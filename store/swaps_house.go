@@ -194,7 +194,7 @@ func (s *Swaps) Outbound(ctx context.Context, by swap.By, seen swap.Sighting) er
 		if err != nil || !seen.VaultSigned { // it proves nothing
 			return err
 		}
-		d, id, err := in.named(tx, &seen)
+		d, id, err := named(tx, &seen)
 		ev := swap.Outbound{By: by, Seen: seen}
 		switch {
 		case err != nil:
@@ -225,41 +225,31 @@ func saw(tx SwapUnit, seen swap.Sighting) error {
 // is stored; the direction is 0 and id empty if there is none.
 func (s *Swaps) Named(ctx context.Context, seen swap.Sighting) (d swap.Direction, id string, err error) {
 	err = s.view(ctx, func(tx SwapUnit) (err error) {
-		d, id, err = s.named(tx, &seen)
+		d, id, err = named(tx, &seen)
 		return err
 	})
-	if d == 0 {
-		id = ""
-	}
 	return d, id, err
 }
 
-// named returns the item that a transaction names and that is stored; direction
-// 0 if there is none.
-func (s *Swaps) named(tx SwapUnit, seen *swap.Sighting) (d swap.Direction, id string, err error) {
+func named(tx SwapUnit, seen *swap.Sighting) (d swap.Direction, id string, err error) {
 	if seen.Chain == swap.Nexus && seen.Reference != 0 {
-		if d, id, err = tx.SwapHouse().OfReference(seen.Reference); err != nil || id != "" {
-			return d, id, err
-		}
+		return tx.SwapHouse().OfReference(seen.Reference)
 	}
 	d, _, id, ok := swap.ReadMemo(seen.Memo)
-	if seen.Chain != swap.Solana || !ok {
-		return 0, "", nil
+	if ok = ok && seen.Chain == swap.Solana; ok && d == swap.ToUSDD {
+		ok, err = known(tx.Deposits().Get(id))
+	} else if ok {
+		ok, err = known(tx.Credits().Get(id))
 	}
-	exists := false
-	if d == swap.ToUSDD {
-		var as []swap.Deposit
-		as, err = tx.Deposits().Get(id)
-		exists = err == nil && as[0].Version > 0
-	} else {
-		var as []swap.Credit
-		as, err = tx.Credits().Get(id)
-		exists = err == nil && as[0].Version > 0
+	if !ok {
+		return 0, "", err
 	}
-	if !exists {
-		d = 0
-	}
-	return d, id, err
+	return d, id, nil
+}
+
+// known reports whether the one that was read is stored.
+func known[A any](as []A, err error) (bool, error) {
+	return err == nil && any(&as[0]).(swap.Record).Head().Version > 0, err
 }
 
 // Discrepancies pages through all, oldest first, after a cursor from 0.

@@ -131,6 +131,13 @@ func TestStaleDeposits(t *testing.T) {
 		r.now = t0.Add(3 * limit)
 		r.elapse().is("ready for processing").wait(time.Microsecond).elapse().is("to be quarantined")
 	})
+	t.Run("paused when it is stale already", func(t *testing.T) {
+		r := checked(ready(t)).wait(limit + time.Microsecond)
+		r.ctl, _ = r.ctl.Pause("o", r.now)
+		r.elapse().is("ready for processing")
+		r.ctl, _ = r.ctl.Resume("o", r.now)
+		r.elapse().is("to be quarantined")
+	})
 	t.Run("detected: the refund comes first", func(t *testing.T) {
 		r := detected(t).claim().do(swap.MemoFetched{By: by(swap.Worker, t0), Failed: true})
 		r.wait(2 * limit).elapse().is("to be refunded")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/swap"
+	"github.com/settlehq/settle/swap/swaptest"
 )
 
 var (
@@ -177,13 +178,9 @@ func (r *run[A]) answer(o statemachine.Outcome) *run[A] {
 
 // sighting is how a chain shows an intent.
 func sighting(in swap.Intent, confirmations uint64, final bool) swap.Sighting {
-	s := swap.Sighting{VaultSigned: true, Chain: in.Chain, TxID: in.Signature, Memo: in.Memo, Reference: in.Reference,
-		Amount: in.Net, Destination: in.Destination, Token: "USDC", Confirmations: confirmations, Finalized: final}
-	if in.Chain == swap.Nexus {
-		s.TxID, s.Token = "tx"+string(rune('A'+in.Number)), "USDD"
-	}
-	if in.Filed {
-		s.TxID = in.TxID
+	s := swaptest.Sighting(&in, final)
+	if s.Confirmations = confirmations; in.Chain == swap.Nexus && !in.Filed {
+		s.TxID = "tx" + string(rune('A'+in.Number))
 	}
 	return s
 }

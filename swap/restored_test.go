@@ -265,6 +265,7 @@ func TestOfALostDatabaseOnlyWhatIsOwedIsBelieved(t *testing.T) {
 		"a payout by past fees":              {swap.ToUSDC, swap.Send, seen(swap.Solana, "nexus_txid:tx1", "anybody", 9_800_000), true},
 		"a payout of all":                    {swap.ToUSDC, swap.Send, seen(swap.Solana, "nexus_txid:tx1", "anybody", amount), false},
 		"a payout of a unit":                 {swap.ToUSDC, swap.Send, seen(swap.Solana, "nexus_txid:tx1", "anybody", 1), false},
+		"a payout on the other chain":        {swap.ToUSDC, swap.Send, seen(swap.Nexus, "", "anybody", 9_490_000), false},
 		"a credit's refund":                  {swap.ToUSDC, swap.Refund, seen(swap.Nexus, "", "bob-nexus", 9_999_000), true},
 		"a credit's refund to somebody else": {swap.ToUSDC, swap.Refund, seen(swap.Nexus, "", "mallory", 9_999_000), false},
 		"a credit's move":                    {swap.ToUSDC, swap.Quarantine, seen(swap.Nexus, "", "nexus-quarantine", amount), true},

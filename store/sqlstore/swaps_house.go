@@ -142,29 +142,12 @@ func (h swapHouse) Discrepancies(after int64, limit int) ([]swap.Discrepancy, in
 func (h swapHouse) Stats(now time.Time, window time.Duration) (swap.Stats, error) {
 	tally := swap.NewTally(now, window)
 	from := now.Add(-window)
-	for _, p := range depositSwaps.places {
-		var d swap.Deposit
-		fields := append([]any{depositStatus{&d.Status}}, counted(&d.Item)...)
-		err := h.tx.read(&p.stats, nil, func(rows *sql.Rows) error {
-			err := rows.Scan(fields...)
-			tally.Deposit(&d)
-			return located(err, p.name, "")
-		}, from, now)
-		if err != nil {
-			return swap.Stats{}, err
-		}
+	err := tallied(h, depositSwaps, func(d *swap.Deposit) any { return depositStatus{&d.Status} }, tally.Deposit, from, now)
+	if err == nil {
+		err = tallied(h, creditSwaps, func(c *swap.Credit) any { return always(&c.Status) }, tally.Credit, from, now)
 	}
-	for _, p := range creditSwaps.places {
-		var c swap.Credit
-		fields := append([]any{always(&c.Status)}, counted(&c.Item)...)
-		err := h.tx.read(&p.stats, nil, func(rows *sql.Rows) error {
-			err := rows.Scan(fields...)
-			tally.Credit(&c)
-			return located(err, p.name, "")
-		}, from, now)
-		if err != nil {
-			return swap.Stats{}, err
-		}
+	if err != nil {
+		return swap.Stats{}, err
 	}
 	lines, err := waterlineTable.find(h.tx, &allWaterlines, nil)
 	if err != nil {
@@ -178,7 +161,20 @@ func (h swapHouse) Stats(now time.Time, window time.Duration) (swap.Stats, error
 	return s, err
 }
 
-// counted are the columns of an item that the statistics need.
-func counted(i *swap.Item) []any {
-	return []any{always(&i.Stored), always(&i.Entered), maybe(&i.Hold.Kind), maybe(&i.Hold.At), maybe(&i.OverdueAt)}
+// tallied counts the items of a direction by the columns that the statistics need.
+func tallied[A any](h swapHouse, of *swapTables[A], status func(*A) any, count func(*A), from, now time.Time) error {
+	for _, p := range of.places {
+		var a A
+		i := head(&a)
+		fields := []any{status(&a), always(&i.Stored), always(&i.Entered), maybe(&i.Hold.Kind), maybe(&i.Hold.At), maybe(&i.OverdueAt)}
+		err := h.tx.read(&p.stats, nil, func(rows *sql.Rows) error {
+			err := rows.Scan(fields...)
+			count(&a)
+			return located(err, p.name, "")
+		}, from, now)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

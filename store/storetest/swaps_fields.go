@@ -7,6 +7,7 @@ import (
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/swap"
+	"github.com/settlehq/settle/swap/swaptest"
 )
 
 // depositFields takes deposits through every field that a step can move.
@@ -103,11 +104,7 @@ func swapFields[T store.SwapUnit, A any](l *life[T, string, string, A, swap.Even
 		in := latest()
 		ev := swap.Looked{By: by(swap.Worker), Number: in.Number, Finding: swap.LookMissing, View: swap.View{From: in.At, Asked: l.now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
 		if found {
-			ev.Finding = swap.LookFound
-			ev.Seen = swap.Sighting{VaultSigned: true, Chain: in.Chain, TxID: in.TxID, Memo: in.Memo, Reference: in.Reference, Amount: in.Net, Destination: in.Destination, Token: "USDC", Confirmations: 99, Finalized: true}
-			if in.Chain == swap.Nexus {
-				ev.Seen.Token = "USDD"
-			}
+			ev.Finding, ev.Seen = swap.LookFound, swaptest.Sighting(&in, true)
 		}
 		l.do(ev)
 	}

@@ -93,41 +93,24 @@ func signatureOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 }
 
 func namedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	scanHouse(t, db)
 	all, err := store.NewSwaps(db, swaptest.Policy())
 	if err != nil {
 		t.Fatal(err)
 	}
 	observer := swapBy(swap.Observer, "scanner")
-	for _, of := range []swap.Direction{swap.ToUSDD, swap.ToUSDC} {
-		id := fmt.Sprintf("named%d", of)
-		var in swap.Intent
-		if of == swap.ToUSDD {
-			d, err := all.Deposits.Do(ctx, id, append(arrived(of, id), begun(of, id))...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			in = d.Intents[0]
-		} else {
-			c, err := all.Credits.Do(ctx, id, append(arrived(of, id), begun(of, id))...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			in = c.Intents[0]
+	ds, cs := newDeposits(t, db), newCredits(t, db)
+	for _, of := range swap.Direction(0).Values() {
+		f := newFiling(t, ds, cs, claim{of, swap.Send})
+		i, err := f.do(begun(of, f.id))
+		if err == nil {
+			err = all.Outbound(ctx, observer, swaptest.Sighting(&i.Intents[0], false))
 		}
-		seen := swap.Sighting{VaultSigned: true, Chain: in.Chain, TxID: in.Signature, Memo: in.Memo, Reference: in.Reference, Amount: in.Net, Destination: in.Destination, Token: "USDC"}
-		if in.Chain == swap.Nexus {
-			seen.TxID, seen.Token = "nexus-tx", "USDD"
-		}
-		if err := all.Outbound(ctx, observer, seen); err != nil {
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	if d, err := all.Deposits.Get(ctx, "named1"); err != nil || d.Status != swap.DepositDebited {
-		t.Errorf("the deposit is %v, %v", d.Status, err)
-	}
-	if c, err := all.Credits.Get(ctx, "named2"); err != nil || c.Status != swap.CreditAwaiting {
-		t.Errorf("the credit is %v, %v", c.Status, err)
+		if i, err = f.do(); err != nil || !i.Intents[0].Landed() || i.Intents[0].Final {
+			t.Errorf("the %v has %+v, %v", of, i.Intents, err)
+		}
 	}
 	for range 2 {
 		for _, loose := range []swap.Sighting{{VaultSigned: true, Chain: swap.Nexus, TxID: "n9", Reference: 99, Amount: 5}, {VaultSigned: true, Chain: swap.Solana, TxID: "s9", Memo: "rent", Amount: 6},
@@ -297,7 +280,8 @@ func ownedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 			t.Fatal(err)
 		}
 		filed, _ := b.do()
-		seen := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: txid, Reference: in.Reference, Amount: filed.Intents[0].Net, Destination: in.Destination, Token: "USDD", Confirmations: 99}
+		seen := swaptest.Sighting(&in, true)
+		seen.TxID, seen.Amount = txid, filed.Intents[0].Net
 		worker := swapBy(swap.Worker, "worker")
 		for _, ev := range []swap.Event{swap.Looked{By: worker, Number: 1, Finding: swap.LookFound, Seen: seen}, swap.Outbound{By: swapBy(swap.Observer, "scanner"), Seen: seen}} {
 			now, err := b.do(ev)
@@ -328,7 +312,8 @@ func contestedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 			t.Fatal(err)
 		}
 		in := sent.Intents[0]
-		seen := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: second, Reference: in.Reference, Amount: in.Net, Destination: in.Destination, Token: "USDD", Confirmations: 99}
+		seen := swaptest.Sighting(&in, true)
+		seen.TxID = second
 		now, err := a.do(swap.Outbound{By: swapBy(swap.Observer, "scanner"), Seen: seen})
 		if err != nil || len(now.Intents) != 2 || now.Intents[1].Claim != "" || len(now.Discrepancies) != 2 || now.Discrepancies[1].Kind != swap.Contested || !strings.Contains(now.Discrepancies[1].Text, b.id) {
 			t.Fatalf("a %v filed it: %+v, %v", other.d, now, err)

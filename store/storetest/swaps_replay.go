@@ -66,11 +66,7 @@ func replayed[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 		_, err2 := all.Credits.Do(ctx, c.ID, arrival(swap.ToUSDC, c.ID), swap.Confirmations{By: observer, Count: 99})
 		errs := []error{err1, err2}
 		for _, in := range append(d.Intents[:1:1], c.Intents...) {
-			seen := swap.Sighting{VaultSigned: true, Chain: in.Chain, TxID: in.TxID, Memo: in.Memo, Reference: in.Reference, Amount: in.Net, Destination: in.Destination, Token: "USDD", Confirmations: 99, Finalized: true}
-			if in.Chain == swap.Solana {
-				seen.Token = "USDC"
-			}
-			errs = append(errs, all.Outbound(ctx, observer, seen))
+			errs = append(errs, all.Outbound(ctx, observer, swaptest.Sighting(&in, true)))
 		}
 		for _, chain := range swap.Chain(0).Values() {
 			for _, own := range []bool{false, true} {

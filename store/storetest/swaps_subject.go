@@ -35,7 +35,7 @@ func newDeposits[T store.SwapUnit](t *testing.T, db store.Store[T]) *swapSubject
 	held := func(ctx context.Context, d swap.Deposit, events []swap.Event) ([]swap.Deposit, error) {
 		return s.Held(ctx, store.HeldDeposit{Deposit: d, Events: events})
 	}
-	return newSwapSubject(t, db, s, func(tx T) swapService[swap.Deposit] { return s.Within(tx) }, func(tx T) swapRecords[swap.Deposit] { return tx.Deposits() }, held, p.ApplyDeposit, swap.CheckDeposit, swap.ToUSDD)
+	return newSwapSubject(t, db, s, func(tx T) swapService[swap.Deposit] { return s.Within(tx) }, func(tx T) store.SwapRecords[swap.Deposit] { return tx.Deposits() }, held, p.ApplyDeposit, swap.CheckDeposit, swap.ToUSDD)
 }
 
 func newCredits[T store.SwapUnit](t *testing.T, db store.Store[T]) *swapSubject[T, swap.Credit] {
@@ -47,22 +47,13 @@ func newCredits[T store.SwapUnit](t *testing.T, db store.Store[T]) *swapSubject[
 	held := func(ctx context.Context, c swap.Credit, events []swap.Event) ([]swap.Credit, error) {
 		return s.Held(ctx, store.HeldCredit{Credit: c, Events: events})
 	}
-	return newSwapSubject(t, db, s, func(tx T) swapService[swap.Credit] { return s.Within(tx) }, func(tx T) swapRecords[swap.Credit] { return tx.Credits() }, held, p.ApplyCredit, swap.CheckCredit, swap.ToUSDC)
-}
-
-// swapRecords is what both directions are, see [store.DepositRecords].
-type swapRecords[A any] interface {
-	records[string, string, A, swap.Change[A]]
-	Due(now time.Time, limit int) ([]A, error)
-	NextDue(now time.Time) (time.Time, error)
-	List(place swap.Place, after string, limit int) ([]A, error)
-	Renew(now time.Time, leases ...store.SwapLease) (lost []string, err error)
+	return newSwapSubject(t, db, s, func(tx T) swapService[swap.Credit] { return s.Within(tx) }, func(tx T) store.SwapRecords[swap.Credit] { return tx.Credits() }, held, p.ApplyCredit, swap.CheckCredit, swap.ToUSDC)
 }
 
 // swapIDs make ids that no other item of the process has.
 var swapIDs atomic.Uint64
 
-func newSwapSubject[T store.SwapUnit, A any](t *testing.T, db store.Store[T], s swapService[A], within func(T) swapService[A], rows func(T) swapRecords[A],
+func newSwapSubject[T store.SwapUnit, A any](t *testing.T, db store.Store[T], s swapService[A], within func(T) swapService[A], rows func(T) store.SwapRecords[A],
 	held func(context.Context, A, []swap.Event) ([]A, error), apply func(A, swap.Event, time.Time) (swap.Change[A], error), check func(A) error, d swap.Direction) *swapSubject[T, A] {
 	scanHouse(t, db)
 	head := func(a *A) *swap.Item { return any(a).(swap.Record).Head() }

@@ -96,27 +96,15 @@ func (a *Adversary) Next(t *rapid.T, r swap.Record) swap.Event {
 }
 
 func (a *Adversary) txid(in *swap.Intent) string {
-	switch {
-	case in.Signature != "":
-		return in.Signature
-	case in.Filed:
-		return in.TxID
+	if in.TxID+in.Signature == "" {
+		return fmt.Sprint(a.Salt, "tx", in.Number)
 	}
-	return fmt.Sprint(a.Salt, "tx", in.Number)
+	return txid(in)
 }
 
 func (a *Adversary) sighting(t *rapid.T, in *swap.Intent) swap.Sighting {
-	s := swap.Sighting{VaultSigned: true, Chain: in.Chain, TxID: a.txid(in), Memo: in.Memo, Reference: in.Reference, Amount: in.Net,
-		Destination: in.Destination, Token: "USDD", Errored: rapid.IntRange(0, 4).Draw(t, "errored") == 0, Time: a.Now}
-	if in.Chain == swap.Solana {
-		s.Token = "USDC"
-	}
-	if in.Filed {
-		s.TxID = in.TxID
-	}
-	if rapid.Bool().Draw(t, "final") {
-		s.Confirmations, s.Finalized = 100, true
-	}
+	s := Sighting(in, rapid.Bool().Draw(t, "final"))
+	s.TxID, s.Errored, s.Time = a.txid(in), rapid.IntRange(0, 4).Draw(t, "errored") == 0, a.Now
 	if rapid.IntRange(0, 19).Draw(t, "other amount") == 0 {
 		s.Amount++
 	}

@@ -282,7 +282,7 @@ func (w *World[A]) cannotLand(in *swap.Intent, place Place) bool {
 
 func txid(in *swap.Intent) string {
 	switch {
-	case in.Filed:
+	case in.TxID != "":
 		return in.TxID
 	case in.Chain == swap.Solana:
 		return in.Signature
@@ -294,14 +294,17 @@ func (w *World[A]) sighting(in *swap.Intent) swap.Sighting {
 	return sighting(in, w.Places[in.Number-1], w.Now)
 }
 
-// sighting is what a chain shows of an intent.
 func sighting(in *swap.Intent, place Place, now time.Time) swap.Sighting {
+	s := Sighting(in, place != Landed)
+	s.Errored, s.Time = place == Errored, now
+	return s
+}
+
+// Sighting is what a chain shows of an intent that has paid, to the unit.
+func Sighting(in *swap.Intent, final bool) swap.Sighting {
 	s := swap.Sighting{VaultSigned: true, Chain: in.Chain, TxID: txid(in), Memo: in.Memo, Reference: in.Reference, Amount: in.Net,
-		Destination: in.Destination, Token: "USDD", Errored: place == Errored, Confirmations: 1, Time: now}
-	if in.Chain == swap.Solana {
-		s.Token = "USDC"
-	}
-	if place != Landed {
+		Destination: in.Destination, Token: map[swap.Chain]string{swap.Solana: "USDC", swap.Nexus: "USDD"}[in.Chain], Confirmations: 1}
+	if final {
 		s.Confirmations, s.Finalized = 100, true
 	}
 	return s
