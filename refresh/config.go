@@ -143,8 +143,8 @@ func (c Config) Validate() error {
 		return bad("MaxJobs is %d, 1 to 1000 is possible", c.MaxJobs)
 	case !c.RenewLock && c.HTTPTimeout > c.LockTTL:
 		return bad("HTTP_TIMEOUT is %v: above LockTTL (%v) a call outlives a lock that is not renewed", c.HTTPTimeout, c.LockTTL)
-	case c.WalletWorkerPollInterval+c.PollInterval >= c.LockTTL:
-		return bad("WALLET_WORKER_POLL_INTERVAL and POLL_INTERVAL are %v and %v: a slot's lease (%v) ends between two rounds", c.WalletWorkerPollInterval, c.PollInterval, c.LockTTL)
+	case c.WalletWorkerPollInterval+c.PollInterval > c.LockTTL*2/3: // a round shorter than LockTTL/3 is not renewed
+		return bad("WALLET_WORKER_POLL_INTERVAL and POLL_INTERVAL are %v and %v: above two thirds of a slot's lease (%v) it ends between two rounds", c.WalletWorkerPollInterval, c.PollInterval, c.LockTTL)
 	case c.PostgresMinConnections > c.PostgresMaxConnections:
 		return bad("POSTGRES_MIN_CONNECTIONS is %d, above POSTGRES_MAX_CONNECTIONS (%d)", c.PostgresMinConnections, c.PostgresMaxConnections)
 	case c.APIURL == "":

@@ -66,7 +66,7 @@ func TestValidate(t *testing.T) {
 		"no life":                            func(c *refresh.Config) { c.ProvisionalTTL = 0 },
 		"no pause":                           func(c *refresh.Config) { c.MaxHungPause = 0 },
 		"a time-out above an unrenewed lock": func(c *refresh.Config) { c.RenewLock = false },
-		"a slot that ends between rounds":    func(c *refresh.Config) { c.WalletWorkerPollInterval = 29 * time.Second },
+		"a slot that ends between rounds":    func(c *refresh.Config) { c.WalletWorkerPollInterval = 19*time.Second + time.Microsecond },
 		"no URL":                             func(c *refresh.Config) { c.APIURL = "" },
 	} {
 		c := config
@@ -79,7 +79,7 @@ func TestValidate(t *testing.T) {
 		func(c *refresh.Config) {},
 		func(c *refresh.Config) { c.RenewLock, c.HTTPTimeout = false, 30*time.Second },
 		func(c *refresh.Config) { c.LockTTL = time.Minute; c.RenewLock = false },
-		func(c *refresh.Config) { c.WalletWorkerPollInterval = 29*time.Second - time.Microsecond },
+		func(c *refresh.Config) { c.WalletWorkerPollInterval = 19 * time.Second },
 	} {
 		c := config
 		change(&c)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/settlehq/settle/relaysync"
@@ -87,14 +88,23 @@ func (w *RelaySyncs) Turn(ctx context.Context, done []HeldRelay, n int) ([]worke
 	return all, next, err
 }
 
-// Renew implements [worker.Source].
+// Renew implements [worker.Source]. From ClaimedRelay.Until on nothing is sent: a
+// sync that goes on for longer than another [relaysync.Policy.Timeout] hangs, and its
+// lease is lost, so that others send the relay and the lapse is counted.
 func (w *RelaySyncs) Renew(ctx context.Context, items []worker.Item[ClaimedRelay]) error {
+	var hung []string
+	for i := range items {
+		if time.Now().After(items[i].Work.Until.Add(w.policy.Timeout)) {
+			hung = append(hung, items[i].Key)
+		}
+	}
 	return renewLeases(ctx, w.update, items, w.policy.Lease,
 		func(c *ClaimedRelay, until time.Time) (string, RelayLease) {
 			return c.Sync.Relay.ID, RelayLease{Relay: c.Sync.Relay.ID, Fence: c.Sync.Timer.Lease.Fence, Until: until}
 		},
 		func(tx RelayUnit, now time.Time, leases ...RelayLease) ([]string, error) {
-			return tx.Relays().Renew(now, leases...)
+			lost, err := tx.Relays().Renew(now, slices.DeleteFunc(leases, func(l RelayLease) bool { return slices.Contains(hung, l.Relay) })...)
+			return append(lost, hung...), err
 		})
 }
 

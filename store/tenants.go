@@ -209,9 +209,15 @@ func (s *Tenants) Reconcile(ctx context.Context, by dunning.By, after string, li
 }
 
 // ForOperator pages through the ids of the tenants that a person must look at, in
-// byte order, behind an id: a charge is unknown, or an invoice is overpaid.
+// byte order, behind an id, see [dunning.Invoice.NeedsOperator].
 func (s *Tenants) ForOperator(ctx context.Context, after string, limit int) ([]string, error) {
-	return read(ctx, s.view, func(tx TenantUnit) ([]string, error) { return tx.Tenants().ForOperator(after, limit) })
+	return read(ctx, s.view, func(tx TenantUnit) ([]string, error) {
+		now, err := tx.Now()
+		if err != nil {
+			return nil, err
+		}
+		return tx.Tenants().ForOperator(now, after, limit)
+	})
 }
 
 // Trail returns the audit trail of a tenant, oldest first, after replaying it

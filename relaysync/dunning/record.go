@@ -196,8 +196,11 @@ func (a *Account) Invoice(id string) *Invoice {
 }
 
 // NeedsOperator reports whether a person must look at an invoice: a charge is
-// unknown, or was done for what was paid or void.
-func (i *Invoice) NeedsOperator() bool { return i.Charge == ChargeUnknown || !i.OverpaidAt.IsZero() }
+// unknown, or open behind the time of its look-up, or was done for what was paid or
+// void.
+func (i *Invoice) NeedsOperator(now time.Time) bool {
+	return i.Charge == ChargeUnknown || i.Charge == ChargeOpen && !now.Before(i.ChargeAfter) || !i.OverpaidAt.IsZero()
+}
 
 // CompareInvoices is the order of an account's invoices.
 func CompareInvoices(a, b Invoice) int {

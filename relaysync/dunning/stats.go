@@ -8,26 +8,43 @@ import (
 
 // Stats is what a store counts at the moment At.
 type Stats struct {
-	At            time.Time
-	Tenants       map[TenantStatus]int64
-	Open          int64     // invoices that are owed
-	Owed          int64     // sum of their amounts, in base units; the largest int64 if it is more
-	OldestDue     time.Time // the least DueAt at or before At; zero: none
-	Out           int64     // charges that may be out
-	OldestUnknown time.Time // the least charge_at of the charges that are unknown; zero: none
-	Overpaid      int64     // overpayments that no operator has acknowledged
+	At         time.Time
+	Tenants    map[TenantStatus]int64
+	Open       int64     // invoices that are owed
+	Owed       int64     // sum of their amounts, in base units; the largest int64 if it is more
+	OldestDue  time.Time // the least DueAt at or before At; zero: none
+	Out        int64     // charges that may be out
+	OldestOut  time.Time // the least charge_at of these; zero: none
+	OldestOwed time.Time // the least time since when an active tenant without such a charge owes; zero: none
+	Overpaid   int64     // overpayments that no operator has acknowledged
 }
 
-// AddTenant counts a tenant; At is set.
-func (s *Stats) AddTenant(t *Tenant) {
+// Add counts a tenant and its invoices; At is set.
+func (s *Stats) Add(a *Account) {
+	t := &a.Tenant
 	s.Tenants[t.Status()]++
-	if !t.DueAt.IsZero() && !t.DueAt.After(s.At) && (s.OldestDue.IsZero() || t.DueAt.Before(s.OldestDue)) {
-		s.OldestDue = t.DueAt
+	if !t.DueAt.IsZero() && !t.DueAt.After(s.At) {
+		earliest(&s.OldestDue, t.DueAt)
+	}
+	for k := range a.Invoices {
+		i := &a.Invoices[k]
+		s.add(i)
+		if since := i.CreatedAt; i.Owed() && t.Status() == TenantActive && a.out() == nil {
+			if t.ReinstatedAt.After(since) {
+				since = t.ReinstatedAt
+			}
+			earliest(&s.OldestOwed, since)
+		}
 	}
 }
 
-// AddInvoice counts an invoice.
-func (s *Stats) AddInvoice(i *Invoice) {
+func earliest(least *time.Time, t time.Time) {
+	if least.IsZero() || t.Before(*least) {
+		*least = t
+	}
+}
+
+func (s *Stats) add(i *Invoice) {
 	if i.Owed() {
 		s.Open++
 		if s.Owed += i.Amount; s.Owed < 0 {
@@ -36,9 +53,7 @@ func (s *Stats) AddInvoice(i *Invoice) {
 	}
 	if i.Charge != ChargeNone {
 		s.Out++
-	}
-	if i.Charge == ChargeUnknown && (s.OldestUnknown.IsZero() || i.ChargeAt.Before(s.OldestUnknown)) {
-		s.OldestUnknown = i.ChargeAt
+		earliest(&s.OldestOut, i.ChargeAt)
 	}
 	if !i.OverpaidAt.IsZero() {
 		s.Overpaid++
@@ -49,13 +64,14 @@ func (s *Stats) AddInvoice(i *Invoice) {
 // alerts when it exceeds its limit.
 type Thresholds struct {
 	DueWait    time.Duration // a step is not taken
-	UnknownFor time.Duration // a charge is unknown: Policy.UnknownFor
+	UnknownFor time.Duration // a charge may be out, asked for or not: Policy.UnknownFor
+	OwedFor    time.Duration // a tenant is not churned: above Policy.Grace by two of Policy.Tick
 	Overpaid   int64
 }
 
 // Alert is one limit that is exceeded.
 type Alert struct {
-	Name string // stable: "due wait", "charge unknown", "overpaid"
+	Name string // stable: "due wait", "charge unknown", "owed", "overpaid"
 	Text string
 }
 
@@ -68,7 +84,8 @@ func Alerts(s Stats, t Thresholds) []Alert {
 		}
 	}
 	wait("due wait", s.OldestDue, t.DueWait, "a tenant is due")
-	wait("charge unknown", s.OldestUnknown, t.UnknownFor, "a charge is unknown")
+	wait("charge unknown", s.OldestOut, t.UnknownFor, "a charge may be out")
+	wait("owed", s.OldestOwed, t.OwedFor, "an active tenant owes")
 	if s.Overpaid > t.Overpaid {
 		out = append(out, Alert{Name: "overpaid", Text: fmt.Sprintf("%d overpayments, more than %d", s.Overpaid, t.Overpaid)})
 	}

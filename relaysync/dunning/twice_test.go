@@ -46,7 +46,7 @@ func TestOneKeyIsOfOneMethodAndAmount(t *testing.T) {
 			}
 			i := x.a.Invoices[0]
 			if r.key == "i1/0" {
-				if i.PaidKey != "i1/0" || i.NeedsOperator() {
+				if i.PaidKey != "i1/0" || i.NeedsOperator(after(day)) {
 					t.Errorf("%s: one key is one charge: %+v", r.name, i)
 				}
 			} else if all := i.Overpayments(); !slices.Contains(all, "i1/0") || sleeperFirst && !slices.Contains(all, "i1/1") {
@@ -113,13 +113,13 @@ func TestEveryOverpayment(t *testing.T) {
 	}
 	x.refused(statemachine.ErrConflict, acknowledged("i1/2"))
 	x.do(acknowledged("i1/0"))
-	if i := x.a.Invoices[0]; !i.NeedsOperator() || !slices.Equal(i.Overpayments(), []string{"i1/1"}) {
+	if i := x.a.Invoices[0]; !i.NeedsOperator(after(day)) || !slices.Equal(i.Overpayments(), []string{"i1/1"}) {
 		t.Errorf("of two one is acknowledged: %+v", i)
 	}
 	x.nothing(acknowledged("i1/0"))
 	x.nothing(answered(5*day, "i1/0", statemachine.Done)) // not filed again
 	x.do(acknowledged("i1/1"))
-	if i := x.a.Invoices[0]; i.NeedsOperator() || i.Overpayments() != nil {
+	if i := x.a.Invoices[0]; i.NeedsOperator(after(day)) || i.Overpayments() != nil {
 		t.Errorf("all are acknowledged: %+v", i)
 	}
 	// What is kept is bounded.

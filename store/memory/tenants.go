@@ -98,12 +98,12 @@ func (r tenants) List(after string, limit int) ([]string, error) {
 func stepAt(t *dunning.Tenant) time.Time { return t.DueAt }
 func tenantID(t *dunning.Tenant) string  { return t.ID }
 
-func (r tenants) ForOperator(after string, limit int) (ids []string, err error) {
+func (r tenants) ForOperator(now time.Time, after string, limit int) (ids []string, err error) {
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, err
 	}
 	for _, i := range r.invoices.at {
-		if i.NeedsOperator() && i.Tenant > after {
+		if i.NeedsOperator(now) && i.Tenant > after {
 			ids = append(ids, i.Tenant)
 		}
 	}
@@ -157,11 +157,9 @@ func (r tenants) InvoiceTransitions(invoice string) ([]statemachine.Transition[s
 
 func (r tenants) Stats(now time.Time) (dunning.Stats, error) {
 	s := dunning.Stats{At: now, Tenants: map[dunning.TenantStatus]int64{}}
-	for _, t := range r.tenants.at {
-		s.AddTenant(t)
-	}
-	for _, i := range r.invoices.at {
-		s.AddInvoice(i)
+	for id := range r.tenants.at {
+		a := r.account(id)
+		s.Add(&a)
 	}
 	return s, nil
 }

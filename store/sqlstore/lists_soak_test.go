@@ -51,7 +51,7 @@ func TestOtherListsBesideAMillion(t *testing.T) {
 				"relays given up":      func(tx store.Unit) (int, error) { return count(tx.Relays().ForOperator("", 100)) },
 				"relays held":          func(tx store.Unit) (int, error) { return count(tx.Relays().HeldBy("w", "", 100)) },
 				"tenants":              func(tx store.Unit) (int, error) { return count(tx.Tenants().List("t5", 100)) },
-				"tenants for a person": func(tx store.Unit) (int, error) { return count(tx.Tenants().ForOperator("", 100)) },
+				"tenants for a person": func(tx store.Unit) (int, error) { return count(tx.Tenants().ForOperator(time.Now(), "", 100)) },
 				"refresh wallets":      func(tx store.Unit) (int, error) { return count(tx.Refreshes().Wallets("w5", 100)) },
 				"refresh jobs":         func(tx store.Unit) (int, error) { return count(tx.Refreshes().Jobs(0, nil, 100)) },
 				"pending jobs":         func(tx store.Unit) (int, error) { return count(tx.Refreshes().Jobs(refresh.JobPending, nil, 100)) },

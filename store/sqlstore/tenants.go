@@ -25,7 +25,8 @@ var (
 	tenantOf       = statement{text: "SELECT tenant FROM @invoices WHERE id = $1"}
 	listTenants    = statement{text: "SELECT id FROM @tenants WHERE id > $1 ORDER BY id LIMIT $2"}
 
-	unclearTenants = statement{text: "SELECT DISTINCT tenant FROM @invoices WHERE (charge = 'unknown' OR overpaid_at IS NOT NULL) AND tenant > $1 ORDER BY tenant LIMIT $2"}
+	unclearTenants = statement{text: "SELECT p.tenant FROM (SELECT tenant FROM @invoices WHERE charge <> 'none' AND (charge = 'unknown' OR charge_after <= $3) AND tenant > $1 ORDER BY tenant LIMIT $2) p " +
+		"UNION SELECT q.tenant FROM (SELECT DISTINCT tenant FROM @invoices WHERE overpaid_at IS NOT NULL AND tenant > $1 ORDER BY tenant LIMIT $2) q ORDER BY tenant LIMIT $2"}
 
 	dueTenants     = due{from: "@tenants x", owner: "x.id", where: "x.due_at IS NOT NULL", at: "x.due_at", order: "x.due_at, x.id"}
 	findDueTenants = map[Dialect]*statement{SQLite: dueTenants.find(SQLite), Postgres: dueTenants.find(Postgres)}
@@ -80,8 +81,8 @@ func (r tenants) List(after string, limit int) ([]string, error) {
 }
 
 // ForOperator implements [store.TenantRecords].
-func (r tenants) ForOperator(after string, limit int) ([]string, error) {
-	return r.ids(&unclearTenants, after, limit)
+func (r tenants) ForOperator(now time.Time, after string, limit int) ([]string, error) {
+	return r.ids(&unclearTenants, after, limit, now)
 }
 
 // Save implements [store.TenantRecords].
@@ -150,9 +151,13 @@ var (
 	// high and low halves are added apart.
 	countInvoices = statement{text: "SELECT count(CASE WHEN " + owed + " THEN 1 END), coalesce(sum(CASE WHEN " + owed + " THEN amount / 4294967296 END), 0), " +
 		"coalesce(sum(CASE WHEN " + owed + " THEN amount % 4294967296 END), 0), count(CASE WHEN charge <> 'none' THEN 1 END), " +
-		"min(CASE WHEN charge = 'unknown' THEN charge_at END), count(overpaid_at) FROM @invoices " +
-		"WHERE paid_at IS NULL AND voided_at IS NULL OR charge <> 'none' OR overpaid_at IS NOT NULL"}
+		"min(CASE WHEN charge <> 'none' THEN charge_at END), count(overpaid_at) FROM @invoices WHERE " + liveInvoices}
+	oldestOwed = statement{text: "SELECT min(CASE WHEN t.reinstated_at > i.created_at THEN t.reinstated_at ELSE i.created_at END) FROM @invoices i JOIN @tenants t ON t.id = i.tenant " +
+		"WHERE (" + liveInvoices + ") AND " + owed + " AND t.churned_at IS NULL AND NOT EXISTS (SELECT 1 FROM @invoices o WHERE o.tenant = t.id AND o.charge <> 'none')"}
 )
+
+// liveInvoices are those of the index invoices_live.
+const liveInvoices = "paid_at IS NULL AND voided_at IS NULL OR charge <> 'none' OR overpaid_at IS NOT NULL"
 
 // owed is [dunning.Invoice.Owed].
 const owed = "paid_at IS NULL AND voided_at IS NULL AND amount > 0"
@@ -166,8 +171,11 @@ func (r tenants) Stats(now time.Time) (dunning.Stats, error) {
 	}, now)
 	if err == nil {
 		err = r.read(&countInvoices, nil, func(rows *sql.Rows) error {
-			return rows.Scan(&s.Open, &high, &low, &s.Out, maybe(&s.OldestUnknown), &s.Overpaid)
+			return rows.Scan(&s.Open, &high, &low, &s.Out, maybe(&s.OldestOut), &s.Overpaid)
 		})
+	}
+	if err == nil {
+		s.OldestOwed, err = r.nextDue(&oldestOwed)
 	}
 	for status, n := range map[dunning.TenantStatus]int64{dunning.TenantActive: active, dunning.TenantChurned: churned} {
 		if n > 0 {
