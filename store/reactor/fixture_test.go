@@ -51,6 +51,13 @@ func newServer() *server {
 	return &server{secrets: map[string]string{}, bodies: map[string]map[string]any{}, busy: map[string]int{}}
 }
 
+// faults sets the fault, also of a server that is asked already.
+func (s *server) faults(f func(request) (fault, bool)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = f
+}
+
 func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(q.Body)
 	var doc map[string]any

@@ -55,7 +55,7 @@ func TestClosed(t *testing.T) {
 		db := memory.New(memory.Options{})
 		b := newBench(t)
 		b.relays, _ = store.NewRelays(db, relaysynctest.Policy())
-		b.fault = func(request) (fault, bool) { return fault{status: 500}, true }
+		b.faults(func(request) (fault, bool) { return fault{status: 500}, true })
 		stop := b.run("reactor-1")
 		b.create("a")
 		time.Sleep(time.Second)
@@ -70,7 +70,7 @@ func TestClosed(t *testing.T) {
 		time.Sleep(time.Hour)
 		b.expectTimes("a", 0)
 		b.relays, _ = store.NewRelays(db, relaysynctest.Policy())
-		b.fault = nil
+		b.faults(nil)
 		stop = b.run("reactor-2")
 		time.Sleep(time.Second)
 		b.expectTimes("a", 0, 3601)

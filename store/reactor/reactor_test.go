@@ -22,7 +22,7 @@ func TestFailingRelayOverRestarts(t *testing.T) {
 	for _, restart := range []time.Duration{0, 7 * time.Second, 100 * time.Second, 1000 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t)
-			b.fault = func(request) (fault, bool) { return fault{status: 503, body: "down"}, true }
+			b.faults(func(request) (fault, bool) { return fault{status: 503, body: "down"}, true })
 			stop := b.run("reactor-1")
 			b.create("a")
 			for i, end := 0, time.Now().Add(2*time.Hour); time.Now().Before(end); i++ {
@@ -43,7 +43,7 @@ func TestFailingRelayOverRestarts(t *testing.T) {
 			if n := strings.Count(b.log.String(), "retries exhausted; awaiting manual intervention"); n != 1 {
 				t.Errorf("the end is reported %d times", n)
 			}
-			b.fault = nil
+			b.faults(nil)
 			b.do("a", relaysync.Retried{By: by(relaysync.Operator)})
 			time.Sleep(time.Second)
 			if s := b.get("a"); !s.Relay.Synced || b.secrets["a"] == "" {
@@ -60,7 +60,7 @@ func TestFailingRelayOverRestarts(t *testing.T) {
 func TestTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
-		b.fault = func(request) (fault, bool) { return fault{}, true }
+		b.faults(func(request) (fault, bool) { return fault{}, true })
 		stop := b.run("reactor-1")
 		b.create("a")
 		time.Sleep(time.Hour)
@@ -75,7 +75,7 @@ func TestTimeouts(t *testing.T) {
 func TestLostCreate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
-		b.fault = func(r request) (fault, bool) { return fault{apply: true}, r.at.Equal(b.start) }
+		b.faults(func(r request) (fault, bool) { return fault{apply: true}, r.at.Equal(b.start) })
 		stop := b.run("reactor-1")
 		b.create("a")
 		time.Sleep(20 * time.Second)
@@ -108,10 +108,10 @@ func TestLateBehindAGateway(t *testing.T) {
 		stop := b.run("reactor-1")
 		b.create("a")
 		time.Sleep(time.Second)
-		b.fault = func(request) (fault, bool) { return fault{status: 504}, true }
+		b.faults(func(request) (fault, bool) { return fault{status: 504}, true })
 		s := b.do("a", relaysync.Activated{By: by(relaysync.Host)})
 		time.Sleep(time.Second)
-		b.fault = nil
+		b.faults(nil)
 		b.do("a", relaysync.Deactivated{By: by(relaysync.Host)})
 		time.Sleep(time.Second)
 		late, err := b.relays.Policy().Attempt(s)
