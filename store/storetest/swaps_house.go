@@ -229,7 +229,9 @@ func swapStatistics[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	micro.Amount = 5
 	worker := swapBy(swap.Worker, "worker")
 	d.do(t, ended, micro, swap.Claimed{By: worker}, swap.MemoFetched{By: worker, Memos: []string{"nexus:carol"}}, swap.Elapsed{By: worker}, changed)
-	ds = append(ds, ended)
+	held := d.newID() // and at least one is held
+	d.do(t, held, arrival(swap.ToUSDD, held), swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.HoldItem, Reason: "x"})
+	ds = append(ds, ended, held)
 	refunded := c.newID() // it has ended before the window, and nobody knows how
 	c.do(t, refunded, arrival(swap.ToUSDC, refunded), swap.Confirmations{By: swapBy(swap.Observer, "observer"), Count: 2}, swap.Claimed{By: worker},
 		swap.MappingLooked{By: worker, Finding: swap.MappingFound, TxID: refunded, Owner: "bob", Account: "bob-usdc"}, swap.AccountChecked{By: worker, State: swap.AccountClosed},
