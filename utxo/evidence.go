@@ -13,6 +13,10 @@ import (
 // MaxMoney is the most that there can be, in satoshi.
 const MaxMoney = 21_000_000 * 100_000_000
 
+// MaxSeq is the highest sequence number that a host can give: the numbers above
+// are left to those that a store draws.
+const MaxSeq = 1 << 62
+
 const maxTxSize = 4_000_000 // bytes, the weight limit of a block
 
 var none chainhash.Hash
@@ -184,8 +188,8 @@ func (pl *plan) wallets() ([]Wallet, map[WalletID]bool, error) {
 // observe places what a mempool held, parents first. A transaction that is
 // refused does not stop the others.
 func (pl *plan) observe(ev Observed) error {
-	if ev.Seq < 0 {
-		return invalid("the sequence number %d is negative", ev.Seq)
+	if ev.Seq < 0 || ev.Seq > MaxSeq {
+		return invalid("the sequence number %d is not from 0 to %d", ev.Seq, MaxSeq)
 	}
 	if _, tip, err := pl.tip(); err != nil || tip != ev.Tip {
 		if err == nil {
@@ -199,9 +203,7 @@ func (pl *plan) observe(ev Observed) error {
 	}
 	seq := ev.Seq
 	if seq == 0 {
-		if seq = last + 1; seq < 1 {
-			return invalid("no sequence number comes after %d", last)
-		}
+		seq = last + 1
 	}
 	_, open, err := pl.wallets()
 	if err != nil {

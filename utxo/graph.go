@@ -336,8 +336,7 @@ func (g *graph) withUnconfirmedAncestors(v *vertex) ([]*vertex, error) {
 func (v *vertex) claimant(w WalletID, index uint32) chainhash.Hash {
 	var first *row
 	for _, s := range v.kids.of(index) {
-		if n := s.by.in(w); n != nil && n.tx.Live() &&
-			(first == nil || first.tx.Status == Pending && n.tx.Status == Published) {
+		if n := s.by.in(w); n != nil && n.tx.Live() && (first == nil || n.before(first)) {
 			first = n
 		}
 	}
@@ -345,6 +344,15 @@ func (v *vertex) claimant(w WalletID, index uint32) chainhash.Hash {
 		return none
 	}
 	return first.tx.ID.Hash
+}
+
+// before reports whether n has an output rather than m: the published one, else
+// the first to arrive. What is new has no number and comes last.
+func (n *row) before(m *row) bool {
+	if n.tx.Status != m.tx.Status {
+		return n.tx.Status == Published
+	}
+	return n.tx.Arrival != 0 && (m.tx.Arrival == 0 || n.tx.Arrival < m.tx.Arrival)
 }
 
 // moved notes that who spends the inputs of v may have changed.

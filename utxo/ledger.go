@@ -115,6 +115,10 @@ func (l *Ledger) Apply(set ChangeSet) error {
 	for _, r := range set.Replaced {
 		l.edge(r)
 	}
+	for _, r := range set.Declared {
+		l.dropEdge(r.byEvidence())
+		l.edge(r)
+	}
 	for _, c := range set.Leases {
 		l.putLease(c.New)
 	}
@@ -140,6 +144,10 @@ func (l *Ledger) Undo(set ChangeSet) {
 			c.Old = Lease{Wallet: c.New.Wallet, OutPoint: c.New.OutPoint}
 		}
 		l.putLease(c.Old)
+	}
+	for _, r := range slices.Backward(set.Declared) {
+		l.dropEdge(r)
+		l.edge(r.byEvidence())
 	}
 	for _, r := range slices.Backward(set.Replaced) {
 		l.dropEdge(r)
@@ -238,6 +246,11 @@ func (l *Ledger) current(set *ChangeSet) (at targets, err error) {
 			return conflict(s.OutPoint)
 		}
 		at.spends[i] = e
+	}
+	for _, r := range set.Declared {
+		if e := r.byEvidence(); !slices.Contains(l.edges[TxID{r.Wallet, r.Loser}], e) && !slices.Contains(set.Replaced, e) {
+			return conflict(r)
+		}
 	}
 	for _, c := range set.Leases {
 		if b := open(c.New.Wallet); b == nil || b.leases[c.New.OutPoint] != c.Old {

@@ -166,6 +166,7 @@ func (m *merging) add(s *ChangeSet) {
 		}
 	}
 	set.Replaced = append(set.Replaced, s.Replaced...)
+	set.Declared = append(set.Declared, s.Declared...)
 	for _, c := range s.Leases {
 		if old := once(m.leases, coinID{c.New.Wallet, c.New.OutPoint}, &set.Leases, c); old != nil {
 			old.New = c.New

@@ -239,6 +239,11 @@ func (pl *plan) reveal(ev OutputRevealed) error {
 		}
 		return pl.refuse(v, statemachine.ErrIllegal, fmt.Sprintf("output %d belongs to %q", ev.Index, out.Tag))
 	}
+	var other WalletID
+	v.owner(ev.Index, func(n *row, _ *Output) { other = n.tx.ID.Wallet })
+	if other != 0 {
+		return pl.refuse(v, statemachine.ErrIllegal, fmt.Sprintf("output %d belongs to wallet %d", ev.Index, other))
+	}
 	raw, err := pl.r.Raw(ev.ID)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package utxo
 
 import (
+	"slices"
 	"time"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
@@ -96,6 +97,7 @@ func ReadDetail(s Source, id TxID) (Detail, error) {
 		return Detail{}, notFound(id)
 	}
 	tx := *txs[0]
+	tx.Outputs = slices.Clone(tx.Outputs) // a ledger's own moves on
 	d := Detail{Tx: &tx}
 	raw, err := s.Raw(id)
 	if err != nil {

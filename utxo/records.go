@@ -134,6 +134,12 @@ type Replacement struct {
 	Declared      bool // by [Submitted]; whether Winner then won, their status says
 }
 
+// byEvidence returns r as it is without a declaration.
+func (r Replacement) byEvidence() Replacement {
+	r.Declared = false
+	return r
+}
+
 // LockID names the holder of a lease: 32 bytes that the application chooses.
 type LockID [32]byte
 

@@ -38,7 +38,7 @@ func (pl *plan) submit(ev Submitted) error {
 	n := v.in(w.ID)
 	switch {
 	case n != nil && n.tx.Live():
-		return nil
+		return pl.declare(v, ev)
 	case n != nil, v.public && !v.live():
 		return pl.refuse(v, statemachine.ErrIllegal, "a dead transaction cannot be submitted again")
 	}
@@ -46,7 +46,7 @@ func (pl *plan) submit(ev Submitted) error {
 	if !pl.concerns(v, w.ID) {
 		return invalid("transaction %s does not concern wallet %d", s.hash, w.ID)
 	}
-	if v.status == Published { // another wallet's facts
+	if v.status == Published { // another wallet's facts: it has no rival here that it could replace
 		return pl.spread([]*vertex{v})
 	}
 	replaced, err := pl.replaceable(v, ev)
@@ -131,6 +131,43 @@ func (pl *plan) replaceable(v *vertex, ev Submitted) ([]*vertex, error) {
 		return nil, nil
 	}
 	return replaced, pl.versions(v, ev)
+}
+
+// declare records what a live transaction was meant to replace: a mempool may
+// have shown it before its submission, and the other dead by that.
+func (pl *plan) declare(v *vertex, ev Submitted) error {
+	if len(ev.Replaces) == 0 {
+		return nil
+	}
+	if err := pl.graph.loadRows(ev.Replaces); err != nil {
+		return err
+	}
+	known, err := pl.r.Replacements(TxID{ev.Wallet, v.hash})
+	if err != nil {
+		return err
+	}
+	var due []Replacement
+	for _, hash := range ev.Replaces {
+		e := Replacement{Wallet: ev.Wallet, Loser: hash, Winner: v.hash, Declared: true}
+		if slices.Contains(known, e) || slices.Contains(due, e) {
+			continue
+		}
+		if n := pl.graph.get(TxID{ev.Wallet, hash}); n == nil || n.at == v || n.tx.Confirmed() || !sharesInput(n.tx.Inputs, v.inputs) {
+			return invalid("%s is no unconfirmed rival of %s", hash, v.hash)
+		}
+		due = append(due, e)
+	}
+	if len(due) == 0 {
+		return nil
+	}
+	for _, e := range due {
+		if slices.Contains(known, e.byEvidence()) {
+			pl.set.Declared = append(pl.set.Declared, e)
+		} else {
+			pl.set.Replaced = append(pl.set.Replaced, e)
+		}
+	}
+	return pl.versions(v, ev)
 }
 
 func sharesInput(a, b []wire.OutPoint) bool {

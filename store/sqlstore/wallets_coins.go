@@ -65,7 +65,8 @@ func (w wallets) leases(st *statement, set *batch, each func(utxo.Lease), args .
 	}, args...)
 }
 
-// list reads outputs of a wallet with their leases, which are few.
+// list reads outputs of a wallet with their leases. Those of spent outputs stay,
+// so the leases of all outputs of a wallet are never read.
 func (w wallets) list(id utxo.WalletID, st *statement, set *batch, args ...any) ([]utxo.Coin, error) {
 	f := coinsOf(id)
 	if st == &unspent { // which have no spender
@@ -79,7 +80,15 @@ func (w wallets) list(id utxo.WalletID, st *statement, set *batch, args ...any) 
 	}
 	coins := slices.Concat(f.chunks...)
 	leases := map[wire.OutPoint]*utxo.Lease{}
-	err := w.leases(&leasesOf, nil, func(l utxo.Lease) { leases[l.OutPoint] = &l }, int64(id))
+	of, at := &leasesUnspent, (*batch)(nil)
+	if st != &unspent {
+		ops := make([]wire.OutPoint, len(coins))
+		for i := range coins {
+			ops[i] = coins[i].OutPoint
+		}
+		of, at = &leasesNamed, outpoints(ops)
+	}
+	err := w.leases(of, at, func(l utxo.Lease) { leases[l.OutPoint] = &l }, int64(id))
 	if err != nil || len(leases) == 0 {
 		return coins, err
 	}
@@ -100,6 +109,8 @@ var (
 	outputsFrom = statement{text: coinColumns + andSpender + "@transactions t CROSS JOIN @utxos u" + spender +
 		"WHERE t.wallet_id = $1 AND u.wallet_id = t.wallet_id AND u.tx_id = t.id AND (t.tx_hash, u.output_index) > ($2, $3) " +
 		"ORDER BY t.tx_hash, u.output_index LIMIT $4"}
+	leasesUnspent = statement{text: leaseColumns + "@utxos u CROSS JOIN @utxo_leases l JOIN @transactions t ON t.id = u.tx_id " +
+		"WHERE u.wallet_id = $1 AND u.spent_by_tx_id IS NULL AND l.wallet_id = u.wallet_id AND l.utxo_id = u.id"}
 	leasesNamed = statement{each: "tx_hash bytes, output_index int", text: "SELECT u.wallet_id, r.tx_hash, r.output_index, l.lock_id, l.expires_at " +
 		"FROM @utxos u CROSS JOIN @utxo_leases l " + named + " AND l.wallet_id = u.wallet_id AND l.utxo_id = u.id"}
 )

@@ -31,7 +31,7 @@ func (w wallets) Save(sets ...utxo.ChangeSet) error {
 // spenders. Every update compares what it replaces.
 func (w wallets) apply(set *utxo.ChangeSet) error {
 	for _, step := range []func(*utxo.ChangeSet) error{
-		w.insertBlocks, w.saveSeq, w.saveWallets, w.saveSums, w.insertTxs, w.updateTxs, w.insertOutputs, w.moveSpenders, w.insertEdges, w.saveLeases,
+		w.insertBlocks, w.saveSeq, w.saveWallets, w.saveSums, w.insertTxs, w.updateTxs, w.insertOutputs, w.moveSpenders, w.saveEdges, w.saveLeases,
 	} {
 		if err := step(set); err != nil {
 			return err
@@ -279,6 +279,8 @@ func (w wallets) moveSpenders(set *utxo.ChangeSet) error {
 var (
 	insertEdges = statement{key: 3, rows: "wallet_id int, loser bytes, winner bytes, declared bool", text: "INSERT INTO @tx_replacements " +
 		"(wallet_id, replaced_tx_id, replacement_tx_id, declared) SELECT r.wallet_id, " + txOf("loser") + ", " + txOf("winner") + ", r.declared FROM {rows}"}
+	declareEdges = statement{key: 3, rows: "wallet_id int, loser bytes, winner bytes", text: "UPDATE @tx_replacements AS e SET declared = true FROM {rows} " +
+		"WHERE e.wallet_id = r.wallet_id AND e.replaced_tx_id = " + txOf("loser") + " AND e.replacement_tx_id = " + txOf("winner") + " AND NOT e.declared"}
 	insertLeases = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time",
 		text: "INSERT INTO @utxo_leases (wallet_id, utxo_id, lock_id, expires_at) SELECT r.wallet_id, " + rowOutput + ", r.lock_id, r.expires_at FROM {rows}"}
 	updateLeases = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time, old_lock bytes, old_end time",
@@ -289,12 +291,15 @@ var (
 			"(SELECT r.wallet_id, " + rowOutput + ", r.lock_id, r.expires_at FROM {rows})"}
 )
 
-func (w wallets) insertEdges(set *utxo.ChangeSet) error {
-	rows := new(batch)
+func (w wallets) saveEdges(set *utxo.ChangeSet) error {
+	rows, declared := new(batch), new(batch)
 	for _, r := range set.Replaced {
 		rows.add(int64(r.Wallet), r.Loser, r.Winner, r.Declared)
 	}
-	return w.writeAll("replacements", writing{&insertEdges, rows})
+	for _, r := range set.Declared {
+		declared.add(int64(r.Wallet), r.Loser, r.Winner)
+	}
+	return w.writeAll("replacements", writing{&insertEdges, rows}, writing{&declareEdges, declared})
 }
 
 func (w wallets) saveLeases(set *utxo.ChangeSet) error {

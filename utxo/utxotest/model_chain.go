@@ -41,8 +41,8 @@ func (m *Model) block(height int32) *utxo.Block {
 // observed: a mempool held these transactions. One that is refused does not
 // stop the others.
 func (m *Model) observed(ev utxo.Observed) error {
-	if ev.Seq < 0 {
-		return fmt.Errorf("%w: a sequence is not negative", statemachine.ErrInvalid)
+	if ev.Seq < 0 || ev.Seq > utxo.MaxSeq {
+		return fmt.Errorf("%w: a sequence has bounds", statemachine.ErrInvalid)
 	}
 	var best chainhash.Hash
 	if tip := m.tip(); tip != nil {

@@ -53,7 +53,7 @@ func (m *Model) submitted(ev utxo.Submitted) error {
 	}
 	f := m.fact(ev.Tx, ev.At)
 	if r := m.row(ev.Wallet, f.hash); r != nil && r.live() {
-		return nil
+		return m.declare(f, ev)
 	} else if r != nil || f.public && !f.live() {
 		return fmt.Errorf("%w: %s is %s", statemachine.ErrIllegal, f.hash, f.status)
 	}
@@ -74,10 +74,8 @@ func (m *Model) submitted(ev utxo.Submitted) error {
 			replaced = append(replaced, old.fact)
 		}
 	}
-	for _, hash := range m.versions(ev.Wallet, ev.Replaces) {
-		if !sharesInput(m.known(hash).tx, ev.Tx) && (m.policy.FinalDepth == 0 || !m.ProvablyDead(utxo.TxID{Wallet: ev.Wallet, Hash: hash}, m.policy.FinalDepth)) {
-			return fmt.Errorf("%w: version %s of the payment could confirm beside it", statemachine.ErrInvalid, hash)
-		}
+	if err := m.oneVersion(ev); err != nil {
+		return err
 	}
 	if err := m.mayPend(f, replaced, ev); err != nil {
 		return err
@@ -91,6 +89,40 @@ func (m *Model) submitted(ev utxo.Submitted) error {
 	for _, child := range m.facts {
 		if child.status == utxo.Published && child.childOf(f) {
 			return m.place(f, evidence{trigger: utxo.OnProven})
+		}
+	}
+	return nil
+}
+
+// declare records what a live transaction was meant to replace.
+func (m *Model) declare(f *fact, ev utxo.Submitted) error {
+	news := false
+	for _, hash := range ev.Replaces {
+		at := slices.IndexFunc(m.edges, func(e utxo.Replacement) bool {
+			return e.Wallet == ev.Wallet && e.Loser == hash && e.Winner == f.hash
+		})
+		if at >= 0 && m.edges[at].Declared {
+			continue
+		}
+		if old := m.row(ev.Wallet, hash); old == nil || old.confirmed() || !old.rivalOf(f) {
+			return fmt.Errorf("%w: %s is nothing that it could have replaced", statemachine.ErrInvalid, hash)
+		}
+		if at < 0 {
+			at, m.edges = len(m.edges), append(m.edges, utxo.Replacement{Wallet: ev.Wallet, Loser: hash, Winner: f.hash})
+		}
+		m.edges[at].Declared, news = true, true
+	}
+	if !news {
+		return nil
+	}
+	return m.oneVersion(ev)
+}
+
+// oneVersion refuses what could confirm beside a version of the same payment.
+func (m *Model) oneVersion(ev utxo.Submitted) error {
+	for _, hash := range m.versions(ev.Wallet, ev.Replaces) {
+		if !sharesInput(m.known(hash).tx, ev.Tx) && (m.policy.FinalDepth == 0 || !m.ProvablyDead(utxo.TxID{Wallet: ev.Wallet, Hash: hash}, m.policy.FinalDepth)) {
+			return fmt.Errorf("%w: version %s of the payment could confirm beside it", statemachine.ErrInvalid, hash)
 		}
 	}
 	return nil
@@ -254,6 +286,11 @@ func (m *Model) revealed(ev utxo.OutputRevealed) error {
 			return fmt.Errorf("%w: it belongs to %q", statemachine.ErrIllegal, tag)
 		}
 		return nil
+	}
+	for _, other := range m.rowsOf(r.fact) {
+		if _, owned := other.tags[ev.Index]; owned {
+			return fmt.Errorf("%w: it belongs to wallet %d", statemachine.ErrIllegal, other.wallet)
+		}
 	}
 	if r.height == 0 {
 		return fmt.Errorf("%w: nobody can spend what block 0 creates", statemachine.ErrInvalid)

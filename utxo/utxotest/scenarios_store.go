@@ -411,6 +411,52 @@ var Several = []Scenario{
 		tx? 2 a replaced
 		coin? 1 p:0 spent e
 		balance? 2 unconfirmed=3`},
+	{"a submission that comes after its observation declares what it replaces", `
+		open 1 0
+		tx f: x -> main=10 main=20 main=30 main=40
+		connect 1: f
+		tx a: f:0 f:1 -> out
+		tx b: f:1 f:2 -> out
+		tx c: f:2 f:3 -> out
+		tx d: f:1 f:2 -> out=1
+		tx e: f:3 -> out
+		submit 1 a
+		broadcast 1 a
+		observe b 1
+		submit 1 b
+		submit 1 b replaces e => invalid
+		submit 1 b replaces f => invalid
+		submit 1 b replaces b => invalid
+		submit 1 b replaces a
+		submit 1 b replaces a
+		submit 1 c replaces b => invalid   # a shares no input with it
+		submit 1 d replaces b
+		observe c 2
+		submit 1 c replaces b => invalid   # nor is it a version when it is published
+		tx? 1 c published`},
+	{"an output has one owner, in one wallet", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=9 2/main=8
+		connect 1: f
+		reveal 2 f:0 other 1 => illegal
+		balance? 1 confirmed=9
+		balance? 2 confirmed=8`},
+	{"an input that passes on passes to the first to arrive", `
+		open 1 0
+		tx f: x -> main=9
+		connect 1: f
+		tx t: z -> main=5
+		tx a: f:0 -> main=8
+		tx b: f:0 t:0 -> main=7
+		tx e: f:0 z -> main=6
+		observe t 1
+		submit 1 a
+		submit 1 b replaces a
+		submit 1 e replaces t a b
+		connect 2: t
+		tx? 1 e failed
+		coin? 1 f:0 spent a`},
 	{"a reading that is delivered again, or in two parts, has the same winner", `
 		open 1 0
 		tx a: x -> main=5
@@ -438,6 +484,7 @@ var Several = []Scenario{
 		mempool 0: a
 		mempool 0: a
 		mempool -1: a => invalid
+		mempool 4611686018427387905: a => invalid
 		mempool 7: a
 		mempool 6: a           # old
 		tx b: x -> main=4
