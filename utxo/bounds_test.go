@@ -125,7 +125,8 @@ func TestBoundsOfWhatComesIn(t *testing.T) {
 		{"an output of wallet 0", submitted(utxotest.NewTx(1, externals(1), utxotest.Pay(1, mine('a')), utxotest.Pay(1, utxotest.Script(0, "a")))), invalid},
 		{"an output of wallet -1", submitted(utxotest.NewTx(1, externals(1), utxotest.Pay(1, mine('a')), utxotest.Pay(1, utxotest.Script(-1, "a")))), invalid},
 		{"a sequence below 0", seen(-1), invalid},
-		{"the last sequence", seen(math.MaxInt64, with(externals(1)...)), nil},
+		{"the last sequence", seen(utxo.MaxSeq, with(externals(1)...)), nil},
+		{"a sequence beyond the last", seen(utxo.MaxSeq+1, with(externals(1)...)), invalid},
 
 		{"a block", next(nil, coinbase, with(externals(1)...)), nil},
 		{"a block below 0", next(func(ev *utxo.Connected) { ev.Block.Height = -1 }), invalid},
@@ -207,9 +208,9 @@ func TestBoundsOfWhatIsKept(t *testing.T) {
 	if set := do(t, b.Ledger, utxo.Invalidated{ID: id, Reason: strings.Repeat("r", 501)}); len(set.Log[0].Reason) > 500 {
 		t.Errorf("the reason has %d bytes", len(set.Log[0].Reason))
 	}
-	do(t, b.Ledger, b.seen(math.MaxInt64, b.tx(nil, mine('a'))))
-	if _, err := b.DoAt(b.seen(0, b.tx(nil, mine('a'))), benchNow); !errors.Is(err, statemachine.ErrInvalid) {
-		t.Errorf("after the last sequence: %v", err)
+	do(t, b.Ledger, b.seen(utxo.MaxSeq, b.tx(nil, mine('a'))))
+	if set := do(t, b.Ledger, b.seen(0, b.tx(nil, mine('a')))); set.Seq.New != utxo.MaxSeq+1 {
+		t.Errorf("after the last sequence that can be given: %v", set.Seq)
 	}
 	if _, err := utxo.ProvablyDead(b, id, 0); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("at depth 0: %v", err)
