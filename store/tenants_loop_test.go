@@ -43,7 +43,7 @@ func TestASlowBillerSendsAMessageOnce(t *testing.T) {
 			for do := tenants.Policy().Next(a, due.At).Action; do != nil; do = tenants.Policy().Next(a, due.At).Action {
 				switch do.Do {
 				case dunning.DoCharge:
-					if a, err = tenants.Held(ctx, a, dunning.ChargeIntended{By: steps.By(), Invoice: "i", Key: do.Key}); err != nil {
+					if _, err = tenants.Held(ctx, a, dunning.ChargeIntended{By: steps.By(), Invoice: "i", Key: do.Key}); err != nil {
 						return end
 					}
 					if a, err = tenants.Do(ctx, "t", dunning.ChargeAnswered{By: steps.By(), Invoice: "i", Key: do.Key, Outcome: statemachine.Failed}); err != nil {

@@ -203,7 +203,9 @@ func (pl *plan) observe(ev Observed) error {
 	}
 	seq := ev.Seq
 	if seq == 0 {
-		seq = last + 1
+		if seq = last + 1; seq < 1 { // of a ledger from before [MaxSeq]
+			return invalid("no sequence number comes after %d", last)
+		}
 	}
 	_, open, err := pl.wallets()
 	if err != nil {

@@ -20,7 +20,7 @@ EXECUTE FUNCTION @settle_keep();
 
 -- Leases stay for ever; what is asked is the active ones, and those of a lock.
 CREATE INDEX utxo_leases_end ON @utxo_leases (wallet_id, expires_at);
-CREATE INDEX utxo_leases_lock ON @utxo_leases (wallet_id, lock_id);
+CREATE INDEX utxo_leases_lock ON @utxo_leases (wallet_id, lock_id, expires_at);
 
 -- +goose Down
 DROP INDEX @utxo_leases_lock;
