@@ -20,7 +20,7 @@ type Stats struct {
 	OldestJob     time.Time // available_at of the oldest due pending job: at or before At; zero: none
 	OldestWatcher time.Time // next_at of the oldest due watching watcher; zero: none
 	LeaseExpired  int64     // jobs in processing whose lease has ended: the next claim of the wallet returns them
-	PastExpiry    int64     // watching, at or past expires_at: no look-up was answered since
+	PastExpiry    int64     // watching, at or past expires_at: no look-up was answered since, or a cancellation is tried once more
 	PastExpiryOf  string    // xpub_van of the wallet with the one that expired first; empty: there is none
 	ExpiredOpen   int64     // ended as expired_open, and no later job has refreshed the wallet: an operator's
 	Refused       int64     // watching, and the host refuses to cancel the transfer: an operator's
@@ -135,7 +135,7 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	wait("job wait", s.OldestJob, t.JobWait, "a due job is not claimed")
 	wait("tick wait", s.OldestWatcher, t.TickWait, "a due watcher is not ticked")
 	add(s.LeaseExpired > t.LeaseExpired, "lease expired", "%d jobs with an expired lease, more than %d", s.LeaseExpired, t.LeaseExpired)
-	add(s.PastExpiry > t.PastExpiry, "past expiry", "%d watchers past their expiry, more than %d; the longest of wallet %s, whose look-ups are not answered", s.PastExpiry, t.PastExpiry, s.PastExpiryOf)
+	add(s.PastExpiry > t.PastExpiry, "past expiry", "%d watchers past their expiry, more than %d; the longest of wallet %s", s.PastExpiry, t.PastExpiry, s.PastExpiryOf)
 	add(s.ExpiredOpen > t.ExpiredOpen, "expired open", "%d watchers expired while their transfer was open, more than %d", s.ExpiredOpen, t.ExpiredOpen)
 	add(s.Refused > t.Refused, "cancellation refused", "%d watchers whose transfer the host refuses to cancel, more than %d", s.Refused, t.Refused)
 	add(s.Hung > t.Hung, "hung", "%d wallets whose calls time out, more than %d", s.Hung, t.Hung)

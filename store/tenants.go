@@ -285,8 +285,8 @@ func (s *Tenants) Alerts(ctx context.Context, limits dunning.Thresholds) ([]dunn
 // [dunning.Policy.Next] at that time, stores an intent with [Tenants.Held] before
 // its effect and the answer with [Tenants.Do] behind it, and goes on until nothing
 // is owed or its context is done: then it sends nothing any more, since another
-// process may be at it. Where an intent is refused it returns: what came between
-// has made the tenant due again.
+// process may be at it. Where an intent is refused it returns: the tenant
+// is due again at once, or at the end of [dunning.Policy].Hold.
 //
 // Each process has a name of its own, an earlier life of it included: an intent
 // is its actor's, who may repeat it after a lost answer. Two processes of one name

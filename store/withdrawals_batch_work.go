@@ -70,18 +70,20 @@ type batchResults struct{ *Withdrawals }
 // ended, is named in err, and the others are saved all the same.
 func (r batchResults) store(ctx context.Context, done []BatchResult) error {
 	var members []HeldWithdrawal
+	var batches, refused []error
 	for _, d := range done {
 		members = append(members, d.Members...)
 		if len(d.Events) > 0 {
-			if _, err := r.Batch(ctx, d.Batch, d.Events...); err != nil {
+			_, err := r.Batch(ctx, d.Batch, d.Events...)
+			if no := new(statemachine.Refusal); err != nil && !errors.As(err, &no) {
 				return err
 			}
+			batches = append(batches, err) // its members are saved all the same
 		}
 	}
 	if len(members) == 0 {
-		return nil
+		return errors.Join(batches...)
 	}
-	var refused []error
 	err := r.update(ctx, func(tx WithdrawalUnit) error {
 		refused = nil
 		b, err := r.batch(tx)
@@ -107,7 +109,7 @@ func (r batchResults) store(ctx context.Context, done []BatchResult) error {
 		}
 		return b.save()
 	})
-	return cmp.Or(err, errors.Join(refused...))
+	return cmp.Or(err, errors.Join(append(batches, refused...)...))
 }
 
 type batchPayments struct {

@@ -15,7 +15,7 @@ const MaxMoney = 21_000_000 * 100_000_000
 
 // MaxSeq is the highest sequence number that a host can give: the numbers above
 // are left to those that a store draws.
-const MaxSeq = 1 << 62
+const MaxSeq int64 = 1 << 62
 
 const maxTxSize = 4_000_000 // bytes, the weight limit of a block
 

@@ -152,7 +152,8 @@ func (pl *plan) declare(v *vertex, ev Submitted) error {
 		if slices.Contains(known, e) || slices.Contains(due, e) {
 			continue
 		}
-		if n := pl.graph.get(TxID{ev.Wallet, hash}); n == nil || n.at == v || n.tx.Confirmed() || !sharesInput(n.tx.Inputs, v.inputs) {
+		if n := pl.graph.get(TxID{ev.Wallet, hash}); n == nil || n.at == v || n.tx.Confirmed() || !sharesInput(n.tx.Inputs, v.inputs) ||
+			slices.Contains(known, Replacement{Wallet: ev.Wallet, Loser: v.hash, Winner: hash, Declared: true}) {
 			return invalid("%s is no unconfirmed rival of %s", hash, v.hash)
 		}
 		due = append(due, e)

@@ -311,7 +311,7 @@ func (c *step) unproven(e *ProvenDead, i int) string {
 // paysNothing: an operator has looked at what was mined, which is said to be of
 // this request, and says why it pays nothing: it reverted, or paid another amount.
 func (c *step) paysNothing(e *ProvenDead) bool {
-	return c.by.Role == Operator && e.NotThisPayment && e.Reason != ""
+	return c.by.Role == Operator && e.NotThisPayment && e.Reason != "" && (e.Cause == NonceUsed || e.Cause == InputSpent)
 }
 
 // unprovenOf is the same for tx alone, which may be a stray.

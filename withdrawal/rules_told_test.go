@@ -269,3 +269,19 @@ func TestAnIncidentHasOneSpelling(t *testing.T) {
 		t.Errorf("%v", keys)
 	}
 }
+
+// A window that ended is no look at another transaction, so it settles none: what
+// a signer sent may still be mined.
+func TestTheEndOfAWindowSettlesNothingElse(t *testing.T) {
+	w, p := states(t)["not sent"], noNonces()
+	at := w.Job.ScheduledAt
+	w = runWith(t, p, w, withdrawal.Claimed{By: worker(at), Fence: 2}, withdrawal.Prepared{By: worker(at), Fence: 2, Hash: "tx1", Raw: []byte("a")},
+		withdrawal.Broadcast{By: worker(at), Fence: 2, Hash: "tx1"}, late(w, "tx0"))
+	ended := withdrawal.ProvenDead{By: by(withdrawal.Operator, at), Block: block(3), Tx: "tx1", Cause: withdrawal.WindowEnded,
+		Other: "tx0", NotThisPayment: true, Reason: "it paid another amount"}
+	w = runWith(t, p, w, ended)
+	if w.Request.StraysSent != 1 || !w.Strays[0].SettledAt.IsZero() {
+		t.Errorf("%d sent, %+v", w.Request.StraysSent, w.Strays)
+	}
+	expect(t, p, w, withdrawal.Claimed{By: worker(w.Job.ScheduledAt)}, "illegal")
+}

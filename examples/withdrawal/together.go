@@ -103,7 +103,7 @@ func (p *builder) again(ctx context.Context, b withdrawal.Payout) store.BatchRes
 	newest := b.Txs[len(b.Txs)-1]
 	e := p.replacement(ctx, &b, newest)
 	switch {
-	case e == nil && len(b.Stopped()) > 0: // asked for again after the next look-up
+	case e == nil && len(b.Stopped()) > 0: // asked for again when the lease has ended
 		return store.BatchResult{}
 	case e != nil:
 		if _, err := p.Batch(ctx, b.Batch.ID, *e); err != nil { // somebody else's, or over

@@ -18,7 +18,8 @@ var generic = map[string]string{
 	"Feed":     "the port: the ids of a domain's records",
 	"CursorOf": "for adapters: the same",
 	// Deposits and credits share what they have alike.
-	"swapWork": "deposits and credits",
+	"swapWork":    "deposits and credits",
+	"SwapRecords": "the port: items of either direction",
 }
 
 // A user of a service reads concrete types: what package store exports mentions no

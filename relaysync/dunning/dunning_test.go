@@ -456,6 +456,10 @@ func TestHeldToTheWholeSecond(t *testing.T) {
 		x.expect(begun+hold-time.Microsecond, "wait 100.001ms")
 		x.expect(hold+time.Second, "look up i1")
 	}
+	x := open(t, dunning.Stripe) // also where no time is longer than the hold
+	x.p.Hold = x.p.ChargeAgain
+	x.do(intended(begun, "i1/0"))
+	x.expect(begun, "wait 1h0m0s")
 }
 
 // A charge of a clock that was ahead for years is looked up now, and not then.

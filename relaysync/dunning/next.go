@@ -114,7 +114,7 @@ func (p *Policy) heldUntil(now time.Time) time.Time {
 // waits reports whether something waits for a time, which a clock that was ahead
 // may have set: such a time is not waited for.
 func (p *Policy) waits(now, until time.Time) bool {
-	return !reached(now, until) && !until.After(now.Add(max(p.Hold, p.Tick, p.ChargeAgain)))
+	return !reached(now, until) && !until.After(now.Add(max(p.Hold, p.Tick, p.ChargeAgain)+time.Second)) // heldUntil rounds up
 }
 
 // Next gives one effect at a time: a charge that may be out is looked up and

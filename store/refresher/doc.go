@@ -60,7 +60,8 @@
 //	                       stays, fail the transfer at the node by hand, or wait: at
 //	                       the expiry it is tried twice more, then it expires open.
 //	past expiry            no look-up of the wallet was answered since: Watcher.LastError
-//	                       says why. They end with the first answer. For a wallet
+//	                       says why. They end with the first answer, or after a
+//	                       cancellation that is tried once more. For a wallet
 //	                       that is gone from the node, let ListAssets and
 //	                       ListTransfers answer with nothing: they expire gone.
 //	failed jobs            Job.Error says why. Enqueue a manual job once that is mended.

@@ -1,7 +1,6 @@
 package refresher
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -179,7 +178,9 @@ func (s *slots) release(ctx context.Context) error {
 	s.mu.Lock()
 	var mine []store.HeldSlot
 	for _, slot := range s.all {
-		slot.held.End = cmp.Or(slot.held.End, refresh.EndStop) // a round that hung says so
+		if slot.held.End != refresh.EndHung { // a round that hung says so
+			slot.held.End = refresh.EndStop
+		}
 		mine = append(mine, slot.held)
 	}
 	s.mu.Unlock()

@@ -186,6 +186,7 @@ func (t *table[R]) refused(x *tx, st *statement, rows *batch) error {
 		return err
 	}
 	if fenced != "" {
+		x.stale = fmt.Sprint(t.machine, " ", fenced, " under fence ", fences[fenced])
 		return t.refusal(statemachine.ErrFenced, fenced, "another lease was given since it was read")
 	}
 	return t.refusal(statemachine.ErrConflict, "", "what is outside its version, such as its lease, or the head of its aggregate was changed since it was read")

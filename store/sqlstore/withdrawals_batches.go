@@ -235,18 +235,27 @@ func (w withdrawals) RenewBatches(now time.Time, held ...store.BatchLease) (lost
 var listedBatches = func() map[listKey]*statement {
 	member := "x.status = 'confirming' AND EXISTS (SELECT 1 FROM @withdrawal_queue j JOIN @withdrawal_requests q ON q.id = j.withdrawal_request_id WHERE j.batch_id = x.id AND "
 	all := map[listKey]*statement{}
-	for by, where := range map[withdrawal.ListKind]string{
-		0: "true", withdrawal.ListOpen: "x.status = 'confirming'", withdrawal.ListReview: member + "j.review)", withdrawal.ListHeld: member + "q.held)",
-		withdrawal.ListLeaseEnded:   "x.status = 'confirming' AND x.lease_until <= $7",
-		withdrawal.ListCheckOverdue: "x.status = 'confirming' AND x.next_check_at < $7",
+	for by, where := range map[string]string{
+		heldBatches:                          "x.lease_holder = $6", // by its index
+		withdrawal.ListKind(0).String():      anyHolder,
+		withdrawal.ListOpen.String():         "x.status = 'confirming' AND " + anyHolder,
+		withdrawal.ListReview.String():       member + "j.review) AND " + anyHolder,
+		withdrawal.ListHeld.String():         member + "q.held) AND " + anyHolder,
+		withdrawal.ListLeaseEnded.String():   "x.status = 'confirming' AND x.lease_until <= $7 AND " + anyHolder,
+		withdrawal.ListCheckOverdue.String(): "x.status = 'confirming' AND x.next_check_at < $7 AND " + anyHolder,
 	} {
 		for _, backwards := range []bool{false, true} {
-			all[listKey{by.String(), backwards}] = &statement{text: listText("SELECT x.id FROM @withdrawal_batches x WHERE "+where+" AND (x.chain_id = $4 OR $4 IS NULL) "+
-				"AND (x.operation_wallet_address_id = $5 OR $5 IS NULL) AND (x.lease_holder = $6 OR $6 IS NULL)", "x.", backwards)}
+			all[listKey{by, backwards}] = &statement{text: listText("SELECT x.id FROM @withdrawal_batches x WHERE "+where+" AND (x.chain_id = $4 OR $4 IS NULL) "+
+				"AND (x.operation_wallet_address_id = $5 OR $5 IS NULL)", "x.", backwards)}
 		}
 	}
 	return all
 }()
+
+const (
+	heldBatches = "of a holder"
+	anyHolder   = "(x.lease_holder = $6 OR $6 IS NULL)"
+)
 
 // ListBatches implements [store.WithdrawalRecords].
 func (w withdrawals) ListBatches(q store.ListBatches) ([]withdrawal.Payout, error) {
@@ -261,7 +270,11 @@ func (w withdrawals) ListBatches(q store.ListBatches) ([]withdrawal.Payout, erro
 	if q.Kind == withdrawal.ListLeaseEnded || q.Kind == withdrawal.ListCheckOverdue {
 		args = append(args, q.Now)
 	}
-	ids, err := firstColumn[uuid.UUID](w.tx, listedBatches[listKey{q.Kind.String(), q.Backwards}], args...)
+	by := q.Kind.String()
+	if q.Kind == 0 && q.Holder != "" {
+		by = heldBatches
+	}
+	ids, err := firstColumn[uuid.UUID](w.tx, listedBatches[listKey{by, q.Backwards}], args...)
 	if err != nil {
 		return nil, err
 	}

@@ -264,3 +264,42 @@ func TestRequeueAndSubmissionOfOneUserExcludeEachOtherOnPostgres(t *testing.T) {
 		}
 	}
 }
+
+// A claim that commits between the read and the write of another step gives a fence
+// and no version: the step reads the record again, as after a new version.
+func TestALeaseThatIsGivenMeanwhileIsReadAgain(t *testing.T) {
+	ctx := context.Background()
+	chain := named("no nonces")
+	b := newBank(t, sqlstore.Postgres, withdrawal.HotWallet{ID: named("payer"), Chain: chain})
+	w := b.claimed(t, chain)
+	w = b.do(t, w.Request.ID, prepared(&w))
+	w = b.do(t, w.Request.ID, broadcast(&w))
+	runs := 0
+	err := b.Store.Update(ctx, func(tx store.Unit) error {
+		runs++
+		read, err := tx.Withdrawals().Get(w.Request.ID)
+		if err != nil {
+			return err
+		}
+		if runs == 1 {
+			again := withdrawal.Claimed{By: as(withdrawal.WithdrawalWorker)}
+			again.At = w.Job.NextCheckAt
+			b.do(t, w.Request.ID, again)
+		}
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		c, err := b.policy.ApplyAt(read[0], mined(&read[0]), now)
+		if err != nil {
+			return err
+		}
+		return tx.Withdrawals().Save(c)
+	})
+	if err != nil || runs != 2 {
+		t.Fatalf("%d runs, %v", runs, err)
+	}
+	if now, err := b.Get(ctx, w.Request.ID); err != nil || now.Job.Status != withdrawal.JobConfirmed {
+		t.Errorf("it is %v, %v", now.Job.Status, err)
+	}
+}

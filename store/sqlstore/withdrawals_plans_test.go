@@ -32,6 +32,9 @@ func paying(d Dialect) map[string]*statement {
 			all[fmt.Sprintf("due batches to %v, one chain %v", key.kind, key.oneChain)] = st
 		}
 	}
+	for _, backwards := range []bool{false, true} {
+		all[fmt.Sprint("batches of a holder, backwards ", backwards)] = listedBatches[listKey{heldBatches, backwards}]
+	}
 	for key, st := range nextBatchStatements {
 		all[fmt.Sprintf("next batch to %v, late %v, one chain %v", key.kind, key.late, key.oneChain)] = st
 	}

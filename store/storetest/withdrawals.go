@@ -56,6 +56,7 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"what an operator said of a batch and was refused is in the journal", batchJournal[T]},
 		{"a worker signs nothing with the nonce of a batch that it was dropped from", batchNonceAgain[T]},
 		{"a member that is refused keeps no other from being given back", batchGivenBack[T]},
+		{"a batch that is refused keeps no member from being given back", batchBesideMembers[T]},
 		{"a batch is stored with all its members or not at all", batchWithMembers[T]},
 		{"one nonce, one owner job, many requests", batchNonce[T]},
 		{"what is mined in the place of a batch pays members that own no nonce", batchInstead[T]},

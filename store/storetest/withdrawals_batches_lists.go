@@ -162,6 +162,38 @@ func batchNonceAgain[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	taken(t, err, withdrawal.ErrNonceTaken, b.Batch.Owner)
 }
 
+// batchBesideMembers: a batch whose event is refused keeps none from being given
+// back that came in the same result.
+func batchBesideMembers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
+	w.putWallet(t, hot)
+	for range 3 {
+		w.pending(t, hot.Chain, time.Time{})
+	}
+	source := w.service.BatchPayments(hot.Chain, "builder", 10)
+	items, _, err := source.Turn(ctx, nil, 1)
+	if err != nil || len(items) != 1 || len(items[0].Work.Members) != 3 {
+		t.Fatalf("%d items, %v", len(items), err)
+	}
+	m := items[0].Work.Members
+	e := batchOf(w.id(), time.Time{}, m[:2]...)
+	e.Actor = "builder"
+	b, err := w.service.Batch(ctx, e.Batch, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := withdrawal.BatchSent{By: e.By, Fence: b.Batch.Lease.Fence + 1, Hash: e.Hash, Done: true}
+	busy := withdrawal.Snoozed{By: e.By, Fence: m[2].Job.Lease.Fence, For: time.Minute, Reason: "busy"}
+	_, _, err = source.Turn(ctx, []store.BatchResult{{Batch: e.Batch, Events: []withdrawal.BatchEvent{late},
+		Members: []store.HeldWithdrawal{{Withdrawal: m[2], Events: []withdrawal.Event{busy}}}}}, 0)
+	if !errors.Is(err, statemachine.ErrFenced) {
+		t.Errorf("the refusal is not told: %v", err)
+	}
+	if now := w.get(t, m[2].Request.ID); now.Job.Status != withdrawal.JobPending {
+		t.Errorf("the member is %v", now.Job.Status)
+	}
+}
+
 // batchGivenBack: of three members one has moved on; the others are given back, by
 // Release, by a panic, and by a worker that ends. What is sent is given back too.
 func batchGivenBack[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {

@@ -104,7 +104,8 @@ func (m *Model) declare(f *fact, ev utxo.Submitted) error {
 		if at >= 0 && m.edges[at].Declared {
 			continue
 		}
-		if old := m.row(ev.Wallet, hash); old == nil || old.confirmed() || !old.rivalOf(f) {
+		if old := m.row(ev.Wallet, hash); old == nil || old.confirmed() || !old.rivalOf(f) ||
+			slices.Contains(m.edges, utxo.Replacement{Wallet: ev.Wallet, Loser: f.hash, Winner: hash, Declared: true}) {
 			return fmt.Errorf("%w: %s is nothing that it could have replaced", statemachine.ErrInvalid, hash)
 		}
 		if at < 0 {

@@ -434,6 +434,16 @@ var Several = []Scenario{
 		observe c 2
 		submit 1 c replaces b => invalid   # nor is it a version when it is published
 		tx? 1 c published`},
+	{"of two that replace one another one is the later", `
+		open 1 0
+		tx f: x -> main=10
+		connect 1: f
+		tx a: f:0 -> out
+		tx b: f:0 -> out=1
+		submit 1 a
+		submit 1 b replaces a
+		submit 1 a replaces b => invalid
+		submit 1 b replaces a`},
 	{"an output has one owner, in one wallet", `
 		open 1 0
 		open 2 0
