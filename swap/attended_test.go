@@ -365,3 +365,31 @@ func TestRequeueLeavesWhatSettledACredit(t *testing.T) {
 		t.Errorf("money %+v", m)
 	}
 }
+
+// A move that took the place of a lost refund is what the credit waits for: somebody is
+// told if that is lost, too.
+func TestAMoveInThePlaceOfALostRefundIsWaitedFor(t *testing.T) {
+	for name, lose := range map[string]func(*run[swap.Credit]){
+		"not sent": func(r *run[swap.Credit]) { r.notSent(2) },
+		"errored":  func(r *run[swap.Credit]) { r.failedOnChain(2) },
+		"missing":  func(r *run[swap.Credit]) { r.wait(time.Hour).missing(2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).order(swap.OrderQuarantine).found(1, 1)
+			r.failedOnChain(1).kinds(swap.LateOutbound, swap.PaidWhileQuarantined, swap.OutboundLost)
+			if r.item.SettledBy != 1 || r.i().Lost != 1 {
+				t.Fatalf("settled by %d, lost %d", r.item.SettledBy, r.i().Lost)
+			}
+			r.do(r.paidBy(swap.Quarantine, "ab")).found(2, 1)
+			if r.item.SettledBy != 0 || r.i().Lost != 0 {
+				t.Errorf("settled by %d, lost %d", r.item.SettledBy, r.i().Lost)
+			}
+			lose(r)
+			r.kinds(swap.LateOutbound, swap.PaidWhileQuarantined, swap.OutboundLost, swap.OutboundLost).attended()
+			if s := r.next(); r.i().Lost != 2 || s.Party != swap.Operator || !r.i().Overdue(r.now.Add(time.Microsecond)) {
+				t.Errorf("lost %d, owed: %+v", r.i().Lost, s)
+			}
+			r.order(swap.Requeue).begin(swap.Quarantine)
+		})
+	}
+}

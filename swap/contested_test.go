@@ -182,3 +182,79 @@ func TestWhatIsFiledAndWasBegunIsOnePayment(t *testing.T) {
 		}
 	}
 }
+
+// A person's paid_by of a mismatch is found although it has the reference of an intent
+// that it does not pay: nothing is paid a second time.
+func TestPaidByOfAMismatchWithAReferenceTakesEffect(t *testing.T) {
+	for name, spoil := range map[string]func(*swap.Sighting){
+		"another amount":      func(s *swap.Sighting) { s.Amount = 9_000_000 },
+		"another destination": func(s *swap.Sighting) { s.Destination = "elsewhere" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := ready(t).begin(swap.Send).answer(statemachine.Unknown)
+			x := sighting(r.latest(), 10, true)
+			x.TxID = "ab"
+			spoil(&x)
+			look := func(n int64) swap.Looked {
+				return swap.Looked{By: r.worker(), Number: n, Finding: swap.LookFound, Seen: x}
+			}
+			r.do(look(1), look(1)).kinds(swap.Mismatch)
+			if r.i().Hold.Kind != swap.ByMismatch || r.i().Intents[0].Landed() {
+				t.Fatalf("hold %v, %+v", r.i().Hold, r.latest())
+			}
+			r.notSent(1).do(r.paidBy(swap.Send, "ab"))
+			if r.i().Hold.Kind != 0 || len(r.i().Intents) != 2 {
+				t.Fatalf("hold %v, %+v", r.i().Hold, r.i().Intents)
+			}
+			scanned := *r // its whole history says the same
+			for range 2 {
+				scan := swap.History{Chain: swap.Nexus, Outbound: []swap.Sighting{x}, View: scanned.view(1)}
+				scanned.do(policy.RecoverDeposit(scanned.item, open, nil, by(swap.Observer, scanned.now), scan)...)
+			}
+			r.do(look(2)).is(debitedText).do(look(2))
+			for _, r := range []*run[swap.Deposit]{r, &scanned} {
+				r.is("debit_confirmed").kinds(swap.Mismatch).over()
+				if m := r.item.Money(); m.PaidOut != x.Amount || m.Held+m.Excess != 0 {
+					t.Errorf("money %+v", m)
+				}
+			}
+		})
+	}
+}
+
+// What was filed and has landed stays that one's, although an intent with its reference
+// was never proved.
+func TestWhatWasFiledAndLandedIsNotPaidTwice(t *testing.T) {
+	r := ready(t).begin(swap.Send).answer(statemachine.Failed)
+	x := sighting(r.latest(), 10, true)
+	x.TxID = "ab"
+	other := x
+	other.Reference = 0
+	r.do(r.paidBy(swap.Send, "ab"))
+	r.do(swap.Looked{By: r.worker(), Number: 2, Finding: swap.LookFound, Seen: other}).is(debitedText)
+	for _, n := range []int64{1, 2, 1} {
+		r.do(swap.Looked{By: r.worker(), Number: n, Finding: swap.LookFound, Seen: x})
+	}
+	r.is("debit_confirmed").kinds().attended()
+	if m := r.item.Money(); m.PaidOut != 9_890_000 || m.Excess != 0 {
+		t.Errorf("money %+v", m)
+	}
+	r.prove()
+	r.wait(time.Hour).missing(1).over()
+}
+
+// An error on chain settles the intent of its reference, and the one that was filed.
+func TestAnErrorOfWhatWasFiledSettlesBoth(t *testing.T) {
+	r := ready(t).begin(swap.Send).answer(statemachine.Failed)
+	x := sighting(r.latest(), 10, true)
+	x.TxID, x.Errored = "ab", true
+	r.do(r.paidBy(swap.Send, "ab"))
+	for _, n := range []int64{2, 2} {
+		r.do(swap.Looked{By: r.worker(), Number: n, Finding: swap.LookFound, Seen: x})
+	}
+	for _, in := range r.i().Intents {
+		if in.Proof != swap.Errored {
+			t.Errorf("%+v", in)
+		}
+	}
+}

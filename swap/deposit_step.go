@@ -144,7 +144,10 @@ func (x *depositSide) elapsed(s *step, house Control) error {
 		case d.Read: // a memo like ours, released
 			s.refundFor(ReasonMemo)
 			return s.move(invalidMemo, "")
-		case d.Tried && s.over(s.p.RefundTimeout, 0) && s.age(house.RecoveredAt) > s.p.RefundTimeout: // a copy's clock begins anew
+		case d.Tried && s.over(s.p.RefundTimeout, 0): // it comes before what is stale
+			if s.age(house.RecoveredAt) <= s.p.RefundTimeout { // a copy's clock begins anew
+				return nil
+			}
 			s.refundFor(ReasonMemoTimeout)
 			return s.move(memoTimeout, "")
 		}

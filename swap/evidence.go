@@ -229,19 +229,31 @@ func (t *Sighting) sound() bool {
 
 // find returns the intent that a sighting is: by signature on Solana, by
 // reference on Nexus, where an answer may have named another transaction, and by
-// id for one that was filed.
+// id for one that was filed. What an intent with its reference does not pay is the
+// filed one's.
 func (s *step) find(t *Sighting) (found *Intent) {
 	for k := range s.item.Intents {
 		in := &s.item.Intents[k]
 		switch {
 		case in.Chain != t.Chain:
-		case in.Chain == Solana && in.signed(t.TxID), in.Chain == Nexus && (in.Filed && sameTx(in, t.TxID) || in.Reference == t.Reference && (sameTx(in, t.TxID) || in.TxID == "" && in.Reference != 0)):
+		case in.Chain == Solana && in.signed(t.TxID), in.Chain == Nexus && (in.Filed || in.Reference == t.Reference) && sameTx(in, t.TxID), s.mine(in, t):
 			return in
 		case in.Chain == Nexus && in.Reference != 0 && in.Reference == t.Reference:
 			found = in
 		}
 	}
 	return found
+}
+
+// mine reports whether a transaction has the reference of an intent that no answer
+// has named a transaction of, and is what that pays. One that was filed and has
+// landed stays what it is.
+func (s *step) mine(in *Intent, t *Sighting) bool {
+	filed := func(f Intent) bool {
+		return f.Filed && f.Landed() && f.Chain == t.Chain && sameTx(&f, t.TxID)
+	}
+	return in.Chain == Nexus && in.TxID == "" && in.Reference != 0 && in.Reference == t.Reference && !slices.ContainsFunc(s.item.Intents, filed) &&
+		(t.Errored && !in.Settled() || !t.Errored && t.Amount == in.Net && t.Destination == in.Destination && t.Token == s.p.token(Nexus))
 }
 
 // failedOnChain: it landed with an error. Below finality that can change.

@@ -271,6 +271,9 @@ func (s *step) paid(in *Intent, rival string) error {
 	}
 	in.Outcome, in.Proof = statemachine.Done, 0
 	if g := s.side.stage(); s.item.Lost == in.Number || g.finished() && g.awaits == in.Action {
+		if c, ok := s.side.(*creditSide); ok && s.item.Lost != in.Number && c.c.SettledBy == s.item.Lost {
+			c.c.SettledBy = 0 // what settled it was lost: the move is waited for
+		}
 		s.item.Lost = 0 // it was not lost, or another one has taken its place
 	}
 	if s.item.Hold.Kind == ByPolicy {

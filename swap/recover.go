@@ -66,6 +66,11 @@ func (p *Policy) recoverItem(i *Item, x side, c Control, past []Fees, by By, sca
 			v := solana
 			v.From, v.ByID, v.CannotLand = later(v.From, nexus.From), v.ByID && nexus.ByID, v.CannotLand && nexus.CannotLand
 			v.Before, v.After = min(v.Before, nexus.Before), min(v.After, nexus.After)
+			for _, w := range []View{solana, nexus} {
+				if w.From.IsZero() || w.Before == 0 || w.After < w.Before {
+					v.Before = 0 // one bad view spoils both
+				}
+			}
 			if nexus.Asked.Before(v.Asked) {
 				v.Asked = nexus.Asked
 			}
@@ -229,17 +234,18 @@ func Unattributed(t Sighting, by By) (Discrepancy, error) {
 // recovered rebuilds a finished item: it came in, and the chains show what went
 // out for it.
 func (s *step) recovered(e *Recovered) error {
+	unsure := e.Action == 0 || e.Seen.Of != "" || e.Seen.Rival != "" && !s.names(&e.Seen, e.Observed.ID)
 	if s.old.Version > 0 {
 		if s.item.Intent(1) != nil && sameTx(&s.item.Intents[0], e.Seen.TxID) {
 			return nil
 		}
-		if e.Action == 0 && s.item.Hold.Kind == ByRecovery {
+		if unsure && s.item.Hold.Kind == ByRecovery {
 			return nil
 		}
 		return s.refuse(statemachine.ErrConflict, "it is stored already")
 	}
 	o := e.Observed
-	if e.Action == 0 || e.Seen.Rival != "" && !s.names(&e.Seen, o.ID) {
+	if unsure {
 		if err := s.observe(&o); err != nil || len(s.log) == 0 {
 			return err
 		}

@@ -381,3 +381,53 @@ func TestAMicroCreditIsNotKeptBeforeALookBack(t *testing.T) {
 	r = copied()
 	r.missing(0).order(swap.OrderRefund).is("refund pending").attended().begin(swap.Refund)
 }
+
+// One view that proves nothing is not mended by that of the other chain.
+func TestALookBackNeedsBothViews(t *testing.T) {
+	for name, c := range map[string]struct {
+		chain swap.Chain
+		spoil func(*swap.View)
+	}{
+		"Solana's answer is behind":  {swap.Solana, func(v *swap.View) { v.Before, v.After = 300_000_000, 299_000_000 }},
+		"Nexus's answer is behind":   {swap.Nexus, func(v *swap.View) { v.Before, v.After = 300_000_000, 299_000_000 }},
+		"Solana has no height":       {swap.Solana, func(v *swap.View) { v.Before = 0 }},
+		"Solana begins nowhere":      {swap.Solana, func(v *swap.View) { v.From = time.Time{} }},
+		"Nexus begins nowhere":       {swap.Nexus, func(v *swap.View) { v.From = time.Time{} }},
+		"nothing is wrong with them": {},
+	} {
+		r := ready(t).release()
+		restored(r.wait(time.Hour)).wait(time.Hour)
+		scans := []swap.History{{Chain: swap.Solana, View: r.view(0)}, {Chain: swap.Nexus, View: r.view(0)}}
+		for k := range scans {
+			if scans[k].Chain == c.chain {
+				c.spoil(&scans[k].View)
+			}
+		}
+		r.do(r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans...)...)
+		if got := r.i().LookedBack.After(r.ctl.RecoveredAt); got != (c.spoil == nil) {
+			t.Errorf("%s: looked back %v", name, got)
+		}
+	}
+}
+
+// What has another item's reference is that one's: the item that it could be rebuilt
+// from is held, once.
+func TestARebuiltOutboundOfAnotherItemHoldsThisOne(t *testing.T) {
+	seen := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "ab", Reference: 3, Amount: 9_890_000, Destination: "carol", Token: "USDD", Confirmations: 10, Of: "sig2", Time: t0}
+	ev := swap.Recovered{By: by(swap.System, t0), Observed: observedDeposit("sig1", amount), Memo: "nexus:carol", Action: swap.Send, Seen: seen}
+	r := deposits(t).do(ev).is("detected").attended()
+	if r.i().Hold.Kind != swap.ByRecovery || len(r.i().Intents) > 0 {
+		t.Errorf("hold %v, %+v", r.i().Hold, r.i().Intents)
+	}
+	if r.do(ev); !r.last.Empty() {
+		t.Error("the same again changes something")
+	}
+}
+
+// A memo that could not be read is refunded, however old the copy is: it is not put
+// aside as stale while its clock begins anew.
+func TestAStaleCopyIsRefundedFirst(t *testing.T) {
+	r := detected(t).claim().do(swap.MemoFetched{By: by(swap.Worker, t0), Failed: true}).release()
+	restored(r.wait(25 * time.Hour)).elapse().is("detected").attended()
+	r.wait(time.Hour).elapse().is("detected").wait(time.Microsecond).elapse().is(toBeRefundedText)
+}
