@@ -116,7 +116,7 @@ func TestAWalletWhoseLookUpsAreNeverAnsweredIsNamed(t *testing.T) {
 	}
 	s := refresh.StatsOf([]refresh.Work{past("b", time.Minute), past("d", time.Hour), past("c", time.Hour), past("a", -time.Microsecond)}, t0)
 	got := refresh.Alerts(s, refresh.Thresholds{PastExpiry: 2})
-	if s.PastExpiry != 3 || s.PastExpiryOf != "c" || len(got) != 1 || !strings.Contains(got[0].Text, "of wallet c,") {
+	if s.PastExpiry != 3 || s.PastExpiryOf != "c" || len(got) != 1 || !strings.HasSuffix(got[0].Text, "of wallet c") {
 		t.Errorf("%+v %+v", s, got)
 	}
 }
