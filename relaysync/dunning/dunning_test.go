@@ -257,48 +257,6 @@ func TestResolved(t *testing.T) {
 	}
 }
 
-func TestMessages(t *testing.T) {
-	x := open(t, dunning.Manual)
-	x.p.Grace = 100 * day
-	x.do(dunning.Issued{By: by(dunning.Host, after(12*hour)), Invoice: "i2", Amount: 1}, dunning.Issued{By: by(dunning.Host, after(10*day)), Invoice: "i3", Amount: 1},
-		dunning.Issued{By: by(dunning.Host, after(0)), Invoice: "i4", Amount: 0})
-	x.expect(day, "notify i1")
-	x.expect(36*hour, "notify i1 i2") // one message names all that are due then
-	x.refused(statemachine.ErrConflict, dunning.NoticeIntended{By: by(dunning.Biller, after(36*hour)), Notice: "n"})
-	first := x.notify(36 * hour)
-	again := dunning.NoticeIntended{By: by(dunning.Biller, after(36*hour)), Notice: first}
-	x.nothing(again)
-	x.expect(37*hour, "wait 1h0m0s") // no answer: counts as sent, and blocks nothing
-	x.do(dunning.NoticeAnswered{By: by(dunning.Biller, after(37*hour)), Notice: first, Outcome: statemachine.Done})
-	x.nothing(dunning.NoticeAnswered{By: by(dunning.Biller, after(37*hour)), Notice: first, Outcome: statemachine.Unknown})
-	x.refused(statemachine.ErrIllegal, again) // it would be sent again
-	// Spacing is per invoice.
-	x.expect(11*day, "notify i3")
-	second := x.notify(11 * day)
-	if first == second {
-		t.Error("two messages have one key")
-	}
-	x.expect(13*day+12*hour, "notify i1 i2")
-	// Failed gives back what it named, and nothing else.
-	third := x.notify(13*day + 12*hour)
-	failed := func(d time.Duration, key string, o statemachine.Outcome) dunning.NoticeAnswered {
-		return dunning.NoticeAnswered{By: by(dunning.Biller, after(d)), Notice: key, Outcome: o}
-	}
-	x.nothing(failed(13*day+13*hour, first, statemachine.Failed))
-	x.do(failed(13*day+13*hour, third, statemachine.Failed))
-	x.nothing(failed(13*day+13*hour, third, statemachine.Failed))
-	if i := x.a.Invoice("i1"); i.NotifiedAt != after(36*hour) {
-		t.Errorf("%+v", i)
-	}
-	x.expect(13*day+13*hour, "wait 1h0m0s") // the next tick
-	x.expect(13*day+14*hour, "notify i1 i2")
-	x.notify(13*day + 14*hour)
-	x.do(dunning.Paid{By: by(dunning.Host, after(14*day)), Invoice: "i1", Method: dunning.Manual}, dunning.Voided{By: by(dunning.Host, after(14*day)), Invoice: "i2"},
-		dunning.Amended{By: by(dunning.Host, after(14*day)), Invoice: "i3", Amount: 0})
-	x.expect(99*day, "nothing")
-	x.refused(statemachine.ErrIllegal, dunning.NoticeIntended{By: by(dunning.Biller, after(99*day)), Notice: "n"})
-}
-
 // Late by days: each due thing once, and no burst.
 func TestLateTick(t *testing.T) {
 	x := open(t, dunning.Manual)
@@ -332,87 +290,6 @@ func TestAfterChurn(t *testing.T) {
 	x.expect(43*day, "notify i2")
 	x.expect(49*day-time.Second, "notify i2")
 	x.expect(49*day, "churn")
-}
-
-func TestChurnNeedsNotice(t *testing.T) {
-	x := open(t, dunning.Manual)
-	x.p.ChurnNeedsNotice = true
-	x.expect(9*day, "notify i1")
-	answer := func(d time.Duration, o statemachine.Outcome) dunning.NoticeAnswered {
-		return dunning.NoticeAnswered{By: by(dunning.Biller, after(d)), Notice: x.a.Tenant.Notice, Outcome: o}
-	}
-	// The intent is no message yet.
-	x.notify(9 * day)
-	x.expect(9*day, "wait 5m0s")
-	x.refused(statemachine.ErrIllegal, dunning.Churned{By: by(dunning.Biller, after(9*day))})
-	x.do(answer(9*day, statemachine.Failed))
-	x.expect(9*day, "wait 1h0m0s")
-	x.refused(statemachine.ErrIllegal, dunning.Churned{By: by(dunning.Biller, after(9*day))})
-	// A message from before a reinstatement is none of the new time.
-	x.notify(10 * day)
-	x.do(answer(10*day, statemachine.Done), dunning.Churned{By: by(dunning.Biller, after(10*day))}, dunning.Reinstated{By: by(dunning.Host, after(11*day))})
-	x.expect(18*day, "wait 1h0m0s")
-	x.notify(22 * day) // whoever meant to send it has died
-	x.expect(22*day+policy.Hold-time.Second, "wait 1s")
-	x.expect(22*day+policy.Hold, "churn")
-}
-
-// One effect at a time: while a message is on its way nothing is charged, nobody is
-// churned and no other message goes out, until it is answered or its sender has died.
-func TestAMessageOnItsWayHoldsBackEverythingElse(t *testing.T) {
-	for _, r := range []struct {
-		name, next string
-		d          time.Duration // when the message is sent
-	}{
-		{"churn", "churn", 7*day - time.Second}, {"charge", "charge i1", day}, {"message", "notify i2", 36*hour - time.Second},
-	} {
-		for _, o := range append(statemachine.Outcome(0).Values(), 0) {
-			x := open(t, dunning.Manual)
-			x.do(dunning.Issued{By: by(dunning.Host, after(12*hour)), Invoice: "i2", Amount: 1})
-			key := x.notify(r.d)
-			if r.name == "charge" {
-				x.do(dunning.MethodSet{By: by(dunning.Host, after(r.d)), Method: dunning.Stripe})
-			}
-			x.expect(r.d+time.Minute, "wait 4m0s")
-			if o == 0 {
-				x.expect(r.d+policy.Hold, r.next)
-				continue
-			}
-			x.do(dunning.NoticeAnswered{By: by(dunning.Biller, after(r.d+time.Minute)), Notice: key, Outcome: o})
-			if sent := o == statemachine.Done || o == statemachine.Unknown; sent || r.name != "message" { // not for an hour
-				x.expect(r.d+time.Minute, r.next)
-			}
-		}
-	}
-	// A clock that was ahead holds back nothing.
-	x := open(t, dunning.Manual)
-	x.p.Grace = 3660 * day
-	x.notify(3650 * day)
-	x.p.Grace = 7 * day
-	x.expect(7*day, "churn")
-	x = open(t, dunning.Manual)
-	x.p.Grace = 3660 * day
-	x.do(dunning.NoticeAnswered{By: by(dunning.Biller, after(3650*day)), Notice: x.notify(3650 * day), Outcome: statemachine.Failed})
-	x.expect(2*day, "notify i1")
-}
-
-// A message names what its intent stamps: its key is of that very set.
-func TestAMessageNamesWhatItStamps(t *testing.T) {
-	x := open(t, dunning.Manual)
-	x.do(dunning.Issued{By: by(dunning.Host, after(time.Second)), Invoice: "i2", Amount: 1})
-	do := x.p.Next(x.a, after(day)).Action
-	x.expect(day, "notify i1")
-	x.refused(statemachine.ErrConflict, dunning.NoticeIntended{By: by(dunning.Biller, after(day+time.Second)), Notice: do.Key})
-	x.do(dunning.NoticeIntended{By: by(dunning.Biller, after(day+time.Second-time.Microsecond)), Notice: do.Key},
-		dunning.NoticeAnswered{By: by(dunning.Biller, after(day+time.Second)), Notice: do.Key, Outcome: statemachine.Done})
-	x.expect(day+time.Second, "notify i2")
-	if i := x.a.Invoice("i2"); !i.NotifiedAt.IsZero() {
-		t.Errorf("stamped by a message that does not name it: %+v", i)
-	}
-	// Of a tenant with the longest id it is answered all the same.
-	x = &account{t: t, p: policy}
-	x.do(dunning.Enrolled{By: by(dunning.Host, t0), Tenant: strings.Repeat("t", dunning.MaxID), Method: dunning.Manual}, dunning.Issued{By: by(dunning.Host, t0), Invoice: "i1", Amount: 1})
-	x.do(dunning.NoticeAnswered{By: by(dunning.Biller, after(day)), Notice: x.notify(day), Outcome: statemachine.Failed})
 }
 
 // A biller goes on by itself: after its events the next step is not for others
@@ -567,60 +444,6 @@ func TestTick(t *testing.T) {
 	x.do(dunning.Voided{By: by(dunning.Host, t0), Invoice: "i1"})
 	if !x.a.Tenant.DueAt.IsZero() {
 		t.Errorf("nothing is owed, and a step is due at %v", x.a.Tenant.DueAt)
-	}
-}
-
-func TestStatsAndAlerts(t *testing.T) {
-	s := dunning.Stats{At: after(day), Tenants: map[dunning.TenantStatus]int64{}}
-	for _, x := range []*account{open(t, dunning.Manual), open(t, dunning.Stripe).do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Unknown)),
-		open(t, dunning.NWC).do(intended(0, "i1/0"), dunning.Voided{By: by(dunning.Host, t0), Invoice: "i1"}, answered(0, "i1/0", statemachine.Done))} {
-		s.Add(&x.a)
-	}
-	want := dunning.Stats{At: after(day), Tenants: map[dunning.TenantStatus]int64{dunning.TenantActive: 3}, Open: 2, Owed: 200,
-		OldestDue: after(hour), Out: 1, OldestOut: t0, OldestOwed: t0, Overpaid: 1}
-	if fmt.Sprint(s) != fmt.Sprint(want) {
-		t.Errorf("%+v, expected %+v", s, want)
-	}
-	if got := dunning.Alerts(s, dunning.Thresholds{DueWait: 23 * hour, UnknownFor: day, OwedFor: day, Overpaid: 1}); got != nil {
-		t.Errorf("at the limits: %v", got)
-	}
-	var names []string
-	for _, a := range dunning.Alerts(s, dunning.Thresholds{DueWait: 23*hour - 1, UnknownFor: day - 1, OwedFor: day - 1}) {
-		names = append(names, a.Name)
-	}
-	if want := []string{"due wait", "charge unknown", "owed", "overpaid"}; !slices.Equal(names, want) {
-		t.Errorf("%v", names)
-	}
-}
-
-// Each look-up hangs, or each churn: ticks put the step off for ever, so that nothing
-// is due for long. The charge is counted from its intent, what is owed from its issue.
-func TestAStepThatIsNeverDoneIsCounted(t *testing.T) {
-	count := func(x *account, at time.Duration) dunning.Stats {
-		x.do(dunning.Ticked{By: by(dunning.Biller, after(at))})
-		s := dunning.Stats{At: after(at), Tenants: map[dunning.TenantStatus]int64{}}
-		s.Add(&x.a)
-		return s
-	}
-	x := open(t, dunning.Stripe)
-	x.do(intended(hour, "i1/0"))
-	if i := &x.a.Invoices[0]; i.NeedsOperator(after(hour+policy.Hold-time.Microsecond)) || !i.NeedsOperator(after(hour+policy.Hold)) {
-		t.Error("a person is awaited from when the charge is looked up")
-	}
-	if s := count(x, 30*day); !s.OldestOut.Equal(after(hour)) || !s.OldestDue.IsZero() || !s.OldestOwed.IsZero() {
-		t.Errorf("a charge: %+v", s)
-	}
-	x = open(t, dunning.Manual)
-	if s := count(x, 30*day); !s.OldestOwed.Equal(t0) || !s.OldestOut.IsZero() || !s.OldestDue.IsZero() {
-		t.Errorf("a churn: %+v", s)
-	}
-	x.do(dunning.Churned{By: by(dunning.Biller, after(30*day))})
-	if s := count(x, 31*day); !s.OldestOwed.IsZero() {
-		t.Errorf("churned: %+v", s)
-	}
-	x.do(dunning.Reinstated{By: by(dunning.Host, after(31*day))})
-	if s := count(x, 31*day); !s.OldestOwed.Equal(after(31 * day)) {
-		t.Errorf("reinstated: %+v", s)
 	}
 }
 

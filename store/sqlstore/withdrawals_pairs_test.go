@@ -303,3 +303,38 @@ func TestALeaseThatIsGivenMeanwhileIsReadAgain(t *testing.T) {
 		t.Errorf("it is %v, %v", now.Job.Status, err)
 	}
 }
+
+// A claimer does not wait for a job that another one has locked: it takes the next.
+func TestAClaimWaitsForNoOther(t *testing.T) {
+	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
+	defer stop()
+	chain := named("no nonces")
+	b := newBank(t, sqlstore.Postgres, withdrawal.HotWallet{ID: named("payer"), Chain: chain})
+	first, second := b.pending(t, chain), b.pending(t, chain)
+	tx, err := b.DB.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	within, err := b.Store.Within(ctx, tx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := within.Now()
+	if err != nil {
+		t.Fatal(err)
+	}
+	locked, err := within.Withdrawals().Due(store.DueWithdrawals{Kind: withdrawal.DueClaim, Chain: chain, Now: now, Limit: 1})
+	if err != nil || len(locked) != 1 {
+		t.Fatalf("%d jobs, %v", len(locked), err)
+	}
+	source := b.Payments(chain, "other")
+	other := first
+	if locked[0].Request.ID == first.Request.ID {
+		other = second
+	}
+	items, _, err := source.Turn(ctx, nil, 2)
+	if err != nil || len(items) != 1 || items[0].Work.Request.ID != other.Request.ID {
+		t.Errorf("%d items, %v", len(items), err)
+	}
+}

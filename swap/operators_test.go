@@ -1,0 +1,140 @@
+package swap_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/swap"
+)
+
+func TestOperators(t *testing.T) {
+	order := func(o swap.Order) swap.Ordered {
+		return swap.Ordered{By: by(swap.Operator, t0.Add(time.Hour)), Order: o, Reason: "because"}
+	}
+	// Every order in every state: the new state, "-" for none, or the refusal.
+	depositStates := map[string]func() *run[swap.Deposit]{
+		"detected": func() *run[swap.Deposit] { return detected(t) }, "ready": func() *run[swap.Deposit] { return ready(t) },
+		"debited": func() *run[swap.Deposit] { return debited(t) }, "to be refunded": func() *run[swap.Deposit] { return toBeRefunded(t) },
+		"refund sent": func() *run[swap.Deposit] { return refundSent(t) }, "to be quarantined": func() *run[swap.Deposit] { return toBeQuarantined(t) },
+		"processed": func() *run[swap.Deposit] { return debited(t).found(1, 10) },
+	}
+	for state, want := range map[string][2]string{
+		"detected": {toBeRefundedText, "to be quarantined"}, "ready": {toBeRefundedText, "to be quarantined"},
+		"debited": {toBeRefundedText, "to be quarantined"}, "to be refunded": {toBeRefundedText, "to be quarantined"},
+		"refund sent": {"refund sent, awaiting confirmation", "illegal"}, "to be quarantined": {"illegal", "to be quarantined"},
+		"processed": {"illegal", "illegal"},
+	} {
+		for k, o := range []swap.Order{swap.OrderRefund, swap.OrderQuarantine} {
+			r := depositStates[state]()
+			got := "illegal"
+			if err := r.try(order(o)); err == nil {
+				got = r.state(&r.item)
+			}
+			if got != want[k] {
+				t.Errorf("%v in %s: %s, expected %s", o, state, got, want[k])
+			}
+		}
+	}
+	creditStates := map[string]func() *run[swap.Credit]{
+		"pending": func() *run[swap.Credit] { return ripe(t) }, "ready": func() *run[swap.Credit] { return creditReady(t) },
+		"sending": func() *run[swap.Credit] { return sending(t).answer(statemachine.Failed) }, "awaiting": func() *run[swap.Credit] { return awaiting(t) },
+		"balance check": func() *run[swap.Credit] { return balanceCheck(t) }, "collecting": func() *run[swap.Credit] { return collecting(t) },
+		"refund pending": func() *run[swap.Credit] { return refundPending(t) }, "refunded": func() *run[swap.Credit] { return refunded(t) },
+	}
+	for state, want := range map[string][2]string{
+		"pending": {"refund pending", "illegal"}, "ready": {"refund pending", "illegal"}, "sending": {"refund pending", "illegal"},
+		"awaiting": {"refund pending", "quarantined"}, "balance check": {"refund pending", "illegal"},
+		"collecting": {"collecting refund", "quarantined"}, "refund pending": {"refund pending", "quarantined"}, "refunded": {"refunded", "illegal"},
+	} {
+		for k, o := range []swap.Order{swap.OrderRefund, swap.OrderQuarantine} {
+			r := creditStates[state]()
+			got := "illegal"
+			if err := r.try(order(o)); err == nil {
+				got = r.state(&r.item)
+			}
+			if got != want[k] {
+				t.Errorf("%v in %s: %s, expected %s", o, state, got, want[k])
+			}
+		}
+	}
+	t.Run("not sent", func(t *testing.T) {
+		r := sending(t)
+		no := swap.Ordered{By: r.operator(), Order: swap.NotSent, Number: 1, Height: 1001, Reason: "seen in the explorer"}
+		no.At = r.latest().SendBy.Add(30 * time.Second)
+		r.refused(no, statemachine.ErrIllegal)
+		no.At = no.At.Add(time.Microsecond)
+		no.Height = 1000
+		r.refused(no, statemachine.ErrIllegal)
+		no.Height = 1001
+		r.do(no).is("sending")
+		if in := r.latest(); in.Proof != swap.Said || r.i().Attempts.Of(swap.Send) != 1 {
+			t.Errorf("%+v", in)
+		}
+		awaiting(t).refused(swap.Ordered{By: by(swap.Operator, t0.Add(time.Hour)), Order: swap.NotSent, Number: 1, Height: 2000, Reason: "x"}, statemachine.ErrIllegal)
+	})
+	t.Run("held: nothing is begun, evidence goes on", func(t *testing.T) {
+		r := creditReady(t).order(swap.HoldItem).order(swap.HoldItem).claim()
+		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable}).refused(r.begun(swap.Send), statemachine.ErrHeld)
+		r.order(swap.Release).order(swap.Release).do(r.begun(swap.Send)).order(swap.HoldItem).found(1, 1).is(awaitingText).found(1, 10).is("processed")
+	})
+	t.Run("a reason is needed, and a person", func(t *testing.T) {
+		r := ready(t)
+		r.refused(swap.Ordered{By: r.operator(), Order: swap.OrderRefund}, statemachine.ErrInvalid)
+		r.refused(swap.Ordered{By: r.worker(), Order: swap.OrderRefund, Reason: "x"}, statemachine.ErrForbidden)
+	})
+}
+
+func TestTheHouseIsStopped(t *testing.T) {
+	begun := func(c swap.Control) (swap.Begun, *run[swap.Deposit], swap.Begun, *run[swap.Deposit]) {
+		send := ready(t).claim()
+		send.do(swap.AccountChecked{By: send.worker(), State: swap.AccountUsable})
+		send.ctl = c
+		refund := toBeRefunded(t).claim()
+		refund.ctl = c
+		return send.begun(swap.Send), send, refund.begun(swap.Refund), refund
+	}
+	paused, _ := open.Pause("o", t0)
+	s, sr, r, rr := begun(paused)
+	sr.refused(s, statemachine.ErrHeld)
+	rr.do(r)
+	for name, c := range map[string]swap.Control{
+		"never scanned":            {},
+		"one chain is not scanned": {SolanaScanned: t0},
+		"scanned before the loss":  {SolanaScanned: t0, NexusScanned: t0.Add(-time.Microsecond), RecoveredAt: t0},
+	} {
+		s, sr, r, rr := begun(c)
+		if sr.try(s) == nil || rr.try(r) == nil {
+			t.Errorf("%s: something is begun", name)
+		}
+	}
+	// An item from before the loss needs a look-up of its own.
+	lost := open.Restored(t0.Add(time.Hour))
+	lost = lost.Scanned(swap.Solana, t0.Add(time.Hour)).Scanned(swap.Nexus, t0.Add(time.Hour))
+	o := observedDeposit("sig1", amount)
+	o.Control = lost
+	o.At = t0.Add(2 * time.Hour)
+	d := deposits(t)
+	d.ctl, d.now = lost, o.At
+	memo(d.do(o), "nexus:carol").do(swap.AccountChecked{By: d.worker(), State: swap.AccountUsable}).refused(d.begun(swap.Send), statemachine.ErrHeld)
+	d.now = d.ctl.RecoveredAt.Add(5*time.Minute + 30*time.Second + time.Microsecond)
+	d.i().LookedBack = d.ctl.RecoveredAt
+	for name, spoil := range map[string]func(*swap.View){
+		"from after the item": func(v *swap.View) { v.From = v.From.Add(time.Microsecond) },
+		"not by memo":         func(v *swap.View) { v.ByMemo = false },
+		"it may land still":   func(v *swap.View) { v.CannotLand = false },
+	} {
+		v := d.view(0)
+		spoil(&v)
+		if d.do(swap.Looked{By: d.worker(), Finding: swap.LookMissing, View: v, Control: d.ctl}); d.i().LookedBack.After(lost.RecoveredAt) {
+			t.Errorf("%s excludes everything", name)
+		}
+	}
+	early := d.worker()
+	early.At = d.now.Add(-time.Microsecond)
+	if d.do(swap.Looked{By: early, Finding: swap.LookMissing, View: d.view(0), Control: d.ctl}); d.i().LookedBack.After(lost.RecoveredAt) {
+		t.Error("a sender from before the loss may still send")
+	}
+	d.i().Lease.Until = d.now.Add(time.Hour)
+	d.missing(0).do(d.begun(swap.Send))
+}
