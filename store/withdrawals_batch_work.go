@@ -48,13 +48,15 @@ type BatchSource interface {
 // The handler of members signs one transaction for them and stores it with
 // [Withdrawals.Batch] ([withdrawal.BatchPrepared]) before it sends anything, then
 // returns [withdrawal.BatchSent], under the lease that the batch then has. A batch
-// with members that [withdrawal.Payout.Stopped] names is not sent again: the handler
-// signs a version without them, stores it with [withdrawal.BatchReplaced] and sends
-// that, or returns nothing and is asked again when the lease has ended. What it cannot pay it leaves out, and returns
-// Snoozed or AttemptFailed of it; if BatchPrepared is refused, it sends nothing,
-// and makes another transaction of those that are left, if the first one is among
-// them. A member that it does not mention waits for the end of its lease. The item
-// is lost with the last of its members that is neither leased nor signed.
+// with members that [withdrawal.Payout.Stopped] names is not sent again: the
+// handler signs a version without them, stores it with [withdrawal.BatchReplaced]
+// and sends that, or returns nothing and is asked again when the lease has ended.
+// What it cannot pay it leaves out, and returns Snoozed or AttemptFailed of it; if
+// BatchPrepared is refused, it sends nothing, and makes another transaction of
+// those that are left, if the first one is among them. A member with
+// [withdrawal.MaxTxs] transactions on file refuses them all: it goes alone, or to
+// an operator. A member that it does not mention waits for the end of its lease.
+// The item is lost with the last of its members that is neither leased nor signed.
 //
 // Keys are the wallet for members on a chain with nonces, else the first job;
 // and the batch for one that is to be sent again.

@@ -71,8 +71,9 @@ type Submitted struct {
 	By
 	Wallet WalletID
 	Tx     *wire.MsgTx
-	// Replaces names the live unconfirmed transactions that this one is meant
-	// to replace; they keep the shared inputs until it is placed.
+	// Replaces names the unconfirmed transactions that this one is meant to
+	// replace; live ones keep the shared inputs until it is placed. Of one that the
+	// network has already it may name dead ones too: it declares what it replaced.
 	Replaces []chainhash.Hash
 	Lock     LockID // of the leases on its inputs, zero for none
 }

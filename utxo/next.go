@@ -136,6 +136,10 @@ func spendsOwned(r Reader, w WalletID, txs []*Tx) (map[*Tx]bool, error) {
 // freed can no longer pay twice: an input of it, or of an unconfirmed ancestor,
 // is spent by another transaction that is confirmed at least depth deep (the
 // tip itself is one deep). "failed" or "replaced" alone proves nothing.
+//
+// What spends an input of an ancestor that no wallet owns is not kept, so that it
+// stays false where such a one has won, as on an unconfirmed coin whose payer paid
+// somebody else. Then an operator looks at the chain and says what he found.
 func ProvablyDead(r Reader, id TxID, depth int32) (bool, error) {
 	if depth < 1 {
 		return false, invalid("a depth of %d proves nothing", depth)
