@@ -298,7 +298,9 @@ func (s *step) schedule() {
 		return
 	}
 	a := s.p.ask(i, s.side, Control{}) // a look back is owed when what it bars is due
-	i.OverdueAt = s.overdue(a)
+	if i.Version != s.old.Version {
+		i.OverdueAt = s.overdue(a) // of the version: a look that found nothing puts no alert off
+	}
 	i.CheckAt = time.Time{}
 	for k, at := range a.at {
 		floor := s.by.At

@@ -166,7 +166,13 @@ func (r refreshes) jobsOf(xpub string, set refresh.JobSet) (jobs []refresh.Job) 
 		if j := r.jobs.holder(ruleRecovery, xpub); j != nil {
 			jobs = append(jobs, *j)
 		}
-		scan(joinKey, false)
+		place := joinKey + textKey(xpub)
+		r.jobs.scan(place, place, func(_ string, j *refresh.Job) bool {
+			if !slices.ContainsFunc(jobs, func(o refresh.Job) bool { return o.ID == j.ID }) {
+				jobs = append(jobs, *j)
+			}
+			return len(jobs) < 2
+		})
 	case refresh.AllJobs:
 		scan(everyKey, true)
 	}
