@@ -329,6 +329,9 @@ func TestSomebodyIsToldOfWhatWaitsForAPerson(t *testing.T) {
 		}
 	}
 	told(failed.prove(), failed.now, failed.now)
+	since := failed.now // a look that finds nothing puts the alert off no more
+	failed.wait(time.Hour).do(swap.Looked{By: failed.worker(), Number: 1, Finding: swap.LookUnknown, View: failed.view(1)})
+	told(failed, failed.now, since)
 	// An hour without confirmations says how many there are.
 	few := pending(t).do(swap.Confirmations{By: by(swap.Observer, t0), Count: 1})
 	if s := few.attended().next(); s.Party != swap.Worker || !strings.Contains(s.Why, "1 of 2 confirmations") {
