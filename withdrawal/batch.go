@@ -187,8 +187,8 @@ const (
 	// one, before that is sent: a crash leaves bytes that are owed a broadcast, and a
 	// lease that ends. A [WithdrawalWorker] claims it and sends them, or replaces what
 	// is [Payout.Stopped]; a crash before the replacement is on file leaves nothing,
-	// and it is asked for again when the lease has ended. A [ConfirmationWorker] looks all versions up at NextCheckAt. Time alone
-	// never fails it.
+	// and it is asked for again when the lease has ended. A [ConfirmationWorker] looks
+	// all versions up at NextCheckAt. Time alone never fails it.
 	BatchConfirming BatchStatus = iota + 1
 	// BatchConfirmed: a version is mined at depth, and what it pays is paid.
 	// Every member was decided in that commit. Terminal.
