@@ -49,7 +49,8 @@ func (s *Deposits) DoAll(ctx context.Context, commands ...SwapCommand) ([]swap.D
 // Held is DoAll for deposits that the caller still has: it loads nothing, the
 // comparison of versions proves that they are current. One that is not is
 // [statemachine.ErrConflict], or [statemachine.ErrFenced] where only its lease
-// went to another, unless it has its events already. Go on with what it returns.
+// went to another, unless it has its events already. Go on with what it returns, and
+// change no field of it: versions and lease alone are compared.
 func (s *Deposits) Held(ctx context.Context, commands ...HeldDeposit) ([]swap.Deposit, error) {
 	return s.held(ctx, heldDeposits(commands), true, nil)
 }

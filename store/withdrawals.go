@@ -139,7 +139,8 @@ func (s *Withdrawals) DoAll(ctx context.Context, commands ...WithdrawalCommand) 
 // proves that they are current. One that is not is [statemachine.ErrConflict],
 // or [statemachine.ErrFenced] where only its lease went to another, unless its
 // events are all in the record already, as after [ErrUnknownCommit]. The
-// aggregates that it returns are the ones to go on with.
+// aggregates that it returns are the ones to go on with. Versions and lease alone are
+// compared: a caller that changes a field of its copy itself writes that field.
 func (s *Withdrawals) Held(ctx context.Context, commands ...HeldWithdrawal) ([]withdrawal.Withdrawal, error) {
 	ws, err := s.held(ctx, heldWithdrawals(commands), true, nil)
 	if err != nil {

@@ -310,26 +310,11 @@ func alteredTenant[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 }
 
 func tenantStatistics[T store.TenantUnit](t *testing.T, r *tenants[T]) {
-	ids := append(r.subject().population(t), r.id())
-	unclear := ids[len(ids)-1] // which waits for a person
-	invoice := unclear + "-invoice"
-	r.do(t, unclear, enrolled(unclear, dunning.Stripe), issued(invoice), dunning.ChargeIntended{By: dunningBy(dunning.Biller, start), Invoice: invoice, Key: invoice + "/0"},
-		dunning.ChargeAnswered{By: dunningBy(dunning.Biller, start), Invoice: invoice, Key: invoice + "/0", Outcome: statemachine.Unknown})
-	many := r.id()
-	huge := issued(many + "-huge")
-	huge.Amount = 1<<63 - 1
-	r.do(t, many, enrolled(many, dunning.Manual), huge)
-	open, back := r.id(), r.id() // whose biller died at a charge; who was churned and is back
-	r.do(t, open, enrolled(open, dunning.Stripe), issued(open+"-invoice"), dunning.ChargeIntended{By: dunningBy(dunning.Biller, start), Invoice: open + "-invoice", Key: open + "-invoice/0"})
-	late := start.Add(10 * 24 * time.Hour)
-	r.do(t, back, enrolled(back, dunning.Manual), issued(back+"-invoice"), dunning.Churned{By: dunningBy(dunning.Biller, late)}, dunning.Reinstated{By: dunningBy(dunning.Host, late)})
-	ids = append(ids, open, back)
-	for _, more := range []bool{false, true} { // the sum fits, and does not
-		if more {
-			r.do(t, many, issued(many+"-more"))
-		}
-		var all []dunning.Account
-		if err := r.View(ctx, func(tx T) (err error) { all, err = tx.Tenants().Get(append(ids, many)...); return err }); err != nil {
+	var ids []string
+	var all []dunning.Account
+	compare := func() { // of the store's own sums and of the domain's
+		t.Helper()
+		if err := r.View(ctx, func(tx T) (err error) { all, err = tx.Tenants().Get(ids...); return err }); err != nil {
 			t.Fatal(err)
 		}
 		for _, now := range []time.Time{start, start.Add(24 * time.Hour), start.Add(24000 * time.Hour)} {
@@ -343,6 +328,39 @@ func tenantStatistics[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 			}
 			same(t, fmt.Sprint("at ", now), got, want)
 		}
+	}
+	charged := func(m dunning.Method, at time.Time, answers ...statemachine.Outcome) string {
+		id := r.id()
+		invoice, by := id+"-invoice", dunningBy(dunning.Biller, at)
+		r.do(t, id, enrolled(id, m), issued(invoice), dunning.ChargeIntended{By: by, Invoice: invoice, Key: invoice + "/0"})
+		for _, o := range answers {
+			r.do(t, id, dunning.ChargeAnswered{By: by, Invoice: invoice, Key: invoice + "/0", Outcome: o})
+		}
+		ids = append(ids, id)
+		return id
+	}
+	// One who was churned and is back owes since then, and a charge that has failed
+	// is not out: each has the earliest time when it is compared.
+	late := start.Add(10 * 24 * time.Hour)
+	back := r.id()
+	r.do(t, back, enrolled(back, dunning.Manual), issued(back+"-invoice"), dunning.Churned{By: dunningBy(dunning.Biller, late)}, dunning.Reinstated{By: dunningBy(dunning.Host, late)})
+	ids = append(ids, back)
+	compare()
+	charged(dunning.Stripe, start, statemachine.Failed)
+	charged(dunning.Stripe, start.Add(time.Second))
+	compare()
+	open := charged(dunning.Stripe, start)                          // whose biller died at the charge
+	unclear := charged(dunning.Stripe, start, statemachine.Unknown) // which waits for a person
+	many := r.id()
+	huge := issued(many + "-huge")
+	huge.Amount = 1<<63 - 1
+	r.do(t, many, enrolled(many, dunning.Manual), huge)
+	ids = append(append(ids, many), r.subject().population(t)...)
+	for _, more := range []bool{false, true} { // the sum fits, and does not
+		if more {
+			r.do(t, many, issued(many+"-more"))
+		}
+		compare()
 		hold := start.Add(r.service.Policy().Hold + time.Second) // whole seconds
 		for now, waits := range map[time.Time]bool{hold.Add(-time.Second - time.Microsecond): false, hold: true} {
 			var want, got []string
