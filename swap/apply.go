@@ -261,6 +261,14 @@ func triggerName(d side, on trigger) string {
 
 // observe creates an item.
 func (s *step) observe(e *Observed) error {
+	if made, err := s.arrive(e); !made {
+		return err
+	}
+	return s.move(observed, "")
+}
+
+// arrive fills a new item with what came in, and reports whether it did.
+func (s *step) arrive(e *Observed) (made bool, err error) {
 	at, err := statemachine.Time(e.Time)
 	if err == nil {
 		at = at.Truncate(time.Second)
@@ -271,37 +279,37 @@ func (s *step) observe(e *Observed) error {
 	credit := s.side.direction() == ToUSDC
 	switch {
 	case credit && !nexusID(e.ID):
-		return s.refuse(statemachine.ErrInvalid, "a txid in another spelling would be another credit")
+		return false, s.refuse(statemachine.ErrInvalid, "a txid in another spelling would be another credit")
 	case !word(e.ID, MaxID):
-		return s.refuse(statemachine.ErrInvalid, "an id of 1 to 200 bytes without white space is needed")
+		return false, s.refuse(statemachine.ErrInvalid, "an id of 1 to 200 bytes without white space is needed")
 	case e.Amount == 0 || e.Amount > MaxAmount:
-		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("an amount of %d, not of 1 to 2^63 - 1", e.Amount))
+		return false, s.refuse(statemachine.ErrInvalid, fmt.Sprintf("an amount of %d, not of 1 to 2^63 - 1", e.Amount))
 	case err != nil:
-		return s.refuse(err, "")
+		return false, s.refuse(err, "")
 	case !e.Success || !credit && !e.Finalized:
-		return s.refuse(statemachine.ErrInvalid, "only a success counts, on Solana a finalized one")
+		return false, s.refuse(statemachine.ErrInvalid, "only a success counts, on Solana a finalized one")
 	case e.From != "" && !word(e.From, MaxAddress):
-		return s.refuse(statemachine.ErrInvalid, "a malformed sender")
+		return false, s.refuse(statemachine.ErrInvalid, "a malformed sender")
 	case credit && (!word(e.To, MaxAddress) || !word(e.Owner, MaxAddress)) || !credit && e.To+e.Owner != "":
-		return s.refuse(statemachine.ErrInvalid, "a credit, and only a credit, has an account that got it and an owner")
+		return false, s.refuse(statemachine.ErrInvalid, "a credit, and only a credit, has an account that got it and an owner")
 	}
 	if s.old.Version > 0 {
 		if s.same(e, at) {
-			return nil
+			return false, nil
 		}
 		if s.discrepancy(Discrepancy{Kind: InboundChanged, Key: fmt.Sprint(e.Amount, " ", e.From, " ", at.Unix()), Chain: Inbound(s.side.direction()), TxID: e.ID, Amount: e.Amount,
 			Text: fmt.Sprintf("seen again as %s from %q at %s", FormatAmount(e.Amount), e.From, at.Format(time.RFC3339))}) {
-			return s.note("seen with other facts")
+			return false, s.note("seen with other facts")
 		}
-		return nil
+		return false, nil
 	}
 	if e.From != "" && s.p.own(e.From) {
 		s.notes = append(s.notes, Discrepancy{Direction: s.side.direction(), Item: e.ID, Kind: OwnSender, Key: e.ID, Chain: Inbound(s.side.direction()), TxID: e.ID,
 			Amount: e.Amount, Text: "a transfer between own accounts is no swap", Actor: s.by.Actor, At: s.by.At})
-		return nil
+		return false, nil
 	}
 	s.create(e, at)
-	return s.move(observed, "")
+	return true, nil
 }
 
 // creditID is the one form of a credit's id, "txid" or "txid:contract": each part

@@ -162,7 +162,7 @@ func TestSettlingIsAVersion(t *testing.T) {
 }
 
 func TestACreditThatVanishesOnItsWayIsDropped(t *testing.T) {
-	gone := swap.Confirmations{By: by(swap.Observer, t0), Gone: true}
+	gone := swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Gone: true}
 	drop := func(by swap.By) swap.Ordered { return swap.Ordered{By: by, Order: swap.Drop, Reason: "x"} }
 	for name, make := range map[string]func(*testing.T) *run[swap.Credit]{
 		"ready": creditReady, "balance check": balanceCheck, "collecting": collecting, "refund pending": refundPending,
@@ -184,7 +184,7 @@ func TestACreditThatVanishesOnItsWayIsDropped(t *testing.T) {
 		t.Errorf("quarantined: owed %+v, overdue at %v", s, r.i().OverdueAt)
 	}
 	r.refused(begun(r), statemachine.ErrHeld)
-	back := swap.Confirmations{By: by(swap.Observer, t0), Count: 2}
+	back := swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Count: 2}
 	r.do(back).attended() // it is there again
 	r.do(begun(r)).answer(statemachine.Failed).do(gone).attended().refused(drop(r.operator()), statemachine.ErrIllegal).prove().attended()
 	r.order(swap.Drop).is("processed as fees").kinds(swap.InboundGone).over()
@@ -217,8 +217,8 @@ func TestACreditThatVanishesOnItsWayIsDropped(t *testing.T) {
 // Two rows that are sound: a micro credit that vanished after its end, and a
 // mapping to nowhere.
 func TestSoundRowsAreNotCorrupt(t *testing.T) {
-	gone := swap.Confirmations{By: by(swap.Observer, t0), Gone: true}
-	r := credits(t).do(observedCredit("tx1", 400_000), swap.Confirmations{By: by(swap.Observer, t0), Count: 2}).is("processed as fees").do(gone).kinds(swap.InboundGone)
+	gone := swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Gone: true}
+	r := credits(t).do(observedCredit("tx1", 400_000), swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Count: 2}).is("processed as fees").do(gone).kinds(swap.InboundGone)
 	if m := r.item.Money(); m.Fees != 400_000 || m.Deposited != 400_000 {
 		t.Errorf("money %+v", m)
 	}
@@ -333,7 +333,7 @@ func TestSomebodyIsToldOfWhatWaitsForAPerson(t *testing.T) {
 	failed.wait(time.Hour).do(swap.Looked{By: failed.worker(), Number: 1, Finding: swap.LookUnknown, View: failed.view(1)})
 	told(failed, failed.now, since)
 	// An hour without confirmations says how many there are.
-	few := pending(t).do(swap.Confirmations{By: by(swap.Observer, t0), Count: 1})
+	few := pending(t).do(swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Count: 1})
 	if s := few.attended().next(); s.Party != swap.Worker || !strings.Contains(s.Why, "1 of 2 confirmations") {
 		t.Errorf("owed: %+v", s)
 	}

@@ -61,9 +61,14 @@ func (x *creditSide) take(s *step) error {
 // a swap, before mapping and clock.
 func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 	c := &x.c
+	asked, _ := statemachine.Time(e.Asked)
+	stale := asked.After(s.by.At) || asked.Before(c.Stored) || asked.Before(c.GoneAt)
 	switch {
 	case e.Gone && e.Count > 0 || e.Count > MaxAmount:
 		return s.refuse(statemachine.ErrInvalid, "what is gone has no confirmations")
+	case stale && (e.Gone || !c.GoneAt.IsZero()):
+		s.later = true // it was asked before what is known, or nobody says when
+		return nil
 	case c.dropped(): // it stays dropped: if it is there again, a person pays it
 		if e.Count > 0 && s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.ID + " is back", Chain: Nexus, TxID: c.ID, Amount: c.Amount, Text: "it is there again after it was dropped"}) {
 			return s.note("the inbound transaction is there again")
@@ -80,7 +85,7 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 		if text != "" {
 			s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.ID, Chain: Nexus, TxID: c.ID, Amount: c.Amount, Text: text})
 		}
-		c.GoneAt, c.Confirmations = s.by.At, 0
+		c.GoneAt, c.Confirmations = asked, 0
 		return s.note("the inbound transaction has vanished")
 	case e.Gone, !c.unpaid() && c.GoneAt.IsZero(),
 		c.GoneAt.IsZero() && (e.Count == c.Confirmations || min(e.Count, c.Confirmations) >= s.p.CreditConfirmations) &&
@@ -145,7 +150,7 @@ func (x *creditSide) mappingLooked(s *step, e *MappingLooked) error {
 		return nil // nothing leaves pending receival before that, and what is micro for no mapping
 	}
 	switch found := e.Finding == MappingFound && statemachine.SameHash(e.TxID, c.ID) && e.Owner == c.Owner; {
-	case e.Finding == MappingUnknown:
+	case e.Finding == MappingUnknown, !found && (e.Asked.Before(c.Entered) || e.Asked.After(s.by.At)):
 		s.later = true
 		return nil
 	case found && last && (!word(e.Account, MaxAddress) || s.p.own(e.Account) || e.State != 0 && e.State != AccountUsable && e.State != AccountUnknown):

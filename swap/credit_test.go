@@ -23,7 +23,9 @@ func TestACreditIsPaidOnce(t *testing.T) {
 }
 
 func TestNothingLeavesPendingBelowTwoConfirmations(t *testing.T) {
-	count := func(r *run[swap.Credit], n uint64) { r.do(swap.Confirmations{By: by(swap.Observer, r.now), Count: n}) }
+	count := func(r *run[swap.Credit], n uint64) {
+		r.do(swap.Confirmations{By: by(swap.Observer, r.now), Asked: r.now, Count: n})
+	}
 	r := pending(t)
 	count(r, 1)
 	r.claim().do(r.mapping()).is("pending_receival").do(r.unmapped()).wait(2 * time.Hour).elapse().is("pending_receival")
@@ -57,8 +59,8 @@ func TestFewerConfirmationsAreDemanded(t *testing.T) {
 func TestMicroCredits(t *testing.T) {
 	for amount, want := range map[uint64]string{1: "processed as fees", 500_501: "processed as fees", 500_502: "pending_receival"} {
 		r := credits(t).do(observedCredit("tx1", amount)).is("pending_receival")
-		r.do(swap.Confirmations{By: by(swap.Observer, t0), Count: 1}).is("pending_receival")
-		r.do(swap.Confirmations{By: by(swap.Observer, t0), Count: 2}).is(want)
+		r.do(swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Count: 1}).is("pending_receival")
+		r.do(swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Count: 2}).is(want)
 		if net := r.i().Terms.Net; amount == 500_502 && net != 1 || amount < 500_502 && net != 0 {
 			t.Errorf("%d pays %d", amount, net)
 		}
@@ -179,7 +181,7 @@ func TestCreditRefunds(t *testing.T) {
 	t.Run("without a sender", func(t *testing.T) {
 		o := observedCredit("tx1", amount)
 		o.From = ""
-		r := credits(t).do(o, swap.Confirmations{By: by(swap.Observer, t0), Count: 2}).claim()
+		r := credits(t).do(o, swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Count: 2}).claim()
 		r.do(r.mapping(), swap.AccountChecked{By: r.worker(), State: swap.AccountMissing}).is("refund pending").elapse().is("quarantined")
 		if len(r.i().Intents) != 0 {
 			t.Error("a refund was begun")
@@ -265,7 +267,7 @@ func TestQuarantinedCreditsOweTheMove(t *testing.T) {
 }
 
 func TestACreditThatVanishes(t *testing.T) {
-	r := ripe(t).do(swap.Confirmations{By: by(swap.Observer, t0), Gone: true}).is("pending_receival")
+	r := ripe(t).do(swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Gone: true}).is("pending_receival")
 	r.claim().do(r.mapping()).is("pending_receival")
 	if _, waits := r.item.Waits(t0); !waits {
 		t.Error("the waterline passes it too early")
@@ -278,11 +280,11 @@ func TestACreditThatVanishes(t *testing.T) {
 		t.Errorf("money %+v", m)
 	}
 	t.Run("and comes back", func(t *testing.T) {
-		r := ripe(t).do(swap.Confirmations{By: by(swap.Observer, t0), Gone: true}).do(swap.Confirmations{By: by(swap.Observer, t0), Count: 2})
+		r := ripe(t).do(swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Gone: true}).do(swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Count: 2})
 		r.claim().do(r.mapping()).is("ready for processing").refused(swap.Ordered{By: r.operator(), Order: swap.Drop, Reason: "x"}, statemachine.ErrIllegal)
 	})
 	t.Run("after its mapping: nothing is paid", func(t *testing.T) {
-		r := creditReady(t).do(swap.Confirmations{By: by(swap.Observer, t0), Gone: true}).claim()
+		r := creditReady(t).do(swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Gone: true}).claim()
 		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable}).refused(r.begun(swap.Send), statemachine.ErrHeld)
 	})
 	pending(t).refused(swap.Ordered{By: by(swap.Operator, t0), Order: swap.Drop, Reason: "x"}, statemachine.ErrIllegal)
@@ -322,12 +324,12 @@ func TestWhatABegunMayNotBe(t *testing.T) {
 
 func counted(r *run[swap.Credit], n uint64) *run[swap.Credit] {
 	r.t.Helper()
-	return r.do(swap.Confirmations{By: by(swap.Observer, r.now), Count: n})
+	return r.do(swap.Confirmations{By: by(swap.Observer, r.now), Asked: r.now, Count: n})
 }
 
 func vanished(r *run[swap.Credit]) *run[swap.Credit] {
 	r.t.Helper()
-	return r.do(swap.Confirmations{By: by(swap.Observer, r.now), Gone: true})
+	return r.do(swap.Confirmations{By: by(swap.Observer, r.now), Asked: r.now, Gone: true})
 }
 
 // asksCount: the confirmations are asked for, and nothing is begun.

@@ -46,11 +46,13 @@ type (
 		Control   Control
 	}
 	// Confirmations of a credit's inbound transaction. Gone: a complete look-up
-	// does not find it any more.
+	// does not find it any more; it proves nothing unless it was asked since the
+	// credit was stored, and it ends by a count that was asked since.
 	Confirmations struct {
 		By
 		Count   uint64
 		Gone    bool
+		Asked   time.Time // as in View
 		Control Control
 	}
 	// MemoFetched brings the memos of a deposit, as plain text: none, one, or
@@ -68,9 +70,10 @@ type (
 	}
 	// MappingLooked is a look-up of the asset that maps a credit to a Solana
 	// account. A mapping counts only with the credit's own id and owner; any
-	// other is a missing one.
+	// other is a missing one, which counts if it was asked in the credit's state.
 	MappingLooked struct {
 		By
+		Asked   time.Time      // as in View
 		Finding MappingFinding `json:",omitzero"`
 		TxID    string
 		Owner   string
@@ -217,7 +220,8 @@ type (
 		Number  int64
 		Finding Finding  `json:",omitzero"`
 		Seen    Sighting // with LookFound
-		View    View     // with LookMissing
+		View    View     // with LookMissing; with Number 0 it is of Solana,
+		Nexus   View     // and this one of Nexus
 		Control Control  // with Number 0
 	}
 	// Outbound is a transaction of the vault's own history that names the item.

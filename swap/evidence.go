@@ -69,10 +69,11 @@ func (s *step) lookedBack(e *Looked) error {
 	if !s.item.behind(e.Control) {
 		return nil
 	}
-	v := &e.View
-	if !v.whole(s.item.At.Add(-s.p.WaterlineMargin), s.by.At) || !v.ByMemo || !v.CannotLand || v.Asked.Before(s.p.lookBackAt(e.Control)) {
-		s.later = true
-		return nil
+	for _, v := range []View{e.View, e.Nexus} {
+		if !v.whole(s.item.At.Add(-s.p.WaterlineMargin), s.by.At) || !e.View.ByMemo || !v.CannotLand || v.Asked.Before(s.p.lookBackAt(e.Control)) {
+			s.later = true
+			return nil
+		}
 	}
 	s.item.LookedBack = s.by.At
 	return s.note("every outbound is on file")
@@ -201,6 +202,11 @@ func (s *step) sighted(t *Sighting) error {
 	if moved, err := s.reconcile(); moved || err != nil {
 		return err
 	}
+	for _, o := range s.item.Intents { // its reference is used up
+		if in.Final && o.Reference != 0 && o.Reference == t.Reference && o.TxID == "" && !o.Settled() {
+			return s.missing(s.intent(o.Number), s.by.At)
+		}
+	}
 	s.later = !in.Final
 	return nil
 }
@@ -246,12 +252,9 @@ func (s *step) find(t *Sighting) (found *Intent) {
 }
 
 // mine reports whether a transaction has the reference of an intent that no answer
-// has named a transaction of, and is what that pays. One that was filed and has
-// landed stays what it is.
+// has named a transaction of, and is what that pays.
 func (s *step) mine(in *Intent, t *Sighting) bool {
-	filed := func(f Intent) bool {
-		return f.Filed && f.Landed() && f.Chain == t.Chain && sameTx(&f, t.TxID)
-	}
+	filed := func(f Intent) bool { return f.landedAs(t.Chain, t.TxID) }
 	return in.Chain == Nexus && in.TxID == "" && in.Reference != 0 && in.Reference == t.Reference && !slices.ContainsFunc(s.item.Intents, filed) &&
 		(t.Errored && !in.Settled() || !t.Errored && t.Amount == in.Net && t.Destination == in.Destination && t.Token == s.p.token(Nexus))
 }

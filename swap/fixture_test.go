@@ -212,7 +212,7 @@ func (r *run[A]) view(number int64) swap.View {
 // missing looks an intent up completely and does not find it.
 func (r *run[A]) missing(number int64) *run[A] {
 	r.t.Helper()
-	return r.do(swap.Looked{By: r.worker(), Number: number, Finding: swap.LookMissing, View: r.view(number), Control: r.ctl})
+	return r.do(swap.Looked{By: r.worker(), Number: number, Finding: swap.LookMissing, View: r.view(number), Nexus: r.view(number), Control: r.ctl})
 }
 
 // prove waits until the latest intent can be proved, and proves it.
@@ -291,11 +291,11 @@ func ripe(t *testing.T) *run[swap.Credit] {
 }
 
 func (r *run[A]) mapping() swap.MappingLooked {
-	return swap.MappingLooked{By: r.worker(), Finding: swap.MappingFound, TxID: r.i().ID, Owner: "bob", Account: "bob-usdc"}
+	return swap.MappingLooked{By: r.worker(), Asked: r.now, Finding: swap.MappingFound, TxID: r.i().ID, Owner: "bob", Account: "bob-usdc"}
 }
 
 func (r *run[A]) unmapped() swap.MappingLooked {
-	return swap.MappingLooked{By: r.worker(), Finding: swap.MappingMissing}
+	return swap.MappingLooked{By: r.worker(), Asked: r.now, Finding: swap.MappingMissing}
 }
 
 func creditReady(t *testing.T) *run[swap.Credit] {

@@ -383,7 +383,7 @@ func TestNobodyIsForgotten(t *testing.T) {
 	for name, r := range map[string]*run[swap.Credit]{
 		"pending": pending(t), "ripe": ripe(t), "ready": creditReady(t), "sending": sending(t), "awaiting": awaiting(t), "balance check": balanceCheck(t),
 		"collecting": collecting(t), "refund pending": refundPending(t), "refunded": refunded(t), "quarantined": quarantined(t),
-		"gone": ripe(t).do(swap.Confirmations{By: by(swap.Observer, t0), Gone: true}),
+		"gone": ripe(t).do(swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Gone: true}),
 	} {
 		if s := r.p.NextCredit(r.item, open, r.now.Add(time.Hour)); s.Party == 0 || s.Party == swap.Worker && (s.Due.IsZero() || r.i().CheckAt.IsZero()) {
 			t.Errorf("%s: %+v, due %v", name, s, r.i().CheckAt)

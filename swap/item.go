@@ -57,7 +57,8 @@ type Item struct {
 	// paid, until an operator requeues it; 0: none.
 	Lost int64
 	// OverdueAt is when it becomes somebody's business; zero if nothing is
-	// out or waited for. Derived at each step.
+	// out or waited for. Derived at each step: a row of an earlier release has that
+	// one's until its next step.
 	OverdueAt time.Time
 
 	Intents       []Intent      // by number, from 1 without gaps

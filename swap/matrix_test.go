@@ -58,7 +58,9 @@ func matrixEvents[A any]() []matrixEvent[A] {
 		{"usable", func(r *run[A]) swap.Event { return swap.AccountChecked{By: worker(r), State: swap.AccountUsable} }},
 		{"closed", func(r *run[A]) swap.Event { return swap.AccountChecked{By: worker(r), State: swap.AccountClosed} }},
 		{"confirmed", func(r *run[A]) swap.Event { return swap.Confirmations{By: by(swap.Observer, r.now), Count: 2} }},
-		{"gone", func(r *run[A]) swap.Event { return swap.Confirmations{By: by(swap.Observer, r.now), Gone: true} }},
+		{"gone", func(r *run[A]) swap.Event {
+			return swap.Confirmations{By: by(swap.Observer, r.now), Asked: r.now, Gone: true}
+		}},
 		{"mapped", func(r *run[A]) swap.Event { return r.mapping() }}, {"unmapped", func(r *run[A]) swap.Event { return r.unmapped() }},
 	}
 	for _, o := range swap.Order(0).Values() {

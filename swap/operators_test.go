@@ -126,13 +126,13 @@ func TestTheHouseIsStopped(t *testing.T) {
 	} {
 		v := d.view(0)
 		spoil(&v)
-		if d.do(swap.Looked{By: d.worker(), Finding: swap.LookMissing, View: v, Control: d.ctl}); d.i().LookedBack.After(lost.RecoveredAt) {
+		if d.do(swap.Looked{By: d.worker(), Finding: swap.LookMissing, View: v, Nexus: v, Control: d.ctl}); d.i().LookedBack.After(lost.RecoveredAt) {
 			t.Errorf("%s excludes everything", name)
 		}
 	}
 	early := d.worker()
 	early.At = d.now.Add(-time.Microsecond)
-	if d.do(swap.Looked{By: early, Finding: swap.LookMissing, View: d.view(0), Control: d.ctl}); d.i().LookedBack.After(lost.RecoveredAt) {
+	if d.do(swap.Looked{By: early, Finding: swap.LookMissing, View: d.view(0), Nexus: d.view(0), Control: d.ctl}); d.i().LookedBack.After(lost.RecoveredAt) {
 		t.Error("a sender from before the loss may still send")
 	}
 	d.i().Lease.Until = d.now.Add(time.Hour)

@@ -100,6 +100,9 @@ func (s *step) requeue(reason string) error {
 	case !owed:
 		return s.refuse(statemachine.ErrIllegal, "nothing is lost and attempts are left")
 	}
+	if n, in := s.item.landed(); n > 0 {
+		s.settle(in) // of a double payout the other one stands
+	}
 	s.item.Lost = 0
 	s.item.Attempts[a-1] = 0
 	return s.move(on, reason)

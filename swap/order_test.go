@@ -238,7 +238,7 @@ func TestWhatAPersonPaysTooMuchIsOnFile(t *testing.T) {
 	micro := memo(deposits(t).do(observedDeposit("sig1", 100_000)), "nexus:carol").elapse().is("processed, amount after fees <= 0")
 	pays(micro, swap.Refund, 60_000).found(1, 10).kinds().found(1, 10)
 	excess(t, micro, micro.item.Money(), 60_000)
-	gone := ripe(t).do(swap.Confirmations{By: by(swap.Observer, t0), Gone: true}).order(swap.Drop)
+	gone := ripe(t).do(swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Gone: true}).order(swap.Drop)
 	gone.do(gone.paidBy(swap.Refund, "byhand")).found(1, 10).found(1, 10).kinds(swap.InboundGone, swap.Overpaid)
 	if m := gone.item.Money(); m.Excess != 9_999_000 {
 		t.Errorf("money %+v", m)

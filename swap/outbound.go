@@ -161,6 +161,11 @@ func (s *step) answer(e *Answered) error {
 		return nil
 	case e.Outcome != statemachine.Done && (!in.Open() || e.Outcome == in.Outcome || in.Outcome == statemachine.Unknown && e.Outcome == statemachine.Deferred):
 		return nil // closed, said before, or not to be believed any more
+	case e.Outcome == statemachine.Done && slices.ContainsFunc(s.item.Intents, func(f Intent) bool { return f.landedAs(in.Chain, e.TxID) }):
+		if !in.Open() {
+			return nil // a person has filed it, and it is one payment
+		}
+		return s.failed(s.intent(e.Number), 0, "its transaction was filed")
 	}
 	in = s.intent(e.Number)
 	if s.fenced(e.Fence) == nil && in.SendBy.After(s.by.At) {
@@ -205,6 +210,11 @@ func sameTx(in *Intent, id string) bool {
 // signed reports whether an intent on Solana is a transaction.
 func (i *Intent) signed(signature string) bool {
 	return i.Signature == signature || i.Filed && i.TxID == signature
+}
+
+// landedAs reports whether a transaction was filed and has landed: it stays that one's.
+func (i *Intent) landedAs(c Chain, txid string) bool {
+	return i.Filed && i.Landed() && i.Chain == c && sameTx(i, txid)
 }
 
 // second: one intent was answered with another transaction than its own. It is

@@ -61,21 +61,8 @@ func (p *Policy) recoverItem(i *Item, x side, c Control, past []Fees, by By, sca
 			}
 		}
 	}
-	if solana, ok := covered[Solana]; ok && i.behind(c) && !foreign {
-		if nexus, ok := covered[Nexus]; ok {
-			v := solana
-			v.From, v.ByID, v.CannotLand = later(v.From, nexus.From), v.ByID && nexus.ByID, v.CannotLand && nexus.CannotLand
-			v.Before, v.After = min(v.Before, nexus.Before), min(v.After, nexus.After)
-			for _, w := range []View{solana, nexus} {
-				if w.From.IsZero() || w.Before == 0 || w.After < w.Before {
-					v.Before = 0 // one bad view spoils both
-				}
-			}
-			if nexus.Asked.Before(v.Asked) {
-				v.Asked = nexus.Asked
-			}
-			out = append(out, Looked{By: by, Finding: LookMissing, View: v, Control: c})
-		}
+	if i.behind(c) && !foreign && len(covered) == 2 {
+		out = append(out, Looked{By: by, Finding: LookMissing, View: covered[Solana], Nexus: covered[Nexus], Control: c})
 	}
 	return out
 }
@@ -166,7 +153,7 @@ func (p Policy) RecoverMissing(l Lost, by By) Recovery {
 	for _, d := range l.Deposits {
 		named[key(ToUSDD, d.ID)] = len(items)
 		i := came(&d.Observed)
-		items = append(items, item{x: &depositSide{d: Deposit{Item: i, Memo: d.Memo, Read: true}}, i: i, past: l.PastDeposits, ev: Recovered{By: by, Observed: d.Observed, Memo: d.Memo, Past: l.PastDeposits}})
+		items = append(items, item{x: &depositSide{d: Deposit{Item: i, Memo: statemachine.Bounded(d.Memo, MaxMemo), Read: true}}, i: i, past: l.PastDeposits, ev: Recovered{By: by, Observed: d.Observed, Memo: d.Memo, Past: l.PastDeposits}})
 	}
 	for _, c := range l.Credits {
 		named[key(ToUSDC, c.ID)] = len(items)
@@ -258,18 +245,10 @@ func (s *step) recovered(e *Recovered) error {
 		e.Seen.Amount == 0 || e.Seen.Amount > MaxAmount || !s.p.final(&e.Seen) || e.Seen.Token != s.p.token(chain) ||
 		e.Seen.Destination != "" && !word(e.Seen.Destination, MaxAddress):
 		return s.refuse(statemachine.ErrInvalid, "a final outbound of the vault is needed")
-	case s.side.direction() == ToUSDC && (!word(o.To, MaxAddress) || !word(o.Owner, MaxAddress)) || o.From != "" && !word(o.From, MaxAddress):
-		return s.refuse(statemachine.ErrInvalid, "a credit has the account that got it and an owner")
-	case s.side.direction() == ToUSDC && !nexusID(o.ID):
-		return s.refuse(statemachine.ErrInvalid, "a txid in another spelling would be another credit")
-	case !word(o.ID, MaxID) || o.Amount == 0 || o.Amount > MaxAmount:
-		return s.refuse(statemachine.ErrInvalid, "what came in has an id and an amount")
 	}
-	at, err := statemachine.Time(o.Time)
-	if err != nil {
-		return s.refuse(statemachine.ErrInvalid, "a time is needed")
+	if made, err := s.arrive(&o); !made {
+		return err
 	}
-	s.create(&o, at.Truncate(time.Second))
 	if d, ok := s.side.(*depositSide); ok {
 		d.d.Memo, d.d.Read = statemachine.Bounded(e.Memo, MaxMemo), true
 	}

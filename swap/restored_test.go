@@ -393,6 +393,11 @@ func TestALookBackNeedsBothViews(t *testing.T) {
 		"Solana has no height":       {swap.Solana, func(v *swap.View) { v.Before = 0 }},
 		"Solana begins nowhere":      {swap.Solana, func(v *swap.View) { v.From = time.Time{} }},
 		"Nexus begins nowhere":       {swap.Nexus, func(v *swap.View) { v.From = time.Time{} }},
+		"Solana was asked too early": {swap.Solana, func(v *swap.View) { v.Asked = v.Asked.Add(-time.Hour) }},
+		"Nexus was asked too early":  {swap.Nexus, func(v *swap.View) { v.Asked = v.Asked.Add(-time.Hour) }},
+		"Solana is of the future":    {swap.Solana, func(v *swap.View) { v.Asked = v.Asked.Add(time.Microsecond) }},
+		"Nexus is of the future":     {swap.Nexus, func(v *swap.View) { v.Asked = v.Asked.Add(time.Microsecond) }},
+		"Nexus may land still":       {swap.Nexus, func(v *swap.View) { v.CannotLand = false }},
 		"nothing is wrong with them": {},
 	} {
 		r := ready(t).release()

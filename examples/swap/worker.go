@@ -109,9 +109,9 @@ func do[A any](ctx context.Context, s items[A], w *world, item A, t swap.Task, n
 	case swap.CheckAccount:
 		ev = swap.AccountChecked{By: w.by(), State: seen.account()}
 	case swap.LookUpMapping:
-		ev = seen.mapping(w.by(), time.Since(w.began))
+		ev = seen.mapping(w.by(), now, time.Since(w.began))
 	case swap.CountConfirmations:
-		ev = swap.Confirmations{By: swap.By{Actor: w.name, Role: swap.Observer}, Count: 2}
+		ev = swap.Confirmations{By: swap.By{Actor: w.name, Role: swap.Observer}, Asked: now, Count: 2}
 	case swap.Tell:
 		ev = swap.Elapsed{By: w.by()}
 	case swap.LookUp:

@@ -112,7 +112,7 @@ func newOldSwaps(t *testing.T, db *sqlstore.Store) *oldSwaps {
 		o.add(t, swap.ToUSDC, end, swap.Observed{By: swapOf(swap.Observer, 0), Amount: amount, From: "bob-nexus", To: "treasury", Owner: "bob", Time: swaptest.Start, Success: true}, events...)
 	}
 	two, closed := swap.Confirmations{By: swapOf(swap.Observer, 0), Count: 2}, swap.AccountChecked{By: w, State: swap.AccountClosed}
-	none := swap.MappingLooked{By: w, Finding: swap.MappingMissing}
+	none := swap.MappingLooked{By: w, Asked: w.At, Finding: swap.MappingMissing}
 	found := func() swap.MappingLooked {
 		return swap.MappingLooked{By: w, Finding: swap.MappingFound, TxID: o.id(), Owner: "bob", Account: "bob-usdc"}
 	}
@@ -124,12 +124,12 @@ func newOldSwaps(t *testing.T, db *sqlstore.Store) *oldSwaps {
 	credit("processed", 10_000_000, two, claim, found(), check, begun(swap.Send, true), answer(done), o.look(swap.ToUSDC, swap.Send))
 	credit("processed as fees", 5, two)
 	credit("processed", 10_000_000, two, claim, none, swap.Elapsed{By: late})
-	credit("refunded", 10_000_000, two, claim, none, swap.Elapsed{By: late}, swap.MappingLooked{By: late, Finding: swap.MappingMissing})
+	credit("refunded", 10_000_000, two, claim, none, swap.Elapsed{By: late}, swap.MappingLooked{By: late, Asked: late.At, Finding: swap.MappingMissing})
 	credit("refunded", 10_000_000, two, claim, found(), closed)
 	credit("refunded", 10_000_000, two, claim, found(), closed, begun(swap.Refund, false), answer(done))
 	credit("quarantined", 10_000_000, two, claim, found(), closed, aside)
 	credit("quarantined", 10_000_000, two, claim, found(), closed, aside, begun(swap.Quarantine, false), answer(done))
-	credit("processed as fees", 10_000_000, two, claim, found(), swap.Confirmations{By: swapOf(swap.Observer, time.Second), Gone: true})
+	credit("processed as fees", 10_000_000, two, claim, found(), swap.Confirmations{By: swapOf(swap.Observer, time.Second), Asked: w.At, Gone: true})
 	return o
 }
 

@@ -68,7 +68,7 @@ func swapFields[T store.SwapUnit, A any](l *life[T, string, string, A, swap.Even
 		if d == swap.ToUSDC {
 			l.do(swap.Confirmations{By: by(swap.Observer), Count: 2})
 			claim()
-			l.do(swap.MappingLooked{By: by(swap.Worker), Finding: swap.MappingMissing}, swap.MappingLooked{By: by(swap.Worker), Finding: swap.MappingFound, TxID: head().ID, Owner: "bob", Account: "bob-é"})
+			l.do(swap.MappingLooked{By: by(swap.Worker), Asked: l.now, Finding: swap.MappingMissing}, swap.MappingLooked{By: by(swap.Worker), Finding: swap.MappingFound, TxID: head().ID, Owner: "bob", Account: "bob-é"})
 			return
 		}
 		claim()
@@ -148,16 +148,16 @@ func swapFields[T store.SwapUnit, A any](l *life[T, string, string, A, swap.Even
 	}
 	fresh(func(o *swap.Observed) { o.Control.RecoveredAt = start.Add(1000 * time.Hour) })
 	l.later()
-	l.do(swap.Looked{By: by(swap.Worker), Finding: swap.LookMissing, Control: swap.Control{RecoveredAt: start},
-		View: swap.View{From: head().At.Add(-time.Hour), Asked: l.now, ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}})
+	view := swap.View{From: head().At.Add(-time.Hour), Asked: l.now, ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}
+	l.do(swap.Looked{By: by(swap.Worker), Finding: swap.LookMissing, View: view, Nexus: view, Control: swap.Control{RecoveredAt: start}})
 	if d == swap.ToUSDC { // vanished and dropped; collecting, then quarantined and found to be paid
-		l.do(swap.Confirmations{By: by(swap.Observer), Gone: true}, swap.Confirmations{By: by(swap.Observer), Count: 1})
+		l.do(swap.Confirmations{By: by(swap.Observer), Asked: l.now, Gone: true}, swap.Confirmations{By: by(swap.Observer), Asked: l.now, Count: 1})
 		fresh(nil)
 		l.do(swap.Confirmations{By: by(swap.Observer), Count: 2})
 		claim()
-		l.do(swap.MappingLooked{By: by(swap.Worker), Finding: swap.MappingMissing})
+		l.do(swap.MappingLooked{By: by(swap.Worker), Asked: l.now, Finding: swap.MappingMissing})
 		l.later()
-		l.do(swap.Elapsed{By: by(swap.System), Control: house}, swap.MappingLooked{By: by(swap.Worker), Finding: swap.MappingMissing})
+		l.do(swap.Elapsed{By: by(swap.System), Control: house}, swap.MappingLooked{By: by(swap.Worker), Asked: l.now, Finding: swap.MappingMissing})
 		begin(swap.Refund)
 		answer(statemachine.Failed)
 		order(swap.OrderQuarantine)

@@ -215,7 +215,7 @@ func oldestItem[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	}
 	want(swap.ToUSDD, start, 3)
 	want(swap.ToUSDC, start, 3)
-	c.do(t, "old0", swap.Confirmations{By: swapBy(swap.Observer, "observer"), Gone: true})
+	c.do(t, "old0", swap.Confirmations{By: swapBy(swap.Observer, "observer"), Asked: start, Gone: true})
 	want(swap.ToUSDC, start, 3)
 	want(swap.ToUSDC, start.Add(tick), 2)
 }

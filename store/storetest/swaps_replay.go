@@ -28,7 +28,8 @@ func restoredStore[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	looked := swap.Looked{By: swapBy(swap.Worker, "worker"), Finding: swap.LookMissing, View: swap.View{From: start.Add(-time.Hour), Asked: start, ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}}
+	view := swap.View{From: start.Add(-time.Hour), Asked: start, ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}
+	looked := swap.Looked{By: swapBy(swap.Worker, "worker"), Finding: swap.LookMissing, View: view, Nexus: view}
 	begin := func(b swap.Begun) swap.Begun { // the lease is held still
 		b.At = start.Add(time.Minute)
 		return b
@@ -41,7 +42,7 @@ func restoredStore[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	if before.LookedBack.After(start) {
 		t.Errorf("looked back until %v", before.LookedBack)
 	}
-	looked.At, looked.View.Asked = start.Add(time.Hour), start.Add(time.Hour)
+	looked.At, looked.View.Asked, looked.Nexus.Asked = start.Add(time.Hour), start.Add(time.Hour), start.Add(time.Hour)
 	if now := ds.do(t, d, looked); !now.LookedBack.Equal(looked.At) {
 		t.Errorf("looked back until %v", now.LookedBack)
 	}

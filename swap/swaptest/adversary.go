@@ -126,13 +126,13 @@ func outside[A any](t *rapid.T, w *World[A]) swap.Event {
 	observer, worker := w.by(swap.Observer, "observer"), w.by(swap.Worker, "reader")
 	switch rapid.IntRange(0, 4).Draw(t, "outside") {
 	case 0:
-		return swap.Confirmations{By: observer, Count: rapid.SampledFrom([]uint64{2, 3, 2, 1, 0}).Draw(t, "confirmations")}
+		return swap.Confirmations{By: observer, Asked: w.Now, Count: rapid.SampledFrom([]uint64{2, 3, 2, 1, 0}).Draw(t, "confirmations")}
 	case 1:
 		return swap.MemoFetched{By: worker, Memos: rapid.SampledFrom([][]string{{"nexus:carol"}, {"nexus:carol"}, {"nexus:carol"}, {"hello"}, {"refundSig:x"}, nil}).Draw(t, "memo"), Failed: rapid.IntRange(0, 3).Draw(t, "failed") == 0}
 	case 2:
 		return swap.AccountChecked{By: worker, State: rapid.SampledFrom([]swap.AccountState{swap.AccountUsable, swap.AccountUsable, swap.AccountUnknown, swap.AccountUsable, swap.AccountMissing}).Draw(t, "account")}
 	case 3:
-		return swap.MappingLooked{By: worker, Finding: rapid.SampledFrom([]swap.MappingFinding{swap.MappingFound, swap.MappingFound, swap.MappingMissing, swap.MappingUnknown}).Draw(t, "mapping"), TxID: i.ID, Owner: "bob", Account: "bob-usdc"}
+		return swap.MappingLooked{By: worker, Asked: w.Now, Finding: rapid.SampledFrom([]swap.MappingFinding{swap.MappingFound, swap.MappingFound, swap.MappingMissing, swap.MappingUnknown}).Draw(t, "mapping"), TxID: i.ID, Owner: "bob", Account: "bob-usdc"}
 	}
 	return swap.Elapsed{By: w.by(swap.System, "clock"), Control: w.Control}
 }

@@ -72,7 +72,8 @@ func (a *Adversary) Next(t *rapid.T, r swap.Record) swap.Event {
 	case 7, 8:
 		in := i.Intent(number)
 		if in == nil {
-			return swap.Looked{By: worker, Finding: swap.LookMissing, View: swap.View{From: i.At, Asked: a.Now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
+			v := swap.View{From: i.At, Asked: a.Now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}
+			return swap.Looked{By: worker, Finding: swap.LookMissing, View: v, Nexus: v}
 		}
 		ev := swap.Looked{By: worker, Number: number, Finding: rapid.SampledFrom(swap.Finding(0).Values()).Draw(t, "finding"),
 			Seen: a.sighting(t, in), View: swap.View{From: in.At, Asked: a.Now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
@@ -116,11 +117,11 @@ func (a *Adversary) outside(t *rapid.T, i *swap.Item, by func(swap.Role) swap.By
 	switch rapid.IntRange(0, 3).Draw(t, "outside") {
 	case 0:
 		n := rapid.SampledFrom([]uint64{2, 2, 1, 0}).Draw(t, "confirmations")
-		return swap.Confirmations{By: by(swap.Observer), Count: n, Gone: n == 0}
+		return swap.Confirmations{By: by(swap.Observer), Asked: a.Now, Count: n, Gone: n == 0}
 	case 1:
 		return swap.MemoFetched{By: by(swap.Worker), Memos: rapid.SampledFrom([][]string{{"nexus:carol"}, {"nexus:carol"}, {"hello"}, {"refundSig:x"}, nil}).Draw(t, "memo"), Failed: rapid.IntRange(0, 4).Draw(t, "failed") == 0}
 	case 2:
 		return swap.AccountChecked{By: by(swap.Worker), State: rapid.SampledFrom([]swap.AccountState{swap.AccountUsable, swap.AccountUsable, swap.AccountUsable, swap.AccountUnknown, swap.AccountMissing}).Draw(t, "account")}
 	}
-	return swap.MappingLooked{By: by(swap.Worker), Finding: rapid.SampledFrom([]swap.MappingFinding{swap.MappingFound, swap.MappingFound, swap.MappingMissing, swap.MappingUnknown}).Draw(t, "mapping"), TxID: i.ID, Owner: "bob", Account: "bob-usdc"}
+	return swap.MappingLooked{By: by(swap.Worker), Asked: a.Now, Finding: rapid.SampledFrom([]swap.MappingFinding{swap.MappingFound, swap.MappingFound, swap.MappingMissing, swap.MappingUnknown}).Draw(t, "mapping"), TxID: i.ID, Owner: "bob", Account: "bob-usdc"}
 }
