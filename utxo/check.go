@@ -19,10 +19,12 @@ import (
 //   - an owned output names its live spender, if it has one, and no other
 //   - of several live transactions on one input, all but one are pending
 //     declared replacements, and none of them is beside a confirmed one
+//   - an output is owned by one wallet
 //   - replacement edges join two stored transactions
 func Check(s Snapshot) error {
 	c := checker{
 		txs: map[TxID]*Tx{}, live: map[walletOutPoint][]*Tx{}, declared: map[Replacement]bool{}, blocks: map[int32]Block{},
+		owners: map[wire.OutPoint]WalletID{},
 	}
 	for i, b := range s.Blocks {
 		if i > 0 && s.Blocks[i-1].Height == b.Height-1 && s.Blocks[i-1].Hash != b.Prev {
@@ -70,6 +72,7 @@ type checker struct {
 	live     map[walletOutPoint][]*Tx
 	declared map[Replacement]bool
 	blocks   map[int32]Block
+	owners   map[wire.OutPoint]WalletID
 }
 
 func (c *checker) tx(t *Tx) error {
@@ -89,6 +92,10 @@ func (c *checker) tx(t *Tx) error {
 	for i := range t.Outputs {
 		out := &t.Outputs[i]
 		at := walletOutPoint{t.ID.Wallet, wire.OutPoint{Hash: t.ID.Hash, Index: out.Index}}
+		if w := c.owners[at.op]; w != 0 {
+			return corrupt("%s is owned by wallet %d and by wallet %d", at.op, w, at.w)
+		}
+		c.owners[at.op] = at.w
 		if err := c.spender(at, out.SpentBy); err != nil {
 			return err
 		}

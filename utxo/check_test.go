@@ -53,9 +53,15 @@ func TestCheckFindsEachBrokenInvariant(t *testing.T) {
 		"two live spenders, declared in another":  func(s *utxo.Snapshot) { s.Replaced[0].Wallet, s.Replaced[1].Wallet = 2, 2 },
 		"a declared replacement that was sent":    func(s *utxo.Snapshot) { move(tx(*s, lost), utxo.Published, utxo.Unconfirmed) },
 		"a declared replacement of what is mined": func(s *utxo.Snapshot) { move(tx(*s, spend), utxo.Published, 3) },
-		"an edge from nothing":                    func(s *utxo.Snapshot) { s.Replaced[0].Loser = heir.TxHash() },
-		"an edge to nothing":                      func(s *utxo.Snapshot) { s.Replaced[0].Winner = heir.TxHash() },
-		"an edge to itself":                       func(s *utxo.Snapshot) { s.Replaced[0].Winner = s.Replaced[0].Loser },
+		"a coin of two wallets": func(s *utxo.Snapshot) {
+			again := *tx(*s, deposit)
+			again.ID.Wallet, again.Outputs = 2, again.Outputs[:1]
+			again.Outputs[0].SpentBy = chainhash.Hash{}
+			s.Txs = append(s.Txs, &again)
+		},
+		"an edge from nothing": func(s *utxo.Snapshot) { s.Replaced[0].Loser = heir.TxHash() },
+		"an edge to nothing":   func(s *utxo.Snapshot) { s.Replaced[0].Winner = heir.TxHash() },
+		"an edge to itself":    func(s *utxo.Snapshot) { s.Replaced[0].Winner = s.Replaced[0].Loser },
 	} {
 		s, err := b.Snapshot()
 		if err != nil {

@@ -21,7 +21,28 @@ func (l *Ledger) LiveUnconfirmed(w WalletID) ([]*Tx, error) {
 			found = append(found, e)
 		}
 	}
-	return inArrival(found), nil
+	return copies(inArrival(found)), nil
+}
+
+// PendingElsewhere implements [Queries].
+func (l *Ledger) PendingElsewhere(w WalletID) ([]*Tx, error) {
+	var found []*keptRow
+	for id, b := range l.books {
+		for e := range b.unconfirmed {
+			if id != w && e.tx.Status == Pending {
+				found = append(found, e)
+			}
+		}
+	}
+	return copies(inArrival(found)), nil
+}
+
+// copies are txs as they are now: a ledger's own move on.
+func copies(txs []*Tx) []*Tx {
+	for i, t := range txs {
+		txs[i] = t.clone()
+	}
+	return txs
 }
 
 // Unspent implements [Queries].
@@ -160,11 +181,7 @@ func (l *Ledger) History(w WalletID, after *HistoryKey, limit int) ([]*Tx, error
 		}
 	}
 	slices.SortFunc(all, func(a, b *Tx) int { return a.Key().Compare(b.Key()) })
-	all = all[:min(len(all), limit)]
-	for i, t := range all {
-		all[i] = t.clone()
-	}
-	return all, nil
+	return copies(all[:min(len(all), limit)]), nil
 }
 
 // Compare orders keys as the history does: newest first.

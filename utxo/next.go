@@ -57,12 +57,16 @@ func (p Policy) Next(r Source, w WalletID, last, now time.Time) (actions []Actio
 	if err != nil {
 		return nil, time.Time{}, err
 	}
+	others, err := r.PendingElsewhere(w)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
 	at := make(map[TxID]int, len(txs))
-	latest := map[wire.OutPoint]*Tx{} // pending spender
-	for i, t := range txs {
+	latest := map[wire.OutPoint]*Tx{} // pending spender, in whichever wallet
+	for i, t := range append(txs, others...) {
 		at[t.ID] = i
 		for _, op := range t.Inputs {
-			if t.Status == Pending {
+			if t.Status == Pending && (latest[op] == nil || t.Arrival > latest[op].Arrival) {
 				latest[op] = t
 			}
 		}
@@ -78,7 +82,7 @@ func (p Policy) Next(r Source, w WalletID, last, now time.Time) (actions []Actio
 		t := txs[i]
 		for _, op := range t.Inputs {
 			p, known := at[TxID{w, op.Hash}]
-			held[i] = held[i] || t.Status == Pending && (latest[op] != t || known && held[p])
+			held[i] = held[i] || t.Status == Pending && (latest[op].ID.Hash != t.ID.Hash || known && held[p])
 		}
 		switch {
 		case held[i]:

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/utxo/utxotest"
@@ -73,6 +74,26 @@ func TestNextHoldsWhatIsToBeReplaced(t *testing.T) {
 	actions, _ = b.owed(utxotest.Policy(), time.Time{}, utxotest.Start)
 	if want := broadcasts(old, child, grandchild, other); !reflect.DeepEqual(actions, want) {
 		t.Errorf("after it was given up, owed is %v, want %v", actions, want)
+	}
+}
+
+// So is what another wallet's transaction is meant to replace: a payment that two
+// wallets fund.
+func TestNextHoldsWhatAnotherWalletReplaces(t *testing.T) {
+	b := newDesk(t)
+	do(t, b.Ledger, utxo.WalletOpened{Wallet: 2})
+	deposit := b.tx(nil, mine('a'), utxotest.Script(2, "a"))
+	b.connect(deposit)
+	old := b.tx(ins(out(deposit, 0), out(deposit, 1)), mine('a'), utxotest.Script(2, "a"))
+	newer := b.tx(ins(out(deposit, 0), out(deposit, 1)), mine('a'))
+	do(t, b.Ledger, utxo.Submitted{Wallet: 2, Tx: old})
+	b.submit(old)
+	if actions, _ := b.owed(utxotest.Policy(), time.Time{}, utxotest.Start); !reflect.DeepEqual(actions, broadcasts(old)) {
+		t.Errorf("what both wallets have is owed by each: %v", actions)
+	}
+	do(t, b.Ledger, utxo.Submitted{Wallet: 2, Tx: newer, Replaces: []chainhash.Hash{old.TxHash()}})
+	if actions, _ := b.owed(utxotest.Policy(), time.Time{}, utxotest.Start); len(actions) > 0 {
+		t.Errorf("owed is %v, want nothing", actions)
 	}
 }
 

@@ -232,10 +232,14 @@ func (pl *plan) reveal(ev OutputRevealed) error {
 	if err != nil {
 		return err
 	}
+	w, err := pl.wallet(ev.ID.Wallet)
+	if err != nil {
+		return err
+	}
 	v := n.at
 	if out := n.tx.Output(ev.Index); out != nil {
 		if out.Tag == ev.Tag {
-			return nil
+			return pl.fallBehind(w, ev.Birth, []string{ev.Tag})
 		}
 		return pl.refuse(v, statemachine.ErrIllegal, fmt.Sprintf("output %d belongs to %q", ev.Index, out.Tag))
 	}
@@ -267,10 +271,6 @@ func (pl *plan) reveal(ev OutputRevealed) error {
 		return err
 	}
 	if err := pl.spenders(v, ev.ID.Wallet, []uint32{ev.Index}); err != nil {
-		return err
-	}
-	w, err := pl.wallet(ev.ID.Wallet)
-	if err != nil {
 		return err
 	}
 	return pl.fallBehind(w, ev.Birth, []string{ev.Tag})

@@ -1,7 +1,6 @@
 package utxo
 
 import (
-	"slices"
 	"time"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
@@ -19,6 +18,9 @@ type Queries interface {
 	// LiveUnconfirmed returns the live unconfirmed transactions of a wallet,
 	// without context, in order of arrival.
 	LiveUnconfirmed(w WalletID) ([]*Tx, error)
+	// PendingElsewhere returns the pending transactions of all other wallets, in
+	// order of arrival: what they spend is spent, though w has no row of them.
+	PendingElsewhere(w WalletID) ([]*Tx, error)
 	// Unspent returns the live unspent outputs of a wallet with their leases,
 	// in order of arrival and index; tag nil stands for every owner.
 	Unspent(w WalletID, tag *string) ([]Coin, error)
@@ -96,9 +98,8 @@ func ReadDetail(s Source, id TxID) (Detail, error) {
 	if len(txs) == 0 {
 		return Detail{}, notFound(id)
 	}
-	tx := *txs[0]
-	tx.Outputs = slices.Clone(tx.Outputs) // a ledger's own moves on
-	d := Detail{Tx: &tx}
+	tx := txs[0].clone()
+	d := Detail{Tx: tx}
 	raw, err := s.Raw(id)
 	if err != nil {
 		return Detail{}, err

@@ -2,8 +2,11 @@ package utxo_test
 
 import (
 	"errors"
+	"math"
+	"slices"
 	"testing"
 
+	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/utxo"
@@ -90,20 +93,12 @@ func TestAFailureOfTheStoreIsNoRefusal(t *testing.T) {
 // with a sequence of the host's and with a drawn one.
 func TestWhatIsSeenAgainIsCreditedToALateOwner(t *testing.T) {
 	for _, seq := range []int64{0, 7} {
-		learnt := false
-		policy := utxotest.Policy()
-		known := policy.Owner
-		policy.Owner = func(script []byte) (utxo.Owner, bool) {
-			if string(script) == string(mine('b')) && !learnt {
-				return utxo.Owner{}, false
-			}
-			return known(script)
-		}
+		policy, learn := late(utxo.Owner{Wallet: 1, Tag: "b"})
 		l := utxo.NewLedger(policy)
 		do(t, l, utxo.WalletOpened{Wallet: 1})
 		tx := utxotest.NewTx(1, ins(utxotest.External(1)), utxotest.Pay(5, mine('a')), utxotest.Pay(6, mine('b')))
 		do(t, l, utxo.Observed{Txs: []*wire.MsgTx{tx}, Seq: 1})
-		learnt = true
+		learn()
 		do(t, l, utxo.Observed{Txs: []*wire.MsgTx{tx}, Seq: seq})
 		if sum, err := l.Balance(policy, 1, nil, 1, utxotest.Start); err != nil || sum.Unconfirmed != 11 {
 			t.Errorf("with sequence %d: %+v, %v", seq, sum, err)
@@ -125,5 +120,110 @@ func TestARefusalNamesWhatItIsAbout(t *testing.T) {
 	}
 	if _, err := utxo.ParseTx([]byte{1, 2}); !errors.Is(err, statemachine.ErrCorrupt) {
 		t.Errorf("bytes that are no transaction: %v", err)
+	}
+}
+
+// late is a policy whose host learns later that mine('b') belongs to an owner.
+func late(to utxo.Owner) (policy utxo.Policy, learn func()) {
+	policy = utxotest.Policy()
+	known, learnt := policy.Owner, false
+	policy.Owner = func(script []byte) (utxo.Owner, bool) {
+		if string(script) != string(mine('b')) {
+			return known(script)
+		}
+		return to, learnt
+	}
+	return policy, func() { learnt = true }
+}
+
+// What the network has already and another wallet alone knows is published where
+// it is submitted too, and declares what it replaced.
+func TestSubmittedOfWhatAnotherWalletHasPublished(t *testing.T) {
+	policy, learn := late(utxo.Owner{Wallet: 2, Tag: "b"})
+	l := utxo.NewLedger(policy)
+	do(t, l, utxo.WalletOpened{Wallet: 1})
+	do(t, l, utxo.WalletOpened{Wallet: 2})
+	rival := utxotest.NewTx(1, ins(utxotest.External(1)), utxotest.Pay(5, mine('a')))
+	tx := utxotest.NewTx(2, ins(utxotest.External(1)), utxotest.Pay(5, mine('a')), utxotest.Pay(6, mine('b')))
+	do(t, l, utxo.Observed{Txs: []*wire.MsgTx{rival}})
+	do(t, l, utxo.Observed{Txs: []*wire.MsgTx{tx}})
+	id := utxo.TxID{Wallet: 2, Hash: tx.TxHash()}
+	if _, err := l.DoAt(utxo.Submitted{Wallet: 2, Tx: tx}, utxotest.Start); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("before it concerns the wallet: %v", err)
+	}
+	learn()
+	for name, hash := range map[string]chainhash.Hash{"nothing": {1}, "itself": tx.TxHash()} {
+		if _, err := l.DoAt(utxo.Submitted{Wallet: 2, Tx: tx, Replaces: []chainhash.Hash{hash}}, utxotest.Start); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("it replaces %s: %v", name, err)
+		}
+	}
+	set := do(t, l, utxo.Submitted{Wallet: 2, Tx: tx, Replaces: []chainhash.Hash{rival.TxHash()}})
+	rows, _ := l.Txs(id)
+	if !set.Wide || len(rows) != 1 || rows[0].Status != utxo.Published || len(rows[0].Outputs) != 1 || rows[0].Outputs[0].Amount != 6 {
+		t.Errorf("wide %t, its rows are %+v", set.Wide, rows)
+	}
+	if edges, _ := l.Replacements(id); !slices.Equal(edges, []utxo.Replacement{{Wallet: 2, Loser: rival.TxHash(), Winner: tx.TxHash(), Declared: true}}) {
+		t.Errorf("the edges of wallet 2 are %v", edges)
+	}
+	if set := do(t, l, utxo.Submitted{Wallet: 2, Tx: tx, Replaces: []chainhash.Hash{rival.TxHash()}}); !set.Empty() {
+		t.Errorf("the same again changes %+v", set)
+	}
+	s, err := l.Snapshot()
+	if err == nil {
+		err = utxo.Check(s)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// old is a store whose sequence numbers were given before they had an end.
+type old struct{ *utxo.Ledger }
+
+func (old) Seq() (int64, error) { return math.MaxInt64, nil }
+
+// After the last number that there is none can be drawn; what brings its own is
+// older then.
+func TestNoSequenceComesAfterTheLast(t *testing.T) {
+	b := newDesk(t)
+	for seq, want := range map[int64]error{0: statemachine.ErrInvalid, utxo.MaxSeq: nil} {
+		set, err := utxotest.Policy().PlanAt(old{b.Ledger}, b.seen(seq, b.tx(nil, mine('a'))), utxotest.Start)
+		if !errors.Is(err, want) || set.Seq != (utxo.SeqChange{}) {
+			t.Errorf("sequence %d: %v, %v", seq, set.Seq, err)
+		}
+	}
+}
+
+// An answer to a host stays as it was when the ledger moves on.
+func TestAnswersDoNotMoveOn(t *testing.T) {
+	b := newDesk(t)
+	do(t, b.Ledger, utxo.WalletOpened{Wallet: 2})
+	deposit := b.tx(nil, mine('a'))
+	b.connect(deposit)
+	tx := b.submit(b.tx(ins(out(deposit, 0)), mine('a'), mine('b')))
+	id := utxo.TxID{Wallet: 1, Hash: tx.TxHash()}
+	answers := map[string]*utxo.Tx{}
+	keep := func(name string, txs []*utxo.Tx, err error) {
+		if err != nil || len(txs) == 0 {
+			t.Fatal(name, err)
+		}
+		answers[name] = txs[0]
+	}
+	live, err := b.LiveUnconfirmed(1)
+	keep("LiveUnconfirmed", live, err)
+	pending, err := b.PendingElsewhere(2)
+	keep("PendingElsewhere", pending, err)
+	history, err := b.History(1, nil, 10)
+	keep("History", history, err)
+	all, err := b.Snapshot()
+	keep("Snapshot", all.Txs[slices.IndexFunc(all.Txs, func(x *utxo.Tx) bool { return x.ID == id }):], err)
+	detail, err := utxo.ReadDetail(b, id)
+	keep("ReadDetail", []*utxo.Tx{detail.Tx}, err)
+	b.submit(b.tx(ins(out(tx, 1)), mine('a')))
+	b.connect(tx)
+	for name, tx := range answers {
+		if tx.ID != id || tx.Status != utxo.Pending || tx.Confirmed() || tx.Outputs[1].Spent() {
+			t.Errorf("%s has moved on: %s is %s at height %d, spent by %s", name, tx.ID, tx.Status, tx.Height, tx.Outputs[1].SpentBy)
+		}
 	}
 }

@@ -73,7 +73,9 @@ func (pl *plan) settle(v *vertex) error {
 	var core []WalletID
 	if v.height != 0 { // the outputs of block 0 cannot be spent
 		for _, o := range v.shown.owners {
-			core = join(core, o.Wallet)
+			if v.mayOwn(o) {
+				core = join(core, o.Wallet)
+			}
 		}
 	}
 	for i, op := range v.inputs {
@@ -107,6 +109,14 @@ func (pl *plan) settle(v *vertex) error {
 	return nil
 }
 
+// mayOwn reports whether no other wallet has an output: one that was revealed to
+// a wallet stays there, whatever a host says of its script afterwards.
+func (v *vertex) mayOwn(o owned) bool {
+	free := true
+	v.owner(o.index, func(n *row, _ *Output) { free = free && n.tx.ID.Wallet == o.Wallet })
+	return free
+}
+
 // join makes sure that a wallet has a row of v with its owned outputs.
 func (pl *plan) join(v *vertex, w WalletID, core bool) error {
 	n := v.in(w)
@@ -120,7 +130,7 @@ func (pl *plan) join(v *vertex, w WalletID, core bool) error {
 	var credited []uint32
 	if v.height != 0 && v.shown != nil {
 		for _, o := range v.shown.owners {
-			if o.Wallet == w && n.tx.Output(o.index) == nil {
+			if o.Wallet == w && n.tx.Output(o.index) == nil && v.mayOwn(o) {
 				pl.credit(n, o.index, v.shown.msg.TxOut[o.index], o.Tag)
 				credited = append(credited, o.index)
 			}

@@ -46,8 +46,11 @@ func (pl *plan) submit(ev Submitted) error {
 	if !pl.concerns(v, w.ID) {
 		return invalid("transaction %s does not concern wallet %d", s.hash, w.ID)
 	}
-	if v.status == Published { // another wallet's facts: it has no rival here that it could replace
-		return pl.spread([]*vertex{v})
+	if v.status == Published { // another wallet's facts
+		if err := pl.spread([]*vertex{v}); err != nil {
+			return err
+		}
+		return pl.declare(v, ev)
 	}
 	replaced, err := pl.replaceable(v, ev)
 	if err != nil {
@@ -93,7 +96,7 @@ func (pl *plan) submit(ev Submitted) error {
 // spends. What it does not wholly spend from the wallet's own coins may meet
 // another wallet's submission.
 func (pl *plan) concerns(v *vertex, w WalletID) bool {
-	concerned := slices.ContainsFunc(v.shown.owners, func(o owned) bool { return o.Wallet == w })
+	concerned := slices.ContainsFunc(v.shown.owners, func(o owned) bool { return o.Wallet == w && v.mayOwn(o) })
 	for i, op := range v.inputs {
 		if own := v.from[i].in(w); own != nil && own.tx.Output(op.Index) != nil {
 			concerned = true
@@ -176,19 +179,22 @@ func sharesInput(a, b []wire.OutPoint) bool {
 }
 
 // versions refuses a replacement that could confirm beside another version of
-// the same payment. All that were declared to replace one another are versions,
-// also those that are dead or given up: a block can revive any that is not
-// provably dead, unless it shares an input with the new one.
+// the same payment. All that were declared to replace one another, in whichever
+// wallet, are versions, also those that are dead or given up: a block can revive
+// any that is not provably dead, unless it shares an input with the new one.
 func (pl *plan) versions(v *vertex, ev Submitted) error {
 	known := map[chainhash.Hash]bool{}
 	next := slices.Clone(ev.Replaces)
 	for len(next) > 0 {
+		if err := pl.graph.loadRows(next); err != nil {
+			return err
+		}
 		var ids []TxID
 		for _, h := range next {
-			if !known[h] {
-				known[h] = true
-				ids = append(ids, TxID{ev.Wallet, h})
+			for _, n := range pl.graph.vertices[h].rows {
+				ids = append(ids, n.tx.ID)
 			}
+			known[h] = true
 		}
 		next = nil
 		edges, err := pl.r.Replacements(ids...)
@@ -202,19 +208,15 @@ func (pl *plan) versions(v *vertex, ev Submitted) error {
 		}
 		next = slices.DeleteFunc(next, func(h chainhash.Hash) bool { return known[h] })
 	}
-	hashes := slices.SortedFunc(maps.Keys(known), func(a, b chainhash.Hash) int { return bytes.Compare(a[:], b[:]) })
-	if err := pl.graph.loadRows(hashes); err != nil {
-		return err
-	}
-	for _, h := range hashes {
-		id := TxID{ev.Wallet, h}
-		if sharesInput(v.inputs, pl.graph.vertices[h].inputs) {
+	for _, h := range slices.SortedFunc(maps.Keys(known), func(a, b chainhash.Hash) int { return bytes.Compare(a[:], b[:]) }) {
+		version := pl.graph.vertices[h]
+		if sharesInput(v.inputs, version.inputs) {
 			continue
 		}
 		dead := false
 		if pl.FinalDepth > 0 {
 			var err error
-			if dead, err = ProvablyDead(pl.r, id, pl.FinalDepth); err != nil {
+			if dead, err = ProvablyDead(pl.r, version.rows[0].tx.ID, pl.FinalDepth); err != nil {
 				return err
 			}
 		}

@@ -55,7 +55,7 @@ func grown(b *testing.B, d sqlstore.Dialect, n int) (*sqlstore.Store, database, 
 			b.Fatal(err)
 		}
 	}
-	apply(utxo.WalletOpened{Wallet: 1, Birth: 1})
+	apply(utxo.WalletOpened{Wallet: 1, Birth: 1, By: utxo.By{At: utxotest.Start}})
 	start := time.Now()
 	for range n / 1000 {
 		apply(c.next(1000))

@@ -145,6 +145,8 @@ var (
 	txsAt   = statement{text: txColumns + "@transactions t WHERE t.block_height = $1 ORDER BY t.wallet_id, t.block_position"}
 	txsLive = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NULL " +
 		"AND t.status IN ('pending', 'published') AND NOT t.is_context ORDER BY t.id"}
+	txsPendingElsewhere = statement{text: txColumns + "@transactions t WHERE t.wallet_id <> $1 AND t.block_height IS NULL " +
+		"AND t.status IN ('pending', 'published') AND NOT t.is_context AND t.status = 'pending' ORDER BY t.id"} // as its index says
 	selectSeq = statement{text: "SELECT last_seq FROM @chain_tip"}
 )
 
@@ -211,5 +213,11 @@ func (w wallets) LiveUnconfirmed(id utxo.WalletID) ([]*utxo.Tx, error) {
 	if err == nil && len(f.rows) == 0 {
 		err = w.known(id)
 	}
+	return f.complete(err)
+}
+
+// PendingElsewhere implements [utxo.Queries].
+func (w wallets) PendingElsewhere(id utxo.WalletID) ([]*utxo.Tx, error) {
+	f, err := w.collect(&txsPendingElsewhere, nil, int64(id))
 	return f.complete(err)
 }

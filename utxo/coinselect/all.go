@@ -1,8 +1,9 @@
 package coinselect
 
 import (
-	"github.com/settlehq/settle/utxo"
 	"slices"
+
+	"github.com/settlehq/settle/utxo"
 )
 
 // takeAll takes every coin that fits, tier by tier, the most valuable first.
@@ -46,10 +47,18 @@ func (s *selector) takeAll(tiers [tiers][]input) (Selection, error) {
 		}
 	}
 	if !s.pays(p) {
+		why := ErrInsufficientFunds
 		if s.canPay(pool) {
-			return Selection{}, s.failed(ErrTooManyInputs, pool)
+			why = ErrTooManyInputs
+			if limit := s.ancestorLimit; limit < noAncestorLimit {
+				s.ancestorLimit = noAncestorLimit
+				if _, err := s.takeAll(tiers); err == nil {
+					why = ErrTooManyAncestors
+				}
+				s.ancestorLimit = limit
+			}
 		}
-		return Selection{}, s.failed(ErrInsufficientFunds, pool)
+		return Selection{}, s.failed(why, pool)
 	}
 	sel := s.finish(LargestFirst, taken)
 	slices.SortFunc(left, func(a, b LeftOut) int { return utxo.CompareOutPoints(a.OutPoint, b.OutPoint) })

@@ -154,6 +154,24 @@ func TestSelectAllAtTheDustLimit(t *testing.T) {
 	}
 }
 
+// What bars a sum that is there is named: the ancestors, if without their limit it
+// could be sent, else the count.
+func TestSelectAllSaysWhichLimitIsInTheWay(t *testing.T) {
+	pool := []coinselect.Candidate{coin(1, 3000, unconfirmed(true, 1)), coin(2, 3000, unconfirmed(true, 2))}
+	for _, c := range []struct {
+		name   string
+		inputs int
+		err    error
+	}{{"ancestors alone", 0, coinselect.ErrTooManyAncestors}, {"both", 1, coinselect.ErrTooManyInputs}} {
+		_, err := coinselect.Select(pool, sweep(func(r *coinselect.Request) {
+			r.Unconfirmed, r.AncestorLimit, r.MaxInputs, r.DustLimit = coinselect.OwnChange, 2, c.inputs, 4000
+		}))
+		if !errors.Is(err, c.err) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
 func TestSelectAllPaysBeside(t *testing.T) {
 	p, _ := coinselect.Pay(wire.NewTxOut(30_000, p2tr))
 	s, err := coinselect.Select(coins(50_000, 40_000), sweep(func(r *coinselect.Request) { r.Payment, r.ChangeScript = p, p2wsh }))

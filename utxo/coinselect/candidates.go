@@ -58,7 +58,9 @@ type Query struct {
 }
 
 // Candidates reads the coins that [Select] chooses from, those that it will
-// refuse too, in the order of [utxo.Queries]. It makes at most six reads, and
+// refuse too, in the order of [utxo.Queries]. A coin that a transaction takes which
+// only another wallet of the store has, since it is not broadcast, is
+// [utxo.CoinSpent]. It makes at most seven reads, and
 // three more for fees, whatever the depth and the number of coins, and costs time linear in the
 // coins, their unconfirmed ancestors and the inputs of these.
 func Candidates(p utxo.Policy, r utxo.Source, q Query) ([]Candidate, error) {
@@ -77,6 +79,16 @@ func Candidates(p utxo.Policy, r utxo.Source, q Query) ([]Candidate, error) {
 	if err != nil {
 		return nil, err
 	}
+	others, err := r.PendingElsewhere(q.Wallet)
+	if err != nil {
+		return nil, err
+	}
+	taken := map[wire.OutPoint]bool{}
+	for _, t := range others {
+		for _, op := range t.Inputs {
+			taken[op] = true
+		}
+	}
 	kin, err := readKinship(r, q.Wallet, coins, q.Fees)
 	if err != nil {
 		return nil, err
@@ -94,7 +106,9 @@ func Candidates(p utxo.Policy, r utxo.Source, q Query) ([]Candidate, error) {
 		if c.Lease != nil && c.Lease.Lock == q.Lock {
 			c.Lease = nil
 		}
-		out[i].State = p.State(c, tip.Height, q.At)
+		if out[i].State = p.State(c, tip.Height, q.At); taken[c.OutPoint] {
+			out[i].State = utxo.CoinSpent
+		}
 		if c.Height != utxo.Unconfirmed {
 			out[i].Confirmations = tip.Height - c.Height + 1
 			continue

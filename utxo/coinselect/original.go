@@ -138,6 +138,11 @@ func (o *Original) readRivals(r utxo.Reader, tx *utxo.Tx) (rivals []*utxo.Tx, er
 	if len(rivals) == 0 {
 		return nil, nil
 	}
+	for _, t := range rivals { // what its wallet has no row of is another's, and newer
+		if !slices.Contains(o.Versions, t.ID.Hash) {
+			return nil, fmt.Errorf("transaction %s: %w: %s", o.ID, ErrNotLatest, t.ID)
+		}
+	}
 	edges, err := r.Replacements(o.ID)
 	if err != nil {
 		return nil, err

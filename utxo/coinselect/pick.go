@@ -13,6 +13,9 @@ import (
 // maxTries bounds a search, as Bitcoin Core's TOTAL_TRIES does.
 const maxTries = 100_000
 
+// noAncestorLimit is more ancestors than there can be.
+const noAncestorLimit = MaxCandidates * MaxAncestorLimit
+
 // anyExcess as the window of a search accepts every set that pays.
 const anyExcess = math.MaxInt64
 

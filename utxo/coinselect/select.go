@@ -217,7 +217,7 @@ func (s *selector) choose(tiers [tiers][]input, req Request) (Selection, error) 
 		err = ErrNoChangeless
 	default:
 		limit := s.ancestorLimit
-		if s.ancestorLimit = MaxCandidates * MaxAncestorLimit; s.draw(pool) != nil {
+		if s.ancestorLimit = noAncestorLimit; s.draw(pool) != nil {
 			err = ErrTooManyAncestors
 		}
 		s.ancestorLimit = limit

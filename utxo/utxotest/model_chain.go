@@ -127,14 +127,18 @@ func (m *Model) steps() int {
 }
 
 // ownedIn returns the indexes of the outputs that the policy gives to the
-// wallet. Nothing in block 0 is owned.
+// wallet and that no other wallet has. Nothing in block 0 is owned.
 func (m *Model) ownedIn(w utxo.WalletID, height int32, tx *wire.MsgTx) []uint32 {
 	var owned []uint32
 	if height == 0 {
 		return nil
 	}
 	for i, out := range tx.TxOut {
-		if owner, ok := m.owner(out.PkScript); ok && owner.Wallet == w {
+		taken := slices.ContainsFunc(m.rows, func(r *row) bool {
+			_, has := r.tags[uint32(i)]
+			return has && r.wallet != w && r.hash == tx.TxHash()
+		})
+		if owner, ok := m.owner(out.PkScript); ok && owner.Wallet == w && !taken {
 			owned = append(owned, uint32(i))
 		}
 	}

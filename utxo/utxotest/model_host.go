@@ -62,7 +62,8 @@ func (m *Model) submitted(ev utxo.Submitted) error {
 	}
 	if f.status == utxo.Published { // another wallet's facts
 		m.show1(f)
-		return nil
+		m.settle()
+		return m.declare(f, ev)
 	}
 	var replaced []*fact
 	for _, hash := range ev.Replaces {
@@ -121,8 +122,10 @@ func (m *Model) declare(f *fact, ev utxo.Submitted) error {
 
 // oneVersion refuses what could confirm beside a version of the same payment.
 func (m *Model) oneVersion(ev utxo.Submitted) error {
-	for _, hash := range m.versions(ev.Wallet, ev.Replaces) {
-		if !sharesInput(m.known(hash).tx, ev.Tx) && (m.policy.FinalDepth == 0 || !m.ProvablyDead(utxo.TxID{Wallet: ev.Wallet, Hash: hash}, m.policy.FinalDepth)) {
+	for _, hash := range m.versions(ev.Replaces) {
+		version := m.known(hash)
+		id := utxo.TxID{Wallet: m.rowsOf(version)[0].wallet, Hash: hash}
+		if !sharesInput(version.tx, ev.Tx) && (m.policy.FinalDepth == 0 || !m.ProvablyDead(id, m.policy.FinalDepth)) {
 			return fmt.Errorf("%w: version %s of the payment could confirm beside it", statemachine.ErrInvalid, hash)
 		}
 	}
@@ -130,13 +133,13 @@ func (m *Model) oneVersion(ev utxo.Submitted) error {
 }
 
 // versions returns all versions of the payment that the named ones are: what
-// was declared to replace, or to be replaced by, one of them.
-func (m *Model) versions(w utxo.WalletID, named []chainhash.Hash) []chainhash.Hash {
+// was declared, in any wallet, to replace, or to be replaced by, one of them.
+func (m *Model) versions(named []chainhash.Hash) []chainhash.Hash {
 	all := slices.Clone(named)
 	for grown := true; grown; {
 		grown = false
 		for _, e := range m.edges {
-			if e.Wallet != w || !e.Declared || slices.Contains(all, e.Loser) == slices.Contains(all, e.Winner) {
+			if !e.Declared || slices.Contains(all, e.Loser) == slices.Contains(all, e.Winner) {
 				continue
 			}
 			all = append(all, e.Loser, e.Winner)
@@ -286,6 +289,7 @@ func (m *Model) revealed(ev utxo.OutputRevealed) error {
 		if tag != ev.Tag {
 			return fmt.Errorf("%w: it belongs to %q", statemachine.ErrIllegal, tag)
 		}
+		m.announce(w, ev.Tag, ev.Birth)
 		return nil
 	}
 	for _, other := range m.rowsOf(r.fact) {

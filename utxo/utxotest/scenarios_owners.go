@@ -98,6 +98,42 @@ var Owners = []Scenario{
 		reveal 3 a:1 late 1 => not-found
 		announce 3 1 late => not-found
 		announce 1 1 => invalid`},
+	{"a birth that was revealed too late is corrected by revealing it again", `
+		open 1 1
+		tx a: x -> main=5 out=7
+		tx s: a:1 -> out
+		connect 1: a
+		connect 2: s
+		connect 3:
+		reveal 1 a:1 late 3
+		connect 3
+		balance? 1 confirmed=12
+		reveal 1 a:1 late 1
+		scanned? 1 3 late=0
+		balance? 1 confirmed=5 unscanned=7
+		connect 1
+		connect 2
+		connect 3
+		coin? 1 a:1 spent s
+		balance? 1 confirmed=5`},
+	{"an output that was revealed to a wallet stays there, whatever its script says later", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=9000
+		connect 1: f
+		tx p: f:0 -> 2/main=5000 2/main=1000 main=3000
+		submit 1 p
+		reveal 1 p:0 main 1
+		reveal 1 p:1 main 1
+		broadcast 1 p
+		tx? 2 p absent
+		balance? 1 unconfirmed=9000
+		tx q: p:0 -> main=4000
+		submit 2 q => invalid
+		connect 2: p
+		tx? 2 p absent
+		balance? 1 confirmed=9000
+		balance? 2`},
 }
 
 // Versions is what may replace what.
@@ -131,6 +167,41 @@ var Versions = []Scenario{
 		invalidate 1 a
 		submit 1 a3 replaces a2 => invalid
 		tx? 1 a3 absent`},
+	{"a version that another wallet declared can be mined too", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=10000
+		tx g: y -> 2/main=10000
+		connect 1: f g
+		tx a: f:0 -> out=9000
+		tx a2: f:0 g:0 -> out=9000 main=5000 2/main=5000
+		tx a3: g:0 -> out=9000               # a can be mined beside it
+		tx a4: g:0 f:0 -> out=9000 2/main=900
+		submit 1 a
+		broadcast 1 a
+		submit 1 a2 replaces a
+		broadcast 1 a2
+		submit 2 a3 replaces a2 => invalid
+		submit 2 a4 replaces a2
+		edge? 2 a2 a4`},
+	{"a version that another wallet declared is provably dead", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=10000
+		tx g: y -> 2/main=10000
+		tx h: z -> main=10000
+		connect 1: f g h
+		tx a: f:0 h:0 -> out=9000
+		tx a2: h:0 g:0 -> out=9000 main=5000 2/main=5000
+		tx a3: g:0 -> out=9000
+		submit 1 a
+		broadcast 1 a
+		submit 1 a2 replaces a
+		broadcast 1 a2
+		tx rival: f:0 -> out
+		connect 2: rival
+		connect 3:
+		submit 2 a3 replaces a2`},
 	{"a version that is provably dead asks for no input", `
 		open 1 0
 		tx f: x -> main=10 main=20 main=30
