@@ -34,6 +34,7 @@ func Wallets[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store
 		{"each part of a change is stored only on what it was planned on", staleSets[T]},
 		{"concurrent selections never share a coin", sharedCoins[T]},
 		{"a selection that is repeated holds what it returns and nothing else", repeatedSelection[T]},
+		{"a coin that only another wallet's transaction takes is not selected", takenElsewhere[T]},
 		{"a replacement and a child lease what they add and nothing else", replacedAndBumped[T]},
 		{"limits of 0, below it, or enormous are refused by every method", walletLimits[T]},
 		{"the self-check passes and leaves nothing", walletSelfCheck[T]},

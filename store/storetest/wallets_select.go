@@ -117,3 +117,28 @@ func replacedAndBumped[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	}
 	leased(append(three, r.Added...)...)
 }
+
+// takenElsewhere lets wallet 2 submit, and give up, what spends a coin of wallet 1.
+func takenElsewhere[T store.WalletUnit](t *testing.T, w *wallets[T]) {
+	_, funds := w.funded(t, 2)
+	taken := utxotest.NewTx(2, []wire.OutPoint{utxotest.Out(funds, 0), utxotest.External(2)}, utxotest.Pay(500, utxotest.Script(2, "b")))
+	w.do(t, utxo.WalletOpened{Wallet: 2, Birth: 1}, utxo.Submitted{Wallet: 2, Tx: taken})
+	selected := func(want ...uint32) {
+		t.Helper()
+		spend := store.Spend{Wallet: 1, Lock: utxo.LockID{1}, Duration: time.Hour, Request: selectOne(500)}
+		spend.Request.Payment, spend.Request.Algorithm, spend.Request.All = coinselect.Payment{}, 0, true
+		sel, err := w.service.SelectAndLease(context.Background(), spend)
+		var got []uint32
+		for _, in := range sel.Inputs {
+			got = append(got, in.OutPoint.Index)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("outputs %v are selected, want %v (%v)", got, want, err)
+		}
+	}
+	selected(1)
+	w.do(t, utxo.Invalidated{ID: utxo.TxID{Wallet: 2, Hash: taken.TxHash()}})
+	selected(0, 1)
+	w.do(t, utxo.Observed{Txs: []*wire.MsgTx{taken}, Tip: utxotest.NewBlock(1, chainhash.Hash{}, 0).Hash})
+	selected(1)
+}

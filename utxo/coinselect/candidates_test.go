@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -505,4 +506,34 @@ func TestWhatIsOfferedCanBeSubmitted(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What another wallet is to replace is not replaced here: the submission would be
+// refused.
+func TestOriginalThatAnotherWalletReplacesIsNotTheLatest(t *testing.T) {
+	l := utxo.NewLedger(utxotest.Policy())
+	deposit := utxotest.NewTx(1, ins(utxotest.External(1)), utxotest.Pay(1000, utxotest.Script(1, "a")), utxotest.Pay(1000, utxotest.Script(2, "a")))
+	old := utxotest.NewTx(2, ins(out(deposit, 0), out(deposit, 1)), utxotest.Pay(900, utxotest.Script(1, "a")), utxotest.Pay(900, utxotest.Script(2, "a")))
+	newer := utxotest.NewTx(3, ins(out(deposit, 0), out(deposit, 1)), utxotest.Pay(900, foreign))
+	id := utxo.TxID{Wallet: 1, Hash: old.TxHash()}
+	for _, ev := range []utxo.Event{
+		utxo.WalletOpened{Wallet: 1}, utxo.WalletOpened{Wallet: 2},
+		utxo.Observed{Txs: []*wire.MsgTx{deposit}}, utxo.Submitted{Wallet: 1, Tx: old}, utxo.Broadcasted{ID: id},
+	} {
+		if _, err := l.DoAt(ev, noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if o, err := coinselect.ReadOriginal(l, id); err != nil || len(o.Versions) != 1 {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	if _, err := l.DoAt(utxo.Submitted{Wallet: 2, Tx: newer, Replaces: []chainhash.Hash{id.Hash}}, noon); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := coinselect.ReadOriginal(l, id); !errors.Is(err, coinselect.ErrNotLatest) || !strings.Contains(err.Error(), newer.TxHash().String()) {
+		t.Errorf("it is answered %v", err)
+	}
+	if o, err := coinselect.ReadOriginal(l, utxo.TxID{Wallet: 2, Hash: newer.TxHash()}); err != nil || !slices.Equal(o.Versions, []chainhash.Hash{newer.TxHash(), id.Hash}) {
+		t.Errorf("the latest: %+v, %v", o, err)
+	}
 }
