@@ -53,9 +53,10 @@ type WithdrawalRecords interface {
 	// NoncesFrom returns the nonces at or above one that are on file of a wallet,
 	// those of fillers included, ascending.
 	NoncesFrom(wallet uuid.UUID, from uint64) ([]uint64, error)
-	// PutFiller records a filler. The same hash again changes nothing; a nonce
+	// PutFiller records a filler. The same again changes nothing; a nonce
 	// of a job is [withdrawal.ErrNonceTaken] in a TakenError, one of another
-	// filler [withdrawal.ErrNonceUsed].
+	// filler [withdrawal.ErrNonceUsed], and a hash that has another nonce
+	// [withdrawal.Filler.Twice].
 	PutFiller(withdrawal.Filler) error
 	// PaidRequest returns another request than the given one that has the
 	// transaction on file, or among its strays; the zero id for a filler; not

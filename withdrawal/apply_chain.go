@@ -28,7 +28,7 @@ func (p *Policy) receipt(c *step, e *Receipt) error {
 	if i >= 0 {
 		e.Tx = c.Old.Txs[i].Hash
 		if c.Old.Txs[i].Batch != uuid.Nil && !c.shown {
-			return p.bareReceipt(c, e.Tx, i, final)
+			return p.bareReceipt(c, e, i, final)
 		}
 	}
 	if JobMachine.Terminal(j.Status) {
@@ -65,14 +65,18 @@ func (p *Policy) receipt(c *step, e *Receipt) error {
 		}
 		return p.notYet(c)
 	}
-	return c.endBy(e, i)
+	return p.endBy(c, e, i)
 }
 
 // bareReceipt: transaction i, which pays many, is in a block, and nobody sees whom
-// it pays.
-func (p *Policy) bareReceipt(c *step, hash string, i int, final bool) error {
-	if j := &c.Old.Job; final && i >= int(j.TxsDead) && j.Status == JobConfirming && !j.Review {
-		return c.park("mined, and it pays many: whether this one, an operator says with PaidBy: " + hash)
+// it pays. Where that contradicts the record it is refused, so that somebody looks.
+func (p *Policy) bareReceipt(c *step, e *Receipt, i int, final bool) error {
+	j := &c.Old.Job
+	switch over := JobMachine.Terminal(j.Status); {
+	case final && (i < int(j.TxsDead) || over) && !c.endedBy(e, i):
+		return c.refuse(ErrInBatch, "it pays many, and had not counted any more: say BatchMined")
+	case final && j.Status == JobConfirming && !j.Review:
+		return c.park("mined, and it pays many: whether this one, an operator says with PaidBy: " + e.Tx)
 	}
 	return p.notYet(c)
 }
@@ -104,7 +108,11 @@ func (c *step) endedBy(e *Receipt, i int) bool {
 // deadInBlock: transaction i was proven dead, and is in a block at depth, or an
 // operator says that it pays. The proof was wrong.
 func (c *step) deadInBlock(e *Receipt, i int, final bool) error {
-	if err := c.incident(e.Tx, c.claim(e, i), e.Block); err != nil || e.Reverted || c.cancels(i) {
+	j, pays := &c.Old.Job, !e.Reverted && !c.cancels(i)
+	if !pays && j.EvidenceHash == e.Block.Hash && c.Old.stray(j.TxHash, ClaimMined) >= 0 {
+		return nil // by which a payment beside it joined the file, see endBy
+	}
+	if err := c.incident(e.Tx, c.claim(e, i), e.Block); err != nil || !pays {
 		return err
 	}
 	if !final { // no evidence yet
@@ -114,8 +122,9 @@ func (c *step) deadInBlock(e *Receipt, i int, final bool) error {
 }
 
 // endBy ends the job by transaction i, which is in a block at depth: paid, or
-// failed if it was reverted or replaced the payment.
-func (c *step) endBy(e *Receipt, i int) error {
+// failed if it was reverted or replaced the payment. Then all that was live is dead,
+// and a payment that is on record beside it is looked up instead.
+func (p *Policy) endBy(c *step, e *Receipt, i int) error {
 	trigger, text := JobRevert, "Transaction reverted"
 	switch {
 	case e.Reverted:
@@ -123,6 +132,10 @@ func (c *step) endBy(e *Receipt, i int) error {
 		trigger, text = JobCancelled, "Cancelled by a replacing transaction"
 	default:
 		return c.confirm(e.Tx, &e.Block, e.GasUsed, e.GasPrice)
+	}
+	c.New.Job.EvidenceHeight, c.New.Job.EvidenceHash = e.Height, e.Block.Hash
+	if joined, err := c.strayJoins(p); joined || err != nil {
+		return err
 	}
 	c.mined(e.Tx, &e.Block, e.GasUsed, e.GasPrice)
 	return c.fail(trigger, text, "", 0)

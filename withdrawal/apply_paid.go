@@ -103,10 +103,12 @@ func (c *step) joins(p *Policy, tx txFacts, text string) {
 }
 
 // strayJoins puts the first stray that was mined, and is not settled, on file,
-// now that nothing else is live; false if there is none.
+// now that nothing that is on file can be mined any more; false if there is none.
 func (c *step) strayJoins(p *Policy) (bool, error) {
 	for _, s := range c.New.Strays {
 		if s.Claim == ClaimMined && s.SettledAt.IsZero() {
+			j := &c.New.Job
+			j.TxsDead, j.Batch, j.Nonce, j.HasNonce = j.TxsOnFile, uuid.Nil, 0, false
 			text := statemachine.Bounded("paid by "+s.Hash, MaxText)
 			c.joins(p, txFacts{Hash: s.Hash, Raw: s.Raw, Nonce: s.Nonce, HasNonce: s.HasNonce, Input: s.Input, ByOutput: s.ByOutput, Output: s.Output}, text)
 			return true, c.moveJob(JobPaidBy, text)

@@ -256,7 +256,7 @@ func (p *Policy) imported(c *step, e *Imported) error {
 	if e.Job == uuid.Nil || e.AssetOnChain == uuid.Nil {
 		return c.refuseRequest(statemachine.ErrInvalid, "ids of job and asset on chain are needed")
 	}
-	tx := txFacts{Hash: e.Hash, Nonce: e.Nonce, HasNonce: e.HasNonce}
+	tx := txFacts{Hash: e.Hash, Nonce: e.Nonce, HasNonce: e.HasNonce, ByOutput: e.ByOutput, Output: e.Output}
 	if err := c.wellFormed(&tx); err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (p *Policy) resolve(c *step, e *Resolved) error {
 	if i := c.Old.find(hash); i >= 0 && i >= int(j.TxsDead) {
 		hash = c.Old.Txs[i].Hash
 	} else {
-		tx := txFacts{Hash: e.Hash, Raw: e.Raw, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input}
+		tx := txFacts{Hash: e.Hash, Raw: e.Raw, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input, ByOutput: e.ByOutput, Output: e.Output}
 		if err := c.wellFormed(&tx); err != nil {
 			return err
 		}

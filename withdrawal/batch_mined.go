@@ -55,7 +55,7 @@ func (c *batchStep) mined(e *BatchMined) error {
 			}
 			return s.leaves(b, "the batch was mined: "+e.Tx) // what a person knew of it already
 		})
-		if refused := new(statemachine.Refusal); errors.As(err, &refused) && (again || c.Old.Has(&c.Old.Members[i])) { // no reason to stop the others
+		if refused := new(statemachine.Refusal); errors.As(err, &refused) && c.stays(i, again, refused) { // no reason to stop the others
 			err = c.member(i, func(s *step) error { return s.leaves(b, "the batch was mined: "+refused.Error()) })
 		}
 		if err != nil {
@@ -145,6 +145,14 @@ func (b *Payout) PaidOutputs(e *BatchMined) []int64 {
 	return outputs
 }
 
+// stays reports whether what refuses member i of the transaction that is mined
+// stops no other one: an operator gets the member. After the end nobody does, and
+// silence is right only where the same was decided before: of one that had left by
+// then nothing is forbidden again, so that is news.
+func (c *batchStep) stays(i int, again bool, refused error) bool {
+	return c.Old.Has(&c.Old.Members[i]) || again && !errors.Is(refused, statemachine.ErrForbidden)
+}
+
 // decide is what a transaction that is mined at depth means for one member.
 func (c *batchStep) decide(s *step, e *BatchMined, output int64) error {
 	b, j := &c.New.Batch, &s.Old.Job
@@ -153,8 +161,8 @@ func (c *batchStep) decide(s *step, e *BatchMined, output int64) error {
 	case filed && (e.Reverted || output >= 0):
 		s.shown = true
 		return c.policy.receipt(s, &Receipt{By: s.by, Block: e.Block, Tx: e.Tx, Reverted: e.Reverted})
-	case filed && j.Status == JobConfirmed && j.TxHash == e.Tx:
-		return s.incident(e.Tx, "left out", e.Block)
+	case output == paysNothing && j.Status == JobConfirmed && statemachine.SameHash(j.TxHash, e.Tx):
+		return s.incident(j.TxHash, "left out", e.Block)
 	case filed && j.Status != JobConfirmed:
 		return s.leaves(b, "mined without it: "+e.Tx)
 	case filed || e.Reverted || output == paysNothing:
@@ -162,27 +170,32 @@ func (c *batchStep) decide(s *step, e *BatchMined, output int64) error {
 	case output == maybePays:
 		return s.leaves(b, "cannot tell whether "+e.Tx+" pays it")
 	}
-	return c.policy.paidBy(s, &PaidBy{By: s.by, Block: e.Block, Tx: e.Tx, Output: uint32(output), Payee: s.Old.Request.ToAddress, AssetOnChain: j.AssetOnChain,
-		AmountRaw: s.Old.Request.AmountRaw, Nonce: b.Nonce, HasNonce: b.HasNonce, Input: b.Input, Reason: e.Reason})
+	paid := PaidBy{By: s.by, Block: e.Block, Tx: e.Tx, Output: uint32(output), Payee: s.Old.Request.ToAddress, AssetOnChain: j.AssetOnChain,
+		AmountRaw: s.Old.Request.AmountRaw, Input: b.Input, Reason: e.Reason}
+	if j.Wallet == b.Wallet { // a later job may have another wallet, whose nonce it is not
+		paid.Nonce, paid.HasNonce = b.Nonce, b.HasNonce
+	}
+	return c.policy.paidBy(s, &paid)
 }
 
 // cannotBePaid: what is mined does not pay the member, so nothing of the batch
 // can any more.
 func (c *batchStep) cannotBePaid(s *step, e *BatchMined) error {
-	j := &s.Old.Job
-	confirmed := j.Status == JobConfirmed && c.Old.find(j.TxHash) >= 0 // whose payment is gone
+	b, j := &c.New.Batch, &s.Old.Job
+	i := s.Old.find(j.TxHash)
+	confirmed := j.Status == JobConfirmed && i >= 0 && s.Old.Txs[i].exclusive(b.Wallet, b.HasNonce, b.Nonce, b.Input) // whose payment is gone
 	switch {
 	case !c.Old.Has(&s.Old) && !confirmed:
 		return nil
 	case j.Review && s.by.Role != Operator:
-		return s.leaves(&c.New.Batch, "mined without it: "+e.Tx)
+		return s.leaves(b, "mined without it: "+e.Tx)
 	}
 	cause := InputSpent
-	if c.New.Batch.HasNonce {
+	if b.HasNonce {
 		cause = NonceUsed
 	}
 	return c.policy.provenDead(s, &ProvenDead{By: s.by, Block: e.Block, Tx: j.TxHash, Cause: cause, Other: e.Tx,
-		Nonce: c.New.Batch.Nonce, Input: c.New.Batch.Input, NotThisPayment: true})
+		Nonce: b.Nonce, Input: b.Input, NotThisPayment: true})
 }
 
 // leaves takes a member out of its batch and gives it to an operator, who says

@@ -112,6 +112,8 @@ type (
 		Hash         string
 		Nonce        uint64
 		HasNonce     bool
+		ByOutput     bool   // the transaction pays several requests, this one by Output
+		Output       uint32 // index of the output or transfer; else 0
 		Wallets      []HotWallet
 	}
 )
@@ -325,6 +327,8 @@ type (
 		Nonce    uint64 // of the job's hot wallet; leave it out if another one sent
 		HasNonce bool
 		Input    string
+		ByOutput bool   // the transaction pays several requests, this one by Output; else no other request can have it
+		Output   uint32 // index of the output or transfer; else 0
 		Reason   string // required; without Sent: the proof
 	}
 	// Elapsed: time has passed. It rescues a job whose lease has ended.

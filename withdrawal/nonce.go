@@ -79,6 +79,12 @@ type Filler struct {
 	CreatedAt time.Time
 }
 
+// Twice is the refusal of a filler whose hash another one has: a transaction has
+// one nonce of one wallet, and a second one would be taken for ever.
+func (f *Filler) Twice() error {
+	return &statemachine.Refusal{Err: ErrPaymentTaken, Machine: "hot wallet", ID: f.Wallet.String(), Event: "filler", Reason: f.Hash + " is a filler with another nonce"}
+}
+
 // Fits is [statemachine.ErrInvalid] for a filler that is of another chain than its
 // wallet: whoever names its hash would not be found by it.
 func (f *Filler) Fits(wallet HotWallet) error {

@@ -290,3 +290,62 @@ func TestCannotTellParks(t *testing.T) {
 	w.Owner = owned(uuid.UUID{1})
 	expect(t, policy, w, found, "payment taken")
 }
+
+// A payment that is on record beside something live is looked up once nothing of
+// that can be mined any more, whatever shows it: also when the live one is cancelled
+// or reverts.
+func TestAPaymentBesideOneThatIsCancelledCompletesIt(t *testing.T) {
+	w := run(t, states(t)["confirming"], paidBy(t0, withdrawal.Operator, "x"))
+	if !w.Job.Review || w.Request.Mined != "x" {
+		t.Fatalf("%+v", w.Job)
+	}
+	sent := by(withdrawal.Operator, t0)
+	sent.Version = w.Job.Version
+	w = run(t, w, withdrawal.Resolved{By: sent, Job: job1, Sent: true, Hash: "tx1", Reason: "it is still live"})
+	reverted := receipt(t0, "tx1", 3)
+	reverted.Reverted = true
+	cancelled := run(t, w, withdrawal.Claimed{By: worker(t0), Fence: 2},
+		withdrawal.Rebumped{By: worker(t0), Fence: 2, Hash: "c", Raw: []byte("c"), Nonce: 7, HasNonce: true, Cancel: true})
+	for name, tt := range map[string]struct {
+		w  withdrawal.Withdrawal
+		ev withdrawal.Receipt
+	}{
+		"reverted":  {w, reverted},
+		"cancelled": {cancelled, receipt(t0, "c", 3)},
+	} {
+		joined := run(t, tt.w, tt.ev)
+		if j := &joined.Job; j.Status != withdrawal.JobConfirming || j.TxHash != "x" || len(joined.Live()) != 1 || j.HasNonce || j.GasUsed != "" {
+			t.Errorf("%s: %+v", name, j)
+		}
+		expect(t, policy, joined, tt.ev, "-")
+		paid := run(t, joined, receipt(t0, "x", 3))
+		if paid.Request.Status != withdrawal.RequestCompleted || paid.Request.FinalTxHash != "x" {
+			t.Errorf("%s: %+v", name, paid.Request)
+		}
+	}
+	bare := run(t, states(t)["confirming"], reverted)
+	if bare.Request.Status != withdrawal.RequestFailed {
+		t.Errorf("nothing else is on record: %+v", bare.Request)
+	}
+}
+
+// One transaction pays many by its outputs, whichever event says so.
+func TestByWhichOutputATransactionOfManyPays(t *testing.T) {
+	w := states(t)["review"]
+	op := by(withdrawal.Operator, t0)
+	op.Version = w.Job.Version
+	found := withdrawal.Resolved{By: op, Job: job1, Sent: true, Hash: "y", ByOutput: true, Output: 2, Reason: "paid by hand"}
+	imported := withdrawal.Imported{By: by(withdrawal.System, t0), Request: req, User: user, Asset: asset, Chain: chain, ToAddress: "0xabc", Amount: "1",
+		Job: job1, AssetOnChain: token, Hash: "y", ByOutput: true, Output: 2, Wallets: wallets()}
+	for name, w := range map[string]withdrawal.Withdrawal{"resolved": run(t, w, found), "imported": run(t, withdrawal.Withdrawal{}, imported)} {
+		if tx := w.Txs[len(w.Txs)-1]; !tx.ByOutput || tx.Output != 2 {
+			t.Errorf("%s: %+v", name, tx)
+		}
+	}
+	if _, byOutput, output, ok := w.Names(found); !ok || !byOutput || output != 2 {
+		t.Error("another request's whole transaction is asked for")
+	}
+	found.ByOutput, imported.ByOutput = false, false
+	expect(t, policy, w, found, "invalid")
+	expect(t, policy, withdrawal.Withdrawal{}, imported, "invalid")
+}

@@ -79,6 +79,8 @@ func (c *step) wellFormed(f *txFacts) error {
 		return c.refuse(statemachine.ErrInvalid, "a transaction is exclusive by its nonce or by its input, not by both")
 	case !f.HasNonce && f.Nonce != 0:
 		return c.refuse(statemachine.ErrInvalid, "a nonce without HasNonce")
+	case !f.ByOutput && f.Output != 0:
+		return c.refuse(statemachine.ErrInvalid, "an output without ByOutput")
 	case f.Nonce > MaxNonce:
 		return c.refuse(statemachine.ErrInvalid, "the nonce is above 2^63 - 2")
 	case c.Old.find(f.Hash) >= 0:
@@ -126,7 +128,7 @@ func (w *Withdrawal) Names(ev Event) (hash string, byOutput bool, output uint32,
 		hash = e.Hash
 	case Resolved:
 		if e.Sent {
-			hash = e.Hash
+			hash, byOutput, output = e.Hash, e.ByOutput, e.Output
 		}
 	case PaidBy:
 		hash, byOutput, output = e.Tx, true, e.Output

@@ -32,8 +32,12 @@ func (w withdrawals) PutFiller(f withdrawal.Filler) error {
 	if w.wallets.at[f.Wallet] == nil {
 		return w.tx.fail(&statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "hot wallet", ID: f.Wallet.String(), Event: "filler"})
 	}
+	known := w.nonces.at[walletNonce{f.Wallet, f.Nonce}] != nil
 	if err := w.takeNonce(f.Wallet, f.Nonce, nonceOwner{filler: statemachine.HashForm(f.Hash)}); err != nil {
 		return w.tx.fail(err)
+	}
+	if of := w.payments[chainHash{f.Chain, statemachine.HashForm(f.Hash)}]; !known && len(of) > 0 && of[0] == (payment{}) {
+		return w.tx.fail(f.Twice())
 	}
 	return w.pay(f.Chain, f.Hash, payment{})
 }

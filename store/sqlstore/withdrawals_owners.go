@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"database/sql"
 	"fmt"
 	"strings"
@@ -174,7 +175,11 @@ func (w withdrawals) PutFiller(f withdrawal.Filler) error {
 			return usedBy(other)
 		}
 		s.pays(f.Chain, f.Hash, false, 0, uuid.Nil)
-		if err := s.insertPayments(); err != nil {
+		n, err := w.write(&insertPayments, &s.payments)
+		if err == nil && n == 0 {
+			err = cmp.Or(s.paidTo(&s.payments), f.Twice())
+		}
+		if err != nil {
 			return err
 		}
 		rows := new(batch)

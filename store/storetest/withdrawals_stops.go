@@ -229,6 +229,7 @@ func fillers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 		{func(f *withdrawal.Filler) { f.Nonce = 702 }, withdrawal.ErrNonceTaken},
 		{func(f *withdrawal.Filler) { f.Hash = "0xF2" }, withdrawal.ErrNonceUsed},
 		{func(f *withdrawal.Filler) { f.Hash, f.Nonce = q.Hash, 704 }, withdrawal.ErrPaymentTaken},
+		{func(f *withdrawal.Filler) { f.Nonce = 704 }, withdrawal.ErrPaymentTaken}, // one transaction has one nonce
 		{func(f *withdrawal.Filler) { f.Nonce = withdrawal.MaxNonce + 1 }, statemachine.ErrInvalid},
 		{func(f *withdrawal.Filler) { f.Hash = "" }, statemachine.ErrInvalid},
 		{func(f *withdrawal.Filler) { f.Hash, f.Nonce, f.Chain = "0xF6", 707, utxos }, statemachine.ErrInvalid},
