@@ -60,7 +60,7 @@ func newSwapTables[A any](d swap.Direction, tables map[swap.Place]*table[A]) *sw
 		p := &placed[A]{table: t, place: place,
 			get:    statement{each: t.key, text: "SELECT " + t.columns("x.") + " FROM @" + t.name + " x WHERE " + t.sameKey("x", "r")},
 			list:   t.page("", key),
-			remove: statement{rows: t.key, text: "DELETE FROM @" + t.name + " WHERE " + key + " IN (SELECT r." + key + " FROM {rows})"},
+			remove: statement{set: t.key, text: "DELETE FROM @" + t.name + " WHERE " + key + " IN (SELECT r." + key + " FROM {set}) RETURNING " + key + ", lease_until"},
 			due:    map[Dialect]*statement{SQLite: what.find(SQLite), Postgres: what.find(Postgres)},
 			next:   what.next(false),
 			leases: leaseTable(t),

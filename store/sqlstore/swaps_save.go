@@ -1,6 +1,9 @@
 package sqlstore
 
 import (
+	"database/sql"
+	"time"
+
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/swap"
 )
@@ -11,12 +14,14 @@ type swapRows struct {
 }
 
 // Save implements [store.DepositRecords]. A row that moves is compared where it is,
-// by a touch, then taken away there and put into its new table.
+// by a touch, then taken away there and put into its new table, with the end of its
+// lease that the touch has left.
 func (w swaps[A]) Save(changes ...swap.Change[A]) error {
 	return w.save(w.of.machine, func() error {
 		tables := make([]swapRows, len(w.of.places))
 		var intents, answered, discrepancies, dealt batch
 		var log []statemachine.Transition[string]
+		moved := map[string]A{}
 		for i := range changes {
 			c := &changes[i]
 			if err := c.Complete(); err != nil {
@@ -31,7 +36,7 @@ func (w swaps[A]) Save(changes ...swap.Change[A]) error {
 			case from != to:
 				w.of.places[from].touchRow(&tables[from].touched, &c.Old, &c.New)
 				tables[from].removed.add(now.Head().ID)
-				w.of.places[to].insertRow(&tables[to].added, &c.New)
+				moved[now.Head().ID] = c.New
 			case now.Head().Version != old.Head().Version:
 				w.of.places[to].updateRow(&tables[to].changed, &c.Old, &c.New)
 			case c.Touched:
@@ -60,7 +65,19 @@ func (w swaps[A]) Save(changes ...swap.Change[A]) error {
 			if err := p.compareAndSwap(w.tx, &p.touchOne, &tables[k].touched); err != nil {
 				return err
 			}
-			if err := w.tx.some(&p.remove, &tables[k].removed); err != nil {
+			var id string
+			var until time.Time
+			err := w.tx.read(&p.remove, &tables[k].removed, func(rows *sql.Rows) error {
+				if err := rows.Scan(&id, maybe(&until)); err != nil {
+					return located(err, p.name, id)
+				}
+				a := moved[id]
+				head(&a).Lease.Until = until
+				to := any(&a).(swap.Record).Place() - 1
+				w.of.places[to].insertRow(&tables[to].added, &a)
+				return nil
+			})
+			if err != nil {
 				return err
 			}
 		}

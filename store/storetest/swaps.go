@@ -34,6 +34,7 @@ func Swaps[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store[T])
 		test func(*testing.T, store.Store[T])
 	}{
 		{"a reference number is drawn once, by many at once", drawnOnce[T]},
+		{"a renewed lease goes to another table with its item", movedLease[T]},
 		{"a reference number is in one intent", referenceOnce[T]},
 		{"a signature is in one intent", signatureOnce[T]},
 		{"a transaction that was filed pays for one item", claimedOnce[T]},
@@ -127,6 +128,40 @@ func movedAsRead[T store.SwapUnit, A any](t *testing.T, s *swapSubject[T, A]) {
 	}
 	if moves == 0 {
 		t.Fatal("no item changed its table")
+	}
+}
+
+// movedLease: a move that was decided before a renewal does not shorten the lease.
+func movedLease[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	ds, cs := newDeposits(t, db), newCredits(t, db)
+	for _, of := range swap.Direction(0).Values() {
+		f := newFiling(t, ds, cs, claim{of, swap.Send})
+		i, err := f.do(begun(of, f.id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		look := swap.Looked{By: swapBy(swap.Worker, "worker"), Number: 1, Finding: swap.LookFound, Seen: swaptest.Sighting(&i.Intents[0], true)}
+		if i, err = f.do(look); err != nil {
+			t.Fatal(err)
+		}
+		move, lease := f.put(look), store.SwapLease{ID: f.id, Fence: i.Lease.Fence, Until: i.Lease.Until.Add(time.Hour)}
+		err = db.Update(ctx, func(tx T) error {
+			renew := tx.Deposits().Renew
+			if of == swap.ToUSDC {
+				renew = tx.Credits().Renew
+			}
+			lost, err := renew(start, lease)
+			if len(lost) > 0 {
+				t.Error("a lease that is held is lost")
+			}
+			return err
+		})
+		if err := errors.Join(err, move()); err != nil {
+			t.Fatal(err)
+		}
+		if i, err = f.do(); err != nil || !i.Intents[0].Final || !i.Lease.Until.Equal(lease.Until) || i.Lease.Holder != "worker" {
+			t.Errorf("a %v that has moved: %+v, %v", of, i, err)
+		}
 	}
 }
 
