@@ -42,9 +42,9 @@
 // that is not none for each tenant). See [RelayRecords] and [TenantRecords].
 //
 // Swaps need four tables for each direction, by [swap.Place] (key id, in exactly one
-// of them), intents (key direction, item and number; unique reference), discrepancies
-// (a growing number; unique by the key of the record), waterlines (key chain and
-// own), the control row, and the log.
+// of them), intents (key direction, item and number; unique reference, signature and
+// claim), discrepancies (a growing number; unique by the key of the record),
+// waterlines (key chain and own), the control row, and the log.
 //
 // Absent is a zero time, an empty text, a nonce without HasNonce, an invalid
 // slot, a zero outcome; NULL is good for each. Times are UTC microseconds.

@@ -60,9 +60,12 @@ func (s *Swaps) Resume(ctx context.Context, operator string) (swap.Control, erro
 // goes out until the vault's own history on both chains was scanned completely,
 // and for an item of before, stored or not, until it was looked back for. A host
 // calls it at its first start, and after each restore, before any worker; see
-// [Swaps.Scanned] for when a scan counts again.
+// [Swaps.Scanned] for when a scan counts again. The store's clock must not be behind
+// that of the copy, nor the chains', by more than [swap.Policy].WaterlineMargin.
 func (s *Swaps) Restored(ctx context.Context) (swap.Control, error) {
-	return s.control(ctx, func(c swap.Control, now time.Time) (swap.Control, error) { return c.Restored(now), nil })
+	return s.control(ctx, func(c swap.Control, now time.Time) (swap.Control, error) {
+		return c.Restored(now.Add(s.policy.WaterlineMargin)), nil
+	})
 }
 
 // Seed raises the reference counter to what was seen on the chain.
@@ -112,7 +115,7 @@ func (s *Swaps) Waterline(ctx context.Context, chain swap.Chain, own bool) (w sw
 // Scanned reports a scan of a history, after all that it found was stored: the
 // waterline moves if the scan is complete, and a complete one of the vault's own
 // history counts as such. After [Swaps.Restored] it counts only if it began later than
-// [swap.Policy].Lease + CallTimeout, when nobody may still send what was begun before:
+// [swap.Policy].WaterlineMargin + Lease + CallTimeout, when nobody may still send what was begun before:
 // until then the host goes on scanning. A scan that began in the future is
 // [statemachine.ErrInvalid].
 func (s *Swaps) Scanned(ctx context.Context, chain swap.Chain, own bool, scan swap.Scan) (w swap.Waterline, err error) {
@@ -121,7 +124,7 @@ func (s *Swaps) Scanned(ctx context.Context, chain swap.Chain, own bool, scan sw
 	}
 	err = s.update(ctx, func(tx SwapUnit) error {
 		_, err := changeControl(tx, func(c swap.Control, now time.Time) (swap.Control, error) {
-			scan, err := scan.Check(now)
+			scan, err := s.policy.CheckScan(scan, now)
 			if err != nil {
 				return c, err
 			}
@@ -221,8 +224,8 @@ func saw(tx SwapUnit, seen swap.Sighting) error {
 	return err
 }
 
-// Named returns the item that an outbound names by its memo or reference, and that
-// is stored; the direction is 0 and id empty if there is none.
+// Named returns the item that an outbound names by its memo or reference, or that it was
+// filed for, and that is stored; the direction is 0 and id empty if there is none.
 func (s *Swaps) Named(ctx context.Context, seen swap.Sighting) (d swap.Direction, id string, err error) {
 	err = s.view(ctx, func(tx SwapUnit) (err error) {
 		d, id, err = named(tx, &seen)
@@ -233,13 +236,18 @@ func (s *Swaps) Named(ctx context.Context, seen swap.Sighting) (d swap.Direction
 
 func named(tx SwapUnit, seen *swap.Sighting) (d swap.Direction, id string, err error) {
 	if seen.Chain == swap.Nexus && seen.Reference != 0 {
-		return tx.SwapHouse().OfReference(seen.Reference)
+		if d, id, err = tx.SwapHouse().OfReference(seen.Reference); err != nil || d != 0 {
+			return d, id, err
+		}
 	}
 	d, _, id, ok := swap.ReadMemo(seen.Memo)
 	if ok = ok && seen.Chain == swap.Solana; ok && d == swap.ToUSDD {
 		ok, err = known(tx.Deposits().Get(id))
 	} else if ok {
 		ok, err = known(tx.Credits().Get(id))
+	}
+	if claim := swap.ClaimOf(new(swap.Deposit), swap.Outbound{Seen: *seen}); err == nil && !ok && claim != "" { // a person may have filed it
+		return tx.SwapHouse().OfClaim(claim)
 	}
 	if !ok {
 		return 0, "", err

@@ -108,7 +108,7 @@ func TestTwoWorkersPayEachDepositOnce(t *testing.T) {
 						ev = swap.Answered{By: me, Fence: d.Lease.Fence, Number: task.Number, Outcome: outcome, TxID: txid, Reason: "as the node says"}
 					case swap.LookUp:
 						in := d.Intents[task.Number-1]
-						look := swap.Looked{By: me, Number: task.Number, Finding: swap.LookMissing, View: swap.View{From: in.At, Asked: now, ByID: true, Before: 9, After: 9, CannotLand: now.After(in.SendBy)}}
+						look := swap.Looked{By: me, Number: task.Number, Finding: swap.LookMissing, View: swap.View{From: in.At.Add(-time.Hour), Asked: now, ByID: true, Before: 9, After: 9, CannotLand: now.After(in.SendBy)}}
 						if s, ok := node.look(in); ok {
 							look.Finding, look.Seen = swap.LookFound, s
 						}

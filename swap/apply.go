@@ -304,7 +304,7 @@ func (s *step) arrive(e *Observed) (made bool, err error) {
 		return false, nil
 	}
 	if e.From != "" && s.p.own(e.From) {
-		s.notes = append(s.notes, Discrepancy{Direction: s.side.direction(), Item: e.ID, Kind: OwnSender, Key: e.ID, Chain: Inbound(s.side.direction()), TxID: e.ID,
+		s.notes = append(s.notes, Discrepancy{Direction: s.side.direction(), Kind: OwnSender, Key: e.ID, Chain: Inbound(s.side.direction()), TxID: e.ID,
 			Amount: e.Amount, Text: "a transfer between own accounts is no swap", Actor: s.by.Actor, At: s.by.At})
 		return false, nil
 	}

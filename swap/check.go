@@ -132,7 +132,7 @@ func (i *Item) check(x side) string {
 		rule{landed <= 1 || i.contradicted(), "at most one outbound has paid, or a discrepancy says so"},
 		rule{final <= 1 || i.discrepant(DoublePayout), "two final outbounds are a double payout on file"},
 		rule{m.Excess == 0 || i.contradicted(), "no more went out than came in, or a discrepancy says so"},
-		rule{m.PaidOut+m.Refunded+m.Quarantined+m.Fees+m.Held == m.Deposited+m.Excess, "paid out + refunded + quarantined + fees + held is what was deposited"},
+		rule{sum(m.PaidOut, m.Refunded, m.Quarantined, m.Fees, m.Held) == sum(m.Deposited, m.Excess), "paid out + refunded + quarantined + fees + held is what was deposited"},
 		rule{min(i.Attempts[0], i.Attempts[1], i.Attempts[2]) >= 0 && int(i.Attempts[0]+i.Attempts[1]+i.Attempts[2]) <= len(i.Intents), "an attempt has its intent"},
 		rule{!waits || i.awaited(g.awaits) != nil || len(i.Intents) == 0 || landed > 0 || slices.ContainsFunc(i.Intents, func(in Intent) bool { return in.Action == g.awaits }), "what the state waits for is on file"},
 		rule{i.Lost == 0 || g.finished() && i.Intent(i.Lost) != nil, "only a finished item has lost its outbound"},

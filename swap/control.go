@@ -75,12 +75,14 @@ func (c Control) Resume(operator string, now time.Time) (Control, error) {
 
 // Restored says that the store is empty or was restored from a copy. Nothing that was
 // begun before may be on its way any more when the vault's history is scanned: see
-// [Scan].Complete.
+// [Scan].Complete. Scans of before count no more, whatever the clock of then said, and
+// the loss is later than all that the row knows.
 func (c Control) Restored(now time.Time) Control {
-	if now.After(c.RecoveredAt) {
-		c.RecoveredAt = now
-		c.Version++
+	for _, at := range []time.Time{c.RecoveredAt, c.SolanaScanned, c.NexusScanned} {
+		now = later(now, at.Add(time.Microsecond))
 	}
+	c.RecoveredAt, c.SolanaScanned, c.NexusScanned = now, time.Time{}, time.Time{}
+	c.Version++
 	return c
 }
 

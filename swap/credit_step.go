@@ -66,6 +66,8 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 	switch {
 	case e.Gone && e.Count > 0 || e.Count > MaxAmount:
 		return s.refuse(statemachine.ErrInvalid, "what is gone has no confirmations")
+	case (e.Gone || !c.GoneAt.IsZero()) && e.Asked.IsZero():
+		return s.refuse(statemachine.ErrInvalid, "when it was asked is needed")
 	case stale && (e.Gone || !c.GoneAt.IsZero()):
 		s.later = true // it was asked before what is known, or nobody says when
 		return nil
@@ -75,15 +77,11 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 		}
 		return nil
 	case e.Gone && c.GoneAt.IsZero():
-		text := ""
 		switch {
 		case c.stage().finished():
-			text = "it vanished after its end"
+			s.vanished("it vanished after its end")
 		case s.item.unproved() != nil:
-			text = "it vanished after an outbound was begun"
-		}
-		if text != "" {
-			s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.ID, Chain: Nexus, TxID: c.ID, Amount: c.Amount, Text: text})
+			s.vanished("it vanished after an outbound was begun")
 		}
 		c.GoneAt, c.Confirmations = asked, 0
 		return s.note("the inbound transaction has vanished")
@@ -107,6 +105,11 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 		}
 	}
 	return s.note(fmt.Sprintf("%d confirmations", e.Count))
+}
+
+// vanished records that what came in is there no more.
+func (s *step) vanished(text string) {
+	s.discrepancy(Discrepancy{Kind: InboundGone, Key: s.item.ID, Chain: Nexus, TxID: s.item.ID, Amount: s.item.Amount, Text: text})
 }
 
 // dropped reports whether it was given up because what came in had vanished.
@@ -142,8 +145,8 @@ func (x *creditSide) mappingLooked(s *step, e *MappingLooked) error {
 	if c.Status != CreditPending && !last {
 		return s.refuse(statemachine.ErrIllegal, "")
 	}
-	if !e.Finding.Valid() {
-		return s.refuse(statemachine.ErrInvalid, "a finding is needed")
+	if !e.Finding.Valid() || e.Finding == MappingMissing && e.Asked.IsZero() {
+		return s.refuse(statemachine.ErrInvalid, "a finding is needed, and of a missing one when it was asked")
 	}
 	if !c.ripe(s.p) || c.Terms.micro(c.Amount) {
 		s.later = true

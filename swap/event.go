@@ -16,8 +16,8 @@ type By struct {
 	// At is when, UTC, in microseconds. Leave it zero in a service: then the
 	// store's clock counts, which gives the leases. See [statemachine.EventTime].
 	// A past one is believed: a wait that begins with it (for a memo, a mapping, a
-	// cooldown, a day until stale) ends sooner by as much. What may have paid is
-	// not moved by that: it takes evidence.
+	// cooldown, a day until stale) ends sooner by as much, and a lease of then is
+	// held: a worker that fills it may begin under a lease that is over, and pay twice.
 	At time.Time
 	// Version, if not zero, is the version of the item that the decision was
 	// made on. Another one is ErrConflict.
@@ -199,7 +199,7 @@ type (
 	// answer from a cache, of a node that is behind or pruned, or from pages
 	// with gaps is [LookUnknown], whatever it says.
 	View struct {
-		From   time.Time // the scan begins here, or earlier
+		From   time.Time // the scan begins at this block time, or earlier
 		Asked  time.Time // when the look-up began, by the clock of the store: what is sent later is not in it; zero, or after the store's time: it proves nothing
 		ByID   bool      // asked by signature (Solana) or reference (Nexus)
 		ByMemo bool      // Solana: and by memo

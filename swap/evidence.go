@@ -11,15 +11,16 @@ import (
 // Complete reports whether a look-up that did not find an intent proves that it
 // has not paid and never will:
 //
-//   - it began at the intent's commit or earlier, asked by signature or
-//     reference and, where there is one, by memo;
+//   - it begins [Policy.WaterlineMargin] before the intent's commit or earlier,
+//     since a chain's clock is compared with the store's, and was asked by
+//     signature or reference and, where there is one, by memo;
 //   - its answer is at least as high as what was read before it;
 //   - nothing can land any more. With a last valid block height: the finalized
 //     height read before the look-up is above it. Without one: the host says so
 //     in CannotLand, and it was asked after SendBy + [Policy.CallTimeout].
 func (p Policy) Complete(in Intent, v View, now time.Time) bool {
 	switch {
-	case !v.whole(in.At, now) || in.Memo != "" && !v.ByMemo:
+	case !v.whole(in.At.Add(-p.WaterlineMargin), now) || in.Memo != "" && !v.ByMemo:
 		return false
 	case in.LastValid > 0:
 		return v.Before > in.LastValid
@@ -29,7 +30,7 @@ func (p Policy) Complete(in Intent, v View, now time.Time) bool {
 
 // whole: it covers all from a moment on, and was made by now.
 func (v *View) whole(from, now time.Time) bool {
-	return !v.From.IsZero() && !v.From.After(from) && v.ByID && v.Before > 0 && v.After >= v.Before && !v.Asked.After(now)
+	return !v.From.IsZero() && !v.From.After(from) && v.ByID && v.Before > 0 && v.After >= v.Before && !v.Asked.IsZero() && !v.Asked.After(now)
 }
 
 // final reports whether no reorganisation takes a transaction back.
@@ -143,6 +144,8 @@ func (s *step) lost(in *Intent, proof Proof) error {
 		s.refundFor(ReasonSend)
 	}
 	switch {
+	case s.item.awaited(in.Action) != nil: // the other one is waited for
+		return s.note(text)
 	case proof == Errored:
 		return s.move(errored, text)
 	case in.Action == Send && s.p.OnTimeout == OnTimeoutHold:
@@ -177,7 +180,8 @@ func (s *step) sighted(t *Sighting) error {
 		}
 		return s.conflict(t)
 	case t.Errored && in.Chain == Nexus && in.Landed() && !sameTx(in, t.TxID):
-		return nil // the other one with its reference has paid
+		s.later = true // the other one with its reference has paid
+		return nil
 	case t.Errored:
 		return s.failedOnChain(s.intent(in.Number), t)
 	case in.Filed && (s.foreign(t) || in.Claim == "" && t.Rival != "" && !s.names(t, s.item.ID)):
@@ -283,10 +287,11 @@ func (s *step) failedOnChain(in *Intent, t *Sighting) error {
 func (s *step) finish(in *Intent) error {
 	in.Final = true
 	text := fmt.Sprintf("%s %d is final", in.Action, in.Number)
-	if n, _ := s.item.landed(); n > 1 && s.waitsFor(in) {
+	n, _ := s.item.landed()
+	if n > 1 && s.waitsFor(in) {
 		s.double()
 	}
-	if m := s.side.money(); m.Excess > 0 && !s.item.discrepant(DoublePayout) {
+	if m := s.side.money(); m.Excess > 0 && n < 2 {
 		s.discrepancy(Discrepancy{Kind: Overpaid, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Other: m.Excess,
 			Text: FormatAmount(m.Excess) + " more has gone out than came in"})
 	}

@@ -313,7 +313,7 @@ func TestAScanIsOfTheStoresClock(t *testing.T) {
 		began time.Time
 		ok    bool
 	}{{t0, true}, {odd.Add(-time.Second), true}, {t0.Add(time.Microsecond), false}, {time.Time{}, false}, {time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC), false}} {
-		s, err := swap.Scan{Began: c.began, From: odd, Tip: odd}.Check(t0)
+		s, err := policy.CheckScan(swap.Scan{Began: c.began, From: odd, Tip: odd}, t0)
 		if (err == nil) != c.ok || err != nil && !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("a scan that began at %v: %v", c.began, err)
 		}
@@ -321,7 +321,7 @@ func TestAScanIsOfTheStoresClock(t *testing.T) {
 			t.Errorf("its times are %+v", s)
 		}
 	}
-	if _, err := (swap.Scan{Began: t0, Tip: time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC)}).Check(t0); err == nil {
+	if _, err := policy.CheckScan(swap.Scan{Began: t0, Tip: time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC)}, t0); err == nil {
 		t.Error("a tip in the year 20000")
 	}
 	// What is waited for meanwhile is said.

@@ -121,13 +121,15 @@ func TestALostMoveOfADoublePayoutIsNotOwed(t *testing.T) {
 func TestALateNegativeCountsFromWhenItWasAsked(t *testing.T) {
 	r := balanceCheck(t).claim()
 	entered := r.i().Entered
+	nobody := r.unmapped() // no honest host forgets it
+	nobody.Asked = time.Time{}
+	r.refused(nobody, statemachine.ErrInvalid)
 	for name, c := range map[string]struct {
 		asked time.Time
 		want  string
 	}{
 		"when it entered its state": {entered, "collecting refund"},
 		"just before":               {entered.Add(-time.Microsecond), "trade balance to be checked"},
-		"nobody says when":          {time.Time{}, "trade balance to be checked"},
 		"in the future":             {r.now.Add(time.Microsecond), "trade balance to be checked"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +155,6 @@ func TestALateNegativeCountsFromWhenItWasAsked(t *testing.T) {
 	}{
 		"when it was stored": {ripe.i().Stored, true},
 		"just before":        {ripe.i().Stored.Add(-time.Microsecond), false},
-		"nobody says when":   {time.Time{}, false},
 		"now":                {ripe.now, true},
 		"in the future":      {ripe.now.Add(time.Microsecond), false},
 	} {
@@ -168,7 +169,11 @@ func TestALateNegativeCountsFromWhenItWasAsked(t *testing.T) {
 		t.Fatal("it is there")
 	}
 	ripe.wait(time.Minute)
-	for _, asked := range []time.Time{{}, at.Add(-time.Microsecond), ripe.now.Add(time.Microsecond)} {
+	for _, ev := range []swap.Confirmations{{Count: 2}, {Gone: true}} {
+		ev.By = by(swap.Observer, ripe.now)
+		ripe.refused(ev, statemachine.ErrInvalid)
+	}
+	for _, asked := range []time.Time{at.Add(-time.Microsecond), ripe.now.Add(time.Microsecond)} {
 		if !gone(ripe, asked, 2) {
 			t.Errorf("%v brought it back", asked)
 		}

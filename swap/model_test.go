@@ -155,7 +155,7 @@ func TestModelOfCredits(t *testing.T) {
 	m := creditModel(t, 1)
 	m.prove(t, "honest", m.honest(), 7950)
 	m.lies, m.crew = 1, 1
-	m.prove(t, "one lie", m.lying(), 13941)
+	m.prove(t, "one lie", m.lying(), 13881)
 	m.lies, m.orders = 0, 1
 	m.prove(t, "honest, an order", m.honest(), 19419)
 	if os.Getenv("SETTLE_SOAK") != "" {

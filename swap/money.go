@@ -2,6 +2,7 @@ package swap
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 
 	"github.com/shopspring/decimal"
@@ -73,6 +74,16 @@ func rest(amount, fee uint64) uint64 {
 	return amount - fee
 }
 
+// sum ends at 2^64 - 1.
+func sum(all ...uint64) (s uint64) {
+	for _, n := range all {
+		if s += n; s < n {
+			return math.MaxUint64
+		}
+	}
+	return s
+}
+
 // Money is where the amount of an item is.
 type Money struct {
 	Deposited, PaidOut, Refunded, Quarantined, Fees uint64
@@ -98,16 +109,16 @@ func (i *Item) money(gone bool) Money {
 		}
 		switch in.Action {
 		case Send:
-			m.PaidOut += in.Net
+			m.PaidOut = sum(m.PaidOut, in.Net)
 		case Refund:
-			m.Refunded += in.Net
+			m.Refunded = sum(m.Refunded, in.Net)
 		default:
-			m.Quarantined += in.Net
+			m.Quarantined = sum(m.Quarantined, in.Net)
 		}
 		// The fee of a second outbound was not earned.
-		fee := min(in.Fee, rest(m.Deposited, spent+in.Net))
+		fee := min(in.Fee, rest(m.Deposited, sum(spent, in.Net)))
 		m.Fees += fee
-		spent += in.Net + fee
+		spent = sum(spent, in.Net, fee)
 	}
 	m.Held, m.Excess = rest(m.Deposited, spent), rest(spent, m.Deposited)
 	return m

@@ -85,6 +85,9 @@ func (p *Policy) next(i *Item, x side, c Control, now time.Time, elapses func() 
 		return Step{Party: Operator, Why: a.why}
 	case i.CheckAt.IsZero() && !i.Lease.Held(now): // no worker is offered it
 		if a.why == "" {
+			a.why = p.ask(i, x, Control{}).why // why it came to rest
+		}
+		if a.why == "" {
 			a.why = "it came to rest, and something is owed since: requeue it"
 		}
 		return Step{Party: Operator, Why: a.why}

@@ -129,7 +129,7 @@ func (s *step) unhold(reason string) error {
 // mismatch is no payment of this item.
 func (s *step) notSent(e *Ordered) error {
 	if e.TxID != "" {
-		return s.resolve(e, "not_sent: "+e.TxID)
+		return s.resolve(e)
 	}
 	in := s.item.Intent(e.Number)
 	switch {
@@ -144,15 +144,19 @@ func (s *step) notSent(e *Ordered) error {
 	case in.LastValid > 0 && e.Height <= in.LastValid:
 		return s.refuse(statemachine.ErrIllegal, fmt.Sprintf("it may land up to block height %d", in.LastValid))
 	}
-	in = s.intent(e.Number)
+	return s.unsent(s.intent(e.Number), e.Reason)
+}
+
+// unsent: an intent has not paid, says a person.
+func (s *step) unsent(in *Intent, reason string) error {
 	if in.Open() {
-		return s.failed(in, Said, "not_sent: "+e.Reason)
+		return s.failed(in, Said, "not_sent: "+reason)
 	}
 	if in.Landed() {
-		return s.disowned(in, "not_sent: "+e.Reason)
+		return s.disowned(in, "not_sent: "+reason)
 	}
 	in.Proof = Said
-	return s.note(fmt.Sprintf("%s %d not_sent: %s", in.Action, in.Number, e.Reason))
+	return s.note(fmt.Sprintf("%s %d not_sent: %s", in.Action, in.Number, reason))
 }
 
 // disowned: the transaction of an intent that a person has filed paid for something
@@ -160,6 +164,9 @@ func (s *step) notSent(e *Ordered) error {
 func (s *step) disowned(in *Intent, text string) error {
 	switch g := s.side.stage(); {
 	case !s.waitsFor(in):
+		if in.Final {
+			s.discrepancy(Discrepancy{Kind: OutboundLost, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: text})
+		}
 		in.Final = false
 		return s.takenBack(in, Said)
 	case !g.finished() || s.side.allows(requeued):
@@ -174,19 +181,26 @@ func (s *step) disowned(in *Intent, text string) error {
 	return s.note(fmt.Sprintf("%s %d %s", in.Action, in.Number, text))
 }
 
-// resolve answers a mismatch. The hold ends with the last one.
-func (s *step) resolve(e *Ordered, text string) error {
+// resolve answers a mismatch, and an intent that was filed as that transaction has
+// not paid. The hold ends with the last one.
+func (s *step) resolve(e *Ordered) error {
+	filed := slices.IndexFunc(s.item.Intents, func(in Intent) bool {
+		return in.Filed && in.Proof == 0 && !in.Landed() && sameTx(&in, e.TxID)
+	})
 	k := slices.IndexFunc(s.item.Discrepancies, func(d Discrepancy) bool { return d.mismatch(e.TxID) })
 	switch {
 	case k < 0:
 		return s.refuse(statemachine.ErrNotFound, "no mismatch of that transaction")
-	case s.item.Discrepancies[k].ClosedBy != "":
+	case s.item.Discrepancies[k].ClosedBy != "" && filed < 0:
 		return nil
 	}
 	if s.mismatches(e.TxID) == 0 && s.item.Hold.Kind == ByMismatch {
 		s.free()
 	}
-	return s.note(text + ": " + e.Reason)
+	if filed >= 0 {
+		return s.unsent(&s.item.Intents[filed], e.Reason)
+	}
+	return s.note("not_sent: " + e.TxID + ": " + e.Reason)
 }
 
 // paidBy files an outbound and lets its look-up finish the item: the item moves
@@ -197,6 +211,9 @@ func (s *step) paidBy(e *Ordered) error {
 		return s.refuse(statemachine.ErrInvalid, "an action and a transaction are needed")
 	}
 	chain, _ := s.side.pays(s.p, e.Action)
+	if slices.ContainsFunc(s.item.Discrepancies, func(d Discrepancy) bool { return d.mismatch(e.TxID) && d.Chain != chain }) {
+		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("it is not on %s, where a %s goes", chain, e.Action))
+	}
 	for k := range s.item.Intents {
 		if in := &s.item.Intents[k]; in.Chain == chain && (sameTx(in, e.TxID) || in.signed(e.TxID)) {
 			return s.correct(s.intent(in.Number), e)
@@ -290,7 +307,7 @@ func (s *step) correct(in *Intent, e *Ordered) error {
 		s.claims(in, "")
 	case unclaimed:
 		s.claims(in, "")
-	case in.Final || !open && (net == 0 || net == in.Net):
+	case !open && (in.Final || net == 0 || net == in.Net):
 		return nil
 	}
 	if !in.Final && net != 0 {
@@ -336,8 +353,8 @@ func (s *step) drop(reason string) error {
 	case !s.side.allows(inboundGone) || c.c.GoneAt.IsZero() || s.item.unproved() != nil:
 		return s.refuse(statemachine.ErrIllegal, "only a credit that has vanished and paid nothing is dropped")
 	}
-	s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.c.ID, Chain: Nexus, TxID: c.c.ID, Amount: c.c.Amount, Text: reason})
-	s.item.Hold, s.item.Lost = Hold{}, 0
+	s.vanished(reason)
+	s.item.Hold, s.item.Lost, c.c.SettledBy = Hold{}, 0, 0
 	return s.move(inboundGone, reason)
 }
 

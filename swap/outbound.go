@@ -297,6 +297,9 @@ func (s *step) paid(in *Intent, rival string) error {
 		s.discrepancy(Discrepancy{Kind: LateOutbound, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net,
 			Text: "it was closed, and has paid"})
 	}
+	if c, ok := s.side.(*creditSide); ok && !c.c.GoneAt.IsZero() {
+		s.vanished("it vanished, and is paid")
+	}
 	open := s.item.openIntent()
 	n, _ := s.item.landed()
 	switch {
@@ -317,7 +320,7 @@ func (s *step) paid(in *Intent, rival string) error {
 // settle: a quarantined credit turned out to be paid, so the move is not owed.
 func (s *step) settle(in *Intent) bool {
 	c, ok := s.side.(*creditSide)
-	if !ok || c.c.Status != CreditQuarantined || in.Action == Quarantine || c.c.SettledBy != 0 {
+	if !ok || c.c.Status != CreditQuarantined || c.c.SettledBy != 0 || s.item.awaited(Quarantine) != nil {
 		return false
 	}
 	c.c.SettledBy, c.c.Lost = in.Number, 0 // a move that was lost is not owed any more, either
@@ -374,7 +377,7 @@ func (s *step) reconcile() (moved bool, err error) {
 	if on, by := follows(s.side, s.item); on != 0 {
 		return true, s.move(on, fmt.Sprintf("%s %d has paid: %s", by.Action, by.Number, by.TxID))
 	}
-	if n == 1 && s.settle(in) || moved {
+	if n > 0 && s.settle(in) || moved {
 		return true, s.note("nothing is open any more")
 	}
 	return false, nil

@@ -38,17 +38,20 @@ func (p *Policy) recoverItem(i *Item, x side, c Control, past []Fees, by By, sca
 	for _, h := range scans {
 		covered[h.Chain] = h.View
 		for _, t := range h.Outbound {
+			if !t.VaultSigned { // it proves nothing, and keeps no negative away
+				continue
+			}
 			in := s.find(&t)
 			dir, _, id, named := ReadMemo(t.Memo)
 			known := slices.ContainsFunc(i.Discrepancies, func(d Discrepancy) bool { return d.mismatch(t.TxID) })
 			switch {
 			case in != nil:
-				seen[in.Number] = true
+				seen[in.Number] = seen[in.Number] || !t.Errored || !in.Landed() || sameTx(in, t.TxID)
 				out = append(out, Outbound{By: by, Seen: t})
 			case t.Chain == Solana && named && dir == x.direction() && id == i.ID:
-				foreign = foreign || t.VaultSigned && !t.Errored && !known
+				foreign = foreign || !t.Errored && !known
 				out = append(out, Outbound{By: by, Seen: t})
-			case t.VaultSigned && !t.Errored && !known && i.behind(c) && p.resembles(x, i, past, &t) != 0:
+			case !t.Errored && !known && i.behind(c) && p.resembles(x, i, past, &t) != 0:
 				foreign = true
 				out = append(out, Looked{By: by, Finding: LookFound, Seen: t})
 			}

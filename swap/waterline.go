@@ -38,9 +38,11 @@ type Scan struct {
 	Tip time.Time
 }
 
-// Check returns the scan with its times as every store keeps them; one that began
-// after now, by a clock that is not the store's, is [statemachine.ErrInvalid].
-func (s Scan) Check(now time.Time) (Scan, error) {
+// CheckScan returns the scan with its times as every store keeps them. One that began
+// after now, by a clock that is not the store's, is [statemachine.ErrInvalid], and so
+// is one with a tip more than [Policy.WaterlineMargin] ahead of now: by a store's clock
+// that is behind the chains', what came in before a loss would have come after it.
+func (p Policy) CheckScan(s Scan, now time.Time) (Scan, error) {
 	for _, at := range []*time.Time{&s.Began, &s.From, &s.Tip} {
 		if at.IsZero() {
 			continue
@@ -52,6 +54,9 @@ func (s Scan) Check(now time.Time) (Scan, error) {
 	}
 	if s.Began.IsZero() || s.Began.After(now) {
 		return s, fmt.Errorf("%w: a scan began at %s, by the store's clock it is %s", statemachine.ErrInvalid, s.Began.Format(time.RFC3339Nano), now.Format(time.RFC3339Nano))
+	}
+	if s.Tip.After(now.Add(p.WaterlineMargin)) {
+		return s, fmt.Errorf("%w: the tip is of %s, by the store's clock it is %s: mend that clock", statemachine.ErrInvalid, s.Tip.Format(time.RFC3339Nano), now.Format(time.RFC3339Nano))
 	}
 	return s, nil
 }

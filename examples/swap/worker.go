@@ -115,7 +115,7 @@ func do[A any](ctx context.Context, s items[A], w *world, item A, t swap.Task, n
 	case swap.Tell:
 		ev = swap.Elapsed{By: w.by()}
 	case swap.LookUp:
-		ev = w.look(ctx, head.Intent(t.Number), now)
+		ev = w.look(ctx, head, t.Number, now)
 	case swap.LookBack:
 		events, err := w.lookBack(ctx, &item, now)
 		if err != nil {
@@ -176,8 +176,12 @@ func (w *world) send(ctx context.Context, in *swap.Intent, valid uint64, answer 
 }
 
 // look looks one intent up, and says how much that covers. now is the store's time.
-func (w *world) look(ctx context.Context, in *swap.Intent, now time.Time) swap.Event {
-	ev := swap.Looked{By: w.by(), Number: in.Number, Finding: swap.LookUnknown}
+func (w *world) look(ctx context.Context, head *swap.Item, number int64, now time.Time) swap.Event {
+	ev := swap.Looked{By: w.by(), Number: number, Finding: swap.LookUnknown}
+	in := head.Intent(number)
+	if in == nil { // another worker has begun it meanwhile
+		return ev
+	}
 	c := w.of(in.Chain)
 	before, err := c.Height(ctx)
 	if err != nil {
@@ -197,7 +201,7 @@ func (w *world) look(ctx context.Context, in *swap.Intent, now time.Time) swap.E
 		ev.Finding, ev.Seen = swap.LookFound, sighting(in.Chain, &s)
 	default:
 		ev.Finding = swap.LookMissing
-		ev.View = swap.View{From: in.At, Asked: now, ByID: true, ByMemo: true, Before: before, After: s.Height, CannotLand: !s.Waiting}
+		ev.View = swap.View{From: in.At.Add(-policy.WaterlineMargin), Asked: now, ByID: true, ByMemo: true, Before: before, After: s.Height, CannotLand: !s.Waiting}
 	}
 	return ev
 }

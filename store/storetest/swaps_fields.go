@@ -102,7 +102,7 @@ func swapFields[T store.SwapUnit, A any](l *life[T, string, string, A, swap.Even
 	look := func(found bool) {
 		l.t.Helper()
 		in := latest()
-		ev := swap.Looked{By: by(swap.Worker), Number: in.Number, Finding: swap.LookMissing, View: swap.View{From: in.At, Asked: l.now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
+		ev := swap.Looked{By: by(swap.Worker), Number: in.Number, Finding: swap.LookMissing, View: swap.View{From: in.At.Add(-time.Hour), Asked: l.now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
 		if found {
 			ev.Finding, ev.Seen = swap.LookFound, swaptest.Sighting(&in, true)
 		}

@@ -154,6 +154,25 @@ func namedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 			t.Errorf("%T leaves the counter at %d, %v", ev, c.Reference, err)
 		}
 	}
+	// What a person has paid and filed names nobody: it is that item's.
+	f := newFiling(t, ds, cs, claim{swap.ToUSDD, swap.Refund})
+	byHand := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "byhand", Memo: "thanks", Amount: 9_900_000, Destination: "alice", Token: "USDC", Finalized: true}
+	if _, err := f.do(f.paidBy(byHand.TxID)); err != nil {
+		t.Fatal(err)
+	}
+	f2 := newFiling(t, ds, cs, claim{swap.ToUSDC, swap.Refund})
+	if _, err := f2.do(f2.paidBy("ab99")); err != nil {
+		t.Fatal(err)
+	}
+	for f, seen := range map[*filing]swap.Sighting{&f: byHand, &f2: {VaultSigned: true, Chain: swap.Nexus, TxID: "0xAB99", Reference: 180, Amount: 9_999_000, Destination: "alice", Token: "USDD", Confirmations: 99}} {
+		err := all.Outbound(ctx, observer, seen)
+		if d, id, err2 := all.Named(ctx, seen); err != nil || err2 != nil || id != f.id || d != f.d {
+			t.Errorf("it is of %v %q, %v, %v", d, id, err, err2)
+		}
+		if i, err := f.do(); err != nil || !i.Intents[0].Landed() {
+			t.Errorf("the %v has %+v, %v", f.d, i.Intents, err)
+		}
+	}
 	page, _, err := all.Discrepancies(ctx, 0, 100)
 	page = slices.DeleteFunc(page, func(d swap.Discrepancy) bool { return d.Item == "lost" })
 	if err != nil || len(page) != 3 || slices.ContainsFunc(page, func(d swap.Discrepancy) bool { return d.Kind != swap.UnattributedOutbound }) {

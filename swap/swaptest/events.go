@@ -72,11 +72,11 @@ func (a *Adversary) Next(t *rapid.T, r swap.Record) swap.Event {
 	case 7, 8:
 		in := i.Intent(number)
 		if in == nil {
-			v := swap.View{From: i.At, Asked: a.Now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}
+			v := swap.View{From: i.At.Add(-time.Hour), Asked: a.Now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}
 			return swap.Looked{By: worker, Finding: swap.LookMissing, View: v, Nexus: v}
 		}
 		ev := swap.Looked{By: worker, Number: number, Finding: rapid.SampledFrom(swap.Finding(0).Values()).Draw(t, "finding"),
-			Seen: a.sighting(t, in), View: swap.View{From: in.At, Asked: a.Now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
+			Seen: a.sighting(t, in), View: swap.View{From: in.At.Add(-time.Hour), Asked: a.Now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
 		return ev
 	case 9:
 		if in := i.Intent(number); in != nil {

@@ -341,7 +341,7 @@ func (w World[A]) look(n int64, add func(string, World[A])) {
 
 // view of a look-up that finds nothing now. over: nothing can land any more.
 func (w *World[A]) view(in *swap.Intent, over bool) swap.View {
-	v := swap.View{From: in.At, Asked: w.Now, ByID: true, ByMemo: true, Before: 1000, After: 1000}
+	v := swap.View{From: in.At.Add(-time.Hour), Asked: w.Now, ByID: true, ByMemo: true, Before: 1000, After: 1000}
 	if over {
 		v.CannotLand, v.Before, v.After = true, 1001, 1001
 	}
