@@ -23,7 +23,10 @@ type Spend struct {
 // SelectAndLease chooses coins and leases all of them in one transaction: two
 // callers never get the same coin. Coins that the lock leases already may be
 // chosen again; those that are not are released, so that a call that is repeated
-// holds what it returns and nothing else. A lock is therefore for one payment.
+// holds what it returns and nothing else. A lock is therefore for one payment. Once
+// that is submitted its coins are spent, and the call would choose others: a host
+// notes that it has paid in the transaction of its [utxo.Submitted] (see
+// [Wallets.Within]), and looks there before it repeats the call.
 // To send all, or to consolidate, is [coinselect.Request.All].
 func (s *Wallets) SelectAndLease(ctx context.Context, sp Spend) (sel coinselect.Selection, err error) {
 	err = s.leasing(ctx, sp, sp.Request.PayAncestors, func(_ WalletUnit, candidates []coinselect.Candidate) (inputs, chosen []wire.OutPoint, err error) {
@@ -47,10 +50,12 @@ func (s *Wallets) BumpAndLease(ctx context.Context, parent chainhash.Hash, sp Sp
 // Replacement says which transaction to replace, and for how long to lease the
 // inputs that this adds.
 type Replacement struct {
-	ID       utxo.TxID // the latest version
-	Tag      *string   // owner of added coins, nil for all
-	Request  coinselect.ReplaceRequest
-	Lock     utxo.LockID   // names the lease; not zero; that of the payment serves
+	ID      utxo.TxID // the latest version
+	Tag     *string   // owner of added coins, nil for all
+	Request coinselect.ReplaceRequest
+	// Lock names the lease; not zero. It is that of the payment: the coins that are
+	// kept may be under its lease still, and Submitted takes one lock.
+	Lock     utxo.LockID
 	Duration time.Duration // of the lease, > 0
 }
 

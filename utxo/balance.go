@@ -43,6 +43,9 @@ func (l *Ledger) Balance(p Policy, w WalletID, tag *string, minConfirmations int
 	if p.maturity() != l.policy.maturity() {
 		return Balance{}, invalid("the ledger was made for a maturity of %d, not %d", l.policy.maturity(), p.maturity())
 	}
+	if minConfirmations < 0 {
+		return Balance{}, invalid("%d confirmations", minConfirmations)
+	}
 	bal := b.total
 	if tag != nil {
 		bal = Balance{}

@@ -77,10 +77,14 @@ type Balance struct {
 
 // Policy holds what a host decides. The zero Policy serves for reads and leases.
 type Policy struct {
-	// Owner says whose an output script is. Without it an event that carries a
-	// transaction is [statemachine.ErrInvalid]. It must be pure:
-	// the same script gives the same answer until the host reveals another
-	// with [OutputRevealed]. It may be called once per output of every block.
+	// Owner says which wallet and owner tag an output script belongs to; false:
+	// nobody of the store. It is asked for every output of every transaction that an
+	// event shows, so it is a look-up in memory, and it must be pure: the answer
+	// depends on nothing but the script and on what the host has announced. A key
+	// that is added later is known to it before the host sends [OwnersAnnounced] or
+	// [OutputRevealed]. An output that has an owner keeps it, whatever Owner says of
+	// its script later. The wallet must be open, else the event is
+	// [statemachine.ErrInvalid]; so is one with a transaction where Owner is nil.
 	Owner func(script []byte) (Owner, bool)
 	// Maturity is the number of blocks for which a coinbase is immature:
 	// immature while tip - height < Maturity, one block longer than consensus

@@ -13,7 +13,10 @@ import (
 var (
 	// ErrInputSpent: a live transaction spends an input of the submitted one.
 	ErrInputSpent = errors.New("input is spent by a live transaction")
-	// ErrDeadParent: an ancestor is dead and this evidence cannot revive it.
+	// ErrDeadParent: it stands on what is dead. A mempool or a block that shows a
+	// transaction proves its ancestors too, and revives them; but not an orphaned
+	// coinbase, which exists in its block alone, nor a parent that the same list was
+	// refused for. What is submitted is no evidence, and has no dead parent at all.
 	ErrDeadParent = errors.New("an ancestor is dead")
 	// ErrImmature: an input is a coinbase below maturity.
 	ErrImmature = errors.New("input is an immature coinbase")
@@ -64,7 +67,8 @@ type WalletOpened struct {
 }
 
 // Submitted: the application created a transaction. It becomes pending and
-// spends its inputs at once. What its ancestors conflict with is looked at where
+// spends its inputs at once; published, where the network has it already and another
+// wallet of the store knows that. What its ancestors conflict with is looked at where
 // it replaces something or has several unconfirmed parents: with one, they were
 // looked at with that parent, and what came between shows when it is placed.
 type Submitted struct {
@@ -78,7 +82,9 @@ type Submitted struct {
 	Lock     LockID // of the leases on its inputs, zero for none
 }
 
-// Broadcasted: the host handed the pending transaction to the network, which took it.
+// Broadcasted: the host handed the pending transaction to the network, which took
+// it. It wins against what was observed before; a mempool list that was read before
+// it is to be sent before it, or not at all, since it would undo it.
 type Broadcasted struct {
 	By
 	ID TxID
@@ -116,6 +122,13 @@ type Connected struct {
 
 // Disconnected: the tip left the best chain. A hash that is not on the chain
 // is a no-op; a block below the tip is ErrChainMismatch.
+//
+// A deposit dies with what it stands on where the ledger has a row of that: its
+// direct parent, if it was shown together with the deposit or after it. It is not
+// told that a stranger's transaction further up, or a parent that was mined before
+// it came, was double-spent after a reorg: then it stays unconfirmed. A host treats
+// it as the unconfirmed money that it is, and what is in no mempool and no block for
+// long after a reorg it ends by [Invalidated]; a block that has it revives it.
 type Disconnected struct {
 	By
 	Hash chainhash.Hash
@@ -159,7 +172,9 @@ type Labelled struct {
 	Label string // at most [MaxLabel] characters
 }
 
-// OutputsLeased locks outputs, all or none. The same lock renews.
+// OutputsLeased locks outputs, all or none. The same lock renews. The duration
+// counts from At, which a host leaves zero: a lease that is dated back may have ended
+// before it is stored.
 type OutputsLeased struct {
 	By
 	Wallet    WalletID

@@ -38,7 +38,7 @@ type owned struct {
 
 // inspect checks a transaction from outside and asks whose its outputs are.
 func (pl *plan) inspect(msg *wire.MsgTx) (s seen, err error) {
-	if msg == nil || len(msg.TxIn) == 0 || len(msg.TxOut) == 0 {
+	if msg == nil || len(msg.TxIn) == 0 || len(msg.TxOut) == 0 || slices.Contains(msg.TxIn, nil) || slices.Contains(msg.TxOut, nil) {
 		return s, invalid("a transaction needs inputs and outputs")
 	}
 	if pl.Owner == nil {

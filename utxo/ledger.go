@@ -24,7 +24,7 @@ type Ledger struct {
 	edges    map[TxID][]Replacement // at both ends
 	arrived  int64
 	seq      int64
-	walk     uint32 // number of the walk under way
+	walk     uint64 // number of the walk under way
 
 	allRows     slab[keptRow]
 	allVertices slab[keptVertex]
@@ -54,7 +54,7 @@ type keptRow struct {
 	from   []*keptVertex // those of its inputs
 	log    []*statemachine.Transition[TxID]
 	listed bool
-	walk   uint32
+	walk   uint64
 
 	twoLines [2]*statemachine.Transition[TxID] // room for the first lines of log
 }

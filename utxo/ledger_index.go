@@ -16,7 +16,7 @@ import (
 type keptVertex struct {
 	rows []*keptRow      // the transaction itself, one per wallet
 	kids spends[keptRow] // the conflict index: who has an output of it as an input
-	walk uint32
+	walk uint64
 
 	oneRow [1]*keptRow // most have no more: room for the first
 	oneKid [1]spend[keptRow]

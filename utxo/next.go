@@ -40,10 +40,12 @@ var actionNames = []string{"broadcast", "rebroadcast"}
 // until the next event. last is when the host last carried out what Next said,
 // zero after a restart: what is stored says what is owed.
 //
-// Everything pending is broadcast, except what a later pending transaction is
-// meant to replace, and what depends on that: to send it now would let it win. A published unconfirmed transaction that
-// spends an owned output is broadcast again at every multiple of
-// [Policy.Rebroadcast] since it was first seen.
+// Everything pending is broadcast, except what a later pending transaction, of
+// any wallet, is meant to replace, and what is pending below that: to send it now
+// would let it win. A published unconfirmed transaction that spends an owned
+// output is broadcast again at every multiple of [Policy.Rebroadcast] since it was
+// first seen. A parent that is not ours is its sender's to send again; where a node
+// misses it, [Reader.Raw] has its bytes.
 func (p Policy) Next(r Source, w WalletID, last, now time.Time) (actions []Action, next time.Time, err error) {
 	every := p.Rebroadcast
 	if every <= 0 {
@@ -141,9 +143,15 @@ func spendsOwned(r Reader, w WalletID, txs []*Tx) (map[*Tx]bool, error) {
 // is spent by another transaction that is confirmed at least depth deep (the
 // tip itself is one deep). "failed" or "replaced" alone proves nothing.
 //
-// What spends an input of an ancestor that no wallet owns is not kept, so that it
-// stays false where such a one has won, as on an unconfirmed coin whose payer paid
-// somebody else. Then an operator looks at the chain and says what he found.
+// It is a statement about what is stored. Of a line that goes through a coin that
+// no wallet of the store owns, the ledger keeps no ancestor beyond the direct
+// parent, no parent that it was shown before its child, and nothing that beat such
+// a parent: there it stays false. A person then asks a node which transaction of
+// the best chain spends the inputs of the line, and how deep it is. If another one
+// does, deep enough, he may pay again by a [Submitted] that names nothing in
+// Replaces (to name it asks for the proof that the ledger has not got): that is his
+// word, not the ledger's. If none does, only a payment that keeps an input of the
+// first one cannot pay twice.
 func ProvablyDead(r Reader, id TxID, depth int32) (bool, error) {
 	if depth < 1 {
 		return false, invalid("a depth of %d proves nothing", depth)

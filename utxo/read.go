@@ -9,11 +9,14 @@ import (
 )
 
 // Queries are the reads that a host shows to people; a store offers them
-// beside [Reader]. What they return is a copy.
+// beside [Reader]. An answer stays as it is when the store moves on. Its parts may
+// be shared with other answers and with the store (scripts, inputs, raw bytes): a
+// caller changes nothing in it.
 type Queries interface {
 	// Balance sums the live unspent outputs by [Policy.State] without leases;
 	// tag nil stands for every owner. It costs nothing that grows with
-	// history. An unknown wallet is [statemachine.ErrNotFound].
+	// history. An unknown wallet is [statemachine.ErrNotFound], less than 0
+	// confirmations are [statemachine.ErrInvalid].
 	Balance(p Policy, w WalletID, tag *string, minConfirmations int32, now time.Time) (Balance, error)
 	// LiveUnconfirmed returns the live unconfirmed transactions of a wallet,
 	// without context, in order of arrival.

@@ -14,8 +14,11 @@ import (
 // says that it takes it.
 type WalletID int64
 
-// TxID names a transaction of one wallet. Two wallets of one store that both
-// know a transaction each have a row of their own, with a status of its own.
+// TxID names the row that a wallet has of a transaction. Each wallet of a store
+// that a transaction concerns has a row of it, with its own label, outputs and audit
+// trail. Evidence speaks to all rows at once, so that status and height are the
+// same in each; only before that do they differ: what a wallet has submitted, and
+// perhaps given up, is its own.
 type TxID struct {
 	Wallet WalletID
 	Hash   chainhash.Hash

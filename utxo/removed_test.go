@@ -227,3 +227,47 @@ func TestAnswersDoNotMoveOn(t *testing.T) {
 		}
 	}
 }
+
+// A caller's bytes are its own, before and after.
+func TestACallerKeepsItsTransaction(t *testing.T) {
+	b := newDesk(t)
+	tx := b.observe(b.tx(nil, mine('a')))
+	op := out(tx, 0)
+	tx.TxOut[0].PkScript[0]++
+	if coins, err := b.Coins(1, op); err != nil || len(coins) != 1 || string(coins[0].Script) != string(mine('a')) {
+		t.Errorf("the coin is %v, %v", coins, err)
+	}
+	for _, broken := range []*wire.MsgTx{{TxIn: []*wire.TxIn{nil}, TxOut: tx.TxOut}, {TxIn: tx.TxIn, TxOut: []*wire.TxOut{nil}}} {
+		if _, err := b.DoAt(utxo.Submitted{Wallet: 1, Tx: broken}, utxotest.Start); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("a transaction with nothing in a place: %v", err)
+		}
+	}
+}
+
+// Of what stands on a stranger's coin the ledger cannot prove that it is dead: a
+// person can, and pays again without naming it. With the coin's own spender it can.
+func TestWhatStandsOnAStrangersCoinIsNotProvablyDead(t *testing.T) {
+	b := newDesk(t)
+	funds := b.tx(nil, mine('a'))
+	b.connect(funds)
+	coin := ins(utxotest.External(99))
+	parent := b.observe(b.tx(coin, utxotest.Foreign))
+	deposit := b.tx(ins(out(parent, 0)), mine('a'))
+	do(t, b.Ledger, utxo.Observed{Txs: []*wire.MsgTx{parent, deposit}, Tip: b.tip.Hash})
+	payment := b.submit(b.tx(ins(out(deposit, 0)), utxotest.Foreign))
+	b.connect(b.tx(coin, utxotest.Foreign))
+	b.connect()
+	b.connect()
+	id := utxo.TxID{Wallet: 1, Hash: payment.TxHash()}
+	if rows, err := b.Txs(id); err != nil || rows[0].Status != utxo.Failed {
+		t.Errorf("the payment is %v, %v", rows[0].Status, err)
+	}
+	if dead, err := utxo.ProvablyDead(b, id, 1); err != nil || dead {
+		t.Errorf("what beat a stranger's transaction is kept: %t, %v", dead, err)
+	}
+	again := b.tx(ins(out(funds, 0)), utxotest.Foreign)
+	if _, err := b.DoAt(utxo.Submitted{Wallet: 1, Tx: again, Replaces: []chainhash.Hash{id.Hash}}, utxotest.Start); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("a payment that names it: %v", err)
+	}
+	b.submit(again)
+}

@@ -278,7 +278,7 @@ func (pl *plan) credit(n *row, index uint32, out *wire.TxOut, tag string) {
 		pl.graph.fresh = append(pl.graph.fresh, n)
 	}
 	at, _ := slices.BinarySearchFunc(n.tx.Outputs, index, func(o Output, i uint32) int { return cmp.Compare(o.Index, i) })
-	n.tx.Outputs = slices.Insert(n.tx.Outputs, at, Output{Index: index, Amount: out.Value, Script: out.PkScript, Tag: tag})
+	n.tx.Outputs = slices.Insert(n.tx.Outputs, at, Output{Index: index, Amount: out.Value, Script: bytes.Clone(out.PkScript), Tag: tag})
 }
 
 // readRaw shows the stored transactions among vs to the rules again: whose

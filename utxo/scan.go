@@ -52,6 +52,13 @@ func (pl *plan) fallBehind(w Wallet, birth int32, tags []string) error {
 	for _, o := range stored {
 		births[o.Tag] = o.Birth
 	}
+	tip, _, err := pl.tip()
+	if err != nil {
+		return err
+	}
+	if tip < 0 { // the first block can be of any height
+		tip = w.ScannedTo
+	}
 	changed := w
 	var back []string
 	for _, tag := range tags {
@@ -64,7 +71,7 @@ func (pl *plan) fallBehind(w Wallet, birth int32, tags []string) error {
 			c.Old = Owned{w.ID, tag, old}
 		}
 		pl.set.Owners = append(pl.set.Owners, c)
-		if birth-1 < w.ScannedFor(tag) {
+		if birth-1 < min(w.ScannedFor(tag), tip) {
 			back = append(back, tag)
 		}
 	}
@@ -116,7 +123,7 @@ func (w Wallet) scanned(height, tip int32) Wallet {
 		w.ScannedTo = height
 	}
 	w.Follows = w.ScannedTo == tip
-	w.Behind = w.behind(func(o *OwnerScan) {
+	w.Behind = w.behind(min(w.ScannedTo, tip), func(o *OwnerScan) {
 		if o.ScannedTo+1 == height {
 			o.ScannedTo = height
 		}
@@ -131,15 +138,19 @@ func (w Wallet) rolledBack(height int32, linked bool) Wallet {
 		w.ScannedTo = max(height-1, w.Birth-1)
 	}
 	w.Follows = linked && w.ScannedTo == height-1
-	w.Behind = w.behind(func(o *OwnerScan) { o.ScannedTo = min(o.ScannedTo, height-1) })
+	to := w.ScannedTo
+	if linked {
+		to = min(to, height-1)
+	}
+	w.Behind = w.behind(to, func(o *OwnerScan) { o.ScannedTo = min(o.ScannedTo, height-1) })
 	return w
 }
 
-// behind returns the owners that are behind after a move.
-func (w Wallet) behind(move func(*OwnerScan)) []OwnerScan {
+// behind returns the owners that are not scanned to a height after a move.
+func (w Wallet) behind(to int32, move func(*OwnerScan)) []OwnerScan {
 	var behind []OwnerScan
 	for _, o := range w.Behind {
-		if move(&o); o.ScannedTo < w.ScannedTo {
+		if move(&o); o.ScannedTo < to {
 			behind = append(behind, o)
 		}
 	}

@@ -16,6 +16,8 @@ func walletLimits[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	if _, err := w.service.Do(ctx, utxo.WalletOpened{Wallet: 1}); err != nil {
 		t.Fatal(err)
 	}
+	_, err := w.service.Balance(ctx, 1, nil, -1)
+	refusedWith(t, err, statemachine.ErrInvalid, "a balance with -1 confirmations")
 	records := func(fn func(store.WalletRecords, int) error) func(int) error {
 		return func(n int) error { return w.View(ctx, func(tx T) error { return fn(tx.Wallets(), n) }) }
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/utxo"
 )
@@ -50,7 +51,7 @@ func Bump(candidates []Candidate, parent chainhash.Hash, req Request) (Selection
 	var best Selection
 	var refusal error
 	for _, c := range coins {
-		req.Pinned = append(req.Pinned[:0], c.OutPoint)
+		req.Pinned = []wire.OutPoint{c.OutPoint}
 		switch sel, err := Select(append(slices.Clip(pool), c), req); {
 		case err == nil && (best.Inputs == nil || sel.Waste < best.Waste):
 			best = sel

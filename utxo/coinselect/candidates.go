@@ -249,8 +249,8 @@ func findOwn(r utxo.Reader, w utxo.WalletID, nodes []*kinship, kin map[chainhash
 }
 
 // findReplacing marks the pending transactions that share an input with
-// another live one: while that is so, the declared replacement and what it is
-// to replace are both uncertain.
+// another live one: a declared replacement, and what is pending that it is to
+// replace. What is published meanwhile is money until it is replaced.
 func findReplacing(r utxo.Reader, nodes []*kinship) error {
 	spenders := map[wire.OutPoint]int{} // live ones
 	var ops []wire.OutPoint

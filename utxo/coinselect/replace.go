@@ -147,7 +147,7 @@ func Replace(o Original, candidates []Candidate, req ReplaceRequest) (Rewrite, e
 func (req ReplaceRequest) check(o Original) (int, error) {
 	c := req.Coins
 	switch {
-	case o.Tx == nil || len(o.Spends) != len(o.Tx.TxIn):
+	case o.Tx == nil || len(o.Spends) != len(o.Tx.TxIn) || len(o.Unknown) == 0 && slices.Contains(o.Spends, nil):
 		return 0, invalid("an original that was not read by ReadOriginal")
 	case req.Change != nil && req.Shrink != nil:
 		return 0, invalid("change and a payee that shrinks, of one transaction")

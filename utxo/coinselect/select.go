@@ -114,9 +114,10 @@ type Request struct {
 	DustLimit int64
 }
 
-// Selection is a set of coins that pays: the inputs sum up to the payment, the
-// fee and the change exactly, and Fee >= FeeRate.Fee(Weight) + AncestorFee, with
-// equality if there is change.
+// Selection is a set of coins that pays: the inputs sum up to the payment, the fee
+// and the change exactly. Owed is FeeRate.Fee(Weight) + AncestorFee, or for a
+// [Rewrite] what it evicts if that is more. With change Fee is what is owed; without
+// it Fee is higher by what would have been too little for change.
 type Selection struct {
 	Inputs []Candidate // pinned ones as asked, then by outpoint
 	Fee    int64       // satoshi

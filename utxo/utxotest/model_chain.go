@@ -299,7 +299,7 @@ func (m *Model) scanned(height int32) {
 				w.Behind[j].ScannedTo = height
 			}
 		}
-		dropCaughtUp(w)
+		dropCaughtUp(w, m.tipHeight())
 	}
 }
 
@@ -338,11 +338,15 @@ func (m *Model) disconnected(ev utxo.Disconnected) error {
 		for j := range w.Behind {
 			w.Behind[j].ScannedTo = min(w.Behind[j].ScannedTo, height-1)
 		}
-		dropCaughtUp(w)
+		to := w.ScannedTo
+		if m.block(height-1) != nil {
+			to = height - 1
+		}
+		dropCaughtUp(w, to)
 	}
 	return nil
 }
 
-func dropCaughtUp(w *utxo.Wallet) {
-	w.Behind = slices.DeleteFunc(w.Behind, func(o utxo.OwnerScan) bool { return o.ScannedTo >= w.ScannedTo })
+func dropCaughtUp(w *utxo.Wallet, tip int32) {
+	w.Behind = slices.DeleteFunc(w.Behind, func(o utxo.OwnerScan) bool { return o.ScannedTo >= min(w.ScannedTo, tip) })
 }

@@ -340,7 +340,7 @@ func (m *Model) announce(w *utxo.Wallet, tag string, birth int32) {
 	is := func(o utxo.OwnerScan) bool { return o.Tags[0] == tag }
 	if at := slices.IndexFunc(w.Behind, is); at >= 0 {
 		w.Behind[at].ScannedTo = min(w.Behind[at].ScannedTo, birth-1)
-	} else if birth-1 < w.ScannedTo {
+	} else if birth-1 < w.ScannedTo && (m.tip() == nil || birth-1 < m.tipHeight()) {
 		w.Behind = append(w.Behind, utxo.OwnerScan{ScannedTo: birth - 1, Tags: []string{tag}})
 	}
 }

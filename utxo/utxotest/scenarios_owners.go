@@ -80,6 +80,34 @@ var Owners = []Scenario{
 		scanned? 1 5 new=4 old=3
 		connect 5
 		scanned? 1 5 old=3`},
+	{"an owner who is scanned to the tip is not behind, wherever its wallet begins", `
+		open 1 9
+		connect 1:
+		connect 2:
+		announce 1 4 late                    # above the tip
+		scanned? 1 8
+		tx f: x -> late=7
+		connect 3:
+		connect 4: f
+		balance? 1 confirmed=7
+		announce 1 2 late
+		scanned? 1 8 late=1
+		balance? 1 unscanned=7
+		connect 2
+		connect 3
+		scanned? 1 8 late=3
+		disconnect 4
+		scanned? 1 8
+		connect 4
+		balance? 1 confirmed=7`},
+	{"an owner is behind where its chain may begin later", `
+		open 1 5
+		announce 1 2 old
+		scanned? 1 4 old=1
+		connect 5:
+		scanned? 1 5 old=1
+		disconnect 5
+		scanned? 1 4 old=1`},
 	{"a revealed output announces its owner", `
 		open 1 1
 		tx a: x -> main=5 out=7
