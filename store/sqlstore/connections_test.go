@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -129,11 +128,8 @@ func TestBusyDatabaseIsWaitedFor(t *testing.T) {
 }
 
 func TestConnectionsOfAStore(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "settle.db")
-	db := openFile(t, path)
-	d := database{db, sqlstore.SQLite, sqlstore.Options{}, pgtest.FileURL(path)}
-	d.migrate(t)
-	s := d.open(t)
+	db := emptyFile(t)
+	s := db.open(t)
 	if in := db.Stats().InUse; in != 2 {
 		t.Errorf("Open takes %d connections, want a writer and a reader", in)
 	}

@@ -331,13 +331,17 @@ func TestOpenRefuses(t *testing.T) {
 		refused(t, db.DB, d, db.opts, "version 99999")
 	})
 	t.Run("synchronous_commit off", func(t *testing.T) {
-		db := newDatabase(t, sqlstore.Postgres)
-		db.migrate(t)
+		_, migrated := newStore(t, sqlstore.Postgres)
+		db, err := sql.Open("pgx", migrated.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
 		db.SetMaxOpenConns(1)
 		if _, err := db.Exec("SET synchronous_commit = off"); err != nil {
 			t.Fatal(err)
 		}
-		refused(t, db.DB, sqlstore.Postgres, db.opts, "synchronous_commit")
+		refused(t, db, sqlstore.Postgres, migrated.opts, "synchronous_commit")
 	})
 }
 

@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
@@ -26,8 +24,7 @@ func TestCloseLeavesNoSettingInThePool(t *testing.T) {
 	for _, limit := range []int{0, 6, 8} {
 		t.Run(fmt.Sprint("limit ", limit), func(t *testing.T) {
 			ctx := context.Background()
-			path := filepath.Join(t.TempDir(), "settle.db")
-			db, err := sql.Open("sqlite", pgtest.FileURL(path)+"?_pragma=busy_timeout(1234)&_pragma=cache_size(-100)")
+			db, err := sql.Open("sqlite", emptyFile(t).url+"?_pragma=busy_timeout(1234)&_pragma=cache_size(-100)")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,9 +118,9 @@ func TestOpenRefusesASmallPool(t *testing.T) {
 
 // Where the host uses its limit up itself, Open says so instead of hanging.
 func TestOpenDoesNotHangOnAUsedUpPool(t *testing.T) {
+	t.Parallel() // it waits, and begins no transaction
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		ctx, db := context.Background(), newDatabase(t, d)
-		db.migrate(t)
 		db.SetMaxOpenConns(6)
 		for range 6 {
 			conn, err := db.Conn(ctx)
@@ -146,17 +143,15 @@ func TestOpenDoesNotHangOnAUsedUpPool(t *testing.T) {
 
 // database/sql keeps two idle connections unless it is told to keep more.
 func TestOpenWarnsOfIdleConnections(t *testing.T) {
+	_, migrated := newStore(t, sqlstore.Postgres)
 	for idle, warns := range map[int]bool{0: true, 2: true, 3: false, 16: false} {
-		db, err := sql.Open("pgx", pgtest.URL(t))
+		db, err := sql.Open("pgx", migrated.url)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { db.Close() })
 		db.SetMaxIdleConns(idle)
-		opts := sqlstore.Options{Schema: pgtest.Schema(t, db)}
-		if err := sqlstore.Migrate(context.Background(), db, sqlstore.Postgres, opts); err != nil {
-			t.Fatal(err)
-		}
+		opts := migrated.opts
 		var out bytes.Buffer
 		opts.Log = slog.New(slog.NewTextHandler(&out, nil))
 		if _, err := sqlstore.Open(context.Background(), db, sqlstore.Postgres, opts); err != nil {

@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"testing"
@@ -155,7 +156,7 @@ func comparePair(t *testing.T, before []utxo.Event, events [2]utxo.Event) {
 		}
 	}
 	var hosts [2]*store.Wallets
-	var commit [2]func() error
+	var txs [2]*sql.Tx
 	for i := range hosts {
 		host, err := db.BeginTx(ctx, nil)
 		if err != nil {
@@ -167,7 +168,7 @@ func comparePair(t *testing.T, before []utxo.Event, events [2]utxo.Event) {
 			t.Fatal(err)
 		}
 		everything(tx.Wallets(), utxotest.Policy(), utxotest.Start)
-		hosts[i], commit[i] = service.Within(tx), host.Commit
+		hosts[i], txs[i] = service.Within(tx), host
 	}
 	var want [2]error
 	for i, ev := range events {
@@ -180,18 +181,12 @@ func comparePair(t *testing.T, before []utxo.Event, events [2]utxo.Event) {
 	}
 	_, err := hosts[0].Do(ctx, events[0])
 	answer(0, err)
-	second := make(chan error, 1)
-	go func() { _, err := hosts[1].Do(ctx, events[1]); second <- err }()
-	select {
-	case err := <-second:
-		t.Fatalf("%T does not wait for %T: %v", events[1], events[0], err)
-	case <-time.After(50 * time.Millisecond):
-	}
-	if err := commit[0](); err != nil {
+	second := sendWaiting(t, txs[0], txs[1], func() error { _, err := hosts[1].Do(ctx, events[1]); return err })
+	if err := txs[0].Commit(); err != nil {
 		t.Fatal(err)
 	}
-	answer(1, <-second)
-	if err := commit[1](); err != nil {
+	answer(1, second())
+	if err := txs[1].Commit(); err != nil {
 		t.Fatal(err)
 	}
 	err = s.View(ctx, func(tx store.Unit) error {

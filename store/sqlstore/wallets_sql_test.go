@@ -50,8 +50,7 @@ const (
 func TestDatabaseRefusesBrokenRows(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		ctx := context.Background()
-		db := newDatabase(t, d)
-		db.migrate(t)
+		_, db := newStore(t, d)
 		conn, err := db.Conn(ctx)
 		if err != nil {
 			t.Fatal(err)

@@ -74,6 +74,29 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
+// sendWaiting sends what the second transaction does next, which must wait for the
+// first. The answer comes after the first has ended.
+func sendWaiting(t *testing.T, first, second *sql.Tx, send func() error) (answer func() error) {
+	t.Helper()
+	var pid int
+	if err := second.QueryRow("SELECT pg_backend_pid()").Scan(&pid); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan error, 1)
+	go func() { answered <- send() }()
+	for waits := false; !waits; time.Sleep(time.Millisecond) {
+		select {
+		case err := <-answered:
+			t.Fatalf("it does not wait: %v", err)
+		default:
+		}
+		if err := first.QueryRow("SELECT pg_backend_pid() = ANY (pg_blocking_pids($1))", pid).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() error { return <-answered }
+}
+
 // exclude saves two decisions, the second one after the first has committed or,
 // if it waits, before: it is refused.
 func exclude(t *testing.T, first, second *decided, waits bool) {
@@ -81,22 +104,14 @@ func exclude(t *testing.T, first, second *decided, waits bool) {
 	if err := first.save(); err != nil {
 		t.Fatal(err)
 	}
-	saved := make(chan error, 1)
+	answer := second.save
 	if waits { // for the rows of the first, which has not committed
-		go func() { saved <- second.save() }()
-		select {
-		case err := <-saved:
-			t.Fatalf("it does not wait: %v", err)
-		case <-time.After(50 * time.Millisecond):
-		}
+		answer = sendWaiting(t, first.tx, second.tx, second.save)
 	}
 	if err := first.tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	if !waits {
-		saved <- second.save()
-	}
-	if err := <-saved; !errors.Is(err, statemachine.ErrConflict) {
+	if err := answer(); !errors.Is(err, statemachine.ErrConflict) {
 		t.Fatalf("the second one got %v", err)
 	}
 }

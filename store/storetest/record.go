@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -249,7 +250,7 @@ func (s *subject[T, K, L, A, E, C]) dump(t failer, ids ...K) any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plain(t, all)
+	return json.RawMessage(text(t, all))
 }
 
 // snapshot is all that can be read of some aggregates and of the store.
@@ -270,7 +271,7 @@ func (s *subject[T, K, L, A, E, C]) snapshot(t failer, ids ...K) any {
 		t.Fatal(err)
 	}
 	all["Follow"] = feed
-	return plain(t, all)
+	return json.RawMessage(text(t, all))
 }
 
 // everything writes one of a stage in tx, of each with the first, moves old, and

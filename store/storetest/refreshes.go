@@ -426,7 +426,8 @@ func loadedSets[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 			for _, w := range all[i].Watchers {
 				moments = append(moments, w.NextAt, w.NextAt.Add(-tick), w.ExpiresAt, w.ExpiresAt.Add(-tick))
 			}
-			for _, now := range moments {
+			slices.SortFunc(moments, time.Time.Compare)
+			for _, now := range slices.CompactFunc(moments, time.Time.Equal) {
 				for set := refresh.NoJobs; set <= refresh.AllJobs; set++ {
 					reads := refresh.Reads{Jobs: set, Watchers: refresh.WatcherSet(set), Invoices: set == refresh.DueJobs, Recipients: refreshtest.Recipients[:set%2]}
 					got := refresh.Work{Wallet: all[i].Wallet, Lock: all[i].Lock}

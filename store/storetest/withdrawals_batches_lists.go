@@ -43,6 +43,8 @@ func batchLists[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 			}
 		}
 	}
+	slices.SortFunc(moments, time.Time.Compare)
+	moments = slices.CompactFunc(moments, time.Time.Equal)
 	slices.SortFunc(all, func(a, b withdrawal.Payout) int { return withdrawal.CompareListedBatches(&a.Batch, &b.Batch) })
 	for _, kind := range append([]withdrawal.ListKind{0}, withdrawal.ListKind(0).Values()...) {
 		listed := 0

@@ -217,6 +217,9 @@ func (w *withdrawals[T]) statistics(t *testing.T, all []withdrawal.Counted) {
 		func(j *withdrawal.Job) time.Time { return j.NextCheckAt }} {
 		moments = append(moments, some(all, 3, func(c *withdrawal.Counted) []time.Time { return []time.Time{due(&c.Latest)} }, -tick, 0, tick)...)
 	}
+	later := moments[1:] // the first is in another zone
+	slices.SortFunc(later, time.Time.Compare)
+	moments = append(moments[:1], slices.CompactFunc(later, time.Time.Equal)...)
 	chains := []uuid.UUID{{}, w.id()}
 	for i := range all {
 		if !slices.Contains(chains, all[i].Request.Chain) {
