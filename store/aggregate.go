@@ -270,14 +270,21 @@ func describe[L comparable](states []state[L]) string {
 	return b.String()
 }
 
-// repeated reports whether the aggregate has all these events already.
+// repeated reports whether the aggregate has all these events already, by what is
+// read beside them.
 func (s *core[T, K, L, A, E, C]) repeated(tx T, a *A, events []E) (bool, error) {
-	now, err := tx.Now()
+	b, err := s.batch(tx)
 	if err != nil {
 		return false, err
 	}
 	for _, ev := range events {
-		change, err := s.of.apply(*a, ev, now)
+		is := *a
+		if b.beside != nil {
+			if ev, err = b.beside.fill(&is, ev); err != nil {
+				return false, err
+			}
+		}
+		change, err := s.of.apply(is, ev, b.now)
 		if err != nil || !s.of.empty(&change) {
 			return false, nil
 		}

@@ -43,6 +43,9 @@ func restoredStore[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 		t.Errorf("looked back until %v", before.LookedBack)
 	}
 	looked.At, looked.View.Asked, looked.Nexus.Asked = start.Add(time.Hour), start.Add(time.Hour), start.Add(time.Hour)
+	ds.do(t, d, ds.stages[0].back(&before)...)
+	_, err = ds.held(ctx, before, looked) // what it is told by, the control row, is not in the event
+	refusedWith(t, err, statemachine.ErrConflict, "a look back of a stale copy, which is not stored")
 	if now := ds.do(t, d, looked); !now.LookedBack.Equal(looked.At) {
 		t.Errorf("looked back until %v", now.LookedBack)
 	}
