@@ -60,6 +60,7 @@ func TestAPlanSaysWhenItsLockWasNotEnough(t *testing.T) {
 		{"what one has", utxo.Invalidated{ID: utxo.TxID{Wallet: 1, Hash: alone.TxHash()}}, false, nil},
 		{"a coin of what two have confirmed", utxo.Submitted{Wallet: 1, Tx: b.tx(ins(out(both, 2)), mine('a'))}, false, nil},
 		{"a coin that another has spent", utxo.Submitted{Wallet: 1, Tx: b.tx(ins(out(alone, 0), out(both, 1)), mine('a'))}, true, utxo.ErrInputSpent},
+		{"a coin that is no wallet's", utxo.Submitted{Wallet: 1, Tx: b.tx(nil, mine('a'))}, true, nil},
 		{"an event of all wallets", b.seen(9, b.tx(ins(out(shared, 0)), mine('a'))), false, nil},
 	} {
 		set, err := utxotest.Policy().PlanAt(b, tt.ev, utxotest.Start)
@@ -157,7 +158,7 @@ func TestSubmittedOfWhatAnotherWalletHasPublished(t *testing.T) {
 			t.Errorf("it replaces %s: %v", name, err)
 		}
 	}
-	set := do(t, l, utxo.Submitted{Wallet: 2, Tx: tx, Replaces: []chainhash.Hash{rival.TxHash()}})
+	set := do(t, l, utxo.Submitted{Wallet: 2, Tx: tx, Replaces: []chainhash.Hash{rival.TxHash(), rival.TxHash()}})
 	rows, _ := l.Txs(id)
 	if !set.Wide || len(rows) != 1 || rows[0].Status != utxo.Published || len(rows[0].Outputs) != 1 || rows[0].Outputs[0].Amount != 6 {
 		t.Errorf("wide %t, its rows are %+v", set.Wide, rows)
@@ -270,4 +271,26 @@ func TestWhatStandsOnAStrangersCoinIsNotProvablyDead(t *testing.T) {
 		t.Errorf("a payment that names it: %v", err)
 	}
 	b.submit(again)
+}
+
+// A line says by what a transaction ended, and the reason is its own alone.
+func TestWhatIsGivenUpSaysWhy(t *testing.T) {
+	b := newDesk(t)
+	deposit := b.tx(nil, mine('a'))
+	b.connect(deposit)
+	sent := b.observe(b.tx(ins(out(deposit, 0)), mine('a')))
+	b.observe(b.tx(ins(out(sent, 0)), mine('a')))
+	set := do(t, b.Ledger, utxo.Invalidated{ID: utxo.TxID{Wallet: 1, Hash: sent.TxHash()}, Reason: "lost"})
+	if len(set.Log) != 2 || set.Log[0].Trigger != "invalidated" || set.Log[0].Reason != "lost" || set.Log[1].Trigger != "parent_died" || set.Log[1].Reason != "" {
+		t.Errorf("the lines are %+v", set.Log)
+	}
+}
+
+// The last sequence of a store never falls.
+func TestAnOlderSequenceMovesNothingBack(t *testing.T) {
+	b := newDesk(t)
+	do(t, b.Ledger, b.seen(9, b.tx(nil, mine('a'))))
+	if set := do(t, b.Ledger, b.seen(5, b.tx(nil, mine('a')))); len(set.Inserts) != 1 || set.Seq != (utxo.SeqChange{}) {
+		t.Errorf("%d rows, the sequence moves %v", len(set.Inserts), set.Seq)
+	}
 }

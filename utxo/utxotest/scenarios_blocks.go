@@ -2,6 +2,31 @@ package utxotest
 
 // Blocks is what chains and reorgs do to a wallet.
 var Blocks = []Scenario{
+	{"a block that is filled in holds nothing that stands on a later one", `
+		open 1 0
+		tx p: x -> main=10 main=10
+		tx u: p:0 -> main=9
+		tx v: u:0 -> main=8
+		connect 1:
+		connect 2:
+		connect 3: p
+		observe u 1
+		connect 2: v => invalid      # through u, which is in no block
+		connect 2: u => invalid
+		tx? 1 v absent
+		connect 4: v`},
+	{"a block that is filled in holds nothing on which an earlier one stands", `
+		open 1 0
+		tx p: x -> main=10 main=10
+		tx k: p:0 -> main=9
+		tx l: p:1 -> main=8
+		connect 1:
+		connect 2: k
+		connect 3:
+		connect 4: l
+		connect 3: p => invalid
+		connect 1: p
+		tx? 1 p published 1`},
 	{"what a taken-off block confirmed dies with what stands on it", `
 		open 1 0
 		tx a: y -> main=9

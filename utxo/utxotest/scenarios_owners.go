@@ -162,6 +162,29 @@ var Owners = []Scenario{
 		tx? 2 p absent
 		balance? 1 confirmed=9000
 		balance? 2`},
+	{"an output that was revealed to a wallet stays there, where another has the next one", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=9000
+		connect 1: f
+		tx p: f:0 -> 2/main=5000 2/main=1000 main=3000
+		submit 1 p
+		reveal 1 p:0 main 1
+		broadcast 1 p
+		balance? 1 unconfirmed=8000
+		balance? 2 unconfirmed=1000`},
+	{"a revealed output does not give away what another wallet has only submitted", `
+		open 1 0
+		open 2 0
+		tx p: x -> main=5 out=7
+		tx c: p:1 -> 2/main=6
+		connect 1: p
+		submit 2 c
+		reveal 1 p:1 late 2
+		tx? 1 c absent
+		broadcast 2 c
+		tx? 1 c published
+		coin? 1 p:1 spent c`},
 }
 
 // Versions is what may replace what.
@@ -247,6 +270,10 @@ var Versions = []Scenario{
 		submit 1 c replaces b => invalid     # one block deep is not final
 		connect 3:
 		submit 1 c replaces b
+		tx? 1 c pending
+		disconnect 3
+		disconnect 2
+		submit 1 c replaces b                # again: no news, whatever is final now
 		tx? 1 c pending`},
 	{"versions are followed from either end, by what was declared and not by what evidence did", `
 		open 1 0

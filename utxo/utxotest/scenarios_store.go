@@ -3,6 +3,42 @@ package utxotest
 // Several is what happens to wallets of one store that pay one another, and to
 // transactions that concern a wallet only through others.
 var Several = []Scenario{
+	{"what is given up in one wallet fails elsewhere what stands on it over a dead one", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=10
+		tx g: y -> 2/main=10
+		connect 1: f g
+		tx a: f:0 g:0 -> 2/main=8 main=8
+		tx b: a:1 -> main=7
+		tx c: a:0 b:0 -> 2/main=9
+		submit 1 a
+		submit 2 a
+		submit 1 b
+		submit 2 c
+		invalidate 1 a
+		tx? 1 b failed
+		tx? 2 a pending
+		tx? 2 c failed         # b is dead in all wallets
+		tx d: a:1 -> main=6
+		submit 1 d => dead-parent   # given up here, alive in wallet 2
+		invalidate 2 a
+		tx? 2 a failed`},
+	{"what was given up in one wallet before its parent is dead already", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=10
+		connect 1: f
+		tx a: f:0 -> main=8
+		tx c: a:0 -> main=3 2/main=4
+		submit 1 a
+		submit 1 c
+		submit 2 c
+		invalidate 1 c
+		tx? 2 c pending
+		invalidate 1 a
+		tx? 1 a failed
+		tx? 2 c failed`},
 	{"a payment between wallets dies with its parent, parents first", `
 		open 1 0
 		open 2 0
