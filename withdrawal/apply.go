@@ -296,6 +296,10 @@ func (c *step) notOfBatch() error {
 		tx = e.Tx
 	case Looking:
 		tx = c.Old.Job.TxHash
+	case Resolved: // one that pays many names the output, or it would be this member's alone
+		if e.Sent && !e.ByOutput && c.Old.find(e.Hash) < 0 {
+			tx = c.Old.Job.TxHash
+		}
 	case PaidBy:
 		facts := txFacts{Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input}
 		if tx = e.Tx; c.Old.find(tx) < 0 && c.Old.exclusiveWithLive(&facts) {

@@ -2,6 +2,7 @@ package withdrawal_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -104,10 +105,12 @@ func TestThePaymentOfAMemberByAnotherTransactionIsGone(t *testing.T) {
 		ev    withdrawal.BatchMined
 		claim string
 	}{
-		"another one":               {other("y"), "dead"},
+		"another one": {other("y"), "dead"},
+		"another one, which pays it something else": {other("y", less(m, 0)), "dead"},
 		"a version":                 {other("v1", transfers(m, 1)...), "dead"},
 		"the same, which pays less": {other("x"), "left out"},
-		"the same, as it was seen":  {other("x", transfers(m, 0)...), ""},
+		"the same, and something else by another output": {other("x", transfers(m, 0)[0], another(less(m, 0), 9)), ""},
+		"the same, as it was seen":                       {other("x", transfers(m, 0)...), ""},
 	} {
 		c, err := policy.ApplyBatch(end, tt.ev, time.Time{})
 		if err != nil {
@@ -125,5 +128,105 @@ func TestThePaymentOfAMemberByAnotherTransactionIsGone(t *testing.T) {
 		if got != tt.claim || c.New.Members[0].Request.Status != withdrawal.RequestCompleted {
 			t.Errorf("%s: incident %q, expected %q", name, got, tt.claim)
 		}
+	}
+}
+
+// less is a part of what is due to a member.
+func less(m []withdrawal.Withdrawal, i int) withdrawal.Transfer {
+	part := transfers(m, i)[0]
+	part.AmountRaw = "1"
+	return part
+}
+
+func another(t withdrawal.Transfer, output uint32) withdrawal.Transfer {
+	t.Output = output
+	return t
+}
+
+// What pays a member in part nobody can judge. As long as the batch has it an operator
+// gets it; of one that has left it the evidence is refused, or it would be paid in
+// full beside that.
+func TestAPartOfWhatIsDueAfterTheEndIsHeard(t *testing.T) {
+	b := newBatch(t, 2)
+	m := b.Members
+	end := runBatch(t, b, outside(batchMined(t0, "x", transfers(m, 0)...)))
+	part := outside(batchMined(t0, "x", transfers(m, 0)[0], less(m, 1)))
+	elsewhere := part
+	elsewhere.Block.Hash, elsewhere.Canonical = "b11", "b11"
+	seen := elsewhere
+	seen.By, seen.Reason = by(withdrawal.Operator, t0), "seen"
+	own := runBatch(t, newBatch(t, 2), part)
+	if got := where(own); got != "confirmed, review" {
+		t.Fatal(got)
+	}
+	settled := own
+	settled.Members = slices.Clone(own.Members)
+	dead := withdrawal.ProvenDead{By: seen.By, Block: block(3), Tx: "v1", Cause: withdrawal.NonceUsed, Other: "x", Nonce: 7, NotThisPayment: true, Reason: "a part"}
+	settled.Members[1] = run(t, own.Members[1], dead)
+	told := end
+	told.Members = slices.Clone(end.Members)
+	told.Members[1] = run(t, end.Members[1], withdrawal.PaidBy{By: seen.By, Tx: "x", Output: 1, Payee: "0xpayee1", AssetOnChain: token, AmountRaw: m[1].Request.AmountRaw, Reason: "in two halves"})
+	for name, tt := range map[string]struct {
+		b  withdrawal.Payout
+		ev withdrawal.BatchMined
+		is error
+	}{
+		"a fuller answer of the same block":    {end, part, statemachine.ErrForbidden},
+		"of another block":                     {end, elsewhere, statemachine.ErrForbidden},
+		"by an operator":                       {end, seen, statemachine.ErrInvalid},
+		"the same, told twice":                 {own, part, nil},
+		"of another block, while one has it":   {own, elsewhere, statemachine.ErrForbidden},
+		"after the operator said that it does": {told, elsewhere, nil},
+		"after the operator said it does not":  {settled, elsewhere, statemachine.ErrForbidden},
+	} {
+		if c, err := policy.ApplyBatch(tt.b, tt.ev, t0); !errors.Is(err, tt.is) || !c.Empty() {
+			t.Errorf("%s: %v, %d members", name, err, len(c.Members))
+		}
+	}
+}
+
+// Beside what was decided on, an operator's word that is refused is not swallowed: a
+// member was dispatched anew, and what is said of it has not its reference.
+func TestWhatAnOperatorSaysAgainIsNotSwallowed(t *testing.T) {
+	b := newBatch(t, 2)
+	end := runBatch(t, b, outside(batchMined(t0, "x", transfers(b.Members, 0)...)))
+	w := &end.Members[1]
+	at := w.Job.ScheduledAt
+	*w = run(t, *w, withdrawal.Claimed{By: worker(at)}, withdrawal.Dispatched{By: worker(at), Fence: w.Job.Lease.Fence + 1, Reference: "key"})
+	fuller := outside(batchMined(at, "x", transfers(b.Members, 0, 1)...))
+	fuller.By, fuller.Reason = by(withdrawal.Operator, at), "the receipt has both"
+	if c, err := policy.ApplyBatch(end, fuller, at); !errors.Is(err, statemachine.ErrInvalid) || !c.Empty() {
+		t.Errorf("%v, %d members", err, len(c.Members))
+	}
+}
+
+// One member in review is told of a transaction that pays the others too: it names the
+// output, or the batch is told. As the member's alone it would keep the others out.
+func TestATransactionOfManyIsNotOneMembers(t *testing.T) {
+	b := runBatch(t, newBatch(t, 3), withdrawal.BatchCannotTell{By: checker(t0), Other: "y"})
+	for i := range b.Members[:2] { // twins
+		w := &b.Members[i]
+		w.Request.ToAddress, w.Job.ToAddress = "0xtwin", "0xtwin"
+		first := &b.Members[0]
+		w.Request.Amount, w.Request.AmountRaw, w.Job.AmountRaw = first.Request.Amount, first.Request.AmountRaw, first.Job.AmountRaw
+	}
+	found := saidSent(&b.Members[0], "y")
+	found.ByOutput = false
+	if c, err := policy.Apply(b.Members[0], found); !errors.Is(err, withdrawal.ErrInBatch) || !c.Empty() {
+		t.Errorf("as its own: %v", err)
+	}
+	found.Version--
+	expect(t, policy, b.Members[0], found, "conflict")
+	version := saidSent(&b.Members[0], "v1")
+	version.ByOutput = false
+	run(t, b.Members[0], version)
+	found.Version, found.ByOutput, found.Output = b.Members[0].Job.Version, true, 1
+	b.Members[0] = run(t, b.Members[0], found)
+	y := outside(batchMined(t0, "y", transfers(b.Members, 0, 1, 2)...))
+	if got := where(runBatch(t, b, y)); got != "confirmed, confirmed, confirmed" {
+		t.Error(got)
+	}
+	if got := b.PaidOutputs(&y); !slices.Equal(got, []int64{1, 0, 2}) {
+		t.Errorf("by outputs %v", got)
 	}
 }

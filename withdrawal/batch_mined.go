@@ -50,7 +50,7 @@ func (c *batchStep) mined(e *BatchMined) error {
 	again := b.EvidenceHash != "" && b.EvidenceHash == e.Block.Hash && statemachine.SameHash(b.TxHash, e.Tx) // it was decided on
 	for i := range c.New.Members {
 		err := c.member(i, func(s *step) error {
-			if err := c.decide(s, e, outputs[i]); err != nil {
+			if err := c.decide(s, e, outputs[i], again); err != nil {
 				return err
 			}
 			return s.leaves(b, "the batch was mined: "+e.Tx) // what a person knew of it already
@@ -92,8 +92,8 @@ const (
 )
 
 // PaidOutputs returns by which output the transaction of e pays each member, in
-// the order of Members: -1 by none, -2 if nobody can tell. A version pays those on
-// whose file it is by the output that it has there. All others are paid by whichever
+// the order of Members: -1 by none, -2 if nobody can tell. It pays those on whose
+// file it is by the output that it has there. All others are paid by whichever
 // other output is equal to what the request says, one to one, also by a version whose
 // bytes pay more than its file; where there are fewer such than members that are due
 // the same, or another amount goes to the payee, nobody can tell.
@@ -106,11 +106,13 @@ func (b *Payout) PaidOutputs(e *BatchMined) []int64 {
 	for i := range b.Members {
 		w := &b.Members[i]
 		outputs[i] = paysNothing
-		output, ok := b.Pays(e.Tx, w)
-		if filed[i] = ok; ok {
-			has[output] = true
+		k := w.find(e.Tx)
+		if k < 0 || !w.Txs[k].ByOutput {
+			continue
 		}
-		if ok && shown[output] != nil && w.unlike(shown[output]) == "" {
+		output := w.Txs[k].Output
+		filed[i], has[output] = true, true
+		if shown[output] != nil && w.unlike(shown[output]) == "" {
 			outputs[i] = int64(output)
 			delete(shown, output)
 		}
@@ -147,14 +149,14 @@ func (b *Payout) PaidOutputs(e *BatchMined) []int64 {
 
 // stays reports whether what refuses member i of the transaction that is mined
 // stops no other one: an operator gets the member. After the end nobody does, and
-// silence is right only where the same was decided before: of one that had left by
-// then nothing is forbidden again, so that is news.
+// silence is right only where the same was decided before, and the transaction is
+// another request's: any other refusal is news.
 func (c *batchStep) stays(i int, again bool, refused error) bool {
-	return c.Old.Has(&c.Old.Members[i]) || again && !errors.Is(refused, statemachine.ErrForbidden)
+	return c.Old.Has(&c.Old.Members[i]) || again && errors.Is(refused, ErrPaymentTaken)
 }
 
 // decide is what a transaction that is mined at depth means for one member.
-func (c *batchStep) decide(s *step, e *BatchMined, output int64) error {
+func (c *batchStep) decide(s *step, e *BatchMined, output int64, again bool) error {
 	b, j := &c.New.Batch, &s.Old.Job
 	_, filed := c.Old.Pays(e.Tx, &s.Old)
 	switch {
@@ -168,7 +170,7 @@ func (c *batchStep) decide(s *step, e *BatchMined, output int64) error {
 	case filed || e.Reverted || output == paysNothing:
 		return c.cannotBePaid(s, e)
 	case output == maybePays:
-		return s.leaves(b, "cannot tell whether "+e.Tx+" pays it")
+		return c.unclear(s, e, again)
 	}
 	paid := PaidBy{By: s.by, Block: e.Block, Tx: e.Tx, Output: uint32(output), Payee: s.Old.Request.ToAddress, AssetOnChain: j.AssetOnChain,
 		AmountRaw: s.Old.Request.AmountRaw, Input: b.Input, Reason: e.Reason}
@@ -178,14 +180,37 @@ func (c *batchStep) decide(s *step, e *BatchMined, output int64) error {
 	return c.policy.paidBy(s, &paid)
 }
 
+// unclear: nobody can tell whether what is mined pays the member. Who is completed by
+// something that cannot be mined beside it is not paid by that any more. Of another
+// one that the batch has no longer it is refused, so that somebody looks.
+func (c *batchStep) unclear(s *step, e *BatchMined, again bool) error {
+	switch {
+	case c.Old.Has(&s.Old):
+		return s.leaves(&c.New.Batch, "cannot tell whether "+e.Tx+" pays it")
+	case s.Old.live(e.Tx) || s.Old.stray(e.Tx, ClaimMined) >= 0 || again && s.Old.Job.Review: // an operator has said it, or will
+		return nil
+	case c.gone(s):
+		return c.cannotBePaid(s, e)
+	case s.by.Role == Operator:
+		return s.refuse(statemachine.ErrInvalid, "nobody can tell whether "+e.Tx+" pays it: hold it, and leave the transfers to its address out")
+	}
+	return s.refuse(statemachine.ErrForbidden, "it has left the batch, and nobody can tell whether "+e.Tx+" pays it: only an operator may say so")
+}
+
+// gone reports whether the member is completed by a transaction that has the nonce or
+// input of the batch, and so cannot be mined where another one with it is.
+func (c *batchStep) gone(s *step) bool {
+	b, j := &c.Old.Batch, &s.Old.Job
+	i := s.Old.find(j.TxHash)
+	return j.Status == JobConfirmed && i >= 0 && s.Old.Txs[i].exclusive(b.Wallet, b.HasNonce, b.Nonce, b.Input)
+}
+
 // cannotBePaid: what is mined does not pay the member, so nothing of the batch
 // can any more.
 func (c *batchStep) cannotBePaid(s *step, e *BatchMined) error {
 	b, j := &c.New.Batch, &s.Old.Job
-	i := s.Old.find(j.TxHash)
-	confirmed := j.Status == JobConfirmed && i >= 0 && s.Old.Txs[i].exclusive(b.Wallet, b.HasNonce, b.Nonce, b.Input) // whose payment is gone
 	switch {
-	case !c.Old.Has(&s.Old) && !confirmed:
+	case !c.Old.Has(&s.Old) && !c.gone(s):
 		return nil
 	case j.Review && s.by.Role != Operator:
 		return s.leaves(b, "mined without it: "+e.Tx)

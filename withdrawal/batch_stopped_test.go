@@ -22,7 +22,7 @@ func paidElsewhere(w *withdrawal.Withdrawal) withdrawal.PaidBy {
 func saidSent(w *withdrawal.Withdrawal, hash string) withdrawal.Resolved {
 	op := by(withdrawal.Operator, t0)
 	op.Version = w.Job.Version
-	return withdrawal.Resolved{By: op, Job: w.Job.ID, Sent: true, Hash: hash, Nonce: 7, HasNonce: true, Reason: "I think so"}
+	return withdrawal.Resolved{By: op, Job: w.Job.ID, Sent: true, Hash: hash, Nonce: 7, HasNonce: true, ByOutput: true, Reason: "I think so"}
 }
 
 // stoppedBatch is a batch of three, of which the last is paid elsewhere.

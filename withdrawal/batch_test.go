@@ -267,9 +267,9 @@ func TestBatchOwes(t *testing.T) {
 func TestWhatIsNoVersionIsOfOneMember(t *testing.T) {
 	b := newBatch(t, 2)
 	b = runBatch(t, b, withdrawal.BatchCannotTell{By: checker(t0), Other: "y"})
-	op := by(withdrawal.Operator, t0)
-	op.Version = b.Members[1].Job.Version
-	b.Members[1] = run(t, b.Members[1], withdrawal.Resolved{By: op, Job: b.Members[1].Job.ID, Sent: true, Hash: "y", Nonce: 7, HasNonce: true, Reason: "the wallet shows it"})
+	y1 := saidSent(&b.Members[1], "y")
+	y1.Output = 1
+	b.Members[1] = run(t, b.Members[1], y1)
 	if _, pays := b.Pays("y", &b.Members[1]); pays || !b.Has(&b.Members[1]) {
 		t.Fatal("it is taken for a version")
 	}

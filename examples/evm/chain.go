@@ -292,7 +292,8 @@ func (c *chain) instead(ctx context.Context, by withdrawal.By, w *withdrawal.Wit
 
 // judge says whether tx, which took the nonce of what is live, pays the request.
 // A plain transfer of ether carries no reference: payee, asset and amount are
-// all that there is. A call of a contract may pay anybody anything.
+// all that there is. A contract may pay anybody anything, also one that is sent ether
+// alone.
 func (c *chain) judge(ctx context.Context, by withdrawal.By, w *withdrawal.Withdrawal, tx *types.Transaction) (withdrawal.Event, error) {
 	r, err := c.node.TransactionReceipt(ctx, tx.Hash())
 	if err != nil {
@@ -307,8 +308,9 @@ func (c *chain) judge(ctx context.Context, by withdrawal.By, w *withdrawal.Withd
 	plain := tx.To() != nil && len(tx.Data()) == 0
 	payee := plain && *tx.To() == common.HexToAddress(w.Job.ToAddress)
 	amount := tx.Value().Cmp(w.Job.AmountRaw.Int()) == 0
+	quiet := r.GasUsed == params.TxGas // no code has run, which could hand the ether on
 	switch {
-	case r.Status == types.ReceiptStatusFailed || plain && !payee:
+	case r.Status == types.ReceiptStatusFailed || plain && !payee && quiet:
 		return withdrawal.ProvenDead{By: by, Block: where, Tx: live.Hash, Cause: withdrawal.NonceUsed, Other: hash, Nonce: live.Nonce, NotThisPayment: true}, nil
 	case payee && amount:
 		return withdrawal.PaidBy{By: by, Block: where, Tx: hash, Payee: tx.To().Hex(), AssetOnChain: etherID, AmountRaw: withdrawal.Raw(tx.Value().String()),

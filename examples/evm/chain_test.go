@@ -9,6 +9,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/withdrawal"
 	"github.com/shopspring/decimal"
@@ -23,7 +24,7 @@ var (
 func newChain(t *testing.T) (*chain, *network) {
 	t.Helper()
 	keys := keyring{hot: demoKey("of the test")}
-	net, err := newNetwork(t.Context(), keys[hot])
+	net, err := newNetwork(t.Context(), keys[hot], demoKey("of a stranger"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +170,7 @@ func TestAnswersOfTwoChainsAreNoEvidence(t *testing.T) {
 
 // What took the nonce is the same payment only if payee, asset and amount say so.
 func TestWhatTookTheNonceIsJudgedByWhatItPays(t *testing.T) {
-	to, other := recipient("payee"), recipient("somebody else")
+	to, other, stranger := recipient("payee"), recipient("somebody else"), demoKey("of a stranger")
 	for name, tt := range map[string]struct {
 		send func(net *network, k key) (*types.Transaction, error)
 		want withdrawal.Event
@@ -185,6 +186,15 @@ func TestWhatTookTheNonceIsJudgedByWhatItPays(t *testing.T) {
 		}, withdrawal.ProvenDead{}},
 		"a call": {func(net *network, k key) (*types.Transaction, error) {
 			return net.transact(t.Context(), k, 0, &other, []byte{1})
+		}, withdrawal.CannotTell{}},
+		"ether for a contract, which could hand it on": {func(net *network, k key) (*types.Transaction, error) {
+			made, err := net.transact(t.Context(), stranger, 0, nil, common.FromHex("615b006000526002601ef3")) // whose code is JUMPDEST, STOP
+			if err != nil {
+				return nil, err
+			}
+			contract := crypto.CreateAddress(stranger.address, made.Nonce())
+			net.backend.Commit()
+			return net.transact(t.Context(), k, 0, &contract, nil)
 		}, withdrawal.CannotTell{}},
 	} {
 		c, net := newChain(t)

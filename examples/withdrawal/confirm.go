@@ -64,16 +64,16 @@ func (c *checker) instead(ctx context.Context, w *withdrawal.Withdrawal) withdra
 	if err != nil || used.Height == 0 || ours {
 		return nil
 	}
-	switch paysIt(w, &used) {
+	switch output, says := paysIt(w, &used); says {
 	case yes:
-		return withdrawal.PaidBy{By: c.by(), Block: block(used), Tx: used.Hash, Payee: used.Tx.To, AssetOnChain: w.Job.AssetOnChain,
-			AmountRaw: withdrawal.Raw(used.Tx.Amount), Nonce: tx.Nonce, HasNonce: true,
+		return withdrawal.PaidBy{By: c.by(), Block: block(used), Tx: used.Hash, Output: output, Payee: w.Job.ToAddress, AssetOnChain: w.Job.AssetOnChain,
+			AmountRaw: w.Job.AmountRaw, Nonce: tx.Nonce, HasNonce: true,
 			GasUsed: withdrawal.Raw(strconv.FormatUint(used.GasUsed, 10)), GasPrice: withdrawal.Raw(strconv.FormatUint(used.GasPrice, 10))}
 	case no:
 		return withdrawal.ProvenDead{By: c.by(), Block: block(used), Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: used.Hash, Nonce: tx.Nonce,
 			NotThisPayment: true}
 	}
-	return withdrawal.CannotTell{By: c.by(), Tx: tx.Hash, Other: used.Hash, Reason: "it has part of payee, asset, amount and reference"}
+	return withdrawal.CannotTell{By: c.by(), Tx: tx.Hash, Other: used.Hash, Reason: "it has part of payee, asset, amount and reference, or twice"}
 }
 
 type answer int
@@ -84,24 +84,38 @@ const (
 	no
 )
 
-// paysIt compares payee, asset, amount and reference. All alike: it is the
-// payment. None of payee and reference alike, or nothing transferred: it is
-// not. Anything else nobody can tell from here.
-func paysIt(w *withdrawal.Withdrawal, other *node.Found) answer {
+// paysIt compares payee, asset, amount and reference of every transfer. One is alike
+// in all: it is the payment, by that output, where no other one has the reference. None
+// has the payee or the reference, or nothing is transferred: it is not. Anything else
+// nobody can tell from here.
+func paysIt(w *withdrawal.Withdrawal, other *node.Found) (output uint32, says answer) {
 	if other.Tx == nil || other.Reverted {
-		return no
+		return 0, no
 	}
 	symbol, err := symbolOf(w.Job.AssetOnChain)
-	payee, reference := statemachine.SameHash(other.Tx.To, w.Job.ToAddress), other.Tx.Reference == w.Request.ID.String()
+	alike, named, part := 0, 0, 0
+	for i, t := range other.Tx.Transfers() {
+		payee, reference := statemachine.SameHash(t.To, w.Job.ToAddress), t.Reference == w.Request.ID.String()
+		if payee && reference && t.Asset == symbol && t.Amount == string(w.Job.AmountRaw) {
+			alike++
+			output = uint32(i)
+		}
+		if reference {
+			named++
+		}
+		if payee || reference {
+			part++
+		}
+	}
 	switch {
 	case err != nil:
-		return unclear
-	case payee && reference && other.Tx.Asset == symbol && other.Tx.Amount == string(w.Job.AmountRaw):
-		return yes
-	case !payee && !reference:
-		return no
+		return 0, unclear
+	case alike == 1 && named == 1:
+		return output, yes
+	case part == 0:
+		return 0, no
 	}
-	return unclear
+	return 0, unclear
 }
 
 func block(f node.Found) withdrawal.Block {

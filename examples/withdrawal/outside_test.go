@@ -29,14 +29,16 @@ func (o *office) outside(raw json.RawMessage) {
 }
 
 // The same payment is mined under a hash that nobody has put on file: bumped in
-// another wallet with the same keys, or malleated. It is paid once.
+// another wallet with the same keys, malleated, or made by hand with another payment before
+// it. It is paid once.
 func TestThePaymentUnderAnotherHashIsPaidOnce(t *testing.T) {
-	for _, how := range []string{"bumped", "malleated"} {
+	for _, how := range []string{"bumped", "malleated", "by hand, with another one"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			o, request := byHand(t)
 			w := o.eventually(request, "confirming", confirming)
-			if how == "bumped" {
+			switch how {
+			case "bumped":
 				tx, err := node.Parse(w.Txs[0].Raw)
 				if err != nil {
 					t.Fatal(err)
@@ -46,7 +48,20 @@ func TestThePaymentUnderAnotherHashIsPaidOnce(t *testing.T) {
 					t.Fatal(err)
 				}
 				o.outside(raw)
-			} else {
+			case "by hand, with another one":
+				tx, err := node.Parse(w.Txs[0].Raw)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tx.GasPrice *= 5
+				tx.More = []node.Transfer{{To: tx.To, Asset: tx.Asset, Amount: tx.Amount, Reference: tx.Reference}}
+				tx.To, tx.Amount, tx.Reference = "0x00000000000000000000000000000000000000aa", "0", "another"
+				raw, _, err := node.Sign(demoKeys.key(w.Job.Wallet), tx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.outside(raw)
+			default:
 				o.misbehave(node.Faults{Salt: 1000})
 			}
 			o.ticks(node.Finality)
@@ -100,24 +115,45 @@ func TestPaysIt(t *testing.T) {
 	w := withdrawal.Withdrawal{Request: withdrawal.Request{ID: id("request", "r")},
 		Job: withdrawal.Job{AssetOnChain: assets["USDX"].id("USDX"), ToAddress: goodTo, AmountRaw: "5"}}
 	tx := node.Tx{To: strings.ToUpper(goodTo), Asset: "USDX", Amount: "5", Reference: w.Request.ID.String()}
+	theirs := node.Tx{To: "0xaa", Asset: "USDX", Amount: "5", Reference: "another"}
+	among := func(tx *node.Tx, all ...node.Tx) { // tx makes all of these
+		first := all[0]
+		first.More = nil
+		for _, t := range all[1:] {
+			first.More = append(first.More, node.Transfer{To: t.To, Asset: t.Asset, Amount: t.Amount, Reference: t.Reference})
+		}
+		*tx = first
+	}
 	for name, tt := range map[string]struct {
 		change func(*node.Found)
 		want   answer
 	}{
-		"alike":             {func(f *node.Found) {}, yes},
-		"reverted":          {func(f *node.Found) { f.Reverted = true }, no},
-		"nothing":           {func(f *node.Found) { f.Tx = nil }, no},
-		"another payment":   {func(f *node.Found) { f.Tx.To, f.Tx.Reference = "0xaa", "another" }, no},
-		"another amount":    {func(f *node.Found) { f.Tx.Amount = "4" }, unclear},
-		"another asset":     {func(f *node.Found) { f.Tx.Asset = "ETHX" }, unclear},
-		"another payee":     {func(f *node.Found) { f.Tx.To = "0xaa" }, unclear},
-		"another reference": {func(f *node.Found) { f.Tx.Reference = "" }, unclear},
+		"alike":               {func(f *node.Found) {}, yes},
+		"the second of three": {func(f *node.Found) { among(f.Tx, theirs, *f.Tx, theirs) }, yes},
+		"beside another payment to the payee": {func(f *node.Found) {
+			also := theirs
+			also.To = goodTo
+			among(f.Tx, *f.Tx, also)
+		}, yes},
+		"twice":                     {func(f *node.Found) { among(f.Tx, *f.Tx, *f.Tx) }, unclear},
+		"the second another amount": {func(f *node.Found) { ours := *f.Tx; ours.Amount = "4"; among(f.Tx, theirs, ours) }, unclear},
+		"the second another payee":  {func(f *node.Found) { ours := *f.Tx; ours.To = "0xaa"; among(f.Tx, theirs, ours) }, unclear},
+		"one in full, one in part":  {func(f *node.Found) { ours := *f.Tx; ours.Amount = "4"; among(f.Tx, *f.Tx, ours) }, unclear},
+		"two other payments":        {func(f *node.Found) { among(f.Tx, theirs, theirs) }, no},
+		"reverted":                  {func(f *node.Found) { f.Reverted = true }, no},
+		"nothing":                   {func(f *node.Found) { f.Tx = nil }, no},
+		"another payment":           {func(f *node.Found) { f.Tx.To, f.Tx.Reference = "0xaa", "another" }, no},
+		"another amount":            {func(f *node.Found) { f.Tx.Amount = "4" }, unclear},
+		"another asset":             {func(f *node.Found) { f.Tx.Asset = "ETHX" }, unclear},
+		"another payee":             {func(f *node.Found) { f.Tx.To = "0xaa" }, unclear},
+		"another reference":         {func(f *node.Found) { f.Tx.Reference = "" }, unclear},
 	} {
 		copied := tx
 		found := node.Found{Known: true, Height: 1, Tx: &copied}
 		tt.change(&found)
-		if got := paysIt(&w, &found); got != tt.want {
-			t.Errorf("%s: %v, not %v", name, got, tt.want)
+		output, got := paysIt(&w, &found)
+		if got != tt.want || got == yes && found.Tx.Transfers()[output].Reference != w.Request.ID.String() {
+			t.Errorf("%s: %v by output %d, not %v", name, got, output, tt.want)
 		}
 	}
 }

@@ -200,7 +200,7 @@ func batchInstead[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	}
 	op := by(withdrawal.Operator, start)
 	op.Version = b.Members[2].Job.Version
-	w.do(t, b.Members[2].Request.ID, withdrawal.Resolved{By: op, Job: b.Members[2].Job.ID, Sent: true, Hash: "instead", Nonce: e.Nonce, HasNonce: true, Reason: "seen"})
+	w.do(t, b.Members[2].Request.ID, withdrawal.Resolved{By: op, Job: b.Members[2].Job.ID, Sent: true, Hash: "instead", Nonce: e.Nonce, HasNonce: true, ByOutput: true, Output: 2, Reason: "seen"})
 	instead := withdrawal.BatchMined{By: by(withdrawal.ConfirmationWorker, start), Tx: "instead", Nonce: e.Nonce, HasNonce: true, Looked: true,
 		Block: withdrawal.Block{Height: 10, Hash: "b10", Canonical: "b10", Head: 12}}
 	for _, p := range paysOf(b.Members) {
