@@ -97,6 +97,7 @@ type core[T Clock, K, L comparable, A, E, C any] struct {
 	of     *aggregate[T, K, L, A, E, C]
 	update func(context.Context, func(T) error) error
 	view   func(context.Context, func(T) error) error
+	runs   *runs
 }
 
 // newCore returns the core on a store of transactions of type U, of which part
@@ -109,7 +110,7 @@ func newCore[U any, T Clock, K, L comparable, A, E, C any](s Store[U], of *aggre
 		},
 		func(ctx context.Context, fn func(T) error) error {
 			return s.View(ctx, func(tx U) error { return fn(part(tx)) })
-		}}
+		}, &runs{of: map[runsOf]int{}}}
 }
 
 // within returns the core inside a transaction that the caller has begun.

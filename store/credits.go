@@ -94,7 +94,7 @@ func (s *Credits) Revoke(ctx context.Context, by swap.By, of statemachine.Revoca
 
 // Work is [Deposits.Work] for credits.
 func (s *Credits) Work(name string) CreditSource {
-	return creditWork{swapWork[swap.Credit]{&s.swapItems, holder{name}}}
+	return creditWork{swapWork[swap.Credit]{&s.swapItems, s.runs.holds(name, "")}}
 }
 
 // CreditSource is [DepositSource] for credits.

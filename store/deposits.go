@@ -112,7 +112,7 @@ func (s *Deposits) Revoke(ctx context.Context, by swap.By, of statemachine.Revoc
 // given back behind them. Results are judged by what is stored then. The key is
 // the item's id.
 func (s *Deposits) Work(name string) DepositSource {
-	return depositWork{swapWork[swap.Deposit]{&s.swapItems, holder{name}}}
+	return depositWork{swapWork[swap.Deposit]{&s.swapItems, s.runs.holds(name, "")}}
 }
 
 // DepositSource is work on deposits for [worker.Run]. Its methods are what

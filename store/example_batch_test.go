@@ -42,7 +42,10 @@ func ExampleWithdrawals_BatchPayments() {
 	}
 	pay := func(ctx context.Context, work store.BatchWork) (r store.BatchResult) {
 		by := withdrawal.By{Actor: "payer-1", Role: withdrawal.WithdrawalWorker}
-		if len(work.Members) == 0 { // send the newest version again, or replace it
+		if len(work.Payout.Stopped()) > 0 { // an operator has some: nothing of it is sent, but a version without them
+			return r
+		}
+		if len(work.Members) == 0 { // send the newest version again
 			newest := work.Payout.Txs[len(work.Payout.Txs)-1]
 			return store.BatchResult{Batch: work.Payout.Batch.ID, Events: []withdrawal.BatchEvent{withdrawal.BatchSent{By: by, Fence: work.Payout.Batch.Lease.Fence, Hash: newest.Hash, Done: true}}}
 		}

@@ -50,7 +50,9 @@ func (u *unreadable) tell() {
 }
 
 // Syncs returns the work of the reactor of this name.
-func (s *Relays) Syncs(name string) *RelaySyncs { return &RelaySyncs{Relays: s, holder: holder{name}} }
+func (s *Relays) Syncs(name string) *RelaySyncs {
+	return &RelaySyncs{Relays: s, holder: s.runs.holds(name, "")}
+}
 
 // By is who speaks in results of this work.
 func (w *RelaySyncs) By() relaysync.By {
@@ -110,8 +112,10 @@ func (w *RelaySyncs) Renew(ctx context.Context, items []worker.Item[ClaimedRelay
 
 // Revoke implements [worker.Revoking].
 func (w *RelaySyncs) Revoke(ctx context.Context) error {
-	_, err := w.Relays.Revoke(ctx, w.By(), statemachine.Revocation{Holder: w.name})
-	return err
+	return w.end(func() error {
+		_, err := w.Relays.Revoke(ctx, w.By(), statemachine.Revocation{Holder: w.name})
+		return err
+	})
 }
 
 // Finish is the result of a sync.

@@ -61,6 +61,8 @@ func (w swapWork[A]) Renew(ctx context.Context, all []worker.Item[A]) error {
 
 // Revoke implements [worker.Revoking].
 func (w swapWork[A]) Revoke(ctx context.Context) error {
-	_, err := w.give(ctx, w.by(), statemachine.Revocation{Holder: w.name})
-	return err
+	return w.end(func() error {
+		_, err := w.give(ctx, w.by(), statemachine.Revocation{Holder: w.name})
+		return err
+	})
 }

@@ -304,7 +304,7 @@ type DueTenant struct {
 }
 
 // Steps returns the work of the biller of this name.
-func (s *Tenants) Steps(name string) *Steps { return &Steps{Tenants: s, holder: holder{name}} }
+func (s *Tenants) Steps(name string) *Steps { return &Steps{Tenants: s, holder: holder{name: name}} }
 
 // By is who speaks in this work.
 func (w *Steps) By() dunning.By { return dunning.By{Actor: w.name, Role: dunning.Biller} }

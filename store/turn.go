@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -12,7 +14,60 @@ import (
 
 // holder is the name of a source of work: that of its leases, and the actor of its
 // events.
-type holder struct{ name string }
+type holder struct {
+	name string
+	*sharing
+}
+
+// sharing is of a source that holds leases: others of its service may have its name.
+type sharing struct {
+	runs  *runs
+	of    runsOf
+	began atomic.Bool
+}
+
+// runs counts the sources of a service that are under way, by the name of their
+// leases. Nothing else tells these apart.
+type runs struct {
+	sync.Mutex
+	of map[runsOf]int
+}
+
+// runsOf is whose leases end together: those of a name, of one part of the work or of
+// all of it.
+type runsOf struct{ name, part string }
+
+// holds returns the holder of a source that gives its leases back when it ends.
+func (r *runs) holds(name, part string) holder {
+	return holder{name, &sharing{runs: r, of: runsOf{name, part}}}
+}
+
+// begin counts a source that claims.
+func (h holder) begin() {
+	if h.sharing == nil || h.began.Load() {
+		return
+	}
+	h.runs.Lock()
+	defer h.runs.Unlock()
+	if !h.began.Swap(true) {
+		h.runs.of[h.of]++
+	}
+}
+
+// end gives back what the name holds, if no other source works under it: what is
+// theirs is under way. None begins meanwhile.
+func (h holder) end(giveBack func() error) error {
+	h.runs.Lock()
+	defer h.runs.Unlock()
+	if h.began.Swap(false) {
+		h.runs.of[h.of]--
+	}
+	if h.runs.of[h.of] > 0 {
+		return nil
+	}
+	delete(h.runs.of, h.of)
+	return giveBack()
+}
 
 // Check implements [worker.Checked]: every event of another name would be refused,
 // and nothing would ever be done.
@@ -59,6 +114,7 @@ func items[T Clock, K, L comparable, A, E, C, W any](ctx context.Context, s *cor
 	if err := by.Check(); err != nil {
 		return nil, next, err
 	}
+	by.begin()
 	next, err = s.turn(ctx, done, n, func(b *batch[T, K, L, A, E, C]) (wait time.Duration, err error) {
 		all, wait, err = claim(b)
 		return wait, err

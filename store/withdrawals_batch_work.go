@@ -51,17 +51,19 @@ type BatchSource interface {
 // with members that [withdrawal.Payout.Stopped] names is not sent again: the
 // handler signs a version without them, stores it with [withdrawal.BatchReplaced]
 // and sends that, or returns nothing and is asked again when the lease has ended.
-// What it cannot pay it leaves out, and returns Snoozed or AttemptFailed of it; if
+// Who has claimed a batch owes this, whatever [withdrawal.Policy.NextBatch] says: that
+// names it only while nobody has. What it cannot pay it leaves out, and returns Snoozed or AttemptFailed of it; if
 // BatchPrepared is refused, it sends nothing, and makes another transaction of
 // those that are left, if the first one is among them. A member with
 // [withdrawal.MaxTxs] transactions on file refuses them all: it goes alone, or to
 // an operator. A member that it does not mention waits for the end of its lease.
 // The item is lost with the last of its members that is neither leased nor signed.
 //
-// Keys are the wallet for members on a chain with nonces, else the first job;
+// Leases belong to name, as those of Payments, which may have the same one. Keys are
+// the wallet for members on a chain with nonces, else the first job;
 // and the batch for one that is to be sent again.
 func (s *Withdrawals) BatchPayments(chain uuid.UUID, name string, size int) BatchSource {
-	return &batchPayments{batchResults{s}, payments{Withdrawals: s, chain: chain, holder: holder{name}, nonces: s.policy.ChainOf(chain).Nonces}, size}
+	return &batchPayments{batchResults{s}, payments{Withdrawals: s, chain: chain, holder: s.runs.holds(name, chain.String()), nonces: s.policy.ChainOf(chain).Nonces}, size}
 }
 
 // batchResults stores what workers found out about batches.
@@ -127,6 +129,7 @@ func (p *batchPayments) Turn(ctx context.Context, done []BatchResult, n int) (it
 	if p.one.chain == uuid.Nil || p.size < 1 || p.size > withdrawal.MaxMembers {
 		return nil, next, fmt.Errorf("%w: batches are of one chain, of 1 to %d requests", statemachine.ErrInvalid, withdrawal.MaxMembers)
 	}
+	p.one.begin()
 	if err := p.store(ctx, done); err != nil || n == 0 {
 		return nil, next, err
 	}
@@ -347,7 +350,7 @@ func (p *batchPayments) Panicked(w BatchWork, value any) (r BatchResult) {
 // another transaction that has the nonce or input; [withdrawal.BatchCannotTell];
 // or [withdrawal.BatchMissing]. The key is the batch.
 func (s *Withdrawals) BatchLookups(chain uuid.UUID, name string) BatchSource {
-	return &batchLookups{batchResults{s}, lookups{s, holder{name}, chain}}
+	return &batchLookups{batchResults{s}, lookups{s, holder{name: name}, chain}}
 }
 
 type batchLookups struct {

@@ -35,8 +35,8 @@ func (s *Withdrawals) PutHotWallet(ctx context.Context, wallets ...withdrawal.Ho
 }
 
 // PutFiller records a transaction of a hot wallet that pays no request, so that
-// no job takes its nonce. The same again changes nothing. CreatedAt is the
-// store's time if it is zero.
+// no job takes its nonce; see [withdrawal.Filler] of one that does pay some. The same
+// again changes nothing. CreatedAt is the store's time if it is zero.
 func (s *Withdrawals) PutFiller(ctx context.Context, f withdrawal.Filler) error {
 	return s.update(ctx, func(tx WithdrawalUnit) error {
 		f := f

@@ -89,7 +89,9 @@ func (s *Withdrawals) Acknowledgements(ctx context.Context, request uuid.UUID) (
 // Refusals pages through the journal of what operators and approvers tried and
 // were refused, oldest first, as [Withdrawals.Incidents] does. It has what was
 // sent as one event of one command; what a larger command was refused for rolled
-// back with it.
+// back with it, and so did what a unique rule of the store refused
+// ([withdrawal.ErrNonceTaken], [withdrawal.ErrActiveJob], and
+// [withdrawal.ErrPaymentTaken] of a race).
 func (s *Withdrawals) Refusals(ctx context.Context, after int64, limit int) (page []withdrawal.Refused, cursor int64, err error) {
 	return paged(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Refused, int64, error) {
 		return tx.Withdrawals().Refusals(after, limit)

@@ -33,7 +33,12 @@ type WithdrawalSource interface {
 //
 // The work is a claimed aggregate, in processing or in confirming; the lease
 // lasts [withdrawal.Policy.Lease] and belongs to name, which no other process
-// may use. [withdrawal.Policy.Next] says what it owes. The handler stores its
+// may use. Sources of one service may share it, such as [Withdrawals.BatchPayments]:
+// what it holds is given back when the last of them ends. Of work in processing
+// [withdrawal.Policy.Next] says what it owes. Of work in confirming the handler sends
+// the bytes of the newest of Live again, or a replacement that it stored first
+// ([withdrawal.Rebumped]), and returns [withdrawal.Rebroadcast]; Next names that only
+// while nobody has claimed it. The handler stores its
 // intent ([withdrawal.Prepared] or Dispatched) with [Withdrawals.Held] before
 // it sends anything, and returns the last event, such as Broadcast, with the
 // aggregate that Held returned. A result without events leaves the lease to
@@ -47,7 +52,7 @@ type WithdrawalSource interface {
 //
 // Keys are the wallet for an execution on a chain with nonces, else the job.
 func (s *Withdrawals) Payments(chain uuid.UUID, name string) WithdrawalSource {
-	return &payments{Withdrawals: s, chain: chain, holder: holder{name}, nonces: s.policy.ChainOf(chain).Nonces}
+	return &payments{Withdrawals: s, chain: chain, holder: s.runs.holds(name, chain.String()), nonces: s.policy.ChainOf(chain).Nonces}
 }
 
 type payments struct {
@@ -140,8 +145,10 @@ func (p *payments) Renew(ctx context.Context, items []worker.Item[withdrawal.Wit
 
 // Revoke implements [worker.Revoking].
 func (p *payments) Revoke(ctx context.Context) error {
-	_, err := p.revokeOf(ctx, p.chain, p.by(), statemachine.Revocation{Holder: p.name})
-	return err
+	return p.end(func() error {
+		_, err := p.revokeOf(ctx, p.chain, p.by(), statemachine.Revocation{Holder: p.name})
+		return err
+	})
 }
 
 func (p *payments) Release(w withdrawal.Withdrawal) HeldWithdrawal {
@@ -163,7 +170,7 @@ func (p *payments) Panicked(w withdrawal.Withdrawal, value any) HeldWithdrawal {
 // Evidence does not depend on the version that it was looked up for: it is
 // judged by what is stored then. The key is the job.
 func (s *Withdrawals) Lookups(chain uuid.UUID, name string) WithdrawalSource {
-	return &lookups{s, holder{name}, chain}
+	return &lookups{s, holder{name: name}, chain}
 }
 
 type lookups struct {

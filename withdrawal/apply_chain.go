@@ -281,10 +281,13 @@ func (p *Policy) provenDead(c *step, e *ProvenDead) error {
 		return err
 	}
 	why := e.Cause.String()
-	if e.Reason != "" {
-		why = statemachine.Bounded(why+": "+e.Reason, MaxText)
+	if word(e.Other) {
+		why += " by " + e.Other
 	}
-	return c.retry(p, JobProvenDead, why, 0)
+	if e.Reason != "" {
+		why += ": " + e.Reason
+	}
+	return c.retry(p, JobProvenDead, statemachine.Bounded(why, MaxText), 0)
 }
 
 // strayDead: a transaction that a signer says it sent, and that is not on file,

@@ -164,6 +164,14 @@
 // it by one without the member. After the end evidence moves no status: it is an
 // incident, or refused where only an operator may say it.
 //
+// All members share the end of the version that is mined. Where one payee makes it
+// revert at depth, all of them have failed, and with a transaction on file none is
+// requeued: an operator looks for the payee that reverted, and the others are asked for
+// by new requests. So simulate a batch before it is signed, put a payee that is a
+// contract into a transaction of its own, or pay by a contract that leaves out who
+// refuses. A member that was dropped, and is pending again once a version without it is
+// mined, has used up an execution: one that is dropped each time fails after the last.
+//
 // # Storing a change
 //
 // A record whose version changed is written where the version in Old still

@@ -257,7 +257,8 @@ type (
 	// amount and reference: what pays this request is [PaidBy], and what nobody
 	// can tell is [CannotTell].
 	//
-	// Of an operator Tx may be a [Stray] too.
+	// Of an operator Tx may be a [Stray] too. The line of the log names the cause and
+	// Other.
 	ProvenDead struct {
 		By
 		Block            // of the other transaction, or where the window ended
@@ -267,7 +268,9 @@ type (
 		Nonce uint64     // with NonceUsed: which nonce
 		Input string     `json:",omitempty"` // with InputSpent: which input
 		// NotThisPayment: Other was looked at, and does not pay this request.
-		// Required but with WindowEnded.
+		// Required but with WindowEnded and LeftOut, or where Other is on record as a
+		// payment of the request already: that joins the file whatever is said here, and
+		// nobody takes a PaidBy back. What is still owed where that was wrong, people settle.
 		NotThisPayment bool
 		// Reason is an operator's. It is required, with NotThisPayment, where Other
 		// is said to be of this request and pays nothing, since it reverted or paid

@@ -68,7 +68,8 @@ func (p *Policy) nonceFault(c *step, e *Prepared) error {
 
 // Filler is a transaction of a hot wallet that pays no request: it fills a gap
 // of nonces, or was made outside. It is recorded so that no job takes its
-// nonce; nobody sends or watches it.
+// nonce; nobody sends or watches it. One that pays a request, or many, is none: say
+// [PaidBy] of each by its output, since what is a filler is nobody's payment for ever.
 type Filler struct {
 	Wallet    uuid.UUID
 	Chain     uuid.UUID

@@ -341,7 +341,7 @@ func TestTheProofIsInTheLogAtTheLimit(t *testing.T) {
 	}
 	w := states(t)["confirming"]
 	w.Job.RetryCount = w.Job.MaxRetries
-	if c, err := policy.Apply(w, dead(t0, "tx1", 3, 7)); err != nil || c.Log[0].Reason != withdrawal.NonceUsed.String() {
+	if c, err := policy.Apply(w, dead(t0, "tx1", 3, 7)); err != nil || c.Log[0].Reason != "nonce used by other" {
 		t.Errorf("%+v, %v", c.Log, err)
 	}
 }

@@ -123,7 +123,7 @@ func cause(err error) error {
 	case c == sqliteNotADB:
 		return because(ErrNotADatabase, "", err)
 	case c == sqliteCorrupt || s == "XX001" || s == "XX002":
-		return because(ErrDamaged, "restore it from a backup", err)
+		return because(ErrDamaged, "restore it from a backup, and begin no payment before what Restored says has been looked up", err)
 	case s == "3D000" || strings.HasPrefix(s, "28"): // no such database; who may not log in
 		return because(ErrCannotOpen, "", err)
 	case unreachable(err, s):

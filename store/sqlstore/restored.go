@@ -18,6 +18,27 @@ import (
 // written after the dump are lost whatever is done here; an observer that has
 // seen one of them gets [store.ErrCursor]. On SQLite, where a file is put back,
 // there is nothing to tell.
+//
+// # What was paid since
+//
+// What a restored database has forgotten, a dump, an old file or a standby that had
+// not the last commits, it would pay again. So before any worker runs on it:
+//
+//  1. Begin nothing: Paused of every withdrawal.Chain in the policy that
+//     workers start with, or PutHotWallet of every wallet with a status that is not
+//     active. Look-ups go on.
+//  2. Ask the chain for the next nonce of each hot wallet, pending transactions
+//     included, and compare it with HotWallet.NextNonce. Each nonce from there on was
+//     used since; where there are none, list what the wallet has sent since.
+//  3. Look at each such transaction. Of one that pays a request an operator says
+//     withdrawal.PaidBy, also of one that is only pending, and by output where it pays
+//     many; of one that is not approved here he says Held too, and one that is not
+//     stored here is withdrawal.Imported. What pays none is a withdrawal.Filler.
+//     Cancellations, holds and rejections since are said again.
+//  4. Let the chains begin again when none is left.
+//
+// For swaps it is swap.Control.RecoveredAt, before which nothing is sent that was not
+// looked back for.
 func Restored(ctx context.Context, db *sql.DB, d Dialect, opts Options) error {
 	s, err := opts.syntax(d)
 	if err == nil && db == nil {

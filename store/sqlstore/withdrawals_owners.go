@@ -100,7 +100,13 @@ func (s *changeset) pays(chain uuid.UUID, hash string, byOutput bool, output uin
 		s.payments.add(chain.String(), form, -1, request.String())
 		return
 	}
-	s.payments.add(chain.String(), form, -1, nil)
+	if whole := chain.String() + form; !s.marked[whole] { // or 1,000 members of a batch would look like others' outputs
+		if s.marked == nil {
+			s.marked = map[string]bool{}
+		}
+		s.marked[whole] = true
+		s.payments.add(chain.String(), form, -1, nil)
+	}
 	s.payments.add(chain.String(), form, int(output), request.String())
 }
 

@@ -18,6 +18,7 @@ type changeset struct {
 	attempts, txs, nonces batch
 	strays, settled       batch
 	payments              batch
+	marked                map[string]bool // chain and hash of a transaction that pays by outputs, and of which payments say so
 	incidents             batch
 	newBatches, batches   batch
 	touchBatches          batch

@@ -43,6 +43,7 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"a transaction pays one request", onePayer[T]},
 		{"a signer that names what is another's stops the payment", namesAnothers[T]},
 		{"who has an output of a transaction may name it whole, and another may have another output", outputThenWhole[T]},
+		{"a transaction of many is resolved, and imported, of each by its output", oneOfMany[T]},
 		{"a nonce is of one job or one filler, and gaps are known", fillers[T]},
 
 		{"what is asked of many records is what the domain says of each", reads[T]},

@@ -200,7 +200,12 @@ func batchInstead[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	}
 	op := by(withdrawal.Operator, start)
 	op.Version = b.Members[2].Job.Version
-	w.do(t, b.Members[2].Request.ID, withdrawal.Resolved{By: op, Job: b.Members[2].Job.ID, Sent: true, Hash: "instead", Nonce: e.Nonce, HasNonce: true, ByOutput: true, Output: 2, Reason: "seen"})
+	found := withdrawal.Resolved{By: op, Job: b.Members[2].Job.ID, Sent: true, Hash: "instead", Nonce: e.Nonce, HasNonce: true, Reason: "seen"}
+	if _, err := w.service.Do(ctx, b.Members[2].Request.ID, found); !errors.Is(err, withdrawal.ErrInBatch) {
+		t.Errorf("the transaction of many, whole: %v", err)
+	}
+	found.ByOutput, found.Output = true, 2
+	w.do(t, b.Members[2].Request.ID, found)
 	instead := withdrawal.BatchMined{By: by(withdrawal.ConfirmationWorker, start), Tx: "instead", Nonce: e.Nonce, HasNonce: true, Looked: true,
 		Block: withdrawal.Block{Height: 10, Hash: "b10", Canonical: "b10", Head: 12}}
 	for _, p := range paysOf(b.Members) {
@@ -209,8 +214,10 @@ func batchInstead[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	if b, err = w.service.Batch(ctx, e.Batch, instead); err != nil {
 		t.Fatal(err)
 	}
-	if m := b.Members; !m[0].Job.Review || !m[1].Job.Review || m[2].Request.FinalTxHash != "instead" {
-		t.Errorf("the one that an operator named has it whole: %v, %v, %v", m[0].Job.Status, m[1].Job.Status, m[2].Job.Status)
+	for i := range b.Members {
+		if m := &b.Members[i]; m.Request.FinalTxHash != "instead" {
+			t.Errorf("member %d, of one an operator had named: %v", i, m.Job.Status)
+		}
 	}
 	e = batchOf(w.id(), start, w.behind(t, 3)...)
 	if b, err = w.service.Batch(ctx, e.Batch, e); err != nil {

@@ -87,3 +87,54 @@ func outputThenWhole[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 		t.Errorf("what pays others as one payment: %v", err)
 	}
 }
+
+// oneOfMany: what one transaction pays to many is told of each by its output, by an
+// operator who resolves and by an import alike. One that has it whole keeps the others
+// out, and the other way round.
+func oneOfMany[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	resolved := func(hash string, byOutput bool, output uint32) (uuid.UUID, error) {
+		a := w.processing(t, utxos, start)
+		a = w.do(t, a.Request.ID, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "ref"},
+			withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Unclear, Error: "x"})
+		found := notSent(&a, start)
+		found.Sent, found.Hash, found.ByOutput, found.Output = true, hash, byOutput, output
+		_, err := w.service.Do(ctx, a.Request.ID, found)
+		return a.Request.ID, err
+	}
+	imported := func(hash string, byOutput bool, output uint32) (uuid.UUID, error) {
+		e := withdrawal.Imported{By: by(withdrawal.System, start), Request: w.id(), User: aUser, Asset: anAsset, Chain: utxos, ToAddress: "to", Amount: "1", CreatedAt: start,
+			Job: w.id(), AssetOnChain: tokenOnChain, Hash: hash, ByOutput: byOutput, Output: output}
+		_, err := w.service.Do(ctx, e.Request, e)
+		return e.Request, err
+	}
+	type way func(hash string, byOutput bool, output uint32) (uuid.UUID, error)
+	for name, pair := range map[string][2]way{"resolved": {resolved, resolved}, "imported": {imported, imported},
+		"resolved, then imported": {resolved, imported}, "imported, then resolved": {imported, resolved}} {
+		many, whole := "many "+name, "0xAB"+w.id().String()[24:]
+		first, err := pair[0](many, true, 3)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		second, err := pair[1](many, true, 4)
+		if err != nil {
+			t.Fatalf("%s: another output: %v", name, err)
+		}
+		for id, output := range map[uuid.UUID]uint32{first: 3, second: 4} {
+			if a, err := w.service.Get(ctx, id); err != nil || len(a.Txs) != 1 || !a.Txs[0].ByOutput || a.Txs[0].Output != output || a.Job.Status != withdrawal.JobConfirming {
+				t.Errorf("%s: %+v, %v", name, a.Txs, err)
+			}
+		}
+		_, err = pair[1](many, true, 3)
+		taken(t, err, withdrawal.ErrPaymentTaken, first)
+		if _, err = pair[1](many, false, 0); !errors.Is(err, withdrawal.ErrPaymentTaken) {
+			t.Errorf("%s: whole, beside outputs: %v", name, err)
+		}
+		if first, err = pair[0](whole, false, 0); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		_, err = pair[1](whole[2:], true, 4)
+		taken(t, err, withdrawal.ErrPaymentTaken, first)
+		_, err = pair[1](whole, false, 0)
+		taken(t, err, withdrawal.ErrPaymentTaken, first)
+	}
+}

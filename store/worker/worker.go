@@ -69,7 +69,8 @@ type Checked interface{ Check() error }
 
 // Revoking is a [Source] whose leases belong to a name. When a [Run] ends it gives
 // back at once all that this name holds: claims whose reply was lost, work whose
-// result was dropped. So no other Run may use the name for the same work.
+// result was dropped. So no other Run may use the name for the same work, unless the
+// source says that it waits for the last of them.
 type Revoking interface {
 	Revoke(ctx context.Context) error
 }
