@@ -87,15 +87,15 @@ func (p *Policy) resembles(x side, i *Item, past []Fees, t *Sighting) Action {
 // chains it is not older.
 func (p *Policy) owes(x side, i *Item, a Action, past []Fees, t *Sighting) bool {
 	chain, to := x.pays(p, a)
-	unread := false
+	unread, margin := false, p.WaterlineMargin
 	switch x := x.(type) {
 	case *depositSide:
 		unread = a == Send && !x.d.Read
 	case *creditSide:
-		unread = a == Send && x.c.Account == ""
+		unread, margin = a == Send && x.c.Account == "", p.GoneAfter // a reorganisation moves its block
 	}
 	aside := a == Quarantine && p.own(t.Destination) // the account of today or another day
-	if chain != t.Chain || !unread && !aside && (to == "" || to != t.Destination) || !t.Time.IsZero() && t.Time.Before(i.At.Add(-p.WaterlineMargin)) {
+	if chain != t.Chain || !unread && !aside && (to == "" || to != t.Destination) || !t.Time.IsZero() && t.Time.Before(i.At.Add(-margin)) {
 		return false
 	}
 	pays := func(f Fees) bool { net, _ := f.pays(a, i.Amount); return net == t.Amount && net > 0 }

@@ -44,6 +44,17 @@ func Swaps[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store[T])
 		{"an item of a restored copy is not paid before a look back", restoredStore[T]},
 		{"the control row and waterlines are compared and swapped", houseVersions[T]},
 		{"a discrepancy is recorded once, in order, until somebody deals with it", discrepancies[T]},
+		{"each table of deposits is asked", func(t *testing.T, s store.Store[T]) {
+			everyTable(t, newDeposits(t, s), func(tx T) store.SwapRecords[swap.Deposit] { return tx.Deposits() }, swap.ToUSDD, func(d *swap.Deposit, place swap.Place) {
+				d.Status = []swap.DepositStatus{swap.DepositReady, swap.DepositProcessed, swap.DepositRefunded, swap.DepositQuarantined}[place-1]
+			})
+		}},
+		{"each table of credits is asked", func(t *testing.T, s store.Store[T]) {
+			everyTable(t, newCredits(t, s), func(tx T) store.SwapRecords[swap.Credit] { return tx.Credits() }, swap.ToUSDC, func(c *swap.Credit, place swap.Place) {
+				c.Status = []swap.CreditStatus{swap.CreditReady, swap.CreditProcessed, swap.CreditRefunded, swap.CreditQuarantined}[place-1]
+			})
+		}},
+		{"one discrepancy is closed, by all of its key", closedAlone[T]},
 		{"a waterline waits for the oldest unprocessed item", oldestItem[T]},
 		{"a scan is of the store's clock, and an outbound of who saw it", scansOfTheStore[T]},
 		{"statistics count what the domain counts", swapStatistics[T]},

@@ -67,6 +67,11 @@ func ownKeys[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 			t.Errorf("%v: %+v, %v", chain, w, err)
 		}
 	}
+	_, err = all.Deposits.Do(ctx, id, swap.Answered{By: swapBy(swap.Worker, "worker"), Fence: 1, Number: 1, Outcome: statemachine.Done, TxID: "c7"})
+	must(err)
+	if c, err := all.Credits.Get(ctx, id); err != nil || c.Intents[0].TxID != "b5" || c.Intents[0].Landed() {
+		t.Errorf("an answer to a deposit's intent changed a credit's: %+v, %v", c.Intents, err)
+	}
 	// A quarantine that failed for good holds the waterline back no longer.
 	w, failed := swapBy(swap.Worker, "worker"), arrival(swap.ToUSDD, "failed")
 	failed.Time = failed.Time.Add(-time.Hour)
