@@ -212,9 +212,9 @@ type (
 	// Looked is a look-up of one intent. Number 0 is a look back, owed after a lost
 	// or restored database: at all outbounds of the item, on file or not, by memo,
 	// and on Nexus by reference, destination and amount, see
-	// [Policy.RecoverDeposit]. It begins [Policy.WaterlineMargin] before the
-	// item's own time, and CannotLand says that nothing from before the loss can
-	// land any more. LookMissing: all that there is, is on file.
+	// [Policy.RecoverDeposit]. It begins at [Policy.Since] of the item's own time or
+	// earlier, and CannotLand says that nothing from before the loss can land any
+	// more. LookMissing: all that there is, is on file.
 	Looked struct {
 		By
 		Number  int64

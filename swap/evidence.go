@@ -71,7 +71,7 @@ func (s *step) lookedBack(e *Looked) error {
 		return nil
 	}
 	for _, v := range []View{e.View, e.Nexus} {
-		if !v.whole(s.item.At.Add(-s.p.WaterlineMargin), s.by.At) || !e.View.ByMemo || !v.CannotLand || v.Asked.Before(s.p.lookBackAt(e.Control)) {
+		if !v.whole(s.p.Since(s.side.direction(), s.item.At), s.by.At) || !e.View.ByMemo || !v.CannotLand || v.Asked.Before(s.p.lookBackAt(e.Control)) {
 			s.later = true
 			return nil
 		}

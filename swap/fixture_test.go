@@ -202,11 +202,15 @@ func (r *run[A]) failedOnChain(number int64) *run[A] {
 
 // view is a complete one.
 func (r *run[A]) view(number int64) swap.View {
-	at := r.i().At
-	if in := r.i().Intent(number); in != nil {
-		at = in.At
+	direction := swap.ToUSDC
+	if isDeposit(r.item) {
+		direction = swap.ToUSDD
 	}
-	return swap.View{From: at.Add(-r.p.WaterlineMargin), Asked: r.now, ByID: true, ByMemo: true, Before: 1001, After: 1001, CannotLand: true}
+	from := r.p.Since(direction, r.i().At)
+	if in := r.i().Intent(number); in != nil {
+		from = in.At.Add(-r.p.WaterlineMargin)
+	}
+	return swap.View{From: from, Asked: r.now, ByID: true, ByMemo: true, Before: 1001, After: 1001, CannotLand: true}
 }
 
 // missing looks an intent up completely and does not find it.

@@ -58,7 +58,7 @@ type Policy struct {
 	// LookBack bounds the discovery of inbound transactions.
 	LookBack time.Duration
 	// GoneAfter is when a credit that vanished is no longer waited for by the
-	// waterline.
+	// waterline, and how much later a reorganisation can have moved one that was paid.
 	GoneAfter time.Duration
 }
 

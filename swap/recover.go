@@ -81,21 +81,32 @@ func (p *Policy) resembles(x side, i *Item, past []Fees, t *Sighting) Action {
 	return 0
 }
 
+// Since is from when on something may have gone out for an item that came in at a
+// time: [Policy.WaterlineMargin] before, by the clocks of two chains. What came in on
+// Nexus may have been paid in an earlier block, which a reorganisation has replaced:
+// [Policy.GoneAfter] earlier.
+func (p Policy) Since(d Direction, at time.Time) time.Time {
+	if at = at.Add(-p.WaterlineMargin); Inbound(d) == Nexus {
+		at = at.Add(-p.GoneAfter)
+	}
+	return at
+}
+
 // owes reports whether an outbound can be an action of an item: the destination is
 // the action's, and anything where nobody has read yet who is to be paid; the amount
 // is what today's fees, frozen ones or any of the past leave, and by the clocks of two
 // chains it is not older.
 func (p *Policy) owes(x side, i *Item, a Action, past []Fees, t *Sighting) bool {
 	chain, to := x.pays(p, a)
-	unread, margin := false, p.WaterlineMargin
+	unread := false
 	switch x := x.(type) {
 	case *depositSide:
 		unread = a == Send && !x.d.Read
 	case *creditSide:
-		unread, margin = a == Send && x.c.Account == "", p.GoneAfter // a reorganisation moves its block
+		unread = a == Send && x.c.Account == ""
 	}
 	aside := a == Quarantine && p.own(t.Destination) // the account of today or another day
-	if chain != t.Chain || !unread && !aside && (to == "" || to != t.Destination) || !t.Time.IsZero() && t.Time.Before(i.At.Add(-margin)) {
+	if chain != t.Chain || !unread && !aside && (to == "" || to != t.Destination) || !t.Time.IsZero() && t.Time.Before(p.Since(x.direction(), i.At)) {
 		return false
 	}
 	pays := func(f Fees) bool { net, _ := f.pays(a, i.Amount); return net == t.Amount && net > 0 }

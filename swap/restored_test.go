@@ -146,6 +146,32 @@ func TestALookBackFindsWhatIsNotOnFile(t *testing.T) {
 		refund := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "lostrefund", Reference: 9, Amount: 9_999_000, Destination: "bob-nexus", Token: "USDD"}
 		r.do(r.p.RecoverCredit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans(r, nil, []swap.Sighting{refund})...)...).kinds(swap.Mismatch)
 	})
+	// A reorganisation has moved the credit to a later block than its refund's.
+	t.Run("a refund that is older than the credit", func(t *testing.T) {
+		refund := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "lostrefund", Reference: 9, Amount: 9_999_000, Destination: "bob-nexus", Token: "USDD"}
+		early := refundPending(t).release()
+		first := early.p.Since(swap.ToUSDC, early.i().At)
+		if !first.Equal(t0.Add(-early.p.WaterlineMargin - early.p.GoneAfter)) {
+			t.Fatalf("something may have gone out for it since %v", first)
+		}
+		for at, found := range map[time.Time]bool{first: true, first.Add(-time.Microsecond): false} {
+			refund.Time = at
+			r := refundPending(t).release()
+			restored(r.wait(time.Hour)).wait(time.Hour)
+			if r.do(r.p.RecoverCredit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans(r, nil, []swap.Sighting{refund})...)...); (r.i().Hold.Kind == swap.ByMismatch) != found {
+				t.Errorf("a refund at %v: hold %v", at, r.i().Hold)
+			}
+		}
+		restored(early.wait(time.Hour)).wait(time.Hour)
+		for _, after := range []time.Duration{time.Microsecond, 0} {
+			scan := early.view(0)
+			scan.From = first.Add(after)
+			early.do(swap.Looked{By: early.worker(), Finding: swap.LookMissing, View: scan, Nexus: early.view(0), Control: early.ctl})
+			if early.i().LookedBack.After(early.ctl.RecoveredAt) != (after == 0) {
+				t.Errorf("a scan that begins %v later: looked back %v", after, early.i().LookedBack)
+			}
+		}
+	})
 	t.Run("nothing", func(t *testing.T) {
 		r := ready(t).release()
 		restored(r.wait(time.Hour)).wait(time.Hour)

@@ -209,7 +209,10 @@ func (w *world) look(ctx context.Context, head *swap.Item, number int64, now tim
 // lookBack looks through the whole history of both chains for outbounds of an item
 // that are not on file, after a lost database.
 func (w *world) lookBack(ctx context.Context, item any, now time.Time) ([]swap.Event, error) {
-	head := item.(interface{ Head() *swap.Item }).Head()
+	head, direction := item.(swap.Record).Head(), swap.ToUSDC
+	if _, ok := item.(*swap.Deposit); ok {
+		direction = swap.ToUSDD
+	}
 	control, err := w.swaps.Control(ctx)
 	if err != nil {
 		return nil, err
@@ -224,7 +227,7 @@ func (w *world) lookBack(ctx context.Context, item any, now time.Time) ([]swap.E
 		if err != nil {
 			return nil, err
 		}
-		h := swap.History{Chain: c, View: swap.View{From: head.At.Add(-policy.WaterlineMargin), Asked: now, ByID: true, ByMemo: true, Before: before, After: after, CannotLand: waiting == 0}}
+		h := swap.History{Chain: c, View: swap.View{From: policy.Since(direction, head.At), Asked: now, ByID: true, ByMemo: true, Before: before, After: after, CannotLand: waiting == 0}}
 		for k := range all {
 			seen := sighting(c, &all[k])
 			if _, id, err := w.swaps.Named(ctx, seen); err != nil {

@@ -148,7 +148,7 @@ func swapFields[T store.SwapUnit, A any](l *life[T, string, string, A, swap.Even
 	}
 	fresh(func(o *swap.Observed) { o.Control.RecoveredAt = start.Add(1000 * time.Hour) })
 	l.later()
-	view := swap.View{From: head().At.Add(-time.Hour), Asked: l.now, ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}
+	view := swap.View{From: head().At.Add(-25 * time.Hour), Asked: l.now, ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}
 	l.do(swap.Looked{By: by(swap.Worker), Finding: swap.LookMissing, View: view, Nexus: view, Control: swap.Control{RecoveredAt: start}})
 	if d == swap.ToUSDC { // vanished and dropped; collecting, then quarantined and found to be paid
 		l.do(swap.Confirmations{By: by(swap.Observer), Asked: l.now, Gone: true}, swap.Confirmations{By: by(swap.Observer), Asked: l.now, Count: 1})

@@ -28,7 +28,7 @@ func restoredStore[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	view := swap.View{From: start.Add(-time.Hour), Asked: start, ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}
+	view := swap.View{From: start.Add(-25 * time.Hour), Asked: start, ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}
 	looked := swap.Looked{By: swapBy(swap.Worker, "worker"), Finding: swap.LookMissing, View: view, Nexus: view}
 	begin := func(b swap.Begun) swap.Begun { // the lease is held still
 		b.At = start.Add(time.Minute)

@@ -95,7 +95,7 @@ func (w World[A]) lookBack(add func(string, World[A])) {
 	}
 	found := slices.ContainsFunc(w.Strays, func(s Stray) bool { return s.Place >= Landed })
 	if w.Restores > 0 && over && !found {
-		v := swap.View{From: w.Head().At.Add(-time.Hour), Asked: w.Now, ByID: true, ByMemo: true, Before: 1001, After: 1001, CannotLand: true}
+		v := swap.View{From: w.Head().At.Add(-25 * time.Hour), Asked: w.Now, ByID: true, ByMemo: true, Before: 1001, After: 1001, CannotLand: true}
 		if to, ok := w.Take(swap.Looked{By: w.by(swap.Observer, "scanner"), Finding: swap.LookMissing, View: v, Nexus: v, Control: w.Control}); ok {
 			add("all is on file", to)
 		}
