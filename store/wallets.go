@@ -270,6 +270,20 @@ func (s *Wallets) Trail(ctx context.Context, id utxo.TxID) (trail []statemachine
 	return trail, err
 }
 
+// Stats counts what waits in a wallet at the store's time, see [utxo.ReadStats]
+// and, for what to alert an operator to, [utxo.Alerts].
+func (s *Wallets) Stats(ctx context.Context, w utxo.WalletID) (stats utxo.Stats, err error) {
+	err = s.view(ctx, func(tx WalletUnit) error {
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		stats, err = utxo.ReadStats(tx.Wallets(), w, now)
+		return err
+	})
+	return stats, err
+}
+
 // Audit checks every invariant of the store and recomputes the wallet's
 // balance, see [utxo.Policy.Audit]. It reads the whole history.
 func (s *Wallets) Audit(ctx context.Context, w utxo.WalletID) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
@@ -88,10 +89,25 @@ func (l *Ledger) LeasesOf(w WalletID, lock LockID) ([]Lease, error) {
 			all = append(all, lease)
 		}
 	}
-	slices.SortFunc(all, func(a, b Lease) int {
-		return cmp.Or(bytes.Compare(a.OutPoint.Hash[:], b.OutPoint.Hash[:]), cmp.Compare(a.OutPoint.Index, b.OutPoint.Index))
-	})
-	return all, nil
+	return byOutPoint(all), nil
+}
+
+// ActiveLeases implements [Queries].
+func (l *Ledger) ActiveLeases(w WalletID, now time.Time) ([]Lease, error) {
+	b := l.books[w]
+	if b == nil {
+		return nil, unknownWallet(w)
+	}
+	first := len(b.ends) // of the active ones
+	for first > 0 && b.ends[first-1].Active(now) {
+		first--
+	}
+	return byOutPoint(slices.Clone(b.ends[first:])), nil
+}
+
+func byOutPoint(leases []Lease) []Lease {
+	slices.SortFunc(leases, func(a, b Lease) int { return CompareOutPoints(a.OutPoint, b.OutPoint) })
+	return leases
 }
 
 // Coins implements [Queries].

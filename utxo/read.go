@@ -41,6 +41,9 @@ type Queries interface {
 	// LeasesOf returns the stored leases of a lock, expired ones too, by hash
 	// bytes and index.
 	LeasesOf(w WalletID, lock LockID) ([]Lease, error)
+	// ActiveLeases returns the leases of a wallet that are active at now, of
+	// spent and dead outputs too, by hash bytes and index.
+	ActiveLeases(w WalletID, now time.Time) ([]Lease, error)
 	// History pages through the transactions of a wallet, without context,
 	// newest first, after the given key.
 	History(w WalletID, after *HistoryKey, limit int) ([]*Tx, error)

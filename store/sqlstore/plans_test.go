@@ -21,7 +21,7 @@ var daily = map[string]*statement{
 	"lock on PostgreSQL": &lockWallet, "selectTip": &selectTip, "blocksNamed": &blocksNamed, "selectBlocks": &selectBlocks, "selectRaw": &selectRaw,
 	"inputsOf": &inputsOf, "outputsOf": &outputsOf, "txsNamed": &txsNamed, "txsSpending": &txsSpending, "txsBelow": &txsBelow,
 	"txsAt": &txsAt, "txsLive": &txsLive, "txsPendingElsewhere": &txsPendingElsewhere, "descendants": &descendants, "ancestors": &ancestorsWithin,
-	"sums": &sums, "recent": &recent, "recentCoinbases": &recentCoinbases, "addBalances": &addBalances, "coinsNamed": &coinsNamed, "leasesNamed": &leasesNamed, "leasesUnspent": &leasesUnspent, "leasesOfLock": &leasesOfLock, "leased": &leased, "historyUnconfirmed": &historyUnconfirmed, "historyUnconfirmedAfter": &historyUnconfirmedAfter,
+	"sums": &sums, "recent": &recent, "recentCoinbases": &recentCoinbases, "addBalances": &addBalances, "coinsNamed": &coinsNamed, "leasesNamed": &leasesNamed, "leasesUnspent": &leasesUnspent, "leasesOfLock": &leasesOfLock, "leasesActive": &leasesActive, "leased": &leased, "historyUnconfirmed": &historyUnconfirmed, "historyUnconfirmedAfter": &historyUnconfirmedAfter,
 	"historyConfirmed": &historyConfirmed, "historyConfirmedAfter": &historyConfirmedAfter, "edgesOf": &edgesOf,
 	"deleteBlock": &deleteBlock, "insertInputs": &insertInputs, "updateTxs": &updateTxs, "restateTxs": &restateTxs, "insertOutputs": &insertOutputs,
 	"moveSpenders": &moveSpenders, "insertEdges": &insertEdges, "declareEdges": &declareEdges, "insertLeases": &insertLeases, "updateLeases": &updateLeases, "deleteLeases": &deleteLeases,

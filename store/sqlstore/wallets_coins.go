@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"database/sql"
 	"slices"
+	"time"
 
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/store"
@@ -50,6 +51,8 @@ func (f *foundCoins) scan(rows *sql.Rows) error {
 	f.n++
 	return nil
 }
+
+const ofLease = "WHERE u.wallet_id = l.wallet_id AND u.id = l.utxo_id"
 
 const leaseColumns = "SELECT l.wallet_id, t.tx_hash, u.output_index, l.lock_id, l.expires_at FROM "
 
@@ -153,22 +156,32 @@ func (w wallets) Outputs(id utxo.WalletID, after *wire.OutPoint, limit int) ([]u
 	return w.list(id, &outputsFrom, nil, int64(id), after.Hash[:], int64(after.Index), int64(limit))
 }
 
-var leasesOfLock = statement{text: leasesOf.text + " AND l.lock_id = $2 ORDER BY 2, 3"}
+var (
+	leasesOfLock = statement{text: leasesOf.text + " AND l.lock_id = $2 ORDER BY 2, 3"}
+	// Each finds its output by the key, as in the sum of what is leased.
+	leasesActive = statement{text: "SELECT l.wallet_id, (SELECT t.tx_hash FROM @utxos u JOIN @transactions t ON t.id = u.tx_id " + ofLease + "), (SELECT u.output_index FROM @utxos u " + ofLease + "), " +
+		"l.lock_id, l.expires_at FROM @utxo_leases l WHERE l.wallet_id = $1 AND l.expires_at > $2 ORDER BY 2, 3"}
+)
 
 // LeasesOf implements [utxo.Queries].
 func (w wallets) LeasesOf(id utxo.WalletID, lock utxo.LockID) ([]utxo.Lease, error) {
-	var all []utxo.Lease
-	err := w.leases(&leasesOfLock, nil, func(l utxo.Lease) { all = append(all, l) }, int64(id), lock[:])
-	if err == nil && len(all) == 0 {
-		err = w.known(id)
-	}
-	return all, err
+	return w.leasesIn(id, &leasesOfLock, nil, lock[:])
+}
+
+// ActiveLeases implements [utxo.Queries].
+func (w wallets) ActiveLeases(id utxo.WalletID, now time.Time) ([]utxo.Lease, error) {
+	return w.leasesIn(id, &leasesActive, nil, now)
 }
 
 // Leases implements [utxo.Reader].
 func (w wallets) Leases(id utxo.WalletID, ops ...wire.OutPoint) ([]utxo.Lease, error) {
+	return w.leasesIn(id, &leasesNamed, outpoints(ops))
+}
+
+// leasesIn reads leases of a wallet, which is the first argument.
+func (w wallets) leasesIn(id utxo.WalletID, st *statement, set *batch, args ...any) ([]utxo.Lease, error) {
 	var all []utxo.Lease
-	err := w.leases(&leasesNamed, outpoints(ops), func(l utxo.Lease) { all = append(all, l) }, int64(id))
+	err := w.leases(st, set, func(l utxo.Lease) { all = append(all, l) }, append([]any{int64(id)}, args...)...)
 	if err == nil && len(all) == 0 {
 		err = w.known(id)
 	}

@@ -280,10 +280,11 @@ func notFound[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	_, history := w.service.History(ctx, 9, nil, 1)
 	_, detail := w.service.Detail(ctx, id)
 	_, trail := w.service.Trail(ctx, id)
+	_, stats := w.service.Stats(ctx, 9)
 	_, label := w.service.Do(ctx, utxo.Labelled{ID: id, Label: "x"})
 	_, lease := w.service.Do(ctx, utxo.OutputsLeased{Wallet: 9, OutPoints: make([]wire.OutPoint, 1), Lock: utxo.LockID{1}, Duration: time.Second})
 	for name, err := range map[string]error{
-		"Balance": balance, "Unspent": unspent, "History": history, "Detail": detail, "Trail": trail, "Labelled": label, "OutputsLeased": lease,
+		"Balance": balance, "Unspent": unspent, "History": history, "Detail": detail, "Trail": trail, "Stats": stats, "Labelled": label, "OutputsLeased": lease,
 	} {
 		if !errors.Is(err, statemachine.ErrNotFound) {
 			t.Errorf("%s gives %v, want %v", name, err, statemachine.ErrNotFound)

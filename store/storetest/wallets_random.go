@@ -51,7 +51,14 @@ func (w *wallets[T]) sameReads(ledger *utxo.Ledger, now time.Time) error {
 		if err != nil {
 			return err
 		}
+		all, err := ledger.Snapshot()
+		if err != nil {
+			return err
+		}
 		for _, wallet := range wallets {
+			if err := sameStats(ledger, got, &all, wallet, now); err != nil {
+				return err
+			}
 			for _, read := range walletReads {
 				want, err := read.ask(ledger, wallet.ID, now)
 				if err != nil {
@@ -68,6 +75,31 @@ func (w *wallets[T]) sameReads(ledger *utxo.Ledger, now time.Time) error {
 		}
 		return nil
 	})
+}
+
+// sameStats compares what a store counts with what the domain counts of all that
+// is stored, now and when the last lease ends.
+func sameStats(ledger *utxo.Ledger, got utxo.Source, all *utxo.Snapshot, w utxo.Wallet, now time.Time) error {
+	tip := int32(-1)
+	for _, b := range all.Blocks {
+		tip = b.Height
+	}
+	var txs []*utxo.Tx
+	for _, t := range all.Txs {
+		if t.ID.Wallet == w.ID {
+			txs = append(txs, t)
+		}
+	}
+	coins, err := ledger.Outputs(w.ID, nil, store.MaxPage)
+	for at := now; err == nil && !at.IsZero(); {
+		want := utxo.StatsOf(w, tip, txs, coins, at)
+		var stats utxo.Stats
+		if stats, err = utxo.ReadStats(got, w.ID, at); err == nil && fmt.Sprintf("%+v", stats) != fmt.Sprintf("%+v", want) {
+			return fmt.Errorf("the statistics of wallet %d are\n%+v\nwant\n%+v", w.ID, stats, want)
+		}
+		at = want.LastLease.Until
+	}
+	return err
 }
 
 var walletReads = []struct {

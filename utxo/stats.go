@@ -1,0 +1,144 @@
+package utxo
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+)
+
+// Stats is what a store counts of one wallet at the moment At. What is confirmed
+// or dead stays for ever and waits for nothing: it is not counted.
+type Stats struct {
+	At     time.Time
+	Wallet WalletID
+	// Txs are the live transactions that are in no block, by status: pending, or
+	// published. Context is not counted.
+	Txs map[Status]int64
+	// The oldest of them by [Tx.FirstSeen], also of one whose block left the chain;
+	// zero: none.
+	OldestPending, OldestPublished Waiting
+
+	Leased    int64 // outputs in the state [CoinLeased]
+	LastLease Lease // of these outputs the lease with the latest end; zero: none
+
+	Owners    int64 // those of [Wallet.Behind]
+	ScannedTo int32 // height up to which the coins of the wallet and of all its owners are complete
+	Tip       int32 // height of the tip; -1 for an empty chain
+}
+
+// Waiting is a transaction that waits, since it was first seen.
+type Waiting struct {
+	Hash  chainhash.Hash
+	Since time.Time
+}
+
+// Behind is by how many blocks the wallet, or the last of its owners, is below
+// the tip: a normal scan takes it to 0, one that nobody makes leaves it.
+func (s *Stats) Behind() int64 { return max(0, int64(s.Tip)-int64(s.ScannedTo)) }
+
+// ReadStats counts what a store has of one wallet at now. It reads what is under
+// way: live unconfirmed transactions, active leases, owners that are behind. An
+// unknown wallet is [statemachine.ErrNotFound].
+func ReadStats(r Source, id WalletID, now time.Time) (s Stats, err error) {
+	wallets, err := r.Wallets(id)
+	if err != nil {
+		return s, err
+	}
+	tip, ok, err := r.Tip()
+	if err != nil {
+		return s, err
+	}
+	if !ok {
+		tip.Height = -1
+	}
+	txs, err := r.LiveUnconfirmed(id)
+	if err != nil {
+		return s, err
+	}
+	leases, err := r.ActiveLeases(id, now)
+	if err != nil {
+		return s, err
+	}
+	ops := make([]wire.OutPoint, len(leases))
+	for i, l := range leases {
+		ops[i] = l.OutPoint
+	}
+	coins, err := r.Coins(id, ops...)
+	return StatsOf(wallets[0], tip.Height, txs, coins, now), err
+}
+
+// StatsOf counts the transactions and outputs of a wallet at now. It defines what
+// the fields of [Stats] say: given all that is stored, it counts the same as
+// [ReadStats].
+func StatsOf(w Wallet, tip int32, txs []*Tx, coins []Coin, now time.Time) Stats {
+	s := Stats{At: now, Wallet: w.ID, Txs: map[Status]int64{}, ScannedTo: w.ScannedTo, Tip: tip}
+	for _, t := range txs {
+		if !t.Live() || t.Confirmed() || t.Context {
+			continue
+		}
+		s.Txs[t.Status]++
+		oldest := &s.OldestPublished
+		if t.Status == Pending {
+			oldest = &s.OldestPending
+		}
+		if oldest.Since.IsZero() || cmp.Or(t.FirstSeen.Compare(oldest.Since), bytes.Compare(t.ID.Hash[:], oldest.Hash[:])) < 0 {
+			*oldest = Waiting{t.ID.Hash, t.FirstSeen}
+		}
+	}
+	for i := range coins {
+		if (Policy{}).State(coins[i], tip, now) == CoinLeased { // whatever the policy
+			s.Leased++
+			if l := coins[i].Lease; byEnd(*l, s.LastLease) > 0 {
+				s.LastLease = *l
+			}
+		}
+	}
+	for _, o := range w.Behind {
+		s.Owners += int64(len(o.Tags))
+		s.ScannedTo = min(s.ScannedTo, o.ScannedTo)
+	}
+	return s
+}
+
+// Thresholds are the limits of [Alerts]. A zero duration is not watched; a count
+// alerts when it exceeds its limit.
+type Thresholds struct {
+	PendingWait   time.Duration // no node takes a transaction, or nobody sends it
+	PublishedWait time.Duration // no block takes a transaction, ours or a deposit: days, above [Policy.Rebroadcast]
+	LeaseFor      time.Duration // from now to the end of a lease: above the longest that a host asks for
+	Behind        int64         // blocks: above those of a scan under way
+}
+
+// Alert is one limit that is exceeded, with what an operator does.
+type Alert struct {
+	Name string // stable: "pending wait", "published wait", "lease", "behind"
+	Text string
+}
+
+// Alerts compares. It is pure; the order is fixed.
+func Alerts(s Stats, t Thresholds) []Alert {
+	var out []Alert
+	add := func(exceeded bool, name, format string, args ...any) {
+		if exceeded {
+			out = append(out, Alert{Name: name, Text: fmt.Sprintf(format, args...)})
+		}
+	}
+	wait := func(name string, w Waiting, limit time.Duration, what, then string) {
+		add(limit > 0 && !w.Since.IsZero() && s.At.Sub(w.Since) > limit, name, "transaction %s %s since %s, longer than %v: %s",
+			TxID{s.Wallet, w.Hash}, what, w.Since.UTC().Format(time.RFC3339), limit, then)
+	}
+	wait("pending wait", s.OldestPending, t.PendingWait, "is pending",
+		"send what Next names and report Broadcasted; what no node takes is replaced, or given up with Invalidated")
+	wait("published wait", s.OldestPublished, t.PublishedWait, "is published and in no block",
+		"raise its fee with a replacement or a child; what can no longer be mined is given up with Invalidated")
+	l := s.LastLease
+	add(t.LeaseFor > 0 && l.Until.Sub(s.At) > t.LeaseFor, "lease", "%s, longer than %v from now; %d outputs are leased: its holder releases it, or renews it for less",
+		l, t.LeaseFor, s.Leased)
+	add(s.Behind() > t.Behind, "behind", "wallet %d, %d late owners among it, is scanned to %d, %d blocks below the tip, more than %d: connect the blocks from %d on again",
+		s.Wallet, s.Owners, s.ScannedTo, s.Behind(), t.Behind, s.ScannedTo+1)
+	return out
+}
