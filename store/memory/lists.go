@@ -3,6 +3,7 @@ package memory
 import (
 	"time"
 
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 )
 
@@ -10,8 +11,8 @@ import (
 const keyDue = "d"
 
 // dueOf returns up to limit aggregates that are due at now, in the order of
-// keyDue, as get reads them.
-func dueOf[K comparable, V, A any](t *tx, all *rows[K, V], now time.Time, limit int, at func(*V) time.Time, id func(*V) K, get func(...K) ([]A, error)) ([]A, error) {
+// a prefix of the index, as get reads them.
+func dueOf[K comparable, V, A any](t *tx, all *rows[K, V], prefix string, now time.Time, limit int, get func(...K) ([]A, error)) ([]A, error) {
 	if err := t.writes(); err != nil {
 		return nil, err // it locks
 	}
@@ -19,11 +20,11 @@ func dueOf[K comparable, V, A any](t *tx, all *rows[K, V], now time.Time, limit 
 		return nil, err
 	}
 	var ids []K
-	all.scan(keyDue, keyDue, func(_ string, v *V) bool {
-		if at(v).After(now) || len(ids) == limit {
+	all.scan(prefix, prefix, func(key string, v *V) bool {
+		if timeAt(key, len(prefix)).After(now) || len(ids) == limit {
 			return false
 		}
-		ids = append(ids, id(v))
+		ids = append(ids, all.key(v))
 		return true
 	})
 	if ids == nil {
@@ -32,23 +33,23 @@ func dueOf[K comparable, V, A any](t *tx, all *rows[K, V], now time.Time, limit 
 	return get(ids...)
 }
 
-// nextOf is the earliest time of keyDue after now, zero if there is none.
-func nextOf[K comparable, V any](all *rows[K, V], now time.Time, at func(*V) time.Time) (next time.Time) {
-	all.scan(keyDue, keyDue+timeKey(now.Add(time.Microsecond)), func(_ string, v *V) bool {
-		next = at(v)
+// nextOf is the earliest time of a prefix after now, zero if there is none.
+func nextOf[K comparable, V any](all *rows[K, V], prefix string, now time.Time) (next time.Time) {
+	all.scan(prefix, prefix+timeKey(now.Add(time.Microsecond)), func(key string, _ *V) bool {
+		next = timeAt(key, len(prefix))
 		return false
 	})
 	return next
 }
 
 // idsOf is a page of the ids that follow a prefix in the index.
-func idsOf[V any](all *rows[string, V], prefix, after string, limit int, id func(*V) string) (ids []string, err error) {
+func idsOf[V any](all *rows[string, V], prefix, after string, limit int) (ids []string, err error) {
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, err
 	}
 	all.scan(prefix, prefix+after, func(_ string, v *V) bool {
-		if id(v) != after {
-			ids = append(ids, id(v))
+		if id := all.key(v); id != after {
+			ids = append(ids, id)
 		}
 		return len(ids) < limit
 	})
@@ -67,4 +68,18 @@ func saveAll[C any](t *tx, changes []C, save func(*C) error) error {
 		}
 	}
 	return nil
+}
+
+// renewAll moves the ends of the leases of records that are held under their
+// fence at now, and returns whose are lost. of tells what a lease of L names.
+func renewAll[K comparable, V, L any](t *tx, all *rows[K, V], now time.Time, leases []L, of func(L) (K, int64, time.Time), lease func(*V) *statemachine.Lease) (lost []K, err error) {
+	if err := t.writes(); err != nil {
+		return nil, err
+	}
+	for _, l := range leases {
+		if k, fence, until := of(l); !renewed(t, all, k, fence, now, until, lease) {
+			lost = append(lost, k)
+		}
+	}
+	return lost, nil
 }

@@ -278,7 +278,7 @@ func (r refreshes) Renew(now, until time.Time, held ...store.RefreshLease) (lost
 }
 
 // renewed moves the end of the lease of a record, if it is held at now under a fence.
-func renewed[K, V comparable](t *tx, r *rows[K, V], k K, fence int64, now, until time.Time, lease func(*V) *statemachine.Lease) bool {
+func renewed[K comparable, V any](t *tx, r *rows[K, V], k K, fence int64, now, until time.Time, lease func(*V) *statemachine.Lease) bool {
 	v := r.at[k]
 	if v == nil || lease(v).Fenced(fence, now) != nil {
 		return false

@@ -90,37 +90,32 @@ func (r relays) history(id string) relaysync.History {
 }
 
 func (r relays) Due(now time.Time, limit int) (due []relaysync.Sync, _ []error, err error) {
-	due, err = dueOf(r.tx, r.relays, now, limit, dueAt, relayID, r.Get)
+	due, err = dueOf(r.tx, r.relays, keyDue, now, limit, r.Get)
 	return due, nil, err
 }
 
-func (r relays) NextDue(now time.Time) (time.Time, error) { return nextOf(r.relays, now, dueAt), nil }
-
-func dueAt(s *relaysync.Sync) time.Time {
-	at, _ := s.DueAt()
-	return at
+func (r relays) NextDue(now time.Time) (time.Time, error) {
+	return nextOf(r.relays, keyDue, now), nil
 }
 
 func (r relays) Pending(after string, limit int) ([]string, error) {
-	return idsOf(r.relays, keyPending, after, limit, relayID)
+	return idsOf(r.relays, keyPending, after, limit)
 }
 
 func (r relays) List(tenant, after string, limit int) ([]string, error) {
 	if tenant == "" {
-		return idsOf(r.relays, keyRelay, after, limit, relayID)
+		return idsOf(r.relays, keyRelay, after, limit)
 	}
-	return idsOf(r.relays, keyTenant+textKey(tenant), after, limit, relayID)
+	return idsOf(r.relays, keyTenant+textKey(tenant), after, limit)
 }
 
 func (r relays) ForOperator(after string, limit int) ([]string, error) {
-	return idsOf(r.relays, keyOperator, after, limit, relayID)
+	return idsOf(r.relays, keyOperator, after, limit)
 }
 
 func (r relays) HeldBy(holder, after string, limit int) ([]string, error) {
-	return idsOf(r.relays, keyHolder+textKey(holder), after, limit, relayID)
+	return idsOf(r.relays, keyHolder+textKey(holder), after, limit)
 }
-
-func relayID(s *relaysync.Sync) string { return s.Relay.ID }
 
 func (r relays) Activities(resourceType, resourceID string, limit int) ([]relaysync.Activity, error) {
 	if err := store.CheckLimit(limit); err != nil {
@@ -149,15 +144,8 @@ func (r relays) save(c *relaysync.Change) error {
 	now, id := c.New, c.New.Relay.ID
 	now.History = relaysync.History{}
 	if stored := r.relays.at[id]; stored != nil && stored.Relay.Version == c.Old.Relay.Version {
-		was, is := &c.Old.Timer.Lease, &stored.Timer.Lease
-		switch {
-		case is.Fence != was.Fence:
-			return &statemachine.Refusal{Err: statemachine.ErrFenced, Machine: relaysync.Machine.Name(), ID: id, Event: "save"}
-		case is.Holder != was.Holder:
-			return conflict(relaysync.Machine.Name(), id, "its lease was given back")
-		}
-		if now.Timer.Lease.Fence == is.Fence && now.Timer.Lease.Holder == is.Holder {
-			now.Timer.Lease.Until = is.Until
+		if err := sameLease(relaysync.Machine.Name(), id, stored.Timer.Lease, c.Old.Timer.Lease, &now.Timer.Lease); err != nil {
+			return err
 		}
 	}
 	if err := r.relays.save(r.tx, c.Old.Relay.Version, &now); err != nil {
@@ -172,23 +160,8 @@ func (r relays) save(c *relaysync.Change) error {
 	return r.add(r.tx, c.Log)
 }
 
-func (r relays) Renew(now time.Time, leases ...store.RelayLease) (lost []string, err error) {
-	if err := r.tx.writes(); err != nil {
-		return nil, err
-	}
-	for _, l := range leases {
-		stored := r.relays.at[l.Relay]
-		if stored == nil || stored.Timer.Lease.Fenced(l.Fence, now) != nil {
-			lost = append(lost, l.Relay)
-			continue
-		}
-		s := *stored
-		s.Timer.Lease.Until = l.Until
-		if err := r.relays.put(r.tx, &s); err != nil {
-			return nil, err
-		}
-	}
-	return lost, nil
+func (r relays) Renew(now time.Time, leases ...store.RelayLease) ([]string, error) {
+	return renewAll(r.tx, r.relays, now, leases, func(l store.RelayLease) (string, int64, time.Time) { return l.Relay, l.Fence, l.Until }, func(s *relaysync.Sync) *statemachine.Lease { return &s.Timer.Lease })
 }
 
 func (r relays) Transitions(relay string) ([]statemachine.Transition[string], error) {

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"time"
 
@@ -159,7 +158,7 @@ func (w swaps[A]) List(place swap.Place, after string, limit int) (page []A, err
 }
 
 func (w swaps[A]) HeldBy(holder, after string, limit int) ([]string, error) {
-	return idsOf(w.rows, "held "+textKey(holder), after, limit, func(a *A) string { return head(a).ID })
+	return idsOf(w.rows, "held "+textKey(holder), after, limit)
 }
 
 func (w swaps[A]) Oldest(vanished time.Time) (oldest time.Time, err error) {
@@ -190,19 +189,18 @@ func (w swaps[A]) save(c *swap.Change[A]) error {
 		}
 	case stored == nil || head(stored).Version != old.Version:
 		return conflict(w.name, i.ID, "expected version %d", old.Version)
-	case head(stored).Lease.Fence != old.Lease.Fence:
-		return &statemachine.Refusal{Err: statemachine.ErrFenced, Machine: w.name, ID: i.ID, Event: "save", Reason: fmt.Sprintf("expected fence %d", old.Lease.Fence)}
-	case head(stored).Lease.Holder != old.Lease.Holder || !head(stored).CheckAt.Equal(old.CheckAt):
-		return conflict(w.name, i.ID, "its lease was given back, or when it is due was moved")
 	default:
+		if err := sameLease(w.name, i.ID, head(stored).Lease, old.Lease, &i.Lease); err != nil {
+			return err
+		}
+		if !head(stored).CheckAt.Equal(old.CheckAt) {
+			return conflict(w.name, i.ID, "when it is due was moved")
+		}
 		if i.Version == old.Version { // a touch
 			lease, check := i.Lease, i.CheckAt
 			now = w.copy(stored)
 			i = head(&now)
 			i.Lease, i.CheckAt = lease, check
-		}
-		if i.Lease.Fence == head(stored).Lease.Fence && i.Lease.Holder == head(stored).Lease.Holder {
-			i.Lease.Until = head(stored).Lease.Until
 		}
 		if err := w.put(w.tx, &now); err != nil {
 			return err
@@ -263,23 +261,8 @@ func keyOf(d *swap.Discrepancy) discrepancyKey {
 	return discrepancyKey{d.Direction, d.Item, d.Kind, d.Key}
 }
 
-func (w swaps[A]) Renew(now time.Time, leases ...store.SwapLease) (lost []string, err error) {
-	if err := w.tx.writes(); err != nil {
-		return nil, err
-	}
-	for _, l := range leases {
-		a := w.at[l.ID]
-		if a == nil || head(a).Lease.Fenced(l.Fence, now) != nil {
-			lost = append(lost, l.ID)
-			continue
-		}
-		renewed := w.copy(a)
-		head(&renewed).Lease.Until = l.Until
-		if err := w.put(w.tx, &renewed); err != nil {
-			return nil, w.tx.fail(err)
-		}
-	}
-	return lost, nil
+func (w swaps[A]) Renew(now time.Time, leases ...store.SwapLease) ([]string, error) {
+	return renewAll(w.tx, w.rows, now, leases, func(l store.SwapLease) (string, int64, time.Time) { return l.ID, l.Fence, l.Until }, func(a *A) *statemachine.Lease { return &head(a).Lease })
 }
 
 func (w swaps[A]) Transitions(id string) ([]statemachine.Transition[string], error) {

@@ -83,20 +83,17 @@ func (r tenants) TenantOf(invoice string) (string, error) {
 }
 
 func (r tenants) Due(now time.Time, limit int) (due []dunning.Account, _ []error, err error) {
-	due, err = dueOf(r.tx, r.tenants, now, limit, stepAt, tenantID, r.Get)
+	due, err = dueOf(r.tx, r.tenants, keyDue, now, limit, r.Get)
 	return due, nil, err
 }
 
 func (r tenants) NextDue(now time.Time) (time.Time, error) {
-	return nextOf(r.tenants, now, stepAt), nil
+	return nextOf(r.tenants, keyDue, now), nil
 }
 
 func (r tenants) List(after string, limit int) ([]string, error) {
-	return idsOf(r.tenants, keyRelay, after, limit, tenantID)
+	return idsOf(r.tenants, keyRelay, after, limit)
 }
-
-func stepAt(t *dunning.Tenant) time.Time { return t.DueAt }
-func tenantID(t *dunning.Tenant) string  { return t.ID }
 
 func (r tenants) ForOperator(now time.Time, after string, limit int) (ids []string, err error) {
 	if err := store.CheckLimit(limit); err != nil {

@@ -167,23 +167,8 @@ func (w withdrawals) confirmingBatches(chain uuid.UUID, visit func(*withdrawal.B
 }
 
 // RenewBatches implements [store.WithdrawalRecords].
-func (w withdrawals) RenewBatches(now time.Time, leases ...store.BatchLease) (lost []uuid.UUID, err error) {
-	if err := w.tx.writes(); err != nil {
-		return nil, err
-	}
-	for _, l := range leases {
-		stored := w.batches.at[l.Batch]
-		if stored == nil || stored.Lease.Fenced(l.Fence, now) != nil {
-			lost = append(lost, l.Batch)
-			continue
-		}
-		b := *stored
-		b.Lease.Until = l.Until
-		if err := w.batches.put(w.tx, &b); err != nil {
-			return nil, err
-		}
-	}
-	return lost, nil
+func (w withdrawals) RenewBatches(now time.Time, leases ...store.BatchLease) ([]uuid.UUID, error) {
+	return renewAll(w.tx, w.batches, now, leases, func(l store.BatchLease) (uuid.UUID, int64, time.Time) { return l.Batch, l.Fence, l.Until }, func(b *withdrawal.Batch) *statemachine.Lease { return &b.Lease })
 }
 
 // ListBatches implements [store.WithdrawalRecords]. It reads everything.

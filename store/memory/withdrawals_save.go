@@ -117,10 +117,10 @@ func (w withdrawals) saveJob(c *withdrawal.Change) error {
 
 // sameLease refuses a lease that was read and is stored no more. The end of one
 // that somebody keeps stays: a writer may know an older one.
-func sameLease(machine string, id uuid.UUID, stored, old statemachine.Lease, now *statemachine.Lease) error {
+func sameLease(machine string, id any, stored, old statemachine.Lease, now *statemachine.Lease) error {
 	switch {
 	case stored.Fence != old.Fence:
-		return &statemachine.Refusal{Err: statemachine.ErrFenced, Machine: machine, ID: id.String(), Event: "save",
+		return &statemachine.Refusal{Err: statemachine.ErrFenced, Machine: machine, ID: fmt.Sprint(id), Event: "save",
 			Reason: fmt.Sprintf("expected fence %d, stored is %d", old.Fence, stored.Fence)}
 	case stored.Holder != old.Holder:
 		return conflict(machine, id, "its lease was given back")
@@ -206,21 +206,6 @@ func (w withdrawals) addIncident(i withdrawal.Incident) {
 }
 
 // Renew implements [store.WithdrawalRecords].
-func (w withdrawals) Renew(now time.Time, leases ...store.JobLease) (lost []uuid.UUID, err error) {
-	if err := w.tx.writes(); err != nil {
-		return nil, err
-	}
-	for _, l := range leases {
-		stored := w.jobs.at[l.Job]
-		if stored == nil || stored.Lease.Fenced(l.Fence, now) != nil {
-			lost = append(lost, l.Job)
-			continue
-		}
-		j := *stored
-		j.Lease.Until = l.Until
-		if err := w.jobs.put(w.tx, &j); err != nil {
-			return nil, err
-		}
-	}
-	return lost, nil
+func (w withdrawals) Renew(now time.Time, leases ...store.JobLease) ([]uuid.UUID, error) {
+	return renewAll(w.tx, w.jobs, now, leases, func(l store.JobLease) (uuid.UUID, int64, time.Time) { return l.Job, l.Fence, l.Until }, func(j *withdrawal.Job) *statemachine.Lease { return &j.Lease })
 }
