@@ -12,10 +12,12 @@ import (
 )
 
 // refreshes are the records of package refresh within a transaction.
-type refreshes struct{ *tx }
+type refreshes struct{ feed[uuid.UUID] }
 
 // Refreshes implements [store.RefreshUnit].
-func (t *tx) Refreshes() store.RefreshRecords { return refreshes{t} }
+func (t *tx) Refreshes() store.RefreshRecords {
+	return refreshes{feed[uuid.UUID]{t, uuid.Parse, refreshMachines}}
+}
 
 // Get implements [store.RefreshRecords].
 func (r refreshes) Get(xpubs ...string) ([]refresh.Work, error) {
@@ -231,22 +233,4 @@ func (r refreshes) Find(id uuid.UUID) (w refresh.Work, err error) {
 
 var walletByID = statement{text: "SELECT " + refreshWalletTable.columns("x.") + " FROM @refresh_wallets x WHERE x.id = $1"}
 
-// Transitions implements [store.RefreshRecords].
-func (r refreshes) Transitions(id uuid.UUID) (log []statemachine.Transition[uuid.UUID], err error) {
-	for _, machine := range refreshMachines {
-		if log, err = transitions(r.tx, machine, id); err != nil || len(log) > 0 {
-			return log, err
-		}
-	}
-	return nil, nil
-}
-
 var refreshMachines = []string{refresh.JobMachine.Name(), refresh.WatcherMachine.Name(), refresh.WalletMachine.Name()}
-
-// Head implements [store.Feed].
-func (r refreshes) Head() (store.Cursor, error) { return r.head() }
-
-// Follow implements [store.Feed].
-func (r refreshes) Follow(after store.Cursor, limit int) ([]statemachine.Transition[uuid.UUID], store.Cursor, error) {
-	return follow(r.tx, after, limit, uuid.Parse, refreshMachines...)
-}

@@ -11,12 +11,14 @@ import (
 )
 
 // relays stores package relaysync.
-type relays struct{ *tx }
+type relays struct{ feed[string] }
 
 var _ store.RelayRecords = relays{}
 
 // Relays implements [store.RelayUnit].
-func (t *tx) Relays() store.RelayRecords { return relays{t} }
+func (t *tx) Relays() store.RelayRecords {
+	return relays{feed[string]{t, asText, []string{relaysync.Machine.Name()}}}
+}
 
 var (
 	// The history of a relay: l is its newest activity that is no failure, n
@@ -156,19 +158,6 @@ func (r relays) Renew(now time.Time, held ...store.RelayLease) ([]string, error)
 		all[i] = renewal[string]{l.Relay, l.Fence, l.Until}
 	}
 	return renew(r.tx, relayLeases, relaysync.Machine.Name(), now, all)
-}
-
-// Transitions implements [store.RelayRecords].
-func (r relays) Transitions(relay string) ([]statemachine.Transition[string], error) {
-	return transitions(r.tx, relaysync.Machine.Name(), relay)
-}
-
-// Head implements [store.Feed].
-func (r relays) Head() (store.Cursor, error) { return r.head() }
-
-// Follow implements [store.Feed].
-func (r relays) Follow(after store.Cursor, limit int) ([]statemachine.Transition[string], store.Cursor, error) {
-	return follow(r.tx, after, limit, asText, relaysync.Machine.Name())
 }
 
 // blanks are the characters that [relaysync.Relay.Error] takes for blank.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/swap"
 )
@@ -13,7 +12,7 @@ import (
 // swaps stores the items of one direction of package swap. This file reads,
 // swaps_save.go writes, swaps_house.go knows what concerns all swaps.
 type swaps[A any] struct {
-	*tx
+	feed[string]
 	of *swapTables[A]
 }
 
@@ -43,10 +42,14 @@ var (
 )
 
 // Deposits implements [store.SwapUnit].
-func (t *tx) Deposits() store.DepositRecords { return swaps[swap.Deposit]{t, depositSwaps} }
+func (t *tx) Deposits() store.DepositRecords {
+	return swaps[swap.Deposit]{feed[string]{t, asText, []string{depositSwaps.machine}}, depositSwaps}
+}
 
 // Credits implements [store.SwapUnit].
-func (t *tx) Credits() store.CreditRecords { return swaps[swap.Credit]{t, creditSwaps} }
+func (t *tx) Credits() store.CreditRecords {
+	return swaps[swap.Credit]{feed[string]{t, asText, []string{creditSwaps.machine}}, creditSwaps}
+}
 
 func newSwapTables[A any](d swap.Direction, tables map[swap.Place]*table[A]) *swapTables[A] {
 	s := &swapTables[A]{direction: d}
@@ -245,17 +248,4 @@ func (w swaps[A]) Renew(now time.Time, held ...store.SwapLease) ([]string, error
 		lost[i] = r.id
 	}
 	return lost, nil
-}
-
-// Transitions implements [store.DepositRecords].
-func (w swaps[A]) Transitions(id string) ([]statemachine.Transition[string], error) {
-	return transitions(w.tx, w.of.machine, id)
-}
-
-// Head implements [store.Feed].
-func (w swaps[A]) Head() (store.Cursor, error) { return w.head() }
-
-// Follow implements [store.Feed].
-func (w swaps[A]) Follow(after store.Cursor, limit int) ([]statemachine.Transition[string], store.Cursor, error) {
-	return follow(w.tx, after, limit, asText, w.of.machine)
 }

@@ -12,12 +12,12 @@ import (
 )
 
 // tenants stores package dunning.
-type tenants struct{ *tx }
+type tenants struct{ feed[string] }
 
 var _ store.TenantRecords = tenants{}
 
 // Tenants implements [store.TenantUnit].
-func (t *tx) Tenants() store.TenantRecords { return tenants{t} }
+func (t *tx) Tenants() store.TenantRecords { return tenants{feed[string]{t, asText, tenantMachines}} }
 
 var (
 	selectTenants  = statement{once: true, each: "id text", text: "SELECT " + tenantTable.columns("x.") + " FROM @tenants x WHERE x.id = r.id"}
@@ -126,6 +126,8 @@ func (r tenants) Save(changes ...dunning.Change) error {
 	})
 }
 
+var tenantMachines = []string{dunning.TenantMachine.Name(), dunning.InvoiceMachine.Name()}
+
 // Transitions implements [store.TenantRecords].
 func (r tenants) Transitions(tenant string) ([]statemachine.Transition[string], error) {
 	return transitions(r.tx, dunning.TenantMachine.Name(), tenant)
@@ -134,14 +136,6 @@ func (r tenants) Transitions(tenant string) ([]statemachine.Transition[string], 
 // InvoiceTransitions implements [store.TenantRecords].
 func (r tenants) InvoiceTransitions(invoice string) ([]statemachine.Transition[string], error) {
 	return transitions(r.tx, dunning.InvoiceMachine.Name(), invoice)
-}
-
-// Head implements [store.Feed].
-func (r tenants) Head() (store.Cursor, error) { return r.head() }
-
-// Follow implements [store.Feed].
-func (r tenants) Follow(after store.Cursor, limit int) ([]statemachine.Transition[string], store.Cursor, error) {
-	return follow(r.tx, after, limit, asText, dunning.TenantMachine.Name(), dunning.InvoiceMachine.Name())
 }
 
 var (

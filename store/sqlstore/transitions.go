@@ -167,6 +167,32 @@ func (t *tx) notRestored() error {
 	return err
 }
 
+// feed is what the records of a domain say of the trails of some machines, whose
+// ids parse reads: Transitions, Head and Follow.
+type feed[L comparable] struct {
+	*tx
+	parse    func(string) (L, error)
+	machines []string
+}
+
+// Transitions returns the trail of a record of the first machine that has one.
+func (f feed[L]) Transitions(id L) ([]statemachine.Transition[L], error) {
+	for _, machine := range f.machines {
+		if log, err := transitions(f.tx, machine, id); err != nil || len(log) > 0 {
+			return log, err
+		}
+	}
+	return nil, nil
+}
+
+// Head implements [store.Feed].
+func (f feed[L]) Head() (store.Cursor, error) { return f.head() }
+
+// Follow implements [store.Feed].
+func (f feed[L]) Follow(after store.Cursor, limit int) ([]statemachine.Transition[L], store.Cursor, error) {
+	return follow(f.tx, after, limit, f.parse, f.machines...)
+}
+
 func asText(id string) (string, error) { return id, nil }
 
 func (p place) text() string { return fmt.Sprintf("%d.%d", p.horizon, p.n) }

@@ -14,12 +14,14 @@ import (
 // whole domain: this one loads aggregates, withdrawals_due.go finds what is due,
 // withdrawals_save.go writes, withdrawals_wallets.go knows wallets and users,
 // withdrawals_lists.go and withdrawals_stats.go are what people ask.
-type withdrawals struct{ *tx }
+type withdrawals struct{ feed[uuid.UUID] }
 
 var _ store.WithdrawalRecords = withdrawals{}
 
 // Withdrawals implements [store.WithdrawalUnit].
-func (t *tx) Withdrawals() store.WithdrawalRecords { return withdrawals{t} }
+func (t *tx) Withdrawals() store.WithdrawalRecords {
+	return withdrawals{feed[uuid.UUID]{t, uuid.Parse, withdrawalMachines}}
+}
 
 var (
 	// One statement reads all versioned records of an aggregate, so that they

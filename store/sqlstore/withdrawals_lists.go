@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -53,22 +52,4 @@ func (w withdrawals) Requests(status withdrawal.RequestStatus, after *withdrawal
 	return requestTable.find(w.tx, st, nil, args...)
 }
 
-// Transitions implements [store.WithdrawalRecords].
-func (w withdrawals) Transitions(id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error) {
-	for _, machine := range withdrawalMachines {
-		if log, err := transitions(w.tx, machine, id); err != nil || len(log) > 0 {
-			return log, err
-		}
-	}
-	return nil, nil
-}
-
 var withdrawalMachines = []string{withdrawal.RequestMachine.Name(), withdrawal.JobMachine.Name(), withdrawal.BatchMachine.Name()}
-
-// Head implements [store.Feed].
-func (w withdrawals) Head() (store.Cursor, error) { return w.head() }
-
-// Follow implements [store.Feed].
-func (w withdrawals) Follow(after store.Cursor, limit int) ([]statemachine.Transition[uuid.UUID], store.Cursor, error) {
-	return follow(w.tx, after, limit, uuid.Parse, withdrawalMachines...)
-}
