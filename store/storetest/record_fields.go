@@ -70,7 +70,9 @@ func (l *life[T, K, L, A, E, C]) saved(before A, c *C, what string) {
 	for _, line := range *log {
 		l.trails[line.ID] = append(l.trails[line.ID], line)
 	}
-	l.follow(before, c)
+	if l.follow != nil {
+		l.follow(before, c)
+	}
 	l.compare(what)
 	old := l.records(&before)
 	for name, record := range l.records(&l.a) {
@@ -95,6 +97,9 @@ func (l *life[T, K, L, A, E, C]) compare(what string) {
 			}
 			same(l.t, what+": Transitions", trail, l.trails[r.id])
 			inUTC(l.t, what, reflect.ValueOf(trail))
+		}
+		if l.compareMore == nil {
+			return nil
 		}
 		return l.compareMore(tx, what)
 	})

@@ -26,7 +26,6 @@ func Relays[T store.RelayUnit](t *testing.T, open func(testing.TB) store.Store[T
 		test func(*testing.T, *relays[T])
 	}{
 		{"every field comes back", everyRelayField[T]},
-		{"a relay is written only under the lease that was read", relayAsRead[T]},
 		{"concurrent reactors get each relay once", concurrentSyncs[T]},
 		{"activities are in the order of commits, whatever the clocks say", relayActivities[T]},
 		{"pending is what the source's query says, and it pages", pendingRelays[T]},
@@ -102,8 +101,6 @@ func relayFinished(at time.Time, fence int64, o statemachine.Outcome) relaysync.
 // everyRelayField goes through lives that set and move every field.
 func everyRelayField[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	f := newLife(t, r.subject())
-	f.follow = func(relaysync.Sync, *relaysync.Change) {}
-	f.compareMore = func(T, string) error { return nil }
 	f.records = func(s *relaysync.Sync) map[string]any {
 		return map[string]any{"Relay": s.Relay, "Timer": s.Timer, "History": s.History}
 	}
@@ -136,25 +133,6 @@ func (r *relays[T]) do(t failer, id string, events ...relaysync.Event) relaysync
 		t.Fatal(err)
 	}
 	return s
-}
-
-// relayAsRead: a lease changes with the version alone, and is compared all the
-// same.
-func relayAsRead[T store.RelayUnit](t *testing.T, r *relays[T]) {
-	s := r.subject()
-	s.eachStage(t, nil, func(t *testing.T, g *relayStage) {
-		a := s.make(t, g)
-		for name, forge := range s.outside {
-			stale := s.change(t, a, g.rivals(&a, 0))
-			forge(&stale.Old)
-			want := statemachine.ErrConflict
-			if stale.Old.Timer.Lease.Fence != a.Timer.Lease.Fence {
-				want = statemachine.ErrFenced
-			}
-			refusedWith(t, s.save(stale), want, "another "+name+" than the stored one")
-		}
-		same(t, "after refused changes", s.get(t, a.Relay.ID), a)
-	})
 }
 
 func concurrentSyncs[T store.RelayUnit](t *testing.T, r *relays[T]) {

@@ -75,8 +75,6 @@ func dunningBy(role dunning.Role, at time.Time) dunning.By {
 // everyTenantField goes through a life that sets and moves every field.
 func everyTenantField[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	f := newLife(t, r.subject())
-	f.follow = func(dunning.Account, *dunning.Change) {}
-	f.compareMore = func(T, string) error { return nil }
 	f.records = func(a *dunning.Account) map[string]any {
 		all := map[string]any{"Tenant": a.Tenant}
 		for _, i := range a.Invoices {
