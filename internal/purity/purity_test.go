@@ -47,10 +47,21 @@ func TestRepositoryKeepsItsLayers(t *testing.T) {
 	}
 }
 
-// check reads the Go files of the module in fsys, except those of tests and of
-// nested modules.
+// check reads the Go files of the module in fsys.
 func check(fsys fs.FS) (seen, violations []string, err error) {
-	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+	err = eachFile(fsys, func(name string, source []byte) error {
+		seen = append(seen, name)
+		found, err := checkFile(name, source)
+		violations = append(violations, found...)
+		return err
+	})
+	return seen, violations, err
+}
+
+// eachFile calls visit for the Go files of the module in fsys, except those of
+// tests and of nested modules.
+func eachFile(fsys fs.FS, visit func(name string, source []byte) error) error {
+	return fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -71,12 +82,8 @@ func check(fsys fs.FS) (seen, violations []string, err error) {
 		if err != nil {
 			return err
 		}
-		seen = append(seen, name)
-		found, err := checkFile(name, source)
-		violations = append(violations, found...)
-		return err
+		return visit(name, source)
 	})
-	return seen, violations, err
 }
 
 func checkFile(name string, source []byte) (violations []string, err error) {

@@ -11,11 +11,14 @@ import (
 	"testing"
 )
 
+// enumerated are the packages whose enumerations list their values.
+var enumerated = []string{"statemachine", "utxo", "utxo/coinselect", "withdrawal", "swap", "refresh", "relaysync", "relaysync/dunning", "store"}
+
 // go doc shows the comment of a type and, of its constants, the first: so the
 // comment of an enumeration lists its values.
 func TestEnumerationsListTheirValues(t *testing.T) {
 	seen := 0
-	for _, dir := range []string{"statemachine", "utxo", "utxo/coinselect", "withdrawal", "swap", "refresh", "relaysync", "relaysync/dunning", "store"} {
+	for _, dir := range enumerated {
 		docs, values := map[string]string{}, map[string][]string{}
 		names, err := filepath.Glob(filepath.Join("../..", dir, "*.go"))
 		if err != nil {
