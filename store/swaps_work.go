@@ -47,6 +47,9 @@ func (w swapWork[A]) claim(ctx context.Context, done []swapCommand[A], n int) ([
 	})
 }
 
+// ShortestLease implements [worker.Leasing].
+func (w swapWork[A]) ShortestLease() time.Duration { return w.policy.Lease }
+
 func swapID[A any](a *A) string { return any(a).(swap.Record).Head().ID }
 
 func (w swapWork[A]) Renew(ctx context.Context, all []worker.Item[A]) error {
