@@ -61,7 +61,9 @@ func (s *Swaps) Resume(ctx context.Context, operator string) (swap.Control, erro
 // and for an item of before, stored or not, until it was looked back for. A host
 // calls it at its first start, and after each restore, before any worker; see
 // [Swaps.Scanned] for when a scan counts again. The store's clock must not be behind
-// that of the copy, nor the chains', by more than [swap.Policy].WaterlineMargin.
+// that of the copy, nor the chains', by more than [swap.Policy].WaterlineMargin. A
+// copy from a time line that an earlier restore has left must not be put back: both
+// may have drawn one reference, for two items, which only people can tell apart.
 func (s *Swaps) Restored(ctx context.Context) (swap.Control, error) {
 	return s.control(ctx, func(c swap.Control, now time.Time) (swap.Control, error) {
 		return c.Restored(now.Add(s.policy.WaterlineMargin)), nil

@@ -239,17 +239,3 @@ func TestMoneyDoesNotWrap(t *testing.T) {
 		t.Error(text)
 	}
 }
-
-// A reorganisation moves the block of what came in on Nexus: its refund can be older, by
-// as much as a credit that vanished is waited for.
-func TestARefundMayBeOlderThanItsCredit(t *testing.T) {
-	for ago, want := range map[time.Duration]bool{43 * time.Minute: true, policy.GoneAfter: true, policy.GoneAfter + time.Microsecond: false} {
-		r := refundPending(t).release()
-		restored(r.wait(time.Hour)).wait(time.Hour)
-		x := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "aa", Reference: 5, Amount: 9_999_000, Destination: "bob-nexus", Token: "USDD", Confirmations: 10, Time: t0.Add(-ago)}
-		r.do(r.p.RecoverCredit(r.item, r.ctl, nil, by(swap.Observer, r.now), swap.History{Chain: swap.Solana, View: r.view(0)}, swap.History{Chain: swap.Nexus, Outbound: []swap.Sighting{x}, View: r.view(0)})...)
-		if got := r.i().Hold.Kind == swap.ByMismatch; got != want || got == r.i().LookedBack.After(r.ctl.RecoveredAt) {
-			t.Errorf("%v before: hold %v, looked back until %v", ago, r.i().Hold.Kind, r.i().LookedBack)
-		}
-	}
-}

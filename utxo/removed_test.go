@@ -160,6 +160,9 @@ func TestSubmittedOfWhatAnotherWalletHasPublished(t *testing.T) {
 	}
 	set := do(t, l, utxo.Submitted{Wallet: 2, Tx: tx, Replaces: []chainhash.Hash{rival.TxHash(), rival.TxHash()}})
 	rows, _ := l.Txs(id)
+	if n := len(set.Replaced) + len(set.Declared); n != 1 { // a table would meet its key
+		t.Errorf("one that is named twice is written %d times", n)
+	}
 	if !set.Wide || len(rows) != 1 || rows[0].Status != utxo.Published || len(rows[0].Outputs) != 1 || rows[0].Outputs[0].Amount != 6 {
 		t.Errorf("wide %t, its rows are %+v", set.Wide, rows)
 	}
