@@ -121,15 +121,24 @@ func Schema(t testing.TB, db *sql.DB) string {
 	return name
 }
 
-// Second returns the address of another server, for tests that run beside those
-// of [URL]: an open transaction holds up whoever follows a feed of its server.
-// It is empty where SETTLE_TEST_POSTGRES names the only one.
-func Second(t testing.TB) string {
+// Own reports whether the servers are this process's own, so that it may start more.
+func Own() bool { return os.Getenv("SETTLE_TEST_POSTGRES") == "" }
+
+// Beside runs a test that follows no feed beside others on the server of [URL], if
+// those that follow one have servers of their own, see [Another].
+func Beside(t *testing.T) {
 	t.Helper()
-	if os.Getenv("SETTLE_TEST_POSTGRES") != "" {
-		return ""
+	if Own() {
+		t.Parallel()
 	}
-	url, err := second()
+}
+
+// Another starts one more server and returns its address, for tests that run beside
+// those of [URL]: an open transaction holds up whoever follows a feed of its server.
+// Only where servers are our [Own].
+func Another(t testing.TB) string {
+	t.Helper()
+	url, err := start()
 	if err != nil {
 		missing(t, err)
 	}
@@ -143,8 +152,6 @@ var server = sync.OnceValues(func() (string, error) {
 	}
 	return start()
 })
-
-var second = sync.OnceValues(start)
 
 var shared struct {
 	sync.Mutex

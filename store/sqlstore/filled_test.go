@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/pressly/goose/v3"
 
+	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/utxo"
@@ -43,6 +44,7 @@ func (d database) downTo(t *testing.T, version int64) {
 // end. The columns of later migrations are gone after the way down; what stands
 // in no older one is not in these rows.
 func TestAFilledDatabaseOfEveryVersionGoesOn(t *testing.T) {
+	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		all := newDatabase(t, d).numbers(t)
 		versions := []int64{3, 11, all[len(all)-2]} // wallets and withdrawals are there from 3 on, swaps from 11

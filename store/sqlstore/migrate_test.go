@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
+	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store/sqlstore"
 )
@@ -176,6 +177,7 @@ func TestTheHostsGooseRunsTheMigrations(t *testing.T) {
 }
 
 func TestScriptMakesTheSameTables(t *testing.T) {
+	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		want := newDatabase(t, d)
 		want.migrate(t)
@@ -343,6 +345,7 @@ func child(job string) int {
 // Processes that start together on an empty database all migrate and open it,
 // also when some of them are killed on the way.
 func TestProcessesMigrateTogether(t *testing.T) {
+	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		const processes, rounds = 4, 2
 		for round := range rounds {

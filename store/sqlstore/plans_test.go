@@ -33,6 +33,7 @@ var daily = map[string]*statement{
 // size of a batch: a plan that does so is right in every test and stops a
 // wallet that has grown.
 func TestNoPlanReadsAWholeTable(t *testing.T) {
+	pgtest.Beside(t)
 	for _, d := range []Dialect{SQLite, Postgres} {
 		t.Run(d.String(), func(t *testing.T) {
 			t.Parallel()

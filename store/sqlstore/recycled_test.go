@@ -25,7 +25,8 @@ import (
 // test has changed is not used again.
 
 // A suite on PostgreSQL has the server for itself, since what follows a feed
-// waits for every transaction of the server; two servers run two at once.
+// waits for every transaction of the server: two servers run two at once, beside
+// the one of all other tests.
 
 // recycled is a migrated schema.
 type recycled struct {
@@ -34,8 +35,9 @@ type recycled struct {
 	tables string // what describes its tables
 }
 
-// server lends schemas to one test, or suite, at a time.
+// server lends schemas.
 type server struct {
+	sync.Mutex
 	url       string
 	db        *sql.DB
 	cleaner   *sql.DB // its one session fires no trigger, and keeps its plans
@@ -44,9 +46,9 @@ type server struct {
 }
 
 var (
-	first, second server
-	idle          = make(chan *server, 2)
-	find          sync.Once
+	first server                  // of all tests but suites
+	idle  = make(chan *server, 2) // of suites
+	find  sync.Once
 )
 
 // servers finds the servers, or skips the test.
@@ -54,10 +56,12 @@ func servers(t testing.TB) {
 	t.Helper()
 	url := pgtest.URL(t)
 	find.Do(func() {
-		first.url = url
-		idle <- &first
-		if second.url = pgtest.Second(t); second.url != "" {
-			idle <- &second
+		if first.url = url; !pgtest.Own() {
+			idle <- &first
+			return
+		}
+		for range cap(idle) {
+			idle <- &server{url: pgtest.Another(t)}
 		}
 	})
 }
@@ -215,13 +219,7 @@ func emptyFile(t testing.TB) database {
 // emptySchema is a schema with the tables. A test that sees them may change them.
 func (s *server) emptySchema(t testing.TB, seen bool) *recycled {
 	t.Helper()
-	var r *recycled
-	if n := len(s.free); n > 0 {
-		r, s.free = s.free[n-1], s.free[:n-1]
-	} else {
-		r = s.newRecycled(t)
-		s.all = append(s.all, r)
-	}
+	r := s.lend(t)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
@@ -240,9 +238,24 @@ func (s *server) emptySchema(t testing.TB, seen bool) *recycled {
 			return
 		}
 		if text == r.reset {
+			s.Lock()
 			s.free = append(s.free, r)
+			s.Unlock()
 		}
 	})
+	return r
+}
+
+func (s *server) lend(t testing.TB) (r *recycled) {
+	t.Helper()
+	s.Lock()
+	defer s.Unlock()
+	if n := len(s.free); n > 0 {
+		r, s.free = s.free[n-1], s.free[:n-1]
+	} else {
+		r = s.newRecycled(t)
+		s.all = append(s.all, r)
+	}
 	return r
 }
 

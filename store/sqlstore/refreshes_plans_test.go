@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"testing"
+
+	"github.com/settlehq/settle/internal/pgtest"
 )
 
 // refreshing is what refreshes do all the time, for one dialect.
@@ -35,6 +37,7 @@ func refreshing(d Dialect) map[string]*statement {
 var wholeRefreshes = regexp.MustCompile(`Seq Scan on (refresh_(wallets|jobs|watchers)|transitions)\b|(?m)SCAN (x|w|h|refresh_\w+)$`)
 
 func TestNoPlanReadsAllRefreshes(t *testing.T) {
+	pgtest.Beside(t)
 	// While the tables are empty these read them once; waiting joins those that have
 	// work with those that nobody serves, of which there are few until there are statistics.
 	once := regexp.MustCompile(`^(free|heads|slots|waiting|watchers by id)$`)

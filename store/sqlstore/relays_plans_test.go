@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"testing"
+
+	"github.com/settlehq/settle/internal/pgtest"
 )
 
 // syncing is what relays and tenants do every day, for one dialect.
@@ -29,6 +31,7 @@ func syncing(d Dialect) map[string]*statement {
 var wholeRelays = regexp.MustCompile(`Seq Scan on (relays|activities|tenants|invoices|transitions)\b|(?m)SCAN (x|a|f|l|n|c|i|t|o|relays|activities|tenants|invoices|transitions)$`)
 
 func TestNoPlanReadsAllRelays(t *testing.T) {
+	pgtest.Beside(t)
 	noPlanReadsAll(t, syncing, wholeRelays, nil, fillRelays)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/btcsuite/btcd/wire/v2"
 
+	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/utxo"
@@ -21,6 +22,7 @@ import (
 // the first has not committed. In both orders the answers and the end are those
 // of one after the other.
 func TestPairsOfWalletTransactionsOnPostgres(t *testing.T) {
+	pgtest.Beside(t)
 	main1, main2, other := utxotest.Script(1, "main"), utxotest.Script(2, "main"), utxotest.Script(1, "other")
 	by := utxo.By{At: utxotest.Start}
 	var tip utxo.Block

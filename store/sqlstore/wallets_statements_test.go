@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/utxo"
@@ -30,6 +31,7 @@ func (*statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndDa
 // Blocks in one Do cost PostgreSQL a number of statements that depends neither on
 // how many they are, nor on their transactions, nor on the wallets.
 func TestAHundredBlocksCostTheStatementsOfOne(t *testing.T) {
+	pgtest.Beside(t)
 	ctx := context.Background()
 	counts := map[string]int64{}
 	for _, wallets := range []int{2, 7} {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
@@ -27,6 +28,7 @@ func TestWallets(t *testing.T) {
 // Every event and every read has the same answer from the database and from
 // the ledger in memory.
 func TestRandomHistoriesAgreeWithTheLedger(t *testing.T) {
+	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		seeds := 1 // the suite of storetest plays others
 		if os.Getenv("SETTLE_SOAK") != "" {
@@ -175,6 +177,7 @@ func TestWhatAHostRolledBackIsReadAgain(t *testing.T) {
 
 // A refusal of what somebody else has written meanwhile names the record.
 func TestAConflictOfWalletsNamesTheRecord(t *testing.T) {
+	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		s, _ := newStore(t, d)
 		coin := utxotest.NewTx(1, []wire.OutPoint{utxotest.External(1)}, utxotest.Pay(5, utxotest.Script(1, "a")))

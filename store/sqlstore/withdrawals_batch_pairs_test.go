@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -41,6 +42,7 @@ func (b *bank) decideBatch(t *testing.T, ctx context.Context, batch uuid.UUID, e
 // read before either commits, in both orders: of two that exclude each other the
 // second one is refused.
 func TestBatchMovesExcludeEachOtherOnPostgres(t *testing.T) {
+	pgtest.Beside(t)
 	ctx := context.Background()
 	chain := named("no nonces")
 	b := newBank(t, sqlstore.Postgres, withdrawal.HotWallet{ID: named("payer"), Chain: chain})

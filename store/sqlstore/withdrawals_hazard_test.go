@@ -117,6 +117,7 @@ func TestSelectThenUpdatePaysTwice(t *testing.T) {
 
 // The same work through the service makes one broadcast of each job.
 func TestClaimsPayOnce(t *testing.T) {
+	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		chain := named("no nonces")
 		b, ctx := newBank(t, d, withdrawal.HotWallet{ID: named("payer"), Chain: chain}), context.Background()

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
 
+	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
@@ -120,6 +121,7 @@ func exclude(t *testing.T, first, second *decided, waits bool) {
 // COMMITTED that read before either commits, in both orders: the second one is
 // refused, whether it writes after the first has committed or waits for it.
 func TestFactAndStepExcludeEachOtherOnPostgres(t *testing.T) {
+	pgtest.Beside(t)
 	ctx := context.Background()
 	chain := named("no nonces")
 	b := newBank(t, sqlstore.Postgres, withdrawal.HotWallet{ID: named("payer"), Chain: chain})

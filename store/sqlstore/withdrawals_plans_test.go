@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"testing"
+
+	"github.com/settlehq/settle/internal/pgtest"
 )
 
 // paying is what withdrawals do every day, for one dialect.
@@ -77,6 +79,7 @@ var wholeWithdrawals = regexp.MustCompile(`Seq Scan on (withdrawal_(requests|que
 var onceOver = regexp.MustCompile(`^(attemptsStarted|list by "held"|due claim, sequential true)`)
 
 func TestNoPlanReadsAllWithdrawals(t *testing.T) {
+	pgtest.Beside(t)
 	noPlanReadsAll(t, paying, wholeWithdrawals, onceOver, fillWithdrawals)
 }
 
