@@ -173,13 +173,13 @@ func TestModelOfTwoWorkers(t *testing.T) {
 	}
 	d := depositModel(t, 1)
 	d.lies = 1
-	d.prove(t, "one lie", d.lying(), 25495)
+	d.prove(t, "one lie", d.lying(), 25444)
 	d = depositModel(t, 2)
 	d.limit = 3
-	d.prove(t, "deposits", d.honest(), 87850)
+	d.prove(t, "deposits", d.honest(), 87519)
 	c := creditModel(t, 2)
 	c.limit = 3
-	c.prove(t, "credits", c.honest(), 138061)
+	c.prove(t, "credits", c.honest(), 137765)
 }
 
 func (m modelRun[A]) prove(t *testing.T, name string, properties []explore.Property[swaptest.World[A]], states int) {
