@@ -66,7 +66,7 @@ func (s *Swaps) Resume(ctx context.Context, operator string) (swap.Control, erro
 // may have drawn one reference, for two items, which only people can tell apart.
 func (s *Swaps) Restored(ctx context.Context) (swap.Control, error) {
 	return s.control(ctx, func(c swap.Control, now time.Time) (swap.Control, error) {
-		return c.Restored(now.Add(s.policy.WaterlineMargin)), nil
+		return s.policy.Restored(c, now), nil
 	})
 }
 

@@ -86,6 +86,12 @@ func (c Control) Restored(now time.Time) Control {
 	return c
 }
 
+// Restored is [Control.Restored] at now by the store's clock, which may be behind that
+// of the copy by [Policy.WaterlineMargin].
+func (p Policy) Restored(c Control, now time.Time) Control {
+	return c.Restored(now.Add(p.WaterlineMargin))
+}
+
 // Scanned records a complete scan of the vault's history on a chain that began
 // at a moment; an earlier one changes nothing.
 func (c Control) Scanned(chain Chain, began time.Time) Control {

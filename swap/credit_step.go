@@ -145,14 +145,15 @@ func (x *creditSide) mappingLooked(s *step, e *MappingLooked) error {
 	if c.Status != CreditPending && !last {
 		return s.refuse(statemachine.ErrIllegal, "")
 	}
-	if !e.Finding.Valid() || e.Finding == MappingMissing && e.Asked.IsZero() {
+	found := e.Finding == MappingFound && statemachine.SameHash(e.TxID, c.ID) && e.Owner == c.Owner
+	if !e.Finding.Valid() || e.Finding != MappingUnknown && !found && e.Asked.IsZero() {
 		return s.refuse(statemachine.ErrInvalid, "a finding is needed, and of a missing one when it was asked")
 	}
 	if !c.ripe(s.p) || c.Terms.micro(c.Amount) {
 		s.later = true
 		return nil // nothing leaves pending receival before that, and what is micro for no mapping
 	}
-	switch found := e.Finding == MappingFound && statemachine.SameHash(e.TxID, c.ID) && e.Owner == c.Owner; {
+	switch {
 	case e.Finding == MappingUnknown, !found && (e.Asked.Before(c.Entered) || e.Asked.After(s.by.At)):
 		s.later = true
 		return nil

@@ -124,6 +124,9 @@ func TestALateNegativeCountsFromWhenItWasAsked(t *testing.T) {
 	nobody := r.unmapped() // no honest host forgets it
 	nobody.Asked = time.Time{}
 	r.refused(nobody, statemachine.ErrInvalid)
+	nobody.Finding = swap.MappingFound // of another one, which is as if there were none
+	nobody.TxID = "another"
+	r.refused(nobody, statemachine.ErrInvalid)
 	for name, c := range map[string]struct {
 		asked time.Time
 		want  string

@@ -198,7 +198,7 @@ func (s *step) resolve(e *Ordered) error {
 		s.free()
 	}
 	if filed >= 0 {
-		return s.unsent(&s.item.Intents[filed], e.Reason)
+		return s.unsent(s.intent(s.item.Intents[filed].Number), e.Reason)
 	}
 	return s.note("not_sent: " + e.TxID + ": " + e.Reason)
 }

@@ -186,6 +186,9 @@ func TestALossIsNotToldByTheClock(t *testing.T) {
 			t.Error("two scans are owed")
 		}
 	}
+	if lost := policy.Restored(c, t0); !lost.RecoveredAt.Equal(t0.Add(policy.WaterlineMargin)) {
+		t.Errorf("by a clock that may be behind it was lost at %v", lost.RecoveredAt)
+	}
 }
 
 // A tip that is ahead of the store's clock says that this clock is behind: what came in
