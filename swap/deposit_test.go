@@ -367,7 +367,7 @@ func TestObservedAgain(t *testing.T) {
 	o = observedDeposit("sig2", amount)
 	o.From = "solana-vault"
 	c, err := policy.ApplyDeposit(swap.Deposit{}, o, t0)
-	if err != nil || c.New.Version != 0 || len(c.Notes) != 1 || c.Notes[0].Kind != swap.OwnSender {
+	if err != nil || c.New.Version != 0 || len(c.Notes) != 1 || c.Notes[0].Kind != swap.OwnSender || c.Notes[0].Item != "" {
 		t.Errorf("an own sender: %+v, %v", c, err)
 	}
 }

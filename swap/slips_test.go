@@ -2,6 +2,7 @@ package swap_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,16 @@ func TestTwoPaymentsSettleAQuarantine(t *testing.T) {
 	r.attended()
 }
 
+// A quarantined credit whose move lands is not settled by a refund that was found
+// while the move was open: it is a double payout.
+func TestARefundBesideTheMoveSettlesNothing(t *testing.T) {
+	r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).prove().order(swap.OrderQuarantine).is("quarantined")
+	r.begin(swap.Quarantine).found(1, 10).found(2, 10).found(1, 10).found(2, 10).elapse()
+	if r.item.SettledBy != 0 || !slices.ContainsFunc(r.i().Discrepancies, func(d swap.Discrepancy) bool { return d.Kind == swap.DoublePayout }) {
+		t.Errorf("settled by %d, %+v", r.item.SettledBy, r.i().Discrepancies)
+	}
+}
+
 // A credit that vanished is paid after all: that is on file, whoever paid it.
 func TestWhatVanishedAndIsPaidIsOnFile(t *testing.T) {
 	r := creditReady(t)
@@ -161,9 +172,17 @@ func TestAScanOfOthersIsANegative(t *testing.T) {
 			r.do(events...).is(toBeRefundedText)
 		})
 	}
+	// Once it has paid, an error of another transaction is no news: it is asked again later.
+	paid := debited(t)
+	x := sighting(paid.latest(), 10, true)
+	x.TxID, x.Errored = "bb", true
+	paid.claim().wait(paid.p.LookEvery).do(swap.Looked{By: paid.worker(), Number: 1, Finding: swap.LookFound, Seen: x}).is(debitedText)
+	if at := paid.i().CheckAt; !at.Equal(paid.now.Add(paid.p.LookEvery)) {
+		t.Errorf("asked again at %v, it is %v", at, paid.now)
+	}
 	// The transaction itself, with an error, is no negative: below finality it can change.
 	r := debited(t).wait(time.Hour)
-	x := sighting(r.latest(), 1, false)
+	x = sighting(r.latest(), 1, false)
 	x.Errored = true
 	r.do(r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), swap.History{Chain: swap.Nexus, Outbound: []swap.Sighting{x}, View: r.view(1)})...).is(debitedText)
 }
@@ -198,6 +217,19 @@ func TestAScanAheadOfTheStoreIsRefused(t *testing.T) {
 		if _, err := policy.CheckScan(swap.Scan{Began: t0, Tip: t0.Add(ahead)}, t0); (err == nil) != want {
 			t.Errorf("%v ahead: %v", ahead, err)
 		}
+	}
+}
+
+// A look-up that does not say when it was asked proves nothing, also of what can land up
+// to a height alone.
+func TestANegativeSaysWhenItWasAsked(t *testing.T) {
+	in := swap.Intent{Chain: swap.Solana, At: t0, LastValid: 1000}
+	v := swap.View{From: t0.Add(-policy.WaterlineMargin), Asked: t0, ByID: true, Before: 1001, After: 1001}
+	if !policy.Complete(in, v, t0) {
+		t.Error("it says when")
+	}
+	if v.Asked = (time.Time{}); policy.Complete(in, v, t0) {
+		t.Error("it does not say when")
 	}
 }
 
