@@ -40,7 +40,7 @@ func (c *batchStep) take(now time.Time) error {
 	if c.ev == nil {
 		return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
 	}
-	first := step{ev: c.ev, speakers: batchSpeakers(c.ev)}
+	first := step{work: work{ev: c.ev, speakers: batchSpeakers(c.ev)}}
 	if err := first.begin(now); err != nil {
 		return c.refuse(errors.Unwrap(err), reasonOf(err))
 	}
@@ -108,7 +108,7 @@ func (c *batchStep) move(t BatchTrigger, reason string) error {
 // member takes the step of one member, by the rules of its own machine.
 func (c *batchStep) member(i int, do func(*step) error) error {
 	w := c.New.Members[i]
-	s := step{Change: Change{Old: w, New: w}, ev: c.ev, by: c.by}
+	s := step{Old: w, New: w, work: work{ev: c.ev, by: c.by}}
 	s.by.Version = 0 // the batch's
 	s.New.Owner = uuid.NullUUID{}
 	err := do(&s)
@@ -119,7 +119,8 @@ func (c *batchStep) member(i int, do func(*step) error) error {
 		return err
 	}
 	c.New.Members[i] = s.New
-	c.Members = append(c.Members, s.Change)
+	s.work = work{}
+	c.Members = append(c.Members, s)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package withdrawal_test
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -112,6 +113,9 @@ func sound(t testing.TB, c withdrawal.Change) {
 	}
 	if len(c.Log) != lines {
 		t.Fatalf("%d lines of log for %d new versions", len(c.Log), lines)
+	}
+	if !reflect.ValueOf(c).FieldByName("work").IsZero() {
+		t.Fatal("a change keeps what only its making needs")
 	}
 }
 

@@ -307,6 +307,7 @@ type Change struct {
 	Strays       []Stray                              // new ones, and those that were settled: by (Request, Seq)
 	Reservations []Reservation                        // signed differences, applied to the wallet's row
 	Incidents    []Incident                           // insert or ignore, by key
+	work
 }
 
 // Attempt returns the execution that the step opened or closed, to be stored by
