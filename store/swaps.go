@@ -58,7 +58,7 @@ func newSwapItems[T SwapUnit, A any](s Store[T], p swap.Policy, rows func(SwapUn
 		result: func(c *swap.Change[A]) *A { return &c.New },
 		empty:  (*swap.Change[A]).Empty,
 		merge:  (*swap.Change[A]).Merge,
-		beside: func(b *swapBatch[A]) beside[A, swap.Event, swap.Change[A]] { return &swapHouse[A]{b: b} },
+		beside: func(b *swapBatch[A]) beside[A, swap.Event, swap.Change[A]] { return &swapHouse[A]{b: b, policy: p} },
 	}
 	return swapItems[A]{swapCore: newCore(s, of, func(tx T) SwapUnit { return tx }), policy: p, records: rows, check: check, next: next}
 }
@@ -66,6 +66,7 @@ func newSwapItems[T SwapUnit, A any](s Store[T], p swap.Policy, rows func(SwapUn
 // swapHouse brings the control row to the events of a batch.
 type swapHouse[A any] struct {
 	b             *swapBatch[A]
+	policy        swap.Policy
 	stored, drawn swap.Control
 	read, locked  bool
 }
@@ -138,7 +139,7 @@ func (h *swapHouse[A]) others(a *A, ev swap.Event, seen *swap.Sighting) (err err
 	}
 	of := func(in swap.Intent) bool { return in.Reference == seen.Reference }
 	if seen.Chain == swap.Nexus && seen.Reference != 0 && !slices.ContainsFunc(any(a).(swap.Record).Head().Intents, of) {
-		_, seen.Of, err = h.b.tx.SwapHouse().OfReference(seen.Reference)
+		_, seen.Of, seen.Misfit, err = ofReference(h.b.tx, h.policy, seen)
 	}
 	if err == nil {
 		seen.Rival, err = h.rival(a, ev)

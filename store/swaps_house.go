@@ -61,9 +61,10 @@ func (s *Swaps) Resume(ctx context.Context, operator string) (swap.Control, erro
 // and for an item of before, stored or not, until it was looked back for. A host
 // calls it at its first start, and after each restore, before any worker; see
 // [Swaps.Scanned] for when a scan counts again. The store's clock must not be behind
-// that of the copy, nor the chains', by more than [swap.Policy].WaterlineMargin. A
-// copy from a time line that an earlier restore has left must not be put back: both
-// may have drawn one reference, for two items, which only people can tell apart.
+// that of the copy, nor the chains', by more than [swap.Policy].WaterlineMargin. If a
+// copy of a time line is put back that an earlier restore has left, both lines may have
+// drawn one reference, for two items: a person says not_sent of the transaction at the
+// item that has the number, and paid_by at the other one.
 func (s *Swaps) Restored(ctx context.Context) (swap.Control, error) {
 	return s.control(ctx, func(c swap.Control, now time.Time) (swap.Control, error) {
 		return s.policy.Restored(c, now), nil
@@ -199,7 +200,10 @@ func (s *Swaps) Outbound(ctx context.Context, by swap.By, seen swap.Sighting) er
 		if err != nil || !seen.VaultSigned { // it proves nothing
 			return err
 		}
-		d, id, err := named(tx, &seen)
+		d, id, err := named(tx, s.policy, &seen)
+		if err == nil && id == "" && seen.Chain == swap.Nexus { // a misfit
+			d, id, _, err = ofReference(tx, s.policy, &seen)
+		}
 		ev := swap.Outbound{By: by, Seen: seen}
 		switch {
 		case err != nil:
@@ -227,18 +231,41 @@ func saw(tx SwapUnit, seen swap.Sighting) error {
 }
 
 // Named returns the item that an outbound names by its memo or reference, or that it was
-// filed for, and that is stored; the direction is 0 and id empty if there is none.
+// filed for, and that is stored; the direction is 0 and id empty if there is none. What
+// is not what the item with its reference pays ([swap.Policy].Misfit) names nobody by it.
 func (s *Swaps) Named(ctx context.Context, seen swap.Sighting) (d swap.Direction, id string, err error) {
 	err = s.view(ctx, func(tx SwapUnit) (err error) {
-		d, id, err = named(tx, &seen)
+		d, id, err = named(tx, s.policy, &seen)
 		return err
 	})
 	return d, id, err
 }
 
-func named(tx SwapUnit, seen *swap.Sighting) (d swap.Direction, id string, err error) {
-	if seen.Chain == swap.Nexus && seen.Reference != 0 {
-		if d, id, err = tx.SwapHouse().OfReference(seen.Reference); err != nil || d != 0 {
+// ofReference returns the item that has an intent with the reference of an outbound, and
+// whether that pays something else.
+func ofReference(tx SwapUnit, p swap.Policy, seen *swap.Sighting) (d swap.Direction, id string, misfit bool, err error) {
+	if seen.Reference != 0 {
+		d, id, err = tx.SwapHouse().OfReference(seen.Reference)
+	}
+	switch {
+	case err != nil || d == 0:
+	case d == swap.ToUSDD:
+		var of []swap.Deposit
+		if of, err = tx.Deposits().Get(id); err == nil {
+			misfit = p.Misfit(&of[0], *seen)
+		}
+	default:
+		var of []swap.Credit
+		if of, err = tx.Credits().Get(id); err == nil {
+			misfit = p.Misfit(&of[0], *seen)
+		}
+	}
+	return d, id, misfit, err
+}
+
+func named(tx SwapUnit, p swap.Policy, seen *swap.Sighting) (d swap.Direction, id string, err error) {
+	if seen.Chain == swap.Nexus {
+		if d, id, misfit, err := ofReference(tx, p, seen); err != nil || d != 0 && !misfit {
 			return d, id, err
 		}
 	}

@@ -188,8 +188,10 @@ type (
 		Finalized     bool // Solana
 		Time          time.Time
 		// Of is another item whose intent has this reference: the transaction is
-		// that one's. The service fills it in.
-		Of string `json:",omitempty"`
+		// that one's, unless it is a Misfit, see [Policy.Misfit]. The service fills
+		// them in.
+		Of     string `json:",omitempty"`
+		Misfit bool   `json:",omitempty"`
 		// Rival is another item that has the transaction on file, by [Intent].Claim.
 		// The service fills it in.
 		Rival string `json:",omitempty"`
@@ -220,9 +222,12 @@ type (
 		Number  int64
 		Finding Finding  `json:",omitzero"`
 		Seen    Sighting // with LookFound
-		View    View     // with LookMissing; with Number 0 it is of Solana,
-		Nexus   View     // and this one of Nexus
-		Control Control  // with Number 0
+		// View is of LookMissing; with Number 0 it is of Solana. With LookFound it says
+		// what was covered beside Seen if there is no other transaction with that
+		// reference: if Seen is known to be another one, it is judged as with LookMissing.
+		View    View
+		Nexus   View    // with Number 0
+		Control Control // with Number 0
 	}
 	// Outbound is a transaction of the vault's own history that names the item.
 	Outbound struct {

@@ -48,7 +48,9 @@ func (s *step) looked(e *Looked) error {
 	}
 	switch {
 	case e.Finding == LookFound:
-		return s.sighted(&e.Seen)
+		if err := s.sighted(&e.Seen); err != nil || len(s.log) > 0 || in == nil || in.Settled() || !s.another(in, &e.Seen) || !s.p.Complete(*in, e.View, s.by.At) {
+			return err
+		}
 	case e.Finding == LookUnknown:
 		s.later = true
 		return nil
@@ -186,7 +188,7 @@ func (s *step) sighted(t *Sighting) error {
 		return s.failedOnChain(s.intent(in.Number), t)
 	case in.Filed && (s.foreign(t) || in.Claim == "" && t.Rival != "" && !s.names(t, s.item.ID)):
 		return s.conflict(t) // an operator was wrong: one outbound is one item's
-	case t.Amount != in.Net || t.Token != s.p.token(in.Chain) || t.Destination != in.Destination && in.Destination != "":
+	case !s.p.fits(in, t):
 		return s.conflict(t)
 	}
 	in = s.intent(in.Number)
@@ -228,7 +230,7 @@ func (s *step) names(t *Sighting, id string) bool {
 // foreign reports whether a transaction names another item.
 func (s *step) foreign(t *Sighting) bool {
 	_, _, _, named := ReadMemo(t.Memo)
-	return t.Of != "" || t.Chain == Solana && named && !s.names(t, s.item.ID)
+	return t.Of != "" && !t.Misfit || t.Chain == Solana && named && !s.names(t, s.item.ID)
 }
 
 // sound reports whether a transaction can be one of its chain.
@@ -260,7 +262,35 @@ func (s *step) find(t *Sighting) (found *Intent) {
 func (s *step) mine(in *Intent, t *Sighting) bool {
 	filed := func(f Intent) bool { return f.landedAs(t.Chain, t.TxID) }
 	return in.Chain == Nexus && in.TxID == "" && in.Reference != 0 && in.Reference == t.Reference && !slices.ContainsFunc(s.item.Intents, filed) &&
-		(t.Errored && !in.Settled() || !t.Errored && t.Amount == in.Net && t.Destination == in.Destination && t.Token == s.p.token(Nexus))
+		(t.Errored && !in.Settled() || !t.Errored && s.p.fits(in, t))
+}
+
+// fits reports whether a transaction moved what an intent pays, to the unit.
+func (p *Policy) fits(in *Intent, t *Sighting) bool {
+	return t.Amount == in.Net && t.Token == p.token(in.Chain) && (t.Destination == in.Destination || in.Destination == "")
+}
+
+// Misfit says whether an outbound is not what the record's intent with its reference
+// pays, nor on file as that one: copies of two time lines, restored one after the other,
+// may have drawn one number for two items.
+func (p Policy) Misfit(r Record, t Sighting) bool {
+	return !slices.ContainsFunc(r.Head().Intents, func(in Intent) bool {
+		return in.Chain == t.Chain && in.Reference == t.Reference && (p.fits(&in, &t) || sameTx(&in, t.TxID))
+	})
+}
+
+// another reports whether a transaction with the reference of an intent is known not to
+// be that intent: it is settled as another one, a person has said not_sent of it, or it
+// is an error beside what has paid.
+func (s *step) another(in *Intent, t *Sighting) bool {
+	if !t.VaultSigned || in.Chain != Nexus || in.Reference != t.Reference || sameTx(in, t.TxID) {
+		return false
+	}
+	if f := s.find(t); f.Number != in.Number {
+		return f.Settled()
+	}
+	denied := func(d Discrepancy) bool { return d.mismatch(t.TxID) && d.ClosedBy != "" }
+	return t.Errored && in.Landed() || slices.ContainsFunc(s.item.Discrepancies, denied)
 }
 
 // failedOnChain: it landed with an error. Below finality that can change.

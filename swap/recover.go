@@ -46,7 +46,7 @@ func (p *Policy) recoverItem(i *Item, x side, c Control, past []Fees, by By, sca
 			known := slices.ContainsFunc(i.Discrepancies, func(d Discrepancy) bool { return d.mismatch(t.TxID) })
 			switch {
 			case in != nil:
-				seen[in.Number] = seen[in.Number] || !t.Errored || !in.Landed() || sameTx(in, t.TxID)
+				seen[in.Number] = seen[in.Number] || !s.another(in, &t)
 				out = append(out, Outbound{By: by, Seen: t})
 			case t.Chain == Solana && named && dir == x.direction() && id == i.ID:
 				foreign = foreign || !t.Errored && !known

@@ -195,12 +195,11 @@ func (w *world) look(ctx context.Context, head *swap.Item, number int64, now tim
 		key = fmt.Sprint("reference ", in.Reference)
 	}
 	s, err := c.Status(ctx, key)
-	switch {
-	case err != nil:
-	case s.Found:
-		ev.Finding, ev.Seen = swap.LookFound, sighting(in.Chain, &s)
-	default:
+	if err == nil { // a chain takes a reference number once
 		ev.Finding = swap.LookMissing
+		if s.Found {
+			ev.Finding, ev.Seen = swap.LookFound, sighting(in.Chain, &s)
+		}
 		ev.View = swap.View{From: in.At.Add(-policy.WaterlineMargin), Asked: now, ByID: true, ByMemo: true, Before: before, After: s.Height, CannotLand: !s.Waiting}
 	}
 	return ev

@@ -40,6 +40,7 @@ func Swaps[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store[T])
 		{"a transaction that was filed pays for one item", claimedOnce[T]},
 		{"a transaction that was sent for another item proves nothing", ownedOutbound[T]},
 		{"what was filed for another item refuses no evidence", contestedOutbound[T]},
+		{"a reference of another time line names nobody, and a person says whose it is", branchedOutbound[T]},
 		{"what is asked for one key is of that key alone", ownKeys[T]},
 		{"an item of a restored copy is not paid before a look back", restoredStore[T]},
 		{"the control row and waterlines are compared and swapped", houseVersions[T]},

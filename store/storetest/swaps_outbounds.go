@@ -355,3 +355,66 @@ func contestedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 		refusedWith(t, err, statemachine.ErrConflict, "what the first has now")
 	}
 }
+
+// branchedOutbound: a transaction has the reference of one item and is not what that one
+// pays, since two time lines have drawn it. It names nobody until a person has filed it
+// for another item, whose it is then; the first one is held.
+func branchedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	all, err := store.NewSwaps(db, swaptest.Policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ds, cs := newDeposits(t, db), newCredits(t, db)
+	scanner, worker := swapBy(swap.Observer, "scanner"), swapBy(swap.Worker, "worker")
+	refund := swap.Begun{By: worker, Fence: 1, Number: 1, Action: swap.Refund}
+	for n, has := range claims[swap.Nexus] {
+		for m, second := range claims[swap.Nexus] {
+			x, y := newFiling(t, ds, cs, has), newFiling(t, ds, cs, second)
+			begin := []swap.Event{begun(x.d, x.id)}
+			if x.d == swap.ToUSDC {
+				begin = []swap.Event{swap.AccountChecked{By: worker, State: swap.AccountClosed}, refund}
+			}
+			i, err := x.do(begin...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := swaptest.Sighting(&i.Intents[0], true)
+			named := func(want string, what string) {
+				t.Helper()
+				if _, id, err := all.Named(ctx, seen); err != nil || id != want {
+					t.Errorf("%s: it names %q, %v", what, id, err)
+				}
+			}
+			named(x.id, "what the item with the number pays")
+			seen.TxID, seen.Amount = fmt.Sprintf("ba%d%d", n, m), seen.Amount-1
+			named("", "what it does not pay")
+			if err := all.Outbound(ctx, scanner, seen); err != nil {
+				t.Fatal(err)
+			}
+			if i, err := x.do(); err != nil || i.Hold.Kind != swap.ByMismatch {
+				t.Errorf("the item with the number: %+v, %v", i, err)
+			}
+			order := y.paidBy(seen.TxID)
+			order.Amount = seen.Amount
+			if _, err := y.do(order); err != nil {
+				t.Fatal(err)
+			}
+			named(y.id, "what was filed")
+			if err := all.Outbound(ctx, scanner, seen); err != nil {
+				t.Fatal(err)
+			}
+			if i, err := y.do(); err != nil || !i.Intents[0].Landed() {
+				t.Errorf("a %v that has paid: %+v, %v", y.d, i, err)
+			}
+			if x.d != swap.ToUSDD {
+				continue
+			}
+			// A row is rebuilt without a number that is on file.
+			lost := swap.Recovered{By: swapBy(swap.System, "recovery"), Observed: arrival(swap.ToUSDD, fmt.Sprint("gone", m)), Memo: "nexus:carol", Action: swap.Send, Seen: seen}
+			lost.Seen.TxID = fmt.Sprintf("bb%d%d", n, m)
+			if d, err := all.Deposits.Do(ctx, lost.Observed.ID, lost); err != nil || d.Hold.Kind != swap.ByRecovery {
+				t.Errorf("rebuilt: %+v, %v", d, err)
+			}
+		}
+	}
+}
