@@ -43,8 +43,8 @@ func (l *Ledger) Balance(p Policy, w WalletID, tag *string, minConfirmations int
 	if p.maturity() != l.policy.maturity() {
 		return Balance{}, invalid("the ledger was made for a maturity of %d, not %d", l.policy.maturity(), p.maturity())
 	}
-	if minConfirmations < 0 {
-		return Balance{}, invalid("%d confirmations", minConfirmations)
+	if err := CheckConfirmations(minConfirmations); err != nil {
+		return Balance{}, err
 	}
 	bal := b.total
 	if tag != nil {
@@ -97,6 +97,14 @@ func (l *Ledger) Balance(p Policy, w WalletID, tag *string, minConfirmations int
 		}
 	}
 	return bal, nil
+}
+
+// CheckConfirmations refuses less than 0 confirmations: [statemachine.ErrInvalid].
+func CheckConfirmations(n int32) error {
+	if n < 0 {
+		return invalid("%d confirmations", n)
+	}
+	return nil
 }
 
 func unknownWallet(w WalletID) error {

@@ -198,6 +198,10 @@ func TestMergeComparesEveryPart(t *testing.T) {
 	op := wire.OutPoint{Hash: id.Hash}
 	a, b := chainhash.Hash{10}, chainhash.Hash{11}
 	wallet := func(scanned int32) utxo.Wallet { return utxo.Wallet{ID: 1, ScannedTo: scanned} }
+	behind := func(id int64) utxo.Wallet {
+		return utxo.Wallet{ID: 1, ScannedTo: 1, Announced: 2, Behind: []utxo.OwnerScan{{ID: id, Tags: []string{"a"}}}}
+	}
+	caughtUp := utxo.Wallet{ID: 1, ScannedTo: 1, Announced: 1}
 	owned := func(birth int32) utxo.Owned { return utxo.Owned{Wallet: 1, Tag: "a", Birth: birth} }
 	update := func(from int64) utxo.ChangeSet {
 		return utxo.ChangeSet{Updates: []utxo.TxUpdate{{ID: id, FromVersion: from, New: utxo.TxState{Version: from + 1}}}}
@@ -235,6 +239,8 @@ func TestMergeComparesEveryPart(t *testing.T) {
 	}{
 		{"a wallet", wallets(wallet(1), wallet(2)), wallets(wallet(2), wallet(3)), wallets(wallet(1), wallet(3))},
 		{"a wallet that is new again", wallets(utxo.Wallet{}, wallet(2)), wallets(wallet(2), wallet(3)), wallets(utxo.Wallet{}, wallet(2))},
+		{"a wallet whose owners were announced again", wallets(wallet(1), behind(1)), wallets(behind(1), wallet(3)), wallets(behind(2), wallet(3))},
+		{"a wallet whose owners have caught up", wallets(wallet(1), caughtUp), wallets(caughtUp, wallet(3)), wallets(wallet(1), wallet(3))},
 		{"an owner", owners(owned(3), owned(2)), owners(owned(2), owned(1)), owners(owned(3), owned(1))},
 		{"a new row", insert(), update(1), insert()},
 		{"a new row that was updated", update(1), update(2), insert()},

@@ -108,7 +108,7 @@ func (pl *plan) replaced() error {
 	var ends []chainhash.Hash
 	for _, e := range known {
 		for _, h := range []chainhash.Hash{e.Loser, e.Winner} {
-			if v := pl.graph.vertices[h]; (v == nil || len(v.rows) == 0) && (into[e.Loser] != nil || into[e.Winner] != nil) {
+			if v := pl.graph.vertices[h]; v == nil || len(v.rows) == 0 {
 				ends = append(ends, h)
 			}
 		}

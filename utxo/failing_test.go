@@ -2,6 +2,7 @@ package utxo_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
@@ -90,27 +91,39 @@ func (f failing) Raw(ids ...utxo.TxID) ([][]byte, error) {
 // plans nothing.
 func TestNoFailedReadIsLost(t *testing.T) {
 	reads := 0
+	fail := func(name string, policy utxo.Policy, l *utxo.Ledger, ev utxo.Event) {
+		for at := 0; ; at++ {
+			left := at
+			set, err := policy.PlanAt(failing{l, &left}, ev, utxotest.Start)
+			if left >= 0 {
+				break // no such read
+			}
+			if reads++; !errors.Is(err, errBroken) || len(set.Log)+len(set.Refused) > 0 {
+				t.Fatalf("%s, %s: read %d fails, the plan is %v with %d lines", name, utxotest.Describe(ev), at, err, len(set.Log))
+			}
+			left = at
+			if _, err := policy.PlanAll(failing{l, &left}, utxotest.Start, ev, ev); left < 0 && !errors.Is(err, errBroken) {
+				t.Fatalf("%s, %s: read %d fails, the batch is %v", name, utxotest.Describe(ev), at, err)
+			}
+		}
+	}
 	for seed := range uint64(60) {
 		h := utxotest.NewHistory(seed, 40)
 		l := utxo.NewLedger(h.Policy)
 		if err := h.Play(func(ev utxo.Event) error {
-			for at := 0; ; at++ {
-				left := at
-				set, err := h.Policy.PlanAt(failing{l, &left}, ev, utxotest.Start)
-				if left >= 0 {
-					break // no such read
-				}
-				if reads++; !errors.Is(err, errBroken) || len(set.Log)+len(set.Refused) > 0 {
-					t.Fatalf("seed %d, %s: read %d fails, the plan is %v with %d lines", seed, utxotest.Describe(ev), at, err, len(set.Log))
-				}
-				left = at
-				if _, err := h.Policy.PlanAll(failing{l, &left}, utxotest.Start, ev, ev); left < 0 && !errors.Is(err, errBroken) {
-					t.Fatalf("seed %d, %s: read %d fails, the batch is %v", seed, utxotest.Describe(ev), at, err)
-				}
-			}
+			fail(fmt.Sprint("seed ", seed), h.Policy, l, ev)
 			_, _ = l.Do(ev)
 			return nil
 		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range utxotest.Scenarios() { // what is rarer
+		l := utxo.NewLedger(utxotest.Policy())
+		if err := s.Run(func(ev utxo.Event) error {
+			fail(s.Name, utxotest.Policy(), l, ev)
+			return utxotest.Outcome(l.Do(ev))
+		}, l.Snapshot); err != nil {
 			t.Fatal(err)
 		}
 	}

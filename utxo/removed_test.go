@@ -107,6 +107,41 @@ func TestWhatIsSeenAgainIsCreditedToALateOwner(t *testing.T) {
 	}
 }
 
+// What is stored can pay a wallet that is not open, by what its host knows later: it
+// stands, without a row there.
+func TestAStoredPaymentToAClosedWalletStands(t *testing.T) {
+	policy, learn := late(utxo.Owner{Wallet: 9, Tag: "b"})
+	l := utxo.NewLedger(policy)
+	do(t, l, utxo.WalletOpened{Wallet: 1})
+	deposit := utxotest.NewTx(1, ins(utxotest.External(1)), utxotest.Pay(9, mine('a')))
+	parent := utxotest.NewTx(2, ins(out(deposit, 0)), utxotest.Pay(5, mine('a')), utxotest.Pay(3, mine('b')))
+	child := utxotest.NewTx(3, ins(out(parent, 0)), utxotest.Pay(4, mine('a')))
+	do(t, l, utxo.Observed{Txs: []*wire.MsgTx{deposit}})
+	do(t, l, utxo.Submitted{Wallet: 1, Tx: parent})
+	learn()
+	do(t, l, utxo.Observed{Txs: []*wire.MsgTx{child}})
+	if rows, err := l.Txs(utxo.TxID{Hash: parent.TxHash()}); err != nil || len(rows) != 1 || rows[0].Status != utxo.Published {
+		t.Errorf("%v, %v", rows, err)
+	}
+}
+
+// A wallet that is scanned to the tip follows it: no block, and no block that leaves
+// the chain, writes anything about it.
+func TestABlockWritesNothingAboutAWalletThatFollows(t *testing.T) {
+	b := newDesk(t)
+	first := b.next()
+	b.tip = first.Block
+	if set := do(t, b.Ledger, first); len(set.Wallets) != 1 || !set.Wallets[0].New.Follows {
+		t.Errorf("the first block writes %+v", set.Wallets)
+	}
+	second := b.next()
+	for _, ev := range []utxo.Event{second, utxo.Disconnected{Hash: second.Block.Hash}, second} {
+		if set := do(t, b.Ledger, ev); len(set.Wallets) != 0 {
+			t.Errorf("%T writes %+v", ev, set.Wallets)
+		}
+	}
+}
+
 // A refusal names the transaction, its wallet and its state.
 func TestARefusalNamesWhatItIsAbout(t *testing.T) {
 	b := newDesk(t)

@@ -73,7 +73,7 @@ func (pl *plan) settle(v *vertex) error {
 	var core []WalletID
 	if v.height != 0 { // the outputs of block 0 cannot be spent
 		for _, o := range v.shown.owners {
-			if v.mayOwn(o) {
+			if v.free(o.index) {
 				core = join(core, o.Wallet)
 			}
 		}
@@ -84,7 +84,7 @@ func (pl *plan) settle(v *vertex) error {
 	all := slices.Clone(core)
 	beside := func(u *vertex) {
 		for _, n := range u.rows {
-			if u != v && !n.tx.Context {
+			if !n.tx.Context {
 				all = join(all, n.tx.ID.Wallet)
 			}
 		}
@@ -97,9 +97,6 @@ func (pl *plan) settle(v *vertex) error {
 	for _, s := range v.kids {
 		beside(s.by)
 	}
-	for _, n := range v.rows {
-		all = join(all, n.tx.ID.Wallet)
-	}
 	for _, w := range all {
 		_, in := slices.BinarySearch(core, w)
 		if err := pl.join(v, w, in); err != nil {
@@ -109,11 +106,11 @@ func (pl *plan) settle(v *vertex) error {
 	return nil
 }
 
-// mayOwn reports whether no other wallet has an output: one that was revealed to
-// a wallet stays there, whatever a host says of its script afterwards.
-func (v *vertex) mayOwn(o owned) bool {
+// free reports whether no wallet has an output: one that was revealed to a wallet
+// stays there, whatever a host says of its script afterwards.
+func (v *vertex) free(index uint32) bool {
 	free := true
-	v.owner(o.index, func(n *row, _ *Output) { free = free && n.tx.ID.Wallet == o.Wallet })
+	v.owner(index, func(*row, *Output) { free = false })
 	return free
 }
 
@@ -128,18 +125,18 @@ func (pl *plan) join(v *vertex, w WalletID, core bool) error {
 		}
 	}
 	var credited []uint32
-	if v.height != 0 && v.shown != nil {
+	if v.height != 0 {
 		for _, o := range v.shown.owners {
-			if o.Wallet == w && n.tx.Output(o.index) == nil && v.mayOwn(o) {
+			if o.Wallet == w && v.free(o.index) {
 				pl.credit(n, o.index, v.shown.msg.TxOut[o.index], o.Tag)
 				credited = append(credited, o.index)
 			}
 		}
 	}
-	if stored && len(credited) == 0 && (!core || !n.tx.Context) {
-		return nil
-	}
 	if stored {
+		if len(credited) == 0 {
+			return nil
+		}
 		if err := pl.step(n, OnRevealed, "", func(t *Tx) { t.Context = false }); err != nil {
 			return err
 		}
@@ -164,7 +161,7 @@ func (pl *plan) beside(v *vertex, w WalletID) error {
 			}
 		}
 		for _, u := range append([]*vertex{v.from[i]}, vertices(v.from[i].kids.of(op.Index))...) {
-			if u == v || !u.public || u.in(w) != nil {
+			if !u.public || u.in(w) != nil {
 				continue
 			}
 			own := u.spendsOwn(w)
@@ -229,9 +226,6 @@ func (pl *plan) spenders(v *vertex, w WalletID, credited []uint32) error {
 
 // enter adds a row of what evidence has shown, in the state that it has.
 func (pl *plan) enter(v *vertex, w WalletID, core bool) (*row, error) {
-	if pl.graph.scope != 0 && w != pl.graph.scope {
-		pl.graph.wide = true
-	}
 	tx := Tx{ID: TxID{w, v.hash}, Height: Unconfirmed, Coinbase: v.coinbase, FirstSeen: pl.by.At, Inputs: v.inputs, Context: !core}
 	if len(v.rows) > 0 {
 		of := v.rows[0]
@@ -286,7 +280,7 @@ func (pl *plan) credit(n *row, index uint32, out *wire.TxOut, tag string) {
 func (pl *plan) readRaw(vs []*vertex) error {
 	var ids []TxID
 	for _, v := range vs {
-		if v.shown == nil && len(v.rows) > 0 {
+		if v.shown == nil {
 			ids = append(ids, v.rows[0].tx.ID)
 		}
 	}

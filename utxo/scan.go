@@ -140,7 +140,7 @@ func (w Wallet) rolledBack(height int32, linked bool) Wallet {
 	w.Follows = linked && w.ScannedTo == height-1
 	to := w.ScannedTo
 	if linked {
-		to = min(to, height-1)
+		to = height - 1
 	}
 	w.Behind = w.behind(to, func(o *OwnerScan) { o.ScannedTo = min(o.ScannedTo, height-1) })
 	return w
@@ -161,7 +161,7 @@ func (w Wallet) behind(to int32, move func(*OwnerScan)) []OwnerScan {
 func (w Wallet) ScannedFor(tag string) int32 {
 	for _, o := range w.Behind {
 		if _, found := slices.BinarySearch(o.Tags, tag); found {
-			return min(o.ScannedTo, w.ScannedTo)
+			return o.ScannedTo
 		}
 	}
 	return w.ScannedTo

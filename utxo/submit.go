@@ -96,7 +96,7 @@ func (pl *plan) submit(ev Submitted) error {
 // spends. What it does not wholly spend from the wallet's own coins may meet
 // another wallet's submission.
 func (pl *plan) concerns(v *vertex, w WalletID) bool {
-	concerned := slices.ContainsFunc(v.shown.owners, func(o owned) bool { return o.Wallet == w && v.mayOwn(o) })
+	concerned := slices.ContainsFunc(v.shown.owners, func(o owned) bool { return o.Wallet == w && v.free(o.index) })
 	for i, op := range v.inputs {
 		if own := v.from[i].in(w); own != nil && own.tx.Output(op.Index) != nil {
 			concerned = true

@@ -2,11 +2,9 @@ package sqlstore
 
 import (
 	"database/sql"
-	"fmt"
 	"sort"
 	"time"
 
-	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/utxo"
 )
 
@@ -40,8 +38,8 @@ const unscanned = "unscanned"
 // Balance implements [utxo.Queries].
 func (w wallets) Balance(p utxo.Policy, id utxo.WalletID, tag *string, minConfirmations int32, now time.Time) (utxo.Balance, error) {
 	var b utxo.Balance
-	if minConfirmations < 0 {
-		return b, fmt.Errorf("%w: %d confirmations", statemachine.ErrInvalid, minConfirmations)
+	if err := utxo.CheckConfirmations(minConfirmations); err != nil {
+		return b, err
 	}
 	tip, ok, err := w.Tip()
 	if err != nil {

@@ -1,6 +1,7 @@
 package utxotest_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -71,10 +72,48 @@ func (p *pair) compare(ev utxo.Event, before utxo.Snapshot, set utxo.ChangeSet, 
 	if got != nil {
 		return nil
 	}
-	if err := p.sameSums(set, after); err != nil {
+	if err := errors.Join(p.sameSums(set, after), says(set)); err != nil {
 		return err
 	}
 	return p.undo(before, set, after)
+}
+
+// says holds the parts of a set against one another: a credit has a new version, and
+// a new version news; a spend has another spender, what is no context was none on the way, and owners that
+// are behind have a number of their own.
+func says(set utxo.ChangeSet) error {
+	for _, c := range set.Wallets {
+		numbers := map[int64]bool{}
+		for _, o := range c.New.Behind {
+			if numbers[o.ID] || o.ID > c.New.Announced || len(o.Tags) == 0 {
+				return fmt.Errorf("the owners behind are %+v", c.New.Behind)
+			}
+			numbers[o.ID] = true
+		}
+	}
+	for _, c := range set.Credits {
+		if !slices.ContainsFunc(set.Updates, func(u utxo.TxUpdate) bool { return u.ID == c.ID }) {
+			return fmt.Errorf("output %d joins %s, which has no new version", c.Output.Index, c.ID)
+		}
+	}
+	for _, u := range set.Updates {
+		old := u.Old
+		old.Version = u.New.Version
+		if old == u.New && !slices.ContainsFunc(set.Credits, func(c utxo.Credit) bool { return u.ID == c.ID }) {
+			return fmt.Errorf("%s has a new version, and nothing new", u.ID)
+		}
+	}
+	for _, s := range set.Spends {
+		if s.Old == s.New {
+			return fmt.Errorf("%s is spent by %s as before", s.OutPoint, s.New)
+		}
+	}
+	for _, tx := range set.Inserts {
+		if !tx.Context && slices.ContainsFunc(set.Log, func(l statemachine.Transition[utxo.TxID]) bool { return l.ID == tx.ID && l.Data == utxo.ContextLine }) {
+			return fmt.Errorf("%s has a line as context", tx.ID)
+		}
+	}
+	return nil
 }
 
 // sameSums adds what the sets carry, and compares it with the coins that are there.

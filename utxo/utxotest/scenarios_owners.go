@@ -108,6 +108,28 @@ var Owners = []Scenario{
 		scanned? 1 5 old=1
 		disconnect 5
 		scanned? 1 4 old=1`},
+	{"an owner has caught up with its wallet where that is behind itself", `
+		open 2 0
+		connect 1:
+		connect 2:
+		connect 3:
+		open 1 1
+		connect 1
+		connect 2
+		scanned? 1 2
+		announce 1 1 late
+		scanned? 1 2 late=0
+		connect 1
+		scanned? 1 2 late=1
+		connect 2
+		scanned? 1 2
+		connect 3
+		scanned? 1 3`},
+	{"nothing is behind above block 0", `
+		open 1 5
+		connect 0:
+		announce 1 2 late
+		scanned? 1 4`},
 	{"a revealed output announces its owner", `
 		open 1 1
 		tx a: x -> main=5 out=7

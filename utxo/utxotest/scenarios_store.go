@@ -151,6 +151,110 @@ var Several = []Scenario{
 		tx? 2 m orphaned
 		tx? 2 pay failed
 		balance? 2`},
+	{"what lost to what is known in a wallet that learns of the winner last, as a parent", `
+		open 1 0
+		open 2 0
+		tx a: x -> main=5 out
+		tx b: x -> main=4 out
+		tx d: a:1 -> 2/main=1
+		tx c: b:1 -> 2/main=2
+		mempool 1: a d
+		observe b 2
+		edge? 1 a b
+		tx? 2 b absent
+		observe c 3
+		tx? 2 b published
+		edge? 2 a b`},
+	{"what lost to what is known in a wallet that has the loser beside a rival of the winner's child", `
+		open 1 0
+		open 2 0
+		tx a: x -> main=5 out
+		tx b: x -> main=4 out
+		tx d: a:1 y -> 2/main=1
+		tx c: b:1 y -> 2/main=2
+		mempool 1: a d
+		observe b 2
+		observe c 3
+		edge? 2 a b
+		noedge? 2 d c          # it was dead before`},
+	{"what lost to what is known in a wallet that learns of the loser last, as a rival", `
+		open 1 0
+		open 2 0
+		tx a: x z -> main=5
+		tx b: x -> main=4 out
+		tx d: b:1 -> 2/main=1
+		tx e: z -> 2/main=2
+		observe a 1
+		mempool 2: b d
+		tx? 2 a absent
+		observe e 3
+		tx? 2 a replaced
+		edge? 2 a b
+		noedge? 2 a e`},
+	{"what spends a revealed output joins with its rivals and their parents", `
+		open 1 0
+		open 2 0
+		tx p: x -> main=5 out
+		tx q: z -> 2/main=3
+		tx a: p:1 -> 2/main=4
+		tx b: p:1 q:0 -> 2/main=6
+		mempool 1: p q a
+		observe b 2
+		tx? 1 a absent
+		tx? 1 b absent
+		reveal 1 p:1 late 0
+		tx? 1 a replaced
+		tx? 1 b published
+		tx? 1 q published
+		coin? 1 p:1 spent b
+		edge? 1 a b`},
+	{"what spent a revealed output is the wallet's, as context, as its own, or as another wallet's draft", `
+		open 1 0
+		open 2 0
+		tx p: x -> main=5 out out out
+		tx q: z -> 2/main=3
+		tx k: p:1 -> out
+		tx c: k:0 -> main=1
+		tx d: p:2 -> main=1
+		tx e: p:3 q:0 -> 2/main=2
+		mempool 1: p q k c d
+		submit 2 e
+		reveal 1 p:1 late 0
+		coin? 1 p:1 spent k
+		reveal 1 p:2 late 0
+		coin? 1 p:2 spent d
+		reveal 1 p:3 late 0
+		tx? 1 e absent
+		tx? 1 q absent
+		coin? 1 p:3 unconfirmed`},
+	{"what a list shows in vain joins another wallet as it is", `
+		open 1 0
+		open 2 0
+		tx d: x z -> main=5
+		tx r: x -> main=4
+		tx e: z -> 2/main=3
+		observe d 3
+		observe r 5
+		mempool 5: d e => d stale
+		tx? 2 d replaced
+		tx? 2 e published`},
+	{"a declaration is its wallet's own", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=9
+		connect 1: f
+		tx a: f:0 -> main=5 out
+		tx b: f:0 -> main=4 out
+		tx d: a:1 -> 2/main=1
+		tx c: b:1 -> 2/main=2
+		mempool 1: a d
+		submit 1 b replaces a
+		edge? 1 a b
+		broadcast 1 b
+		observe c 3
+		tx? 2 a replaced
+		tx? 2 b published
+		noedge? 2 a b`},
 	{"the mempool proves another wallet's pending parent", `
 		open 1 0
 		open 2 0
