@@ -163,13 +163,18 @@ func start() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	shared.Lock()
-	defer shared.Unlock()
-	shared.clusters = append(shared.clusters, c)
+	keep(c)
 	return c.URL(), nil
 }
 
-// stop ends the shared clusters.
+// keep leaves a cluster to stop.
+func keep(c *Cluster) {
+	shared.Lock()
+	defer shared.Unlock()
+	shared.clusters = append(shared.clusters, c)
+}
+
+// stop removes the clusters that were kept.
 func stop() {
 	for _, c := range shared.clusters {
 		c.remove()
