@@ -215,7 +215,13 @@ func followWhileWriting[T store.Clock, K, L comparable, A, E, C any](t *testing.
 	const writers = 6
 	each := usual(4, 15)
 	g := &s.stages[0]
-	done := make(chan []error)
+	done, written := make(chan []error), make(chan struct{}, 1)
+	look := func() { // the follower looks once more: what it can see changes here alone
+		select {
+		case written <- struct{}{}:
+		default: // it will anyway
+		}
+	}
 	go func() {
 		done <- atOnce(writers, func(i int) error {
 			for range each {
@@ -229,15 +235,18 @@ func followWhileWriting[T store.Clock, K, L comparable, A, E, C any](t *testing.
 						if _, err := s.records(tx).Get(of); err != nil { // write now
 							return err
 						}
+						look()
 					}
 					return nil
 				})
 				if err != nil {
 					return err
 				}
+				look()
 				if _, err := s.service.Do(ctx, id, g.rivals(&first, 0)); err != nil {
 					return err
 				}
+				look()
 			}
 			return nil
 		})
@@ -253,7 +262,7 @@ func followWhileWriting[T store.Clock, K, L comparable, A, E, C any](t *testing.
 				}
 			}
 			writing = false
-		default:
+		case <-written:
 		}
 		page, next := s.followAll(t, cursor, 7)
 		seen, cursor = append(seen, page...), next
