@@ -42,6 +42,7 @@ func because(t *testing.T, what string, err, want error, words ...string) {
 
 // What is wrong with a file is told apart, by Migrate and by Open.
 func TestCausesOfAFile(t *testing.T) {
+	pgtest.Beside(t)
 	ctx, dir := context.Background(), t.TempDir()
 	good := filepath.Join(dir, "good.db")
 	d := database{openFile(t, good), sqlstore.SQLite, sqlstore.Options{}, ""}
@@ -123,6 +124,7 @@ func TestCausesOfAFile(t *testing.T) {
 
 // The two databases are not taken for one another, nor is one without tables.
 func TestCausesOfADatabase(t *testing.T) {
+	pgtest.Beside(t)
 	other := map[sqlstore.Dialect]sqlstore.Dialect{sqlstore.SQLite: sqlstore.Postgres, sqlstore.Postgres: sqlstore.SQLite}
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		ctx, db := context.Background(), newDatabase(t, d)
@@ -150,6 +152,7 @@ func TestCausesOfADatabase(t *testing.T) {
 
 // A server that is not there, or goes away, is no question of tables.
 func TestCausesOfAServer(t *testing.T) {
+	pgtest.Beside(t)
 	ctx, cluster := context.Background(), pgtest.Private(t)
 	db, err := sql.Open("pgx", cluster.URL())
 	if err != nil {
@@ -215,6 +218,7 @@ func TestCausesOfAServer(t *testing.T) {
 // pgbouncer in transaction pooling gives the statements that one session has
 // prepared to another; pgx meets that in its default mode alone.
 func TestPreparedStatementsOfAnotherSession(t *testing.T) {
+	pgtest.Beside(t)
 	ctx := context.Background()
 	for _, mode := range []string{"cache_statement", "cache_describe", "exec", "simple_protocol"} {
 		db, err := sql.Open("pgx", pgtest.URL(t)+"&default_query_exec_mode="+mode)

@@ -255,6 +255,7 @@ func TestConflictRunsAgain(t *testing.T) {
 }
 
 func TestMigrateAgainChangesNothing(t *testing.T) {
+	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		s, db := newStore(t, d)
 		if err := s.Update(context.Background(), open(1)); err != nil {
@@ -282,6 +283,7 @@ func TestMigrateAgainChangesNothing(t *testing.T) {
 }
 
 func TestConcurrentMigrations(t *testing.T) {
+	pgtest.Beside(t)
 	db := newDatabase(t, sqlstore.Postgres)
 	var wg sync.WaitGroup
 	for range 3 {
@@ -295,6 +297,7 @@ func TestConcurrentMigrations(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
+	pgtest.Beside(t)
 	ctx := context.Background()
 	refused := func(t *testing.T, db *sql.DB, d sqlstore.Dialect, opts sqlstore.Options, why string) {
 		t.Helper()
@@ -378,7 +381,7 @@ func TestFilesWithNamesThatAURLMustEscape(t *testing.T) {
 	for _, name := range []string{"a#b", "a?b", "a%41b", "a b", "a&b=c;d+e"} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), name+".db")
-			text, err := template()
+			text, err := sqlstore.EmptyFile()
 			if err == nil {
 				err = os.WriteFile(path, text, 0o600)
 			}

@@ -117,10 +117,10 @@ func (d database) numbers(t *testing.T) []int64 {
 // The host's own goose runs our migrations, both ways, and makes the same
 // tables; Open and Migrate find them under the name of its table.
 func TestTheHostsGooseRunsTheMigrations(t *testing.T) {
+	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		ctx := context.Background()
-		ours := newDatabase(t, d)
-		ours.migrate(t)
+		ours := newMigrated(t, d)
 		want := ours.schemaOf(t)
 		db := newDatabase(t, d)
 		db.opts.VersionTable = "goose_db_version"
@@ -179,8 +179,7 @@ func TestTheHostsGooseRunsTheMigrations(t *testing.T) {
 func TestScriptMakesTheSameTables(t *testing.T) {
 	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		want := newDatabase(t, d)
-		want.migrate(t)
+		want := newMigrated(t, d)
 		db := newDatabase(t, d)
 		text, err := sqlstore.Script(d, db.opts)
 		if err != nil {
@@ -199,9 +198,9 @@ func TestScriptMakesTheSameTables(t *testing.T) {
 
 // Tables that a later version has made are not touched.
 func TestNewerTablesAreLeftAlone(t *testing.T) {
+	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		ctx, db := context.Background(), newDatabase(t, d)
-		db.migrate(t)
+		ctx, db := context.Background(), newMigrated(t, d)
 		later := db.numbers(t)
 		next := later[len(later)-1] + 1
 		if _, err := db.Exec(fmt.Sprintf("INSERT INTO %s (version_id, is_applied) VALUES (%d, %s)", db.table("settle_db_version"), next,
@@ -224,6 +223,7 @@ func TestNewerTablesAreLeftAlone(t *testing.T) {
 
 // A database of somebody else is as it was, to the byte.
 func TestForeignDatabaseIsLeftAsItWas(t *testing.T) {
+	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		ctx, db := context.Background(), newDatabase(t, d)
 		setup := []string{"CREATE TABLE " + db.table("blocks") + " (n int)", "INSERT INTO " + db.table("blocks") + " VALUES (7)"}
@@ -269,6 +269,7 @@ func TestForeignDatabaseIsLeftAsItWas(t *testing.T) {
 
 // A migration that fails in the middle leaves nothing.
 func TestMigrationThatFailsLeavesNothing(t *testing.T) {
+	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		ctx, db := context.Background(), newDatabase(t, d)
 		setup := []string{"CREATE TABLE " + db.table("host") + " (n int)", "CREATE INDEX transactions_live ON " + db.table("host") + " (n)"}

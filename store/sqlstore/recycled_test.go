@@ -184,28 +184,10 @@ func newStore(t testing.TB, d sqlstore.Dialect) (*sqlstore.Store, database) {
 	return db.open(t), db
 }
 
-// template is the file of an empty store.
-var template = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "settle-template-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "settle.db")
-	db, err := sql.Open("sqlite", pgtest.FileURL(path))
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(sqlstore.Migrate(context.Background(), db, sqlstore.SQLite, sqlstore.Options{}), db.Close()); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
-
 // emptyFile is a file with the tables.
 func emptyFile(t testing.TB) database {
 	t.Helper()
-	text, err := template()
+	text, err := sqlstore.EmptyFile()
 	path := filepath.Join(t.TempDir(), "settle.db")
 	if err == nil {
 		err = os.WriteFile(path, text, 0o600)

@@ -64,6 +64,17 @@ func newDatabase(t testing.TB, d sqlstore.Dialect) database {
 	return database{openFile(t, path), d, sqlstore.Options{}, pgtest.FileURL(path)}
 }
 
+// newMigrated is one with the tables.
+func newMigrated(t testing.TB, d sqlstore.Dialect) database {
+	t.Helper()
+	if d == sqlstore.SQLite {
+		return emptyFile(t)
+	}
+	db := newDatabase(t, d)
+	db.migrate(t)
+	return db
+}
+
 func openFile(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", pgtest.FileURL(path))

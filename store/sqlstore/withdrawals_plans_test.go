@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"testing"
-
-	"github.com/settlehq/settle/internal/pgtest"
 )
 
 // paying is what withdrawals do every day, for one dialect.
@@ -78,10 +76,7 @@ var wholeWithdrawals = regexp.MustCompile(`Seq Scan on (withdrawal_(requests|que
 // and not once for each row.
 var onceOver = regexp.MustCompile(`^(attemptsStarted|list by "held"|due claim, sequential true)`)
 
-func TestNoPlanReadsAllWithdrawals(t *testing.T) {
-	pgtest.Beside(t)
-	noPlanReadsAll(t, paying, wholeWithdrawals, onceOver, fillWithdrawals)
-}
+var withdrawalPlans = plans{paying, wholeWithdrawals, onceOver, fillWithdrawals}
 
 // fillWithdrawals makes a history of paid withdrawals, without statistics.
 func fillWithdrawals(t *testing.T, conn *sql.Conn, syn syntax, n int) {
