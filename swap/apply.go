@@ -333,8 +333,7 @@ func (s *step) create(e *Observed, at time.Time) {
 	i := s.item
 	i.ID, i.Amount, i.From, i.At, i.Stored = e.ID, e.Amount, e.From, at, s.by.At
 	i.PausedBefore = e.Control.paused(s.by.At)
-	// The clock of a chain is compared with the store's.
-	if !at.Before(e.Control.RecoveredAt.Add(s.p.WaterlineMargin)) || e.Control.RecoveredAt.IsZero() {
+	if at := e.Control.RecoveredAt; at.IsZero() || !s.p.Since(s.side.direction(), i.At).Before(at) {
 		i.LookedBack = s.by.At
 	}
 	if c, ok := s.side.(*creditSide); ok {

@@ -243,7 +243,6 @@ func TestTheConfirmationTimeoutNeedsTimeAndProof(t *testing.T) {
 	r.missing(1).is("debited, awaiting confirmation")
 	for name, spoil := range map[string]func(*swap.View){
 		"from too late":         func(v *swap.View) { v.From = at.Add(time.Microsecond - policy.WaterlineMargin) },
-		"nobody says when":      func(v *swap.View) { v.Asked = time.Time{} },
 		"no beginning":          func(v *swap.View) { v.From = time.Time{} },
 		"not by reference":      func(v *swap.View) { v.ByID = false },
 		"a node that fell back": func(v *swap.View) { v.After = v.Before - 1 },

@@ -43,8 +43,11 @@ func (p *Policy) final(t *Sighting) bool {
 
 func (s *step) looked(e *Looked) error {
 	in := s.item.Intent(e.Number)
-	if in == nil && e.Number != 0 || !e.Finding.Valid() {
+	switch {
+	case in == nil && e.Number != 0 || !e.Finding.Valid():
 		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("intent %d and a finding are needed", e.Number))
+	case e.Finding == LookMissing && (e.View.Asked.IsZero() || in == nil && e.Nexus.Asked.IsZero()):
+		return s.refuse(statemachine.ErrInvalid, "of a missing one it is needed when it was asked")
 	}
 	switch {
 	case e.Finding == LookFound:

@@ -345,12 +345,6 @@ func TestAnOldNegativeProvesNoLaterSend(t *testing.T) {
 			t.Errorf("asked %v, told %v: %v", c.asked, c.told, r.latest().Proof)
 		}
 	}
-	r := ready(t).begin(swap.Send).answer(statemachine.Failed)
-	ev := look(r, time.Hour, time.Hour)
-	ev.View.Asked = time.Time{}
-	if r.do(ev); r.latest().Proof != 0 {
-		t.Error("nobody says when it was asked")
-	}
 	// The time-out of what was answered as sent, on both chains.
 	for _, c := range []struct {
 		asked time.Duration

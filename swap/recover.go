@@ -12,7 +12,7 @@ import (
 type History struct {
 	Chain    Chain
 	Outbound []Sighting
-	View     View // how much it covers
+	View     View // how much it covers; the zero View says nothing of what is missing
 }
 
 // RecoverDeposit returns the events that complete scans mean for a stored deposit:
@@ -36,7 +36,9 @@ func (p *Policy) recoverItem(i *Item, x side, c Control, past []Fees, by By, sca
 	seen := map[int64]bool{}
 	foreign := false // something went out that is not on file
 	for _, h := range scans {
-		covered[h.Chain] = h.View
+		if h.View != (View{}) {
+			covered[h.Chain] = h.View
+		}
 		for _, t := range h.Outbound {
 			if !t.VaultSigned { // it proves nothing, and keeps no negative away
 				continue
@@ -257,8 +259,8 @@ func (s *step) recovered(e *Recovered) error {
 	switch {
 	case !e.Action.Valid() || !e.Seen.VaultSigned || e.Seen.Errored || e.Seen.Chain != chain || !word(e.Seen.TxID, MaxID) ||
 		e.Seen.Amount == 0 || e.Seen.Amount > MaxAmount || !s.p.final(&e.Seen) || e.Seen.Token != s.p.token(chain) ||
-		e.Seen.Destination != "" && !word(e.Seen.Destination, MaxAddress):
-		return s.refuse(statemachine.ErrInvalid, "a final outbound of the vault is needed")
+		e.Seen.Destination != "" && !word(e.Seen.Destination, MaxAddress) || chain == Solana && !s.names(&e.Seen, o.ID):
+		return s.refuse(statemachine.ErrInvalid, "a final outbound of the vault is needed, on Solana one that names the item")
 	}
 	if made, err := s.arrive(&o); !made {
 		return err

@@ -248,6 +248,29 @@ func TestAnItemIsYoungerThanTheLossByTheMargin(t *testing.T) {
 	}
 }
 
+// A credit may have been paid in a block of before the loss, and a reorganisation have
+// moved it to one of after: it is looked back for. A deposit is final when it is seen.
+func TestACreditThatMovedAcrossTheLossIsLookedBackFor(t *testing.T) {
+	for _, c := range []struct {
+		at     time.Duration
+		behind bool
+	}{{24*time.Hour + 2*time.Minute - time.Second, true}, {24*time.Hour + 2*time.Minute, false}} {
+		r := restored(credits(t))
+		o := observedCredit("tx1", amount)
+		o.Time, o.Control = t0.Add(c.at), r.ctl
+		r.now = t0.Add(48 * time.Hour)
+		o.By.At = r.now
+		r.do(o, swap.Confirmations{By: by(swap.Observer, r.now), Count: 2, Control: r.ctl}).claim().do(r.mapping())
+		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
+		if !c.behind {
+			r.do(r.begun(swap.Send))
+			continue
+		}
+		r.owes(swap.LookBack).refused(r.begun(swap.Send), statemachine.ErrHeld)
+		r.missing(0).do(r.begun(swap.Send))
+	}
+}
+
 // A scan that began while somebody of before the loss might still send has not seen
 // the last reference number.
 func TestAScanCountsOnceNobodyMaySendWhatWasLost(t *testing.T) {

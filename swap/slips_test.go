@@ -221,8 +221,31 @@ func TestAScanAheadOfTheStoreIsRefused(t *testing.T) {
 }
 
 // A look-up that does not say when it was asked proves nothing, also of what can land up
-// to a height alone.
+// to a height alone: a host that forgets it is told, and waits for nothing. What a scan
+// has found is heard although it says of nothing that it is missing.
 func TestANegativeSaysWhenItWasAsked(t *testing.T) {
+	r := ready(t).begin(swap.Send).answer(statemachine.Failed).wait(time.Hour)
+	views := []swap.View{r.view(1), r.view(1)}
+	for k := range views {
+		ev := swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookMissing, View: views[0], Nexus: views[1]}
+		if k == 1 {
+			ev.Number = 0
+		}
+		[]*swap.View{&ev.View, &ev.Nexus}[k].Asked = time.Time{}
+		r.refused(ev, statemachine.ErrInvalid)
+		ev.View.Asked, ev.Number = time.Time{}, 0
+		r.refused(ev, statemachine.ErrInvalid)
+		ev.Finding = swap.LookUnknown
+		r.do(ev)
+	}
+	scan := swap.History{Chain: swap.Nexus, View: views[0]}
+	scan.View.Asked = time.Time{}
+	for _, ev := range r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), scan) {
+		r.refused(ev, statemachine.ErrInvalid)
+	}
+	if events := r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), swap.History{Chain: swap.Nexus}, swap.History{Chain: swap.Solana}); len(events) > 0 {
+		t.Errorf("without a view: %+v", events)
+	}
 	in := swap.Intent{Chain: swap.Solana, At: t0, LastValid: 1000}
 	v := swap.View{From: t0.Add(-policy.WaterlineMargin), Asked: t0, ByID: true, Before: 1001, After: 1001}
 	if !policy.Complete(in, v, t0) {
@@ -235,12 +258,30 @@ func TestANegativeSaysWhenItWasAsked(t *testing.T) {
 
 // A person's word against a chain's is on file, whatever the state waits for.
 func TestNotSentOfAFinalPaymentIsOnFile(t *testing.T) {
-	seen := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "aa", Memo: "quarantinedSig:sig1", Amount: 9_900_000, Destination: policy.USDCQuarantineAccount, Token: "USDC", Finalized: true}
-	r := deposits(t).do(swap.Recovered{By: by(swap.System, t0), Observed: observedDeposit("sig1", amount), Memo: "hello", Action: swap.Quarantine, Seen: seen})
+	seen := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "aa", Reference: 3, Amount: amount, Destination: policy.USDDQuarantineAccount, Token: "USDD", Confirmations: 10}
+	r := credits(t).do(swap.Recovered{By: by(swap.System, t0), Observed: observedCredit("tx1", amount), Action: swap.Quarantine, Seen: seen})
 	second := r.paidBy(swap.Quarantine, "ab")
 	second.Amount = 100_000
 	r.do(second).found(2, 10).found(2, 10).kinds(swap.DoublePayout)
 	r.notSent(1).kinds(swap.DoublePayout, swap.OutboundLost)
+}
+
+// What a row was rebuilt from, and names the item by its memo, is not taken back by a
+// person's word where that would let it be paid again. On Nexus nothing names the item: an
+// operator says not_sent, with a discrepancy, and requeues it.
+func TestNotSentOfWhatNamesARebuiltItemIsRefused(t *testing.T) {
+	seen := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "aa", Memo: "quarantinedSig:sig1", Amount: 9_900_000, Destination: policy.USDCQuarantineAccount, Token: "USDC", Finalized: true}
+	ev := swap.Recovered{By: by(swap.System, t0), Observed: observedDeposit("sig1", amount), Memo: "hello", Action: swap.Quarantine, Seen: seen}
+	d := deposits(t).do(ev).wait(time.Hour)
+	d.refused(swap.Ordered{By: d.operator(), Order: swap.NotSent, Number: 1, Reason: "x"}, statemachine.ErrIllegal)
+	d.refused(swap.Ordered{By: d.operator(), Order: swap.Requeue, Reason: "x"}, statemachine.ErrIllegal)
+	for _, memo := range []string{"", "quarantinedSig:sig2", "hello"} {
+		ev.Seen.Memo = memo
+		deposits(t).refused(ev, statemachine.ErrInvalid)
+	}
+	seen = swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "ab", Reference: 3, Amount: 9_999_000, Destination: "bob-nexus", Token: "USDD", Confirmations: 10}
+	c := credits(t).do(swap.Recovered{By: by(swap.System, t0), Observed: observedCredit("tx1", amount), Action: swap.Refund, Seen: seen})
+	c.notSent(1).is("refunded").kinds(swap.OutboundLost).order(swap.Requeue).is("refund pending")
 }
 
 // What came to rest for a reason is owed a look back after a loss: the reason is told,
