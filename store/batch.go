@@ -56,22 +56,20 @@ func (b *batch[T, K, L, A, E, C]) step(a *A, id K, ev E) (err error) {
 			return err
 		}
 	}
-	change, err := b.of.apply(*a, ev, b.now)
-	if err != nil {
+	if b.last, err = b.of.apply(*a, ev, b.now); err != nil {
 		return err
 	}
-	b.last = change
-	if !b.of.empty(&change) {
+	if !b.of.empty(&b.last) {
 		if b.beside != nil {
-			if err := b.beside.follow(&change); err != nil {
+			if err := b.beside.follow(&b.last); err != nil {
 				return err
 			}
 		}
-		if err := b.add(id, &change); err != nil {
+		if err := b.add(id, &b.last); err != nil {
 			return err
 		}
 	}
-	*a = *b.of.result(&change)
+	*a = *b.of.result(&b.last)
 	return nil
 }
 

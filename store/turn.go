@@ -128,6 +128,7 @@ func items[T Clock, K, L comparable, A, E, C, W any](ctx context.Context, s *cor
 // offer sends an event to each of due and returns those that took it. refused is
 // called for each other one, which must not stop them; nil: it is left as it is.
 func (b *batch[T, K, L, A, E, C]) offer(due []A, id func(*A) K, ev E, refused func(*A) error) (taken []A, err error) {
+	b.room, taken = len(due), make([]A, 0, len(due))
 	for i := range due {
 		refusal, err := b.try(&due[i], id(&due[i]), ev)
 		switch {
