@@ -8,8 +8,8 @@
 // SETTLE_REQUIRE_POSTGRES is 1.
 //
 // Main also sees to it that temporary directories are in memory where there is
-// room, that twice as many parallel tests run as there are processors, and that a
-// test does not outlive the go command that runs it.
+// room, that twice as many parallel tests run as there are processors, that garbage is
+// collected less often, and that a test does not outlive the go command that runs it.
 package pgtest
 
 import (
@@ -23,6 +23,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -38,6 +39,9 @@ import (
 func Main(m *testing.M) int {
 	endWithGo()
 	manyAtOnce()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // the heap of a test is small
+	}
 	leave, err := inMemory()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

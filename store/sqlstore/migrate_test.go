@@ -295,6 +295,7 @@ func TestMigrationThatFailsLeavesNothing(t *testing.T) {
 }
 
 func TestMigrateRefuses(t *testing.T) {
+	pgtest.Beside(t)
 	ctx, db := context.Background(), newDatabase(t, sqlstore.SQLite)
 	for name, migrate := range map[string]func() error{
 		"nil database":    func() error { return sqlstore.Migrate(ctx, nil, sqlstore.SQLite, sqlstore.Options{}) },

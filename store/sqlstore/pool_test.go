@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
@@ -21,6 +22,7 @@ import (
 // What Open took is not seen by the host after Close: it can write, and open
 // again, on every connection of its pool.
 func TestCloseLeavesNoSettingInThePool(t *testing.T) {
+	pgtest.Beside(t)
 	for _, limit := range []int{0, 6, 8} {
 		t.Run(fmt.Sprint("limit ", limit), func(t *testing.T) {
 			ctx := context.Background()

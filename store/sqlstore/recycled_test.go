@@ -246,9 +246,9 @@ func (s *server) lend(t testing.TB) (r *recycled) {
 // gather statistics.
 const describe = `WITH t AS (SELECT oid, relname, reltuples FROM pg_class WHERE relnamespace = to_regnamespace($1))
 SELECT (SELECT string_agg(relname || reltuples, ' ' ORDER BY relname) FROM t)
-	|| (SELECT count(*) FROM pg_constraint WHERE conrelid IN (SELECT oid FROM t))
-	|| (SELECT string_agg(tgenabled, '') FROM pg_trigger WHERE tgrelid IN (SELECT oid FROM t))
-	|| (SELECT count(*) FROM pg_attribute WHERE attrelid IN (SELECT oid FROM t))`
+	|| (SELECT count(*) FROM pg_constraint WHERE conrelid = ANY (ARRAY(SELECT oid FROM t)))
+	|| (SELECT string_agg(tgenabled, '') FROM pg_trigger WHERE tgrelid = ANY (ARRAY(SELECT oid FROM t)))
+	|| (SELECT count(*) FROM pg_attribute WHERE attrelid = ANY (ARRAY(SELECT oid FROM t)))`
 
 func (s *server) newRecycled(t testing.TB) *recycled {
 	t.Helper()

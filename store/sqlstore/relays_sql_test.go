@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/relaysync/relaysynctest"
@@ -239,6 +240,7 @@ func TestTenantsThatCannotBeRead(t *testing.T) {
 
 // The history is kept, and a truth is a number in both databases.
 func TestRelayTablesKeepTheirRules(t *testing.T) {
+	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		b := newRelayBench(t, d)
 		b.clean("a")

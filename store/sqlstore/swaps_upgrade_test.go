@@ -9,6 +9,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/store"
@@ -30,6 +31,7 @@ func (d database) exec(t *testing.T, format string, tables ...string) {
 // What was filed for two items before a transaction could be claimed refuses no
 // evidence after the migration: an operator is told, and says whose it is.
 func TestOneTransactionThatWasFiledForTwoItemsBefore(t *testing.T) {
+	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		ctx := context.Background()
 		db, file := newStore(t, d)
@@ -71,6 +73,7 @@ func TestOneTransactionThatWasFiledForTwoItemsBefore(t *testing.T) {
 // A counter that a person's number has raised under an older version goes back to
 // what the house drew, and nothing goes out before the chain says what else that was.
 func TestACounterThatCannotDrawGoesBack(t *testing.T) {
+	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		ctx := context.Background()
 		db, file := newStore(t, d)
@@ -104,6 +107,7 @@ func TestACounterThatCannotDrawGoesBack(t *testing.T) {
 
 // There is no way down where the older tables cannot keep what is known.
 func TestNoWayDownLosesAnOverpayment(t *testing.T) {
+	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		ctx := context.Background()
 		db, file := newStore(t, d)

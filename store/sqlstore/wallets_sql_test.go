@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 
+	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
@@ -48,6 +49,7 @@ const (
 // The rules of the domain, once more: a row that breaks one is refused by the
 // database, whoever writes it.
 func TestDatabaseRefusesBrokenRows(t *testing.T) {
+	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		ctx := context.Background()
 		_, db := newStore(t, d)

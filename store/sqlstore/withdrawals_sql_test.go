@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
@@ -225,6 +226,7 @@ func countRows(t *testing.T, conn *sql.Conn, name, text string) (n int) {
 // A text that a later version or another program has written names its row, and
 // other rows stay readable.
 func TestAnUnknownTextNamesItsRow(t *testing.T) {
+	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		ctx := context.Background()
 		for _, c := range []struct{ column, constraint, table, value string }{
