@@ -38,9 +38,6 @@ type aggregate[T Clock, K, L comparable, A, E, C any] struct {
 	apply    func(A, E, time.Time) (C, error)
 	result   func(*C) *A
 	empty    func(*C) bool
-	// reload says that Held, and the results of a turn, are judged by what is
-	// stored, so that nothing else in the caller's copy counts than its versions.
-	reload bool
 	// merge takes next into first if the two can be saved as one; nil if never.
 	merge func(first, next *C) bool
 	// owner returns the aggregate of a versioned record that is not its own one;
@@ -98,6 +95,9 @@ type core[T Clock, K, L comparable, A, E, C any] struct {
 	update func(context.Context, func(T) error) error
 	view   func(context.Context, func(T) error) error
 	runs   *runs
+	// handed saves the read of what the caller of Held or of a turn has unchanged; nil:
+	// all is read.
+	handed *handed[K, A]
 }
 
 // newCore returns the core on a store of transactions of type U, of which part
@@ -110,13 +110,14 @@ func newCore[U any, T Clock, K, L comparable, A, E, C any](s Store[U], of *aggre
 		},
 		func(ctx context.Context, fn func(T) error) error {
 			return s.View(ctx, func(tx U) error { return fn(part(tx)) })
-		}, &runs{of: map[runsOf]int{}}}
+		}, &runs{of: map[runsOf]int{}}, nil}
 }
 
 // within returns the core inside a transaction that the caller has begun.
 func (s core[T, K, L, A, E, C]) within(tx T) core[T, K, L, A, E, C] {
 	s.update = joined(tx)
 	s.view = s.update
+	s.handed = nil // what the transaction takes back would be known all the same
 	return s
 }
 
@@ -191,20 +192,22 @@ func (s *core[T, K, L, A, E, C]) do(ctx context.Context, commands []command[K, A
 // that.
 var errStale = errors.New("stale")
 
-// held applies events to aggregates that the caller has, then calls more. Where
-// the first attempt meets a conflict or an old fence, the aggregates are loaded:
-// a renewed lease is nothing that the caller knows of. If exact, what is loaded
-// must be what the caller has, or have the events already; otherwise events are
-// judged by what is stored.
+// held applies events to aggregates that the caller has, then calls more. They are
+// read, and of the caller's copies the versions alone count, but where all are known:
+// then they are read only if the first attempt meets a conflict or an old fence, since
+// a renewed lease is nothing that the caller knows of. If exact, what is read must be
+// what the caller has, or have the events already; otherwise events are judged by what
+// is stored.
 func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K, A, E], exact bool, more func(T) error) (as []A, err error) {
 	if err := s.distinct(commands); err != nil {
 		return nil, err
 	}
+	known := !slices.ContainsFunc(commands, func(c command[K, A, E]) bool { return !s.handed.is(c.id, c.held) })
 	runs := 0
 	run := func(tx T) (err error) {
-		todo := commands
-		if runs++; runs == 1 && !s.of.reload {
-			as = make([]A, len(commands))
+		todo, fresh := commands, true
+		if runs++; runs == 1 && known {
+			as, fresh = make([]A, len(commands)), false
 			for i := range commands {
 				as[i] = *commands[i].held
 			}
@@ -215,7 +218,7 @@ func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K,
 				return err
 			}
 		}
-		if err := s.apply(tx, as, todo, runs > 1 || s.of.reload); err != nil || more == nil {
+		if err := s.apply(tx, as, todo, fresh); err != nil || more == nil {
 			return err
 		}
 		return more(tx)
@@ -223,12 +226,17 @@ func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K,
 	err = s.update(ctx, run)
 	fenced := errors.Is(err, statemachine.ErrFenced)
 	first := err
-	if len(commands) > 0 && runs == 1 && (fenced || errors.Is(err, statemachine.ErrConflict)) {
+	if len(commands) > 0 && known && runs == 1 && (fenced || errors.Is(err, statemachine.ErrConflict)) {
 		err = s.update(ctx, run)
 	}
 	switch {
+	case err == nil:
+		for i := range as {
+			s.handed.note(commands[i].id, &as[i])
+		}
+		return as, nil
 	case !errors.Is(err, errStale):
-		return as, err
+		return nil, err
 	case fenced:
 		return nil, first
 	}

@@ -21,6 +21,7 @@ type ender[A any] interface{ end([]A) }
 type batch[T Clock, K, L comparable, A, E, C any] struct {
 	of      *aggregate[T, K, L, A, E, C]
 	beside  beside[A, E, C] // nil if events need nothing
+	handed  *handed[K, A]
 	tx      T
 	began   time.Time // this process's clock
 	now     time.Time // the store's
@@ -37,7 +38,7 @@ func (s *core[T, K, L, A, E, C]) batch(tx T) (*batch[T, K, L, A, E, C], error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &batch[T, K, L, A, E, C]{of: s.of, tx: tx, began: began, now: now, fresh: true}
+	b := &batch[T, K, L, A, E, C]{of: s.of, handed: s.handed, tx: tx, began: began, now: now, fresh: true}
 	if s.of.beside != nil {
 		b.beside = s.of.beside(b)
 	}

@@ -46,11 +46,10 @@ func (s *Deposits) DoAll(ctx context.Context, commands ...SwapCommand) ([]swap.D
 	return s.all(ctx, commands)
 }
 
-// Held is DoAll for deposits that the caller still has: it loads nothing, the
-// comparison of versions proves that they are current. One that is not is
-// [statemachine.ErrConflict], or [statemachine.ErrFenced] where only its lease
-// went to another, unless it has its events already. Go on with what it returns, and
-// change no field of it: versions and lease alone are compared.
+// Held is DoAll for deposits that the caller still has: the comparison of versions
+// proves that they are current. One that is not is [statemachine.ErrConflict], unless
+// it has its events already. Go on with what it returns. Nothing else in the copy
+// counts: what a caller changed in it is not stored.
 func (s *Deposits) Held(ctx context.Context, commands ...HeldDeposit) ([]swap.Deposit, error) {
 	return s.held(ctx, heldDeposits(commands), true, nil)
 }

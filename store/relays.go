@@ -83,7 +83,6 @@ func aggregateOfRelays(p *relaysync.Policy) *relayAggregate {
 		apply:  p.ApplyAt,
 		result: func(c *relaysync.Change) *relaysync.Sync { return &c.New },
 		empty:  (*relaysync.Change).Empty,
-		reload: true,
 		merge:  (*relaysync.Change).Merge,
 		beside: func(b *relayBatch) beside[relaysync.Sync, relaysync.Event, relaysync.Change] { return leaseEnds{b} },
 	}

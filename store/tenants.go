@@ -74,7 +74,6 @@ func aggregateOfTenants(p *dunning.Policy, relays *Relays) *tenantAggregate {
 		apply:  p.ApplyAt,
 		result: func(c *dunning.Change) *dunning.Account { return &c.New },
 		empty:  (*dunning.Change).Empty,
-		reload: true,
 		merge:  (*dunning.Change).Merge,
 		owner:  func(tx TenantUnit, _ string, invoice string) (string, error) { return tx.Tenants().TenantOf(invoice) },
 		beside: func(b *tenantBatch) beside[dunning.Account, dunning.Event, dunning.Change] { return &churns{b, relays} },

@@ -134,6 +134,7 @@ func (b *batch[T, K, L, A, E, C]) offer(due []A, id func(*A) K, ev E, refused fu
 		switch {
 		case err == nil && refusal == nil:
 			taken = append(taken, due[i])
+			b.handed.note(id(&due[i]), &due[i])
 		case err == nil && refused != nil:
 			err = refused(&due[i])
 		}

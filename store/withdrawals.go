@@ -35,7 +35,9 @@ func NewWithdrawals[T WithdrawalUnit](s Store[T], p withdrawal.Policy) (*Withdra
 		return nil, err
 	}
 	part := func(tx T) WithdrawalUnit { return tx }
-	return &Withdrawals{newCore(s, withdrawalAggregate(&p), part), newCore(s, payoutAggregate(&p), part), p}, nil
+	w := &Withdrawals{newCore(s, withdrawalAggregate(&p), part), newCore(s, payoutAggregate(&p), part), p}
+	w.handed = newHanded[uuid.UUID, withdrawal.Withdrawal]()
+	return w, nil
 }
 
 // withdrawalAggregate is the domain as the core sees it.
@@ -135,12 +137,13 @@ func (s *Withdrawals) DoAll(ctx context.Context, commands ...WithdrawalCommand) 
 }
 
 // Held is [Withdrawals.DoAll] for aggregates that the caller still has, such as
-// a worker between two steps: it loads nothing, the comparison of versions
-// proves that they are current. One that is not is [statemachine.ErrConflict],
-// or [statemachine.ErrFenced] where only its lease went to another, unless its
-// events are all in the record already, as after [ErrUnknownCommit]. The
-// aggregates that it returns are the ones to go on with. Versions and lease alone are
-// compared: a caller that changes a field of its copy itself writes that field.
+// a worker between two steps: the comparison of versions proves that they are
+// current. One that is not is [statemachine.ErrConflict], or [statemachine.ErrFenced]
+// where only its lease went to another, unless its events are all in the record
+// already, as after [ErrUnknownCommit]. The aggregates that it returns are the ones to
+// go on with: these and those of a Turn, if they come back unchanged to the same
+// service, are not read again. Of any other copy nothing counts but the versions, and
+// what a caller changed in it is not stored.
 func (s *Withdrawals) Held(ctx context.Context, commands ...HeldWithdrawal) ([]withdrawal.Withdrawal, error) {
 	ws, err := s.held(ctx, heldWithdrawals(commands), true, nil)
 	if err != nil {

@@ -132,6 +132,7 @@ func versioned[T store.Clock, K, L comparable, A, E, C any](t *testing.T, open f
 		{"a change from before a renewal does not shorten the lease", renewedThenSaved[T, K, L, A, E, C]},
 		{"what a worker holds is given back at once, and it writes nothing more", revocation[T, K, L, A, E, C]},
 		{"the same event of a held aggregate again changes nothing", heldAgain[T, K, L, A, E, C]},
+		{"what a caller changed in its copy is not stored", changedCopy[T, K, L, A, E, C]},
 		{"the changes of one save are stored together or not at all", oneSave[T, K, L, A, E, C]},
 
 		{"the history has one line per version and replays", trails[T, K, L, A, E, C]},

@@ -1,10 +1,14 @@
 package storetest
 
 import (
+	"cmp"
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/shopspring/decimal"
 
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -307,6 +311,74 @@ func heldAgain[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *sub
 		refusedWith(t, err, statemachine.ErrConflict, "another event of an old aggregate")
 		s.sameVersions(t, "after all", s.get(t, s.id(&old)), first)
 	})
+}
+
+// changedCopy: of a copy whose every field but ids and versions was changed, an event
+// leads to where it leads without.
+func changedCopy[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	if s.held == nil {
+		t.Skip("the service loads what it writes")
+	}
+	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
+		a := s.make(t, g)
+		var want []A
+		ev, id := g.rivals(&a, 0), s.id(&a)
+		if err := s.Update(ctx, func(tx T) (err error) {
+			if _, err = s.within(tx).Do(ctx, id, ev); err == nil {
+				want, err = s.records(tx).Get(id)
+			}
+			return cmp.Or(err, errRollback)
+		}); !errors.Is(err, errRollback) {
+			t.Fatal(err)
+		}
+		held, err := s.held(ctx, a) // which a service may know
+		if err != nil {
+			t.Fatal(err)
+		}
+		disturb(reflect.ValueOf(&held).Elem())
+		if reflect.DeepEqual(held, a) {
+			t.Fatal("nothing was changed")
+		}
+		if _, err := s.held(ctx, held, ev); err != nil {
+			t.Fatal("a copy with other fields of the stored versions: ", err)
+		}
+		same(t, "after an event of a changed copy", s.get(t, id), want[0])
+	})
+}
+
+// disturb changes every field within v but ids and versions.
+func disturb(v reflect.Value) {
+	switch at := v.Addr().Interface().(type) {
+	case *time.Time:
+		*at = at.Add(time.Hour)
+		return
+	case *decimal.Decimal:
+		*at = at.Add(decimal.NewFromInt(1))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if name := v.Type().Field(i).Name; name != "ID" && name != "Version" && v.Field(i).CanSet() {
+				disturb(v.Field(i))
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		if v.Kind() == reflect.Slice { // what others may have too stays
+			v.Set(reflect.AppendSlice(reflect.Zero(v.Type()), v))
+		}
+		for i := range v.Len() {
+			disturb(v.Index(i))
+		}
+	case reflect.String:
+		v.SetString(v.String() + "x")
+	case reflect.Bool:
+		v.SetBool(!v.Bool())
+	case reflect.Int32, reflect.Int64:
+		v.SetInt(v.Int() + 1)
+	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
+		v.SetUint(v.Uint() + 1)
+	}
 }
 
 // oneSave: changes of different aggregates, all or none.

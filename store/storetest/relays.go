@@ -29,7 +29,6 @@ func Relays[T store.RelayUnit](t *testing.T, open func(testing.TB) store.Store[T
 		{"concurrent reactors get each relay once", concurrentSyncs[T]},
 		{"activities are in the order of commits, whatever the clocks say", relayActivities[T]},
 		{"pending is what the source's query says, and it pages", pendingRelays[T]},
-		{"what a caller changed in a held relay is not stored", alteredRelay[T]},
 		{"a relay that is synced and has an error left is pending, and untimed where it has no timer", errorLeft[T]},
 		{"a reconcile gives a timer to all that need one, and changes nothing again", reconciledRelays[T]},
 		{"a lease that a clock which went back has left ends after its length", leaseOfTheFuture[T]},
@@ -203,26 +202,6 @@ func pendingRelays[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	of, err := r.service.List(ctx, "tenant", "", 100)
 	if err != nil || len(of) != 11 || slices.Contains(of, want[0]) {
 		t.Errorf("the tenant's relays are %v, %v", of, err)
-	}
-}
-
-// alteredRelay: what the caller did to its copy is in no store.
-func alteredRelay[T store.RelayUnit](t *testing.T, r *relays[T]) {
-	id := r.id()
-	s := r.do(t, id, relayCreated(id, start))
-	want := s.Relay
-	s.Relay.Tenant, s.Relay.Subdomain, s.Relay.Info, s.Relay.Synced, s.Timer.Generation = "another", "other", "{}", true, 9
-	got, err := r.service.Held(ctx, s, relaysync.Deactivated{By: relayBy(relaysync.Host, start)})
-	if err != nil || got.Relay.Tenant != want.Tenant || got.Relay.Subdomain != want.Subdomain || got.Relay.Info != want.Info || got.Relay.Synced || got.Timer.Generation != 2 {
-		t.Fatalf("a held relay was altered, and is stored as %+v, %v", got, err)
-	}
-	same(t, "stored", r.subject().get(t, id), got)
-	done := []store.HeldRelay{{Sync: s, Events: []relaysync.Event{relaysync.Activated{By: relayBy(relaysync.Host, start)}}}}
-	if _, _, err := r.service.Syncs(reactor1).Turn(ctx, done, 0); err != nil {
-		t.Fatal(err)
-	}
-	if got := r.subject().get(t, id); got.Relay.Subdomain != want.Subdomain || got.Relay.Info != want.Info {
-		t.Errorf("the result of an altered relay is stored as %+v", got.Relay)
 	}
 }
 

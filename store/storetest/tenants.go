@@ -30,7 +30,6 @@ func Tenants[T store.TenantUnit](t *testing.T, open func(testing.TB) store.Store
 		{"concurrent billers get each step once", concurrentSteps[T]},
 		{"an invoice belongs to one tenant, and who asks for another's is told so", oneTenant[T]},
 		{"a tenant and an invoice of one id have two trails", trailsApart[T]},
-		{"what a caller changed in a held account is not stored", alteredTenant[T]},
 		{"a step that a clock which was ahead has put off is due within the longest sleep", overslept[T]},
 		{"statistics count what their fields say", tenantStatistics[T]},
 		{"limits of 0, below it, or enormous are refused by every method", tenantLimits[T]},
@@ -285,26 +284,6 @@ func trailsApart[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	}
 	_, err := r.service.InvoiceTrail(ctx, "nobody's")
 	refusedWith(t, err, statemachine.ErrNotFound, "the trail of no invoice")
-}
-
-// alteredTenant: what the caller did to its copy is in no store.
-func alteredTenant[T store.TenantUnit](t *testing.T, r *tenants[T]) {
-	id := r.id()
-	a := r.do(t, id, enrolled(id, dunning.Manual), issued(id+"-invoice"))
-	a.Tenant.Method, a.Tenant.ChurnedAt = dunning.NWC, start
-	a.Invoices = slices.Clone(a.Invoices)
-	a.Invoices[0].Amount, a.Invoices[0].PaidAt = 1, start
-	got, err := r.service.Held(ctx, a, dunning.Provisioned{By: dunningBy(dunning.Host, start)})
-	if err != nil || got.Tenant.Method != dunning.Manual || !got.Tenant.ChurnedAt.IsZero() || got.Invoices[0].Amount != 100 || !got.Invoices[0].PaidAt.IsZero() {
-		t.Fatalf("a held account was altered, and is stored as %+v, %v", got, err)
-	}
-	same(t, "stored", r.subject().get(t, id), got)
-	if _, _, err := r.service.Steps("b").Turn(ctx, []store.HeldTenant{{Account: a, Events: []dunning.Event{dunning.Provisioned{By: dunningBy(dunning.Host, start)}}}}, 0); err != nil {
-		t.Fatal(err)
-	}
-	if got := r.subject().get(t, id); got.Tenant.Method != dunning.Manual || got.Invoices[0].Amount != 100 {
-		t.Errorf("the result of an altered account is stored as %+v", got)
-	}
 }
 
 func tenantStatistics[T store.TenantUnit](t *testing.T, r *tenants[T]) {
