@@ -198,8 +198,8 @@ func TestMergeComparesEveryPart(t *testing.T) {
 	op := wire.OutPoint{Hash: id.Hash}
 	a, b := chainhash.Hash{10}, chainhash.Hash{11}
 	wallet := func(scanned int32) utxo.Wallet { return utxo.Wallet{ID: 1, ScannedTo: scanned} }
-	behind := func(id int64) utxo.Wallet {
-		return utxo.Wallet{ID: 1, ScannedTo: 1, Announced: 2, Behind: []utxo.OwnerScan{{ID: id, Tags: []string{"a"}}}}
+	behind := func(id int64, tag string) utxo.Wallet {
+		return utxo.Wallet{ID: 1, ScannedTo: 1, Announced: 2, Behind: []utxo.OwnerScan{{ID: id, Tags: []string{tag}}}}
 	}
 	caughtUp := utxo.Wallet{ID: 1, ScannedTo: 1, Announced: 1}
 	owned := func(birth int32) utxo.Owned { return utxo.Owned{Wallet: 1, Tag: "a", Birth: birth} }
@@ -238,8 +238,9 @@ func TestMergeComparesEveryPart(t *testing.T) {
 		first, fits, no utxo.ChangeSet
 	}{
 		{"a wallet", wallets(wallet(1), wallet(2)), wallets(wallet(2), wallet(3)), wallets(wallet(1), wallet(3))},
-		{"a wallet that is new again", wallets(utxo.Wallet{}, wallet(2)), wallets(wallet(2), wallet(3)), wallets(utxo.Wallet{}, wallet(2))},
-		{"a wallet whose owners were announced again", wallets(wallet(1), behind(1)), wallets(behind(1), wallet(3)), wallets(behind(2), wallet(3))},
+		{"a wallet that is new again", wallets(utxo.Wallet{}, wallet(0)), wallets(wallet(0), wallet(3)), wallets(utxo.Wallet{}, wallet(0))},
+		{"a wallet whose owners were announced again", wallets(wallet(1), behind(1, "a")), wallets(behind(1, "a"), wallet(3)), wallets(behind(2, "a"), wallet(3))},
+		{"a wallet with another owner behind", wallets(wallet(1), behind(1, "a")), wallets(behind(1, "a"), wallet(3)), wallets(behind(1, "b"), wallet(3))},
 		{"a wallet whose owners have caught up", wallets(wallet(1), caughtUp), wallets(caughtUp, wallet(3)), wallets(wallet(1), wallet(3))},
 		{"an owner", owners(owned(3), owned(2)), owners(owned(2), owned(1)), owners(owned(3), owned(1))},
 		{"a new row", insert(), update(1), insert()},
@@ -280,9 +281,17 @@ func TestMergeAddsUp(t *testing.T) {
 		utxo.ChangeSet{Leases: []utxo.LeaseChange{{Old: held, New: utxo.Lease{Wallet: 1}}}}); len(merged) != 1 || len(merged[0].Leases) != 0 {
 		t.Errorf("%+v", merged)
 	}
+	for _, c := range []utxo.LeaseChange{{New: held}, {Old: held, New: utxo.Lease{Wallet: 1}}} {
+		if merged := utxo.Merge(utxo.ChangeSet{Leases: []utxo.LeaseChange{c}}, utxo.ChangeSet{}); len(merged) != 1 || len(merged[0].Leases) != 1 {
+			t.Errorf("%+v becomes %+v", c, merged)
+		}
+	}
 	id := utxo.TxID{Wallet: 1, Hash: chainhash.Hash{1}}
 	sum := func(amount int64) []utxo.SumChange {
 		return []utxo.SumChange{{Wallet: 1, Tag: "a", State: utxo.CoinConfirmed, Amount: amount}}
+	}
+	if merged := utxo.Merge(utxo.ChangeSet{Sums: sum(5)}, utxo.ChangeSet{Sums: sum(-5)}); len(merged) != 1 || len(merged[0].Sums) != 0 {
+		t.Errorf("%+v", merged)
 	}
 	merged := utxo.Merge(utxo.ChangeSet{Inserts: []*utxo.Tx{{ID: id, Outputs: []utxo.Output{{Index: 1}}}}, Sums: sum(5)},
 		utxo.ChangeSet{Credits: []utxo.Credit{{ID: id, Output: utxo.Output{Index: 0}}}, Sums: sum(3)})

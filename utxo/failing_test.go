@@ -87,6 +87,46 @@ func (f failing) Raw(ids ...utxo.TxID) ([][]byte, error) {
 	return failed(f, all, err)
 }
 
+func (f failing) LiveUnconfirmed(w utxo.WalletID) ([]*utxo.Tx, error) {
+	all, err := f.Ledger.LiveUnconfirmed(w)
+	return failed(f, all, err)
+}
+func (f failing) PendingElsewhere(w utxo.WalletID) ([]*utxo.Tx, error) {
+	all, err := f.Ledger.PendingElsewhere(w)
+	return failed(f, all, err)
+}
+
+// Nor is one of what a host asks.
+func TestNoFailedReadOfAQuestionIsLost(t *testing.T) {
+	b := newDesk(t)
+	deposit := b.tx(nil, mine('a'))
+	b.connect(deposit)
+	tx := b.submit(b.tx(ins(out(deposit, 0)), mine('a')))
+	for name, ask := range map[string]func(failing) error{
+		"Next": func(f failing) error {
+			_, _, err := utxotest.Policy().Next(f, 1, utxotest.Start, utxotest.Start)
+			return err
+		},
+		"ProvablyDead": func(f failing) error {
+			_, err := utxo.ProvablyDead(f, utxo.TxID{Wallet: 1, Hash: tx.TxHash()}, 1)
+			return err
+		},
+	} {
+		at := 0
+		for ; ; at++ {
+			left := at
+			if err := ask(failing{b.Ledger, &left}); left >= 0 {
+				break // no such read
+			} else if !errors.Is(err, errBroken) {
+				t.Errorf("%s: read %d fails, it says %v", name, at, err)
+			}
+		}
+		if at < 3 {
+			t.Errorf("%s reads %d times", name, at)
+		}
+	}
+}
+
 // Whichever read of a store fails, alone or in a batch, the plan says so, and
 // plans nothing.
 func TestNoFailedReadIsLost(t *testing.T) {

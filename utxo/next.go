@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/internal/topological"
 	"github.com/settlehq/settle/statemachine"
@@ -171,20 +170,16 @@ func ProvablyDead(r Reader, id TxID, depth int32) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	inLine := map[chainhash.Hash]bool{}
 	var ops []wire.OutPoint
 	for _, t := range line {
-		if !inLine[t.ID.Hash] {
-			inLine[t.ID.Hash] = true
-			ops = append(ops, t.Inputs...)
-		}
+		ops = append(ops, t.Inputs...)
 	}
 	if len(ops) == 0 {
 		return false, nil
 	}
 	rivals, err := r.Spenders(ops...)
 	for _, t := range rivals {
-		if !inLine[t.ID.Hash] && t.Confirmed() && tip.Height-t.Height >= depth-1 {
+		if t.Confirmed() && tip.Height-t.Height >= depth-1 {
 			return true, nil
 		}
 	}

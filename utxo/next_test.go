@@ -61,14 +61,14 @@ func TestNextHoldsWhatIsToBeReplaced(t *testing.T) {
 	b := newDesk(t)
 	deposit := b.tx(nil, mine('a'), mine('a'), mine('a'))
 	b.connect(deposit)
-	old := b.submit(b.tx(ins(out(deposit, 0), out(deposit, 1)), mine('a')))
+	old := b.submit(b.tx(ins(out(deposit, 1), out(deposit, 0)), mine('a')))
 	child := b.submit(b.tx(ins(out(old, 0)), mine('a')))
 	grandchild := b.submit(b.tx(ins(out(child, 0)), mine('a')))
 	other := b.submit(b.tx(ins(out(deposit, 2)), mine('a')))
 	replacement := b.submit(b.tx(ins(out(deposit, 1)), mine('a')), old)
-	actions, _ := b.owed(utxotest.Policy(), time.Time{}, utxotest.Start)
-	if want := broadcasts(other, replacement); !reflect.DeepEqual(actions, want) {
-		t.Errorf("owed is %v, want %v", actions, want)
+	actions, next := b.owed(utxotest.Policy(), time.Time{}, utxotest.Start.Add(24*time.Hour))
+	if want := broadcasts(other, replacement); !reflect.DeepEqual(actions, want) || !next.IsZero() {
+		t.Errorf("owed is %v, again at %v, want %v", actions, next, want)
 	}
 	do(t, b.Ledger, utxo.Invalidated{ID: utxo.TxID{Wallet: 1, Hash: replacement.TxHash()}})
 	actions, _ = b.owed(utxotest.Policy(), time.Time{}, utxotest.Start)
@@ -94,6 +94,10 @@ func TestNextHoldsWhatAnotherWalletReplaces(t *testing.T) {
 	do(t, b.Ledger, utxo.Submitted{Wallet: 2, Tx: newer, Replaces: []chainhash.Hash{old.TxHash()}})
 	if actions, _ := b.owed(utxotest.Policy(), time.Time{}, utxotest.Start); len(actions) > 0 {
 		t.Errorf("owed is %v, want nothing", actions)
+	}
+	actions, _, err := utxotest.Policy().Next(b, 2, time.Time{}, utxotest.Start)
+	if err != nil || len(actions) != 1 || actions[0].ID.Hash != newer.TxHash() {
+		t.Errorf("the other owes %v, want the later one, %v", actions, err)
 	}
 }
 
@@ -145,6 +149,9 @@ func TestNextRebroadcastsAtMultiples(t *testing.T) {
 	}
 	if actions, next := b.owed(policy, time.Time{}, after(2*time.Minute)); len(actions) > 0 || !next.Equal(after(every)) {
 		t.Errorf("of two %v are owed, again at %v, want none before the elder's turn at %v", actions, next, after(every))
+	}
+	if _, next := b.owed(policy, time.Time{}, after(every+time.Minute)); !next.Equal(after(every + 2*time.Minute)) {
+		t.Errorf("after the elder's turn it is due at %v, want the younger's turn", next)
 	}
 	mined := b.next(own)
 	do(t, b.Ledger, mined)

@@ -44,8 +44,8 @@ func TestAPlanSaysWhenItsLockWasNotEnough(t *testing.T) {
 	b := newDesk(t)
 	do(t, b.Ledger, utxo.WalletOpened{Wallet: 2})
 	theirs := utxotest.Script(2, "a")
-	both := b.tx(nil, mine('a'), theirs, mine('b'))
-	own := b.tx(nil, mine('a'))
+	both := b.tx(nil, mine('a'), theirs, mine('b'), utxotest.Foreign)
+	own := b.tx(nil, mine('a'), utxotest.Foreign)
 	b.connect(both, own)
 	shared := b.observe(b.tx(ins(out(both, 0)), mine('a'), theirs))
 	alone := b.observe(b.tx(ins(out(own, 0)), mine('a')))
@@ -61,6 +61,8 @@ func TestAPlanSaysWhenItsLockWasNotEnough(t *testing.T) {
 		{"a coin of what two have confirmed", utxo.Submitted{Wallet: 1, Tx: b.tx(ins(out(both, 2)), mine('a'))}, false, nil},
 		{"a coin that another has spent", utxo.Submitted{Wallet: 1, Tx: b.tx(ins(out(alone, 0), out(both, 1)), mine('a'))}, true, utxo.ErrInputSpent},
 		{"a coin that is no wallet's", utxo.Submitted{Wallet: 1, Tx: b.tx(nil, mine('a'))}, true, nil},
+		{"an output of what two have confirmed", utxo.OutputRevealed{ID: utxo.TxID{Wallet: 1, Hash: both.TxHash()}, Index: 3, Tag: "c"}, true, nil},
+		{"an output of what one has", utxo.OutputRevealed{ID: utxo.TxID{Wallet: 1, Hash: own.TxHash()}, Index: 1, Tag: "c"}, false, nil},
 		{"an event of all wallets", b.seen(9, b.tx(ins(out(shared, 0)), mine('a'))), false, nil},
 	} {
 		set, err := utxotest.Policy().PlanAt(b, tt.ev, utxotest.Start)
@@ -100,7 +102,10 @@ func TestWhatIsSeenAgainIsCreditedToALateOwner(t *testing.T) {
 		tx := utxotest.NewTx(1, ins(utxotest.External(1)), utxotest.Pay(5, mine('a')), utxotest.Pay(6, mine('b')))
 		do(t, l, utxo.Observed{Txs: []*wire.MsgTx{tx}, Seq: 1})
 		learn()
-		do(t, l, utxo.Observed{Txs: []*wire.MsgTx{tx}, Seq: seq})
+		set := do(t, l, utxo.Observed{Txs: []*wire.MsgTx{tx}, Seq: seq})
+		if len(set.Log) == 0 || set.Log[0].Trigger != "output_revealed" {
+			t.Errorf("with sequence %d the lines are %+v", seq, set.Log)
+		}
 		if sum, err := l.Balance(policy, 1, nil, 1, utxotest.Start); err != nil || sum.Unconfirmed != 11 {
 			t.Errorf("with sequence %d: %+v, %v", seq, sum, err)
 		}
@@ -134,6 +139,7 @@ func TestABlockWritesNothingAboutAWalletThatFollows(t *testing.T) {
 	if set := do(t, b.Ledger, first); len(set.Wallets) != 1 || !set.Wallets[0].New.Follows {
 		t.Errorf("the first block writes %+v", set.Wallets)
 	}
+	do(t, b.Ledger, utxo.WalletOpened{Wallet: 2, Birth: b.tip.Height + 1})
 	second := b.next()
 	for _, ev := range []utxo.Event{second, utxo.Disconnected{Hash: second.Block.Hash}, second} {
 		if set := do(t, b.Ledger, ev); len(set.Wallets) != 0 {

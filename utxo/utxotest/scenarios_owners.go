@@ -65,7 +65,12 @@ var Owners = []Scenario{
 		disconnect 1
 		scanned? 1 0
 		connect 1b:
-		scanned? 1 1`},
+		scanned? 1 1
+		connect 2b:
+		connect 3c:
+		announce 1 3 e
+		announce 1 2 e
+		scanned? 1 3 e=1`},
 	{"nothing is behind for a birth above the tip, and a birth below the base waits for older blocks", `
 		open 1 5
 		connect 5:
@@ -99,7 +104,12 @@ var Owners = []Scenario{
 		disconnect 4
 		scanned? 1 8
 		connect 4
-		balance? 1 confirmed=7`},
+		balance? 1 confirmed=7
+		announce 1 4 other
+		announce 1 3 other
+		connect 3
+		connect 4
+		scanned? 1 8`},
 	{"an owner is behind where its chain may begin later", `
 		open 1 5
 		announce 1 2 old
