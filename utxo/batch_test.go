@@ -256,6 +256,7 @@ func TestMergeComparesEveryPart(t *testing.T) {
 		{"a spend", spend(chainhash.Hash{}, a), spend(a, b), spend(b, a)},
 		{"a lease", leases(1, 2), leases(2, 3), leases(1, 3)},
 		{"a lease that was ended", leases(1, 0), leases(0, 3), leases(1, 3)},
+		{"a lease that is there", leases(0, 1), leases(1, 2), leases(0, 2)},
 		{"the sequence", seq(1, 2), seq(2, 3), seq(1, 3)},
 	} {
 		if merged := utxo.Merge(tt.first, tt.fits); len(merged) != 1 {
@@ -297,6 +298,38 @@ func TestMergeAddsUp(t *testing.T) {
 		utxo.ChangeSet{Credits: []utxo.Credit{{ID: id, Output: utxo.Output{Index: 0}}}, Sums: sum(3)})
 	if len(merged) != 1 || !reflect.DeepEqual(merged[0].Inserts[0].Outputs, []utxo.Output{{Index: 0}, {Index: 1}}) || !reflect.DeepEqual(merged[0].Sums, sum(8)) {
 		t.Errorf("%+v", merged)
+	}
+}
+
+// Each part of a set arrives in the merged one, from what was first to what is last.
+func TestMergeCarriesEveryPart(t *testing.T) {
+	id := utxo.TxID{Wallet: 1, Hash: chainhash.Hash{1}}
+	spender := chainhash.Hash{9}
+	seq := func(old, to int64) utxo.ChangeSet { return utxo.ChangeSet{Seq: utxo.SeqChange{Old: old, New: to}} }
+	wallets := func(old, to int32) utxo.ChangeSet {
+		return utxo.ChangeSet{Wallets: []utxo.WalletChange{{Old: utxo.Wallet{ID: 1, ScannedTo: old}, New: utxo.Wallet{ID: 1, ScannedTo: to}}}}
+	}
+	credit := func(by chainhash.Hash) utxo.ChangeSet {
+		return utxo.ChangeSet{Credits: []utxo.Credit{{ID: id, Output: utxo.Output{SpentBy: by}}}}
+	}
+	declared := utxo.ChangeSet{Declared: []utxo.Replacement{{Wallet: 1, Loser: id.Hash, Winner: spender, Declared: true}}}
+	replaced := utxo.ChangeSet{Replaced: []utxo.Replacement{{Wallet: 1, Loser: id.Hash, Winner: spender}}}
+	spend := utxo.ChangeSet{Spends: []utxo.Spend{{Wallet: 1, OutPoint: wire.OutPoint{Hash: id.Hash}, New: spender}}}
+	none := utxo.ChangeSet{}
+	for name, tt := range map[string]struct {
+		sets []utxo.ChangeSet
+		want utxo.ChangeSet
+	}{
+		"a wallet":               {[]utxo.ChangeSet{wallets(1, 2), wallets(2, 3)}, wallets(1, 3)},
+		"a credit that is spent": {[]utxo.ChangeSet{credit(chainhash.Hash{}), spend}, credit(spender)},
+		"an edge":                {[]utxo.ChangeSet{none, replaced}, replaced},
+		"a declaration":          {[]utxo.ChangeSet{none, declared}, declared},
+		"the sequence":           {[]utxo.ChangeSet{seq(1, 2), none, seq(2, 3)}, seq(1, 3)},
+		"the first sequence":     {[]utxo.ChangeSet{none, seq(5, 6), none}, seq(5, 6)},
+	} {
+		if merged := utxo.Merge(tt.sets...); !reflect.DeepEqual(merged, []utxo.ChangeSet{tt.want}) {
+			t.Errorf("%s: %+v, want %+v", name, merged, tt.want)
+		}
 	}
 }
 

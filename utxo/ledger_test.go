@@ -1,0 +1,65 @@
+package utxo_test
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/utxo/utxotest"
+)
+
+// A ledger takes no set of which a part was planned on another state.
+func TestALedgerComparesEveryPart(t *testing.T) {
+	b := newDesk(t)
+	deposit := b.tx(nil, mine('a'))
+	b.connect(deposit)
+	do(t, b.Ledger, b.seen(3, b.tx(nil, mine('a'))))
+	id := utxo.TxID{Wallet: 1, Hash: deposit.TxHash()}
+	nobody, op := chainhash.Hash{9}, out(deposit, 0)
+	wallets, _ := b.Wallets(1)
+	later := wallets[0]
+	later.Announced++
+	block := func(height int32, hash chainhash.Hash) *utxo.Block { return &utxo.Block{Height: height, Hash: hash} }
+	lease := func(w utxo.WalletID) utxo.Lease { return utxo.Lease{Wallet: w, OutPoint: op, Until: utxotest.Start} }
+	for name, set := range map[string]utxo.ChangeSet{
+		"another block leaves":           {Disconnect: block(1, nobody)},
+		"the tip leaves another height":  {Disconnect: block(2, b.tip.Hash)},
+		"a height is taken":              {Connect: []utxo.Block{*block(1, nobody)}},
+		"a block beyond the next":        {Connect: []utxo.Block{*block(3, nobody)}},
+		"a block beyond the next of two": {Connect: []utxo.Block{*block(2, nobody), *block(4, chainhash.Hash{8})}},
+		"another sequence":               {Seq: utxo.SeqChange{Old: 2, New: 4}},
+		"a wallet that is open":          {Wallets: []utxo.WalletChange{{New: later}}},
+		"a wallet that is not":           {Wallets: []utxo.WalletChange{{Old: utxo.Wallet{ID: 5}, New: utxo.Wallet{ID: 5}}}},
+		"another state of a wallet":      {Wallets: []utxo.WalletChange{{Old: later, New: later}}},
+		"an owner of a closed wallet":    {Owners: []utxo.OwnerChange{{New: utxo.Owned{Wallet: 5, Tag: "a"}}}},
+		"another birth of an owner":      {Owners: []utxo.OwnerChange{{Old: utxo.Owned{Wallet: 1, Tag: "a"}, New: utxo.Owned{Wallet: 1, Tag: "a"}}}},
+		"a row that is there":            {Inserts: []*utxo.Tx{{ID: id}}},
+		"a row of a closed wallet":       {Inserts: []*utxo.Tx{{ID: utxo.TxID{Wallet: 5, Hash: id.Hash}}}},
+		"a row that is not there":        {Updates: []utxo.TxUpdate{{ID: utxo.TxID{Wallet: 1, Hash: nobody}, FromVersion: 1}}},
+		"another version":                {Updates: []utxo.TxUpdate{{ID: id, FromVersion: 2}}},
+		"a credit of a row not there":    {Credits: []utxo.Credit{{ID: utxo.TxID{Wallet: 1, Hash: nobody}}}},
+		"a credit that is there":         {Credits: []utxo.Credit{{ID: id}}},
+		"a spend of a row not there":     {Spends: []utxo.Spend{{Wallet: 1, OutPoint: wire.OutPoint{Hash: nobody}, New: nobody}}},
+		"a spend of an output not there": {Spends: []utxo.Spend{{Wallet: 1, OutPoint: wire.OutPoint{Hash: id.Hash, Index: 7}, New: nobody}}},
+		"another spender":                {Spends: []utxo.Spend{{Wallet: 1, OutPoint: op, Old: nobody}}},
+		"an edge that is not there":      {Declared: []utxo.Replacement{{Wallet: 1, Loser: id.Hash, Winner: nobody, Declared: true}}},
+		"a lease of a closed wallet":     {Leases: []utxo.LeaseChange{{New: lease(5)}}},
+		"another lease":                  {Leases: []utxo.LeaseChange{{Old: lease(1), New: lease(1)}}},
+	} {
+		before, _ := b.Snapshot()
+		if err := b.Apply(set); !errors.Is(err, statemachine.ErrConflict) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if after, _ := b.Snapshot(); !reflect.DeepEqual(before, after) {
+			t.Errorf("%s: something changed", name)
+		}
+	}
+	two := utxo.ChangeSet{Connect: []utxo.Block{*block(2, nobody), *block(3, chainhash.Hash{8})}}
+	if err := b.Apply(two); err != nil {
+		t.Errorf("two blocks that follow: %v", err)
+	}
+}
