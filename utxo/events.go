@@ -128,7 +128,8 @@ type Connected struct {
 // told that a stranger's transaction further up, or a parent that was mined before
 // it came, was double-spent after a reorg: then it stays unconfirmed. A host treats
 // it as the unconfirmed money that it is, and what is in no mempool and no block for
-// long after a reorg it ends by [Invalidated]; a block that has it revives it.
+// long after a reorg, which [Alerts] names, it ends by [Invalidated]; a block that has
+// it revives it.
 type Disconnected struct {
 	By
 	Hash chainhash.Hash

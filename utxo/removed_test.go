@@ -4,7 +4,9 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
@@ -315,6 +317,38 @@ func TestWhatStandsOnAStrangersCoinIsNotProvablyDead(t *testing.T) {
 		t.Errorf("a payment that names it: %v", err)
 	}
 	b.submit(again)
+}
+
+// A deposit whose foreign grandparent was double-spent waits, which an alert says,
+// until the host gives it up; a block that has it after all revives it.
+func TestADepositOfALostAncestorWaitsToBeGivenUp(t *testing.T) {
+	b := newDesk(t)
+	coin := ins(utxotest.External(99))
+	first := b.tx(coin, utxotest.Foreign)
+	second := b.tx(ins(out(first, 0)), utxotest.Foreign)
+	deposit := b.tx(ins(out(second, 0)), mine('a'))
+	do(t, b.Ledger, utxo.Observed{Txs: []*wire.MsgTx{first, second, deposit}, Tip: b.tip.Hash})
+	b.connect(b.tx(coin, utxotest.Foreign))
+	id := utxo.TxID{Wallet: 1, Hash: deposit.TxHash()}
+	waits := func() bool {
+		stats, err := utxo.ReadStats(b, 1, utxotest.Start.Add(48*time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		alerts := utxo.Alerts(stats, utxo.Thresholds{PublishedWait: 24 * time.Hour})
+		return len(alerts) == 1 && alerts[0].Name == "published wait" && strings.Contains(alerts[0].Text, id.String())
+	}
+	if !waits() {
+		t.Error("no alert names the deposit that waits")
+	}
+	do(t, b.Ledger, utxo.Invalidated{ID: id, Reason: "its line was double-spent"})
+	if sum, _ := b.Balance(utxotest.Policy(), 1, nil, 1, utxotest.Start); waits() || sum != (utxo.Balance{}) {
+		t.Errorf("given up, it waits %t and counts %+v", waits(), sum)
+	}
+	b.connect(deposit)
+	if sum, _ := b.Balance(utxotest.Policy(), 1, nil, 1, utxotest.Start); sum.Confirmed != 100_000 {
+		t.Errorf("in a block it counts %+v", sum)
+	}
 }
 
 // A line says by what a transaction ended, and the reason is its own alone.
