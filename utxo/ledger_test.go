@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
@@ -58,8 +59,23 @@ func TestALedgerComparesEveryPart(t *testing.T) {
 			t.Errorf("%s: something changed", name)
 		}
 	}
-	two := utxo.ChangeSet{Connect: []utxo.Block{*block(2, nobody), *block(3, chainhash.Hash{8})}}
-	if err := b.Apply(two); err != nil {
-		t.Errorf("two blocks that follow: %v", err)
+	paid := b.tx(nil, utxotest.Script(5, "a"))
+	opened, err := utxotest.Policy().PlanAll(b, utxotest.Start, utxo.WalletOpened{Wallet: 5}, b.seen(4, paid),
+		utxo.OwnersAnnounced{Wallet: 5, Tags: []string{"b"}},
+		utxo.OutputsLeased{Wallet: 5, OutPoints: ins(out(paid, 0)), Lock: utxo.LockID{1}, Duration: time.Hour})
+	if opened = utxo.Merge(opened...); err != nil || len(opened) != 1 {
+		t.Fatal(opened, err)
+	}
+	edge := utxo.Replacement{Wallet: 1, Loser: id.Hash, Winner: nobody}
+	declared := edge
+	declared.Declared = true
+	for name, set := range map[string]utxo.ChangeSet{
+		"an older block and two that follow":       {Connect: []utxo.Block{*block(0, chainhash.Hash{7}), *block(2, nobody), *block(3, chainhash.Hash{8})}},
+		"a wallet with all that it has":            opened[0],
+		"an edge that is declared in the same set": {Replaced: []utxo.Replacement{edge}, Declared: []utxo.Replacement{declared}},
+	} {
+		if err := b.Apply(set); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
