@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/utxo"
 )
@@ -219,6 +220,18 @@ func compareWallet(m *Model, q utxo.Queries, w utxo.WalletID, now time.Time) err
 				}
 				return fmt.Errorf("the balance of %s with %d confirmations is %+v, want %+v", name, confirmations, got, want)
 			}
+		}
+		unspent, err := q.Unspent(w, tag)
+		if err == nil {
+			want := slices.DeleteFunc(slices.Clone(coins), func(c utxo.Coin) bool {
+				return c.Status != utxo.Pending && c.Status != utxo.Published || c.SpentBy != chainhash.Hash{} || tag != nil && c.Tag != *tag
+			})
+			sortCoins(want)
+			sortCoins(unspent)
+			err = sameList("unspent output", want, unspent, sameCoin)
+		}
+		if err != nil {
+			return err
 		}
 	}
 

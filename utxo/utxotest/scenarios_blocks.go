@@ -2,6 +2,23 @@ package utxotest
 
 // Blocks is what chains and reorgs do to a wallet.
 var Blocks = []Scenario{
+	{"the tip falls to an older block that nothing links, and what was mature there is not", `
+		open 1 0
+		coinbase m -> main=50
+		tx a: x -> main=7
+		connect 100:
+		connect 3: m
+		balance? 1 confirmed=50
+		disconnect 100
+		balance? 1 immature=50
+		observe a 1 at 3
+		connect 4 on 3: a
+		balance? 1 confirmed=7 immature=50
+		disconnect 4
+		disconnect 3
+		tx? 1 m orphaned
+		connect 9: a
+		balance? 1 confirmed=7`},
 	{"a block that is filled in holds nothing that stands on a later one", `
 		open 1 0
 		tx p: x -> main=10 main=10
