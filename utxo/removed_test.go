@@ -351,6 +351,22 @@ func TestADepositOfALostAncestorWaitsToBeGivenUp(t *testing.T) {
 	}
 }
 
+// What spends a revealed output joins its wallet as the wallet's own, by one line.
+func TestRivalsOfARevealedOutputJoinByOneLine(t *testing.T) {
+	b := newDesk(t)
+	do(t, b.Ledger, utxo.WalletOpened{Wallet: 2})
+	theirs := utxotest.Script(2, "a")
+	parent := b.tx(nil, mine('a'), utxotest.Foreign)
+	b.observe(parent)
+	coin := ins(out(parent, 1))
+	do(t, b.Ledger, b.seen(2, b.tx(coin, theirs)))
+	do(t, b.Ledger, b.seen(3, b.tx(coin, theirs)))
+	set := do(t, b.Ledger, utxo.OutputRevealed{ID: utxo.TxID{Wallet: 1, Hash: parent.TxHash()}, Index: 1, Tag: "b"})
+	if len(set.Inserts) != 2 || len(set.Log) != 3 {
+		t.Errorf("%d rows join by the lines %+v", len(set.Inserts), set.Log)
+	}
+}
+
 // A line says by what a transaction ended, and the reason is its own alone.
 func TestWhatIsGivenUpSaysWhy(t *testing.T) {
 	b := newDesk(t)

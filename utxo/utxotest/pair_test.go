@@ -79,8 +79,8 @@ func (p *pair) compare(ev utxo.Event, before utxo.Snapshot, set utxo.ChangeSet, 
 }
 
 // says holds the parts of a set against one another: a credit has a new version, and
-// a new version news; a spend has another spender, what is no context was none on the way, and owners that
-// are behind have a number of their own.
+// a new version news; a spend has another spender, and owners that are behind have a
+// number of their own.
 func says(set utxo.ChangeSet) error {
 	for _, c := range set.Wallets {
 		numbers := map[int64]bool{}
@@ -106,11 +106,6 @@ func says(set utxo.ChangeSet) error {
 	for _, s := range set.Spends {
 		if s.Old == s.New {
 			return fmt.Errorf("%s is spent by %s as before", s.OutPoint, s.New)
-		}
-	}
-	for _, tx := range set.Inserts {
-		if !tx.Context && slices.ContainsFunc(set.Log, func(l statemachine.Transition[utxo.TxID]) bool { return l.ID == tx.ID && l.Data == utxo.ContextLine }) {
-			return fmt.Errorf("%s has a line as context", tx.ID)
 		}
 	}
 	return nil
