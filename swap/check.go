@@ -127,7 +127,7 @@ func (i *Item) check(x side) string {
 		rule{word(i.ID, MaxID) && i.Version >= 1, "an item has an id and a version"},
 		rule{i.Amount > 0 && i.Amount <= MaxAmount, "an amount is 1 to 2^63 - 1"},
 		rule{i.From == "" || word(i.From, MaxAddress), "a sender is bounded"},
-		rule{!i.At.IsZero() && !i.Stored.IsZero() && !i.Entered.Before(i.Stored), "an item has its times"},
+		rule{!i.At.IsZero() && !i.Stored.IsZero() && !i.Entered.IsZero(), "an item has its times"},
 		rule{open <= 1, "one intent is open at a time"},
 		rule{landed <= 1 || i.contradicted(), "at most one outbound has paid, or a discrepancy says so"},
 		rule{final <= 1 || i.discrepant(DoublePayout), "two final outbounds are a double payout on file"},

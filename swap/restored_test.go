@@ -271,6 +271,17 @@ func TestACreditThatMovedAcrossTheLossIsLookedBackFor(t *testing.T) {
 	}
 }
 
+// A server that a copy is restored on may have a clock that is behind: an item enters a
+// status before it was stored, and is no corrupt row.
+func TestAClockThatIsBehindCorruptsNothing(t *testing.T) {
+	r := detected(t)
+	r.now = t0.Add(-policy.WaterlineMargin)
+	r.do(swap.MemoFetched{By: r.worker(), Memos: []string{"nexus:carol"}}).is("ready for processing")
+	if !r.i().Entered.Before(r.i().Stored) {
+		t.Errorf("entered at %v", r.i().Entered)
+	}
+}
+
 // A scan that began while somebody of before the loss might still send has not seen
 // the last reference number.
 func TestAScanCountsOnceNobodyMaySendWhatWasLost(t *testing.T) {

@@ -2,7 +2,6 @@ package swaptest
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"pgregory.net/rapid"
@@ -18,6 +17,8 @@ import (
 // is the money of the chains. replay is of the item's machine.
 func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay func([]statemachine.Transition[string]) error) World[A] {
 	w := World[A]{Trail: []statemachine.Transition[string]{}, Now: Start, Control: Control(), Limit: 12, Crew: 2, Orders: rapid.IntRange(0, 2).Draw(t, "orders"), Copies: rapid.IntRange(0, 1).Draw(t, "copies")}
+	apart := rapid.SampledFrom([]time.Duration{0, time.Second, rules.Policy.WaterlineMargin})
+	w.Slow, w.Lag = apart.Draw(t, "slow"), apart.Draw(t, "lag")
 	var said []swap.Event
 	var asked []swap.Looked // negatives that are told later
 	checked := *rules
@@ -68,7 +69,7 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 	for range n {
 		switch kind := rapid.IntRange(0, 11).Draw(t, "kind"); {
 		case kind == 0:
-			d := rapid.SampledFrom([]time.Duration{time.Microsecond, time.Second, 31 * time.Second, 61 * time.Second, 5 * time.Minute, 10*time.Minute + 1000, time.Hour, 25 * time.Hour}).Draw(t, "time")
+			d := rapid.SampledFrom([]time.Duration{time.Microsecond, time.Second, 31 * time.Second, 61 * time.Second, 3 * time.Minute, 5 * time.Minute, 10*time.Minute + 1000, time.Hour, 25 * time.Hour}).Draw(t, "time")
 			w.Now = w.Now.Add(d)
 		case kind == 1 && len(said) > 0: // late, again, out of order
 			keep("again", rapid.SampledFrom(said).Draw(t, "again"))
@@ -143,14 +144,11 @@ func (w World[A]) end(t *rapid.T) {
 	for range 200 {
 		w.Now = w.Now.Add(11 * time.Minute)
 		for k, p := range w.Places {
-			w.Places = slices.Clone(w.Places)
 			switch in := &w.Head().Intents[k]; {
-			case p == Flight && w.canLand(in):
-				w.Places[k] = Final
+			case p == Landed, p == Flight && w.canLand(in):
+				w = w.put(k, Final)
 			case p == Flight, p == Nowhere:
-				w.Places[k] = Dead
-			case p == Landed:
-				w.Places[k] = Final
+				w = w.put(k, Dead)
 			}
 		}
 		w = w.settleStrays()
@@ -191,7 +189,7 @@ func Arrivals(d swap.Direction) *rapid.Generator[swap.Observed] {
 			id = `[0-9a-f]{8,64}(:(0|[1-9][0-9]{0,2}))?` // a Nexus txid: any other spelling of it is refused
 		}
 		o := swap.Observed{By: swap.By{Actor: "observer", Role: swap.Observer, At: Start}, ID: rapid.StringMatching(id).Draw(t, "id"),
-			Amount: Amounts().Draw(t, "amount"), Time: Start.Add(-time.Duration(rapid.IntRange(0, 3600).Draw(t, "ago")) * time.Second), Success: true, Finalized: true, Control: Control()}
+			Amount: Amounts().Draw(t, "amount"), Time: Start.Add(-time.Duration(rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 3600)).Draw(t, "ago")) * time.Second), Success: true, Finalized: true, Control: Control()}
 		if rapid.IntRange(0, 9).Draw(t, "sender") > 0 {
 			o.From = "alice"
 		}

@@ -122,3 +122,42 @@ func TestTheAdversaryFindsABrokenHost(t *testing.T) {
 		})
 	}
 }
+
+// Paths to a second payment that are seldom drawn: after a restore by a server whose clock
+// is behind, where blocks are older than what they hold was sent, nothing is paid again.
+func TestARestoredWorldPaysOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		slow, lag, wait time.Duration
+		moves           []string
+	}{
+		"while a process of before may still send": {wait: 4 * time.Minute, moves: []string{"worker 1 begins", "the copy is restored", "", "all is on file", "worker 1 begins"}},
+		"its block is older than the item": {lag: 2 * time.Minute, wait: 10 * time.Minute,
+			moves: []string{"worker 1 begins", "worker 1 hands 1 over", "1 lands", "the copy is restored", "", "all since it came in is on file", "worker 1 begins"}},
+		"the clock is behind": {slow: 2 * time.Minute, wait: 3 * time.Minute,
+			moves: []string{"worker 1 begins", "worker 1 hands 1 over", "1 lands", "the copy is restored", "", "worker 1 begins"}},
+		"a scan from the commit on": {lag: 2 * time.Minute, wait: 11 * time.Minute,
+			moves: []string{"worker 1 begins", "worker 1 hands 1 over", "1 lands", "", "a scan from its commit on does not show 1", "worker 1 crashes", "worker 1 begins"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := swap.Observed{By: swap.By{Actor: "observer", Role: swap.Observer, At: swaptest.Start}, ID: "sig1", Amount: 10_000_000, From: "alice", Time: swaptest.Start, Success: true, Finalized: true, Control: swaptest.Control()}
+			w := swaptest.World[swap.Deposit]{Rules: swaptest.Deposits(swaptest.Policy()), Now: swaptest.Start, Control: swaptest.Control(), Limit: 12, Copies: 1, Slow: c.slow, Lag: c.lag}
+			w, _ = w.Take(o)
+			w, _ = w.Take(swap.MemoFetched{By: swap.By{Actor: "reader", Role: swap.Worker, At: swaptest.Start}, Memos: []string{"nexus:carol"}})
+			for _, name := range append([]string{"a copy is made"}, c.moves...) {
+				if name == "" {
+					w.Now = w.Now.Add(c.wait)
+				}
+				moves := w.Moves()
+				if k := slices.IndexFunc(moves, func(m swaptest.Move[swap.Deposit]) bool { return m.Name == name }); k >= 0 {
+					w = moves[k].To
+				}
+				if n := w.Possible(); n > 1 {
+					t.Fatalf("%s: %d outbounds paid or may still pay", name, n)
+				}
+			}
+			if n, _ := w.Paid(); len(w.Places)+len(w.Strays) != 1 || n > 1 {
+				t.Errorf("places %v, strays %+v", w.Places, w.Strays)
+			}
+		})
+	}
+}

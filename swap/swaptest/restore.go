@@ -12,6 +12,7 @@ import (
 type Stray struct {
 	Intent swap.Intent
 	Place  Place
+	Block  time.Time // as in Blocks
 }
 
 // restore are the moves of a store that is backed up, and restored from that copy
@@ -25,18 +26,21 @@ func (w World[A]) restore(add func(string, World[A])) {
 	if w.Kept != nil {
 		add("the copy is restored", w.restored())
 	}
+	then := w.then()
 	for k := range w.Strays {
 		s := &w.Strays[k]
 		become := func(what string, p Place) {
 			to := w
 			to.Strays = slices.Clone(w.Strays)
-			to.Strays[k].Place = p
+			if to.Strays[k].Place = p; p == Landed {
+				to.Strays[k].Block = w.Now.Add(-w.Lag)
+			}
 			add("a stray "+what, to)
 		}
 		switch {
-		case s.Place == Nowhere && w.Now.Before(s.Intent.SendBy): // by a process of before
+		case s.Place == Nowhere && then.Now.Before(s.Intent.SendBy): // by a process of before
 			become("is handed over", Flight)
-		case s.Place == Flight && w.canLand(&s.Intent):
+		case s.Place == Flight && then.canLand(&s.Intent):
 			become("lands", Landed)
 			become("lands with an error", Errored)
 			if s.Intent.Chain == swap.Nexus {
@@ -49,18 +53,26 @@ func (w World[A]) restore(add func(string, World[A])) {
 	w.lookBack(add)
 }
 
+// then is the world by the clock of before the restore.
+func (w World[A]) then() *World[A] {
+	w.Now = w.Now.Add(w.Behind)
+	return &w
+}
+
 // restored is the store as the copy has it: its workers are gone, the vault's history
 // was scanned again.
 func (w World[A]) restored() World[A] {
 	known := len(w.Rules.Head(w.Kept).Intents)
 	w.Strays = slices.Clone(w.Strays)
 	for k := known; k < len(w.Places); k++ {
-		w.Strays = append(w.Strays, Stray{w.Head().Intents[k], w.Places[k]})
+		w.Strays = append(w.Strays, Stray{w.Head().Intents[k], w.Places[k], w.Blocks[k]})
 	}
-	w.Item, w.Kept, w.Places, w.Workers = *w.Kept, nil, slices.Clone(w.Places[:known]), [2]Worker{}
+	w.Item, w.Kept, w.Places, w.Blocks, w.Workers = *w.Kept, nil, slices.Clone(w.Places[:known]), slices.Clone(w.Blocks[:known]), [2]Worker{}
+	w.Now, w.Behind = w.Now.Add(-w.Slow), w.Behind+w.Slow
 	w.Copies--
 	w.Restores++
-	w.Control = w.Control.Restored(w.Now).Scanned(swap.Solana, w.Now).Scanned(swap.Nexus, w.Now)
+	w.Control = w.Rules.Policy.Restored(w.Control, w.Now)
+	w.Control = w.Control.Scanned(swap.Solana, w.Control.RecoveredAt).Scanned(swap.Nexus, w.Control.RecoveredAt)
 	if w.Trail != nil {
 		w.Trail = slices.Clone(w.Trail[:w.Head().Version])
 	}
@@ -70,14 +82,14 @@ func (w World[A]) restored() World[A] {
 // lookBack is an honest one: it finds what a chain shows, by memo or by amount, which
 // an operator then files, and says that there is no more when nothing can land.
 func (w World[A]) lookBack(add func(string, World[A])) {
-	over := true
+	over, then := true, w.then()
 	for k := range w.Strays {
 		s := &w.Strays[k]
-		over = over && (s.Place == Errored || w.cannotLand(&s.Intent, s.Place))
+		over = over && (s.Place != Flight || then.cannotLand(&s.Intent, s.Place)) // what is not handed over is not seen
 		if s.Place < Landed {
 			continue
 		}
-		seen := sighting(&s.Intent, s.Place, w.Now)
+		seen := sighting(&s.Intent, s.Place, s.Block)
 		found := swap.Event(swap.Outbound{By: w.by(swap.Observer, "scanner"), Seen: seen})
 		if seen.Chain == swap.Nexus {
 			found = swap.Looked{By: w.by(swap.Observer, "scanner"), Finding: swap.LookFound, Seen: seen}
@@ -88,16 +100,20 @@ func (w World[A]) lookBack(add func(string, World[A])) {
 		}
 		filed := swap.Ordered{By: w.by(swap.Operator, "oscar"), Order: swap.PaidBy, Action: s.Intent.Action, TxID: seen.TxID, Reason: "it is there"}
 		if to, ok = to.Take(filed); ok && len(to.Places) > len(w.Places) {
-			to.Places[len(to.Places)-1] = s.Place
+			to.Places[len(to.Places)-1], to.Blocks[len(to.Blocks)-1] = s.Place, s.Block
 			to.Strays = slices.Delete(slices.Clone(w.Strays), k, k+1)
 			add("oscar files a stray", to)
 		}
 	}
-	found := slices.ContainsFunc(w.Strays, func(s Stray) bool { return s.Place >= Landed })
-	if w.Restores > 0 && over && !found {
-		v := swap.View{From: w.Head().At.Add(-25 * time.Hour), Asked: w.Now, ByID: true, ByMemo: true, Before: 1001, After: 1001, CannotLand: true}
+	for k, name := range []string{"all since it came in is on file", "all is on file"} {
+		from := w.Head().At.Add(-25 * time.Hour * time.Duration(k))
+		found := slices.ContainsFunc(w.Strays, func(s Stray) bool { return s.Place >= Landed && !s.Block.Before(from) })
+		if w.Restores == 0 || !over || found {
+			continue
+		}
+		v := swap.View{From: from, Asked: w.Now, ByID: true, ByMemo: true, Before: 1001, After: 1001, CannotLand: true}
 		if to, ok := w.Take(swap.Looked{By: w.by(swap.Observer, "scanner"), Finding: swap.LookMissing, View: v, Nexus: v, Control: w.Control}); ok {
-			add("all is on file", to)
+			add(name, to)
 		}
 	}
 }
@@ -108,7 +124,10 @@ func (w World[A]) settleStrays() World[A] {
 	w.Strays = slices.Clone(w.Strays)
 	for k := range w.Strays {
 		switch s := &w.Strays[k]; {
-		case s.Place == Landed, s.Place == Flight && w.canLand(&s.Intent):
+		case s.Place == Landed, s.Place == Flight && w.then().canLand(&s.Intent):
+			if s.Place == Flight {
+				s.Block = w.Now.Add(-w.Lag)
+			}
 			s.Place = Final
 		case s.Place < Errored:
 			s.Place = Dead

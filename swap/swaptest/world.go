@@ -1,7 +1,9 @@
 // Package swaptest has a world in which one item is swapped: two chains, two
 // workers that crash and forget, answers that lie or come late, orders of an
-// operator, a store that is restored from an older copy while the chains went on. It is for property tests of hosts and adapters, which run it on what
-// they store, and for the model checker, which visits all of it.
+// operator, a store that is restored from an older copy while the chains went on, on a
+// server whose clock is behind, and blocks whose times lag behind the store's. It is for
+// property tests of hosts and adapters, which run it on what they store, and for the
+// model checker, which visits all of it.
 package swaptest
 
 import (
@@ -34,22 +36,23 @@ func Policy() swap.Policy {
 // Rules is what is tested: the functions of one machine, or a service that
 // stores each change and reads it again.
 type Rules[A any] struct {
-	Apply func(A, swap.Event, time.Time) (swap.Change[A], error)
-	Next  func(A, swap.Control, time.Time) swap.Step
-	Check func(A) error
-	Head  func(*A) *swap.Item
-	Money func(*A) swap.Money
+	Policy swap.Policy
+	Apply  func(A, swap.Event, time.Time) (swap.Change[A], error)
+	Next   func(A, swap.Control, time.Time) swap.Step
+	Check  func(A) error
+	Head   func(*A) *swap.Item
+	Money  func(*A) swap.Money
 }
 
 // Deposits are the rules of deposits under a policy.
 func Deposits(p swap.Policy) *Rules[swap.Deposit] {
-	return &Rules[swap.Deposit]{Apply: p.ApplyDeposit, Next: p.NextDeposit, Check: swap.CheckDeposit,
+	return &Rules[swap.Deposit]{Policy: p, Apply: p.ApplyDeposit, Next: p.NextDeposit, Check: swap.CheckDeposit,
 		Head: func(d *swap.Deposit) *swap.Item { return &d.Item }, Money: (*swap.Deposit).Money}
 }
 
 // Credits are the rules of credits under a policy.
 func Credits(p swap.Policy) *Rules[swap.Credit] {
-	return &Rules[swap.Credit]{Apply: p.ApplyCredit, Next: p.NextCredit, Check: swap.CheckCredit,
+	return &Rules[swap.Credit]{Policy: p, Apply: p.ApplyCredit, Next: p.NextCredit, Check: swap.CheckCredit,
 		Head: func(c *swap.Credit) *swap.Item { return &c.Item }, Money: (*swap.Credit).Money}
 }
 
@@ -72,7 +75,8 @@ type World[A any] struct {
 	Item    A
 	Now     time.Time
 	Control swap.Control
-	Places  []Place // of the intents, by number
+	Places  []Place     // of the intents, by number
+	Blocks  []time.Time // of those that landed: the times of their blocks
 	Workers [2]Worker
 	Crew    int  // how many of them work; 0 is 1
 	Orders  int  // how many orders an operator may still give
@@ -84,6 +88,10 @@ type World[A any] struct {
 	Copies, Restores int
 	Kept             *A
 	Strays           []Stray
+	// Slow is how far the clock of the server that a copy is restored on is behind, and
+	// Behind how far Now is since. Lag is how far the time of a block is behind Now. Each
+	// is at most [swap.Policy].WaterlineMargin.
+	Slow, Behind, Lag time.Duration
 	// Trail is the audit trail of the item, kept if it is not nil.
 	Trail []statemachine.Transition[string]
 }
@@ -119,9 +127,20 @@ func (w World[A]) Take(ev swap.Event) (to World[A], ok bool) {
 		w.Trail = append(w.Trail[:len(w.Trail):len(w.Trail)], c.Log...)
 	}
 	for len(w.Places) < len(w.Head().Intents) {
-		w.Places = append(slices.Clone(w.Places), Nowhere)
+		w.Places, w.Blocks = append(slices.Clone(w.Places), Nowhere), append(slices.Clone(w.Blocks), time.Time{})
 	}
 	return w, true
+}
+
+// put is the world in which an intent is at a place.
+func (w World[A]) put(k int, p Place) World[A] {
+	w.Places = slices.Clone(w.Places)
+	if p >= Errored && w.Places[k] < Errored {
+		w.Blocks = slices.Clone(w.Blocks)
+		w.Blocks[k] = w.Now.Add(-w.Lag)
+	}
+	w.Places[k] = p
+	return w
 }
 
 // Moves are all steps that may come next, in a fixed order.
@@ -186,8 +205,7 @@ func (w World[A]) work(k int, add func(string, World[A])) {
 	if !me.Sent && w.Now.Before(in.SendBy) {
 		to := w
 		if to.Places[me.Intent-1] == Nowhere {
-			to.Places = slices.Clone(to.Places)
-			to.Places[me.Intent-1] = Flight
+			to = to.put(int(me.Intent-1), Flight)
 		}
 		emit(fmt.Sprintf("hands %d over", me.Intent), to, Worker{me.Intent, me.Fence, true})
 	}
@@ -245,10 +263,7 @@ func (w World[A]) chain(add func(string, World[A])) {
 	for k, place := range w.Places {
 		in := &w.Head().Intents[k]
 		become := func(what string, p Place) {
-			to := w
-			to.Places = slices.Clone(w.Places)
-			to.Places[k] = p
-			add(fmt.Sprintf("%d %s", k+1, what), to)
+			add(fmt.Sprintf("%d %s", k+1, what), w.put(k, p))
 		}
 		switch {
 		case place == Flight && w.canLand(in):
@@ -291,12 +306,12 @@ func txid(in *swap.Intent) string {
 }
 
 func (w *World[A]) sighting(in *swap.Intent) swap.Sighting {
-	return sighting(in, w.Places[in.Number-1], w.Now)
+	return sighting(in, w.Places[in.Number-1], w.Blocks[in.Number-1])
 }
 
-func sighting(in *swap.Intent, place Place, now time.Time) swap.Sighting {
+func sighting(in *swap.Intent, place Place, block time.Time) swap.Sighting {
 	s := Sighting(in, place != Landed)
-	s.Errored, s.Time = place == Errored, now
+	s.Errored, s.Time = place == Errored, block
 	return s
 }
 
@@ -318,6 +333,13 @@ func (w World[A]) look(n int64, add func(string, World[A])) {
 		ev.Seen = w.sighting(in)
 		if to, ok := w.Take(ev); ok {
 			add(fmt.Sprintf("%d is found", n), to)
+		}
+		if p >= Landed && w.Blocks[n-1].Before(in.At) {
+			ev.Finding, ev.View = swap.LookMissing, w.view(in, in.Chain == swap.Nexus || !w.canLand(in))
+			ev.View.From = in.At // its block is older
+			if to, ok := w.Take(ev); ok {
+				add(fmt.Sprintf("a scan from its commit on does not show %d", n), to)
+			}
 		}
 		return
 	}
@@ -382,7 +404,7 @@ func (w *World[A]) Possible() (n int) {
 		}
 	}
 	for k := range w.Strays {
-		if s := &w.Strays[k]; s.Place >= Landed || s.Place != Errored && !w.cannotLand(&s.Intent, s.Place) {
+		if s := &w.Strays[k]; s.Place >= Landed || s.Place != Errored && !w.then().cannotLand(&s.Intent, s.Place) {
 			n++
 		}
 	}
