@@ -63,6 +63,11 @@ func (w World[A]) then() *World[A] {
 // was scanned again.
 func (w World[A]) restored() World[A] {
 	known := len(w.Rules.Head(w.Kept).Intents)
+	for k := range known { // what is over stays so by any clock
+		if in := &w.Head().Intents[k]; w.Places[k] < Errored && w.over(in) {
+			w = w.put(k, Dead)
+		}
+	}
 	w.Strays = slices.Clone(w.Strays)
 	for k := known; k < len(w.Places); k++ {
 		w.Strays = append(w.Strays, Stray{w.Head().Intents[k], w.Places[k], w.Blocks[k]})
