@@ -375,16 +375,13 @@ func refreshPages[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 		if len(jobs) < 4 || len(watchers) < 2 || len(held) == 0 || active == 0 || waited == 0 {
 			t.Errorf("%d lists of jobs, %d of watchers, %d wallets held, %d active, %d waiting: a rule is not tested", len(jobs), len(watchers), len(held), active, waited)
 		}
-		for _, limit := range []int{0, -1, store.MaxPage + 1} {
-			_, err1 := x.Jobs(0, nil, limit)
-			_, err2 := x.Watchers(0, nil, limit)
-			_, err3 := x.Wallets("", limit)
-			_, err4 := x.Waiting(start, limit)
-			_, err5 := x.Recoverable(start, "", limit)
-			for i, err := range []error{err1, err2, err3, err4, err5} {
-				refusedWith(t, err, statemachine.ErrInvalid, fmt.Sprint("limit ", limit, " of method ", i))
-			}
-		}
+		limited(t, map[string]func(int) error{
+			"Jobs":        func(n int) error { _, err := x.Jobs(0, nil, n); return err },
+			"Watchers":    func(n int) error { _, err := x.Watchers(0, nil, n); return err },
+			"Wallets":     func(n int) error { _, err := x.Wallets("", n); return err },
+			"Waiting":     func(n int) error { _, err := x.Waiting(start, n); return err },
+			"Recoverable": func(n int) error { _, err := x.Recoverable(start, "", n); return err },
+		}, nil)
 		_, err = x.Find(uuid.New())
 		refusedWith(t, err, statemachine.ErrNotFound, "an unknown record")
 		return nil

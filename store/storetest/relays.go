@@ -363,30 +363,21 @@ func relayNews[T store.RelayUnit](t *testing.T, r *relays[T]) {
 }
 
 func relayLimits[T store.RelayUnit](t *testing.T, r *relays[T]) {
-	for _, n := range []int{0, -1, store.MaxPage + 1, 1 << 62} {
-		for name, call := range map[string]func() error{
-			"ForOperator": func() error { _, err := r.service.ForOperator(ctx, "", n); return err },
-			"Pending":     func() error { _, err := r.service.Pending(ctx, "", n); return err },
-			"List":        func() error { _, err := r.service.List(ctx, "", "", n); return err },
-			"Activities":  func() error { _, err := r.service.Activities(ctx, "a", n); return err },
-			"Audit":       func() error { _, err := r.service.Audit(ctx, "", n); return err },
-			"Reconcile": func() error {
-				_, _, _, err := r.service.Reconcile(ctx, relayBy(relaysync.Reactor, start), "", n)
-				return err
-			},
-			"Follow": func() error { _, _, err := r.service.Follow(ctx, "", n); return err },
-			"Due": func() error {
-				return r.Update(ctx, func(tx T) error { _, _, err := tx.Relays().Due(start, n); return err })
-			},
-			"Turn": func() error {
-				if n == 0 {
-					return statemachine.ErrInvalid // no claim, see worker.Source
-				}
-				_, _, err := r.service.Syncs(reactor1).Turn(ctx, nil, n)
-				return err
-			},
-		} {
-			refusedWith(t, call(), statemachine.ErrInvalid, fmt.Sprint(name, " with a limit of ", n))
-		}
-	}
+	limited(t, map[string]func(int) error{
+		"ForOperator": func(n int) error { _, err := r.service.ForOperator(ctx, "", n); return err },
+		"Pending":     func(n int) error { _, err := r.service.Pending(ctx, "", n); return err },
+		"List":        func(n int) error { _, err := r.service.List(ctx, "", "", n); return err },
+		"Activities":  func(n int) error { _, err := r.service.Activities(ctx, "a", n); return err },
+		"Audit":       func(n int) error { _, err := r.service.Audit(ctx, "", n); return err },
+		"Reconcile": func(n int) error {
+			_, _, _, err := r.service.Reconcile(ctx, relayBy(relaysync.Reactor, start), "", n)
+			return err
+		},
+		"Follow": func(n int) error { _, _, err := r.service.Follow(ctx, "", n); return err },
+		"Due": func(n int) error {
+			return r.Update(ctx, func(tx T) error { _, _, err := tx.Relays().Due(start, n); return err })
+		},
+	}, map[string]func(int) error{
+		"Turn": func(n int) error { _, _, err := r.service.Syncs(reactor1).Turn(ctx, nil, n); return err },
+	})
 }

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -238,26 +237,17 @@ func swapLimits[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range []int{0, -1, store.MaxPage + 1, 1 << 62} {
-		for name, call := range map[string]func() error{
-			"Due": func() error {
-				return db.Update(ctx, func(tx T) error { _, err := tx.Deposits().Due(start, n); return err })
-			},
-			"List":          func() error { _, err := all.Credits.List(ctx, swap.Unprocessed, "", n); return err },
-			"Audit":         func() error { _, err := all.Deposits.Audit(ctx, swap.Unprocessed, "", n); return err },
-			"Follow":        func() error { _, _, err := all.Deposits.Follow(ctx, "", n); return err },
-			"Discrepancies": func() error { _, _, err := all.Discrepancies(ctx, 0, n); return err },
-			"Turn": func() error {
-				if n == 0 {
-					return statemachine.ErrInvalid // it stores results alone
-				}
-				_, _, err := all.Credits.Work("w").Turn(ctx, nil, n)
-				return err
-			},
-		} {
-			refusedWith(t, call(), statemachine.ErrInvalid, fmt.Sprint(name, " of ", n))
-		}
-	}
+	limited(t, map[string]func(int) error{
+		"Due": func(n int) error {
+			return db.Update(ctx, func(tx T) error { _, err := tx.Deposits().Due(start, n); return err })
+		},
+		"List":          func(n int) error { _, err := all.Credits.List(ctx, swap.Unprocessed, "", n); return err },
+		"Audit":         func(n int) error { _, err := all.Deposits.Audit(ctx, swap.Unprocessed, "", n); return err },
+		"Follow":        func(n int) error { _, _, err := all.Deposits.Follow(ctx, "", n); return err },
+		"Discrepancies": func(n int) error { _, _, err := all.Discrepancies(ctx, 0, n); return err },
+	}, map[string]func(int) error{
+		"Turn": func(n int) error { _, _, err := all.Credits.Work("w").Turn(ctx, nil, n); return err },
+	})
 	for _, window := range []time.Duration{0, -1, 1 << 62} {
 		if _, err := all.Stats(ctx, window); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("statistics of %v: %v", window, err)

@@ -368,23 +368,21 @@ func tenantStatistics[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 }
 
 func tenantLimits[T store.TenantUnit](t *testing.T, r *tenants[T]) {
-	for _, n := range []int{0, -1, store.MaxPage + 1, 1 << 62} {
-		for name, call := range map[string]func() error{
-			"List":        func() error { _, err := r.service.List(ctx, "", n); return err },
-			"ForOperator": func() error { _, err := r.service.ForOperator(ctx, "", n); return err },
-			"Audit":       func() error { _, err := r.service.Audit(ctx, "", n); return err },
-			"Follow":      func() error { _, _, err := r.service.Follow(ctx, "", n); return err },
-			"Reconcile": func() error {
-				_, _, _, err := r.service.Reconcile(ctx, dunningBy(dunning.Biller, start), "", n)
-				return err
-			},
-			"Due": func() error {
-				return r.Update(ctx, func(tx T) error { _, _, err := tx.Tenants().Due(start, n); return err })
-			},
-		} {
-			refusedWith(t, call(), statemachine.ErrInvalid, fmt.Sprint(name, " with a limit of ", n))
-		}
-	}
+	limited(t, map[string]func(int) error{
+		"List":        func(n int) error { _, err := r.service.List(ctx, "", n); return err },
+		"ForOperator": func(n int) error { _, err := r.service.ForOperator(ctx, "", n); return err },
+		"Audit":       func(n int) error { _, err := r.service.Audit(ctx, "", n); return err },
+		"Follow":      func(n int) error { _, _, err := r.service.Follow(ctx, "", n); return err },
+		"Reconcile": func(n int) error {
+			_, _, _, err := r.service.Reconcile(ctx, dunningBy(dunning.Biller, start), "", n)
+			return err
+		},
+		"Due": func(n int) error {
+			return r.Update(ctx, func(tx T) error { _, _, err := tx.Tenants().Due(start, n); return err })
+		},
+	}, map[string]func(int) error{
+		"Turn": func(n int) error { _, _, err := r.service.Steps("b").Turn(ctx, nil, n); return err },
+	})
 }
 
 func tenantSelfCheck[T store.TenantUnit](t *testing.T, r *tenants[T]) {

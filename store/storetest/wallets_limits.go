@@ -1,8 +1,6 @@
 package storetest
 
 import (
-	"fmt"
-	"math"
 	"testing"
 
 	"github.com/settlehq/settle/statemachine"
@@ -10,8 +8,7 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// walletLimits: [statemachine.Limit] in every method that takes a limit, of the
-// records and of the service.
+// walletLimits: every method that takes a limit, of the records and of the service.
 func walletLimits[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	if _, err := w.service.Do(ctx, utxo.WalletOpened{Wallet: 1}); err != nil {
 		t.Fatal(err)
@@ -21,21 +18,12 @@ func walletLimits[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	records := func(fn func(store.WalletRecords, int) error) func(int) error {
 		return func(n int) error { return w.View(ctx, func(tx T) error { return fn(tx.Wallets(), n) }) }
 	}
-	for name, method := range map[string]func(int) error{
+	limited(t, map[string]func(int) error{
 		"records: Outputs": records(func(r store.WalletRecords, n int) error { _, err := r.Outputs(1, nil, n); return err }),
 		"records: History": records(func(r store.WalletRecords, n int) error { _, err := r.History(1, nil, n); return err }),
 		"records: Follow":  records(func(r store.WalletRecords, n int) error { _, _, err := r.Follow("", n); return err }),
 		"Outputs":          func(n int) error { _, err := w.service.Outputs(ctx, 1, nil, n); return err },
 		"History":          func(n int) error { _, err := w.service.History(ctx, 1, nil, n); return err },
 		"Follow":           func(n int) error { _, _, err := w.service.Follow(ctx, "", n); return err },
-	} {
-		for _, n := range []int{0, -1, math.MinInt, store.MaxPage + 1, math.MaxInt32, math.MaxInt} {
-			refusedWith(t, method(n), statemachine.ErrInvalid, fmt.Sprint(name, " with a limit of ", n))
-		}
-		for _, n := range []int{1, store.MaxPage} {
-			if err := method(n); err != nil {
-				t.Errorf("%s with a limit of %d: %v", name, n, err)
-			}
-		}
-	}
+	}, nil)
 }

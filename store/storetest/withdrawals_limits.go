@@ -2,19 +2,15 @@ package storetest
 
 import (
 	"fmt"
-	"math"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// withdrawalLimits: [store.CheckLimit] in every method that takes a limit, of
-// the records and of the service. An audit of nothing must not say that all is
-// sound.
+// withdrawalLimits: every method that takes a limit, of the records and of the service.
 func withdrawalLimits[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	w.confirming(t, evm, start)
 	records := func(fn func(store.WithdrawalRecords, int) error) func(int) error {
@@ -46,27 +42,10 @@ func withdrawalLimits[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 			})
 		}
 	}
-	turns := map[string]func(int) error{
+	methods["OpenIncidents"] = func(n int) error { _, _, err := w.service.OpenIncidents(ctx, 0, n); return err }
+	methods["Refusals"] = func(n int) error { _, _, err := w.service.Refusals(ctx, 0, n); return err }
+	limited(t, methods, map[string]func(int) error{
 		"Turn of Payments": func(n int) error { _, _, err := w.service.Payments(evm, worker1).Turn(ctx, nil, n); return err },
 		"Turn of Lookups":  func(n int) error { _, _, err := w.service.Lookups(evm, worker1).Turn(ctx, nil, n); return err },
-	}
-	for name, method := range methods {
-		refusedWith(t, method(0), statemachine.ErrInvalid, name+" with a limit of 0")
-	}
-	for name, method := range turns {
-		if err := method(0); err != nil {
-			t.Errorf("%s that claims nothing: %v", name, err)
-		}
-		methods[name] = method
-	}
-	for name, method := range methods {
-		for _, n := range []int{-1, math.MinInt, store.MaxPage + 1, math.MaxInt32, math.MaxInt} {
-			refusedWith(t, method(n), statemachine.ErrInvalid, fmt.Sprint(name, " with a limit of ", n))
-		}
-		for _, n := range []int{1, store.MaxPage} {
-			if err := method(n); err != nil {
-				t.Errorf("%s with a limit of %d: %v", name, n, err)
-			}
-		}
-	}
+	})
 }

@@ -72,14 +72,6 @@ func acknowledged[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 		}
 		same(t, "acknowledgements", got, want)
 	}
-	for _, limit := range []int{0, -1, store.MaxPage + 1} {
-		if _, _, err := w.service.OpenIncidents(ctx, 0, limit); !errors.Is(err, statemachine.ErrInvalid) {
-			t.Errorf("a limit of %d: %v", limit, err)
-		}
-		if _, _, err := w.service.Refusals(ctx, 0, limit); !errors.Is(err, statemachine.ErrInvalid) {
-			t.Errorf("a limit of %d of the journal: %v", limit, err)
-		}
-	}
 }
 
 // journal: what an operator or an approver tried and was refused is kept, and
