@@ -159,7 +159,7 @@ func (s *step) begin(now time.Time) error {
 		return s.refuse(err, "")
 	}
 	var err error
-	if by.At, err = statemachine.EventTime(by.At, now); err != nil {
+	if _, by.At, err = statemachine.EventTime(by.At, now); err != nil {
 		return s.refuse(err, "")
 	}
 	return nil

@@ -119,7 +119,7 @@ func (c *step) begin(now time.Time) error {
 		return c.refuse(err, "")
 	}
 	var err error
-	if by.At, err = statemachine.EventTime(by.At, now); err != nil {
+	if _, by.At, err = statemachine.EventTime(by.At, now); err != nil {
 		return c.refuse(err, "")
 	}
 	return nil

@@ -27,22 +27,28 @@ func Time(t time.Time) (time.Time, error) {
 // MaxAhead is how far the clock of a host may be ahead of the store's.
 const MaxAhead = time.Minute
 
-// EventTime returns the time of an event as every store keeps it, see [Time].
-// now is the store's clock, which gives the leases: it counts where at is zero,
-// and where at is ahead of it, since a host whose clock is ahead would otherwise
-// take what another one holds. [ErrInvalid] for a time more than [MaxAhead]
-// ahead. A zero now, in a test of the rules alone, leaves at as it is.
-func EventTime(at, now time.Time) (time.Time, error) {
+// EventTime returns the two times of an event, as every store keeps them, see
+// [Time]. clock is the time by which a domain judges: it gives leases and due
+// times, and ends them. It is now, the store's, wherever there is a store: a host
+// whose clock is wrong neither takes what another one holds nor acts under a lease
+// that is over. said is when it happened by the host, at, or now where at is zero
+// or after it. A zero now, in a test of the rules alone, leaves at for both.
+// [ErrInvalid] for an at that no store keeps, or more than [MaxAhead] ahead.
+func EventTime(at, now time.Time) (said, clock time.Time, err error) {
 	switch {
+	case now.IsZero():
+		now = at
 	case at.IsZero():
 		at = now
-	case now.IsZero() || !at.After(now):
 	case at.After(now.Add(MaxAhead)):
-		return at, fmt.Errorf("%w: %s is ahead of the store's clock, %s", ErrInvalid, at.UTC().Format(time.RFC3339Nano), now.UTC().Format(time.RFC3339Nano))
-	default:
+		return at, now, fmt.Errorf("%w: %s is ahead of the store's clock, %s", ErrInvalid, at.UTC().Format(time.RFC3339Nano), now.UTC().Format(time.RFC3339Nano))
+	case at.After(now):
 		at = now
 	}
-	return Time(at)
+	if said, err = Time(at); err == nil {
+		clock, err = Time(now)
+	}
+	return said, clock, err
 }
 
 // MaxActor bounds the name of who speaks, in bytes.

@@ -79,21 +79,23 @@ func TestWhoSpeaksAndWhen(t *testing.T) {
 		}
 	}
 	now, said := time.Date(2026, 1, 2, 3, 4, 5, 6789, time.UTC), time.Date(2026, 1, 2, 4, 0, 0, 0, time.UTC)
-	for _, c := range []struct{ at, now, want time.Time }{
-		{time.Time{}, now, now.Truncate(time.Microsecond)},
-		{said, said, said},
-		{said, said.Add(-time.Microsecond), said.Add(-time.Microsecond)},
-		{said, said.Add(-statemachine.MaxAhead), said.Add(-statemachine.MaxAhead)},
-		{said, time.Time{}, said},
+	for _, c := range []struct{ at, now, said, clock time.Time }{
+		{time.Time{}, now, now.Truncate(time.Microsecond), now.Truncate(time.Microsecond)},
+		{said, said, said, said},
+		{said, said.Add(time.Microsecond), said, said.Add(time.Microsecond)}, // a host that is behind
+		{said, said.Add(time.Hour), said, said.Add(time.Hour)},
+		{said, said.Add(-time.Microsecond), said.Add(-time.Microsecond), said.Add(-time.Microsecond)},
+		{said, said.Add(-statemachine.MaxAhead), said.Add(-statemachine.MaxAhead), said.Add(-statemachine.MaxAhead)},
+		{said, time.Time{}, said, said},
 	} {
-		if got, err := statemachine.EventTime(c.at, c.now); err != nil || !got.Equal(c.want) {
-			t.Errorf("EventTime(%v, %v) = %v, %v", c.at, c.now, got, err)
+		if at, clock, err := statemachine.EventTime(c.at, c.now); err != nil || !at.Equal(c.said) || !clock.Equal(c.clock) {
+			t.Errorf("EventTime(%v, %v) = %v, %v, %v", c.at, c.now, at, clock, err)
 		}
 	}
-	if _, err := statemachine.EventTime(said, said.Add(-statemachine.MaxAhead-time.Microsecond)); !errors.Is(err, statemachine.ErrInvalid) {
+	if _, _, err := statemachine.EventTime(said, said.Add(-statemachine.MaxAhead-time.Microsecond)); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("too far ahead: %v", err)
 	}
-	if _, err := statemachine.EventTime(time.Time{}, time.Time{}); !errors.Is(err, statemachine.ErrInvalid) {
+	if _, _, err := statemachine.EventTime(time.Time{}, time.Time{}); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("no time at all: %v", err)
 	}
 }

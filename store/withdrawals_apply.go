@@ -120,7 +120,6 @@ func (b *candidates) usage(e *withdrawal.Submitted) error {
 	if len(windows) == 0 {
 		return nil
 	}
-	e.At = b.now                     // one that is dated back would be outside the windows of the next
 	if err := b.save(); err != nil { // earlier ones of the same user count
 		return err
 	}

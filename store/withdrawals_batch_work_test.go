@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -39,10 +38,11 @@ func (b *bank) missed(t *testing.T, p withdrawal.Payout) {
 	t.Helper()
 	_, err := b.Batch(context.Background(), p.Batch.ID,
 		withdrawal.BatchSent{By: withdrawal.By{Actor: "payer", Role: withdrawal.WithdrawalWorker}, Fence: p.Batch.Lease.Fence, Hash: p.Batch.TxHash, Done: true},
-		withdrawal.BatchMissing{By: withdrawal.By{Actor: "c", Role: withdrawal.ConfirmationWorker, At: p.Batch.CreatedAt.Add(-time.Hour)}})
+		withdrawal.BatchMissing{By: withdrawal.By{Actor: "c", Role: withdrawal.ConfirmationWorker}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.now = b.now.Add(withdrawal.DefaultPolicy().CheckEvery)
 }
 
 // An item lives as long as one of its members is leased or signed: a hold of one,

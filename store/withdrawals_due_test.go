@@ -172,7 +172,7 @@ func TestSubmissionsThatAreDatedBackCountInTheWindows(t *testing.T) {
 			Windows: []withdrawal.Window{{Length: 24 * time.Hour, Max: decimal.NewFromInt(3)}}}}}
 	})
 	automatic := 0
-	for _, at := range []time.Duration{-25 * time.Hour, -25 * time.Hour, 48 * time.Hour, 0, -25 * time.Hour} {
+	for _, at := range []time.Duration{-25 * time.Hour, -25 * time.Hour, time.Minute, 0, -25 * time.Hour} {
 		s := b.submission() // of 1.5
 		s.At = b.now.Add(at)
 		w := b.do(t, s.Request, s)

@@ -45,8 +45,8 @@ type By struct {
 	// actor.
 	Actor string `json:",omitempty"`
 	Role  string `json:",omitempty"`
-	// At is when, UTC, in microseconds. Leave it zero in a service: then the
-	// store's clock counts. See [statemachine.EventTime].
+	// At is when it was seen or said, UTC, in microseconds; zero is now by the store's
+	// clock, which gives and ends leases whatever At says. See [statemachine.EventTime].
 	At time.Time
 }
 
@@ -174,8 +174,7 @@ type Labelled struct {
 }
 
 // OutputsLeased locks outputs, all or none. The same lock renews. The duration
-// counts from At, which a host leaves zero: a lease that is dated back may have ended
-// before it is stored.
+// counts from now by the store's clock, from At without a store.
 type OutputsLeased struct {
 	By
 	Wallet    WalletID
@@ -184,7 +183,7 @@ type OutputsLeased struct {
 	Duration  time.Duration // at least a microsecond
 }
 
-// LeasesRenewed sets the end of active leases to At + Duration, all or none.
+// LeasesRenewed sets the end of active leases to now + Duration, all or none.
 type LeasesRenewed OutputsLeased
 
 // LeasesReleased ends leases, all or none. A lease that is gone is no error.

@@ -31,9 +31,9 @@ func (pl *plan) lease(ev OutputsLeased) error {
 		switch {
 		case out == nil:
 			return fmt.Errorf("output %s of wallet %d: %w", op, ev.Wallet, statemachine.ErrNotFound)
-		case held.Active(pl.by.At) && held.Lock != ev.Lock:
+		case held.Active(pl.now) && held.Lock != ev.Lock:
 			return heldBy(held)
-		case held.Active(pl.by.At):
+		case held.Active(pl.now):
 		case !n.tx.Live() || out.Spent():
 			return pl.refuse(n.at, statemachine.ErrIllegal, op.String()+" is not a live unspent output")
 		}
@@ -51,9 +51,9 @@ func (pl *plan) renew(ev LeasesRenewed) error {
 	for _, op := range ev.OutPoints {
 		held := leases[op]
 		switch {
-		case held.Active(pl.by.At) && held.Lock != ev.Lock:
+		case held.Active(pl.now) && held.Lock != ev.Lock:
 			return heldBy(held)
-		case !held.Active(pl.by.At):
+		case !held.Active(pl.now):
 			return fmt.Errorf("lease on %s of wallet %d: %w", op, ev.Wallet, statemachine.ErrNotFound)
 		}
 		pl.setLease(held, op, OutputsLeased(ev))
@@ -85,7 +85,7 @@ func (pl *plan) leasing(ev OutputsLeased) (map[wire.OutPoint]Lease, error) {
 	if ev.Duration < time.Microsecond || ev.Lock == (LockID{}) || len(ev.OutPoints) == 0 {
 		return nil, invalid("a lease needs outputs, a lock id and a duration of at least a microsecond")
 	}
-	if _, err := statemachine.Time(pl.by.At.Add(ev.Duration)); err != nil {
+	if _, err := statemachine.Time(pl.now.Add(ev.Duration)); err != nil {
 		return nil, err
 	}
 	if op, twice := duplicate(ev.OutPoints); twice {
@@ -106,7 +106,7 @@ func (pl *plan) leasing(ev OutputsLeased) (map[wire.OutPoint]Lease, error) {
 }
 
 func (pl *plan) setLease(held Lease, op wire.OutPoint, ev OutputsLeased) {
-	until := pl.by.At.Add(ev.Duration).Truncate(time.Microsecond)
+	until := pl.now.Add(ev.Duration).Truncate(time.Microsecond)
 	if lease := (Lease{ev.Wallet, op, ev.Lock, until}); lease != held {
 		pl.set.Leases = append(pl.set.Leases, LeaseChange{Old: held, New: lease})
 	}

@@ -71,7 +71,7 @@ func NewLedger(p Policy) *Ledger {
 // Do plans an event and applies what it changes. An error changes nothing.
 func (l *Ledger) Do(ev Event) (ChangeSet, error) { return l.DoAt(ev, time.Time{}) }
 
-// DoAt is [Ledger.Do]; now is the time of an event that has none.
+// DoAt is [Ledger.Do]; now is the store's clock, see [statemachine.EventTime].
 func (l *Ledger) DoAt(ev Event, now time.Time) (ChangeSet, error) {
 	set, err := l.policy.PlanAt(l, ev, now)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // the empty set; a refusal gives an error and changes nothing.
 func (p Policy) Plan(r Reader, ev Event) (ChangeSet, error) { return p.PlanAt(r, ev, time.Time{}) }
 
-// PlanAt is [Policy.Plan]; now is the time of an event that has none.
+// PlanAt is [Policy.Plan]; now is the store's clock, see [statemachine.EventTime].
 func (p Policy) PlanAt(r Reader, ev Event, now time.Time) (ChangeSet, error) {
 	return (&plan{Policy: p, r: r, graph: newGraph(r), ev: ev}).run(now)
 }
@@ -76,7 +76,8 @@ type plan struct {
 	r     Reader
 	graph *graph
 	ev    Event
-	by    By // of ev, with its time in UTC microseconds
+	by    By        // of ev, with its time in UTC microseconds
+	now   time.Time // by which leases are judged
 	set   ChangeSet
 
 	every     []Wallet // of the store, once they are read
@@ -105,7 +106,7 @@ func (pl *plan) begin(now time.Time) (err error) {
 			return invalid("an actor and a role are UTF-8 of at most %d bytes", MaxActor)
 		}
 	}
-	if pl.by.At, err = statemachine.EventTime(pl.by.At, now); err != nil {
+	if pl.by.At, pl.now, err = statemachine.EventTime(pl.by.At, now); err != nil {
 		return fmt.Errorf("%s: %w", pl.event(), err)
 	}
 	return nil

@@ -270,7 +270,7 @@ func (pl *plan) mature(v *vertex, ev Submitted) error {
 			return err
 		}
 		for _, l := range leases {
-			if l.Active(pl.by.At) && l.Lock != ev.Lock {
+			if l.Active(pl.now) && l.Lock != ev.Lock {
 				return fmt.Errorf("transaction %s: %w: %s is leased until %s", v.hash, statemachine.ErrHeld, l.OutPoint, l.Until)
 			}
 		}

@@ -64,11 +64,11 @@ func TestLookingKeepsNothingFromHappening(t *testing.T) {
 	}
 }
 
-// An event without a time has that of the store; one with a time keeps it.
-func TestApplyAtGivesATimeThatIsMissing(t *testing.T) {
+// The store's clock counts, whatever time an event brings.
+func TestApplyAtGoesByTheStoresClock(t *testing.T) {
 	w, p := states(t)["confirming"], policy
 	late := t0.Add(time.Hour)
-	for _, c := range []struct{ at, want time.Time }{{time.Time{}, late}, {t0, t0}} {
+	for _, c := range []struct{ at, want time.Time }{{time.Time{}, late}, {t0, late}} {
 		change, err := p.ApplyAt(w, withdrawal.Looking{By: checker(c.at)}, late)
 		if err != nil {
 			t.Fatal(err)

@@ -15,8 +15,8 @@ type Event interface{ by() By }
 type By struct {
 	Actor string // at most MaxActor bytes, not empty
 	Role  Role   `json:",omitzero"`
-	// At is when, UTC, in microseconds. Leave it zero in a service: then the
-	// store's clock counts, which gives the leases. See [statemachine.EventTime].
+	// At is when, UTC, in microseconds, in a test of the rules alone. In a service the
+	// store's clock counts, whatever At says: leave it zero. See [statemachine.EventTime].
 	At time.Time
 	// Version, if not zero, is the version of the record that the decision
 	// was made on: the request's for request events, the job's for job

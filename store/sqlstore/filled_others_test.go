@@ -16,7 +16,6 @@ import (
 	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
-	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/swap/swaptest"
 )
 
@@ -32,8 +31,9 @@ const (
 	walletRows = 3
 )
 
-func openOthers(t *testing.T, db *sqlstore.Store) (o oldOthers) {
+func openOthers(t *testing.T, of database) (o oldOthers) {
 	t.Helper()
+	db := of.at(t, time.Time{})
 	p := relaysync.DefaultPolicy()
 	p.RelayDomain = "x.example"
 	var err error
@@ -41,7 +41,7 @@ func openOthers(t *testing.T, db *sqlstore.Store) (o oldOthers) {
 		o.tenants, err = store.NewTenants(db, o.relays, dunning.DefaultPolicy())
 	}
 	if err == nil {
-		o.wallets, err = store.NewRefreshes(db, refresh.DefaultConfig())
+		o.wallets, err = store.NewRefreshes(of.at(t, swaptest.Start), refresh.DefaultConfig())
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -68,10 +68,10 @@ func syncs(fence int64, outcomes ...statemachine.Outcome) (all []relaysync.Event
 	return all
 }
 
-func newOldOthers(t *testing.T, db *sqlstore.Store) oldOthers {
+func newOldOthers(t *testing.T, of database) oldOthers {
 	t.Helper()
 	ctx := context.Background()
-	o := openOthers(t, db)
+	o := openOthers(t, of)
 	config := relaysync.Config{Info: relaysync.Document(`{"name":"é世","pubkey":"` + strings.Repeat("ab", 32) + `"}`)}
 	for k, more := range [relayRows][]relaysync.Event{nil, syncs(1, 0), syncs(1, statemachine.Done), syncs(1, statemachine.Failed)} {
 		id := fmt.Sprint("relay_", k)

@@ -64,8 +64,8 @@ func filled(t *testing.T, d sqlstore.Dialect, version int64) {
 	ctx := context.Background()
 	b := newBank(t, d, withdrawal.HotWallet{ID: named("payer"), Chain: named("no nonces")})
 	rows, old := b.fill(t), newCoins(t, b.Store)
-	swaps := newOldSwaps(t, b.Store)
-	others := newOldOthers(t, b.Store)
+	swaps := newOldSwaps(t, b.at(t, time.Time{}))
+	others := newOldOthers(t, b.database)
 	before, coins, items := b.readAll(t, rows), old.read(t), swaps.read(t)
 	relays, wallets := version >= 9, version >= 8 // there were none
 	rest := others.read(t, relays, wallets)
@@ -113,7 +113,7 @@ func filled(t *testing.T, d sqlstore.Dialect, version int64) {
 	}
 	b.keepsOwners(t, rows)
 	now.goOn(t)
-	others = openOthers(t, b.Store)
+	others = openOthers(t, b.database)
 	if got := others.read(t, relays, wallets); got != rest {
 		t.Errorf("relays and wallets that are refreshed read\n%s\nit was\n%s", got, rest)
 	}
@@ -122,7 +122,7 @@ func filled(t *testing.T, d sqlstore.Dialect, version int64) {
 		return
 	}
 	swaps.db = b.Store
-	swaps.open(t, b.Store)
+	swaps.open(t, b.at(t, time.Time{}))
 	if got := swaps.read(t); got != items {
 		t.Errorf("the swaps read\n%s\nit was\n%s", got, items)
 	}

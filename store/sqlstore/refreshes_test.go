@@ -142,7 +142,7 @@ func TestRefreshRowsKeepTheirShape(t *testing.T) {
 // A turn waits for nobody: a wallet that another transaction has locked keeps its
 // slot, though the lease has ended, and its number is not given to another.
 func TestTurnWaitsForNobody(t *testing.T) {
-	s, _ := newStore(t, sqlstore.Postgres) // the only one with several writers
+	s, db := newStore(t, sqlstore.Postgres) // the only one with several writers
 	ctx, config := context.Background(), refresh.DefaultConfig()
 	config.MaxWalletProcesses = 1
 	r, err := store.NewRefreshes(s, config)
@@ -155,8 +155,11 @@ func TestTurnWaitsForNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	long := refresh.By{Actor: "dead", Role: refresh.Orchestrator, At: time.Now().Add(-time.Hour)}
-	if _, err := r.Step(ctx, "a", refresh.SlotClaimed{By: long, Slot: 1}); err != nil {
+	before, err := store.NewRefreshes(db.at(t, time.Now().Add(-time.Hour)), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := before.Step(ctx, "a", refresh.SlotClaimed{By: refresh.By{Actor: "dead", Role: refresh.Orchestrator}, Slot: 1}); err != nil {
 		t.Fatal(err)
 	}
 	free := lockedWallet(t, s, "a")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -90,6 +91,14 @@ func (d database) migrate(t testing.TB) {
 	if err := sqlstore.Migrate(context.Background(), d.DB, d.dialect, d.opts); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// at opens the database with a clock that stands; at zero the times of events count,
+// as in a test of the rules alone.
+func (d database) at(t testing.TB, now time.Time) *sqlstore.Store {
+	t.Helper()
+	d.opts.Now = func() time.Time { return now }
+	return d.open(t)
 }
 
 func (d database) open(t testing.TB) *sqlstore.Store {

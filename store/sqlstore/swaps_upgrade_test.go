@@ -34,7 +34,8 @@ func TestOneTransactionThatWasFiledForTwoItemsBefore(t *testing.T) {
 	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		ctx := context.Background()
-		db, file := newStore(t, d)
+		_, file := newStore(t, d)
+		db := file.at(t, time.Time{})
 		o := newOldSwaps(t, db)
 		first, second := o.rows[1], o.rows[13] // in the order of their ids
 		byHand := oldSwap{swap.ToUSDC, o.rows[16].id, ""}
@@ -49,7 +50,7 @@ func TestOneTransactionThatWasFiledForTwoItemsBefore(t *testing.T) {
 		columns := "action, attempt, chain, reference, memo, destination, net_units, fee_units, signature, raw_tx, last_valid, at, filed, send_by, outcome, txid, proof, is_final, closed_at"
 		file.exec(t, "INSERT INTO %s (direction, item, number, "+columns+") SELECT direction, '"+first.id+"', number, "+columns+" FROM %[1]s WHERE item = '"+second.id+"'", "swap_intents")
 		file.migrate(t)
-		o.open(t, file.open(t))
+		o.open(t, file.at(t, time.Time{}))
 		now := swapOf(swap.Worker, 2*time.Hour)
 		seen := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "byhand", Reference: 900, Amount: 9_890_000, Destination: "carol", Token: "USDD", Confirmations: 99}
 		look := swap.Looked{By: now, Number: 1, Finding: swap.LookFound, Seen: seen}

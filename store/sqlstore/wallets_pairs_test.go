@@ -146,7 +146,8 @@ func TestPairsOfWalletTransactionsOnPostgres(t *testing.T) {
 func comparePair(t *testing.T, before []utxo.Event, events [2]utxo.Event) {
 	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
 	defer stop()
-	s, db := newStore(t, sqlstore.Postgres)
+	_, db := newStore(t, sqlstore.Postgres)
+	s := db.at(t, time.Time{})
 	service, ledger := store.NewWallets(s, utxotest.Policy()), utxo.NewLedger(utxotest.Policy())
 	opened := []utxo.Event{utxo.WalletOpened{Wallet: 1, Birth: 1, By: utxo.By{At: utxotest.Start}}, utxo.WalletOpened{Wallet: 2, Birth: 1, By: utxo.By{At: utxotest.Start}}}
 	for _, ev := range append(opened, before...) {

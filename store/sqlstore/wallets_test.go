@@ -43,7 +43,8 @@ func TestRandomHistoriesAgreeWithTheLedger(t *testing.T) {
 }
 
 func compareHistory(t *testing.T, d sqlstore.Dialect, h utxotest.History) error {
-	s, _ := newStore(t, d)
+	_, db := newStore(t, d)
+	s := db.at(t, time.Time{})
 	ctx := context.Background()
 	ledger := utxo.NewLedger(h.Policy)
 	service := store.NewWallets(s, h.Policy)
@@ -73,7 +74,8 @@ func compareHistory(t *testing.T, d sqlstore.Dialect, h utxotest.History) error 
 func TestEventsOfOneTransactionAgreeWithTheLedger(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		h := utxotest.NewHistory(7, 80)
-		s, _ := newStore(t, d)
+		_, db := newStore(t, d)
+		s := db.at(t, time.Time{})
 		ledger := utxo.NewLedger(utxotest.Policy())
 		service := store.NewWallets(s, utxotest.Policy()) // who never learns of the late owner
 		var events []utxo.Event

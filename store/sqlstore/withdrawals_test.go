@@ -193,10 +193,10 @@ func TestRefusalBesideAMergedChange(t *testing.T) {
 		op.Version, op.At = a.Job.Version, a.Job.CreatedAt.Add(time.Minute)
 		later := claim
 		later.At = op.At.Add(time.Hour)
-		b.reopen(t, func() time.Time { return later.At })
+		b.reopen(t, func() time.Time { return time.Time{} }) // the events bring their times
 		_, err := b.DoAll(ctx, store.WithdrawalCommand{Request: a.Request.ID, Events: []withdrawal.Event{
 			withdrawal.Resolved{By: op, Job: a.Job.ID, Reason: "not sent"}, later}},
-			store.WithdrawalCommand{Request: second.Request.ID, Events: []withdrawal.Event{claim}})
+			store.WithdrawalCommand{Request: second.Request.ID, Events: []withdrawal.Event{later}})
 		var taken *withdrawal.TakenError
 		if !errors.As(err, &taken) || !errors.Is(err, withdrawal.ErrSlotTaken) || taken.ID != holder.Job.ID {
 			t.Errorf("got %v, want the slot's holder %s", err, holder.Job.ID)

@@ -40,22 +40,6 @@ type failer interface {
 
 func named(name string) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)) }
 
-// answering bounds each transaction of the suite.
-type answering[T any] struct{ store.Store[T] }
-
-// patience is how long a store may take for one transaction.
-const patience = time.Minute
-
-const noAnswer = "the store did not answer: does a panic or an error leak its connection?"
-
-func (s answering[T]) Update(ctx context.Context, fn func(T) error) error {
-	return bounded(ctx, func(ctx context.Context) error { return s.Store.Update(ctx, fn) })
-}
-
-func (s answering[T]) View(ctx context.Context, fn func(T) error) error {
-	return bounded(ctx, func(ctx context.Context) error { return s.Store.View(ctx, fn) })
-}
-
 // bounded ends a call by its context, and the test's process if that does not
 // help. A context that ended with every call would free what a store leaks.
 func bounded(ctx context.Context, call func(context.Context) error) error {

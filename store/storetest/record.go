@@ -129,6 +129,7 @@ func versioned[T store.Clock, K, L comparable, A, E, C any](t *testing.T, open f
 		{"a change under an old fence is refused", staleFence[T, K, L, A, E, C]},
 		{"a record is written only as it was read", asRead[T, K, L, A, E, C]},
 		{"a lease is renewed under its fence alone and changes no version", renewals[T, K, L, A, E, C]},
+		{"a lease is over when the store's clock says so, whatever time an event brings", leaseOver[T, K, L, A, E, C]},
 		{"a change from before a renewal does not shorten the lease", renewedThenSaved[T, K, L, A, E, C]},
 		{"what a worker holds is given back at once, and it writes nothing more", revocation[T, K, L, A, E, C]},
 		{"the same event of a held aggregate again changes nothing", heldAgain[T, K, L, A, E, C]},

@@ -242,11 +242,44 @@ func renewedThenSaved[T store.Clock, K, L comparable, A, E, C any](t *testing.T,
 	})
 }
 
+func leaseOver[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+	tested := s.lease == nil
+	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
+		defer dated(s.Store, time.Time{})
+		a := s.make(t, g)
+		id := s.id(&a)
+		if g.claim != nil {
+			if first, err := s.service.Do(ctx, id, g.claim(&a)); err == nil { // else this stage keeps it from others
+				a = first
+			}
+		}
+		if s.lease == nil || s.lease(&a).Holder == "" {
+			return
+		}
+		over := s.lease(&a).Until
+		dated(s.Store, over)
+		if g.claim == nil { // what the rivals are is the domain's; of some stage they need the lease
+			_, err := s.service.Do(ctx, id, g.rivals(&a, 0))
+			tested = tested || errors.Is(err, statemachine.ErrFenced)
+		} else {
+			tested = true
+			if a, err := s.service.Do(ctx, id, g.claim(&a)); err != nil || !s.lease(&a).Until.After(over) {
+				t.Fatalf("a claim at the end of a lease, dated before it: %+v, %v", s.lease(&a), err)
+			}
+		}
+	})
+	if !tested {
+		t.Fatal("no stage shows that its lease is over")
+	}
+}
+
 func revocation[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
 	s.leased(t, func(t *testing.T, g *stage[K, A, E], a A) {
 		other := s.make(t, g)
 		holder, fence := s.lease(&a).Holder, s.lease(&a).Fence
 		stale, before := s.change(t, a, g.rivals(&a, 0)), s.dump(t, s.id(&a), s.id(&other))
+		live(s.Store)
+		defer dated(s.Store, time.Time{})
 		give := func(holder string, want int) {
 			t.Helper()
 			if n, err := s.revoke(ctx, statemachine.Revocation{Holder: holder, Reason: "its machine burnt"}); err != nil || n != want {

@@ -33,7 +33,7 @@ type refreshes[T store.RefreshUnit] struct {
 }
 
 func newRefreshes[T store.RefreshUnit](t testing.TB, s store.Store[T]) *refreshes[T] {
-	r := &refreshes[T]{Store: answering[T]{s}, config: refresh.DefaultConfig()}
+	r := &refreshes[T]{Store: s, config: refresh.DefaultConfig()}
 	r.config.MaxWalletProcesses, r.config.Coalesce = 10_000, true
 	r.restart(t)
 	return r
@@ -42,6 +42,7 @@ func newRefreshes[T store.RefreshUnit](t testing.TB, s store.Store[T]) *refreshe
 // patient makes leases last for longer than a test that goes by the store's clock
 // takes on the slowest machine.
 func (r *refreshes[T]) patient(t testing.TB) {
+	live(r.Store)
 	r.config.LockTTL = time.Hour
 	r.restart(t)
 }

@@ -20,6 +20,10 @@ import (
 
 // Relays proves the relays of a store.
 func Relays[T store.RelayUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
+	relayRules(t, func(tb testing.TB) store.Store[store.RelayUnit] { return timedRelays(open(tb)) })
+}
+
+func relayRules[T store.RelayUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
 	versioned(t, func(t *testing.T) *relaySubject[T] { return newRelays(t, open(t)).subject() })
 	for _, r := range []struct {
 		rule string
@@ -36,6 +40,7 @@ func Relays[T store.RelayUnit](t *testing.T, open func(testing.TB) store.Store[T
 		{"subscribers hear of what was committed, and of nothing else", relayNews[T]},
 		{"limits of 0, below it, or enormous are refused by every method", relayLimits[T]},
 		{"the self-check passes", func(t *testing.T, r *relays[T]) {
+			live(r.Store)
 			if err := store.SelfCheckRelays(ctx, r.Store); err != nil {
 				t.Error(err)
 			}
@@ -44,7 +49,7 @@ func Relays[T store.RelayUnit](t *testing.T, open func(testing.TB) store.Store[T
 		t.Run(r.rule, func(t *testing.T) { r.test(t, newRelays(t, open(t))) })
 	}
 	t.Run("random histories store the same as the memory adapter", func(t *testing.T) {
-		randomHistories(t, newRelays(t, open(t)).subject(), newRelays[store.Unit](t, memory.New(memory.Options{})).subject())
+		randomHistories(t, newRelays(t, open(t)).subject(), newRelays(t, timedRelays(memory.New(memory.Options{}))).subject())
 	})
 }
 
@@ -135,6 +140,7 @@ func (r *relays[T]) do(t failer, id string, events ...relaysync.Event) relaysync
 }
 
 func concurrentSyncs[T store.RelayUnit](t *testing.T, r *relays[T]) {
+	live(r.Store)
 	const n = 60
 	for range n {
 		id := r.id()

@@ -16,16 +16,20 @@ import (
 
 // Swaps proves the swaps of a store, in both directions.
 func Swaps[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
+	swapRules(t, func(tb testing.TB) store.Store[store.SwapUnit] { return timedSwaps(open(tb)) })
+}
+
+func swapRules[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
 	t.Run("deposits", func(t *testing.T) {
 		swapItems(t, func(t *testing.T) *swapSubject[T, swap.Deposit] { return newDeposits(t, open(t)) },
-			func(t *testing.T) *swapSubject[store.Unit, swap.Deposit] {
-				return newDeposits[store.Unit](t, memory.New(memory.Options{}))
+			func(t *testing.T) *swapSubject[store.SwapUnit, swap.Deposit] {
+				return newDeposits(t, timedSwaps(memory.New(memory.Options{})))
 			})
 	})
 	t.Run("credits", func(t *testing.T) {
 		swapItems(t, func(t *testing.T) *swapSubject[T, swap.Credit] { return newCredits(t, open(t)) },
-			func(t *testing.T) *swapSubject[store.Unit, swap.Credit] {
-				return newCredits[store.Unit](t, memory.New(memory.Options{}))
+			func(t *testing.T) *swapSubject[store.SwapUnit, swap.Credit] {
+				return newCredits(t, timedSwaps(memory.New(memory.Options{})))
 			})
 	})
 	for _, r := range []struct {
@@ -70,7 +74,7 @@ func Swaps[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store[T])
 	}
 }
 
-func swapItems[T store.SwapUnit, A any](t *testing.T, open func(*testing.T) *swapSubject[T, A], reference func(*testing.T) *swapSubject[store.Unit, A]) {
+func swapItems[T store.SwapUnit, A any](t *testing.T, open func(*testing.T) *swapSubject[T, A], reference func(*testing.T) *swapSubject[store.SwapUnit, A]) {
 	versioned(t, open)
 	t.Run("an item is in exactly one table, and moves in one commit", func(t *testing.T) { oneTable(t, open(t)) })
 	t.Run("an item changes its table only as it was read", func(t *testing.T) { movedAsRead(t, open(t)) })
@@ -179,6 +183,7 @@ func movedLease[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 // holdsUpNoOther: the oldest item of which nothing ever comes is claimed, given
 // back, and left alone for a while.
 func holdsUpNoOther[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	live(db)
 	all, err := store.NewSwaps(db, swaptest.Policy())
 	if err != nil {
 		t.Fatal(err)
@@ -256,6 +261,7 @@ func swapLimits[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 }
 
 func swapSelfCheck[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	live(db)
 	if err := store.SelfCheckSwaps(ctx, db); err != nil {
 		t.Fatal(err)
 	}

@@ -130,6 +130,7 @@ func discrepancies[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	dated(db, start)
 	for _, who := range []string{"oscar", "somebody later"} {
 		if err := house.Acknowledge(ctx, who, loose); err != nil {
 			t.Fatal(err)
@@ -149,6 +150,7 @@ func discrepancies[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 
 // scans are of the store's clock, and the history of the vault is an observer's.
 func scansOfTheStore[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	live(db)
 	house, err := store.NewSwaps(db, swaptest.Policy())
 	if err != nil {
 		t.Fatal(err)

@@ -102,6 +102,7 @@ func replayed[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 		}
 		return out
 	}
+	live(db)
 	replay()
 	replay() // now the outbounds are final, too
 	before := []any{ds.snapshot(t, d.ID), cs.snapshot(t, c.ID), lines()}

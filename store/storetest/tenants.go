@@ -19,6 +19,10 @@ import (
 
 // Tenants proves the tenants and invoices of a store.
 func Tenants[T store.TenantUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
+	tenantRules(t, func(tb testing.TB) store.Store[store.TenantUnit] { return timedTenants(open(tb)) })
+}
+
+func tenantRules[T store.TenantUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
 	versioned(t, func(t *testing.T) *tenantSubject[T] { return newTenants(t, open(t)).subject() })
 	for _, r := range []struct {
 		rule string
@@ -38,7 +42,7 @@ func Tenants[T store.TenantUnit](t *testing.T, open func(testing.TB) store.Store
 		t.Run(r.rule, func(t *testing.T) { r.test(t, newTenants(t, open(t))) })
 	}
 	t.Run("random histories store the same as the memory adapter", func(t *testing.T) {
-		randomHistories(t, newTenants(t, open(t)).subject(), newTenants[store.Unit](t, memory.New(memory.Options{})).subject())
+		randomHistories(t, newTenants(t, open(t)).subject(), newTenants(t, timedTenants(memory.New(memory.Options{}))).subject())
 	})
 }
 
@@ -208,6 +212,7 @@ func staleChurn[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 }
 
 func concurrentSteps[T store.TenantUnit](t *testing.T, r *tenants[T]) {
+	live(r.Store)
 	const n = 30
 	for range n {
 		id := r.id()
@@ -362,6 +367,7 @@ func tenantStatistics[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 			}
 		}
 	}
+	live(r.Store)
 	if got, err := r.service.ForOperator(ctx, "", 1000); err != nil || !slices.Contains(got, open) {
 		t.Errorf("at the store's time %v, %v", got, err)
 	}
@@ -386,6 +392,7 @@ func tenantLimits[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 }
 
 func tenantSelfCheck[T store.TenantUnit](t *testing.T, r *tenants[T]) {
+	live(r.Store)
 	if err := store.SelfCheckTenants(ctx, r.Store); err != nil {
 		t.Fatal(err)
 	}

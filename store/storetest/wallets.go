@@ -21,6 +21,10 @@ import (
 
 // Wallets proves the wallets of a store.
 func Wallets[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
+	walletRules(t, func(tb testing.TB) store.Store[store.WalletUnit] { return timedWallets(open(tb)) })
+}
+
+func walletRules[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
 	rules := []struct {
 		rule string
 		test func(*testing.T, *wallets[T])
@@ -40,12 +44,14 @@ func Wallets[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store
 		{"the self-check passes and leaves nothing", walletSelfCheck[T]},
 	}
 	versioned(t, func(t *testing.T) *txSubject[T] {
-		s := answering[T]{open(t)}
+		s := open(t)
+		live(s)
 		return versionedTxs(t, &wallets[T]{s, store.NewWallets(s, utxotest.Policy())})
 	})
 	for _, r := range rules {
 		t.Run(r.rule, func(t *testing.T) {
 			s := open(t)
+			live(s)
 			r.test(t, &wallets[T]{s, store.NewWallets(s, utxotest.Policy())})
 		})
 	}
@@ -101,6 +107,7 @@ func (w *wallets[T]) funded(t testing.TB, n int) (utxo.Block, *wire.MsgTx) {
 }
 
 func exactValues[T store.WalletUnit](t *testing.T, w *wallets[T]) {
+	dated(w.Store, utxotest.Start)
 	big := make([]byte, 64<<10)
 	for i := range big {
 		big[i] = byte(i)

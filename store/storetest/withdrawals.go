@@ -16,6 +16,10 @@ import (
 
 // Withdrawals proves the withdrawals of a store.
 func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
+	withdrawalRules(t, func(tb testing.TB) store.Store[store.WithdrawalUnit] { return timedWithdrawals(open(tb)) })
+}
+
+func withdrawalRules[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
 	rules := []struct {
 		rule string
 		test func(*testing.T, *withdrawals[T])
@@ -82,7 +86,7 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		t.Run(r.rule, func(t *testing.T) { r.test(t, newWithdrawals(t, open(t))) })
 	}
 	t.Run("random histories store the same as the memory adapter", func(t *testing.T) {
-		randomHistories(t, newWithdrawals(t, open(t)).withdrawalSubject, newWithdrawals[store.Unit](t, memory.New(memory.Options{})).withdrawalSubject)
+		randomHistories(t, newWithdrawals(t, open(t)).withdrawalSubject, newWithdrawals(t, timedWithdrawals(memory.New(memory.Options{}))).withdrawalSubject)
 	})
 	t.Run("eight workers broadcast each of many jobs once", func(t *testing.T) { eightWorkers(t, newWithdrawals(t, open(t))) })
 }
@@ -119,7 +123,6 @@ func policy() withdrawal.Policy {
 }
 
 func newWithdrawals[T store.WithdrawalUnit](t *testing.T, s store.Store[T]) *withdrawals[T] {
-	s = answering[T]{s}
 	service, err := store.NewWithdrawals(s, policy())
 	if err != nil {
 		t.Fatal(err)

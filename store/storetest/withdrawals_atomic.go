@@ -75,6 +75,7 @@ func unknownWithdrawals[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T])
 }
 
 func selfCheck[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	live(w.Store)
 	if err := store.SelfCheckWithdrawals(ctx, w.Store); err != nil {
 		t.Fatal(err)
 	}

@@ -121,6 +121,7 @@ func batchesByHash[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 }
 
 func batchJournal[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	live(w.Store)
 	e := batchOf(w.id(), start, w.behind(t, 2)...)
 	b, err := w.service.Batch(ctx, e.Batch, e)
 	if err != nil {
@@ -167,6 +168,7 @@ func batchNonceAgain[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 // batchBesideMembers: a batch whose event is refused keeps none from being given
 // back that came in the same result.
 func batchBesideMembers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	live(w.Store)
 	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
 	w.putWallet(t, hot)
 	for range 3 {
@@ -199,6 +201,7 @@ func batchBesideMembers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T])
 // batchGivenBack: of three members one has moved on; the others are given back, by
 // Release, by a panic, and by a worker that ends. What is sent is given back too.
 func batchGivenBack[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	live(w.Store)
 	for _, give := range []func(store.BatchSource, store.BatchWork) store.BatchResult{
 		store.BatchSource.Release,
 		func(s store.BatchSource, b store.BatchWork) store.BatchResult { return s.Panicked(b, "oops") },

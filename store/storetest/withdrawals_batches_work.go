@@ -44,6 +44,7 @@ func batchesOverdue[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 // fullBatch: as many requests as one transaction may pay are claimed, signed,
 // replaced by a version without one of them, and paid.
 func fullBatch[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	live(w.Store)
 	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
 	w.putWallet(t, hot)
 	n := usual(60, withdrawal.MaxMembers)
@@ -91,6 +92,7 @@ func fullBatch[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 
 // batchClaims: several workers claim groups at once.
 func batchClaims[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	live(w.Store)
 	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
 	w.putWallet(t, hot)
 	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: hot.Chain})
@@ -150,6 +152,7 @@ func batchHistories[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 // batchWorkers: two builders, one of which crashes at times, pay 30 requests of
 // one wallet; a confirmation worker shows what was sent.
 func batchWorkers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	live(w.Store)
 	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
 	w.putWallet(t, hot)
 	const jobs = 30

@@ -31,6 +31,7 @@ func (w *withdrawals[T]) contradicted(t testing.TB, at time.Time) withdrawal.Wit
 
 // concurrentClaims: sources of many workers on one queue.
 func concurrentClaims[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	live(w.Store)
 	const jobs = 60
 	for range jobs {
 		w.pending(t, utxos, start)

@@ -77,6 +77,7 @@ func acknowledged[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 // journal: what an operator or an approver tried and was refused is kept, and
 // nothing else of it is.
 func journal[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	live(w.Store)
 	a := w.confirming(t, w.payingChain(t), start)
 	tries := []struct {
 		event string // in the journal; empty: not kept

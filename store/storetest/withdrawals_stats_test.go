@@ -14,7 +14,7 @@ import (
 // The memory adapter counts by the domain's function, with which the suite
 // compares every other store: here is what it says, counted by hand.
 func TestStatisticsCountWhatTheirFieldsSay(t *testing.T) {
-	w := newWithdrawals[store.Unit](t, memory.New(memory.Options{}))
+	w := newWithdrawals(t, timedWithdrawals(memory.New(memory.Options{})))
 	countedHistory(t, w)
 	minute := func(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
 	const odd = 7 * tick
@@ -52,7 +52,7 @@ func TestStatisticsCountWhatTheirFieldsSay(t *testing.T) {
 }
 
 func TestAReviewOfAnImportedPaymentHasAnAge(t *testing.T) {
-	w := newWithdrawals[store.Unit](t, memory.New(memory.Options{}))
+	w := newWithdrawals(t, timedWithdrawals(memory.New(memory.Options{})))
 	w.importedReview(t, evm)
 	if got := w.stats(t, start.Add(time.Hour), time.Hour, uuid.Nil); got.InReview != 1 || !got.OldestReview.Equal(start) {
 		t.Fatalf("%d in review, the oldest since %v; it was sent at %v", got.InReview, got.OldestReview, start)
@@ -61,7 +61,7 @@ func TestAReviewOfAnImportedPaymentHasAnAge(t *testing.T) {
 
 // countedHistory makes a little of everything that statistics count, at the edges
 // of the window that ends at start.
-func countedHistory(t *testing.T, w *withdrawals[store.Unit]) {
+func countedHistory(t *testing.T, w *withdrawals[store.WithdrawalUnit]) {
 	minute := func(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
 	const odd = 7 * tick
 	oldest := w.id()

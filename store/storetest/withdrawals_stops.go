@@ -165,6 +165,7 @@ func utxos2Wallet[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) uuid.
 // fillers: the nonces of a wallet with gaps, those that were told filled, and
 // what refusals say of them.
 func fillers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	live(w.Store)
 	chain, hot := w.id(), w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: chain})
 	free := func(chainNext, want uint64) {

@@ -14,12 +14,14 @@ import (
 // filler, or the transaction of another request. Nobody can tell what was sent, so
 // nothing is paid before an operator has looked.
 func namesAnothers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	dated(w.Store, start)
 	hot := w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: utxos2})
 	filler := withdrawal.Filler{Wallet: hot, Chain: utxos2, Nonce: 1, Hash: "0xF1", Actor: "olga", Reason: "a test transfer"}
 	if err := w.service.PutFiller(ctx, filler); err != nil {
 		t.Fatal(err)
 	}
+	dated(w.Store, time.Time{})
 	theirs := w.confirming(t, utxos2, start)
 	for _, hash := range []string{"0xF1", "f1", theirs.Job.TxHash} {
 		a := w.processing(t, utxos2, start)

@@ -110,6 +110,7 @@ func everyPage[V any](t testing.TB, limit int, read func(context.Context, int64,
 }
 
 func concurrentWindows[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+	live(w.Store)
 	requests := make([]uuid.UUID, concurrentAttempts)
 	for i := range requests {
 		requests[i] = w.id()
