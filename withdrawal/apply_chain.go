@@ -186,7 +186,8 @@ func (p *Policy) missing(c *step, e *Missing) error {
 	}
 	j := &c.New.Job
 	if JobMachine.Terminal(j.Status) {
-		early := c.by.At.Before(j.ProcessedAt) || c.by.Version != 0 && c.by.Version < j.Version // seen before the end
+		asked := c.ev.by().At
+		early := asked.Before(j.ProcessedAt) || c.by.Version != 0 && c.by.Version < j.Version // seen before the end
 		if j.Status == JobConfirmed && statemachine.SameHash(e.Tx, j.TxHash) && e.Error == "" && !early {
 			return c.incident(j.TxHash, "missing", Block{})
 		}

@@ -239,7 +239,8 @@ type (
 		GasPrice Raw
 	}
 	// Missing: the node does not know the transaction, or could not be asked
-	// (Error). Never a proof.
+	// (Error). Never a proof. Of a confirmed job it is an incident where At says
+	// that the node was asked since; without At it may be a slow look-up from before.
 	Missing struct {
 		By
 		Tx    string

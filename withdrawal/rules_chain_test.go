@@ -110,6 +110,15 @@ func TestRule8Incidents(t *testing.T) {
 		}
 	}
 	expect(t, policy, s["confirmed"], receipt(t0, strings.Repeat("x", withdrawal.MaxHash+1), 3), "invalid")
+	// A look-up that began before the job was confirmed, and says nothing of it.
+	slow, err := policy.ApplyAt(s["confirmed"], withdrawal.Missing{By: checker(time.Time{}), Tx: "tx1"}, t0.Add(time.Hour))
+	if err != nil || len(slow.Incidents) > 0 || !slow.Empty() {
+		t.Errorf("a slow look-up: %+v, %v", slow.Incidents, err)
+	}
+	said, err := policy.ApplyAt(s["confirmed"], withdrawal.Missing{By: checker(t0), Tx: "tx1"}, t0.Add(time.Hour))
+	if err != nil || len(said.Incidents) != 1 {
+		t.Errorf("a look-up that was asked since: %+v, %v", said.Incidents, err)
+	}
 }
 
 func TestRule8RebroadcastOrder(t *testing.T) {

@@ -31,9 +31,9 @@ import (
 //     included, and compare it with HotWallet.NextNonce. Each nonce from there on was
 //     used since; where there are none, list what the wallet has sent since.
 //  3. Look at each such transaction. Of one that pays a request an operator says
-//     withdrawal.PaidBy, also of one that is only pending, and by output where it pays
-//     many; of one that is not approved here he says Held too, and one that is not
-//     stored here is withdrawal.Imported. What pays none is a withdrawal.Filler.
+//     withdrawal.PaidBy, by output where it pays many, with its nonce for one of them
+//     alone; of one that is pending here, or not stored, withdrawal.Imported. What pays
+//     none is a withdrawal.Filler.
 //     Cancellations, holds and rejections since are said again.
 //  4. Let the chains begin again when none is left.
 //
