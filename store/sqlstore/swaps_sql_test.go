@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -238,6 +239,68 @@ func TestAHeldRecordThatIsOldIsNotSavedTenTimes(t *testing.T) {
 		})
 		if want := map[sqlstore.Dialect]int{sqlstore.SQLite: 1, sqlstore.Postgres: 4}[d]; err != nil || runs != want {
 			t.Errorf("it ran %d times, want %d: %v", runs, want, err)
+		}
+	})
+}
+
+// The database refuses by itself what no step does, in each of the tables, and shows what
+// was sent of an item.
+func TestTheDatabaseKeepsTheRulesOfSwaps(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		s, db := newStore(t, d)
+		newOldSwaps(t, s)
+		refused := func(table, set string) {
+			t.Helper()
+			if _, err := db.Exec("UPDATE " + db.table(table) + " SET " + set); err == nil {
+				t.Errorf("%s: the database took %s", table, set)
+			}
+		}
+		for _, place := range []string{"unprocessed", "processed", "refunded", "quarantined"} {
+			for _, of := range []string{"_sigs", "_txids"} {
+				for _, set := range []string{"version = 0", "send_attempts = -1", "refund_attempts = -1", "quarantine_attempts = -1", "fee_units = -1", "lease_fence = -1",
+					"hold_kind = 'operator', hold_at = NULL", "hold_kind = NULL, hold_at = entered", "lease_holder = 'w', lease_until = NULL", "status = 'paid'",
+					map[string]string{"_sigs": "amount_usdc_units = 0", "_txids": "amount_usdd_units = 0"}[of]} {
+					refused(place+of, set)
+				}
+				if place+of != "unprocessed_sigs" {
+					refused(place+of, "status = NULL")
+				}
+			}
+		}
+		for table, sets := range map[string][]string{
+			"swap_intents": {"direction = 'x'", "number = 0", "action = 'x'", "chain = 'x'", "reference = 0", "net_units = 0", "fee_units = -1", "outcome = 'x'", "proof = 'x'",
+				"proof = 'operator', outcome = 'done'", "is_final = (1 = 1), outcome = NULL", "is_final = (1 = 1), outcome = 'failed'",
+				"reference = 7", "signature = 'x'", "claim = 'x'"},
+			"swap_discrepancies": {"closed_by = 'x'", "closed_at = at"},
+			"swap_waterlines":    {"chain = 'x'", "version = 0"},
+			"swap_control":       {"id = 2", "reference = -1"},
+		} {
+			for _, set := range sets {
+				refused(table, set)
+			}
+			if _, err := db.Exec("DELETE FROM " + db.table(table)); err == nil {
+				t.Errorf("rows of %s are deleted", table)
+			}
+		}
+		for columns, want := range map[string][]string{
+			"sig txid FROM unprocessed_sigs WHERE txid IS NOT NULL":           {"row03 0 sig3"},
+			"sig txid amount_usdd reference FROM processed_sigs":              {"row04 0 sig4 9.890000 43", "row05 0 - - -"},
+			"sig txid refund_sig refunded_units FROM refunded_sigs":           {"row08 0 - sig8 9900000"},
+			"sig txid quarantine_sig quarantined_units FROM quarantined_sigs": {"row10 1 - sig10 9900000"},
+			"txid amount_usdd FROM unprocessed_txids WHERE txid = 'row14'":    {"row14 0 10.000000"},
+			"txid amount_usdd sig FROM processed_txids":                       {"row19 0 10.000000 sig19", "row20 0 0.000005 -"},
+			"txid amount_usdd sig FROM refunded_txids":                        {"row24 0 10.000000 sig24"},
+			"txid amount_usdd sig FROM quarantined_txids":                     {"row25 1 10.000000 -", "row26 1 10.000000 sig26"},
+		} {
+			shown, from, _ := strings.Cut(columns, " FROM ")
+			key, shown, _ := strings.Cut(shown, " ")
+			text := "SELECT " + key + " || ' ' || (timestamp - item_time)"
+			for c := range strings.SplitSeq(shown, " ") {
+				text += " || ' ' || coalesce(CAST(" + c + " AS TEXT), '-')"
+			}
+			if got := db.texts(t, text+" FROM "+db.table(from)+" ORDER BY "+key); !slices.Equal(got, want) {
+				t.Errorf("%s: %q, expected %q", columns, got, want)
+			}
 		}
 	})
 }

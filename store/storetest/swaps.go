@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
@@ -37,7 +35,6 @@ func swapRules[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store
 		test func(*testing.T, store.Store[T])
 	}{
 		{"a reference number is drawn once, by many at once", drawnOnce[T]},
-		{"a renewed lease goes to another table with its item", movedLease[T]},
 		{"a reference number is in one intent", referenceOnce[T]},
 		{"a signature is in one intent", signatureOnce[T]},
 		{"a transaction that was filed pays for one item", claimedOnce[T]},
@@ -48,16 +45,7 @@ func swapRules[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store
 		{"an item of a restored copy is not paid before a look back", restoredStore[T]},
 		{"the control row and waterlines are compared and swapped", houseVersions[T]},
 		{"a discrepancy is recorded once, in order, until somebody deals with it", discrepancies[T]},
-		{"each table of deposits is asked", func(t *testing.T, s store.Store[T]) {
-			everyTable(t, newDeposits(t, s), func(tx T) store.SwapRecords[swap.Deposit] { return tx.Deposits() }, swap.ToUSDD, func(d *swap.Deposit, place swap.Place) {
-				d.Status = []swap.DepositStatus{swap.DepositReady, swap.DepositProcessed, swap.DepositRefunded, swap.DepositQuarantined}[place-1]
-			})
-		}},
-		{"each table of credits is asked", func(t *testing.T, s store.Store[T]) {
-			everyTable(t, newCredits(t, s), func(tx T) store.SwapRecords[swap.Credit] { return tx.Credits() }, swap.ToUSDC, func(c *swap.Credit, place swap.Place) {
-				c.Status = []swap.CreditStatus{swap.CreditReady, swap.CreditProcessed, swap.CreditRefunded, swap.CreditQuarantined}[place-1]
-			})
-		}},
+		{"each table is asked, and written as it was read", everyTable[T]},
 		{"one discrepancy is closed, by all of its key", closedAlone[T]},
 		{"a waterline waits for the oldest unprocessed item", oldestItem[T]},
 		{"a scan is of the store's clock, and an outbound of who saw it", scansOfTheStore[T]},
@@ -77,7 +65,6 @@ func swapRules[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store
 func swapItems[T store.SwapUnit, A any](t *testing.T, open func(*testing.T) *swapSubject[T, A], reference func(*testing.T) *swapSubject[store.SwapUnit, A]) {
 	versioned(t, open)
 	t.Run("an item is in exactly one table, and moves in one commit", func(t *testing.T) { oneTable(t, open(t)) })
-	t.Run("an item changes its table only as it was read", func(t *testing.T) { movedAsRead(t, open(t)) })
 	t.Run("random histories store the same as the memory adapter", func(t *testing.T) { randomHistories(t, open(t), reference(t)) })
 }
 
@@ -108,75 +95,6 @@ func oneTable[T store.SwapUnit, A any](t *testing.T, s *swapSubject[T, A]) {
 		var none A
 		again := s.change(t, none, g.events(s.id(&a))[0])
 		refusedWith(t, s.save(again), statemachine.ErrConflict, "a second one of an id in any table")
-	}
-}
-
-// movedAsRead: what a move to another table was decided on is compared with the row
-// that is left behind, as in any other save.
-func movedAsRead[T store.SwapUnit, A any](t *testing.T, s *swapSubject[T, A]) {
-	moves := 0
-	for seed := 0; seed < usual(15, 60) || moves == 0 && seed < 60; seed++ {
-		fixedRandom(t, seed, func(rt *rapid.T) {
-			h := s.draw(rt)
-			var a A
-			for range h.steps {
-				ev := h.next(&a)
-				move, err := s.apply(a, ev)
-				if from := any(&a).(swap.Record).Place(); err == nil && from != 0 && any(&move.New).(swap.Record).Place() != from {
-					moves++
-					for name, forge := range s.outside {
-						stale := move
-						forge(&stale.Old)
-						want := statemachine.ErrConflict
-						if s.lease(&stale.Old).Fence != s.lease(&a).Fence {
-							want = statemachine.ErrFenced
-						}
-						refusedWith(t, s.save(stale), want, "a move of one with another "+name+" than the stored one")
-					}
-					s.sameVersions(t, "after refused moves", s.get(t, h.id), a)
-				}
-				if next, err := s.service.Do(ctx, h.id, ev); err == nil {
-					a = next
-				}
-			}
-		})
-	}
-	if moves == 0 {
-		t.Fatal("no item changed its table")
-	}
-}
-
-// movedLease: a move that was decided before a renewal does not shorten the lease.
-func movedLease[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	ds, cs := newDeposits(t, db), newCredits(t, db)
-	for _, of := range swap.Direction(0).Values() {
-		f := newFiling(t, ds, cs, claim{of, swap.Send})
-		i, err := f.do(begun(of, f.id))
-		if err != nil {
-			t.Fatal(err)
-		}
-		look := swap.Looked{By: swapBy(swap.Worker, "worker"), Number: 1, Finding: swap.LookFound, Seen: swaptest.Sighting(&i.Intents[0], true)}
-		if i, err = f.do(look); err != nil {
-			t.Fatal(err)
-		}
-		move, lease := f.put(look), store.SwapLease{ID: f.id, Fence: i.Lease.Fence, Until: i.Lease.Until.Add(time.Hour)}
-		err = db.Update(ctx, func(tx T) error {
-			renew := tx.Deposits().Renew
-			if of == swap.ToUSDC {
-				renew = tx.Credits().Renew
-			}
-			lost, err := renew(start, lease)
-			if len(lost) > 0 {
-				t.Error("a lease that is held is lost")
-			}
-			return err
-		})
-		if err := errors.Join(err, move()); err != nil {
-			t.Fatal(err)
-		}
-		if i, err = f.do(); err != nil || !i.Intents[0].Final || !i.Lease.Until.Equal(lease.Until) || i.Lease.Holder != "worker" {
-			t.Errorf("a %v that has moved: %+v, %v", of, i, err)
-		}
 	}
 }
 

@@ -6,51 +6,117 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/swap"
 )
 
-// everyTable: lists, what a worker holds, what is due next and what is overdue are
-// asked of each of the four tables, and page by page.
-func everyTable[T store.SwapUnit, A any](t *testing.T, s *swapSubject[T, A], rows func(T) store.SwapRecords[A], d swap.Direction, statuses func(*A, swap.Place)) {
-	head := func(a *A) *swap.Item { return any(a).(swap.Record).Head() }
-	var all []A
-	for n := range 3 {
+// tables are items in each of the four tables of a direction, as they are stored.
+type tables[T store.SwapUnit, A any] struct {
+	*swapSubject[T, A]
+	rows     func(T) store.SwapRecords[A]
+	statuses func(*A, swap.Place)
+	all      []A // five by number, each in every place; in later places older ones become due later
+	line     statemachine.Transition[string]
+}
+
+func (s *tables[T, A]) head(a *A) *swap.Item { return any(a).(swap.Record).Head() }
+
+// everyTable: what is due, listed, held, overdue and counted is asked of each of the eight
+// tables, and what is written there is of one item, as it was read. Deposits and credits
+// have the same ids.
+func everyTable[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	ds := newTables(t, newDeposits(t, db), func(tx T) store.SwapRecords[swap.Deposit] { return tx.Deposits() }, swap.ToUSDD, func(d *swap.Deposit, place swap.Place) {
+		d.Status = []swap.DepositStatus{swap.DepositReady, swap.DepositProcessed, swap.DepositRefunded, swap.DepositQuarantined}[place-1]
+	})
+	cs := newTables(t, newCredits(t, db), func(tx T) store.SwapRecords[swap.Credit] { return tx.Credits() }, swap.ToUSDC, func(c *swap.Credit, place swap.Place) {
+		c.Status = []swap.CreditStatus{swap.CreditReady, swap.CreditProcessed, swap.CreditRefunded, swap.CreditQuarantined}[place-1]
+	})
+	// All have just come in the window, or are overdue for long.
+	for _, now := range []time.Time{start.Add(time.Hour), start.Add(1000 * time.Hour)} {
+		tally := swap.NewTally(now, time.Hour)
+		for k := range ds.all {
+			tally.Deposit(&ds.all[k])
+			tally.Credit(&cs.all[k])
+		}
+		got, err := read(db, func(tx T) (swap.Stats, error) { return tx.SwapHouse().Stats(now, time.Hour) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "the statistics", got, tally.Stats())
+	}
+	ds.proves(t)
+	cs.proves(t)
+}
+
+func newTables[T store.SwapUnit, A any](t *testing.T, of *swapSubject[T, A], rows func(T) store.SwapRecords[A], d swap.Direction, statuses func(*A, swap.Place)) *tables[T, A] {
+	s := &tables[T, A]{swapSubject: of, rows: rows, statuses: statuses}
+	for n := range 5 {
 		for _, place := range swap.Place(0).Values() {
+			o := arrival(d, fmt.Sprintf("a%d%d", n, place))
+			o.Time = o.Time.Add(-time.Duration(10*int(place)+[]int{0, 0, 1, 1, 0}[n]) * time.Hour)
 			var none A
-			c := s.change(t, none, arrival(d, fmt.Sprintf("a%d%d", n, place)))
+			c := s.change(t, none, o)
 			statuses(&c.New, place)
-			i := head(&c.New)
-			i.CheckAt = start.Add(time.Duration(10*n+int(place)) * time.Hour)
+			i := s.head(&c.New)
+			i.CheckAt = start.Add(time.Duration(10*int(place)+[]int{0, 1, 2, 1, 1}[n]) * time.Hour)
 			i.OverdueAt = i.CheckAt
-			if n > 0 {
-				i.Lease.Holder, i.Lease.Fence, i.Lease.Until = []string{"", "w", "other"}[n], 1, i.CheckAt.Add(30*time.Minute)
+			i.Lease = statemachine.Lease{Holder: []string{"", "w", "other", "w", "w"}[n], Fence: 1, Until: i.CheckAt.Add(90 * time.Minute)}
+			if n == 3 { // it ends before the item is due
+				i.Lease.Until = start.Add(time.Hour)
 			}
 			if err := s.save(c); err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, c.New)
+			s.all, s.line = append(s.all, c.New), c.Log[0]
 		}
 	}
-	page := func(place swap.Place, after string, limit int) (ids []string) {
-		got, err := read(s.Store, func(tx T) ([]A, error) { return rows(tx).List(place, after, limit) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		for k := range got {
-			ids = append(ids, head(&got[k]).ID)
-		}
-		return ids
+	return s
+}
+
+func (s *tables[T, A]) proves(t *testing.T) {
+	s.stored(t, "new ones")
+	s.reads(t)
+	s.renewals(t)
+	s.writes(t)
+}
+
+func (s *tables[T, A]) stored(t *testing.T, what string) {
+	t.Helper()
+	got, err := read(s.Store, func(tx T) ([]A, error) { return s.rows(tx).Get(s.ids(s.all)...) })
+	if err != nil {
+		t.Fatal(err)
 	}
+	same(t, what, got, s.all)
+}
+
+func (s *tables[T, A]) ids(of []A) (ids []string) {
+	for k := range of {
+		ids = append(ids, s.id(&of[k]))
+	}
+	return ids
+}
+
+func (s *tables[T, A]) reads(t *testing.T) {
 	for _, place := range swap.Place(0).Values() {
-		ids := []string{fmt.Sprintf("a0%d", place), fmt.Sprintf("a1%d", place), fmt.Sprintf("a2%d", place)}
-		same(t, "all", page(place, "", 5), ids)
-		same(t, "the second", page(place, ids[0], 1), ids[1:2])
-		same(t, "behind the last", page(place, ids[2], 5), []string(nil))
+		page := func(after string, limit int) []string {
+			got, err := read(s.Store, func(tx T) ([]A, error) { return s.rows(tx).List(place, after, limit) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.ids(got)
+		}
+		var ids []string
+		for n := range 5 {
+			ids = append(ids, fmt.Sprintf("a%d%d", n, place))
+		}
+		same(t, "all", page("", 6), ids)
+		same(t, "the second", page(ids[0], 1), ids[1:2])
+		same(t, "behind the last", page(ids[4], 5), []string(nil))
 	}
 	var held []string
-	for after := ""; len(held) < 10; after = held[len(held)-1] {
-		ids, err := read(s.Store, func(tx T) ([]string, error) { return rows(tx).HeldBy("w", after, 1) })
+	for after := ""; len(held) < 20; after = held[len(held)-1] {
+		ids, err := read(s.Store, func(tx T) ([]string, error) { return s.rows(tx).HeldBy("w", after, 1) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,24 +124,94 @@ func everyTable[T store.SwapUnit, A any](t *testing.T, s *swapSubject[T, A], row
 			break
 		}
 	}
-	same(t, "held", held, []string{"a11", "a12", "a13", "a14"})
-	var due []time.Time
-	for k := range all {
-		due = append(due, head(&all[k]).DueAt())
+	same(t, "held", held, []string{"a11", "a12", "a13", "a14", "a31", "a32", "a33", "a34", "a41", "a42", "a43", "a44"})
+	for k := range s.all {
+		s.compareDue(t, &s.due[0], s.all, s.head(&s.all[k]).DueAt())
 	}
-	slices.SortFunc(due, time.Time.Compare)
-	for k, now := 0, time.Time(start); k < len(due); k++ {
-		at, err := read(s.Store, func(tx T) (time.Time, error) { return rows(tx).NextDue(now) })
-		if err != nil || !at.Equal(due[k]) {
-			t.Errorf("due after %v is %v, expected %v, %v", now, at, due[k], err)
+}
+
+// renewals of all at once: the first have no holder, the third another fence, and the
+// fourth have just ended.
+func (s *tables[T, A]) renewals(t *testing.T) {
+	now, until := start.Add(time.Hour), start.Add(2*time.Hour)
+	var ask []store.SwapLease
+	var lost, want []string
+	for k := range s.all {
+		i := s.head(&s.all[k])
+		n := k / len(swap.Place(0).Values())
+		ask = append(ask, store.SwapLease{ID: i.ID, Fence: []int64{1, 1, 2, 1, 1}[n], Until: until})
+		if n == 1 || n == 4 {
+			i.Lease.Until = until
+		} else {
+			want = append(want, i.ID)
 		}
-		now = due[k]
 	}
-	// Long after all has entered its status, each is overdue.
-	late := start.Add(1000 * time.Hour)
-	got, err := read(s.Store, func(tx T) (swap.Stats, error) { return tx.SwapHouse().Stats(late, time.Hour) })
-	if err != nil || got.Overdue != int64(len(all)) {
-		t.Errorf("%d are overdue, expected %d, %v", got.Overdue, len(all), err)
+	err := s.Update(ctx, func(tx T) (err error) {
+		lost, err = s.rows(tx).Renew(now, ask...)
+		return err
+	})
+	if slices.Sort(lost); err != nil || !slices.Equal(lost, want) {
+		t.Errorf("lost are %v, expected %v, %v", lost, want, err)
+	}
+	s.stored(t, "after renewals")
+}
+
+// step moves the due time and the lease's end of an item: in a touch, or with a new
+// version in a table.
+func (s *tables[T, A]) step(a A, to swap.Place) swap.Change[A] {
+	c := swap.Change[A]{Old: a, New: a, Touched: to == 0}
+	i := s.head(&c.New)
+	i.CheckAt, i.Lease.Until = i.CheckAt.Add(tick), i.Lease.Until.Add(time.Hour)
+	if to != 0 {
+		s.statuses(&c.New, to)
+		i.Version++
+		line := s.line
+		line.ID, line.Version, line.From = i.ID, i.Version, line.To
+		c.Log = append(c.Log, line)
+	}
+	return c
+}
+
+// writes: an item of each table is touched, another changed there, and one goes around from
+// table to table, each as it was read. The end of a lease stays under its holder and fence.
+func (s *tables[T, A]) writes(t *testing.T) {
+	places := swap.Place(0).Values()
+	for n, give := range []func(*statemachine.Lease){func(*statemachine.Lease) {}, func(l *statemachine.Lease) { l.Fence++ }, func(l *statemachine.Lease) { l.Holder += "x" }} {
+		for k, place := range places {
+			next := places[(k+1)%len(places)]
+			for _, to := range []swap.Place{0, place, next} {
+				a := &s.all[len(places)+k]
+				switch to {
+				case 0: // beside another one with the same version and lease
+					a = &s.all[3*len(places)+k]
+				case next:
+					a = &s.all[len(places)]
+				}
+				what := fmt.Sprintf("lease %d, %v to %v", n, place, to)
+				if n == 0 {
+					stale := *a
+					s.head(&stale).Version++
+					refusedWith(t, s.save(s.step(stale, to)), statemachine.ErrConflict, what+": of a version that is not stored")
+					for name, forge := range s.outside {
+						c, want := s.step(*a, to), statemachine.ErrConflict
+						if forge(&c.Old); s.lease(&c.Old).Fence != s.lease(a).Fence {
+							want = statemachine.ErrFenced
+						}
+						refusedWith(t, s.save(c), want, what+": of another "+name+" than the stored one")
+					}
+				}
+				c := s.step(*a, to)
+				give(s.lease(&c.New))
+				if err := s.save(c); err != nil {
+					t.Fatal(what, ": ", err)
+				}
+				until := s.lease(a).Until
+				if *a = c.New; n == 0 {
+					s.lease(a).Until = until
+				}
+				s.stored(t, what)
+			}
+		}
 	}
 }
 
