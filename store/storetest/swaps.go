@@ -8,6 +8,7 @@ import (
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
+	"github.com/settlehq/settle/store/worker"
 	"github.com/settlehq/settle/swap"
 	"github.com/settlehq/settle/swap/swaptest"
 )
@@ -53,6 +54,7 @@ func swapRules[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store
 		{"an outbound is stored with the item that it names", namedOutbound[T]},
 		{"replaying everything from a lowered waterline has no effect", replayed[T]},
 		{"an item that fails for ever holds up no other", holdsUpNoOther[T]},
+		{"a worker claims, renews and gives back", workers[T]},
 		{"limits of 0, below it, or enormous are refused by every method", swapLimits[T]},
 		{"the self-check passes and leaves nothing", swapSelfCheck[T]},
 		{"every field of a deposit comes back", func(t *testing.T, s store.Store[T]) { depositFields(t, newDeposits(t, s)) }},
@@ -146,6 +148,40 @@ func holdsUpNoOther[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	}
 }
 
+// workers claim, renew and give back in either direction.
+func workers[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	ds, cs := newDeposits(t, db), newCredits(t, db)
+	d, c := ds.newID(), cs.newID()
+	ds.do(t, d, arrival(swap.ToUSDD, d))
+	cs.do(t, c, arrival(swap.ToUSDC, c), swap.Confirmations{By: swapBy(swap.Observer, "observer"), Count: 2})
+	all, err := store.NewSwaps(db, swaptest.Policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	givesBack(t, all.Deposits.Work("worker"), func() statemachine.Lease { return ds.get(t, d).Lease })
+	givesBack(t, all.Credits.Work("worker"), func() statemachine.Lease { return cs.get(t, c).Lease })
+}
+
+func givesBack[A, H any](t *testing.T, w interface {
+	worker.Source[A, H]
+	Release(A) H
+}, lease func() statemachine.Lease) {
+	items, _, err := w.Turn(ctx, nil, 1)
+	if err != nil || len(items) != 1 {
+		t.Fatal(items, err)
+	}
+	was, until := lease(), items[0].Until
+	if was.Until.Sub(until).Abs() > time.Minute {
+		t.Errorf("the worker is told of %v, stored is %v", until, was.Until)
+	}
+	if err := w.Renew(ctx, items); err != nil || lease().Until.Before(was.Until) {
+		t.Errorf("renewed: %+v, it was %+v, %v", lease(), was, err)
+	}
+	if _, _, err := w.Turn(ctx, []H{w.Release(items[0].Work)}, 0); err != nil || lease().Holder != "" {
+		t.Errorf("given back: %+v, %v", lease(), err)
+	}
+}
+
 // read runs fn in a View.
 func read[T, R any](db store.Store[T], fn func(T) (R, error)) (r R, err error) {
 	err = db.View(ctx, func(tx T) error {
@@ -171,6 +207,12 @@ func swapLimits[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	}, map[string]func(int) error{
 		"Turn": func(n int) error { _, _, err := all.Credits.Work("w").Turn(ctx, nil, n); return err },
 	})
+	for _, place := range []swap.Place{0, 5} {
+		_, err := all.Deposits.List(ctx, place, "", 1)
+		refusedWith(t, err, statemachine.ErrInvalid, "a list of no table")
+		_, err = all.Deposits.Audit(ctx, place, "", 1)
+		refusedWith(t, err, statemachine.ErrInvalid, "an audit of no table")
+	}
 	for _, window := range []time.Duration{0, -1, 1 << 62} {
 		if _, err := all.Stats(ctx, window); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("statistics of %v: %v", window, err)

@@ -41,6 +41,7 @@ func houseVersions[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	if db.View(ctx, func(tx T) error { return tx.SwapHouse().SaveControl(now, now.Restored(start.Add(9*time.Hour))) }) == nil {
 		t.Error("a view writes the control row")
 	}
+	refusedWith(t, db.View(ctx, func(tx T) error { _, err := tx.SwapHouse().Control(true); return err }), statemachine.ErrIllegal, "a lock in a view")
 	var seen atomic.Int64
 	for _, err := range atOnce(concurrentAttempts, func(int) error {
 		return db.Update(ctx, func(tx T) error {
@@ -220,6 +221,30 @@ func oldestItem[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	c.do(t, "old0", swap.Confirmations{By: swapBy(swap.Observer, "observer"), Asked: start, Gone: true})
 	want(swap.ToUSDC, start, 3)
 	want(swap.ToUSDC, start.Add(tick), 2)
+	// A scan waits for those of its chain, and for what has vanished lately.
+	house, err := store.NewSwaps(db, swaptest.Policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.do(t, "old1", swap.Confirmations{By: swap.By{Actor: "observer", Role: swap.Observer}, Asked: time.Now().UTC().Truncate(tick), Gone: true})
+	for _, s := range []struct {
+		chain swap.Chain
+		own   bool
+		hours int
+	}{{swap.Solana, false, 3}, {swap.Nexus, false, 2}, {swap.Solana, true, 0}} {
+		_, scan, err := house.Waterline(ctx, s.chain, s.own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scan.From, scan.Complete, scan.Tip = scan.Began.Add(-time.Hour), true, scan.Began
+		at := scan.Tip
+		if s.hours > 0 {
+			at = start.Truncate(time.Second).Add(-time.Duration(s.hours) * time.Hour)
+		}
+		if w, err := house.Scanned(ctx, s.chain, s.own, scan); err != nil || !w.At.Equal(at.Add(-swaptest.Policy().WaterlineMargin)) {
+			t.Errorf("%+v: %+v, %v", s, w, err)
+		}
+	}
 }
 
 func swapStatistics[T store.SwapUnit](t *testing.T, db store.Store[T]) {

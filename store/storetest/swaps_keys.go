@@ -72,6 +72,14 @@ func ownKeys[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	if c, err := all.Credits.Get(ctx, id); err != nil || c.Intents[0].TxID != "b5" || c.Intents[0].Landed() {
 		t.Errorf("an answer to a deposit's intent changed a credit's: %+v, %v", c.Intents, err)
 	}
+	// What was read is the reader's own.
+	kept, err := all.Deposits.Get(ctx, id)
+	must(err)
+	before := text(t, kept)
+	kept.Intents[0].TxID, kept.Discrepancies[0].Text = "x", "x"
+	kept, err = all.Deposits.Get(ctx, id)
+	must(err)
+	same(t, "after its reader wrote to it", text(t, kept), before)
 	// A quarantine that failed for good holds the waterline back no longer.
 	w, failed := swapBy(swap.Worker, "worker"), arrival(swap.ToUSDD, "failed")
 	failed.Time = failed.Time.Add(-time.Hour)
@@ -95,10 +103,10 @@ func ownKeys[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 		must(err)
 		return int64(s.Discrepancies)
 	}
-	before := open()
+	were := open()
 	_, err = all.Deposits.Do(ctx, id, swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.Acknowledge, Number: 1, Reason: "seen"})
 	must(err)
-	if after := open(); before == 0 || after != before-1 {
-		t.Errorf("%d discrepancies are open, they were %d", after, before)
+	if after := open(); were == 0 || after != were-1 {
+		t.Errorf("%d discrepancies are open, they were %d", after, were)
 	}
 }

@@ -43,6 +43,22 @@ func drawnOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 			t.Errorf("number %d was skipped", n+1)
 		}
 	}
+	// Of one call, too, also behind a number that an event of it shows.
+	house, err := store.NewSwaps(db, swaptest.Policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "n500", Reference: 500, Amount: 5}
+	all := []store.SwapCommand{{ID: ids[0], Events: []swap.Event{swap.Outbound{By: swapBy(swap.Observer, "scanner"), Seen: shown}}}}
+	for range 2 {
+		id := s.newID()
+		s.do(t, id, arrived(swap.ToUSDD, id)...)
+		all = append(all, store.SwapCommand{ID: id, Events: []swap.Event{begun(swap.ToUSDD, id)}})
+	}
+	got, err := house.Deposits.DoAll(ctx, all...)
+	if err != nil || got[1].Intents[0].Reference != 501 || got[2].Intents[0].Reference != 502 {
+		t.Errorf("one call drew %+v, %v", got, err)
+	}
 }
 
 // referenceOnce: the counter refuses a number first, and below it the store does.
@@ -124,7 +140,8 @@ func namedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	if c, err := all.Control(ctx); err != nil || c.Reference != 99 {
 		t.Errorf("the counter is at %d, %v", c.Reference, err)
 	}
-	for _, lie := range []swap.Sighting{{Chain: swap.Nexus, TxID: "n10", Reference: 1000, Amount: 5}, {VaultSigned: true, Chain: swap.Nexus, TxID: "n9", Reference: 98, Amount: 5}} {
+	for _, lie := range []swap.Sighting{{Chain: swap.Nexus, TxID: "n10", Reference: 1000, Amount: 5}, {VaultSigned: true, Chain: swap.Nexus, TxID: "n9", Reference: 98, Amount: 5},
+		{VaultSigned: true, Chain: swap.Solana, TxID: "failed", Memo: "rent", Amount: 5, Errored: true}} {
 		if err := all.Outbound(ctx, observer, lie); err != nil {
 			t.Fatal(err)
 		}

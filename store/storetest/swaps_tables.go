@@ -76,6 +76,7 @@ func newTables[T store.SwapUnit, A any](t *testing.T, of *swapSubject[T, A], row
 
 func (s *tables[T, A]) proves(t *testing.T) {
 	s.stored(t, "new ones")
+	refusedWith(t, s.View(ctx, func(tx T) error { _, err := s.rows(tx).Due(start, 1); return err }), statemachine.ErrIllegal, "what is due in a view")
 	s.reads(t)
 	s.renewals(t)
 	s.writes(t)
@@ -168,6 +169,8 @@ func (s *tables[T, A]) step(a A, to swap.Place) swap.Change[A] {
 		line := s.line
 		line.ID, line.Version, line.From = i.ID, i.Version, line.To
 		c.Log = append(c.Log, line)
+	} else {
+		i.Lost++ // which a touch does not write
 	}
 	return c
 }
@@ -205,10 +208,11 @@ func (s *tables[T, A]) writes(t *testing.T) {
 				if err := s.save(c); err != nil {
 					t.Fatal(what, ": ", err)
 				}
-				until := s.lease(a).Until
+				until, lost := s.lease(a).Until, s.head(a).Lost
 				if *a = c.New; n == 0 {
 					s.lease(a).Until = until
 				}
+				s.head(a).Lost = lost
 				s.stored(t, what)
 			}
 		}
