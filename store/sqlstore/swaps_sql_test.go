@@ -247,7 +247,8 @@ func TestAHeldRecordThatIsOldIsNotSavedTenTimes(t *testing.T) {
 // was sent of an item.
 func TestTheDatabaseKeepsTheRulesOfSwaps(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		s, db := newStore(t, d)
+		_, db := newStore(t, d)
+		s := db.at(t, time.Time{})
 		newOldSwaps(t, s)
 		refused := func(table, set string) {
 			t.Helper()

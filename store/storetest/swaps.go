@@ -150,6 +150,7 @@ func holdsUpNoOther[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 
 // workers claim, renew and give back in either direction.
 func workers[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+	live(db)
 	ds, cs := newDeposits(t, db), newCredits(t, db)
 	d, c := ds.newID(), cs.newID()
 	ds.do(t, d, arrival(swap.ToUSDD, d))

@@ -222,6 +222,7 @@ func oldestItem[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	want(swap.ToUSDC, start, 3)
 	want(swap.ToUSDC, start.Add(tick), 2)
 	// A scan waits for those of its chain, and for what has vanished lately.
+	live(db)
 	house, err := store.NewSwaps(db, swaptest.Policy())
 	if err != nil {
 		t.Fatal(err)
