@@ -227,7 +227,11 @@ func oldestItem[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.do(t, "old1", swap.Confirmations{By: swap.By{Actor: "observer", Role: swap.Observer}, Asked: time.Now().UTC().Truncate(tick), Gone: true})
+	now, err := read(db, func(tx T) (time.Time, error) { return tx.Now() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.do(t, "old1", swap.Confirmations{By: swap.By{Actor: "observer", Role: swap.Observer}, Asked: now, Gone: true})
 	for _, s := range []struct {
 		chain swap.Chain
 		own   bool
