@@ -13,6 +13,9 @@ import (
 // MaxMembers bounds the requests that one transaction pays.
 const MaxMembers = 1000
 
+// MaxTransfers bounds what evidence shows of one transaction.
+const MaxTransfers = 10 * MaxMembers
+
 // Payout is what commits together of a batch: the batch, its transactions, and
 // the requests that have one of them on file. A pure value, like [Withdrawal].
 //

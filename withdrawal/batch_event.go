@@ -117,7 +117,9 @@ type (
 		GasUsed  Raw
 		GasPrice Raw
 		// Transfers are all that the receipt shows: the outputs, or the transfers
-		// that were made. None of a reverted one.
+		// that were made, each once and at most MaxTransfers; those to other payees
+		// may be left out. None of a reverted one. They have no memo: leave out what
+		// names another memo, or tag, than the request's, for it is not its payment.
 		Transfers []Transfer
 		// Of a transaction that is none of the batch: its nonce or input, and that
 		// somebody looked at it: what it pays to the members is in Transfers.

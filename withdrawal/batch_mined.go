@@ -2,6 +2,7 @@ package withdrawal
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -27,7 +28,9 @@ func (c *batchStep) mined(e *BatchMined) error {
 		return c.refuse(statemachine.ErrInvalid, "not all versions of the batch were loaded")
 	case !word(e.Tx) || !gas(e.GasUsed, e.GasPrice) || len(e.Block.Hash) > MaxHash || !statemachine.Storable(e.Block.Hash):
 		return c.refuse(statemachine.ErrInvalid, badReceipt)
-	case len(e.Transfers) > MaxMembers*10 || repeats(e.Transfers):
+	case len(e.Transfers) > MaxTransfers:
+		return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("at most %d transfers are shown: leave out those to other payees", MaxTransfers))
+	case repeats(e.Transfers):
 		return c.refuse(statemachine.ErrInvalid, "each output is shown once")
 	case c.by.Role == Operator && e.Reason == "":
 		return c.refuse(statemachine.ErrInvalid, "an operator gives a reason")

@@ -383,3 +383,21 @@ func TestSmallestAndLargestBatch(t *testing.T) {
 		t.Errorf("too many: %v", err)
 	}
 }
+
+// A receipt with more transfers than evidence shows is refused by that name; those of
+// others can be left out.
+func TestTransfersOfABatchAreBounded(t *testing.T) {
+	b := newBatch(t, 1)
+	all := transfers(b.Members, 0)
+	for len(all) < withdrawal.MaxTransfers {
+		all = append(all, withdrawal.Transfer{Output: uint32(len(all)), Payee: "somebody", AmountRaw: "1"})
+	}
+	if got := where(runBatch(t, b, batchMined(t0, "v1", all...))); got != "confirmed" {
+		t.Errorf("with %d transfers: %s", len(all), got)
+	}
+	all = append(all, withdrawal.Transfer{Output: uint32(len(all)), Payee: "somebody", AmountRaw: "1"})
+	_, err := policy.ApplyBatch(b, batchMined(t0, "v1", all...), t0)
+	if !errors.Is(err, statemachine.ErrInvalid) || !strings.Contains(err.Error(), "at most 10000 transfers") {
+		t.Errorf("with %d transfers: %v", len(all), err)
+	}
+}

@@ -282,7 +282,8 @@ type (
 	// PaidBy: a transaction that is not on file pays this request: the same
 	// payment, bumped in another wallet, malleated, or sent by hand. Payee,
 	// asset, amount and, where the job is dispatched, reference are what the
-	// chain shows, and must be those of the request.
+	// chain shows, and must be those of the request. So must its memo, or tag, where
+	// the request has one; the evidence has none, and the host compares it.
 	//
 	// A confirmation worker may say it of a canonical block, where every live
 	// transaction has the same nonce or input, and there is one; anything else

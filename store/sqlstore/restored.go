@@ -37,6 +37,10 @@ import (
 //     Cancellations, holds and rejections since are said again.
 //  4. Let the chains begin again when none is left.
 //
+// A wallet has forgotten what was submitted since: follow the chain to its tip and
+// offer the mempool before coins are selected, and what was sent and is not there is
+// still a payment that may be mined.
+//
 // For swaps it is swap.Control.RecoveredAt, before which nothing is sent that was not
 // looked back for.
 func Restored(ctx context.Context, db *sql.DB, d Dialect, opts Options) error {
