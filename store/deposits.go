@@ -11,7 +11,7 @@ import (
 
 // Deposits runs the rules of package swap for USDC to USDD. It decides nothing:
 // it loads, calls [swap.Policy.ApplyDeposit], and saves. Each method is one
-// transaction. A zero By.At is the store's time. [swap.Begun] gets its reference
+// transaction. The time of an event is the store's; [swap.Begun] gets its reference
 // number here, and every event the control row.
 type Deposits struct{ swapItems[swap.Deposit] }
 

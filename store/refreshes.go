@@ -13,7 +13,7 @@ import (
 
 // Refreshes runs the rules of package refresh on a store: lock the wallet, load
 // what the event needs, apply, save. Each method is one transaction. It is safe
-// for concurrent use. A zero At of an event becomes the store's own time.
+// for concurrent use. The time of an event is the store's.
 type Refreshes struct {
 	refreshCore
 	config refresh.Config

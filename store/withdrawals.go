@@ -12,8 +12,7 @@ import (
 //
 // Every command may be repeated: the same event again changes nothing. After
 // [ErrUnknownCommit] a caller sends it again. Actor and role of an event come
-// from the caller; a zero At becomes the store's own time, and so does the At of
-// a submission that approval windows count.
+// from the caller, the time of an event is the store's.
 type Withdrawals struct {
 	withdrawalCore
 	payouts payoutCore

@@ -244,7 +244,7 @@ func (pl *plan) reveal(ev OutputRevealed) error {
 		}
 		return pl.refuse(v, statemachine.ErrIllegal, fmt.Sprintf("output %d belongs to %q", ev.Index, out.Tag))
 	}
-	pl.graph.wide = len(v.rows) > 1 // another wallet may learn of the same output now
+	pl.graph.wide = pl.graph.wide || len(v.rows) > 1 // another wallet may learn of the same output now
 	var other WalletID
 	v.owner(ev.Index, func(n *row, _ *Output) { other = n.tx.ID.Wallet })
 	if other != 0 {
