@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/internal/topological"
 	"github.com/settlehq/settle/statemachine"
@@ -170,18 +171,25 @@ func ProvablyDead(r Reader, id TxID, depth int32) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	// A member may be confirmed between the two reads, where they see two moments: it
+	// is no rival of its own line.
+	inLine := map[chainhash.Hash]bool{}
 	var ops []wire.OutPoint
 	for _, t := range line {
+		inLine[t.ID.Hash] = true
 		ops = append(ops, t.Inputs...)
 	}
 	if len(ops) == 0 {
 		return false, nil
 	}
 	rivals, err := r.Spenders(ops...)
+	if err != nil {
+		return false, err
+	}
 	for _, t := range rivals {
-		if t.Confirmed() && tip.Height-t.Height >= depth-1 {
+		if !inLine[t.ID.Hash] && t.Confirmed() && tip.Height-t.Height >= depth-1 {
 			return true, nil
 		}
 	}
-	return false, err
+	return false, nil
 }

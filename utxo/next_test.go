@@ -183,3 +183,31 @@ func TestNextOwesNothingForTheRest(t *testing.T) {
 		t.Errorf("of an unknown wallet: %v", err)
 	}
 }
+
+// movingOn is a reader of which the second read sees another moment than the first.
+type movingOn struct {
+	utxo.Reader
+	between func()
+}
+
+func (m movingOn) Ancestors(reach utxo.Reach, hashes ...chainhash.Hash) ([]*utxo.Tx, error) {
+	defer m.between()
+	return m.Reader.Ancestors(reach, hashes...)
+}
+
+// A transaction that turns out between the reads to be in a block is no rival of its
+// own line.
+func TestAConfirmationMeanwhileProvesNoDeath(t *testing.T) {
+	b := newDesk(t)
+	coin := b.tx(nil, mine('a'))
+	block := b.next(coin)
+	b.connect(coin)
+	b.connect()
+	parent := b.submit(b.tx(ins(out(coin, 0)), mine('a')))
+	child := b.submit(b.tx(ins(out(parent, 0)), mine('a')))
+	block.Txs, block.Positions = append(block.Txs, parent), nil
+	r := movingOn{b.Ledger, func() { do(t, b.Ledger, block) }}
+	if dead, err := utxo.ProvablyDead(r, utxo.TxID{Wallet: 1, Hash: child.TxHash()}, 1); err != nil || dead {
+		t.Errorf("dead is %t, %v", dead, err)
+	}
+}
