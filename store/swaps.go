@@ -139,7 +139,7 @@ func (h *swapHouse[A]) others(a *A, ev swap.Event, seen *swap.Sighting) (err err
 	}
 	of := func(in swap.Intent) bool { return in.Reference == seen.Reference }
 	if seen.Chain == swap.Nexus && seen.Reference != 0 && !slices.ContainsFunc(any(a).(swap.Record).Head().Intents, of) {
-		_, seen.Of, seen.Misfit, err = ofReference(h.b.tx, h.policy, seen)
+		_, seen.Of, _, seen.Denied, err = ofReference(h.b.tx, h.policy, seen)
 	}
 	if err == nil {
 		seen.Rival, err = h.rival(a, ev)

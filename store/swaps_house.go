@@ -200,22 +200,27 @@ func (s *Swaps) Outbound(ctx context.Context, by swap.By, seen swap.Sighting) er
 		if err != nil || !seen.VaultSigned { // it proves nothing
 			return err
 		}
-		d, id, err := named(tx, s.policy, &seen)
-		if err == nil && id == "" && seen.Chain == swap.Nexus { // a misfit
-			d, id, _, err = ofReference(tx, s.policy, &seen)
+		tell := func(d swap.Direction, id string) (err error) {
+			switch ev := (swap.Outbound{By: by, Seen: seen}); d {
+			case swap.ToUSDD:
+				_, err = in.Deposits.Do(ctx, id, ev)
+			case swap.ToUSDC:
+				_, err = in.Credits.Do(ctx, id, ev)
+			}
+			return err
 		}
-		ev := swap.Outbound{By: by, Seen: seen}
-		switch {
-		case err != nil:
+		d, id, err := named(tx, s.policy, &seen)
+		if err == nil {
+			err = tell(d, id)
+		}
+		if err == nil && seen.Chain == swap.Nexus { // the item that has its number hears of a misfit too
+			of, x, misfit, _, failed := ofReference(tx, s.policy, &seen)
+			if err = failed; err == nil && misfit {
+				d, err = of, tell(of, x)
+			}
+		}
+		if err != nil || d != 0 || seen.Errored {
 			return err
-		case d == swap.ToUSDD:
-			_, err = in.Deposits.Do(ctx, id, ev)
-			return err
-		case d == swap.ToUSDC:
-			_, err = in.Credits.Do(ctx, id, ev)
-			return err
-		case seen.Errored:
-			return nil
 		}
 		return tx.SwapHouse().Note(note)
 	})
@@ -241,9 +246,9 @@ func (s *Swaps) Named(ctx context.Context, seen swap.Sighting) (d swap.Direction
 	return d, id, err
 }
 
-// ofReference returns the item that has an intent with the reference of an outbound, and
-// whether that pays something else.
-func ofReference(tx SwapUnit, p swap.Policy, seen *swap.Sighting) (d swap.Direction, id string, misfit bool, err error) {
+// ofReference returns the item that has an intent with the reference of an outbound,
+// whether that pays something else, and whether a person has said so.
+func ofReference(tx SwapUnit, p swap.Policy, seen *swap.Sighting) (d swap.Direction, id string, misfit, denied bool, err error) {
 	if seen.Reference != 0 {
 		d, id, err = tx.SwapHouse().OfReference(seen.Reference)
 	}
@@ -252,20 +257,20 @@ func ofReference(tx SwapUnit, p swap.Policy, seen *swap.Sighting) (d swap.Direct
 	case d == swap.ToUSDD:
 		var of []swap.Deposit
 		if of, err = tx.Deposits().Get(id); err == nil {
-			misfit = p.Misfit(&of[0], *seen)
+			misfit, denied = p.Misfit(&of[0], *seen), p.Denied(&of[0], *seen)
 		}
 	default:
 		var of []swap.Credit
 		if of, err = tx.Credits().Get(id); err == nil {
-			misfit = p.Misfit(&of[0], *seen)
+			misfit, denied = p.Misfit(&of[0], *seen), p.Denied(&of[0], *seen)
 		}
 	}
-	return d, id, misfit, err
+	return d, id, misfit, denied, err
 }
 
 func named(tx SwapUnit, p swap.Policy, seen *swap.Sighting) (d swap.Direction, id string, err error) {
 	if seen.Chain == swap.Nexus {
-		if d, id, misfit, err := ofReference(tx, p, seen); err != nil || d != 0 && !misfit {
+		if d, id, misfit, _, err := ofReference(tx, p, seen); err != nil || d != 0 && !misfit {
 			return d, id, err
 		}
 	}

@@ -194,9 +194,6 @@ func (s *Tenants) Reconcile(ctx context.Context, by dunning.By, after string, li
 		last = ids[len(ids)-1]
 		all, unread, err := readable(tx.Tenants().Get, ids)
 		unreadable = unread
-		if !by.At.IsZero() {
-			now = by.At
-		}
 		for i := range all {
 			if s.policy.Overslept(&all[i].Tenant, now) {
 				late = append(late, all[i])

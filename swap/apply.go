@@ -56,6 +56,7 @@ type step struct {
 	p     *Policy
 	ev    Event
 	by    By
+	said  time.Time // when the speaker says it was, not after by.At
 	old   *Item
 	item  *Item // the new one
 	side  side
@@ -107,7 +108,7 @@ func (s *step) begin(now time.Time) error {
 		return s.refuse(err, "")
 	}
 	var err error
-	if _, by.At, err = statemachine.EventTime(by.At, now); err != nil {
+	if s.said, by.At, err = statemachine.EventTime(by.At, now); err != nil {
 		return s.refuse(err, "")
 	}
 	return nil

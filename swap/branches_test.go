@@ -14,7 +14,7 @@ import (
 // branched is what the chain shows, as the service brings it to y.
 func branched(x *run[swap.Deposit], of string) swap.Sighting {
 	s := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "bb", Reference: x.latest().Reference, Amount: 9_890_000, Destination: "dave", Token: "USDD", Confirmations: 10, Time: t0, Of: of}
-	s.Misfit = of != "" && policy.Misfit(&x.item, s)
+	s.Denied = of != "" && policy.Denied(&x.item, s)
 	return s
 }
 
@@ -121,7 +121,8 @@ func TestALookUpThatFindsSomethingIsNoNegative(t *testing.T) {
 }
 
 // The item that was paid is held for a person, who says paid_by. That takes effect,
-// although the number is another item's, since it is not what that one pays.
+// although the number is another item's, once a person has said not_sent of it there: it
+// is not what that one pays. One of the two words alone pays nobody.
 func TestAReferenceOfAnotherTimeLineEndsByPaidBy(t *testing.T) {
 	x := ready(t).begin(swap.Send).release()
 	y := memo(deposits(t).do(observedDeposit("sig2", amount)), "nexus:dave").release()
@@ -131,6 +132,16 @@ func TestAReferenceOfAnotherTimeLineEndsByPaidBy(t *testing.T) {
 	y.kinds(swap.Mismatch).refused(y.begun(swap.Send), statemachine.ErrFenced)
 	y.do(y.paidBy(swap.Send, "bb"))
 	look := swap.Looked{By: y.worker(), Number: 1, Finding: swap.LookFound, Seen: seen}
+	y.do(look)
+	if in := y.latest(); in.Landed() {
+		t.Fatalf("by one word: %+v", in)
+	}
+	x.do(swap.Outbound{By: by(swap.Observer, x.now), Seen: branched(x, "")})
+	if look.Seen = branched(x, "sig1"); look.Seen.Denied {
+		t.Fatal("nobody has said not_sent of it")
+	}
+	x.do(swap.Ordered{By: x.operator(), Order: swap.NotSent, TxID: "bb", Reason: "it is y's"})
+	look.Seen = branched(x, "sig1")
 	y.do(look).is(debitedText).do(look).is("debit_confirmed").over()
 	if in := y.latest(); in.Claim != "nexus bb" {
 		t.Errorf("%+v", in)
@@ -164,9 +175,10 @@ func TestWhatFitsAReferenceIsOfItsItem(t *testing.T) {
 			if statemachine.SameHash(seen.TxID, "aa") {
 				filed.do(swap.Answered{By: x.worker(), Fence: x.i().Lease.Fence, Number: 1, Outcome: statemachine.Done, TxID: "aa"})
 			}
-			if seen.Misfit = policy.Misfit(&filed.item, seen); seen.Misfit != c.misfit {
-				t.Fatalf("a misfit: %v", seen.Misfit)
+			if misfit := policy.Misfit(&filed.item, seen); misfit != c.misfit || seen.Denied {
+				t.Fatalf("a misfit: %v, denied by nobody: %v", misfit, seen.Denied)
 			}
+			seen.Denied = c.misfit
 			y := memo(deposits(t).do(observedDeposit("sig2", seen.Amount+110_000)), "nexus:dave")
 			y.do(y.paidBy(swap.Send, seen.TxID))
 			y.i().Intents[0].Net = seen.Amount
@@ -186,6 +198,57 @@ func TestARebuiltRowTakesNoReferenceOfAnother(t *testing.T) {
 	if y.i().Hold.Kind != swap.ByRecovery || len(y.i().Intents) > 0 {
 		t.Fatalf("hold %v, %+v", y.i().Hold, y.i().Intents)
 	}
-	look := swap.Looked{By: y.worker(), Number: 1, Finding: swap.LookFound, Seen: seen}
-	y.do(y.paidBy(swap.Send, "bb"), look).do(look).is("debit_confirmed").over()
+	y.do(y.paidBy(swap.Send, "bb"), swap.Looked{By: y.worker(), Number: 1, Finding: swap.LookFound, Seen: seen}).kinds(swap.Mismatch)
+	x.do(swap.Outbound{By: by(swap.Observer, x.now), Seen: branched(x, "")}, swap.Ordered{By: x.operator(), Order: swap.NotSent, TxID: "bb", Reason: "it is y's"})
+	look := swap.Looked{By: y.worker(), Number: 1, Finding: swap.LookFound, Seen: branched(x, "sig1")}
+	y.do(look).do(look).is("debit_confirmed").do(y.paidBy(swap.Send, "bb")).over() // which ends the mismatch
+}
+
+// What is not final, of another chain, or of no number at all, is no other one of an
+// intent, whatever a host has covered: nothing is proved by it, and nothing breaks.
+func TestWhatIsNotFinalOrHasNoNumberIsNoOther(t *testing.T) {
+	x := ready(t).begin(swap.Send).answer(statemachine.Done).release().wait(time.Hour)
+	seen := branched(x, "")
+	look := swap.Looked{By: x.worker(), Number: 1, Finding: swap.LookFound, Seen: seen, View: x.view(1)}
+	x.do(look, swap.Ordered{By: x.operator(), Order: swap.NotSent, TxID: "bb", Reason: "it is y's"})
+	look.Seen.Confirmations = policy.FinalConfirmations - 1
+	if x.do(look); x.latest().Proof != 0 {
+		t.Errorf("denied, and not final: %+v", x.latest())
+	}
+	z := ready(t).begin(swap.Send).answer(statemachine.Done).release().wait(time.Hour)
+	look = swap.Looked{By: z.worker(), Number: 1, Finding: swap.LookFound, Seen: branched(z, ""), View: z.view(1)}
+	look.Seen.Errored, look.Seen.Confirmations = true, 1
+	if z.do(look); z.latest().Proof != 0 {
+		t.Errorf("an error beside, and not final: %+v", z.latest())
+	}
+	look.Seen.Confirmations = policy.FinalConfirmations
+	if z.do(look); z.latest().Proof != swap.Negative {
+		t.Errorf("a final error beside: %+v", z.latest())
+	}
+	y := memo(deposits(t).do(observedDeposit("sig2", amount)), "nexus:dave")
+	y.do(y.paidBy(swap.Send, "bb")).wait(time.Hour)
+	for name, seen := range map[string]swap.Sighting{
+		"an error":      {VaultSigned: true, Chain: swap.Nexus, TxID: "cc", Errored: true, Confirmations: 10},
+		"another chain": {VaultSigned: true, Chain: swap.Solana, TxID: "cc", Errored: true, Finalized: true},
+	} {
+		if y.do(swap.Looked{By: y.worker(), Number: 1, Finding: swap.LookFound, Seen: seen, View: y.view(1)}); y.latest().Proof != 0 {
+			t.Errorf("%s without a number: %+v", name, y.latest())
+		}
+	}
+}
+
+// Who looks before the sender's time is over, and says so late, has seen nothing.
+func TestNotSentCountsFromWhenThePersonLooked(t *testing.T) {
+	x := ready(t).begin(swap.Send).release()
+	over := x.latest().SendBy.Add(policy.CallTimeout)
+	order := swap.Ordered{By: by(swap.Operator, over), Order: swap.NotSent, Number: 1, Reason: "nothing is there"}
+	for _, c := range []struct {
+		looked time.Time
+		ok     bool
+	}{{over, false}, {over.Add(time.Microsecond), true}, {time.Time{}, true}} {
+		order.At = c.looked
+		if _, err := policy.ApplyDeposit(x.item, order, over.Add(time.Hour)); (err == nil) != c.ok {
+			t.Errorf("looked at %v: %v", c.looked, err)
+		}
+	}
 }

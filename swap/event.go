@@ -14,7 +14,8 @@ type By struct {
 	Actor string // at most MaxActor bytes, not empty
 	Role  Role   `json:",omitzero"`
 	// At is when, UTC, in microseconds, in a test of the rules alone. In a service the
-	// store's clock counts, whatever At says: leave it zero. See [statemachine.EventTime].
+	// store's clock counts, whatever At says: leave it zero, but for a NotSent, whose At
+	// is when the person looked. See [statemachine.EventTime].
 	At time.Time
 	// Version, if not zero, is the version of the item that the decision was
 	// made on. Another one is ErrConflict.
@@ -185,10 +186,10 @@ type (
 		Finalized     bool // Solana
 		Time          time.Time
 		// Of is another item whose intent has this reference: the transaction is
-		// that one's, unless it is a Misfit, see [Policy.Misfit]. The service fills
-		// them in.
+		// that one's, unless a person has Denied that there, see [Policy.Denied]. The
+		// service fills them in.
 		Of     string `json:",omitempty"`
-		Misfit bool   `json:",omitempty"`
+		Denied bool   `json:",omitempty"`
 		// Rival is another item that has the transaction on file, by [Intent].Claim.
 		// The service fills it in.
 		Rival string `json:",omitempty"`
@@ -222,6 +223,7 @@ type (
 		// View is of LookMissing; with Number 0 it is of Solana. With LookFound it says
 		// what was covered beside Seen if there is no other transaction with that
 		// reference: if Seen is known to be another one, it is judged as with LookMissing.
+		// Leave it empty where a chain can have a number twice.
 		View    View
 		Nexus   View    // with Number 0
 		Control Control // with Number 0

@@ -233,7 +233,7 @@ func (s *step) names(t *Sighting, id string) bool {
 // foreign reports whether a transaction names another item.
 func (s *step) foreign(t *Sighting) bool {
 	_, _, _, named := ReadMemo(t.Memo)
-	return t.Of != "" && !t.Misfit || t.Chain == Solana && named && !s.names(t, s.item.ID)
+	return t.Of != "" && !t.Denied || t.Chain == Solana && named && !s.names(t, s.item.ID)
 }
 
 // sound reports whether a transaction can be one of its chain.
@@ -282,18 +282,28 @@ func (p Policy) Misfit(r Record, t Sighting) bool {
 	})
 }
 
+// Denied says whether an outbound is a misfit, and a person has said not_sent of it: then
+// it may be another item's, of which a person says paid_by. One wrong word alone moves it
+// to nobody.
+func (p Policy) Denied(r Record, t Sighting) bool { return p.Misfit(r, t) && r.Head().denies(t.TxID) }
+
+// denies reports whether a person has said of a mismatch that it is no payment of i.
+func (i *Item) denies(tx string) bool {
+	return slices.ContainsFunc(i.Discrepancies, func(d Discrepancy) bool { return d.mismatch(tx) && d.ClosedBy != "" })
+}
+
 // another reports whether a transaction with the reference of an intent is known not to
 // be that intent: it is settled as another one, a person has said not_sent of it, or it
-// is an error beside what has paid.
+// is an error beside what has paid. Below finality nothing of it is known: a
+// reorganisation may take it back, or make a payment of an error.
 func (s *step) another(in *Intent, t *Sighting) bool {
-	if !t.VaultSigned || in.Chain != Nexus || in.Reference != t.Reference || sameTx(in, t.TxID) {
+	if !t.VaultSigned || t.Chain != Nexus || in.Chain != Nexus || in.Reference == 0 || in.Reference != t.Reference || sameTx(in, t.TxID) || !s.p.final(t) {
 		return false
 	}
 	if f := s.find(t); f.Number != in.Number {
 		return f.Settled()
 	}
-	denied := func(d Discrepancy) bool { return d.mismatch(t.TxID) && d.ClosedBy != "" }
-	return t.Errored && in.Landed() || slices.ContainsFunc(s.item.Discrepancies, denied)
+	return t.Errored && in.Landed() || s.item.denies(t.TxID)
 }
 
 // failedOnChain: it landed with an error. Below finality that can change.

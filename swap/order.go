@@ -137,9 +137,9 @@ func (s *step) notSent(e *Ordered) error {
 		return s.refuse(statemachine.ErrInvalid, "an intent or a transaction is needed")
 	case in.Proof != 0:
 		return nil
-	case in.Landed() && (!in.Filed || in.Memo != "" && s.side.allows(requeued)): // a rebuilt one that its chain names would be paid again
+	case in.Landed() && (!in.Filed || in.Chain == Solana && in.Memo != "" && s.side.allows(requeued)): // a rebuilt one that its chain names would be paid again
 		return s.refuse(statemachine.ErrIllegal, "it has paid; only a chain takes that back")
-	case !s.by.At.After(in.SendBy.Add(s.p.CallTimeout)):
+	case !s.said.After(in.SendBy.Add(s.p.CallTimeout)):
 		return s.refuse(statemachine.ErrIllegal, "it may still be sent until "+in.SendBy.Add(s.p.CallTimeout).Format(time.RFC3339))
 	case in.LastValid > 0 && e.Height <= in.LastValid:
 		return s.refuse(statemachine.ErrIllegal, fmt.Sprintf("it may land up to block height %d", in.LastValid))

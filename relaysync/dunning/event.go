@@ -44,7 +44,7 @@ type (
 		By
 		Invoice   string
 		Amount    int64     // base units
-		CreatedAt time.Time // zero: By.At
+		CreatedAt time.Time // zero: the time of the event
 		Taken     string    `json:"-"` // the tenant with an invoice of this id, empty for none: store.Tenants finds out
 	}
 	// Amended lowers what is owed; ErrHeld while a charge is out. Key: Amount.
