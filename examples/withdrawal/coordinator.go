@@ -77,7 +77,8 @@ func pay(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	// The report is made whatever happened, and says what is missing.
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	r, err := c.report(ctx, db)
+	var r *report
+	err = c.until(ctx, "report", func() (err error) { r, err = c.report(ctx, db); return err }) // the database may be away
 	if err != nil {
 		return errors.Join(ended, err)
 	}
