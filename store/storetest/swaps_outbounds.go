@@ -375,7 +375,8 @@ func contestedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 
 // branchedOutbound: a transaction has the reference of one item and is not what that one
 // pays, since two time lines have drawn it. It names nobody until a person has filed it
-// for another item, whose it is then; the first one is held.
+// for another item; the first one is held, and hears of it whoever has filed it. It is the
+// other one's once a person has said not_sent of it at the first.
 func branchedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	all, err := store.NewSwaps(db, swaptest.Policy())
 	if err != nil {
@@ -417,11 +418,21 @@ func branchedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 				t.Fatal(err)
 			}
 			named(y.id, "what was filed")
-			if err := all.Outbound(ctx, scanner, seen); err != nil {
-				t.Fatal(err)
+			for _, denied := range []bool{false, true} {
+				if denied {
+					if _, err := x.do(swap.Ordered{By: order.By, Order: swap.NotSent, TxID: seen.TxID, Reason: "it is another's"}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := all.Outbound(ctx, scanner, seen); err != nil {
+					t.Fatal(err)
+				}
+				if i, err := y.do(); err != nil || i.Intents[0].Landed() != denied {
+					t.Errorf("a %v that has paid, denied %v: %+v, %v", y.d, denied, i, err)
+				}
 			}
-			if i, err := y.do(); err != nil || !i.Intents[0].Landed() {
-				t.Errorf("a %v that has paid: %+v, %v", y.d, i, err)
+			if i, err := x.do(); err != nil || i.Hold.Kind != 0 {
+				t.Errorf("the item with the number, after not_sent: %+v, %v", i, err)
 			}
 			if x.d != swap.ToUSDD {
 				continue

@@ -244,6 +244,7 @@ func overslept[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 		t.Fatal(err)
 	}
 	r.do(t, idle, enrolled(idle, dunning.NWC))
+	dated(r.Store, start)
 	for round, want := range []int{1, 0} {
 		last, changed, refused, err := r.service.Reconcile(ctx, dunningBy(dunning.Biller, start), "", 100)
 		if err != nil || refused != nil || len(changed) != want || last != idle {
