@@ -280,8 +280,10 @@ func TestNotSentOfWhatNamesARebuiltItemIsRefused(t *testing.T) {
 		deposits(t).refused(ev, statemachine.ErrInvalid)
 	}
 	seen = swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "ab", Reference: 3, Amount: 9_999_000, Destination: "bob-nexus", Token: "USDD", Confirmations: 10}
-	c := credits(t).do(swap.Recovered{By: by(swap.System, t0), Observed: observedCredit("tx1", amount), Action: swap.Refund, Seen: seen})
-	c.notSent(1).is("refunded").kinds(swap.OutboundLost).order(swap.Requeue).is("refund pending")
+	for _, seen.Memo = range []string{"", "a note"} {
+		c := credits(t).do(swap.Recovered{By: by(swap.System, t0), Observed: observedCredit("tx1", amount), Action: swap.Refund, Seen: seen})
+		c.notSent(1).is("refunded").kinds(swap.OutboundLost).order(swap.Requeue).is("refund pending")
+	}
 }
 
 // What came to rest for a reason is owed a look back after a loss: the reason is told,
