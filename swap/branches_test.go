@@ -225,6 +225,10 @@ func TestWhatIsNotFinalOrHasNoNumberIsNoOther(t *testing.T) {
 	if z.do(look); z.latest().Proof != swap.Negative {
 		t.Errorf("a final error beside: %+v", z.latest())
 	}
+	look.Seen.TxID, look.Seen.Chain, look.Seen.Finalized = "cc", swap.Solana, true // with the number of a Nexus intent
+	if z = ready(t).begin(swap.Send).answer(statemachine.Done).release().wait(time.Hour); z.do(look).latest().Proof != 0 {
+		t.Errorf("of another chain: %+v", z.latest())
+	}
 	y := memo(deposits(t).do(observedDeposit("sig2", amount)), "nexus:dave")
 	y.do(y.paidBy(swap.Send, "bb")).wait(time.Hour)
 	for name, seen := range map[string]swap.Sighting{
@@ -250,5 +254,15 @@ func TestNotSentCountsFromWhenThePersonLooked(t *testing.T) {
 		if _, err := policy.ApplyDeposit(x.item, order, over.Add(time.Hour)); (err == nil) != c.ok {
 			t.Errorf("looked at %v: %v", c.looked, err)
 		}
+	}
+}
+
+// A mismatch that ends by paid_by is the item's own: nobody has denied it.
+func TestAMismatchThatIsPaidByIsNotDenied(t *testing.T) {
+	x := ready(t).begin(swap.Send).answer(statemachine.Failed).release()
+	x.do(swap.Outbound{By: by(swap.Observer, x.now), Seen: branched(x, "")}).kinds(swap.Mismatch)
+	x.do(x.paidBy(swap.Send, "bb"))
+	if x.item.Discrepancies[0].ClosedBy == "" || policy.Denied(&x.item, branched(x, "")) {
+		t.Errorf("%+v", x.item.Discrepancies)
 	}
 }
