@@ -9,11 +9,6 @@ import (
 	"github.com/settlehq/settle/store"
 )
 
-// patience is how long a store may take for one transaction.
-const patience = time.Minute
-
-const noAnswer = "the store did not answer: does a panic or an error leak its connection?"
-
 // timed is the store of a test: each of its transactions is bounded, and its clock
 // is the test's. At first that is zero: then the times of events count, as in a test
 // of the rules alone, so that two stores keep the same.

@@ -40,6 +40,11 @@ type failer interface {
 
 func named(name string) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)) }
 
+// patience is how long a store may take for one transaction.
+const patience = time.Minute
+
+const noAnswer = "the store did not answer: does a panic or an error leak its connection?"
+
 // bounded ends a call by its context, and the test's process if that does not
 // help. A context that ended with every call would free what a store leaks.
 func bounded(ctx context.Context, call func(context.Context) error) error {

@@ -242,6 +242,8 @@ func renewedThenSaved[T store.Clock, K, L comparable, A, E, C any](t *testing.T,
 	})
 }
 
+// leaseOver: at the end of a lease by the store's clock it is another's to claim, and
+// nothing of its holder is taken, though the events bring times from before.
 func leaseOver[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
 	tested := s.lease == nil
 	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {

@@ -55,7 +55,7 @@ type Scenario struct {
 
 // Scenarios are all of this package.
 func Scenarios() []Scenario {
-	return slices.Concat(Conflicts, Blocks, Leases, Words, Several, Lists, Owners, Versions)
+	return slices.Concat(Conflicts, Blocks, Leases, Words, Several, Joins, Lists, Owners, Versions)
 }
 
 // Refusals names the errors that an event may meet.
