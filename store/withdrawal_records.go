@@ -52,7 +52,7 @@ type WithdrawalRecords interface {
 	Wallets(ids ...uuid.UUID) ([]withdrawal.HotWallet, error)
 	// NoncesFrom returns the nonces at or above one that are on file of a wallet,
 	// those of fillers included, ascending.
-	NoncesFrom(wallet uuid.UUID, from uint64) ([]uint64, error)
+	NoncesFrom(wallet uuid.UUID, from uint64) ([]withdrawal.OwnedNonce, error)
 	// PutFiller records a filler. The same again changes nothing; a nonce
 	// of a job is [withdrawal.ErrNonceTaken] in a TakenError, one of another
 	// filler [withdrawal.ErrNonceUsed], and a hash that has another nonce

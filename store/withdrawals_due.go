@@ -66,21 +66,27 @@ func (s *Withdrawals) PutFiller(ctx context.Context, f withdrawal.Filler) error 
 // chain says its next one: the lowest free one, see [withdrawal.FreeNonce].
 func (s *Withdrawals) FreeNonce(ctx context.Context, wallet uuid.UUID, chain uint64) (uint64, error) {
 	return read(ctx, s.view, func(tx WithdrawalUnit) (uint64, error) {
-		taken, err := noncesFrom(tx, wallet, chain)
+		owned, err := noncesFrom(tx, wallet, chain)
+		taken := make([]uint64, len(owned))
+		for i, o := range owned {
+			taken[i] = o.Nonce
+		}
 		return withdrawal.FreeNonce(chain, taken), err
 	})
 }
 
-func noncesFrom(tx WithdrawalUnit, wallet uuid.UUID, chain uint64) ([]uint64, error) {
+func noncesFrom(tx WithdrawalUnit, wallet uuid.UUID, chain uint64) ([]withdrawal.OwnedNonce, error) {
 	if chain > withdrawal.MaxNonce {
 		return nil, fmt.Errorf("%w: a nonce above 2^63 - 2", statemachine.ErrInvalid)
 	}
 	return tx.Withdrawals().NoncesFrom(wallet, chain)
 }
 
-// Gaps returns the nonces that nothing on file has and that something above them
+// Gaps returns the nonces that nothing holds and that something above them
 // waits for, by wallet, of those whose chain's next nonce is given; at most limit
-// of each.
+// of each: see [withdrawal.Gaps]. A transfer of the wallet to itself fills one. Where a
+// job owns that nonce ([withdrawal.ErrNonceTaken]) it is recorded enough: nobody
+// else gets it.
 func (s *Withdrawals) Gaps(ctx context.Context, chain map[uuid.UUID]uint64, limit int) (map[uuid.UUID][]uint64, error) {
 	if limit < 1 {
 		return nil, fmt.Errorf("%w: %d gaps", statemachine.ErrInvalid, limit)
@@ -91,11 +97,25 @@ func (s *Withdrawals) Gaps(ctx context.Context, chain map[uuid.UUID]uint64, limi
 func gapsOf(tx WithdrawalUnit, chain map[uuid.UUID]uint64, limit int) (map[uuid.UUID][]uint64, error) {
 	gaps := map[uuid.UUID][]uint64{}
 	for wallet, next := range chain {
-		taken, err := noncesFrom(tx, wallet, next)
+		owned, err := noncesFrom(tx, wallet, next)
 		if err != nil {
 			return nil, err
 		}
-		if all := withdrawal.Gaps(next, taken, limit); len(all) > 0 {
+		of := make([]uuid.UUID, len(owned))
+		for i, o := range owned {
+			of[i] = o.Request
+		}
+		owners, err := tx.Withdrawals().Get(of...)
+		if err != nil {
+			return nil, err
+		}
+		var held []uint64
+		for i, o := range owned {
+			if o.Request == uuid.Nil || owners[i].HoldsNonce(wallet, o.Nonce) {
+				held = append(held, o.Nonce)
+			}
+		}
+		if all := withdrawal.Gaps(next, held, limit); len(all) > 0 {
 			gaps[wallet] = all
 		}
 	}

@@ -119,6 +119,9 @@ func (p *Policy) prepare(c *step, e *Prepared) error {
 	if err := p.nonceFault(c, e); err != nil {
 		return err
 	}
+	if err := c.reopened(e.Nonce, e.ChainNonce, e.HasChainNonce); err != nil {
+		return err
+	}
 	c.addTx(tx)
 	return c.moveJob(JobPrepare, "")
 }

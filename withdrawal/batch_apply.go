@@ -254,6 +254,9 @@ func (p *Policy) batched(c *step, e *BatchPrepared, pay *Pay, b *Batch, owner bo
 			return err
 		}
 	}
+	if err := c.reopened(e.Nonce, e.ChainNonce, e.HasChainNonce); err != nil {
+		return err
+	}
 	c.closeAttempt(c.by.At, statemachine.Unknown, "", e.Hash)
 	j.Batch = b.ID
 	c.addTx(tx)

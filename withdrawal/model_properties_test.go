@@ -128,12 +128,15 @@ func lieProperties(r rules) []explore.Property[world] {
 func TestModelSurvivesALie(t *testing.T) {
 	prepare := newRules()
 	prepare.lies = true
+	blind := prepare
+	blind.blind = true
 	dispatch := newRules()
 	dispatch.lies, dispatch.dispatch = true, true
 	told := dispatch
 	told.told = true
 	for _, tt := range []modelRun{
-		{"prepared", prepare, 53843},
+		{"prepared", prepare, 82335},
+		{"prepared, and nobody tells the chain's next nonce", blind, 53843},
 		{"dispatched", dispatch, 16123},
 		{"dispatched, and an operator says so first", told, 18650},
 	} {

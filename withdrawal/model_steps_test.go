@@ -59,9 +59,9 @@ func (r rules) worker(w world, i int, step func(string, world)) {
 	case claimed:
 		if r.dispatch {
 			send("dispatches", w, withdrawal.Dispatched{By: who, Fence: me.fence, Reference: fmt.Sprint(j.ID, me.fence)}, actor{phase: toCall, fence: me.fence})
-		} else if to, n := w.sign(w.freeNonce(), modelTx{}); n >= 0 {
+		} else if to, n := w.sign(w.freeNonce(r.lies && !r.blind), modelTx{}); n >= 0 {
 			send("prepares "+hashOf(n), to, withdrawal.Prepared{By: who, Fence: me.fence, Hash: hashOf(n), Raw: []byte{byte(n)}, Nonce: uint64(to.txs[n].nonce), HasNonce: true,
-				ChainNonce: uint64(w.mined()), HasChainNonce: true},
+				ChainNonce: uint64(w.mined()), HasChainNonce: !r.blind || j.TxsOnFile == 0},
 				actor{phase: toSend, fence: me.fence, tx: n})
 		}
 		fail(withdrawal.Retryable)
@@ -113,9 +113,13 @@ func (r rules) worker(w world, i int, step func(string, world)) {
 }
 
 // freeNonce is the nonce to offer: the lowest free one on the chain and on file.
-func (w *world) freeNonce() int8 {
+// freeNonce is the nonce to use; reuse takes that of a dead transaction which is not used.
+func (w *world) freeNonce(reuse bool) int8 {
 	var taken []uint64
-	for _, tx := range w.rec.Txs {
+	for i, tx := range w.rec.Txs {
+		if reuse && i < int(w.rec.Job.TxsDead) && tx.Nonce >= uint64(w.mined()) {
+			return int8(tx.Nonce)
+		}
 		taken = append(taken, tx.Nonce)
 	}
 	slices.Sort(taken)

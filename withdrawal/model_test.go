@@ -40,7 +40,7 @@ type world struct {
 // lie is what became of the one wrong proof of death that a run may have.
 type lie struct {
 	told     bool
-	incident bool // the chain showed otherwise, and that was recorded
+	incident bool // the chain showed it mined, and that was recorded
 	operated bool // then an operator resolved the review
 	went     bool // then another execution began, or another transaction was put on file
 }
@@ -93,6 +93,7 @@ type rules struct {
 	rebump     bool
 	revert     bool
 	lies       bool // one proof of death may be wrong
+	blind      bool // workers do not say the chain's next nonce, once the wallet has one on file
 	told       bool // an operator says that what was declared dead paid, without a block
 	anothers   bool // a signer names what is another request's
 	unsent     bool // one answer "not sent" may be wrong
@@ -362,5 +363,5 @@ func (l *lie) follow(ev withdrawal.Event, c *withdrawal.Change) {
 		}
 	}
 	_, told := ev.(withdrawal.PaidBy) // of what was declared dead
-	l.incident = l.incident || told || len(c.Incidents) > 0
+	l.incident = l.incident || told || len(c.Incidents) > 0 && c.Incidents[0].Claim != "not dead"
 }

@@ -2,6 +2,7 @@ package withdrawal
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,6 +13,12 @@ import (
 // FreeNonce is the nonce to offer to the next transaction of a wallet: the
 // lowest at or above the chain's next one that nothing on file has. taken is
 // ascending. It fills gaps, before which nothing above them can be mined.
+//
+// The chain's next nonce is how many transactions of the wallet are in blocks
+// (eth_getTransactionCount at "latest"), or in blocks and in the node's mempool
+// ("pending"): what is in the mempool and on file is skipped anyway. It is never
+// the count at "finalized" or "safe": a nonce that a later block has used, by a
+// transaction that is not on file, would be offered again, and no node takes it.
 func FreeNonce(chain uint64, taken []uint64) uint64 {
 	for _, n := range taken {
 		if n == chain {
@@ -21,10 +28,11 @@ func FreeNonce(chain uint64, taken []uint64) uint64 {
 	return chain
 }
 
-// Gaps returns the nonces from the chain's next one on that nothing on file has
-// though something above them does: at most limit. taken is ascending.
-func Gaps(chain uint64, taken []uint64, limit int) (gaps []uint64) {
-	for _, n := range taken {
+// Gaps returns the nonces from the chain's next one on that nothing holds though
+// something holds one above them: at most limit. held is ascending, see
+// [Withdrawal.HoldsNonce].
+func Gaps(chain uint64, held []uint64, limit int) (gaps []uint64) {
+	for _, n := range held {
 		for ; chain < n && len(gaps) < limit; chain++ {
 			gaps = append(gaps, chain)
 		}
@@ -33,6 +41,47 @@ func Gaps(chain uint64, taken []uint64, limit int) (gaps []uint64) {
 		}
 	}
 	return gaps
+}
+
+// HoldsNonce reports whether a transaction that may still be mined, or was, has the
+// nonce of the wallet. One that the job owns and nothing holds, since all that had
+// it is declared dead, is used on the chain already: where the chain's next nonce is
+// not above it, the proof of death was wrong and the nonce is a gap.
+func (w *Withdrawal) HoldsNonce(wallet uuid.UUID, nonce uint64) bool {
+	return slices.ContainsFunc(w.Live(), func(t Tx) bool { return t.exclusive(wallet, true, nonce, "") }) ||
+		slices.ContainsFunc(w.Strays, func(s Stray) bool {
+			return s.SettledAt.IsZero() && s.HasNonce && s.Wallet == wallet && s.Nonce == nonce
+		})
+}
+
+// OwnedNonce is a nonce of a wallet that is on file.
+type OwnedNonce struct {
+	Nonce   uint64
+	Request uuid.UUID // whose job owns it; zero for that of a filler
+}
+
+// reopened refuses a transaction beside one of this request that was declared dead
+// since its nonce was used, where the chain's next nonce is not above that: the
+// proof was wrong, and both could be mined. One with the same nonce is exclusive
+// with it, fills the gap, and is accepted with an [Incident].
+func (c *step) reopened(nonce, chainNext uint64, told bool) error {
+	if !told {
+		return nil
+	}
+	for i := range c.Old.Txs[:c.Old.Job.TxsDead] {
+		tx := &c.Old.Txs[i]
+		if !tx.HasNonce || tx.Wallet != c.Old.Job.Wallet || tx.Nonce < chainNext {
+			continue
+		}
+		if tx.Nonce != nonce {
+			return c.refuse(ErrNonceGap, fmt.Sprintf("%s was declared dead, and its nonce %d is not used, says the chain: "+
+				"only a transaction with that nonce cannot be mined beside it", tx.Hash, tx.Nonce))
+		}
+		if err := c.incident(tx.Hash, "not dead", Block{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nonceFault refuses a nonce that is used, that nobody knows to be free, or

@@ -288,8 +288,8 @@ type Incident struct {
 	Request   uuid.UUID
 	Job       uuid.UUID
 	Hash      string
-	Claim     string // what the chain says: mined, cancel mined, reverted, missing, dead; what a signer says: sent, taken
-	BlockHash string // empty for missing, sent and taken
+	Claim     string // what the chain says: mined, cancel mined, reverted, missing, dead, not dead; what a signer says: sent, taken
+	BlockHash string // empty for missing, not dead, sent and taken
 	Height    uint64
 	Status    JobStatus `json:",omitzero"` // what the record says; zero without a job
 	Actor     string

@@ -143,3 +143,87 @@ func TestTheNonceOfAStrayIsTaken(t *testing.T) {
 		t.Errorf("the next is %d", got.Wallet.NextNonce)
 	}
 }
+
+// A proof of death by nonce that the chain's next nonce contradicts: the
+// transaction may still be mined, so nothing is prepared beside it.
+func TestANonceThatWasSaidToBeUsedIsNot(t *testing.T) {
+	w := run(t, states(t)["confirming"], dead(t0, "tx1", 3, 7))
+	at := w.Job.ScheduledAt
+	w = run(t, w, withdrawal.Claimed{By: worker(at), Fence: 2})
+	w.Wallet.NextNonce = 8
+	elsewhere := w
+	elsewhere.Txs = slices.Clone(w.Txs)
+	elsewhere.Txs[0].Wallet = id(99)
+	for _, tt := range []struct {
+		name         string
+		w            withdrawal.Withdrawal
+		nonce, chain uint64
+		told         bool
+		want         string
+		incidents    int
+	}{
+		{"above the dead one, which is used", w, 8, 8, true, "processing", 0},
+		{"above the dead one, which is not used", w, 8, 7, true, "nonce gap", 0},
+		{"below the dead one, and so is the chain's", w, 6, 6, true, "nonce gap", 0},
+		{"above the dead one, the chain's was not told", w, 8, 0, false, "processing", 0},
+		{"above the dead one, which is of another wallet", elsewhere, 8, 7, true, "processing", 0},
+		{"that of the dead one", w, 7, 7, true, "processing", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ev := prepared(at, 2, "tx2", tt.nonce)
+			ev.ChainNonce, ev.HasChainNonce = tt.chain, tt.told
+			expect(t, policy, tt.w, ev, tt.want)
+			c, _ := policy.Apply(tt.w, ev)
+			if len(c.Incidents) != tt.incidents || tt.incidents > 0 && (c.Incidents[0].Hash != "tx1" || c.Incidents[0].Claim != "not dead" || c.New.Request.Mined != "") {
+				t.Errorf("incidents %+v", c.Incidents)
+			}
+		})
+	}
+}
+
+// The same in a batch, for each member that has a dead transaction.
+func TestANonceThatWasSaidToBeUsedIsNotOfAMember(t *testing.T) {
+	members := claimedMembers(t, policy, 2)
+	w := run(t, states(t)["confirming"], dead(t0, "tx1", 3, 7))
+	w = run(t, w, withdrawal.Claimed{By: worker(w.Job.ScheduledAt), Fence: 2, Behind: true})
+	members = append(members, w)
+	ev := batchPrepared(w.Job.ClaimedAt, members)
+	ev.Nonce, ev.ChainNonce = 8, 7
+	p := policy
+	p.Chain.NonceGap = 1
+	if _, err := p.ApplyBatch(withdrawal.Payout{Members: members}, ev, t0); !errors.Is(err, withdrawal.ErrNonceGap) {
+		t.Errorf("%v", err)
+	}
+	ev.ChainNonce = 8
+	if _, err := p.ApplyBatch(withdrawal.Payout{Members: members}, ev, t0); err != nil {
+		t.Error(err)
+	}
+}
+
+// Who holds a nonce: what may still be mined, or was; of the wallet.
+func TestWhoHoldsANonce(t *testing.T) {
+	s := states(t)
+	proven := run(t, s["confirming"], dead(t0, "tx1", 3, 7))
+	told := paidBy(t0, withdrawal.Operator, "x")
+	told.Nonce, told.HasNonce = 20, true
+	for _, tt := range []struct {
+		name  string
+		w     withdrawal.Withdrawal
+		nonce uint64
+		want  bool
+	}{
+		{"on its way", s["confirming"], 7, true},
+		{"another one", s["confirming"], 8, false},
+		{"mined", s["confirmed"], 7, true},
+		{"reverted", s["reverted"], 7, true},
+		{"declared dead", proven, 7, false},
+		{"told of, and not on file", run(t, s["sent unfiled"], told), 20, true},
+	} {
+		if got := tt.w.HoldsNonce(hot, tt.nonce); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+	if w := s["confirming"]; w.HoldsNonce(id(99), 7) {
+		t.Error("it is of another wallet")
+	}
+}

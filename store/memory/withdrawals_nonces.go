@@ -43,9 +43,13 @@ func (w withdrawals) PutFiller(f withdrawal.Filler) error {
 }
 
 // NoncesFrom implements [store.WithdrawalRecords].
-func (w withdrawals) NoncesFrom(wallet uuid.UUID, from uint64) (all []uint64, err error) {
+func (w withdrawals) NoncesFrom(wallet uuid.UUID, from uint64) (all []withdrawal.OwnedNonce, err error) {
 	w.nonces.scan(idKey(wallet), idKey(wallet)+numberKey(from), func(_ string, o *nonceOwner) bool {
-		all = append(all, o.nonce)
+		n := withdrawal.OwnedNonce{Nonce: o.nonce}
+		if o.filler == "" {
+			n.Request = w.jobs.at[o.job].Request
+		}
+		all = append(all, n)
 		return true
 	})
 	return all, nil

@@ -26,9 +26,10 @@ var (
 	// them out until it has its own: there is no unique rule over two tables.
 	lockNonces = statement{text: "LOCK TABLE @withdrawal_nonces IN SHARE ROW EXCLUSIVE MODE"}
 
-	// The nonces of a wallet from $2 on: each job's and each filler's.
-	noncesFrom = statement{text: "SELECT nonce FROM @withdrawal_nonces WHERE operation_wallet_address_id = $1 AND nonce >= $2 UNION ALL " +
-		"SELECT nonce FROM @withdrawal_fillers WHERE operation_wallet_address_id = $1 AND nonce >= $2 ORDER BY nonce"}
+	// The nonces of a wallet from $2 on: each job's, with its request, and each filler's.
+	noncesFrom = statement{text: "SELECT n.nonce, j.withdrawal_request_id FROM @withdrawal_nonces n JOIN @withdrawal_queue j ON j.id = n.job_id " +
+		"WHERE n.operation_wallet_address_id = $1 AND n.nonce >= $2 UNION ALL " +
+		"SELECT nonce, NULL FROM @withdrawal_fillers WHERE operation_wallet_address_id = $1 AND nonce >= $2 ORDER BY nonce"}
 
 	insertPayments = statement{once: true, rows: "chain_id text, tx_form text, output int, withdrawal_request_id uuid", text: "INSERT INTO @withdrawal_payments " +
 		"(chain_id, tx_form, output, withdrawal_request_id) SELECT r.chain_id, r.tx_form, r.output, r.withdrawal_request_id FROM {rows} WHERE true ON CONFLICT DO NOTHING"}
@@ -198,11 +199,12 @@ func (w withdrawals) PutFiller(f withdrawal.Filler) error {
 }
 
 // NoncesFrom implements [store.WithdrawalRecords].
-func (w withdrawals) NoncesFrom(wallet uuid.UUID, from uint64) (all []uint64, err error) {
+func (w withdrawals) NoncesFrom(wallet uuid.UUID, from uint64) (all []withdrawal.OwnedNonce, err error) {
 	err = w.read(&noncesFrom, nil, func(rows *sql.Rows) error {
 		var n int64
-		err := rows.Scan(&n)
-		all = append(all, uint64(n))
+		var request uuid.NullUUID
+		err := rows.Scan(&n, &request)
+		all = append(all, withdrawal.OwnedNonce{Nonce: uint64(n), Request: request.UUID})
 		return err
 	}, wallet.String(), int64(from))
 	return all, err

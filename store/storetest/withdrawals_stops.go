@@ -264,6 +264,15 @@ func fillers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	if b = w.do(t, b.Request.ID, gone); b.Job.TxHash != "beside what is live" || b.Job.Nonce != 704 {
 		t.Errorf("its own job has it: %+v", b.Job)
 	}
+	// What is declared dead holds its nonce no longer, though its job owns it.
+	free(703, 706)
+	for next, want := range map[uint64]map[uuid.UUID][]uint64{702: {hot: {703}}, 704: {}} {
+		gaps, err := w.service.Gaps(ctx, map[uuid.UUID]uint64{hot: next}, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, fmt.Sprintf("gaps from %d on", next), gaps, want)
+	}
 }
 
 // outside: what comes in passes one law (S15, U3), and sums do not overflow (S18).
