@@ -30,10 +30,13 @@ import (
 //  2. Ask the chain for the next nonce of each hot wallet, pending transactions
 //     included, and compare it with HotWallet.NextNonce. Each nonce from there on was
 //     used since; where there are none, list what the wallet has sent since.
-//  3. Look at each such transaction. Of one that pays a request an operator says
-//     withdrawal.PaidBy, by output where it pays many, with its nonce for one of them
-//     alone; of one that is pending here, or not stored, withdrawal.Imported. What pays
-//     none is a withdrawal.Filler.
+//  3. Look at each such transaction, in a block or not. For each request that it pays say
+//     withdrawal.Imported where the request is not stored or has had no job, else an
+//     operator's withdrawal.PaidBy; with ByOutput and Output where it pays many, and with its
+//     nonce for one of them alone. The example "restored" of store.Withdrawals does so for a
+//     batch: the batch itself does not come back, and its members are looked up one by one.
+//     Nothing is sent again without the bytes: send them by hand where a node has lost them.
+//     What pays none is a withdrawal.Filler.
 //     Cancellations, holds and rejections since are said again.
 //  4. Let the chains begin again when none is left.
 //
