@@ -130,6 +130,18 @@ func read[T Clock, R any](ctx context.Context, view func(context.Context, func(T
 	return r, err
 }
 
+// readNow is read at the store's time.
+func readNow[T Clock, R any](ctx context.Context, view func(context.Context, func(T) error) error, fn func(T, time.Time) (R, error)) (R, error) {
+	return read(ctx, view, func(tx T) (R, error) {
+		now, err := tx.Now()
+		if err != nil {
+			var none R
+			return none, err
+		}
+		return fn(tx, now)
+	})
+}
+
 // paged is read of a page and the place where the next begins.
 func paged[T Clock, R, P any](ctx context.Context, view func(context.Context, func(T) error) error, fn func(T) ([]R, P, error)) (page []R, next P, err error) {
 	err = view(ctx, func(tx T) error {

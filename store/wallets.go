@@ -122,28 +122,20 @@ func (s *Wallets) plan(tx WalletUnit, scope utxo.WalletID, events []utxo.Event, 
 // Next returns what the host must send now and when to ask again, see
 // [utxo.Policy.Next].
 func (s *Wallets) Next(ctx context.Context, w utxo.WalletID, last time.Time) (actions []utxo.Action, next time.Time, err error) {
-	err = s.view(ctx, func(tx WalletUnit) error {
+	return paged(ctx, s.view, func(tx WalletUnit) ([]utxo.Action, time.Time, error) {
 		now, err := tx.Now()
 		if err != nil {
-			return err
+			return nil, now, err
 		}
-		actions, next, err = s.policy.Next(tx.Wallets(), w, last, now)
-		return err
+		return s.policy.Next(tx.Wallets(), w, last, now)
 	})
-	return actions, next, err
 }
 
 // Balance sums a wallet's coins; tag nil stands for every owner.
-func (s *Wallets) Balance(ctx context.Context, w utxo.WalletID, tag *string, minConfirmations int32) (b utxo.Balance, err error) {
-	err = s.view(ctx, func(tx WalletUnit) error {
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
-		b, err = tx.Wallets().Balance(s.policy, w, tag, minConfirmations, now)
-		return err
+func (s *Wallets) Balance(ctx context.Context, w utxo.WalletID, tag *string, minConfirmations int32) (utxo.Balance, error) {
+	return readNow(ctx, s.view, func(tx WalletUnit, now time.Time) (utxo.Balance, error) {
+		return tx.Wallets().Balance(s.policy, w, tag, minConfirmations, now)
 	})
-	return b, err
 }
 
 // CoinState is a coin with its derived state.
@@ -169,27 +161,22 @@ func (s *Wallets) Watch(ctx context.Context, w utxo.WalletID) ([]CoinState, erro
 	return s.coins(ctx, func(r WalletRecords) ([]utxo.Coin, error) { return r.Watch(w) })
 }
 
-func (s *Wallets) coins(ctx context.Context, read func(WalletRecords) ([]utxo.Coin, error)) (states []CoinState, err error) {
-	err = s.view(ctx, func(tx WalletUnit) error {
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
+func (s *Wallets) coins(ctx context.Context, find func(WalletRecords) ([]utxo.Coin, error)) ([]CoinState, error) {
+	return readNow(ctx, s.view, func(tx WalletUnit, now time.Time) ([]CoinState, error) {
 		tip, ok, err := tx.Wallets().Tip()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !ok {
 			tip.Height = -1
 		}
-		coins, err := read(tx.Wallets())
-		states = make([]CoinState, len(coins))
+		coins, err := find(tx.Wallets())
+		states := make([]CoinState, len(coins))
 		for i, c := range coins {
 			states[i] = CoinState{c, s.policy.State(c, tip.Height, now)}
 		}
-		return err
+		return states, err
 	})
-	return states, err
 }
 
 // Tip returns the highest block; ok is false for an empty chain.
@@ -203,85 +190,62 @@ func (s *Wallets) Tip(ctx context.Context) (tip utxo.Block, ok bool, err error) 
 
 // Blocks returns the stored blocks of a range of heights, both ends included:
 // where a host finds the fork with its node's chain.
-func (s *Wallets) Blocks(ctx context.Context, from, to int32) (blocks []utxo.Block, err error) {
-	err = s.view(ctx, func(tx WalletUnit) (err error) {
-		blocks, err = tx.Wallets().Blocks(from, to)
-		return err
-	})
-	return blocks, err
+func (s *Wallets) Blocks(ctx context.Context, from, to int32) ([]utxo.Block, error) {
+	return read(ctx, s.view, func(tx WalletUnit) ([]utxo.Block, error) { return tx.Wallets().Blocks(from, to) })
 }
 
 // Wallet returns one wallet.
-func (s *Wallets) Wallet(ctx context.Context, id utxo.WalletID) (w utxo.Wallet, err error) {
-	err = s.view(ctx, func(tx WalletUnit) error {
+func (s *Wallets) Wallet(ctx context.Context, id utxo.WalletID) (utxo.Wallet, error) {
+	return read(ctx, s.view, func(tx WalletUnit) (w utxo.Wallet, err error) {
 		ws, err := tx.Wallets().Wallets(id)
 		if err == nil {
 			w = ws[0]
 		}
-		return err
+		return w, err
 	})
-	return w, err
 }
 
 // History pages through a wallet's transactions, newest first; after is the
 // [utxo.Tx.Key] of the last one seen.
-func (s *Wallets) History(ctx context.Context, w utxo.WalletID, after *utxo.HistoryKey, limit int) (txs []*utxo.Tx, err error) {
-	err = s.view(ctx, func(tx WalletUnit) (err error) {
-		txs, err = tx.Wallets().History(w, after, limit)
-		return err
-	})
-	return txs, err
+func (s *Wallets) History(ctx context.Context, w utxo.WalletID, after *utxo.HistoryKey, limit int) ([]*utxo.Tx, error) {
+	return read(ctx, s.view, func(tx WalletUnit) ([]*utxo.Tx, error) { return tx.Wallets().History(w, after, limit) })
 }
 
 // Detail returns one transaction with the coins that it spends and its
 // replacements both ways.
-func (s *Wallets) Detail(ctx context.Context, id utxo.TxID) (d utxo.Detail, err error) {
-	err = s.view(ctx, func(tx WalletUnit) (err error) {
-		d, err = utxo.ReadDetail(tx.Wallets(), id)
-		return err
-	})
-	return d, err
+func (s *Wallets) Detail(ctx context.Context, id utxo.TxID) (utxo.Detail, error) {
+	return read(ctx, s.view, func(tx WalletUnit) (utxo.Detail, error) { return utxo.ReadDetail(tx.Wallets(), id) })
 }
 
 // ProvablyDead reports whether re-spending what a dead transaction freed can no
 // longer pay twice, see [utxo.ProvablyDead].
-func (s *Wallets) ProvablyDead(ctx context.Context, id utxo.TxID, depth int32) (dead bool, err error) {
-	err = s.view(ctx, func(tx WalletUnit) (err error) {
-		dead, err = utxo.ProvablyDead(tx.Wallets(), id, depth)
-		return err
-	})
-	return dead, err
+func (s *Wallets) ProvablyDead(ctx context.Context, id utxo.TxID, depth int32) (bool, error) {
+	return read(ctx, s.view, func(tx WalletUnit) (bool, error) { return utxo.ProvablyDead(tx.Wallets(), id, depth) })
 }
 
 // Trail returns the audit trail of a transaction, oldest first, after replaying
 // it through the table: a trail that does not end in the stored state is
 // [statemachine.ErrCorrupt].
-func (s *Wallets) Trail(ctx context.Context, id utxo.TxID) (trail []statemachine.Transition[utxo.TxID], err error) {
-	err = s.view(ctx, func(tx WalletUnit) error {
+func (s *Wallets) Trail(ctx context.Context, id utxo.TxID) ([]statemachine.Transition[utxo.TxID], error) {
+	return read(ctx, s.view, func(tx WalletUnit) ([]statemachine.Transition[utxo.TxID], error) {
 		txs, err := tx.Wallets().Txs(id)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if trail, err = tx.Wallets().Transitions(id); err != nil || len(txs) == 0 {
-			return err
+		trail, err := tx.Wallets().Transitions(id)
+		if err != nil || len(txs) == 0 {
+			return trail, err
 		}
-		return utxo.Replay(*txs[0], trail)
+		return trail, utxo.Replay(*txs[0], trail)
 	})
-	return trail, err
 }
 
 // Stats counts what waits in a wallet at the store's time, see [utxo.ReadStats]
 // and, for what to alert an operator to, [utxo.Alerts].
-func (s *Wallets) Stats(ctx context.Context, w utxo.WalletID) (stats utxo.Stats, err error) {
-	err = s.view(ctx, func(tx WalletUnit) error {
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
-		stats, err = utxo.ReadStats(tx.Wallets(), w, now)
-		return err
+func (s *Wallets) Stats(ctx context.Context, w utxo.WalletID) (utxo.Stats, error) {
+	return readNow(ctx, s.view, func(tx WalletUnit, now time.Time) (utxo.Stats, error) {
+		return utxo.ReadStats(tx.Wallets(), w, now)
 	})
-	return stats, err
 }
 
 // Audit checks every invariant of the store and recomputes the wallet's
@@ -303,20 +267,14 @@ func (s *Wallets) Audit(ctx context.Context, w utxo.WalletID) error {
 // The feed says when to look, not what is true now: before a deposit is
 // credited, read the output and the tip in one [Wallets.View]. See the example.
 func (s *Wallets) Follow(ctx context.Context, after Cursor, limit int) (page []statemachine.Transition[utxo.TxID], next Cursor, err error) {
-	err = s.view(ctx, func(tx WalletUnit) error {
-		page, next, err = tx.Wallets().Follow(after, limit)
-		return err
+	return paged(ctx, s.view, func(tx WalletUnit) ([]statemachine.Transition[utxo.TxID], Cursor, error) {
+		return tx.Wallets().Follow(after, limit)
 	})
-	return page, next, err
 }
 
 // Head returns the cursor after what was committed so far, see [Feed].
-func (s *Wallets) Head(ctx context.Context) (head Cursor, err error) {
-	err = s.view(ctx, func(tx WalletUnit) (err error) {
-		head, err = tx.Wallets().Head()
-		return err
-	})
-	return head, err
+func (s *Wallets) Head(ctx context.Context) (Cursor, error) {
+	return read(ctx, s.view, func(tx WalletUnit) (Cursor, error) { return tx.Wallets().Head() })
 }
 
 // View runs fn on one consistent state: what the methods of the service that it

@@ -107,25 +107,19 @@ func (s *Wallets) leasing(ctx context.Context, sp Spend, fees bool, choose func(
 				others = append(others, l.OutPoint)
 			}
 		}
-		by := utxo.By{At: now}
+		var events []utxo.Event
 		if len(lease) > 0 {
-			if err := s.save(tx, utxo.OutputsLeased{Wallet: sp.Wallet, OutPoints: lease, Lock: sp.Lock, Duration: sp.Duration, By: by}); err != nil {
-				return err
-			}
+			events = append(events, utxo.OutputsLeased{Wallet: sp.Wallet, OutPoints: lease, Lock: sp.Lock, Duration: sp.Duration})
 		}
 		if len(others) > 0 {
-			return s.save(tx, utxo.LeasesReleased{Wallet: sp.Wallet, OutPoints: others, Lock: sp.Lock, By: by})
+			events = append(events, utxo.LeasesReleased{Wallet: sp.Wallet, OutPoints: others, Lock: sp.Lock})
 		}
-		return nil
+		sets, err := s.policy.PlanAll(tx.Wallets(), now, events...)
+		if err != nil || len(sets) == 0 {
+			return err
+		}
+		return tx.Wallets().Save(sets...)
 	})
-}
-
-func (s *Wallets) save(tx WalletUnit, ev utxo.Event) error {
-	set, err := s.policy.Plan(tx.Wallets(), ev)
-	if err != nil {
-		return err
-	}
-	return tx.Wallets().Save(set)
 }
 
 func outpoints(sel coinselect.Selection) (ops []wire.OutPoint) {
