@@ -87,6 +87,9 @@ func TestBoundsOfWhatComesIn(t *testing.T) {
 	revealed := func(index uint32, tag string, birth int32) utxo.Event {
 		return utxo.OutputRevealed{ID: utxo.TxID{Wallet: 1, Hash: deposit.TxHash()}, Index: index, Tag: tag, Birth: birth}
 	}
+	spending := func(pay int64, ops ...wire.OutPoint) *wire.MsgTx {
+		return utxotest.NewTx(80, append(ops, coin, out(deposit, 1)), utxotest.Pay(pay, mine('c')))
+	}
 	tag := strings.Repeat("t", utxo.MaxTag)
 	tagged := func(tag string) *wire.MsgTx {
 		return utxotest.NewTx(79, externals(1), utxotest.Pay(1, utxotest.Script(1, tag)))
@@ -117,6 +120,15 @@ func TestBoundsOfWhatComesIn(t *testing.T) {
 		{"more than all the money in two", submitted(pays(utxo.MaxMoney-5, 6)), invalid},
 		{"two amounts beyond the largest number", submitted(pays(math.MaxInt64, 1)), invalid},
 		{"the largest number after another amount", submitted(pays(5, math.MaxInt64)), invalid},
+		{"all that two coins bring", submitted(spending(2)), nil},
+		{"a satoshi more than two coins bring", submitted(spending(3)), invalid},
+		{"a satoshi more than two coins bring, in a mempool", seen(1, spending(3)), nil},
+		{"a satoshi more than two coins bring, in a block", next(nil, spending(3)), nil},
+		{"all the money, for two coins and one that nobody knows", submitted(spending(utxo.MaxMoney, externals(1)...)), nil},
+		{"the last output of a transaction", submitted(with(out(deposit, 1))), nil},
+		{"an output behind the last", submitted(with(coin, out(deposit, 2))), invalid},
+		{"an output behind the last, for a coin that nobody knows", submitted(with(out(deposit, 2), utxotest.External(1))), invalid},
+		{"an output behind the last, in a block", next(nil, with(coin, out(deposit, 2))), nil},
 		{"4,000,000 bytes", submitted(sized(4_000_000)), nil},
 		{"4,000,001 bytes", submitted(sized(4_000_001)), invalid},
 		{"the longest tag", submitted(tagged(tag)), nil},
@@ -217,5 +229,25 @@ func TestBoundsOfWhatIsKept(t *testing.T) {
 	}
 	if _, err := utxo.ProvablyDead(b, utxo.TxID{Wallet: 1}, 1); !errors.Is(err, statemachine.ErrNotFound) {
 		t.Errorf("of an unknown transaction: %v", err)
+	}
+}
+
+// Coins that bring more than the largest number together pay for what they bring.
+func TestTheSumOfInputsIsBounded(t *testing.T) {
+	const n = math.MaxInt64/utxo.MaxMoney + 2
+	for name, of := range map[string][]byte{"own coins": mine('a'), "foreign coins": utxotest.Foreign} {
+		l := utxo.NewLedger(utxotest.Policy())
+		do(t, l, utxo.WalletOpened{Wallet: 1})
+		var deposits []*wire.MsgTx
+		var coins []wire.OutPoint
+		for i := range uint32(n) {
+			tx := utxotest.NewTx(i, ins(utxotest.External(i)), utxotest.Pay(utxo.MaxMoney, of), utxotest.Pay(0, mine('b')))
+			deposits, coins = append(deposits, tx), append(coins, out(tx, 0))
+		}
+		do(t, l, utxo.Observed{Txs: deposits})
+		all := utxotest.NewTx(0, coins, utxotest.Pay(utxo.MaxMoney, mine('c')))
+		if _, err := l.DoAt(utxo.Submitted{Wallet: 1, Tx: all}, benchNow); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -12,12 +12,13 @@ import (
 type desk struct {
 	testing.TB
 	*utxo.Ledger
-	salt uint32
-	tip  utxo.Block
+	salt  uint32
+	worth map[wire.OutPoint]int64 // of the outputs of all that was made
+	tip   utxo.Block
 }
 
 func newDesk(t testing.TB) *desk {
-	b := &desk{TB: t, Ledger: utxo.NewLedger(utxotest.Policy())}
+	b := &desk{TB: t, Ledger: utxo.NewLedger(utxotest.Policy()), worth: map[wire.OutPoint]int64{}}
 	do(t, b.Ledger, utxo.WalletOpened{Wallet: 1, Birth: 1})
 	return b
 }
@@ -26,17 +27,30 @@ func mine(tag byte) []byte                       { return utxotest.Script(1, str
 func ins(ops ...wire.OutPoint) []wire.OutPoint   { return ops }
 func out(tx *wire.MsgTx, i uint32) wire.OutPoint { return utxotest.Out(tx, i) }
 
-// tx spends the outpoints, or one that nobody knows, to the scripts.
+// tx spends the outpoints, or one that nobody knows, in equal parts to the scripts:
+// 100,000 to each from what nobody knows.
 func (b *desk) tx(in []wire.OutPoint, scripts ...[]byte) *wire.MsgTx {
 	b.salt++
 	if in == nil {
 		in = ins(utxotest.External(b.salt))
 	}
+	each := int64(0)
+	for _, op := range in {
+		if worth, known := b.worth[op]; known {
+			each += worth / int64(len(scripts))
+		} else {
+			each += 100_000
+		}
+	}
 	outs := make([]*wire.TxOut, len(scripts))
 	for i, s := range scripts {
-		outs[i] = utxotest.Pay(100_000, s)
+		outs[i] = utxotest.Pay(each, s)
 	}
-	return utxotest.NewTx(b.salt, in, outs...)
+	tx := utxotest.NewTx(b.salt, in, outs...)
+	for i := range outs {
+		b.worth[out(tx, uint32(i))] = each
+	}
+	return tx
 }
 
 // next is the block after the tip, which has no coinbase.

@@ -70,7 +70,10 @@ type WalletOpened struct {
 // spends its inputs at once; published, where the network has it already and another
 // wallet of the store knows that. What its ancestors conflict with is looked at where
 // it replaces something or has several unconfirmed parents: with one, they were
-// looked at with that parent, and what came between shows when it is placed.
+// looked at with that parent, and what came between shows when it is placed. What
+// spends an output that a stored parent does not have, or pays more than its inputs
+// bring, all their parents being stored, is ErrInvalid; what a mempool or a block shows
+// is not tested so.
 type Submitted struct {
 	By
 	Wallet WalletID

@@ -74,6 +74,9 @@ func (pl *plan) submit(ev Submitted) error {
 	if err := pl.mature(v, ev); err != nil {
 		return err
 	}
+	if err := pl.funded(v); err != nil {
+		return err
+	}
 	v.status = Pending
 	if err := pl.join(v, w.ID, true); err != nil {
 		return err
@@ -274,6 +277,53 @@ func (pl *plan) mature(v *vertex, ev Submitted) error {
 				return fmt.Errorf("transaction %s: %w: %s is leased until %s", v.hash, statemachine.ErrHeld, l.OutPoint, l.Until)
 			}
 		}
+	}
+	return nil
+}
+
+// funded refuses what can never be mined: an input that its stored parent does
+// not have, and outputs that pay more than the inputs bring. While a parent is in
+// no wallet of the store, nobody knows what its output brings.
+func (pl *plan) funded(v *vertex) error {
+	var due int64 // of the outputs, satoshi that no input covers so far
+	for _, out := range v.shown.msg.TxOut {
+		due += out.Value
+	}
+	var foreign []wire.OutPoint // outputs of stored transactions that no wallet owns
+	var ids []TxID              // of these transactions
+	parents := map[chainhash.Hash]*wire.MsgTx{}
+	unknown := false
+	for i, op := range v.inputs {
+		p, owned := v.from[i], false
+		p.owner(op.Index, func(_ *row, out *Output) { owned, due = true, max(due-out.Amount, 0) })
+		if len(p.rows) == 0 {
+			unknown = true
+		} else if !owned {
+			foreign = append(foreign, op)
+			if _, asked := parents[op.Hash]; !asked {
+				parents[op.Hash] = nil
+				ids = append(ids, p.rows[0].tx.ID)
+			}
+		}
+	}
+	raws, err := pl.r.Raw(ids...)
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		if parents[id.Hash], err = ParseTx(raws[i]); err != nil {
+			return err
+		}
+	}
+	for _, op := range foreign {
+		outs := parents[op.Hash].TxOut
+		if int64(op.Index) >= int64(len(outs)) {
+			return invalid("transaction %s spends %s, which does not exist", v.hash, op)
+		}
+		due = max(due-outs[op.Index].Value, 0)
+	}
+	if due > 0 && !unknown {
+		return invalid("the outputs of %s pay %d satoshi more than its inputs bring", v.hash, due)
 	}
 	return nil
 }

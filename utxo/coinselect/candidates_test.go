@@ -199,7 +199,7 @@ func TestCandidatesReplacing(t *testing.T) {
 	b.connect(deposit)
 	old := b.observe(b.tx(ins(out(deposit, 0)), mine('a'), mine('b')))
 	child := b.submit(b.tx(ins(out(old, 1)), mine('a')))
-	bump := b.submit(b.tx(ins(out(deposit, 0)), mine('a'), mine('b')), old)
+	bump := b.submit(b.tx(ins(out(deposit, 0), utxotest.External(1)), mine('a'), mine('b')), old)
 	other := b.submit(b.tx(ins(out(deposit, 1)), mine('a')))
 	got := b.candidates()
 	for name, c := range map[string]struct {

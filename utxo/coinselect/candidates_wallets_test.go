@@ -75,7 +75,7 @@ func TestWhatIsOfferedCanBeSubmitted(t *testing.T) {
 					continue
 				}
 				offered := c.State == utxo.CoinConfirmed || c.State == utxo.CoinUnconfirmed || c.State == utxo.CoinPending
-				tx := utxotest.NewTx(1<<31, ins(c.OutPoint), utxotest.Pay(1, foreign))
+				tx := utxotest.NewTx(1<<31, ins(c.OutPoint), utxotest.Pay(c.Amount, foreign))
 				if _, err := h.Policy.PlanAt(l, utxo.Submitted{Wallet: w.ID, Tx: tx}, now); (err == nil) != offered {
 					t.Errorf("coin %v of wallet %d is %s, its payment: %v", c.OutPoint, w.ID, c.State, err)
 				}

@@ -86,7 +86,7 @@ func (w *world) coinbase(height int32) *wire.MsgTx {
 		}
 	}
 	w.salt++
-	tx := NewCoinbase(w.salt, w.outputs()...)
+	tx := NewCoinbase(w.salt, w.outputs(deposit)...)
 	w.minted = append(w.minted, tx)
 	return tx
 }

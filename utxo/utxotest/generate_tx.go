@@ -27,9 +27,27 @@ func (w *world) build(inputs ...wire.OutPoint) *wire.MsgTx {
 		}
 	}
 	w.salt++
-	tx := NewTx(w.salt, inputs, w.outputs()...)
+	tx := NewTx(w.salt, inputs, w.outputs(w.worth(inputs))...)
 	w.txs = append(w.txs, tx)
 	return tx
+}
+
+// deposit is what a foreign coin and a coinbase bring, in satoshi: enough for
+// chains of payments that each go to three.
+const deposit = 1_000_000_000_000
+
+// worth is what the outpoints bring, those that exist.
+func (w *world) worth(inputs []wire.OutPoint) (sum int64) {
+	all := slices.Concat(w.txs, w.minted)
+	for _, op := range inputs {
+		at := slices.IndexFunc(all, func(tx *wire.MsgTx) bool { return tx.TxHash() == op.Hash })
+		if at < 0 {
+			sum += deposit
+		} else if int(op.Index) < len(all[at].TxOut) {
+			sum += all[at].TxOut[op.Index].Value
+		}
+	}
+	return sum
 }
 
 // input is a coin of a wallet, any output, an outpoint that another transaction
@@ -53,7 +71,11 @@ func (w *world) input() wire.OutPoint {
 	case 4, 5, 6:
 		tx := w.oldOrMinted()
 		if tx != nil {
-			return Out(tx, uint32(w.number(0, len(tx.TxOut)-1)))
+			last := len(tx.TxOut) - 1
+			if w.odds(1, 30) {
+				last++ // which does not exist
+			}
+			return Out(tx, uint32(w.number(0, last)))
 		}
 	case 7, 8, 9:
 		if len(w.txs) > 0 {
@@ -61,7 +83,7 @@ func (w *world) input() wire.OutPoint {
 		}
 	case 10:
 		w.salt++
-		parent := NewTx(w.salt, []wire.OutPoint{External(uint32(w.number(0, 4)))}, w.outputs()...)
+		parent := NewTx(w.salt, []wire.OutPoint{External(uint32(w.number(0, 4)))}, w.outputs(deposit)...)
 		w.txs = append(w.txs, parent)
 		return Out(parent, 0)
 	}
@@ -76,8 +98,9 @@ func (w *world) oldOrMinted() *wire.MsgTx {
 	return pick(w, all...)
 }
 
-// outputs are one to three, each of an amount of its own.
-func (w *world) outputs() []*wire.TxOut {
+// outputs are one to three, each of an amount of its own. They pay what the inputs
+// bring, mostly with a fee, and rarely more.
+func (w *world) outputs(worth int64) []*wire.TxOut {
 	scripts := [][]byte{Script(1, "main"), Script(1, "main"), Script(1, "side"), Foreign, Foreign, LateScript}
 	if w.model.wallet(2) != nil || w.odds(1, 30) {
 		scripts = append(scripts, Script(2, "main"), Script(2, "main"))
@@ -86,8 +109,17 @@ func (w *world) outputs() []*wire.TxOut {
 		scripts = append(scripts, Script(3, "main"), Script(3, "main"))
 	}
 	var outputs []*wire.TxOut
-	for i := range w.number(1, 3) {
-		outputs = append(outputs, Pay(int64(w.salt)*10+int64(i)+1, pick(w, scripts...)))
+	fee, n := worth, int64(w.number(1, 3))
+	for i := range n {
+		amount := max(0, worth/n-int64(w.salt)*10-i)
+		outputs = append(outputs, Pay(amount, pick(w, scripts...)))
+		fee -= amount
+	}
+	switch w.number(0, 19) {
+	case 0, 1:
+		outputs[0].Value += fee
+	case 2, 3, 4:
+		outputs[0].Value += fee + 1
 	}
 	return outputs
 }
@@ -149,7 +181,7 @@ func (w *world) nonsense() {
 	tx, id := w.oldTx(), w.walletID()
 	twice := tx.Copy()
 	twice.AddTxIn(twice.TxIn[0])
-	coinbase := NewCoinbase(w.salt, w.outputs()...)
+	coinbase := NewCoinbase(w.salt, w.outputs(deposit)...)
 	next := NewBlock(height+1, tip, 0)
 	w.emit(pick[utxo.Event](w,
 		utxo.WalletOpened{Wallet: 0, By: utxo.By{At: w.now}},

@@ -189,7 +189,39 @@ func (m *Model) mayPend(r *fact, replaced []*fact, ev utxo.Submitted) error {
 			return fmt.Errorf("%w: input %s is leased", statemachine.ErrHeld, l.OutPoint)
 		}
 	}
+	if fee, known := m.fee(r); known && fee < 0 || m.spendsNothing(r) {
+		return fmt.Errorf("%w: %s pays what it does not have", statemachine.ErrInvalid, r.hash)
+	}
 	return nil
+}
+
+// fee is what the inputs of f bring beyond what its outputs pay; not known while
+// a parent is in no wallet.
+func (m *Model) fee(f *fact) (fee int64, known bool) {
+	for _, out := range f.tx.TxOut {
+		fee -= out.Value
+	}
+	known = true
+	for _, in := range f.tx.TxIn {
+		op := in.PreviousOutPoint
+		p := m.known(op.Hash)
+		switch {
+		case p == nil || len(m.rowsOf(p)) == 0:
+			known = false
+		case int(op.Index) < len(p.tx.TxOut):
+			fee += p.tx.TxOut[op.Index].Value
+		}
+	}
+	return fee, known
+}
+
+// spendsNothing reports whether f has an input that its parent, in some wallet,
+// does not have as an output.
+func (m *Model) spendsNothing(f *fact) bool {
+	return slices.ContainsFunc(f.tx.TxIn, func(in *wire.TxIn) bool {
+		p := m.known(in.PreviousOutPoint.Hash)
+		return p != nil && len(m.rowsOf(p)) > 0 && int(in.PreviousOutPoint.Index) >= len(p.tx.TxOut)
+	})
 }
 
 func (m *Model) broadcasted(ev utxo.Broadcasted) error {

@@ -402,6 +402,44 @@ var Leases = []Scenario{
 
 // Words is what the rest refuses.
 var Words = []Scenario{
+	{"a submitted transaction pays no more than its inputs bring, where that is known", `
+		open 1 0
+		open 2 0
+		tx f: x -> main=10 out=5 2/main=3
+		tx late: y -> main=7
+		connect 1: f
+		tx more: f:0 -> main=6 out=5
+		tx all: f:0 f:1 f:2 -> main=18
+		tx over: f:0 f:1 f:2 -> main=19
+		tx nothing: f:0 f:3 -> main=1
+		tx blind: f:0 late:0 -> main=18
+		tx again: f:0 late:0 -> main=9 out=9
+		submit 1 more => invalid
+		submit 1 over => invalid
+		submit 1 nothing => invalid
+		tx? 1 more absent
+		coin? 1 f:0 confirmed
+		submit 1 blind         # the other input is in no wallet
+		invalidate 1 blind
+		observe late 1
+		submit 1 again => invalid
+		submit 1 all
+		submit 1 more replaces all => invalid
+		balance? 1 unconfirmed=7 pending=18`},
+	{"a mempool and a block are believed, whatever a transaction pays", `
+		open 1 0
+		tx f: x -> main=10
+		connect 1: f
+		tx more: f:0 -> main=11
+		tx child: more:0 -> main=12
+		tx nothing: child:7 -> main=1
+		observe more 1
+		submit 1 more          # known from the network
+		balance? 1 unconfirmed=11
+		mempool 2: child nothing
+		connect 2: more
+		connect 3: child nothing
+		balance? 1 confirmed=13`},
 	{"a wallet is opened once", `
 		tx a: x -> main
 		observe a 1 => invalid

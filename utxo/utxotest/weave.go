@@ -17,10 +17,12 @@ func Weave(do func(utxo.Event) error, n int) (next func() utxo.Connected, err er
 	}
 	salt, tip := uint32(0), utxo.Block{Height: -1}
 	own := func(i int) []byte { return Script(utxo.WalletID(i%n+1), "main") }
-	coins, waiting := make([]wire.OutPoint, n), make([]*wire.MsgTx, 0, 2*n)
+	const deposit, paid, fee = 100_000_000, 1000, 1
+	coins, left, waiting := make([]wire.OutPoint, n), make([]int64, n), make([]*wire.MsgTx, 0, 2*n)
 	pay := func(i int) *wire.MsgTx {
 		salt++
-		tx := NewTx(salt, []wire.OutPoint{coins[i]}, Pay(1000, own(i+1)), Pay(100_000_000-int64(salt), own(i)))
+		left[i] -= paid + fee
+		tx := NewTx(salt, []wire.OutPoint{coins[i]}, Pay(paid, own(i+1)), Pay(left[i], own(i)))
 		coins[i] = Out(tx, 1)
 		return tx
 	}
@@ -31,14 +33,14 @@ func Weave(do func(utxo.Event) error, n int) (next func() utxo.Connected, err er
 	}
 	stranger := func(i int) *wire.MsgTx {
 		salt++
-		return NewTx(salt, []wire.OutPoint{External(salt)}, Pay(100_000_000, own(i)))
+		return NewTx(salt, []wire.OutPoint{External(salt)}, Pay(deposit, own(i)))
 	}
 	say(block())
 	var deposits []*wire.MsgTx
 	for i := range n {
 		say(utxo.WalletOpened{Wallet: utxo.WalletID(i + 1), By: utxo.By{At: Start}})
 		deposits = append(deposits, stranger(i))
-		coins[i] = Out(deposits[i], 0)
+		coins[i], left[i] = Out(deposits[i], 0), deposit
 	}
 	say(block(deposits...))
 	for i := range n {
