@@ -73,7 +73,7 @@ type subject[T store.Clock, K, L comparable, A, E, C any] struct {
 	// world what can be read beside aggregates; nil if there is nothing.
 	facts func(tx T, a *A) (map[string]any, error)
 	world func(tx T) (map[string]any, error)
-	due   []dueKind[T, K, A]
+	due   []dueKind[T, A]
 	// sharedFeed: the feed has lines of another subject too, with which the rules
 	// of an empty feed are proved.
 	sharedFeed bool
@@ -103,47 +103,57 @@ type stage[K, A, E any] struct {
 	claim  func(a *A) E // gives the lease under the next fence, where rivals keep it; nil if nothing does
 }
 
-// rule is one that every versioned record keeps.
-type rule[T store.Clock, K, L comparable, A, E, C any] struct {
+// rule is one that is proved of a subject in a store of its own.
+type rule[S any] struct {
 	name string
-	test func(*testing.T, *subject[T, K, L, A, E, C])
+	test func(S, *testing.T)
 }
 
-// versioned proves the rules of any versioned record. open returns a subject in
-// a new store.
-func versioned[T store.Clock, K, L comparable, A, E, C any](t *testing.T, open func(*testing.T) *subject[T, K, L, A, E, C]) {
-	for _, r := range []rule[T, K, L, A, E, C]{
-		{"an update that returns an error, panics or is cancelled leaves no trace", leavesNoTrace[T, K, L, A, E, C]},
-		{"a refused write ends the update even if nobody looks at its error", ignoredRefusal[T, K, L, A, E, C]},
-		{"a view writes nothing", viewSaves[T, K, L, A, E, C]},
-		{"a transaction sees its own writes", seesOwnWrites[T, K, L, A, E, C]},
-		{"readers never see half of a commit", halfCommit[T, K, L, A, E, C]},
-		{"what does not exist is a zero aggregate or not found", unknown[T, K, L, A, E, C]},
+// prove runs each rule in a new store.
+func prove[S any](t *testing.T, open func(*testing.T) S, rules []rule[S]) {
+	for _, r := range rules {
+		t.Run(r.name, func(t *testing.T) { r.test(open(t), t) })
+	}
+}
 
-		{"a change of a stale version is a conflict", staleVersion[T, K, L, A, E, C]},
-		{"a record that left a state and came back is another version", leaveAndReturn[T, K, L, A, E, C]},
-		{"of concurrent writers of one version exactly one wins", oneWriter[T, K, L, A, E, C]},
-		{"of concurrent creations of one id exactly one wins", oneCreation[T, K, L, A, E, C]},
-		{"an id that exists is not written over", insertedOnce[T, K, L, A, E, C]},
-		{"a touch of a stale version or fence is refused, and moves no version", staleTouch[T, K, L, A, E, C]},
-		{"a change under an old fence is refused", staleFence[T, K, L, A, E, C]},
-		{"a record is written only as it was read", asRead[T, K, L, A, E, C]},
-		{"a lease is renewed under its fence alone and changes no version", renewals[T, K, L, A, E, C]},
-		{"a lease is over when the store's clock says so, whatever time an event brings", leaseOver[T, K, L, A, E, C]},
-		{"a change from before a renewal does not shorten the lease", renewedThenSaved[T, K, L, A, E, C]},
-		{"what a worker holds is given back at once, and it writes nothing more", revocation[T, K, L, A, E, C]},
-		{"the same event of a held aggregate again changes nothing", heldAgain[T, K, L, A, E, C]},
-		{"what a caller changed in its copy is not stored", changedCopy[T, K, L, A, E, C]},
-		{"the changes of one save are stored together or not at all", oneSave[T, K, L, A, E, C]},
+// versioned proves the rules of any versioned record. open returns a subject in a
+// new store, memory one in a store of package memory, with which random histories
+// are compared; nil where nothing is drawn.
+func versioned[T store.Clock, K, L comparable, A, E, C any](t *testing.T, open, memory func(*testing.T) *subject[T, K, L, A, E, C]) {
+	type of = *subject[T, K, L, A, E, C]
+	prove(t, open, []rule[of]{
+		{"an update that returns an error, panics or is cancelled leaves no trace", of.leavesNoTrace},
+		{"a refused write ends the update even if nobody looks at its error", of.ignoredRefusal},
+		{"a view writes nothing", of.viewSaves},
+		{"a transaction sees its own writes", of.seesOwnWrites},
+		{"readers never see half of a commit", of.halfCommit},
+		{"what does not exist is a zero aggregate or not found", of.unknown},
 
-		{"the history has one line per version and replays", trails[T, K, L, A, E, C]},
-		{"a log with a gap, without a line or with a line too many is refused", brokenLogs[T, K, L, A, E, C]},
-		{"followers see every transition, those of a record in order", follow[T, K, L, A, E, C]},
-		{"a cursor is of one line and of no other", cursors[T, K, L, A, E, C]},
-		{"followers miss nothing while others write", followWhileWriting[T, K, L, A, E, C]},
-		{"what is due is what the domain says, in its order, and so is what is due next", dueAsDefined[T, K, L, A, E, C]},
-	} {
-		t.Run(r.name, func(t *testing.T) { r.test(t, open(t)) })
+		{"a change of a stale version is a conflict", of.staleVersion},
+		{"a record that left a state and came back is another version", of.leaveAndReturn},
+		{"of concurrent writers of one version exactly one wins", of.oneWriter},
+		{"of concurrent creations of one id exactly one wins", of.oneCreation},
+		{"an id that exists is not written over", of.insertedOnce},
+		{"a touch of a stale version or fence is refused, and moves no version", of.staleTouch},
+		{"a change under an old fence is refused", of.staleFence},
+		{"a record is written only as it was read", of.asRead},
+		{"a lease is renewed under its fence alone and changes no version", of.renewals},
+		{"a lease is over when the store's clock says so, whatever time an event brings", of.leaseOver},
+		{"a change from before a renewal does not shorten the lease", of.renewedThenSaved},
+		{"what a worker holds is given back at once, and it writes nothing more", of.revocation},
+		{"the same event of a held aggregate again changes nothing", of.heldAgain},
+		{"what a caller changed in its copy is not stored", of.changedCopy},
+		{"the changes of one save are stored together or not at all", of.oneSave},
+
+		{"the history has one line per version and replays", of.trails},
+		{"a log with a gap, without a line or with a line too many is refused", of.brokenLogs},
+		{"followers see every transition, those of a record in order", of.follow},
+		{"a cursor is of one line and of no other", of.cursors},
+		{"followers miss nothing while others write", of.followWhileWriting},
+		{"what is due is what the domain says, in its order, and so is what is due next", of.dueAsDefined},
+	})
+	if memory != nil {
+		t.Run("random histories store the same as the memory adapter", func(t *testing.T) { randomHistories(t, open(t), memory(t)) })
 	}
 }
 

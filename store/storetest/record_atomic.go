@@ -14,7 +14,7 @@ import (
 )
 
 // leavesNoTrace: whatever ends an update but its success.
-func leavesNoTrace[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) leavesNoTrace(t *testing.T) {
 	for name, end := range map[string]func(cancel func()) error{
 		"an error":            func(func()) error { return errRollback },
 		"a panic":             func(func()) error { panic(errRollback) },
@@ -45,7 +45,7 @@ func leavesNoTrace[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s 
 
 // ignoredRefusal: a store may begin again after a refusal that reading again can
 // end, which it has noticed then.
-func ignoredRefusal[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) ignoredRefusal(t *testing.T) {
 	s.noTrace(t, func(t *testing.T, g *stage[K, A, E], old A) error {
 		stale := s.change(t, old, g.rivals(&old, 1))
 		runs := 0
@@ -68,7 +68,7 @@ func ignoredRefusal[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s
 	})
 }
 
-func viewSaves[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) viewSaves(t *testing.T) {
 	s.noTrace(t, func(t *testing.T, g *stage[K, A, E], old A) error {
 		c := s.change(t, old, g.rivals(&old, 0))
 		err := s.View(ctx, func(tx T) error { return s.records(tx).Save(c) })
@@ -84,7 +84,7 @@ func viewSaves[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *sub
 	})
 }
 
-func seesOwnWrites[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) seesOwnWrites(t *testing.T) {
 	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
 		id, old := s.newID(), s.make(t, g)
 		var done A
@@ -120,7 +120,7 @@ func seesOwnWrites[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s 
 	})
 }
 
-func unknown[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) unknown(t *testing.T) {
 	g := &s.stages[0]
 	known := s.make(t, g)
 	err := s.View(ctx, func(tx T) error {
@@ -161,7 +161,7 @@ func unknown[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subje
 
 // halfCommit: what commits between two reads of a View is seen by neither; then
 // one writer moves pairs together, and readers compare.
-func halfCommit[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) halfCommit(t *testing.T) {
 	g := &s.stages[0]
 	move := func(as ...A) error {
 		return s.Update(ctx, func(tx T) error {

@@ -5,15 +5,13 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/settlehq/settle/store"
 )
 
 // tick is the least difference of two times.
 const tick = time.Microsecond
 
 // dueKind is one kind of due work, as the store and as the domain has it.
-type dueKind[T, K, A any] struct {
+type dueKind[T, A any] struct {
 	name    string
 	find    func(tx T, now time.Time, limit int) ([]A, error)
 	next    func(tx T, now time.Time) (time.Time, error) // zero: never; nil: the store does not say
@@ -29,7 +27,7 @@ type dueKind[T, K, A any] struct {
 
 // dueAsDefined compares what is due in a population with the domain's function,
 // just before, at and after each moment at which something becomes due.
-func dueAsDefined[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) dueAsDefined(t *testing.T) {
 	if s.due == nil {
 		t.Skip("nothing is ever due")
 	}
@@ -69,7 +67,7 @@ func dueAsDefined[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *
 }
 
 // compareDue compares at one moment and returns how many are due.
-func (s *subject[T, K, L, A, E, C]) compareDue(t *testing.T, kind *dueKind[T, K, A], all []A, now time.Time) int {
+func (s *subject[T, K, L, A, E, C]) compareDue(t *testing.T, kind *dueKind[T, A], all []A, now time.Time) int {
 	t.Helper()
 	var want []*A
 	var next time.Time

@@ -8,7 +8,7 @@ import (
 	"github.com/settlehq/settle/store"
 )
 
-func trails[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) trails(t *testing.T) {
 	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
 		a := s.make(t, g)
 		var log []statemachine.Transition[L]
@@ -42,7 +42,7 @@ func trails[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subjec
 }
 
 // brokenLogs: a version has one line, the next one.
-func brokenLogs[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) brokenLogs(t *testing.T) {
 	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
 		a := s.make(t, g)
 		for what, forge := range map[string]func([]statemachine.Transition[L]) []statemachine.Transition[L]{
@@ -113,7 +113,7 @@ func inOrder[L comparable](t testing.TB, all []statemachine.Transition[L]) int {
 
 // cursors: a cursor is of one line, and of no other. The feed begins and ends
 // where it says.
-func cursors[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) cursors(t *testing.T) {
 	if s.sharedFeed {
 		t.Skip("the feed is not this subject's alone")
 	}
@@ -172,7 +172,7 @@ func (s *subject[T, K, L, A, E, C]) head(t testing.TB) store.Cursor {
 	return end
 }
 
-func follow[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) follow(t *testing.T) {
 	if s.sharedFeed {
 		t.Skip("the feed is not this subject's alone")
 	}
@@ -211,7 +211,7 @@ func follow[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subjec
 
 // followWhileWriting: transactions overlap, so that the numbers that they draw
 // are not the order in which they commit.
-func followWhileWriting[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) followWhileWriting(t *testing.T) {
 	const writers = 6
 	each := usual(4, 15)
 	g := &s.stages[0]

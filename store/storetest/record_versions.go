@@ -11,10 +11,9 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/settlehq/settle/statemachine"
-	"github.com/settlehq/settle/store"
 )
 
-func staleVersion[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) staleVersion(t *testing.T) {
 	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
 		old := s.make(t, g)
 		stale, again := s.change(t, old, g.rivals(&old, 0)), s.change(t, old, g.rivals(&old, 1))
@@ -25,7 +24,7 @@ func staleVersion[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *
 	})
 }
 
-func leaveAndReturn[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) leaveAndReturn(t *testing.T) {
 	s.eachStage(t, func(g *stage[K, A, E]) bool { return g.back != nil }, func(t *testing.T, g *stage[K, A, E]) {
 		old := s.make(t, g)
 		stale := s.change(t, old, g.rivals(&old, 0))
@@ -40,7 +39,7 @@ func leaveAndReturn[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s
 	})
 }
 
-func oneWriter[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) oneWriter(t *testing.T) {
 	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
 		for range 2 {
 			old := s.make(t, g)
@@ -58,7 +57,7 @@ func oneWriter[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *sub
 	})
 }
 
-func oneCreation[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) oneCreation(t *testing.T) {
 	for range 5 {
 		id := s.newID()
 		first := s.stages[0].events(id)[0]
@@ -78,7 +77,7 @@ func oneCreation[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *s
 }
 
 // insertedOnce: an id that exists is never written over.
-func insertedOnce[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) insertedOnce(t *testing.T) {
 	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
 		old := s.make(t, g)
 		var none A
@@ -88,7 +87,7 @@ func insertedOnce[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *
 	})
 }
 
-func staleTouch[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) staleTouch(t *testing.T) {
 	s.eachStage(t, func(g *stage[K, A, E]) bool { return g.touch != nil }, func(t *testing.T, g *stage[K, A, E]) {
 		old := s.make(t, g)
 		at := start.Add(time.Hour)
@@ -114,7 +113,7 @@ func staleTouch[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *su
 	})
 }
 
-func staleFence[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) staleFence(t *testing.T) {
 	s.eachStage(t, func(g *stage[K, A, E]) bool { return g.claim != nil }, func(t *testing.T, g *stage[K, A, E]) {
 		old := s.make(t, g)
 		stale := s.change(t, old, g.rivals(&old, 0))
@@ -132,7 +131,7 @@ func staleFence[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *su
 }
 
 // asRead: each column outside the version is compared, and the version too.
-func asRead[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) asRead(t *testing.T) {
 	touched := func(g *stage[K, A, E]) bool { return g.touch != nil }
 	concerns := touched
 	if !slices.ContainsFunc(s.stages, func(g stage[K, A, E]) bool { return touched(&g) }) {
@@ -187,7 +186,7 @@ func (s *subject[T, K, L, A, E, C]) leased(t *testing.T, test func(t *testing.T,
 	}
 }
 
-func renewals[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) renewals(t *testing.T) {
 	s.leased(t, func(t *testing.T, g *stage[K, A, E], a A) {
 		other := s.make(t, g)
 		a, before := s.get(t, s.id(&a)), s.dump(t, s.id(&a))
@@ -217,7 +216,7 @@ func renewals[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subj
 	})
 }
 
-func renewedThenSaved[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) renewedThenSaved(t *testing.T) {
 	s.leased(t, func(t *testing.T, g *stage[K, A, E], a A) {
 		until := s.lease(&a).Until.Add(time.Hour)
 		c := s.change(t, a, g.rivals(&a, 0))
@@ -244,7 +243,7 @@ func renewedThenSaved[T store.Clock, K, L comparable, A, E, C any](t *testing.T,
 
 // leaseOver: at the end of a lease by the store's clock it is another's to claim, and
 // nothing of its holder is taken, though the events bring times from before.
-func leaseOver[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) leaseOver(t *testing.T) {
 	tested := s.lease == nil
 	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
 		defer dated(s.Store, time.Time{})
@@ -275,7 +274,7 @@ func leaseOver[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *sub
 	}
 }
 
-func revocation[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) revocation(t *testing.T) {
 	s.leased(t, func(t *testing.T, g *stage[K, A, E], a A) {
 		other := s.make(t, g)
 		holder, fence := s.lease(&a).Holder, s.lease(&a).Fence
@@ -326,7 +325,7 @@ func revocation[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *su
 }
 
 // heldAgain is what a caller does after [store.ErrUnknownCommit].
-func heldAgain[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) heldAgain(t *testing.T) {
 	if s.held == nil {
 		t.Skip("the service loads what it writes")
 	}
@@ -350,7 +349,7 @@ func heldAgain[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *sub
 
 // changedCopy: of a copy whose every field but ids and versions was changed, an event
 // leads to where it leads without.
-func changedCopy[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) changedCopy(t *testing.T) {
 	if s.held == nil {
 		t.Skip("the service loads what it writes")
 	}
@@ -417,7 +416,7 @@ func disturb(v reflect.Value) {
 }
 
 // oneSave: changes of different aggregates, all or none.
-func oneSave[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) {
+func (s *subject[T, K, L, A, E, C]) oneSave(t *testing.T) {
 	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
 		a, other := s.make(t, g), s.make(t, g)
 		first, stale := s.change(t, a, g.rivals(&a, 0)), s.change(t, other, g.rivals(&other, 0))

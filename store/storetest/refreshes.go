@@ -18,41 +18,32 @@ import (
 
 // Refreshes proves the refreshes of a store.
 func Refreshes[T store.RefreshUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
-	refreshRules(t, func(tb testing.TB) store.Store[store.RefreshUnit] { return timedRefreshes(open(tb)) })
-}
-
-func refreshRules[T store.RefreshUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
-	rules := []struct {
-		rule string
-		test func(*testing.T, *refreshes[T])
-	}{
-		{"the self-check passes and leaves nothing", refreshSelfCheck[T]},
-		{"a slot belongs to one wallet, the loser learns which, and it is handed over within one save", refreshSlots[T]},
-		{"a wallet has one live recovery job, and the loser gets its id", oneRecovery[T]},
-		{"a lock goes to one, is deleted at its release or when it is swept, and its fence never repeats", walletLocks[T]},
-		{"what a round holds is renewed together", renewedTogether[T]},
-		{"a lock that has ended is not renewed", lateRenewal[T]},
-		{"under a lock that was lost nothing of a job is stored", lostLock[T]},
-		{"an expiry and its sync job are stored once, together", oneExpiry[T]},
-		{"what is loaded is what the domain says", loadedSets[T]},
-		{"statistics count what their fields say", refreshStatistics[T]},
-		{"orchestrators never serve more than the maximum, and everybody in turn", turns[T]},
-		{"no job is lost between the last look and the exit", exits[T]},
-		{"every field of a refresh comes back", everyRefreshField[T]},
-		{"lists have what the domain says, in its order and in pages, limits are refused", refreshPages[T]},
-		{"an unknown wallet is lost, and nobody is busy with it", unknownWallets[T]},
-		{"an event from after the store's time is refused and takes nothing", futureEvents[T]},
-	}
-	versioned(t, func(t *testing.T) *refreshSubject[T] { return versionedRefreshes(newRefreshes(t, open(t))) })
-	for _, r := range rules {
-		t.Run(r.rule, func(t *testing.T) { r.test(t, newRefreshes(t, open(t))) })
-	}
-	t.Run("random histories store the same as the memory adapter", func(t *testing.T) {
-		randomHistories(t, versionedRefreshes(newRefreshes(t, open(t))), versionedRefreshes(newRefreshes(t, timedRefreshes(memory.New(memory.Options{})))))
+	opened := func(t *testing.T) *refreshes { return newRefreshes(t, timedRefreshes(open(t))) }
+	versioned(t, func(t *testing.T) *refreshSubject { return versionedRefreshes(opened(t)) }, func(t *testing.T) *refreshSubject {
+		return versionedRefreshes(newRefreshes(t, timedRefreshes(memory.New(memory.Options{}))))
+	})
+	type of = *refreshes
+	prove(t, opened, []rule[of]{
+		{"the self-check passes and leaves nothing", of.refreshSelfCheck},
+		{"a slot belongs to one wallet, the loser learns which, and it is handed over within one save", of.refreshSlots},
+		{"a wallet has one live recovery job, and the loser gets its id", of.oneRecovery},
+		{"a lock goes to one, is deleted at its release or when it is swept, and its fence never repeats", of.walletLocks},
+		{"what a round holds is renewed together", of.renewedTogether},
+		{"a lock that has ended is not renewed", of.lateRenewal},
+		{"under a lock that was lost nothing of a job is stored", of.lostLock},
+		{"an expiry and its sync job are stored once, together", of.oneExpiry},
+		{"what is loaded is what the domain says", of.loadedSets},
+		{"statistics count what their fields say", of.refreshStatistics},
+		{"orchestrators never serve more than the maximum, and everybody in turn", of.turns},
+		{"no job is lost between the last look and the exit", of.exits},
+		{"every field of a refresh comes back", of.everyRefreshField},
+		{"lists have what the domain says, in its order and in pages, limits are refused", of.refreshPages},
+		{"an unknown wallet is lost, and nobody is busy with it", of.unknownWallets},
+		{"an event from after the store's time is refused and takes nothing", of.futureEvents},
 	})
 }
 
-func refreshSelfCheck[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+func (r *refreshes) refreshSelfCheck(t *testing.T) {
 	live(r.Store)
 	if err := store.SelfCheckRefreshes(ctx, r.Store); err != nil {
 		t.Error(err)
@@ -60,14 +51,14 @@ func refreshSelfCheck[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 }
 
 // at returns a stage's wallet; its leases began at start.
-func (r *refreshes[T]) at(t *testing.T, stage int) refresh.Work {
+func (r *refreshes) at(t *testing.T, stage int) refresh.Work {
 	t.Helper()
 	s := versionedRefreshes(r)
 	return s.make(t, &s.stages[stage])
 }
 
 // get reads a wallet.
-func (r *refreshes[T]) get(t *testing.T, xpub string) refresh.Work {
+func (r *refreshes) get(t *testing.T, xpub string) refresh.Work {
 	t.Helper()
 	w, err := r.service.Get(ctx, xpub)
 	if err != nil {
@@ -76,7 +67,7 @@ func (r *refreshes[T]) get(t *testing.T, xpub string) refresh.Work {
 	return w
 }
 
-func (r *refreshes[T]) do(t *testing.T, xpub string, events ...refresh.Event) refresh.Work {
+func (r *refreshes) do(t *testing.T, xpub string, events ...refresh.Event) refresh.Work {
 	t.Helper()
 	w, err := r.service.Do(ctx, xpub, events...)
 	if err != nil {
@@ -86,9 +77,9 @@ func (r *refreshes[T]) do(t *testing.T, xpub string, events ...refresh.Event) re
 }
 
 // keep makes the slot of a stage's wallet last.
-func (r *refreshes[T]) keep(t *testing.T, xpub string, until time.Time) {
+func (r *refreshes) keep(t *testing.T, xpub string, until time.Time) {
 	t.Helper()
-	if err := r.Update(ctx, func(tx T) error {
+	if err := r.Update(ctx, func(tx store.RefreshUnit) error {
 		_, err := tx.Refreshes().Renew(start, until, store.RefreshLease{XpubVan: xpub, Held: refresh.Held{Slot: 1}})
 		return err
 	}); err != nil {
@@ -96,7 +87,7 @@ func (r *refreshes[T]) keep(t *testing.T, xpub string, until time.Time) {
 	}
 }
 
-func refreshSlots[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+func (r *refreshes) refreshSlots(t *testing.T) {
 	claim := func(actor string, slot int32) refresh.SlotClaimed {
 		return refresh.SlotClaimed{By: refresh.By{Actor: actor, Role: refresh.Orchestrator, At: start}, Slot: slot}
 	}
@@ -121,21 +112,21 @@ func refreshSlots[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Update(ctx, func(tx T) error { return tx.Refreshes().Save(taking, freeing) }); err != nil {
+	if err := r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(taking, freeing) }); err != nil {
 		t.Error("a slot that is given back in the same save: ", err)
 	}
 }
 
 // now is the store's time.
-func (r *refreshes[T]) now(t *testing.T) (now time.Time) {
+func (r *refreshes) now(t *testing.T) (now time.Time) {
 	t.Helper()
-	if err := r.View(ctx, func(tx T) (err error) { now, err = tx.Now(); return err }); err != nil {
+	if err := r.View(ctx, func(tx store.RefreshUnit) (err error) { now, err = tx.Now(); return err }); err != nil {
 		t.Fatal(err)
 	}
 	return now
 }
 
-func oneRecovery[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+func (r *refreshes) oneRecovery(t *testing.T) {
 	r.patient(t)
 	now := r.now(t)
 	w := r.at(t, 0)
@@ -179,14 +170,14 @@ func oneRecovery[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = r.Update(ctx, func(tx T) error { return tx.Refreshes().Save(change) })
+	err = r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(change) })
 	var taken *refresh.TakenError
 	if !errors.As(err, &taken) || taken.Err != refresh.ErrRecovering || taken.By != all[0].String() {
 		t.Errorf("a second one was saved: %v", err)
 	}
 }
 
-func walletLocks[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+func (r *refreshes) walletLocks(t *testing.T) {
 	xpub := r.at(t, 0).Wallet.XpubVan
 	api := func(at time.Time) refresh.By { return refresh.By{Actor: "api", Role: refresh.API, At: at} }
 	var last int64
@@ -226,7 +217,7 @@ func walletLocks[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	r.do(t, xpub, refresh.Unlocked{By: api(start.Add(r.config.LockTTL)), Fence: fence})
 	count(0)
 	lock("after a release", start)
-	_ = r.Update(ctx, func(tx T) error {
+	_ = r.Update(ctx, func(tx store.RefreshUnit) error {
 		if _, err := tx.Refreshes().NextFence(); err != nil {
 			t.Error(err)
 		}
@@ -236,7 +227,7 @@ func walletLocks[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 		at   time.Time
 		left int64
 	}{{start.Add(r.config.LockTTL - tick), 1}, {start.Add(r.config.LockTTL), 0}} {
-		if err := r.Update(ctx, func(tx T) error { _, err := tx.Refreshes().Sweep(c.at, 10); return err }); err != nil {
+		if err := r.Update(ctx, func(tx store.RefreshUnit) error { _, err := tx.Refreshes().Sweep(c.at, 10); return err }); err != nil {
 			t.Fatal(err)
 		}
 		count(c.left)
@@ -247,11 +238,11 @@ func walletLocks[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 		t.Fatal(err)
 	}
 	taken.New.Lock.LockedAt = start
-	err = r.Update(ctx, func(tx T) error { return tx.Refreshes().Save(taken) })
+	err = r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(taken) })
 	refusedWith(t, err, statemachine.ErrHeld, "a lock that another took since it was read")
 }
 
-func renewedTogether[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+func (r *refreshes) renewedTogether(t *testing.T) {
 	all := map[string]func(*store.RefreshLease){
 		"held":             func(*store.RefreshLease) {},
 		"another slot":     func(l *store.RefreshLease) { l.Slot++ },
@@ -267,7 +258,7 @@ func renewedTogether[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 		change(&lease)
 		now, until := start.Add(r.config.LockTTL-tick), start.Add(time.Hour)
 		var lost []string
-		err := r.Update(ctx, func(tx T) (err error) {
+		err := r.Update(ctx, func(tx store.RefreshUnit) (err error) {
 			lost, err = tx.Refreshes().Renew(now, until, lease)
 			return err
 		})
@@ -292,11 +283,11 @@ func renewedTogether[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 }
 
 // lateRenewal: a lock that has ended is lost, though slot and job are held.
-func lateRenewal[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+func (r *refreshes) lateRenewal(t *testing.T) {
 	w := r.at(t, 1)
 	renew := func(now time.Time, h refresh.Held) (lost []string) {
 		t.Helper()
-		err := r.Update(ctx, func(tx T) (err error) {
+		err := r.Update(ctx, func(tx store.RefreshUnit) (err error) {
 			lost, err = tx.Refreshes().Renew(now, now.Add(r.config.LockTTL), store.RefreshLease{XpubVan: w.Wallet.XpubVan, Held: h})
 			return err
 		})
@@ -317,7 +308,7 @@ func lateRenewal[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 
 // unknownWallets: a process that serves a wallet which the store does not have, as
 // after a restore, is told that it is gone.
-func unknownWallets[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+func (r *refreshes) unknownWallets(t *testing.T) {
 	known, now := r.at(t, 1).Wallet, r.now(t)
 	r.keep(t, known.XpubVan, now.Add(time.Hour))
 	slot := refresh.Held{Slot: 1}
@@ -333,7 +324,7 @@ func unknownWallets[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 }
 
 // futureEvents: a clock that is ahead neither takes what is held nor frees it.
-func futureEvents[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+func (r *refreshes) futureEvents(t *testing.T) {
 	live(r.Store)
 	xpub, now := r.xpub(), r.now(t)
 	e := enqueuedNow(xpub, 0, refresh.Sync, "")
@@ -355,10 +346,13 @@ func futureEvents[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	same(t, "it left a trace", versionedRefreshes(r).snapshot(t, xpub), before)
 }
 
-func lostLock[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+func (r *refreshes) lostLock(t *testing.T) {
 	w := r.at(t, 1)
 	xpub := w.Wallet.XpubVan
-	if err := r.Update(ctx, func(tx T) error { _, err := tx.Refreshes().Sweep(start.Add(r.config.LockTTL), 10); return err }); err != nil {
+	if err := r.Update(ctx, func(tx store.RefreshUnit) error {
+		_, err := tx.Refreshes().Sweep(start.Add(r.config.LockTTL), 10)
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	before := versionedRefreshes(r).snapshot(t, xpub)
@@ -369,19 +363,19 @@ func lostLock[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = r.Update(ctx, func(tx T) error { return tx.Refreshes().Save(change) })
+	err = r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(change) })
 	refusedWith(t, err, statemachine.ErrFenced, "a change from before the sweep")
 	defer func() {
 		if _, err := r.service.Step(ctx, xpub, refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API, At: start}}); err != nil {
 			t.Fatal(err)
 		}
-		err := r.Update(ctx, func(tx T) error { return tx.Refreshes().Save(change) })
+		err := r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(change) })
 		refusedWith(t, err, statemachine.ErrFenced, "the release of a lock that another has")
 	}()
 	same(t, "it left a trace", versionedRefreshes(r).snapshot(t, xpub), before)
 }
 
-func oneExpiry[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+func (r *refreshes) oneExpiry(t *testing.T) {
 	w := r.at(t, 2)
 	xpub := w.Wallet.XpubVan
 	end := w.Watchers[0].ExpiresAt
@@ -403,12 +397,12 @@ func oneExpiry[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = r.Update(ctx, func(tx T) error { return tx.Refreshes().Save(late) })
+	err = r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(late) })
 	refusedWith(t, err, statemachine.ErrConflict, "a second worker's expiry")
 }
 
 // loadedSets compares each set with the domain's predicate on the whole wallet.
-func loadedSets[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+func (r *refreshes) loadedSets(t *testing.T) {
 	w := r.at(t, 2) // a tick at its expiry, of which the second half never came
 	end := w.Watchers[0].ExpiresAt
 	r.keep(t, w.Wallet.XpubVan, end.Add(time.Hour))
@@ -419,7 +413,7 @@ func loadedSets[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	}
 	ids := append(versionedRefreshes(r).population(t), w.Wallet.XpubVan)
 	found := map[string]bool{}
-	err := r.View(ctx, func(tx T) error {
+	err := r.View(ctx, func(tx store.RefreshUnit) error {
 		all, err := tx.Refreshes().Get(ids...)
 		if err != nil {
 			return err

@@ -20,20 +20,20 @@ import (
 )
 
 type (
-	refreshSubject[T store.Clock] = subject[T, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change]
-	refreshStage                  = stage[string, refresh.Work, refresh.Event]
+	refreshSubject = subject[store.RefreshUnit, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change]
+	refreshStage   = stage[string, refresh.Work, refresh.Event]
 )
 
 // refreshes is one store under test.
-type refreshes[T store.RefreshUnit] struct {
-	store.Store[T]
+type refreshes struct {
+	store.Store[store.RefreshUnit]
 	config  refresh.Config
 	service *store.Refreshes
 	n       atomic.Int32
 }
 
-func newRefreshes[T store.RefreshUnit](t testing.TB, s store.Store[T]) *refreshes[T] {
-	r := &refreshes[T]{Store: s, config: refresh.DefaultConfig()}
+func newRefreshes(t testing.TB, s store.Store[store.RefreshUnit]) *refreshes {
+	r := &refreshes{Store: s, config: refresh.DefaultConfig()}
 	r.config.MaxWalletProcesses, r.config.Coalesce = 10_000, true
 	r.restart(t)
 	return r
@@ -41,14 +41,14 @@ func newRefreshes[T store.RefreshUnit](t testing.TB, s store.Store[T]) *refreshe
 
 // patient makes leases last for longer than a test that goes by the store's clock
 // takes on the slowest machine.
-func (r *refreshes[T]) patient(t testing.TB) {
+func (r *refreshes) patient(t testing.TB) {
 	live(r.Store)
 	r.config.LockTTL = time.Hour
 	r.restart(t)
 }
 
 // restart makes the service anew, after a change of the configuration.
-func (r *refreshes[T]) restart(t testing.TB) {
+func (r *refreshes) restart(t testing.TB) {
 	t.Helper()
 	var err error
 	if r.service, err = store.NewRefreshes(r.Store, r.config); err != nil {
@@ -57,10 +57,10 @@ func (r *refreshes[T]) restart(t testing.TB) {
 }
 
 // xpub names a new wallet.
-func (r *refreshes[T]) xpub() string { return refreshtest.Wallet(int(r.n.Add(1))).XpubVan }
+func (r *refreshes) xpub() string { return refreshtest.Wallet(int(r.n.Add(1))).XpubVan }
 
 // slot is a number that no test has yet.
-func (r *refreshes[T]) slot() int32 { return r.n.Add(1) }
+func (r *refreshes) slot() int32 { return r.n.Add(1) }
 
 func refreshBy(role refresh.Role) refresh.By {
 	return refresh.By{Actor: "w1", Role: role, At: start}
@@ -91,13 +91,17 @@ func listed(at time.Time, transfers ...refresh.Transfer) refresh.Listing {
 
 // versionedRefreshes says how to make wallets with their jobs and watchers, for
 // the rules of any versioned record.
-func versionedRefreshes[T store.RefreshUnit](r *refreshes[T]) *refreshSubject[T] {
-	s := &refreshSubject[T]{
+func versionedRefreshes(r *refreshes) *refreshSubject {
+	s := &refreshSubject{
 		Store:   r.Store,
 		service: r.service,
-		within:  func(tx T) service[string, uuid.UUID, refresh.Work, refresh.Event] { return r.service.Within(tx) },
-		records: func(tx T) records[string, uuid.UUID, refresh.Work, refresh.Change] { return tx.Refreshes() },
-		apply:   r.config.Apply,
+		within: func(tx store.RefreshUnit) service[string, uuid.UUID, refresh.Work, refresh.Event] {
+			return r.service.Within(tx)
+		},
+		records: func(tx store.RefreshUnit) records[string, uuid.UUID, refresh.Work, refresh.Change] {
+			return tx.Refreshes()
+		},
+		apply: r.config.Apply,
 		parts: func(c *refresh.Change) (old, now *refresh.Work, log *[]statemachine.Transition[uuid.UUID]) {
 			return &c.Old, &c.New, &c.Log
 		},
@@ -113,14 +117,14 @@ func versionedRefreshes[T store.RefreshUnit](r *refreshes[T]) *refreshSubject[T]
 			"work sequence": func(w *refresh.Work) { w.Wallet.WorkSeq += 5 },
 		},
 		lease: func(w *refresh.Work) *statemachine.Lease { return &w.Wallet.Lease },
-		renew: func(tx T, now time.Time, w *refresh.Work, fence int64, until time.Time) (bool, error) {
+		renew: func(tx store.RefreshUnit, now time.Time, w *refresh.Work, fence int64, until time.Time) (bool, error) {
 			lost, err := tx.Refreshes().Renew(now, until, store.RefreshLease{XpubVan: w.Wallet.XpubVan, Held: refresh.Held{Slot: fence}})
 			return len(lost) > 0, err
 		},
 		revoke: func(ctx context.Context, of statemachine.Revocation) (int, error) {
 			return r.service.Revoke(ctx, refresh.By{Actor: "op", Role: refresh.Operator}, of)
 		},
-		world: func(tx T) (map[string]any, error) {
+		world: func(tx store.RefreshUnit) (map[string]any, error) {
 			all := map[string]any{}
 			var errs []error
 			add := func(name string, v any, err error) { all[name] = v; errs = append(errs, err) }
@@ -141,7 +145,7 @@ func versionedRefreshes[T store.RefreshUnit](r *refreshes[T]) *refreshSubject[T]
 			add("Stats", stats, err)
 			return all, cmp.Or(errs...)
 		},
-		due:       []dueKind[T, string, refresh.Work]{r.waiting()},
+		due:       []dueKind[store.RefreshUnit, refresh.Work]{r.waiting()},
 		draw:      r.draw,
 		sentinels: []error{refresh.ErrSlotTaken, refresh.ErrRecovering},
 	}
@@ -165,7 +169,7 @@ func refreshStates(w *refresh.Work) (all []stored[uuid.UUID]) {
 }
 
 // stages: a wallet that waits, a job under way, a watcher.
-func (r *refreshes[T]) stages() []refreshStage {
+func (r *refreshes) stages() []refreshStage {
 	first := func(xpub string) []refresh.Event {
 		return []refresh.Event{enqueuedJob(xpub, 0, refresh.Sync, "", "")}
 	}
@@ -211,14 +215,14 @@ func (r *refreshes[T]) stages() []refreshStage {
 }
 
 // waiting compares what waits for a slot with the domain's function.
-func (r *refreshes[T]) waiting() dueKind[T, string, refresh.Work] {
+func (r *refreshes) waiting() dueKind[store.RefreshUnit, refresh.Work] {
 	candidate := func(w *refresh.Work) refresh.Candidate {
 		c, _ := w.Wallet.Candidate(w.Jobs, w.Watchers, start)
 		return c
 	}
-	return dueKind[T, string, refresh.Work]{
+	return dueKind[store.RefreshUnit, refresh.Work]{
 		name: "wallets that wait for a slot",
-		find: func(tx T, now time.Time, limit int) ([]refresh.Work, error) {
+		find: func(tx store.RefreshUnit, now time.Time, limit int) ([]refresh.Work, error) {
 			all, err := tx.Refreshes().Waiting(now, limit)
 			var due []string
 			for i := range all {
@@ -241,7 +245,7 @@ func (r *refreshes[T]) waiting() dueKind[T, string, refresh.Work] {
 
 // draw begins the history of one wallet. Ids are of the wallet, so that nothing
 // depends on what earlier histories left behind.
-func (r *refreshes[T]) draw(rt *rapid.T) history[string, refresh.Work, refresh.Event] {
+func (r *refreshes) draw(rt *rapid.T) history[string, refresh.Work, refresh.Event] {
 	n := r.slot()
 	of := refreshtest.Wallet(100_000 + int(n))
 	adversary := refreshtest.Adversary{Of: of, Config: r.config, Slot: n}

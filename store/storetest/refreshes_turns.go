@@ -17,11 +17,11 @@ import (
 )
 
 // refreshStatistics compares with the domain's count over everything.
-func refreshStatistics[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+func (r *refreshes) refreshStatistics(t *testing.T) {
 	s := versionedRefreshes(r)
 	s.population(t)
 	var all []refresh.Work
-	err := r.View(ctx, func(tx T) error {
+	err := r.View(ctx, func(tx store.RefreshUnit) error {
 		xpubs, err := tx.Refreshes().Wallets("", 1000)
 		if err != nil {
 			return err
@@ -34,7 +34,7 @@ func refreshStatistics[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 	}
 	for _, now := range []time.Time{start, start.Add(time.Minute), start.Add(30 * 24 * time.Hour)} {
 		var got refresh.Stats
-		if err := r.View(ctx, func(tx T) (err error) { got, err = tx.Refreshes().Stats(now); return err }); err != nil {
+		if err := r.View(ctx, func(tx store.RefreshUnit) (err error) { got, err = tx.Refreshes().Stats(now); return err }); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "statistics", got, refresh.StatsOf(all, now))
@@ -43,7 +43,7 @@ func refreshStatistics[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 
 // turns: four processes take turns at the same time over ten wallets and three
 // numbers.
-func turns[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+func (r *refreshes) turns(t *testing.T) {
 	r.config.MaxWalletProcesses = 3
 	r.patient(t)
 	for range 10 {
@@ -79,7 +79,7 @@ func turns[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 			}
 		}
 		var slots []refresh.Slot
-		if err := r.Update(ctx, func(tx T) (err error) { slots, err = tx.Refreshes().Slots(); return err }); err != nil {
+		if err := r.Update(ctx, func(tx store.RefreshUnit) (err error) { slots, err = tx.Refreshes().Slots(); return err }); err != nil {
 			t.Fatal(err)
 		}
 		numbers := map[int32]bool{}
@@ -107,7 +107,7 @@ func turns[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 }
 
 // exits: a job comes while the worker of an idle wallet leaves.
-func exits[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+func (r *refreshes) exits(t *testing.T) {
 	r.patient(t)
 	left, stayed := 0, 0
 	for n := range 20 {
@@ -156,7 +156,7 @@ func exits[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 			t.Fatalf("the turn says %v, the wallet is %v", gone, after.Wallet.Status)
 		case exited:
 			left++
-			err := r.View(ctx, func(tx T) error {
+			err := r.View(ctx, func(tx store.RefreshUnit) error {
 				now, err := tx.Now()
 				if err != nil {
 					return err
@@ -183,12 +183,12 @@ func exits[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
 }
 
 // everyRefreshField takes a wallet through all that moves its fields.
-func everyRefreshField[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+func (r *refreshes) everyRefreshField(t *testing.T) {
 	r.config.Coalesce = false
 	r.restart(t)
 	l := newLife(t, versionedRefreshes(r))
 	l.follow = func(refresh.Work, *refresh.Change) {}
-	l.compareMore = func(T, string) error { return nil }
+	l.compareMore = func(store.RefreshUnit, string) error { return nil }
 	l.records = func(w *refresh.Work) map[string]any {
 		all := map[string]any{"Wallet": w.Wallet, "Lock": w.Lock}
 		for i := range w.Jobs {
@@ -292,12 +292,12 @@ func inPages[V any](t *testing.T, what string, want []V, page func(after *V, lim
 
 // refreshPages compares every list with the domain's rule on the whole records, just
 // before, at and after the moments at which it changes.
-func refreshPages[T store.RefreshUnit](t *testing.T, r *refreshes[T]) {
+func (r *refreshes) refreshPages(t *testing.T) {
 	s := versionedRefreshes(r)
 	s.population(t)
 	r.do(t, r.at(t, 2).Wallet.XpubVan, refresh.Looked{By: refreshBy(refresh.Worker), Slot: 1, Began: start,
 		Listing: listed(start, refresh.Transfer{Recipient: "r", Status: refresh.TransferSettled})})
-	err := r.View(ctx, func(tx T) error {
+	err := r.View(ctx, func(tx store.RefreshUnit) error {
 		x := tx.Refreshes()
 		xpubs, err := x.Wallets("", 1000)
 		if err != nil {

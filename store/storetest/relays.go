@@ -20,61 +20,55 @@ import (
 
 // Relays proves the relays of a store.
 func Relays[T store.RelayUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
-	relayRules(t, func(tb testing.TB) store.Store[store.RelayUnit] { return timedRelays(open(tb)) })
-}
-
-func relayRules[T store.RelayUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
-	versioned(t, func(t *testing.T) *relaySubject[T] { return newRelays(t, open(t)).subject() })
-	for _, r := range []struct {
-		rule string
-		test func(*testing.T, *relays[T])
-	}{
-		{"every field comes back", everyRelayField[T]},
-		{"concurrent reactors get each relay once", concurrentSyncs[T]},
-		{"activities are in the order of commits, whatever the clocks say", relayActivities[T]},
-		{"pending is what the source's query says, and it pages", pendingRelays[T]},
-		{"a relay that is synced and has an error left is pending, and untimed where it has no timer", errorLeft[T]},
-		{"a reconcile gives a timer to all that need one, and changes nothing again", reconciledRelays[T]},
-		{"a lease that a clock which went back has left ends after its length", leaseOfTheFuture[T]},
-		{"statistics count what their fields say", relayStatistics[T]},
-		{"subscribers hear of what was committed, and of nothing else", relayNews[T]},
-		{"limits of 0, below it, or enormous are refused by every method", relayLimits[T]},
-		{"the self-check passes", func(t *testing.T, r *relays[T]) {
-			live(r.Store)
-			if err := store.SelfCheckRelays(ctx, r.Store); err != nil {
-				t.Error(err)
-			}
-		}},
-	} {
-		t.Run(r.rule, func(t *testing.T) { r.test(t, newRelays(t, open(t))) })
-	}
-	t.Run("random histories store the same as the memory adapter", func(t *testing.T) {
-		randomHistories(t, newRelays(t, open(t)).subject(), newRelays(t, timedRelays(memory.New(memory.Options{}))).subject())
+	opened := func(t *testing.T) *relays { return newRelays(t, timedRelays(open(t))) }
+	versioned(t, func(t *testing.T) *relaySubject { return opened(t).subject() }, func(t *testing.T) *relaySubject {
+		return newRelays(t, timedRelays(memory.New(memory.Options{}))).subject()
+	})
+	type of = *relays
+	prove(t, opened, []rule[of]{
+		{"every field comes back", of.everyRelayField},
+		{"concurrent reactors get each relay once", of.concurrentSyncs},
+		{"activities are in the order of commits, whatever the clocks say", of.relayActivities},
+		{"pending is what the source's query says, and it pages", of.pendingRelays},
+		{"a relay that is synced and has an error left is pending, and untimed where it has no timer", of.errorLeft},
+		{"a reconcile gives a timer to all that need one, and changes nothing again", of.reconciledRelays},
+		{"a lease that a clock which went back has left ends after its length", of.leaseOfTheFuture},
+		{"statistics count what their fields say", of.relayStatistics},
+		{"subscribers hear of what was committed, and of nothing else", of.relayNews},
+		{"limits of 0, below it, or enormous are refused by every method", of.relayLimits},
+		{"the self-check passes", of.selfCheck},
 	})
 }
 
+func (r *relays) selfCheck(t *testing.T) {
+	live(r.Store)
+	if err := store.SelfCheckRelays(ctx, r.Store); err != nil {
+		t.Error(err)
+	}
+}
+
 type (
-	relaySubject[T store.Clock] = subject[T, string, string, relaysync.Sync, relaysync.Event, relaysync.Change]
-	relayStage                  = stage[string, relaysync.Sync, relaysync.Event]
+	relaySubject = subject[store.RelayUnit, string, string, relaysync.Sync, relaysync.Event, relaysync.Change]
+	relayStage   = stage[string, relaysync.Sync, relaysync.Event]
 )
 
 // relays is one store under test.
-type relays[T store.RelayUnit] struct {
-	store.Store[T]
+type relays struct {
+	store.Store[store.RelayUnit]
 	service *store.Relays
 	ids     atomic.Int64
 }
 
-func newRelays[T store.RelayUnit](t *testing.T, s store.Store[T]) *relays[T] {
+func newRelays(t *testing.T, s store.Store[store.RelayUnit]) *relays {
 	t.Helper()
 	service, err := store.NewRelays(s, relaysynctest.Policy())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &relays[T]{Store: s, service: service}
+	return &relays{Store: s, service: service}
 }
 
-func (r *relays[T]) id() string { return fmt.Sprintf("relay_%06d", r.ids.Add(1)) }
+func (r *relays) id() string { return fmt.Sprintf("relay_%06d", r.ids.Add(1)) }
 
 const reactor1 = "reactor-1"
 
@@ -103,7 +97,7 @@ func relayFinished(at time.Time, fence int64, o statemachine.Outcome) relaysync.
 }
 
 // everyRelayField goes through lives that set and move every field.
-func everyRelayField[T store.RelayUnit](t *testing.T, r *relays[T]) {
+func (r *relays) everyRelayField(t *testing.T) {
 	f := newLife(t, r.subject())
 	f.records = func(s *relaysync.Sync) map[string]any {
 		return map[string]any{"Relay": s.Relay, "Timer": s.Timer, "History": s.History}
@@ -130,7 +124,7 @@ func everyRelayField[T store.RelayUnit](t *testing.T, r *relays[T]) {
 		map[string]any{"Relay": relaysync.Relay{}, "Timer": relaysync.Timer{}, "History": relaysync.History{}}, nil)
 }
 
-func (r *relays[T]) do(t failer, id string, events ...relaysync.Event) relaysync.Sync {
+func (r *relays) do(t failer, id string, events ...relaysync.Event) relaysync.Sync {
 	t.Helper()
 	s, err := r.service.Do(ctx, id, events...)
 	if err != nil {
@@ -139,7 +133,7 @@ func (r *relays[T]) do(t failer, id string, events ...relaysync.Event) relaysync
 	return s
 }
 
-func concurrentSyncs[T store.RelayUnit](t *testing.T, r *relays[T]) {
+func (r *relays) concurrentSyncs(t *testing.T) {
 	live(r.Store)
 	const n = 60
 	for range n {
@@ -169,7 +163,7 @@ func concurrentSyncs[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	}
 }
 
-func relayActivities[T store.RelayUnit](t *testing.T, r *relays[T]) {
+func (r *relays) relayActivities(t *testing.T) {
 	a, b := r.id(), r.id()
 	r.do(t, a, relayCreated(a, start.Add(time.Hour)))
 	r.do(t, b, relayCreated(b, start))
@@ -193,7 +187,7 @@ func relayActivities[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	}
 }
 
-func pendingRelays[T store.RelayUnit](t *testing.T, r *relays[T]) {
+func (r *relays) pendingRelays(t *testing.T) {
 	var want []string
 	for _, g := range relayStages() {
 		for range 3 {
@@ -213,7 +207,7 @@ func pendingRelays[T store.RelayUnit](t *testing.T, r *relays[T]) {
 
 // errorLeft: no step leaves an error on a relay that is synced, but another writer
 // of the table may, and the source's query asks for both.
-func errorLeft[T store.RelayUnit](t *testing.T, r *relays[T]) {
+func (r *relays) errorLeft(t *testing.T) {
 	s := r.subject()
 	var want []string
 	untimed := int64(0)
@@ -247,7 +241,7 @@ func errorLeft[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	}
 }
 
-func reconciledRelays[T store.RelayUnit](t *testing.T, r *relays[T]) {
+func (r *relays) reconciledRelays(t *testing.T) {
 	far := r.id()
 	r.do(t, far, relayCreated(far, start.Add(time.Hour))) // its clock was ahead
 	near := r.id()
@@ -270,7 +264,7 @@ func reconciledRelays[T store.RelayUnit](t *testing.T, r *relays[T]) {
 
 // leaseOfTheFuture: its holder is dead, and its end is far away; one that a live
 // holder has renewed meanwhile stays.
-func leaseOfTheFuture[T store.RelayUnit](t *testing.T, r *relays[T]) {
+func (r *relays) leaseOfTheFuture(t *testing.T) {
 	far, near := r.id(), r.id()
 	for id, at := range map[string]time.Time{far: start.Add(24 * time.Hour), near: start} {
 		r.do(t, id, relayCreated(id, at), relaysync.Claimed{By: relayBy(relaysync.Reactor, at)})
@@ -288,7 +282,10 @@ func leaseOfTheFuture[T store.RelayUnit](t *testing.T, r *relays[T]) {
 		}
 	}
 	var due []relaysync.Sync
-	err := r.Update(ctx, func(tx T) (err error) { due, err = readable(tx.Relays().Due(start.Add(length), 10)); return err })
+	err := r.Update(ctx, func(tx store.RelayUnit) (err error) {
+		due, err = readable(tx.Relays().Due(start.Add(length), 10))
+		return err
+	})
 	if err != nil || len(due) != 2 {
 		t.Errorf("%d relays are due when their leases end, %v", len(due), err)
 	}
@@ -297,12 +294,12 @@ func leaseOfTheFuture[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	}
 }
 
-func relayStatistics[T store.RelayUnit](t *testing.T, r *relays[T]) {
+func (r *relays) relayStatistics(t *testing.T) {
 	s := r.subject()
 	ids := s.population(t)
 	var all []relaysync.Sync
 	var activities []relaysync.Activity
-	err := r.View(ctx, func(tx T) (err error) {
+	err := r.View(ctx, func(tx store.RelayUnit) (err error) {
 		if all, err = tx.Relays().Get(ids...); err != nil {
 			return err
 		}
@@ -327,7 +324,7 @@ func relayStatistics[T store.RelayUnit](t *testing.T, r *relays[T]) {
 			want.AddActivity(&activities[i], 2*time.Hour)
 		}
 		var got relaysync.Stats
-		if err := r.View(ctx, func(tx T) (err error) { got, err = tx.Relays().Stats(now, 2*time.Hour); return err }); err != nil {
+		if err := r.View(ctx, func(tx store.RelayUnit) (err error) { got, err = tx.Relays().Stats(now, 2*time.Hour); return err }); err != nil {
 			t.Fatal(err)
 		}
 		same(t, fmt.Sprint("at ", now), got, want)
@@ -344,14 +341,14 @@ func relayStatistics[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	}
 }
 
-func relayNews[T store.RelayUnit](t *testing.T, r *relays[T]) {
+func (r *relays) relayNews(t *testing.T) {
 	news := r.service.Subscribe()
 	id := r.id()
 	r.do(t, id, relayCreated(id, start), relayUpdated(start, "b"))
 	if _, err := r.service.Do(ctx, id, relayUpdated(start, "c"), relaysync.Finished{By: relayBy(relaysync.Reactor, start), Fence: 9}); err == nil {
 		t.Fatal("a result of nobody was taken")
 	}
-	_ = r.Update(ctx, func(tx T) error {
+	_ = r.Update(ctx, func(tx store.RelayUnit) error {
 		_, err := r.service.Within(tx).Do(ctx, id, relayUpdated(start, "d"))
 		return errors.Join(err, errRollback)
 	})
@@ -368,7 +365,7 @@ func relayNews[T store.RelayUnit](t *testing.T, r *relays[T]) {
 	}
 }
 
-func relayLimits[T store.RelayUnit](t *testing.T, r *relays[T]) {
+func (r *relays) relayLimits(t *testing.T) {
 	limited(t, map[string]func(int) error{
 		"ForOperator": func(n int) error { _, err := r.service.ForOperator(ctx, "", n); return err },
 		"Pending":     func(n int) error { _, err := r.service.Pending(ctx, "", n); return err },
@@ -381,7 +378,7 @@ func relayLimits[T store.RelayUnit](t *testing.T, r *relays[T]) {
 		},
 		"Follow": func(n int) error { _, _, err := r.service.Follow(ctx, "", n); return err },
 		"Due": func(n int) error {
-			return r.Update(ctx, func(tx T) error { _, _, err := tx.Relays().Due(start, n); return err })
+			return r.Update(ctx, func(tx store.RelayUnit) error { _, _, err := tx.Relays().Due(start, n); return err })
 		},
 	}, map[string]func(int) error{
 		"Turn": func(n int) error { _, _, err := r.service.Syncs(reactor1).Turn(ctx, nil, n); return err },

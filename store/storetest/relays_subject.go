@@ -15,12 +15,14 @@ import (
 )
 
 // subject says how to make relays, for the rules of any versioned record.
-func (r *relays[T]) subject() *relaySubject[T] {
-	return &relaySubject[T]{
+func (r *relays) subject() *relaySubject {
+	return &relaySubject{
 		Store:   r.Store,
 		service: r.service,
-		within:  func(tx T) service[string, string, relaysync.Sync, relaysync.Event] { return r.service.Within(tx) },
-		records: func(tx T) records[string, string, relaysync.Sync, relaysync.Change] { return tx.Relays() },
+		within: func(tx store.RelayUnit) service[string, string, relaysync.Sync, relaysync.Event] {
+			return r.service.Within(tx)
+		},
+		records: func(tx store.RelayUnit) records[string, string, relaysync.Sync, relaysync.Change] { return tx.Relays() },
 		held:    r.service.Held,
 		apply:   r.service.Policy().Apply,
 		parts: func(c *relaysync.Change) (old, now *relaysync.Sync, log *[]statemachine.Transition[string]) {
@@ -46,32 +48,32 @@ func (r *relays[T]) subject() *relaySubject[T] {
 			},
 		},
 		lease: func(s *relaysync.Sync) *statemachine.Lease { return &s.Timer.Lease },
-		renew: func(tx T, now time.Time, s *relaysync.Sync, fence int64, until time.Time) (bool, error) {
+		renew: func(tx store.RelayUnit, now time.Time, s *relaysync.Sync, fence int64, until time.Time) (bool, error) {
 			lost, err := tx.Relays().Renew(now, store.RelayLease{Relay: s.Relay.ID, Fence: fence, Until: until})
 			return len(lost) > 0, err
 		},
 		revoke: func(ctx context.Context, of statemachine.Revocation) (int, error) {
 			return r.service.Revoke(ctx, relaysync.By{Actor: "op", Role: relaysync.Operator}, of)
 		},
-		facts: func(tx T, s *relaysync.Sync) (map[string]any, error) {
+		facts: func(tx store.RelayUnit, s *relaysync.Sync) (map[string]any, error) {
 			all, err := tx.Relays().Activities(relaysync.ResourceRelay, s.Relay.ID, 1000)
 			for i := range all {
 				all[i].Sequence = 0 // of the whole store
 			}
 			return map[string]any{"Activities": all}, err
 		},
-		world: func(tx T) (map[string]any, error) {
+		world: func(tx store.RelayUnit) (map[string]any, error) {
 			list, err1 := tx.Relays().List("", "", 1000)
 			pending, err2 := tx.Relays().Pending("", 1000)
 			exhausted, err3 := tx.Relays().ForOperator("", 1000)
 			return map[string]any{"List": list, "Pending": pending, "ForOperator": exhausted}, errors.Join(err1, err2, err3)
 		},
-		due: []dueKind[T, string, relaysync.Sync]{{
+		due: []dueKind[store.RelayUnit, relaysync.Sync]{{
 			name: "sync",
-			find: func(tx T, now time.Time, limit int) ([]relaysync.Sync, error) {
+			find: func(tx store.RelayUnit, now time.Time, limit int) ([]relaysync.Sync, error) {
 				return readable(tx.Relays().Due(now, limit))
 			},
-			next:    func(tx T, now time.Time) (time.Time, error) { return tx.Relays().NextDue(now) },
+			next:    func(tx store.RelayUnit, now time.Time) (time.Time, error) { return tx.Relays().NextDue(now) },
 			at:      (*relaysync.Sync).DueAt,
 			compare: relaysync.CompareDue,
 		}},

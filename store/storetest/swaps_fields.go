@@ -11,15 +11,15 @@ import (
 )
 
 // depositFields takes deposits through every field that a step can move.
-func depositFields[T store.SwapUnit](t *testing.T, s *swapSubject[T, swap.Deposit]) {
-	l := newLife(t, s)
+func (db *swaps) depositFields(t *testing.T) {
+	l := newLife(t, db.deposits)
 	l.records = func(d *swap.Deposit) map[string]any { return map[string]any{"Deposit": *d} }
 	swapFields(l, swap.ToUSDD)
 	l.end(append(fixedOfItem("Deposit.Item"), "Deposit.Item.Collecting"), map[string]any{"Deposit": swap.Deposit{}}, nil)
 }
 
-func creditFields[T store.SwapUnit](t *testing.T, s *swapSubject[T, swap.Credit]) {
-	l := newLife(t, s)
+func (db *swaps) creditFields(t *testing.T) {
+	l := newLife(t, db.credits)
 	l.records = func(c *swap.Credit) map[string]any { return map[string]any{"Credit": *c} }
 	swapFields(l, swap.ToUSDC)
 	l.end(append(fixedOfItem("Credit.Item"), "Credit.To", "Credit.Owner"), map[string]any{"Credit": swap.Credit{}}, nil)
@@ -34,10 +34,10 @@ func fixedOfItem(item string) (all []string) {
 
 // swapFields: an item that is paid, one that is kept as fee, one that is refunded
 // after a loss, one whose refund is lost, and one from before a lost database.
-func swapFields[T store.SwapUnit, A any](l *life[T, string, string, A, swap.Event, swap.Change[A]], d swap.Direction) {
+func swapFields[A any](l *life[store.SwapUnit, string, string, A, swap.Event, swap.Change[A]], d swap.Direction) {
 	head := func() *swap.Item { return any(&l.a).(swap.Record).Head() }
 	l.follow = func(A, *swap.Change[A]) {}
-	l.compareMore = func(T, string) error { return nil }
+	l.compareMore = func(store.SwapUnit, string) error { return nil }
 	by := func(r swap.Role) swap.By { b := swapBy(r, "é"+r.String()); b.At = l.tick(); return b }
 	house := swap.Control{SolanaScanned: start, NexusScanned: start, PausedFor: time.Minute}
 	fresh := func(change func(*swap.Observed)) {

@@ -12,9 +12,9 @@ import (
 	"github.com/settlehq/settle/swap/swaptest"
 )
 
-func houseVersions[T store.SwapUnit](t *testing.T, db store.Store[T]) {
+func (db *swaps) houseVersions(t *testing.T) {
 	control := func() swap.Control {
-		c, err := read(db, func(tx T) (swap.Control, error) { return tx.SwapHouse().Control(false) })
+		c, err := read(db.Store, func(tx store.SwapUnit) (swap.Control, error) { return tx.SwapHouse().Control(false) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,20 +31,22 @@ func houseVersions[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	}
 	now.PausedFor = 5 * time.Minute
 	save := func() error {
-		return db.Update(ctx, func(tx T) error { return tx.SwapHouse().SaveControl(old, now) })
+		return db.Update(ctx, func(tx store.SwapUnit) error { return tx.SwapHouse().SaveControl(old, now) })
 	}
 	if err := save(); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "the control row", control(), now)
 	refusedWith(t, save(), statemachine.ErrConflict, "a stale control row")
-	if db.View(ctx, func(tx T) error { return tx.SwapHouse().SaveControl(now, now.Restored(start.Add(9*time.Hour))) }) == nil {
+	if db.View(ctx, func(tx store.SwapUnit) error {
+		return tx.SwapHouse().SaveControl(now, now.Restored(start.Add(9*time.Hour)))
+	}) == nil {
 		t.Error("a view writes the control row")
 	}
-	refusedWith(t, db.View(ctx, func(tx T) error { _, err := tx.SwapHouse().Control(true); return err }), statemachine.ErrIllegal, "a lock in a view")
+	refusedWith(t, db.View(ctx, func(tx store.SwapUnit) error { _, err := tx.SwapHouse().Control(true); return err }), statemachine.ErrIllegal, "a lock in a view")
 	var seen atomic.Int64
 	for _, err := range atOnce(concurrentAttempts, func(int) error {
-		return db.Update(ctx, func(tx T) error {
+		return db.Update(ctx, func(tx store.SwapUnit) error {
 			c, err := tx.SwapHouse().Control(true)
 			if err != nil {
 				return err
@@ -66,21 +68,23 @@ func houseVersions[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	}
 
 	for _, own := range []bool{false, true} {
-		w, err := read(db, func(tx T) (swap.Waterline, error) { return tx.SwapHouse().Waterline(swap.Nexus, own) })
+		w, err := read(db.Store, func(tx store.SwapUnit) (swap.Waterline, error) { return tx.SwapHouse().Waterline(swap.Nexus, own) })
 		if err != nil || !w.At.IsZero() || w.Chain != swap.Nexus || w.Own != own {
 			t.Fatalf("a new waterline is %+v, %v", w, err)
 		}
 		for k := range 2 {
 			next := w
 			next.At, next.Version = start.Add(time.Duration(k)*time.Hour), w.Version+1
-			put := func() error { return db.Update(ctx, func(tx T) error { return tx.SwapHouse().SaveWaterline(w, next) }) }
+			put := func() error {
+				return db.Update(ctx, func(tx store.SwapUnit) error { return tx.SwapHouse().SaveWaterline(w, next) })
+			}
 			if err := put(); err != nil {
 				t.Fatal(err)
 			}
 			if err := put(); err == nil {
 				t.Error("a stale waterline is written")
 			}
-			w, err = read(db, func(tx T) (swap.Waterline, error) { return tx.SwapHouse().Waterline(swap.Nexus, own) })
+			w, err = read(db.Store, func(tx store.SwapUnit) (swap.Waterline, error) { return tx.SwapHouse().Waterline(swap.Nexus, own) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,8 +93,8 @@ func houseVersions[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	}
 }
 
-func discrepancies[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	s := newDeposits(t, db)
+func (db *swaps) discrepancies(t *testing.T) {
+	s := db.deposits
 	id := s.newID()
 	s.do(t, id, arrival(swap.ToUSDD, id))
 	other := arrival(swap.ToUSDD, id)
@@ -102,12 +106,12 @@ func discrepancies[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := db.Update(ctx, func(tx T) error { return tx.SwapHouse().Note(loose) }); err != nil {
+		if err := db.Update(ctx, func(tx store.SwapUnit) error { return tx.SwapHouse().Note(loose) }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	page := func() []swap.Discrepancy {
-		all, err := read(db, func(tx T) (all []swap.Discrepancy, err error) {
+		all, err := read(db.Store, func(tx store.SwapUnit) (all []swap.Discrepancy, err error) {
 			cursor := int64(0)
 			for {
 				one, next, err := tx.SwapHouse().Discrepancies(cursor, 1)
@@ -127,13 +131,9 @@ func discrepancies[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 		t.Fatalf("recorded are %+v", all)
 	}
 	same(t, "one of no item", all[1], loose)
-	house, err := store.NewSwaps(db, swaptest.Policy())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dated(db, start)
+	dated(db.Store, start)
 	for _, who := range []string{"oscar", "somebody later"} {
-		if err := house.Acknowledge(ctx, who, loose); err != nil {
+		if err := db.service.Acknowledge(ctx, who, loose); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -141,8 +141,8 @@ func discrepancies[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 		t.Errorf("closed: %+v", got)
 	}
 	loose.Key = "no such thing"
-	refusedWith(t, house.Acknowledge(ctx, "oscar", loose), statemachine.ErrNotFound, "one that was not recorded")
-	refusedWith(t, house.Acknowledge(ctx, "oscar", all[0]), statemachine.ErrIllegal, "one of an item")
+	refusedWith(t, db.service.Acknowledge(ctx, "oscar", loose), statemachine.ErrNotFound, "one that was not recorded")
+	refusedWith(t, db.service.Acknowledge(ctx, "oscar", all[0]), statemachine.ErrIllegal, "one of an item")
 	d := s.do(t, id, swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.Acknowledge, Number: 1, Reason: "a fork"})
 	if all = page(); all[0].ClosedBy != "oscar" || !all[0].ClosedAt.Equal(start) || d.Discrepancies[0] != all[0] {
 		t.Errorf("dealt with: %+v", all[0])
@@ -150,42 +150,38 @@ func discrepancies[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 }
 
 // scans are of the store's clock, and the history of the vault is an observer's.
-func scansOfTheStore[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	live(db)
-	house, err := store.NewSwaps(db, swaptest.Policy())
-	if err != nil {
-		t.Fatal(err)
-	}
+func (db *swaps) scansOfTheStore(t *testing.T) {
+	live(db.Store)
 	for _, own := range []bool{false, true} {
-		_, scan, err := house.Waterline(ctx, swap.Solana, own)
+		_, scan, err := db.service.Waterline(ctx, swap.Solana, own)
 		if err != nil {
 			t.Fatal(err)
 		}
 		scan.From, scan.Complete, scan.Tip = scan.Began.Add(-time.Hour), true, scan.Began
 		ahead := scan
 		ahead.Began = ahead.Began.Add(time.Hour)
-		_, err = house.Scanned(ctx, swap.Solana, own, ahead)
+		_, err = db.service.Scanned(ctx, swap.Solana, own, ahead)
 		refusedWith(t, err, statemachine.ErrInvalid, "a scan from the future")
-		if w, err := house.Scanned(ctx, swap.Solana, own, scan); err != nil || !w.Seen.Equal(scan.Began.Add(-swaptest.Policy().WaterlineMargin)) {
+		if w, err := db.service.Scanned(ctx, swap.Solana, own, scan); err != nil || !w.Seen.Equal(scan.Began.Add(-swaptest.Policy().WaterlineMargin)) {
 			t.Errorf("scanned: %+v, %v", w, err)
 		}
-		c, err := house.Control(ctx)
+		c, err := db.service.Control(ctx)
 		if err != nil || own != c.SolanaScanned.Equal(scan.Began) {
 			t.Errorf("own %v: %+v, %v", own, c, err)
 		}
 	}
-	s, err := house.Stats(ctx, time.Hour)
+	s, err := db.service.Stats(ctx, time.Hour)
 	if err != nil || s.OldestScan.IsZero() || s.At.Sub(s.OldestScan) > time.Hour {
 		t.Errorf("read up to %v at %v, %v", s.OldestScan, s.At, err)
 	}
-	refusedWith(t, house.Outbound(ctx, swap.By{}, swap.Sighting{}), statemachine.ErrForbidden, "an outbound by nobody")
-	refusedWith(t, house.Outbound(ctx, swapBy(swap.Observer, "o"), swap.Sighting{}), statemachine.ErrInvalid, "no outbound")
+	refusedWith(t, db.service.Outbound(ctx, swap.By{}, swap.Sighting{}), statemachine.ErrForbidden, "an outbound by nobody")
+	refusedWith(t, db.service.Outbound(ctx, swapBy(swap.Observer, "o"), swap.Sighting{}), statemachine.ErrInvalid, "no outbound")
 }
 
-func oldestItem[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	d, c := newDeposits(t, db), newCredits(t, db)
+func (db *swaps) oldestItem(t *testing.T) {
+	d, c := db.deposits, db.credits
 	oldest := func(of swap.Direction, vanished time.Time) time.Time {
-		at, err := read(db, func(tx T) (time.Time, error) {
+		at, err := read(db.Store, func(tx store.SwapUnit) (time.Time, error) {
 			if of == swap.ToUSDD {
 				return tx.Deposits().Oldest(vanished)
 			}
@@ -222,12 +218,8 @@ func oldestItem[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	want(swap.ToUSDC, start, 3)
 	want(swap.ToUSDC, start.Add(tick), 2)
 	// A scan waits for those of its chain, and for what has vanished lately.
-	live(db)
-	house, err := store.NewSwaps(db, swaptest.Policy())
-	if err != nil {
-		t.Fatal(err)
-	}
-	now, err := read(db, func(tx T) (time.Time, error) { return tx.Now() })
+	live(db.Store)
+	now, err := read(db.Store, func(tx store.SwapUnit) (time.Time, error) { return tx.Now() })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +229,7 @@ func oldestItem[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 		own   bool
 		hours int
 	}{{swap.Solana, false, 3}, {swap.Nexus, false, 2}, {swap.Solana, true, 0}} {
-		_, scan, err := house.Waterline(ctx, s.chain, s.own)
+		_, scan, err := db.service.Waterline(ctx, s.chain, s.own)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,14 +238,14 @@ func oldestItem[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 		if s.hours > 0 {
 			at = start.Truncate(time.Second).Add(-time.Duration(s.hours) * time.Hour)
 		}
-		if w, err := house.Scanned(ctx, s.chain, s.own, scan); err != nil || !w.At.Equal(at.Add(-swaptest.Policy().WaterlineMargin)) {
+		if w, err := db.service.Scanned(ctx, s.chain, s.own, scan); err != nil || !w.At.Equal(at.Add(-swaptest.Policy().WaterlineMargin)) {
 			t.Errorf("%+v: %+v, %v", s, w, err)
 		}
 	}
 }
 
-func swapStatistics[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	d, c := newDeposits(t, db), newCredits(t, db)
+func (db *swaps) swapStatistics(t *testing.T) {
+	d, c := db.deposits, db.credits
 	ds, cs := d.population(t), c.population(t)
 	ended := d.newID() // at least one has ended, and has a discrepancy
 	micro, changed := arrival(swap.ToUSDD, ended), arrival(swap.ToUSDD, ended)
@@ -271,11 +263,11 @@ func swapStatistics[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	now := swaptest.Start.Add(30 * time.Hour)
 	for _, window := range []time.Duration{time.Hour, 20 * time.Hour, now.Sub(start), 1000 * time.Hour} {
 		tally := swap.NewTally(now, window)
-		deposits, err := read(db, func(tx T) ([]swap.Deposit, error) { return tx.Deposits().Get(ds...) })
+		deposits, err := read(db.Store, func(tx store.SwapUnit) ([]swap.Deposit, error) { return tx.Deposits().Get(ds...) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		credits, err := read(db, func(tx T) ([]swap.Credit, error) { return tx.Credits().Get(cs...) })
+		credits, err := read(db.Store, func(tx store.SwapUnit) ([]swap.Credit, error) { return tx.Credits().Get(cs...) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +283,7 @@ func swapStatistics[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 				tally.Discrepancy(&credits[k].Discrepancies[n])
 			}
 		}
-		got, err := read(db, func(tx T) (swap.Stats, error) { return tx.SwapHouse().Stats(now, window) })
+		got, err := read(db.Store, func(tx store.SwapUnit) (swap.Stats, error) { return tx.SwapHouse().Stats(now, window) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,11 +12,10 @@ import (
 
 // ownKeys: what is asked for one key is of that key alone: a deposit and a credit may
 // have the same id, numbers and transactions lie beside one another.
-func ownKeys[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	scanHouse(t, db)
+func (db *swaps) ownKeys(t *testing.T) {
 	p := swaptest.Policy()
 	p.MaxAttempts = 1
-	all, err := store.NewSwaps(db, p)
+	all, err := store.NewSwaps(db.Store, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +42,7 @@ func ownKeys[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	}
 	_, err = all.Credits.Do(ctx, id, swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.PaidBy, Action: swap.Refund, TxID: "b5", Reason: "x"})
 	must(err)
-	must(db.View(ctx, func(tx T) error {
+	must(db.View(ctx, func(tx store.SwapUnit) error {
 		for n, want := range map[uint64]swap.Direction{49: 0, 50: swap.ToUSDD, 51: 0} {
 			if d, got, err := tx.SwapHouse().OfReference(n); err != nil || d != want || (got == id) != (want != 0) {
 				t.Errorf("reference %d is of %v %q, %v", n, d, got, err)
@@ -56,7 +55,7 @@ func ownKeys[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 		}
 		return nil
 	}))
-	must(db.Update(ctx, func(tx T) error {
+	must(db.Update(ctx, func(tx store.SwapUnit) error {
 		w := swap.Waterline{Chain: swap.Nexus, Own: true}
 		to := w
 		to.At, to.Version = start, 1
@@ -85,7 +84,7 @@ func ownKeys[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	failed.Time = failed.Time.Add(-time.Hour)
 	oldest := func(want time.Time) {
 		t.Helper()
-		if at, err := read(db, func(tx T) (time.Time, error) { return tx.Deposits().Oldest(start) }); err != nil || !at.Equal(want) {
+		if at, err := read(db.Store, func(tx store.SwapUnit) (time.Time, error) { return tx.Deposits().Oldest(start) }); err != nil || !at.Equal(want) {
 			t.Errorf("the oldest is of %v, %v", at, err)
 		}
 	}

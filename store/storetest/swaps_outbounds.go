@@ -14,8 +14,8 @@ import (
 	"github.com/settlehq/settle/swap/swaptest"
 )
 
-func drawnOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	s := newDeposits(t, db)
+func (db *swaps) drawnOnce(t *testing.T) {
+	s := db.deposits
 	var ids []string
 	for range concurrentAttempts {
 		id := s.newID()
@@ -44,10 +44,6 @@ func drawnOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 		}
 	}
 	// Of one call, too, also behind a number that an event of it shows.
-	house, err := store.NewSwaps(db, swaptest.Policy())
-	if err != nil {
-		t.Fatal(err)
-	}
 	shown := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "n500", Reference: 500, Amount: 5}
 	all := []store.SwapCommand{{ID: ids[0], Events: []swap.Event{swap.Outbound{By: swapBy(swap.Observer, "scanner"), Seen: shown}}}}
 	for range 2 {
@@ -55,17 +51,17 @@ func drawnOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 		s.do(t, id, arrived(swap.ToUSDD, id)...)
 		all = append(all, store.SwapCommand{ID: id, Events: []swap.Event{begun(swap.ToUSDD, id)}})
 	}
-	got, err := house.Deposits.DoAll(ctx, all...)
+	got, err := db.service.Deposits.DoAll(ctx, all...)
 	if err != nil || got[1].Intents[0].Reference != 501 || got[2].Intents[0].Reference != 502 {
 		t.Errorf("one call drew %+v, %v", got, err)
 	}
 }
 
 // referenceOnce: the counter refuses a number first, and below it the store does.
-func referenceOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	s := newDeposits(t, db)
+func (db *swaps) referenceOnce(t *testing.T) {
+	s := db.deposits
 	counter := func() uint64 {
-		c, err := read(db, func(tx T) (swap.Control, error) { return tx.SwapHouse().Control(false) })
+		c, err := read(db.Store, func(tx store.SwapUnit) (swap.Control, error) { return tx.SwapHouse().Control(false) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,8 +92,8 @@ func referenceOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 }
 
 // signatureOnce: one transaction is one intent's.
-func signatureOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	s := newCredits(t, db)
+func (db *swaps) signatureOnce(t *testing.T) {
+	s := db.credits
 	first, second := s.newID(), s.newID()
 	s.do(t, first, append(arrived(swap.ToUSDC, first), begun(swap.ToUSDC, first))...)
 	s.do(t, second, arrived(swap.ToUSDC, second)...)
@@ -108,18 +104,13 @@ func signatureOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	s.do(t, second, begun(swap.ToUSDC, second))
 }
 
-func namedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	all, err := store.NewSwaps(db, swaptest.Policy())
-	if err != nil {
-		t.Fatal(err)
-	}
+func (db *swaps) namedOutbound(t *testing.T) {
 	observer := swapBy(swap.Observer, "scanner")
-	ds, cs := newDeposits(t, db), newCredits(t, db)
 	for _, of := range swap.Direction(0).Values() {
-		f := newFiling(t, ds, cs, claim{of, swap.Send})
+		f := db.filing(t, claim{of, swap.Send})
 		i, err := f.do(begun(of, f.id))
 		if err == nil {
-			err = all.Outbound(ctx, observer, swaptest.Sighting(&i.Intents[0], false))
+			err = db.service.Outbound(ctx, observer, swaptest.Sighting(&i.Intents[0], false))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -131,23 +122,23 @@ func namedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	for range 2 {
 		for _, loose := range []swap.Sighting{{VaultSigned: true, Chain: swap.Nexus, TxID: "n9", Reference: 99, Amount: 5}, {VaultSigned: true, Chain: swap.Solana, TxID: "s9", Memo: "rent", Amount: 6},
 			{VaultSigned: true, Chain: swap.Solana, TxID: "s10", Memo: "refundSig:unknown", Amount: 7}, {Chain: swap.Solana, TxID: "dust", Memo: "refundSig:unknown", Amount: 8}} {
-			if err := all.Outbound(ctx, observer, loose); err != nil {
+			if err := db.service.Outbound(ctx, observer, loose); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	// The counter goes on above what was seen on the chain.
-	if c, err := all.Control(ctx); err != nil || c.Reference != 99 {
+	if c, err := db.service.Control(ctx); err != nil || c.Reference != 99 {
 		t.Errorf("the counter is at %d, %v", c.Reference, err)
 	}
 	for _, lie := range []swap.Sighting{{Chain: swap.Nexus, TxID: "n10", Reference: 1000, Amount: 5}, {VaultSigned: true, Chain: swap.Nexus, TxID: "n9", Reference: 98, Amount: 5},
 		{VaultSigned: true, Chain: swap.Solana, TxID: "failed", Memo: "rent", Amount: 5, Errored: true}} {
-		if err := all.Outbound(ctx, observer, lie); err != nil {
+		if err := db.service.Outbound(ctx, observer, lie); err != nil {
 			t.Fatal(err)
 		}
 	}
 	after := "named3"
-	if d, err := all.Deposits.Do(ctx, after, append(arrived(swap.ToUSDD, after), begun(swap.ToUSDD, after))...); err != nil || d.Intents[0].Reference != 100 {
+	if d, err := db.service.Deposits.Do(ctx, after, append(arrived(swap.ToUSDD, after), begun(swap.ToUSDD, after))...); err != nil || d.Intents[0].Reference != 100 {
 		t.Errorf("drew %+v, %v", d.Intents, err)
 	}
 	// Whoever shows it: a row that is rebuilt, held or finished, a look-up, an item's history.
@@ -164,33 +155,33 @@ func namedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 		if k == 1 {
 			id = "lost2"
 		}
-		if _, err := all.Deposits.Do(ctx, id, ev, ev); err != nil {
+		if _, err := db.service.Deposits.Do(ctx, id, ev, ev); err != nil {
 			t.Fatal(err)
 		}
-		if c, err := all.Control(ctx); err != nil || c.Reference != uint64(200+10*k) {
+		if c, err := db.service.Control(ctx); err != nil || c.Reference != uint64(200+10*k) {
 			t.Errorf("%T leaves the counter at %d, %v", ev, c.Reference, err)
 		}
 	}
 	// What a person has paid and filed names nobody: it is that item's.
-	f := newFiling(t, ds, cs, claim{swap.ToUSDD, swap.Refund})
+	f := db.filing(t, claim{swap.ToUSDD, swap.Refund})
 	byHand := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "byhand", Memo: "thanks", Amount: 9_900_000, Destination: "alice", Token: "USDC", Finalized: true}
 	if _, err := f.do(f.paidBy(byHand.TxID)); err != nil {
 		t.Fatal(err)
 	}
-	f2 := newFiling(t, ds, cs, claim{swap.ToUSDC, swap.Refund})
+	f2 := db.filing(t, claim{swap.ToUSDC, swap.Refund})
 	if _, err := f2.do(f2.paidBy("ab99")); err != nil {
 		t.Fatal(err)
 	}
 	for f, seen := range map[*filing]swap.Sighting{&f: byHand, &f2: {VaultSigned: true, Chain: swap.Nexus, TxID: "0xAB99", Reference: 180, Amount: 9_999_000, Destination: "alice", Token: "USDD", Confirmations: 99}} {
-		err := all.Outbound(ctx, observer, seen)
-		if d, id, err2 := all.Named(ctx, seen); err != nil || err2 != nil || id != f.id || d != f.d {
+		err := db.service.Outbound(ctx, observer, seen)
+		if d, id, err2 := db.service.Named(ctx, seen); err != nil || err2 != nil || id != f.id || d != f.d {
 			t.Errorf("it is of %v %q, %v, %v", d, id, err, err2)
 		}
 		if i, err := f.do(); err != nil || !i.Intents[0].Landed() {
 			t.Errorf("the %v has %+v, %v", f.d, i.Intents, err)
 		}
 	}
-	page, _, err := all.Discrepancies(ctx, 0, 100)
+	page, _, err := db.service.Discrepancies(ctx, 0, 100)
 	page = slices.DeleteFunc(page, func(d swap.Discrepancy) bool { return d.Item == "lost" })
 	if err != nil || len(page) != 3 || slices.ContainsFunc(page, func(d swap.Discrepancy) bool { return d.Kind != swap.UnattributedOutbound }) {
 		t.Errorf("recorded are %+v, %v", page, err)
@@ -217,14 +208,14 @@ type filing struct {
 	claim
 }
 
-func newFiling[T store.SwapUnit](t *testing.T, ds *swapSubject[T, swap.Deposit], cs *swapSubject[T, swap.Credit], c claim) filing {
+func (db *swaps) filing(t *testing.T, c claim) filing {
 	if c.d == swap.ToUSDD {
-		return filingOf(t, ds, c, func(d *swap.Deposit) *swap.Item { return &d.Item })
+		return filingOf(t, db.deposits, c, func(d *swap.Deposit) *swap.Item { return &d.Item })
 	}
-	return filingOf(t, cs, c, func(c *swap.Credit) *swap.Item { return &c.Item })
+	return filingOf(t, db.credits, c, func(c *swap.Credit) *swap.Item { return &c.Item })
 }
 
-func filingOf[T store.SwapUnit, A any](t *testing.T, s *swapSubject[T, A], c claim, head func(*A) *swap.Item) filing {
+func filingOf[A any](t *testing.T, s *swapSubject[A], c claim, head func(*A) *swap.Item) filing {
 	a := s.make(t, &s.stages[1])
 	return filing{claim: c, id: s.id(&a),
 		do: func(events ...swap.Event) (*swap.Item, error) {
@@ -245,13 +236,12 @@ func (f filing) paidBy(txid string) swap.Ordered {
 
 // claimedOnce: of all items in both directions one is paid by a transaction that
 // operators file.
-func claimedOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	ds, cs := newDeposits(t, db), newCredits(t, db)
+func (db *swaps) claimedOnce(t *testing.T) {
 	n := 0
 	for chain, all := range claims {
 		for _, first := range all {
 			for _, second := range all {
-				a, b := newFiling(t, ds, cs, first), newFiling(t, ds, cs, second)
+				a, b := db.filing(t, first), db.filing(t, second)
 				n++
 				txid, again := fmt.Sprintf("ab%d", n), fmt.Sprintf("0xAB%d", n)
 				if chain == swap.Solana {
@@ -280,7 +270,7 @@ func claimedOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 				if err != nil {
 					t.Errorf("%s, after not_sent: %v", what, err)
 				}
-				both := []filing{newFiling(t, ds, cs, first), newFiling(t, ds, cs, second)}
+				both := []filing{db.filing(t, first), db.filing(t, second)}
 				oneOf(t, atOnce(2, func(k int) error {
 					_, err := both[k].do(both[k].paidBy(txid + "c"))
 					return err
@@ -292,10 +282,9 @@ func claimedOnce[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 
 // ownedOutbound: what was sent for one item and is filed for another is found to be
 // the first one's, whoever was first.
-func ownedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	ds, cs := newDeposits(t, db), newCredits(t, db)
+func (db *swaps) ownedOutbound(t *testing.T) {
 	for n, second := range append(claims[swap.Nexus], claims[swap.Nexus]...) {
-		a, b := newFiling(t, ds, cs, claim{swap.ToUSDD, swap.Send}), newFiling(t, ds, cs, second)
+		a, b := db.filing(t, claim{swap.ToUSDD, swap.Send}), db.filing(t, second)
 		txid := fmt.Sprintf("cd%d", n)
 		sent, err := a.do(begun(a.d, a.id))
 		if err != nil {
@@ -336,10 +325,9 @@ func ownedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 // contestedOutbound: a second transaction of an intent that an operator has filed for
 // another item is stored with it, and somebody is told; after not_sent there it is its
 // own.
-func contestedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	ds, cs := newDeposits(t, db), newCredits(t, db)
+func (db *swaps) contestedOutbound(t *testing.T) {
 	for n, other := range claims[swap.Nexus] {
-		a, b := newFiling(t, ds, cs, claim{swap.ToUSDD, swap.Send}), newFiling(t, ds, cs, other)
+		a, b := db.filing(t, claim{swap.ToUSDD, swap.Send}), db.filing(t, other)
 		first, second := fmt.Sprintf("ef%d", n), fmt.Sprintf("ff%d", n)
 		worker := swapBy(swap.Worker, "worker")
 		_, err := b.do(b.paidBy(second))
@@ -377,17 +365,12 @@ func contestedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 // pays, since two time lines have drawn it. It names nobody until a person has filed it
 // for another item; the first one is held, and hears of it whoever has filed it. It is the
 // other one's once a person has said not_sent of it at the first.
-func branchedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	all, err := store.NewSwaps(db, swaptest.Policy())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ds, cs := newDeposits(t, db), newCredits(t, db)
+func (db *swaps) branchedOutbound(t *testing.T) {
 	scanner, worker := swapBy(swap.Observer, "scanner"), swapBy(swap.Worker, "worker")
 	refund := swap.Begun{By: worker, Fence: 1, Number: 1, Action: swap.Refund}
 	for n, has := range claims[swap.Nexus] {
 		for m, second := range claims[swap.Nexus] {
-			x, y := newFiling(t, ds, cs, has), newFiling(t, ds, cs, second)
+			x, y := db.filing(t, has), db.filing(t, second)
 			begin := []swap.Event{begun(x.d, x.id)}
 			if x.d == swap.ToUSDC {
 				begin = []swap.Event{swap.AccountChecked{By: worker, State: swap.AccountClosed}, refund}
@@ -399,7 +382,7 @@ func branchedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 			seen := swaptest.Sighting(&i.Intents[0], true)
 			named := func(want string, what string) {
 				t.Helper()
-				if _, id, err := all.Named(ctx, seen); err != nil || id != want {
+				if _, id, err := db.service.Named(ctx, seen); err != nil || id != want {
 					t.Errorf("%s: it names %q, %v", what, id, err)
 				}
 			}
@@ -412,7 +395,7 @@ func branchedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 				if filed == (n+m)%2 {
 					_, err = y.do(order)
 				} else {
-					err = all.Outbound(ctx, scanner, seen)
+					err = db.service.Outbound(ctx, scanner, seen)
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -428,7 +411,7 @@ func branchedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 						t.Fatal(err)
 					}
 				}
-				if err := all.Outbound(ctx, scanner, seen); err != nil {
+				if err := db.service.Outbound(ctx, scanner, seen); err != nil {
 					t.Fatal(err)
 				}
 				if i, err := y.do(); err != nil || i.Intents[0].Landed() != denied {
@@ -444,7 +427,7 @@ func branchedOutbound[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 			// A row is rebuilt without a number that is on file.
 			lost := swap.Recovered{By: swapBy(swap.System, "recovery"), Observed: arrival(swap.ToUSDD, fmt.Sprint("gone", m)), Memo: "nexus:carol", Action: swap.Send, Seen: seen}
 			lost.Seen.TxID = fmt.Sprintf("bb%d%d", n, m)
-			if d, err := all.Deposits.Do(ctx, lost.Observed.ID, lost); err != nil || d.Hold.Kind != swap.ByRecovery {
+			if d, err := db.service.Deposits.Do(ctx, lost.Observed.ID, lost); err != nil || d.Hold.Kind != swap.ByRecovery {
 				t.Errorf("rebuilt: %+v, %v", d, err)
 			}
 		}

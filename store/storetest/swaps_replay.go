@@ -13,12 +13,12 @@ import (
 
 // restoredStore: a copy is taken up again. What it shows as ready is not paid
 // before it was looked back for, in either direction.
-func restoredStore[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	ds, cs := newDeposits(t, db), newCredits(t, db)
+func (db *swaps) restoredStore(t *testing.T) {
+	ds, cs := db.deposits, db.credits
 	d, c := ds.newID(), cs.newID()
 	ds.do(t, d, arrived(swap.ToUSDD, d)...)
 	cs.do(t, c, arrived(swap.ToUSDC, c)...)
-	err := db.Update(ctx, func(tx T) error {
+	err := db.Update(ctx, func(tx store.SwapUnit) error {
 		old, err := tx.SwapHouse().Control(true)
 		if err != nil {
 			return err
@@ -56,25 +56,21 @@ func restoredStore[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 
 // replayed: after a waterline was lowered, all that came in and went out is seen
 // again, by chains that know the ends.
-func replayed[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	ds, cs := newDeposits(t, db), newCredits(t, db)
-	all, err := store.NewSwaps(db, swaptest.Policy())
-	if err != nil {
-		t.Fatal(err)
-	}
+func (db *swaps) replayed(t *testing.T) {
+	ds, cs := db.deposits, db.credits
 	d, c := ds.make(t, &ds.stages[2]), cs.make(t, &cs.stages[2])
 	observer := swapBy(swap.Observer, "scanner")
 	replay := func() {
 		t.Helper()
-		_, err1 := all.Deposits.Do(ctx, d.ID, arrival(swap.ToUSDD, d.ID))
-		_, err2 := all.Credits.Do(ctx, c.ID, arrival(swap.ToUSDC, c.ID), swap.Confirmations{By: observer, Count: 99})
+		_, err1 := db.service.Deposits.Do(ctx, d.ID, arrival(swap.ToUSDD, d.ID))
+		_, err2 := db.service.Credits.Do(ctx, c.ID, arrival(swap.ToUSDC, c.ID), swap.Confirmations{By: observer, Count: 99})
 		errs := []error{err1, err2}
 		for _, in := range append(d.Intents[:1:1], c.Intents...) {
-			errs = append(errs, all.Outbound(ctx, observer, swaptest.Sighting(&in, true)))
+			errs = append(errs, db.service.Outbound(ctx, observer, swaptest.Sighting(&in, true)))
 		}
 		for _, chain := range swap.Chain(0).Values() {
 			for _, own := range []bool{false, true} {
-				_, err := all.Scanned(ctx, chain, own, swap.Scan{Began: start, From: start.Add(-24 * time.Hour), Complete: true, Tip: start})
+				_, err := db.service.Scanned(ctx, chain, own, swap.Scan{Began: start, From: start.Add(-24 * time.Hour), Complete: true, Tip: start})
 				errs = append(errs, err)
 			}
 		}
@@ -85,12 +81,12 @@ func replayed[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	lines := func() (out []string) {
 		for _, chain := range swap.Chain(0).Values() {
 			for _, own := range []bool{false, true} {
-				w, _, err := all.Waterline(ctx, chain, own)
+				w, _, err := db.service.Waterline(ctx, chain, own)
 				if err != nil || w.At.IsZero() {
 					t.Fatal(w, err)
 				}
 				out = append(out, w.At.String())
-				err = db.Update(ctx, func(tx T) error {
+				err = db.Update(ctx, func(tx store.SwapUnit) error {
 					lower := w
 					lower.At, lower.Version = start.Add(-24*time.Hour), w.Version+1
 					return tx.SwapHouse().SaveWaterline(w, lower)
@@ -102,7 +98,7 @@ func replayed[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 		}
 		return out
 	}
-	live(db)
+	live(db.Store)
 	replay()
 	replay() // now the outbounds are final, too
 	before := []any{ds.snapshot(t, d.ID), cs.snapshot(t, c.ID), lines()}

@@ -22,11 +22,11 @@ type revoking interface {
 }
 
 type (
-	swapSubject[T store.Clock, A any] = subject[T, string, string, A, swap.Event, swap.Change[A]]
-	swapService[A any]                = service[string, string, A, swap.Event]
+	swapSubject[A any] = subject[store.SwapUnit, string, string, A, swap.Event, swap.Change[A]]
+	swapService[A any] = service[string, string, A, swap.Event]
 )
 
-func newDeposits[T store.SwapUnit](t *testing.T, db store.Store[T]) *swapSubject[T, swap.Deposit] {
+func newDeposits(t *testing.T, db store.Store[store.SwapUnit]) *swapSubject[swap.Deposit] {
 	p := swaptest.Policy()
 	s, err := store.NewDeposits(db, p)
 	if err != nil {
@@ -35,10 +35,10 @@ func newDeposits[T store.SwapUnit](t *testing.T, db store.Store[T]) *swapSubject
 	held := func(ctx context.Context, d swap.Deposit, events []swap.Event) ([]swap.Deposit, error) {
 		return s.Held(ctx, store.HeldDeposit{Deposit: d, Events: events})
 	}
-	return newSwapSubject(t, db, s, func(tx T) swapService[swap.Deposit] { return s.Within(tx) }, func(tx T) store.SwapRecords[swap.Deposit] { return tx.Deposits() }, held, p.ApplyDeposit, swap.CheckDeposit, swap.ToUSDD)
+	return newSwapSubject(t, db, s, func(tx store.SwapUnit) swapService[swap.Deposit] { return s.Within(tx) }, func(tx store.SwapUnit) store.SwapRecords[swap.Deposit] { return tx.Deposits() }, held, p.ApplyDeposit, swap.CheckDeposit, swap.ToUSDD)
 }
 
-func newCredits[T store.SwapUnit](t *testing.T, db store.Store[T]) *swapSubject[T, swap.Credit] {
+func newCredits(t *testing.T, db store.Store[store.SwapUnit]) *swapSubject[swap.Credit] {
 	p := swaptest.Policy()
 	s, err := store.NewCredits(db, p)
 	if err != nil {
@@ -47,20 +47,20 @@ func newCredits[T store.SwapUnit](t *testing.T, db store.Store[T]) *swapSubject[
 	held := func(ctx context.Context, c swap.Credit, events []swap.Event) ([]swap.Credit, error) {
 		return s.Held(ctx, store.HeldCredit{Credit: c, Events: events})
 	}
-	return newSwapSubject(t, db, s, func(tx T) swapService[swap.Credit] { return s.Within(tx) }, func(tx T) store.SwapRecords[swap.Credit] { return tx.Credits() }, held, p.ApplyCredit, swap.CheckCredit, swap.ToUSDC)
+	return newSwapSubject(t, db, s, func(tx store.SwapUnit) swapService[swap.Credit] { return s.Within(tx) }, func(tx store.SwapUnit) store.SwapRecords[swap.Credit] { return tx.Credits() }, held, p.ApplyCredit, swap.CheckCredit, swap.ToUSDC)
 }
 
 // swapIDs make ids that no other item of the process has.
 var swapIDs atomic.Uint64
 
-func newSwapSubject[T store.SwapUnit, A any](t *testing.T, db store.Store[T], s swapService[A], within func(T) swapService[A], rows func(T) store.SwapRecords[A],
-	held func(context.Context, A, []swap.Event) ([]A, error), apply func(A, swap.Event, time.Time) (swap.Change[A], error), check func(A) error, d swap.Direction) *swapSubject[T, A] {
+func newSwapSubject[A any](t *testing.T, db store.Store[store.SwapUnit], s swapService[A], within func(store.SwapUnit) swapService[A], rows func(store.SwapUnit) store.SwapRecords[A],
+	held func(context.Context, A, []swap.Event) ([]A, error), apply func(A, swap.Event, time.Time) (swap.Change[A], error), check func(A) error, d swap.Direction) *swapSubject[A] {
 	scanHouse(t, db)
 	head := func(a *A) *swap.Item { return any(a).(swap.Record).Head() }
 	stages := swapStages[A](d)
-	return &swapSubject[T, A]{
+	return &swapSubject[A]{
 		Store: db, service: s, within: within,
-		records: func(tx T) records[string, string, A, swap.Change[A]] { return rows(tx) },
+		records: func(tx store.SwapUnit) records[string, string, A, swap.Change[A]] { return rows(tx) },
 		held: func(ctx context.Context, a A, events ...swap.Event) (A, error) {
 			all, err := held(ctx, a, events)
 			if err != nil {
@@ -89,14 +89,14 @@ func newSwapSubject[T store.SwapUnit, A any](t *testing.T, db store.Store[T], s 
 			"fence":    func(a *A) { head(a).Lease.Fence-- },
 		},
 		lease: func(a *A) *statemachine.Lease { return &head(a).Lease },
-		renew: func(tx T, now time.Time, a *A, fence int64, until time.Time) (bool, error) {
+		renew: func(tx store.SwapUnit, now time.Time, a *A, fence int64, until time.Time) (bool, error) {
 			lost, err := rows(tx).Renew(now, store.SwapLease{ID: head(a).ID, Fence: fence, Until: until})
 			return len(lost) > 0, err
 		},
 		revoke: func(ctx context.Context, of statemachine.Revocation) (int, error) {
 			return s.(revoking).Revoke(ctx, swap.By{Actor: "op", Role: swap.Operator}, of)
 		},
-		world: func(tx T) (map[string]any, error) {
+		world: func(tx store.SwapUnit) (map[string]any, error) {
 			all := map[string]any{}
 			var errs []error
 			for _, place := range swap.Place(0).Values() {
@@ -108,9 +108,9 @@ func newSwapSubject[T store.SwapUnit, A any](t *testing.T, db store.Store[T], s 
 			all["Discrepancies"] = notes
 			return all, errors.Join(append(errs, err)...)
 		},
-		due: []dueKind[T, string, A]{{name: "work",
-			find:    func(tx T, now time.Time, limit int) ([]A, error) { return rows(tx).Due(now, limit) },
-			next:    func(tx T, now time.Time) (time.Time, error) { return rows(tx).NextDue(now) },
+		due: []dueKind[store.SwapUnit, A]{{name: "work",
+			find:    func(tx store.SwapUnit, now time.Time, limit int) ([]A, error) { return rows(tx).Due(now, limit) },
+			next:    func(tx store.SwapUnit, now time.Time) (time.Time, error) { return rows(tx).NextDue(now) },
 			at:      func(a *A) (time.Time, bool) { at := head(a).DueAt(); return at, !at.IsZero() },
 			compare: func(a, b *A) int { return swap.CompareDue(head(a), head(b)) }}},
 		draw: func(rt *rapid.T) history[string, A, swap.Event] {
@@ -129,9 +129,9 @@ func newSwapSubject[T store.SwapUnit, A any](t *testing.T, db store.Store[T], s 
 }
 
 // scanHouse lets things go out.
-func scanHouse[T store.SwapUnit](t failer, db store.Store[T]) {
+func scanHouse(t failer, db store.Store[store.SwapUnit]) {
 	t.Helper()
-	err := db.Update(ctx, func(tx T) error {
+	err := db.Update(ctx, func(tx store.SwapUnit) error {
 		old, err := tx.SwapHouse().Control(true)
 		if err != nil || !old.Recovering() {
 			return err

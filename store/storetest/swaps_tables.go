@@ -12,24 +12,24 @@ import (
 )
 
 // tables are items in each of the four tables of a direction, as they are stored.
-type tables[T store.SwapUnit, A any] struct {
-	*swapSubject[T, A]
-	rows     func(T) store.SwapRecords[A]
+type tables[A any] struct {
+	*swapSubject[A]
+	rows     func(store.SwapUnit) store.SwapRecords[A]
 	statuses func(*A, swap.Place)
 	all      []A // five by number, each in every place; in later places older ones become due later
 	line     statemachine.Transition[string]
 }
 
-func (s *tables[T, A]) head(a *A) *swap.Item { return any(a).(swap.Record).Head() }
+func (s *tables[A]) head(a *A) *swap.Item { return any(a).(swap.Record).Head() }
 
 // everyTable: what is due, listed, held, overdue and counted is asked of each of the eight
 // tables, and what is written there is of one item, as it was read. Deposits and credits
 // have the same ids.
-func everyTable[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	ds := newTables(t, newDeposits(t, db), func(tx T) store.SwapRecords[swap.Deposit] { return tx.Deposits() }, swap.ToUSDD, func(d *swap.Deposit, place swap.Place) {
+func (db *swaps) everyTable(t *testing.T) {
+	ds := newTables(t, db.deposits, func(tx store.SwapUnit) store.SwapRecords[swap.Deposit] { return tx.Deposits() }, swap.ToUSDD, func(d *swap.Deposit, place swap.Place) {
 		d.Status = []swap.DepositStatus{swap.DepositReady, swap.DepositProcessed, swap.DepositRefunded, swap.DepositQuarantined}[place-1]
 	})
-	cs := newTables(t, newCredits(t, db), func(tx T) store.SwapRecords[swap.Credit] { return tx.Credits() }, swap.ToUSDC, func(c *swap.Credit, place swap.Place) {
+	cs := newTables(t, db.credits, func(tx store.SwapUnit) store.SwapRecords[swap.Credit] { return tx.Credits() }, swap.ToUSDC, func(c *swap.Credit, place swap.Place) {
 		c.Status = []swap.CreditStatus{swap.CreditReady, swap.CreditProcessed, swap.CreditRefunded, swap.CreditQuarantined}[place-1]
 	})
 	// All have just come in the window, or are overdue for long.
@@ -39,7 +39,7 @@ func everyTable[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 			tally.Deposit(&ds.all[k])
 			tally.Credit(&cs.all[k])
 		}
-		got, err := read(db, func(tx T) (swap.Stats, error) { return tx.SwapHouse().Stats(now, time.Hour) })
+		got, err := read(db.Store, func(tx store.SwapUnit) (swap.Stats, error) { return tx.SwapHouse().Stats(now, time.Hour) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,8 +49,8 @@ func everyTable[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	cs.proves(t)
 }
 
-func newTables[T store.SwapUnit, A any](t *testing.T, of *swapSubject[T, A], rows func(T) store.SwapRecords[A], d swap.Direction, statuses func(*A, swap.Place)) *tables[T, A] {
-	s := &tables[T, A]{swapSubject: of, rows: rows, statuses: statuses}
+func newTables[A any](t *testing.T, of *swapSubject[A], rows func(store.SwapUnit) store.SwapRecords[A], d swap.Direction, statuses func(*A, swap.Place)) *tables[A] {
+	s := &tables[A]{swapSubject: of, rows: rows, statuses: statuses}
 	for n := range 5 {
 		for _, place := range swap.Place(0).Values() {
 			o := arrival(d, fmt.Sprintf("a%d%d", n, place))
@@ -74,34 +74,34 @@ func newTables[T store.SwapUnit, A any](t *testing.T, of *swapSubject[T, A], row
 	return s
 }
 
-func (s *tables[T, A]) proves(t *testing.T) {
+func (s *tables[A]) proves(t *testing.T) {
 	s.stored(t, "new ones")
-	refusedWith(t, s.View(ctx, func(tx T) error { _, err := s.rows(tx).Due(start, 1); return err }), statemachine.ErrIllegal, "what is due in a view")
+	refusedWith(t, s.View(ctx, func(tx store.SwapUnit) error { _, err := s.rows(tx).Due(start, 1); return err }), statemachine.ErrIllegal, "what is due in a view")
 	s.reads(t)
 	s.renewals(t)
 	s.writes(t)
 }
 
-func (s *tables[T, A]) stored(t *testing.T, what string) {
+func (s *tables[A]) stored(t *testing.T, what string) {
 	t.Helper()
-	got, err := read(s.Store, func(tx T) ([]A, error) { return s.rows(tx).Get(s.ids(s.all)...) })
+	got, err := read(s.Store, func(tx store.SwapUnit) ([]A, error) { return s.rows(tx).Get(s.ids(s.all)...) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, what, got, s.all)
 }
 
-func (s *tables[T, A]) ids(of []A) (ids []string) {
+func (s *tables[A]) ids(of []A) (ids []string) {
 	for k := range of {
 		ids = append(ids, s.id(&of[k]))
 	}
 	return ids
 }
 
-func (s *tables[T, A]) reads(t *testing.T) {
+func (s *tables[A]) reads(t *testing.T) {
 	for _, place := range swap.Place(0).Values() {
 		page := func(after string, limit int) []string {
-			got, err := read(s.Store, func(tx T) ([]A, error) { return s.rows(tx).List(place, after, limit) })
+			got, err := read(s.Store, func(tx store.SwapUnit) ([]A, error) { return s.rows(tx).List(place, after, limit) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +117,7 @@ func (s *tables[T, A]) reads(t *testing.T) {
 	}
 	var held []string
 	for after := ""; len(held) < 20; after = held[len(held)-1] {
-		ids, err := read(s.Store, func(tx T) ([]string, error) { return s.rows(tx).HeldBy("w", after, 1) })
+		ids, err := read(s.Store, func(tx store.SwapUnit) ([]string, error) { return s.rows(tx).HeldBy("w", after, 1) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func (s *tables[T, A]) reads(t *testing.T) {
 
 // renewals of all at once: the first have no holder, the third another fence, and the
 // fourth have just ended.
-func (s *tables[T, A]) renewals(t *testing.T) {
+func (s *tables[A]) renewals(t *testing.T) {
 	now, until := start.Add(time.Hour), start.Add(2*time.Hour)
 	var ask []store.SwapLease
 	var lost, want []string
@@ -147,7 +147,7 @@ func (s *tables[T, A]) renewals(t *testing.T) {
 			want = append(want, i.ID)
 		}
 	}
-	err := s.Update(ctx, func(tx T) (err error) {
+	err := s.Update(ctx, func(tx store.SwapUnit) (err error) {
 		lost, err = s.rows(tx).Renew(now, ask...)
 		return err
 	})
@@ -159,7 +159,7 @@ func (s *tables[T, A]) renewals(t *testing.T) {
 
 // step moves the due time and the lease's end of an item: in a touch, or with a new
 // version in a table.
-func (s *tables[T, A]) step(a A, to swap.Place) swap.Change[A] {
+func (s *tables[A]) step(a A, to swap.Place) swap.Change[A] {
 	c := swap.Change[A]{Old: a, New: a, Touched: to == 0}
 	i := s.head(&c.New)
 	i.CheckAt, i.Lease.Until = i.CheckAt.Add(tick), i.Lease.Until.Add(time.Hour)
@@ -177,7 +177,7 @@ func (s *tables[T, A]) step(a A, to swap.Place) swap.Change[A] {
 
 // writes: an item of each table is touched, another changed there, and one goes around from
 // table to table, each as it was read. The end of a lease stays under its holder and fence.
-func (s *tables[T, A]) writes(t *testing.T) {
+func (s *tables[A]) writes(t *testing.T) {
 	places := swap.Place(0).Values()
 	for n, give := range []func(*statemachine.Lease){func(*statemachine.Lease) {}, func(l *statemachine.Lease) { l.Fence++ }, func(l *statemachine.Lease) { l.Holder += "x" }} {
 		for k, place := range places {
@@ -220,8 +220,8 @@ func (s *tables[T, A]) writes(t *testing.T) {
 }
 
 // closedAlone: of discrepancies that differ in one part of their key one is closed.
-func closedAlone[T store.SwapUnit](t *testing.T, db store.Store[T]) {
-	s := newDeposits(t, db)
+func (db *swaps) closedAlone(t *testing.T) {
+	s := db.deposits
 	id := s.newID()
 	other := arrival(swap.ToUSDD, id)
 	other.Amount++
@@ -232,12 +232,12 @@ func closedAlone[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 	}
 	write := func(f func(store.SwapHouse) error) {
 		t.Helper()
-		if err := db.Update(ctx, func(tx T) error { return f(tx.SwapHouse()) }); err != nil {
+		if err := db.Update(ctx, func(tx store.SwapUnit) error { return f(tx.SwapHouse()) }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	open := func() (n int) {
-		all, err := read(db, func(tx T) ([]swap.Discrepancy, error) {
+		all, err := read(db.Store, func(tx store.SwapUnit) ([]swap.Discrepancy, error) {
 			all, _, err := tx.SwapHouse().Discrepancies(0, 100)
 			return all, err
 		})
@@ -268,7 +268,7 @@ func closedAlone[T store.SwapUnit](t *testing.T, db store.Store[T]) {
 		loose.ClosedBy, loose.ClosedAt = "oscar", start.Add(time.Duration(k)*time.Hour)
 		write(func(h store.SwapHouse) error { return h.Close(loose) })
 	}
-	all, err := read(db, func(tx T) ([]swap.Discrepancy, error) {
+	all, err := read(db.Store, func(tx store.SwapUnit) ([]swap.Discrepancy, error) {
 		all, _, err := tx.SwapHouse().Discrepancies(0, 100)
 		return all, err
 	})

@@ -19,64 +19,56 @@ import (
 
 // Tenants proves the tenants and invoices of a store.
 func Tenants[T store.TenantUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
-	tenantRules(t, func(tb testing.TB) store.Store[store.TenantUnit] { return timedTenants(open(tb)) })
-}
-
-func tenantRules[T store.TenantUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
-	versioned(t, func(t *testing.T) *tenantSubject[T] { return newTenants(t, open(t)).subject() })
-	for _, r := range []struct {
-		rule string
-		test func(*testing.T, *tenants[T])
-	}{
-		{"every field comes back", everyTenantField[T]},
-		{"a churn deactivates every active relay of the tenant in its commit", churnDeactivates[T]},
-		{"what comes between makes a churn stale, and a churned tenant gets no relay", staleChurn[T]},
-		{"concurrent billers get each step once", concurrentSteps[T]},
-		{"an invoice belongs to one tenant, and who asks for another's is told so", oneTenant[T]},
-		{"a tenant and an invoice of one id have two trails", trailsApart[T]},
-		{"a step that a clock which was ahead has put off is due within the longest sleep", overslept[T]},
-		{"statistics count what their fields say", tenantStatistics[T]},
-		{"limits of 0, below it, or enormous are refused by every method", tenantLimits[T]},
-		{"the self-check passes and leaves nothing", tenantSelfCheck[T]},
-	} {
-		t.Run(r.rule, func(t *testing.T) { r.test(t, newTenants(t, open(t))) })
-	}
-	t.Run("random histories store the same as the memory adapter", func(t *testing.T) {
-		randomHistories(t, newTenants(t, open(t)).subject(), newTenants(t, timedTenants(memory.New(memory.Options{}))).subject())
+	opened := func(t *testing.T) *tenants { return newTenants(t, timedTenants(open(t))) }
+	versioned(t, func(t *testing.T) *tenantSubject { return opened(t).subject() }, func(t *testing.T) *tenantSubject {
+		return newTenants(t, timedTenants(memory.New(memory.Options{}))).subject()
+	})
+	type of = *tenants
+	prove(t, opened, []rule[of]{
+		{"every field comes back", of.everyTenantField},
+		{"a churn deactivates every active relay of the tenant in its commit", of.churnDeactivates},
+		{"what comes between makes a churn stale, and a churned tenant gets no relay", of.staleChurn},
+		{"concurrent billers get each step once", of.concurrentSteps},
+		{"an invoice belongs to one tenant, and who asks for another's is told so", of.oneTenant},
+		{"a tenant and an invoice of one id have two trails", of.trailsApart},
+		{"a step that a clock which was ahead has put off is due within the longest sleep", of.overslept},
+		{"statistics count what their fields say", of.tenantStatistics},
+		{"limits of 0, below it, or enormous are refused by every method", of.tenantLimits},
+		{"the self-check passes and leaves nothing", of.tenantSelfCheck},
 	})
 }
 
 type (
-	tenantSubject[T store.Clock] = subject[T, string, string, dunning.Account, dunning.Event, dunning.Change]
-	tenantStage                  = stage[string, dunning.Account, dunning.Event]
+	tenantSubject = subject[store.TenantUnit, string, string, dunning.Account, dunning.Event, dunning.Change]
+	tenantStage   = stage[string, dunning.Account, dunning.Event]
 )
 
 // tenants is one store under test.
-type tenants[T store.TenantUnit] struct {
-	store.Store[T]
-	relays  *relays[T]
+type tenants struct {
+	store.Store[store.TenantUnit]
+	relays  *relays
 	service *store.Tenants
 	ids     atomic.Int64
 }
 
-func newTenants[T store.TenantUnit](t *testing.T, s store.Store[T]) *tenants[T] {
+func newTenants(t *testing.T, s store.Store[store.TenantUnit]) *tenants {
 	t.Helper()
-	r := newRelays(t, s)
+	r := newRelays(t, timing(s, func(tx store.TenantUnit, _ *clock) store.RelayUnit { return tx }))
 	service, err := store.NewTenants(s, r.service, dunning.DefaultPolicy())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &tenants[T]{Store: s, relays: r, service: service}
+	return &tenants{Store: s, relays: r, service: service}
 }
 
-func (r *tenants[T]) id() string { return fmt.Sprintf("tenant_%06d", r.ids.Add(1)) }
+func (r *tenants) id() string { return fmt.Sprintf("tenant_%06d", r.ids.Add(1)) }
 
 func dunningBy(role dunning.Role, at time.Time) dunning.By {
 	return dunning.By{Actor: "somebody", Role: role, At: at}
 }
 
 // everyTenantField goes through a life that sets and moves every field.
-func everyTenantField[T store.TenantUnit](t *testing.T, r *tenants[T]) {
+func (r *tenants) everyTenantField(t *testing.T) {
 	f := newLife(t, r.subject())
 	f.records = func(a *dunning.Account) map[string]any {
 		all := map[string]any{"Tenant": a.Tenant}
@@ -121,7 +113,7 @@ func everyTenantField[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 		map[string]any{"Tenant": dunning.Tenant{}, "Invoice": dunning.Invoice{}}, nil)
 }
 
-func (r *tenants[T]) do(t failer, id string, events ...dunning.Event) dunning.Account {
+func (r *tenants) do(t failer, id string, events ...dunning.Event) dunning.Account {
 	t.Helper()
 	a, err := r.service.Do(ctx, id, events...)
 	if err != nil {
@@ -130,7 +122,7 @@ func (r *tenants[T]) do(t failer, id string, events ...dunning.Event) dunning.Ac
 	return a
 }
 
-func churnDeactivates[T store.TenantUnit](t *testing.T, r *tenants[T]) {
+func (r *tenants) churnDeactivates(t *testing.T) {
 	tenant := r.id()
 	r.do(t, tenant, tenantStages()[1].events(tenant)...)
 	week := start.Add(7 * 24 * time.Hour)
@@ -147,7 +139,7 @@ func churnDeactivates[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	r.relays.do(t, ids[1], relaysync.Deactivated{By: relayBy(relaysync.Host, start)}) // already
 	news := r.relays.service.Subscribe()
 	churned := dunning.Churned{By: dunningBy(dunning.Biller, week)}
-	err := r.Update(ctx, func(tx T) error {
+	err := r.Update(ctx, func(tx store.TenantUnit) error {
 		_, err := r.service.Within(tx).Do(ctx, tenant, churned)
 		return errors.Join(err, errRollback)
 	})
@@ -174,10 +166,10 @@ func churnDeactivates[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	}
 }
 
-func staleChurn[T store.TenantUnit](t *testing.T, r *tenants[T]) {
+func (r *tenants) staleChurn(t *testing.T) {
 	churned := dunning.Churned{By: dunningBy(dunning.Biller, start.Add(8*24*time.Hour))}
 	provide := func(tenant, relay string) error {
-		return r.Update(ctx, func(tx T) error {
+		return r.Update(ctx, func(tx store.TenantUnit) error {
 			e := relayCreated(relay, start)
 			e.Tenant = tenant
 			_, err := r.relays.service.Within(tx).Do(ctx, relay, e)
@@ -200,7 +192,7 @@ func staleChurn[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 		if err := errors.Join(err, between(a)); err != nil {
 			t.Fatal(err)
 		}
-		err = r.Update(ctx, func(tx T) error { return tx.Tenants().Save(c) })
+		err = r.Update(ctx, func(tx store.TenantUnit) error { return tx.Tenants().Save(c) })
 		refusedWith(t, err, statemachine.ErrConflict, "the churn of a tenant "+name)
 	}
 	tenant, relay := r.id(), r.relays.id()
@@ -211,7 +203,7 @@ func staleChurn[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	}
 }
 
-func concurrentSteps[T store.TenantUnit](t *testing.T, r *tenants[T]) {
+func (r *tenants) concurrentSteps(t *testing.T) {
 	live(r.Store)
 	const n = 30
 	for range n {
@@ -235,7 +227,7 @@ func concurrentSteps[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 		})
 }
 
-func overslept[T store.TenantUnit](t *testing.T, r *tenants[T]) {
+func (r *tenants) overslept(t *testing.T) {
 	awake, asleep, idle := r.id(), r.id(), r.id()
 	events := tenantStages()[1].events
 	r.do(t, awake, events(awake)...)
@@ -259,7 +251,7 @@ func overslept[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	}
 }
 
-func oneTenant[T store.TenantUnit](t *testing.T, r *tenants[T]) {
+func (r *tenants) oneTenant(t *testing.T) {
 	first, second := r.id(), r.id()
 	r.do(t, first, enrolled(first, dunning.NWC), issued("same"))
 	r.do(t, second, enrolled(second, dunning.NWC))
@@ -274,7 +266,7 @@ func oneTenant[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 }
 
 // trailsApart: a tenant and an invoice, also another's, may have one id.
-func trailsApart[T store.TenantUnit](t *testing.T, r *tenants[T]) {
+func (r *tenants) trailsApart(t *testing.T) {
 	one, two := r.id(), r.id()
 	r.do(t, one, enrolled(one, dunning.NWC), issued(one), issued(two))
 	r.do(t, two, enrolled(two, dunning.NWC))
@@ -292,12 +284,12 @@ func trailsApart[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	refusedWith(t, err, statemachine.ErrNotFound, "the trail of no invoice")
 }
 
-func tenantStatistics[T store.TenantUnit](t *testing.T, r *tenants[T]) {
+func (r *tenants) tenantStatistics(t *testing.T) {
 	var ids []string
 	var all []dunning.Account
 	compare := func() { // of the store's own sums and of the domain's
 		t.Helper()
-		if err := r.View(ctx, func(tx T) (err error) { all, err = tx.Tenants().Get(ids...); return err }); err != nil {
+		if err := r.View(ctx, func(tx store.TenantUnit) (err error) { all, err = tx.Tenants().Get(ids...); return err }); err != nil {
 			t.Fatal(err)
 		}
 		for _, now := range []time.Time{start, start.Add(24 * time.Hour), start.Add(24000 * time.Hour)} {
@@ -306,7 +298,7 @@ func tenantStatistics[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 				want.Add(&all[k])
 			}
 			var got dunning.Stats
-			if err := r.View(ctx, func(tx T) (err error) { got, err = tx.Tenants().Stats(now); return err }); err != nil {
+			if err := r.View(ctx, func(tx store.TenantUnit) (err error) { got, err = tx.Tenants().Stats(now); return err }); err != nil {
 				t.Fatal(err)
 			}
 			same(t, fmt.Sprint("at ", now), got, want)
@@ -355,7 +347,7 @@ func tenantStatistics[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 			slices.Sort(want)
 			for after := ""; ; {
 				var page []string
-				if err := r.View(ctx, func(tx T) (err error) { page, err = tx.Tenants().ForOperator(now, after, 3); return err }); err != nil {
+				if err := r.View(ctx, func(tx store.TenantUnit) (err error) { page, err = tx.Tenants().ForOperator(now, after, 3); return err }); err != nil {
 					t.Fatal(err)
 				}
 				if len(page) == 0 {
@@ -374,7 +366,7 @@ func tenantStatistics[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 	}
 }
 
-func tenantLimits[T store.TenantUnit](t *testing.T, r *tenants[T]) {
+func (r *tenants) tenantLimits(t *testing.T) {
 	limited(t, map[string]func(int) error{
 		"List":        func(n int) error { _, err := r.service.List(ctx, "", n); return err },
 		"ForOperator": func(n int) error { _, err := r.service.ForOperator(ctx, "", n); return err },
@@ -385,14 +377,14 @@ func tenantLimits[T store.TenantUnit](t *testing.T, r *tenants[T]) {
 			return err
 		},
 		"Due": func(n int) error {
-			return r.Update(ctx, func(tx T) error { _, _, err := tx.Tenants().Due(start, n); return err })
+			return r.Update(ctx, func(tx store.TenantUnit) error { _, _, err := tx.Tenants().Due(start, n); return err })
 		},
 	}, map[string]func(int) error{
 		"Turn": func(n int) error { _, _, err := r.service.Steps("b").Turn(ctx, nil, n); return err },
 	})
 }
 
-func tenantSelfCheck[T store.TenantUnit](t *testing.T, r *tenants[T]) {
+func (r *tenants) tenantSelfCheck(t *testing.T) {
 	live(r.Store)
 	if err := store.SelfCheckTenants(ctx, r.Store); err != nil {
 		t.Fatal(err)

@@ -15,14 +15,14 @@ import (
 )
 
 // subject says how to make tenants, for the rules of any versioned record.
-func (r *tenants[T]) subject() *tenantSubject[T] {
-	return &tenantSubject[T]{
+func (r *tenants) subject() *tenantSubject {
+	return &tenantSubject{
 		Store:   r.Store,
 		service: ownTrails{r.service},
-		within: func(tx T) service[string, string, dunning.Account, dunning.Event] {
+		within: func(tx store.TenantUnit) service[string, string, dunning.Account, dunning.Event] {
 			return ownTrails{r.service.Within(tx)}
 		},
-		records: func(tx T) records[string, string, dunning.Account, dunning.Change] {
+		records: func(tx store.TenantUnit) records[string, string, dunning.Account, dunning.Change] {
 			return ownLines{tx.Tenants()}
 		},
 		held:  r.service.Held,
@@ -46,16 +46,16 @@ func (r *tenants[T]) subject() *tenantSubject[T] {
 		id:      func(a *dunning.Account) string { return a.Tenant.ID },
 		stages:  tenantStages(),
 		outside: map[string]func(*dunning.Account){"due at": func(a *dunning.Account) { a.Tenant.DueAt = a.Tenant.DueAt.Add(tick) }},
-		world: func(tx T) (map[string]any, error) {
+		world: func(tx store.TenantUnit) (map[string]any, error) {
 			list, err := tx.Tenants().List("", 1000)
 			return map[string]any{"List": list}, err
 		},
-		due: []dueKind[T, string, dunning.Account]{{
+		due: []dueKind[store.TenantUnit, dunning.Account]{{
 			name: "step",
-			find: func(tx T, now time.Time, limit int) ([]dunning.Account, error) {
+			find: func(tx store.TenantUnit, now time.Time, limit int) ([]dunning.Account, error) {
 				return readable(tx.Tenants().Due(now, limit))
 			},
-			next:    func(tx T, now time.Time) (time.Time, error) { return tx.Tenants().NextDue(now) },
+			next:    func(tx store.TenantUnit, now time.Time) (time.Time, error) { return tx.Tenants().NextDue(now) },
 			at:      func(a *dunning.Account) (time.Time, bool) { return a.Tenant.DueAt, !a.Tenant.DueAt.IsZero() },
 			compare: func(a, b *dunning.Account) int { return dunning.CompareDue(&a.Tenant, &b.Tenant) },
 		}},

@@ -21,45 +21,34 @@ import (
 
 // Wallets proves the wallets of a store.
 func Wallets[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
-	walletRules(t, func(tb testing.TB) store.Store[store.WalletUnit] { return timedWallets(open(tb)) })
-}
-
-func walletRules[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
-	rules := []struct {
-		rule string
-		test func(*testing.T, *wallets[T])
-	}{
-		{"values come back exactly", exactValues[T]},
-		{"the audit trail replays to the stored state", trail[T]},
-		{"paging is by key and stable under writes", paging[T]},
-		{"the feed has each line of what concerns a wallet once, and no context", walletFeed[T]},
-		{"an unknown wallet or transaction is not found", notFound[T]},
-		{"readers never see half of a block", halfCommits[T]},
-		{"each part of a change is stored only on what it was planned on", staleSets[T]},
-		{"concurrent selections never share a coin", sharedCoins[T]},
-		{"a selection that is repeated holds what it returns and nothing else", repeatedSelection[T]},
-		{"a coin that only another wallet's transaction takes is not selected", takenElsewhere[T]},
-		{"a replacement and a child lease what they add and nothing else", replacedAndBumped[T]},
-		{"limits of 0, below it, or enormous are refused by every method", walletLimits[T]},
-		{"the self-check passes and leaves nothing", walletSelfCheck[T]},
-	}
-	versioned(t, func(t *testing.T) *txSubject[T] {
-		s := open(t)
+	timed := func(tb testing.TB) store.Store[store.WalletUnit] { return timedWallets(open(tb)) }
+	opened := func(t *testing.T) *wallets {
+		s := timed(t)
 		live(s)
-		return versionedTxs(t, &wallets[T]{s, store.NewWallets(s, utxotest.Policy())})
-	})
-	for _, r := range rules {
-		t.Run(r.rule, func(t *testing.T) {
-			s := open(t)
-			live(s)
-			r.test(t, &wallets[T]{s, store.NewWallets(s, utxotest.Policy())})
-		})
+		return &wallets{s, store.NewWallets(s, utxotest.Policy())}
 	}
-	t.Run("random histories store the same as the memory ledger", func(t *testing.T) { histories(t, open) })
-	t.Run("scenarios end as they say", func(t *testing.T) { scenarios(t, open) })
+	versioned(t, func(t *testing.T) *txSubject { return versionedTxs(t, opened(t)) }, nil)
+	type of = *wallets
+	prove(t, opened, []rule[of]{
+		{"values come back exactly", of.exactValues},
+		{"the audit trail replays to the stored state", of.trail},
+		{"paging is by key and stable under writes", of.paging},
+		{"the feed has each line of what concerns a wallet once, and no context", of.walletFeed},
+		{"an unknown wallet or transaction is not found", of.notFound},
+		{"readers never see half of a block", of.halfCommits},
+		{"each part of a change is stored only on what it was planned on", of.staleSets},
+		{"concurrent selections never share a coin", of.sharedCoins},
+		{"a selection that is repeated holds what it returns and nothing else", of.repeatedSelection},
+		{"a coin that only another wallet's transaction takes is not selected", of.takenElsewhere},
+		{"a replacement and a child lease what they add and nothing else", of.replacedAndBumped},
+		{"limits of 0, below it, or enormous are refused by every method", of.walletLimits},
+		{"the self-check passes and leaves nothing", of.walletSelfCheck},
+	})
+	t.Run("random histories store the same as the memory ledger", func(t *testing.T) { histories(t, timed) })
+	t.Run("scenarios end as they say", func(t *testing.T) { scenarios(t, timed) })
 }
 
-func walletSelfCheck[T store.WalletUnit](t *testing.T, w *wallets[T]) {
+func (w *wallets) walletSelfCheck(t *testing.T) {
 	if err := store.SelfCheckWallets(context.Background(), w.Store); err != nil {
 		t.Fatal(err)
 	}
@@ -69,21 +58,21 @@ func walletSelfCheck[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 }
 
 // wallets is one store under test.
-type wallets[T store.WalletUnit] struct {
-	store.Store[T]
+type wallets struct {
+	store.Store[store.WalletUnit]
 	service *store.Wallets
 }
 
-func (w *wallets[T]) do(t testing.TB, events ...utxo.Event) {
+func (w *wallets) do(t testing.TB, events ...utxo.Event) {
 	t.Helper()
 	if _, err := w.service.Do(context.Background(), events...); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (w *wallets[T]) snapshot(t testing.TB) (snap utxo.Snapshot) {
+func (w *wallets) snapshot(t testing.TB) (snap utxo.Snapshot) {
 	t.Helper()
-	err := w.View(context.Background(), func(tx T) (err error) {
+	err := w.View(context.Background(), func(tx store.WalletUnit) (err error) {
 		snap, err = tx.Wallets().Snapshot()
 		return err
 	})
@@ -94,7 +83,7 @@ func (w *wallets[T]) snapshot(t testing.TB) (snap utxo.Snapshot) {
 }
 
 // funded opens wallet 1 and gives it n coins of 1000 satoshi in one block.
-func (w *wallets[T]) funded(t testing.TB, n int) (utxo.Block, *wire.MsgTx) {
+func (w *wallets) funded(t testing.TB, n int) (utxo.Block, *wire.MsgTx) {
 	t.Helper()
 	outs := make([]*wire.TxOut, n)
 	for i := range outs {
@@ -106,7 +95,7 @@ func (w *wallets[T]) funded(t testing.TB, n int) (utxo.Block, *wire.MsgTx) {
 	return b, tx
 }
 
-func exactValues[T store.WalletUnit](t *testing.T, w *wallets[T]) {
+func (w *wallets) exactValues(t *testing.T) {
 	dated(w.Store, utxotest.Start)
 	big := make([]byte, 64<<10)
 	for i := range big {
@@ -167,7 +156,7 @@ func sameSnapshot(t testing.TB, want, got utxo.Snapshot) {
 	}
 }
 
-func trail[T store.WalletUnit](t *testing.T, w *wallets[T]) {
+func (w *wallets) trail(t *testing.T) {
 	b, tx := w.funded(t, 1)
 	id := utxo.TxID{Wallet: 1, Hash: tx.TxHash()}
 	w.do(t, utxo.Labelled{ID: id, Label: "x"}, utxo.Disconnected{Hash: b.Hash}, utxo.Invalidated{ID: id, Reason: "given up"},
@@ -189,7 +178,7 @@ func trail[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	}
 }
 
-func walletFeed[T store.WalletUnit](t *testing.T, w *wallets[T]) {
+func (w *wallets) walletFeed(t *testing.T) {
 	ctx := context.Background()
 	tip, tx := w.funded(t, 2)
 	head, err := w.service.Head(ctx)
@@ -238,7 +227,7 @@ func walletFeed[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	}
 }
 
-func paging[T store.WalletUnit](t *testing.T, w *wallets[T]) {
+func (w *wallets) paging(t *testing.T) {
 	ctx := context.Background()
 	tip, _ := w.funded(t, 5)
 	for i := range uint32(6) {
@@ -278,7 +267,7 @@ func paging[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	}
 }
 
-func notFound[T store.WalletUnit](t *testing.T, w *wallets[T]) {
+func (w *wallets) notFound(t *testing.T) {
 	ctx := context.Background()
 	w.funded(t, 1)
 	id := utxo.TxID{Wallet: 1}
@@ -299,14 +288,14 @@ func notFound[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	}
 }
 
-func halfCommits[T store.WalletUnit](t *testing.T, w *wallets[T]) {
+func (w *wallets) halfCommits(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	b, tx := w.funded(t, 20)
 	var readers sync.WaitGroup
 	for range 2 {
 		readers.Go(func() {
 			for ctx.Err() == nil {
-				err := w.View(context.Background(), func(tx T) error {
+				err := w.View(context.Background(), func(tx store.WalletUnit) error {
 					snap, err := tx.Wallets().Snapshot()
 					if err != nil {
 						return err
@@ -328,7 +317,7 @@ func halfCommits[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	readers.Wait()
 }
 
-func sharedCoins[T store.WalletUnit](t *testing.T, w *wallets[T]) {
+func (w *wallets) sharedCoins(t *testing.T) {
 	const workers, each = 8, 5
 	w.funded(t, workers*each)
 	var mu sync.Mutex
@@ -377,7 +366,7 @@ func selectOne(amount int64) coinselect.Request {
 	}
 }
 
-func repeatedSelection[T store.WalletUnit](t *testing.T, w *wallets[T]) {
+func (w *wallets) repeatedSelection(t *testing.T) {
 	b, _ := w.funded(t, 2)
 	spend := store.Spend{Wallet: 1, Lock: utxo.LockID{7}, Duration: time.Hour, Request: selectOne(500)}
 	chosen := func() wire.OutPoint {

@@ -9,14 +9,14 @@ import (
 )
 
 // walletLimits: every method that takes a limit, of the records and of the service.
-func walletLimits[T store.WalletUnit](t *testing.T, w *wallets[T]) {
+func (w *wallets) walletLimits(t *testing.T) {
 	if _, err := w.service.Do(ctx, utxo.WalletOpened{Wallet: 1}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := w.service.Balance(ctx, 1, nil, -1)
 	refusedWith(t, err, statemachine.ErrInvalid, "a balance with -1 confirmations")
 	records := func(fn func(store.WalletRecords, int) error) func(int) error {
-		return func(n int) error { return w.View(ctx, func(tx T) error { return fn(tx.Wallets(), n) }) }
+		return func(n int) error { return w.View(ctx, func(tx store.WalletUnit) error { return fn(tx.Wallets(), n) }) }
 	}
 	limited(t, map[string]func(int) error{
 		"records: Outputs": records(func(r store.WalletRecords, n int) error { _, err := r.Outputs(1, nil, n); return err }),

@@ -13,14 +13,14 @@ import (
 )
 
 // histories plays random histories in the store and in the memory ledger.
-func histories[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
+func histories(t *testing.T, open func(testing.TB) store.Store[store.WalletUnit]) {
 	seeds, events := uint64(usual(4, 24)), 60
 	for seed := range seeds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			ctx := context.Background()
 			h := utxotest.NewHistory(seed, events)
 			s := open(t)
-			w := &wallets[T]{s, store.NewWallets(s, h.Policy)}
+			w := &wallets{s, store.NewWallets(s, h.Policy)}
 			ledger := utxo.NewLedger(h.Policy)
 			err := h.Play(func(ev utxo.Event) error {
 				planned, want := ledger.Do(ev)
@@ -44,8 +44,8 @@ func histories[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Sto
 }
 
 // sameReads compares the queries that a snapshot does not show.
-func (w *wallets[T]) sameReads(ledger *utxo.Ledger, now time.Time) error {
-	return w.View(context.Background(), func(tx T) error {
+func (w *wallets) sameReads(ledger *utxo.Ledger, now time.Time) error {
+	return w.View(context.Background(), func(tx store.WalletUnit) error {
 		got := tx.Wallets()
 		wallets, err := ledger.Wallets()
 		if err != nil {
@@ -148,14 +148,14 @@ var walletReads = []struct {
 // mode, since each has a store of its own. In the end the store is asked what a
 // ledger in memory is asked; under SETTLE_SOAK after each event, as it is in
 // random histories.
-func scenarios[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
+func scenarios(t *testing.T, open func(testing.TB) store.Store[store.WalletUnit]) {
 	for i, scenario := range utxotest.Scenarios() {
 		if testing.Short() && i%3 > 0 {
 			continue
 		}
 		t.Run(scenario.Name, func(t *testing.T) {
 			s := open(t)
-			w := &wallets[T]{s, store.NewWallets(s, utxotest.Policy())}
+			w := &wallets{s, store.NewWallets(s, utxotest.Policy())}
 			ledger := utxo.NewLedger(utxotest.Policy())
 			var last time.Time
 			err := scenario.Run(func(ev utxo.Event) error {

@@ -17,7 +17,7 @@ import (
 
 // replacedAndBumped pays with everything, replaces that, and pays for it by a
 // child: what each of them reads is the same on every store.
-func replacedAndBumped[T store.WalletUnit](t *testing.T, w *wallets[T]) {
+func (w *wallets) replacedAndBumped(t *testing.T) {
 	ctx := context.Background()
 	w.funded(t, 5) // 1000 satoshi each
 	w.do(t, utxo.WalletOpened{Wallet: 2, Birth: 1})
@@ -119,7 +119,7 @@ func replacedAndBumped[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 }
 
 // takenElsewhere lets wallet 2 submit, and give up, what spends a coin of wallet 1.
-func takenElsewhere[T store.WalletUnit](t *testing.T, w *wallets[T]) {
+func (w *wallets) takenElsewhere(t *testing.T) {
 	_, funds := w.funded(t, 2)
 	taken := utxotest.NewTx(2, []wire.OutPoint{utxotest.Out(funds, 0), utxotest.External(2)}, utxotest.Pay(500, utxotest.Script(2, "b")))
 	w.do(t, utxo.WalletOpened{Wallet: 2, Birth: 1}, utxo.Submitted{Wallet: 2, Tx: taken})

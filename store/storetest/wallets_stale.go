@@ -17,7 +17,7 @@ import (
 // staleSets: each part of a change set is compared with what it replaces. Of two
 // events that were planned on the same state the second is a conflict, and leaves
 // nothing behind.
-func staleSets[T store.WalletUnit](t *testing.T, w *wallets[T]) {
+func (w *wallets) staleSets(t *testing.T) {
 	b, tx := w.funded(t, 9)
 	by := utxo.By{At: utxotest.Start}
 	coin := func(i uint32) []wire.OutPoint { return []wire.OutPoint{utxotest.Out(tx, i)} }
@@ -52,7 +52,7 @@ func staleSets[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 			t.Fatalf("%s: nothing changes", tt.name)
 		}
 		before := w.snapshot(t)
-		err := w.Update(context.Background(), func(tx T) error { return tx.Wallets().Save(second) })
+		err := w.Update(context.Background(), func(tx store.WalletUnit) error { return tx.Wallets().Save(second) })
 		if !errors.Is(err, statemachine.ErrConflict) {
 			t.Errorf("%s: the second got %v, want %v", tt.name, err, statemachine.ErrConflict)
 		}
@@ -63,7 +63,7 @@ func staleSets[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 	rival.Block.Hash = chainhash.Hash{9}
 	second := w.planned(t, rival)
 	for i, set := range []utxo.ChangeSet{first, second} {
-		err := w.Update(context.Background(), func(tx T) error { return tx.Wallets().Save(set) })
+		err := w.Update(context.Background(), func(tx store.WalletUnit) error { return tx.Wallets().Save(set) })
 		if want := map[int]error{1: statemachine.ErrConflict}[i]; !errors.Is(err, want) {
 			t.Errorf("block %d at one height: %v, want %v", i+1, err, want)
 		}
@@ -71,9 +71,9 @@ func staleSets[T store.WalletUnit](t *testing.T, w *wallets[T]) {
 }
 
 // planned plans an event on what is stored, and stores nothing.
-func (w *wallets[T]) planned(t *testing.T, ev utxo.Event) (set utxo.ChangeSet) {
+func (w *wallets) planned(t *testing.T, ev utxo.Event) (set utxo.ChangeSet) {
 	t.Helper()
-	if err := w.View(context.Background(), func(tx T) (err error) {
+	if err := w.View(context.Background(), func(tx store.WalletUnit) (err error) {
 		set, err = utxotest.Policy().PlanAt(tx.Wallets(), ev, utxotest.Start)
 		return err
 	}); err != nil {

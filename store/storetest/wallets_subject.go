@@ -17,8 +17,8 @@ import (
 // rules are the same. What it is planned on is the store.
 
 type (
-	txSubject[T store.Clock] = subject[T, utxo.TxID, utxo.TxID, utxo.Tx, utxo.Event, utxo.ChangeSet]
-	txStage                  = stage[utxo.TxID, utxo.Tx, utxo.Event]
+	txSubject = subject[store.WalletUnit, utxo.TxID, utxo.TxID, utxo.Tx, utxo.Event, utxo.ChangeSet]
+	txStage   = stage[utxo.TxID, utxo.Tx, utxo.Event]
 )
 
 // txService is the service of wallets, for one transaction.
@@ -61,24 +61,26 @@ func (r txRecords) Get(ids ...utxo.TxID) ([]utxo.Tx, error) {
 }
 
 // txs makes transactions of wallet 1.
-type txs[T store.WalletUnit] struct {
-	*wallets[T]
+type txs struct {
+	*wallets
 	mu     sync.Mutex
 	made   map[utxo.TxID]*wire.MsgTx
 	opened utxo.WalletID
 }
 
-func versionedTxs[T store.WalletUnit](t *testing.T, w *wallets[T]) *txSubject[T] {
-	x := &txs[T]{wallets: w, made: map[utxo.TxID]*wire.MsgTx{}}
+func versionedTxs(t *testing.T, w *wallets) *txSubject {
+	x := &txs{wallets: w, made: map[utxo.TxID]*wire.MsgTx{}}
 	w.do(t, utxo.WalletOpened{Wallet: 1})
-	return &txSubject[T]{
+	return &txSubject{
 		Store:   w.Store,
 		service: txService{w.service},
-		within: func(tx T) service[utxo.TxID, utxo.TxID, utxo.Tx, utxo.Event] {
+		within: func(tx store.WalletUnit) service[utxo.TxID, utxo.TxID, utxo.Tx, utxo.Event] {
 			return txService{w.service.Within(tx)}
 		},
-		records: func(tx T) records[utxo.TxID, utxo.TxID, utxo.Tx, utxo.ChangeSet] { return txRecords{tx.Wallets()} },
-		apply:   x.plan,
+		records: func(tx store.WalletUnit) records[utxo.TxID, utxo.TxID, utxo.Tx, utxo.ChangeSet] {
+			return txRecords{tx.Wallets()}
+		},
+		apply: x.plan,
 		parts: func(set *utxo.ChangeSet) (old, now *utxo.Tx, log *[]statemachine.Transition[utxo.TxID]) {
 			now = new(utxo.Tx)
 			for _, tx := range set.Inserts {
@@ -105,7 +107,7 @@ func versionedTxs[T store.WalletUnit](t *testing.T, w *wallets[T]) *txSubject[T]
 				rivals: labelled, back: relabelled},
 		},
 		more: x.openWallet,
-		world: func(tx T) (map[string]any, error) {
+		world: func(tx store.WalletUnit) (map[string]any, error) {
 			all, err := tx.Wallets().Snapshot()
 			return map[string]any{"Wallets": all.Wallets, "Leases": all.Leases, "Blocks": all.Blocks}, err
 		},
@@ -113,7 +115,7 @@ func versionedTxs[T store.WalletUnit](t *testing.T, w *wallets[T]) *txSubject[T]
 }
 
 // openWallet opens one wallet more.
-func (x *txs[T]) openWallet(tx T) error {
+func (x *txs) openWallet(tx store.WalletUnit) error {
 	x.opened++
 	set := utxo.ChangeSet{Wallets: []utxo.WalletChange{{New: utxo.Wallet{ID: 100 + x.opened, Birth: 5, ScannedTo: 4}}}}
 	return tx.Wallets().Save(set)
@@ -122,7 +124,7 @@ func (x *txs[T]) openWallet(tx T) error {
 var txBy = utxo.By{At: utxotest.Start}
 
 // next names a new transaction, which is made later.
-func (x *txs[T]) next() utxo.TxID {
+func (x *txs) next() utxo.TxID {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	n := uint32(len(x.made) + 1)
@@ -132,7 +134,7 @@ func (x *txs[T]) next() utxo.TxID {
 	return id
 }
 
-func (x *txs[T]) submitted(id utxo.TxID) []utxo.Event {
+func (x *txs) submitted(id utxo.TxID) []utxo.Event {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return []utxo.Event{utxo.Submitted{Wallet: 1, Tx: x.made[id], By: txBy}}
@@ -148,8 +150,8 @@ func relabelled(tx *utxo.Tx) []utxo.Event {
 
 // plan plans on what is stored; one that is stored and comes as new, on an empty
 // ledger.
-func (x *txs[T]) plan(tx utxo.Tx, ev utxo.Event) (set utxo.ChangeSet, err error) {
-	err = x.View(ctx, func(t T) error {
+func (x *txs) plan(tx utxo.Tx, ev utxo.Event) (set utxo.ChangeSet, err error) {
+	err = x.View(ctx, func(t store.WalletUnit) error {
 		if e, ok := ev.(utxo.Submitted); ok && tx.Version == 0 {
 			id := utxo.TxID{Wallet: 1, Hash: e.Tx.TxHash()}
 			if there, err := t.Wallets().Txs(id); err != nil || len(there) > 0 {

@@ -16,84 +16,75 @@ import (
 
 // Withdrawals proves the withdrawals of a store.
 func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
-	withdrawalRules(t, func(tb testing.TB) store.Store[store.WithdrawalUnit] { return timedWithdrawals(open(tb)) })
-}
-
-func withdrawalRules[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
-	rules := []struct {
-		rule string
-		test func(*testing.T, *withdrawals[T])
-	}{
-		{"a view puts no wallet and claims nothing", withdrawalViews[T]},
-		{"a transaction sees its own writes in what is due and in sums", ownWithdrawals[T]},
-
-		{"a slot is handed over within one save", handOver[T]},
-		{"a nonce is taken for ever, on its wallet alone", nonceAfterEnd[T]},
-		{"a reservation is added, and an earlier use moves nothing", reserved[T]},
-		{"the id of a job that exists is not written over", jobInsertedOnce[T]},
-		{"an execution is closed once", closedOnce[T]},
-
-		{"a request has one active job, and the loser learns which", activeJob[T]},
-		{"a wallet's slot belongs to one job", slots[T]},
-		{"a transaction is on file once", duplicateTxs[T]},
-		{"each incident of a change is recorded, once", incidents[T]},
-		{"submissions of one user at once do not pass the window together", concurrentWindows[T]},
-		{"reservations of concurrent jobs add up", reservations[T]},
-
-		{"concurrent claims give each job to one worker", concurrentClaims[T]},
-
-		{"wallets that are switched off begin nothing, whoever has held the aggregate", switchedOff[T]},
-		{"a job is not written under an old request, and no step that was decided before a fact", staleHead[T]},
-		{"a transaction pays one request", onePayer[T]},
-		{"a signer that names what is another's stops the payment", namesAnothers[T]},
-		{"who has an output of a transaction may name it whole, and another may have another output", outputThenWhole[T]},
-		{"a transaction of many is resolved, and imported, of each by its output", oneOfMany[T]},
-		{"a nonce is of one job or one filler, and gaps are known", fillers[T]},
-
-		{"what is asked of many records is what the domain says of each", reads[T]},
-
-		{"an incident is open until an operator has acknowledged it, once", acknowledged[T]},
-		{"what an operator tried and was refused is in the journal, and nothing else of it", journal[T]},
-
-		{"every field of a batch comes back", everyBatchField[T]},
-		{"a list of batches has what its filter says, both ways and page by page", batchLists[T]},
-		{"every version leads to its batch, in any spelling, also one that pays nobody", batchesByHash[T]},
-		{"what an operator said of a batch and was refused is in the journal", batchJournal[T]},
-		{"a worker signs nothing with the nonce of a batch that it was dropped from", batchNonceAgain[T]},
-		{"a member that is refused keeps no other from being given back", batchGivenBack[T]},
-		{"a batch that is refused keeps no member from being given back", batchBesideMembers[T]},
-		{"a batch is stored with all its members or not at all", batchWithMembers[T]},
-		{"one nonce, one owner job, many requests", batchNonce[T]},
-		{"what is mined in the place of a batch pays members that own no nonce", batchInstead[T]},
-		{"of many workers each member is claimed by one, behind the slot of its wallet", batchClaims[T]},
-		{"a full batch is claimed, signed, replaced and paid", fullBatch[T]},
-		{"batches whose look-up is overdue are counted, of a chain and of all", batchesOverdue[T]},
-		{"workers pay many requests by few transactions, each once", batchWorkers[T]},
-		{"a chain with reorgs pays each request once, by whatever batch", batchHistories[T]},
-
-		{"every field comes back", everyField[T]},
-		{"what comes from outside passes the law, and sums do not overflow", outside[T]},
-		{"values come back exactly", exactWithdrawals[T]},
-		{"limits of 0, below it, or enormous are refused by every method", withdrawalLimits[T]},
-		{"what does not exist is a zero aggregate or not found", unknownWithdrawals[T]},
-		{"the self-check passes and leaves nothing", selfCheck[T]},
-	}
-	versioned(t, func(t *testing.T) *withdrawalSubject[T] { return newWithdrawals(t, open(t)).withdrawalSubject })
+	opened := func(t *testing.T) *withdrawals { return newWithdrawals(t, timedWithdrawals(open(t))) }
+	versioned(t, func(t *testing.T) *withdrawalSubject { return opened(t).withdrawalSubject }, func(t *testing.T) *withdrawalSubject {
+		return newWithdrawals(t, timedWithdrawals(memory.New(memory.Options{}))).withdrawalSubject
+	})
 	t.Run("batches", func(t *testing.T) {
-		versioned(t, func(t *testing.T) *payoutSubject[T] { return versionedPayouts(t, newWithdrawals(t, open(t))) })
+		versioned(t, func(t *testing.T) *payoutSubject { return versionedPayouts(t, opened(t)) }, nil)
 	})
-	for _, r := range rules {
-		t.Run(r.rule, func(t *testing.T) { r.test(t, newWithdrawals(t, open(t))) })
-	}
-	t.Run("random histories store the same as the memory adapter", func(t *testing.T) {
-		randomHistories(t, newWithdrawals(t, open(t)).withdrawalSubject, newWithdrawals(t, timedWithdrawals(memory.New(memory.Options{}))).withdrawalSubject)
+	type of = *withdrawals
+	prove(t, opened, []rule[of]{
+		{"a view puts no wallet and claims nothing", of.withdrawalViews},
+		{"a transaction sees its own writes in what is due and in sums", of.ownWithdrawals},
+
+		{"a slot is handed over within one save", of.handOver},
+		{"a nonce is taken for ever, on its wallet alone", of.nonceAfterEnd},
+		{"a reservation is added, and an earlier use moves nothing", of.reserved},
+		{"the id of a job that exists is not written over", of.jobInsertedOnce},
+		{"an execution is closed once", of.closedOnce},
+
+		{"a request has one active job, and the loser learns which", of.activeJob},
+		{"a wallet's slot belongs to one job", of.slots},
+		{"a transaction is on file once", of.duplicateTxs},
+		{"each incident of a change is recorded, once", of.incidents},
+		{"submissions of one user at once do not pass the window together", of.concurrentWindows},
+		{"reservations of concurrent jobs add up", of.reservations},
+
+		{"concurrent claims give each job to one worker", of.concurrentClaims},
+
+		{"wallets that are switched off begin nothing, whoever has held the aggregate", of.switchedOff},
+		{"a job is not written under an old request, and no step that was decided before a fact", of.staleHead},
+		{"a transaction pays one request", of.onePayer},
+		{"a signer that names what is another's stops the payment", of.namesAnothers},
+		{"who has an output of a transaction may name it whole, and another may have another output", of.outputThenWhole},
+		{"a transaction of many is resolved, and imported, of each by its output", of.oneOfMany},
+		{"a nonce is of one job or one filler, and gaps are known", of.fillers},
+
+		{"what is asked of many records is what the domain says of each", of.reads},
+
+		{"an incident is open until an operator has acknowledged it, once", of.acknowledged},
+		{"what an operator tried and was refused is in the journal, and nothing else of it", of.journal},
+
+		{"every field of a batch comes back", of.everyBatchField},
+		{"a list of batches has what its filter says, both ways and page by page", of.batchLists},
+		{"every version leads to its batch, in any spelling, also one that pays nobody", of.batchesByHash},
+		{"what an operator said of a batch and was refused is in the journal", of.batchJournal},
+		{"a worker signs nothing with the nonce of a batch that it was dropped from", of.batchNonceAgain},
+		{"a member that is refused keeps no other from being given back", of.batchGivenBack},
+		{"a batch that is refused keeps no member from being given back", of.batchBesideMembers},
+		{"a batch is stored with all its members or not at all", of.batchWithMembers},
+		{"one nonce, one owner job, many requests", of.batchNonce},
+		{"what is mined in the place of a batch pays members that own no nonce", of.batchInstead},
+		{"of many workers each member is claimed by one, behind the slot of its wallet", of.batchClaims},
+		{"a full batch is claimed, signed, replaced and paid", of.fullBatch},
+		{"batches whose look-up is overdue are counted, of a chain and of all", of.batchesOverdue},
+		{"workers pay many requests by few transactions, each once", of.batchWorkers},
+		{"a chain with reorgs pays each request once, by whatever batch", of.batchHistories},
+
+		{"every field comes back", of.everyField},
+		{"what comes from outside passes the law, and sums do not overflow", of.bounds},
+		{"values come back exactly", of.exactWithdrawals},
+		{"limits of 0, below it, or enormous are refused by every method", of.withdrawalLimits},
+		{"what does not exist is a zero aggregate or not found", of.unknownWithdrawals},
+		{"the self-check passes and leaves nothing", of.selfCheck},
+		{"eight workers broadcast each of many jobs once", of.eightWorkers},
 	})
-	t.Run("eight workers broadcast each of many jobs once", func(t *testing.T) { eightWorkers(t, newWithdrawals(t, open(t))) })
 }
 
 // withdrawals is one store under test, with wallets of two chains.
-type withdrawals[T store.WithdrawalUnit] struct {
-	*withdrawalSubject[T]
+type withdrawals struct {
+	*withdrawalSubject
 	policy  withdrawal.Policy
 	service *store.Withdrawals
 	ids     atomic.Uint64
@@ -122,12 +113,12 @@ func policy() withdrawal.Policy {
 	return p
 }
 
-func newWithdrawals[T store.WithdrawalUnit](t *testing.T, s store.Store[T]) *withdrawals[T] {
+func newWithdrawals(t *testing.T, s store.Store[store.WithdrawalUnit]) *withdrawals {
 	service, err := store.NewWithdrawals(s, policy())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &withdrawals[T]{policy: policy(), service: service}
+	w := &withdrawals{policy: policy(), service: service}
 	w.withdrawalSubject = versionedWithdrawals(w, s)
 	for _, wallet := range []withdrawal.HotWallet{{ID: evmHot1, Chain: evm}, {ID: evmHot2, Chain: evm}, {ID: utxoHot, Chain: utxos}} {
 		w.putWallet(t, wallet)
@@ -135,7 +126,7 @@ func newWithdrawals[T store.WithdrawalUnit](t *testing.T, s store.Store[T]) *wit
 	return w
 }
 
-func (w *withdrawals[T]) putWallet(t failer, wallet withdrawal.HotWallet) {
+func (w *withdrawals) putWallet(t failer, wallet withdrawal.HotWallet) {
 	t.Helper()
 	wallet.Role, wallet.Status, wallet.BalanceReserved = withdrawal.WalletRoleHot, withdrawal.WalletActive, "0"
 	if err := w.service.PutHotWallet(ctx, wallet); err != nil {
@@ -144,7 +135,7 @@ func (w *withdrawals[T]) putWallet(t failer, wallet withdrawal.HotWallet) {
 }
 
 // id returns a new id; later ones are greater.
-func (w *withdrawals[T]) id() (id uuid.UUID) {
+func (w *withdrawals) id() (id uuid.UUID) {
 	binary.BigEndian.PutUint64(id[8:], w.ids.Add(1))
 	return id
 }
@@ -162,30 +153,30 @@ func submission(request, chain uuid.UUID, at time.Time) withdrawal.Submitted {
 }
 
 // approved makes an approved request.
-func (w *withdrawals[T]) approved(t testing.TB, chain uuid.UUID, at time.Time) withdrawal.Withdrawal {
+func (w *withdrawals) approved(t testing.TB, chain uuid.UUID, at time.Time) withdrawal.Withdrawal {
 	t.Helper()
 	request := w.id()
 	return w.do(t, request, submission(request, chain, at), withdrawal.Approved{By: by(withdrawal.Approver, at)})
 }
 
-func (w *withdrawals[T]) enqueued(at time.Time, p withdrawal.Priority) withdrawal.Enqueued {
+func (w *withdrawals) enqueued(at time.Time, p withdrawal.Priority) withdrawal.Enqueued {
 	return withdrawal.Enqueued{By: by(withdrawal.System, at), Job: w.id(), AssetOnChain: tokenOnChain, Priority: p}
 }
 
 // pending makes a request with a pending job.
-func (w *withdrawals[T]) pending(t testing.TB, chain uuid.UUID, at time.Time) withdrawal.Withdrawal {
+func (w *withdrawals) pending(t testing.TB, chain uuid.UUID, at time.Time) withdrawal.Withdrawal {
 	t.Helper()
 	return w.do(t, w.approved(t, chain, at).Request.ID, w.enqueued(at, withdrawal.Normal))
 }
 
 // processing makes a request whose job is claimed by worker-1.
-func (w *withdrawals[T]) processing(t testing.TB, chain uuid.UUID, at time.Time) withdrawal.Withdrawal {
+func (w *withdrawals) processing(t testing.TB, chain uuid.UUID, at time.Time) withdrawal.Withdrawal {
 	t.Helper()
 	return w.do(t, w.pending(t, chain, at).Request.ID, withdrawal.Claimed{By: workerAt(at)})
 }
 
 // confirming makes a request whose transaction is out, under fence 1.
-func (w *withdrawals[T]) confirming(t testing.TB, chain uuid.UUID, at time.Time) withdrawal.Withdrawal {
+func (w *withdrawals) confirming(t testing.TB, chain uuid.UUID, at time.Time) withdrawal.Withdrawal {
 	t.Helper()
 	a := w.processing(t, chain, at)
 	p := prepared(&a, at)
@@ -209,9 +200,9 @@ func receipt(a *withdrawal.Withdrawal, at time.Time, depth uint64) withdrawal.Re
 }
 
 // due returns what is due, in an update.
-func (w *withdrawals[T]) due(t testing.TB, q store.DueWithdrawals) (found []withdrawal.Withdrawal) {
+func (w *withdrawals) due(t testing.TB, q store.DueWithdrawals) (found []withdrawal.Withdrawal) {
 	t.Helper()
-	err := w.Update(ctx, func(tx T) (err error) {
+	err := w.Update(ctx, func(tx store.WithdrawalUnit) (err error) {
 		found, err = tx.Withdrawals().Due(q)
 		return err
 	})
@@ -231,7 +222,7 @@ func taken(t testing.TB, err, sentinel error, job uuid.UUID) {
 }
 
 // refuses sends an event that a unique rule refuses, since something is another's.
-func (w *withdrawals[T]) refuses(t testing.TB, request uuid.UUID, ev withdrawal.Event, rule error, owner uuid.UUID) {
+func (w *withdrawals) refuses(t testing.TB, request uuid.UUID, ev withdrawal.Event, rule error, owner uuid.UUID) {
 	t.Helper()
 	_, err := w.service.Do(ctx, request, ev)
 	taken(t, err, rule, owner)

@@ -10,20 +10,20 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-func withdrawalViews[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) withdrawalViews(t *testing.T) {
 	hot := withdrawal.HotWallet{ID: w.id(), Chain: evm, Role: "r", Status: "s"}
-	err := w.View(ctx, func(tx T) error { return tx.Withdrawals().PutHotWallet(hot) })
+	err := w.View(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().PutHotWallet(hot) })
 	refusedWith(t, err, statemachine.ErrIllegal, "PutHotWallet in a View")
-	err = w.View(ctx, func(tx T) error {
+	err = w.View(ctx, func(tx store.WithdrawalUnit) error {
 		_, err := tx.Withdrawals().Due(store.DueWithdrawals{Kind: withdrawal.DueClaim, Now: start, Limit: 1})
 		return err
 	})
 	refusedWith(t, err, statemachine.ErrIllegal, "Due in a View")
 }
 
-func ownWithdrawals[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) ownWithdrawals(t *testing.T) {
 	request, pending := w.id(), w.pending(t, utxos, start)
-	err := w.Update(ctx, func(tx T) error {
+	err := w.Update(ctx, func(tx store.WithdrawalUnit) error {
 		s := w.service.Within(tx)
 		if _, err := s.Do(ctx, pending.Request.ID, withdrawal.Claimed{By: workerAt(start)}); err != nil {
 			return err
@@ -60,7 +60,7 @@ func ownWithdrawals[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-func unknownWithdrawals[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) unknownWithdrawals(t *testing.T) {
 	known := w.approved(t, evm, start)
 	if attempts, err := w.service.Attempts(ctx, w.id()); err != nil || len(attempts) > 0 {
 		t.Errorf("the attempts of an unknown job are %v, %v", attempts, err)
@@ -74,7 +74,7 @@ func unknownWithdrawals[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T])
 	}
 }
 
-func selfCheck[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) selfCheck(t *testing.T) {
 	live(w.Store)
 	if err := store.SelfCheckWithdrawals(ctx, w.Store); err != nil {
 		t.Fatal(err)

@@ -16,13 +16,13 @@ import (
 )
 
 // batched is the life of a request in a batch.
-func (f *fields[T]) batched() {
+func (f *fields) batched() {
 	f.t.Helper()
 	f.queued(anAsset, f.w.id(), withdrawal.Enqueued{Priority: withdrawal.High}, "alice")
 	f.claim()
 	c, err := f.w.policy.ApplyBatch(withdrawal.Payout{Members: []withdrawal.Withdrawal{f.a}}, batchOf(f.w.id(), f.tick(), f.a), f.now)
 	if err == nil {
-		err = f.Update(ctx, func(tx T) error { return tx.Withdrawals().SaveBatches(c) })
+		err = f.Update(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().SaveBatches(c) })
 	}
 	if err != nil {
 		f.t.Fatal(err)
@@ -31,7 +31,7 @@ func (f *fields[T]) batched() {
 }
 
 // everyBatchField takes two batches through their lives.
-func everyBatchField[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) everyBatchField(t *testing.T) {
 	l := newLife(t, versionedPayouts(t, w))
 	l.records = func(b *withdrawal.Payout) map[string]any { return map[string]any{"Batch": b.Batch} }
 	l.follow = func(_ withdrawal.Payout, c *withdrawal.BatchChange) {
@@ -42,7 +42,7 @@ func everyBatchField[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 			l.a.Members[i].Wallet = w.get(t, l.a.Members[i].Request.ID).Wallet
 		}
 	}
-	l.compareMore = func(tx T, what string) error {
+	l.compareMore = func(tx store.WithdrawalUnit, what string) error {
 		for i := range l.a.Members {
 			got, err := tx.Withdrawals().Get(l.a.Members[i].Request.ID)
 			if err != nil {
@@ -77,7 +77,7 @@ func everyBatchField[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 
 // batchWithMembers: of a stale member nothing is stored, and of a refused one
 // neither.
-func batchWithMembers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) batchWithMembers(t *testing.T) {
 	op := by(withdrawal.Operator, start)
 	members := w.behind(t, 3)
 	e := batchOf(w.id(), start, members...)
@@ -86,7 +86,7 @@ func batchWithMembers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 		t.Fatal(err)
 	}
 	held := w.do(t, members[2].Request.ID, withdrawal.Held{By: op})
-	refusedWith(t, w.Update(ctx, func(tx T) error { return tx.Withdrawals().SaveBatches(c) }), statemachine.ErrConflict, "a batch with a member that was held meanwhile")
+	refusedWith(t, w.Update(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().SaveBatches(c) }), statemachine.ErrConflict, "a batch with a member that was held meanwhile")
 	if _, err := w.service.Batch(ctx, e.Batch, e); !errors.Is(err, statemachine.ErrFenced) {
 		t.Fatalf("a batch with a held member: %v", err)
 	}
@@ -111,7 +111,7 @@ func batchWithMembers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	}
 	moved := w.do(t, members[1].Request.ID, withdrawal.PaidBy{By: op, Block: withdrawal.Block{Height: 9, Hash: "b9", Canonical: "b9", Head: 12}, Tx: "elsewhere",
 		Payee: members[1].Request.ToAddress, AssetOnChain: tokenOnChain, AmountRaw: members[1].Request.AmountRaw, Reason: "seen"})
-	refusedWith(t, w.Update(ctx, func(tx T) error { return tx.Withdrawals().SaveBatches(end) }), statemachine.ErrConflict, "the end of a batch with a member that moved")
+	refusedWith(t, w.Update(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().SaveBatches(end) }), statemachine.ErrConflict, "the end of a batch with a member that moved")
 	now, err := w.service.GetBatch(ctx, e.Batch)
 	if err != nil || now.Batch.Status != withdrawal.BatchConfirming || now.Members[0].Request.Status != withdrawal.RequestQueued {
 		t.Fatalf("half of an end is stored: %v, %v, %v", err, now.Batch.Status, now.Members[0].Request.Status)
@@ -129,7 +129,7 @@ func batchWithMembers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 }
 
 // batchNonce: all members have the nonce, and one job owns it.
-func batchNonce[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) batchNonce(t *testing.T) {
 	members := w.behind(t, 3)
 	b, err := w.service.Batch(ctx, w.id(), func() withdrawal.BatchEvent {
 		e := batchOf(w.id(), start, members...)
@@ -192,7 +192,7 @@ func batchNonce[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 
 // batchInstead: members that own no nonce are paid, each by an output, by a
 // transaction that is no version and has the nonce of the batch.
-func batchInstead[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) batchInstead(t *testing.T) {
 	e := batchOf(w.id(), start, w.behind(t, 3)...)
 	b, err := w.service.Batch(ctx, e.Batch, e, withdrawal.BatchCannotTell{By: by(withdrawal.ConfirmationWorker, start), Other: "instead"})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // batchLists: each filter lists what its function says of the stored batches.
-func batchLists[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) batchLists(t *testing.T) {
 	all := w.owed(t, start)
 	op := operatorAt(start)
 	claimed := withdrawal.BatchClaimed{By: workerAt(all[0].Batch.Lease.Until)}
@@ -66,7 +66,7 @@ func batchLists[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-func (w *withdrawals[T]) listedBatches(t testing.TB, stored []withdrawal.Payout, f withdrawal.Filter, now time.Time) int {
+func (w *withdrawals) listedBatches(t testing.TB, stored []withdrawal.Payout, f withdrawal.Filter, now time.Time) int {
 	t.Helper()
 	var want []uuid.UUID
 	for i := range stored {
@@ -96,7 +96,7 @@ func (w *withdrawals[T]) listedBatches(t testing.TB, stored []withdrawal.Payout,
 	return len(want)
 }
 
-func batchesByHash[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) batchesByHash(t *testing.T) {
 	e := batchOf(w.id(), start, w.behind(t, 2)...)
 	e.Hash = "0xAbCd" + strings.ReplaceAll(e.Batch.String(), "-", "")
 	b, err := w.service.Batch(ctx, e.Batch, e)
@@ -120,7 +120,7 @@ func batchesByHash[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-func batchJournal[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) batchJournal(t *testing.T) {
 	live(w.Store)
 	e := batchOf(w.id(), start, w.behind(t, 2)...)
 	b, err := w.service.Batch(ctx, e.Batch, e)
@@ -145,7 +145,7 @@ func batchJournal[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-func batchNonceAgain[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) batchNonceAgain(t *testing.T) {
 	e := batchOf(w.id(), start, w.behind(t, 2)...)
 	b, err := w.service.Batch(ctx, e.Batch, e)
 	if err != nil {
@@ -167,7 +167,7 @@ func batchNonceAgain[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 
 // batchBesideMembers: a batch whose event is refused keeps none from being given
 // back that came in the same result.
-func batchBesideMembers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) batchBesideMembers(t *testing.T) {
 	live(w.Store)
 	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
 	w.putWallet(t, hot)
@@ -200,7 +200,7 @@ func batchBesideMembers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T])
 
 // batchGivenBack: of three members one has moved on; the others are given back, by
 // Release, by a panic, and by a worker that ends. What is sent is given back too.
-func batchGivenBack[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) batchGivenBack(t *testing.T) {
 	live(w.Store)
 	for _, give := range []func(store.BatchSource, store.BatchWork) store.BatchResult{
 		store.BatchSource.Release,

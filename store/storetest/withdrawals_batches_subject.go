@@ -17,9 +17,9 @@ import (
 )
 
 type (
-	payoutService                = service[uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]
-	payoutSubject[T store.Clock] = subject[T, uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange]
-	payoutStage                  = stage[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]
+	payoutService = service[uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]
+	payoutSubject = subject[store.WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange]
+	payoutStage   = stage[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]
 )
 
 // batchService is the part of the service that is of batches.
@@ -45,7 +45,7 @@ func (r batchRecords) Save(changes ...withdrawal.BatchChange) error {
 
 // versionedPayouts says how to make batches, for the rules of any versioned
 // record.
-func versionedPayouts[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) *payoutSubject[T] {
+func versionedPayouts(t *testing.T, w *withdrawals) *payoutSubject {
 	size := 24
 	for rule, members := range map[string]int{"while_others_write": usual(160, 400), "leaves_no_trace": 80, "ends_the_update": 40} { // that make batches within a transaction
 		if strings.Contains(t.Name(), rule) {
@@ -53,11 +53,11 @@ func versionedPayouts[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) *
 		}
 	}
 	pool := w.newPool(t, size)
-	s := &payoutSubject[T]{
+	s := &payoutSubject{
 		Store:   w.Store,
 		service: batchService{w.service},
-		within:  func(tx T) payoutService { return batchService{w.service.Within(tx)} },
-		records: func(tx T) records[uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchChange] {
+		within:  func(tx store.WithdrawalUnit) payoutService { return batchService{w.service.Within(tx)} },
+		records: func(tx store.WithdrawalUnit) records[uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchChange] {
 			return batchRecords{tx.Withdrawals()}
 		},
 		apply: func(b withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawal.BatchChange, error) {
@@ -94,7 +94,7 @@ func versionedPayouts[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) *
 			"fence":       func(b *withdrawal.Payout) { b.Batch.Lease.Fence-- },
 		},
 		lease: func(b *withdrawal.Payout) *statemachine.Lease { return &b.Batch.Lease },
-		renew: func(tx T, now time.Time, b *withdrawal.Payout, fence int64, until time.Time) (bool, error) {
+		renew: func(tx store.WithdrawalUnit, now time.Time, b *withdrawal.Payout, fence int64, until time.Time) (bool, error) {
 			lost, err := tx.Withdrawals().RenewBatches(now, store.BatchLease{Batch: b.Batch.ID, Fence: fence, Until: until})
 			return len(lost) > 0, err
 		},
@@ -119,14 +119,14 @@ func versionedPayouts[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) *
 	}
 	for _, kind := range withdrawal.BatchDue(0).Values() {
 		q := store.DueBatches{Kind: kind, Grace: grace}
-		k := dueKind[T, uuid.UUID, withdrawal.Payout]{
+		k := dueKind[store.WithdrawalUnit, withdrawal.Payout]{
 			name: kind.String(),
-			find: func(tx T, now time.Time, limit int) ([]withdrawal.Payout, error) {
+			find: func(tx store.WithdrawalUnit, now time.Time, limit int) ([]withdrawal.Payout, error) {
 				q := q
 				q.Now, q.Limit = now, limit
 				return tx.Withdrawals().DueBatches(q)
 			},
-			next: func(tx T, now time.Time) (time.Time, error) {
+			next: func(tx store.WithdrawalUnit, now time.Time) (time.Time, error) {
 				q := q
 				q.Now = now
 				return tx.Withdrawals().NextDueBatch(q)
@@ -151,7 +151,7 @@ type pool struct {
 	fill func(n int)
 }
 
-func (w *withdrawals[T]) newPool(t testing.TB, size int) *pool {
+func (w *withdrawals) newPool(t testing.TB, size int) *pool {
 	p := &pool{as: map[uuid.UUID]withdrawal.Withdrawal{}}
 	p.fill = func(n int) {
 		commands, ids := make([]store.WithdrawalCommand, n), make([]uuid.UUID, n)
@@ -164,7 +164,7 @@ func (w *withdrawals[T]) newPool(t testing.TB, size int) *pool {
 			t.Error(err)
 		}
 		var made []withdrawal.Withdrawal
-		if err := w.View(ctx, func(tx T) (err error) { made, err = tx.Withdrawals().Get(ids...); return err }); err != nil {
+		if err := w.View(ctx, func(tx store.WithdrawalUnit) (err error) { made, err = tx.Withdrawals().Get(ids...); return err }); err != nil {
 			t.Error(err)
 		}
 		for _, a := range made {
@@ -256,7 +256,7 @@ func minedBatch(b *withdrawal.Payout, at time.Time, hash string, from int) withd
 
 // owed makes three batches of one wallet, and one of another, that are owed a
 // broadcast: the higher the nonce, the longer.
-func (w *withdrawals[T]) owed(t testing.TB, at time.Time) (all []withdrawal.Payout) {
+func (w *withdrawals) owed(t testing.TB, at time.Time) (all []withdrawal.Payout) {
 	t.Helper()
 	for _, of := range []int{3, 1} {
 		hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
@@ -274,14 +274,14 @@ func (w *withdrawals[T]) owed(t testing.TB, at time.Time) (all []withdrawal.Payo
 }
 
 // behind claims n jobs of a wallet of its own, the others behind the first one.
-func (w *withdrawals[T]) behind(t testing.TB, n int) []withdrawal.Withdrawal {
+func (w *withdrawals) behind(t testing.TB, n int) []withdrawal.Withdrawal {
 	t.Helper()
 	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
 	w.putWallet(t, hot)
 	return w.behindOf(t, hot.Chain, n)
 }
 
-func (w *withdrawals[T]) behindOf(t testing.TB, chain uuid.UUID, n int) (members []withdrawal.Withdrawal) {
+func (w *withdrawals) behindOf(t testing.TB, chain uuid.UUID, n int) (members []withdrawal.Withdrawal) {
 	t.Helper()
 	for i := range n {
 		a := w.pending(t, chain, start)

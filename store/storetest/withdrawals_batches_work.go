@@ -17,7 +17,7 @@ import (
 )
 
 // batchesOverdue: those of a chain, and all, are counted from just after their check.
-func batchesOverdue[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) batchesOverdue(t *testing.T) {
 	all := w.owed(t, start)
 	for _, now := range []time.Time{start, all[2].Batch.NextCheckAt, all[2].Batch.NextCheckAt.Add(tick), all[0].Batch.NextCheckAt.Add(tick)} {
 		for _, chain := range []uuid.UUID{{}, all[0].Batch.Chain, all[3].Batch.Chain} {
@@ -27,7 +27,7 @@ func batchesOverdue[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 					want.CountBatch(&all[i].Batch)
 				}
 			}
-			err := w.View(ctx, func(tx T) error {
+			err := w.View(ctx, func(tx store.WithdrawalUnit) error {
 				got, err := tx.Withdrawals().Stats(now, time.Hour, chain)
 				if got.BatchesOverdue != want.BatchesOverdue || got.Stuck() != got.BatchesOverdue {
 					t.Errorf("%d batches are overdue at %v and %d stuck, by the domain %d", got.BatchesOverdue, now, got.Stuck(), want.BatchesOverdue)
@@ -43,7 +43,7 @@ func batchesOverdue[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 
 // fullBatch: as many requests as one transaction may pay are claimed, signed,
 // replaced by a version without one of them, and paid.
-func fullBatch[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) fullBatch(t *testing.T) {
 	live(w.Store)
 	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
 	w.putWallet(t, hot)
@@ -91,7 +91,7 @@ func fullBatch[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 }
 
 // batchClaims: several workers claim groups at once.
-func batchClaims[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) batchClaims(t *testing.T) {
 	live(w.Store)
 	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
 	w.putWallet(t, hot)
@@ -139,7 +139,7 @@ func batchClaims[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 }
 
 // batchHistories: workers, an operator and a chain, some of them late.
-func batchHistories[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) batchHistories(t *testing.T) {
 	service, err := store.NewWithdrawals(w.Store, withdrawaltest.BatchPolicy())
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func batchHistories[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 
 // batchWorkers: two builders, one of which crashes at times, pay 30 requests of
 // one wallet; a confirmation worker shows what was sent.
-func batchWorkers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) batchWorkers(t *testing.T) {
 	live(w.Store)
 	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
 	w.putWallet(t, hot)
@@ -194,7 +194,7 @@ func batchWorkers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	if items, _, err := lookups.Turn(ctx, nil, 10); err != nil || len(items) > 0 {
 		t.Fatalf("%v: %d batches are looked up at once", err, len(items))
 	}
-	err := w.Update(ctx, func(tx T) error {
+	err := w.Update(ctx, func(tx store.WithdrawalUnit) error {
 		now, err := tx.Now()
 		if err != nil {
 			return err

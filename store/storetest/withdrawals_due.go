@@ -12,7 +12,7 @@ import (
 
 // contradicted makes a request of a chain of its own whose dead transaction was
 // mined: it is in review with another transaction out, whose bytes are on file.
-func (w *withdrawals[T]) contradicted(t testing.TB, at time.Time) withdrawal.Withdrawal {
+func (w *withdrawals) contradicted(t testing.TB, at time.Time) withdrawal.Withdrawal {
 	t.Helper()
 	chain := w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: chain})
@@ -30,7 +30,7 @@ func (w *withdrawals[T]) contradicted(t testing.TB, at time.Time) withdrawal.Wit
 }
 
 // concurrentClaims: sources of many workers on one queue.
-func concurrentClaims[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) concurrentClaims(t *testing.T) {
 	live(w.Store)
 	const jobs = 60
 	for range jobs {

@@ -24,16 +24,16 @@ var fixed = strings.Fields("Request.ID Request.User Request.Asset Request.Chain 
 	"Stray.Fence Stray.CreatedAt Attempt.Job Attempt.Fence Attempt.Worker Attempt.StartedAt HotWallet.ID HotWallet.Chain")
 
 // fields goes through the lives of requests.
-type fields[T store.WithdrawalUnit] struct {
-	*life[T, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]
-	w         *withdrawals[T]
+type fields struct {
+	*life[store.WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]
+	w         *withdrawals
 	wallet    withdrawal.HotWallet
 	attempts  map[uuid.UUID][]withdrawal.Attempt
 	incidents []withdrawal.Incident
 }
 
-func newFields[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) *fields[T] {
-	f := &fields[T]{life: newLife(t, w.withdrawalSubject), w: w, attempts: map[uuid.UUID][]withdrawal.Attempt{}}
+func newFields(t *testing.T, w *withdrawals) *fields {
+	f := &fields{life: newLife(t, w.withdrawalSubject), w: w, attempts: map[uuid.UUID][]withdrawal.Attempt{}}
 	f.follow, f.compareMore = f.followChange, f.compareLists
 	f.records = func(a *withdrawal.Withdrawal) map[string]any {
 		all := map[string]any{"Request": a.Request}
@@ -45,7 +45,7 @@ func newFields[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) *fields[
 	return f
 }
 
-func everyField[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) everyField(t *testing.T) {
 	f := newFields(t, w)
 	for _, life := range []func(){f.replaced, f.reviewed, f.requeued, f.disproved, f.stopped, f.strays, f.imports, f.batched} {
 		life()
@@ -57,7 +57,7 @@ func everyField[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 
 // do saves events. What they leave out it gives them: who speaks, when, under
 // which fence, of which job, and the one wallet.
-func (f *fields[T]) do(events ...withdrawal.Event) {
+func (f *fields) do(events ...withdrawal.Event) {
 	f.t.Helper()
 	for _, ev := range events {
 		switch e := ev.(type) {
@@ -85,7 +85,7 @@ func (f *fields[T]) do(events ...withdrawal.Event) {
 }
 
 // followChange keeps what is expected of attempts, incidents and the wallet.
-func (f *fields[T]) followChange(old withdrawal.Withdrawal, c *withdrawal.Change) {
+func (f *fields) followChange(old withdrawal.Withdrawal, c *withdrawal.Change) {
 	if a := c.Attempt(); a != nil {
 		all, before := f.attempts[a.Job], withdrawal.Attempt{}
 		if n := len(all); n > 0 && all[n-1].Fence == a.Fence {
@@ -129,7 +129,7 @@ func (f *fields[T]) followChange(old withdrawal.Withdrawal, c *withdrawal.Change
 }
 
 // compareLists reads what Get and the trails do not show.
-func (f *fields[T]) compareLists(tx T, what string) error {
+func (f *fields) compareLists(tx store.WithdrawalUnit, what string) error {
 	f.t.Helper()
 	r, a := tx.Withdrawals(), &f.a
 	listed, err1 := r.Requests(a.Request.Status, &withdrawal.Request{CreatedAt: a.Request.CreatedAt}, 100)
@@ -147,22 +147,22 @@ func (f *fields[T]) compareLists(tx T, what string) error {
 }
 
 // put stores the only wallet of a chain.
-func (f *fields[T]) put(w withdrawal.HotWallet) {
+func (f *fields) put(w withdrawal.HotWallet) {
 	f.t.Helper()
-	if err := f.Update(ctx, func(tx T) error { return tx.Withdrawals().PutHotWallet(w) }); err != nil {
+	if err := f.Update(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().PutHotWallet(w) }); err != nil {
 		f.t.Fatal(err)
 	}
 	f.wallet = w
 }
 
 // open stores the only wallet of a chain, in which payments begin.
-func (f *fields[T]) open(chain uuid.UUID) {
+func (f *fields) open(chain uuid.UUID) {
 	f.t.Helper()
 	f.put(withdrawal.HotWallet{ID: f.w.id(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive, BalanceReserved: "0"})
 }
 
 // begin submits a request on a chain of its own with one wallet.
-func (f *fields[T]) begin(asset, chain uuid.UUID) {
+func (f *fields) begin(asset, chain uuid.UUID) {
 	f.t.Helper()
 	f.a = withdrawal.Withdrawal{}
 	if f.wallet.Chain != chain {
@@ -173,7 +173,7 @@ func (f *fields[T]) begin(asset, chain uuid.UUID) {
 	f.do(ev)
 }
 
-func (f *fields[T]) approve(actors ...string) {
+func (f *fields) approve(actors ...string) {
 	f.t.Helper()
 	for _, actor := range actors {
 		f.do(withdrawal.Approved{By: withdrawal.By{Actor: actor}})
@@ -181,14 +181,14 @@ func (f *fields[T]) approve(actors ...string) {
 }
 
 // queued begins a request that gets a job.
-func (f *fields[T]) queued(asset, chain uuid.UUID, e withdrawal.Enqueued, approvers ...string) {
+func (f *fields) queued(asset, chain uuid.UUID, e withdrawal.Enqueued, approvers ...string) {
 	f.t.Helper()
 	f.begin(asset, chain)
 	f.approve(approvers...)
 	f.do(e)
 }
 
-func (f *fields[T]) claim() (fence int64) {
+func (f *fields) claim() (fence int64) {
 	f.t.Helper()
 	f.do(withdrawal.Claimed{})
 	return f.a.Job.Lease.Fence
@@ -206,7 +206,7 @@ func dead(hash string) withdrawal.ProvenDead {
 
 // replaced: two approvers, a replacement that cancels, a proof of death, a
 // rescue, and evidence against the end.
-func (f *fields[T]) replaced() {
+func (f *fields) replaced() {
 	f.queued(dualAsset, f.w.id(), withdrawal.Enqueued{Priority: withdrawal.High}, "alice", "bob")
 	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "tx 1", Raw: []byte{0, 255}, Nonce: 7, HasNonce: true, ChainNonce: 7, HasChainNonce: true},
 		withdrawal.Broadcast{Hash: "tx 1"})
@@ -230,7 +230,7 @@ func (f *fields[T]) replaced() {
 }
 
 // reviewed: a signer that also sends, and an operator's two answers.
-func (f *fields[T]) reviewed() {
+func (f *fields) reviewed() {
 	f.queued(anAsset, utxos2, withdrawal.Enqueued{Priority: withdrawal.High}, "alice")
 	f.do(withdrawal.Claimed{}, withdrawal.Dispatched{Reference: "ref 1"}, withdrawal.AttemptFailed{Failure: withdrawal.Unclear, Error: "no answer"},
 		withdrawal.Resolved{Reason: "not sent"})
@@ -244,7 +244,7 @@ func (f *fields[T]) reviewed() {
 }
 
 // requeued: a second job, with the transactions of the first.
-func (f *fields[T]) requeued() {
+func (f *fields) requeued() {
 	f.queued(anAsset, utxos2, withdrawal.Enqueued{Priority: withdrawal.High}, "alice")
 	f.do(withdrawal.Claimed{}, withdrawal.Snoozed{For: time.Minute, Reason: "no money"})
 	f.later()
@@ -255,7 +255,7 @@ func (f *fields[T]) requeued() {
 }
 
 // disproved: what was declared dead is mined after the end.
-func (f *fields[T]) disproved() {
+func (f *fields) disproved() {
 	f.queued(anAsset, utxos2, withdrawal.Enqueued{Priority: withdrawal.Low, MaxRetries: 1}, "alice")
 	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "undead", Raw: []byte{5}, Input: "input"}, withdrawal.Broadcast{Hash: "undead"}, dead("undead"),
 		withdrawal.Receipt{Tx: "undead", GasUsed: "1", GasPrice: "1", Block: block(8)})
@@ -265,7 +265,7 @@ func (f *fields[T]) disproved() {
 }
 
 // stopped: before execution.
-func (f *fields[T]) stopped() {
+func (f *fields) stopped() {
 	f.begin(dualAsset, utxos2)
 	f.approve("alice")
 	f.do(withdrawal.Rejected{Reason: "no"})
@@ -276,7 +276,7 @@ func (f *fields[T]) stopped() {
 
 // strays: put off, held and released; what was declared dead or not sent comes
 // after all, and what nobody knew of pays.
-func (f *fields[T]) strays() {
+func (f *fields) strays() {
 	f.begin(anAsset, utxos2)
 	f.approve("alice")
 	f.do(withdrawal.PutOff{}, withdrawal.Held{Reason: "fraud?"}, withdrawal.Released{}, withdrawal.Enqueued{Priority: withdrawal.Low, MaxRetries: 9},
@@ -305,7 +305,7 @@ func (f *fields[T]) strays() {
 }
 
 // frozen: a wallet with reservations is put again.
-func (f *fields[T]) frozen() {
+func (f *fields) frozen() {
 	before, after := f.wallet, f.wallet
 	after.Role, after.Status = "cold", "frozen"
 	f.put(withdrawal.HotWallet{ID: before.ID, Chain: before.Chain, Role: after.Role, Status: after.Status, LastUsedAt: f.now.Add(time.Hour), BalanceReserved: "77"})
@@ -315,7 +315,7 @@ func (f *fields[T]) frozen() {
 }
 
 // imports: with a nonce, which is on file with a job that nobody has claimed.
-func (f *fields[T]) imports() {
+func (f *fields) imports() {
 	f.a = withdrawal.Withdrawal{}
 	f.open(f.w.id())
 	f.do(withdrawal.Imported{Request: f.w.id(), User: aUser, Asset: anAsset, Chain: f.wallet.Chain, ToAddress: "0xabc", Amount: "1", Decimals: 18,

@@ -11,10 +11,12 @@ import (
 )
 
 // withdrawalLimits: every method that takes a limit, of the records and of the service.
-func withdrawalLimits[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) withdrawalLimits(t *testing.T) {
 	w.confirming(t, evm, start)
 	records := func(fn func(store.WithdrawalRecords, int) error) func(int) error {
-		return func(n int) error { return w.Update(ctx, func(tx T) error { return fn(tx.Withdrawals(), n) }) }
+		return func(n int) error {
+			return w.Update(ctx, func(tx store.WithdrawalUnit) error { return fn(tx.Withdrawals(), n) })
+		}
 	}
 	methods := map[string]func(int) error{
 		"records: Requests": records(func(r store.WithdrawalRecords, n int) error { _, err := r.Requests(0, nil, n); return err }),

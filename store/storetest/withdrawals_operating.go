@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
-	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
 
 // acknowledged: an incident is open until an operator has settled it, once.
-func acknowledged[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) acknowledged(t *testing.T) {
 	first, second := w.contradicted(t, start), w.contradicted(t, start)
 	all, _, err := w.service.Incidents(ctx, 0, 10)
 	if err != nil || len(all) != 2 {
@@ -76,7 +75,7 @@ func acknowledged[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 
 // journal: what an operator or an approver tried and was refused is kept, and
 // nothing else of it is.
-func journal[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) journal(t *testing.T) {
 	live(w.Store)
 	a := w.confirming(t, w.payingChain(t), start)
 	tries := []struct {

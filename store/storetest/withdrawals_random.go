@@ -18,7 +18,7 @@ import (
 
 // eightWorkers pays on a chain with nonces and on one without, through the
 // worker loop, and counts what reaches the node.
-func eightWorkers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) eightWorkers(t *testing.T) {
 	live(w.Store)
 	const workers = 8
 	jobs := usual(120, 500)

@@ -18,7 +18,7 @@ import (
 
 // reads: what is asked of many records at once is what the functions of the domain
 // say of all of them, one by one.
-func reads[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) reads(t *testing.T) {
 	ids := w.population(t)
 	all, err := w.counted(ids)
 	if err != nil {
@@ -41,7 +41,7 @@ func reads[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 
 // counted reads what the domain's functions need of some requests, by created_at
 // and id.
-func (w *withdrawals[T]) counted(ids []uuid.UUID) (all []withdrawal.Counted, err error) {
+func (w *withdrawals) counted(ids []uuid.UUID) (all []withdrawal.Counted, err error) {
 	incidents, _, err := w.service.Incidents(ctx, 0, 1000)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func some(all []withdrawal.Counted, n int, of func(*withdrawal.Counted) []time.T
 	return moments
 }
 
-func (w *withdrawals[T]) requestPages(t *testing.T, all []withdrawal.Counted) {
+func (w *withdrawals) requestPages(t *testing.T, all []withdrawal.Counted) {
 	for _, status := range append([]withdrawal.RequestStatus{0}, withdrawal.RequestStatus(0).Values()...) {
 		var want, got []withdrawal.Request
 		for i := range all {
@@ -114,7 +114,7 @@ func (w *withdrawals[T]) requestPages(t *testing.T, all []withdrawal.Counted) {
 }
 
 // lists: each filter, and some pairs of them, both ways and page by page.
-func (w *withdrawals[T]) lists(t *testing.T, all []withdrawal.Counted) {
+func (w *withdrawals) lists(t *testing.T, all []withdrawal.Counted) {
 	moments := append(some(all, 2, func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Latest.Lease.Until} }, -tick, 0, tick),
 		some(all, 2, func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Latest.NextCheckAt} }, -tick, 0, tick)...)
 	for _, kind := range append([]withdrawal.ListKind{0}, withdrawal.ListKind(0).Values()...) {
@@ -147,7 +147,7 @@ func (w *withdrawals[T]) lists(t *testing.T, all []withdrawal.Counted) {
 }
 
 // listed compares a list with the function, and returns its length.
-func (w *withdrawals[T]) listed(t testing.TB, all []withdrawal.Counted, f withdrawal.Filter, now time.Time) int {
+func (w *withdrawals) listed(t testing.TB, all []withdrawal.Counted, f withdrawal.Filter, now time.Time) int {
 	t.Helper()
 	var want []uuid.UUID
 	for i := range all {
@@ -177,7 +177,7 @@ func (w *withdrawals[T]) listed(t testing.TB, all []withdrawal.Counted, f withdr
 	return len(want)
 }
 
-func (w *withdrawals[T]) statistics(t *testing.T, all []withdrawal.Counted) {
+func (w *withdrawals) statistics(t *testing.T, all []withdrawal.Counted) {
 	moments, seen := []time.Time{start.In(elsewhere)}, map[string]bool{"Stats.Gaps": true, "Stats.BatchesOverdue": true} // which have rules of their own
 	each := func(c *withdrawal.Counted, of func(j *withdrawal.Job, at []withdrawal.Attempt) []time.Time) (times []time.Time) {
 		for i := range c.Jobs {
@@ -241,16 +241,19 @@ func (w *withdrawals[T]) statistics(t *testing.T, all []withdrawal.Counted) {
 	})
 }
 
-func (w *withdrawals[T]) stats(t testing.TB, now time.Time, window time.Duration, chain uuid.UUID) (got withdrawal.Stats) {
+func (w *withdrawals) stats(t testing.TB, now time.Time, window time.Duration, chain uuid.UUID) (got withdrawal.Stats) {
 	t.Helper()
-	if err := w.View(ctx, func(tx T) (err error) { got, err = tx.Withdrawals().Stats(now, window, chain); return err }); err != nil {
+	if err := w.View(ctx, func(tx store.WithdrawalUnit) (err error) {
+		got, err = tx.Withdrawals().Stats(now, window, chain)
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return got
 }
 
 // usage compares the windows with their definition, at their boundaries.
-func (w *withdrawals[T]) usage(t *testing.T, all []withdrawal.Counted) {
+func (w *withdrawals) usage(t *testing.T, all []withdrawal.Counted) {
 	var requests []withdrawal.Request
 	for i := range all {
 		requests = append(requests, all[i].Request)
@@ -258,7 +261,7 @@ func (w *withdrawals[T]) usage(t *testing.T, all []withdrawal.Counted) {
 	windows := []withdrawal.Window{{Length: time.Hour, Max: decimalOf("1")}, {Length: time.Minute}, {Length: 240 * time.Hour}, {Length: tick}}
 	of := slices.DeleteFunc(slices.Clone(all), func(c withdrawal.Counted) bool { return c.Request.User != aUser })
 	for _, now := range some(of, 8, func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Request.CreatedAt} }, 0, tick, time.Hour, time.Hour+tick, 240*time.Hour, 240*time.Hour+tick) {
-		err := w.Update(ctx, func(tx T) error {
+		err := w.Update(ctx, func(tx store.WithdrawalUnit) error {
 			got, err := tx.Withdrawals().Usage(aUser, anAsset, windows, now)
 			if err == nil {
 				same(t, "usage at "+now.String(), got, withdrawal.UsageOf(requests, aUser, anAsset, windows, now, false))
@@ -273,7 +276,7 @@ func (w *withdrawals[T]) usage(t *testing.T, all []withdrawal.Counted) {
 
 // byHash: a hash in any spelling leads to the requests that have it on file, or
 // heard of it.
-func (w *withdrawals[T]) byHash(t *testing.T, all []withdrawal.Counted) {
+func (w *withdrawals) byHash(t *testing.T, all []withdrawal.Counted) {
 	of := map[string][]uuid.UUID{"nobody's": nil}
 	for i := range all {
 		a, forms := w.get(t, all[i].Request.ID), map[string]bool{}
@@ -300,7 +303,7 @@ func (w *withdrawals[T]) byHash(t *testing.T, all []withdrawal.Counted) {
 }
 
 // jobs: those of a request, in the order in which they were made.
-func (w *withdrawals[T]) jobs(t *testing.T, all []withdrawal.Counted) {
+func (w *withdrawals) jobs(t *testing.T, all []withdrawal.Counted) {
 	made, again := map[uuid.UUID][]uuid.UUID{}, 0
 	feed, _ := w.followAll(t, "", 1000)
 	for _, line := range feed {
@@ -329,7 +332,7 @@ func (w *withdrawals[T]) jobs(t *testing.T, all []withdrawal.Counted) {
 }
 
 // payingChain is a chain of its own with a hot wallet.
-func (w *withdrawals[T]) payingChain(t testing.TB) uuid.UUID {
+func (w *withdrawals) payingChain(t testing.TB) uuid.UUID {
 	chain := w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: chain})
 	return chain

@@ -7,12 +7,11 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
-	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
 
 // handOver: a slot goes from one job to another in one Save, in any order.
-func handOver[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) handOver(t *testing.T) {
 	chain := w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: chain})
 	holder, next := w.processing(t, chain, start), w.pending(t, chain, start)
@@ -40,7 +39,7 @@ func handOver[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 }
 
 // nonceAfterEnd: a nonce is taken for ever, whatever became of its job.
-func nonceAfterEnd[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) nonceAfterEnd(t *testing.T) {
 	chain, hot := w.id(), w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: chain})
 	var owners []uuid.UUID
@@ -83,7 +82,7 @@ func nonceAfterEnd[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 }
 
 // reserved: reservations are differences.
-func reserved[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) reserved(t *testing.T) {
 	chain, hot := w.id(), w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: chain})
 	first := w.pending(t, chain, start)
@@ -106,14 +105,14 @@ func reserved[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	same(t, "after a reservation that was refused", w.get(t, b.Request.ID), b)
 }
 
-func (w *withdrawals[T]) enqueuedOn(at time.Time, wallet withdrawal.HotWallet) withdrawal.Enqueued {
+func (w *withdrawals) enqueuedOn(at time.Time, wallet withdrawal.HotWallet) withdrawal.Enqueued {
 	e := w.enqueued(at, withdrawal.Normal)
 	e.Wallets = []withdrawal.HotWallet{wallet}
 	return e
 }
 
 // jobInsertedOnce: the id of a job that exists is never written over.
-func jobInsertedOnce[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) jobInsertedOnce(t *testing.T) {
 	old := w.processing(t, evm, start)
 	failed := w.do(t, old.Request.ID, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "no"},
 		withdrawal.Requeued{By: by(withdrawal.Operator, start), Job: old.Job.ID, Reason: "again"})
@@ -139,7 +138,7 @@ func jobInsertedOnce[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 }
 
 // closedOnce: an execution is closed once, and its beginning stays.
-func closedOnce[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) closedOnce(t *testing.T) {
 	a := w.processing(t, utxos, start)
 	c := w.change(t, a, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Retryable, Error: "no"})
 	want := c.New.Attempt

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -61,7 +60,7 @@ func TestAReviewOfAnImportedPaymentHasAnAge(t *testing.T) {
 
 // countedHistory makes a little of everything that statistics count, at the edges
 // of the window that ends at start.
-func countedHistory(t *testing.T, w *withdrawals[store.WithdrawalUnit]) {
+func countedHistory(t *testing.T, w *withdrawals) {
 	minute := func(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
 	const odd = 7 * tick
 	oldest := w.id()

@@ -23,7 +23,7 @@ func notSent(a *withdrawal.Withdrawal, at time.Time) withdrawal.Resolved {
 }
 
 // declaredNotSent is a pending job whose dispatch under fence 1 was declared not sent.
-func (w *withdrawals[T]) declaredNotSent(t testing.TB, chain uuid.UUID) withdrawal.Withdrawal {
+func (w *withdrawals) declaredNotSent(t testing.TB, chain uuid.UUID) withdrawal.Withdrawal {
 	a := w.processing(t, chain, start)
 	a = w.do(t, a.Request.ID, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "ref " + a.Job.ID.String()},
 		withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Unclear, Error: "time-out"})
@@ -38,7 +38,7 @@ func paidBy(a *withdrawal.Withdrawal, hash string, at time.Time) withdrawal.Paid
 
 // switchedOff: all wallets of a chain in one call; who has an aggregate from
 // before is refused.
-func switchedOff[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) switchedOff(t *testing.T) {
 	pending, processing, out := w.pending(t, evm, start), w.processing(t, evm, start), w.processing(t, evm, start)
 	out = w.do(t, out.Request.ID, prepared(&out, start))
 	all, err := w.service.HotWallets(ctx, evm)
@@ -70,7 +70,7 @@ func switchedOff[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 }
 
 // staleHead: what writes a job alone compares the request too (S26).
-func staleHead[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) staleHead(t *testing.T) {
 	for _, x := range []struct {
 		from func(testing.TB, uuid.UUID, time.Time) withdrawal.Withdrawal
 		ev   func(*withdrawal.Withdrawal) withdrawal.Event
@@ -100,7 +100,7 @@ func staleHead[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 
 // onePayer: a transaction, or one output of it, pays one request, however it
 // came and in whatever spelling.
-func onePayer[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) onePayer(t *testing.T) {
 	a, b := w.processing(t, utxos, start), w.processing(t, utxos, start)
 	p := prepared(&a, start)
 	p.Hash = "0xABCDEF"
@@ -157,14 +157,14 @@ func onePayer[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 }
 
 // utxos2Wallet gives the second chain without nonces a wallet.
-func utxos2Wallet[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) uuid.UUID {
+func utxos2Wallet(t *testing.T, w *withdrawals) uuid.UUID {
 	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: utxos2})
 	return utxos2
 }
 
 // fillers: the nonces of a wallet with gaps, those that were told filled, and
 // what refusals say of them.
-func fillers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) fillers(t *testing.T) {
 	live(w.Store)
 	chain, hot := w.id(), w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: chain})
@@ -275,8 +275,8 @@ func fillers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-// outside: what comes in passes one law (S15, U3), and sums do not overflow (S18).
-func outside[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+// bounds: what comes in passes one law (S15, U3), and sums do not overflow (S18).
+func (w *withdrawals) bounds(t *testing.T) {
 	good := withdrawal.HotWallet{ID: w.id(), Chain: w.id(), Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
 	bad := good
 	bad.BalanceReserved = "1e5"
@@ -303,7 +303,7 @@ func outside[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 		r.GasUsed = withdrawal.Raw(strings.Repeat("9", withdrawal.MaxDigits))
 		w.do(t, a.Request.ID, r)
 	}
-	err = w.View(ctx, func(tx T) error {
+	err = w.View(ctx, func(tx store.WithdrawalUnit) error {
 		s, err := tx.Withdrawals().Stats(start.Add(time.Minute), time.Hour, uuid.Nil)
 		if want := withdrawal.Raw("1" + strings.Repeat("9", withdrawal.MaxDigits-1) + "8"); err == nil && s.GasUsed != want {
 			t.Errorf("gas used is %s", s.GasUsed)

@@ -17,19 +17,19 @@ import (
 )
 
 type (
-	withdrawalService                = service[uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event]
-	withdrawalSubject[T store.Clock] = subject[T, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]
-	withdrawalStage                  = stage[uuid.UUID, withdrawal.Withdrawal, withdrawal.Event]
+	withdrawalService = service[uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event]
+	withdrawalSubject = subject[store.WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]
+	withdrawalStage   = stage[uuid.UUID, withdrawal.Withdrawal, withdrawal.Event]
 )
 
 // versionedWithdrawals says how to make withdrawals, for the rules of any
 // versioned record.
-func versionedWithdrawals[T store.WithdrawalUnit](w *withdrawals[T], in store.Store[T]) *withdrawalSubject[T] {
-	s := &withdrawalSubject[T]{
+func versionedWithdrawals(w *withdrawals, in store.Store[store.WithdrawalUnit]) *withdrawalSubject {
+	s := &withdrawalSubject{
 		Store:   in,
 		service: w.service,
-		within:  func(tx T) withdrawalService { return w.service.Within(tx) },
-		records: func(tx T) records[uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Change] {
+		within:  func(tx store.WithdrawalUnit) withdrawalService { return w.service.Within(tx) },
+		records: func(tx store.WithdrawalUnit) records[uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Change] {
 			return tx.Withdrawals()
 		},
 		held: func(ctx context.Context, a withdrawal.Withdrawal, events ...withdrawal.Event) (withdrawal.Withdrawal, error) {
@@ -71,7 +71,7 @@ func versionedWithdrawals[T store.WithdrawalUnit](w *withdrawals[T], in store.St
 		older: func(a *withdrawal.Withdrawal) { a.Job.Version-- },
 		also:  w.queues,
 		lease: func(a *withdrawal.Withdrawal) *statemachine.Lease { return &a.Job.Lease },
-		renew: func(tx T, now time.Time, a *withdrawal.Withdrawal, fence int64, until time.Time) (bool, error) {
+		renew: func(tx store.WithdrawalUnit, now time.Time, a *withdrawal.Withdrawal, fence int64, until time.Time) (bool, error) {
 			lost, err := tx.Withdrawals().Renew(now, store.JobLease{Job: a.Job.ID, Fence: fence, Until: until})
 			return len(lost) > 0, err
 		},
@@ -79,14 +79,14 @@ func versionedWithdrawals[T store.WithdrawalUnit](w *withdrawals[T], in store.St
 			return w.service.Revoke(ctx, withdrawal.By{Actor: "op", Role: withdrawal.Operator}, of)
 		},
 		more: w.more,
-		facts: func(tx T, a *withdrawal.Withdrawal) (map[string]any, error) {
+		facts: func(tx store.WithdrawalUnit, a *withdrawal.Withdrawal) (map[string]any, error) {
 			if a.Job.Status == 0 {
 				return nil, nil
 			}
 			attempts, err := tx.Withdrawals().Attempts(a.Job.ID)
 			return map[string]any{"Attempts": attempts}, err
 		},
-		world: func(tx T) (map[string]any, error) {
+		world: func(tx store.WithdrawalUnit) (map[string]any, error) {
 			requests, err1 := tx.Withdrawals().Requests(0, nil, 1000)
 			incidents, _, err2 := tx.Withdrawals().Incidents(false, 0, 1000)
 			evms, err3 := tx.Withdrawals().HotWallets(evm)
@@ -108,7 +108,7 @@ func versionedWithdrawals[T store.WithdrawalUnit](w *withdrawals[T], in store.St
 }
 
 // stages: of a request, of a job that waits, under way, and sent.
-func (w *withdrawals[T]) stages() []withdrawalStage {
+func (w *withdrawals) stages() []withdrawalStage {
 	approved := func(id uuid.UUID) []withdrawal.Event {
 		return []withdrawal.Event{submission(id, utxos, start), withdrawal.Approved{By: by(withdrawal.Approver, start)}}
 	}
@@ -170,7 +170,7 @@ func (w *withdrawals[T]) stages() []withdrawalStage {
 // every priority at the same moments, on a chain and in the queue of a wallet whose
 // slot is taken; executions that nobody may rescue; requests approved out of order;
 // what is stopped, beside what goes on; and what counts for no window, or another's.
-func (w *withdrawals[T]) queues(t testing.TB) (all []withdrawal.Withdrawal) {
+func (w *withdrawals) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 	chain := w.payingChain(t)
 	for i, c := range []uuid.UUID{chain, chain, chain, utxos, utxos} {
 		a := w.confirming(t, c, start.Add(-time.Duration(i)*time.Minute)) // the highest nonce is missed the longest
@@ -238,7 +238,7 @@ func (w *withdrawals[T]) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 }
 
 // importedReview is an imported payment, which nobody has claimed, in review.
-func (w *withdrawals[T]) importedReview(t testing.TB, chain uuid.UUID) withdrawal.Withdrawal {
+func (w *withdrawals) importedReview(t testing.TB, chain uuid.UUID) withdrawal.Withdrawal {
 	request := w.id()
 	return w.do(t, request, withdrawal.Imported{By: by(withdrawal.System, start), Request: request, User: aUser, Asset: anAsset, Chain: chain,
 		ToAddress: "0xabc", Amount: "1", Decimals: 18, Job: w.id(), AssetOnChain: tokenOnChain, Hash: "imported"},
@@ -246,7 +246,7 @@ func (w *withdrawals[T]) importedReview(t testing.TB, chain uuid.UUID) withdrawa
 }
 
 // more: a nonce with its slot, an incident, and a wallet.
-func (w *withdrawals[T]) more(tx T) error {
+func (w *withdrawals) more(tx store.WithdrawalUnit) error {
 	s := w.service.Within(tx)
 	request := w.id()
 	a, err := s.Do(ctx, request, submission(request, evm, start), withdrawal.Approved{By: by(withdrawal.Approver, start)},
@@ -274,18 +274,18 @@ var elsewhere = time.FixedZone("elsewhere", 13*60*60)
 const grace = time.Minute
 
 // dueKind is a kind of due work of one chain, or of every one.
-func (w *withdrawals[T]) dueKind(kind withdrawal.DueKind, sequential bool, chain uuid.UUID) dueKind[T, uuid.UUID, withdrawal.Withdrawal] {
+func (w *withdrawals) dueKind(kind withdrawal.DueKind, sequential bool, chain uuid.UUID) dueKind[store.WithdrawalUnit, withdrawal.Withdrawal] {
 	q := store.DueWithdrawals{Kind: kind, Grace: grace, Sequential: sequential, Chain: chain}
-	k := dueKind[T, uuid.UUID, withdrawal.Withdrawal]{
+	k := dueKind[store.WithdrawalUnit, withdrawal.Withdrawal]{
 		name: fmt.Sprintf("%v, sequential %v, of one chain %v", kind, sequential, chain != uuid.Nil),
-		find: func(tx T, now time.Time, limit int) ([]withdrawal.Withdrawal, error) {
+		find: func(tx store.WithdrawalUnit, now time.Time, limit int) ([]withdrawal.Withdrawal, error) {
 			q := q
 			if q.Now, q.Limit = now, limit; chain != uuid.Nil {
 				q.Now = now.In(elsewhere)
 			}
 			return tx.Withdrawals().Due(q)
 		},
-		next: func(tx T, now time.Time) (time.Time, error) {
+		next: func(tx store.WithdrawalUnit, now time.Time) (time.Time, error) {
 			q := q
 			q.Now = now
 			return tx.Withdrawals().NextDue(q)
@@ -308,7 +308,7 @@ func (w *withdrawals[T]) dueKind(kind withdrawal.DueKind, sequential bool, chain
 
 // draw begins the history of one request on a wallet of its own. All ids in it
 // are new, so that nothing depends on what earlier histories left behind.
-func (w *withdrawals[T]) draw(rt *rapid.T) history[uuid.UUID, withdrawal.Withdrawal, withdrawal.Event] {
+func (w *withdrawals) draw(rt *rapid.T) history[uuid.UUID, withdrawal.Withdrawal, withdrawal.Event] {
 	salt := w.id()
 	fresh := func(id uuid.UUID) uuid.UUID { return uuid.NewSHA1(salt, id[:]) }
 	first := withdrawaltest.Submissions().Draw(rt, "submission")

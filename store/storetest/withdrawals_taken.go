@@ -6,14 +6,13 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
 
 // namesAnothers: the late answer of a dispatch that was declared not sent names a
 // filler, or the transaction of another request. Nobody can tell what was sent, so
 // nothing is paid before an operator has looked.
-func namesAnothers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) namesAnothers(t *testing.T) {
 	dated(w.Store, start)
 	hot := w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: utxos2})
@@ -60,7 +59,7 @@ func namesAnothers[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 
 // outputThenWhole: a request has a transaction by an output, and its signer names
 // it whole; its other outputs are others' all the same.
-func outputThenWhole[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) outputThenWhole(t *testing.T) {
 	a := w.processing(t, utxos, start)
 	a = w.do(t, a.Request.ID, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "ref"},
 		withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Unclear, Error: "x"})
@@ -93,7 +92,7 @@ func outputThenWhole[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 // oneOfMany: what one transaction pays to many is told of each by its output, by an
 // operator who resolves and by an import alike. One that has it whole keeps the others
 // out, and the other way round.
-func oneOfMany[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) oneOfMany(t *testing.T) {
 	resolved := func(hash string, byOutput bool, output uint32) (uuid.UUID, error) {
 		a := w.processing(t, utxos, start)
 		a = w.do(t, a.Request.ID, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "ref"},

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 	"github.com/shopspring/decimal"
 )
@@ -16,7 +15,7 @@ import (
 func decimalOf(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 
 // exactWithdrawals stores values at the edges of their types and reads them.
-func exactWithdrawals[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) exactWithdrawals(t *testing.T) {
 	latest := time.Date(9000, 12, 31, 23, 59, 59, 999999000, time.UTC)          // that the rules take
 	huge := "1" + strings.Repeat("0", 59) + "." + strings.Repeat("0", 17) + "1" // 78 digits
 	wide := strings.Repeat("\u4e16\U0001F600", withdrawal.MaxAddress/2)

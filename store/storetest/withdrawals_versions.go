@@ -8,11 +8,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
-	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
 
-func activeJob[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) activeJob(t *testing.T) {
 	old := w.pending(t, evm, start)
 	// As if the rule of package withdrawal were forgotten.
 	forged := old
@@ -36,7 +35,7 @@ func activeJob[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-func slots[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) slots(t *testing.T) {
 	chain, hot := w.id(), w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: chain})
 	first, second := w.pending(t, chain, start), w.pending(t, chain, start)
@@ -53,7 +52,7 @@ func slots[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 	}
 }
 
-func duplicateTxs[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) duplicateTxs(t *testing.T) {
 	a := w.processing(t, utxos, start)
 	c := w.change(t, a, prepared(&a, start))
 	if err := w.save(c); err != nil {
@@ -70,7 +69,7 @@ func duplicateTxs[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
 }
 
 // incidents: each one of a change is stored, once.
-func incidents[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) incidents(t *testing.T) {
 	a := w.confirming(t, evm, start)
 	a = w.do(t, a.Request.ID, receipt(&a, start, 3))
 	evidence := receipt(&a, start.Add(time.Hour), 5)
@@ -109,7 +108,7 @@ func everyPage[V any](t testing.TB, limit int, read func(context.Context, int64,
 	}
 }
 
-func concurrentWindows[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) concurrentWindows(t *testing.T) {
 	live(w.Store)
 	requests := make([]uuid.UUID, concurrentAttempts)
 	for i := range requests {
@@ -134,7 +133,7 @@ func concurrentWindows[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) 
 	}
 }
 
-func reservations[T store.WithdrawalUnit](t *testing.T, w *withdrawals[T]) {
+func (w *withdrawals) reservations(t *testing.T) {
 	ids := make([]uuid.UUID, 16)
 	for i := range ids {
 		ids[i] = w.approved(t, utxos, start).Request.ID
