@@ -38,6 +38,26 @@ type failer interface {
 	Fatalf(string, ...any)
 }
 
+// noError ends a test at an error.
+func noError(t failer, err error, what ...any) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(append(what, err)...)
+	}
+}
+
+// must returns what a call did, must(call())(t), or ends the test at its error.
+func must[V any](v V, err error) func(failer) V {
+	return func(t failer) V {
+		t.Helper()
+		noError(t, err)
+		return v
+	}
+}
+
+// errOf is the error of a call.
+func errOf[V any](_ V, err error) error { return err }
+
 func named(name string) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)) }
 
 // patience is how long a store may take for one transaction.
@@ -61,10 +81,7 @@ func bounded(ctx context.Context, call func(context.Context) error) error {
 // text is a value in a form that compares: decimals and times by what they say.
 func text(t failer, v any) string {
 	t.Helper()
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(json.Marshal(v))(t)
 	return string(b)
 }
 
@@ -73,9 +90,7 @@ func plain(t failer, v any) (p any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text(t, v)))
 	d.UseNumber()
-	if err := d.Decode(&p); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, d.Decode(&p))
 	return p
 }
 

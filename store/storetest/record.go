@@ -176,29 +176,20 @@ func (s *subject[T, K, L, A, E, C]) make(t failer, g *stage[K, A, E]) A {
 
 func (s *subject[T, K, L, A, E, C]) do(t failer, id K, events ...E) A {
 	t.Helper()
-	a, err := s.service.Do(ctx, id, events...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(s.service.Do(ctx, id, events...))(t)
 	return a
 }
 
 func (s *subject[T, K, L, A, E, C]) get(t failer, id K) A {
 	t.Helper()
-	a, err := s.service.Get(ctx, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(s.service.Get(ctx, id))(t)
 	return a
 }
 
 // change applies an event without saving it.
 func (s *subject[T, K, L, A, E, C]) change(t failer, a A, ev E) C {
 	t.Helper()
-	c, err := s.apply(a, ev)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(s.apply(a, ev))(t)
 	if s.empty(&c) {
 		t.Fatalf("%T %+v changes nothing", ev, ev)
 	}
@@ -227,7 +218,7 @@ func (s *subject[T, K, L, A, E, C]) sameVersions(t failer, what string, got, wan
 func (s *subject[T, K, L, A, E, C]) dump(t failer, ids ...K) any {
 	t.Helper()
 	var all []any
-	err := s.View(ctx, func(tx T) error {
+	noError(t, s.View(ctx, func(tx T) error {
 		all = nil
 		as, err := s.records(tx).Get(ids...)
 		if err != nil {
@@ -258,10 +249,7 @@ func (s *subject[T, K, L, A, E, C]) dump(t failer, ids ...K) any {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return json.RawMessage(text(t, all))
 }
 
@@ -269,15 +257,12 @@ func (s *subject[T, K, L, A, E, C]) dump(t failer, ids ...K) any {
 func (s *subject[T, K, L, A, E, C]) snapshot(t failer, ids ...K) any {
 	t.Helper()
 	all := map[string]any{"aggregates": s.dump(t, ids...)}
-	err := s.View(ctx, func(tx T) (err error) {
+	noError(t, s.View(ctx, func(tx T) (err error) {
 		if s.world != nil {
 			all["world"], err = s.world(tx)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	feed, _, err := s.service.Follow(ctx, "", 1000)
 	if err != nil {
 		t.Fatal(err)
@@ -325,9 +310,7 @@ func (s *subject[T, K, L, A, E, C]) noTrace(t *testing.T, update func(t *testing
 		}
 		same(t, "it left a trace", s.snapshot(t, s.id(&old)), before)
 		// What was taken back is free for others.
-		if err := s.Update(ctx, func(tx T) error { return s.everything(tx, g, old) }); err != nil {
-			t.Fatal("afterwards: ", err)
-		}
+		noError(t, s.Update(ctx, func(tx T) error { return s.everything(tx, g, old) }), "afterwards")
 	})
 }
 
@@ -400,9 +383,7 @@ func eachOnce[W, R any](t *testing.T, n int, source func(i int) worker.Source[W,
 		}
 		return nil
 	})
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(errs...))
 	all := slices.Concat(got...)
 	slices.Sort(all)
 	if len(all) != n || len(slices.Compact(all)) != n {

@@ -33,9 +33,7 @@ func (s *subject[T, K, L, A, E, C]) leavesNoTrace(t *testing.T) {
 					}
 				}()
 				return s.Update(ctx, func(tx T) error {
-					if err := s.everything(tx, g, old); err != nil {
-						t.Fatal(err)
-					}
+					noError(t, s.everything(tx, g, old))
 					return end(cancel)
 				})
 			})
@@ -53,9 +51,7 @@ func (s *subject[T, K, L, A, E, C]) ignoredRefusal(t *testing.T) {
 			if runs++; runs > 1 {
 				return errRollback
 			}
-			if err := s.everything(tx, g, old); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.everything(tx, g, old))
 			_ = s.records(tx).Save(stale)
 			return nil
 		})
@@ -74,11 +70,9 @@ func (s *subject[T, K, L, A, E, C]) viewSaves(t *testing.T) {
 		err := s.View(ctx, func(tx T) error { return s.records(tx).Save(c) })
 		refusedWith(t, err, statemachine.ErrIllegal, "Save in a View")
 		if s.renew != nil {
-			err := s.View(ctx, func(tx T) error {
-				_, err := s.renew(tx, start, &old, s.lease(&old).Fence, start.Add(time.Hour))
-				return err
-			})
-			refusedWith(t, err, statemachine.ErrIllegal, "Renew in a View")
+			refusedWith(t, s.View(ctx, func(tx T) error {
+				return errOf(s.renew(tx, start, &old, s.lease(&old).Fence, start.Add(time.Hour)))
+			}), statemachine.ErrIllegal, "Renew in a View")
 		}
 		return err
 	})
@@ -88,7 +82,7 @@ func (s *subject[T, K, L, A, E, C]) seesOwnWrites(t *testing.T) {
 	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
 		id, old := s.newID(), s.make(t, g)
 		var done A
-		err := s.Update(ctx, func(tx T) error {
+		noError(t, s.Update(ctx, func(tx T) error {
 			now, err := tx.Now()
 			if err != nil {
 				return err
@@ -112,10 +106,7 @@ func (s *subject[T, K, L, A, E, C]) seesOwnWrites(t *testing.T) {
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		s.sameVersions(t, "several saves in one update", s.get(t, s.id(&old)), done)
 	})
 }
@@ -123,7 +114,7 @@ func (s *subject[T, K, L, A, E, C]) seesOwnWrites(t *testing.T) {
 func (s *subject[T, K, L, A, E, C]) unknown(t *testing.T) {
 	g := &s.stages[0]
 	known := s.make(t, g)
-	err := s.View(ctx, func(tx T) error {
+	noError(t, s.View(ctx, func(tx T) error {
 		as, err := s.records(tx).Get(s.newID(), s.id(&known), s.newID())
 		if err != nil {
 			return err
@@ -141,19 +132,13 @@ func (s *subject[T, K, L, A, E, C]) unknown(t *testing.T) {
 			t.Errorf("Get of nothing returned %v", none)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.service.Get(ctx, s.newID())
-	refusedWith(t, err, statemachine.ErrNotFound, "an unknown aggregate")
-	_, err = s.service.Do(ctx, s.newID(), g.rivals(&known, 0))
-	refusedWith(t, err, statemachine.ErrNotFound, "an event for an unknown aggregate")
+	}))
+	refusedWith(t, errOf(s.service.Get(ctx, s.newID())), statemachine.ErrNotFound, "an unknown aggregate")
+	refusedWith(t, errOf(s.service.Do(ctx, s.newID(), g.rivals(&known, 0))), statemachine.ErrNotFound, "an event for an unknown aggregate")
 	var never L
-	_, err = s.service.Trail(ctx, never)
-	refusedWith(t, err, statemachine.ErrNotFound, "the trail of an unknown record")
+	refusedWith(t, errOf(s.service.Trail(ctx, never)), statemachine.ErrNotFound, "the trail of an unknown record")
 	for _, cursor := range []store.Cursor{"no cursor of ours", "x", "0", "01", "-1", "999999"} {
-		if _, _, err = s.service.Follow(ctx, cursor, 1); !errors.Is(err, statemachine.ErrInvalid) {
+		if _, _, err := s.service.Follow(ctx, cursor, 1); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Fatalf("the store has not made cursor %s: got error %v", cursor, err)
 		}
 	}
@@ -194,9 +179,7 @@ func (s *subject[T, K, L, A, E, C]) halfCommit(t *testing.T) {
 		}
 		return nil
 	})
-	if err := errors.Join(err, <-written); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(err, <-written))
 	pairs := usual(8, 20)
 	var all []A
 	var ids []K

@@ -35,13 +35,10 @@ func (s *subject[T, K, L, A, E, C]) dueAsDefined(t *testing.T) {
 	for _, kind := range s.due {
 		t.Run(kind.name, func(t *testing.T) {
 			var all []A
-			err := s.View(ctx, func(tx T) (err error) {
+			noError(t, s.View(ctx, func(tx T) (err error) {
 				all, err = s.records(tx).Get(ids...)
 				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			var moments []time.Time
 			for i := range all {
 				if at, ok := kind.at(&all[i]); ok && !at.IsZero() {
@@ -102,15 +99,12 @@ func (s *subject[T, K, L, A, E, C]) compareDue(t *testing.T, kind *dueKind[T, A]
 	for _, limit := range []int{len(all) + 1, max(1, len(want)/2), 1} {
 		var got []A
 		var gotNext time.Time
-		err := s.Update(ctx, func(tx T) (err error) {
+		noError(t, s.Update(ctx, func(tx T) (err error) {
 			if got, err = kind.find(tx, now, limit); err == nil && kind.next != nil {
 				gotNext, err = kind.next(tx, now)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		what := fmt.Sprintf("%d at %s", limit, now.Format(time.RFC3339Nano))
 		expected := want[:min(limit, len(want))]
 		if len(got) != len(expected) {

@@ -83,7 +83,7 @@ func (l *life[T, K, L, A, E, C]) saved(before A, c *C, what string) {
 // compare reads everything that there is of the aggregate under way.
 func (l *life[T, K, L, A, E, C]) compare(what string) {
 	l.t.Helper()
-	err := l.View(ctx, func(tx T) error {
+	noError(l.t, l.View(ctx, func(tx T) error {
 		got, err := l.subject.records(tx).Get(l.id(&l.a))
 		if err != nil {
 			return err
@@ -102,10 +102,7 @@ func (l *life[T, K, L, A, E, C]) compare(what string) {
 			return nil
 		}
 		return l.compareMore(tx, what)
-	})
-	if err != nil {
-		l.t.Fatal(what, ": ", err)
-	}
+	}), what)
 }
 
 // note remembers which fields of a record were set, and which an update moved;

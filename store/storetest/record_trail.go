@@ -18,15 +18,10 @@ func (s *subject[T, K, L, A, E, C]) trails(t *testing.T) {
 		c := s.change(t, a, g.rivals(&a, 0))
 		_, _, lines := s.parts(&c)
 		log = append(log, *lines...)
-		if err := s.save(c); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.save(c))
 		a = s.now(c)
 		for _, r := range s.states(&a) {
-			trail, err := s.service.Trail(ctx, r.id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			trail := must(s.service.Trail(ctx, r.id))(t)
 			if int64(len(trail)) != r.version {
 				t.Fatalf("%d lines for %d versions of %v", len(trail), r.version, r.id)
 			}
@@ -165,10 +160,7 @@ func (s *subject[T, K, L, A, E, C]) cursors(t *testing.T) {
 // head returns where the feed ends.
 func (s *subject[T, K, L, A, E, C]) head(t testing.TB) store.Cursor {
 	t.Helper()
-	end, err := s.service.Head(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	end := must(s.service.Head(ctx))(t)
 	return end
 }
 
@@ -194,9 +186,7 @@ func (s *subject[T, K, L, A, E, C]) follow(t *testing.T) {
 		return errRollback
 	})
 	c := s.change(t, a, g.rivals(&a, 0))
-	if err := s.save(c); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.save(c))
 	id := s.newID()
 	early := s.do(t, id, s.stages[0].events(id)[0])
 	_, _, log := s.parts(&c)

@@ -49,10 +49,7 @@ func (s *subject[T, K, L, A, E, C]) oneWriter(t *testing.T) {
 			}
 			winner := oneOf(t, atOnce(len(changes), func(i int) error { return s.save(changes[i]) }), statemachine.ErrConflict)
 			s.sameVersions(t, "the winner's version", s.get(t, s.id(&old)), s.now(changes[winner]))
-			_, err := s.service.Trail(ctx, s.states(&old)[0].id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(s.service.Trail(ctx, s.states(&old)[0].id))(t)
 		}
 	})
 }
@@ -92,9 +89,7 @@ func (s *subject[T, K, L, A, E, C]) staleTouch(t *testing.T) {
 		old := s.make(t, g)
 		at := start.Add(time.Hour)
 		first := s.change(t, old, g.touch(&old, at))
-		if err := s.save(first); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.save(first))
 		touched := s.get(t, s.id(&old))
 		same(t, "after a touch", touched, s.now(first))
 		s.sameVersions(t, "a touch moves no version", touched, old)
@@ -186,32 +181,33 @@ func (s *subject[T, K, L, A, E, C]) leased(t *testing.T, test func(t *testing.T,
 	}
 }
 
+// renewal renews in one update and requires that the lease is lost, or not.
+func (s *subject[T, K, L, A, E, C]) renewal(t *testing.T, what string, now time.Time, of A, fence int64, until time.Time, want bool) {
+	t.Helper()
+	var lost bool
+	err := s.Update(ctx, func(tx T) (err error) {
+		lost, err = s.renew(tx, now, &of, fence, until)
+		return err
+	})
+	if err != nil || lost != want {
+		t.Fatalf("%s: lost is %v, expected %v, %v", what, lost, want, err)
+	}
+}
+
 func (s *subject[T, K, L, A, E, C]) renewals(t *testing.T) {
 	s.leased(t, func(t *testing.T, g *stage[K, A, E], a A) {
 		other := s.make(t, g)
 		a, before := s.get(t, s.id(&a)), s.dump(t, s.id(&a))
 		end, fence := s.lease(&a).Until, s.lease(&a).Fence
-		// ask renews in one update and requires that the lease is lost, or not.
-		ask := func(what string, now time.Time, of A, fence int64, until time.Time, want bool) {
-			t.Helper()
-			var lost bool
-			err := s.Update(ctx, func(tx T) (err error) {
-				lost, err = s.renew(tx, now, &of, fence, until)
-				return err
-			})
-			if err != nil || lost != want {
-				t.Fatalf("%s: lost is %v, expected %v, %v", what, lost, want, err)
-			}
-		}
-		ask("another fence", end.Add(-tick), a, fence+1, end.Add(time.Hour), true)
-		ask("a lease that has just ended", end, a, fence, end.Add(time.Hour), true)
+		s.renewal(t, "another fence", end.Add(-tick), a, fence+1, end.Add(time.Hour), true)
+		s.renewal(t, "a lease that has just ended", end, a, fence, end.Add(time.Hour), true)
 		same(t, "leases that are lost", s.dump(t, s.id(&a)), before)
-		ask("the last moment", end.Add(-tick), a, fence, end.Add(time.Hour), false)
+		s.renewal(t, "the last moment", end.Add(-tick), a, fence, end.Add(time.Hour), false)
 		want := a
 		s.lease(&want).Until = end.Add(time.Hour)
 		same(t, "a renewed lease, and nothing else", s.get(t, s.id(&a)), want)
 		same(t, "a lease that was not renewed", s.get(t, s.id(&other)), other)
-		ask("renewed once more", end, a, fence, end, false)
+		s.renewal(t, "renewed once more", end, a, fence, end, false)
 		same(t, "no line, no version, no other column", s.dump(t, s.id(&a)), before)
 	})
 }
@@ -220,19 +216,8 @@ func (s *subject[T, K, L, A, E, C]) renewedThenSaved(t *testing.T) {
 	s.leased(t, func(t *testing.T, g *stage[K, A, E], a A) {
 		until := s.lease(&a).Until.Add(time.Hour)
 		c := s.change(t, a, g.rivals(&a, 0))
-		err := s.Update(ctx, func(tx T) error {
-			lost, err := s.renew(tx, start, &a, s.lease(&a).Fence, until)
-			if lost {
-				t.Error("a lease that is held is lost")
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.save(c); err != nil {
-			t.Fatal("a change from before a renewal: ", err)
-		}
+		s.renewal(t, "a lease that is held", start, a, s.lease(&a).Fence, until, false)
+		noError(t, s.save(c), "a change from before a renewal")
 		stored, now := s.get(t, s.id(&a)), s.now(c)
 		if want := s.lease(&now); want.Holder != "" {
 			want.Until = until
@@ -287,8 +272,7 @@ func (s *subject[T, K, L, A, E, C]) revocation(t *testing.T) {
 				t.Fatalf("of %q %d were given back, %v, expected %d", holder, n, err, want)
 			}
 		}
-		_, err := s.revoke(ctx, statemachine.Revocation{Holder: holder})
-		refusedWith(t, err, statemachine.ErrInvalid, "an operator without a reason")
+		refusedWith(t, errOf(s.revoke(ctx, statemachine.Revocation{Holder: holder})), statemachine.ErrInvalid, "an operator without a reason")
 		give(holder+"x", 0)
 		same(t, "what others hold", s.dump(t, s.id(&a), s.id(&other)), before)
 		give(holder, 2)
@@ -310,14 +294,7 @@ func (s *subject[T, K, L, A, E, C]) revocation(t *testing.T) {
 		} else if err := s.save(stale); !errors.Is(err, statemachine.ErrConflict) && !errors.Is(err, statemachine.ErrFenced) {
 			t.Fatalf("a change of the old holder: %v, expected %v or %v", err, statemachine.ErrConflict, statemachine.ErrFenced)
 		}
-		var lost bool
-		err = s.Update(ctx, func(tx T) (err error) {
-			lost, err = s.renew(tx, start, &a, fence, start.Add(time.Hour))
-			return err
-		})
-		if err != nil || !lost {
-			t.Fatalf("a renewal of the old holder: lost is %v, %v", lost, err)
-		}
+		s.renewal(t, "a renewal of the old holder", start, a, fence, start.Add(time.Hour), true)
 		before = s.dump(t, s.id(&a), s.id(&other))
 		give(holder, 0)
 		same(t, "given back twice", s.dump(t, s.id(&a), s.id(&other)), before)
@@ -332,17 +309,13 @@ func (s *subject[T, K, L, A, E, C]) heldAgain(t *testing.T) {
 	s.eachStage(t, nil, func(t *testing.T, g *stage[K, A, E]) {
 		old := s.make(t, g)
 		ev := g.rivals(&old, 0)
-		first, err := s.held(ctx, old, ev)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := must(s.held(ctx, old, ev))(t)
 		again, err := s.held(ctx, old, ev)
 		if err != nil {
 			t.Fatal("the same event of the same aggregate: ", err)
 		}
 		s.sameVersions(t, "the same event of the same aggregate", again, first)
-		_, err = s.held(ctx, old, g.rivals(&old, 1))
-		refusedWith(t, err, statemachine.ErrConflict, "another event of an old aggregate")
+		refusedWith(t, errOf(s.held(ctx, old, g.rivals(&old, 1))), statemachine.ErrConflict, "another event of an old aggregate")
 		s.sameVersions(t, "after all", s.get(t, s.id(&old)), first)
 	})
 }
@@ -365,10 +338,8 @@ func (s *subject[T, K, L, A, E, C]) changedCopy(t *testing.T) {
 		}); !errors.Is(err, errRollback) {
 			t.Fatal(err)
 		}
-		held, err := s.held(ctx, a) // which a service may know
-		if err != nil {
-			t.Fatal(err)
-		}
+		// which a service may know
+		held := must(s.held(ctx, a))(t)
 		disturb(reflect.ValueOf(&held).Elem())
 		if reflect.DeepEqual(held, a) {
 			t.Fatal("nothing was changed")
@@ -428,18 +399,14 @@ func (s *subject[T, K, L, A, E, C]) oneSave(t *testing.T) {
 		}
 		next := s.make(t, g)
 		second := s.change(t, next, g.rivals(&next, 0))
-		if err := s.save(first, second); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.save(first, second))
 		s.sameVersions(t, "the first of two changes", s.get(t, s.id(&a)), s.now(first))
 		s.sameVersions(t, "the second of two changes", s.get(t, s.id(&next)), s.now(second))
 	})
 	var none A
 	g := &s.stages[0]
 	made := []C{s.change(t, none, g.events(s.newID())[0]), s.change(t, none, g.events(s.newID())[0])}
-	if err := s.save(made...); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.save(made...))
 	for _, c := range made {
 		now := s.now(c)
 		s.sameVersions(t, "one of two new aggregates", s.get(t, s.id(&now)), now)

@@ -60,31 +60,23 @@ func (r *refreshes) at(t *testing.T, stage int) refresh.Work {
 // get reads a wallet.
 func (r *refreshes) get(t *testing.T, xpub string) refresh.Work {
 	t.Helper()
-	w, err := r.service.Get(ctx, xpub)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(r.service.Get(ctx, xpub))(t)
 	return w
 }
 
 func (r *refreshes) do(t *testing.T, xpub string, events ...refresh.Event) refresh.Work {
 	t.Helper()
-	w, err := r.service.Do(ctx, xpub, events...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(r.service.Do(ctx, xpub, events...))(t)
 	return w
 }
 
 // keep makes the slot of a stage's wallet last.
 func (r *refreshes) keep(t *testing.T, xpub string, until time.Time) {
 	t.Helper()
-	if err := r.Update(ctx, func(tx store.RefreshUnit) error {
+	noError(t, r.Update(ctx, func(tx store.RefreshUnit) error {
 		_, err := tx.Refreshes().Renew(start, until, store.RefreshLease{XpubVan: xpub, Held: refresh.Held{Slot: 1}})
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func (r *refreshes) refreshSlots(t *testing.T) {
@@ -109,9 +101,7 @@ func (r *refreshes) refreshSlots(t *testing.T) {
 	holder := r.get(t, all[winner].Wallet.XpubVan)
 	taking, err1 := r.config.Apply(other, claim("w2", n))
 	freeing, err2 := r.config.Apply(holder, refresh.RoundEnded{By: refreshBy(refresh.Worker), Slot: 1, End: refresh.EndYield})
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(err1, err2))
 	if err := r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(taking, freeing) }); err != nil {
 		t.Error("a slot that is given back in the same save: ", err)
 	}
@@ -120,9 +110,7 @@ func (r *refreshes) refreshSlots(t *testing.T) {
 // now is the store's time.
 func (r *refreshes) now(t *testing.T) (now time.Time) {
 	t.Helper()
-	if err := r.View(ctx, func(tx store.RefreshUnit) (err error) { now, err = tx.Now(); return err }); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.View(ctx, func(tx store.RefreshUnit) (err error) { now, err = tx.Now(); return err }))
 	return now
 }
 
@@ -132,28 +120,16 @@ func (r *refreshes) oneRecovery(t *testing.T) {
 	w := r.at(t, 0)
 	xpub := w.Wallet.XpubVan
 	by := func(role refresh.Role) refresh.By { return refresh.By{Actor: "w1", Role: role} }
-	c, err := r.service.Step(ctx, xpub, refresh.SlotClaimed{By: by(refresh.Orchestrator), Slot: r.slot()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(r.service.Step(ctx, xpub, refresh.SlotClaimed{By: by(refresh.Orchestrator), Slot: r.slot()}))(t)
 	held := refresh.Held{Slot: c.New.Wallet.Lease.Fence}
-	if c, err = r.service.Step(ctx, xpub, refresh.JobClaimed{By: by(refresh.Worker), Slot: held.Slot}); err != nil {
-		t.Fatal(err)
-	}
+	c = must(r.service.Step(ctx, xpub, refresh.JobClaimed{By: by(refresh.Worker), Slot: held.Slot}))(t)
 	held.Job, held.Fence, held.Lock = c.Job, 1, c.New.Lock.Lease.Fence
-	_, err = r.service.Step(ctx, xpub, refresh.JobDone{By: by(refresh.Worker), Held: held, Listing: listed(now.Add(-time.Minute), refresh.Transfer{Recipient: "r"})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(r.service.Step(ctx, xpub, refresh.JobDone{By: by(refresh.Worker), Held: held, Listing: listed(now.Add(-time.Minute), refresh.Transfer{Recipient: "r"})}))(t)
 	made := make([][]uuid.UUID, concurrentAttempts)
-	for _, err := range atOnce(concurrentAttempts, func(i int) (err error) {
+	noError(t, errors.Join(atOnce(concurrentAttempts, func(i int) (err error) {
 		made[i], _, err = r.service.Recover(ctx, by(refresh.Orchestrator), "", 100)
 		return err
-	}) {
-		if err != nil {
-			t.Error(err)
-		}
-	}
+	})...))
 	all := slices.Concat(made...)
 	if len(all) != 1 {
 		t.Fatalf("%d recovery jobs", len(all))
@@ -166,10 +142,7 @@ func (r *refreshes) oneRecovery(t *testing.T) {
 	second.Coalesce = false
 	stale := r.get(t, xpub)
 	stale.Jobs = nil // did not see it
-	change, err := second.Apply(stale, enqueuedJob(xpub, 8, refresh.Recovery, "", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	change := must(second.Apply(stale, enqueuedJob(xpub, 8, refresh.Recovery, "", "")))(t)
 	err = r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(change) })
 	var taken *refresh.TakenError
 	if !errors.As(err, &taken) || taken.Err != refresh.ErrRecovering || taken.By != all[0].String() {
@@ -207,13 +180,11 @@ func (r *refreshes) walletLocks(t *testing.T) {
 	count(1)
 	w := r.get(t, xpub)
 	last = w.Lock.Lease.Fence
-	_, err := r.service.Step(ctx, xpub, refresh.Locked{By: api(start.Add(r.config.LockTTL - tick))})
-	refusedWith(t, err, statemachine.ErrHeld, "a lock that is held until a moment later")
+	refusedWith(t, errOf(r.service.Step(ctx, xpub, refresh.Locked{By: api(start.Add(r.config.LockTTL - tick))})), statemachine.ErrHeld, "a lock that is held until a moment later")
 	fence := lock("an expired one is replaced", start.Add(r.config.LockTTL))
 	count(1)
 	stale := w
-	_, err = r.service.Step(ctx, xpub, refresh.Unlocked{By: api(start.Add(r.config.LockTTL)), Fence: stale.Lock.Lease.Fence})
-	refusedWith(t, err, statemachine.ErrFenced, "the old holder")
+	refusedWith(t, errOf(r.service.Step(ctx, xpub, refresh.Unlocked{By: api(start.Add(r.config.LockTTL)), Fence: stale.Lock.Lease.Fence})), statemachine.ErrFenced, "the old holder")
 	r.do(t, xpub, refresh.Unlocked{By: api(start.Add(r.config.LockTTL)), Fence: fence})
 	count(0)
 	lock("after a release", start)
@@ -227,19 +198,13 @@ func (r *refreshes) walletLocks(t *testing.T) {
 		at   time.Time
 		left int64
 	}{{start.Add(r.config.LockTTL - tick), 1}, {start.Add(r.config.LockTTL), 0}} {
-		if err := r.Update(ctx, func(tx store.RefreshUnit) error { _, err := tx.Refreshes().Sweep(c.at, 10); return err }); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Update(ctx, func(tx store.RefreshUnit) error { _, err := tx.Refreshes().Sweep(c.at, 10); return err }))
 		count(c.left)
 	}
 	lock("after a sweep", start)
-	taken, err := r.config.Apply(stale, refresh.Locked{By: api(start.Add(r.config.LockTTL)), Fence: last + 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must(r.config.Apply(stale, refresh.Locked{By: api(start.Add(r.config.LockTTL)), Fence: last + 1000}))(t)
 	taken.New.Lock.LockedAt = start
-	err = r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(taken) })
-	refusedWith(t, err, statemachine.ErrHeld, "a lock that another took since it was read")
+	refusedWith(t, r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(taken) }), statemachine.ErrHeld, "a lock that another took since it was read")
 }
 
 func (r *refreshes) renewedTogether(t *testing.T) {
@@ -258,13 +223,10 @@ func (r *refreshes) renewedTogether(t *testing.T) {
 		change(&lease)
 		now, until := start.Add(r.config.LockTTL-tick), start.Add(time.Hour)
 		var lost []string
-		err := r.Update(ctx, func(tx store.RefreshUnit) (err error) {
+		noError(t, r.Update(ctx, func(tx store.RefreshUnit) (err error) {
 			lost, err = tx.Refreshes().Renew(now, until, lease)
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		ok := name == "held" || name == "no job, no lock"
 		if (len(lost) == 0) != ok {
 			t.Errorf("%s: lost %v", name, lost)
@@ -287,13 +249,10 @@ func (r *refreshes) lateRenewal(t *testing.T) {
 	w := r.at(t, 1)
 	renew := func(now time.Time, h refresh.Held) (lost []string) {
 		t.Helper()
-		err := r.Update(ctx, func(tx store.RefreshUnit) (err error) {
+		noError(t, r.Update(ctx, func(tx store.RefreshUnit) (err error) {
 			lost, err = tx.Refreshes().Renew(now, now.Add(r.config.LockTTL), store.RefreshLease{XpubVan: w.Wallet.XpubVan, Held: h})
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return lost
 	}
 	held := refresh.Held{Slot: 1, Job: w.Jobs[0].ID, Fence: 1}
@@ -329,8 +288,7 @@ func (r *refreshes) futureEvents(t *testing.T) {
 	xpub, now := r.xpub(), r.now(t)
 	e := enqueuedNow(xpub, 0, refresh.Sync, "")
 	e.At = now.Add(100 * 365 * 24 * time.Hour)
-	_, err := r.service.Enqueue(ctx, e)
-	refusedWith(t, err, statemachine.ErrInvalid, "a job that is enqueued in a hundred years")
+	refusedWith(t, errOf(r.service.Enqueue(ctx, e)), statemachine.ErrInvalid, "a job that is enqueued in a hundred years")
 	e.At = time.Time{}
 	r.do(t, xpub, e, refresh.SlotClaimed{By: refresh.By{Actor: "w1", Role: refresh.Orchestrator}, Slot: r.slot()},
 		refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API}})
@@ -340,8 +298,7 @@ func (r *refreshes) futureEvents(t *testing.T) {
 		refresh.SlotElapsed{By: refresh.By{Actor: "other", Role: refresh.Orchestrator, At: now.Add(time.Hour)}},
 		refresh.SlotClaimed{By: refresh.By{Actor: "other", Role: refresh.Orchestrator, At: now.Add(time.Hour)}, Slot: r.slot()},
 	} {
-		_, err := r.service.Step(ctx, xpub, ev)
-		refusedWith(t, err, statemachine.ErrInvalid, fmt.Sprintf("%T", ev))
+		refusedWith(t, errOf(r.service.Step(ctx, xpub, ev)), statemachine.ErrInvalid, fmt.Sprintf("%T", ev))
 	}
 	same(t, "it left a trace", versionedRefreshes(r).snapshot(t, xpub), before)
 }
@@ -349,28 +306,18 @@ func (r *refreshes) futureEvents(t *testing.T) {
 func (r *refreshes) lostLock(t *testing.T) {
 	w := r.at(t, 1)
 	xpub := w.Wallet.XpubVan
-	if err := r.Update(ctx, func(tx store.RefreshUnit) error {
+	noError(t, r.Update(ctx, func(tx store.RefreshUnit) error {
 		_, err := tx.Refreshes().Sweep(start.Add(r.config.LockTTL), 10)
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	before := versionedRefreshes(r).snapshot(t, xpub)
 	held := refresh.Held{Slot: 1, Job: w.Jobs[0].ID, Fence: 1, Lock: w.Lock.Lease.Fence}
-	_, err := r.service.Step(ctx, xpub, refresh.JobDone{By: refreshBy(refresh.Worker), Held: held, Listing: listed(start, refresh.Transfer{Recipient: "r"})})
-	refusedWith(t, err, statemachine.ErrFenced, "the end of a job whose lock was swept")
-	change, err := r.config.Apply(w, refresh.JobDone{By: refreshBy(refresh.Worker), Held: held, Listing: listed(start, refresh.Transfer{Recipient: "r"})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(change) })
-	refusedWith(t, err, statemachine.ErrFenced, "a change from before the sweep")
+	refusedWith(t, errOf(r.service.Step(ctx, xpub, refresh.JobDone{By: refreshBy(refresh.Worker), Held: held, Listing: listed(start, refresh.Transfer{Recipient: "r"})})), statemachine.ErrFenced, "the end of a job whose lock was swept")
+	change := must(r.config.Apply(w, refresh.JobDone{By: refreshBy(refresh.Worker), Held: held, Listing: listed(start, refresh.Transfer{Recipient: "r"})}))(t)
+	refusedWith(t, r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(change) }), statemachine.ErrFenced, "a change from before the sweep")
 	defer func() {
-		if _, err := r.service.Step(ctx, xpub, refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API, At: start}}); err != nil {
-			t.Fatal(err)
-		}
-		err := r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(change) })
-		refusedWith(t, err, statemachine.ErrFenced, "the release of a lock that another has")
+		must(r.service.Step(ctx, xpub, refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API, At: start}}))(t)
+		refusedWith(t, r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(change) }), statemachine.ErrFenced, "the release of a lock that another has")
 	}()
 	same(t, "it left a trace", versionedRefreshes(r).snapshot(t, xpub), before)
 }
@@ -381,24 +328,16 @@ func (r *refreshes) oneExpiry(t *testing.T) {
 	end := w.Watchers[0].ExpiresAt
 	r.keep(t, xpub, end.Add(time.Hour))
 	by := refresh.By{Actor: "w1", Role: refresh.Worker, At: end}
-	for _, err := range atOnce(concurrentAttempts, func(int) error {
+	noError(t, errors.Join(atOnce(concurrentAttempts, func(int) error {
 		_, err := r.service.Step(ctx, xpub, refresh.Elapsed{By: by, Slot: 1})
 		return err
-	}) {
-		if err != nil {
-			t.Error(err)
-		}
-	}
+	})...))
 	after, err := r.service.Get(ctx, xpub)
 	if err != nil || len(after.Jobs) != 2 || after.Jobs[1].Cause != refresh.Sync || after.Watchers[0].EndReason != refresh.EndProvisional {
 		t.Fatalf("%+v, %v", after, err)
 	}
-	late, err := r.config.Apply(func() refresh.Work { w.Wallet.Lease = after.Wallet.Lease; return w }(), refresh.Elapsed{By: by, Slot: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(late) })
-	refusedWith(t, err, statemachine.ErrConflict, "a second worker's expiry")
+	late := must(r.config.Apply(func() refresh.Work { w.Wallet.Lease = after.Wallet.Lease; return w }(), refresh.Elapsed{By: by, Slot: 1}))(t)
+	refusedWith(t, r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(late) }), statemachine.ErrConflict, "a second worker's expiry")
 }
 
 // loadedSets compares each set with the domain's predicate on the whole wallet.
@@ -413,7 +352,7 @@ func (r *refreshes) loadedSets(t *testing.T) {
 	}
 	ids := append(versionedRefreshes(r).population(t), w.Wallet.XpubVan)
 	found := map[string]bool{}
-	err := r.View(ctx, func(tx store.RefreshUnit) error {
+	noError(t, r.View(ctx, func(tx store.RefreshUnit) error {
 		all, err := tx.Refreshes().Get(ids...)
 		if err != nil {
 			return err
@@ -447,10 +386,7 @@ func (r *refreshes) loadedSets(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if len(found) < 16 {
 		t.Errorf("the sets were never empty or never full: %v", found)
 	}

@@ -21,22 +21,17 @@ func (r *refreshes) refreshStatistics(t *testing.T) {
 	s := versionedRefreshes(r)
 	s.population(t)
 	var all []refresh.Work
-	err := r.View(ctx, func(tx store.RefreshUnit) error {
+	noError(t, r.View(ctx, func(tx store.RefreshUnit) error {
 		xpubs, err := tx.Refreshes().Wallets("", 1000)
 		if err != nil {
 			return err
 		}
 		all, err = tx.Refreshes().Get(xpubs...)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for _, now := range []time.Time{start, start.Add(time.Minute), start.Add(30 * 24 * time.Hour)} {
 		var got refresh.Stats
-		if err := r.View(ctx, func(tx store.RefreshUnit) (err error) { got, err = tx.Refreshes().Stats(now); return err }); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.View(ctx, func(tx store.RefreshUnit) (err error) { got, err = tx.Refreshes().Stats(now); return err }))
 		same(t, "statistics", got, refresh.StatsOf(all, now))
 	}
 }
@@ -47,16 +42,14 @@ func (r *refreshes) turns(t *testing.T) {
 	r.config.MaxWalletProcesses = 3
 	r.patient(t)
 	for range 10 {
-		if _, err := r.service.Enqueue(ctx, enqueuedNow(r.xpub(), 0, refresh.Sync, "")); err != nil {
-			t.Fatal(err)
-		}
+		must(r.service.Enqueue(ctx, enqueuedNow(r.xpub(), 0, refresh.Sync, "")))(t)
 	}
 	const processes = 4
 	mine := make([][]store.HeldSlot, processes)
 	served := map[string]bool{}
 	for round := range 40 {
 		claimed := make([][]store.HeldSlot, processes)
-		for _, err := range atOnce(processes, func(i int) error {
+		noError(t, errors.Join(atOnce(processes, func(i int) error {
 			turned, err := r.service.Turn(ctx, fmt.Sprint("process-", i), mine[i], 2)
 			if err != nil {
 				return err
@@ -65,11 +58,7 @@ func (r *refreshes) turns(t *testing.T) {
 			mine[i] = slices.DeleteFunc(mine[i], func(h store.HeldSlot) bool { return slices.Contains(turned.Gone, h.XpubVan) })
 			mine[i] = append(mine[i], turned.Claimed...)
 			return nil
-		}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
+		})...))
 		total, holders := 0, map[string]int{}
 		for i := range mine {
 			total += len(mine[i])
@@ -79,9 +68,7 @@ func (r *refreshes) turns(t *testing.T) {
 			}
 		}
 		var slots []refresh.Slot
-		if err := r.Update(ctx, func(tx store.RefreshUnit) (err error) { slots, err = tx.Refreshes().Slots(); return err }); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Update(ctx, func(tx store.RefreshUnit) (err error) { slots, err = tx.Refreshes().Slots(); return err }))
 		numbers := map[int32]bool{}
 		for _, s := range slots {
 			if numbers[s.Number] || s.Number < 1 || s.Number > 3 {
@@ -112,26 +99,20 @@ func (r *refreshes) exits(t *testing.T) {
 	left, stayed := 0, 0
 	for n := range 20 {
 		xpub := r.xpub()
-		if _, err := r.service.Enqueue(ctx, enqueuedNow(xpub, 0, refresh.InvoiceCreated, "r")); err != nil {
-			t.Fatal(err)
-		}
+		must(r.service.Enqueue(ctx, enqueuedNow(xpub, 0, refresh.InvoiceCreated, "r")))(t)
 		turned, err := r.service.Turn(ctx, "w1", nil, 1)
 		if err != nil || len(turned.Claimed) != 1 {
 			t.Fatalf("%+v, %v", turned, err)
 		}
 		mine := turned.Claimed[0]
 		by := refresh.By{Actor: "w1", Role: refresh.Worker}
-		if _, err := r.service.Step(ctx, xpub, refresh.JobClaimed{By: by, Slot: mine.Fence}); err != nil {
-			t.Fatal(err)
-		}
+		must(r.service.Step(ctx, xpub, refresh.JobClaimed{By: by, Slot: mine.Fence}))(t)
 		_, _, now, err := r.service.Owed(ctx, xpub)
 		if err != nil {
 			t.Fatal(err)
 		}
 		look := refresh.Looked{By: by, Slot: mine.Fence, Began: now, Listing: listed(now, refresh.Transfer{Recipient: "r", Status: refresh.TransferSettled})}
-		if _, err := r.service.Step(ctx, xpub, look); err != nil {
-			t.Fatal(err)
-		}
+		must(r.service.Step(ctx, xpub, look))(t)
 		step, w, _, err := r.service.Owed(ctx, xpub)
 		if err != nil || !step.Idle {
 			t.Fatalf("%+v, %v", step, err)
@@ -147,16 +128,14 @@ func (r *refreshes) exits(t *testing.T) {
 			gone = turned.Gone
 			return err
 		})
-		if err := errors.Join(errs...); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(errs...))
 		after := r.get(t, xpub)
 		switch exited := len(gone) == 1; {
 		case exited != (after.Wallet.Status == refresh.Unserved):
 			t.Fatalf("the turn says %v, the wallet is %v", gone, after.Wallet.Status)
 		case exited:
 			left++
-			err := r.View(ctx, func(tx store.RefreshUnit) error {
+			noError(t, r.View(ctx, func(tx store.RefreshUnit) error {
 				now, err := tx.Now()
 				if err != nil {
 					return err
@@ -166,10 +145,7 @@ func (r *refreshes) exits(t *testing.T) {
 					t.Fatal("the job is lost: its wallet neither is served nor waits")
 				}
 				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			// out of the way of the next one
 			turned, err := r.service.Turn(ctx, "other", nil, 1)
 			if err != nil || len(turned.Claimed) != 1 {
@@ -297,7 +273,7 @@ func (r *refreshes) refreshPages(t *testing.T) {
 	s.population(t)
 	r.do(t, r.at(t, 2).Wallet.XpubVan, refresh.Looked{By: refreshBy(refresh.Worker), Slot: 1, Began: start,
 		Listing: listed(start, refresh.Transfer{Recipient: "r", Status: refresh.TransferSettled})})
-	err := r.View(ctx, func(tx store.RefreshUnit) error {
+	noError(t, r.View(ctx, func(tx store.RefreshUnit) error {
 		x := tx.Refreshes()
 		xpubs, err := x.Wallets("", 1000)
 		if err != nil {
@@ -382,19 +358,13 @@ func (r *refreshes) refreshPages(t *testing.T) {
 			"Waiting":     func(n int) error { _, err := x.Waiting(start, n); return err },
 			"Recoverable": func(n int) error { _, err := x.Recoverable(start, "", n); return err },
 		}, nil)
-		_, err = x.Find(uuid.New())
-		refusedWith(t, err, statemachine.ErrNotFound, "an unknown record")
+		refusedWith(t, errOf(x.Find(uuid.New())), statemachine.ErrNotFound, "an unknown record")
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _, err = r.service.Recover(ctx, refreshBy(refresh.Orchestrator), "", 0)
+	}))
+	_, _, err := r.service.Recover(ctx, refreshBy(refresh.Orchestrator), "", 0)
 	refusedWith(t, err, statemachine.ErrInvalid, "a recovery of no wallets")
-	_, err = r.service.Audit(ctx, "", 0)
-	refusedWith(t, err, statemachine.ErrInvalid, "an audit of no wallets")
-	_, err = r.service.Sweep(ctx, -1)
-	refusedWith(t, err, statemachine.ErrInvalid, "a sweep of no locks")
+	refusedWith(t, errOf(r.service.Audit(ctx, "", 0)), statemachine.ErrInvalid, "an audit of no wallets")
+	refusedWith(t, errOf(r.service.Sweep(ctx, -1)), statemachine.ErrInvalid, "a sweep of no locks")
 	if next, err := r.service.Audit(ctx, "", 10_000); err != nil || next != "" {
 		t.Errorf("audit: %q, %v", next, err)
 	}

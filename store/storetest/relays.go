@@ -61,10 +61,7 @@ type relays struct {
 
 func newRelays(t *testing.T, s store.Store[store.RelayUnit]) *relays {
 	t.Helper()
-	service, err := store.NewRelays(s, relaysynctest.Policy())
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must(store.NewRelays(s, relaysynctest.Policy()))(t)
 	return &relays{Store: s, service: service}
 }
 
@@ -126,10 +123,7 @@ func (r *relays) everyRelayField(t *testing.T) {
 
 func (r *relays) do(t failer, id string, events ...relaysync.Event) relaysync.Sync {
 	t.Helper()
-	s, err := r.service.Do(ctx, id, events...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(r.service.Do(ctx, id, events...))(t)
 	return s
 }
 
@@ -221,9 +215,7 @@ func (r *relays) errorLeft(t *testing.T) {
 			c := s.change(t, a, relayUpdated(start, "forged"))
 			c.New.Relay.Synced, c.New.Relay.SyncError, c.New.Timer = left.synced, left.text, a.Timer
 			c.New.Timer.Lease = c.Old.Timer.Lease
-			if err := s.save(c); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.save(c))
 			if left.pending {
 				want = append(want, a.Relay.ID)
 			}
@@ -299,7 +291,7 @@ func (r *relays) relayStatistics(t *testing.T) {
 	ids := s.population(t)
 	var all []relaysync.Sync
 	var activities []relaysync.Activity
-	err := r.View(ctx, func(tx store.RelayUnit) (err error) {
+	noError(t, r.View(ctx, func(tx store.RelayUnit) (err error) {
 		if all, err = tx.Relays().Get(ids...); err != nil {
 			return err
 		}
@@ -311,10 +303,7 @@ func (r *relays) relayStatistics(t *testing.T) {
 			activities = append(activities, some...)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for _, now := range []time.Time{start, start.Add(30 * time.Second), start.Add(time.Hour), start.Add(1000 * time.Hour)} {
 		want := relaysync.Stats{At: now, Phases: map[relaysync.Phase]int64{}}
 		for i := range all {
@@ -324,9 +313,7 @@ func (r *relays) relayStatistics(t *testing.T) {
 			want.AddActivity(&activities[i], 2*time.Hour)
 		}
 		var got relaysync.Stats
-		if err := r.View(ctx, func(tx store.RelayUnit) (err error) { got, err = tx.Relays().Stats(now, 2*time.Hour); return err }); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.View(ctx, func(tx store.RelayUnit) (err error) { got, err = tx.Relays().Stats(now, 2*time.Hour); return err }))
 		same(t, fmt.Sprint("at ", now), got, want)
 	}
 	var want []string

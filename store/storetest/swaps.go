@@ -61,10 +61,7 @@ type swaps struct {
 }
 
 func newSwaps(t *testing.T, db store.Store[store.SwapUnit]) *swaps {
-	service, err := store.NewSwaps(db, swaptest.Policy())
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must(store.NewSwaps(db, swaptest.Policy()))(t)
 	return &swaps{db, newDeposits(t, db), newCredits(t, db), service}
 }
 
@@ -111,9 +108,7 @@ func (db *swaps) holdsUpNoOther(t *testing.T) {
 	for k, id := range ids {
 		o := arrival(swap.ToUSDD, id)
 		o.Time = o.Time.Add(time.Duration(k-10) * time.Second)
-		if _, err := db.service.Deposits.Do(ctx, id, o); err != nil {
-			t.Fatal(err)
-		}
+		must(db.service.Deposits.Do(ctx, id, o))(t)
 	}
 	work := db.service.Deposits.Work("worker")
 	var done []store.HeldDeposit
@@ -200,10 +195,8 @@ func (db *swaps) swapLimits(t *testing.T) {
 		"Turn": func(n int) error { _, _, err := db.service.Credits.Work("w").Turn(ctx, nil, n); return err },
 	})
 	for _, place := range []swap.Place{0, 5} {
-		_, err := db.service.Deposits.List(ctx, place, "", 1)
-		refusedWith(t, err, statemachine.ErrInvalid, "a list of no table")
-		_, err = db.service.Deposits.Audit(ctx, place, "", 1)
-		refusedWith(t, err, statemachine.ErrInvalid, "an audit of no table")
+		refusedWith(t, errOf(db.service.Deposits.List(ctx, place, "", 1)), statemachine.ErrInvalid, "a list of no table")
+		refusedWith(t, errOf(db.service.Deposits.Audit(ctx, place, "", 1)), statemachine.ErrInvalid, "an audit of no table")
 	}
 	for _, window := range []time.Duration{0, -1, 1 << 62} {
 		if _, err := db.service.Stats(ctx, window); !errors.Is(err, statemachine.ErrInvalid) {

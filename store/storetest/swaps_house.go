@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -14,28 +15,18 @@ import (
 
 func (db *swaps) houseVersions(t *testing.T) {
 	control := func() swap.Control {
-		c, err := read(db.Store, func(tx store.SwapUnit) (swap.Control, error) { return tx.SwapHouse().Control(false) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(read(db.Store, func(tx store.SwapUnit) (swap.Control, error) { return tx.SwapHouse().Control(false) }))(t)
 		return c
 	}
 	old := control()
-	now, err := old.Pause("oscar", start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	now := must(old.Pause("oscar", start))(t)
 	now = now.Restored(start.Add(time.Hour)).Scanned(swap.Solana, start.Add(2*time.Hour)).Scanned(swap.Nexus, start.Add(3*time.Hour))
-	if now, err = now.Seed(41); err != nil {
-		t.Fatal(err)
-	}
+	now = must(now.Seed(41))(t)
 	now.PausedFor = 5 * time.Minute
 	save := func() error {
 		return db.Update(ctx, func(tx store.SwapUnit) error { return tx.SwapHouse().SaveControl(old, now) })
 	}
-	if err := save(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, save())
 	same(t, "the control row", control(), now)
 	refusedWith(t, save(), statemachine.ErrConflict, "a stale control row")
 	if db.View(ctx, func(tx store.SwapUnit) error {
@@ -45,7 +36,7 @@ func (db *swaps) houseVersions(t *testing.T) {
 	}
 	refusedWith(t, db.View(ctx, func(tx store.SwapUnit) error { _, err := tx.SwapHouse().Control(true); return err }), statemachine.ErrIllegal, "a lock in a view")
 	var seen atomic.Int64
-	for _, err := range atOnce(concurrentAttempts, func(int) error {
+	noError(t, errors.Join(atOnce(concurrentAttempts, func(int) error {
 		return db.Update(ctx, func(tx store.SwapUnit) error {
 			c, err := tx.SwapHouse().Control(true)
 			if err != nil {
@@ -58,11 +49,7 @@ func (db *swaps) houseVersions(t *testing.T) {
 			seen.Add(1)
 			return tx.SwapHouse().SaveControl(c, next)
 		})
-	}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	})...))
 	if c := control(); c.Reference != 41+uint64(concurrentAttempts) {
 		t.Errorf("%d draws end at %d", concurrentAttempts, c.Reference)
 	}
@@ -78,16 +65,11 @@ func (db *swaps) houseVersions(t *testing.T) {
 			put := func() error {
 				return db.Update(ctx, func(tx store.SwapUnit) error { return tx.SwapHouse().SaveWaterline(w, next) })
 			}
-			if err := put(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, put())
 			if err := put(); err == nil {
 				t.Error("a stale waterline is written")
 			}
-			w, err = read(db.Store, func(tx store.SwapUnit) (swap.Waterline, error) { return tx.SwapHouse().Waterline(swap.Nexus, own) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			w = must(read(db.Store, func(tx store.SwapUnit) (swap.Waterline, error) { return tx.SwapHouse().Waterline(swap.Nexus, own) }))(t)
 			same(t, "a waterline", w, next)
 		}
 	}
@@ -101,17 +83,12 @@ func (db *swaps) discrepancies(t *testing.T) {
 	other.Amount++
 	s.do(t, id, other)
 	s.do(t, id, other)
-	loose, err := swap.Unattributed(swap.Sighting{Chain: swap.Nexus, TxID: "n1", Amount: 5}, swapBy(swap.Observer, "observer"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	loose := must(swap.Unattributed(swap.Sighting{Chain: swap.Nexus, TxID: "n1", Amount: 5}, swapBy(swap.Observer, "observer")))(t)
 	for range 2 {
-		if err := db.Update(ctx, func(tx store.SwapUnit) error { return tx.SwapHouse().Note(loose) }); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, db.Update(ctx, func(tx store.SwapUnit) error { return tx.SwapHouse().Note(loose) }))
 	}
 	page := func() []swap.Discrepancy {
-		all, err := read(db.Store, func(tx store.SwapUnit) (all []swap.Discrepancy, err error) {
+		all := must(read(db.Store, func(tx store.SwapUnit) (all []swap.Discrepancy, err error) {
 			cursor := int64(0)
 			for {
 				one, next, err := tx.SwapHouse().Discrepancies(cursor, 1)
@@ -120,10 +97,7 @@ func (db *swaps) discrepancies(t *testing.T) {
 				}
 				all, cursor = append(all, one...), next
 			}
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		return all
 	}
 	all := page()
@@ -133,9 +107,7 @@ func (db *swaps) discrepancies(t *testing.T) {
 	same(t, "one of no item", all[1], loose)
 	dated(db.Store, start)
 	for _, who := range []string{"oscar", "somebody later"} {
-		if err := db.service.Acknowledge(ctx, who, loose); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, db.service.Acknowledge(ctx, who, loose))
 	}
 	if got := page()[1]; got.ClosedBy != "oscar" || got.ClosedAt.IsZero() {
 		t.Errorf("closed: %+v", got)
@@ -160,8 +132,7 @@ func (db *swaps) scansOfTheStore(t *testing.T) {
 		scan.From, scan.Complete, scan.Tip = scan.Began.Add(-time.Hour), true, scan.Began
 		ahead := scan
 		ahead.Began = ahead.Began.Add(time.Hour)
-		_, err = db.service.Scanned(ctx, swap.Solana, own, ahead)
-		refusedWith(t, err, statemachine.ErrInvalid, "a scan from the future")
+		refusedWith(t, errOf(db.service.Scanned(ctx, swap.Solana, own, ahead)), statemachine.ErrInvalid, "a scan from the future")
 		if w, err := db.service.Scanned(ctx, swap.Solana, own, scan); err != nil || !w.Seen.Equal(scan.Began.Add(-swaptest.Policy().WaterlineMargin)) {
 			t.Errorf("scanned: %+v, %v", w, err)
 		}
@@ -181,15 +152,12 @@ func (db *swaps) scansOfTheStore(t *testing.T) {
 func (db *swaps) oldestItem(t *testing.T) {
 	d, c := db.deposits, db.credits
 	oldest := func(of swap.Direction, vanished time.Time) time.Time {
-		at, err := read(db.Store, func(tx store.SwapUnit) (time.Time, error) {
+		at := must(read(db.Store, func(tx store.SwapUnit) (time.Time, error) {
 			if of == swap.ToUSDD {
 				return tx.Deposits().Oldest(vanished)
 			}
 			return tx.Credits().Oldest(vanished)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		return at
 	}
 	if at := oldest(swap.ToUSDD, start); !at.IsZero() {
@@ -219,10 +187,7 @@ func (db *swaps) oldestItem(t *testing.T) {
 	want(swap.ToUSDC, start.Add(tick), 2)
 	// A scan waits for those of its chain, and for what has vanished lately.
 	live(db.Store)
-	now, err := read(db.Store, func(tx store.SwapUnit) (time.Time, error) { return tx.Now() })
-	if err != nil {
-		t.Fatal(err)
-	}
+	now := must(read(db.Store, func(tx store.SwapUnit) (time.Time, error) { return tx.Now() }))(t)
 	c.do(t, "old1", swap.Confirmations{By: swap.By{Actor: "observer", Role: swap.Observer}, Asked: now, Gone: true})
 	for _, s := range []struct {
 		chain swap.Chain
@@ -263,14 +228,8 @@ func (db *swaps) swapStatistics(t *testing.T) {
 	now := swaptest.Start.Add(30 * time.Hour)
 	for _, window := range []time.Duration{time.Hour, 20 * time.Hour, now.Sub(start), 1000 * time.Hour} {
 		tally := swap.NewTally(now, window)
-		deposits, err := read(db.Store, func(tx store.SwapUnit) ([]swap.Deposit, error) { return tx.Deposits().Get(ds...) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		credits, err := read(db.Store, func(tx store.SwapUnit) ([]swap.Credit, error) { return tx.Credits().Get(cs...) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		deposits := must(read(db.Store, func(tx store.SwapUnit) ([]swap.Deposit, error) { return tx.Deposits().Get(ds...) }))(t)
+		credits := must(read(db.Store, func(tx store.SwapUnit) ([]swap.Credit, error) { return tx.Credits().Get(cs...) }))(t)
 		for k := range deposits {
 			tally.Deposit(&deposits[k])
 			for n := range deposits[k].Discrepancies {
@@ -283,10 +242,7 @@ func (db *swaps) swapStatistics(t *testing.T) {
 				tally.Discrepancy(&credits[k].Discrepancies[n])
 			}
 		}
-		got, err := read(db.Store, func(tx store.SwapUnit) (swap.Stats, error) { return tx.SwapHouse().Stats(now, window) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(read(db.Store, func(tx store.SwapUnit) (swap.Stats, error) { return tx.SwapHouse().Stats(now, window) }))(t)
 		want := tally.Stats()
 		same(t, "the statistics", got, want)
 		if want.Backlog == 0 || want.Ended() == 0 && window > 100*time.Hour || want.Discrepancies == 0 || want.Overdue == 0 || want.Held == 0 {

@@ -15,34 +15,22 @@ import (
 func (db *swaps) ownKeys(t *testing.T) {
 	p := swaptest.Policy()
 	p.MaxAttempts = 1
-	all, err := store.NewSwaps(db.Store, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	all := must(store.NewSwaps(db.Store, p))(t)
 	const id = "ab12"
 	other := arrival(swap.ToUSDD, id)
 	other.Amount++
 	send := begun(swap.ToUSDD, id)
 	send.Reference = 50
-	_, err = all.Deposits.Do(ctx, id, append(arrived(swap.ToUSDD, id), send, other)...)
-	must(err)
-	_, err = all.Credits.Do(ctx, id, arrived(swap.ToUSDC, id)...)
-	must(err)
+	must(all.Deposits.Do(ctx, id, append(arrived(swap.ToUSDD, id), send, other)...))(t)
+	must(all.Credits.Do(ctx, id, arrived(swap.ToUSDC, id)...))(t)
 	if c, err := all.Credits.Get(ctx, id); err != nil || len(c.Intents)+len(c.Discrepancies) > 0 {
 		t.Errorf("a credit has what a deposit of its id has: %+v, %v", c, err)
 	}
 	if d, err := all.Deposits.Get(ctx, id); err != nil || len(d.Intents) != 1 || len(d.Discrepancies) != 1 {
 		t.Errorf("the deposit: %+v, %v", d, err)
 	}
-	_, err = all.Credits.Do(ctx, id, swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.PaidBy, Action: swap.Refund, TxID: "b5", Reason: "x"})
-	must(err)
-	must(db.View(ctx, func(tx store.SwapUnit) error {
+	must(all.Credits.Do(ctx, id, swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.PaidBy, Action: swap.Refund, TxID: "b5", Reason: "x"}))(t)
+	noError(t, db.View(ctx, func(tx store.SwapUnit) error {
 		for n, want := range map[uint64]swap.Direction{49: 0, 50: swap.ToUSDD, 51: 0} {
 			if d, got, err := tx.SwapHouse().OfReference(n); err != nil || d != want || (got == id) != (want != 0) {
 				t.Errorf("reference %d is of %v %q, %v", n, d, got, err)
@@ -55,7 +43,7 @@ func (db *swaps) ownKeys(t *testing.T) {
 		}
 		return nil
 	}))
-	must(db.Update(ctx, func(tx store.SwapUnit) error {
+	noError(t, db.Update(ctx, func(tx store.SwapUnit) error {
 		w := swap.Waterline{Chain: swap.Nexus, Own: true}
 		to := w
 		to.At, to.Version = start, 1
@@ -66,18 +54,15 @@ func (db *swaps) ownKeys(t *testing.T) {
 			t.Errorf("%v: %+v, %v", chain, w, err)
 		}
 	}
-	_, err = all.Deposits.Do(ctx, id, swap.Answered{By: swapBy(swap.Worker, "worker"), Fence: 1, Number: 1, Outcome: statemachine.Done, TxID: "c7"})
-	must(err)
+	must(all.Deposits.Do(ctx, id, swap.Answered{By: swapBy(swap.Worker, "worker"), Fence: 1, Number: 1, Outcome: statemachine.Done, TxID: "c7"}))(t)
 	if c, err := all.Credits.Get(ctx, id); err != nil || c.Intents[0].TxID != "b5" || c.Intents[0].Landed() {
 		t.Errorf("an answer to a deposit's intent changed a credit's: %+v, %v", c.Intents, err)
 	}
 	// What was read is the reader's own.
-	kept, err := all.Deposits.Get(ctx, id)
-	must(err)
+	kept := must(all.Deposits.Get(ctx, id))(t)
 	before := text(t, kept)
 	kept.Intents[0].TxID, kept.Discrepancies[0].Text = "x", "x"
-	kept, err = all.Deposits.Get(ctx, id)
-	must(err)
+	kept = must(all.Deposits.Get(ctx, id))(t)
 	same(t, "after its reader wrote to it", text(t, kept), before)
 	// A quarantine that failed for good holds the waterline back no longer.
 	w, failed := swapBy(swap.Worker, "worker"), arrival(swap.ToUSDD, "failed")
@@ -88,23 +73,18 @@ func (db *swaps) ownKeys(t *testing.T) {
 			t.Errorf("the oldest is of %v, %v", at, err)
 		}
 	}
-	_, err = all.Deposits.Do(ctx, failed.ID, failed, swap.Claimed{By: w}, swap.MemoFetched{By: w, Memos: []string{"hello"}},
+	must(all.Deposits.Do(ctx, failed.ID, failed, swap.Claimed{By: w}, swap.MemoFetched{By: w, Memos: []string{"hello"}},
 		swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.OrderQuarantine, Reason: "x"},
-		swap.Begun{By: w, Fence: 1, Number: 1, Action: swap.Quarantine, Signature: "move", LastValid: 9})
-	must(err)
+		swap.Begun{By: w, Fence: 1, Number: 1, Action: swap.Quarantine, Signature: "move", LastValid: 9}))(t)
 	oldest(failed.Time)
-	_, err = all.Deposits.Do(ctx, failed.ID, swap.Answered{By: w, Fence: 1, Number: 1, Outcome: statemachine.Failed})
-	must(err)
+	must(all.Deposits.Do(ctx, failed.ID, swap.Answered{By: w, Fence: 1, Number: 1, Outcome: statemachine.Failed}))(t)
 	oldest(failed.Time.Add(time.Hour))
 	// An alert ends with the one that a person has dealt with.
 	open := func() int64 {
-		s, err := all.Stats(ctx, time.Hour)
-		must(err)
-		return int64(s.Discrepancies)
+		return int64(must(all.Stats(ctx, time.Hour))(t).Discrepancies)
 	}
 	were := open()
-	_, err = all.Deposits.Do(ctx, id, swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.Acknowledge, Number: 1, Reason: "seen"})
-	must(err)
+	must(all.Deposits.Do(ctx, id, swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.Acknowledge, Number: 1, Reason: "seen"}))(t)
 	if after := open(); were == 0 || after != were-1 {
 		t.Errorf("%d discrepancies are open, they were %d", after, were)
 	}

@@ -61,10 +61,7 @@ func (db *swaps) drawnOnce(t *testing.T) {
 func (db *swaps) referenceOnce(t *testing.T) {
 	s := db.deposits
 	counter := func() uint64 {
-		c, err := read(db.Store, func(tx store.SwapUnit) (swap.Control, error) { return tx.SwapHouse().Control(false) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(read(db.Store, func(tx store.SwapUnit) (swap.Control, error) { return tx.SwapHouse().Control(false) }))(t)
 		return c.Reference
 	}
 	first := s.newID()
@@ -85,8 +82,7 @@ func (db *swaps) referenceOnce(t *testing.T) {
 	d := s.do(t, id, arrived(swap.ToUSDD, id)...)
 	ev = begun(swap.ToUSDD, id)
 	ev.Reference = 77
-	_, err := s.service.Do(ctx, id, ev)
-	refusedWith(t, err, statemachine.ErrConflict, "a number at the counter")
+	refusedWith(t, errOf(s.service.Do(ctx, id, ev)), statemachine.ErrConflict, "a number at the counter")
 	ev.Control = swap.Control{SolanaScanned: start, NexusScanned: start}
 	refusedWith(t, s.save(s.change(t, d, ev)), statemachine.ErrConflict, "a number of another intent")
 }
@@ -99,8 +95,7 @@ func (db *swaps) signatureOnce(t *testing.T) {
 	s.do(t, second, arrived(swap.ToUSDC, second)...)
 	ev := begun(swap.ToUSDC, second)
 	ev.Signature = begun(swap.ToUSDC, first).Signature
-	_, err := s.service.Do(ctx, second, ev)
-	refusedWith(t, err, statemachine.ErrConflict, "a signature of another intent")
+	refusedWith(t, errOf(s.service.Do(ctx, second, ev)), statemachine.ErrConflict, "a signature of another intent")
 	s.do(t, second, begun(swap.ToUSDC, second))
 }
 
@@ -122,9 +117,7 @@ func (db *swaps) namedOutbound(t *testing.T) {
 	for range 2 {
 		for _, loose := range []swap.Sighting{{VaultSigned: true, Chain: swap.Nexus, TxID: "n9", Reference: 99, Amount: 5}, {VaultSigned: true, Chain: swap.Solana, TxID: "s9", Memo: "rent", Amount: 6},
 			{VaultSigned: true, Chain: swap.Solana, TxID: "s10", Memo: "refundSig:unknown", Amount: 7}, {Chain: swap.Solana, TxID: "dust", Memo: "refundSig:unknown", Amount: 8}} {
-			if err := db.service.Outbound(ctx, observer, loose); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, db.service.Outbound(ctx, observer, loose))
 		}
 	}
 	// The counter goes on above what was seen on the chain.
@@ -133,9 +126,7 @@ func (db *swaps) namedOutbound(t *testing.T) {
 	}
 	for _, lie := range []swap.Sighting{{Chain: swap.Nexus, TxID: "n10", Reference: 1000, Amount: 5}, {VaultSigned: true, Chain: swap.Nexus, TxID: "n9", Reference: 98, Amount: 5},
 		{VaultSigned: true, Chain: swap.Solana, TxID: "failed", Memo: "rent", Amount: 5, Errored: true}} {
-		if err := db.service.Outbound(ctx, observer, lie); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, db.service.Outbound(ctx, observer, lie))
 	}
 	after := "named3"
 	if d, err := db.service.Deposits.Do(ctx, after, append(arrived(swap.ToUSDD, after), begun(swap.ToUSDD, after))...); err != nil || d.Intents[0].Reference != 100 {
@@ -155,9 +146,7 @@ func (db *swaps) namedOutbound(t *testing.T) {
 		if k == 1 {
 			id = "lost2"
 		}
-		if _, err := db.service.Deposits.Do(ctx, id, ev, ev); err != nil {
-			t.Fatal(err)
-		}
+		must(db.service.Deposits.Do(ctx, id, ev, ev))(t)
 		if c, err := db.service.Control(ctx); err != nil || c.Reference != uint64(200+10*k) {
 			t.Errorf("%T leaves the counter at %d, %v", ev, c.Reference, err)
 		}
@@ -165,13 +154,9 @@ func (db *swaps) namedOutbound(t *testing.T) {
 	// What a person has paid and filed names nobody: it is that item's.
 	f := db.filing(t, claim{swap.ToUSDD, swap.Refund})
 	byHand := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "byhand", Memo: "thanks", Amount: 9_900_000, Destination: "alice", Token: "USDC", Finalized: true}
-	if _, err := f.do(f.paidBy(byHand.TxID)); err != nil {
-		t.Fatal(err)
-	}
+	must(f.do(f.paidBy(byHand.TxID)))(t)
 	f2 := db.filing(t, claim{swap.ToUSDC, swap.Refund})
-	if _, err := f2.do(f2.paidBy("ab99")); err != nil {
-		t.Fatal(err)
-	}
+	must(f2.do(f2.paidBy("ab99")))(t)
 	for f, seen := range map[*filing]swap.Sighting{&f: byHand, &f2: {VaultSigned: true, Chain: swap.Nexus, TxID: "0xAB99", Reference: 180, Amount: 9_999_000, Destination: "alice", Token: "USDD", Confirmations: 99}} {
 		err := db.service.Outbound(ctx, observer, seen)
 		if d, id, err2 := db.service.Named(ctx, seen); err != nil || err2 != nil || id != f.id || d != f.d {
@@ -256,20 +241,15 @@ func (db *swaps) claimedOnce(t *testing.T) {
 					t.Fatal(what, ": ", err)
 				}
 				refusedWith(t, late(), statemachine.ErrConflict, what)
-				_, err := b.do(b.paidBy(again))
-				refusedWith(t, err, statemachine.ErrConflict, what)
+				refusedWith(t, errOf(b.do(b.paidBy(again))), statemachine.ErrConflict, what)
 				if now, err := b.do(); err != nil || now.Version != before.Version || len(now.Intents) > 0 {
 					t.Errorf("%s: the second is at %d, %+v, %v", what, now.Version, now.Intents, err)
 				}
 				// The first was a mistake, and is taken back: now it may be the second's.
 				wrong := a.paidBy("")
 				wrong.Order, wrong.Number, wrong.At = swap.NotSent, 1, wrong.At.Add(time.Hour)
-				if _, err = a.do(wrong); err == nil {
-					_, err = b.do(b.paidBy(again))
-				}
-				if err != nil {
-					t.Errorf("%s, after not_sent: %v", what, err)
-				}
+				must(a.do(wrong))(t)
+				must(b.do(b.paidBy(again)))(t)
 				both := []filing{db.filing(t, first), db.filing(t, second)}
 				oneOf(t, atOnce(2, func(k int) error {
 					_, err := both[k].do(both[k].paidBy(txid + "c"))
@@ -286,10 +266,7 @@ func (db *swaps) ownedOutbound(t *testing.T) {
 	for n, second := range append(claims[swap.Nexus], claims[swap.Nexus]...) {
 		a, b := db.filing(t, claim{swap.ToUSDD, swap.Send}), db.filing(t, second)
 		txid := fmt.Sprintf("cd%d", n)
-		sent, err := a.do(begun(a.d, a.id))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent := must(a.do(begun(a.d, a.id)))(t)
 		in := sent.Intents[0]
 		steps := []func() error{
 			func() error { _, err := b.do(b.paidBy(txid)); return err },
@@ -301,9 +278,7 @@ func (db *swaps) ownedOutbound(t *testing.T) {
 		if n >= len(claims[swap.Nexus]) {
 			slices.Reverse(steps)
 		}
-		if err := errors.Join(steps[0](), steps[1]()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(steps[0](), steps[1]()))
 		filed, _ := b.do()
 		seen := swaptest.Sighting(&in, true)
 		seen.TxID, seen.Amount = txid, filed.Intents[0].Net
@@ -332,9 +307,7 @@ func (db *swaps) contestedOutbound(t *testing.T) {
 		worker := swapBy(swap.Worker, "worker")
 		_, err := b.do(b.paidBy(second))
 		sent, err2 := a.do(begun(a.d, a.id), swap.Answered{By: worker, Fence: 1, Number: 1, Outcome: statemachine.Done, TxID: first})
-		if err := errors.Join(err, err2); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(err, err2))
 		in := sent.Intents[0]
 		seen := swaptest.Sighting(&in, true)
 		seen.TxID = second
@@ -343,10 +316,8 @@ func (db *swaps) contestedOutbound(t *testing.T) {
 			t.Fatalf("a %v filed it: %+v, %v", other.d, now, err)
 		}
 		order := a.paidBy(second)
-		_, err = a.do(order)
-		refusedWith(t, err, statemachine.ErrConflict, "of another item")
-		if !strings.Contains(fmt.Sprint(err), b.id) {
-			t.Errorf("it names nobody: %v", err)
+		if _, err = a.do(order); !errors.Is(err, statemachine.ErrConflict) || !strings.Contains(err.Error(), b.id) {
+			t.Errorf("it is refused without the name of its item: %v", err)
 		}
 		wrong := b.paidBy("")
 		wrong.Order, wrong.Number, wrong.At = swap.NotSent, 1, wrong.At.Add(time.Hour)
@@ -356,8 +327,7 @@ func (db *swaps) contestedOutbound(t *testing.T) {
 		if err != nil || now.Intents[1].Claim != "nexus "+second {
 			t.Errorf("after not_sent: %+v, %v", now, err)
 		}
-		_, err = b.do(b.paidBy(second))
-		refusedWith(t, err, statemachine.ErrConflict, "what the first has now")
+		refusedWith(t, errOf(b.do(b.paidBy(second))), statemachine.ErrConflict, "what the first has now")
 	}
 }
 
@@ -375,10 +345,7 @@ func (db *swaps) branchedOutbound(t *testing.T) {
 			if x.d == swap.ToUSDC {
 				begin = []swap.Event{swap.AccountChecked{By: worker, State: swap.AccountClosed}, refund}
 			}
-			i, err := x.do(begin...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			i := must(x.do(begin...))(t)
 			seen := swaptest.Sighting(&i.Intents[0], true)
 			named := func(want string, what string) {
 				t.Helper()
@@ -393,12 +360,9 @@ func (db *swaps) branchedOutbound(t *testing.T) {
 			order.Amount = seen.Amount
 			for filed := range 2 { // a person may file it first
 				if filed == (n+m)%2 {
-					_, err = y.do(order)
+					must(y.do(order))(t)
 				} else {
-					err = db.service.Outbound(ctx, scanner, seen)
-				}
-				if err != nil {
-					t.Fatal(err)
+					noError(t, db.service.Outbound(ctx, scanner, seen))
 				}
 			}
 			if i, err := x.do(); err != nil || i.Hold.Kind != swap.ByMismatch {
@@ -407,13 +371,9 @@ func (db *swaps) branchedOutbound(t *testing.T) {
 			named(y.id, "what was filed")
 			for _, denied := range []bool{false, true} {
 				if denied {
-					if _, err := x.do(swap.Ordered{By: order.By, Order: swap.NotSent, TxID: seen.TxID, Reason: "it is another's"}); err != nil {
-						t.Fatal(err)
-					}
+					must(x.do(swap.Ordered{By: order.By, Order: swap.NotSent, TxID: seen.TxID, Reason: "it is another's"}))(t)
 				}
-				if err := db.service.Outbound(ctx, scanner, seen); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, db.service.Outbound(ctx, scanner, seen))
 				if i, err := y.do(); err != nil || i.Intents[0].Landed() != denied {
 					t.Errorf("a %v that has paid, denied %v: %+v, %v", y.d, denied, i, err)
 				}

@@ -18,34 +18,29 @@ func (db *swaps) restoredStore(t *testing.T) {
 	d, c := ds.newID(), cs.newID()
 	ds.do(t, d, arrived(swap.ToUSDD, d)...)
 	cs.do(t, c, arrived(swap.ToUSDC, c)...)
-	err := db.Update(ctx, func(tx store.SwapUnit) error {
+	noError(t, db.Update(ctx, func(tx store.SwapUnit) error {
 		old, err := tx.SwapHouse().Control(true)
 		if err != nil {
 			return err
 		}
 		return tx.SwapHouse().SaveControl(old, old.Restored(start.Add(tick)).Scanned(swap.Solana, start.Add(time.Hour)).Scanned(swap.Nexus, start.Add(time.Hour)))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	view := swap.View{From: start.Add(-25 * time.Hour), Asked: start, ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}
 	looked := swap.Looked{By: swapBy(swap.Worker, "worker"), Finding: swap.LookMissing, View: view, Nexus: view}
 	begin := func(b swap.Begun) swap.Begun { // the lease is held still
 		b.At = start.Add(time.Minute)
 		return b
 	}
-	_, err = ds.service.Do(ctx, d, begin(begun(swap.ToUSDD, d)))
-	refusedWith(t, err, statemachine.ErrHeld, "a deposit of a copy")
-	_, err = cs.service.Do(ctx, c, begin(begun(swap.ToUSDC, c)))
-	refusedWith(t, err, statemachine.ErrHeld, "a credit of a copy")
+	refusedWith(t, errOf(ds.service.Do(ctx, d, begin(begun(swap.ToUSDD, d)))), statemachine.ErrHeld, "a deposit of a copy")
+	refusedWith(t, errOf(cs.service.Do(ctx, c, begin(begun(swap.ToUSDC, c)))), statemachine.ErrHeld, "a credit of a copy")
 	before := ds.do(t, d, looked) // too early: a sender of before may still send
 	if before.LookedBack.After(start) {
 		t.Errorf("looked back until %v", before.LookedBack)
 	}
 	looked.At, looked.View.Asked, looked.Nexus.Asked = start.Add(time.Hour), start.Add(time.Hour), start.Add(time.Hour)
 	ds.do(t, d, ds.stages[0].back(&before)...)
-	_, err = ds.held(ctx, before, looked) // what it is told by, the control row, is not in the event
-	refusedWith(t, err, statemachine.ErrConflict, "a look back of a stale copy, which is not stored")
+	// what it is told by, the control row, is not in the event
+	refusedWith(t, errOf(ds.held(ctx, before, looked)), statemachine.ErrConflict, "a look back of a stale copy, which is not stored")
 	if now := ds.do(t, d, looked); !now.LookedBack.Equal(looked.At) {
 		t.Errorf("looked back until %v", now.LookedBack)
 	}
@@ -74,9 +69,7 @@ func (db *swaps) replayed(t *testing.T) {
 				errs = append(errs, err)
 			}
 		}
-		if err := errors.Join(errs...); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(errs...))
 	}
 	lines := func() (out []string) {
 		for _, chain := range swap.Chain(0).Values() {
@@ -86,14 +79,11 @@ func (db *swaps) replayed(t *testing.T) {
 					t.Fatal(w, err)
 				}
 				out = append(out, w.At.String())
-				err = db.Update(ctx, func(tx store.SwapUnit) error {
+				noError(t, db.Update(ctx, func(tx store.SwapUnit) error {
 					lower := w
 					lower.At, lower.Version = start.Add(-24*time.Hour), w.Version+1
 					return tx.SwapHouse().SaveWaterline(w, lower)
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}))
 			}
 		}
 		return out

@@ -28,10 +28,7 @@ type (
 
 func newDeposits(t *testing.T, db store.Store[store.SwapUnit]) *swapSubject[swap.Deposit] {
 	p := swaptest.Policy()
-	s, err := store.NewDeposits(db, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(store.NewDeposits(db, p))(t)
 	held := func(ctx context.Context, d swap.Deposit, events []swap.Event) ([]swap.Deposit, error) {
 		return s.Held(ctx, store.HeldDeposit{Deposit: d, Events: events})
 	}
@@ -40,10 +37,7 @@ func newDeposits(t *testing.T, db store.Store[store.SwapUnit]) *swapSubject[swap
 
 func newCredits(t *testing.T, db store.Store[store.SwapUnit]) *swapSubject[swap.Credit] {
 	p := swaptest.Policy()
-	s, err := store.NewCredits(db, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(store.NewCredits(db, p))(t)
 	held := func(ctx context.Context, c swap.Credit, events []swap.Event) ([]swap.Credit, error) {
 		return s.Held(ctx, store.HeldCredit{Credit: c, Events: events})
 	}
@@ -131,16 +125,13 @@ func newSwapSubject[A any](t *testing.T, db store.Store[store.SwapUnit], s swapS
 // scanHouse lets things go out.
 func scanHouse(t failer, db store.Store[store.SwapUnit]) {
 	t.Helper()
-	err := db.Update(ctx, func(tx store.SwapUnit) error {
+	noError(t, db.Update(ctx, func(tx store.SwapUnit) error {
 		old, err := tx.SwapHouse().Control(true)
 		if err != nil || !old.Recovering() {
 			return err
 		}
 		return tx.SwapHouse().SaveControl(old, old.Scanned(swap.Solana, start).Scanned(swap.Nexus, start))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func swapBy(r swap.Role, actor string) swap.By { return swap.By{Actor: actor, Role: r, At: start} }

@@ -39,10 +39,7 @@ func (db *swaps) everyTable(t *testing.T) {
 			tally.Deposit(&ds.all[k])
 			tally.Credit(&cs.all[k])
 		}
-		got, err := read(db.Store, func(tx store.SwapUnit) (swap.Stats, error) { return tx.SwapHouse().Stats(now, time.Hour) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(read(db.Store, func(tx store.SwapUnit) (swap.Stats, error) { return tx.SwapHouse().Stats(now, time.Hour) }))(t)
 		same(t, "the statistics", got, tally.Stats())
 	}
 	ds.proves(t)
@@ -65,9 +62,7 @@ func newTables[A any](t *testing.T, of *swapSubject[A], rows func(store.SwapUnit
 			if n == 3 { // it ends before the item is due
 				i.Lease.Until = start.Add(time.Hour)
 			}
-			if err := s.save(c); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.save(c))
 			s.all, s.line = append(s.all, c.New), c.Log[0]
 		}
 	}
@@ -84,10 +79,7 @@ func (s *tables[A]) proves(t *testing.T) {
 
 func (s *tables[A]) stored(t *testing.T, what string) {
 	t.Helper()
-	got, err := read(s.Store, func(tx store.SwapUnit) ([]A, error) { return s.rows(tx).Get(s.ids(s.all)...) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(read(s.Store, func(tx store.SwapUnit) ([]A, error) { return s.rows(tx).Get(s.ids(s.all)...) }))(t)
 	same(t, what, got, s.all)
 }
 
@@ -101,10 +93,7 @@ func (s *tables[A]) ids(of []A) (ids []string) {
 func (s *tables[A]) reads(t *testing.T) {
 	for _, place := range swap.Place(0).Values() {
 		page := func(after string, limit int) []string {
-			got, err := read(s.Store, func(tx store.SwapUnit) ([]A, error) { return s.rows(tx).List(place, after, limit) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must(read(s.Store, func(tx store.SwapUnit) ([]A, error) { return s.rows(tx).List(place, after, limit) }))(t)
 			return s.ids(got)
 		}
 		var ids []string
@@ -117,10 +106,7 @@ func (s *tables[A]) reads(t *testing.T) {
 	}
 	var held []string
 	for after := ""; len(held) < 20; after = held[len(held)-1] {
-		ids, err := read(s.Store, func(tx store.SwapUnit) ([]string, error) { return s.rows(tx).HeldBy("w", after, 1) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		ids := must(read(s.Store, func(tx store.SwapUnit) ([]string, error) { return s.rows(tx).HeldBy("w", after, 1) }))(t)
 		if held = append(held, ids...); len(ids) == 0 {
 			break
 		}
@@ -226,24 +212,16 @@ func (db *swaps) closedAlone(t *testing.T) {
 	other := arrival(swap.ToUSDD, id)
 	other.Amount++
 	d := s.do(t, id, arrival(swap.ToUSDD, id), other)
-	loose, err := swap.Unattributed(swap.Sighting{Chain: swap.Nexus, TxID: "n1", Amount: 5}, swapBy(swap.Observer, "observer"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	loose := must(swap.Unattributed(swap.Sighting{Chain: swap.Nexus, TxID: "n1", Amount: 5}, swapBy(swap.Observer, "observer")))(t)
 	write := func(f func(store.SwapHouse) error) {
 		t.Helper()
-		if err := db.Update(ctx, func(tx store.SwapUnit) error { return f(tx.SwapHouse()) }); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, db.Update(ctx, func(tx store.SwapUnit) error { return f(tx.SwapHouse()) }))
 	}
 	open := func() (n int) {
-		all, err := read(db.Store, func(tx store.SwapUnit) ([]swap.Discrepancy, error) {
+		all := must(read(db.Store, func(tx store.SwapUnit) ([]swap.Discrepancy, error) {
 			all, _, err := tx.SwapHouse().Discrepancies(0, 100)
 			return all, err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		for k := range all {
 			if all[k].ClosedBy == "" {
 				n++

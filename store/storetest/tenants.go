@@ -54,10 +54,7 @@ type tenants struct {
 func newTenants(t *testing.T, s store.Store[store.TenantUnit]) *tenants {
 	t.Helper()
 	r := newRelays(t, timing(s, func(tx store.TenantUnit, _ *clock) store.RelayUnit { return tx }))
-	service, err := store.NewTenants(s, r.service, dunning.DefaultPolicy())
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must(store.NewTenants(s, r.service, dunning.DefaultPolicy()))(t)
 	return &tenants{Store: s, relays: r, service: service}
 }
 
@@ -115,10 +112,7 @@ func (r *tenants) everyTenantField(t *testing.T) {
 
 func (r *tenants) do(t failer, id string, events ...dunning.Event) dunning.Account {
 	t.Helper()
-	a, err := r.service.Do(ctx, id, events...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(r.service.Do(ctx, id, events...))(t)
 	return a
 }
 
@@ -189,11 +183,8 @@ func (r *tenants) staleChurn(t *testing.T) {
 		tenant := r.id()
 		a := r.do(t, tenant, tenantStages()[1].events(tenant)...)
 		c, err := r.service.Policy().Apply(a, churned)
-		if err := errors.Join(err, between(a)); err != nil {
-			t.Fatal(err)
-		}
-		err = r.Update(ctx, func(tx store.TenantUnit) error { return tx.Tenants().Save(c) })
-		refusedWith(t, err, statemachine.ErrConflict, "the churn of a tenant "+name)
+		noError(t, errors.Join(err, between(a)))
+		refusedWith(t, r.Update(ctx, func(tx store.TenantUnit) error { return tx.Tenants().Save(c) }), statemachine.ErrConflict, "the churn of a tenant "+name)
 	}
 	tenant, relay := r.id(), r.relays.id()
 	r.do(t, tenant, append(tenantStages()[1].events(tenant), churned)...)
@@ -232,13 +223,12 @@ func (r *tenants) overslept(t *testing.T) {
 	events := tenantStages()[1].events
 	r.do(t, awake, events(awake)...)
 	s := r.subject() // saves a step that the store's clock of then, which was ahead, allowed
-	if err := s.save(s.change(t, r.do(t, asleep, events(asleep)...), dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(1000*24*time.Hour))})); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.save(s.change(t, r.do(t, asleep, events(asleep)...), dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(1000*24*time.Hour))})))
 	r.do(t, idle, enrolled(idle, dunning.NWC))
 	dated(r.Store, start)
 	for round, want := range []int{1, 0} {
-		last, changed, refused, err := r.service.Reconcile(ctx, dunningBy(dunning.Biller, start.Add(-time.Hour)), "", 100) // its clock is behind
+		// its clock is behind
+		last, changed, refused, err := r.service.Reconcile(ctx, dunningBy(dunning.Biller, start.Add(-time.Hour)), "", 100)
 		if err != nil || refused != nil || len(changed) != want || last != idle {
 			t.Fatalf("round %d: %d changed up to %q, %v, %v", round, len(changed), last, refused, err)
 		}
@@ -255,8 +245,7 @@ func (r *tenants) oneTenant(t *testing.T) {
 	first, second := r.id(), r.id()
 	r.do(t, first, enrolled(first, dunning.NWC), issued("same"))
 	r.do(t, second, enrolled(second, dunning.NWC))
-	_, err := r.service.Do(ctx, second, issued("same"))
-	refusedWith(t, err, statemachine.ErrIllegal, "an invoice that another tenant has")
+	refusedWith(t, errOf(r.service.Do(ctx, second, issued("same"))), statemachine.ErrIllegal, "an invoice that another tenant has")
 	// Two at once: one of them gets it, and the other hears whose it is.
 	errs := atOnce(2, func(i int) error {
 		_, err := r.service.Do(ctx, []string{first, second}[i], issued("new"))
@@ -273,15 +262,12 @@ func (r *tenants) trailsApart(t *testing.T) {
 	for id, versions := range map[string]int{one: 3, two: 1} {
 		trail, err1 := r.service.Trail(ctx, id)
 		of, err2 := r.service.InvoiceTrail(ctx, id)
-		if err := errors.Join(err1, err2); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(err1, err2))
 		if len(trail) != versions || len(of) != 1 || trail[0].Machine != dunning.TenantMachine.Name() || of[0].Machine != dunning.InvoiceMachine.Name() {
 			t.Errorf("the trail of tenant %s: %v; of the invoice of the same id: %v", id, trail, of)
 		}
 	}
-	_, err := r.service.InvoiceTrail(ctx, "nobody's")
-	refusedWith(t, err, statemachine.ErrNotFound, "the trail of no invoice")
+	refusedWith(t, errOf(r.service.InvoiceTrail(ctx, "nobody's")), statemachine.ErrNotFound, "the trail of no invoice")
 }
 
 func (r *tenants) tenantStatistics(t *testing.T) {
@@ -289,18 +275,14 @@ func (r *tenants) tenantStatistics(t *testing.T) {
 	var all []dunning.Account
 	compare := func() { // of the store's own sums and of the domain's
 		t.Helper()
-		if err := r.View(ctx, func(tx store.TenantUnit) (err error) { all, err = tx.Tenants().Get(ids...); return err }); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.View(ctx, func(tx store.TenantUnit) (err error) { all, err = tx.Tenants().Get(ids...); return err }))
 		for _, now := range []time.Time{start, start.Add(24 * time.Hour), start.Add(24000 * time.Hour)} {
 			want := dunning.Stats{At: now, Tenants: map[dunning.TenantStatus]int64{}}
 			for k := range all {
 				want.Add(&all[k])
 			}
 			var got dunning.Stats
-			if err := r.View(ctx, func(tx store.TenantUnit) (err error) { got, err = tx.Tenants().Stats(now); return err }); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.View(ctx, func(tx store.TenantUnit) (err error) { got, err = tx.Tenants().Stats(now); return err }))
 			same(t, fmt.Sprint("at ", now), got, want)
 		}
 	}
@@ -347,9 +329,7 @@ func (r *tenants) tenantStatistics(t *testing.T) {
 			slices.Sort(want)
 			for after := ""; ; {
 				var page []string
-				if err := r.View(ctx, func(tx store.TenantUnit) (err error) { page, err = tx.Tenants().ForOperator(now, after, 3); return err }); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, r.View(ctx, func(tx store.TenantUnit) (err error) { page, err = tx.Tenants().ForOperator(now, after, 3); return err }))
 				if len(page) == 0 {
 					break
 				}
@@ -386,9 +366,7 @@ func (r *tenants) tenantLimits(t *testing.T) {
 
 func (r *tenants) tenantSelfCheck(t *testing.T) {
 	live(r.Store)
-	if err := store.SelfCheckTenants(ctx, r.Store); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, store.SelfCheckTenants(ctx, r.Store))
 	tenants, err1 := r.service.List(ctx, "", 10)
 	relays, err2 := r.relays.service.List(ctx, "", "", 10)
 	if err := errors.Join(err1, err2); err != nil || len(tenants)+len(relays) > 0 {

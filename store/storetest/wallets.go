@@ -49,9 +49,7 @@ func Wallets[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store
 }
 
 func (w *wallets) walletSelfCheck(t *testing.T) {
-	if err := store.SelfCheckWallets(context.Background(), w.Store); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, store.SelfCheckWallets(context.Background(), w.Store))
 	if s := w.snapshot(t); len(s.Wallets)+len(s.Txs)+len(s.Leases) > 0 {
 		t.Errorf("it left %+v", s)
 	}
@@ -65,9 +63,7 @@ type wallets struct {
 
 func (w *wallets) do(t testing.TB, events ...utxo.Event) {
 	t.Helper()
-	if _, err := w.service.Do(context.Background(), events...); err != nil {
-		t.Fatal(err)
-	}
+	must(w.service.Do(context.Background(), events...))(t)
 }
 
 func (w *wallets) snapshot(t testing.TB) (snap utxo.Snapshot) {
@@ -119,9 +115,7 @@ func (w *wallets) exactValues(t *testing.T) {
 	}
 	want := utxo.NewLedger(utxotest.Policy())
 	for _, ev := range events {
-		if _, err := want.DoAt(ev, utxotest.Start); err != nil {
-			t.Fatal(err)
-		}
+		must(want.DoAt(ev, utxotest.Start))(t)
 		w.do(t, ev)
 	}
 	snap, _ := want.Snapshot()
@@ -161,10 +155,7 @@ func (w *wallets) trail(t *testing.T) {
 	id := utxo.TxID{Wallet: 1, Hash: tx.TxHash()}
 	w.do(t, utxo.Labelled{ID: id, Label: "x"}, utxo.Disconnected{Hash: b.Hash}, utxo.Invalidated{ID: id, Reason: "given up"},
 		utxo.Connected{Block: b, Txs: []*wire.MsgTx{tx}})
-	got, err := w.service.Trail(context.Background(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(w.service.Trail(context.Background(), id))(t)
 	var steps []string
 	for i, line := range got {
 		if line.Version != int64(i)+1 || line.ID != id || line.At.IsZero() {
@@ -253,10 +244,7 @@ func (w *wallets) paging(t *testing.T) {
 		w.do(t, utxo.Observed{Txs: []*wire.MsgTx{utxotest.NewTx(200+uint32(i), []wire.OutPoint{utxotest.External(200 + uint32(i))}, utxotest.Pay(7, utxotest.Script(1, "b")))},
 			Seq: int64(i + 50), Tip: tip.Hash, By: utxo.By{At: utxotest.Start.Add(time.Hour)}})
 	}
-	outputs, err := w.service.Outputs(ctx, 1, nil, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	outputs := must(w.service.Outputs(ctx, 1, nil, 1000))(t)
 	var last *wire.OutPoint
 	for i := range outputs {
 		page, err := w.service.Outputs(ctx, 1, last, 1)

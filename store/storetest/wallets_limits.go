@@ -10,11 +10,8 @@ import (
 
 // walletLimits: every method that takes a limit, of the records and of the service.
 func (w *wallets) walletLimits(t *testing.T) {
-	if _, err := w.service.Do(ctx, utxo.WalletOpened{Wallet: 1}); err != nil {
-		t.Fatal(err)
-	}
-	_, err := w.service.Balance(ctx, 1, nil, -1)
-	refusedWith(t, err, statemachine.ErrInvalid, "a balance with -1 confirmations")
+	must(w.service.Do(ctx, utxo.WalletOpened{Wallet: 1}))(t)
+	refusedWith(t, errOf(w.service.Balance(ctx, 1, nil, -1)), statemachine.ErrInvalid, "a balance with -1 confirmations")
 	records := func(fn func(store.WalletRecords, int) error) func(int) error {
 		return func(n int) error { return w.View(ctx, func(tx store.WalletUnit) error { return fn(tx.Wallets(), n) }) }
 	}

@@ -114,10 +114,7 @@ func policy() withdrawal.Policy {
 }
 
 func newWithdrawals(t *testing.T, s store.Store[store.WithdrawalUnit]) *withdrawals {
-	service, err := store.NewWithdrawals(s, policy())
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must(store.NewWithdrawals(s, policy()))(t)
 	w := &withdrawals{policy: policy(), service: service}
 	w.withdrawalSubject = versionedWithdrawals(w, s)
 	for _, wallet := range []withdrawal.HotWallet{{ID: evmHot1, Chain: evm}, {ID: evmHot2, Chain: evm}, {ID: utxoHot, Chain: utxos}} {
@@ -129,9 +126,7 @@ func newWithdrawals(t *testing.T, s store.Store[store.WithdrawalUnit]) *withdraw
 func (w *withdrawals) putWallet(t failer, wallet withdrawal.HotWallet) {
 	t.Helper()
 	wallet.Role, wallet.Status, wallet.BalanceReserved = withdrawal.WalletRoleHot, withdrawal.WalletActive, "0"
-	if err := w.service.PutHotWallet(ctx, wallet); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.service.PutHotWallet(ctx, wallet))
 }
 
 // id returns a new id; later ones are greater.
@@ -202,13 +197,10 @@ func receipt(a *withdrawal.Withdrawal, at time.Time, depth uint64) withdrawal.Re
 // due returns what is due, in an update.
 func (w *withdrawals) due(t testing.TB, q store.DueWithdrawals) (found []withdrawal.Withdrawal) {
 	t.Helper()
-	err := w.Update(ctx, func(tx store.WithdrawalUnit) (err error) {
+	noError(t, w.Update(ctx, func(tx store.WithdrawalUnit) (err error) {
 		found, err = tx.Withdrawals().Due(q)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -224,8 +216,7 @@ func taken(t testing.TB, err, sentinel error, job uuid.UUID) {
 // refuses sends an event that a unique rule refuses, since something is another's.
 func (w *withdrawals) refuses(t testing.TB, request uuid.UUID, ev withdrawal.Event, rule error, owner uuid.UUID) {
 	t.Helper()
-	_, err := w.service.Do(ctx, request, ev)
-	taken(t, err, rule, owner)
+	taken(t, errOf(w.service.Do(ctx, request, ev)), rule, owner)
 }
 
 func equalIDs(t testing.TB, rule string, got, want []uuid.UUID) {

@@ -12,18 +12,15 @@ import (
 
 func (w *withdrawals) withdrawalViews(t *testing.T) {
 	hot := withdrawal.HotWallet{ID: w.id(), Chain: evm, Role: "r", Status: "s"}
-	err := w.View(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().PutHotWallet(hot) })
-	refusedWith(t, err, statemachine.ErrIllegal, "PutHotWallet in a View")
-	err = w.View(ctx, func(tx store.WithdrawalUnit) error {
-		_, err := tx.Withdrawals().Due(store.DueWithdrawals{Kind: withdrawal.DueClaim, Now: start, Limit: 1})
-		return err
-	})
-	refusedWith(t, err, statemachine.ErrIllegal, "Due in a View")
+	refusedWith(t, w.View(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().PutHotWallet(hot) }), statemachine.ErrIllegal, "PutHotWallet in a View")
+	refusedWith(t, w.View(ctx, func(tx store.WithdrawalUnit) error {
+		return errOf(tx.Withdrawals().Due(store.DueWithdrawals{Kind: withdrawal.DueClaim, Now: start, Limit: 1}))
+	}), statemachine.ErrIllegal, "Due in a View")
 }
 
 func (w *withdrawals) ownWithdrawals(t *testing.T) {
 	request, pending := w.id(), w.pending(t, utxos, start)
-	err := w.Update(ctx, func(tx store.WithdrawalUnit) error {
+	noError(t, w.Update(ctx, func(tx store.WithdrawalUnit) error {
 		s := w.service.Within(tx)
 		if _, err := s.Do(ctx, pending.Request.ID, withdrawal.Claimed{By: workerAt(start)}); err != nil {
 			return err
@@ -51,10 +48,7 @@ func (w *withdrawals) ownWithdrawals(t *testing.T) {
 		same(t, "the sum with a request that was saved just now", sums.Sums, []string{"3"})
 		_, err = s.Do(ctx, request, withdrawal.Approved{By: by(withdrawal.Approver, start)})
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if a := w.get(t, request); a.Request.Status != withdrawal.RequestApproved || a.Request.Version != 2 {
 		t.Fatalf("two saves in one update ended in %v at version %d", a.Request.Status, a.Request.Version)
 	}
@@ -69,16 +63,13 @@ func (w *withdrawals) unknownWithdrawals(t *testing.T) {
 		t.Errorf("the wallets of an unknown chain are %v, %v", wallets, err)
 	}
 	for what, id := range map[string]uuid.UUID{"an unknown job": w.id(), "a request's id": known.Request.ID} {
-		_, err := w.service.RequestOf(ctx, id)
-		refusedWith(t, err, statemachine.ErrNotFound, what)
+		refusedWith(t, errOf(w.service.RequestOf(ctx, id)), statemachine.ErrNotFound, what)
 	}
 }
 
 func (w *withdrawals) selfCheck(t *testing.T) {
 	live(w.Store)
-	if err := store.SelfCheckWithdrawals(ctx, w.Store); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, store.SelfCheckWithdrawals(ctx, w.Store))
 	requests, err := w.service.Requests(ctx, 0, nil, 10)
 	if err != nil || len(requests) > 0 {
 		t.Fatalf("it left %v, %v", requests, err)

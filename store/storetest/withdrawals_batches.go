@@ -81,10 +81,7 @@ func (w *withdrawals) batchWithMembers(t *testing.T) {
 	op := by(withdrawal.Operator, start)
 	members := w.behind(t, 3)
 	e := batchOf(w.id(), start, members...)
-	c, err := w.policy.ApplyBatch(withdrawal.Payout{Members: members}, e, start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(w.policy.ApplyBatch(withdrawal.Payout{Members: members}, e, start))(t)
 	held := w.do(t, members[2].Request.ID, withdrawal.Held{By: op})
 	refusedWith(t, w.Update(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().SaveBatches(c) }), statemachine.ErrConflict, "a batch with a member that was held meanwhile")
 	if _, err := w.service.Batch(ctx, e.Batch, e); !errors.Is(err, statemachine.ErrFenced) {
@@ -97,18 +94,12 @@ func (w *withdrawals) batchWithMembers(t *testing.T) {
 		t.Fatalf("a batch that was refused: %v", err)
 	}
 	e.Pays = e.Pays[:2]
-	b, err := w.service.Batch(ctx, e.Batch, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := w.batch(t, e.Batch, e)
 	if again, err := w.service.Batch(ctx, e.Batch, e); err != nil || again.Batch.Version != b.Batch.Version {
 		t.Fatalf("the same again: %v, version %d", err, again.Batch.Version)
 	}
 	// One member moves between the look-up and the save of the end.
-	end, err := w.policy.ApplyBatch(b, minedBatch(&b, start, e.Hash, 0), start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	end := must(w.policy.ApplyBatch(b, minedBatch(&b, start, e.Hash, 0), start))(t)
 	moved := w.do(t, members[1].Request.ID, withdrawal.PaidBy{By: op, Block: withdrawal.Block{Height: 9, Hash: "b9", Canonical: "b9", Head: 12}, Tx: "elsewhere",
 		Payee: members[1].Request.ToAddress, AssetOnChain: tokenOnChain, AmountRaw: members[1].Request.AmountRaw, Reason: "seen"})
 	refusedWith(t, w.Update(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().SaveBatches(end) }), statemachine.ErrConflict, "the end of a batch with a member that moved")
@@ -120,9 +111,7 @@ func (w *withdrawals) batchWithMembers(t *testing.T) {
 	if due := w.due(t, store.DueWithdrawals{Kind: withdrawal.DueCheck, Chain: b.Batch.Chain, Now: start.Add(time.Hour), Limit: 10}); len(due) > 0 {
 		t.Fatalf("%d members of a batch are looked up alone", len(due))
 	}
-	if _, err := w.service.AuditBatches(ctx, uuid.Nil, 100); err != nil {
-		t.Fatal(err)
-	}
+	must(w.service.AuditBatches(ctx, uuid.Nil, 100))(t)
 	if ids, err := w.service.AuditBatches(ctx, e.Batch, 100); err != nil || ids != uuid.Nil {
 		t.Fatalf("behind the last one: %v, %v", ids, err)
 	}
@@ -141,9 +130,7 @@ func (w *withdrawals) batchNonce(t *testing.T) {
 	}
 	e := batchOf(w.id(), start, members...)
 	e.Nonce, e.ChainNonce, e.HasChainNonce = 5, 5, true
-	if b, err = w.service.Batch(ctx, e.Batch, e); err != nil {
-		t.Fatal(err)
-	}
+	b = w.batch(t, e.Batch, e)
 	if b.Batch.Owner != members[0].Job.ID {
 		t.Fatalf("the owner is %v", b.Batch.Owner)
 	}
@@ -180,7 +167,7 @@ func (w *withdrawals) batchNonce(t *testing.T) {
 	for i := range b.Members {
 		gone.Transfers = append(gone.Transfers, paysOf(b.Members)[i].Transfer)
 	}
-	if b, err = w.service.Batch(ctx, b.Batch.ID, gone); err != nil || b.Batch.Status != withdrawal.BatchFailed {
+	if b = w.batch(t, b.Batch.ID, gone); b.Batch.Status != withdrawal.BatchFailed {
 		t.Fatalf("%v, %v", err, b.Batch.Status)
 	}
 	for i := range b.Members {
@@ -194,10 +181,7 @@ func (w *withdrawals) batchNonce(t *testing.T) {
 // transaction that is no version and has the nonce of the batch.
 func (w *withdrawals) batchInstead(t *testing.T) {
 	e := batchOf(w.id(), start, w.behind(t, 3)...)
-	b, err := w.service.Batch(ctx, e.Batch, e, withdrawal.BatchCannotTell{By: by(withdrawal.ConfirmationWorker, start), Other: "instead"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := w.batch(t, e.Batch, e, withdrawal.BatchCannotTell{By: by(withdrawal.ConfirmationWorker, start), Other: "instead"})
 	op := by(withdrawal.Operator, start)
 	op.Version = b.Members[2].Job.Version
 	found := withdrawal.Resolved{By: op, Job: b.Members[2].Job.ID, Sent: true, Hash: "instead", Nonce: e.Nonce, HasNonce: true, Reason: "seen"}
@@ -211,23 +195,19 @@ func (w *withdrawals) batchInstead(t *testing.T) {
 	for _, p := range paysOf(b.Members) {
 		instead.Transfers = append(instead.Transfers, p.Transfer)
 	}
-	if b, err = w.service.Batch(ctx, e.Batch, instead); err != nil {
-		t.Fatal(err)
-	}
+	b = w.batch(t, e.Batch, instead)
 	for i := range b.Members {
 		if m := &b.Members[i]; m.Request.FinalTxHash != "instead" {
 			t.Errorf("member %d, of one an operator had named: %v", i, m.Job.Status)
 		}
 	}
 	e = batchOf(w.id(), start, w.behind(t, 3)...)
-	if b, err = w.service.Batch(ctx, e.Batch, e); err != nil {
-		t.Fatal(err)
-	}
+	b = w.batch(t, e.Batch, e)
 	instead.Tx = "another" // which pays two of three twins
 	twins := instead
 	twins.Transfers = twins.Transfers[1:]
-	if b, err = w.service.Batch(ctx, e.Batch, twins); err != nil || b.Batch.Status != withdrawal.BatchFailed {
-		t.Fatalf("%v: %v", err, b.Batch.Status)
+	if b = w.batch(t, e.Batch, twins); b.Batch.Status != withdrawal.BatchFailed {
+		t.Fatal(b.Batch.Status)
 	}
 	for i := range b.Members[1:] { // an operator knows which
 		m, pay := &b.Members[i+1], &twins.Transfers[i]
@@ -238,11 +218,9 @@ func (w *withdrawals) batchInstead(t *testing.T) {
 		}
 	}
 	e = batchOf(w.id(), start, w.behind(t, 3)...)
-	if _, err = w.service.Batch(ctx, e.Batch, e); err != nil {
-		t.Fatal(err)
-	}
+	w.batch(t, e.Batch, e)
 	instead.Tx = "a third"
-	if b, err = w.service.Batch(ctx, e.Batch, instead); err != nil || b.Members[0].Request.FinalTxHash != "a third" || b.Members[2].Request.FinalTxHash != "a third" {
-		t.Fatalf("%v: %v, %v", err, b.Members[0].Job.Status, b.Members[2].Job.Status)
+	if b = w.batch(t, e.Batch, instead); b.Members[0].Request.FinalTxHash != "a third" || b.Members[2].Request.FinalTxHash != "a third" {
+		t.Fatal(b.Members[0].Job.Status, b.Members[2].Job.Status)
 	}
 }

@@ -23,14 +23,10 @@ func (w *withdrawals) batchLists(t *testing.T) {
 	claimed := withdrawal.BatchClaimed{By: workerAt(all[0].Batch.Lease.Until)}
 	claimed.Actor = "worker-2"
 	for i, ev := range []withdrawal.BatchEvent{claimed, withdrawal.BatchSent{By: workerAt(start), Fence: 1, Hash: all[1].Batch.TxHash, Done: true}, minedBatch(&all[2], start, all[2].Batch.TxHash, 0)} {
-		if _, err := w.service.Batch(ctx, all[i].Batch.ID, ev); err != nil {
-			t.Fatal(err)
-		}
+		w.batch(t, all[i].Batch.ID, ev)
 	}
 	w.do(t, all[1].Members[0].Request.ID, withdrawal.Held{By: op, Reason: "look"})
-	if _, err := w.service.Batch(ctx, all[3].Batch.ID, withdrawal.BatchCannotTell{By: by(withdrawal.ConfirmationWorker, start), Other: "x"}); err != nil {
-		t.Fatal(err)
-	}
+	w.batch(t, all[3].Batch.ID, withdrawal.BatchCannotTell{By: by(withdrawal.ConfirmationWorker, start), Other: "x"})
 	moments := []time.Time{start}
 	for i := range all {
 		var err error
@@ -99,14 +95,11 @@ func (w *withdrawals) listedBatches(t testing.TB, stored []withdrawal.Payout, f 
 func (w *withdrawals) batchesByHash(t *testing.T) {
 	e := batchOf(w.id(), start, w.behind(t, 2)...)
 	e.Hash = "0xAbCd" + strings.ReplaceAll(e.Batch.String(), "-", "")
-	b, err := w.service.Batch(ctx, e.Batch, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := w.batch(t, e.Batch, e)
 	nobody := replacedBatch(&b, start, "", 0)
 	nobody.Pays, nobody.Hash = nil, "Cancel"+e.Hash
-	if b, err = w.service.Batch(ctx, e.Batch, nobody); err != nil || len(b.Txs) != 2 {
-		t.Fatal(err)
+	if b = w.batch(t, e.Batch, nobody); len(b.Txs) != 2 {
+		t.Fatalf("its versions are %+v", b.Txs)
 	}
 	for hash, found := range map[string]bool{e.Hash: true, strings.ToLower(e.Hash[2:]): true, strings.ToUpper(e.Hash): statemachine.SameHash(strings.ToUpper(e.Hash), e.Hash),
 		nobody.Hash: true, strings.ToLower(nobody.Hash): false, "nobody's": false} {
@@ -123,11 +116,9 @@ func (w *withdrawals) batchesByHash(t *testing.T) {
 func (w *withdrawals) batchJournal(t *testing.T) {
 	live(w.Store)
 	e := batchOf(w.id(), start, w.behind(t, 2)...)
-	b, err := w.service.Batch(ctx, e.Batch, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := w.batch(t, e.Batch, e)
 	ev := minedBatch(&b, start, "another", 0)
+	var err error
 	for _, role := range []withdrawal.Role{withdrawal.ConfirmationWorker, withdrawal.Operator} { // who is no operator is not kept
 		ev.By, ev.Reason = by(role, start), "seen"
 		if _, err = w.service.Batch(ctx, e.Batch, ev); !errors.Is(err, statemachine.ErrInvalid) {
@@ -147,22 +138,14 @@ func (w *withdrawals) batchJournal(t *testing.T) {
 
 func (w *withdrawals) batchNonceAgain(t *testing.T) {
 	e := batchOf(w.id(), start, w.behind(t, 2)...)
-	b, err := w.service.Batch(ctx, e.Batch, e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b, err = w.service.Batch(ctx, e.Batch, replacedBatch(&b, start, "v2", 0)); err != nil {
-		t.Fatal(err)
-	}
-	if b, err = w.service.Batch(ctx, e.Batch, minedBatch(&b, start, b.Batch.TxHash, 0)); err != nil {
-		t.Fatal(err)
-	}
+	b := w.batch(t, e.Batch, e)
+	b = w.batch(t, e.Batch, replacedBatch(&b, start, "v2", 0))
+	b = w.batch(t, e.Batch, minedBatch(&b, start, b.Batch.TxHash, 0))
 	due := b.Members[1].Job.ScheduledAt
 	again := w.do(t, b.Members[1].Request.ID, withdrawal.Claimed{By: workerAt(due)})
 	p := prepared(&again, due)
 	p.Nonce, p.ChainNonce, p.HasChainNonce = e.Nonce, e.Nonce, true
-	_, err = w.service.Do(ctx, again.Request.ID, p)
-	taken(t, err, withdrawal.ErrNonceTaken, b.Batch.Owner)
+	taken(t, errOf(w.service.Do(ctx, again.Request.ID, p)), withdrawal.ErrNonceTaken, b.Batch.Owner)
 }
 
 // batchBesideMembers: a batch whose event is refused keeps none from being given
@@ -182,10 +165,7 @@ func (w *withdrawals) batchBesideMembers(t *testing.T) {
 	m := items[0].Work.Members
 	e := batchOf(w.id(), time.Time{}, m[:2]...)
 	e.Actor = "builder"
-	b, err := w.service.Batch(ctx, e.Batch, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := w.batch(t, e.Batch, e)
 	late := withdrawal.BatchSent{By: e.By, Fence: b.Batch.Lease.Fence + 1, Hash: e.Hash, Done: true}
 	busy := withdrawal.Snoozed{By: e.By, Fence: m[2].Job.Lease.Fence, For: time.Minute, Reason: "busy"}
 	_, _, err = source.Turn(ctx, []store.BatchResult{{Batch: e.Batch, Events: []withdrawal.BatchEvent{late},
@@ -237,9 +217,7 @@ func (w *withdrawals) batchGivenBack(t *testing.T) {
 	}
 	e := batchOf(w.id(), time.Time{}, items[0].Work.Members...)
 	e.Actor = "builder"
-	if _, err := w.service.Batch(ctx, e.Batch, e); err != nil {
-		t.Fatal(err)
-	}
+	w.batch(t, e.Batch, e)
 	other := w.service.BatchPayments(hot.Chain, "other", 10)
 	if again, _, err := other.Turn(ctx, nil, 2); err != nil || len(again) > 0 {
 		t.Fatalf("another sends what its maker has: %d items, %v", len(again), err)

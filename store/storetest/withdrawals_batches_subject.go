@@ -142,6 +142,12 @@ func versionedPayouts(t *testing.T, w *withdrawals) *payoutSubject {
 	return s
 }
 
+// batch sends events to a batch.
+func (w *withdrawals) batch(t testing.TB, id uuid.UUID, events ...withdrawal.BatchEvent) withdrawal.Payout {
+	t.Helper()
+	return must(w.service.Batch(ctx, id, events...))(t)
+}
+
 // pool is claimed jobs for batches, since a batch is also made within a
 // transaction, in which no other can make them.
 type pool struct {
@@ -263,10 +269,7 @@ func (w *withdrawals) owed(t testing.TB, at time.Time) (all []withdrawal.Payout)
 		w.putWallet(t, hot)
 		for i := range of {
 			e := batchOf(w.id(), at, w.behindOf(t, hot.Chain, 2)...)
-			b, err := w.service.Batch(ctx, e.Batch, e, withdrawal.BatchMissing{By: by(withdrawal.ConfirmationWorker, at.Add(time.Duration(of-i)*time.Minute))})
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := w.batch(t, e.Batch, e, withdrawal.BatchMissing{By: by(withdrawal.ConfirmationWorker, at.Add(time.Duration(of-i)*time.Minute))})
 			all = append(all, b)
 		}
 	}

@@ -27,16 +27,13 @@ func (w *withdrawals) batchesOverdue(t *testing.T) {
 					want.CountBatch(&all[i].Batch)
 				}
 			}
-			err := w.View(ctx, func(tx store.WithdrawalUnit) error {
+			noError(t, w.View(ctx, func(tx store.WithdrawalUnit) error {
 				got, err := tx.Withdrawals().Stats(now, time.Hour, chain)
 				if got.BatchesOverdue != want.BatchesOverdue || got.Stuck() != got.BatchesOverdue {
 					t.Errorf("%d batches are overdue at %v and %d stuck, by the domain %d", got.BatchesOverdue, now, got.Stuck(), want.BatchesOverdue)
 				}
 				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 		}
 	}
 }
@@ -55,9 +52,7 @@ func (w *withdrawals) fullBatch(t *testing.T) {
 			some = append(some, store.WithdrawalCommand{Request: id, Events: []withdrawal.Event{submission(id, hot.Chain, start), withdrawal.Approved{By: by(withdrawal.Approver, start)},
 				w.enqueued(start, withdrawal.Normal)}})
 		}
-		if _, err := w.service.DoAll(ctx, some...); err != nil {
-			t.Fatal(err)
-		}
+		must(w.service.DoAll(ctx, some...))(t)
 	}
 	items, _, err := w.service.BatchPayments(hot.Chain, "builder", n).Turn(ctx, nil, 1)
 	if err != nil || len(items) != 1 || len(items[0].Work.Members) != n {
@@ -65,18 +60,11 @@ func (w *withdrawals) fullBatch(t *testing.T) {
 	}
 	e := batchOf(w.id(), time.Time{}, items[0].Work.Members...)
 	e.Actor, e.Raw = "builder", make([]byte, withdrawal.MaxRaw)
-	b, err := w.service.Batch(ctx, e.Batch, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := w.batch(t, e.Batch, e)
 	r := replacedBatch(&b, time.Time{}, "without one", 0)
 	r.Actor, r.Pays = "builder", paysOf(b.Members)[1:]
-	if b, err = w.service.Batch(ctx, e.Batch, r, withdrawal.BatchSent{By: r.By, Fence: r.Fence, Hash: r.Hash, Done: true}); err != nil {
-		t.Fatal(err)
-	}
-	if b, err = w.service.Batch(ctx, e.Batch, minedBatch(&b, time.Time{}, r.Hash, 0)); err != nil {
-		t.Fatal(err)
-	}
+	b = w.batch(t, e.Batch, r, withdrawal.BatchSent{By: r.By, Fence: r.Fence, Hash: r.Hash, Done: true})
+	b = w.batch(t, e.Batch, minedBatch(&b, time.Time{}, r.Hash, 0))
 	for i := range b.Members {
 		if m := &b.Members[i]; (m.Request.Status == withdrawal.RequestCompleted) != (i > 0) || i == 0 && m.Job.Status != withdrawal.JobPending {
 			t.Fatalf("number %d of %d is %v, its job %v", i, len(b.Members), m.Request.Status, m.Job.Status)
@@ -85,9 +73,7 @@ func (w *withdrawals) fullBatch(t *testing.T) {
 	if got, err := w.service.GetBatch(ctx, e.Batch); err != nil || len(got.Members) != n || len(got.Txs) != 2 {
 		t.Fatalf("%d members and %d versions, %v", len(got.Members), len(got.Txs), err)
 	}
-	if _, err := w.service.AuditBatches(ctx, uuid.Nil, 10); err != nil {
-		t.Fatal(err)
-	}
+	must(w.service.AuditBatches(ctx, uuid.Nil, 10))(t)
 }
 
 // batchClaims: several workers claim groups at once.
@@ -140,10 +126,7 @@ func (w *withdrawals) batchClaims(t *testing.T) {
 
 // batchHistories: workers, an operator and a chain, some of them late.
 func (w *withdrawals) batchHistories(t *testing.T) {
-	service, err := store.NewWithdrawals(w.Store, withdrawaltest.BatchPolicy())
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must(store.NewWithdrawals(w.Store, withdrawaltest.BatchPolicy()))(t)
 	for seed := range usual(2, 40) {
 		fixedRandom(t, seed, func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, service) })
 	}
@@ -180,10 +163,7 @@ func (w *withdrawals) batchWorkers(t *testing.T) {
 			}
 			e := batchOf(w.id(), time.Time{}, item.Work.Members...)
 			e.Actor = "builder"
-			b, err := w.service.Batch(ctx, e.Batch, e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := w.batch(t, e.Batch, e)
 			sent[b.Batch.TxHash] = true
 			built = append(built, store.BatchResult{Batch: e.Batch, Events: []withdrawal.BatchEvent{withdrawal.BatchSent{By: e.By, Fence: b.Batch.Lease.Fence, Hash: e.Hash, Done: true}}})
 		}
@@ -194,7 +174,7 @@ func (w *withdrawals) batchWorkers(t *testing.T) {
 	if items, _, err := lookups.Turn(ctx, nil, 10); err != nil || len(items) > 0 {
 		t.Fatalf("%v: %d batches are looked up at once", err, len(items))
 	}
-	err := w.Update(ctx, func(tx store.WithdrawalUnit) error {
+	noError(t, w.Update(ctx, func(tx store.WithdrawalUnit) error {
 		now, err := tx.Now()
 		if err != nil {
 			return err
@@ -209,10 +189,7 @@ func (w *withdrawals) batchWorkers(t *testing.T) {
 			}
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	paid := map[string]int{}
 	for _, id := range requests {
 		a := w.get(t, id)

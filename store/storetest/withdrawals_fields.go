@@ -112,9 +112,7 @@ func (f *fields) followChange(old withdrawal.Withdrawal, c *withdrawal.Change) {
 		}
 	}
 	for _, r := range c.Reservations {
-		if err := f.wallet.Reserve(r); err != nil {
-			f.t.Fatal(err)
-		}
+		noError(f.t, f.wallet.Reserve(r))
 	}
 	for _, tx := range c.Txs {
 		f.note("Tx", nil, tx)
@@ -149,9 +147,7 @@ func (f *fields) compareLists(tx store.WithdrawalUnit, what string) error {
 // put stores the only wallet of a chain.
 func (f *fields) put(w withdrawal.HotWallet) {
 	f.t.Helper()
-	if err := f.Update(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().PutHotWallet(w) }); err != nil {
-		f.t.Fatal(err)
-	}
+	noError(f.t, f.Update(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().PutHotWallet(w) }))
 	f.wallet = w
 }
 

@@ -55,9 +55,7 @@ func (w *withdrawals) acknowledged(t *testing.T) {
 		}
 	}
 	open(all...)
-	if err := w.service.Acknowledge(ctx, ack(all[0])); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.service.Acknowledge(ctx, ack(all[0])))
 	again := ack(all[0])
 	again.Actor, again.Reason = "oscar", "me too"
 	if err := w.service.Acknowledge(ctx, again); err != nil {
@@ -65,10 +63,7 @@ func (w *withdrawals) acknowledged(t *testing.T) {
 	}
 	open(all[1])
 	for request, want := range map[*withdrawal.Withdrawal][]withdrawal.Acknowledgement{&first: {ack(all[0])}, &second: nil} {
-		got, err := w.service.Acknowledgements(ctx, request.Request.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(w.service.Acknowledgements(ctx, request.Request.ID))(t)
 		same(t, "acknowledgements", got, want)
 	}
 }

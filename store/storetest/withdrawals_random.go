@@ -36,9 +36,7 @@ func (w *withdrawals) eightWorkers(t *testing.T) {
 		commands = append(commands, store.WithdrawalCommand{Request: requests[i], Events: []withdrawal.Event{submission(requests[i], chain, time.Time{}),
 			withdrawal.Approved{By: by(withdrawal.Approver, time.Time{})}, w.enqueued(time.Time{}, withdrawal.Priority(1+i%3))}})
 	}
-	if _, err := w.service.DoAll(ctx, commands...); err != nil {
-		t.Fatal(err)
-	}
+	must(w.service.DoAll(ctx, commands...))(t)
 	node := node{sent: map[uuid.UUID]int{}, nonces: map[string]uuid.UUID{}}
 	running, stop := context.WithTimeout(ctx, 2*time.Minute)
 	defer stop()
@@ -85,10 +83,7 @@ func (w *withdrawals) eightWorkers(t *testing.T) {
 		t.Fatalf("%d broadcasts of %d jobs", len(node.sent), jobs)
 	}
 	for page := (*withdrawal.Request)(nil); ; {
-		last, err := w.service.Audit(ctx, page, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
+		last := must(w.service.Audit(ctx, page, 100))(t)
 		if page = last; last == nil {
 			break
 		}

@@ -20,10 +20,7 @@ import (
 // say of all of them, one by one.
 func (w *withdrawals) reads(t *testing.T) {
 	ids := w.population(t)
-	all, err := w.counted(ids)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(w.counted(ids))(t)
 	for name, read := range map[string]func(*testing.T, []withdrawal.Counted){"pages of requests": w.requestPages, "lists": w.lists,
 		"statistics of a chain, and of all": w.statistics, "what counts for a window": w.usage, "by a hash": w.byHash, "jobs of a request": w.jobs} {
 		t.Run(name, func(t *testing.T) { read(t, all) })
@@ -101,10 +98,7 @@ func (w *withdrawals) requestPages(t *testing.T, all []withdrawal.Counted) {
 			}
 		}
 		for after, found := (*withdrawal.Request)(nil), 3; found == 3; {
-			page, err := w.service.Requests(ctx, status, after, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
+			page := must(w.service.Requests(ctx, status, after, 3))(t)
 			if got, found = append(got, page...), len(page); found > 0 {
 				after = &page[found-1]
 			}
@@ -243,12 +237,10 @@ func (w *withdrawals) statistics(t *testing.T, all []withdrawal.Counted) {
 
 func (w *withdrawals) stats(t testing.TB, now time.Time, window time.Duration, chain uuid.UUID) (got withdrawal.Stats) {
 	t.Helper()
-	if err := w.View(ctx, func(tx store.WithdrawalUnit) (err error) {
+	noError(t, w.View(ctx, func(tx store.WithdrawalUnit) (err error) {
 		got, err = tx.Withdrawals().Stats(now, window, chain)
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return got
 }
 
@@ -261,16 +253,13 @@ func (w *withdrawals) usage(t *testing.T, all []withdrawal.Counted) {
 	windows := []withdrawal.Window{{Length: time.Hour, Max: decimalOf("1")}, {Length: time.Minute}, {Length: 240 * time.Hour}, {Length: tick}}
 	of := slices.DeleteFunc(slices.Clone(all), func(c withdrawal.Counted) bool { return c.Request.User != aUser })
 	for _, now := range some(of, 8, func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Request.CreatedAt} }, 0, tick, time.Hour, time.Hour+tick, 240*time.Hour, 240*time.Hour+tick) {
-		err := w.Update(ctx, func(tx store.WithdrawalUnit) error {
+		noError(t, w.Update(ctx, func(tx store.WithdrawalUnit) error {
 			got, err := tx.Withdrawals().Usage(aUser, anAsset, windows, now)
 			if err == nil {
 				same(t, "usage at "+now.String(), got, withdrawal.UsageOf(requests, aUser, anAsset, windows, now, false))
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }
 
@@ -293,10 +282,7 @@ func (w *withdrawals) byHash(t *testing.T, all []withdrawal.Counted) {
 	for hash, requests := range of {
 		slices.SortFunc(requests, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 		for _, spelled := range []string{hash, strings.ToUpper(hash), "0x" + hash} {
-			found, err := w.service.ByHash(ctx, spelled)
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must(w.service.ByHash(ctx, spelled))(t)
 			equalIDs(t, spelled, found, of[statemachine.HashForm(spelled)])
 		}
 	}
@@ -308,10 +294,7 @@ func (w *withdrawals) jobs(t *testing.T, all []withdrawal.Counted) {
 	feed, _ := w.followAll(t, "", 1000)
 	for _, line := range feed {
 		if line.Machine == withdrawal.JobMachine.Name() && line.Version == 1 {
-			request, err := w.service.RequestOf(ctx, line.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			request := must(w.service.RequestOf(ctx, line.ID))(t)
 			made[request] = append(made[request], line.ID)
 		}
 	}

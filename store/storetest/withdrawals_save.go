@@ -23,9 +23,7 @@ func (w *withdrawals) handOver(t *testing.T) {
 		if at.Second()%2 == 0 {
 			changes = []withdrawal.Change{give, take}
 		}
-		if err := w.save(changes...); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, w.save(changes...))
 		same(t, "who gave the slot", w.get(t, give.New.Request.ID).Job, give.New.Job)
 		same(t, "who took the slot", w.get(t, take.New.Request.ID).Job, take.New.Job)
 		holder, next = w.get(t, take.New.Request.ID), w.get(t, give.New.Request.ID)
@@ -92,9 +90,7 @@ func (w *withdrawals) reserved(t *testing.T) {
 	c := w.change(t, a, e)
 	c.New.Wallet.BalanceReserved = "77"
 	c.Reservations = append(c.Reservations, withdrawal.Reservation{Wallet: hot, Job: first.Job.ID, Amount: "5"})
-	if err := w.save(c); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.save(c))
 	if got := w.get(t, a.Request.ID).Wallet; got.BalanceReserved != "3000000000000000005" || !got.LastUsedAt.Equal(start) {
 		t.Fatalf("two jobs of 1.5 and a reservation of 5 reserve %s; last used at %v, an earlier use moves nothing", got.BalanceReserved, got.LastUsedAt)
 	}
@@ -144,10 +140,7 @@ func (w *withdrawals) closedOnce(t *testing.T) {
 	want := c.New.Attempt
 	c.New.Attempt.Worker, c.New.Attempt.StartedAt = "nobody", start.Add(-time.Hour)
 	if err := w.save(c); err == nil {
-		attempts, err := w.service.Attempts(ctx, a.Job.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		attempts := must(w.service.Attempts(ctx, a.Job.ID))(t)
 		same(t, "an execution that was closed", attempts, []withdrawal.Attempt{want})
 		a = w.get(t, a.Request.ID)
 	} else { // refused as a whole is as good

@@ -41,16 +41,11 @@ func paidBy(a *withdrawal.Withdrawal, hash string, at time.Time) withdrawal.Paid
 func (w *withdrawals) switchedOff(t *testing.T) {
 	pending, processing, out := w.pending(t, evm, start), w.processing(t, evm, start), w.processing(t, evm, start)
 	out = w.do(t, out.Request.ID, prepared(&out, start))
-	all, err := w.service.HotWallets(ctx, evm)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(w.service.HotWallets(ctx, evm))(t)
 	for i := range all {
 		all[i].Status = "stopped"
 	}
-	if err := w.service.PutHotWallet(ctx, all...); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.service.PutHotWallet(ctx, all...))
 	send := func(a withdrawal.Withdrawal, ev withdrawal.Event) error {
 		_, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: a, Events: []withdrawal.Event{ev}})
 		return err
@@ -58,9 +53,7 @@ func (w *withdrawals) switchedOff(t *testing.T) {
 	refusedWith(t, send(pending, withdrawal.Claimed{By: workerAt(start)}), withdrawal.ErrOnHold, "a claim")
 	refusedWith(t, send(processing, prepared(&processing, start)), withdrawal.ErrOnHold, "a preparation")
 	refusedWith(t, send(processing, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "r"}), withdrawal.ErrOnHold, "a dispatch")
-	if err := send(processing, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Retryable, Error: "x"}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, send(processing, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Retryable, Error: "x"}))
 	if a := w.get(t, processing.Request.ID); a.Job.RetryCount != 0 || a.Attempt.Outcome != statemachine.Deferred {
 		t.Errorf("the attempt is not given back: %+v", a.Job)
 	}
@@ -86,8 +79,7 @@ func (w *withdrawals) staleHead(t *testing.T) {
 		old.Request.Version--
 		refusedWith(t, w.save(w.change(t, old, x.ev(&a))), statemachine.ErrConflict, "a job under an old request")
 		same(t, "nothing is stored", plain(t, w.get(t, a.Request.ID)), plain(t, a))
-		_, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: old, Events: []withdrawal.Event{x.ev(&a)}})
-		refusedWith(t, err, statemachine.ErrConflict, "the same, held")
+		refusedWith(t, errOf(w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: old, Events: []withdrawal.Event{x.ev(&a)}})), statemachine.ErrConflict, "the same, held")
 		before := w.change(t, a, x.ev(&a))
 		w.do(t, a.Request.ID, withdrawal.Held{By: operatorAt(start)})
 		refusedWith(t, w.save(before), statemachine.ErrConflict, "a step that was decided before the hold (M7)")
@@ -181,31 +173,20 @@ func (w *withdrawals) fillers(t *testing.T) {
 	w.do(t, a.Request.ID, p, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: p.Hash})
 	filler := withdrawal.Filler{Wallet: hot, Chain: chain, Nonce: 705, Hash: "0xF1", Actor: "olga", Reason: "a test transfer"}
 	for range 2 {
-		if err := w.service.PutFiller(ctx, filler); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, w.service.PutFiller(ctx, filler))
 	}
 	free(702, 703)
 	free(705, 706)
 	free(0, 0)
-	gaps, err := w.service.Gaps(ctx, map[uuid.UUID]uint64{hot: 702}, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gaps := must(w.service.Gaps(ctx, map[uuid.UUID]uint64{hot: 702}, 10))(t)
 	same(t, "gaps", gaps, map[uuid.UUID][]uint64{hot: {703, 704}})
-	stats, err := w.service.StatsOf(ctx, chain, time.Hour, map[uuid.UUID]uint64{hot: 702, w.id(): 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	stats := must(w.service.StatsOf(ctx, chain, time.Hour, map[uuid.UUID]uint64{hot: 702, w.id(): 0}))(t)
 	same(t, "gaps in the statistics", stats.Gaps, gaps)
 	elsewhere, err := w.service.StatsOf(ctx, w.id(), time.Hour, map[uuid.UUID]uint64{hot: 702})
 	if err != nil || len(elsewhere.Gaps) > 0 {
 		t.Errorf("the gaps of another chain are %v, %v", elsewhere.Gaps, err)
 	}
-	every, err := w.service.StatsOf(ctx, uuid.Nil, time.Hour, map[uuid.UUID]uint64{hot: 702})
-	if err != nil {
-		t.Fatal(err)
-	}
+	every := must(w.service.StatsOf(ctx, uuid.Nil, time.Hour, map[uuid.UUID]uint64{hot: 702}))(t)
 	same(t, "gaps of all chains", every.Gaps, gaps)
 	if all, err := w.service.Stats(ctx, time.Hour); err != nil || all.Gaps != nil {
 		t.Errorf("nobody told the chain's next nonce: gaps are %v, %v", all.Gaps, err)
@@ -216,8 +197,7 @@ func (w *withdrawals) fillers(t *testing.T) {
 	}
 	q := prepared(&b, start)
 	q.Nonce, q.ChainNonce, q.HasChainNonce = 705, 703, true
-	_, err = w.service.Do(ctx, b.Request.ID, q)
-	refusedWith(t, err, withdrawal.ErrNonceUsed, "the nonce of a filler")
+	refusedWith(t, errOf(w.service.Do(ctx, b.Request.ID, q)), withdrawal.ErrNonceUsed, "the nonce of a filler")
 	q.Nonce = 702
 	q.ChainNonce = 702
 	w.refuses(t, b.Request.ID, q, withdrawal.ErrNonceTaken, a.Job.ID)
@@ -285,14 +265,11 @@ func (w *withdrawals) bounds(t *testing.T) {
 		t.Errorf("a refused call stored %+v, %v", all, err)
 	}
 	retired := withdrawal.HotWallet{ID: w.id(), Chain: utxos2, Role: withdrawal.WalletRoleHot, Status: "retired"}
-	if err := w.service.PutHotWallet(ctx, retired); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.service.PutHotWallet(ctx, retired))
 	id := w.id()
 	legacy := withdrawal.Imported{By: by(withdrawal.System, start), Request: id, User: aUser, Asset: anAsset, Chain: utxos2, ToAddress: "0xabc",
 		Amount: "1", Decimals: 18, CreatedAt: time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC), Job: w.id(), AssetOnChain: tokenOnChain, Hash: "legacy"}
-	_, err := w.service.Do(ctx, id, legacy)
-	refusedWith(t, err, statemachine.ErrInvalid, "a row of the year 20000")
+	refusedWith(t, errOf(w.service.Do(ctx, id, legacy)), statemachine.ErrInvalid, "a row of the year 20000")
 	legacy.CreatedAt = start
 	if a := w.do(t, id, legacy); a.Job.Wallet != retired.ID { // S10
 		t.Errorf("imported as %+v", a.Job)
@@ -303,14 +280,7 @@ func (w *withdrawals) bounds(t *testing.T) {
 		r.GasUsed = withdrawal.Raw(strings.Repeat("9", withdrawal.MaxDigits))
 		w.do(t, a.Request.ID, r)
 	}
-	err = w.View(ctx, func(tx store.WithdrawalUnit) error {
-		s, err := tx.Withdrawals().Stats(start.Add(time.Minute), time.Hour, uuid.Nil)
-		if want := withdrawal.Raw("1" + strings.Repeat("9", withdrawal.MaxDigits-1) + "8"); err == nil && s.GasUsed != want {
-			t.Errorf("gas used is %s", s.GasUsed)
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
+	if s := w.stats(t, start.Add(time.Minute), time.Hour, uuid.Nil); s.GasUsed != withdrawal.Raw("1"+strings.Repeat("9", withdrawal.MaxDigits-1)+"8") {
+		t.Errorf("gas used is %s", s.GasUsed)
 	}
 }

@@ -191,9 +191,7 @@ func (w *withdrawals) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 	stops := w.payingChain(t)
 	idle := w.pending(t, stops, start) // by a wallet that is off now
 	idle.Wallet.Status = "retired"
-	if err := w.service.PutHotWallet(ctx, idle.Wallet); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.service.PutHotWallet(ctx, idle.Wallet))
 	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: stops})
 	flagged := w.declaredNotSent(t, stops)
 	again := workerAt(flagged.Job.ScheduledAt)

@@ -17,9 +17,7 @@ func (w *withdrawals) namesAnothers(t *testing.T) {
 	hot := w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: utxos2})
 	filler := withdrawal.Filler{Wallet: hot, Chain: utxos2, Nonce: 1, Hash: "0xF1", Actor: "olga", Reason: "a test transfer"}
-	if err := w.service.PutFiller(ctx, filler); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.service.PutFiller(ctx, filler))
 	dated(w.Store, time.Time{})
 	theirs := w.confirming(t, utxos2, start)
 	for _, hash := range []string{"0xF1", "f1", theirs.Job.TxHash} {
@@ -38,8 +36,7 @@ func (w *withdrawals) namesAnothers(t *testing.T) {
 		if a = w.do(t, a.Request.ID, answer); a.Request.Version != version {
 			t.Errorf("%s: the same answer is another version", hash)
 		}
-		_, err := w.service.Do(ctx, a.Request.ID, withdrawal.Claimed{By: workerAt(a.Job.ScheduledAt.Add(time.Hour))})
-		refusedWith(t, err, withdrawal.ErrOnHold, "a claim after the signer named "+hash)
+		refusedWith(t, errOf(w.service.Do(ctx, a.Request.ID, withdrawal.Claimed{By: workerAt(a.Job.ScheduledAt.Add(time.Hour))})), withdrawal.ErrOnHold, "a claim after the signer named "+hash)
 		// The dispatch that is under way is parked.
 		b := w.processing(t, utxos2, start)
 		b = w.do(t, b.Request.ID, withdrawal.Dispatched{By: workerAt(at), Fence: 1, Reference: "ref2"}, answer)
@@ -52,8 +49,7 @@ func (w *withdrawals) namesAnothers(t *testing.T) {
 		if hash != theirs.Job.TxHash {
 			owner = uuid.Nil
 		}
-		_, err = w.service.Do(ctx, b.Request.ID, sent)
-		taken(t, err, withdrawal.ErrPaymentTaken, owner)
+		taken(t, errOf(w.service.Do(ctx, b.Request.ID, sent)), withdrawal.ErrPaymentTaken, owner)
 	}
 }
 
@@ -79,8 +75,7 @@ func (w *withdrawals) outputThenWhole(t *testing.T) {
 	if b = w.do(t, b.Request.ID, out); b.Request.FinalTxHash != "many" {
 		t.Errorf("%+v", b.Request)
 	}
-	_, err := w.service.Do(ctx, c.Request.ID, paidBy(&c, "many", start)) // output 0
-	taken(t, err, withdrawal.ErrPaymentTaken, a.Request.ID)
+	taken(t, errOf(w.service.Do(ctx, c.Request.ID, paidBy(&c, "many", start))), withdrawal.ErrPaymentTaken, a.Request.ID)
 	c = w.do(t, c.Request.ID, withdrawal.Claimed{By: workerAt(start)})
 	whole := prepared(&c, start)
 	whole.Hash = "many"
@@ -125,17 +120,14 @@ func (w *withdrawals) oneOfMany(t *testing.T) {
 				t.Errorf("%s: %+v, %v", name, a.Txs, err)
 			}
 		}
-		_, err = pair[1](many, true, 3)
-		taken(t, err, withdrawal.ErrPaymentTaken, first)
+		taken(t, errOf(pair[1](many, true, 3)), withdrawal.ErrPaymentTaken, first)
 		if _, err = pair[1](many, false, 0); !errors.Is(err, withdrawal.ErrPaymentTaken) {
 			t.Errorf("%s: whole, beside outputs: %v", name, err)
 		}
 		if first, err = pair[0](whole, false, 0); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		_, err = pair[1](whole[2:], true, 4)
-		taken(t, err, withdrawal.ErrPaymentTaken, first)
-		_, err = pair[1](whole, false, 0)
-		taken(t, err, withdrawal.ErrPaymentTaken, first)
+		taken(t, errOf(pair[1](whole[2:], true, 4)), withdrawal.ErrPaymentTaken, first)
+		taken(t, errOf(pair[1](whole, false, 0)), withdrawal.ErrPaymentTaken, first)
 	}
 }

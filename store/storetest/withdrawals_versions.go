@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -30,9 +31,7 @@ func (w *withdrawals) activeJob(t *testing.T) {
 		t.Fatalf("a failed job is not active, and the latest is %+v", a.Job)
 	}
 	same(t, "the latest job", w.get(t, old.Request.ID).Job, a.Job)
-	if err := w.service.Verify(ctx, old.Job.ID); err != nil {
-		t.Fatal("the trail of the first job: ", err)
-	}
+	noError(t, w.service.Verify(ctx, old.Job.ID), "the trail of the first job")
 }
 
 func (w *withdrawals) slots(t *testing.T) {
@@ -43,9 +42,7 @@ func (w *withdrawals) slots(t *testing.T) {
 	claim := w.change(t, second, withdrawal.Claimed{By: workerAt(start)})
 	taken(t, w.save(claim), withdrawal.ErrSlotTaken, first.Job.ID)
 	w.do(t, first.Request.ID, withdrawal.Snoozed{By: workerAt(start), Fence: 1, For: time.Hour})
-	if err := w.save(claim); err != nil {
-		t.Fatal("the slot is free again: ", err)
-	}
+	noError(t, w.save(claim), "the slot is free again")
 	free := []withdrawal.Withdrawal{w.processing(t, utxos, start), w.processing(t, utxos, start)}
 	if free[0].Job.Slot.Valid || free[0].Job.Wallet != free[1].Job.Wallet {
 		t.Fatal("a chain without nonces has no slots")
@@ -55,9 +52,7 @@ func (w *withdrawals) slots(t *testing.T) {
 func (w *withdrawals) duplicateTxs(t *testing.T) {
 	a := w.processing(t, utxos, start)
 	c := w.change(t, a, prepared(&a, start))
-	if err := w.save(c); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.save(c))
 	// As if a job had forgotten what it has on file.
 	for _, forge := range []func(*withdrawal.Tx){func(tx *withdrawal.Tx) { tx.Hash = "another" }, func(tx *withdrawal.Tx) { tx.Seq = 2 }} {
 		again := w.change(t, c.New, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: c.New.Job.TxHash})
@@ -78,9 +73,7 @@ func (w *withdrawals) incidents(t *testing.T) {
 	want := append(c.Incidents, c.Incidents[0])
 	want[1].BlockHash = "b11"
 	c.Incidents = want
-	if err := w.save(c); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.save(c))
 	for range 2 {
 		w.do(t, a.Request.ID, evidence)
 	}
@@ -138,28 +131,20 @@ func (w *withdrawals) reservations(t *testing.T) {
 	for i := range ids {
 		ids[i] = w.approved(t, utxos, start).Request.ID
 	}
-	for _, err := range atOnce(len(ids), func(i int) error {
+	noError(t, errors.Join(atOnce(len(ids), func(i int) error {
 		_, err := w.service.Do(ctx, ids[i], w.enqueued(start.Add(time.Duration(i)*time.Minute), withdrawal.Normal))
 		return err
-	}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	})...))
 	wallet := w.get(t, ids[0]).Wallet
 	if wallet.BalanceReserved != "24000000000000000000" || !wallet.LastUsedAt.Equal(start.Add(15*time.Minute)) {
 		t.Fatalf("16 jobs of 1.5 reserve %s, last used %v", wallet.BalanceReserved, wallet.LastUsedAt)
 	}
 	at := start.Add(time.Hour)
-	for _, err := range atOnce(len(ids), func(i int) error {
+	noError(t, errors.Join(atOnce(len(ids), func(i int) error {
 		_, err := w.service.Do(ctx, ids[i], withdrawal.Claimed{By: workerAt(at)},
 			withdrawal.AttemptFailed{By: workerAt(at), Fence: 1, Failure: withdrawal.Permanent, Error: "no"})
 		return err
-	}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	})...))
 	if wallet = w.get(t, ids[0]).Wallet; wallet.BalanceReserved != "0" {
 		t.Fatalf("after the end of all jobs %s is reserved", wallet.BalanceReserved)
 	}
