@@ -7,17 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/settlehq/settle/statemachine"
-	"github.com/settlehq/settle/store"
 )
 
 // What the rules of every domain use: one moment to begin at, a store that must
@@ -142,31 +137,4 @@ func short(v any) string {
 		return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(s[:200], ""), len(s))
 	}
 	return string(b)
-}
-
-// limited proves [store.CheckLimit] of methods that take a limit, and of turns, which
-// claim nothing with none: what is out of bounds is refused, what is within is not. An
-// audit of nothing must not say that all is sound.
-func limited(t *testing.T, methods, turns map[string]func(n int) error) {
-	t.Helper()
-	for name, method := range methods {
-		refusedWith(t, method(0), statemachine.ErrInvalid, name+" with a limit of 0")
-	}
-	for name, turn := range turns {
-		if err := turn(0); err != nil {
-			t.Errorf("%s that claims nothing: %v", name, err)
-		}
-	}
-	for _, all := range []map[string]func(int) error{methods, turns} {
-		for name, method := range all {
-			for _, n := range []int{-1, math.MinInt, store.MaxPage + 1, math.MaxInt32, math.MaxInt} {
-				refusedWith(t, method(n), statemachine.ErrInvalid, fmt.Sprint(name, " with a limit of ", n))
-			}
-			for _, n := range []int{1, store.MaxPage} {
-				if err := method(n); err != nil {
-					t.Errorf("%s with a limit of %d: %v", name, n, err)
-				}
-			}
-		}
-	}
 }

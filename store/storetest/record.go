@@ -14,7 +14,6 @@ import (
 
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
-	"github.com/settlehq/settle/store/worker"
 )
 
 // A record that has versions is stored by the same rules in every domain. They
@@ -45,10 +44,10 @@ type subject[T store.Clock, K, L comparable, A, E, C any] struct {
 	records func(T) records[K, L, A, C]
 	held    func(context.Context, A, ...E) (A, error) // the service's Held, of one; nil if it has none
 	apply   func(A, E) (C, error)
-	parts   func(*C) (old, now *A, log *[]statemachine.Transition[L])
-	empty   func(*C) bool
-	check   func(A) error
-	states  func(*A) []stored[L] // the versioned records of one that exists, its own first
+	// parts are the fields Old, New and Log of a change, where it has others.
+	parts  func(*C) (old, now *A, log *[]statemachine.Transition[L])
+	check  func(A) error
+	states func(*A) []stored[L] // the versioned records of one that exists, its own first
 
 	newID  func() K
 	id     func(*A) K
@@ -59,10 +58,10 @@ type subject[T store.Clock, K, L comparable, A, E, C any] struct {
 	// older makes an aggregate one version older, in the record that a touch
 	// writes.
 	older func(*A)
+	// also makes some that random histories seldom come to, each for add; nil: none.
+	also func(t testing.TB, add func(A))
 	// lease is the lease of an aggregate, renew moves the end of one at now and
 	// reports whether it is lost; nil without leases.
-	// also makes some that random histories seldom come to; nil: none.
-	also  func(testing.TB) []A
 	lease func(*A) *statemachine.Lease
 	renew func(tx T, now time.Time, a *A, fence int64, until time.Time) (lost bool, err error)
 	// revoke is the service's Revoke, by an operator.
@@ -74,6 +73,19 @@ type subject[T store.Clock, K, L comparable, A, E, C any] struct {
 	facts func(tx T, a *A) (map[string]any, error)
 	world func(tx T) (map[string]any, error)
 	due   []dueKind[T, A]
+	// lists are pages of ids, stats what the store counts at now and what the domain
+	// does; nil where statistics have a rule of their own.
+	lists []list[T, K, A]
+	stats func(tx T, all []A, now time.Time) (got, want any, err error)
+	// limits are the methods that take a limit beside those of the feed, of lists, of
+	// due work and of a source.
+	limits map[string]func(n int) error
+	// source is the work of a worker of a name, owed makes what is due for it at once;
+	// nil where no worker claims.
+	source func(name string) source
+	owed   func(testing.TB) A
+	// selfCheck is that of package store; nil where another subject has it.
+	selfCheck func(context.Context) error
 	// sharedFeed: the feed has lines of another subject too, with which the rules
 	// of an empty feed are proved.
 	sharedFeed bool
@@ -151,6 +163,10 @@ func versioned[T store.Clock, K, L comparable, A, E, C any](t *testing.T, open, 
 		{"a cursor is of one line and of no other", of.cursors},
 		{"followers miss nothing while others write", of.followWhileWriting},
 		{"what is due is what the domain says, in its order, and so is what is due next", of.dueAsDefined},
+		{"lists and statistics have what the domain says, at every moment and in pages", of.listedAsDefined},
+		{"limits of 0, below it, or enormous are refused by every method", of.limited},
+		{"of many workers each item is claimed by one, who renews it and gives it back", of.works},
+		{"the self-check passes and leaves nothing", of.checksItself},
 	})
 	if memory != nil {
 		t.Run("random histories store the same as the memory adapter", func(t *testing.T) { randomHistories(t, open(t), memory(t)) })
@@ -190,7 +206,7 @@ func (s *subject[T, K, L, A, E, C]) get(t failer, id K) A {
 func (s *subject[T, K, L, A, E, C]) change(t failer, a A, ev E) C {
 	t.Helper()
 	c := must(s.apply(a, ev))(t)
-	if s.empty(&c) {
+	if any(&c).(interface{ Empty() bool }).Empty() {
 		t.Fatalf("%T %+v changes nothing", ev, ev)
 	}
 	return c
@@ -203,8 +219,17 @@ func (s *subject[T, K, L, A, E, C]) save(changes ...C) error {
 
 // now returns what a change leads to.
 func (s *subject[T, K, L, A, E, C]) now(c C) A {
-	_, now, _ := s.parts(&c)
+	_, now, _ := s.partsOf(&c)
 	return *now
+}
+
+// partsOf are the parts of a change.
+func (s *subject[T, K, L, A, E, C]) partsOf(c *C) (old, now *A, log *[]statemachine.Transition[L]) {
+	if s.parts != nil {
+		return s.parts(c)
+	}
+	field := func(name string) any { return reflect.ValueOf(c).Elem().FieldByName(name).Addr().Interface() }
+	return field("Old").(*A), field("New").(*A), field("Log").(*[]statemachine.Transition[L])
 }
 
 // sameVersions requires that an aggregate is stored as expected: all of it but
@@ -258,6 +283,11 @@ func (s *subject[T, K, L, A, E, C]) snapshot(t failer, ids ...K) any {
 	t.Helper()
 	all := map[string]any{"aggregates": s.dump(t, ids...)}
 	noError(t, s.View(ctx, func(tx T) (err error) {
+		for _, l := range s.lists {
+			if all[l.name], err = l.page(tx, start, *new(K), 1000); err != nil {
+				return err
+			}
+		}
 		if s.world != nil {
 			all["world"], err = s.world(tx)
 		}
@@ -357,36 +387,5 @@ func refusedWith(t testing.TB, err, sentinel error, what string) {
 	t.Helper()
 	if !errors.Is(err, sentinel) {
 		t.Fatalf("%s: got error %v, expected %v", what, err, sentinel)
-	}
-}
-
-// eachOnce lets four workers claim n items at the same time, of which each is to
-// be got by one of them, once.
-func eachOnce[W, R any](t *testing.T, n int, source func(i int) worker.Source[W, R], work func(i int, items []worker.Item[W]) error) {
-	t.Helper()
-	got := make([][]string, 4)
-	errs := atOnce(len(got), func(i int) error {
-		for idle := 0; idle < 3; {
-			items, _, err := source(i).Turn(ctx, nil, 7)
-			if err != nil {
-				return err
-			}
-			if len(items) == 0 {
-				idle++
-			}
-			for _, item := range items {
-				got[i] = append(got[i], item.Key)
-			}
-			if err := work(i, items); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	noError(t, errors.Join(errs...))
-	all := slices.Concat(got...)
-	slices.Sort(all)
-	if len(all) != n || len(slices.Compact(all)) != n {
-		t.Fatalf("%d claims of %d items", len(all), n)
 	}
 }

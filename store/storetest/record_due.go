@@ -31,7 +31,7 @@ func (s *subject[T, K, L, A, E, C]) dueAsDefined(t *testing.T) {
 	if s.due == nil {
 		t.Skip("nothing is ever due")
 	}
-	ids := s.population(t)
+	ids := s.population(t, nil)
 	for _, kind := range s.due {
 		t.Run(kind.name, func(t *testing.T) {
 			var all []A

@@ -65,7 +65,7 @@ func (l *life[T, K, L, A, E, C]) do(events ...E) {
 // saved compares what is read after a change, and notes what it moved.
 func (l *life[T, K, L, A, E, C]) saved(before A, c *C, what string) {
 	l.t.Helper()
-	_, now, log := l.parts(c)
+	_, now, log := l.partsOf(c)
 	l.a = *now
 	for _, line := range *log {
 		l.trails[line.ID] = append(l.trails[line.ID], line)

@@ -104,16 +104,18 @@ func playBoth[T store.Clock, K, L comparable, A, E, C any](rt *rapid.T, s, memor
 }
 
 // population stores random aggregates, the same ones each time, and some of each
-// stage.
-func (s *subject[T, K, L, A, E, C]) population(t *testing.T) (ids []K) {
+// stage. grown is called with the first ones and after each of those that also makes.
+func (s *subject[T, K, L, A, E, C]) population(t *testing.T, grown func(ids []K)) (ids []K) {
+	if s.also != nil {
+		s.also(t, func(a A) {
+			if ids = append(ids, s.id(&a)); grown != nil {
+				grown(ids)
+			}
+		})
+	}
 	for range 3 {
 		for i := range s.stages {
 			a := s.make(t, &s.stages[i])
-			ids = append(ids, s.id(&a))
-		}
-	}
-	if s.also != nil {
-		for _, a := range s.also(t) {
 			ids = append(ids, s.id(&a))
 		}
 	}

@@ -16,7 +16,7 @@ func (s *subject[T, K, L, A, E, C]) trails(t *testing.T) {
 			a = s.do(t, s.id(&a), g.touch(&a, start))
 		}
 		c := s.change(t, a, g.rivals(&a, 0))
-		_, _, lines := s.parts(&c)
+		_, _, lines := s.partsOf(&c)
 		log = append(log, *lines...)
 		noError(t, s.save(c))
 		a = s.now(c)
@@ -58,7 +58,7 @@ func (s *subject[T, K, L, A, E, C]) brokenLogs(t *testing.T) {
 			},
 		} {
 			c := s.change(t, a, g.rivals(&a, 0))
-			_, _, log := s.parts(&c)
+			_, _, log := s.partsOf(&c)
 			*log = forge(slices.Clone(*log))
 			refusedWith(t, s.save(c), statemachine.ErrInvalid, what)
 		}
@@ -189,7 +189,7 @@ func (s *subject[T, K, L, A, E, C]) follow(t *testing.T) {
 	noError(t, s.save(c))
 	id := s.newID()
 	early := s.do(t, id, s.stages[0].events(id)[0])
-	_, _, log := s.parts(&c)
+	_, _, log := s.partsOf(&c)
 	second, _ := s.followAll(t, cursor, 10)
 	made := len(s.states(&early)) // each at its first version
 	if n := len(*log); len(second) != n+made || second[n].ID != s.states(&early)[0].id {

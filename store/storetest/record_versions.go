@@ -136,7 +136,7 @@ func (s *subject[T, K, L, A, E, C]) asRead(t *testing.T) {
 		a := s.make(t, g)
 		if s.older != nil && g.touch != nil {
 			stale := s.change(t, a, g.touch(&a, start.Add(time.Hour)))
-			old, now, _ := s.parts(&stale)
+			old, now, _ := s.partsOf(&stale)
 			s.older(old)
 			s.older(now)
 			refusedWith(t, s.save(stale), statemachine.ErrConflict, "a touch of another version than the stored one")
@@ -148,7 +148,7 @@ func (s *subject[T, K, L, A, E, C]) asRead(t *testing.T) {
 		for _, ev := range events {
 			for name, forge := range s.outside {
 				stale := s.change(t, a, ev)
-				old, _, _ := s.parts(&stale)
+				old, _, _ := s.partsOf(&stale)
 				forge(old)
 				want := statemachine.ErrConflict
 				if s.lease != nil && s.lease(old).Fence != s.lease(&a).Fence {

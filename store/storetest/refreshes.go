@@ -19,12 +19,11 @@ import (
 // Refreshes proves the refreshes of a store.
 func Refreshes[T store.RefreshUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
 	opened := func(t *testing.T) *refreshes { return newRefreshes(t, timedRefreshes(open(t))) }
-	versioned(t, func(t *testing.T) *refreshSubject { return versionedRefreshes(opened(t)) }, func(t *testing.T) *refreshSubject {
-		return versionedRefreshes(newRefreshes(t, timedRefreshes(memory.New(memory.Options{}))))
+	versioned(t, func(t *testing.T) *refreshSubject { return opened(t).refreshSubject }, func(t *testing.T) *refreshSubject {
+		return newRefreshes(t, timedRefreshes(memory.New(memory.Options{}))).refreshSubject
 	})
 	type of = *refreshes
 	prove(t, opened, []rule[of]{
-		{"the self-check passes and leaves nothing", of.refreshSelfCheck},
 		{"a slot belongs to one wallet, the loser learns which, and it is handed over within one save", of.refreshSlots},
 		{"a wallet has one live recovery job, and the loser gets its id", of.oneRecovery},
 		{"a lock goes to one, is deleted at its release or when it is swept, and its fence never repeats", of.walletLocks},
@@ -33,41 +32,13 @@ func Refreshes[T store.RefreshUnit](t *testing.T, open func(testing.TB) store.St
 		{"under a lock that was lost nothing of a job is stored", of.lostLock},
 		{"an expiry and its sync job are stored once, together", of.oneExpiry},
 		{"what is loaded is what the domain says", of.loadedSets},
-		{"statistics count what their fields say", of.refreshStatistics},
 		{"orchestrators never serve more than the maximum, and everybody in turn", of.turns},
 		{"no job is lost between the last look and the exit", of.exits},
 		{"every field of a refresh comes back", of.everyRefreshField},
-		{"lists have what the domain says, in its order and in pages, limits are refused", of.refreshPages},
+		{"jobs and watchers are listed, and wallets wait, in the domain's order", of.refreshPages},
 		{"an unknown wallet is lost, and nobody is busy with it", of.unknownWallets},
 		{"an event from after the store's time is refused and takes nothing", of.futureEvents},
 	})
-}
-
-func (r *refreshes) refreshSelfCheck(t *testing.T) {
-	live(r.Store)
-	if err := store.SelfCheckRefreshes(ctx, r.Store); err != nil {
-		t.Error(err)
-	}
-}
-
-// at returns a stage's wallet; its leases began at start.
-func (r *refreshes) at(t *testing.T, stage int) refresh.Work {
-	t.Helper()
-	s := versionedRefreshes(r)
-	return s.make(t, &s.stages[stage])
-}
-
-// get reads a wallet.
-func (r *refreshes) get(t *testing.T, xpub string) refresh.Work {
-	t.Helper()
-	w := must(r.service.Get(ctx, xpub))(t)
-	return w
-}
-
-func (r *refreshes) do(t *testing.T, xpub string, events ...refresh.Event) refresh.Work {
-	t.Helper()
-	w := must(r.service.Do(ctx, xpub, events...))(t)
-	return w
 }
 
 // keep makes the slot of a stage's wallet last.
@@ -86,7 +57,7 @@ func (r *refreshes) refreshSlots(t *testing.T) {
 	n := r.slot()
 	var all []refresh.Work
 	for range concurrentAttempts {
-		all = append(all, r.at(t, 0))
+		all = append(all, r.make(t, &r.stages[0]))
 	}
 	winner := oneOf(t, atOnce(len(all), func(i int) error {
 		_, err := r.service.Step(ctx, all[i].Wallet.XpubVan, claim("w1", n))
@@ -117,7 +88,7 @@ func (r *refreshes) now(t *testing.T) (now time.Time) {
 func (r *refreshes) oneRecovery(t *testing.T) {
 	r.patient(t)
 	now := r.now(t)
-	w := r.at(t, 0)
+	w := r.make(t, &r.stages[0])
 	xpub := w.Wallet.XpubVan
 	by := func(role refresh.Role) refresh.By { return refresh.By{Actor: "w1", Role: role} }
 	c := must(r.service.Step(ctx, xpub, refresh.SlotClaimed{By: by(refresh.Orchestrator), Slot: r.slot()}))(t)
@@ -151,7 +122,7 @@ func (r *refreshes) oneRecovery(t *testing.T) {
 }
 
 func (r *refreshes) walletLocks(t *testing.T) {
-	xpub := r.at(t, 0).Wallet.XpubVan
+	xpub := r.make(t, &r.stages[0]).Wallet.XpubVan
 	api := func(at time.Time) refresh.By { return refresh.By{Actor: "api", Role: refresh.API, At: at} }
 	var last int64
 	lock := func(what string, at time.Time) int64 {
@@ -218,7 +189,7 @@ func (r *refreshes) renewedTogether(t *testing.T) {
 		"an unknown place": func(l *store.RefreshLease) { l.XpubVan += "x" },
 	}
 	for name, change := range all {
-		w := r.at(t, 1)
+		w := r.make(t, &r.stages[1])
 		lease := store.RefreshLease{XpubVan: w.Wallet.XpubVan, Held: refresh.Held{Slot: 1, Job: w.Jobs[0].ID, Fence: 1, Lock: w.Lock.Lease.Fence}}
 		change(&lease)
 		now, until := start.Add(r.config.LockTTL-tick), start.Add(time.Hour)
@@ -246,7 +217,7 @@ func (r *refreshes) renewedTogether(t *testing.T) {
 
 // lateRenewal: a lock that has ended is lost, though slot and job are held.
 func (r *refreshes) lateRenewal(t *testing.T) {
-	w := r.at(t, 1)
+	w := r.make(t, &r.stages[1])
 	renew := func(now time.Time, h refresh.Held) (lost []string) {
 		t.Helper()
 		noError(t, r.Update(ctx, func(tx store.RefreshUnit) (err error) {
@@ -268,7 +239,7 @@ func (r *refreshes) lateRenewal(t *testing.T) {
 // unknownWallets: a process that serves a wallet which the store does not have, as
 // after a restore, is told that it is gone.
 func (r *refreshes) unknownWallets(t *testing.T) {
-	known, now := r.at(t, 1).Wallet, r.now(t)
+	known, now := r.make(t, &r.stages[1]).Wallet, r.now(t)
 	r.keep(t, known.XpubVan, now.Add(time.Hour))
 	slot := refresh.Held{Slot: 1}
 	lost, busy, err := r.service.Renew(ctx, store.RefreshLease{XpubVan: "unknown", Held: slot}, store.RefreshLease{XpubVan: known.XpubVan, Held: slot})
@@ -292,7 +263,7 @@ func (r *refreshes) futureEvents(t *testing.T) {
 	e.At = time.Time{}
 	r.do(t, xpub, e, refresh.SlotClaimed{By: refresh.By{Actor: "w1", Role: refresh.Orchestrator}, Slot: r.slot()},
 		refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API}})
-	before := versionedRefreshes(r).snapshot(t, xpub)
+	before := r.snapshot(t, xpub)
 	for _, ev := range []refresh.Event{
 		refresh.Locked{By: refresh.By{Actor: "other", Role: refresh.API, At: now.Add(r.config.LockTTL + time.Minute)}},
 		refresh.SlotElapsed{By: refresh.By{Actor: "other", Role: refresh.Orchestrator, At: now.Add(time.Hour)}},
@@ -300,17 +271,17 @@ func (r *refreshes) futureEvents(t *testing.T) {
 	} {
 		refusedWith(t, errOf(r.service.Step(ctx, xpub, ev)), statemachine.ErrInvalid, fmt.Sprintf("%T", ev))
 	}
-	same(t, "it left a trace", versionedRefreshes(r).snapshot(t, xpub), before)
+	same(t, "it left a trace", r.snapshot(t, xpub), before)
 }
 
 func (r *refreshes) lostLock(t *testing.T) {
-	w := r.at(t, 1)
+	w := r.make(t, &r.stages[1])
 	xpub := w.Wallet.XpubVan
 	noError(t, r.Update(ctx, func(tx store.RefreshUnit) error {
 		_, err := tx.Refreshes().Sweep(start.Add(r.config.LockTTL), 10)
 		return err
 	}))
-	before := versionedRefreshes(r).snapshot(t, xpub)
+	before := r.snapshot(t, xpub)
 	held := refresh.Held{Slot: 1, Job: w.Jobs[0].ID, Fence: 1, Lock: w.Lock.Lease.Fence}
 	refusedWith(t, errOf(r.service.Step(ctx, xpub, refresh.JobDone{By: refreshBy(refresh.Worker), Held: held, Listing: listed(start, refresh.Transfer{Recipient: "r"})})), statemachine.ErrFenced, "the end of a job whose lock was swept")
 	change := must(r.config.Apply(w, refresh.JobDone{By: refreshBy(refresh.Worker), Held: held, Listing: listed(start, refresh.Transfer{Recipient: "r"})}))(t)
@@ -319,11 +290,11 @@ func (r *refreshes) lostLock(t *testing.T) {
 		must(r.service.Step(ctx, xpub, refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API, At: start}}))(t)
 		refusedWith(t, r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(change) }), statemachine.ErrFenced, "the release of a lock that another has")
 	}()
-	same(t, "it left a trace", versionedRefreshes(r).snapshot(t, xpub), before)
+	same(t, "it left a trace", r.snapshot(t, xpub), before)
 }
 
 func (r *refreshes) oneExpiry(t *testing.T) {
-	w := r.at(t, 2)
+	w := r.make(t, &r.stages[2])
 	xpub := w.Wallet.XpubVan
 	end := w.Watchers[0].ExpiresAt
 	r.keep(t, xpub, end.Add(time.Hour))
@@ -342,7 +313,7 @@ func (r *refreshes) oneExpiry(t *testing.T) {
 
 // loadedSets compares each set with the domain's predicate on the whole wallet.
 func (r *refreshes) loadedSets(t *testing.T) {
-	w := r.at(t, 2) // a tick at its expiry, of which the second half never came
+	w := r.make(t, &r.stages[2]) // a tick at its expiry, of which the second half never came
 	end := w.Watchers[0].ExpiresAt
 	r.keep(t, w.Wallet.XpubVan, end.Add(time.Hour))
 	w = r.do(t, w.Wallet.XpubVan, refresh.Looked{By: refresh.By{Actor: "w1", Role: refresh.Worker, At: end}, Slot: 1, Began: end,
@@ -350,7 +321,7 @@ func (r *refreshes) loadedSets(t *testing.T) {
 	if x := w.Watchers[0]; !x.Lapsed(end) || !x.NextAt.After(end) {
 		t.Fatalf("%+v", x)
 	}
-	ids := append(versionedRefreshes(r).population(t), w.Wallet.XpubVan)
+	ids := append(r.population(t, nil), w.Wallet.XpubVan)
 	found := map[string]bool{}
 	noError(t, r.View(ctx, func(tx store.RefreshUnit) error {
 		all, err := tx.Refreshes().Get(ids...)

@@ -26,16 +26,16 @@ type (
 
 // refreshes is one store under test.
 type refreshes struct {
-	store.Store[store.RefreshUnit]
+	*refreshSubject
 	config  refresh.Config
 	service *store.Refreshes
 	n       atomic.Int32
 }
 
 func newRefreshes(t testing.TB, s store.Store[store.RefreshUnit]) *refreshes {
-	r := &refreshes{Store: s, config: refresh.DefaultConfig()}
+	r := &refreshes{config: refresh.DefaultConfig()}
 	r.config.MaxWalletProcesses, r.config.Coalesce = 10_000, true
-	r.restart(t)
+	r.restart(t, s)
 	return r
 }
 
@@ -44,16 +44,14 @@ func newRefreshes(t testing.TB, s store.Store[store.RefreshUnit]) *refreshes {
 func (r *refreshes) patient(t testing.TB) {
 	live(r.Store)
 	r.config.LockTTL = time.Hour
-	r.restart(t)
+	r.restart(t, r.Store)
 }
 
 // restart makes the service anew, after a change of the configuration.
-func (r *refreshes) restart(t testing.TB) {
+func (r *refreshes) restart(t testing.TB, s store.Store[store.RefreshUnit]) {
 	t.Helper()
-	var err error
-	if r.service, err = store.NewRefreshes(r.Store, r.config); err != nil {
-		t.Fatal(err)
-	}
+	r.service = must(store.NewRefreshes(s, r.config))(t)
+	r.refreshSubject = r.subject(s)
 }
 
 // xpub names a new wallet.
@@ -89,11 +87,11 @@ func listed(at time.Time, transfers ...refresh.Transfer) refresh.Listing {
 	return refresh.Listing{Began: at, Answered: at, Transfers: transfers}
 }
 
-// versionedRefreshes says how to make wallets with their jobs and watchers, for
+// subject says how to make wallets with their jobs and watchers, for
 // the rules of any versioned record.
-func versionedRefreshes(r *refreshes) *refreshSubject {
-	s := &refreshSubject{
-		Store:   r.Store,
+func (r *refreshes) subject(s store.Store[store.RefreshUnit]) *refreshSubject {
+	return &refreshSubject{
+		Store:   s,
 		service: r.service,
 		within: func(tx store.RefreshUnit) service[string, uuid.UUID, refresh.Work, refresh.Event] {
 			return r.service.Within(tx)
@@ -101,16 +99,12 @@ func versionedRefreshes(r *refreshes) *refreshSubject {
 		records: func(tx store.RefreshUnit) records[string, uuid.UUID, refresh.Work, refresh.Change] {
 			return tx.Refreshes()
 		},
-		apply: r.config.Apply,
-		parts: func(c *refresh.Change) (old, now *refresh.Work, log *[]statemachine.Transition[uuid.UUID]) {
-			return &c.Old, &c.New, &c.Log
-		},
-		empty:  (*refresh.Change).Empty,
+		apply:  r.config.Apply,
 		check:  refresh.Check,
 		states: refreshStates,
 		newID:  r.xpub,
 		id:     func(w *refresh.Work) string { return w.Wallet.XpubVan },
-		stages: r.stages(),
+		stages: refreshStages(r),
 		outside: map[string]func(*refresh.Work){
 			"holder":        func(w *refresh.Work) { w.Wallet.Lease.Holder += "x" },
 			"fence":         func(w *refresh.Work) { w.Wallet.Lease.Fence-- },
@@ -129,8 +123,6 @@ func versionedRefreshes(r *refreshes) *refreshSubject {
 			var errs []error
 			add := func(name string, v any, err error) { all[name] = v; errs = append(errs, err) }
 			x := tx.Refreshes()
-			wallets, err := x.Wallets("", 1000)
-			add("Wallets", wallets, err)
 			jobs, err := x.Jobs(0, nil, 1000)
 			add("Jobs", jobs, err)
 			for _, reason := range append(refresh.EndReason(0).Values(), 0) {
@@ -139,17 +131,53 @@ func versionedRefreshes(r *refreshes) *refreshSubject {
 			}
 			waiting, err := x.Waiting(start.Add(time.Hour), 1000)
 			add("Waiting", waiting, err)
-			recoverable, err := x.Recoverable(start, "", 1000)
-			add("Recoverable", recoverable, err)
-			stats, err := x.Stats(start.Add(time.Hour))
-			add("Stats", stats, err)
 			return all, cmp.Or(errs...)
 		},
 		due:       []dueKind[store.RefreshUnit, refresh.Work]{r.waiting()},
 		draw:      r.draw,
 		sentinels: []error{refresh.ErrSlotTaken, refresh.ErrRecovering},
+		lists: []list[store.RefreshUnit, string, refresh.Work]{
+			{"Wallets", func(tx store.RefreshUnit, _ time.Time, after string, limit int) ([]string, error) {
+				return tx.Refreshes().Wallets(after, limit)
+			},
+				func(*refresh.Work, time.Time) bool { return true }, nil},
+			{"HeldBy", func(tx store.RefreshUnit, _ time.Time, after string, limit int) ([]string, error) {
+				return tx.Refreshes().HeldBy("w1", after, limit)
+			},
+				func(w *refresh.Work, _ time.Time) bool {
+					return w.Wallet.Lease.Holder == "w1" || w.Lock.Lease.Holder == "w1" || slices.ContainsFunc(w.Jobs, func(j refresh.Job) bool { return j.Lease.Holder == "w1" })
+				}, nil},
+			{"Recoverable", func(tx store.RefreshUnit, now time.Time, after string, limit int) ([]string, error) {
+				return tx.Refreshes().Recoverable(now, after, limit)
+			}, func(w *refresh.Work, now time.Time) bool {
+				return slices.ContainsFunc(w.Watchers, func(x refresh.Watcher) bool { return x.Active(now) })
+			}, func(w *refresh.Work) (at []time.Time) {
+				for _, x := range w.Watchers {
+					at = append(at, x.ExpiresAt)
+				}
+				return at
+			}},
+		},
+		stats: func(tx store.RefreshUnit, all []refresh.Work, now time.Time) (got, want any, err error) {
+			got, err = tx.Refreshes().Stats(now)
+			return got, refresh.StatsOf(all, now), err
+		},
+		limits: map[string]func(int) error{
+			"Jobs": func(n int) error {
+				return r.View(ctx, func(tx store.RefreshUnit) error { return errOf(tx.Refreshes().Jobs(0, nil, n)) })
+			},
+			"Watchers": func(n int) error {
+				return r.View(ctx, func(tx store.RefreshUnit) error { return errOf(tx.Refreshes().Watchers(0, nil, n)) })
+			},
+			"Recover": func(n int) error {
+				_, _, err := r.service.Recover(ctx, refreshBy(refresh.Orchestrator), "", n)
+				return err
+			},
+			"Audit": func(n int) error { return errOf(r.service.Audit(ctx, "", n)) },
+			"Sweep": func(n int) error { return errOf(r.service.Sweep(ctx, n)) },
+		},
+		selfCheck: func(ctx context.Context) error { return store.SelfCheckRefreshes(ctx, s) },
 	}
-	return s
 }
 
 // refreshStates are in the order of their ids: a job that a change adds comes
@@ -168,8 +196,8 @@ func refreshStates(w *refresh.Work) (all []stored[uuid.UUID]) {
 	return append([]stored[uuid.UUID]{{w.Wallet.ID(), w.Wallet.Version, w.Wallet.Status.String()}}, all...)
 }
 
-// stages: a wallet that waits, a job under way, a watcher.
-func (r *refreshes) stages() []refreshStage {
+// refreshStages: a wallet that waits, a job under way, a watcher.
+func refreshStages(r *refreshes) []refreshStage {
 	first := func(xpub string) []refresh.Event {
 		return []refresh.Event{enqueuedJob(xpub, 0, refresh.Sync, "", "")}
 	}

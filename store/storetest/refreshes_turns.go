@@ -16,26 +16,6 @@ import (
 	"github.com/settlehq/settle/store"
 )
 
-// refreshStatistics compares with the domain's count over everything.
-func (r *refreshes) refreshStatistics(t *testing.T) {
-	s := versionedRefreshes(r)
-	s.population(t)
-	var all []refresh.Work
-	noError(t, r.View(ctx, func(tx store.RefreshUnit) error {
-		xpubs, err := tx.Refreshes().Wallets("", 1000)
-		if err != nil {
-			return err
-		}
-		all, err = tx.Refreshes().Get(xpubs...)
-		return err
-	}))
-	for _, now := range []time.Time{start, start.Add(time.Minute), start.Add(30 * 24 * time.Hour)} {
-		var got refresh.Stats
-		noError(t, r.View(ctx, func(tx store.RefreshUnit) (err error) { got, err = tx.Refreshes().Stats(now); return err }))
-		same(t, "statistics", got, refresh.StatsOf(all, now))
-	}
-}
-
 // turns: four processes take turns at the same time over ten wallets and three
 // numbers.
 func (r *refreshes) turns(t *testing.T) {
@@ -161,8 +141,8 @@ func (r *refreshes) exits(t *testing.T) {
 // everyRefreshField takes a wallet through all that moves its fields.
 func (r *refreshes) everyRefreshField(t *testing.T) {
 	r.config.Coalesce = false
-	r.restart(t)
-	l := newLife(t, versionedRefreshes(r))
+	r.restart(t, r.Store)
+	l := newLife(t, r.refreshSubject)
 	l.follow = func(refresh.Work, *refresh.Change) {}
 	l.compareMore = func(store.RefreshUnit, string) error { return nil }
 	l.records = func(w *refresh.Work) map[string]any {
@@ -238,40 +218,11 @@ func (r *refreshes) everyRefreshField(t *testing.T) {
 	l.end(fixed, map[string]any{"Wallet": refresh.Wallet{}, "Job": refresh.Job{}, "Watcher": refresh.Watcher{}}, map[string]any{"Lock": refresh.Lock{}})
 }
 
-func orEmpty(after *string) string {
-	if after == nil {
-		return ""
-	}
-	return *after
-}
-
-// inPages reads pages of 7 to the end and compares with what the domain says.
-func inPages[V any](t *testing.T, what string, want []V, page func(after *V, limit int) ([]V, error)) {
-	t.Helper()
-	var got []V
-	for after := (*V)(nil); ; after = &got[len(got)-1] {
-		next, err := page(after, 7)
-		switch {
-		case err != nil:
-			t.Fatal(what, ": ", err)
-		case len(next) > 7:
-			t.Fatalf("%s: a page of %d, 7 were asked for", what, len(next))
-		case len(next) == 0:
-			same(t, what+" in pages", got, want)
-			return
-		}
-		if got = append(got, next...); len(got) > len(want) {
-			t.Fatalf("%s: there are %d, and the pages have %d already: a cursor or a condition is ignored", what, len(want), len(got))
-		}
-	}
-}
-
 // refreshPages compares every list with the domain's rule on the whole records, just
 // before, at and after the moments at which it changes.
 func (r *refreshes) refreshPages(t *testing.T) {
-	s := versionedRefreshes(r)
-	s.population(t)
-	r.do(t, r.at(t, 2).Wallet.XpubVan, refresh.Looked{By: refreshBy(refresh.Worker), Slot: 1, Began: start,
+	r.population(t, nil)
+	r.do(t, r.make(t, &r.stages[2]).Wallet.XpubVan, refresh.Looked{By: refreshBy(refresh.Worker), Slot: 1, Began: start,
 		Listing: listed(start, refresh.Transfer{Recipient: "r", Status: refresh.TransferSettled})})
 	noError(t, r.View(ctx, func(tx store.RefreshUnit) error {
 		x := tx.Refreshes()
@@ -298,8 +249,6 @@ func (r *refreshes) refreshPages(t *testing.T) {
 				moments = append(moments, x.ExpiresAt)
 			}
 		}
-		slices.Sort(xpubs)
-		inPages(t, "wallets", xpubs, func(after *string, limit int) ([]string, error) { return x.Wallets(orEmpty(after), limit) })
 		for status, want := range jobs {
 			slices.SortFunc(want, func(a, b refresh.Job) int { return refresh.CompareJobs(&a, &b) })
 			inPages(t, fmt.Sprintf("Jobs(%v)", status), want, func(after *refresh.Job, limit int) ([]refresh.Job, error) { return x.Jobs(status, after, limit) })
@@ -312,59 +261,29 @@ func (r *refreshes) refreshPages(t *testing.T) {
 				return x.Watchers(reason, after, limit)
 			})
 		}
-		var held []string
-		for i := range all {
-			if w := &all[i]; w.Wallet.Lease.Holder == "w1" || w.Lock.Lease.Holder == "w1" || slices.ContainsFunc(w.Jobs, func(j refresh.Job) bool { return j.Lease.Holder == "w1" }) {
-				held = append(held, w.Wallet.XpubVan)
-			}
-		}
-		slices.Sort(held)
-		inPages(t, "HeldBy(w1)", held, func(after *string, limit int) ([]string, error) { return x.HeldBy("w1", orEmpty(after), limit) })
 		slices.SortFunc(moments, time.Time.Compare)
 		moments = slices.CompactFunc(moments, time.Time.Equal)
-		active, waited := 0, 0
+		waited := 0
 		for i := 0; i < len(moments); i += max(1, len(moments)/10) {
 			for _, now := range []time.Time{moments[i].Add(-tick), moments[i], moments[i].Add(tick)} {
-				var recoverable []string
 				var waiting []refresh.Candidate
 				for k := range all {
 					w := &all[k]
-					if slices.ContainsFunc(w.Watchers, func(x refresh.Watcher) bool { return x.Active(now) }) {
-						recoverable = append(recoverable, w.Wallet.XpubVan)
-					}
 					if c, needs := w.Wallet.Candidate(w.Jobs, w.Watchers, now); needs {
 						waiting = append(waiting, c)
 					}
 				}
-				slices.Sort(recoverable)
 				slices.SortFunc(waiting, refresh.CompareCandidates)
-				at := now.Format(time.RFC3339Nano)
-				inPages(t, "Recoverable at "+at, recoverable, func(after *string, limit int) ([]string, error) { return x.Recoverable(now, orEmpty(after), limit) })
-				got, err := x.Waiting(now, 1000)
-				if err != nil {
-					return err
-				}
-				same(t, "Waiting at "+at, got, waiting)
-				active, waited = active+len(recoverable), waited+len(waiting)
+				same(t, "Waiting at "+now.Format(time.RFC3339Nano), must(x.Waiting(now, 1000))(t), waiting)
+				waited += len(waiting)
 			}
 		}
-		if len(jobs) < 4 || len(watchers) < 2 || len(held) == 0 || active == 0 || waited == 0 {
-			t.Errorf("%d lists of jobs, %d of watchers, %d wallets held, %d active, %d waiting: a rule is not tested", len(jobs), len(watchers), len(held), active, waited)
+		if len(jobs) < 4 || len(watchers) < 2 || waited == 0 {
+			t.Errorf("%d lists of jobs, %d of watchers, %d waiting: a rule is not tested", len(jobs), len(watchers), waited)
 		}
-		limited(t, map[string]func(int) error{
-			"Jobs":        func(n int) error { _, err := x.Jobs(0, nil, n); return err },
-			"Watchers":    func(n int) error { _, err := x.Watchers(0, nil, n); return err },
-			"Wallets":     func(n int) error { _, err := x.Wallets("", n); return err },
-			"Waiting":     func(n int) error { _, err := x.Waiting(start, n); return err },
-			"Recoverable": func(n int) error { _, err := x.Recoverable(start, "", n); return err },
-		}, nil)
 		refusedWith(t, errOf(x.Find(uuid.New())), statemachine.ErrNotFound, "an unknown record")
 		return nil
 	}))
-	_, _, err := r.service.Recover(ctx, refreshBy(refresh.Orchestrator), "", 0)
-	refusedWith(t, err, statemachine.ErrInvalid, "a recovery of no wallets")
-	refusedWith(t, errOf(r.service.Audit(ctx, "", 0)), statemachine.ErrInvalid, "an audit of no wallets")
-	refusedWith(t, errOf(r.service.Sweep(ctx, -1)), statemachine.ErrInvalid, "a sweep of no locks")
 	if next, err := r.service.Audit(ctx, "", 10_000); err != nil || next != "" {
 		t.Errorf("audit: %q, %v", next, err)
 	}

@@ -15,36 +15,22 @@ import (
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
-	"github.com/settlehq/settle/store/worker"
 )
 
 // Relays proves the relays of a store.
 func Relays[T store.RelayUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
 	opened := func(t *testing.T) *relays { return newRelays(t, timedRelays(open(t))) }
-	versioned(t, func(t *testing.T) *relaySubject { return opened(t).subject() }, func(t *testing.T) *relaySubject {
-		return newRelays(t, timedRelays(memory.New(memory.Options{}))).subject()
+	versioned(t, func(t *testing.T) *relaySubject { return opened(t).relaySubject }, func(t *testing.T) *relaySubject {
+		return newRelays(t, timedRelays(memory.New(memory.Options{}))).relaySubject
 	})
 	type of = *relays
 	prove(t, opened, []rule[of]{
 		{"every field comes back", of.everyRelayField},
-		{"concurrent reactors get each relay once", of.concurrentSyncs},
 		{"activities are in the order of commits, whatever the clocks say", of.relayActivities},
-		{"pending is what the source's query says, and it pages", of.pendingRelays},
-		{"a relay that is synced and has an error left is pending, and untimed where it has no timer", of.errorLeft},
 		{"a reconcile gives a timer to all that need one, and changes nothing again", of.reconciledRelays},
 		{"a lease that a clock which went back has left ends after its length", of.leaseOfTheFuture},
-		{"statistics count what their fields say", of.relayStatistics},
 		{"subscribers hear of what was committed, and of nothing else", of.relayNews},
-		{"limits of 0, below it, or enormous are refused by every method", of.relayLimits},
-		{"the self-check passes", of.selfCheck},
 	})
-}
-
-func (r *relays) selfCheck(t *testing.T) {
-	live(r.Store)
-	if err := store.SelfCheckRelays(ctx, r.Store); err != nil {
-		t.Error(err)
-	}
 }
 
 type (
@@ -54,15 +40,16 @@ type (
 
 // relays is one store under test.
 type relays struct {
-	store.Store[store.RelayUnit]
+	*relaySubject
 	service *store.Relays
 	ids     atomic.Int64
 }
 
 func newRelays(t *testing.T, s store.Store[store.RelayUnit]) *relays {
 	t.Helper()
-	service := must(store.NewRelays(s, relaysynctest.Policy()))(t)
-	return &relays{Store: s, service: service}
+	r := &relays{service: must(store.NewRelays(s, relaysynctest.Policy()))(t)}
+	r.relaySubject = r.subject(s)
+	return r
 }
 
 func (r *relays) id() string { return fmt.Sprintf("relay_%06d", r.ids.Add(1)) }
@@ -95,7 +82,7 @@ func relayFinished(at time.Time, fence int64, o statemachine.Outcome) relaysync.
 
 // everyRelayField goes through lives that set and move every field.
 func (r *relays) everyRelayField(t *testing.T) {
-	f := newLife(t, r.subject())
+	f := newLife(t, r.relaySubject)
 	f.records = func(s *relaysync.Sync) map[string]any {
 		return map[string]any{"Relay": s.Relay, "Timer": s.Timer, "History": s.History}
 	}
@@ -121,42 +108,6 @@ func (r *relays) everyRelayField(t *testing.T) {
 		map[string]any{"Relay": relaysync.Relay{}, "Timer": relaysync.Timer{}, "History": relaysync.History{}}, nil)
 }
 
-func (r *relays) do(t failer, id string, events ...relaysync.Event) relaysync.Sync {
-	t.Helper()
-	s := must(r.service.Do(ctx, id, events...))(t)
-	return s
-}
-
-func (r *relays) concurrentSyncs(t *testing.T) {
-	live(r.Store)
-	const n = 60
-	for range n {
-		id := r.id()
-		e := relayCreated(id, time.Time{})
-		r.do(t, id, e)
-	}
-	eachOnce(t, n, func(i int) worker.Source[store.ClaimedRelay, store.HeldRelay] {
-		return r.service.Syncs(fmt.Sprint("reactor-", i))
-	},
-		func(i int, items []worker.Item[store.ClaimedRelay]) error {
-			source := r.service.Syncs(fmt.Sprint("reactor-", i))
-			var done []store.HeldRelay
-			for _, item := range items {
-				done = append(done, source.Finish(item.Work, relaysync.Finished{Outcome: statemachine.Done}))
-			}
-			for range 2 { // the first reply was lost
-				if _, _, err := source.Turn(ctx, done, 0); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	stats, err := r.service.Stats(ctx, time.Hour)
-	if err != nil || stats.Phases[relaysync.PhaseClean] != n || stats.Successes != n {
-		t.Fatalf("%+v, %v", stats, err)
-	}
-}
-
 func (r *relays) relayActivities(t *testing.T) {
 	a, b := r.id(), r.id()
 	r.do(t, a, relayCreated(a, start.Add(time.Hour)))
@@ -178,58 +129,6 @@ func (r *relays) relayActivities(t *testing.T) {
 	}
 	if first, err := r.service.Activities(ctx, a, 1); err != nil || len(first) != 1 || first[0] != all[0] {
 		t.Errorf("the newest is %+v, %v", first, err)
-	}
-}
-
-func (r *relays) pendingRelays(t *testing.T) {
-	var want []string
-	for _, g := range relayStages() {
-		for range 3 {
-			id := r.id()
-			if s := r.do(t, id, g.events(id)...); s.Relay.Pending() {
-				want = append(want, id)
-			}
-		}
-	}
-	inPages(t, "pending", want, func(after *string, limit int) ([]string, error) { return r.service.Pending(ctx, orEmpty(after), limit) })
-	r.do(t, want[0], relaysync.Deleted{By: relayBy(relaysync.Host, start)})
-	of, err := r.service.List(ctx, "tenant", "", 100)
-	if err != nil || len(of) != 11 || slices.Contains(of, want[0]) {
-		t.Errorf("the tenant's relays are %v, %v", of, err)
-	}
-}
-
-// errorLeft: no step leaves an error on a relay that is synced, but another writer
-// of the table may, and the source's query asks for both.
-func (r *relays) errorLeft(t *testing.T) {
-	s := r.subject()
-	var want []string
-	untimed := int64(0)
-	for _, g := range relayStages() {
-		for _, left := range []struct {
-			synced  bool
-			text    string
-			pending bool
-		}{{true, "left", true}, {true, "", false}, {false, "left", true}, {false, "", true}} {
-			a := s.make(t, &g)
-			c := s.change(t, a, relayUpdated(start, "forged"))
-			c.New.Relay.Synced, c.New.Relay.SyncError, c.New.Timer = left.synced, left.text, a.Timer
-			c.New.Timer.Lease = c.Old.Timer.Lease
-			noError(t, s.save(c))
-			if left.pending {
-				want = append(want, a.Relay.ID)
-			}
-			if left.pending && c.New.Phase() == relaysync.PhaseClean {
-				untimed++
-			}
-		}
-	}
-	got, err := r.service.Pending(ctx, "", 1000)
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("pending is what is not synced or has an error left: %v, expected %v, %v", got, want, err)
-	}
-	if stats, err := r.service.Stats(ctx, time.Hour); err != nil || stats.Untimed != untimed {
-		t.Errorf("%d relays are untimed, expected %d that have no timer and are not synced or have an error left, %v", stats.Untimed, untimed, err)
 	}
 }
 
@@ -286,48 +185,6 @@ func (r *relays) leaseOfTheFuture(t *testing.T) {
 	}
 }
 
-func (r *relays) relayStatistics(t *testing.T) {
-	s := r.subject()
-	ids := s.population(t)
-	var all []relaysync.Sync
-	var activities []relaysync.Activity
-	noError(t, r.View(ctx, func(tx store.RelayUnit) (err error) {
-		if all, err = tx.Relays().Get(ids...); err != nil {
-			return err
-		}
-		for _, id := range ids {
-			some, err := tx.Relays().Activities(relaysync.ResourceRelay, id, 1000)
-			if err != nil {
-				return err
-			}
-			activities = append(activities, some...)
-		}
-		return nil
-	}))
-	for _, now := range []time.Time{start, start.Add(30 * time.Second), start.Add(time.Hour), start.Add(1000 * time.Hour)} {
-		want := relaysync.Stats{At: now, Phases: map[relaysync.Phase]int64{}}
-		for i := range all {
-			want.Add(&all[i])
-		}
-		for i := range activities {
-			want.AddActivity(&activities[i], 2*time.Hour)
-		}
-		var got relaysync.Stats
-		noError(t, r.View(ctx, func(tx store.RelayUnit) (err error) { got, err = tx.Relays().Stats(now, 2*time.Hour); return err }))
-		same(t, fmt.Sprint("at ", now), got, want)
-	}
-	var want []string
-	for i := range all {
-		if all[i].NeedsOperator() {
-			want = append(want, all[i].Relay.ID)
-		}
-	}
-	slices.Sort(want)
-	if got, err := r.service.ForOperator(ctx, "", 1000); err != nil || !slices.Equal(got, want) {
-		t.Errorf("a person is awaited by %v, %v, expected %v", got, err, want)
-	}
-}
-
 func (r *relays) relayNews(t *testing.T) {
 	news := r.service.Subscribe()
 	id := r.id()
@@ -350,24 +207,4 @@ func (r *relays) relayNews(t *testing.T) {
 	if a, err := news.Receive(quiet); !errors.Is(err, context.Canceled) {
 		t.Fatalf("heard %+v, %v", a, err)
 	}
-}
-
-func (r *relays) relayLimits(t *testing.T) {
-	limited(t, map[string]func(int) error{
-		"ForOperator": func(n int) error { _, err := r.service.ForOperator(ctx, "", n); return err },
-		"Pending":     func(n int) error { _, err := r.service.Pending(ctx, "", n); return err },
-		"List":        func(n int) error { _, err := r.service.List(ctx, "", "", n); return err },
-		"Activities":  func(n int) error { _, err := r.service.Activities(ctx, "a", n); return err },
-		"Audit":       func(n int) error { _, err := r.service.Audit(ctx, "", n); return err },
-		"Reconcile": func(n int) error {
-			_, _, _, err := r.service.Reconcile(ctx, relayBy(relaysync.Reactor, start), "", n)
-			return err
-		},
-		"Follow": func(n int) error { _, _, err := r.service.Follow(ctx, "", n); return err },
-		"Due": func(n int) error {
-			return r.Update(ctx, func(tx store.RelayUnit) error { _, _, err := tx.Relays().Due(start, n); return err })
-		},
-	}, map[string]func(int) error{
-		"Turn": func(n int) error { _, _, err := r.service.Syncs(reactor1).Turn(ctx, nil, n); return err },
-	})
 }

@@ -2,8 +2,8 @@ package storetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"testing"
 	"time"
 
 	"pgregory.net/rapid"
@@ -15,9 +15,9 @@ import (
 )
 
 // subject says how to make relays, for the rules of any versioned record.
-func (r *relays) subject() *relaySubject {
+func (r *relays) subject(s store.Store[store.RelayUnit]) *relaySubject {
 	return &relaySubject{
-		Store:   r.Store,
+		Store:   s,
 		service: r.service,
 		within: func(tx store.RelayUnit) service[string, string, relaysync.Sync, relaysync.Event] {
 			return r.service.Within(tx)
@@ -25,11 +25,7 @@ func (r *relays) subject() *relaySubject {
 		records: func(tx store.RelayUnit) records[string, string, relaysync.Sync, relaysync.Change] { return tx.Relays() },
 		held:    r.service.Held,
 		apply:   r.service.Policy().Apply,
-		parts: func(c *relaysync.Change) (old, now *relaysync.Sync, log *[]statemachine.Transition[string]) {
-			return &c.Old, &c.New, &c.Log
-		},
-		empty: (*relaysync.Change).Empty,
-		check: relaysync.Check,
+		check:   relaysync.Check,
 		states: func(s *relaysync.Sync) (all []stored[string]) {
 			if s.Relay.Version > 0 {
 				all = append(all, stored[string]{s.Relay.ID, s.Relay.Version, s.Phase().String()})
@@ -62,12 +58,59 @@ func (r *relays) subject() *relaySubject {
 			}
 			return map[string]any{"Activities": all}, err
 		},
-		world: func(tx store.RelayUnit) (map[string]any, error) {
-			list, err1 := tx.Relays().List("", "", 1000)
-			pending, err2 := tx.Relays().Pending("", 1000)
-			exhausted, err3 := tx.Relays().ForOperator("", 1000)
-			return map[string]any{"List": list, "Pending": pending, "ForOperator": exhausted}, errors.Join(err1, err2, err3)
+		lists: []list[store.RelayUnit, string, relaysync.Sync]{
+			{"List", func(tx store.RelayUnit, _ time.Time, after string, limit int) ([]string, error) {
+				return tx.Relays().List("", after, limit)
+			},
+				func(s *relaysync.Sync, _ time.Time) bool { return true }, nil},
+			{"List of a tenant", func(tx store.RelayUnit, _ time.Time, after string, limit int) ([]string, error) {
+				return tx.Relays().List("tenant", after, limit)
+			}, func(s *relaysync.Sync, _ time.Time) bool {
+				return s.Relay.Tenant == "tenant" && s.Relay.DeletedAt.IsZero()
+			}, nil},
+			{"Pending", func(tx store.RelayUnit, _ time.Time, after string, limit int) ([]string, error) {
+				return tx.Relays().Pending(after, limit)
+			},
+				func(s *relaysync.Sync, _ time.Time) bool { return s.Relay.Pending() }, nil},
+			{"ForOperator", func(tx store.RelayUnit, _ time.Time, after string, limit int) ([]string, error) {
+				return tx.Relays().ForOperator(after, limit)
+			},
+				func(s *relaysync.Sync, _ time.Time) bool { return s.NeedsOperator() }, nil},
+			{"HeldBy", func(tx store.RelayUnit, _ time.Time, after string, limit int) ([]string, error) {
+				return tx.Relays().HeldBy(reactor1, after, limit)
+			},
+				func(s *relaysync.Sync, _ time.Time) bool { return s.Timer.Lease.Holder == reactor1 }, nil},
 		},
+		also: r.errorsLeft,
+		stats: func(tx store.RelayUnit, all []relaysync.Sync, now time.Time) (got, want any, err error) {
+			w := relaysync.Stats{At: now, Phases: map[relaysync.Phase]int64{}}
+			for i := range all {
+				w.Add(&all[i])
+				some, err := tx.Relays().Activities(relaysync.ResourceRelay, all[i].Relay.ID, 1000)
+				if err != nil {
+					return nil, nil, err
+				}
+				for k := range some {
+					w.AddActivity(&some[k], 2*time.Hour)
+				}
+			}
+			got, err = tx.Relays().Stats(now, 2*time.Hour)
+			return got, w, err
+		},
+		limits: map[string]func(int) error{
+			"Activities": func(n int) error { return errOf(r.service.Activities(ctx, "a", n)) },
+			"Audit":      func(n int) error { return errOf(r.service.Audit(ctx, "", n)) },
+			"Reconcile": func(n int) error {
+				_, _, _, err := r.service.Reconcile(ctx, relayBy(relaysync.Reactor, start), "", n)
+				return err
+			},
+		},
+		source: func(name string) source { return sourceOf(r.service.Syncs(name)) },
+		owed: func(t testing.TB) relaysync.Sync {
+			id := r.id()
+			return r.do(t, id, relayCreated(id, time.Time{}))
+		},
+		selfCheck: func(ctx context.Context) error { return store.SelfCheckRelays(ctx, s) },
 		due: []dueKind[store.RelayUnit, relaysync.Sync]{{
 			name: "sync",
 			find: func(tx store.RelayUnit, now time.Time, limit int) ([]relaysync.Sync, error) {
@@ -90,6 +133,27 @@ func (r *relays) subject() *relaySubject {
 			}}
 		},
 	}
+}
+
+// errorsLeft are relays that no step leads to: synced with an error left, as another
+// writer of the table may leave them, and not synced without a timer; and one of which
+// nothing more is tried.
+func (r *relays) errorsLeft(t testing.TB, add func(relaysync.Sync)) {
+	for i := range r.stages {
+		for _, left := range []relaysync.Relay{{Synced: true, SyncError: "left"}, {Synced: true}, {SyncError: "left"}, {}} {
+			a := r.make(t, &r.stages[i])
+			c := r.change(t, a, relayUpdated(start, "forged"))
+			c.New.Relay.Synced, c.New.Relay.SyncError, c.New.Timer = left.Synced, left.SyncError, a.Timer
+			noError(t, r.save(c))
+			add(r.get(t, a.Relay.ID))
+		}
+	}
+	id, at := r.id(), start
+	a := r.do(t, id, relayCreated(id, at))
+	for ; a.Phase() != relaysync.PhaseExhausted; at = at.Add(2 * time.Hour) {
+		a = r.do(t, id, relaysync.Claimed{By: relayBy(relaysync.Reactor, at)}, relayFinished(at, a.Timer.Lease.Fence+1, statemachine.Failed))
+	}
+	add(a)
 }
 
 func relayStages() []relayStage {

@@ -8,7 +8,6 @@ import (
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
-	"github.com/settlehq/settle/store/worker"
 	"github.com/settlehq/settle/swap"
 	"github.com/settlehq/settle/swap/swaptest"
 )
@@ -44,9 +43,7 @@ func Swaps[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store[T])
 		{"an outbound is stored with the item that it names", of.namedOutbound},
 		{"replaying everything from a lowered waterline has no effect", of.replayed},
 		{"an item that fails for ever holds up no other", of.holdsUpNoOther},
-		{"a worker claims, renews and gives back", of.workers},
-		{"limits of 0, below it, or enormous are refused by every method", of.swapLimits},
-		{"the self-check passes and leaves nothing", of.swapSelfCheck},
+		{"a list of no table and statistics of no time are refused", of.bounds},
 		{"every field of a deposit comes back", of.depositFields},
 		{"every field of a credit comes back", of.creditFields},
 	})
@@ -142,37 +139,6 @@ func (db *swaps) holdsUpNoOther(t *testing.T) {
 	}
 }
 
-// workers claim, renew and give back in either direction.
-func (db *swaps) workers(t *testing.T) {
-	live(db.Store)
-	ds, cs := db.deposits, db.credits
-	d, c := ds.newID(), cs.newID()
-	ds.do(t, d, arrival(swap.ToUSDD, d))
-	cs.do(t, c, arrival(swap.ToUSDC, c), swap.Confirmations{By: swapBy(swap.Observer, "observer"), Count: 2})
-	givesBack(t, db.service.Deposits.Work("worker"), func() statemachine.Lease { return ds.get(t, d).Lease })
-	givesBack(t, db.service.Credits.Work("worker"), func() statemachine.Lease { return cs.get(t, c).Lease })
-}
-
-func givesBack[A, H any](t *testing.T, w interface {
-	worker.Source[A, H]
-	Release(A) H
-}, lease func() statemachine.Lease) {
-	items, _, err := w.Turn(ctx, nil, 1)
-	if err != nil || len(items) != 1 {
-		t.Fatal(items, err)
-	}
-	was, until := lease(), items[0].Until
-	if was.Until.Sub(until).Abs() > time.Minute {
-		t.Errorf("the worker is told of %v, stored is %v", until, was.Until)
-	}
-	if err := w.Renew(ctx, items); err != nil || lease().Until.Before(was.Until) {
-		t.Errorf("renewed: %+v, it was %+v, %v", lease(), was, err)
-	}
-	if _, _, err := w.Turn(ctx, []H{w.Release(items[0].Work)}, 0); err != nil || lease().Holder != "" {
-		t.Errorf("given back: %+v, %v", lease(), err)
-	}
-}
-
 // read runs fn in a View.
 func read[T, R any](db store.Store[T], fn func(T) (R, error)) (r R, err error) {
 	err = db.View(ctx, func(tx T) error {
@@ -182,18 +148,7 @@ func read[T, R any](db store.Store[T], fn func(T) (R, error)) (r R, err error) {
 	return r, err
 }
 
-func (db *swaps) swapLimits(t *testing.T) {
-	limited(t, map[string]func(int) error{
-		"Due": func(n int) error {
-			return db.Update(ctx, func(tx store.SwapUnit) error { _, err := tx.Deposits().Due(start, n); return err })
-		},
-		"List":          func(n int) error { _, err := db.service.Credits.List(ctx, swap.Unprocessed, "", n); return err },
-		"Audit":         func(n int) error { _, err := db.service.Deposits.Audit(ctx, swap.Unprocessed, "", n); return err },
-		"Follow":        func(n int) error { _, _, err := db.service.Deposits.Follow(ctx, "", n); return err },
-		"Discrepancies": func(n int) error { _, _, err := db.service.Discrepancies(ctx, 0, n); return err },
-	}, map[string]func(int) error{
-		"Turn": func(n int) error { _, _, err := db.service.Credits.Work("w").Turn(ctx, nil, n); return err },
-	})
+func (db *swaps) bounds(t *testing.T) {
 	for _, place := range []swap.Place{0, 5} {
 		refusedWith(t, errOf(db.service.Deposits.List(ctx, place, "", 1)), statemachine.ErrInvalid, "a list of no table")
 		refusedWith(t, errOf(db.service.Deposits.Audit(ctx, place, "", 1)), statemachine.ErrInvalid, "an audit of no table")
@@ -202,19 +157,5 @@ func (db *swaps) swapLimits(t *testing.T) {
 		if _, err := db.service.Stats(ctx, window); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("statistics of %v: %v", window, err)
 		}
-	}
-}
-
-func (db *swaps) swapSelfCheck(t *testing.T) {
-	live(db.Store)
-	before, err := db.service.Control(ctx)
-	if err == nil {
-		err = store.SelfCheckSwaps(ctx, db.Store)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c, err := db.service.Control(ctx); err != nil || c != before {
-		t.Errorf("it left %+v, %v", c, err)
 	}
 }

@@ -211,7 +211,7 @@ func (db *swaps) oldestItem(t *testing.T) {
 
 func (db *swaps) swapStatistics(t *testing.T) {
 	d, c := db.deposits, db.credits
-	ds, cs := d.population(t), c.population(t)
+	ds, cs := d.population(t, nil), c.population(t, nil)
 	ended := d.newID() // at least one has ended, and has a discrepancy
 	micro, changed := arrival(swap.ToUSDD, ended), arrival(swap.ToUSDD, ended)
 	micro.Amount = 5

@@ -16,15 +16,15 @@ import (
 	"github.com/settlehq/settle/swap/swaptest"
 )
 
-// revoking is a service that gives back what a worker holds.
-type revoking interface {
+// swapService is the service of a direction.
+type swapService[A any] interface {
+	service[string, string, A, swap.Event]
 	Revoke(context.Context, swap.By, statemachine.Revocation) (int, error)
+	List(ctx context.Context, place swap.Place, after string, limit int) ([]A, error)
+	Audit(ctx context.Context, place swap.Place, after string, limit int) (string, error)
 }
 
-type (
-	swapSubject[A any] = subject[store.SwapUnit, string, string, A, swap.Event, swap.Change[A]]
-	swapService[A any] = service[string, string, A, swap.Event]
-)
+type swapSubject[A any] = subject[store.SwapUnit, string, string, A, swap.Event, swap.Change[A]]
 
 func newDeposits(t *testing.T, db store.Store[store.SwapUnit]) *swapSubject[swap.Deposit] {
 	p := swaptest.Policy()
@@ -32,7 +32,7 @@ func newDeposits(t *testing.T, db store.Store[store.SwapUnit]) *swapSubject[swap
 	held := func(ctx context.Context, d swap.Deposit, events []swap.Event) ([]swap.Deposit, error) {
 		return s.Held(ctx, store.HeldDeposit{Deposit: d, Events: events})
 	}
-	return newSwapSubject(t, db, s, func(tx store.SwapUnit) swapService[swap.Deposit] { return s.Within(tx) }, func(tx store.SwapUnit) store.SwapRecords[swap.Deposit] { return tx.Deposits() }, held, p.ApplyDeposit, swap.CheckDeposit, swap.ToUSDD)
+	return newSwapSubject(t, db, s, func(tx store.SwapUnit) service[string, string, swap.Deposit, swap.Event] { return s.Within(tx) }, func(tx store.SwapUnit) store.SwapRecords[swap.Deposit] { return tx.Deposits() }, held, p.ApplyDeposit, swap.CheckDeposit, swap.ToUSDD, func(name string) source { return sourceOf(s.Work(name)) })
 }
 
 func newCredits(t *testing.T, db store.Store[store.SwapUnit]) *swapSubject[swap.Credit] {
@@ -41,18 +41,18 @@ func newCredits(t *testing.T, db store.Store[store.SwapUnit]) *swapSubject[swap.
 	held := func(ctx context.Context, c swap.Credit, events []swap.Event) ([]swap.Credit, error) {
 		return s.Held(ctx, store.HeldCredit{Credit: c, Events: events})
 	}
-	return newSwapSubject(t, db, s, func(tx store.SwapUnit) swapService[swap.Credit] { return s.Within(tx) }, func(tx store.SwapUnit) store.SwapRecords[swap.Credit] { return tx.Credits() }, held, p.ApplyCredit, swap.CheckCredit, swap.ToUSDC)
+	return newSwapSubject(t, db, s, func(tx store.SwapUnit) service[string, string, swap.Credit, swap.Event] { return s.Within(tx) }, func(tx store.SwapUnit) store.SwapRecords[swap.Credit] { return tx.Credits() }, held, p.ApplyCredit, swap.CheckCredit, swap.ToUSDC, func(name string) source { return sourceOf(s.Work(name)) })
 }
 
 // swapIDs make ids that no other item of the process has.
 var swapIDs atomic.Uint64
 
-func newSwapSubject[A any](t *testing.T, db store.Store[store.SwapUnit], s swapService[A], within func(store.SwapUnit) swapService[A], rows func(store.SwapUnit) store.SwapRecords[A],
-	held func(context.Context, A, []swap.Event) ([]A, error), apply func(A, swap.Event, time.Time) (swap.Change[A], error), check func(A) error, d swap.Direction) *swapSubject[A] {
+func newSwapSubject[A any](t *testing.T, db store.Store[store.SwapUnit], s swapService[A], within func(store.SwapUnit) service[string, string, A, swap.Event], rows func(store.SwapUnit) store.SwapRecords[A],
+	held func(context.Context, A, []swap.Event) ([]A, error), apply func(A, swap.Event, time.Time) (swap.Change[A], error), check func(A) error, d swap.Direction, work func(string) source) *swapSubject[A] {
 	scanHouse(t, db)
 	head := func(a *A) *swap.Item { return any(a).(swap.Record).Head() }
 	stages := swapStages[A](d)
-	return &swapSubject[A]{
+	of := &swapSubject[A]{
 		Store: db, service: s, within: within,
 		records: func(tx store.SwapUnit) records[string, string, A, swap.Change[A]] { return rows(tx) },
 		held: func(ctx context.Context, a A, events ...swap.Event) (A, error) {
@@ -63,10 +63,6 @@ func newSwapSubject[A any](t *testing.T, db store.Store[store.SwapUnit], s swapS
 			return all[0], nil
 		},
 		apply: func(a A, ev swap.Event) (swap.Change[A], error) { return apply(a, ev, time.Time{}) },
-		parts: func(c *swap.Change[A]) (old, now *A, log *[]statemachine.Transition[string]) {
-			return &c.Old, &c.New, &c.Log
-		},
-		empty: (*swap.Change[A]).Empty,
 		check: check,
 		states: func(a *A) []stored[string] {
 			if i := head(a); i.Version > 0 {
@@ -88,7 +84,7 @@ func newSwapSubject[A any](t *testing.T, db store.Store[store.SwapUnit], s swapS
 			return len(lost) > 0, err
 		},
 		revoke: func(ctx context.Context, of statemachine.Revocation) (int, error) {
-			return s.(revoking).Revoke(ctx, swap.By{Actor: "op", Role: swap.Operator}, of)
+			return s.Revoke(ctx, swap.By{Actor: "op", Role: swap.Operator}, of)
 		},
 		world: func(tx store.SwapUnit) (map[string]any, error) {
 			all := map[string]any{}
@@ -98,9 +94,10 @@ func newSwapSubject[A any](t *testing.T, db store.Store[store.SwapUnit], s swapS
 				all[place.String()] = page
 				errs = append(errs, err)
 			}
-			notes, _, err := tx.SwapHouse().Discrepancies(0, 1000)
-			all["Discrepancies"] = notes
-			return all, errors.Join(append(errs, err)...)
+			notes, _, err1 := tx.SwapHouse().Discrepancies(0, 1000)
+			control, err2 := tx.SwapHouse().Control(false)
+			all["Discrepancies"], all["Control"] = notes, control
+			return all, errors.Join(append(errs, err1, err2)...)
 		},
 		due: []dueKind[store.SwapUnit, A]{{name: "work",
 			find:    func(tx store.SwapUnit, now time.Time, limit int) ([]A, error) { return rows(tx).Due(now, limit) },
@@ -119,7 +116,28 @@ func newSwapSubject[A any](t *testing.T, db store.Store[store.SwapUnit], s swapS
 				return adversary.Next(rt, any(a).(swap.Record))
 			}}
 		},
+		lists: []list[store.SwapUnit, string, A]{{"HeldBy", func(tx store.SwapUnit, _ time.Time, after string, limit int) ([]string, error) {
+			return rows(tx).HeldBy("worker", after, limit)
+		}, func(a *A, _ time.Time) bool { return head(a).Lease.Holder == "worker" }, nil}},
+		limits: map[string]func(int) error{
+			"List":  func(n int) error { return errOf(s.List(ctx, swap.Unprocessed, "", n)) },
+			"Audit": func(n int) error { return errOf(s.Audit(ctx, swap.Unprocessed, "", n)) },
+			"Discrepancies": func(n int) error {
+				return db.View(ctx, func(tx store.SwapUnit) error { _, _, err := tx.SwapHouse().Discrepancies(0, n); return err })
+			},
+		},
+		source:    work,
+		selfCheck: func(ctx context.Context) error { return store.SelfCheckSwaps(ctx, db) },
 	}
+	of.owed = func(t testing.TB) A {
+		id := of.newID()
+		events := []swap.Event{arrival(d, id)}
+		if d == swap.ToUSDC {
+			events = append(events, swap.Confirmations{By: swapBy(swap.Observer, "observer"), Count: 2})
+		}
+		return of.do(t, id, events...)
+	}
+	return of
 }
 
 // scanHouse lets things go out.

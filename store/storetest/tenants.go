@@ -3,7 +3,6 @@ package storetest
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,27 +13,22 @@ import (
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
-	"github.com/settlehq/settle/store/worker"
 )
 
 // Tenants proves the tenants and invoices of a store.
 func Tenants[T store.TenantUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
 	opened := func(t *testing.T) *tenants { return newTenants(t, timedTenants(open(t))) }
-	versioned(t, func(t *testing.T) *tenantSubject { return opened(t).subject() }, func(t *testing.T) *tenantSubject {
-		return newTenants(t, timedTenants(memory.New(memory.Options{}))).subject()
+	versioned(t, func(t *testing.T) *tenantSubject { return opened(t).tenantSubject }, func(t *testing.T) *tenantSubject {
+		return newTenants(t, timedTenants(memory.New(memory.Options{}))).tenantSubject
 	})
 	type of = *tenants
 	prove(t, opened, []rule[of]{
 		{"every field comes back", of.everyTenantField},
 		{"a churn deactivates every active relay of the tenant in its commit", of.churnDeactivates},
 		{"what comes between makes a churn stale, and a churned tenant gets no relay", of.staleChurn},
-		{"concurrent billers get each step once", of.concurrentSteps},
 		{"an invoice belongs to one tenant, and who asks for another's is told so", of.oneTenant},
 		{"a tenant and an invoice of one id have two trails", of.trailsApart},
 		{"a step that a clock which was ahead has put off is due within the longest sleep", of.overslept},
-		{"statistics count what their fields say", of.tenantStatistics},
-		{"limits of 0, below it, or enormous are refused by every method", of.tenantLimits},
-		{"the self-check passes and leaves nothing", of.tenantSelfCheck},
 	})
 }
 
@@ -45,7 +39,7 @@ type (
 
 // tenants is one store under test.
 type tenants struct {
-	store.Store[store.TenantUnit]
+	*tenantSubject
 	relays  *relays
 	service *store.Tenants
 	ids     atomic.Int64
@@ -53,9 +47,10 @@ type tenants struct {
 
 func newTenants(t *testing.T, s store.Store[store.TenantUnit]) *tenants {
 	t.Helper()
-	r := newRelays(t, timing(s, func(tx store.TenantUnit, _ *clock) store.RelayUnit { return tx }))
-	service := must(store.NewTenants(s, r.service, dunning.DefaultPolicy()))(t)
-	return &tenants{Store: s, relays: r, service: service}
+	relays := newRelays(t, timing(s, func(tx store.TenantUnit, _ *clock) store.RelayUnit { return tx }))
+	r := &tenants{relays: relays, service: must(store.NewTenants(s, relays.service, dunning.DefaultPolicy()))(t)}
+	r.tenantSubject = r.subject(s)
+	return r
 }
 
 func (r *tenants) id() string { return fmt.Sprintf("tenant_%06d", r.ids.Add(1)) }
@@ -66,7 +61,7 @@ func dunningBy(role dunning.Role, at time.Time) dunning.By {
 
 // everyTenantField goes through a life that sets and moves every field.
 func (r *tenants) everyTenantField(t *testing.T) {
-	f := newLife(t, r.subject())
+	f := newLife(t, r.tenantSubject)
 	f.records = func(a *dunning.Account) map[string]any {
 		all := map[string]any{"Tenant": a.Tenant}
 		for _, i := range a.Invoices {
@@ -108,12 +103,6 @@ func (r *tenants) everyTenantField(t *testing.T) {
 		dunning.Issued{By: by(dunning.Host), Invoice: "é-2", Amount: 1}, dunning.Voided{By: by(dunning.Host), Invoice: "é-2"})
 	f.end(strings.Fields("Tenant.ID Tenant.BillingAnchor Tenant.CreatedAt Invoice.ID Invoice.Tenant Invoice.CreatedAt Invoice.Issued"),
 		map[string]any{"Tenant": dunning.Tenant{}, "Invoice": dunning.Invoice{}}, nil)
-}
-
-func (r *tenants) do(t failer, id string, events ...dunning.Event) dunning.Account {
-	t.Helper()
-	a := must(r.service.Do(ctx, id, events...))(t)
-	return a
 }
 
 func (r *tenants) churnDeactivates(t *testing.T) {
@@ -194,36 +183,12 @@ func (r *tenants) staleChurn(t *testing.T) {
 	}
 }
 
-func (r *tenants) concurrentSteps(t *testing.T) {
-	live(r.Store)
-	const n = 30
-	for range n {
-		id := r.id()
-		e := issued(id + "-invoice")
-		e.By.At, e.CreatedAt = time.Time{}, start
-		r.do(t, id, enrolled(id, dunning.Stripe), e)
-	}
-	eachOnce(t, n, func(i int) worker.Source[store.DueTenant, store.HeldTenant] {
-		return r.service.Steps(fmt.Sprint("biller-", i))
-	},
-		func(i int, items []worker.Item[store.DueTenant]) error {
-			for _, item := range items {
-				do := r.service.Policy().Next(item.Work.Account, item.Work.At).Action
-				intent := dunning.ChargeIntended{By: r.service.Steps(fmt.Sprint("biller-", i)).By(), Invoice: do.Invoices[0], Key: do.Key}
-				if _, err := r.service.Held(ctx, item.Work.Account, intent); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-}
-
 func (r *tenants) overslept(t *testing.T) {
 	awake, asleep, idle := r.id(), r.id(), r.id()
 	events := tenantStages()[1].events
 	r.do(t, awake, events(awake)...)
-	s := r.subject() // saves a step that the store's clock of then, which was ahead, allowed
-	noError(t, s.save(s.change(t, r.do(t, asleep, events(asleep)...), dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(1000*24*time.Hour))})))
+	// A step that the store's clock of then, which was ahead, allowed.
+	noError(t, r.save(r.change(t, r.do(t, asleep, events(asleep)...), dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(1000*24*time.Hour))})))
 	r.do(t, idle, enrolled(idle, dunning.NWC))
 	dated(r.Store, start)
 	for round, want := range []int{1, 0} {
@@ -268,108 +233,4 @@ func (r *tenants) trailsApart(t *testing.T) {
 		}
 	}
 	refusedWith(t, errOf(r.service.InvoiceTrail(ctx, "nobody's")), statemachine.ErrNotFound, "the trail of no invoice")
-}
-
-func (r *tenants) tenantStatistics(t *testing.T) {
-	var ids []string
-	var all []dunning.Account
-	compare := func() { // of the store's own sums and of the domain's
-		t.Helper()
-		noError(t, r.View(ctx, func(tx store.TenantUnit) (err error) { all, err = tx.Tenants().Get(ids...); return err }))
-		for _, now := range []time.Time{start, start.Add(24 * time.Hour), start.Add(24000 * time.Hour)} {
-			want := dunning.Stats{At: now, Tenants: map[dunning.TenantStatus]int64{}}
-			for k := range all {
-				want.Add(&all[k])
-			}
-			var got dunning.Stats
-			noError(t, r.View(ctx, func(tx store.TenantUnit) (err error) { got, err = tx.Tenants().Stats(now); return err }))
-			same(t, fmt.Sprint("at ", now), got, want)
-		}
-	}
-	charged := func(m dunning.Method, at time.Time, answers ...statemachine.Outcome) string {
-		id := r.id()
-		invoice, by := id+"-invoice", dunningBy(dunning.Biller, at)
-		r.do(t, id, enrolled(id, m), issued(invoice), dunning.ChargeIntended{By: by, Invoice: invoice, Key: invoice + "/0"})
-		for _, o := range answers {
-			r.do(t, id, dunning.ChargeAnswered{By: by, Invoice: invoice, Key: invoice + "/0", Outcome: o})
-		}
-		ids = append(ids, id)
-		return id
-	}
-	// One who was churned and is back owes since then, and a charge that has failed
-	// is not out: each has the earliest time when it is compared.
-	late := start.Add(10 * 24 * time.Hour)
-	back := r.id()
-	r.do(t, back, enrolled(back, dunning.Manual), issued(back+"-invoice"), dunning.Churned{By: dunningBy(dunning.Biller, late)}, dunning.Reinstated{By: dunningBy(dunning.Host, late)})
-	ids = append(ids, back)
-	compare()
-	charged(dunning.Stripe, start, statemachine.Failed)
-	charged(dunning.Stripe, start.Add(time.Second))
-	compare()
-	open := charged(dunning.Stripe, start)                          // whose biller died at the charge
-	unclear := charged(dunning.Stripe, start, statemachine.Unknown) // which waits for a person
-	many := r.id()
-	huge := issued(many + "-huge")
-	huge.Amount = 1<<63 - 1
-	r.do(t, many, enrolled(many, dunning.Manual), huge)
-	ids = append(append(ids, many), r.subject().population(t)...)
-	for _, more := range []bool{false, true} { // the sum fits, and does not
-		if more {
-			r.do(t, many, issued(many+"-more"))
-		}
-		compare()
-		hold := start.Add(r.service.Policy().Hold + time.Second) // whole seconds
-		for now, waits := range map[time.Time]bool{hold.Add(-time.Second - time.Microsecond): false, hold: true} {
-			var want, got []string
-			for _, a := range all {
-				if slices.ContainsFunc(a.Invoices, func(i dunning.Invoice) bool { return i.NeedsOperator(now) }) {
-					want = append(want, a.Tenant.ID)
-				}
-			}
-			slices.Sort(want)
-			for after := ""; ; {
-				var page []string
-				noError(t, r.View(ctx, func(tx store.TenantUnit) (err error) { page, err = tx.Tenants().ForOperator(now, after, 3); return err }))
-				if len(page) == 0 {
-					break
-				}
-				got, after = append(got, page...), page[len(page)-1]
-			}
-			if !slices.Contains(want, unclear) || slices.Contains(want, open) != waits || !slices.Equal(got, want) {
-				t.Errorf("a person is awaited by %v, expected %v", got, want)
-			}
-		}
-	}
-	live(r.Store)
-	if got, err := r.service.ForOperator(ctx, "", 1000); err != nil || !slices.Contains(got, open) {
-		t.Errorf("at the store's time %v, %v", got, err)
-	}
-}
-
-func (r *tenants) tenantLimits(t *testing.T) {
-	limited(t, map[string]func(int) error{
-		"List":        func(n int) error { _, err := r.service.List(ctx, "", n); return err },
-		"ForOperator": func(n int) error { _, err := r.service.ForOperator(ctx, "", n); return err },
-		"Audit":       func(n int) error { _, err := r.service.Audit(ctx, "", n); return err },
-		"Follow":      func(n int) error { _, _, err := r.service.Follow(ctx, "", n); return err },
-		"Reconcile": func(n int) error {
-			_, _, _, err := r.service.Reconcile(ctx, dunningBy(dunning.Biller, start), "", n)
-			return err
-		},
-		"Due": func(n int) error {
-			return r.Update(ctx, func(tx store.TenantUnit) error { _, _, err := tx.Tenants().Due(start, n); return err })
-		},
-	}, map[string]func(int) error{
-		"Turn": func(n int) error { _, _, err := r.service.Steps("b").Turn(ctx, nil, n); return err },
-	})
-}
-
-func (r *tenants) tenantSelfCheck(t *testing.T) {
-	live(r.Store)
-	noError(t, store.SelfCheckTenants(ctx, r.Store))
-	tenants, err1 := r.service.List(ctx, "", 10)
-	relays, err2 := r.relays.service.List(ctx, "", "", 10)
-	if err := errors.Join(err1, err2); err != nil || len(tenants)+len(relays) > 0 {
-		t.Fatalf("it left %v, %v, %v", tenants, relays, err)
-	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"testing"
 	"time"
 
 	"pgregory.net/rapid"
@@ -15,9 +17,9 @@ import (
 )
 
 // subject says how to make tenants, for the rules of any versioned record.
-func (r *tenants) subject() *tenantSubject {
+func (r *tenants) subject(s store.Store[store.TenantUnit]) *tenantSubject {
 	return &tenantSubject{
-		Store:   r.Store,
+		Store:   s,
 		service: ownTrails{r.service},
 		within: func(tx store.TenantUnit) service[string, string, dunning.Account, dunning.Event] {
 			return ownTrails{r.service.Within(tx)}
@@ -27,10 +29,6 @@ func (r *tenants) subject() *tenantSubject {
 		},
 		held:  r.service.Held,
 		apply: r.service.Policy().Apply,
-		parts: func(c *dunning.Change) (old, now *dunning.Account, log *[]statemachine.Transition[string]) {
-			return &c.Old, &c.New, &c.Log
-		},
-		empty: (*dunning.Change).Empty,
 		check: dunning.Check,
 		states: func(a *dunning.Account) (all []stored[string]) {
 			if a.Tenant.Version > 0 {
@@ -46,10 +44,46 @@ func (r *tenants) subject() *tenantSubject {
 		id:      func(a *dunning.Account) string { return a.Tenant.ID },
 		stages:  tenantStages(),
 		outside: map[string]func(*dunning.Account){"due at": func(a *dunning.Account) { a.Tenant.DueAt = a.Tenant.DueAt.Add(tick) }},
-		world: func(tx store.TenantUnit) (map[string]any, error) {
-			list, err := tx.Tenants().List("", 1000)
-			return map[string]any{"List": list}, err
+		lists: []list[store.TenantUnit, string, dunning.Account]{
+			{"List", func(tx store.TenantUnit, _ time.Time, after string, limit int) ([]string, error) {
+				return tx.Tenants().List(after, limit)
+			},
+				func(*dunning.Account, time.Time) bool { return true }, nil},
+			{"ForOperator", func(tx store.TenantUnit, now time.Time, after string, limit int) ([]string, error) {
+				return tx.Tenants().ForOperator(now, after, limit)
+			}, func(a *dunning.Account, now time.Time) bool {
+				return slices.ContainsFunc(a.Invoices, func(i dunning.Invoice) bool { return i.NeedsOperator(now) })
+			}, func(a *dunning.Account) (at []time.Time) {
+				for _, i := range a.Invoices {
+					at = append(at, i.OverpaidAt, i.ChargeAt.Add(r.service.Policy().Hold+time.Second).Truncate(time.Second))
+				}
+				return at
+			}},
 		},
+		also: r.counted,
+		stats: func(tx store.TenantUnit, all []dunning.Account, now time.Time) (got, want any, err error) {
+			w := dunning.Stats{At: now, Tenants: map[dunning.TenantStatus]int64{}}
+			for k := range all {
+				w.Add(&all[k])
+			}
+			got, err = tx.Tenants().Stats(now)
+			return got, w, err
+		},
+		limits: map[string]func(int) error{
+			"Audit": func(n int) error { return errOf(r.service.Audit(ctx, "", n)) },
+			"Reconcile": func(n int) error {
+				_, _, _, err := r.service.Reconcile(ctx, dunningBy(dunning.Biller, start), "", n)
+				return err
+			},
+		},
+		source: func(name string) source { return sourceOf(steps{r.service.Steps(name)}) },
+		owed: func(t testing.TB) dunning.Account {
+			id := r.id()
+			e := issued(id + "-invoice")
+			e.By.At, e.CreatedAt = time.Time{}, start
+			return r.do(t, id, enrolled(id, dunning.Stripe), e)
+		},
+		selfCheck: func(ctx context.Context) error { return store.SelfCheckTenants(ctx, s) },
 		due: []dueKind[store.TenantUnit, dunning.Account]{{
 			name: "step",
 			find: func(tx store.TenantUnit, now time.Time, limit int) ([]dunning.Account, error) {
@@ -94,6 +128,42 @@ func (o ownLines) Transitions(id string) ([]statemachine.Transition[string], err
 		return o.InvoiceTransitions(id)
 	}
 	return lines, err
+}
+
+// steps are a source that has no lease to give back.
+type steps struct{ *store.Steps }
+
+func (s steps) Release(d store.DueTenant) store.HeldTenant {
+	return store.HeldTenant{Account: d.Account}
+}
+
+// counted are tenants each of which has the earliest time when it is added, or the
+// sum that does not fit: one who was churned and is back owes since then, and a charge
+// that has failed is not out.
+func (r *tenants) counted(t testing.TB, add func(dunning.Account)) {
+	make := func(m dunning.Method, amount int64, events func(invoice string) []dunning.Event) {
+		id := r.id()
+		e := issued(id + "-invoice")
+		e.Amount = amount
+		add(r.do(t, id, append([]dunning.Event{enrolled(id, m), e}, events(e.Invoice)...)...))
+	}
+	late := start.Add(10 * 24 * time.Hour)
+	make(dunning.Manual, 100, func(string) []dunning.Event {
+		return []dunning.Event{dunning.Churned{By: dunningBy(dunning.Biller, late)}, dunning.Reinstated{By: dunningBy(dunning.Host, late)}}
+	})
+	for _, c := range []struct {
+		at      time.Time
+		outcome statemachine.Outcome // 0: its biller died at the charge
+	}{{start, statemachine.Failed}, {start.Add(time.Second), 0}, {start, 0}, {start, statemachine.Unknown}} {
+		make(dunning.Stripe, 100, func(invoice string) []dunning.Event {
+			by := dunningBy(dunning.Biller, c.at)
+			all := []dunning.Event{dunning.ChargeIntended{By: by, Invoice: invoice, Key: invoice + "/0"},
+				dunning.ChargeAnswered{By: by, Invoice: invoice, Key: invoice + "/0", Outcome: c.outcome}}
+			return all[:map[bool]int{true: 1, false: 2}[c.outcome == 0]]
+		})
+	}
+	make(dunning.Manual, 1<<63-1000, func(string) []dunning.Event { return nil })
+	make(dunning.Manual, 1000, func(string) []dunning.Event { return nil })
 }
 
 // readable takes records that cannot be read for an error.

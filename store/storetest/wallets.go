@@ -31,7 +31,6 @@ func Wallets[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store
 	type of = *wallets
 	prove(t, opened, []rule[of]{
 		{"values come back exactly", of.exactValues},
-		{"the audit trail replays to the stored state", of.trail},
 		{"paging is by key and stable under writes", of.paging},
 		{"the feed has each line of what concerns a wallet once, and no context", of.walletFeed},
 		{"an unknown wallet or transaction is not found", of.notFound},
@@ -41,18 +40,9 @@ func Wallets[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store
 		{"a selection that is repeated holds what it returns and nothing else", of.repeatedSelection},
 		{"a coin that only another wallet's transaction takes is not selected", of.takenElsewhere},
 		{"a replacement and a child lease what they add and nothing else", of.replacedAndBumped},
-		{"limits of 0, below it, or enormous are refused by every method", of.walletLimits},
-		{"the self-check passes and leaves nothing", of.walletSelfCheck},
 	})
 	t.Run("random histories store the same as the memory ledger", func(t *testing.T) { histories(t, timed) })
 	t.Run("scenarios end as they say", func(t *testing.T) { scenarios(t, timed) })
-}
-
-func (w *wallets) walletSelfCheck(t *testing.T) {
-	noError(t, store.SelfCheckWallets(context.Background(), w.Store))
-	if s := w.snapshot(t); len(s.Wallets)+len(s.Txs)+len(s.Leases) > 0 {
-		t.Errorf("it left %+v", s)
-	}
 }
 
 // wallets is one store under test.
@@ -63,12 +53,12 @@ type wallets struct {
 
 func (w *wallets) do(t testing.TB, events ...utxo.Event) {
 	t.Helper()
-	must(w.service.Do(context.Background(), events...))(t)
+	must(w.service.Do(ctx, events...))(t)
 }
 
 func (w *wallets) snapshot(t testing.TB) (snap utxo.Snapshot) {
 	t.Helper()
-	err := w.View(context.Background(), func(tx store.WalletUnit) (err error) {
+	err := w.View(ctx, func(tx store.WalletUnit) (err error) {
 		snap, err = tx.Wallets().Snapshot()
 		return err
 	})
@@ -123,7 +113,7 @@ func (w *wallets) exactValues(t *testing.T) {
 	if err := w.sameReads(want, times[1]); err != nil {
 		t.Error(err)
 	}
-	d, err := w.service.Detail(context.Background(), id)
+	d, err := w.service.Detail(ctx, id)
 	if err != nil || len(d.Tx.Raw) != large.SerializeSize() {
 		t.Fatalf("the detail has %d raw bytes, want %d (%v)", len(d.Tx.Raw), large.SerializeSize(), err)
 	}
@@ -150,27 +140,7 @@ func sameSnapshot(t testing.TB, want, got utxo.Snapshot) {
 	}
 }
 
-func (w *wallets) trail(t *testing.T) {
-	b, tx := w.funded(t, 1)
-	id := utxo.TxID{Wallet: 1, Hash: tx.TxHash()}
-	w.do(t, utxo.Labelled{ID: id, Label: "x"}, utxo.Disconnected{Hash: b.Hash}, utxo.Invalidated{ID: id, Reason: "given up"},
-		utxo.Connected{Block: b, Txs: []*wire.MsgTx{tx}})
-	got := must(w.service.Trail(context.Background(), id))(t)
-	var steps []string
-	for i, line := range got {
-		if line.Version != int64(i)+1 || line.ID != id || line.At.IsZero() {
-			t.Fatalf("line %d is %+v", i+1, line)
-		}
-		steps = append(steps, line.Trigger)
-	}
-	want := []string{"confirmed", "labelled", "block_disconnected", "invalidated", "confirmed"}
-	if !reflect.DeepEqual(steps, want) || got[3].Reason != "given up" {
-		t.Fatalf("the trail is %v, want %v", steps, want)
-	}
-}
-
 func (w *wallets) walletFeed(t *testing.T) {
-	ctx := context.Background()
 	tip, tx := w.funded(t, 2)
 	head, err := w.service.Head(ctx)
 	if err != nil || head == "" {
@@ -181,7 +151,7 @@ func (w *wallets) walletFeed(t *testing.T) {
 	rival := utxotest.NewTx(4, []wire.OutPoint{utxotest.External(2)}, utxotest.Pay(7, utxotest.Foreign))
 	by := utxo.By{Actor: "node", Role: "feed", At: utxotest.Start}
 	w.do(t, utxo.Observed{Txs: []*wire.MsgTx{child, parent}, Tip: tip.Hash, By: by}, utxo.Observed{Txs: []*wire.MsgTx{rival}, Tip: tip.Hash, By: by},
-		utxo.Disconnected{Hash: tip.Hash})
+		utxo.Disconnected{Hash: tip.Hash}, utxo.Invalidated{ID: utxo.TxID{Wallet: 1, Hash: tx.TxHash()}, Reason: "given up"})
 	read := func(from store.Cursor, limit int) (lines []string, last store.Cursor) {
 		for {
 			page, next, err := w.service.Follow(ctx, from, limit)
@@ -192,7 +162,7 @@ func (w *wallets) walletFeed(t *testing.T) {
 				return lines, from
 			}
 			for _, l := range page {
-				lines = append(lines, fmt.Sprintf("%s %d %s %s %s %s", l.ID.Hash, l.Version, l.Trigger, l.To, l.Actor, l.Role))
+				lines = append(lines, fmt.Sprintf("%s %d %s %s %s %s%s", l.ID.Hash, l.Version, l.Trigger, l.To, l.Actor, l.Role, l.Reason))
 			}
 			from = next
 		}
@@ -200,7 +170,7 @@ func (w *wallets) walletFeed(t *testing.T) {
 	line := func(of *wire.MsgTx, rest string) string { return of.TxHash().String() + " " + rest }
 	want := []string{
 		line(tx, "1 confirmed published  "), line(child, "1 observed published node feed"),
-		line(child, "2 parent_died failed node feed"), line(tx, "2 block_disconnected published  "),
+		line(child, "2 parent_died failed node feed"), line(tx, "2 block_disconnected published  "), line(tx, "3 invalidated failed  given up"),
 	}
 	for limit := range 4 {
 		if got, _ := read("", limit+1); !reflect.DeepEqual(got, want) {
@@ -219,7 +189,6 @@ func (w *wallets) walletFeed(t *testing.T) {
 }
 
 func (w *wallets) paging(t *testing.T) {
-	ctx := context.Background()
 	tip, _ := w.funded(t, 5)
 	for i := range uint32(6) {
 		w.do(t, utxo.Observed{Txs: []*wire.MsgTx{utxotest.NewTx(100+i, []wire.OutPoint{utxotest.External(100 + i)}, utxotest.Pay(7, utxotest.Script(1, "b")))},
@@ -256,9 +225,9 @@ func (w *wallets) paging(t *testing.T) {
 }
 
 func (w *wallets) notFound(t *testing.T) {
-	ctx := context.Background()
 	w.funded(t, 1)
 	id := utxo.TxID{Wallet: 1}
+	refusedWith(t, errOf(w.service.Balance(ctx, 1, nil, -1)), statemachine.ErrInvalid, "a balance with -1 confirmations")
 	_, balance := w.service.Balance(ctx, 9, nil, 1)
 	_, unspent := w.service.Unspent(ctx, 9, nil)
 	_, history := w.service.History(ctx, 9, nil, 1)
@@ -277,13 +246,13 @@ func (w *wallets) notFound(t *testing.T) {
 }
 
 func (w *wallets) halfCommits(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(ctx)
 	b, tx := w.funded(t, 20)
 	var readers sync.WaitGroup
 	for range 2 {
 		readers.Go(func() {
 			for ctx.Err() == nil {
-				err := w.View(context.Background(), func(tx store.WalletUnit) error {
+				err := w.View(ctx, func(tx store.WalletUnit) error {
 					snap, err := tx.Wallets().Snapshot()
 					if err != nil {
 						return err
@@ -314,7 +283,7 @@ func (w *wallets) sharedCoins(t *testing.T) {
 	for worker := range workers {
 		all.Go(func() {
 			for round := range each {
-				sel, err := w.service.SelectAndLease(context.Background(), store.Spend{
+				sel, err := w.service.SelectAndLease(ctx, store.Spend{
 					Wallet: 1, Lock: utxo.LockID{byte(worker), byte(round), 1}, Duration: time.Hour,
 					Request: selectOne(500),
 				})
@@ -334,7 +303,7 @@ func (w *wallets) sharedCoins(t *testing.T) {
 		})
 	}
 	all.Wait()
-	_, err := w.service.SelectAndLease(context.Background(), store.Spend{
+	_, err := w.service.SelectAndLease(ctx, store.Spend{
 		Wallet: 1, Lock: utxo.LockID{255}, Duration: time.Hour, Request: selectOne(500),
 	})
 	if err == nil || len(taken) != workers*each {
@@ -359,7 +328,7 @@ func (w *wallets) repeatedSelection(t *testing.T) {
 	spend := store.Spend{Wallet: 1, Lock: utxo.LockID{7}, Duration: time.Hour, Request: selectOne(500)}
 	chosen := func() wire.OutPoint {
 		t.Helper()
-		sel, err := w.service.SelectAndLease(context.Background(), spend)
+		sel, err := w.service.SelectAndLease(ctx, spend)
 		if err != nil || len(sel.Inputs) != 1 {
 			t.Fatalf("selected %v, %v", sel.Inputs, err)
 		}

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -17,7 +16,6 @@ func histories(t *testing.T, open func(testing.TB) store.Store[store.WalletUnit]
 	seeds, events := uint64(usual(4, 24)), 60
 	for seed := range seeds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			ctx := context.Background()
 			h := utxotest.NewHistory(seed, events)
 			s := open(t)
 			w := &wallets{s, store.NewWallets(s, h.Policy)}
@@ -45,7 +43,7 @@ func histories(t *testing.T, open func(testing.TB) store.Store[store.WalletUnit]
 
 // sameReads compares the queries that a snapshot does not show.
 func (w *wallets) sameReads(ledger *utxo.Ledger, now time.Time) error {
-	return w.View(context.Background(), func(tx store.WalletUnit) error {
+	return w.View(ctx, func(tx store.WalletUnit) error {
 		got := tx.Wallets()
 		wallets, err := ledger.Wallets()
 		if err != nil {
@@ -161,7 +159,7 @@ func scenarios(t *testing.T, open func(testing.TB) store.Store[store.WalletUnit]
 			err := scenario.Run(func(ev utxo.Event) error {
 				_, _ = ledger.Do(ev)
 				last = utxo.Said(ev).At
-				sets, err := w.service.Do(context.Background(), ev)
+				sets, err := w.service.Do(ctx, ev)
 				if err == nil && usual(0, 1) > 0 {
 					err = w.sameReads(ledger, last)
 				}

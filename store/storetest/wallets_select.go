@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -18,7 +17,6 @@ import (
 // replacedAndBumped pays with everything, replaces that, and pays for it by a
 // child: what each of them reads is the same on every store.
 func (w *wallets) replacedAndBumped(t *testing.T) {
-	ctx := context.Background()
 	w.funded(t, 5) // 1000 satoshi each
 	w.do(t, utxo.WalletOpened{Wallet: 2, Birth: 1})
 	how := func(rate coinselect.FeeRate) coinselect.Request {
@@ -127,7 +125,7 @@ func (w *wallets) takenElsewhere(t *testing.T) {
 		t.Helper()
 		spend := store.Spend{Wallet: 1, Lock: utxo.LockID{1}, Duration: time.Hour, Request: selectOne(500)}
 		spend.Request.Payment, spend.Request.Algorithm, spend.Request.All = coinselect.Payment{}, 0, true
-		sel, err := w.service.SelectAndLease(context.Background(), spend)
+		sel, err := w.service.SelectAndLease(ctx, spend)
 		var got []uint32
 		for _, in := range sel.Inputs {
 			got = append(got, in.OutPoint.Index)

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -52,7 +51,7 @@ func (w *wallets) staleSets(t *testing.T) {
 			t.Fatalf("%s: nothing changes", tt.name)
 		}
 		before := w.snapshot(t)
-		err := w.Update(context.Background(), func(tx store.WalletUnit) error { return tx.Wallets().Save(second) })
+		err := w.Update(ctx, func(tx store.WalletUnit) error { return tx.Wallets().Save(second) })
 		if !errors.Is(err, statemachine.ErrConflict) {
 			t.Errorf("%s: the second got %v, want %v", tt.name, err, statemachine.ErrConflict)
 		}
@@ -63,7 +62,7 @@ func (w *wallets) staleSets(t *testing.T) {
 	rival.Block.Hash = chainhash.Hash{9}
 	second := w.planned(t, rival)
 	for i, set := range []utxo.ChangeSet{first, second} {
-		err := w.Update(context.Background(), func(tx store.WalletUnit) error { return tx.Wallets().Save(set) })
+		err := w.Update(ctx, func(tx store.WalletUnit) error { return tx.Wallets().Save(set) })
 		if want := map[int]error{1: statemachine.ErrConflict}[i]; !errors.Is(err, want) {
 			t.Errorf("block %d at one height: %v, want %v", i+1, err, want)
 		}
@@ -73,7 +72,7 @@ func (w *wallets) staleSets(t *testing.T) {
 // planned plans an event on what is stored, and stores nothing.
 func (w *wallets) planned(t *testing.T, ev utxo.Event) (set utxo.ChangeSet) {
 	t.Helper()
-	if err := w.View(context.Background(), func(tx store.WalletUnit) (err error) {
+	if err := w.View(ctx, func(tx store.WalletUnit) (err error) {
 		set, err = utxotest.Policy().PlanAt(tx.Wallets(), ev, utxotest.Start)
 		return err
 	}); err != nil {

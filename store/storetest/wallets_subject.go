@@ -91,7 +91,6 @@ func versionedTxs(t *testing.T, w *wallets) *txSubject {
 			}
 			return new(utxo.Tx), now, &set.Log
 		},
-		empty: func(set *utxo.ChangeSet) bool { return set.Empty() },
 		check: func(utxo.Tx) error { return nil },
 		states: func(tx *utxo.Tx) []stored[utxo.TxID] {
 			if tx.Version == 0 {
@@ -107,6 +106,11 @@ func versionedTxs(t *testing.T, w *wallets) *txSubject {
 				rivals: labelled, back: relabelled},
 		},
 		more: x.openWallet,
+		limits: map[string]func(int) error{
+			"Outputs": func(n int) error { return errOf(w.service.Outputs(ctx, 1, nil, n)) },
+			"History": func(n int) error { return errOf(w.service.History(ctx, 1, nil, n)) },
+		},
+		selfCheck: func(ctx context.Context) error { return store.SelfCheckWallets(ctx, w.Store) },
 		world: func(tx store.WalletUnit) (map[string]any, error) {
 			all, err := tx.Wallets().Snapshot()
 			return map[string]any{"Wallets": all.Wallets, "Leases": all.Leases, "Blocks": all.Blocks}, err

@@ -41,8 +41,6 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"submissions of one user at once do not pass the window together", of.concurrentWindows},
 		{"reservations of concurrent jobs add up", of.reservations},
 
-		{"concurrent claims give each job to one worker", of.concurrentClaims},
-
 		{"wallets that are switched off begin nothing, whoever has held the aggregate", of.switchedOff},
 		{"a job is not written under an old request, and no step that was decided before a fact", of.staleHead},
 		{"a transaction pays one request", of.onePayer},
@@ -75,9 +73,7 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"every field comes back", of.everyField},
 		{"what comes from outside passes the law, and sums do not overflow", of.bounds},
 		{"values come back exactly", of.exactWithdrawals},
-		{"limits of 0, below it, or enormous are refused by every method", of.withdrawalLimits},
 		{"what does not exist is a zero aggregate or not found", of.unknownWithdrawals},
-		{"the self-check passes and leaves nothing", of.selfCheck},
 		{"eight workers broadcast each of many jobs once", of.eightWorkers},
 	})
 }

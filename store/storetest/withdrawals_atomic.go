@@ -66,12 +66,3 @@ func (w *withdrawals) unknownWithdrawals(t *testing.T) {
 		refusedWith(t, errOf(w.service.RequestOf(ctx, id)), statemachine.ErrNotFound, what)
 	}
 }
-
-func (w *withdrawals) selfCheck(t *testing.T) {
-	live(w.Store)
-	noError(t, store.SelfCheckWithdrawals(ctx, w.Store))
-	requests, err := w.service.Requests(ctx, 0, nil, 10)
-	if err != nil || len(requests) > 0 {
-		t.Fatalf("it left %v, %v", requests, err)
-	}
-}

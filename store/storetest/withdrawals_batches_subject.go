@@ -73,10 +73,6 @@ func versionedPayouts(t *testing.T, w *withdrawals) *payoutSubject {
 			}
 			return w.policy.ApplyBatch(b, ev, time.Time{})
 		},
-		parts: func(c *withdrawal.BatchChange) (old, now *withdrawal.Payout, log *[]statemachine.Transition[uuid.UUID]) {
-			return &c.Old, &c.New, &c.Log
-		},
-		empty: (*withdrawal.BatchChange).Empty,
 		check: withdrawal.CheckBatch,
 		states: func(b *withdrawal.Payout) (all []stored[uuid.UUID]) {
 			if b.Batch.Status != 0 {
@@ -109,7 +105,18 @@ func versionedPayouts(t *testing.T, w *withdrawals) *payoutSubject {
 			}
 			return n - min(n, len(jobs)), err
 		},
-		also:       func(t testing.TB) []withdrawal.Payout { return w.owed(t, start) },
+		also: func(t testing.TB, add func(withdrawal.Payout)) {
+			for _, b := range w.owed(t, start) {
+				add(b)
+			}
+		},
+		lists: []list[store.WithdrawalUnit, uuid.UUID, withdrawal.Payout]{{"BatchIDs", func(tx store.WithdrawalUnit, _ time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error) {
+			return tx.Withdrawals().BatchIDs(after, limit)
+		}, func(*withdrawal.Payout, time.Time) bool { return true }, nil}},
+		limits: map[string]func(int) error{
+			"ListBatches":  func(n int) error { return errOf(w.service.ListBatches(ctx, store.ListBatches{Limit: n})) },
+			"AuditBatches": func(n int) error { return errOf(w.service.AuditBatches(ctx, uuid.Nil, n)) },
+		},
 		sharedFeed: true,
 		draw: func(*rapid.T) history[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent] {
 			return history[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]{} // the stages are all that there is

@@ -19,7 +19,7 @@ import (
 // reads: what is asked of many records at once is what the functions of the domain
 // say of all of them, one by one.
 func (w *withdrawals) reads(t *testing.T) {
-	ids := w.population(t)
+	ids := w.population(t, nil)
 	all := must(w.counted(ids))(t)
 	for name, read := range map[string]func(*testing.T, []withdrawal.Counted){"pages of requests": w.requestPages, "lists": w.lists,
 		"statistics of a chain, and of all": w.statistics, "what counts for a window": w.usage, "by a hash": w.byHash, "jobs of a request": w.jobs} {

@@ -40,10 +40,6 @@ func versionedWithdrawals(w *withdrawals, in store.Store[store.WithdrawalUnit]) 
 			return all[0], nil
 		},
 		apply: w.policy.Apply,
-		parts: func(c *withdrawal.Change) (old, now *withdrawal.Withdrawal, log *[]statemachine.Transition[uuid.UUID]) {
-			return &c.Old, &c.New, &c.Log
-		},
-		empty: (*withdrawal.Change).Empty,
 		check: withdrawal.Check,
 		states: func(a *withdrawal.Withdrawal) (all []stored[uuid.UUID]) {
 			if a.Request.Status != 0 {
@@ -69,7 +65,11 @@ func versionedWithdrawals(w *withdrawals, in store.Store[store.WithdrawalUnit]) 
 			},
 		},
 		older: func(a *withdrawal.Withdrawal) { a.Job.Version-- },
-		also:  w.queues,
+		also: func(t testing.TB, add func(withdrawal.Withdrawal)) {
+			for _, a := range w.queues(t) {
+				add(a)
+			}
+		},
 		lease: func(a *withdrawal.Withdrawal) *statemachine.Lease { return &a.Job.Lease },
 		renew: func(tx store.WithdrawalUnit, now time.Time, a *withdrawal.Withdrawal, fence int64, until time.Time) (bool, error) {
 			lost, err := tx.Withdrawals().Renew(now, store.JobLease{Job: a.Job.ID, Fence: fence, Until: until})
@@ -93,8 +93,12 @@ func versionedWithdrawals(w *withdrawals, in store.Store[store.WithdrawalUnit]) 
 			utxo, err4 := tx.Withdrawals().HotWallets(utxos)
 			return map[string]any{"Requests": requests, "Incidents": incidents, "HotWallets": append(evms, utxo...)}, errors.Join(err1, err2, err3, err4)
 		},
-		draw:  w.draw,
-		setup: func(t failer, x any) { w.putWallet(t, x.(withdrawal.HotWallet)) },
+		limits:    w.limits(),
+		source:    func(name string) source { return sourceOf(w.service.Payments(utxos, name)) },
+		owed:      func(t testing.TB) withdrawal.Withdrawal { return w.pending(t, utxos, start) },
+		selfCheck: func(ctx context.Context) error { return store.SelfCheckWithdrawals(ctx, in) },
+		draw:      w.draw,
+		setup:     func(t failer, x any) { w.putWallet(t, x.(withdrawal.HotWallet)) },
 		sentinels: []error{withdrawal.ErrActiveJob, withdrawal.ErrNonceTaken, withdrawal.ErrSlotTaken, withdrawal.ErrNoHotWallet,
 			withdrawal.ErrPaymentTaken, withdrawal.ErrNonceUsed, withdrawal.ErrNonceGap, withdrawal.ErrOnHold},
 	}
@@ -105,6 +109,39 @@ func versionedWithdrawals(w *withdrawals, in store.Store[store.WithdrawalUnit]) 
 	}
 	s.due = append(s.due, w.dueKind(withdrawal.DueClaim, true, uuid.Nil), w.dueKind(withdrawal.DueClaim, true, evm))
 	return s
+}
+
+// limits are the methods that take a limit, of the records and of the service.
+func (w *withdrawals) limits() map[string]func(int) error {
+	records := func(fn func(store.WithdrawalRecords, int) error) func(int) error {
+		return func(n int) error {
+			return w.Update(ctx, func(tx store.WithdrawalUnit) error { return fn(tx.Withdrawals(), n) })
+		}
+	}
+	return map[string]func(int) error{
+		"records: Requests": records(func(r store.WithdrawalRecords, n int) error { return errOf(r.Requests(0, nil, n)) }),
+		"records: List": records(func(r store.WithdrawalRecords, n int) error {
+			return errOf(r.List(store.ListWithdrawals{Now: start, Limit: n}))
+		}),
+		"records: Incidents": records(func(r store.WithdrawalRecords, n int) error { _, _, err := r.Incidents(false, 0, n); return err }),
+		"Requests":           func(n int) error { return errOf(w.service.Requests(ctx, withdrawal.RequestPending, nil, n)) },
+		"Incidents":          func(n int) error { _, _, err := w.service.Incidents(ctx, 0, n); return err },
+		"OpenIncidents":      func(n int) error { _, _, err := w.service.OpenIncidents(ctx, 0, n); return err },
+		"Refusals":           func(n int) error { _, _, err := w.service.Refusals(ctx, 0, n); return err },
+		"Audit":              func(n int) error { return errOf(w.service.Audit(ctx, nil, n)) },
+		"Rescue":             func(n int) error { _, _, err := w.service.Rescue(ctx, by(withdrawal.System, start), n); return err },
+		"EnqueueDue": func(n int) error {
+			_, _, err := w.service.EnqueueDue(ctx, evm, n, func(withdrawal.Request) withdrawal.Enqueued { return withdrawal.Enqueued{} })
+			return err
+		},
+		"Turn of Lookups": func(n int) error {
+			if n == 0 { // claims nothing, and is no error
+				return statemachine.ErrInvalid
+			}
+			_, _, err := w.service.Lookups(evm, worker1).Turn(ctx, nil, n)
+			return err
+		},
+	}
 }
 
 // stages: of a request, of a job that waits, under way, and sent.
@@ -233,6 +270,25 @@ func (w *withdrawals) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 		all = append(all, w.do(t, late, withdrawal.Approved{By: by(withdrawal.Approver, start.Add(time.Second))}), w.approved(t, utxos, start), w.do(t, unapproved.Request, unapproved))
 	}
 	return all
+}
+
+// contradicted makes a request of a chain of its own whose dead transaction was
+// mined: it is in review with another transaction out, whose bytes are on file.
+func (w *withdrawals) contradicted(t testing.TB, at time.Time) withdrawal.Withdrawal {
+	t.Helper()
+	chain := w.id()
+	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: chain})
+	a := w.confirming(t, chain, at)
+	checker := by(withdrawal.ConfirmationWorker, at)
+	dead := receipt(&a, at, 9)
+	a = w.do(t, a.Request.ID, withdrawal.ProvenDead{By: checker, Tx: dead.Tx, Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true, Nonce: a.Job.Nonce, Block: dead.Block})
+	at = a.Job.ScheduledAt
+	a = w.do(t, a.Request.ID, withdrawal.Claimed{By: workerAt(at)})
+	p := prepared(&a, at)
+	p.Hash = "second"
+	a = w.do(t, a.Request.ID, p, withdrawal.Broadcast{By: workerAt(at), Fence: p.Fence, Hash: p.Hash})
+	dead.At, checker.At = at, at
+	return w.do(t, a.Request.ID, dead, withdrawal.Missing{By: checker, Tx: p.Hash})
 }
 
 // importedReview is an imported payment, which nobody has claimed, in review.

@@ -1,0 +1,128 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store/worker"
+)
+
+// source is a worker of one name, and what it has claimed.
+type source interface {
+	take(n int) (keys []string, err error)
+	renew() error
+	giveBack() error
+	until() time.Time // when the lease of the first one ends, as the worker is told
+}
+
+// releasing is a source of the service.
+type releasing[W, R any] interface {
+	worker.Source[W, R]
+	Release(W) R
+}
+
+type work[W, R any] struct {
+	releasing[W, R]
+	items []worker.Item[W]
+}
+
+func sourceOf[W, R any](of releasing[W, R]) source { return &work[W, R]{releasing: of} }
+
+func (w *work[W, R]) take(n int) (keys []string, err error) {
+	items, _, err := w.Turn(ctx, nil, n)
+	for _, item := range items {
+		keys = append(keys, item.Key)
+	}
+	w.items = append(w.items, items...)
+	return keys, err
+}
+
+func (w *work[W, R]) renew() error     { return w.Renew(ctx, w.items) }
+func (w *work[W, R]) until() time.Time { return w.items[0].Until }
+
+// giveBack stores its results twice, as if the first answer were lost.
+func (w *work[W, R]) giveBack() error {
+	var results []R
+	for _, item := range w.items {
+		results = append(results, w.Release(item.Work))
+	}
+	_, _, err1 := w.Turn(ctx, results, 0)
+	_, _, err2 := w.Turn(ctx, results, 0)
+	return errors.Join(err1, err2)
+}
+
+func (s *subject[T, K, L, A, E, C]) works(t *testing.T) {
+	if s.source == nil {
+		t.Skip("no worker claims it")
+	}
+	live(s.Store)
+	for _, name := range []string{"", "a\x00", strings.Repeat("x", 300)} {
+		refusedWith(t, errOf(s.source(name).take(1)), statemachine.ErrInvalid, fmt.Sprintf("a worker of the name %.9q", name))
+	}
+	var owed []K
+	for range usual(30, 60) {
+		a := s.owed(t)
+		owed = append(owed, s.id(&a))
+	}
+	workers, claimed := make([]source, 4), make([][]string, 4)
+	noError(t, errors.Join(atOnce(len(workers), func(i int) error {
+		workers[i] = s.source(fmt.Sprint("worker-", i+1))
+		for idle := 0; idle < 3; {
+			keys, err := workers[i].take(7)
+			if err != nil {
+				return err
+			}
+			if len(keys) == 0 {
+				idle++
+			}
+			claimed[i] = append(claimed[i], keys...)
+		}
+		return nil
+	})...))
+	all := slices.Sorted(slices.Values(slices.Concat(claimed...)))
+	if len(all) != len(owed) || len(slices.Compact(all)) != len(owed) {
+		t.Fatalf("%d claims of %d items", len(all), len(owed))
+	}
+	ends := func(held bool) (all []time.Time) {
+		t.Helper()
+		for i := 0; i < len(owed) && s.lease != nil; i++ {
+			a := s.get(t, owed[i])
+			if s.lease(&a).Holder != "" != held {
+				t.Fatalf("%v is held by %q", owed[i], s.lease(&a).Holder)
+			}
+			all = append(all, s.lease(&a).Until)
+		}
+		return all
+	}
+	before := ends(true)
+	for i, w := range workers {
+		if len(claimed[i]) > 0 && len(before) > 0 && before[0].Sub(w.until()).Abs() > time.Minute {
+			t.Errorf("a worker is told that a lease ends at %v, stored is %v", w.until(), before[0])
+		}
+		noError(t, w.renew(), "a renewal: ")
+	}
+	for i, end := range ends(true) {
+		if end.Before(before[i]) {
+			t.Errorf("a lease until %v was renewed until %v", before[i], end)
+		}
+	}
+	for _, w := range workers {
+		noError(t, w.giveBack(), "given back, twice: ")
+	}
+	ends(false)
+}
+
+func (s *subject[T, K, L, A, E, C]) checksItself(t *testing.T) {
+	if s.selfCheck == nil {
+		t.Skip("another subject's self-check checks it too")
+	}
+	live(s.Store)
+	before := s.snapshot(t)
+	noError(t, s.selfCheck(ctx))
+	same(t, "it left a trace", s.snapshot(t), before)
+}
