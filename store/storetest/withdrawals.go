@@ -43,10 +43,8 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 
 		{"wallets that are switched off begin nothing, whoever has held the aggregate", of.switchedOff},
 		{"a job is not written under an old request, and no step that was decided before a fact", of.staleHead},
-		{"a transaction pays one request", of.onePayer},
-		{"a signer that names what is another's stops the payment", of.namesAnothers},
+		{"a transaction, or an output of it, pays one request, and who names another's pays nothing", of.onePayer},
 		{"who has an output of a transaction may name it whole, and another may have another output", of.outputThenWhole},
-		{"a transaction of many is resolved, and imported, of each by its output", of.oneOfMany},
 		{"a nonce is of one job or one filler, and gaps are known", of.fillers},
 
 		{"what is asked of many records is what the domain says of each", of.reads},

@@ -22,11 +22,18 @@ func notSent(a *withdrawal.Withdrawal, at time.Time) withdrawal.Resolved {
 	return withdrawal.Resolved{By: b, Job: a.Job.ID, Reason: "the signer has no such reference"}
 }
 
+// unclear is a job in review, whose dispatch under fence 1 nobody has answered.
+func (w *withdrawals) unclear(t testing.TB, chain uuid.UUID) withdrawal.Withdrawal {
+	t.Helper()
+	a := w.processing(t, chain, start)
+	return w.do(t, a.Request.ID, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "ref " + a.Job.ID.String()},
+		withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Unclear, Error: "time-out"})
+}
+
 // declaredNotSent is a pending job whose dispatch under fence 1 was declared not sent.
 func (w *withdrawals) declaredNotSent(t testing.TB, chain uuid.UUID) withdrawal.Withdrawal {
-	a := w.processing(t, chain, start)
-	a = w.do(t, a.Request.ID, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "ref " + a.Job.ID.String()},
-		withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Unclear, Error: "time-out"})
+	t.Helper()
+	a := w.unclear(t, chain)
 	return w.do(t, a.Request.ID, notSent(&a, start))
 }
 
@@ -90,70 +97,6 @@ func (w *withdrawals) staleHead(t *testing.T) {
 	refusedWith(t, w.save(w.change(t, old, withdrawal.Looking{By: by(withdrawal.ConfirmationWorker, start.Add(time.Hour))})), statemachine.ErrConflict, "a touch under an old request")
 }
 
-// onePayer: a transaction, or one output of it, pays one request, however it
-// came and in whatever spelling.
-func (w *withdrawals) onePayer(t *testing.T) {
-	a, b := w.processing(t, utxos, start), w.processing(t, utxos, start)
-	p := prepared(&a, start)
-	p.Hash = "0xABCDEF"
-	a = w.do(t, a.Request.ID, p)
-	q := prepared(&b, start)
-	for _, spelling := range []string{"0xABCDEF", "abcdef", "ABCDEF", "0Xabcdef"} {
-		q.Hash = spelling
-		w.refuses(t, b.Request.ID, q, withdrawal.ErrPaymentTaken, a.Request.ID)
-		w.refuses(t, b.Request.ID, paidBy(&b, spelling, start), withdrawal.ErrPaymentTaken, a.Request.ID)
-		out := paidBy(&b, spelling, start)
-		out.Output = 7 // it is no batch
-		w.refuses(t, b.Request.ID, out, withdrawal.ErrPaymentTaken, a.Request.ID)
-	}
-	far := w.processing(t, utxos2Wallet(t, w), start) // of another chain
-	r := prepared(&far, start)
-	r.Hash = "abcdef"
-	w.do(t, far.Request.ID, r)
-
-	// A signer that names it is parked, an operator who does is refused.
-	w.do(t, b.Request.ID, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "ref"})
-	b = w.do(t, b.Request.ID, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: "abcdef"})
-	if b.Job.Status != withdrawal.JobProcessing || !b.Job.Review || len(b.Txs) > 0 {
-		t.Fatalf("a signer's hash of another request is not parked: %+v", b.Job)
-	}
-	sent := notSent(&b, start)
-	sent.Sent, sent.Hash = true, "ABCDEF"
-	w.refuses(t, b.Request.ID, sent, withdrawal.ErrPaymentTaken, a.Request.ID)
-
-	// One transaction pays several by its outputs, each once.
-	c, d, e := w.pending(t, utxos, start), w.pending(t, utxos, start), w.pending(t, utxos, start)
-	for i, x := range []*withdrawal.Withdrawal{&c, &d} {
-		out := paidBy(x, "batch", start)
-		out.Output = uint32(i)
-		*x = w.do(t, x.Request.ID, out)
-		if x.Request.Status != withdrawal.RequestCompleted || x.Request.FinalTxHash != "batch" {
-			t.Errorf("output %d: %+v", i, x.Request)
-		}
-	}
-	out := paidBy(&e, "batch", start)
-	out.Output = 1
-	w.refuses(t, e.Request.ID, out, withdrawal.ErrPaymentTaken, d.Request.ID)
-	e = w.do(t, e.Request.ID, withdrawal.Claimed{By: workerAt(start)})
-	whole := prepared(&e, start)
-	whole.Hash = "batch"
-	if _, err := w.service.Do(ctx, e.Request.ID, whole); !errors.Is(err, withdrawal.ErrPaymentTaken) {
-		t.Errorf("a batch as one payment: %v", err)
-	}
-	f := w.approved(t, utxos, start)
-	w.refuses(t, f.Request.ID, withdrawal.Imported{By: by(withdrawal.System, start), Request: f.Request.ID, Job: w.id(), AssetOnChain: tokenOnChain, Hash: "ABCDEF"}, withdrawal.ErrPaymentTaken, a.Request.ID)
-	// What an incident says was mined is that request's too.
-	failed := w.do(t, w.processing(t, utxos, start).Request.ID, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "x"})
-	w.do(t, failed.Request.ID, paidBy(&failed, "stray", start))
-	w.refuses(t, e.Request.ID, paidBy(&e, "stray", start), withdrawal.ErrPaymentTaken, failed.Request.ID)
-}
-
-// utxos2Wallet gives the second chain without nonces a wallet.
-func utxos2Wallet(t *testing.T, w *withdrawals) uuid.UUID {
-	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: utxos2})
-	return utxos2
-}
-
 // fillers: the nonces of a wallet with gaps, those that were told filled, and
 // what refusals say of them.
 func (w *withdrawals) fillers(t *testing.T) {
@@ -180,14 +123,12 @@ func (w *withdrawals) fillers(t *testing.T) {
 	free(0, 0)
 	gaps := must(w.service.Gaps(ctx, map[uuid.UUID]uint64{hot: 702}, 10))(t)
 	same(t, "gaps", gaps, map[uuid.UUID][]uint64{hot: {703, 704}})
-	stats := must(w.service.StatsOf(ctx, chain, time.Hour, map[uuid.UUID]uint64{hot: 702, w.id(): 0}))(t)
-	same(t, "gaps in the statistics", stats.Gaps, gaps)
-	elsewhere, err := w.service.StatsOf(ctx, w.id(), time.Hour, map[uuid.UUID]uint64{hot: 702})
-	if err != nil || len(elsewhere.Gaps) > 0 {
-		t.Errorf("the gaps of another chain are %v, %v", elsewhere.Gaps, err)
+	for of, want := range map[uuid.UUID]map[uuid.UUID][]uint64{chain: gaps, uuid.Nil: gaps, w.id(): nil} {
+		stats := must(w.service.StatsOf(ctx, of, time.Hour, map[uuid.UUID]uint64{hot: 702, w.id(): 0}))(t)
+		if len(stats.Gaps)+len(want) > 0 {
+			same(t, "gaps in the statistics", stats.Gaps, want)
+		}
 	}
-	every := must(w.service.StatsOf(ctx, uuid.Nil, time.Hour, map[uuid.UUID]uint64{hot: 702}))(t)
-	same(t, "gaps of all chains", every.Gaps, gaps)
 	if all, err := w.service.Stats(ctx, time.Hour); err != nil || all.Gaps != nil {
 		t.Errorf("nobody told the chain's next nonce: gaps are %v, %v", all.Gaps, err)
 	}
