@@ -22,17 +22,22 @@ type list[T, K, A any] struct {
 	changes func(*A) []time.Time
 }
 
-// moments are times of the aggregates, each with the least time before and behind
-// it, in order: all of them, or so many that about n are left.
-func moments[A any](all []A, n int, of func(*A) []time.Time) (some []time.Time) {
+// moments are n of the times that aggregates have, in order, and what is so far from
+// each: at the least behind and before it, where nothing is said.
+func moments[A any](all []A, n int, of func(*A) []time.Time, far ...time.Duration) (some []time.Time) {
+	if far == nil {
+		far = []time.Duration{-tick, 0, tick}
+	}
 	var known []time.Time
 	for i := range all {
 		known = append(known, slices.DeleteFunc(of(&all[i]), time.Time.IsZero)...)
 	}
 	slices.SortFunc(known, time.Time.Compare)
 	known = slices.CompactFunc(known, time.Time.Equal)
-	for i := 0; i < len(known); i += max(1, len(known)/n) {
-		some = append(some, known[i].Add(-tick), known[i], known[i].Add(tick))
+	for i := range min(n, len(known)) {
+		for _, d := range far {
+			some = append(some, known[i*len(known)/min(n, len(known))].Add(d))
+		}
 	}
 	return some
 }

@@ -87,19 +87,7 @@ func (db *swaps) discrepancies(t *testing.T) {
 	for range 2 {
 		noError(t, db.Update(ctx, func(tx store.SwapUnit) error { return tx.SwapHouse().Note(loose) }))
 	}
-	page := func() []swap.Discrepancy {
-		all := must(read(db.Store, func(tx store.SwapUnit) (all []swap.Discrepancy, err error) {
-			cursor := int64(0)
-			for {
-				one, next, err := tx.SwapHouse().Discrepancies(cursor, 1)
-				if err != nil || len(one) == 0 {
-					return all, err
-				}
-				all, cursor = append(all, one...), next
-			}
-		}))(t)
-		return all
-	}
+	page := func() []swap.Discrepancy { return everyPage(t, 1, db.service.Discrepancies) }
 	all := page()
 	if len(all) != 2 || all[0].Kind != swap.InboundChanged || all[0].Item != id {
 		t.Fatalf("recorded are %+v", all)

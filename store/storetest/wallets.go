@@ -213,15 +213,12 @@ func (w *wallets) paging(t *testing.T) {
 		w.do(t, utxo.Observed{Txs: []*wire.MsgTx{utxotest.NewTx(200+uint32(i), []wire.OutPoint{utxotest.External(200 + uint32(i))}, utxotest.Pay(7, utxotest.Script(1, "b")))},
 			Seq: int64(i + 50), Tip: tip.Hash, By: utxo.By{At: utxotest.Start.Add(time.Hour)}})
 	}
-	outputs := must(w.service.Outputs(ctx, 1, nil, 1000))(t)
-	var last *wire.OutPoint
-	for i := range outputs {
-		page, err := w.service.Outputs(ctx, 1, last, 1)
-		if err != nil || len(page) != 1 || page[0].OutPoint != outputs[i].OutPoint {
-			t.Fatalf("output %d is %v, want %v (%v)", i+1, page, outputs[i].OutPoint, err)
+	inPages(t, "outputs", must(w.service.Outputs(ctx, 1, nil, 1000))(t), func(after *store.CoinState, _ int) ([]store.CoinState, error) {
+		if after == nil {
+			return w.service.Outputs(ctx, 1, nil, 1)
 		}
-		last = &page[0].OutPoint
-	}
+		return w.service.Outputs(ctx, 1, &after.OutPoint, 1)
+	})
 }
 
 func (w *wallets) notFound(t *testing.T) {
@@ -246,12 +243,12 @@ func (w *wallets) notFound(t *testing.T) {
 }
 
 func (w *wallets) halfCommits(t *testing.T) {
-	ctx, cancel := context.WithCancel(ctx)
+	reading, cancel := context.WithCancel(ctx)
 	b, tx := w.funded(t, 20)
 	var readers sync.WaitGroup
 	for range 2 {
 		readers.Go(func() {
-			for ctx.Err() == nil {
+			for reading.Err() == nil {
 				err := w.View(ctx, func(tx store.WalletUnit) error {
 					snap, err := tx.Wallets().Snapshot()
 					if err != nil {

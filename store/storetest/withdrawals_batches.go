@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -84,15 +83,11 @@ func (w *withdrawals) batchWithMembers(t *testing.T) {
 	c := must(w.policy.ApplyBatch(withdrawal.Payout{Members: members}, e, start))(t)
 	held := w.do(t, members[2].Request.ID, withdrawal.Held{By: op})
 	refusedWith(t, w.Update(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().SaveBatches(c) }), statemachine.ErrConflict, "a batch with a member that was held meanwhile")
-	if _, err := w.service.Batch(ctx, e.Batch, e); !errors.Is(err, statemachine.ErrFenced) {
-		t.Fatalf("a batch with a held member: %v", err)
-	}
+	refusedWith(t, errOf(w.service.Batch(ctx, e.Batch, e)), statemachine.ErrFenced, "a batch with a held member")
 	for i, m := range append(members[:2:2], held) {
 		same(t, fmt.Sprint("member ", i, " after a batch that was refused"), w.get(t, m.Request.ID), m)
 	}
-	if _, err := w.service.GetBatch(ctx, e.Batch); !errors.Is(err, statemachine.ErrNotFound) {
-		t.Fatalf("a batch that was refused: %v", err)
-	}
+	refusedWith(t, errOf(w.service.GetBatch(ctx, e.Batch)), statemachine.ErrNotFound, "a batch that was refused")
 	e.Pays = e.Pays[:2]
 	b := w.batch(t, e.Batch, e)
 	if again, err := w.service.Batch(ctx, e.Batch, e); err != nil || again.Batch.Version != b.Batch.Version {
@@ -120,17 +115,10 @@ func (w *withdrawals) batchWithMembers(t *testing.T) {
 // batchNonce: all members have the nonce, and one job owns it.
 func (w *withdrawals) batchNonce(t *testing.T) {
 	members := w.behind(t, 3)
-	b, err := w.service.Batch(ctx, w.id(), func() withdrawal.BatchEvent {
-		e := batchOf(w.id(), start, members...)
-		e.Nonce, e.ChainNonce, e.HasChainNonce = 5, 5, true
-		return e
-	}())
-	if !errors.Is(err, statemachine.ErrInvalid) {
-		t.Fatalf("another id than the event's: %v", err)
-	}
 	e := batchOf(w.id(), start, members...)
 	e.Nonce, e.ChainNonce, e.HasChainNonce = 5, 5, true
-	b = w.batch(t, e.Batch, e)
+	refusedWith(t, errOf(w.service.Batch(ctx, w.id(), e)), statemachine.ErrInvalid, "another id than the event's")
+	b := w.batch(t, e.Batch, e)
 	if b.Batch.Owner != members[0].Job.ID {
 		t.Fatalf("the owner is %v", b.Batch.Owner)
 	}
@@ -138,37 +126,21 @@ func (w *withdrawals) batchNonce(t *testing.T) {
 		t.Fatalf("free is %d, %v", free, err)
 	}
 	other := w.do(t, w.pending(t, b.Batch.Chain, start).Request.ID, withdrawal.Claimed{By: workerAt(start)})
-	taken := func(err error, what string) {
-		t.Helper()
-		var by *withdrawal.TakenError
-		if !errors.Is(err, withdrawal.ErrNonceTaken) || !errors.As(err, &by) || by.ID != b.Batch.Owner {
-			t.Errorf("%s: %v, expected that job %v owns it", what, err, b.Batch.Owner)
-		}
-	}
 	p := prepared(&other, start)
 	p.Nonce, p.ChainNonce, p.HasChainNonce = 5, 5, true
-	_, err = w.service.Do(ctx, other.Request.ID, p)
-	taken(err, "a payment alone with the nonce of a batch")
+	taken(t, errOf(w.service.Do(ctx, other.Request.ID, p)), withdrawal.ErrNonceTaken, b.Batch.Owner) // alone
 	second := batchOf(w.id(), start, other)
 	second.Nonce, second.ChainNonce, second.HasChainNonce = 5, 5, true
-	_, err = w.service.Batch(ctx, second.Batch, second)
-	taken(err, "another batch with the nonce")
+	taken(t, errOf(w.service.Batch(ctx, second.Batch, second)), withdrawal.ErrNonceTaken, b.Batch.Owner)
 	// An output of a transaction pays one request, whoever says so.
 	second.Nonce, second.ChainNonce, second.Hash = 6, 6, e.Hash
-	if _, err = w.service.Batch(ctx, second.Batch, second); !errors.Is(err, withdrawal.ErrPaymentTaken) {
-		t.Errorf("the transaction of another batch, by the same output: %v", err)
-	}
+	refusedWith(t, errOf(w.service.Batch(ctx, second.Batch, second)), withdrawal.ErrPaymentTaken, "the transaction of another batch, by the same output")
 	// What is mined instead pays a member by an output that is another's: an
 	// operator has the member, and the others are decided.
 	p.Nonce, p.ChainNonce = 6, 6
 	x := w.do(t, other.Request.ID, p, withdrawal.Broadcast{By: workerAt(start), Fence: p.Fence, Hash: p.Hash})
-	gone := withdrawal.BatchMined{By: by(withdrawal.ConfirmationWorker, start), Tx: x.Job.TxHash, Nonce: 5, HasNonce: true, Looked: true,
-		Block: withdrawal.Block{Height: 10, Hash: "b10", Canonical: "b10", Head: 12}}
-	for i := range b.Members {
-		gone.Transfers = append(gone.Transfers, paysOf(b.Members)[i].Transfer)
-	}
-	if b = w.batch(t, b.Batch.ID, gone); b.Batch.Status != withdrawal.BatchFailed {
-		t.Fatalf("%v, %v", err, b.Batch.Status)
+	if b = w.batch(t, b.Batch.ID, insteadOf(&b, x.Job.TxHash)); b.Batch.Status != withdrawal.BatchFailed {
+		t.Fatal(b.Batch.Status)
 	}
 	for i := range b.Members {
 		if j := &b.Members[i].Job; !j.Review || j.Batch != uuid.Nil {
@@ -185,17 +157,10 @@ func (w *withdrawals) batchInstead(t *testing.T) {
 	op := by(withdrawal.Operator, start)
 	op.Version = b.Members[2].Job.Version
 	found := withdrawal.Resolved{By: op, Job: b.Members[2].Job.ID, Sent: true, Hash: "instead", Nonce: e.Nonce, HasNonce: true, Reason: "seen"}
-	if _, err := w.service.Do(ctx, b.Members[2].Request.ID, found); !errors.Is(err, withdrawal.ErrInBatch) {
-		t.Errorf("the transaction of many, whole: %v", err)
-	}
+	refusedWith(t, errOf(w.service.Do(ctx, b.Members[2].Request.ID, found)), withdrawal.ErrInBatch, "the transaction of many, whole")
 	found.ByOutput, found.Output = true, 2
 	w.do(t, b.Members[2].Request.ID, found)
-	instead := withdrawal.BatchMined{By: by(withdrawal.ConfirmationWorker, start), Tx: "instead", Nonce: e.Nonce, HasNonce: true, Looked: true,
-		Block: withdrawal.Block{Height: 10, Hash: "b10", Canonical: "b10", Head: 12}}
-	for _, p := range paysOf(b.Members) {
-		instead.Transfers = append(instead.Transfers, p.Transfer)
-	}
-	b = w.batch(t, e.Batch, instead)
+	b = w.batch(t, e.Batch, insteadOf(&b, "instead"))
 	for i := range b.Members {
 		if m := &b.Members[i]; m.Request.FinalTxHash != "instead" {
 			t.Errorf("member %d, of one an operator had named: %v", i, m.Job.Status)
@@ -203,24 +168,17 @@ func (w *withdrawals) batchInstead(t *testing.T) {
 	}
 	e = batchOf(w.id(), start, w.behind(t, 3)...)
 	b = w.batch(t, e.Batch, e)
-	instead.Tx = "another" // which pays two of three twins
-	twins := instead
+	twins := insteadOf(&b, "another") // which pays two of three twins
 	twins.Transfers = twins.Transfers[1:]
 	if b = w.batch(t, e.Batch, twins); b.Batch.Status != withdrawal.BatchFailed {
 		t.Fatal(b.Batch.Status)
 	}
 	for i := range b.Members[1:] { // an operator knows which
 		m, pay := &b.Members[i+1], &twins.Transfers[i]
-		got := w.do(t, m.Request.ID, withdrawal.PaidBy{By: by(withdrawal.Operator, start), Block: instead.Block, Tx: "another", Output: pay.Output, Payee: pay.Payee,
+		got := w.do(t, m.Request.ID, withdrawal.PaidBy{By: by(withdrawal.Operator, start), Block: twins.Block, Tx: "another", Output: pay.Output, Payee: pay.Payee,
 			AssetOnChain: pay.AssetOnChain, AmountRaw: pay.AmountRaw, Nonce: e.Nonce, HasNonce: true, Reason: "seen"})
 		if got.Request.FinalTxHash != "another" {
 			t.Errorf("out of its batch: %v", got.Job.Status)
 		}
-	}
-	e = batchOf(w.id(), start, w.behind(t, 3)...)
-	w.batch(t, e.Batch, e)
-	instead.Tx = "a third"
-	if b = w.batch(t, e.Batch, instead); b.Members[0].Request.FinalTxHash != "a third" || b.Members[2].Request.FinalTxHash != "a third" {
-		t.Fatal(b.Members[0].Job.Status, b.Members[2].Job.Status)
 	}
 }

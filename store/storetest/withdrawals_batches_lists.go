@@ -27,24 +27,16 @@ func (w *withdrawals) batchLists(t *testing.T) {
 	}
 	w.do(t, all[1].Members[0].Request.ID, withdrawal.Held{By: op, Reason: "look"})
 	w.batch(t, all[3].Batch.ID, withdrawal.BatchCannotTell{By: by(withdrawal.ConfirmationWorker, start), Other: "x"})
-	moments := []time.Time{start}
 	for i := range all {
-		var err error
-		if all[i], err = w.service.GetBatch(ctx, all[i].Batch.ID); err != nil {
-			t.Fatal(err)
-		}
-		for _, at := range []time.Time{all[i].Batch.Lease.Until, all[i].Batch.NextCheckAt} {
-			if !at.IsZero() {
-				moments = append(moments, at.Add(-tick), at, at.Add(tick))
-			}
-		}
+		all[i] = must(w.service.GetBatch(ctx, all[i].Batch.ID))(t)
 	}
-	slices.SortFunc(moments, time.Time.Compare)
-	moments = slices.CompactFunc(moments, time.Time.Equal)
+	moved := moments(all, 10, func(b *withdrawal.Payout) []time.Time {
+		return []time.Time{start, b.Batch.Lease.Until, b.Batch.NextCheckAt}
+	})
 	slices.SortFunc(all, func(a, b withdrawal.Payout) int { return withdrawal.CompareListedBatches(&a.Batch, &b.Batch) })
 	for _, kind := range append([]withdrawal.ListKind{0}, withdrawal.ListKind(0).Values()...) {
 		listed := 0
-		for _, now := range moments {
+		for _, now := range moved {
 			for _, f := range []withdrawal.Filter{{}, {Chain: all[0].Batch.Chain}, {Wallet: all[3].Batch.Wallet}, {Holder: worker1}, {Holder: "worker-2", Chain: all[0].Batch.Chain}, {User: aUser}} {
 				f.Kind = kind
 				listed += w.listedBatches(t, all, f, now)
@@ -64,30 +56,18 @@ func (w *withdrawals) batchLists(t *testing.T) {
 
 func (w *withdrawals) listedBatches(t testing.TB, stored []withdrawal.Payout, f withdrawal.Filter, now time.Time) int {
 	t.Helper()
-	var want []uuid.UUID
-	for i := range stored {
-		if f.HasBatch(&stored[i], now) {
-			want = append(want, stored[i].Batch.ID)
-		}
-	}
+	want := slices.DeleteFunc(slices.Clone(stored), func(b withdrawal.Payout) bool { return !f.HasBatch(&b, now) })
 	for _, backwards := range []bool{false, true} {
 		if backwards {
 			slices.Reverse(want)
 		}
-		var got []uuid.UUID
-		for q := (store.ListBatches{Filter: f, Now: now, Backwards: backwards, Limit: 2}); ; {
-			page, err := w.service.ListBatches(ctx, q)
-			if err != nil {
-				t.Fatalf("%+v: %v", f, err)
+		inPages(t, fmt.Sprintf("batches of %+v at %v, backwards %v", f, now.Sub(start), backwards), want, func(after *withdrawal.Payout, _ int) ([]withdrawal.Payout, error) {
+			q := store.ListBatches{Filter: f, Now: now, Backwards: backwards, Limit: 2}
+			if after != nil {
+				q.After = &after.Batch
 			}
-			for i := range page {
-				got, q.After = append(got, page[i].Batch.ID), &page[i].Batch
-			}
-			if len(page) < q.Limit {
-				break
-			}
-		}
-		equalIDs(t, fmt.Sprintf("batches of %+v at %v, backwards %v", f, now.Sub(start), backwards), got, want)
+			return w.service.ListBatches(ctx, q)
+		})
 	}
 	return len(want)
 }
@@ -152,12 +132,11 @@ func (w *withdrawals) batchNonceAgain(t *testing.T) {
 // back that came in the same result.
 func (w *withdrawals) batchBesideMembers(t *testing.T) {
 	live(w.Store)
-	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
-	w.putWallet(t, hot)
+	chain := w.payingChain(t)
 	for range 3 {
-		w.pending(t, hot.Chain, time.Time{})
+		w.pending(t, chain, time.Time{})
 	}
-	source := w.service.BatchPayments(hot.Chain, "builder", 10)
+	source := w.service.BatchPayments(chain, "builder", 10)
 	items, _, err := source.Turn(ctx, nil, 1)
 	if err != nil || len(items) != 1 || len(items[0].Work.Members) != 3 {
 		t.Fatalf("%d items, %v", len(items), err)
@@ -186,12 +165,11 @@ func (w *withdrawals) batchGivenBack(t *testing.T) {
 		store.BatchSource.Release,
 		func(s store.BatchSource, b store.BatchWork) store.BatchResult { return s.Panicked(b, "oops") },
 	} {
-		hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
-		w.putWallet(t, hot)
+		chain := w.payingChain(t)
 		for range 3 {
-			w.pending(t, hot.Chain, time.Time{})
+			w.pending(t, chain, time.Time{})
 		}
-		source := w.service.BatchPayments(hot.Chain, "builder", 10)
+		source := w.service.BatchPayments(chain, "builder", 10)
 		items, _, err := source.Turn(ctx, nil, 1)
 		if err != nil || len(items) != 1 {
 			t.Fatalf("%d items, %v", len(items), err)
@@ -207,10 +185,9 @@ func (w *withdrawals) batchGivenBack(t *testing.T) {
 			}
 		}
 	}
-	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
-	w.putWallet(t, hot)
-	w.pending(t, hot.Chain, time.Time{})
-	source := w.service.BatchPayments(hot.Chain, "builder", 10)
+	chain := w.payingChain(t)
+	w.pending(t, chain, time.Time{})
+	source := w.service.BatchPayments(chain, "builder", 10)
 	items, _, err := source.Turn(ctx, nil, 1)
 	if err != nil || len(items) != 1 {
 		t.Fatalf("%d items, %v", len(items), err)
@@ -218,7 +195,7 @@ func (w *withdrawals) batchGivenBack(t *testing.T) {
 	e := batchOf(w.id(), time.Time{}, items[0].Work.Members...)
 	e.Actor = "builder"
 	w.batch(t, e.Batch, e)
-	other := w.service.BatchPayments(hot.Chain, "other", 10)
+	other := w.service.BatchPayments(chain, "other", 10)
 	if again, _, err := other.Turn(ctx, nil, 2); err != nil || len(again) > 0 {
 		t.Fatalf("another sends what its maker has: %d items, %v", len(again), err)
 	}

@@ -267,15 +267,24 @@ func minedBatch(b *withdrawal.Payout, at time.Time, hash string, from int) withd
 	return e
 }
 
+// insteadOf is another transaction with the nonce of a batch, which pays its members.
+func insteadOf(b *withdrawal.Payout, hash string) withdrawal.BatchMined {
+	e := withdrawal.BatchMined{By: by(withdrawal.ConfirmationWorker, start), Tx: hash, Nonce: b.Batch.Nonce, HasNonce: true, Looked: true,
+		Block: withdrawal.Block{Height: 10, Hash: "b10", Canonical: "b10", Head: 12}}
+	for _, p := range paysOf(b.Members) {
+		e.Transfers = append(e.Transfers, p.Transfer)
+	}
+	return e
+}
+
 // owed makes three batches of one wallet, and one of another, that are owed a
 // broadcast: the higher the nonce, the longer.
 func (w *withdrawals) owed(t testing.TB, at time.Time) (all []withdrawal.Payout) {
 	t.Helper()
 	for _, of := range []int{3, 1} {
-		hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
-		w.putWallet(t, hot)
+		chain := w.payingChain(t)
 		for i := range of {
-			e := batchOf(w.id(), at, w.behindOf(t, hot.Chain, 2)...)
+			e := batchOf(w.id(), at, w.behindOf(t, chain, 2)...)
 			b := w.batch(t, e.Batch, e, withdrawal.BatchMissing{By: by(withdrawal.ConfirmationWorker, at.Add(time.Duration(of-i)*time.Minute))})
 			all = append(all, b)
 		}
@@ -286,9 +295,8 @@ func (w *withdrawals) owed(t testing.TB, at time.Time) (all []withdrawal.Payout)
 // behind claims n jobs of a wallet of its own, the others behind the first one.
 func (w *withdrawals) behind(t testing.TB, n int) []withdrawal.Withdrawal {
 	t.Helper()
-	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
-	w.putWallet(t, hot)
-	return w.behindOf(t, hot.Chain, n)
+	chain := w.payingChain(t)
+	return w.behindOf(t, chain, n)
 }
 
 func (w *withdrawals) behindOf(t testing.TB, chain uuid.UUID, n int) (members []withdrawal.Withdrawal) {

@@ -42,19 +42,18 @@ func (w *withdrawals) batchesOverdue(t *testing.T) {
 // replaced by a version without one of them, and paid.
 func (w *withdrawals) fullBatch(t *testing.T) {
 	live(w.Store)
-	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
-	w.putWallet(t, hot)
+	chain := w.payingChain(t)
 	n := usual(60, withdrawal.MaxMembers)
 	for made := 0; made < n; {
 		var some []store.WithdrawalCommand
 		for ; made < n && len(some) < 100; made++ {
 			id := w.id()
-			some = append(some, store.WithdrawalCommand{Request: id, Events: []withdrawal.Event{submission(id, hot.Chain, start), withdrawal.Approved{By: by(withdrawal.Approver, start)},
+			some = append(some, store.WithdrawalCommand{Request: id, Events: []withdrawal.Event{submission(id, chain, start), withdrawal.Approved{By: by(withdrawal.Approver, start)},
 				w.enqueued(start, withdrawal.Normal)}})
 		}
 		must(w.service.DoAll(ctx, some...))(t)
 	}
-	items, _, err := w.service.BatchPayments(hot.Chain, "builder", n).Turn(ctx, nil, 1)
+	items, _, err := w.service.BatchPayments(chain, "builder", n).Turn(ctx, nil, 1)
 	if err != nil || len(items) != 1 || len(items[0].Work.Members) != n {
 		t.Fatalf("%d items, %v", len(items), err)
 	}
@@ -79,18 +78,17 @@ func (w *withdrawals) fullBatch(t *testing.T) {
 // batchClaims: several workers claim groups at once.
 func (w *withdrawals) batchClaims(t *testing.T) {
 	live(w.Store)
-	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
-	w.putWallet(t, hot)
-	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: hot.Chain})
+	chain := w.payingChain(t)
+	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: chain})
 	const jobs = 9
 	for range jobs {
-		w.pending(t, hot.Chain, start)
+		w.pending(t, chain, start)
 	}
 	var mu sync.Mutex
 	owner := map[uuid.UUID]int{}
 	groups := 0
 	atOnce(4, func(i int) error {
-		source := w.service.BatchPayments(hot.Chain, fmt.Sprint("builder-", i), 4)
+		source := w.service.BatchPayments(chain, fmt.Sprint("builder-", i), 4)
 		items, _, err := source.Turn(ctx, nil, 3)
 		if err != nil {
 			t.Error(err)
@@ -118,7 +116,7 @@ func (w *withdrawals) batchClaims(t *testing.T) {
 		t.Fatalf("%d groups of %d jobs, of two wallets and 9 jobs by at most 4", groups, len(owner))
 	}
 	for name, size := range map[string]int{"none": 0, "too many": withdrawal.MaxMembers + 1} {
-		if _, _, err := w.service.BatchPayments(hot.Chain, "b", size).Turn(ctx, nil, 1); !errors.Is(err, statemachine.ErrInvalid) {
+		if _, _, err := w.service.BatchPayments(chain, "b", size).Turn(ctx, nil, 1); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -136,15 +134,14 @@ func (w *withdrawals) batchHistories(t *testing.T) {
 // one wallet; a confirmation worker shows what was sent.
 func (w *withdrawals) batchWorkers(t *testing.T) {
 	live(w.Store)
-	hot := withdrawal.HotWallet{ID: w.id(), Chain: w.id()}
-	w.putWallet(t, hot)
+	chain := w.payingChain(t)
 	const jobs = 30
 	var requests []uuid.UUID
 	for range jobs {
-		requests = append(requests, w.pending(t, hot.Chain, time.Time{}).Request.ID)
+		requests = append(requests, w.pending(t, chain, time.Time{}).Request.ID)
 	}
-	builder := w.service.BatchPayments(hot.Chain, "builder", 7)
-	lookups := w.service.BatchLookups(hot.Chain, "looker")
+	builder := w.service.BatchPayments(chain, "builder", 7)
+	lookups := w.service.BatchLookups(chain, "looker")
 	sent := map[string]bool{}
 	var built []store.BatchResult
 	for round := range 40 {
@@ -179,7 +176,7 @@ func (w *withdrawals) batchWorkers(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		due, err := tx.Withdrawals().DueBatches(store.DueBatches{Kind: withdrawal.DueBatchCheck, Chain: hot.Chain, Now: now.Add(time.Hour), Limit: 100})
+		due, err := tx.Withdrawals().DueBatches(store.DueBatches{Kind: withdrawal.DueBatchCheck, Chain: chain, Now: now.Add(time.Hour), Limit: 100})
 		if len(due) != len(sent) {
 			t.Errorf("%d batches are due, %d were sent", len(due), len(sent))
 		}

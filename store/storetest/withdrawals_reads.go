@@ -73,48 +73,29 @@ func (w *withdrawals) counted(ids []uuid.UUID) (all []withdrawal.Counted, err er
 	return all, nil
 }
 
-// some are n times of those that the records have, and their neighbours.
-func some(all []withdrawal.Counted, n int, of func(*withdrawal.Counted) []time.Time, neighbours ...time.Duration) (moments []time.Time) {
-	var known []time.Time
-	for i := range all {
-		known = append(known, slices.DeleteFunc(of(&all[i]), time.Time.IsZero)...)
-	}
-	slices.SortFunc(known, time.Time.Compare)
-	known = slices.CompactFunc(known, time.Time.Equal)
-	for i := range min(n, len(known)) {
-		for _, d := range neighbours {
-			moments = append(moments, known[i*len(known)/n].Add(d))
-		}
-	}
-	return moments
-}
-
 func (w *withdrawals) requestPages(t *testing.T, all []withdrawal.Counted) {
 	for _, status := range append([]withdrawal.RequestStatus{0}, withdrawal.RequestStatus(0).Values()...) {
-		var want, got []withdrawal.Request
+		var want []withdrawal.Request
 		for i := range all {
 			if r := all[i].Request; status == 0 || r.Status == status {
 				want = append(want, r)
 			}
 		}
-		for after, found := (*withdrawal.Request)(nil), 3; found == 3; {
-			page := must(w.service.Requests(ctx, status, after, 3))(t)
-			if got, found = append(got, page...), len(page); found > 0 {
-				after = &page[found-1]
-			}
-		}
-		same(t, "requests with status "+status.String(), got, want)
+		inPages(t, "requests with status "+status.String(), want, func(after *withdrawal.Request, limit int) ([]withdrawal.Request, error) {
+			return w.service.Requests(ctx, status, after, limit)
+		})
 	}
 }
 
 // lists: each filter, and some pairs of them, both ways and page by page.
 func (w *withdrawals) lists(t *testing.T, all []withdrawal.Counted) {
-	moments := append(some(all, 2, func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Latest.Lease.Until} }, -tick, 0, tick),
-		some(all, 2, func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Latest.NextCheckAt} }, -tick, 0, tick)...)
+	moved := moments(all, 4, func(c *withdrawal.Counted) []time.Time {
+		return []time.Time{c.Latest.Lease.Until, c.Latest.NextCheckAt}
+	})
 	for _, kind := range append([]withdrawal.ListKind{0}, withdrawal.ListKind(0).Values()...) {
-		times, listed := moments[:1], 0
+		times, listed := moved[:1], 0
 		if kind == withdrawal.ListLeaseEnded || kind == withdrawal.ListCheckOverdue {
-			times = moments
+			times = moved
 		}
 		for _, n := range []int{0, 1, 2, 3, 4, 8, 14} {
 			f := withdrawal.Filter{Kind: kind}
@@ -144,8 +125,11 @@ func (w *withdrawals) lists(t *testing.T, all []withdrawal.Counted) {
 func (w *withdrawals) listed(t testing.TB, all []withdrawal.Counted, f withdrawal.Filter, now time.Time) int {
 	t.Helper()
 	var want []uuid.UUID
+	requests := map[uuid.UUID]*withdrawal.Request{}
 	for i := range all {
-		if c := &all[i]; f.Has(&withdrawal.Withdrawal{Request: c.Request, Job: c.Latest, Wallet: c.Wallet}, now) {
+		c := &all[i]
+		requests[c.Request.ID] = &c.Request
+		if f.Has(&withdrawal.Withdrawal{Request: c.Request, Job: c.Latest, Wallet: c.Wallet}, now) {
 			want = append(want, c.Request.ID)
 		}
 	}
@@ -153,26 +137,23 @@ func (w *withdrawals) listed(t testing.TB, all []withdrawal.Counted, f withdrawa
 		if backwards {
 			slices.Reverse(want)
 		}
-		var got []uuid.UUID
-		q := store.ListWithdrawals{Filter: f, Now: now, Backwards: backwards, Limit: 11}
-		for found := q.Limit; found == q.Limit; {
+		inPages(t, fmt.Sprintf("%+v at %v, backwards %v", f, now.Sub(start), backwards), want, func(after *uuid.UUID, limit int) (ids []uuid.UUID, err error) {
+			q := store.ListWithdrawals{Filter: f, Now: now, Backwards: backwards, Limit: limit}
+			if after != nil {
+				q.After = requests[*after]
+			}
 			page, err := w.service.List(ctx, q)
-			if err != nil {
-				t.Fatalf("%+v: %v", f, err)
-			}
 			for i := range page {
-				got = append(got, page[i].Request.ID)
-				q.After = &page[i].Request
+				ids = append(ids, page[i].Request.ID)
 			}
-			found = len(page)
-		}
-		equalIDs(t, fmt.Sprintf("%+v at %v, backwards %v", f, now.Sub(start), backwards), got, want)
+			return ids, err
+		})
 	}
 	return len(want)
 }
 
 func (w *withdrawals) statistics(t *testing.T, all []withdrawal.Counted) {
-	moments, seen := []time.Time{start.In(elsewhere)}, map[string]bool{"Stats.Gaps": true, "Stats.BatchesOverdue": true} // which have rules of their own
+	times, seen := []time.Time{start.In(elsewhere)}, map[string]bool{"Stats.Gaps": true, "Stats.BatchesOverdue": true} // which have rules of their own
 	each := func(c *withdrawal.Counted, of func(j *withdrawal.Job, at []withdrawal.Attempt) []time.Time) (times []time.Time) {
 		for i := range c.Jobs {
 			times = append(times, of(&c.Jobs[i], c.Attempts[i])...)
@@ -205,15 +186,15 @@ func (w *withdrawals) statistics(t *testing.T, all []withdrawal.Counted) {
 			})
 		},
 	} {
-		moments = append(moments, some(all, 4, ends, 0, tick, time.Hour, time.Hour+tick)...)
+		times = append(times, moments(all, 4, ends, 0, tick, time.Hour, time.Hour+tick)...)
 	}
 	for _, due := range []func(*withdrawal.Job) time.Time{(*withdrawal.Job).DueAt, func(j *withdrawal.Job) time.Time { return j.Lease.Until },
 		func(j *withdrawal.Job) time.Time { return j.NextCheckAt }} {
-		moments = append(moments, some(all, 3, func(c *withdrawal.Counted) []time.Time { return []time.Time{due(&c.Latest)} }, -tick, 0, tick)...)
+		times = append(times, moments(all, 3, func(c *withdrawal.Counted) []time.Time { return []time.Time{due(&c.Latest)} })...)
 	}
-	later := moments[1:] // the first is in another zone
+	later := times[1:] // the first is in another zone
 	slices.SortFunc(later, time.Time.Compare)
-	moments = append(moments[:1], slices.CompactFunc(later, time.Time.Equal)...)
+	times = append(times[:1], slices.CompactFunc(later, time.Time.Equal)...)
 	chains := []uuid.UUID{{}, w.id()}
 	for i := range all {
 		if !slices.Contains(chains, all[i].Request.Chain) {
@@ -222,7 +203,7 @@ func (w *withdrawals) statistics(t *testing.T, all []withdrawal.Counted) {
 	}
 	for _, chain := range chains {
 		of := slices.DeleteFunc(slices.Clone(all), func(c withdrawal.Counted) bool { return chain != uuid.Nil && chain != c.Request.Chain })
-		for _, now := range moments {
+		for _, now := range times {
 			got := w.stats(t, now, time.Hour, chain)
 			same(t, fmt.Sprintf("chain %v at start %v", chain, now.Sub(start)), got, withdrawal.StatsOf(of, now, time.Hour))
 			leaves("Stats", reflect.ValueOf(got), func(path string, v reflect.Value) { seen[path] = seen[path] || !v.IsZero() })
@@ -252,7 +233,7 @@ func (w *withdrawals) usage(t *testing.T, all []withdrawal.Counted) {
 	}
 	windows := []withdrawal.Window{{Length: time.Hour, Max: decimalOf("1")}, {Length: time.Minute}, {Length: 240 * time.Hour}, {Length: tick}}
 	of := slices.DeleteFunc(slices.Clone(all), func(c withdrawal.Counted) bool { return c.Request.User != aUser })
-	for _, now := range some(of, 8, func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Request.CreatedAt} }, 0, tick, time.Hour, time.Hour+tick, 240*time.Hour, 240*time.Hour+tick) {
+	for _, now := range moments(of, 8, func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Request.CreatedAt} }, 0, tick, time.Hour, time.Hour+tick, 240*time.Hour, 240*time.Hour+tick) {
 		noError(t, w.Update(ctx, func(tx store.WithdrawalUnit) error {
 			got, err := tx.Withdrawals().Usage(aUser, anAsset, windows, now)
 			if err == nil {

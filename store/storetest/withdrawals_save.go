@@ -12,8 +12,7 @@ import (
 
 // handOver: a slot goes from one job to another in one Save, in any order.
 func (w *withdrawals) handOver(t *testing.T) {
-	chain := w.id()
-	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: chain})
+	chain := w.payingChain(t)
 	holder, next := w.processing(t, chain, start), w.pending(t, chain, start)
 	at := start
 	for range 4 {
@@ -38,8 +37,7 @@ func (w *withdrawals) handOver(t *testing.T) {
 
 // nonceAfterEnd: a nonce is taken for ever, whatever became of its job.
 func (w *withdrawals) nonceAfterEnd(t *testing.T) {
-	chain, hot := w.id(), w.id()
-	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: chain})
+	chain := w.payingChain(t)
 	var owners []uuid.UUID
 	for nonce := range uint64(3) {
 		a := w.confirming(t, chain, start)

@@ -276,8 +276,7 @@ func (w *withdrawals) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 // mined: it is in review with another transaction out, whose bytes are on file.
 func (w *withdrawals) contradicted(t testing.TB, at time.Time) withdrawal.Withdrawal {
 	t.Helper()
-	chain := w.id()
-	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: chain})
+	chain := w.payingChain(t)
 	a := w.confirming(t, chain, at)
 	checker := by(withdrawal.ConfirmationWorker, at)
 	dead := receipt(&a, at, 9)

@@ -35,8 +35,7 @@ func (w *withdrawals) activeJob(t *testing.T) {
 }
 
 func (w *withdrawals) slots(t *testing.T) {
-	chain, hot := w.id(), w.id()
-	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: chain})
+	chain := w.payingChain(t)
 	first, second := w.pending(t, chain, start), w.pending(t, chain, start)
 	w.do(t, first.Request.ID, withdrawal.Claimed{By: workerAt(start)})
 	claim := w.change(t, second, withdrawal.Claimed{By: workerAt(start)})
