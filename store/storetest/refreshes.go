@@ -41,13 +41,21 @@ func Refreshes[T store.RefreshUnit](t *testing.T, open func(testing.TB) store.St
 	})
 }
 
+// renewed renews what a round holds of a wallet and returns whether it is lost.
+func (r *refreshes) renewed(t *testing.T, now, until time.Time, l store.RefreshLease) bool {
+	t.Helper()
+	var lost []string
+	noError(t, r.Update(ctx, func(tx store.RefreshUnit) (err error) {
+		lost, err = tx.Refreshes().Renew(now, until, l)
+		return err
+	}))
+	return len(lost) > 0
+}
+
 // keep makes the slot of a stage's wallet last.
 func (r *refreshes) keep(t *testing.T, xpub string, until time.Time) {
 	t.Helper()
-	noError(t, r.Update(ctx, func(tx store.RefreshUnit) error {
-		_, err := tx.Refreshes().Renew(start, until, store.RefreshLease{XpubVan: xpub, Held: refresh.Held{Slot: 1}})
-		return err
-	}))
+	r.renewed(t, start, until, store.RefreshLease{XpubVan: xpub, Held: refresh.Held{Slot: 1}})
 }
 
 func (r *refreshes) refreshSlots(t *testing.T) {
@@ -73,9 +81,7 @@ func (r *refreshes) refreshSlots(t *testing.T) {
 	taking, err1 := r.config.Apply(other, claim("w2", n))
 	freeing, err2 := r.config.Apply(holder, refresh.RoundEnded{By: refreshBy(refresh.Worker), Slot: 1, End: refresh.EndYield})
 	noError(t, errors.Join(err1, err2))
-	if err := r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(taking, freeing) }); err != nil {
-		t.Error("a slot that is given back in the same save: ", err)
-	}
+	noError(t, r.save(taking, freeing), "a slot that is given back in the same save: ")
 }
 
 // now is the store's time.
@@ -114,7 +120,7 @@ func (r *refreshes) oneRecovery(t *testing.T) {
 	stale := r.get(t, xpub)
 	stale.Jobs = nil // did not see it
 	change := must(second.Apply(stale, enqueuedJob(xpub, 8, refresh.Recovery, "", "")))(t)
-	err = r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(change) })
+	err = r.save(change)
 	var taken *refresh.TakenError
 	if !errors.As(err, &taken) || taken.Err != refresh.ErrRecovering || taken.By != all[0].String() {
 		t.Errorf("a second one was saved: %v", err)
@@ -175,7 +181,7 @@ func (r *refreshes) walletLocks(t *testing.T) {
 	lock("after a sweep", start)
 	taken := must(r.config.Apply(stale, refresh.Locked{By: api(start.Add(r.config.LockTTL)), Fence: last + 1000}))(t)
 	taken.New.Lock.LockedAt = start
-	refusedWith(t, r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(taken) }), statemachine.ErrHeld, "a lock that another took since it was read")
+	refusedWith(t, r.save(taken), statemachine.ErrHeld, "a lock that another took since it was read")
 }
 
 func (r *refreshes) renewedTogether(t *testing.T) {
@@ -193,24 +199,16 @@ func (r *refreshes) renewedTogether(t *testing.T) {
 		lease := store.RefreshLease{XpubVan: w.Wallet.XpubVan, Held: refresh.Held{Slot: 1, Job: w.Jobs[0].ID, Fence: 1, Lock: w.Lock.Lease.Fence}}
 		change(&lease)
 		now, until := start.Add(r.config.LockTTL-tick), start.Add(time.Hour)
-		var lost []string
-		noError(t, r.Update(ctx, func(tx store.RefreshUnit) (err error) {
-			lost, err = tx.Refreshes().Renew(now, until, lease)
-			return err
-		}))
 		ok := name == "held" || name == "no job, no lock"
-		if (len(lost) == 0) != ok {
-			t.Errorf("%s: lost %v", name, lost)
+		if lost := r.renewed(t, now, until, lease); lost == ok {
+			t.Errorf("%s: lost is %v", name, lost)
 		}
-		after := r.get(t, w.Wallet.XpubVan)
-		if ok {
-			w.Wallet.Lease.Until = until
-		}
+		w.Wallet.Lease.Until = until
 		if name == "held" {
 			w.Jobs[0].Lease.Until, w.Lock.Lease.Until = until, until
 		}
 		if ok {
-			same(t, name, after, w)
+			same(t, name, r.get(t, w.Wallet.XpubVan), w)
 		}
 	}
 }
@@ -218,20 +216,12 @@ func (r *refreshes) renewedTogether(t *testing.T) {
 // lateRenewal: a lock that has ended is lost, though slot and job are held.
 func (r *refreshes) lateRenewal(t *testing.T) {
 	w := r.make(t, &r.stages[1])
-	renew := func(now time.Time, h refresh.Held) (lost []string) {
-		t.Helper()
-		noError(t, r.Update(ctx, func(tx store.RefreshUnit) (err error) {
-			lost, err = tx.Refreshes().Renew(now, now.Add(r.config.LockTTL), store.RefreshLease{XpubVan: w.Wallet.XpubVan, Held: h})
-			return err
-		}))
-		return lost
-	}
-	held := refresh.Held{Slot: 1, Job: w.Jobs[0].ID, Fence: 1}
-	if lost := renew(start.Add(r.config.LockTTL-tick), held); len(lost) > 0 {
+	lease, end := store.RefreshLease{XpubVan: w.Wallet.XpubVan, Held: refresh.Held{Slot: 1, Job: w.Jobs[0].ID, Fence: 1}}, start.Add(r.config.LockTTL)
+	if r.renewed(t, end.Add(-tick), end.Add(time.Hour), lease) {
 		t.Fatal("slot and job are held")
 	}
-	held.Lock = w.Lock.Lease.Fence
-	if lost := renew(start.Add(r.config.LockTTL), held); len(lost) != 1 {
+	lease.Lock = w.Lock.Lease.Fence
+	if !r.renewed(t, end, end.Add(time.Hour), lease) {
 		t.Error("a lock was renewed at its end")
 	}
 }
@@ -285,10 +275,10 @@ func (r *refreshes) lostLock(t *testing.T) {
 	held := refresh.Held{Slot: 1, Job: w.Jobs[0].ID, Fence: 1, Lock: w.Lock.Lease.Fence}
 	refusedWith(t, errOf(r.service.Step(ctx, xpub, refresh.JobDone{By: refreshBy(refresh.Worker), Held: held, Listing: listed(start, refresh.Transfer{Recipient: "r"})})), statemachine.ErrFenced, "the end of a job whose lock was swept")
 	change := must(r.config.Apply(w, refresh.JobDone{By: refreshBy(refresh.Worker), Held: held, Listing: listed(start, refresh.Transfer{Recipient: "r"})}))(t)
-	refusedWith(t, r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(change) }), statemachine.ErrFenced, "a change from before the sweep")
+	refusedWith(t, r.save(change), statemachine.ErrFenced, "a change from before the sweep")
 	defer func() {
 		must(r.service.Step(ctx, xpub, refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API, At: start}}))(t)
-		refusedWith(t, r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(change) }), statemachine.ErrFenced, "the release of a lock that another has")
+		refusedWith(t, r.save(change), statemachine.ErrFenced, "the release of a lock that another has")
 	}()
 	same(t, "it left a trace", r.snapshot(t, xpub), before)
 }
@@ -308,7 +298,7 @@ func (r *refreshes) oneExpiry(t *testing.T) {
 		t.Fatalf("%+v, %v", after, err)
 	}
 	late := must(r.config.Apply(func() refresh.Work { w.Wallet.Lease = after.Wallet.Lease; return w }(), refresh.Elapsed{By: by, Slot: 1}))(t)
-	refusedWith(t, r.Update(ctx, func(tx store.RefreshUnit) error { return tx.Refreshes().Save(late) }), statemachine.ErrConflict, "a second worker's expiry")
+	refusedWith(t, r.save(late), statemachine.ErrConflict, "a second worker's expiry")
 }
 
 // loadedSets compares each set with the domain's predicate on the whole wallet.

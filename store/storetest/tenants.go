@@ -173,7 +173,7 @@ func (r *tenants) staleChurn(t *testing.T) {
 		a := r.do(t, tenant, tenantStages()[1].events(tenant)...)
 		c, err := r.service.Policy().Apply(a, churned)
 		noError(t, errors.Join(err, between(a)))
-		refusedWith(t, r.Update(ctx, func(tx store.TenantUnit) error { return tx.Tenants().Save(c) }), statemachine.ErrConflict, "the churn of a tenant "+name)
+		refusedWith(t, r.save(c), statemachine.ErrConflict, "the churn of a tenant "+name)
 	}
 	tenant, relay := r.id(), r.relays.id()
 	r.do(t, tenant, append(tenantStages()[1].events(tenant), churned)...)

@@ -64,7 +64,6 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"what is mined in the place of a batch pays members that own no nonce", of.batchInstead},
 		{"of many workers each member is claimed by one, behind the slot of its wallet", of.batchClaims},
 		{"a full batch is claimed, signed, replaced and paid", of.fullBatch},
-		{"batches whose look-up is overdue are counted, of a chain and of all", of.batchesOverdue},
 		{"workers pay many requests by few transactions, each once", of.batchWorkers},
 		{"a chain with reorgs pays each request once, by whatever batch", of.batchHistories},
 

@@ -16,28 +16,6 @@ import (
 	"github.com/settlehq/settle/withdrawal/withdrawaltest"
 )
 
-// batchesOverdue: those of a chain, and all, are counted from just after their check.
-func (w *withdrawals) batchesOverdue(t *testing.T) {
-	all := w.owed(t, start)
-	for _, now := range []time.Time{start, all[2].Batch.NextCheckAt, all[2].Batch.NextCheckAt.Add(tick), all[0].Batch.NextCheckAt.Add(tick)} {
-		for _, chain := range []uuid.UUID{{}, all[0].Batch.Chain, all[3].Batch.Chain} {
-			want := withdrawal.Stats{At: now}
-			for i := range all {
-				if chain == uuid.Nil || chain == all[i].Batch.Chain {
-					want.CountBatch(&all[i].Batch)
-				}
-			}
-			noError(t, w.View(ctx, func(tx store.WithdrawalUnit) error {
-				got, err := tx.Withdrawals().Stats(now, time.Hour, chain)
-				if got.BatchesOverdue != want.BatchesOverdue || got.Stuck() != got.BatchesOverdue {
-					t.Errorf("%d batches are overdue at %v and %d stuck, by the domain %d", got.BatchesOverdue, now, got.Stuck(), want.BatchesOverdue)
-				}
-				return err
-			}))
-		}
-	}
-}
-
 // fullBatch: as many requests as one transaction may pay are claimed, signed,
 // replaced by a version without one of them, and paid.
 func (w *withdrawals) fullBatch(t *testing.T) {

@@ -19,10 +19,15 @@ import (
 // reads: what is asked of many records at once is what the functions of the domain
 // say of all of them, one by one.
 func (w *withdrawals) reads(t *testing.T) {
-	ids := w.population(t, nil)
+	ids, batches := w.population(t, nil), w.owed(t, start)
+	for i := range batches {
+		for k := range batches[i].Members {
+			ids = append(ids, batches[i].Members[k].Request.ID)
+		}
+	}
 	all := must(w.counted(ids))(t)
 	for name, read := range map[string]func(*testing.T, []withdrawal.Counted){"pages of requests": w.requestPages, "lists": w.lists,
-		"statistics of a chain, and of all": w.statistics, "what counts for a window": w.usage, "by a hash": w.byHash, "jobs of a request": w.jobs} {
+		"statistics of a chain, and of all": func(t *testing.T, all []withdrawal.Counted) { w.statistics(t, all, batches) }, "what counts for a window": w.usage, "by a hash": w.byHash, "jobs of a request": w.jobs} {
 		t.Run(name, func(t *testing.T) { read(t, all) })
 	}
 	for name, q := range map[string]store.ListWithdrawals{
@@ -30,9 +35,7 @@ func (w *withdrawals) reads(t *testing.T) {
 		"a long holder": {Limit: 1, Filter: withdrawal.Filter{Holder: strings.Repeat("x", withdrawal.MaxActor+1)}},
 		"a NUL":         {Limit: 1, Filter: withdrawal.Filter{Holder: "a\x00"}},
 	} {
-		if _, err := w.service.List(ctx, q); !errors.Is(err, statemachine.ErrInvalid) {
-			t.Errorf("%s: %v", name, err)
-		}
+		refusedWith(t, errOf(w.service.List(ctx, q)), statemachine.ErrInvalid, name)
 	}
 }
 
@@ -152,45 +155,36 @@ func (w *withdrawals) listed(t testing.TB, all []withdrawal.Counted, f withdrawa
 	return len(want)
 }
 
-func (w *withdrawals) statistics(t *testing.T, all []withdrawal.Counted) {
-	times, seen := []time.Time{start.In(elsewhere)}, map[string]bool{"Stats.Gaps": true, "Stats.BatchesOverdue": true} // which have rules of their own
-	each := func(c *withdrawal.Counted, of func(j *withdrawal.Job, at []withdrawal.Attempt) []time.Time) (times []time.Time) {
-		for i := range c.Jobs {
-			times = append(times, of(&c.Jobs[i], c.Attempts[i])...)
+func (w *withdrawals) statistics(t *testing.T, all []withdrawal.Counted, batches []withdrawal.Payout) {
+	times, seen := []time.Time{start.In(elsewhere)}, map[string]bool{"Stats.Gaps": true} // which have a rule of their own
+	var ends [5][]time.Time                                                              // a window begins or ends at what it counts
+	var due [4][]time.Time
+	for i := range all {
+		c := &all[i]
+		ends[0] = append(ends[0], c.Approved)
+		if c.Request.Status == withdrawal.RequestCompleted || c.Request.Status == withdrawal.RequestFailed {
+			ends[1] = append(ends[1], c.Request.UpdatedAt)
 		}
-		return times
-	}
-	for _, ends := range []func(*withdrawal.Counted) []time.Time{ // a window begins or ends at what it counts
-		func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Approved} },
-		func(c *withdrawal.Counted) (times []time.Time) {
-			if c.Request.Status == withdrawal.RequestCompleted || c.Request.Status == withdrawal.RequestFailed {
-				times = append(times, c.Request.UpdatedAt)
+		for _, n := range c.Incidents {
+			ends[2] = append(ends[2], n.At)
+		}
+		for k := range c.Jobs {
+			ends[3] = append(ends[3], c.Jobs[k].ProcessedAt)
+			for _, a := range c.Attempts[k] {
+				ends[4] = append(ends[4], a.StartedAt)
 			}
-			return times
-		},
-		func(c *withdrawal.Counted) (times []time.Time) {
-			for _, i := range c.Incidents {
-				times = append(times, i.At)
-			}
-			return times
-		},
-		func(c *withdrawal.Counted) []time.Time {
-			return each(c, func(j *withdrawal.Job, _ []withdrawal.Attempt) []time.Time { return []time.Time{j.ProcessedAt} })
-		},
-		func(c *withdrawal.Counted) []time.Time {
-			return each(c, func(_ *withdrawal.Job, all []withdrawal.Attempt) (times []time.Time) {
-				for _, a := range all {
-					times = append(times, a.StartedAt)
-				}
-				return times
-			})
-		},
-	} {
-		times = append(times, moments(all, 4, ends, 0, tick, time.Hour, time.Hour+tick)...)
+		}
+		due[0], due[1], due[2] = append(due[0], c.Latest.DueAt()), append(due[1], c.Latest.Lease.Until), append(due[2], c.Latest.NextCheckAt)
 	}
-	for _, due := range []func(*withdrawal.Job) time.Time{(*withdrawal.Job).DueAt, func(j *withdrawal.Job) time.Time { return j.Lease.Until },
-		func(j *withdrawal.Job) time.Time { return j.NextCheckAt }} {
-		times = append(times, moments(all, 3, func(c *withdrawal.Counted) []time.Time { return []time.Time{due(&c.Latest)} })...)
+	for i := range batches {
+		due[3] = append(due[3], batches[i].Batch.NextCheckAt)
+	}
+	itself := func(at *time.Time) []time.Time { return []time.Time{*at} }
+	for _, of := range ends {
+		times = append(times, moments(of, 4, itself, 0, tick, time.Hour, time.Hour+tick)...)
+	}
+	for _, of := range due {
+		times = append(times, moments(of, 3, itself)...)
 	}
 	later := times[1:] // the first is in another zone
 	slices.SortFunc(later, time.Time.Compare)
@@ -205,7 +199,13 @@ func (w *withdrawals) statistics(t *testing.T, all []withdrawal.Counted) {
 		of := slices.DeleteFunc(slices.Clone(all), func(c withdrawal.Counted) bool { return chain != uuid.Nil && chain != c.Request.Chain })
 		for _, now := range times {
 			got := w.stats(t, now, time.Hour, chain)
-			same(t, fmt.Sprintf("chain %v at start %v", chain, now.Sub(start)), got, withdrawal.StatsOf(of, now, time.Hour))
+			want := withdrawal.StatsOf(of, now, time.Hour)
+			for i := range batches {
+				if chain == uuid.Nil || chain == batches[i].Batch.Chain {
+					want.CountBatch(&batches[i].Batch)
+				}
+			}
+			same(t, fmt.Sprintf("chain %v at start %v", chain, now.Sub(start)), got, want)
 			leaves("Stats", reflect.ValueOf(got), func(path string, v reflect.Value) { seen[path] = seen[path] || !v.IsZero() })
 		}
 	}
