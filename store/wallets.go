@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -188,9 +189,12 @@ func (s *Wallets) Tip(ctx context.Context) (tip utxo.Block, ok bool, err error) 
 	return tip, ok, err
 }
 
-// Blocks returns the stored blocks of a range of heights, both ends included:
-// where a host finds the fork with its node's chain.
+// Blocks returns the stored blocks of a range of at most [MaxPage] heights, both ends
+// included: where a host finds the fork with its node's chain.
 func (s *Wallets) Blocks(ctx context.Context, from, to int32) ([]utxo.Block, error) {
+	if int64(to)-int64(from) >= MaxPage {
+		return nil, fmt.Errorf("%w: the heights from %d to %d are more than %d", statemachine.ErrInvalid, from, to, MaxPage)
+	}
 	return read(ctx, s.view, func(tx WalletUnit) ([]utxo.Block, error) { return tx.Wallets().Blocks(from, to) })
 }
 

@@ -3,9 +3,11 @@ package store_test
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
 	"github.com/settlehq/settle/utxo"
@@ -90,5 +92,31 @@ func TestFork(t *testing.T) {
 	gone := errors.New("gone")
 	if _, err = stored(5, 250).Fork(ctx, func(context.Context, int32) (chainhash.Hash, bool, error) { return chainhash.Hash{}, false, gone }); !errors.Is(err, gone) {
 		t.Errorf("a node that is away: %v", err)
+	}
+}
+
+// A range of heights is bounded as a page is.
+func TestBlocksOfAtMostAPage(t *testing.T) {
+	ctx := context.Background()
+	s := store.NewWallets(memory.New(memory.Options{}), utxotest.Policy())
+	block := utxotest.NewBlock(store.MaxPage-1, chainhash.Hash{}, 0)
+	if _, err := s.Do(ctx, utxo.Connected{Block: block}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		from, to int32
+		found    int
+		want     error
+	}{
+		{0, store.MaxPage - 1, 1, nil},
+		{0, store.MaxPage, 0, statemachine.ErrInvalid},
+		{0, math.MaxInt32, 0, statemachine.ErrInvalid},
+		{math.MinInt32, math.MaxInt32, 0, statemachine.ErrInvalid},
+		{math.MaxInt32, math.MaxInt32, 0, nil},
+		{block.Height + 1, block.Height, 0, nil},
+	} {
+		if blocks, err := s.Blocks(ctx, tt.from, tt.to); !errors.Is(err, tt.want) || len(blocks) != tt.found {
+			t.Errorf("%d to %d: %d blocks, %v", tt.from, tt.to, len(blocks), err)
+		}
 	}
 }

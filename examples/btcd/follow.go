@@ -44,15 +44,12 @@ func (s *service) followChain(ctx context.Context, ours utxo.Block, ok bool) err
 	if err != nil || fork == height {
 		return err // a node that is only behind, as after a crash, comes back
 	}
-	if ok && fork < ours.Height {
-		blocks, err := s.wallets.Blocks(ctx, fork+1, ours.Height)
+	for ok && fork < ours.Height {
+		if _, err = s.wallets.Do(ctx, utxo.Disconnected{Hash: ours.Hash}); err == nil {
+			ours, ok, err = s.wallets.Tip(ctx)
+		}
 		if err != nil {
 			return err
-		}
-		for i := len(blocks) - 1; i >= 0; i-- {
-			if _, err := s.wallets.Do(ctx, utxo.Disconnected{Hash: blocks[i].Hash}); err != nil {
-				return err
-			}
 		}
 	}
 	for fork < height {
