@@ -270,7 +270,7 @@ func TestTheDatabaseKeepsTheRulesOfSwaps(t *testing.T) {
 		}
 		for table, sets := range map[string][]string{
 			"swap_intents": {"direction = 'x'", "number = 0", "action = 'x'", "chain = 'x'", "reference = 0", "net_units = 0", "fee_units = -1", "outcome = 'x'", "proof = 'x'",
-				"proof = 'operator', outcome = 'done'", "is_final = (1 = 1), outcome = NULL", "is_final = (1 = 1), outcome = 'failed'",
+				"proof = 'operator', outcome = 'done'", "proof = 'operator', outcome = NULL, is_final = (1 = 0)", "is_final = (1 = 1), outcome = NULL", "is_final = (1 = 1), outcome = 'failed'",
 				"reference = 7", "signature = 'x'", "claim = 'x'"},
 			"swap_discrepancies": {"closed_by = 'x'", "closed_at = at"},
 			"swap_waterlines":    {"chain = 'x'", "version = 0"},
@@ -281,6 +281,14 @@ func TestTheDatabaseKeepsTheRulesOfSwaps(t *testing.T) {
 			}
 			if _, err := db.Exec("DELETE FROM " + db.table(table)); err == nil {
 				t.Errorf("rows of %s are deleted", table)
+			}
+		}
+		const columns = "direction, number, action, attempt, chain, net_units, fee_units, raw_tx, last_valid, at, filed, send_by, is_final"
+		for outcome, taken := range map[string]bool{"NULL": false, "'failed'": true} {
+			_, err := db.Exec("INSERT INTO " + db.table("swap_intents") + " (item, outcome, proof, " + columns + ") SELECT '" + fmt.Sprint(taken) + "', " + outcome + ", 'operator', " +
+				columns + " FROM " + db.table("swap_intents") + " WHERE item = 'row02'")
+			if (err == nil) != taken {
+				t.Errorf("a new intent with a proof and the outcome %s: %v", outcome, err)
 			}
 		}
 		for columns, want := range map[string][]string{

@@ -63,11 +63,9 @@ var asked = map[string]string{
 	"active jobs":         "SELECT COUNT(*) FROM @withdrawal_queue WHERE status IN ('pending', 'processing', 'confirming')",
 	"failed jobs": "SELECT id, withdrawal_request_id, error_message, retry_count FROM @withdrawal_queue WHERE status = 'failed' " +
 		"ORDER BY created_at DESC LIMIT 10",
-	"to confirm":        "SELECT * FROM @withdrawal_queue WHERE status = 'confirming' AND tx_hash IS NOT NULL",
-	"stuck jobs":        "SELECT id, status, created_at, error_message FROM @withdrawal_queue WHERE status = 'processing' AND created_at < $1",
-	"job of a hash":     "SELECT * FROM @withdrawal_queue WHERE tx_hash = $1",
-	"request of a hash": "SELECT * FROM @withdrawal_requests WHERE final_tx_hash = $1",
-	"any tx of a hash":  "SELECT * FROM @withdrawal_txs WHERE tx_hash = $1",
+	"to confirm":   "SELECT * FROM @withdrawal_queue WHERE status = 'confirming' AND tx_hash IS NOT NULL",
+	"stuck jobs":   "SELECT id, status, created_at, error_message FROM @withdrawal_queue WHERE status = 'processing' AND created_at < $1",
+	"tx of a hash": "SELECT * FROM @withdrawal_txs WHERE tx_hash = $1",
 }
 
 var wholeWithdrawals = regexp.MustCompile(`Seq Scan on (withdrawal_(requests|queue|txs|attempts|nonces|payments|batches|batch_txs)|transitions)\b|Index Cond: \(id = \(SubPlan 1\)\)\s+Filter: \(status|(?m)SCAN (q|j|a|m|l|t|x|f|h|n|p|withdrawal_\w+|transitions)$`)
