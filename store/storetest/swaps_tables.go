@@ -14,10 +14,10 @@ import (
 // tables are items in each of the four tables of a direction, as they are stored.
 type tables[A any] struct {
 	*swapSubject[A]
-	rows     func(store.SwapUnit) store.SwapRecords[A]
-	statuses func(*A, swap.Place)
-	all      []A // five by number, each in every place; in later places older ones become due later
-	line     statemachine.Transition[string]
+	rows func(store.SwapUnit) store.SwapRecords[A]
+	set  func(*A, swap.Place) // its own columns, the status of a place with them
+	all  []A                  // five by number, each in every place; in later places older ones become due later
+	line statemachine.Transition[string]
 }
 
 func (s *tables[A]) head(a *A) *swap.Item { return any(a).(swap.Record).Head() }
@@ -28,9 +28,12 @@ func (s *tables[A]) head(a *A) *swap.Item { return any(a).(swap.Record).Head() }
 func (db *swaps) everyTable(t *testing.T) {
 	ds := newTables(t, db.deposits, func(tx store.SwapUnit) store.SwapRecords[swap.Deposit] { return tx.Deposits() }, swap.ToUSDD, func(d *swap.Deposit, place swap.Place) {
 		d.Status = []swap.DepositStatus{swap.DepositReady, swap.DepositProcessed, swap.DepositRefunded, swap.DepositQuarantined}[place-1]
+		d.Memo, d.Read = fmt.Sprint("memo ", d.Version), !d.Read
 	})
 	cs := newTables(t, db.credits, func(tx store.SwapUnit) store.SwapRecords[swap.Credit] { return tx.Credits() }, swap.ToUSDC, func(c *swap.Credit, place swap.Place) {
 		c.Status = []swap.CreditStatus{swap.CreditReady, swap.CreditProcessed, swap.CreditRefunded, swap.CreditQuarantined}[place-1]
+		c.Account, c.Confirmations, c.SettledBy = fmt.Sprint("account ", c.Version), uint64(c.Version), c.Version
+		c.GoneAt, c.Collecting = start.Add(time.Duration(c.Version)*time.Hour), !c.Collecting
 	})
 	// All have just come in the window, or are overdue for long.
 	for _, now := range []time.Time{start.Add(time.Hour), start.Add(1000 * time.Hour)} {
@@ -46,15 +49,15 @@ func (db *swaps) everyTable(t *testing.T) {
 	cs.proves(t)
 }
 
-func newTables[A any](t *testing.T, of *swapSubject[A], rows func(store.SwapUnit) store.SwapRecords[A], d swap.Direction, statuses func(*A, swap.Place)) *tables[A] {
-	s := &tables[A]{swapSubject: of, rows: rows, statuses: statuses}
+func newTables[A any](t *testing.T, of *swapSubject[A], rows func(store.SwapUnit) store.SwapRecords[A], d swap.Direction, set func(*A, swap.Place)) *tables[A] {
+	s := &tables[A]{swapSubject: of, rows: rows, set: set}
 	for n := range 5 {
 		for _, place := range swap.Place(0).Values() {
 			o := arrival(d, fmt.Sprintf("a%d%d", n, place))
 			o.Time = o.Time.Add(-time.Duration(10*int(place)+[]int{0, 0, 1, 1, 0}[n]) * time.Hour)
 			var none A
 			c := s.change(t, none, o)
-			statuses(&c.New, place)
+			set(&c.New, place)
 			i := s.head(&c.New)
 			i.CheckAt = start.Add(time.Duration(10*int(place)+[]int{0, 1, 2, 1, 1}[n]) * time.Hour)
 			i.OverdueAt = i.CheckAt
@@ -147,14 +150,20 @@ func (s *tables[A]) renewals(t *testing.T) {
 }
 
 // step moves the due time and the lease's end of an item: in a touch, or with a new
-// version in a table.
+// version in a table, which changes all that a version can.
 func (s *tables[A]) step(a A, to swap.Place) swap.Change[A] {
 	c := swap.Change[A]{Old: a, New: a, Touched: to == 0}
 	i := s.head(&c.New)
 	i.CheckAt, i.Lease.Until = i.CheckAt.Add(tick), i.Lease.Until.Add(time.Hour)
 	if to != 0 {
-		s.statuses(&c.New, to)
 		i.Version++
+		s.set(&c.New, to)
+		n := i.Version
+		later, units, kind := start.Add(time.Duration(n)*time.Minute), uint64(n), 1+n%2
+		i.Entered, i.LookedBack, i.OverdueAt, i.Stood, i.Lost = later, later, later, time.Duration(n), n
+		i.Terms, i.Fees = swap.Terms{Frozen: !i.Terms.Frozen, Net: units, Fee: units, Min: units}, units
+		i.Tried, i.Checked, i.Attempts = !i.Tried, !i.Checked, swap.Attempts{int32(n), int32(n), int32(n)}
+		i.Reason, i.Hold = swap.RefundReason(kind), swap.Hold{Kind: swap.HoldKind(kind), At: later, Reason: fmt.Sprint(n)}
 		line := s.line
 		line.ID, line.Version, line.From = i.ID, i.Version, line.To
 		c.Log = append(c.Log, line)
@@ -201,7 +210,9 @@ func (s *tables[A]) writes(t *testing.T) {
 				if *a = c.New; n == 0 {
 					s.lease(a).Until = until
 				}
-				s.head(a).Lost = lost
+				if to == 0 {
+					s.head(a).Lost = lost
+				}
 				s.stored(t, what)
 			}
 		}
