@@ -32,6 +32,7 @@ type aggregate[T Clock, K, L comparable, A, E, C any] struct {
 	// machines are those of the versioned records of A; the first is that of
 	// the aggregate's own record, which has its id.
 	machines []machine[L]
+	id       func(*A) K
 	exists   func(*A) bool
 	states   func(*A) []state[L]     // the versioned records of one that exists, its own first
 	creates  func(E) (id K, ok bool) // the aggregate that an event creates
@@ -84,7 +85,7 @@ type state[L comparable] struct {
 
 // command is one or more events for an aggregate, in order.
 type command[K comparable, A, E any] struct {
-	id     K
+	id     K  // not of what is held
 	held   *A // what the caller has; nil if it is to be loaded
 	events []E
 }
@@ -132,14 +133,41 @@ func read[T Clock, R any](ctx context.Context, view func(context.Context, func(T
 
 // readNow is read at the store's time.
 func readNow[T Clock, R any](ctx context.Context, view func(context.Context, func(T) error) error, fn func(T, time.Time) (R, error)) (R, error) {
-	return read(ctx, view, func(tx T) (R, error) {
+	return read(ctx, view, func(tx T) (r R, err error) {
 		now, err := tx.Now()
 		if err != nil {
-			var none R
-			return none, err
+			return r, err
 		}
 		return fn(tx, now)
 	})
+}
+
+// next is what the rules say that an aggregate owes at the store's time.
+func next[T Clock, K, L comparable, A, E, C, S any](ctx context.Context, s *core[T, K, L, A, E, C], id K, owed func(A, time.Time) S) (S, error) {
+	return readNow(ctx, s.view, func(tx T, now time.Time) (step S, err error) {
+		a, err := s.get(tx, id)
+		if err == nil {
+			step = owed(a, now)
+		}
+		return step, err
+	})
+}
+
+// only returns the aggregate of a call for one.
+func only[A any](as []A, err error) (a A, _ error) {
+	if err == nil {
+		a = as[0]
+	}
+	return a, err
+}
+
+// mapped returns what of makes of each element.
+func mapped[A, B any](all []A, of func(*A) B) []B {
+	made := make([]B, len(all))
+	for i := range all {
+		made[i] = of(&all[i])
+	}
+	return made
 }
 
 // paged is read of a page and the place where the next begins.
@@ -211,6 +239,9 @@ var errStale = errors.New("stale")
 // what the caller has, or have the events already; otherwise events are judged by what
 // is stored.
 func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K, A, E], exact bool, more func(T) error) (as []A, err error) {
+	for i := range commands {
+		commands[i].id = s.of.id(commands[i].held)
+	}
 	if err := s.distinct(commands); err != nil {
 		return nil, err
 	}
@@ -331,11 +362,7 @@ func (s *core[T, K, L, A, E, C]) load(tx T, commands []command[K, A, E]) ([]A, e
 	if len(commands) == 0 {
 		return nil, nil
 	}
-	ids := make([]K, len(commands))
-	for i := range commands {
-		ids[i] = commands[i].id
-	}
-	return s.of.records(tx).Get(ids...)
+	return s.of.records(tx).Get(mapped(commands, func(c *command[K, A, E]) K { return c.id })...)
 }
 
 // apply sends the events of commands to as, saves, and leaves the new

@@ -46,11 +46,9 @@ func (s *Credits) Held(ctx context.Context, commands ...HeldCredit) ([]swap.Cred
 }
 
 func heldCredits(held []HeldCredit) []swapCommand[swap.Credit] {
-	commands := make([]swapCommand[swap.Credit], len(held))
-	for i := range held {
-		commands[i] = swapCommand[swap.Credit]{held[i].Credit.ID, &held[i].Credit, held[i].Events}
-	}
-	return commands
+	return mapped(held, func(h *HeldCredit) swapCommand[swap.Credit] {
+		return swapCommand[swap.Credit]{held: &h.Credit, events: h.Events}
+	})
 }
 
 // Get is [Deposits.Get] for credits.

@@ -55,11 +55,9 @@ func (s *Deposits) Held(ctx context.Context, commands ...HeldDeposit) ([]swap.De
 }
 
 func heldDeposits(held []HeldDeposit) []swapCommand[swap.Deposit] {
-	commands := make([]swapCommand[swap.Deposit], len(held))
-	for i := range held {
-		commands[i] = swapCommand[swap.Deposit]{held[i].Deposit.ID, &held[i].Deposit, held[i].Events}
-	}
-	return commands
+	return mapped(held, func(h *HeldDeposit) swapCommand[swap.Deposit] {
+		return swapCommand[swap.Deposit]{held: &h.Deposit, events: h.Events}
+	})
 }
 
 // Get returns one deposit, [statemachine.ErrNotFound] for an unknown one.

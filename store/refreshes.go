@@ -40,6 +40,7 @@ func refreshAggregate(c *refresh.Config) *aggregate[RefreshUnit, string, uuid.UU
 		records: func(tx RefreshUnit) records[string, uuid.UUID, refresh.Work, refresh.Change] { return tx.Refreshes() },
 		machines: []machine[uuid.UUID]{machineOf[uuid.UUID](refresh.WalletMachine), machineOf[uuid.UUID](refresh.JobMachine),
 			machineOf[uuid.UUID](refresh.WatcherMachine)},
+		id:     func(w *refresh.Work) string { return w.Wallet.XpubVan },
 		exists: func(w *refresh.Work) bool { return w.Wallet.Status != 0 },
 		states: refreshStates,
 		find:   func(tx RefreshUnit, id uuid.UUID) (refresh.Work, error) { return tx.Refreshes().Find(id) },
@@ -236,14 +237,11 @@ func (s *Refreshes) Revoke(ctx context.Context, by refresh.By, of statemachine.R
 	if err := of.Check(by.Actor, by.Role == refresh.Worker); err != nil {
 		return 0, err
 	}
-	xpub := func(w *refresh.Work) string { return w.Wallet.XpubVan }
 	xpubs := func(tx RefreshUnit, after string, limit int) ([]string, error) {
 		return tx.Refreshes().HeldBy(of.Holder, after, limit)
 	}
 	heads := func(tx RefreshUnit, xpubs ...string) ([]refresh.Work, error) { return tx.Refreshes().Heads(xpubs...) }
-	return s.revoke(ctx, heldBy(xpubs, xpub, heads), func(w *refresh.Work) (string, refresh.Event) {
-		return w.Wallet.XpubVan, refresh.Revoked{By: by, Revocation: of}
-	})
+	return s.revoke(ctx, s.heldBy(xpubs, heads), refresh.Revoked{By: by, Revocation: of})
 }
 
 // Trail returns the audit trail of a wallet ([refresh.WalletID]), a job or a
@@ -294,26 +292,12 @@ func (s *Refreshes) Watchers(ctx context.Context, reason refresh.EndReason, afte
 
 // Stats counts at the store's time.
 func (s *Refreshes) Stats(ctx context.Context) (refresh.Stats, error) {
-	return read(ctx, s.view, func(tx RefreshUnit) (refresh.Stats, error) {
-		now, err := tx.Now()
-		if err != nil {
-			return refresh.Stats{}, err
-		}
-		return tx.Refreshes().Stats(now)
-	})
+	return readNow(ctx, s.view, func(tx RefreshUnit, now time.Time) (refresh.Stats, error) { return tx.Refreshes().Stats(now) })
 }
 
 // Sweep deletes up to limit locks that have ended, and returns how many.
 func (s *Refreshes) Sweep(ctx context.Context, limit int) (n int, err error) {
-	err = s.update(ctx, func(tx RefreshUnit) error {
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
-		n, err = tx.Refreshes().Sweep(now, limit)
-		return err
-	})
-	return n, err
+	return readNow(ctx, s.update, func(tx RefreshUnit, now time.Time) (int, error) { return tx.Refreshes().Sweep(now, limit) })
 }
 
 // Owed says what the worker of a wallet does next, by the store's time now, and

@@ -246,10 +246,7 @@ func (t *refreshTurn) start(done *Turned, mine []HeldSlot) error {
 // returns the wallets of which something is lost. Those that another transaction
 // has are busy: they are not renewed, and nobody waits for them.
 func (s *Refreshes) Renew(ctx context.Context, held ...RefreshLease) (lost, busy []string, err error) {
-	xpubs := make([]string, len(held))
-	for i := range held {
-		xpubs[i] = held[i].XpubVan
-	}
+	xpubs := mapped(held, func(l *RefreshLease) string { return l.XpubVan })
 	err = s.update(ctx, func(tx RefreshUnit) error {
 		lost, busy = nil, nil
 		ws, err := tx.Refreshes().Free(xpubs...)

@@ -59,20 +59,13 @@ type RelayRecords interface {
 	Save(changes ...relaysync.Change) error
 	// Renew sets the end of leases that are held under their fence at now. It
 	// returns the relays whose lease is lost; the others are renewed.
-	Renew(now time.Time, leases ...RelayLease) (lost []string, err error)
+	Renew(now time.Time, leases ...Lease[string]) (lost []string, err error)
 	// Transitions returns the audit trail of a relay, oldest first.
 	Transitions(relay string) ([]statemachine.Transition[string], error)
 	Feed[string]
 	// Stats counts what the fields of [relaysync.Stats] say, the rates over
 	// [now-window, now).
 	Stats(now time.Time, window time.Duration) (relaysync.Stats, error)
-}
-
-// RelayLease names a held lease and its new end.
-type RelayLease struct {
-	Relay string
-	Fence int64
-	Until time.Time
 }
 
 // TenantUnit is the part of a transaction that [Tenants] needs. A churn

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/settlehq/settle/relaysync"
@@ -72,6 +73,7 @@ func aggregateOfRelays(p *relaysync.Policy) *relayAggregate {
 	return &relayAggregate{
 		records:  func(tx RelayUnit) records[string, string, relaysync.Sync, relaysync.Change] { return tx.Relays() },
 		machines: []machine[string]{machineOf[string](relaysync.Machine)},
+		id:       func(s *relaysync.Sync) string { return s.Relay.ID },
 		exists:   func(s *relaysync.Sync) bool { return s.Relay.Version != 0 },
 		states: func(s *relaysync.Sync) []state[string] {
 			return []state[string]{{relaysync.Machine.Name(), s.Relay.ID, s.Relay.Version, s.Phase().String()}}
@@ -100,7 +102,7 @@ func (l leaseEnds) follow(c *relaysync.Change) error {
 	if is.Holder == "" || was.Fence != is.Fence || was.Until.Equal(is.Until) {
 		return nil
 	}
-	_, err := l.tx.Relays().Renew(c.Log[0].At, RelayLease{Relay: c.New.Relay.ID, Fence: is.Fence, Until: is.Until})
+	_, err := l.tx.Relays().Renew(c.Log[0].At, Lease[string]{ID: c.New.Relay.ID, Fence: is.Fence, Until: is.Until})
 	return err // one that is lost meanwhile is refused by the save
 }
 
@@ -173,21 +175,13 @@ type HeldRelay struct {
 // afterwards. An error of one event changes nothing at all. Created makes a relay
 // that does not exist; any other event for one is [statemachine.ErrNotFound].
 func (s *Relays) Do(ctx context.Context, relay string, events ...relaysync.Event) (relaysync.Sync, error) {
-	all, err := s.DoAll(ctx, RelayCommand{relay, events})
-	if err != nil {
-		return relaysync.Sync{}, err
-	}
-	return all[0], nil
+	return only(s.DoAll(ctx, RelayCommand{relay, events}))
 }
 
 // DoAll is [Relays.Do] for many relays in one transaction: all of it or, with the
 // first error, nothing. A relay may come once.
 func (s *Relays) DoAll(ctx context.Context, commands ...RelayCommand) ([]relaysync.Sync, error) {
-	do := make([]relayCommand, len(commands))
-	for i, c := range commands {
-		do[i] = relayCommand{id: c.Relay, events: c.Events}
-	}
-	return s.do(ctx, do)
+	return s.do(ctx, mapped(commands, func(c *RelayCommand) relayCommand { return relayCommand{id: c.Relay, events: c.Events} }))
 }
 
 // Held is [Relays.Do] for a relay that the caller still has: one of another version
@@ -195,11 +189,7 @@ func (s *Relays) DoAll(ctx context.Context, commands ...RelayCommand) ([]relaysy
 // the record already. Nothing else in it counts: a caller that changed it has
 // changed its copy alone.
 func (s *Relays) Held(ctx context.Context, r relaysync.Sync, events ...relaysync.Event) (relaysync.Sync, error) {
-	all, err := s.held(ctx, []relayCommand{{r.Relay.ID, &r, events}}, true, nil)
-	if err != nil {
-		return relaysync.Sync{}, err
-	}
-	return all[0], nil
+	return only(s.held(ctx, []relayCommand{{held: &r, events: events}}, true, nil))
 }
 
 // Get returns a relay, [statemachine.ErrNotFound] for an unknown one.
@@ -210,17 +200,7 @@ func (s *Relays) Get(ctx context.Context, relay string) (relaysync.Sync, error) 
 // Next says what a relay owes now, see [relaysync.Policy.Next]; Due is on the
 // store's clock.
 func (s *Relays) Next(ctx context.Context, relay string) (relaysync.Step, error) {
-	return read(ctx, s.view, func(tx RelayUnit) (relaysync.Step, error) {
-		r, err := s.get(tx, relay)
-		if err != nil {
-			return relaysync.Step{}, err
-		}
-		now, err := tx.Now()
-		if err != nil {
-			return relaysync.Step{}, err
-		}
-		return s.policy.Next(r, now), nil
-	})
+	return next(ctx, &s.relayCore, relay, s.policy.Next)
 }
 
 // List pages through the ids of all relays, or of a tenant's that are not
@@ -253,32 +233,11 @@ func (s *Relays) Activities(ctx context.Context, relay string, limit int) ([]rel
 // end, and those that it gave a timer, or one that is less far away; refused
 // names what could not be reconciled.
 func (s *Relays) Reconcile(ctx context.Context, by relaysync.By, after string, limit int) (last string, changed []relaysync.Sync, refused, err error) {
-	var before map[string]int64
-	var unreadable []error
-	changed, refused, err = s.sweep(ctx, func(tx RelayUnit, _ time.Time) (all []relaysync.Sync, err error) {
-		last, before, unreadable = "", map[string]int64{}, nil
-		ids, err := tx.Relays().Pending(after, limit)
-		if err != nil || len(ids) == 0 {
-			return nil, err
-		}
-		last = ids[len(ids)-1]
-		if all, unreadable, err = readable(tx.Relays().Get, ids); err != nil {
-			return nil, err
-		}
-		for i := range all {
-			before[all[i].Relay.ID] = all[i].Relay.Version
-		}
-		return all, nil
-	}, func(r *relaysync.Sync) (string, relaysync.Event) { return r.Relay.ID, relaysync.Reconciled{By: by} })
-	refused = errors.Join(append(unreadable, refused)...)
-	n := 0
-	for _, r := range changed {
-		if before[r.Relay.ID] != r.Relay.Version {
-			changed[n] = r
-			n++
-		}
-	}
-	return last, changed[:n], refused, err
+	before := map[string]int64{}
+	last, changed, refused, err = s.sweepPage(ctx, func(tx RelayUnit) ([]string, error) { return tx.Relays().Pending(after, limit) },
+		func(r *relaysync.Sync, _ time.Time) bool { before[r.Relay.ID] = r.Relay.Version; return true }, relaysync.Reconciled{By: by})
+	changed = slices.DeleteFunc(changed, func(r relaysync.Sync) bool { return before[r.Relay.ID] == r.Relay.Version })
+	return last, changed, refused, err
 }
 
 // Revoke gives back at once what a reactor holds, see [Withdrawals.Revoke]: the
@@ -287,14 +246,10 @@ func (s *Relays) Revoke(ctx context.Context, by relaysync.By, of statemachine.Re
 	if err := of.Check(by.Actor, by.Role == relaysync.Reactor); err != nil {
 		return 0, err
 	}
-	id := func(r *relaysync.Sync) string { return r.Relay.ID }
 	ids := func(tx RelayUnit, after string, limit int) ([]string, error) {
 		return tx.Relays().HeldBy(of.Holder, after, limit)
 	}
-	get := func(tx RelayUnit, ids ...string) ([]relaysync.Sync, error) { return tx.Relays().Get(ids...) }
-	return s.revoke(ctx, heldBy(ids, id, get), func(r *relaysync.Sync) (string, relaysync.Event) {
-		return r.Relay.ID, relaysync.Revoked{By: by, Revocation: of}
-	})
+	return s.revoke(ctx, s.heldBy(ids, nil), relaysync.Revoked{By: by, Revocation: of})
 }
 
 // readable returns the aggregates that can be read, and why others cannot: one row
@@ -346,13 +301,7 @@ func (s *Relays) Head(ctx context.Context) (Cursor, error) { return s.head(ctx) 
 
 // Stats counts at the store's time; rates are over the window before it.
 func (s *Relays) Stats(ctx context.Context, window time.Duration) (relaysync.Stats, error) {
-	return read(ctx, s.view, func(tx RelayUnit) (relaysync.Stats, error) {
-		now, err := tx.Now()
-		if err != nil {
-			return relaysync.Stats{}, err
-		}
-		return tx.Relays().Stats(now, window)
-	})
+	return readNow(ctx, s.view, func(tx RelayUnit, now time.Time) (relaysync.Stats, error) { return tx.Relays().Stats(now, window) })
 }
 
 // Alerts counts and compares with limits, see [relaysync.Alerts].

@@ -64,25 +64,19 @@ func (w *RelaySyncs) ShortestLease() time.Duration { return w.policy.Lease }
 
 // Turn implements [worker.Source].
 func (w *RelaySyncs) Turn(ctx context.Context, done []HeldRelay, n int) ([]worker.Item[ClaimedRelay], time.Time, error) {
-	commands := make([]relayCommand, len(done))
-	for i := range done {
-		commands[i] = relayCommand{done[i].Sync.Relay.ID, &done[i].Sync, done[i].Events}
-	}
-	all, next, err := items(ctx, &w.relayCore, w.holder, commands, n, func(b *relayBatch) (all []worker.Item[ClaimedRelay], wait time.Duration, err error) {
-		due, skipped, err := b.tx.Relays().Due(b.now, n)
-		w.found = skipped
-		if err != nil {
-			return nil, 0, err
-		}
-		taken, err := b.offer(due, func(s *relaysync.Sync) string { return s.Relay.ID }, relaysync.Claimed{By: w.By()}, nil)
-		if err != nil {
-			return nil, 0, err
-		}
-		for until := b.began.Add(w.policy.Lease); len(taken) > 0; taken = taken[1:] {
-			all = append(all, worker.Item[ClaimedRelay]{Key: taken[0].Relay.ID, Until: until, Work: ClaimedRelay{taken[0], until}})
-		}
-		at, err := b.tx.Relays().NextDue(b.now)
-		return all, pause(len(due), n, b.now, at, w.policy.Lease), err
+	commands := mapped(done, func(h *HeldRelay) relayCommand { return relayCommand{held: &h.Sync, events: h.Events} })
+	all, next, err := items(ctx, &w.relayCore, w.holder, commands, n, func(b *relayBatch) ([]worker.Item[ClaimedRelay], time.Duration, error) {
+		return claim(b, claims[relaysync.Sync, relaysync.Event, ClaimedRelay]{
+			due: func() (due []relaysync.Sync, err error) {
+				due, w.found, err = b.tx.Relays().Due(b.now, n)
+				return due, err
+			},
+			next:  func() (time.Time, error) { return b.tx.Relays().NextDue(b.now) },
+			claim: relaysync.Claimed{By: w.By()}, lease: w.policy.Lease, most: w.policy.Lease,
+			item: func(s *relaysync.Sync, until time.Time) (string, ClaimedRelay) {
+				return s.Relay.ID, ClaimedRelay{*s, until}
+			},
+		}, n)
 	})
 	if err == nil {
 		w.tell()
@@ -101,21 +95,18 @@ func (w *RelaySyncs) Renew(ctx context.Context, items []worker.Item[ClaimedRelay
 		}
 	}
 	return renewLeases(ctx, w.update, items, w.policy.Lease,
-		func(c *ClaimedRelay, until time.Time) (string, RelayLease) {
-			return c.Sync.Relay.ID, RelayLease{Relay: c.Sync.Relay.ID, Fence: c.Sync.Timer.Lease.Fence, Until: until}
+		func(c *ClaimedRelay) Lease[string] {
+			return Lease[string]{ID: c.Sync.Relay.ID, Fence: c.Sync.Timer.Lease.Fence}
 		},
-		func(tx RelayUnit, now time.Time, leases ...RelayLease) ([]string, error) {
-			lost, err := tx.Relays().Renew(now, slices.DeleteFunc(leases, func(l RelayLease) bool { return slices.Contains(hung, l.Relay) })...)
+		func(tx RelayUnit, now time.Time, leases ...Lease[string]) ([]string, error) {
+			lost, err := tx.Relays().Renew(now, slices.DeleteFunc(leases, func(l Lease[string]) bool { return slices.Contains(hung, l.ID) })...)
 			return append(lost, hung...), err
 		})
 }
 
 // Revoke implements [worker.Revoking].
 func (w *RelaySyncs) Revoke(ctx context.Context) error {
-	return w.end(func() error {
-		_, err := w.Relays.Revoke(ctx, w.By(), statemachine.Revocation{Holder: w.name})
-		return err
-	})
+	return w.end(func() (int, error) { return w.Relays.Revoke(ctx, w.By(), statemachine.Revocation{Holder: w.name}) })
 }
 
 // Finish is the result of a sync.

@@ -57,7 +57,7 @@ func writeRelay(ctx context.Context, tx RelayUnit, relays *Relays, id string) (s
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return stale, err
 	}
-	lost, err1 := tx.Relays().Renew(now, RelayLease{Relay: id, Fence: want.Timer.Lease.Fence + 1, Until: now.Add(time.Hour)})
+	lost, err1 := tx.Relays().Renew(now, Lease[string]{ID: id, Fence: want.Timer.Lease.Fence + 1, Until: now.Add(time.Hour)})
 	got, err2 := relays.Get(ctx, id)
 	activities, err3 := relays.Activities(ctx, id, 10)
 	own, err4 := relays.List(ctx, id, "", 10)

@@ -19,7 +19,7 @@ type billingFault struct {
 	tenant  func(*dunning.Account)
 	relays  func(stored relaysync.Sync, c *relaysync.Change) (skip bool)
 	tenants func(stored dunning.Account, c *dunning.Change) (skip bool)
-	renew   func(*store.RelayLease)
+	renew   func(*store.Lease[string])
 	list    func([]string) []string
 	lines   func(machine string) (lost bool)
 	commits bool // what failed
@@ -84,7 +84,7 @@ func (r wrongRelays) Save(changes ...relaysync.Change) error {
 	}, r.RelayRecords.Save)
 }
 
-func (r wrongRelays) Renew(now time.Time, leases ...store.RelayLease) ([]string, error) {
+func (r wrongRelays) Renew(now time.Time, leases ...store.Lease[string]) ([]string, error) {
 	for i := range leases {
 		if r.f.renew != nil {
 			r.f.renew(&leases[i])
@@ -174,7 +174,7 @@ func TestSelfCheckOfTenantsFinds(t *testing.T) {
 		"the end of a lease is lost":       relay(func(s *relaysync.Sync) { s.Timer.Lease.Until = time.Time{} }),
 		"an activity is lost":              relay(func(s *relaysync.Sync) { s.History = relaysync.History{} }),
 		"a document is changed":            relay(func(s *relaysync.Sync) { s.Relay.Info += " " }),
-		"any fence renews":                 {renew: func(l *store.RelayLease) { l.Fence = 1 }},
+		"any fence renews":                 {renew: func(l *store.Lease[string]) { l.Fence = 1 }},
 		"a tenant's relays are not listed": {list: func([]string) []string { return nil }},
 		"a stale relay is nothing changed": {relays: func(s relaysync.Sync, c *relaysync.Change) bool { return s.Relay.Version != c.Old.Relay.Version }},
 		"a second claim is nothing changed": {relays: func(s relaysync.Sync, c *relaysync.Change) bool {

@@ -25,7 +25,7 @@ type fault struct {
 	get     func(*withdrawal.Withdrawal)
 	save    func(stored withdrawal.Withdrawal, c *withdrawal.Change) (skip bool)
 	due     func(store.WithdrawalRecords, store.DueWithdrawals) ([]withdrawal.Withdrawal, error)
-	renew   func(*store.JobLease)
+	renew   func(*store.Lease[uuid.UUID])
 	lines   func([]statemachine.Transition[uuid.UUID]) []statemachine.Transition[uuid.UUID]
 	commits bool // what failed
 	writes  bool // in a View
@@ -95,7 +95,7 @@ func (r brokenRecords) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, err
 	return r.WithdrawalRecords.Due(q)
 }
 
-func (r brokenRecords) Renew(now time.Time, leases ...store.JobLease) ([]uuid.UUID, error) {
+func (r brokenRecords) Renew(now time.Time, leases ...store.Lease[uuid.UUID]) ([]uuid.UUID, error) {
 	for i := range leases {
 		if r.renew != nil {
 			r.renew(&leases[i])
@@ -184,7 +184,7 @@ func TestSelfCheckFinds(t *testing.T) {
 			}
 			return once, err
 		}},
-		"a lease of another fence is renewed": {renew: func(l *store.JobLease) { l.Fence = 1 }},
+		"a lease of another fence is renewed": {renew: func(l *store.Lease[uuid.UUID]) { l.Fence = 1 }},
 		"a line of the trail is lost": {lines: func(all []statemachine.Transition[uuid.UUID]) []statemachine.Transition[uuid.UUID] {
 			return all[:len(all)-1]
 		}},

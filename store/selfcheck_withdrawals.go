@@ -224,7 +224,7 @@ func (c *paymentCheck) lease(w withdrawal.Withdrawal) {
 		{"that has ended", moved, fence, moved.Add(time.Hour), moved}, {"set back", end, fence, end, end},
 	} {
 		c.then(func() error {
-			lost, err := c.tx.Withdrawals().Renew(ask.now, JobLease{w.Job.ID, ask.fence, ask.until})
+			lost, err := c.tx.Withdrawals().Renew(ask.now, Lease[uuid.UUID]{w.Job.ID, ask.fence, ask.until})
 			if err == nil && slices.Contains(lost, w.Job.ID) == ask.until.Equal(ask.end) {
 				err = broken("a lease " + ask.what + ": the answer of its renewal is wrong")
 			}

@@ -58,6 +58,13 @@ type Clock interface {
 	Now() (time.Time, error)
 }
 
+// Lease names a held lease, by the id of its record, and its new end.
+type Lease[K comparable] struct {
+	ID    K
+	Fence int64
+	Until time.Time
+}
+
 // WalletUnit is the part of a transaction that [Wallets] needs.
 type WalletUnit interface {
 	Clock

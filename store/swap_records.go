@@ -72,16 +72,9 @@ type SwapRecords[A any] interface {
 	Save(changes ...swap.Change[A]) error
 	// Renew sets the end of leases that are held under their fence at now. It
 	// returns the items whose lease is lost; the others are renewed.
-	Renew(now time.Time, leases ...SwapLease) (lost []string, err error)
+	Renew(now time.Time, leases ...Lease[string]) (lost []string, err error)
 	Transitions(id string) ([]statemachine.Transition[string], error)
 	Feed[string]
-}
-
-// SwapLease names a held lease and its new end.
-type SwapLease struct {
-	ID    string
-	Fence int64
-	Until time.Time
 }
 
 // SwapHouse stores what concerns all swaps.

@@ -38,6 +38,7 @@ func newSwapItems[T SwapUnit, A any](s Store[T], p swap.Policy, rows func(SwapUn
 	of := &swapAggregate[A]{
 		records:  func(tx SwapUnit) records[string, string, A, swap.Change[A]] { return rows(tx) },
 		machines: []machine[string]{m},
+		id:       swapID[A],
 		exists:   func(a *A) bool { return head(a).Head().Version > 0 },
 		states: func(a *A) []state[string] {
 			if r := head(a); r.Head().Version > 0 {
@@ -178,20 +179,12 @@ func (h *swapHouse[A]) follow(c *swap.Change[A]) error {
 }
 
 // one sends events to one item.
-func (s *swapItems[A]) one(ctx context.Context, id string, events []swap.Event) (a A, err error) {
-	as, err := s.do(ctx, []swapCommand[A]{{id: id, events: events}})
-	if err == nil {
-		a = as[0]
-	}
-	return a, err
+func (s *swapItems[A]) one(ctx context.Context, id string, events []swap.Event) (A, error) {
+	return only(s.do(ctx, []swapCommand[A]{{id: id, events: events}}))
 }
 
 func (s *swapItems[A]) all(ctx context.Context, commands []SwapCommand) ([]A, error) {
-	do := make([]swapCommand[A], len(commands))
-	for i, c := range commands {
-		do[i].id, do[i].events = c.ID, c.Events
-	}
-	return s.do(ctx, do)
+	return s.do(ctx, mapped(commands, func(c *SwapCommand) swapCommand[A] { return swapCommand[A]{id: c.ID, events: c.Events} }))
 }
 
 func (s *swapItems[A]) read(ctx context.Context, id string) (A, error) {
@@ -231,12 +224,9 @@ func (s *swapItems[A]) auditPage(ctx context.Context, place swap.Place, after st
 	if err := CheckLimit(limit); err != nil {
 		return "", err
 	}
-	return s.audit(ctx, func(tx SwapUnit) (ids []string, err error) {
+	return s.audit(ctx, func(tx SwapUnit) ([]string, error) {
 		page, err := s.records(tx).List(place, after, limit)
-		for i := range page {
-			ids = append(ids, any(&page[i]).(swap.Record).Head().ID)
-		}
-		return ids, err
+		return mapped(page, swapID[A]), err
 	}, s.check)
 }
 

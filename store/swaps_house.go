@@ -296,11 +296,9 @@ func known[A any](as []A, err error) (bool, error) {
 
 // Discrepancies pages through all, oldest first, after a cursor from 0.
 func (s *Swaps) Discrepancies(ctx context.Context, after int64, limit int) (page []swap.Discrepancy, cursor int64, err error) {
-	err = s.view(ctx, func(tx SwapUnit) (err error) {
-		page, cursor, err = tx.SwapHouse().Discrepancies(after, limit)
-		return err
+	return paged(ctx, s.view, func(tx SwapUnit) ([]swap.Discrepancy, int64, error) {
+		return tx.SwapHouse().Discrepancies(after, limit)
 	})
-	return page, cursor, err
 }
 
 // Stats counts, with rates over a window that ends now; 1 microsecond to a year.
@@ -308,13 +306,7 @@ func (s *Swaps) Stats(ctx context.Context, window time.Duration) (swap.Stats, er
 	if window < time.Microsecond || window > 366*24*time.Hour {
 		return swap.Stats{}, fmt.Errorf("%w: a window of %v", statemachine.ErrInvalid, window)
 	}
-	return read(ctx, s.view, func(tx SwapUnit) (swap.Stats, error) {
-		now, err := tx.Now()
-		if err != nil {
-			return swap.Stats{}, err
-		}
-		return tx.SwapHouse().Stats(now, window)
-	})
+	return readNow(ctx, s.view, func(tx SwapUnit, now time.Time) (swap.Stats, error) { return tx.SwapHouse().Stats(now, window) })
 }
 
 // Acknowledge says by an operator's name that a discrepancy of no item was dealt

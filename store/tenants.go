@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/settlehq/settle/relaysync"
@@ -58,6 +59,7 @@ func aggregateOfTenants(p *dunning.Policy, relays *Relays) *tenantAggregate {
 	return &tenantAggregate{
 		records:  func(tx TenantUnit) records[string, string, dunning.Account, dunning.Change] { return tx.Tenants() },
 		machines: []machine[string]{machineOf[string](dunning.TenantMachine), machineOf[string](dunning.InvoiceMachine)},
+		id:       func(a *dunning.Account) string { return a.Tenant.ID },
 		exists:   func(a *dunning.Account) bool { return a.Tenant.Version != 0 },
 		states: func(a *dunning.Account) []state[string] {
 			all := []state[string]{{dunning.TenantMachine.Name(), a.Tenant.ID, a.Tenant.Version, a.Tenant.Status().String()}}
@@ -151,21 +153,13 @@ type HeldTenant struct {
 // afterwards. An error of one event changes nothing at all. Enrolled makes a
 // tenant; any other event for an unknown one is [statemachine.ErrNotFound].
 func (s *Tenants) Do(ctx context.Context, tenant string, events ...dunning.Event) (dunning.Account, error) {
-	all, err := s.do(ctx, []tenantCommand{{id: tenant, events: events}})
-	if err != nil {
-		return dunning.Account{}, err
-	}
-	return all[0], nil
+	return only(s.do(ctx, []tenantCommand{{id: tenant, events: events}}))
 }
 
 // Held is [Tenants.Do] for an account that the caller still has, as [Relays.Held]
 // is for a relay: the versions of the tenant and of each invoice are compared.
 func (s *Tenants) Held(ctx context.Context, a dunning.Account, events ...dunning.Event) (dunning.Account, error) {
-	all, err := s.held(ctx, []tenantCommand{{a.Tenant.ID, &a, events}}, true, nil)
-	if err != nil {
-		return dunning.Account{}, err
-	}
-	return all[0], nil
+	return only(s.held(ctx, []tenantCommand{{held: &a, events: events}}, true, nil))
 }
 
 // Get returns a tenant with its invoices, [statemachine.ErrNotFound] for an
@@ -184,34 +178,14 @@ func (s *Tenants) List(ctx context.Context, after string, limit int) ([]string, 
 // [dunning.Policy.Overslept]. It returns the last id that it looked at, empty at
 // the end. A biller does it for all when it starts.
 func (s *Tenants) Reconcile(ctx context.Context, by dunning.By, after string, limit int) (last string, changed []dunning.Account, refused, err error) {
-	var unreadable []error
-	changed, refused, err = s.sweep(ctx, func(tx TenantUnit, now time.Time) (late []dunning.Account, err error) {
-		last, unreadable = "", nil
-		ids, err := tx.Tenants().List(after, limit)
-		if err != nil || len(ids) == 0 {
-			return nil, err
-		}
-		last = ids[len(ids)-1]
-		all, unread, err := readable(tx.Tenants().Get, ids)
-		unreadable = unread
-		for i := range all {
-			if s.policy.Overslept(&all[i].Tenant, now) {
-				late = append(late, all[i])
-			}
-		}
-		return late, err
-	}, func(a *dunning.Account) (string, dunning.Event) { return a.Tenant.ID, dunning.Ticked{By: by} })
-	return last, changed, errors.Join(append(unreadable, refused)...), err
+	return s.sweepPage(ctx, func(tx TenantUnit) ([]string, error) { return tx.Tenants().List(after, limit) },
+		func(a *dunning.Account, now time.Time) bool { return s.policy.Overslept(&a.Tenant, now) }, dunning.Ticked{By: by})
 }
 
 // ForOperator pages through the ids of the tenants that a person must look at, in
 // byte order, behind an id, see [dunning.Invoice.NeedsOperator].
 func (s *Tenants) ForOperator(ctx context.Context, after string, limit int) ([]string, error) {
-	return read(ctx, s.view, func(tx TenantUnit) ([]string, error) {
-		now, err := tx.Now()
-		if err != nil {
-			return nil, err
-		}
+	return readNow(ctx, s.view, func(tx TenantUnit, now time.Time) ([]string, error) {
 		return tx.Tenants().ForOperator(now, after, limit)
 	})
 }
@@ -257,13 +231,7 @@ func (s *Tenants) Head(ctx context.Context) (Cursor, error) { return s.head(ctx)
 
 // Stats counts at the store's time.
 func (s *Tenants) Stats(ctx context.Context) (dunning.Stats, error) {
-	return read(ctx, s.view, func(tx TenantUnit) (dunning.Stats, error) {
-		now, err := tx.Now()
-		if err != nil {
-			return dunning.Stats{}, err
-		}
-		return tx.Tenants().Stats(now)
-	})
+	return readNow(ctx, s.view, func(tx TenantUnit, now time.Time) (dunning.Stats, error) { return tx.Tenants().Stats(now) })
 }
 
 // Alerts counts and compares with limits, see [dunning.Alerts].
@@ -311,30 +279,19 @@ func (w *Steps) ShortestLease() time.Duration { return w.policy.Hold }
 // Turn implements [worker.Source]. A result has nothing to store but what is
 // left of its events.
 func (w *Steps) Turn(ctx context.Context, done []HeldTenant, n int) ([]worker.Item[DueTenant], time.Time, error) {
-	commands := make([]tenantCommand, len(done))
-	for i := range done {
-		commands[i] = tenantCommand{done[i].Account.Tenant.ID, &done[i].Account, done[i].Events}
-	}
-	all, next, err := items(ctx, &w.tenantCore, w.holder, commands, n, func(b *tenantBatch) (all []worker.Item[DueTenant], wait time.Duration, err error) {
-		due, skipped, err := b.tx.Tenants().Due(b.now, n)
-		w.found = skipped
-		if err != nil {
-			return nil, 0, err
-		}
-		ticked, err := b.offer(due, func(a *dunning.Account) string { return a.Tenant.ID }, dunning.Ticked{By: w.By()}, nil)
-		if err == nil {
-			err = b.save()
-		}
-		if err != nil {
-			return nil, 0, err
-		}
-		for _, a := range ticked {
-			if w.policy.Next(a, b.now).Action != nil {
-				all = append(all, worker.Item[DueTenant]{Key: a.Tenant.ID, Until: b.began.Add(w.policy.Hold), Work: DueTenant{a, b.now}})
-			}
-		}
-		at, err := b.tx.Tenants().NextDue(b.now)
-		return all, pause(len(due), n, b.now, at, w.policy.Tick), err
+	commands := mapped(done, func(h *HeldTenant) tenantCommand { return tenantCommand{held: &h.Account, events: h.Events} })
+	all, next, err := items(ctx, &w.tenantCore, w.holder, commands, n, func(b *tenantBatch) ([]worker.Item[DueTenant], time.Duration, error) {
+		ticked, wait, err := claim(b, claims[dunning.Account, dunning.Event, DueTenant]{
+			due: func() (due []dunning.Account, err error) {
+				due, w.found, err = b.tx.Tenants().Due(b.now, n)
+				return due, err
+			},
+			next:  func() (time.Time, error) { return b.tx.Tenants().NextDue(b.now) },
+			claim: dunning.Ticked{By: w.By()}, lease: w.policy.Hold, most: w.policy.Tick, saved: true,
+			item: func(a *dunning.Account, _ time.Time) (string, DueTenant) { return a.Tenant.ID, DueTenant{*a, b.now} },
+		}, n)
+		owesNothing := func(i worker.Item[DueTenant]) bool { return w.policy.Next(i.Work.Account, b.now).Action == nil }
+		return slices.DeleteFunc(ticked, owesNothing), wait, err
 	})
 	if err == nil {
 		w.tell()

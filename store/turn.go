@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,7 +57,7 @@ func (h holder) begin() {
 
 // end gives back what the name holds, if no other source works under it: what is
 // theirs is under way. None begins meanwhile.
-func (h holder) end(giveBack func() error) error {
+func (h holder) end(giveBack func() (int, error)) error {
 	h.runs.Lock()
 	defer h.runs.Unlock()
 	if h.began.Swap(false) {
@@ -66,7 +67,8 @@ func (h holder) end(giveBack func() error) error {
 		return nil
 	}
 	delete(h.runs.of, h.of)
-	return giveBack()
+	_, err := giveBack()
+	return err
 }
 
 // Check implements [worker.Checked]: every event of another name would be refused,
@@ -127,14 +129,15 @@ func items[T Clock, K, L comparable, A, E, C, W any](ctx context.Context, s *cor
 
 // offer sends an event to each of due and returns those that took it. refused is
 // called for each other one, which must not stop them; nil: it is left as it is.
-func (b *batch[T, K, L, A, E, C]) offer(due []A, id func(*A) K, ev E, refused func(*A) error) (taken []A, err error) {
+func (b *batch[T, K, L, A, E, C]) offer(due []A, ev E, refused func(*A) error) (taken []A, err error) {
 	b.room, taken = len(due), make([]A, 0, len(due))
 	for i := range due {
-		refusal, err := b.try(&due[i], id(&due[i]), ev)
+		id := b.of.id(&due[i])
+		refusal, err := b.try(&due[i], id, ev)
 		switch {
 		case err == nil && refusal == nil:
 			taken = append(taken, due[i])
-			b.handed.note(id(&due[i]), &due[i])
+			b.handed.note(id, &due[i])
 		case err == nil && refused != nil:
 			err = refused(&due[i])
 		}
@@ -145,10 +148,50 @@ func (b *batch[T, K, L, A, E, C]) offer(due []A, id func(*A) K, ev E, refused fu
 	return taken, nil
 }
 
+// claims says how a source claims one kind of due work, and makes an item of each.
+type claims[A, E, W any] struct {
+	due     func() ([]A, error)
+	next    func() (time.Time, error) // when more is due
+	claim   E
+	lease   time.Duration  // of an item
+	most    time.Duration  // until the source is asked again
+	refused func(*A) error // see offer
+	saved   bool           // what is claimed is saved before next is asked
+	item    func(a *A, until time.Time) (key string, work W)
+}
+
+// claim claims what is due, of which n were asked for, and says for how long nothing
+// else is.
+func claim[T Clock, K, L comparable, A, E, C, W any](b *batch[T, K, L, A, E, C], of claims[A, E, W], n int) (all []worker.Item[W], wait time.Duration, err error) {
+	due, err := of.due()
+	if err != nil {
+		return nil, 0, err
+	}
+	taken, err := b.offer(due, of.claim, of.refused)
+	if err != nil {
+		return nil, 0, err
+	}
+	if of.saved {
+		if err := b.save(); err != nil {
+			return nil, 0, err
+		}
+	}
+	until := b.began.Add(of.lease)
+	all = mapped(taken, func(a *A) worker.Item[W] {
+		key, work := of.item(a, until)
+		return worker.Item[W]{Key: key, Until: until, Work: work}
+	})
+	if len(due) >= n {
+		return all, 0, nil
+	}
+	next, err := of.next()
+	return all, pause(len(due), n, b.now, next, of.most), err
+}
+
 // sweep sends an event to each aggregate that due returns. One whose event is
 // refused is left as it is and named in refused; the others are swept all the
 // same.
-func (s *core[T, K, L, A, E, C]) sweep(ctx context.Context, due func(tx T, now time.Time) ([]A, error), event func(*A) (K, E)) (swept []A, refused error, err error) {
+func (s *core[T, K, L, A, E, C]) sweep(ctx context.Context, due func(tx T, now time.Time) ([]A, error), ev E) (swept []A, refused error, err error) {
 	var refusals []error
 	err = s.update(ctx, func(tx T) error {
 		swept, refusals = nil, nil
@@ -161,8 +204,7 @@ func (s *core[T, K, L, A, E, C]) sweep(ctx context.Context, due func(tx T, now t
 			return err
 		}
 		for i := range as {
-			id, ev := event(&as[i])
-			refusal, err := b.try(&as[i], id, ev)
+			refusal, err := b.try(&as[i], s.of.id(&as[i]), ev)
 			switch {
 			case err != nil:
 				return err
@@ -180,13 +222,31 @@ func (s *core[T, K, L, A, E, C]) sweep(ctx context.Context, due func(tx T, now t
 	return swept, errors.Join(refusals...), nil
 }
 
+// sweepPage is sweep of those of a page of ids that late names. It returns the last
+// id of the page too, and what cannot be read among what was refused.
+func (s *core[T, K, L, A, E, C]) sweepPage(ctx context.Context, page func(T) ([]K, error), late func(*A, time.Time) bool, ev E) (last K, swept []A, refused error, err error) {
+	var unreadable []error
+	swept, refused, err = s.sweep(ctx, func(tx T, now time.Time) (all []A, err error) {
+		var none K
+		last, unreadable = none, nil
+		ids, err := page(tx)
+		if err != nil || len(ids) == 0 {
+			return nil, err
+		}
+		last = ids[len(ids)-1]
+		all, unreadable, err = readable(s.of.records(tx).Get, ids)
+		return slices.DeleteFunc(all, func(a A) bool { return !late(&a, now) }), err
+	}, ev)
+	return last, swept, errors.Join(append(unreadable, refused)...), err
+}
+
 // revokePage is how many leases one transaction of a revocation ends.
 const revokePage = 100
 
 // revoke sends an event to each aggregate that held returns, in pages: those of
 // which a holder has a lease, behind one, at most limit. It returns how many lost
 // it, and what was refused.
-func (s *core[T, K, L, A, E, C]) revoke(ctx context.Context, held func(tx T, after *A, limit int) ([]A, error), event func(*A) (K, E)) (n int, err error) {
+func (s *core[T, K, L, A, E, C]) revoke(ctx context.Context, held func(tx T, after *A, limit int) ([]A, error), ev E) (n int, err error) {
 	var refusals []error
 	for after, found := (*A)(nil), revokePage; found == revokePage; {
 		var last A
@@ -196,7 +256,7 @@ func (s *core[T, K, L, A, E, C]) revoke(ctx context.Context, held func(tx T, aft
 				last = page[found-1]
 			}
 			return page, err
-		}, event)
+		}, ev)
 		if err != nil {
 			return n, err
 		}
@@ -207,12 +267,15 @@ func (s *core[T, K, L, A, E, C]) revoke(ctx context.Context, held func(tx T, aft
 }
 
 // heldBy is the page of a revocation from the ids of the records: those behind
-// the id of after.
-func heldBy[T, K any, A any](ids func(tx T, after K, limit int) ([]K, error), id func(*A) K, get func(tx T, ids ...K) ([]A, error)) func(T, *A, int) ([]A, error) {
+// the id of after, as get reads them; nil: all of each.
+func (s *core[T, K, L, A, E, C]) heldBy(ids func(tx T, after K, limit int) ([]K, error), get func(tx T, ids ...K) ([]A, error)) func(T, *A, int) ([]A, error) {
+	if get == nil {
+		get = func(tx T, ids ...K) ([]A, error) { return s.of.records(tx).Get(ids...) }
+	}
 	return func(tx T, after *A, limit int) ([]A, error) {
 		var behind K
 		if after != nil {
-			behind = id(after)
+			behind = s.of.id(after)
 		}
 		found, err := ids(tx, behind, limit)
 		if err != nil {
@@ -236,10 +299,10 @@ func pause(found, limit int, now, next time.Time, most time.Duration) time.Durat
 }
 
 // renewLeases moves the ends of the leases of items, by renew, and names the
-// items whose lease is lost. lease returns the id of an item's record and the
-// lease with its new end.
-func renewLeases[T Clock, K comparable, W, L any](ctx context.Context, update func(context.Context, func(T) error) error, items []worker.Item[W],
-	length time.Duration, lease func(*W, time.Time) (K, L), renew func(tx T, now time.Time, leases ...L) ([]K, error)) error {
+// items whose lease is lost. lease returns the lease of an item's record, without an
+// end.
+func renewLeases[T Clock, K comparable, W any](ctx context.Context, update func(context.Context, func(T) error) error, items []worker.Item[W],
+	length time.Duration, lease func(*W) Lease[K], renew func(tx T, now time.Time, leases ...Lease[K]) ([]K, error)) error {
 	began := time.Now()
 	var lost []K
 	err := update(ctx, func(tx T) error {
@@ -247,31 +310,61 @@ func renewLeases[T Clock, K comparable, W, L any](ctx context.Context, update fu
 		if err != nil {
 			return err
 		}
-		leases := make([]L, len(items))
-		for i := range items {
-			_, leases[i] = lease(&items[i].Work, now.Add(length))
-		}
-		lost, err = renew(tx, now, leases...)
+		lost, err = renew(tx, now, mapped(items, func(i *worker.Item[W]) Lease[K] {
+			l := lease(&i.Work)
+			l.Until = now.Add(length)
+			return l
+		})...)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return renewed(items, lost, began.Add(length), func(w *W) K {
-		id, _ := lease(w, began)
-		return id
-	})
-}
-
-// renewed writes the new end of the leases that are not lost.
-func renewed[K comparable, W any](items []worker.Item[W], lost []K, until time.Time, id func(*W) K) error {
 	gone := make(map[K]bool, len(lost))
 	for _, k := range lost {
 		gone[k] = true
 	}
+	return renewed(items, began.Add(length), func(i *worker.Item[W]) bool { return gone[lease(&i.Work).ID] })
+}
+
+// extend sends ev once more to the aggregates of items, which puts them off for so
+// long. An item is lost if the stored aggregate, which is the second one, does not go
+// on with its work.
+func extend[T Clock, K, L comparable, A, E, C, W any](ctx context.Context, s *core[T, K, L, A, E, C], items []worker.Item[W], length time.Duration,
+	of func(*W) *A, ev E, goesOn func(was, is *A) bool) error {
+	began := time.Now()
+	lost := map[K]bool{}
+	ids := mapped(items, func(i *worker.Item[W]) K { return s.of.id(of(&i.Work)) })
+	err := s.update(ctx, func(tx T) error {
+		clear(lost)
+		as, err := s.of.records(tx).Get(ids...)
+		if err != nil {
+			return err
+		}
+		b, err := s.batch(tx)
+		if err != nil {
+			return err
+		}
+		for i := range as {
+			if !goesOn(of(&items[i].Work), &as[i]) {
+				lost[ids[i]] = true
+			} else if err := b.step(&as[i], ids[i], ev); err != nil {
+				return err
+			}
+		}
+		return b.save()
+	})
+	if err != nil {
+		return err
+	}
+	return renewed(items, began.Add(length), func(i *worker.Item[W]) bool { return lost[s.of.id(of(&i.Work))] })
+}
+
+// renewed writes the new end of the leases that are not lost.
+func renewed[W any](items []worker.Item[W], until time.Time, lost func(*worker.Item[W]) bool) error {
 	var e worker.LostError
 	for i := range items {
-		if gone[id(&items[i].Work)] {
+		if lost(&items[i]) {
 			e.Keys = append(e.Keys, items[i].Key)
 		} else {
 			items[i].Until = until

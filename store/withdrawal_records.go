@@ -119,7 +119,7 @@ type WithdrawalRecords interface {
 	Save(changes ...withdrawal.Change) error
 	// Renew sets the end of leases that are held under their fence at now. It
 	// returns the jobs whose lease is lost; the others are renewed.
-	Renew(now time.Time, leases ...JobLease) (lost []uuid.UUID, err error)
+	Renew(now time.Time, leases ...Lease[uuid.UUID]) (lost []uuid.UUID, err error)
 
 	// Batches returns batches, in the order of ids, each with its versions by Seq
 	// and, as Get returns them and by [withdrawal.CompareMembers], the requests that
@@ -136,7 +136,7 @@ type WithdrawalRecords interface {
 	DueBatches(q DueBatches) ([]withdrawal.Payout, error)
 	NextDueBatch(q DueBatches) (time.Time, error)
 	// RenewBatches is Renew for the leases of batches.
-	RenewBatches(now time.Time, leases ...BatchLease) (lost []uuid.UUID, err error)
+	RenewBatches(now time.Time, leases ...Lease[uuid.UUID]) (lost []uuid.UUID, err error)
 	// ListBatches is List for batches: by [withdrawal.Filter.HasBatch], in the order of
 	// [withdrawal.CompareListedBatches].
 	ListBatches(q ListBatches) ([]withdrawal.Payout, error)
@@ -183,20 +183,6 @@ type WithdrawalRecords interface {
 	// Stats counts what the fields of [withdrawal.Stats] say; rates and means
 	// are over [now-window, now). chain is zero for all of them.
 	Stats(now time.Time, window time.Duration, chain uuid.UUID) (withdrawal.Stats, error)
-}
-
-// JobLease names a held lease and its new end.
-type JobLease struct {
-	Job   uuid.UUID
-	Fence int64
-	Until time.Time
-}
-
-// BatchLease is JobLease for a batch.
-type BatchLease struct {
-	Batch uuid.UUID
-	Fence int64
-	Until time.Time
 }
 
 // ListWithdrawals asks for a page of a list.

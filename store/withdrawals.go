@@ -46,6 +46,7 @@ func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.U
 	return &aggregate[WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]{
 		records:  func(tx WithdrawalUnit) withdrawalRecords { return tx.Withdrawals() },
 		machines: []machine[uuid.UUID]{machineOf[uuid.UUID](withdrawal.RequestMachine), job},
+		id:       requestID,
 		exists:   func(w *withdrawal.Withdrawal) bool { return w.Request.Status != 0 },
 		states: func(w *withdrawal.Withdrawal) []state[uuid.UUID] {
 			return []state[uuid.UUID]{
@@ -117,22 +118,16 @@ func (s *Withdrawals) Submit(ctx context.Context, ev withdrawal.Submitted) (with
 // for one is [statemachine.ErrNotFound]. Wallets of Enqueued and Imported are
 // read here if nil.
 func (s *Withdrawals) Do(ctx context.Context, request uuid.UUID, events ...withdrawal.Event) (withdrawal.Withdrawal, error) {
-	ws, err := s.DoAll(ctx, WithdrawalCommand{request, events})
-	if err != nil {
-		return withdrawal.Withdrawal{}, err
-	}
-	return ws[0], nil
+	return only(s.DoAll(ctx, WithdrawalCommand{request, events}))
 }
 
 // DoAll is [Withdrawals.Do] for many requests in one transaction: all of it or,
 // with the first error, nothing. A request may come once; the aggregates are in
 // the order of the commands.
 func (s *Withdrawals) DoAll(ctx context.Context, commands ...WithdrawalCommand) ([]withdrawal.Withdrawal, error) {
-	do := make([]withdrawalCommand, len(commands))
-	for i, c := range commands {
-		do[i].id, do[i].events = c.Request, c.Events
-	}
-	return s.do(ctx, do)
+	return s.do(ctx, mapped(commands, func(c *WithdrawalCommand) withdrawalCommand {
+		return withdrawalCommand{id: c.Request, events: c.Events}
+	}))
 }
 
 // Held is [Withdrawals.DoAll] for aggregates that the caller still has, such as
@@ -144,18 +139,13 @@ func (s *Withdrawals) DoAll(ctx context.Context, commands ...WithdrawalCommand) 
 // service, are not read again. Of any other copy nothing counts but the versions, and
 // what a caller changed in it is not stored.
 func (s *Withdrawals) Held(ctx context.Context, commands ...HeldWithdrawal) ([]withdrawal.Withdrawal, error) {
-	ws, err := s.held(ctx, heldWithdrawals(commands), true, nil)
-	if err != nil {
-		return nil, err
-	}
-	return ws, nil
+	return s.held(ctx, heldWithdrawals(commands), true, nil)
 }
 
+func requestID(w *withdrawal.Withdrawal) uuid.UUID { return w.Request.ID }
+
 func heldWithdrawals(held []HeldWithdrawal) []withdrawalCommand {
-	commands := make([]withdrawalCommand, len(held))
-	for i := range held {
-		w := &held[i].Withdrawal
-		commands[i] = withdrawalCommand{w.Request.ID, w, held[i].Events}
-	}
-	return commands
+	return mapped(held, func(h *HeldWithdrawal) withdrawalCommand {
+		return withdrawalCommand{held: &h.Withdrawal, events: h.Events}
+	})
 }

@@ -94,10 +94,7 @@ func (r batchResults) store(ctx context.Context, done []BatchResult) error {
 		if err != nil {
 			return err
 		}
-		ids := make([]uuid.UUID, len(members))
-		for i := range members {
-			ids[i] = members[i].Withdrawal.Request.ID
-		}
+		ids := mapped(members, func(h *HeldWithdrawal) uuid.UUID { return h.Withdrawal.Request.ID })
 		stored, err := tx.Withdrawals().Get(ids...)
 		if err != nil {
 			return err
@@ -116,13 +113,26 @@ func (r batchResults) store(ctx context.Context, done []BatchResult) error {
 	return cmp.Or(err, errors.Join(append(batches, refused...)...))
 }
 
+// claim claims, or puts off, what is due of batches.
+func (r batchResults) claim(b *payoutBatch, q DueBatches, ev withdrawal.BatchEvent, lease time.Duration) ([]worker.Item[BatchWork], time.Duration, error) {
+	q.Now = b.now
+	return claim(b, claims[withdrawal.Payout, withdrawal.BatchEvent, BatchWork]{
+		due:   func() ([]withdrawal.Payout, error) { return b.tx.Withdrawals().DueBatches(q) },
+		next:  func() (time.Time, error) { return b.tx.Withdrawals().NextDueBatch(q) },
+		claim: ev, lease: lease, most: r.policy.Lease, saved: true,
+		item: func(p *withdrawal.Payout, _ time.Time) (string, BatchWork) {
+			return p.Batch.ID.String(), BatchWork{Payout: *p}
+		},
+	}, q.Limit)
+}
+
 type batchPayments struct {
 	batchResults
 	one  payments
 	size int
 }
 
-func (p *batchPayments) Turn(ctx context.Context, done []BatchResult, n int) (items []worker.Item[BatchWork], next time.Time, err error) {
+func (p *batchPayments) Turn(ctx context.Context, done []BatchResult, n int) (all []worker.Item[BatchWork], next time.Time, err error) {
 	if err := p.Check(); err != nil {
 		return nil, next, err
 	}
@@ -133,69 +143,58 @@ func (p *batchPayments) Turn(ctx context.Context, done []BatchResult, n int) (it
 	if err := p.store(ctx, done); err != nil || n == 0 {
 		return nil, next, err
 	}
-	if err := CheckLimit(n); err != nil {
-		return nil, next, err
-	}
 	for range 3 { // another worker may take a wallet between the look at its slot and the claim
-		err = p.update(ctx, func(tx WithdrawalUnit) error {
-			items = items[:0]
-			next, err = p.claim(tx, &items, n)
-			return err
-		})
+		all, next, err = items(ctx, &p.payouts, p.one.holder, nil, n, func(b *payoutBatch) ([]worker.Item[BatchWork], time.Duration, error) { return p.both(b, n) })
 		if !errors.Is(err, withdrawal.ErrSlotTaken) {
 			break
 		}
 	}
-	if err != nil {
-		return nil, time.Time{}, err
+	if n == 1 && len(all) == 1 {
+		p.one.again.Store(all[0].Work.Members == nil)
 	}
-	if n == 1 && len(items) == 1 {
-		p.one.again.Store(items[0].Work.Members == nil)
-	}
-	return items, next, nil
+	return all, next, err
 }
 
 // Check implements [worker.Checked].
 func (p *batchPayments) Check() error { return p.one.Check() }
 
-func (p *batchPayments) claim(tx WithdrawalUnit, items *[]worker.Item[BatchWork], n int) (next time.Time, err error) {
+// both claims batches that are owed a broadcast, and groups of requests.
+func (p *batchPayments) both(b *payoutBatch, n int) (all []worker.Item[BatchWork], wait time.Duration, err error) {
+	wait = p.policy.Lease
+	resend := func(limit int) (err error) {
+		q := DueBatches{Kind: withdrawal.DueBatchSend, Chain: p.one.chain, Limit: limit}
+		items, until, err := p.claim(b, q, withdrawal.BatchClaimed{By: p.one.by()}, p.policy.Lease)
+		all, wait = append(all, items...), min(wait, until)
+		return err
+	}
 	share := withdrawal.RebroadcastShare(n, p.one.again.Load())
 	if !p.policy.Begins(p.one.chain) { // what is out goes on
 		share = n
 	}
 	if share > 0 {
-		next, err = p.resend(tx, items, share)
+		err = resend(share)
 	}
-	if err != nil || len(*items) == n || !p.policy.Begins(p.one.chain) {
-		return next, err
+	if err != nil || len(all) == n || !p.policy.Begins(p.one.chain) {
+		return all, wait, err
 	}
-	until, err := p.build(tx, items, n-len(*items))
-	if err == nil && share == 0 && len(*items) == 0 {
-		next, err = p.resend(tx, items, 1)
+	groups, until, err := p.build(b.tx, n-len(all))
+	all, wait = append(all, groups...), min(wait, until)
+	if err == nil && len(all) == 0 && share == 0 {
+		err = resend(1)
 	}
-	if next.IsZero() || until.Before(next) {
-		next = until
-	}
-	return next, err
-}
-
-// resend claims batches that are owed a broadcast.
-func (p *batchPayments) resend(tx WithdrawalUnit, items *[]worker.Item[BatchWork], limit int) (time.Time, error) {
-	q := DueBatches{Kind: withdrawal.DueBatchSend, Chain: p.one.chain, Limit: limit}
-	wait, began, err := p.due(tx, q, withdrawal.BatchClaimed{By: p.one.by()}, p.policy.Lease, items)
-	return began.Add(wait), err
+	return all, wait, err
 }
 
 // build claims groups of requests.
-func (p *batchPayments) build(tx WithdrawalUnit, items *[]worker.Item[BatchWork], limit int) (next time.Time, err error) {
+func (p *batchPayments) build(tx WithdrawalUnit, limit int) (all []worker.Item[BatchWork], wait time.Duration, err error) {
 	b, err := p.batch(tx)
 	if err != nil {
-		return next, err
+		return nil, 0, err
 	}
 	q := DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.one.chain, Now: b.now, Sequential: p.one.nonces, Limit: limit}
 	leads, err := tx.Withdrawals().Due(q)
 	if err != nil {
-		return next, err
+		return nil, 0, err
 	}
 	claimed := map[uuid.UUID]bool{}
 	for i := range leads {
@@ -204,32 +203,32 @@ func (p *batchPayments) build(tx WithdrawalUnit, items *[]worker.Item[BatchWork]
 		}
 		members, err := p.take(b, nil, &leads[i], claimed)
 		if err != nil {
-			return next, err
+			return nil, 0, err
 		}
 		if len(members) == 0 {
 			continue
 		}
 		if p.size > 1 {
 			if err := b.save(); err != nil { // what is claimed is due no more
-				return next, err
+				return nil, 0, err
 			}
 			rest, err := tx.Withdrawals().Due(DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.one.chain, Now: b.now, Wallet: members[0].Job.Wallet, Limit: p.size - 1})
 			if err != nil {
-				return next, err
+				return nil, 0, err
 			}
 			for k := range rest {
 				if members, err = p.take(b, members, &rest[k], claimed); err != nil {
-					return next, err
+					return nil, 0, err
 				}
 			}
 		}
-		*items = append(*items, worker.Item[BatchWork]{Key: p.one.key(&members[0].Job), Until: b.began.Add(p.policy.Lease), Work: BatchWork{Members: members}})
+		all = append(all, worker.Item[BatchWork]{Key: p.one.key(&members[0].Job), Until: b.began.Add(p.policy.Lease), Work: BatchWork{Members: members}})
 	}
 	if err := b.save(); err != nil {
-		return next, err
+		return nil, 0, err
 	}
-	wait, err := p.untilDue(tx, q, len(leads))
-	return b.began.Add(wait), err
+	wait, err = p.untilDue(tx, q, len(leads))
+	return all, wait, err
 }
 
 // take claims one more for members, behind the first one. What is refused is put
@@ -261,10 +260,10 @@ func (p *batchPayments) Renew(ctx context.Context, items []worker.Item[BatchWork
 		if err := p.renewMembers(tx, now, items, gone); err != nil {
 			return err
 		}
-		var leases []BatchLease
+		var leases []Lease[uuid.UUID]
 		for i := range items {
 			if b := &items[i].Work.Payout.Batch; b.ID != uuid.Nil {
-				leases = append(leases, BatchLease{Batch: b.ID, Fence: b.Lease.Fence, Until: now.Add(p.policy.Lease)})
+				leases = append(leases, Lease[uuid.UUID]{ID: b.ID, Fence: b.Lease.Fence, Until: now.Add(p.policy.Lease)})
 			}
 		}
 		if len(leases) == 0 {
@@ -279,17 +278,17 @@ func (p *batchPayments) Renew(ctx context.Context, items []worker.Item[BatchWork
 	if err != nil {
 		return err
 	}
-	return renewedWork(items, gone, began.Add(p.policy.Lease))
+	return renewed(items, began.Add(p.policy.Lease), func(i *worker.Item[BatchWork]) bool { return gone[i.Key] })
 }
 
 // renewMembers renews the leases of members. An item of which no member is leased
 // any more, nor signed under the lease that it had, is lost.
 func (p *batchPayments) renewMembers(tx WithdrawalUnit, now time.Time, items []worker.Item[BatchWork], gone map[string]bool) error {
-	var leases []JobLease
+	var leases []Lease[uuid.UUID]
 	var requests []uuid.UUID
 	for i := range items {
 		for _, w := range items[i].Work.Members {
-			leases = append(leases, JobLease{Job: w.Job.ID, Fence: w.Job.Lease.Fence, Until: now.Add(p.policy.Lease)})
+			leases = append(leases, Lease[uuid.UUID]{ID: w.Job.ID, Fence: w.Job.Lease.Fence, Until: now.Add(p.policy.Lease)})
 			requests = append(requests, w.Request.ID)
 			gone[items[i].Key] = true
 		}
@@ -308,7 +307,7 @@ func (p *batchPayments) renewMembers(tx WithdrawalUnit, now time.Time, items []w
 	for i := range items {
 		for range items[i].Work.Members {
 			j, l := &stored[0].Job, leases[0]
-			if signed := j.ID == l.Job && j.Lease.Fence == l.Fence && j.Batch != uuid.Nil; signed || !slices.Contains(lost, l.Job) {
+			if signed := j.ID == l.ID && j.Lease.Fence == l.Fence && j.Batch != uuid.Nil; signed || !slices.Contains(lost, l.ID) {
 				delete(gone, items[i].Key)
 			}
 			stored, leases = stored[1:], leases[1:]
@@ -358,27 +357,17 @@ type batchLookups struct {
 	one lookups
 }
 
-func (l *batchLookups) Turn(ctx context.Context, done []BatchResult, n int) (items []worker.Item[BatchWork], next time.Time, err error) {
+func (l *batchLookups) Turn(ctx context.Context, done []BatchResult, n int) (all []worker.Item[BatchWork], next time.Time, err error) {
 	if err := l.Check(); err != nil {
 		return nil, next, err
 	}
 	if err := l.store(ctx, done); err != nil || n == 0 {
 		return nil, next, err
 	}
-	if err := CheckLimit(n); err != nil {
-		return nil, next, err
-	}
-	err = l.update(ctx, func(tx WithdrawalUnit) error {
-		items = items[:0]
+	return items(ctx, &l.payouts, l.one.holder, nil, n, func(b *payoutBatch) ([]worker.Item[BatchWork], time.Duration, error) {
 		q := DueBatches{Kind: withdrawal.DueBatchCheck, Chain: l.one.chain, Limit: n, Grace: l.policy.CheckEvery}
-		wait, began, err := l.due(tx, q, withdrawal.BatchLooking{By: l.one.by()}, l.policy.CheckEvery, &items)
-		next = began.Add(wait)
-		return err
+		return l.claim(b, q, withdrawal.BatchLooking{By: l.one.by()}, l.policy.CheckEvery)
 	})
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	return items, next, nil
 }
 
 // Check implements [worker.Checked].
@@ -387,17 +376,11 @@ func (l *batchLookups) Check() error { return l.one.Check() }
 // ShortestLease implements [worker.Leasing].
 func (l *batchLookups) ShortestLease() time.Duration { return l.policy.CheckEvery }
 
+// Renew puts the next check off once more. A batch that confirms no longer is lost.
 func (l *batchLookups) Renew(ctx context.Context, items []worker.Item[BatchWork]) error {
-	began := time.Now()
-	gone := map[string]bool{}
-	err := l.update(ctx, func(tx WithdrawalUnit) error {
-		clear(gone)
-		return l.renewDue(tx, items, l.one.by(), gone)
-	})
-	if err != nil {
-		return err
-	}
-	return renewedWork(items, gone, began.Add(l.policy.CheckEvery))
+	return extend(ctx, &l.payouts, items, l.policy.CheckEvery, func(w *BatchWork) *withdrawal.Payout { return &w.Payout },
+		withdrawal.BatchEvent(withdrawal.BatchLooking{By: l.one.by()}),
+		func(_, is *withdrawal.Payout) bool { return is.Batch.Status == withdrawal.BatchConfirming })
 }
 
 // Release lets it be done when the next check is due again.
@@ -405,78 +388,3 @@ func (l *batchLookups) Release(BatchWork) BatchResult { return BatchResult{} }
 
 // Panicked does what Release does: nothing was learnt.
 func (l *batchLookups) Panicked(BatchWork, any) BatchResult { return BatchResult{} }
-
-// due claims, or puts off, what is due of batches, so that for so long no other worker
-// takes it, and returns how long nothing else is due.
-func (r batchResults) due(tx WithdrawalUnit, q DueBatches, claim withdrawal.BatchEvent, length time.Duration, items *[]worker.Item[BatchWork]) (wait time.Duration, began time.Time, err error) {
-	b, err := r.payouts.batch(tx)
-	if err != nil {
-		return 0, began, err
-	}
-	q.Now = b.now
-	due, err := tx.Withdrawals().DueBatches(q)
-	if err != nil {
-		return 0, began, err
-	}
-	for i := range due {
-		refused, err := b.try(&due[i], due[i].Batch.ID, claim)
-		if err != nil {
-			return 0, began, err
-		}
-		if refused == nil {
-			*items = append(*items, worker.Item[BatchWork]{Key: due[i].Batch.ID.String(), Until: b.began.Add(length), Work: BatchWork{Payout: due[i]}})
-		}
-	}
-	if err := b.save(); err != nil {
-		return 0, began, err
-	}
-	if len(due) < q.Limit {
-		next, err := tx.Withdrawals().NextDueBatch(q)
-		if err != nil {
-			return 0, began, err
-		}
-		wait = pause(len(due), q.Limit, q.Now, next, r.policy.Lease)
-	}
-	return wait, b.began, nil
-}
-
-// renewDue puts the next check of batches off once more. One that confirms no
-// longer is lost.
-func (r batchResults) renewDue(tx WithdrawalUnit, items []worker.Item[BatchWork], by withdrawal.By, gone map[string]bool) error {
-	ids := make([]uuid.UUID, len(items))
-	for i := range items {
-		ids[i] = items[i].Work.Payout.Batch.ID
-	}
-	all, err := tx.Withdrawals().Batches(ids...)
-	if err != nil {
-		return err
-	}
-	b, err := r.payouts.batch(tx)
-	if err != nil {
-		return err
-	}
-	for i := range all {
-		if all[i].Batch.Status != withdrawal.BatchConfirming {
-			gone[items[i].Key] = true
-		} else if err := b.step(&all[i], ids[i], withdrawal.BatchLooking{By: by}); err != nil {
-			return err
-		}
-	}
-	return b.save()
-}
-
-// renewedWork writes the new end of what is not gone.
-func renewedWork(items []worker.Item[BatchWork], gone map[string]bool, until time.Time) error {
-	var e worker.LostError
-	for i := range items {
-		if gone[items[i].Key] {
-			e.Keys = append(e.Keys, items[i].Key)
-		} else {
-			items[i].Until = until
-		}
-	}
-	if len(e.Keys) > 0 {
-		return &e
-	}
-	return nil
-}

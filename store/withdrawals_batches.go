@@ -29,6 +29,7 @@ func payoutAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.UUID,
 			return payoutRecords{tx.Withdrawals()}
 		},
 		machines: []machine[uuid.UUID]{machineOf[uuid.UUID](withdrawal.BatchMachine)},
+		id:       batchID,
 		exists:   func(b *withdrawal.Payout) bool { return b.Batch.Status != 0 },
 		states: func(b *withdrawal.Payout) []state[uuid.UUID] {
 			h := &b.Batch
@@ -58,11 +59,7 @@ func (b payees) fill(p *withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawal
 	switch e := ev.(type) {
 	case withdrawal.BatchPrepared:
 		if p.Batch.Status == 0 && len(e.Pays) <= withdrawal.MaxMembers {
-			ids := make([]uuid.UUID, len(e.Pays))
-			for i := range e.Pays {
-				ids[i] = e.Pays[i].Request
-			}
-			p.Members, err = b.tx.Withdrawals().Get(ids...)
+			p.Members, err = b.tx.Withdrawals().Get(mapped(e.Pays, func(p *withdrawal.Pay) uuid.UUID { return p.Request })...)
 			for i := range p.Members {
 				if err == nil && p.Members[i].Job.Batch == e.Batch && e.Batch != uuid.Nil { // made since the batch was read
 					err = &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: withdrawal.BatchMachine.Name(), ID: e.Batch.String(), Event: "prepare"}
@@ -90,12 +87,10 @@ func (b payees) follow(*withdrawal.BatchChange) error { return nil }
 // of one BatchPrepared that was refused nothing may be sent. What an operator says
 // and is refused is in the journal, as [Withdrawals.Do] says.
 func (s *Withdrawals) Batch(ctx context.Context, batch uuid.UUID, events ...withdrawal.BatchEvent) (withdrawal.Payout, error) {
-	all, err := s.payouts.do(ctx, []command[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]{{id: batch, events: events}})
-	if err != nil {
-		return withdrawal.Payout{}, err
-	}
-	return all[0], nil
+	return only(s.payouts.do(ctx, []command[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]{{id: batch, events: events}}))
 }
+
+func batchID(p *withdrawal.Payout) uuid.UUID { return p.Batch.ID }
 
 // GetBatch returns a batch with its members, [statemachine.ErrNotFound] for an
 // unknown one.
@@ -105,14 +100,7 @@ func (s *Withdrawals) GetBatch(ctx context.Context, batch uuid.UUID) (withdrawal
 
 // NextBatch says what a batch owes now, see [withdrawal.Policy.NextBatch].
 func (s *Withdrawals) NextBatch(ctx context.Context, batch uuid.UUID) (withdrawal.Step, error) {
-	return read(ctx, s.payouts.view, func(tx WithdrawalUnit) (withdrawal.Step, error) {
-		b, err := s.payouts.get(tx, batch)
-		if err != nil {
-			return withdrawal.Step{}, err
-		}
-		now, err := tx.Now()
-		return s.policy.NextBatch(b, now), err
-	})
+	return next(ctx, &s.payouts, batch, s.policy.NextBatch)
 }
 
 // BatchTrail is [Withdrawals.Trail] for a batch.

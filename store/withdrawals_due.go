@@ -141,9 +141,7 @@ func (s *Withdrawals) Rescue(ctx context.Context, by withdrawal.By, n int) (resc
 		}
 		return due, err
 	}
-	rescued, refused, err := s.sweep(ctx, due, func(w *withdrawal.Withdrawal) (uuid.UUID, withdrawal.Event) {
-		return w.Request.ID, withdrawal.Elapsed{By: by}
-	})
+	rescued, refused, err := s.sweep(ctx, due, withdrawal.Elapsed{By: by})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -174,9 +172,7 @@ func (s *Withdrawals) revokeOf(ctx context.Context, chain uuid.UUID, by withdraw
 		}
 		return tx.Withdrawals().List(q)
 	}
-	n, refused := s.revoke(ctx, held, func(w *withdrawal.Withdrawal) (uuid.UUID, withdrawal.Event) {
-		return w.Request.ID, withdrawal.Revoked{By: by, Revocation: of}
-	})
+	n, refused := s.revoke(ctx, held, withdrawal.Revoked{By: by, Revocation: of})
 	batches := func(tx WithdrawalUnit, after *withdrawal.Payout, limit int) ([]withdrawal.Payout, error) {
 		q := ListBatches{Filter: withdrawal.Filter{Chain: chain, Holder: of.Holder}, Limit: limit}
 		if after != nil {
@@ -184,9 +180,7 @@ func (s *Withdrawals) revokeOf(ctx context.Context, chain uuid.UUID, by withdraw
 		}
 		return tx.Withdrawals().ListBatches(q)
 	}
-	more, err := s.payouts.revoke(ctx, batches, func(b *withdrawal.Payout) (uuid.UUID, withdrawal.BatchEvent) {
-		return b.Batch.ID, withdrawal.BatchRevoked{By: by, Revocation: of}
-	})
+	more, err := s.payouts.revoke(ctx, batches, withdrawal.BatchRevoked{By: by, Revocation: of})
 	return n + more, errors.Join(refused, err)
 }
 

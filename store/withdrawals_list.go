@@ -12,13 +12,10 @@ import (
 // lease has ended, what is overdue, by user, chain, hot wallet and holder. The
 // last one of a page is where the next begins.
 func (s *Withdrawals) List(ctx context.Context, q ListWithdrawals) ([]withdrawal.Withdrawal, error) {
-	return read(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Withdrawal, error) {
+	return readNow(ctx, s.view, func(tx WithdrawalUnit, now time.Time) ([]withdrawal.Withdrawal, error) {
 		q := q
 		if q.Now.IsZero() {
-			var err error
-			if q.Now, err = tx.Now(); err != nil {
-				return nil, err
-			}
+			q.Now = now
 		}
 		return tx.Withdrawals().List(q)
 	})
@@ -37,13 +34,10 @@ func (s *Withdrawals) ByHash(ctx context.Context, hash string) ([]uuid.UUID, err
 
 // ListBatches is [Withdrawals.List] for batches, see [withdrawal.Filter.HasBatch].
 func (s *Withdrawals) ListBatches(ctx context.Context, q ListBatches) ([]withdrawal.Payout, error) {
-	return read(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Payout, error) {
+	return readNow(ctx, s.view, func(tx WithdrawalUnit, now time.Time) ([]withdrawal.Payout, error) {
 		q := q
 		if q.Now.IsZero() {
-			var err error
-			if q.Now, err = tx.Now(); err != nil {
-				return nil, err
-			}
+			q.Now = now
 		}
 		return tx.Withdrawals().ListBatches(q)
 	})

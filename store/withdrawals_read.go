@@ -24,17 +24,7 @@ func (s *Withdrawals) RequestOf(ctx context.Context, job uuid.UUID) (uuid.UUID, 
 // Next says what a request owes now, see [withdrawal.Policy.Next]; Due is on the
 // store's clock.
 func (s *Withdrawals) Next(ctx context.Context, request uuid.UUID) (withdrawal.Step, error) {
-	return read(ctx, s.view, func(tx WithdrawalUnit) (withdrawal.Step, error) {
-		w, err := s.get(tx, request)
-		if err != nil {
-			return withdrawal.Step{}, err
-		}
-		now, err := tx.Now()
-		if err != nil {
-			return withdrawal.Step{}, err
-		}
-		return s.policy.Next(w, now), nil
-	})
+	return next(ctx, &s.withdrawalCore, request, s.policy.Next)
 }
 
 // Attempts returns all executions of a job, by fence.
@@ -88,11 +78,7 @@ func (s *Withdrawals) Stats(ctx context.Context, window time.Duration) (withdraw
 // the next ones of wallets as the chain knows them, for Stats.Gaps; those of
 // wallets of another chain are not looked at.
 func (s *Withdrawals) StatsOf(ctx context.Context, chain uuid.UUID, window time.Duration, nonces map[uuid.UUID]uint64) (withdrawal.Stats, error) {
-	return read(ctx, s.view, func(tx WithdrawalUnit) (withdrawal.Stats, error) {
-		now, err := tx.Now()
-		if err != nil {
-			return withdrawal.Stats{}, err
-		}
+	return readNow(ctx, s.view, func(tx WithdrawalUnit, now time.Time) (withdrawal.Stats, error) {
 		stats, err := tx.Withdrawals().Stats(now, window, chain)
 		if err != nil || len(nonces) == 0 {
 			return stats, err
@@ -136,11 +122,7 @@ func (s *Withdrawals) Audit(ctx context.Context, after *withdrawal.Request, limi
 			return nil, err
 		}
 		last = &page[len(page)-1]
-		ids := make([]uuid.UUID, len(page))
-		for i := range page {
-			ids[i] = page[i].ID
-		}
-		return ids, nil
+		return mapped(page, func(r *withdrawal.Request) uuid.UUID { return r.ID }), nil
 	}, withdrawal.Check)
 	return last, err
 }

@@ -71,7 +71,7 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (all 
 	if p.chain == uuid.Nil {
 		return nil, next, fmt.Errorf("%w: payments are of one chain", statemachine.ErrInvalid)
 	}
-	claim := func(b *withdrawalBatch) (all []worker.Item[withdrawal.Withdrawal], wait time.Duration, err error) {
+	both := func(b *withdrawalBatch) (all []worker.Item[withdrawal.Withdrawal], wait time.Duration, err error) {
 		wait = p.policy.Lease
 		again := DueWithdrawals{Kind: withdrawal.DueRebroadcast, Chain: p.chain, Now: b.now, Limit: withdrawal.RebroadcastShare(n, p.again.Load())}
 		first := DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.chain, Now: b.now, Sequential: p.nonces}
@@ -90,29 +90,18 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (all 
 				wait = 0
 				continue
 			}
-			due, err := b.tx.Withdrawals().Due(*q)
+			items, more, err := p.claim(b, *q, withdrawal.Claimed{By: p.by()}, p.policy.Lease, p.key, func(w *withdrawal.Withdrawal) error { return p.putOff(b, w) })
 			if err != nil {
 				return nil, 0, err
 			}
-			taken, err := b.offer(due, requestID, withdrawal.Claimed{By: p.by()}, func(w *withdrawal.Withdrawal) error { return p.putOff(b, w) })
-			if err != nil {
-				return nil, 0, err
-			}
-			for i := range taken {
-				all = append(all, worker.Item[withdrawal.Withdrawal]{Key: p.key(&taken[i].Job), Until: b.began.Add(p.policy.Lease), Work: taken[i]})
-			}
-			more, err := p.untilDue(b.tx, *q, len(due))
-			if err != nil {
-				return nil, 0, err
-			}
-			wait = min(wait, more)
+			all, wait = append(all, items...), min(wait, more)
 		}
 		return all, wait, nil
 	}
 	// Another worker may take a wallet between the look at its slot and the
 	// claim: then look again.
 	for range 3 {
-		if all, next, err = items(ctx, &p.withdrawalCore, p.holder, heldWithdrawals(done), n, claim); !errors.Is(err, withdrawal.ErrSlotTaken) {
+		if all, next, err = items(ctx, &p.withdrawalCore, p.holder, heldWithdrawals(done), n, both); !errors.Is(err, withdrawal.ErrSlotTaken) {
 			break
 		}
 	}
@@ -122,7 +111,16 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (all 
 	return all, next, err
 }
 
-func requestID(w *withdrawal.Withdrawal) uuid.UUID { return w.Request.ID }
+// claim claims one kind of due work by an event.
+func (s *Withdrawals) claim(b *withdrawalBatch, q DueWithdrawals, ev withdrawal.Event, lease time.Duration, key func(*withdrawal.Job) string,
+	refused func(*withdrawal.Withdrawal) error) ([]worker.Item[withdrawal.Withdrawal], time.Duration, error) {
+	return claim(b, claims[withdrawal.Withdrawal, withdrawal.Event, withdrawal.Withdrawal]{
+		due:   func() ([]withdrawal.Withdrawal, error) { return b.tx.Withdrawals().Due(q) },
+		next:  func() (time.Time, error) { return b.tx.Withdrawals().NextDue(q) },
+		claim: ev, lease: lease, most: s.policy.Lease, refused: refused,
+		item: func(w *withdrawal.Withdrawal, _ time.Time) (string, withdrawal.Withdrawal) { return key(&w.Job), *w },
+	}, q.Limit)
+}
 
 // ShortestLease implements [worker.Leasing].
 func (p *payments) ShortestLease() time.Duration { return p.policy.Lease }
@@ -135,20 +133,18 @@ func (p *payments) key(j *withdrawal.Job) string {
 }
 
 func (p *payments) Renew(ctx context.Context, items []worker.Item[withdrawal.Withdrawal]) error {
-	lease := func(w *withdrawal.Withdrawal, until time.Time) (uuid.UUID, JobLease) {
-		return w.Job.ID, JobLease{Job: w.Job.ID, Fence: w.Job.Lease.Fence, Until: until}
-	}
-	return renewLeases(ctx, p.update, items, p.policy.Lease, lease, func(tx WithdrawalUnit, now time.Time, leases ...JobLease) ([]uuid.UUID, error) {
+	return renewLeases(ctx, p.update, items, p.policy.Lease, jobLease, func(tx WithdrawalUnit, now time.Time, leases ...Lease[uuid.UUID]) ([]uuid.UUID, error) {
 		return tx.Withdrawals().Renew(now, leases...)
 	})
 }
 
+func jobLease(w *withdrawal.Withdrawal) Lease[uuid.UUID] {
+	return Lease[uuid.UUID]{ID: w.Job.ID, Fence: w.Job.Lease.Fence}
+}
+
 // Revoke implements [worker.Revoking].
 func (p *payments) Revoke(ctx context.Context) error {
-	return p.end(func() error {
-		_, err := p.revokeOf(ctx, p.chain, p.by(), statemachine.Revocation{Holder: p.name})
-		return err
-	})
+	return p.end(func() (int, error) { return p.revokeOf(ctx, p.chain, p.by(), statemachine.Revocation{Holder: p.name}) })
 }
 
 func (p *payments) Release(w withdrawal.Withdrawal) HeldWithdrawal {
@@ -184,56 +180,20 @@ func (l *lookups) by() withdrawal.By {
 }
 
 func (l *lookups) Turn(ctx context.Context, done []HeldWithdrawal, n int) ([]worker.Item[withdrawal.Withdrawal], time.Time, error) {
-	return items(ctx, &l.withdrawalCore, l.holder, heldWithdrawals(done), n, func(b *withdrawalBatch) (all []worker.Item[withdrawal.Withdrawal], wait time.Duration, err error) {
+	return items(ctx, &l.withdrawalCore, l.holder, heldWithdrawals(done), n, func(b *withdrawalBatch) ([]worker.Item[withdrawal.Withdrawal], time.Duration, error) {
 		q := DueWithdrawals{Kind: withdrawal.DueCheck, Chain: l.chain, Now: b.now, Limit: n, Grace: l.policy.CheckEvery}
-		due, err := b.tx.Withdrawals().Due(q)
-		if err != nil {
-			return nil, 0, err
-		}
-		taken, err := b.offer(due, requestID, withdrawal.Looking{By: l.by()}, nil)
-		if err != nil {
-			return nil, 0, err
-		}
-		for i := range taken {
-			all = append(all, worker.Item[withdrawal.Withdrawal]{Key: taken[i].Job.ID.String(), Until: b.began.Add(l.policy.CheckEvery), Work: taken[i]})
-		}
-		wait, err = l.untilDue(b.tx, q, len(due))
-		return all, wait, err
+		return l.claim(b, q, withdrawal.Looking{By: l.by()}, l.policy.CheckEvery, func(j *withdrawal.Job) string { return j.ID.String() }, nil)
 	})
 }
 
 // Renew puts the next check off once more. A job that confirms no longer is
 // lost.
 func (l *lookups) Renew(ctx context.Context, items []worker.Item[withdrawal.Withdrawal]) error {
-	at := time.Now()
-	var lost []uuid.UUID
-	err := l.update(ctx, func(tx WithdrawalUnit) error {
-		lost = nil
-		requests := make([]uuid.UUID, len(items))
-		for i := range items {
-			requests[i] = items[i].Work.Request.ID
-		}
-		ws, err := tx.Withdrawals().Get(requests...)
-		if err != nil {
-			return err
-		}
-		b, err := l.batch(tx)
-		if err != nil {
-			return err
-		}
-		for i := range ws {
-			if j := &ws[i].Job; j.ID != items[i].Work.Job.ID || j.Status != withdrawal.JobConfirming {
-				lost = append(lost, items[i].Work.Job.ID)
-			} else if err := b.step(&ws[i], requests[i], withdrawal.Looking{By: l.by()}); err != nil {
-				return err
-			}
-		}
-		return b.save()
-	})
-	if err != nil {
-		return err
-	}
-	return renewed(items, lost, at.Add(l.policy.CheckEvery), jobOf)
+	return extend(ctx, &l.withdrawalCore, items, l.policy.CheckEvery, func(w *withdrawal.Withdrawal) *withdrawal.Withdrawal { return w },
+		withdrawal.Event(withdrawal.Looking{By: l.by()}),
+		func(was, is *withdrawal.Withdrawal) bool {
+			return is.Job.ID == was.Job.ID && is.Job.Status == withdrawal.JobConfirming
+		})
 }
 
 // Release lets the look-up be made when the next check is due again.
@@ -243,5 +203,3 @@ func (l *lookups) Release(w withdrawal.Withdrawal) HeldWithdrawal {
 
 // Panicked does what Release does: nothing was learnt.
 func (l *lookups) Panicked(w withdrawal.Withdrawal, _ any) HeldWithdrawal { return l.Release(w) }
-
-func jobOf(w *withdrawal.Withdrawal) uuid.UUID { return w.Job.ID }

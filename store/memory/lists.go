@@ -71,14 +71,14 @@ func saveAll[C any](t *tx, changes []C, save func(*C) error) error {
 }
 
 // renewAll moves the ends of the leases of records that are held under their
-// fence at now, and returns whose are lost. of tells what a lease of L names.
-func renewAll[K comparable, V, L any](t *tx, all *rows[K, V], now time.Time, leases []L, of func(L) (K, int64, time.Time), lease func(*V) *statemachine.Lease) (lost []K, err error) {
+// fence at now, and returns whose are lost.
+func renewAll[K comparable, V any](t *tx, all *rows[K, V], now time.Time, leases []store.Lease[K], lease func(*V) *statemachine.Lease) (lost []K, err error) {
 	if err := t.writes(); err != nil {
 		return nil, err
 	}
 	for _, l := range leases {
-		if k, fence, until := of(l); !renewed(t, all, k, fence, now, until, lease) {
-			lost = append(lost, k)
+		if !renewed(t, all, l.ID, l.Fence, now, l.Until, lease) {
+			lost = append(lost, l.ID)
 		}
 	}
 	return lost, nil

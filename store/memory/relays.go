@@ -160,8 +160,8 @@ func (r relays) save(c *relaysync.Change) error {
 	return r.add(r.tx, c.Log)
 }
 
-func (r relays) Renew(now time.Time, leases ...store.RelayLease) ([]string, error) {
-	return renewAll(r.tx, r.relays, now, leases, func(l store.RelayLease) (string, int64, time.Time) { return l.Relay, l.Fence, l.Until }, func(s *relaysync.Sync) *statemachine.Lease { return &s.Timer.Lease })
+func (r relays) Renew(now time.Time, leases ...store.Lease[string]) ([]string, error) {
+	return renewAll(r.tx, r.relays, now, leases, func(s *relaysync.Sync) *statemachine.Lease { return &s.Timer.Lease })
 }
 
 func (r relays) Transitions(relay string) ([]statemachine.Transition[string], error) {

@@ -261,8 +261,8 @@ func keyOf(d *swap.Discrepancy) discrepancyKey {
 	return discrepancyKey{d.Direction, d.Item, d.Kind, d.Key}
 }
 
-func (w swaps[A]) Renew(now time.Time, leases ...store.SwapLease) ([]string, error) {
-	return renewAll(w.tx, w.rows, now, leases, func(l store.SwapLease) (string, int64, time.Time) { return l.ID, l.Fence, l.Until }, func(a *A) *statemachine.Lease { return &head(a).Lease })
+func (w swaps[A]) Renew(now time.Time, leases ...store.Lease[string]) ([]string, error) {
+	return renewAll(w.tx, w.rows, now, leases, func(a *A) *statemachine.Lease { return &head(a).Lease })
 }
 
 func (w swaps[A]) Transitions(id string) ([]statemachine.Transition[string], error) {

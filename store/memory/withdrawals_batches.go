@@ -167,8 +167,8 @@ func (w withdrawals) confirmingBatches(chain uuid.UUID, visit func(*withdrawal.B
 }
 
 // RenewBatches implements [store.WithdrawalRecords].
-func (w withdrawals) RenewBatches(now time.Time, leases ...store.BatchLease) ([]uuid.UUID, error) {
-	return renewAll(w.tx, w.batches, now, leases, func(l store.BatchLease) (uuid.UUID, int64, time.Time) { return l.Batch, l.Fence, l.Until }, func(b *withdrawal.Batch) *statemachine.Lease { return &b.Lease })
+func (w withdrawals) RenewBatches(now time.Time, leases ...store.Lease[uuid.UUID]) ([]uuid.UUID, error) {
+	return renewAll(w.tx, w.batches, now, leases, func(b *withdrawal.Batch) *statemachine.Lease { return &b.Lease })
 }
 
 // ListBatches implements [store.WithdrawalRecords]. It reads everything.

@@ -206,6 +206,6 @@ func (w withdrawals) addIncident(i withdrawal.Incident) {
 }
 
 // Renew implements [store.WithdrawalRecords].
-func (w withdrawals) Renew(now time.Time, leases ...store.JobLease) ([]uuid.UUID, error) {
-	return renewAll(w.tx, w.jobs, now, leases, func(l store.JobLease) (uuid.UUID, int64, time.Time) { return l.Job, l.Fence, l.Until }, func(j *withdrawal.Job) *statemachine.Lease { return &j.Lease })
+func (w withdrawals) Renew(now time.Time, leases ...store.Lease[uuid.UUID]) ([]uuid.UUID, error) {
+	return renewAll(w.tx, w.jobs, now, leases, func(j *withdrawal.Job) *statemachine.Lease { return &j.Lease })
 }

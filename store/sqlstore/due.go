@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // due says when rows x of a table become due, and in which order they are taken.
@@ -12,7 +13,7 @@ type due struct {
 	from  string // the tables, such as "@withdrawal_queue x"
 	owner string // the column with the id of the aggregate
 	where string // which rows can become due
-	at    string // the time from which one is due; empty: it is due always
+	at    string // the time from which one is due
 	order string // ends with a key
 
 	// Of rows with this condition a due time counts from so much later as the
@@ -25,22 +26,56 @@ type due struct {
 	// first is asked instead of where and at for what is due: for the first of
 	// each free key, it says which rows are that.
 	first, firstFrom string
+	// filters are columns that a caller may give values of: the first ones.
+	filters []string
+}
+
+// dueWork is a due with its statements, by how many filters have a value.
+type dueWork struct {
+	due
+	found       map[Dialect][]*statement
+	soon, after []*statement // see next: after is late
+}
+
+func newDue(d due) *dueWork {
+	w := &dueWork{due: d, found: map[Dialect][]*statement{}}
+	for n := range len(d.filters) + 1 {
+		of := d.filters[:n]
+		for _, dialect := range []Dialect{SQLite, Postgres} {
+			w.found[dialect] = append(w.found[dialect], d.find(dialect, of...))
+		}
+		if w.soon = append(w.soon, d.next(false, of...)); d.later != "" {
+			w.after = append(w.after, d.next(true, of...))
+		}
+	}
+	return w
+}
+
+// nextDue is the earliest due time after now; zero if there is none.
+func (w *dueWork) nextDue(t *tx, now time.Time, grace time.Duration, filters ...any) (next time.Time, err error) {
+	if w == nil {
+		return next, nil
+	}
+	next, err = t.onlyTime(w.soon[len(filters)], append([]any{now}, filters...)...)
+	if err != nil || w.later == "" {
+		return next, err
+	}
+	at, err := t.onlyTime(w.after[len(filters)], append([]any{now.Add(-grace)}, filters...)...)
+	if at = at.Add(grace); at.After(now) && (next.IsZero() || at.Before(next)) {
+		next = at
+	}
+	return next, err
 }
 
 // find is the statement for the ids of aggregates that are due: $1 is the limit,
-// then come the time unless at is empty, the time less the delay if there is a
-// later, and the values of the filters, which are columns. The rows are locked;
-// what others hold is skipped.
+// then come the time, the time less the delay if there is a later, and the values of
+// the filters. The rows are locked; what others hold is skipped.
 func (d due) find(dialect Dialect, filters ...string) *statement {
-	n := 1
+	n := 2
 	param := func() string { n++; return fmt.Sprintf("$%d", n) }
-	from, where := d.from, d.where
-	if d.at != "" {
-		now := param()
-		where += " AND " + d.at + " <= " + now
-		if d.first != "" {
-			from, where = d.firstFrom, strings.ReplaceAll(d.first, "{now}", now)
-		}
+	from, where := d.from, d.is("$2")
+	if d.first != "" {
+		from, where = d.firstFrom, strings.ReplaceAll(d.first, "{now}", "$2")
 	}
 	if d.later != "" {
 		where += " AND (NOT (" + d.later + ") OR " + d.at + " <= " + param() + ")"

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"database/sql"
+	"fmt"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -29,25 +30,27 @@ func inOrderOf[A any](ids []string, load func(set *batch, each func(string, *A))
 	return found, nil
 }
 
-// dueOf returns the first limit aggregates whose ids a statement of [due.find]
-// locks; args are its parameters behind the limit. One that cannot be read, such
-// as a row with a status of a later version, is left out: it stays due before
-// others, which are looked for behind it.
-func dueOf[K comparable, A any](t *tx, machine string, find *statement, limit int, get func(...K) ([]A, error), args ...any) (found []A, err error) {
-	found, _, err = dueAndUnreadable(t, machine, find, limit, get, args...)
-	return found, err
-}
-
-// dueAndUnreadable is dueOf that says why the others cannot be read.
-func dueAndUnreadable[K comparable, A any](t *tx, machine string, find *statement, limit int, get func(...K) ([]A, error), args ...any) (found []A, unreadable []error, err error) {
-	if t.view {
+// dueOf returns the first limit aggregates that are due and locks them. One that
+// cannot be read, such as a row with a status of a later version, is left out, and why
+// is said: it stays due before others, which are looked for behind it.
+func dueOf[K comparable, A any](t *tx, machine string, w *dueWork, now time.Time, grace time.Duration, limit int, get func(...K) ([]A, error), filters ...any) (found []A, unreadable []error, err error) {
+	switch {
+	case w == nil || len(filters) > len(w.filters):
+		return nil, nil, fmt.Errorf("%w: there is no such due work of a %s", statemachine.ErrInvalid, machine)
+	case t.view:
 		return nil, nil, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: machine, Event: "due", Reason: "a View locks nothing"}
 	}
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, nil, err
 	}
+	args := []any{int64(limit), now}
+	if w.later != "" {
+		args = append(args, now.Add(-grace))
+	}
+	args = append(args, filters...)
 	for ask := limit; ; ask += limit {
-		ids, err := firstColumn[K](t, find, append([]any{int64(ask)}, args...)...)
+		args[0] = int64(ask)
+		ids, err := firstColumn[K](t, w.found[t.store.Dialect][len(filters)], args...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -100,8 +103,8 @@ func (t *tx) ids(st *statement, after string, limit int, more ...any) ([]string,
 	return firstColumn[string](t, st, append([]any{after, int64(limit)}, more...)...)
 }
 
-// nextDue is the only time that a query finds; zero for none.
-func (t *tx) nextDue(st *statement, args ...any) (at time.Time, err error) {
+// onlyTime is the only time that a query finds; zero for none.
+func (t *tx) onlyTime(st *statement, args ...any) (at time.Time, err error) {
 	err = t.read(st, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&at)) }, args...)
 	return at, err
 }

@@ -179,9 +179,9 @@ func TestRenewalsAndSavesDoNotDeadlock(t *testing.T) {
 					return err
 				}
 				if n%2 == 0 {
-					leases := make([]store.JobLease, jobs)
+					leases := make([]store.Lease[uuid.UUID], jobs)
 					for i, at := range order {
-						leases[i] = store.JobLease{Job: all[at].Job.ID, Fence: all[at].Job.Lease.Fence, Until: now.Add(time.Hour)}
+						leases[i] = store.Lease[uuid.UUID]{ID: all[at].Job.ID, Fence: all[at].Job.Lease.Fence, Until: now.Add(time.Hour)}
 					}
 					lost, err := tx.Withdrawals().Renew(now, leases...)
 					renewed.Add(int64(jobs - len(lost)))

@@ -111,25 +111,25 @@ func (r refreshes) Renew(now, until time.Time, held ...store.RefreshLease) (lost
 	if err := r.writes("renew"); err != nil {
 		return nil, err
 	}
-	var slots, jobs []renewal[uuid.UUID]
-	var locks []renewal[string]
+	var slots, jobs []store.Lease[uuid.UUID]
+	var locks []store.Lease[string]
 	of := map[uuid.UUID]string{}
 	for _, h := range held {
-		slots = append(slots, renewal[uuid.UUID]{refresh.WalletID(h.XpubVan), h.Slot, until})
+		slots = append(slots, store.Lease[uuid.UUID]{ID: refresh.WalletID(h.XpubVan), Fence: h.Slot, Until: until})
 		of[refresh.WalletID(h.XpubVan)] = h.XpubVan
 		if h.Job != uuid.Nil {
-			jobs = append(jobs, renewal[uuid.UUID]{h.Job, h.Fence, until})
+			jobs = append(jobs, store.Lease[uuid.UUID]{ID: h.Job, Fence: h.Fence, Until: until})
 			of[h.Job] = h.XpubVan
 		}
 		if h.Lock != 0 {
-			locks = append(locks, renewal[string]{h.XpubVan, h.Lock, until})
+			locks = append(locks, store.Lease[string]{ID: h.XpubVan, Fence: h.Lock, Until: until})
 		}
 	}
 	gone := map[string]bool{}
 	for _, l := range []struct {
 		*leases
 		machine string
-		all     []renewal[uuid.UUID]
+		all     []store.Lease[uuid.UUID]
 	}{{refreshSlotLeases, refresh.WalletMachine.Name(), slots}, {refreshJobLeases, refresh.JobMachine.Name(), jobs}} {
 		ids, err := renew(r.tx, l.leases, l.machine, now, l.all)
 		if err != nil {

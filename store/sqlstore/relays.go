@@ -32,10 +32,8 @@ var (
 		" LEFT JOIN @activities c ON c.sequence = (SELECT min(a.sequence) FROM @activities a WHERE a.resource_type = 'relay' AND a.resource_id = x.id " +
 		"AND a.activity_type = 'complete_relay_sync') WHERE x.id = r.id"}
 
-	dueRelays = due{from: "@relays x", owner: "x.id", where: "(x.due_at IS NOT NULL OR x.claimed_at IS NOT NULL)",
-		at: dueAt, order: dueAt + ", x.id"}
-	findDueRelays = map[Dialect]*statement{SQLite: dueRelays.find(SQLite), Postgres: dueRelays.find(Postgres)}
-	nextDueRelay  = dueRelays.next(false)
+	dueRelays = newDue(due{from: "@relays x", owner: "x.id", where: "(x.due_at IS NOT NULL OR x.claimed_at IS NOT NULL)",
+		at: dueAt, order: dueAt + ", x.id"})
 
 	// pendingRelays has the source's condition as it stands there.
 	pendingRelays = statement{text: "SELECT id FROM @relays WHERE (synced = 0 OR trim(sync_error) <> '') AND id > $1 ORDER BY id LIMIT $2"}
@@ -75,11 +73,11 @@ func (r relays) Get(ids ...string) ([]relaysync.Sync, error) {
 
 // Due implements [store.RelayRecords].
 func (r relays) Due(now time.Time, limit int) ([]relaysync.Sync, []error, error) {
-	return dueAndUnreadable(r.tx, relaysync.Machine.Name(), findDueRelays[r.store.Dialect], limit, r.Get, now)
+	return dueOf(r.tx, relaysync.Machine.Name(), dueRelays, now, 0, limit, r.Get)
 }
 
 // NextDue implements [store.RelayRecords].
-func (r relays) NextDue(now time.Time) (time.Time, error) { return r.nextDue(nextDueRelay, now) }
+func (r relays) NextDue(now time.Time) (time.Time, error) { return dueRelays.nextDue(r.tx, now, 0) }
 
 // Pending implements [store.RelayRecords].
 func (r relays) Pending(after string, limit int) ([]string, error) {
@@ -152,12 +150,8 @@ func (r relays) Save(changes ...relaysync.Change) error {
 }
 
 // Renew implements [store.RelayRecords].
-func (r relays) Renew(now time.Time, held ...store.RelayLease) ([]string, error) {
-	all := make([]renewal[string], len(held))
-	for i, l := range held {
-		all[i] = renewal[string]{l.Relay, l.Fence, l.Until}
-	}
-	return renew(r.tx, relayLeases, relaysync.Machine.Name(), now, all)
+func (r relays) Renew(now time.Time, held ...store.Lease[string]) ([]string, error) {
+	return renew(r.tx, relayLeases, relaysync.Machine.Name(), now, held)
 }
 
 // blanks are the characters that [relaysync.Relay.Error] takes for blank.

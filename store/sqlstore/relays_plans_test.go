@@ -11,10 +11,10 @@ import (
 // syncing is what relays and tenants do every day, for one dialect.
 func syncing(d Dialect) map[string]*statement {
 	all := map[string]*statement{
-		"selectRelays": &selectRelays, "due relays": findDueRelays[d], "next due relay": nextDueRelay, "pending": &pendingRelays, "list": &listRelays, "relays of a tenant": &relaysOf, "given up": &relaysGivenUp, "unclear tenants": &unclearTenants,
+		"selectRelays": &selectRelays, "due relays": dueRelays.found[d][0], "next due relay": dueRelays.soon[0], "pending": &pendingRelays, "list": &listRelays, "relays of a tenant": &relaysOf, "given up": &relaysGivenUp, "unclear tenants": &unclearTenants,
 		"activities": &activitiesOf, "renew": &relayLeases.renew, "lost leases": &relayLeases.lost, "held by": &relaysHeld, "update relays": &relayTable.updateOne, "insert relays": &relayTable.insertOne,
 		"relay as stored": &relayTable.storedNow, "insert activities": &activityTable.insertOne, "count activities": &countActivities,
-		"selectTenants": &selectTenants, "selectInvoices": &selectInvoices, "tenant of": &tenantOf, "due tenants": findDueTenants[d], "next due tenant": nextDueTenant,
+		"selectTenants": &selectTenants, "selectInvoices": &selectInvoices, "tenant of": &tenantOf, "due tenants": dueTenants.found[d][0], "next due tenant": dueTenants.soon[0],
 		"list tenants": &listTenants, "update tenants": &tenantTable.updateOne, "touch tenants": &tenantTable.touchOne, "update invoices": &invoiceTable.updateOne,
 	}
 	if d == SQLite { // PostgreSQL reads a table of this size without statistics

@@ -29,8 +29,7 @@ type placed[A any] struct {
 	place     swap.Place
 	get, list statement
 	remove    statement
-	due       map[Dialect]*statement
-	next      *statement
+	due       *dueWork
 	leases    *leases
 	held      statement
 	stats     statement
@@ -57,15 +56,14 @@ func newSwapTables[A any](d swap.Direction, tables map[swap.Place]*table[A]) *sw
 		t := tables[place]
 		s.machine = t.machine
 		key := columnNames(t.key, "")
-		what := due{from: "@" + t.name + " x", owner: "x." + key, where: "x.check_at IS NOT NULL",
+		what := newDue(due{from: "@" + t.name + " x", owner: "x." + key, where: "x.check_at IS NOT NULL",
 			at:    "(CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END)",
-			order: "x.item_time, x." + key}
+			order: "x.item_time, x." + key})
 		p := &placed[A]{table: t, place: place,
 			get:    statement{each: t.key, text: "SELECT " + t.columns("x.") + " FROM @" + t.name + " x WHERE " + t.sameKey("x", "r")},
 			list:   t.page("", key),
 			remove: statement{set: t.key, text: "DELETE FROM @" + t.name + " WHERE " + key + " IN (SELECT r." + key + " FROM {set}) RETURNING " + key + ", lease_until"},
-			due:    map[Dialect]*statement{SQLite: what.find(SQLite), Postgres: what.find(Postgres)},
-			next:   what.next(false),
+			due:    what,
 			leases: leaseTable(t),
 			held:   t.heldBy(),
 			stats: statement{text: "SELECT x.status, x.stored_at, x.entered, x.hold_kind, x.hold_at, x.overdue_at FROM @" + t.name + " x WHERE " +
@@ -157,7 +155,7 @@ func (w swaps[A]) complete(stored map[string]*A) error {
 func (w swaps[A]) Due(now time.Time, limit int) ([]A, error) {
 	var all []A
 	for _, p := range w.of.places {
-		found, err := dueOf(w.tx, w.of.machine, p.due[w.store.Dialect], limit, w.Get, now)
+		found, _, err := dueOf(w.tx, w.of.machine, p.due, now, 0, limit, w.Get)
 		if err != nil {
 			return nil, err
 		}
@@ -170,7 +168,7 @@ func (w swaps[A]) Due(now time.Time, limit int) ([]A, error) {
 // NextDue implements [store.DepositRecords].
 func (w swaps[A]) NextDue(now time.Time) (next time.Time, err error) {
 	for _, p := range w.of.places {
-		at, err := w.nextDue(p.next, now)
+		at, err := p.due.nextDue(w.tx, now, 0)
 		if err != nil {
 			return next, err
 		}
@@ -231,21 +229,18 @@ func (w swaps[A]) Oldest(vanished time.Time) (at time.Time, err error) {
 }
 
 // Renew implements [store.DepositRecords]: each lease in the table where its item is.
-func (w swaps[A]) Renew(now time.Time, held ...store.SwapLease) ([]string, error) {
-	left := make([]renewal[string], len(held))
-	for i, l := range held {
-		left[i] = renewal[string]{l.ID, l.Fence, l.Until}
-	}
+func (w swaps[A]) Renew(now time.Time, held ...store.Lease[string]) ([]string, error) {
+	left := slices.Clone(held)
 	for _, p := range w.of.places {
 		lost, err := renew(w.tx, p.leases, w.of.machine, now, left)
 		if err != nil || len(lost) == 0 {
 			return nil, err
 		}
-		left = slices.DeleteFunc(left, func(r renewal[string]) bool { return !slices.Contains(lost, r.id) })
+		left = slices.DeleteFunc(left, func(l store.Lease[string]) bool { return !slices.Contains(lost, l.ID) })
 	}
 	lost := make([]string, len(left))
 	for i, r := range left {
-		lost[i] = r.id
+		lost[i] = r.ID
 	}
 	return lost, nil
 }

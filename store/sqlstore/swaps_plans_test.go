@@ -22,7 +22,7 @@ func swapping(d Dialect) map[string]*statement {
 func swappingIn[A any](all map[string]*statement, d Dialect, of *swapTables[A]) {
 	for _, p := range of.places {
 		for name, st := range map[string]*statement{
-			"get": &p.get, "list": &p.list, "remove": &p.remove, "due": p.due[d], "next": p.next, "renew": &p.leases.renew, "lost": &p.leases.lost, "held": &p.held,
+			"get": &p.get, "list": &p.list, "remove": &p.remove, "due": p.due.found[d][0], "next": p.due.soon[0], "renew": &p.leases.renew, "lost": &p.leases.lost, "held": &p.held,
 			"stats": &p.stats, "update": &p.updateOne, "touch": &p.touchOne, "insert": &p.insertOne, "as stored": &p.storedNow,
 		} {
 			// Of what is unprocessed all is counted; for the rest PostgreSQL makes a plan

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
 )
 
 // read calls each with every record that a SELECT of the table's columns finds.
@@ -257,20 +258,13 @@ func (t *table[R]) heldBy() statement {
 	return statement{text: "SELECT " + key + " FROM @" + t.name + " x WHERE x.lease_holder = $3 AND " + key + " > $1 ORDER BY " + key + " LIMIT $2"}
 }
 
-// renewal is a lease that is held, and its new end.
-type renewal[K comparable] struct {
-	id    K
-	fence int64
-	until time.Time
-}
-
 // renew moves the end of the leases that are held under their fence at now, and
 // returns whose are lost.
-func renew[K comparable](x *tx, l *leases, machine string, now time.Time, all []renewal[K]) (lost []K, err error) {
+func renew[K comparable](x *tx, l *leases, machine string, now time.Time, all []store.Lease[K]) (lost []K, err error) {
 	rows, asked := new(batch), new(batch)
 	for _, r := range all {
-		rows.add(r.id, r.fence, r.until, now)
-		asked.add(r.id, r.fence, now)
+		rows.add(r.ID, r.Fence, r.Until, now)
+		asked.add(r.ID, r.Fence, now)
 	}
 	if rows.len() == 0 {
 		return nil, nil
@@ -296,8 +290,8 @@ func renew[K comparable](x *tx, l *leases, machine string, now time.Time, all []
 		return err
 	})
 	for _, r := range all {
-		if gone[r.id] {
-			lost = append(lost, r.id)
+		if gone[r.ID] {
+			lost = append(lost, r.ID)
 		}
 	}
 	return lost, err

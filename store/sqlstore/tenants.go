@@ -28,9 +28,7 @@ var (
 	unclearTenants = statement{text: "SELECT p.tenant FROM (SELECT tenant FROM @invoices WHERE charge <> 'none' AND (charge = 'unknown' OR charge_after <= $3) AND tenant > $1 ORDER BY tenant LIMIT $2) p " +
 		"UNION SELECT q.tenant FROM (SELECT DISTINCT tenant FROM @invoices WHERE overpaid_at IS NOT NULL AND tenant > $1 ORDER BY tenant LIMIT $2) q ORDER BY tenant LIMIT $2"}
 
-	dueTenants     = due{from: "@tenants x", owner: "x.id", where: "x.due_at IS NOT NULL", at: "x.due_at", order: "x.due_at, x.id"}
-	findDueTenants = map[Dialect]*statement{SQLite: dueTenants.find(SQLite), Postgres: dueTenants.find(Postgres)}
-	nextDueTenant  = dueTenants.next(false)
+	dueTenants = newDue(due{from: "@tenants x", owner: "x.id", where: "x.due_at IS NOT NULL", at: "x.due_at", order: "x.due_at, x.id"})
 )
 
 // Get implements [store.TenantRecords]. Tenants are read before their invoices:
@@ -69,11 +67,11 @@ func (r tenants) TenantOf(invoice string) (string, error) {
 
 // Due implements [store.TenantRecords].
 func (r tenants) Due(now time.Time, limit int) ([]dunning.Account, []error, error) {
-	return dueAndUnreadable(r.tx, dunning.TenantMachine.Name(), findDueTenants[r.store.Dialect], limit, r.Get, now)
+	return dueOf(r.tx, dunning.TenantMachine.Name(), dueTenants, now, 0, limit, r.Get)
 }
 
 // NextDue implements [store.TenantRecords].
-func (r tenants) NextDue(now time.Time) (time.Time, error) { return r.nextDue(nextDueTenant, now) }
+func (r tenants) NextDue(now time.Time) (time.Time, error) { return dueTenants.nextDue(r.tx, now, 0) }
 
 // List implements [store.TenantRecords].
 func (r tenants) List(after string, limit int) ([]string, error) {
@@ -169,7 +167,7 @@ func (r tenants) Stats(now time.Time) (dunning.Stats, error) {
 		})
 	}
 	if err == nil {
-		s.OldestOwed, err = r.nextDue(&oldestOwed)
+		s.OldestOwed, err = r.onlyTime(&oldestOwed)
 	}
 	for status, n := range map[dunning.TenantStatus]int64{dunning.TenantActive: active, dunning.TenantChurned: churned} {
 		if n > 0 {

@@ -140,94 +140,29 @@ var lowestBatch = "x.status = 'confirming' AND " + owedBatch + " AND " + sendAga
 	"WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND l.nonce < x.nonce AND " + sendAgainAt("l") + " <= {now})"
 
 // dueBatches are the kinds of [withdrawal.BatchDue].
-var dueBatches = map[withdrawal.BatchDue]due{
-	withdrawal.DueBatchSend: {from: "@withdrawal_batches x", owner: "x.id", where: "x.status = 'confirming' AND " + owedBatch, at: sendAgainAt("x"),
-		first: lowestBatch, firstFrom: "@withdrawal_batches x", order: "x.next_check_at, x.id"},
-	withdrawal.DueBatchCheck: {from: "@withdrawal_batches x", owner: "x.id", where: "x.status = 'confirming'", at: "x.next_check_at", later: owedBatch,
-		order: "x.next_check_at, x.id"},
+var dueBatches = map[withdrawal.BatchDue]*dueWork{
+	withdrawal.DueBatchSend: newDue(due{from: "@withdrawal_batches x", owner: "x.id", where: "x.status = 'confirming' AND " + owedBatch, at: sendAgainAt("x"),
+		first: lowestBatch, firstFrom: "@withdrawal_batches x", order: "x.next_check_at, x.id", filters: []string{"x.chain_id"}}),
+	withdrawal.DueBatchCheck: newDue(due{from: "@withdrawal_batches x", owner: "x.id", where: "x.status = 'confirming'", at: "x.next_check_at", later: owedBatch,
+		order: "x.next_check_at, x.id", filters: []string{"x.chain_id"}}),
 }
-
-type batchDueKey struct {
-	kind     withdrawal.BatchDue
-	oneChain bool
-	dialect  Dialect
-}
-
-var dueBatchStatements = func() map[batchDueKey]*statement {
-	all := map[batchDueKey]*statement{}
-	for kind, d := range dueBatches {
-		for _, dialect := range []Dialect{SQLite, Postgres} {
-			all[batchDueKey{kind, false, dialect}] = d.find(dialect)
-			all[batchDueKey{kind, true, dialect}] = d.find(dialect, "x.chain_id")
-		}
-	}
-	return all
-}()
-
-type batchNextKey struct {
-	kind           withdrawal.BatchDue
-	late, oneChain bool
-}
-
-var nextBatchStatements = func() map[batchNextKey]*statement {
-	all := map[batchNextKey]*statement{}
-	for kind, d := range dueBatches {
-		for _, late := range []bool{false, true} {
-			if !late || d.later != "" {
-				all[batchNextKey{kind, late, false}] = d.next(late)
-				all[batchNextKey{kind, late, true}] = d.next(late, "x.chain_id")
-			}
-		}
-	}
-	return all
-}()
 
 // DueBatches implements [store.WithdrawalRecords].
 func (w withdrawals) DueBatches(q store.DueBatches) ([]withdrawal.Payout, error) {
-	st := dueBatchStatements[batchDueKey{q.Kind, q.Chain != uuid.Nil, w.store.Dialect}]
-	if st == nil {
-		return nil, fmt.Errorf("%w: due batches of kind %v", statemachine.ErrInvalid, q.Kind)
-	}
-	args := []any{q.Now}
-	if q.Kind == withdrawal.DueBatchCheck {
-		args = append(args, q.Now.Add(-q.Grace))
-	}
-	if q.Chain != uuid.Nil {
-		args = append(args, q.Chain.String())
-	}
-	return dueOf(w.tx, withdrawal.BatchMachine.Name(), st, q.Limit, w.Batches, args...)
+	found, _, err := dueOf(w.tx, withdrawal.BatchMachine.Name(), dueBatches[q.Kind], q.Now, q.Grace, q.Limit, w.Batches, given(q.Chain)...)
+	return found, err
 }
 
 // NextDueBatch implements [store.WithdrawalRecords].
 func (w withdrawals) NextDueBatch(q store.DueBatches) (time.Time, error) {
-	next, err := w.earliestBatch(q, false, q.Now)
-	if err != nil || dueBatches[q.Kind].later == "" {
-		return next, err
-	}
-	later, err := w.earliestBatch(q, true, q.Now.Add(-q.Grace))
-	if later.IsZero() || !next.IsZero() && next.Before(later.Add(q.Grace)) {
-		return next, err
-	}
-	return later.Add(q.Grace), err
-}
-
-func (w withdrawals) earliestBatch(q store.DueBatches, late bool, after time.Time) (time.Time, error) {
-	args := []any{after}
-	if q.Chain != uuid.Nil {
-		args = append(args, q.Chain.String())
-	}
-	return w.nextDue(nextBatchStatements[batchNextKey{q.Kind, late, q.Chain != uuid.Nil}], args...)
+	return dueBatches[q.Kind].nextDue(w.tx, q.Now, q.Grace, given(q.Chain)...)
 }
 
 var batchLeases = leaseTable(batchTable)
 
 // RenewBatches implements [store.WithdrawalRecords].
-func (w withdrawals) RenewBatches(now time.Time, held ...store.BatchLease) (lost []uuid.UUID, err error) {
-	all := make([]renewal[uuid.UUID], len(held))
-	for i, l := range held {
-		all[i] = renewal[uuid.UUID]{l.Batch, l.Fence, l.Until}
-	}
-	return renew(w.tx, batchLeases, withdrawal.BatchMachine.Name(), now, all)
+func (w withdrawals) RenewBatches(now time.Time, held ...store.Lease[uuid.UUID]) (lost []uuid.UUID, err error) {
+	return renew(w.tx, batchLeases, withdrawal.BatchMachine.Name(), now, held)
 }
 
 // listedBatches are the conditions of a list of batches by its kind. $4 to $6 are

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -68,116 +67,68 @@ var lowestOfWallet = "x.status = 'confirming' AND " + owedBroadcast + " AND " + 
 	"WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND NOT l.review " +
 	"AND l.nonce IS NOT NULL AND " + sendAgainAt("l") + " <= {now} ORDER BY coalesce(l.nonce, 0), l.id LIMIT 1))"
 
-// dueWithdrawals are the kinds of [withdrawal.DueKind].
-var dueWithdrawals = map[withdrawal.DueKind]due{
-	withdrawal.DueClaim: {from: jobRows, owner: requestOfJob,
+// claims are of any number of a hot wallet, sequentialClaims of one at a time.
+var (
+	claims = due{from: jobRows, owner: requestOfJob,
 		where: claimable("x") + " AND (SELECT " + pays("w") + " FROM @operation_wallet_addresses w WHERE w.id = x.operation_wallet_address_id)", at: claimAt("x"),
-		rank: rankOf("x"), ranks: len(withdrawal.Priority(0).Values()), order: claimAt("x") + ", x.id"},
-	withdrawal.DueRebroadcast: {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming' AND " + owedBroadcast,
-		at: sendAgainAt("x"), first: lowestOfWallet, firstFrom: jobRows, order: "x.next_check_at, x.id"},
-	withdrawal.DueCheck:  {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming' AND x.batch_id IS NULL", at: "x.next_check_at", later: owedBroadcast, order: "x.next_check_at, x.id"},
-	withdrawal.DueRescue: {from: jobRows, owner: requestOfJob, where: "x.status = 'processing' AND NOT x.review", at: "x.lease_until", order: "x.lease_until, x.id"},
-	withdrawal.DueEnqueue: {from: "@withdrawal_requests x", owner: "x.id", where: "x.status = 'approved' AND " + strings.ReplaceAll(goesOn, "q.", "x."),
-		at: "coalesce(x.offer_at, '1970-01-01 00:00:00.000000')", order: "x.updated_at, x.id"},
-}
+		rank: rankOf("x"), ranks: len(withdrawal.Priority(0).Values()), order: claimAt("x") + ", x.id", filters: []string{"x.chain_id", "x.operation_wallet_address_id"}}
+	sequentialClaims = func() *dueWork {
+		d := claims
+		d.first, d.firstFrom, d.filters = firstOfWallet, "@operation_wallet_addresses w CROSS JOIN @withdrawal_queue x", []string{"w.chain_id"}
+		return newDue(d)
+	}()
+)
 
-type dueKey struct {
-	kind                 withdrawal.DueKind
-	sequential, oneChain bool
-	dialect              Dialect
-	oneWallet            bool
-}
-
-var dueStatements = func() map[dueKey]*statement {
-	all := map[dueKey]*statement{}
-	for kind, d := range dueWithdrawals {
-		for _, dialect := range []Dialect{SQLite, Postgres} {
-			all[dueKey{kind, false, false, dialect, false}] = d.find(dialect)
-			all[dueKey{kind, false, true, dialect, false}] = d.find(dialect, "x.chain_id")
-			if kind == withdrawal.DueClaim {
-				all[dueKey{kind, false, true, dialect, true}] = d.find(dialect, "x.chain_id", "x.operation_wallet_address_id")
-				d := d
-				d.first, d.firstFrom = firstOfWallet, "@operation_wallet_addresses w CROSS JOIN @withdrawal_queue x"
-				all[dueKey{kind, true, false, dialect, false}] = d.find(dialect)
-				all[dueKey{kind, true, true, dialect, false}] = d.find(dialect, "w.chain_id")
-			}
-		}
+// dueWithdrawals are the kinds of [withdrawal.DueKind].
+var dueWithdrawals = func() map[withdrawal.DueKind]*dueWork {
+	all := map[withdrawal.DueKind]*dueWork{withdrawal.DueClaim: newDue(claims)}
+	for kind, d := range map[withdrawal.DueKind]due{
+		withdrawal.DueRebroadcast: {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming' AND " + owedBroadcast,
+			at: sendAgainAt("x"), first: lowestOfWallet, firstFrom: jobRows, order: "x.next_check_at, x.id"},
+		withdrawal.DueCheck:  {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming' AND x.batch_id IS NULL", at: "x.next_check_at", later: owedBroadcast, order: "x.next_check_at, x.id"},
+		withdrawal.DueRescue: {from: jobRows, owner: requestOfJob, where: "x.status = 'processing' AND NOT x.review", at: "x.lease_until", order: "x.lease_until, x.id"},
+		withdrawal.DueEnqueue: {from: "@withdrawal_requests x", owner: "x.id", where: "x.status = 'approved' AND " + strings.ReplaceAll(goesOn, "q.", "x."),
+			at: "coalesce(x.offer_at, '1970-01-01 00:00:00.000000')", order: "x.updated_at, x.id"},
+	} {
+		d.filters = []string{"x.chain_id"}
+		all[kind] = newDue(d)
 	}
 	return all
 }()
+
+// given are the values of filters by ids, of which zero is none.
+func given(ids ...uuid.UUID) (filters []any) {
+	for _, id := range ids {
+		if id != uuid.Nil {
+			filters = append(filters, id.String())
+		}
+	}
+	return filters
+}
 
 // Due implements [store.WithdrawalRecords]. On PostgreSQL two claimers may look
 // at a wallet before either has its slot; then the unique index of the slots
 // gives it to one, and the other's update runs again.
 func (w withdrawals) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error) {
-	key := dueKey{q.Kind, q.Sequential && q.Kind == withdrawal.DueClaim, q.Chain != uuid.Nil, w.store.Dialect, q.Wallet != uuid.Nil}
-	st := dueStatements[key]
-	if st == nil {
-		return nil, fmt.Errorf("%w: due work of kind %v", statemachine.ErrInvalid, q.Kind)
+	what := dueWithdrawals[q.Kind]
+	switch {
+	case q.Wallet != uuid.Nil && q.Chain == uuid.Nil: // it is of one chain
+		what = nil
+	case q.Sequential && q.Kind == withdrawal.DueClaim:
+		what = sequentialClaims
 	}
-	args := []any{q.Now}
-	if q.Kind == withdrawal.DueCheck {
-		args = append(args, q.Now.Add(-q.Grace))
-	}
-	if key.oneChain {
-		args = append(args, q.Chain.String())
-	}
-	if key.oneWallet {
-		args = append(args, q.Wallet.String())
-	}
-	return dueOf(w.tx, withdrawal.JobMachine.Name(), st, q.Limit, w.Get, args...)
+	found, _, err := dueOf(w.tx, withdrawal.JobMachine.Name(), what, q.Now, q.Grace, q.Limit, w.Get, given(q.Chain, q.Wallet)...)
+	return found, err
 }
-
-type nextKey struct {
-	kind           withdrawal.DueKind
-	late, oneChain bool
-}
-
-var nextStatements = func() map[nextKey]*statement {
-	all := map[nextKey]*statement{}
-	for kind, d := range dueWithdrawals {
-		for _, late := range []bool{false, true} {
-			if d.at != "" && (!late || d.later != "") {
-				all[nextKey{kind, late, false}] = d.next(late)
-				all[nextKey{kind, late, true}] = d.next(late, "x.chain_id")
-			}
-		}
-	}
-	return all
-}()
 
 // NextDue implements [store.WithdrawalRecords].
-func (w withdrawals) NextDue(q store.DueWithdrawals) (next time.Time, err error) {
-	for _, late := range []bool{false, true} {
-		st, grace := nextStatements[nextKey{q.Kind, late, q.Chain != uuid.Nil}], time.Duration(0)
-		if st == nil { // nothing is due later than it says
-			continue
-		}
-		if late {
-			grace = q.Grace
-		}
-		args := []any{q.Now.Add(-grace)}
-		if q.Chain != uuid.Nil {
-			args = append(args, q.Chain.String())
-		}
-		at, err := w.nextDue(st, args...)
-		if err != nil {
-			return next, err
-		}
-		if at = at.Add(grace); at.After(q.Now) && (next.IsZero() || at.Before(next)) {
-			next = at
-		}
-	}
-	return next, nil
+func (w withdrawals) NextDue(q store.DueWithdrawals) (time.Time, error) {
+	return dueWithdrawals[q.Kind].nextDue(w.tx, q.Now, q.Grace, given(q.Chain)...)
 }
 
 var jobLeases = leaseTable(jobTable)
 
 // Renew implements [store.WithdrawalRecords].
-func (w withdrawals) Renew(now time.Time, held ...store.JobLease) (lost []uuid.UUID, err error) {
-	all := make([]renewal[uuid.UUID], len(held))
-	for i, l := range held {
-		all[i] = renewal[uuid.UUID]{l.Job, l.Fence, l.Until}
-	}
-	return renew(w.tx, jobLeases, withdrawal.JobMachine.Name(), now, all)
+func (w withdrawals) Renew(now time.Time, held ...store.Lease[uuid.UUID]) (lost []uuid.UUID, err error) {
+	return renew(w.tx, jobLeases, withdrawal.JobMachine.Name(), now, held)
 }

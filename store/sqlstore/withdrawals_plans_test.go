@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"testing"
+
+	"github.com/settlehq/settle/withdrawal"
 )
 
 // paying is what withdrawals do every day, for one dialect.
@@ -22,21 +24,29 @@ func paying(d Dialect) map[string]*statement {
 	if d == Postgres {
 		all["lock jobs"], all["lock requests"], all["lock wallets"] = &jobTable.inOrder, &requestTable.inOrder, lockReserved[d]
 	}
-	for key, st := range dueStatements {
-		if key.dialect == d && (key.oneChain || key.kind != 1) { // claims are of one chain
-			all[fmt.Sprintf("due %v, sequential %v, one chain %v, one wallet %v", key.kind, key.sequential, key.oneChain, key.oneWallet)] = st
+	when := func(kind any, w *dueWork, from int) { // claims are of one chain
+		for n := from; n <= len(w.filters); n++ {
+			all[fmt.Sprintf("due %v, %d filters", kind, n)] = w.found[d][n]
+			if kind != "sequential claim" {
+				all[fmt.Sprintf("next %v, %d filters", kind, n)] = w.soon[n]
+			}
+			if w.later != "" {
+				all[fmt.Sprintf("next %v, late, %d filters", kind, n)] = w.after[n]
+			}
 		}
 	}
-	for key, st := range dueBatchStatements {
-		if key.dialect == d {
-			all[fmt.Sprintf("due batches to %v, one chain %v", key.kind, key.oneChain)] = st
+	for kind, w := range dueWithdrawals {
+		if kind != withdrawal.DueClaim {
+			when(kind, w, 0)
 		}
+	}
+	when(withdrawal.DueClaim, dueWithdrawals[withdrawal.DueClaim], 1)
+	when("sequential claim", sequentialClaims, 1)
+	for kind, w := range dueBatches {
+		when(fmt.Sprint("batch to ", kind), w, 0)
 	}
 	for _, backwards := range []bool{false, true} {
 		all[fmt.Sprint("batches of a holder, backwards ", backwards)] = listedBatches[listKey{heldBatches, backwards}]
-	}
-	for key, st := range nextBatchStatements {
-		all[fmt.Sprintf("next batch to %v, late %v, one chain %v", key.kind, key.late, key.oneChain)] = st
 	}
 	all["batches"], all["versions"], all["members"], all["batch ids"] = &selectBatches, &selectVersions, &selectMembers, &batchIDs
 	all["update batches"], all["touch batches"], all["batch as stored"] = &batchTable.updateOne, &batchTable.touchOne, &batchTable.storedNow
@@ -45,11 +55,6 @@ func paying(d Dialect) map[string]*statement {
 	}
 	all["open incidents"], all["a known incident"], all["acknowledgements"], all["refusals"] = &openIncidents, &knownIncident, &acknowledgementsOf, &refusedJournal.behind
 	all["jobs of a request"], all["requests of a hash"] = &jobsOfRequest, &requestsByHash
-	for key, st := range nextStatements {
-		if key.oneChain || key.kind != 1 {
-			all[fmt.Sprintf("next %v, late %v, one chain %v", key.kind, key.late, key.oneChain)] = st
-		}
-	}
 	for name, text := range asked {
 		all[name] = &statement{text: text}
 	}

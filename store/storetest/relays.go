@@ -242,7 +242,7 @@ func (r *relays) subject(s store.Store[store.RelayUnit]) *relaySubject {
 		},
 		lease: func(s *relaysync.Sync) *statemachine.Lease { return &s.Timer.Lease },
 		renew: func(tx store.RelayUnit, now time.Time, s *relaysync.Sync, fence int64, until time.Time) (bool, error) {
-			lost, err := tx.Relays().Renew(now, store.RelayLease{Relay: s.Relay.ID, Fence: fence, Until: until})
+			lost, err := tx.Relays().Renew(now, store.Lease[string]{ID: s.Relay.ID, Fence: fence, Until: until})
 			return len(lost) > 0, err
 		},
 		revoke: func(ctx context.Context, of statemachine.Revocation) (int, error) {

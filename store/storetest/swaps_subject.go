@@ -80,7 +80,7 @@ func newSwapSubject[A any](t *testing.T, db store.Store[store.SwapUnit], s swapS
 		},
 		lease: func(a *A) *statemachine.Lease { return &head(a).Lease },
 		renew: func(tx store.SwapUnit, now time.Time, a *A, fence int64, until time.Time) (bool, error) {
-			lost, err := rows(tx).Renew(now, store.SwapLease{ID: head(a).ID, Fence: fence, Until: until})
+			lost, err := rows(tx).Renew(now, store.Lease[string]{ID: head(a).ID, Fence: fence, Until: until})
 			return len(lost) > 0, err
 		},
 		revoke: func(ctx context.Context, of statemachine.Revocation) (int, error) {

@@ -127,12 +127,12 @@ func (s *tables[A]) reads(t *testing.T) {
 // fourth have just ended.
 func (s *tables[A]) renewals(t *testing.T) {
 	now, until := start.Add(time.Hour), start.Add(2*time.Hour)
-	var ask []store.SwapLease
+	var ask []store.Lease[string]
 	var lost, want []string
 	for k := range s.all {
 		i := s.head(&s.all[k])
 		n := k / len(swap.Place(0).Values())
-		ask = append(ask, store.SwapLease{ID: i.ID, Fence: []int64{1, 1, 2, 1, 1}[n], Until: until})
+		ask = append(ask, store.Lease[string]{ID: i.ID, Fence: []int64{1, 1, 2, 1, 1}[n], Until: until})
 		if n == 1 || n == 4 {
 			i.Lease.Until = until
 		} else {

@@ -91,7 +91,7 @@ func versionedPayouts(t *testing.T, w *withdrawals) *payoutSubject {
 		},
 		lease: func(b *withdrawal.Payout) *statemachine.Lease { return &b.Batch.Lease },
 		renew: func(tx store.WithdrawalUnit, now time.Time, b *withdrawal.Payout, fence int64, until time.Time) (bool, error) {
-			lost, err := tx.Withdrawals().RenewBatches(now, store.BatchLease{Batch: b.Batch.ID, Fence: fence, Until: until})
+			lost, err := tx.Withdrawals().RenewBatches(now, store.Lease[uuid.UUID]{ID: b.Batch.ID, Fence: fence, Until: until})
 			return len(lost) > 0, err
 		},
 		revoke: func(ctx context.Context, of statemachine.Revocation) (int, error) {

@@ -72,7 +72,7 @@ func versionedWithdrawals(w *withdrawals, in store.Store[store.WithdrawalUnit]) 
 		},
 		lease: func(a *withdrawal.Withdrawal) *statemachine.Lease { return &a.Job.Lease },
 		renew: func(tx store.WithdrawalUnit, now time.Time, a *withdrawal.Withdrawal, fence int64, until time.Time) (bool, error) {
-			lost, err := tx.Withdrawals().Renew(now, store.JobLease{Job: a.Job.ID, Fence: fence, Until: until})
+			lost, err := tx.Withdrawals().Renew(now, store.Lease[uuid.UUID]{ID: a.Job.ID, Fence: fence, Until: until})
 			return len(lost) > 0, err
 		},
 		revoke: func(ctx context.Context, of statemachine.Revocation) (int, error) {
