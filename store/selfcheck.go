@@ -18,10 +18,26 @@ func SelfCheck(ctx context.Context, s Store[Unit]) error {
 
 // probe is what a self-check does with one domain.
 type probe[T any] struct {
-	write   func(T) error         // stores records, reads them and compares
-	left    func(T) (bool, error) // whether any of them is stored
-	stale   func(T) error         // saves a change of a version that is not stored
-	refused []refusal[T]
+	update, view func(context.Context, func(T) error) error
+	write        func(T) error         // stores records, reads them and compares
+	left         func(T) (bool, error) // whether any of them is stored
+	stale        func(T) error         // saves a change of a version that is not stored
+	refused      []refusal[T]
+}
+
+// probeOf is the probe of an aggregate: write stores it, reads it and compares, and
+// returns a change of it as it was before.
+func probeOf[T Clock, K, L comparable, A, E, C any](s *core[T, K, L, A, E, C], id K, write func(T) (C, error), refused ...refusal[T]) probe[T] {
+	var stale C
+	first := func(tx T) (err error) {
+		stale, err = write(tx)
+		return err
+	}
+	save := func(tx T) error { return s.of.records(tx).Save(stale) }
+	return probe[T]{s.update, s.view, first, func(tx T) (bool, error) {
+		as, err := s.of.records(tx).Get(id)
+		return err == nil && s.of.exists(&as[0]), err
+	}, save, append(refused, outdated(after(first, save)))}
 }
 
 // refusal is something that a store must refuse, with one of some errors.
@@ -49,10 +65,9 @@ func after[T any](first, second func(T) error) func(T) error {
 // errTakenBack ends the transaction of a self-check.
 var errTakenBack = errors.New("taken back")
 
-func selfCheck[T any](ctx context.Context, s Store[T], p probe[T]) error {
-	s = present(s)
+func (p probe[T]) run(ctx context.Context) error {
 	takenBack := func(do func(T) error) error {
-		return s.Update(ctx, func(tx T) error {
+		return p.update(ctx, func(tx T) error {
 			if err := do(tx); err != nil {
 				return err
 			}
@@ -65,7 +80,7 @@ func selfCheck[T any](ctx context.Context, s Store[T], p probe[T]) error {
 	if broken := unless(takenBack(p.write), "an update that failed reported", errTakenBack); broken != nil {
 		return broken
 	}
-	err := s.View(ctx, func(tx T) error {
+	err := p.view(ctx, func(tx T) error {
 		left, err := p.left(tx)
 		if left && err == nil {
 			err = broken("an update that failed left a trace")
@@ -75,10 +90,10 @@ func selfCheck[T any](ctx context.Context, s Store[T], p probe[T]) error {
 	if err != nil {
 		return err
 	}
-	if broken := unless(s.Update(ctx, p.stale), "a change of a version that is not stored gave", statemachine.ErrConflict); broken != nil {
+	if broken := unless(p.update(ctx, p.stale), "a change of a version that is not stored gave", statemachine.ErrConflict); broken != nil {
 		return broken
 	}
-	if broken := unless(s.View(ctx, p.stale), "a write in a View gave", statemachine.ErrIllegal); broken != nil {
+	if broken := unless(p.view(ctx, p.stale), "a write in a View gave", statemachine.ErrIllegal); broken != nil {
 		return broken
 	}
 	for _, r := range p.refused {

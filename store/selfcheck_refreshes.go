@@ -25,27 +25,12 @@ func SelfCheckRefreshes[T RefreshUnit](ctx context.Context, s Store[T]) error {
 		return err
 	}
 	xpub := "self-check é世 " + uuid.NewString()
-	var stale refresh.Change
-	write := func(tx T) (err error) {
-		stale, err = writeRefresh(ctx, all.Within(tx), xpub)
-		return err
-	}
-	return selfCheck(ctx, s, probe[T]{
-		write: write,
-		left: func(tx T) (bool, error) {
-			ws, err := tx.Refreshes().Get(xpub)
-			return err == nil && ws[0].Wallet.Status != 0, err
-		},
-		stale: func(tx T) error { return tx.Refreshes().Save(stale) },
-		refused: []refusal[T]{
-			outdated(after(write, func(tx T) error { return tx.Refreshes().Save(stale) })),
-			{"a second wallet in a slot", func(tx T) error {
-				_, err1 := refreshClaimed(ctx, all.Within(tx), xpub)
-				_, err2 := refreshClaimed(ctx, all.Within(tx), xpub+" 2")
-				return errors.Join(err1, err2)
-			}, []error{refresh.ErrSlotTaken}},
-		},
-	})
+	return probeOf(&all.refreshCore, xpub, func(tx RefreshUnit) (refresh.Change, error) { return writeRefresh(ctx, all.Within(tx), xpub) },
+		refusal[RefreshUnit]{"a second wallet in a slot", func(tx RefreshUnit) error {
+			_, err1 := refreshClaimed(ctx, all.Within(tx), xpub)
+			_, err2 := refreshClaimed(ctx, all.Within(tx), xpub+" 2")
+			return errors.Join(err1, err2)
+		}, []error{refresh.ErrSlotTaken}}).run(ctx)
 }
 
 func selfCheckBy(r refresh.Role) refresh.By { return refresh.By{Actor: "self-check é世", Role: r} }

@@ -25,18 +25,7 @@ func SelfCheckSwaps[T SwapUnit](ctx context.Context, s Store[T]) error {
 		return err
 	}
 	id := "selfcheck" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	var stale swap.DepositChange
-	return selfCheck(ctx, s, probe[T]{
-		write: func(tx T) (err error) {
-			stale, err = writeSwap(ctx, tx, all.Within(tx), id)
-			return err
-		},
-		left: func(tx T) (bool, error) {
-			as, err := tx.Deposits().Get(id)
-			return err == nil && as[0].Version > 0, err
-		},
-		stale: func(tx T) error { return tx.Deposits().Save(stale) },
-	})
+	return probeOf(&all.Deposits.swapCore, id, func(tx SwapUnit) (swap.DepositChange, error) { return writeSwap(ctx, tx, all.Within(tx), id) }).run(ctx)
 }
 
 // writeSwap stores a deposit that is paid, and returns a change of it that is not

@@ -29,21 +29,7 @@ func SelfCheckRelays[T RelayUnit](ctx context.Context, s Store[T]) error {
 		return err
 	}
 	id := "self_check_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	var stale relaysync.Change
-	save := func(tx T) error { return tx.Relays().Save(stale) }
-	write := func(tx T) (err error) {
-		stale, err = writeRelay(ctx, tx, relays.Within(tx), id)
-		return err
-	}
-	return selfCheck(ctx, s, probe[T]{
-		write: write,
-		left: func(tx T) (bool, error) {
-			syncs, err := tx.Relays().Get(id)
-			return err == nil && syncs[0].Relay.Version > 0, err
-		},
-		stale:   save,
-		refused: []refusal[T]{outdated(after(write, save))},
-	})
+	return probeOf(&relays.relayCore, id, func(tx RelayUnit) (relaysync.Change, error) { return writeRelay(ctx, tx, relays.Within(tx), id) }).run(ctx)
 }
 
 // writeRelay stores a relay with its claim, compares what comes back, and returns
@@ -92,22 +78,18 @@ func SelfCheckTenants[T TenantUnit](ctx context.Context, s Store[T]) error {
 		return err
 	}
 	id := "self-check " + uuid.NewString()
-	var stale, other dunning.Change
-	save := func(tx T) error { return tx.Tenants().Save(stale) }
-	write := func(tx T) (err error) {
-		stale, other, err = writeTenant(ctx, tx, tenants.Within(tx), id)
-		return err
+	write := func(tx TenantUnit) (stale dunning.Change, err error) {
+		stale, _, err = writeTenant(ctx, tx, tenants.Within(tx), id)
+		return stale, err
 	}
-	return errors.Join(SelfCheckRelays(ctx, s), selfCheck(ctx, s, probe[T]{
-		write: write,
-		left: func(tx T) (bool, error) {
-			accounts, err := tx.Tenants().Get(id)
-			return err == nil && accounts[0].Tenant.Version > 0, err
-		},
-		stale: save,
-		refused: []refusal[T]{outdated(after(write, save)),
-			{"an invoice under the id of another tenant's", after(write, func(tx T) error { return tx.Tenants().Save(other) }), []error{statemachine.ErrConflict}}},
-	}))
+	return errors.Join(SelfCheckRelays(ctx, s), probeOf(&tenants.tenantCore, id, write,
+		refusal[TenantUnit]{"an invoice under the id of another tenant's", func(tx TenantUnit) error {
+			_, other, err := writeTenant(ctx, tx, tenants.Within(tx), id)
+			if err == nil {
+				err = tx.Tenants().Save(other)
+			}
+			return err
+		}, []error{statemachine.ErrConflict}}).run(ctx))
 }
 
 // writeTenant stores a tenant with an invoice, compares what comes back, and

@@ -24,7 +24,8 @@ func SelfCheckWallets[T WalletUnit](ctx context.Context, s Store[T]) error {
 	id := uuid.New()
 	w := utxo.WalletID(binary.BigEndian.Uint64(id[:])>>1 | 1)
 	var labelled utxo.ChangeSet
-	return selfCheck(ctx, s, probe[T]{
+	s = present(s)
+	return probe[T]{update: s.Update, view: s.View,
 		write: func(tx T) (err error) {
 			labelled, err = writeWallet(tx, w)
 			return err
@@ -49,7 +50,7 @@ func SelfCheckWallets[T WalletUnit](ctx context.Context, s Store[T]) error {
 			}
 			return err
 		})},
-	})
+	}.run(ctx)
 }
 
 // writeWallet stores a wallet with a transaction and a lease, of values that

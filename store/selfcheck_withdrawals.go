@@ -30,17 +30,17 @@ func SelfCheckWithdrawals[T WithdrawalUnit](ctx context.Context, s Store[T]) err
 	if err != nil {
 		return err
 	}
-	in := func(do func(*paymentCheck)) func(T) error {
-		return func(tx T) error {
+	in := func(do func(*paymentCheck)) func(WithdrawalUnit) error {
+		return func(tx WithdrawalUnit) error {
 			c := &paymentCheck{service.Within(tx), tx, chain, wallet, requests, nil}
 			do(c)
 			return c.err
 		}
 	}
 	var approved withdrawal.Change
-	return selfCheck(ctx, s, probe[T]{
+	return probe[WithdrawalUnit]{update: service.update, view: service.view,
 		write: in(func(c *paymentCheck) { approved = c.pay() }),
-		left: func(tx T) (bool, error) {
+		left: func(tx WithdrawalUnit) (bool, error) {
 			ws, err := tx.Withdrawals().Get(requests[0], requests[1])
 			if err != nil {
 				return false, err
@@ -48,8 +48,8 @@ func SelfCheckWithdrawals[T WithdrawalUnit](ctx context.Context, s Store[T]) err
 			wallets, err := tx.Withdrawals().HotWallets(chain)
 			return ws[0].Request.Status != 0 || ws[1].Request.Status != 0 || len(wallets) > 0, err
 		},
-		stale: func(tx T) error { return tx.Withdrawals().Save(approved) },
-		refused: []refusal[T]{
+		stale: func(tx WithdrawalUnit) error { return tx.Withdrawals().Save(approved) },
+		refused: []refusal[WithdrawalUnit]{
 			outdated(in(func(c *paymentCheck) {
 				by := checkedBy(withdrawal.Approver)
 				c.saves(c.life(0, submitted), withdrawal.Approved{By: by}, withdrawal.Rejected{By: by, Reason: "self-check"})
@@ -70,7 +70,7 @@ func SelfCheckWithdrawals[T WithdrawalUnit](ctx context.Context, s Store[T]) err
 				c.saves(w, intent(&w, "0xsecond"), intent(&w, "0xsecond"))
 			}), []error{withdrawal.ErrNonceTaken}},
 		},
-	})
+	}.run(ctx)
 }
 
 // paymentCheck is a self-check in one transaction. Nothing more is done after its
