@@ -1,8 +1,11 @@
 package memory
 
 import (
+	"bytes"
+	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 )
@@ -56,6 +59,26 @@ func idsOf[V any](all *rows[string, V], prefix, after string, limit int) (ids []
 	return ids, nil
 }
 
+// firstOf is the beginning of a list in an order.
+func firstOf[V any](all []V, limit int, compare func(a, b V) int) ([]V, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(all, compare)
+	return all[:min(len(all), limit)], nil
+}
+
+// inOrderOf returns an aggregate for each id.
+func inOrderOf[K, A any](ids []K, of func(K) A) ([]A, error) {
+	all := make([]A, len(ids))
+	for i, id := range ids {
+		all[i] = of(id)
+	}
+	return all, nil
+}
+
+func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
+
 // saveAll saves changes of different aggregates; the first that is refused ends
 // the transaction.
 func saveAll[C any](t *tx, changes []C, save func(*C) error) error {
@@ -65,6 +88,22 @@ func saveAll[C any](t *tx, changes []C, save func(*C) error) error {
 	for i := range changes {
 		if err := save(&changes[i]); err != nil {
 			return t.fail(err)
+		}
+	}
+	return nil
+}
+
+// saveFreed is saveAll where slots are given back before others take them.
+func saveFreed[C any](t *tx, changes []C, frees func(*C) bool, save func(*C) error) error {
+	for _, first := range []bool{true, false} {
+		err := saveAll(t, changes, func(c *C) error {
+			if frees(c) != first {
+				return nil
+			}
+			return save(c)
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

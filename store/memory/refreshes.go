@@ -106,16 +106,15 @@ func (r refreshes) Get(xpubs ...string) ([]refresh.Work, error) {
 }
 
 func (r refreshes) Heads(xpubs ...string) ([]refresh.Work, error) {
-	ws := make([]refresh.Work, len(xpubs))
-	for i, xpub := range xpubs {
-		if w := r.wallets.at[xpub]; w != nil {
-			ws[i].Wallet = *w
+	return inOrderOf(xpubs, func(xpub string) (w refresh.Work) {
+		if stored := r.wallets.at[xpub]; stored != nil {
+			w.Wallet = *stored
 		}
-		if l := r.locks.at[xpub]; l != nil {
-			ws[i].Lock = *l
+		if stored := r.locks.at[xpub]; stored != nil {
+			w.Lock = *stored
 		}
-	}
-	return ws, nil
+		return w
+	})
 }
 
 func (r refreshes) Free(xpubs ...string) ([]refresh.Work, error) {
@@ -192,8 +191,6 @@ func (r refreshes) watchersOf(xpub string, set refresh.WatcherSet) (watchers []r
 	return watchers
 }
 
-func clip[V any](all []V, limit int) []V { return all[:min(len(all), limit)] }
-
 func (r refreshes) NextFence() (int64, error) {
 	if err := r.tx.writes(); err != nil {
 		return 0, err
@@ -215,9 +212,6 @@ func (r refreshes) Slots() (all []refresh.Slot, err error) {
 }
 
 func (r refreshes) Waiting(now time.Time, limit int) (all []refresh.Candidate, err error) {
-	if err := store.CheckLimit(limit); err != nil {
-		return nil, err
-	}
 	r.wallets.scan("", "", func(_ string, wallet *refresh.Wallet) bool {
 		if wallet.Status != refresh.Unserved {
 			return true
@@ -228,14 +222,10 @@ func (r refreshes) Waiting(now time.Time, limit int) (all []refresh.Candidate, e
 		}
 		return true
 	})
-	slices.SortFunc(all, refresh.CompareCandidates)
-	return clip(all, limit), nil
+	return firstOf(all, limit, refresh.CompareCandidates)
 }
 
 func (r refreshes) HeldBy(holder, after string, limit int) ([]string, error) {
-	if err := store.CheckLimit(limit); err != nil {
-		return nil, err
-	}
 	held := map[string]bool{}
 	has := func(xpub string, l statemachine.Lease) { held[xpub] = held[xpub] || l.Holder == holder && xpub > after }
 	for xpub, w := range r.wallets.at {
@@ -246,7 +236,7 @@ func (r refreshes) HeldBy(holder, after string, limit int) ([]string, error) {
 	}
 	r.jobs.scan(liveKey, liveKey, func(_ string, j *refresh.Job) bool { has(j.XpubVan, j.Lease); return true })
 	maps.DeleteFunc(held, func(_ string, is bool) bool { return !is })
-	return clip(slices.Sorted(maps.Keys(held)), limit), nil
+	return firstOf(slices.Collect(maps.Keys(held)), limit, strings.Compare)
 }
 
 func (r refreshes) Recoverable(now time.Time, after string, limit int) (all []string, err error) {
@@ -338,22 +328,15 @@ func (r refreshes) Wallets(after string, limit int) (all []string, err error) {
 }
 
 func (r refreshes) Jobs(status refresh.JobStatus, after *refresh.Job, limit int) (all []refresh.Job, err error) {
-	if err := store.CheckLimit(limit); err != nil {
-		return nil, err
-	}
 	for _, j := range r.jobs.at {
 		if (status == 0 || j.Status == status) && (after == nil || refresh.CompareJobs(after, j) < 0) {
 			all = append(all, *j)
 		}
 	}
-	slices.SortFunc(all, func(a, b refresh.Job) int { return refresh.CompareJobs(&a, &b) })
-	return clip(all, limit), nil
+	return firstOf(all, limit, func(a, b refresh.Job) int { return refresh.CompareJobs(&a, &b) })
 }
 
 func (r refreshes) Watchers(reason refresh.EndReason, after *refresh.Watcher, limit int) (all []refresh.Watcher, err error) {
-	if err := store.CheckLimit(limit); err != nil {
-		return nil, err
-	}
 	compare := func(a, b *refresh.Watcher) int {
 		return cmp.Or(strings.Compare(a.XpubVan, b.XpubVan), strings.Compare(a.Recipient, b.Recipient))
 	}
@@ -362,8 +345,7 @@ func (r refreshes) Watchers(reason refresh.EndReason, after *refresh.Watcher, li
 			all = append(all, *w)
 		}
 	}
-	slices.SortFunc(all, func(a, b refresh.Watcher) int { return compare(&a, &b) })
-	return clip(all, limit), nil
+	return firstOf(all, limit, func(a, b refresh.Watcher) int { return compare(&a, &b) })
 }
 
 func (r refreshes) Stats(now time.Time) (refresh.Stats, error) {

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/statemachine"
@@ -10,19 +9,7 @@ import (
 
 // Save implements [store.RefreshRecords].
 func (r refreshes) Save(changes ...refresh.Change) error {
-	if err := r.tx.writes(); err != nil {
-		return err
-	}
-	for _, frees := range []bool{true, false} { // slots are given back before others take them
-		for i := range changes {
-			if c := &changes[i]; c.FreesSlot() == frees {
-				if err := r.save(c); err != nil {
-					return r.tx.fail(err)
-				}
-			}
-		}
-	}
-	return nil
+	return saveFreed(r.tx, changes, (*refresh.Change).FreesSlot, r.save)
 }
 
 func (r refreshes) save(c *refresh.Change) (err error) {
@@ -81,11 +68,8 @@ func exchange[K, V comparable](r *rows[K, V], t *tx, old V, now *V, lease func(*
 	}
 	if lease != nil {
 		kept, was, is := lease(&stored), lease(&old), lease(now)
-		if kept.Fence != was.Fence {
-			return &statemachine.Refusal{Err: statemachine.ErrFenced, Machine: r.machine, ID: fmt.Sprint(r.key(now)), Event: "save"}
-		}
-		if is.Fence == kept.Fence && is.Holder == kept.Holder {
-			is.Until = kept.Until
+		if err := sameLease(r.machine, r.key(now), *kept, *was, is); err != nil {
+			return err
 		}
 		was.Until = kept.Until
 	}

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"slices"
 	"time"
 
 	"github.com/settlehq/settle/relaysync"
@@ -70,23 +69,20 @@ type relays struct {
 }
 
 func (r relays) Get(ids ...string) ([]relaysync.Sync, error) {
-	all := make([]relaysync.Sync, len(ids))
-	for i, id := range ids {
-		if s := r.relays.at[id]; s != nil {
-			all[i] = *s
-			all[i].History = r.history(id)
+	return inOrderOf(ids, func(id string) (s relaysync.Sync) {
+		if stored := r.relays.at[id]; stored != nil {
+			s = *stored
+			s.History = relaysync.HistoryOf(r.activitiesOf(relaysync.ResourceRelay, id))
 		}
-	}
-	return all, nil
+		return s
+	})
 }
 
-func (r relays) history(id string) relaysync.History {
-	places := r.of[resource{relaysync.ResourceRelay, id}]
-	all := make([]relaysync.Activity, len(places))
-	for i, n := range places {
-		all[i] = r.activities[n]
+func (r relays) activitiesOf(kind, id string) (all []relaysync.Activity) {
+	for _, n := range r.of[resource{kind, id}] {
+		all = append(all, r.relayTables.activities[n])
 	}
-	return relaysync.HistoryOf(all)
+	return all
 }
 
 func (r relays) Due(now time.Time, limit int) (due []relaysync.Sync, _ []error, err error) {
@@ -118,16 +114,7 @@ func (r relays) HeldBy(holder, after string, limit int) ([]string, error) {
 }
 
 func (r relays) Activities(resourceType, resourceID string, limit int) ([]relaysync.Activity, error) {
-	if err := store.CheckLimit(limit); err != nil {
-		return nil, err
-	}
-	places := r.of[resource{resourceType, resourceID}]
-	all := make([]relaysync.Activity, len(places))
-	for i, n := range places {
-		all[i] = r.activities[n]
-	}
-	slices.SortStableFunc(all, relaysync.CompareActivities)
-	return all[:min(len(all), limit)], nil
+	return firstOf(r.activitiesOf(resourceType, resourceID), limit, relaysync.CompareActivities)
 }
 
 func (r relays) Save(changes ...relaysync.Change) error {

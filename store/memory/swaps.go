@@ -97,13 +97,12 @@ type swaps[A any] struct {
 }
 
 func (w swaps[A]) Get(ids ...string) ([]A, error) {
-	as := make([]A, len(ids))
-	for k, id := range ids {
-		if a := w.at[id]; a != nil {
-			as[k] = w.copy(a)
+	return inOrderOf(ids, func(id string) (a A) {
+		if stored := w.at[id]; stored != nil {
+			a = w.copy(stored)
 		}
-	}
-	return as, nil
+		return a
+	})
 }
 
 // copy of a record that the caller may write to.

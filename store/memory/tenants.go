@@ -54,11 +54,7 @@ type tenants struct {
 }
 
 func (r tenants) Get(ids ...string) ([]dunning.Account, error) {
-	all := make([]dunning.Account, len(ids))
-	for i, id := range ids {
-		all[i] = r.account(id)
-	}
-	return all, nil
+	return inOrderOf(ids, r.account)
 }
 
 func (r tenants) account(id string) (a dunning.Account) {

@@ -134,11 +134,7 @@ type withdrawals struct {
 }
 
 func (w withdrawals) Get(requests ...uuid.UUID) ([]withdrawal.Withdrawal, error) {
-	ws := make([]withdrawal.Withdrawal, len(requests))
-	for i, id := range requests {
-		ws[i] = w.aggregate(id)
-	}
-	return ws, nil
+	return inOrderOf(requests, w.aggregate)
 }
 
 func (w withdrawals) aggregate(request uuid.UUID) (a withdrawal.Withdrawal) {

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -29,11 +28,7 @@ func batchKeys(b *withdrawal.Batch) []string {
 
 // Batches implements [store.WithdrawalRecords].
 func (w withdrawals) Batches(ids ...uuid.UUID) ([]withdrawal.Payout, error) {
-	all := make([]withdrawal.Payout, len(ids))
-	for i, id := range ids {
-		all[i] = w.payout(id)
-	}
-	return all, nil
+	return inOrderOf(ids, w.payout)
 }
 
 func (w withdrawals) payout(id uuid.UUID) (p withdrawal.Payout) {
@@ -54,7 +49,7 @@ func (w withdrawals) payout(id uuid.UUID) (p withdrawal.Payout) {
 // addMember keeps that a request has a transaction of a batch on file.
 func (w withdrawals) addMember(batch, request uuid.UUID) {
 	all := w.membersOf[batch]
-	i, known := slices.BinarySearchFunc(all, request, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	i, known := slices.BinarySearchFunc(all, request, compareIDs)
 	if !known {
 		set(w.tx, w.membersOf, batch, slices.Insert(slices.Clone(all), i, request))
 	}
@@ -114,9 +109,6 @@ func (w withdrawals) DueBatches(q store.DueBatches) (found []withdrawal.Payout, 
 	if err := w.tx.writes(); err != nil {
 		return nil, err // it locks
 	}
-	if err := store.CheckLimit(q.Limit); err != nil {
-		return nil, err
-	}
 	if !q.Kind.Valid() {
 		return nil, fmt.Errorf("%w: due batches of kind %v", statemachine.ErrInvalid, q.Kind)
 	}
@@ -127,25 +119,21 @@ func (w withdrawals) DueBatches(q store.DueBatches) (found []withdrawal.Payout, 
 		}
 	})
 	if q.Kind == withdrawal.DueBatchSend {
-		lowest := map[uuid.UUID]*withdrawal.Batch{}
-		for i := range due {
-			if low := lowest[due[i].Wallet]; low == nil || withdrawal.LowerBatch(&due[i], low) {
-				lowest[due[i].Wallet] = &due[i]
+		lowest := map[uuid.UUID]withdrawal.Batch{}
+		for _, b := range due {
+			if low, is := lowest[b.Wallet]; !is || withdrawal.LowerBatch(&b, &low) {
+				lowest[b.Wallet] = b
 			}
 		}
-		var first []withdrawal.Batch
-		for i := range due {
-			if !withdrawal.LowerBatch(lowest[due[i].Wallet], &due[i]) {
-				first = append(first, due[i])
-			}
-		}
-		due = first
+		due = slices.DeleteFunc(due, func(b withdrawal.Batch) bool {
+			low := lowest[b.Wallet]
+			return withdrawal.LowerBatch(&low, &b)
+		})
 	}
-	slices.SortFunc(due, func(a, b withdrawal.Batch) int { return withdrawal.CompareDueBatches(&a, &b) })
-	for _, b := range due[:min(len(due), q.Limit)] {
-		found = append(found, w.payout(b.ID))
+	if due, err = firstOf(due, q.Limit, func(a, b withdrawal.Batch) int { return withdrawal.CompareDueBatches(&a, &b) }); err != nil {
+		return nil, err
 	}
-	return found, nil
+	return inOrderOf(due, func(b withdrawal.Batch) withdrawal.Payout { return w.payout(b.ID) })
 }
 
 // NextDueBatch implements [store.WithdrawalRecords].
@@ -173,7 +161,7 @@ func (w withdrawals) RenewBatches(now time.Time, leases ...store.Lease[uuid.UUID
 
 // ListBatches implements [store.WithdrawalRecords]. It reads everything.
 func (w withdrawals) ListBatches(q store.ListBatches) ([]withdrawal.Payout, error) {
-	if err := cmp.Or(store.CheckLimit(q.Limit), q.Check()); err != nil {
+	if err := q.Check(); err != nil {
 		return nil, err
 	}
 	order := withdrawal.CompareListedBatches
@@ -186,8 +174,7 @@ func (w withdrawals) ListBatches(q store.ListBatches) ([]withdrawal.Payout, erro
 			page = append(page, p)
 		}
 	}
-	slices.SortFunc(page, func(a, b withdrawal.Payout) int { return order(&a.Batch, &b.Batch) })
-	return page[:min(q.Limit, len(page))], nil
+	return firstOf(page, q.Limit, func(a, b withdrawal.Payout) int { return order(&a.Batch, &b.Batch) })
 }
 
 // BatchesByHash implements [store.WithdrawalRecords].
@@ -197,8 +184,7 @@ func (w withdrawals) BatchesByHash(hash string) (batches []uuid.UUID, err error)
 			batches = append(batches, id)
 		}
 	}
-	slices.SortFunc(batches, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	return batches[:min(len(batches), store.MaxPage)], nil
+	return firstOf(batches, store.MaxPage, compareIDs)
 }
 
 // BatchIDs implements [store.WithdrawalRecords].

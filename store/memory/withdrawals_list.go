@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 
@@ -13,33 +12,20 @@ import (
 
 // List implements [store.WithdrawalRecords]. It reads everything.
 func (w withdrawals) List(q store.ListWithdrawals) ([]withdrawal.Withdrawal, error) {
-	if err := store.CheckLimit(q.Limit); err != nil {
-		return nil, err
-	}
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
-	var found []*withdrawal.Request
-	for _, r := range w.requests.at {
-		a := w.aggregate(r.ID)
-		behind := true
-		if q.After != nil {
-			side := withdrawal.CompareListed(r, q.After)
-			behind = side > 0 && !q.Backwards || side < 0 && q.Backwards
-		}
-		if behind && q.Has(&a, q.Now) {
-			found = append(found, r)
-		}
-	}
-	slices.SortFunc(found, withdrawal.CompareListed)
+	order := withdrawal.CompareListed
 	if q.Backwards {
-		slices.Reverse(found)
+		order = func(a, b *withdrawal.Request) int { return withdrawal.CompareListed(b, a) }
 	}
 	var page []withdrawal.Withdrawal
-	for _, r := range found[:min(q.Limit, len(found))] {
-		page = append(page, w.aggregate(r.ID))
+	for _, r := range w.requests.at {
+		if a := w.aggregate(r.ID); (q.After == nil || order(r, q.After) > 0) && q.Has(&a, q.Now) {
+			page = append(page, a)
+		}
 	}
-	return page, nil
+	return firstOf(page, q.Limit, func(a, b withdrawal.Withdrawal) int { return order(&a.Request, &b.Request) })
 }
 
 // Jobs implements [store.WithdrawalRecords].
@@ -59,8 +45,7 @@ func (w withdrawals) ByHash(hash string) (requests []uuid.UUID, err error) {
 			requests = append(requests, id)
 		}
 	}
-	slices.SortFunc(requests, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	return requests[:min(len(requests), store.MaxPage)], nil
+	return firstOf(requests, store.MaxPage, compareIDs)
 }
 
 // Incidents implements [store.WithdrawalRecords].

@@ -13,19 +13,7 @@ import (
 
 // Save implements [store.WithdrawalRecords].
 func (w withdrawals) Save(changes ...withdrawal.Change) error {
-	if err := w.tx.writes(); err != nil {
-		return err
-	}
-	for _, frees := range []bool{true, false} { // slots are given back before others take them
-		for i := range changes {
-			if c := &changes[i]; c.FreesSlot() == frees {
-				if err := w.save(c); err != nil {
-					return w.tx.fail(err)
-				}
-			}
-		}
-	}
-	return nil
+	return saveFreed(w.tx, changes, (*withdrawal.Change).FreesSlot, w.save)
 }
 
 func (w withdrawals) save(c *withdrawal.Change) error {

@@ -77,7 +77,7 @@ var wholeWithdrawals = regexp.MustCompile(`Seq Scan on (withdrawal_(requests|que
 
 // onceOver are the statements that, planned for empty tables, read a table once
 // and not once for each row.
-var onceOver = regexp.MustCompile(`^(attemptsStarted|list by "held"|due claim, sequential true)`)
+var onceOver = regexp.MustCompile(`^(attemptsStarted|list by "held"|due sequential claim)`)
 
 var withdrawalPlans = plans{paying, wholeWithdrawals, onceOver, fillWithdrawals}
 
