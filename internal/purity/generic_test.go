@@ -16,6 +16,7 @@ var generic = map[string]string{
 	"Store":    "the port: a host's own unit of work",
 	"absent":   "the port",
 	"Feed":     "the port: the ids of a domain's records",
+	"Lease":    "the port: the same",
 	"CursorOf": "for adapters: the same",
 	// Deposits and credits share what they have alike.
 	"swapWork":    "deposits and credits",
