@@ -294,9 +294,7 @@ func (s *subject[T, K, L, A, E, C]) snapshot(t failer, ids ...K) any {
 		return err
 	}))
 	feed, _, err := s.service.Follow(ctx, "", 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	all["Follow"] = feed
 	return json.RawMessage(text(t, all))
 }

@@ -67,6 +67,11 @@ func (s *subject[T, K, L, A, E, C]) ignoredRefusal(t *testing.T) {
 func (s *subject[T, K, L, A, E, C]) viewSaves(t *testing.T) {
 	s.noTrace(t, func(t *testing.T, g *stage[K, A, E], old A) error {
 		c := s.change(t, old, g.rivals(&old, 0))
+		for _, k := range s.due {
+			if !k.reads {
+				refusedWith(t, s.View(ctx, func(tx T) error { return errOf(k.find(tx, start, 1)) }), statemachine.ErrIllegal, "what is due, in a View")
+			}
+		}
 		err := s.View(ctx, func(tx T) error { return s.records(tx).Save(c) })
 		refusedWith(t, err, statemachine.ErrIllegal, "Save in a View")
 		if s.renew != nil {
@@ -221,7 +226,7 @@ func (s *subject[T, K, L, A, E, C]) halfCommit(t *testing.T) {
 		})
 	}
 	for i := 0; i < len(all); i += 2 {
-		if err := move(all[i], all[i+1]); err != nil {
+		if err := move(all[i], all[i+1]); err != nil { // the readers are to end
 			t.Error(err)
 		}
 	}

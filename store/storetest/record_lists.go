@@ -66,7 +66,7 @@ func (s *subject[T, K, L, A, E, C]) listedAsDefined(t *testing.T) {
 		}
 	}))
 	if s.stats != nil {
-		for _, after := range []time.Duration{0, 30 * time.Second, time.Hour, 30 * 24 * time.Hour, 1000 * 24 * time.Hour} {
+		for _, after := range []time.Duration{0, 30 * time.Second, time.Hour, 3 * time.Hour, 30 * 24 * time.Hour, 1000 * 24 * time.Hour} {
 			counted(all, start.Add(after))
 		}
 	}
@@ -86,17 +86,21 @@ func (s *subject[T, K, L, A, E, C]) listedAsDefined(t *testing.T) {
 			slices.SortFunc(want, func(a, b K) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 			listed += len(want)
 			inPages(t, fmt.Sprintf("%s at %v", l.name, now), want, func(after *K, limit int) ([]K, error) {
-				var behind K
-				if after != nil {
-					behind = *after
-				}
-				return read(s.Store, func(tx T) ([]K, error) { return l.page(tx, now, behind, limit) })
+				return read(s.Store, func(tx T) ([]K, error) { return l.page(tx, now, orZero(after), limit) })
 			})
 		}
 		if listed == 0 {
 			t.Errorf("%s has nothing at any moment: the rule is not tested", l.name)
 		}
 	}
+}
+
+// orZero is what after points to, zero for the first page.
+func orZero[K any](after *K) (k K) {
+	if after != nil {
+		k = *after
+	}
+	return k
 }
 
 // inPages reads pages of 7 to the end and compares with what the domain says.
@@ -167,6 +171,8 @@ type dueKind[T, A any] struct {
 	// it. Then only the first of each free key is due. nil: nothing is.
 	key   func(*A) any
 	holds func(*A) bool
+	// reads: it locks nothing, and a View may ask.
+	reads bool
 	// hides says that while a is due, b is not; nil: nothing does.
 	hides func(a, b *A) bool
 }
@@ -180,11 +186,7 @@ func (s *subject[T, K, L, A, E, C]) dueAsDefined(t *testing.T) {
 	ids := s.population(t, nil)
 	for _, kind := range s.due {
 		t.Run(kind.name, func(t *testing.T) {
-			var all []A
-			noError(t, s.View(ctx, func(tx T) (err error) {
-				all, err = s.records(tx).Get(ids...)
-				return err
-			}))
+			all := must(read(s.Store, func(tx T) ([]A, error) { return s.records(tx).Get(ids...) }))(t)
 			var moments []time.Time
 			for i := range all {
 				if at, ok := kind.at(&all[i]); ok && !at.IsZero() {

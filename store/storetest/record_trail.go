@@ -71,9 +71,7 @@ func (s *subject[T, K, L, A, E, C]) followAll(t testing.TB, from store.Cursor, l
 	t.Helper()
 	for end = from; ; {
 		page, next, err := s.service.Follow(ctx, end, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if len(page) > limit || len(next) > 100 {
 			t.Fatalf("a page of %d of %d, and cursor %q", len(page), limit, next)
 		}

@@ -280,9 +280,7 @@ func (s *subject[T, K, L, A, E, C]) revocation(t *testing.T) {
 			now := s.get(t, s.id(&old))
 			same(t, "its lease", *s.lease(&now), statemachine.Lease{Fence: fence})
 			for _, r := range s.states(&now) {
-				if _, err := s.service.Trail(ctx, r.id); err != nil {
-					t.Error(err)
-				}
+				must(s.service.Trail(ctx, r.id))(t)
 			}
 		}
 		if s.held == nil { // the service judges by what is stored

@@ -56,6 +56,16 @@ func (w *work[W, R]) giveBack() error {
 	return errors.Join(err1, err2)
 }
 
+// claimed takes up to n items, of which there are so many.
+func claimed[W, R any](t testing.TB, from worker.Source[W, R], n, many int) []worker.Item[W] {
+	t.Helper()
+	items, _, err := from.Turn(ctx, nil, n)
+	if err != nil || len(items) != many {
+		t.Fatalf("%d items are claimed, expected %d, %v", len(items), many, err)
+	}
+	return items
+}
+
 func (s *subject[T, K, L, A, E, C]) works(t *testing.T) {
 	if s.source == nil {
 		t.Skip("no worker claims it")
@@ -107,7 +117,7 @@ func (s *subject[T, K, L, A, E, C]) works(t *testing.T) {
 		noError(t, w.renew(), "a renewal: ")
 	}
 	for i, end := range ends(true) {
-		if end.Before(before[i]) {
+		if !end.After(before[i]) {
 			t.Errorf("a lease until %v was renewed until %v", before[i], end)
 		}
 	}

@@ -85,10 +85,15 @@ func (r *refreshes) refreshSlots(t *testing.T) {
 }
 
 // now is the store's time.
-func (r *refreshes) now(t *testing.T) (now time.Time) {
+func (r *refreshes) now(t *testing.T) time.Time {
 	t.Helper()
-	noError(t, r.View(ctx, func(tx store.RefreshUnit) (err error) { now, err = tx.Now(); return err }))
-	return now
+	return must(read(r.Store, func(tx store.RefreshUnit) (time.Time, error) { return tx.Now() }))(t)
+}
+
+// sweep deletes the locks that have ended.
+func (r *refreshes) sweep(t *testing.T, at time.Time) {
+	t.Helper()
+	noError(t, r.Update(ctx, func(tx store.RefreshUnit) error { return errOf(tx.Refreshes().Sweep(at, 10)) }))
 }
 
 func (r *refreshes) oneRecovery(t *testing.T) {
@@ -166,16 +171,14 @@ func (r *refreshes) walletLocks(t *testing.T) {
 	count(0)
 	lock("after a release", start)
 	_ = r.Update(ctx, func(tx store.RefreshUnit) error {
-		if _, err := tx.Refreshes().NextFence(); err != nil {
-			t.Error(err)
-		}
+		must(tx.Refreshes().NextFence())(t)
 		return errRollback
 	})
 	for _, c := range []struct {
 		at   time.Time
 		left int64
 	}{{start.Add(r.config.LockTTL - tick), 1}, {start.Add(r.config.LockTTL), 0}} {
-		noError(t, r.Update(ctx, func(tx store.RefreshUnit) error { _, err := tx.Refreshes().Sweep(c.at, 10); return err }))
+		r.sweep(t, c.at)
 		count(c.left)
 	}
 	lock("after a sweep", start)
@@ -267,10 +270,7 @@ func (r *refreshes) futureEvents(t *testing.T) {
 func (r *refreshes) lostLock(t *testing.T) {
 	w := r.make(t, &r.stages[1])
 	xpub := w.Wallet.XpubVan
-	noError(t, r.Update(ctx, func(tx store.RefreshUnit) error {
-		_, err := tx.Refreshes().Sweep(start.Add(r.config.LockTTL), 10)
-		return err
-	}))
+	r.sweep(t, start.Add(r.config.LockTTL))
 	before := r.snapshot(t, xpub)
 	held := refresh.Held{Slot: 1, Job: w.Jobs[0].ID, Fence: 1, Lock: w.Lock.Lease.Fence}
 	refusedWith(t, errOf(r.service.Step(ctx, xpub, refresh.JobDone{By: refreshBy(refresh.Worker), Held: held, Listing: listed(start, refresh.Transfer{Recipient: "r"})})), statemachine.ErrFenced, "the end of a job whose lock was swept")

@@ -249,7 +249,7 @@ func (r *refreshes) waiting() dueKind[store.RefreshUnit, refresh.Work] {
 		return c
 	}
 	return dueKind[store.RefreshUnit, refresh.Work]{
-		name: "wallets that wait for a slot",
+		name: "wallets that wait for a slot", reads: true,
 		find: func(tx store.RefreshUnit, now time.Time, limit int) ([]refresh.Work, error) {
 			all, err := tx.Refreshes().Waiting(now, limit)
 			var due []string

@@ -88,9 +88,7 @@ func (r *refreshes) exits(t *testing.T) {
 		by := refresh.By{Actor: "w1", Role: refresh.Worker}
 		must(r.service.Step(ctx, xpub, refresh.JobClaimed{By: by, Slot: mine.Fence}))(t)
 		_, _, now, err := r.service.Owed(ctx, xpub)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		look := refresh.Looked{By: by, Slot: mine.Fence, Began: now, Listing: listed(now, refresh.Transfer{Recipient: "r", Status: refresh.TransferSettled})}
 		must(r.service.Step(ctx, xpub, look))(t)
 		step, w, _, err := r.service.Owed(ctx, xpub)

@@ -333,8 +333,8 @@ func (r *relays) subject(s store.Store[store.RelayUnit]) *relaySubject {
 }
 
 // errorsLeft are relays that no step leads to: synced with an error left, as another
-// writer of the table may leave them, and not synced without a timer; and one of which
-// nothing more is tried.
+// writer of the table may leave them, and not synced without a timer; one of which
+// nothing more is tried; and a deleted one.
 func (r *relays) errorsLeft(t testing.TB, add func(relaysync.Sync)) {
 	for i := range r.stages {
 		for _, left := range []relaysync.Relay{{Synced: true, SyncError: "left"}, {Synced: true}, {SyncError: "left"}, {}} {
@@ -346,6 +346,8 @@ func (r *relays) errorsLeft(t testing.TB, add func(relaysync.Sync)) {
 		}
 	}
 	id, at := r.id(), start
+	add(r.do(t, id, relayCreated(id, at), relaysync.Deleted{By: relayBy(relaysync.Host, at)}))
+	id = r.id()
 	a := r.do(t, id, relayCreated(id, at))
 	for ; a.Phase() != relaysync.PhaseExhausted; at = at.Add(2 * time.Hour) {
 		a = r.do(t, id, relaysync.Claimed{By: relayBy(relaysync.Reactor, at)}, relayFinished(at, a.Timer.Lease.Fence+1, statemachine.Failed))

@@ -111,9 +111,7 @@ func (db *swaps) holdsUpNoOther(t *testing.T) {
 	var done []store.HeldDeposit
 	for k, want := range append(ids, "") {
 		items, _, err := work.Turn(ctx, done, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		got := ""
 		if len(items) > 0 {
 			got = items[0].Key

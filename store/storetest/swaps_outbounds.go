@@ -237,9 +237,7 @@ func (db *swaps) claimedOnce(t *testing.T) {
 				before, err1 := b.do()
 				_, err2 := a.do(a.paidBy(txid))
 				_, err3 := a.do(a.paidBy(again)) // the same again
-				if err := errors.Join(err1, err2, err3); err != nil {
-					t.Fatal(what, ": ", err)
-				}
+				noError(t, errors.Join(err1, err2, err3))
 				refusedWith(t, late(), statemachine.ErrConflict, what)
 				refusedWith(t, errOf(b.do(b.paidBy(again))), statemachine.ErrConflict, what)
 				if now, err := b.do(); err != nil || now.Version != before.Version || len(now.Intents) > 0 {

@@ -57,16 +57,9 @@ func (w *wallets) do(t testing.TB, events ...utxo.Event) {
 	must(w.service.Do(ctx, events...))(t)
 }
 
-func (w *wallets) snapshot(t testing.TB) (snap utxo.Snapshot) {
+func (w *wallets) snapshot(t testing.TB) utxo.Snapshot {
 	t.Helper()
-	err := w.View(ctx, func(tx store.WalletUnit) (err error) {
-		snap, err = tx.Wallets().Snapshot()
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return snap
+	return must(read(w.Store, func(tx store.WalletUnit) (utxo.Snapshot, error) { return tx.Wallets().Snapshot() }))(t)
 }
 
 // funded opens wallet 1 and gives it n coins of 1000 satoshi in one block.
@@ -111,9 +104,7 @@ func (w *wallets) exactValues(t *testing.T) {
 	}
 	snap, _ := want.Snapshot()
 	sameSnapshot(t, snap, w.snapshot(t))
-	if err := w.sameReads(want, times[1]); err != nil {
-		t.Error(err)
-	}
+	noError(t, w.sameReads(want, times[1]))
 	d, err := w.service.Detail(ctx, id)
 	if err != nil || len(d.Tx.Raw) != large.SerializeSize() {
 		t.Fatalf("the detail has %d raw bytes, want %d (%v)", len(d.Tx.Raw), large.SerializeSize(), err)
@@ -220,20 +211,13 @@ func (w *wallets) notFound(t *testing.T) {
 	w.funded(t, 1)
 	id := utxo.TxID{Wallet: 1}
 	refusedWith(t, errOf(w.service.Balance(ctx, 1, nil, -1)), statemachine.ErrInvalid, "a balance with -1 confirmations")
-	_, balance := w.service.Balance(ctx, 9, nil, 1)
-	_, unspent := w.service.Unspent(ctx, 9, nil)
-	_, history := w.service.History(ctx, 9, nil, 1)
-	_, detail := w.service.Detail(ctx, id)
-	_, trail := w.service.Trail(ctx, id)
-	_, stats := w.service.Stats(ctx, 9)
-	_, label := w.service.Do(ctx, utxo.Labelled{ID: id, Label: "x"})
-	_, lease := w.service.Do(ctx, utxo.OutputsLeased{Wallet: 9, OutPoints: make([]wire.OutPoint, 1), Lock: utxo.LockID{1}, Duration: time.Second})
 	for name, err := range map[string]error{
-		"Balance": balance, "Unspent": unspent, "History": history, "Detail": detail, "Trail": trail, "Stats": stats, "Labelled": label, "OutputsLeased": lease,
+		"Balance": errOf(w.service.Balance(ctx, 9, nil, 1)), "Unspent": errOf(w.service.Unspent(ctx, 9, nil)), "History": errOf(w.service.History(ctx, 9, nil, 1)),
+		"Detail": errOf(w.service.Detail(ctx, id)), "Trail": errOf(w.service.Trail(ctx, id)), "Stats": errOf(w.service.Stats(ctx, 9)),
+		"Labelled":      errOf(w.service.Do(ctx, utxo.Labelled{ID: id, Label: "x"})),
+		"OutputsLeased": errOf(w.service.Do(ctx, utxo.OutputsLeased{Wallet: 9, OutPoints: make([]wire.OutPoint, 1), Lock: utxo.LockID{1}, Duration: time.Second})),
 	} {
-		if !errors.Is(err, statemachine.ErrNotFound) {
-			t.Errorf("%s gives %v, want %v", name, err, statemachine.ErrNotFound)
-		}
+		refusedWith(t, err, statemachine.ErrNotFound, name)
 	}
 }
 

@@ -74,9 +74,7 @@ func (w *wallets) replacedAndBumped(t *testing.T) {
 	id := utxo.TxID{Wallet: 1, Hash: payment.TxHash()}
 	w.do(t, utxo.Submitted{Wallet: 1, Tx: payment, Lock: lock}, utxo.Broadcasted{ID: id})
 	tip, _, err := w.service.Tip(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	child := build([]coinselect.Candidate{{Coin: utxo.Coin{OutPoint: utxotest.Out(payment, 1)}}}, utxotest.Pay(250, utxotest.Script(2, "b")))
 	w.do(t, utxo.Observed{Txs: []*wire.MsgTx{payment}, Seq: 1, Tip: tip.Hash}, utxo.Observed{Txs: []*wire.MsgTx{child}, Seq: 2, Tip: tip.Hash})
 
@@ -98,14 +96,10 @@ func (w *wallets) replacedAndBumped(t *testing.T) {
 	leased(append(three, r.Added...)...)
 	bump := sign(r.Tx)
 	w.do(t, utxo.Submitted{Wallet: 1, Tx: bump, Replaces: r.Replaces, Lock: lock})
-	if _, err := w.service.ReplaceAndLease(ctx, replacement); !errors.Is(err, coinselect.ErrNotLatest) {
-		t.Errorf("there is a later version: %v", err)
-	}
+	refusedWith(t, errOf(w.service.ReplaceAndLease(ctx, replacement)), coinselect.ErrNotLatest, "there is a later version")
 
 	spend = store.Spend{Wallet: 1, Lock: utxo.LockID{2}, Duration: time.Hour, Request: how(4000)}
-	if _, err := w.service.BumpAndLease(ctx, bump.TxHash(), spend); !errors.Is(err, coinselect.ErrReplacing) {
-		t.Errorf("a child of what may never exist: %v", err)
-	}
+	refusedWith(t, errOf(w.service.BumpAndLease(ctx, bump.TxHash(), spend)), coinselect.ErrReplacing, "a child of what may never exist")
 	w.do(t, utxo.Broadcasted{ID: utxo.TxID{Wallet: 1, Hash: bump.TxHash()}})
 	b, err := w.service.BumpAndLease(ctx, bump.TxHash(), spend)
 	own := wire.OutPoint{Hash: bump.TxHash(), Index: at}
@@ -181,10 +175,7 @@ func (w *wallets) staleSets(t *testing.T) {
 			t.Fatalf("%s: nothing changes", tt.name)
 		}
 		before := w.snapshot(t)
-		err := w.Update(ctx, func(tx store.WalletUnit) error { return tx.Wallets().Save(second) })
-		if !errors.Is(err, statemachine.ErrConflict) {
-			t.Errorf("%s: the second got %v, want %v", tt.name, err, statemachine.ErrConflict)
-		}
+		refusedWith(t, w.Update(ctx, func(tx store.WalletUnit) error { return tx.Wallets().Save(second) }), statemachine.ErrConflict, tt.name+": the second")
 		sameSnapshot(t, before, w.snapshot(t))
 	}
 	next := utxo.Connected{Block: utxotest.NewBlock(3, utxotest.NewBlock(2, b.Hash, 0).Hash, 0), By: by}
@@ -200,13 +191,9 @@ func (w *wallets) staleSets(t *testing.T) {
 }
 
 // planned plans an event on what is stored, and stores nothing.
-func (w *wallets) planned(t *testing.T, ev utxo.Event) (set utxo.ChangeSet) {
+func (w *wallets) planned(t *testing.T, ev utxo.Event) utxo.ChangeSet {
 	t.Helper()
-	if err := w.View(ctx, func(tx store.WalletUnit) (err error) {
-		set, err = utxotest.Policy().PlanAt(tx.Wallets(), ev, utxotest.Start)
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return set
+	return must(read(w.Store, func(tx store.WalletUnit) (utxo.ChangeSet, error) {
+		return utxotest.Policy().PlanAt(tx.Wallets(), ev, utxotest.Start)
+	}))(t)
 }

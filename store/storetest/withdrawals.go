@@ -25,7 +25,7 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 	})
 	type of = *withdrawals
 	prove(t, opened, []rule[of]{
-		{"a view puts no wallet and claims nothing", of.withdrawalViews},
+		{"a view puts no wallet", of.withdrawalViews},
 		{"a transaction sees its own writes in what is due and in sums", of.ownWithdrawals},
 
 		{"a slot is handed over within one save", of.handOver},

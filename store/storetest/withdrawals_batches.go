@@ -218,9 +218,7 @@ func (w *withdrawals) batchLists(t *testing.T) {
 	}
 	for name, q := range map[string]store.ListBatches{"no limit": {}, "a limit too high": {Limit: store.MaxPage + 1},
 		"no such kind": {Limit: 1, Filter: withdrawal.Filter{Kind: 99}}, "a NUL": {Limit: 1, Filter: withdrawal.Filter{Holder: "a\x00"}}} {
-		if _, err := w.service.ListBatches(ctx, q); !errors.Is(err, statemachine.ErrInvalid) {
-			t.Errorf("%s: %v", name, err)
-		}
+		refusedWith(t, errOf(w.service.ListBatches(ctx, q)), statemachine.ErrInvalid, name)
 	}
 }
 
@@ -307,17 +305,13 @@ func (w *withdrawals) batchBesideMembers(t *testing.T) {
 		w.pending(t, chain, time.Time{})
 	}
 	source := w.service.BatchPayments(chain, "builder", 10)
-	items, _, err := source.Turn(ctx, nil, 1)
-	if err != nil || len(items) != 1 || len(items[0].Work.Members) != 3 {
-		t.Fatalf("%d items, %v", len(items), err)
-	}
-	m := items[0].Work.Members
+	m := claimed(t, source, 1, 1)[0].Work.Members
 	e := batchOf(w.id(), time.Time{}, m[:2]...)
 	e.Actor = "builder"
 	b := w.batch(t, e.Batch, e)
 	late := withdrawal.BatchSent{By: e.By, Fence: b.Batch.Lease.Fence + 1, Hash: e.Hash, Done: true}
 	busy := withdrawal.Snoozed{By: e.By, Fence: m[2].Job.Lease.Fence, For: time.Minute, Reason: "busy"}
-	_, _, err = source.Turn(ctx, []store.BatchResult{{Batch: e.Batch, Events: []withdrawal.BatchEvent{late},
+	_, _, err := source.Turn(ctx, []store.BatchResult{{Batch: e.Batch, Events: []withdrawal.BatchEvent{late},
 		Members: []store.HeldWithdrawal{{Withdrawal: m[2], Events: []withdrawal.Event{busy}}}}}, 0)
 	if !errors.Is(err, statemachine.ErrFenced) {
 		t.Errorf("the refusal is not told: %v", err)
@@ -340,10 +334,7 @@ func (w *withdrawals) batchGivenBack(t *testing.T) {
 			w.pending(t, chain, time.Time{})
 		}
 		source := w.service.BatchPayments(chain, "builder", 10)
-		items, _, err := source.Turn(ctx, nil, 1)
-		if err != nil || len(items) != 1 {
-			t.Fatalf("%d items, %v", len(items), err)
-		}
+		items := claimed(t, source, 1, 1)
 		m := items[0].Work.Members
 		w.do(t, m[1].Request.ID, withdrawal.Revoked{By: operatorAt(time.Time{}), Revocation: statemachine.Revocation{Holder: "builder", Reason: "its lease is another's"}})
 		if _, _, err := source.Turn(ctx, []store.BatchResult{give(source, items[0].Work)}, 0); !errors.Is(err, statemachine.ErrFenced) {
@@ -358,30 +349,21 @@ func (w *withdrawals) batchGivenBack(t *testing.T) {
 	chain := w.payingChain(t)
 	w.pending(t, chain, time.Time{})
 	source := w.service.BatchPayments(chain, "builder", 10)
-	items, _, err := source.Turn(ctx, nil, 1)
-	if err != nil || len(items) != 1 {
-		t.Fatalf("%d items, %v", len(items), err)
-	}
+	items := claimed(t, source, 1, 1)
 	e := batchOf(w.id(), time.Time{}, items[0].Work.Members...)
 	e.Actor = "builder"
 	w.batch(t, e.Batch, e)
 	other := w.service.BatchPayments(chain, "other", 10)
-	if again, _, err := other.Turn(ctx, nil, 2); err != nil || len(again) > 0 {
-		t.Fatalf("another sends what its maker has: %d items, %v", len(again), err)
-	}
+	claimed(t, other, 2, 0)                                      // what its maker has
 	if err := source.(worker.Revoking).Revoke(ctx); err != nil { // it begins anew
 		t.Fatal(err)
 	}
-	items, _, err = other.Turn(ctx, nil, 2)
-	if err != nil || len(items) != 1 || items[0].Work.Payout.Batch.ID != e.Batch {
-		t.Fatalf("%d items after it was given back, %v", len(items), err)
+	items = claimed(t, other, 2, 1)
+	if of := items[0].Work.Payout.Batch.ID; of != e.Batch {
+		t.Fatalf("%v is claimed after %v was given back", of, e.Batch)
 	}
-	if again, _, err := source.Turn(ctx, nil, 2); err != nil || len(again) > 0 {
-		t.Fatalf("two workers send one batch: %d items, %v", len(again), err)
-	}
-	if err := other.Renew(ctx, items); err != nil {
-		t.Errorf("who has it: %v", err)
-	}
+	claimed(t, source, 2, 0) // two would send one batch
+	noError(t, other.Renew(ctx, items), "who has it: ")
 	if _, _, err := other.Turn(ctx, []store.BatchResult{other.Release(items[0].Work)}, 0); err != nil {
 		t.Error(err)
 	}

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -173,11 +174,9 @@ func (w *withdrawals) newPool(t testing.TB, size int) *pool {
 			commands[i] = store.WithdrawalCommand{Request: ids[i], Events: []withdrawal.Event{submission(ids[i], utxos, start), withdrawal.Approved{By: by(withdrawal.Approver, start)},
 				w.enqueued(start, withdrawal.Normal), withdrawal.Claimed{By: workerAt(start)}}}
 		}
-		if _, err := w.service.DoAll(ctx, commands...); err != nil {
-			t.Error(err)
-		}
-		var made []withdrawal.Withdrawal
-		if err := w.View(ctx, func(tx store.WithdrawalUnit) (err error) { made, err = tx.Withdrawals().Get(ids...); return err }); err != nil {
+		_, err1 := w.service.DoAll(ctx, commands...)
+		made, err2 := read(w.Store, func(tx store.WithdrawalUnit) ([]withdrawal.Withdrawal, error) { return tx.Withdrawals().Get(ids...) })
+		if err := errors.Join(err1, err2); err != nil { // of any goroutine
 			t.Error(err)
 		}
 		for _, a := range made {

@@ -31,11 +31,11 @@ func (w *withdrawals) fullBatch(t *testing.T) {
 		}
 		must(w.service.DoAll(ctx, some...))(t)
 	}
-	items, _, err := w.service.BatchPayments(chain, "builder", n).Turn(ctx, nil, 1)
-	if err != nil || len(items) != 1 || len(items[0].Work.Members) != n {
-		t.Fatalf("%d items, %v", len(items), err)
+	members := claimed(t, w.service.BatchPayments(chain, "builder", n), 1, 1)[0].Work.Members
+	if len(members) != n {
+		t.Fatalf("%d members of %d", len(members), n)
 	}
-	e := batchOf(w.id(), time.Time{}, items[0].Work.Members...)
+	e := batchOf(w.id(), time.Time{}, members...)
 	e.Actor, e.Raw = "builder", make([]byte, withdrawal.MaxRaw)
 	b := w.batch(t, e.Batch, e)
 	r := replacedBatch(&b, time.Time{}, "without one", 0)
@@ -124,9 +124,7 @@ func (w *withdrawals) batchWorkers(t *testing.T) {
 	var built []store.BatchResult
 	for round := range 40 {
 		items, _, err := builder.Turn(ctx, built, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		built = nil
 		for _, item := range items {
 			if item.Work.Members == nil {
@@ -146,9 +144,7 @@ func (w *withdrawals) batchWorkers(t *testing.T) {
 	if _, _, err := builder.Turn(ctx, built, 0); err != nil {
 		t.Fatal(err)
 	}
-	if items, _, err := lookups.Turn(ctx, nil, 10); err != nil || len(items) > 0 {
-		t.Fatalf("%v: %d batches are looked up at once", err, len(items))
-	}
+	claimed(t, lookups, 10, 0) // at once
 	noError(t, w.Update(ctx, func(tx store.WithdrawalUnit) error {
 		now, err := tx.Now()
 		if err != nil {
@@ -176,7 +172,5 @@ func (w *withdrawals) batchWorkers(t *testing.T) {
 	if len(paid) != len(sent) || len(sent) > 6 {
 		t.Errorf("%d transactions pay %d requests", len(sent), jobs)
 	}
-	if _, err := w.service.AuditBatches(ctx, uuid.Nil, 100); err != nil {
-		t.Error(err)
-	}
+	must(w.service.AuditBatches(ctx, uuid.Nil, 100))(t)
 }

@@ -159,9 +159,6 @@ func (w *withdrawals) closedOnce(t *testing.T) {
 func (w *withdrawals) withdrawalViews(t *testing.T) {
 	hot := withdrawal.HotWallet{ID: w.id(), Chain: evm, Role: "r", Status: "s"}
 	refusedWith(t, w.View(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().PutHotWallet(hot) }), statemachine.ErrIllegal, "PutHotWallet in a View")
-	refusedWith(t, w.View(ctx, func(tx store.WithdrawalUnit) error {
-		return errOf(tx.Withdrawals().Due(store.DueWithdrawals{Kind: withdrawal.DueClaim, Now: start, Limit: 1}))
-	}), statemachine.ErrIllegal, "Due in a View")
 }
 
 func (w *withdrawals) ownWithdrawals(t *testing.T) {
@@ -288,9 +285,7 @@ func everyPage[V any](t testing.TB, limit int, read func(context.Context, int64,
 	t.Helper()
 	for cursor := int64(0); ; {
 		page, next, err := read(ctx, cursor, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if len(page) > limit || len(page) == 0 && next != cursor {
 			t.Fatalf("a page of %d, of %d at most, moves the cursor from %d to %d", len(page), limit, cursor, next)
 		}

@@ -66,9 +66,7 @@ func (w *withdrawals) switchedOff(t *testing.T) {
 	if a := w.get(t, processing.Request.ID); a.Job.RetryCount != 0 || a.Attempt.Outcome != statemachine.Deferred {
 		t.Errorf("the attempt is not given back: %+v", a.Job)
 	}
-	if err := send(out, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: out.Job.TxHash}); err != nil {
-		t.Errorf("what is out goes on: %v", err)
-	}
+	noError(t, send(out, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: out.Job.TxHash}), "what is out goes on: ")
 }
 
 // staleHead: what writes a job alone compares the request too (S26).
@@ -167,9 +165,7 @@ func (w *withdrawals) fillers(t *testing.T) {
 	other := paidBy(&c, "with the nonce of another", start)
 	other.Nonce, other.HasNonce = 702, true
 	w.refuses(t, c.Request.ID, other, withdrawal.ErrNonceTaken, a.Job.ID)
-	if _, err := w.service.Do(ctx, b.Request.ID, paidBy(&b, "f1", start)); !errors.Is(err, withdrawal.ErrPaymentTaken) {
-		t.Errorf("a filler pays nobody: %v", err)
-	}
+	refusedWith(t, errOf(w.service.Do(ctx, b.Request.ID, paidBy(&b, "f1", start))), withdrawal.ErrPaymentTaken, "a filler pays nobody")
 	// What is said to be sent is not on file, and has its nonce all the same.
 	stray := paidBy(&b, "beside what is live", start)
 	stray.Nonce, stray.HasNonce = 704, true
@@ -275,9 +271,7 @@ func (w *withdrawals) acknowledged(t *testing.T) {
 	noError(t, w.service.Acknowledge(ctx, ack(all[0])))
 	again := ack(all[0])
 	again.Actor, again.Reason = "oscar", "me too"
-	if err := w.service.Acknowledge(ctx, again); err != nil {
-		t.Errorf("once more: %v", err)
-	}
+	noError(t, w.service.Acknowledge(ctx, again), "once more: ")
 	open(all[1])
 	for request, want := range map[*withdrawal.Withdrawal][]withdrawal.Acknowledgement{&first: {ack(all[0])}, &second: nil} {
 		got := must(w.service.Acknowledgements(ctx, request.Request.ID))(t)
@@ -324,10 +318,6 @@ func (w *withdrawals) journal(t *testing.T) {
 	}
 	same(t, "the journal", got, want)
 	same(t, "what was refused changes nothing", w.get(t, a.Request.ID), a)
-	if err := w.service.Verify(ctx, a.Request.ID); err != nil {
-		t.Error(err)
-	}
-	if _, err := w.service.Do(ctx, w.id(), withdrawal.Cancelled{By: operatorAt(start), Reason: "unknown"}); !errors.Is(err, statemachine.ErrNotFound) {
-		t.Errorf("an unknown request: %v", err)
-	}
+	noError(t, w.service.Verify(ctx, a.Request.ID))
+	refusedWith(t, errOf(w.service.Do(ctx, w.id(), withdrawal.Cancelled{By: operatorAt(start), Reason: "unknown"})), statemachine.ErrNotFound, "an unknown request")
 }
