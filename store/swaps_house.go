@@ -237,7 +237,8 @@ func saw(tx SwapUnit, seen swap.Sighting) error {
 
 // Named returns the item that an outbound names by its memo or reference, or that it was
 // filed for, and that is stored; the direction is 0 and id empty if there is none. What
-// is not what the item with its reference pays ([swap.Policy].Misfit) names nobody by it.
+// is not what the item with its reference pays ([swap.Policy].Misfit) names nobody by it,
+// unless that item cannot be read.
 func (s *Swaps) Named(ctx context.Context, seen swap.Sighting) (d swap.Direction, id string, err error) {
 	err = s.view(ctx, func(tx SwapUnit) (err error) {
 		d, id, err = named(tx, s.policy, &seen)
@@ -255,17 +256,22 @@ func ofReference(tx SwapUnit, p swap.Policy, seen *swap.Sighting) (d swap.Direct
 	switch {
 	case err != nil || d == 0:
 	case d == swap.ToUSDD:
-		var of []swap.Deposit
-		if of, err = tx.Deposits().Get(id); err == nil {
-			misfit, denied = p.Misfit(&of[0], *seen), p.Denied(&of[0], *seen)
-		}
+		misfit, denied, err = judged(tx.Deposits().Get, id, p, seen)
 	default:
-		var of []swap.Credit
-		if of, err = tx.Credits().Get(id); err == nil {
-			misfit, denied = p.Misfit(&of[0], *seen), p.Denied(&of[0], *seen)
-		}
+		misfit, denied, err = judged(tx.Credits().Get, id, p, seen)
 	}
 	return d, id, misfit, denied, err
+}
+
+// judged says whether an outbound pays something else than an item, and whether a
+// person has said so. An item that cannot be read keeps what names it.
+func judged[A any](get func(...string) ([]A, error), id string, p swap.Policy, seen *swap.Sighting) (misfit, denied bool, err error) {
+	of, _, err := readable(get, []string{id})
+	for i := range of {
+		r := any(&of[i]).(swap.Record)
+		misfit, denied = p.Misfit(r, *seen), p.Denied(r, *seen)
+	}
+	return misfit, denied, err
 }
 
 func named(tx SwapUnit, p swap.Policy, seen *swap.Sighting) (d swap.Direction, id string, err error) {
@@ -276,9 +282,9 @@ func named(tx SwapUnit, p swap.Policy, seen *swap.Sighting) (d swap.Direction, i
 	}
 	d, _, id, ok := swap.ReadMemo(seen.Memo)
 	if ok = ok && seen.Chain == swap.Solana; ok && d == swap.ToUSDD {
-		ok, err = known(tx.Deposits().Get(id))
+		ok, err = known(tx.Deposits().Get, id)
 	} else if ok {
-		ok, err = known(tx.Credits().Get(id))
+		ok, err = known(tx.Credits().Get, id)
 	}
 	if claim := swap.ClaimOf(new(swap.Deposit), swap.Outbound{Seen: *seen}); err == nil && !ok && claim != "" { // a person may have filed it
 		return tx.SwapHouse().OfClaim(claim)
@@ -289,9 +295,10 @@ func named(tx SwapUnit, p swap.Policy, seen *swap.Sighting) (d swap.Direction, i
 	return d, id, nil
 }
 
-// known reports whether the one that was read is stored.
-func known[A any](as []A, err error) (bool, error) {
-	return err == nil && any(&as[0]).(swap.Record).Head().Version > 0, err
+// known reports whether an item is stored, though it may be unreadable.
+func known[A any](get func(...string) ([]A, error), id string) (bool, error) {
+	as, unreadable, err := readable(get, []string{id})
+	return len(unreadable) > 0 || err == nil && any(&as[0]).(swap.Record).Head().Version > 0, err
 }
 
 // Discrepancies pages through all, oldest first, after a cursor from 0.

@@ -168,6 +168,22 @@ func TestASwapThatCannotBeReadStopsNoOther(t *testing.T) {
 		if _, err := db.Exec("UPDATE " + db.table("unprocessed_sigs") + " SET status = 'debit_confirmed' WHERE sig = 'b'"); err == nil {
 			t.Error("a finished status is taken in unprocessed_sigs")
 		}
+		// What names it is its own, and evidence for another goes on.
+		o := newOldSwaps(t, db.at(t, time.Time{}))
+		paid := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "n", Reference: 43, Amount: 5, Destination: "x", Token: "USDD", Confirmations: 99}
+		refund := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "s", Memo: swap.WriteMemo(swap.Refund, "row08", swap.ReasonMemo), Amount: 5, Destination: "x", Token: "USDC", Finalized: true}
+		for table, id := range map[string]string{"processed_sigs": "row04", "refunded_sigs": "row08"} {
+			db.exec(t, "UPDATE %s SET hold_kind = 'a later kind', hold_at = entered WHERE sig = '"+id+"'", table)
+			if _, err := o.Deposits.Get(ctx, id); err == nil {
+				t.Errorf("%s can be read", id)
+			}
+		}
+		for id, seen := range map[string]swap.Sighting{"row04": paid, "row08": refund} {
+			if d, got, err := o.Named(ctx, seen); d != swap.ToUSDD || got != id || err != nil {
+				t.Errorf("the outbound of %s is of %v %s, %v", id, d, got, err)
+			}
+		}
+		o.do(t, o.rows[2], swap.Looked{By: swapOf(swap.Worker, 2*time.Second), Number: 1, Finding: swap.LookFound, Seen: paid})
 	})
 }
 
