@@ -134,6 +134,7 @@ func (r *refreshes) subject(s store.Store[store.RefreshUnit]) *refreshSubject {
 			return all, cmp.Or(errs...)
 		},
 		due:       []dueKind[store.RefreshUnit, refresh.Work]{r.waiting()},
+		also:      r.made,
 		draw:      r.draw,
 		sentinels: []error{refresh.ErrSlotTaken, refresh.ErrRecovering},
 		lists: []list[store.RefreshUnit, string, refresh.Work]{
