@@ -59,7 +59,7 @@ func ExampleTenants_Steps() {
 					outcome, text := charge(ctx, do) // Unknown where no answer came
 					answer = dunning.ChargeAnswered{By: steps.By(), Invoice: do.Invoices[0], Key: do.Key, Outcome: outcome, Error: text}
 				}
-			case dunning.DoLookUp: // ask the provider for do.Key, then ChargeAnswered or ChargeMissing
+			case dunning.DoLookUp: // ask the provider for do.Key, then ChargeAnswered or ChargeMissing with Asked: due.At
 			case dunning.DoNotify: // NoticeIntended, the message, then NoticeAnswered
 			case dunning.DoChurn:
 				answer = dunning.Churned{By: steps.By()}

@@ -11,8 +11,8 @@ import (
 	"github.com/settlehq/settle/store/memory"
 )
 
-// A step is renewed, but the end of an intent is not: from then on others look the
-// charge up, and whoever stored it is to send nothing more.
+// A step is renewed, but the end of an intent is not: from then on whoever stored it
+// sends nothing more, and when what was sent has arrived others look the charge up.
 func TestAnIntentIsNotRenewed(t *testing.T) {
 	ctx, now := context.Background(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	db := memory.New(memory.Options{Now: func() time.Time { return now }})
@@ -54,12 +54,16 @@ func TestAnIntentIsNotRenewed(t *testing.T) {
 	}
 	now = now.Add(hold/2 - time.Second)
 	if got := left(); got != time.Second {
-		t.Errorf("a second before the look-up %v are left", got)
+		t.Errorf("a second before its end %v are left", got)
 	}
 	if due, _, err := tenants.Steps("another").Turn(ctx, nil, 1); err != nil || len(due) != 0 {
 		t.Fatalf("another biller has it before: %v, %v", due, err)
 	}
-	now = now.Add(time.Second)
+	now = now.Add(time.Second + tenants.Policy().Linger - time.Microsecond)
+	if due, _, err := tenants.Steps("another").Turn(ctx, nil, 1); err != nil || len(due) != 0 {
+		t.Fatalf("another biller has it while it may still arrive: %v, %v", due, err)
+	}
+	now = now.Add(time.Microsecond)
 	if due, _, err := tenants.Steps("another").Turn(ctx, nil, 1); err != nil || len(due) != 1 {
 		t.Fatalf("another biller has not got it: %v, %v", due, err)
 	}

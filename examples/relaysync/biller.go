@@ -204,7 +204,7 @@ func (n *ninetyDays) step(ctx context.Context, w *store.Steps, item worker.Item[
 			if _, ok := n.provider.paid[do.Key]; ok {
 				answer = dunning.ChargeAnswered{By: w.By(), Invoice: do.Invoices[0], Key: do.Key, Outcome: statemachine.Done}
 			} else {
-				answer = dunning.ChargeMissing{By: w.By(), Invoice: do.Invoices[0], Key: do.Key}
+				answer = dunning.ChargeMissing{By: w.By(), Invoice: do.Invoices[0], Key: do.Key, Asked: item.Work.At}
 			}
 		case dunning.DoNotify:
 			n.sent[do.Key]++

@@ -43,7 +43,7 @@ func (p *Policy) intend(c *step, e *ChargeIntended) error {
 	}
 	i.Attempts = c.Old.next(&i)
 	i.Charge, i.ChargeKey, i.ChargeBy, i.ChargeAt, i.ChargeAmount, i.ChargeMethod = ChargeOpen, e.Key, c.by.Actor, c.by.At, i.Amount, c.Old.Tenant.Method
-	i.ChargeAfter = p.heldUntil(c.by.At)
+	i.ChargeAfter = p.lookAt(c.by.At)
 	return c.move(OnCharge, i)
 }
 
@@ -82,7 +82,8 @@ func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, t
 		return nil // it is done, whatever is said later
 	}
 	latest := n == i.Attempts
-	if outcome != statemachine.Done && (!latest || i.Charge == ChargeNone && outcome != statemachine.Failed) {
+	late := outcome == statemachine.Unknown && i.ChargeBy == c.by.Actor && c.Old.out() == nil && (i.ChargeAmount == i.Amount || i.Status() != InvoiceOpen) // it was sent late
+	if outcome != statemachine.Done && (!latest || i.Charge == ChargeNone && outcome != statemachine.Failed && !late) {
 		return nil // it is known already, or tells nothing new
 	}
 	if outcome == statemachine.Deferred && i.Charge == ChargeOpen {
@@ -116,6 +117,9 @@ func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, t
 		return c.move(OnRefused, i)
 	case statemachine.Unknown:
 		i.ChargeAfter = c.by.At.Add(max(p.Tick, min(c.by.At.Sub(i.ChargeAt), p.ChargeAgain)))
+		if at := p.lookAt(i.ChargeAt); at.After(i.ChargeAfter) && p.waits(c.by.At, at) {
+			i.ChargeAfter = at
+		}
 		if i.Charge == ChargeUnknown && c.Old.Invoice(id).ChargeAfter == i.ChargeAfter {
 			return nil
 		}
@@ -142,8 +146,7 @@ func (c *step) unlessSwitched(i *Invoice, at time.Time) time.Time {
 	return at
 }
 
-// missing: it is charged again. Until a look-up is due, whoever stored the intent
-// may be about to charge: nobody else's finding is complete.
+// missing: it is charged again.
 func (p *Policy) missing(c *step, e *ChargeMissing) error {
 	i, err := c.find(e.Invoice)
 	if err != nil {
@@ -153,13 +156,12 @@ func (p *Policy) missing(c *step, e *ChargeMissing) error {
 	if !ok {
 		return c.refuse(statemachine.ErrInvalid, "no charge of this invoice had this key")
 	}
-	if i.Charge == ChargeNone || n != i.Attempts {
-		return nil
+	asked, err := statemachine.Time(e.Asked)
+	if err != nil {
+		return c.refuse(statemachine.ErrInvalid, "a look-up has the time at which it began")
 	}
-	if do := p.Next(c.Old, c.by.At).Action; i.Charge == ChargeOpen && (do == nil || do.Do != DoLookUp) {
-		if err := c.own(i.ChargeBy); err != nil {
-			return err
-		}
+	if i.Charge == ChargeNone || n != i.Attempts || !p.complete(asked, i.ChargeAt, c.by.At) {
+		return nil
 	}
 	if err := c.version(); err != nil {
 		return err
@@ -168,8 +170,11 @@ func (p *Policy) missing(c *step, e *ChargeMissing) error {
 	return c.move(OnNeverArrived, i)
 }
 
+// resolve takes a proof of failure only when a look-up could be complete: until
+// then whoever stored the intent may be about to charge.
 func (p *Policy) resolve(c *step, e *Resolved) error {
-	if _, err := c.find(e.Invoice); err != nil {
+	i, err := c.find(e.Invoice)
+	if err != nil {
 		return err
 	}
 	if err := c.because(e.Reason); err != nil {
@@ -177,6 +182,9 @@ func (p *Policy) resolve(c *step, e *Resolved) error {
 	}
 	if e.Outcome != statemachine.Done && e.Outcome != statemachine.Failed {
 		return c.refuse(statemachine.ErrInvalid, "a charge is resolved as done or as failed")
+	}
+	if e.Outcome == statemachine.Failed && i.Charge != ChargeNone && i.ChargeKey == e.Key && !p.complete(c.by.At, i.ChargeAt, c.by.At) {
+		return c.refuse(statemachine.ErrHeld, "it may still be sent by "+i.ChargeBy)
 	}
 	return p.answer(c, e.Invoice, e.Key, e.Outcome, e.Reason)
 }

@@ -89,8 +89,8 @@ func TestCharges(t *testing.T) {
 	x.do(intended(0, "i1/0"))
 	x.nothing(intended(time.Second, "i1/0"))
 	// Found open by a later tick or a restart: a look-up, never a charge.
-	x.expect(0, "wait 5m0s")
-	x.expect(5*time.Minute, "look up i1")
+	x.expect(0, "wait 7m0s")
+	x.expect(7*time.Minute, "look up i1")
 	x.expect(10*day, "look up i1")
 	x.refused(statemachine.ErrIllegal, dunning.Churned{By: by(dunning.Biller, after(10*day))})
 	x.refused(statemachine.ErrHeld, dunning.Amended{By: by(dunning.Host, after(day)), Invoice: "i1", Amount: 50})
@@ -100,8 +100,8 @@ func TestCharges(t *testing.T) {
 	x.expect(20*day, "look up i1")
 	x.refused(statemachine.ErrIllegal, answered(time.Hour, "i1/0", statemachine.Deferred))
 	// It never arrived: again, under the same key.
-	x.do(dunning.ChargeMissing{By: by(dunning.Biller, after(2*hour)), Invoice: "i1", Key: "i1/0"})
-	x.nothing(dunning.ChargeMissing{By: by(dunning.Biller, after(2*hour)), Invoice: "i1", Key: "i1/0"})
+	x.do(asked(2*hour, 2*hour, "i1/0"))
+	x.nothing(asked(2*hour, 2*hour, "i1/0"))
 	x.expect(2*hour, "charge i1")
 	x.do(intended(2*hour, "i1/0"))
 	// Failed: another key, 24 hours after the intent.
@@ -149,8 +149,8 @@ func TestNeverArrived(t *testing.T) {
 		if o != 0 {
 			x.do(answered(0, "i1/0", o))
 		}
-		x.do(dunning.ChargeMissing{By: by(dunning.Biller, after(time.Second)), Invoice: "i1", Key: "i1/0"})
-		x.expect(time.Second, "charge i1")
+		x.do(missing("i1/0"))
+		x.expect(hour, "charge i1")
 	}
 }
 
@@ -250,6 +250,10 @@ func TestResolved(t *testing.T) {
 		bare := resolved(3*day, o)
 		bare.Reason = ""
 		x.refused(statemachine.ErrInvalid, bare)
+		if early := resolved(policy.Hold+policy.Linger-time.Second, o); o == statemachine.Failed { // another one may be sending it
+			x.refused(statemachine.ErrHeld, early)
+			open(t, dunning.Stripe).do(intended(0, "i1/0"), resolved(policy.Hold+policy.Linger, o))
+		}
 		x.do(resolved(3*day, o))
 		x.nothing(resolved(3*day, o))
 		want := map[statemachine.Outcome]string{statemachine.Done: "nothing", statemachine.Failed: "charge i1"}[o]
@@ -306,32 +310,33 @@ func TestABillerGoesOnItself(t *testing.T) {
 	x.do(dunning.Ticked{By: by(dunning.Biller, after(2*day))})
 	due(2*day + 5*time.Minute)
 	x.do(intended(2*day, "i1/0"), answered(2*day+time.Minute, "i1/0", statemachine.Failed)) // and a message is due
-	due(2*day + 5*time.Minute)
+	due(2*day + 6*time.Minute)
 	x.do(dunning.Provisioned{By: by(dunning.Host, after(2*day+2*time.Minute))})
 	due(2*day + 2*time.Minute)
 	x.do(dunning.NoticeAnswered{By: by(dunning.Biller, after(2*day+3*time.Minute)), Notice: x.notify(2*day + 2*time.Minute), Outcome: statemachine.Done})
 	due(2*day + 63*time.Minute)
 	x.do(dunning.Issued{By: by(dunning.Host, after(2*day+4*time.Minute)), Invoice: "i2", Amount: 1}, intended(2*day+4*time.Minute, "i2/0"),
 		dunning.Issued{By: by(dunning.Host, after(2*day+4*time.Minute)), Invoice: "i3", Amount: 1}) // it waits for the charge
-	due(2*day + 9*time.Minute)
+	due(2*day + 11*time.Minute)
 	x.do(answered(2*day+8*time.Minute, "i2/0", statemachine.Done))
-	due(2*day + 9*time.Minute)
-	x.do(intended(2*day+8*time.Minute, "i3/0"), answered(2*day+8*time.Minute, "i3/0", statemachine.Unknown), dunning.ChargeMissing{By: by(dunning.Biller, after(2*day+8*time.Minute)), Invoice: "i3", Key: "i3/0"})
-	due(2*day + 13*time.Minute) // not as late as the look-up was
-	x.do(intended(2*day+8*time.Minute, "i3/0"), dunning.Resolved{By: by(dunning.Operator, after(2*day+10*time.Minute)), Invoice: "i3", Key: "i3/0", Outcome: statemachine.Failed, Reason: "seen"},
-		dunning.MethodSet{By: by(dunning.Operator, after(2*day+10*time.Minute)), Method: dunning.NWC})
-	due(2*day + 10*time.Minute)
+	due(2*day + 11*time.Minute)
+	x.do(intended(2*day+8*time.Minute, "i3/0"), answered(2*day+8*time.Minute, "i3/0", statemachine.Unknown), asked(2*day+40*time.Minute, 2*day+40*time.Minute, "i3/0"))
+	due(2*day + 45*time.Minute) // not as late as the look-up was
+	x.do(intended(2*day+40*time.Minute, "i3/0"), dunning.Resolved{By: by(dunning.Operator, after(2*day+50*time.Minute)), Invoice: "i3", Key: "i3/0", Outcome: statemachine.Failed, Reason: "seen"},
+		dunning.MethodSet{By: by(dunning.Operator, after(2*day+50*time.Minute)), Method: dunning.NWC})
+	due(2*day + 50*time.Minute)
 }
 
-// Nobody looks a charge up before Policy.Hold is over, to the microsecond.
+// Nobody looks a charge up before Policy.Hold and Policy.Linger are over, to the
+// microsecond.
 func TestHeldToTheWholeSecond(t *testing.T) {
 	const begun = 900 * time.Millisecond
 	for _, hold := range []time.Duration{time.Second, policy.Hold} {
 		x := open(t, dunning.Stripe)
 		x.p.Hold = hold
 		x.do(intended(begun, "i1/0"))
-		x.expect(begun+hold-time.Microsecond, "wait 100.001ms")
-		x.expect(hold+time.Second, "look up i1")
+		x.expect(begun+hold+policy.Linger-time.Microsecond, "wait 100.001ms")
+		x.expect(hold+policy.Linger+time.Second, "look up i1")
 	}
 	x := open(t, dunning.Stripe) // also where no time is longer than the hold
 	x.p.Hold = x.p.ChargeAgain
@@ -344,7 +349,7 @@ func TestLookUpAfterAClockThatWentBack(t *testing.T) {
 	const ahead = 3650 * day
 	x := open(t, dunning.Stripe)
 	x.do(intended(ahead, "i1/0"))
-	x.expect(ahead, "wait 5m0s")
+	x.expect(ahead, "wait 7m0s")
 	for _, o := range []statemachine.Outcome{0, statemachine.Unknown} {
 		if o != 0 {
 			x.do(answered(ahead, "i1/0", o))
@@ -352,7 +357,12 @@ func TestLookUpAfterAClockThatWentBack(t *testing.T) {
 		x.expect(ahead-23*hour, "wait 1h0m0s")
 		x.expect(ahead-25*hour, "look up i1")
 		x.expect(hour, "look up i1")
+		x.nothing(asked(ahead-23*hour, ahead-23*hour, "i1/0"))
 	}
+	x.do(answered(hour, "i1/0", statemachine.Unknown))
+	x.expect(hour, "wait 1h0m0s")
+	x.do(missing("i1/0"))
+	x.expect(hour, "charge i1")
 }
 
 // One charge at a time, in the order of (created_at, id).
@@ -452,9 +462,9 @@ func TestPolicyBounds(t *testing.T) {
 		t.Error(err)
 	}
 	for _, d := range []time.Duration{0, -day, time.Second / 2, time.Second * 3 / 2, 1 << 62} {
-		for i := range 7 {
+		for i := range 8 {
 			p := policy
-			*[]*time.Duration{&p.Grace, &p.FreshGrace, &p.NoticeEvery, &p.ChargeAgain, &p.Tick, &p.Hold, &p.UnknownFor}[i] = d
+			*[]*time.Duration{&p.Grace, &p.FreshGrace, &p.NoticeEvery, &p.ChargeAgain, &p.Tick, &p.Hold, &p.Linger, &p.UnknownFor}[i] = d
 			if p.Validate() == nil {
 				t.Errorf("duration %d of %v is taken", i, d)
 			}

@@ -84,9 +84,9 @@ type (
 	Ticked struct{ By }
 	// ChargeIntended comes before a charge that Next asks for. Key: Key and
 	// Actor; to another actor it is ErrHeld. Its charge is made at once: from the
-	// first whole second on that is Policy.Hold later any biller looks it up, takes
-	// it for one that never arrived, and charges. So nothing is sent after that, and
-	// nothing where the handler's context has ended.
+	// first whole second on that is Policy.Hold later nothing is sent any more, nor
+	// where the handler's context has ended. Policy.Linger after that any biller looks
+	// it up, may take it for one that never arrived, and charges.
 	ChargeIntended struct {
 		By
 		Invoice string
@@ -94,7 +94,8 @@ type (
 	}
 	// ChargeAnswered: Done; Failed, only for a definite refusal; Unknown; or
 	// Deferred, not tried, which nobody but the actor of the intent knows. Key: Key
-	// and Outcome. Done under a key that is not the latest, or of another amount
+	// and Outcome. Unknown of that actor, behind a look-up that found nothing, is
+	// looked up again. Done under a key that is not the latest, or of another amount
 	// than is owed, pays what is open, and is in Invoice.Overpaid as well.
 	ChargeAnswered struct {
 		By
@@ -104,12 +105,14 @@ type (
 		Error   string               // bounded and stored; the host redacts secrets
 	}
 	// ChargeMissing: a complete look-up says that the charge never arrived and
-	// is not under way. Of an open one, until Next asks for it, that is the finding
-	// of the intent's actor alone: to others it is ErrHeld. Key: Key.
+	// is not under way. One that began before Next could ask for it, of this very
+	// charge, proves nothing and changes nothing: what is sent later is not in it.
+	// Key: Key.
 	ChargeMissing struct {
 		By
 		Invoice string
 		Key     string
+		Asked   time.Time // when the look-up began, or before, by the store's clock; zero: ErrInvalid
 	}
 	// Churned ends the service of the tenant; refused before it is due. Key:
 	// the tenant.
@@ -137,8 +140,8 @@ type (
 
 // Events of an operator.
 type (
-	// Resolved ends a charge that no look-up ends: Done or Failed. Key: Key and
-	// Outcome.
+	// Resolved ends a charge that no look-up ends: Done or Failed; Failed is ErrHeld
+	// until a look-up could be complete. Key: Key and Outcome.
 	Resolved struct {
 		By
 		Invoice string

@@ -98,6 +98,11 @@ func answered(d time.Duration, key string, o statemachine.Outcome) dunning.Charg
 	return dunning.ChargeAnswered{By: by(dunning.Biller, after(d)), Invoice: key[:2], Key: key, Outcome: o, Error: "declined"}
 }
 
+// asked is what a look-up says that began at a time and ended at another.
+func asked(began, d time.Duration, key string) dunning.ChargeMissing {
+	return dunning.ChargeMissing{By: by(dunning.Biller, after(d)), Invoice: key[:2], Key: key, Asked: after(began)}
+}
+
 func (x *account) notify(d time.Duration) string {
 	x.t.Helper()
 	step := x.p.Next(x.a, after(d))

@@ -70,7 +70,7 @@ func TestEveryEventInEverySituation(t *testing.T) {
 		{"tick", plain(dunning.Ticked{By: biller})},
 		{"charge", plain(dunning.ChargeIntended{By: biller, Invoice: "i1", Key: "i1/0"})},
 		{"done", answer(statemachine.Done)}, {"failed", answer(statemachine.Failed)}, {"unclear", answer(statemachine.Unknown)}, {"deferred", answer(statemachine.Deferred)},
-		{"missing", plain(dunning.ChargeMissing{By: biller, Invoice: "i1", Key: "i1/0"})},
+		{"missing", plain(asked(now, now, "i1/0"))},
 		{"resolved", plain(dunning.Resolved{By: operator, Invoice: "i1", Key: "i1/0", Outcome: statemachine.Done, Reason: "seen"})},
 		{"churn", plain(dunning.Churned{By: biller})},
 		{"notice", func(a dunning.Account) dunning.Event {

@@ -111,10 +111,32 @@ func (p *Policy) heldUntil(now time.Time) time.Time {
 	return whole(now.Add(p.Hold + time.Second - time.Microsecond))
 }
 
+// lookAt is when a charge is looked up whose intent was stored at a time: nobody
+// sends it any more, and what was sent has arrived.
+func (p *Policy) lookAt(intent time.Time) time.Time { return p.heldUntil(intent).Add(p.Linger) }
+
+// complete reports whether a look-up that began at a time has seen all that was
+// sent of a charge, whenever it ends. Where a clock that was ahead gave the
+// intent its time, that says nothing.
+func (p *Policy) complete(asked, intent, now time.Time) bool {
+	at := p.lookAt(intent)
+	ahead := !reached(now, at) && !p.waits(now, at)
+	return !asked.After(now) && (ahead || reached(asked, at))
+}
+
+// Ends is when a step of an account ends at the latest that its handler renews:
+// behind it the handler sends nothing. Zero: nothing bounds it.
+func (p *Policy) Ends(a *Account) time.Time {
+	if i := a.out(); i != nil && i.Charge == ChargeOpen {
+		return i.ChargeAfter.Add(-p.Linger)
+	}
+	return a.Tenant.DueAt
+}
+
 // waits reports whether something waits for a time, which a clock that was ahead
 // may have set: such a time is not waited for.
 func (p *Policy) waits(now, until time.Time) bool {
-	return !reached(now, until) && !until.After(now.Add(max(p.Hold, p.Tick, p.ChargeAgain)+time.Second)) // heldUntil rounds up
+	return !reached(now, until) && !until.After(now.Add(max(p.Hold+p.Linger, p.Tick, p.ChargeAgain)+time.Second)) // heldUntil rounds up
 }
 
 // Next gives one effect at a time: a charge that may be out is looked up and

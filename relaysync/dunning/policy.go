@@ -16,6 +16,7 @@ type Policy struct {
 	ChargeAgain      time.Duration // from the intent of a charge that failed to the next one
 	Tick             time.Duration // longest time between two steps while something is open; pause after Deferred; the first one after Unknown, which grows to ChargeAgain
 	Hold             time.Duration // how long a step may take before another process takes it for crashed
+	Linger           time.Duration // how long what a step has sent may still arrive at the provider, the time-out of the call included
 	UnknownFor       time.Duration // age of an unknown charge at which it is an alert
 	ChurnNeedsNotice bool          // no churn before a message that named the oldest open invoice was answered, or Hold has passed since its intent
 }
@@ -24,7 +25,7 @@ type Policy struct {
 func DefaultPolicy() Policy {
 	const day = 24 * time.Hour
 	return Policy{Grace: 7 * day, FreshGrace: day, NoticeEvery: 12 * day, ChargeAgain: day, Tick: time.Hour,
-		Hold: 5 * time.Minute, UnknownFor: day}
+		Hold: 5 * time.Minute, Linger: 2 * time.Minute, UnknownFor: day}
 }
 
 // Validate returns [statemachine.ErrInvalid] with the first limit that is out of bounds.
@@ -34,7 +35,7 @@ func (p Policy) Validate() error {
 		d    time.Duration
 	}{
 		{"Grace", p.Grace}, {"FreshGrace", p.FreshGrace}, {"NoticeEvery", p.NoticeEvery}, {"ChargeAgain", p.ChargeAgain},
-		{"Tick", p.Tick}, {"Hold", p.Hold}, {"UnknownFor", p.UnknownFor},
+		{"Tick", p.Tick}, {"Hold", p.Hold}, {"Linger", p.Linger}, {"UnknownFor", p.UnknownFor},
 	} {
 		if d.d < time.Second || d.d > 3660*24*time.Hour || d.d%time.Second != 0 {
 			return fmt.Errorf("%w: dunning policy: %s is %v, whole seconds from 1 s to ten years are possible", statemachine.ErrInvalid, d.name, d.d)

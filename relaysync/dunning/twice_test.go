@@ -14,7 +14,7 @@ import (
 // What must not happen twice: a charge, a message.
 
 func missing(key string) dunning.ChargeMissing {
-	return dunning.ChargeMissing{By: by(dunning.Biller, after(hour)), Invoice: "i1", Key: key}
+	return asked(hour, hour, key)
 }
 
 // A biller sleeps between its intent and its charge. Another one finds that the
@@ -58,7 +58,7 @@ func TestOneKeyIsOfOneMethodAndAmount(t *testing.T) {
 	x := open(t, dunning.Stripe)
 	x.do(intended(0, "i1/0"), dunning.MethodSet{By: host, Method: dunning.NWC}, missing("i1/0"))
 	x.refused(statemachine.ErrConflict, intended(hour, "i1/0"))
-	x.do(intended(hour, "i1/1"), missing("i1/1"), dunning.MethodSet{By: host, Method: dunning.Stripe}, intended(hour, "i1/2"))
+	x.do(intended(hour, "i1/1"), asked(2*hour, 2*hour, "i1/1"), dunning.MethodSet{By: host, Method: dunning.Stripe}, intended(2*hour, "i1/2"))
 	// One that was not tried leaves its key as well.
 	x = open(t, dunning.Stripe)
 	x.do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Deferred), dunning.MethodSet{By: host, Method: dunning.NWC}, intended(hour, "i1/1"))
@@ -71,13 +71,10 @@ func TestOneKeyIsOfOneMethodAndAmount(t *testing.T) {
 }
 
 // While the one who stored an intent may be about to charge, nobody else says
-// that the charge never arrived, or was not tried.
+// that it was not tried; and nobody at all that it never arrived.
 func TestAChargeIsItsHoldersUntilItIsLookedUp(t *testing.T) {
 	other := func(d dunning.Event) dunning.Event {
 		switch e := d.(type) {
-		case dunning.ChargeMissing:
-			e.Actor = "another"
-			return e
 		case dunning.ChargeAnswered:
 			e.Actor = "another"
 			return e
@@ -86,15 +83,62 @@ func TestAChargeIsItsHoldersUntilItIsLookedUp(t *testing.T) {
 	}
 	x := open(t, dunning.Stripe)
 	x.do(intended(0, "i1/0"))
-	early := missing("i1/0")
-	early.At = after(policy.Hold - 1000)
-	x.refused(statemachine.ErrHeld, other(early))
 	x.refused(statemachine.ErrHeld, other(answered(hour, "i1/0", statemachine.Deferred)))
-	at := early
-	at.At = after(policy.Hold)
-	before := *x
-	x.do(other(at))
-	before.do(early) // it knows what it did
+	x.do(answered(0, "i1/0", statemachine.Deferred)) // it knows what it did
+}
+
+// A charge is on its way for Policy.Hold, when the last one may be sent, and
+// Policy.Linger. Only a look-up that began then has seen it, however slow it is.
+func TestALookUpThatBeganBeforeTheChargeArrivedProvesNothing(t *testing.T) {
+	arrived := policy.Hold + policy.Linger
+	for _, o := range []statemachine.Outcome{0, statemachine.Unknown} {
+		x := open(t, dunning.Stripe)
+		x.p.Tick = time.Second
+		x.do(intended(0, "i1/0"))
+		if o != 0 {
+			x.do(answered(0, "i1/0", o))
+		}
+		x.expect(arrived-time.Second, "wait 1s")
+		x.expect(arrived, "look up i1")
+		for _, d := range []time.Duration{-time.Second, 0, policy.Hold, arrived - time.Second} {
+			x.nothing(asked(d, max(d, 0), "i1/0"))
+			x.nothing(asked(d, day, "i1/0"))
+		}
+		x.nothing(asked(arrived+time.Second, arrived, "i1/0")) // its clock is ahead
+		x.refused(statemachine.ErrInvalid, dunning.ChargeMissing{By: by(dunning.Biller, after(day)), Invoice: "i1", Key: "i1/0"})
+		x.do(asked(arrived, arrived, "i1/0"))
+	}
+	// It is of the charge that was out then, and not of the next one, by the same key.
+	x := open(t, dunning.Stripe)
+	x.do(intended(0, "i1/0"), missing("i1/0"), intended(hour, "i1/0"), answered(hour, "i1/0", statemachine.Unknown))
+	x.nothing(asked(hour, 2*hour, "i1/0"))
+	x.do(asked(2*hour, 2*hour, "i1/0"))
+}
+
+// Whoever sent a charge, and says it when a look-up has found nothing, sent it late.
+func TestAChargeThatWasSentLateIsLookedUpAgain(t *testing.T) {
+	sent := func(d time.Duration) *account {
+		return open(t, dunning.Stripe).do(intended(0, "i1/0"), missing("i1/0"))
+	}
+	unknown := answered(hour, "i1/0", statemachine.Unknown)
+	x := sent(0)
+	x.do(unknown)
+	x.expect(2*hour, "look up i1")
+	other := unknown
+	other.Actor = "another"
+	sent(0).nothing(other)
+	x = sent(0)
+	x.do(dunning.Voided{By: by(dunning.Host, after(hour)), Invoice: "i1"}, unknown)
+	x.expect(2*hour, "look up i1")
+	// One charge is out at a time, and of what is owed.
+	x = sent(0)
+	x.do(dunning.Issued{By: by(dunning.Host, after(hour)), Invoice: "i0", Amount: 1, CreatedAt: t0}, intended(hour, "i0/0"))
+	x.nothing(unknown)
+	for _, amount := range []int64{50, 0} {
+		x = sent(0)
+		x.do(dunning.Amended{By: by(dunning.Host, after(hour)), Invoice: "i1", Amount: amount})
+		x.nothing(unknown)
+	}
 }
 
 // Each charge that was done beside the one that paid awaits an operator, until

@@ -25,7 +25,7 @@ func (d *AccountAdversary) Next(t *rapid.T, p dunning.Policy, a dunning.Account)
 	if d.Now.IsZero() {
 		d.Now = Start
 	}
-	moments := []time.Duration{0, time.Second, time.Hour, 24 * time.Hour, 7*24*time.Hour - time.Second, 12 * 24 * time.Hour}
+	moments := []time.Duration{0, time.Second, 4 * time.Minute, time.Hour, 24 * time.Hour, 7*24*time.Hour - time.Second, 12 * 24 * time.Hour}
 	d.Now = d.Now.Add(rapid.SampledFrom(moments).Draw(t, "later"))
 	if rapid.IntRange(0, 39).Draw(t, "the clock goes back") == 0 {
 		d.Now = d.Now.Add(-time.Duration(rapid.IntRange(1, 100).Draw(t, "hours")) * time.Hour)
@@ -46,7 +46,7 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 		if rapid.IntRange(0, 49).Draw(t, "wrong role") == 0 {
 			role = rapid.SampledFrom(append(dunning.Role(0).Values(), 0)).Draw(t, "role")
 		}
-		return dunning.By{Actor: "somebody", Role: role, At: d.Now}
+		return dunning.By{Actor: rapid.SampledFrom([]string{"somebody", "somebody", "another"}).Draw(t, "actor"), Role: role, At: d.Now}
 	}
 	var i dunning.Invoice
 	if len(a.Invoices) > 0 {
@@ -58,7 +58,11 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 	}
 	methods := rapid.SampledFrom(dunning.Method(0).Values())
 	outcomes := rapid.SampledFrom(statemachine.Outcome(0).Values())
-	switch k := rapid.IntRange(0, 19).Draw(t, "kind"); {
+	missing := func(invoice, key string) dunning.Event { // of a look-up that took some time
+		since := rapid.SampledFrom([]time.Duration{0, 0, time.Second, 5 * time.Minute, time.Hour, 100 * time.Hour}).Draw(t, "asked before")
+		return dunning.ChargeMissing{By: by(dunning.Biller), Invoice: invoice, Key: key, Asked: d.Now.Add(-since)}
+	}
+	switch k := rapid.IntRange(0, 20).Draw(t, "kind"); {
 	case k < 10: // what is owed
 		do := p.Next(*a, d.Now).Action
 		if do == nil {
@@ -69,7 +73,7 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 			return dunning.ChargeIntended{By: by(dunning.Biller), Invoice: do.Invoices[0], Key: do.Key}
 		case dunning.DoLookUp:
 			if rapid.Bool().Draw(t, "missing") {
-				return dunning.ChargeMissing{By: by(dunning.Biller), Invoice: do.Invoices[0], Key: do.Key}
+				return missing(do.Invoices[0], do.Key)
 			}
 			return dunning.ChargeAnswered{By: by(dunning.Biller), Invoice: do.Invoices[0], Key: do.Key, Outcome: outcomes.Draw(t, "found"), Error: "declined"}
 		case dunning.DoChurn:
@@ -91,6 +95,8 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 	case k == 17:
 		return dunning.Resolved{By: by(dunning.Operator), Invoice: i.ID, Key: key, Outcome: outcomes.Draw(t, "resolution"), Reason: "seen"}
 	case k == 18:
+		return missing(i.ID, key)
+	case k == 19:
 		return rapid.SampledFrom([]dunning.Event{dunning.Reinstated{By: by(dunning.Host)}, dunning.Provisioned{By: by(dunning.Host)}, dunning.Acknowledged{By: by(dunning.Operator), Invoice: i.ID, Key: rapid.SampledFrom(append(i.Overpayments(), key)).Draw(t, "overpaid"), Reason: "paid back"}}).Draw(t, "late")
 	}
 	return dunning.Churned{By: by(dunning.Biller)}
@@ -154,10 +160,38 @@ func (h *AccountHistory) Add(ev dunning.Event, c dunning.Change, refusal error) 
 			return fmt.Errorf("invoice %s: %w", i.ID, err)
 		}
 	}
+	if err := h.proof(ev, &c); err != nil {
+		return err
+	}
 	if c.Churned() {
 		if out := slices.ContainsFunc(c.New.Invoices, func(i dunning.Invoice) bool { return i.Charge != dunning.ChargeNone }); out {
 			return fmt.Errorf("churned while a charge may be out")
 		}
+	}
+	return nil
+}
+
+// proof: that a charge which may be on its way has not arrived, or has failed, is
+// seen when nobody sends it any more and what was sent has arrived. Only where its
+// intent is of a clock that was ahead by more than a day nobody waits for that.
+func (h *AccountHistory) proof(ev dunning.Event, c *dunning.Change) error {
+	var asked, now time.Time
+	var id string
+	switch e := ev.(type) {
+	case dunning.ChargeMissing:
+		asked, now, id = e.Asked, e.At, e.Invoice
+	case dunning.Resolved:
+		asked, now, id = e.At, e.At, e.Invoice
+		if e.Outcome != statemachine.Failed {
+			return nil
+		}
+	}
+	was := c.Old.Invoice(id)
+	if was == nil || was.Charge == dunning.ChargeNone || c.New.Invoice(id).Charge != dunning.ChargeNone {
+		return nil
+	}
+	if arrived := was.ChargeAt.Add(h.Policy.Hold + h.Policy.Linger); asked.Before(arrived) && arrived.Sub(now) <= 24*time.Hour {
+		return fmt.Errorf("a look-up of %v says what became of a charge that may arrive up to %v", asked, arrived)
 	}
 	return nil
 }

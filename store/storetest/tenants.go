@@ -92,8 +92,9 @@ func (r *tenants) everyTenantField(t *testing.T) {
 	}
 	f.do(dunning.NoticeIntended{By: biller(), Notice: r.service.Policy().Next(f.a, f.now).Action.Key})
 	f.now = f.now.Add(8 * day)
-	f.do(dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1", Outcome: statemachine.Unknown},
-		dunning.ChargeMissing{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.MethodSet{By: by(dunning.Host), Method: dunning.Manual}, dunning.Churned{By: biller()},
+	f.do(dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1", Outcome: statemachine.Unknown})
+	f.now = f.now.Add(time.Hour)
+	f.do(dunning.ChargeMissing{By: biller(), Invoice: "é-1", Key: "é-1/1", Asked: f.now}, dunning.MethodSet{By: by(dunning.Host), Method: dunning.Manual}, dunning.Churned{By: biller()},
 		dunning.Reinstated{By: by(dunning.Operator)})
 	f.now = f.now.Add(13 * day)
 	f.do(dunning.Churned{By: biller()}, dunning.Reinstated{By: by(dunning.Operator)})
@@ -277,7 +278,7 @@ func (r *tenants) subject(s store.Store[store.TenantUnit]) *tenantSubject {
 				return slices.ContainsFunc(a.Invoices, func(i dunning.Invoice) bool { return i.NeedsOperator(now) })
 			}, func(a *dunning.Account) (at []time.Time) {
 				for _, i := range a.Invoices {
-					at = append(at, i.OverpaidAt, i.ChargeAt.Add(r.service.Policy().Hold+time.Second).Truncate(time.Second))
+					at = append(at, i.OverpaidAt, i.ChargeAt.Add(r.service.Policy().Hold+r.service.Policy().Linger+time.Second).Truncate(time.Second))
 				}
 				return at
 			}},
