@@ -1,6 +1,7 @@
 package dunning
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +30,7 @@ func (p *Policy) intend(c *step, e *ChargeIntended) error {
 		return err
 	}
 	if i.Charge == ChargeOpen && i.ChargeKey == e.Key {
-		return c.own(i.ChargeBy)
+		return c.repeat(i.ChargeBy, p.Ends(&c.Old), i.Owed())
 	}
 	if err := c.version(); err != nil {
 		return err
@@ -45,6 +46,18 @@ func (p *Policy) intend(c *step, e *ChargeIntended) error {
 	i.Charge, i.ChargeKey, i.ChargeBy, i.ChargeAt, i.ChargeAmount, i.ChargeMethod = ChargeOpen, e.Key, c.by.Actor, c.by.At, i.Amount, c.Old.Tenant.Method
 	i.ChargeAfter = p.lookAt(c.by.At)
 	return c.move(OnCharge, i)
+}
+
+// repeat lets whoever stored an intent go on to its effect after a lost answer, while
+// what it is for is owed and nobody else takes it for left behind.
+func (c *step) repeat(by string, ends time.Time, owed bool) error {
+	if err := c.own(by); err != nil {
+		return err
+	}
+	if !owed || !c.by.At.Before(ends) || c.Old.Tenant.Status() != TenantActive {
+		return c.refuse(statemachine.ErrIllegal, "it is too late for it")
+	}
+	return nil
 }
 
 // own lets whoever stored an intent repeat it, and nobody else: two would make
@@ -214,7 +227,8 @@ func (p *Policy) notice(c *step, e *NoticeIntended) error {
 		if t.NoticeBy == "" {
 			return c.refuse(statemachine.ErrIllegal, "the message was sent")
 		}
-		return c.own(t.NoticeBy)
+		paid := func(i Invoice) bool { return i.Notice == e.Notice && !i.Owed() }
+		return c.repeat(t.NoticeBy, t.NoticeAfter, !slices.ContainsFunc(c.Old.Invoices, paid))
 	}
 	if err := c.version(); err != nil {
 		return err

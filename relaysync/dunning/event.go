@@ -83,7 +83,8 @@ type (
 	// process begins it too, or to when something is due. Outside the version.
 	Ticked struct{ By }
 	// ChargeIntended comes before a charge that Next asks for. Key: Key and
-	// Actor; to another actor it is ErrHeld. Its charge is made at once: from the
+	// Actor; to another actor it is ErrHeld, and ErrIllegal once the invoice is not
+	// owed or the time for it is over. Its charge is made at once: from the
 	// first whole second on that is Policy.Hold later nothing is sent any more, nor
 	// where the handler's context has ended. Policy.Linger after that any biller looks
 	// it up, may take it for one that never arrived, and charges.
@@ -121,8 +122,8 @@ type (
 	// invoices that the message names; where others are due than when Next was asked,
 	// it is ErrConflict. The message is sent at once or not at all, as a charge is:
 	// until it is answered, for Policy.Hold at most, nothing else is done. Key:
-	// Notice and Actor; to another actor it is ErrHeld, and once it is answered
-	// ErrIllegal.
+	// Notice and Actor; to another actor it is ErrHeld, and ErrIllegal once it is
+	// answered, one of them is not owed, or the time for it is over.
 	NoticeIntended struct {
 		By
 		Notice string

@@ -95,7 +95,7 @@ void | not found | void | void | void | void | void | void | void | void | void 
 provision | not found | provision | provision | provision | provision | provision | provision | provision | provision | provision | illegal | provision | provision | provision | provision
 reinstate | not found | - | - | - | - | - | - | - | - | - | reinstate | - | - | - | -
 tick | not found | - | touch | touch | touch | touch | touch | touch | touch | touch | - | - | touch | touch | -
-charge | not found | illegal | illegal | charge | - | illegal | illegal | illegal | illegal | illegal | illegal | illegal | - | illegal | illegal
+charge | not found | illegal | illegal | charge | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal
 done | not found | invalid | invalid | invalid | charged | charged | charged | invalid | invalid | invalid | invalid | invalid | overpaid | overpaid | -
 failed | not found | invalid | invalid | invalid | charge refused | charge refused | - | invalid | invalid | invalid | invalid | invalid | charge refused | charge refused | -
 unclear | not found | invalid | invalid | invalid | charge unclear | charge unclear | - | invalid | invalid | invalid | invalid | invalid | charge unclear | charge unclear | -

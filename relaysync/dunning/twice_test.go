@@ -141,6 +141,43 @@ func TestAChargeThatWasSentLateIsLookedUpAgain(t *testing.T) {
 	}
 }
 
+// Whoever lost the answer to an intent asks again, and goes on to its effect: not
+// for what is not owed any more, and not when others take it for left behind.
+func TestARepeatedIntentIsNoLicenceForWhatIsOver(t *testing.T) {
+	host := by(dunning.Host, after(2*day))
+	paid := dunning.Paid{By: host, Invoice: "i1", Method: dunning.Manual}
+	for _, r := range []struct {
+		name    string
+		between []dunning.Event
+		later   time.Duration
+		want    error
+	}{
+		{"at once", nil, 0, nil},
+		{"just before its end", nil, policy.Hold - time.Second, nil},
+		{"a clock that went back", nil, -hour, nil},
+		{"at its end", nil, policy.Hold, statemachine.ErrIllegal},
+		{"paid", []dunning.Event{paid}, 0, statemachine.ErrIllegal},
+		{"void", []dunning.Event{dunning.Voided{By: host, Invoice: "i1"}}, 0, statemachine.ErrIllegal},
+	} {
+		charge := open(t, dunning.Stripe).do(intended(2*day, "i1/0")).do(r.between...)
+		x := open(t, dunning.Manual)
+		x.do(dunning.Issued{By: by(dunning.Host, t0), Invoice: "i2", Amount: 1})
+		key := x.notify(2 * day)
+		x.do(r.between...)
+		for y, ev := range map[*account]dunning.Event{charge: intended(2*day+r.later, "i1/0"), x: dunning.NoticeIntended{By: by(dunning.Biller, after(2*day+r.later)), Notice: key}} {
+			if r.want == nil {
+				y.nothing(ev)
+			} else {
+				y.refused(r.want, ev)
+			}
+		}
+	}
+	x := open(t, dunning.Manual)
+	key := x.notify(7*day - policy.Hold)
+	x.do(dunning.Churned{By: by(dunning.Biller, after(7*day))})
+	x.refused(statemachine.ErrIllegal, dunning.NoticeIntended{By: by(dunning.Biller, after(7*day-time.Second)), Notice: key}) // its clock is behind
+}
+
 // Each charge that was done beside the one that paid awaits an operator, until
 // that very one is acknowledged.
 func TestEveryOverpayment(t *testing.T) {

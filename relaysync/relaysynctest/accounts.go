@@ -163,6 +163,9 @@ func (h *AccountHistory) Add(ev dunning.Event, c dunning.Change, refusal error) 
 	if err := h.proof(ev, &c); err != nil {
 		return err
 	}
+	if err := h.licence(ev, &c); err != nil {
+		return err
+	}
 	if c.Churned() {
 		if out := slices.ContainsFunc(c.New.Invoices, func(i dunning.Invoice) bool { return i.Charge != dunning.ChargeNone }); out {
 			return fmt.Errorf("churned while a charge may be out")
@@ -192,6 +195,28 @@ func (h *AccountHistory) proof(ev dunning.Event, c *dunning.Change) error {
 	}
 	if arrived := was.ChargeAt.Add(h.Policy.Hold + h.Policy.Linger); asked.Before(arrived) && arrived.Sub(now) <= 24*time.Hour {
 		return fmt.Errorf("a look-up of %v says what became of a charge that may arrive up to %v", asked, arrived)
+	}
+	return nil
+}
+
+// licence: who is told that its intent is on file goes on to the effect, also where
+// it asks again.
+func (h *AccountHistory) licence(ev dunning.Event, c *dunning.Change) error {
+	for k := range c.New.Invoices {
+		i, begun, at := &c.New.Invoices[k], time.Time{}, time.Time{}
+		switch e := ev.(type) {
+		case dunning.ChargeIntended:
+			if e.Invoice == i.ID {
+				begun, at = i.ChargeAt, e.At
+			}
+		case dunning.NoticeIntended:
+			if e.Notice == i.Notice {
+				begun, at = i.NotifiedAt, e.At
+			}
+		}
+		if !begun.IsZero() && (!i.Owed() || c.New.Tenant.Status() != dunning.TenantActive || at.Sub(begun) > h.Policy.Hold+time.Second) {
+			return fmt.Errorf("%T at %v for %s, which is over", ev, at, i.ID)
+		}
 	}
 	return nil
 }
