@@ -206,6 +206,13 @@ func (n *ninetyDays) step(ctx context.Context, w *store.Steps, item worker.Item[
 			} else {
 				answer = dunning.ChargeMissing{By: w.By(), Invoice: do.Invoices[0], Key: do.Key, Asked: item.Work.At}
 			}
+		case dunning.DoLookBack: // on a restored database: whatever was paid under any key, or in the host's own books
+			answer = dunning.LookedBack{By: w.By(), Invoice: do.Invoices[0], Asked: item.Work.At}
+			for key := range n.provider.paid {
+				if strings.HasPrefix(key, do.Invoices[0]+"/") {
+					answer = dunning.Paid{By: n.by(dunning.Host), Invoice: do.Invoices[0], Method: a.Tenant.Method, Payment: "provider: " + key}
+				}
+			}
 		case dunning.DoNotify:
 			n.sent[do.Key]++
 			for _, i := range do.Invoices {

@@ -80,6 +80,8 @@ func (p *Policy) take(c *step) error {
 		return p.answer(c, e.Invoice, e.Key, e.Outcome, e.Error)
 	case ChargeMissing:
 		return p.missing(c, &e)
+	case LookedBack:
+		return p.lookedBack(c, &e)
 	case Churned:
 		return p.churn(c)
 	case NoticeIntended:
@@ -99,7 +101,7 @@ func speakers(ev Event) roles {
 	switch ev.(type) {
 	case Enrolled, MethodSet, Issued, Amended, Paid, Voided, Provisioned, Reinstated:
 		return byHost | byOperator
-	case ChargeAnswered, NoticeAnswered:
+	case ChargeAnswered, NoticeAnswered, LookedBack:
 		return byBiller | byHost
 	case Ticked, ChargeIntended, ChargeMissing, Churned, NoticeIntended:
 		return byBiller

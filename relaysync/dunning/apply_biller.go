@@ -42,6 +42,9 @@ func (p *Policy) intend(c *step, e *ChargeIntended) error {
 	if e.Key != do.Key {
 		return c.refuse(statemachine.ErrConflict, "the key of the next charge is "+do.Key)
 	}
+	if do.Key != i.ChargeKey {
+		i.Missed = 0
+	}
 	i.Attempts = c.Old.next(&i)
 	i.Charge, i.ChargeKey, i.ChargeBy, i.ChargeAt, i.ChargeAmount, i.ChargeMethod = ChargeOpen, e.Key, c.by.Actor, c.by.At, i.Amount, c.Old.Tenant.Method
 	i.ChargeAfter = p.lookAt(c.by.At)
@@ -159,7 +162,8 @@ func (c *step) unlessSwitched(i *Invoice, at time.Time) time.Time {
 	return at
 }
 
-// missing: it is charged again.
+// missing: it is charged again, at once; after the second time under one key as after
+// a charge that failed.
 func (p *Policy) missing(c *step, e *ChargeMissing) error {
 	i, err := c.find(e.Invoice)
 	if err != nil {
@@ -180,7 +184,31 @@ func (p *Policy) missing(c *step, e *ChargeMissing) error {
 		return err
 	}
 	i.Charge, i.ChargeAfter = ChargeNone, time.Time{}
+	if i.Missed++; i.Missed > 1 {
+		i.ChargeAfter = c.unlessSwitched(&i, i.ChargeAt.Add(p.ChargeAgain))
+	}
 	return c.move(OnNeverArrived, i)
+}
+
+// lookedBack: nothing was forgotten of the invoice.
+func (p *Policy) lookedBack(c *step, e *LookedBack) error {
+	i, err := c.find(e.Invoice)
+	if err != nil {
+		return err
+	}
+	asked, err := statemachine.Time(e.Asked)
+	if err != nil {
+		return c.refuse(statemachine.ErrInvalid, "a look-up has the time at which it began")
+	}
+	one := Account{Invoices: []Invoice{i}}
+	if p.forgotten(&one) == nil || asked.After(c.by.At) || !reached(asked, p.lookAt(p.RecoveredAt)) || c.Old.Tenant.Status() != TenantActive {
+		return nil
+	}
+	if err := c.version(); err != nil {
+		return err
+	}
+	i.LookedBack = asked
+	return c.move(OnLookBack, i)
 }
 
 // resolve takes a proof of failure only when a look-up could be complete: until

@@ -17,6 +17,8 @@
 //     a proof was wrong, is in Invoice.Overpaid until an operator has seen to it;
 //   - there is at most one message for each reminder that is due, however often
 //     somebody asks;
+//   - after a restore nothing is charged, churned or written before it is known what
+//     was paid since ([Policy].RecoveredAt);
 //   - a tenant is churned once, not before the oldest open invoice is
 //     [Policy.Grace] old, and never while a charge may have been paid;
 //   - a step that comes late does each thing that is due once.
@@ -38,5 +40,6 @@
 // file; found by a later step it is looked up, never made again) or unknown (an
 // operator ends it with [Resolved] where no look-up does). A charge that is done
 // for an invoice that is paid or void, or under a key that is not the latest, is an
-// incident: Invoice.Overpaid has it until an operator has [Acknowledged] it.
+// incident: Invoice.Overpaid has it until an operator has [Acknowledged] it. Two
+// captures by a provider under one key are one here: it must take one key once.
 package dunning

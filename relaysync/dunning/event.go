@@ -33,7 +33,8 @@ type (
 		BillingAnchor time.Time
 	}
 	// MethodSet says how the tenant pays from now on. Charges that waited
-	// after a failure are due at once. Key: Method.
+	// after a failure are due at once. Another card of the same method is no other
+	// method: Manual and then it again, in one transaction, make them due. Key: Method.
 	MethodSet struct {
 		By
 		Method Method `json:",omitzero"`
@@ -73,7 +74,9 @@ type (
 	// first. It has no key: each is another one.
 	Provisioned struct{ By }
 	// Reinstated ends a churn, and ages begin anew. Relays stay inactive until
-	// the host activates them. Key: the tenant.
+	// the host activates them: it does both in one transaction, since all that is
+	// open is charged at once. What relays that were off do not owe is Voided or
+	// Amended before. Key: the tenant.
 	Reinstated struct{ By }
 )
 
@@ -114,6 +117,17 @@ type (
 		Invoice string
 		Key     string
 		Asked   time.Time // when the look-up began, or before, by the store's clock; zero: ErrInvalid
+	}
+	// LookedBack: of an invoice that was made before Policy.RecoveredAt no payment is
+	// known anywhere, and none is under way: under no key of the provider, whatever
+	// number it ends in, and in no book of the host. One that is found is Paid instead.
+	// Until then nothing is charged, nobody churned or written to. A look-up that began
+	// before what was sent until then had arrived proves nothing and changes nothing.
+	// Key: Invoice, after the present RecoveredAt.
+	LookedBack struct {
+		By
+		Invoice string
+		Asked   time.Time // as in ChargeMissing
 	}
 	// Churned ends the service of the tenant; refused before it is due. Key:
 	// the tenant.

@@ -96,7 +96,7 @@ func charges(m Method) bool { return m == NWC || m == Stripe }
 
 // Trigger is what moves a tenant or an invoice.
 // Values: OnIssue, OnMethod, OnAmend, OnPay, OnVoid, OnCharge, OnCharged, OnRefused, OnUnclear, OnDefer,
-// OnNeverArrived, OnOverpaid, OnAcknowledge, OnNotice, OnNoticeFailed, OnEnrol, OnChurn, OnReinstate,
+// OnNeverArrived, OnOverpaid, OnAcknowledge, OnNotice, OnNoticeFailed, OnLookBack, OnEnrol, OnChurn, OnReinstate,
 // OnProvision, OnNoticeSent.
 type Trigger = statemachine.Enum[trigger]
 
@@ -116,6 +116,7 @@ const (
 	OnAcknowledge                     // an operator has seen to the overpayment
 	OnNotice                          // the intent of a message
 	OnNoticeFailed                    // the message was not sent
+	OnLookBack                        // what a restored database has forgotten is known
 	OnEnrol                           // here begins what moves a tenant alone
 	OnChurn
 	OnReinstate
@@ -129,10 +130,10 @@ func (trigger) Kind() string    { return "dunning trigger" }
 func (trigger) Names() []string { return triggerNames }
 
 var triggerNames = []string{"issue", "method", "amend", "pay", "void", "charge", "charged", "charge refused",
-	"charge unclear", "charge deferred", "charge never arrived", "overpaid", "acknowledge", "notice", "notice failed", "enrol", "churn", "reinstate", "provision", "notice sent"}
+	"charge unclear", "charge deferred", "charge never arrived", "overpaid", "acknowledge", "notice", "notice failed", "look back", "enrol", "churn", "reinstate", "provision", "notice sent"}
 
 // InvoiceTrigger is a [Trigger] that moves an invoice too: InvoiceTrigger(OnIssue)
-// to InvoiceTrigger(OnNoticeFailed).
+// to InvoiceTrigger(OnLookBack).
 type InvoiceTrigger = statemachine.Enum[invoiceTrigger]
 
 type invoiceTrigger struct{}
@@ -175,7 +176,7 @@ var TenantMachine = statemachine.Must("tenant", join(
 	stay(TenantActive, "", OnCharged, OnRefused, OnNotice),
 	stay(TenantActive, extIntent, OnCharge),
 	stay(TenantActive, extHost, OnMethod, OnIssue, OnAmend, OnPay, OnVoid, OnProvision),
-	stay(TenantActive, extAnswer, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge, OnNoticeFailed, OnNoticeSent),
+	stay(TenantActive, extAnswer, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge, OnNoticeFailed, OnNoticeSent, OnLookBack),
 	stay(TenantChurned, extHost, OnMethod, OnIssue, OnAmend, OnPay, OnVoid),
 	stay(TenantChurned, extAnswer, OnCharged, OnRefused, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge, OnNoticeFailed, OnNoticeSent),
 ), statemachine.Cyclic)
@@ -194,7 +195,7 @@ var InvoiceMachine = statemachine.Must("invoice", join(
 	stay(InvoiceOpen, "", invs(OnRefused, OnNotice)...),
 	stay(InvoiceOpen, extIntent, invs(OnCharge)...),
 	stay(InvoiceOpen, extHost, invs(OnMethod, OnAmend)...),
-	stay(InvoiceOpen, extAnswer, invs(OnUnclear, OnDefer, OnNeverArrived, OnNoticeFailed)...),
+	stay(InvoiceOpen, extAnswer, invs(OnUnclear, OnDefer, OnNeverArrived, OnNoticeFailed, OnLookBack)...),
 	stay(InvoicePaid, extAnswer, invs(OnRefused, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge)...),
 	stay(InvoiceVoid, extAnswer, invs(OnRefused, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge)...),
 ))

@@ -8,14 +8,15 @@ import (
 )
 
 // Do is a kind of [Action].
-// Values: DoLookUp, DoCharge, DoChurn, DoNotify.
+// Values: DoLookUp, DoCharge, DoChurn, DoNotify, DoLookBack.
 type Do = statemachine.Enum[do]
 
 const (
-	DoLookUp Do = iota + 1 // ask the provider for Key, then ChargeAnswered or ChargeMissing
-	DoCharge               // send ChargeIntended, charge under Key at once, then ChargeAnswered
-	DoChurn                // send Churned
-	DoNotify               // send NoticeIntended, write the message under Key, then NoticeAnswered
+	DoLookUp   Do = iota + 1 // ask the provider for Key, then ChargeAnswered or ChargeMissing
+	DoCharge                 // send ChargeIntended, charge under Key at once, then ChargeAnswered
+	DoChurn                  // send Churned
+	DoNotify                 // send NoticeIntended, write the message under Key, then NoticeAnswered
+	DoLookBack               // ask the provider, and the host's own books, for any payment of the invoice: Paid, or LookedBack
 )
 
 type do struct{}
@@ -23,7 +24,7 @@ type do struct{}
 func (do) Kind() string    { return "dunning action" }
 func (do) Names() []string { return doNames }
 
-var doNames = []string{"look up", "charge", "churn", "notify"}
+var doNames = []string{"look up", "charge", "churn", "notify", "look back"}
 
 // Action is something that must be done now. Plain data.
 type Action struct {
@@ -76,10 +77,21 @@ func (a *Account) out() *Invoice {
 	return nil
 }
 
+// forgotten returns the first invoice of which a restored database may have forgotten
+// a payment, nil if there is none.
+func (p *Policy) forgotten(a *Account) *Invoice {
+	for k := range a.Invoices {
+		if i := &a.Invoices[k]; i.Owed() && i.CreatedAt.Before(p.RecoveredAt) && !i.LookedBack.After(p.RecoveredAt) {
+			return i
+		}
+	}
+	return nil
+}
+
 // chargeAt is when an invoice is charged next; ok is false for never.
-func (a *Account) chargeAt(i *Invoice) (at time.Time, ok bool) {
+func (p *Policy) chargeAt(a *Account, i *Invoice, now time.Time) (at time.Time, ok bool) {
 	at = whole(i.CreatedAt)
-	if i.ChargeAfter.After(at) {
+	if i.ChargeAfter.After(at) && p.waits(now, i.ChargeAfter) {
 		at = whole(i.ChargeAfter)
 	}
 	return at, charges(a.Tenant.Method) && i.Owed()
@@ -140,8 +152,8 @@ func (p *Policy) waits(now, until time.Time) bool {
 }
 
 // Next gives one effect at a time: a charge that may be out is looked up and
-// holds back everything else, and a message on its way does for Policy.Hold at
-// most; then a charge, a churn, a message. Where nothing is due, Due is the exact
+// holds back everything else, as does what was forgotten (Policy.RecoveredAt), and a
+// message on its way does for Policy.Hold at most; then a charge, a churn, a message. Where nothing is due, Due is the exact
 // time at which something is, an hour (Policy.Tick) from now at the latest.
 func (p Policy) Next(a Account, now time.Time) Step {
 	t := &a.Tenant
@@ -161,13 +173,21 @@ func (p Policy) Next(a Account, now time.Time) Step {
 	if t.Status() == TenantChurned || oldest == nil {
 		return Step{}
 	}
+	if i := p.forgotten(&a); i != nil {
+		if at := p.lookAt(p.RecoveredAt); !reached(now, at) {
+			return p.sleep(now, at)
+		}
+		do := act(DoLookBack, "look back/"+i.ID)
+		do.Invoices = []string{i.ID}
+		return Step{Action: do}
+	}
 	if t.NoticeBy != "" && p.waits(now, t.NoticeAfter) {
 		return p.sleep(now, t.NoticeAfter)
 	}
 	var times []time.Time
 	for k := range a.Invoices {
 		i := &a.Invoices[k]
-		at, ok := a.chargeAt(i)
+		at, ok := p.chargeAt(&a, i, now)
 		if ok && reached(now, at) {
 			do := act(DoCharge, i.key(a.next(i)))
 			do.Invoices, do.Amount, do.Method = []string{i.ID}, i.Amount, t.Method

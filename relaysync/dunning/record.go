@@ -58,6 +58,8 @@ type Invoice struct {
 	ChargeAmount int64
 	ChargeMethod Method    `json:",omitzero"`
 	ChargeAfter  time.Time // no charge and no look-up before
+	Missed       int32     // charges under ChargeKey that never arrived
+	LookedBack   time.Time // when the latest look-up for what a restored database has forgotten began
 	PaidKey      string    // of the charge that paid it, or the id of the payment that did
 	OverpaidAt   time.Time // of the latest charge in Overpaid; zero: an operator has seen to all
 	// Overpaid are the charges that nobody has acknowledged: done for what was paid

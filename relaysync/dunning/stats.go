@@ -15,8 +15,8 @@ type Stats struct {
 	OldestDue  time.Time // the least DueAt at or before At; zero: none
 	Out        int64     // charges that may be out
 	OldestOut  time.Time // the least charge_at of these; zero: none
-	OldestOwed time.Time // the least time since when an active tenant without such a charge owes; zero: none
-	Overpaid   int64     // overpayments that no operator has acknowledged
+	OldestOwed time.Time // the least time since when an active tenant owes; zero: none
+	Overpaid   int64     // invoices with overpayments that no operator has acknowledged
 }
 
 // Add counts a tenant and its invoices; At is set.
@@ -29,7 +29,7 @@ func (s *Stats) Add(a *Account) {
 	for k := range a.Invoices {
 		i := &a.Invoices[k]
 		s.add(i)
-		if since := i.CreatedAt; i.Owed() && t.Status() == TenantActive && a.out() == nil {
+		if since := i.CreatedAt; i.Owed() && t.Status() == TenantActive {
 			if t.ReinstatedAt.After(since) {
 				since = t.ReinstatedAt
 			}
@@ -87,7 +87,7 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	wait("charge unknown", s.OldestOut, t.UnknownFor, "a charge may be out")
 	wait("owed", s.OldestOwed, t.OwedFor, "an active tenant owes")
 	if s.Overpaid > t.Overpaid {
-		out = append(out, Alert{Name: "overpaid", Text: fmt.Sprintf("%d overpayments, more than %d", s.Overpaid, t.Overpaid)})
+		out = append(out, Alert{Name: "overpaid", Text: fmt.Sprintf("%d invoices are overpaid, more than %d", s.Overpaid, t.Overpaid)})
 	}
 	return out
 }

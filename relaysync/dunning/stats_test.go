@@ -47,7 +47,7 @@ func TestAStepThatIsNeverDoneIsCounted(t *testing.T) {
 	if i, looked := &x.a.Invoices[0], hour+policy.Hold+policy.Linger; i.NeedsOperator(after(looked-time.Microsecond)) || !i.NeedsOperator(after(looked)) {
 		t.Error("a person is awaited from when the charge is looked up")
 	}
-	if s := count(x, 30*day); !s.OldestOut.Equal(after(hour)) || !s.OldestDue.IsZero() || !s.OldestOwed.IsZero() {
+	if s := count(x, 30*day); !s.OldestOut.Equal(after(hour)) || !s.OldestDue.IsZero() || !s.OldestOwed.Equal(t0) {
 		t.Errorf("a charge: %+v", s)
 	}
 	x = open(t, dunning.Manual)

@@ -62,7 +62,7 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 		since := rapid.SampledFrom([]time.Duration{0, 0, time.Second, 5 * time.Minute, time.Hour, 100 * time.Hour}).Draw(t, "asked before")
 		return dunning.ChargeMissing{By: by(dunning.Biller), Invoice: invoice, Key: key, Asked: d.Now.Add(-since)}
 	}
-	switch k := rapid.IntRange(0, 20).Draw(t, "kind"); {
+	switch k := rapid.IntRange(0, 21).Draw(t, "kind"); {
 	case k < 10: // what is owed
 		do := p.Next(*a, d.Now).Action
 		if do == nil {
@@ -78,6 +78,8 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 			return dunning.ChargeAnswered{By: by(dunning.Biller), Invoice: do.Invoices[0], Key: do.Key, Outcome: outcomes.Draw(t, "found"), Error: "declined"}
 		case dunning.DoChurn:
 			return dunning.Churned{By: by(dunning.Biller)}
+		case dunning.DoLookBack:
+			return dunning.LookedBack{By: by(dunning.Biller), Invoice: do.Invoices[0], Asked: d.Now}
 		}
 		return dunning.NoticeIntended{By: by(dunning.Biller), Notice: do.Key}
 	case k < 13:
@@ -97,6 +99,8 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 	case k == 18:
 		return missing(i.ID, key)
 	case k == 19:
+		return dunning.LookedBack{By: by(dunning.Biller), Invoice: i.ID, Asked: d.Now.Add(-rapid.SampledFrom([]time.Duration{0, time.Hour, 100 * time.Hour}).Draw(t, "asked before"))}
+	case k == 20:
 		return rapid.SampledFrom([]dunning.Event{dunning.Reinstated{By: by(dunning.Host)}, dunning.Provisioned{By: by(dunning.Host)}, dunning.Acknowledged{By: by(dunning.Operator), Invoice: i.ID, Key: rapid.SampledFrom(append(i.Overpayments(), key)).Draw(t, "overpaid"), Reason: "paid back"}}).Draw(t, "late")
 	}
 	return dunning.Churned{By: by(dunning.Biller)}
@@ -113,6 +117,7 @@ type AccountHistory struct {
 	sent map[string]time.Time                         // the last message that named an invoice
 
 	charges map[string]terms // by key
+	found   map[string]bool  // invoices of which nothing was forgotten by a restored database
 }
 
 // terms are what one charge is of.
@@ -126,7 +131,7 @@ type terms struct {
 func (h *AccountHistory) Add(ev dunning.Event, c dunning.Change, refusal error) error {
 	if h.logs == nil {
 		h.logs, h.paid, h.sent = map[string][]statemachine.Transition[string]{}, map[string]int{}, map[string]time.Time{}
-		h.charges = map[string]terms{}
+		h.charges, h.found = map[string]terms{}, map[string]bool{}
 	}
 	if refusal != nil {
 		if !c.Empty() {
@@ -162,6 +167,9 @@ func (h *AccountHistory) Add(ev dunning.Event, c dunning.Change, refusal error) 
 	}
 	if err := h.proof(ev, &c); err != nil {
 		return err
+	}
+	if e, ok := ev.(dunning.LookedBack); ok && !e.Asked.After(e.At) && e.Asked.Sub(h.Policy.RecoveredAt) >= h.Policy.Hold+h.Policy.Linger {
+		h.found[e.Invoice] = true
 	}
 	if err := h.licence(ev, &c); err != nil {
 		return err
@@ -202,6 +210,11 @@ func (h *AccountHistory) proof(ev dunning.Event, c *dunning.Change) error {
 // licence: who is told that its intent is on file goes on to the effect, also where
 // it asks again.
 func (h *AccountHistory) licence(ev dunning.Event, c *dunning.Change) error {
+	for _, i := range c.Old.Invoices {
+		if i.Owed() && i.CreatedAt.Before(h.Policy.RecoveredAt) && !h.found[i.ID] && (c.Churned() || c.New.Invoice(i.ID).ChargeAt != i.ChargeAt || c.New.Tenant.Notice != c.Old.Tenant.Notice && c.New.Tenant.Notice != "") {
+			return fmt.Errorf("%T: what was paid of %s may be forgotten", ev, i.ID)
+		}
+	}
 	for k := range c.New.Invoices {
 		i, begun, at := &c.New.Invoices[k], time.Time{}, time.Time{}
 		switch e := ev.(type) {
@@ -318,13 +331,21 @@ func Naive(p dunning.Policy, a dunning.Account, now time.Time) string {
 			return ""
 		}
 	}
+	for _, i := range a.Invoices {
+		if open(i) && a.Tenant.ChurnedAt.IsZero() && i.CreatedAt.Before(p.RecoveredAt) && !i.LookedBack.After(p.RecoveredAt) {
+			if sec >= p.RecoveredAt.Add(p.Hold+p.Linger+time.Second-1).Unix() {
+				return "look back " + i.ID
+			}
+			return ""
+		}
+	}
 	pause := a.Tenant.NoticeAfter.Unix() - sec // at most a day, or a clock was ahead
 	quiet := pause > 0 && a.Tenant.NoticeAfter.Sub(now) <= 24*time.Hour
 	if a.Tenant.Version == 0 || !a.Tenant.ChurnedAt.IsZero() || quiet && a.Tenant.NoticeBy != "" {
 		return ""
 	}
 	for _, i := range a.Invoices {
-		if open(i) && a.Tenant.Method != dunning.Manual && sec >= i.CreatedAt.Unix() && (i.ChargeAfter.IsZero() || sec >= i.ChargeAfter.Unix()) {
+		if open(i) && a.Tenant.Method != dunning.Manual && sec >= i.CreatedAt.Unix() && (i.ChargeAfter.IsZero() || sec >= i.ChargeAfter.Unix() || i.ChargeAfter.Sub(now) > 24*time.Hour+time.Second) {
 			return "charge " + i.ID
 		}
 	}

@@ -18,6 +18,9 @@ func dunningPolicy(t *rapid.T) dunning.Policy {
 	if rapid.Bool().Draw(t, "long grace") {
 		p.Grace = 60 * 24 * time.Hour
 	}
+	if rapid.Bool().Draw(t, "restored") {
+		p.RecoveredAt = relaysynctest.Start.Add(rapid.SampledFrom([]time.Duration{time.Minute, 30 * 24 * time.Hour}).Draw(t, "restored at"))
+	}
 	return p
 }
 

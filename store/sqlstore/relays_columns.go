@@ -85,7 +85,7 @@ var invoiceTable = newTable(table[dunning.Invoice]{
 		return list{{"amount int", always(&i.Amount)}, {"issued int", always(&i.Issued)}, {"paid_at time", maybe(&i.PaidAt)}, {"voided_at time", maybe(&i.VoidedAt)}, {"notified_at time", maybe(&i.NotifiedAt)},
 			{"method text", maybe(&i.Method)}, {"payment_error text", always(&i.PaymentError)}, {"attempts int", always(&i.Attempts)}, {"charge text", always(&i.Charge)},
 			{"charge_key text", maybe(&i.ChargeKey)}, {"charge_by text", maybe(&i.ChargeBy)}, {"charge_at time", maybe(&i.ChargeAt)}, {"charge_amount int", always(&i.ChargeAmount)},
-			{"charge_method text", maybe(&i.ChargeMethod)}, {"charge_after time", maybe(&i.ChargeAfter)}, {"paid_key text", maybe(&i.PaidKey)},
+			{"charge_method text", maybe(&i.ChargeMethod)}, {"charge_after time", maybe(&i.ChargeAfter)}, {"missed int", always(&i.Missed)}, {"looked_back time", maybe(&i.LookedBack)}, {"paid_key text", maybe(&i.PaidKey)},
 			{"overpaid_at time", maybe(&i.OverpaidAt)}, {"overpaid text", maybe(&i.Overpaid)}, {"repaid text", maybe(&i.Repaid)}, {"notice text", maybe(&i.Notice)},
 			{"prior_notified_at time", maybe(&i.PriorNotifiedAt)}, {"version int", always(&i.Version)}}
 	},

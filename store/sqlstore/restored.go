@@ -46,6 +46,13 @@ import (
 //
 // For swaps it is swap.Control.RecoveredAt, before which nothing is sent that was not
 // looked back for.
+//
+// For tenants it is dunning.Policy.RecoveredAt, in the policy of every biller from then
+// on: each open invoice from before is looked back for. First the host says again
+// what it said since: Issued with its CreatedAt, Paid, Voided, MethodSet, Reinstated.
+//
+// For relays an operator says relaysync.Retried of each, since the server may hold what
+// this database does not know; relays that were made since are made again.
 func Restored(ctx context.Context, db *sql.DB, d Dialect, opts Options) error {
 	s, err := opts.syntax(d)
 	if err == nil && db == nil {

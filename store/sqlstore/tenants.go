@@ -145,7 +145,7 @@ var (
 		"coalesce(sum(CASE WHEN " + owed + " THEN amount % 4294967296 END), 0), count(CASE WHEN charge <> 'none' THEN 1 END), " +
 		"min(CASE WHEN charge <> 'none' THEN charge_at END), count(overpaid_at) FROM @invoices WHERE " + liveInvoices}
 	oldestOwed = statement{text: "SELECT min(CASE WHEN t.reinstated_at > i.created_at THEN t.reinstated_at ELSE i.created_at END) FROM @invoices i JOIN @tenants t ON t.id = i.tenant " +
-		"WHERE (" + liveInvoices + ") AND " + owed + " AND t.churned_at IS NULL AND NOT EXISTS (SELECT 1 FROM @invoices o WHERE o.tenant = t.id AND o.charge <> 'none')"}
+		"WHERE (" + liveInvoices + ") AND " + owed + " AND t.churned_at IS NULL"}
 )
 
 // liveInvoices are those of the index invoices_live.

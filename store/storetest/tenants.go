@@ -53,7 +53,9 @@ type tenants struct {
 func newTenants(t *testing.T, s store.Store[store.TenantUnit]) *tenants {
 	t.Helper()
 	relays := newRelays(t, timing(s, func(tx store.TenantUnit, _ *clock) store.RelayUnit { return tx }))
-	r := &tenants{relays: relays, service: must(store.NewTenants(s, relays.service, dunning.DefaultPolicy()))(t)}
+	p := dunning.DefaultPolicy()
+	p.RecoveredAt = start.Add(-time.Hour)
+	r := &tenants{relays: relays, service: must(store.NewTenants(s, relays.service, p))(t)}
 	r.tenantSubject = r.subject(s)
 	return r
 }
@@ -78,7 +80,8 @@ func (r *tenants) everyTenantField(t *testing.T) {
 	biller := func() dunning.By { return by(dunning.Biller) }
 	const day = 24 * time.Hour
 	f.do(dunning.Enrolled{By: by(dunning.Host), Tenant: r.id(), Method: dunning.Stripe, BillingAnchor: f.now.Add(day)},
-		dunning.Issued{By: by(dunning.Host), Invoice: "é-1", Amount: 1 << 62}, dunning.Amended{By: by(dunning.Host), Invoice: "é-1", Amount: 7},
+		dunning.Issued{By: by(dunning.Host), Invoice: "é-1", Amount: 1 << 62, CreatedAt: start.Add(-2 * time.Hour)}, dunning.LookedBack{By: biller(), Invoice: "é-1", Asked: start},
+		dunning.Amended{By: by(dunning.Host), Invoice: "é-1", Amount: 7},
 		dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/0"},
 		dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/0", Outcome: statemachine.Failed, Error: "declined"})
 	f.now = f.now.Add(23*day/24 + time.Hour + 59*time.Minute)

@@ -1,0 +1,99 @@
+package dunning_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/relaysync/dunning"
+	"github.com/settlehq/settle/statemachine"
+)
+
+func lookedBack(began, d time.Duration, invoice string) dunning.LookedBack {
+	return dunning.LookedBack{By: by(dunning.Biller, after(d)), Invoice: invoice, Asked: after(began)}
+}
+
+// A restored database has forgotten who has paid: each open invoice from before is
+// looked up at the provider and in the host's books, and before that nothing is
+// charged, nobody churned and nobody written to.
+func TestARestoredDatabaseAsksWhoHasPaid(t *testing.T) {
+	arrived := policy.Hold + policy.Linger
+	for _, r := range []struct {
+		name, then string
+		method     dunning.Method
+		at         time.Duration // of the restore
+	}{
+		{"charge", "charge i1", dunning.Stripe, hour},
+		{"message", "notify i1", dunning.Manual, 2 * day},
+		{"churn", "churn", dunning.Manual, 8 * day},
+	} {
+		x := open(t, r.method)
+		x.p.RecoveredAt = after(r.at)
+		x.expect(r.at, "wait 7m0s") // what was sent until then arrives
+		x.expect(r.at+arrived-time.Second, "wait 1s")
+		x.expect(r.at+arrived, "look back i1")
+		x.refused(statemachine.ErrIllegal, dunning.Churned{By: by(dunning.Biller, after(r.at+arrived))})
+		x.refused(statemachine.ErrIllegal, intended(r.at+arrived, "i1/0"))
+		for _, began := range []time.Duration{0, r.at + arrived - time.Second, r.at + day + time.Second} { // early, or by a clock that is ahead
+			x.nothing(lookedBack(began, r.at+day, "i1"))
+		}
+		x.refused(statemachine.ErrInvalid, dunning.LookedBack{By: by(dunning.Biller, after(r.at+day)), Invoice: "i1"})
+		x.refused(statemachine.ErrNotFound, lookedBack(r.at+arrived, r.at+arrived, "i9"))
+		paid := *x
+		x.do(lookedBack(r.at+arrived, r.at+arrived, "i1"))
+		x.nothing(lookedBack(r.at+arrived, r.at+arrived, "i1"))
+		x.expect(r.at+arrived, r.then)
+		paid.do(dunning.Paid{By: by(dunning.Host, after(r.at+arrived)), Invoice: "i1", Method: dunning.Stripe, Payment: "ch_1"})
+		paid.expect(r.at+arrived, "nothing")
+		// Another restore forgets anew, also what was looked for.
+		x.p.RecoveredAt = after(r.at + day)
+		x.expect(r.at+day+arrived, "look back i1")
+	}
+	// What is issued since was not forgotten; a charge that was out is looked up first.
+	x := open(t, dunning.Stripe)
+	x.do(intended(0, "i1/0"))
+	x.p.RecoveredAt = after(hour)
+	x.do(dunning.Issued{By: by(dunning.Host, after(hour)), Invoice: "i2", Amount: 1})
+	x.expect(2*hour, "look up i1")
+	x.do(asked(2*hour, 2*hour, "i1/0"))
+	x.expect(2*hour, "look back i1")
+	x.do(lookedBack(2*hour, 2*hour, "i1"), intended(2*hour, "i1/0"), answered(2*hour, "i1/0", statemachine.Done))
+	x.expect(2*hour, "charge i2")
+	// Of who is churned nothing is asked before they are back.
+	x = open(t, dunning.Manual)
+	x.do(dunning.Churned{By: by(dunning.Biller, after(7*day))})
+	x.p.RecoveredAt = after(8 * day)
+	x.nothing(lookedBack(9*day, 9*day, "i1"))
+	x.do(dunning.Reinstated{By: by(dunning.Host, after(9*day))})
+	x.expect(9*day, "look back i1")
+}
+
+// A charge that never arrives is made again at once, and once more each day: what
+// comes after it, and whoever counts what is owed, is not kept waiting for ever.
+func TestAChargeThatNeverArrives(t *testing.T) {
+	x := open(t, dunning.Stripe)
+	x.do(intended(0, "i1/0"), missing("i1/0"))
+	x.expect(hour, "charge i1")
+	x.do(intended(hour, "i1/0"), asked(2*hour, 2*hour, "i1/0"))
+	x.expect(2*hour, "wait 1h0m0s")
+	x.expect(day+hour-time.Second, "notify i1")
+	x.expect(day+hour, "charge i1")
+	switched := *x
+	switched.do(dunning.MethodSet{By: by(dunning.Host, after(3*hour)), Method: dunning.NWC})
+	switched.expect(3*hour, "charge i1")
+	switched.do(intended(3*hour, "i1/1"), asked(4*hour, 4*hour, "i1/1")) // the first of another key
+	switched.expect(4*hour, "charge i1")
+	x.do(intended(6*day+23*hour, "i1/0"), dunning.MethodSet{By: by(dunning.Host, after(7*day)), Method: dunning.NWC}, asked(7*day, 7*day, "i1/0"))
+	x.expect(7*day, "charge i1") // by another method at once
+	y := open(t, dunning.Stripe)
+	y.do(intended(0, "i1/0"), missing("i1/0"), intended(6*day+20*hour, "i1/0"), asked(7*day, 7*day, "i1/0"))
+	y.expect(7*day, "churn")
+}
+
+// A clock that was ahead when a charge failed keeps nobody from the next one.
+func TestAChargeAfterAClockThatWentBack(t *testing.T) {
+	x := open(t, dunning.Stripe)
+	x.do(intended(30*day, "i1/0"), answered(30*day, "i1/0", statemachine.Failed))
+	x.expect(30*day-time.Second, "churn") // a second is no such clock
+	x.expect(29*day, "charge i1")
+	x.expect(hour, "charge i1")
+}
