@@ -162,8 +162,9 @@ type work struct {
 
 	speakers roles
 
-	room  bool // New.Txs has room for the transaction
-	shown bool // the evidence shows that the transaction pays this request, or reverted
+	ended []Attempt // New.Dispatches, with room for the one that ends
+	room  bool      // New.Txs has room for the transaction
+	shown bool      // the evidence shows that the transaction pays this request, or reverted
 }
 
 // event names what is refused.

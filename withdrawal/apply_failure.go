@@ -156,8 +156,8 @@ func (c *step) finish() {
 	c.Reservations = append(c.Reservations, Reservation{Wallet: j.Wallet, Job: j.ID, Amount: j.AmountRaw, Release: true})
 }
 
-// unanswered is the memory of a step that ends a dispatch without its answer.
-type unanswered struct {
+// dispatching is the memory of a step that ends a request's first dispatch.
+type dispatching struct {
 	log        [1]statemachine.Transition[uuid.UUID]
 	dispatches [1]Attempt
 }
@@ -168,17 +168,15 @@ func (c *step) closeAttempt(at time.Time, outcome statemachine.Outcome, text, ha
 	old := &c.Old.Job
 	c.New.Attempt = Attempt{Job: old.ID, Fence: old.Lease.Fence, Worker: old.Lease.Holder, StartedAt: old.ClaimedAt,
 		EndedAt: at, Outcome: outcome, Error: text, Hash: hash, DispatchedAt: old.DispatchedAt, DispatchRef: old.DispatchRef}
-	if !old.DispatchedAt.IsZero() && outcome != statemachine.Done { // its signer may answer yet
-		switch len(c.Old.Dispatches) {
-		case 0:
-			m := new(unanswered)
-			if c.Log == nil {
-				c.Log = m.log[:0]
-			}
-			c.New.Dispatches = append(m.dispatches[:0], c.New.Attempt)
-		default:
-			c.New.Dispatches = append(slices.Clip(c.Old.Dispatches), c.New.Attempt)
+	if !old.DispatchedAt.IsZero() { // its signer may answer yet, or again
+		if c.ended == nil {
+			c.ended = slices.Clip(c.Old.Dispatches)
 		}
+		if len(c.ended) == 0 && c.Log == nil {
+			m := new(dispatching)
+			c.Log, c.ended = m.log[:0], m.dispatches[:0]
+		}
+		c.New.Dispatches = append(c.ended, c.New.Attempt)
 		c.New.Job.Dispatches++
 	}
 }

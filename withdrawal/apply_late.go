@@ -6,10 +6,10 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// The law for late answers: a dispatch that ended without its signer's answer
-// stays on record, and the answer is news whenever it comes.
+// The law for late answers: a dispatch that has ended stays on record, answered or
+// not, and an answer with a hash that is not on file is news whenever it comes.
 
-// dispatchUnder returns the dispatch under fence that ended without an answer.
+// dispatchUnder returns the dispatch under fence that has ended.
 func (w *Withdrawal) dispatchUnder(fence int64) *Attempt {
 	for i := range w.Dispatches {
 		if w.Dispatches[i].Fence == fence {

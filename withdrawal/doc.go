@@ -113,9 +113,9 @@
 //
 // # Late answers
 //
-// A dispatch that ended without its signer's answer stays on record
-// (Withdrawal.Dispatches), and its [Broadcast] is news whenever it comes, by any
-// worker. While nothing else is out the hash is put on file: a job that is
+// A dispatch that has ended stays on record (Withdrawal.Dispatches), and its
+// [Broadcast] with a hash that is not on file is news whenever it comes, by any
+// worker, a second answer too. While nothing else is out the hash is put on file: a job that is
 // pending or in processing goes to confirming. Else it is an incident "sent" and
 // a [Stray]: the request gets no other job and no other execution until the
 // hash is on file as live or an operator has proven it dead, also by itself, mined,

@@ -229,7 +229,7 @@ acknowledge | illegal | illegal | illegal | illegal | illegal | illegal | illega
 paid by     | illegal | illegal | incident | incident | incident | confirmed | confirmed | confirming, review | confirmed | confirmed | confirming, review | confirming, review | confirming, review | incident | incident | incident | incident | confirmed | confirming, review | confirmed | confirming, review
 paid by bump | forbidden | forbidden | forbidden | forbidden | forbidden | forbidden | forbidden | confirmed | forbidden | forbidden | confirmed | confirmed | forbidden | incident | incident | forbidden | forbidden | forbidden | confirmed | forbidden | confirmed
 cannot tell | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | confirming, review | confirming, review | - | illegal | illegal | illegal | illegal | illegal | illegal | illegal | -
-late answer | illegal | illegal | illegal | illegal | illegal | fenced | fenced | fenced | confirming | confirming | fenced | fenced | fenced | illegal | illegal | illegal | illegal | fenced | fenced | confirming | confirming, review
+late answer | illegal | illegal | illegal | illegal | illegal | fenced | fenced | fenced | confirming | confirming | fenced | fenced | confirming, review | illegal | illegal | illegal | illegal | fenced | fenced | confirming | confirming, review
 put off     | illegal | illegal | illegal | illegal | touch | touch | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | touch | touch | illegal | touch | illegal
 elapsed     | illegal | - | - | - | - | - | pending | confirming | processing, review | - | - | - | - | - | - | - | - | - | confirming | - | -`
 	want := map[string][]string{}

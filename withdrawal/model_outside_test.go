@@ -47,7 +47,7 @@ func (r rules) outside(w world, step func(string, world)) {
 	}
 	for n := range w.signed { // what nobody has reported, an operator finds by its payee
 		known := slices.ContainsFunc(w.rec.Txs, func(tx withdrawal.Tx) bool { return tx.Hash == hashOf(n) })
-		if !r.unsent || w.txs[n].place != final || known {
+		if !r.unsent && !r.twice || w.txs[n].place != final || known {
 			continue
 		}
 		try("the operator finds that "+hashOf(n)+" paid it", w, r.paid(&w, hashOf(n), op, w.txs[n].nonce))

@@ -137,8 +137,8 @@ func TestModelSurvivesALie(t *testing.T) {
 	for _, tt := range []modelRun{
 		{"prepared", prepare, 82335},
 		{"prepared, and nobody tells the chain's next nonce", blind, 53843},
-		{"dispatched", dispatch, 16123},
-		{"dispatched, and an operator says so first", told, 18650},
+		{"dispatched", dispatch, 17494},
+		{"dispatched, and an operator says so first", told, 21554},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			result, err := explore.CheckBy(model(tt.rules), world.key, lieProperties(tt.rules)...)
@@ -186,9 +186,9 @@ func modelRuns() []modelRun {
 	requeue.policy.MaxRetries, requeue.maxJobs = 1, 2
 	return []modelRun{
 		{"prepared", prepare, 18150},
-		{"dispatched", dispatch, 16148},
+		{"dispatched", dispatch, 16018},
 		{"rebumped", rebump, 39477},
-		{"reverted", revert, 20303},
+		{"reverted", revert, 20173},
 		{"requeued", requeue, 18474},
 	}
 }

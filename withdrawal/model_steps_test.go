@@ -17,7 +17,7 @@ func (r rules) worker(w world, i int, step func(string, world)) {
 	who := worker(t0)
 	who.Actor = name
 	who.At = j.ClaimedAt
-	if j.Status == withdrawal.JobConfirming {
+	if j.Status == withdrawal.JobConfirming && j.Lease.Holder != "" {
 		who.At = j.Lease.Until.Add(-1000)
 	}
 	emit := func(what string, to world, next actor) {
@@ -90,6 +90,11 @@ func (r rules) worker(w world, i int, step func(string, world)) {
 		}
 		fail(withdrawal.Unclear)
 		fail(withdrawal.Permanent)
+		if to, n := w.sign(w.mined(), modelTx{onlyThem: true, ref: me.fence}); r.twice && i == 0 && w.bumps == 0 && n >= 0 {
+			to.bumps++
+			to.announce(n)
+			emit("has the signer send "+hashOf(n)+" too", to, actor{phase: toReport, fence: me.fence, tx: n})
+		}
 	case toResend:
 		to := w
 		if live := w.rec.Live(); len(live) > 0 && len(live[len(live)-1].Raw) > 0 {

@@ -2,9 +2,11 @@ package withdrawal_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/statemachine/explore"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -34,6 +36,14 @@ func anothersProperties(r rules) []explore.Property[world] {
 	}
 }
 
+// twiceProperties is what holds though a signer signs twice for one reference.
+func twiceProperties(r rules) []explore.Property[world] {
+	unsent := unsentProperties(r)
+	return append(unsent[:len(unsent)-1], explore.Reachable("both are told, and one has paid", func(w world) bool {
+		return w.heard == 3 && w.rec.Request.Status == withdrawal.RequestCompleted && w.payments(final) == 1
+	}))
+}
+
 // staleProperties is what holds though one proof was wrong and somebody writes
 // late what they decided early.
 func staleProperties(r rules) []explore.Property[world] {
@@ -59,15 +69,18 @@ func stopRuns() []stopRun {
 	unsent.unsent, unsent.dispatch, unsent.quiet = true, true, true
 	anothers := unsent
 	anothers.anothers = true
+	twice := newRules()
+	twice.twice, twice.dispatch, twice.quiet = true, true, true
 	stop.stop, stop.policy.MaxRetries, stop.quiet = true, 1, true
 	stale.stale, stale.lies, stale.policy.MaxRetries, stale.maxJobs, stale.quiet = true, true, 1, 2, true
 	return []stopRun{
 		{modelRun{"paid under another hash", twins, 19661}, properties},
-		{modelRun{"paid under another hash, dispatched", twinDispatch, 4150}, properties},
-		{modelRun{"sent after not sent", unsent, 74720}, unsentProperties},
-		{modelRun{"named what is another's, after not sent", anothers, 35641}, anothersProperties},
+		{modelRun{"paid under another hash, dispatched", twinDispatch, 5035}, properties},
+		{modelRun{"sent after not sent", unsent, 72779}, unsentProperties},
+		{modelRun{"named what is another's, after not sent", anothers, 45151}, anothersProperties},
 		{modelRun{"cancelled, held and released", stop, 6937}, properties},
-		{modelRun{"decided on what was read before", stale, 32991}, staleProperties},
+		{modelRun{"decided on what was read before", stale, 66024}, staleProperties},
+		{modelRun{"sent twice for one reference", twice, 98828}, twiceProperties},
 	}
 }
 
@@ -104,6 +117,14 @@ func TestModelFindsEachMissingRule(t *testing.T) {
 		}
 		return p.Apply(w, ev)
 	}
+	// once forgets a dispatch that was answered.
+	once := func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error) {
+		if _, ok := ev.(withdrawal.Broadcast); ok {
+			w.Dispatches = slices.DeleteFunc(slices.Clone(w.Dispatches), func(a withdrawal.Attempt) bool { return a.Outcome == statemachine.Done })
+			w.Job.Dispatches = int32(len(w.Dispatches))
+		}
+		return p.Apply(w, ev)
+	}
 	// unstopped records that a hash is another's, and goes on.
 	unstopped := func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error) {
 		c, err := p.Apply(w, ev)
@@ -131,6 +152,7 @@ func TestModelFindsEachMissingRule(t *testing.T) {
 		{"M4: the same for a signer's hash", 1, 0, func(r *rules) { r.hashesOnly, r.policy.MaxRetries = true, 2 }},
 		{"M5: a spelling is another transaction: paid twice", 0, 0, func(r *rules) { r.apply, r.policy.MaxRetries = bySpelling, 2 }},
 		{"M6: the late answer is refused: it is paid again", 2, 4, func(r *rules) { r.apply = deaf }},
+		{"a second answer is refused: it is paid again", 6, 4, func(r *rules) { r.apply = once }},
 		{"the hash of another stops nothing: it is paid again", 3, 2, func(r *rules) { r.apply = unstopped }},
 		{"M7: an incident moves no version: it is paid again", 5, 2, func(r *rules) { r.apply = versionless }},
 	} {

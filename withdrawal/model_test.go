@@ -97,6 +97,7 @@ type rules struct {
 	told       bool // an operator says that what was declared dead paid, without a block
 	anothers   bool // a signer names what is another request's
 	unsent     bool // one answer "not sent" may be wrong
+	twice      bool // a signer may sign again for one reference, and tell
 	twins      bool // the payment may be mined under an unknown hash
 	stale      bool // somebody writes what they decided on an earlier record
 	stop       bool // an operator cancels, holds and releases
@@ -287,7 +288,7 @@ func (r rules) store(w world, ev withdrawal.Event) (world, bool) {
 		rec.Owner.Valid = true
 	}
 	c, err := r.apply(r.policy, rec, ev)
-	if r.unsent {
+	if r.unsent || r.twice {
 		w.hears(ev)
 	}
 	if err != nil {

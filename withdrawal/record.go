@@ -40,8 +40,7 @@ type Withdrawal struct {
 	// is not zero.
 	Strays []Stray
 	// Dispatches are the attempts of all jobs of the request that were
-	// dispatched and ended without the signer's answer, by Fence: all
-	// Job.Dispatches of them.
+	// dispatched and have ended, by Fence: all Job.Dispatches of them.
 	Dispatches []Attempt
 	// Owner is valid where the transaction that the event names is another
 	// request's, or, with the zero id, a filler; looked up for Broadcast, Resolved
@@ -133,7 +132,7 @@ type Job struct {
 
 	DispatchedAt time.Time // set: a signer that also sends may have been called, no hash is known
 	DispatchRef  string    // what to ask that signer for
-	Dispatches   int32     // dispatched executions of the request that ended without the signer's answer, of all its jobs
+	Dispatches   int32     // dispatched executions of the request that have ended, of all its jobs
 
 	TxsOnFile int32  // transactions of the request, of all its jobs
 	TxsDead   int32  // the first TxsDead of them are proven dead; the others are live
@@ -240,11 +239,9 @@ type Attempt struct {
 	DispatchRef  string
 }
 
-// Unanswered reports whether the execution was dispatched and ended without the
-// signer's answer: see [Withdrawal].Dispatches.
-func (a *Attempt) Unanswered() bool {
-	return !a.DispatchedAt.IsZero() && !a.EndedAt.IsZero() && a.Outcome != statemachine.Done
-}
+// Dispatched reports whether the execution was dispatched and has ended: its signer
+// may answer yet, or again. See [Withdrawal].Dispatches.
+func (a *Attempt) Dispatched() bool { return !a.DispatchedAt.IsZero() && !a.EndedAt.IsZero() }
 
 // HotWallet is a row of operation_wallet_addresses.
 type HotWallet struct {

@@ -170,6 +170,34 @@ func TestALateAnswerBesideSomethingElse(t *testing.T) {
 	}
 }
 
+// A signer answers a dispatch twice, with another hash: the first one's window may end
+// and the second be mined.
+func TestASecondAnswerOfADispatchIsALateOne(t *testing.T) {
+	s := states(t)
+	answered := run(t, s["dispatched"], withdrawal.Broadcast{By: worker(t0), Fence: 1, Hash: "h1"})
+	gone := withdrawal.ProvenDead{By: by(withdrawal.Operator, t0), Block: block(3), Tx: "h1", Cause: withdrawal.WindowEnded}
+	pending := run(t, answered, gone)
+	claimed := run(t, pending, withdrawal.Claimed{By: worker(pending.Job.ScheduledAt), Fence: 2})
+	for _, tt := range []struct {
+		name string
+		w    withdrawal.Withdrawal
+		want string
+	}{
+		{"the first is out", answered, "confirming, review"},
+		{"the first is dead", pending, "confirming"},
+		{"a new execution began", claimed, "confirming"},
+		{"the first has paid", run(t, answered, receipt(t0, "h1", 3)), "incident"},
+	} {
+		w := expect(t, policy, tt.w, late(tt.w, "h1"), "-") // no news
+		w = expect(t, policy, w, late(w, "h2"), tt.want)
+		expect(t, policy, w, late(w, "h2"), "-")
+		if tt.name == "the first is out" {
+			w = expect(t, policy, w, gone, "pending")
+			expect(t, policy, w, withdrawal.Claimed{By: worker(w.Job.ScheduledAt)}, "illegal")
+		}
+	}
+}
+
 // A signer that names the transaction of another request has it parked.
 func TestAHashThatPaysAnotherRequestIsParked(t *testing.T) {
 	s := states(t)

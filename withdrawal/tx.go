@@ -25,6 +25,12 @@ type filing struct {
 	txs [1]Tx
 }
 
+// answering is the same where its signer has answered the first dispatch.
+type answering struct {
+	filing
+	dispatches [1]Attempt
+}
+
 // replacing is the same for the first replacement.
 type replacing struct {
 	log [1]statemachine.Transition[uuid.UUID]
@@ -38,6 +44,9 @@ func (c *step) addTx(f txFacts) {
 	n := len(c.Old.Txs)
 	switch {
 	case c.room: // an import, the request's first
+	case n == 0 && c.Log == nil && !c.Old.Job.DispatchedAt.IsZero() && len(c.Old.Dispatches) == 0:
+		m := new(answering)
+		c.Log, c.New.Txs, c.ended = m.log[:0], m.txs[:0], m.dispatches[:0]
 	case n == 0 && c.Log == nil:
 		m := new(filing)
 		c.Log, c.New.Txs = m.log[:0], m.txs[:0]

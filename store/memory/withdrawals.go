@@ -164,7 +164,7 @@ func (w withdrawals) aggregate(request uuid.UUID) (a withdrawal.Withdrawal) {
 	if j.Dispatches > 0 {
 		for _, job := range w.jobsOf[request] {
 			for _, attempt := range w.attempts[job] {
-				if attempt.Unanswered() {
+				if attempt.Dispatched() {
 					a.Dispatches = append(a.Dispatches, attempt)
 				}
 			}

@@ -36,14 +36,14 @@ var (
 
 	// Parts of a request, which it counts: what came or went after it was read is
 	// left out. Transactions are never changed; dispatches are the attempts of all
-	// its jobs that were dispatched and not answered.
+	// its jobs that were dispatched and have ended.
 	selectTxs = statement{once: true, each: "id uuid, n int", text: "SELECT r.id, " + txTable.columns("t.") +
 		" FROM @withdrawal_txs t WHERE t.withdrawal_request_id = r.id AND t.seq <= r.n"}
 	selectStrays = statement{once: true, each: "id uuid, n int", text: "SELECT r.id, " + strayTable.columns("t.") +
 		" FROM @withdrawal_strays t WHERE t.withdrawal_request_id = r.id AND t.seq <= r.n"}
 	selectDispatches = statement{once: true, each: "id uuid, n int", text: "SELECT r.id, " + attemptTable.columns("t.") +
 		" FROM @withdrawal_queue j JOIN @withdrawal_attempts t ON t.job_id = j.id WHERE j.withdrawal_request_id = r.id AND r.n > 0 " +
-		"AND t.dispatched_at IS NOT NULL AND t.ended_at IS NOT NULL AND t.outcome <> 'done'"}
+		"AND t.dispatched_at IS NOT NULL AND t.ended_at IS NOT NULL"}
 
 	selectRequestOf = statement{text: "SELECT withdrawal_request_id FROM @withdrawal_queue WHERE id = $1"}
 )

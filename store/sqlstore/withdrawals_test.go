@@ -203,3 +203,33 @@ func TestRefusalBesideAMergedChange(t *testing.T) {
 		}
 	})
 }
+
+// A version before 29 counted the dispatches of a request that its signer had not answered.
+func TestAnsweredDispatchesOfAnOlderVersionAreCounted(t *testing.T) {
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		chain, worker := named("no nonces"), as(withdrawal.WithdrawalWorker)
+		b := newBank(t, d, withdrawal.HotWallet{ID: named("payer"), Chain: chain})
+		var before [2]withdrawal.Withdrawal
+		for i, end := range []withdrawal.Event{withdrawal.Broadcast{By: worker, Fence: 1, Hash: "answered"},
+			withdrawal.AttemptFailed{By: worker, Fence: 1, Failure: withdrawal.Unclear, Error: "no answer"}} {
+			w := b.claimed(t, chain)
+			before[i] = b.do(t, w.Request.ID, withdrawal.Dispatched{By: worker, Fence: 1, Reference: "ref"}, end)
+		}
+		if err := b.Store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b.downTo(t, 28)
+		var counted int
+		if err := b.DB.QueryRow("SELECT sum(dispatches) FROM " + b.table("withdrawal_queue")).Scan(&counted); err != nil || counted != 1 {
+			t.Fatalf("%d dispatches are counted, %v", counted, err)
+		}
+		b.migrate(t)
+		b.reopen(t, time.Now)
+		for i := range before {
+			w, err := b.Get(context.Background(), before[i].Request.ID)
+			if err != nil || w.Job.Dispatches != 1 || len(w.Dispatches) != 1 {
+				t.Errorf("%d dispatches, %d are counted, %v", len(w.Dispatches), w.Job.Dispatches, err)
+			}
+		}
+	})
+}

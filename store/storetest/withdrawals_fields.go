@@ -241,6 +241,8 @@ func (f *fields) reviewed() {
 	r := receipt(&f.a, f.now, 9)
 	r.Reverted = true
 	f.do(r)
+	f.queued(anAsset, utxos2, withdrawal.Enqueued{Priority: withdrawal.High}, "alice")
+	f.do(withdrawal.Claimed{}, withdrawal.Dispatched{Reference: "ref 3"}, withdrawal.Broadcast{Hash: "answered", Input: "input"}, withdrawal.Broadcast{Hash: "and again"})
 }
 
 // requeued: a second job, with the transactions of the first.

@@ -247,6 +247,9 @@ func Run(t *rapid.T, n int, apply Apply) {
 		if err == nil && !c.Empty() && late(w.Job.Lease, ev) {
 			t.Fatalf("step %d, %T %+v: it moves what %+v holds", i, ev, ev, w.Job.Lease)
 		}
+		if e, ok := ev.(withdrawal.Broadcast); ok && errors.Is(err, statemachine.ErrFenced) && h.dispatched(e.Fence) {
+			t.Fatalf("step %d, %T %+v: the answer of a dispatch goes unheard", i, ev, ev)
+		}
 		if err := h.Add(c, err); err != nil {
 			t.Fatalf("step %d, %T %+v: %v", i, ev, ev, err)
 		}

@@ -198,6 +198,12 @@ func (h *History) addAttempts(c *withdrawal.Change) error {
 	return nil
 }
 
+// dispatched: the signer of an execution that has ended was called.
+func (h *History) dispatched(fence int64) bool {
+	a := h.attempts[fence]
+	return a.Dispatched()
+}
+
 // addReservations: what is reserved is the amount of the open job.
 func (h *History) addReservations(c *withdrawal.Change) error {
 	for _, r := range c.Reservations {

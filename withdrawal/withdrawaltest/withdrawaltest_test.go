@@ -80,6 +80,13 @@ func TestTheAdversaryFindsABrokenHost(t *testing.T) {
 			}
 			return p.Apply(w, ev)
 		},
+		"one that hears no second answer of a signer": func(p withdrawal.Policy, ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
+			if _, ok := ev.(withdrawal.Broadcast); ok {
+				w.Dispatches = slices.DeleteFunc(slices.Clone(w.Dispatches), func(a withdrawal.Attempt) bool { return a.Outcome == statemachine.Done })
+				w.Job.Dispatches = int32(len(w.Dispatches))
+			}
+			return p.Apply(w, ev)
+		},
 		"one that does nothing": func(_ withdrawal.Policy, _ withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
 			return withdrawal.Change{Old: w, New: w}, nil
 		},
