@@ -69,25 +69,33 @@ func (p *Policy) lateAnswer(c *step, e *Broadcast, d *Attempt) error {
 
 // taken: the hash that the signer answers with is the transaction of another
 // request, or a filler. Whether anything was sent for this one nobody can tell: an
-// operator has what is out, and what is not is held.
+// operator has what is out, and what is not is held. What they have already, or is
+// held or failed, gets a line, so that what somebody decided before is stale.
 func (c *step) taken(tx *txFacts) error {
 	if err := c.incident(tx.Hash, ClaimTaken, Block{}); err != nil {
 		return err
 	}
-	r := &c.Old.Request
+	r, j := &c.New.Request, &c.Old.Job
 	text := "the hash is a filler's: " + tx.Hash
 	if of := c.Old.Owner.UUID; of != uuid.Nil {
 		text = "the hash is that of request " + of.String() + ": " + tx.Hash
 	}
+	text = statemachine.Bounded(text, MaxText)
+	open := r.Status == RequestQueued || r.Status == RequestApproved
 	switch {
-	case r.Status == RequestQueued && c.Old.Job.Review: // an operator has it
-		return nil
 	case r.Status == RequestQueued && c.maybeSent():
+		if j.Review && j.ErrorMessage == text { // it is known
+			return nil
+		}
 		return c.park(text)
-	case r.Held || r.Status != RequestQueued && r.Status != RequestApproved:
+	case r.CloseReason == text || !open && r.Status != RequestFailed:
 		return nil
 	}
-	return c.stopped(text)
+	r.CloseReason = text
+	if open && !r.Held {
+		return c.stopped(text)
+	}
+	return c.moveRequest(OnFlagged, text)
 }
 
 // exclusiveWithLive reports whether tx and each live transaction can never both

@@ -122,7 +122,7 @@ func (r rules) reader(w world, step func(string, world)) {
 	if w.snap == nil && w.reads == 0 {
 		to := w
 		to.reads++
-		to.snap = w.rec
+		to.snap, to.known = w.rec, w.heard
 		step("somebody reads", to)
 	}
 	op := by(withdrawal.Operator, t0)
@@ -145,6 +145,10 @@ func (r rules) reader(w world, step func(string, world)) {
 			to := w
 			to.jobs++
 			try("it is enqueued", to, enqueued(t0, id(100+byte(w.jobs))))
+		case rec.Job.Review && stale && !w.lie.told:
+			to := w
+			to.lie.told, op.Version = true, rec.Job.Version
+			try("the operator is wrong: nothing was sent", to, withdrawal.Resolved{By: op, Job: rec.Job.ID, Reason: "r"})
 		case rec.Job.Status == withdrawal.JobPending && stale:
 			ev := withdrawal.Claimed{By: worker(rec.Job.ScheduledAt), Fence: rec.Job.Lease.Fence + 1}
 			ev.Actor = "worker 2 "

@@ -32,6 +32,7 @@ type world struct {
 	twin    int8                   // foreign[twin-1] is the same payment under a hash that we do not know; 0: none is
 	snap    *withdrawal.Withdrawal // what somebody has read and not written yet; never written through
 	heard   int8                   // set of ours, by index: the library was told that they were sent
+	known   int8                   // those of them that whoever has read it knew of
 	begun   bool                   // an execution began after it was told of one that it does not know
 	stops   int8                   // of the operator
 	reads   int8
@@ -340,6 +341,9 @@ func (r rules) write(w world, ev withdrawal.Event) (world, bool) {
 	writesJob := c.New.Job.ID != c.Old.Job.ID || c.New.Job.Version != c.Old.Job.Version || c.Touch()
 	if c.Old.Request.Version != now.Request.Version || writesJob && (c.Old.Job.ID != now.Job.ID || c.Old.Job.Version != now.Job.Version) {
 		return w, false
+	}
+	if _, ok := ev.(withdrawal.Resolved); ok && r.anothers {
+		w.heard &^= w.known
 	}
 	w.begins(ev, &c)
 	stored := c.New

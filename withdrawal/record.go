@@ -68,7 +68,7 @@ type Request struct {
 	FirstApprover   string        // empty until then
 	SecondApprover  string        // distinct from the first
 	ClosedBy        string        // who rejected or cancelled it
-	CloseReason     string        // bounded
+	CloseReason     string        // bounded; of one that nobody closed: what a signer named that is another's, see ClaimTaken
 
 	// Held: an operator has stopped it. It gets no job, and its job no
 	// execution, until it is released; what is out goes on.

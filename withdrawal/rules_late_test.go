@@ -208,9 +208,11 @@ func TestAHashThatPaysAnotherRequestIsParked(t *testing.T) {
 	last.Job.RetryCount = last.Job.MaxRetries
 	s["out of executions"] = run(t, last, notSent(last, t0))
 	s["ordered again"] = run(t, s["out of executions"], withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1})
-	s["held, not sent"] = run(t, s["not sent"], held(t0))
-	for name, want := range map[string]string{"dispatched": "processing, review", "review": "incident", "not sent": "pending", "claimed again": "pending",
-		"prepared again": "confirming, review", "out of executions": "incident", "ordered again": "incident", "held, not sent": "incident"} {
+	s["held, not sent"], s["held, ordered again"] = run(t, s["not sent"], held(t0)), run(t, s["ordered again"], held(t0))
+	s["cancelled, not sent"] = run(t, s["not sent"], withdrawal.Cancelled{By: by(withdrawal.Operator, t0)})
+	for name, want := range map[string]string{"dispatched": "processing, review", "review": "processing, review", "not sent": "pending",
+		"claimed again": "pending", "prepared again": "confirming, review", "out of executions": "incident", "ordered again": "incident",
+		"held, not sent": "incident", "held, ordered again": "incident", "cancelled, not sent": "incident"} {
 		for whose, of := range map[string]uuid.UUID{"another request's": job2, "a filler": uuid.Nil} {
 			w := s[name]
 			w.Owner = owned(of)
@@ -220,15 +222,18 @@ func TestAHashThatPaysAnotherRequestIsParked(t *testing.T) {
 				t.Errorf("%s, %s: %s, %v", name, whose, got, err)
 			}
 			sound(t, c)
-			// No step to another payment.
+			// No step to another payment, and what an operator decided before is stale.
 			w = c.New
+			if closed := name == "cancelled, not sent"; (w.Request.Version+w.Job.Version == c.Old.Request.Version+c.Old.Job.Version) != closed {
+				t.Errorf("%s, %s: versions %d and %d", name, whose, w.Request.Version, w.Job.Version)
+			}
 			for _, next := range []withdrawal.Event{withdrawal.Claimed{By: worker(at.Add(time.Hour))}, enqueued(at, id(99)), withdrawal.Prepared{By: worker(at), Fence: 2}} {
 				if after, err := policy.Apply(w, next); err == nil && !after.Empty() {
 					t.Errorf("%s, %s: %T is taken", name, whose, next)
 				}
 			}
 			w.Owner = owned(of)
-			if again, err := policy.Apply(w, ev); name != "dispatched" && (err != nil || len(again.Log) > 0) {
+			if again, err := policy.Apply(w, ev); err != nil || len(again.Log) > 0 {
 				t.Errorf("%s, %s, again: %v, %v", name, whose, again.Log, err)
 			}
 		}
@@ -312,6 +317,15 @@ func TestFactsAndStepsExcludeEachOther(t *testing.T) {
 	claim := func(w withdrawal.Withdrawal) withdrawal.Event {
 		return withdrawal.Claimed{By: worker(w.Job.ScheduledAt)}
 	}
+	theirs := func(w withdrawal.Withdrawal) withdrawal.Withdrawal { w.Owner = owned(job2); return w }
+	at := func(w withdrawal.Withdrawal) withdrawal.By { // what an operator has looked at
+		op := by(withdrawal.Operator, t0)
+		op.Version = w.Request.Version
+		return op
+	}
+	last = s["review"]
+	last.Job.RetryCount = last.Job.MaxRetries
+	heldUnsent, lastUnsent := run(t, s["not sent"], held(t0)), run(t, last, notSent(last, t0))
 	for name, tt := range map[string]struct {
 		w          withdrawal.Withdrawal
 		fact, step withdrawal.Event
@@ -329,6 +343,9 @@ func TestFactsAndStepsExcludeEachOther(t *testing.T) {
 		"cancel and prepare":          {s["processing"], cancel, prepared(t0, 1, "tx1", 7)},
 		"a late answer and claim":     {s["not sent"], answer, claim(s["not sent"])},
 		"an answer and not sent":      {s["review"], answer, notSent(s["review"], t0)},
+		"another's and not sent":      {theirs(s["review"]), answer, notSent(s["review"], t0)},
+		"another's and release":       {theirs(heldUnsent), answer, withdrawal.Released{By: at(heldUnsent)}},
+		"another's and requeue":       {theirs(lastUnsent), answer, withdrawal.Requeued{By: at(lastUnsent), Job: job1}},
 	} {
 		fact, err1 := policy.Apply(tt.w, tt.fact)
 		step, err2 := policy.Apply(tt.w, tt.step)

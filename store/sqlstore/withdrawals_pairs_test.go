@@ -48,6 +48,11 @@ func (b *bank) decide(t *testing.T, ctx context.Context, request uuid.UUID, ev w
 	if err != nil {
 		t.Fatal(err)
 	}
+	if hash, byOutput, output, ok := ws[0].Names(ev); ok {
+		if ws[0].Owner, err = d.store.Withdrawals().PaidRequest(request, ws[0].Request.Chain, hash, byOutput, output); err != nil {
+			t.Fatal(err)
+		}
+	}
 	change, err := b.policy.ApplyAt(ws[0], ev, clockOf(ev))
 	if err != nil {
 		t.Fatal(err)
@@ -183,6 +188,12 @@ func TestFactAndStepExcludeEachOtherOnPostgres(t *testing.T) {
 		return r
 	}
 	unsent := func() withdrawal.Withdrawal { w := unclear(); return b.do(t, w.Request.ID, notSent(&w)) }
+	heldUnsent := func() withdrawal.Withdrawal { w := unsent(); return b.do(t, w.Request.ID, hold(nil)) }
+	another := confirming().Job.TxHash
+	theirs := func(*withdrawal.Withdrawal) withdrawal.Event {
+		return withdrawal.Broadcast{By: worker, Fence: 1, Hash: another}
+	}
+	release := func(*withdrawal.Withdrawal) withdrawal.Event { return withdrawal.Released{By: op} }
 	for _, tt := range []struct {
 		name       string
 		from       func() withdrawal.Withdrawal
@@ -202,6 +213,8 @@ func TestFactAndStepExcludeEachOtherOnPostgres(t *testing.T) {
 		{"cancel and prepare", executing, cancel, prepare},
 		{"a late answer and claim", unsent, late, claim},
 		{"an answer and not sent", unclear, late, notSent},
+		{"another's and not sent", unclear, theirs, notSent},
+		{"another's and release", heldUnsent, theirs, release},
 	} {
 		for _, factFirst := range []bool{true, false} {
 			for _, waits := range []bool{true, false} {

@@ -68,7 +68,7 @@ func (s *changeset) add(c *withdrawal.Change) {
 		}
 		s.countRequest(n.Chain, o.Status, -1)
 		s.countRequest(n.Chain, n.Status, 1)
-	} else if c.TouchRequest() {
+	} else if c.TouchRequest() || len(c.Incidents) > 0 { // of another version it may have been more than an incident
 		requestTable.touchRow(&s.touchRequests, o, n)
 	}
 	switch o, n := &c.Old.Job, &c.New.Job; {
@@ -144,7 +144,9 @@ func (s *changeset) write() error {
 		func() error { return jobTable.writeChanged(s.tx, &s.jobs) },
 		func() error { return jobTable.writeTouched(s.tx, &s.touch) },
 		func() error { return jobTable.writeChanged(s.tx, &s.taking) },
-		func() error { return requestTable.lockInOrder(s.tx, writing{&requestTable.updateOne, &s.requests}) },
+		func() error {
+			return requestTable.lockInOrder(s.tx, writing{&requestTable.updateOne, &s.requests}, writing{&requestTable.touchOne, &s.touchRequests})
+		},
 		func() error {
 			return s.writeAll("withdrawal requests", writing{&requestTable.insertOne, &s.newRequests}, writing{&requestTable.updateOne, &s.requests})
 		},

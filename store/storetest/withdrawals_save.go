@@ -278,6 +278,16 @@ func (w *withdrawals) incidents(t *testing.T) {
 	for _, limit := range []int{1, 10} {
 		same(t, "incidents", everyPage(t, limit, w.service.Incidents), want)
 	}
+	// Of another version of the request it may have been no incident alone.
+	evidence.Canonical, evidence.Hash = "b12", "b12"
+	c = w.change(t, a, evidence)
+	foreign := receipt(&a, start, 3)
+	foreign.Tx = "foreign"
+	b := w.do(t, a.Request.ID, foreign)
+	if b.Request.Version == a.Request.Version || len(c.Log) > 0 {
+		t.Fatalf("request at version %d, lines %v", b.Request.Version, c.Log)
+	}
+	refusedWith(t, w.save(c), statemachine.ErrConflict, "an incident that was decided on an earlier version")
 }
 
 // everyPage reads a numbered list to its end.

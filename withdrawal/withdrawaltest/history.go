@@ -19,6 +19,7 @@ type History struct {
 	attempts map[int64]withdrawal.Attempt // by fence, which never repeats in a request
 	claims   map[uuid.UUID]int32          // per job: executions begun and not given back
 	reserved withdrawal.Raw
+	named    map[string]bool // hashes of others that a signer has named
 }
 
 type entity struct {
@@ -29,6 +30,7 @@ type entity struct {
 // Add checks one answer: a change, or a refusal with the change that came with it.
 func (h *History) Add(c withdrawal.Change, refusal error) error {
 	if h.logs == nil {
+		h.named = map[string]bool{}
 		h.logs, h.attempts, h.claims = map[entity][]statemachine.Transition[uuid.UUID]{}, map[int64]withdrawal.Attempt{}, map[uuid.UUID]int32{}
 	}
 	if refusal != nil {
@@ -37,7 +39,7 @@ func (h *History) Add(c withdrawal.Change, refusal error) error {
 		}
 		return nil
 	}
-	for _, check := range []func(*withdrawal.Change) error{h.addRecord, h.addLog, h.addTxs, h.addAttempts, h.addReservations} {
+	for _, check := range []func(*withdrawal.Change) error{h.addRecord, h.addNamed, h.addLog, h.addTxs, h.addAttempts, h.addReservations} {
 		if err := check(&c); err != nil {
 			return err
 		}
@@ -194,6 +196,22 @@ func (h *History) addAttempts(c *withdrawal.Change) error {
 	}
 	if j := &c.New.Job; len(h.attempts) > 0 && h.claims[j.ID] > 0 && (h.claims[j.ID] != j.RetryCount || j.RetryCount > j.MaxRetries) {
 		return fmt.Errorf("%d executions are counted as %d of %d", h.claims[j.ID], j.RetryCount, j.MaxRetries)
+	}
+	return nil
+}
+
+// addNamed: the first time that a signer names what is another's is news to whoever
+// may order another payment.
+func (h *History) addNamed(c *withdrawal.Change) error {
+	for _, i := range c.Incidents {
+		if i.Claim != withdrawal.ClaimTaken {
+			continue
+		}
+		ended := withdrawal.RequestMachine.Terminal(c.New.Request.Status) && c.New.Request.Status != withdrawal.RequestFailed
+		if !h.named[i.Hash] && !ended && len(c.Log) == 0 {
+			return fmt.Errorf("a signer names %s, which is another's, and no version says so", i.Hash)
+		}
+		h.named[i.Hash] = true
 	}
 	return nil
 }
