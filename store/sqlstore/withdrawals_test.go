@@ -204,7 +204,7 @@ func TestRefusalBesideAMergedChange(t *testing.T) {
 	})
 }
 
-// A version before 30 counted the dispatches of a request that its signer had not answered.
+// A version before 31 counted the dispatches of a request that its signer had not answered.
 func TestAnsweredDispatchesOfAnOlderVersionAreCounted(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		chain, worker := named("no nonces"), as(withdrawal.WithdrawalWorker)
@@ -218,7 +218,7 @@ func TestAnsweredDispatchesOfAnOlderVersionAreCounted(t *testing.T) {
 		if err := b.Store.Close(); err != nil {
 			t.Fatal(err)
 		}
-		b.downTo(t, 29)
+		b.downTo(t, 30)
 		var counted int
 		if err := b.DB.QueryRow("SELECT sum(dispatches) FROM " + b.table("withdrawal_queue")).Scan(&counted); err != nil || counted != 1 {
 			t.Fatalf("%d dispatches are counted, %v", counted, err)
