@@ -25,6 +25,7 @@ func TestSourcesSayHowLongTheyLease(t *testing.T) {
 	}{
 		"payments":             {b.Payments(chain, "w"), p.Lease},
 		"payments together":    {b.BatchPayments(chain, "w", 2), p.Lease},
+		"look-ups":             {b.Lookups(chain, "c"), p.CheckEvery},
 		"look-ups of together": {b.BatchLookups(chain, "c"), p.CheckEvery},
 		"deposits":             {swaps.Deposits.Work("w"), swaptest.Policy().Lease},
 		"credits":              {swaps.Credits.Work("w"), swaptest.Policy().Lease},

@@ -175,6 +175,9 @@ type lookups struct {
 	chain uuid.UUID
 }
 
+// ShortestLease implements [worker.Leasing].
+func (l *lookups) ShortestLease() time.Duration { return l.policy.CheckEvery }
+
 func (l *lookups) by() withdrawal.By {
 	return withdrawal.By{Actor: l.name, Role: withdrawal.ConfirmationWorker}
 }

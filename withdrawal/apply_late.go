@@ -21,8 +21,8 @@ func (w *Withdrawal) dispatchUnder(fence int64) *Attempt {
 
 // lateAnswer: the signer of dispatch d says that it sent e.Hash.
 //
-// Where nothing else is out, the hash is put on file and looked up. Else two
-// may be out: an incident, and a [Stray] by which the request gets no other
+// Where nothing else is out, the hash is put on file and looked up; beside one that
+// is not settled it is an incident too, and an operator has it. Else two may be out: an incident, and a [Stray] by which the request gets no other
 // execution until the hash is on file or proven dead. What is out stays out and
 // an operator has it.
 func (p *Policy) lateAnswer(c *step, e *Broadcast, d *Attempt) error {
@@ -49,9 +49,16 @@ func (p *Policy) lateAnswer(c *step, e *Broadcast, d *Attempt) error {
 		if j.Status == JobProcessing {
 			c.closeAttempt(c.by.At, statemachine.Unknown, text, e.Hash)
 		}
+		beside := c.Old.elsewhere()
+		if beside {
+			if err := c.incident(e.Hash, ClaimSent, Block{}); err != nil {
+				return err
+			}
+		}
 		c.addTx(tx)
 		j.RetryCount = max(j.RetryCount, 1)
 		c.startConfirming(c.by.At, e.Hash, c.by.At.Add(p.CheckEvery), false)
+		j.Review = beside
 		return c.moveJob(JobLateAnswer, text)
 	}
 	if err := c.incident(e.Hash, ClaimSent, Block{}); err != nil {

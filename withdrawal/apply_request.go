@@ -275,6 +275,9 @@ func (p *Policy) imported(c *step, e *Imported) error {
 			if r.CreatedAt, err = statemachine.Time(e.CreatedAt); err != nil {
 				return c.refuseRequest(statemachine.ErrInvalid, fmt.Sprintf("created in the year %d", e.CreatedAt.Year()))
 			}
+			if r.CreatedAt.After(c.by.At) { // how long it waits is measured from there
+				return c.refuseRequest(statemachine.ErrInvalid, "created in the future")
+			}
 		}
 		if why := r.malformed(); why != "" {
 			return c.refuseRequest(statemachine.ErrInvalid, why)

@@ -161,6 +161,16 @@ func TestALateAnswerBesideSomethingElse(t *testing.T) {
 	second := late(again, "h2")
 	second.Fence = 2
 	expect(t, policy, w, second, "confirming, review")
+	// Beside one that was sent and is not settled the other is filed, and an operator has it.
+	at = again.Job.ScheduledAt
+	again = run(t, again, withdrawal.Claimed{By: worker(at), Fence: 3}, prepared(at, 3, "tx3", 7), late(again, "h1"))
+	gone := dead(at, "tx3", 3, 7)
+	gone.By = by(withdrawal.Operator, at)
+	again = run(t, again, gone)
+	c, err := policy.Apply(again, second)
+	if got := word(c, err); got != "confirming, review" || len(c.Incidents) != 1 || c.Incidents[0].Claim != withdrawal.ClaimSent || c.New.Job.TxHash != "h2" || c.New.Request.StraysSent != 1 {
+		t.Errorf("%s, %+v, %+v", got, c.Incidents, c.New.Request)
+	}
 	// The signer of the second dispatch answers with the hash of the first: it is one transaction.
 	w = run(t, dispatched, late(dispatched, "h"))
 	answer := withdrawal.Broadcast{By: worker(at), Fence: 2, Hash: "h"}
@@ -392,6 +402,7 @@ func TestImportOfARetiredWallet(t *testing.T) {
 		{"two, one active", append(wallets(), second), t0, "confirming"},
 		{"none", nil, t0, "no wallet"},
 		{"the year 20000", retired, time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC), "invalid"},
+		{"in the future", retired, t0.Add(time.Microsecond), "invalid"},
 		{"the year -5", retired, time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC), "invalid"},
 	} {
 		e := imported(t0)

@@ -251,7 +251,7 @@ func TestRule8AWrongProofStopsThePayment(t *testing.T) {
 
 func TestImportNamesItsWallet(t *testing.T) {
 	base := withdrawal.Imported{By: by(withdrawal.System, t0), Request: req, User: user, Asset: asset, Chain: chain, ToAddress: "0xabc",
-		Amount: "100", Decimals: 18, CreatedAt: t0.Add(1500 * time.Nanosecond), Job: job1, AssetOnChain: token, Hash: "h", Wallets: wallets()}
+		Amount: "100", Decimals: 18, CreatedAt: t0.Add(1500*time.Nanosecond - time.Second), Job: job1, AssetOnChain: token, Hash: "h", Wallets: wallets()}
 	change := func(f func(*withdrawal.Imported)) withdrawal.Imported { e := base; f(&e); return e }
 	second := withdrawal.HotWallet{ID: id(9), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
 	for _, tt := range []struct {
