@@ -170,19 +170,6 @@ func (t *table[R]) alterRow(rows *batch, r *R) {
 	rows.add(append(cells(t.state(r)), cells(t.fixed(r)[:t.keys])...)...)
 }
 
-// sortRow adds a record to the rows that are new, that have a new version, or
-// that changed outside of it.
-func sortRow[R any](t *table[R], inserted, updated, touched *batch, old, now *R) {
-	switch was := t.version(old); {
-	case was == 0:
-		t.insertRow(inserted, now)
-	case was != t.version(now):
-		t.updateRow(updated, old, now)
-	default:
-		t.touchRow(touched, old, now)
-	}
-}
-
 // some writes rows if there are any.
 func (t *tx) some(st *statement, rows *batch) error {
 	if rows.len() == 0 {

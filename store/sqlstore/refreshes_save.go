@@ -12,17 +12,18 @@ import (
 
 // refreshRows are the rows of a Save, by what happens to them.
 type refreshRows struct {
-	newWallets, freed, wallets, seqs batch // freed come before those that may take their slots
-	locks, unlocks                   batch
-	newJobs, jobs, puts              batch
-	newWatchers, watchers, ticks     batch
-	log                              []statemachine.Transition[uuid.UUID]
+	freed          batch // before those that may take their slots
+	wallets        rowsOf[refresh.Wallet]
+	locks, unlocks batch
+	jobs           rowsOf[refresh.Job]
+	watchers       rowsOf[refresh.Watcher]
+	log            []statemachine.Transition[uuid.UUID]
 }
 
 // Save implements [store.RefreshRecords].
 func (r refreshes) Save(changes ...refresh.Change) error {
 	return r.save(refresh.WalletMachine.Name(), func() error {
-		var s refreshRows
+		s := refreshRows{wallets: rowsOf[refresh.Wallet]{table: refreshWalletTable}, jobs: rowsOf[refresh.Job]{table: refreshJobTable}, watchers: rowsOf[refresh.Watcher]{table: watcherTable}}
 		for i := range changes {
 			if err := changes[i].Complete(); err != nil {
 				return err
@@ -36,14 +37,10 @@ func (r refreshes) Save(changes ...refresh.Change) error {
 func (s *refreshRows) add(c *refresh.Change) {
 	switch o, n := &c.Old.Wallet, &c.New.Wallet; {
 	case *o == *n:
-	case o.Version == 0:
-		refreshWalletTable.insertRow(&s.newWallets, n)
-	case o.Version != n.Version && c.FreesSlot():
+	case o.Version > 0 && o.Version != n.Version && c.FreesSlot():
 		refreshWalletTable.updateRow(&s.freed, o, n)
-	case o.Version != n.Version:
-		refreshWalletTable.updateRow(&s.wallets, o, n)
 	default:
-		refreshWalletTable.touchRow(&s.seqs, o, n)
+		s.wallets.add(o, n)
 	}
 	switch o, n := &c.Old.Lock, &c.New.Lock; {
 	case *o == *n:
@@ -52,8 +49,7 @@ func (s *refreshRows) add(c *refresh.Change) {
 	default:
 		walletLockTable.insertRow(&s.locks, n)
 	}
-	c.Written(func(o, n *refresh.Job) { sortRow(refreshJobTable, &s.newJobs, &s.jobs, &s.puts, o, n) },
-		func(o, n *refresh.Watcher) { sortRow(watcherTable, &s.newWatchers, &s.watchers, &s.ticks, o, n) })
+	c.Written(s.jobs.add, s.watchers.add)
 	s.log = append(s.log, c.Log...)
 }
 
@@ -66,16 +62,10 @@ var (
 
 func (s *refreshRows) write(x *tx) error {
 	return inTurn(
-		func() error { return refreshWalletTable.writeNew(x, &s.newWallets) },
 		func() error { return refreshWalletTable.writeChanged(x, &s.freed) },
-		func() error { return refreshWalletTable.writeChanged(x, &s.wallets) },
-		func() error { return refreshWalletTable.writeTouched(x, &s.seqs) },
-		func() error { return refreshJobTable.writeChanged(x, &s.jobs) },
-		func() error { return refreshJobTable.writeTouched(x, &s.puts) },
-		func() error { return refreshJobTable.writeNew(x, &s.newJobs) },
-		func() error { return watcherTable.writeChanged(x, &s.watchers) },
-		func() error { return watcherTable.writeTouched(x, &s.ticks) },
-		func() error { return watcherTable.writeNew(x, &s.newWatchers) },
+		func() error { return s.wallets.write(x) },
+		func() error { return s.jobs.write(x) },
+		func() error { return s.watchers.write(x) },
 		func() error { return lockRows(x, &takeLocks, &s.locks, statemachine.ErrHeld) },
 		func() error { return lockRows(x, &freeLocks, &s.unlocks, statemachine.ErrFenced) },
 		func() error { return logTransitions(x, s.log) },

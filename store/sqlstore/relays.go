@@ -121,19 +121,15 @@ func (r relays) Activities(resourceType, resourceID string, limit int) (all []re
 // activities get their sequence, so that this is the order of the commits.
 func (r relays) Save(changes ...relaysync.Change) error {
 	return r.save(relaysync.Machine.Name(), func() error {
-		added, moved, activities := new(batch), new(batch), new(batch)
+		rows, activities := rowsOf[relaysync.Sync]{table: relayTable}, new(batch)
 		var log []statemachine.Transition[string]
 		for i := range changes {
 			c := &changes[i]
 			if err := c.Complete(); err != nil {
 				return err
 			}
-			switch {
-			case c.Empty():
-			case c.Old.Relay.Version == 0:
-				relayTable.insertRow(added, &c.New)
-			default:
-				relayTable.updateRow(moved, &c.Old, &c.New)
+			if !c.Empty() {
+				rows.add(&c.Old, &c.New)
 			}
 			for k := range c.Activities {
 				activityTable.insertRow(activities, &c.Activities[k])
@@ -141,9 +137,7 @@ func (r relays) Save(changes ...relaysync.Change) error {
 			log = append(log, c.Log...)
 		}
 		return inTurn(
-			func() error { return relayTable.lockInOrder(r.tx, writing{&relayTable.updateOne, moved}) },
-			func() error { return relayTable.writeChanged(r.tx, moved) },
-			func() error { return relayTable.writeNew(r.tx, added) },
+			func() error { return rows.lockAndWrite(r.tx) },
 			func() error { return r.writeAll("activities", writing{&activityTable.insertOne, activities}) },
 			func() error { return logTransitions(r.tx, log) })
 	})

@@ -86,17 +86,12 @@ func (w swaps[A]) Save(changes ...swap.Change[A]) error {
 				return err
 			}
 		}
-		for _, step := range []func() error{
+		return inTurn(
 			func() error { return w.tx.some(&intentTable.insertOne, &intents) },
 			func() error { return w.tx.some(&alterIntents, &answered) },
 			func() error { return discrepancyJournal.add(w.tx, &discrepancies) },
 			func() error { return w.tx.some(&alterDiscrepancies, &dealt) },
-		} {
-			if err := step(); err != nil {
-				return err
-			}
-		}
-		return logTransitions(w.tx, log)
+			func() error { return logTransitions(w.tx, log) })
 	})
 }
 

@@ -75,6 +75,40 @@ func (t *table[R]) asRead(old, now *R) []any {
 	return was
 }
 
+// rowsOf are the rows of a Save in one table, by what happens to them.
+type rowsOf[R any] struct {
+	*table[R]
+	added, changed, touched batch
+}
+
+// add takes a record that is new, has a new version, or changed outside of it.
+func (s *rowsOf[R]) add(old, now *R) {
+	switch was := s.version(old); {
+	case was == s.version(now):
+		s.touchRow(&s.touched, old, now)
+	case was == 0:
+		s.insertRow(&s.added, now)
+	default:
+		s.updateRow(&s.changed, old, now)
+	}
+}
+
+// write writes them. The stored ones are locked already.
+func (s *rowsOf[R]) write(x *tx) error {
+	return inTurn(
+		func() error { return s.writeChanged(x, &s.changed) },
+		func() error { return s.writeTouched(x, &s.touched) },
+		func() error { return s.writeNew(x, &s.added) })
+}
+
+// lockAndWrite is write of rows that nobody has locked.
+func (s *rowsOf[R]) lockAndWrite(x *tx) error {
+	if err := s.lockInOrder(x, writing{&s.updateOne, &s.changed}, writing{&s.touchOne, &s.touched}); err != nil {
+		return err
+	}
+	return s.write(x)
+}
+
 // writeNew inserts rows. One that exists is [statemachine.ErrConflict], and what
 // a unique rule gave to another record is that rule's error.
 func (t *table[R]) writeNew(x *tx, rows *batch) error {

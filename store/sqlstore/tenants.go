@@ -86,40 +86,22 @@ func (r tenants) ForOperator(now time.Time, after string, limit int) ([]string, 
 // Save implements [store.TenantRecords].
 func (r tenants) Save(changes ...dunning.Change) error {
 	return r.save(dunning.TenantMachine.Name(), func() error {
-		added, moved, touched, issued, changed := new(batch), new(batch), new(batch), new(batch), new(batch)
+		rows, invoices := rowsOf[dunning.Tenant]{table: tenantTable}, rowsOf[dunning.Invoice]{table: invoiceTable}
 		var log []statemachine.Transition[string]
 		for i := range changes {
 			c := &changes[i]
 			if err := c.Complete(); err != nil {
 				return err
 			}
-			switch old, now := &c.Old.Tenant, &c.New.Tenant; {
-			case c.Touch():
-				tenantTable.touchRow(touched, old, now)
-			case c.Empty():
-			case old.Version == 0:
-				tenantTable.insertRow(added, now)
-			default:
-				tenantTable.updateRow(moved, old, now)
+			if !c.Empty() {
+				rows.add(&c.Old.Tenant, &c.New.Tenant)
 			}
-			c.Changed(func(old, now *dunning.Invoice) {
-				if old.Version == 0 {
-					invoiceTable.insertRow(issued, now)
-				} else {
-					invoiceTable.updateRow(changed, old, now)
-				}
-			})
+			c.Changed(invoices.add)
 			log = append(log, c.Log...)
 		}
 		return inTurn(
-			func() error {
-				return tenantTable.lockInOrder(r.tx, writing{&tenantTable.updateOne, moved}, writing{&tenantTable.touchOne, touched})
-			},
-			func() error { return tenantTable.writeChanged(r.tx, moved) },
-			func() error { return tenantTable.writeTouched(r.tx, touched) },
-			func() error { return tenantTable.writeNew(r.tx, added) },
-			func() error { return invoiceTable.writeNew(r.tx, issued) },
-			func() error { return invoiceTable.writeChanged(r.tx, changed) }, // the tenants' rows keep others out
+			func() error { return rows.lockAndWrite(r.tx) },
+			func() error { return invoices.write(r.tx) }, // the tenants' rows keep others out
 			func() error { return logTransitions(r.tx, log) })
 	})
 }

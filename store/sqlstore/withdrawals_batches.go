@@ -96,41 +96,16 @@ func (w withdrawals) SaveBatches(changes ...withdrawal.BatchChange) error {
 // addBatch sorts the change of a batch into its rows. Its nonce is its owner's.
 func (s *changeset) addBatch(c *withdrawal.BatchChange) {
 	o, n := &c.Old.Batch, &c.New.Batch
-	switch {
-	case o.Version == 0 && n.Version > 0:
-		batchTable.insertRow(&s.newBatches, n)
-		if n.HasNonce {
-			s.nonces.add(n.Wallet, int64(n.Nonce), n.Owner)
-		}
-	case n.Version != o.Version:
-		batchTable.updateRow(&s.batches, o, n)
-	case c.Touch():
-		batchTable.touchRow(&s.touchBatches, o, n)
+	if n.Version != o.Version || c.Touch() {
+		s.batches.add(o, n)
+	}
+	if o.Version == 0 && n.HasNonce {
+		s.nonces.add(n.Wallet, int64(n.Nonce), n.Owner)
 	}
 	for i := range c.Txs {
 		batchTxTable.insertRow(&s.versions, &c.Txs[i])
 	}
 	s.log = append(s.log, c.Log...)
-}
-
-// writeBatches writes batches and their versions.
-func (s *changeset) writeBatches() error {
-	for _, step := range []func() error{
-		func() error {
-			return batchTable.lockInOrder(s.tx, writing{&batchTable.updateOne, &s.batches}, writing{&batchTable.touchOne, &s.touchBatches})
-		},
-		func() error { return batchTable.writeNew(s.tx, &s.newBatches) },
-		func() error { return batchTable.writeChanged(s.tx, &s.batches) },
-		func() error { return batchTable.writeTouched(s.tx, &s.touchBatches) },
-		func() error {
-			return s.writeAll("withdrawal batch transactions", writing{&batchTxTable.insertOne, &s.versions})
-		},
-	} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 const owedBatch = "x.rebroadcast"

@@ -20,8 +20,7 @@ type changeset struct {
 	payments              batch
 	marked                map[string]bool // chain and hash of a transaction that pays by outputs, and of which payments say so
 	incidents             batch
-	newBatches, batches   batch
-	touchBatches          batch
+	batches               rowsOf[withdrawal.Batch]
 	versions              batch // of batches
 	log                   []statemachine.Transition[uuid.UUID]
 	reservations          []withdrawal.Reservation
@@ -37,7 +36,7 @@ func (w withdrawals) Save(changes ...withdrawal.Change) error {
 
 func (w withdrawals) saveAll(machine string, batches []withdrawal.BatchChange, changes []withdrawal.Change) error {
 	return w.save(machine, func() error {
-		s := changeset{withdrawals: w, counts: map[countKey]int64{}, slots: map[uuid.UUID]uuid.UUID{}}
+		s := changeset{withdrawals: w, batches: rowsOf[withdrawal.Batch]{table: batchTable}, counts: map[countKey]int64{}, slots: map[uuid.UUID]uuid.UUID{}}
 		for _, b := range []*batch{&s.newRequests, &s.requests, &s.newJobs, &s.jobs, &s.touch, &s.taking, &s.attempts, &s.txs, &s.nonces, &s.payments} {
 			b.room = len(changes)
 		}
@@ -136,8 +135,11 @@ func (s *changeset) write() error {
 	if s.taken != nil {
 		return s.taken
 	}
-	for _, step := range []func() error{
-		s.writeBatches,
+	return inTurn(
+		func() error { return s.batches.lockAndWrite(s.tx) },
+		func() error {
+			return s.writeAll("withdrawal batch transactions", writing{&batchTxTable.insertOne, &s.versions})
+		},
 		func() error {
 			return jobTable.lockInOrder(s.tx, writing{&jobTable.updateOne, &s.jobs}, writing{&jobTable.touchOne, &s.touch}, writing{&jobTable.updateOne, &s.taking})
 		},
@@ -163,13 +165,7 @@ func (s *changeset) write() error {
 		func() error { return logTransitions(s.tx, s.log) },
 		func() error { return incidentJournal.add(s.tx, &s.incidents) },
 		func() error { return s.reserve(s.reservations) },
-		s.writeCounts,
-	} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
+		s.writeCounts)
 }
 
 var (
