@@ -103,6 +103,9 @@ func (s *rowsOf[R]) write(x *tx) error {
 
 // lockAndWrite is write of rows that nobody has locked.
 func (s *rowsOf[R]) lockAndWrite(x *tx) error {
+	if s.added.len()+s.changed.len()+s.touched.len() == 0 {
+		return nil
+	}
 	if err := s.lockInOrder(x, writing{&s.updateOne, &s.changed}, writing{&s.touchOne, &s.touched}); err != nil {
 		return err
 	}
