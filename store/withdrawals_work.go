@@ -82,6 +82,8 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (all 
 		if again.Limit == 0 {
 			slices.Reverse(kinds)
 		}
+		item := func(w *withdrawal.Withdrawal, _ time.Time) (string, withdrawal.Withdrawal) { return p.key(&w.Job), *w }
+		refused := func(w *withdrawal.Withdrawal) error { return p.putOff(b, w) }
 		for _, q := range kinds {
 			if q.Limit == 0 {
 				q.Limit = n - len(all)
@@ -90,7 +92,7 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (all 
 				wait = 0
 				continue
 			}
-			items, more, err := p.claim(b, *q, withdrawal.Claimed{By: p.by()}, p.policy.Lease, p.key, func(w *withdrawal.Withdrawal) error { return p.putOff(b, w) })
+			items, more, err := p.claim(b, *q, withdrawal.Claimed{By: p.by()}, p.policy.Lease, item, refused)
 			if err != nil {
 				return nil, 0, err
 			}
@@ -112,13 +114,12 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (all 
 }
 
 // claim claims one kind of due work by an event.
-func (s *Withdrawals) claim(b *withdrawalBatch, q DueWithdrawals, ev withdrawal.Event, lease time.Duration, key func(*withdrawal.Job) string,
-	refused func(*withdrawal.Withdrawal) error) ([]worker.Item[withdrawal.Withdrawal], time.Duration, error) {
+func (s *Withdrawals) claim(b *withdrawalBatch, q DueWithdrawals, ev withdrawal.Event, lease time.Duration,
+	item func(*withdrawal.Withdrawal, time.Time) (string, withdrawal.Withdrawal), refused func(*withdrawal.Withdrawal) error) ([]worker.Item[withdrawal.Withdrawal], time.Duration, error) {
 	return claim(b, claims[withdrawal.Withdrawal, withdrawal.Event, withdrawal.Withdrawal]{
 		due:   func() ([]withdrawal.Withdrawal, error) { return b.tx.Withdrawals().Due(q) },
 		next:  func() (time.Time, error) { return b.tx.Withdrawals().NextDue(q) },
-		claim: ev, lease: lease, most: s.policy.Lease, refused: refused,
-		item: func(w *withdrawal.Withdrawal, _ time.Time) (string, withdrawal.Withdrawal) { return key(&w.Job), *w },
+		claim: ev, lease: lease, most: s.policy.Lease, item: item, refused: refused,
 	}, q.Limit)
 }
 
@@ -185,7 +186,10 @@ func (l *lookups) by() withdrawal.By {
 func (l *lookups) Turn(ctx context.Context, done []HeldWithdrawal, n int) ([]worker.Item[withdrawal.Withdrawal], time.Time, error) {
 	return items(ctx, &l.withdrawalCore, l.holder, heldWithdrawals(done), n, func(b *withdrawalBatch) ([]worker.Item[withdrawal.Withdrawal], time.Duration, error) {
 		q := DueWithdrawals{Kind: withdrawal.DueCheck, Chain: l.chain, Now: b.now, Limit: n, Grace: l.policy.CheckEvery}
-		return l.claim(b, q, withdrawal.Looking{By: l.by()}, l.policy.CheckEvery, func(j *withdrawal.Job) string { return j.ID.String() }, nil)
+		item := func(w *withdrawal.Withdrawal, _ time.Time) (string, withdrawal.Withdrawal) {
+			return w.Job.ID.String(), *w
+		}
+		return l.claim(b, q, withdrawal.Looking{By: l.by()}, l.policy.CheckEvery, item, nil)
 	})
 }
 
