@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -17,23 +18,22 @@ import (
 // transaction has one.
 func Compare(m *Model, got utxo.Snapshot) error {
 	want := m.Snapshot()
-	if err := sameList("block", want.Blocks, got.Blocks, sameBlock); err != nil {
+	if err := sameList("block", want.Blocks, got.Blocks, equal); err != nil {
 		return err
 	}
 	if err := sameList("wallet", want.Wallets, got.Wallets, sameWallet); err != nil {
 		return err
 	}
-	if err := sameList("owner", want.Owners, got.Owners, func(a, b utxo.Owned) error { return same("it", a, b) }); err != nil {
+	if err := sameList("owner", want.Owners, got.Owners, equal); err != nil {
 		return err
 	}
 	if err := sameList("transaction", want.Txs, got.Txs, sameTx); err != nil {
 		return err
 	}
-	equal := func(a, b utxo.Replacement) error { return same("the edge", a, b) }
 	if err := sameList("replacement", want.Replaced, got.Replaced, equal); err != nil {
 		return err
 	}
-	return sameList("lease", want.Leases, got.Leases, sameLease)
+	return sameList("lease", want.Leases, got.Leases, equal)
 }
 
 // sameList compares two lists in the same order.
@@ -52,13 +52,6 @@ func sameList[T any](kind string, want, got []T, same func(want, got T) error) e
 	return nil
 }
 
-func same[T comparable](what string, want, got T) error {
-	if want != got {
-		return fmt.Errorf("%s is %v, want %v", what, got, want)
-	}
-	return nil
-}
-
 // first returns the first error.
 func first(errs ...error) error {
 	for _, err := range errs {
@@ -69,36 +62,55 @@ func first(errs ...error) error {
 	return nil
 }
 
-func sameTime(what string, want, got time.Time) error {
-	if !want.Equal(got) {
+// equal says the first field in which two values differ. Times are equal if they
+// are the same moment, and no list is an empty one.
+func equal[T any](want, got T) error {
+	return difference("it", reflect.ValueOf(want), reflect.ValueOf(got))
+}
+
+func difference(what string, want, got reflect.Value) error {
+	differs := false
+	switch kind := want.Kind(); {
+	case want.Type() == reflect.TypeFor[time.Time]():
+		differs = !want.Interface().(time.Time).Equal(got.Interface().(time.Time))
+	case kind == reflect.Struct:
+		for i := range want.NumField() {
+			if err := difference(want.Type().Field(i).Name, want.Field(i), got.Field(i)); err != nil {
+				return err
+			}
+		}
+	case kind == reflect.Pointer && !want.IsNil() && !got.IsNil():
+		return difference(what, want.Elem(), got.Elem())
+	case want.Type() == reflect.TypeFor[[]byte]():
+		differs = !bytes.Equal(want.Bytes(), got.Bytes())
+	case kind == reflect.Slice && want.Len() == got.Len():
+		for i := range want.Len() {
+			if err := difference("", want.Index(i), got.Index(i)); err != nil {
+				return fmt.Errorf("%s[%d] %w", what, i, err)
+			}
+		}
+	case kind == reflect.Slice:
+		differs = true
+	default:
+		differs = want.Interface() != got.Interface()
+	}
+	if differs {
 		return fmt.Errorf("%s is %v, want %v", what, got, want)
 	}
 	return nil
 }
 
-func sameBlock(want, got utxo.Block) error {
-	return first(
-		same("the height", want.Height, got.Height),
-		same("the hash", want.Hash, got.Hash),
-		same("the previous hash", want.Prev, got.Prev),
-		sameTime("the time", want.Time, got.Time),
-	)
-}
-
 func sameWallet(want, got utxo.Wallet) error {
-	return first(
-		same("the id", want.ID, got.ID),
-		same("the birth", want.Birth, got.Birth),
-		same("scanned to", want.ScannedTo, got.ScannedTo),
-		same("that it follows the tip", got.Follows && want.Follows, got.Follows), // it may have a height there
-		sameList("late owner", oneByOne(want.Behind), oneByOne(got.Behind), func(a, b lateOwner) error { return same("its scan", a, b) }),
-	)
+	late := sameList("late owner", oneByOne(want.Behind), oneByOne(got.Behind), equal)
+	want.Follows = want.Follows && got.Follows // it may have a height there
+	want.Announced, want.Behind, got.Behind = got.Announced, nil, nil
+	return first(equal(want, got), late)
 }
 
 // lateOwner is one owner who is behind.
 type lateOwner struct {
-	tag       string
-	scannedTo int32
+	Tag       string
+	ScannedTo int32
 }
 
 // oneByOne takes announcements apart: the model knows owners alone.
@@ -109,81 +121,15 @@ func oneByOne(scans []utxo.OwnerScan) []lateOwner {
 			all = append(all, lateOwner{tag, o.ScannedTo})
 		}
 	}
-	slices.SortFunc(all, func(a, b lateOwner) int { return cmp.Compare(a.tag, b.tag) })
+	slices.SortFunc(all, func(a, b lateOwner) int { return cmp.Compare(a.Tag, b.Tag) })
 	return all
 }
 
 func sameTx(want, got *utxo.Tx) error {
-	if want.ID != got.ID {
-		return same("the id", want.ID, got.ID)
-	}
-	err := first(
-		same("the status", want.Status, got.Status),
-		same("the height", want.Height, got.Height),
-		same("the position", want.Position, got.Position),
-		same("coinbase", want.Coinbase, got.Coinbase),
-		sameTime("first seen", want.FirstSeen, got.FirstSeen),
-		same("the sequence", want.Seq, got.Seq),
-		same("the label", want.Label, got.Label),
-		same("context", want.Context, got.Context),
-		same("public", want.Public, got.Public),
-		sameList("input", want.Inputs, got.Inputs, func(a, b wire.OutPoint) error { return same("it", a, b) }),
-		sameList("output", want.Outputs, got.Outputs, sameOutput),
-	)
-	if err == nil && !bytes.Equal(want.Raw, got.Raw) {
-		err = fmt.Errorf("the raw bytes are %x, want %x", got.Raw, want.Raw)
-	}
-	if err == nil && got.Version < 1 {
-		err = fmt.Errorf("the version is %d, want 1 or more", got.Version)
-	}
-	if err != nil {
+	tx := *want
+	tx.Version, tx.Arrival = max(1, got.Version), got.Arrival
+	if err := equal(tx, *got); err != nil {
 		return fmt.Errorf("%s: %w", want.ID, err)
-	}
-	return nil
-}
-
-func sameOutput(want, got utxo.Output) error {
-	err := first(
-		same("the index", want.Index, got.Index),
-		same("the amount", want.Amount, got.Amount),
-		same("the owner", want.Tag, got.Tag),
-		same("the spender", want.SpentBy, got.SpentBy),
-	)
-	if err == nil && !bytes.Equal(want.Script, got.Script) {
-		err = fmt.Errorf("the script is %x, want %x", got.Script, want.Script)
-	}
-	return err
-}
-
-func sameLease(want, got utxo.Lease) error {
-	return first(
-		same("the wallet", want.Wallet, got.Wallet),
-		same("the outpoint", want.OutPoint, got.OutPoint),
-		same("the lock", want.Lock, got.Lock),
-		sameTime("the end", want.Until, got.Until),
-	)
-}
-
-func sameCoin(want, got utxo.Coin) error {
-	err := first(
-		same("the wallet", want.Wallet, got.Wallet),
-		same("the outpoint", want.OutPoint, got.OutPoint),
-		same("the amount", want.Amount, got.Amount),
-		same("the owner", want.Tag, got.Tag),
-		same("the spender", want.SpentBy, got.SpentBy),
-		same("the status", want.Status, got.Status),
-		same("the height", want.Height, got.Height),
-		same("coinbase", want.Coinbase, got.Coinbase),
-		same("leased", want.Lease != nil, got.Lease != nil),
-	)
-	if err == nil && want.Lease != nil {
-		err = sameLease(*want.Lease, *got.Lease)
-	}
-	if err == nil && !bytes.Equal(want.Script, got.Script) {
-		err = fmt.Errorf("the script is %x, want %x", got.Script, want.Script)
-	}
-	if err != nil {
-		return fmt.Errorf("%v: %w", want.OutPoint, err)
 	}
 	return nil
 }
@@ -228,7 +174,7 @@ func compareWallet(m *Model, q utxo.Queries, w utxo.WalletID, now time.Time) err
 			})
 			sortCoins(want)
 			sortCoins(unspent)
-			err = sameList("unspent output", want, unspent, sameCoin)
+			err = sameList("unspent output", want, unspent, equal)
 		}
 		if err != nil {
 			return err
@@ -242,7 +188,7 @@ func compareWallet(m *Model, q utxo.Queries, w utxo.WalletID, now time.Time) err
 		want := m.Watch(w)
 		sortCoins(want)
 		sortCoins(watched)
-		err = sameList("watched output", want, watched, sameCoin)
+		err = sameList("watched output", want, watched, equal)
 	}
 	if err != nil {
 		return err
@@ -285,7 +231,7 @@ func compareOutputs(q utxo.Queries, w utxo.WalletID, want []utxo.Coin) error {
 	}
 	sorted := slices.Clone(want)
 	sortCoins(sorted)
-	if err := sameList("output by page", sorted, got, sameCoin); err != nil {
+	if err := sameList("output by page", sorted, got, equal); err != nil {
 		return err
 	}
 	var ops []wire.OutPoint
@@ -296,7 +242,7 @@ func compareOutputs(q utxo.Queries, w utxo.WalletID, want []utxo.Coin) error {
 	if err != nil {
 		return err
 	}
-	return sameList("output by name", want, got, sameCoin)
+	return sameList("output by name", want, got, equal)
 }
 
 // compareHistory turns pages of two.

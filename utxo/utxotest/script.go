@@ -48,6 +48,9 @@ import (
 //	noedge? 1 a b
 //	balance? 1 confirmed=5 pending=3      all others are zero
 //	scanned? 1 5 late=3                   wallet, owners behind it
+//
+// Steps of one word may share a line, and questions their wallet too: "observe a 1,
+// b 2", "tx? 1 a replaced, b published".
 type Scenario struct {
 	Name   string
 	Script string
@@ -98,11 +101,27 @@ func (s Scenario) Run(apply func(utxo.Event) error, snapshot func() (utxo.Snapsh
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		if err := p.line(strings.TrimSpace(line), apply, snapshot); err != nil {
-			return fmt.Errorf("line %d, %q: %w", i+1, strings.TrimSpace(line), err)
+		for _, step := range steps(line) {
+			if err := p.line(step, apply, snapshot); err != nil {
+				return fmt.Errorf("line %d, %q: %w", i+1, step, err)
+			}
 		}
 	}
 	return nil
+}
+
+// steps takes a line apart, with the first word at each, and a question's wallet.
+func steps(line string) []string {
+	parts := strings.Split(strings.TrimSpace(line), ", ")
+	words := strings.Fields(parts[0])
+	shared := words[0]
+	if strings.HasSuffix(shared, "?") {
+		shared += " " + words[1]
+	}
+	for i := range parts[1:] {
+		parts[i+1] = shared + " " + parts[i+1]
+	}
+	return parts
 }
 
 // player holds the names of a running scenario.

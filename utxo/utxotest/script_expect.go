@@ -98,7 +98,7 @@ func (p *player) describeBalance(w utxo.WalletID, s utxo.Snapshot) string {
 	late := map[string]bool{}
 	for _, wallet := range s.Wallets {
 		for _, o := range oneByOne(wallet.Behind) {
-			late[o.tag] = late[o.tag] || wallet.ID == w
+			late[o.Tag] = late[o.Tag] || wallet.ID == w
 		}
 	}
 	unscanned := int64(0)
@@ -134,7 +134,7 @@ func describeScan(w utxo.WalletID, s utxo.Snapshot) string {
 		if wallet.ID == w {
 			text := strconv.Itoa(int(wallet.ScannedTo))
 			for _, o := range oneByOne(wallet.Behind) {
-				text += fmt.Sprintf(" %s=%d", o.tag, o.scannedTo)
+				text += fmt.Sprintf(" %s=%d", o.Tag, o.ScannedTo)
 			}
 			return text
 		}
