@@ -102,6 +102,8 @@ func TestBoundsOfWhatComesIn(t *testing.T) {
 		{"no transaction", submitted(nil), invalid},
 		{"no transaction in a mempool", seen(1, nil), invalid},
 		{"no inputs", submitted(with()), invalid},
+		{"no inputs in a mempool", seen(1, with()), invalid},
+		{"no inputs in a block", next(nil, with()), invalid},
 		{"no outputs", submitted(pays()), invalid},
 		{"no outputs in a mempool", seen(1, pays()), invalid},
 		{"a null input before another, as the first of a block", next(nil, with(null, utxotest.External(1))), invalid},

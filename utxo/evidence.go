@@ -75,7 +75,7 @@ func (pl *plan) inspect(msg *wire.MsgTx) (s seen, err error) {
 		}
 		sum += out.Value
 		if o, ok := pl.Owner(out.PkScript); ok {
-			if o.Wallet <= 0 || len(o.Tag) > MaxTag || !statemachine.Storable(o.Tag) {
+			if len(o.Tag) > MaxTag || !statemachine.Storable(o.Tag) {
 				return s, invalid("the owner of output %d of %s has wallet %d and the tag %.200q", i, s.hash, o.Wallet, o.Tag)
 			}
 			pl.owners = append(pl.owners, owned{uint32(i), o})

@@ -67,7 +67,7 @@ func (pl *plan) giveUp(n *row, losers []*vertex, reason string) error {
 			switch {
 			case row == n:
 				on, why = OnInvalidated, reason
-			case !row.tx.Live() || v == n.at || !deadParent(row):
+			case !row.tx.Live() || !deadParent(row):
 				continue
 			}
 			if err := pl.step(row, on, why, nil); err != nil {

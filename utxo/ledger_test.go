@@ -3,6 +3,7 @@ package utxo_test
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -76,6 +77,37 @@ func TestALedgerComparesEveryPart(t *testing.T) {
 	} {
 		if err := b.Apply(set); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What a ledger keeps in maps it lists in order: transactions as they came, leases by
+// outpoint.
+func TestListsHaveAnOrder(t *testing.T) {
+	b := newDesk(t)
+	var coins []wire.OutPoint
+	for range 12 {
+		coins = append(coins, out(b.submit(b.tx(nil, mine('a'))), 0))
+	}
+	txs, err := b.LiveUnconfirmed(1)
+	if err != nil || len(txs) != len(coins) {
+		t.Fatalf("%d transactions, %v", len(txs), err)
+	}
+	for i, tx := range txs {
+		if tx.ID.Hash != coins[i].Hash {
+			t.Errorf("transaction %d is not the one that came then", i)
+		}
+	}
+	lock := utxo.LockID{1}
+	do(t, b.Ledger, utxo.OutputsLeased{Wallet: 1, OutPoints: coins, Lock: lock, Duration: time.Minute})
+	for name, read := range map[string]func() ([]utxo.Lease, error){
+		"of a lock": func() ([]utxo.Lease, error) { return b.LeasesOf(1, lock) },
+		"active":    func() ([]utxo.Lease, error) { return b.ActiveLeases(1, benchNow) },
+	} {
+		leases, err := read()
+		sorted := slices.IsSortedFunc(leases, func(a, b utxo.Lease) int { return utxo.CompareOutPoints(a.OutPoint, b.OutPoint) })
+		if err != nil || len(leases) != len(coins) || !sorted {
+			t.Errorf("%s: %d leases, sorted %t, %v", name, len(leases), sorted, err)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func (pl *plan) place(t *vertex, ev evidence) error {
 			on = ev.on
 		}
 		if err := pl.move(m, on, "", func(f *facts) {
-			if m == t && ev.block() {
+			if m == t {
 				f.height, f.position = ev.height, ev.position
 			}
 			f.seq, f.public = max(f.seq, ev.seq), true
@@ -94,7 +94,7 @@ func (pl *plan) move(v *vertex, on Trigger, reason string, change func(*facts)) 
 	if !ok {
 		return pl.refuse(v, statemachine.ErrIllegal, "")
 	}
-	dies := v.live() && to != Pending && to != Published
+	dies := to != Published
 	if v.status != to {
 		pl.graph.moved(v)
 	}

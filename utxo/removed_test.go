@@ -388,3 +388,28 @@ func TestAnOlderSequenceMovesNothingBack(t *testing.T) {
 		t.Errorf("%d rows, the sequence moves %v", len(set.Inserts), set.Seq)
 	}
 }
+
+// The line of what was given up has the host's reason, those of what stood on it that
+// their parent died, whether it was pending or published.
+func TestTheReasonOfWhatIsGivenUpIsInItsLineAlone(t *testing.T) {
+	for _, published := range []bool{false, true} {
+		b := newDesk(t)
+		parent := b.submit(b.tx(nil, mine('a')))
+		child := b.submit(b.tx(ins(out(parent, 0)), mine('a')))
+		id := utxo.TxID{Wallet: 1, Hash: parent.TxHash()}
+		if published {
+			do(t, b.Ledger, utxo.Broadcasted{ID: id})
+		}
+		set := do(t, b.Ledger, utxo.Invalidated{ID: id, Reason: "no fee"})
+		var lines []string
+		for _, line := range set.Log {
+			lines = append(lines, line.Trigger+" "+line.Reason)
+		}
+		if want := []string{utxo.OnInvalidated.String() + " no fee", utxo.OnParentDied.String() + " "}; !slices.Equal(lines, want) {
+			t.Errorf("published %t: the lines are %q, want %q", published, lines, want)
+		}
+		if last := set.Log[len(set.Log)-1].ID.Hash; last != child.TxHash() {
+			t.Errorf("the last line is of %s", last)
+		}
+	}
+}

@@ -158,7 +158,7 @@ func (pl *plan) declare(v *vertex, ev Submitted) error {
 		if slices.Contains(known, e) || slices.Contains(due, e) {
 			continue
 		}
-		if n := pl.graph.get(TxID{ev.Wallet, hash}); n == nil || n.at == v || n.tx.Confirmed() || !sharesInput(n.tx.Inputs, v.inputs) ||
+		if n := pl.graph.get(TxID{ev.Wallet, hash}); n == nil || n.at == v || !sharesInput(n.tx.Inputs, v.inputs) ||
 			slices.Contains(known, Replacement{Wallet: ev.Wallet, Loser: v.hash, Winner: hash, Declared: true}) {
 			return invalid("%s is no unconfirmed rival of %s", hash, v.hash)
 		}
@@ -199,7 +199,6 @@ func (pl *plan) versions(v *vertex, ev Submitted) error {
 			}
 			known[h] = true
 		}
-		next = nil
 		edges, err := pl.r.Replacements(ids...)
 		if err != nil {
 			return err
@@ -262,7 +261,7 @@ func (pl *plan) mature(v *vertex, ev Submitted) error {
 	coins := map[WalletID][]wire.OutPoint{}
 	for i, op := range v.inputs {
 		p := v.from[i]
-		if p.status != 0 && pl.bucket(p.status, p.height, p.coinbase, tip) == CoinImmature {
+		if pl.bucket(p.status, p.height, p.coinbase, tip) == CoinImmature {
 			return fmt.Errorf("transaction %s: %w: %s at height %d", v.hash, ErrImmature, op, p.height)
 		}
 		p.owner(op.Index, func(n *row, _ *Output) { coins[n.tx.ID.Wallet] = append(coins[n.tx.ID.Wallet], op) })
