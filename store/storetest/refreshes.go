@@ -314,10 +314,7 @@ func (r *refreshes) loadedSets(t *testing.T) {
 	ids := append(r.population(t, nil), w.Wallet.XpubVan)
 	found := map[string]bool{}
 	noError(t, r.View(ctx, func(tx store.RefreshUnit) error {
-		all, err := tx.Refreshes().Get(ids...)
-		if err != nil {
-			return err
-		}
+		all := must(tx.Refreshes().Get(ids...))(t)
 		for i := range all {
 			moments := []time.Time{start}
 			for _, j := range all[i].Jobs {
@@ -332,9 +329,7 @@ func (r *refreshes) loadedSets(t *testing.T) {
 				for set := refresh.NoJobs; set <= refresh.AllJobs; set++ {
 					reads := refresh.Reads{Jobs: set, Watchers: refresh.WatcherSet(set), Invoices: set == refresh.DueJobs, Recipients: refreshtest.Recipients[:set%2]}
 					got := refresh.Work{Wallet: all[i].Wallet, Lock: all[i].Lock}
-					if err := tx.Refreshes().Load(&got, reads, now); err != nil {
-						return err
-					}
+					noError(t, tx.Refreshes().Load(&got, reads, now))
 					want := refreshtest.Load(all[i], reads, now)
 					if reads.Invoices || len(reads.Recipients) > 0 { // those by name come in any order
 						for _, w := range []*refresh.Work{&got, &want} {

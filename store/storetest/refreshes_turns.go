@@ -114,10 +114,7 @@ func (r *refreshes) exits(t *testing.T) {
 		case exited:
 			left++
 			noError(t, r.View(ctx, func(tx store.RefreshUnit) error {
-				now, err := tx.Now()
-				if err != nil {
-					return err
-				}
+				now := must(tx.Now())(t)
 				waiting, err := tx.Refreshes().Waiting(now.Add(time.Minute), 100)
 				if err == nil && !slices.ContainsFunc(waiting, func(c refresh.Candidate) bool { return c.XpubVan == xpub }) {
 					t.Fatal("the job is lost: its wallet neither is served nor waits")
@@ -141,8 +138,6 @@ func (r *refreshes) everyRefreshField(t *testing.T) {
 	r.config.Coalesce = false
 	r.restart(t, r.Store)
 	l := newLife(t, r.refreshSubject)
-	l.follow = func(refresh.Work, *refresh.Change) {}
-	l.compareMore = func(store.RefreshUnit, string) error { return nil }
 	l.records = func(w *refresh.Work) map[string]any {
 		all := map[string]any{"Wallet": w.Wallet, "Lock": w.Lock}
 		for i := range w.Jobs {
@@ -224,14 +219,8 @@ func (r *refreshes) refreshPages(t *testing.T) {
 		Listing: listed(start, refresh.Transfer{Recipient: "r", Status: refresh.TransferSettled})})
 	noError(t, r.View(ctx, func(tx store.RefreshUnit) error {
 		x := tx.Refreshes()
-		xpubs, err := x.Wallets("", 1000)
-		if err != nil {
-			return err
-		}
-		all, err := x.Get(xpubs...)
-		if err != nil {
-			return err
-		}
+		xpubs := must(x.Wallets("", 1000))(t)
+		all := must(x.Get(xpubs...))(t)
 		jobs, watchers := map[refresh.JobStatus][]refresh.Job{}, map[refresh.EndReason][]refresh.Watcher{}
 		moments := []time.Time{start}
 		for i := range all {

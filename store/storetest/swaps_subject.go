@@ -250,8 +250,6 @@ func fixedOfItem(item string) (all []string) {
 // after a loss, one whose refund is lost, and one from before a lost database.
 func swapFields[A any](l *life[store.SwapUnit, string, string, A, swap.Event, swap.Change[A]], d swap.Direction) {
 	head := func() *swap.Item { return any(&l.a).(swap.Record).Head() }
-	l.follow = func(A, *swap.Change[A]) {}
-	l.compareMore = func(store.SwapUnit, string) error { return nil }
 	by := func(r swap.Role) swap.By { b := swapBy(r, "é"+r.String()); b.At = l.tick(); return b }
 	house := swap.Control{SolanaScanned: start, NexusScanned: start, PausedFor: time.Minute}
 	fresh := func(change func(*swap.Observed)) {

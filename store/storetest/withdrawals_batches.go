@@ -110,9 +110,7 @@ func (w *withdrawals) batchWithMembers(t *testing.T) {
 		t.Fatalf("%d members of a batch are looked up alone", len(due))
 	}
 	must(w.service.AuditBatches(ctx, uuid.Nil, 100))(t)
-	if ids, err := w.service.AuditBatches(ctx, e.Batch, 100); err != nil || ids != uuid.Nil {
-		t.Fatalf("behind the last one: %v, %v", ids, err)
-	}
+	same(t, "an audit behind the last one", must(w.service.AuditBatches(ctx, e.Batch, 100))(t), uuid.Nil)
 }
 
 // batchNonce: all members have the nonce, and one job owns it.
@@ -125,9 +123,7 @@ func (w *withdrawals) batchNonce(t *testing.T) {
 	if b.Batch.Owner != members[0].Job.ID {
 		t.Fatalf("the owner is %v", b.Batch.Owner)
 	}
-	if free, err := w.service.FreeNonce(ctx, b.Batch.Wallet, 5); err != nil || free != 6 {
-		t.Fatalf("free is %d, %v", free, err)
-	}
+	same(t, "the free nonce", must(w.service.FreeNonce(ctx, b.Batch.Wallet, 5))(t), uint64(6))
 	other := w.do(t, w.pending(t, b.Batch.Chain, start).Request.ID, withdrawal.Claimed{By: workerAt(start)})
 	p := prepared(&other, start)
 	p.Nonce, p.ChainNonce, p.HasChainNonce = 5, 5, true

@@ -165,32 +165,17 @@ func (w *withdrawals) ownWithdrawals(t *testing.T) {
 	request, pending := w.id(), w.pending(t, utxos, start)
 	noError(t, w.Update(ctx, func(tx store.WithdrawalUnit) error {
 		s := w.service.Within(tx)
-		if _, err := s.Do(ctx, pending.Request.ID, withdrawal.Claimed{By: workerAt(start)}); err != nil {
-			return err
-		}
-		due, err := tx.Withdrawals().Due(store.DueWithdrawals{Kind: withdrawal.DueClaim, Chain: utxos, Now: start, Limit: 1})
-		if err != nil {
-			return err
-		}
+		must(s.Do(ctx, pending.Request.ID, withdrawal.Claimed{By: workerAt(start)}))(t)
+		due := must(tx.Withdrawals().Due(store.DueWithdrawals{Kind: withdrawal.DueClaim, Chain: utxos, Now: start, Limit: 1}))(t)
 		if len(due) > 0 {
 			t.Errorf("due after its claim: %+v", due)
 		}
-		done, err := s.Do(ctx, request, submission(request, evm, start))
-		if err != nil {
-			return err
-		}
-		loaded, err := s.Get(ctx, request)
-		if err != nil {
-			return err
-		}
+		done := must(s.Do(ctx, request, submission(request, evm, start)))(t)
+		loaded := must(s.Get(ctx, request))(t)
 		same(t, "a request that was saved just now", loaded.Request, done.Request)
-		sums, err := tx.Withdrawals().Usage(aUser, anAsset, []withdrawal.Window{{Length: time.Hour}}, start.Add(tick))
-		if err != nil {
-			return err
-		}
+		sums := must(tx.Withdrawals().Usage(aUser, anAsset, []withdrawal.Window{{Length: time.Hour}}, start.Add(tick)))(t)
 		same(t, "the sum with a request that was saved just now", sums.Sums, []string{"3"})
-		_, err = s.Do(ctx, request, withdrawal.Approved{By: by(withdrawal.Approver, start)})
-		return err
+		return errOf(s.Do(ctx, request, withdrawal.Approved{By: by(withdrawal.Approver, start)}))
 	}))
 	if a := w.get(t, request); a.Request.Status != withdrawal.RequestApproved || a.Request.Version != 2 {
 		t.Fatalf("two saves in one update ended in %v at version %d", a.Request.Status, a.Request.Version)
@@ -199,12 +184,8 @@ func (w *withdrawals) ownWithdrawals(t *testing.T) {
 
 func (w *withdrawals) unknownWithdrawals(t *testing.T) {
 	known := w.approved(t, evm, start)
-	if attempts, err := w.service.Attempts(ctx, w.id()); err != nil || len(attempts) > 0 {
-		t.Errorf("the attempts of an unknown job are %v, %v", attempts, err)
-	}
-	if wallets, err := w.service.HotWallets(ctx, w.id()); err != nil || len(wallets) > 0 {
-		t.Errorf("the wallets of an unknown chain are %v, %v", wallets, err)
-	}
+	same(t, "the attempts of an unknown job", must(w.service.Attempts(ctx, w.id()))(t), []withdrawal.Attempt(nil))
+	same(t, "the wallets of an unknown chain", must(w.service.HotWallets(ctx, w.id()))(t), []withdrawal.HotWallet(nil))
 	for what, id := range map[string]uuid.UUID{"an unknown job": w.id(), "a request's id": known.Request.ID} {
 		refusedWith(t, errOf(w.service.RequestOf(ctx, id)), statemachine.ErrNotFound, what)
 	}

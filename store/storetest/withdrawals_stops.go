@@ -286,14 +286,15 @@ func (w *withdrawals) journal(t *testing.T) {
 	a := w.confirming(t, w.payingChain(t), start)
 	tries := []struct {
 		event string // in the journal; empty: not kept
+		role  withdrawal.Role
 		ev    withdrawal.Event
 		err   error
 	}{
-		{"Cancelled", withdrawal.Cancelled{By: operatorAt(start), Reason: "too late"}, statemachine.ErrIllegal},
-		{"Rejected", withdrawal.Rejected{By: by(withdrawal.Approver, start), Reason: "no"}, statemachine.ErrIllegal},
-		{"Requeued", withdrawal.Requeued{By: operatorAt(start), Job: a.Job.ID, Reason: "again"}, statemachine.ErrIllegal},
-		{"Held", withdrawal.Held{By: by(withdrawal.Approver, start), Reason: "not mine to hold"}, statemachine.ErrForbidden},
-		{"", withdrawal.Claimed{By: workerAt(start), Fence: 7}, nil},
+		{"Cancelled", withdrawal.Operator, withdrawal.Cancelled{By: operatorAt(start), Reason: "too late"}, statemachine.ErrIllegal},
+		{"Rejected", withdrawal.Approver, withdrawal.Rejected{By: by(withdrawal.Approver, start), Reason: "no"}, statemachine.ErrIllegal},
+		{"Requeued", withdrawal.Operator, withdrawal.Requeued{By: operatorAt(start), Job: a.Job.ID, Reason: "again"}, statemachine.ErrIllegal},
+		{"Held", withdrawal.Approver, withdrawal.Held{By: by(withdrawal.Approver, start), Reason: "not mine to hold"}, statemachine.ErrForbidden},
+		{"", withdrawal.WithdrawalWorker, withdrawal.Claimed{By: workerAt(start), Fence: 7}, nil},
 	}
 	var want []withdrawal.Refused
 	for _, c := range tries {
@@ -302,11 +303,7 @@ func (w *withdrawals) journal(t *testing.T) {
 			t.Fatalf("%T: %v, want %v", c.ev, err, c.err)
 		}
 		if c.event != "" {
-			actor, role := "olga", withdrawal.Operator
-			if c.event == "Rejected" || c.event == "Held" {
-				actor, role = "alice", withdrawal.Approver
-			}
-			want = append(want, withdrawal.Refused{Request: a.Request.ID, Event: c.event, Actor: actor, Role: role, Error: err.Error()})
+			want = append(want, withdrawal.Refused{Request: a.Request.ID, Event: c.event, Actor: by(c.role, start).Actor, Role: c.role, Error: err.Error()})
 		}
 	}
 	got := everyPage(t, 2, w.service.Refusals)
