@@ -16,9 +16,9 @@ import (
 // histories seldom come to, at few moments, so that many are at the same one.
 func (r *refreshes) made(t testing.TB, add func(refresh.Work)) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	at := func() time.Time { return start.Add(time.Duration(rnd.IntN(4)) * 20 * time.Second) }
+	at := func() time.Time { return start.Add(time.Duration(rnd.IntN(5)-2) * 20 * time.Second) }
 	rarely := func() bool { return rnd.IntN(3) == 0 }
-	for range 16 {
+	for range 24 {
 		xpub := r.xpub()
 		c := r.change(t, refresh.Work{}, enqueuedJob(xpub, 0, refresh.Sync, "", ""))
 		line := c.Log[0]
@@ -32,20 +32,23 @@ func (r *refreshes) made(t testing.TB, add func(refresh.Work)) {
 		by := c.New.Jobs[0].Credentials
 		c.Log, c.New.Jobs = nil, nil
 		w := &c.New.Wallet
-		if w.UnservedSince = at(); rarely() {
+		if w.UnservedSince = at().Add(-20 * time.Second); rarely() {
 			w.Status, w.Slot, w.Lease, w.UnservedSince = refresh.Served, r.slot(), leased(), time.Time{}
 		}
-		if rarely() {
-			w.HungRounds, w.NotBefore = 1, at()
+		if rnd.IntN(2) == 0 {
+			w.HungRounds, w.NotBefore = 1, at().Add(20*time.Second)
 		}
 		if rarely() {
-			c.New.Lock = refresh.Lock{XpubVan: xpub, Lease: leased(), LockedAt: start.Add(-time.Minute)}
+			c.New.Lock = refresh.Lock{XpubVan: xpub, Lease: leased(), LockedAt: start.Add(-time.Hour)}
 		}
 		stored(refresh.WalletMachine.Name(), w.ID(), w.Status)
 		working, recovering := false, false
-		for n := range rnd.IntN(6) {
+		for n := range rnd.IntN(9) {
 			j := refresh.Job{ID: jobOf(xpub, n), Credentials: by, Recipient: "r", AvailableAt: at(), CreatedAt: at(), Version: 1, Attempts: rnd.Int32N(2)}
 			j.Cause, j.Status = refresh.Cause(1+rnd.IntN(5)), refresh.JobStatus(1+rnd.IntN(4))
+			if rarely() {
+				j.Cause = refresh.Sync
+			}
 			if rarely() {
 				j.Asset = "a"
 			}
@@ -66,7 +69,7 @@ func (r *refreshes) made(t testing.TB, add func(refresh.Work)) {
 			stored(refresh.JobMachine.Name(), j.ID, j.Status)
 		}
 		for n := range rnd.IntN(5) {
-			x := refresh.Watcher{Credentials: by, Recipient: fmt.Sprint("r", n), NextAt: at(), ExpiresAt: at().Add(time.Second), CreatedAt: at().Add(-time.Minute), Version: 1}
+			x := refresh.Watcher{Credentials: by, Recipient: fmt.Sprint("r", n), NextAt: at(), ExpiresAt: at(), CreatedAt: at().Add(-time.Hour), Version: 1}
 			if x.Status = refresh.Watching; rarely() {
 				x.Status, x.EndReason, x.EndedAt = refresh.Expired, refresh.EndReason(2+rnd.IntN(4)), at()
 			}
