@@ -245,12 +245,18 @@ func TestRelayTablesKeepTheirRules(t *testing.T) {
 		b := newRelayBench(t, d)
 		b.clean("a")
 		b.exec("INSERT INTO {tenants} (id, method, payment_error, version, created_at) VALUES ('t', 'nwc', '', 1, '2026-01-01 00:00:00.000000')",
-			"INSERT INTO {invoices} (id, tenant, amount, created_at, payment_error, attempts, charge, charge_amount, version) VALUES ('i', 't', 1, '2026-01-01 00:00:00.000000', '', 0, 'none', 0, 1)")
+			"INSERT INTO {invoices} (id, tenant, amount, created_at, payment_error, attempts, charge, charge_amount, version) VALUES "+
+				"('i', 't', 1, '2026-01-01 00:00:00.000000', '', 0, 'none', 0, 1), ('j', 't', 1, '2026-01-01 00:00:00.000000', '', 0, 'none', 0, 1)")
 		for _, text := range []string{
 			"DELETE FROM {activities}", "UPDATE {activities} SET activity_type = 'x'", "DELETE FROM {relays}", "DELETE FROM {tenants}", "DELETE FROM {invoices}",
 			"UPDATE {relays} SET synced = 2", "UPDATE {relays} SET exhausted = 'true', due_at = created_at", "UPDATE {relays} SET claimed_at = created_at",
 			"UPDATE {relays} SET deleted_at = created_at, due_at = created_at", "UPDATE {relays} SET status = 'x'",
 			"UPDATE {invoices} SET paid_at = created_at", "UPDATE {invoices} SET charge = 'open'", "UPDATE {invoices} SET amount = -1",
+			"UPDATE {relays} SET revision = 0", "UPDATE {relays} SET version = 0", "UPDATE {relays} SET lease_fence = -1",
+			"UPDATE {tenants} SET method = 'x'", "UPDATE {tenants} SET version = 0", "UPDATE {invoices} SET attempts = -1", "UPDATE {invoices} SET version = 0",
+			"UPDATE {invoices} SET charge = 'open', charge_key = id, charge_at = created_at, charge_after = created_at", // two at a time
+			"UPDATE {invoices} SET charge = 'x', charge_key = 'k', charge_at = created_at, charge_after = created_at",
+			"UPDATE {invoices} SET paid_at = created_at, method = 'nwc', voided_at = created_at",
 		} {
 			if d == sqlstore.SQLite {
 				text = strings.ReplaceAll(text, "'true'", "1")

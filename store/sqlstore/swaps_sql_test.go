@@ -285,7 +285,8 @@ func TestTheDatabaseKeepsTheRulesOfSwaps(t *testing.T) {
 			}
 		}
 		for table, sets := range map[string][]string{
-			"swap_intents": {"direction = 'x'", "number = 0", "action = 'x'", "chain = 'x'", "reference = 0", "net_units = 0", "fee_units = -1", "outcome = 'x'", "proof = 'x'",
+			"swap_intents": {"direction = 'x'", "number = 0", "action = 'x'", "chain = 'x'", "reference = 0", "net_units = 0", "fee_units = -1",
+				"outcome = 'x', proof = NULL, is_final = (1 = 0)", "proof = 'x', outcome = 'failed', is_final = (1 = 0)",
 				"proof = 'operator', outcome = 'done'", "proof = 'operator', outcome = NULL, is_final = (1 = 0)", "is_final = (1 = 1), outcome = NULL", "is_final = (1 = 1), outcome = 'failed'",
 				"reference = 7", "signature = 'x'", "claim = 'x'"},
 			"swap_discrepancies": {"closed_by = 'x'", "closed_at = at"},
