@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -156,8 +155,7 @@ func (b *candidates) hotWallets(chain uuid.UUID) ([]withdrawal.HotWallet, error)
 	return wallets, nil
 }
 
-// follow does to the loaded wallets what the store will do to their rows. A sum
-// that is too long is a refusal of this change alone.
+// follow does to the loaded wallets what the store will do to their rows.
 func (b *candidates) follow(c *withdrawal.Change) error {
 	for _, r := range c.Reservations {
 		wallets := []*withdrawal.HotWallet{&c.New.Wallet}
@@ -165,12 +163,8 @@ func (b *candidates) follow(c *withdrawal.Change) error {
 			wallets = append(wallets, &b.wallets[c.New.Job.Chain][i])
 		}
 		for _, w := range wallets {
-			if w.ID != r.Wallet {
-				continue
-			}
-			if err := w.Reserve(r); err != nil {
-				return &statemachine.Refusal{Err: statemachine.ErrInvalid, Machine: withdrawal.RequestMachine.Name(), ID: c.New.Request.ID.String(),
-					State: c.Old.Request.Status.String(), Event: "reserve", Reason: err.Error()}
+			if w.ID == r.Wallet {
+				w.Reserve(r)
 			}
 		}
 	}

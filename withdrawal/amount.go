@@ -13,20 +13,25 @@ import (
 const (
 	// MaxDigits bounds a Raw: 78 digits hold every 256-bit integer.
 	MaxDigits = 78
+	// maxSumDigits bounds a sum of at most 2^63 amounts, such as
+	// HotWallet.BalanceReserved.
+	maxSumDigits = MaxDigits + 19
 	// MaxDecimals bounds the decimals of an asset.
 	MaxDecimals = 77
 )
 
 // Raw is an integer of base units as canonical decimal text: an optional minus,
-// no leading zero, no "-0", at most MaxDigits digits. It is exact, comparable
+// no leading zero, no "-0", at most MaxDigits digits, which only a sum exceeds. It is exact, comparable
 // with ==, and a string to every store. Empty means absent and counts as zero.
 type Raw string
 
-// ParseRaw accepts canonical text only.
-func ParseRaw(s string) (Raw, error) {
+// ParseRaw accepts canonical text of at most MaxDigits digits only.
+func ParseRaw(s string) (Raw, error) { return parseRaw(s, MaxDigits) }
+
+func parseRaw(s string, most int) (Raw, error) {
 	digits := strings.TrimPrefix(s, "-")
-	if !isDigits(digits) || len(digits) > MaxDigits || digits[0] == '0' && s != "0" {
-		return "", fmt.Errorf("%w: %.100q is not an integer of at most %d digits", statemachine.ErrInvalid, s, MaxDigits)
+	if !isDigits(digits) || len(digits) > most || digits[0] == '0' && s != "0" {
+		return "", fmt.Errorf("%w: %.100q is not an integer of at most %d digits", statemachine.ErrInvalid, s, most)
 	}
 	return Raw(s), nil
 }
@@ -34,22 +39,21 @@ func ParseRaw(s string) (Raw, error) {
 // RawOf returns v.
 func RawOf(v int64) Raw { return Raw(fmt.Sprint(v)) }
 
-// Valid reports whether r is absent or canonical.
-func (r Raw) Valid() bool {
-	if r == "" {
-		return true
-	}
-	_, err := ParseRaw(string(r))
-	return err == nil
+// Valid reports whether r is absent, or an amount: canonical and of at most MaxDigits digits.
+func (r Raw) Valid() bool { return r.within(MaxDigits) }
+
+func (r Raw) within(digits int) bool {
+	_, err := parseRaw(string(r), digits)
+	return r == "" || err == nil
 }
 
-// UnmarshalText accepts canonical text and empty text (absent).
+// UnmarshalText accepts canonical text, of a sum too, and empty text (absent).
 func (r *Raw) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*r = ""
 		return nil
 	}
-	v, err := ParseRaw(string(text))
+	v, err := parseRaw(string(text), maxSumDigits)
 	if err != nil {
 		return err
 	}
@@ -59,7 +63,7 @@ func (r *Raw) UnmarshalText(text []byte) error {
 
 // MarshalText returns the text.
 func (r Raw) MarshalText() ([]byte, error) {
-	if !r.Valid() {
+	if !r.within(maxSumDigits) {
 		return nil, fmt.Errorf("%w: %.100q is not an integer", statemachine.ErrInvalid, string(r))
 	}
 	return []byte(r), nil
@@ -102,18 +106,8 @@ func (r Raw) Neg() Raw {
 	return r
 }
 
-// Add returns r + o, or [statemachine.ErrInvalid] beyond MaxDigits digits.
-func (r Raw) Add(o Raw) (Raw, error) {
-	sum := new(big.Int).Add(r.int(), o.int())
-	return ParseRaw(sum.String())
-}
-
-// Sub returns r - o, or [statemachine.ErrInvalid] beyond MaxDigits digits.
-func (r Raw) Sub(o Raw) (Raw, error) { return r.Add(o.Neg()) }
-
-// Plus returns r + o of any length: beyond MaxDigits digits it is for people, and
-// no store keeps it.
-func (r Raw) Plus(o Raw) Raw { return Raw(new(big.Int).Add(r.int(), o.int()).String()) }
+// Add returns r + o. It may have more than MaxDigits digits.
+func (r Raw) Add(o Raw) Raw { return Raw(new(big.Int).Add(r.int(), o.int()).String()) }
 
 // Int returns r as a new big integer.
 func (r Raw) Int() *big.Int { return r.int() }

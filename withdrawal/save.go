@@ -1,7 +1,6 @@
 package withdrawal
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
@@ -42,18 +41,12 @@ func mergeStrays(a, b []Stray) []Stray {
 }
 
 // Reserve applies a reservation of h: its Delta to BalanceReserved, and the
-// later of the two times to LastUsedAt. A sum that is too long is
-// [statemachine.ErrInvalid] and changes nothing.
-func (h *HotWallet) Reserve(r Reservation) error {
-	sum, err := h.BalanceReserved.Add(r.Delta())
-	if err != nil {
-		return fmt.Errorf("the sum that hot wallet %s reserves: %w", h.ID, err)
-	}
-	h.BalanceReserved = sum
+// later of the two times to LastUsedAt.
+func (h *HotWallet) Reserve(r Reservation) {
+	h.BalanceReserved = h.BalanceReserved.Add(r.Delta())
 	if h.LastUsedAt.Before(r.UsedAt) {
 		h.LastUsedAt = r.UsedAt
 	}
-	return nil
 }
 
 // Complete checks that the log has exactly one line for each new version of the

@@ -48,7 +48,7 @@ func StatsOf(all []Counted, now time.Time, window time.Duration) Stats {
 			s.Jobs[j.Status]++
 			if j.Status == JobConfirmed && within(j.ProcessedAt) {
 				confirmation.Add(j.BroadcastAt, j.ProcessedAt)
-				s.GasUsed = s.GasUsed.Plus(j.GasUsed)
+				s.GasUsed = s.GasUsed.Add(j.GasUsed)
 				s.GasJobs++
 			}
 			for n, a := range c.Attempts[k] {

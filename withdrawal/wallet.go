@@ -73,7 +73,7 @@ func NewHotWallet(h HotWallet) (HotWallet, error) {
 		return bad("ids of wallet and chain are needed")
 	case !label(h.Role) || !label(h.Status):
 		return bad("role and status have 1 to 100 bytes")
-	case !h.BalanceReserved.Valid() || h.BalanceReserved.Sign() < 0:
+	case !h.BalanceReserved.within(maxSumDigits) || h.BalanceReserved.Sign() < 0:
 		return bad("the reserved balance is a non-negative integer")
 	}
 	if !h.LastUsedAt.IsZero() {

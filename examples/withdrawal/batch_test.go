@@ -120,7 +120,7 @@ func naiveApprovals(rows []row) (needed [3]int) {
 		unit := "1" + strings.Repeat("0", int(assets[r.Asset].decimals))
 		above := func(whole string) bool { return raw.Cmp(withdrawal.Raw(whole+unit[1:])) > 0 }
 		key := r.User + r.Asset
-		sum, _ := sums[key].Add(raw)
+		sum := sums[key].Add(raw)
 		sums[key] = sum
 		n := 0
 		switch {

@@ -178,9 +178,7 @@ func (w withdrawals) reserve(r withdrawal.Reservation) error {
 		return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "hot wallet", ID: r.Wallet.String(), Event: "reserve"}
 	}
 	wallet := *row
-	if err := wallet.Reserve(r); err != nil {
-		return err
-	}
+	wallet.Reserve(r)
 	return w.wallets.put(w.tx, &wallet)
 }
 

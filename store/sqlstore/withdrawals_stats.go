@@ -155,7 +155,7 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 			}
 			confirmation.Add(sent, ended)
 			s.GasJobs++
-			s.GasUsed = s.GasUsed.Plus(gas)
+			s.GasUsed = s.GasUsed.Add(gas)
 			return nil
 		}},
 		{attemptsStarted, []any{from, now}, func(rows *sql.Rows) error { return rows.Scan(&s.Executions, &s.Retries) }},

@@ -98,9 +98,7 @@ func (w withdrawals) reserve(all []withdrawal.Reservation) error {
 		if at.ID == uuid.Nil {
 			return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "hot wallet", ID: r.Wallet.String(), Event: "reserve"}
 		}
-		if err := at.Reserve(r); err != nil {
-			return err
-		}
+		at.Reserve(r)
 	}
 	rows := new(batch)
 	for _, at := range order {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -102,6 +103,25 @@ func (w *withdrawals) reserved(t *testing.T) {
 	c.Reservations[0].Wallet = w.id()
 	refusedWith(t, w.save(c), statemachine.ErrNotFound, "a reservation of an unknown wallet")
 	same(t, "after a reservation that was refused", w.get(t, b.Request.ID), b)
+	// The sum orders wallets, and refuses no payment: two of the greatest are one digit longer.
+	var greatest []withdrawal.Withdrawal
+	for range 2 {
+		s := submission(w.id(), chain, start)
+		s.Amount, s.Decimals = strings.Repeat("9", withdrawal.MaxDigits), 0
+		greatest = append(greatest, w.do(t, s.Request, s, withdrawal.Approved{By: by(withdrawal.Approver, start)}, w.enqueued(start, withdrawal.Normal)))
+	}
+	wallet := w.get(t, greatest[1].Request.ID).Wallet
+	if len(wallet.BalanceReserved) != withdrawal.MaxDigits+1 || wallet.BalanceReserved != greatest[1].Wallet.BalanceReserved {
+		t.Errorf("two of the greatest amounts reserve %s, and %s was returned", wallet.BalanceReserved, greatest[1].Wallet.BalanceReserved)
+	}
+	if err := w.service.PutHotWallet(ctx, wallet); err != nil {
+		t.Error(err)
+	}
+	w.do(t, greatest[0].Request.ID, withdrawal.Cancelled{By: operatorAt(start), Reason: "not wanted"})
+	w.do(t, greatest[1].Request.ID, withdrawal.Cancelled{By: operatorAt(start), Reason: "not wanted"})
+	if got := w.get(t, first.Request.ID).Wallet.BalanceReserved; got != "3000000000000000005" {
+		t.Errorf("when they have ended %s is reserved", got)
+	}
 }
 
 func (w *withdrawals) enqueuedOn(at time.Time, wallet withdrawal.HotWallet) withdrawal.Enqueued {

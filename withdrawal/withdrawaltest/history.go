@@ -225,11 +225,7 @@ func (h *History) dispatched(fence int64) bool {
 // addReservations: what is reserved is the amount of the open job.
 func (h *History) addReservations(c *withdrawal.Change) error {
 	for _, r := range c.Reservations {
-		sum, err := h.reserved.Add(r.Delta())
-		if err != nil {
-			return err
-		}
-		h.reserved = sum
+		h.reserved = h.reserved.Add(r.Delta())
 	}
 	open := withdrawal.Raw("0")
 	if j := &c.New.Job; j.Status != 0 && !withdrawal.JobMachine.Terminal(j.Status) {
