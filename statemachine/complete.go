@@ -13,7 +13,8 @@ type Versions[ID comparable] struct {
 // Complete checks that log has exactly one line for each new version of the
 // records that a change writes, in order, and no other line; if not it is
 // [ErrInvalid]. A store asks it for each change: with the comparison of versions
-// no history has then a gap. It counts in records, which belongs to the caller.
+// no history has then a gap. It counts up Old in records: pass a slice
+// that nobody reads afterwards.
 func Complete[ID comparable](log []Transition[ID], records ...Versions[ID]) error {
 	find := func(l *Transition[ID]) *Versions[ID] {
 		for i := range records {

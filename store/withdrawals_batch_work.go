@@ -44,6 +44,9 @@ type BatchSource interface {
 // crash; the same holds of [Withdrawals.BatchLookups] and [Withdrawals.Lookups], which
 // alone looks up a member that has left its batch. Half of a claim goes to batches
 // that are owed a broadcast or a replacement; claims of one are for both in turn.
+// Payments begins payments too. Where only batches are to begin, take Payments of a
+// second service on the same store whose policy has the chain Paused: it sends again,
+// and begins nothing.
 //
 // The handler of members signs one transaction for them and stores it with
 // [Withdrawals.Batch] ([withdrawal.BatchPrepared]) before it sends anything, then

@@ -35,7 +35,7 @@ func (p *Policy) receipt(c *step, e *Receipt) error {
 		if !known || c.endedBy(e, i) {
 			return nil
 		}
-		return c.incident(e.Tx, c.claim(e, i), e.Block)
+		return c.incident(e.Tx, c.claimOf(e, i), e.Block)
 	}
 	if err := c.jobVersion(); err != nil {
 		return err
@@ -81,8 +81,9 @@ func (p *Policy) bareReceipt(c *step, e *Receipt, i int, final bool) error {
 	return p.notYet(c)
 }
 
-// claim is what an incident says of a transaction in a block, i on file.
-func (c *step) claim(e *Receipt, i int) string {
+// claimOf is the [Incident].Claim for a transaction in a block; i is its index on
+// file, -1 if it is not there.
+func (c *step) claimOf(e *Receipt, i int) string {
 	switch {
 	case e.Reverted:
 		return "reverted"
@@ -110,9 +111,9 @@ func (c *step) endedBy(e *Receipt, i int) bool {
 func (c *step) deadInBlock(e *Receipt, i int, final bool) error {
 	j, pays := &c.Old.Job, !e.Reverted && !c.cancels(i)
 	if !pays && j.EvidenceHash == e.Block.Hash && c.Old.stray(j.TxHash, ClaimMined) >= 0 {
-		return nil // by which a payment beside it joined the file, see endBy
+		return nil // it ended what was live, and a stray has joined the file for it: see endBy
 	}
-	if err := c.incident(e.Tx, c.claim(e, i), e.Block); err != nil || !pays {
+	if err := c.incident(e.Tx, c.claimOf(e, i), e.Block); err != nil || !pays {
 		return err
 	}
 	if !final { // no evidence yet
@@ -331,7 +332,7 @@ func (c *step) paysNothing(e *ProvenDead) bool {
 	return c.by.Role == Operator && e.NotThisPayment && e.Reason != "" && (e.Cause == NonceUsed || e.Cause == InputSpent)
 }
 
-// unprovenOf is the same for tx alone, which may be a stray.
+// unprovenOf says what a proof of the death of tx lacks. A stray is not on file.
 func (c *step) unprovenOf(e *ProvenDead, tx *Tx, stray bool) string {
 	other := c.Old.find(e.Other)
 	looked := c.paysNothing(e)

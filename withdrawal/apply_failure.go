@@ -211,6 +211,7 @@ func (p *Policy) elapsed(c *step, e *Elapsed) error {
 	return p.rescue(c, leaseEnded)
 }
 
+// rescue ends an execution that nobody works on any more, by what is on file.
 func (p *Policy) rescue(c *step, text string) error {
 	if c.maybeSent() {
 		return c.lookUp(text)

@@ -22,7 +22,8 @@ var (
 	// [statemachine.ErrIllegal].
 	ErrNonceUsed = fmt.Errorf("%w: the nonce is below the next one of the wallet, or a filler's", statemachine.ErrIllegal)
 	// ErrNonceGap: the nonce leaves more than [Chain.NonceGap] open below it:
-	// nothing with it can be mined before they are used.
+	// nothing with it can be mined before they are used. Or it leaves that of a
+	// dead transaction of the request open, see Prepared.ChainNonce.
 	ErrNonceGap = errors.New("the nonce leaves a gap")
 	// ErrPaymentTaken: the transaction, or its output, pays another request.
 	// It comes in a [TakenError] with that request's id, or with the zero id where

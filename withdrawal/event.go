@@ -144,7 +144,9 @@ type (
 		Input    string
 		// ChainNonce is the wallet's next nonce as the chain knows it, if
 		// HasChainNonce: required while the wallet has no nonce on file, and
-		// to fill a gap below the highest.
+		// to fill a gap below the highest. Where it is not above the nonce of a
+		// transaction of this request that was declared dead, that one may still be
+		// mined, and only its own nonce is accepted: else ErrNonceGap.
 		ChainNonce    uint64
 		HasChainNonce bool
 	}
