@@ -207,7 +207,7 @@ func (s *step) unlock(fence int64) error {
 	return nil
 }
 
-// moveJob is the only place that sets a job's status and version.
+// moveJob is the only caller of Move for a job.
 func (s *step) moveJob(j *Job, t JobTrigger, reason string) error {
 	line := s.newLine(j.ID, reason)
 	if err := statemachine.Move(JobMachine, &j.Status, &j.Version, t, line); err != nil {
@@ -216,7 +216,7 @@ func (s *step) moveJob(j *Job, t JobTrigger, reason string) error {
 	return nil
 }
 
-// moveWatcher is the only place that sets a watcher's status and version.
+// moveWatcher is the only caller of Move for a watcher.
 func (s *step) moveWatcher(w *Watcher, t WatcherTrigger) error {
 	line := s.newLine(w.ID(), "")
 	if err := statemachine.Move(WatcherMachine, &w.Status, &w.Version, t, line); err != nil {
@@ -225,23 +225,25 @@ func (s *step) moveWatcher(w *Watcher, t WatcherTrigger) error {
 	return nil
 }
 
-// moveWallet is the only place that sets a wallet's status and version.
+// moveWallet is the only caller of Move for a wallet.
 func (s *step) moveWallet(t WalletTrigger) error {
 	w := &s.New.Wallet
-	if _, ok := WalletMachine.Next(w.Status, t); !ok {
-		return s.refuse(statemachine.ErrIllegal, "")
+	if err := statemachine.Move(WalletMachine, &w.Status, &w.Version, t, s.newLine(w.ID(), "")); err != nil {
+		return s.refuse(err, "")
 	}
-	return statemachine.Move(WalletMachine, &w.Status, &w.Version, t, s.newLine(w.ID(), ""))
+	return nil
 }
 
 // newLine adds a line to the log, in place.
 func (s *step) newLine(id uuid.UUID, reason string) *statemachine.Transition[uuid.UUID] {
-	s.Log = append(s.Log, statemachine.Transition[uuid.UUID]{ID: id, At: s.by.At, Actor: s.by.Actor, Role: s.by.Role.String(), Reason: reason})
+	s.Log = append(s.Log, statemachine.Transition[uuid.UUID]{ID: id, At: s.by.At, Actor: s.by.Actor,
+		Role: s.by.Role.String(), Reason: reason})
 	return &s.Log[len(s.Log)-1]
 }
 
 // refuse names the wallet.
 func (s *step) refuse(err error, reason string) error {
 	w := &s.Old.Wallet
-	return &statemachine.Refusal{Err: err, Machine: WalletMachine.Name(), ID: w.XpubVan, State: w.Status.String(), Event: s.event(), Reason: reason}
+	return &statemachine.Refusal{Err: err, Machine: WalletMachine.Name(), ID: w.XpubVan, State: w.Status.String(),
+		Event: s.event(), Reason: reason}
 }

@@ -16,7 +16,8 @@ func (s *step) claimJob(e *JobClaimed) error {
 		return err
 	}
 	if s.mine(e.Asked) { // by a copy of this event
-		if i := find(s.Old.Jobs, func(j *Job) bool { return j.working(s.by.At) && j.Lease.Holder == s.by.Actor }); i >= 0 {
+		mine := func(j *Job) bool { return j.working(s.by.At) && j.Lease.Holder == s.by.Actor }
+		if i := find(s.Old.Jobs, mine); i >= 0 {
 			s.Job = s.Old.Jobs[i].ID
 			return nil
 		}
@@ -129,7 +130,8 @@ func (s *step) held(h *Held, ended func(*Job) bool) (j *Job, over bool, err erro
 // shows is not done: the attempt failed.
 func (s *step) jobDone(e *JobDone) error {
 	unlisted := func(j *Job) bool {
-		return j.Cause == InvoiceCreated && !slices.ContainsFunc(e.Listing.Transfers, func(t Transfer) bool { return t.Recipient == j.Recipient })
+		return j.Cause == InvoiceCreated && !slices.ContainsFunc(e.Listing.Transfers,
+			func(t Transfer) bool { return t.Recipient == j.Recipient })
 	}
 	j, over, err := s.held(&e.Held, func(j *Job) bool { return j.Status == JobCompleted || unlisted(j) && notDone(j) })
 	if over || err != nil {

@@ -27,7 +27,8 @@ func find(jobs []Job, is func(*Job) bool) int {
 func (s *step) enqueue(e *Enqueued) error {
 	switch w := &s.Old.Wallet; {
 	case !e.Credentials.valid():
-		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("xpub_van, xpub_col and master_fingerprint of 1 to %d bytes are needed", MaxID))
+		return s.refuse(statemachine.ErrInvalid,
+			fmt.Sprintf("xpub_van, xpub_col and master_fingerprint of 1 to %d bytes are needed", MaxID))
 	case w.Status != 0 && w.XpubVan != e.XpubVan:
 		return s.refuse(statemachine.ErrInvalid, "the job is of another wallet")
 	case !e.Cause.Valid():
@@ -35,7 +36,8 @@ func (s *step) enqueue(e *Enqueued) error {
 	case !uuid4(e.Job):
 		return s.refuse(statemachine.ErrInvalid, "a job id of version 4 is needed")
 	case e.Recipient != "" && !word(e.Recipient) || e.Asset != "" && !word(e.Asset):
-		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("a recipient or an asset is no text of at most %d bytes", MaxID))
+		return s.refuse(statemachine.ErrInvalid,
+			fmt.Sprintf("a recipient or an asset is no text of at most %d bytes", MaxID))
 	case e.Cause == InvoiceCreated && e.Recipient == "":
 		return s.refuse(statemachine.ErrInvalid, "invoice_created needs a recipient")
 	}
@@ -43,7 +45,8 @@ func (s *step) enqueue(e *Enqueued) error {
 	if i := find(s.Old.Jobs, func(j *Job) bool { return j.ID == e.Job }); i >= 0 {
 		s.Job = e.Job
 		j := &s.Old.Jobs[i]
-		if j.Credentials != job.Credentials || j.Cause != job.Cause || j.Recipient != job.Recipient || j.Asset != job.Asset {
+		if j.Credentials != job.Credentials || j.Cause != job.Cause || j.Recipient != job.Recipient ||
+			j.Asset != job.Asset {
 			return s.refuse(statemachine.ErrConflict, fmt.Sprintf("job %s exists and is another one", e.Job))
 		}
 		return nil
@@ -125,7 +128,8 @@ func (s *step) claimSlot(e *SlotClaimed) error {
 		return err
 	}
 	if e.Slot < 1 || e.Slot > s.c.MaxWalletProcesses {
-		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("slot %d, 1 to %d is possible", e.Slot, s.c.MaxWalletProcesses))
+		return s.refuse(statemachine.ErrInvalid,
+			fmt.Sprintf("slot %d, 1 to %d is possible", e.Slot, s.c.MaxWalletProcesses))
 	}
 	l, err := l.Claim(s.by.Actor, s.by.At, s.c.LockTTL)
 	if err != nil {

@@ -33,7 +33,8 @@ func (s *step) pass(v *view, by Credentials) error {
 		var err error
 		switch {
 		case !exists && seen.open:
-			err = s.watch(s.c.armed(Watcher{Credentials: by, Recipient: recipient, CreatedAt: s.by.At}, seen, s.by.At), WatchTransfer)
+			w := Watcher{Credentials: by, Recipient: recipient, CreatedAt: s.by.At}
+			err = s.watch(s.c.armed(w, seen, s.by.At), WatchTransfer)
 		case !exists:
 		case s.New.Watchers[i].Status == Watching:
 			w := &s.New.Watchers[i] // its second try of a cancellation waits for its time

@@ -15,7 +15,7 @@ import (
 type Config struct {
 	RefreshInterval          time.Duration // REFRESH_INTERVAL: between the refreshes of a watcher
 	MaxRefreshRetries        int32         // MAX_REFRESH_RETRIES: attempts of a job
-	RetryDelayBase           time.Duration // RETRY_DELAY_BASE: delay after the first failure; it doubles with each, up to a day
+	RetryDelayBase           time.Duration // RETRY_DELAY_BASE: after the first failure; doubles up to a day
 	PollInterval             time.Duration // POLL_INTERVAL: of an orchestrator
 	WatcherTTL               time.Duration // WATCHER_TTL: a watcher lives so long at least
 	WalletWorkerIdleTimeout  time.Duration // WALLET_WORKER_IDLE_TIMEOUT
@@ -26,13 +26,16 @@ type Config struct {
 	PostgresURL              string        // POSTGRES_URL; empty: the host has another store
 	PostgresMinConnections   int32         // POSTGRES_MIN_CONNECTIONS
 	PostgresMaxConnections   int32         // POSTGRES_MAX_CONNECTIONS
-	DurationRcvTransfer      time.Duration // DURATION_RCV_TRANSFER: how long after its expiration a transfer that is no blind receive may still be paid
-	ProvisionalTTL           time.Duration // 180 s: life of the watcher of an invoice without asset
-	LockTTL                  time.Duration // 30 s, no name in the source: of the lock, and of slot and job leases
-	RenewLock                bool          // the lock is renewed every LockTTL/3 while a call runs
-	Coalesce                 bool          // a sync or recovery job joins a pending one that was never tried; the sync job of an expiry is always its own
-	MaxHungPause             time.Duration // 15 min: longest pause of a wallet whose calls time out
-	MaxJobs                  int           // 10: jobs of one round
+	// DURATION_RCV_TRANSFER: how long after its expiration a transfer that is no blind receive may still be paid
+	DurationRcvTransfer time.Duration
+	ProvisionalTTL      time.Duration // 180 s: life of the watcher of an invoice without asset
+	LockTTL             time.Duration // 30 s, no name in the source: of the lock, and of slot and job leases
+	RenewLock           bool          // the lock is renewed every LockTTL/3 while a call runs
+	// Coalesce: a sync or recovery job joins a pending one that was never tried; the sync
+	// job of an expiry is always its own.
+	Coalesce     bool
+	MaxHungPause time.Duration // 15 min: longest pause of a wallet whose calls time out
+	MaxJobs      int           // 10: jobs of one round
 }
 
 // DefaultConfig has the defaults of the source.
@@ -113,7 +116,8 @@ func ParseConfig(lookup func(name string) (string, bool)) (Config, error) {
 			*s.text = text
 		}
 		if err != nil {
-			return c, fmt.Errorf("%w: %s is %s: a number is needed", statemachine.ErrInvalid, s.name, statemachine.Bounded(strconv.Quote(text), 60))
+			return c, fmt.Errorf("%w: %s is %s: a number is needed", statemachine.ErrInvalid, s.name,
+				statemachine.Bounded(strconv.Quote(text), 60))
 		}
 	}
 	return c, c.Validate()
@@ -142,11 +146,14 @@ func (c Config) Validate() error {
 	case c.MaxJobs < 1 || c.MaxJobs > 1000:
 		return bad("MaxJobs is %d, 1 to 1000 is possible", c.MaxJobs)
 	case !c.RenewLock && c.HTTPTimeout > c.LockTTL:
-		return bad("HTTP_TIMEOUT is %v: above LockTTL (%v) a call outlives a lock that is not renewed", c.HTTPTimeout, c.LockTTL)
+		return bad("HTTP_TIMEOUT is %v: above LockTTL (%v) a call outlives a lock that is not renewed",
+			c.HTTPTimeout, c.LockTTL)
 	case c.WalletWorkerPollInterval+c.PollInterval > c.LockTTL*2/3: // a round shorter than LockTTL/3 is not renewed
-		return bad("WALLET_WORKER_POLL_INTERVAL and POLL_INTERVAL are %v and %v: above two thirds of a slot's lease (%v) it ends between two rounds", c.WalletWorkerPollInterval, c.PollInterval, c.LockTTL)
+		return bad("WALLET_WORKER_POLL_INTERVAL and POLL_INTERVAL are %v and %v: above two thirds of a slot's lease (%v) "+
+			"it ends between two rounds", c.WalletWorkerPollInterval, c.PollInterval, c.LockTTL)
 	case c.PostgresMinConnections > c.PostgresMaxConnections:
-		return bad("POSTGRES_MIN_CONNECTIONS is %d, above POSTGRES_MAX_CONNECTIONS (%d)", c.PostgresMinConnections, c.PostgresMaxConnections)
+		return bad("POSTGRES_MIN_CONNECTIONS is %d, above POSTGRES_MAX_CONNECTIONS (%d)",
+			c.PostgresMinConnections, c.PostgresMaxConnections)
 	case c.APIURL == "":
 		return bad("API_URL is empty")
 	}

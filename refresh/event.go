@@ -148,8 +148,8 @@ type (
 	// takes the lock where a refresh or a cancellation is due: [Change.Tick]
 	// says for whom. With an Error nothing was listed: the due watchers ask
 	// again after REFRESH_INTERVAL. Key: a lock that the speaker took at or after
-	// Began. Sent again it leaves the refresh to do, which is not counted: for whom it
-	// is, and what to cancel, says the first answer alone.
+	// Began. Sent again it takes no second lock. The refresh has still to be made; for
+	// whom, and what to cancel, only the first answer says, so it is not counted.
 	Looked struct {
 		By
 		Slot int64

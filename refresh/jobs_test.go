@@ -48,8 +48,16 @@ func TestRetries(t *testing.T) {
 	if d := config.RetryDelay(9); d != 1280*time.Second {
 		t.Error(d)
 	}
-	if d := config.RetryDelay(10_000); d != 24*time.Hour {
-		t.Error(d)
+	rare := config
+	rare.RetryDelayBase = 25 * time.Hour
+	for _, c := range []struct {
+		of   *refresh.Config
+		n    int32
+		want time.Duration
+	}{{&config, 15, 81_920 * time.Second}, {&config, 16, 24 * time.Hour}, {&config, 10_000, 24 * time.Hour}, {&rare, 1, 25 * time.Hour}, {&rare, 2, 25 * time.Hour}} {
+		if d := c.of.RetryDelay(c.n); d != c.want {
+			t.Errorf("failure %d with a base of %v: %v, want %v", c.n, c.of.RetryDelayBase, d, c.want)
+		}
 	}
 }
 

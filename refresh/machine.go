@@ -14,10 +14,10 @@ const (
 	// claim there returns it, at the cost of the attempt.
 	JobProcessing
 	// JobCompleted: the wallet was refreshed, or the watcher of an invoice
-	// without asset exists. Terminal.
+	// without asset exists. Terminal: a crash leaves nothing.
 	JobCompleted
-	// JobFailed: refused for ever, or no attempt is left. Terminal: an operator
-	// makes a new manual job.
+	// JobFailed: refused for ever, or no attempt is left. Terminal: a crash leaves
+	// nothing, and an operator makes a new manual job.
 	JobFailed
 )
 
@@ -35,12 +35,14 @@ type WatcherStatus = statemachine.Enum[watcherStatus]
 const (
 	// Watching: a worker of the wallet ticks it at NextAt. A crash leaves it due.
 	Watching WatcherStatus = iota + 1
-	// Settled: the transfer was settled. Ended, see [Watcher.EndReason].
+	// Settled: the transfer was settled, see [Watcher.EndReason]. Ended, as are the two
+	// below: a crash leaves nothing, and a job whose listing began after the end and
+	// shows the transfer open watches it again.
 	Settled
-	// Failed: the transfer failed. Ended.
+	// Failed: the transfer failed.
 	Failed
-	// Expired: its time is over, or the transfer was cancelled. Ended. A job
-	// whose listing began later and shows the transfer open watches it again.
+	// Expired: its time is over, or the transfer was cancelled. With [EndOpen] an
+	// operator looks what became of the transfer.
 	Expired
 )
 
@@ -57,7 +59,7 @@ type WalletStatus = statemachine.Enum[walletStatus]
 
 const (
 	// Unserved: no process has a slot for it. An orchestrator claims one once
-	// the wallet needs a worker.
+	// the wallet needs a worker. A crash changes nothing.
 	Unserved WalletStatus = iota + 1
 	// Served: the holder of its lease runs rounds. A crash leaves an expired
 	// lease, and any orchestrator frees the slot.
@@ -94,7 +96,8 @@ type jobTrigger struct{}
 func (jobTrigger) Kind() string    { return "refresh job trigger" }
 func (jobTrigger) Names() []string { return jobTriggerNames }
 
-var jobTriggerNames = []string{"enqueue", "claim", "complete", "retry", "max retries", "permanent error", "defer", "release", "lease expired"}
+var jobTriggerNames = []string{"enqueue", "claim", "complete", "retry", "max retries", "permanent error", "defer",
+	"release", "lease expired"}
 
 // WatcherTrigger is what moves a watcher.
 // Values: WatchInvoice, WatchTransfer, WatchAsset, WatchSettled, WatchFailed, WatchCancelled,
@@ -108,7 +111,7 @@ const (
 	WatchSettled                                // the transfer is settled
 	WatchFailed                                 // the transfer failed
 	WatchCancelled                              // the transfer was cancelled by us
-	WatchCancelFailed                           // a cancellation was refused for ever, or did not work at the expiry: there once more, then it ends
+	WatchCancelFailed                           // refused for ever, or did not work at the expiry: there once more
 	WatchMoved                                  // a refusal is explained: the transfer is no longer one to cancel
 	WatchOpen                                   // expired, and the transfer is open still
 	WatchGone                                   // expired, and the transfer is not listed
@@ -120,8 +123,9 @@ type watcherTrigger struct{}
 func (watcherTrigger) Kind() string    { return "refresh watcher trigger" }
 func (watcherTrigger) Names() []string { return watcherTriggerNames }
 
-var watcherTriggerNames = []string{"invoice created", "transfer listed", "asset found", "transfer settled", "transfer failed",
-	"transfer cancelled", "cancellation failed", "transfer moved", "expired open", "expired gone", "provisional expired"}
+var watcherTriggerNames = []string{"invoice created", "transfer listed", "asset found", "transfer settled",
+	"transfer failed", "transfer cancelled", "cancellation failed", "transfer moved", "expired open", "expired gone",
+	"provisional expired"}
 
 // WalletTrigger is what moves a wallet.
 // Values: WalletFirstJob, WalletClaim, WalletYield, WalletIdle, WalletHung, WalletAnswered, WalletLost.

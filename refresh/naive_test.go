@@ -200,9 +200,14 @@ func TestPassesAgreeWithTheNaiveRules(t *testing.T) {
 			now = now.Add(refreshtest.Pause(t))
 			ev := adversary.Event(t, x.w, now)
 			old := x.w
-			c, err := config.ApplyAt(refreshtest.Load(x.w, refresh.Needs(ev), now), ev, now)
+			needed := refreshtest.Load(x.w, refresh.Needs(ev), now)
+			c, err := config.ApplyAt(needed, ev, now)
 			if err != nil {
 				continue
+			}
+			taken := c.New.Lock != refresh.Lock{} && c.New.Lock != c.Old.Lock
+			if config.TakesLock(needed, refresh.WithFence(ev, 0), now) != taken {
+				t.Fatalf("%T takes the lock: %v", ev, taken)
 			}
 			if err := refreshtest.Sound(c); err != nil {
 				t.Fatalf("%T: %v", ev, err)
@@ -264,6 +269,18 @@ func TestNextFindsWhatIsDue(t *testing.T) {
 			}
 			want, idle := naiveNext(w, now)
 			step := config.Next(w, now)
+			for i, r := range refresh.NextReads() { // as a store reads it
+				read := config.Next(refreshtest.Load(w, r, now), now)
+				if read.Do != step.Do || read.Job != step.Job || read.Tick != step.Tick {
+					t.Fatalf("of what is read it says %+v, of all %+v: %+v", read, step, w)
+				}
+				if !read.Idle {
+					break
+				}
+				if i == 1 && !step.Idle {
+					t.Fatalf("idle by what is read: %+v", w)
+				}
+			}
 			if step.Do.String() != want || step.Idle != idle {
 				t.Fatalf("%v idle %v, want %s idle %v: %+v", step.Do, step.Idle, want, idle, w)
 			}

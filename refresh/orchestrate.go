@@ -1,6 +1,7 @@
 package refresh
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -12,10 +13,14 @@ import (
 type Snapshot struct {
 	Now   time.Time
 	Slots []Slot // every wallet with a slot
-	// Waiting are wallets that need a worker, in the order of
-	// CompareCandidates: as many as there are numbers at least.
+	// Waiting are the first [Config.Candidates] wallets that need a worker, in the
+	// order of CompareCandidates.
 	Waiting []Candidate
 }
+
+// Candidates is how many wallets that wait a snapshot has: twice as many as there are
+// numbers, since another transaction may have some of them.
+func (c Config) Candidates() int { return 2 * int(c.MaxWalletProcesses) }
 
 // Slot is a number that a wallet has.
 type Slot struct {
@@ -39,7 +44,14 @@ type Assignment struct {
 type Claim struct {
 	XpubVan string
 	Number  int32
+	// After is the wallet that has the number until it is freed or yields: the claim
+	// is not sent unless it did. Empty: nobody has it.
+	After string
 }
+
+// SlotGone reports by the answer to a RoundEnded whether its speaker has the slot no
+// more: it is given back or was lost before. An idle exit that finds work leaves it.
+func SlotGone(refused error) bool { return !errors.Is(refused, statemachine.ErrIllegal) }
 
 // Assign distributes numbers 1 to MAX_WALLET_PROCESSES: leases that have ended
 // are freed; with k wallets waiting for due work and f numbers free, the k - f
@@ -48,7 +60,7 @@ type Claim struct {
 // above the maximum are of a process with a greater one: they drain.
 func (c Config) Assign(s Snapshot, room int) Assignment {
 	var a Assignment
-	free := make([]bool, c.MaxWalletProcesses+1)
+	free, after := make([]bool, c.MaxWalletProcesses+1), map[int32]string{}
 	for n := range free {
 		free[n] = n > 0
 	}
@@ -58,6 +70,7 @@ func (c Config) Assign(s Snapshot, room int) Assignment {
 		switch {
 		case !slot.Lease.Held(s.Now):
 			a.Free = append(a.Free, slot.XpubVan)
+			after[slot.Number] = slot.XpubVan
 			continue
 		case slot.Ready:
 			ready = append(ready, slot)
@@ -87,7 +100,7 @@ func (c Config) Assign(s Snapshot, room int) Assignment {
 	for _, slot := range ready[:min(len(ready), max(due-numbers, 0))] {
 		a.Yield = append(a.Yield, slot.XpubVan)
 		if int(slot.Number) < len(free) {
-			free[slot.Number] = true
+			free[slot.Number], after[slot.Number] = true, slot.XpubVan
 		}
 	}
 	number := int32(1)
@@ -98,7 +111,7 @@ func (c Config) Assign(s Snapshot, room int) Assignment {
 		if int(number) == len(free) || len(a.Claim) >= room {
 			break
 		}
-		a.Claim = append(a.Claim, Claim{w.XpubVan, number})
+		a.Claim = append(a.Claim, Claim{w.XpubVan, number, after[number]})
 		number++
 	}
 	return a

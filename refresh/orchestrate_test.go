@@ -53,22 +53,31 @@ func TestAssign(t *testing.T) {
 		want string
 	}{
 		{"nothing", 2, refresh.Snapshot{}, 9, "{[] [] []}"},
-		{"free numbers", 2, refresh.Snapshot{Waiting: waiting(t0, "a", "b", "c")}, 9, "{[] [] [{a 1} {b 2}]}"},
-		{"room", 2, refresh.Snapshot{Waiting: waiting(t0, "a", "b", "c")}, 1, "{[] [] [{a 1}]}"},
+		{"free numbers", 2, refresh.Snapshot{Waiting: waiting(t0, "a", "b", "c")}, 9, "{[] [] [{a 1 } {b 2 }]}"},
+		{"room", 2, refresh.Snapshot{Waiting: waiting(t0, "a", "b", "c")}, 1, "{[] [] [{a 1 }]}"},
 		{"no room", 2, refresh.Snapshot{Waiting: waiting(t0, "a")}, 0, "{[] [] []}"},
-		{"a watching wallet gets what is free", 2, refresh.Snapshot{Waiting: waiting(later, "a")}, 9, "{[] [] [{a 1}]}"},
-		{"the lease of a slot ended", 2, refresh.Snapshot{Slots: expired(slots(t0, false, "x", "y"), 1), Waiting: waiting(t0, "a", "b")}, 9, "{[y] [] [{a 2}]}"},
-		{"one waits, none is free", 2, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(t0, "a")}, 9, "{[] [x] [{a 1}]}"},
-		{"one waits, one is free", 3, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(t0, "a")}, 9, "{[] [] [{a 3}]}"},
-		{"three wait, one is free", 3, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(t0, "a", "b", "c")}, 9, "{[] [x y] [{a 1} {b 2} {c 3}]}"},
-		{"a round is not done", 2, refresh.Snapshot{Slots: busy(slots(t0, true, "x", "y"), 0), Waiting: waiting(t0, "a")}, 9, "{[] [y] [{a 2}]}"},
+		{"a watching wallet gets what is free", 2, refresh.Snapshot{Waiting: waiting(later, "a")}, 9, "{[] [] [{a 1 }]}"},
+		{"the lease of a slot ended", 2, refresh.Snapshot{Slots: expired(slots(t0, false, "x", "y"), 1), Waiting: waiting(t0, "a", "b")}, 9, "{[y] [] [{a 2 y}]}"},
+		{"one waits, none is free", 2, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(t0, "a")}, 9, "{[] [x] [{a 1 x}]}"},
+		{"one waits, one is free", 3, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(t0, "a")}, 9, "{[] [] [{a 3 }]}"},
+		{"three wait, one is free", 3, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(t0, "a", "b", "c")}, 9, "{[] [x y] [{a 1 x} {b 2 y} {c 3 }]}"},
+		{"a round is not done", 2, refresh.Snapshot{Slots: busy(slots(t0, true, "x", "y"), 0), Waiting: waiting(t0, "a")}, 9, "{[] [y] [{a 2 y}]}"},
 		{"nobody yields to what is not due", 2, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(later, "a")}, 9, "{[] [] []}"},
-		{"a greater process drains", 1, refresh.Snapshot{Slots: slots(t0, true, "x", "y")[1:], Waiting: waiting(t0, "a")}, 9, "{[] [] [{a 1}]}"},
-		{"without numbers of ours", 1, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(t0, "a", "b")}, 9, "{[] [x y] [{a 1}]}"},
+		{"a greater process drains", 1, refresh.Snapshot{Slots: slots(t0, true, "x", "y")[1:], Waiting: waiting(t0, "a")}, 9, "{[] [] [{a 1 }]}"},
+		{"without numbers of ours", 1, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(t0, "a", "b")}, 9, "{[] [x y] [{a 1 x}]}"},
 	} {
 		c.s.Now = t0
 		if got := fmt.Sprint(small(c.max).Assign(c.s, c.room)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// Whether the speaker of a RoundEnded has its slot still.
+func TestSlotGone(t *testing.T) {
+	for refused, want := range map[error]bool{nil: true, statemachine.ErrFenced: true, statemachine.ErrIllegal: false} {
+		if got := refresh.SlotGone(refused); got != want {
+			t.Errorf("%v: %v", refused, got)
 		}
 	}
 }
@@ -107,11 +116,21 @@ func TestBoundedWait(t *testing.T) {
 				return s
 			}
 			for range 2 { // the second orchestrator sees what the first one stored
-				a := c.Assign(snapshot(), 50)
+				s := snapshot()
+				a := c.Assign(s, 50)
 				for _, name := range a.Yield {
 					*wallets[name] = wallet{since: now}
 				}
 				for _, claim := range a.Claim {
+					had := ""
+					for _, slot := range s.Slots {
+						if slot.Number == claim.Number {
+							had = slot.XpubVan
+						}
+					}
+					if claim.After != had {
+						t.Fatalf("number %d is claimed after %q, it was of %q", claim.Number, claim.After, had)
+					}
 					for name, w := range wallets {
 						if w.number == claim.Number {
 							t.Fatalf("number %d is of %s and %s", claim.Number, name, claim.XpubVan)

@@ -1,6 +1,7 @@
 package refresh
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -13,11 +14,13 @@ import (
 type JobSet uint8
 
 const (
-	NoJobs       JobSet = iota
-	AnyLiveJob          // the first that is pending or processing
-	DueJobs             // in processing, or pending and due at now whatever NotBefore says; the first MaxDueJobs in the order of processing first, then CompareJobs
-	JoinableJobs        // a live recovery job, then the first that is Joinable in the order of CompareJobs; at most 2
-	AllJobs             // the latest MaxHistory, in the order of CompareJobs
+	NoJobs     JobSet = iota
+	AnyLiveJob        // the first that is pending or processing
+	// DueJobs are in processing, or pending and due at now whatever NotBefore says; the
+	// first MaxDueJobs in the order of processing first, then CompareJobs.
+	DueJobs
+	JoinableJobs // a live recovery job, then the first that is Joinable in the order of CompareJobs; at most 2
+	AllJobs      // the latest MaxHistory, in the order of CompareJobs
 )
 
 // MaxDueJobs bounds the due jobs that a claim looks at, MaxHistory what is read
@@ -36,7 +39,7 @@ func (set JobSet) Pick(all []Job, now time.Time) []Job {
 		is, limit = (*Job).Live, 1
 	case DueJobs:
 		first = func(j *Job) bool { return j.Status == JobProcessing }
-		is = func(j *Job) bool { return first(j) || j.Status == JobPending && !now.Before(j.AvailableAt) }
+		is = func(j *Job) bool { return first(j) || j.Status == JobPending && !now.Before(j.due()) }
 		limit = MaxDueJobs
 	case JoinableJobs:
 		first = func(j *Job) bool { return j.Cause == Recovery && j.Live() }
@@ -103,6 +106,45 @@ type Reads struct {
 	Recipients []string // the watchers of these, whatever their status
 	// Invoices: the watchers of the recipients of the loaded jobs too.
 	Invoices bool
+}
+
+// NextReads is what [Config.Next] must find: what is due; and where that leaves the
+// wallet idle, in place of it what is not due yet.
+func NextReads() [2]Reads {
+	return [2]Reads{{Jobs: DueJobs, Watchers: DueWatchers}, {Jobs: AnyLiveJob, Watchers: AnyWatching}}
+}
+
+// TakesLock reports whether ev takes the wallet's lock, for which the store then draws
+// a fence, see [WithFence]. w has what [Needs] says.
+func (c Config) TakesLock(w Work, ev Event, now time.Time) bool {
+	with, may := fenced(ev, math.MaxInt64)
+	if !may {
+		return false
+	}
+	change, err := c.ApplyAt(w, with, now)
+	return err == nil && change.New.Lock != change.Old.Lock
+}
+
+// WithFence returns ev with the fence of the lock that it takes.
+func WithFence(ev Event, fence int64) Event {
+	ev, _ = fenced(ev, fence)
+	return ev
+}
+
+// fenced is WithFence; may is false of an event that never takes a lock.
+func fenced(ev Event, fence int64) (with Event, may bool) {
+	switch e := ev.(type) {
+	case JobClaimed:
+		e.Lock = fence
+		return e, true
+	case Looked:
+		e.Lock = fence
+		return e, true
+	case Locked:
+		e.Fence = fence
+		return e, true
+	}
+	return ev, false
 }
 
 // Needs says what Apply must find in [Work] for ev.

@@ -11,11 +11,13 @@ import (
 
 // Bounds of what comes from outside.
 const (
-	MaxID        = 500                   // bytes of an xpub, a fingerprint, a recipient, an asset
-	MaxActor     = statemachine.MaxActor // bytes
-	MaxText      = 1000
-	MaxTransfers = 100_000 // of one listing, those that ended long ago included; with more no pass of the wallet is stored, and its jobs fail
-	MaxTick      = 1000    // watchers of one tick; the others are due in the next
+	MaxID    = 500                   // bytes of an xpub, a fingerprint, a recipient, an asset
+	MaxActor = statemachine.MaxActor // bytes
+	MaxText  = 1000
+	// MaxTransfers of one listing, those that ended long ago included; with more no pass of
+	// the wallet is stored, and its jobs fail.
+	MaxTransfers = 100_000
+	MaxTick      = 1000 // watchers of one tick; the others are due in the next
 	MaxAhead     = 10 * 365 * 24 * time.Hour
 )
 
@@ -91,11 +93,15 @@ type Watcher struct {
 	ExpiresAt    time.Time
 	RefreshCount int64
 	NextAt       time.Time // when the next tick is due
-	CancelTried  bool      // a cancellation that was due at the expiry did not work: one more try, an interval later, and it ends
-	Refused      string    // batch indexes that the host refuses to cancel for ever, such as "1,7": an operator's, not asked before the expiry
-	EndedAt      time.Time // ended only
-	EndReason    EndReason `json:",omitzero"`
-	LastError    string    // bounded
+	// CancelTried: a cancellation that was due at the expiry did not work. One more try, an
+	// interval later, and the watcher ends.
+	CancelTried bool
+	// Refused are the batch indexes that the host refuses to cancel for ever, such as "1,7":
+	// an operator's, not asked before the expiry.
+	Refused   string
+	EndedAt   time.Time // ended only
+	EndReason EndReason `json:",omitzero"`
+	LastError string    // bounded
 
 	Version   int64
 	CreatedAt time.Time

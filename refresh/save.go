@@ -59,11 +59,14 @@ func (c *Change) FreesSlot() bool { return c.New.Wallet.Slot == 0 }
 // wallet, its jobs and its watchers, see [statemachine.Complete].
 func (c *Change) Complete() error {
 	all := make([]statemachine.Versions[uuid.UUID], 1, 4)
-	all[0] = statemachine.Versions[uuid.UUID]{Machine: WalletMachine.Name(), ID: c.New.Wallet.ID(), Old: c.Old.Wallet.Version, New: c.New.Wallet.Version}
+	all[0] = statemachine.Versions[uuid.UUID]{Machine: WalletMachine.Name(), ID: c.New.Wallet.ID(),
+		Old: c.Old.Wallet.Version, New: c.New.Wallet.Version}
 	c.Written(func(old, now *Job) {
-		all = append(all, statemachine.Versions[uuid.UUID]{Machine: JobMachine.Name(), ID: now.ID, Old: old.Version, New: now.Version})
+		all = append(all, statemachine.Versions[uuid.UUID]{Machine: JobMachine.Name(), ID: now.ID, Old: old.Version,
+			New: now.Version})
 	}, func(old, now *Watcher) {
-		all = append(all, statemachine.Versions[uuid.UUID]{Machine: WatcherMachine.Name(), ID: now.ID(), Old: old.Version, New: now.Version})
+		all = append(all, statemachine.Versions[uuid.UUID]{Machine: WatcherMachine.Name(), ID: now.ID(),
+			Old: old.Version, New: now.Version})
 	})
 	return statemachine.Complete(c.Log, all...)
 }

@@ -16,11 +16,11 @@ type Stats struct {
 	Locks    int64 // rows of wallet_locks: wallets being refreshed, with expired rows not yet swept
 	Served   int64 // wallets whose slot is held at At: the active processes
 
-	OldestLive    time.Time // created_at of the oldest job that is pending or processing, however often it was put off; zero: none
+	OldestLive    time.Time // created_at of the oldest live job, however often it was put off; zero: none
 	OldestJob     time.Time // available_at of the oldest due pending job: at or before At; zero: none
 	OldestWatcher time.Time // next_at of the oldest due watching watcher; zero: none
 	LeaseExpired  int64     // jobs in processing whose lease has ended: the next claim of the wallet returns them
-	PastExpiry    int64     // watching, at or past expires_at: no look-up was answered since, or a cancellation is tried once more
+	PastExpiry    int64     // watching, at or past expires_at: no look-up answered, or one more try
 	PastExpiryOf  string    // xpub_van of the wallet with the one that expired first; empty: there is none
 	ExpiredOpen   int64     // ended as expired_open, and no later job has refreshed the wallet: an operator's
 	Refused       int64     // watching, and the host refuses to cancel the transfer: an operator's
@@ -71,8 +71,8 @@ func StatsOf(all []Work, now time.Time) Stats {
 		for k := range w.Jobs {
 			j := &w.Jobs[k]
 			s.Jobs[j.Status]++
-			oldest(&s.OldestJob, j.AvailableAt, j.Status == JobPending)
-			count(&s.LeaseExpired, j.Status == JobProcessing && !j.Lease.Held(now))
+			oldest(&s.OldestJob, j.due(), j.Status == JobPending)
+			count(&s.LeaseExpired, j.Status == JobProcessing && !j.working(now))
 			oldest(&s.OldestLive, j.CreatedAt, j.Live())
 			count(&failed.Count, j.Status == JobFailed && !passed.After(j.ProcessedAt))
 		}
@@ -80,9 +80,10 @@ func StatsOf(all []Work, now time.Time) Stats {
 			x := &w.Watchers[k]
 			s.Watchers[x.Status]++
 			oldest(&s.OldestWatcher, x.NextAt, x.Status == Watching)
-			past := x.Status == Watching && !now.Before(x.ExpiresAt)
+			past := x.Status == Watching && !x.Active(now)
 			count(&s.PastExpiry, past)
-			if past && (longest == nil || cmp.Or(x.ExpiresAt.Compare(longest.ExpiresAt), strings.Compare(x.XpubVan, longest.XpubVan)) < 0) {
+			if past && (longest == nil || cmp.Or(x.ExpiresAt.Compare(longest.ExpiresAt),
+				strings.Compare(x.XpubVan, longest.XpubVan)) < 0) {
 				longest, s.PastExpiryOf = x, x.XpubVan
 			}
 			count(&s.Refused, x.Status == Watching && x.Refused != "")
@@ -129,18 +130,25 @@ func Alerts(s Stats, t Thresholds) []Alert {
 		}
 	}
 	wait := func(name string, since time.Time, limit time.Duration, what string) {
-		add(limit > 0 && !since.IsZero() && s.At.Sub(since) > limit, name, "%s since %s, longer than %v", what, since.UTC().Format(time.RFC3339), limit)
+		add(limit > 0 && !since.IsZero() && s.At.Sub(since) > limit, name, "%s since %s, longer than %v", what,
+			since.UTC().Format(time.RFC3339), limit)
 	}
 	wait("job age", s.OldestLive, t.JobAge, "a job has not ended")
 	wait("job wait", s.OldestJob, t.JobWait, "a due job is not claimed")
 	wait("tick wait", s.OldestWatcher, t.TickWait, "a due watcher is not ticked")
-	add(s.LeaseExpired > t.LeaseExpired, "lease expired", "%d jobs with an expired lease, more than %d", s.LeaseExpired, t.LeaseExpired)
-	add(s.PastExpiry > t.PastExpiry, "past expiry", "%d watchers past their expiry, more than %d; the longest of wallet %s", s.PastExpiry, t.PastExpiry, s.PastExpiryOf)
-	add(s.ExpiredOpen > t.ExpiredOpen, "expired open", "%d watchers expired while their transfer was open, more than %d", s.ExpiredOpen, t.ExpiredOpen)
-	add(s.Refused > t.Refused, "cancellation refused", "%d watchers whose transfer the host refuses to cancel, more than %d", s.Refused, t.Refused)
+	add(s.LeaseExpired > t.LeaseExpired, "lease expired", "%d jobs with an expired lease, more than %d",
+		s.LeaseExpired, t.LeaseExpired)
+	add(s.PastExpiry > t.PastExpiry, "past expiry",
+		"%d watchers past their expiry, more than %d; the longest of wallet %s", s.PastExpiry, t.PastExpiry,
+		s.PastExpiryOf)
+	add(s.ExpiredOpen > t.ExpiredOpen, "expired open",
+		"%d watchers expired while their transfer was open, more than %d", s.ExpiredOpen, t.ExpiredOpen)
+	add(s.Refused > t.Refused, "cancellation refused",
+		"%d watchers whose transfer the host refuses to cancel, more than %d", s.Refused, t.Refused)
 	add(s.Hung > t.Hung, "hung", "%d wallets whose calls time out, more than %d", s.Hung, t.Hung)
 	for _, f := range s.Failed {
-		add(f.Count > t.FailedJobs, "failed jobs", "%d failed jobs of wallet %s, more than %d", f.Count, f.XpubVan, t.FailedJobs)
+		add(f.Count > t.FailedJobs, "failed jobs", "%d failed jobs of wallet %s, more than %d", f.Count, f.XpubVan,
+			t.FailedJobs)
 	}
 	if n := len(s.Failed); n > 0 && s.Failed[n-1].Count > t.FailedJobs {
 		more := s.FailedWallets - int64(n)

@@ -55,7 +55,8 @@ type TransferError struct {
 }
 
 func (e *TransferError) Error() string {
-	return fmt.Sprintf("transfer of recipient %s: %s", statemachine.Bounded(fmt.Sprintf("%q", e.Transfer.Recipient), 100), e.Reason)
+	recipient := statemachine.Bounded(fmt.Sprintf("%q", e.Transfer.Recipient), 100)
+	return fmt.Sprintf("transfer of recipient %s: %s", recipient, e.Reason)
 }
 
 // Is reports a match with [statemachine.ErrInvalid].
@@ -176,7 +177,8 @@ func (c *Config) read(l *Listing, worked []Cancelled) *view {
 			v.faults = append(v.faults, &TransferError{t, fault})
 		}
 		if t.Expiration > l.Answered.Add(MaxAhead).Unix() {
-			v.faults = append(v.faults, &TransferError{t, fmt.Sprintf("expiration %d is more than ten years ahead and taken as none", t.Expiration)})
+			v.faults = append(v.faults, &TransferError{t,
+				fmt.Sprintf("expiration %d is more than ten years ahead and taken as none", t.Expiration)})
 			t.Expiration = 0
 		}
 		t.Expiration = max(t.Expiration, 0)
@@ -187,9 +189,11 @@ func (c *Config) read(l *Listing, worked []Cancelled) *view {
 			named[t.Index] = true
 			v.indexes = append(v.indexes, t.Index)
 		case cancel && !t.HasIndex:
-			v.faults = append(v.faults, &TransferError{t, "a cancellation is due and there is no batch_transfer_idx: it is not called"})
+			v.faults = append(v.faults,
+				&TransferError{t, "a cancellation is due and there is no batch_transfer_idx: it is not called"})
 		case cancel && !callable:
-			v.faults = append(v.faults, &TransferError{t, fmt.Sprintf("a cancellation is due and another transfer of batch %d may be paid: it is not called", t.Index)})
+			v.faults = append(v.faults, &TransferError{t,
+				fmt.Sprintf("a cancellation is due and another transfer of batch %d may be paid: it is not called", t.Index)})
 		}
 		if !word(t.Recipient) {
 			continue

@@ -40,8 +40,9 @@ type RefreshRecords interface {
 	// out until the transaction ends. It comes after Heads and before Free.
 	Slots() ([]refresh.Slot, error)
 	// Waiting returns the first limit of [refresh.Wallet.Candidate] at now, in
-	// the order of [refresh.CompareCandidates].
-	Waiting(now time.Time, limit int) ([]refresh.Candidate, error)
+	// the order of [refresh.CompareCandidates]. One with a time that cannot be read is
+	// left out, and named in unreadable.
+	Waiting(now time.Time, limit int) (all []refresh.Candidate, unreadable []error, err error)
 	// HeldBy pages through the xpubs of the wallets of which a holder has the
 	// slot, a job or the lock, ended or not, in byte order, behind one.
 	HeldBy(holder, after string, limit int) ([]string, error)

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"log/slog"
-	"math"
 	"time"
 
 	"github.com/google/uuid"
@@ -51,7 +50,7 @@ func refreshAggregate(c *refresh.Config) *aggregate[RefreshUnit, string, uuid.UU
 		apply:  c.ApplyAt,
 		result: func(c *refresh.Change) *refresh.Work { return &c.New },
 		empty:  (*refresh.Change).Empty,
-		beside: func(b *refreshBatch) beside[refresh.Work, refresh.Event, refresh.Change] { return refreshReads{b} },
+		beside: func(b *refreshBatch) beside[refresh.Work, refresh.Event, refresh.Change] { return refreshReads{b, c} },
 	}
 }
 
@@ -68,8 +67,11 @@ func refreshStates(w *refresh.Work) []state[uuid.UUID] {
 	return all
 }
 
-// refreshReads loads what [refresh.Needs] says.
-type refreshReads struct{ *refreshBatch }
+// refreshReads loads what [refresh.Needs] says, and draws fences of locks.
+type refreshReads struct {
+	*refreshBatch
+	config *refresh.Config
+}
 
 func (b refreshReads) fill(w *refresh.Work, ev refresh.Event) (refresh.Event, error) {
 	if err := b.save(); err != nil {
@@ -84,24 +86,11 @@ func (b refreshReads) fill(w *refresh.Work, ev refresh.Event) (refresh.Event, er
 		return ev, err
 	}
 	w.Jobs, w.Watchers = of.Jobs, of.Watchers
-	// A fence is drawn only for a lock that is taken.
-	draw := func(with func(fence int64) refresh.Event) (refresh.Event, error) {
-		c, err := b.of.apply(*w, with(math.MaxInt64), b.now)
-		if err != nil || c.New.Lock == c.Old.Lock {
-			return with(0), nil
-		}
-		fence, err := records.NextFence()
-		return with(fence), err
+	if !b.config.TakesLock(*w, ev, b.now) {
+		return refresh.WithFence(ev, 0), nil
 	}
-	switch e := ev.(type) {
-	case refresh.JobClaimed:
-		return draw(func(fence int64) refresh.Event { e.Lock = fence; return e })
-	case refresh.Looked:
-		return draw(func(fence int64) refresh.Event { e.Lock = fence; return e })
-	case refresh.Locked:
-		return draw(func(fence int64) refresh.Event { e.Fence = fence; return e })
-	}
-	return ev, nil
+	fence, err := records.NextFence()
+	return refresh.WithFence(ev, fence), err
 }
 
 func (b refreshReads) follow(*refresh.Change) error { return nil }
@@ -315,7 +304,7 @@ func (s *Refreshes) Owed(ctx context.Context, xpub string) (step refresh.Step, w
 		if w.Wallet.Status == 0 {
 			return s.of.noRecord(xpub, "")
 		}
-		for _, r := range []refresh.Reads{{Jobs: refresh.DueJobs, Watchers: refresh.DueWatchers}, {Jobs: refresh.AnyLiveJob, Watchers: refresh.AnyWatching}} {
+		for _, r := range refresh.NextReads() {
 			if err := tx.Refreshes().Load(&w, r, now); err != nil {
 				return err
 			}

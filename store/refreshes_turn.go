@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/refresh"
-	"github.com/settlehq/settle/statemachine"
 )
 
 // HeldSlot is a slot that a process has.
@@ -32,6 +31,9 @@ type Turned struct {
 	Gone    []string   // of those that it had: given back, or lost
 	Busy    []string   // of those that it had: neither given back nor started, as another transaction has the wallet; ask again
 	Waiting int        // wallets with due work and without a slot, before this turn
+	// Unreadable names wallets with a time that cannot be read, each turn again: nobody
+	// serves them. nil: there are none.
+	Unreadable error
 }
 
 // Turn is one turn of an orchestrator: slots of ended rounds are given back,
@@ -80,10 +82,11 @@ func (t *refreshTurn) run(mine []HeldSlot, room int) (done Turned, err error) {
 		return done, err
 	}
 	done.Now, done.Until = t.b.now, t.b.now.Add(t.config.LockTTL)
-	waiting, err := records.Waiting(done.Now, min(2*int(t.config.MaxWalletProcesses), MaxPage))
+	waiting, unreadable, err := records.Waiting(done.Now, min(t.config.Candidates(), MaxPage))
 	if err != nil {
 		return done, err
 	}
+	done.Unreadable = errors.Join(unreadable...)
 	for i := range waiting {
 		if waiting[i].Due(done.Now) {
 			done.Waiting++
@@ -100,7 +103,7 @@ func (t *refreshTurn) run(mine []HeldSlot, room int) (done Turned, err error) {
 			slots[i].Ready, slots[i].Since = true, h.Since
 		}
 	}
-	if err := t.assign(&done, t.config.Assign(refresh.Snapshot{Now: done.Now, Slots: slots, Waiting: waiting}, max(room, 0)), slots); err != nil {
+	if err := t.assign(&done, t.config.Assign(refresh.Snapshot{Now: done.Now, Slots: slots, Waiting: waiting}, max(room, 0))); err != nil {
 		return done, err
 	}
 	return done, t.start(&done, mine)
@@ -133,7 +136,7 @@ func (t *refreshTurn) giveBack(mine []HeldSlot) error {
 		if err != nil {
 			return err
 		}
-		t.gone[h.XpubVan] = refused == nil || !errors.Is(refused, statemachine.ErrIllegal)
+		t.gone[h.XpubVan] = refresh.SlotGone(refused)
 	}
 	return t.b.save()
 }
@@ -146,7 +149,7 @@ func lostOrBusy(w *refresh.Work) (lost, busy bool) {
 
 // assign carries an assignment out, but for the wallets that another transaction
 // is busy with, and numbers that are therefore not free.
-func (t *refreshTurn) assign(done *Turned, a refresh.Assignment, slots []refresh.Slot) error {
+func (t *refreshTurn) assign(done *Turned, a refresh.Assignment) error {
 	xpubs := slices.Concat(a.Free, a.Yield)
 	for _, c := range a.Claim {
 		xpubs = append(xpubs, c.XpubVan)
@@ -170,22 +173,18 @@ func (t *refreshTurn) assign(done *Turned, a refresh.Assignment, slots []refresh
 		refused, err := t.b.try(w, xpub, ev)
 		return err == nil && refused == nil, err
 	}
-	taken := map[int32]bool{}
-	for _, slot := range slots {
-		taken[slot.Number] = true
-	}
+	freed := map[string]bool{"": true}
 	free := func(xpubs []string, ev func(*refresh.Work) refresh.Event) error {
 		for _, xpub := range xpubs {
 			if byName[xpub] == nil {
 				continue
 			}
-			number := byName[xpub].Wallet.Slot
 			ok, err := send(xpub, ev(byName[xpub]))
 			if err != nil {
 				return err
 			}
 			if ok {
-				taken[number], t.gone[xpub] = false, true
+				freed[xpub], t.gone[xpub] = true, true
 			}
 		}
 		return nil
@@ -200,7 +199,7 @@ func (t *refreshTurn) assign(done *Turned, a refresh.Assignment, slots []refresh
 		return err
 	}
 	for _, c := range a.Claim {
-		if taken[c.Number] {
+		if !freed[c.After] {
 			continue
 		}
 		ok, err := send(c.XpubVan, refresh.SlotClaimed{By: t.by(refresh.Orchestrator), Slot: c.Number})

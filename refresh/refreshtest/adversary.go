@@ -52,7 +52,8 @@ func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Eve
 	var answers []refresh.Cancelled
 	for index := range int32(3) {
 		if rapid.Bool().Draw(t, "cancelled") {
-			answers = append(answers, refresh.Cancelled{Index: index, Outcome: rapid.SampledFrom(statemachine.Outcome(0).Values()).Draw(t, "answer")})
+			answers = append(answers, refresh.Cancelled{Index: index,
+				Outcome: rapid.SampledFrom(statemachine.Outcome(0).Values()).Draw(t, "answer")})
 		}
 	}
 	kinds := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
@@ -74,7 +75,8 @@ func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Eve
 	case 2:
 		return refresh.Recovering{By: by(refresh.Orchestrator, "orchestrator"), Job: UUIDs().Draw(t, "job")}
 	case 3, 4:
-		e := refresh.SlotClaimed{By: by(refresh.Orchestrator, rapid.SampledFrom([]string{"w1", "w2"}).Draw(t, "process")), Slot: a.Slot}
+		e := refresh.SlotClaimed{By: by(refresh.Orchestrator,
+			rapid.SampledFrom([]string{"w1", "w2"}).Draw(t, "process")), Slot: a.Slot}
 		if e.Slot == 0 {
 			e.Slot = rapid.Int32Range(0, a.Config.MaxWalletProcesses+1).Draw(t, "slot")
 		}
@@ -82,7 +84,8 @@ func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Eve
 	case 5:
 		return refresh.SlotElapsed{By: by(refresh.Orchestrator, "orchestrator")}
 	case 6:
-		return refresh.RoundEnded{By: worker, Slot: slot, End: rapid.SampledFrom(refresh.RoundEnd(0).Values()).Draw(t, "end"), WorkSeq: w.Wallet.WorkSeq}
+		return refresh.RoundEnded{By: worker, Slot: slot, WorkSeq: w.Wallet.WorkSeq,
+			End: rapid.SampledFrom(refresh.RoundEnd(0).Values()).Draw(t, "end")}
 	case 7:
 		a.Fence++
 		return refresh.Locked{By: by(refresh.API, "api"), Fence: a.Fence}
@@ -98,27 +101,33 @@ func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Eve
 	case 11:
 		return refresh.JobDone{By: worker, Held: held, Listing: Listings(now).Draw(t, "listing"), Cancelled: answers}
 	case 12:
-		return refresh.JobNotDone{By: worker, Held: held, Outcome: rapid.SampledFrom(statemachine.Outcome(0).Values()).Draw(t, "outcome"),
+		return refresh.JobNotDone{By: worker, Held: held,
+			Outcome:   rapid.SampledFrom(statemachine.Outcome(0).Values()).Draw(t, "outcome"),
 			Permanent: rarely(t, "permanent"), Stopped: rapid.Bool().Draw(t, "stopped"), Error: "no answer"}
 	case 13:
 		a.Fence++
-		e := refresh.Looked{By: worker, Slot: slot, Lock: a.Fence, Began: now, Listing: Listings(now).Draw(t, "listing"), JobFirst: rapid.Bool().Draw(t, "job first")}
+		e := refresh.Looked{By: worker, Slot: slot, Lock: a.Fence, Began: now,
+			Listing: Listings(now).Draw(t, "listing"), JobFirst: rapid.Bool().Draw(t, "job first")}
 		if rarely(t, "no answer") {
 			e.Error = "no answer"
 		}
 		return e
 	case 14:
-		return refresh.Ticked{By: worker, Held: held, Began: now, Listing: Listings(now).Draw(t, "listing"), Recipients: Recipients, Cancelled: answers,
-			Refreshed: rapid.SampledFrom(append(statemachine.Outcome(0).Values(), 0)).Draw(t, "refreshed"), Error: "no answer"}
+		return refresh.Ticked{By: worker, Held: held, Began: now, Listing: Listings(now).Draw(t, "listing"),
+			Recipients: Recipients, Cancelled: answers,
+			Refreshed: rapid.SampledFrom(append(statemachine.Outcome(0).Values(), 0)).Draw(t, "refreshed"),
+			Error:     "no answer"}
 	case 16:
-		return refresh.Revoked{By: by(refresh.Operator, "olga"), Revocation: statemachine.Revocation{Holder: holder(w.Wallet.Lease), Reason: "dead"}}
+		return refresh.Revoked{By: by(refresh.Operator, "olga"),
+			Revocation: statemachine.Revocation{Holder: holder(w.Wallet.Lease), Reason: "dead"}}
 	}
 	return refresh.Elapsed{By: worker, Slot: slot}
 }
 
 // rarely is true once in 16 draws. (Numbers of a range would be small ones.)
 func rarely(t *rapid.T, what string) bool {
-	return rapid.SampledFrom([]bool{false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, true}).Draw(t, what)
+	return rapid.SampledFrom([]bool{false, false, false, false, false, false, false, false, false, false, false,
+		false, false, false, false, true}).Draw(t, what)
 }
 
 // sensible are the kinds of event that an honest process could send.
@@ -148,6 +157,7 @@ func (a *Adversary) sensible(w refresh.Work, now time.Time) []int {
 // Pause draws how long passes before the next event: nothing, a moment, or
 // enough for leases, intervals and expiries to end.
 func Pause(t *rapid.T) time.Duration {
-	return rapid.SampledFrom([]time.Duration{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, time.Microsecond, time.Second, time.Second, 5 * time.Second, 5 * time.Second,
+	return rapid.SampledFrom([]time.Duration{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, time.Microsecond, time.Second,
+		time.Second, 5 * time.Second, 5 * time.Second,
 		30 * time.Second, 30 * time.Second, 180 * time.Second, 24 * time.Hour}).Draw(t, "pause")
 }

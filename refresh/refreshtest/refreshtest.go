@@ -22,7 +22,8 @@ var Start = time.Date(2001, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // Wallet names wallet n.
 func Wallet(n int) refresh.Credentials {
-	return refresh.Credentials{XpubVan: fmt.Sprintf("xpub-van-%03d", n), XpubCol: fmt.Sprintf("xpub-col-%03d", n), MasterFingerprint: fmt.Sprintf("%08x", n)}
+	return refresh.Credentials{XpubVan: fmt.Sprintf("xpub-van-%03d", n), XpubCol: fmt.Sprintf("xpub-col-%03d", n),
+		MasterFingerprint: fmt.Sprintf("%08x", n)}
 }
 
 // UUIDs draws random job ids, version 4.
@@ -53,7 +54,8 @@ func Transfers(now time.Time) *rapid.Generator[refresh.Transfer] {
 			x.Index = rapid.Int32Range(0, 2).Draw(t, "index")
 		}
 		day := int64(24 * 60 * 60)
-		around := rapid.SampledFrom([]int64{0, 0, -1, 1, -day, -day - 1, -day + 1, day, 20 * 365 * day}).Draw(t, "expiration")
+		all := []int64{0, 0, -1, 1, -day, -day - 1, -day + 1, day, 20 * 365 * day}
+		around := rapid.SampledFrom(all).Draw(t, "expiration")
 		if around != 0 {
 			x.Expiration = now.Unix() + around
 		}
@@ -66,7 +68,8 @@ func Listings(now time.Time) *rapid.Generator[refresh.Listing] {
 	return rapid.Custom(func(t *rapid.T) refresh.Listing {
 		took := time.Duration(rapid.IntRange(0, 3).Draw(t, "took")) * time.Second
 		age := time.Duration(rapid.IntRange(0, 3).Draw(t, "age")) * time.Second
-		return refresh.Listing{Began: now.Add(-age - took), Answered: now.Add(-age), Transfers: rapid.SliceOfN(Transfers(now), 0, 5).Draw(t, "transfers")}
+		return refresh.Listing{Began: now.Add(-age - took), Answered: now.Add(-age),
+			Transfers: rapid.SliceOfN(Transfers(now), 0, 5).Draw(t, "transfers")}
 	})
 }
 
@@ -84,10 +87,12 @@ func Run(t *rapid.T, n int, config refresh.Config, apply Apply) (w refresh.Work)
 		now = now.Add(Pause(t))
 		ev := a.Event(t, w, now)
 		if i == 0 {
-			ev = refresh.Enqueued{By: refresh.By{Actor: "api", Role: refresh.API, At: now}, Job: UUIDs().Draw(t, "first job"), Credentials: a.Of, Cause: refresh.Sync}
+			ev = refresh.Enqueued{By: refresh.By{Actor: "api", Role: refresh.API, At: now},
+				Job: UUIDs().Draw(t, "first job"), Credentials: a.Of, Cause: refresh.Sync}
 		}
 		c, err := apply(ev, w, now)
-		if _, want := config.ApplyAt(Load(w, refresh.Needs(ev), now), ev, now); errors.Is(want, statemachine.ErrFenced) && err == nil {
+		_, want := config.ApplyAt(Load(w, refresh.Needs(ev), now), ev, now)
+		if errors.Is(want, statemachine.ErrFenced) && err == nil {
 			t.Fatalf("step %d, %T: it comes under an old fence and is not refused", i, ev)
 		}
 		switch {
@@ -115,7 +120,8 @@ func Run(t *rapid.T, n int, config refresh.Config, apply Apply) (w refresh.Work)
 // Load returns what an event needs of the whole state of a wallet, as a store
 // must load it: the sets in their order, then what is named.
 func Load(all refresh.Work, r refresh.Reads, now time.Time) refresh.Work {
-	w := refresh.Work{Wallet: all.Wallet, Lock: all.Lock, Jobs: r.Jobs.Pick(slices.Clone(all.Jobs), now), Watchers: r.Watchers.Pick(slices.Clone(all.Watchers), now)}
+	w := refresh.Work{Wallet: all.Wallet, Lock: all.Lock, Jobs: r.Jobs.Pick(slices.Clone(all.Jobs), now),
+		Watchers: r.Watchers.Pick(slices.Clone(all.Watchers), now)}
 	recipients := slices.Clone(r.Recipients)
 	for _, j := range all.Jobs {
 		if j.ID == r.Job && !slices.Contains(w.Jobs, j) {
@@ -147,7 +153,8 @@ func Store(all refresh.Work, c refresh.Change) refresh.Work {
 		}
 	}
 	for _, w := range c.New.Watchers {
-		if i := slices.IndexFunc(all.Watchers, func(o refresh.Watcher) bool { return o.Recipient == w.Recipient }); i >= 0 {
+		if i := slices.IndexFunc(all.Watchers,
+			func(o refresh.Watcher) bool { return o.Recipient == w.Recipient }); i >= 0 {
 			all.Watchers[i] = w
 		} else {
 			all.Watchers = append(all.Watchers, w)

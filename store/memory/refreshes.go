@@ -211,7 +211,7 @@ func (r refreshes) Slots() (all []refresh.Slot, err error) {
 	return all, nil
 }
 
-func (r refreshes) Waiting(now time.Time, limit int) (all []refresh.Candidate, err error) {
+func (r refreshes) Waiting(now time.Time, limit int) (all []refresh.Candidate, unreadable []error, err error) {
 	r.wallets.scan("", "", func(_ string, wallet *refresh.Wallet) bool {
 		if wallet.Status != refresh.Unserved {
 			return true
@@ -222,7 +222,8 @@ func (r refreshes) Waiting(now time.Time, limit int) (all []refresh.Candidate, e
 		}
 		return true
 	})
-	return firstOf(all, limit, refresh.CompareCandidates)
+	all, err = firstOf(all, limit, refresh.CompareCandidates)
+	return all, nil, err
 }
 
 func (r refreshes) HeldBy(holder, after string, limit int) ([]string, error) {

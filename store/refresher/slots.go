@@ -55,6 +55,9 @@ func (s *slots) Turn(ctx context.Context, done []result, n int) (items []worker.
 	if err != nil {
 		return nil, next, err
 	}
+	if t.Unreadable != nil && !at.Before(s.sweepAt) { // no more often than the sweep
+		s.log.Error("wallets that cannot be served", "error", t.Unreadable)
+	}
 	s.sweep(ctx, at)
 	s.mu.Lock()
 	defer s.mu.Unlock()

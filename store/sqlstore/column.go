@@ -14,6 +14,15 @@ import (
 // own CURRENT_TIMESTAMP, which has no fraction.
 const timeFormat = "2006-01-02 15:04:05.000000"
 
+// asKept is a column of times in the form of timeFormat: by hand SQLite writes one
+// without a fraction (CURRENT_TIMESTAMP), or with three digits (%f), which is another text.
+func (s syntax) asKept(column string) string {
+	if s.Dialect == SQLite {
+		return column + " || substr('.000000', length(" + column + ") - 18)"
+	}
+	return column
+}
+
 // timeColumn reads a time in UTC.
 type timeColumn time.Time
 
@@ -23,7 +32,7 @@ func (c *timeColumn) Scan(src any) error {
 		*c = timeColumn(v.UTC())
 		return nil
 	case string:
-		t, err := time.Parse(timeFormat, v)
+		t, err := time.Parse(time.DateTime, v) // with any fraction, or none
 		*c = timeColumn(t)
 		return err
 	}

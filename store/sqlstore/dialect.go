@@ -80,6 +80,8 @@ func (s syntax) expand(text string) string {
 // {walk SELECT ...} is the step of a recursive query over a table called walk,
 // or a look-up of what it found: the SELECT is run for each row w of it.
 //
+// {kept x.at} is a column of times as it was written by us, see asKept.
+//
 // Scalar parameters are $1, $2, ...; a batch comes after them.
 type statement struct {
 	rows, each, set, text string
@@ -87,13 +89,17 @@ type statement struct {
 	key                   int // how many of the first columns of rows name a row, in a refusal
 }
 
-var walkStep = regexp.MustCompile(`\{walk [^}]*\}`)
+var (
+	walkStep = regexp.MustCompile(`\{walk [^}]*\}`)
+	keptTime = regexp.MustCompile(`\{kept [^}]*\}`)
+)
 
 func (s syntax) statement(st *statement, once columns) string {
 	text := st.text
 	text = walkStep.ReplaceAllStringFunc(text, func(step string) string {
 		return s.lateral("walk w", step[len("{walk "):len(step)-1])
 	})
+	text = keptTime.ReplaceAllStringFunc(text, func(at string) string { return s.asKept(at[len("{kept ") : len(at)-1]) })
 	scalars := 0
 	for strings.Contains(text, "$"+strconv.Itoa(scalars+1)) {
 		scalars++

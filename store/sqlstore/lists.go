@@ -103,10 +103,21 @@ func (t *tx) ids(st *statement, after string, limit int, more ...any) ([]string,
 	return firstColumn[string](t, st, append([]any{after, int64(limit)}, more...)...)
 }
 
-// onlyTime is the only time that a query finds; zero for none.
+// onlyTime is the only time that a query finds, behind a first argument if it has one;
+// zero for none. One that cannot be read, as a text that an operator wrote, hides none
+// behind it.
 func (t *tx) onlyTime(st *statement, args ...any) (at time.Time, err error) {
-	err = t.read(st, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&at)) }, args...)
-	return at, err
+	for {
+		var raw any
+		err = t.read(st, nil, func(rows *sql.Rows) error { return rows.Scan(&raw) }, args...)
+		if err != nil {
+			return at, err
+		}
+		if err = maybe(&at).Scan(raw); err == nil || len(args) == 0 {
+			return at, err
+		}
+		args = append([]any{raw}, args[1:]...)
+	}
 }
 
 // journal is a table whose rows are numbered, never changed but to be dealt

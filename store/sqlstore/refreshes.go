@@ -35,9 +35,12 @@ func (r refreshes) Get(xpubs ...string) ([]refresh.Work, error) {
 var (
 	refreshHeads = statement{set: "xpub_van text", text: "SELECT " + refreshWalletTable.columns("x.") + " FROM @refresh_wallets x " +
 		"WHERE x.xpub_van IN (SELECT r.xpub_van FROM {set}) ORDER BY x.xpub_van"}
-	lockedHeads   = map[Dialect]*statement{SQLite: &refreshHeads, Postgres: {set: refreshHeads.set, text: refreshHeads.text + " FOR NO KEY UPDATE OF x"}}
-	freeHeads     = map[Dialect]*statement{SQLite: &refreshHeads, Postgres: {set: refreshHeads.set, text: refreshHeads.text + " FOR NO KEY UPDATE OF x SKIP LOCKED"}}
-	walletLocksOf = statement{set: "xpub_van text", text: "SELECT " + walletLockTable.columns("x.") + " FROM @wallet_locks x WHERE x.xpub_van IN (SELECT r.xpub_van FROM {set})"}
+	lockedHeads = map[Dialect]*statement{SQLite: &refreshHeads, Postgres: {set: refreshHeads.set,
+		text: refreshHeads.text + " FOR NO KEY UPDATE OF x"}}
+	freeHeads = map[Dialect]*statement{SQLite: &refreshHeads, Postgres: {set: refreshHeads.set,
+		text: refreshHeads.text + " FOR NO KEY UPDATE OF x SKIP LOCKED"}}
+	walletLocksOf = statement{set: "xpub_van text", text: "SELECT " + walletLockTable.columns("x.") + " FROM @wallet_locks x " +
+		"WHERE x.xpub_van IN (SELECT r.xpub_van FROM {set})"}
 )
 
 // Heads implements [store.RefreshRecords].
@@ -68,7 +71,8 @@ func (r refreshes) Free(xpubs ...string) ([]refresh.Work, error) {
 
 func (r refreshes) writes(event string) error {
 	if r.view {
-		return &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: refresh.WalletMachine.Name(), Event: event, Reason: "a View writes and locks nothing"}
+		return &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: refresh.WalletMachine.Name(), Event: event,
+			Reason: "a View writes and locks nothing"}
 	}
 	return nil
 }
@@ -102,9 +106,19 @@ const (
 	watching = "x.status = 'watching'"
 )
 
+// What is due of itself, see due.go of the domain: a pending job, one that its worker
+// has left, a watcher's tick, its expiry. The sets below, who waits and the statistics
+// are made from these.
+var (
+	pendingJobs = due{from: "@refresh_jobs x", where: "x.status = 'pending'", at: "x.available_at"}
+	leftJobs    = due{from: "@refresh_jobs x", where: "x.status = 'processing'", at: "x.lease_until"}
+	dueTicks    = due{from: "@refresh_watchers x", where: watching, at: "x.next_at", order: "x.next_at, x.recipient_id"}
+	expiries    = due{from: "@refresh_watchers x", where: watching, at: "x.expires_at", order: "x.expires_at, x.xpub_van"}
+)
+
 var jobSets = map[refresh.JobSet]selection{
 	refresh.AnyLiveJob: {liveJobs, "x.created_at, x.job_id", false, 1},
-	refresh.DueJobs: {liveJobs + " AND (x.status = 'processing' OR x.available_at <= $2)",
+	refresh.DueJobs: {liveJobs + " AND (" + leftJobs.where + " OR " + pendingJobs.is("$2") + ")",
 		"CASE x.status WHEN 'processing' THEN 0 ELSE 1 END, x.created_at, x.job_id", true, refresh.MaxDueJobs},
 	refresh.JoinableJobs: {liveJobs + " AND (x.trigger = 'recovery' OR x.trigger = 'sync' AND x.status = 'pending' AND x.attempts = 0)",
 		"CASE x.trigger WHEN 'recovery' THEN 0 ELSE 1 END, x.created_at, x.job_id", false, 2},
@@ -112,10 +126,11 @@ var jobSets = map[refresh.JobSet]selection{
 }
 
 var watcherSets = map[refresh.WatcherSet]selection{
-	refresh.AnyWatching:    {watching, "x.next_at, x.recipient_id", false, 1},
-	refresh.DueWatchers:    {watching + " AND (x.next_at <= $2 OR x.provisional AND x.expires_at <= $2)", "x.next_at, x.recipient_id", true, refresh.MaxTick},
-	refresh.LapsedWatchers: {watching + " AND x.provisional AND x.expires_at <= $2", "x.next_at, x.recipient_id", true, refresh.MaxTick},
-	refresh.NewestActive:   {watching + " AND x.expires_at > $2", "x.created_at DESC, x.recipient_id DESC", true, 1},
+	refresh.AnyWatching: {watching, dueTicks.order, false, 1},
+	refresh.DueWatchers: {watching + " AND (" + dueTicks.at + " <= $2 OR x.provisional AND " + expiries.at + " <= $2)",
+		dueTicks.order, true, refresh.MaxTick},
+	refresh.LapsedWatchers: {expiries.is("$2") + " AND x.provisional", dueTicks.order, true, refresh.MaxTick},
+	refresh.NewestActive:   {watching + " AND NOT " + expiries.at + " <= $2", "x.created_at DESC, x.recipient_id DESC", true, 1},
 	refresh.AllWatchers:    {"", "x.created_at DESC, x.recipient_id DESC", false, refresh.MaxHistory},
 }
 
@@ -130,7 +145,8 @@ func statements[S comparable, R any](t *table[R], sets map[S]selection) map[S]*s
 		if s.where != "" {
 			where += " AND " + s.where
 		}
-		all[set] = &statement{text: "SELECT " + t.columns("x.") + " FROM @" + t.name + " x WHERE " + where + " ORDER BY " + s.order + " LIMIT " + limit}
+		all[set] = &statement{text: "SELECT " + t.columns("x.") + " FROM @" + t.name + " x WHERE " + where +
+			" ORDER BY " + s.order + " LIMIT " + limit}
 	}
 	return all
 }
@@ -139,7 +155,8 @@ var (
 	jobsOfSet     = statements(refreshJobTable, jobSets)
 	watchersOfSet = statements(watcherTable, watcherSets)
 	refreshJobOf  = statement{text: "SELECT " + refreshJobTable.columns("x.") + " FROM @refresh_jobs x WHERE x.job_id = $1"}
-	watchersByID  = statement{set: "id uuid", text: "SELECT " + watcherTable.columns("x.") + " FROM @refresh_watchers x WHERE x.id IN (SELECT r.id FROM {set})"}
+	watchersByID  = statement{set: "id uuid", text: "SELECT " + watcherTable.columns("x.") + " FROM @refresh_watchers x " +
+		"WHERE x.id IN (SELECT r.id FROM {set})"}
 )
 
 func (s selection) args(xpub string, now time.Time) []any {

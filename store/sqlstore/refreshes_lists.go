@@ -10,7 +10,8 @@ import (
 
 var (
 	lockSlots   = statement{text: "SELECT pg_advisory_xact_lock(hashtextextended('settle refresh slots', 0))"}
-	servedSlots = statement{text: "SELECT x.xpub_van, x.slot, x.lease_holder, x.lease_fence, x.lease_until FROM @refresh_wallets x WHERE x.slot IS NOT NULL ORDER BY x.slot"}
+	servedSlots = statement{text: "SELECT x.xpub_van, x.slot, x.lease_holder, x.lease_fence, x.lease_until FROM @refresh_wallets x " +
+		"WHERE x.slot IS NOT NULL ORDER BY x.slot"}
 )
 
 // Slots implements [store.RefreshRecords].
@@ -34,35 +35,42 @@ func (r refreshes) Slots() (all []refresh.Slot, err error) {
 
 // waitingWallets is [refresh.Wallet.Candidate] as one statement: per wallet the
 // oldest due time, not before not_before but for a provisional expiry; then the
-// later one of it and the release.
-var waitingWallets = statement{text: "SELECT q.xpub_van, q.since FROM (" +
-	"SELECT p.xpub_van, p.watching, p.not_before, CASE WHEN p.oldest < p.unserved_since THEN p.unserved_since ELSE p.oldest END AS since FROM (" +
-	"SELECT w.xpub_van, w.unserved_since, w.not_before, d.watching, CASE WHEN d.lapse < d.due OR d.lapse < w.not_before THEN d.lapse " +
+// later one of it and the release. The wallet itself is read to see that it can be.
+var waitingWallets = statement{text: "SELECT q.xpub_van, q.since, " + refreshWalletTable.columns("q.") + " FROM (" +
+	"SELECT p.*, CASE WHEN p.oldest < p.unserved_since THEN p.unserved_since ELSE p.oldest END AS since FROM (" +
+	"SELECT w.*, d.watching, CASE WHEN d.lapse < d.due OR d.lapse < w.not_before THEN d.lapse " +
 	"WHEN d.due < w.not_before THEN w.not_before ELSE d.due END AS oldest FROM @refresh_wallets w JOIN (" +
 	"SELECT l.xpub_van, min(l.due) AS due, min(l.lapse) AS lapse, max(l.watching) AS watching FROM (" +
-	"SELECT x.xpub_van, x.next_at AS due, CASE WHEN x.provisional THEN x.expires_at END AS lapse, 1 AS watching FROM @refresh_watchers x WHERE x.status = 'watching' " +
-	"UNION ALL SELECT x.xpub_van, x.available_at, NULL, 0 FROM @refresh_jobs x WHERE x.status = 'pending' " +
-	"UNION ALL SELECT x.xpub_van, x.lease_until, NULL, 0 FROM @refresh_jobs x WHERE x.status = 'processing') l GROUP BY l.xpub_van" +
-	") d ON d.xpub_van = w.xpub_van WHERE w.status = 'unserved') p) q " +
+	"SELECT x.xpub_van, " + dueTicks.at + " AS due, CASE WHEN x.provisional THEN " + expiries.at + " END AS lapse, 1 AS watching " +
+	"FROM " + dueTicks.from + " WHERE " + dueTicks.where +
+	" UNION ALL SELECT x.xpub_van, " + pendingJobs.at + ", NULL, 0 FROM " + pendingJobs.from + " WHERE " + pendingJobs.where +
+	" UNION ALL SELECT x.xpub_van, " + leftJobs.at + ", NULL, 0 FROM " + leftJobs.from + " WHERE " + leftJobs.where +
+	") l GROUP BY l.xpub_van) d ON d.xpub_van = w.xpub_van WHERE w.status = 'unserved') p) q " +
 	"WHERE q.since <= $1 OR q.watching = 1 AND (q.not_before IS NULL OR q.not_before <= $1) ORDER BY q.since, q.xpub_van LIMIT $2"}
 
 // Waiting implements [store.RefreshRecords].
-func (r refreshes) Waiting(now time.Time, limit int) (all []refresh.Candidate, err error) {
+func (r refreshes) Waiting(now time.Time, limit int) (all []refresh.Candidate, unreadable []error, err error) {
 	if err := store.CheckLimit(limit); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	var w refresh.Wallet
+	wallet := refreshWalletTable.cells(&w)
 	err = r.read(&waitingWallets, nil, func(rows *sql.Rows) error {
 		var c refresh.Candidate
-		err := rows.Scan(&c.XpubVan, (*timeColumn)(&c.Since))
-		all = append(all, c)
-		return err
+		if err := rows.Scan(append([]any{&c.XpubVan, (*timeColumn)(&c.Since)}, wallet...)...); err != nil {
+			unreadable = append(unreadable, located(err, "a time of refresh wallet", c.XpubVan))
+		} else {
+			all = append(all, c)
+		}
+		return nil
 	}, now, int64(limit))
-	return all, err
+	return all, unreadable, err
 }
 
 var (
-	recoverableWallets = statement{text: "SELECT DISTINCT x.xpub_van FROM @refresh_watchers x WHERE x.status = 'watching' AND x.expires_at > $3 AND x.xpub_van > $1 ORDER BY x.xpub_van LIMIT $2"}
-	refreshesHeld      = statement{text: "SELECT x.xpub_van FROM @refresh_wallets x WHERE x.lease_holder = $3 AND x.xpub_van > $1 " +
+	recoverableWallets = statement{text: "SELECT DISTINCT x.xpub_van FROM @refresh_watchers x WHERE " + watching + " AND x.expires_at > $3 " +
+		"AND x.xpub_van > $1 ORDER BY x.xpub_van LIMIT $2"}
+	refreshesHeld = statement{text: "SELECT x.xpub_van FROM @refresh_wallets x WHERE x.lease_holder = $3 AND x.xpub_van > $1 " +
 		"UNION SELECT x.xpub_van FROM @refresh_jobs x WHERE x.lease_holder = $3 AND x.xpub_van > $1 " +
 		"UNION SELECT x.xpub_van FROM @wallet_locks x WHERE x.holder = $3 AND x.xpub_van > $1 ORDER BY 1 LIMIT $2"}
 	allRefreshWallets = statement{text: "SELECT x.xpub_van FROM @refresh_wallets x WHERE x.xpub_van > $1 ORDER BY x.xpub_van LIMIT $2"}
@@ -124,16 +132,20 @@ var (
 	refreshNumbers = statement{text: "SELECT (SELECT COUNT(*) FROM @wallet_locks), " +
 		"(SELECT COUNT(*) FROM @refresh_wallets x WHERE x.slot IS NOT NULL AND x.lease_until > $1), " +
 		"(SELECT min(x.created_at) FROM @refresh_jobs x WHERE " + liveJobs + " AND x.created_at <= $1), " +
-		"(SELECT min(x.available_at) FROM @refresh_jobs x WHERE x.status = 'pending' AND x.available_at <= $1), " +
-		"(SELECT min(x.next_at) FROM @refresh_watchers x WHERE x.status = 'watching' AND x.next_at <= $1), " +
-		"(SELECT COUNT(*) FROM @refresh_jobs x WHERE x.status = 'processing' AND x.lease_until <= $1), " +
-		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.status = 'watching' AND x.expires_at <= $1), " +
-		"(SELECT x.xpub_van FROM @refresh_watchers x WHERE x.status = 'watching' AND x.expires_at <= $1 ORDER BY x.expires_at, x.xpub_van LIMIT 1), " +
+		pendingJobs.number("min("+pendingJobs.at+")") + dueTicks.number("min("+dueTicks.at+")") + leftJobs.number("COUNT(*)") +
+		expiries.number("COUNT(*)") +
+		"(SELECT x.xpub_van FROM " + expiries.from + " WHERE " + expiries.is("$1") + " ORDER BY " + expiries.order + " LIMIT 1), " +
 		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.end_reason = 'expired_open'" + notSince("x.ended_at") + "), " +
-		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.status = 'watching' AND x.refused IS NOT NULL), " +
+		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE " + watching + " AND x.refused IS NOT NULL), " +
 		"(SELECT COUNT(*) FROM @refresh_wallets x WHERE x.hung_rounds > 0)"}
-	failedByWallet = statement{text: "SELECT x.xpub_van, COUNT(*), COUNT(*) OVER () FROM @refresh_jobs x WHERE x.status = 'failed'" + notSince("x.processed_at") + " GROUP BY x.xpub_van ORDER BY COUNT(*) DESC, x.xpub_van LIMIT $1"}
+	failedByWallet = statement{text: "SELECT x.xpub_van, COUNT(*), COUNT(*) OVER () FROM @refresh_jobs x WHERE x.status = 'failed'" +
+		notSince("x.processed_at") + " GROUP BY x.xpub_van ORDER BY COUNT(*) DESC, x.xpub_van LIMIT $1"}
 )
+
+// number is a number of what is due at $1, of several.
+func (d due) number(what string) string {
+	return "(SELECT " + what + " FROM " + d.from + " WHERE " + d.is("$1") + "), "
+}
 
 // notSince is true of x unless a job that was made after the time has refreshed its wallet.
 func notSince(at string) string {
@@ -163,7 +175,8 @@ func (r refreshes) Stats(now time.Time) (s refresh.Stats, err error) {
 		{&refreshCounts, counts(s.Jobs), nil},
 		{&watcherCounts, counts(s.Watchers), nil},
 		{&refreshNumbers, func(rows *sql.Rows) error {
-			return rows.Scan(&s.Locks, &s.Served, maybe(&s.OldestLive), maybe(&s.OldestJob), maybe(&s.OldestWatcher), &s.LeaseExpired, &s.PastExpiry, maybe(&s.PastExpiryOf), &s.ExpiredOpen, &s.Refused, &s.Hung)
+			return rows.Scan(&s.Locks, &s.Served, maybe(&s.OldestLive), maybe(&s.OldestJob), maybe(&s.OldestWatcher), &s.LeaseExpired,
+				&s.PastExpiry, maybe(&s.PastExpiryOf), &s.ExpiredOpen, &s.Refused, &s.Hung)
 		}, []any{now}},
 		{&failedByWallet, func(rows *sql.Rows) error {
 			var c refresh.WalletCount

@@ -54,12 +54,15 @@ func (s *refreshRows) add(c *refresh.Change) {
 }
 
 var (
-	takeLocks = statement{once: true, rows: walletLockTable.all, text: "INSERT INTO @wallet_locks AS x (" + walletLockTable.columns("") + ") SELECT " + walletLockTable.columns("r.") +
-		" FROM {rows} WHERE true ON CONFLICT (xpub_van) DO UPDATE SET holder = excluded.holder, fence = excluded.fence, locked_at = excluded.locked_at, " +
+	takeLocks = statement{once: true, rows: walletLockTable.all, text: "INSERT INTO @wallet_locks AS x (" + walletLockTable.columns("") + ") SELECT " +
+		walletLockTable.columns("r.") + " FROM {rows} WHERE true ON CONFLICT (xpub_van) DO UPDATE SET holder = excluded.holder, fence = excluded.fence, locked_at = excluded.locked_at, " +
 		"expires_at = excluded.expires_at WHERE x.expires_at <= excluded.locked_at"}
-	freeLocks = statement{once: true, rows: "xpub_van text, fence int", text: "DELETE FROM @wallet_locks WHERE (xpub_van, fence) IN (SELECT r.xpub_van, r.fence FROM {rows})"}
+	freeLocks = statement{once: true, rows: "xpub_van text, fence int",
+		text: "DELETE FROM @wallet_locks WHERE (xpub_van, fence) IN (SELECT r.xpub_van, r.fence FROM {rows})"}
 )
 
+// write locks no rows in an order first: whoever writes rows of a wallet has its row,
+// see Heads and Free, which lock in one order or wait for nobody.
 func (s *refreshRows) write(x *tx) error {
 	return inTurn(
 		func() error { return refreshWalletTable.writeChanged(x, &s.freed) },
@@ -90,9 +93,11 @@ var (
 	refreshSlotLeases = leaseTable(refreshWalletTable)
 	refreshJobLeases  = leaseTable(refreshJobTable)
 	walletLockLeases  = &leases{
-		lock:  func(*tx, ...writing) error { return nil }, // the wallet's row is locked
-		renew: statement{once: true, rows: "xpub_van text, fence int, until time, at time", text: "UPDATE @wallet_locks AS x SET expires_at = r.until FROM {rows} WHERE " + heldLock},
-		lost:  statement{once: true, set: "xpub_van text, fence int, at time", text: "SELECT r.xpub_van FROM {set} WHERE NOT EXISTS (SELECT 1 FROM @wallet_locks x WHERE " + heldLock + ")"},
+		lock: func(*tx, ...writing) error { return nil }, // the wallet's row is locked
+		renew: statement{once: true, rows: "xpub_van text, fence int, until time, at time",
+			text: "UPDATE @wallet_locks AS x SET expires_at = r.until FROM {rows} WHERE " + heldLock},
+		lost: statement{once: true, set: "xpub_van text, fence int, at time",
+			text: "SELECT r.xpub_van FROM {set} WHERE NOT EXISTS (SELECT 1 FROM @wallet_locks x WHERE " + heldLock + ")"},
 	}
 )
 

@@ -59,6 +59,12 @@ func (w swaps[A]) Save(changes ...swap.Change[A]) error {
 			log = append(log, c.Log...)
 		}
 		for k, p := range w.of.places {
+			changed, touched := writing{&p.updateOne, &tables[k].changed}, writing{&p.touchOne, &tables[k].touched}
+			if err := p.lockInOrder(w.tx, changed, touched); err != nil {
+				return err
+			}
+		}
+		for k, p := range w.of.places {
 			if err := p.compareAndSwap(w.tx, &p.updateOne, &tables[k].changed); err != nil {
 				return err
 			}

@@ -183,8 +183,13 @@ func (t *table[R]) swap(columns list, all []derived) statement {
 	where += " AND x.version = r.old_version"
 	if t.compared != "" {
 		spec += ", old_" + strings.ReplaceAll(t.compared, ", ", ", old_")
-		for name := range strings.SplitSeq(columnNames(t.compared, ""), ", ") {
-			where += " AND x." + name + " IS NOT DISTINCT FROM r.old_" + name
+		for column := range strings.SplitSeq(t.compared, ", ") {
+			name, kind, _ := strings.Cut(column, " ")
+			stored := "x." + name
+			if kind == "time" {
+				stored = "{kept " + stored + "}"
+			}
+			where += " AND " + stored + " IS NOT DISTINCT FROM r.old_" + name
 		}
 	}
 	if t.head != "" {

@@ -129,7 +129,7 @@ func (r *refreshes) subject(s store.Store[store.RefreshUnit]) *refreshSubject {
 				watchers, err := x.Watchers(reason, nil, 1000)
 				add("Watchers "+reason.String(), watchers, err)
 			}
-			waiting, err := x.Waiting(start.Add(time.Hour), 1000)
+			waiting, err := readable(x.Waiting(start.Add(time.Hour), 1000))
 			add("Waiting", waiting, err)
 			return all, cmp.Or(errs...)
 		},
@@ -252,7 +252,7 @@ func (r *refreshes) waiting() dueKind[store.RefreshUnit, refresh.Work] {
 	return dueKind[store.RefreshUnit, refresh.Work]{
 		name: "wallets that wait for a slot", reads: true,
 		find: func(tx store.RefreshUnit, now time.Time, limit int) ([]refresh.Work, error) {
-			all, err := tx.Refreshes().Waiting(now, limit)
+			all, err := readable(tx.Refreshes().Waiting(now, limit))
 			var due []string
 			for i := range all {
 				if all[i].Due(now) {

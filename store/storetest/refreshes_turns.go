@@ -115,7 +115,7 @@ func (r *refreshes) exits(t *testing.T) {
 			left++
 			noError(t, r.View(ctx, func(tx store.RefreshUnit) error {
 				now := must(tx.Now())(t)
-				waiting, err := tx.Refreshes().Waiting(now.Add(time.Minute), 100)
+				waiting, err := readable(tx.Refreshes().Waiting(now.Add(time.Minute), 100))
 				if err == nil && !slices.ContainsFunc(waiting, func(c refresh.Candidate) bool { return c.XpubVan == xpub }) {
 					t.Fatal("the job is lost: its wallet neither is served nor waits")
 				}
@@ -261,7 +261,7 @@ func (r *refreshes) refreshPages(t *testing.T) {
 					}
 				}
 				slices.SortFunc(waiting, refresh.CompareCandidates)
-				same(t, "Waiting at "+now.Format(time.RFC3339Nano), must(x.Waiting(now, 1000))(t), waiting)
+				same(t, "Waiting at "+now.Format(time.RFC3339Nano), must(readable(x.Waiting(now, 1000)))(t), waiting)
 				waited += len(waiting)
 			}
 		}
