@@ -86,6 +86,8 @@ func (s *step) take() error {
 		return s.endRound(&e)
 	case Revoked:
 		return s.revoke(&e)
+	case Reconciled:
+		return s.reconcile()
 	case Locked:
 		return s.lock(e.Fence)
 	case Unlocked:
@@ -111,7 +113,7 @@ func speakers(ev Event) roles {
 	switch ev.(type) {
 	case Enqueued:
 		return byAPI | byOperator
-	case Recovering, SlotClaimed, SlotElapsed:
+	case Recovering, SlotClaimed, SlotElapsed, Reconciled:
 		return byOrchestrator
 	case Locked, Unlocked:
 		return byAPI | byOperator

@@ -60,7 +60,9 @@
 //
 // Intervals are half-open: active while now < t, due and expired from t on. The
 // time is that of the store. Expiration times of transfers are unix seconds and
-// compared as such.
+// compared as such. Where the store's clock was ahead and has gone back, times lie further
+// ahead than the rules set them: [Reconciled] brings them back. What was to live until a
+// time, such as a watcher, lives until then.
 //
 // # Storing a change
 //

@@ -88,6 +88,9 @@ type (
 		By
 		statemachine.Revocation
 	}
+	// Reconciled brings back what lies further ahead than the rules set it, as after a
+	// clock of the store that was ahead: see [Config.Latest]. Key: nothing does.
+	Reconciled struct{ By }
 	// Locked takes the lock for something outside of jobs and watchers, such
 	// as a refresh that a user waits for. Fence is the store's next one. It is
 	// not renewed: what is done under it ends within LockTTL. A wallet that never had a

@@ -103,6 +103,8 @@ func at(ev refresh.Event) time.Time {
 		return e.At
 	case refresh.Revoked:
 		return e.At
+	case refresh.Reconciled:
+		return e.At
 	case refresh.Locked:
 		return e.At
 	case refresh.Unlocked:

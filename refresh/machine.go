@@ -128,17 +128,19 @@ var watcherTriggerNames = []string{"invoice created", "transfer listed", "asset 
 	"provisional expired"}
 
 // WalletTrigger is what moves a wallet.
-// Values: WalletFirstJob, WalletClaim, WalletYield, WalletIdle, WalletHung, WalletAnswered, WalletLost.
+// Values: WalletFirstJob, WalletClaim, WalletYield, WalletIdle, WalletHung, WalletAnswered, WalletLost,
+// WalletReconcile.
 type WalletTrigger = statemachine.Enum[walletTrigger]
 
 const (
-	WalletFirstJob WalletTrigger = iota + 1
-	WalletClaim                  // an orchestrator gives it a slot
-	WalletYield                  // its worker gives the slot back: others wait, or it stops
-	WalletIdle                   // nothing to do for WALLET_WORKER_IDLE_TIMEOUT
-	WalletHung                   // a call of the round timed out
-	WalletAnswered               // a call was answered after rounds that hung
-	WalletLost                   // the slot's lease ended
+	WalletFirstJob  WalletTrigger = iota + 1
+	WalletClaim                   // an orchestrator gives it a slot
+	WalletYield                   // its worker gives the slot back: others wait, or it stops
+	WalletIdle                    // nothing to do for WALLET_WORKER_IDLE_TIMEOUT
+	WalletHung                    // a call of the round timed out
+	WalletAnswered                // a call was answered after rounds that hung
+	WalletLost                    // the slot's lease ended
+	WalletReconcile               // a time of it was too far away
 )
 
 type walletTrigger struct{}
@@ -146,13 +148,15 @@ type walletTrigger struct{}
 func (walletTrigger) Kind() string    { return "refresh wallet trigger" }
 func (walletTrigger) Names() []string { return walletTriggerNames }
 
-var walletTriggerNames = []string{"first job", "claim slot", "yield", "idle", "hung", "answered", "slot lost"}
+var walletTriggerNames = []string{"first job", "claim slot", "yield", "idle", "hung", "answered", "slot lost",
+	"reconcile"}
 
 const (
 	extBack  = "the source loses the job where it meets a held lock or its worker dies; here it is pending again"
 	extAgain = "the transfer is listed as open after the end of its watcher"
 	extAsset = "the source keeps the short life of an invoice's watcher when the transfer gets its asset"
 	extOnce  = "a cancellation that is due at the expiry is tried twice, one that is refused for ever not at each tick"
+	extClock = "a clock of the store that was ahead leaves times that are too far away"
 	extSlot  = "the source's processes are a count of one orchestrator; slots hold over all of them"
 )
 
@@ -205,6 +209,8 @@ var WalletMachine = statemachine.Must("refresh_wallet", []walletEdge{
 	{From: Served, Trigger: WalletHung, To: Unserved, Extension: extSlot},
 	{From: Served, Trigger: WalletLost, To: Unserved, Extension: extSlot},
 	{From: Served, Trigger: WalletAnswered, To: Served, Extension: extSlot},
+	{From: Served, Trigger: WalletReconcile, To: Served, Extension: extClock},
+	{From: Unserved, Trigger: WalletReconcile, To: Unserved, Extension: extClock},
 }, statemachine.Cyclic)
 
 // Role is in which capacity an actor speaks.

@@ -30,7 +30,7 @@ watching asset found watching, watching cancellation failed watching, watching t
 settled transfer listed watching, failed transfer listed watching`)
 	compareTable(t, refresh.WalletMachine, `
 none first job unserved, unserved claim slot served, served idle unserved, served yield unserved, served hung unserved,
-served slot lost unserved, served answered served`)
+served slot lost unserved, served answered served, served reconcile served, unserved reconcile unserved`)
 }
 
 func compareTable[S, T statemachine.Label](t *testing.T, m *statemachine.Machine[S, T], text string) {
@@ -71,13 +71,13 @@ func TestTexts(t *testing.T) {
 
 // Who may send what.
 func TestRoles(t *testing.T) {
-	allowed := map[string]string{"Enqueued": "api operator", "Recovering": "orchestrator", "SlotClaimed": "orchestrator", "SlotElapsed": "orchestrator",
+	allowed := map[string]string{"Enqueued": "api operator", "Recovering": "orchestrator", "SlotClaimed": "orchestrator", "SlotElapsed": "orchestrator", "Reconciled": "orchestrator",
 		"RoundEnded": "wallet-worker", "Locked": "api operator", "Unlocked": "api operator", "JobClaimed": "wallet-worker", "JobDone": "wallet-worker",
 		"JobNotDone": "wallet-worker", "Looked": "wallet-worker", "Ticked": "wallet-worker", "Elapsed": "wallet-worker"}
 	for _, r := range append([]refresh.Role{0, 99}, refresh.Role(0).Values()...) {
 		b := by(r, t0)
 		b.Actor = "somebody"
-		for _, ev := range []refresh.Event{refresh.Enqueued{By: b}, refresh.Recovering{By: b}, refresh.SlotClaimed{By: b}, refresh.SlotElapsed{By: b},
+		for _, ev := range []refresh.Event{refresh.Enqueued{By: b}, refresh.Recovering{By: b}, refresh.SlotClaimed{By: b}, refresh.SlotElapsed{By: b}, refresh.Reconciled{By: b},
 			refresh.RoundEnded{By: b}, refresh.Locked{By: b}, refresh.Unlocked{By: b}, refresh.JobClaimed{By: b}, refresh.JobDone{By: b},
 			refresh.JobNotDone{By: b}, refresh.Looked{By: b}, refresh.Ticked{By: b}, refresh.Elapsed{By: b}} {
 			_, err := config.Apply(refresh.Work{}, ev)

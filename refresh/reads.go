@@ -160,6 +160,8 @@ func Needs(ev Event) Reads {
 		}
 	case Revoked:
 		return Reads{Jobs: DueJobs}
+	case Reconciled:
+		return Reads{Jobs: AllJobs, Watchers: AllWatchers}
 	case JobClaimed:
 		return Reads{Jobs: DueJobs, Invoices: true}
 	case JobDone:

@@ -347,7 +347,7 @@ func TestEventsFromTheFuture(t *testing.T) {
 	held, soon := x.w, t0.Add(time.Microsecond)
 	events := func(b refresh.By) []refresh.Event {
 		as := func(r refresh.Role) refresh.By { return by(r, b.At) }
-		return []refresh.Event{enqueued(b.At, 2, refresh.Sync, "", ""), refresh.Recovering{By: as(refresh.Orchestrator), Job: id(3)}, slotClaimed(b.At, 1),
+		return []refresh.Event{enqueued(b.At, 2, refresh.Sync, "", ""), refresh.Recovering{By: as(refresh.Orchestrator), Job: id(3)}, slotClaimed(b.At, 1), refresh.Reconciled{By: as(refresh.Orchestrator)},
 			refresh.SlotElapsed{By: as(refresh.Orchestrator)}, refresh.RoundEnded{By: as(refresh.Worker), Slot: h.Slot, End: refresh.EndStop},
 			refresh.Revoked{By: as(refresh.Operator), Revocation: statemachine.Revocation{Holder: "w1", Reason: "x"}},
 			refresh.Locked{By: b, Fence: x.fence()}, refresh.Unlocked{By: b, Fence: h.Lock}, refresh.JobClaimed{By: as(refresh.Worker), Slot: h.Slot, Lock: x.fence()},

@@ -49,6 +49,9 @@ type RefreshRecords interface {
 	// Recoverable returns up to limit wallets behind after, by xpub, that have a
 	// watcher which is Active at now.
 	Recoverable(now time.Time, after string, limit int) ([]string, error)
+	// Ahead returns up to limit wallets behind after, by xpub, of which a time is later
+	// than one of latest, see [refresh.Latest.Passed].
+	Ahead(latest refresh.Latest, after string, limit int) ([]string, error)
 	// Renew moves the end of leases that are held at now under their fences and
 	// returns the wallets of which one is lost; of those nothing is known.
 	Renew(now, until time.Time, held ...RefreshLease) (lost []string, err error)
@@ -60,9 +63,9 @@ type RefreshRecords interface {
 	// or none. Points 1, 2, 4 and 6 of the contract of [WithdrawalRecords] hold
 	// for the wallet, its jobs and its watchers. Beside the version the columns
 	// outside it are compared, but for the end of a lease: another fence is
-	// [statemachine.ErrFenced], anything else ErrConflict. A lock is taken where
-	// there is none or it ended at or before LockedAt, else
-	// [statemachine.ErrHeld], and deleted under its fence, else ErrFenced. A slot
+	// [statemachine.ErrFenced], anything else ErrConflict. A lock is written where
+	// there is none, where it ended at or before LockedAt, or where it has the same
+	// fence, else [statemachine.ErrHeld], and deleted under its fence, else ErrFenced. A slot
 	// and a live recovery job that another has is a [refresh.TakenError].
 	Save(changes ...refresh.Change) error
 
@@ -85,8 +88,8 @@ type RefreshRecords interface {
 	Stats(now time.Time) (refresh.Stats, error)
 }
 
-// RefreshLease names what a worker holds of a wallet: always the slot; the job if
-// it has one; the lock if Lock is not 0.
+// RefreshLease names what is held of a wallet: the slot if Slot is not 0, the job if
+// there is one, the lock if Lock is not 0.
 type RefreshLease struct {
 	XpubVan string
 	refresh.Held

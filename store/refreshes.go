@@ -93,7 +93,19 @@ func (b refreshReads) fill(w *refresh.Work, ev refresh.Event) (refresh.Event, er
 	return refresh.WithFence(ev, fence), err
 }
 
-func (b refreshReads) follow(*refresh.Change) error { return nil }
+// follow moves the ends of leases that a step moved, which a save does not.
+func (b refreshReads) follow(c *refresh.Change) error {
+	held, until := c.MovedLeases()
+	if len(held) == 0 {
+		return nil
+	}
+	leases := make([]RefreshLease, len(held))
+	for i := range held {
+		leases[i] = RefreshLease{c.New.Wallet.XpubVan, held[i]}
+	}
+	_, err := b.tx.Refreshes().Renew(b.now, until, leases...)
+	return err // one that is lost meanwhile is refused by the save
+}
 
 // Within returns the service inside a transaction that the caller has begun
 // and will end; its methods then commit nothing themselves.
@@ -183,16 +195,39 @@ func (s *Refreshes) EnqueueLogged(ctx context.Context, ev refresh.Enqueued, log 
 // after, and returns the cursor to go on from; empty at the end. Called again it
 // adds nothing while they are pending or processing.
 func (s *Refreshes) Recover(ctx context.Context, by refresh.By, after string, limit int) (jobs []uuid.UUID, next string, err error) {
+	all, next, err := s.each(ctx, after, limit, func(r RefreshRecords, now time.Time) ([]string, error) {
+		return r.Recoverable(now, after, limit)
+	}, func() refresh.Event { return refresh.Recovering{By: by, Job: uuid.New()} })
+	for i := range all {
+		jobs = append(jobs, all[i].Job)
+	}
+	return jobs, next, err
+}
+
+// Reconcile brings back what a clock of the store that was ahead has left, see
+// [refresh.Reconciled], for up to limit wallets behind after, and returns how many it
+// changed and the cursor to go on from; empty at the end.
+func (s *Refreshes) Reconcile(ctx context.Context, by refresh.By, after string, limit int) (n int, next string, err error) {
+	all, next, err := s.each(ctx, after, limit, func(r RefreshRecords, now time.Time) ([]string, error) {
+		return r.Ahead(s.config.Latest(now), after, limit)
+	}, func() refresh.Event { return refresh.Reconciled{By: by} })
+	return len(all), next, err
+}
+
+// each sends an event to a page of wallets, and returns what changed and the cursor
+// behind the page; empty at the end.
+func (s *Refreshes) each(ctx context.Context, after string, limit int, find func(RefreshRecords, time.Time) ([]string, error),
+	ev func() refresh.Event) (changed []refresh.Change, next string, err error) {
 	if err := CheckLimit(limit); err != nil {
 		return nil, "", err
 	}
 	err = s.update(ctx, func(tx RefreshUnit) error {
-		jobs, next = nil, ""
+		changed, next = nil, ""
 		now, err := tx.Now()
 		if err != nil {
 			return err
 		}
-		xpubs, err := tx.Refreshes().Recoverable(now, after, limit)
+		xpubs, err := find(tx.Refreshes(), now)
 		if err != nil || len(xpubs) == 0 {
 			return err
 		}
@@ -205,11 +240,11 @@ func (s *Refreshes) Recover(ctx context.Context, by refresh.By, after string, li
 			return err
 		}
 		for i, xpub := range xpubs {
-			if err := b.step(&ws[i], xpub, refresh.Recovering{By: by, Job: uuid.New()}); err != nil {
+			if err := b.step(&ws[i], xpub, ev()); err != nil {
 				return err
 			}
 			if !b.last.Empty() {
-				jobs = append(jobs, b.last.Job)
+				changed = append(changed, b.last)
 			}
 		}
 		if len(xpubs) == limit {
@@ -217,7 +252,10 @@ func (s *Refreshes) Recover(ctx context.Context, by refresh.By, after string, li
 		}
 		return b.save()
 	})
-	return jobs, next, err
+	if err != nil {
+		return nil, "", err
+	}
+	return changed, next, nil
 }
 
 // Revoke gives back at once what a process holds, see [Withdrawals.Revoke]: slots,

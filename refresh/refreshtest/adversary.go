@@ -56,7 +56,7 @@ func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Eve
 				Outcome: rapid.SampledFrom(statemachine.Outcome(0).Values()).Draw(t, "answer")})
 		}
 	}
-	kinds := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+	kinds := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}
 	kind := rapid.SampledFrom(kinds).Draw(t, "event")
 	if !rarely(t, "senseless") {
 		kind = rapid.SampledFrom(a.sensible(w, now)).Draw(t, "sensible event")
@@ -120,6 +120,8 @@ func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Eve
 	case 16:
 		return refresh.Revoked{By: by(refresh.Operator, "olga"),
 			Revocation: statemachine.Revocation{Holder: holder(w.Wallet.Lease), Reason: "dead"}}
+	case 17:
+		return refresh.Reconciled{By: by(refresh.Orchestrator, "orchestrator")}
 	}
 	return refresh.Elapsed{By: worker, Slot: slot}
 }

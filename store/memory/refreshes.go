@@ -253,12 +253,29 @@ func (r refreshes) Recoverable(now time.Time, after string, limit int) (all []st
 	return all, nil
 }
 
+func (r refreshes) Ahead(latest refresh.Latest, after string, limit int) (all []string, err error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	r.wallets.scan("", textKey(after), func(_ string, w *refresh.Wallet) bool {
+		if w.XpubVan > after {
+			ws, _ := r.Heads(w.XpubVan)
+			ws[0].Jobs, ws[0].Watchers = r.jobsOf(w.XpubVan, refresh.DueJobs), r.watchersOf(w.XpubVan, refresh.DueWatchers) // all live ones
+			if latest.Passed(&ws[0]) {
+				all = append(all, w.XpubVan)
+			}
+		}
+		return len(all) < limit
+	})
+	return all, nil
+}
+
 func (r refreshes) Renew(now, until time.Time, held ...store.RefreshLease) (lost []string, err error) {
 	if err := r.tx.writes(); err != nil {
 		return nil, err
 	}
 	for _, h := range held {
-		ok := renewed(r.tx, r.wallets, h.XpubVan, h.Slot, now, until, func(w *refresh.Wallet) *statemachine.Lease { return &w.Lease }) &&
+		ok := (h.Slot == 0 || renewed(r.tx, r.wallets, h.XpubVan, h.Slot, now, until, func(w *refresh.Wallet) *statemachine.Lease { return &w.Lease })) &&
 			(h.Job == uuid.Nil || renewed(r.tx, r.jobs, h.Job, h.Fence, now, until, func(j *refresh.Job) *statemachine.Lease { return &j.Lease })) &&
 			(h.Lock == 0 || renewed(r.tx, r.locks, h.XpubVan, h.Lock, now, until, func(l *refresh.Lock) *statemachine.Lease { return &l.Lease }))
 		if !ok {

@@ -49,7 +49,7 @@ func (r refreshes) saveLock(old, now *refresh.Lock) error {
 		}
 		r.locks.remove(r.tx, old.XpubVan)
 		return nil
-	case stored != nil && now.LockedAt.Before(stored.Lease.Until):
+	case stored != nil && now.LockedAt.Before(stored.Lease.Until) && now.Lease.Fence != stored.Lease.Fence:
 		return &statemachine.Refusal{Err: statemachine.ErrHeld, Machine: r.locks.machine, ID: now.XpubVan, Event: "save", Reason: "by " + stored.Lease.Holder}
 	}
 	l := *now

@@ -163,7 +163,7 @@ func (s *slots) lost(r *round) {
 	}
 }
 
-// sweep deletes locks that have ended, once in LockTTL.
+// sweep deletes locks that have ended, and reconciles, once in LockTTL.
 func (s *slots) sweep(ctx context.Context, now time.Time) {
 	if now.Before(s.sweepAt) {
 		return
@@ -171,6 +171,16 @@ func (s *slots) sweep(ctx context.Context, now time.Time) {
 	s.sweepAt = now.Add(s.config.LockTTL)
 	if _, err := s.service.Sweep(ctx, 1000); err != nil {
 		s.log.Warn("locks not swept", "error", err)
+	}
+	for after, more := "", true; more; more = after != "" {
+		n, next, err := s.service.Reconcile(ctx, refresh.By{Actor: s.name, Role: refresh.Orchestrator}, after, 100)
+		if err != nil {
+			s.log.Warn("times that are too far ahead are not brought back", "error", err)
+			return
+		}
+		if after = next; n > 0 {
+			s.log.Warn("the store's clock was ahead: times that were too far away are brought back", "wallets", n)
+		}
 	}
 }
 

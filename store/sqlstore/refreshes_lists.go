@@ -90,6 +90,26 @@ func (r refreshes) Recoverable(now time.Time, after string, limit int) ([]string
 	return r.ids(&recoverableWallets, after, limit, now)
 }
 
+// aheadWallets is [refresh.Latest.Passed].
+var aheadWallets = statement{text: "SELECT x.xpub_van FROM @refresh_wallets x WHERE x.slot IS NOT NULL AND x.lease_until > $3 AND x.xpub_van > $1 " +
+	"UNION SELECT x.xpub_van FROM @wallet_locks x WHERE x.expires_at > $3 AND x.xpub_van > $1 " +
+	leftJobs.ahead("$3") + pendingJobs.ahead("$4") + firstJobs.ahead("$8") + dueTicks.ahead("$5") +
+	"UNION SELECT w.xpub_van FROM @refresh_wallets w WHERE (w.not_before > $6 OR w.unserved_since > $7) AND w.xpub_van > $1 AND w.xpub_van IN (" +
+	"SELECT x.xpub_van FROM @refresh_jobs x WHERE " + liveJobs + " UNION SELECT x.xpub_van FROM @refresh_watchers x WHERE " + watching + ") " +
+	"ORDER BY 1 LIMIT $2"}
+
+var firstJobs = due{from: pendingJobs.from, where: pendingJobs.where + " AND x.attempts = 0", at: pendingJobs.at}
+
+// ahead is the part of aheadWallets for what is due later than a time.
+func (d due) ahead(latest string) string {
+	return "UNION SELECT x.xpub_van FROM " + d.from + " WHERE " + d.where + " AND " + d.at + " > " + latest + " AND x.xpub_van > $1 "
+}
+
+// Ahead implements [store.RefreshRecords].
+func (r refreshes) Ahead(l refresh.Latest, after string, limit int) ([]string, error) {
+	return r.ids(&aheadWallets, after, limit, l.Lease, l.Available, l.Next, l.NotBefore, l.Unserved, l.First)
+}
+
 // Wallets implements [store.RefreshRecords].
 func (r refreshes) Wallets(after string, limit int) ([]string, error) {
 	return r.ids(&allRefreshWallets, after, limit)

@@ -12,7 +12,7 @@ import (
 func refreshing(d Dialect) map[string]*statement {
 	all := map[string]*statement{
 		"heads": lockedHeads[d], "free": freeHeads[d], "locks": &walletLocksOf, "job": &refreshJobOf, "watchers by id": &watchersByID,
-		"slots": &servedSlots, "waiting": &waitingWallets, "recoverable": &recoverableWallets, "wallets": &allRefreshWallets, "sweep": sweepLocks[d],
+		"slots": &servedSlots, "waiting": &waitingWallets, "recoverable": &recoverableWallets, "ahead": &aheadWallets, "wallets": &allRefreshWallets, "sweep": sweepLocks[d],
 		"held by": &refreshesHeld, "jobs": &allRefreshJobs, "jobs of a status": &refreshJobsOf, "watching": &watchingWatchers, "ended": &watchersEnded, "failed": &failedByWallet,
 		"take locks": &takeLocks, "free locks": &freeLocks, "renew slots": &refreshSlotLeases.renew, "renew jobs": &refreshJobLeases.renew,
 		"renew locks": &walletLockLeases.renew, "lost slots": &refreshSlotLeases.lost, "lost jobs": &refreshJobLeases.lost, "lost locks": &walletLockLeases.lost,

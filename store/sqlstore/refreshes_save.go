@@ -56,7 +56,7 @@ func (s *refreshRows) add(c *refresh.Change) {
 var (
 	takeLocks = statement{once: true, rows: walletLockTable.all, text: "INSERT INTO @wallet_locks AS x (" + walletLockTable.columns("") + ") SELECT " +
 		walletLockTable.columns("r.") + " FROM {rows} WHERE true ON CONFLICT (xpub_van) DO UPDATE SET holder = excluded.holder, fence = excluded.fence, locked_at = excluded.locked_at, " +
-		"expires_at = excluded.expires_at WHERE x.expires_at <= excluded.locked_at"}
+		"expires_at = excluded.expires_at WHERE x.expires_at <= excluded.locked_at OR x.fence = excluded.fence"}
 	freeLocks = statement{once: true, rows: "xpub_van text, fence int",
 		text: "DELETE FROM @wallet_locks WHERE (xpub_van, fence) IN (SELECT r.xpub_van, r.fence FROM {rows})"}
 )
@@ -110,8 +110,9 @@ func (r refreshes) Renew(now, until time.Time, held ...store.RefreshLease) (lost
 	var locks []store.Lease[string]
 	of := map[uuid.UUID]string{}
 	for _, h := range held {
-		slots = append(slots, store.Lease[uuid.UUID]{ID: refresh.WalletID(h.XpubVan), Fence: h.Slot, Until: until})
-		of[refresh.WalletID(h.XpubVan)] = h.XpubVan
+		if id := refresh.WalletID(h.XpubVan); h.Slot != 0 {
+			slots, of[id] = append(slots, store.Lease[uuid.UUID]{ID: id, Fence: h.Slot, Until: until}), h.XpubVan
+		}
 		if h.Job != uuid.Nil {
 			jobs = append(jobs, store.Lease[uuid.UUID]{ID: h.Job, Fence: h.Fence, Until: until})
 			of[h.Job] = h.XpubVan

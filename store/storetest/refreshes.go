@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,6 +39,7 @@ func Refreshes[T store.RefreshUnit](t *testing.T, open func(testing.TB) store.St
 		{"jobs and watchers are listed, and wallets wait, in the domain's order", of.refreshPages},
 		{"an unknown wallet is lost, and nobody is busy with it", of.unknownWallets},
 		{"an event from after the store's time is refused and takes nothing", of.futureEvents},
+		{"what a clock that was ahead left is found and brought back", of.clockAhead},
 	})
 }
 
@@ -265,6 +267,73 @@ func (r *refreshes) futureEvents(t *testing.T) {
 		refusedWith(t, errOf(r.service.Step(ctx, xpub, ev)), statemachine.ErrInvalid, fmt.Sprintf("%T", ev))
 	}
 	same(t, "it left a trace", r.snapshot(t, xpub), before)
+}
+
+// clockAhead: leases and due times that were written before the store's clock went back.
+func (r *refreshes) clockAhead(t *testing.T) {
+	r.population(t, nil)
+	locked := r.make(t, &r.stages[0]).Wallet.XpubVan
+	api := refresh.By{Actor: "api", Role: refresh.API, At: start}
+	r.do(t, locked, refresh.Locked{By: api})
+	ahead := func(latest refresh.Latest) (want []string) {
+		t.Helper()
+		if err := r.View(ctx, func(tx store.RefreshUnit) error {
+			x := tx.Refreshes()
+			xpubs, err := x.Wallets("", 1000)
+			if err != nil {
+				return err
+			}
+			all, err := x.Get(xpubs...)
+			for i := range all {
+				if latest.Passed(&all[i]) {
+					want = append(want, xpubs[i])
+				}
+			}
+			inPages(t, "Ahead at "+latest.At.String(), want, func(after *string, limit int) ([]string, error) {
+				return x.Ahead(latest, *cmp.Or(after, new(string)), limit)
+			})
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return want
+	}
+	found := map[int]bool{}
+	for _, back := range []time.Duration{0, tick, time.Second, 30 * time.Second, time.Hour, 48 * time.Hour} {
+		found[len(ahead(r.config.Latest(start.Add(-back))))] = true
+	}
+	if len(found) < 3 {
+		t.Errorf("wallets with times ahead: %v: the rule is not tested", found)
+	}
+	now := start.Add(-time.Hour)
+	dated(r.Store, now)
+	want := ahead(r.config.Latest(now))
+	n := 0
+	for after, more := "", true; more; more = after != "" {
+		changed, next, err := r.service.Reconcile(ctx, refresh.By{Actor: "w1", Role: refresh.Orchestrator}, after, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, after = n+changed, next
+	}
+	if n != len(want) || len(ahead(r.config.Latest(now))) > 0 {
+		t.Errorf("%d of %d were brought back, %d are left", n, len(want), len(ahead(r.config.Latest(now))))
+	}
+	for _, xpub := range want {
+		if err := refresh.Check(r.get(t, xpub)); err != nil {
+			t.Error(err)
+		}
+	}
+	api.At = time.Time{}
+	for _, end := range []struct {
+		at  time.Time
+		err error
+	}{{now.Add(r.config.LockTTL - tick), statemachine.ErrHeld}, {now.Add(r.config.LockTTL), nil}} {
+		dated(r.Store, end.at)
+		if _, err := r.service.Step(ctx, locked, refresh.Locked{By: api}); !errors.Is(err, end.err) {
+			t.Errorf("the lock %v after the reconcile: %v", end.at.Sub(now), err)
+		}
+	}
 }
 
 func (r *refreshes) lostLock(t *testing.T) {

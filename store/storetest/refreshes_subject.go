@@ -170,6 +170,9 @@ func (r *refreshes) subject(s store.Store[store.RefreshUnit]) *refreshSubject {
 			"Watchers": func(n int) error {
 				return r.View(ctx, func(tx store.RefreshUnit) error { return errOf(tx.Refreshes().Watchers(0, nil, n)) })
 			},
+			"Ahead": func(n int) error {
+				return r.View(ctx, func(tx store.RefreshUnit) error { return errOf(tx.Refreshes().Ahead(refresh.Latest{}, "", n)) })
+			},
 			"Recover": func(n int) error {
 				_, _, err := r.service.Recover(ctx, refreshBy(refresh.Orchestrator), "", n)
 				return err
