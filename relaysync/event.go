@@ -52,7 +52,10 @@ type (
 		By
 		Revision int64
 	}
-	// Deleted ends the relay here. Its id is never used again. Key: the relay.
+	// Deleted ends the relay here, in any phase, and nothing more is sent for it: a
+	// server that has it serves on, whatever was still to be told. A host that wants it
+	// off sends Deactivated first, and this once the relay is clean. Its id is never
+	// used again. Key: the relay.
 	Deleted struct{ By }
 )
 

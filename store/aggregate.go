@@ -234,10 +234,11 @@ var errStale = errors.New("stale")
 
 // held applies events to aggregates that the caller has, then calls more. They are
 // read, and of the caller's copies the versions alone count, but where all are known:
-// then they are read only if the first attempt meets a conflict or an old fence, since
-// a renewed lease is nothing that the caller knows of. If exact, what is read must be
-// what the caller has, or have the events already; otherwise events are judged by what
-// is stored.
+// then they are read only if the first attempt is refused, as with an old fence, since
+// a renewed lease is nothing that the caller knows of, or moves no version of one of
+// them, since then no comparison has proved that it is current. If exact, what is read
+// must be what the caller has, or have the events already; otherwise events are judged
+// by what is stored.
 func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K, A, E], exact bool, more func(T) error) (as []A, err error) {
 	for i := range commands {
 		commands[i].id = s.of.id(commands[i].held)
@@ -261,15 +262,25 @@ func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K,
 				return err
 			}
 		}
-		if err := s.apply(tx, as, todo, fresh); err != nil || more == nil {
+		if err := s.apply(tx, as, todo, fresh); err != nil {
 			return err
+		}
+		for i := range as {
+			if !fresh && s.sameVersions(&as[i], commands[i].held) {
+				return errStale
+			}
+		}
+		if more == nil {
+			return nil
 		}
 		return more(tx)
 	}
 	err = s.update(ctx, run)
 	fenced := errors.Is(err, statemachine.ErrFenced)
 	first := err
-	if len(commands) > 0 && known && runs == 1 && (fenced || errors.Is(err, statemachine.ErrConflict)) {
+	refusal := new(statemachine.Refusal)
+	refused := errors.As(err, &refusal) || errors.Is(err, errStale) || errors.Is(err, statemachine.ErrConflict)
+	if len(commands) > 0 && known && runs == 1 && refused {
 		err = s.update(ctx, run)
 	}
 	switch {
@@ -292,9 +303,7 @@ func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K,
 func (s *core[T, K, L, A, E, C]) current(tx T, as []A, commands []command[K, A, E]) ([]command[K, A, E], error) {
 	todo := commands
 	for i := range as {
-		old := s.of.states(commands[i].held)
-		same := func(a, b state[L]) bool { return a.id == b.id && a.version == b.version }
-		if slices.EqualFunc(s.of.states(&as[i]), old, same) {
+		if s.sameVersions(&as[i], commands[i].held) {
 			continue
 		}
 		done, err := s.repeated(tx, &as[i], commands[i].events)
@@ -302,12 +311,17 @@ func (s *core[T, K, L, A, E, C]) current(tx T, as []A, commands []command[K, A, 
 			return nil, err
 		}
 		if !done {
-			return nil, fmt.Errorf("%s: %w", describe(old), errStale)
+			return nil, fmt.Errorf("%s: %w", describe(s.of.states(commands[i].held)), errStale)
 		}
 		todo = slices.Clone(todo)
 		todo[i].events = nil
 	}
 	return todo, nil
+}
+
+// sameVersions compares the versioned records of two copies of an aggregate.
+func (s *core[T, K, L, A, E, C]) sameVersions(a, b *A) bool {
+	return slices.EqualFunc(s.of.states(a), s.of.states(b), func(a, b state[L]) bool { return a.id == b.id && a.version == b.version })
 }
 
 // describe names the versions of a held aggregate.

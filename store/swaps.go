@@ -138,6 +138,7 @@ func (h *swapHouse[A]) others(a *A, ev swap.Event, seen *swap.Sighting) (err err
 			return err
 		}
 	}
+	seen.Of, seen.Denied = "", false // what a caller says of them does not count
 	of := func(in swap.Intent) bool { return in.Reference == seen.Reference }
 	if seen.Chain == swap.Nexus && seen.Reference != 0 && !slices.ContainsFunc(any(a).(swap.Record).Head().Intents, of) {
 		_, seen.Of, _, seen.Denied, err = ofReference(h.b.tx, h.policy, seen)

@@ -113,6 +113,12 @@ func (db *swaps) namedOutbound(t *testing.T) {
 		if i, err = f.do(); err != nil || !i.Intents[0].Landed() || i.Intents[0].Final {
 			t.Errorf("the %v has %+v, %v", of, i.Intents, err)
 		}
+		misfit := swaptest.Sighting(&i.Intents[0], false)
+		misfit.TxID, misfit.Of = "misfit", "another" // whose it is the service alone says
+		misfit.Amount++
+		if i, err = f.do(swap.Outbound{By: observer, Seen: misfit}); err != nil || len(i.Discrepancies) != 1 || strings.Contains(i.Discrepancies[0].Text, "another") {
+			t.Errorf("the %v has %+v, %v", of, i.Discrepancies, err)
+		}
 	}
 	for range 2 {
 		for _, loose := range []swap.Sighting{{VaultSigned: true, Chain: swap.Nexus, TxID: "n9", Reference: 99, Amount: 5}, {VaultSigned: true, Chain: swap.Solana, TxID: "s9", Memo: "rent", Amount: 6},
@@ -167,7 +173,7 @@ func (db *swaps) namedOutbound(t *testing.T) {
 		}
 	}
 	page, _, err := db.service.Discrepancies(ctx, 0, 100)
-	page = slices.DeleteFunc(page, func(d swap.Discrepancy) bool { return d.Item == "lost" })
+	page = slices.DeleteFunc(page, func(d swap.Discrepancy) bool { return d.Item == "lost" || d.Key == "misfit" })
 	if err != nil || len(page) != 3 || slices.ContainsFunc(page, func(d swap.Discrepancy) bool { return d.Kind != swap.UnattributedOutbound }) {
 		t.Errorf("recorded are %+v, %v", page, err)
 	}
