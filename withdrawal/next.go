@@ -79,6 +79,12 @@ func (p Policy) Next(w Withdrawal, now time.Time) Step {
 		return Step{Party: Operator} // may requeue it; owes nothing
 	case RequestQueued:
 		return p.nextJob(&w, now)
+	case RequestRejected, RequestCancelled, RequestCompleted:
+		r := &w.Request
+		beside := r.Mined != "" && !r.Acknowledged && !statemachine.SameHash(r.Mined, r.FinalTxHash)
+		if beside || r.StraysSent > 0 {
+			return Step{Party: Operator} // it may have been paid, or twice: no ground for a refund
+		}
 	}
 	return Step{}
 }

@@ -57,6 +57,28 @@ func TestEveryStateHasAnOwner(t *testing.T) {
 	}
 }
 
+// What an end leaves unclear is an operator's, until it is acknowledged or settled.
+func TestNextOfAnEndThatMayHavePaidIsAnOperators(t *testing.T) {
+	for _, ended := range []string{"confirmed", "rejected", "cancelled"} {
+		for name, tt := range map[string]struct {
+			change func(*withdrawal.Request)
+			party  withdrawal.Role
+		}{
+			"nothing beside it": {func(*withdrawal.Request) {}, 0},
+			"mined":             {func(r *withdrawal.Request) { r.Mined = "another" }, withdrawal.Operator},
+			"acknowledged":      {func(r *withdrawal.Request) { r.Mined, r.Acknowledged = "another", true }, 0},
+			"its own":           {func(r *withdrawal.Request) { r.Mined, r.FinalTxHash = "0xAB", "ab" }, 0},
+			"sent":              {func(r *withdrawal.Request) { r.StraysSent = 1 }, withdrawal.Operator},
+		} {
+			w := states(t)[ended]
+			tt.change(&w.Request)
+			if step := policy.Next(w, t0); step.Party != tt.party || len(step.Actions) > 0 || !step.Due.IsZero() {
+				t.Errorf("%s, %s: %+v", ended, name, step)
+			}
+		}
+	}
+}
+
 func TestNext(t *testing.T) {
 	late, check := t0.Add(policy.Lease), t0.Add(policy.CheckEvery)
 	for name, tt := range map[string]struct {

@@ -150,7 +150,9 @@ func work(ctx context.Context, s *store.Withdrawals, n *node.Client, name string
 		alone.Concurrency = 1 // beside the batches
 	}
 	both.Go(func() { defer cancel(); errs[0] = worker.Run(ctx, payments, pay.handle, alone) })
-	both.Go(func() { defer cancel(); errs[1] = worker.Run(ctx, lookups, look.handle, tune(lookups)) })
+	checks := tune(lookups)
+	checks.CallTimeout = s.Policy().CheckEvery / 2
+	both.Go(func() { defer cancel(); errs[1] = worker.Run(ctx, lookups, look.handle, checks) })
 	both.Wait()
 	return errors.Join(errs[:]...)
 }

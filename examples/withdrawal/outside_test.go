@@ -152,6 +152,9 @@ func TestPaysIt(t *testing.T) {
 		found := node.Found{Known: true, Height: 1, Tx: &copied}
 		tt.change(&found)
 		output, got := paysIt(&w, &found)
+		if all, told := shown([]withdrawal.Withdrawal{w}, &found); told != (tt.want != unclear) || len(all) == 1 != (tt.want == yes) {
+			t.Errorf("%s: of a batch %v, %v", name, all, told)
+		}
 		if got != tt.want || got == yes && found.Tx.Transfers()[output].Reference != w.Request.ID.String() {
 			t.Errorf("%s: %v by output %d, not %v", name, got, output, tt.want)
 		}

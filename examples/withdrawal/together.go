@@ -165,7 +165,11 @@ func (c *watcher) handle(ctx context.Context, work store.BatchWork) store.BatchR
 		return say(withdrawal.BatchMissing{By: by, Error: err.Error()})
 	}
 	if used.Height > 0 { // a version, the same transfers under another hash, or another transaction
-		return say(withdrawal.BatchMined{By: by, Block: block(used), Tx: used.Hash, Reverted: used.Reverted, Transfers: shown(&used),
+		transfers, told := shown(b.Members, &used)
+		if !told {
+			return say(withdrawal.BatchCannotTell{By: by, Other: used.Hash, Reason: "it pays a member in part, or another's reference to its payee"})
+		}
+		return say(withdrawal.BatchMined{By: by, Block: block(used), Tx: used.Hash, Reverted: used.Reverted, Transfers: transfers,
 			GasUsed: withdrawal.Raw(strconv.FormatUint(used.GasUsed, 10)), GasPrice: withdrawal.Raw(strconv.FormatUint(used.GasPrice, 10)),
 			Nonce: b.Batch.Nonce, HasNonce: true, Looked: true})
 	}
@@ -177,13 +181,17 @@ func (c *watcher) handle(ctx context.Context, work store.BatchWork) store.BatchR
 	return say(withdrawal.BatchMissing{By: by}) // or in the mempool for long: it is sent again, for more if need be
 }
 
-// shown are the transfers that a mined transaction made.
-func shown(f *node.Found) (all []withdrawal.Transfer) {
-	if f.Tx == nil || f.Reverted {
-		return nil
+// shown are the transfers of a mined transaction that are payments of members, as
+// [paysIt] compares them, and whether that can be told of each member.
+func shown(members []withdrawal.Withdrawal, f *node.Found) (all []withdrawal.Transfer, told bool) {
+	for i := range members {
+		switch output, says := paysIt(&members[i], f); says {
+		case yes:
+			j := &members[i].Job
+			all = append(all, withdrawal.Transfer{Output: output, Payee: j.ToAddress, AssetOnChain: j.AssetOnChain, AmountRaw: j.AmountRaw})
+		case unclear:
+			return nil, false
+		}
 	}
-	for i, t := range f.Tx.Transfers() {
-		all = append(all, withdrawal.Transfer{Output: uint32(i), Payee: t.To, AssetOnChain: assets[t.Asset].id(t.Asset), AmountRaw: withdrawal.Raw(t.Amount)})
-	}
-	return all
+	return all, true
 }

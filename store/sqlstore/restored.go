@@ -28,8 +28,9 @@ import (
 //     workers start with, or PutHotWallet of every wallet with a status that is not
 //     active. Look-ups go on.
 //  2. Ask the chain for the next nonce of each hot wallet, pending transactions
-//     included, and compare it with HotWallet.NextNonce. Each nonce from there on was
-//     used since; where there are none, list what the wallet has sent since.
+//     included. Each nonce below it that WithdrawalRecords.NoncesFrom(wallet, 0) does not have was used
+//     since, below HotWallet.NextNonce too: it may have filled a gap. Where there are no
+//     nonces, list what the wallet has sent since.
 //  3. Look at each such transaction, in a block or not. For each request that it pays say
 //     withdrawal.Imported where the request is not stored or has had no job, else an
 //     operator's withdrawal.PaidBy; with ByOutput and Output where it pays many, and with its
