@@ -11,7 +11,9 @@ import (
 
 // Config has the settings of the source under their names, and what the source
 // writes as numbers. Start from [DefaultConfig] or [ParseConfig] and check with
-// [Config.Validate].
+// [Config.Validate]. All processes of a store have the same: one with a smaller
+// LockTTL, interval, delay or pause takes what another one set for the work of a clock
+// that was ahead ([Reconciled]). Stop them all to change one of these.
 type Config struct {
 	RefreshInterval          time.Duration // REFRESH_INTERVAL: between the refreshes of a watcher
 	MaxRefreshRetries        int32         // MAX_REFRESH_RETRIES: attempts of a job

@@ -234,11 +234,11 @@ var errStale = errors.New("stale")
 
 // held applies events to aggregates that the caller has, then calls more. They are
 // read, and of the caller's copies the versions alone count, but where all are known:
-// then they are read only if the first attempt is refused, as with an old fence, since
-// a renewed lease is nothing that the caller knows of, or moves no version of one of
-// them, since then no comparison has proved that it is current. If exact, what is read
-// must be what the caller has, or have the events already; otherwise events are judged
-// by what is stored.
+// then they are read only if the first attempt is refused or meets a conflict, as with
+// an old fence, since a renewed lease is nothing that the caller knows of, or if it
+// leaves any of them at its version, since then no comparison has proved that this one
+// is current. If exact, what is read must be what the caller has, or have the events
+// already; otherwise events are judged by what is stored.
 func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K, A, E], exact bool, more func(T) error) (as []A, err error) {
 	for i := range commands {
 		commands[i].id = s.of.id(commands[i].held)

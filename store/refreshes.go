@@ -206,7 +206,7 @@ func (s *Refreshes) Recover(ctx context.Context, by refresh.By, after string, li
 
 // Reconcile brings back what a clock of the store that was ahead has left, see
 // [refresh.Reconciled], for up to limit wallets behind after, and returns how many it
-// changed and the cursor to go on from; empty at the end.
+// changed and the cursor to go on from, after an error too; empty at the end.
 func (s *Refreshes) Reconcile(ctx context.Context, by refresh.By, after string, limit int) (n int, next string, err error) {
 	all, next, err := s.each(ctx, after, limit, func(r RefreshRecords, now time.Time) ([]string, error) {
 		return r.Ahead(s.config.Latest(now), after, limit)
@@ -215,7 +215,8 @@ func (s *Refreshes) Reconcile(ctx context.Context, by refresh.By, after string, 
 }
 
 // each sends an event to a page of wallets, and returns what changed and the cursor
-// behind the page; empty at the end.
+// behind the page; empty at the end. With an error, as of a wallet that cannot be read,
+// nothing has changed, and the cursor is there all the same.
 func (s *Refreshes) each(ctx context.Context, after string, limit int, find func(RefreshRecords, time.Time) ([]string, error),
 	ev func() refresh.Event) (changed []refresh.Change, next string, err error) {
 	if err := CheckLimit(limit); err != nil {
@@ -230,6 +231,9 @@ func (s *Refreshes) each(ctx context.Context, after string, limit int, find func
 		xpubs, err := find(tx.Refreshes(), now)
 		if err != nil || len(xpubs) == 0 {
 			return err
+		}
+		if len(xpubs) == limit {
+			next = xpubs[limit-1]
 		}
 		ws, err := tx.Refreshes().Heads(xpubs...)
 		if err != nil {
@@ -247,13 +251,10 @@ func (s *Refreshes) each(ctx context.Context, after string, limit int, find func
 				changed = append(changed, b.last)
 			}
 		}
-		if len(xpubs) == limit {
-			next = xpubs[limit-1]
-		}
 		return b.save()
 	})
 	if err != nil {
-		return nil, "", err
+		return nil, next, err
 	}
 	return changed, next, nil
 }

@@ -299,8 +299,8 @@ func (w *Steps) Turn(ctx context.Context, done []HeldTenant, n int) ([]worker.It
 	return all, next, err
 }
 
-// Renew puts the steps off once more. An intent is not put off: the handler has
-// until [dunning.Policy.Ends].
+// Renew puts the steps off once more. An intent is not put off: its handler has
+// until [dunning.Policy.Ends], that of a look-up as long as it needs.
 func (w *Steps) Renew(ctx context.Context, items []worker.Item[DueTenant]) error {
 	for i := range items {
 		err := w.update(ctx, func(tx TenantUnit) error {
@@ -316,7 +316,8 @@ func (w *Steps) Renew(ctx context.Context, items []worker.Item[DueTenant]) error
 				return err
 			}
 			items[i].Until = b.began.Add(w.policy.Hold)
-			if at := w.policy.Ends(&a); !at.IsZero() {
+			do := w.policy.Next(a, b.now).Action
+			if at := w.policy.Ends(&a); !at.IsZero() && (do == nil || do.Do != dunning.DoLookUp) {
 				items[i].Until = b.began.Add(min(w.policy.Hold, at.Sub(b.now)))
 			}
 			return b.save()

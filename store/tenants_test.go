@@ -64,7 +64,11 @@ func TestAnIntentIsNotRenewed(t *testing.T) {
 		t.Fatalf("another biller has it while it may still arrive: %v, %v", due, err)
 	}
 	now = now.Add(time.Microsecond)
-	if due, _, err := tenants.Steps("another").Turn(ctx, nil, 1); err != nil || len(due) != 1 {
-		t.Fatalf("another biller has not got it: %v, %v", due, err)
+	w = tenants.Steps("another")
+	if items, _, err = w.Turn(ctx, nil, 1); err != nil || len(items) != 1 {
+		t.Fatalf("another biller has not got it: %v, %v", items, err)
+	}
+	if got := left(); got != hold {
+		t.Errorf("of a look-up %v are left, expected %v", got, hold)
 	}
 }

@@ -50,8 +50,8 @@ type WithdrawalRecords interface {
 	// Wallets returns these wallets as HotWallets does, without those that do
 	// not exist.
 	Wallets(ids ...uuid.UUID) ([]withdrawal.HotWallet, error)
-	// NoncesFrom returns the nonces at or above one that are on file of a wallet,
-	// those of fillers included, ascending.
+	// NoncesFrom returns the nonces at or above one that are on file of a wallet, each
+	// with the request whose job owns it, zero for that of a filler, ascending.
 	NoncesFrom(wallet uuid.UUID, from uint64) ([]withdrawal.OwnedNonce, error)
 	// PutFiller records a filler. The same again changes nothing; a nonce
 	// of a job is [withdrawal.ErrNonceTaken] in a TakenError, one of another

@@ -21,8 +21,9 @@ const (
 )
 
 // Raw is an integer of base units as canonical decimal text: an optional minus,
-// no leading zero, no "-0", at most MaxDigits digits, which only a sum exceeds. It is exact, comparable
-// with ==, and a string to every store. Empty means absent and counts as zero.
+// no leading zero, no "-0". An amount has at most MaxDigits digits, a sum may have more.
+// It is exact, comparable with ==, and a string to every store. Empty means absent and
+// counts as zero.
 type Raw string
 
 // ParseRaw accepts canonical text of at most MaxDigits digits only.

@@ -21,10 +21,10 @@ func (w *Withdrawal) dispatchUnder(fence int64) *Attempt {
 
 // lateAnswer: the signer of dispatch d says that it sent e.Hash.
 //
-// Where nothing else is out, the hash is put on file and looked up; beside one that
-// is not settled it is an incident too, and an operator has it. Else two may be out: an incident, and a [Stray] by which the request gets no other
-// execution until the hash is on file or proven dead. What is out stays out and
-// an operator has it.
+// Where nothing else is out, the hash is put on file and looked up; beside a stray that
+// is not settled this is an incident too, and an operator has the job. Else two may be
+// out: an incident, and a [Stray] by which the request gets no other execution until
+// the hash is on file or proven dead. What is out stays out and an operator has it.
 func (p *Policy) lateAnswer(c *step, e *Broadcast, d *Attempt) error {
 	j := &c.New.Job
 	if c.Old.find(e.Hash) >= 0 || c.Old.stray(e.Hash, ClaimSent) >= 0 {

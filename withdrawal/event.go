@@ -146,7 +146,8 @@ type (
 		// HasChainNonce: required while the wallet has no nonce on file, and
 		// to fill a gap below the highest. Where it is not above the nonce of a
 		// transaction of this request that was declared dead, that one may still be
-		// mined, and only its own nonce is accepted: else ErrNonceGap.
+		// mined, and only its own nonce is accepted: else ErrNonceGap. Where another
+		// job owns that nonce, a transfer of the wallet to itself fills it first.
 		ChainNonce    uint64
 		HasChainNonce bool
 	}

@@ -80,9 +80,7 @@ func (p Policy) Next(w Withdrawal, now time.Time) Step {
 	case RequestQueued:
 		return p.nextJob(&w, now)
 	case RequestRejected, RequestCancelled, RequestCompleted:
-		r := &w.Request
-		beside := r.Mined != "" && !r.Acknowledged && !statemachine.SameHash(r.Mined, r.FinalTxHash)
-		if beside || r.StraysSent > 0 {
+		if !w.Request.Acknowledged && w.paidBeside() != "" || w.Request.StraysSent > 0 {
 			return Step{Party: Operator} // it may have been paid, or twice: no ground for a refund
 		}
 	}

@@ -44,9 +44,8 @@ func Gaps(chain uint64, held []uint64, limit int) (gaps []uint64) {
 }
 
 // HoldsNonce reports whether a transaction that may still be mined, or was, has the
-// nonce of the wallet. One that the job owns and nothing holds, since all that had
-// it is declared dead, is used on the chain already: where the chain's next nonce is
-// not above it, the proof of death was wrong and the nonce is a gap.
+// nonce of the wallet. Where all that had it is declared dead, the chain should be above
+// it: where it is not, a proof of death was wrong, and the nonce is a gap.
 func (w *Withdrawal) HoldsNonce(wallet uuid.UUID, nonce uint64) bool {
 	return slices.ContainsFunc(w.Live(), func(t Tx) bool { return t.exclusive(wallet, true, nonce, "") }) ||
 		slices.ContainsFunc(w.Strays, func(s Stray) bool {
@@ -63,21 +62,34 @@ type OwnedNonce struct {
 // reopened refuses a transaction beside one of this request that was declared dead
 // since its nonce was used, where the chain's next nonce is not above that: the
 // proof was wrong, and both could be mined. One with the same nonce is exclusive
-// with it, fills the gap, and is accepted with an [Incident].
+// with it, fills the gap, and is accepted with an [Incident], of the job that owns the
+// nonce. Others, as after a requeue, go on when the gap is filled from outside.
 func (c *step) reopened(nonce, chainNext uint64, told bool) error {
 	if !told {
 		return nil
 	}
+	dead := func(hash string, wallet uuid.UUID, has bool, of uint64) error {
+		switch {
+		case !has || wallet != c.Old.Job.Wallet || of < chainNext:
+			return nil
+		case of != nonce:
+			return c.refuse(ErrNonceGap, fmt.Sprintf("%s was declared dead, and its nonce %d is not used, says the chain: "+
+				"only a transaction with that nonce cannot be mined beside it", hash, of))
+		}
+		return c.incident(hash, "not dead", Block{})
+	}
 	for i := range c.Old.Txs[:c.Old.Job.TxsDead] {
 		tx := &c.Old.Txs[i]
-		if !tx.HasNonce || tx.Wallet != c.Old.Job.Wallet || tx.Nonce < chainNext {
+		if err := dead(tx.Hash, tx.Wallet, tx.HasNonce, tx.Nonce); err != nil {
+			return err
+		}
+	}
+	for i := range c.Old.Strays {
+		s := &c.Old.Strays[i]
+		if s.Claim != ClaimSent || s.SettledAt.IsZero() || c.Old.find(s.Hash) >= 0 {
 			continue
 		}
-		if tx.Nonce != nonce {
-			return c.refuse(ErrNonceGap, fmt.Sprintf("%s was declared dead, and its nonce %d is not used, says the chain: "+
-				"only a transaction with that nonce cannot be mined beside it", tx.Hash, tx.Nonce))
-		}
-		if err := c.incident(tx.Hash, "not dead", Block{}); err != nil {
+		if err := dead(s.Hash, s.Wallet, s.HasNonce, s.Nonce); err != nil {
 			return err
 		}
 	}

@@ -154,6 +154,12 @@ func TestANonceThatWasSaidToBeUsedIsNot(t *testing.T) {
 	elsewhere := w
 	elsewhere.Txs = slices.Clone(w.Txs)
 	elsewhere.Txs[0].Wallet = id(99)
+	// A stray that was proven dead, beside nothing on file.
+	stray := states(t)["processing"]
+	stray.Wallet.NextNonce = 8
+	stray.Request.StraysOnFile = 1
+	stray.Strays = []withdrawal.Stray{{Request: stray.Request.ID, Seq: 1, Job: stray.Job.ID, Claim: withdrawal.ClaimSent, Hash: "tx1",
+		Wallet: stray.Job.Wallet, Nonce: 7, HasNonce: true, CreatedAt: t0, SettledAt: t0}}
 	for _, tt := range []struct {
 		name         string
 		w            withdrawal.Withdrawal
@@ -168,9 +174,12 @@ func TestANonceThatWasSaidToBeUsedIsNot(t *testing.T) {
 		{"above the dead one, the chain's was not told", w, 8, 0, false, "processing", 0},
 		{"above the dead one, which is of another wallet", elsewhere, 8, 7, true, "processing", 0},
 		{"that of the dead one", w, 7, 7, true, "processing", 1},
+		{"above a dead stray, which is used", stray, 8, 8, true, "processing", 0},
+		{"above a dead stray, which is not used", stray, 8, 7, true, "nonce gap", 0},
+		{"that of a dead stray", stray, 7, 7, true, "processing", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			ev := prepared(at, 2, "tx2", tt.nonce)
+			ev := prepared(tt.w.Job.ClaimedAt, tt.w.Job.Lease.Fence, "tx2", tt.nonce)
 			ev.ChainNonce, ev.HasChainNonce = tt.chain, tt.told
 			expect(t, policy, tt.w, ev, tt.want)
 			c, _ := policy.Apply(tt.w, ev)

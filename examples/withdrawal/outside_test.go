@@ -152,12 +152,29 @@ func TestPaysIt(t *testing.T) {
 		found := node.Found{Known: true, Height: 1, Tx: &copied}
 		tt.change(&found)
 		output, got := paysIt(&w, &found)
-		if all, told := shown([]withdrawal.Withdrawal{w}, &found); told != (tt.want != unclear) || len(all) == 1 != (tt.want == yes) {
+		b := withdrawal.Payout{Members: []withdrawal.Withdrawal{w}, Txs: []withdrawal.BatchTx{{Hash: "ours"}}}
+		if all, told := shown(&b, &found); told != (tt.want != unclear) || len(all) == 1 != (tt.want == yes) {
 			t.Errorf("%s: of a batch %v, %v", name, all, told)
 		}
 		if got != tt.want || got == yes && found.Tx.Transfers()[output].Reference != w.Request.ID.String() {
 			t.Errorf("%s: %v by output %d, not %v", name, got, output, tt.want)
 		}
+	}
+}
+
+// A version of the batch that a member has left shows what it pays, whoever else has
+// the payee of that member.
+func TestAVersionOfABatchShowsAllThatItPays(t *testing.T) {
+	left := withdrawal.Withdrawal{Request: withdrawal.Request{ID: id("request", "left")},
+		Job: withdrawal.Job{AssetOnChain: assets["USDX"].id("USDX"), ToAddress: goodTo, AmountRaw: "5"}}
+	b := withdrawal.Payout{Members: []withdrawal.Withdrawal{left}, Txs: []withdrawal.BatchTx{{Hash: "ours"}}}
+	found := node.Found{Known: true, Height: 1, Hash: "ours", Tx: &node.Tx{To: goodTo, Asset: "USDX", Amount: "5", Reference: "another member"}}
+	if all, told := shown(&b, &found); !told || len(all) != 1 {
+		t.Errorf("of a version %v, %v", all, told)
+	}
+	found.Hash = "theirs"
+	if all, told := shown(&b, &found); told {
+		t.Errorf("of another transaction %v, %v", all, told)
 	}
 }
 

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -165,7 +167,7 @@ func (c *watcher) handle(ctx context.Context, work store.BatchWork) store.BatchR
 		return say(withdrawal.BatchMissing{By: by, Error: err.Error()})
 	}
 	if used.Height > 0 { // a version, the same transfers under another hash, or another transaction
-		transfers, told := shown(b.Members, &used)
+		transfers, told := shown(b, &used)
 		if !told {
 			return say(withdrawal.BatchCannotTell{By: by, Other: used.Hash, Reason: "it pays a member in part, or another's reference to its payee"})
 		}
@@ -181,13 +183,23 @@ func (c *watcher) handle(ctx context.Context, work store.BatchWork) store.BatchR
 	return say(withdrawal.BatchMissing{By: by}) // or in the mempool for long: it is sent again, for more if need be
 }
 
-// shown are the transfers of a mined transaction that are payments of members, as
-// [paysIt] compares them, and whether that can be told of each member.
-func shown(members []withdrawal.Withdrawal, f *node.Found) (all []withdrawal.Transfer, told bool) {
-	for i := range members {
-		switch output, says := paysIt(&members[i], f); says {
+// shown are the transfers of a mined transaction: all of a version of the batch; of
+// another one those that are payments of members, as [paysIt] compares them, if that can
+// be told of each member.
+func shown(b *withdrawal.Payout, f *node.Found) (all []withdrawal.Transfer, told bool) {
+	if f.Tx == nil || f.Reverted {
+		return nil, true
+	}
+	if slices.ContainsFunc(b.Txs, func(v withdrawal.BatchTx) bool { return statemachine.SameHash(v.Hash, f.Hash) }) {
+		for i, t := range f.Tx.Transfers() {
+			all = append(all, withdrawal.Transfer{Output: uint32(i), Payee: t.To, AssetOnChain: assets[t.Asset].id(t.Asset), AmountRaw: withdrawal.Raw(t.Amount)})
+		}
+		return all, true
+	}
+	for i := range b.Members {
+		switch output, says := paysIt(&b.Members[i], f); says {
 		case yes:
-			j := &members[i].Job
+			j := &b.Members[i].Job
 			all = append(all, withdrawal.Transfer{Output: output, Payee: j.ToAddress, AssetOnChain: j.AssetOnChain, AmountRaw: j.AmountRaw})
 		case unclear:
 			return nil, false

@@ -162,8 +162,10 @@ func (p Policy) Next(a Account, now time.Time) Step {
 		return Step{}
 	}
 	if i := a.out(); i != nil {
-		if p.waits(now, i.ChargeAfter) {
-			return p.sleep(now, whole(i.ChargeAfter))
+		for _, at := range []time.Time{i.ChargeAfter, p.lookAt(i.ChargeAt)} { // before that one no look-up is complete
+			if p.waits(now, at) {
+				return p.sleep(now, whole(at))
+			}
 		}
 		do := act(DoLookUp, i.ChargeKey)
 		do.Invoices, do.Method = []string{i.ID}, i.ChargeMethod

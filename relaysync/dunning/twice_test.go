@@ -108,6 +108,11 @@ func TestALookUpThatBeganBeforeTheChargeArrivedProvesNothing(t *testing.T) {
 		x.refused(statemachine.ErrInvalid, dunning.ChargeMissing{By: by(dunning.Biller, after(day)), Invoice: "i1", Key: "i1/0"})
 		x.do(asked(arrived, arrived, "i1/0"))
 	}
+	// An intent of a policy that held for less: Next does not ask before it is complete.
+	late := open(t, dunning.Stripe).do(intended(0, "i1/0"))
+	late.p.Hold += 10 * time.Minute
+	late.expect(arrived, "wait 10m0s")
+	late.expect(arrived+10*time.Minute, "look up i1")
 	// It is of the charge that was out then, and not of the next one, by the same key.
 	x := open(t, dunning.Stripe)
 	x.do(intended(0, "i1/0"), missing("i1/0"), intended(hour, "i1/0"), answered(hour, "i1/0", statemachine.Unknown))

@@ -325,7 +325,8 @@ func Naive(p dunning.Policy, a dunning.Account, now time.Time) string {
 	open := func(i dunning.Invoice) bool { return i.PaidAt.IsZero() && i.VoidedAt.IsZero() && i.Amount > 0 }
 	for _, i := range a.Invoices {
 		if i.Charge != dunning.ChargeNone {
-			if sec >= i.ChargeAfter.Unix() || i.ChargeAfter.Sub(now) > 24*time.Hour {
+			arrived := i.ChargeAt.Add(p.Hold + p.Linger + time.Second - 1) // at most a day away, or a clock was ahead
+			if (sec >= i.ChargeAfter.Unix() || i.ChargeAfter.Sub(now) > 24*time.Hour) && (sec >= arrived.Unix() || arrived.Sub(now) > 24*time.Hour+time.Second) {
 				return "look up " + i.ID
 			}
 			return ""

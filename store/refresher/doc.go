@@ -78,6 +78,6 @@
 // may call the node for one wallet at a time. Nothing is stored twice all the same:
 // the fence of the old holder is refused. So slew that clock (as NTP does beyond
 // its first correction), and stop the refreshers before it is set by hand, or before
-// a standby whose clock differs by more takes over. Set back, leases last longer by
-// as much.
+// a standby whose clock differs by more takes over. Set back, what it
+// gave lasts until a refresher brings it back, once in LockTTL (refresh.Reconciled).
 package refresher

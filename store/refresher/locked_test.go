@@ -102,10 +102,10 @@ func TestLockCountsFromBeforeTheClaim(t *testing.T) {
 		s.enqueue(0, refresh.Sync, "", "")
 		s.slow = 3 * time.Second
 		s.start("w1")
-		time.Sleep(42 * time.Second)
+		time.Sleep(45 * time.Second)
 		_, _, log := s.node.seen()
-		// The claim was sent at 9 s and answered at 12 s: until 39 s.
-		if got := fmt.Sprint(log); got != "[12s w1 xpub-van-000 refresh 26s w1 xpub-van-000 listtransfers  39s w1 xpub-van-000 ended]" {
+		// The claim was sent at 12 s, behind the sweep, and answered at 15 s: until 42 s.
+		if got := fmt.Sprint(log); got != "[15s w1 xpub-van-000 refresh 29s w1 xpub-van-000 listtransfers  42s w1 xpub-van-000 ended]" {
 			t.Errorf("calls %v", log)
 		}
 	})

@@ -172,11 +172,14 @@ func (s *slots) sweep(ctx context.Context, now time.Time) {
 	if _, err := s.service.Sweep(ctx, 1000); err != nil {
 		s.log.Warn("locks not swept", "error", err)
 	}
-	for after, more := "", true; more; more = after != "" {
-		n, next, err := s.service.Reconcile(ctx, refresh.By{Actor: s.name, Role: refresh.Orchestrator}, after, 100)
+	for after, limit, more := "", 10, true; more; more = after != "" {
+		n, next, err := s.service.Reconcile(ctx, refresh.By{Actor: s.name, Role: refresh.Orchestrator}, after, limit)
+		if err != nil && limit > 1 { // one that cannot be read stops no other
+			limit = 1
+			continue
+		}
 		if err != nil {
 			s.log.Warn("times that are too far ahead are not brought back", "error", err)
-			return
 		}
 		if after = next; n > 0 {
 			s.log.Warn("the store's clock was ahead: times that were too far away are brought back", "wallets", n)

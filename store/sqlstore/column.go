@@ -32,7 +32,10 @@ func (c *timeColumn) Scan(src any) error {
 		*c = timeColumn(v.UTC())
 		return nil
 	case string:
-		t, err := time.Parse(time.DateTime, v) // with any fraction, or none
+		t, err := time.Parse(time.DateTime, v) // with a fraction or without
+		if kept := t.Format(timeFormat); err == nil && (len(v) > len(kept) || v+kept[len(v):] != kept) {
+			err = fmt.Errorf("%w: %.40q is a time in another form than %s", statemachine.ErrCorrupt, v, timeFormat)
+		}
 		*c = timeColumn(t)
 		return err
 	}

@@ -66,13 +66,24 @@ func TestHandMadeTimes(t *testing.T) {
 
 // One wallet with a time that is none is told, and stops no other.
 func TestATimeThatIsNoneStopsNoOtherWallet(t *testing.T) {
-	for column, value := range map[string]string{"unserved_since": "'2026-01-01T00:00:00Z'", "available_at": "'2026-01-02 00:00:00Z'"} {
+	for value, column := range map[string]string{"'2026-01-01T00:00:00Z'": "unserved_since", "'2026-01-02 00:00:00Z'": "available_at",
+		// Times that a comparison with the stored text would not find again.
+		"'2026-01-02 9:00:00'": "available_at", "'2026-01-02 09:00:00.1234567'": "available_at", "'2026-01-02 09:00:00,123'": "available_at"} {
 		r := handMade(t, sqlstore.SQLite, column, value)
 		turned, err := r.Turn(context.Background(), "p", nil, 5)
 		if err != nil || len(turned.Claimed) != 1 || turned.Claimed[0].XpubVan != "b" ||
 			turned.Unreadable == nil || !strings.Contains(turned.Unreadable.Error(), "refresh wallet a") {
 			t.Errorf("%s: %+v, %v", column, turned, err)
 		}
+	}
+}
+
+// One wallet that cannot be read keeps no other from being brought back.
+func TestAReconcileGoesOnBehindWhatItCannotRead(t *testing.T) {
+	r := handMade(t, sqlstore.SQLite, "available_at", "'3000-01-01T00:00:00Z'")
+	_, next, err := r.Reconcile(context.Background(), refresh.By{Actor: "p", Role: refresh.Orchestrator}, "", 1)
+	if err == nil || next != "a" {
+		t.Errorf("it goes on behind %q, %v", next, err)
 	}
 }
 

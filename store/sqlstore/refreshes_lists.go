@@ -90,7 +90,7 @@ func (r refreshes) Recoverable(now time.Time, after string, limit int) ([]string
 	return r.ids(&recoverableWallets, after, limit, now)
 }
 
-// aheadWallets is [refresh.Latest.Passed].
+// aheadWallets is [refresh.Latest.Passed], of all rows.
 var aheadWallets = statement{text: "SELECT x.xpub_van FROM @refresh_wallets x WHERE x.slot IS NOT NULL AND x.lease_until > $3 AND x.xpub_van > $1 " +
 	"UNION SELECT x.xpub_van FROM @wallet_locks x WHERE x.expires_at > $3 AND x.xpub_van > $1 " +
 	leftJobs.ahead("$3") + pendingJobs.ahead("$4") + firstJobs.ahead("$8") + dueTicks.ahead("$5") +

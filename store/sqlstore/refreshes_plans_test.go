@@ -35,8 +35,9 @@ func refreshing(d Dialect) map[string]*statement {
 var wholeRefreshes = regexp.MustCompile(`Seq Scan on (refresh_(wallets|jobs|watchers)|transitions)\b|(?m)SCAN (x|w|h|refresh_\w+)$`)
 
 // While the tables are empty some read them once; waiting joins those that have
-// work with those that nobody serves, of which there are few until there are statistics.
-var refreshPlans = plans{refreshing, wholeRefreshes, regexp.MustCompile(`^(free|heads|slots|waiting|watchers by id)$`), fillRefreshes}
+// work with those that nobody serves, of which there are few until there are statistics,
+// and ahead finds whom somebody serves as slots does.
+var refreshPlans = plans{refreshing, wholeRefreshes, regexp.MustCompile(`^(free|heads|slots|ahead|waiting|watchers by id)$`), fillRefreshes}
 
 // fillRefreshes makes a history of wallets that are done, and on PostgreSQL the
 // statistics that the server makes by itself.

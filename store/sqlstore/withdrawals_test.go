@@ -215,12 +215,23 @@ func TestAnsweredDispatchesOfAnOlderVersionAreCounted(t *testing.T) {
 			w := b.claimed(t, chain)
 			before[i] = b.do(t, w.Request.ID, withdrawal.Dispatched{By: worker, Fence: 1, Reference: "ref"}, end)
 		}
+		// The answered one is of an earlier job, the other one of a job that came after it.
+		w := b.do(t, b.claimed(t, chain).Request.ID, withdrawal.Dispatched{By: worker, Fence: 1, Reference: "ref"}, withdrawal.Broadcast{By: worker, Fence: 1, Hash: "ended"})
+		w = b.do(t, w.Request.ID, withdrawal.ProvenDead{By: as(withdrawal.Operator), Block: mined(&w).Block, Tx: "ended", Cause: withdrawal.WindowEnded})
+		b.exec(t, "UPDATE "+b.table("withdrawal_queue")+" SET scheduled_at = created_at")
+		w = b.do(t, w.Request.ID, withdrawal.Claimed{By: worker})
+		w = b.do(t, w.Request.ID, withdrawal.AttemptFailed{By: worker, Fence: w.Job.Lease.Fence, Failure: withdrawal.Permanent, Error: "no"},
+			withdrawal.Requeued{By: as(withdrawal.Operator), Job: w.Job.ID, Reason: "yes"},
+			withdrawal.Enqueued{By: as(withdrawal.System), Job: named("after it"), AssetOnChain: w.Job.AssetOnChain, Priority: withdrawal.Normal})
+		w = b.do(t, w.Request.ID, withdrawal.Claimed{By: worker})
+		later := b.do(t, w.Request.ID, withdrawal.Dispatched{By: worker, Fence: w.Job.Lease.Fence, Reference: "ref"},
+			withdrawal.AttemptFailed{By: worker, Fence: w.Job.Lease.Fence, Failure: withdrawal.Unclear, Error: "no answer"})
 		if err := b.Store.Close(); err != nil {
 			t.Fatal(err)
 		}
 		b.downTo(t, 30)
 		var counted int
-		if err := b.DB.QueryRow("SELECT sum(dispatches) FROM " + b.table("withdrawal_queue")).Scan(&counted); err != nil || counted != 1 {
+		if err := b.DB.QueryRow("SELECT sum(dispatches) FROM " + b.table("withdrawal_queue")).Scan(&counted); err != nil || counted != 3 {
 			t.Fatalf("%d dispatches are counted, %v", counted, err)
 		}
 		b.migrate(t)
@@ -230,6 +241,9 @@ func TestAnsweredDispatchesOfAnOlderVersionAreCounted(t *testing.T) {
 			if err != nil || w.Job.Dispatches != 1 || len(w.Dispatches) != 1 {
 				t.Errorf("%d dispatches, %d are counted, %v", len(w.Dispatches), w.Job.Dispatches, err)
 			}
+		}
+		if w, err := b.Get(context.Background(), later.Request.ID); err != nil || w.Job.Dispatches != 2 || len(w.Dispatches) != 2 {
+			t.Errorf("of two jobs %d dispatches, %d are counted, %v", len(w.Dispatches), w.Job.Dispatches, err)
 		}
 	})
 }
