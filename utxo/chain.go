@@ -225,15 +225,15 @@ func (pl *plan) disconnect(ev Disconnected) error {
 
 // orphan fails the live descendants of coinbases that left the chain.
 func (pl *plan) orphan(coinbases []*vertex) error {
-	// The store ends its walk at what was confirmed in the same block, so the
-	// walk starts from those that are reachable here.
-	from, err := pl.graph.withDescendants(coinbases)
-	if err != nil || len(from) == len(coinbases) {
-		return err
-	}
-	losers, err := pl.graph.withDescendants(from)
-	if err != nil {
-		return err
+	// The store ends its walk at what was confirmed in the same block, so the walk
+	// starts again from those that are reachable here, until there are no more.
+	losers := coinbases
+	for n := 0; n < len(losers); {
+		n = len(losers)
+		var err error
+		if losers, err = pl.graph.withDescendants(losers); err != nil {
+			return err
+		}
 	}
 	for _, l := range losers {
 		if l.confirmed() {

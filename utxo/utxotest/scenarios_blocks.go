@@ -84,6 +84,14 @@ var Blocks = []Scenario{
 		observe child 3
 		tx? 1 spend published
 		balance? 1 unconfirmed=48`},
+	{"what stands on an orphaned coinbase dies, through the block and the mempool by turns", `
+		open 1 0
+		coinbase m -> main=50
+		tx s: m:0 -> main=40, c: s:0 -> main=30, d: c:0 -> main=20, e: d:0 -> main=10
+		connect 1: m s d
+		observe c 1, e 2
+		disconnect 1
+		tx? 1 m orphaned, s failed, c failed, d failed, e failed`},
 	{"a coinbase matures at the third block above it", `
 		open 1 0
 		coinbase m -> main=50
