@@ -13,7 +13,7 @@ import (
 // event again; if it had landed, it is a no-op.
 var ErrUnknownCommit = errors.New("connection lost during commit: it may have landed")
 
-// ErrRetry: the database gave another transaction the way (a deadlock, a
+// ErrRetry: the database let another transaction go first (a deadlock, a
 // serialization failure, a file that is busy), and this one changed nothing. The
 // same transaction can succeed: [Store.Update] has repeated it already; a host
 // that runs a transaction of its own begins it again.

@@ -55,8 +55,8 @@ func (h holder) begin() {
 	}
 }
 
-// end gives back what the name holds, if no other source works under it: what is
-// theirs is under way. None begins meanwhile.
+// end gives back what the name holds once the last source under the name has ended: what
+// another one holds is under way. No source of the name begins meanwhile.
 func (h holder) end(giveBack func() (int, error)) error {
 	h.runs.Lock()
 	defer h.runs.Unlock()

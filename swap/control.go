@@ -141,7 +141,8 @@ func (c *Control) follows(n uint64) bool {
 
 // Saw seeds the counter from an outbound. What the vault did not sign proves
 // nothing; one with an error has used its number up. A number above [MaxSeen]
-// was chosen by a person and is never drawn, so it ends no others.
+// was chosen by a person and is never drawn: it does not raise the counter, above
+// which no number would be left.
 func (c Control) Saw(t Sighting) Control {
 	if t.VaultSigned && t.Chain == Nexus && t.Reference <= MaxSeen {
 		c, _ = c.Seed(t.Reference)

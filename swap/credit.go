@@ -25,9 +25,10 @@ const (
 	// sends again, up to [Policy.MaxAttempts].
 	CreditSending
 	// CreditAwaiting: a payment went out. A Worker looks it up until it is
-	// final, landed with an error, or cannot land any more.
+	// final, landed with an error, or cannot land any more. A crash leaves it due.
 	CreditAwaiting
-	// CreditProcessed: the payment is final. Later evidence is a discrepancy.
+	// CreditProcessed: the payment is final. Later evidence is a discrepancy. A crash
+	// leaves nothing, here and in CreditAsFees.
 	CreditProcessed
 	// CreditAsFees: too small to be sent or refunded, kept as fee; or the
 	// inbound transaction has vanished and nothing is kept.
@@ -35,15 +36,18 @@ const (
 	// CreditRefundPending: a Worker proves that nothing went out, then refunds. A
 	// crash after the intent leaves it open: it is looked up.
 	CreditRefundPending
-	// CreditTradeBalanceCheck: no mapping in time. A Worker looks once more.
+	// CreditTradeBalanceCheck: no mapping in time. A Worker looks once more; a crash
+	// leaves it due.
 	CreditTradeBalanceCheck
-	// CreditCollectingRefund: still no mapping. As RefundPending.
+	// CreditCollectingRefund: still no mapping. A Worker proves that nothing went out,
+	// then refunds. A crash after the intent leaves it open: it is looked up.
 	CreditCollectingRefund
 	// CreditRefunded: a refund went out, and is looked up until it is final. If
-	// it is lost an [Operator] may requeue it.
+	// it is lost an [Operator] may requeue it. A crash leaves the look-up due.
 	CreditRefunded
 	// CreditQuarantined: nobody could be paid. A Worker owes the move to
-	// [Policy.USDDQuarantineAccount], three attempts, then an Operator.
+	// [Policy.USDDQuarantineAccount], three attempts, then an Operator. A crash after an
+	// intent leaves it open: it is looked up.
 	CreditQuarantined
 )
 

@@ -69,7 +69,7 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 	case (e.Gone || !c.GoneAt.IsZero()) && e.Asked.IsZero():
 		return s.refuse(statemachine.ErrInvalid, "when it was asked is needed")
 	case stale && (e.Gone || !c.GoneAt.IsZero()):
-		s.later = true // it was asked before what is known, or nobody says when
+		s.later = true // the answer is older than what is known, or does not say when it was asked
 		return nil
 	case c.dropped(): // it stays dropped: if it is there again, a person pays it
 		if e.Count > 0 && s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.ID + " is back", Chain: Nexus, TxID: c.ID, Amount: c.Amount, Text: "it is there again after it was dropped"}) {
@@ -151,7 +151,7 @@ func (x *creditSide) mappingLooked(s *step, e *MappingLooked) error {
 	}
 	if !c.ripe(s.p) || c.Terms.micro(c.Amount) {
 		s.later = true
-		return nil // nothing leaves pending receival before that, and what is micro for no mapping
+		return nil // before that it stays pending receival, and a micro credit gets no mapping
 	}
 	switch {
 	case e.Finding == MappingUnknown, !found && (e.Asked.Before(c.Entered) || e.Asked.After(s.by.At)):

@@ -24,9 +24,11 @@ const (
 	// looked up, never sent again.
 	DepositReady
 	// DepositDebited: a debit went out. A Worker looks it up until it is final,
-	// landed with an error, or cannot land any more. Time alone moves nothing.
+	// landed with an error, or cannot land any more. Time alone moves nothing; a crash
+	// leaves it due.
 	DepositDebited
-	// DepositProcessed: the debit is final. Later evidence is a discrepancy.
+	// DepositProcessed: the debit is final. Later evidence is a discrepancy. A crash
+	// leaves nothing, here, in DepositAsFees and in DepositRefunded.
 	DepositProcessed
 	// DepositAsFees: too small to be sent, refunded or quarantined; kept as fee.
 	DepositAsFees
@@ -34,15 +36,16 @@ const (
 	// A crash after the intent leaves it open: it is looked up.
 	DepositToBeRefunded
 	// DepositRefundSent: a refund went out. A Worker looks it up. There is no
-	// second refund: one that failed goes to quarantine.
+	// second refund: one that failed goes to quarantine. A crash leaves it due.
 	DepositRefundSent
 	// DepositRefunded: the refund is final.
 	DepositRefunded
 	// DepositToBeQuarantined: a Worker proves that nothing went out, then moves
-	// the amount to [Policy.USDCQuarantineAccount].
+	// the amount to [Policy.USDCQuarantineAccount]. A crash after the intent leaves it
+	// open: it is looked up.
 	DepositToBeQuarantined
 	// DepositQuarantined: the move went out, and is looked up until it is
-	// final. If it is lost an [Operator] may requeue it.
+	// final. If it is lost an [Operator] may requeue it. A crash leaves the look-up due.
 	DepositQuarantined
 	// DepositQuarantineFailed: all attempts failed. An Operator requeues it.
 	DepositQuarantineFailed

@@ -28,7 +28,8 @@ func (p Policy) Complete(in Intent, v View, now time.Time) bool {
 	return v.CannotLand && v.Asked.After(in.SendBy.Add(p.CallTimeout))
 }
 
-// whole: it covers all from a moment on, and was made by now.
+// whole reports whether a look-up covers everything from a moment on and was not made
+// in the future.
 func (v *View) whole(from, now time.Time) bool {
 	return !v.From.IsZero() && !v.From.After(from) && v.ByID && v.Before > 0 && v.After >= v.Before && !v.Asked.IsZero() && !v.Asked.After(now)
 }
@@ -283,8 +284,8 @@ func (p Policy) Misfit(r Record, t Sighting) bool {
 }
 
 // Denied says whether an outbound is a misfit, and a person has said not_sent of it: then
-// it may be another item's, of which a person says paid_by. One wrong word alone moves it
-// to nobody.
+// it may be another item's, of which a person says paid_by. A not_sent alone gives it to
+// nobody.
 func (p Policy) Denied(r Record, t Sighting) bool { return p.Misfit(r, t) && r.Head().denies(t.TxID) }
 
 // denies reports whether a person has said of a mismatch that it is no payment of i.

@@ -45,13 +45,12 @@ type Item struct {
 	// Reason is why it is refunded.
 	Reason RefundReason `json:",omitzero"`
 	Hold   Hold         `json:",omitzero"`
-	// Stood is for how long the stale clock stood in holds that ended, and
-	// PausedBefore how long the service had been paused when it was stored.
+	// Stood is the time in holds that have ended, which the stale clock does not count,
+	// and PausedBefore how long the service had been paused when the item was stored.
 	Stood, PausedBefore time.Duration
-	// LookedBack is up to when every outbound of the item is on file, as far as a
-	// lost database matters: when it was stored, if it came in after the loss, or
-	// its last complete look-up with number 0. Nothing is begun while it is not
-	// after [Control].RecoveredAt.
+	// LookedBack is the moment up to which all outbounds of the item are known to be on
+	// file: when it was stored, or its last complete look-up with number 0. After a lost
+	// database nothing is begun until it is later than [Control].RecoveredAt.
 	LookedBack time.Time
 	// Lost is the intent that a finished item rested on and that cannot have
 	// paid, until an operator requeues it; 0: none.

@@ -121,15 +121,16 @@ const (
 	extOrder     = "an operator may refund at any time before the money is out"
 )
 
-// Place is in which of the four tables of its direction an item is.
+// Place is in which of the four tables of its direction an item is. The status says
+// it, so that no event of its own moves it.
 // Values: Unprocessed, Processed, Refunded, Quarantined.
 type Place = statemachine.Enum[place]
 
 const (
-	Unprocessed Place = iota + 1
-	Processed
-	Refunded
-	Quarantined
+	Unprocessed Place = iota + 1 // under way
+	Processed                    // sent, or kept as a fee
+	Refunded                     // a refund has ended it
+	Quarantined                  // a move to the quarantine account ends it, or nothing could
 )
 
 type place struct{}

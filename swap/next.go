@@ -302,7 +302,7 @@ func (s *step) schedule() {
 	}
 	a := s.p.ask(i, s.side, Control{}) // a look back is owed when what it bars is due
 	if i.Version != s.old.Version {
-		i.OverdueAt = s.overdue(a) // of the version: a look that found nothing puts no alert off
+		i.OverdueAt = s.overdue(a) // with the version only, so that a look-up which finds nothing puts no alert off
 	}
 	i.CheckAt = time.Time{}
 	for k, at := range a.at {
@@ -328,7 +328,8 @@ func after(limit time.Duration, times ...time.Time) time.Time {
 // overdue is when the item becomes somebody's business: an intent that nobody
 // could settle in time, two outbounds of which one is not final, what only a person
 // can move on, a finished item that was held for long, a credit without
-// confirmations or one that vanished. A hold of another item is told by its age.
+// confirmations or one that vanished. A hold of any other item counts in the
+// statistics alone, by its age.
 func (s *step) overdue(a *asking) (at time.Time) {
 	i := s.item
 	earliest := func(t time.Time) {

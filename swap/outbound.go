@@ -16,7 +16,7 @@ func (s *step) begins(e *Begun) error {
 		switch {
 		case in.Action != e.Action || in.Signature != e.Signature || in.Chain == Nexus && e.Reference != 0 && in.Reference != e.Reference:
 			return s.refuse(statemachine.ErrConflict, fmt.Sprintf("intent %d is another one", e.Number))
-		case !s.by.At.Before(in.SendBy): // it is no leave to hand it over
+		case !s.by.At.Before(in.SendBy): // what it signed may not be sent any more
 			return s.refuse(statemachine.ErrFenced, "its sender's lease is over")
 		}
 		return s.fenced(e.Fence)

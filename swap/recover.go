@@ -204,7 +204,7 @@ func (p Policy) RecoverMissing(l Lost, by By) Recovery {
 		if len(it.all) == 0 {
 			continue
 		}
-		// What one outbound names alone is rebuilt, the others are held.
+		// An item that exactly one outbound names is rebuilt, any other one is held.
 		if a, t := it.all[0].action, it.all[0].seen; len(it.all) == 1 && claims[t] == 1 && p.final(t) && t.Token == p.token(t.Chain) && p.owes(it.x, &it.i, a, it.past, t) {
 			it.ev.Action, it.ev.Seen = a, *t
 		}

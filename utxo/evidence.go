@@ -158,7 +158,7 @@ func (pl *plan) touches(s *seen) bool {
 
 // untouched returns what shows a parent after all. Most of what an event shows
 // concerns nobody, is passed, and is not looked at unless it turns out to be the
-// parent of what does. What was not passed has its turn, and is not shown before.
+// parent of what does. What was not passed is shown when its turn comes, never early.
 func untouched(at map[chainhash.Hash]int, txs []seen, show func(i int) error) func(chainhash.Hash) error {
 	return func(hash chainhash.Hash) error {
 		i, shown := at[hash]

@@ -15,7 +15,7 @@ func Merge(sets ...ChangeSet) []ChangeSet {
 	if len(sets) < 2 {
 		return sets
 	}
-	all := make([]ChangeSet, 0, len(sets)) // which never moves
+	all := make([]ChangeSet, 0, len(sets)) // never grown, so that pointers into it stay valid
 	var m *merging
 	for i := range sets {
 		set := &sets[i]

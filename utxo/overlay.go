@@ -293,7 +293,7 @@ func (o *overlay) Replacements(ids ...TxID) ([]Replacement, error) {
 			return nil, err
 		}
 		for _, r := range stored {
-			o.edge(r) // at times once more, which nobody sees
+			o.edge(r) // perhaps a second time: the graph keeps one
 		}
 	}
 	return o.Ledger.Replacements(ids...)

@@ -3,16 +3,17 @@ package utxo
 import "github.com/settlehq/settle/statemachine"
 
 // Phase is the life of an output as the source draws it: [OutputState] without
-// the distinctions that the drawing does not make.
+// the distinctions that the drawing does not make. It is derived like that: events
+// of its transaction, of its spender and of leases move it, and a crash leaves nothing.
 // Values: Unspent, Immature, Leased, Spent, Dead.
 type Phase = statemachine.Enum[phase]
 
 const (
-	Unspent Phase = iota + 1
-	Immature
-	Leased
-	Spent
-	Dead
+	Unspent  Phase = iota + 1 // in a live transaction, free to be selected
+	Immature                  // of a coinbase that too few blocks confirm yet; a block moves it on
+	Leased                    // a host has it for a payment; Submitted, a release or the end of the lease moves it on
+	Spent                     // by a live transaction; it is unspent again when that dies
+	Dead                      // its transaction died; only a block brings it back
 )
 
 type phase struct{}

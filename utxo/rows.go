@@ -145,8 +145,8 @@ func (pl *plan) join(v *vertex, w WalletID, core bool) error {
 	return nil
 }
 
-// beside gives the parents and rivals of a transaction of the wallet's core a
-// row in the wallet.
+// beside gives the parents and rivals of a transaction that owns or spends a coin of
+// the wallet (its core) a row in the wallet, so that its conflicts are seen.
 func (pl *plan) beside(v *vertex, w WalletID) error {
 	if err := pl.graph.loadParents([]*vertex{v}); err != nil {
 		return err

@@ -154,7 +154,7 @@ const (
 // two records of 1.4 KB each, one more copy costs as much as all rules of a step.
 type step = Change
 
-// work is what only the making of a change needs; zero in one that is made.
+// work is used while a change is made, and is zero in one that is returned.
 type work struct {
 	ev  interface{ by() By }
 	by  By

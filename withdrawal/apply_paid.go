@@ -16,8 +16,8 @@ import (
 // It joins the file where it and what is live can never both be mined, or
 // nothing is live, and is then confirmed like any other. Where something live
 // can still be mined beside it, or the record is over, the payment is an
-// incident; beside something live an operator has the job, and x joins the file
-// once that is proven dead. Of one that was declared dead, or after the end, an
+// incident; beside something live an operator has the job, and e.Tx joins the file
+// once what is live is proven dead. Of one that was declared dead, or after the end, an
 // operator's word is an incident at any depth, so that nothing is paid before it
 // is resolved.
 func (p *Policy) paidBy(c *step, e *PaidBy) error {

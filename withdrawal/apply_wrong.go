@@ -28,7 +28,7 @@ func (w *Withdrawal) paidByDead() string {
 // revived reports whether that transaction is live again.
 func (w *Withdrawal) revived() bool {
 	i := w.disproved()
-	return i >= int(w.Job.TxsDead) // which is not negative
+	return i >= int(w.Job.TxsDead) // false for -1, on no file: TxsDead is 0 at least
 }
 
 // contradicted: transaction i was declared dead, and the chain shows it mined

@@ -150,10 +150,10 @@ func (b *Payout) PaidOutputs(e *BatchMined) []int64 {
 	return outputs
 }
 
-// stays reports whether what refuses member i of the transaction that is mined
-// stops no other one: an operator gets the member. After the end nobody does, and
-// silence is right only where the same was decided before, and the transaction is
-// another request's: any other refusal is news.
+// stays reports whether the refusal of member i stops no other member: while the batch
+// has it, an operator gets it. After the end no operator does, so that only a refusal
+// that was decided before, of another request's transaction, is passed over; any other
+// one is news.
 func (c *batchStep) stays(i int, again bool, refused error) bool {
 	return c.Old.Has(&c.Old.Members[i]) || again && errors.Is(refused, ErrPaymentTaken)
 }

@@ -273,8 +273,8 @@ type (
 		Input string     `json:",omitempty"` // with InputSpent: which input
 		// NotThisPayment: Other was looked at, and does not pay this request.
 		// Required but with WindowEnded and LeftOut, or where Other is on record as a
-		// payment of the request already: that joins the file whatever is said here, and
-		// nobody takes a PaidBy back. What is still owed where that was wrong, people settle.
+		// payment of the request already: that joins the file whatever is said here. No
+		// event takes a PaidBy back: where it was wrong, people settle what is still owed.
 		NotThisPayment bool
 		// Reason is an operator's. It is required, with NotThisPayment, where Other
 		// is said to be of this request and pays nothing, since it reverted or paid

@@ -59,9 +59,10 @@ const (
 	JobConfirming
 	// JobConfirmed: mined at depth. Terminal.
 	JobConfirmed
-	// JobFailed: as far as the record knows nothing of it was paid, or can be, but by
-	// TxHash where it has one, which is then never requeued; Request.Mined says what
-	// became known since. Terminal: a requeued request gets another job.
+	// JobFailed: nothing of it was paid, and nothing can be any more, as far as the
+	// record knows. TxHash, if there is one, is the one transaction that could still be
+	// mined; such a job is never requeued. What became known since is in Request.Mined.
+	// Terminal: a requeued request gets another job, and a crash leaves nothing.
 	JobFailed
 )
 

@@ -206,9 +206,10 @@ type Stray struct {
 }
 
 // OwnsNonce reports whether the job of a transaction that the change puts on file
-// owns its nonce: no other job or filler takes it. That of a version of a batch is of
-// the batch's owner, and so is that of what somebody tells of and cannot be mined
-// beside a version, dead ones too; a worker signs nothing new with it.
+// owns its nonce: no other job or filler takes it. The nonce of a version of a batch is
+// that of the batch's owner. So is the nonce of a transaction that somebody tells of
+// and that cannot be mined beside such a version, dead or not; a worker signs nothing
+// new with it.
 func (c *Change) OwnsNonce(t *Tx) bool {
 	return t.HasNonce && t.Batch == uuid.Nil && (c.New.Job.Status == JobProcessing || !c.sharesNonce(t.Wallet, t.Nonce))
 }

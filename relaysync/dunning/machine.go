@@ -117,7 +117,7 @@ const (
 	OnNotice                          // the intent of a message
 	OnNoticeFailed                    // the message was not sent
 	OnLookBack                        // what a restored database has forgotten is known
-	OnEnrol                           // here begins what moves a tenant alone
+	OnEnrol                           // from here on the triggers of a tenant alone
 	OnChurn
 	OnReinstate
 	OnProvision  // the host makes or activates a relay

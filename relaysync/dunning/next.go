@@ -207,7 +207,7 @@ func (p Policy) Next(a Account, now time.Time) Step {
 	}
 	due, next := p.reminders(&a, now)
 	if len(due) > 0 {
-		do := act(DoNotify, fmt.Sprintf("%s/%d:%d", t.ID, t.Version, len(due))) // of one version, those that are due are only ever more: their number says which
+		do := act(DoNotify, fmt.Sprintf("%s/%d:%d", t.ID, t.Version, len(due))) // within one version those that are due only grow, so that their number tells one message from the next
 		for _, i := range due {
 			do.Invoices = append(do.Invoices, i.ID)
 		}

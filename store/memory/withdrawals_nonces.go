@@ -64,7 +64,7 @@ func (w withdrawals) pay(chain uuid.UUID, hash string, p payment) error {
 			return w.tx.fail(&withdrawal.TakenError{Err: withdrawal.ErrPaymentTaken, ID: o.request})
 		}
 	}
-	if !p.byOutput && len(w.payments[key]) > 0 { // by an output or whole, it has it
+	if !p.byOutput && len(w.payments[key]) > 0 { // the request has this transaction already, whole or by an output
 		return nil
 	}
 	set(w.tx, w.payments, key, append(w.payments[key][:len(w.payments[key]):len(w.payments[key])], p))

@@ -13,9 +13,9 @@ const transitionRows = "machine text, id text, version int, from_status text, tr
 const (
 	// base is what is added to the number of a transaction, see Restored.
 	base = "(SELECT b.base FROM @transitions_base b)"
-	// restored is whether a line is stored that no transaction of this server
-	// can have written: of those that are seen, every other one has ended, and
-	// its number is below xmax.
+	// restored is whether a line has a higher number than any transaction that this
+	// server has begun: another server wrote it, and the database is a copy. Lines that
+	// can be read are of transactions that have ended, below xmax, or of this one.
 	restored = "coalesce((SELECT l.horizon FROM @transitions l ORDER BY l.horizon DESC, l.n DESC LIMIT 1) > " + base +
 		" + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false)"
 )
