@@ -3,7 +3,6 @@ package refresh
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -126,7 +125,7 @@ func speakers(ev Event) roles {
 }
 
 // roles is a set of [Role].
-type roles uint8
+type roles = statemachine.Roles[Role]
 
 const (
 	byAPI          roles = 1 << API
@@ -144,7 +143,7 @@ type step struct {
 }
 
 // event names what is refused.
-func (s *step) event() string { return strings.TrimPrefix(fmt.Sprintf("%T", s.ev), "refresh.") }
+func (s *step) event() string { return statemachine.EventName(s.ev) }
 
 // begin checks the role and the actor, the first of all checks, and brings the
 // time to UTC microseconds.
@@ -153,16 +152,10 @@ func (s *step) begin(now time.Time) error {
 		return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
 	}
 	s.by = s.ev.by()
-	by := &s.by
-	if !by.Role.Valid() || speakers(s.ev)&(1<<by.Role) == 0 {
-		return s.refuse(statemachine.ErrForbidden, "the role is "+by.Role.String())
-	}
-	if err := statemachine.Actor(by.Actor); err != nil {
-		return s.refuse(err, "")
-	}
+	var reason string
 	var err error
-	if _, by.At, err = statemachine.EventTime(by.At, now); err != nil {
-		return s.refuse(err, "")
+	if _, s.by.At, reason, err = statemachine.Head(speakers(s.ev), s.by.Role, s.by.Actor, s.by.At, now); err != nil {
+		return s.refuse(err, reason)
 	}
 	return nil
 }

@@ -99,3 +99,32 @@ func TestWhoSpeaksAndWhen(t *testing.T) {
 		t.Errorf("no time at all: %v", err)
 	}
 }
+
+// The head of an event is checked in one order: the role, the actor, the time.
+func TestTheHeadOfAnEvent(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	speakers := statemachine.Roles[statemachine.Outcome](1<<statemachine.Done | 1<<statemachine.Unknown)
+	for _, c := range []struct {
+		role   statemachine.Outcome
+		actor  string
+		at     time.Time
+		reason string
+		err    error
+	}{
+		{statemachine.Done, "a", now, "", nil},
+		{statemachine.Unknown, "a", time.Time{}, "", nil},
+		{statemachine.Failed, "", now.AddDate(1, 0, 0), "the role is failed", statemachine.ErrForbidden},
+		{0, "a", now, "the role is none", statemachine.ErrForbidden},
+		{200, "a", now, "the role is " + statemachine.Outcome(200).String(), statemachine.ErrForbidden},
+		{statemachine.Done, "", now.AddDate(1, 0, 0), "", statemachine.ErrInvalid},
+		{statemachine.Done, "a", now.AddDate(1, 0, 0), "", statemachine.ErrInvalid},
+	} {
+		said, clock, reason, err := statemachine.Head(speakers, c.role, c.actor, c.at, now)
+		if !errors.Is(err, c.err) || reason != c.reason || err == nil && (!said.Equal(now) || !clock.Equal(now)) {
+			t.Errorf("%v %q at %v: %v, %v, %q, %v", c.role, c.actor, c.at, said, clock, reason, err)
+		}
+	}
+	if got := statemachine.EventName(&time.ParseError{}); got != "ParseError" {
+		t.Errorf("the event is called %q", got)
+	}
+}

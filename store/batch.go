@@ -50,7 +50,7 @@ func (b *batch[T, K, L, A, E, C]) step(a *A, id K, ev E) (err error) {
 	if created, ok := b.of.creates(ev); ok && created != id {
 		return fmt.Errorf("%w: the event is for %s %v, the command for %v", statemachine.ErrInvalid, b.of.machines[0].name, created, id)
 	} else if !ok && !b.of.exists(a) {
-		return b.of.noRecord(id, fmt.Sprintf("%T", ev))
+		return b.of.noRecord(id, statemachine.EventName(ev))
 	}
 	if b.beside != nil {
 		if ev, err = b.beside.fill(a, ev); err != nil {

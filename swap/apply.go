@@ -16,7 +16,7 @@ import (
 // empty log and no error. A refusal changes nothing and is a
 // [statemachine.Refusal] around its sentinel. Where several reasons hold, the
 // first of these is given: role or actor, fence, version, state, hold, input.
-// now is the time of an event that has none.
+// now is the store's time, see [statemachine.EventTime].
 func (p Policy) ApplyDeposit(d Deposit, ev Event, now time.Time) (DepositChange, error) {
 	side := &depositSide{d: d}
 	s := step{p: &p, ev: ev, old: &d.Item, item: &side.d.Item, side: side}
@@ -91,7 +91,7 @@ func (s *step) run(now time.Time) error {
 }
 
 // event names what is refused.
-func (s *step) event() string { return strings.TrimPrefix(fmt.Sprintf("%T", s.ev), "swap.") }
+func (s *step) event() string { return statemachine.EventName(s.ev) }
 
 // begin checks role and actor, the first of all checks, and brings the time to
 // UTC microseconds.
@@ -100,16 +100,10 @@ func (s *step) begin(now time.Time) error {
 		return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
 	}
 	s.by = s.ev.by()
-	by := &s.by
-	if !by.Role.Valid() || speakers(s.ev)&(1<<by.Role) == 0 {
-		return s.refuse(statemachine.ErrForbidden, "the role is "+by.Role.String())
-	}
-	if err := statemachine.Actor(by.Actor); err != nil {
-		return s.refuse(err, "")
-	}
+	var reason string
 	var err error
-	if s.said, by.At, err = statemachine.EventTime(by.At, now); err != nil {
-		return s.refuse(err, "")
+	if s.said, s.by.At, reason, err = statemachine.Head(speakers(s.ev), s.by.Role, s.by.Actor, s.by.At, now); err != nil {
+		return s.refuse(err, reason)
 	}
 	return nil
 }

@@ -342,7 +342,7 @@ func speakers(ev Event) roles {
 }
 
 // roles is a set of [Role].
-type roles uint8
+type roles = statemachine.Roles[Role]
 
 const (
 	byObserver roles = 1 << Observer

@@ -3,7 +3,6 @@ package withdrawal
 import (
 	"fmt"
 	"math/bits"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -140,7 +139,7 @@ func Speaker(ev Event) Role {
 }
 
 // roles is a set of [Role].
-type roles uint8
+type roles = statemachine.Roles[Role]
 
 const (
 	byApprover roles = 1 << Approver
@@ -168,7 +167,7 @@ type work struct {
 }
 
 // event names what is refused.
-func (c *step) event() string { return strings.TrimPrefix(fmt.Sprintf("%T", c.ev), "withdrawal.") }
+func (c *step) event() string { return statemachine.EventName(c.ev) }
 
 // begin checks the role and the actor, the first of all checks, and brings the
 // time to UTC microseconds.
@@ -177,16 +176,10 @@ func (c *step) begin(now time.Time) error {
 		return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
 	}
 	c.by = c.ev.by()
-	by := &c.by
-	if !by.Role.Valid() || c.speakers&(1<<by.Role) == 0 {
-		return c.refuse(statemachine.ErrForbidden, "the role is "+by.Role.String())
-	}
-	if err := statemachine.Actor(by.Actor); err != nil {
-		return c.refuse(err, "")
-	}
+	var reason string
 	var err error
-	if _, by.At, err = statemachine.EventTime(by.At, now); err != nil {
-		return c.refuse(err, "")
+	if _, c.by.At, reason, err = statemachine.Head(c.speakers, c.by.Role, c.by.Actor, c.by.At, now); err != nil {
+		return c.refuse(err, reason)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,8 +12,8 @@ import (
 )
 
 // ApplyBatch takes one step of a batch, with all members that it concerns; now is
-// the time of an event that has none. It is pure, and refuses as [Policy.Apply]
-// does.
+// the store's time, see [statemachine.EventTime]. It is pure, and refuses as
+// [Policy.Apply] does.
 //
 // What b must hold: Batch, Txs, and Members with all that [Policy.Apply] says.
 // For BatchPrepared Members are the requests that it pays, as they are stored.
@@ -40,11 +39,12 @@ func (c *batchStep) take(now time.Time) error {
 	if c.ev == nil {
 		return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
 	}
-	first := step{work: work{ev: c.ev, speakers: batchSpeakers(c.ev)}}
-	if err := first.begin(now); err != nil {
-		return c.refuse(errors.Unwrap(err), reasonOf(err))
+	c.by = c.ev.by()
+	var reason string
+	var err error
+	if _, c.by.At, reason, err = statemachine.Head(batchSpeakers(c.ev), c.by.Role, c.by.Actor, c.by.At, now); err != nil {
+		return c.refuse(err, reason)
 	}
-	c.by = first.by
 	switch e := c.ev.(type) {
 	case BatchPrepared:
 		return c.prepare(&e)
@@ -68,21 +68,13 @@ func (c *batchStep) take(now time.Time) error {
 	return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
 }
 
-func reasonOf(err error) string {
-	var r *statemachine.Refusal
-	if errors.As(err, &r) {
-		return r.Reason
-	}
-	return ""
-}
-
 func (c *batchStep) refuse(err error, reason string) error {
 	b := &c.Old.Batch
 	if b.Status == 0 {
 		b = &Batch{ID: c.New.Batch.ID}
 	}
 	return &statemachine.Refusal{Err: err, Machine: BatchMachine.Name(), ID: b.ID.String(), State: b.Status.String(),
-		Event: strings.TrimPrefix(fmt.Sprintf("%T", c.ev), "withdrawal."), Reason: reason}
+		Event: statemachine.EventName(c.ev), Reason: reason}
 }
 
 // current refuses an event that was decided on another version, then one that the

@@ -3,7 +3,6 @@ package withdrawal
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -74,6 +73,6 @@ func RefusedOf[E interface{ by() By }](request uuid.UUID, ev E, err error, now t
 	if by.Role != Operator && by.Role != Approver {
 		return line, false
 	}
-	name := strings.TrimPrefix(fmt.Sprintf("%T", ev), "withdrawal.")
+	name := statemachine.EventName(ev)
 	return Refused{Request: request, Event: name, Actor: statemachine.Bounded(by.Actor, MaxActor), Role: by.Role, At: now, Error: statemachine.Bounded(err.Error(), MaxText)}, true
 }

@@ -3,7 +3,6 @@ package dunning
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -112,7 +111,7 @@ func speakers(ev Event) roles {
 }
 
 // roles is a set of [Role].
-type roles uint8
+type roles = statemachine.Roles[Role]
 
 const (
 	byHost     roles = 1 << Host
@@ -128,7 +127,7 @@ type step struct {
 	reason string
 }
 
-func (c *step) event() string { return strings.TrimPrefix(fmt.Sprintf("%T", c.ev), "dunning.") }
+func (c *step) event() string { return statemachine.EventName(c.ev) }
 
 // begin checks the role and the actor, the first of all checks, and brings the
 // time to UTC microseconds.
@@ -137,16 +136,10 @@ func (c *step) begin(now time.Time) error {
 		return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
 	}
 	c.by = c.ev.by()
-	by := &c.by
-	if !by.Role.Valid() || speakers(c.ev)&(1<<by.Role) == 0 {
-		return c.refuse(statemachine.ErrForbidden, "the role is "+by.Role.String())
-	}
-	if err := statemachine.Actor(by.Actor); err != nil {
-		return c.refuse(err, "")
-	}
+	var reason string
 	var err error
-	if _, by.At, err = statemachine.EventTime(by.At, now); err != nil {
-		return c.refuse(err, "")
+	if _, c.by.At, reason, err = statemachine.Head(speakers(c.ev), c.by.Role, c.by.Actor, c.by.At, now); err != nil {
+		return c.refuse(err, reason)
 	}
 	return nil
 }
