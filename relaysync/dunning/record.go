@@ -214,8 +214,3 @@ func insert(all []Invoice, i Invoice) []Invoice {
 	at, _ := slices.BinarySearchFunc(all, i, CompareInvoices)
 	return slices.Insert(slices.Clone(all), at, i)
 }
-
-// CompareDue is the order of steps: by due time, then by id in byte order.
-func CompareDue(a, b *Tenant) int {
-	return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID))
-}

@@ -23,8 +23,8 @@ type Stats struct {
 func (s *Stats) Add(a *Account) {
 	t := &a.Tenant
 	s.Tenants[t.Status()]++
-	if !t.DueAt.IsZero() && !t.DueAt.After(s.At) {
-		earliest(&s.OldestDue, t.DueAt)
+	if at, ok := t.Due(); ok && !at.After(s.At) {
+		earliest(&s.OldestDue, at)
 	}
 	for k := range a.Invoices {
 		i := &a.Invoices[k]

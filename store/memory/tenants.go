@@ -26,8 +26,8 @@ func newTenantTables() *tenantTables {
 			version: func(t *dunning.Tenant) int64 { return t.Version },
 			sorted: func(t *dunning.Tenant) []string {
 				keys := []string{keyRelay + t.ID}
-				if !t.DueAt.IsZero() {
-					keys = append(keys, keyDue+timeKey(t.DueAt)+t.ID)
+				if at, ok := t.Due(); ok {
+					keys = append(keys, keyDue+timeKey(at)+t.ID)
 				}
 				return keys
 			},

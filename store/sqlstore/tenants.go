@@ -120,7 +120,7 @@ func (r tenants) InvoiceTransitions(invoice string) ([]statemachine.Transition[s
 
 var (
 	countTenants = statement{text: "SELECT count(CASE WHEN churned_at IS NULL THEN 1 END), count(churned_at), " +
-		"min(CASE WHEN due_at <= $1 THEN due_at END) FROM @tenants"}
+		"min(CASE WHEN " + dueTenants.is("$1") + " THEN x.due_at END) FROM @tenants x"}
 	// A sum of base units may be larger than any number of the database, so
 	// high and low halves are added apart.
 	countInvoices = statement{text: "SELECT count(CASE WHEN " + owed + " THEN 1 END), coalesce(sum(CASE WHEN " + owed + " THEN amount / 4294967296 END), 0), " +

@@ -316,7 +316,7 @@ func (r *tenants) subject(s store.Store[store.TenantUnit]) *tenantSubject {
 				return readable(tx.Tenants().Due(now, limit))
 			},
 			next:    func(tx store.TenantUnit, now time.Time) (time.Time, error) { return tx.Tenants().NextDue(now) },
-			at:      func(a *dunning.Account) (time.Time, bool) { return a.Tenant.DueAt, !a.Tenant.DueAt.IsZero() },
+			at:      func(a *dunning.Account) (time.Time, bool) { return a.Tenant.Due() },
 			compare: func(a, b *dunning.Account) int { return dunning.CompareDue(&a.Tenant, &b.Tenant) },
 		}},
 		draw: func(rt *rapid.T) history[string, dunning.Account, dunning.Event] {

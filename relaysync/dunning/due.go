@@ -1,0 +1,15 @@
+package dunning
+
+import (
+	"cmp"
+	"time"
+)
+
+// Due returns when a step of the tenant is due, ok false for never. Steps set the time
+// themselves, to that of [Policy.Next]; a step under way has put it off.
+func (t *Tenant) Due() (at time.Time, ok bool) { return t.DueAt, !t.DueAt.IsZero() }
+
+// CompareDue is the order of steps: by due time, then by id in byte order.
+func CompareDue(a, b *Tenant) int {
+	return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID))
+}
