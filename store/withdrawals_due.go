@@ -281,7 +281,7 @@ func jobExists(tx WithdrawalUnit, enqueued []withdrawal.Withdrawal, job uuid.UUI
 			return nil, err
 		}
 	}
-	return &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: withdrawal.JobMachine.Name(), ID: job.String(), Event: "Enqueued",
+	return &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: withdrawal.JobMachine.Name(), ID: job.String(), Event: statemachine.EventName(withdrawal.Enqueued{}),
 		Reason: "a job of this id exists"}, nil
 }
 

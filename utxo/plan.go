@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -113,7 +112,7 @@ func (pl *plan) begin(now time.Time) (err error) {
 }
 
 // event names what is planned.
-func (pl *plan) event() string { return strings.TrimPrefix(fmt.Sprintf("%T", pl.ev), "utxo.") }
+func (pl *plan) event() string { return statemachine.EventName(pl.ev) }
 
 // step moves a transaction along an edge of the table and logs it. change, if
 // not nil, sets what moves beside the status.
