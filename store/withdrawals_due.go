@@ -105,13 +105,18 @@ func gapsOf(tx WithdrawalUnit, chain map[uuid.UUID]uint64, limit int) (map[uuid.
 		for i, o := range owned {
 			of[i] = o.Request
 		}
-		owners, err := tx.Withdrawals().Get(of...)
+		owners, _, err := readable(tx.Withdrawals().Get, of)
 		if err != nil {
 			return nil, err
 		}
+		by := make(map[uuid.UUID]*withdrawal.Withdrawal, len(owners))
+		for i := range owners {
+			by[owners[i].Request.ID] = &owners[i]
+		}
 		var held []uint64
-		for i, o := range owned {
-			if o.Request == uuid.Nil || owners[i].HoldsNonce(wallet, o.Nonce) {
+		for _, o := range owned {
+			// A filler has it, or a request that cannot be read and may have sent it.
+			if owner := by[o.Request]; o.Request == uuid.Nil || owner == nil || owner.HoldsNonce(wallet, o.Nonce) {
 				held = append(held, o.Nonce)
 			}
 		}

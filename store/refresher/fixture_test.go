@@ -15,6 +15,7 @@ import (
 
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/refresh/refreshtest"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
 	"github.com/settlehq/settle/store/refresher"
@@ -31,7 +32,28 @@ type system struct {
 	begin   time.Time
 	slow    time.Duration // from a commit to its answer, in processes that start
 	lost    func() bool   // says after a commit of theirs that its answer is lost; once
+	torn    string        // a wallet whose row no process can read
 	logged  lines
+}
+
+// torn is a unit of work in which one wallet cannot be read.
+type torn struct {
+	store.Unit
+	xpub string
+}
+
+func (u torn) Refreshes() store.RefreshRecords { return tornRecords{u.Unit.Refreshes(), u.xpub} }
+
+type tornRecords struct {
+	store.RefreshRecords
+	xpub string
+}
+
+func (r tornRecords) Heads(xpubs ...string) ([]refresh.Work, error) {
+	if slices.Contains(xpubs, r.xpub) {
+		return nil, statemachine.ErrCorrupt
+	}
+	return r.RefreshRecords.Heads(xpubs...)
 }
 
 // lines are what all processes log.
@@ -91,7 +113,7 @@ func (p *process) Update(ctx context.Context, fn func(store.Unit) error) error {
 	if p.killed() {
 		return errDead
 	}
-	err := p.s.db.Update(ctx, fn)
+	err := p.s.db.Update(ctx, func(tx store.Unit) error { return fn(torn{tx, p.s.torn}) })
 	time.Sleep(p.slow)
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -172,17 +172,19 @@ func (s *slots) sweep(ctx context.Context, now time.Time) {
 	if _, err := s.service.Sweep(ctx, 1000); err != nil {
 		s.log.Warn("locks not swept", "error", err)
 	}
-	for after, limit, more := "", 10, true; more; more = after != "" {
+	for after, limit := "", 10; ; {
 		n, next, err := s.service.Reconcile(ctx, refresh.By{Actor: s.name, Role: refresh.Orchestrator}, after, limit)
-		if err != nil && limit > 1 { // one that cannot be read stops no other
+		switch {
+		case err != nil && limit > 1 && ctx.Err() == nil: // one that cannot be read stops no other
 			limit = 1
 			continue
-		}
-		if err != nil {
+		case err != nil:
 			s.log.Warn("times that are too far ahead are not brought back", "error", err)
-		}
-		if after = next; n > 0 {
+		case n > 0:
 			s.log.Warn("the store's clock was ahead: times that were too far away are brought back", "wallets", n)
+		}
+		if after = next; after == "" {
+			return
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
@@ -70,6 +71,30 @@ func TestLockOfAWalletThatIsBeingOpened(t *testing.T) {
 	close(release)
 	if err := errors.Join(<-errs, <-errs); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A request that cannot be read may have sent what has its nonce, and hides no gap.
+func TestGapsBesideWhatCannotBeRead(t *testing.T) {
+	ctx, wallet := context.Background(), named("hot wallet")
+	b := newBank(t, sqlstore.SQLite)
+	bad, next := b.confirming(t, bsc), b.confirming(t, bsc)
+	conn, err := b.DB.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, text := range []string{"PRAGMA ignore_check_constraints = ON", "UPDATE {withdrawal_queue} SET priority = 'urgent' WHERE id = '" + bad.Job.ID.String() + "'"} {
+		if _, err := conn.ExecContext(ctx, b.tables(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if next.Job.Nonce != bad.Job.Nonce+1 {
+		t.Fatalf("nonces %d and %d", bad.Job.Nonce, next.Job.Nonce)
+	}
+	gaps, err := b.Gaps(ctx, map[uuid.UUID]uint64{wallet: bad.Job.Nonce}, 10)
+	if err != nil || len(gaps) > 0 {
+		t.Errorf("gaps %v, %v", gaps, err)
 	}
 }
 

@@ -137,6 +137,23 @@ func TestABusyFileIsToBeginAgain(t *testing.T) {
 	because(t, "Within of a busy file", err, store.ErrRetry)
 }
 
+// impatient opens a store of PostgreSQL that finds a deadlock soon and tries nothing again.
+func impatient(t *testing.T, opts sqlstore.Options) *sqlstore.Store {
+	t.Helper()
+	db, err := sql.Open("pgx", pgtest.URL(t)+"&deadlock_timeout=10ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	db.SetMaxIdleConns(8)
+	opts.Retries = -1
+	s, err := sqlstore.Open(context.Background(), db, sqlstore.Postgres, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // Renewals of many leases and saves of many jobs, each in an order of its own,
 // never wait in a circle.
 func TestRenewalsAndSavesDoNotDeadlock(t *testing.T) {
@@ -144,19 +161,7 @@ func TestRenewalsAndSavesDoNotDeadlock(t *testing.T) {
 	chain := named("many")
 	b := newBank(t, sqlstore.Postgres, withdrawal.HotWallet{ID: named("payer"), Chain: chain})
 	ctx := context.Background()
-	url := pgtest.URL(t) + "&deadlock_timeout=10ms"
-	db, err := sql.Open("pgx", url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	db.SetMaxIdleConns(8)
-	opts := b.opts
-	opts.Retries = -1
-	s, err := sqlstore.Open(ctx, db, sqlstore.Postgres, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := impatient(t, b.opts)
 	service, err := store.NewWithdrawals(s, b.policy)
 	if err != nil {
 		t.Fatal(err)

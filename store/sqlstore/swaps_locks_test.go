@@ -2,7 +2,6 @@ package sqlstore_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/swap"
@@ -22,19 +20,7 @@ func TestSavesOfDepositsDoNotDeadlock(t *testing.T) {
 	const deposits, rounds = 30, 30
 	ctx := context.Background()
 	_, base := newStore(t, sqlstore.Postgres)
-	db, err := sql.Open("pgx", pgtest.URL(t)+"&deadlock_timeout=10ms")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	db.SetMaxIdleConns(8)
-	opts := base.opts
-	opts.Retries = -1
-	s, err := sqlstore.Open(ctx, db, sqlstore.Postgres, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := store.NewSwaps(s, swaptest.Policy())
+	all, err := store.NewSwaps(impatient(t, base.opts), swaptest.Policy())
 	if err != nil {
 		t.Fatal(err)
 	}
