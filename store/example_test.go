@@ -17,7 +17,6 @@ import (
 )
 
 // A wallet receives a coin, pays with it, and sees the payment confirmed.
-// examples/quickstart is this with every error handled.
 func ExampleWallets() {
 	ctx := context.Background()
 	wallets := store.NewWallets(memory.New(memory.Options{}), utxo.Policy{Owner: func(script []byte) (utxo.Owner, bool) {

@@ -1,101 +1,153 @@
-// Quickstart receives a coin, pays with it, and sees the payment confirmed.
-// Replace package memory by store/sqlstore and nothing is lost in a crash.
+// Quickstart pays one withdrawal from an SQLite file, through a node that loses
+// messages and answers. A service copies open, submit and serve, and brings its own
+// node and signer.
 package main
 
 import (
-	"bytes"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"log"
+	"os"
+	"path/filepath"
 	"time"
 
-	"github.com/btcsuite/btcd/chainhash/v2"
-	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/google/uuid"
 	"github.com/settlehq/settle/store"
-	"github.com/settlehq/settle/store/memory"
-	"github.com/settlehq/settle/utxo"
-	"github.com/settlehq/settle/utxo/coinselect"
-)
-
-var (
-	ours   = append([]byte{0, 20}, bytes.Repeat([]byte{1}, 20)...) // a P2WPKH script of this wallet
-	theirs = append([]byte{0, 20}, bytes.Repeat([]byte{2}, 20)...) // who is paid
-	lock   = utxo.LockID{1}                                        // names the payment
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/store/worker"
+	"github.com/settlehq/settle/withdrawal"
+	_ "modernc.org/sqlite" // the driver is yours
 )
 
 func main() {
-	if err := payment(context.Background()); err != nil {
+	dir, err := os.MkdirTemp("", "settle-quickstart-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := quickstart(context.Background(), filepath.Join(dir, "settle.db")); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func payment(ctx context.Context) error {
-	wallets := store.NewWallets(memory.New(memory.Options{}), utxo.Policy{Owner: func(script []byte) (utxo.Owner, bool) {
-		return utxo.Owner{Wallet: 1, Tag: "alice"}, bytes.Equal(script, ours)
-	}})
-
-	// A block pays us.
-	deposit := wire.NewMsgTx(2)
-	deposit.AddTxIn(wire.NewTxIn(&wire.OutPoint{Hash: chainhash.HashH([]byte("somebody's coin"))}, nil, nil))
-	deposit.AddTxOut(wire.NewTxOut(100_000, ours))
-	first := utxo.Block{Height: 1, Hash: chainhash.HashH([]byte("block 1"))}
-	if _, err := wallets.Do(ctx,
-		utxo.WalletOpened{Wallet: 1, Birth: 1},
-		utxo.Connected{Block: first, Txs: []*wire.MsgTx{deposit}},
-	); err != nil {
-		return err
-	}
-
-	// Choose coins for a payment, and keep others from choosing them.
-	output := wire.NewTxOut(60_000, theirs)
-	pay, err := coinselect.Pay(output)
+func quickstart(ctx context.Context, file string) error {
+	conn, err := sql.Open("sqlite", file)
 	if err != nil {
 		return err
 	}
-	coins, err := wallets.SelectAndLease(ctx, store.Spend{
-		Wallet: 1, Lock: lock, Duration: time.Minute,
-		Request: coinselect.Request{Payment: pay, ChangeScript: ours, FeeRate: 2_000},
-	})
+	defer conn.Close()
+	policy := withdrawal.DefaultPolicy()
+	policy.CheckEvery = time.Second                   // 15 s by default
+	policy.Chain = withdrawal.Chain{Confirmations: 1} // a chain without nonces, final after one block
+	withdrawals, err := open(ctx, conn, policy)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("selected %d coin, fee %d, change %d\n", len(coins.Inputs), coins.Fee, coins.Change)
-
-	// Build the transaction; the host's signer signs it here. It is stored
-	// before anybody can see it.
-	tx := wire.NewMsgTx(2)
-	for _, in := range coins.Inputs {
-		tx.AddTxIn(wire.NewTxIn(&in.OutPoint, nil, nil))
-	}
-	tx.AddTxOut(output)
-	if coins.Change > 0 {
-		tx.AddTxOut(wire.NewTxOut(coins.Change, ours))
-	}
-	if _, err := wallets.Do(ctx, utxo.Submitted{Wallet: 1, Tx: tx, Lock: lock}); err != nil {
+	chain, request := uuid.New(), uuid.New()
+	if err := submit(ctx, withdrawals, chain, request); err != nil {
 		return err
 	}
-
-	// Send what is owed to the network. After a crash, Next says it again.
-	actions, _, err := wallets.Next(ctx, 1, time.Time{})
-	if err != nil {
-		return err
-	}
-	for _, a := range actions {
-		fmt.Println(a.Kind, a.ID.Hash == tx.TxHash())
-		if _, err := wallets.Do(ctx, utxo.Broadcasted{ID: a.ID}); err != nil {
+	node := &fakeNode{paid: map[string]int{}}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, withdrawals, chain, node, sign) }()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(policy.CheckEvery / 10):
+		}
+		w, err := withdrawals.Get(ctx, request)
+		if err != nil || w.Request.Status == withdrawal.RequestCompleted {
+			stop()
+			err = errors.Join(err, <-ended)
+			fmt.Printf("%s: the node has %d payment\n", w.Request.Status, len(node.paid))
 			return err
 		}
 	}
+}
 
-	// A block has it.
-	second := utxo.Block{Height: 2, Hash: chainhash.HashH([]byte("block 2")), Prev: first.Hash}
-	if _, err := wallets.Do(ctx, utxo.Connected{Block: second, Txs: []*wire.MsgTx{tx}}); err != nil {
-		return err
+// open brings the tables up to date and returns the service of withdrawals.
+func open(ctx context.Context, conn *sql.DB, policy withdrawal.Policy) (*store.Withdrawals, error) {
+	if err := sqlstore.Migrate(ctx, conn, sqlstore.SQLite, sqlstore.Options{}); err != nil { // any number of processes may call it
+		return nil, err
 	}
-	balance, err := wallets.Balance(ctx, 1, nil, 1)
+	db, err := sqlstore.Open(ctx, conn, sqlstore.SQLite, sqlstore.Options{})
 	if err != nil {
+		return nil, err
+	}
+	return store.NewWithdrawals(db, policy)
+}
+
+// submit stores what a user asks for, an approval, and the order to pay it from a hot wallet.
+func submit(ctx context.Context, withdrawals *store.Withdrawals, chain, request uuid.UUID) error {
+	asset := uuid.New()
+	wallet := withdrawal.HotWallet{ID: uuid.New(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+	if err := withdrawals.PutHotWallet(ctx, wallet); err != nil {
 		return err
 	}
-	fmt.Printf("confirmed %d, unconfirmed %d\n", balance.Confirmed, balance.Unconfirmed)
-	return nil
+	intake := withdrawal.By{Actor: "intake", Role: withdrawal.System}
+	_, err := withdrawals.Do(ctx, request, // one transaction: all three events, or none
+		withdrawal.Submitted{By: intake, Request: request, User: uuid.New(), Asset: asset, Chain: chain,
+			ToAddress: "alice", Amount: "12.5", Decimals: 6},
+		withdrawal.Approved{By: withdrawal.By{Actor: "desk", Role: withdrawal.Approver}},
+		withdrawal.Enqueued{By: intake, Job: request, AssetOnChain: asset, Priority: withdrawal.Normal})
+	return err
+}
+
+// Node is what a host brings: it sends bytes, and says in which block a transaction is.
+type Node interface {
+	Send(ctx context.Context, raw []byte) error
+	Mined(ctx context.Context, hash string) (block withdrawal.Block, found bool, err error)
+}
+
+// serve pays what is due on a chain, and looks up what was sent, until ctx is done.
+func serve(ctx context.Context, withdrawals *store.Withdrawals, chain uuid.UUID, node Node,
+	sign func(withdrawal.Job) (hash string, raw []byte)) error {
+	type held = store.HeldWithdrawal
+	say := func(w withdrawal.Withdrawal, events ...withdrawal.Event) held {
+		return held{Withdrawal: w, Events: events}
+	}
+	pay := func(ctx context.Context, w withdrawal.Withdrawal) held {
+		by, fence := withdrawal.By{Actor: w.Job.Lease.Holder, Role: withdrawal.WithdrawalWorker}, w.Job.Lease.Fence
+		if w.Job.Status == withdrawal.JobConfirming { // the node has lost the transaction: it gets the same bytes again
+			tx := w.Live()[0]
+			return say(w, withdrawal.Rebroadcast{By: by, Fence: fence, Hash: tx.Hash, Done: node.Send(ctx, tx.Raw) == nil})
+		}
+		hash, raw := sign(w.Job)
+		stored, err := withdrawals.Held(ctx, say(w, withdrawal.Prepared{By: by, Fence: fence, Hash: hash, Raw: raw}))
+		if err != nil { // stored or not, nothing was sent: the lease ends, and the record says how to go on
+			return say(w)
+		}
+		if err := node.Send(ctx, raw); err != nil { // a time-out is no failure: the transaction will be looked up
+			return say(stored[0], withdrawal.AttemptFailed{By: by, Fence: fence, Failure: withdrawal.Unclear, Error: err.Error()})
+		}
+		return say(stored[0], withdrawal.Broadcast{By: by, Fence: fence, Hash: hash})
+	}
+	look := func(ctx context.Context, w withdrawal.Withdrawal) held {
+		by, tx := withdrawal.By{Actor: "checker", Role: withdrawal.ConfirmationWorker}, w.Live()[0]
+		block, found, err := node.Mined(ctx, tx.Hash)
+		switch {
+		case err != nil: // no answer is no evidence
+			return say(w, withdrawal.Missing{By: by, Tx: tx.Hash, Error: err.Error()})
+		case !found:
+			return say(w, withdrawal.Missing{By: by, Tx: tx.Hash})
+		}
+		return say(w, withdrawal.Receipt{By: by, Tx: tx.Hash, Block: block})
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 2)
+	run := func(source store.WithdrawalSource, handle func(context.Context, withdrawal.Withdrawal) held) {
+		options := worker.Options[withdrawal.Withdrawal, held]{Release: source.Release, Panicked: source.Panicked,
+			CallTimeout: withdrawals.Policy().CheckEvery / 2}
+		ended <- worker.Run(ctx, source, handle, options)
+		stop() // a service without one of its loops is not whole
+	}
+	go run(withdrawals.Payments(chain, worker.NewName("payer")), pay)
+	go run(withdrawals.Lookups(chain, worker.NewName("checker")), look)
+	return errors.Join(<-ended, <-ended)
 }

@@ -21,39 +21,13 @@ import (
 //
 // # What was paid since
 //
-// What a restored database has forgotten, a dump, an old file or a standby that had
-// not the last commits, it would pay again. So before any worker runs on it:
-//
-//  1. Begin nothing: Paused of every withdrawal.Chain in the policy that
-//     workers start with, or PutHotWallet of every wallet with a status that is not
-//     active. Look-ups go on.
-//  2. Ask the chain for the next nonce of each hot wallet, pending transactions
-//     included. Each nonce below it that WithdrawalRecords.NoncesFrom(wallet, 0) does not have was used
-//     since, below HotWallet.NextNonce too: it may have filled a gap. Where there are no
-//     nonces, list what the wallet has sent since.
-//  3. Look at each such transaction, in a block or not. For each request that it pays say
-//     withdrawal.Imported where the request is not stored or has had no job, else an
-//     operator's withdrawal.PaidBy; with ByOutput and Output where it pays many, and with its
-//     nonce for one of them alone. The example "restored" of store.Withdrawals does so for a
-//     batch: the batch itself does not come back, and its members are looked up one by one.
-//     Nothing is sent again without the bytes: send them by hand where a node has lost them.
-//     What pays none is a withdrawal.Filler.
-//     Cancellations, holds and rejections since are said again.
-//  4. Let the chains begin again when none is left.
-//
-// A wallet has forgotten what was submitted since: follow the chain to its tip and
-// offer the mempool before coins are selected, and what was sent and is not there is
-// still a payment that may be mined.
-//
-// For swaps it is swap.Control.RecoveredAt, before which nothing is sent that was not
-// looked back for.
-//
-// For tenants it is dunning.Policy.RecoveredAt, in the policy of every biller from then
-// on: each open invoice from before is looked back for. First the host says again
-// what it said since: Issued with its CreatedAt, Paid, Voided, MethodSet, Reinstated.
-//
-// For relays an operator says relaysync.Retried of each, since the server may hold what
-// this database does not know; relays that were made since are made again.
+// What a restored database has forgotten (a dump, an old file, a standby that lacked the
+// last commits) it would pay again. So before any worker runs on it, a person follows
+// docs/restore.md of this module: nothing begins on a chain until every nonce, input or
+// coin that its wallets may have used before the restore is used at depth, by a
+// transaction whose every transfer is on file. What a node shows as pending is no
+// evidence: neither that it has it nor that it has it not. The example "restored" of
+// store.Withdrawals is the part for nonces.
 func Restored(ctx context.Context, db *sql.DB, d Dialect, opts Options) error {
 	s, err := opts.syntax(d)
 	if err == nil && db == nil {
