@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"fmt"
+	"io/fs"
 	"regexp"
 	"strconv"
 	"strings"
@@ -43,6 +44,7 @@ type syntax struct {
 	Dialect
 	prefix   string // of table names: the schema and a dot, or nothing
 	versions string // the table of goose, with its schema
+	files    fs.FS  // the migrations
 }
 
 var macros = map[Dialect]*strings.Replacer{

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
@@ -103,10 +104,10 @@ func (s syntax) migrate(ctx context.Context, conn *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	if at > latest() {
-		return newer(at)
+	if at > s.latest() {
+		return s.newer(at)
 	}
-	files := slices.DeleteFunc(steps(), func(m step) bool { return m.version <= at })
+	files := slices.DeleteFunc(s.steps(), func(m step) bool { return m.version <= at })
 	for _, m := range files {
 		for _, name := range m.creates() {
 			taken, err := s.exists(ctx, conn, s.prefix+name)
@@ -145,7 +146,7 @@ func Script(d Dialect, opts Options) (string, error) {
 		fmt.Fprintf(&all, "CREATE SCHEMA IF NOT EXISTS %s;\n\n", schema)
 	}
 	all.WriteString(s.versionTable())
-	for _, m := range steps() {
+	for _, m := range s.steps() {
 		all.WriteString("\n" + s.up(m))
 	}
 	return all.String(), nil
@@ -158,20 +159,20 @@ type step struct {
 }
 
 // steps are all migrations, in their order.
-func steps() []step {
-	entries, err := migrations.ReadDir("migrations")
+func (s syntax) steps() []step {
+	names, err := fs.Glob(s.files, "*.sql")
 	if err != nil {
 		panic(err) // embedded
 	}
 	var all []step
-	for _, e := range entries {
-		text, err := migrations.ReadFile("migrations/" + e.Name())
+	for _, name := range names {
+		text, err := fs.ReadFile(s.files, name)
 		if err != nil {
 			panic(err)
 		}
 		var m step
-		if _, err := fmt.Sscanf(e.Name(), "%d_", &m.version); err != nil {
-			panic("sqlstore: migration " + e.Name() + " has no number")
+		if _, err := fmt.Sscanf(name, "%d_", &m.version); err != nil {
+			panic("sqlstore: migration " + name + " has no number")
 		}
 		_, m.up, _ = strings.Cut(string(text), "-- +goose Up\n")
 		m.up, m.down, _ = strings.Cut(m.up, "-- +goose Down\n")
@@ -217,8 +218,8 @@ func (s syntax) versionTable() string {
 }
 
 // latest is the version that the newest migration makes.
-func latest() int64 {
-	all := steps()
+func (s syntax) latest() int64 {
+	all := s.steps()
 	return all[len(all)-1].version
 }
 
@@ -254,12 +255,12 @@ func (s syntax) current(ctx context.Context, q queryer) error {
 	switch {
 	case err != nil:
 		return err
-	case at > latest():
-		return newer(at)
-	case at == latest():
+	case at > s.latest():
+		return s.newer(at)
+	case at == s.latest():
 		return nil
 	case at > 0:
-		return fmt.Errorf("%w: they are at version %d, this package needs %d: run Migrate", ErrOldTables, at, latest())
+		return fmt.Errorf("%w: they are at version %d, this package needs %d: run Migrate", ErrOldTables, at, s.latest())
 	}
 	ours, err := s.exists(ctx, q, s.prefix+"transitions")
 	switch {
@@ -272,8 +273,8 @@ func (s syntax) current(ctx context.Context, q queryer) error {
 	return fmt.Errorf("%w: run Migrate", ErrNoTables)
 }
 
-func newer(at int64) error {
-	return fmt.Errorf("%w: they are at version %d, this package knows %d: use a later one", ErrNewerTables, at, latest())
+func (s syntax) newer(at int64) error {
+	return fmt.Errorf("%w: they are at version %d, this package knows %d: use a later one", ErrNewerTables, at, s.latest())
 }
 
 var errNilDB = fmt.Errorf("%w: the *sql.DB is nil", statemachine.ErrInvalid)

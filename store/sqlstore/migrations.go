@@ -11,7 +11,15 @@ import (
 )
 
 //go:embed migrations/*.sql
-var migrations embed.FS
+var embedded embed.FS
+
+var migrations = func() fs.FS {
+	files, err := fs.Sub(embedded, "migrations")
+	if err != nil {
+		panic(err)
+	}
+	return files
+}()
 
 // Migrations returns the migrations as goose reads them, Up and Down, for a host
 // that runs them with its own: give that goose [Options.VersionTable] as the
@@ -23,8 +31,7 @@ func Migrations(d Dialect, opts Options) (fs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := fs.Sub(migrations, "migrations")
-	return expandedFS{files, s}, err
+	return expandedFS{s.files, s}, nil
 }
 
 // expandedFS expands the macros of the files that it opens.
@@ -53,14 +60,18 @@ type expandedFile struct {
 func (f expandedFile) Read(p []byte) (int, error) { return f.text.Read(p) }
 
 var (
-	only = regexp.MustCompile(`(?ms)^-- \{(sqlite|postgres)$\n(.*?)^-- \}$\n`)
-	keep = regexp.MustCompile(`(?m)^\{(append only|no delete) (\w+)\}$`)
-	once = regexp.MustCompile(`(?m)^\{(insert once|insert or ignore|keys|keys or ignore|update keys) (\w+): ([^}]+)\}\n`)
+	items = regexp.MustCompile(`(?ms)^-- \{(item)$\n(.*?)^-- \}$\n`)
+	only  = regexp.MustCompile(`(?ms)^-- \{(sqlite|postgres)$\n(.*?)^-- \}$\n`)
+	keep  = regexp.MustCompile(`(?m)^\{(append only|no delete) (\w+)\}$`)
+	once  = regexp.MustCompile(`(?m)^\{(insert once|insert or ignore|keys|keys or ignore|update keys) (\w+): ([^}]+)\}\n`)
 )
 
 // migration expands a migration. Beside the macros of [syntax] it has
 //
 //	-- {sqlite         lines for one dialect,
+//	...
+//	-- }
+//	-- {name           lines that stand wherever the file says {name},
 //	...
 //	-- }
 //	{append only t}    triggers that refuse UPDATE and DELETE,
@@ -80,6 +91,9 @@ var (
 // The first key is the primary one. A condition is that of a partial index: the
 // parts between AND begin with a column.
 func (s syntax) migration(text string) string {
+	for _, m := range items.FindAllStringSubmatch(text, -1) {
+		text = strings.ReplaceAll(strings.Replace(text, m[0], "", 1), "{"+m[1]+"}", strings.TrimSpace(m[2]))
+	}
 	text = only.ReplaceAllStringFunc(text, func(block string) string {
 		m := only.FindStringSubmatch(block)
 		if m[1] == s.String() {

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"regexp"
@@ -34,6 +35,8 @@ type Options struct {
 	// Retries is how often Update runs again after a deadlock, or after a
 	// conflict that reading again can end; 0 means 10, negative means never.
 	Retries int
+
+	files fs.FS // instead of our migrations, in tests
 }
 
 const identifier = `[a-z_][a-z0-9_]{0,62}`
@@ -46,6 +49,10 @@ var (
 
 func (o Options) syntax(d Dialect) (syntax, error) {
 	s := syntax{Dialect: d, versions: cmp.Or(o.VersionTable, defaultName)}
+	s.files = o.files
+	if s.files == nil {
+		s.files = migrations
+	}
 	if o.Schema != "" {
 		s.prefix = o.Schema + "."
 	}

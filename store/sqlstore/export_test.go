@@ -1,0 +1,9 @@
+package sqlstore
+
+import "io/fs"
+
+// WithMigrations are options whose migrations are others than ours.
+func WithMigrations(o Options, files fs.FS) Options {
+	o.files = files
+	return o
+}

@@ -1,0 +1,63 @@
+-- +goose Up
+
+-- {postgres
+-- +goose StatementBegin
+CREATE FUNCTION @settle_keep() RETURNS trigger LANGUAGE plpgsql AS '
+BEGIN
+	RAISE EXCEPTION ''% keeps its history: no %'', TG_TABLE_NAME, TG_OP USING ERRCODE = ''restrict_violation'';
+END';
+-- +goose StatementEnd
+-- }
+
+-- The audit trail of every machine: one row for each version of each record.
+CREATE TABLE @transitions (
+	n {count}, -- order of writing
+	-- On PostgreSQL, where several transactions write at once, rows become
+	-- visible in the order of neither n nor their transactions. horizon is the
+	-- number of the transaction, or the horizon of the previous version if that
+	-- is greater: no row joins those below the oldest running transaction.
+	horizon {int} NOT NULL,
+	machine {text} NOT NULL,
+	id {text} NOT NULL,
+	version {int} NOT NULL CHECK (version >= 1),
+	from_status {text} NOT NULL, -- empty at creation
+	trigger {text} NOT NULL,
+	to_status {text} NOT NULL,
+	at {time} NOT NULL,
+	actor {text} NOT NULL,
+	role {text} NOT NULL DEFAULT '', -- in which the actor spoke; empty where it has none
+	reason {text} NOT NULL,
+	data {text} NOT NULL, -- JSON, or empty
+-- {sqlite
+	UNIQUE (machine, id, version), -- the primary key; SQLite counts up only that of one column
+-- }
+-- {postgres
+	PRIMARY KEY (machine, id, version),
+-- }
+	CHECK ((version = 1) = (from_status = ''))
+) {strict};
+
+-- {postgres
+CREATE UNIQUE INDEX transitions_feed ON @transitions (horizon, n);
+-- }
+
+{append only transitions}
+{insert once transitions: n; machine, id, version}
+
+-- {postgres
+-- What is added to the number of a transaction where it becomes a horizon: not
+-- 0 once a dump was restored where the numbers are lower, see Restored.
+CREATE TABLE @transitions_base (id {int} PRIMARY KEY CHECK (id = 1), base {int} NOT NULL);
+INSERT INTO @transitions_base VALUES (1, 0);
+
+{no delete transitions_base}
+-- }
+
+-- +goose Down
+-- {postgres
+DROP TABLE @transitions_base;
+-- }
+DROP TABLE @transitions;
+-- {postgres
+DROP FUNCTION @settle_keep();
+-- }
