@@ -102,7 +102,7 @@ func newOldOthers(t *testing.T, of database) oldOthers {
 }
 
 // read is all that can be read, with replayed trails.
-func (o oldOthers) read(t *testing.T, relays, wallets bool) string {
+func (o oldOthers) read(t *testing.T) string {
 	t.Helper()
 	ctx := context.Background()
 	var all []any
@@ -114,28 +114,23 @@ func (o oldOthers) read(t *testing.T, relays, wallets bool) string {
 		all = append(all, v)
 	}
 	for k := range relayRows {
-		if id := fmt.Sprint("relay_", k); relays {
-			s, err := o.relays.Get(ctx, id)
-			keep(s, err)
-			activities, err := o.relays.Activities(ctx, id, 100)
-			keep(activities, err)
-			trail, err := o.relays.Trail(ctx, id)
-			keep(trail, err)
-		}
-	}
-	if relays {
-		a, err := o.tenants.Get(ctx, "t1")
-		keep(a, err)
-		trail, err := o.tenants.Trail(ctx, "t1")
+		id := fmt.Sprint("relay_", k)
+		s, err := o.relays.Get(ctx, id)
+		keep(s, err)
+		activities, err := o.relays.Activities(ctx, id, 100)
+		keep(activities, err)
+		trail, err := o.relays.Trail(ctx, id)
 		keep(trail, err)
 	}
+	a, err := o.tenants.Get(ctx, "t1")
+	keep(a, err)
+	trail, err := o.tenants.Trail(ctx, "t1")
+	keep(trail, err)
 	for k := range walletRows {
-		if wallets {
-			w, err := o.wallets.Get(ctx, fmt.Sprint("xpub", k))
-			keep(w, err)
-			trail, err := o.wallets.Trail(ctx, w.Wallet.ID())
-			keep(trail, err)
-		}
+		w, err := o.wallets.Get(ctx, fmt.Sprint("xpub", k))
+		keep(w, err)
+		trail, err := o.wallets.Trail(ctx, w.Wallet.ID())
+		keep(trail, err)
 	}
 	text, err := json.Marshal(all)
 	keep(nil, err)
@@ -143,13 +138,10 @@ func (o oldOthers) read(t *testing.T, relays, wallets bool) string {
 }
 
 // goOn takes each row to its end.
-func (o oldOthers) goOn(t *testing.T, relays, wallets bool) {
+func (o oldOthers) goOn(t *testing.T) {
 	t.Helper()
 	ctx := context.Background()
 	for k := range relayRows {
-		if !relays {
-			break
-		}
 		id := fmt.Sprint("relay_", k)
 		s, err := o.relays.Get(ctx, id)
 		for range 3 {
@@ -168,9 +160,6 @@ func (o oldOthers) goOn(t *testing.T, relays, wallets bool) {
 		}
 	}
 	for k := range walletRows {
-		if !wallets {
-			break
-		}
 		xpub := fmt.Sprint("xpub", k)
 		w, err := o.wallets.Get(ctx, xpub)
 		if err == nil && k == 0 {

@@ -3,18 +3,36 @@
 CREATE TABLE @wallets (
 	id {int} PRIMARY KEY CHECK (id > 0),
 	birth_height {int} NOT NULL CHECK (birth_height >= 0),
-	scanned_to {int} NOT NULL CHECK (scanned_to >= birth_height - 1)
+	scanned_to {int} NOT NULL CHECK (scanned_to >= birth_height - 1),
+	follows_tip {bool} NOT NULL DEFAULT FALSE, -- scanned to the tip; then scanned_to says nothing
+	announced {int} NOT NULL DEFAULT 0 -- announcements of late owners, see wallet_owners
 ) {strict};
 
 {no delete wallets}
-{insert once wallets: id}
+{keys wallets: id; rowid}
 
--- Owners that were revealed late and have not caught up.
-CREATE TABLE @wallet_owner_scans (
+-- Owners that were announced to a wallet, for ever, with the first height that
+-- can hold one of their coins, and the announcement that they are scanned with.
+CREATE TABLE @wallet_owners (
 	wallet_id {int} NOT NULL REFERENCES @wallets (id),
 	owner_tag {text} NOT NULL,
-	scanned_to {int} NOT NULL,
+	birth_height {int} NOT NULL CHECK (birth_height >= 0),
+	scan_id {int} NOT NULL CHECK (scan_id >= 0), -- 0 for none
 	PRIMARY KEY (wallet_id, owner_tag)
+) {keyed};
+
+CREATE INDEX wallet_owners_by_scan ON @wallet_owners (wallet_id, scan_id);
+
+{no delete wallet_owners}
+{insert once wallet_owners: wallet_id, owner_tag}
+{update keys wallet_owners: wallet_id, owner_tag}
+
+-- Announcements whose owners have not caught up with their wallet.
+CREATE TABLE @wallet_scans (
+	wallet_id {int} NOT NULL REFERENCES @wallets (id),
+	scan_id {int} NOT NULL CHECK (scan_id > 0),
+	scanned_to {int} NOT NULL,
+	PRIMARY KEY (wallet_id, scan_id)
 ) {keyed};
 
 -- The current best chain. A disconnect deletes a row.
@@ -25,11 +43,15 @@ CREATE TABLE @blocks (
 	block_time {time} NOT NULL
 ) {strict};
 
--- A row that block events lock on PostgreSQL.
-CREATE TABLE @chain_tip (id {int} PRIMARY KEY CHECK (id = 1)) {strict};
-INSERT INTO @chain_tip VALUES (1);
+-- One row, which block events lock on PostgreSQL.
+CREATE TABLE @chain_tip (
+	id {int} PRIMARY KEY CHECK (id = 1),
+	last_seq {int} NOT NULL DEFAULT 0 -- the number of the last reading of a mempool
+) {strict};
+INSERT INTO @chain_tip (id) VALUES (1);
 
 {no delete chain_tip}
+{keys chain_tip: id; rowid}
 
 CREATE TABLE @transactions (
 	id {id}, -- order of arrival
@@ -44,6 +66,8 @@ CREATE TABLE @transactions (
 	label {text} NOT NULL CHECK (length(label) <= 500),
 	version {int} NOT NULL CHECK (version >= 1),
 	raw_tx {bytes} NOT NULL,
+	is_context {bool} NOT NULL DEFAULT FALSE, -- on file only as the direct parent or rival of one of the wallet's own
+	is_public {bool} NOT NULL DEFAULT TRUE, -- the network has had it, and not only its wallet
 	UNIQUE (tx_hash, wallet_id),
 	UNIQUE (wallet_id, id),
 	CONSTRAINT confirmed_is_published CHECK (block_height IS NULL OR status = 'published'),
@@ -54,13 +78,16 @@ CREATE TABLE @transactions (
 ) {strict};
 
 CREATE INDEX transactions_by_height ON @transactions (block_height, wallet_id, block_position) WHERE block_height IS NOT NULL;
-CREATE INDEX transactions_history ON @transactions (wallet_id, block_height, block_position) WHERE block_height IS NOT NULL;
+CREATE INDEX transactions_history ON @transactions
+	(wallet_id, block_height, block_position) WHERE block_height IS NOT NULL AND NOT is_context;
 CREATE INDEX transactions_coinbase ON @transactions (wallet_id, block_height) WHERE is_coinbase AND block_height IS NOT NULL;
-CREATE INDEX transactions_unconfirmed ON @transactions (wallet_id, first_seen, tx_hash) WHERE block_height IS NULL;
-CREATE INDEX transactions_live ON @transactions (wallet_id, id) WHERE block_height IS NULL AND status IN ('pending', 'published');
+CREATE INDEX transactions_unconfirmed ON @transactions
+	(wallet_id, first_seen, tx_hash) WHERE block_height IS NULL AND NOT is_context;
+CREATE INDEX transactions_live ON @transactions
+	(wallet_id, id) WHERE block_height IS NULL AND status IN ('pending', 'published') AND NOT is_context;
 
 {no delete transactions}
-{insert once transactions: id; tx_hash, wallet_id}
+{keys transactions: id; rowid; tx_hash, wallet_id}
 
 -- Every previous outpoint of every transaction, foreign ones too: the conflict
 -- index and the history, apart from the live spender of utxos.
@@ -102,7 +129,7 @@ CREATE TABLE @utxos (
 CREATE INDEX utxos_unspent ON @utxos (wallet_id, tx_id, output_index) WHERE spent_by_tx_id IS NULL;
 
 {no delete utxos}
-{insert once utxos: id; wallet_id, tx_id, output_index}
+{keys utxos: id; rowid; wallet_id, tx_id, output_index}
 
 -- What the live unspent outputs of an owner sum up to, by the state of their
 -- transactions: a balance must not read them all. Whoever changes utxos or
@@ -119,6 +146,7 @@ CREATE TABLE @tx_replacements (
 	wallet_id {int} NOT NULL,
 	replaced_tx_id {int} NOT NULL,
 	replacement_tx_id {int} NOT NULL,
+	declared {bool} NOT NULL DEFAULT TRUE, -- by who made it, or else found as evidence
 	PRIMARY KEY (wallet_id, replaced_tx_id, replacement_tx_id),
 	FOREIGN KEY (wallet_id, replaced_tx_id) REFERENCES @transactions (wallet_id, id),
 	FOREIGN KEY (wallet_id, replacement_tx_id) REFERENCES @transactions (wallet_id, id),
@@ -127,7 +155,23 @@ CREATE TABLE @tx_replacements (
 
 CREATE INDEX tx_replacements_by_winner ON @tx_replacements (wallet_id, replacement_tx_id);
 
-{append only tx_replacements}
+-- An edge that evidence made can be declared later; nothing else of it changes.
+{no delete tx_replacements}
+-- {sqlite
+-- +goose StatementBegin
+CREATE TRIGGER keep_tx_replacements_UPDATE BEFORE UPDATE ON tx_replacements
+WHEN NOT (NEW.wallet_id = OLD.wallet_id AND NEW.replaced_tx_id = OLD.replaced_tx_id
+	AND NEW.replacement_tx_id = OLD.replacement_tx_id AND NOT OLD.declared AND NEW.declared) BEGIN
+	SELECT RAISE(ABORT, 'tx_replacements keeps its history: no UPDATE');
+END;
+-- +goose StatementEnd
+-- }
+-- {postgres
+CREATE TRIGGER keep_tx_replacements_update BEFORE UPDATE ON @tx_replacements FOR EACH ROW
+WHEN (NOT (NEW.wallet_id = OLD.wallet_id AND NEW.replaced_tx_id = OLD.replaced_tx_id
+	AND NEW.replacement_tx_id = OLD.replacement_tx_id AND NOT OLD.declared AND NEW.declared))
+EXECUTE FUNCTION @settle_keep();
+-- }
 {insert once tx_replacements: wallet_id, replaced_tx_id, replacement_tx_id}
 
 CREATE TABLE @utxo_leases (
@@ -139,10 +183,15 @@ CREATE TABLE @utxo_leases (
 	FOREIGN KEY (wallet_id, utxo_id) REFERENCES @utxos (wallet_id, id)
 ) {keyed};
 
+-- Leases stay for ever; what is asked is the active ones, and those of a lock.
+CREATE INDEX utxo_leases_end ON @utxo_leases (wallet_id, expires_at);
+CREATE INDEX utxo_leases_lock ON @utxo_leases (wallet_id, lock_id, expires_at);
+
 -- What coin selection may look at. It knows neither leases nor maturity: filter
 -- utxo_leases by expires_at > CURRENT_TIMESTAMP, and coinbases by height.
 CREATE VIEW @spendable_utxos AS
-SELECT u.id, u.wallet_id, u.tx_id, t.tx_hash, u.output_index, u.amount, u.script, u.owner_tag, t.status, t.block_height, t.is_coinbase
+SELECT u.id, u.wallet_id, u.tx_id, t.tx_hash, u.output_index, u.amount, u.script, u.owner_tag, t.status, t.block_height,
+	t.is_coinbase
 FROM @utxos u JOIN @transactions t ON t.id = u.tx_id
 WHERE u.spent_by_tx_id IS NULL AND t.status IN ('pending', 'published');
 
@@ -156,5 +205,6 @@ DROP TABLE @tx_inputs;
 DROP TABLE @transactions;
 DROP TABLE @chain_tip;
 DROP TABLE @blocks;
-DROP TABLE @wallet_owner_scans;
+DROP TABLE @wallet_scans;
+DROP TABLE @wallet_owners;
 DROP TABLE @wallets;

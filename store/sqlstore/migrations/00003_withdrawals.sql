@@ -13,6 +13,7 @@ CREATE TABLE @operation_wallet_addresses (
 CREATE INDEX operation_wallet_addresses_by_chain ON @operation_wallet_addresses (chain_id, id);
 
 {no delete operation_wallet_addresses}
+{keys operation_wallet_addresses: id; rowid}
 
 -- What the user wants, who agreed, and how it ended.
 CREATE TABLE @withdrawal_requests (
@@ -35,26 +36,42 @@ CREATE TABLE @withdrawal_requests (
 	approved_at {time}, -- when it left pending
 	queued_at {time},
 	final_tx_hash {text},
+	held {bool} NOT NULL DEFAULT FALSE, -- by an operator
+	mined {text}, -- a hash that was mined beside the record
+	acknowledged {bool} NOT NULL DEFAULT FALSE, -- an operator has settled what mined means
+	disproved {text}, -- a transaction on file that was declared dead and then mined
+	strays_on_file {int} NOT NULL DEFAULT 0, -- rows of withdrawal_strays
+	strays_sent {int} NOT NULL DEFAULT 0, -- of them, those that are said to be sent and are not settled
+	offer_at {time}, -- not offered for a job before
 	version {int} NOT NULL CHECK (version >= 1),
 	created_at {time} NOT NULL,
 	updated_at {time} NOT NULL,
 	CONSTRAINT amount_is_a_number CHECK (ltrim(CAST(amount AS text), '0123456789.') = ''),
-	CONSTRAINT amount_is_positive CHECK (length(amount_raw) BETWEEN 1 AND 78 AND ltrim(amount_raw, '0123456789') = '' AND amount_raw NOT LIKE '0%'),
+	CONSTRAINT amount_is_positive CHECK (length(amount_raw) BETWEEN 1 AND 78 AND ltrim(amount_raw, '0123456789') = ''
+		AND amount_raw NOT LIKE '0%'),
 	CONSTRAINT final_hash_of_completed CHECK ((final_tx_hash IS NOT NULL) = (status = 'completed')),
 	CONSTRAINT closed_by_somebody CHECK ((closed_by IS NOT NULL) = (status IN ('rejected', 'cancelled'))),
-	CONSTRAINT approvers_are_distinct CHECK (second_approver IS NULL OR first_approver IS NOT NULL AND first_approver <> second_approver),
-	CONSTRAINT nobody_approves_their_own CHECK (first_approver <> requested_by AND (second_approver IS NULL OR second_approver <> requested_by)),
+	CONSTRAINT approvers_are_distinct CHECK (second_approver IS NULL OR first_approver IS NOT NULL
+		AND first_approver <> second_approver),
+	CONSTRAINT nobody_approves_their_own CHECK (first_approver <> requested_by
+		AND (second_approver IS NULL OR second_approver <> requested_by)),
 	CONSTRAINT queued_has_queued_at CHECK (status NOT IN ('queued', 'completed', 'failed') OR queued_at IS NOT NULL)
 ) {strict};
 
+-- Lists, each in its order.
 CREATE INDEX withdrawal_requests_by_status ON @withdrawal_requests (status, created_at, id);
-CREATE INDEX withdrawal_requests_by_user ON @withdrawal_requests (user_id, asset_id, created_at);
-CREATE INDEX withdrawal_requests_enqueue ON @withdrawal_requests (chain_id, updated_at, id) WHERE status = 'approved';
+CREATE INDEX withdrawal_requests_of_user ON @withdrawal_requests (user_id, created_at, id);
+CREATE INDEX withdrawal_requests_of_chain ON @withdrawal_requests (chain_id, created_at, id);
+CREATE INDEX withdrawal_requests_open ON @withdrawal_requests (created_at, id) WHERE status IN ('pending', 'approved', 'queued');
+CREATE INDEX withdrawal_requests_held ON @withdrawal_requests (created_at, id) WHERE held;
 CREATE INDEX withdrawal_requests_approved ON @withdrawal_requests (approved_at) WHERE approved_at IS NOT NULL;
 CREATE INDEX withdrawal_requests_ended ON @withdrawal_requests (updated_at) WHERE status IN ('completed', 'failed');
+-- What may be enqueued: due work skips what is held, flagged or put off.
+CREATE INDEX withdrawal_requests_enqueue ON @withdrawal_requests (chain_id, updated_at, id)
+	WHERE status = 'approved' AND NOT held AND mined IS NULL AND strays_sent = 0;
 
 {no delete withdrawal_requests}
-{insert once withdrawal_requests: id}
+{keys withdrawal_requests: id; rowid}
 
 -- Orders to pay.
 CREATE TABLE @withdrawal_queue (
@@ -72,17 +89,22 @@ CREATE TABLE @withdrawal_queue (
 	retry_count {int} NOT NULL CHECK (retry_count >= 0),
 	max_retries {int} NOT NULL CHECK (max_retries >= 1),
 	scheduled_at {time} NOT NULL,
+	offer_at {time}, -- not offered for a claim before
+	deferrals {int} NOT NULL DEFAULT 0, -- in a row, because the hot wallet could not pay
 	lease_holder {text},
 	lease_fence {int} NOT NULL CHECK (lease_fence >= 0),
 	lease_until {time},
+	stopped_fence {int} NOT NULL DEFAULT 0, -- of the latest execution that a hold or a stop ended
 	slot {uuid}, -- the wallet, while the job holds it
 	claimed_at {time},
 	dispatched_at {time},
 	dispatch_ref {text},
+	dispatches {int} NOT NULL DEFAULT 0, -- executions of all jobs of the request that were dispatched and have ended
 	txs_on_file {int} NOT NULL,
 	txs_dead {int} NOT NULL,
 	nonce {int} CHECK (nonce >= 0),
 	tx_hash {text},
+	batch_id {uuid} CHECK (batch_id IS NULL OR status = 'confirming' AND NOT rebroadcast), -- that pays it
 	review {bool} NOT NULL,
 	resolved_version {int} NOT NULL,
 	broadcast_at {time},
@@ -98,41 +120,52 @@ CREATE TABLE @withdrawal_queue (
 	created_at {time} NOT NULL,
 	UNIQUE (withdrawal_request_id, number),
 	CONSTRAINT job_amount_is_a_number CHECK (ltrim(CAST(amount_human AS text), '0123456789.') = ''),
-	CONSTRAINT job_amount_is_positive CHECK (length(amount_raw) BETWEEN 1 AND 78 AND ltrim(amount_raw, '0123456789') = '' AND amount_raw NOT LIKE '0%'),
+	CONSTRAINT job_amount_is_positive CHECK (length(amount_raw) BETWEEN 1 AND 78 AND ltrim(amount_raw, '0123456789') = ''
+		AND amount_raw NOT LIKE '0%'),
 	CONSTRAINT executions_are_bounded CHECK (retry_count <= max_retries AND (status <> 'pending' OR retry_count < max_retries)
 		AND (status NOT IN ('processing', 'confirming') OR retry_count >= 1)),
 	CONSTRAINT terminal_has_processed_at CHECK ((processed_at IS NOT NULL) = (status IN ('confirmed', 'failed'))),
 	CONSTRAINT lease_has_an_end CHECK ((lease_holder IS NULL) = (lease_until IS NULL)),
 	CONSTRAINT execution_is_leased CHECK ((status = 'processing' AND NOT review) = (lease_holder IS NOT NULL)
 		OR status = 'confirming' AND NOT review),
-	CONSTRAINT slot_is_held_in_execution CHECK (slot IS NULL OR status = 'processing' AND NOT review AND slot = operation_wallet_address_id),
+	CONSTRAINT slot_is_held_in_execution CHECK (slot IS NULL OR status = 'processing' AND NOT review
+		AND slot = operation_wallet_address_id),
 	CONSTRAINT dead_are_on_file CHECK (0 <= txs_dead AND txs_dead <= txs_on_file),
 	CONSTRAINT dispatched_has_no_hash CHECK ((dispatched_at IS NULL) = (dispatch_ref IS NULL)
 		AND (dispatched_at IS NULL OR status = 'processing' AND tx_hash IS NULL)),
-	CONSTRAINT review_of_what_may_be_sent CHECK (NOT review OR status = 'confirming' OR status = 'processing' AND dispatched_at IS NOT NULL),
+	CONSTRAINT review_of_what_may_be_sent CHECK (NOT review OR status = 'confirming' OR status = 'processing'
+		AND dispatched_at IS NOT NULL),
 	CONSTRAINT pending_has_no_hash CHECK (status <> 'pending' OR tx_hash IS NULL AND txs_dead = txs_on_file),
 	CONSTRAINT sent_has_a_hash CHECK (status NOT IN ('confirming', 'confirmed') OR tx_hash IS NOT NULL AND broadcast_at IS NOT NULL),
-	CONSTRAINT confirming_is_checked CHECK ((status = 'confirming') = (next_check_at IS NOT NULL) AND (status = 'confirming' OR NOT rebroadcast)),
+	CONSTRAINT confirming_is_checked CHECK ((status = 'confirming') = (next_check_at IS NOT NULL)
+		AND (status = 'confirming' OR NOT rebroadcast)),
 	CONSTRAINT confirming_is_live CHECK (status <> 'confirming' OR txs_dead < txs_on_file),
 	CONSTRAINT confirmed_has_evidence CHECK (status <> 'confirmed' OR evidence_hash IS NOT NULL)
 ) {strict};
 
 CREATE UNIQUE INDEX uniq_withdrawal_queue_active ON @withdrawal_queue (withdrawal_request_id) WHERE status <> 'failed';
 CREATE UNIQUE INDEX uniq_withdrawal_queue_slot ON @withdrawal_queue (slot) WHERE slot IS NOT NULL;
--- One index for each kind of due work, in its order.
+-- One index for each kind of due work, in its order; it skips what is put off.
 CREATE INDEX withdrawal_queue_claim ON @withdrawal_queue
-	(chain_id, (CASE priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), scheduled_at, id) WHERE status = 'pending';
+	(chain_id, (CASE priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END),
+	(CASE WHEN offer_at > scheduled_at THEN offer_at ELSE scheduled_at END), id) WHERE status = 'pending';
 CREATE INDEX withdrawal_queue_claim_of_wallet ON @withdrawal_queue
-	(operation_wallet_address_id, (CASE priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), scheduled_at, id) WHERE status = 'pending';
+	(operation_wallet_address_id, (CASE priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END),
+	(CASE WHEN offer_at > scheduled_at THEN offer_at ELSE scheduled_at END), id) WHERE status = 'pending';
 CREATE INDEX withdrawal_queue_rebroadcast ON @withdrawal_queue
 	(operation_wallet_address_id, (coalesce(nonce, 0)), id, chain_id) WHERE status = 'confirming' AND rebroadcast AND NOT review;
+CREATE INDEX withdrawal_queue_rebroadcast_check ON @withdrawal_queue
+	(next_check_at, id, chain_id) WHERE status = 'confirming' AND rebroadcast AND NOT review;
 CREATE INDEX withdrawal_queue_check ON @withdrawal_queue (next_check_at, id, chain_id) WHERE status = 'confirming';
 CREATE INDEX withdrawal_queue_rescue ON @withdrawal_queue (lease_until, id, chain_id) WHERE status = 'processing';
+-- What people and statistics ask, beside the history of years.
+CREATE INDEX withdrawal_queue_active ON @withdrawal_queue (status) WHERE status IN ('pending', 'processing', 'confirming');
 CREATE INDEX withdrawal_queue_ended ON @withdrawal_queue (processed_at) WHERE processed_at IS NOT NULL;
 CREATE INDEX withdrawal_queue_failed ON @withdrawal_queue (created_at) WHERE status = 'failed';
+CREATE INDEX withdrawal_queue_batch ON @withdrawal_queue (batch_id) WHERE batch_id IS NOT NULL;
 
 {no delete withdrawal_queue}
-{insert or ignore withdrawal_queue: id; withdrawal_request_id, number}
+{keys or ignore withdrawal_queue: id; rowid; withdrawal_request_id, number; withdrawal_request_id where status <> 'failed'; slot}
 
 -- {postgres
 ALTER TABLE @withdrawal_queue SET (fillfactor = 60); -- a version that moves no index entry fits where the last one was
@@ -149,13 +182,19 @@ CREATE TABLE @withdrawal_txs (
 	nonce {int} CHECK (nonce >= 0),
 	input {text},
 	is_cancel {bool} NOT NULL,
+	by_output {bool} NOT NULL DEFAULT FALSE, -- it pays this request by one output
+	output {int} NOT NULL DEFAULT 0,
+	batch_id {uuid}, -- whose version it is
 	created_at {time} NOT NULL,
-	PRIMARY KEY (withdrawal_request_id, seq),
-	UNIQUE (withdrawal_request_id, tx_hash)
+	PRIMARY KEY (withdrawal_request_id, seq)
 ) {strict};
 
+-- One index finds a hash and keeps it unique.
+CREATE UNIQUE INDEX withdrawal_txs_hash ON @withdrawal_txs (tx_hash, withdrawal_request_id);
+CREATE INDEX withdrawal_txs_of_batch ON @withdrawal_txs (batch_id) WHERE batch_id IS NOT NULL;
+
 {append only withdrawal_txs}
-{insert once withdrawal_txs: withdrawal_request_id, seq; withdrawal_request_id, tx_hash}
+{insert once withdrawal_txs: withdrawal_request_id, seq; rowid; withdrawal_request_id, tx_hash}
 
 -- The job that owns a nonce of a wallet; the transactions that replace one
 -- another share it.
@@ -179,6 +218,8 @@ CREATE TABLE @withdrawal_attempts (
 	outcome {text} CHECK (outcome IN ('done', 'failed', 'unknown', 'deferred')),
 	error_message {text},
 	tx_hash {text},
+	dispatched_at {time},
+	dispatch_ref {text},
 	PRIMARY KEY (job_id, fence),
 	CONSTRAINT ended_has_an_outcome CHECK ((ended_at IS NULL) = (outcome IS NULL))
 ) {keyed};
@@ -186,10 +227,12 @@ CREATE TABLE @withdrawal_attempts (
 CREATE INDEX withdrawal_attempts_started ON @withdrawal_attempts (started_at);
 
 {no delete withdrawal_attempts}
+{update keys withdrawal_attempts: job_id, fence}
 
 -- {postgres
 ALTER TABLE @withdrawal_attempts SET (fillfactor = 50); -- the end of a row fits where it began
-CREATE TRIGGER keep_closed_withdrawal_attempts BEFORE UPDATE ON @withdrawal_attempts FOR EACH ROW WHEN (OLD.ended_at IS NOT NULL) EXECUTE FUNCTION @settle_keep();
+CREATE TRIGGER keep_closed_withdrawal_attempts BEFORE UPDATE ON @withdrawal_attempts
+	FOR EACH ROW WHEN (OLD.ended_at IS NOT NULL) EXECUTE FUNCTION @settle_keep();
 -- }
 -- {sqlite
 -- +goose StatementBegin
@@ -199,7 +242,8 @@ END;
 -- +goose StatementEnd
 -- +goose StatementBegin
 CREATE TRIGGER keep_withdrawal_attempts_INSERT BEFORE INSERT ON withdrawal_attempts WHEN EXISTS (SELECT 1 FROM withdrawal_attempts a
-	WHERE a.job_id = NEW.job_id AND a.fence = NEW.fence AND (a.ended_at IS NOT NULL OR a.worker <> NEW.worker OR a.started_at <> NEW.started_at)) BEGIN
+	WHERE a.job_id = NEW.job_id AND a.fence = NEW.fence
+	AND (a.ended_at IS NOT NULL OR a.worker <> NEW.worker OR a.started_at <> NEW.started_at)) BEGIN
 	SELECT RAISE(IGNORE); -- the upsert leaves those alone, and REPLACE must not delete them
 END;
 -- +goose StatementEnd
@@ -220,8 +264,153 @@ CREATE TABLE @withdrawal_incidents (
 	UNIQUE (withdrawal_request_id, tx_hash, claim, block_hash)
 ) {strict};
 
+CREATE INDEX withdrawal_incidents_at ON @withdrawal_incidents (at);
+
 {append only withdrawal_incidents}
 {insert or ignore withdrawal_incidents: id; withdrawal_request_id, tx_hash, claim, block_hash}
+
+-- What an operator has settled of the incidents.
+CREATE TABLE @withdrawal_acknowledgements (
+	withdrawal_request_id {uuid} NOT NULL,
+	tx_hash {text} NOT NULL,
+	claim {text} NOT NULL,
+	block_hash {text} NOT NULL,
+	actor {text} NOT NULL,
+	role {text} NOT NULL,
+	reason {text} NOT NULL,
+	at {time} NOT NULL,
+	PRIMARY KEY (withdrawal_request_id, tx_hash, claim, block_hash),
+	FOREIGN KEY (withdrawal_request_id, tx_hash, claim, block_hash)
+		REFERENCES @withdrawal_incidents (withdrawal_request_id, tx_hash, claim, block_hash)
+) {strict};
+
+{append only withdrawal_acknowledgements}
+{insert or ignore withdrawal_acknowledgements: withdrawal_request_id, tx_hash, claim, block_hash; rowid}
+
+-- The journal of what people tried and were refused.
+CREATE TABLE @withdrawal_refusals (
+	id {id},
+	withdrawal_request_id {uuid} NOT NULL,
+	event {text} NOT NULL,
+	actor {text} NOT NULL,
+	role {text} NOT NULL,
+	at {time} NOT NULL,
+	error {text} NOT NULL
+) {strict};
+
+{append only withdrawal_refusals}
+{insert or ignore withdrawal_refusals: id}
+
+-- Transactions that are not on file, of which somebody says that they were sent
+-- for a request or paid it.
+CREATE TABLE @withdrawal_strays (
+	withdrawal_request_id {uuid} NOT NULL REFERENCES @withdrawal_requests (id),
+	seq {int} NOT NULL CHECK (seq >= 1),
+	job_id {uuid} NOT NULL,
+	claim {text} NOT NULL CHECK (claim IN ('sent', 'mined')),
+	tx_hash {text} NOT NULL CHECK (length(tx_hash) BETWEEN 1 AND 100),
+	raw_tx {bytes} NOT NULL, -- empty if nobody told
+	operation_wallet_address_id {uuid} NOT NULL,
+	nonce {int} CHECK (nonce >= 0),
+	input {text},
+	by_output {bool} NOT NULL,
+	output {int} NOT NULL,
+	fence {int} NOT NULL,
+	created_at {time} NOT NULL,
+	settled_at {time}, -- put on file as live, or proven dead
+	PRIMARY KEY (withdrawal_request_id, seq)
+) {strict};
+
+{no delete withdrawal_strays}
+{keys withdrawal_strays: withdrawal_request_id, seq; rowid}
+
+-- Which request a transaction of a chain pays: all of it (output -1), or one
+-- output, and then the row of -1 belongs to nobody. A filler is of the zero id.
+CREATE TABLE @withdrawal_payments (
+	chain_id {text} NOT NULL,
+	tx_form {text} NOT NULL, -- the hash in the form in which hashes are compared
+	output {int} NOT NULL CHECK (output >= -1),
+	withdrawal_request_id {uuid},
+	PRIMARY KEY (tx_form, chain_id, output), -- who asks knows the hash, and perhaps not the chain
+	CONSTRAINT an_output_pays_somebody CHECK (output = -1 OR withdrawal_request_id IS NOT NULL)
+) {keyed};
+
+{append only withdrawal_payments}
+{insert or ignore withdrawal_payments: chain_id, tx_form, output}
+
+-- Transactions of hot wallets that pay no request.
+CREATE TABLE @withdrawal_fillers (
+	operation_wallet_address_id {uuid} NOT NULL REFERENCES @operation_wallet_addresses (id),
+	nonce {int} NOT NULL CHECK (nonce >= 0),
+	chain_id {text} NOT NULL,
+	tx_hash {text} NOT NULL CHECK (length(tx_hash) BETWEEN 1 AND 100),
+	actor {text} NOT NULL,
+	reason {text} NOT NULL,
+	created_at {time} NOT NULL,
+	PRIMARY KEY (operation_wallet_address_id, nonce)
+) {strict};
+
+{append only withdrawal_fillers}
+{insert once withdrawal_fillers: operation_wallet_address_id, nonce; rowid}
+
+-- One transaction, with its replacements, that pays many requests: those that
+-- have a version of it on file.
+CREATE TABLE @withdrawal_batches (
+	id {uuid} PRIMARY KEY,
+	chain_id {text} NOT NULL,
+	operation_wallet_address_id {uuid} NOT NULL REFERENCES @operation_wallet_addresses (id),
+	owner_job_id {uuid} NOT NULL REFERENCES @withdrawal_queue (id), -- whose the nonce is
+	nonce {int} CHECK (nonce >= 0),
+	input {text},
+	members {int} NOT NULL CHECK (members >= 1), -- that its first version pays
+	status {text} NOT NULL CHECK (status IN ('confirming', 'confirmed', 'failed')),
+	txs_on_file {int} NOT NULL CHECK (txs_on_file >= 1),
+	tx_hash {text} NOT NULL,
+	next_check_at {time},
+	rebroadcast {bool} NOT NULL,
+	evidence_height {int} NOT NULL, -- the 64 bits of an unsigned number
+	evidence_hash {text},
+	gas_used {text} CHECK (ltrim(gas_used, '0123456789') = ''),
+	gas_price {text} CHECK (ltrim(gas_price, '0123456789') = ''),
+	ended_at {time},
+	lease_holder {text}, -- who sends it, or replaces it
+	lease_fence {int} NOT NULL DEFAULT 0 CHECK (lease_fence >= 0),
+	lease_until {time} CHECK ((lease_holder IS NULL) = (lease_until IS NULL) AND (lease_holder IS NULL OR status = 'confirming')),
+	version {int} NOT NULL CHECK (version >= 1),
+	created_at {time} NOT NULL,
+	CONSTRAINT versions_are_exclusive CHECK ((nonce IS NULL) = (input IS NOT NULL)),
+	CONSTRAINT a_batch_is_checked CHECK ((status = 'confirming') = (next_check_at IS NOT NULL)
+		AND (status = 'confirming' OR NOT rebroadcast)),
+	CONSTRAINT an_end_has_evidence CHECK ((status = 'confirming') = (ended_at IS NULL)
+		AND (status = 'confirming') = (evidence_hash IS NULL))
+) {strict};
+
+CREATE INDEX withdrawal_batches_check ON @withdrawal_batches (next_check_at, id, chain_id) WHERE status = 'confirming';
+CREATE INDEX withdrawal_batches_send ON @withdrawal_batches
+	(next_check_at, id, chain_id) WHERE status = 'confirming' AND rebroadcast;
+CREATE INDEX withdrawal_batches_held ON @withdrawal_batches (lease_holder, created_at, id) WHERE lease_holder IS NOT NULL;
+-- What people look for.
+CREATE INDEX withdrawal_batches_listed ON @withdrawal_batches (created_at, id);
+CREATE INDEX withdrawal_batches_open ON @withdrawal_batches (created_at, id) WHERE status = 'confirming';
+
+{no delete withdrawal_batches}
+{keys withdrawal_batches: id; rowid}
+
+-- The versions of a batch, with their bytes.
+CREATE TABLE @withdrawal_batch_txs (
+	batch_id {uuid} NOT NULL REFERENCES @withdrawal_batches (id),
+	seq {int} NOT NULL CHECK (seq >= 1),
+	tx_hash {text} NOT NULL CHECK (length(tx_hash) BETWEEN 1 AND 100),
+	raw_tx {bytes} NOT NULL,
+	created_at {time} NOT NULL,
+	PRIMARY KEY (batch_id, seq),
+	UNIQUE (batch_id, tx_hash)
+) {strict};
+
+CREATE INDEX withdrawal_batch_txs_hash ON @withdrawal_batch_txs (lower(tx_hash));
+
+{append only withdrawal_batch_txs}
+{insert once withdrawal_batch_txs: batch_id, seq; batch_id, tx_hash; rowid}
 
 -- How many requests and jobs are in a state that they may stay in for ever, so
 -- that nobody counts history. Shards let transactions end at the same time.
@@ -235,6 +424,13 @@ CREATE TABLE @withdrawal_counts (
 
 -- +goose Down
 DROP TABLE @withdrawal_counts;
+DROP TABLE @withdrawal_batch_txs;
+DROP TABLE @withdrawal_batches;
+DROP TABLE @withdrawal_fillers;
+DROP TABLE @withdrawal_payments;
+DROP TABLE @withdrawal_strays;
+DROP TABLE @withdrawal_refusals;
+DROP TABLE @withdrawal_acknowledgements;
 DROP TABLE @withdrawal_incidents;
 DROP TABLE @withdrawal_attempts;
 DROP TABLE @withdrawal_nonces;
