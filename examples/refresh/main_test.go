@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
@@ -73,24 +72,13 @@ func TestProgramOnPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { admin.Close() })
-	u, err := url.Parse(pgtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("search_path", pgtest.Schema(t, admin))
-	if _, err := admin.Exec("CREATE SCHEMA IF NOT EXISTS " + q.Get("search_path")); err != nil {
-		t.Fatal(err)
-	}
-	u.RawQuery = q.Encode()
-	t.Logf("%+v", playOn(t, u.String()))
+	address := pgtest.InSchema(t, admin, pgtest.URL(t))
+	t.Logf("%+v", playOn(t, address))
 
 	// POSTGRES_MIN_CONNECTIONS are there from the start.
-	q.Set("application_name", "refresh-minimum")
-	u.RawQuery = q.Encode()
 	c := refresh.DefaultConfig()
 	c.PostgresMinConnections = 4
-	_, shut, err := openService(t.Context(), u.String(), c, false)
+	_, shut, err := openService(t.Context(), pgtest.With(t, address, "application_name", "refresh-minimum"), c, false)
 	if err != nil {
 		t.Fatal(err)
 	}

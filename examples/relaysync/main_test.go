@@ -8,7 +8,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,18 +57,7 @@ func postgres(t *testing.T, server string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	schema := pgtest.Schema(t, db)
-	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+schema); err != nil {
-		t.Fatal(err)
-	}
-	u, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("search_path", schema)
-	u.RawQuery = q.Encode()
-	return u.String()
+	return pgtest.InSchema(t, db, server)
 }
 
 func TestRelaysync(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,18 +64,7 @@ func postgres(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	schema := pgtest.Schema(t, db)
-	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+schema); err != nil {
-		t.Fatal(err)
-	}
-	u, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("search_path", schema)
-	u.RawQuery = q.Encode()
-	return u.String()
+	return pgtest.InSchema(t, db, server)
 }
 
 // end runs the program to its end and returns what -json prints.

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/user"
@@ -84,11 +85,11 @@ func endWithGo() {
 // make and drop, or skips the test.
 func URL(t testing.TB) string {
 	t.Helper()
-	url, err := server()
+	address, err := server()
 	if err != nil {
 		missing(t, err)
 	}
-	return url
+	return address
 }
 
 // Tool is a program of the installed server, such as pg_dump.
@@ -125,6 +126,31 @@ func Schema(t testing.TB, db *sql.DB) string {
 	return name
 }
 
+// With returns the address of a server with one more setting in its query, whether
+// the address has a query or not.
+func With(t testing.TB, address, name, value string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set(name, value)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// InSchema makes a schema that is this test's alone on a server, through db, and
+// returns the address with that schema as the search path.
+func InSchema(t testing.TB, db *sql.DB, address string) string {
+	t.Helper()
+	name := Schema(t, db)
+	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+name); err != nil {
+		t.Fatal(err)
+	}
+	return With(t, address, "search_path", name)
+}
+
 // Own reports whether the servers are this process's own, so that it may start more.
 func Own() bool { return os.Getenv("SETTLE_TEST_POSTGRES") == "" }
 
@@ -142,17 +168,17 @@ func Beside(t *testing.T) {
 // Only where servers are our [Own].
 func Another(t testing.TB) string {
 	t.Helper()
-	url, err := start()
+	address, err := start()
 	if err != nil {
 		missing(t, err)
 	}
-	return url
+	return address
 }
 
 // server finds or starts the server that the tests of this process share.
 var server = sync.OnceValues(func() (string, error) {
-	if url := os.Getenv("SETTLE_TEST_POSTGRES"); url != "" {
-		return url, nil
+	if address := os.Getenv("SETTLE_TEST_POSTGRES"); address != "" {
+		return address, nil
 	}
 	return start()
 })

@@ -174,7 +174,7 @@ func TestCausesOfAServer(t *testing.T) {
 	defer missing.Close()
 	because(t, "a database that does not exist", sqlstore.Migrate(ctx, missing, sqlstore.Postgres, sqlstore.Options{}), sqlstore.ErrCannotOpen, "missing")
 
-	standby, err := sql.Open("pgx", cluster.URL()+"&default_transaction_read_only=on")
+	standby, err := sql.Open("pgx", pgtest.With(t, cluster.URL(), "default_transaction_read_only", "on"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestPreparedStatementsOfAnotherSession(t *testing.T) {
 	pgtest.Beside(t)
 	ctx := context.Background()
 	for _, mode := range []string{"cache_statement", "cache_describe", "exec", "simple_protocol"} {
-		db, err := sql.Open("pgx", pgtest.URL(t)+"&default_query_exec_mode="+mode)
+		db, err := sql.Open("pgx", pgtest.With(t, pgtest.URL(t), "default_query_exec_mode", mode))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -140,7 +140,7 @@ func TestABusyFileIsToBeginAgain(t *testing.T) {
 // impatient opens a store of PostgreSQL that finds a deadlock soon and tries nothing again.
 func impatient(t *testing.T, opts sqlstore.Options) *sqlstore.Store {
 	t.Helper()
-	db, err := sql.Open("pgx", pgtest.URL(t)+"&deadlock_timeout=10ms")
+	db, err := sql.Open("pgx", pgtest.With(t, pgtest.URL(t), "deadlock_timeout", "10ms"))
 	if err != nil {
 		t.Fatal(err)
 	}

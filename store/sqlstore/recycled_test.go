@@ -261,7 +261,7 @@ func (s *server) newRecycled(t testing.TB) *recycled {
 		s.db = db
 		// Triggers that keep history are not for us. A session that switches them off
 		// forgets its plans, so that it is not one of those that the tests use.
-		cleaner, err := sql.Open("pgx", s.url+"&session_replication_role=replica")
+		cleaner, err := sql.Open("pgx", pgtest.With(t, s.url, "session_replication_role", "replica"))
 		if err != nil {
 			t.Fatal(err)
 		}
