@@ -139,7 +139,7 @@ func (i *Item) check(x side) string {
 		rule{!i.Terms.Frozen || i.Terms.Net+i.Terms.Fee == i.Amount, "net + fee is the amount"},
 		rule{(i.Hold.Kind == 0) == i.Hold.At.IsZero(), "a hold has a kind and a time"},
 		rule{i.Hold.Kind == 0 || i.Hold.Kind.Valid(), "a hold has a known kind"},
-		rule{i.OverdueAt.IsZero() || i.Version > 0, "only what exists is overdue"},
+		rule{g.finished() || i.Hold.Kind != 0 || !i.OverdueAt.IsZero(), "what is not finished and not held is overdue some day"},
 	)
 }
 

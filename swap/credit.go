@@ -151,7 +151,7 @@ var CreditMachine = statemachine.Must("credit", slices.Concat(
 
 // creditStages, by status.
 var creditStages = [...]stage{
-	CreditPending:           {place: Unprocessed},
+	CreditPending:           {place: Unprocessed, patient: true},
 	CreditReady:             {performs: Send, place: Unprocessed},
 	CreditSending:           {performs: Send, place: Unprocessed},
 	CreditAwaiting:          {awaits: Send, place: Unprocessed},

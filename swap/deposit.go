@@ -143,7 +143,7 @@ var DepositMachine = statemachine.Must("deposit", slices.Concat(
 
 // depositStages, by status.
 var depositStages = [...]stage{
-	DepositDetected:         {place: Unprocessed},
+	DepositDetected:         {place: Unprocessed, patient: true},
 	DepositReady:            {performs: Send, place: Unprocessed},
 	DepositDebited:          {awaits: Send, place: Unprocessed},
 	DepositProcessed:        {awaits: Send, place: Processed},

@@ -225,14 +225,31 @@ func TestCooldown(t *testing.T) {
 	r = ready(t).begin(swap.Send).answer(statemachine.Failed).prove().order(swap.OrderRefund)
 	r.i().Lease.Until = r.now.Add(time.Hour)
 	r.do(r.begun(swap.Refund))
-	// After a deferred one it is a minute, from the answer.
-	r = ready(t).begin(swap.Send).answer(statemachine.Deferred)
+	// After a deferred one it is a minute, from the answer, then twice as long after
+	// each further one, up to a day, and a minute again after one that was tried.
+	minutes := []time.Duration{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1440, 1440}
+	r = ready(t)
+	for k := range 2 * len(minutes) {
+		r.begin(swap.Send).answer(statemachine.Deferred)
+		closed := r.latest().ClosedAt
+		r.prove()
+		r.now = closed.Add(minutes[k%len(minutes)]*time.Minute - time.Microsecond)
+		r.i().Lease.Until = r.now.Add(time.Hour)
+		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
+		r.refused(r.begun(swap.Send), statemachine.ErrIllegal).wait(time.Microsecond)
+		if r.release(); k == len(minutes)-1 {
+			r.begin(swap.Send).answer(statemachine.Failed).prove().wait(time.Hour)
+		}
+	}
+	// A policy that postpones for longer is kept.
+	r = ready(t)
+	r.p.DeferFor = 2 * swap.MaxDeferral
+	r.begin(swap.Send).answer(statemachine.Deferred)
 	closed := r.latest().ClosedAt
-	r.prove()
-	r.now = closed.Add(time.Minute - time.Microsecond)
-	r.i().Lease.Until = r.now.Add(time.Hour)
-	r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
-	r.refused(r.begun(swap.Send), statemachine.ErrIllegal).wait(time.Microsecond).do(r.begun(swap.Send))
+	r.prove().release()
+	if r.begin(swap.Send); r.latest().At.Before(closed.Add(2 * swap.MaxDeferral)) {
+		t.Errorf("the next one is at %v", r.latest().At)
+	}
 }
 
 func TestTheConfirmationTimeoutNeedsTimeAndProof(t *testing.T) {

@@ -20,9 +20,12 @@ const (
 	// MaxAmount bounds every amount, in units of 10^-6: what a signed 64-bit
 	// column holds.
 	MaxAmount = 1<<63 - 1
-	// MaxIntents bounds the intents that are begun for one item: at a minute each,
-	// deferred ones last 16 hours. After the last one an [Operator] has it.
+	// MaxIntents bounds the intents that are begun for one item. After the last one an
+	// [Operator] has it.
 	MaxIntents = 1000
+	// MaxDeferral bounds what is waited for after an intent that was not tried, if
+	// [Policy].DeferFor is not longer: what is postponed for ever has one intent a day.
+	MaxDeferral = 24 * time.Hour
 )
 
 // Item is what a [Deposit] and a [Credit] have in common. All times are UTC

@@ -145,6 +145,7 @@ type stage struct {
 	performs Action // what may be begun here
 	awaits   Action // the outbound whose end it waits for
 	place    Place
+	patient  bool // [Policy].RefundTimeout ends it
 }
 
 func (g stage) finished() bool { return g.place > Unprocessed }

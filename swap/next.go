@@ -325,11 +325,11 @@ func after(limit time.Duration, times ...time.Time) time.Time {
 	return at.Add(limit + time.Microsecond)
 }
 
-// overdue is when the item becomes somebody's business: an intent that nobody
-// could settle in time, two outbounds of which one is not final, what only a person
-// can move on, a finished item that was held for long, a credit without
-// confirmations or one that vanished. A hold of any other item counts in the
-// statistics alone, by its age.
+// overdue is when the item becomes somebody's business: what is in one state for
+// too long, an intent that nobody could settle in time, two outbounds of which one is
+// not final, what only a person can move on, a finished item that was held for long,
+// a credit without confirmations or one that vanished. A hold of any other item
+// counts in the statistics alone, by its age.
 func (s *step) overdue(a *asking) (at time.Time) {
 	i := s.item
 	earliest := func(t time.Time) {
@@ -347,6 +347,9 @@ func (s *step) overdue(a *asking) (at time.Time) {
 	if n > 1 && !i.discrepant(DoublePayout) {
 		earliest(i.Intents[len(i.Intents)-1].At)
 	}
+	if i.Hold.Kind == 0 && (!g.finished() || g.performs != 0 && len(a.tasks) > 0) {
+		earliest(i.Entered.Add(s.p.stay(g)))
+	}
 	switch {
 	case i.Hold.Kind != 0 && g.finished():
 		earliest(i.Hold.At.Add(s.p.StaleAfter))
@@ -362,6 +365,15 @@ func (s *step) overdue(a *asking) (at time.Time) {
 		}
 	}
 	return at
+}
+
+// stay is how long an item may be in a state that it has not finished: counted from
+// when it entered, no event that leaves it there puts the end off.
+func (p *Policy) stay(g stage) time.Duration {
+	if g.patient {
+		return p.RefundTimeout + p.OverdueAfter
+	}
+	return p.OverdueAfter
 }
 
 func later(a, b time.Time) time.Time {

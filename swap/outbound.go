@@ -128,16 +128,21 @@ func lacksIntent(x side, i *Item) bool {
 
 // beginAt is when the next intent of an action may be begun: a cooldown after
 // the commit of the last one that was not deferred, and a while after one that
-// was.
+// was, twice as long after each further one in a row.
 func (i *Item) beginAt(p *Policy, a Action) (at time.Time) {
+	deferral := statemachine.Backoff{Base: p.DeferFor, Cap: max(p.DeferFor, MaxDeferral)}
+	deferred := 0
 	for k := range i.Intents {
 		in := &i.Intents[k]
-		next := in.At.Add(p.Cooldown)
-		switch {
-		case in.Action != a || in.Filed:
+		if in.Action != a || in.Filed {
 			continue
-		case in.Outcome == statemachine.Deferred:
-			next = in.ClosedAt.Add(p.DeferFor)
+		}
+		next := in.At.Add(p.Cooldown)
+		if in.Outcome == statemachine.Deferred {
+			next = in.ClosedAt.Add(deferral.Delay(deferred, 0))
+			deferred++
+		} else {
+			deferred = 0
 		}
 		if next.After(at) {
 			at = next

@@ -39,8 +39,14 @@ type Policy struct {
 	// Cooldown between two intents of one action on one item
 	// (ACTION_RETRY_COOLDOWN_SEC).
 	Cooldown time.Duration
-	// DeferFor is when an intent that was not tried may be followed by another.
+	// DeferFor is when an intent that was not tried may be followed by another. It
+	// doubles with each one in a row, up to [MaxDeferral].
 	DeferFor time.Duration
+	// OverdueAfter is how long an item that is not finished and not held may be in one
+	// state before it is overdue, whatever it waits for and however often that is tried
+	// meanwhile. Where a memo or a mapping is waited for, it begins after RefundTimeout,
+	// so that what time ends by itself is no alarm. Default: 30 minutes.
+	OverdueAfter time.Duration
 	// LookEvery is the pause between two look-ups.
 	LookEvery time.Duration
 	// Lease is how long a worker has an item without renewal, CallTimeout how
@@ -105,6 +111,7 @@ func DefaultPolicy() Policy {
 		MaxAttempts:         3,
 		Cooldown:            5 * time.Minute,
 		DeferFor:            time.Minute,
+		OverdueAfter:        30 * time.Minute,
 		LookEvery:           30 * time.Second,
 		Lease:               5 * time.Minute,
 		CallTimeout:         30 * time.Second,
@@ -128,7 +135,7 @@ func (p Policy) Validate() error {
 		d    time.Duration
 	}{
 		{"RefundTimeout", p.RefundTimeout}, {"ConfirmTimeout", p.ConfirmTimeout}, {"StaleAfter", p.StaleAfter}, {"Cooldown", p.Cooldown},
-		{"DeferFor", p.DeferFor}, {"LookEvery", p.LookEvery}, {"Lease", p.Lease}, {"CallTimeout", p.CallTimeout},
+		{"DeferFor", p.DeferFor}, {"OverdueAfter", p.OverdueAfter}, {"LookEvery", p.LookEvery}, {"Lease", p.Lease}, {"CallTimeout", p.CallTimeout},
 		{"WaterlineMargin", p.WaterlineMargin}, {"LookBack", p.LookBack}, {"GoneAfter", p.GoneAfter},
 	} {
 		if d.d <= 0 || d.d > 366*24*time.Hour {

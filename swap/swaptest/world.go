@@ -435,6 +435,9 @@ func (w *World[A]) Attended() error {
 			return fmt.Errorf("time is told and changes nothing: %v", err)
 		}
 	}
+	if place := any(&w.Item).(swap.Record).Place(); place == swap.Unprocessed && i.Hold.Kind == 0 && !i.Overdue(late) {
+		return fmt.Errorf("it is not finished, and nobody is ever told: overdue at %v", i.OverdueAt)
+	}
 	switch {
 	case step.Party == swap.Operator && step.Why != "":
 	case step.Party == swap.Worker && len(step.Tasks) > 0 && !i.CheckAt.IsZero():
