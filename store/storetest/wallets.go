@@ -306,6 +306,12 @@ func (w *wallets) repeatedSelection(t *testing.T) {
 		}
 		return held[0].OutPoint
 	}
+	dust := spend
+	dust.Request = selectOne(coinselect.DustThreshold(utxotest.Foreign, coinselect.DefaultDustRelay) - 1)
+	refusedWith(t, errOf(w.service.SelectAndLease(ctx, dust)), coinselect.ErrDust, "a payee that no node relays")
+	if held := w.snapshot(t).Leases; len(held) != 0 {
+		t.Errorf("leased for a payee that no node relays: %v", held)
+	}
 	first := chosen() // and the answer is lost
 	larger := utxotest.NewTx(2, []wire.OutPoint{utxotest.External(2)}, utxotest.Pay(5000, utxotest.Script(1, "a")))
 	w.do(t, utxo.Connected{Block: utxotest.NewBlock(2, b.Hash, 0), Txs: []*wire.MsgTx{larger}, By: utxo.By{At: utxotest.Start}})

@@ -24,6 +24,7 @@ func (w *wallets) replacedAndBumped(t *testing.T) {
 	how := func(rate coinselect.FeeRate) coinselect.Request {
 		r := selectOne(500)
 		r.Payment, r.Algorithm, r.FeeRate, r.LongTermFeeRate, r.DustLimit = coinselect.Payment{}, 0, rate, 1, 100
+		r.DustRelay = 1000
 		return r
 	}
 	leased := func(want ...wire.OutPoint) {

@@ -3,32 +3,72 @@ package coinselect
 import (
 	"slices"
 
+	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/utxo"
 )
 
 // takeAll takes every coin that fits, tier by tier, the most valuable first.
-// As room only shrinks, no coin that is left out would fit in the end.
+// As room only shrinks, no coin that is left out would fit in the end. If what is
+// taken does not pay, it begins with a set that does.
 func (s *selector) takeAll(tiers [tiers][]input) (Selection, error) {
-	p, pool := s.start(), []input(nil)
-	var taken []*input
-	left := slices.Clone(s.barred)
-	omit := func(in *input, why Bar) {
-		left = append(left, LeftOut{OutPoint: in.OutPoint, Amount: in.Amount, Bar: why})
-	}
+	var pool []input
 	for _, tier := range tiers {
 		slices.SortFunc(tier, largestFirst)
 		pool = append(pool, tier...)
-		for i := range tier {
-			p.add(tier[i])
-			switch {
-			case s.tooMany(p):
-				p.remove(tier[i])
-				omit(&tier[i], BarNoRoom)
-			case s.tooDeep(p):
-				p.remove(tier[i])
-				omit(&tier[i], BarAncestors)
-			default:
-				taken = append(taken, &tier[i])
+	}
+	p, taken, left := s.fill(pool, nil)
+	if !s.pays(p) {
+		p, taken, left = s.fill(pool, s.packed(pool))
+	}
+	if !s.pays(p) {
+		why := ErrInsufficientFunds
+		if s.canPay(pool) {
+			why = s.limitedBy(func() bool {
+				p, _, _ := s.fill(pool, nil)
+				return s.pays(p)
+			})
+		}
+		return Selection{}, s.failed(why, pool)
+	}
+	sel := s.finish(LargestFirst, taken)
+	left = append(left, s.barred...)
+	slices.SortFunc(left, func(a, b LeftOut) int { return utxo.CompareOutPoints(a.OutPoint, b.OutPoint) })
+	sel.LeftOut = left
+	return distinct(sel)
+}
+
+// packed searches for a set that pays, whatever is left out.
+func (s *selector) packed(pool []input) map[wire.OutPoint]bool {
+	sorted := slices.Clone(pool)
+	slices.SortFunc(sorted, largestFirst)
+	set := map[wire.OutPoint]bool{}
+	for _, in := range s.search(sorted, anyExcess, true) {
+		set[in.OutPoint] = true
+	}
+	return set
+}
+
+// fill takes what fits of a pool, in its order, those of a set before the others.
+func (s *selector) fill(pool []input, set map[wire.OutPoint]bool) (p *pick, taken []*input, left []LeftOut) {
+	p = s.start()
+	omit := func(in *input, why Bar) {
+		left = append(left, LeftOut{OutPoint: in.OutPoint, Amount: in.Amount, Bar: why})
+	}
+	for _, first := range []bool{true, false} {
+		for i := range pool {
+			in := &pool[i]
+			if set[in.OutPoint] != first {
+				continue
+			}
+			p.add(*in)
+			if bar := s.tooDeep(p); s.tooMany(p) {
+				p.remove(*in)
+				omit(in, BarNoRoom)
+			} else if bar != 0 {
+				p.remove(*in)
+				omit(in, bar)
+			} else {
+				taken = append(taken, in)
 			}
 		}
 	}
@@ -46,22 +86,5 @@ func (s *selector) takeAll(tiers [tiers][]input) (Selection, error) {
 			p, taken = q, taken[:short]
 		}
 	}
-	if !s.pays(p) {
-		why := ErrInsufficientFunds
-		if s.canPay(pool) {
-			why = ErrTooManyInputs
-			if limit := s.ancestorLimit; limit < noAncestorLimit {
-				s.ancestorLimit = noAncestorLimit
-				if _, err := s.takeAll(tiers); err == nil {
-					why = ErrTooManyAncestors
-				}
-				s.ancestorLimit = limit
-			}
-		}
-		return Selection{}, s.failed(why, pool)
-	}
-	sel := s.finish(LargestFirst, taken)
-	slices.SortFunc(left, func(a, b LeftOut) int { return utxo.CompareOutPoints(a.OutPoint, b.OutPoint) })
-	sel.LeftOut = left
-	return distinct(sel)
+	return p, taken, left
 }

@@ -200,23 +200,25 @@ func TestSelectAllRefusals(t *testing.T) {
 }
 
 // TestSelectAllAgainstEverySubset: without limits no set of coins sends more;
-// within them no coin that is left out could be added.
+// within them it is refused only if no set sends, and no coin that is left out could
+// be added.
 func TestSelectAllAgainstEverySubset(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := drawSelection(t)
-		n.req.Payment, n.req.All, n.req.Pinned = coinselect.Payment{Weight: 4}, true, nil
+		n.req.All, n.req.Pinned = true, nil
+		if rapid.Bool().Draw(t, "to nobody else") {
+			n.req.Payment = coinselect.Payment{Weight: 4}
+		}
 		out := 4 * int64(8+1+len(n.req.ChangeScript))
 		sends := func(set []coinselect.Candidate) int64 {
-			sum, weight := int64(0), 34+4+4+out
+			sum, weight := -n.req.Payment.Amount, 34+4+n.req.Payment.Weight+out
 			for _, c := range set {
 				sum, weight = sum+c.Amount, weight+n.inputWeight(c)
 			}
 			return sum - n.fee(weight)
 		}
 		within := func(set []coinselect.Candidate) bool {
-			m := n
-			m.req.Payment.Weight = 4
-			return m.sums(set).within
+			return n.sums(set).within
 		}
 		var usable []coinselect.Candidate
 		for _, c := range n.pool {
@@ -242,8 +244,7 @@ func TestSelectAllAgainstEverySubset(t *testing.T) {
 		s, err := coinselect.Select(n.pool, n.req)
 		if err != nil {
 			var e *coinselect.Error
-			free := n.req.MaxInputs == 0 && n.req.MaxWeight == 0 && n.req.AncestorLimit == 0
-			if !errors.As(err, &e) || free && most >= dust || (e.Err == coinselect.ErrInsufficientFunds) != (sends(usable) < dust) {
+			if !errors.As(err, &e) || most >= dust || (e.Err == coinselect.ErrInsufficientFunds) != (sends(usable) < dust) {
 				t.Fatalf("%v, but %d could be sent, %d without limits", err, most, sends(usable))
 			}
 			return
@@ -254,7 +255,7 @@ func TestSelectAllAgainstEverySubset(t *testing.T) {
 		named := map[wire.OutPoint]bool{}
 		for _, l := range s.LeftOut {
 			named[l.OutPoint] = true
-			if l.Bar != coinselect.BarNoRoom && l.Bar != coinselect.BarAncestors {
+			if l.Bar != coinselect.BarNoRoom && l.Bar != coinselect.BarAncestors && l.Bar != coinselect.BarDescendants {
 				continue
 			}
 			for _, c := range usable {
@@ -272,6 +273,34 @@ func TestSelectAllAgainstEverySubset(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSelectAllPacks: a coin of P2PKH alone, or two of P2WPKH together, fit between
+// 760 and 1,030 units beside the output; only the two bring 1,000 and the fee.
+func TestSelectAllPacks(t *testing.T) {
+	pool := []coinselect.Candidate{coin(1, 900, script(p2pkh)), coin(2, 700), coin(3, 700)}
+	for _, c := range []struct {
+		weight, dust int64
+		taken        []int64
+		err          error
+	}{
+		{709, 1000, nil, coinselect.ErrTooManyInputs},
+		{710, 1000, []int64{700, 700}, nil},
+		{758, 1000, []int64{700, 700}, nil},
+		{759, 1000, []int64{700, 700}, nil},
+		{760, 1000, []int64{700, 700}, nil},
+		{1030, 1000, []int64{700, 700}, nil},
+		{1031, 1000, []int64{900, 700}, nil},
+		{1303, 1000, []int64{900, 700, 700}, nil},
+		{1030, 1222, []int64{700, 700}, nil},
+		{1030, 1223, nil, coinselect.ErrTooManyInputs},
+		{1030, 0, []int64{900}, nil},
+	} {
+		s, err := coinselect.Select(pool, sweep(func(r *coinselect.Request) { r.FeeRate, r.MaxWeight, r.DustLimit = 1000, c.weight, c.dust }))
+		if !errors.Is(err, c.err) || !slices.Equal(amounts(s), c.taken) || err == nil && len(s.LeftOut)+len(s.Inputs) != len(pool) {
+			t.Errorf("%d units, %d wanted: %v, left out %v, %v", c.weight, c.dust, amounts(s), s.LeftOut, err)
+		}
+	}
 }
 
 // TestSelectPaysForAncestorsOnce: at 10 satoshi per virtual byte an ancestor of
@@ -342,6 +371,7 @@ func TestSelectAncestorsAgainstEverySubset(t *testing.T) {
 		n := drawSelection(t)
 		n.req.Unconfirmed, n.req.PendingParents, n.req.MinConfirmations, n.req.PayAncestors = coinselect.AnyUnconfirmed, true, 0, true
 		n.req.Pinned, n.req.MaxInputs, n.req.MaxWeight, n.req.AncestorLimit = nil, 0, 0, 0
+		n.req.AncestorSize, n.req.DescendantSize = 0, 0
 		fees, weights := map[byte]int64{}, map[byte]int64{}
 		for i := range byte(6) {
 			fees[i], weights[i] = rapid.Int64Range(0, 6000).Draw(t, "fee"), rapid.SampledFrom([]int64{0, 401, 438, 800, 1203}).Draw(t, "weight")

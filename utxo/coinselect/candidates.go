@@ -14,8 +14,9 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// MaxAncestorLimit bounds [Request.AncestorLimit], and with it the
-// ancestors that a [Candidate] lists.
+// MaxAncestorLimit bounds [Request.AncestorLimit] and [Request.DescendantLimit], and
+// with them the ancestors that a [Candidate] lists and the descendants that are
+// counted.
 const MaxAncestorLimit = 64
 
 // Candidate is a live unspent coin with all that [Select] asks about it.
@@ -46,6 +47,13 @@ type Ancestor struct {
 	// Fee and Weight are set if the query asked for fees and the value of each
 	// input is known. Weight is 0 otherwise.
 	Fee, Weight int64
+	// Size is in virtual bytes; of what is not signed yet with its signatures.
+	Size int64
+	// Descendants is how many live unconfirmed transactions hang on it, in
+	// whichever wallet, itself counted, and DescendantsSize what they have together,
+	// in virtual bytes. A count of [MaxAncestorLimit] may be cut; no limit accepts it.
+	Descendants     int
+	DescendantsSize int64
 }
 
 // Query says whose coins to read.
@@ -60,7 +68,7 @@ type Query struct {
 // Candidates reads the coins that [Select] chooses from, those that it will
 // refuse too, in the order of [utxo.Queries]. A coin that a transaction takes which
 // only another wallet of the store has, since it is not broadcast, is
-// [utxo.CoinSpent]. It makes at most seven reads, and
+// [utxo.CoinSpent]. It makes at most nine reads, and
 // three more for fees, whatever the depth and the number of coins, and costs time linear in the
 // coins, their unconfirmed ancestors and the inputs of these.
 func Candidates(p utxo.Policy, r utxo.Source, q Query) ([]Candidate, error) {
@@ -129,7 +137,12 @@ type kinship struct {
 	seenBy    *kinship   // the last child whose parents list it
 	own       bool
 	replacing bool
-	ancestors []Ancestor // with tx itself, only for creators of candidates
+	above     []*kinship // with itself, parents first, only for creators of candidates
+	ancestors []Ancestor // the same
+
+	size            int64 // of what is above a creator; virtual bytes
+	descendants     int
+	descendantsSize int64
 }
 
 // readKinship reads the unconfirmed ancestors of the coins and derives, for
@@ -199,6 +212,20 @@ func readKinship(r utxo.Reader, w utxo.WalletID, coins []utxo.Coin, fees bool) (
 			k.own = k.own && parent.own
 			k.replacing = k.replacing || parent.replacing
 		}
+	}
+	var listed []*kinship
+	seen := map[*kinship]bool{}
+	for _, head := range heads {
+		kin[head].findAncestors()
+		for _, k := range kin[head].above {
+			if !seen[k] {
+				seen[k] = true
+				listed = append(listed, k)
+			}
+		}
+	}
+	if err := readChains(r, listed); err != nil {
+		return nil, err
 	}
 	for _, head := range heads {
 		kin[head].listAncestors()
@@ -290,10 +317,10 @@ func findReplacing(r utxo.Reader, nodes []*kinship) error {
 	return nil
 }
 
-// listAncestors collects k and what is above it, at most MaxAncestorLimit
+// findAncestors collects k and what is above it, at most MaxAncestorLimit
 // transactions. As parents are listed once each, it looks at less than
 // MaxAncestorLimit squared edges.
-func (k *kinship) listAncestors() {
+func (k *kinship) findAncestors() {
 	found := []*kinship{k}
 	seen := map[*kinship]bool{k: true}
 walk:
@@ -310,9 +337,17 @@ walk:
 		}
 	}
 	slices.SortFunc(found, func(a, b *kinship) int { return cmp.Compare(a.order, b.order) })
-	k.ancestors = make([]Ancestor, len(found))
-	for i, f := range found {
-		k.ancestors[i] = Ancestor{Hash: f.tx.ID.Hash, Pending: f.tx.Status == utxo.Pending}
+	k.above = found
+}
+
+// listAncestors describes what is above k.
+func (k *kinship) listAncestors() {
+	k.ancestors = make([]Ancestor, len(k.above))
+	for i, f := range k.above {
+		k.ancestors[i] = Ancestor{
+			Hash: f.tx.ID.Hash, Pending: f.tx.Status == utxo.Pending,
+			Size: f.size, Descendants: f.descendants, DescendantsSize: f.descendantsSize,
+		}
 		if p := f.payer; p != nil && p.known {
 			k.ancestors[i].Fee, k.ancestors[i].Weight = p.fee, p.weight
 		}

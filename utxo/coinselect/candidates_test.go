@@ -67,7 +67,7 @@ func (b *desk) tx(in []wire.OutPoint, scripts ...[]byte) *wire.MsgTx {
 		tx.AddTxOut(wire.NewTxOut(100_000, s))
 	}
 	tx.LockTime = b.salt
-	return tx
+	return sign(tx)
 }
 
 func (b *desk) connect(txs ...*wire.MsgTx) {
@@ -138,8 +138,14 @@ func TestCandidatesOwnChange(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var ancestors []coinselect.Ancestor
-			for _, a := range c.ancestors {
-				ancestors = append(ancestors, coinselect.Ancestor{Hash: a.TxHash(), Pending: a == ownAgain})
+			for i, a := range c.ancestors {
+				size := vsize(a)
+				for _, child := range c.ancestors[i+1:] {
+					size += vsize(child)
+				}
+				ancestors = append(ancestors, coinselect.Ancestor{
+					Hash: a.TxHash(), Pending: a == ownAgain, Size: vsize(a), Descendants: len(c.ancestors) - i, DescendantsSize: size,
+				})
 			}
 			g, ok := got[out(c.tx, 0)]
 			if !ok || g.OwnChange != c.own || g.State != c.state || g.Confirmations != 0 || g.Replacing || !slices.Equal(g.Ancestors, ancestors) {
@@ -313,6 +319,20 @@ func (c *counted) Spenders(ops ...wire.OutPoint) ([]*utxo.Tx, error) {
 	return c.Source.Spenders(ops...)
 }
 
+func (c *counted) Descendants(hashes ...chainhash.Hash) ([]*utxo.Tx, error) {
+	if err := c.read(); err != nil {
+		return nil, err
+	}
+	return c.Source.Descendants(hashes...)
+}
+
+func (c *counted) Raw(ids ...utxo.TxID) ([][]byte, error) {
+	if err := c.read(); err != nil {
+		return nil, err
+	}
+	return c.Source.Raw(ids...)
+}
+
 func TestCandidatesReadInBatches(t *testing.T) {
 	b := newDesk(t)
 	scripts := make([][]byte, 50)
@@ -329,10 +349,10 @@ func TestCandidatesReadInBatches(t *testing.T) {
 	}
 	r := &counted{Source: b.Ledger}
 	list, err := coinselect.Candidates(b.policy, r, coinselect.Query{Wallet: 1, At: noon})
-	if err != nil || len(list) != 50 || len(list[0].Ancestors) != coinselect.MaxAncestorLimit || r.reads != 6 {
+	if err != nil || len(list) != 50 || len(list[0].Ancestors) != coinselect.MaxAncestorLimit || r.reads != 8 {
 		t.Fatalf("%d coins with %d reads, %v", len(list), r.reads, err)
 	}
-	for fail := 1; fail <= 6; fail++ {
+	for fail := 1; fail <= 8; fail++ {
 		if _, err := coinselect.Candidates(b.policy, &counted{Source: b.Ledger, fail: fail}, coinselect.Query{Wallet: 1, At: noon}); !errors.Is(err, errRead) {
 			t.Errorf("read %d failed, got %v", fail, err)
 		}
@@ -404,9 +424,40 @@ func TestCandidatesAgainstRecursion(t *testing.T) {
 				if above[a.Hash] != a.Pending {
 					rt.Fatalf("%s pending: %v", a.Hash, a.Pending)
 				}
+				below, size := b.below(a.Hash)
+				if a.Size != size[a.Hash] || a.Descendants != len(below) || a.DescendantsSize != sum(size) {
+					rt.Fatalf("%s has %d descendants of %d virtual bytes, want %v of %v", a.Hash, a.Descendants, a.DescendantsSize, below, size)
+				}
 			}
 		}
 	})
+}
+
+// below walks down from a transaction; size has the virtual bytes of what it finds.
+func (b *desk) below(hash chainhash.Hash) (found []chainhash.Hash, size map[chainhash.Hash]int64) {
+	found, size = []chainhash.Hash{hash}, map[chainhash.Hash]int64{}
+	for i := 0; i < len(found); i++ {
+		raws, err := b.Raw(utxo.TxID{Wallet: 1, Hash: found[i]})
+		if err != nil {
+			b.Fatal(err)
+		}
+		tx, _ := utxo.ParseTx(raws[0])
+		size[found[i]] = vsize(tx)
+		kids, _ := b.Children(found[i])
+		for _, kid := range kids {
+			if kid.Live() && !kid.Confirmed() && !slices.Contains(found, kid.ID.Hash) {
+				found = append(found, kid.ID.Hash)
+			}
+		}
+	}
+	return found, size
+}
+
+func sum(of map[chainhash.Hash]int64) (total int64) {
+	for _, n := range of {
+		total += n
+	}
+	return total
 }
 
 // recurse walks up from a transaction; above says what it finds, and whether

@@ -21,6 +21,12 @@ var (
 	// ErrNoChangeless: [BranchAndBound] found no set without change.
 	ErrNoChangeless = errors.New("no changeless set was found")
 
+	// ErrTooManyDescendants: an unconfirmed ancestor would get more unconfirmed
+	// descendants than the limit.
+	ErrTooManyDescendants = errors.New("more unconfirmed descendants than the limit")
+	// ErrDust: nodes relay no output of so little.
+	ErrDust = errors.New("output is dust")
+
 	ErrExcluded     = errors.New("coin is excluded")
 	ErrOtherOwner   = errors.New("coin belongs to another owner")
 	ErrNoWeight     = errors.New("input weight of the script is not known")
@@ -35,7 +41,8 @@ var (
 // Bar is why a coin cannot be selected. Of several the first counts, in the
 // order of the constants.
 // Values: BarDead, BarSpent, BarExcluded, BarOtherOwner, BarNoWeight, BarUneconomic, BarLeased, BarImmature,
-// BarReplacing, BarUnscanned, BarNotBroadcast, BarUnconfirmed, BarAncestors, BarUnknownFee, BarNoRoom.
+// BarReplacing, BarUnscanned, BarNotBroadcast, BarUnconfirmed, BarAncestors, BarDescendants,
+// BarUnknownFee, BarNoRoom.
 type Bar = statemachine.Enum[bar]
 
 const (
@@ -52,6 +59,7 @@ const (
 	BarNotBroadcast                // [ErrNotBroadcast]
 	BarUnconfirmed                 // [ErrUnconfirmed]
 	BarAncestors                   // [ErrTooManyAncestors], by itself, or together with what All took
+	BarDescendants                 // [ErrTooManyDescendants], of an ancestor, by itself, or together with what All took
 	BarUnknownFee                  // [ErrUnknownFee], of an ancestor
 	BarNoRoom                      // [ErrTooManyInputs], together with what All took
 )
@@ -64,7 +72,7 @@ func (bar) Names() []string { return barNames }
 var barNames = []string{
 	"dead", "spent", "excluded", "other owner", "unknown weight", "uneconomic", "leased", "immature", "replacing",
 	"unscanned", "not broadcast", "too few confirmations", "too many ancestors",
-	"unknown ancestor fee", "no room",
+	"too many descendants", "unknown ancestor fee", "no room",
 }
 
 var barErrors = [...]error{
@@ -72,7 +80,7 @@ var barErrors = [...]error{
 	BarNoWeight: ErrNoWeight, BarUneconomic: ErrUneconomic, BarLeased: statemachine.ErrHeld, BarImmature: utxo.ErrImmature,
 	BarReplacing: ErrReplacing, BarUnscanned: ErrUnscanned, BarNotBroadcast: ErrNotBroadcast,
 	BarUnconfirmed: ErrUnconfirmed, BarAncestors: ErrTooManyAncestors,
-	BarUnknownFee: ErrUnknownFee, BarNoRoom: ErrTooManyInputs,
+	BarDescendants: ErrTooManyDescendants, BarUnknownFee: ErrUnknownFee, BarNoRoom: ErrTooManyInputs,
 }
 
 // Error says why nothing was selected, and what there is. It matches
@@ -80,7 +88,7 @@ var barErrors = [...]error{
 // bar whose coins alone would make up what is missing, limits aside: to wait
 // for maturity, for a lease or for a scan would help.
 type Error struct {
-	Err  error // [ErrInsufficientFunds], [ErrTooManyInputs], [ErrTooManyAncestors] or [ErrNoChangeless]
+	Err  error // [ErrInsufficientFunds], [ErrTooManyInputs], [ErrTooManyAncestors], [ErrTooManyDescendants] or [ErrNoChangeless]
 	Need int64 // satoshi: the payment, and the fee of everything but the inputs
 	Have int64 // what the selectable coins bring all together, after their fee, in satoshi
 	// Barred sums up the coins that could not be selected, by effective
@@ -116,6 +124,21 @@ func (e *Error) Is(target error) bool {
 	}
 	return false
 }
+
+// DustError names a payee that nodes would not relay. It matches [ErrDust] and
+// [statemachine.ErrInvalid].
+type DustError struct {
+	Output int   // its place among the outputs that were given to [Pay]; for [Replace], in the original
+	Amount int64 // satoshi
+	Least  int64 // what nodes relay to its script, in satoshi, see [DustThreshold]
+}
+
+func (e *DustError) Error() string {
+	return fmt.Sprintf("coin selection: output %d of %d satoshi: %v: nodes relay %d or more", e.Output, e.Amount, ErrDust, e.Least)
+}
+
+// Unwrap returns ErrDust and [statemachine.ErrInvalid].
+func (e *DustError) Unwrap() []error { return []error{ErrDust, statemachine.ErrInvalid} }
 
 // PinnedError: a pinned coin cannot be selected. It matches the error of its
 // bar, or [statemachine.ErrNotFound] if it is not among the candidates.

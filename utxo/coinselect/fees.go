@@ -23,7 +23,7 @@ func (p *payer) rate() FeeRate { return FeeRate(p.fee * 1000 / ((p.weight + 3) /
 func readPayers(r utxo.Reader, txs []*utxo.Tx) (map[chainhash.Hash]*payer, error) {
 	payers := map[chainhash.Hash]*payer{}
 	if err := readMessages(r, txs, func(hash chainhash.Hash, msg *wire.MsgTx) {
-		payers[hash] = &payer{msg: msg, weight: int64(3*msg.SerializeSizeStripped() + msg.SerializeSize())}
+		payers[hash] = &payer{msg: msg}
 	}); err != nil {
 		return nil, err
 	}
@@ -81,12 +81,12 @@ func readPayers(r utxo.Reader, txs []*utxo.Tx) (map[chainhash.Hash]*payer, error
 	return payers, nil
 }
 
-// sum derives the fee. What pays less than nothing is no transaction that we know enough of.
+// sum derives the weight and the fee. What pays less than nothing is no transaction that we know enough of.
 func (p *payer) sum() {
-	p.known = true
+	p.weight, p.known = weigh(p.msg, p.spends)
 	for _, o := range p.spends {
 		if o == nil {
-			p.known = false
+			p.known, p.fee = false, 0
 			return
 		}
 		p.fee += o.Value
@@ -94,7 +94,31 @@ func (p *payer) sum() {
 	for _, o := range p.msg.TxOut {
 		p.fee -= o.Value
 	}
-	p.known = p.fee >= 0
+	p.known = p.known && p.fee >= 0
+}
+
+// weigh returns the weight of a transaction once it is signed: an input that lacks
+// its signature counts with the largest that [InputWeight] knows for the output that
+// it spends. Where it knows none, the input counts as one of P2WPKH, and known is
+// false.
+func weigh(msg *wire.MsgTx, spends []*wire.TxOut) (weight int64, known bool) {
+	weight, known = int64(3*msg.SerializeSizeStripped()+msg.SerializeSize()), true
+	unsigned := utxo.Unsigned(msg)
+	if len(unsigned) > 0 && !msg.HasWitness() {
+		weight += 2 + int64(len(msg.TxIn)) // marker, flag, and an empty witness for each input
+	}
+	for _, i := range unsigned {
+		w, ok := int64(P2WPKHInputWeight), false
+		if i < len(spends) && spends[i] != nil {
+			if of, is := InputWeight(spends[i].PkScript); is {
+				w, ok = of, true
+			}
+		}
+		in := msg.TxIn[i]
+		weight += w - int64(4*in.SerializeSize()) - 1
+		known = known && ok
+	}
+	return weight, known
 }
 
 func output(msg *wire.MsgTx, index uint32) *wire.TxOut {

@@ -25,10 +25,10 @@ type selector struct {
 	minChange    int64 // satoshi
 	rest         bool  // all that is left goes to the change script
 
-	maxInputs     int
-	maxWeight     int64 // of the transaction with change
-	ancestorLimit int
-	payAncestors  bool
+	maxInputs    int
+	maxWeight    int64 // of the transaction with change
+	chains       chainLimits
+	payAncestors bool
 
 	pinned      []input
 	barred      []LeftOut
@@ -43,7 +43,7 @@ func newSelector(candidates []Candidate, req Request, rest bool) (*selector, err
 		base:         overheadWeight + cmp.Or(req.Payment.Weight, countWeight(1)),
 		changeWeight: outputWeight(req.ChangeScript), rest: rest,
 		maxInputs: cmp.Or(req.MaxInputs, MaxCandidates), maxWeight: cmp.Or(req.MaxWeight, MaxStandardWeight),
-		ancestorLimit: cmp.Or(req.AncestorLimit, 25), payAncestors: req.PayAncestors,
+		chains: req.chains(), payAncestors: req.PayAncestors,
 	}
 	changeSpend, err := inputWeight(req, req.ChangeScript)
 	switch {
@@ -57,8 +57,10 @@ func newSelector(candidates []Candidate, req Request, rest bool) (*selector, err
 		return nil, invalid("fee rates of %d and %d satoshi per 1000 virtual bytes", s.rate, s.longTerm)
 	case s.maxInputs < 0 || s.maxWeight < 0 || s.maxWeight > maxBlockWeight:
 		return nil, invalid("at most %d inputs and a weight of %d", s.maxInputs, s.maxWeight)
-	case s.ancestorLimit < 0 || s.ancestorLimit > MaxAncestorLimit:
-		return nil, invalid("ancestor limit %d, from 1 to %d are possible", s.ancestorLimit, MaxAncestorLimit)
+	case !s.chains.valid():
+		return nil, invalid("limits of unconfirmed chains %+v, from 1 to %d transactions are possible", s.chains, MaxAncestorLimit)
+	case req.DustRelay < 0 || req.DustRelay > MaxFeeRate:
+		return nil, invalid("dust relay fee of %d satoshi per 1000 virtual bytes", req.DustRelay)
 	case req.DustLimit < 0 || req.DustLimit > MaxDustLimit:
 		return nil, invalid("dust limit of %d satoshi", req.DustLimit)
 	case req.MinConfirmations < 0:
@@ -78,7 +80,11 @@ func newSelector(candidates []Candidate, req Request, rest bool) (*selector, err
 	case changeSpend == 0 && !rest:
 		return nil, invalid("change script without an input weight")
 	}
-	s.minChange = cmp.Or(req.DustLimit, dustThreshold(req.ChangeScript))
+	relay := cmp.Or(req.DustRelay, DefaultDustRelay)
+	if err := req.Payment.dust(relay); err != nil {
+		return nil, err
+	}
+	s.minChange = cmp.Or(req.DustLimit, DustThreshold(req.ChangeScript, relay))
 	if rest {
 		s.amount, s.base, s.changeWeight = s.amount+s.minChange, s.base+s.changeWeight, 0
 		return s, nil
@@ -211,9 +217,9 @@ func (in input) check() error {
 	case in.Amount < 0:
 		return invalid("coin %s of %d satoshi", in.OutPoint, in.Amount)
 	case slices.ContainsFunc(in.Ancestors, func(a Ancestor) bool {
-		return a.Fee < 0 || a.Fee > utxo.MaxMoney || a.Weight < 0 || a.Weight > maxBlockWeight
+		return a.Fee < 0 || a.Fee > utxo.MaxMoney || a.Weight < 0 || a.Weight > maxBlockWeight || !a.chained()
 	}):
-		return invalid("coin %s with an ancestor of impossible fee or weight", in.OutPoint)
+		return invalid("coin %s with an ancestor of impossible fee, weight or descendants", in.OutPoint)
 	case !in.State.Valid():
 		return invalid("coin %s without a state", in.OutPoint)
 	case len(in.Ancestors) > MaxAncestorLimit, unconfirmed && len(in.Ancestors) == 0,
@@ -272,9 +278,11 @@ func (s *selector) bar(in input, req Request, excluded map[wire.OutPoint]bool) B
 		return BarNotBroadcast
 	case req.Unconfirmed == 0, req.Unconfirmed == OwnChange && !in.OwnChange:
 		return BarUnconfirmed
-	case len(in.Ancestors)+1 > s.ancestorLimit:
-		return BarAncestors
-	case s.payAncestors && slices.ContainsFunc(in.Ancestors, func(a Ancestor) bool { return a.Weight == 0 }):
+	}
+	if bar := s.alone(in); bar != 0 {
+		return bar
+	}
+	if s.payAncestors && slices.ContainsFunc(in.Ancestors, func(a Ancestor) bool { return a.Weight == 0 }) {
 		return BarUnknownFee
 	}
 	return 0

@@ -13,26 +13,30 @@ import (
 // maxTries bounds a search, as Bitcoin Core's TOTAL_TRIES does.
 const maxTries = 100_000
 
-// noAncestorLimit is more ancestors than there can be.
-const noAncestorLimit = MaxCandidates * MaxAncestorLimit
-
 // anyExcess as the window of a search accepts every set that pays.
 const anyExcess = math.MaxInt64
 
 // pick is a set of inputs under construction: its sums, not its members.
 type pick struct {
 	n         int
-	amount    int64                  // satoshi
-	value     int64                  // units, before what ancestors lack
-	weight    int64                  // of the inputs
-	shortfall int64                  // satoshi, what the ancestors lack of the rate, each once
-	ancestors map[chainhash.Hash]int // how many inputs descend from each
-	lacks     func(Ancestor) int64   // nil if nobody pays for ancestors
+	amount    int64 // satoshi
+	value     int64 // units, before what ancestors lack
+	weight    int64 // of the inputs
+	shortfall int64 // satoshi, what the ancestors lack of the rate, each once
+	ancestors map[chainhash.Hash]shared
+	above     int64                // virtual bytes of all ancestors, each once
+	lacks     func(Ancestor) int64 // nil if nobody pays for ancestors
+}
+
+// shared is an ancestor of a set of inputs.
+type shared struct {
+	n     int   // how many inputs descend from it
+	below int64 // virtual bytes of it and of what hangs on it
 }
 
 // start returns the pinned inputs and more.
 func (s *selector) start(more ...input) *pick {
-	p := &pick{ancestors: map[chainhash.Hash]int{}}
+	p := &pick{ancestors: map[chainhash.Hash]shared{}}
 	if s.payAncestors {
 		p.lacks = s.shortfall
 	}
@@ -48,7 +52,14 @@ func (s *selector) start(more ...input) *pick {
 func (p *pick) add(in input) {
 	p.n, p.amount, p.value, p.weight = p.n+1, p.amount+in.Amount, p.value+in.gross(), p.weight+int64(in.weight)
 	for _, a := range in.Ancestors {
-		if p.ancestors[a.Hash]++; p.ancestors[a.Hash] == 1 && p.lacks != nil {
+		at := p.ancestors[a.Hash]
+		at.n, at.below = at.n+1, a.DescendantsSize
+		p.ancestors[a.Hash] = at
+		if at.n > 1 {
+			continue
+		}
+		p.above += a.Size
+		if p.lacks != nil {
 			p.shortfall += p.lacks(a)
 		}
 	}
@@ -57,10 +68,13 @@ func (p *pick) add(in input) {
 func (p *pick) remove(in input) {
 	p.n, p.amount, p.value, p.weight = p.n-1, p.amount-in.Amount, p.value-in.gross(), p.weight-int64(in.weight)
 	for _, a := range in.Ancestors {
-		if p.ancestors[a.Hash]--; p.ancestors[a.Hash] > 0 {
+		at := p.ancestors[a.Hash]
+		if at.n--; at.n > 0 {
+			p.ancestors[a.Hash] = at
 			continue
 		}
 		delete(p.ancestors, a.Hash)
+		p.above -= a.Size
 		if p.lacks != nil {
 			p.shortfall -= p.lacks(a)
 		}
@@ -69,10 +83,6 @@ func (p *pick) remove(in input) {
 
 func (s *selector) tooMany(p *pick) bool {
 	return p.n > s.maxInputs || s.weight(p, s.changeWeight) > s.maxWeight
-}
-
-func (s *selector) tooDeep(p *pick) bool {
-	return len(p.ancestors) > 0 && len(p.ancestors)+1 > s.ancestorLimit
 }
 
 // weight is that of the transaction, with another output of this weight.
@@ -109,7 +119,7 @@ func (s *selector) draw(order []input) []*input {
 			break
 		}
 		p.add(order[i])
-		if s.tooDeep(p) {
+		if s.tooDeep(p) != 0 {
 			p.remove(order[i])
 			continue
 		}
@@ -173,7 +183,7 @@ func (s *selector) search(pool []input, window int64, first bool) []*input {
 		if more {
 			omitted := i > 0 && (len(taken) == 0 || taken[len(taken)-1] != i-1)
 			if !(omitted && pool[i].like(pool[i-1])) {
-				if p.add(pool[i]); s.tooMany(p) || s.tooDeep(p) {
+				if p.add(pool[i]); s.tooMany(p) || s.tooDeep(p) != 0 {
 					p.remove(pool[i])
 				} else {
 					taken = append(taken, i)

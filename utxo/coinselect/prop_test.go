@@ -46,9 +46,37 @@ func (n naive) selectable(c coinselect.Candidate) bool {
 	confirmed := c.State == utxo.CoinConfirmed && c.Confirmations >= n.req.MinConfirmations
 	unconfirmed := (c.State == utxo.CoinUnconfirmed || c.State == utxo.CoinPending) &&
 		(n.req.Unconfirmed == coinselect.AnyUnconfirmed || n.req.Unconfirmed == coinselect.OwnChange && c.OwnChange) &&
-		(n.req.PendingParents || !pending) && len(c.Ancestors)+1 <= limit
+		(n.req.PendingParents || !pending) && len(c.Ancestors)+1 <= limit && n.chained(c)
+	for _, a := range c.Ancestors {
+		if n.req.DescendantLimit > 0 && a.Descendants+1 > n.req.DescendantLimit || a.Descendants+1 > 25 && n.req.DescendantLimit == 0 {
+			return confirmed
+		}
+	}
 	return (confirmed || unconfirmed) && c.Scanned && !c.Replacing && !slices.Contains(n.req.Exclude, c.OutPoint) &&
 		(n.req.Tag == nil || *n.req.Tag == c.Tag) && n.inputWeight(c) > 0 && c.Amount > n.fee(n.inputWeight(c))
+}
+
+// chained says whether a mempool takes what spends these coins, as far as sizes go.
+func (n naive) chained(set ...coinselect.Candidate) bool {
+	size := func(limit int64) int64 {
+		if limit == 0 {
+			return 101_000
+		}
+		return limit
+	}
+	weight, above, below := 34+n.req.Payment.Weight+4+4*int64(8+1+len(n.req.ChangeScript)), map[chainhash.Hash]int64{}, int64(0)
+	for _, c := range set {
+		weight += n.inputWeight(c)
+		for _, a := range c.Ancestors {
+			above[a.Hash], below = a.Size, max(below, a.DescendantsSize)
+		}
+	}
+	sum := int64(0)
+	for _, of := range above {
+		sum += of
+	}
+	own := (weight + 3) / 4
+	return len(above) == 0 || sum+own <= size(n.req.AncestorSize) && below+own <= size(n.req.DescendantSize)
 }
 
 func (n naive) tier(c coinselect.Candidate) int {
@@ -99,7 +127,7 @@ func (n naive) sums(set []coinselect.Candidate) (s sums) {
 	if limit == 0 {
 		limit = 25
 	}
-	s.within = (n.req.MaxInputs == 0 || len(set) <= n.req.MaxInputs) && (len(ancestors) == 0 || len(ancestors)+1 <= limit) &&
+	s.within = (n.req.MaxInputs == 0 || len(set) <= n.req.MaxInputs) && (len(ancestors) == 0 || len(ancestors)+1 <= limit) && n.chained(set...) &&
 		total+change <= max(n.req.MaxWeight, 400_000*btoi(n.req.MaxWeight == 0))
 	return s
 }
@@ -270,6 +298,8 @@ func drawSelection(t *rapid.T) naive {
 		}
 	}
 	n.pending = rapid.SliceOfN(rapid.Bool(), txs, txs).Draw(t, "pending")
+	sizes := rapid.SliceOfN(rapid.Int64Range(100, 300), txs, txs).Draw(t, "sizes")
+	below := rapid.SliceOfN(rapid.IntRange(1, 4), txs, txs).Draw(t, "descendants")
 	rate := rapid.SampledFrom([]coinselect.FeeRate{0, 1, 1000, 7919, 10_000, 50_001}).Draw(t, "rate")
 	usually := rapid.IntRange(0, 9)
 	entangled := rapid.Bool().Draw(t, "entangled")                             // many shared ancestors
@@ -296,7 +326,9 @@ func drawSelection(t *rapid.T) naive {
 			c.OwnChange, c.Replacing = rapid.Bool().Draw(t, "own"), usually.Draw(t, "replacing") == 0
 			tx := rapid.IntRange(0, txs-1).Draw(t, "tx")
 			for _, a := range n.above[tx] {
-				c.Ancestors = append(c.Ancestors, coinselect.Ancestor{Hash: chainhash.Hash{31: byte(a)}, Pending: n.pending[a]})
+				c.Ancestors = append(c.Ancestors, coinselect.Ancestor{
+					Hash: chainhash.Hash{31: byte(a)}, Pending: n.pending[a], Size: sizes[a], Descendants: below[a], DescendantsSize: sizes[a] * int64(below[a]),
+				})
 			}
 			if n.pending[tx] {
 				c.State = utxo.CoinPending
@@ -305,7 +337,7 @@ func drawSelection(t *rapid.T) naive {
 		n.pool = append(n.pool, c)
 	}
 	tag := ""
-	n.req = pay(1, func(r *coinselect.Request) {
+	n.req = pay(294, func(r *coinselect.Request) {
 		r.FeeRate = rate
 		r.LongTermFeeRate = rapid.SampledFrom([]coinselect.FeeRate{0, 1000, 50_000}).Draw(t, "long term")
 		r.ChangeScript = rapid.SampledFrom([][]byte{p2wpkh, p2tr, p2pkh}).Draw(t, "change")
@@ -315,6 +347,9 @@ func drawSelection(t *rapid.T) naive {
 		}
 		r.PendingParents = rapid.Bool().Draw(t, "pending parents")
 		r.AncestorLimit = rapid.SampledFrom([]int{0, 0, 1, 2, 3, 4, 5}).Draw(t, "ancestor limit")
+		r.AncestorSize = rapid.SampledFrom([]int64{0, 0, 0, 500, 800}).Draw(t, "ancestor size")
+		r.DescendantLimit = rapid.SampledFrom([]int{0, 0, 0, 2, 4}).Draw(t, "descendant limit")
+		r.DescendantSize = rapid.SampledFrom([]int64{0, 0, 0, 700, 1000}).Draw(t, "descendant size")
 		if entangled {
 			r.Unconfirmed, r.MinConfirmations, r.PendingParents = coinselect.AnyUnconfirmed, 0, true
 			r.AncestorLimit = rapid.IntRange(3, 5).Draw(t, "tight ancestor limit")
@@ -339,7 +374,7 @@ func drawSelection(t *rapid.T) naive {
 			}
 		}
 	}
-	n.req.Payment.Amount = max(1, target-int64(rate)*170/4000-rapid.Int64Range(-100, 2000).Draw(t, "slack"))
+	n.req.Payment.Amount = max(294, target-int64(rate)*170/4000-rapid.Int64Range(-100, 2000).Draw(t, "slack"))
 	return n
 }
 

@@ -51,6 +51,15 @@ type ReplaceRequest struct {
 	IncrementalRelay FeeRate
 	// Evict names descendants that may be evicted.
 	Evict []chainhash.Hash
+	// Evicted and EvictedFee, in satoshi, are what a node says that it would put
+	// out for the replacement: "descendantcount" and "fees.descendant" of
+	// getmempoolentry, for the version that it holds. The ledger does not know what
+	// strangers made of a payee's output, and a node refuses a replacement that
+	// pays less than all that it evicts (BIP 125, rules 3 and 4), or that evicts
+	// more than [MaxEvicted] (rule 5). What the ledger knows counts where that is
+	// more, so that 0 means the ledger alone.
+	Evicted    int
+	EvictedFee int64
 	// Coins has the new FeeRate and says which coins may be added, confirmed
 	// ones alone. ChangeScript may be nil where Change or Shrink names its
 	// output. Payment, All, Pinned, Unconfirmed, PendingParents and
@@ -73,11 +82,11 @@ type Rewrite struct {
 // payees, lowers the change first, and adds inputs only if that does not do,
 // confirmed ones alone, so that none hangs on what it evicts. Its fee is at
 // least that of its weight, and at least what everything that it evicts has
-// paid and [ReplaceRequest.IncrementalRelay] for its own size on top; its rate is above
+// paid (as far as the ledger, or [ReplaceRequest.EvictedFee], knows) and [ReplaceRequest.IncrementalRelay] for its own size on top; its rate is above
 // that of each version that it replaces.
 //
 // Errors: [statemachine.ErrInvalid], with [ErrUnknownFee] where the value of an
-// input is not known; [*DescendantsError]; [ErrTooManyEvicted]; [ErrLowFeeRate];
+// input is not known, or the weight of one that is not signed; [*DescendantsError]; [ErrTooManyEvicted]; [ErrLowFeeRate];
 // then as [Select].
 func Replace(o Original, candidates []Candidate, req ReplaceRequest) (Rewrite, error) {
 	coins := req.Coins
@@ -92,7 +101,7 @@ func Replace(o Original, candidates []Candidate, req ReplaceRequest) (Rewrite, e
 	}
 	incremental := cmp.Or(req.IncrementalRelay, 1000)
 	switch {
-	case o.Evicted > MaxEvicted:
+	case max(o.Evicted, req.Evicted) > MaxEvicted:
 		return Rewrite{}, fmt.Errorf("replacement of %s: %w: more than %d", o.ID, ErrTooManyEvicted, MaxEvicted)
 	case len(o.Unknown) > 0:
 		return Rewrite{}, fmt.Errorf("replacement of %s: %w: %w: %v", o.ID, statemachine.ErrInvalid, ErrUnknownFee, o.Unknown)
@@ -112,10 +121,13 @@ func Replace(o Original, candidates []Candidate, req ReplaceRequest) (Rewrite, e
 	}
 	coins.FeeRate = max(coins.FeeRate, incremental)
 	s, err := newSelector(candidates, coins, req.Shrink != nil || coins.Payment.Amount == 0)
+	if dust := new(DustError); errors.As(err, &dust) && changeAt >= 0 && dust.Output >= changeAt {
+		dust.Output++ // change is none of the payees
+	}
 	if err != nil {
 		return Rewrite{}, err
 	}
-	s.evicted, s.incremental = o.EvictedFee, incremental
+	s.evicted, s.incremental = max(o.EvictedFee, req.EvictedFee), incremental
 	pools, err := s.filter(candidates, coins)
 	if err != nil {
 		return Rewrite{}, err
@@ -155,6 +167,8 @@ func (req ReplaceRequest) check(o Original) (int, error) {
 		return 0, invalid("a replacement keeps payees and inputs, and adds confirmed coins alone")
 	case c.FeeRate < 0 || req.IncrementalRelay < 0 || req.IncrementalRelay > MaxFeeRate:
 		return 0, invalid("fee rates of %d and %d satoshi per 1000 virtual bytes", c.FeeRate, req.IncrementalRelay)
+	case req.Evicted < 0 || req.EvictedFee < 0 || req.EvictedFee > utxo.MaxMoney:
+		return 0, invalid("%d evicted transactions that paid %d satoshi", req.Evicted, req.EvictedFee)
 	case len(req.Evict) > MaxCandidates:
 		return 0, invalid("%d descendants", len(req.Evict))
 	}

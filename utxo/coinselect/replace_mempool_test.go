@@ -5,7 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/utxo/coinselect"
 	"pgregory.net/rapid"
@@ -62,6 +64,46 @@ func (b *till) accept(tx *wire.MsgTx) string {
 	return ""
 }
 
+// TestReplacePaysForWhatAStrangerMadeOfIt: the payee's output is spent by a
+// transaction that concerns no wallet, so that the node alone knows its fee.
+func TestReplacePaysForWhatAStrangerMadeOfIt(t *testing.T) {
+	b := newTill(t)
+	original := b.observe(b.tx(b.fund(100_000), pays(9, 50_000), pays(1, 49_000)))
+	stranger := b.observe(b.tx([]wire.OutPoint{{Hash: original.TxHash()}}, pays(9, 40_000)))
+	paid := b.fee(original) + b.fee(stranger)
+	for _, c := range []struct {
+		evicted int
+		fee     int64
+		refused string
+		err     error
+	}{
+		{0, 0, "the fee is below that of what is evicted", nil},
+		{2, paid - 1, "it does not pay for its own relay", nil},
+		{2, paid, "", nil},
+		{coinselect.MaxEvicted, paid, "", nil},
+		{coinselect.MaxEvicted + 1, paid, "", coinselect.ErrTooManyEvicted},
+		{-1, paid, "", statemachine.ErrInvalid},
+		{2, -1, "", statemachine.ErrInvalid},
+		{2, utxo.MaxMoney + 1, "", statemachine.ErrInvalid},
+		{2, utxo.MaxMoney, "", coinselect.ErrInsufficientFunds},
+	} {
+		r, err := b.replace(original, coinselect.ReplaceRequest{Change: index(1), Evicted: c.evicted, EvictedFee: c.fee, Coins: atRate(10_000)})
+		if !errors.Is(err, c.err) {
+			t.Errorf("%d evicted that paid %d: %v, want %v", c.evicted, c.fee, err, c.err)
+		} else if err == nil && b.accept(sign(r.Tx)) != c.refused {
+			t.Errorf("%d evicted that paid %d: the mempool says %q, want %q", c.evicted, c.fee, b.accept(r.Tx), c.refused)
+		}
+	}
+	// What the ledger knows counts where it is more.
+	child := b.observe(b.tx([]wire.OutPoint{{Hash: original.TxHash(), Index: 1}}, pays(1, 20_000)))
+	for _, fee := range []int64{0, 1, b.fee(original)} {
+		r, err := b.replace(original, coinselect.ReplaceRequest{Change: index(1), Evicted: 1, EvictedFee: fee, Evict: []chainhash.Hash{child.TxHash()}, Coins: atRate(10_000)})
+		if known := b.fee(original) + b.fee(child); err != nil || r.Fee != known+(r.Weight+3)/4 {
+			t.Errorf("the node says %d: fee %d, the ledger knows of %d, %v", fee, r.Fee, known, err)
+		}
+	}
+}
+
 // TestReplaceAgainstTheMempool: what is built is accepted and keeps inputs and
 // payees; what is refused for lack of money no set of confirmed coins could pay.
 func TestReplaceAgainstTheMempool(t *testing.T) {
@@ -92,9 +134,13 @@ func TestReplaceAgainstTheMempool(t *testing.T) {
 		} else if rapid.Bool().Draw(rt, "shrink") {
 			req.Shrink = index(0)
 		}
-		if out := rapid.IntRange(-1, len(outs)-1).Draw(rt, "child of"); out >= 0 && outs[out].PkScript[2] != 9 && outs[out].Value > 700 {
+		if out := rapid.IntRange(-1, len(outs)-1).Draw(rt, "child of"); out >= 0 && outs[out].Value > 700 {
 			child := b.observe(b.tx([]wire.OutPoint{{Hash: original.TxHash(), Index: uint32(out)}}, pays(outs[out].PkScript[2], outs[out].Value-rapid.Int64Range(50, 400).Draw(rt, "child's fee"))))
-			req.Evict = append(req.Evict, child.TxHash())
+			if outs[out].PkScript[2] == 9 { // a stranger's, of which the node alone knows
+				req.Evicted, req.EvictedFee = 2, b.fee(original)+b.fee(child)
+			} else {
+				req.Evict = append(req.Evict, child.TxHash())
+			}
 		}
 		r, err := b.replace(original, req)
 		if err == nil {

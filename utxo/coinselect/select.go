@@ -105,13 +105,28 @@ type Request struct {
 	// at most MaxAncestorLimit. Only stored ancestors count: those above a
 	// foreign transaction are unknown.
 	AncestorLimit int
-	MaxInputs     int   // 0 means what the weight allows
-	MaxWeight     int64 // of the transaction with change; 0 means MaxStandardWeight
+	// AncestorSize is the most virtual bytes that the new transaction and these
+	// ancestors have together. 0 means 101,000.
+	AncestorSize int64
+	// DescendantLimit is the most unconfirmed transactions, itself and the new one
+	// counted, that may hang on each of the ancestors. 0 means 25, at most
+	// MaxAncestorLimit. Only stored descendants count, in whichever wallet, those
+	// that are pending too: what strangers make of an output is unknown. Versions
+	// of which one replaces the other count each.
+	DescendantLimit int
+	// DescendantSize is the most virtual bytes that each ancestor and all that
+	// hangs on it have together. 0 means 101,000.
+	DescendantSize int64
+	MaxInputs      int   // 0 means what the weight allows
+	MaxWeight      int64 // of the transaction with change; 0 means MaxStandardWeight
 	// DustLimit is the smallest change, in satoshi. 0 means what Bitcoin Core
 	// makes: at least its dust threshold for ChangeScript, and more than
 	// spending it costs at the long-term rate; where all goes to ChangeScript
 	// the threshold alone.
 	DustLimit int64
+	// DustRelay is the rate of the node's dust threshold, see [DustThreshold]: a
+	// payee below it is refused. 0 means DefaultDustRelay, at most MaxFeeRate.
+	DustRelay FeeRate
 }
 
 // Selection is a set of coins that pays: the inputs sum up to the payment, the fee
@@ -160,13 +175,15 @@ type LeftOut struct {
 // Without limits in the way every algorithm but BranchAndBound finds a
 // selection if one exists, and so they do within MaxInputs where the coins are
 // of one kind. With coins of different weights under MaxInputs or MaxWeight, or
-// of shared ancestors under AncestorLimit, this is a packing problem: Auto ends
-// with a search of 100,000 tries. A coin that would exceed AncestorLimit
-// together with those taken before is skipped; room for a change output is kept
-// within MaxWeight. All takes the largest coins first, tier by tier, and passes
-// over what does not fit.
+// of shared ancestors under AncestorLimit, this is a packing problem: Auto and All
+// end with a search of 100,000 tries. A coin that would exceed a limit of
+// unconfirmed chains together with those taken before is skipped; room for a change
+// output is kept within MaxWeight. All takes the largest coins first, tier by tier,
+// and passes over what does not fit; if that does not pay, it takes what the search
+// finds, and then what still fits beside.
 //
-// Errors: [statemachine.ErrInvalid], then [*PinnedError], then [*Error].
+// Errors: [statemachine.ErrInvalid], [*DustError] among them, then [*PinnedError],
+// then [*Error].
 func Select(candidates []Candidate, req Request) (Selection, error) {
 	s, err := newSelector(candidates, req, req.All || req.Payment.Amount == 0)
 	if err != nil {
@@ -188,8 +205,8 @@ func (s *selector) choose(tiers [tiers][]input, req Request) (Selection, error) 
 	if s.tooMany(start) {
 		return Selection{}, s.failed(ErrTooManyInputs, nil)
 	}
-	if s.tooDeep(start) {
-		return Selection{}, s.failed(ErrTooManyAncestors, nil)
+	if bar := s.tooDeep(start); bar != 0 {
+		return Selection{}, s.failed(barErrors[bar], nil)
 	}
 	if req.All {
 		return s.takeAll(tiers)
@@ -217,11 +234,7 @@ func (s *selector) choose(tiers [tiers][]input, req Request) (Selection, error) 
 	case req.Algorithm == BranchAndBound:
 		err = ErrNoChangeless
 	default:
-		limit := s.ancestorLimit
-		if s.ancestorLimit = noAncestorLimit; s.draw(pool) != nil {
-			err = ErrTooManyAncestors
-		}
-		s.ancestorLimit = limit
+		err = s.limitedBy(func() bool { return s.draw(pool) != nil })
 	}
 	return Selection{}, s.failed(err, pool)
 }

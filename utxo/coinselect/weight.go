@@ -50,15 +50,30 @@ func InputWeight(script []byte) (weight int64, ok bool) {
 	return 0, false
 }
 
-// dustThreshold is Bitcoin Core's GetDustThreshold at its default dust relay
-// rate of 3000 satoshi per 1000 virtual bytes: three times the size of the
-// output and of an input that spends it.
-func dustThreshold(script []byte) int64 {
+// DefaultDustRelay is the dust relay fee of Bitcoin Core (-dustrelayfee).
+const DefaultDustRelay FeeRate = 3000
+
+// DustThreshold returns the smallest amount, in satoshi, that nodes with this dust
+// relay fee relay to an output script: Bitcoin Core's GetDustThreshold, which is the
+// fee, at that rate, of the output and of an input that spends it (67 virtual bytes
+// for a witness program, else 148). At [DefaultDustRelay] that is 294 for P2WPKH, 330
+// for P2WSH and P2TR, 546 for P2PKH. It is 0 for what nobody can spend, such as
+// OP_RETURN.
+func DustThreshold(script []byte, relay FeeRate) int64 { return relay.Fee(4 * dustSize(script)) }
+
+// dustSize is the size, in virtual bytes, of an output and of an input that spends
+// it, as Bitcoin Core's GetDustThreshold counts them; 0 if nothing can spend it.
+func dustSize(script []byte) int64 {
+	const opReturn = 0x6a
+	n := len(script)
+	if n > maxScript || n > 0 && script[0] == opReturn {
+		return 0
+	}
 	spend := int64(36 + 1 + 107 + 4)
-	if n := len(script); n >= 4 && n <= 42 && (script[0] == 0 || script[0] >= 0x51 && script[0] <= 0x60) && int(script[1]) == n-2 {
+	if n >= 4 && n <= 42 && (script[0] == 0 || script[0] >= 0x51 && script[0] <= 0x60) && int(script[1]) == n-2 {
 		spend = 36 + 1 + 107/4 + 4 // a witness program
 	}
-	return 3 * (outputWeight(script)/4 + spend)
+	return outputWeight(script)/4 + spend
 }
 
 // maxShortCount is the largest number that a count of one byte holds.
@@ -97,9 +112,19 @@ type Payment struct {
 	Amount int64 // satoshi, the sum of the outputs
 	// Weight of the outputs without change, and of their number with change.
 	Weight int64
+
+	// Of the outputs the one that a dust relay fee bars first; zero for none. Dust
+	// is what has less satoshi for each virtual byte than the fee, so that no other
+	// output has to be looked at.
+	least struct {
+		index            int
+		amount, size, of int64 // of: the sum of the outputs
+	}
 }
 
-// Pay sums up outputs.
+// Pay sums up outputs, and remembers which of them is dust first: [Select] refuses
+// that, see [*DustError]. A Payment of which the host sets the Amount is not tested
+// for dust.
 func Pay(outputs ...*wire.TxOut) (Payment, error) {
 	p := Payment{Weight: countWeight(len(outputs) + 1)}
 	for i, o := range outputs {
@@ -111,6 +136,21 @@ func Pay(outputs ...*wire.TxOut) (Payment, error) {
 		if p.Weight > maxBlockWeight {
 			return Payment{}, invalid("the outputs exceed a block")
 		}
+		if o.Value >= DustThreshold(o.PkScript, MaxFeeRate) { // whatever the node
+			continue
+		}
+		if l, size := &p.least, dustSize(o.PkScript); l.size == 0 || o.Value*l.size < l.amount*size {
+			l.index, l.amount, l.size = i, o.Value, size
+		}
 	}
+	p.least.of = p.Amount
 	return p, nil
+}
+
+// dust refuses a payee below the dust threshold.
+func (p Payment) dust(relay FeeRate) error {
+	if least := relay.Fee(4 * p.least.size); p.least.amount < least && p.least.of == p.Amount {
+		return &DustError{Output: p.least.index, Amount: p.least.amount, Least: least}
+	}
+	return nil
 }

@@ -1,0 +1,161 @@
+package coinselect
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/utxo"
+)
+
+// maxChainSize bounds a size in virtual bytes that comes from outside.
+const maxChainSize = 1 << 40
+
+// chainLimits are what a mempool holds at the most of unconfirmed transactions that
+// stand on one another: -limitancestorcount, -limitancestorsize, -limitdescendantcount
+// and -limitdescendantsize of Bitcoin Core. Sizes are in virtual bytes.
+type chainLimits struct {
+	ancestors      int
+	ancestorSize   int64
+	descendants    int
+	descendantSize int64
+}
+
+// noChainLimits accept every set.
+var noChainLimits = chainLimits{math.MaxInt, math.MaxInt64, math.MaxInt, math.MaxInt64}
+
+// chains returns the limits of a request; what is left zero is Bitcoin Core's default.
+func (req Request) chains() chainLimits {
+	return chainLimits{
+		ancestors: cmp.Or(req.AncestorLimit, 25), ancestorSize: cmp.Or(req.AncestorSize, 101_000),
+		descendants: cmp.Or(req.DescendantLimit, 25), descendantSize: cmp.Or(req.DescendantSize, 101_000),
+	}
+}
+
+func (c chainLimits) valid() bool {
+	return min(c.ancestors, c.descendants) > 0 && max(c.ancestors, c.descendants) <= MaxAncestorLimit &&
+		min(c.ancestorSize, c.descendantSize) > 0 && max(c.ancestorSize, c.descendantSize) <= maxChainSize
+}
+
+// chained reports whether a has possible sizes and a possible count.
+func (a Ancestor) chained() bool {
+	return min(a.Size, a.DescendantsSize) >= 0 && max(a.Size, a.DescendantsSize) <= maxChainSize && a.Descendants >= 0
+}
+
+// virtual is a weight in virtual bytes, rounded up.
+func virtual(weight int64) int64 { return (weight + 3) / 4 }
+
+// tooDeep returns why a mempool would not take the set, zero if it would. Room for
+// a change output is kept.
+func (s *selector) tooDeep(p *pick) Bar {
+	if len(p.ancestors) == 0 {
+		return 0
+	}
+	size := virtual(s.weight(p, s.changeWeight))
+	if len(p.ancestors) >= s.chains.ancestors || p.above > s.chains.ancestorSize-size {
+		return BarAncestors
+	}
+	for _, a := range p.ancestors {
+		if a.below > s.chains.descendantSize-size {
+			return BarDescendants
+		}
+	}
+	return 0
+}
+
+// alone returns why a mempool would not take a transaction with this input alone.
+func (s *selector) alone(in input) Bar {
+	p := &pick{ancestors: map[chainhash.Hash]shared{}}
+	p.add(in)
+	if bar := s.tooDeep(p); bar != 0 {
+		return bar
+	}
+	for _, a := range in.Ancestors {
+		if a.Descendants >= s.chains.descendants {
+			return BarDescendants
+		}
+	}
+	return 0
+}
+
+// limitedBy says which limit is in the way of what would pay: that of the
+// ancestors or that of the descendants, if it would do without, else the number of
+// inputs and the weight.
+func (s *selector) limitedBy(pays func() bool) error {
+	chains := s.chains
+	defer func() { s.chains = chains }()
+	s.chains.ancestors, s.chains.ancestorSize = noChainLimits.ancestors, noChainLimits.ancestorSize
+	if pays() {
+		return ErrTooManyAncestors
+	}
+	if s.chains = noChainLimits; pays() {
+		return ErrTooManyDescendants
+	}
+	return ErrTooManyInputs
+}
+
+// readChains reads how large the transactions are that candidates descend from,
+// and counts what hangs on each of them.
+func readChains(r utxo.Reader, of []*kinship) error {
+	hashes := make([]chainhash.Hash, len(of))
+	for i, k := range of {
+		hashes[i] = k.tx.ID.Hash
+	}
+	found, err := r.Descendants(hashes...)
+	if err != nil {
+		return err
+	}
+	txs := map[chainhash.Hash]*utxo.Tx{}        // one row of each
+	children := map[chainhash.Hash][]*utxo.Tx{} // a child is listed for each input
+	add := func(t *utxo.Tx) {
+		if t.Confirmed() || txs[t.ID.Hash] != nil {
+			return
+		}
+		txs[t.ID.Hash] = t
+		for _, op := range t.Inputs {
+			children[op.Hash] = append(children[op.Hash], t)
+		}
+	}
+	for _, k := range of {
+		add(k.tx)
+	}
+	for _, t := range found {
+		add(t)
+	}
+	below := make([][]chainhash.Hash, len(of))
+	var ask []*utxo.Tx
+	for i, k := range of {
+		seen := map[chainhash.Hash]bool{k.tx.ID.Hash: true}
+		below[i] = []chainhash.Hash{k.tx.ID.Hash}
+	walk:
+		for at := 0; at < len(below[i]); at++ {
+			for _, child := range children[below[i][at]] {
+				if len(below[i]) == MaxAncestorLimit {
+					break walk
+				}
+				if !seen[child.ID.Hash] {
+					seen[child.ID.Hash] = true
+					below[i] = append(below[i], child.ID.Hash)
+				}
+			}
+		}
+		for _, hash := range below[i] {
+			ask = append(ask, txs[hash])
+		}
+	}
+	sizes := map[chainhash.Hash]int64{}
+	if err := readMessages(r, ask, func(hash chainhash.Hash, msg *wire.MsgTx) {
+		weight, _ := weigh(msg, nil)
+		sizes[hash] = virtual(weight)
+	}); err != nil {
+		return err
+	}
+	for i, k := range of {
+		k.size, k.descendants = sizes[k.tx.ID.Hash], len(below[i])
+		for _, hash := range below[i] {
+			k.descendantsSize += sizes[hash]
+		}
+	}
+	return nil
+}
