@@ -189,7 +189,7 @@ func (s *step) lock(fence int64) error {
 	case fence < 1 || fence <= l.Lease.Fence:
 		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("a new fence of the store is needed, not %d", fence))
 	}
-	s.New.Lock = Lock{XpubVan: w.XpubVan, LockedAt: s.by.At,
+	s.New.Lock = Lock{XpubVan: w.XpubVan, LockedAt: s.by.At, Seq: s.New.Wallet.WorkSeq,
 		Lease: statemachine.Lease{Holder: s.by.Actor, Fence: fence, Until: s.by.At.Add(s.c.LockTTL)}}
 	return nil
 }

@@ -15,7 +15,7 @@ func (s *step) claimJob(e *JobClaimed) error {
 	if err := s.slot(e.Slot); err != nil {
 		return err
 	}
-	if s.mine(e.Asked) { // by a copy of this event
+	if s.mine(e.Known) { // by a copy of this event
 		mine := func(j *Job) bool { return j.working(s.by.At) && j.Lease.Holder == s.by.Actor }
 		if i := find(s.Old.Jobs, mine); i >= 0 {
 			s.Job = s.Old.Jobs[i].ID
@@ -53,11 +53,11 @@ func (s *step) claimJob(e *JobClaimed) error {
 	return nil
 }
 
-// mine reports whether the speaker took the wallet's lock at or after the time at
-// which an event was first sent: then a copy of it took the lock.
-func (s *step) mine(asked time.Time) bool {
-	l := &s.Old.Lock
-	return !asked.IsZero() && l.Lease.Held(s.by.At) && l.Lease.Holder == s.by.Actor && !l.LockedAt.Before(asked)
+// mine reports whether the speaker holds a lock of the wallet that is later than the one
+// of the fence that it knew when an event was first sent: then a copy of the event took it.
+func (s *step) mine(known int64) bool {
+	l := &s.Old.Lock.Lease
+	return l.Held(s.by.At) && l.Holder == s.by.Actor && l.Fence > known
 }
 
 func (s *step) claim(j *Job) error {
@@ -89,8 +89,14 @@ func (s *step) invoice(j *Job) error {
 }
 
 func (s *step) finish(j *Job) error {
-	j.Error, j.ProcessedAt, j.Lease = "", s.by.At, j.Lease.Release()
-	return s.moveJob(j, JobComplete, "")
+	j.Error = ""
+	return s.endJob(j, JobComplete)
+}
+
+// endJob ends a job for ever.
+func (s *step) endJob(j *Job, t JobTrigger) error {
+	j.ProcessedAt, j.EndSeq, j.Lease = s.by.At, s.New.Wallet.WorkSeq, j.Lease.Release()
+	return s.moveJob(j, t, j.Error)
 }
 
 // again ends an attempt that counts: pending with the delay of its number, or
@@ -99,8 +105,7 @@ func (s *step) again(j *Job, t JobTrigger, text string) error {
 	j.Error = statemachine.Bounded(text, MaxText)
 	j.Lease = j.Lease.Release()
 	if j.Attempts >= s.c.MaxRefreshRetries {
-		j.ProcessedAt = s.by.At
-		return s.moveJob(j, JobMaxRetries, j.Error)
+		return s.endJob(j, JobMaxRetries)
 	}
 	j.AvailableAt = s.by.At.Add(s.c.RetryDelay(j.Attempts))
 	return s.moveJob(j, t, j.Error)
@@ -171,8 +176,7 @@ func (s *step) jobNotDone(e *JobNotDone) error {
 	case statemachine.Failed, statemachine.Unknown:
 		if e.Permanent && e.Outcome == statemachine.Failed {
 			j.Error = statemachine.Bounded(e.Error, MaxText)
-			j.ProcessedAt, j.Lease = s.by.At, j.Lease.Release()
-			return s.moveJob(j, JobPermanent, j.Error)
+			return s.endJob(j, JobPermanent)
 		}
 		return s.again(j, JobRetry, e.Error)
 	case statemachine.Deferred:
@@ -195,17 +199,11 @@ func (s *step) view(l *Listing, worked []Cancelled) (*view, error) {
 		return nil, s.refuse(statemachine.ErrInvalid, "a listing has at most 100000 transfers")
 	}
 	read := *l
-	for _, at := range []*time.Time{&read.Began, &read.Answered} {
-		t, err := statemachine.Time(*at)
-		if err != nil {
-			return nil, s.refuse(statemachine.ErrInvalid, "a listing needs the times of its begin and its answer")
-		}
-		*at = t
+	at, err := statemachine.Time(l.Answered)
+	if err != nil {
+		return nil, s.refuse(statemachine.ErrInvalid, "a listing needs the time of its answer")
 	}
-	if read.Began.After(read.Answered) {
-		return nil, s.refuse(statemachine.ErrInvalid, "a listing was answered before it began")
-	}
-	read.Began, read.Answered = s.notAhead(read.Began), s.notAhead(read.Answered)
+	read.Answered = s.notAhead(at)
 	v := s.c.read(&read, worked)
 	s.Faults = v.faults
 	return v, nil

@@ -106,7 +106,7 @@ func (s *step) add(job Job) error {
 
 // insert is the only place that makes a job.
 func (s *step) insert(job Job) error {
-	job.AvailableAt, job.CreatedAt = s.by.At, s.by.At
+	job.AvailableAt, job.CreatedAt, job.Seq = s.by.At, s.by.At, s.New.Wallet.WorkSeq
 	s.Job = job.ID
 	s.New.Jobs = append(s.New.Jobs, job)
 	return s.moveJob(&s.New.Jobs[len(s.New.Jobs)-1], JobEnqueue, job.Cause.String())

@@ -43,7 +43,7 @@ func (s *step) pass(v *view, by Credentials) error {
 			if goesOn && w.Provisional {
 				_, err = s.expireProvisional(i)
 			}
-		case seen.open && v.listing.Began.After(s.New.Watchers[i].EndedAt):
+		case seen.open && s.New.Watchers[i].EndSeq <= s.Old.Lock.Seq: // the listing began after the end: it was made under the lock
 			w := &s.New.Watchers[i]
 			*w = s.c.armed(*w, seen, s.by.At)
 			err = s.moveWatcher(w, WatchTransfer)
@@ -61,7 +61,7 @@ func (c *Config) armed(w Watcher, s *seen, now time.Time) Watcher {
 		w.Asset = s.asset
 	}
 	w.Provisional, w.RefreshCount, w.NextAt, w.ExpiresAt = false, 0, now, c.expiry(now, s.expiration)
-	w.CancelTried, w.Refused, w.EndedAt, w.EndReason, w.LastError = false, "", time.Time{}, 0, ""
+	w.CancelTried, w.Refused, w.EndedAt, w.EndReason, w.EndSeq, w.LastError = false, "", time.Time{}, 0, 0, ""
 	return w
 }
 
@@ -157,7 +157,8 @@ func (s *step) expireProvisional(i int) (goesOn bool, err error) {
 }
 
 func (s *step) end(w *Watcher, t WatcherTrigger, reason EndReason) error {
-	w.EndedAt, w.EndReason, w.LastError = s.by.At, reason, ""
+	s.New.Wallet.WorkSeq++
+	w.EndedAt, w.EndReason, w.EndSeq, w.LastError = s.by.At, reason, s.New.Wallet.WorkSeq, ""
 	return s.moveWatcher(w, t)
 }
 
@@ -194,7 +195,7 @@ func (s *step) looked(e *Looked) error {
 	if err != nil {
 		return err
 	}
-	if s.mine(began) && !s.Old.working(s.by.At) {
+	if s.mine(e.Known) && !s.Old.working(s.by.At) {
 		s.Tick = Tick{Refresh: true}
 		return nil
 	}

@@ -19,7 +19,7 @@ func Check(w Work) error {
 	if broken := checkLock(&w); broken != "" {
 		return corrupt("lock of wallet "+w.Lock.XpubVan, broken)
 	}
-	processing, recovery := 0, 0
+	processing, recovery, latest := 0, 0, w.Lock.Seq
 	ids := map[uuid.UUID]bool{}
 	for i := range w.Jobs {
 		j := &w.Jobs[i]
@@ -30,6 +30,7 @@ func Check(w Work) error {
 		if j.Status == JobProcessing {
 			processing++
 		}
+		latest = max(latest, j.Seq, j.EndSeq)
 		if j.Cause == Recovery && j.Live() {
 			recovery++
 		}
@@ -41,8 +42,11 @@ func Check(w Work) error {
 			return corrupt(fmt.Sprintf("watcher of %q", watcher.Recipient), broken)
 		}
 		recipients[watcher.Recipient] = true
+		latest = max(latest, watcher.EndSeq)
 	}
 	switch {
+	case w.Wallet.Status != 0 && latest > w.Wallet.WorkSeq:
+		return corrupt("wallet "+w.Wallet.XpubVan, "nothing is later than its work sequence")
 	case processing > 1:
 		return corrupt("wallet "+w.Wallet.XpubVan, "one job at a time is processed")
 	case recovery > 1:
@@ -112,6 +116,7 @@ func checkJob(j *Job, xpub string) string {
 		rule{processing == (j.Lease.Holder != "") && processing == !j.Lease.Until.IsZero(),
 			"exactly a job in processing is leased, up to a time"},
 		rule{(pending || processing) == j.ProcessedAt.IsZero(), "exactly a job that ended has processed_at"},
+		rule{j.Seq >= 0 && j.EndSeq >= 0 && (j.EndSeq == 0 || !pending && !processing), "only a job that ended has an end in the sequence"},
 		rule{!j.CreatedAt.IsZero() && !j.AvailableAt.IsZero(), "a job has its times"},
 		rule{len(j.Error) <= MaxText, "an error is bounded"},
 	)
@@ -130,7 +135,8 @@ func checkWatcher(w *Watcher, xpub string) string {
 		rule{(w.EndReason == EndTransfer) == (w.Status == Settled || w.Status == Failed),
 			"a transfer ends a watcher as settled or failed"},
 		rule{w.RefreshCount >= 0, "refreshes are counted from 0"},
-		rule{!w.CreatedAt.IsZero() && !w.NextAt.IsZero() && w.CreatedAt.Before(w.ExpiresAt), "a watcher has its times"},
+		rule{w.EndSeq >= 0 && (w.EndSeq == 0 || !watching), "only a watcher that ended has an end in the sequence"},
+		rule{!w.CreatedAt.IsZero() && !w.NextAt.IsZero() && !w.ExpiresAt.IsZero(), "a watcher has its times"},
 		rule{len(w.LastError) <= MaxText && len(w.Refused) <= MaxText, "a text is bounded"},
 	)
 }

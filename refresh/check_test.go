@@ -77,10 +77,17 @@ func TestCheck(t *testing.T) {
 		"a reason that is not its status": func(w *refresh.Work) {
 			w.Watchers[1].EndReason = refresh.EndGone
 		},
-		"refresh count":       func(w *refresh.Work) { w.Watchers[0].RefreshCount = -1 },
-		"no next tick":        func(w *refresh.Work) { w.Watchers[0].NextAt = time.Time{} },
-		"expired at creation": func(w *refresh.Work) { w.Watchers[0].ExpiresAt = w.Watchers[0].CreatedAt },
-		"a long last error":   func(w *refresh.Work) { w.Watchers[0].LastError = string(make([]byte, 1001)) },
+		"refresh count":                 func(w *refresh.Work) { w.Watchers[0].RefreshCount = -1 },
+		"no next tick":                  func(w *refresh.Work) { w.Watchers[0].NextAt = time.Time{} },
+		"no expiry":                     func(w *refresh.Work) { w.Watchers[0].ExpiresAt = time.Time{} },
+		"an end before the end":         func(w *refresh.Work) { w.Watchers[0].EndSeq = 1 },
+		"an end that is later than all": func(w *refresh.Work) { w.Watchers[1].EndSeq = w.Wallet.WorkSeq + 1 },
+		"a job that is later than all":  func(w *refresh.Work) { w.Jobs[0].Seq = w.Wallet.WorkSeq + 1 },
+		"a job that ended after all":    func(w *refresh.Work) { w.Jobs[0].EndSeq = w.Wallet.WorkSeq + 1 },
+		"a lock that is later than all": func(w *refresh.Work) { w.Lock.Seq = w.Wallet.WorkSeq + 1 },
+		"a live job that ended":         func(w *refresh.Work) { w.Jobs[2].EndSeq = 1 },
+		"a job before all":              func(w *refresh.Work) { w.Jobs[0].Seq = -1 },
+		"a long last error":             func(w *refresh.Work) { w.Watchers[0].LastError = string(make([]byte, 1001)) },
 	} {
 		w := sound()
 		change(&w)

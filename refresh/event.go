@@ -112,14 +112,12 @@ type (
 	// one of the wallet: with the lock, whose next fence is Lock, or without
 	// and to its end for an invoice without asset. While the lock is held it
 	// takes none and puts the job off. [Change.Job] names what was claimed. Key: a job
-	// under a lock that the speaker took at or after Asked.
+	// under a lock of the speaker that is later than Known.
 	JobClaimed struct {
 		By
-		Slot int64
-		Lock int64
-		// Asked is the store's time, or one before it, when the event was first sent;
-		// zero: it is never sent again.
-		Asked time.Time
+		Slot  int64
+		Lock  int64
+		Known int64 // fence of the wallet's lock, as it was read before the event was first sent; 0: it had none
 	}
 	// JobDone stores the pass: watchers, the end of the job, and the release
 	// of the lock. Cancelled are the answers of failtransfers; an index that was not
@@ -150,17 +148,17 @@ type (
 	// Looked is the look-up of a tick. It ends what the listing ends, and
 	// takes the lock where a refresh or a cancellation is due: [Change.Tick]
 	// says for whom. With an Error nothing was listed: the due watchers ask
-	// again after REFRESH_INTERVAL. Key: a lock that the speaker took at or after
-	// Began. Sent again it takes no second lock. The refresh has still to be made; for
+	// again after REFRESH_INTERVAL. Key: a lock of the speaker that is later than
+	// Known. Sent again it takes no second lock. The refresh has still to be made; for
 	// whom, and what to cancel, only the first answer says, so it is not counted.
 	Looked struct {
 		By
-		Slot int64
-		Lock int64 // the store's next fence
+		Slot  int64
+		Lock  int64 // the store's next fence
+		Known int64 // as in JobClaimed
 		// Began is the store's time when the tick began, from which the next one
-		// is counted: watchers that were due then are ticked. Listing.Began is
-		// when its look-up began, at or after that: what ended before it may be
-		// watched again. One after the event counts as of its time.
+		// is counted: watchers that were due then are ticked. One after the event
+		// counts as of its time.
 		Began   time.Time
 		Listing Listing
 		Error   string

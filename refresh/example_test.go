@@ -40,14 +40,14 @@ func Example() {
 	// The worker refreshes the wallet and lists its transfers.
 	waiting := refresh.Transfer{Recipient: "utxob:1", Asset: "rgb:2", Status: refresh.WaitingCounterparty, Kind: refresh.ReceiveBlind, HasIndex: true}
 	held := refresh.Held{Slot: 1, Job: job, Fence: 1, Lock: 1}
-	apply(refresh.JobDone{By: by("worker-1", refresh.Worker), Held: held, Listing: refresh.Listing{Began: now, Answered: now, Transfers: []refresh.Transfer{waiting}}})
+	apply(refresh.JobDone{By: by("worker-1", refresh.Worker), Held: held, Listing: refresh.Listing{Answered: now, Transfers: []refresh.Transfer{waiting}}})
 
 	fmt.Println("owed:", config.Next(w, now).Do)
 	settled := waiting
 	settled.Status = refresh.TransferSettled
 	now = now.Add(10 * time.Second)
 	apply(refresh.Looked{By: by("worker-1", refresh.Worker), Slot: 1, Lock: 2, Began: now,
-		Listing: refresh.Listing{Began: now, Answered: now, Transfers: []refresh.Transfer{settled}}})
+		Listing: refresh.Listing{Answered: now, Transfers: []refresh.Transfer{settled}}})
 
 	now = now.Add(config.LockTTL) // worker-1 is gone
 	_, err := config.Apply(w, refresh.RoundEnded{By: by("worker-1", refresh.Worker), Slot: 1, End: refresh.EndIdle, WorkSeq: 1})

@@ -36,7 +36,7 @@ func TestExpiry(t *testing.T) {
 		x.do(enqueued(t0, 1, refresh.Sync, "", ""))
 		x.pass(t0, listing(t0, open("r", "a")))
 		x.w.Watchers[0].NextAt = at(-time.Second)
-		l := refresh.Listing{Began: at(min(c.answered, c.when)), Answered: at(c.answered), Transfers: c.listed}
+		l := refresh.Listing{Answered: at(c.answered), Transfers: c.listed}
 		x.tick(at(c.when), l, done)
 		if w := x.watcher("r"); w.Status != c.status || w.EndReason != c.reason || len(x.w.Jobs) != 1 {
 			t.Errorf("%s: %+v, jobs %d", c.name, w, len(x.w.Jobs))
@@ -103,29 +103,32 @@ func TestEndOfAProvisionalWatcher(t *testing.T) {
 	}
 }
 
-// An ended row is watched again only by a listing that began strictly after its
-// end, whatever ended it.
+// An ended row is watched again only by a listing under a lock that was taken after its
+// end, so that the listing began after it, whatever ended it.
 func TestWatchedAgain(t *testing.T) {
 	for _, how := range []int{0, refresh.TransferSettled, refresh.TransferFailed} {
-		for _, c := range []struct {
-			began time.Duration
-			again bool
-		}{{-time.Second, false}, {0, false}, {time.Microsecond, true}} {
+		for _, again := range []bool{false, true} {
 			x := newWorld(t)
 			x.do(enqueued(t0, 1, refresh.Sync, "", ""))
 			x.pass(t0, listing(t0, open("r", "a")))
 			end := after(24 * time.Hour)
 			x.w.Watchers[0].NextAt = end
+			x.do(enqueued(end, 2, refresh.Manual, "", ""))
+			var h refresh.Held
+			if !again {
+				h = x.claim(end)
+			}
 			x.tick(end, listing(end, ended("r", "a", how)), done)
 			ended := x.watcher("r")
-			now := end.Add(time.Minute)
-			x.do(enqueued(now, 2, refresh.Manual, "", ""))
-			x.pass(now, listing(end.Add(c.began), open("r", "a")))
-			w := x.watcher("r")
-			if c.again != (w.Status == refresh.Watching) || !c.again && w != ended {
-				t.Errorf("%v, began %v after: %+v", ended.Status, c.began, w)
+			if again {
+				h = x.claim(end)
 			}
-			if c.again && (w.RefreshCount != 0 || w.ExpiresAt.Sub(now) != 24*time.Hour || !w.EndedAt.IsZero() || w.EndReason != 0 || !w.NextAt.Equal(now)) {
+			x.do(refresh.JobDone{By: worker(end), Held: h, Listing: listing(end, open("r", "a"))})
+			w := x.watcher("r")
+			if again != (w.Status == refresh.Watching) || !again && w != ended {
+				t.Errorf("%v, the lock was taken later: %v: %+v", ended.Status, again, w)
+			}
+			if again && (w.RefreshCount != 0 || w.ExpiresAt.Sub(end) != 24*time.Hour || !w.EndedAt.IsZero() || w.EndReason != 0 || w.EndSeq != 0 || !w.NextAt.Equal(end)) {
 				t.Errorf("%+v", w)
 			}
 		}

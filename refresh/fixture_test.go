@@ -37,8 +37,8 @@ func slotClaimed(at time.Time, slot int32) refresh.SlotClaimed {
 	return e
 }
 
-func listing(began time.Time, transfers ...refresh.Transfer) refresh.Listing {
-	return refresh.Listing{Began: began, Answered: began, Transfers: transfers}
+func listing(answered time.Time, transfers ...refresh.Transfer) refresh.Listing {
+	return refresh.Listing{Answered: answered, Transfers: transfers}
 }
 
 // world is the stored state of one wallet, whole.
@@ -149,7 +149,7 @@ func (x *world) serve(now time.Time) int64 {
 func (x *world) claim(now time.Time) refresh.Held {
 	x.t.Helper()
 	h := refresh.Held{Slot: x.serve(now), Lock: x.fence()}
-	c := x.do(refresh.JobClaimed{By: worker(now), Slot: h.Slot, Lock: h.Lock})
+	c := x.do(refresh.JobClaimed{By: worker(now), Slot: h.Slot, Lock: h.Lock, Known: x.w.Lock.Lease.Fence})
 	h.Job = c.Job
 	for _, j := range x.w.Jobs {
 		if j.ID == h.Job {
@@ -170,7 +170,7 @@ func (x *world) pass(now time.Time, l refresh.Listing, cancelled ...refresh.Canc
 func (x *world) tick(now time.Time, l refresh.Listing, outcome statemachine.Outcome) refresh.Change {
 	x.t.Helper()
 	slot, lock := x.serve(now), x.fence()
-	c := x.do(refresh.Looked{By: worker(now), Slot: slot, Lock: lock, Began: now, Listing: l})
+	c := x.do(refresh.Looked{By: worker(now), Slot: slot, Lock: lock, Known: x.w.Lock.Lease.Fence, Began: now, Listing: l})
 	if !c.Tick.Locked() {
 		return c
 	}

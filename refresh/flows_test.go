@@ -96,7 +96,7 @@ func TestInvoiceWithoutAsset(t *testing.T) {
 		t.Fatalf("%+v %+v", w, x.w.Jobs)
 	}
 	sync := x.w.Jobs[1]
-	if sync.Cause != refresh.Sync || sync.Status != refresh.JobPending || sync.Credentials != alice || sync.Recipient != "" || sync.Asset != "" || x.w.Wallet.WorkSeq != 2 || sync.ID.Version() != 4 {
+	if sync.Cause != refresh.Sync || sync.Status != refresh.JobPending || sync.Credentials != alice || sync.Recipient != "" || sync.Asset != "" || x.w.Wallet.WorkSeq != 3 || sync.ID.Version() != 4 {
 		t.Errorf("%+v", sync)
 	}
 	again, err := config.Apply(stale, refresh.Elapsed{By: worker(end), Slot: slot})

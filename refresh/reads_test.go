@@ -129,14 +129,14 @@ func TestWhatALaterPassSettles(t *testing.T) {
 		later refresh.Job
 		open  int64
 	}{
-		{"a pass", refresh.Job{Cause: refresh.Manual, Status: refresh.JobCompleted, CreatedAt: after(time.Microsecond)}, 0},
-		{"an invoice with asset", refresh.Job{Cause: refresh.InvoiceCreated, Asset: "a", Status: refresh.JobCompleted, CreatedAt: after(time.Microsecond)}, 0},
-		{"an invoice without", refresh.Job{Cause: refresh.InvoiceCreated, Status: refresh.JobCompleted, CreatedAt: after(time.Microsecond)}, 1},
-		{"made at that moment", refresh.Job{Cause: refresh.Manual, Status: refresh.JobCompleted, CreatedAt: t0}, 1},
-		{"not done yet", refresh.Job{Cause: refresh.Manual, Status: refresh.JobProcessing, CreatedAt: after(time.Second)}, 1},
+		{"a pass", refresh.Job{Cause: refresh.Manual, Status: refresh.JobCompleted, Seq: 8}, 0},
+		{"an invoice with asset", refresh.Job{Cause: refresh.InvoiceCreated, Asset: "a", Status: refresh.JobCompleted, Seq: 8}, 0},
+		{"an invoice without", refresh.Job{Cause: refresh.InvoiceCreated, Status: refresh.JobCompleted, Seq: 8}, 1},
+		{"made before the end", refresh.Job{Cause: refresh.Manual, Status: refresh.JobCompleted, Seq: 7}, 1},
+		{"not done yet", refresh.Job{Cause: refresh.Manual, Status: refresh.JobProcessing, Seq: 8}, 1},
 	} {
-		w := refresh.Work{Wallet: refresh.Wallet{XpubVan: "a"}, Jobs: []refresh.Job{{Status: refresh.JobFailed, ProcessedAt: t0}, c.later},
-			Watchers: []refresh.Watcher{{Status: refresh.Expired, EndReason: refresh.EndOpen, EndedAt: t0}}}
+		w := refresh.Work{Wallet: refresh.Wallet{XpubVan: "a"}, Jobs: []refresh.Job{{Status: refresh.JobFailed, EndSeq: 7}, c.later},
+			Watchers: []refresh.Watcher{{Status: refresh.Expired, EndReason: refresh.EndOpen, EndSeq: 7}}}
 		s := refresh.StatsOf([]refresh.Work{w}, after(time.Minute))
 		if s.ExpiredOpen != c.open || int64(len(s.Failed)) != c.open {
 			t.Errorf("%s: %+v", c.name, s)

@@ -42,11 +42,13 @@ type Work struct {
 //
 // The columns of Lease and WorkSeq are outside the version.
 type Wallet struct {
-	XpubVan       string
-	Status        WalletStatus `json:",omitzero"`
-	WorkSeq       int64        // +1 with each job enqueued
-	UnservedSince time.Time    // when it last lost or gave back its slot, or was made; zero while served
-	Slot          int32        // 1 to MAX_WALLET_PROCESSES, unique over all wallets; 0: unserved
+	XpubVan string
+	Status  WalletStatus `json:",omitzero"`
+	// WorkSeq is +1 with each job that is enqueued and each watcher that ends: the order in
+	// which these things happened to the wallet, whatever the store's clock said.
+	WorkSeq       int64
+	UnservedSince time.Time // when it last lost or gave back its slot, or was made; zero while served
+	Slot          int32     // 1 to MAX_WALLET_PROCESSES, unique over all wallets; 0: unserved
 	Lease         statemachine.Lease
 	HungRounds    int32     // rounds in a row that ended with a call timing out
 	NotBefore     time.Time // before it neither jobs nor watchers are due, provisional expiry excepted
@@ -71,6 +73,8 @@ type Job struct {
 	Error       string    // of the latest failure, bounded
 	ProcessedAt time.Time // terminal only
 
+	Seq       int64 // WorkSeq of the wallet when the job was made
+	EndSeq    int64 // WorkSeq when it ended; 0: it has not
 	Version   int64
 	CreatedAt time.Time
 }
@@ -101,6 +105,7 @@ type Watcher struct {
 	Refused   string
 	EndedAt   time.Time // ended only
 	EndReason EndReason `json:",omitzero"`
+	EndSeq    int64     // ended only: WorkSeq of the wallet, which the end has moved
 	LastError string    // bounded
 
 	Version   int64
@@ -113,6 +118,7 @@ type Lock struct {
 	XpubVan  string
 	Lease    statemachine.Lease // Until is the column expires_at
 	LockedAt time.Time
+	Seq      int64 // WorkSeq of the wallet when the lock was taken
 }
 
 // ID names the wallet in the audit trail.

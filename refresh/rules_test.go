@@ -115,15 +115,14 @@ func TestAnswersFromTheFuture(t *testing.T) {
 	x.pass(t0, listing(t0, open("r", "a")))
 	now := after(24*time.Hour - time.Microsecond)
 	x.w.Watchers[0].NextAt = now
-	x.tick(now, refresh.Listing{Began: now, Answered: now.Add(time.Hour)}, done)
+	x.tick(now, refresh.Listing{Answered: now.Add(time.Hour)}, done)
 	if w := x.watcher("r"); w.Status != refresh.Watching {
 		t.Errorf("%+v", w)
 	}
 	slot := x.serve(now)
 	for reason, l := range map[string]refresh.Listing{
-		"a listing needs the times of its begin and its answer": {},
-		"a listing was answered before it began":                {Began: now, Answered: now.Add(-time.Microsecond)},
-		"a listing has at most 100000 transfers":                {Began: now, Answered: now, Transfers: make([]refresh.Transfer, refresh.MaxTransfers+1)},
+		"a listing needs the time of its answer": {},
+		"a listing has at most 100000 transfers": {Answered: now, Transfers: make([]refresh.Transfer, refresh.MaxTransfers+1)},
 	} {
 		_, err := x.try(refresh.Looked{By: worker(now), Slot: slot, Lock: x.fence(), Began: now, Listing: l}, now)
 		if !errors.Is(err, statemachine.ErrInvalid) || !strings.HasSuffix(err.Error(), ": "+reason) {
@@ -138,23 +137,6 @@ func TestAnswersFromTheFuture(t *testing.T) {
 	c := x.do(refresh.Looked{By: worker(now), Slot: slot, Lock: x.fence(), Began: now.Add(time.Hour), Listing: listing(now)})
 	if c.Tick.Locked() || !c.Empty() {
 		t.Errorf("a tick from the future: %+v", c.Tick)
-	}
-}
-
-// The store's clock may run a little behind the host's: a pass that began ahead of it is
-// stored as one that began at the time of its event, and watches nothing again that
-// ended then.
-func TestAPassThatBeganAheadOfTheStoresClock(t *testing.T) {
-	x := newWorld(t)
-	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
-	x.pass(t0, listing(t0, open("r", "a")))
-	x.tick(t0, listing(t0, ended("r", "a", refresh.TransferSettled)), done)
-	for _, now := range []time.Time{t0, after(time.Microsecond)} {
-		x.do(enqueued(now, byte(2+now.Sub(t0)/time.Microsecond), refresh.Sync, "", ""))
-		x.pass(now, listing(now.Add(3*time.Second), open("r", "a")))
-		if w := x.watcher("r"); (w.Status == refresh.Watching) != now.After(t0) {
-			t.Errorf("at %v: %+v", now.Sub(t0), w)
-		}
 	}
 }
 

@@ -62,10 +62,10 @@ func StatsOf(all []Work, now time.Time) Stats {
 		count(&s.Hung, w.Wallet.HungRounds > 0)
 		count(&s.Locks, w.Lock != Lock{})
 		failed := WalletCount{XpubVan: w.Wallet.XpubVan}
-		var passed time.Time // when the latest job was made that refreshed the wallet
+		passed := int64(-1) // Seq of the latest job that refreshed the wallet
 		for k := range w.Jobs {
-			if j := &w.Jobs[k]; j.Status == JobCompleted && !j.Invoice() && j.CreatedAt.After(passed) {
-				passed = j.CreatedAt
+			if j := &w.Jobs[k]; j.Status == JobCompleted && !j.Invoice() {
+				passed = max(passed, j.Seq)
 			}
 		}
 		for k := range w.Jobs {
@@ -74,7 +74,7 @@ func StatsOf(all []Work, now time.Time) Stats {
 			oldest(&s.OldestJob, j.due(), j.Status == JobPending)
 			count(&s.LeaseExpired, j.Status == JobProcessing && !j.working(now))
 			oldest(&s.OldestLive, j.CreatedAt, j.Live())
-			count(&failed.Count, j.Status == JobFailed && !passed.After(j.ProcessedAt))
+			count(&failed.Count, j.Status == JobFailed && passed <= j.EndSeq)
 		}
 		for k := range w.Watchers {
 			x := &w.Watchers[k]
@@ -87,7 +87,7 @@ func StatsOf(all []Work, now time.Time) Stats {
 				longest, s.PastExpiryOf = x, x.XpubVan
 			}
 			count(&s.Refused, x.Status == Watching && x.Refused != "")
-			count(&s.ExpiredOpen, x.EndReason == EndOpen && !passed.After(x.EndedAt))
+			count(&s.ExpiredOpen, x.EndReason == EndOpen && passed <= x.EndSeq)
 		}
 		if failed.Count > 0 {
 			s.Failed = append(s.Failed, failed)

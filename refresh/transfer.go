@@ -39,10 +39,8 @@ type Transfer struct {
 // Listing is the answer to a whole look-up: the transfers without asset first,
 // then those of each asset.
 type Listing struct {
-	// Began is the store's time before the look-up began, Answered one at or
-	// before the last answer.
-	Began, Answered time.Time
-	Transfers       []Transfer
+	Answered  time.Time // the store's, at or before the last answer; after the event it counts as of its time
+	Transfers []Transfer
 }
 
 // TransferError: a transfer has a number or a text that the rules do not know.

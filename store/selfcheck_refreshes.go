@@ -76,7 +76,7 @@ func writeRefresh(ctx context.Context, s *Refreshes, xpub string) (stale refresh
 	if stale, err = s.config.Apply(w, refresh.RoundEnded{By: by, Slot: 1, End: refresh.EndStop}); err != nil {
 		return stale, err
 	}
-	after, err := s.Do(ctx, xpub, refresh.JobDone{By: worker, Held: held, Listing: refresh.Listing{Began: now, Answered: now,
+	after, err := s.Do(ctx, xpub, refresh.JobDone{By: worker, Held: held, Listing: refresh.Listing{Answered: now,
 		Transfers: []refresh.Transfer{{Recipient: "é世", Asset: "世"}}}}, refresh.RoundEnded{By: worker, Slot: 1, End: refresh.EndYield})
 	if err != nil {
 		return stale, notHeld(err)

@@ -93,9 +93,9 @@ func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Eve
 		return refresh.Unlocked{By: by(refresh.API, holder(w.Lock.Lease)), Fence: held.Lock}
 	case 9, 10:
 		a.Fence++
-		e := refresh.JobClaimed{By: worker, Slot: slot, Lock: a.Fence}
+		e := refresh.JobClaimed{By: worker, Slot: slot, Lock: a.Fence, Known: w.Lock.Lease.Fence}
 		if rarely(t, "sent again") {
-			e.Asked = w.Lock.LockedAt
+			e.Known = w.Lock.Lease.Fence - 1
 		}
 		return e
 	case 11:
@@ -106,7 +106,7 @@ func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Eve
 			Permanent: rarely(t, "permanent"), Stopped: rapid.Bool().Draw(t, "stopped"), Error: "no answer"}
 	case 13:
 		a.Fence++
-		e := refresh.Looked{By: worker, Slot: slot, Lock: a.Fence, Began: now,
+		e := refresh.Looked{By: worker, Slot: slot, Lock: a.Fence, Known: w.Lock.Lease.Fence, Began: now,
 			Listing: Listings(now).Draw(t, "listing"), JobFirst: rapid.Bool().Draw(t, "job first")}
 		if rarely(t, "no answer") {
 			e.Error = "no answer"
@@ -135,9 +135,12 @@ func rarely(t *rapid.T, what string) bool {
 // sensible are the kinds of event that an honest process could send.
 func (a *Adversary) sensible(w refresh.Work, now time.Time) []int {
 	locked := w.Lock.Lease.Held(now)
+	latest := a.Config.Latest(now)
 	switch step := a.Config.Next(w, now); {
 	case w.Wallet.Status == 0:
 		return []int{0}
+	case latest.Passed(&w):
+		return []int{17}
 	case w.Wallet.Status == refresh.Unserved:
 		return []int{0, 3}
 	case !w.Wallet.Lease.Held(now):
@@ -156,10 +159,12 @@ func (a *Adversary) sensible(w refresh.Work, now time.Time) []int {
 	return []int{0, 2, 6}
 }
 
-// Pause draws how long passes before the next event: nothing, a moment, or
-// enough for leases, intervals and expiries to end.
+// Pause draws how far the store's clock is moved before the next event: not at all, a
+// moment, enough for leases, intervals and expiries to end, or back, as by a clock that
+// is set.
 func Pause(t *rapid.T) time.Duration {
 	return rapid.SampledFrom([]time.Duration{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, time.Microsecond, time.Second,
 		time.Second, 5 * time.Second, 5 * time.Second,
-		30 * time.Second, 30 * time.Second, 180 * time.Second, 24 * time.Hour}).Draw(t, "pause")
+		30 * time.Second, 30 * time.Second, 180 * time.Second, 24 * time.Hour,
+		-time.Microsecond, -5 * time.Second, -48 * time.Hour}).Draw(t, "pause")
 }

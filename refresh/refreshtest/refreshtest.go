@@ -66,9 +66,8 @@ func Transfers(now time.Time) *rapid.Generator[refresh.Transfer] {
 // Listings draws listings that were answered at or before now.
 func Listings(now time.Time) *rapid.Generator[refresh.Listing] {
 	return rapid.Custom(func(t *rapid.T) refresh.Listing {
-		took := time.Duration(rapid.IntRange(0, 3).Draw(t, "took")) * time.Second
 		age := time.Duration(rapid.IntRange(0, 3).Draw(t, "age")) * time.Second
-		return refresh.Listing{Began: now.Add(-age - took), Answered: now.Add(-age),
+		return refresh.Listing{Answered: now.Add(-age),
 			Transfers: rapid.SliceOfN(Transfers(now), 0, 5).Draw(t, "transfers")}
 	})
 }

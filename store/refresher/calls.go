@@ -150,7 +150,7 @@ func (r *round) bound(assets int) {
 // listing that fails gives none. first, if not nil, says between two calls whether a job
 // goes first, which ends it with errJobFirst.
 func (r *round) look(ctx context.Context, w refresh.Credentials, locked bool, first func() bool) (refresh.Listing, error) {
-	l := refresh.Listing{Began: r.now()}
+	var l refresh.Listing
 	list := func(ctx context.Context, asset string) error {
 		if asset != "" && first != nil && first() {
 			return errJobFirst

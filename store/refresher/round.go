@@ -30,6 +30,7 @@ type round struct {
 	began, deadline time.Time
 
 	storeTime, localTime time.Time // of the same moment, or the store's is earlier
+	lockFence            int64     // of the wallet's lock then
 
 	mu    sync.Mutex
 	held  refresh.Held
@@ -90,7 +91,7 @@ func (r *round) ended(how result) result {
 func (r *round) owed(ctx context.Context) (refresh.Step, refresh.Work, error) {
 	step, w, now, err := r.service.Owed(ctx, r.xpub)
 	if err == nil {
-		r.storeTime, r.localTime = now, time.Now()
+		r.storeTime, r.localTime, r.lockFence = now, time.Now(), w.Lock.Lease.Fence
 	}
 	return step, w, err
 }
@@ -157,7 +158,7 @@ func (r *round) send(ctx context.Context, ev refresh.Event) (c refresh.Change, e
 // job claims one due job and does it.
 func (r *round) job(ctx context.Context) error {
 	sent := time.Now()
-	c, err := r.send(ctx, refresh.JobClaimed{By: r.by(), Slot: r.held.Slot, Asked: r.storeTime})
+	c, err := r.send(ctx, refresh.JobClaimed{By: r.by(), Slot: r.held.Slot, Known: r.lockFence})
 	if err != nil || c.Job == uuid.Nil {
 		return err
 	}
@@ -221,7 +222,7 @@ func (r *round) tick(ctx context.Context, w refresh.Work) (over bool, err error)
 		step, _, err := r.owed(ctx)
 		return err == nil && step.Do == refresh.DoJob && (!step.Held || r.lockEnd().After(time.Now())) // by its own tick
 	}
-	looked := refresh.Looked{By: r.by(), Slot: r.held.Slot, Began: began, JobFirst: r.jobs < r.config.MaxJobs}
+	looked := refresh.Looked{By: r.by(), Slot: r.held.Slot, Known: r.lockFence, Began: began, JobFirst: r.jobs < r.config.MaxJobs}
 	looked.Listing, err = r.look(ctx, wallet, false, jobFirst)
 	switch {
 	case errors.Is(err, errJobFirst):

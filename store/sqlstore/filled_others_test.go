@@ -168,7 +168,7 @@ func (o oldOthers) goOn(t *testing.T) {
 		if err == nil {
 			j := w.Jobs[0]
 			w, err = o.wallets.Do(ctx, xpub, refresh.JobDone{By: walletOf(refresh.Worker), Held: refresh.Held{Slot: 1, Job: j.ID, Fence: j.Lease.Fence, Lock: w.Lock.Lease.Fence},
-				Listing: refresh.Listing{Began: swaptest.Start, Answered: swaptest.Start}})
+				Listing: refresh.Listing{Answered: swaptest.Start}})
 		}
 		if err != nil || !slices.ContainsFunc(w.Jobs, func(j refresh.Job) bool { return j.Status == refresh.JobCompleted }) {
 			t.Errorf("%s ends as %+v, %v", xpub, w, err)

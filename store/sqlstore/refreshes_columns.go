@@ -43,11 +43,11 @@ var refreshJobTable = newTable(table[refresh.Job]{
 	fixed: func(j *refresh.Job) list {
 		return list{{"job_id uuid", always(&j.ID)}, {"xpub_van text", always(&j.XpubVan)}, {"xpub_col text", always(&j.XpubCol)},
 			{"master_fingerprint text", always(&j.MasterFingerprint)}, {"trigger text", always(&j.Cause)}, {"recipient_id text", maybe(&j.Recipient)},
-			{"asset_id text", maybe(&j.Asset)}, {"created_at time", always(&j.CreatedAt)}}
+			{"asset_id text", maybe(&j.Asset)}, {"seq int", always(&j.Seq)}, {"created_at time", always(&j.CreatedAt)}}
 	},
 	state: func(j *refresh.Job) list {
 		return list{{"status text", always(&j.Status)}, {"attempts int", always(&j.Attempts)}, {"error text", maybe(&j.Error)},
-			{"processed_at time", maybe(&j.ProcessedAt)}, {"version int", always(&j.Version)}}
+			{"processed_at time", maybe(&j.ProcessedAt)}, {"end_seq int", always(&j.EndSeq)}, {"version int", always(&j.Version)}}
 	},
 	outside: func(j *refresh.Job) list {
 		return list{{"lease_holder text", maybe(&j.Lease.Holder)}, {"lease_fence int", always(&j.Lease.Fence)}, {leaseUntil, maybe(&j.Lease.Until)},
@@ -67,7 +67,7 @@ var watcherTable = newTable(table[refresh.Watcher]{
 	state: func(w *refresh.Watcher) list {
 		return list{{"asset_id text", maybe(&w.Asset)}, {"provisional bool", always(&w.Provisional)}, {"status text", always(&w.Status)},
 			{"expires_at time", always(&w.ExpiresAt)}, {"cancel_tried bool", always(&w.CancelTried)}, {"refused text", maybe(&w.Refused)}, {"ended_at time", maybe(&w.EndedAt)},
-			{"end_reason text", maybe(&w.EndReason)}, {"version int", always(&w.Version)}}
+			{"end_reason text", maybe(&w.EndReason)}, {"end_seq int", always(&w.EndSeq)}, {"version int", always(&w.Version)}}
 	},
 	outside: func(w *refresh.Watcher) list {
 		return list{{"refresh_count int", always(&w.RefreshCount)}, {"next_at time", always(&w.NextAt)}, {"last_error text", maybe(&w.LastError)}}
@@ -78,7 +78,7 @@ var walletLockTable = newTable(table[refresh.Lock]{
 	name: "wallet_locks",
 	fixed: func(l *refresh.Lock) list {
 		return list{{"xpub_van text", always(&l.XpubVan)}, {"holder text", always(&l.Lease.Holder)}, {"fence int", always(&l.Lease.Fence)},
-			{"locked_at time", always(&l.LockedAt)}, {"expires_at time", always(&l.Lease.Until)}}
+			{"locked_at time", always(&l.LockedAt)}, {"seq int", always(&l.Seq)}, {"expires_at time", always(&l.Lease.Until)}}
 	},
 })
 

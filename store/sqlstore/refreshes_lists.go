@@ -155,11 +155,11 @@ var (
 		pendingJobs.number("min("+pendingJobs.at+")") + dueTicks.number("min("+dueTicks.at+")") + leftJobs.number("COUNT(*)") +
 		expiries.number("COUNT(*)") +
 		"(SELECT x.xpub_van FROM " + expiries.from + " WHERE " + expiries.is("$1") + " ORDER BY " + expiries.order + " LIMIT 1), " +
-		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.end_reason = 'expired_open'" + notSince("x.ended_at") + "), " +
+		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.end_reason = 'expired_open'" + unsettled + "), " +
 		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE " + watching + " AND x.refused IS NOT NULL), " +
 		"(SELECT COUNT(*) FROM @refresh_wallets x WHERE x.hung_rounds > 0)"}
 	failedByWallet = statement{text: "SELECT x.xpub_van, COUNT(*), COUNT(*) OVER () FROM @refresh_jobs x WHERE x.status = 'failed'" +
-		notSince("x.processed_at") + " GROUP BY x.xpub_van ORDER BY COUNT(*) DESC, x.xpub_van LIMIT $1"}
+		unsettled + " GROUP BY x.xpub_van ORDER BY COUNT(*) DESC, x.xpub_van LIMIT $1"}
 )
 
 // number is a number of what is due at $1, of several.
@@ -167,11 +167,9 @@ func (d due) number(what string) string {
 	return "(SELECT " + what + " FROM " + d.from + " WHERE " + d.is("$1") + "), "
 }
 
-// notSince is true of x unless a job that was made after the time has refreshed its wallet.
-func notSince(at string) string {
-	return " AND NOT EXISTS (SELECT 1 FROM @refresh_jobs p WHERE p.xpub_van = x.xpub_van AND p.created_at > " + at +
-		" AND p.status = 'completed' AND (p.trigger <> 'invoice_created' OR p.asset_id IS NOT NULL))"
-}
+// unsettled is true of x unless a job that was made after its end has refreshed its wallet.
+const unsettled = " AND NOT EXISTS (SELECT 1 FROM @refresh_jobs p WHERE p.xpub_van = x.xpub_van AND p.seq > x.end_seq" +
+	" AND p.status = 'completed' AND (p.trigger <> 'invoice_created' OR p.asset_id IS NOT NULL))"
 
 // counts reads the number of each status.
 func counts[S ~uint8](n map[S]int64) func(*sql.Rows) error {

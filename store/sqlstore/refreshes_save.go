@@ -56,7 +56,7 @@ func (s *refreshRows) add(c *refresh.Change) {
 var (
 	takeLocks = statement{once: true, rows: walletLockTable.all, text: "INSERT INTO @wallet_locks AS x (" + walletLockTable.columns("") + ") SELECT " +
 		walletLockTable.columns("r.") + " FROM {rows} WHERE true ON CONFLICT (xpub_van) DO UPDATE SET holder = excluded.holder, fence = excluded.fence, locked_at = excluded.locked_at, " +
-		"expires_at = excluded.expires_at WHERE x.expires_at <= excluded.locked_at OR x.fence = excluded.fence"}
+		"seq = excluded.seq, expires_at = excluded.expires_at WHERE x.expires_at <= excluded.locked_at OR x.fence = excluded.fence"}
 	freeLocks = statement{once: true, rows: "xpub_van text, fence int",
 		text: "DELETE FROM @wallet_locks WHERE (xpub_van, fence) IN (SELECT r.xpub_van, r.fence FROM {rows})"}
 )

@@ -60,7 +60,7 @@ func refreshWallets(t *testing.T, s *sqlstore.Store) {
 	c := step("a", refresh.JobClaimed{By: by(refresh.Worker), Slot: 1})
 	now := time.Now().Add(-time.Minute)
 	step("a", refresh.JobDone{By: by(refresh.Worker), Held: refresh.Held{Slot: 1, Job: c.Job, Fence: 1, Lock: c.New.Lock.Lease.Fence},
-		Listing: refresh.Listing{Began: now, Answered: now, Transfers: []refresh.Transfer{{Recipient: "r"}, {Recipient: "s"}}}})
+		Listing: refresh.Listing{Answered: now, Transfers: []refresh.Transfer{{Recipient: "r"}, {Recipient: "s"}}}})
 	enqueue("a")
 	step("a", refresh.JobClaimed{By: by(refresh.Worker), Slot: 1})
 	enqueue("b")

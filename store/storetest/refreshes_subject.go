@@ -84,7 +84,7 @@ func enqueuedNow(xpub string, n int, cause refresh.Cause, recipient string) refr
 }
 
 func listed(at time.Time, transfers ...refresh.Transfer) refresh.Listing {
-	return refresh.Listing{Began: at, Answered: at, Transfers: transfers}
+	return refresh.Listing{Answered: at, Transfers: transfers}
 }
 
 // subject says how to make wallets with their jobs and watchers, for

@@ -199,7 +199,7 @@ func (r *refreshes) everyRefreshField(t *testing.T) {
 	l.do(refresh.SlotClaimed{By: by(refresh.Orchestrator), Slot: r.slot()})
 	tick(statemachine.Done, old, found)
 	fixed := strings.Fields("Wallet.XpubVan Wallet.CreatedAt Job.ID Job.Credentials.XpubVan Job.Credentials.XpubCol Job.Credentials.MasterFingerprint Job.Cause Job.Recipient " +
-		"Job.Asset Job.CreatedAt Watcher.Credentials.XpubVan Watcher.Credentials.XpubCol Watcher.Credentials.MasterFingerprint Watcher.Recipient Watcher.CreatedAt")
+		"Job.Asset Job.Seq Job.CreatedAt Watcher.Credentials.XpubVan Watcher.Credentials.XpubCol Watcher.Credentials.MasterFingerprint Watcher.Recipient Watcher.CreatedAt")
 	for path := range l.set { // whichever of several
 		kind, rest, _ := strings.Cut(path, ".")
 		name := strings.Fields(kind)[0] + "." + rest
