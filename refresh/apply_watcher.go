@@ -43,7 +43,7 @@ func (s *step) pass(v *view, by Credentials) error {
 			if goesOn && w.Provisional {
 				_, err = s.expireProvisional(i)
 			}
-		case seen.open && s.New.Watchers[i].EndSeq <= s.Old.Lock.Seq: // the listing began after the end: it was made under the lock
+		case seen.open && s.New.Watchers[i].EndSeq <= s.Old.Lock.Seq: // so the listing, under this lock, began after the end
 			w := &s.New.Watchers[i]
 			*w = s.c.armed(*w, seen, s.by.At)
 			err = s.moveWatcher(w, WatchTransfer)

@@ -101,7 +101,7 @@ func checkLock(w *Work) string {
 	return first(
 		rule{w.Wallet.Status == 0 || l.XpubVan == w.Wallet.XpubVan, "a lock is of its wallet"},
 		rule{l.Lease.Holder != "" && l.Lease.Fence >= 1, "a lock has a holder and a fence"},
-		rule{l.LockedAt.Before(l.Lease.Until), "a lock ends after it was taken"},
+		rule{l.LockedAt.Before(l.Lease.Until) && l.Seq >= 1, "a lock ends after it was taken, at a place in the wallet's sequence"},
 	)
 }
 
@@ -116,7 +116,7 @@ func checkJob(j *Job, xpub string) string {
 		rule{processing == (j.Lease.Holder != "") && processing == !j.Lease.Until.IsZero(),
 			"exactly a job in processing is leased, up to a time"},
 		rule{(pending || processing) == j.ProcessedAt.IsZero(), "exactly a job that ended has processed_at"},
-		rule{j.Seq >= 0 && j.EndSeq >= 0 && (j.EndSeq == 0 || !pending && !processing), "only a job that ended has an end in the sequence"},
+		rule{j.Seq >= 1 && j.EndSeq >= 0 && (pending || processing) == (j.EndSeq == 0), "a job has its begin in the wallet's sequence, and its end if it ended"},
 		rule{!j.CreatedAt.IsZero() && !j.AvailableAt.IsZero(), "a job has its times"},
 		rule{len(j.Error) <= MaxText, "an error is bounded"},
 	)
@@ -135,7 +135,7 @@ func checkWatcher(w *Watcher, xpub string) string {
 		rule{(w.EndReason == EndTransfer) == (w.Status == Settled || w.Status == Failed),
 			"a transfer ends a watcher as settled or failed"},
 		rule{w.RefreshCount >= 0, "refreshes are counted from 0"},
-		rule{w.EndSeq >= 0 && (w.EndSeq == 0 || !watching), "only a watcher that ended has an end in the sequence"},
+		rule{w.EndSeq >= 0 && watching == (w.EndSeq == 0), "exactly a watcher that ended has its end in the wallet's sequence"},
 		rule{!w.CreatedAt.IsZero() && !w.NextAt.IsZero() && !w.ExpiresAt.IsZero(), "a watcher has its times"},
 		rule{len(w.LastError) <= MaxText && len(w.Refused) <= MaxText, "a text is bounded"},
 	)

@@ -35,7 +35,7 @@
 //
 // A [Job] is one order to refresh a wallet; many may wait, in the order of their
 // creation. A [Watcher] follows one transfer, unique by wallet and recipient; its
-// row is kept, and watches again when a later listing shows the transfer open.
+// row is kept, and watches again when a listing under a later lock shows the transfer open.
 // A [Lock] is who may refresh. A [Wallet] is who serves it: the slot is a number
 // from 1 to MAX_WALLET_PROCESSES that no other wallet has, so that over all
 // processes no more than that many are served at once. Events name the slot by
@@ -63,6 +63,10 @@
 // compared as such. Where the store's clock was ahead and has gone back, times lie further
 // ahead than the rules set them: [Reconciled] brings them back. What was to live until a
 // time, such as a watcher, lives until then.
+//
+// No time says what came first. That a listing began after a watcher's end, or a job was
+// made after a failure, is told by the wallet's sequence ([Wallet].WorkSeq), which no clock
+// can step.
 //
 // # Storing a change
 //

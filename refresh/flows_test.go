@@ -66,7 +66,7 @@ func TestInvoiceWithoutAsset(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.InvoiceCreated, "r", ""))
 	slot := x.serve(t0)
-	x.w.Lock = refresh.Lock{XpubVan: "xpub-van", LockedAt: t0, Lease: statemachine.Lease{Holder: "other", Fence: 9, Until: after(time.Second)}}
+	x.w.Lock = refresh.Lock{XpubVan: "xpub-van", LockedAt: t0, Seq: 1, Lease: statemachine.Lease{Holder: "other", Fence: 9, Until: after(time.Second)}}
 	c := x.do(refresh.JobClaimed{By: worker(t0), Slot: slot, Lock: 10})
 	if j := x.job(1); j.Status != refresh.JobCompleted || j.Attempts != 1 || c.New.Lock != c.Old.Lock || c.Job != id(1) {
 		t.Fatalf("%+v", j)

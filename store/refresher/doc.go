@@ -80,4 +80,17 @@
 // its first correction), and stop the refreshers before it is set by hand, or before
 // a standby whose clock differs by more takes over. Set back, what it
 // gave lasts until a refresher brings it back, once in LockTTL (refresh.Reconciled).
+//
+// However far that clock steps, forth or back and at whatever moment, no fact is lost for
+// good: what ended before a listing, and which job was made after a failure, is told by
+// the wallet's sequence (refresh.Wallet.WorkSeq), and by fences; no time is compared for
+// it. What remains of a wrong clock:
+//
+//	ahead    a watcher may end before its time. The next job of the wallet watches again
+//	         what the node shows as open; what it does not show yet is watched by the
+//	         first job after it shows. So enqueue a sync job for the wallets whose
+//	         watchers have ended_at ahead of the right clock.
+//	ahead    a watcher, and a provisional one, that was made then lives longer by as much.
+//	ahead    the age of a job that was made then counts from that time on (job age).
+//	back     a wallet that was just given back waits for its next slot up to LockTTL.
 package refresher

@@ -47,7 +47,7 @@ var refreshJobTable = newTable(table[refresh.Job]{
 	},
 	state: func(j *refresh.Job) list {
 		return list{{"status text", always(&j.Status)}, {"attempts int", always(&j.Attempts)}, {"error text", maybe(&j.Error)},
-			{"processed_at time", maybe(&j.ProcessedAt)}, {"end_seq int", always(&j.EndSeq)}, {"version int", always(&j.Version)}}
+			{"processed_at time", maybe(&j.ProcessedAt)}, {"end_seq int", maybe(&j.EndSeq)}, {"version int", always(&j.Version)}}
 	},
 	outside: func(j *refresh.Job) list {
 		return list{{"lease_holder text", maybe(&j.Lease.Holder)}, {"lease_fence int", always(&j.Lease.Fence)}, {leaseUntil, maybe(&j.Lease.Until)},
@@ -67,7 +67,7 @@ var watcherTable = newTable(table[refresh.Watcher]{
 	state: func(w *refresh.Watcher) list {
 		return list{{"asset_id text", maybe(&w.Asset)}, {"provisional bool", always(&w.Provisional)}, {"status text", always(&w.Status)},
 			{"expires_at time", always(&w.ExpiresAt)}, {"cancel_tried bool", always(&w.CancelTried)}, {"refused text", maybe(&w.Refused)}, {"ended_at time", maybe(&w.EndedAt)},
-			{"end_reason text", maybe(&w.EndReason)}, {"end_seq int", always(&w.EndSeq)}, {"version int", always(&w.Version)}}
+			{"end_reason text", maybe(&w.EndReason)}, {"end_seq int", maybe(&w.EndSeq)}, {"version int", always(&w.Version)}}
 	},
 	outside: func(w *refresh.Watcher) list {
 		return list{{"refresh_count int", always(&w.RefreshCount)}, {"next_at time", always(&w.NextAt)}, {"last_error text", maybe(&w.LastError)}}

@@ -56,11 +56,11 @@ func fillRefreshes(t *testing.T, conn *sql.Conn, syn syntax, n int) {
 	for _, text := range []string{
 		"INSERT INTO @refresh_wallets (id, xpub_van, status, work_seq, unserved_since, lease_fence, hung_rounds, version, created_at) SELECT " +
 			id("1") + ", 'w' || key, 'unserved', 1, " + at + ", 1, 0, 1, " + at + " FROM " + series,
-		"INSERT INTO @refresh_jobs (job_id, xpub_van, xpub_col, master_fingerprint, trigger, status, attempts, available_at, lease_fence, created_at, processed_at, version) SELECT " +
-			id("2") + ", 'w' || key, 'c', 'f', 'sync', 'completed', 1, " + at + ", 1, " + at + ", " + at + ", 3 FROM " + series,
+		"INSERT INTO @refresh_jobs (job_id, xpub_van, xpub_col, master_fingerprint, trigger, status, attempts, available_at, lease_fence, seq, created_at, processed_at, end_seq, version) SELECT " +
+			id("2") + ", 'w' || key, 'c', 'f', 'sync', 'completed', 1, " + at + ", 1, 1, " + at + ", " + at + ", 1, 3 FROM " + series,
 		"INSERT INTO @refresh_watchers (id, xpub_van, xpub_col, master_fingerprint, recipient_id, provisional, status, expires_at, refresh_count, next_at, cancel_tried, " +
-			"ended_at, end_reason, version, created_at) SELECT " + id("3") + ", 'w' || key, 'c', 'f', 'r', " + no + ", 'settled', " + at + ", 1, " + at + ", " + no + ", " +
-			at + ", 'transfer', 2, " + at + " FROM " + series,
+			"ended_at, end_seq, end_reason, version, created_at) SELECT " + id("3") + ", 'w' || key, 'c', 'f', 'r', " + no + ", 'settled', " + at + ", 1, " + at + ", " + no + ", " +
+			at + ", 1, 'transfer', 2, " + at + " FROM " + series,
 		"INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) " +
 			"SELECT 0, 'refresh_job', CAST(job_id AS text), 1, '', 'enqueue', 'pending', created_at, '', '', '' FROM @refresh_jobs",
 	} {

@@ -5,7 +5,7 @@ CREATE TABLE @refresh_wallets (
 	id {uuid} PRIMARY KEY, -- made from xpub_van
 	xpub_van {text} NOT NULL UNIQUE CHECK (length(xpub_van) BETWEEN 1 AND 500),
 	status {text} NOT NULL CHECK (status IN ('unserved', 'served')),
-	work_seq {int} NOT NULL CHECK (work_seq >= 1),
+	work_seq {int} NOT NULL CHECK (work_seq >= 1), -- orders what happened to the wallet: seq and end_seq below are its values
 	unserved_since {time},
 	slot {int} CHECK (slot >= 1),
 	lease_holder {text},
@@ -43,13 +43,16 @@ CREATE TABLE @refresh_jobs (
 	lease_fence {int} NOT NULL CHECK (lease_fence >= 0),
 	lease_until {time},
 	error {text},
+	seq {int} NOT NULL CHECK (seq >= 1),
 	created_at {time} NOT NULL,
 	processed_at {time},
+	end_seq {int},
 	version {int} NOT NULL CHECK (version >= 1),
 	CONSTRAINT invoice_has_a_recipient CHECK (trigger <> 'invoice_created' OR recipient_id IS NOT NULL),
 	CONSTRAINT processing_is_leased CHECK ((status = 'processing') = (lease_holder IS NOT NULL)
 		AND (lease_holder IS NULL) = (lease_until IS NULL)),
-	CONSTRAINT ended_has_processed_at CHECK ((status IN ('completed', 'failed')) = (processed_at IS NOT NULL))
+	CONSTRAINT ended_has_processed_at CHECK ((status IN ('completed', 'failed')) = (processed_at IS NOT NULL)
+		AND (processed_at IS NULL) = (end_seq IS NULL))
 ) {strict};
 
 CREATE UNIQUE INDEX uniq_refresh_jobs_recovery ON @refresh_jobs
@@ -61,6 +64,7 @@ CREATE INDEX refresh_jobs_processing ON @refresh_jobs (xpub_van, lease_until) WH
 CREATE INDEX refresh_jobs_by_status ON @refresh_jobs (status, created_at, job_id);
 CREATE INDEX refresh_jobs_by_wallet ON @refresh_jobs (xpub_van, created_at, job_id);
 CREATE INDEX refresh_jobs_failed ON @refresh_jobs (xpub_van) WHERE status = 'failed';
+CREATE INDEX refresh_jobs_completed ON @refresh_jobs (xpub_van, seq) WHERE status = 'completed';
 CREATE INDEX refresh_jobs_by_age ON @refresh_jobs (created_at, job_id);
 CREATE INDEX refresh_jobs_held ON @refresh_jobs (lease_holder, xpub_van) WHERE lease_holder IS NOT NULL;
 
@@ -83,12 +87,14 @@ CREATE TABLE @refresh_watchers (
 	cancel_tried {bool} NOT NULL, -- at the expiry; until then all batches are asked for again
 	refused {text}, -- the batches of the transfer that the host refuses to cancel
 	ended_at {time},
+	end_seq {int},
 	end_reason {text} CHECK (end_reason IN ('transfer', 'cancelled', 'expired_open', 'expired_gone', 'provisional')),
 	last_error {text},
 	version {int} NOT NULL CHECK (version >= 1),
 	created_at {time} NOT NULL,
 	UNIQUE (xpub_van, recipient_id),
-	CONSTRAINT ended_has_a_reason CHECK ((status = 'watching') = (ended_at IS NULL) AND (ended_at IS NULL) = (end_reason IS NULL)),
+	CONSTRAINT ended_has_a_reason CHECK ((status = 'watching') = (ended_at IS NULL) AND (ended_at IS NULL) = (end_reason IS NULL)
+		AND (ended_at IS NULL) = (end_seq IS NULL)),
 	CONSTRAINT provisional_has_no_asset CHECK (NOT provisional OR asset_id IS NULL)
 ) {strict};
 
@@ -107,6 +113,7 @@ CREATE TABLE @wallet_locks (
 	xpub_van {text} PRIMARY KEY,
 	holder {text} NOT NULL,
 	fence {int} NOT NULL CHECK (fence >= 1),
+	seq {int} NOT NULL CHECK (seq >= 1),
 	locked_at {time} NOT NULL,
 	expires_at {time} NOT NULL
 ) {strict};
