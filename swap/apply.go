@@ -207,6 +207,31 @@ func (s *step) discrepancy(d Discrepancy) bool {
 	return true
 }
 
+// found is discrepancy of what a chain shows now: one that was mended, or that a person
+// has dealt with, is open again.
+func (s *step) found(d Discrepancy) {
+	if s.discrepancy(d) {
+		return
+	}
+	s.own()
+	for k := range s.item.Discrepancies {
+		if known := &s.item.Discrepancies[k]; known.Kind == d.Kind && known.Key == d.Key {
+			known.ClosedBy, known.ClosedAt = "", time.Time{}
+		}
+	}
+}
+
+// mended closes a discrepancy that an intent has by its number: evidence says that it
+// is not so, or an operator's order has dealt with it.
+func (s *step) mended(kind DiscrepancyKind, in *Intent) {
+	s.own()
+	for k := range s.item.Discrepancies {
+		if d := &s.item.Discrepancies[k]; d.Kind == kind && d.Key == number(in.Number) && d.ClosedBy == "" {
+			d.ClosedBy, d.ClosedAt = s.by.Actor, s.by.At
+		}
+	}
+}
+
 // hold stops the item; a hold that is there stays.
 func (s *step) hold(kind HoldKind, reason string) {
 	if s.item.Hold.Kind == 0 {

@@ -78,7 +78,7 @@ func TestAReferenceOfAnotherTimeLineThatFits(t *testing.T) {
 	for range 3 {
 		look()
 	}
-	if look(); x.is(debitedText).kinds(swap.SecondOutbound, swap.DoublePayout).i().Intents[0].Proof != 0 {
+	if look(); x.is(debitedText).kinds(swap.SecondOutbound).i().Intents[0].Proof != 0 {
 		t.Fatalf("what is not final has settled it: %+v", x.i().Intents)
 	}
 	seen.Confirmations = 10

@@ -129,7 +129,7 @@ func (i *Item) check(x side) string {
 		rule{i.From == "" || word(i.From, MaxAddress), "a sender is bounded"},
 		rule{!i.At.IsZero() && !i.Stored.IsZero() && !i.Entered.IsZero(), "an item has its times"},
 		rule{open <= 1, "one intent is open at a time"},
-		rule{landed <= 1 || i.contradicted(), "at most one outbound has paid, or a discrepancy says so"},
+		rule{landed <= 1 || final > 1 || !i.OverdueAt.IsZero(), "two outbounds of which one may be taken back are somebody's business"},
 		rule{final <= 1 || i.discrepant(DoublePayout), "two final outbounds are a double payout on file"},
 		rule{m.Excess == 0 || i.contradicted(), "no more went out than came in, or a discrepancy says so"},
 		rule{sum(m.PaidOut, m.Refunded, m.Quarantined, m.Fees, m.Held) == sum(m.Deposited, m.Excess), "paid out + refunded + quarantined + fees + held is what was deposited"},

@@ -30,8 +30,7 @@ func TestARivalsClaimRefusesNoEvidence(t *testing.T) {
 			t.Fatalf("filed %+v, hold %v", in, r.i().Hold)
 		}
 		look := swap.Looked{By: r.worker(), Number: 2, Finding: swap.LookFound, Seen: s}
-		r.do(look).kinds(swap.SecondOutbound, swap.Contested, swap.DoublePayout) // its reference is this item's
-		r.do(look, look)
+		r.do(look, look, look).found(1, 10).kinds(swap.SecondOutbound, swap.Contested, swap.DoublePayout) // its reference is this item's
 		if in := r.i().Intent(2); !in.Final || in.Claim != "" {
 			t.Errorf("%+v", in)
 		}

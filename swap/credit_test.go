@@ -259,7 +259,7 @@ func TestQuarantinedCreditsOweTheMove(t *testing.T) {
 	})
 	t.Run("an earlier refund is found after the move", func(t *testing.T) {
 		r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).prove().order(swap.OrderQuarantine)
-		r.release().begin(swap.Quarantine).answer(statemachine.Done).found(1, 10).is("quarantined").kinds(swap.LateOutbound, swap.DoublePayout)
+		r.release().begin(swap.Quarantine).answer(statemachine.Done).found(1, 10).found(1, 10).is("quarantined").kinds(swap.LateOutbound).found(2, 10).kinds(swap.LateOutbound, swap.DoublePayout)
 		if d := r.i().Discrepancies[1]; d.Amount != amount || d.Other != 9_999_000 {
 			t.Errorf("%+v", d)
 		}

@@ -131,6 +131,8 @@ func (s *step) missing(in *Intent, asked time.Time) error {
 // takenBack: an outbound that was taken to have paid has not.
 func (s *step) takenBack(in *Intent, proof Proof) error {
 	in.Outcome, in.Proof = statemachine.Failed, proof
+	s.mended(LateOutbound, in)
+	s.mended(PaidWhileQuarantined, in)
 	return s.note(fmt.Sprintf("%s %d did not pay after all: %s", in.Action, in.Number, proof))
 }
 
@@ -140,10 +142,12 @@ func (s *step) lost(in *Intent, proof Proof) error {
 	if in.ClosedAt.IsZero() {
 		in.ClosedAt = s.by.At
 	}
+	s.mended(LateOutbound, in)
+	s.mended(PaidWhileQuarantined, in)
 	text := fmt.Sprintf("%s %d did not pay: %s", in.Action, in.Number, proof)
-	if s.side.stage().finished() {
+	if g := s.side.stage(); g.finished() && (g.awaits != in.Action || s.item.awaited(in.Action) == nil) {
 		s.item.Lost = in.Number
-		s.discrepancy(Discrepancy{Kind: OutboundLost, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: text})
+		s.found(Discrepancy{Kind: OutboundLost, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: text})
 		return s.note(text)
 	}
 	if in.Action == Send {
@@ -331,11 +335,8 @@ func (s *step) failedOnChain(in *Intent, t *Sighting) error {
 func (s *step) finish(in *Intent) error {
 	in.Final = true
 	text := fmt.Sprintf("%s %d is final", in.Action, in.Number)
-	n, _ := s.item.landed()
-	if n > 1 && s.waitsFor(in) {
-		s.double()
-	}
-	if m := s.side.money(); m.Excess > 0 && n < 2 {
+	if s.double(); !s.item.discrepant(DoublePayout) && s.side.money().Excess > 0 {
+		m := s.side.money()
 		s.discrepancy(Discrepancy{Kind: Overpaid, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Other: m.Excess,
 			Text: FormatAmount(m.Excess) + " more has gone out than came in"})
 	}

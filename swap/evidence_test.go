@@ -107,7 +107,7 @@ func TestAnswers(t *testing.T) {
 		if in := r.latest(); in.Number != 2 || in.TxID != "other" || !in.Open() {
 			t.Errorf("%+v", in)
 		}
-		r.found(1, 10).is("debit_confirmed").found(2, 1).kinds(swap.SecondOutbound, swap.DoublePayout)
+		r.found(1, 10).is("debit_confirmed").found(2, 1).kinds(swap.SecondOutbound).found(2, 10).found(2, 10).kinds(swap.SecondOutbound, swap.DoublePayout)
 	})
 	t.Run("on Solana with another signature", func(t *testing.T) {
 		r := sending(t)
@@ -149,14 +149,14 @@ func TestAnOutboundThatPaidAfterAll(t *testing.T) {
 		if r.i().Hold.Kind != 0 {
 			t.Error("held")
 		}
-		r = later(t).answer(statemachine.Done).is("refund pending").kinds(swap.LateOutbound, swap.DoublePayout)
+		r = later(t).answer(statemachine.Done).is("refund pending").kinds(swap.LateOutbound).elapse().found(1, 10).found(2, 10).kinds(swap.LateOutbound, swap.DoublePayout)
 		if d := r.i().Discrepancies[1]; d.Amount != 9_999_000 || d.Other != 9_490_000 {
 			t.Errorf("%+v", d)
 		}
 	})
 	t.Run("a later one is done", func(t *testing.T) {
 		r := sending(t).answer(statemachine.Failed).prove().order(swap.OrderRefund).release().begin(swap.Refund).answer(statemachine.Done).is("refunded")
-		r.found(1, 1).is("refunded").found(1, 10).kinds(swap.LateOutbound, swap.DoublePayout)
+		r.found(1, 1).is("refunded").found(1, 10).kinds(swap.LateOutbound).found(2, 10).kinds(swap.LateOutbound, swap.DoublePayout)
 		r.found(1, 10).outbound(sighting(*r.i().Intent(1), 20, true))
 		if len(r.i().Discrepancies) != 2 {
 			t.Error("recorded twice")
@@ -171,12 +171,12 @@ func TestAnOutboundThatPaidAfterAll(t *testing.T) {
 			}
 			return r
 		}
-		later().found(2, 10).is("refund_confirmed").kinds(swap.LateOutbound, swap.DoublePayout)
+		later().found(2, 10).is("refund_confirmed").kinds(swap.LateOutbound).found(1, 10).kinds(swap.LateOutbound, swap.DoublePayout)
 		later().failedOnChain(2).is("to be quarantined").elapse().is(debitedText).found(1, 10).is("debit_confirmed")
 	})
 	t.Run("on a finished row", func(t *testing.T) {
 		r := ready(t).begin(swap.Send).answer(statemachine.Failed).prove().release().begin(swap.Send).answer(statemachine.Done).found(2, 10).is("debit_confirmed")
-		r.outbound(sighting(*r.i().Intent(1), 1, false)).is("debit_confirmed").kinds(swap.LateOutbound, swap.DoublePayout)
+		r.outbound(sighting(*r.i().Intent(1), 1, false)).is("debit_confirmed").kinds(swap.LateOutbound).found(1, 10).kinds(swap.LateOutbound, swap.DoublePayout)
 	})
 }
 

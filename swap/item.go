@@ -237,7 +237,7 @@ type Discrepancy struct {
 	Text      string // bounded
 	Actor     string
 	At        time.Time
-	ClosedBy  string // an operator dealt with it
+	ClosedBy  string // who dealt with it, or showed that it is not so
 	ClosedAt  time.Time
 }
 
@@ -267,7 +267,7 @@ func (d Discrepancy) Close(operator string, now time.Time) (Discrepancy, error) 
 type DiscrepancyKind = statemachine.Enum[discrepancyKind]
 
 const (
-	DoublePayout         DiscrepancyKind = iota + 1 // two outbounds of one item paid
+	DoublePayout         DiscrepancyKind = iota + 1 // two outbounds of one item paid, both for good
 	LateOutbound                                    // one that was closed as failed, deferred or proved has paid
 	Mismatch                                        // the vault paid something that names the item and is none of its intents
 	UnattributedOutbound                            // the vault paid something that names no item

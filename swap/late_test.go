@@ -92,7 +92,7 @@ func TestALateAnswerOfWhatWasFiledIsNoSecondPayment(t *testing.T) {
 // stands, and the move is not owed any more.
 func TestALostMoveOfADoublePayoutIsNotOwed(t *testing.T) {
 	r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).prove().release().order(swap.OrderQuarantine)
-	r.begin(swap.Quarantine).answer(statemachine.Done).found(1, 10).kinds(swap.LateOutbound, swap.DoublePayout)
+	r.begin(swap.Quarantine).answer(statemachine.Done).found(1, 10).kinds(swap.LateOutbound)
 	if r.item.SettledBy != 0 {
 		t.Fatalf("settled by %d", r.item.SettledBy)
 	}

@@ -298,8 +298,9 @@ func (s *step) paid(in *Intent, rival string) error {
 		in.ClosedAt = s.by.At
 	}
 	text := fmt.Sprintf("%s %d went out: %s", in.Action, in.Number, in.TxID)
+	s.mended(OutboundLost, in)
 	if late {
-		s.discrepancy(Discrepancy{Kind: LateOutbound, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net,
+		s.found(Discrepancy{Kind: LateOutbound, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net,
 			Text: "it was closed, and has paid"})
 	}
 	if c, ok := s.side.(*creditSide); ok && !c.c.GoneAt.IsZero() {
@@ -311,11 +312,7 @@ func (s *step) paid(in *Intent, rival string) error {
 	case open != 0:
 		s.stop(ByLate, fmt.Sprintf("intent %d has paid while intent %d is open", in.Number, open))
 		return s.note(text)
-	case n > 1:
-		// A refund that is not final may fail yet.
-		if g := s.side.stage(); g.finished() || g.awaits != Refund || in.Filed {
-			s.double()
-		}
+	case n > 1: // one of them may be taken back yet: see finish
 		return s.note(text)
 	}
 	s.settle(in)
@@ -329,7 +326,7 @@ func (s *step) settle(in *Intent) bool {
 		return false
 	}
 	c.c.SettledBy, c.c.Lost = in.Number, 0 // a move that was lost is not owed any more, either
-	s.discrepancy(Discrepancy{Kind: PaidWhileQuarantined, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net,
+	s.found(Discrepancy{Kind: PaidWhileQuarantined, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net,
 		Text: fmt.Sprintf("intent %d (%s) has paid", in.Number, in.Action)})
 	return true
 }
@@ -349,13 +346,15 @@ func follows(x side, i *Item) (on trigger, in *Intent) {
 	return 0, nil
 }
 
-// double records each pair of outbounds that paid.
+// double records each pair of outbounds that paid for good. Before both are final a
+// reorganisation may take one back, so that nothing was paid twice; until then the item
+// is overdue.
 func (s *step) double() {
 	var first *Intent
 	for k := range s.item.Intents {
 		in := &s.item.Intents[k]
 		switch {
-		case !in.Landed():
+		case !in.Final:
 		case first == nil:
 			first = in
 		default:
@@ -375,9 +374,6 @@ func (s *step) reconcile() (moved bool, err error) {
 	if s.item.Hold.Kind == ByLate {
 		s.free()
 		moved = true
-		if n > 1 {
-			s.double()
-		}
 	}
 	if on, by := follows(s.side, s.item); on != 0 {
 		return true, s.move(on, fmt.Sprintf("%s %d has paid: %s", by.Action, by.Number, by.TxID))

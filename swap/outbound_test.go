@@ -30,7 +30,7 @@ func TestTwoTransactionsWithOneReference(t *testing.T) {
 			if in := r.latest(); in.Number != 2 || in.TxID != "abcdef01" || !in.Open() || r.i().Hold.Kind != swap.ByLate {
 				t.Fatalf("filed %+v, hold %v", in, r.i().Hold)
 			}
-			r.do(swap.Looked{By: r.worker(), Number: 2, Finding: swap.LookFound, Seen: s}).kinds(swap.SecondOutbound, swap.DoublePayout)
+			r.do(swap.Looked{By: r.worker(), Number: 2, Finding: swap.LookFound, Seen: s}).kinds(swap.SecondOutbound)
 			r.outbound(s).found(1, 10)
 			for range 3 {
 				r.elapse().outbound(s).found(1, 10)

@@ -101,7 +101,7 @@ func TestOfTwoPaymentsTheOtherOneIsWaitedFor(t *testing.T) {
 	for _, policy := range swap.OnTimeout(0).Values() {
 		r := ready(t).begin(swap.Send).answer(statemachine.Failed).prove().wait(5 * time.Minute).begin(swap.Send)
 		r.p.OnTimeout = policy
-		r.found(1, 1).answer(statemachine.Done).elapse().is(debitedText).kinds(swap.LateOutbound, swap.DoublePayout)
+		r.found(1, 1).answer(statemachine.Done).elapse().is(debitedText).kinds(swap.LateOutbound)
 		r.wait(time.Hour).missing(2).is(debitedText).attended()
 		if r.i().Hold.Kind != 0 {
 			t.Errorf("%v: hold %v", policy, r.i().Hold)
@@ -125,7 +125,7 @@ func TestTwoPaymentsSettleAQuarantine(t *testing.T) {
 // while the move was open: it is a double payout.
 func TestARefundBesideTheMoveSettlesNothing(t *testing.T) {
 	r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).prove().order(swap.OrderQuarantine).is("quarantined")
-	r.begin(swap.Quarantine).found(1, 10).found(2, 10).found(1, 10).found(2, 10).elapse()
+	r.begin(swap.Quarantine).found(1, 10).found(2, 10).found(1, 10).found(2, 10).elapse().found(1, 10)
 	if r.item.SettledBy != 0 || !slices.ContainsFunc(r.i().Discrepancies, func(d swap.Discrepancy) bool { return d.Kind == swap.DoublePayout }) {
 		t.Errorf("settled by %d, %+v", r.item.SettledBy, r.i().Discrepancies)
 	}
@@ -149,13 +149,13 @@ func TestADroppedCreditIsSettledByNothing(t *testing.T) {
 	r.do(swap.Confirmations{By: by(swap.Observer, r.now), Asked: r.now, Gone: true}).wait(time.Hour).missing(1).order(swap.Drop).is("processed as fees")
 }
 
-// A double payout of before says nothing of an excess of today.
-func TestAnExcessIsOnFileAfterADoublePayout(t *testing.T) {
+// Two that had landed and were taken back say nothing of an excess of today.
+func TestAnExcessIsOnFileAfterTwoWereTakenBack(t *testing.T) {
 	r := ready(t).begin(swap.Send).answer(statemachine.Failed).prove().wait(5 * time.Minute).begin(swap.Send)
 	r.found(1, 1).answer(statemachine.Done).elapse().wait(time.Hour).missing(1).missing(2).is(toBeRefundedText)
 	more := r.paidBy(swap.Refund, "byhand")
 	more.Amount = amount + 1
-	r.do(more).found(3, 10).found(3, 10).is("refund_confirmed").kinds(swap.LateOutbound, swap.DoublePayout, swap.Overpaid)
+	r.do(more).found(3, 10).found(3, 10).is("refund_confirmed").kinds(swap.LateOutbound, swap.Overpaid)
 }
 
 // What somebody else signed keeps no negative away, and an error of another

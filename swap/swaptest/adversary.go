@@ -19,6 +19,7 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 	w := World[A]{Trail: []statemachine.Transition[string]{}, Now: Start, Control: Control(), Limit: 12, Crew: 2, Orders: rapid.IntRange(0, 2).Draw(t, "orders"), Copies: rapid.IntRange(0, 1).Draw(t, "copies")}
 	apart := rapid.SampledFrom([]time.Duration{0, time.Second, rules.Policy.WaterlineMargin})
 	w.Slow, w.Lag = apart.Draw(t, "slow"), apart.Draw(t, "lag")
+	w.Forks = rapid.IntRange(0, 2).Draw(t, "forks")
 	var said []swap.Event
 	var asked []swap.Looked // negatives that are told later
 	checked := *rules
@@ -166,6 +167,9 @@ func (w World[A]) end(t *rapid.T) {
 	m := w.Rules.Money(&w.Item)
 	if got := m.PaidOut + m.Refunded + m.Quarantined; !w.Known() || n > 1 || got != sum {
 		t.Fatalf("the chains paid %d in %d outbounds, the record says %+v (%s)", sum, n, m, describe(&w))
+	}
+	if err := w.Rumours(); err != nil {
+		t.Fatalf("%v (%s)", err, describe(&w))
 	}
 }
 

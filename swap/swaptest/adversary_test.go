@@ -56,7 +56,7 @@ func TestCreditsAgainstTheAdversary(t *testing.T) {
 func TestTheAdversaryReachesEveryState(t *testing.T) {
 	restored := 0
 	ds, cs := map[swap.DepositStatus]int{}, map[swap.CreditStatus]int{}
-	for seed := range 300 {
+	for seed := range 400 {
 		input := make([]byte, 1<<16)
 		_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)}).Read(input)
 		t.Run("", func(t *testing.T) {

@@ -73,6 +73,7 @@ func (w World[A]) restored() World[A] {
 		w.Strays = append(w.Strays, Stray{w.Head().Intents[k], w.Places[k], w.Blocks[k]})
 	}
 	w.Item, w.Kept, w.Places, w.Blocks, w.Workers = *w.Kept, nil, slices.Clone(w.Places[:known]), slices.Clone(w.Blocks[:known]), [2]Worker{}
+	w.Old = nil
 	w.Now, w.Behind = w.Now.Add(-w.Slow), w.Behind+w.Slow
 	w.Copies--
 	w.Restores++

@@ -9,6 +9,7 @@ package swaptest
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -83,6 +84,9 @@ type World[A any] struct {
 	Lies    int  // how many wrong proofs the host may still give
 	Limit   int  // of intents
 	Hour    bool // an hour may pass
+	Forks   int  // how many outbounds that landed a reorganisation may still take back
+	// Old are sightings of those that it took back: a node that is behind tells of them.
+	Old []swap.Sighting
 	// Copies is how often the store may still be restored from a copy that was Kept,
 	// Restores how often it was, and Strays what the copies did not know.
 	Copies, Restores int
@@ -165,6 +169,9 @@ func (w World[A]) Moves() []Move[A] {
 		if w.Places[k] >= Landed {
 			take(fmt.Sprintf("the history shows %d", k+1), swap.Outbound{By: w.by(swap.Observer, "scanner"), Seen: w.sighting(&i.Intents[k])})
 		}
+	}
+	for _, seen := range w.Old {
+		take("an old sighting is told", swap.Outbound{By: w.by(swap.Observer, "scanner"), Seen: seen})
 	}
 	take("time is told", swap.Elapsed{By: w.by(swap.System, "clock"), Control: w.Control})
 	if w.Orders > 0 {
@@ -274,6 +281,12 @@ func (w World[A]) chain(add func(string, World[A])) {
 			}
 		case place == Landed:
 			become("is final", Final)
+			if w.Forks > 0 {
+				to := w.put(k, Flight)
+				to.Old = append(slices.Clone(w.Old), w.sighting(in))
+				to.Forks--
+				add(fmt.Sprintf("%d is taken back", k+1), to)
+			}
 		}
 	}
 }
@@ -444,6 +457,24 @@ func (w *World[A]) Attended() error {
 	case step.Party == 0 && !open:
 	default:
 		return fmt.Errorf("nobody is named: %+v, due %v, hold %v", step, i.CheckAt, i.Hold)
+	}
+	return nil
+}
+
+// Rumours is an error if a discrepancy is open that says what did not happen, once all
+// is known and nothing was paid twice.
+func (w *World[A]) Rumours() error {
+	i := w.Head()
+	for _, d := range i.Discrepancies {
+		n, _ := strconv.ParseInt(d.Key, 10, 64)
+		in := i.Intent(n)
+		switch {
+		case d.ClosedBy != "":
+		case d.Kind == swap.LateOutbound && in != nil && in.Final, d.Kind == swap.PaidWhileQuarantined && in != nil && in.Final:
+		case d.Kind == swap.OutboundLost && i.Lost == n:
+		default:
+			return fmt.Errorf("it is not so, and open: %+v", d)
+		}
 	}
 	return nil
 }
