@@ -39,7 +39,8 @@ func CheckCredit(c Credit) error {
 	}
 	broken := first(
 		rule{c.Status.Valid(), "a credit has a status"},
-		rule{word(c.To, MaxAddress) && word(c.Owner, MaxAddress), "a credit has the account that got it, and an owner"},
+		rule{word(c.To, MaxAddress), "a credit has the account that got it"},
+		rule{c.Owner == "" || word(c.Owner, MaxAddress), "an owner is bounded"},
 		rule{len(c.Account) <= MaxAddress && statemachine.Storable(c.Account), "an account is bounded"},
 	)
 	if broken == "" {

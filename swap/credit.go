@@ -173,7 +173,7 @@ type Credit struct {
 	Item
 	Status        CreditStatus `json:",omitzero"`
 	To            string       // the treasury account that got it
-	Owner         string       // who must own the asset that maps it
+	Owner         string       // who must own the asset that maps it; empty: nobody can, and it is refunded
 	Account       string       // the Solana account that is paid; pinned when the mapping is found
 	Confirmations uint64       // of the inbound transaction
 	GoneAt        time.Time    // when a complete look-up did not find it any more; zero while it is there. Nothing is begun meanwhile

@@ -145,7 +145,7 @@ func (x *creditSide) mappingLooked(s *step, e *MappingLooked) error {
 	if c.Status != CreditPending && !last {
 		return s.refuse(statemachine.ErrIllegal, "")
 	}
-	found := e.Finding == MappingFound && statemachine.SameHash(e.TxID, c.ID) && e.Owner == c.Owner
+	found := e.Finding == MappingFound && statemachine.SameHash(e.TxID, c.ID) && e.Owner == c.Owner && c.Owner != ""
 	if !e.Finding.Valid() || e.Finding != MappingUnknown && !found && e.Asked.IsZero() {
 		return s.refuse(statemachine.ErrInvalid, "a finding is needed, and of a missing one when it was asked")
 	}

@@ -169,7 +169,7 @@ func (s *step) idle(a Action, house Control) error {
 	}
 	net, _ := s.terms(a)
 	_, to := s.side.pays(s.p, a)
-	nowhere := !word(to, MaxAddress) || a != Quarantine && s.p.own(to)
+	nowhere := !s.p.payable(a, to)
 	switch {
 	case (a == Send && s.item.Terms.micro(s.item.Amount) || a != Send && net == 0) && s.side.allows(asFees):
 		return s.keep()
@@ -177,7 +177,11 @@ func (s *step) idle(a Action, house Control) error {
 		s.refundFor(ReasonAccount)
 		return s.move(accountUnusable, "nothing can be paid to the account")
 	case nowhere && a == Refund:
-		return s.move(noSender, "")
+		reason := ""
+		if to != "" {
+			reason = "nothing is sent back to " + to
+		}
+		return s.move(noSender, reason)
 	case s.item.Attempts.Of(a) >= s.p.MaxAttempts && s.side.allows(maxAttempts):
 		return s.move(maxAttempts, "")
 	}

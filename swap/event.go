@@ -35,12 +35,12 @@ type (
 		By
 		ID        string // of a credit in its one form, see [Credit]
 		Amount    uint64
-		From      string    // the one owner of the sources; empty if there are several
+		From      string    // the one owner of the sources; empty if there are several. What can be no address counts as empty
 		Time      time.Time // of its block; one above By.At counts as By.At
 		Success   bool
 		Finalized bool   // Solana
 		To        string // credit: the treasury account
-		Owner     string // credit: who must own the asset that maps it
+		Owner     string // credit: who must own the asset that maps it; empty if nobody is named. What can be no address counts as empty
 		Control   Control
 	}
 	// Confirmations of a credit's inbound transaction. Gone: a complete look-up

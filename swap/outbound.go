@@ -71,7 +71,7 @@ func (s *step) mayBegin(e *Begun, chain Chain, destination string) error {
 		return s.refuse(statemachine.ErrIllegal, "nothing is left to pay")
 	case e.Action == Send && !i.Checked:
 		return s.refuse(statemachine.ErrIllegal, "the account was not checked for this attempt")
-	case !word(destination, MaxAddress) || e.Action != Quarantine && s.p.own(destination):
+	case !s.p.payable(e.Action, destination):
 		return s.refuse(statemachine.ErrIllegal, "there is no account to pay to")
 	case e.Number != int64(len(i.Intents))+1 || e.Number > MaxIntents:
 		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("the next intent is %d of at most %d", len(i.Intents)+1, MaxIntents))

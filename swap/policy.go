@@ -22,6 +22,10 @@ type Policy struct {
 	// OwnAccounts of the house, quarantine accounts included. Nothing is paid
 	// to them by a swap, and what comes from them is no swap.
 	OwnAccounts []string
+	// NoRefund are senders that nothing is sent back to, on both chains, such as the hot
+	// wallet of an exchange, which knows none of its customers by it. What would be
+	// refunded to them goes to quarantine, whoever orders the refund.
+	NoRefund []string
 	// USDC and USDD are the mint and the token that a sighting must name.
 	USDC, USDD string
 
@@ -149,6 +153,11 @@ func (p Policy) Validate() error {
 			return bad("%s is missing or malformed", a.name)
 		}
 	}
+	for _, sender := range p.NoRefund {
+		if !word(sender, MaxAddress) {
+			return bad("NoRefund has %.50q, which can be no address", sender)
+		}
+	}
 	for _, f := range []Fees{p.Deposits, p.Credits} {
 		if f.BasisPoints > 10_000 || max(f.Flat, f.Minimum, f.Refund, f.Quarantine) > MaxAmount {
 			return bad("fees are at most 10000 basis points and %d units", uint64(MaxAmount))
@@ -170,6 +179,11 @@ func (p Policy) Validate() error {
 // own reports whether an account belongs to the house.
 func (p *Policy) own(account string) bool {
 	return account == p.USDCQuarantineAccount || account == p.USDDQuarantineAccount || slices.Contains(p.OwnAccounts, account)
+}
+
+// payable reports whether an action may pay an account.
+func (p *Policy) payable(a Action, to string) bool {
+	return word(to, MaxAddress) && (a == Quarantine || !p.own(to)) && (a != Refund || !slices.Contains(p.NoRefund, to))
 }
 
 // token is what moves on a chain.

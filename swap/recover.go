@@ -262,6 +262,7 @@ func (s *step) recovered(e *Recovered) error {
 		e.Seen.Destination != "" && !word(e.Seen.Destination, MaxAddress) || chain == Solana && !s.names(&e.Seen, o.ID):
 		return s.refuse(statemachine.ErrInvalid, "a final outbound of the vault is needed, on Solana one that names the item")
 	}
+	legible(&o)
 	if made, err := s.arrive(&o); !made {
 		return err
 	}

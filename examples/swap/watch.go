@@ -42,7 +42,7 @@ func observe(ctx context.Context, s *store.Swaps, w *world, c swap.Chain) error 
 	var commands []store.SwapCommand
 	tip := scan.Began
 	for k := range all {
-		if t := &all[k]; t.Time.Before(scan.From) {
+		if t := &all[k]; t.Time.Before(scan.From) || t.Errored || t.Amount == 0 { // moved nothing
 			continue
 		} else if c == swap.Solana && !t.Final { // not counted yet: the scan ends here
 			tip = earlier(tip, t.Time)
@@ -58,12 +58,16 @@ func observe(ctx context.Context, s *store.Swaps, w *world, c swap.Chain) error 
 		_, err := s.Credits.DoAll(ctx, commands...)
 		return err
 	}
-	if err := doAll(commands...); errors.Is(err, statemachine.ErrInvalid) { // one is malformed: it holds up no other
+	if err := doAll(commands...); errors.Is(err, statemachine.ErrInvalid) { // one is refused: it holds up no other
+		var refused error
 		for _, one := range commands {
-			if err := doAll(one); err != nil && !errors.Is(err, statemachine.ErrInvalid) {
+			if err := doAll(one); errors.Is(err, statemachine.ErrInvalid) {
+				refused = errors.Join(refused, err)
+			} else if err != nil {
 				return err
 			}
 		}
+		return refused // the waterline does not pass what is not stored; its alert is "scan"
 	} else if err != nil {
 		return err
 	}

@@ -1,0 +1,87 @@
+package swap_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/swap"
+)
+
+// Money that came in is stored, whatever its sender wrote, and is paid out, back or
+// aside: an unreadable sender gets no refund, and a credit without an owner no mapping.
+func TestWhateverASenderWroteIsStored(t *testing.T) {
+	texts := []string{"", "al ice", "a\tb", "a\x00b", "\xff", strings.Repeat("x", swap.MaxAddress+1), strings.Repeat("x", swap.MaxAddress)}
+	for _, from := range texts {
+		legible := len(from) == swap.MaxAddress
+		o := observedDeposit("sig1", amount)
+		o.From = from
+		r := deposits(t).do(o).is("detected").do(o)
+		if got := r.i().From; got != "" && !legible || legible && got != from || len(r.log) != 1 || !legible && from != "" && !strings.Contains(r.log[0].Reason, "sender") {
+			t.Errorf("%.20q: sender %q, log %+v", from, got, r.log)
+		}
+		paid := *r
+		memo(&paid, "nexus:carol").begin(swap.Send).answer(statemachine.Done).found(1, 10).is("debit_confirmed").kinds()
+		if memo(r, "hello").is("to be refunded"); !legible {
+			r.elapse().is("to be quarantined")
+		}
+		for _, owner := range texts {
+			o := observedCredit("tx1", amount)
+			o.From, o.Owner = from, owner
+			r := credits(t).do(o, swap.Confirmations{By: by(swap.Observer, t0), Count: 2}).do(o).is("pending_receival").kinds().claim()
+			m := r.mapping()
+			m.Owner = owner
+			if r.do(m); len(owner) == swap.MaxAddress {
+				r.is("ready for processing")
+				continue
+			}
+			r.is("pending_receival").do(r.unmapped()).wait(r.p.RefundTimeout + 1000).elapse().is("trade balance to be checked").claim()
+			m.By, m.Asked = r.worker(), r.now
+			if r.do(m).is("collecting refund"); !legible {
+				r.elapse().is("quarantined").attended()
+			}
+		}
+	}
+	// It is rebuilt alike.
+	lost := swap.Recovered{By: by(swap.System, t0), Observed: observedCredit("tx1", amount)}
+	lost.Observed.From, lost.Observed.Owner = "al ice", ""
+	if r := credits(t).do(lost).is("pending_receival"); r.i().From != "" || r.i().Hold.Kind != swap.ByRecovery {
+		t.Errorf("%+v", r.i())
+	}
+}
+
+// Nothing is sent back to a sender that the policy names, by rule or by order.
+func TestASenderThatIsNotRefunded(t *testing.T) {
+	exchange := policy
+	exchange.NoRefund = []string{"alice-solana", "bob-nexus"}
+	if err := exchange.Validate(); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []string{"", "a b"} {
+		p := policy
+		p.NoRefund = []string{bad}
+		if p.Validate() == nil {
+			t.Errorf("%q is no address", bad)
+		}
+	}
+	d := toBeRefunded(t)
+	d.p = exchange
+	d.claim().refused(d.begun(swap.Refund), statemachine.ErrIllegal)
+	d.owes(swap.Tell).elapse().is("to be quarantined").release().begin(swap.Quarantine)
+	d = ready(t)
+	d.p = exchange
+	d.order(swap.OrderRefund).elapse().is("to be quarantined")
+	for _, enter := range []func(*testing.T) *run[swap.Credit]{refundPending, collecting} {
+		c := enter(t)
+		c.p = exchange
+		c.claim().refused(c.begun(swap.Refund), statemachine.ErrIllegal)
+		c.owes(swap.Tell).elapse().is("quarantined").release().begin(swap.Quarantine)
+		if reason := c.log[len(c.log)-2].Reason; !strings.Contains(reason, "bob-nexus") {
+			t.Errorf("reason %q", reason)
+		}
+	}
+	// A refund of before the policy named it is found like any other.
+	d = toBeRefunded(t).begin(swap.Refund)
+	d.p = exchange
+	d.found(1, 10).found(1, 10).is("refund_confirmed")
+}
