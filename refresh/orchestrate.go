@@ -1,6 +1,7 @@
 package refresh
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -29,8 +30,10 @@ type Slot struct {
 	Lease   statemachine.Lease
 	// Ready: its round is done and it is of this process, which may give it back.
 	Ready bool
-	// Since is when this process got it; only read where Ready.
-	Since time.Time
+	// Since is when this process got it. Due is from when its wallet waits for its next
+	// round: the later one of the end of the last one and the time at which its oldest work
+	// becomes due; zero: nothing is known to become due. Only read where Ready.
+	Since, Due time.Time
 }
 
 // Assignment is what the orchestrator does with a snapshot, in this order.
@@ -53,9 +56,22 @@ type Claim struct {
 // more: it is given back or was lost before. An idle exit that finds work leaves it.
 func SlotGone(refused error) bool { return !errors.Is(refused, statemachine.ErrIllegal) }
 
+// yields orders the slots that may be given back: whose wallet is due last goes first, as it
+// needs a slot last, and before it one that nothing is known of.
+func yields(x, y *Slot) int {
+	never := func(slot *Slot) int {
+		if slot.Due.IsZero() {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(never(x), never(y)), y.Due.Compare(x.Due), x.Since.Compare(y.Since), strings.Compare(x.XpubVan, y.XpubVan))
+}
+
 // Assign distributes numbers 1 to MAX_WALLET_PROCESSES: leases that have ended
-// are freed; with k wallets waiting for due work and f numbers free, the k - f
-// that were held longest and are ready are given back; free numbers go to the
+// are freed; with k wallets waiting for due work and f numbers free, up to k - f
+// that are ready are given back, first the one whose wallet is due last, but none whose
+// wallet has itself waited for longer than the one that would get it; free numbers go to the
 // wallets that wait longest, with due work first, at most room of them. Numbers
 // above the maximum are of a process with a greater one: they drain.
 func (c Config) Assign(s Snapshot, room int) Assignment {
@@ -85,19 +101,13 @@ func (c Config) Assign(s Snapshot, room int) Assignment {
 			numbers++
 		}
 	}
-	due := 0
-	for i := range s.Waiting {
-		if s.Waiting[i].Due(s.Now) {
-			due++
+	slices.SortFunc(ready, yields)
+	for i, slot := range ready {
+		// The wallet that waits for it must wait for longer than its own.
+		n := numbers + i
+		if n >= len(s.Waiting) || !s.Waiting[n].Due(s.Now) || !slot.Due.IsZero() && !slot.Due.After(s.Waiting[n].Since) {
+			break
 		}
-	}
-	slices.SortFunc(ready, func(x, y *Slot) int {
-		if c := x.Since.Compare(y.Since); c != 0 {
-			return c
-		}
-		return strings.Compare(x.XpubVan, y.XpubVan)
-	})
-	for _, slot := range ready[:min(len(ready), max(due-numbers, 0))] {
 		a.Yield = append(a.Yield, slot.XpubVan)
 		if int(slot.Number) < len(free) {
 			free[slot.Number], after[slot.Number] = true, slot.XpubVan

@@ -45,6 +45,15 @@ func TestAssign(t *testing.T) {
 		return s
 	}
 	later := t0.Add(time.Microsecond) // not due
+	const never = time.Duration(1<<63 - 1)
+	due := func(s []refresh.Slot, in ...time.Duration) []refresh.Slot {
+		for i, d := range in {
+			if d != never {
+				s[i].Due = t0.Add(d)
+			}
+		}
+		return s
+	}
 	for _, c := range []struct {
 		name string
 		max  int32
@@ -61,6 +70,11 @@ func TestAssign(t *testing.T) {
 		{"one waits, none is free", 2, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(t0, "a")}, 9, "{[] [x] [{a 1 x}]}"},
 		{"one waits, one is free", 3, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(t0, "a")}, 9, "{[] [] [{a 3 }]}"},
 		{"three wait, one is free", 3, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(t0, "a", "b", "c")}, 9, "{[] [x y] [{a 1 x} {b 2 y} {c 3 }]}"},
+		{"who is due last gives way", 2, refresh.Snapshot{Slots: due(slots(t0, true, "x", "y"), time.Second, time.Minute), Waiting: waiting(t0, "a")}, 9, "{[] [y] [{a 2 y}]}"},
+		{"who is due gives way after who will be", 2, refresh.Snapshot{Slots: due(slots(t0, true, "x", "y"), 0, time.Microsecond), Waiting: waiting(t0, "a")}, 9, "{[] [y] [{a 2 y}]}"},
+		{"who has waited for as long keeps its slot", 2, refresh.Snapshot{Slots: due(slots(t0, true, "x", "y"), -time.Second, -time.Second), Waiting: waiting(t0.Add(-time.Second), "a")}, 9, "{[] [] []}"},
+		{"who has waited for less does not", 2, refresh.Snapshot{Slots: due(slots(t0, true, "x", "y"), -time.Second+time.Microsecond, -time.Second), Waiting: waiting(t0.Add(-time.Second), "a", "b")}, 9, "{[] [x] [{a 1 x}]}"},
+		{"who is never due gives way first", 3, refresh.Snapshot{Slots: due(slots(t0, true, "x", "y", "z"), time.Hour, 0, never), Waiting: waiting(t0, "a")}, 9, "{[] [z] [{a 3 z}]}"},
 		{"a round is not done", 2, refresh.Snapshot{Slots: busy(slots(t0, true, "x", "y"), 0), Waiting: waiting(t0, "a")}, 9, "{[] [y] [{a 2 y}]}"},
 		{"nobody yields to what is not due", 2, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(later, "a")}, 9, "{[] [] []}"},
 		{"a greater process drains", 1, refresh.Snapshot{Slots: slots(t0, true, "x", "y")[1:], Waiting: waiting(t0, "a")}, 9, "{[] [] [{a 1 }]}"},
@@ -106,7 +120,7 @@ func TestBoundedWait(t *testing.T) {
 				s := refresh.Snapshot{Now: now}
 				for name, w := range wallets {
 					if w.number > 0 {
-						s.Slots = append(s.Slots, refresh.Slot{XpubVan: name, Number: w.number, Since: w.since, Ready: !now.Before(w.ends),
+						s.Slots = append(s.Slots, refresh.Slot{XpubVan: name, Number: w.number, Since: w.since, Due: w.ends, Ready: !now.Before(w.ends),
 							Lease: statemachine.Lease{Holder: "p", Until: now.Add(time.Second)}})
 					} else {
 						s.Waiting = append(s.Waiting, refresh.Candidate{XpubVan: name, Since: w.since})
@@ -140,6 +154,11 @@ func TestBoundedWait(t *testing.T) {
 					worst = max(worst, now.Sub(w.since))
 					w.number, w.since = claim.Number, now
 					w.ends = now.Add(time.Duration(1+(tick*7+int(claim.Number)*13)%7) * time.Second)
+				}
+			}
+			for _, w := range wallets { // who keeps its slot begins another round
+				if w.number > 0 && !now.Before(w.ends) {
+					w.ends = now.Add(time.Duration(1+(tick*5+int(w.number)*11)%7) * time.Second)
 				}
 			}
 		}

@@ -15,6 +15,7 @@ type HeldSlot struct {
 	XpubVan string
 	Fence   int64
 	Since   time.Time // when the process got it, by the store's time
+	Due     time.Time // from when its wallet waits for its next round, see [refresh.Slot]
 	// End, if not zero, gives it back; WorkSeq belongs to [refresh.EndIdle].
 	End     refresh.RoundEnd
 	WorkSeq int64
@@ -100,7 +101,7 @@ func (t *refreshTurn) run(mine []HeldSlot, room int) (done Turned, err error) {
 	}
 	for i := range slots {
 		if h := ready[slots[i].XpubVan]; h != nil && slots[i].Lease.Holder == t.name && slots[i].Lease.Fence == h.Fence {
-			slots[i].Ready, slots[i].Since = true, h.Since
+			slots[i].Ready, slots[i].Since, slots[i].Due = true, h.Since, h.Due
 		}
 	}
 	if err := t.assign(&done, t.config.Assign(refresh.Snapshot{Now: done.Now, Slots: slots, Waiting: waiting}, max(room, 0))); err != nil {

@@ -98,7 +98,10 @@ func (r *round) owed(ctx context.Context) (refresh.Step, refresh.Work, error) {
 
 // run is the round: jobs first, then the watchers.
 func (r *round) run(ctx context.Context) result {
-	rest := func() result { return r.ended(result{again: time.Now().Add(r.config.WalletWorkerPollInterval)}) }
+	var due time.Time
+	rest := func() result {
+		return r.ended(result{again: time.Now().Add(r.config.WalletWorkerPollInterval), due: due})
+	}
 	r.started.Store(true)
 	for ticked := false; ; {
 		if ctx.Err() != nil || r.stopping.Err() != nil {
@@ -106,6 +109,9 @@ func (r *round) run(ctx context.Context) result {
 		}
 		step, w, err := r.owed(ctx)
 		if err == nil {
+			if due = step.Due; !due.IsZero() && due.Before(r.storeTime) {
+				due = r.storeTime
+			}
 			switch {
 			case step.Do == refresh.DoJob && r.jobs < r.config.MaxJobs && !ticked:
 				err = r.job(ctx)
@@ -114,7 +120,7 @@ func (r *round) run(ctx context.Context) result {
 			case step.Do == refresh.DoExpire && !ticked:
 				_, err = r.send(ctx, refresh.Elapsed{By: r.by(), Slot: r.held.Slot})
 			case step.Do == refresh.DoJob: // no sleep while a job is due
-				return r.ended(result{})
+				return r.ended(result{due: due})
 			default:
 				end := rest()
 				end.idle, end.workSeq = step.Idle, w.Wallet.WorkSeq

@@ -42,6 +42,7 @@ type slot struct {
 type result struct {
 	of      *round
 	again   time.Time // when the next one is due; zero: at once
+	due     time.Time // from when its wallet waits for the next one, see [refresh.Slot]
 	end     refresh.RoundEnd
 	idle    bool // there was neither a live job nor a watching row
 	workSeq int64
@@ -98,7 +99,7 @@ func (s *slots) ready(at time.Time, done []result, n int) (mine []store.HeldSlot
 		if slot == nil || slot.running != r.of { // noted already, or the slot is lost, and perhaps another one was got since
 			continue
 		}
-		slot.running, slot.again, slot.held.End = nil, r.again, r.end
+		slot.running, slot.again, slot.held.Due, slot.held.End = nil, r.again, r.due, r.end
 		switch {
 		case !r.idle:
 			slot.idleSince = time.Time{}

@@ -1,0 +1,47 @@
+package refresher_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/refresh"
+	"github.com/settlehq/settle/store"
+)
+
+// 55 wallets on 50 slots, each with a transfer that is watched, for half an hour: each is
+// refreshed every 30 s, and about 360 slots are taken, as who is due last gives way. (With
+// who holds one longest it was 1401.)
+func TestFewSlotsAreTaken(t *testing.T) {
+	virtual(t, nil, func(t *testing.T, s *system) {
+		const wallets = 55
+		for n := range wallets {
+			s.node.transfer(n, incoming("r", "asset"))
+			s.enqueue(n, refresh.Sync, "", "")
+		}
+		s.start("w1")
+		time.Sleep(1800 * time.Second)
+		takes, after := 0, store.Cursor("")
+		for {
+			lines, next, err := s.service.Follow(t.Context(), after, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range lines {
+				if line.Trigger == refresh.WalletClaim.String() {
+					takes++
+				}
+			}
+			if after = next; len(lines) == 0 {
+				break
+			}
+		}
+		if takes > 400 {
+			t.Errorf("%d slots were taken", takes)
+		}
+		for n := range wallets {
+			if got := len(s.node.refreshes(n)); got < 50 {
+				t.Errorf("wallet %d was refreshed %d times", n, got)
+			}
+		}
+	})
+}
