@@ -8,20 +8,18 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// absent stands for a store, or a transaction, that is nil: its answer is an
-// error, where a nil one would panic later.
-type absent[T any] struct{ what string }
+// absent stands for a store, or a transaction, that is nil or lacks a domain: its
+// answer is an error, where a nil one would panic later.
+type absent[T any] struct{ err error }
 
-func (a absent[T]) Update(context.Context, func(T) error) error {
-	return fmt.Errorf("%w: the %s is nil", statemachine.ErrInvalid, a.what)
-}
+func (a absent[T]) Update(context.Context, func(T) error) error { return a.err }
 
 func (a absent[T]) View(ctx context.Context, fn func(T) error) error { return a.Update(ctx, fn) }
 
 // present returns s, or what stands for it if it is nil.
 func present[T any](s Store[T]) Store[T] {
 	if isNil(s) {
-		return absent[T]{"store"}
+		return absent[T]{fmt.Errorf("%w: the store is nil", statemachine.ErrInvalid)}
 	}
 	return s
 }
@@ -29,7 +27,7 @@ func present[T any](s Store[T]) Store[T] {
 // joined returns the two ways to run something in a transaction that is open.
 func joined[T any](tx T) func(context.Context, func(T) error) error {
 	if isNil(tx) {
-		return absent[T]{"transaction"}.Update
+		return absent[T]{fmt.Errorf("%w: the transaction is nil", statemachine.ErrInvalid)}.Update
 	}
 	return func(_ context.Context, fn func(T) error) error { return fn(tx) }
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -20,7 +21,7 @@ type HeldCredit struct {
 
 // NewCredits is [NewDeposits] for credits.
 func NewCredits[T SwapUnit](s Store[T], p swap.Policy) (*Credits, error) {
-	if err := p.Validate(); err != nil {
+	if err := errors.Join(p.Validate(), lacks(s, DomainSwaps)); err != nil {
 		return nil, err
 	}
 	rows := func(tx SwapUnit) SwapRecords[swap.Credit] { return tx.Credits() }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -25,7 +26,7 @@ type HeldDeposit struct {
 // NewDeposits returns the service for a store of any transaction type that has
 // deposits. A policy that is not valid is [statemachine.ErrInvalid].
 func NewDeposits[T SwapUnit](s Store[T], p swap.Policy) (*Deposits, error) {
-	if err := p.Validate(); err != nil {
+	if err := errors.Join(p.Validate(), lacks(s, DomainSwaps)); err != nil {
 		return nil, err
 	}
 	rows := func(tx SwapUnit) SwapRecords[swap.Deposit] { return tx.Deposits() }

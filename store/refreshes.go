@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -27,7 +28,7 @@ type (
 // refreshes. A configuration that [refresh.Config.Validate] refuses is
 // [statemachine.ErrInvalid].
 func NewRefreshes[T RefreshUnit](s Store[T], c refresh.Config) (*Refreshes, error) {
-	if err := c.Validate(); err != nil {
+	if err := errors.Join(c.Validate(), lacks(s, DomainRefreshes)); err != nil {
 		return nil, err
 	}
 	return &Refreshes{newCore(s, refreshAggregate(&c), func(tx T) RefreshUnit { return tx }), c}, nil

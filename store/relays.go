@@ -46,7 +46,7 @@ const broadcastSize = 1024
 // relays. A policy that [relaysync.Policy.Validate] refuses is
 // [statemachine.ErrInvalid].
 func NewRelays[T RelayUnit](s Store[T], p relaysync.Policy) (*Relays, error) {
-	if err := p.Validate(); err != nil {
+	if err := errors.Join(p.Validate(), lacks(s, DomainRelays)); err != nil {
 		return nil, err
 	}
 	r := &Relays{newCore(s, aggregateOfRelays(&p), func(tx T) RelayUnit { return tx }), p, newBroadcast[RelayNews](broadcastSize)}

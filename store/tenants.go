@@ -37,7 +37,7 @@ type (
 // deactivates. A policy that [dunning.Policy.Validate] refuses, and no relays, are
 // [statemachine.ErrInvalid].
 func NewTenants[T TenantUnit](s Store[T], relays *Relays, p dunning.Policy) (*Tenants, error) {
-	if err := p.Validate(); err != nil {
+	if err := errors.Join(p.Validate(), lacks(s, DomainRelays)); err != nil {
 		return nil, err
 	}
 	if relays == nil {

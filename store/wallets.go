@@ -28,6 +28,9 @@ type Wallets struct {
 // wallets.
 func NewWallets[T WalletUnit](s Store[T], p utxo.Policy) *Wallets {
 	s = present(s)
+	if err := lacks(s, DomainWallets); err != nil {
+		s = absent[T]{err}
+	}
 	return &Wallets{
 		policy: p,
 		update: func(ctx context.Context, fn func(WalletUnit) error) error {

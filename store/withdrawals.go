@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/withdrawal"
@@ -30,7 +31,7 @@ type (
 // has withdrawals. A policy that [withdrawal.Policy.Validate] refuses is
 // [statemachine.ErrInvalid].
 func NewWithdrawals[T WithdrawalUnit](s Store[T], p withdrawal.Policy) (*Withdrawals, error) {
-	if err := p.Validate(); err != nil {
+	if err := errors.Join(p.Validate(), lacks(s, DomainWithdrawals)); err != nil {
 		return nil, err
 	}
 	part := func(tx T) WithdrawalUnit { return tx }

@@ -1,0 +1,53 @@
+package store_test
+
+import (
+	"errors"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/swap"
+)
+
+func TestEveryMethodOfAnUnimplementedPortNamesItself(t *testing.T) {
+	for port, value := range map[reflect.Type]any{
+		reflect.TypeFor[store.WalletRecords]():     store.UnimplementedWallets{},
+		reflect.TypeFor[store.WithdrawalRecords](): store.UnimplementedWithdrawals{},
+		reflect.TypeFor[store.DepositRecords]():    store.UnimplementedSwaps[swap.Deposit]{},
+		reflect.TypeFor[store.SwapHouse]():         store.UnimplementedSwapHouse{},
+		reflect.TypeFor[store.RefreshRecords]():    store.UnimplementedRefreshes{},
+		reflect.TypeFor[store.RelayRecords]():      store.UnimplementedRelays{},
+		reflect.TypeFor[store.TenantRecords]():     store.UnimplementedTenants{},
+	} {
+		for _, cause := range []error{nil, io.EOF} {
+			v := reflect.New(reflect.TypeOf(value)).Elem()
+			if cause != nil {
+				v.FieldByName("Cause").Set(reflect.ValueOf(cause))
+			}
+			for m := range port.Methods() {
+				method := v.MethodByName(m.Name)
+				if !method.IsValid() {
+					t.Errorf("%T has no %s", value, m.Name)
+					continue
+				}
+				var args []reflect.Value
+				for i := range m.Type.NumIn() {
+					if !m.Type.IsVariadic() || i < m.Type.NumIn()-1 {
+						args = append(args, reflect.Zero(m.Type.In(i)))
+					}
+				}
+				results := method.Call(args)
+				err, _ := results[len(results)-1].Interface().(error)
+				is := store.ErrUnimplemented
+				if cause != nil {
+					is = cause
+				}
+				if !errors.Is(err, is) || !strings.HasSuffix(err.Error(), ": "+m.Name) {
+					t.Errorf("%T.%s: %v", value, m.Name, err)
+				}
+			}
+		}
+	}
+}
