@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,11 +133,9 @@ func TestCausesOfADatabase(t *testing.T) {
 		_, err = sqlstore.Open(ctx, db.DB, d, db.opts)
 		because(t, "Open of an empty database", err, sqlstore.ErrNoTables, "run Migrate")
 		db.migrate(t)
-		if _, err := db.Exec(fmt.Sprintf("DELETE FROM %s WHERE version_id > 2", db.table("settle_db_version"))); err != nil {
-			t.Fatal(err)
-		}
-		_, err = sqlstore.Open(ctx, db.DB, d, db.opts)
-		because(t, "Open of old tables", err, sqlstore.ErrOldTables, "version 2", "run Migrate")
+		later, _ := db.with(t, "later")
+		_, err = sqlstore.Open(ctx, db.DB, d, later.opts)
+		because(t, "Open of old tables", err, sqlstore.ErrOldTables, "migration 90001 of shared", "run Migrate")
 
 		s, lost := newStore(t, d)
 		drop := "ALTER TABLE " + lost.table("wallets") + " RENAME TO gone"

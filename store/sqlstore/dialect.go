@@ -3,9 +3,12 @@ package sqlstore
 import (
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/settlehq/settle/store"
 )
 
 // Dialect is the kind of database behind a *sql.DB.
@@ -42,9 +45,11 @@ func (d Dialect) String() string {
 // [syntax.migration].
 type syntax struct {
 	Dialect
-	prefix   string // of table names: the schema and a dot, or nothing
-	versions string // the table of goose, with its schema
-	files    fs.FS  // the migrations
+	prefix   string         // of table names: the schema and a dot, on SQLite "_", or nothing
+	versions string         // the table of goose, with its schema
+	files    fs.FS          // the migrations
+	domains  []store.Domain // nil: all
+	log      *slog.Logger
 }
 
 var macros = map[Dialect]*strings.Replacer{

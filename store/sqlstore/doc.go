@@ -11,10 +11,20 @@
 //
 // # Migrations
 //
-// Migrate may run in every process at its start. A host that runs migrations
-// with a goose of its own gives it [Migrations] and the name of its version
-// table, [Options.VersionTable]; each has a Down. Any other tool, and a reader,
-// takes [Script].
+// Migrate may run in every process at its start. It makes the tables of the shared
+// log and of the domains in [Options.Domains], and of nothing else; another domain
+// may come later. A host that runs migrations with a goose of its own gives it
+// [Migrations] and the name of its version table, [Options.VersionTable]; each has a
+// Down. Any other tool, and a reader, takes [Script].
+//
+// What was run is in the table settle_versions, where each migration says from which
+// other one on a binary may use the tables that it leaves behind. So a rolling deploy
+// needs no pause: the old binaries go on beside an additive migration, log it when
+// they open the database, and are refused with [ErrNewerTables] where it left them no
+// room. Numbers grow over all domains; what counts is the set of those that were run.
+//
+// [Options.Schema] keeps our tables apart from others: a schema on PostgreSQL, the
+// beginning of all names on SQLite.
 //
 // # SQLite
 //

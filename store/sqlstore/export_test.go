@@ -7,3 +7,6 @@ func WithMigrations(o Options, files fs.FS) Options {
 	o.files = files
 	return o
 }
+
+// Ours are our migrations, with their macros.
+var Ours = migrations

@@ -13,7 +13,6 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/google/uuid"
 
-	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/utxo"
@@ -31,37 +30,64 @@ func (d database) exec(t *testing.T, format string, tables ...string) {
 	}
 }
 
-// A database with a row in every state of every domain reads the same after another
-// Migrate and Open, and each row goes on to its end.
-func TestAFilledDatabaseGoesOn(t *testing.T) {
-	pgtest.Beside(t)
-	both(t, filled)
+// filledRows are rows in every state of every domain, and what they read as.
+type filledRows struct {
+	*bank
+	rows          []oldRow
+	swaps         *oldSwaps
+	before, after []string
 }
 
-func filled(t *testing.T, d sqlstore.Dialect) {
-	ctx := context.Background()
-	b := newBank(t, d, withdrawal.HotWallet{ID: named("payer"), Chain: named("no nonces")})
-	rows, old := b.fill(t), newCoins(t, b.Store)
-	swaps := newOldSwaps(t, b.at(t, time.Time{}))
-	others := newOldOthers(t, b.database)
-	before, coins, items := b.readAll(t, rows), old.read(t), swaps.read(t)
-	rest := others.read(t)
-	if err := b.Store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	b.migrate(t)
-	var ahead time.Duration
-	b.reopen(t, func() time.Time { return time.Now().Add(ahead) })
-	for i, after := range b.readAll(t, rows) {
-		if after != before[i] {
-			t.Errorf("%s reads\n%s\nit was\n%s", rows[min(i, len(rows)-1)].name, after, before[i])
+// fill fills the database of a bank.
+func fill(t *testing.T, b *bank) *filledRows {
+	t.Helper()
+	f := &filledRows{bank: b, rows: b.fill(t)}
+	newCoins(t, b.Store)
+	f.swaps = newOldSwaps(t, b.at(t, time.Time{}))
+	f.swaps.everywhere(t)
+	newOldOthers(t, b.database)
+	f.before = f.read(t, b.database)
+	return f
+}
+
+// read is all that can be read by a binary that opens the database.
+func (f *filledRows) read(t *testing.T, db database) []string {
+	t.Helper()
+	b := bankOf(t, db, db.open(t))
+	swaps := *f.swaps
+	swaps.open(t, db.at(t, time.Time{}))
+	return append(b.readAll(t, f.rows), openCoins(b.Store).read(t), swaps.read(t), openOthers(t, db).read(t))
+}
+
+func sameRows(t *testing.T, got, want []string) {
+	t.Helper()
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("a record reads\n%s\nit was\n%s", got[i], want[i])
 		}
 	}
-	now := oldCoins{store.NewWallets(b.Store, coinPolicy)}
-	if got := now.read(t); got != coins {
-		t.Errorf("the wallet reads\n%s\nit was\n%s", got, coins)
-	}
-	for _, row := range rows {
+}
+
+// same: a binary reads what was there when the database was filled.
+func (f *filledRows) same(t *testing.T, db database) {
+	t.Helper()
+	sameRows(t, f.read(t, db), f.before)
+}
+
+// ended: a binary reads what goOn has left.
+func (f *filledRows) ended(t *testing.T, db database) {
+	t.Helper()
+	sameRows(t, f.read(t, db), f.after)
+}
+
+// goOn reads the same and takes each row to its end.
+func (f *filledRows) goOn(t *testing.T) {
+	t.Helper()
+	f.same(t, f.database)
+	ctx, b := context.Background(), f.bank
+	var ahead time.Duration
+	b.reopen(t, func() time.Time { return time.Now().Add(ahead) })
+	for _, row := range f.rows {
 		w, err := b.Get(ctx, row.id)
 		if err != nil {
 			t.Fatal(row.name, ": ", err)
@@ -87,19 +113,16 @@ func filled(t *testing.T, d sqlstore.Dialect) {
 			}
 		}
 	}
-	b.keepsOwners(t, rows)
-	now.goOn(t)
-	others = openOthers(t, b.database)
-	if got := others.read(t); got != rest {
-		t.Errorf("relays and wallets that are refreshed read\n%s\nit was\n%s", got, rest)
+	b.keepsOwners(t, f.rows)
+	openCoins(b.Store).goOn(t)
+	openOthers(t, b.database).goOn(t)
+	f.swaps.db = b.Store
+	f.swaps.open(t, b.at(t, time.Time{}))
+	f.swaps.goOn(t)
+	if err := b.Store.Close(); err != nil {
+		t.Fatal(err)
 	}
-	others.goOn(t)
-	swaps.db = b.Store
-	swaps.open(t, b.at(t, time.Time{}))
-	if got := swaps.read(t); got != items {
-		t.Errorf("the swaps read\n%s\nit was\n%s", got, items)
-	}
-	swaps.goOn(t)
+	f.after = f.read(t, f.database)
 }
 
 // oldRow is a request in a state, and what leads it to its end.
@@ -324,12 +347,13 @@ var (
 	payment  = coinTx(wire.OutPoint{Hash: deposit.TxHash()}, 90_000, []byte{0x51})
 )
 
-func newCoins(t *testing.T, s *sqlstore.Store) oldCoins {
+func openCoins(s *sqlstore.Store) oldCoins { return oldCoins{store.NewWallets(s, coinPolicy)} }
+
+func newCoins(t *testing.T, s *sqlstore.Store) {
 	t.Helper()
-	c := oldCoins{store.NewWallets(s, coinPolicy)}
+	c := openCoins(s)
 	by := utxo.By{At: coinTime}
 	c.do(t, utxo.WalletOpened{Wallet: 1, Birth: 1, By: by}, coinBlock(1, deposit), utxo.Observed{Txs: []*wire.MsgTx{expected}, Tip: coinBlock(1).Block.Hash, By: by}, utxo.Submitted{Wallet: 1, Tx: payment, By: by})
-	return c
 }
 
 func (c oldCoins) do(t *testing.T, events ...utxo.Event) {

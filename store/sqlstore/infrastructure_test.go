@@ -309,8 +309,8 @@ func TestOpenRefuses(t *testing.T) {
 		}
 	}
 	t.Run("unknown dialect", func(t *testing.T) { refused(t, nil, 9, sqlstore.Options{}, "dialect 9") })
-	t.Run("schema on SQLite", func(t *testing.T) {
-		refused(t, nil, sqlstore.SQLite, sqlstore.Options{Schema: "a"}, "no schemas")
+	t.Run("unknown domain", func(t *testing.T) {
+		refused(t, nil, sqlstore.SQLite, sqlstore.Options{Domains: []store.Domain{store.DomainSwaps, "shared"}}, `no domain "shared"`)
 	})
 	t.Run("schema that needs quotes", func(t *testing.T) {
 		refused(t, nil, sqlstore.Postgres, sqlstore.Options{Schema: `a"; DROP TABLE x; --`}, "identifier")
@@ -327,11 +327,8 @@ func TestOpenRefuses(t *testing.T) {
 		db := newDatabase(t, d)
 		refused(t, db.DB, d, db.opts, "run Migrate")
 		db.migrate(t)
-		if _, err := db.Exec("INSERT INTO " + db.table("settle_db_version") + " (version_id, is_applied) VALUES (99999, " +
-			map[sqlstore.Dialect]string{sqlstore.SQLite: "1", sqlstore.Postgres: "true"}[d] + ")"); err != nil {
-			t.Fatal(err)
-		}
-		refused(t, db.DB, d, db.opts, "version 99999")
+		db.exec(t, "INSERT INTO %s (version, domain, oldest) VALUES (99999, 'swaps', 5)", "settle_versions")
+		refused(t, db.DB, d, db.opts, "migration 99999")
 	})
 	t.Run("synchronous_commit off", func(t *testing.T) {
 		_, migrated := newStore(t, sqlstore.Postgres)

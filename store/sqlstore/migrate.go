@@ -7,25 +7,30 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
 )
 
 // migrateWait is how long Migrate goes on trying where another process is in
 // its way.
 const migrateWait = time.Minute
 
-// Migrate brings the tables to the version that this package needs, in one
-// transaction: whatever stops it leaves the database as it was. Running it again
-// changes nothing, and any number of processes may run it at once. On PostgreSQL
-// it makes the schema if it is missing.
+// Migrate makes the tables of [Options.Domains] as this package needs them, in one
+// transaction: whatever stops it leaves the database as it was. It runs each
+// migration that is not noted in settle_versions, in the order of their numbers.
+// Running it again changes nothing, and any number of processes may run it at once.
+// On PostgreSQL it makes the schema if it is missing.
 //
-// Tables of a later version are [ErrNewerTables], and tables that have the names
-// of ours and are not [ErrForeignTables]; then nothing is changed.
+// A later version of this package may have migrated the database already. Each
+// migration says from which one on a binary may go on beside it: Migrate logs what
+// it does not know, or refuses with [ErrNewerTables]. Tables that have the names of
+// ours and are not are [ErrForeignTables]. Nothing is changed then.
 func Migrate(ctx context.Context, db *sql.DB, d Dialect, opts Options) error {
 	s, err := opts.syntax(d)
 	if err == nil && db == nil {
@@ -100,14 +105,14 @@ func (s syntax) migrate(ctx context.Context, conn *sql.Conn) error {
 			}
 		}
 	}
-	at, found, err := s.version(ctx, conn)
+	known, err := s.applied(ctx, conn)
 	if err != nil {
 		return err
 	}
-	if at > s.latest() {
-		return s.newer(at)
+	if err := s.mayJoin(known); err != nil {
+		return err
 	}
-	files := slices.DeleteFunc(s.steps(), func(m step) bool { return m.version <= at })
+	files := slices.DeleteFunc(s.steps(), func(m step) bool { _, done := known[m.version]; return done })
 	for _, m := range files {
 		for _, name := range m.creates() {
 			taken, err := s.exists(ctx, conn, s.prefix+name)
@@ -115,11 +120,19 @@ func (s syntax) migrate(ctx context.Context, conn *sql.Conn) error {
 			case err != nil:
 				return err
 			case taken:
-				return fmt.Errorf("%w: %s%s is there already, and %s does not say that it is ours", ErrForeignTables, s.prefix, name, s.versions)
+				return fmt.Errorf("%w: %s%s is there already, and %ssettle_versions does not say that it is ours: "+
+					"Options.Schema keeps our tables apart, in a schema of PostgreSQL or behind a prefix on SQLite", ErrForeignTables, s.prefix, name, s.prefix)
 			}
 		}
 	}
-	if !found {
+	found, err := s.exists(ctx, conn, s.versions)
+	switch {
+	case err != nil:
+		return err
+	case !found && len(known) > 0:
+		return fmt.Errorf("%w: there is a table %ssettle_versions and no %s: if a goose of your own ran our migrations, name its table in Options.VersionTable",
+			ErrForeignTables, s.prefix, s.versions)
+	case !found:
 		if err := execAll(ctx, conn, s.versionTable()); err != nil {
 			return err
 		}
@@ -134,15 +147,15 @@ func (s syntax) migrate(ctx context.Context, conn *sql.Conn) error {
 
 // Script returns what [Migrate] does to an empty database as one text of SQL,
 // with the rows of the version table: for a tool that is not goose, and to read.
-// It begins and commits nothing. What is pending of an older version is in the
-// files of [Migrations].
+// It begins and commits nothing. What is pending of an older version, or of a domain
+// that comes later, is in the files of [Migrations].
 func Script(d Dialect, opts Options) (string, error) {
 	s, err := opts.syntax(d)
 	if err != nil {
 		return "", err
 	}
 	var all strings.Builder
-	if schema := strings.TrimSuffix(s.prefix, "."); schema != "" {
+	if schema := strings.TrimSuffix(s.prefix, "."); d == Postgres && schema != "" {
 		fmt.Fprintf(&all, "CREATE SCHEMA IF NOT EXISTS %s;\n\n", schema)
 	}
 	all.WriteString(s.versionTable())
@@ -152,13 +165,30 @@ func Script(d Dialect, opts Options) (string, error) {
 	return all.String(), nil
 }
 
+// shared is the domain of what all have.
+const shared store.Domain = "shared"
+
 // step is one migration, with its macros.
 type step struct {
 	version  int64
+	domain   store.Domain
 	up, down string
 }
 
-// steps are all migrations, in their order.
+// domainOf is the domain in the name of a migration, NNNNN_<domain>.sql or
+// NNNNN_<domain>_<subject>.sql.
+func domainOf(name string) store.Domain {
+	_, name, _ = strings.Cut(strings.TrimSuffix(name, ".sql"), "_")
+	name, _, _ = strings.Cut(name, "_")
+	return store.Domain(name)
+}
+
+// has reports whether a domain is among the chosen ones.
+func (s syntax) has(d store.Domain) bool {
+	return d == shared || len(s.domains) == 0 || slices.Contains(s.domains, d)
+}
+
+// steps are the migrations of the chosen domains, in their order.
 func (s syntax) steps() []step {
 	names, err := fs.Glob(s.files, "*.sql")
 	if err != nil {
@@ -170,7 +200,10 @@ func (s syntax) steps() []step {
 		if err != nil {
 			panic(err)
 		}
-		var m step
+		m := step{domain: domainOf(name)}
+		if !s.has(m.domain) {
+			continue
+		}
 		if _, err := fmt.Sscanf(name, "%d_", &m.version); err != nil {
 			panic("sqlstore: migration " + name + " has no number")
 		}
@@ -197,10 +230,10 @@ func (m step) creates() (names []string) {
 
 // up is the text that runs a migration and notes it.
 func (s syntax) up(m step) string {
-	return annotations.ReplaceAllString(s.migration(m.up), "") + s.noted(m.version)
+	return annotations.ReplaceAllString(s.migration(m.up), "") + s.note(m.version)
 }
 
-func (s syntax) noted(version int64) string {
+func (s syntax) note(version int64) string {
 	yes := "1"
 	if s.Dialect == Postgres {
 		yes = "true"
@@ -214,13 +247,7 @@ func (s syntax) versionTable() string {
 	if s.Dialect == Postgres {
 		columns = "id integer PRIMARY KEY GENERATED BY DEFAULT AS IDENTITY, version_id bigint NOT NULL, is_applied boolean NOT NULL, tstamp timestamp NOT NULL DEFAULT now()"
 	}
-	return fmt.Sprintf("CREATE TABLE %s (%s);\n%s", s.versions, columns, s.noted(0))
-}
-
-// latest is the version that the newest migration makes.
-func (s syntax) latest() int64 {
-	all := s.steps()
-	return all[len(all)-1].version
+	return fmt.Sprintf("CREATE TABLE %s (%s);\n%s", s.versions, columns, s.note(0))
 }
 
 // exists reports whether a table or view is there: in the schema that is named,
@@ -239,42 +266,90 @@ func (s syntax) exists(ctx context.Context, q queryer, name string) (is bool, er
 	return is, err
 }
 
-// version is the number of the newest migration that was run; found is whether
-// there is a version table.
-func (s syntax) version(ctx context.Context, q queryer) (at int64, found bool, err error) {
-	if found, err = s.exists(ctx, q, s.versions); err != nil || !found {
-		return 0, false, err
-	}
-	err = q.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+s.versions+" WHERE is_applied").Scan(&at)
-	return at, true, err
+// noted is a row of settle_versions.
+type noted struct {
+	domain store.Domain
+	oldest int64 // the least number that a binary must know of the domain
 }
 
-// current reports an error unless the tables are those of this package.
+// applied are the migrations that were run, by number; none if there is no table
+// that says so.
+func (s syntax) applied(ctx context.Context, q queryer) (map[int64]noted, error) {
+	if found, err := s.exists(ctx, q, s.prefix+"settle_versions"); err != nil || !found {
+		return nil, err
+	}
+	rows, err := q.QueryContext(ctx, s.expand("SELECT version, domain, oldest FROM @settle_versions"))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := map[int64]noted{}
+	for rows.Next() {
+		var version int64
+		var n noted
+		if err := rows.Scan(&version, &n.domain, &n.oldest); err != nil {
+			return nil, err
+		}
+		all[version] = n
+	}
+	return all, rows.Err()
+}
+
+// mayJoin returns [ErrNewerTables] if a migration that this package does not know
+// leaves no room for it beside those who know it.
+func (s syntax) mayJoin(known map[int64]noted) error {
+	latest, ours := map[store.Domain]int64{}, map[int64]bool{}
+	for _, m := range s.steps() {
+		latest[m.domain], ours[m.version] = m.version, true
+	}
+	var later []int64
+	for _, version := range slices.Sorted(maps.Keys(known)) {
+		n := known[version]
+		switch at, chosen := latest[n.domain]; {
+		case ours[version] || !chosen:
+		case n.oldest > at:
+			return fmt.Errorf("%w: migration %d of %s needs a package that knows migration %d, and this one knows %d: use a later one", ErrNewerTables,
+				version, n.domain, n.oldest, at)
+		default:
+			later = append(later, version)
+		}
+	}
+	if later != nil {
+		s.log.Info("the database has later migrations than this version of settle, which goes on beside them", "migrations", later)
+	}
+	return nil
+}
+
+// current reports an error unless the tables of the chosen domains are there and
+// this package may use them.
 func (s syntax) current(ctx context.Context, q queryer) error {
-	at, found, err := s.version(ctx, q)
-	switch {
-	case err != nil:
+	known, err := s.applied(ctx, q)
+	if err != nil {
 		return err
-	case at > s.latest():
-		return s.newer(at)
-	case at == s.latest():
-		return nil
-	case at > 0:
-		return fmt.Errorf("%w: they are at version %d, this package needs %d: run Migrate", ErrOldTables, at, s.latest())
 	}
-	ours, err := s.exists(ctx, q, s.prefix+"transitions")
-	switch {
-	case err != nil:
+	if known == nil {
+		ours, err := s.exists(ctx, q, s.prefix+"transitions")
+		if err == nil && ours {
+			err = fmt.Errorf("%w: there is a table %[2]stransitions and no %[2]ssettle_versions: Options.Schema keeps our tables apart, "+
+				"in a schema of PostgreSQL or behind a prefix on SQLite", ErrForeignTables, s.prefix)
+		}
+		return cmp.Or(err, fmt.Errorf("%w: run Migrate", ErrNoTables))
+	}
+	if err := s.mayJoin(known); err != nil {
 		return err
-	case ours && !found:
-		return fmt.Errorf("%w: there is a table %stransitions and no %s: if a goose of your own ran our migrations, name its table in Options.VersionTable",
-			ErrForeignTables, s.prefix, s.versions)
 	}
-	return fmt.Errorf("%w: run Migrate", ErrNoTables)
-}
-
-func (s syntax) newer(at int64) error {
-	return fmt.Errorf("%w: they are at version %d, this package knows %d: use a later one", ErrNewerTables, at, s.latest())
+	for _, m := range s.steps() {
+		if _, done := known[m.version]; done {
+			continue
+		}
+		for _, n := range known {
+			if n.domain == m.domain {
+				return fmt.Errorf("%w: migration %d of %s is missing: run Migrate", ErrOldTables, m.version, m.domain)
+			}
+		}
+		return fmt.Errorf("%w: those of %s: run Migrate, or leave it out of Options.Domains", ErrNoTables, m.domain)
+	}
+	return nil
 }
 
 var errNilDB = fmt.Errorf("%w: the *sql.DB is nil", statemachine.ErrInvalid)

@@ -21,11 +21,13 @@ var migrations = func() fs.FS {
 	return files
 }()
 
-// Migrations returns the migrations as goose reads them, Up and Down, for a host
-// that runs them with its own: give that goose [Options.VersionTable] as the
-// name of its table (on PostgreSQL behind the schema, which must exist), and
-// [Open] the same. The numbers begin at 1, so a host's own migrations need
-// another version table. Other tools take [Script].
+// Migrations returns the migrations of [Options.Domains] as goose reads them, Up and
+// Down, for a host that runs them with its own: give that goose
+// [Options.VersionTable] as the name of its table (on PostgreSQL behind the schema,
+// which must exist), and [Migrate] the same, if the host runs both. The numbers
+// begin at 1, so a host's own migrations need another version table. They grow over
+// all domains: where one is added later, its numbers are missing among higher ones,
+// and goose needs its option to apply what is out of order. Other tools take [Script].
 func Migrations(d Dialect, opts Options) (fs.FS, error) {
 	s, err := opts.syntax(d)
 	if err != nil {
@@ -34,10 +36,17 @@ func Migrations(d Dialect, opts Options) (fs.FS, error) {
 	return expandedFS{s.files, s}, nil
 }
 
-// expandedFS expands the macros of the files that it opens.
+// expandedFS expands the macros of the files that it opens, and has those of the
+// chosen domains alone.
 type expandedFS struct {
 	fs.FS
 	syntax syntax
+}
+
+// ReadDir implements [fs.ReadDirFS].
+func (e expandedFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	all, err := fs.ReadDir(e.FS, name)
+	return slices.DeleteFunc(all, func(f fs.DirEntry) bool { return !f.IsDir() && !e.syntax.has(domainOf(f.Name())) }), err
 }
 
 func (e expandedFS) Open(name string) (fs.File, error) {
@@ -60,10 +69,11 @@ type expandedFile struct {
 func (f expandedFile) Read(p []byte) (int, error) { return f.text.Read(p) }
 
 var (
-	items = regexp.MustCompile(`(?ms)^-- \{(item)$\n(.*?)^-- \}$\n`)
-	only  = regexp.MustCompile(`(?ms)^-- \{(sqlite|postgres)$\n(.*?)^-- \}$\n`)
-	keep  = regexp.MustCompile(`(?m)^\{(append only|no delete) (\w+)\}$`)
-	once  = regexp.MustCompile(`(?m)^\{(insert once|insert or ignore|keys|keys or ignore|update keys) (\w+): ([^}]+)\}\n`)
+	ownNames = regexp.MustCompile(`(?m)^(CREATE (?:INDEX|UNIQUE INDEX|TRIGGER) )(\w+)`)
+	items    = regexp.MustCompile(`(?ms)^-- \{(item)$\n(.*?)^-- \}$\n`)
+	only     = regexp.MustCompile(`(?ms)^-- \{(sqlite|postgres)$\n(.*?)^-- \}$\n`)
+	keep     = regexp.MustCompile(`(?m)^\{(append only|no delete) (\w+)\}$`)
+	once     = regexp.MustCompile(`(?m)^\{(insert once|insert or ignore|keys|keys or ignore|update keys) (\w+): ([^}]+)\}\n`)
 )
 
 // migration expands a migration. Beside the macros of [syntax] it has
@@ -124,6 +134,9 @@ func (s syntax) migration(text string) string {
 		}
 		return keepKeys(m[2], uniqueKeys(m[3]), m[1] != "update keys", strings.Contains(m[1], "keys"), strings.HasSuffix(m[1], "ignore"))
 	})
+	if s.Dialect == SQLite { // PostgreSQL has its indexes in the schema of their tables, and triggers have no names beside it
+		text = ownNames.ReplaceAllString(text, "${1}@$2")
+	}
 	return s.expand(text)
 }
 
@@ -131,7 +144,7 @@ func trigger(table, name, event, when, action string) string {
 	if when != "" {
 		when = " WHEN " + when
 	}
-	return fmt.Sprintf("-- +goose StatementBegin\nCREATE TRIGGER keep_%s_%s BEFORE %s ON %s%s BEGIN\n\tSELECT RAISE(%s);\nEND;\n-- +goose StatementEnd",
+	return fmt.Sprintf("-- +goose StatementBegin\nCREATE TRIGGER keep_%s_%s BEFORE %s ON @%s%s BEGIN\n\tSELECT RAISE(%s);\nEND;\n-- +goose StatementEnd",
 		table, name, event, table, when, action)
 }
 
@@ -159,7 +172,7 @@ func (k uniqueKey) taken(table, but string) string {
 	for _, c := range k.conditions {
 		same = append(same, c, "NEW."+c)
 	}
-	return "EXISTS (SELECT 1 FROM " + table + " WHERE " + strings.Join(same, " AND ") + but + ")"
+	return "EXISTS (SELECT 1 FROM @" + table + " WHERE " + strings.Join(same, " AND ") + but + ")"
 }
 
 func keepKeys(table string, keys []uniqueKey, inserts, updates, ignore bool) string {

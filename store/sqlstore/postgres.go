@@ -12,6 +12,7 @@ import (
 
 type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 // checkPostgres refuses a server that forgets commits.

@@ -68,8 +68,9 @@ func servers(t testing.TB) {
 
 // suite runs a conformance suite on each dialect, beside others, after the tests
 // that run alone. Its rules use stores one after the other: one that is emptied
-// keeps its connections, and what these have read of the tables and prepared.
-func suite(t *testing.T, run func(t *testing.T, open func(testing.TB) store.Store[store.Unit])) {
+// keeps its connections, and what these have read of the tables and prepared. They
+// are opened with one domain; on SQLite the others have no tables.
+func suite(t *testing.T, domain store.Domain, run func(t *testing.T, open func(testing.TB) store.Store[store.Unit])) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
@@ -79,7 +80,7 @@ func suite(t *testing.T, run func(t *testing.T, open func(testing.TB) store.Stor
 			if n := len(free); n > 0 {
 				r, free = free[n-1], free[:n-1]
 			} else {
-				r = newRecycledFile(t)
+				r = newRecycledFile(t, domain)
 			}
 			tb.Cleanup(func() {
 				if err := r.empty(); err != nil {
@@ -100,7 +101,9 @@ func suite(t *testing.T, run func(t *testing.T, open func(testing.TB) store.Stor
 		run(t, func(tb testing.TB) store.Store[store.Unit] {
 			r := s.emptySchema(tb, false)
 			if opened[r] == nil {
-				opened[r] = r.open(t)
+				d := r.database
+				d.opts.Domains = []store.Domain{domain}
+				opened[r] = d.open(t)
 			}
 			return opened[r]
 		})
@@ -114,9 +117,11 @@ type recycledFile struct {
 	pages [][]byte // of the file as it was made
 }
 
-func newRecycledFile(t testing.TB) *recycledFile {
+func newRecycledFile(t testing.TB, domain store.Domain) *recycledFile {
 	t.Helper()
-	d := emptyFile(t)
+	d := newDatabase(t, sqlstore.SQLite)
+	d.opts.Domains = []store.Domain{domain}
+	d.migrate(t)
 	db, err := sql.Open("sqlite", d.url+"?_txlock=immediate")
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,9 @@ type refreshes struct{ feed[uuid.UUID] }
 
 // Refreshes implements [store.RefreshUnit].
 func (t *tx) Refreshes() store.RefreshRecords {
+	if none, lacks := t.lacks(store.DomainRefreshes); lacks {
+		return store.UnimplementedRefreshes{Unimplemented: none}
+	}
 	return refreshes{feed[uuid.UUID]{t, uuid.Parse, refreshMachines}}
 }
 
@@ -218,7 +221,7 @@ func (r refreshes) Load(w *refresh.Work, reads refresh.Reads, now time.Time) (er
 }
 
 var nextFence = map[Dialect]*statement{
-	SQLite:   {text: "UPDATE wallet_lock_fences SET fence = fence + 1 RETURNING fence"},
+	SQLite:   {text: "UPDATE @wallet_lock_fences SET fence = fence + 1 RETURNING fence"},
 	Postgres: {text: "SELECT nextval('@wallet_lock_fences')"},
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 func TestRefreshes(t *testing.T) {
-	suite(t, storetest.Refreshes[store.Unit])
+	suite(t, store.DomainRefreshes, storetest.Refreshes[store.Unit])
 }
 
 // The source's monitoring, as it is written there.

@@ -17,6 +17,9 @@ var _ store.RelayRecords = relays{}
 
 // Relays implements [store.RelayUnit].
 func (t *tx) Relays() store.RelayRecords {
+	if none, lacks := t.lacks(store.DomainRelays); lacks {
+		return store.UnimplementedRelays{Unimplemented: none}
+	}
 	return relays{feed[string]{t, asText, []string{relaysync.Machine.Name()}}}
 }
 

@@ -8,9 +8,9 @@ import (
 )
 
 func TestRelays(t *testing.T) {
-	suite(t, storetest.Relays[store.Unit])
+	suite(t, store.DomainRelays, storetest.Relays[store.Unit])
 }
 
 func TestTenants(t *testing.T) {
-	suite(t, storetest.Tenants[store.Unit])
+	suite(t, store.DomainRelays, storetest.Tenants[store.Unit])
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,17 +21,23 @@ import (
 
 // Options of [Open] and [Migrate]. The zero value is the default.
 type Options struct {
-	// Schema holds our tables on PostgreSQL: a lower-case identifier; empty
-	// means the first of the connection's search path.
+	// Schema keeps our tables apart from others: a lower-case identifier. On
+	// PostgreSQL it is the schema that holds them, and empty means the first of the
+	// connection's search path. On SQLite, which has none, the names of all tables,
+	// indexes and triggers begin with it and "_".
 	Schema string
+	// Domains are those whose tables are made and opened; empty means all. Another
+	// domain may come later, and services with different domains may share a
+	// database. What needs a domain that is not there is [store.ErrNoDomain].
+	Domains []store.Domain
 	// Now is what leases and due times are measured by. nil means the
 	// database's, so that hosts whose clocks differ agree.
 	Now func() time.Time
-	// VersionTable is where goose notes which migrations it has run; empty means
-	// settle_db_version. Name the table of your own goose here if that runs our
-	// [Migrations]. It is in Schema unless the name says otherwise.
+	// VersionTable is where [Migrate] notes for goose which migrations were run;
+	// empty means settle_db_version. Name the table of your own goose here if that
+	// runs our [Migrations] too. It is in Schema unless the name says otherwise.
 	VersionTable string
-	// Log gets what [Open] warns of; nil means [slog.Default].
+	// Log gets what [Open] and [Migrate] tell and warn of; nil means [slog.Default].
 	Log *slog.Logger
 	// Retries is how often Update runs again after a deadlock, or after a
 	// conflict that reading again can end; 0 means 10, negative means never.
@@ -48,23 +55,27 @@ var (
 )
 
 func (o Options) syntax(d Dialect) (syntax, error) {
-	s := syntax{Dialect: d, versions: cmp.Or(o.VersionTable, defaultName)}
-	s.files = o.files
+	s := syntax{Dialect: d, versions: cmp.Or(o.VersionTable, defaultName), files: o.files, domains: o.Domains, log: cmp.Or(o.Log, slog.Default())}
 	if s.files == nil {
 		s.files = migrations
 	}
 	if o.Schema != "" {
-		s.prefix = o.Schema + "."
+		s.prefix = o.Schema + map[Dialect]string{SQLite: "_", Postgres: "."}[d]
 	}
 	switch {
 	case d != SQLite && d != Postgres:
 		return s, fmt.Errorf("%w: %v", statemachine.ErrInvalid, d)
 	case !tableName.MatchString(s.versions):
 		return s, fmt.Errorf("%w: version table %q is no lower-case identifier", statemachine.ErrInvalid, s.versions)
-	case d == SQLite && (o.Schema != "" || strings.Contains(s.versions, ".")):
-		return s, fmt.Errorf("%w: SQLite has no schemas", statemachine.ErrInvalid)
+	case d == SQLite && strings.Contains(s.versions, "."):
+		return s, fmt.Errorf("%w: version table %q is in a schema, and SQLite has none", statemachine.ErrInvalid, s.versions)
 	case o.Schema != "" && !schemaName.MatchString(o.Schema):
 		return s, fmt.Errorf("%w: schema %q is no lower-case identifier", statemachine.ErrInvalid, o.Schema)
+	}
+	for _, domain := range o.Domains {
+		if !slices.ContainsFunc(s.steps(), func(m step) bool { return m.domain == domain && domain != shared }) {
+			return s, fmt.Errorf("%w: there is no domain %q", statemachine.ErrInvalid, domain)
+		}
 	}
 	if !strings.Contains(s.versions, ".") {
 		s.versions = s.prefix + s.versions
@@ -152,6 +163,17 @@ func (s syntax) checkDialect(ctx context.Context, q queryer) error {
 		return fmt.Errorf("%w: it is not %v: %w", ErrDialect, s.Dialect, err)
 	}
 	return err
+}
+
+// HasDomain reports whether the store was opened with a domain, see [Options].
+func (s *Store) HasDomain(d store.Domain) bool { return s.has(d) && d != shared }
+
+// lacks reports whether the store is without a domain, and what its records answer then.
+func (t *tx) lacks(d store.Domain) (none store.Unimplemented, lacks bool) {
+	if t.store.has(d) {
+		return none, false
+	}
+	return store.Unimplemented{Cause: fmt.Errorf("%w: %s is not among Options.Domains, %q", store.ErrNoDomain, d, t.store.domains)}, true
 }
 
 // Close waits for running transactions on SQLite and closes the connections

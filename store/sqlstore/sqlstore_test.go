@@ -43,10 +43,13 @@ type database struct {
 
 // table names a table where the database has a schema.
 func (d database) table(name string) string {
-	if d.opts.Schema != "" {
-		return d.opts.Schema + "." + name
+	switch {
+	case d.opts.Schema == "":
+		return name
+	case d.dialect == sqlstore.SQLite:
+		return d.opts.Schema + "_" + name
 	}
-	return name
+	return d.opts.Schema + "." + name
 }
 
 func newDatabase(t testing.TB, d sqlstore.Dialect) database {

@@ -42,11 +42,17 @@ var (
 
 // Deposits implements [store.SwapUnit].
 func (t *tx) Deposits() store.DepositRecords {
+	if none, lacks := t.lacks(store.DomainSwaps); lacks {
+		return store.UnimplementedSwaps[swap.Deposit]{Unimplemented: none}
+	}
 	return swaps[swap.Deposit]{feed[string]{t, asText, []string{depositSwaps.machine}}, depositSwaps}
 }
 
 // Credits implements [store.SwapUnit].
 func (t *tx) Credits() store.CreditRecords {
+	if none, lacks := t.lacks(store.DomainSwaps); lacks {
+		return store.UnimplementedSwaps[swap.Credit]{Unimplemented: none}
+	}
 	return swaps[swap.Credit]{feed[string]{t, asText, []string{creditSwaps.machine}}, creditSwaps}
 }
 

@@ -15,7 +15,12 @@ import (
 type swapHouse struct{ *tx }
 
 // SwapHouse implements [store.SwapUnit].
-func (t *tx) SwapHouse() store.SwapHouse { return swapHouse{t} }
+func (t *tx) SwapHouse() store.SwapHouse {
+	if none, lacks := t.lacks(store.DomainSwaps); lacks {
+		return store.UnimplementedSwapHouse{Unimplemented: none}
+	}
+	return swapHouse{t}
+}
 
 var (
 	selectControl   = statement{text: "SELECT " + controlTable.columns("x.") + " FROM @swap_control x WHERE x.id = 1"}

@@ -8,5 +8,5 @@ import (
 )
 
 func TestSwaps(t *testing.T) {
-	suite(t, storetest.Swaps[store.Unit])
+	suite(t, store.DomainSwaps, storetest.Swaps[store.Unit])
 }

@@ -17,7 +17,12 @@ type tenants struct{ feed[string] }
 var _ store.TenantRecords = tenants{}
 
 // Tenants implements [store.TenantUnit].
-func (t *tx) Tenants() store.TenantRecords { return tenants{feed[string]{t, asText, tenantMachines}} }
+func (t *tx) Tenants() store.TenantRecords {
+	if none, lacks := t.lacks(store.DomainRelays); lacks {
+		return store.UnimplementedTenants{Unimplemented: none}
+	}
+	return tenants{feed[string]{t, asText, tenantMachines}}
+}
 
 var (
 	selectTenants  = statement{once: true, each: "id text", text: "SELECT " + tenantTable.columns("x.") + " FROM @tenants x WHERE x.id = r.id"}

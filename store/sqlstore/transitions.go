@@ -24,7 +24,7 @@ const (
 // concurrent writers and needs a horizon, see the migration. It writes nothing
 // where that would sort before what observers have seen.
 var writeTransitions = map[Dialect]*statement{
-	SQLite: {once: true, rows: transitionRows, text: "INSERT INTO transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, reason, data) " +
+	SQLite: {once: true, rows: transitionRows, text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, reason, data) " +
 		"SELECT 0, " + columnNames(transitionRows, "r.") + " FROM {rows}"},
 	Postgres: {once: true, rows: transitionRows, text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, reason, data) " +
 		"SELECT greatest((SELECT " + base + " + pg_current_xact_id()::text::bigint), (SELECT p.horizon FROM @transitions p " +

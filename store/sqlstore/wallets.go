@@ -23,7 +23,12 @@ var (
 )
 
 // Wallets implements [store.WalletUnit].
-func (t *tx) Wallets() store.WalletRecords { return wallets{t} }
+func (t *tx) Wallets() store.WalletRecords {
+	if none, lacks := t.lacks(store.DomainWallets); lacks {
+		return store.UnimplementedWallets{Unimplemented: none}
+	}
+	return wallets{t}
+}
 
 var (
 	lockWallet  = statement{text: "SELECT id FROM @wallets WHERE id = $1 FOR NO KEY UPDATE"}

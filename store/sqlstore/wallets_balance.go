@@ -118,7 +118,7 @@ func firstImmature(p utxo.Policy, tip int32) int32 {
 var (
 	addBalances = statement{rows: "wallet_id int, owner_tag text, bucket text, amount int", text: "INSERT INTO @wallet_balances (wallet_id, owner_tag, bucket, amount) " +
 		"SELECT r.wallet_id, r.owner_tag, r.bucket, r.amount FROM {rows} WHERE true " +
-		"ON CONFLICT (wallet_id, owner_tag, bucket) DO UPDATE SET amount = wallet_balances.amount + excluded.amount"}
+		"ON CONFLICT (wallet_id, owner_tag, bucket) DO UPDATE SET amount = @wallet_balances.amount + excluded.amount"}
 )
 
 // saveSums moves the sums by what a change set says.

@@ -22,7 +22,7 @@ import (
 )
 
 func TestWallets(t *testing.T) {
-	suite(t, storetest.Wallets[store.Unit])
+	suite(t, store.DomainWallets, storetest.Wallets[store.Unit])
 }
 
 // Every event and every read has the same answer from the database and from

@@ -20,6 +20,9 @@ var _ store.WithdrawalRecords = withdrawals{}
 
 // Withdrawals implements [store.WithdrawalUnit].
 func (t *tx) Withdrawals() store.WithdrawalRecords {
+	if none, lacks := t.lacks(store.DomainWithdrawals); lacks {
+		return store.UnimplementedWithdrawals{Unimplemented: none}
+	}
 	return withdrawals{feed[uuid.UUID]{t, uuid.Parse, withdrawalMachines}}
 }
 

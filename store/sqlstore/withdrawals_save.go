@@ -169,7 +169,7 @@ func (s *changeset) write() error {
 }
 
 var (
-	saveAttempts = attemptTable.upsert("withdrawal_attempts.ended_at IS NULL")
+	saveAttempts = attemptTable.upsert("@withdrawal_attempts.ended_at IS NULL")
 	settleStrays = statement{once: true, rows: "withdrawal_request_id uuid, seq int, settled_at time", text: "UPDATE @withdrawal_strays AS x SET settled_at = r.settled_at " +
 		"FROM {rows} WHERE x.withdrawal_request_id = r.withdrawal_request_id AND x.seq = r.seq AND x.settled_at IS NULL"}
 )

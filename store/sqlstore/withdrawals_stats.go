@@ -23,7 +23,7 @@ var addCounts = func() map[Dialect]*statement {
 	for d, shard := range map[Dialect]string{SQLite: "0", Postgres: "coalesce((SELECT s.n FROM generate_series(0, 31) AS s(n) " +
 		"WHERE pg_try_advisory_xact_lock(hashtext('settle counts @'), s.n) LIMIT 1), 1000 + pg_backend_pid())"} {
 		all[d] = &statement{once: true, rows: "record text, status text, n int", text: "INSERT INTO @withdrawal_counts (record, status, shard, n) " +
-			"SELECT r.record, r.status, " + shard + ", r.n FROM {rows} WHERE true ON CONFLICT (record, status, shard) DO UPDATE SET n = withdrawal_counts.n + excluded.n"}
+			"SELECT r.record, r.status, " + shard + ", r.n FROM {rows} WHERE true ON CONFLICT (record, status, shard) DO UPDATE SET n = @withdrawal_counts.n + excluded.n"}
 	}
 	return all
 }()

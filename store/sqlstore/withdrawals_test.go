@@ -18,7 +18,7 @@ import (
 )
 
 func TestWithdrawals(t *testing.T) {
-	suite(t, storetest.Withdrawals[store.Unit])
+	suite(t, store.DomainWithdrawals, storetest.Withdrawals[store.Unit])
 }
 
 // bank is a store with the service of withdrawals and one hot wallet.
@@ -36,15 +36,20 @@ var bsc = named("bsc") // has nonces; every other chain has none
 
 func newBank(t testing.TB, d sqlstore.Dialect, wallets ...withdrawal.HotWallet) *bank {
 	t.Helper()
-	b := &bank{policy: withdrawal.DefaultPolicy()}
-	b.Store, b.database = newStore(t, d)
+	s, db := newStore(t, d)
+	return bankOf(t, db, s, append(wallets, withdrawal.HotWallet{ID: named("hot wallet"), Chain: bsc})...)
+}
+
+func bankOf(t testing.TB, db database, s *sqlstore.Store, wallets ...withdrawal.HotWallet) *bank {
+	t.Helper()
+	b := &bank{Store: s, database: db, policy: withdrawal.DefaultPolicy()}
 	b.policy.Chain = withdrawal.Chain{Confirmations: 3}
 	b.policy.Chains = map[uuid.UUID]withdrawal.Chain{bsc: {Nonces: true, Confirmations: 3}}
 	var err error
 	if b.Withdrawals, err = store.NewWithdrawals(b.Store, b.policy); err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range append(wallets, withdrawal.HotWallet{ID: named("hot wallet"), Chain: bsc}) {
+	for _, w := range wallets {
 		w.Role, w.Status = withdrawal.WalletRoleHot, withdrawal.WalletActive
 		if err := b.PutHotWallet(context.Background(), w); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,16 @@ END';
 -- +goose StatementEnd
 -- }
 
+-- The migrations that were run, of every domain. Binaries that know at least the
+-- migration oldest of a domain may use the tables that the migration leaves behind,
+-- so that old ones and new ones work on one database. Every migration ends with its
+-- row, and its Down deletes it.
+CREATE TABLE @settle_versions (
+	version {int} PRIMARY KEY CHECK (version >= 1),
+	domain {text} NOT NULL,
+	oldest {int} NOT NULL CHECK (oldest BETWEEN 1 AND version)
+) {strict};
+
 -- The audit trail of every machine: one row for each version of each record.
 CREATE TABLE @transitions (
 	n {count}, -- order of writing
@@ -53,11 +63,14 @@ INSERT INTO @transitions_base VALUES (1, 0);
 {no delete transitions_base}
 -- }
 
+INSERT INTO @settle_versions (version, domain, oldest) VALUES (1, 'shared', 1);
+
 -- +goose Down
 -- {postgres
 DROP TABLE @transitions_base;
 -- }
 DROP TABLE @transitions;
+DROP TABLE @settle_versions;
 -- {postgres
 DROP FUNCTION @settle_keep();
 -- }

@@ -159,7 +159,7 @@ CREATE INDEX tx_replacements_by_winner ON @tx_replacements (wallet_id, replaceme
 {no delete tx_replacements}
 -- {sqlite
 -- +goose StatementBegin
-CREATE TRIGGER keep_tx_replacements_UPDATE BEFORE UPDATE ON tx_replacements
+CREATE TRIGGER keep_tx_replacements_UPDATE BEFORE UPDATE ON @tx_replacements
 WHEN NOT (NEW.wallet_id = OLD.wallet_id AND NEW.replaced_tx_id = OLD.replaced_tx_id
 	AND NEW.replacement_tx_id = OLD.replacement_tx_id AND NOT OLD.declared AND NEW.declared) BEGIN
 	SELECT RAISE(ABORT, 'tx_replacements keeps its history: no UPDATE');
@@ -195,7 +195,10 @@ SELECT u.id, u.wallet_id, u.tx_id, t.tx_hash, u.output_index, u.amount, u.script
 FROM @utxos u JOIN @transactions t ON t.id = u.tx_id
 WHERE u.spent_by_tx_id IS NULL AND t.status IN ('pending', 'published');
 
+INSERT INTO @settle_versions (version, domain, oldest) VALUES (2, 'wallets', 2);
+
 -- +goose Down
+DELETE FROM @settle_versions WHERE version = 2;
 DROP VIEW @spendable_utxos;
 DROP TABLE @utxo_leases;
 DROP TABLE @tx_replacements;

@@ -236,12 +236,12 @@ CREATE TRIGGER keep_closed_withdrawal_attempts BEFORE UPDATE ON @withdrawal_atte
 -- }
 -- {sqlite
 -- +goose StatementBegin
-CREATE TRIGGER keep_closed_withdrawal_attempts BEFORE UPDATE ON withdrawal_attempts WHEN OLD.ended_at IS NOT NULL BEGIN
+CREATE TRIGGER keep_closed_withdrawal_attempts BEFORE UPDATE ON @withdrawal_attempts WHEN OLD.ended_at IS NOT NULL BEGIN
 	SELECT RAISE(ABORT, 'withdrawal_attempts keeps its history: no UPDATE');
 END;
 -- +goose StatementEnd
 -- +goose StatementBegin
-CREATE TRIGGER keep_withdrawal_attempts_INSERT BEFORE INSERT ON withdrawal_attempts WHEN EXISTS (SELECT 1 FROM withdrawal_attempts a
+CREATE TRIGGER keep_withdrawal_attempts_INSERT BEFORE INSERT ON @withdrawal_attempts WHEN EXISTS (SELECT 1 FROM @withdrawal_attempts a
 	WHERE a.job_id = NEW.job_id AND a.fence = NEW.fence
 	AND (a.ended_at IS NOT NULL OR a.worker <> NEW.worker OR a.started_at <> NEW.started_at)) BEGIN
 	SELECT RAISE(IGNORE); -- the upsert leaves those alone, and REPLACE must not delete them
@@ -422,7 +422,10 @@ CREATE TABLE @withdrawal_counts (
 	PRIMARY KEY (record, status, shard)
 ) {keyed};
 
+INSERT INTO @settle_versions (version, domain, oldest) VALUES (3, 'withdrawals', 3);
+
 -- +goose Down
+DELETE FROM @settle_versions WHERE version = 3;
 DROP TABLE @withdrawal_counts;
 DROP TABLE @withdrawal_batch_txs;
 DROP TABLE @withdrawal_batches;

@@ -194,7 +194,10 @@ INSERT INTO @swap_control (id, paused, paused_for, reference, version) VALUES (1
 {no delete swap_control}
 {keys swap_control: id; rowid}
 
+INSERT INTO @settle_versions (version, domain, oldest) VALUES (4, 'swaps', 4);
+
 -- +goose Down
+DELETE FROM @settle_versions WHERE version = 4;
 DROP TABLE @swap_control;
 DROP TABLE @swap_waterlines;
 DROP TABLE @swap_discrepancies;

@@ -124,17 +124,20 @@ CREATE INDEX wallet_locks_expiry ON @wallet_locks (expires_at);
 CREATE SEQUENCE @wallet_lock_fences AS bigint;
 -- }
 -- {sqlite
-CREATE TABLE wallet_lock_fences (id INTEGER PRIMARY KEY CHECK (id = 1), fence INTEGER NOT NULL) STRICT;
-INSERT INTO wallet_lock_fences VALUES (1, 0);
+CREATE TABLE @wallet_lock_fences (id INTEGER PRIMARY KEY CHECK (id = 1), fence INTEGER NOT NULL) STRICT;
+INSERT INTO @wallet_lock_fences VALUES (1, 0);
 -- }
 
+INSERT INTO @settle_versions (version, domain, oldest) VALUES (5, 'refreshes', 5);
+
 -- +goose Down
+DELETE FROM @settle_versions WHERE version = 5;
 DROP TABLE @wallet_locks;
 -- {postgres
 DROP SEQUENCE @wallet_lock_fences;
 -- }
 -- {sqlite
-DROP TABLE wallet_lock_fences;
+DROP TABLE @wallet_lock_fences;
 -- }
 DROP TABLE @refresh_watchers;
 DROP TABLE @refresh_jobs;

@@ -134,7 +134,10 @@ CREATE INDEX invoices_live ON @invoices
 {no delete invoices}
 {keys invoices: id; rowid; tenant where charge <> 'none'}
 
+INSERT INTO @settle_versions (version, domain, oldest) VALUES (6, 'relays', 6);
+
 -- +goose Down
+DELETE FROM @settle_versions WHERE version = 6;
 DROP TABLE @invoices;
 DROP TABLE @tenants;
 DROP TABLE @relays;
