@@ -48,6 +48,9 @@ type result struct {
 	workSeq int64
 }
 
+// ShortestLease implements [worker.Leasing].
+func (s *slots) ShortestLease() time.Duration { return s.config.LockTTL }
+
 // Turn implements [worker.Source].
 func (s *slots) Turn(ctx context.Context, done []result, n int) (items []worker.Item[*round], next time.Time, err error) {
 	at := time.Now()

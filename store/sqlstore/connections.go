@@ -18,15 +18,18 @@ const poolWait = 3 * time.Second
 
 // lend takes a connection out of the host's pool. One that is limited and used
 // up says so instead of hanging.
-func lend(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
+func (d *dials) lend(ctx context.Context) (*sql.Conn, error) {
 	short, cancel := context.WithTimeoutCause(ctx, poolWait, errPool)
 	defer cancel()
-	conn, err := db.Conn(short)
-	if stats := db.Stats(); err != nil && context.Cause(short) == errPool && stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections {
+	conn, err := d.take(short)
+	if err == nil || context.Cause(short) != errPool {
+		return conn, err
+	}
+	if stats := d.db.Stats(); stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections {
 		return nil, fmt.Errorf("%w: no connection was free for %v: SetMaxOpenConns is %d, and %d are in use", statemachine.ErrInvalid,
 			poolWait, stats.MaxOpenConnections, stats.InUse)
 	}
-	return conn, err
+	return d.take(ctx) // it connects, and is slow
 }
 
 var errPool = errors.New("the pool gave no connection")
@@ -125,11 +128,34 @@ func (p *pool) take(ctx context.Context) (*session, error) {
 		if c != nil {
 			return c, nil
 		}
-		c, err := p.open(ctx)
-		if err != nil {
+		return p.connect(ctx)
+	}
+}
+
+// connect opens a connection for a place that has none. It goes on when the caller has
+// left, and the next one finds it.
+func (p *pool) connect(ctx context.Context) (*session, error) {
+	var c *session
+	var err error
+	opened := make(chan struct{})
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTime)
+	go func() {
+		defer close(opened)
+		defer cancel()
+		if c, err = p.open(late); err != nil {
 			p.slots <- nil
 		}
+	}()
+	select {
+	case <-opened:
 		return c, err
+	case <-ctx.Done():
+		go func() {
+			if <-opened; err == nil {
+				p.slots <- c
+			}
+		}()
+		return nil, ctx.Err()
 	}
 }
 

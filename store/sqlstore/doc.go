@@ -61,6 +61,15 @@
 // exec, or simple_protocol); its default, cache_statement, fails there, and the
 // error says so.
 //
+// # Time-outs
+//
+// A call whose context ends returns its error and costs the next call nothing, so that
+// an overload in which calls run out of time ends with its cause. Connecting goes on,
+// for up to 15 s, and the next call has the connection. On PostgreSQL the statement that
+// runs may end too, and the connection stays with what is prepared on it: so a call
+// returns up to a second after the end of its context, or, while the server does not
+// answer COMMIT, up to 5 s. On SQLite nothing interrupts a COMMIT.
+//
 // # Drivers
 //
 // A driver must give its errors one of the methods SQLState() string

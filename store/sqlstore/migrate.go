@@ -63,7 +63,7 @@ func wrapped(what string, err error) error {
 // migrateOnce runs what is pending on a connection that does not go back: its
 // settings are ours.
 func (s syntax) migrateOnce(ctx context.Context, db *sql.DB) (err error) {
-	conn, err := lend(ctx, db)
+	conn, err := newDials(db).lend(ctx)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
 
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -49,15 +51,35 @@ func (s *Store) beginPostgres(ctx context.Context, view bool) (unit, error) {
 	if view {
 		level = sql.LevelRepeatableRead
 	}
-	t, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: level, ReadOnly: view})
+	conn, err := s.dials.take(ctx)
 	if err != nil {
 		return unit{}, err
 	}
-	commit := func() error { return committed(ctx, t.Commit()) }
-	if view {
-		commit = t.Rollback
+	var committing atomic.Bool
+	late, cancel := outlast(ctx, func() time.Duration {
+		if committing.Load() {
+			return commitWait
+		}
+		return statementWait
+	})
+	t, err := conn.BeginTx(late, &sql.TxOptions{Isolation: level, ReadOnly: view})
+	giveBack := func(err error) error {
+		_ = conn.Close()
+		cancel()
+		return err
 	}
-	return unit{session: &session{db: t}, commit: commit, rollback: func() { _ = t.Rollback() }}, nil
+	if err != nil {
+		return unit{}, giveBack(err)
+	}
+	rollback := func() error { return giveBack(t.Rollback()) }
+	commit := func() error {
+		committing.Store(true)
+		return committed(late, giveBack(t.Commit()))
+	}
+	if view {
+		commit = rollback
+	}
+	return unit{session: &session{db: t}, late: late, commit: commit, rollback: func() { _ = rollback() }}, nil
 }
 
 // committed says what the outcome of COMMIT is. Only the server's refusal, or

@@ -44,7 +44,7 @@ func (s *Store) openPools(ctx context.Context) error {
 }
 
 func (s *Store) connect(ctx context.Context, readOnly bool) (*session, error) {
-	conn, err := lend(ctx, s.db)
+	conn, err := s.dials.lend(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -121,11 +121,11 @@ func (s *Store) beginSQLite(ctx context.Context, view bool) (unit, error) {
 	// The end of a transaction does not depend on the caller's patience.
 	always := context.WithoutCancel(ctx)
 	rollback := func() {
-		if _, err := c.exec(always, "ROLLBACK"); err != nil {
-			p.drop(c) // SQLite has rolled back already, or the connection is gone
+		if _, err := c.exec(always, "ROLLBACK"); err != nil && !strings.Contains(err.Error(), "no transaction is active") {
+			p.drop(c)
 			return
 		}
-		p.put(c)
+		p.put(c) // BEGIN may have failed, as behind another writer, or SQLite has rolled back already
 	}
 	commit := func() error {
 		_, err := c.exec(always, "COMMIT")
@@ -134,7 +134,8 @@ func (s *Store) beginSQLite(ctx context.Context, view bool) (unit, error) {
 			p.put(c)
 			return nil
 		case code(err) == 0 || code(err)&0xff == sqliteIOErr:
-			err = fmt.Errorf("%w: %w", store.ErrUnknownCommit, err)
+			p.drop(c)
+			return fmt.Errorf("%w: %w", store.ErrUnknownCommit, err)
 		}
 		rollback()
 		return err
@@ -143,5 +144,5 @@ func (s *Store) beginSQLite(ctx context.Context, view bool) (unit, error) {
 		rollback()
 		return unit{}, err
 	}
-	return unit{session: c, commit: commit, rollback: rollback}, nil
+	return unit{session: c, late: ctx, commit: commit, rollback: rollback}, nil
 }

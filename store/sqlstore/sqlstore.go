@@ -90,6 +90,7 @@ var ErrClosed = errors.New("the store is closed")
 type Store struct {
 	syntax
 	db     *sql.DB
+	dials  *dials
 	opts   Options
 	texts  sync.Map // *statement -> *texts
 	writer *pool    // SQLite
@@ -115,7 +116,7 @@ func Open(ctx context.Context, db *sql.DB, d Dialect, opts Options) (*Store, err
 	}
 	opts.Retries = cmp.Or(opts.Retries, 10)
 	opts.Log = cmp.Or(opts.Log, slog.Default())
-	s := &Store{syntax: syn, db: db, opts: opts}
+	s := &Store{syntax: syn, db: db, dials: newDials(db), opts: opts}
 	err = s.checkPool()
 	if err == nil {
 		err = s.check(ctx)
@@ -132,7 +133,7 @@ func Open(ctx context.Context, db *sql.DB, d Dialect, opts Options) (*Store, err
 
 // check looks at a database and changes nothing.
 func (s *Store) check(ctx context.Context) error {
-	conn, err := lend(ctx, s.db)
+	conn, err := s.dials.lend(ctx)
 	if err != nil {
 		return err
 	}
@@ -212,7 +213,7 @@ func (s *Store) once(ctx context.Context, view bool, stale *string, fn func(stor
 	}
 	u, err := s.begin(ctx, view)
 	if err != nil {
-		return transient(err), cause(err)
+		return transient(err), ended(ctx, cause(err))
 	}
 	committing := false
 	defer func() {
@@ -220,7 +221,7 @@ func (s *Store) once(ctx context.Context, view bool, stale *string, fn func(stor
 			u.rollback()
 		}
 	}()
-	t := &tx{ctx: ctx, store: s, run: u.session, view: view, before: *stale}
+	t := &tx{ctx: ctx, late: u.late, store: s, run: u.session, view: view, before: *stale}
 	defer func() { *stale = t.stale }()
 	err = fn(t)
 	if err == nil {
@@ -235,17 +236,18 @@ func (s *Store) once(ctx context.Context, view bool, stale *string, fn func(stor
 	again = t.again(err)
 	t.err = errDone
 	if err != nil {
-		return again, err
+		return again, ended(ctx, err)
 	}
 	committing = true
 	err = u.commit()
-	return t.again(err), cause(err)
+	return t.again(err), ended(ctx, cause(err))
 }
 
 // unit is a transaction of the database.
 type unit struct {
 	*session
-	commit   func() error // rolls back if it fails
+	late     context.Context // of its statements
+	commit   func() error    // rolls back if it fails
 	rollback func()
 }
 

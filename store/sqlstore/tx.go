@@ -76,6 +76,7 @@ var errDone = errors.New("the transaction is over")
 // read or the end, so that a change costs few statements.
 type tx struct {
 	ctx     context.Context
+	late    context.Context // that of its statements, which may end later
 	store   *Store
 	run     *session
 	view    bool
@@ -92,7 +93,7 @@ type tx struct {
 var _ store.Unit = (*tx)(nil)
 
 func (s *Store) within(ctx context.Context, host *sql.Tx) (*tx, error) {
-	t := &tx{ctx: ctx, store: s, run: &session{db: host}, direct: true}
+	t := &tx{ctx: ctx, late: ctx, store: s, run: &session{db: host}, direct: true}
 	if s.Dialect == Postgres {
 		err := checkPostgres(ctx, host)
 		if err == nil {
@@ -203,7 +204,10 @@ func (t *tx) read(st *statement, set *batch, scan func(*sql.Rows) error, scalars
 	if err != nil {
 		return err
 	}
-	rows, err := t.run.query(t.ctx, text, args...)
+	if err := t.ctx.Err(); err != nil {
+		return t.fail(err)
+	}
+	rows, err := t.run.query(t.late, text, args...)
 	if err != nil {
 		return t.fail(err)
 	}
@@ -224,7 +228,10 @@ func (t *tx) write(st *statement, rows *batch, scalars ...any) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		n, err := t.run.exec(t.ctx, text, args...)
+		if err := t.ctx.Err(); err != nil {
+			return 0, t.fail(err)
+		}
+		n, err := t.run.exec(t.late, text, args...)
 		return n, t.fail(meaning(err))
 	}
 	if rows.err != nil {

@@ -35,6 +35,28 @@
 // Options.Retry. A result that keeps failing alone is no longer renewed; it is
 // dropped when its lease has ended although the store answers others.
 //
+// # Overload
+//
+// After any overload ends the work goes on within seconds. What makes it so:
+//
+//   - A call of the source that runs into its time-out gets twice the time at the next
+//     try, up to half of the shortest lease of a [Leasing] source: then a call that once
+//     needs longer, as when all connect anew at once, can end instead of being cut off
+//     and begun anew for ever. A call that succeeds within Options.CallTimeout sets the
+//     time back to it. Turn and Renew learn apart, and a source that does not say its
+//     lease is never given more than CallTimeout.
+//   - No lease is lost by that: a Renew has at most a third of what is left of a lease,
+//     so that there is time for a second try; a Turn that stores results has at most
+//     half of what is left of their leases, or CallTimeout, since they are not renewed
+//     meanwhile; all other leases are renewed beside the Turn.
+//   - The pause between two tries, Options.Retry, grows to its cap, which bounds both the
+//     load of a Run that fails and the time until it asks again.
+//
+// With a short lease, as that of look-ups with a Policy.CheckEvery of 250 ms and a
+// CallTimeout of 125 ms, there is no room to grow. Then the store must see to it that a
+// call which ran out of time costs the next one nothing, as package sqlstore does: it
+// goes on to connect when the caller has left, and keeps the connection.
+//
 // # Stopping
 //
 // When the context of Run is done, nothing more is claimed, and items that were
@@ -42,5 +64,6 @@
 // Options.Grace to end, then their contexts are cancelled with [ErrStopped].
 // Leases are renewed and results stored until the last handler has returned,
 // on contexts that the stop does not cancel. At the very end, of a stop or of an
-// idle Run, a [Revoking] source gives back what is still held.
+// idle Run, a [Revoking] source gives back what is still held. From the stop on no call
+// has more than Options.CallTimeout, one that is under way included.
 package worker

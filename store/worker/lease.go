@@ -16,6 +16,8 @@ type renewal[W, R any] struct {
 	tasks []*task[W, R]
 	items []Item[W]
 	errs  []error
+	began time.Time
+	cut   error // of its context, as it ended
 }
 
 // checkLeases cancels what has lost its lease, renews all others when the first
@@ -73,8 +75,8 @@ func (l *loop[W, R]) lose(now time.Time, t *task[W, R], cause error) {
 
 func (l *loop[W, R]) renew(now time.Time, held []*task[W, R]) {
 	slices.SortFunc(held, func(a, b *task[W, R]) int { return strings.Compare(a.item.Key, b.item.Key) })
-	call := renewal[W, R]{tasks: held, items: make([]Item[W], len(held)), errs: make([]error, len(held))}
-	timeout := l.o.CallTimeout
+	call := renewal[W, R]{tasks: held, items: make([]Item[W], len(held)), errs: make([]error, len(held)), began: now}
+	timeout := l.renewals.now
 	for i, t := range held {
 		call.items[i], call.errs[i] = t.item, errGone
 		timeout = min(timeout, l.third(now, t)) // there must be time for a second try
@@ -85,6 +87,7 @@ func (l *loop[W, R]) renew(now time.Time, held []*task[W, R]) {
 		ctx, cancel := context.WithTimeout(l.base, timeout)
 		defer cancel()
 		call.errs = renewAll(ctx, l.source, call.items)
+		call.cut = ctx.Err()
 	}()
 }
 
@@ -118,6 +121,7 @@ func renewAll[W, R any](ctx context.Context, source Source[W, R], items []Item[W
 func (l *loop[W, R]) endRenew(now time.Time, call renewal[W, R]) {
 	l.renewing = false
 	l.leaseAt = now
+	l.renewals.learn(now.Sub(call.began), errors.Join(call.errs...), call.cut)
 	for i, t := range call.tasks {
 		if _, held := l.tasks[t]; !held || t.lost {
 			continue // stored or lost while the call was under way

@@ -56,8 +56,11 @@ type loop[W, R any] struct {
 	finished chan report[W, R] // one place per handler: none blocks
 	turned   chan turn[W, R]
 	renewed  chan renewal[W, R]
-	turning  bool // a Turn is under way
-	renewing bool // a Renew is under way
+	turning  bool               // a Turn is under way
+	renewing bool               // a Renew is under way
+	cutTurn  context.CancelFunc // ends the Turn that is under way
+
+	turns, renewals patience // with calls of Turn and of Renew
 
 	leaseAt   time.Time // when to look at the leases again
 	askAt     time.Time // when to claim again
@@ -91,6 +94,7 @@ func (l *loop[W, R]) run() error {
 		now := time.Now()
 		if !l.stopping && l.ctx.Err() != nil {
 			l.stopping, wakeUp, l.graceAt = true, nil, now.Add(l.o.Grace)
+			l.hurry()
 		}
 		wake := l.checkLeases(now)
 		if l.stopping {
@@ -208,6 +212,16 @@ func (l *loop[W, R]) refuse(t *task[W, R], err error) {
 	delete(l.tasks, t)
 	l.o.Log.Error("result dropped", "key", t.item.Key, "error", err)
 	l.o.Hooks.Refused(t.item, t.result, err)
+}
+
+// hurry gives a Turn under way, which may have been given longer, CallTimeout from the
+// begin of a stop, and those that follow no more: a stop is bounded.
+func (l *loop[W, R]) hurry() {
+	l.turns.most = l.o.CallTimeout
+	l.turns.now = l.o.CallTimeout
+	if l.turning {
+		time.AfterFunc(l.o.CallTimeout, l.cutTurn)
+	}
 }
 
 // stop gives unstarted tasks back, cancels handlers after the grace period, and

@@ -15,6 +15,7 @@ type turn[W, R any] struct {
 	stored []*task[W, R]
 	n      int // asked for
 	began  time.Time
+	cut    error // of its context, as it ended
 	items  []Item[W]
 	next   time.Time
 	err    error
@@ -63,15 +64,19 @@ func (l *loop[W, R]) startTurn(now time.Time) time.Time {
 		}
 	}
 	results := make([]R, len(call.stored))
+	timeout := l.turns.now
 	for i, t := range call.stored {
 		t.stage = storing
 		results[i] = t.result
+		timeout = min(timeout, max(l.o.CallTimeout, t.item.Until.Sub(now)/2)) // what is stored is not renewed meanwhile
 	}
 	l.turning = true
+	ctx, cancel := context.WithTimeout(l.base, timeout)
+	l.cutTurn = cancel
 	go func() {
 		defer func() { l.turned <- call }()
-		ctx, cancel := context.WithTimeout(l.base, l.o.CallTimeout)
 		defer cancel()
+		defer func() { call.cut = ctx.Err() }()
 		var err error
 		if p := try(func() { call.items, call.next, err = l.source.Turn(ctx, results, call.n) }); p != nil {
 			err = p
@@ -83,6 +88,7 @@ func (l *loop[W, R]) startTurn(now time.Time) time.Time {
 
 func (l *loop[W, R]) endTurn(now time.Time, call turn[W, R]) {
 	l.turning, l.turnedAt = false, now
+	l.turns.learn(now.Sub(call.began), call.err, call.cut)
 	if call.err != nil {
 		l.o.Hooks.Turned(0, 0, now.Sub(call.began), call.err)
 		l.failed(now, call)

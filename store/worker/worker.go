@@ -60,7 +60,8 @@ func (e *LostError) Error() string {
 }
 
 // Leasing is a [Source] that says how long its shortest lease is. [Run] refuses
-// one that is below twice Options.CallTimeout.
+// one that is below twice Options.CallTimeout, and lets calls that run out of time take
+// up to half of it.
 type Leasing interface{ ShortestLease() time.Duration }
 
 // Checked is a [Source] that can be wrong from the start, as one without a name is.
@@ -110,7 +111,9 @@ type Options[W, R any] struct {
 	Grace time.Duration
 	// CallTimeout bounds each call of the source, and how long a stop goes on
 	// trying to store results after the last handler has returned; 5 s if
-	// zero.
+	// zero. After a call that ran out of time the next ones may take longer: up to
+	// half of the shortest lease of a [Leasing] source, until one succeeds within
+	// CallTimeout.
 	CallTimeout time.Duration
 
 	// Release returns the result that gives an item back that was claimed but
@@ -161,9 +164,12 @@ func Run[W, R any](ctx context.Context, source Source[W, R], handle func(context
 			return err
 		}
 	}
-	if s, ok := source.(Leasing); ok && s.ShortestLease() < 2*o.CallTimeout {
-		return fmt.Errorf("%w: the shortest lease is %v, a call of the source may take %v: a lease lasts two calls at least, or one that is slow loses it",
-			statemachine.ErrInvalid, s.ShortestLease(), o.CallTimeout)
+	var lease time.Duration
+	if s, ok := source.(Leasing); ok {
+		if lease = s.ShortestLease(); lease < 2*o.CallTimeout {
+			return fmt.Errorf("%w: the shortest lease is %v, a call of the source may take %v: a lease lasts two calls at least, or one that is slow loses it",
+				statemachine.ErrInvalid, lease, o.CallTimeout)
+		}
 	}
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -174,6 +180,8 @@ func Run[W, R any](ctx context.Context, source Source[W, R], handle func(context
 		finished: make(chan report[W, R], o.Concurrency),
 		turned:   make(chan turn[W, R], 1),
 		renewed:  make(chan renewal[W, R], 1),
+		turns:    newPatience(o.CallTimeout, lease),
+		renewals: newPatience(o.CallTimeout, lease),
 	}
 	err = l.run()
 	cancel()
