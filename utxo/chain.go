@@ -54,6 +54,9 @@ func (pl *plan) connect(ev Connected) error {
 	if err := pl.loadAround(txs, at); err != nil {
 		return err
 	}
+	if err := pl.readShown(txs); err != nil {
+		return err
+	}
 	confirm := func(i int) error {
 		position := int32(i)
 		if ev.Positions != nil {
@@ -79,7 +82,13 @@ func (pl *plan) confirm(v *vertex, height, position int32) error {
 	case v.coinbase && reanchors(v.height) && height < v.height:
 		return nil // the earlier block of a duplicated coinbase, applied again
 	case v.height == height && v.status != 0:
-		return pl.spread([]*vertex{v})
+		if err := pl.prove(v); err != nil {
+			return err
+		}
+		if err := pl.spread([]*vertex{v}); err != nil {
+			return err
+		}
+		return pl.mendAll(v, OnConfirmed)
 	case v.confirmed() && !(v.coinbase && reanchors(height)):
 		return pl.refuse(v, ErrConfirmedElsewhere, fmt.Sprintf("at height %d, now seen at %d", v.height, height))
 	case v.status == Orphaned:

@@ -52,12 +52,15 @@ type WalletChange struct{ Old, New Wallet }
 // OwnerChange: Old is the zero Owned for one that is new to the wallet.
 type OwnerChange struct{ Old, New Owned }
 
-// TxUpdate changes a stored transaction's own columns, not its inputs,
-// outputs or raw bytes. The stored version must be FromVersion.
+// TxUpdate changes a stored transaction's own columns, not its inputs or
+// outputs. The stored version must be FromVersion.
 type TxUpdate struct {
 	ID          TxID
 	FromVersion int64
 	Old, New    TxState
+	// Raw are other bytes of the same hash, with other signatures, and OldRaw those
+	// that they replace; nil where the bytes stay.
+	OldRaw, Raw []byte
 }
 
 // TxState is what can change about a stored transaction.

@@ -74,6 +74,14 @@ type WalletOpened struct {
 // spends an output that a stored parent does not have, or pays more than its inputs
 // bring, all their parents being stored, is ErrInvalid; what a mempool or a block shows
 // is not tested so.
+//
+// All that the hash commits to must be there: the outputs, the inputs with their
+// sequences, and the scripts of inputs that are no segwit, so also the redeem script
+// of P2SH-P2WPKH. Witnesses may come later, by a Submitted of the same hash: one that
+// is new to an input is taken, another one replaces the first until the network has
+// the transaction, and none is ever taken away. [Policy.Next] broadcasts only what is
+// signed, see [Unsigned]; before that nobody can send it, and [Invalidated] stops it.
+// The bytes that a mempool or a block shows are valid, and replace what was submitted.
 type Submitted struct {
 	By
 	Wallet WalletID
@@ -86,7 +94,8 @@ type Submitted struct {
 }
 
 // Broadcasted: the host handed the pending transaction to the network, which took
-// it. It wins against what was observed before; a mempool list that was read before
+// it. Where the ledger lacks signatures, a [Submitted] or a mempool brings them, and
+// nothing is sent again before. It wins against what was observed before; a mempool list that was read before
 // it is to be sent before it, or not at all, since it would undo it.
 type Broadcasted struct {
 	By

@@ -237,6 +237,9 @@ func (pl *plan) observe(ev Observed) error {
 	if err := pl.loadAround(txs, at); err != nil {
 		return err
 	}
+	if err := pl.readShown(txs); err != nil {
+		return err
+	}
 	see := func(i int) error { return pl.see(pl.show(&txs[i], OnObserved), seq, ev.Seq == 0) }
 	pl.later = untouched(at, txs, see)
 	taken := make(map[wire.OutPoint]chainhash.Hash, len(pl.inputs)) // by what the list has placed
@@ -245,6 +248,9 @@ func (pl *plan) observe(ev Observed) error {
 		if v := pl.graph.vertices[s.hash]; v != nil && seq <= v.seq {
 			if v.listed = v.status == Published; v.listed {
 				s.take(taken)
+				if err := pl.complete(v, s); err != nil {
+					return err
+				}
 			}
 			continue
 		}
@@ -304,9 +310,15 @@ func isRefusal(err error) bool {
 // than any before, so what is published already need not carry it.
 func (pl *plan) see(v *vertex, seq int64, drawn bool) error {
 	var err error
+	if v.status == Published && !v.confirmed() { // what a block shows, a mempool does not change
+		err = pl.prove(v)
+	}
 	switch {
+	case err != nil:
 	case v.status == Published && drawn:
-		err = pl.spread([]*vertex{v})
+		if err = pl.spread([]*vertex{v}); err == nil {
+			err = pl.mendAll(v, OnObserved)
+		}
 	case v.status == Published:
 		if err = pl.spread([]*vertex{v}); err == nil {
 			err = pl.move(v, OnObserved, "", func(f *facts) { f.seq = seq })

@@ -39,6 +39,7 @@ type vertex struct {
 	rows   []*row         // one per wallet
 	shown  *seen          // as the event, or its raw bytes, show it
 
+	proof     []byte  // the bytes that evidence of the event shows; nil where no row has to change for them
 	shownOn   Trigger // by which evidence the event shows it; 0 if it does not
 	listed    bool    // the mempool list under way has it
 	changed   bool    // is in graph.changed
@@ -72,8 +73,9 @@ type row struct {
 	at   *vertex
 	last int // its last line in the log, counted from 1; 0 for none
 
-	ownOutputs bool // tx.Outputs is not shared with old any more
-	summed     bool // its sums are in the set
+	oldRaw     []byte // what tx.Raw replaces; nil while the stored bytes stay
+	ownOutputs bool   // tx.Outputs is not shared with old any more
+	summed     bool   // its sums are in the set
 }
 
 // step says whose a line of the log is.

@@ -105,6 +105,9 @@ func (l *Ledger) Apply(set ChangeSet) error {
 	}
 	for i := range set.Updates {
 		l.update(at.updates[i], set.Updates[i].New)
+		if raw := set.Updates[i].Raw; raw != nil {
+			at.updates[i].raw = raw
+		}
 	}
 	for _, c := range set.Credits {
 		l.credit(l.row(c.ID), c.Output)
@@ -160,6 +163,9 @@ func (l *Ledger) Undo(set ChangeSet) {
 	}
 	for _, u := range slices.Backward(set.Updates) {
 		l.update(l.row(u.ID), u.Old)
+		if u.Raw != nil {
+			l.row(u.ID).raw = u.OldRaw
+		}
 	}
 	for _, t := range slices.Backward(set.Inserts) {
 		l.remove(l.row(t.ID))

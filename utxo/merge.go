@@ -143,8 +143,17 @@ func (m *merging) add(s *ChangeSet) {
 	for _, u := range s.Updates {
 		if t := m.inserted[u.ID]; t != nil {
 			t.setState(u.New)
+			if u.Raw != nil {
+				t.Raw = u.Raw
+			}
 		} else if old := once(m.updates, u.ID, &set.Updates, u); old != nil {
 			old.New = u.New
+			if u.Raw != nil {
+				if old.Raw == nil {
+					old.OldRaw = u.OldRaw
+				}
+				old.Raw = u.Raw
+			}
 		}
 	}
 	for _, c := range s.Credits {

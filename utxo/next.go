@@ -42,7 +42,9 @@ var actionNames = []string{"broadcast", "rebroadcast"}
 //
 // Everything pending is broadcast, except what a later pending transaction, of
 // any wallet, is meant to replace, and what is pending below that: to send it now
-// would let it win. A published unconfirmed transaction that spends an owned
+// would let it win. What lacks a signature, see [Unsigned], is not sent before it is
+// submitted with it, and until then nothing that hangs on it while it is pending: up to
+// there [Invalidated] stops it for certain. A published unconfirmed transaction that spends an owned
 // output is broadcast again at every multiple of [Policy.Rebroadcast] since it was
 // first seen. A parent that is not ours is its sender's to send again; where a node
 // misses it, [Reader.Raw] has its bytes.
@@ -56,6 +58,10 @@ func (p Policy) Next(r Source, w WalletID, last, now time.Time) (actions []Actio
 		return nil, time.Time{}, err
 	}
 	own, err := spendsOwned(r, w, txs)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	unsigned, err := notSigned(r, txs, own)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -84,10 +90,10 @@ func (p Policy) Next(r Source, w WalletID, last, now time.Time) (actions []Actio
 		t := txs[i]
 		for _, op := range t.Inputs {
 			p, known := at[TxID{w, op.Hash}]
-			held[i] = held[i] || t.Status == Pending && (latest[op].ID.Hash != t.ID.Hash || known && held[p])
+			held[i] = held[i] || t.Status == Pending && (unsigned[t] || latest[op].ID.Hash != t.ID.Hash || known && held[p])
 		}
 		switch {
-		case held[i]:
+		case held[i] || unsigned[t]:
 			continue
 		case t.Status == Pending:
 			actions = append(actions, Action{Broadcast, t.ID})
@@ -104,6 +110,33 @@ func (p Policy) Next(r Source, w WalletID, last, now time.Time) (actions []Actio
 		}
 	}
 	return actions, next, nil
+}
+
+// notSigned tells which transactions, of those that may have to be sent, lack a signature.
+func notSigned(r Reader, txs []*Tx, own map[*Tx]bool) (map[*Tx]bool, error) {
+	var ids []TxID
+	var ask []*Tx
+	for _, t := range txs {
+		if t.Status == Pending || own[t] {
+			ids, ask = append(ids, t.ID), append(ask, t)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	raws, err := r.Raw(ids...)
+	if err != nil {
+		return nil, err
+	}
+	unsigned := map[*Tx]bool{}
+	for i, t := range ask {
+		tx, err := ParseTx(raws[i])
+		if err != nil {
+			return nil, err
+		}
+		unsigned[t] = len(Unsigned(tx)) > 0
+	}
+	return unsigned, nil
 }
 
 func maxTime(a, b time.Time) time.Time {

@@ -54,6 +54,9 @@ func (pl *plan) place(t *vertex, ev evidence) error {
 	if err := pl.readRaw(lift); err != nil { // after this nothing is refused
 		return err
 	}
+	if err := pl.prove(t); err != nil {
+		return err
+	}
 	pl.rivalries = append(pl.rivalries, rivals...)
 	inLift := t.lifted
 	// The winners come first: a loser may be a child of one, never a parent.
@@ -113,6 +116,7 @@ func (pl *plan) move(v *vertex, on Trigger, reason string, change func(*facts)) 
 		if err := pl.step(n, by, reason, func(t *Tx) { t.Height, t.Position, t.Seq, t.Public = v.height, v.position, v.seq, v.public }); err != nil {
 			return err
 		}
+		n.mend(v.proof)
 	}
 	return nil
 }

@@ -96,8 +96,9 @@ type Tx struct {
 	Arrival int64
 	Inputs  []wire.OutPoint
 	Outputs []Output // owned ones only, by index
-	// Raw is the serialised transaction with witness. A [Reader] leaves it
-	// nil; [ChangeSet.Inserts] carries it.
+	// Raw is the serialised transaction with the witnesses that are known, see
+	// [Submitted]. A [Reader] leaves it nil; [ChangeSet.Inserts] carries it, and
+	// [TxUpdate.Raw] what replaces it.
 	Raw []byte
 }
 

@@ -228,23 +228,22 @@ func (pl *plan) spenders(v *vertex, w WalletID, credited []uint32) error {
 func (pl *plan) enter(v *vertex, w WalletID, core bool) (*row, error) {
 	tx := Tx{ID: TxID{w, v.hash}, Height: Unconfirmed, Coinbase: v.coinbase, FirstSeen: pl.by.At, Inputs: v.inputs, Context: !core}
 	if len(v.rows) > 0 {
-		of := v.rows[0]
-		tx.FirstSeen, tx.Raw = of.tx.FirstSeen, of.tx.Raw
-		if v.shown == nil && tx.Raw == nil {
-			raw, err := pl.r.Raw(of.tx.ID)
+		tx.FirstSeen = v.rows[0].tx.FirstSeen
+		if tx.Raw = v.proof; tx.Raw == nil && v.status != Pending { // the event says no more than what is stored
+			raw, err := pl.mostSigned(v)
 			if err != nil {
 				return nil, err
 			}
-			tx.Raw = raw[0]
+			tx.Raw = raw
 		}
 		pl.joined = append(pl.joined, TxID{w, v.hash})
 	}
 	if tx.Raw == nil {
-		pl.buf.Reset()
-		if err := v.shown.msg.Serialize(&pl.buf); err != nil {
-			return nil, invalid("transaction %s: %v", v.hash, err)
+		raw, err := pl.serialize(v.shown.msg)
+		if err != nil {
+			return nil, err
 		}
-		tx.Raw = bytes.Clone(pl.buf.Bytes())
+		tx.Raw = raw
 	}
 	if v.shown != nil {
 		tx.Outputs = make([]Output, 0, len(v.shown.owners))
@@ -306,6 +305,7 @@ func (pl *plan) readRaw(vs []*vertex) error {
 		}
 		s.owners = slices.DeleteFunc(s.owners, func(o owned) bool { return !open[o.Wallet] })
 		pl.graph.vertices[id.Hash].shown = &s
+		pl.graph.get(id).tx.Raw = raws[i]
 	}
 	return nil
 }

@@ -1,6 +1,12 @@
 package utxo
 
-import "github.com/btcsuite/btcd/wire/v2"
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/btcsuite/btcd/wire/v2"
+)
 
 // Unsigned returns the inputs that cannot be valid yet: those without a script and
 // without a witness, and those whose script is that of a witness program within P2SH
@@ -38,4 +44,173 @@ func nested(script []byte) bool {
 	}
 	version := script[1]
 	return version == 0 || version >= 0x51 && version <= 0x60
+}
+
+// The bytes of a row are a fact of their own, since the same hash can have other
+// signatures. What a mempool or a block shows is valid, and becomes the bytes of all
+// rows. What was only submitted is the bytes of the wallet that submitted it: later
+// signatures replace earlier ones until the network has the transaction, and after
+// that only fill what is missing. Nothing takes a signature away.
+
+// newRaw returns the bytes that replace the stored ones, nil for none.
+func (n *row) newRaw() []byte {
+	if n.oldRaw == nil {
+		return nil
+	}
+	return n.tx.Raw
+}
+
+// mend gives a row other bytes of the same hash, nil for none, and reports whether
+// that changes what is stored.
+func (n *row) mend(raw []byte) bool {
+	if raw == nil || bytes.Equal(n.tx.Raw, raw) {
+		return false
+	}
+	if n.old != nil && n.oldRaw == nil {
+		n.oldRaw = n.tx.Raw
+	}
+	n.tx.Raw = raw
+	return n.old != nil
+}
+
+// readBytes makes the stored bytes of these rows known.
+func (pl *plan) readBytes(rows []*row) error {
+	var ids []TxID
+	var ask []*row
+	for _, n := range rows {
+		if n.old != nil && n.tx.Raw == nil {
+			ids, ask = append(ids, n.tx.ID), append(ask, n)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	raws, err := pl.r.Raw(ids...)
+	if err != nil {
+		return err
+	}
+	for i, n := range ask {
+		n.tx.Raw = raws[i]
+	}
+	return nil
+}
+
+// readShown reads the stored bytes of what an event shows with witnesses: without
+// one the bytes of a hash are always the same.
+func (pl *plan) readShown(txs []seen) error {
+	var rows []*row
+	for i := range txs {
+		if v := pl.graph.vertices[txs[i].hash]; v != nil && txs[i].msg.HasWitness() {
+			rows = append(rows, v.rows...)
+		}
+	}
+	return pl.readBytes(rows)
+}
+
+// prove makes the bytes that the event shows of v those that its rows are to have.
+// A host may show a transaction without its witnesses: that says nothing of them.
+func (pl *plan) prove(v *vertex) error {
+	if v.shownOn == 0 || len(v.rows) == 0 || !v.shown.msg.HasWitness() {
+		return nil
+	}
+	if err := pl.readBytes(v.rows); err != nil {
+		return err
+	}
+	raw, err := pl.serialize(v.shown.msg)
+	v.proof = raw
+	return err
+}
+
+// serialize returns the bytes of a transaction with its witnesses.
+func (pl *plan) serialize(msg *wire.MsgTx) ([]byte, error) {
+	pl.buf.Reset()
+	if err := msg.Serialize(&pl.buf); err != nil {
+		return nil, invalid("transaction %s: %v", msg.TxHash(), err)
+	}
+	return bytes.Clone(pl.buf.Bytes()), nil
+}
+
+// mendAll gives the rows of v, which otherwise stay as they are, the bytes that the
+// event shows.
+func (pl *plan) mendAll(v *vertex, on Trigger) error {
+	for _, n := range v.rows {
+		if n.mend(v.proof) {
+			if err := pl.step(n, on, "", nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// complete mends rows of a published transaction that lack a signature by what a
+// mempool list shows that is not newer than what is known.
+func (pl *plan) complete(v *vertex, s *seen) error {
+	if v.confirmed() || !s.msg.HasWitness() {
+		return nil
+	}
+	raw, err := pl.serialize(s.msg)
+	if err != nil {
+		return err
+	}
+	for _, n := range v.rows {
+		stored, err := ParseTx(n.tx.Raw)
+		if err != nil {
+			return err
+		}
+		if len(Unsigned(stored)) > 0 && n.mend(raw) {
+			if err := pl.step(n, OnObserved, "", nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sign takes the signatures of a submission into the row of its wallet.
+func (pl *plan) sign(n *row, msg *wire.MsgTx) error {
+	if err := pl.readBytes([]*row{n}); err != nil {
+		return err
+	}
+	stored, err := ParseTx(n.tx.Raw)
+	if err != nil {
+		return err
+	}
+	for i, in := range msg.TxIn {
+		if of := stored.TxIn[i]; signed(in) && !(n.tx.Public && signed(of)) {
+			of.Witness = in.Witness
+		}
+	}
+	if size := stored.SerializeSize(); size > maxTxSize {
+		return invalid("transaction %s has %d bytes with all its signatures, at most %d are possible", n.tx.ID, size, maxTxSize)
+	}
+	raw, err := pl.serialize(stored)
+	if err != nil || !n.mend(raw) {
+		return err
+	}
+	return pl.step(n, OnSigned, "", nil)
+}
+
+// mostSigned returns the bytes of that row of v, stored or new, that lacks the
+// fewest signatures; of several that of the first wallet.
+func (pl *plan) mostSigned(v *vertex) ([]byte, error) {
+	if err := pl.readBytes(v.rows); err != nil {
+		return nil, err
+	}
+	rows := slices.Clone(v.rows)
+	slices.SortFunc(rows, func(a, b *row) int { return cmp.Compare(a.tx.ID.Wallet, b.tx.ID.Wallet) })
+	best, least := rows[0].tx.Raw, -1
+	for _, n := range rows {
+		if len(rows) == 1 {
+			break
+		}
+		tx, err := ParseTx(n.tx.Raw)
+		if err != nil {
+			return nil, err
+		}
+		if open := len(Unsigned(tx)); least < 0 || open < least {
+			best, least = n.tx.Raw, open
+		}
+	}
+	return best, nil
 }

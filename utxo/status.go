@@ -40,7 +40,7 @@ var statusNames = []string{"pending", "published", "replaced", "failed", "orphan
 // Trigger is what moves a transaction.
 // Values: OnSubmit, OnBroadcast, OnObserved, OnConfirmed, OnProven, OnReplaced, OnDoubleSpent, OnParentDied,
 // OnDisconnect, OnOrphaned, OnReconfirmed, OnInvalidated, OnRevealed, OnLabelled, OnJoined, OnJoinedReplaced,
-// OnJoinedFailed, OnJoinedOrphaned.
+// OnJoinedFailed, OnJoinedOrphaned, OnSigned.
 type Trigger = statemachine.Enum[trigger]
 
 const (
@@ -62,6 +62,7 @@ const (
 	OnJoinedReplaced                    // the same, replaced by now
 	OnJoinedFailed                      // the same, failed by now
 	OnJoinedOrphaned                    // the same, orphaned by now
+	OnSigned                            // the wallet brought signatures
 )
 
 type trigger struct{}
@@ -72,7 +73,7 @@ func (trigger) Names() []string { return triggerNames }
 var triggerNames = []string{
 	"submit", "broadcast", "observed", "confirmed", "proven_by_child", "replaced", "double_spent", "parent_died",
 	"block_disconnected", "coinbase_orphaned", "reconfirmed", "invalidated", "output_revealed", "labelled",
-	"joined", "joined_replaced", "joined_failed", "joined_orphaned",
+	"joined", "joined_replaced", "joined_failed", "joined_orphaned", "signed",
 }
 
 const (
@@ -117,6 +118,9 @@ var TxMachine = statemachine.Must("utxo.tx", []statemachine.Edge[Status, Trigger
 	{From: Failed, Trigger: OnObserved, To: Published, Extension: revival},
 	{From: Failed, Trigger: OnConfirmed, To: Published, Extension: revival},
 	{From: Failed, Trigger: OnProven, To: Published, Extension: revival},
+
+	{From: Pending, Trigger: OnSigned, To: Pending, Extension: heightMap},
+	{From: Published, Trigger: OnSigned, To: Published, Extension: heightMap},
 
 	{From: Pending, Trigger: OnRevealed, To: Pending, Extension: heightMap},
 	{From: Published, Trigger: OnRevealed, To: Published, Extension: heightMap},

@@ -38,6 +38,9 @@ func (pl *plan) submit(ev Submitted) error {
 	n := v.in(w.ID)
 	switch {
 	case n != nil && n.tx.Live():
+		if err := pl.sign(n, ev.Tx); err != nil {
+			return err
+		}
 		return pl.declare(v, ev)
 	case n != nil, v.public && !v.live():
 		return pl.refuse(v, statemachine.ErrIllegal, "a dead transaction cannot be submitted again")
@@ -49,6 +52,11 @@ func (pl *plan) submit(ev Submitted) error {
 	if v.status == Published { // another wallet's facts
 		if err := pl.spread([]*vertex{v}); err != nil {
 			return err
+		}
+		if n := v.in(w.ID); n != nil { // what block 0 creates has no row
+			if err := pl.sign(n, ev.Tx); err != nil {
+				return err
+			}
 		}
 		return pl.declare(v, ev)
 	}

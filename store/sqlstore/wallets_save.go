@@ -184,6 +184,9 @@ var (
 	updateTxs = statement{key: 2, rows: "wallet_id int, tx_hash bytes, old int, status text, block_height int, block_position int, seq int, label text, is_context bool, is_public bool, version int",
 		text: "UPDATE @transactions AS t SET status = r.status, block_height = r.block_height, block_position = r.block_position, seq = r.seq, " +
 			"label = r.label, is_context = r.is_context, is_public = r.is_public, version = r.version FROM {rows} WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND t.version = r.old"}
+	// The version that a change of the bytes has moved is compared once more.
+	resignTxs = statement{key: 2, rows: "wallet_id int, tx_hash bytes, version int, raw_tx bytes",
+		text: "UPDATE @transactions AS t SET raw_tx = r.raw_tx FROM {rows} WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND t.version = r.version"}
 )
 
 func height(h int32) any {
@@ -206,15 +209,19 @@ func (w wallets) insertTxs(set *utxo.ChangeSet) error {
 }
 
 func (w wallets) updateTxs(set *utxo.ChangeSet) error {
-	moved, stay := new(batch), new(batch)
-	for _, u := range set.Updates {
+	moved, stay, resigned := new(batch), new(batch), new(batch)
+	for i := range set.Updates {
+		u := &set.Updates[i]
+		if u.Raw != nil {
+			resigned.add(int64(u.ID.Wallet), u.ID.Hash, u.New.Version, u.Raw)
+		}
 		if u.Old.Height == u.New.Height && u.Old.Position == u.New.Position {
 			stay.add(int64(u.ID.Wallet), u.ID.Hash, u.FromVersion, u.New.Status, u.New.Seq, u.New.Label, u.New.Context, u.New.Public, u.New.Version)
 		} else {
 			moved.add(int64(u.ID.Wallet), u.ID.Hash, u.FromVersion, u.New.Status, height(u.New.Height), u.New.Position, u.New.Seq, u.New.Label, u.New.Context, u.New.Public, u.New.Version)
 		}
 	}
-	return w.writeAll("transactions", writing{&updateTxs, moved}, writing{&restateTxs, stay})
+	return w.writeAll("transactions", writing{&updateTxs, moved}, writing{&restateTxs, stay}, writing{&resignTxs, resigned})
 }
 
 // txOf finds a transaction of the row's wallet by its hash.

@@ -87,6 +87,8 @@ func (w *world) step() {
 		{9, func() { w.observe(w.oldTx()) }},
 		{5, w.mempool},
 		{7, func() { w.submit(w.newTx()) }},
+		{3, func() { w.submit(w.unsigned()) }},
+		{1, func() { w.observe(w.stranger()) }},
 		{3, func() { w.submit(w.oldTx()) }},
 		{5, w.replace},
 		{7, w.broadcast},

@@ -14,7 +14,57 @@ func (w *world) oldTx() *wire.MsgTx {
 	if len(w.txs) == 0 {
 		return w.newTx()
 	}
-	return pick(w, w.txs...)
+	tx := pick(w, w.txs...)
+	if w.odds(1, 6) {
+		return w.resigned(tx)
+	}
+	return tx
+}
+
+// resigned is a transaction of the same hash: some inputs have no witness, some
+// another one.
+func (w *world) resigned(tx *wire.MsgTx) *wire.MsgTx {
+	other := tx.Copy()
+	for _, in := range other.TxIn {
+		switch w.number(0, 2) {
+		case 0:
+			in.Witness = nil
+		case 1:
+			in.Witness = wire.TxWitness{{byte(w.number(1, 9))}}
+		}
+	}
+	return other
+}
+
+// unsigned is a new transaction without its witnesses; with them it is among those
+// that exist.
+func (w *world) unsigned() *wire.MsgTx {
+	tx := w.newTx().Copy()
+	for _, in := range tx.TxIn {
+		in.Witness = nil
+	}
+	return tx
+}
+
+// stranger is a transaction that spends what somebody else was paid, and pays nobody
+// of the store: nodes know it, and no wallet ever does, unless it conflicts.
+func (w *world) stranger() *wire.MsgTx {
+	var paid []wire.OutPoint
+	for _, r := range w.model.rows {
+		for i, out := range r.tx.TxOut {
+			if string(out.PkScript) == string(Foreign) && out.Value > 0 {
+				paid = append(paid, Out(r.tx, uint32(i)))
+			}
+		}
+	}
+	if len(paid) == 0 {
+		return w.oldTx()
+	}
+	op := pick(w, paid...)
+	w.salt++
+	tx := NewTx(w.salt, []wire.OutPoint{op}, Pay(w.worth([]wire.OutPoint{op})-1, Foreign))
+	w.txs = append(w.txs, tx)
+	return tx
 }
 
 func (w *world) newTx() *wire.MsgTx { return w.build() }

@@ -48,7 +48,8 @@ type step = statemachine.Edge[utxo.Status, utxo.Trigger]
 // fact is a transaction, the same for all wallets.
 type fact struct {
 	hash      chainhash.Hash
-	tx        *wire.MsgTx
+	tx        *wire.MsgTx // as it was met first; rows have bytes of their own
+	proof     *wire.MsgTx // as the event under way shows it, nil where it says nothing of the witnesses
 	coinbase  bool
 	status    utxo.Status // that of its liveliest row; 0 if nothing is known of it
 	height    int32
@@ -62,6 +63,7 @@ type fact struct {
 type row struct {
 	*fact
 	wallet utxo.WalletID
+	bytes  *wire.MsgTx // with the signatures that the wallet knows of
 	status utxo.Status // the fact's, unless it is or was pending
 	label  string
 	tags   map[uint32]string // owner of each owned output, by index
@@ -107,6 +109,7 @@ func (m *Model) clone() *Model {
 	same := map[*fact]*fact{}
 	for _, f := range m.facts {
 		copied := *f
+		copied.proof = nil
 		c.facts = append(c.facts, &copied)
 		same[f] = &copied
 	}
@@ -330,7 +333,7 @@ func (m *Model) stored(r *row) *utxo.Tx {
 		}
 	}
 	var raw bytes.Buffer
-	if err := r.tx.Serialize(&raw); err == nil {
+	if err := r.bytes.Serialize(&raw); err == nil {
 		tx.Raw = raw.Bytes()
 	}
 	return tx

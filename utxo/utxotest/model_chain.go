@@ -83,6 +83,12 @@ func (m *Model) observed(ev utxo.Observed) error {
 		if f.status != 0 && seq <= f.seq {
 			if f.status == utxo.Published {
 				listed = append(listed, f)
+				for _, r := range m.rowsOf(f) {
+					if !f.confirmed() && good[i].HasWitness() && lacking(r.bytes) > 0 && !sameBytes(r.bytes, good[i]) {
+						r.bytes = good[i].Copy()
+						m.moveRow(r, utxo.OnObserved, r.status)
+					}
+				}
 			}
 			continue
 		}
@@ -100,12 +106,18 @@ func (m *Model) observed(ev utxo.Observed) error {
 		case f.status == utxo.Published && ev.Seq > 0:
 			m.move(f, utxo.OnObserved, utxo.Published)
 			f.seq = seq
+			if !f.confirmed() {
+				m.prove(f, good[i], 0)
+			}
+		case f.status == utxo.Published && !f.confirmed():
+			m.prove(f, good[i], utxo.OnObserved)
 		case f.status != utxo.Published:
 			if err := m.place(f, evidence{trigger: utxo.OnObserved, seq: seq, listed: listed}); err != nil {
 				m.refused[places[i]] = err
 				out = append(out, f.hash)
 				continue
 			}
+			m.prove(f, good[i], 0)
 		}
 		m.show1(f)
 		listed = append(listed, f)
@@ -172,8 +184,15 @@ func (m *Model) connected(ev utxo.Connected) error {
 		m.blocks = append(m.blocks, b)
 	}
 	for _, i := range parentsFirst(ev.Txs) {
-		if err := m.confirm(m.show(ev.Txs[i], ev.At), height, positions[i]); err != nil {
+		f, on := m.show(ev.Txs[i], ev.At), utxo.Trigger(0)
+		if f.height == height { // it was there: nothing else of it moves
+			on = utxo.OnConfirmed
+		}
+		if err := m.confirm(f, height, positions[i]); err != nil {
 			return err
+		}
+		if f.height == height {
+			m.prove(f, ev.Txs[i], on)
 		}
 	}
 	m.scanned(height)

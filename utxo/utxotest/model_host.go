@@ -53,6 +53,7 @@ func (m *Model) submitted(ev utxo.Submitted) error {
 	}
 	f := m.fact(ev.Tx, ev.At)
 	if r := m.row(ev.Wallet, f.hash); r != nil && r.live() {
+		m.signed(r, ev.Tx)
 		return m.declare(f, ev)
 	} else if r != nil || f.public && !f.live() {
 		return fmt.Errorf("%w: %s is %s", statemachine.ErrIllegal, f.hash, f.status)
@@ -63,6 +64,9 @@ func (m *Model) submitted(ev utxo.Submitted) error {
 	if f.status == utxo.Published { // another wallet's facts
 		m.show1(f)
 		m.settle()
+		if r := m.row(ev.Wallet, f.hash); r != nil { // block 0 gives nobody one
+			m.signed(r, ev.Tx)
+		}
 		return m.declare(f, ev)
 	}
 	var replaced []*fact
@@ -82,7 +86,9 @@ func (m *Model) submitted(ev utxo.Submitted) error {
 		return err
 	}
 	f.status = utxo.Pending
-	m.credit(m.enter(f, ev.Wallet))
+	r := m.enter(f, ev.Wallet)
+	r.bytes = ev.Tx.Copy()
+	m.credit(r)
 	for _, old := range replaced {
 		m.edges = append(m.edges, utxo.Replacement{Wallet: ev.Wallet, Loser: old.hash, Winner: f.hash, Declared: true})
 	}

@@ -11,6 +11,14 @@ import (
 // enter adds a row in the state that its fact has.
 func (m *Model) enter(f *fact, w utxo.WalletID) *row {
 	r := &row{fact: f, wallet: w, tags: map[uint32]string{}}
+	switch others := m.rowsOf(f); {
+	case f.proof != nil:
+		r.bytes = f.proof
+	case len(others) > 0:
+		r.bytes = mostSigned(others)
+	default:
+		r.bytes = f.tx
+	}
 	m.rows = append(m.rows, r)
 	on := map[utxo.Status]utxo.Trigger{
 		utxo.Pending: utxo.OnSubmit, utxo.Published: utxo.OnJoined, utxo.Replaced: utxo.OnJoinedReplaced,

@@ -1,6 +1,7 @@
 package utxotest_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -99,8 +100,11 @@ func says(set utxo.ChangeSet) error {
 	for _, u := range set.Updates {
 		old := u.Old
 		old.Version = u.New.Version
-		if old == u.New && !slices.ContainsFunc(set.Credits, func(c utxo.Credit) bool { return u.ID == c.ID }) {
+		if old == u.New && u.Raw == nil && !slices.ContainsFunc(set.Credits, func(c utxo.Credit) bool { return u.ID == c.ID }) {
 			return fmt.Errorf("%s has a new version, and nothing new", u.ID)
+		}
+		if u.Raw != nil && (u.OldRaw == nil || bytes.Equal(u.Raw, u.OldRaw)) || u.Raw == nil && u.OldRaw != nil {
+			return fmt.Errorf("%s has the bytes %x after %x", u.ID, u.Raw, u.OldRaw)
 		}
 	}
 	for _, s := range set.Spends {

@@ -20,6 +20,7 @@ import (
 //
 //	tx a: x b:0 -> main=5 2/main=3 out    a transaction, not delivered to anybody
 //	coinbase m -> main=50
+//	witness b: a 7 -                      b is a with other witnesses, "-" for none
 //	open 1 0                              wallet, birth
 //	submit 1 b replaces a lock k          wallet, transaction
 //	broadcast 1 a
@@ -44,6 +45,7 @@ import (
 //
 //	tx? 1 a published 5                   or: pending, published, failed, ..., absent
 //	coin? 1 a:0 spent b                   or: confirmed, unconfirmed, ..., unknown
+//	bytes? 1 a b                          a is stored with the witnesses of b
 //	edge? 1 a b                           a was replaced by b
 //	noedge? 1 a b
 //	balance? 1 confirmed=5 pending=3      all others are zero
@@ -58,7 +60,7 @@ type Scenario struct {
 
 // Scenarios are all of this package.
 func Scenarios() []Scenario {
-	return slices.Concat(Conflicts, Blocks, Leases, Words, Several, Joins, Lists, Owners, Versions)
+	return slices.Concat(Conflicts, Blocks, Leases, Words, Several, Joins, Lists, Owners, Versions, Signatures)
 }
 
 // Refusals names the errors that an event may meet.
@@ -141,6 +143,8 @@ func (p *player) line(line string, apply func(utxo.Event) error, snapshot func()
 	switch words[0] {
 	case "tx", "coinbase":
 		return p.define(line)
+	case "witness":
+		return p.witness(words)
 	case "wait":
 		seconds, err := strconv.Atoi(words[1])
 		p.now = p.now.Add(time.Duration(seconds) * time.Second)
@@ -271,6 +275,23 @@ func (p *player) define(line string) error {
 	inputs, err := p.outPoints(words[2:])
 	p.txs[name] = NewTx(p.salt, inputs, outputs...)
 	return err
+}
+
+// witness reads "witness b: a 7 -".
+func (p *player) witness(words []string) error {
+	tx, err := p.tx(words[2])
+	if err != nil {
+		return err
+	}
+	other := tx.Copy()
+	for i, in := range other.TxIn {
+		in.Witness = nil
+		if word := words[3+i]; word != "-" {
+			in.Witness = wire.TxWitness{[]byte(word)}
+		}
+	}
+	p.txs[strings.TrimSuffix(words[1], ":")] = other
+	return nil
 }
 
 func script(owner string) []byte {

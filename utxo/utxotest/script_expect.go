@@ -37,6 +37,9 @@ func (p *player) expect(words []string, s utxo.Snapshot) error {
 			return fmt.Errorf("the edges are %v", s.Replaced)
 		}
 		return nil
+	case "bytes?":
+		want = words[3]
+		got, err = p.describeBytes(w, words[2], s)
 	case "balance?":
 		got = p.describeBalance(w, s)
 	case "scanned?":
@@ -63,6 +66,30 @@ func (p *player) describeTx(w utxo.WalletID, name string, s utxo.Snapshot) (stri
 		return fmt.Sprintf("%s %d", stored.Status, stored.Height), nil
 	}
 	return stored.Status.String(), nil
+}
+
+// describeBytes returns the names of the transactions with the bytes that are stored.
+func (p *player) describeBytes(w utxo.WalletID, name string, s utxo.Snapshot) (string, error) {
+	tx, err := p.tx(name)
+	if err != nil {
+		return "", err
+	}
+	stored := find(s, w, tx.TxHash())
+	if stored == nil {
+		return "absent", nil
+	}
+	raw, err := utxo.ParseTx(stored.Raw)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for name, other := range p.txs {
+		if sameBytes(raw, other) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, " "), nil
 }
 
 func (p *player) describeCoin(w utxo.WalletID, name string, s utxo.Snapshot) (string, error) {
