@@ -61,10 +61,12 @@ var (
 	}
 )
 
+// build has in each witness the room of a signature and a key, which a signer fills:
+// nothing is broadcast that has no witness.
 func build(coins coinselect.Selection) *wire.MsgTx {
 	tx := wire.NewMsgTx(2)
 	for _, in := range coins.Inputs {
-		tx.AddTxIn(wire.NewTxIn(&in.OutPoint, nil, nil))
+		tx.AddTxIn(wire.NewTxIn(&in.OutPoint, nil, wire.TxWitness{make([]byte, 72), make([]byte, 33)}))
 	}
 	tx.AddTxOut(wire.NewTxOut(60_000, theirs))
 	if coins.Change > 0 {

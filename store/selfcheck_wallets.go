@@ -83,12 +83,16 @@ func writeWallet(tx WalletUnit, w utxo.WalletID) (utxo.ChangeSet, error) {
 	lock := utxo.LockID{31: 0xff}
 	do(utxo.WalletOpened{Wallet: w, Birth: math.MaxInt32})
 	submitted := do(utxo.Submitted{Wallet: w, Tx: msg})
+	signed := msg.Copy()
+	signed.TxIn[0].Witness = wire.TxWitness{{0xfe, 0}}
+	resigned := do(utxo.Submitted{Wallet: w, Tx: signed}) // the same hash, and other bytes
 	leased := do(utxo.OutputsLeased{Wallet: w, OutPoints: []wire.OutPoint{coin}, Lock: lock, Duration: time.Microsecond})
 	if err != nil {
 		return utxo.ChangeSet{}, err
 	}
 
 	want := *submitted.Inserts[0]
+	want.Version, want.Raw = resigned.Updates[0].New.Version, resigned.Updates[0].Raw
 	d, err := utxo.ReadDetail(r, want.ID)
 	if err != nil {
 		return utxo.ChangeSet{}, err
