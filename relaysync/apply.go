@@ -141,8 +141,17 @@ func (c *step) move(on Trigger, reason string) error {
 	if is := c.New.Phase(); is != at {
 		return c.refuse(statemachine.ErrCorrupt, fmt.Sprintf("the timer says %v, the table %v", is, at))
 	}
+	switch t := &c.New.Timer; {
+	case !scheduled(at):
+		t.Since = time.Time{}
+	case !scheduled(c.Old.Phase()) || t.Since.IsZero() || t.Since.After(c.by.At): // of another writer, of a clock that went back
+		t.Since = c.by.At
+	}
 	return nil
 }
+
+// scheduled reports whether a sync is owed, and no person is awaited.
+func scheduled(p Phase) bool { return p == PhaseDue || p == PhaseSyncing || p == PhaseWaiting }
 
 // append adds an activity. Its time is never before the newest one's, so that
 // the order of times is that of the sequence.

@@ -16,7 +16,7 @@ func Check(s Sync) error {
 	}
 	cfg, err := r.canonical()
 	_, unreadable := r.Sent.parse()
-	syncing, scheduled := at == PhaseSyncing, !t.Due.IsZero()
+	syncing, due := at == PhaseSyncing, !t.Due.IsZero()
 	for _, rule := range []struct {
 		holds bool
 		text  string
@@ -28,14 +28,15 @@ func Check(s Sync) error {
 		{r.SyncError == r.Error() && len(r.SyncError) <= MaxError, "an error is trimmed and bounded"},
 		{at != PhaseClean || !r.Pending(), "a relay without a timer is synced and has no error"},
 		{at != PhaseDue && at != PhaseExhausted || r.Pending(), "a relay with a timer is not synced"},
-		{at != PhaseExhausted || r.SyncError != "" && !scheduled, "an exhausted relay has an error and no timer"},
+		{at != PhaseExhausted || r.SyncError != "" && !due, "an exhausted relay has an error and no timer"},
 		{at != PhaseWaiting || r.SyncError != "", "a relay that waits has an error"},
-		{!t.Backoff || scheduled && !syncing, "a back-off has its end"},
+		{!t.Backoff || due && !syncing, "a back-off has its end"},
 		{!t.Exhausted || !syncing, "what is given up is not sent"},
 		{syncing == (t.Lease.Holder != ""), "exactly a sync that is under way is leased"},
 		{!syncing || t.Lease.Fence >= 1 && !t.Lease.Until.IsZero() && t.Revision >= 1 && t.Revision <= r.Revision, "a sync has a fence, an end and a revision"},
 		{syncing || t.Lapses == 0, "lapses end with a result"},
 		{t.Generation >= 0 && t.Lapses >= 0 && t.LapsedFence >= 0 && t.LapsedFence <= t.Lease.Fence, "counters do not go below zero"},
+		{scheduled(at) || t.Since.IsZero(), "what is clean, or a person's, waits for no sync"},
 		{at != PhaseDeleted || *t == Timer{}, "a deleted relay has no timer"},
 		{h.Streak >= 0 && !h.Newest.IsZero(), "a relay has activities"},
 		{!r.Synced || h.Completed || r.SyncError != "" || at == PhaseDeleted, "a relay that is synced was synced"},

@@ -71,6 +71,9 @@ type Timer struct {
 	// UnansweredAt is a moment by which a request was sent that has no answer:
 	// it may arrive up to Policy.Linger later. Zero: none.
 	UnansweredAt time.Time
+	// Since is when the relay left clean, was made, or came back from a person. Neither
+	// a later change nor a retry moves it; zero where no sync is owed.
+	Since time.Time
 }
 
 // Resource types of activities.

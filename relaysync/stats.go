@@ -10,11 +10,16 @@ type Stats struct {
 	At        time.Time
 	Phases    map[Phase]int64
 	OldestDue time.Time // the least due time at or before At; zero: none
-	Untimed   int64     // clean, but not synced or with an error: a reconcile gives them a timer
-	Lapsed    int64     // syncing, the lease ended at or before At
-	Lapses    int64     // leases in a row that ended without a result, of all that are syncing
-	Failures  int64     // fail_relay_sync in the window [At - window, At)
-	Successes int64     // complete_relay_sync in the window
+	// OldestOwed is the least time since when a relay is due, waiting or syncing, however
+	// often it was changed or tried since: Timer.Since, or where another writer has set
+	// none the time of [Sync.DueAt]; zero: none. A person has what is exhausted.
+	OldestOwed time.Time
+	Latest     time.Time // the latest of these times, and of their due times; zero: none
+	Untimed    int64     // clean, but not synced or with an error: a reconcile gives them a timer
+	Lapsed     int64     // syncing, the lease ended at or before At
+	Lapses     int64     // leases in a row that ended without a result, of all that are syncing
+	Failures   int64     // fail_relay_sync in the window [At - window, At)
+	Successes  int64     // complete_relay_sync in the window
 }
 
 // Add counts a relay; At is set.
@@ -22,6 +27,16 @@ func (s *Stats) Add(one *Sync) {
 	at := one.Phase()
 	s.Phases[at]++
 	due, ok := one.DueAt()
+	if ok {
+		since := one.Timer.Since
+		if since.IsZero() {
+			since = due
+		}
+		if s.OldestOwed.IsZero() || since.Before(s.OldestOwed) {
+			s.OldestOwed = since
+		}
+		s.Latest = later(s.Latest, later(since, due))
+	}
 	switch {
 	case at == PhaseClean && one.Relay.Pending():
 		s.Untimed++
@@ -52,6 +67,8 @@ func (s *Stats) AddActivity(a *Activity, window time.Duration) {
 // a count alerts when it exceeds its limit.
 type Thresholds struct {
 	DueWait     time.Duration // a due relay is not claimed
+	Owed        time.Duration // a relay is not synced: above the back-off of all attempts together
+	Ahead       time.Duration // a time lies in the future: above Backoff.Cap
 	Exhausted   int64
 	Untimed     int64
 	Lapsed      int64
@@ -59,9 +76,17 @@ type Thresholds struct {
 	FailureRate int64 // basis points of the syncs in the window, alert above
 }
 
+// DefaultThresholds watch everything, for [DefaultPolicy]: a relay that is not claimed
+// for five minutes, or not synced for an hour, where the back-off ends after 31 minutes;
+// what a person must see to; a sync that three leases have ended; half of the syncs
+// failing. A host that changes the policy changes them with it.
+func DefaultThresholds() Thresholds {
+	return Thresholds{DueWait: 5 * time.Minute, Owed: time.Hour, Ahead: time.Hour, Lapses: 2, FailureRate: 5_000}
+}
+
 // Alert is one limit that is exceeded.
 type Alert struct {
-	Name string // stable: "due wait", "exhausted", ...
+	Name string // stable: "due wait", "owed", "ahead", "exhausted", "untimed", "lapsed", "lapses", "failure rate"
 	Text string
 }
 
@@ -84,6 +109,10 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	}
 	add(t.DueWait > 0 && !s.OldestDue.IsZero() && s.At.Sub(s.OldestDue) > t.DueWait, "due wait",
 		"a relay is due since %s, longer than %v", s.OldestDue.UTC().Format(time.RFC3339), t.DueWait)
+	add(t.Owed > 0 && !s.OldestOwed.IsZero() && s.At.Sub(s.OldestOwed) > t.Owed, "owed",
+		"a relay is not synced since %s, longer than %v", s.OldestOwed.UTC().Format(time.RFC3339), t.Owed)
+	add(t.Ahead > 0 && s.Latest.Sub(s.At) > t.Ahead, "ahead", "a time of a relay is %s, more than %v from now: a clock was ahead, or is behind",
+		s.Latest.UTC().Format(time.RFC3339), t.Ahead)
 	add(s.Phases[PhaseExhausted] > t.Exhausted, "exhausted", "%d relays await manual intervention, more than %d", s.Phases[PhaseExhausted], t.Exhausted)
 	add(s.Untimed > t.Untimed, "untimed", "%d relays are unsynced without a timer, more than %d", s.Untimed, t.Untimed)
 	add(s.Lapsed > t.Lapsed, "lapsed", "%d syncs have lost their lease, more than %d", s.Lapsed, t.Lapsed)

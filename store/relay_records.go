@@ -90,6 +90,10 @@ type TenantRecords interface {
 	Due(now time.Time, limit int) (due []dunning.Account, unreadable []error, err error)
 	// NextDue returns the earliest DueAt after now; zero if there is none.
 	NextDue(now time.Time) (time.Time, error)
+	// Overslept returns up to limit accounts whose DueAt is after latest, in the order of
+	// [dunning.CompareDue]: a clock that was ahead has set it. Otherwise as Due, but
+	// nothing is locked.
+	Overslept(latest time.Time, limit int) (all []dunning.Account, unreadable []error, err error)
 	// List pages through the ids of tenants in byte order, behind an id.
 	List(after string, limit int) ([]string, error)
 	// ForOperator pages through the ids of the tenants with an invoice that

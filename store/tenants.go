@@ -176,7 +176,7 @@ func (s *Tenants) List(ctx context.Context, after string, limit int) ([]string, 
 // Reconcile sends Ticked to those of up to limit tenants behind an id whose next
 // step was put off too far by a clock that was ahead, see
 // [dunning.Policy.Overslept]. It returns the last id that it looked at, empty at
-// the end. A biller does it for all when it starts.
+// the end. [Steps] does so by itself.
 func (s *Tenants) Reconcile(ctx context.Context, by dunning.By, after string, limit int) (last string, changed []dunning.Account, refused, err error) {
 	return s.sweepPage(ctx, func(tx TenantUnit) ([]string, error) { return tx.Tenants().List(after, limit) },
 		func(a *dunning.Account, now time.Time) bool { return s.policy.Overslept(&a.Tenant, now) }, dunning.Ticked{By: by})
@@ -244,7 +244,7 @@ func (s *Tenants) Alerts(ctx context.Context, limits dunning.Thresholds) ([]dunn
 }
 
 // Steps is the work of a biller for [worker.Run]: tenants for whom something is
-// due, each put off by [dunning.Policy.Hold] so that no other process begins it
+// due, or whose step a clock that was ahead has put off too far, each put off by [dunning.Policy.Hold] so that no other process begins it
 // too. Work holds the store's time of its claim: the handler takes
 // [dunning.Policy.Next] at that time, stores an intent with [Tenants.Held] before
 // its effect and the answer with [Tenants.Do] behind it, and goes on until nothing
@@ -282,9 +282,14 @@ func (w *Steps) Turn(ctx context.Context, done []HeldTenant, n int) ([]worker.It
 	commands := mapped(done, func(h *HeldTenant) tenantCommand { return tenantCommand{held: &h.Account, events: h.Events} })
 	all, next, err := items(ctx, &w.tenantCore, w.holder, commands, n, func(b *tenantBatch) ([]worker.Item[DueTenant], time.Duration, error) {
 		ticked, wait, err := claim(b, claims[dunning.Account, dunning.Event, DueTenant]{
-			due: func() (due []dunning.Account, err error) {
-				due, w.found, err = b.tx.Tenants().Due(b.now, n)
-				return due, err
+			due: func() ([]dunning.Account, error) {
+				due, unreadable, err := b.tx.Tenants().Due(b.now, n)
+				if w.found = unreadable; err != nil || len(due) >= n {
+					return due, err
+				}
+				overslept, unreadable, err := b.tx.Tenants().Overslept(w.policy.LatestDue(b.now), n-len(due))
+				w.found = append(w.found, unreadable...)
+				return append(due, overslept...), err
 			},
 			next:  func() (time.Time, error) { return b.tx.Tenants().NextDue(b.now) },
 			claim: dunning.Ticked{By: w.By()}, lease: w.policy.Hold, most: w.policy.Tick, saved: true,

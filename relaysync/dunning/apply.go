@@ -27,7 +27,7 @@ func (p Policy) ApplyAt(a Account, ev Event, now time.Time) (Change, error) {
 	if err != nil {
 		return Change{Old: a, New: a}, err
 	}
-	if _, tick := ev.(Ticked); !tick && len(c.Log) > 0 {
+	if _, tick := ev.(Ticked); !tick && len(c.Log) > 0 && !(c.New.redated() && p.late(&c.Old.Tenant, c.by.At)) { // the next tick must see that it is late
 		c.New.Tenant.DueAt = p.wake(&c)
 	}
 	return c.Change, nil
@@ -60,7 +60,7 @@ func (p *Policy) take(c *step) error {
 	case MethodSet:
 		return c.method(&e)
 	case Issued:
-		return c.issue(&e)
+		return p.issue(c, &e)
 	case Amended:
 		return c.amend(&e)
 	case Paid:

@@ -9,12 +9,15 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// tick touches DueAt alone.
+// tick touches DueAt alone, unless a clock that jumped has left something to mend.
 func (p *Policy) tick(c *step) error {
 	if err := c.version(); err != nil {
 		return err
 	}
-	if next := p.Next(c.Old, c.by.At); next.Action == nil {
+	if err := p.redate(c); err != nil {
+		return err
+	}
+	if next := p.Next(c.New, c.by.At); next.Action == nil {
 		c.New.Tenant.DueAt = next.Due
 	} else {
 		c.New.Tenant.DueAt = c.by.At.Add(p.Hold)
@@ -45,8 +48,8 @@ func (p *Policy) intend(c *step, e *ChargeIntended) error {
 	if do.Key != i.ChargeKey {
 		i.Missed = 0
 	}
-	i.Attempts = c.Old.next(&i)
-	i.Charge, i.ChargeKey, i.ChargeBy, i.ChargeAt, i.ChargeAmount, i.ChargeMethod = ChargeOpen, e.Key, c.by.Actor, c.by.At, i.Amount, c.Old.Tenant.Method
+	i.Attempts, i.ChargeMethod = c.Old.next(&i)
+	i.Charge, i.ChargeKey, i.ChargeBy, i.ChargeAt, i.ChargeAmount = ChargeOpen, e.Key, c.by.Actor, c.by.At, i.Amount
 	i.ChargeAfter = p.lookAt(c.by.At)
 	return c.move(OnCharge, i)
 }
@@ -94,7 +97,7 @@ func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, t
 	if !ok {
 		return c.refuse(statemachine.ErrInvalid, "no charge of this invoice had this key")
 	}
-	if outcome.Valid() && (i.PaidKey == key || i.Overpaid.has(n) || i.Repaid.has(n)) {
+	if outcome.Valid() && i.known(charged(n)) {
 		return nil // it is done, whatever is said later
 	}
 	latest := n == i.Attempts
@@ -116,17 +119,12 @@ func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, t
 	}
 	switch outcome {
 	case statemachine.Done:
-		open := i.Status() == InvoiceOpen
-		if !open || key != i.ChargeKey || i.ChargeAmount != i.Amount { // what it was of, the record does not say
-			i.OverpaidAt, i.Overpaid, c.reason = c.by.At, i.Overpaid.with(n), key
+		if n+1 >= i.Attempts { // a later one that failed has its error still
+			i.PaymentError, t.PaymentError = "", ""
 		}
-		if !open {
-			return c.move(OnOverpaid, i)
-		}
-		i.PaidAt, i.Method, i.PaidKey, i.PaymentError, t.PaymentError = c.by.At, i.ChargeMethod, key, "", ""
-		return c.move(OnCharged, i)
+		return c.receive(i, charged(n), c.by.At, OnCharged)
 	case statemachine.Failed:
-		i.Attempts++
+		i.Attempts, i.Missed = i.Attempts+1, 0
 		i.ChargeAfter = c.unlessSwitched(&i, i.ChargeAt.Add(p.ChargeAgain))
 		i.PaymentError = statemachine.Bounded(text, MaxText)
 		t.PaymentError, c.reason = i.PaymentError, i.PaymentError
@@ -154,9 +152,10 @@ func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, t
 }
 
 // unlessSwitched is when to charge again; at once by another method, which the
-// tenant chose while the charge was out.
+// tenant chose while the charge was out. A charge that may still arrive is made again
+// by its own method.
 func (c *step) unlessSwitched(i *Invoice, at time.Time) time.Time {
-	if c.Old.Tenant.Method != i.ChargeMethod {
+	if c.Old.Tenant.Method != i.ChargeMethod && !i.doubted() {
 		return time.Time{}
 	}
 	return at
@@ -185,7 +184,7 @@ func (p *Policy) missing(c *step, e *ChargeMissing) error {
 	}
 	i.Charge, i.ChargeAfter = ChargeNone, time.Time{}
 	if i.Missed++; i.Missed > 1 {
-		i.ChargeAfter = c.unlessSwitched(&i, i.ChargeAt.Add(p.ChargeAgain))
+		i.ChargeAfter = i.ChargeAt.Add(p.ChargeAgain)
 	}
 	return c.move(OnNeverArrived, i)
 }

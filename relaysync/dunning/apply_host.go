@@ -34,7 +34,7 @@ func (c *step) enrol(e *Enrolled) error {
 }
 
 // method makes charges that wait due at once. One that may be out keeps its
-// look-up.
+// look-up, and one that may still arrive its time.
 func (c *step) method(e *MethodSet) error {
 	if c.Old.Tenant.Method == e.Method {
 		return nil
@@ -48,7 +48,7 @@ func (c *step) method(e *MethodSet) error {
 	c.New.Tenant.Method = e.Method
 	var changed []Invoice
 	for _, i := range c.Old.Invoices {
-		if i.Status() == InvoiceOpen && i.Charge == ChargeNone && !i.ChargeAfter.IsZero() {
+		if i.Status() == InvoiceOpen && i.Charge == ChargeNone && !i.ChargeAfter.IsZero() && !i.doubted() {
 			i.ChargeAfter = time.Time{}
 			changed = append(changed, i)
 		}
@@ -56,7 +56,7 @@ func (c *step) method(e *MethodSet) error {
 	return c.move(OnMethod, changed...)
 }
 
-func (c *step) issue(e *Issued) error {
+func (p *Policy) issue(c *step, e *Issued) error {
 	created := e.CreatedAt
 	if created.IsZero() {
 		created = c.by.At
@@ -69,6 +69,9 @@ func (c *step) issue(e *Issued) error {
 		amount := e.Amount == old.Issued || old.Issued < 0 && e.Amount >= old.Amount
 		if amount && (e.CreatedAt.IsZero() || created == old.CreatedAt) {
 			return nil // it may have been lowered since
+		}
+		if amount && (created == old.Since || old.Status() == InvoiceOpen && p.ahead(old.CreatedAt, c.by.At) && created.Before(old.CreatedAt)) {
+			return c.reissue(*old, created)
 		}
 		return c.refuse(statemachine.ErrIllegal, "there is an invoice of this id, of another amount or time")
 	}
@@ -83,6 +86,9 @@ func (c *step) issue(e *Issued) error {
 	}
 	if len(e.Invoice) > MaxID-12 {
 		return c.refuse(statemachine.ErrInvalid, "an invoice's id leaves 12 bytes for the number of a charge")
+	}
+	if p.ahead(created, c.by.At) {
+		return c.refuse(statemachine.ErrInvalid, "it is dated in the future, at "+created.Format(time.RFC3339))
 	}
 	open := 0
 	for i := range c.Old.Invoices {
@@ -107,8 +113,8 @@ func (c *step) amend(e *Amended) error {
 	switch {
 	case i.Status() != InvoiceOpen:
 		return c.refuse(statemachine.ErrIllegal, "the invoice is "+i.Status().String())
-	case i.Charge != ChargeNone:
-		return c.refuse(statemachine.ErrHeld, "a charge of it may be out")
+	case i.Charge != ChargeNone || i.doubted():
+		return c.refuse(statemachine.ErrHeld, "charge "+i.ChargeKey+" of it may arrive: until it is answered it can be voided alone")
 	case e.Amount < 0 || e.Amount > i.Amount:
 		return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("what is owed is lowered from %d", i.Amount))
 	}
@@ -121,17 +127,12 @@ func (c *step) pay(e *Paid) error {
 	if err != nil {
 		return err
 	}
-	if i.Status() == InvoicePaid && i.PaidKey == e.Payment && i.Method == e.Method {
+	entry := received(e.Method, e.Payment)
+	if e.Method.Valid() && i.known(entry) {
 		return nil
 	}
 	if err := c.version(); err != nil {
 		return err
-	}
-	switch {
-	case i.Status() == InvoicePaid:
-		return c.refuse(statemachine.ErrIllegal, strings.TrimSpace("it is paid by "+i.Method.String()+" "+i.PaidKey)+": another payment is to be paid back")
-	case i.Status() != InvoiceOpen:
-		return c.refuse(statemachine.ErrIllegal, "the invoice is "+i.Status().String())
 	}
 	if !e.Method.Valid() {
 		return c.refuse(statemachine.ErrInvalid, "no such method")
@@ -139,8 +140,15 @@ func (c *step) pay(e *Paid) error {
 	if e.Payment != "" && (!word(e.Payment) || strings.HasPrefix(e.Payment, i.ID+"/")) {
 		return c.refuse(statemachine.ErrInvalid, "the id of a payment is a text of at most 100 bytes, and no key of a charge")
 	}
-	i.PaidAt, i.Method, i.PaidKey = c.by.At, e.Method, e.Payment
-	return c.move(OnPay, i)
+	for _, m := range Method(0).Values() {
+		if e.Payment == m.String() {
+			return c.refuse(statemachine.ErrInvalid, "the id of a payment is not the name of a method")
+		}
+		if e.Payment != "" && m != e.Method && i.known(received(m, e.Payment)) {
+			return c.refuse(statemachine.ErrIllegal, "payment "+e.Payment+" came by "+m.String()+": another payment has another id")
+		}
+	}
+	return c.receive(i, entry, c.by.At, OnPay)
 }
 
 func (c *step) void(e *Voided) error {
@@ -173,7 +181,7 @@ func (c *step) reinstate() error {
 	if err := c.version(); err != nil {
 		return err
 	}
-	t.ChurnedAt, t.ReinstatedAt = time.Time{}, c.by.At
+	t.ChurnedAt, t.ReinstatedAt, t.Since = time.Time{}, c.by.At, time.Time{}
 	return c.move(OnReinstate)
 }
 
@@ -182,20 +190,20 @@ func (c *step) acknowledge(e *Acknowledged) error {
 	if err != nil {
 		return err
 	}
-	n, ok := i.attempt(e.Key)
-	if ok && i.Repaid.has(n) {
+	entry := i.find(i.Overpaid, e.Key)
+	if entry == "" && i.find(i.Repaid, e.Key) != "" {
 		return nil
 	}
 	if err := c.version(); err != nil {
 		return err
 	}
-	if !ok || !i.Overpaid.has(n) {
-		return c.refuse(statemachine.ErrConflict, "what is overpaid are the charges "+strings.Join(i.Overpayments(), ", "))
+	if entry == "" {
+		return c.refuse(statemachine.ErrConflict, "what is overpaid are "+strings.Join(i.Overpayments(), ", "))
 	}
 	if err := c.because(e.Reason); err != nil {
 		return err
 	}
-	i.Overpaid, i.Repaid = i.Overpaid.without(n), i.Repaid.with(n)
+	i.Overpaid, i.Repaid = i.Overpaid.without(entry), i.Repaid.with(entry)
 	if i.Overpaid == "" {
 		i.OverpaidAt = time.Time{}
 	}

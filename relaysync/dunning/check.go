@@ -35,7 +35,7 @@ func Check(a Account) error {
 		{t.Version > moves, "every event of an invoice moves its tenant"},
 		{out <= 1, "at most one charge is out"},
 		{slices.IsSortedFunc(a.Invoices, CompareInvoices), "invoices are in order"},
-		{t.ChurnedAt.IsZero() || !t.ReinstatedAt.After(t.ChurnedAt), "a reinstatement ends a churn"},
+		{t.ChurnedAt.IsZero() || !since(t.ReinstatedAt, t.Since).After(t.ChurnedAt), "a reinstatement ends a churn"},
 		{out == 0 || !t.DueAt.IsZero(), "a charge that may be out is looked up"},
 		{t.Status() == TenantChurned || a.oldest() == nil || !t.DueAt.IsZero(), "what is owed is due at some time"},
 		{len(t.PaymentError) <= MaxText, "an error is bounded"},

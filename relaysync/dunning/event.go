@@ -33,37 +33,42 @@ type (
 		BillingAnchor time.Time
 	}
 	// MethodSet says how the tenant pays from now on. Charges that waited
-	// after a failure are due at once. Another card of the same method is no other
+	// after a failure are due at once; one that may still arrive is made again by its own
+	// method, at its time, until it is answered. Another card of the same method is no other
 	// method: Manual and then it again, in one transaction, make them due. Key: Method.
 	MethodSet struct {
 		By
 		Method Method `json:",omitzero"`
 	}
 	// Issued makes an invoice; of nothing, if Amount is 0. Key: Invoice, Amount, and
-	// CreatedAt if it is given; of another amount it is ErrIllegal.
+	// CreatedAt if it is given; of another amount or time it is ErrIllegal. Only where the
+	// stored time lies more than two of Policy.Tick in the future, an earlier one is taken
+	// for the right one, see Invoice.Since.
 	Issued struct {
 		By
 		Invoice   string
 		Amount    int64     // base units
-		CreatedAt time.Time // zero: the time of the event
+		CreatedAt time.Time // zero: the time of the event; two of Policy.Tick later than that at most
 		Taken     string    `json:"-"` // the tenant with an invoice of this id, empty for none: store.Tenants finds out
 	}
-	// Amended lowers what is owed; ErrHeld while a charge is out. Key: Amount.
+	// Amended lowers what is owed; ErrHeld while a charge is out, or may still arrive
+	// though a look-up did not find it. Key: Amount.
 	Amended struct {
 		By
 		Invoice string
 		Amount  int64
 	}
 	// Paid: paid in full by other means than our charge. Key: Invoice, Method and
-	// Payment; for what is paid already in another way, or by another payment, it is
-	// ErrIllegal, as somebody has paid twice. Two payments without an id are one.
+	// Payment. It is a fact and is filed whatever the invoice is: of what is paid already,
+	// or void, it is in Invoice.Overpaid, or what had paid is. Two payments without an id
+	// by one method are one; one id of two methods is ErrIllegal.
 	Paid struct {
 		By
 		Invoice string
 		Method  Method `json:",omitzero"`
-		Payment string // id of the payment, at most MaxID bytes; empty: it has none
+		Payment string // id of the payment, at most MaxID bytes, no method's name; empty: it has none
 	}
-	// Voided: it is owed no longer. Key: Invoice.
+	// Voided: it is owed no longer; ErrIllegal once it is paid. Key: Invoice.
 	Voided struct {
 		By
 		Invoice string
@@ -83,7 +88,8 @@ type (
 // Events of the biller.
 type (
 	// Ticked begins a step: it puts DueAt off by Policy.Hold, so that no other
-	// process begins it too, or to when something is due. Outside the version.
+	// process begins it too, or to when something is due. Outside the version, but where
+	// it mends what a clock that was ahead has dated, see Invoice.Since.
 	Ticked struct{ By }
 	// ChargeIntended comes before a charge that Next asks for. Key: Key and
 	// Actor; to another actor it is ErrHeld, and ErrIllegal once the invoice is not
@@ -100,7 +106,8 @@ type (
 	// Deferred, not tried, which nobody but the actor of the intent knows. Key: Key
 	// and Outcome. Unknown of that actor, behind a look-up that found nothing, is
 	// looked up again. Done under a key that is not the latest, or of another amount
-	// than is owed, pays what is open, and is in Invoice.Overpaid as well.
+	// than is owed, pays what is open, and is in Invoice.Overpaid as well. Whatever has
+	// paid already, and whatever is void, Done is filed: see Paid.
 	ChargeAnswered struct {
 		By
 		Invoice string
@@ -164,7 +171,7 @@ type (
 		Outcome statemachine.Outcome `json:",omitzero"`
 		Reason  string               // required: the proof
 	}
-	// Acknowledged: one overpayment is dealt with. Key: Invoice and Key.
+	// Acknowledged: one overpayment is paid back. Key: Invoice and Key.
 	Acknowledged struct {
 		By
 		Invoice string

@@ -96,7 +96,7 @@ func charges(m Method) bool { return m == NWC || m == Stripe }
 
 // Trigger is what moves a tenant or an invoice.
 // Values: OnIssue, OnMethod, OnAmend, OnPay, OnVoid, OnCharge, OnCharged, OnRefused, OnUnclear, OnDefer,
-// OnNeverArrived, OnOverpaid, OnAcknowledge, OnNotice, OnNoticeFailed, OnLookBack, OnEnrol, OnChurn, OnReinstate,
+// OnNeverArrived, OnOverpaid, OnAcknowledge, OnNotice, OnNoticeFailed, OnLookBack, OnRedate, OnEnrol, OnChurn, OnReinstate,
 // OnProvision, OnNoticeSent.
 type Trigger = statemachine.Enum[trigger]
 
@@ -112,11 +112,12 @@ const (
 	OnUnclear                         // the answer of a charge is missing
 	OnDefer                           // a charge was not tried
 	OnNeverArrived                    // a complete look-up: the charge was never received
-	OnOverpaid                        // a charge is done for what was paid or void
+	OnOverpaid                        // a payment of what was paid or void
 	OnAcknowledge                     // an operator has seen to the overpayment
 	OnNotice                          // the intent of a message
 	OnNoticeFailed                    // the message was not sent
 	OnLookBack                        // what a restored database has forgotten is known
+	OnRedate                          // a time that a wrong clock gave counts no longer, or counts again
 	OnEnrol                           // from here on the triggers of a tenant alone
 	OnChurn
 	OnReinstate
@@ -130,10 +131,10 @@ func (trigger) Kind() string    { return "dunning trigger" }
 func (trigger) Names() []string { return triggerNames }
 
 var triggerNames = []string{"issue", "method", "amend", "pay", "void", "charge", "charged", "charge refused",
-	"charge unclear", "charge deferred", "charge never arrived", "overpaid", "acknowledge", "notice", "notice failed", "look back", "enrol", "churn", "reinstate", "provision", "notice sent"}
+	"charge unclear", "charge deferred", "charge never arrived", "overpaid", "acknowledge", "notice", "notice failed", "look back", "redate", "enrol", "churn", "reinstate", "provision", "notice sent"}
 
 // InvoiceTrigger is a [Trigger] that moves an invoice too: InvoiceTrigger(OnIssue)
-// to InvoiceTrigger(OnLookBack).
+// to InvoiceTrigger(OnRedate).
 type InvoiceTrigger = statemachine.Enum[invoiceTrigger]
 
 type invoiceTrigger struct{}
@@ -145,6 +146,7 @@ const (
 	extAnswer    = "what is known of a charge is on file, whatever becomes of the invoice and the tenant"
 	extHost      = "every event of an invoice, and every relay that is provided for, moves the tenant's version, so that no decision outlives it"
 	extIntent    = "intent before effect: a charge that is found open is looked up, never made again"
+	extClock     = "a clock that was wrong leaves nothing that the right one cannot mend"
 	extReinstate = "a payment does not undo a churn: the host or an operator does"
 )
 
@@ -175,9 +177,11 @@ var TenantMachine = statemachine.Must("tenant", join(
 		{From: TenantChurned, Trigger: OnReinstate, To: TenantActive, Extension: extReinstate}},
 	stay(TenantActive, "", OnCharged, OnRefused, OnNotice),
 	stay(TenantActive, extIntent, OnCharge),
+	stay(TenantActive, extClock, OnRedate),
 	stay(TenantActive, extHost, OnMethod, OnIssue, OnAmend, OnPay, OnVoid, OnProvision),
 	stay(TenantActive, extAnswer, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge, OnNoticeFailed, OnNoticeSent, OnLookBack),
 	stay(TenantChurned, extHost, OnMethod, OnIssue, OnAmend, OnPay, OnVoid),
+	stay(TenantChurned, extClock, OnRedate),
 	stay(TenantChurned, extAnswer, OnCharged, OnRefused, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge, OnNoticeFailed, OnNoticeSent),
 ), statemachine.Cyclic)
 
@@ -194,6 +198,7 @@ var InvoiceMachine = statemachine.Must("invoice", join(
 		{From: InvoiceOpen, Trigger: InvoiceTrigger(OnPay), To: InvoicePaid}, {From: InvoiceOpen, Trigger: InvoiceTrigger(OnVoid), To: InvoiceVoid}},
 	stay(InvoiceOpen, "", invs(OnRefused, OnNotice)...),
 	stay(InvoiceOpen, extIntent, invs(OnCharge)...),
+	stay(InvoiceOpen, extClock, invs(OnRedate)...),
 	stay(InvoiceOpen, extHost, invs(OnMethod, OnAmend)...),
 	stay(InvoiceOpen, extAnswer, invs(OnUnclear, OnDefer, OnNeverArrived, OnNoticeFailed, OnLookBack)...),
 	stay(InvoicePaid, extAnswer, invs(OnRefused, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge)...),

@@ -90,7 +90,7 @@ enrol | enrol | illegal | - | illegal | illegal | illegal | illegal | - | - | - 
 method | not found | - | method | method | method | method | method | method | method | method | method | method | method | method | method
 issue | not found | issue | issue | issue | issue | issue | issue | issue | issue | issue | issue | issue | issue | issue | issue
 amend | not found | invalid | amend | amend | held | held | amend | amend | amend | amend | amend | illegal | illegal | illegal | illegal
-pay | not found | pay | pay | pay | pay | pay | pay | pay | pay | pay | pay | - | - | illegal | -
+pay | not found | pay | pay | pay | pay | pay | pay | pay | pay | pay | pay | - | - | overpaid | -
 void | not found | void | void | void | void | void | void | void | void | void | void | illegal | illegal | - | illegal
 provision | not found | provision | provision | provision | provision | provision | provision | provision | provision | provision | illegal | provision | provision | provision | provision
 reinstate | not found | - | - | - | - | - | - | - | - | - | reinstate | - | - | - | -

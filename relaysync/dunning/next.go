@@ -50,11 +50,15 @@ func whole(t time.Time) time.Time { return time.Unix(t.Unix(), 0).UTC() }
 func reached(now, at time.Time) bool { return now.Unix() >= at.Unix() }
 
 // began is when the age of an invoice begins.
-func (t *Tenant) began(i *Invoice) time.Time {
-	if t.ReinstatedAt.After(i.CreatedAt) {
-		return whole(t.ReinstatedAt)
+func (t *Tenant) began(i *Invoice) time.Time { return whole(t.owes(i)) }
+
+// owes is since when an active tenant owes an invoice.
+func (t *Tenant) owes(i *Invoice) time.Time {
+	at := since(i.CreatedAt, i.Since)
+	if again := since(t.ReinstatedAt, t.Since); again.After(at) {
+		at = again
 	}
-	return whole(i.CreatedAt)
+	return at
 }
 
 // oldest returns the oldest invoice that is owed, nil if there is none.
@@ -90,7 +94,7 @@ func (p *Policy) forgotten(a *Account) *Invoice {
 
 // chargeAt is when an invoice is charged next; ok is false for never.
 func (p *Policy) chargeAt(a *Account, i *Invoice, now time.Time) (at time.Time, ok bool) {
-	at = whole(i.CreatedAt)
+	at = whole(since(i.CreatedAt, i.Since))
 	if i.ChargeAfter.After(at) && p.waits(now, i.ChargeAfter) {
 		at = whole(i.ChargeAfter)
 	}
@@ -191,8 +195,9 @@ func (p Policy) Next(a Account, now time.Time) Step {
 		i := &a.Invoices[k]
 		at, ok := p.chargeAt(&a, i, now)
 		if ok && reached(now, at) {
-			do := act(DoCharge, i.key(a.next(i)))
-			do.Invoices, do.Amount, do.Method = []string{i.ID}, i.Amount, t.Method
+			n, method := a.next(i)
+			do := act(DoCharge, i.key(n))
+			do.Invoices, do.Amount, do.Method = []string{i.ID}, i.Amount, method
 			return Step{Action: do}
 		}
 		if ok {
@@ -235,9 +240,10 @@ func (p *Policy) reminders(a *Account, now time.Time) (due []*Invoice, next []ti
 
 // Overslept reports that the next step of a tenant is later than any clock puts
 // it that goes like the present one: it was ahead.
-func (p *Policy) Overslept(t *Tenant, now time.Time) bool {
-	return t.DueAt.After(now.Add(max(p.Tick, p.Hold)))
-}
+func (p *Policy) Overslept(t *Tenant, now time.Time) bool { return t.DueAt.After(p.LatestDue(now)) }
+
+// LatestDue is the latest time to which a step at now puts off the next one.
+func (p *Policy) LatestDue(now time.Time) time.Time { return now.Add(p.longest()) }
 
 // sleep is until the first of these times, at most for a tick.
 func (p *Policy) sleep(now time.Time, times ...time.Time) Step {

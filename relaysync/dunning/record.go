@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -16,7 +15,7 @@ const (
 	MaxActor    = statemachine.MaxActor // bytes of By.Actor
 	MaxText     = 1000                  // bytes of an error or a reason
 	MaxInvoices = 1000                  // unsettled invoices of one tenant
-	MaxOverpaid = 100                   // charges of one invoice in Overpaid, and in Repaid
+	MaxOverpaid = 100                   // payments of one invoice in Overpaid, and in Repaid
 )
 
 // Tenant is a row of tenants.
@@ -26,6 +25,7 @@ type Tenant struct {
 	BillingAnchor time.Time // carried, not used
 	ChurnedAt     time.Time // zero: active
 	ReinstatedAt  time.Time // ages of open invoices begin here at the earliest
+	Since         time.Time // counts instead of ReinstatedAt, see Invoice.Since
 	PaymentError  string    // of the latest charge that failed; bounded
 	Notice        string    // key of the latest intent of a message
 	NoticeBy      string    // whose intent that was: nobody else sends it, or answers; empty: it is answered
@@ -39,12 +39,15 @@ type Tenant struct {
 
 // Invoice is a row of invoices.
 type Invoice struct {
-	ID           string
-	Tenant       string
-	Amount       int64 // what is owed, in base units
-	Issued       int64 // Amount as it was issued; -1: it was stored before this was kept
-	CreatedAt    time.Time
-	PaidAt       time.Time // in full
+	ID        string
+	Tenant    string
+	Amount    int64 // what is owed, in base units
+	Issued    int64 // Amount as it was issued; -1: it was stored before this was kept
+	CreatedAt time.Time
+	// Since counts instead of CreatedAt where that lay more than two of Policy.Tick in
+	// the future: a clock that was ahead gave it. Since is when a step first saw this.
+	Since        time.Time
+	PaidAt       time.Time // when the first payment in full became known
 	VoidedAt     time.Time
 	NotifiedAt   time.Time // of the intent of the latest message that named it
 	Method       Method    `json:",omitzero"` // how it was paid
@@ -58,14 +61,14 @@ type Invoice struct {
 	ChargeAmount int64
 	ChargeMethod Method    `json:",omitzero"`
 	ChargeAfter  time.Time // no charge and no look-up before
-	Missed       int32     // charges under ChargeKey that never arrived
+	Missed       int32     // charges under ChargeKey that a look-up did not find
 	LookedBack   time.Time // when the latest look-up for what a restored database has forgotten began
 	PaidKey      string    // of the charge that paid it, or the id of the payment that did
-	OverpaidAt   time.Time // of the latest charge in Overpaid; zero: an operator has seen to all
-	// Overpaid are the charges that nobody has acknowledged: done for what was paid
-	// or void, or in a way that Amount does not say. An operator pays back.
-	Overpaid Numbers
-	Repaid   Numbers // those that an operator has acknowledged
+	OverpaidAt   time.Time // when the latest of Overpaid became known; zero: an operator has seen to all
+	// Overpaid are the payments that nobody has acknowledged: beside the one that paid,
+	// of what is void, or of another amount than was owed. An operator pays back.
+	Overpaid Payments
+	Repaid   Payments // those that an operator has acknowledged
 
 	Notice          string    // key of the message that NotifiedAt is of; empty: another was not sent
 	PriorNotifiedAt time.Time // NotifiedAt before that message
@@ -130,61 +133,37 @@ func (i *Invoice) Owed() bool { return i.PaidAt.IsZero() && i.VoidedAt.IsZero() 
 
 // Key is the idempotency key of the latest charge, or of the next one after a
 // failure. A provider replays an old refusal under an old key, so it changes with
-// proof that a charge failed. It changes as well where a charge that never arrived
-// is followed by one by another method or of another amount: a biller that slept
-// may still make the old one, and no provider would know them for the same.
+// proof that a charge failed. It changes as well where a charge that was not tried is
+// followed by one by another method or of another amount.
 func (i *Invoice) Key() string { return i.key(i.Attempts) }
 
 func (i *Invoice) key(n int32) string { return i.ID + "/" + strconv.Itoa(int(n)) }
 
-// next is the number in the key of the next charge.
-func (a *Account) next(i *Invoice) int32 {
-	if i.ChargeKey == i.Key() && (i.ChargeMethod != a.Tenant.Method || i.ChargeAmount != i.Amount) {
-		return i.Attempts + 1
-	}
-	return i.Attempts
+// doubted reports whether a charge that a look-up did not find may still arrive. The
+// store's clock says when that look-up was complete, and it may have jumped. So until
+// the provider answers Done or Failed to this key, what is charged is this very
+// charge again: same key, method and amount, which a provider takes once.
+func (i *Invoice) doubted() bool {
+	return i.Charge == ChargeNone && i.Missed > 0 && i.ChargeKey == i.Key()
 }
 
-// Overpayments are the keys of the charges that await [Acknowledged], in the order
-// in which they became known.
-func (i *Invoice) Overpayments() (keys []string) {
-	for _, n := range i.Overpaid.list() {
-		keys = append(keys, i.key(n))
-	}
-	return keys
+// NeverArrives reports that a charge of an open invoice was made twice or more under
+// one key and no look-up has found it. It is made again each [Policy].ChargeAgain; by
+// another method, or of another amount, only once the provider or an operator says
+// that it failed.
+func (i *Invoice) NeverArrives() bool {
+	return i.doubted() && i.Missed > 1 && i.Status() == InvoiceOpen
 }
 
-// Numbers are those in the keys of some charges of one invoice, in decimals with a
-// space between two.
-type Numbers string
-
-func (n Numbers) list() (all []int32) {
-	for f := range strings.FieldsSeq(string(n)) {
-		k, err := strconv.ParseInt(f, 10, 32)
-		if err == nil {
-			all = append(all, int32(k))
-		}
+// next is the charge that comes next, by whatever method it is.
+func (a *Account) next(i *Invoice) (number int32, method Method) {
+	switch {
+	case i.doubted():
+		return i.Attempts, i.ChargeMethod
+	case i.ChargeKey == i.Key() && (i.ChargeMethod != a.Tenant.Method || i.ChargeAmount != i.Amount):
+		return i.Attempts + 1, a.Tenant.Method
 	}
-	return all
-}
-
-func (n Numbers) has(k int32) bool { return slices.Contains(n.list(), k) }
-
-// with leaves a full list as it is: then the trail alone says more.
-func (n Numbers) with(k int32) Numbers {
-	if len(n.list()) >= MaxOverpaid {
-		return n
-	}
-	return Numbers(strings.TrimSpace(string(n) + " " + strconv.Itoa(int(k))))
-}
-
-func (n Numbers) without(k int32) (left Numbers) {
-	for _, one := range n.list() {
-		if one != k {
-			left = left.with(one)
-		}
-	}
-	return left
+	return i.Attempts, a.Tenant.Method
 }
 
 // Invoice returns the invoice of an id, nil if there is none.
@@ -198,10 +177,10 @@ func (a *Account) Invoice(id string) *Invoice {
 }
 
 // NeedsOperator reports whether a person must look at an invoice: a charge is
-// unknown, or open behind the time of its look-up, or was done for what was paid or
-// void.
+// unknown, or open behind the time of its look-up, or never arrives; or more was paid
+// than was owed.
 func (i *Invoice) NeedsOperator(now time.Time) bool {
-	return i.Charge == ChargeUnknown || i.Charge == ChargeOpen && !now.Before(i.ChargeAfter) || !i.OverpaidAt.IsZero()
+	return i.NeverArrives() || i.Charge == ChargeUnknown || i.Charge == ChargeOpen && !now.Before(i.ChargeAfter) || !i.OverpaidAt.IsZero()
 }
 
 // CompareInvoices is the order of an account's invoices.

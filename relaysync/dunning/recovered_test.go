@@ -77,13 +77,21 @@ func TestAChargeThatNeverArrives(t *testing.T) {
 	x.expect(2*hour, "wait 1h0m0s")
 	x.expect(day+hour-time.Second, "notify i1")
 	x.expect(day+hour, "charge i1")
+	if i := x.a.Invoices[0]; !i.NeedsOperator(after(2*hour)) || !i.NeverArrives() {
+		t.Error("nobody is told that the provider does not get it")
+	}
+	// Whatever the tenant chooses: the same charge, until it is answered, or a person says
+	// that it failed.
 	switched := *x
 	switched.do(dunning.MethodSet{By: by(dunning.Host, after(3*hour)), Method: dunning.NWC})
-	switched.expect(3*hour, "charge i1")
-	switched.do(intended(3*hour, "i1/1"), asked(4*hour, 4*hour, "i1/1")) // the first of another key
+	switched.expect(day, "notify i1")
+	switched.do(dunning.Resolved{By: by(dunning.Operator, after(4*hour)), Invoice: "i1", Key: "i1/0", Outcome: statemachine.Failed, Reason: "no longer our provider"})
 	switched.expect(4*hour, "charge i1")
-	x.do(intended(6*day+23*hour, "i1/0"), dunning.MethodSet{By: by(dunning.Host, after(7*day)), Method: dunning.NWC}, asked(7*day, 7*day, "i1/0"))
-	x.expect(7*day, "charge i1") // by another method at once
+	if i := switched.a.Invoices[0]; i.NeedsOperator(after(4 * hour)) {
+		t.Error("it is another charge")
+	}
+	switched.do(intended(4*hour, "i1/1"), asked(5*hour, 5*hour, "i1/1")) // the first of another key
+	switched.expect(5*hour, "charge i1")
 	y := open(t, dunning.Stripe)
 	y.do(intended(0, "i1/0"), missing("i1/0"), intended(6*day+20*hour, "i1/0"), asked(7*day, 7*day, "i1/0"))
 	y.expect(7*day, "churn")

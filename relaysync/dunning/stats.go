@@ -16,25 +16,38 @@ type Stats struct {
 	Out        int64     // charges that may be out
 	OldestOut  time.Time // the least charge_at of these; zero: none
 	OldestOwed time.Time // the least time since when an active tenant owes; zero: none
+	Missed     int64     // invoices whose charge never arrives, see [Invoice.NeverArrives]
 	Overpaid   int64     // invoices with overpayments that no operator has acknowledged
+	// Latest is the latest of the times that a clock which goes like the present one
+	// puts at At, or a tick behind it, at most: when a tenant is due or was churned,
+	// since when an active one owes, when a charge that may be out was begun. Zero: none.
+	Latest time.Time
 }
 
 // Add counts a tenant and its invoices; At is set.
 func (s *Stats) Add(a *Account) {
 	t := &a.Tenant
 	s.Tenants[t.Status()]++
-	if at, ok := t.Due(); ok && !at.After(s.At) {
+	at, ok := t.Due()
+	if ok && !at.After(s.At) {
 		earliest(&s.OldestDue, at)
 	}
+	s.latest(at)
+	s.latest(t.ChurnedAt)
 	for k := range a.Invoices {
 		i := &a.Invoices[k]
 		s.add(i)
-		if since := i.CreatedAt; i.Owed() && t.Status() == TenantActive {
-			if t.ReinstatedAt.After(since) {
-				since = t.ReinstatedAt
-			}
-			earliest(&s.OldestOwed, since)
+		if i.Owed() && t.Status() == TenantActive {
+			owes := t.owes(i)
+			earliest(&s.OldestOwed, owes)
+			s.latest(owes)
 		}
+	}
+}
+
+func (s *Stats) latest(t time.Time) {
+	if t.After(s.Latest) {
+		s.Latest = t
 	}
 }
 
@@ -54,6 +67,10 @@ func (s *Stats) add(i *Invoice) {
 	if i.Charge != ChargeNone {
 		s.Out++
 		earliest(&s.OldestOut, i.ChargeAt)
+		s.latest(i.ChargeAt)
+	}
+	if i.NeverArrives() {
+		s.Missed++
 	}
 	if !i.OverpaidAt.IsZero() {
 		s.Overpaid++
@@ -61,17 +78,28 @@ func (s *Stats) add(i *Invoice) {
 }
 
 // Thresholds are the limits of [Alerts]. A zero duration is not watched; a count
-// alerts when it exceeds its limit.
+// alerts when it exceeds its limit. Each time is counted from what no repeated event
+// moves, and so nothing waits for ever unseen: a charge from its intent, what is owed
+// from its issue, or from a reinstatement.
 type Thresholds struct {
 	DueWait    time.Duration // a step is not taken
 	UnknownFor time.Duration // a charge may be out, asked for or not: Policy.UnknownFor
 	OwedFor    time.Duration // a tenant is not churned: above Policy.Grace by two of Policy.Tick
+	Ahead      time.Duration // a time lies in the future: two of Policy.Tick
+	Missed     int64
 	Overpaid   int64
+}
+
+// DefaultThresholds watch everything: a step that is half an hour late, and what is
+// right for [DefaultPolicy]. A host that changes the policy changes them with it.
+func DefaultThresholds() Thresholds {
+	p := DefaultPolicy()
+	return Thresholds{DueWait: 30 * time.Minute, UnknownFor: p.UnknownFor, OwedFor: p.Grace + 2*p.Tick, Ahead: 2 * p.Tick}
 }
 
 // Alert is one limit that is exceeded.
 type Alert struct {
-	Name string // stable: "due wait", "charge unknown", "owed", "overpaid"
+	Name string // stable: "due wait", "charge unknown", "owed", "ahead", "never arrives", "overpaid"
 	Text string
 }
 
@@ -86,6 +114,12 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	wait("due wait", s.OldestDue, t.DueWait, "a tenant is due")
 	wait("charge unknown", s.OldestOut, t.UnknownFor, "a charge may be out")
 	wait("owed", s.OldestOwed, t.OwedFor, "an active tenant owes")
+	if t.Ahead > 0 && s.Latest.Sub(s.At) > t.Ahead {
+		out = append(out, Alert{Name: "ahead", Text: fmt.Sprintf("a time of a tenant is %s, more than %v from now: a clock was ahead, or is behind", s.Latest.UTC().Format(time.RFC3339), t.Ahead)})
+	}
+	if s.Missed > t.Missed {
+		out = append(out, Alert{Name: "never arrives", Text: fmt.Sprintf("the charges of %d invoices never arrive, more than %d", s.Missed, t.Missed)})
+	}
 	if s.Overpaid > t.Overpaid {
 		out = append(out, Alert{Name: "overpaid", Text: fmt.Sprintf("%d invoices are overpaid, more than %d", s.Overpaid, t.Overpaid)})
 	}

@@ -17,7 +17,7 @@ func TestStatsAndAlerts(t *testing.T) {
 		s.Add(&x.a)
 	}
 	want := dunning.Stats{At: after(day), Tenants: map[dunning.TenantStatus]int64{dunning.TenantActive: 3}, Open: 2, Owed: 200,
-		OldestDue: after(hour), Out: 1, OldestOut: t0, OldestOwed: t0, Overpaid: 1}
+		OldestDue: after(hour), Out: 1, OldestOut: t0, OldestOwed: t0, Overpaid: 1, Latest: after(hour)}
 	if fmt.Sprint(s) != fmt.Sprint(want) {
 		t.Errorf("%+v, expected %+v", s, want)
 	}

@@ -3,7 +3,6 @@ package dunning_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,53 +17,51 @@ func missing(key string) dunning.ChargeMissing {
 }
 
 // A biller sleeps between its intent and its charge. Another one finds that the
-// charge never arrived and makes the next. If both providers would take them for
-// two, they have two keys, and whoever answers first, an operator finds the second.
-func TestOneKeyIsOfOneMethodAndAmount(t *testing.T) {
+// charge never arrived and makes the next: the same one, so that the provider takes
+// both for one, whatever the tenant has chosen meanwhile. A lower amount waits.
+func TestWhatMayStillArriveIsChargedAgainAndNothingElse(t *testing.T) {
 	host := by(dunning.Host, after(hour))
-	for _, r := range []struct {
-		name    string
-		between []dunning.Event
-		key     string // of the next charge
-	}{
-		{"nothing changed", nil, "i1/0"},
-		{"another method", []dunning.Event{dunning.MethodSet{By: host, Method: dunning.NWC}}, "i1/1"},
-		{"another amount", []dunning.Event{dunning.Amended{By: host, Invoice: "i1", Amount: 50}}, "i1/1"},
-		{"the method there and back", []dunning.Event{dunning.MethodSet{By: host, Method: dunning.NWC}, dunning.MethodSet{By: host, Method: dunning.Stripe}}, "i1/0"},
+	method := func(m dunning.Method) dunning.Event { return dunning.MethodSet{By: host, Method: m} }
+	for name, between := range map[string][]dunning.Event{
+		"nothing changed":            nil,
+		"another method":             {method(dunning.NWC)},
+		"the method there and back":  {method(dunning.NWC), method(dunning.Stripe)},
+		"a method that does not":     {method(dunning.Manual), method(dunning.NWC)},
+		"another actor's not trying": {intended(hour, "i1/0"), answered(hour, "i1/0", statemachine.Deferred), method(dunning.NWC)},
 	} {
-		for _, sleeperFirst := range []bool{true, false} {
+		for _, early := range []bool{false, true} { // the change came before the finding
 			x := open(t, dunning.Stripe)
-			x.do(intended(0, "i1/0"), missing("i1/0")).do(r.between...)
-			if got := x.p.Next(x.a, after(hour)).Action.Key; got != r.key {
-				t.Fatalf("%s: the next key is %s, expected %s", r.name, got, r.key)
-			}
-			answers := []dunning.Event{answered(2*hour, "i1/0", statemachine.Done), answered(2*hour, r.key, statemachine.Done)}
-			if sleeperFirst {
-				x.do(intended(hour, r.key)).do(answers...)
-			} else {
-				x.do(intended(hour, r.key), answers[1], answers[0])
-			}
-			i := x.a.Invoices[0]
-			if r.key == "i1/0" {
-				if i.PaidKey != "i1/0" || i.NeedsOperator(after(day)) {
-					t.Errorf("%s: one key is one charge: %+v", r.name, i)
+			if x.do(intended(0, "i1/0")); early && len(between) > 0 {
+				if _, ok := between[0].(dunning.MethodSet); !ok {
+					continue
 				}
-			} else if all := i.Overpayments(); !slices.Contains(all, "i1/0") || sleeperFirst && !slices.Contains(all, "i1/1") {
-				t.Errorf("%s, the sleeper first %v: the operator is told of %v", r.name, sleeperFirst, all)
+				x.do(between...).do(missing("i1/0"))
+			} else {
+				x.do(missing("i1/0")).do(between...)
+			}
+			x.refused(statemachine.ErrHeld, dunning.Amended{By: host, Invoice: "i1", Amount: 50})
+			a := x.p.Next(x.a, after(day)).Action
+			if a == nil || a.Key != "i1/0" || a.Method != dunning.Stripe || a.Amount != 100 {
+				t.Fatalf("%s: the next charge is %+v", name, a)
+			}
+			x.refused(statemachine.ErrConflict, intended(day, "i1/1"))
+			x.do(intended(day, "i1/0"), answered(day, "i1/0", statemachine.Failed))
+			// Now the old key is of a charge that was refused, for good.
+			x.do(dunning.Amended{By: by(dunning.Host, after(day)), Invoice: "i1", Amount: 50})
+			if a := x.p.Next(x.a, after(2*day)).Action; a.Key != "i1/1" || a.Method != x.a.Tenant.Method || a.Amount != 50 {
+				t.Errorf("%s: after a refusal the next charge is %+v", name, a)
 			}
 		}
 	}
-	// In the other order: the method, or the amount, changes before the finding.
-	x := open(t, dunning.Stripe)
-	x.do(intended(0, "i1/0"), dunning.MethodSet{By: host, Method: dunning.NWC}, missing("i1/0"))
-	x.refused(statemachine.ErrConflict, intended(hour, "i1/0"))
-	x.do(intended(hour, "i1/1"), asked(2*hour, 2*hour, "i1/1"), dunning.MethodSet{By: host, Method: dunning.Stripe}, intended(2*hour, "i1/2"))
-	// One that was not tried leaves its key as well.
+	// A tenant who pays by hand is not charged.
+	x := open(t, dunning.Stripe).do(intended(0, "i1/0"), missing("i1/0"), method(dunning.Manual))
+	x.expect(hour, "wait 1h0m0s")
+	// One that was not tried leaves its key alone: nothing was sent under it.
 	x = open(t, dunning.Stripe)
 	x.do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Deferred), dunning.MethodSet{By: host, Method: dunning.NWC}, intended(hour, "i1/1"))
-	// No second charge, and the slept one was of more than is owed.
+	// Whoever said so has sent it all the same, and of more than is owed.
 	x = open(t, dunning.Stripe)
-	x.do(intended(0, "i1/0"), missing("i1/0"), dunning.Amended{By: host, Invoice: "i1", Amount: 50}, answered(2*hour, "i1/0", statemachine.Done))
+	x.do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Deferred), dunning.Amended{By: host, Invoice: "i1", Amount: 50}, answered(2*hour, "i1/0", statemachine.Done))
 	if i := x.a.Invoices[0]; i.Status() != dunning.InvoicePaid || !slices.Equal(i.Overpayments(), []string{"i1/0"}) {
 		t.Errorf("100 were paid for 50, and nobody is told: %+v", i)
 	}
@@ -141,6 +138,8 @@ func TestAChargeThatWasSentLateIsLookedUpAgain(t *testing.T) {
 	x.nothing(unknown)
 	for _, amount := range []int64{50, 0} {
 		x = sent(0)
+		x.refused(statemachine.ErrHeld, dunning.Amended{By: by(dunning.Host, after(hour)), Invoice: "i1", Amount: amount})
+		x = open(t, dunning.Stripe).do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Deferred))
 		x.do(dunning.Amended{By: by(dunning.Host, after(hour)), Invoice: "i1", Amount: amount})
 		x.nothing(unknown)
 	}
@@ -219,21 +218,6 @@ func TestEveryOverpayment(t *testing.T) {
 	}
 }
 
-// Somebody pays what is paid: the host is told.
-func TestPaidTwice(t *testing.T) {
-	paid := func(m dunning.Method) dunning.Paid {
-		return dunning.Paid{By: by(dunning.Host, after(hour)), Invoice: "i1", Method: m}
-	}
-	x := open(t, dunning.Stripe)
-	x.do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Done))
-	x.refused(statemachine.ErrIllegal, paid(dunning.Manual))
-	x.refused(statemachine.ErrIllegal, paid(dunning.Stripe))
-	x = open(t, dunning.Manual)
-	x.do(paid(dunning.Manual))
-	x.nothing(paid(dunning.Manual))
-	x.refused(statemachine.ErrIllegal, paid(dunning.NWC))
-}
-
 // One answer counts, and only of whoever had the intent, or of the host.
 func TestAMessageIsAnsweredOnce(t *testing.T) {
 	for _, first := range []statemachine.Outcome{statemachine.Done, statemachine.Unknown} {
@@ -297,36 +281,4 @@ func TestIssuedOnce(t *testing.T) {
 	x.refused(statemachine.ErrIllegal, taken)
 	taken.Taken = "tenant"
 	x.do(taken)
-}
-
-// The same payment told again is one; another one of the same invoice, also by the same
-// method, is refused, so that somebody pays it back.
-func TestTwoPaymentsOfOneInvoice(t *testing.T) {
-	paid := func(payment string) dunning.Paid {
-		return dunning.Paid{By: by(dunning.Host, after(hour)), Invoice: "i1", Method: dunning.Manual, Payment: payment}
-	}
-	for _, payment := range []string{"", "p1", strings.Repeat("x", dunning.MaxID), "i1"} {
-		x := open(t, dunning.Manual)
-		x.do(paid(payment))
-		if i := x.a.Invoices[0]; i.PaidKey != payment || i.PaidAt.IsZero() {
-			t.Errorf("%q: %+v", payment, i)
-		}
-		x.nothing(paid(payment))
-		for _, another := range []string{"", "p2"} {
-			if another != payment {
-				x.refused(statemachine.ErrIllegal, paid(another))
-			}
-		}
-	}
-	x := open(t, dunning.Manual)
-	for _, bad := range []string{"i1/0", "i1/x", "a\x00", strings.Repeat("x", dunning.MaxID+1)} {
-		x.refused(statemachine.ErrInvalid, paid(bad))
-	}
-	x = open(t, dunning.Stripe)
-	x.do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Done))
-	for _, payment := range []string{"", "p1"} {
-		again := paid(payment)
-		again.Method = dunning.Stripe
-		x.refused(statemachine.ErrIllegal, again)
-	}
 }

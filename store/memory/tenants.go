@@ -87,6 +87,19 @@ func (r tenants) NextDue(now time.Time) (time.Time, error) {
 	return nextOf(r.tenants, keyDue, now), nil
 }
 
+func (r tenants) Overslept(latest time.Time, limit int) (all []dunning.Account, _ []error, err error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, nil, err
+	}
+	r.tenants.scan(keyDue, keyDue+timeKey(latest.Add(time.Microsecond)), func(_ string, t *dunning.Tenant) bool {
+		if len(all) < limit {
+			all = append(all, r.account(t.ID))
+		}
+		return len(all) < limit
+	})
+	return all, nil, nil
+}
+
 func (r tenants) List(after string, limit int) ([]string, error) {
 	return idsOf(r.tenants, keyRelay, after, limit)
 }

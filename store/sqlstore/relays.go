@@ -35,7 +35,7 @@ var (
 		" LEFT JOIN @activities c ON c.sequence = (SELECT min(a.sequence) FROM @activities a WHERE a.resource_type = 'relay' AND a.resource_id = x.id " +
 		"AND a.activity_type = 'complete_relay_sync') WHERE x.id = r.id"}
 
-	dueRelays = newDue(due{from: "@relays x", owner: "x.id", where: "(x.due_at IS NOT NULL OR x.claimed_at IS NOT NULL)",
+	dueRelays = newDue(due{from: "@relays x", owner: "x.id", where: scheduled,
 		at: dueAt, order: dueAt + ", x.id"})
 
 	// pendingRelays has the source's condition as it stands there.
@@ -151,6 +151,9 @@ func (r relays) Renew(now time.Time, held ...store.Lease[string]) ([]string, err
 	return renew(r.tx, relayLeases, relaysync.Machine.Name(), now, held)
 }
 
+// scheduled are relays that are due, waiting or syncing.
+const scheduled = "(x.due_at IS NOT NULL OR x.claimed_at IS NOT NULL)"
+
 // blanks are the characters that [relaysync.Relay.Error] takes for blank.
 const blanks = " \t\n\v\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 
@@ -160,6 +163,7 @@ var (
 		"WHEN x.due_at IS NULL THEN '%v' WHEN x.backoff THEN '%v' ELSE '%v' END)", relaysync.PhaseDeleted, relaysync.PhaseSyncing,
 		relaysync.PhaseExhausted, relaysync.PhaseClean, relaysync.PhaseWaiting, relaysync.PhaseDue)
 	countRelays = statement{text: "SELECT " + phaseOf + ", count(*), min(CASE WHEN x.claimed_at IS NULL AND x.due_at <= $1 THEN x.due_at END), " +
+		"min(CASE WHEN " + scheduled + " THEN coalesce(x.since, " + dueAt + ") END), max(CASE WHEN " + scheduled + " THEN x.since END), max(CASE WHEN " + scheduled + " THEN " + dueAt + " END), " +
 		"count(CASE WHEN x.claimed_at IS NOT NULL AND x.lease_until <= $1 THEN 1 END), " +
 		"coalesce(sum(CASE WHEN x.claimed_at IS NOT NULL THEN x.lapses END), 0), " +
 		"count(CASE WHEN x.synced = 0 OR trim(x.sync_error, '" + blanks + "') <> '' THEN 1 END) FROM @relays x GROUP BY 1"}
@@ -173,8 +177,8 @@ func (r relays) Stats(now time.Time, window time.Duration) (relaysync.Stats, err
 	err := r.read(&countRelays, nil, func(rows *sql.Rows) error {
 		var at relaysync.Phase
 		var n, lapsed, lapses, pending int64
-		var oldest time.Time
-		if err := rows.Scan(&at, &n, maybe(&oldest), &lapsed, &lapses, &pending); err != nil {
+		var oldest, owed, since, due time.Time
+		if err := rows.Scan(&at, &n, maybe(&oldest), maybe(&owed), maybe(&since), maybe(&due), &lapsed, &lapses, &pending); err != nil {
 			return err
 		}
 		s.Phases[at] = n
@@ -185,6 +189,14 @@ func (r relays) Stats(now time.Time, window time.Duration) (relaysync.Stats, err
 		}
 		if !oldest.IsZero() && (s.OldestDue.IsZero() || oldest.Before(s.OldestDue)) {
 			s.OldestDue = oldest
+		}
+		if !owed.IsZero() && (s.OldestOwed.IsZero() || owed.Before(s.OldestOwed)) {
+			s.OldestOwed = owed
+		}
+		for _, t := range []time.Time{since, due} {
+			if t.After(s.Latest) {
+				s.Latest = t
+			}
 		}
 		return nil
 	}, now)

@@ -30,7 +30,10 @@ var (
 	tenantOf       = statement{text: "SELECT tenant FROM @invoices WHERE id = $1"}
 	listTenants    = statement{text: "SELECT id FROM @tenants WHERE id > $1 ORDER BY id LIMIT $2"}
 
+	oversleptTenants = statement{text: "SELECT id FROM @tenants WHERE due_at > $1 ORDER BY due_at, id LIMIT $2"}
+
 	unclearTenants = statement{text: "SELECT p.tenant FROM (SELECT tenant FROM @invoices WHERE charge <> 'none' AND (charge = 'unknown' OR charge_after <= $3) AND tenant > $1 ORDER BY tenant LIMIT $2) p " +
+		"UNION SELECT m.tenant FROM (SELECT DISTINCT tenant FROM @invoices WHERE " + neverArrives + " AND tenant > $1 ORDER BY tenant LIMIT $2) m " +
 		"UNION SELECT q.tenant FROM (SELECT DISTINCT tenant FROM @invoices WHERE overpaid_at IS NOT NULL AND tenant > $1 ORDER BY tenant LIMIT $2) q ORDER BY tenant LIMIT $2"}
 
 	dueTenants = newDue(due{from: "@tenants x", owner: "x.id", where: "x.due_at IS NOT NULL", at: "x.due_at", order: "x.due_at, x.id"})
@@ -78,6 +81,18 @@ func (r tenants) Due(now time.Time, limit int) ([]dunning.Account, []error, erro
 // NextDue implements [store.TenantRecords].
 func (r tenants) NextDue(now time.Time) (time.Time, error) { return dueTenants.nextDue(r.tx, now, 0) }
 
+// Overslept implements [store.TenantRecords].
+func (r tenants) Overslept(latest time.Time, limit int) ([]dunning.Account, []error, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, nil, err
+	}
+	ids, err := firstColumn[string](r.tx, &oversleptTenants, latest, int64(limit))
+	if err != nil {
+		return nil, nil, err
+	}
+	return readable(r.tx, ids, r.Get)
+}
+
 // List implements [store.TenantRecords].
 func (r tenants) List(after string, limit int) ([]string, error) {
 	return r.ids(&listTenants, after, limit)
@@ -124,19 +139,25 @@ func (r tenants) InvoiceTransitions(invoice string) ([]statemachine.Transition[s
 }
 
 var (
-	countTenants = statement{text: "SELECT count(CASE WHEN churned_at IS NULL THEN 1 END), count(churned_at), " +
+	countTenants = statement{text: "SELECT count(CASE WHEN churned_at IS NULL THEN 1 END), count(churned_at), max(due_at), max(churned_at), " +
 		"min(CASE WHEN " + dueTenants.is("$1") + " THEN x.due_at END) FROM @tenants x"}
 	// A sum of base units may be larger than any number of the database, so
 	// high and low halves are added apart.
 	countInvoices = statement{text: "SELECT count(CASE WHEN " + owed + " THEN 1 END), coalesce(sum(CASE WHEN " + owed + " THEN amount / 4294967296 END), 0), " +
 		"coalesce(sum(CASE WHEN " + owed + " THEN amount % 4294967296 END), 0), count(CASE WHEN charge <> 'none' THEN 1 END), " +
-		"min(CASE WHEN charge <> 'none' THEN charge_at END), count(overpaid_at) FROM @invoices WHERE " + liveInvoices}
-	oldestOwed = statement{text: "SELECT min(CASE WHEN t.reinstated_at > i.created_at THEN t.reinstated_at ELSE i.created_at END) FROM @invoices i JOIN @tenants t ON t.id = i.tenant " +
+		"min(CASE WHEN charge <> 'none' THEN charge_at END), max(CASE WHEN charge <> 'none' THEN charge_at END), count(CASE WHEN " + neverArrives + " THEN 1 END), count(overpaid_at) FROM @invoices WHERE " + liveInvoices}
+	oldestOwed = statement{text: "SELECT min(" + owes + "), max(" + owes + ") FROM @invoices i JOIN @tenants t ON t.id = i.tenant " +
 		"WHERE (" + liveInvoices + ") AND " + owed + " AND t.churned_at IS NULL"}
 )
 
 // liveInvoices are those of the index invoices_live.
 const liveInvoices = "paid_at IS NULL AND voided_at IS NULL OR charge <> 'none' OR overpaid_at IS NOT NULL"
+
+// neverArrives is [dunning.Invoice.NeverArrives], also the condition of the index invoices_missed.
+const neverArrives = "missed > 1 AND charge = 'none' AND paid_at IS NULL AND voided_at IS NULL"
+
+// owes is since when an active tenant owes an invoice.
+const owes = "CASE WHEN coalesce(t.since, t.reinstated_at) > coalesce(i.since, i.created_at) THEN coalesce(t.since, t.reinstated_at) ELSE coalesce(i.since, i.created_at) END"
 
 // owed is [dunning.Invoice.Owed].
 const owed = "paid_at IS NULL AND voided_at IS NULL AND amount > 0"
@@ -145,16 +166,22 @@ const owed = "paid_at IS NULL AND voided_at IS NULL AND amount > 0"
 func (r tenants) Stats(now time.Time) (dunning.Stats, error) {
 	s := dunning.Stats{At: now, Tenants: map[dunning.TenantStatus]int64{}}
 	var active, churned, high, low int64
+	var latest [4]time.Time
 	err := r.read(&countTenants, nil, func(rows *sql.Rows) error {
-		return rows.Scan(&active, &churned, maybe(&s.OldestDue))
+		return rows.Scan(&active, &churned, maybe(&latest[0]), maybe(&latest[1]), maybe(&s.OldestDue))
 	}, now)
 	if err == nil {
 		err = r.read(&countInvoices, nil, func(rows *sql.Rows) error {
-			return rows.Scan(&s.Open, &high, &low, &s.Out, maybe(&s.OldestOut), &s.Overpaid)
+			return rows.Scan(&s.Open, &high, &low, &s.Out, maybe(&s.OldestOut), maybe(&latest[2]), &s.Missed, &s.Overpaid)
 		})
 	}
 	if err == nil {
-		s.OldestOwed, err = r.onlyTime(&oldestOwed)
+		err = r.read(&oldestOwed, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&s.OldestOwed), maybe(&latest[3])) })
+	}
+	for _, t := range latest {
+		if t.After(s.Latest) {
+			s.Latest = t
+		}
 	}
 	for status, n := range map[dunning.TenantStatus]int64{dunning.TenantActive: active, dunning.TenantChurned: churned} {
 		if n > 0 {

@@ -100,14 +100,15 @@ func (r *tenants) everyTenantField(t *testing.T) {
 	f.do(dunning.ChargeMissing{By: biller(), Invoice: "é-1", Key: "é-1/1", Asked: f.now}, dunning.MethodSet{By: by(dunning.Host), Method: dunning.Manual}, dunning.Churned{By: biller()},
 		dunning.Reinstated{By: by(dunning.Operator)})
 	f.now = f.now.Add(13 * day)
-	f.do(dunning.Churned{By: biller()}, dunning.Reinstated{By: by(dunning.Operator)})
+	f.do(dunning.Churned{By: biller()}, dunning.Reinstated{By: by(dunning.Operator)},
+		dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(-10*day))}, dunning.Ticked{By: biller()}) // a clock that is behind, and right again
 	f.now = f.now.Add(2 * day)
 	f.do(dunning.NoticeIntended{By: biller(), Notice: r.service.Policy().Next(f.a, f.now).Action.Key})
 	f.do(dunning.NoticeAnswered{By: biller(), Notice: f.a.Tenant.Notice, Outcome: statemachine.Done}, dunning.MethodSet{By: by(dunning.Host), Method: dunning.Stripe},
-		dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/2"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/2", Outcome: statemachine.Done},
+		dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1", Outcome: statemachine.Done},
 		dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/0", Outcome: statemachine.Done}, // of what was declared failed
 		dunning.Acknowledged{By: by(dunning.Operator), Invoice: "é-1", Key: "é-1/0", Reason: "paid back"},
-		dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1", Outcome: statemachine.Done},
+		dunning.Paid{By: by(dunning.Host), Invoice: "é-1", Method: dunning.Manual, Payment: "é 1"}, // which the charge is paid back for
 		dunning.Acknowledged{By: by(dunning.Operator), Invoice: "é-1", Key: "é-1/1", Reason: "paid back"},
 		dunning.Issued{By: by(dunning.Host), Invoice: "é-2", Amount: 1}, dunning.Voided{By: by(dunning.Host), Invoice: "é-2"})
 	f.end(strings.Fields("Tenant.ID Tenant.BillingAnchor Tenant.CreatedAt Invoice.ID Invoice.Tenant Invoice.CreatedAt Invoice.Issued"),
@@ -208,6 +209,29 @@ func (r *tenants) overslept(t *testing.T) {
 	if a, err := r.service.Get(ctx, asleep); err != nil || !a.Tenant.DueAt.Equal(start.Add(time.Hour)) {
 		t.Errorf("due at %v, %v", a.Tenant.DueAt, err)
 	}
+	// A biller that runs does not wait for that.
+	noError(t, r.save(r.change(t, must(r.service.Get(ctx, asleep))(t), dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(1000*24*time.Hour))})))
+	dated(r.Store, start.Add(time.Minute))
+	if _, _, err := r.service.Steps("biller").Turn(ctx, nil, 1); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := r.service.Get(ctx, asleep); err != nil || !a.Tenant.DueAt.Equal(start.Add(time.Hour+time.Minute)) {
+		t.Errorf("a biller leaves it due at %v, %v", a.Tenant.DueAt, err)
+	}
+	noError(t, r.Update(ctx, func(tx store.TenantUnit) error {
+		for latest, want := range map[time.Duration][]string{time.Hour + time.Minute - time.Microsecond: {asleep}, time.Hour + time.Minute: nil} {
+			all, err := readable(tx.Tenants().Overslept(start.Add(latest), 10))
+			var ids []string
+			for _, a := range all {
+				ids = append(ids, a.Tenant.ID)
+			}
+			if err != nil || !slices.Equal(ids, want) {
+				t.Errorf("due after %v are %v, %v", latest, ids, err)
+			}
+		}
+		return nil
+	}))
+	refusedWith(t, r.View(ctx, func(tx store.TenantUnit) error { return errOf(readable(tx.Tenants().Overslept(start, 0))) }), statemachine.ErrInvalid, "a limit of 0")
 	if last, _, _, err := r.service.Reconcile(ctx, dunningBy(dunning.Biller, start), idle, 100); last != "" || err != nil {
 		t.Errorf("behind the last one is %q, %v", last, err)
 	}

@@ -56,6 +56,7 @@ CREATE TABLE @relays (
 	lapses {int} NOT NULL,
 	lapsed_fence {int} NOT NULL,
 	unanswered_at {time},
+	since {time}, -- a sync is owed since then, whatever was tried or changed meanwhile
 	CONSTRAINT a_sync_is_leased CHECK ((claimed_at IS NULL) = (lease_holder IS NULL)),
 	CONSTRAINT given_up_has_no_timer CHECK (NOT exhausted OR due_at IS NULL AND claimed_at IS NULL),
 	CONSTRAINT deleted_has_no_timer CHECK (deleted_at IS NULL OR due_at IS NULL AND claimed_at IS NULL AND NOT exhausted)
@@ -77,6 +78,7 @@ CREATE TABLE @tenants (
 	billing_anchor {time},
 	churned_at {time},
 	reinstated_at {time},
+	since {time}, -- counts instead of reinstated_at, which a clock that was ahead gave
 	payment_error {text} NOT NULL,
 	notice {text},
 	notice_by {text},
@@ -97,6 +99,7 @@ CREATE TABLE @invoices (
 	amount {int} NOT NULL CHECK (amount >= 0), -- what is owed, in base units
 	issued {int} NOT NULL DEFAULT -1 CHECK (issued = -1 OR issued >= amount), -- what it was issued for; -1: not known any more
 	created_at {time} NOT NULL,
+	since {time}, -- counts instead of created_at, which a clock that was ahead gave
 	paid_at {time},
 	voided_at {time},
 	notified_at {time},
@@ -112,10 +115,10 @@ CREATE TABLE @invoices (
 	charge_after {time},
 	paid_key {text},
 	overpaid_at {time},
-	overpaid {text}, -- the numbers in the keys of the overpayments that nobody has acknowledged
-	repaid {text}, -- and of those that somebody has
+	overpaid {text}, -- payments to be paid back: charges by number, others as method:id
+	repaid {text}, -- those that somebody has acknowledged
 	looked_back {time}, -- when a look-up began for what a restored database had forgotten of it
-	missed {int} NOT NULL DEFAULT 0 CHECK (missed >= 0), -- charges under its latest key that never arrived
+	missed {int} NOT NULL DEFAULT 0 CHECK (missed >= 0), -- charges under its latest key that no look-up found
 	notice {text},
 	prior_notified_at {time},
 	version {int} NOT NULL CHECK (version >= 1),
@@ -128,6 +131,7 @@ CREATE TABLE @invoices (
 CREATE INDEX invoices_of_tenant ON @invoices (tenant, created_at, id);
 CREATE UNIQUE INDEX invoices_out ON @invoices (tenant) WHERE charge <> 'none'; -- one charge at a time
 CREATE INDEX invoices_unclear ON @invoices (tenant) WHERE charge = 'unknown' OR overpaid_at IS NOT NULL;
+CREATE INDEX invoices_missed ON @invoices (tenant) WHERE missed > 1 AND charge = 'none' AND paid_at IS NULL AND voided_at IS NULL;
 CREATE INDEX invoices_live ON @invoices
 	(id) WHERE paid_at IS NULL AND voided_at IS NULL OR charge <> 'none' OR overpaid_at IS NOT NULL;
 

@@ -1,0 +1,173 @@
+package dunning
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Payments are payments of one invoice, with a space between two: a charge by the
+// number in its key, a payment that the host saw by its method, a colon and its id.
+// They are in one order, whatever became known first.
+type Payments string
+
+// charged is the entry of a charge in [Payments], received that of a payment that the
+// host saw.
+func charged(n int32) string { return strconv.Itoa(int(n)) }
+
+func received(m Method, id string) string { return m.String() + ":" + escape.Replace(id) }
+
+var (
+	escape   = strings.NewReplacer("%", "%25", " ", "%20")
+	unescape = strings.NewReplacer("%25", "%", "%20", " ")
+)
+
+// number returns that of a charge, ok is false for another payment.
+func number(entry string) (n int32, ok bool) {
+	k, err := strconv.ParseInt(entry, 10, 32)
+	return int32(k), err == nil
+}
+
+// paymentKey is what an operator calls the payment of an entry: the key of a charge,
+// the id of a payment, or its method where it has no id.
+func (i *Invoice) paymentKey(entry string) string {
+	if n, ok := number(entry); ok {
+		return i.key(n)
+	}
+	method, id, _ := strings.Cut(entry, ":")
+	return cmp.Or(unescape.Replace(id), method)
+}
+
+// Overpayments are the keys of the payments that await [Acknowledged]: of charges, or
+// the ids of payments that the host saw, the method where one has no id.
+func (i *Invoice) Overpayments() (keys []string) {
+	for _, entry := range i.Overpaid.list() {
+		keys = append(keys, i.paymentKey(entry))
+	}
+	return keys
+}
+
+// find returns the entry with a key in a list, empty if there is none.
+func (i *Invoice) find(in Payments, key string) string {
+	for _, entry := range in.list() {
+		if i.paymentKey(entry) == key {
+			return entry
+		}
+	}
+	return ""
+}
+
+func (p Payments) list() []string {
+	return strings.FieldsFunc(string(p), func(r rune) bool { return r == ' ' })
+}
+
+func (p Payments) has(entry string) bool { return slices.Contains(p.list(), entry) }
+
+func (p Payments) full() bool { return len(p.list()) >= MaxOverpaid }
+
+// with leaves a full list as it is: then the trail alone says more.
+func (p Payments) with(entry string) Payments {
+	all := p.list()
+	if len(all) >= MaxOverpaid || slices.Contains(all, entry) {
+		return p
+	}
+	all = append(all, entry)
+	slices.SortFunc(all, compareEntries)
+	return Payments(strings.Join(all, " "))
+}
+
+func (p Payments) without(entry string) Payments {
+	return Payments(strings.Join(slices.DeleteFunc(p.list(), func(one string) bool { return one == entry }), " "))
+}
+
+// compareEntries puts charges first, by number, then other payments in byte order.
+func compareEntries(a, b string) int {
+	x, isCharge := number(a)
+	y, isToo := number(b)
+	switch {
+	case isCharge && isToo:
+		return cmp.Compare(x, y)
+	case isCharge != isToo:
+		return map[bool]int{true: -1, false: 1}[isCharge]
+	}
+	return strings.Compare(a, b)
+}
+
+// payer is the entry of the payment that paid, empty where none has.
+func (i *Invoice) payer() string {
+	if i.PaidAt.IsZero() {
+		return ""
+	}
+	if n, ok := i.attempt(i.PaidKey); ok {
+		return charged(n)
+	}
+	return received(i.Method, i.PaidKey)
+}
+
+// known reports whether a payment is on file.
+func (i *Invoice) known(entry string) bool {
+	return i.payer() == entry || i.Overpaid.has(entry) || i.Repaid.has(entry)
+}
+
+// exact reports whether a payment is known to be of what is owed. Of charges but the
+// latest the record does not say of what amount they were.
+func (i *Invoice) exact(entry string) bool {
+	n, isCharge := number(entry)
+	return !isCharge || i.key(n) == i.ChargeKey && i.ChargeAmount == i.Amount
+}
+
+// paysBefore reports whether of two payments the first one has paid the invoice and the
+// other is to be paid back. When they became known does not count. What the host saw
+// comes before a charge: a charge is paid back by its key, where it was made.
+func (i *Invoice) paysBefore(a, b string) bool {
+	if x, y := i.exact(a), i.exact(b); x != y {
+		return x
+	}
+	_, isCharge := number(a)
+	if _, isToo := number(b); isCharge != isToo {
+		return isToo
+	}
+	return compareEntries(a, b) < 0
+}
+
+// receive files money that came for an invoice. What was paid is a fact, whatever came
+// first and whatever the invoice is by then: each payment is the one that paid, or in
+// Overpaid, and which one is which follows from the payments alone.
+func (c *step) receive(i Invoice, entry string, at time.Time, on Trigger) error {
+	is, payer := i.Status(), i.payer()
+	over := func(entry string) {
+		i.OverpaidAt, i.Overpaid, c.reason = at, i.Overpaid.with(entry), i.paymentKey(entry)
+	}
+	pays := is == InvoiceOpen || is == InvoicePaid && i.paysBefore(entry, payer) && !i.Overpaid.full()
+	if pays {
+		if n, ok := number(entry); ok {
+			i.PaidKey, i.Method = i.key(n), i.ChargeMethod
+		} else {
+			method, id, _ := strings.Cut(entry, ":")
+			i.PaidKey = unescape.Replace(id)
+			for _, m := range Method(0).Values() {
+				if m.String() == method {
+					i.Method = m
+				}
+			}
+		}
+	}
+	switch {
+	case is == InvoiceOpen:
+		i.PaidAt = at
+	case pays:
+		over(payer)
+		c.reason = i.paymentKey(entry)
+	default:
+		over(entry)
+	}
+	if pays && !i.exact(entry) {
+		over(entry)
+	}
+	if is != InvoiceOpen {
+		on = OnOverpaid
+	}
+	return c.move(on, i)
+}

@@ -1,0 +1,122 @@
+package relaysynctest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/settlehq/settle/relaysync/dunning"
+	"github.com/settlehq/settle/statemachine"
+)
+
+// sendings: whoever stored an intent makes its charge whenever it wakes, whatever the
+// clock says meanwhile and whatever a look-up has found. So no other key of the invoice
+// is charged before each that was charged is answered, or was not tried.
+func (h *AccountHistory) sendings(ev dunning.Event, c *dunning.Change) error {
+	switch e := ev.(type) {
+	case dunning.ChargeIntended:
+		if len(c.Log) == 0 {
+			return nil
+		}
+		for key, n := range h.out {
+			if strings.HasPrefix(key, e.Invoice+"/") && key != e.Key && n > 0 {
+				return fmt.Errorf("%s is charged while %s may still arrive", e.Key, key)
+			}
+		}
+		h.out[e.Key]++
+	case dunning.ChargeAnswered:
+		was := c.Old.Invoice(e.Invoice)
+		switch {
+		case was == nil || len(c.Log) == 0:
+		case e.Outcome == statemachine.Done || e.Outcome == statemachine.Failed:
+			h.out[e.Key] = 0
+		case e.Outcome == statemachine.Deferred:
+			h.out[e.Key]--
+		case e.Outcome == statemachine.Unknown && was.Charge == dunning.ChargeNone: // it was sent all the same
+			h.out[e.Key]++
+		}
+	case dunning.Resolved:
+		if len(c.Log) > 0 {
+			h.out[e.Key] = 0
+		}
+	}
+	return nil
+}
+
+// payments: all money that was seen is on file, each payment once, in whatever order it
+// became known: one has paid what is not void, the others are to be paid back.
+func (h *AccountHistory) payments(ev dunning.Event, c *dunning.Change) error {
+	var id, key string
+	switch e := ev.(type) {
+	case dunning.Paid:
+		if id, key = e.Invoice, e.Payment; key == "" {
+			key = e.Method.String()
+		}
+	case dunning.ChargeAnswered:
+		if e.Outcome == statemachine.Done {
+			id, key = e.Invoice, e.Key
+		}
+	case dunning.Resolved:
+		if e.Outcome == statemachine.Done {
+			id, key = e.Invoice, e.Key
+		}
+	case dunning.Acknowledged:
+		h.money[e.Invoice][e.Key] = true
+	}
+	if id != "" {
+		if h.money[id] == nil {
+			h.money[id] = map[string]bool{}
+		}
+		h.money[id][key] = h.money[id][key] // one that was paid back stays so
+	}
+	for k := range c.New.Invoices {
+		i := &c.New.Invoices[k]
+		payer, back := "", []string{}
+		for key, repaid := range h.money[i.ID] {
+			if i.Status() == dunning.InvoicePaid && (payer == "" || before(i, key, payer)) {
+				payer = key
+			}
+			if !repaid {
+				back = append(back, key)
+			}
+		}
+		if !inexact(i, payer) {
+			back = slices.DeleteFunc(back, func(key string) bool { return key == payer })
+		}
+		over := i.Overpayments()
+		slices.Sort(over)
+		slices.Sort(back)
+		paidBy := i.PaidKey
+		if i.Status() == dunning.InvoicePaid && paidBy == "" {
+			paidBy = i.Method.String()
+		}
+		if paidBy != payer || !slices.Equal(over, back) {
+			return fmt.Errorf("invoice %s says paid by %q, overpaid %q; what came: %v", i.ID, paidBy, over, h.money[i.ID])
+		}
+	}
+	return nil
+}
+
+// inexact: a charge but the latest, or of another amount than is owed.
+func inexact(i *dunning.Invoice, key string) bool {
+	return strings.HasPrefix(key, i.ID+"/") && (key != i.ChargeKey || i.ChargeAmount != i.Amount)
+}
+
+// before reports which of two payments has paid: what is known to be of what is owed,
+// what is no charge, what has the lower number or comes first in byte order.
+func before(i *dunning.Invoice, a, b string) bool {
+	rank := func(key string) string {
+		number, isCharge := strings.CutPrefix(key, i.ID+"/")
+		if !isCharge {
+			if key == dunning.Manual.String() { // without an id, it is before those that have one
+				key = ""
+			}
+			return "0 0 " + key
+		}
+		if inexact(i, key) {
+			return fmt.Sprintf("1 1 %08s", number)
+		}
+		return fmt.Sprintf("0 1 %08s", number)
+	}
+	return rank(a) < rank(b)
+}
