@@ -423,6 +423,9 @@ func (u UnimplementedTenants) List(string, int) ([]string, error) { return none[
 func (u UnimplementedTenants) NextDue(time.Time) (time.Time, error) {
 	return none[time.Time](u, "NextDue")
 }
+func (u UnimplementedTenants) Overslept(time.Time, int) ([]dunning.Account, []error, error) {
+	return none2[[]dunning.Account, []error](u, "Overslept")
+}
 func (u UnimplementedTenants) Save(...dunning.Change) error { return u.no("Save") }
 func (u UnimplementedTenants) Stats(time.Time) (dunning.Stats, error) {
 	return none[dunning.Stats](u, "Stats")
