@@ -28,10 +28,11 @@ var ErrRestored = errors.New("the database was restored, and its transaction cou
 type Cursor string
 
 // CursorOf returns the cursor of a line: its place in the words of the store, at
-// most 60 bytes without a minus sign, and a check over all columns.
+// most 60 bytes without a minus sign, and a check over all columns but those that may
+// be erased, Reason and Data.
 func CursorOf[ID comparable](place string, line statemachine.Transition[ID]) Cursor {
 	h := sha256.New()
-	for _, text := range []string{place, line.Machine, fmt.Sprint(line.ID), line.From, line.Trigger, line.To, line.Actor, line.Role, line.Reason, line.Data} {
+	for _, text := range []string{place, line.Machine, fmt.Sprint(line.ID), line.From, line.Trigger, line.To, line.Actor, line.Role} {
 		_ = binary.Write(h, binary.BigEndian, int64(len(text)))
 		h.Write([]byte(text))
 	}

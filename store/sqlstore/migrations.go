@@ -72,7 +72,7 @@ var (
 	ownNames = regexp.MustCompile(`(?m)^(CREATE (?:INDEX|UNIQUE INDEX|TRIGGER) )(\w+)`)
 	items    = regexp.MustCompile(`(?ms)^-- \{(item)$\n(.*?)^-- \}$\n`)
 	only     = regexp.MustCompile(`(?ms)^-- \{(sqlite|postgres)$\n(.*?)^-- \}$\n`)
-	keep     = regexp.MustCompile(`(?m)^\{(append only|no delete) (\w+)\}$`)
+	keep     = regexp.MustCompile(`(?m)^\{(append only|no delete) (\w+)(?: once (\w+))?(?: but ([\w, ]+) of ([\w, ]+))?\}$`)
 	once     = regexp.MustCompile(`(?m)^\{(insert once|insert or ignore|keys|keys or ignore|update keys) (\w+): ([^}]+)\}\n`)
 )
 
@@ -85,7 +85,11 @@ var (
 //	...
 //	-- }
 //	{append only t}    triggers that refuse UPDATE and DELETE,
-//	{no delete t}      or only DELETE, of any row of t.
+//	{no delete t}      or only DELETE, of any row of t,
+//	{append only t once c}           UPDATE alone of rows whose column c is not NULL,
+//	{append only t but a, b of k}    where the texts a and b, which come from outside,
+//	                                 may become [Erased], and k names their record:
+//	                                 with two columns its machine and id, else its id.
 //
 // On SQLite REPLACE deletes rows without asking the triggers of DELETE, so a
 // table with one of these needs others that come before, with every unique key
@@ -113,19 +117,22 @@ func (s syntax) migration(text string) string {
 	})
 	text = keep.ReplaceAllStringFunc(text, func(line string) string {
 		m := keep.FindStringSubmatch(line)
-		events := []string{"DELETE"}
-		if m[1] == "append only" {
-			events = append(events, "UPDATE")
+		table, when := m[2], s.unlessErased(text, m[2], m[3], m[4])
+		no := func(event, when string) string {
+			return trigger(table, event, event, when, fmt.Sprintf("ABORT, '%s keeps its history: no %s'", table, event))
 		}
-		if s.Dialect == Postgres {
-			return fmt.Sprintf("CREATE TRIGGER keep_%s BEFORE %s OR TRUNCATE ON @%s EXECUTE FUNCTION @settle_keep();",
-				m[2], strings.Join(events, " OR "), m[2])
+		on := "CREATE TRIGGER keep_" + table + "%s BEFORE %s ON @" + table + "%s EXECUTE FUNCTION @settle_keep();"
+		switch {
+		case s.Dialect == SQLite && m[1] == "no delete":
+			return no("DELETE", "")
+		case s.Dialect == SQLite:
+			return no("DELETE", "") + "\n" + no("UPDATE", when)
+		case m[1] == "no delete":
+			return fmt.Sprintf(on, "", "DELETE OR TRUNCATE", "")
+		case when == "":
+			return fmt.Sprintf(on, "", "DELETE OR UPDATE OR TRUNCATE", "")
 		}
-		var all []string
-		for _, e := range events {
-			all = append(all, trigger(m[2], e, e, "", fmt.Sprintf("ABORT, '%s keeps its history: no %s'", m[2], e)))
-		}
-		return strings.Join(all, "\n")
+		return fmt.Sprintf(on, "", "DELETE OR TRUNCATE", "") + "\n" + fmt.Sprintf(on, "_update", "UPDATE", " FOR EACH ROW WHEN ("+when+")")
 	})
 	text = once.ReplaceAllStringFunc(text, func(line string) string {
 		m := once.FindStringSubmatch(line)
@@ -138,6 +145,42 @@ func (s syntax) migration(text string) string {
 		text = ownNames.ReplaceAllString(text, "${1}@$2")
 	}
 	return s.expand(text)
+}
+
+var columnOf = regexp.MustCompile(`(?m)^\t(\w+) \{`)
+
+// unlessErased is what an UPDATE of a row must not do once a column of it is not
+// NULL: change anything but some texts, or these to anything but [Erased]. It is
+// empty if there is nothing that an UPDATE may do.
+func (s syntax) unlessErased(text, table, once, texts string) string {
+	var all []string
+	if texts != "" {
+		_, body, _ := strings.Cut(text, "CREATE TABLE @"+table+" (\n")
+		body, end, _ := strings.Cut(body, "\n) {")
+		erasable := strings.Split(texts, ", ")
+		var was, is []string
+		if s.Dialect == SQLite && !strings.HasPrefix(end, "keyed") { // with the number of another row, REPLACE would delete that
+			was, is = []string{"OLD.rowid"}, []string{"NEW.rowid"}
+		}
+		for _, c := range columnOf.FindAllStringSubmatch(body, -1) {
+			if !slices.Contains(erasable, c[1]) {
+				was, is = append(was, "OLD."+c[1]), append(is, "NEW."+c[1])
+			}
+		}
+		all = append(all, "("+strings.Join(is, ", ")+") IS DISTINCT FROM ("+strings.Join(was, ", ")+")")
+		for _, c := range erasable {
+			all = append(all, fmt.Sprintf("NEW.%s IS DISTINCT FROM OLD.%[1]s AND NEW.%[1]s IS DISTINCT FROM '%s'", c, Erased))
+		}
+	}
+	when := strings.Join(all, " OR ")
+	if once != "" {
+		closed := "OLD." + once + " IS NOT NULL"
+		if when != "" {
+			return closed + " AND (" + when + ")"
+		}
+		return closed
+	}
+	return when
 }
 
 func trigger(table, name, event, when, action string) string {

@@ -244,7 +244,7 @@ func TestAnUnknownTextNamesItsRow(t *testing.T) {
 			case "withdrawal_attempts":
 				key = "job_id"
 			}
-			texts := []string{"PRAGMA ignore_check_constraints = ON", "DROP TRIGGER keep_closed_withdrawal_attempts"}
+			texts := []string{"PRAGMA ignore_check_constraints = ON", "DROP TRIGGER keep_withdrawal_attempts_UPDATE"}
 			if d == sqlstore.Postgres {
 				texts = []string{"ALTER TABLE {" + c.table + "} DROP CONSTRAINT " + c.constraint, "ALTER TABLE {withdrawal_attempts} DISABLE TRIGGER USER",
 					"ALTER TABLE {withdrawal_queue} DROP CONSTRAINT terminal_has_processed_at", "ALTER TABLE {withdrawal_queue} DROP CONSTRAINT execution_is_leased"}

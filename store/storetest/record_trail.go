@@ -137,13 +137,15 @@ func (s *subject[T, K, L, A, E, C]) cursors(t *testing.T) {
 		"time":    func(l *statemachine.Transition[L]) { l.At = l.At.Add(tick) },
 		"actor":   func(l *statemachine.Transition[L]) { l.Actor += "x" },
 		"role":    func(l *statemachine.Transition[L]) { l.Role += "x" },
-		"reason":  func(l *statemachine.Transition[L]) { l.Reason += "x" },
-		"data":    func(l *statemachine.Transition[L]) { l.Data += "x" },
 	} {
 		other := last
 		change(&other)
 		_, _, err := s.service.Follow(ctx, store.CursorOf(place, other), 1)
 		refusedWith(t, err, store.ErrCursor, "the cursor of a line with another "+what)
+	}
+	last.Reason, last.Data = "[erased]", "[erased]" // what may be erased is in no cursor
+	if _, _, err := s.service.Follow(ctx, store.CursorOf(place, last), 1); err != nil {
+		t.Errorf("the cursor of a line that was erased: %v", err)
 	}
 	for _, invented := range []store.Cursor{store.CursorOf("9"+place, last), store.CursorOf("0", last), store.CursorOf("0.0", last), store.CursorOf("x", last), end + "0", end[1:]} {
 		_, _, err := s.service.Follow(ctx, invented, 1)

@@ -51,7 +51,7 @@ CREATE TABLE @transitions (
 CREATE UNIQUE INDEX transitions_feed ON @transitions (horizon, n);
 -- }
 
-{append only transitions}
+{append only transitions but reason, data of machine, id}
 {insert once transitions: n; machine, id, version}
 
 -- {postgres

@@ -226,20 +226,13 @@ CREATE TABLE @withdrawal_attempts (
 
 CREATE INDEX withdrawal_attempts_started ON @withdrawal_attempts (started_at);
 
-{no delete withdrawal_attempts}
+{append only withdrawal_attempts once ended_at but error_message of job_id}
 {update keys withdrawal_attempts: job_id, fence}
 
 -- {postgres
 ALTER TABLE @withdrawal_attempts SET (fillfactor = 50); -- the end of a row fits where it began
-CREATE TRIGGER keep_closed_withdrawal_attempts BEFORE UPDATE ON @withdrawal_attempts
-	FOR EACH ROW WHEN (OLD.ended_at IS NOT NULL) EXECUTE FUNCTION @settle_keep();
 -- }
 -- {sqlite
--- +goose StatementBegin
-CREATE TRIGGER keep_closed_withdrawal_attempts BEFORE UPDATE ON @withdrawal_attempts WHEN OLD.ended_at IS NOT NULL BEGIN
-	SELECT RAISE(ABORT, 'withdrawal_attempts keeps its history: no UPDATE');
-END;
--- +goose StatementEnd
 -- +goose StatementBegin
 CREATE TRIGGER keep_withdrawal_attempts_INSERT BEFORE INSERT ON @withdrawal_attempts WHEN EXISTS (SELECT 1 FROM @withdrawal_attempts a
 	WHERE a.job_id = NEW.job_id AND a.fence = NEW.fence
@@ -284,7 +277,7 @@ CREATE TABLE @withdrawal_acknowledgements (
 		REFERENCES @withdrawal_incidents (withdrawal_request_id, tx_hash, claim, block_hash)
 ) {strict};
 
-{append only withdrawal_acknowledgements}
+{append only withdrawal_acknowledgements but reason of withdrawal_request_id}
 {insert or ignore withdrawal_acknowledgements: withdrawal_request_id, tx_hash, claim, block_hash; rowid}
 
 -- The journal of what people tried and were refused.
@@ -298,7 +291,7 @@ CREATE TABLE @withdrawal_refusals (
 	error {text} NOT NULL
 ) {strict};
 
-{append only withdrawal_refusals}
+{append only withdrawal_refusals but error of withdrawal_request_id}
 {insert or ignore withdrawal_refusals: id}
 
 -- Transactions that are not on file, of which somebody says that they were sent
@@ -350,7 +343,7 @@ CREATE TABLE @withdrawal_fillers (
 	PRIMARY KEY (operation_wallet_address_id, nonce)
 ) {strict};
 
-{append only withdrawal_fillers}
+{append only withdrawal_fillers but reason of operation_wallet_address_id}
 {insert once withdrawal_fillers: operation_wallet_address_id, nonce; rowid}
 
 -- One transaction, with its replacements, that pays many requests: those that

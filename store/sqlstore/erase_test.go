@@ -1,0 +1,166 @@
+package sqlstore_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/internal/pgtest"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// erasable are the columns whose texts may be erased, by table: nothing else is let
+// through by the triggers.
+var erasable = map[string][]string{
+	"transitions":                 {"reason", "data"},
+	"withdrawal_attempts":         {"error_message"},
+	"withdrawal_acknowledgements": {"reason"},
+	"withdrawal_refusals":         {"error"},
+	"withdrawal_fillers":          {"reason"},
+}
+
+// A text from outside in an append-only row may become the mark of erasure, and
+// nothing else of the row changes.
+func TestOnlyTextsFromOutsideAreErased(t *testing.T) {
+	pgtest.Beside(t)
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		b := newBank(t, d, withdrawal.HotWallet{ID: named("payer"), Chain: named("no nonces")})
+		f := fill(t, b)
+		ctx, by := t.Context(), as(withdrawal.Operator)
+		if err := b.PutFiller(ctx, withdrawal.Filler{Wallet: named("hot wallet"), Chain: bsc, Nonce: 900, Hash: "filler", Actor: "op", Reason: "a gap"}); err != nil {
+			t.Fatal(err)
+		}
+		incidents, _, err := b.Incidents(ctx, 0, 1)
+		if err != nil || len(incidents) != 1 {
+			t.Fatal(incidents, err)
+		}
+		i := incidents[0]
+		if err := b.Acknowledge(ctx, withdrawal.Acknowledgement{Request: i.Request, Hash: i.Hash, Claim: i.Claim, BlockHash: i.BlockHash, Actor: "op",
+			Role: withdrawal.Operator, Reason: "settled"}); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = b.Do(ctx, f.rows[0].id, withdrawal.Requeued{By: by, Reason: "no"}) // refused, and journalled
+		for table, columns := range erasable {
+			name := b.table(table)
+			total := len(b.rows(t, table, "SELECT * FROM "+name))
+			if total == 0 {
+				t.Errorf("%s has no row", table)
+				continue
+			}
+			all := "SELECT name FROM pragma_table_info('" + table + "')"
+			if d == sqlstore.Postgres {
+				all = "SELECT attname FROM pg_attribute WHERE attrelid = '" + name + "'::regclass AND attnum > 0 AND NOT attisdropped"
+			}
+			one := "ctid = (SELECT min(ctid::text)::tid FROM " + name + " WHERE %[2]s IS NOT NULL)"
+			if d == sqlstore.SQLite {
+				one = "%[2]s = (SELECT max(%[2]s) FROM " + name + ")"
+			}
+			if table == "withdrawal_attempts" {
+				one = "ended_at IS NOT NULL"
+			}
+			names := b.texts(t, all)
+			if d == sqlstore.SQLite && table != "withdrawal_attempts" {
+				names = append(names, "rowid")
+			}
+			for _, column := range names {
+				changes := map[string]bool{"NULL": false}
+				if slices.Contains(columns, column) {
+					changes["'another text'"], changes["'[erased]'"] = false, true
+				} else {
+					changes[column+" || '[erased]'"], changes["'[erased]'"] = false, false
+				}
+				for value, allowed := range changes {
+					tx, err := b.DB.Begin()
+					if err != nil {
+						t.Fatal(err)
+					}
+					_, err = tx.Exec(fmt.Sprintf("UPDATE "+name+" SET %[2]s = %[3]s WHERE "+one, "", column, value))
+					if (err == nil) != allowed {
+						t.Errorf("%s.%s = %s: %v", table, column, value, err)
+					}
+					_ = tx.Rollback()
+				}
+			}
+			if _, err := b.DB.Exec("DELETE FROM " + name); err == nil {
+				t.Errorf("rows of %s were deleted", table)
+			}
+		}
+	})
+}
+
+// After Erase of a record no append-only row holds a text of it; its trail replays,
+// cursors of its lines go on, and the second time there is nothing to do.
+func TestErase(t *testing.T) {
+	pgtest.Beside(t)
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		const secret = "Jane Roe"
+		ctx := t.Context()
+		b := newBank(t, d, withdrawal.HotWallet{ID: named("payer"), Chain: named("no nonces")})
+		w := b.claimed(t, named("no nonces"))
+		w = b.do(t, w.Request.ID, withdrawal.AttemptFailed{By: as(withdrawal.WithdrawalWorker), Fence: w.Job.Lease.Fence, Failure: withdrawal.Permanent, Error: secret})
+		_, err := b.Do(ctx, w.Request.ID, withdrawal.Cancelled{By: as(withdrawal.Operator), Reason: secret})
+		if err == nil {
+			t.Fatal("a failed request was cancelled")
+		}
+		b.do(t, w.Request.ID, withdrawal.Requeued{By: as(withdrawal.Operator), Job: w.Job.ID, Reason: secret})
+		head, err := b.Head(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if holding(b.rowsOf(t), secret) == 0 {
+			t.Fatal("nothing was written")
+		}
+		count := len(b.rowsOf(t))
+		for _, of := range [][2]string{{withdrawal.RequestMachine.Name(), w.Request.ID.String()}, {withdrawal.JobMachine.Name(), w.Job.ID.String()}} {
+			n, err := b.Erase(ctx, of[0], of[1])
+			if err != nil || n == 0 {
+				t.Errorf("%v: %d rows, %v", of, n, err)
+			}
+			if n, err = b.Erase(ctx, of[0], of[1]); err != nil || n != 0 {
+				t.Errorf("%v once more: %d rows, %v", of, n, err)
+			}
+			if err := b.Verify(ctx, uuidOf(t, of[1])); err != nil {
+				t.Error(err)
+			}
+		}
+		for table := range erasable {
+			if n := holding(b.rows(t, table, "SELECT * FROM "+b.table(table)), secret); n != 0 {
+				t.Errorf("%d rows of %s hold the text", n, table)
+			}
+		}
+		if got := len(b.rowsOf(t)); got != count {
+			t.Errorf("there are %d rows, and were %d", got, count)
+		}
+		if _, _, err := b.Follow(ctx, head, 10); err != nil {
+			t.Errorf("behind a line that was erased: %v", err)
+		}
+		b.exec(t, "INSERT INTO %s (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) "+
+			"SELECT horizon, 'another', 'x', 2, 'a', 'b', 'c', at, actor, '"+secret+"', '"+utxo.ContextLine+"' FROM %[1]s WHERE version = 1 AND id = '"+w.Request.ID.String()+"'",
+			"transitions")
+		n, err := b.Erase(ctx, "another", "x")
+		if got := b.rows(t, "", "SELECT reason, data FROM "+b.table("transitions")+" WHERE id = 'x'"); err != nil || n != 1 || got[0] != "|reason=[erased]|data="+utxo.ContextLine {
+			t.Errorf("a line that the feed hides is %v, %d rows, %v", got, n, err)
+		}
+		if _, err := b.Erase(ctx, "", w.Request.ID.String()); err == nil {
+			t.Error("a record without a machine")
+		}
+		swapsOnly := b.database.of(store.DomainSwaps).at(t, time.Time{})
+		if _, err := swapsOnly.Erase(ctx, withdrawal.RequestMachine.Name(), w.Request.ID.String()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func holding(rows []string, text string) (n int) {
+	for _, row := range rows {
+		if strings.Contains(row, text) {
+			n++
+		}
+	}
+	return n
+}
