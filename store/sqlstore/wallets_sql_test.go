@@ -88,7 +88,6 @@ func TestDatabaseRefusesBrokenRows(t *testing.T) {
 			"block with transactions deleted":  "DELETE FROM @blocks WHERE block_height = 1",
 			"same hash twice in a wallet":      txRow + "(13, 1, #1, 'pending', NULL, 0, {no}, {now}, 0, '', 1, #1)",
 			"short hash":                       "INSERT INTO @tx_inputs SELECT 1, 12, 1, substr(raw_tx, 1, 31), 0 FROM @transactions WHERE id = 11",
-			"label of 501 characters":          "UPDATE @transactions SET label = '" + strings.Repeat("é", 501) + "' WHERE id = 12",
 			"output of another wallet's tx":    utxo1 + "(103, 2, 11, 1, 5, #1, 'a', NULL, NULL)",
 			"spender without input":            "UPDATE @utxos SET spent_by_tx_id = 12 WHERE id = 101",
 			"input without spender":            "UPDATE @utxos SET spent_input_index = 0 WHERE id = 101",

@@ -63,7 +63,7 @@ CREATE TABLE @transactions (
 	is_coinbase {bool} NOT NULL,
 	first_seen {time} NOT NULL,
 	seq {int} NOT NULL CHECK (seq >= 0), -- of the last mempool observation, 0 for none
-	label {text} NOT NULL CHECK (length(label) <= 500),
+	label {text} NOT NULL,
 	version {int} NOT NULL CHECK (version >= 1),
 	raw_tx {bytes} NOT NULL,
 	is_context {bool} NOT NULL DEFAULT FALSE, -- on file only as the direct parent or rival of one of the wallet's own

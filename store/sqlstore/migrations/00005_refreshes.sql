@@ -3,7 +3,7 @@
 -- Who serves a wallet: the slot is a number that no other wallet has.
 CREATE TABLE @refresh_wallets (
 	id {uuid} PRIMARY KEY, -- made from xpub_van
-	xpub_van {text} NOT NULL UNIQUE CHECK (length(xpub_van) BETWEEN 1 AND 500),
+	xpub_van {text} NOT NULL UNIQUE CHECK (xpub_van <> ''),
 	status {text} NOT NULL CHECK (status IN ('unserved', 'served')),
 	work_seq {int} NOT NULL CHECK (work_seq >= 1), -- orders what happened to the wallet: seq and end_seq below are its values
 	unserved_since {time},
@@ -77,7 +77,7 @@ CREATE TABLE @refresh_watchers (
 	xpub_van {text} NOT NULL REFERENCES @refresh_wallets (xpub_van),
 	xpub_col {text} NOT NULL,
 	master_fingerprint {text} NOT NULL,
-	recipient_id {text} NOT NULL CHECK (length(recipient_id) BETWEEN 1 AND 500),
+	recipient_id {text} NOT NULL CHECK (recipient_id <> ''),
 	asset_id {text},
 	provisional {bool} NOT NULL,
 	status {text} NOT NULL CHECK (status IN ('watching', 'settled', 'failed', 'expired')),
