@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 		os.Exit(child(job))
 	}
 	rc := pgtest.Main(m)
-	if err := dropRecycled(); err != nil {
+	if err := errors.Join(dropRecycled(), sameStatements(rc)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		rc = 1
 	}
