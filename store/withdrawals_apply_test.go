@@ -80,7 +80,7 @@ func TestManyJobsInOneTransaction(t *testing.T) {
 	b.do(t, s.Request, at(0, s), at(0, withdrawal.Approved{By: as(withdrawal.Approver)}), at(0, first),
 		claim(1, 0), at(0, withdrawal.AttemptFailed{By: worker, Fence: 1, Failure: withdrawal.Retryable, Error: "time-out"}),
 		claim(2, time.Hour), at(time.Hour, withdrawal.AttemptFailed{By: worker, Fence: 2, Failure: withdrawal.Permanent, Error: "no"}),
-		at(0, withdrawal.Requeued{By: as(withdrawal.Operator), Job: first.Job, Reason: "yes"}), at(0, second), claim(3, 0))
+		at(0, withdrawal.Requeued{By: as(withdrawal.Operator), Job: first.Job, Reason: "yes", NotRefunded: true}), at(0, second), claim(3, 0))
 	for job, want := range map[uuid.UUID][]statemachine.Outcome{first.Job: {statemachine.Failed, statemachine.Failed}, second.Job: {0}} {
 		attempts, err := b.Attempts(context.Background(), job)
 		var got []statemachine.Outcome

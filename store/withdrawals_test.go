@@ -174,7 +174,7 @@ func life(b *bank) (request uuid.UUID, events []func(withdrawal.Withdrawal) with
 		resolved,
 		claim, ev(withdrawal.AttemptFailed{By: worker, Fence: 4, Failure: withdrawal.Permanent, Error: "no"}),
 		func(w withdrawal.Withdrawal) withdrawal.Event {
-			return withdrawal.Requeued{By: as(withdrawal.Operator), Job: jobs[0], Reason: "yes"}
+			return withdrawal.Requeued{By: as(withdrawal.Operator), Job: jobs[0], Reason: "yes", NotRefunded: true}
 		},
 		order(1), claim,
 		func(w withdrawal.Withdrawal) withdrawal.Event {

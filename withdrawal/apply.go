@@ -32,7 +32,7 @@ func (p Policy) ApplyAt(w Withdrawal, ev Event, now time.Time) (s Change, err er
 	s.Old = w
 	s.New = w
 	s.work = work{ev: ev, speakers: speakers(ev)}
-	s.New.Owner = uuid.NullUUID{} // of this event alone
+	s.New.Owner, s.New.Recovering = uuid.NullUUID{}, false // of this event alone
 	err = s.begin(now)
 	if err == nil && w.Job.Batch != uuid.Nil {
 		err = s.notOfBatch()
@@ -70,6 +70,8 @@ func (p *Policy) take(s *step) error {
 		return p.enqueue(s, &e)
 	case Requeued:
 		return p.requeue(s, &e)
+	case Refunded:
+		return p.refund(s, &e)
 	case Imported:
 		return p.imported(s, &e)
 	case Claimed:
@@ -127,6 +129,8 @@ func speakers(ev Event) roles {
 		return byWorker | byOperator
 	case Cancelled, Held, Released, Acknowledged, Requeued, Resolved:
 		return byOperator
+	case Refunded:
+		return bySystem | byOperator
 	case Submitted, Enqueued, Imported, Elapsed, PutOff:
 		return bySystem
 	}
@@ -239,7 +243,9 @@ func (c *step) moveRequest(t RequestTrigger, reason string) error {
 	if _, ok := RequestMachine.Next(r.Status, t); !ok {
 		return c.refuseRequest(statemachine.ErrIllegal, "")
 	}
-	if t != OnHold && t != OnRelease && t != OnFlagged { // how long it waits is measured from there
+	switch t {
+	case OnHold, OnRelease, OnFlagged, OnRefund: // how long it waits, and when it ended, is measured from the step before
+	default:
 		r.UpdatedAt = c.by.At
 	}
 	return statemachine.Move(RequestMachine, &r.Status, &r.Version, t, c.newLine(r.ID, reason))

@@ -1,6 +1,7 @@
 package withdrawal
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/google/uuid"
@@ -29,9 +30,12 @@ func (w *Withdrawal) elsewhere() bool {
 // [step.park]: what it forbids writes the job.
 func (c *step) flagged() error {
 	o, n := &c.Old.Request, &c.New.Request
-	if o.Mined == n.Mined && o.Disproved == n.Disproved && o.Acknowledged == n.Acknowledged &&
+	if o.Mined == n.Mined && o.Disproved == n.Disproved && o.Acknowledged == n.Acknowledged && o.Taken == n.Taken && o.PaidAfter == n.PaidAfter &&
 		o.StraysOnFile == n.StraysOnFile && o.StraysSent == n.StraysSent {
 		return nil
+	}
+	if o.PaidAfter != n.PaidAfter {
+		c.why = statemachine.Bounded("after the refund "+n.RefundReference+": "+cmp.Or(c.why, n.PaidAfter), MaxText)
 	}
 	return c.moveRequest(OnFlagged, c.why)
 }
@@ -71,19 +75,23 @@ func (c *step) incident(hash, claim string, b Block) error {
 	if own := r.FinalTxHash != "" && statemachine.SameHash(r.Mined, r.FinalTxHash); claim == ClaimMined && (r.Mined == "" || own && !statemachine.SameHash(hash, r.Mined)) {
 		r.Mined, r.Acknowledged, c.why = hash, false, hash
 	}
+	if r.RefundReference != "" && r.PaidAfter == "" && (claim == ClaimMined || claim == ClaimSent || claim == ClaimTaken) {
+		r.PaidAfter, r.Acknowledged = hash, false
+	}
 	return nil
 }
 
 func (c *step) acknowledge(e *Acknowledged) error {
 	r := &c.New.Request
-	if r.Mined != "" && r.Acknowledged {
+	told := r.Mined != "" || r.Taken != "" || r.PaidAfter != ""
+	if told && r.Acknowledged {
 		return nil
 	}
 	if err := c.requestVersion(); err != nil {
 		return err
 	}
 	switch {
-	case r.Mined == "":
+	case !told:
 		return c.refuseRequest(statemachine.ErrIllegal, "no incident says that it was paid beside the record")
 	case r.Status == RequestApproved || r.Status == RequestQueued:
 		return c.refuseRequest(statemachine.ErrIllegal, "it has not ended: by what it is paid, nobody knows yet")

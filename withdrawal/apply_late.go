@@ -76,8 +76,8 @@ func (p *Policy) lateAnswer(c *step, e *Broadcast, d *Attempt) error {
 
 // taken: the hash that the signer answers with is the transaction of another
 // request, or a filler. Whether anything was sent for this one nobody can tell: an
-// operator has what is out, and what is not is held. What they have already, or is
-// held or failed, gets a line, so that what somebody decided before is stale.
+// operator has what is out, and what is not is held. Whatever the state, the hash is in
+// Request.Taken and gets a line, so that what somebody decided before is stale.
 func (c *step) taken(tx *txFacts) error {
 	if err := c.incident(tx.Hash, ClaimTaken, Block{}); err != nil {
 		return err
@@ -88,6 +88,9 @@ func (c *step) taken(tx *txFacts) error {
 		text = "the hash is that of request " + of.String() + ": " + tx.Hash
 	}
 	text = statemachine.Bounded(text, MaxText)
+	if r.Taken == "" || !statemachine.SameHash(r.Taken, tx.Hash) {
+		r.Taken, r.Acknowledged, c.why = tx.Hash, false, text
+	}
 	open := r.Status == RequestQueued || r.Status == RequestApproved
 	switch {
 	case r.Status == RequestQueued && c.maybeSent():
@@ -95,14 +98,10 @@ func (c *step) taken(tx *txFacts) error {
 			return nil
 		}
 		return c.park(text)
-	case r.CloseReason == text || !open && r.Status != RequestFailed:
-		return nil
-	}
-	r.CloseReason = text
-	if open && !r.Held {
+	case open && !r.Held:
 		return c.stopped(text)
 	}
-	return c.moveRequest(OnFlagged, text)
+	return nil
 }
 
 // exclusiveWithLive reports whether tx and each live transaction can never both

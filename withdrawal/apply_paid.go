@@ -28,6 +28,7 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 	if c.by.Role != Operator && onFile < 0 && !fits {
 		return c.refuse(statemachine.ErrForbidden, "it has not the nonce or input of what is live: only an operator may say so")
 	}
+	known := onFile < 0 && c.Old.stray(e.Tx, ClaimMined) >= 0 && (r.RefundReference == "" || r.PaidAfter != "") // after the refund it is news once more
 	final := e.Block.final(p.chain(r.Chain).Confirmations)
 	version := c.jobVersion
 	if j.Status == 0 {
@@ -35,7 +36,7 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 	}
 	if err := version(); err != nil {
 		switch over := JobMachine.Terminal(j.Status); {
-		case onFile >= int(j.TxsDead) && !final && !over, onFile < 0 && c.Old.stray(e.Tx, ClaimMined) >= 0:
+		case onFile >= int(j.TxsDead) && !final && !over, known:
 			return nil // the same event again
 		case onFile < 0 || !over: // after the end no version counts
 			return err
@@ -46,7 +47,7 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 		return c.refuseRequest(statemachine.ErrIllegal, "nothing of it can have been paid")
 	case int(j.TxsOnFile) != len(c.Old.Txs):
 		return c.notLoaded()
-	case onFile < 0 && c.Old.stray(e.Tx, ClaimMined) >= 0:
+	case known:
 		return nil
 	}
 	if why := c.notThis(e); why != "" {
@@ -80,7 +81,9 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 	if err := c.incident(e.Tx, ClaimMined, e.Block); err != nil {
 		return err
 	}
-	c.addStray(ClaimMined, tx, 0)
+	if c.Old.stray(e.Tx, ClaimMined) < 0 {
+		c.addStray(ClaimMined, tx, 0)
+	}
 	if !queued {
 		return nil
 	}

@@ -115,7 +115,7 @@ func (c *step) stop(t RequestTrigger, to RequestStatus, reason string) error {
 	if err := c.allowsRequest(t); err != nil {
 		return err
 	}
-	r.ClosedBy, r.CloseReason = c.by.Actor, statemachine.Bounded(reason, MaxText)
+	r.ClosedBy, r.CloseReason, r.OfferAt = c.by.Actor, statemachine.Bounded(reason, MaxText), time.Time{}
 	return c.moveRequest(t, r.CloseReason)
 }
 
@@ -222,6 +222,9 @@ func (p *Policy) requeue(c *step, e *Requeued) error {
 	if err := c.allowsRequest(OnRequeue); err != nil {
 		return err
 	}
+	if ref := c.Old.Request.RefundReference; ref != "" {
+		return c.refuseRequest(ErrRefunded, "as "+ref)
+	}
 	if j.ID != e.Job {
 		return c.refuseRequest(statemachine.ErrConflict, "the latest job is "+j.ID.String())
 	}
@@ -231,6 +234,10 @@ func (p *Policy) requeue(c *step, e *Requeued) error {
 	if c.Old.Request.flagged() {
 		return c.refuseRequest(statemachine.ErrIllegal, maybePaid)
 	}
+	if !e.NotRefunded {
+		return c.refuseRequest(statemachine.ErrInvalid, "NotRefunded is needed: look whether the host has given the money back")
+	}
+	c.New.Request.OfferAt = time.Time{}
 	return c.moveRequest(OnRequeue, statemachine.Bounded(e.Reason, MaxText))
 }
 
@@ -246,6 +253,9 @@ func (p *Policy) imported(c *step, e *Imported) error {
 	}
 	if old := &c.Old.Job; old.Status != 0 && !JobMachine.Terminal(old.Status) {
 		return c.refuseRequest(&TakenError{ErrActiveJob, old.ID}, "")
+	}
+	if ref := c.Old.Request.RefundReference; ref != "" { // nothing of it may be paid; what was is told
+		return c.refuseRequest(ErrRefunded, "as "+ref+": say PaidBy of what paid it all the same")
 	}
 	if err := c.allowsRequest(OnImport); err != nil {
 		return err

@@ -151,6 +151,11 @@ func (p *Policy) putOff(c *step) error {
 			return err
 		}
 		j.OfferAt = c.by.At.Add(p.CheckEvery)
+	case r.awaitsRefund():
+		if err := c.requestVersion(); err != nil {
+			return err
+		}
+		r.OfferAt = p.refundAgain(&c.Old, c.by.At)
 	default:
 		return c.refuse(statemachine.ErrIllegal, "")
 	}

@@ -53,7 +53,7 @@ func benchSteps(t testing.TB) []benchStep {
 		step("one/approve", "pending", withdrawal.Approved{By: by(withdrawal.Approver, t0)}),
 		step("one/reject", "pending", withdrawal.Rejected{By: by(withdrawal.Approver, t0), Reason: "no"}),
 		step("one/cancel", "approved", withdrawal.Cancelled{By: by(withdrawal.Operator, t0), Reason: "no"}),
-		step("one/requeue", "failed", withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, Reason: "address fixed"}),
+		step("one/requeue", "failed", withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, Reason: "address fixed", NotRefunded: true}),
 		step("one/claim", "job pending", withdrawal.Claimed{By: worker(t0), Fence: 1}),
 		step("one/prepared", "processing", prepared(t0, 1, "tx1", 7)),
 		step("one/dispatched", "processing", withdrawal.Dispatched{By: worker(t0), Fence: 1, Reference: "ref"}),

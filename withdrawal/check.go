@@ -9,8 +9,8 @@ import (
 )
 
 // Check returns [statemachine.ErrCorrupt] with the first invariant that the
-// record breaks, or, on a sound record, [ErrPaidTwice] for what people have to
-// settle and have not acknowledged. Txs and Strays must be loaded. Attempt and
+// record breaks, or, on a sound record, [ErrPaidTwice] or [ErrPaidAndRefunded] for
+// what people have to settle and have not acknowledged. Txs and Strays must be loaded. Attempt and
 // Wallet are checked if they are.
 func Check(w Withdrawal) error {
 	if w.Request.Status == 0 && w.Job.Status == 0 {
@@ -29,6 +29,8 @@ func Check(w Withdrawal) error {
 			if beside := w.paidBeside(); beside != "" {
 				return fmt.Errorf("%w: withdrawal %s: %s, beside %s", ErrPaidTwice, r.ID, beside, r.FinalTxHash)
 			}
+		} else if r.PaidAfter != "" && !r.Acknowledged {
+			return fmt.Errorf("%w: withdrawal %s: %s, after the refund %s", ErrPaidAndRefunded, r.ID, r.PaidAfter, r.RefundReference)
 		}
 		return nil
 	}
@@ -71,6 +73,7 @@ func checkRequest(w *Withdrawal) string {
 	r, j := &w.Request, &w.Job
 	raw, valid := r.AmountRaw, r.AmountRaw.Valid() && r.AmountRaw.Sign() > 0
 	active := j.Status != 0 && j.Status != JobFailed
+	refunded := r.RefundReference != ""
 	return first(
 		rule{r.Status.Valid() && r.Version >= 1, "a request has a status and a version"},
 		rule{r.malformed() == "", "ids, address and memo of a request are within bounds"},
@@ -86,7 +89,10 @@ func checkRequest(w *Withdrawal) string {
 		rule{j.Status == 0 || !r.QueuedAt.IsZero(), "a request with a job has queued_at"},
 		rule{r.Status != RequestCompleted || r.FinalTxHash == j.TxHash, "the final hash is the job's"},
 		rule{r.Disproved == "" || r.Mined != "", "a wrong proof is an incident"},
-		rule{!r.Acknowledged || r.Mined != "", "only an incident is acknowledged"},
+		rule{!r.Acknowledged || r.Mined != "" || r.Taken != "" || r.PaidAfter != "", "only an incident is acknowledged"},
+		rule{refunded == !r.RefundedAt.IsZero() && refunded == (r.RefundedBy != ""), "exactly a refund has a reference, an actor and a time"},
+		rule{!refunded || r.endedUnpaid(), "only what has ended unpaid is refunded"},
+		rule{r.PaidAfter == "" || refunded, "only what is refunded is paid after the refund"},
 		rule{int(r.StraysOnFile) == len(w.Strays) && int(r.StraysSent) == w.straysSent(), "strays are counted, those that are not settled too"},
 	)
 }

@@ -11,7 +11,7 @@ import (
 
 // DueKind says what is due, and in which order it is taken. What makes a record
 // due is said here alone: stores ask, or repeat it as a query.
-// Values: DueClaim, DueRebroadcast, DueCheck, DueRescue, DueEnqueue.
+// Values: DueClaim, DueRebroadcast, DueCheck, DueRescue, DueEnqueue, DueRefund.
 type DueKind = statemachine.Enum[dueKind]
 
 const (
@@ -36,6 +36,11 @@ const (
 	// DueEnqueue: approved requests that are neither held nor flagged, at once
 	// or from offer_at on, by updated_at and id.
 	DueEnqueue
+	// DueRefund: requests that have ended unpaid and are not [Refunded], and of which
+	// nothing says that they may have been paid, at once or from offer_at on, by that,
+	// updated_at and id. Whether one may be refunded now [Policy.Refundable] says; one
+	// that may not is [PutOff] until it may.
+	DueRefund
 )
 
 type dueKind struct{}
@@ -43,7 +48,7 @@ type dueKind struct{}
 func (dueKind) Kind() string    { return "kind of due work" }
 func (dueKind) Names() []string { return dueNames }
 
-var dueNames = []string{"claim", "rebroadcast", "check", "rescue", "enqueue"}
+var dueNames = []string{"claim", "rebroadcast", "check", "rescue", "enqueue", "refund"}
 
 // DueAt says from when on something of a kind is due for w, as it is stored; ok
 // is false where nothing is, whatever the time. What is due at once is due from
@@ -70,6 +75,8 @@ func DueAt(kind DueKind, w *Withdrawal, grace time.Duration) (at time.Time, ok b
 	case DueEnqueue:
 		r := &w.Request
 		return r.OfferAt, r.Status == RequestApproved && !r.Held && !r.flagged()
+	case DueRefund:
+		return w.Request.OfferAt, w.Request.awaitsRefund()
 	}
 	return time.Time{}, false
 }
@@ -94,6 +101,8 @@ func CompareDue(kind DueKind, a, b *Withdrawal) int {
 		return cmp.Or(a.Job.NextCheckAt.Compare(b.Job.NextCheckAt), byID(&a.Job.ID, &b.Job.ID))
 	case DueRescue:
 		return cmp.Or(a.Job.Lease.Until.Compare(b.Job.Lease.Until), byID(&a.Job.ID, &b.Job.ID))
+	case DueRefund:
+		return cmp.Or(a.Request.OfferAt.Compare(b.Request.OfferAt), a.Request.UpdatedAt.Compare(b.Request.UpdatedAt), byID(&a.Request.ID, &b.Request.ID))
 	}
 	return cmp.Or(a.Request.UpdatedAt.Compare(b.Request.UpdatedAt), byID(&a.Request.ID, &b.Request.ID))
 }

@@ -69,8 +69,9 @@ type (
 		By
 		Reason string
 	}
-	// Acknowledged: an operator has settled what Request.Mined means of a request
-	// that has ended, see [ErrPaidTwice]. Key: that it is acknowledged.
+	// Acknowledged: an operator has settled what Mined, Taken or PaidAfter of a
+	// request that has ended means, see [ErrPaidTwice] and [ErrPaidAndRefunded].
+	// Key: that it is acknowledged.
 	Acknowledged struct {
 		By
 		Reason string // required
@@ -85,11 +86,28 @@ type (
 		Wallets      []HotWallet // candidates, in any order; read without a lock
 	}
 	// Requeued orders another job for a failed request, once nothing of the
-	// failed one can be mined. Key: Job.
+	// failed one can be mined. Of a request that is [Refunded] it is
+	// [ErrRefunded]. Key: Job.
 	Requeued struct {
 		By
 		Job    uuid.UUID // the failed job
 		Reason string
+		// NotRefunded is required: whoever speaks has looked at the host's books, and
+		// the money was not given back.
+		NotRefunded bool
+	}
+	// Refunded closes a request that has ended unpaid in the host's books. It is the
+	// intent of the refund, or of the release of a hold: said in the commit of the
+	// posting, or before the posting where the books are elsewhere, and never after.
+	// When it may be said [Policy.Refundable] tells. No event takes it back. Key:
+	// Reference; another one is ErrConflict.
+	Refunded struct {
+		By               // System or Operator
+		Reference string // 1 to 100 bytes: the idempotency key of the posting
+		Reason    string // required of an operator
+		// Already, of an operator and while the chain is recovering only: the refund was
+		// made before the restore of the database. It does not ask [Policy.Refundable].
+		Already bool
 	}
 	// Imported brings in a row of a service that kept tx_hash on the request:
 	// queued, with one confirming job. Key: Hash. On a request that exists only

@@ -13,7 +13,7 @@ import (
 )
 
 // ListKind names what people look for. Stores repeat each as a query.
-// Values: ListOpen, ListReview, ListHeld, ListLeaseEnded, ListCheckOverdue.
+// Values: ListOpen, ListReview, ListHeld, ListLeaseEnded, ListCheckOverdue, ListToRefund, ListPaidAndRefunded.
 type ListKind = statemachine.Enum[listKind]
 
 const (
@@ -27,6 +27,10 @@ const (
 	ListLeaseEnded
 	// ListCheckOverdue: a look-up that was due before now, as [DueCheck].
 	ListCheckOverdue
+	// ListToRefund: the request has ended unpaid and is not [Refunded].
+	ListToRefund
+	// ListPaidAndRefunded: Request.PaidAfter is set and not acknowledged.
+	ListPaidAndRefunded
 
 	// Of batches see [Filter.HasBatch].
 )
@@ -36,7 +40,7 @@ type listKind struct{}
 func (listKind) Kind() string    { return "kind of list" }
 func (listKind) Names() []string { return listNames }
 
-var listNames = []string{"open", "review", "held", "lease ended", "check overdue"}
+var listNames = []string{"open", "review", "held", "lease ended", "check overdue", "to refund", "paid and refunded"}
 
 // Filter says which requests to list: those for which all that is not zero
 // holds. They come by created_at and id, see [CompareListed].
@@ -79,12 +83,17 @@ func (f Filter) Has(w *Withdrawal, now time.Time) bool {
 		return IsDue(DueRescue, w, 0, now)
 	case ListCheckOverdue:
 		return IsDue(DueCheck, w, 0, now.Add(-time.Microsecond))
+	case ListToRefund:
+		return w.Request.endedUnpaid() && w.Request.RefundReference == ""
+	case ListPaidAndRefunded:
+		return w.Request.paidAndRefunded()
 	}
 	return true
 }
 
 // HasBatch reports whether the filter lists b at now: all of a kind but 0 confirm,
-// and ListReview and ListHeld are of those that have such a member. A filter of a
+// and ListReview and ListHeld are of those that have such a member. No batch is
+// refunded. A filter of a
 // user lists none: a batch pays many.
 func (f Filter) HasBatch(b *Payout, now time.Time) bool {
 	h := &b.Batch
@@ -102,6 +111,8 @@ func (f Filter) HasBatch(b *Payout, now time.Time) bool {
 		return h.Lease.Holder != "" && !h.Lease.Held(now)
 	case ListCheckOverdue:
 		return h.NextCheckAt.Before(now)
+	case ListToRefund, ListPaidAndRefunded:
+		return false
 	}
 	return true
 }

@@ -22,7 +22,7 @@ const (
 	// against it is an incident.
 	RequestCompleted
 	// RequestFailed: the job failed. An Operator may requeue it, once nothing of
-	// the failed job can be mined.
+	// the failed job can be mined, and unless it is [Refunded].
 	RequestFailed
 	// RequestRejected: an Approver said no. Terminal.
 	RequestRejected
@@ -75,7 +75,7 @@ var jobStatusNames = []string{"pending", "processing", "confirming", "confirmed"
 
 // RequestTrigger is what moves a request.
 // Values: OnSubmit, OnFirstApproval, OnApprove, OnAutomatic, OnReject, OnCancel, OnEnqueue, OnConfirmed,
-// OnFailed, OnRequeue, OnImport, OnHold, OnRelease, OnFlagged.
+// OnFailed, OnRequeue, OnImport, OnHold, OnRelease, OnFlagged, OnRefund.
 type RequestTrigger = statemachine.Enum[requestTrigger]
 
 const (
@@ -93,6 +93,7 @@ const (
 	OnHold    // an operator stops it for a while
 	OnRelease // and lets it go on
 	OnFlagged // a fact that forbids another payment, or allows it again
+	OnRefund  // the host gives the money back: closed in its books
 )
 
 type requestTrigger struct{}
@@ -101,7 +102,7 @@ func (requestTrigger) Kind() string    { return "withdrawal request trigger" }
 func (requestTrigger) Names() []string { return requestTriggerNames }
 
 var requestTriggerNames = []string{"submit", "first approval", "approve", "automatic approval", "reject", "cancel",
-	"enqueue", "job confirmed", "job failed", "requeue", "import", "hold", "release", "flagged"}
+	"enqueue", "job confirmed", "job failed", "requeue", "import", "hold", "release", "flagged", "refund"}
 
 // JobTrigger is what moves a job.
 // Values: JobEnqueue, JobClaim, JobPrepare, JobDispatch, JobBroadcast, JobRebump, JobRetry, JobMaxRetries,
@@ -164,6 +165,7 @@ const (
 	extPaidBy  = "the payment was mined under a hash that was not on file: it is not paid again"
 	extLate    = "a dispatch that was declared not sent was sent: it is not paid again"
 	extBatched = "one transaction pays many requests: its bytes are on file with the batch, which sends them"
+	extRefund  = "what the host gives back is closed here too, or an operator's requeue would pay what was refunded"
 	extDead    = "proof that no transaction on file can be mined allows another execution"
 )
 
@@ -204,6 +206,9 @@ var RequestMachine = statemachine.Must("withdrawal_request", []requestEdge{
 	{From: RequestFailed, Trigger: OnFlagged, To: RequestFailed, Extension: extFlagged},
 	{From: RequestCancelled, Trigger: OnFlagged, To: RequestCancelled, Extension: extFlagged},
 	{From: RequestRejected, Trigger: OnFlagged, To: RequestRejected, Extension: extFlagged},
+	{From: RequestFailed, Trigger: OnRefund, To: RequestFailed, Extension: extRefund},
+	{From: RequestCancelled, Trigger: OnRefund, To: RequestCancelled, Extension: extRefund},
+	{From: RequestRejected, Trigger: OnRefund, To: RequestRejected, Extension: extRefund},
 })
 
 // JobMachine is the law of the execution layer.
@@ -259,8 +264,8 @@ const (
 	Approver           Role = iota + 1 // approve, reject
 	WithdrawalWorker                   // claim, prepare, dispatch, broadcast, rebump, fail, snooze, re-broadcast
 	ConfirmationWorker                 // evidence of the chain
-	Operator                           // resolve a review, requeue, cancel
-	System                             // submit, enqueue, elapsed, import
+	Operator                           // resolve a review, requeue, cancel, refund
+	System                             // submit, enqueue, elapsed, import, refund
 )
 
 type role struct{}

@@ -30,6 +30,7 @@ failed requeue approved,
 queued cancel cancelled,
 pending hold pending, approved hold approved, queued hold queued,
 pending release pending, approved release approved, queued release queued,
+failed refund failed, rejected refund rejected, cancelled refund cancelled,
 approved flagged approved, queued flagged queued, completed flagged completed, failed flagged failed, rejected flagged rejected,
 cancelled flagged cancelled`
 	const jobs = `
@@ -105,7 +106,7 @@ func TestEveryEventInEveryState(t *testing.T) {
 		}},
 		{"enqueue", func(w withdrawal.Withdrawal) withdrawal.Event { return enqueued(at, job2) }},
 		{"requeue", func(w withdrawal.Withdrawal) withdrawal.Event {
-			return withdrawal.Requeued{By: by(withdrawal.Operator, at), Job: w.Job.ID}
+			return withdrawal.Requeued{By: by(withdrawal.Operator, at), Job: w.Job.ID, NotRefunded: true}
 		}},
 		{"import", func(w withdrawal.Withdrawal) withdrawal.Event {
 			s := submitted(at)
@@ -191,47 +192,51 @@ func TestEveryEventInEveryState(t *testing.T) {
 		{"put off", func(w withdrawal.Withdrawal) withdrawal.Event {
 			return withdrawal.PutOff{By: by(withdrawal.System, at)}
 		}},
+		{"refund", func(w withdrawal.Withdrawal) withdrawal.Event {
+			return withdrawal.Refunded{By: by(withdrawal.System, at), Reference: "refund-1"}
+		}},
 		{"elapsed", func(w withdrawal.Withdrawal) withdrawal.Event {
 			return withdrawal.Elapsed{By: by(withdrawal.System, at.Add(policy.Lease))}
 		}},
 	}
 	order := []string{"none", "pending", "rejected", "cancelled", "approved", "job pending", "processing", "prepared", "dispatched", "review",
-		"confirming", "leased confirming", "confirming review", "confirmed", "reverted", "failed", "requeued", "held", "held out", "not sent", "sent unfiled"}
+		"confirming", "leased confirming", "confirming review", "confirmed", "reverted", "failed", "refunded", "requeued", "held", "held out", "not sent", "sent unfiled"}
 	// One row per event, one column per state in that order.
 	const matrix = `
-submit      | pending | - | - | - | - | - | - | - | - | - | - | - | - | - | - | - | - | - | - | - | -
-approve     | illegal | approved | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal
-reject      | illegal | rejected | illegal | illegal | rejected | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | rejected | illegal | illegal | illegal | illegal
-cancel      | illegal | cancelled | illegal | illegal | cancelled | failed | failed | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | cancelled | failed | illegal | failed | illegal
-enqueue     | illegal | illegal | illegal | illegal | pending | active | active | active | active | active | active | active | active | illegal | illegal | illegal | pending | active | active | active | active
-requeue     | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | approved | - | illegal | illegal | illegal | illegal
-import      | confirming | confirming | illegal | illegal | confirming | active | active | active | active | active | active | active | active | illegal | illegal | illegal | illegal | active | active | active | active
-claim       | illegal | illegal | illegal | illegal | illegal | processing | held | held | held | illegal | touch | held | illegal | illegal | illegal | illegal | illegal | on hold | held | illegal | illegal
-prepare     | illegal | illegal | illegal | illegal | illegal | fenced | processing | illegal | illegal | fenced | fenced | illegal | fenced | illegal | illegal | illegal | illegal | fenced | illegal | fenced | fenced
-dispatch    | illegal | illegal | illegal | illegal | illegal | fenced | processing | illegal | illegal | fenced | fenced | illegal | fenced | illegal | illegal | illegal | illegal | fenced | illegal | fenced | fenced
-broadcast   | illegal | illegal | illegal | illegal | illegal | fenced | illegal | confirming | confirming | confirming | - | - | - | - | - | illegal | illegal | fenced | confirming | confirming | -
-rebump      | illegal | illegal | illegal | illegal | illegal | fenced | illegal | processing | illegal | fenced | fenced | confirming | fenced | illegal | illegal | illegal | illegal | fenced | processing | fenced | fenced
-retryable   | illegal | illegal | illegal | illegal | illegal | fenced | pending | confirming | processing, review | fenced | fenced | illegal | fenced | illegal | illegal | illegal | illegal | fenced | confirming | fenced | fenced
-permanent   | illegal | illegal | illegal | illegal | illegal | fenced | failed | confirming | processing, review | fenced | fenced | illegal | fenced | illegal | illegal | illegal | illegal | fenced | confirming | fenced | fenced
-snooze      | illegal | illegal | illegal | illegal | illegal | fenced | pending | confirming | processing, review | fenced | fenced | illegal | fenced | illegal | illegal | illegal | illegal | fenced | confirming | fenced | fenced
-rebroadcast | illegal | illegal | illegal | illegal | illegal | fenced | illegal | illegal | illegal | fenced | - | touch | - | - | - | illegal | illegal | fenced | illegal | fenced | -
-looking     | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | touch | touch | touch | illegal | illegal | illegal | illegal | illegal | illegal | illegal | touch
-mined       | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | confirmed | confirmed | confirmed | - | incident | incident | incident | illegal | illegal | illegal | confirmed
-shallow     | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | touch | touch | touch | - | - | - | - | illegal | illegal | illegal | touch
-reverted    | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | failed | failed | failed | incident | - | incident | incident | illegal | illegal | illegal | failed
-missing     | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | touch | touch | touch | incident | - | - | - | illegal | illegal | illegal | touch
-dead        | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | pending | pending | pending | incident | - | - | - | illegal | illegal | illegal | pending
-sent        | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | confirming | illegal | illegal | confirming | illegal | illegal | illegal | illegal | illegal | illegal | illegal | confirming
-not sent    | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | pending | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal
-hold        | illegal | pending | illegal | illegal | approved | pending | pending | processing | processing | processing, review | queued | queued | queued, review | illegal | illegal | illegal | approved | - | - | pending | queued, review
-release     | illegal | - | illegal | illegal | - | - | - | - | - | - | - | - | - | illegal | illegal | illegal | - | pending | processing | - | -
-acknowledge | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal
-paid by     | illegal | illegal | incident | incident | incident | confirmed | confirmed | confirming, review | confirmed | confirmed | confirming, review | confirming, review | confirming, review | incident | incident | incident | incident | confirmed | confirming, review | confirmed | confirming, review
-paid by bump | forbidden | forbidden | forbidden | forbidden | forbidden | forbidden | forbidden | confirmed | forbidden | forbidden | confirmed | confirmed | forbidden | incident | incident | forbidden | forbidden | forbidden | confirmed | forbidden | confirmed
-cannot tell | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | confirming, review | confirming, review | - | illegal | illegal | illegal | illegal | illegal | illegal | illegal | -
-late answer | illegal | illegal | illegal | illegal | illegal | fenced | fenced | fenced | confirming | confirming | fenced | fenced | confirming, review | illegal | illegal | illegal | illegal | fenced | fenced | confirming | confirming, review
-put off     | illegal | illegal | illegal | illegal | touch | touch | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | touch | touch | illegal | touch | illegal
-elapsed     | illegal | - | - | - | - | - | pending | confirming | processing, review | - | - | - | - | - | - | - | - | - | confirming | - | -`
+submit      | pending | - | - | - | - | - | - | - | - | - | - | - | - | - | - | - | - | - | - | - | - | -
+approve     | illegal | approved | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal
+reject      | illegal | rejected | illegal | illegal | rejected | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | rejected | illegal | illegal | illegal | illegal
+cancel      | illegal | cancelled | illegal | illegal | cancelled | failed | failed | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | cancelled | failed | illegal | failed | illegal
+enqueue     | illegal | illegal | illegal | illegal | pending | active | active | active | active | active | active | active | active | illegal | illegal | illegal | illegal | pending | active | active | active | active
+requeue     | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | approved | refunded | - | illegal | illegal | illegal | illegal
+import      | confirming | confirming | illegal | illegal | confirming | active | active | active | active | active | active | active | active | illegal | illegal | illegal | refunded | illegal | active | active | active | active
+claim       | illegal | illegal | illegal | illegal | illegal | processing | held | held | held | illegal | touch | held | illegal | illegal | illegal | illegal | illegal | illegal | on hold | held | illegal | illegal
+prepare     | illegal | illegal | illegal | illegal | illegal | fenced | processing | illegal | illegal | fenced | fenced | illegal | fenced | illegal | illegal | illegal | illegal | illegal | fenced | illegal | fenced | fenced
+dispatch    | illegal | illegal | illegal | illegal | illegal | fenced | processing | illegal | illegal | fenced | fenced | illegal | fenced | illegal | illegal | illegal | illegal | illegal | fenced | illegal | fenced | fenced
+broadcast   | illegal | illegal | illegal | illegal | illegal | fenced | illegal | confirming | confirming | confirming | - | - | - | - | - | illegal | illegal | illegal | fenced | confirming | confirming | -
+rebump      | illegal | illegal | illegal | illegal | illegal | fenced | illegal | processing | illegal | fenced | fenced | confirming | fenced | illegal | illegal | illegal | illegal | illegal | fenced | processing | fenced | fenced
+retryable   | illegal | illegal | illegal | illegal | illegal | fenced | pending | confirming | processing, review | fenced | fenced | illegal | fenced | illegal | illegal | illegal | illegal | illegal | fenced | confirming | fenced | fenced
+permanent   | illegal | illegal | illegal | illegal | illegal | fenced | failed | confirming | processing, review | fenced | fenced | illegal | fenced | illegal | illegal | illegal | illegal | illegal | fenced | confirming | fenced | fenced
+snooze      | illegal | illegal | illegal | illegal | illegal | fenced | pending | confirming | processing, review | fenced | fenced | illegal | fenced | illegal | illegal | illegal | illegal | illegal | fenced | confirming | fenced | fenced
+rebroadcast | illegal | illegal | illegal | illegal | illegal | fenced | illegal | illegal | illegal | fenced | - | touch | - | - | - | illegal | illegal | illegal | fenced | illegal | fenced | -
+looking     | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | touch | touch | touch | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | touch
+mined       | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | confirmed | confirmed | confirmed | - | incident | incident | incident | incident | illegal | illegal | illegal | confirmed
+shallow     | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | touch | touch | touch | - | - | - | - | - | illegal | illegal | illegal | touch
+reverted    | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | failed | failed | failed | incident | - | incident | incident | incident | illegal | illegal | illegal | failed
+missing     | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | touch | touch | touch | incident | - | - | - | - | illegal | illegal | illegal | touch
+dead        | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | pending | pending | pending | incident | - | - | - | - | illegal | illegal | illegal | pending
+sent        | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | confirming | illegal | illegal | confirming | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | confirming
+not sent    | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | pending | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal
+hold        | illegal | pending | illegal | illegal | approved | pending | pending | processing | processing | processing, review | queued | queued | queued, review | illegal | illegal | illegal | illegal | approved | - | - | pending | queued, review
+release     | illegal | - | illegal | illegal | - | - | - | - | - | - | - | - | - | illegal | illegal | illegal | illegal | - | pending | processing | - | -
+acknowledge | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal
+paid by     | illegal | illegal | incident | incident | incident | confirmed | confirmed | confirming, review | confirmed | confirmed | confirming, review | confirming, review | confirming, review | incident | incident | incident | incident | incident | confirmed | confirming, review | confirmed | confirming, review
+paid by bump | forbidden | forbidden | forbidden | forbidden | forbidden | forbidden | forbidden | confirmed | forbidden | forbidden | confirmed | confirmed | forbidden | incident | incident | forbidden | forbidden | forbidden | forbidden | confirmed | forbidden | confirmed
+cannot tell | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | confirming, review | confirming, review | - | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | -
+late answer | illegal | illegal | illegal | illegal | illegal | fenced | fenced | fenced | confirming | confirming | fenced | fenced | confirming, review | illegal | illegal | illegal | illegal | illegal | fenced | fenced | confirming | confirming, review
+put off     | illegal | illegal | touch | touch | touch | touch | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | touch | touch | illegal | touch | touch | illegal | touch | illegal
+refund      | illegal | illegal | rejected | cancelled | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | failed | failed | - | illegal | illegal | illegal | illegal | illegal
+elapsed     | illegal | - | - | - | - | - | pending | confirming | processing, review | - | - | - | - | - | - | - | - | - | - | confirming | - | -`
 	want := map[string][]string{}
 	for line := range strings.SplitSeq(strings.TrimSpace(matrix), "\n") {
 		cells := strings.Split(line, "|")
@@ -261,6 +266,9 @@ elapsed     | illegal | - | - | - | - | - | pending | confirming | processing, r
 				case "hold", "paid by", "paid by bump", "cannot tell", "late answer", "dead", "broadcast":
 					limit += 5 // rare, and with texts
 				}
+				if name == "refunded" {
+					limit += 2 // the same
+				}
 				if n := testing.AllocsPerRun(10, func() { _, _ = policy.Apply(w, ev) }); n > limit {
 					t.Errorf("%s in %s: %v allocations", e.name, name, n)
 				}
@@ -274,7 +282,7 @@ elapsed     | illegal | - | - | - | - | - | pending | confirming | processing, r
 }
 
 func word(c withdrawal.Change, err error) string {
-	for text, sentinel := range map[string]error{"on hold": withdrawal.ErrOnHold, "nonce taken": withdrawal.ErrNonceTaken,
+	for text, sentinel := range map[string]error{"on hold": withdrawal.ErrOnHold, "refunded": withdrawal.ErrRefunded, "nonce taken": withdrawal.ErrNonceTaken,
 		"nonce used": withdrawal.ErrNonceUsed, "payment taken": withdrawal.ErrPaymentTaken} {
 		if errors.Is(err, sentinel) { // which are illegal
 			return text

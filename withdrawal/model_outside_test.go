@@ -138,9 +138,12 @@ func (r rules) reader(w world, step func(string, world)) {
 				step(what+who, to)
 			}
 		}
+		if r.refunds && stale {
+			r.refund(w, rec, try)
+		}
 		switch {
 		case rec.Request.Status == withdrawal.RequestFailed && w.jobs < r.maxJobs:
-			try("the operator requeues", w, withdrawal.Requeued{By: op, Job: rec.Job.ID})
+			try("the operator requeues", w, withdrawal.Requeued{By: op, Job: rec.Job.ID, NotRefunded: true})
 		case rec.Request.Status == withdrawal.RequestApproved && w.jobs < r.maxJobs:
 			to := w
 			to.jobs++

@@ -16,7 +16,9 @@ func (r rules) worker(w world, i int, step func(string, world)) {
 	j := &w.rec.Job
 	who := worker(t0)
 	who.Actor = name
-	who.At = j.ClaimedAt
+	if who.At = j.ClaimedAt; who.At.IsZero() {
+		who.At = t0
+	}
 	if j.Status == withdrawal.JobConfirming && j.Lease.Holder != "" {
 		who.At = j.Lease.Until.Add(-1000)
 	}
@@ -186,9 +188,12 @@ func (r rules) house(w world, step func(string, world)) {
 		}
 	}
 	r.outside(w, step)
+	if r.refunds {
+		r.bookkeeper(w, step)
+	}
 	if w.rec.Request.Status == withdrawal.RequestFailed && w.jobs < r.maxJobs && !r.stale {
 		op.Version = 0
-		if to, ok := r.store(w, withdrawal.Requeued{By: op, Job: j.ID}); ok {
+		if to, ok := r.store(w, withdrawal.Requeued{By: op, Job: j.ID, NotRefunded: true}); ok {
 			if to, ok := r.store(to, enqueued(t0, id(100+byte(w.jobs)))); ok {
 				to.jobs++
 				step("the operator requeues", to)

@@ -34,6 +34,7 @@ type world struct {
 	heard   int8                   // set of ours, by index: the library was told that they were sent
 	known   int8                   // those of them that whoever has read it knew of
 	begun   bool                   // an execution began after it was told of one that it does not know
+	books   books
 	stops   int8                   // of the operator
 	reads   int8
 }
@@ -102,6 +103,8 @@ type rules struct {
 	twins      bool // the payment may be mined under an unknown hash
 	stale      bool // somebody writes what they decided on an earlier record
 	stop       bool // an operator cancels, holds and releases
+	refunds    bool // a bookkeeper gives the money back
+	trusting   bool // broken: the bookkeeper does not ask Refundable
 	quiet      bool // the chain undoes and drops nothing
 	hashesOnly bool // broken: the host compares hashes, and not what was paid
 	careless   bool // the host takes another spelling for another transaction
@@ -170,7 +173,7 @@ func flags(w *withdrawal.Withdrawal) string {
 			open += "."
 		}
 	}
-	return fmt.Sprint(r.Held, r.Mined != "", r.StraysSent, open)
+	return fmt.Sprint(r.Held, r.Mined != "", r.StraysSent, open, r.Taken != "", r.Acknowledged, r.RefundReference != "", r.PaidAfter != "")
 }
 
 func (w world) key() key {
@@ -299,6 +302,9 @@ func (r rules) store(w world, ev withdrawal.Event) (world, bool) {
 		w.heard = 0
 	}
 	w.begins(ev, &c)
+	if r.refunds {
+		w.books.follow(&w, ev)
+	}
 	w.rec = &c.New
 	if r.lies {
 		w.lie.follow(ev, &c)
@@ -346,6 +352,9 @@ func (r rules) write(w world, ev withdrawal.Event) (world, bool) {
 		w.heard &^= w.known
 	}
 	w.begins(ev, &c)
+	if r.refunds {
+		w.books.follow(&w, ev)
+	}
 	stored := c.New
 	if !writesJob {
 		stored = now

@@ -75,13 +75,14 @@ func (p Policy) Next(w Withdrawal, now time.Time) Step {
 			return Step{Due: w.Request.OfferAt, Party: System}
 		}
 		return p.owe(now, p.EnqueueEvery, w.action(DoEnqueue, System, "enqueue/"+w.Request.ID.String()+"/"+strconv.FormatInt(w.Request.Version, 10)))
-	case RequestFailed:
-		return Step{Party: Operator} // may requeue it; owes nothing
 	case RequestQueued:
 		return p.nextJob(&w, now)
-	case RequestRejected, RequestCancelled, RequestCompleted:
-		if !w.Request.Acknowledged && w.paidBeside() != "" || w.Request.StraysSent > 0 {
-			return Step{Party: Operator} // it may have been paid, or twice: no ground for a refund
+	case RequestFailed, RequestRejected, RequestCancelled, RequestCompleted:
+		r := &w.Request
+		open := !r.Acknowledged && (w.paidBeside() != "" || r.Taken != "" || r.PaidAfter != "")
+		requeue := r.Status == RequestFailed && r.RefundReference == "" // an operator may; it owes nothing
+		if open || r.StraysSent > 0 || requeue {
+			return Step{Party: Operator} // it may have been paid, or twice: nobody else refunds it
 		}
 	}
 	return Step{}

@@ -22,7 +22,7 @@ func TestEveryStateHasAnOwner(t *testing.T) {
 		requests[w.Request.Status], jobs[w.Job.Status] = true, true
 		for _, now := range []time.Time{t0, t0.Add(policy.CheckEvery), t0.Add(policy.Lease), t0.Add(1000 * time.Hour)} {
 			step := policy.Next(w, now)
-			ended := withdrawal.RequestMachine.Terminal(w.Request.Status) || w.Request.Status == 0
+			ended := withdrawal.RequestMachine.Terminal(w.Request.Status) || w.Request.Status == 0 || w.Request.RefundReference != ""
 			if ended != (step.Party == 0) {
 				t.Errorf("%s: %+v", name, step)
 			}
@@ -59,7 +59,7 @@ func TestEveryStateHasAnOwner(t *testing.T) {
 
 // What an end leaves unclear is an operator's, until it is acknowledged or settled.
 func TestNextOfAnEndThatMayHavePaidIsAnOperators(t *testing.T) {
-	for _, ended := range []string{"confirmed", "rejected", "cancelled"} {
+	for _, ended := range []string{"confirmed", "rejected", "cancelled", "refunded"} {
 		for name, tt := range map[string]struct {
 			change func(*withdrawal.Request)
 			party  withdrawal.Role
@@ -69,6 +69,10 @@ func TestNextOfAnEndThatMayHavePaidIsAnOperators(t *testing.T) {
 			"acknowledged":      {func(r *withdrawal.Request) { r.Mined, r.Acknowledged = "another", true }, 0},
 			"its own":           {func(r *withdrawal.Request) { r.Mined, r.FinalTxHash = "0xAB", "ab" }, 0},
 			"sent":              {func(r *withdrawal.Request) { r.StraysSent = 1 }, withdrawal.Operator},
+			"taken":             {func(r *withdrawal.Request) { r.Taken = "another's" }, withdrawal.Operator},
+			"taken, looked at":  {func(r *withdrawal.Request) { r.Taken, r.Acknowledged = "another's", true }, 0},
+			"paid after":        {func(r *withdrawal.Request) { r.PaidAfter = "another" }, withdrawal.Operator},
+			"paid after, known": {func(r *withdrawal.Request) { r.PaidAfter, r.Acknowledged = "another", true }, 0},
 		} {
 			w := states(t)[ended]
 			tt.change(&w.Request)

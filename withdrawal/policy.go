@@ -56,6 +56,10 @@ type Chain struct {
 	// NonceGap is how many nonces a prepared transaction may leave open below
 	// its own.
 	NonceGap uint64
+	// AnswerWithin is how long after the end of a dispatched execution its signer may
+	// still send, or answer. A refund waits for it. Zero: no time is enough, and only an
+	// operator refunds what was dispatched: see [Policy.Refundable].
+	AnswerWithin time.Duration
 	// Paused: no payment of the chain begins. What is out is looked up, sent
 	// again and replaced as before.
 	Paused bool
@@ -102,18 +106,28 @@ func (p Policy) Validate() error {
 	if p.Backoff.JitterPercent > 100 {
 		return bad("Backoff.JitterPercent is %d, at most 100 is possible", p.Backoff.JitterPercent)
 	}
-	if p.Chain.Confirmations < 1 {
-		return bad("Chain.Confirmations is 0, at least 1 is needed")
+	if why := p.Chain.malformed(); why != "" {
+		return bad("Chain.%s", why)
 	}
 	for id, c := range p.Chains {
-		if c.Confirmations < 1 {
-			return bad("Confirmations of chain %s is 0, at least 1 is needed", id)
+		if why := c.malformed(); why != "" {
+			return bad("Chains[%s].%s", id, why)
 		}
 	}
 	if err := p.Approval.validate(); err != nil {
 		return bad("%v", err)
 	}
 	return nil
+}
+
+func (c *Chain) malformed() string {
+	switch {
+	case c.Confirmations < 1:
+		return "Confirmations is 0, at least 1 is needed"
+	case c.AnswerWithin < 0 || c.AnswerWithin%time.Microsecond != 0:
+		return fmt.Sprintf("AnswerWithin is %v, it must not be negative, and of whole microseconds", c.AnswerWithin)
+	}
+	return ""
 }
 
 // ChainOf returns the rules of one chain.

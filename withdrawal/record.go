@@ -42,6 +42,9 @@ type Withdrawal struct {
 	// Dispatches are the attempts of all jobs of the request that were
 	// dispatched and have ended, by Fence: all Job.Dispatches of them.
 	Dispatches []Attempt
+	// Recovering: the database was put back to an earlier state, and the chain has not
+	// been started again. Given by the service for an event, as Owner is; no column.
+	Recovering bool
 	// Owner is valid where the transaction that the event names is another
 	// request's, or, with the zero id, a filler; looked up for Broadcast, Resolved
 	// and PaidBy, else not valid.
@@ -68,7 +71,7 @@ type Request struct {
 	FirstApprover   string        // empty until then
 	SecondApprover  string        // distinct from the first
 	ClosedBy        string        // who rejected or cancelled it
-	CloseReason     string        // bounded; of one that nobody closed: what a signer named that is another's, see ClaimTaken
+	CloseReason     string        // bounded
 
 	// Held: an operator has stopped it. It gets no job, and its job no
 	// execution, until it is released; what is out goes on.
@@ -78,8 +81,12 @@ type Request struct {
 	// FinalTxHash and another one is mined too. The request may have been paid:
 	// it gets no other job and no other execution.
 	Mined string
-	// Acknowledged: an operator has settled what Mined means for a completed
-	// request.
+	// Taken is the latest hash that a signer of this request answered with and that
+	// is another request's, or a filler's: see [ClaimTaken]. Whether the signer sent
+	// something for this request nobody can tell.
+	Taken string
+	// Acknowledged: an operator has settled what Mined, Taken and PaidAfter mean for a
+	// request that has ended. The next news of them takes it back.
 	Acknowledged bool
 	// Disproved is the transaction on file that was declared dead and then
 	// mined; set once. The proof was wrong.
@@ -90,14 +97,23 @@ type Request struct {
 	StraysOnFile int32
 	StraysSent   int32
 
-	OfferAt time.Time // not offered for a job before; outside the version, see [PutOff]
+	// RefundedAt, RefundedBy and RefundReference are of [Refunded]: the host gives the
+	// money back. Zero and empty before; no event takes them back.
+	RefundedAt      time.Time
+	RefundedBy      string
+	RefundReference string
+	// PaidAfter is the first hash that was told to be mined, sent or taken after the
+	// refund; set once. The request may have been paid and refunded.
+	PaidAfter string
+
+	OfferAt time.Time // not offered for a job, or for a refund, before; outside the version, see [PutOff]
 
 	QueuedAt    time.Time // when the latest job was made; zero before
 	FinalTxHash string    // the transaction that was mined; empty unless completed
 
 	Version   int64 // 1 at creation, +1 with each transition
 	CreatedAt time.Time
-	UpdatedAt time.Time // of the last step but hold, release and flagged
+	UpdatedAt time.Time // of the last step but hold, release, flagged and refund
 }
 
 // Job is a row of withdrawal_queue: one order to pay.

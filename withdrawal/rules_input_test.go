@@ -27,7 +27,9 @@ func TestRule9Roles(t *testing.T) {
 		{"pending", func(b withdrawal.By) withdrawal.Event { return withdrawal.Rejected{By: b} }, []withdrawal.Role{ap}},
 		{"pending", func(b withdrawal.By) withdrawal.Event { return withdrawal.Cancelled{By: b} }, []withdrawal.Role{op}},
 		{"approved", func(b withdrawal.By) withdrawal.Event { e := enqueued(t0, job1); e.By = b; return e }, []withdrawal.Role{sy}},
-		{"failed", func(b withdrawal.By) withdrawal.Event { return withdrawal.Requeued{By: b, Job: job1} }, []withdrawal.Role{op}},
+		{"failed", func(b withdrawal.By) withdrawal.Event {
+			return withdrawal.Requeued{By: b, Job: job1, NotRefunded: true}
+		}, []withdrawal.Role{op}},
 		{"job pending", func(b withdrawal.By) withdrawal.Event { return withdrawal.Claimed{By: b} }, []withdrawal.Role{ww}},
 		{"processing", func(b withdrawal.By) withdrawal.Event { e := prepared(t0, 1, "tx1", 7); e.By = b; return e }, []withdrawal.Role{ww}},
 		{"processing", func(b withdrawal.By) withdrawal.Event { return withdrawal.Dispatched{By: b, Fence: 1, Reference: "r"} }, []withdrawal.Role{ww}},
@@ -83,7 +85,7 @@ func TestRule9Roles(t *testing.T) {
 
 func TestRule9Requeue(t *testing.T) {
 	s := states(t)
-	again := withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1}
+	again := withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, NotRefunded: true}
 	expect(t, policy, s["reverted"], again, "illegal")
 	other := again
 	other.Job = job2
@@ -141,7 +143,7 @@ func TestRule12TheSameEventAgain(t *testing.T) {
 		{"pending", withdrawal.Rejected{By: by(withdrawal.Approver, t0), Reason: "r"}},
 		{"pending", withdrawal.Cancelled{By: by(withdrawal.Operator, t0), Reason: "r"}},
 		{"approved", enqueued(t0, job1)},
-		{"failed", withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1}},
+		{"failed", withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, NotRefunded: true}},
 		{"approved", withdrawal.Imported{By: by(withdrawal.System, t0), Request: req, Job: job1, AssetOnChain: token, Hash: "h", Wallets: wallets()}},
 		{"job pending", withdrawal.Claimed{By: worker(t0), Fence: 1}},
 		{"confirming", withdrawal.Claimed{By: worker(t0), Fence: 2}},

@@ -27,7 +27,7 @@ func TestALateAnswerAfterNotSent(t *testing.T) {
 	last := s["review"]
 	last.Job.RetryCount = last.Job.MaxRetries
 	failed := run(t, last, notSent(last, t0))
-	requeued := run(t, failed, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1})
+	requeued := run(t, failed, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, NotRefunded: true})
 	queued := run(t, requeued, enqueued(t0, job2))
 	for name, w := range map[string]withdrawal.Withdrawal{"pending": pending, "held": run(t, pending, held(t0)), "a new execution began": claimed, "of an earlier job": queued} {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestALateAnswerBesideSomethingElse(t *testing.T) {
 	last := s["review"]
 	last.Job.RetryCount = last.Job.MaxRetries
 	failed := run(t, last, notSent(last, t0))
-	requeued := run(t, failed, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1})
+	requeued := run(t, failed, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, NotRefunded: true})
 	for _, tt := range []struct {
 		name  string
 		w     withdrawal.Withdrawal
@@ -107,7 +107,7 @@ func TestALateAnswerBesideSomethingElse(t *testing.T) {
 			}
 			// No step to another payment, in whatever way it comes there.
 			if tt.name != "requeued" {
-				expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1}, "illegal")
+				expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, NotRefunded: true}, "illegal")
 			}
 			expect(t, policy, w, enqueued(t0, uuid.UUID{7}), map[bool]string{true: "active", false: "illegal"}[w.Request.Status == withdrawal.RequestQueued])
 			if w.Request.Status == withdrawal.RequestQueued {
@@ -143,7 +143,7 @@ func TestALateAnswerBesideSomethingElse(t *testing.T) {
 			expect(t, policy, w, ev, "-") // no news: it is known and dead
 			switch tt.name {
 			case "failed at the last execution":
-				expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1}, "approved")
+				expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, NotRefunded: true}, "approved")
 			case "requeued":
 				expect(t, policy, w, enqueued(t0, job2), "pending")
 			case "another is out":
@@ -217,7 +217,7 @@ func TestAHashThatPaysAnotherRequestIsParked(t *testing.T) {
 	last := s["review"]
 	last.Job.RetryCount = last.Job.MaxRetries
 	s["out of executions"] = run(t, last, notSent(last, t0))
-	s["ordered again"] = run(t, s["out of executions"], withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1})
+	s["ordered again"] = run(t, s["out of executions"], withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, NotRefunded: true})
 	s["held, not sent"], s["held, ordered again"] = run(t, s["not sent"], held(t0)), run(t, s["ordered again"], held(t0))
 	s["cancelled, not sent"] = run(t, s["not sent"], withdrawal.Cancelled{By: by(withdrawal.Operator, t0)})
 	for name, want := range map[string]string{"dispatched": "processing, review", "review": "processing, review", "not sent": "pending",
@@ -234,7 +234,7 @@ func TestAHashThatPaysAnotherRequestIsParked(t *testing.T) {
 			sound(t, c)
 			// No step to another payment, and what an operator decided before is stale.
 			w = c.New
-			if closed := name == "cancelled, not sent"; (w.Request.Version+w.Job.Version == c.Old.Request.Version+c.Old.Job.Version) != closed {
+			if w.Request.Version+w.Job.Version == c.Old.Request.Version+c.Old.Job.Version || w.Request.Taken != "theirs" {
 				t.Errorf("%s, %s: versions %d and %d", name, whose, w.Request.Version, w.Job.Version)
 			}
 			for _, next := range []withdrawal.Event{withdrawal.Claimed{By: worker(at.Add(time.Hour))}, enqueued(at, id(99)), withdrawal.Prepared{By: worker(at), Fence: 2}} {
@@ -261,7 +261,7 @@ func TestFactsMoveVersions(t *testing.T) {
 	last := s["confirming"]
 	last.Job.RetryCount = last.Job.MaxRetries
 	failed := run(t, last, dead(t0, "tx1", 3, 7))
-	requeued := run(t, failed, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1})
+	requeued := run(t, failed, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, NotRefunded: true})
 	for name, tt := range map[string]struct {
 		w  withdrawal.Withdrawal
 		ev withdrawal.Event
@@ -317,7 +317,7 @@ func TestFactsAndStepsExcludeEachOther(t *testing.T) {
 	last := s["confirming"]
 	last.Job.RetryCount = last.Job.MaxRetries
 	failed := run(t, last, dead(t0, "tx1", 3, 7))
-	requeue := withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1}
+	requeue := withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, NotRefunded: true}
 	requeued := run(t, failed, requeue)
 	again := run(t, requeued, enqueued(t0, job2))
 	mined, paid := receipt(t0, "tx1", 3), paidBy(t0, withdrawal.Operator, "x")
@@ -355,7 +355,7 @@ func TestFactsAndStepsExcludeEachOther(t *testing.T) {
 		"an answer and not sent":      {s["review"], answer, notSent(s["review"], t0)},
 		"another's and not sent":      {theirs(s["review"]), answer, notSent(s["review"], t0)},
 		"another's and release":       {theirs(heldUnsent), answer, withdrawal.Released{By: at(heldUnsent)}},
-		"another's and requeue":       {theirs(lastUnsent), answer, withdrawal.Requeued{By: at(lastUnsent), Job: job1}},
+		"another's and requeue":       {theirs(lastUnsent), answer, withdrawal.Requeued{By: at(lastUnsent), Job: job1, NotRefunded: true}},
 	} {
 		fact, err1 := policy.Apply(tt.w, tt.fact)
 		step, err2 := policy.Apply(tt.w, tt.step)
@@ -376,7 +376,7 @@ func TestS4AMessageIsNoFact(t *testing.T) {
 	ev := failedAttempt(t0, 1, withdrawal.Permanent)
 	ev.Error = "A transaction that was declared dead was mined: 0xA"
 	w := run(t, states(t)["processing"], ev)
-	expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1}, "approved")
+	expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, NotRefunded: true}, "approved")
 	disp := failedAttempt(t0, 1, withdrawal.Unclear)
 	disp.Error = ev.Error
 	w = run(t, states(t)["dispatched"], disp, withdrawal.Broadcast{By: worker(t0), Fence: 1, Hash: "h"})

@@ -128,7 +128,7 @@ func TestRule8WhatWasMinedAfterTheEndIsNotPaidAgain(t *testing.T) {
 	last := states(t)["confirming"]
 	last.Job.RetryCount = last.Job.MaxRetries
 	failed := run(t, last, dead(t0, "tx1", 3, 7))
-	requeue := withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1}
+	requeue := withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, NotRefunded: true}
 	requeued := run(t, failed, requeue)
 	late := receipt(t0, "tx1", 3)
 	if known := expect(t, policy, failed, late, "incident"); known.Request.Mined != "tx1" {
@@ -200,7 +200,7 @@ func TestRule8AWrongProofStopsThePayment(t *testing.T) {
 			op.Version = w.Job.Version
 			if w.Job.Status == withdrawal.JobFailed {
 				op.Version = 0
-				expect(t, policy, w, withdrawal.Requeued{By: op, Job: job1}, "illegal")
+				expect(t, policy, w, withdrawal.Requeued{By: op, Job: job1, NotRefunded: true}, "illegal")
 				return
 			}
 			expect(t, policy, w, withdrawal.Resolved{By: op, Job: job1, Reason: "no"}, "illegal")
@@ -238,7 +238,7 @@ func TestRule8AWrongProofStopsThePayment(t *testing.T) {
 		if w.Job.TxHash != "tx1" {
 			t.Errorf("the job has hash %q", w.Job.TxHash)
 		}
-		expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, later), Job: job1}, "illegal")
+		expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, later), Job: job1, NotRefunded: true}, "illegal")
 	}
 	gone := dead(later, "tx2", 3, 8)
 	gone.By, gone.Other = by(withdrawal.Operator, later), "tx1" // of another nonce
@@ -447,6 +447,6 @@ func TestRule8AKnownPaymentOutlivesTheOperatorsAnswer(t *testing.T) {
 			t.Errorf("%s: the job has hash %q", name, w.Job.TxHash)
 		}
 		w.Request.Mined, w.Request.Disproved = "", "" // the hash alone is enough
-		expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, at), Job: job1}, "illegal")
+		expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, at), Job: job1, NotRefunded: true}, "illegal")
 	}
 }

@@ -34,7 +34,7 @@ func TestStopCancelsWhatIsNotOut(t *testing.T) {
 			t.Errorf("%s: %+v", name, w)
 		}
 		expect(t, policy, w, cancel, "-")
-		expect(t, policy, w, withdrawal.Requeued{By: cancel.By, Job: job1}, "illegal")
+		expect(t, policy, w, withdrawal.Requeued{By: cancel.By, Job: job1, NotRefunded: true}, "illegal")
 		if step := policy.Next(w, t0); step.Party != 0 || len(step.Actions) > 0 {
 			t.Errorf("%s: it owes %+v", name, step)
 		}

@@ -22,7 +22,7 @@ func TestAnOperatorsWordOfWhatWasDeclaredDeadStopsThePayment(t *testing.T) {
 	last := s["confirming"]
 	last.Job.RetryCount = last.Job.MaxRetries
 	failed := run(t, last, dead(t0, "tx1", 3, 7))
-	requeued := run(t, failed, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1})
+	requeued := run(t, failed, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, NotRefunded: true})
 	later := twice.Job.ScheduledAt
 	for _, tt := range []struct {
 		name string
@@ -53,7 +53,7 @@ func TestAnOperatorsWordOfWhatWasDeclaredDeadStopsThePayment(t *testing.T) {
 				t.Errorf("%s, %s: mined is %q", tt.name, depth, w.Request.Mined)
 			}
 			for _, ev := range []withdrawal.Event{withdrawal.Claimed{By: worker(later.Add(time.Hour))}, enqueued(later, id(99)), prepared(at, 2, "tx3", 9),
-				withdrawal.Requeued{By: by(withdrawal.Operator, later), Job: w.Job.ID}} {
+				withdrawal.Requeued{By: by(withdrawal.Operator, later), Job: w.Job.ID, NotRefunded: true}} {
 				if after, err := policy.Apply(w, ev); err == nil && !after.Empty() {
 					t.Errorf("%s, %s: %T is taken", tt.name, depth, ev)
 				}

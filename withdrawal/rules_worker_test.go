@@ -46,7 +46,7 @@ func TestRule5Rebump(t *testing.T) {
 	if w.Request.Status != withdrawal.RequestFailed || w.Job.TxHash != "tx3" || w.Request.FinalTxHash != "" {
 		t.Errorf("%+v", w.Job)
 	}
-	expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1}, "illegal")
+	expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, NotRefunded: true}, "illegal")
 
 	// Without nonces a shared input makes two transactions exclusive.
 	free := policy
@@ -138,7 +138,7 @@ func TestRule6ProvenDead(t *testing.T) {
 	// At the limit it fails, and may be requeued.
 	w.Job.RetryCount = w.Job.MaxRetries
 	w = expect(t, policy, w, dead(at, "tx2", 3, 8), "failed")
-	w = expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, at), Job: job1}, "approved")
+	w = expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, at), Job: job1, NotRefunded: true}, "approved")
 	w = expect(t, policy, w, enqueued(at, job2), "pending")
 	w = expect(t, policy, w, withdrawal.Claimed{By: worker(at)}, "processing")
 	w = expect(t, policy, w, prepared(at, 3, "tx3", 9), "processing") // fences go on

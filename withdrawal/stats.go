@@ -33,6 +33,9 @@ type Stats struct {
 	Incidents      int64 // in the window
 	// OpenIncidents have no [Acknowledgement], whenever they were.
 	OpenIncidents int64
+	// PaidAndRefunded are requests of which an incident that is not acknowledged says
+	// that they were paid after their refund, whenever it was.
+	PaidAndRefunded int64
 
 	// ApprovalTime is the mean from created_at to the line of the log that led
 	// from pending to approved, for those lines in the window, whatever became
@@ -118,6 +121,7 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	add(s.Stuck() > t.Stuck, "stuck", "%d jobs and batches with an expired lease or an overdue check, more than %d", s.Stuck(), t.Stuck)
 	add(s.Incidents > t.Incidents, "incidents", "%d incidents, more than %d", s.Incidents, t.Incidents)
 	add(s.OpenIncidents > t.OpenIncidents, "open incidents", "%d incidents are not acknowledged, more than %d", s.OpenIncidents, t.OpenIncidents)
+	add(s.PaidAndRefunded > 0, "paid and refunded", "%d requests were refunded, and incidents say that they were paid", s.PaidAndRefunded)
 	gaps, first := int64(0), ""
 	for wallet, all := range s.Gaps {
 		gaps += int64(len(all))

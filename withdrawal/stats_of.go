@@ -43,6 +43,7 @@ func StatsOf(all []Counted, now time.Time, window time.Duration) Stats {
 			s.Incidents += one(within(c.Incidents[k].At))
 		}
 		s.OpenIncidents += int64(len(c.Incidents) - c.Settled)
+		s.PaidAndRefunded += one(r.paidAndRefunded())
 		for k := range c.Jobs {
 			j := &c.Jobs[k]
 			s.Jobs[j.Status]++

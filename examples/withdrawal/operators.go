@@ -123,7 +123,7 @@ func (o *operators) wrong(ctx context.Context, w *withdrawal.Withdrawal) {
 	deep := withdrawal.Block{Height: 1, Hash: "made up", Canonical: "made up", Head: 1 << 20}
 	lies := []withdrawal.Event{
 		withdrawal.Acknowledged{By: by, Reason: "never mind"},
-		withdrawal.Requeued{By: by, Job: w.Job.ID},
+		withdrawal.Requeued{By: by, Job: w.Job.ID, NotRefunded: true},
 		withdrawal.PaidBy{By: by, Block: deep, Tx: "0x0123", Payee: "somebody else", AssetOnChain: w.Job.AssetOnChain, AmountRaw: w.Job.AmountRaw, Reason: "I think so"},
 		withdrawal.PaidBy{By: by, Block: deep, Tx: "0x0123", Payee: w.Job.ToAddress, AssetOnChain: w.Job.AssetOnChain, AmountRaw: "1", Reason: "in part"},
 	}

@@ -35,11 +35,16 @@ func (w *withdrawalTables) chains(q store.DueWithdrawals, visit func(prefix stri
 		visit(dueKeys[q.Kind] + idKey(q.Chain))
 		return
 	}
-	if q.Kind == withdrawal.DueEnqueue {
+	if ofRequests(q.Kind) {
 		w.requests.groups(dueKeys[q.Kind], 16, visit)
 	} else {
 		w.jobs.groups(dueKeys[q.Kind], 16, visit)
 	}
+}
+
+// ofRequests reports whether a kind is due of requests, and not of jobs.
+func ofRequests(kind withdrawal.DueKind) bool {
+	return kind == withdrawal.DueEnqueue || kind == withdrawal.DueRefund
 }
 
 // due returns the first of one chain, and perhaps others. The index only narrows
@@ -56,6 +61,8 @@ func (w withdrawals) due(prefix string, q store.DueWithdrawals) (found []withdra
 		return w.dueClaims(prefix, q)
 	case withdrawal.DueEnqueue:
 		w.requests.scan(prefix, prefix, func(_ string, r *withdrawal.Request) bool { return take(r.ID) })
+	case withdrawal.DueRefund: // by time
+		w.requests.scan(prefix, prefix, func(_ string, r *withdrawal.Request) bool { return !r.OfferAt.After(q.Now) && take(r.ID) })
 	case withdrawal.DueRebroadcast:
 		return w.dueRebroadcasts(prefix, q)
 	default:
@@ -129,6 +136,11 @@ func (w withdrawals) NextDue(q store.DueWithdrawals) (next time.Time, err error)
 			w.jobs.scan(prefix, prefix, func(_ string, j *withdrawal.Job) bool { first(w.aggregate(j.Request)); return true })
 		case withdrawal.DueEnqueue:
 			w.requests.scan(prefix, prefix, func(_ string, r *withdrawal.Request) bool { first(withdrawal.Withdrawal{Request: *r}); return true })
+		case withdrawal.DueRefund:
+			w.requests.scan(prefix, prefix+timeKey(q.Now.Add(time.Microsecond)), func(_ string, r *withdrawal.Request) bool {
+				first(withdrawal.Withdrawal{Request: *r})
+				return next.IsZero() // by time
+			})
 		case withdrawal.DueCheck, withdrawal.DueRescue:
 			w.jobs.scan(prefix, prefix+later, visit)
 		}

@@ -15,13 +15,14 @@ const (
 	keyCheck       = "k" // chain next_check_at
 	keyRescue      = "r" // chain lease_until
 	keyEnqueue     = "e" // chain updated_at, of a request
+	keyRefund      = "f" // chain offer_at updated_at, of a request
 	keyStatus      = "s" // status created_at, of a request; status 0 for all
 	keyUser        = "u" // user asset created_at, of a request
 )
 
 var dueKeys = map[withdrawal.DueKind]string{
 	withdrawal.DueClaim: keyClaim, withdrawal.DueRebroadcast: keyRebroadcast, withdrawal.DueCheck: keyCheck,
-	withdrawal.DueRescue: keyRescue, withdrawal.DueEnqueue: keyEnqueue,
+	withdrawal.DueRescue: keyRescue, withdrawal.DueEnqueue: keyEnqueue, withdrawal.DueRefund: keyRefund,
 }
 
 // timeBefore returns the time in front of the id of a key.
@@ -36,6 +37,9 @@ func requestKeys(r *withdrawal.Request) (keys []string) {
 	keys = append(keys, statusPrefix(0)+created, statusPrefix(r.Status)+created, userPrefix(r.User, r.Asset)+created)
 	if r.Status == withdrawal.RequestApproved {
 		keys = append(keys, keyEnqueue+idKey(r.Chain)+timeKey(r.UpdatedAt)+idKey(r.ID))
+	}
+	if at, ok := withdrawal.DueAt(withdrawal.DueRefund, &withdrawal.Withdrawal{Request: *r}, 0); ok {
+		keys = append(keys, keyRefund+idKey(r.Chain)+timeKey(at)+timeKey(r.UpdatedAt)+idKey(r.ID))
 	}
 	return keys
 }

@@ -183,7 +183,7 @@ func (b *bank) fill(t *testing.T) (rows []oldRow) {
 		return withdrawal.Acknowledged{By: op, Reason: "settled"}
 	})
 	again := func(w *withdrawal.Withdrawal) withdrawal.Event {
-		return withdrawal.Requeued{By: op, Job: w.Job.ID, Reason: "again"}
+		return withdrawal.Requeued{By: op, Job: w.Job.ID, Reason: "again", NotRefunded: true}
 	}
 	add("failed", b.failed(t, plain), "completed false 0", append([]next{again, enqueue}, pays...)...)
 	add("requeued", do(b.failed(t, plain), again), "completed false 0", append([]next{enqueue}, pays...)...)

@@ -31,6 +31,10 @@ const (
 
 	// A request that no operator has stopped, and that nobody says was paid.
 	goesOn = "NOT q.held AND q.mined IS NULL AND q.strays_sent = 0"
+	// A request that the host has given nothing back of, and the system may.
+	toRefund     = "x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL"
+	awaitsRefund = toRefund + " AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0"
+	offerAt      = "coalesce(x.offer_at, '1970-01-01 00:00:00.000000')"
 )
 
 // claimAt is when a pending job may be claimed.
@@ -88,7 +92,8 @@ var dueWithdrawals = func() map[withdrawal.DueKind]*dueWork {
 		withdrawal.DueCheck:  {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming' AND x.batch_id IS NULL", at: "x.next_check_at", later: owedBroadcast, order: "x.next_check_at, x.id"},
 		withdrawal.DueRescue: {from: jobRows, owner: requestOfJob, where: "x.status = 'processing' AND NOT x.review", at: "x.lease_until", order: "x.lease_until, x.id"},
 		withdrawal.DueEnqueue: {from: "@withdrawal_requests x", owner: "x.id", where: "x.status = 'approved' AND " + strings.ReplaceAll(goesOn, "q.", "x."),
-			at: "coalesce(x.offer_at, '1970-01-01 00:00:00.000000')", order: "x.updated_at, x.id"},
+			at: offerAt, order: "x.updated_at, x.id"},
+		withdrawal.DueRefund: {from: "@withdrawal_requests x", owner: "x.id", where: awaitsRefund, at: offerAt, order: offerAt + ", x.updated_at, x.id"},
 	} {
 		d.filters = []string{"x.chain_id"}
 		all[kind] = newDue(d)

@@ -141,7 +141,7 @@ func TestFactAndStepExcludeEachOtherOnPostgres(t *testing.T) {
 		return withdrawal.ProvenDead{By: as(withdrawal.ConfirmationWorker), Tx: w.Job.TxHash, Cause: withdrawal.InputSpent, Other: "other", Input: w.Live()[0].Input,
 			NotThisPayment: true, Block: withdrawal.Block{Height: 1, Hash: "b", Canonical: "b", Head: 9}}
 	}
-	requeue := func(w *withdrawal.Withdrawal) withdrawal.Event { return withdrawal.Requeued{By: op, Job: w.Job.ID} }
+	requeue := func(w *withdrawal.Withdrawal) withdrawal.Event { return withdrawal.Requeued{By: op, Job: w.Job.ID, NotRefunded: true} }
 	enqueue := func(*withdrawal.Withdrawal) withdrawal.Event {
 		return withdrawal.Enqueued{By: as(withdrawal.System), Job: b.id(), AssetOnChain: named("usdt on bsc"), Priority: withdrawal.Normal,
 			Wallets: []withdrawal.HotWallet{{ID: named("payer"), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}}}
@@ -251,7 +251,7 @@ func TestRequeueAndSubmissionOfOneUserExcludeEachOtherOnPostgres(t *testing.T) {
 	for _, requeueFirst := range []bool{true, false} {
 		failed := b.failed(t, chain)
 		requeue := func(s *store.Withdrawals) (withdrawal.Withdrawal, error) {
-			return s.Do(ctx, failed.Request.ID, withdrawal.Requeued{By: as(withdrawal.Operator), Job: failed.Job.ID, Reason: "again"})
+			return s.Do(ctx, failed.Request.ID, withdrawal.Requeued{By: as(withdrawal.Operator), Job: failed.Job.ID, Reason: "again", NotRefunded: true})
 		}
 		submission := b.submission(chain)
 		submission.User = failed.Request.User

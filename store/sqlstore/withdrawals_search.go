@@ -24,10 +24,12 @@ type listKey struct {
 // listOf are the conditions of a list by what drives it. x is the job under way.
 // $4 to $7 are user, chain, wallet and holder, NULL for any; $8 is now.
 var listOf = map[string]string{
-	"user":                       "q.user_id = $4 AND " + ofChain,
-	"chain":                      "q.chain_id = $5 AND " + ofUser,
-	withdrawal.ListHeld.String(): "q.held AND q.status IN ('pending', 'approved', 'queued') AND " + ofUser + " AND " + ofChain,
-	withdrawal.ListOpen.String(): "q.status IN ('pending', 'approved', 'queued') AND " + ofUser + " AND " + ofChain,
+	"user":                                  "q.user_id = $4 AND " + ofChain,
+	"chain":                                 "q.chain_id = $5 AND " + ofUser,
+	withdrawal.ListHeld.String():            "q.held AND q.status IN ('pending', 'approved', 'queued') AND " + ofUser + " AND " + ofChain,
+	withdrawal.ListToRefund.String():        strings.ReplaceAll(toRefund, "x.", "q.") + " AND " + ofUser + " AND " + ofChain,
+	withdrawal.ListPaidAndRefunded.String(): strings.ReplaceAll(paidAndRefunded, "x.", "q.") + " AND " + ofUser + " AND " + ofChain,
+	withdrawal.ListOpen.String():            "q.status IN ('pending', 'approved', 'queued') AND " + ofUser + " AND " + ofChain,
 
 	"job":                                underWay,
 	"held job":                           underWay + " AND q.held",
@@ -86,13 +88,18 @@ func drives(f withdrawal.Filter) (by string, jobs bool) {
 	case f.Kind == withdrawal.ListOpen && job, f.Kind == 0 && job:
 		return "job", true
 	case f.Kind != 0:
-		return f.Kind.String(), f.Kind != withdrawal.ListHeld && f.Kind != withdrawal.ListOpen
+		return f.Kind.String(), f.Kind != withdrawal.ListHeld && f.Kind != withdrawal.ListOpen && !ended(f.Kind)
 	case f.User != uuid.Nil:
 		return "user", false
 	case f.Chain != uuid.Nil:
 		return "chain", false
 	}
 	return "", false
+}
+
+// ended reports whether a kind is of requests that have ended.
+func ended(kind withdrawal.ListKind) bool {
+	return kind == withdrawal.ListToRefund || kind == withdrawal.ListPaidAndRefunded
 }
 
 // placeOf is where a page begins: behind a row, or at an end for nil.
@@ -112,6 +119,9 @@ func (w withdrawals) List(q store.ListWithdrawals) ([]withdrawal.Withdrawal, err
 	}
 	if err := q.Check(); err != nil {
 		return nil, err
+	}
+	if ended(q.Kind) && (q.Wallet != uuid.Nil || q.Holder != "") {
+		return nil, nil // no job of it is under way
 	}
 	by, jobs := drives(q.Filter)
 	args := append(placeOf(q.After, q.Backwards), int64(q.Limit))

@@ -93,9 +93,10 @@ var (
 		inReview + " FROM @withdrawal_queue x WHERE x.status = 'processing'{chain x.chain_id} UNION ALL " +
 		"SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN " + dueWithdrawals[withdrawal.DueCheck].is("$1") + " AND x.next_check_at < $1 THEN 1 END), 0), " +
 		inReview + " FROM @withdrawal_queue x WHERE x.status = 'confirming'{chain x.chain_id}")
-	countBatches   = perChain("SELECT count(*) FROM @withdrawal_batches x WHERE " + dueBatches[withdrawal.DueBatchCheck].where + " AND x.next_check_at < $1{chain x.chain_id}")
-	countIncidents = perChain("SELECT count(*) FROM @withdrawal_incidents i JOIN @withdrawal_requests q ON q.id = i.withdrawal_request_id WHERE i.at >= $1 AND i.at < $2{chain q.chain_id}")
-	oldestQueued   = perChain("SELECT min(q.queued_at) FROM @withdrawal_queue x JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id " +
+	countBatches         = perChain("SELECT count(*) FROM @withdrawal_batches x WHERE " + dueBatches[withdrawal.DueBatchCheck].where + " AND x.next_check_at < $1{chain x.chain_id}")
+	countPaidAndRefunded = perChain("SELECT count(*) FROM @withdrawal_requests x WHERE " + paidAndRefunded + "{chain x.chain_id}")
+	countIncidents       = perChain("SELECT count(*) FROM @withdrawal_incidents i JOIN @withdrawal_requests q ON q.id = i.withdrawal_request_id WHERE i.at >= $1 AND i.at < $2{chain q.chain_id}")
+	oldestQueued         = perChain("SELECT min(q.queued_at) FROM @withdrawal_queue x JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id " +
 		"WHERE x.status IN ('pending', 'processing'){chain x.chain_id}")
 
 	requestsEnded = perChain("SELECT status, count(*) FROM @withdrawal_requests " +
@@ -106,6 +107,9 @@ var (
 	attemptsStarted = perChain("SELECT count(*), coalesce(sum(CASE WHEN EXISTS (SELECT 1 FROM @withdrawal_attempts p " +
 		"WHERE p.job_id = a.job_id AND p.fence < a.fence) THEN 1 ELSE 0 END), 0) FROM @withdrawal_attempts a JOIN @withdrawal_queue x ON x.id = a.job_id WHERE a.started_at >= $1 AND a.started_at < $2{chain x.chain_id}")
 )
+
+// paidAndRefunded: people have to settle a payment beside the refund of x.
+const paidAndRefunded = "x.paid_after IS NOT NULL AND NOT x.acknowledged"
 
 const inReview = "min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0)"
 
@@ -130,6 +134,7 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 		{countBatches, []any{now}, func(rows *sql.Rows) error { return rows.Scan(&s.BatchesOverdue) }},
 		{countIncidents, []any{from, now}, func(rows *sql.Rows) error { return rows.Scan(&s.Incidents) }},
 		{countOpenIncidents, nil, func(rows *sql.Rows) error { return rows.Scan(&s.OpenIncidents) }},
+		{countPaidAndRefunded, nil, func(rows *sql.Rows) error { return rows.Scan(&s.PaidAndRefunded) }},
 		{oldestQueued, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&s.OldestQueued)) }},
 		{requestsEnded, []any{from, now}, func(rows *sql.Rows) error {
 			var status withdrawal.RequestStatus

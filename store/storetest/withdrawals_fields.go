@@ -252,7 +252,7 @@ func (f *fields) requeued() {
 	f.later()
 	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "old", Raw: []byte{4}, Input: "input"}, withdrawal.Broadcast{Hash: "old"}, dead("old"))
 	f.later()
-	f.do(withdrawal.Claimed{}, withdrawal.AttemptFailed{Failure: withdrawal.Permanent, Error: "never"}, withdrawal.Requeued{Reason: "corrected"},
+	f.do(withdrawal.Claimed{}, withdrawal.AttemptFailed{Failure: withdrawal.Permanent, Error: "never"}, withdrawal.Requeued{Reason: "corrected", NotRefunded: true},
 		withdrawal.Enqueued{Priority: withdrawal.High}, withdrawal.Claimed{})
 }
 

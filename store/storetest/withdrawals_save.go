@@ -134,7 +134,7 @@ func (w *withdrawals) enqueuedOn(at time.Time, wallet withdrawal.HotWallet) with
 func (w *withdrawals) jobInsertedOnce(t *testing.T) {
 	old := w.processing(t, evm, start)
 	failed := w.do(t, old.Request.ID, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "no"},
-		withdrawal.Requeued{By: by(withdrawal.Operator, start), Job: old.Job.ID, Reason: "again"})
+		withdrawal.Requeued{By: by(withdrawal.Operator, start), Job: old.Job.ID, Reason: "again", NotRefunded: true})
 	for _, a := range []withdrawal.Withdrawal{failed, w.approved(t, evm, start)} {
 		e := w.enqueuedOn(start, failed.Wallet)
 		c := w.change(t, a, e)
@@ -225,7 +225,7 @@ func (w *withdrawals) activeJob(t *testing.T) {
 		taken(t, w.save(w.change(t, forged, second)), withdrawal.ErrActiveJob, old.Job.ID)
 	}
 	a := w.do(t, old.Request.ID, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "bad address"},
-		withdrawal.Requeued{By: by(withdrawal.Operator, start), Job: old.Job.ID, Reason: "corrected"}, second)
+		withdrawal.Requeued{By: by(withdrawal.Operator, start), Job: old.Job.ID, Reason: "corrected", NotRefunded: true}, second)
 	if a.Job.ID != second.Job || a.Job.Status != withdrawal.JobPending {
 		t.Fatalf("a failed job is not active, and the latest is %+v", a.Job)
 	}

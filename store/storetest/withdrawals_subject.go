@@ -244,7 +244,7 @@ func (w *withdrawals) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 	last.MaxRetries = 1
 	unsent := w.do(t, w.approved(t, utxos, start).Request.ID, last, withdrawal.Claimed{By: workerAt(start)}, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "last"},
 		withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Unclear, Error: "time-out"})
-	all = append(all, w.do(t, unsent.Request.ID, notSent(&unsent, start), withdrawal.Requeued{By: operatorAt(start), Job: last.Job, Reason: "again"},
+	all = append(all, w.do(t, unsent.Request.ID, notSent(&unsent, start), withdrawal.Requeued{By: operatorAt(start), Job: last.Job, Reason: "again", NotRefunded: true},
 		withdrawal.Broadcast{By: workerAt(start.Add(time.Hour)), Fence: 1, Hash: "late after all"}))
 	for _, x := range []struct {
 		user, asset uuid.UUID
@@ -259,7 +259,7 @@ func (w *withdrawals) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 	w.do(t, failed.Request.ID, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"}) // saved, and counted
 	all = append(all, w.importedReview(t, stops), w.do(t, sent.Request.ID, receipt(&sent, start.Add(time.Minute), 3)),
 		w.do(t, gone.Request.ID, withdrawal.AttemptFailed{By: workerAt(start.Add(7 * tick)), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"}),
-		w.do(t, failed.Request.ID, withdrawal.Requeued{By: operatorAt(start), Job: failed.Job.ID, Reason: "again"}, w.enqueued(start, withdrawal.Normal)))
+		w.do(t, failed.Request.ID, withdrawal.Requeued{By: operatorAt(start), Job: failed.Job.ID, Reason: "again", NotRefunded: true}, w.enqueued(start, withdrawal.Normal)))
 	for i := range 2 {
 		review := w.processing(t, utxos, start.Add(time.Duration(i)*tick))
 		all = append(all, w.do(t, review.Request.ID, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "ref"},

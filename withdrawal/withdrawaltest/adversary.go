@@ -123,7 +123,7 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 			return withdrawal.Resolved{By: b, Job: j.ID, Sent: rapid.Bool().Draw(t, "sent"), Hash: hash, Reason: "proof"}
 		},
 		func() withdrawal.Event { return withdrawal.Elapsed{By: system()} },
-		func() withdrawal.Event { return withdrawal.Requeued{By: operator(), Job: j.ID} },
+		func() withdrawal.Event { return withdrawal.Requeued{By: operator(), Job: j.ID, NotRefunded: true} },
 		func() withdrawal.Event { return withdrawal.Held{By: operator(), Reason: "h"} },
 		func() withdrawal.Event { return withdrawal.Released{By: operator()} },
 		func() withdrawal.Event {

@@ -283,7 +283,7 @@ func (x *simulation) operate(id uuid.UUID) {
 		}
 		x.must(x.s.PutHotWallet(context.Background(), wallet))
 	case w.Request.Status == withdrawal.RequestFailed:
-		if x.do(id, withdrawal.Requeued{By: by, Job: w.Job.ID, Reason: "r"}) {
+		if x.do(id, withdrawal.Requeued{By: by, Job: w.Job.ID, Reason: "r", NotRefunded: true}) {
 			x.ends["requeued"]++
 		}
 	}

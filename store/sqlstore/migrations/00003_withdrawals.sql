@@ -38,11 +38,16 @@ CREATE TABLE @withdrawal_requests (
 	final_tx_hash {text},
 	held {bool} NOT NULL DEFAULT FALSE, -- by an operator
 	mined {text}, -- a hash that was mined beside the record
-	acknowledged {bool} NOT NULL DEFAULT FALSE, -- an operator has settled what mined means
+	acknowledged {bool} NOT NULL DEFAULT FALSE, -- an operator has settled what mined, taken and paid_after mean
 	disproved {text}, -- a transaction on file that was declared dead and then mined
 	strays_on_file {int} NOT NULL DEFAULT 0, -- rows of withdrawal_strays
 	strays_sent {int} NOT NULL DEFAULT 0, -- of them, those that are said to be sent and are not settled
-	offer_at {time}, -- not offered for a job before
+	taken {text}, -- the hash of another request, or of a filler, that a signer answered with
+	refunded_at {time}, -- when the host said that it gives the money back
+	refunded_by {text},
+	refund_reference {text}, -- the key of its posting
+	paid_after {text}, -- the first hash that is said to be mined, sent or taken after the refund
+	offer_at {time}, -- not offered for a job, or for a refund, before
 	version {int} NOT NULL CHECK (version >= 1),
 	created_at {time} NOT NULL,
 	updated_at {time} NOT NULL,
@@ -55,6 +60,10 @@ CREATE TABLE @withdrawal_requests (
 		AND first_approver <> second_approver),
 	CONSTRAINT nobody_approves_their_own CHECK (first_approver <> requested_by
 		AND (second_approver IS NULL OR second_approver <> requested_by)),
+	CONSTRAINT refunded_by_somebody CHECK ((refund_reference IS NULL) = (refunded_at IS NULL)
+		AND (refund_reference IS NULL) = (refunded_by IS NULL)),
+	CONSTRAINT refunded_is_unpaid CHECK (refund_reference IS NULL OR status IN ('failed', 'cancelled', 'rejected')),
+	CONSTRAINT paid_after_a_refund CHECK (paid_after IS NULL OR refund_reference IS NOT NULL),
 	CONSTRAINT queued_has_queued_at CHECK (status NOT IN ('queued', 'completed', 'failed') OR queued_at IS NOT NULL)
 ) {strict};
 
@@ -69,6 +78,14 @@ CREATE INDEX withdrawal_requests_ended ON @withdrawal_requests (updated_at) WHER
 -- What may be enqueued: due work skips what is held, flagged or put off.
 CREATE INDEX withdrawal_requests_enqueue ON @withdrawal_requests (chain_id, updated_at, id)
 	WHERE status = 'approved' AND NOT held AND mined IS NULL AND strays_sent = 0;
+-- What may be refunded, by chain and over all: in the order of the due time.
+CREATE INDEX withdrawal_requests_refund ON @withdrawal_requests
+	(chain_id, (coalesce(offer_at, '1970-01-01 00:00:00.000000')), updated_at, id)
+	WHERE status IN ('failed', 'cancelled', 'rejected') AND refund_reference IS NULL;
+CREATE INDEX withdrawal_requests_to_refund ON @withdrawal_requests (created_at, id)
+	WHERE status IN ('failed', 'cancelled', 'rejected') AND refund_reference IS NULL;
+CREATE INDEX withdrawal_requests_paid_after ON @withdrawal_requests (created_at, id)
+	WHERE paid_after IS NOT NULL AND NOT acknowledged;
 
 {no delete withdrawal_requests}
 {keys withdrawal_requests: id; rowid}

@@ -1,0 +1,143 @@
+package withdrawal
+
+import (
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// The law for money that the host gives back. What the host posts in its books is a
+// fact of the record too: a request that is refunded is never paid by a later order,
+// and one that may still be paid is not refunded.
+
+// endedUnpaid reports whether the request has ended without a payment, as far as the
+// record knows.
+func (r *Request) endedUnpaid() bool {
+	return r.Status == RequestFailed || r.Status == RequestCancelled || r.Status == RequestRejected
+}
+
+// maybePaidBeside reports whether somebody has said that the request was paid, or that
+// its signer did something that nobody can tell.
+func (r *Request) maybePaidBeside() bool { return r.Mined != "" || r.Disproved != "" || r.Taken != "" }
+
+// awaitsRefund reports whether the system may refund the request, now or at some time.
+func (r *Request) awaitsRefund() bool {
+	return r.endedUnpaid() && r.RefundReference == "" && r.StraysSent == 0 && !r.maybePaidBeside()
+}
+
+// paidAndRefunded reports whether people have to settle a payment beside the refund.
+func (r *Request) paidAndRefunded() bool { return r.PaidAfter != "" && !r.Acknowledged }
+
+// Refundable says when the money of w may be given back, by [Refunded] of role, System
+// or Operator: now (the zero time, nil), from a time on (that time, nil), or not before
+// somebody says something (an error, a [statemachine.Refusal]). Dispatches must be
+// loaded. It may when all of these hold:
+//
+//   - the request has ended unpaid and is not refunded, its chain is not recovering;
+//   - nothing of it is live, or what was live reverted or was replaced by a
+//     cancelling transaction, at depth;
+//   - StraysSent is 0, and Mined, Disproved and Taken are empty; to an operator, who
+//     has looked, also where they are acknowledged;
+//   - [Chain.AnswerWithin] has passed since the end of each dispatched execution,
+//     answered or not. Where that is zero the system never may; an operator may, and
+//     gives as reason what the history of the signer shows.
+func (p Policy) Refundable(w Withdrawal, role Role, now time.Time) (at time.Time, why error) {
+	at, reason, err := p.refundable(&w, role, now)
+	if err != nil {
+		err = &statemachine.Refusal{Err: err, Machine: RequestMachine.Name(), ID: w.Request.ID.String(), State: w.Request.Status.String(),
+			Event: statemachine.EventName(Refunded{}), Reason: reason}
+	}
+	return at, err
+}
+
+func (p *Policy) refundable(w *Withdrawal, role Role, now time.Time) (at time.Time, reason string, err error) {
+	r, j := &w.Request, &w.Job
+	within := p.chain(r.Chain).AnswerWithin
+	illegal := func(reason string) (time.Time, string, error) { return time.Time{}, reason, statemachine.ErrIllegal }
+	switch {
+	case role != System && role != Operator:
+		return at, role.String() + " refunds nothing", statemachine.ErrForbidden
+	case r.RefundReference != "":
+		return at, "as " + r.RefundReference, ErrRefunded
+	case !r.endedUnpaid() || j.Status != 0 && j.Status != JobFailed:
+		return illegal("it has not ended unpaid")
+	case w.Recovering:
+		return illegal("its chain is recovering: what was paid before the restore is not known")
+	case j.Live() && j.EvidenceHash == "":
+		return illegal("a transaction on file is not proven dead")
+	case r.StraysSent > 0:
+		return illegal("a signer says that it was sent: first PaidBy or ProvenDead of that hash")
+	case r.maybePaidBeside() && !(role == Operator && r.Acknowledged):
+		return illegal("it may have been paid: an operator looks at it, says Acknowledged, and refunds it")
+	case int(j.Dispatches) != len(w.Dispatches):
+		return at, notAllLoaded, statemachine.ErrInvalid
+	case len(w.Dispatches) > 0 && within == 0 && role != Operator:
+		return at, "its signer may answer at any time: an operator looks at the history of the signer", statemachine.ErrForbidden
+	}
+	for i := range w.Dispatches {
+		if end := w.Dispatches[i].EndedAt.Add(within); within > 0 && end.After(now) && end.After(at) {
+			at = end
+		}
+	}
+	return at, "", nil
+}
+
+// refund closes the request in the host's books.
+func (p *Policy) refund(c *step, e *Refunded) error {
+	r := &c.New.Request
+	if e.Already && c.by.Role != Operator {
+		return c.refuseRequest(statemachine.ErrForbidden, "what was refunded before the restore an operator says")
+	}
+	if r.RefundReference != "" {
+		if r.RefundReference == e.Reference {
+			return nil
+		}
+		return c.refuseRequest(statemachine.ErrConflict, "it was refunded as "+r.RefundReference)
+	}
+	if err := c.requestVersion(); err != nil {
+		return err
+	}
+	if err := c.allowsRequest(OnRefund); err != nil {
+		return err
+	}
+	if e.Already {
+		if !c.Old.Recovering {
+			return c.refuseRequest(statemachine.ErrIllegal, "its chain is not recovering: what is refunded now is said without Already")
+		}
+	} else if at, reason, err := p.refundable(&c.Old, c.by.Role, c.by.At); err != nil {
+		return c.refuseRequest(err, reason)
+	} else if !at.IsZero() {
+		return c.refuseRequest(statemachine.ErrIllegal, "its signer may answer until "+at.Format(time.RFC3339Nano))
+	}
+	switch {
+	case !word(e.Reference):
+		return c.refuseRequest(statemachine.ErrInvalid, "a reference of 1 to 100 bytes is needed")
+	case c.by.Role == Operator && e.Reason == "":
+		return c.refuseRequest(statemachine.ErrInvalid, "an operator gives a reason")
+	}
+	r.RefundedAt, r.RefundedBy, r.RefundReference, r.OfferAt = c.by.At, c.by.Actor, e.Reference, time.Time{}
+	text := e.Reference
+	if e.Already {
+		text += ", before the restore"
+	}
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	return c.moveRequest(OnRefund, statemachine.Bounded(text, MaxText))
+}
+
+// askAgain is how often a refund is looked at that only a person, or another policy,
+// lets the system make.
+const askAgain = 24 * time.Hour
+
+// refundAgain is when a refund that was due, and was not made, is due again.
+func (p *Policy) refundAgain(w *Withdrawal, now time.Time) time.Time {
+	at, _, err := p.refundable(w, System, now)
+	switch {
+	case err != nil && !w.Recovering:
+		return now.Add(askAgain)
+	case at.IsZero(): // the host could not post it, or the chain is recovering
+		return now.Add(p.EnqueueEvery)
+	}
+	return at
+}
