@@ -275,6 +275,59 @@ func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, or
 	return enqueued, wait, errors.Join(refused...)
 }
 
+// RefundsDue returns up to n requests that the system may refund now
+// ([withdrawal.Policy.Refundable]), the longest due first; the caller says
+// [withdrawal.Refunded] of each in the commit of its posting, or before. What is due and
+// may not be refunded yet is put off until it may, so that it hides nothing; a caller
+// who could not post one says [withdrawal.PutOff] of it. wait is when to call it
+// again: zero where more is waiting, at most [withdrawal.Policy.EnqueueEvery].
+//
+// What only a person may refund is in [withdrawal.ListToRefund].
+func (s *Withdrawals) RefundsDue(ctx context.Context, n int) (due []withdrawal.Withdrawal, wait time.Duration, err error) {
+	if err := CheckLimit(n); err != nil {
+		return nil, 0, err
+	}
+	err = s.update(ctx, func(tx WithdrawalUnit) error {
+		b, err := s.batch(tx)
+		if err != nil {
+			return err
+		}
+		q := DueWithdrawals{Kind: withdrawal.DueRefund, Now: b.now, Limit: n}
+		early, putOff := true, 0
+		for early && putOff < 10*n { // what is put off makes room for others
+			found, err := tx.Withdrawals().Due(q)
+			if err != nil {
+				return err
+			}
+			due, early = nil, false
+			for i := range found {
+				w := &found[i]
+				if at, why := s.policy.Refundable(*w, withdrawal.System, b.now); why == nil && at.IsZero() {
+					due = append(due, *w)
+					continue
+				}
+				early = true
+				if err := s.putOff(b, w); err != nil {
+					return err
+				}
+				putOff++
+			}
+			if err := b.save(); err != nil {
+				return err
+			}
+		}
+		next, err := tx.Withdrawals().NextDue(q)
+		if wait = pause(len(due), n, b.now, next, s.policy.EnqueueEvery); early {
+			wait = 0
+		}
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return due, wait, nil
+}
+
 // jobExists is the refusal of an order with the id of a job that is stored, or
 // that was just made.
 func jobExists(tx WithdrawalUnit, enqueued []withdrawal.Withdrawal, job uuid.UUID) (refusal, err error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 	"github.com/shopspring/decimal"
 )
@@ -229,5 +230,86 @@ func TestABadOrderStopsNoOther(t *testing.T) {
 				t.Errorf("at once again: %d, %v", len(ws), err)
 			}
 		})
+	}
+}
+
+// What the system may refund is listed, the longest due first; what may not be yet, or
+// by a person alone, is put off and hides nothing.
+func TestRefundsDue(t *testing.T) {
+	b, ctx := newBank(t, func(p *withdrawal.Policy) {
+		p.Chain.Nonces, p.Chain.AnswerWithin = false, time.Hour
+		p.Chains = map[uuid.UUID]withdrawal.Chain{otherChain: {Confirmations: 1}} // whose signers may always answer
+	}), context.Background()
+	b.wallet(t, named("of the other chain"), otherChain)
+	cancel := withdrawal.Cancelled{By: as(withdrawal.Operator), Reason: "no"}
+	unsent := func(on uuid.UUID) withdrawal.Withdrawal {
+		s, worker := b.submission(), as(withdrawal.WithdrawalWorker)
+		s.Chain = on
+		w := b.do(t, s.Request, s, withdrawal.Approved{By: as(withdrawal.Approver)}, b.order(withdrawal.Request{}), withdrawal.Claimed{By: worker},
+			withdrawal.Dispatched{By: worker, Fence: 1, Reference: "ref"}, withdrawal.AttemptFailed{By: worker, Fence: 1, Failure: withdrawal.Unclear, Error: "?"})
+		notSent := withdrawal.Resolved{By: as(withdrawal.Operator), Job: w.Job.ID, Reason: "no such reference"}
+		notSent.Version = w.Job.Version
+		return b.do(t, s.Request, notSent, cancel)
+	}
+	answered, always := unsent(chain), unsent(otherChain)
+	var cancelled []withdrawal.Withdrawal
+	for range 3 {
+		b.now = b.now.Add(time.Second)
+		w := b.approved(t)
+		cancelled = append(cancelled, b.do(t, w.Request.ID, cancel))
+	}
+	refunds := func(n int) (due []uuid.UUID, wait time.Duration) {
+		t.Helper()
+		ws, wait, err := b.RefundsDue(ctx, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range ws {
+			due = append(due, w.Request.ID)
+		}
+		return due, wait
+	}
+	refund := func(w withdrawal.Withdrawal) withdrawal.Event {
+		return withdrawal.Refunded{By: as(withdrawal.System), Reference: "refund of " + w.Request.ID.String()}
+	}
+	if due, wait := refunds(2); len(due) != 2 || due[0] != cancelled[0].Request.ID || due[1] != cancelled[1].Request.ID || wait != 0 {
+		t.Errorf("%v, %v", due, wait)
+	}
+	if due, wait := refunds(4); len(due) != 3 || wait != b.Policy().EnqueueEvery {
+		t.Errorf("%v, %v", due, wait)
+	}
+	for _, w := range cancelled {
+		b.do(t, w.Request.ID, refund(w))
+	}
+	// A requeue of another one, and evidence, take it off the list; the time of the signer puts it on.
+	b.now = answered.Dispatches[0].EndedAt.Add(time.Hour - time.Second)
+	if due, wait := refunds(4); len(due) != 0 || wait != time.Second {
+		t.Errorf("%v, %v", due, wait)
+	}
+	b.now = b.now.Add(time.Second)
+	if due, _ := refunds(4); len(due) != 1 || due[0] != answered.Request.ID {
+		t.Errorf("%v", due)
+	}
+	b.do(t, answered.Request.ID, withdrawal.PutOff{By: as(withdrawal.System)}) // it could not be posted
+	if due, wait := refunds(4); len(due) != 0 || wait != b.Policy().EnqueueEvery {
+		t.Errorf("%v, %v", due, wait)
+	}
+	b.now = b.now.Add(100 * 24 * time.Hour)
+	if due, _ := refunds(4); len(due) != 1 {
+		t.Errorf("%v", due)
+	}
+	if all, err := b.List(ctx, store.ListWithdrawals{Filter: withdrawal.Filter{Kind: withdrawal.ListToRefund}, Limit: 10}); err != nil || len(all) != 2 {
+		t.Errorf("%d to refund, %v", len(all), err)
+	}
+	_, err := b.Do(ctx, always.Request.ID, refund(always))
+	refused(t, err, statemachine.ErrForbidden)
+	if _, _, err := b.RefundsDue(ctx, 0); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("%v", err)
+	}
+	paid := withdrawal.PaidBy{By: as(withdrawal.Operator), Tx: "paid", Payee: cancelled[0].Request.ToAddress, AmountRaw: cancelled[0].Request.AmountRaw, Reason: "seen"}
+	b.do(t, cancelled[0].Request.ID, paid)
+	alerts, err := b.Alerts(ctx, time.Hour, withdrawal.Thresholds{OpenIncidents: 9, Incidents: 9, Stuck: 9}, nil)
+	if err != nil || len(alerts) != 1 || alerts[0].Name != "paid and refunded" {
+		t.Errorf("%v, %v", alerts, err)
 	}
 }

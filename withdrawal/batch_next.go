@@ -3,6 +3,7 @@ package withdrawal
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -134,12 +135,15 @@ func CheckBatch(b Payout) error {
 	if broken != "" {
 		return fmt.Errorf("%w: withdrawal batch %s: %s", statemachine.ErrCorrupt, h.ID, broken)
 	}
+	var settle error // what people have to settle, of the first
 	for i := range b.Members {
-		if err := Check(b.Members[i]); err != nil {
+		if err := Check(b.Members[i]); errors.Is(err, statemachine.ErrCorrupt) {
 			return err
+		} else if settle == nil {
+			settle = err
 		}
 	}
-	return nil
+	return settle
 }
 
 // paid is an output of a version.

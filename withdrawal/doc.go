@@ -51,15 +51,29 @@
 // was mined. Terminal. Evidence to the contrary is an [Incident].
 //
 // failed: the job failed. An [Operator] may requeue it, unless a transaction on
-// file is not proven dead, or the proof was wrong. A reverted or a cancelling one
+// file is not proven dead, or the proof was wrong, or it is refunded. A reverted or a cancelling one
 // was mined, so such a request is paid only by a new one.
 //
 // rejected, cancelled: stopped while nothing of it was out: nothing was signed, or
 // what was is proven dead or declared not sent. Terminal.
 //
-// What rests in cancelled, rejected or failed is ground for a refund only while
-// neither Request.Mined nor Request.StraysSent is set, and after the times in
-// which a late answer may come.
+// What rests in cancelled, rejected or failed stays there once it is [Refunded].
+//
+// # Refunds
+//
+// What the host does in its own books is a fact of the record too: a request that was
+// given back and is ordered again would be paid and refunded. So [Refunded] closes a
+// request that has ended unpaid. It is the intent of the refund, or of the release of a
+// hold, said in the commit of the host's posting or before it, never after; no host
+// gives anything back of what is not Refunded. [Policy.Refundable] says when it may be:
+// nothing of the request is live, nobody says that it was paid or sent, and each signer
+// that was called has had its time ([Chain].AnswerWithin). What the system may refund
+// is due ([DueRefund]); the rest is a person's.
+//
+// Nothing takes a refund back. Requeued is [ErrRefunded] afterwards, and before it asks
+// for Requeued.NotRefunded. Evidence is taken as ever: what says mined, sent or taken
+// is an incident, Request.PaidAfter holds the first such hash, and [Check] says
+// [ErrPaidAndRefunded] until an operator has [Acknowledged] it.
 //
 // # Jobs
 //

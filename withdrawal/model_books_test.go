@@ -152,24 +152,24 @@ func bookRuns() []stopRun {
 	lies := honest
 	lies.lies, lies.maxJobs = true, 1
 	unsent := honest
-	unsent.unsent, unsent.dispatch, unsent.quiet = true, true, true
+	unsent.unsent, unsent.dispatch, unsent.quiet, unsent.maxJobs = true, true, true, 1
 	twice := honest
 	twice.twice, twice.dispatch, twice.quiet, twice.maxJobs = true, true, true, 1
 	anothers := unsent
-	anothers.anothers, anothers.maxJobs = true, 1
+	anothers.anothers = true
 	stale := lies
 	stale.stale, stale.quiet, stale.maxJobs = true, true, 2
 	stop := honest
 	stop.stop, stop.quiet, stop.maxJobs = true, true, 1
 	return []stopRun{
-		{modelRun{"nobody lies", honest, 0}, trueBookProperties},
-		{modelRun{"a signer that answers", signer, 0}, trueBookProperties},
-		{modelRun{"cancelled", stop, 0}, trueBookProperties},
-		{modelRun{"a wrong proof of death", lies, 0}, paidAfter(bookProperties)},
-		{modelRun{"sent after not sent", unsent, 0}, paidAfter(bookProperties)},
-		{modelRun{"sent twice for one reference", twice, 0}, bookProperties},
-		{modelRun{"named what is another's", anothers, 0}, bookProperties},
-		{modelRun{"decided on what was read before", stale, 0}, paidAfter(bookProperties)},
+		{modelRun{"nobody lies", honest, 19210}, trueBookProperties},
+		{modelRun{"a signer that answers", signer, 2527}, trueBookProperties},
+		{modelRun{"cancelled", stop, 7401}, trueBookProperties},
+		{modelRun{"a wrong proof of death", lies, 2987}, paidAfter(bookProperties)},
+		{modelRun{"sent after not sent", unsent, 2168}, paidAfter(bookProperties)},
+		{modelRun{"sent twice for one reference", twice, 11841}, bookProperties},
+		{modelRun{"named what is another's", anothers, 2612}, bookProperties},
+		{modelRun{"decided on what was read before", stale, 81734}, paidAfter(bookProperties)},
 	}
 }
 

@@ -35,7 +35,7 @@ type world struct {
 	known   int8                   // those of them that whoever has read it knew of
 	begun   bool                   // an execution began after it was told of one that it does not know
 	books   books
-	stops   int8                   // of the operator
+	stops   int8 // of the operator
 	reads   int8
 }
 

@@ -332,9 +332,41 @@ func TestWhatPaysNothingAfterTheRefund(t *testing.T) {
 	}
 }
 
+// A member of a batch that reverted is refunded; what the batch is told afterwards is
+// told to that member, and to the others as before.
+func TestARefundedMemberOfABatch(t *testing.T) {
+	for name, tell := range map[string]func(b withdrawal.Payout) withdrawal.BatchMined{
+		"the version pays after all": func(b withdrawal.Payout) withdrawal.BatchMined {
+			return batchMined(t0, "v1", transfers(b.Members, 0, 1)...)
+		},
+		"another transaction pays": func(b withdrawal.Payout) withdrawal.BatchMined {
+			ev := outside(batchMined(t0, "x", transfers(b.Members, 0, 1)...))
+			ev.By, ev.Reason = by(withdrawal.Operator, t0), "seen"
+			return ev
+		},
+	} {
+		reverted := batchMined(t0, "v1")
+		reverted.Reverted = true
+		b := runBatch(t, newBatch(t, 3), reverted)
+		if at, err := policy.Refundable(b.Members[0], withdrawal.System, t0); err != nil || !at.IsZero() {
+			t.Fatalf("%v, %v", at, err)
+		}
+		b.Members[0] = run(t, b.Members[0], refunded(t0, withdrawal.System))
+		b = runBatch(t, b, tell(b))
+		paid, other, left := b.Members[0].Request, b.Members[1].Request, b.Members[2].Request
+		if paid.PaidAfter == "" || other.PaidAfter != "" || other.Mined == "" || left.Mined != "" || !errors.Is(withdrawal.CheckBatch(b), withdrawal.ErrPaidAndRefunded) {
+			t.Errorf("%s: %+v, %+v, %+v", name, paid, other, left)
+		}
+		b.Members[2].Job.MaxRetries = 0 // what is wrong is said before what people settle
+		if err := withdrawal.CheckBatch(b); !errors.Is(err, statemachine.ErrCorrupt) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // An import says that the old service paid: of what is refunded it is refused, and
-// PaidBy tells it. One of a batch that ended failed is told by the batch.
-func TestRefundedAndImportedOrOfABatch(t *testing.T) {
+// PaidBy tells it.
+func TestRefundedIsNotImported(t *testing.T) {
 	s := submitted(t0)
 	imported := withdrawal.Imported{By: s.By, Request: req, User: user, Asset: asset, Chain: chain, ToAddress: s.ToAddress, Amount: s.Amount, Decimals: 18, CreatedAt: t0,
 		Job: job2, AssetOnChain: token, Hash: "old", Wallets: wallets()}

@@ -26,7 +26,10 @@ import (
 // docs/restore.md of this module: nothing begins on a chain until every nonce, input or
 // coin that its wallets may have used before the restore is used at depth, by a
 // transaction whose every transfer is on file. What a node shows as pending is no
-// evidence: neither that it has it nor that it has it not. The example "restored" of
+// evidence: neither that it has it nor that it has it not. Nothing is refunded before
+// the chain has begun again, but for a refund that was made before the restore
+// (withdrawal.Refunded.Already); and what paid a cancelled or rejected request is told
+// by withdrawal.PaidBy, since an import leads nowhere from there. The example "restored" of
 // store.Withdrawals is the part for nonces.
 func Restored(ctx context.Context, db *sql.DB, d Dialect, opts Options) error {
 	s, err := opts.syntax(d)

@@ -141,7 +141,9 @@ func TestFactAndStepExcludeEachOtherOnPostgres(t *testing.T) {
 		return withdrawal.ProvenDead{By: as(withdrawal.ConfirmationWorker), Tx: w.Job.TxHash, Cause: withdrawal.InputSpent, Other: "other", Input: w.Live()[0].Input,
 			NotThisPayment: true, Block: withdrawal.Block{Height: 1, Hash: "b", Canonical: "b", Head: 9}}
 	}
-	requeue := func(w *withdrawal.Withdrawal) withdrawal.Event { return withdrawal.Requeued{By: op, Job: w.Job.ID, NotRefunded: true} }
+	requeue := func(w *withdrawal.Withdrawal) withdrawal.Event {
+		return withdrawal.Requeued{By: op, Job: w.Job.ID, NotRefunded: true}
+	}
 	enqueue := func(*withdrawal.Withdrawal) withdrawal.Event {
 		return withdrawal.Enqueued{By: as(withdrawal.System), Job: b.id(), AssetOnChain: named("usdt on bsc"), Priority: withdrawal.Normal,
 			Wallets: []withdrawal.HotWallet{{ID: named("payer"), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}}}
@@ -194,6 +196,13 @@ func TestFactAndStepExcludeEachOtherOnPostgres(t *testing.T) {
 		return withdrawal.Broadcast{By: worker, Fence: 1, Hash: another}
 	}
 	release := func(*withdrawal.Withdrawal) withdrawal.Event { return withdrawal.Released{By: op} }
+	refund := func(*withdrawal.Withdrawal) withdrawal.Event {
+		return withdrawal.Refunded{By: as(withdrawal.System), Reference: "refund"}
+	}
+	unsentFailed := func() withdrawal.Withdrawal { w := unsent(); return b.do(t, w.Request.ID, cancel(nil)) }
+	refundOfUnsent := func(*withdrawal.Withdrawal) withdrawal.Event {
+		return withdrawal.Refunded{By: op, Reference: "refund", Reason: "the signer's history has nothing"}
+	}
 	for _, tt := range []struct {
 		name       string
 		from       func() withdrawal.Withdrawal
@@ -215,6 +224,11 @@ func TestFactAndStepExcludeEachOtherOnPostgres(t *testing.T) {
 		{"an answer and not sent", unclear, late, notSent},
 		{"another's and not sent", unclear, theirs, notSent},
 		{"another's and release", heldUnsent, theirs, release},
+		{"refund and requeue", failed, refund, requeue},
+		{"mined and refund", failed, dead, refund},
+		{"paid by another and refund", failed, paid, refund},
+		{"a late answer and refund", unsentFailed, late, refundOfUnsent},
+		{"another's and refund", unsentFailed, theirs, refundOfUnsent},
 	} {
 		for _, factFirst := range []bool{true, false} {
 			for _, waits := range []bool{true, false} {

@@ -51,7 +51,7 @@ func newFields(t *testing.T, w *withdrawals) *fields {
 
 func (w *withdrawals) everyField(t *testing.T) {
 	f := newFields(t, w)
-	for _, life := range []func(){f.replaced, f.reviewed, f.requeued, f.disproved, f.stopped, f.strays, f.imports, f.batched} {
+	for _, life := range []func(){f.replaced, f.reviewed, f.requeued, f.disproved, f.stopped, f.refunded, f.strays, f.imports, f.batched} {
 		life()
 	}
 	f.frozen()
@@ -274,6 +274,20 @@ func (f *fields) stopped() {
 	f.begin(anAsset, utxos2)
 	f.approve("alice")
 	f.do(withdrawal.Cancelled{Reason: strings.Repeat("r", withdrawal.MaxText)})
+}
+
+// refunded: before that a signer named what is another's; afterwards it was paid.
+func (f *fields) refunded() {
+	f.queued(anAsset, utxos2, withdrawal.Enqueued{Priority: withdrawal.Low, MaxRetries: 1}, "alice")
+	fence := f.claim()
+	f.do(withdrawal.Dispatched{Reference: "ref 1"}, withdrawal.AttemptFailed{Failure: withdrawal.Unclear, Error: "no answer"}, withdrawal.Resolved{Reason: "not sent"})
+	f.a.Owner.Valid = true // a filler
+	f.do(withdrawal.Broadcast{Fence: fence, Hash: "a filler"})
+	f.do(withdrawal.Acknowledged{Reason: "it is a filler"}, withdrawal.Refunded{Reference: "refund 1", Reason: "the signer's history has nothing"},
+		withdrawal.Broadcast{Fence: fence, Hash: "sent after all"})
+	if f.a.Request.PaidAfter == "" || f.a.Request.Taken == "" {
+		f.t.Errorf("%+v", f.a.Request)
+	}
 }
 
 // strays: put off, held and released; what was declared dead or not sent comes

@@ -134,6 +134,7 @@ func (w *withdrawals) limits() map[string]func(int) error {
 			_, _, err := w.service.EnqueueDue(ctx, evm, n, func(withdrawal.Request) withdrawal.Enqueued { return withdrawal.Enqueued{} })
 			return err
 		},
+		"RefundsDue": func(n int) error { _, _, err := w.service.RefundsDue(ctx, n); return err },
 		"Turn of Lookups": func(n int) error {
 			if n == 0 { // claims nothing, and is no error
 				return statemachine.ErrInvalid
@@ -160,6 +161,17 @@ func (w *withdrawals) stages() []withdrawalStage {
 			withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: hash(0) + id.String()})
 	}
 	return []withdrawalStage{{
+		name: "a cancelled request",
+		events: func(id uuid.UUID) []withdrawal.Event {
+			return append(approved(id), withdrawal.Cancelled{By: operatorAt(start)})
+		},
+		rivals: func(a *withdrawal.Withdrawal, i int) withdrawal.Event {
+			if i%2 == 1 {
+				return paidBy(a, fmt.Sprint("paid ", i, a.Request.ID), start)
+			}
+			return withdrawal.Refunded{By: by(withdrawal.System, start), Reference: fmt.Sprint("refund ", i)}
+		},
+	}, {
 		name: "an approved request", events: approved,
 		rivals: func(a *withdrawal.Withdrawal, i int) withdrawal.Event {
 			if i%2 == 1 {
@@ -268,6 +280,33 @@ func (w *withdrawals) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 		w.do(t, late, submission(late, utxos, start.Add(-time.Hour)))
 		unapproved := submission(w.id(), utxos, start.Add(-time.Duration(i)*time.Hour))
 		all = append(all, w.do(t, late, withdrawal.Approved{By: by(withdrawal.Approver, start.Add(time.Second))}), w.approved(t, utxos, start), w.do(t, unapproved.Request, unapproved))
+	}
+	return append(all, w.unpaid(t)...)
+}
+
+// unpaid makes what has ended unpaid: of which a refund is due, is put off, is a
+// person's, or was made, and what was paid all the same.
+func (w *withdrawals) unpaid(t testing.TB) (all []withdrawal.Withdrawal) {
+	t.Helper()
+	refund := withdrawal.Refunded{By: by(withdrawal.System, start), Reference: "refund"}
+	settled := withdrawal.Acknowledged{By: operatorAt(start), Reason: "settled"}
+	for i, chain := range []uuid.UUID{utxos, evm, utxos, evm} {
+		at := start.Add(time.Duration(3-i) * tick)
+		cancelled := func(more ...withdrawal.Event) {
+			a := w.approved(t, chain, at)
+			all = append(all, w.do(t, a.Request.ID, append([]withdrawal.Event{withdrawal.Cancelled{By: operatorAt(at)}}, more...)...))
+		}
+		cancelled()
+		cancelled(withdrawal.PutOff{By: by(withdrawal.System, at)})
+		cancelled(refund)
+		told := func() withdrawal.Event { return paidBy(&all[0], fmt.Sprint("paid ", w.id()), start) }
+		cancelled(refund, told())
+		cancelled(refund, told(), settled)
+		cancelled(told(), settled)
+		failed := w.processing(t, chain, at)
+		all = append(all, w.do(t, failed.Request.ID, withdrawal.AttemptFailed{By: workerAt(at), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"}))
+		unsent := w.declaredNotSent(t, chain)
+		all = append(all, w.do(t, unsent.Request.ID, withdrawal.Cancelled{By: operatorAt(start)}))
 	}
 	return all
 }

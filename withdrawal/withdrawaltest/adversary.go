@@ -140,21 +140,41 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 			return withdrawal.Revoked{By: rapid.SampledFrom([]withdrawal.By{by, operator()}).Draw(t, "who"),
 				Revocation: statemachine.Revocation{Holder: j.Lease.Holder, Reason: "dead"}}
 		},
+		func() withdrawal.Event { // the bookkeeper gives back whatever may be given back
+			return withdrawal.Refunded{By: rapid.SampledFrom([]withdrawal.By{system(), system(), operator()}).Draw(t, "bookkeeper"), Reason: "r",
+				Reference: fmt.Sprintf("%srefund%d", a.Prefix, rapid.IntRange(0, 9).Draw(t, "reference")/9), Already: rapid.IntRange(0, 19).Draw(t, "already") == 0}
+		},
 	}
-	switch k := rapid.IntRange(0, 39).Draw(t, "kind"); {
+	switch k := even(t, 400, "kind"); {
 	case k == 0:
 		return rapid.SampledFrom([]withdrawal.Event{withdrawal.Rejected{By: a.by(t, withdrawal.Approver)}, withdrawal.Cancelled{By: operator()}}).Draw(t, "stop event")
-	case k < 10:
+	case k < 100:
 		return draws[rapid.IntRange(0, len(draws)-1).Draw(t, "event")]()
 	}
 	return draws[rapid.SampledFrom(fitting(w)).Draw(t, "fitting event")]()
 }
 
+// even draws 0 to n-1, each as often, for n up to 1,000: the ranges of rapid prefer
+// small numbers, so that what should be rare would end most runs.
+func even(t *rapid.T, n int, what string) (k int) {
+	for range 16 {
+		k *= 2
+		if rapid.Bool().Draw(t, what) {
+			k++
+		}
+	}
+	return k % n
+}
+
 // fitting lists which draws the state may accept.
 func fitting(w *withdrawal.Withdrawal) []int {
 	switch j := &w.Job; {
+	case w.Request.RefundReference != "": // told late
+		return []int{10, 12, 15, 18, 18, 19, 19, 22, 24}
+	case w.Request.Status != withdrawal.RequestQueued && w.Request.StraysSent > 0:
+		return []int{12, 15, 24}
 	case w.Request.Status != withdrawal.RequestQueued:
-		return []int{0, 1, 15, 0, 1, 15, 16, 17, 17, 18}
+		return []int{0, 1, 15, 0, 1, 15, 0, 1, 15, 0, 1, 15, 16, 17, 17, 17, 18, 24}
 	case w.Request.Held:
 		return []int{17}
 	case j.Review:

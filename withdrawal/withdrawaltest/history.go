@@ -20,6 +20,9 @@ type History struct {
 	claims   map[uuid.UUID]int32          // per job: executions begun and not given back
 	reserved withdrawal.Raw
 	named    map[string]bool // hashes of others that a signer has named
+	books    string          // the reference under which the host gave the money back
+	// paidAfter: after the refund somebody said that it was paid.
+	paidAfter bool
 }
 
 type entity struct {
@@ -49,7 +52,7 @@ func (h *History) Add(c withdrawal.Change, refusal error) error {
 }
 
 func (h *History) addRecord(c *withdrawal.Change) error {
-	if err := withdrawal.Check(c.New); err != nil && !errors.Is(err, withdrawal.ErrPaidTwice) {
+	if err := withdrawal.Check(c.New); err != nil && !errors.Is(err, withdrawal.ErrPaidTwice) && !errors.Is(err, withdrawal.ErrPaidAndRefunded) {
 		return err
 	}
 	if c.Old.Request != h.last.Request || c.Old.Job != h.last.Job {
@@ -62,6 +65,9 @@ func (h *History) addRecord(c *withdrawal.Change) error {
 		return err
 	}
 	if err := paidTwice(c); err != nil {
+		return err
+	}
+	if err := h.refunded(c); err != nil {
 		return err
 	}
 	if len(c.Log) == 0 && (c.Attempt() != nil || len(c.Txs) > 0 || len(c.Strays) > 0 || len(c.Reservations) > 0) {
@@ -90,6 +96,35 @@ func paidTwice(c *withdrawal.Change) error {
 		if i.Claim == withdrawal.ClaimMined && !statemachine.SameHash(i.Hash, r.FinalTxHash) && !errors.Is(withdrawal.Check(c.New), withdrawal.ErrPaidTwice) {
 			return fmt.Errorf("%s was mined beside %s, and no audit finds it", i.Hash, r.FinalTxHash)
 		}
+	}
+	return nil
+}
+
+// refunded: what the host has given back is closed for ever, and what says that it was
+// paid all the same is a finding until somebody says that it is settled. Whether it was
+// given back is kept here, and not read from the record.
+func (h *History) refunded(c *withdrawal.Change) error {
+	o, n := &c.Old.Request, &c.New.Request
+	for _, line := range c.Log {
+		if line.Trigger == withdrawal.OnRefund.String() {
+			if h.books != "" || o.StraysSent > 0 || (o.Mined != "" || o.Disproved != "" || o.Taken != "") && !o.Acknowledged {
+				return fmt.Errorf("it is refunded as %s, after %q, and may have been paid", n.RefundReference, h.books)
+			}
+			h.books = n.RefundReference
+		}
+	}
+	if h.books == "" {
+		return nil
+	}
+	if n.RefundReference != h.books || n.Status != o.Status || n.Status == withdrawal.RequestCompleted || c.New.Job.ID != c.Old.Job.ID {
+		return fmt.Errorf("it was refunded as %s, and goes on: %v, refunded as %q", h.books, n.Status, n.RefundReference)
+	}
+	for _, i := range c.Incidents {
+		pays := i.Claim == withdrawal.ClaimMined || i.Claim == withdrawal.ClaimSent || i.Claim == withdrawal.ClaimTaken
+		if pays && !h.paidAfter && !errors.Is(withdrawal.Check(c.New), withdrawal.ErrPaidAndRefunded) {
+			return fmt.Errorf("%s is %s after the refund, and no audit finds it", i.Hash, i.Claim)
+		}
+		h.paidAfter = h.paidAfter || pays
 	}
 	return nil
 }
@@ -207,8 +242,7 @@ func (h *History) addNamed(c *withdrawal.Change) error {
 		if i.Claim != withdrawal.ClaimTaken {
 			continue
 		}
-		ended := withdrawal.RequestMachine.Terminal(c.New.Request.Status) && c.New.Request.Status != withdrawal.RequestFailed
-		if !h.named[i.Hash] && !ended && len(c.Log) == 0 {
+		if !h.named[i.Hash] && len(c.Log) == 0 {
 			return fmt.Errorf("a signer names %s, which is another's, and no version says so", i.Hash)
 		}
 		h.named[i.Hash] = true

@@ -40,7 +40,7 @@ func TestAHostileTruthfulChain(t *testing.T) {
 	}
 	t.Logf("%d seeds: %v", seeds, ends)
 	for _, end := range []string{"completed", "failed", "cancelled", "rebumped", "cancelled by a replacement", "paid by another", "proven dead",
-		"cannot tell", "reorganised", "reverted", "not sent", "found sent", "answered late", "lease lost", "held", "requeued"} {
+		"cannot tell", "reorganised", "reverted", "not sent", "found sent", "answered late", "lease lost", "held", "requeued", "refunded"} {
 		if ends[end] < int(seeds/50) {
 			t.Errorf("%q came %d times in %d seeds: it is not tried", end, ends[end], seeds)
 		}
@@ -88,6 +88,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	x.policy.Chain = withdrawal.Chain{Nonces: x.chain.nonces, Confirmations: finalDepth}
 	x.policy.MaxRetries = 1 + int32(x.IntN(4))
 	x.policy.HoldInsufficient = x.IntN(2) == 0
+	x.policy.Chain.AnswerWithin = answersWithin
 	var err error
 	if x.s, err = store.NewWithdrawals(memory.New(memory.Options{Now: func() time.Time { return x.now }}), x.policy); err != nil {
 		t.Fatal(err)
@@ -219,6 +220,9 @@ func (x *simulation) count() {
 		if err := withdrawal.Check(w); err != nil {
 			x.t.Errorf("request %d: %v", id[1], err)
 		}
+		if w.Request.RefundReference != "" && len(paid) > 0 {
+			x.t.Errorf("request %d is refunded, the chain has %q", id[1], paid)
+		}
 		if w.Request.Mined != "" || w.Request.StraysSent > 0 {
 			x.t.Errorf("request %d: nobody lied, and there is an incident: %+v", id[1], w.Request)
 		}
@@ -276,9 +280,29 @@ func (x *simulation) newTx(of coin, pays uuid.UUID) *simTx {
 	return tx
 }
 
+// answersWithin is how long the signer may take. Its answers are delivered, in the
+// chaos, whenever they are: a bookkeeper who is told so waits longer than any run.
+const answersWithin = 365 * 24 * time.Hour
+
+// refund is the bookkeeper, who gives back what is due at any moment.
+func (x *simulation) refund() {
+	if !x.calm && x.IntN(5) > 0 {
+		return
+	}
+	due, _, err := x.s.RefundsDue(context.Background(), 10)
+	x.must(err)
+	for _, w := range due {
+		if !x.do(w.Request.ID, withdrawal.Refunded{By: withdrawal.By{Actor: "bookkeeper", Role: withdrawal.System}, Reference: fmt.Sprint("refund of ", w.Request.ID[1])}) {
+			x.t.Errorf("request %d is due for a refund, and it is refused", w.Request.ID[1])
+		}
+		x.ends["refunded"]++
+	}
+}
+
 func (x *simulation) housekeeping() {
 	_, _, err := x.s.Rescue(context.Background(), withdrawal.By{Actor: "rescuer", Role: withdrawal.System}, 10)
 	x.must(err)
+	x.refund()
 	_, _, err = x.s.EnqueueDue(context.Background(), x.id, 10, func(withdrawal.Request) withdrawal.Enqueued {
 		x.made++
 		return withdrawal.Enqueued{By: withdrawal.By{Actor: "enqueuer", Role: withdrawal.System}, Job: uuid.UUID{6, byte(x.made >> 8), byte(x.made)}, AssetOnChain: uuid.UUID{7}, Priority: withdrawal.Normal}

@@ -82,7 +82,8 @@ func Policies() *rapid.Generator[withdrawal.Policy] {
 		p.MaxRetries = rapid.Int32Range(1, 4).Draw(t, "max retries")
 		p.Backoff.JitterPercent = rapid.SampledFrom([]uint8{0, 20, 100}).Draw(t, "jitter")
 		p.HoldInsufficient = rapid.Bool().Draw(t, "hold")
-		p.Chain = withdrawal.Chain{Nonces: rapid.Bool().Draw(t, "nonces"), Confirmations: rapid.Uint64Range(1, 4).Draw(t, "depth")}
+		p.Chain = withdrawal.Chain{Nonces: rapid.Bool().Draw(t, "nonces"), Confirmations: rapid.Uint64Range(1, 4).Draw(t, "depth"),
+			AnswerWithin: rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "answer within")}
 		return p
 	})
 }

@@ -90,6 +90,28 @@ func TestTheAdversaryFindsABrokenHost(t *testing.T) {
 		"one that does nothing": func(_ withdrawal.Policy, _ withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
 			return withdrawal.Change{Old: w, New: w}, nil
 		},
+		"one that requeues what is refunded": func(p withdrawal.Policy, ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
+			if _, ok := ev.(withdrawal.Requeued); ok {
+				w.Request.RefundReference = ""
+			}
+			return p.Apply(w, ev)
+		},
+		"one that refunds what a signer says it sent": func(p withdrawal.Policy, ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
+			sent := w.Request.StraysSent
+			if _, ok := ev.(withdrawal.Refunded); ok {
+				w.Request.StraysSent = 0
+			}
+			c, err := p.Apply(w, ev)
+			if _, ok := ev.(withdrawal.Refunded); ok {
+				c.Old.Request.StraysSent, c.New.Request.StraysSent = sent, sent
+			}
+			return c, err
+		},
+		"one that does not see a payment after the refund": func(p withdrawal.Policy, ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
+			c, err := p.Apply(w, ev)
+			c.New.Request.PaidAfter = ""
+			return c, err
+		},
 		"one that forgets what was mined": func(p withdrawal.Policy, ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
 			w.Request.Mined = ""
 			return p.Apply(w, ev)

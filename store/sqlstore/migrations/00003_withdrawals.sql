@@ -78,9 +78,8 @@ CREATE INDEX withdrawal_requests_ended ON @withdrawal_requests (updated_at) WHER
 -- What may be enqueued: due work skips what is held, flagged or put off.
 CREATE INDEX withdrawal_requests_enqueue ON @withdrawal_requests (chain_id, updated_at, id)
 	WHERE status = 'approved' AND NOT held AND mined IS NULL AND strays_sent = 0;
--- What may be refunded, by chain and over all: in the order of the due time.
-CREATE INDEX withdrawal_requests_refund ON @withdrawal_requests
-	(chain_id, (coalesce(offer_at, '1970-01-01 00:00:00.000000')), updated_at, id)
+-- What has ended and is not refunded: due work in its order, and the list.
+CREATE INDEX withdrawal_requests_refund ON @withdrawal_requests ((coalesce(offer_at, '1970-01-01 00:00:00.000000')), updated_at, id)
 	WHERE status IN ('failed', 'cancelled', 'rejected') AND refund_reference IS NULL;
 CREATE INDEX withdrawal_requests_to_refund ON @withdrawal_requests (created_at, id)
 	WHERE status IN ('failed', 'cancelled', 'rejected') AND refund_reference IS NULL;
