@@ -99,8 +99,8 @@ func TestStatsOf(t *testing.T) {
 	all[1].Jobs[1].CreatedAt = after(-3 * time.Hour) // it failed: no longer live
 	got := refresh.StatsOf(all, t0)
 	want := refresh.Stats{At: t0, Jobs: map[refresh.JobStatus]int64{refresh.JobPending: 3, refresh.JobProcessing: 2, refresh.JobFailed: 4},
-		Watchers: map[refresh.WatcherStatus]int64{refresh.Watching: 2, refresh.Expired: 2}, Locks: 1, Served: 1, OldestLive: after(-2 * time.Hour), OldestJob: after(-time.Second),
-		OldestWatcher: after(-time.Minute), LeaseExpired: 1, PastExpiry: 1, PastExpiryOf: "a", ExpiredOpen: 1, Refused: 1, Hung: 1,
+		Watchers: map[refresh.WatcherStatus]int64{refresh.Watching: 2, refresh.Expired: 2}, Locks: 1, Served: 1, OldestLive: after(-2 * time.Hour), Newest: after(-time.Hour), OldestJob: after(-time.Second),
+		OldestWatcher: after(-time.Minute), LeaseExpired: 1, OldestLapse: t0, PastExpiry: 1, OldestExpiry: t0, PastExpiryOf: "a", ExpiredOpen: 1, Refused: 1, Hung: 1,
 		Failed: []refresh.WalletCount{{XpubVan: "a", Count: 2}, {XpubVan: "b", Count: 1}, {XpubVan: "c", Count: 1}}, FailedWallets: 3}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -115,8 +115,8 @@ func TestAWalletWhoseLookUpsAreNeverAnsweredIsNamed(t *testing.T) {
 		return refresh.Work{Wallet: refresh.Wallet{XpubVan: xpub}, Watchers: []refresh.Watcher{w}}
 	}
 	s := refresh.StatsOf([]refresh.Work{past("b", time.Minute), past("d", time.Hour), past("c", time.Hour), past("a", -time.Microsecond)}, t0)
-	got := refresh.Alerts(s, refresh.Thresholds{PastExpiry: 2})
-	if s.PastExpiry != 3 || s.PastExpiryOf != "c" || len(got) != 1 || !strings.HasSuffix(got[0].Text, "of wallet c") {
+	got := refresh.Alerts(s, refresh.Thresholds{ExpiryWait: time.Hour - 1})
+	if s.PastExpiry != 3 || s.PastExpiryOf != "c" || len(got) != 1 || !strings.Contains(got[0].Text, "of wallet c,") {
 		t.Errorf("%+v %+v", s, got)
 	}
 }

@@ -115,7 +115,7 @@ func TestRefusedCancellation(t *testing.T) {
 				t.Errorf("asset %q, first by a %s: asked %v, %+v", asset, first, asked, w)
 			}
 			stats := refresh.StatsOf([]refresh.Work{x.w}, t0)
-			if alerts := refresh.Alerts(stats, refresh.Thresholds{}); len(alerts) != 1 || alerts[0].Name != "cancellation refused" {
+			if alerts := refresh.Alerts(stats, refresh.DefaultThresholds()); len(alerts) != 1 || alerts[0].Name != "cancellation refused" {
 				t.Errorf("%+v", alerts)
 			}
 			paid := old

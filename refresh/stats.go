@@ -17,11 +17,14 @@ type Stats struct {
 	Served   int64 // wallets whose slot is held at At: the active processes
 
 	OldestLive    time.Time // created_at of the oldest live job, however often it was put off; zero: none
+	Newest        time.Time // created_at of the newest live job or watching watcher; zero: none
 	OldestJob     time.Time // available_at of the oldest due pending job: at or before At; zero: none
 	OldestWatcher time.Time // next_at of the oldest due watching watcher; zero: none
 	LeaseExpired  int64     // jobs in processing whose lease has ended: the next claim of the wallet returns them
+	OldestLapse   time.Time // the end of the lease that ended first of these; zero: none
 	PastExpiry    int64     // watching, at or past expires_at: no look-up answered, or one more try
-	PastExpiryOf  string    // xpub_van of the wallet with the one that expired first; empty: there is none
+	OldestExpiry  time.Time // expires_at of the one of these that expired first; zero: none
+	PastExpiryOf  string    // xpub_van of its wallet; empty: none
 	ExpiredOpen   int64     // ended as expired_open, and no later job has refreshed the wallet: an operator's
 	Refused       int64     // watching, and the host refuses to cancel the transfer: an operator's
 	Hung          int64     // wallets whose last round hung
@@ -55,6 +58,11 @@ func StatsOf(all []Work, now time.Time) Stats {
 			*at = since
 		}
 	}
+	newest := func(at time.Time, is bool) {
+		if is && at.After(s.Newest) {
+			s.Newest = at
+		}
+	}
 	var longest *Watcher
 	for i := range all {
 		w := &all[i]
@@ -72,16 +80,21 @@ func StatsOf(all []Work, now time.Time) Stats {
 			j := &w.Jobs[k]
 			s.Jobs[j.Status]++
 			oldest(&s.OldestJob, j.due(), j.Status == JobPending)
-			count(&s.LeaseExpired, j.Status == JobProcessing && !j.working(now))
+			lapsed := j.Status == JobProcessing && !j.working(now)
+			count(&s.LeaseExpired, lapsed)
+			oldest(&s.OldestLapse, j.Lease.Until, lapsed)
 			oldest(&s.OldestLive, j.CreatedAt, j.Live())
+			newest(j.CreatedAt, j.Live())
 			count(&failed.Count, j.Status == JobFailed && passed <= j.EndSeq)
 		}
 		for k := range w.Watchers {
 			x := &w.Watchers[k]
 			s.Watchers[x.Status]++
 			oldest(&s.OldestWatcher, x.NextAt, x.Status == Watching)
+			newest(x.CreatedAt, x.Status == Watching)
 			past := x.Status == Watching && !x.Active(now)
 			count(&s.PastExpiry, past)
+			oldest(&s.OldestExpiry, x.ExpiresAt, past)
 			if past && (longest == nil || cmp.Or(x.ExpiresAt.Compare(longest.ExpiresAt),
 				strings.Compare(x.XpubVan, longest.XpubVan)) < 0) {
 				longest, s.PastExpiryOf = x, x.XpubVan
@@ -101,18 +114,32 @@ func StatsOf(all []Work, now time.Time) Stats {
 	return s
 }
 
-// Thresholds are the limits of [Alerts]. A zero duration is not watched; a
-// count alerts when it exceeds its limit.
+// Thresholds are the limits of [Alerts], see [DefaultThresholds]. A zero duration is not
+// watched; a count alerts when it exceeds its limit.
+//
+// Two of them hold whatever happens again and again meanwhile: JobAge counts from when the
+// job was made, and ExpiryWait from the expiry of the watcher, which nothing puts off while
+// it watches. The other durations count from times that each try moves.
 type Thresholds struct {
-	JobAge       time.Duration // a job has not ended, though it may be claimed again and again
-	JobWait      time.Duration // a due job is not claimed
-	TickWait     time.Duration // a due watcher is not ticked
-	LeaseExpired int64
-	PastExpiry   int64
-	ExpiredOpen  int64
-	Refused      int64
-	Hung         int64
-	FailedJobs   int64 // of one wallet
+	JobAge      time.Duration // a job has not ended, though it may be claimed again and again
+	JobWait     time.Duration // a due job is not claimed
+	LeaseWait   time.Duration // a job whose lease has ended is not claimed again
+	TickWait    time.Duration // a due watcher is not ticked
+	ExpiryWait  time.Duration // a watcher past its expiry has not ended
+	Ahead       time.Duration // a job or a watcher was made in the future, from which its age and its expiry count
+	ExpiredOpen int64
+	Refused     int64
+	Hung        int64
+	FailedJobs  int64 // of one wallet
+}
+
+// DefaultThresholds watch everything: with them what is unfinished is named at the latest
+// JobAge after a job was made, and ExpiryWait after a watcher's expiry. They fit a
+// [DefaultConfig], whose retries of a job end 43 minutes after its first one, its calls not
+// counted, and whose wallets rest 15 minutes at most.
+func DefaultThresholds() Thresholds {
+	return Thresholds{JobAge: 2 * time.Hour, JobWait: 20 * time.Minute, LeaseWait: 20 * time.Minute, TickWait: 20 * time.Minute,
+		ExpiryWait: time.Hour, Ahead: time.Minute}
 }
 
 // Alert is one limit that is exceeded.
@@ -135,12 +162,12 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	}
 	wait("job age", s.OldestLive, t.JobAge, "a job has not ended")
 	wait("job wait", s.OldestJob, t.JobWait, "a due job is not claimed")
+	wait("lease expired", s.OldestLapse, t.LeaseWait, fmt.Sprintf("%d jobs have an expired lease, the first", s.LeaseExpired))
 	wait("tick wait", s.OldestWatcher, t.TickWait, "a due watcher is not ticked")
-	add(s.LeaseExpired > t.LeaseExpired, "lease expired", "%d jobs with an expired lease, more than %d",
-		s.LeaseExpired, t.LeaseExpired)
-	add(s.PastExpiry > t.PastExpiry, "past expiry",
-		"%d watchers past their expiry, more than %d; the longest of wallet %s", s.PastExpiry, t.PastExpiry,
-		s.PastExpiryOf)
+	wait("past expiry", s.OldestExpiry, t.ExpiryWait, fmt.Sprintf("%d watchers are past their expiry, the first, of wallet %s,",
+		s.PastExpiry, s.PastExpiryOf))
+	add(t.Ahead > 0 && s.Newest.Sub(s.At) > t.Ahead, "ahead",
+		"a job or a watcher was made at %s, more than %v from now: a clock was ahead, or is behind", s.Newest.UTC().Format(time.RFC3339), t.Ahead)
 	add(s.ExpiredOpen > t.ExpiredOpen, "expired open",
 		"%d watchers expired while their transfer was open, more than %d", s.ExpiredOpen, t.ExpiredOpen)
 	add(s.Refused > t.Refused, "cancellation refused",

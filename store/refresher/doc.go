@@ -59,6 +59,12 @@
 //	                       look-up shows it, and the alert ends by itself. Where it
 //	                       stays, fail the transfer at the node by hand, or wait: at
 //	                       the expiry it is tried twice more, then it expires open.
+//	job age                a job has not ended, however often it was tried: Job.Error says
+//	                       why it is put off, or a lock is held each time.
+//	job wait, tick wait,   nobody serves a wallet: no refresher runs, or calls take too long
+//	lease expired          for as many wallets on MAX_WALLET_PROCESSES slots.
+//	ahead                  a job or a watcher was made in the future: the store's clock was
+//	                       ahead, or is behind. See below.
 //	past expiry            no look-up of the wallet was answered since: Watcher.LastError
 //	                       says why. They end with the first answer, or after a
 //	                       cancellation that is tried once more. For a wallet
@@ -91,6 +97,7 @@
 //	         first job after it shows. So enqueue a sync job for the wallets whose
 //	         watchers have ended_at ahead of the right clock.
 //	ahead    a watcher, and a provisional one, that was made then lives longer by as much.
-//	ahead    the age of a job that was made then counts from that time on (job age).
+//	ahead    the age of a job that was made then counts from that time on; the alert ahead
+//	         says so.
 //	back     a wallet that was just given back waits for its next slot up to LockTTL.
 package refresher

@@ -93,6 +93,6 @@ func Example() {
 	ours, err := refreshes.Watchers(ctx, refresh.EndOpen, nil, 100) // expired while the transfer was open: an operator's
 	fmt.Println(ours, err)
 	stats, err := refreshes.Stats(ctx)
-	alerts := refresh.Alerts(stats, refresh.Thresholds{}) // what nobody else moves on
+	alerts := refresh.Alerts(stats, refresh.DefaultThresholds()) // what nobody else moves on
 	fmt.Println(alerts, err)
 }

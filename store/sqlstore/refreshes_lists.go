@@ -152,8 +152,11 @@ var (
 	refreshNumbers = statement{text: "SELECT (SELECT COUNT(*) FROM @wallet_locks), " +
 		"(SELECT COUNT(*) FROM @refresh_wallets x WHERE x.slot IS NOT NULL AND x.lease_until > $1), " +
 		"(SELECT min(x.created_at) FROM @refresh_jobs x WHERE " + liveJobs + " AND x.created_at <= $1), " +
+		"(SELECT max(n.created_at) FROM (SELECT x.created_at FROM @refresh_jobs x WHERE " + liveJobs +
+		" UNION ALL SELECT x.created_at FROM @refresh_watchers x WHERE " + watching + ") n), " +
 		pendingJobs.number("min("+pendingJobs.at+")") + dueTicks.number("min("+dueTicks.at+")") + leftJobs.number("COUNT(*)") +
-		expiries.number("COUNT(*)") +
+		leftJobs.number("min("+leftJobs.at+")") +
+		expiries.number("COUNT(*)") + expiries.number("min("+expiries.at+")") +
 		"(SELECT x.xpub_van FROM " + expiries.from + " WHERE " + expiries.is("$1") + " ORDER BY " + expiries.order + " LIMIT 1), " +
 		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE x.end_reason = 'expired_open'" + unsettled + "), " +
 		"(SELECT COUNT(*) FROM @refresh_watchers x WHERE " + watching + " AND x.refused IS NOT NULL), " +
@@ -193,8 +196,8 @@ func (r refreshes) Stats(now time.Time) (s refresh.Stats, err error) {
 		{&refreshCounts, counts(s.Jobs), nil},
 		{&watcherCounts, counts(s.Watchers), nil},
 		{&refreshNumbers, func(rows *sql.Rows) error {
-			return rows.Scan(&s.Locks, &s.Served, maybe(&s.OldestLive), maybe(&s.OldestJob), maybe(&s.OldestWatcher), &s.LeaseExpired,
-				&s.PastExpiry, maybe(&s.PastExpiryOf), &s.ExpiredOpen, &s.Refused, &s.Hung)
+			return rows.Scan(&s.Locks, &s.Served, maybe(&s.OldestLive), maybe(&s.Newest), maybe(&s.OldestJob), maybe(&s.OldestWatcher), &s.LeaseExpired, maybe(&s.OldestLapse),
+				&s.PastExpiry, maybe(&s.OldestExpiry), maybe(&s.PastExpiryOf), &s.ExpiredOpen, &s.Refused, &s.Hung)
 		}, []any{now}},
 		{&failedByWallet, func(rows *sql.Rows) error {
 			var c refresh.WalletCount

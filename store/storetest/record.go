@@ -77,6 +77,8 @@ type subject[T store.Clock, K, L comparable, A, E, C any] struct {
 	// does; nil where statistics have a rule of their own.
 	lists []list[T, K, A]
 	stats func(tx T, all []A, now time.Time) (got, want any, err error)
+	// overdue says when an aggregate is overdue; nil only where it is not watched yet.
+	overdue *overdue[T, A]
 	// limits are the methods that take a limit beside those of the feed, of lists, of
 	// due work and of a source.
 	limits map[string]func(n int) error
@@ -168,6 +170,7 @@ func versioned[T store.Clock, K, L comparable, A, E, C any](t *testing.T, open, 
 		{"of many workers each item is claimed by one, who renews it and gives it back", of.works},
 		{"the self-check passes and leaves nothing", of.checksItself},
 	})
+	t.Run("what is unfinished is named by an alert a bounded time after it entered its state", func(t *testing.T) { overdueInTime(t, open) })
 	if memory != nil {
 		t.Run("random histories store the same as the memory adapter", func(t *testing.T) { randomHistories(t, open(t), memory(t)) })
 	}

@@ -163,6 +163,19 @@ func (r *refreshes) subject(s store.Store[store.RefreshUnit]) *refreshSubject {
 			got, err = tx.Refreshes().Stats(now)
 			return got, refresh.StatsOf(all, now), err
 		},
+		overdue: &overdue[store.RefreshUnit, refresh.Work]{
+			states: slices.Concat(unfinished(refresh.WalletMachine), unfinished(refresh.JobMachine),
+				unfinished(refresh.WatcherMachine, refresh.Settled, refresh.Failed, refresh.Expired)), // which watch again, and are at rest until then
+			until: r.overdueIn,
+			again: r.again,
+			alerts: func(tx store.RefreshUnit, now time.Time) (names []string, err error) {
+				stats, err := tx.Refreshes().Stats(now)
+				for _, a := range refresh.Alerts(stats, refresh.DefaultThresholds()) {
+					names = append(names, a.Name)
+				}
+				return names, err
+			},
+		},
 		limits: map[string]func(int) error{
 			"Jobs": func(n int) error {
 				return r.View(ctx, func(tx store.RefreshUnit) error { return errOf(tx.Refreshes().Jobs(0, nil, n)) })
@@ -244,6 +257,46 @@ func refreshStages(r *refreshes) []refreshStage {
 				Listing: listed(start, refresh.Transfer{Recipient: "r", Asset: fmt.Sprint("asset ", i)})}
 		},
 	}}
+}
+
+// overdueIn is JobAge of a job; a watcher ends, and its sync job if it makes one.
+func (r *refreshes) overdueIn(w *refresh.Work) time.Duration {
+	limits := refresh.DefaultThresholds()
+	longest := limits.JobAge
+	for i := range w.Watchers {
+		if x := &w.Watchers[i]; x.Status == refresh.Watching {
+			longest = max(longest, x.ExpiresAt.Sub(start)+limits.ExpiryWait+limits.JobAge)
+		}
+	}
+	return longest
+}
+
+// again is a round in which a job is deferred, no look-up is answered, and the slot is
+// given back.
+func (r *refreshes) again(t testing.TB, w *refresh.Work, now time.Time) {
+	t.Helper()
+	xpub := w.Wallet.XpubVan
+	send := func(ev refresh.Event) refresh.Change {
+		t.Helper()
+		c := must(r.service.Step(ctx, xpub, ev))(t)
+		return c
+	}
+	if w.Wallet.Status == refresh.Served && !w.Wallet.Lease.Held(now) {
+		send(refresh.SlotElapsed{By: refreshBy(refresh.Orchestrator)})
+	}
+	if slot := (refresh.SlotClaimed{By: refreshBy(refresh.Orchestrator), Slot: r.slot()}); r.get(t, xpub).Wallet.Status == refresh.Unserved {
+		send(slot)
+	}
+	held := refresh.Held{Slot: r.get(t, xpub).Wallet.Lease.Fence}
+	c := send(refresh.JobClaimed{By: refreshBy(refresh.Worker), Slot: held.Slot, Known: w.Lock.Lease.Fence})
+	for i := range c.New.Jobs {
+		if j := &c.New.Jobs[i]; j.ID == c.Job && j.Status == refresh.JobProcessing {
+			held.Job, held.Fence, held.Lock = j.ID, j.Lease.Fence, c.New.Lock.Lease.Fence
+			send(refresh.JobNotDone{By: refreshBy(refresh.Worker), Held: held, Outcome: statemachine.Deferred, Error: "busy"})
+		}
+	}
+	send(refresh.Looked{By: refreshBy(refresh.Worker), Slot: held.Slot, Began: now, Error: "no answer"})
+	send(refresh.RoundEnded{By: refreshBy(refresh.Worker), Slot: held.Slot, End: refresh.EndYield})
 }
 
 // waiting compares what waits for a slot with the domain's function.

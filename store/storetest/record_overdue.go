@@ -1,0 +1,126 @@
+package storetest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+// What is unfinished is named by an alert a bounded time after it entered its state, in
+// every domain.
+
+// overdue is how a domain says so.
+type overdue[T, A any] struct {
+	// states are those in which something is unfinished, see unfinished: each is the state
+	// of a record of some stage.
+	states []string
+	// until is how long after start at the latest an alert names an aggregate that a stage
+	// has just made: what the domain documents for its default policy and thresholds.
+	until func(*A) time.Duration
+	// alerts are the names of the alerts of the store at now, by the default thresholds.
+	alerts func(tx T, now time.Time) ([]string, error)
+	// again makes happen what may happen for ever while an aggregate waits, such as a retry,
+	// at the store's time now; nil: a touch of the stage, if it has one.
+	again func(t testing.TB, a *A, now time.Time)
+}
+
+// unwatched are the aggregates of which no alert says yet that they wait: nil is allowed
+// for them alone. A domain that has its law is taken out.
+var unwatched = []string{"withdrawal.Withdrawal", "withdrawal.Payout", "swap.Deposit", "swap.Credit", "relaysync.State", "dunning.Account", "utxo.Tx"}
+
+// unfinished names the states of a machine that are neither an end nor one of rest.
+func unfinished[S, L statemachine.Label](m *statemachine.Machine[S, L], rest ...S) (all []string) {
+	for _, s := range m.States() {
+		if !m.Terminal(s) && !slices.Contains(rest, s) {
+			all = append(all, m.Name()+" "+s.String())
+		}
+	}
+	return all
+}
+
+// overdueInTime proves it of one of each stage, each in a store of its own: in silence, and
+// while the same happens again and again. Each unfinished state is that of a stage.
+func overdueInTime[T store.Clock, K, L comparable, A, E, C any](t *testing.T, open func(*testing.T) *subject[T, K, L, A, E, C]) {
+	s := open(t)
+	name := reflect.TypeFor[A]().String()
+	if s.overdue == nil {
+		if !slices.Contains(unwatched, name) {
+			t.Fatalf("nothing says when a %s is overdue", name)
+		}
+		t.Skip("it is not watched yet")
+	}
+	if slices.Contains(unwatched, name) {
+		t.Errorf("%s is watched: take it out of the list", name)
+	}
+	seen := map[string]bool{}
+	for i := range s.stages {
+		for _, silent := range []bool{true, false} {
+			s := open(t)
+			g, o := &s.stages[i], s.overdue
+			t.Run(fmt.Sprintf("%s, silent %v", g.name, silent), func(t *testing.T) {
+				a := s.make(t, g)
+				waits := false
+				for _, state := range s.lastStates(t, &a) {
+					seen[state] = true
+					waits = waits || slices.Contains(o.states, state)
+				}
+				if !waits {
+					t.Skip("it waits for nothing")
+				}
+				alerts := func(after time.Duration) []string {
+					return must(read(s.Store, func(tx T) ([]string, error) { return o.alerts(tx, start.Add(after)) }))(t)
+				}
+				if got := alerts(0); len(got) > 0 {
+					t.Errorf("at once there is an alert: %v", got)
+				}
+				until := o.until(&a)
+				for n := range 20 {
+					if silent {
+						break
+					}
+					now := start.Add(until * time.Duration(n+1) / 21)
+					dated(s.Store, now)
+					a = s.get(t, s.id(&a))
+					switch {
+					case o.again != nil:
+						o.again(t, &a, now)
+					case g.touch != nil:
+						s.do(t, s.id(&a), g.touch(&a, now))
+					}
+				}
+				if got := alerts(until + tick); len(got) == 0 {
+					t.Errorf("it waits for more than %v, and no alert says so: %v", until, s.lastStates(t, &a))
+				}
+			})
+		}
+	}
+	for _, state := range s.overdue.states {
+		if !seen[state] {
+			t.Errorf("%s is the state of no stage: nothing says when it is overdue", state)
+		}
+	}
+}
+
+// lastStates are the machine and the state of each record of an aggregate, by its trail.
+func (s *subject[T, K, L, A, E, C]) lastStates(t testing.TB, a *A) (all []string) {
+	t.Helper()
+	noError(t, s.View(ctx, func(tx T) error {
+		all = nil
+		for _, r := range s.states(a) {
+			lines, err := s.records(tx).Transitions(r.id)
+			if err != nil {
+				return err
+			}
+			if len(lines) > 0 {
+				all = append(all, lines[len(lines)-1].Machine+" "+lines[len(lines)-1].To)
+			}
+		}
+		return nil
+	}))
+	return all
+}
