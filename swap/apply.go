@@ -141,6 +141,8 @@ func (s *step) take() error {
 		return s.elapsed(&e)
 	case Ordered:
 		return s.ordered(&e)
+	case Settled:
+		return s.handed(&e)
 	case Recovered:
 		return s.recovered(&e)
 	}

@@ -101,7 +101,7 @@ func (i *Item) finally() bool {
 
 // contradicted: why more than one outbound may have paid is on file.
 func (i *Item) contradicted() bool {
-	return i.discrepant(DoublePayout, LateOutbound, SecondOutbound, PaidWhileQuarantined, Mismatch, Overpaid)
+	return i.discrepant(DoublePayout, LateOutbound, SecondOutbound, PaidWhileQuarantined, Mismatch, Overpaid, PaidAndGivenBack)
 }
 
 // check is the half of both machines.
@@ -133,14 +133,16 @@ func (i *Item) check(x side) string {
 		rule{landed <= 1 || final > 1 || !i.OverdueAt.IsZero(), "two outbounds of which one may be taken back are somebody's business"},
 		rule{final <= 1 || i.discrepant(DoublePayout), "two final outbounds are a double payout on file"},
 		rule{m.Excess == 0 || i.contradicted(), "no more went out than came in, or a discrepancy says so"},
-		rule{sum(m.PaidOut, m.Refunded, m.Quarantined, m.Fees, m.Held) == sum(m.Deposited, m.Excess), "paid out + refunded + quarantined + fees + held is what was deposited"},
+		rule{sum(m.PaidOut, m.Refunded, m.Quarantined, m.Fees, m.Held, m.GivenBack) == sum(m.Deposited, m.Excess), "paid out + refunded + quarantined + fees + held + given back is what was deposited"},
 		rule{min(i.Attempts[0], i.Attempts[1], i.Attempts[2]) >= 0 && int(i.Attempts[0]+i.Attempts[1]+i.Attempts[2]) <= len(i.Intents), "an attempt has its intent"},
 		rule{!waits || i.awaited(g.awaits) != nil || len(i.Intents) == 0 || landed > 0 || slices.ContainsFunc(i.Intents, func(in Intent) bool { return in.Action == g.awaits }), "what the state waits for is on file"},
 		rule{i.Lost == 0 || g.finished() && i.Intent(i.Lost) != nil, "only a finished item has lost its outbound"},
 		rule{!i.Terms.Frozen || i.Terms.Net+i.Terms.Fee == i.Amount, "net + fee is the amount"},
+		rule{i.givenBack() == (i.ByHand.Reference != "") && i.givenBack() == (i.ByHand.Actor != "") && len(i.ByHand.Reference) <= MaxReferenceText, "what was given back by hand has a reference, a time and a person"},
+		rule{!i.givenBack() || i.Lost == 0 && (x.allows(byHand) || g.place == Processed), "what was given back by hand has ended"},
 		rule{(i.Hold.Kind == 0) == i.Hold.At.IsZero(), "a hold has a kind and a time"},
 		rule{i.Hold.Kind == 0 || i.Hold.Kind.Valid(), "a hold has a known kind"},
-		rule{g.finished() || i.Hold.Kind != 0 || !i.OverdueAt.IsZero(), "what is not finished and not held is overdue some day"},
+		rule{g.finished() || i.Hold.Kind != 0 || i.givenBack() || !i.OverdueAt.IsZero(), "what is not finished and not held is overdue some day"},
 	)
 }
 

@@ -64,7 +64,7 @@ type CreditTrigger = statemachine.Enum[creditTrigger]
 
 // Triggers of credits alone.
 const (
-	mappingFound       trigger = recoveredQuarantine + 1 + iota
+	mappingFound       trigger = byHand + 1 + iota
 	mappingTimeout             // none in time
 	missingConfirmed           // none after the time-out, by a complete look-up
 	requeuedCollecting         // back to where a lost refund came from
@@ -79,7 +79,7 @@ func (creditTrigger) Names() []string { return creditTriggerNames }
 // The shared ones first, in the order of their numbers.
 var creditTriggerNames = []string{"observed", "noted", "begun", "sent", "refund sent", "quarantine sent", "confirmed", "landed with an error",
 	"confirmation timeout", "timeout to quarantine", "max attempts", "account_unusable", "amount after fees <= 0", "no_sender",
-	"operator refund", "operator quarantine", "requeue", "recovered payout", "recovered refund", "recovered quarantine",
+	"operator refund", "operator quarantine", "requeue", "recovered payout", "recovered refund", "recovered quarantine", "given back by hand",
 	"mapping found", "mapping timeout", "missing_confirmed",
 	"requeue collecting", "inbound gone"}
 
@@ -140,6 +140,9 @@ var CreditMachine = statemachine.Must("credit", slices.Concat(
 		creditHop{CreditRefunded, requeued, CreditRefundPending},
 		creditHop{CreditRefunded, requeuedCollecting, CreditCollectingRefund},
 		creditHop{CreditQuarantined, requeued, CreditQuarantined}),
+	edges[CreditStatus, CreditTrigger](extByHand,
+		creditHop{CreditRefunded, byHand, CreditRefunded},
+		creditHop{CreditQuarantined, byHand, CreditQuarantined}),
 	edges[CreditStatus, CreditTrigger](extRecovered,
 		creditHop{0, recoveredSend, CreditProcessed},
 		creditHop{0, recoveredRefund, CreditRefunded},

@@ -47,7 +47,8 @@ const (
 	// DepositQuarantined: the move went out, and is looked up until it is
 	// final. If it is lost an [Operator] may requeue it. A crash leaves the look-up due.
 	DepositQuarantined
-	// DepositQuarantineFailed: all attempts failed. An Operator requeues it.
+	// DepositQuarantineFailed: all attempts failed. An Operator requeues it, or gives it
+	// back by hand and says [Settled]. A crash leaves nothing.
 	DepositQuarantineFailed
 )
 
@@ -71,7 +72,7 @@ type DepositTrigger = statemachine.Enum[depositTrigger]
 
 // Triggers of deposits alone.
 const (
-	validMemo   trigger = recoveredQuarantine + 1 + iota
+	validMemo   trigger = byHand + 1 + iota
 	invalidMemo         // absent, too
 	memoTimeout         // it could not be fetched
 	stale               // nobody could finish it in a day
@@ -85,7 +86,7 @@ func (depositTrigger) Names() []string { return depositTriggerNames }
 // The shared ones first, in the order of their numbers.
 var depositTriggerNames = []string{"observed", "noted", "begun", "sent", "refund sent", "quarantine sent", "confirmed", "landed with an error",
 	"confirmation timeout", "timeout to quarantine", "max attempts", "account_unusable", "amount after fees <= 0", "no_sender",
-	"operator refund", "operator quarantine", "requeue", "recovered payout", "recovered refund", "recovered quarantine",
+	"operator refund", "operator quarantine", "requeue", "recovered payout", "recovered refund", "recovered quarantine", "given back by hand",
 	"valid memo", "invalid memo", "memo timeout", "stale"}
 
 type depositHop = hop[DepositStatus]
@@ -127,6 +128,9 @@ var DepositMachine = statemachine.Must("deposit", slices.Concat(
 	edges[DepositStatus, DepositTrigger](extRequeue,
 		depositHop{DepositQuarantineFailed, requeued, DepositToBeQuarantined},
 		depositHop{DepositQuarantined, requeued, DepositToBeQuarantined}),
+	edges[DepositStatus, DepositTrigger](extByHand,
+		depositHop{DepositQuarantineFailed, byHand, DepositQuarantineFailed},
+		depositHop{DepositQuarantined, byHand, DepositQuarantined}),
 	edges[DepositStatus, DepositTrigger](extPolicy,
 		depositHop{DepositDebited, timeoutAside, DepositToBeQuarantined},
 		depositHop{DepositDebited, orderQuarantine, DepositToBeQuarantined}),

@@ -164,7 +164,7 @@ func (x *depositSide) elapsed(s *step, house Control) error {
 // idle: an action that cannot be begun, since nothing is left to pay, there is
 // nowhere to pay to, or no attempt is left.
 func (s *step) idle(a Action, house Control) error {
-	if a == 0 || s.item.unproved() != nil || s.item.behind(house) || lacksIntent(s.side, s.item) {
+	if a == 0 || s.item.givenBack() || s.item.unproved() != nil || s.item.behind(house) || lacksIntent(s.side, s.item) {
 		return nil
 	}
 	net, _ := s.terms(a)

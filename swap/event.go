@@ -272,6 +272,18 @@ type (
 		Reason string // required but for Release
 		Rival  string `json:",omitempty"` // PaidBy: as in Sighting
 	}
+	// Settled is an operator's word that he has given the amount back by hand, outside:
+	// said in the commit of the posting in the host's books, or before it. It closes a
+	// deposit whose quarantine has failed, what is quarantined, and a credit whose
+	// refund is lost; while an outbound of it may still pay it is ErrHeld. Afterwards
+	// nothing is begun and [Requeue] is [ErrSettled]; evidence is taken as ever, and
+	// what was paid or refunded after all is a discrepancy. Key: Reference; another one
+	// is ErrConflict.
+	Settled struct {
+		By
+		Reference string // in the host's books, 1 to MaxReferenceText bytes
+		Reason    string // required, bounded
+	}
 	// Recovered rebuilds the row of a finished item from the chains, after a
 	// lost database: see [Policy.RecoverMissing]. Without an action it cannot be
 	// told what was paid for it: the item is made anew, and held.
@@ -295,7 +307,7 @@ const (
 	OrderRefund Order = iota + 1
 	OrderQuarantine
 	// Requeue orders what failed for good, or was lost, once more: the counter
-	// of that action begins anew.
+	// of that action begins anew. After [Settled] it is [ErrSettled].
 	Requeue
 	// HoldItem stops an item; Release ends that.
 	HoldItem
@@ -333,7 +345,7 @@ func speakers(ev Event) roles {
 		return byWorker | byObserver
 	case Elapsed:
 		return byWorker | bySystem
-	case Ordered:
+	case Ordered, Settled:
 		return byOperator
 	case Recovered:
 		return bySystem

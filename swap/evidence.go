@@ -145,6 +145,9 @@ func (s *step) lost(in *Intent, proof Proof) error {
 	s.mended(LateOutbound, in)
 	s.mended(PaidWhileQuarantined, in)
 	text := fmt.Sprintf("%s %d did not pay: %s", in.Action, in.Number, proof)
+	if s.item.givenBack() { // nothing rests on it
+		return s.note(text)
+	}
 	if g := s.side.stage(); g.finished() && (g.awaits != in.Action || s.item.awaited(in.Action) == nil) {
 		s.item.Lost = in.Number
 		s.found(Discrepancy{Kind: OutboundLost, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: text})
@@ -335,6 +338,10 @@ func (s *step) failedOnChain(in *Intent, t *Sighting) error {
 func (s *step) finish(in *Intent) error {
 	in.Final = true
 	text := fmt.Sprintf("%s %d is final", in.Action, in.Number)
+	if s.item.givenBack() && in.Action != Quarantine {
+		s.found(Discrepancy{Kind: PaidAndGivenBack, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net,
+			Text: text + ", and " + s.item.ByHand.Actor + " has given it back by hand under " + s.item.ByHand.Reference})
+	}
 	if s.double(); !s.item.discrepant(DoublePayout) && s.side.money().Excess > 0 {
 		m := s.side.money()
 		s.discrepancy(Discrepancy{Kind: Overpaid, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Other: m.Excess,

@@ -58,6 +58,8 @@ type Item struct {
 	// Lost is the intent that a finished item rested on and that cannot have
 	// paid, until an operator requeues it; 0: none.
 	Lost int64
+	// ByHand is the operator's word that the amount was given back outside.
+	ByHand ByHand `json:",omitzero"`
 	// OverdueAt is when it becomes somebody's business; zero if nothing is
 	// out or waited for. Derived at each step: a row of an earlier release has that
 	// one's until its next step.
@@ -222,6 +224,21 @@ func (holdKind) Names() []string { return holdNames }
 
 var holdNames = []string{"operator", "policy", "mismatch", "late outbound", "own memo", "recovery"}
 
+// ByHand says who has given an amount back by hand, when that was said, and under
+// which reference of the host's books; zero: nobody. See [Settled].
+type ByHand struct {
+	Reference string // 1 to [MaxReferenceText] bytes
+	Actor     string
+	At        time.Time
+}
+
+// MaxReferenceText bounds [Settled].Reference, in bytes.
+const MaxReferenceText = 100
+
+// givenBack reports whether an operator has given the amount back by hand: nothing
+// more is owed, and what pays after all contradicts it.
+func (i *Item) givenBack() bool { return !i.ByHand.At.IsZero() }
+
 // Discrepancy is evidence that contradicts the record, or an operator's word
 // that replaces evidence. It is recorded once by its key: Direction, Item,
 // Kind and Key.
@@ -263,7 +280,7 @@ func (d Discrepancy) Close(operator string, now time.Time) (Discrepancy, error) 
 
 // DiscrepancyKind says what is wrong.
 // Values: DoublePayout, LateOutbound, Mismatch, UnattributedOutbound, PaidWhileQuarantined, OutboundLost,
-// InboundGone, InboundChanged, SecondOutbound, OwnSender, GapAccepted, Contested, Overpaid.
+// InboundGone, InboundChanged, SecondOutbound, OwnSender, GapAccepted, Contested, Overpaid, PaidAndGivenBack.
 type DiscrepancyKind = statemachine.Enum[discrepancyKind]
 
 const (
@@ -280,6 +297,7 @@ const (
 	GapAccepted                                     // an operator gave up the inbound of a span of time
 	Contested                                       // the transaction that paid is on file for another item, too
 	Overpaid                                        // a person has paid more than was left of what came in
+	PaidAndGivenBack                                // it was paid or refunded for good, and an operator has given it back by hand, too
 )
 
 type discrepancyKind struct{}
@@ -288,7 +306,7 @@ func (discrepancyKind) Kind() string    { return "kind of discrepancy" }
 func (discrepancyKind) Names() []string { return discrepancyNames }
 
 var discrepancyNames = []string{"double payout", "late outbound", "mismatch", "unattributed outbound", "paid while quarantined",
-	"outbound lost", "inbound gone", "inbound changed", "second outbound", "own sender", "gap accepted", "contested", "overpaid"}
+	"outbound lost", "inbound gone", "inbound changed", "second outbound", "own sender", "gap accepted", "contested", "overpaid", "paid and given back"}
 
 // RefundReason is why an item is refunded: the text behind the signature in the
 // memo of a refund, at most 64 bytes.

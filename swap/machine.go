@@ -103,6 +103,7 @@ const (
 	recoveredSend                      // a finished item was rebuilt from the chains
 	recoveredRefund
 	recoveredQuarantine
+	byHand // operator: given back by hand, see [Settled]
 )
 
 // landing is the trigger of an outbound that went out.
@@ -118,6 +119,7 @@ const (
 	extPolicy    = "the time-out policy Quarantine, and an operator's order"
 	extReconcile = "an earlier outbound was found: the item follows the money"
 	extRecovered = "a finished item was rebuilt from the chains after its row was lost"
+	extByHand    = "an operator has given it back by hand: nothing more is owed"
 	extOrder     = "an operator may refund at any time before the money is out"
 )
 

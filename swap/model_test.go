@@ -32,7 +32,7 @@ func modelKey[A any](w swaptest.World[A], status string) string {
 		}
 	}
 	i := w.Head()
-	fmt.Fprint(&b, status, i.Tried, i.Checked, i.Attempts, i.Hold.Kind, i.Lost, i.Reason, i.Fees, w.Orders, w.Lies, w.Forks, len(w.Old))
+	fmt.Fprint(&b, status, i.Tried, i.Checked, i.Attempts, i.Hold.Kind, i.Lost, i.Reason, i.Fees, w.Orders, w.Lies, w.Forks, len(w.Old), i.ByHand != swap.ByHand{})
 	fresh(i.CheckAt)
 	if i.Lease.Holder != "" {
 		fresh(i.Lease.Until)
@@ -120,6 +120,7 @@ func (m modelRun[A]) lying() []explore.Property[swaptest.World[A]] {
 	return []explore.Property[world]{
 		explore.Valid("the record is sound", func(w world) error { return m.rules.Check(w.Item) }),
 		explore.Valid("somebody is named", func(w world) error { return w.Attended() }),
+		explore.Valid("what is paid and given back by hand is an open discrepancy", func(w world) error { return w.Books() }),
 		explore.Always("two payments are a discrepancy", func(w world) bool {
 			n, _ := w.Paid()
 			return n < 2 || !w.Known() || said(w)
@@ -172,6 +173,18 @@ func TestModelOfCredits(t *testing.T) {
 		m.limit, m.orders, m.crew = 3, 1, 1
 		m.prove(t, "honest, two attempts, three intents, an order", m.honest(), 229689)
 	}
+}
+
+// A refund that a lie has proved not to have paid, given back by hand, and paid.
+func TestModelOfWhatIsGivenBackByHand(t *testing.T) {
+	type world = swaptest.World[swap.Credit]
+	m := creditModel(t, 1)
+	m.item, m.lies, m.orders, m.crew = refundPending(t).release().item, 1, 1, 1
+	properties := append(m.lying()[:3:3], explore.Reachable("it is given back, and paid", func(w world) bool {
+		n, _ := w.Paid()
+		return n == 1 && w.Known() && w.Head().ByHand != swap.ByHand{} && w.Item.Money().Refunded > 0
+	}))
+	m.prove(t, "one lie, given back by hand", properties, 0)
 }
 
 // Two workers on one row, who crash, wait and lose their leases between any two

@@ -90,6 +90,8 @@ type Money struct {
 	// Held is what is neither paid nor kept; an outbound that is not final
 	// counts as held.
 	Held uint64
+	// GivenBack is what was held when an operator gave it back by hand, see [Settled].
+	GivenBack uint64
 	// Excess is what went out beyond the amount; a discrepancy records it.
 	Excess uint64
 }
@@ -121,5 +123,8 @@ func (i *Item) money(gone bool) Money {
 		spent = sum(spent, in.Net, fee)
 	}
 	m.Held, m.Excess = rest(m.Deposited, spent), rest(spent, m.Deposited)
+	if i.givenBack() {
+		m.Held, m.GivenBack = 0, m.Held
+	}
 	return m
 }

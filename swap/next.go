@@ -160,20 +160,32 @@ func (p *Policy) ask(i *Item, x side, c Control) *asking {
 	}
 	switch {
 	case i.Hold.Kind != 0:
-		a.why = "held, " + i.Hold.Kind.String() + ": " + i.Hold.Reason
+		a.why = "held, " + i.Hold.Kind.String() + ": " + endOf(i.Hold.Kind) + " (" + i.Hold.Reason + ")"
 	case i.Lost != 0:
 		a.why = fmt.Sprintf("intent %d is lost: requeue it", i.Lost)
 		if n, in := i.landed(); n > 0 {
 			a.why = fmt.Sprintf("intent %d is lost and intent %d, a %s, has paid: requeue it, and it follows that", i.Lost, in.Number, in.Action)
 		}
 	case lacksIntent(x, i):
-		a.why = "what its status says went out is not on file, or did not pay"
+		a.why = "what its status says went out is not on file, or did not pay: " + ways(x)
 	}
 	x.asks(a)
-	if n, in := i.landed(); n > 0 && len(a.tasks) == 0 && a.why == "" && !x.stage().finished() {
-		a.why = fmt.Sprintf("intent %d, a %s, has paid, and no edge follows it from here: order where the item goes", in.Number, in.Action)
+	if n, in := i.landed(); n > 0 && len(a.tasks) == 0 && a.why == "" && !x.stage().finished() && !i.givenBack() {
+		a.why = fmt.Sprintf("intent %d, a %s, has paid, and no edge follows it from here: %s", in.Number, in.Action, ways(x))
 	}
 	return a
+}
+
+// ways are the orders by which a person can move an item on from its state.
+func ways(x side) string {
+	out := "say paid_by of what paid for it"
+	if x.allows(orderRefund) {
+		out += ", or order a refund"
+	}
+	if x.allows(orderQuarantine) {
+		out += ", or order a quarantine"
+	}
+	return out
 }
 
 func (a *asking) task(do Do, key string) Task {
@@ -204,7 +216,7 @@ func (a *asking) ends(at time.Time) {
 // the cooldown.
 func (a *asking) perform(act Action) {
 	i := a.i
-	if act == 0 || i.Hold.Kind != 0 || i.Lost != 0 || i.unproved() != nil || lacksIntent(a.x, i) {
+	if act == 0 || i.givenBack() || i.Hold.Kind != 0 || i.Lost != 0 || i.unproved() != nil || lacksIntent(a.x, i) {
 		return
 	}
 	if i.behind(a.c) {
@@ -255,7 +267,9 @@ func (x *depositSide) asks(a *asking) {
 			a.ends(after(a.p.RefundTimeout, x.d.At, x.d.Stored))
 		}
 	case DepositQuarantineFailed:
-		a.why = "all attempts were made: requeue it"
+		if !x.d.givenBack() {
+			a.why = "all attempts were made: requeue it, or give it back by hand and say settled"
+		}
 	default:
 		a.perform(x.stage().performs)
 		if d := &x.d; d.Status == DepositReady && a.persons() { // it is stale some day
@@ -347,7 +361,7 @@ func (s *step) overdue(a *asking) (at time.Time) {
 	if n > 1 && !i.discrepant(DoublePayout) {
 		earliest(i.Intents[len(i.Intents)-1].At)
 	}
-	if i.Hold.Kind == 0 && (!g.finished() || g.performs != 0 && len(a.tasks) > 0) {
+	if i.Hold.Kind == 0 && !i.givenBack() && (!g.finished() || g.performs != 0 && len(a.tasks) > 0) {
 		earliest(i.Entered.Add(s.p.stay(g)))
 	}
 	switch {

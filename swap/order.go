@@ -26,7 +26,7 @@ func (s *step) ordered(e *Ordered) error {
 		if k := s.item.Hold.Kind; k == ByOperator || k == ByMemo { // a memo like ours ends by Release alone, too
 			return nil
 		}
-		if g := s.side.stage(); g.finished() && g.performs == 0 {
+		if g := s.side.stage(); g.finished() && g.performs == 0 || s.item.givenBack() {
 			return s.refuse(statemachine.ErrIllegal, "there is nothing to stop")
 		}
 		s.rehold(ByOperator, e.Reason)
@@ -93,6 +93,8 @@ func (s *step) requeue(reason string) error {
 		}
 	}
 	switch {
+	case s.item.givenBack():
+		return s.refuse(ErrSettled, "under "+s.item.ByHand.Reference)
 	case !s.side.allows(on):
 		return s.refuse(statemachine.ErrIllegal, "")
 	case !owed && s.side.stage().performs == a && s.item.Attempts.Of(a) == 0:
@@ -114,18 +116,30 @@ func (s *step) requeue(reason string) error {
 // unhold ends a hold that a person may end. A mismatch and a late outbound end
 // by evidence.
 func (s *step) unhold(reason string) error {
-	switch s.item.Hold.Kind {
+	switch k := s.item.Hold.Kind; k {
 	case 0:
 		return nil
 	case ByOperator, ByMemo, ByRecovery:
 		s.free()
 		return s.note("released: " + reason)
-	case ByPolicy:
-		return s.refuse(statemachine.ErrIllegal, "order a refund or a quarantine")
-	case ByMismatch:
-		return s.refuse(statemachine.ErrIllegal, "say paid_by or not_sent of the transaction")
+	default:
+		return s.refuse(statemachine.ErrIllegal, endOf(k))
 	}
-	return s.refuse(statemachine.ErrIllegal, "it ends when no intent is open")
+}
+
+// endOf says what ends a hold.
+func endOf(k HoldKind) string {
+	switch k {
+	case ByPolicy:
+		return "order a refund or a quarantine"
+	case ByMismatch:
+		return "say paid_by or not_sent of the transaction"
+	case ByLate:
+		return "it ends when no intent is open"
+	case ByRecovery:
+		return "say paid_by of what paid for it, or release it if nothing did"
+	}
+	return "release it"
 }
 
 // notSent closes an intent as proved, or says that the transaction of a

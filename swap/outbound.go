@@ -92,6 +92,8 @@ func (s *step) mayBegin(e *Begun, chain Chain, destination string) error {
 func (s *step) mayPay(c Control, a Action) error {
 	i := s.item
 	switch in := i.unproved(); {
+	case i.givenBack():
+		return s.refuse(ErrSettled, "under "+i.ByHand.Reference)
 	case i.Hold.Kind != 0:
 		return s.refuse(statemachine.ErrHeld, "held: "+i.Hold.Kind.String())
 	case c.Recovering():

@@ -17,7 +17,7 @@ type Stats struct {
 	// status have been in it, on average, cut to microseconds.
 	DepositDwell map[DepositStatus]time.Duration
 	CreditDwell  map[CreditStatus]time.Duration
-	// Backlog is how many items are unprocessed.
+	// Backlog is how many items are unprocessed, and not given back by hand.
 	Backlog int64
 	// OldestAwaiting is the earliest entered of the unprocessed items that wait
 	// for a confirmation: debited, refund sent, awaiting; zero: none.
@@ -33,6 +33,7 @@ type Stats struct {
 	Processed   int64 // as fees included
 	Refunded    int64
 	Quarantined int64
+	GivenBack   int64 // by hand, in the window, by when that was said: see [Settled]
 }
 
 // Tally adds up items to [Stats].
@@ -73,6 +74,9 @@ func (c *Tally) item(i *Item, g stage) bool {
 	if i.Overdue(c.s.At) {
 		c.s.Overdue++
 	}
+	if inWindow(i.ByHand.At) {
+		c.s.GivenBack++
+	}
 	earliest := func(p *time.Time, at time.Time) {
 		if p.IsZero() || at.Before(*p) {
 			*p = at
@@ -90,6 +94,9 @@ func (c *Tally) item(i *Item, g stage) bool {
 			c.s.Quarantined++
 		}
 		return true
+	}
+	if i.givenBack() {
+		return false
 	}
 	c.s.Backlog++
 	if g.awaits != 0 {

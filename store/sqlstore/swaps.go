@@ -72,8 +72,8 @@ func newSwapTables[A any](d swap.Direction, tables map[swap.Place]*table[A]) *sw
 			due:    what,
 			leases: leaseTable(t),
 			held:   t.heldBy(),
-			stats: statement{text: "SELECT x.status, x.stored_at, x.entered, x.hold_kind, x.hold_at, x.overdue_at FROM @" + t.name + " x WHERE " +
-				map[bool]string{true: "$1 = $1 AND $2 = $2", false: "x.entered >= $1 OR x.overdue_at < $2"}[place == swap.Unprocessed]}}
+			stats: statement{text: "SELECT x.status, x.stored_at, x.entered, x.hold_kind, x.hold_at, x.overdue_at, x.by_hand_at FROM @" + t.name + " x WHERE " +
+				map[bool]string{true: "$1 = $1 AND $2 = $2", false: "x.entered >= $1 OR x.overdue_at < $2 OR x.by_hand_at >= $1"}[place == swap.Unprocessed]}}
 		s.places = append(s.places, p)
 	}
 	return s

@@ -87,7 +87,8 @@ func itemState(i *swap.Item) list {
 		{"tried bool", always(&i.Tried)}, {"account_checked bool", always(&i.Checked)}, {"send_attempts int", always(&i.Attempts[0])}, {"refund_attempts int", always(&i.Attempts[1])},
 		{"quarantine_attempts int", always(&i.Attempts[2])}, {"fee_units int", always(&i.Fees)}, {"refund_reason text", maybe(&i.Reason)}, {"hold_kind text", maybe(&i.Hold.Kind)},
 		{"hold_at time", maybe(&i.Hold.At)}, {"hold_reason text", maybe(&i.Hold.Reason)}, {"stood int", always((*int64)(&i.Stood))}, {"looked_back time", maybe(&i.LookedBack)},
-		{"lost int", always(&i.Lost)}, {"overdue_at time", maybe(&i.OverdueAt)}}
+		{"lost int", always(&i.Lost)}, {"by_hand_reference text", maybe(&i.ByHand.Reference)}, {"by_hand_actor text", maybe(&i.ByHand.Actor)},
+		{"by_hand_at time", maybe(&i.ByHand.At)}, {"overdue_at time", maybe(&i.OverdueAt)}}
 }
 
 func itemOutside(i *swap.Item) list {

@@ -171,7 +171,7 @@ func tallied[A any](h swapHouse, of *swapTables[A], status func(*A) any, count f
 	for _, p := range of.places {
 		var a A
 		i := head(&a)
-		fields := []any{status(&a), always(&i.Stored), always(&i.Entered), maybe(&i.Hold.Kind), maybe(&i.Hold.At), maybe(&i.OverdueAt)}
+		fields := []any{status(&a), always(&i.Stored), always(&i.Entered), maybe(&i.Hold.Kind), maybe(&i.Hold.At), maybe(&i.OverdueAt), maybe(&i.ByHand.At)}
 		err := h.tx.read(&p.stats, nil, func(rows *sql.Rows) error {
 			err := rows.Scan(fields...)
 			count(&a)

@@ -158,6 +158,7 @@ func (s *tables[A]) step(a A, to swap.Place) swap.Change[A] {
 		i.Entered, i.LookedBack, i.OverdueAt, i.Stood, i.Lost = later, later, later, time.Duration(n), n
 		i.Terms, i.Fees = swap.Terms{Frozen: !i.Terms.Frozen, Net: units, Fee: units, Min: units}, units
 		i.Tried, i.Checked, i.Attempts = !i.Tried, !i.Checked, swap.Attempts{int32(n), int32(n), int32(n)}
+		i.ByHand = swap.ByHand{Reference: fmt.Sprint("ref", n), Actor: fmt.Sprint("oscar", n), At: later}
 		i.Reason, i.Hold = swap.RefundReason(kind), swap.Hold{Kind: swap.HoldKind(kind), At: later, Reason: fmt.Sprint(n)}
 		line := s.line
 		line.ID, line.Version, line.From = i.ID, i.Version, line.To

@@ -168,8 +168,10 @@ func (w World[A]) end(t *rapid.T) {
 	if got := m.PaidOut + m.Refunded + m.Quarantined; !w.Known() || n > 1 || got != sum {
 		t.Fatalf("the chains paid %d in %d outbounds, the record says %+v (%s)", sum, n, m, describe(&w))
 	}
-	if err := w.Rumours(); err != nil {
-		t.Fatalf("%v (%s)", err, describe(&w))
+	for _, err := range []error{w.Rumours(), w.Books()} {
+		if err != nil {
+			t.Fatalf("%v (%s)", err, describe(&w))
+		}
 	}
 }
 

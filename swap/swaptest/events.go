@@ -83,6 +83,9 @@ func (a *Adversary) Next(t *rapid.T, r swap.Record) swap.Event {
 			return swap.Outbound{By: by(swap.Observer), Seen: a.sighting(t, in)}
 		}
 	case 10:
+		if rapid.IntRange(0, 3).Draw(t, "by hand") == 0 {
+			return swap.Settled{By: by(swap.Operator), Reference: rapid.SampledFrom([]string{"refund 1", "refund 1", "refund 2", ""}).Draw(t, "reference"), Reason: "because"}
+		}
 		orders := slices.DeleteFunc(swap.Order(0).Values(), func(o swap.Order) bool { return o == swap.Drop })
 		ev := swap.Ordered{By: by(swap.Operator), Order: rapid.SampledFrom(orders).Draw(t, "order"), Number: number, Height: 2000, Reason: "because"}
 		if ev.Order == swap.PaidBy {

@@ -182,6 +182,12 @@ func (w World[A]) Moves() []Move[A] {
 			}
 		}
 	}
+	if w.Orders > 0 {
+		if to, ok := w.Take(swap.Settled{By: w.by(swap.Operator, "oscar"), Reference: "refund 1", Reason: "the customer asked"}); ok {
+			to.Orders--
+			add("oscar gives it back by hand", to)
+		}
+	}
 	take("oscar releases it", swap.Ordered{By: w.by(swap.Operator, "oscar"), Order: swap.Release})
 	if w.Hour {
 		w.Now = w.Now.Add(time.Hour)
@@ -433,7 +439,7 @@ func (w *World[A]) Attended() error {
 	if i.Version == 0 {
 		return nil
 	}
-	open := any(&w.Item).(swap.Record).Place() == swap.Unprocessed
+	open := any(&w.Item).(swap.Record).Place() == swap.Unprocessed && i.ByHand == swap.ByHand{}
 	for k := range i.Intents {
 		open = open || !i.Intents[k].Settled()
 	}
@@ -448,7 +454,7 @@ func (w *World[A]) Attended() error {
 			return fmt.Errorf("time is told and changes nothing: %v", err)
 		}
 	}
-	if place := any(&w.Item).(swap.Record).Place(); place == swap.Unprocessed && i.Hold.Kind == 0 && !i.Overdue(late) {
+	if place := any(&w.Item).(swap.Record).Place(); place == swap.Unprocessed && i.Hold.Kind == 0 && i.ByHand == (swap.ByHand{}) && !i.Overdue(late) {
 		return fmt.Errorf("it is not finished, and nobody is ever told: overdue at %v", i.OverdueAt)
 	}
 	switch {
@@ -472,8 +478,25 @@ func (w *World[A]) Rumours() error {
 		case d.ClosedBy != "":
 		case d.Kind == swap.LateOutbound && in != nil && in.Final, d.Kind == swap.PaidWhileQuarantined && in != nil && in.Final:
 		case d.Kind == swap.OutboundLost && i.Lost == n:
+		case d.Kind == swap.PaidAndGivenBack && in != nil && in.Final && i.ByHand != swap.ByHand{}:
 		default:
 			return fmt.Errorf("it is not so, and open: %+v", d)
+		}
+	}
+	return nil
+}
+
+// Books is an error if the item was given back by hand and is paid or refunded for
+// good, too, and no open discrepancy says so.
+func (w *World[A]) Books() error {
+	i := w.Head()
+	for k := range i.Intents {
+		in := &i.Intents[k]
+		if w.Places[k] != Final || !in.Final || in.Action == swap.Quarantine || i.ByHand.At.IsZero() {
+			continue
+		}
+		if !slices.ContainsFunc(i.Discrepancies, func(d swap.Discrepancy) bool { return d.Kind == swap.PaidAndGivenBack && d.ClosedBy == "" }) {
+			return fmt.Errorf("intent %d has paid what was given back by hand, and nobody is told", in.Number)
 		}
 	}
 	return nil

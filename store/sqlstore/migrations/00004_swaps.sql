@@ -8,7 +8,7 @@
 --
 -- The block below is our columns, the same in all of them. looked_back is up to when
 -- every outbound of the item is on file: a restored store compares it with its own
--- loss.
+-- loss. by_hand is an operator's word that the amount was given back outside.
 -- {item
 	from_address {text}, item_time {int} NOT NULL, stored_at {time} NOT NULL, entered {time} NOT NULL,
 	version {int} NOT NULL CHECK (version >= 1),
@@ -19,8 +19,11 @@
 	fee_units {int} NOT NULL CHECK (fee_units >= 0), refund_reason {text}, hold_kind {text}, hold_at {time}, hold_reason {text},
 	stood {int} NOT NULL,
 	looked_back {time}, lost {int} NOT NULL, overdue_at {time},
+	by_hand_reference {text}, by_hand_actor {text}, by_hand_at {time},
 	lease_holder {text}, lease_fence {int} NOT NULL CHECK (lease_fence >= 0), lease_until {time}, check_at {time},
-	CHECK ((hold_kind IS NULL) = (hold_at IS NULL)), CHECK (lease_holder IS NULL OR lease_until IS NOT NULL)
+	CHECK ((hold_kind IS NULL) = (hold_at IS NULL)),
+	CHECK ((by_hand_at IS NULL) = (by_hand_reference IS NULL)), CHECK ((by_hand_at IS NULL) = (by_hand_actor IS NULL)),
+	CHECK (lease_holder IS NULL OR lease_until IS NOT NULL)
 -- }
 
 CREATE TABLE @unprocessed_sigs (
@@ -49,6 +52,7 @@ CREATE INDEX processed_sigs_next ON @processed_sigs
 CREATE INDEX processed_sigs_held ON @processed_sigs (lease_holder, sig) WHERE lease_holder IS NOT NULL;
 CREATE INDEX processed_sigs_entered ON @processed_sigs (entered);
 CREATE INDEX processed_sigs_overdue ON @processed_sigs (overdue_at) WHERE overdue_at IS NOT NULL;
+CREATE INDEX processed_sigs_by_hand ON @processed_sigs (by_hand_at) WHERE by_hand_at IS NOT NULL;
 
 CREATE TABLE @refunded_sigs (
 	sig {text} PRIMARY KEY, timestamp {int} NOT NULL, memo {text} NOT NULL,
@@ -63,6 +67,7 @@ CREATE INDEX refunded_sigs_next ON @refunded_sigs
 CREATE INDEX refunded_sigs_held ON @refunded_sigs (lease_holder, sig) WHERE lease_holder IS NOT NULL;
 CREATE INDEX refunded_sigs_entered ON @refunded_sigs (entered);
 CREATE INDEX refunded_sigs_overdue ON @refunded_sigs (overdue_at) WHERE overdue_at IS NOT NULL;
+CREATE INDEX refunded_sigs_by_hand ON @refunded_sigs (by_hand_at) WHERE by_hand_at IS NOT NULL;
 
 CREATE TABLE @quarantined_sigs (
 	sig {text} PRIMARY KEY, timestamp {int} NOT NULL, memo {text} NOT NULL,
@@ -77,6 +82,7 @@ CREATE INDEX quarantined_sigs_next ON @quarantined_sigs
 CREATE INDEX quarantined_sigs_held ON @quarantined_sigs (lease_holder, sig) WHERE lease_holder IS NOT NULL;
 CREATE INDEX quarantined_sigs_entered ON @quarantined_sigs (entered);
 CREATE INDEX quarantined_sigs_overdue ON @quarantined_sigs (overdue_at) WHERE overdue_at IS NOT NULL;
+CREATE INDEX quarantined_sigs_by_hand ON @quarantined_sigs (by_hand_at) WHERE by_hand_at IS NOT NULL;
 
 CREATE TABLE @unprocessed_txids (
 	txid {text} PRIMARY KEY, timestamp {int} NOT NULL, amount_usdd {text} NOT NULL,
@@ -106,6 +112,7 @@ CREATE INDEX processed_txids_next ON @processed_txids
 CREATE INDEX processed_txids_held ON @processed_txids (lease_holder, txid) WHERE lease_holder IS NOT NULL;
 CREATE INDEX processed_txids_entered ON @processed_txids (entered);
 CREATE INDEX processed_txids_overdue ON @processed_txids (overdue_at) WHERE overdue_at IS NOT NULL;
+CREATE INDEX processed_txids_by_hand ON @processed_txids (by_hand_at) WHERE by_hand_at IS NOT NULL;
 
 CREATE TABLE @refunded_txids (
 	txid {text} PRIMARY KEY, timestamp {int} NOT NULL, amount_usdd {text} NOT NULL,
@@ -121,6 +128,7 @@ CREATE INDEX refunded_txids_next ON @refunded_txids
 CREATE INDEX refunded_txids_held ON @refunded_txids (lease_holder, txid) WHERE lease_holder IS NOT NULL;
 CREATE INDEX refunded_txids_entered ON @refunded_txids (entered);
 CREATE INDEX refunded_txids_overdue ON @refunded_txids (overdue_at) WHERE overdue_at IS NOT NULL;
+CREATE INDEX refunded_txids_by_hand ON @refunded_txids (by_hand_at) WHERE by_hand_at IS NOT NULL;
 
 CREATE TABLE @quarantined_txids (
 	txid {text} PRIMARY KEY, timestamp {int} NOT NULL, amount_usdd {text} NOT NULL,
@@ -136,6 +144,7 @@ CREATE INDEX quarantined_txids_next ON @quarantined_txids
 CREATE INDEX quarantined_txids_held ON @quarantined_txids (lease_holder, txid) WHERE lease_holder IS NOT NULL;
 CREATE INDEX quarantined_txids_entered ON @quarantined_txids (entered);
 CREATE INDEX quarantined_txids_overdue ON @quarantined_txids (overdue_at) WHERE overdue_at IS NOT NULL;
+CREATE INDEX quarantined_txids_by_hand ON @quarantined_txids (by_hand_at) WHERE by_hand_at IS NOT NULL;
 
 -- Every outbound, on file before it is sent.
 CREATE TABLE @swap_intents (
