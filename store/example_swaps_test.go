@@ -93,5 +93,5 @@ func ExampleDeposits_Work() {
 	fmt.Printf("%v: %+v\n", d.Status, d.Money())
 	// Output:
 	// send 9.890000 to carol with reference 1
-	// debit_confirmed: {Deposited:10000000 PaidOut:9890000 Refunded:0 Quarantined:0 Fees:110000 Held:0 Excess:0}
+	// debit_confirmed: {Deposited:10000000 PaidOut:9890000 Refunded:0 Quarantined:0 Fees:110000 Held:0 GivenBack:0 Excess:0}
 }

@@ -37,13 +37,17 @@ func givenBack[A any](r *run[A]) *run[A] {
 	return r
 }
 
-func quarantineFailed(t *testing.T) *run[swap.Deposit] { return depositWaits[swap.DepositQuarantineFailed].enter(t) }
+func quarantineFailed(t *testing.T) *run[swap.Deposit] {
+	return depositWaits[swap.DepositQuarantineFailed].enter(t)
+}
 
 func TestWhatIsGivenBackByHandIsPaidNoMore(t *testing.T) {
 	aside := func(t *testing.T) *run[swap.Deposit] {
 		return toBeQuarantined(t).begin(swap.Quarantine).answer(statemachine.Done)
 	}
-	moved := func(t *testing.T) *run[swap.Credit] { return quarantined(t).begin(swap.Quarantine).answer(statemachine.Done) }
+	moved := func(t *testing.T) *run[swap.Credit] {
+		return quarantined(t).begin(swap.Quarantine).answer(statemachine.Done)
+	}
 	givenBack(quarantineFailed(t)).is("quarantine failed")
 	givenBack(quarantineFailed(t).order(swap.HoldItem))
 	givenBack(aside(t).found(1, 10))

@@ -54,5 +54,5 @@ func Example() {
 	// owed: look up
 	// debited, awaiting confirmation
 	// debit_confirmed
-	// {Deposited:10000000 PaidOut:9890000 Refunded:0 Quarantined:0 Fees:110000 Held:0 Excess:0}
+	// {Deposited:10000000 PaidOut:9890000 Refunded:0 Quarantined:0 Fees:110000 Held:0 GivenBack:0 Excess:0}
 }

@@ -165,7 +165,7 @@ func TestModelOfCredits(t *testing.T) {
 	m.lies, m.crew = 1, 1
 	m.prove(t, "one lie", m.lying(), 13588)
 	m.lies, m.orders = 0, 1
-	m.prove(t, "honest, an order", m.honest(), 19419)
+	m.prove(t, "honest, an order", m.honest(), 19701)
 	m.forks, m.orders = 1, 0
 	m.prove(t, "honest, a reorganisation", m.honest(), 20821)
 	if os.Getenv("SETTLE_SOAK") != "" {
@@ -179,12 +179,12 @@ func TestModelOfCredits(t *testing.T) {
 func TestModelOfWhatIsGivenBackByHand(t *testing.T) {
 	type world = swaptest.World[swap.Credit]
 	m := creditModel(t, 1)
-	m.item, m.lies, m.orders, m.crew = refundPending(t).release().item, 1, 1, 1
+	m.item, m.lies, m.orders, m.crew, m.limit = refundPending(t).release().item, 1, 1, 1, 1
 	properties := append(m.lying()[:3:3], explore.Reachable("it is given back, and paid", func(w world) bool {
 		n, _ := w.Paid()
 		return n == 1 && w.Known() && w.Head().ByHand != swap.ByHand{} && w.Item.Money().Refunded > 0
 	}))
-	m.prove(t, "one lie, given back by hand", properties, 0)
+	m.prove(t, "one lie, given back by hand", properties, 3379)
 }
 
 // Two workers on one row, who crash, wait and lose their leases between any two

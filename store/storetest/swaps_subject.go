@@ -247,7 +247,7 @@ func fixedOfItem(item string) (all []string) {
 }
 
 // swapFields: an item that is paid, one that is kept as fee, one that is refunded
-// after a loss, one whose refund is lost, and one from before a lost database.
+// after a loss, one whose refund is lost, one that is given back by hand, and one from before a lost database.
 func swapFields[A any](l *life[store.SwapUnit, string, string, A, swap.Event, swap.Change[A]], d swap.Direction) {
 	head := func() *swap.Item { return any(&l.a).(swap.Record).Head() }
 	by := func(r swap.Role) swap.By { b := swapBy(r, "é"+r.String()); b.At = l.tick(); return b }
@@ -345,11 +345,16 @@ func swapFields[A any](l *life[store.SwapUnit, string, string, A, swap.Event, sw
 		order(swap.Requeue)
 	}
 	order(swap.OrderQuarantine)
-	begin(swap.Quarantine)
-	answer(statemachine.Done)
-	l.later()
-	look(false)
-	order(swap.Requeue)
+	for range 2 { // lost, moved once more, lost again, given back by hand
+		if head().Lost != 0 {
+			order(swap.Requeue)
+		}
+		begin(swap.Quarantine)
+		answer(statemachine.Done)
+		l.later()
+		look(false)
+	}
+	l.do(swap.Settled{By: by(swap.Operator), Reference: "refund é", Reason: "because"})
 
 	fresh(func(o *swap.Observed) { o.Amount = 1 }) // kept as fee; from before a lost database
 	if d == swap.ToUSDC {
