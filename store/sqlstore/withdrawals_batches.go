@@ -169,7 +169,7 @@ const (
 
 // ListBatches implements [store.WithdrawalRecords].
 func (w withdrawals) ListBatches(q store.ListBatches) ([]withdrawal.Payout, error) {
-	if err := cmp.Or(store.CheckLimit(q.Limit), q.Check()); err != nil || q.User != uuid.Nil || ended(q.Kind) {
+	if err := cmp.Or(store.CheckLimit(q.Limit), q.Check()); err != nil || q.User != uuid.Nil || hasEnded(q.Kind) {
 		return nil, err
 	}
 	var after *withdrawal.Request

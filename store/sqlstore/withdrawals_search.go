@@ -88,7 +88,7 @@ func drives(f withdrawal.Filter) (by string, jobs bool) {
 	case f.Kind == withdrawal.ListOpen && job, f.Kind == 0 && job:
 		return "job", true
 	case f.Kind != 0:
-		return f.Kind.String(), f.Kind != withdrawal.ListHeld && f.Kind != withdrawal.ListOpen && !ended(f.Kind)
+		return f.Kind.String(), f.Kind != withdrawal.ListHeld && f.Kind != withdrawal.ListOpen && !hasEnded(f.Kind)
 	case f.User != uuid.Nil:
 		return "user", false
 	case f.Chain != uuid.Nil:
@@ -97,8 +97,8 @@ func drives(f withdrawal.Filter) (by string, jobs bool) {
 	return "", false
 }
 
-// ended reports whether a kind is of requests that have ended.
-func ended(kind withdrawal.ListKind) bool {
+// hasEnded reports whether a kind is of requests that have ended.
+func hasEnded(kind withdrawal.ListKind) bool {
 	return kind == withdrawal.ListToRefund || kind == withdrawal.ListPaidAndRefunded
 }
 
@@ -120,7 +120,7 @@ func (w withdrawals) List(q store.ListWithdrawals) ([]withdrawal.Withdrawal, err
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
-	if ended(q.Kind) && (q.Wallet != uuid.Nil || q.Holder != "") {
+	if hasEnded(q.Kind) && (q.Wallet != uuid.Nil || q.Holder != "") {
 		return nil, nil // no job of it is under way
 	}
 	by, jobs := drives(q.Filter)
