@@ -149,7 +149,8 @@ func TestSinceWhenASyncIsOwed(t *testing.T) {
 func TestDefaultThresholds(t *testing.T) {
 	limits := relaysync.DefaultThresholds()
 	for over, want := range map[time.Duration]string{0: "[]", time.Microsecond: "[due wait owed ahead]"} {
-		s := relaysync.Stats{At: t0, OldestDue: t0.Add(-limits.DueWait - over), OldestOwed: t0.Add(-limits.Owed - over), Latest: t0.Add(limits.Ahead + over)}
+		s := relaysync.Stats{At: t0, OldestDue: t0.Add(-limits.DueWait - over), OldestOwed: t0.Add(-limits.Owed - over),
+			Latest: t0.Add(limits.Ahead + over)}
 		names := []string{}
 		for _, a := range relaysync.Alerts(s, limits) {
 			names = append(names, a.Name)

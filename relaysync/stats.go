@@ -111,7 +111,8 @@ func Alerts(s Stats, t Thresholds) []Alert {
 		"a relay is due since %s, longer than %v", s.OldestDue.UTC().Format(time.RFC3339), t.DueWait)
 	add(t.Owed > 0 && !s.OldestOwed.IsZero() && s.At.Sub(s.OldestOwed) > t.Owed, "owed",
 		"a relay is not synced since %s, longer than %v", s.OldestOwed.UTC().Format(time.RFC3339), t.Owed)
-	add(t.Ahead > 0 && s.Latest.Sub(s.At) > t.Ahead, "ahead", "a time of a relay is %s, more than %v from now: a clock was ahead, or is behind",
+	add(t.Ahead > 0 && s.Latest.Sub(s.At) > t.Ahead, "ahead",
+		"a time of a relay is %s, more than %v from now: a clock was ahead, or is behind",
 		s.Latest.UTC().Format(time.RFC3339), t.Ahead)
 	add(s.Phases[PhaseExhausted] > t.Exhausted, "exhausted", "%d relays await manual intervention, more than %d", s.Phases[PhaseExhausted], t.Exhausted)
 	add(s.Untimed > t.Untimed, "untimed", "%d relays are unsynced without a timer, more than %d", s.Untimed, t.Untimed)

@@ -27,7 +27,8 @@ func (p Policy) ApplyAt(a Account, ev Event, now time.Time) (Change, error) {
 	if err != nil {
 		return Change{Old: a, New: a}, err
 	}
-	if _, tick := ev.(Ticked); !tick && len(c.Log) > 0 && !(c.New.redated() && p.late(&c.Old.Tenant, c.by.At)) { // the next tick must see that it is late
+	// the next tick must see that it is late
+	if _, tick := ev.(Ticked); !tick && len(c.Log) > 0 && !(c.New.redated() && p.late(&c.Old.Tenant, c.by.At)) {
 		c.New.Tenant.DueAt = p.wake(&c)
 	}
 	return c.Change, nil

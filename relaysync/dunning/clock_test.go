@@ -30,8 +30,10 @@ func TestAClockThatJumpsWhileAChargeIsUnderWay(t *testing.T) {
 		},
 	}
 	for what, change := range changes {
-		for _, jumps := range [][]time.Duration{{0}, {arrived - time.Second}, {arrived}, {arrived + time.Second}, {8 * time.Minute}, {day}, {10 * day}, {-time.Second}, {-hour}, {-day},
-			{-day + arrived - time.Second}, {-day + arrived - 2*time.Second}, {-10 * day}, {8 * time.Minute, 16 * time.Minute, 24 * time.Minute}, {-2 * day, 0, -2 * day, day, -2 * day}} {
+		for _, jumps := range [][]time.Duration{{0}, {arrived - time.Second}, {arrived}, {arrived + time.Second}, {8 * time.Minute},
+			{day}, {10 * day}, {-time.Second}, {-hour}, {-day},
+			{-day + arrived - time.Second}, {-day + arrived - 2*time.Second}, {-10 * day}, {8 * time.Minute, 16 * time.Minute,
+				24 * time.Minute}, {-2 * day, 0, -2 * day, day, -2 * day}} {
 			for _, changed := range []bool{false, true} { // before the first look-up, or behind it
 				x, taken, looked := open(t, dunning.Stripe), map[string]bool{}, false
 				x.do(intended(0, "i1/0"))
@@ -93,7 +95,8 @@ func billed(x *account, days int, clock func(hour int) time.Duration) (done []st
 			b := by(dunning.Biller, after(at))
 			switch do.Do {
 			case dunning.DoCharge:
-				x.do(dunning.ChargeIntended{By: b, Invoice: "i1", Key: do.Key}, dunning.ChargeAnswered{By: b, Invoice: "i1", Key: do.Key, Outcome: statemachine.Failed})
+				x.do(dunning.ChargeIntended{By: b, Invoice: "i1", Key: do.Key}, dunning.ChargeAnswered{By: b, Invoice: "i1", Key: do.Key,
+					Outcome: statemachine.Failed})
 			case dunning.DoNotify:
 				x.do(dunning.NoticeIntended{By: b, Notice: do.Key}, dunning.NoticeAnswered{By: b, Notice: do.Key, Outcome: statemachine.Done})
 			case dunning.DoChurn:
@@ -117,7 +120,8 @@ func TestAnInvoiceOfAClockThatWasAhead(t *testing.T) {
 	} {
 		x := &account{t: t, p: policy}
 		x.p.Grace, x.p.NoticeEvery = 20*day, 12*day
-		x.do(dunning.Enrolled{By: by(dunning.Host, after(r.ahead)), Tenant: "tenant", Method: dunning.Manual}, dunning.Issued{By: by(dunning.Host, after(r.ahead)), Invoice: "i1", Amount: 100})
+		x.do(dunning.Enrolled{By: by(dunning.Host, after(r.ahead)), Tenant: "tenant", Method: dunning.Manual},
+			dunning.Issued{By: by(dunning.Host, after(r.ahead)), Invoice: "i1", Amount: 100})
 		var names []string
 		for _, a := range dunning.Alerts(x.statsAt(0), dunning.DefaultThresholds()) {
 			names = append(names, a.Name)
@@ -192,14 +196,16 @@ func TestAClockThatWasBehind(t *testing.T) {
 	}
 	// What the host says meanwhile hides no jump.
 	x := open(t, dunning.Manual)
-	x.do(dunning.Ticked{By: by(dunning.Biller, after(-8*day))}, dunning.Provisioned{By: by(dunning.Host, after(hour))}, dunning.Ticked{By: by(dunning.Biller, after(hour))})
+	x.do(dunning.Ticked{By: by(dunning.Biller, after(-8*day))}, dunning.Provisioned{By: by(dunning.Host, after(hour))},
+		dunning.Ticked{By: by(dunning.Biller, after(hour))})
 	x.expect(hour, "wait 1h0m0s")
 	x.expect(7*day-time.Second, "notify i1")
 	// A reinstatement, and a message, of a clock that was ahead.
 	x = open(t, dunning.Manual)
 	x.p.NoticeEvery = 3 * day
 	x.do(dunning.Churned{By: by(dunning.Biller, after(10*day))}, dunning.Reinstated{By: by(dunning.Host, after(10*day))})
-	if got, want := billed(x, 10, func(int) time.Duration { return 0 }), []string{"notify 24h0m0s", "notify 96h0m0s", "churn 168h0m0s"}; !slices.Equal(got, want) {
+	if got, want := billed(x, 10, func(int) time.Duration { return 0 }), []string{"notify 24h0m0s", "notify 96h0m0s",
+		"churn 168h0m0s"}; !slices.Equal(got, want) {
 		t.Errorf("reinstated by a clock that was ahead: %v, expected %v", got, want)
 	}
 	x = open(t, dunning.Manual)

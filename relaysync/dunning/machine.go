@@ -131,7 +131,8 @@ func (trigger) Kind() string    { return "dunning trigger" }
 func (trigger) Names() []string { return triggerNames }
 
 var triggerNames = []string{"issue", "method", "amend", "pay", "void", "charge", "charged", "charge refused",
-	"charge unclear", "charge deferred", "charge never arrived", "overpaid", "acknowledge", "notice", "notice failed", "look back", "redate", "enrol", "churn", "reinstate", "provision", "notice sent"}
+	"charge unclear", "charge deferred", "charge never arrived", "overpaid", "acknowledge", "notice", "notice failed", "look back",
+	"redate", "enrol", "churn", "reinstate", "provision", "notice sent"}
 
 // InvoiceTrigger is a [Trigger] that moves an invoice too: InvoiceTrigger(OnIssue)
 // to InvoiceTrigger(OnRedate).

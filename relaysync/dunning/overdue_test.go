@@ -46,11 +46,13 @@ func TestWhatIsUnfinishedIsOverdue(t *testing.T) {
 	for _, s := range dunning.TenantMachine.States() {
 		switch s {
 		case dunning.TenantActive:
-			all = append(all, tried{"active, pays by hand", open(t, dunning.Manual), false}, tried{"active, charge never arrives", open(t, dunning.Stripe).do(intended(0, "i1/0"), asked(hour, hour, "i1/0")), false})
+			all = append(all, tried{"active, pays by hand", open(t, dunning.Manual), false},
+				tried{"active, charge never arrives", open(t, dunning.Stripe).do(intended(0, "i1/0"), asked(hour, hour, "i1/0")), false})
 		case dunning.TenantChurned: // the host or a person reinstates
 			out := open(t, dunning.Stripe).do(intended(0, "i1/0"), missing("i1/0"), intended(6*day+20*hour, "i1/0"), asked(7*day, 7*day, "i1/0"),
 				dunning.Churned{By: by(dunning.Biller, after(7*day))}, answered(7*day, "i1/0", statemachine.Unknown)) // it was sent late
-			all = append(all, tried{"churned", open(t, dunning.Manual).do(dunning.Churned{By: by(dunning.Biller, after(7*day))}), true}, tried{"churned, a charge is out", out, false})
+			all = append(all, tried{"churned", open(t, dunning.Manual).do(dunning.Churned{By: by(dunning.Biller, after(7*day))}), true},
+				tried{"churned, a charge is out", out, false})
 		default:
 			t.Fatalf("a tenant who is %v is not tried", s)
 		}
@@ -67,7 +69,8 @@ func TestWhatIsUnfinishedIsOverdue(t *testing.T) {
 		"methods": func(x *account, d time.Duration) []dunning.Event {
 			return []dunning.Event{dunning.MethodSet{By: by(dunning.Host, after(d)), Method: dunning.Stripe + 3 - x.a.Tenant.Method - 1}}
 		},
-		"refusals": attempts(statemachine.Failed), "deferred": attempts(statemachine.Deferred), "unknown": attempts(statemachine.Unknown), "never arrives": attempts(0),
+		"refusals": attempts(statemachine.Failed), "deferred": attempts(statemachine.Deferred), "unknown": attempts(statemachine.Unknown),
+		"never arrives": attempts(0),
 	}
 	for _, a := range all {
 		for what, events := range repeated {
@@ -92,7 +95,8 @@ func TestWhatIsUnfinishedIsOverdue(t *testing.T) {
 				switch {
 				case a.idle && len(alerts) > 0:
 					t.Fatalf("%s, %s: nothing is unfinished, and after %v there is %v", a.name, what, d, alerts)
-				case a.idle || x.a.Tenant.Status() == dunning.TenantActive && x.a.Invoices[0].Status() == dunning.InvoicePaid && x.a.Invoices[0].Charge == dunning.ChargeNone && x.a.Invoices[0].Overpaid == "":
+				case a.idle || x.a.Tenant.Status() == dunning.TenantActive && x.a.Invoices[0].Status() == dunning.InvoicePaid &&
+					x.a.Invoices[0].Charge == dunning.ChargeNone && x.a.Invoices[0].Overpaid == "":
 					first = 0 // done
 				case len(alerts) > 0 && first < 0:
 					first = d

@@ -20,7 +20,8 @@ func paid(d time.Duration, m dunning.Method, payment string) dunning.Paid {
 func (x *account) expectPaid(payer string, m dunning.Method, over ...string) {
 	x.t.Helper()
 	i, s := x.a.Invoices[0], x.stats()
-	if i.PaidKey != payer || i.Method != m || !slices.Equal(i.Overpayments(), over) || (s.Overpaid > 0) != (len(over) > 0) || i.NeedsOperator(after(1000*day)) != (len(over) > 0) {
+	if i.PaidKey != payer || i.Method != m || !slices.Equal(i.Overpayments(), over) || (s.Overpaid > 0) != (len(over) > 0) ||
+		i.NeedsOperator(after(1000*day)) != (len(over) > 0) {
 		x.t.Errorf("paid by %v %q, overpaid by %q, expected %v %q and %q", i.Method, i.PaidKey, i.Overpayments(), m, payer, over)
 	}
 }
@@ -52,12 +53,14 @@ func TestTwoPaymentsOfOneInvoice(t *testing.T) {
 		{"a charge", dunning.Stripe, []func(*account){charged}, "i1/0", nil},
 		{"a charge, then a wire", dunning.Stripe, []func(*account){charged, wire("w1")}, "w1", []string{"i1/0"}},
 		{"a charge, then a wire without an id", dunning.Stripe, []func(*account){charged, wire("")}, "", []string{"i1/0"}},
-		{"a wire while a charge is out", dunning.Stripe, []func(*account){func(x *account) { x.do(intended(0, "i1/0")) }, wire("w1"), done}, "w1", []string{"i1/0"}},
+		{"a wire while a charge is out", dunning.Stripe, []func(*account){func(x *account) { x.do(intended(0, "i1/0")) }, wire("w1"),
+			done}, "w1", []string{"i1/0"}},
 		{"two wires", dunning.Manual, []func(*account){wire("w1"), wire("w2")}, "w1", []string{"w2"}},
 		{"two wires, the other way round", dunning.Manual, []func(*account){wire("w2"), wire("w1")}, "w1", []string{"w2"}},
 		{"one of them without an id", dunning.Manual, []func(*account){wire("w1"), wire("")}, "", []string{"w1"}},
 		{"one of them without an id, the other way round", dunning.Manual, []func(*account){wire(""), wire("w1")}, "", []string{"w1"}},
-		{"an id with a space, a percent sign and a line break", dunning.Manual, []func(*account){wire("w 1%20\n"), wire("a")}, "a", []string{"w 1%20\n"}},
+		{"an id with a space, a percent sign and a line break", dunning.Manual, []func(*account){wire("w 1%20\n"), wire("a")}, "a",
+			[]string{"w 1%20\n"}},
 	} {
 		x := open(t, r.method)
 		for _, step := range r.steps {
@@ -122,7 +125,8 @@ func facts(a dunning.Account) string {
 		if i.Status() == dunning.InvoiceOpen {
 			key = fmt.Sprint(i.Key(), i.ChargeAfter.IsZero())
 		}
-		all = append(all, fmt.Sprint(i.ID, i.Amount, i.Status(), i.Method, i.PaidKey, i.PaymentError, i.Charge, key, i.Overpaid, i.Repaid, i.OverpaidAt.IsZero(), i.PaidAt.IsZero()))
+		all = append(all, fmt.Sprint(i.ID, i.Amount, i.Status(), i.Method, i.PaidKey, i.PaymentError, i.Charge, key, i.Overpaid, i.Repaid,
+			i.OverpaidAt.IsZero(), i.PaidAt.IsZero()))
 	}
 	t := a.Tenant
 	return fmt.Sprint(t.Status(), t.Method, t.PaymentError, policy.Next(a, after(20*day)).Action, all)
@@ -148,18 +152,26 @@ func TestBothOrdersOfEveryPair(t *testing.T) {
 	const now = 3 * day
 	host, biller, operator := by(dunning.Host, after(now)), by(dunning.Biller, after(now)), by(dunning.Operator, after(now))
 	events := map[string]dunning.Event{
-		"wire": paid(now, dunning.Manual, "w1"), "another wire": paid(now, dunning.Manual, "w2"), "by hand": paid(now, dunning.Manual, ""), "by nwc": paid(now, dunning.NWC, ""),
-		"done 0": answered(now, "i1/0", statemachine.Done), "done 1": answered(now, "i1/1", statemachine.Done), "done 2": answered(now, "i1/2", statemachine.Done),
+		"wire": paid(now, dunning.Manual, "w1"), "another wire": paid(now, dunning.Manual, "w2"), "by hand": paid(now, dunning.Manual,
+			""), "by nwc": paid(now, dunning.NWC, ""),
+		"done 0": answered(now, "i1/0", statemachine.Done), "done 1": answered(now, "i1/1", statemachine.Done), "done 2": answered(now,
+			"i1/2", statemachine.Done),
 		"failed 0": answered(now, "i1/0", statemachine.Failed), "failed 2": answered(now, "i1/2", statemachine.Failed),
-		"missing 0": asked(now, now, "i1/0"), "missing 2": asked(now, now, "i1/2"), "unknown 2": answered(now, "i1/2", statemachine.Unknown), "deferred 2": answered(now, "i1/2", statemachine.Deferred),
-		"resolved done": dunning.Resolved{By: operator, Invoice: "i1", Key: "i1/2", Outcome: statemachine.Done, Reason: "seen"}, "resolved failed": dunning.Resolved{By: operator, Invoice: "i1", Key: "i1/2", Outcome: statemachine.Failed, Reason: "declined"},
-		"void": dunning.Voided{By: host, Invoice: "i1"}, "amend": dunning.Amended{By: host, Invoice: "i1", Amount: 40}, "method": dunning.MethodSet{By: host, Method: dunning.NWC},
-		"acknowledge 0": dunning.Acknowledged{By: operator, Invoice: "i1", Key: "i1/0", Reason: "paid back"}, "acknowledge w2": dunning.Acknowledged{By: operator, Invoice: "i1", Key: "w2", Reason: "paid back"},
-		"churn": dunning.Churned{By: biller}, "reinstate": dunning.Reinstated{By: host}, "issue": dunning.Issued{By: host, Invoice: "i9", Amount: 1}, "provision": dunning.Provisioned{By: host}, "tick": dunning.Ticked{By: biller},
+		"missing 0": asked(now, now, "i1/0"), "missing 2": asked(now, now, "i1/2"), "unknown 2": answered(now, "i1/2",
+			statemachine.Unknown), "deferred 2": answered(now, "i1/2", statemachine.Deferred),
+		"resolved done":   dunning.Resolved{By: operator, Invoice: "i1", Key: "i1/2", Outcome: statemachine.Done, Reason: "seen"},
+		"resolved failed": dunning.Resolved{By: operator, Invoice: "i1", Key: "i1/2", Outcome: statemachine.Failed, Reason: "declined"},
+		"void":            dunning.Voided{By: host, Invoice: "i1"}, "amend": dunning.Amended{By: host, Invoice: "i1", Amount: 40},
+		"method":         dunning.MethodSet{By: host, Method: dunning.NWC},
+		"acknowledge 0":  dunning.Acknowledged{By: operator, Invoice: "i1", Key: "i1/0", Reason: "paid back"},
+		"acknowledge w2": dunning.Acknowledged{By: operator, Invoice: "i1", Key: "w2", Reason: "paid back"},
+		"churn":          dunning.Churned{By: biller}, "reinstate": dunning.Reinstated{By: host}, "issue": dunning.Issued{By: host, Invoice: "i9",
+			Amount: 1}, "provision": dunning.Provisioned{By: host}, "tick": dunning.Ticked{By: biller},
 	}
 	// Decisions that what is known may forbid: the order of two of these, or of one and
 	// money, is the order in which they were decided.
-	decisions := map[string]bool{"void": true, "amend": true, "acknowledge 0": true, "acknowledge w2": true, "churn": true, "reinstate": true, "method": false}
+	decisions := map[string]bool{"void": true, "amend": true, "acknowledge 0": true, "acknowledge w2": true, "churn": true,
+		"reinstate": true, "method": false}
 	// That a charge was not tried, or its answer is missing, is no fact about money: after a
 	// look-up that found nothing it asks for another one.
 	noFact := map[string]bool{"unknown 2": true, "deferred 2": true}
@@ -191,11 +203,13 @@ func TestBothOrdersOfEveryPair(t *testing.T) {
 			return open(t, dunning.Stripe).do(third...).do(dunning.Voided{By: by(dunning.Host, after(2*day)), Invoice: "i1"})
 		},
 		"void, wired": func() *account {
-			return open(t, dunning.Stripe).do(third...).do(dunning.Voided{By: by(dunning.Host, after(2*day)), Invoice: "i1"}, paid(2*day, dunning.Manual, "w2"))
+			return open(t, dunning.Stripe).do(third...).do(dunning.Voided{By: by(dunning.Host, after(2*day)), Invoice: "i1"}, paid(2*day,
+				dunning.Manual, "w2"))
 		},
 		"by hand": func() *account { return open(t, dunning.Manual) },
 		"churned": func() *account {
-			return open(t, dunning.Stripe).do(charged(1)...).do(dunning.MethodSet{By: by(dunning.Host, after(day)), Method: dunning.Manual}, dunning.Churned{By: by(dunning.Biller, after(7*day))})
+			return open(t, dunning.Stripe).do(charged(1)...).do(dunning.MethodSet{By: by(dunning.Host, after(day)), Method: dunning.Manual},
+				dunning.Churned{By: by(dunning.Biller, after(7*day))})
 		},
 	}
 	pairs := 0
@@ -243,7 +257,8 @@ func both(x *account, a, b dunning.Event) (dunning.Account, [2]error) {
 
 // Up to seven payments in random orders end in one record.
 func TestPaymentsInAnyOrder(t *testing.T) {
-	all := []dunning.Event{paid(day, dunning.Manual, "b"), paid(day, dunning.Manual, "a"), paid(day, dunning.NWC, "c"), paid(day, dunning.Manual, ""),
+	all := []dunning.Event{paid(day, dunning.Manual, "b"), paid(day, dunning.Manual, "a"), paid(day, dunning.NWC, "c"), paid(day,
+		dunning.Manual, ""),
 		answered(day, "i1/0", statemachine.Done), answered(day, "i1/1", statemachine.Done), answered(day, "i1/2", statemachine.Done)}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

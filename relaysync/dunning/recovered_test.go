@@ -85,7 +85,8 @@ func TestAChargeThatNeverArrives(t *testing.T) {
 	switched := *x
 	switched.do(dunning.MethodSet{By: by(dunning.Host, after(3*hour)), Method: dunning.NWC})
 	switched.expect(day, "notify i1")
-	switched.do(dunning.Resolved{By: by(dunning.Operator, after(4*hour)), Invoice: "i1", Key: "i1/0", Outcome: statemachine.Failed, Reason: "no longer our provider"})
+	switched.do(dunning.Resolved{By: by(dunning.Operator, after(4*hour)), Invoice: "i1", Key: "i1/0", Outcome: statemachine.Failed,
+		Reason: "no longer our provider"})
 	switched.expect(4*hour, "charge i1")
 	if i := switched.a.Invoices[0]; i.NeedsOperator(after(4 * hour)) {
 		t.Error("it is another charge")

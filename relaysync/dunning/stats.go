@@ -115,10 +115,13 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	wait("charge unknown", s.OldestOut, t.UnknownFor, "a charge may be out")
 	wait("owed", s.OldestOwed, t.OwedFor, "an active tenant owes")
 	if t.Ahead > 0 && s.Latest.Sub(s.At) > t.Ahead {
-		out = append(out, Alert{Name: "ahead", Text: fmt.Sprintf("a time of a tenant is %s, more than %v from now: a clock was ahead, or is behind", s.Latest.UTC().Format(time.RFC3339), t.Ahead)})
+		out = append(out, Alert{Name: "ahead",
+			Text: fmt.Sprintf("a time of a tenant is %s, more than %v from now: a clock was ahead, or is behind",
+				s.Latest.UTC().Format(time.RFC3339), t.Ahead)})
 	}
 	if s.Missed > t.Missed {
-		out = append(out, Alert{Name: "never arrives", Text: fmt.Sprintf("the charges of %d invoices never arrive, more than %d", s.Missed, t.Missed)})
+		out = append(out, Alert{Name: "never arrives", Text: fmt.Sprintf("the charges of %d invoices never arrive, more than %d",
+			s.Missed, t.Missed)})
 	}
 	if s.Overpaid > t.Overpaid {
 		out = append(out, Alert{Name: "overpaid", Text: fmt.Sprintf("%d invoices are overpaid, more than %d", s.Overpaid, t.Overpaid)})

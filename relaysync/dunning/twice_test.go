@@ -61,7 +61,8 @@ func TestWhatMayStillArriveIsChargedAgainAndNothingElse(t *testing.T) {
 	x.do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Deferred), dunning.MethodSet{By: host, Method: dunning.NWC}, intended(hour, "i1/1"))
 	// Whoever said so has sent it all the same, and of more than is owed.
 	x = open(t, dunning.Stripe)
-	x.do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Deferred), dunning.Amended{By: host, Invoice: "i1", Amount: 50}, answered(2*hour, "i1/0", statemachine.Done))
+	x.do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Deferred), dunning.Amended{By: host, Invoice: "i1", Amount: 50},
+		answered(2*hour, "i1/0", statemachine.Done))
 	if i := x.a.Invoices[0]; i.Status() != dunning.InvoicePaid || !slices.Equal(i.Overpayments(), []string{"i1/0"}) {
 		t.Errorf("100 were paid for 50, and nobody is told: %+v", i)
 	}

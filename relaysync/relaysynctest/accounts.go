@@ -31,7 +31,8 @@ func (d *AccountAdversary) Next(t *rapid.T, p dunning.Policy, a dunning.Account)
 	d.Now = d.Now.Add(rapid.SampledFrom(moments).Draw(t, "later"))
 	if rapid.IntRange(0, 19).Draw(t, "the clock steps") == 0 { // by the boundaries of the rules, and then it is set right
 		d.Now = d.Now.Add(-d.ahead)
-		d.ahead = rapid.SampledFrom([]time.Duration{0, p.Hold + p.Linger - time.Second, p.Hold + p.Linger, 8 * time.Minute, 2*p.Tick + time.Second, 24 * time.Hour, 240 * time.Hour,
+		d.ahead = rapid.SampledFrom([]time.Duration{0, p.Hold + p.Linger - time.Second, p.Hold + p.Linger, 8 * time.Minute,
+			2*p.Tick + time.Second, 24 * time.Hour, 240 * time.Hour,
 			-2*p.Tick - time.Second, -24 * time.Hour, -240 * time.Hour}).Draw(t, "ahead")
 		d.Now = d.Now.Add(d.ahead)
 	}
@@ -100,7 +101,8 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 		d.n++
 		return dunning.Issued{By: by(dunning.Host), Invoice: fmt.Sprint(d.Prefix, "invoice", d.n), Amount: rapid.Int64Range(0, 3).Draw(t, "amount")}
 	case k == 16:
-		return rapid.SampledFrom([]dunning.Event{dunning.Paid{By: by(dunning.Host), Invoice: i.ID, Method: dunning.Manual, Payment: rapid.SampledFrom([]string{"", i.ID + " 1", i.ID + " 2"}).Draw(t, "payment")},
+		return rapid.SampledFrom([]dunning.Event{dunning.Paid{By: by(dunning.Host), Invoice: i.ID, Method: dunning.Manual,
+			Payment: rapid.SampledFrom([]string{"", i.ID + " 1", i.ID + " 2"}).Draw(t, "payment")},
 			dunning.Paid{By: by(dunning.Host), Invoice: i.ID, Method: dunning.NWC}, dunning.Voided{By: by(dunning.Host), Invoice: i.ID},
 			dunning.Amended{By: by(dunning.Host), Invoice: i.ID, Amount: i.Amount - 1}}).Draw(t, "settled")
 	case k == 17:
@@ -358,7 +360,8 @@ func Naive(p dunning.Policy, a dunning.Account, now time.Time) string {
 	for _, i := range a.Invoices {
 		if i.Charge != dunning.ChargeNone {
 			arrived := i.ChargeAt.Add(p.Hold + p.Linger + time.Second - 1).Truncate(time.Second) // at most a day away, or a clock was ahead
-			if (sec >= i.ChargeAfter.Unix() || i.ChargeAfter.Sub(now) > 24*time.Hour+time.Second) && (sec >= arrived.Unix() || arrived.Sub(now) > 24*time.Hour+time.Second) {
+			if (sec >= i.ChargeAfter.Unix() || i.ChargeAfter.Sub(now) > 24*time.Hour+time.Second) && (sec >= arrived.Unix() ||
+				arrived.Sub(now) > 24*time.Hour+time.Second) {
 				return "look up " + i.ID
 			}
 			return ""
@@ -378,7 +381,8 @@ func Naive(p dunning.Policy, a dunning.Account, now time.Time) string {
 		return ""
 	}
 	for _, i := range a.Invoices {
-		if open(i) && a.Tenant.Method != dunning.Manual && sec >= made(i) && (i.ChargeAfter.IsZero() || sec >= i.ChargeAfter.Unix() || i.ChargeAfter.Sub(now) > 24*time.Hour+time.Second) {
+		if open(i) && a.Tenant.Method != dunning.Manual && sec >= made(i) && (i.ChargeAfter.IsZero() || sec >= i.ChargeAfter.Unix() ||
+			i.ChargeAfter.Sub(now) > 24*time.Hour+time.Second) {
 			return "charge " + i.ID
 		}
 	}

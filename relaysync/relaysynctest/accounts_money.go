@@ -67,7 +67,9 @@ func (h *AccountHistory) payments(ev dunning.Event, c *dunning.Change) error {
 		if h.money[id] == nil {
 			h.money[id] = map[string]bool{}
 		}
-		h.money[id][key] = h.money[id][key] // one that was paid back stays so
+		if _, ok := h.money[id][key]; !ok { // one that was paid back stays so
+			h.money[id][key] = false
+		}
 	}
 	for k := range c.New.Invoices {
 		i := &c.New.Invoices[k]

@@ -163,7 +163,8 @@ var (
 		"WHEN x.due_at IS NULL THEN '%v' WHEN x.backoff THEN '%v' ELSE '%v' END)", relaysync.PhaseDeleted, relaysync.PhaseSyncing,
 		relaysync.PhaseExhausted, relaysync.PhaseClean, relaysync.PhaseWaiting, relaysync.PhaseDue)
 	countRelays = statement{text: "SELECT " + phaseOf + ", count(*), min(CASE WHEN x.claimed_at IS NULL AND x.due_at <= $1 THEN x.due_at END), " +
-		"min(CASE WHEN " + scheduled + " THEN coalesce(x.since, " + dueAt + ") END), max(CASE WHEN " + scheduled + " THEN x.since END), max(CASE WHEN " + scheduled + " THEN " + dueAt + " END), " +
+		"min(CASE WHEN " + scheduled + " THEN coalesce(x.since, " + dueAt + ") END), max(CASE WHEN " + scheduled +
+		" THEN x.since END), max(CASE WHEN " + scheduled + " THEN " + dueAt + " END), " +
 		"count(CASE WHEN x.claimed_at IS NOT NULL AND x.lease_until <= $1 THEN 1 END), " +
 		"coalesce(sum(CASE WHEN x.claimed_at IS NOT NULL THEN x.lapses END), 0), " +
 		"count(CASE WHEN x.synced = 0 OR trim(x.sync_error, '" + blanks + "') <> '' THEN 1 END) FROM @relays x GROUP BY 1"}

@@ -68,7 +68,8 @@ var tenantTable = newTable(table[dunning.Tenant]{
 		return list{{"id text", always(&t.ID)}, {"billing_anchor time", maybe(&t.BillingAnchor)}, {"created_at time", always(&t.CreatedAt)}}
 	},
 	state: func(t *dunning.Tenant) list {
-		return list{{"method text", always(&t.Method)}, {"churned_at time", maybe(&t.ChurnedAt)}, {"reinstated_at time", maybe(&t.ReinstatedAt)}, {"since time", maybe(&t.Since)},
+		return list{{"method text", always(&t.Method)}, {"churned_at time", maybe(&t.ChurnedAt)}, {"reinstated_at time",
+			maybe(&t.ReinstatedAt)}, {"since time", maybe(&t.Since)},
 			{"payment_error text", always(&t.PaymentError)}, {"notice text", maybe(&t.Notice)}, {"notice_by text", maybe(&t.NoticeBy)}, {"notice_after time", maybe(&t.NoticeAfter)}, {"version int", always(&t.Version)}}
 	},
 	outside: func(t *dunning.Tenant) list { return list{{"due_at time", maybe(&t.DueAt)}} },
@@ -82,7 +83,8 @@ var invoiceTable = newTable(table[dunning.Invoice]{
 		return list{{"id text", always(&i.ID)}, {"tenant text", always(&i.Tenant)}, {"created_at time", always(&i.CreatedAt)}}
 	},
 	state: func(i *dunning.Invoice) list {
-		return list{{"amount int", always(&i.Amount)}, {"issued int", always(&i.Issued)}, {"since time", maybe(&i.Since)}, {"paid_at time", maybe(&i.PaidAt)}, {"voided_at time", maybe(&i.VoidedAt)}, {"notified_at time", maybe(&i.NotifiedAt)},
+		return list{{"amount int", always(&i.Amount)}, {"issued int", always(&i.Issued)}, {"since time", maybe(&i.Since)},
+			{"paid_at time", maybe(&i.PaidAt)}, {"voided_at time", maybe(&i.VoidedAt)}, {"notified_at time", maybe(&i.NotifiedAt)},
 			{"method text", maybe(&i.Method)}, {"payment_error text", always(&i.PaymentError)}, {"attempts int", always(&i.Attempts)}, {"charge text", always(&i.Charge)},
 			{"charge_key text", maybe(&i.ChargeKey)}, {"charge_by text", maybe(&i.ChargeBy)}, {"charge_at time", maybe(&i.ChargeAt)}, {"charge_amount int", always(&i.ChargeAmount)},
 			{"charge_method text", maybe(&i.ChargeMethod)}, {"charge_after time", maybe(&i.ChargeAfter)}, {"missed int", always(&i.Missed)}, {"looked_back time", maybe(&i.LookedBack)}, {"paid_key text", maybe(&i.PaidKey)},

@@ -33,7 +33,8 @@ var (
 	oversleptTenants = statement{text: "SELECT id FROM @tenants WHERE due_at > $1 ORDER BY due_at, id LIMIT $2"}
 
 	unclearTenants = statement{text: "SELECT p.tenant FROM (SELECT tenant FROM @invoices WHERE charge <> 'none' AND (charge = 'unknown' OR charge_after <= $3) AND tenant > $1 ORDER BY tenant LIMIT $2) p " +
-		"UNION SELECT m.tenant FROM (SELECT DISTINCT tenant FROM @invoices WHERE " + neverArrives + " AND tenant > $1 ORDER BY tenant LIMIT $2) m " +
+		"UNION SELECT m.tenant FROM (SELECT DISTINCT tenant FROM @invoices WHERE " + neverArrives +
+		" AND tenant > $1 ORDER BY tenant LIMIT $2) m " +
 		"UNION SELECT q.tenant FROM (SELECT DISTINCT tenant FROM @invoices WHERE overpaid_at IS NOT NULL AND tenant > $1 ORDER BY tenant LIMIT $2) q ORDER BY tenant LIMIT $2"}
 
 	dueTenants = newDue(due{from: "@tenants x", owner: "x.id", where: "x.due_at IS NOT NULL", at: "x.due_at", order: "x.due_at, x.id"})
@@ -145,7 +146,8 @@ var (
 	// high and low halves are added apart.
 	countInvoices = statement{text: "SELECT count(CASE WHEN " + owed + " THEN 1 END), coalesce(sum(CASE WHEN " + owed + " THEN amount / 4294967296 END), 0), " +
 		"coalesce(sum(CASE WHEN " + owed + " THEN amount % 4294967296 END), 0), count(CASE WHEN charge <> 'none' THEN 1 END), " +
-		"min(CASE WHEN charge <> 'none' THEN charge_at END), max(CASE WHEN charge <> 'none' THEN charge_at END), count(CASE WHEN " + neverArrives + " THEN 1 END), count(overpaid_at) FROM @invoices WHERE " + liveInvoices}
+		"min(CASE WHEN charge <> 'none' THEN charge_at END), max(CASE WHEN charge <> 'none' THEN charge_at END), count(CASE WHEN " +
+		neverArrives + " THEN 1 END), count(overpaid_at) FROM @invoices WHERE " + liveInvoices}
 	oldestOwed = statement{text: "SELECT min(" + owes + "), max(" + owes + ") FROM @invoices i JOIN @tenants t ON t.id = i.tenant " +
 		"WHERE (" + liveInvoices + ") AND " + owed + " AND t.churned_at IS NULL"}
 )

@@ -101,11 +101,13 @@ func (r *tenants) everyTenantField(t *testing.T) {
 		dunning.Reinstated{By: by(dunning.Operator)})
 	f.now = f.now.Add(13 * day)
 	f.do(dunning.Churned{By: biller()}, dunning.Reinstated{By: by(dunning.Operator)},
-		dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(-10*day))}, dunning.Ticked{By: biller()}) // a clock that is behind, and right again
+		// a clock that is behind, and right again
+		dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(-10*day))}, dunning.Ticked{By: biller()})
 	f.now = f.now.Add(2 * day)
 	f.do(dunning.NoticeIntended{By: biller(), Notice: r.service.Policy().Next(f.a, f.now).Action.Key})
 	f.do(dunning.NoticeAnswered{By: biller(), Notice: f.a.Tenant.Notice, Outcome: statemachine.Done}, dunning.MethodSet{By: by(dunning.Host), Method: dunning.Stripe},
-		dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1", Outcome: statemachine.Done},
+		dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1",
+			Key: "é-1/1", Outcome: statemachine.Done},
 		dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/0", Outcome: statemachine.Done}, // of what was declared failed
 		dunning.Acknowledged{By: by(dunning.Operator), Invoice: "é-1", Key: "é-1/0", Reason: "paid back"},
 		dunning.Paid{By: by(dunning.Host), Invoice: "é-1", Method: dunning.Manual, Payment: "é 1"}, // which the charge is paid back for
@@ -210,7 +212,8 @@ func (r *tenants) overslept(t *testing.T) {
 		t.Errorf("due at %v, %v", a.Tenant.DueAt, err)
 	}
 	// A biller that runs does not wait for that.
-	noError(t, r.save(r.change(t, must(r.service.Get(ctx, asleep))(t), dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(1000*24*time.Hour))})))
+	noError(t, r.save(r.change(t, must(r.service.Get(ctx, asleep))(t), dunning.Ticked{By: dunningBy(dunning.Biller,
+		start.Add(1000*24*time.Hour))})))
 	dated(r.Store, start.Add(time.Minute))
 	if _, _, err := r.service.Steps("biller").Turn(ctx, nil, 1); err != nil {
 		t.Fatal(err)
@@ -231,7 +234,8 @@ func (r *tenants) overslept(t *testing.T) {
 		}
 		return nil
 	}))
-	refusedWith(t, r.View(ctx, func(tx store.TenantUnit) error { return errOf(readable(tx.Tenants().Overslept(start, 0))) }), statemachine.ErrInvalid, "a limit of 0")
+	refusedWith(t, r.View(ctx, func(tx store.TenantUnit) error { return errOf(readable(tx.Tenants().Overslept(start, 0))) }),
+		statemachine.ErrInvalid, "a limit of 0")
 	if last, _, _, err := r.service.Reconcile(ctx, dunningBy(dunning.Biller, start), idle, 100); last != "" || err != nil {
 		t.Errorf("behind the last one is %q, %v", last, err)
 	}
@@ -412,6 +416,21 @@ func (r *tenants) counted(t testing.TB, add func(dunning.Account)) {
 			return all[:map[bool]int{true: 1, false: 2}[c.outcome == 0]]
 		})
 	}
+	make(dunning.Stripe, 100, func(invoice string) (all []dunning.Event) { // never arrives
+		for n := range 2 {
+			by, key := dunningBy(dunning.Biller, start.Add(time.Duration(n)*time.Hour)), invoice+"/0"
+			asked := by.At.Add(time.Hour - time.Second)
+			all = append(all, dunning.ChargeIntended{By: by, Invoice: invoice, Key: key}, dunning.ChargeMissing{By: dunningBy(dunning.Biller,
+				asked), Invoice: invoice, Key: key, Asked: asked})
+		}
+		return all
+	})
+	behind := dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(-10*24*time.Hour))} // its date does not count
+	make(dunning.Manual, 100, func(string) []dunning.Event { return []dunning.Event{behind} })
+	make(dunning.Manual, 100, func(string) []dunning.Event {
+		return []dunning.Event{dunning.Churned{By: dunningBy(dunning.Biller, late)},
+			dunning.Reinstated{By: dunningBy(dunning.Host, late)}, behind}
+	})
 	make(dunning.Manual, 100, func(invoice string) []dunning.Event { return []dunning.Event{issued(invoice + "-too")} })
 	make(dunning.Manual, 1<<63-1000, func(string) []dunning.Event { return nil })
 	make(dunning.Manual, 1000, func(string) []dunning.Event { return nil })
