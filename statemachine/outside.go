@@ -32,10 +32,13 @@ const MaxAhead = time.Minute
 // times, and ends them. It is now, the store's, wherever there is a store: a host
 // whose clock is wrong neither takes what another one holds nor acts under a lease
 // that is over. said is when it happened by the host, at, or now where at is zero
-// or after it. A zero now, in a test of the rules alone, leaves at for both.
-// [ErrInvalid] for an at that no store keeps, or more than [MaxAhead] ahead.
+// or after it. A zero now, where nobody has a clock, as in a test of the rules alone,
+// leaves at for both. [ErrInvalid] where both are zero, for an at that no store keeps,
+// and for one more than [MaxAhead] ahead.
 func EventTime(at, now time.Time) (said, clock time.Time, err error) {
 	switch {
+	case now.IsZero() && at.IsZero():
+		return at, now, fmt.Errorf("%w: neither the event nor a clock says when it was", ErrInvalid)
 	case now.IsZero():
 		now = at
 	case at.IsZero():

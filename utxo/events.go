@@ -45,8 +45,11 @@ type By struct {
 	// actor.
 	Actor string `json:",omitempty"`
 	Role  string `json:",omitempty"`
-	// At is when it was seen or said, UTC, in microseconds; zero is now by the store's
-	// clock, which gives and ends leases whatever At says. See [statemachine.EventTime].
+	// At is when it was seen or said, UTC, in microseconds. The clock of the store, of a
+	// [Ledger] or of the caller of [Policy.PlanAt] counts, and gives and ends leases,
+	// whatever At says: leave it zero. Where nobody has a clock ([Policy.Plan], a Ledger
+	// without one) At is the time, and a zero one is [statemachine.ErrInvalid]. See
+	// [statemachine.EventTime].
 	At time.Time
 }
 

@@ -106,8 +106,11 @@ func (pl *plan) leasing(ev OutputsLeased) (map[wire.OutPoint]Lease, error) {
 }
 
 func (pl *plan) setLease(held Lease, op wire.OutPoint, ev OutputsLeased) {
-	until := pl.now.Add(ev.Duration).Truncate(time.Microsecond)
-	if lease := (Lease{ev.Wallet, op, ev.Lock, until}); lease != held {
+	until, since := pl.now.Add(ev.Duration).Truncate(time.Microsecond), pl.now
+	if held.Active(pl.now) && held.Since.Before(since) { // by the same lock; later is what a clock said that was ahead
+		since = held.Since
+	}
+	if lease := (Lease{ev.Wallet, op, ev.Lock, until, since}); lease != held {
 		pl.set.Leases = append(pl.set.Leases, LeaseChange{Old: held, New: lease})
 	}
 }

@@ -15,6 +15,7 @@ import (
 // concurrent use, its reads included.
 type Ledger struct {
 	policy   Policy
+	clock    func() time.Time // nil for none
 	blocks   map[int32]Block
 	byBlock  map[chainhash.Hash]int32
 	tip      int32 // -1 for an empty chain
@@ -68,10 +69,20 @@ func NewLedger(p Policy) *Ledger {
 	}
 }
 
-// Do plans an event and applies what it changes. An error changes nothing.
-func (l *Ledger) Do(ev Event) (ChangeSet, error) { return l.DoAt(ev, time.Time{}) }
+// SetClock gives the ledger the clock that [Ledger.Do] asks, such as time.Now. Without
+// one the times of events count, and each event has to have its own.
+func (l *Ledger) SetClock(now func() time.Time) { l.clock = now }
 
-// DoAt is [Ledger.Do]; now is the store's clock, see [statemachine.EventTime].
+// Do plans an event and applies what it changes, at the time of the ledger's clock, see
+// [Ledger.SetClock]. An error changes nothing.
+func (l *Ledger) Do(ev Event) (ChangeSet, error) {
+	if l.clock == nil {
+		return l.DoAt(ev, time.Time{})
+	}
+	return l.DoAt(ev, l.clock())
+}
+
+// DoAt is [Ledger.Do] at a time of the caller's clock, see [statemachine.EventTime].
 func (l *Ledger) DoAt(ev Event, now time.Time) (ChangeSet, error) {
 	set, err := l.policy.PlanAt(l, ev, now)
 	if err != nil {

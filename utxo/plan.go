@@ -17,7 +17,7 @@ import (
 // the empty set; a refusal gives an error and changes nothing.
 func (p Policy) Plan(r Reader, ev Event) (ChangeSet, error) { return p.PlanAt(r, ev, time.Time{}) }
 
-// PlanAt is [Policy.Plan]; now is the store's clock, see [statemachine.EventTime].
+// PlanAt is [Policy.Plan]; now is the caller's clock, see [statemachine.EventTime].
 func (p Policy) PlanAt(r Reader, ev Event, now time.Time) (ChangeSet, error) {
 	return (&plan{Policy: p, r: r, graph: newGraph(r), ev: ev}).run(now)
 }

@@ -154,6 +154,9 @@ type Lease struct {
 	OutPoint wire.OutPoint
 	Lock     LockID
 	Until    time.Time
+	// Since is when Lock took it; a renewal keeps that. Who takes a lease that is over
+	// takes it anew.
+	Since time.Time
 }
 
 // String says what is held, by which lock, and until when.

@@ -24,6 +24,9 @@ type Stats struct {
 
 	Leased    int64 // outputs in the state [CoinLeased]
 	LastLease Lease // of these outputs the lease with the latest end; zero: none
+	// OldestLease is of these outputs the lease that a lock has had for the longest
+	// time, however often it was renewed; zero: none.
+	OldestLease Lease
 
 	Owners    int64 // those of [Wallet.Behind]
 	ScannedTo int32 // height up to which the coins of the wallet and of all its owners are complete
@@ -92,8 +95,12 @@ func StatsOf(w Wallet, tip int32, txs []*Tx, coins []Coin, now time.Time) Stats 
 	for i := range coins {
 		if (Policy{}).State(coins[i], tip, now) == CoinLeased { // whatever the policy
 			s.Leased++
-			if l := coins[i].Lease; byEnd(*l, s.LastLease) > 0 {
+			l := coins[i].Lease
+			if byEnd(*l, s.LastLease) > 0 {
 				s.LastLease = *l
+			}
+			if old := s.OldestLease; old.Until.IsZero() || cmp.Or(l.Since.Compare(old.Since), CompareOutPoints(l.OutPoint, old.OutPoint)) < 0 {
+				s.OldestLease = *l
 			}
 		}
 	}
@@ -104,18 +111,27 @@ func StatsOf(w Wallet, tip int32, txs []*Tx, coins []Coin, now time.Time) Stats 
 	return s
 }
 
-// Thresholds are the limits of [Alerts]. A zero duration is not watched; a count
-// alerts when it exceeds its limit.
+// Thresholds are the limits of [Alerts], see [DefaultThresholds]. A zero duration is
+// not watched; a count alerts when it exceeds its limit.
 type Thresholds struct {
 	PendingWait   time.Duration // no node takes a transaction, or nobody sends it
 	PublishedWait time.Duration // no block takes a transaction, ours or a deposit: days, above [Policy.Rebroadcast]
 	LeaseFor      time.Duration // from now to the end of a lease: above the longest that a host asks for
+	LeaseWait     time.Duration // a payment has its coins leased, however often it renews that, and is not submitted
 	Behind        int64         // blocks: above those of a scan under way
+}
+
+// DefaultThresholds leave nothing unwatched: what is under way alerts a bounded time
+// after it began, whatever repeats itself meanwhile. A wallet that is behind alerts at
+// once, since a scan that nobody makes looks like one that goes on: a host that scans
+// for long sets Behind for that time.
+func DefaultThresholds() Thresholds {
+	return Thresholds{PendingWait: time.Hour, PublishedWait: 72 * time.Hour, LeaseFor: 24 * time.Hour, LeaseWait: 24 * time.Hour}
 }
 
 // Alert is one limit that is exceeded, with what an operator does.
 type Alert struct {
-	Name string // stable: "pending wait", "published wait", "lease", "behind"
+	Name string // stable: "pending wait", "published wait", "lease", "lease wait", "behind"
 	Text string
 }
 
@@ -127,17 +143,23 @@ func Alerts(s Stats, t Thresholds) []Alert {
 			out = append(out, Alert{Name: name, Text: fmt.Sprintf(format, args...)})
 		}
 	}
+	// What was seen in the future was seen by a clock that was ahead: further than the
+	// limit it alerts too, and not only when that time has come.
+	away := func(since time.Time) time.Duration { return s.At.Sub(since).Abs() }
 	wait := func(name string, w Waiting, limit time.Duration, what, then string) {
-		add(limit > 0 && !w.Since.IsZero() && s.At.Sub(w.Since) > limit, name, "transaction %s %s since %s, longer than %v: %s",
+		add(limit > 0 && !w.Since.IsZero() && away(w.Since) > limit, name, "transaction %s %s since %s, longer than %v: %s",
 			TxID{s.Wallet, w.Hash}, what, w.Since.UTC().Format(time.RFC3339), limit, then)
 	}
 	wait("pending wait", s.OldestPending, t.PendingWait, "is pending",
-		"send what Next names and report Broadcasted; what no node takes is replaced, or given up with Invalidated")
+		"sign it and submit the signed bytes, send what Next names and report Broadcasted; what no node takes is replaced, or given up with Invalidated")
 	wait("published wait", s.OldestPublished, t.PublishedWait, "is published and in no block",
 		"raise its fee with a replacement or a child; what can no longer be mined is given up with Invalidated")
 	l := s.LastLease
 	add(t.LeaseFor > 0 && l.Until.Sub(s.At) > t.LeaseFor, "lease", "%s, longer than %v from now; %d outputs are leased: its holder releases it, or renews it for less",
 		l, t.LeaseFor, s.Leased)
+	l = s.OldestLease
+	add(t.LeaseWait > 0 && !l.Until.IsZero() && away(l.Since) > t.LeaseWait, "lease wait", "%s, which has had it since %s, longer than %v; %d outputs are leased: "+
+		"its payment is submitted, or its holder releases it", l, l.Since.UTC().Format(time.RFC3339), t.LeaseWait, s.Leased)
 	add(s.Behind() > t.Behind, "behind", "wallet %d, %d late owners among it, is scanned to %d, %d blocks below the tip, more than %d: connect the blocks from %d on again",
 		s.Wallet, s.Owners, s.ScannedTo, s.Behind(), t.Behind, s.ScannedTo+1)
 	return out

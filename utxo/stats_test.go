@@ -67,7 +67,11 @@ func TestStats(t *testing.T) {
 		Txs:             map[utxo.Status]int64{utxo.Pending: 3, utxo.Published: 4},
 		OldestPending:   utxo.Waiting{Hash: sent[1].TxHash(), Since: hour(3)},
 		OldestPublished: utxo.Waiting{Hash: sent[3].TxHash(), Since: hour(1)},
-		LastLease:       utxo.Lease{Wallet: 1, OutPoint: out(coin, 4), Lock: utxo.LockID{1}, Until: hour(10)},
+		LastLease:       utxo.Lease{Wallet: 1, OutPoint: out(coin, 4), Lock: utxo.LockID{1}, Until: hour(10), Since: hour(0)},
+		OldestLease:     utxo.Lease{Wallet: 1, OutPoint: out(coin, 4), Lock: utxo.LockID{1}, Until: hour(10), Since: hour(0)},
+	}
+	if first := want.OldestLease.OutPoint; utxo.CompareOutPoints(out(sent[3], 0), first) < 0 { // of the same age the first counts
+		want.OldestLease.OutPoint, want.OldestLease.Until = out(sent[3], 0), hour(9)
 	}
 	if got := stats(1, want.At); !reflect.DeepEqual(got, want) {
 		t.Errorf("of wallet 1:\n%+v\nwant\n%+v", got, want)
@@ -75,7 +79,7 @@ func TestStats(t *testing.T) {
 	if got := stats(1, hour(9)); got.Leased != 1 {
 		t.Errorf("at the end of a lease %d are active", got.Leased)
 	}
-	if got := stats(1, hour(10)); got.Leased != 0 || got.LastLease != (utxo.Lease{}) {
+	if got := stats(1, hour(10)); got.Leased != 0 || got.LastLease != (utxo.Lease{}) || got.OldestLease != (utxo.Lease{}) {
 		t.Errorf("at the end of the last: %+v", got)
 	}
 	if got := stats(2, want.At); got.Txs[utxo.Published] != 1 || got.OldestPublished.Hash != child.TxHash() {
@@ -101,9 +105,10 @@ func TestAlerts(t *testing.T) {
 	s := utxo.Stats{
 		At: now, Wallet: 7, OldestPending: utxo.Waiting{Hash: hash, Since: now.Add(-time.Hour)}, OldestPublished: utxo.Waiting{Hash: hash, Since: now.Add(-7 * 24 * time.Hour)},
 		Leased: 1, LastLease: utxo.Lease{Wallet: 7, OutPoint: utxotest.External(2), Lock: utxo.LockID{1}, Until: now.Add(time.Hour)},
-		Owners: 3, ScannedTo: 90, Tip: 100,
+		OldestLease: utxo.Lease{Wallet: 7, OutPoint: utxotest.External(3), Lock: utxo.LockID{1}, Until: now.Add(time.Hour), Since: now.Add(-2 * time.Hour)},
+		Owners:      3, ScannedTo: 90, Tip: 100,
 	}
-	limits := utxo.Thresholds{PendingWait: time.Hour, PublishedWait: 7 * 24 * time.Hour, LeaseFor: time.Hour, Behind: 10}
+	limits := utxo.Thresholds{PendingWait: time.Hour, PublishedWait: 7 * 24 * time.Hour, LeaseFor: time.Hour, LeaseWait: 2 * time.Hour, Behind: 10}
 	if got := utxo.Alerts(s, limits); got != nil {
 		t.Errorf("at the limits: %v", got)
 	}
@@ -116,6 +121,7 @@ func TestAlerts(t *testing.T) {
 		{"pending wait", func(l *utxo.Thresholds) { l.PendingWait-- }, []string{id, "Broadcasted", "Invalidated"}},
 		{"published wait", func(l *utxo.Thresholds) { l.PublishedWait-- }, []string{id, "replacement"}},
 		{"lease", func(l *utxo.Thresholds) { l.LeaseFor-- }, []string{s.LastLease.String(), "releases"}},
+		{"lease wait", func(l *utxo.Thresholds) { l.LeaseWait-- }, []string{s.OldestLease.String(), "submitted", "since"}},
 		{"behind", func(l *utxo.Thresholds) { l.Behind-- }, []string{"wallet 7", "3 late owners", "from 91 on"}},
 	} {
 		l := limits
@@ -134,7 +140,7 @@ func TestAlerts(t *testing.T) {
 	if got := utxo.Alerts(s, utxo.Thresholds{Behind: 10}); got != nil {
 		t.Errorf("not watched: %v", got)
 	}
-	if got := utxo.Alerts(utxo.Stats{At: now, Tip: -1, ScannedTo: -1}, utxo.Thresholds{PendingWait: 1, PublishedWait: 1, LeaseFor: 1}); got != nil {
+	if got := utxo.Alerts(utxo.Stats{At: now, Tip: -1, ScannedTo: -1}, utxo.Thresholds{PendingWait: 1, PublishedWait: 1, LeaseFor: 1, LeaseWait: 1}); got != nil {
 		t.Errorf("of nothing: %v", got)
 	}
 }

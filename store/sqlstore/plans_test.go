@@ -175,7 +175,7 @@ func fill(t *testing.T, conn *sql.Conn, syn syntax) {
 		"INSERT INTO @utxos (wallet_id, tx_id, output_index, amount, script, owner_tag) SELECT wallet_id, id, 0, 1, tx_hash, 'main' FROM @transactions",
 		"INSERT INTO @tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id, declared) " +
 			"SELECT a.wallet_id, a.id, b.id, " + map[Dialect]string{SQLite: "0", Postgres: "false"}[syn.Dialect] + " FROM @transactions a JOIN @transactions b ON b.block_height = a.block_height + 1",
-		"INSERT INTO @utxo_leases SELECT wallet_id, id, script, " + at + " FROM @utxos",
+		"INSERT INTO @utxo_leases SELECT wallet_id, id, script, " + at + ", " + at + " FROM @utxos",
 		"INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) " +
 			"SELECT 0, 'utxo.tx', CAST(id AS text), 1, '', 'confirmed', 'published', first_seen, '', '', '' FROM @transactions",
 	} {

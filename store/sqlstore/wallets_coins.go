@@ -54,7 +54,7 @@ func (f *foundCoins) scan(rows *sql.Rows) error {
 
 const ofLease = "WHERE u.wallet_id = l.wallet_id AND u.id = l.utxo_id"
 
-const leaseColumns = "SELECT l.wallet_id, t.tx_hash, u.output_index, l.lock_id, l.expires_at FROM "
+const leaseColumns = "SELECT l.wallet_id, t.tx_hash, u.output_index, l.lock_id, l.expires_at, l.leased_at FROM "
 
 var leasesOf = statement{text: leaseColumns + "@utxo_leases l JOIN @utxos u ON u.wallet_id = l.wallet_id AND u.id = l.utxo_id " +
 	"JOIN @transactions t ON t.id = u.tx_id WHERE l.wallet_id = $1"}
@@ -62,7 +62,7 @@ var leasesOf = statement{text: leaseColumns + "@utxo_leases l JOIN @utxos u ON u
 func (w wallets) leases(st *statement, set *batch, each func(utxo.Lease), args ...any) error {
 	return w.read(st, set, func(rows *sql.Rows) error {
 		var l utxo.Lease
-		err := rows.Scan(&l.Wallet, (*hashColumn)(&l.OutPoint.Hash), &l.OutPoint.Index, (*hashColumn)(&l.Lock), (*timeColumn)(&l.Until))
+		err := rows.Scan(&l.Wallet, (*hashColumn)(&l.OutPoint.Hash), &l.OutPoint.Index, (*hashColumn)(&l.Lock), (*timeColumn)(&l.Until), (*timeColumn)(&l.Since))
 		each(l)
 		return err
 	}, args...)
@@ -114,7 +114,7 @@ var (
 		"ORDER BY t.tx_hash, u.output_index LIMIT $4"}
 	leasesUnspent = statement{text: leaseColumns + "@utxos u CROSS JOIN @utxo_leases l JOIN @transactions t ON t.id = u.tx_id " +
 		"WHERE u.wallet_id = $1 AND u.spent_by_tx_id IS NULL AND l.wallet_id = u.wallet_id AND l.utxo_id = u.id"}
-	leasesNamed = statement{each: "tx_hash bytes, output_index int", text: "SELECT u.wallet_id, r.tx_hash, r.output_index, l.lock_id, l.expires_at " +
+	leasesNamed = statement{each: "tx_hash bytes, output_index int", text: "SELECT u.wallet_id, r.tx_hash, r.output_index, l.lock_id, l.expires_at, l.leased_at " +
 		"FROM @utxos u CROSS JOIN @utxo_leases l " + named + " AND l.wallet_id = u.wallet_id AND l.utxo_id = u.id"}
 )
 
@@ -160,7 +160,7 @@ var (
 	leasesOfLock = statement{text: leasesOf.text + " AND l.lock_id = $2 ORDER BY 2, 3"}
 	// Each finds its output by the key, as in the sum of what is leased.
 	leasesActive = statement{text: "SELECT l.wallet_id, (SELECT t.tx_hash FROM @utxos u JOIN @transactions t ON t.id = u.tx_id " + ofLease + "), (SELECT u.output_index FROM @utxos u " + ofLease + "), " +
-		"l.lock_id, l.expires_at FROM @utxo_leases l WHERE l.wallet_id = $1 AND l.expires_at > $2 ORDER BY 2, 3"}
+		"l.lock_id, l.expires_at, l.leased_at FROM @utxo_leases l WHERE l.wallet_id = $1 AND l.expires_at > $2 ORDER BY 2, 3"}
 )
 
 // LeasesOf implements [utxo.Queries].

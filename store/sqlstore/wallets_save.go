@@ -288,10 +288,10 @@ var (
 		"(wallet_id, replaced_tx_id, replacement_tx_id, declared) SELECT r.wallet_id, " + txOf("loser") + ", " + txOf("winner") + ", r.declared FROM {rows}"}
 	declareEdges = statement{key: 3, rows: "wallet_id int, loser bytes, winner bytes", text: "UPDATE @tx_replacements AS e SET declared = true FROM {rows} " +
 		"WHERE e.wallet_id = r.wallet_id AND e.replaced_tx_id = " + txOf("loser") + " AND e.replacement_tx_id = " + txOf("winner") + " AND NOT e.declared"}
-	insertLeases = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time",
-		text: "INSERT INTO @utxo_leases (wallet_id, utxo_id, lock_id, expires_at) SELECT r.wallet_id, " + rowOutput + ", r.lock_id, r.expires_at FROM {rows}"}
-	updateLeases = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time, old_lock bytes, old_end time",
-		text: "UPDATE @utxo_leases AS l SET lock_id = r.lock_id, expires_at = r.expires_at FROM {rows} " +
+	insertLeases = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time, leased_at time",
+		text: "INSERT INTO @utxo_leases (wallet_id, utxo_id, lock_id, expires_at, leased_at) SELECT r.wallet_id, " + rowOutput + ", r.lock_id, r.expires_at, r.leased_at FROM {rows}"}
+	updateLeases = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time, leased_at time, old_lock bytes, old_end time",
+		text: "UPDATE @utxo_leases AS l SET lock_id = r.lock_id, expires_at = r.expires_at, leased_at = r.leased_at FROM {rows} " +
 			"WHERE l.wallet_id = r.wallet_id AND l.utxo_id = " + rowOutput + " AND l.lock_id = r.old_lock AND l.expires_at = r.old_end"}
 	deleteLeases = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time",
 		text: "DELETE FROM @utxo_leases WHERE (wallet_id, utxo_id, lock_id, expires_at) IN " +
@@ -318,9 +318,9 @@ func (w wallets) saveLeases(set *utxo.ChangeSet) error {
 		case c.New.Until.IsZero():
 			gone.add(wallet, hash, index, old, c.Old.Until)
 		case c.Old.Until.IsZero():
-			added.add(wallet, hash, index, lock, c.New.Until)
+			added.add(wallet, hash, index, lock, c.New.Until, c.New.Since)
 		default:
-			moved.add(wallet, hash, index, lock, c.New.Until, old, c.Old.Until)
+			moved.add(wallet, hash, index, lock, c.New.Until, c.New.Since, old, c.Old.Until)
 		}
 	}
 	return w.writeAll("leases", writing{&deleteLeases, gone}, writing{&updateLeases, moved}, writing{&insertLeases, added})

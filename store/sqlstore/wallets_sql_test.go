@@ -94,8 +94,8 @@ func TestDatabaseRefusesBrokenRows(t *testing.T) {
 			"spender of another wallet":        "UPDATE @utxos SET spent_by_tx_id = 21, spent_input_index = 0 WHERE id = 101",
 			"spender with an input it has not": "UPDATE @utxos SET spent_by_tx_id = 12, spent_input_index = 3 WHERE id = 101",
 			"own spender":                      "UPDATE @utxos SET spent_by_tx_id = 12, spent_input_index = 0 WHERE id = 102",
-			"lease of another wallet":          "INSERT INTO @utxo_leases VALUES (2, 101, #1, {now})",
-			"short lock id":                    "INSERT INTO @utxo_leases SELECT 1, 101, script, {now} FROM (SELECT substr(raw_tx, 1, 31) AS script FROM @transactions WHERE id = 11) AS x",
+			"lease of another wallet":          "INSERT INTO @utxo_leases VALUES (2, 101, #1, {now}, {now})",
+			"short lock id":                    "INSERT INTO @utxo_leases SELECT 1, 101, script, {now}, {now} FROM (SELECT substr(raw_tx, 1, 31) AS script FROM @transactions WHERE id = 11) AS x",
 			"own replacement":                  "INSERT INTO @tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id) VALUES (1, 11, 11)",
 			"replacement of another wallet":    "INSERT INTO @tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id) VALUES (1, 11, 21)",
 			"negative amount":                  "UPDATE @utxos SET amount = -1 WHERE id = 101",
@@ -129,7 +129,7 @@ func TestDatabaseRefusesBrokenRows(t *testing.T) {
 			"UPDATE @utxos SET spent_by_tx_id = 12, spent_input_index = 0 WHERE id = 101",
 			"UPDATE @transactions SET status = 'orphaned', block_height = NULL, block_position = 0 WHERE id = 11",
 			"UPDATE @transactions SET status = 'published', block_height = 1 WHERE id = 11",
-			"INSERT INTO @utxo_leases VALUES (1, 101, #1, {now})",
+			"INSERT INTO @utxo_leases VALUES (1, 101, #1, {now}, {now})",
 		} {
 			if _, err := conn.ExecContext(ctx, dialectText(d, db, text)); err != nil {
 				t.Errorf("%s: %v", text, err)

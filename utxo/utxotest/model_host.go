@@ -441,16 +441,19 @@ func (m *Model) leased(ev utxo.OutputsLeased) error {
 		if spent := m.spentBy(ev.Wallet, op) != none; !active && (spent || !parent.live()) {
 			return fmt.Errorf("%w: output %s is spent or dead", statemachine.ErrIllegal, op)
 		}
-		m.setLease(ev.Wallet, op, ev.Lock, ev.At.Add(ev.Duration))
+		m.setLease(ev.Wallet, op, ev.Lock, ev.At, ev.At.Add(ev.Duration))
 	}
 	return nil
 }
 
-func (m *Model) setLease(w utxo.WalletID, op wire.OutPoint, lock utxo.LockID, until time.Time) {
+func (m *Model) setLease(w utxo.WalletID, op wire.OutPoint, lock utxo.LockID, now, until time.Time) {
 	l := m.lease(w, op)
 	if l == nil {
 		m.leases = append(m.leases, utxo.Lease{Wallet: w, OutPoint: op})
 		l = &m.leases[len(m.leases)-1]
+	}
+	if !l.Active(now) || now.Before(l.Since) {
+		l.Since = micros(now)
 	}
 	l.Lock, l.Until = lock, micros(until)
 }

@@ -179,13 +179,14 @@ CREATE TABLE @utxo_leases (
 	utxo_id {int} NOT NULL,
 	lock_id {bytes} NOT NULL CHECK (length(lock_id) = 32),
 	expires_at {time} NOT NULL,
+	leased_at {time} NOT NULL, -- by this lock; a renewal keeps it
 	PRIMARY KEY (wallet_id, utxo_id),
 	FOREIGN KEY (wallet_id, utxo_id) REFERENCES @utxos (wallet_id, id)
 ) {keyed};
 
 -- Leases stay for ever; what is asked is the active ones, and those of a lock.
 CREATE INDEX utxo_leases_end ON @utxo_leases (wallet_id, expires_at);
-CREATE INDEX utxo_leases_lock ON @utxo_leases (wallet_id, lock_id, expires_at);
+CREATE INDEX utxo_leases_lock ON @utxo_leases (wallet_id, lock_id, expires_at, leased_at);
 
 -- What coin selection may look at. It knows neither leases nor maturity: filter
 -- utxo_leases by expires_at > CURRENT_TIMESTAMP, and coinbases by height.
