@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/settlehq/settle/internal/growth"
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/statemachine"
 )
@@ -284,27 +285,30 @@ func TestAnAssetTakesNoTimeAway(t *testing.T) {
 	}
 }
 
-// The longest listing is judged in moments, whatever is in it.
+// What judges a listing grows with it, and not with its square, up to the longest one.
 func TestLongListings(t *testing.T) {
-	l := listing(t0, make([]refresh.Transfer, refresh.MaxTransfers)...)
-	for i := range l.Transfers {
-		l.Transfers[i] = refresh.Transfer{Recipient: fmt.Sprint("r", i), Kind: refresh.ReceiveBlind, Expiration: t0.Unix() - 1, Index: int32(i), HasIndex: true}
+	long := func(n int) refresh.Listing {
+		l := listing(t0, make([]refresh.Transfer, n)...)
+		for i := range l.Transfers {
+			l.Transfers[i] = refresh.Transfer{Recipient: fmt.Sprint("r", i), Kind: refresh.ReceiveBlind, Expiration: t0.Unix() - 1, Index: int32(i), HasIndex: true}
+		}
+		return l
 	}
-	began := time.Now()
-	cancel, faults := config.PlanPass(l, 0)
-	if len(cancel) != refresh.MaxTransfers || len(faults) != 0 {
-		t.Errorf("%d to cancel, %d faults", len(cancel), len(faults))
-	}
+	growth.AlmostLinear(t, refresh.MaxTransfers, long, func(l refresh.Listing) {
+		cancel, faults := config.PlanPass(l, 0)
+		if len(cancel) != len(l.Transfers) || len(faults) != 0 {
+			t.Errorf("%d to cancel, %d faults", len(cancel), len(faults))
+		}
+	})
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
-	ev := refresh.JobDone{By: worker(t0), Held: x.claim(t0), Listing: l}
-	c, err := config.Apply(x.w, ev)
-	if err != nil || len(c.New.Watchers) != refresh.MaxTransfers {
-		t.Errorf("%d watchers, %v", len(c.New.Watchers), err)
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("it took %v", took)
-	}
+	held := x.claim(t0)
+	growth.AlmostLinear(t, refresh.MaxTransfers, long, func(l refresh.Listing) {
+		c, err := config.Apply(x.w, refresh.JobDone{By: worker(t0), Held: held, Listing: l})
+		if err != nil || len(c.New.Watchers) != len(l.Transfers) {
+			t.Errorf("%d watchers, %v", len(c.New.Watchers), err)
+		}
+	})
 }
 
 // A tick whose second half never comes: its watchers wait for the next one, which
