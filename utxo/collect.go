@@ -35,7 +35,9 @@ func (pl *plan) collect() error {
 		case n.old == nil:
 			set.Inserts = append(set.Inserts, &n.tx)
 		default:
-			set.Updates = append(set.Updates, TxUpdate{ID: n.tx.ID, FromVersion: n.old.Version, Old: n.old.state(), New: n.tx.state(), OldRaw: n.oldRaw, Raw: n.newRaw()})
+			set.Updates = append(set.Updates, TxUpdate{
+				ID: n.tx.ID, FromVersion: n.old.Version, Old: n.old.state(), New: n.tx.state(), OldRaw: n.oldRaw, Raw: n.newRaw(),
+			})
 		}
 	}
 	pl.sums()

@@ -48,54 +48,62 @@ func overdues() []overdue {
 	}
 	deposited := func(b *desk) *wire.MsgTx { return b.observe(b.tx(nil, mine('a'))) }
 	return []overdue{
-		{name: "submitted", tx: utxo.Pending, alert: "pending wait", within: time.Hour, begin: func(b *desk) func(time.Time) {
-			tx := b.submit(b.tx(ins(funded(b)), mine('a')))
-			return func(now time.Time) { b.at(now, utxo.Submitted{Wallet: 1, Tx: tx}) }
-		}},
-		{name: "submitted, signed differently again and again", tx: utxo.Pending, alert: "pending wait", within: time.Hour, begin: func(b *desk) func(time.Time) {
-			tx := b.submit(bare(b.tx(ins(funded(b)), mine('a')))).Copy()
-			return func(now time.Time) {
-				tx = tx.Copy()
-				tx.TxIn[0].Witness = wire.TxWitness{[]byte(now.String())}
-				b.at(now, utxo.Submitted{Wallet: 1, Tx: tx})
-			}
-		}},
-		{name: "never signed, labelled again and again", tx: utxo.Pending, alert: "pending wait", within: time.Hour, begin: func(b *desk) func(time.Time) {
-			tx := b.submit(bare(b.tx(ins(funded(b)), mine('a'))))
-			return func(now time.Time) { b.at(now, utxo.Labelled{ID: id(tx), Label: now.String()}) }
-		}},
-		{name: "broadcast again and again", tx: utxo.Published, alert: "published wait", within: 72 * time.Hour, begin: func(b *desk) func(time.Time) {
-			tx := b.submit(b.tx(ins(funded(b)), mine('a')))
-			again := func(now time.Time) { b.at(now, utxo.Broadcasted{ID: id(tx)}) }
-			again(utxotest.Start)
-			return again
-		}},
-		{name: "a deposit that is observed again and again", tx: utxo.Published, alert: "published wait", within: 72 * time.Hour, begin: func(b *desk) func(time.Time) {
-			tx := deposited(b)
-			seq := int64(1)
-			return func(now time.Time) {
-				seq++
-				b.at(now, b.seen(seq, tx))
-			}
-		}},
-		{name: "mined and reorganised out again and again", tx: utxo.Published, alert: "published wait", within: 72 * time.Hour, begin: func(b *desk) func(time.Time) {
-			tx := deposited(b)
-			return func(now time.Time) {
-				ev := b.next(tx)
-				b.at(now, ev)
-				b.at(now, utxo.Disconnected{Hash: ev.Block.Hash})
-			}
-		}},
-		{name: "leased, renewed again and again", phase: utxo.Leased, alert: "lease wait", within: 24 * time.Hour, begin: func(b *desk) func(time.Time) {
-			lease := utxo.OutputsLeased{Wallet: 1, OutPoints: ins(funded(b)), Lock: utxo.LockID{1}, Duration: 10 * time.Hour}
-			b.at(utxotest.Start, lease)
-			return func(now time.Time) { b.at(now, utxo.LeasesRenewed(lease)) }
-		}},
-		{name: "leased, taken again and again by its lock", phase: utxo.Leased, alert: "lease wait", within: 24 * time.Hour, begin: func(b *desk) func(time.Time) {
-			lease := utxo.OutputsLeased{Wallet: 1, OutPoints: ins(funded(b)), Lock: utxo.LockID{1}, Duration: 10 * time.Hour}
-			b.at(utxotest.Start, lease)
-			return func(now time.Time) { b.at(now, lease) }
-		}},
+		{name: "submitted", tx: utxo.Pending, alert: "pending wait", within: time.Hour,
+			begin: func(b *desk) func(time.Time) {
+				tx := b.submit(b.tx(ins(funded(b)), mine('a')))
+				return func(now time.Time) { b.at(now, utxo.Submitted{Wallet: 1, Tx: tx}) }
+			}},
+		{name: "submitted, signed differently again and again", tx: utxo.Pending, alert: "pending wait", within: time.Hour,
+			begin: func(b *desk) func(time.Time) {
+				tx := b.submit(bare(b.tx(ins(funded(b)), mine('a')))).Copy()
+				return func(now time.Time) {
+					tx = tx.Copy()
+					tx.TxIn[0].Witness = wire.TxWitness{[]byte(now.String())}
+					b.at(now, utxo.Submitted{Wallet: 1, Tx: tx})
+				}
+			}},
+		{name: "never signed, labelled again and again", tx: utxo.Pending, alert: "pending wait", within: time.Hour,
+			begin: func(b *desk) func(time.Time) {
+				tx := b.submit(bare(b.tx(ins(funded(b)), mine('a'))))
+				return func(now time.Time) { b.at(now, utxo.Labelled{ID: id(tx), Label: now.String()}) }
+			}},
+		{name: "broadcast again and again", tx: utxo.Published, alert: "published wait", within: 72 * time.Hour,
+			begin: func(b *desk) func(time.Time) {
+				tx := b.submit(b.tx(ins(funded(b)), mine('a')))
+				again := func(now time.Time) { b.at(now, utxo.Broadcasted{ID: id(tx)}) }
+				again(utxotest.Start)
+				return again
+			}},
+		{name: "a deposit that is observed again and again", tx: utxo.Published, alert: "published wait", within: 72 * time.Hour,
+			begin: func(b *desk) func(time.Time) {
+				tx := deposited(b)
+				seq := int64(1)
+				return func(now time.Time) {
+					seq++
+					b.at(now, b.seen(seq, tx))
+				}
+			}},
+		{name: "mined and reorganised out again and again", tx: utxo.Published, alert: "published wait", within: 72 * time.Hour,
+			begin: func(b *desk) func(time.Time) {
+				tx := deposited(b)
+				return func(now time.Time) {
+					ev := b.next(tx)
+					b.at(now, ev)
+					b.at(now, utxo.Disconnected{Hash: ev.Block.Hash})
+				}
+			}},
+		{name: "leased, renewed again and again", phase: utxo.Leased, alert: "lease wait", within: 24 * time.Hour,
+			begin: func(b *desk) func(time.Time) {
+				lease := utxo.OutputsLeased{Wallet: 1, OutPoints: ins(funded(b)), Lock: utxo.LockID{1}, Duration: 10 * time.Hour}
+				b.at(utxotest.Start, lease)
+				return func(now time.Time) { b.at(now, utxo.LeasesRenewed(lease)) }
+			}},
+		{name: "leased, taken again and again by its lock", phase: utxo.Leased, alert: "lease wait", within: 24 * time.Hour,
+			begin: func(b *desk) func(time.Time) {
+				lease := utxo.OutputsLeased{Wallet: 1, OutPoints: ins(funded(b)), Lock: utxo.LockID{1}, Duration: 10 * time.Hour}
+				b.at(utxotest.Start, lease)
+				return func(now time.Time) { b.at(now, lease) }
+			}},
 		{name: "leased for a year", phase: utxo.Leased, alert: "lease", begin: func(b *desk) func(time.Time) {
 			b.at(utxotest.Start, utxo.OutputsLeased{Wallet: 1, OutPoints: ins(funded(b)), Lock: utxo.LockID{1}, Duration: 365 * 24 * time.Hour})
 			return func(time.Time) {}
@@ -218,7 +226,9 @@ func TestLeaseSince(t *testing.T) {
 func TestOldestLease(t *testing.T) {
 	var coins []utxo.Coin
 	for _, n := range []uint32{3, 1, 2, 0} {
-		l := utxo.Lease{Wallet: 1, OutPoint: utxotest.External(n), Lock: utxo.LockID{1}, Until: utxotest.Start.Add(time.Hour), Since: utxotest.Start}
+		l := utxo.Lease{
+			Wallet: 1, OutPoint: utxotest.External(n), Lock: utxo.LockID{1}, Until: utxotest.Start.Add(time.Hour), Since: utxotest.Start,
+		}
 		if n == 0 {
 			l.Since = l.Since.Add(time.Microsecond)
 		}
@@ -234,7 +244,8 @@ func TestOldestLease(t *testing.T) {
 // one, and its own only where there is none.
 func TestLedgerClock(t *testing.T) {
 	l := utxo.NewLedger(utxotest.Policy())
-	if _, err := l.Do(utxo.WalletOpened{Wallet: 1}); !errors.Is(err, statemachine.ErrInvalid) || !strings.Contains(err.Error(), "neither the event nor a clock") {
+	_, err := l.Do(utxo.WalletOpened{Wallet: 1})
+	if !errors.Is(err, statemachine.ErrInvalid) || !strings.Contains(err.Error(), "neither the event nor a clock") {
 		t.Errorf("without any time: %v", err)
 	}
 	b := &desk{TB: t, Ledger: l, worth: map[wire.OutPoint]int64{}}

@@ -69,7 +69,8 @@ func TestNextWaitsForSignatures(t *testing.T) {
 	other := b.submit(b.tx(ins(out(deposit, 2)), mine('a')))
 	owed := func(want ...*wire.MsgTx) {
 		t.Helper()
-		if actions, next := b.owed(utxotest.Policy(), time.Time{}, utxotest.Start.Add(time.Hour)); !reflect.DeepEqual(actions, broadcasts(want...)) || !next.IsZero() {
+		actions, next := b.owed(utxotest.Policy(), time.Time{}, utxotest.Start.Add(time.Hour))
+		if !reflect.DeepEqual(actions, broadcasts(want...)) || !next.IsZero() {
 			t.Errorf("owed is %v, again at %v, want %v", actions, next, broadcasts(want...))
 		}
 	}
@@ -199,7 +200,9 @@ func TestSignaturesHaveALimit(t *testing.T) {
 // Bytes that change twice change once, from the first to the last.
 func TestMergeCarriesSignatures(t *testing.T) {
 	step := func(from int64, old, raw []byte) utxo.ChangeSet {
-		return utxo.ChangeSet{Updates: []utxo.TxUpdate{{ID: utxo.TxID{Wallet: 1}, FromVersion: from, New: utxo.TxState{Version: from + 1}, OldRaw: old, Raw: raw}}}
+		return utxo.ChangeSet{Updates: []utxo.TxUpdate{{
+			ID: utxo.TxID{Wallet: 1}, FromVersion: from, New: utxo.TxState{Version: from + 1}, OldRaw: old, Raw: raw,
+		}}}
 	}
 	a, b, c := []byte{1}, []byte{2}, []byte{3}
 	for name, sets := range map[string][]utxo.ChangeSet{

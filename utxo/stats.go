@@ -151,15 +151,16 @@ func Alerts(s Stats, t Thresholds) []Alert {
 			TxID{s.Wallet, w.Hash}, what, w.Since.UTC().Format(time.RFC3339), limit, then)
 	}
 	wait("pending wait", s.OldestPending, t.PendingWait, "is pending",
-		"sign it and submit the signed bytes, send what Next names and report Broadcasted; what no node takes is replaced, or given up with Invalidated")
+		"sign it and submit the signed bytes, send what Next names and report Broadcasted; "+
+			"what no node takes is replaced, or given up with Invalidated")
 	wait("published wait", s.OldestPublished, t.PublishedWait, "is published and in no block",
 		"raise its fee with a replacement or a child; what can no longer be mined is given up with Invalidated")
 	l := s.LastLease
 	add(t.LeaseFor > 0 && l.Until.Sub(s.At) > t.LeaseFor, "lease", "%s, longer than %v from now; %d outputs are leased: its holder releases it, or renews it for less",
 		l, t.LeaseFor, s.Leased)
 	l = s.OldestLease
-	add(t.LeaseWait > 0 && !l.Until.IsZero() && away(l.Since) > t.LeaseWait, "lease wait", "%s, which has had it since %s, longer than %v; %d outputs are leased: "+
-		"its payment is submitted, or its holder releases it", l, l.Since.UTC().Format(time.RFC3339), t.LeaseWait, s.Leased)
+	add(t.LeaseWait > 0 && !l.Until.IsZero() && away(l.Since) > t.LeaseWait, "lease wait",
+		"%s, which has had it since %s, longer than %v; %d outputs are leased: its payment is submitted, or its holder releases it", l, l.Since.UTC().Format(time.RFC3339), t.LeaseWait, s.Leased)
 	add(s.Behind() > t.Behind, "behind", "wallet %d, %d late owners among it, is scanned to %d, %d blocks below the tip, more than %d: connect the blocks from %d on again",
 		s.Wallet, s.Owners, s.ScannedTo, s.Behind(), t.Behind, s.ScannedTo+1)
 	return out

@@ -105,10 +105,14 @@ func TestAlerts(t *testing.T) {
 	s := utxo.Stats{
 		At: now, Wallet: 7, OldestPending: utxo.Waiting{Hash: hash, Since: now.Add(-time.Hour)}, OldestPublished: utxo.Waiting{Hash: hash, Since: now.Add(-7 * 24 * time.Hour)},
 		Leased: 1, LastLease: utxo.Lease{Wallet: 7, OutPoint: utxotest.External(2), Lock: utxo.LockID{1}, Until: now.Add(time.Hour)},
-		OldestLease: utxo.Lease{Wallet: 7, OutPoint: utxotest.External(3), Lock: utxo.LockID{1}, Until: now.Add(time.Hour), Since: now.Add(-2 * time.Hour)},
-		Owners:      3, ScannedTo: 90, Tip: 100,
+		OldestLease: utxo.Lease{
+			Wallet: 7, OutPoint: utxotest.External(3), Lock: utxo.LockID{1}, Until: now.Add(time.Hour), Since: now.Add(-2 * time.Hour),
+		},
+		Owners: 3, ScannedTo: 90, Tip: 100,
 	}
-	limits := utxo.Thresholds{PendingWait: time.Hour, PublishedWait: 7 * 24 * time.Hour, LeaseFor: time.Hour, LeaseWait: 2 * time.Hour, Behind: 10}
+	limits := utxo.Thresholds{
+		PendingWait: time.Hour, PublishedWait: 7 * 24 * time.Hour, LeaseFor: time.Hour, LeaseWait: 2 * time.Hour, Behind: 10,
+	}
 	if got := utxo.Alerts(s, limits); got != nil {
 		t.Errorf("at the limits: %v", got)
 	}
@@ -140,7 +144,8 @@ func TestAlerts(t *testing.T) {
 	if got := utxo.Alerts(s, utxo.Thresholds{Behind: 10}); got != nil {
 		t.Errorf("not watched: %v", got)
 	}
-	if got := utxo.Alerts(utxo.Stats{At: now, Tip: -1, ScannedTo: -1}, utxo.Thresholds{PendingWait: 1, PublishedWait: 1, LeaseFor: 1, LeaseWait: 1}); got != nil {
+	short := utxo.Thresholds{PendingWait: 1, PublishedWait: 1, LeaseFor: 1, LeaseWait: 1}
+	if got := utxo.Alerts(utxo.Stats{At: now, Tip: -1, ScannedTo: -1}, short); got != nil {
 		t.Errorf("of nothing: %v", got)
 	}
 }

@@ -114,7 +114,7 @@ func TestSelectCountsWholeVirtualBytes(t *testing.T) {
 			t.Errorf("a coin of %d: left out %v, %v", amount, s.LeftOut, err)
 		}
 	}
-	// Found with U1: a fee of exactly that of the weight.
+	// A fee of exactly that of the weight.
 	for payment, want := range map[int64]error{10_000_000 - 5500: nil, 10_000_000 - 5499: coinselect.ErrInsufficientFunds} {
 		s, err := coinselect.Select(coins(10_000_000), pay(payment, func(r *coinselect.Request) { r.FeeRate = 50_000 }))
 		if !errors.Is(err, want) || err == nil && (s.Weight != 438 || s.Fee != coinselect.FeeRate(50_000).Fee(438) || s.Change != 0) {

@@ -49,7 +49,9 @@ func TestSelectRefusesDust(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, all := range []bool{false, true} {
-					_, err = coinselect.Select(coins(100_000, 900_000), coinselect.Request{Payment: p, ChangeScript: p2wpkh, FeeRate: 1000, DustRelay: c.relay, All: all})
+					_, err = coinselect.Select(coins(100_000, 900_000), coinselect.Request{
+						Payment: p, ChangeScript: p2wpkh, FeeRate: 1000, DustRelay: c.relay, All: all,
+					})
 					var dust *coinselect.DustError
 					if amount >= c.least {
 						if err != nil {
@@ -64,7 +66,8 @@ func TestSelectRefusesDust(t *testing.T) {
 		})
 	}
 	for _, relay := range []coinselect.FeeRate{-1, coinselect.MaxFeeRate + 1} {
-		if _, err := coinselect.Select(coins(100_000), pay(1000, func(r *coinselect.Request) { r.DustRelay = relay })); !errors.Is(err, statemachine.ErrInvalid) || errors.Is(err, coinselect.ErrDust) {
+		_, err := coinselect.Select(coins(100_000), pay(1000, func(r *coinselect.Request) { r.DustRelay = relay }))
+		if !errors.Is(err, statemachine.ErrInvalid) || errors.Is(err, coinselect.ErrDust) {
 			t.Errorf("a dust relay fee of %d: %v", relay, err)
 		}
 	}
@@ -124,20 +127,25 @@ func TestSelectChainLimits(t *testing.T) {
 		{"another coin", []coinselect.Candidate{coin(1, 200_000, below(200, 25, 5000)), coin(2, 150_000, below(200, 24, 5000))}, nil},
 		// Two inputs have 209 virtual bytes.
 		{"the last byte of two", []coinselect.Candidate{coin(1, 60_000, below(60_000, 1, 200)), coin(2, 60_000, below(40_791, 1, 200))}, nil},
-		{"a byte more of two", []coinselect.Candidate{coin(1, 60_000, below(60_000, 1, 200)), coin(2, 60_000, below(40_792, 1, 200))}, coinselect.ErrTooManyAncestors},
+		{"a byte more of two", []coinselect.Candidate{
+			coin(1, 60_000, below(60_000, 1, 200)), coin(2, 60_000, below(40_792, 1, 200)),
+		}, coinselect.ErrTooManyAncestors},
 		{"a pair that fits, behind one that does not", []coinselect.Candidate{
 			coin(1, 80_000, below(60_000, 1, 200)), coin(2, 70_000, below(45_000, 1, 200)), coin(3, 60_000, below(40_000, 1, 200)),
 		}, nil},
-		{"a byte more than the descendants of two leave", []coinselect.Candidate{coin(1, 60_000, below(200, 2, 101_000-208)), coin(2, 60_000, below(200, 2, 400))}, coinselect.ErrTooManyDescendants},
+		{"a byte more than the descendants of two leave", []coinselect.Candidate{
+			coin(1, 60_000, below(200, 2, 101_000-208)), coin(2, 60_000, below(200, 2, 400)),
+		}, coinselect.ErrTooManyDescendants},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := coinselect.Select(c.pool, pay(100_000, func(r *coinselect.Request) { r.Unconfirmed = coinselect.OwnChange })); !errors.Is(err, c.err) {
+			allow := func(r *coinselect.Request) { r.Unconfirmed = coinselect.OwnChange }
+			if _, err := coinselect.Select(c.pool, pay(100_000, allow)); !errors.Is(err, c.err) {
 				t.Errorf("got %v, want %v", err, c.err)
 			}
 			if c.err == nil {
 				return
 			}
-			pinned := pay(100_000, func(r *coinselect.Request) { r.Unconfirmed = coinselect.OwnChange })
+			pinned := pay(100_000, allow)
 			for _, in := range c.pool {
 				pinned.Pinned = append(pinned.Pinned, in.OutPoint)
 			}
@@ -158,7 +166,9 @@ func TestSelectChainLimits(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, bad := range []coinselect.Candidate{coin(1, 200_000, below(-1, 1, 1)), coin(1, 200_000, below(1, -1, 1)), coin(1, 200_000, below(1, 1, 1<<62))} {
+	for _, bad := range []coinselect.Candidate{
+		coin(1, 200_000, below(-1, 1, 1)), coin(1, 200_000, below(1, -1, 1)), coin(1, 200_000, below(1, 1, 1<<62)),
+	} {
 		if _, err := coinselect.Select([]coinselect.Candidate{bad}, pay(100_000)); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("%+v: %v", bad.Ancestors, err)
 		}
@@ -208,7 +218,8 @@ func TestChildrenThatANodeTakes(t *testing.T) {
 	}
 	_, err := spend()
 	var e *coinselect.Error
-	if !errors.Is(err, coinselect.ErrTooManyDescendants) || !errors.As(err, &e) || e.Err != coinselect.ErrInsufficientFunds || e.Barred[coinselect.BarDescendants] == 0 {
+	if !errors.Is(err, coinselect.ErrTooManyDescendants) || !errors.As(err, &e) ||
+		e.Err != coinselect.ErrInsufficientFunds || e.Barred[coinselect.BarDescendants] == 0 {
 		t.Fatalf("the 25th child: %v", err)
 	}
 	if _, err := b.bump(parent, 50_000); !errors.Is(err, coinselect.ErrTooManyDescendants) {

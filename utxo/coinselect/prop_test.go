@@ -127,8 +127,8 @@ func (n naive) sums(set []coinselect.Candidate) (s sums) {
 	if limit == 0 {
 		limit = 25
 	}
-	s.within = (n.req.MaxInputs == 0 || len(set) <= n.req.MaxInputs) && (len(ancestors) == 0 || len(ancestors)+1 <= limit) && n.chained(set...) &&
-		total+change <= max(n.req.MaxWeight, 400_000*btoi(n.req.MaxWeight == 0))
+	s.within = (n.req.MaxInputs == 0 || len(set) <= n.req.MaxInputs) && (len(ancestors) == 0 || len(ancestors)+1 <= limit) &&
+		n.chained(set...) && total+change <= max(n.req.MaxWeight, 400_000*btoi(n.req.MaxWeight == 0))
 	return s
 }
 
@@ -327,7 +327,8 @@ func drawSelection(t *rapid.T) naive {
 			tx := rapid.IntRange(0, txs-1).Draw(t, "tx")
 			for _, a := range n.above[tx] {
 				c.Ancestors = append(c.Ancestors, coinselect.Ancestor{
-					Hash: chainhash.Hash{31: byte(a)}, Pending: n.pending[a], Size: sizes[a], Descendants: below[a], DescendantsSize: sizes[a] * int64(below[a]),
+					Hash: chainhash.Hash{31: byte(a)}, Pending: n.pending[a],
+					Size: sizes[a], Descendants: below[a], DescendantsSize: sizes[a] * int64(below[a]),
 				})
 			}
 			if n.pending[tx] {

@@ -82,7 +82,8 @@ type Rewrite struct {
 // payees, lowers the change first, and adds inputs only if that does not do,
 // confirmed ones alone, so that none hangs on what it evicts. Its fee is at
 // least that of its weight, and at least what everything that it evicts has
-// paid (as far as the ledger, or [ReplaceRequest.EvictedFee], knows) and [ReplaceRequest.IncrementalRelay] for its own size on top; its rate is above
+// paid (as far as the ledger, or [ReplaceRequest.EvictedFee], knows) and
+// [ReplaceRequest.IncrementalRelay] for its own size on top; its rate is above
 // that of each version that it replaces.
 //
 // Errors: [statemachine.ErrInvalid], with [ErrUnknownFee] where the value of an

@@ -97,7 +97,9 @@ func TestReplacePaysForWhatAStrangerMadeOfIt(t *testing.T) {
 	// What the ledger knows counts where it is more.
 	child := b.observe(b.tx([]wire.OutPoint{{Hash: original.TxHash(), Index: 1}}, pays(1, 20_000)))
 	for _, fee := range []int64{0, 1, b.fee(original)} {
-		r, err := b.replace(original, coinselect.ReplaceRequest{Change: index(1), Evicted: 1, EvictedFee: fee, Evict: []chainhash.Hash{child.TxHash()}, Coins: atRate(10_000)})
+		r, err := b.replace(original, coinselect.ReplaceRequest{
+			Change: index(1), Evicted: 1, EvictedFee: fee, Evict: []chainhash.Hash{child.TxHash()}, Coins: atRate(10_000),
+		})
 		if known := b.fee(original) + b.fee(child); err != nil || r.Fee != known+(r.Weight+3)/4 {
 			t.Errorf("the node says %d: fee %d, the ledger knows of %d, %v", fee, r.Fee, known, err)
 		}

@@ -227,7 +227,7 @@ func (s *selector) choose(tiers [tiers][]input, req Request) (Selection, error) 
 			return distinct(best)
 		}
 	}
-	err := ErrTooManyInputs
+	var err error
 	switch {
 	case !s.canPay(pool):
 		err = ErrInsufficientFunds
