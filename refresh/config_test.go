@@ -98,13 +98,13 @@ func TestAlerts(t *testing.T) {
 	if got := refresh.Alerts(none, limits); len(got) != 0 {
 		t.Error(got)
 	}
-	all := refresh.Stats{At: t0, OldestLive: after(-time.Hour - 1), OldestJob: after(-time.Minute - 1), OldestWatcher: after(-time.Minute - 1), OldestLapse: after(-time.Minute - 1), OldestExpiry: after(-time.Minute - 1), Newest: after(time.Minute + 1), ExpiredOpen: 1, Refused: 1, Hung: 1,
+	all := refresh.Stats{At: t0, OldestLive: after(-time.Hour - 1), OldestJob: after(-time.Minute - 1), OldestWatcher: after(-time.Minute - 1), OldestLapse: after(-time.Minute - 1), OldestExpiry: after(-time.Minute - 1), Newest: after(time.Minute + 1), NotEnqueued: 1, ExpiredOpen: 1, Refused: 1, Hung: 1,
 		Failed: []refresh.WalletCount{{XpubVan: "a", Count: 3}, {XpubVan: "b", Count: 2}}}
 	var names []string
 	for _, a := range refresh.Alerts(all, limits) {
 		names = append(names, a.Name)
 	}
-	want := []string{"job age", "job wait", "lease expired", "tick wait", "past expiry", "ahead", "expired open", "cancellation refused", "hung", "failed jobs", "failed jobs"}
+	want := []string{"job age", "job wait", "lease expired", "tick wait", "past expiry", "ahead", "expired open", "cancellation refused", "hung", "not enqueued", "failed jobs", "failed jobs"}
 	if len(names) != len(want) {
 		t.Fatal(names)
 	}
@@ -113,7 +113,7 @@ func TestAlerts(t *testing.T) {
 			t.Errorf("%s, want %s", names[i], want[i])
 		}
 	}
-	if got := refresh.Alerts(all, refresh.Thresholds{ExpiredOpen: 1, Refused: 1, Hung: 1, FailedJobs: 3}); len(got) != 0 {
+	if got := refresh.Alerts(all, refresh.Thresholds{NotEnqueued: 1, ExpiredOpen: 1, Refused: 1, Hung: 1, FailedJobs: 3}); len(got) != 0 {
 		t.Error(got)
 	}
 }

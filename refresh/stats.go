@@ -28,6 +28,7 @@ type Stats struct {
 	ExpiredOpen   int64     // ended as expired_open, and no later job has refreshed the wallet: an operator's
 	Refused       int64     // watching, and the host refuses to cancel the transfer: an operator's
 	Hung          int64     // wallets whose last round hung
+	NotEnqueued   int64     // jobs that a process could not store yet, or has dropped: the host's count, no store's
 
 	// Failed are the wallets with failed jobs and their number, the most
 	// first, then by xpub; at most MaxFailed. A job that was made after the
@@ -130,6 +131,7 @@ type Thresholds struct {
 	ExpiredOpen int64
 	Refused     int64
 	Hung        int64
+	NotEnqueued int64
 	FailedJobs  int64 // of one wallet
 }
 
@@ -173,6 +175,8 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	add(s.Refused > t.Refused, "cancellation refused",
 		"%d watchers whose transfer the host refuses to cancel, more than %d", s.Refused, t.Refused)
 	add(s.Hung > t.Hung, "hung", "%d wallets whose calls time out, more than %d", s.Hung, t.Hung)
+	add(s.NotEnqueued > t.NotEnqueued, "not enqueued",
+		"%d jobs of API requests are not stored, more than %d: they are tried again, or were dropped", s.NotEnqueued, t.NotEnqueued)
 	for _, f := range s.Failed {
 		add(f.Count > t.FailedJobs, "failed jobs", "%d failed jobs of wallet %s, more than %d", f.Count, f.XpubVan,
 			t.FailedJobs)

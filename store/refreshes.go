@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,6 +16,7 @@ import (
 type Refreshes struct {
 	refreshCore
 	config refresh.Config
+	late   *late // nil within a transaction
 }
 
 type (
@@ -31,7 +31,7 @@ func NewRefreshes[T RefreshUnit](s Store[T], c refresh.Config) (*Refreshes, erro
 	if err := errors.Join(c.Validate(), lacks(s, DomainRefreshes)); err != nil {
 		return nil, err
 	}
-	return &Refreshes{newCore(s, refreshAggregate(&c), func(tx T) RefreshUnit { return tx }), c}, nil
+	return &Refreshes{newCore(s, refreshAggregate(&c), func(tx T) RefreshUnit { return tx }), c, new(late)}, nil
 }
 
 // refreshAggregate is the domain as the core sees it.
@@ -110,7 +110,7 @@ func (b refreshReads) follow(c *refresh.Change) error {
 
 // Within returns the service inside a transaction that the caller has begun
 // and will end; its methods then commit nothing themselves.
-func (s *Refreshes) Within(tx RefreshUnit) *Refreshes { return &Refreshes{s.within(tx), s.config} }
+func (s *Refreshes) Within(tx RefreshUnit) *Refreshes { return &Refreshes{s.within(tx), s.config, nil} }
 
 // Config returns the configuration of the service.
 func (s *Refreshes) Config() refresh.Config { return s.config }
@@ -176,20 +176,6 @@ func (s *Refreshes) Enqueue(ctx context.Context, ev refresh.Enqueued) (uuid.UUID
 	}
 	c, err := s.Step(ctx, ev.XpubVan, ev)
 	return c.Job, err
-}
-
-// EnqueueLogged is Enqueue for an API request that must not fail because of its
-// job: an error goes to log, which may be nil, and the id is zero. A client that
-// hangs up stops nothing: what it asked for has been done already. It takes at
-// most HTTP_TIMEOUT.
-func (s *Refreshes) EnqueueLogged(ctx context.Context, ev refresh.Enqueued, log *slog.Logger) uuid.UUID {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.HTTPTimeout)
-	defer cancel()
-	job, err := s.Enqueue(ctx, ev)
-	if err != nil && log != nil {
-		log.ErrorContext(ctx, "refresh job not enqueued", "wallet", ev.XpubVan, "trigger", ev.Cause.String(), "error", err)
-	}
-	return job
 }
 
 // Recover makes the recovery jobs of a start, for up to limit wallets behind
@@ -319,9 +305,12 @@ func (s *Refreshes) Watchers(ctx context.Context, reason refresh.EndReason, afte
 	})
 }
 
-// Stats counts at the store's time.
+// Stats counts at the store's time, and what [Refreshes.EnqueueLogged] of this service has
+// still to store.
 func (s *Refreshes) Stats(ctx context.Context) (refresh.Stats, error) {
-	return readNow(ctx, s.view, func(tx RefreshUnit, now time.Time) (refresh.Stats, error) { return tx.Refreshes().Stats(now) })
+	stats, err := readNow(ctx, s.view, func(tx RefreshUnit, now time.Time) (refresh.Stats, error) { return tx.Refreshes().Stats(now) })
+	s.late.count(&stats)
+	return stats, err
 }
 
 // Sweep deletes up to limit locks that have ended, and returns how many.

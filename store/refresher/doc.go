@@ -65,6 +65,9 @@
 //	lease expired          for as many wallets on MAX_WALLET_PROCESSES slots.
 //	ahead                  a job or a watcher was made in the future: the store's clock was
 //	                       ahead, or is behind. See below.
+//	not enqueued           a process could not store jobs of API requests: it tries again,
+//	                       and its log names each. Of those that it dropped, enqueue a
+//	                       manual job for the wallet; the count ends with the process.
 //	past expiry            no look-up of the wallet was answered since: Watcher.LastError
 //	                       says why. They end with the first answer, or after a
 //	                       cancellation that is tried once more. For a wallet
