@@ -63,7 +63,11 @@ func (s *Store) beginPostgres(ctx context.Context, view bool) (unit, error) {
 		return statementWait
 	})
 	t, err := conn.BeginTx(late, &sql.TxOptions{Isolation: level, ReadOnly: view})
+	spoiled := false
 	giveBack := func(err error) error {
+		if spoiled {
+			discard(conn)
+		}
 		_ = conn.Close()
 		cancel()
 		return err
@@ -79,7 +83,7 @@ func (s *Store) beginPostgres(ctx context.Context, view bool) (unit, error) {
 	if view {
 		commit = rollback
 	}
-	return unit{session: &session{db: t}, late: late, commit: commit, rollback: func() { _ = rollback() }}, nil
+	return unit{session: &session{db: t}, late: late, spoil: func() { spoiled = true }, commit: commit, rollback: func() { _ = rollback() }}, nil
 }
 
 // committed says what the outcome of COMMIT is. Only the server's refusal, or

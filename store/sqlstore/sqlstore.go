@@ -184,9 +184,29 @@ func (s *Store) Close() error { return errors.Join(s.writer.close(), s.reader.cl
 
 // Update implements [store.Store].
 func (s *Store) Update(ctx context.Context, fn func(store.Unit) error) error {
+	if fn == nil {
+		return errNilFunc
+	}
+	return s.repeat(ctx, func(t *tx) error { return fn(t) }, func(ctx context.Context) (unit, error) { return s.begin(ctx, false) })
+}
+
+// View implements [store.Store].
+func (s *Store) View(ctx context.Context, fn func(store.Unit) error) error {
+	if fn == nil {
+		return errNilFunc
+	}
+	_, err := s.once(ctx, new(string), func(t *tx) error { t.view = true; return fn(t) },
+		func(ctx context.Context) (unit, error) { return s.begin(ctx, true) })
+	return err
+}
+
+var errNilFunc = fmt.Errorf("%w: the function is nil", statemachine.ErrInvalid)
+
+// repeat runs fn in one transaction, and again where another run can do better.
+func (s *Store) repeat(ctx context.Context, fn func(*tx) error, begin func(context.Context) (unit, error)) error {
 	stale := ""
 	for attempt := 0; ; attempt++ {
-		again, err := s.once(ctx, false, &stale, fn)
+		again, err := s.once(ctx, &stale, fn, begin)
 		if err == nil || attempt >= s.opts.Retries || !again {
 			return err
 		}
@@ -199,19 +219,13 @@ func (s *Store) Update(ctx context.Context, fn func(store.Unit) error) error {
 	}
 }
 
-// View implements [store.Store].
-func (s *Store) View(ctx context.Context, fn func(store.Unit) error) error {
-	_, err := s.once(ctx, true, new(string), fn)
-	return err
-}
-
 // once runs fn in one transaction, and reports whether another run of one that
 // failed can do better. stale is the record that the last run met as an old one.
-func (s *Store) once(ctx context.Context, view bool, stale *string, fn func(store.Unit) error) (again bool, err error) {
-	if fn == nil {
-		return false, fmt.Errorf("%w: the function is nil", statemachine.ErrInvalid)
+func (s *Store) once(ctx context.Context, stale *string, fn func(*tx) error, begin func(context.Context) (unit, error)) (again bool, err error) {
+	if ctx.Value(inside{s}) != nil {
+		return false, errNested
 	}
-	u, err := s.begin(ctx, view)
+	u, err := begin(ctx)
 	if err != nil {
 		return transient(err), ended(ctx, cause(err))
 	}
@@ -221,7 +235,7 @@ func (s *Store) once(ctx context.Context, view bool, stale *string, fn func(stor
 			u.rollback()
 		}
 	}()
-	t := &tx{ctx: ctx, late: u.late, store: s, run: u.session, view: view, before: *stale}
+	t := &tx{ctx: ctx, late: u.late, store: s, run: u.session, host: u.host, direct: u.host != nil, before: *stale}
 	defer func() { *stale = t.stale }()
 	err = fn(t)
 	if err == nil {
@@ -246,7 +260,9 @@ func (s *Store) once(ctx context.Context, view bool, stale *string, fn func(stor
 // unit is a transaction of the database.
 type unit struct {
 	*session
+	host     *sql.Tx         // of UpdateTx: the same transaction, for the host's statements
 	late     context.Context // of its statements
+	spoil    func()          // the connection does not go back to the pool
 	commit   func() error    // rolls back if it fails
 	rollback func()
 }

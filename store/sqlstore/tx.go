@@ -80,14 +80,17 @@ type tx struct {
 	store   *Store
 	run     *session
 	view    bool
-	direct  bool           // nothing is delayed
-	pending []func() error // delayed writes
-	writing bool           // they are being carried out
-	looked  bool           // the caller has read, and would read anew in another transaction
-	loaded  loadedTxs      // what package utxo has read, see wallets.go
-	stale   string         // the record and the old version that a refused save had
-	before  string         // what stale was when this transaction ran the last time
-	err     error          // the first failure of the database, which ends the transaction
+	direct  bool                     // nothing is delayed
+	host    *sql.Tx                  // of UpdateTx, for the host's statements
+	open    []*sql.Rows              // what these returned
+	refused []func(store.Unit) error // writes the lines of the journal of refusals again
+	pending []func() error           // delayed writes
+	writing bool                     // they are being carried out
+	looked  bool                     // the caller has read, and would read anew in another transaction
+	loaded  loadedTxs                // what package utxo has read, see wallets.go
+	stale   string                   // the record and the old version that a refused save had
+	before  string                   // what stale was when this transaction ran the last time
+	err     error                    // the first failure of the database, which ends the transaction
 }
 
 var _ store.Unit = (*tx)(nil)
@@ -108,8 +111,8 @@ func (s *Store) within(ctx context.Context, host *sql.Tx) (*tx, error) {
 	if err := checkPragmas(ctx, host); err != nil {
 		return nil, err
 	}
-	// Takes the write lock now, if the host has not begun IMMEDIATE.
-	_, err := host.ExecContext(ctx, "UPDATE chain_tip SET id = id WHERE 0")
+	// The write lock is taken now, if the host has not begun IMMEDIATE.
+	_, err := host.ExecContext(ctx, s.expand(lockFile))
 	return t, err
 }
 

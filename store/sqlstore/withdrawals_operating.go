@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -46,6 +47,7 @@ func (w withdrawals) Acknowledgements(request uuid.UUID) ([]withdrawal.Acknowled
 
 // Refuse implements [store.WithdrawalRecords].
 func (w withdrawals) Refuse(line withdrawal.Refused) error {
+	w.refused = append(w.refused, func(u store.Unit) error { return u.Withdrawals().Refuse(line) })
 	return w.save(withdrawal.RequestMachine.Name(), func() error {
 		rows := new(batch)
 		refusedTable.insertRow(rows, &line)

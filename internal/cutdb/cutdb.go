@@ -1,0 +1,237 @@
+// Package cutdb is a driver for tests between database/sql and another driver. It
+// ends the process, as the database sees that, at a chosen statement: all of its
+// connections are gone, before the statement was run or after, and the caller gets
+// no answer.
+package cutdb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"sync"
+)
+
+// Process holds the connections of one process that will be cut.
+type Process struct {
+	driver driver.Driver
+	url    string
+
+	mu    sync.Mutex
+	conns map[*conn]bool
+	count int
+	only  string // of which statements are counted; empty: all
+	at    int    // the statement to cut at, from 1; 0 for none
+	after bool
+	dead  bool
+}
+
+// Open returns a database of a registered driver, of which nothing is cut yet.
+func Open(name, url string) (*sql.DB, *Process, error) {
+	db, err := sql.Open(name, url)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &Process{driver: db.Driver(), url: url, conns: map[*conn]bool{}}
+	return sql.OpenDB(p), p, db.Close()
+}
+
+// Cut makes the n-th statement from now on the last one, from 1, run or not. BEGIN
+// and COMMIT of database/sql are statements. If only is not empty, statements with
+// another text are not counted.
+func (p *Process) Cut(n int, after bool, only string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count, p.at, p.after, p.only = 0, n, after, only
+}
+
+// Dead reports whether the process was cut.
+func (p *Process) Dead() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
+}
+
+// Revive begins another process with the same pool; nothing of it is cut.
+func (p *Process) Revive() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dead, p.at = false, 0
+}
+
+// do runs a statement, unless the process dies of it.
+func (p *Process) do(text string, run func() error) error {
+	p.mu.Lock()
+	if p.dead {
+		p.mu.Unlock()
+		return driver.ErrBadConn
+	}
+	if p.only == "" || p.only == text {
+		p.count++
+	}
+	last := p.at > 0 && p.count == p.at
+	p.mu.Unlock()
+	if !last {
+		return run()
+	}
+	if p.after {
+		_ = run()
+	}
+	p.kill()
+	return driver.ErrBadConn
+}
+
+// kill undoes what is open. database/sql closes the connections: SQLite cannot close
+// one before its prepared statements.
+func (p *Process) kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dead = true
+	for c := range p.conns {
+		if c.begun {
+			_, _ = c.Conn.(driver.ExecerContext).ExecContext(context.Background(), "ROLLBACK", nil)
+		}
+	}
+	clear(p.conns)
+}
+
+// Connect implements [driver.Connector].
+func (p *Process) Connect(context.Context) (driver.Conn, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return nil, driver.ErrBadConn
+	}
+	base, err := p.driver.Open(p.url)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{Conn: base, p: p}
+	p.conns[c] = true
+	return c, nil
+}
+
+// Driver implements [driver.Connector].
+func (p *Process) Driver() driver.Driver { return p.driver }
+
+type conn struct {
+	driver.Conn
+	p     *Process
+	begun bool
+	over  bool // closed
+}
+
+func (c *conn) Close() error {
+	c.p.mu.Lock()
+	delete(c.p.conns, c)
+	c.over = true
+	c.p.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// IsValid implements [driver.Validator].
+func (c *conn) IsValid() bool {
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	return c.p.conns[c]
+}
+
+// ResetSession implements [driver.SessionResetter].
+func (c *conn) ResetSession(ctx context.Context) error {
+	if !c.IsValid() {
+		return driver.ErrBadConn
+	}
+	if r, ok := c.Conn.(driver.SessionResetter); ok {
+		return r.ResetSession(ctx)
+	}
+	return nil
+}
+
+// CheckNamedValue implements [driver.NamedValueChecker].
+func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
+	if n, ok := c.Conn.(driver.NamedValueChecker); ok {
+		return n.CheckNamedValue(v)
+	}
+	return driver.ErrSkip
+}
+
+func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (t driver.Tx, err error) {
+	err = c.p.do("BEGIN", func() (err error) {
+		t, err = c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
+		c.begun = err == nil
+		return err
+	})
+	return tx{t, c}, err
+}
+
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (res driver.Result, err error) {
+	err = c.p.do(query, func() (err error) {
+		res, err = c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+		return err
+	})
+	return res, err
+}
+
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (rows driver.Rows, err error) {
+	err = c.p.do(query, func() (err error) {
+		rows, err = c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+		return err
+	})
+	return rows, err
+}
+
+func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	if !c.IsValid() {
+		return nil, driver.ErrBadConn
+	}
+	s, err := c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, query)
+	return stmt{s, c, query}, err
+}
+
+type stmt struct {
+	driver.Stmt
+	c    *conn
+	text string
+}
+
+// Close leaves a statement to its connection if that was closed before, as
+// database/sql does with a bad one that a sql.Conn holds.
+func (s stmt) Close() error {
+	s.c.p.mu.Lock()
+	over := s.c.over
+	s.c.p.mu.Unlock()
+	if over {
+		return nil
+	}
+	return s.Stmt.Close()
+}
+
+func (s stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (res driver.Result, err error) {
+	err = s.c.p.do(s.text, func() (err error) {
+		res, err = s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
+		s.c.begun = s.c.begun || s.text == "BEGIN IMMEDIATE"
+		return err
+	})
+	return res, err
+}
+
+func (s stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (rows driver.Rows, err error) {
+	err = s.c.p.do(s.text, func() (err error) {
+		rows, err = s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
+		return err
+	})
+	return rows, err
+}
+
+type tx struct {
+	driver.Tx
+	c *conn
+}
+
+func (t tx) Commit() error { return t.c.p.do("COMMIT", t.Tx.Commit) }
+
+func (t tx) Rollback() error {
+	if !t.c.IsValid() {
+		return driver.ErrBadConn
+	}
+	return t.Tx.Rollback()
+}

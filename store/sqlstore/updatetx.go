@@ -1,0 +1,337 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+)
+
+// Tx is the transaction of [Store.UpdateTx] for the host's own statements: what
+// *sql.Tx and *sql.Conn have in common, and what generated code asks for. Only
+// UpdateTx ends the transaction. A statement that begins with a word that would,
+// or that changes a setting of the connection (BEGIN, COMMIT, ROLLBACK, SAVEPOINT,
+// SET, PRAGMA and their like), is [statemachine.ErrInvalid] and is not sent.
+type Tx interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+}
+
+var (
+	// ErrAborted: PostgreSQL has undone the transaction of [Store.UpdateTx], since a
+	// statement of its function had failed and the function returned no error. Nothing
+	// was written. The function must return every error of its statements.
+	ErrAborted = errors.New("a statement of the function failed and its error was not returned: nothing was written")
+	// ErrEnded: the function of [Store.UpdateTx] has ended the transaction by a text
+	// that hid it, or a failed statement did so on SQLite. What was sent before may
+	// have been committed by that text: the error is [store.ErrUnknownCommit] too.
+	ErrEnded = fmt.Errorf("%w: the transaction was ended inside of the function", statemachine.ErrInvalid)
+
+	errNested = fmt.Errorf("%w: the context is that of a function of UpdateTx, and another transaction of the same store would wait for that one: "+
+		"use its store.Unit, as with Withdrawals.Within", statemachine.ErrInvalid)
+)
+
+// inside marks the context of a function of UpdateTx.
+type inside struct{ store *Store }
+
+// UpdateTx runs fn in one transaction of the host's rows and ours: what fn writes
+// through tx and through unit, or a service's Within(unit), is committed together
+// or not at all. On PostgreSQL the transaction is READ COMMITTED; on SQLite it has the
+// store's only writer, so fn must be short.
+//
+// UpdateTx is [Store.Update] with nothing delayed: a statement of tx sees all that
+// unit was told before. As there, fn may run more than once, after [store.ErrRetry] and
+// after conflicts: SQLSTATE 40001 and 40P01 of the host's own statements count, if fn
+// returns them, wrapped or not. So fn has no other effects than SQL. fn runs in one
+// goroutine, closes its rows before its next statement, and returns every error of its
+// statements. An error that tx has returned ends the transaction even if fn returns
+// none; one that only a Row, Rows or Stmt has returned is [ErrAborted] on PostgreSQL,
+// and on SQLite such a statement alone is undone. A transaction that fn has ended
+// itself, hidden in a text that Tx does not see through, is [ErrEnded].
+//
+// The context of fn is marked: Update, View and UpdateTx of this store with it are
+// [statemachine.ErrInvalid] at once, where they would wait for fn.
+//
+// After [store.ErrUnknownCommit] the caller calls again. An event of ours that has
+// landed changes nothing then. The host's row needs a unique key that is made of what
+// is posted, or of a line's machine, id and version, and ON CONFLICT DO NOTHING.
+//
+// When fn returns a refusal of which the journal keeps a line, such as
+// [store.Withdrawals.Refusals], the line goes back with the rest, and UpdateTx writes it
+// again in a transaction of its own. A line that cannot be written is logged.
+func (s *Store) UpdateTx(ctx context.Context, fn func(ctx context.Context, tx Tx, unit store.Unit) error) error {
+	if fn == nil {
+		return errNilFunc
+	}
+	var refused []func(store.Unit) error
+	err := s.repeat(ctx, func(t *tx) error {
+		refused = nil
+		err := fn(context.WithValue(ctx, inside{s}, true), hostTx{t}, t)
+		if refusal := new(statemachine.Refusal); errors.As(err, &refusal) {
+			refused = t.refused
+		}
+		if failed := t.closeRows(); err == nil {
+			err = failed
+		}
+		return err
+	}, s.beginHost)
+	if transient(err) {
+		err = because(store.ErrRetry, "", err)
+	}
+	if len(refused) > 0 {
+		s.refuse(ctx, refused)
+	}
+	return err
+}
+
+// refuse writes the lines of the journal that were undone.
+func (s *Store) refuse(ctx context.Context, lines []func(store.Unit) error) {
+	err := s.Update(ctx, func(u store.Unit) error {
+		for _, line := range lines {
+			if err := line(u); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		s.opts.Log.Error("settle: what was refused is not in the journal", slog.Any("error", err))
+	}
+}
+
+// hostTx is the part of a transaction that a host sees.
+type hostTx struct{ t *tx }
+
+func (h hostTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := h.admit(query); err != nil {
+		return nil, err
+	}
+	res, err := h.t.host.ExecContext(ctx, query, args...)
+	return res, h.failed(err)
+}
+
+func (h hostTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := h.admit(query); err != nil {
+		return nil, err
+	}
+	rows, err := h.t.host.QueryContext(ctx, query, args...)
+	if err == nil {
+		h.t.open = append(h.t.open, rows)
+	}
+	return rows, h.failed(err)
+}
+
+func (h hostTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	if err := h.admit(query); err != nil {
+		return refusedRow(err)
+	}
+	row := h.t.host.QueryRowContext(ctx, query, args...)
+	_ = h.failed(row.Err())
+	return row
+}
+
+func (h hostTx) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+	if err := h.admit(query); err != nil {
+		return nil, err
+	}
+	st, err := h.t.host.PrepareContext(ctx, query)
+	return st, h.failed(err)
+}
+
+// admit refuses a statement of a transaction that is over, or that would end it.
+func (h hostTx) admit(query string) error {
+	if h.t.err != nil {
+		return h.t.err
+	}
+	word := h.t.store.keyword(query)
+	if !ends[word] {
+		return nil
+	}
+	return h.failed(fmt.Errorf("%w: a statement that begins with %s is not for a transaction that UpdateTx ends", statemachine.ErrInvalid, word))
+}
+
+// failed remembers that the transaction cannot go on. The tables are the host's,
+// so that only what concerns the whole database gets a cause.
+func (h hostTx) failed(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case transient(err):
+		err = because(store.ErrRetry, "", err)
+	case unreachable(err, state(err)):
+		err = because(ErrConnection, "", err)
+	}
+	if h.t.err == nil {
+		h.t.err = err
+	}
+	return err
+}
+
+// closeRows closes what the host has left open, which would keep PostgreSQL's
+// connection busy, and returns an error that ended one of them. The end of a context
+// ends rows by chance: it counts only where a statement has failed by it.
+func (t *tx) closeRows() error {
+	for _, rows := range t.open {
+		_ = rows.Close()
+		if err := rows.Err(); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+			return hostTx{t}.failed(err)
+		}
+	}
+	return nil
+}
+
+// ends are the first words of statements that end a transaction, nest in it, or
+// outlive it as a setting of the connection.
+var ends = map[string]bool{"BEGIN": true, "START": true, "COMMIT": true, "END": true, "ROLLBACK": true, "ABORT": true, "SAVEPOINT": true, "RELEASE": true,
+	"PREPARE": true, "SET": true, "RESET": true, "DISCARD": true, "PRAGMA": true, "ATTACH": true, "DETACH": true, "VACUUM": true}
+
+// keyword returns the first word of a statement in upper case, behind blanks,
+// empty statements and comments.
+func (d Dialect) keyword(text string) string {
+	for {
+		text = strings.TrimLeft(text, " \t\r\n\f\v;\ufeff")
+		switch {
+		case strings.HasPrefix(text, "--"):
+			_, text, _ = strings.Cut(text, "\n")
+		case strings.HasPrefix(text, "/*"):
+			text = d.behindComment(text)
+		default:
+			end := strings.IndexFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
+			if end < 0 {
+				end = len(text)
+			}
+			return strings.ToUpper(text[:end])
+		}
+	}
+}
+
+// behindComment returns what follows the comment that a text begins with. Comments
+// nest on PostgreSQL alone.
+func (d Dialect) behindComment(text string) string {
+	depth := 0
+	for i := 0; i+1 < len(text); i++ {
+		switch text[i : i+2] {
+		case "/*":
+			if d == Postgres || depth == 0 {
+				depth++
+			}
+			i++
+		case "*/":
+			i++
+			if depth--; depth == 0 {
+				return text[i+1:]
+			}
+		}
+	}
+	return ""
+}
+
+// refusedRow returns a row whose Scan fails with err. Nothing but a query makes a
+// sql.Row, so that one is asked of a database that cannot be reached for this reason.
+func refusedRow(err error) *sql.Row {
+	db := sql.OpenDB(unreached{err})
+	defer db.Close()
+	return db.QueryRowContext(context.Background(), "")
+}
+
+type unreached struct{ err error }
+
+func (u unreached) Connect(context.Context) (driver.Conn, error) { return nil, u.err }
+func (u unreached) Driver() driver.Driver                        { return nil }
+
+// beginHost begins a transaction as database/sql has it, which closes what a host
+// leaves open when it ends.
+func (s *Store) beginHost(ctx context.Context) (unit, error) {
+	if s.Dialect == Postgres {
+		return s.beginHostPostgres(ctx)
+	}
+	return s.beginHostSQLite(ctx)
+}
+
+// beginHostPostgres marks the transaction by its time of begin, which is another in
+// every other transaction: to ask for it costs one round trip here and one at the end,
+// where it also shows that the transaction was aborted.
+func (s *Store) beginHostPostgres(ctx context.Context) (unit, error) {
+	u, err := s.beginPostgres(ctx, false)
+	if err != nil {
+		return u, err
+	}
+	const began = "SELECT extract(epoch FROM now())::text"
+	var mark, now string
+	t, commit := u.db.(*sql.Tx), u.commit
+	if err := t.QueryRowContext(u.late, began).Scan(&mark); err != nil {
+		u.rollback()
+		return u, err
+	}
+	u.host, u.commit = t, func() error {
+		err := t.QueryRowContext(u.late, began).Scan(&now)
+		switch {
+		case err == nil && now == mark:
+			return commit()
+		case err == nil:
+			u.spoil()
+			err = fmt.Errorf("%w: %w", ErrEnded, store.ErrUnknownCommit)
+		case state(err) == "25P02":
+			err = fmt.Errorf("%w: %w", ErrAborted, err)
+		}
+		u.rollback()
+		return err
+	}
+	return u, nil
+}
+
+// lockFile takes the write lock of SQLite's file and changes nothing.
+const lockFile = "UPDATE @transitions SET n = n WHERE 0"
+
+// beginHostSQLite marks the transaction by a savepoint, which ends with it.
+func (s *Store) beginHostSQLite(ctx context.Context) (unit, error) {
+	c, err := s.writer.take(ctx)
+	if err != nil {
+		return unit{}, err
+	}
+	// The end of a transaction does not depend on the caller's patience.
+	always := context.WithoutCancel(ctx)
+	t, err := c.db.(*sql.Conn).BeginTx(always, nil)
+	if err != nil {
+		s.writer.drop(c)
+		return unit{}, err
+	}
+	end := func(keep bool) {
+		if err := t.Rollback(); !keep || err != nil && !errors.Is(err, sql.ErrTxDone) {
+			s.writer.drop(c) // SQLite has rolled back already, or the connection is gone
+			return
+		}
+		s.writer.put(c)
+	}
+	for _, text := range []string{s.expand(lockFile), "SAVEPOINT settle_host"} {
+		if _, err := c.exec(ctx, text); err != nil {
+			end(true)
+			return unit{}, err
+		}
+	}
+	commit := func() error {
+		if _, err := t.ExecContext(always, "RELEASE settle_host"); err != nil {
+			ended := strings.Contains(err.Error(), "no such savepoint")
+			end(!ended)
+			if ended {
+				err = fmt.Errorf("%w: %w: %w", ErrEnded, store.ErrUnknownCommit, err)
+			}
+			return err
+		}
+		err := t.Commit()
+		if err != nil && (code(err) == 0 || code(err)&0xff == sqliteIOErr) {
+			err = fmt.Errorf("%w: %w", store.ErrUnknownCommit, err)
+		}
+		end(err == nil)
+		return err
+	}
+	return unit{session: c, host: t, late: ctx, commit: commit, rollback: func() { end(true) }}, nil
+}
