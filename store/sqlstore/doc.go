@@ -2,9 +2,9 @@
 // with one code for both: hand-written SQL, a few macros where the dialects
 // differ (see dialect.go), and no driver of its own.
 //
-// [Migrate] makes the tables, [Open] checks the database and returns a
-// [store.Store], and [Store.Within] joins a transaction that the host has
-// begun, so that its own rows and ours commit together. What is wrong with a
+// [Migrate] makes the tables, and [Open] checks the database and returns a
+// [store.Store]. [Store.UpdateTx] commits the host's own rows together with ours;
+// [Store.Within] joins a transaction that a host must begin and end itself. What is wrong with a
 // database is one of this package's errors, each with its cause: [ErrConnection],
 // [ErrCannotOpen], [ErrReadOnly], [ErrNotADatabase], [ErrDamaged], [ErrDialect],
 // [ErrNoTables], [ErrOldTables], [ErrNewerTables], [ErrForeignTables].

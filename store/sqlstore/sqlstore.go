@@ -274,7 +274,8 @@ func (s *Store) begin(ctx context.Context, view bool) (unit, error) {
 	return s.beginSQLite(ctx, view)
 }
 
-// Within joins a transaction that the host has begun: what the returned unit
+// Within is for a host that must own the transaction; any other takes
+// [Store.UpdateTx]. It joins a transaction that the host has begun: what the returned unit
 // writes commits, or not, with tx. Nothing is delayed, and errors come back
 // unretried; after one, the host rolls back, and after [store.ErrRetry] it
 // begins again.

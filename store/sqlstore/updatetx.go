@@ -188,7 +188,7 @@ func (t *tx) closeRows() error {
 	return nil
 }
 
-// ends are the first words of statements that end a transaction, nest in it, or
+// ends has the first words of statements that end a transaction, nest in it, or
 // outlive it as a setting of the connection.
 var ends = map[string]bool{"BEGIN": true, "START": true, "COMMIT": true, "END": true, "ROLLBACK": true, "ABORT": true, "SAVEPOINT": true, "RELEASE": true,
 	"PREPARE": true, "SET": true, "RESET": true, "DISCARD": true, "PRAGMA": true, "ATTACH": true, "DETACH": true, "VACUUM": true}
