@@ -312,7 +312,7 @@ func (s *Store) beginHostSQLite(ctx context.Context) (unit, error) {
 		s.writer.put(c)
 	}
 	for _, text := range []string{s.expand(lockFile), "SAVEPOINT settle_host"} {
-		if _, err := c.exec(ctx, text); err != nil {
+		if _, err := t.ExecContext(ctx, text); err != nil {
 			end(true)
 			return unit{}, err
 		}
@@ -333,5 +333,8 @@ func (s *Store) beginHostSQLite(ctx context.Context) (unit, error) {
 		end(err == nil)
 		return err
 	}
-	return unit{session: c, host: t, late: ctx, commit: commit, rollback: func() { end(true) }}, nil
+	// Our statements are those of the transaction too: on its connection beside it, one
+	// that the driver answers with ErrBadConn would wait for ever for the transaction's end.
+	own := &session{db: t, stmts: map[string]*sql.Stmt{}} // they end with the transaction
+	return unit{session: own, host: t, late: ctx, commit: commit, rollback: func() { end(true) }}, nil
 }

@@ -63,9 +63,41 @@ INSERT INTO @transitions_base VALUES (1, 0);
 {no delete transitions_base}
 -- }
 
+-- Consumers of package follow: how far each has come in the log.
+CREATE TABLE @settle_consumers (
+	name {text} PRIMARY KEY,
+	machines {text} NOT NULL, -- whose lines it is given, sorted, with blanks between
+	cursor {text} NOT NULL, -- of the last line that it is done with; empty: none
+	lease_fence {int} NOT NULL CHECK (lease_fence > 0), -- counts the processes that have held the lease
+	lease_until {time} NOT NULL,
+	stopped {bool} NOT NULL, -- at the line behind the cursor, which failed alone
+	error {text} NOT NULL, -- of the last line that failed alone; empty once a line was done
+	failed_at {time}
+) {strict};
+
+-- Lines that a consumer goes on without: one that failed, and the later ones of its
+-- aggregate.
+CREATE TABLE @settle_parked (
+	consumer {text} NOT NULL REFERENCES @settle_consumers (name),
+	n {int} NOT NULL, -- their order
+	machine {text} NOT NULL,
+	id {text} NOT NULL,
+	version {int} NOT NULL,
+	aggregate {text} NOT NULL,
+	parked_at {time} NOT NULL,
+	tries {int} NOT NULL,
+	error {text} NOT NULL,
+	next_try {time} NOT NULL,
+	PRIMARY KEY (consumer, n),
+	UNIQUE (consumer, machine, id, version)
+) {strict};
+CREATE INDEX settle_parked_aggregates ON @settle_parked (consumer, aggregate, n);
+
 INSERT INTO @settle_versions (version, domain, oldest) VALUES (1, 'shared', 1);
 
 -- +goose Down
+DROP TABLE @settle_parked;
+DROP TABLE @settle_consumers;
 -- {postgres
 DROP TABLE @transitions_base;
 -- }

@@ -1,0 +1,36 @@
+// Package follow makes effects that follow a transition once: a consumer's
+// function posts to the host's tables, or gives work to an outbox, in the commit
+// that moves the consumer's cursor in the log.
+//
+// [Run] gives each line of the log of some domains to a function, in one
+// [sqlstore.Store.UpdateTx] with the cursor behind the line, so that both are kept or
+// neither. Any number of processes may run one consumer: a lease lets one of them work,
+// and the cursor decides where two believe that they hold it. Each record's lines come in the
+// order of its versions, all others in the order of the log, which is none of cause
+// and effect between records.
+//
+// What the record says now counts, not the line: a function reads the aggregate in
+// its transaction and skips what is no longer true. It does SQL and nothing else,
+// since it holds SQLite's only writer, and on PostgreSQL the feed: no line that is
+// committed meanwhile is given to anybody before it ends.
+//
+// # Keys
+//
+// Machine, ID and Version of a line are unique within one generation of the
+// database. A ledger in the same database keys its postings by them and by
+// Generation; it comes back from a backup together with the consumer's cursor. A ledger
+// elsewhere keys by meaning: the request, what is posted, and its number.
+//
+// # Failures
+//
+// A function fails by an error, a panic, or by working longer than its lease. The
+// lines of a page that failed come again one at a time. Of a line that fails alone,
+// the consumer stops ([Stop]), or parks it and goes on without its aggregate
+// ([Park]). Errors of the database (no connection, a deadlock, a commit with an unknown
+// end) are not the function's: the same lines come again, later each time.
+//
+// [store.ErrRestored] and [store.ErrCursor] end Run: the database went back. Once it was
+// told so, consumers go on from the cursors that came back with it.
+//
+// Stores without SQL have [Plain].
+package follow

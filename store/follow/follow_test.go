@@ -1,0 +1,489 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
+)
+
+func TestEachLineOnce(t *testing.T) {
+	both(t, func(t *testing.T, h *host) {
+		ctx := t.Context()
+		h.order()
+		a := h.runner(h.store, h.consumer(), h.post)
+		if err := settle(ctx, a); err != nil {
+			t.Fatal(err)
+		}
+		h.posted(h.log())
+		if jobs := h.count("SELECT count(DISTINCT aggregate) FROM " + h.table); jobs != 1 {
+			t.Errorf("a request and its job are %d aggregates", jobs)
+		}
+		h.order()
+		if s := h.stats(); s.Lag != 0 || s.Error != "" || s.Parked != 0 { // the clock stands
+			t.Errorf("%+v", s)
+		}
+		h.pass(time.Minute)
+		if s := h.stats(); s.Lag != time.Minute {
+			t.Errorf("a minute behind: %v", s.Lag)
+		}
+		for range 2 { // and another life of the process
+			if err := settle(ctx, h.runner(h.store, h.consumer(), h.post)); err != nil {
+				t.Fatal(err)
+			}
+			h.posted(h.log())
+			h.pass(time.Minute)
+		}
+		// One of other machines is moved past these lines, to the head.
+		late := h.consumer()
+		late.Name, late.Domains = "relays", []store.Domain{store.DomainRelays}
+		if err := settle(ctx, h.runner(h.store, late, h.post)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := StatsOf(ctx, h.store, "relays")
+		if head, failed := h.orders.Head(ctx); err != nil || failed != nil || s.Cursor != head || head == "" {
+			t.Errorf("cursor %q, head %q, %v, %v", s.Cursor, head, err, failed)
+		}
+		// One from now on gets nothing of the past.
+		late = h.consumer()
+		late.Name, late.From = "late", Now
+		r := h.runner(h.store, late, func(context.Context, sqlstore.Tx, store.Unit, []Line) error { return errors.New("given") })
+		if err := settle(ctx, r); err != nil {
+			t.Errorf("from now on: %v", err)
+		}
+		h.order()
+		if err := settle(ctx, r); err == nil {
+			t.Error("a new line is not given")
+		}
+	})
+}
+
+func TestRunEndsWithItsContextAndGivesTheLeaseBack(t *testing.T) {
+	both(t, func(t *testing.T, h *host) {
+		h.order()
+		ctx, cancel := context.WithCancel(t.Context())
+		seen := 0
+		err := Run(ctx, h.store, h.consumer(), func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, lines []Line) error {
+			seen += len(lines)
+			if err := h.post(ctx, tx, unit, lines); err != nil {
+				return err
+			}
+			if seen == h.log() {
+				cancel()
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := h.stats(); s.Until.After(h.now) {
+			t.Errorf("the lease goes on until %v", s.Until)
+		}
+		// What was cancelled in the commit comes again.
+		if err := settle(t.Context(), h.runner(h.store, h.consumer(), h.post)); err != nil {
+			t.Fatal(err)
+		}
+		h.posted(h.log())
+	})
+}
+
+// Another process takes the consumer between the read of a page and its commit.
+func TestTakeover(t *testing.T) {
+	both(t, func(t *testing.T, h *host) {
+		ctx := t.Context()
+		c := h.consumer()
+		c.Lines = 1
+		h.order()
+		a, b := h.runner(h.store, c, h.post), h.runner(h.open(h.db), c, h.post)
+		if wait, err := a.step(ctx); err != nil || wait != 0 {
+			t.Fatal(wait, err)
+		}
+		if wait, err := b.step(ctx); err != nil || wait != time.Minute {
+			t.Errorf("the other process gets the lease: %v, %v", wait, err)
+		}
+		s, err := a.look(ctx)
+		if err != nil || len(s.page) != 1 {
+			t.Fatal(s, err)
+		}
+		h.pass(time.Minute)
+		if err := settle(ctx, b); err != nil {
+			t.Fatal(err)
+		}
+		h.posted(h.log())
+		nothing := func(context.Context, sqlstore.Tx, store.Unit, []Line) error { return nil }
+		for name, fn := range map[string]Func{"a function that notices nothing": nothing, "one that meets what the other one has posted": h.post} {
+			a.fn = fn
+			err := a.post(ctx, s, s.page, func(sqlstore.Consumers, time.Time) (sqlstore.Consumer, error) {
+				return moved(c, s.row, s.next, s.now), nil
+			})
+			if err == nil || a.outcome(ctx, s, s.page, err) != nil || a.fence != 0 {
+				t.Errorf("%s: %v, fence %d", name, err, a.fence)
+			}
+			a.fence = s.row.Fence
+		}
+		if s := h.stats(); s.Stopped || s.Fence != b.fence {
+			t.Errorf("%+v", s)
+		}
+		h.posted(h.log())
+		if wait, err := a.step(ctx); err != nil || wait == 0 {
+			t.Errorf("it goes on: %v, %v", wait, err)
+		}
+	})
+	t.Run("while the function runs", func(t *testing.T) {
+		h := newHost(t, sqlstore.Postgres)
+		c := h.consumer()
+		c.Lines = 1
+		h.order()
+		b := h.runner(h.open(h.db), c, h.post)
+		first := true
+		a := h.runner(h.store, c, func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, lines []Line) error {
+			if first {
+				first = false
+				h.pass(time.Minute)
+				if err := settle(t.Context(), b); err != nil { // it reads no further than this open transaction, which has written nothing
+					t.Error(err)
+				}
+				return nil // and posts nothing itself
+			}
+			return h.post(ctx, tx, unit, lines)
+		})
+		if err := settle(t.Context(), a); err != nil {
+			t.Error(err)
+		}
+		h.pass(time.Minute)
+		if err := settle(t.Context(), a); err != nil {
+			t.Error(err)
+		}
+		h.posted(h.log())
+	})
+}
+
+// A function that works longer than its lease is undone, and is a failure.
+func TestAHungFunction(t *testing.T) {
+	both(t, func(t *testing.T, h *host) {
+		h.order()
+		var end context.CancelFunc
+		hung := func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, lines []Line) error {
+			if err := h.post(ctx, tx, unit, lines); err != nil {
+				return err
+			}
+			end()
+			<-ctx.Done()
+			return nil
+		}
+		r := h.runner(h.store, h.consumer(), hung)
+		lease := time.Duration(0)
+		r.limit = func(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {
+			ctx, end = context.WithCancel(ctx)
+			lease = left
+			return ctx, end
+		}
+		err := settle(t.Context(), r)
+		if s := h.stats(); !errors.As(err, new(failure)) || !s.Stopped || s.Error == "" || s.Cursor != "" {
+			t.Errorf("%v: %+v", err, s)
+		}
+		if lease <= 0 || lease > time.Minute {
+			t.Errorf("the function has %v", lease)
+		}
+		h.posted(0)
+		r.fn = h.post
+		if err := settle(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if s := h.stats(); s.Stopped || s.Error != "" {
+			t.Errorf("%+v", s)
+		}
+		h.posted(h.log())
+	})
+}
+
+// A line that fails for ever stops the consumer at its cursor, with what was before it
+// done.
+func TestStop(t *testing.T) {
+	both(t, func(t *testing.T, h *host) {
+		ctx := t.Context()
+		good, bad := h.order(), h.order()
+		fails := h.refusing(bad.String(), func() error { return errors.New("no such account") })
+		for range 2 {
+			err := Run(ctx, h.store, h.consumer(), fails)
+			if s := h.stats(); err == nil || !s.Stopped || s.Error != "no such account" || s.Parked != 0 {
+				t.Fatalf("%v: %+v", err, s)
+			}
+			h.posted(h.count("SELECT count(*) FROM "+h.table+" WHERE aggregate = $1", good.String()))
+		}
+		if a := Alerts(h.stats(), Thresholds{}); len(a) != 1 || a[0].Name != "consumer stopped" {
+			t.Errorf("%+v", a)
+		}
+		err := Run(ctx, h.store, h.consumer(), h.refusing(bad.String(), func() error { panic("boom") }))
+		if s := h.stats(); err == nil || s.Error != "panic: boom" {
+			t.Errorf("%v: %+v", err, s)
+		}
+		if err := settle(ctx, h.runner(h.store, h.consumer(), h.post)); err != nil {
+			t.Fatal(err)
+		}
+		h.posted(h.log())
+	})
+}
+
+// refusing is post, but for one aggregate.
+func (h *host) refusing(aggregate string, with func() error) Func {
+	return func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, lines []Line) error {
+		if err := h.post(ctx, tx, unit, lines); err != nil {
+			return err
+		}
+		for i := range lines {
+			if lines[i].Aggregate == aggregate {
+				return with()
+			}
+		}
+		return nil
+	}
+}
+
+// The others go on without the aggregate of a line that fails, whose lines come in
+// their order once the first of them can be posted.
+func TestPark(t *testing.T) {
+	both(t, func(t *testing.T, h *host) {
+		ctx := t.Context()
+		c := h.consumer()
+		c.OnFailure = Park
+		bad := h.order()
+		h.order()
+		boom, given := true, 0
+		r := h.runner(h.store, c, func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, lines []Line) error {
+			for i := range lines {
+				if lines[i].Aggregate == bad.String() {
+					given++
+				}
+			}
+			return h.refusing(bad.String(), func() error {
+				if boom {
+					return errors.New("no such account")
+				}
+				return nil
+			})(ctx, tx, unit, lines)
+		})
+		if err := settle(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+		of := h.log() / 2 // lines of one order
+		h.posted(of)
+		s := h.stats()
+		if a := Alerts(s, Thresholds{Parked: of - 1}); s.Parked != of || s.Stopped || !s.FirstParked.Equal(noon) || len(a) != 1 || a[0].Name != "consumer parked" {
+			t.Errorf("%+v, %+v", s, a)
+		}
+		h.order() // goes on, and the parked lines are not given
+		before := given
+		if err := settle(ctx, r); err != nil || given != before {
+			t.Errorf("%v: %d parked lines were given early", err, given-before)
+		}
+		h.posted(2 * of)
+		for tries := 2; tries < 4; tries++ { // after one minute, and after two more
+			before := given
+			h.pass(time.Duration(tries-1)*time.Minute - 1000)
+			if err := settle(ctx, r); err != nil || given != before {
+				t.Errorf("try %d: %v: %d parked lines were given just before", tries, err, given-before)
+			}
+			h.pass(1000)
+			if err := settle(ctx, r); err != nil || given != before+1 {
+				t.Errorf("try %d: %v: %d parked lines were given", tries, err, given-before)
+			}
+			if n := h.count("SELECT max(tries) FROM " + h.name("settle_parked")); n != tries {
+				t.Errorf("%d tries, want %d", n, tries)
+			}
+			h.posted(2 * of)
+		}
+		boom = false
+		h.pass(4 * time.Minute)
+		if err := settle(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+		h.posted(h.log())
+		if s := h.stats(); s.Parked != 0 || s.Error != "" {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestNoMoreThanMaxParked(t *testing.T) {
+	both(t, func(t *testing.T, h *host) {
+		ctx := t.Context()
+		c := h.consumer()
+		c.OnFailure = Park
+		bad := h.order()
+		r := h.runner(h.store, c, h.refusing(bad.String(), func() error { return errors.New("no such account") }))
+		if _, err := r.step(ctx); err != nil { // the row
+			t.Fatal(err)
+		}
+		full := make([]sqlstore.Line, MaxParked-1)
+		for i := range full {
+			full[i] = sqlstore.Line{Transition: statemachine.Transition[string]{Machine: "m", ID: fmt.Sprint(i), Version: 1}, Aggregate: "other", Root: "m"}
+		}
+		rows := parkable(c, full, 0, errors.New("no"), h.now)
+		if err := h.store.Update(ctx, func(u store.Unit) error {
+			c, err := sqlstore.ConsumersOf(u)
+			if err != nil {
+				return err
+			}
+			return c.Park(rows...)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		err := settle(ctx, r)
+		if s := h.stats(); !errors.Is(err, ErrTooManyParked) || !s.Stopped || s.Parked != MaxParked {
+			t.Errorf("%v: %+v", err, s)
+		}
+		h.posted(0)
+	})
+}
+
+// While two releases run, the one that knows fewer machines never has the lease.
+func TestRollingDeploy(t *testing.T) {
+	both(t, func(t *testing.T, h *host) {
+		ctx := t.Context()
+		older, newer := h.consumer(), h.consumer()
+		newer.Domains = []store.Domain{store.DomainWithdrawals, store.DomainSwaps}
+		h.order()
+		a, b := h.runner(h.store, older, h.post), h.runner(h.store, newer, h.post)
+		if err := settle(ctx, a); err != nil {
+			t.Fatal(err)
+		}
+		if err := settle(ctx, b); !errors.Is(err, ErrMachines) {
+			t.Errorf("more machines: %v", err)
+		}
+		h.pass(time.Minute)
+		b.From = Here
+		if err := settle(ctx, b); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			h.order()
+			h.pass(2 * time.Minute)
+			if wait, err := a.step(ctx); err != nil || wait != time.Minute {
+				t.Errorf("fewer machines: %v, %v", wait, err)
+			}
+		}
+		if s := h.stats(); len(s.Machines) != 5 || s.Fence != b.fence || s.Lag == 0 {
+			t.Errorf("%+v", s)
+		}
+		if err := settle(ctx, b); err != nil {
+			t.Fatal(err)
+		}
+		h.posted(h.log())
+	})
+}
+
+// A process that is cut before or after any of its statements has posted each line
+// once, or not yet, and the next process goes on.
+func TestKilledAtEveryStatement(t *testing.T) {
+	both(t, func(t *testing.T, h *host) {
+		for _, after := range []bool{false, true} {
+			cuts := 0
+			for n := 1; ; n++ {
+				h.order()
+				s, process := h.cut()
+				r := h.runner(s, h.consumer(), h.post)
+				process.Cut(n, after, "")
+				err := settle(t.Context(), r)
+				if err == nil && process.Dead() {
+					t.Fatalf("cut at %d, after %v: and nothing failed", n, after)
+				}
+				if got, want := h.count("SELECT count(*) FROM "+h.table), h.log(); got > want || err == nil && got != want {
+					t.Fatalf("cut at %d, after %v: %v, the host has %d of %d lines", n, after, err, got, want)
+				}
+				process.Revive()
+				s.Close()
+				if err == nil {
+					break
+				}
+				if v := judge(r.Consumer, err, 0, false); v != again {
+					t.Errorf("cut at %d, after %v: Run would not go on after %v", n, after, err)
+				}
+				cuts++
+				h.pass(time.Minute)
+				if n%7 == 0 { // the backlog ends
+					if err := settle(t.Context(), h.runner(h.store, h.consumer(), h.post)); err != nil {
+						t.Fatal(err)
+					}
+					h.posted(h.log())
+					h.pass(time.Minute)
+				}
+			}
+			if cuts < 20 {
+				t.Errorf("only %d cuts", cuts)
+			}
+			h.pass(time.Minute)
+			if err := settle(t.Context(), h.runner(h.store, h.consumer(), h.post)); err != nil {
+				t.Fatal(err)
+			}
+			h.posted(h.log())
+			h.pass(time.Minute)
+		}
+	})
+}
+
+// A database that went back stops its consumers.
+func TestRestored(t *testing.T) {
+	both(t, func(t *testing.T, h *host) {
+		ctx := t.Context()
+		h.order()
+		r := h.runner(h.store, h.consumer(), h.post)
+		if err := settle(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+		last := h.stats().Cursor
+		h.pass(time.Minute) // the lease
+		h.exec("UPDATE "+h.name("settle_consumers")+" SET cursor = $1", string(store.CursorOf("9.9", statemachine.Transition[string]{Machine: "lost"})))
+		if err := Run(ctx, h.store, h.consumer(), h.post); !errors.Is(err, store.ErrCursor) {
+			t.Errorf("a cursor whose line is lost: %v", err)
+		}
+		h.exec("UPDATE "+h.name("settle_consumers")+" SET cursor = $1", string(last))
+		if h.dialect == sqlstore.Postgres {
+			h.exec("INSERT INTO " + h.name("transitions") + " (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) " +
+				"VALUES (4000000000000, 'other', 'x', 1, '', 'made', 'made', now(), '', '', '')")
+			if err := Run(ctx, h.store, h.consumer(), h.post); !errors.Is(err, store.ErrRestored) {
+				t.Errorf("a counter that went back: %v", err)
+			}
+			if err := sqlstore.Restored(ctx, h.db, h.dialect, h.opts); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.order()
+		h.pass(time.Minute)
+		if err := settle(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+		h.posted(h.log() - map[sqlstore.Dialect]int{sqlstore.Postgres: 1}[h.dialect]) // the other machine's
+	})
+}
+
+func TestArguments(t *testing.T) {
+	h := newHost(t, sqlstore.SQLite)
+	ok := h.consumer()
+	for name, change := range map[string]func(*Consumer){
+		"no name": func(c *Consumer) { c.Name = "" }, "no domain": func(c *Consumer) { c.Domains = nil }, "unknown domain": func(c *Consumer) { c.Domains = []store.Domain{"orders"} },
+		"negative lease": func(c *Consumer) { c.Lease = -1 }, "long lease": func(c *Consumer) { c.Lease = time.Hour + 1 }, "negative lines": func(c *Consumer) { c.Lines = -1 },
+		"many lines": func(c *Consumer) { c.Lines = 1001 }, "unknown from": func(c *Consumer) { c.From = 4 }, "unknown failure": func(c *Consumer) { c.OnFailure = 2 },
+		"long name": func(c *Consumer) { c.Name = fmt.Sprintf("%0101d", 1) }, "new, from nowhere": func(c *Consumer) { c.From = 0 },
+	} {
+		c := ok
+		change(&c)
+		if err := Run(t.Context(), h.store, c, h.post); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := errors.Join(Run(t.Context(), nil, ok, h.post)); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Error(err)
+	}
+	if err := Run(t.Context(), h.store, ok, nil); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Error(err)
+	}
+	if _, err := StatsOf(t.Context(), h.store, "nobody"); !errors.Is(err, statemachine.ErrNotFound) {
+		t.Error(err)
+	}
+}
