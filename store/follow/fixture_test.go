@@ -98,16 +98,21 @@ func (h *host) open(db *sql.DB) *sqlstore.Store {
 	return s
 }
 
-// cut is another process with a store of its own, which can be cut.
-func (h *host) cut() (*sqlstore.Store, *cutdb.Process) {
+// cut is another process with a store of its own, which can be cut, and what closes
+// its connections.
+func (h *host) cut() (s *sqlstore.Store, process *cutdb.Process, closed func()) {
 	h.t.Helper()
 	db, process, err := cutdb.Open(map[sqlstore.Dialect]string{sqlstore.SQLite: "sqlite", sqlstore.Postgres: "pgx"}[h.dialect], h.url)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.t.Cleanup(func() { db.Close() })
 	db.SetMaxIdleConns(16)
-	return h.open(db), process
+	s = h.open(db)
+	return s, process, func() {
+		process.Revive()
+		s.Close()
+		db.Close()
+	}
 }
 
 func (h *host) exec(text string, args ...any) {

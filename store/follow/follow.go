@@ -393,16 +393,26 @@ func (r *runner) ignoreLost(err error) error {
 // release ends the lease, so that another process need not wait for its end. One that
 // cannot be released ends by itself.
 func (r *runner) release(ctx context.Context) {
+	if r.fence == 0 {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	s, err := r.look(ctx)
-	if err == nil && r.fence > 0 && s.row.Fence == r.fence {
-		err = r.write(ctx, s.row, func(_ sqlstore.Consumers, now time.Time) (sqlstore.Consumer, error) {
-			s.row.Until = now
-			return s.row, nil
+	err := r.db.Update(ctx, func(u store.Unit) error {
+		c, err := sqlstore.ConsumersOf(u)
+		if err != nil {
+			return err
+		}
+		row, err := c.Get(r.Name)
+		if err != nil || row.Fence != r.fence {
+			return err
+		}
+		return r.move(u, row, func(_ sqlstore.Consumers, now time.Time) (sqlstore.Consumer, error) {
+			row.Until = now
+			return row, nil
 		})
-	}
-	if err != nil && r.fence > 0 {
+	})
+	if err != nil {
 		r.Log.Info("settle: a consumer's lease was not given back", slog.String("consumer", r.Name), slog.Any("error", err))
 	}
 }

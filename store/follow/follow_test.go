@@ -386,7 +386,7 @@ func TestKilledAtEveryStatement(t *testing.T) {
 			cuts := 0
 			for n := 1; ; n++ {
 				h.order()
-				s, process := h.cut()
+				s, process, closed := h.cut()
 				r := h.runner(s, h.consumer(), h.post)
 				process.Cut(n, after, "")
 				err := settle(t.Context(), r)
@@ -396,8 +396,7 @@ func TestKilledAtEveryStatement(t *testing.T) {
 				if got, want := h.count("SELECT count(*) FROM "+h.table), h.log(); got > want || err == nil && got != want {
 					t.Fatalf("cut at %d, after %v: %v, the host has %d of %d lines", n, after, err, got, want)
 				}
-				process.Revive()
-				s.Close()
+				closed()
 				if err == nil {
 					break
 				}
@@ -406,7 +405,7 @@ func TestKilledAtEveryStatement(t *testing.T) {
 				}
 				cuts++
 				h.pass(time.Minute)
-				if n%7 == 0 { // the backlog ends
+				if n%3 == 0 { // the backlog ends
 					if err := settle(t.Context(), h.runner(h.store, h.consumer(), h.post)); err != nil {
 						t.Fatal(err)
 					}

@@ -129,7 +129,7 @@ func (c Consumers) Move(old, row Consumer) (moved bool, err error) {
 		consumerTable.insertRow(rows, &row)
 		n, err = c.write(&consumerTable.insertOne, rows)
 	} else {
-		rows.add(append(cells(consumerTable.state(&row)), row.Name, old.Fence, string(old.Cursor), old.Until)...)
+		rows.add(append(cells(consumerTable.state(&row)), old.Name, old.Fence, string(old.Cursor), old.Until)...)
 		n, err = c.write(&moveConsumer, rows)
 	}
 	return n == 1, err
