@@ -190,7 +190,7 @@ func (r *runner) post(ctx context.Context, s seen, lines []sqlstore.Line, make f
 	defer cancel()
 	err := r.db.UpdateTx(leased, func(ctx context.Context, tx sqlstore.Tx, u store.Unit) error {
 		if called = len(lines) > 0; called {
-			if err := call(ctx, r.fn, tx, u, given); err != nil {
+			if _, err := call(func() (any, error) { return nil, r.fn(ctx, tx, u, given) }); err != nil {
 				return failure{err}
 			}
 		}
@@ -214,13 +214,13 @@ func mapped(lines []sqlstore.Line) []Line {
 }
 
 // call turns a panic into an error.
-func call(ctx context.Context, fn Func, tx sqlstore.Tx, u store.Unit, lines []Line) (err error) {
+func call[R any](fn func() (R, error)) (r R, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return fn(ctx, tx, u, lines)
+	return fn()
 }
 
 // outcome does what follows from the end of a transaction: it returns an error

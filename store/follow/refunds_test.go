@@ -1,0 +1,85 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// cancelled is a request whose money is to be given back.
+func (h *host) cancelled() uuid.UUID {
+	h.t.Helper()
+	id := h.order()
+	if _, err := h.orders.Do(h.t.Context(), id, withdrawal.Cancelled{By: withdrawal.By{Actor: "olga", Role: withdrawal.Operator}, Reason: "the customer asks"}); err != nil {
+		h.t.Fatal(err)
+	}
+	return id
+}
+
+// Refund and posting are one commit, once; what one of them fails for keeps nothing, and
+// stops no other.
+func TestRefundDue(t *testing.T) {
+	both(t, func(t *testing.T, h *host) {
+		ctx := t.Context()
+		bad, good := h.cancelled(), h.cancelled()
+		boom, calls := true, 0
+		post := func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, w withdrawal.Withdrawal) (withdrawal.Refunded, error) {
+			calls++
+			ev := withdrawal.Refunded{By: withdrawal.By{Actor: "books", Role: withdrawal.System}, Reference: "refund " + w.Request.ID.String()}
+			_, err := tx.ExecContext(ctx, "INSERT INTO "+h.table+" (n, machine, id, version) VALUES (1, 'refund', $1, 1)", w.Request.ID.String())
+			if w.Request.ID == bad && boom {
+				panic("no such account")
+			}
+			return ev, err
+		}
+		refunded, _, err := RefundDue(ctx, h.store, h.orders, 10, post)
+		if err == nil || len(refunded) != 1 || refunded[0].Request.ID != good || refunded[0].Request.RefundReference == "" {
+			t.Errorf("%d refunds, %v", len(refunded), err)
+		}
+		if n := h.count("SELECT count(*) FROM " + h.table); n != 1 {
+			t.Errorf("%d postings", n)
+		}
+		calls, boom = 0, false
+		if refunded, wait, err := RefundDue(ctx, h.store, h.orders, 10, post); err != nil || len(refunded) != 0 || calls != 0 || wait <= 0 {
+			t.Errorf("what was put off, or done, comes again: %d, %d calls, wait %v, %v", len(refunded), calls, wait, err)
+		}
+		policy := h.orders.Policy()
+		h.pass(policy.EnqueueEvery)
+		if refunded, _, err := RefundDue(ctx, h.store, h.orders, 10, post); err != nil || len(refunded) != 1 || refunded[0].Request.ID != bad {
+			t.Errorf("%d refunds, %v", len(refunded), err)
+		}
+		if n := h.count("SELECT count(*) FROM " + h.table); n != 2 {
+			t.Errorf("%d postings", n)
+		}
+		if _, _, err := RefundDue(ctx, h.store, h.orders, 10, nil); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Error(err)
+		}
+	})
+}
+
+// A request that somebody refunds between the list and its turn is skipped.
+func TestRefundDueSkipsWhatIsNoLongerTrue(t *testing.T) {
+	both(t, func(t *testing.T, h *host) {
+		ctx := t.Context()
+		first, second := h.cancelled(), h.cancelled()
+		refunded, _, err := RefundDue(ctx, h.store, h.orders, 10, func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, w withdrawal.Withdrawal) (withdrawal.Refunded, error) {
+			if w.Request.ID == second {
+				t.Error("it is refunded twice")
+			}
+			other := withdrawal.Refunded{By: withdrawal.By{Actor: "olga", Role: withdrawal.Operator}, Reference: "by hand", Reason: "the customer waits"}
+			if _, err := h.orders.Within(unit).Do(ctx, second, other); err != nil {
+				return other, err
+			}
+			return withdrawal.Refunded{By: withdrawal.By{Actor: "books", Role: withdrawal.System}, Reference: "r"}, nil
+		})
+		if err != nil || len(refunded) != 1 || refunded[0].Request.ID != first {
+			t.Errorf("%d refunds, %v", len(refunded), err)
+		}
+	})
+}
