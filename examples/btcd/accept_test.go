@@ -33,7 +33,7 @@ func TestTheNodeAcceptsWhatIsBuilt(t *testing.T) {
 	go func() { miner.keep(ctx); close(ended) }()
 	t.Cleanup(func() { <-ended })
 	w := &world{random: rand.New(rand.NewPCG(1, 1)), miner: miner, file: filepath.Join(dir, "none")}
-	if err := w.until(ctx, 20*time.Second, "the node answers", func() bool { _, _, err := miner.tip(ctx); return err == nil }); err != nil {
+	if err := w.until(ctx, "the node answers", func() bool { _, _, err := miner.tip(ctx); return err == nil }); err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{TB: t, world: w, policy: walletPolicy, Ledger: utxo.NewLedger(walletPolicy)}

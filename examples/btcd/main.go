@@ -7,6 +7,11 @@
 //
 //	cd examples/btcd && go run .
 //
+// Each run is a new story in a new folder, with nodes and a database of its own: one that
+// was killed is not continued, its processes end with the first one, and its folder, which
+// the first line of the output names, may be removed. That a service continues where it was
+// killed is a part of each story.
+//
 // It builds btcd with the go command; nothing but Go is needed. What a host
 // copies from here: follow.go, credit.go, pay.go and service.go.
 package main
@@ -25,8 +30,16 @@ import (
 )
 
 func main() {
+	if len(os.Args) > 2 && os.Args[1] == "node" {
+		if err := keepNode(os.Args[2:]); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
 	if len(os.Args) == 4 && os.Args[1] == "serve" {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		ctx, alone := withParent(ctx)
+		defer alone()
 		err := serve(ctx, os.Args[2], os.Args[3], os.Stderr)
 		stop()
 		if err != nil {

@@ -150,7 +150,7 @@ type node struct {
 	log  string
 
 	mu    sync.Mutex
-	cmd   *exec.Cmd
+	end   io.Closer // of the input of its keeper
 	kills int
 }
 
@@ -193,22 +193,29 @@ func (n *node) once(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.CommandContext(ctx, n.args[0], n.args[1:]...)
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, append([]string{"node"}, n.args...)...)
 	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
+	end, err := startBound(cmd)
+	if err != nil {
 		return err
 	}
 	n.mu.Lock()
-	n.cmd = cmd
+	n.end = end
 	n.mu.Unlock()
-	return cmd.Wait()
+	err = cmd.Wait()
+	_ = end.Close()
+	return err
 }
 
 // kill ends the node as a crash does. It has what it wrote to disk so far.
 func (n *node) kill() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.cmd != nil && n.cmd.Process.Kill() == nil {
+	if n.end != nil && n.end.Close() == nil { // its keeper kills it
 		n.kills++
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -56,7 +55,7 @@ func (w *world) start(ctx context.Context, binary, dir string) error {
 	}
 	w.miner = miner
 	go w.miner.keep(ctx)
-	if err := w.until(ctx, 20*time.Second, "the miner answers", func() bool {
+	if err := w.until(ctx, "the miner answers", func() bool {
 		_, _, err := w.miner.tip(ctx)
 		return err == nil
 	}); err != nil {
@@ -88,7 +87,7 @@ func (w *world) start(ctx context.Context, binary, dir string) error {
 		return err
 	}
 	go w.keepService(ctx)
-	return w.until(ctx, 30*time.Second, "the service follows its node", func() bool {
+	return w.until(ctx, "the service follows its node", func() bool {
 		heights, err := column[int32](ctx, w.db, "SELECT coalesce(max(block_height), 0) FROM blocks")
 		return err == nil && heights[0] == 140
 	})
@@ -104,11 +103,12 @@ func (w *world) keepService(ctx context.Context) {
 	for ctx.Err() == nil {
 		cmd := exec.CommandContext(ctx, program, "serve", w.file, w.node.address)
 		cmd.Stderr = w.out
-		if err := cmd.Start(); err == nil {
+		if end, err := startBound(cmd); err == nil {
 			w.mu.Lock()
 			w.service = cmd
 			w.mu.Unlock()
 			_ = cmd.Wait()
+			_ = end.Close()
 		}
 		pause(ctx, 20*time.Millisecond)
 	}
@@ -247,7 +247,7 @@ func (w *world) doubleSpend(ctx context.Context) error {
 	if err := w.payout(ctx, 15_0000_0000*int64(w.doubles)); err != nil {
 		return err
 	}
-	if err := w.until(ctx, 20*time.Second, fmt.Sprintf("payout %d is in the mempool at height %d", w.payouts, height), func() bool {
+	if err := w.until(ctx, fmt.Sprintf("payout %d is in the mempool at height %d", w.payouts, height), func() bool {
 		versions, err := column[string](ctx, w.db, "SELECT hash FROM versions WHERE payout = $1", w.payouts)
 		if err != nil {
 			return false
@@ -273,7 +273,7 @@ func (w *world) finish(ctx context.Context) error {
 	if err := w.settled(ctx); err != nil {
 		return err
 	}
-	if err := w.until(ctx, 2*leaseTime, "leases have ended", func() bool {
+	if err := w.until(ctx, "leases have ended", func() bool {
 		leases, err := column[int](ctx, w.db, "SELECT count(*) FROM utxo_leases WHERE expires_at > CURRENT_TIMESTAMP")
 		return err == nil && leases[0] == 0
 	}); err != nil {
@@ -287,7 +287,7 @@ func (w *world) finish(ctx context.Context) error {
 
 func (w *world) settled(ctx context.Context) error {
 	round := 0
-	return w.until(ctx, 60*time.Second, "all is settled", func() bool {
+	return w.until(ctx, "all is settled", func() bool {
 		if round++; round%3 == 0 {
 			if w.mine(ctx, 1) != nil {
 				return false
@@ -315,15 +315,13 @@ func (w *world) settled(ctx context.Context) error {
 	})
 }
 
-func (w *world) until(ctx context.Context, limit time.Duration, what string, ok func() bool) error {
-	for end := time.Now().Add(limit); time.Now().Before(end); {
-		if ok() {
-			return nil
+// until waits for something. How long it takes is the machine's business: only the end of
+// ctx ends the wait.
+func (w *world) until(ctx context.Context, what string, ok func() bool) error {
+	for !ok() {
+		if pause(ctx, 100*time.Millisecond); ctx.Err() != nil {
+			return fmt.Errorf("waiting until %s: %w", what, context.Cause(ctx))
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		pause(ctx, 100*time.Millisecond)
 	}
-	return errors.New("it took too long until " + what)
+	return nil
 }

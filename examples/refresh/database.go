@@ -28,7 +28,7 @@ func openService(ctx context.Context, name string, c refresh.Config, migrate boo
 		if err != nil {
 			return nil, nil, err
 		}
-		file := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "_pragma=busy_timeout(5000)"}
+		file := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "_pragma=busy_timeout(60000)"}
 		source = file.String()
 	}
 	db, err := sql.Open(driver, source)

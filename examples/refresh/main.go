@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	flags.IntVar(&o.workers, "workers", 2, "`N` worker processes")
 	flags.IntVar(&o.kills, "kills", 3, "how often a worker is killed")
 	flags.DurationVar(&o.second, "second", 20*time.Millisecond, "how long a second of the defaults lasts")
-	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "give up after so long")
+	flags.DurationVar(&o.timeout, "timeout", 30*time.Minute, "give up after so long")
 	flags.BoolVar(&o.json, "json", false, "print the report as one JSON object")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -112,7 +112,7 @@ func accelerated(second time.Duration) func(name string) (string, bool) {
 		"POLL_INTERVAL":               scaled(c.PollInterval, 50*time.Millisecond),
 		"WALLET_WORKER_IDLE_TIMEOUT":  scaled(c.WalletWorkerIdleTimeout, 0),
 		"WALLET_WORKER_POLL_INTERVAL": scaled(c.WalletWorkerPollInterval, 50*time.Millisecond),
-		"HTTP_TIMEOUT":                scaled(c.HTTPTimeout, 5*time.Second),
+		"HTTP_TIMEOUT":                scaled(c.HTTPTimeout, c.HTTPTimeout),
 		"DURATION_RCV_TRANSFER":       "2", // expirations are whole seconds
 	}
 	return func(name string) (string, bool) {

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 
 func runs(t *testing.T, args ...string) report {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 9*time.Minute) // only what hangs reaches it
 	defer cancel()
 	var out, log bytes.Buffer
 	if err := run(ctx, append(args, "-json"), nil, &out, &log); err != nil {

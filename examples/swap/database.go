@@ -34,7 +34,7 @@ func openDatabase(ctx context.Context, name, schema string, migrate bool) (*data
 		if err != nil {
 			return nil, err
 		}
-		file := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "_pragma=busy_timeout(5000)"}
+		file := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "_pragma=busy_timeout(60000)"}
 		source = file.String()
 	}
 	db, err := sql.Open(driver, source)

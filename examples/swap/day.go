@@ -23,15 +23,13 @@ var errNotProven = errors.New("the proof failed: see the report")
 // story is the day under way.
 type story struct {
 	options
+	diary
 	log     io.Writer
 	people  []observation
-	began   time.Time
 	end     time.Duration // when the last line of the file comes in
 	chains  map[swap.Chain]*children.Process
 	urls    map[swap.Chain]string
 	kills   int64
-	paused  [2]time.Time
-	losses  int
 	random  *rand.Rand
 	db      *database
 	swaps   *store.Swaps
@@ -42,10 +40,17 @@ type story struct {
 
 // day runs everything and prints the report.
 func day(ctx context.Context, o options, stdout, stderr io.Writer) error {
-	s := &story{options: o, log: children.Log(stderr), began: time.Now(), chains: map[swap.Chain]*children.Process{}, urls: map[swap.Chain]string{}, random: rand.New(rand.NewPCG(o.seed, 2))}
+	s := &story{options: o, log: children.Log(stderr), chains: map[swap.Chain]*children.Process{}, urls: map[swap.Chain]string{}, random: rand.New(rand.NewPCG(o.seed, 2))}
 	var err error
 	if s.people, err = readFile(o.file); err != nil {
 		return err
+	}
+	continued, err := s.recall()
+	if err != nil {
+		return err
+	}
+	if continued {
+		s.say("the day in %s goes on", s.dir)
 	}
 	for _, p := range s.people {
 		s.end = max(s.end, time.Duration(p.At)*time.Millisecond)
@@ -86,7 +91,7 @@ func day(ctx context.Context, o options, stdout, stderr io.Writer) error {
 }
 
 func (s *story) say(format string, args ...any) {
-	fmt.Fprintf(s.log, "%6.1fs  %s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
+	fmt.Fprintf(s.log, "%6.1fs  %s\n", time.Since(s.Began).Seconds(), fmt.Sprintf(format, args...))
 }
 
 func (s *story) ledger(c swap.Chain) string { return filepath.Join(s.dir, c.String()+".ledger") }
@@ -121,9 +126,9 @@ func (s *story) open(ctx context.Context, prepare func(*store.Swaps) error) erro
 	name, schema := s.options.db, ""
 	switch {
 	case isPostgres(name):
-		schema = fmt.Sprintf("%s_%d", s.options.schema, s.losses)
-	case s.losses > 0:
-		name = fmt.Sprintf("%s.%d", name, s.losses)
+		schema = fmt.Sprintf("%s_%d", s.options.schema, s.Losses)
+	case s.Losses > 0:
+		name = fmt.Sprintf("%s.%d", name, s.Losses)
 	}
 	db, err := openDatabase(ctx, name, schema, true)
 	if err != nil {
@@ -133,8 +138,12 @@ func (s *story) open(ctx context.Context, prepare func(*store.Swaps) error) erro
 	if s.swaps, err = store.NewSwaps(db, policy); err != nil {
 		return err
 	}
-	s.world = newWorld(s.swaps, s.urls[swap.Solana], s.urls[swap.Nexus], s.people, s.began, "watcher")
+	s.world = newWorld(s.swaps, s.urls[swap.Solana], s.urls[swap.Nexus], s.people, s.Began, "watcher", 10*time.Second)
 	if err := prepare(s.swaps); err != nil {
+		return err
+	}
+	s.Whole = true
+	if err := s.note(); err != nil {
 		return err
 	}
 	life, end := context.WithCancel(ctx)
@@ -144,8 +153,8 @@ func (s *story) open(ctx context.Context, prepare func(*store.Swaps) error) erro
 	s.workers = nil
 	for i := range s.options.workers {
 		p := &children.Process{Role: roleWorker, Log: s.log, Config: func(start int) any {
-			return workerConfig{Database: name, Schema: schema, Solana: s.urls[swap.Solana], Nexus: s.urls[swap.Nexus], File: s.file, Began: s.began,
-				Name: fmt.Sprintf("worker-%d-%d-%d", s.losses, i+1, start)}
+			return workerConfig{Database: name, Schema: schema, Solana: s.urls[swap.Solana], Nexus: s.urls[swap.Nexus], File: s.file, Began: s.Began,
+				Name: fmt.Sprintf("worker-%d-%d-%d-%d", s.Losses, s.Run, i+1, start)}
 		}}
 		s.workers = append(s.workers, p)
 		group.Go(func() { p.Keep(life) })
@@ -163,51 +172,51 @@ func (s *story) open(ctx context.Context, prepare func(*store.Swaps) error) erro
 
 // traffic is the day: what comes in, and what goes wrong meanwhile.
 func (s *story) traffic(ctx context.Context) error {
-	// The ledgers are new too: nothing was lost. Else a first start calls Restored.
-	if err := s.open(ctx, func(*store.Swaps) error { return nil }); err != nil {
+	// The ledgers are as old as the database: nothing was lost. Else a first start calls Restored.
+	prepare := func(*store.Swaps) error { return nil }
+	rebuilt := func(sw *store.Swaps) error { return rebuild(ctx, sw, s.world, s.say) }
+	if !s.Whole && s.Losses > 0 {
+		prepare = rebuilt
+	}
+	if err := s.open(ctx, prepare); err != nil {
 		return err
 	}
 	s.say("%d lines come in over %.0f s; %d workers; the ledgers are in %s", len(s.people), s.end.Seconds(), s.options.workers, s.dir)
 	feeding := make(chan error, 1)
 	go func() { feeding <- s.feed(ctx) }()
-	at := func(part float64) { children.Pause(ctx, time.Until(s.began.Add(time.Duration(part*float64(s.end))))) }
+	at := func(part float64) { children.Pause(ctx, time.Until(s.Began.Add(time.Duration(part*float64(s.end))))) }
 	kill := func() {
 		if p := s.workers[s.random.IntN(len(s.workers))]; p.Kill() {
 			s.say("a worker is killed")
 		}
 	}
-	at(0.1)
-	kill()
-	at(0.2)
-	s.paused[0] = time.Now()
-	if _, err := s.swaps.Pause(ctx, "oscar"); err != nil {
-		return err
-	}
-	s.say("new swaps are paused")
-	at(0.35)
-	kill()
-	if _, err := s.swaps.Resume(ctx, "oscar"); err != nil {
-		return err
-	}
-	s.paused[1] = time.Now()
-	s.say("and go on")
-	at(0.4)
-	s.killChain(swap.Solana)
-	if broken := s.begunWhilePaused(ctx); broken != nil {
-		return broken
-	}
-	at(0.5)
-	for _, p := range s.workers {
-		p.Kill()
-	}
-	s.stop()
-	if err := s.db.Close(); err != nil {
-		return err
-	}
-	s.losses++
-	s.say("all workers are killed and the database is lost")
-	if err := s.open(ctx, func(sw *store.Swaps) error { return rebuild(ctx, sw, s.world, s.say) }); err != nil {
-		return err
+	if s.Losses == 0 { // else a day that is continued has this behind it
+		at(0.1)
+		kill()
+		at(0.2)
+		if err := s.pause(ctx, func() { at(0.35); kill() }); err != nil {
+			return err
+		}
+		at(0.4)
+		s.killChain(swap.Solana)
+		if broken := s.begunWhilePaused(ctx); broken != nil {
+			return broken
+		}
+		at(0.5)
+		for _, p := range s.workers {
+			p.Kill()
+		}
+		s.stop()
+		if err := s.db.Close(); err != nil {
+			return err
+		}
+		if err := s.lose(); err != nil {
+			return err
+		}
+		s.say("all workers are killed and the database is lost")
+		if err := s.open(ctx, rebuilt); err != nil {
+			return err
+		}
 	}
 	for part := 0.6; part < 1; part += 0.1 {
 		at(part)
@@ -219,6 +228,23 @@ func (s *story) traffic(ctx context.Context) error {
 	}
 	s.say("everything is in")
 	return s.finish(ctx)
+}
+
+// pause lets no new swap begin while something happens. A swap is begun in the pause if
+// it was begun after Pause returned and before Resume was called, however long they take.
+func (s *story) pause(ctx context.Context, meanwhile func()) error {
+	if _, err := s.swaps.Pause(ctx, "oscar"); err != nil {
+		return err
+	}
+	s.Paused = [2]time.Time{time.Now()}
+	s.say("new swaps are paused")
+	meanwhile()
+	s.Paused[1] = time.Now()
+	if _, err := s.swaps.Resume(ctx, "oscar"); err != nil {
+		return err
+	}
+	s.say("and go on")
+	return s.note()
 }
 
 // killChain is a crash of a chain: what it took and has in no block is gone.
@@ -236,12 +262,12 @@ func (s *story) feed(ctx context.Context) error {
 	errs := make(chan error, len(order))
 	for _, o := range order {
 		group.Go(func() {
-			children.Pause(ctx, time.Until(s.began.Add(time.Duration(o.At)*time.Millisecond)))
+			children.Pause(ctx, time.Until(s.Began.Add(time.Duration(o.At)*time.Millisecond)))
 			c, to, token := swap.Solana, "solana-vault", policy.USDC
 			if !o.deposit() {
 				c, to, token = swap.Nexus, "nexus-treasury", policy.USDD
 			}
-			client := chain.NewClient(s.urls[c], policy.CallTimeout)
+			client := chain.NewClient(s.urls[c], 10*time.Second)
 			for ctx.Err() == nil {
 				err := client.Receive(ctx, chain.Transfer{ID: o.ID, From: o.From, To: to, Amount: o.units, Token: token, Time: time.Now().UTC()})
 				if err == nil {
@@ -334,7 +360,7 @@ func each(ctx context.Context, s *store.Swaps, visit func(swap.Record) error) er
 func (s *story) begunWhilePaused(ctx context.Context) error {
 	return each(ctx, s.swaps, func(r swap.Record) error {
 		for _, in := range r.Head().Intents {
-			if in.Action == swap.Send && in.At.After(s.paused[0].Add(100*time.Millisecond)) && in.At.Before(s.paused[1]) {
+			if in.Action == swap.Send && in.At.After(s.Paused[0]) && in.At.Before(s.Paused[1]) {
 				return fmt.Errorf("%s: a swap was begun at %v, in the pause", r.Head().ID, in.At)
 			}
 		}

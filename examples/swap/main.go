@@ -8,8 +8,12 @@
 //	go run ./examples/swap                     the sample day, SQLite
 //	go run ./examples/swap -db postgres://...  the same on PostgreSQL
 //	go run ./examples/swap -file day.jsonl     another day
+//	go run ./examples/swap -dir DIR            a new day, or the one in DIR that was killed
 //
-// It ends with 1 if the proof fails. What a host copies from here is worker.go (what
+// The ledgers of the chains, the SQLite files and how far the day came are in one
+// directory. Its processes end when the first one does, and a second run on the same
+// directory, with the same other arguments, continues the day. It ends with 1 if the
+// proof fails. What a host copies from here is worker.go (what
 // an item owes, and how it is sent) and watch.go (what is seen on the chains, and
 // recovery).
 package main
@@ -93,12 +97,12 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("swap", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.db, "db", "", "`path` of a new SQLite file, or a postgres URL (default a file in a temporary directory)")
-	flags.StringVar(&o.dir, "dir", "", "`directory` of the chains' ledgers (default a temporary one)")
-	flags.StringVar(&o.schema, "schema", "swap", "on PostgreSQL the days are in the new schemas `name`_0 and, after the loss, name_1")
+	flags.StringVar(&o.dir, "dir", "", "`directory` of the ledgers and of a day that is continued (default a new temporary one)")
+	flags.StringVar(&o.schema, "schema", "swap", "on PostgreSQL the day is in the schema `name`_0 and, after the loss, in name_1")
 	flags.StringVar(&o.file, "file", "", "JSON-lines `file` of observations (default a sample, built in)")
 	flags.IntVar(&o.workers, "workers", 3, "`N` worker processes")
 	flags.Uint64Var(&o.seed, "seed", 1, "`number` that the faults come from")
-	flags.DurationVar(&o.timeout, "timeout", 3*time.Minute, "give up after so long")
+	flags.DurationVar(&o.timeout, "timeout", 30*time.Minute, "give up after so long")
 	flags.BoolVar(&o.json, "json", false, "print the report as one JSON object")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -115,6 +119,9 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 		if o.dir, err = os.MkdirTemp("", "settle-swap-"); err != nil {
 			return o, err
 		}
+	}
+	if at, err := os.Stat(o.dir); err != nil || !at.IsDir() {
+		return o, errors.Join(fmt.Errorf("-dir %s: it must be a directory", o.dir), err)
 	}
 	if o.db == "" {
 		o.db = filepath.Join(o.dir, "swap.db")

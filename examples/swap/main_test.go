@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -94,13 +96,73 @@ func TestADayThroughFaults(t *testing.T) {
 	}
 }
 
+// The day is killed as a whole, or its first process alone, whose children end then; it
+// goes on in the same directory.
+func TestAKilledDayGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a while")
+	}
+	t.Parallel()
+	args := []string{"-json", "-dir", t.TempDir(), "-file", short(t), "-workers", "2"}
+	for i, after := range []time.Duration{time.Second, 2 * time.Second, 3 * time.Second} {
+		program := exec.Command(os.Args[0], args...)
+		program.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // with all of its children
+		if err := program.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = syscall.Kill(-program.Process.Pid, syscall.SIGKILL) })
+		time.Sleep(after)
+		if i != 1 {
+			_ = syscall.Kill(-program.Process.Pid, syscall.SIGKILL)
+		}
+		_ = program.Process.Kill()
+		_ = program.Wait()
+	}
+	var out, log bytes.Buffer
+	if err := run0(context.Background(), args, nil, &out, &log); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, log.String(), out.String())
+	}
+	var r report
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil || !r.Pass || r.Losses == 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if !strings.Contains(log.String(), "goes on") {
+		t.Errorf("it began anew: %s", log.String())
+	}
+}
+
+// A directory that is not there is said at once, before any process is started.
+func TestADirectoryThatIsNotThere(t *testing.T) {
+	var log bytes.Buffer
+	err := run0(context.Background(), []string{"-dir", filepath.Join(t.TempDir(), "none")}, nil, &log, &log)
+	if err == nil || !strings.Contains(err.Error(), "it must be a directory") || log.Len() > 0 {
+		t.Errorf("%v, %s", err, log.String())
+	}
+}
+
+// A day whose database was being rebuilt when it was killed goes on with another one.
+func TestARebuildingThatWasCutOff(t *testing.T) {
+	s := &story{options: options{dir: t.TempDir()}}
+	for k, want := range []diary{{Run: 1}, {Run: 2, Losses: 2}, {Run: 3, Losses: 2, Whole: true}} {
+		continued, err := s.recall()
+		if err != nil || continued != (k > 0) || s.Run != want.Run || s.Losses != want.Losses || s.Whole != want.Whole {
+			t.Errorf("%d: %+v, %v", k, s.diary, err)
+		}
+		s.Losses, s.Whole = max(s.Losses, 1), k == 1
+		if err := s.note(); err != nil {
+			t.Fatal(err)
+		}
+		s.diary = diary{}
+	}
+}
+
 // A proof that cannot fail proves nothing: what the ledgers and the database do
 // not agree in is found.
 func TestTheProofFails(t *testing.T) {
 	ctx := context.Background()
 	open := func(t *testing.T) *story {
 		t.Helper()
-		s := &story{options: options{dir: t.TempDir()}, began: time.Now(), paused: [2]time.Time{time.Now(), time.Now()}}
+		s := &story{options: options{dir: t.TempDir()}, diary: diary{Began: time.Now(), Paused: [2]time.Time{time.Now(), time.Now()}}}
 		var err error
 		if s.db, err = openDatabase(ctx, filepath.Join(s.dir, "swap.db"), "", true); err != nil {
 			t.Fatal(err)

@@ -32,7 +32,7 @@ type report struct {
 
 func (s *story) report(ctx context.Context, ended error) (*report, error) {
 	r := &report{Tables: map[string]map[string]int{}, Discrepancies: map[string]int{}, Intents: map[string]int{}, Totals: map[string]string{},
-		Seconds: time.Since(s.began).Seconds(), Kills: s.kills, Losses: s.losses}
+		Seconds: time.Since(s.Began).Seconds(), Kills: s.kills, Losses: s.Losses}
 	for _, table := range []string{"unprocessed_sigs", "processed_sigs", "refunded_sigs", "quarantined_sigs", "unprocessed_txids", "processed_txids", "refunded_txids", "quarantined_txids"} {
 		counts, err := s.db.count(ctx, "SELECT status, COUNT(*) as count \nFROM "+table+" \nGROUP BY status;")
 		if err != nil {
@@ -76,6 +76,9 @@ func (s *story) prove(ctx context.Context, r *report, ended error) error {
 		for _, t := range all {
 			switch {
 			case t.Inbound:
+				if _, twice := in[c.String()+" "+t.ID]; twice {
+					known.Fails("%v %s is on the ledger twice", c, t.ID)
+				}
 				in[c.String()+" "+t.ID] = t
 			case t.Vault && !t.Errored:
 				out[c.String()+" "+t.ID] = t
@@ -176,7 +179,7 @@ func (s *story) prove(ctx context.Context, r *report, ended error) error {
 	if sum.PaidOut+sum.Refunded+sum.Quarantined+sum.Fees != sum.Deposited {
 		total.Fails("%+v", sum)
 	}
-	if s.paused[1].IsZero() {
+	if s.Paused[1].IsZero() {
 		quiet.Fails("the day ended in the pause")
 	}
 	r.Proof = []claims.Claim{finished, known, sound, conserved, once, named, total, quiet}

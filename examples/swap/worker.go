@@ -270,13 +270,15 @@ func runWorker(ctx context.Context, c workerConfig, stderr io.Writer) error {
 	}
 	s, err := store.NewSwaps(db, policy)
 	if err == nil {
-		err = work(ctx, s, newWorld(s, c.Solana, c.Nexus, people, c.Began, c.Name), slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+		err = work(ctx, s, newWorld(s, c.Solana, c.Nexus, people, c.Began, c.Name, policy.CallTimeout), slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	}
 	return errors.Join(err, db.Close())
 }
 
-func newWorld(s *store.Swaps, solana, nexus string, people []observation, began time.Time, name string) *world {
-	w := &world{swaps: s, solana: chain.NewClient(solana, policy.CallTimeout), nexus: chain.NewClient(nexus, policy.CallTimeout), people: map[string]observation{}, began: began, name: name}
+// newWorld asks the chains, for an answer up to patience: a worker as long as the policy
+// says, who only reads longer.
+func newWorld(s *store.Swaps, solana, nexus string, people []observation, began time.Time, name string, patience time.Duration) *world {
+	w := &world{swaps: s, solana: chain.NewClient(solana, patience), nexus: chain.NewClient(nexus, patience), people: map[string]observation{}, began: began, name: name}
 	for _, o := range people {
 		if _, known := w.people[o.ID]; !known {
 			w.people[o.ID] = o

@@ -141,7 +141,7 @@ func TestKilledProcessesPayOnce(t *testing.T) {
 		for i := range kills {
 			s.killAll(500*time.Millisecond+rand.N(after), i == 1, "-chaos", "-seed", strconv.Itoa(i))
 		}
-		r := s.finish("-chaos", "-seed", "9", "-timeout", "3m")
+		r := s.finish("-chaos", "-seed", "9", "-timeout", "9m")
 		if r.Requests["completed"]+r.Requests["cancelled"] != rows {
 			t.Errorf("%v of %d", r.Requests, rows)
 		}
@@ -169,7 +169,7 @@ func TestKilledProcessesPayTogether(t *testing.T) {
 		for i := range kills {
 			s.killAll(time.Second+rand.N(time.Second), i == 1, "-together", "8", "-chaos", "-seed", strconv.Itoa(i))
 		}
-		r := s.finish("-together", "8", "-chaos", "-seed", "9", "-timeout", "3m")
+		r := s.finish("-together", "8", "-chaos", "-seed", "9", "-timeout", "9m")
 		if r.Requests["completed"]+r.Requests["cancelled"] != rows {
 			t.Errorf("%v of %d", r.Requests, rows)
 		}
@@ -207,7 +207,7 @@ func TestPostgresStoppedImmediately(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newScene(t, url, rows)
-	program, stdout, stderr := s.start("-chaos", "-seed", "3", "-timeout", "3m")
+	program, stdout, stderr := s.start("-chaos", "-seed", "3", "-timeout", "9m")
 	for range crashes {
 		time.Sleep(time.Second)
 		if err := server.Crash(); err != nil {

@@ -124,7 +124,7 @@ func sentRaw(body []byte) ([]byte, bool) {
 // work lets workers pay until everything is finished, and proves it.
 func (o *office) work(workers int) *report {
 	o.t.Helper()
-	ctx, cancel := context.WithTimeout(o.t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(o.t.Context(), 9*time.Minute) // only what hangs reaches it
 	defer cancel()
 	working, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup

@@ -46,7 +46,7 @@ func TestCountersMakeNobodyWait(t *testing.T) {
 	}
 	b := newBank(t, sqlstore.Postgres, wallets...)
 	for round := range 8 {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second) // one that waits fails
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // one that waits fails
 		completes := []withdrawal.Withdrawal{b.confirming(t, chains[0]), b.confirming(t, chains[1])}
 		fails := []withdrawal.Withdrawal{b.claimed(t, chains[2]), b.claimed(t, chains[3])}
 		host, service := b.hosts(t, ctx)

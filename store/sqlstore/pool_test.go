@@ -82,7 +82,7 @@ func TestCloseLeavesNoSettingInThePool(t *testing.T) {
 
 // A pool that could make us or the host wait for ever is refused at once.
 func TestOpenRefusesASmallPool(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	db := emptyFile(t)
 	for limit := 1; limit <= 5; limit++ {

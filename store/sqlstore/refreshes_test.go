@@ -187,7 +187,7 @@ func TestTurnWaitsForNobody(t *testing.T) {
 	free := lockedWallet(t, s, "a")
 	turn := func() store.Turned {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 		defer cancel()
 		turned, err := r.Turn(ctx, "p", nil, 5)
 		if err != nil {
@@ -233,7 +233,7 @@ func TestALockedWalletHoldsUpNoOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	for _, xpub := range []string{"a", "b"} {
 		ev := refresh.Enqueued{By: refresh.By{Actor: "api", Role: refresh.API}, Cause: refresh.Sync, Credentials: refresh.Credentials{XpubVan: xpub, XpubCol: "c", MasterFingerprint: "f"}}

@@ -144,7 +144,7 @@ func TestPairsOfWalletTransactionsOnPostgres(t *testing.T) {
 
 // comparePair sends two events side by side, and to a ledger one after the other.
 func comparePair(t *testing.T, before []utxo.Event, events [2]utxo.Event) {
-	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer stop()
 	_, db := newStore(t, sqlstore.Postgres)
 	s := db.at(t, time.Time{})

@@ -140,7 +140,7 @@ func TestBatchMovesExcludeEachOtherOnPostgres(t *testing.T) {
 		for _, order := range []bool{true, false} {
 			for _, waits := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/first first %v/waits %v", tt.name, order, waits), func(t *testing.T) {
-					ctx, stop := context.WithTimeout(ctx, 30*time.Second)
+					ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
 					defer stop()
 					s := &state{id: b.id(), members: []withdrawal.Withdrawal{b.claimed(t, chain), b.claimed(t, chain)}}
 					if tt.made {

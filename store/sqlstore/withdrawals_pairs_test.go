@@ -233,7 +233,7 @@ func TestFactAndStepExcludeEachOtherOnPostgres(t *testing.T) {
 		for _, factFirst := range []bool{true, false} {
 			for _, waits := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/fact first %v/waits %v", tt.name, factFirst, waits), func(t *testing.T) {
-					ctx, stop := context.WithTimeout(ctx, 30*time.Second)
+					ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
 					defer stop()
 					w := tt.from()
 					first, second := b.decide(t, ctx, w.Request.ID, tt.fact(&w)), b.decide(t, ctx, w.Request.ID, tt.step(&w))
@@ -251,7 +251,7 @@ func TestFactAndStepExcludeEachOtherOnPostgres(t *testing.T) {
 // user that reads them waits for it, and it for the submission: by two
 // transactions on PostgreSQL, in both orders.
 func TestRequeueAndSubmissionOfOneUserExcludeEachOtherOnPostgres(t *testing.T) {
-	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer stop()
 	chain := named("no nonces")
 	b := newBank(t, sqlstore.Postgres, withdrawal.HotWallet{ID: named("payer"), Chain: chain})
@@ -350,7 +350,7 @@ func TestALeaseThatIsGivenMeanwhileIsReadAgain(t *testing.T) {
 
 // A claimer does not wait for a job that another one has locked: it takes the next.
 func TestAClaimWaitsForNoOther(t *testing.T) {
-	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer stop()
 	chain := named("no nonces")
 	b := newBank(t, sqlstore.Postgres, withdrawal.HotWallet{ID: named("payer"), Chain: chain})

@@ -80,13 +80,16 @@ type waiting struct {
 
 // Open reads the ledger.
 func Open(c Config) (*Chain, error) {
-	old, err := Read(c.File)
-	if err != nil {
-		return nil, err
-	}
 	file, err := os.OpenFile(c.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
+	}
+	if err := lock(file); err != nil { // before it is read
+		return nil, errors.Join(fmt.Errorf("%s: %w", c.File, err), file.Close())
+	}
+	old, err := Read(c.File)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
 	ch := &Chain{Config: c, taken: map[string]bool{}, random: rand.New(rand.NewPCG(c.Faults.Seed, 1)), file: file, landed: old}
 	for _, t := range old {
@@ -120,6 +123,9 @@ func Read(file string) (all []Transfer, err error) {
 }
 
 func (t *Transfer) key() string {
+	if t.Inbound {
+		return "in " + t.ID
+	}
 	if t.Reference != 0 {
 		return fmt.Sprint("reference ", t.Reference)
 	}
@@ -204,7 +210,7 @@ func (c *Chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.send(w, r)
 	case "/receive": // from outside
 		var t Transfer
-		if err := json.NewDecoder(r.Body).Decode(&t); err != nil || c.taken["in "+t.ID] {
+		if err := json.NewDecoder(r.Body).Decode(&t); err != nil || c.taken["in "+t.ID] { // also by the process before this one
 			answer(c.height)
 			return
 		}

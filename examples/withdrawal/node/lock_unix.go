@@ -13,7 +13,7 @@ import (
 // program that was killed needs a moment to go.
 func lock(f *os.File) error {
 	var err error
-	for range 30 {
+	for range 300 {
 		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
 			return nil
 		}
