@@ -205,7 +205,7 @@ func TestWhatTookTheNonceIsJudgedByWhatItPays(t *testing.T) {
 		}
 		net.backend.Commit()
 		said := c.lookUp(t.Context(), by, w)
-		for range 200 { // the node takes a moment to index the block
+		for range 12_000 { // the node takes a moment to index the block; only what hangs takes all of them
 			if e, ok := said[0].(withdrawal.Missing); !ok || e.Error == "" {
 				break
 			}

@@ -86,7 +86,7 @@ func TestDatabaseCrashes(t *testing.T) {
 		}
 	}
 	var stats relaysync.Stats
-	for end := time.Now().Add(time.Minute); time.Now().Before(end) && (stats.Phases[relaysync.PhaseClean] != int64(len(ids)) || stats.Untimed > 0); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end) && (stats.Phases[relaysync.PhaseClean] != int64(len(ids)) || stats.Untimed > 0); time.Sleep(50 * time.Millisecond) {
 		if stats, err = b.relays.Stats(t.Context(), time.Hour); err != nil {
 			t.Log(err)
 		}
