@@ -54,4 +54,9 @@ func TestWhatAChainTakesBackIsNoDiscrepancy(t *testing.T) {
 		r := toBeQuarantined(t).begin(swap.Quarantine).answer(statemachine.Done).wait(time.Hour).missing(1).unsolved(swap.OutboundLost)
 		r.found(1, 1).unsolved(swap.LateOutbound).found(1, 10).unsolved(swap.LateOutbound).over()
 	})
+	t.Run("a loss whose place an earlier one takes, and is lost too", func(t *testing.T) {
+		r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).failedOnChain(1).release().wait(policy.Cooldown)
+		r.begin(swap.Refund).answer(statemachine.Done).is("refunded").wait(time.Hour).failedOnChain(2).unsolved(swap.OutboundLost)
+		r.found(1, 1).unsolved(swap.LateOutbound).failedOnChain(1).unsolved(swap.OutboundLost)
+	})
 }

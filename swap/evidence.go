@@ -136,6 +136,15 @@ func (s *step) takenBack(in *Intent, proof Proof) error {
 	return s.note(fmt.Sprintf("%s %d did not pay after all: %s", in.Action, in.Number, proof))
 }
 
+// loses says which outbound a finished item rests on and has lost, 0 for none. The item
+// rests on one outbound at a time, so the discrepancy of an earlier lost one is closed.
+func (s *step) loses(number int64) {
+	if was := s.item.Intent(s.item.Lost); was != nil && was.Number != number {
+		s.mended(OutboundLost, was)
+	}
+	s.item.Lost = number
+}
+
 // lost: what the state waits for has not paid and never will.
 func (s *step) lost(in *Intent, proof Proof) error {
 	in.Outcome, in.Proof = statemachine.Failed, proof
@@ -149,7 +158,7 @@ func (s *step) lost(in *Intent, proof Proof) error {
 		return s.note(text)
 	}
 	if g := s.side.stage(); g.finished() && (g.awaits != in.Action || s.item.awaited(in.Action) == nil) {
-		s.item.Lost = in.Number
+		s.loses(in.Number)
 		s.found(Discrepancy{Kind: OutboundLost, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: text})
 		return s.note(text)
 	}

@@ -105,10 +105,7 @@ func (s *step) requeue(reason string) error {
 	if n, in := s.item.landed(); n > 0 {
 		s.settle(in) // of a double payout the other one stands
 	}
-	if in := s.item.Intent(s.item.Lost); in != nil {
-		s.mended(OutboundLost, in)
-	}
-	s.item.Lost = 0
+	s.loses(0)
 	s.item.Attempts[a-1] = 0
 	return s.move(on, reason)
 }

@@ -291,7 +291,7 @@ func (s *step) paid(in *Intent, rival string) error {
 		if c, ok := s.side.(*creditSide); ok && s.item.Lost != in.Number && c.c.SettledBy == s.item.Lost {
 			c.c.SettledBy = 0 // what settled it was lost: the move is waited for
 		}
-		s.item.Lost = 0 // it was not lost, or another one has taken its place
+		s.loses(0) // it was not lost, or another one has taken its place
 	}
 	if s.item.Hold.Kind == ByPolicy {
 		s.free() // it can land after all
@@ -327,7 +327,8 @@ func (s *step) settle(in *Intent) bool {
 	if !ok || c.c.Status != CreditQuarantined || c.c.SettledBy != 0 || s.item.awaited(Quarantine) != nil {
 		return false
 	}
-	c.c.SettledBy, c.c.Lost = in.Number, 0 // a move that was lost is not owed any more, either
+	c.c.SettledBy = in.Number
+	s.loses(0) // a move that was lost is not owed any more, either
 	s.found(Discrepancy{Kind: PaidWhileQuarantined, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net,
 		Text: fmt.Sprintf("intent %d (%s) has paid", in.Number, in.Action)})
 	return true
