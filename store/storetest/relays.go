@@ -302,6 +302,24 @@ func (r *relays) subject(s store.Store[store.RelayUnit]) *relaySubject {
 				return err
 			},
 		},
+		overdue: &overdue[store.RelayUnit, relaysync.Sync]{
+			states: unfinished(relaysync.Machine, relaysync.PhaseClean, relaysync.PhaseExhausted), // the latter is a person's
+			until:  func(*relaysync.Sync) time.Duration { return relaysync.DefaultThresholds().Owed },
+			alerts: func(tx store.RelayUnit, now time.Time) (names []string, err error) {
+				stats, err := tx.Relays().Stats(now, 2*time.Hour)
+				for _, a := range relaysync.Alerts(stats, relaysync.DefaultThresholds()) {
+					if a.Name == "owed" {
+						names = append(names, a.Name)
+					}
+				}
+				return names, err
+			},
+			again: func(t testing.TB, s *relaysync.Sync, now time.Time) { // a sync that is not tried
+				if at, due := s.DueAt(); due && !at.After(now) {
+					r.do(t, s.Relay.ID, relaysync.Claimed{By: relayBy(relaysync.Reactor, now)}, relayFinished(now, s.Timer.Lease.Fence+1, statemachine.Deferred))
+				}
+			},
+		},
 		source: func(name string) source { return sourceOf(r.service.Syncs(name)) },
 		owed: func(t testing.TB) relaysync.Sync {
 			id := r.id()

@@ -323,6 +323,20 @@ func (r *tenants) subject(s store.Store[store.TenantUnit]) *tenantSubject {
 			got, err = tx.Tenants().Stats(now)
 			return got, w, err
 		},
+		overdue: &overdue[store.TenantUnit, dunning.Account]{
+			states: slices.Concat(unfinished(dunning.InvoiceMachine), unfinished(dunning.TenantMachine, dunning.TenantActive, dunning.TenantChurned)),
+			rests:  func(a *dunning.Account) bool { return a.Tenant.Status() == dunning.TenantChurned }, // until somebody reinstates
+			until:  func(*dunning.Account) time.Duration { return dunning.DefaultThresholds().OwedFor },
+			alerts: func(tx store.TenantUnit, now time.Time) (names []string, err error) {
+				stats, err := tx.Tenants().Stats(now)
+				for _, a := range dunning.Alerts(stats, dunning.DefaultThresholds()) {
+					if a.Name == "owed" || a.Name == "charge unknown" {
+						names = append(names, a.Name)
+					}
+				}
+				return names, err
+			},
+		},
 		limits: map[string]func(int) error{
 			"Audit": func(n int) error { return errOf(r.service.Audit(ctx, "", n)) },
 			"Reconcile": func(n int) error {
