@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/settlehq/settle/internal/growth"
+	"github.com/settlehq/settle/internal/growthtest"
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/statemachine"
 )
@@ -294,7 +294,7 @@ func TestLongListings(t *testing.T) {
 		}
 		return l
 	}
-	growth.AlmostLinear(t, refresh.MaxTransfers, long, func(l refresh.Listing) {
+	growthtest.AlmostLinear(t, refresh.MaxTransfers, long, func(l refresh.Listing) {
 		cancel, faults := config.PlanPass(l, 0)
 		if len(cancel) != len(l.Transfers) || len(faults) != 0 {
 			t.Errorf("%d to cancel, %d faults", len(cancel), len(faults))
@@ -303,7 +303,7 @@ func TestLongListings(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
 	held := x.claim(t0)
-	growth.AlmostLinear(t, refresh.MaxTransfers, long, func(l refresh.Listing) {
+	growthtest.AlmostLinear(t, refresh.MaxTransfers, long, func(l refresh.Listing) {
 		c, err := config.Apply(x.w, refresh.JobDone{By: worker(t0), Held: held, Listing: l})
 		if err != nil || len(c.New.Watchers) != len(l.Transfers) {
 			t.Errorf("%d watchers, %v", len(c.New.Watchers), err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/settlehq/settle/internal/growth"
+	"github.com/settlehq/settle/internal/growthtest"
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/statemachine"
 )
@@ -34,7 +34,7 @@ func TestRedact(t *testing.T) {
 		}
 	}
 	backslashes := func(n int) string { return strings.Repeat("\\", n) }
-	growth.AlmostLinear(t, 1<<16, backslashes, func(hostile string) {
+	growthtest.AlmostLinear(t, 1<<16, backslashes, func(hostile string) {
 		if got := relaysync.Redact(hostile, key, secret); got != hostile {
 			t.Errorf("%d bytes of backslashes become %d", len(hostile), len(got))
 		}

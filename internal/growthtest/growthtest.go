@@ -1,7 +1,7 @@
-// Package growth asks how the work of a function grows with its input, for tests of
+// Package growthtest asks how the work of a function grows with its input, for tests of
 // what must not be quadratic. It compares processor times of this process, so neither a
 // slow machine nor a busy one changes the answer. A test that uses it is not parallel.
-package growth
+package growthtest
 
 import (
 	"runtime"

@@ -1,4 +1,4 @@
-package growth
+package growthtest
 
 import (
 	"fmt"
