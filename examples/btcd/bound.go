@@ -16,6 +16,7 @@ func startBound(cmd *exec.Cmd) (end io.Closer, err error) {
 	if err != nil {
 		return nil, err
 	}
+	cmd.Cancel = in.Close // a keeper that is killed could not kill its node
 	return in, cmd.Start()
 }
 
