@@ -92,7 +92,7 @@ func TestRecoverInPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := refresh.Looked{By: by(refresh.Worker), Slot: 1, Listing: refresh.Listing{Answered: now, Transfers: []refresh.Transfer{{Recipient: "r", Status: refresh.TransferSettled}}}}
+	look := refresh.Looked{By: by(refresh.Worker), Slot: 1, Began: now, Listing: refresh.Listing{Answered: now, Transfers: []refresh.Transfer{{Recipient: "r", Status: refresh.TransferSettled}}}}
 	if _, err := s.Step(ctx, "a", look); err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,8 @@ var generic = map[string]string{
 	// Deposits and credits share what they have alike.
 	"swapWork":    "deposits and credits",
 	"SwapRecords": "the port: items of either direction",
+
+	"UnimplementedSwaps": "the port: the same",
 }
 
 // A user of a service reads concrete types: what package store exports mentions no

@@ -107,7 +107,7 @@ func TestErase(t *testing.T) {
 		if err == nil {
 			t.Fatal("a failed request was cancelled")
 		}
-		b.do(t, w.Request.ID, withdrawal.Requeued{By: as(withdrawal.Operator), Job: w.Job.ID, Reason: secret})
+		b.do(t, w.Request.ID, withdrawal.Requeued{By: as(withdrawal.Operator), Job: w.Job.ID, NotRefunded: true, Reason: secret})
 		head, err := b.Head(ctx)
 		if err != nil {
 			t.Fatal(err)
