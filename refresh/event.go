@@ -16,8 +16,8 @@ type Event interface{ by() By }
 type By struct {
 	Actor string // 1 to MaxActor bytes; of a worker the name of its process, the holder of its leases
 	Role  Role   `json:",omitzero"`
-	// At is when, UTC, in microseconds, in a test of the rules alone. In a service the
-	// store's clock counts, whatever At says: leave it zero. See [statemachine.EventTime].
+	// At is when, UTC, in microseconds, by the law of [statemachine.EventTime]: zero is
+	// now. It counts for no event: all goes by the store's clock.
 	At time.Time
 }
 

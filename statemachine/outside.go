@@ -2,6 +2,7 @@ package statemachine
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -35,6 +36,10 @@ const MaxAhead = time.Minute
 // or after it. A zero now, where nobody has a clock, as in a test of the rules alone,
 // leaves at for both. [ErrInvalid] where both are zero, for an at that no store keeps,
 // and for one more than [MaxAhead] ahead.
+//
+// So the law for the time of an event, By.At in every domain, is: zero is now, and is
+// right for whatever is said as it happens. It is set where an event says what was
+// seen earlier, and counts in those events alone of which the domain says so.
 func EventTime(at, now time.Time) (said, clock time.Time, err error) {
 	switch {
 	case now.IsZero() && at.IsZero():
@@ -76,6 +81,19 @@ func Head[R role](speakers Roles[R], by R, actor string, at, now time.Time) (sai
 	}
 	said, clock, err = EventTime(at, now)
 	return said, clock, "", err
+}
+
+// NoEvent says why ev is no event of a domain, empty if it may be one: it is nil, or
+// it is a pointer. The events of a domain are values, and a pointer to one has the
+// methods of an event too. Every domain asks before it looks at an event.
+func NoEvent(ev any) (why string) {
+	switch {
+	case ev == nil:
+		return "no event"
+	case reflect.TypeOf(ev).Kind() == reflect.Pointer:
+		return "events are values: give the " + EventName(ev) + " itself, and not a pointer to it"
+	}
+	return ""
 }
 
 // EventName names an event in a refusal: its type, without the package.

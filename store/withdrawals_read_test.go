@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,5 +102,62 @@ func TestWithinJoinsATransactionOfTheHost(t *testing.T) {
 		if fails != errors.Is(err, mine) || fails != errors.Is(found, statemachine.ErrNotFound) {
 			t.Errorf("fails %v: %v, then %v", fails, err, found)
 		}
+	}
+}
+
+// Missing, said after the end: at once it is an incident, without a time, which is now;
+// of a worker whose look-up began before the end it is none.
+func TestASlowLookUpIsNoIncident(t *testing.T) {
+	b := newBank(t)
+	w := b.confirming(t)
+	b.now = b.now.Add(b.Policy().CheckEvery)
+	source := b.Lookups(chain, "slow")
+	item := turn(t, source, 1)
+	b.now = b.now.Add(time.Second)
+	b.do(t, w.Request.ID, mined(w.Job.TxHash))
+	missing := withdrawal.Missing{By: withdrawal.By{Actor: "slow", Role: withdrawal.ConfirmationWorker}, Tx: w.Job.TxHash}
+	incidents := func() int {
+		t.Helper()
+		all, _, err := b.Incidents(context.Background(), 0, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	b.now = b.now.Add(time.Second)
+	turn(t, source, 1, result(item[0].Work, missing))
+	if n := incidents(); n != 0 {
+		t.Errorf("%d incidents of a look-up that began before the end", n)
+	}
+	b.do(t, w.Request.ID, missing)
+	if n := incidents(); n != 1 {
+		t.Errorf("%d incidents of a transaction that is missing after the end", n)
+	}
+}
+
+// An event by a pointer is refused by its name, whatever it is, and one that is nothing.
+func TestEventsAreValues(t *testing.T) {
+	b, ctx := newBank(t), context.Background()
+	w := b.pending(t)
+	by, submission := as(withdrawal.Operator), b.submission()
+	for name, tt := range map[string]struct {
+		request uuid.UUID
+		ev      withdrawal.Event
+		says    string
+	}{
+		"one that creates": {submission.Request, &submission, "give the Submitted itself"},
+		"one of a request": {w.Request.ID, &withdrawal.Cancelled{By: by}, "give the Cancelled itself"},
+		"a nil pointer":    {w.Request.ID, (*withdrawal.Cancelled)(nil), "give the Cancelled itself"},
+		"none":             {w.Request.ID, nil, "no event"},
+	} {
+		if _, err := b.Do(ctx, tt.request, tt.ev); !errors.Is(err, statemachine.ErrInvalid) || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := b.Batch(ctx, uuid.New(), &withdrawal.BatchMissing{}); !errors.Is(err, statemachine.ErrInvalid) || !strings.Contains(err.Error(), "give the BatchMissing itself") {
+		t.Errorf("of a batch: %v", err)
+	}
+	if refused, _, err := b.Refusals(ctx, 0, 10); err != nil || len(refused) > 0 {
+		t.Errorf("%+v, %v", refused, err)
 	}
 }

@@ -6,34 +6,45 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
 	"github.com/settlehq/settle/withdrawal"
 )
 
 // eager is a store that offers for a claim what is held too, as one that is
-// wrong, or behind, may do.
-type eager struct{ store.Store[store.Unit] }
+// wrong, or behind, may do: in the answers to these questions, nil for all.
+type eager struct {
+	store.Store[store.Unit]
+	asked func(store.DueWithdrawals) bool
+}
 
 func (s eager) Update(ctx context.Context, fn func(store.WithdrawalUnit) error) error {
-	return s.Store.Update(ctx, func(tx store.Unit) error { return fn(eagerTx{tx}) })
+	return s.Store.Update(ctx, func(tx store.Unit) error { return fn(eagerTx{tx, s.asked}) })
 }
 
 func (s eager) View(ctx context.Context, fn func(store.WithdrawalUnit) error) error {
 	return s.Store.View(ctx, func(tx store.Unit) error { return fn(tx) })
 }
 
-type eagerTx struct{ store.WithdrawalUnit }
-
-func (t eagerTx) Withdrawals() store.WithdrawalRecords {
-	return eagerRecords{t.WithdrawalUnit.Withdrawals()}
+type eagerTx struct {
+	store.WithdrawalUnit
+	asked func(store.DueWithdrawals) bool
 }
 
-type eagerRecords struct{ store.WithdrawalRecords }
+func (t eagerTx) Withdrawals() store.WithdrawalRecords {
+	return eagerRecords{t.WithdrawalUnit.Withdrawals(), t.asked}
+}
+
+type eagerRecords struct {
+	store.WithdrawalRecords
+	asked func(store.DueWithdrawals) bool
+}
 
 func (r eagerRecords) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error) {
 	due, err := r.WithdrawalRecords.Due(q)
-	if err != nil || q.Kind != withdrawal.DueClaim {
+	if err != nil || q.Kind != withdrawal.DueClaim || r.asked != nil && !r.asked(q) {
 		return due, err
 	}
 	all, err := r.Requests(withdrawal.RequestQueued, nil, 100)
@@ -49,12 +60,11 @@ func (r eagerRecords) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, erro
 	return due, err
 }
 
-// S27: what a Turn is refused is put off, and stops nobody.
-func TestARefusedClaimStopsNoOther(t *testing.T) {
-	ctx, now := context.Background(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	b := newBank(t)
-	s := memory.New(memory.Options{Now: func() time.Time { return now }})
-	service, err := store.NewWithdrawals[store.WithdrawalUnit](eager{s}, b.Policy())
+// threePending are three pending jobs in an eager store, of which the first is held.
+func threePending(t *testing.T, now time.Time, asked func(store.DueWithdrawals) bool, change ...func(*withdrawal.Policy)) (*store.Withdrawals, []withdrawal.Withdrawal) {
+	t.Helper()
+	ctx, b := context.Background(), newBank(t, change...)
+	service, err := store.NewWithdrawals[store.WithdrawalUnit](eager{memory.New(memory.Options{Now: func() time.Time { return now }}), asked}, b.Policy())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,17 +83,59 @@ func TestARefusedClaimStopsNoOther(t *testing.T) {
 		}
 		all = append(all, w)
 	}
-	held, err := service.Do(ctx, all[0].Request.ID, withdrawal.Held{By: as(withdrawal.Operator), Reason: "fraud?"})
-	if err != nil {
+	if all[0], err = service.Do(ctx, all[0].Request.ID, withdrawal.Held{By: as(withdrawal.Operator), Reason: "fraud?"}); err != nil {
 		t.Fatal(err)
 	}
-	items, _, err := service.Payments(chain, "worker").Turn(ctx, nil, 10)
+	return service, all
+}
+
+// putOff requires that what was refused is not offered again at once, and nothing else.
+func putOff(t *testing.T, service *store.Withdrawals, held withdrawal.Withdrawal, now time.Time) {
+	t.Helper()
+	w, err := service.Get(context.Background(), held.Request.ID)
+	if err != nil || !w.Job.OfferAt.Equal(now.Add(service.Policy().CheckEvery)) || w.Job.Version != held.Job.Version || w.Job.Status != withdrawal.JobPending {
+		t.Errorf("what was refused is %+v, %v", w.Job, err)
+	}
+}
+
+// What a Turn is refused is put off, and stops nobody.
+func TestARefusedClaimStopsNoOther(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	service, all := threePending(t, now, nil)
+	items, _, err := service.Payments(chain, "worker").Turn(context.Background(), nil, 10)
 	if err != nil || len(items) != 1 || items[0].Work.Request.ID != all[1].Request.ID {
 		t.Fatalf("%d items, %v", len(items), err)
 	}
-	w, err := service.Get(ctx, held.Request.ID)
-	if err != nil || !w.Job.OfferAt.Equal(now.Add(b.Policy().CheckEvery)) || w.Job.Version != held.Job.Version || w.Job.Status != withdrawal.JobPending {
-		t.Errorf("what was refused is %+v, %v", w.Job, err)
+	putOff(t, service, all[0], now)
+}
+
+// The same of a batch: a refused lead makes no group, a refused member is left out of
+// it; both are put off. Who is claimed for a group leads no other one.
+func TestARefusedMemberIsPutOff(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for name, asked := range map[string]func(store.DueWithdrawals) bool{
+		"the lead": nil, "a member": func(q store.DueWithdrawals) bool { return q.Wallet != uuid.Nil },
+	} {
+		for _, nonces := range []bool{true, false} {
+			service, all := threePending(t, now, asked, func(p *withdrawal.Policy) { p.Chain.Nonces = nonces })
+			items, _, err := service.BatchPayments(chain, "worker", 10).Turn(context.Background(), nil, 10)
+			if err != nil || len(items) != 1 {
+				t.Fatalf("%s: %d groups, %v", name, len(items), err)
+			}
+			var got []uuid.UUID
+			for _, m := range items[0].Work.Members {
+				got = append(got, m.Request.ID)
+			}
+			if want := []uuid.UUID{all[1].Request.ID, all[2].Request.ID}; !slices.Equal(got, want) {
+				t.Errorf("%s: members %v, expected %v", name, got, want)
+			}
+			putOff(t, service, all[0], now)
+			for _, w := range all[1:] { // and nobody who is claimed is
+				if got, err := service.Get(context.Background(), w.Request.ID); err != nil || !got.Job.OfferAt.IsZero() || got.Job.Lease.Fence != 1 {
+					t.Errorf("%s: %+v, %v", name, got.Job, err)
+				}
+			}
+		}
 	}
 }
 

@@ -96,8 +96,8 @@ func (s *step) event() string { return statemachine.EventName(s.ev) }
 // begin checks role and actor, the first of all checks, and brings the time to
 // UTC microseconds.
 func (s *step) begin(now time.Time) error {
-	if s.ev == nil {
-		return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
+	if why := statemachine.NoEvent(s.ev); why != "" {
+		return s.refuse(statemachine.ErrInvalid, why)
 	}
 	s.by = s.ev.by()
 	var reason string

@@ -96,8 +96,8 @@ type plan struct {
 
 // begin checks who speaks and when.
 func (pl *plan) begin(now time.Time) (err error) {
-	if pl.ev == nil {
-		return invalid("no event")
+	if why := statemachine.NoEvent(pl.ev); why != "" {
+		return invalid("%s", why)
 	}
 	pl.by, pl.graph.scope = pl.ev.by(), Scope(pl.ev)
 	for _, s := range []string{pl.by.Actor, pl.by.Role} {

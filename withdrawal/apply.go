@@ -159,9 +159,11 @@ type step = Change
 
 // work is used while a change is made, and is zero in one that is returned.
 type work struct {
-	ev  interface{ by() By }
-	by  By
-	why string // of the request's flagged line
+	ev interface{ by() By }
+	by By
+	// said is when it happened by the host, by.At the time by which the rules judge.
+	said time.Time
+	why  string // of the request's flagged line
 
 	speakers roles
 
@@ -176,13 +178,13 @@ func (c *step) event() string { return statemachine.EventName(c.ev) }
 // begin checks the role and the actor, the first of all checks, and brings the
 // time to UTC microseconds.
 func (c *step) begin(now time.Time) error {
-	if c.ev == nil {
-		return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
+	if why := statemachine.NoEvent(c.ev); why != "" {
+		return c.refuse(statemachine.ErrInvalid, why)
 	}
 	c.by = c.ev.by()
 	var reason string
 	var err error
-	if _, c.by.At, reason, err = statemachine.Head(c.speakers, c.by.Role, c.by.Actor, c.by.At, now); err != nil {
+	if c.said, c.by.At, reason, err = statemachine.Head(c.speakers, c.by.Role, c.by.Actor, c.by.At, now); err != nil {
 		return c.refuse(err, reason)
 	}
 	return nil

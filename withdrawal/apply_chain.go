@@ -83,12 +83,12 @@ func (p *Policy) bareReceipt(c *step, e *Receipt, i int, final bool) error {
 
 // claimOf is the [Incident].Claim for a transaction in a block; i is its index on
 // file, -1 if it is not there.
-func (c *step) claimOf(e *Receipt, i int) string {
+func (c *step) claimOf(e *Receipt, i int) IncidentClaim {
 	switch {
 	case e.Reverted:
-		return "reverted"
+		return ClaimReverted
 	case c.cancels(i):
-		return "cancel mined"
+		return ClaimCancelMined
 	}
 	return ClaimMined
 }
@@ -187,10 +187,9 @@ func (p *Policy) missing(c *step, e *Missing) error {
 	}
 	j := &c.New.Job
 	if JobMachine.Terminal(j.Status) {
-		asked := c.ev.by().At
-		early := asked.Before(j.ProcessedAt) || c.by.Version != 0 && c.by.Version < j.Version // seen before the end
+		early := c.said.Before(j.ProcessedAt) || c.by.Version != 0 && c.by.Version < j.Version // seen before the end
 		if j.Status == JobConfirmed && statemachine.SameHash(e.Tx, j.TxHash) && e.Error == "" && !early {
-			return c.incident(j.TxHash, "missing", Block{})
+			return c.incident(j.TxHash, ClaimMissing, Block{})
 		}
 		return nil
 	}
@@ -249,7 +248,7 @@ func (p *Policy) provenDead(c *step, e *ProvenDead) error {
 	}
 	if JobMachine.Terminal(j.Status) {
 		if final && j.Status == JobConfirmed && statemachine.SameHash(e.Tx, j.TxHash) {
-			return c.incident(j.TxHash, "dead", e.Block)
+			return c.incident(j.TxHash, ClaimDead, e.Block)
 		}
 		return nil
 	}

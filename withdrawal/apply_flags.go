@@ -40,12 +40,31 @@ func (c *step) flagged() error {
 	return c.moveRequest(OnFlagged, c.why)
 }
 
-// Claims of an [Incident] and of a [Stray].
+// IncidentClaim says what evidence says against the record: of an [Incident], and,
+// ClaimMined or ClaimSent, of a [Stray]. What an operator does about each is in
+// docs/operators.md of this module.
+// Values: ClaimMined, ClaimSent, ClaimTaken, ClaimCancelMined, ClaimReverted, ClaimMissing, ClaimDead,
+// ClaimNotDead, ClaimLeftOut.
+type IncidentClaim = statemachine.Enum[incidentClaim]
+
 const (
-	ClaimMined = "mined" // something was paid
-	ClaimSent  = "sent"  // a signer says that it sent something
-	ClaimTaken = "taken" // a signer named the transaction of another request
+	ClaimMined       IncidentClaim = iota + 1 // a transaction that pays was mined beside what the record says
+	ClaimSent                                 // a signer says that it sent something
+	ClaimTaken                                // a signer named the transaction of another request, or a filler
+	ClaimCancelMined                          // a transaction that replaces the payment and pays nothing was mined
+	ClaimReverted                             // a transaction was mined and reverted
+	ClaimMissing                              // the node does not know the transaction by which the request is completed
+	ClaimDead                                 // that transaction cannot be mined any more
+	ClaimNotDead                              // a transaction that was declared dead has a nonce that is not used
+	ClaimLeftOut                              // the transaction of a batch by which the request is completed does not pay it
 )
+
+type incidentClaim struct{}
+
+func (incidentClaim) Kind() string    { return "withdrawal incident claim" }
+func (incidentClaim) Names() []string { return incidentClaimNames }
+
+var incidentClaimNames = []string{"mined", "sent", "taken", "cancel mined", "reverted", "missing", "dead", "not dead", "left out"}
 
 // staining is the memory of a step that records an incident.
 type staining struct {
@@ -55,7 +74,7 @@ type staining struct {
 
 // incident records a contradiction. Of itself it moves no status, and nothing
 // is sent again.
-func (c *step) incident(hash, claim string, b Block) error {
+func (c *step) incident(hash string, claim IncidentClaim, b Block) error {
 	j := &c.Old.Job
 	if !word(hash) || len(b.Hash) > MaxHash || !statemachine.Storable(b.Hash) {
 		return c.refuse(statemachine.ErrInvalid, "a hash has 1 to 100 bytes")
@@ -104,12 +123,12 @@ func (c *step) acknowledge(e *Acknowledged) error {
 }
 
 // stray returns the index of a stray by its hash and claim, or -1.
-func (w *Withdrawal) stray(hash, claim string) int {
+func (w *Withdrawal) stray(hash string, claim IncidentClaim) int {
 	return slices.IndexFunc(w.Strays, func(s Stray) bool { return s.Claim == claim && statemachine.SameHash(s.Hash, hash) })
 }
 
 // addStray records a transaction that is not on file. Strays are loaded.
-func (c *step) addStray(claim string, f txFacts, fence int64) {
+func (c *step) addStray(claim IncidentClaim, f txFacts, fence int64) {
 	r, j := &c.New.Request, &c.New.Job
 	r.StraysOnFile++
 	s := Stray{Request: r.ID, Seq: r.StraysOnFile, Job: j.ID, Claim: claim, Hash: f.Hash, Raw: f.Raw, Wallet: j.Wallet,

@@ -36,8 +36,8 @@ type batchStep struct {
 }
 
 func (c *batchStep) take(now time.Time) error {
-	if c.ev == nil {
-		return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
+	if why := statemachine.NoEvent(c.ev); why != "" {
+		return c.refuse(statemachine.ErrInvalid, why)
 	}
 	c.by = c.ev.by()
 	var reason string

@@ -121,7 +121,7 @@ func TestThePaymentOfAMemberByAnotherTransactionIsGone(t *testing.T) {
 		for _, change := range c.Members {
 			for _, i := range change.Incidents {
 				if i.Request == m[0].Request.ID {
-					got = i.Claim
+					got = i.Claim.String()
 				}
 			}
 		}

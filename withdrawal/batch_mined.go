@@ -167,7 +167,7 @@ func (c *batchStep) decide(s *step, e *BatchMined, output int64, again bool) err
 		s.shown = true
 		return c.policy.receipt(s, &Receipt{By: s.by, Block: e.Block, Tx: e.Tx, Reverted: e.Reverted})
 	case output == paysNothing && j.Status == JobConfirmed && statemachine.SameHash(j.TxHash, e.Tx):
-		return s.incident(j.TxHash, "left out", e.Block)
+		return s.incident(j.TxHash, ClaimLeftOut, e.Block)
 	case filed && j.Status != JobConfirmed:
 		return s.leaves(b, "mined without it: "+e.Tx)
 	case filed || e.Reverted || output == paysNothing:

@@ -187,7 +187,7 @@ func TestBatchAfterItsEnd(t *testing.T) {
 	if err != nil || len(c.Members) != 2 {
 		t.Fatalf("%v: %d members", err, len(c.Members))
 	}
-	for i, claim := range []string{"mined", "dead"} {
+	for i, claim := range []withdrawal.IncidentClaim{withdrawal.ClaimMined, withdrawal.ClaimDead} {
 		if in := c.Members[i].Incidents; len(in) != 1 || in[0].Claim != claim {
 			t.Errorf("member %d: %+v, expected %s", i, in, claim)
 		}
@@ -196,7 +196,7 @@ func TestBatchAfterItsEnd(t *testing.T) {
 		t.Error("an end is no end")
 	}
 	gone, err := policy.ApplyBatch(end, batchMined(t0, "v1", transfers(b.Members, 0)...), t0)
-	if err != nil || len(gone.Members) != 1 || gone.Members[0].Incidents[0].Claim != "left out" {
+	if err != nil || len(gone.Members) != 1 || gone.Members[0].Incidents[0].Claim != withdrawal.ClaimLeftOut {
 		t.Fatalf("%v: %+v", err, gone.Members)
 	}
 	for _, ev := range []withdrawal.BatchEvent{batchSent(t0, end, "v2"), withdrawal.BatchCannotTell{By: checker(t0), Other: "x"}, withdrawal.BatchMissing{By: checker(t0)}, withdrawal.BatchLooking{By: checker(t0)}} {
@@ -310,7 +310,7 @@ func TestAnotherVersionLeavesOutWhoWasConfirmed(t *testing.T) {
 	b = runBatch(t, b, batchReplaced(t0, b, "v2", 0, 1))
 	b = runBatch(t, b, batchMined(t0, "v1", transfers(b.Members, 0, 1)...))
 	c, err := policy.ApplyBatch(b, batchMined(t0, "v2", transfers(b.Members, 0)...), t0)
-	if err != nil || len(c.Members) != 2 || c.Members[1].Incidents[0].Claim != "dead" {
+	if err != nil || len(c.Members) != 2 || c.Members[1].Incidents[0].Claim != withdrawal.ClaimDead {
 		t.Fatalf("%v: %+v", err, c.Members)
 	}
 }

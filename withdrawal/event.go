@@ -15,8 +15,8 @@ type Event interface{ by() By }
 type By struct {
 	Actor string // at most MaxActor bytes, not empty
 	Role  Role   `json:",omitzero"`
-	// At is when, UTC, in microseconds, in a test of the rules alone. In a service the
-	// store's clock counts, whatever At says: leave it zero. See [statemachine.EventTime].
+	// At is when, UTC, in microseconds, by the law of [statemachine.EventTime]: zero is
+	// now. It counts for a [Missing]; all else goes by the store's clock.
 	At time.Time
 	// Version, if not zero, is the version of the record that the decision
 	// was made on: the request's for request events, the job's for job
@@ -260,8 +260,9 @@ type (
 		GasPrice Raw
 	}
 	// Missing: the node does not know the transaction, or could not be asked
-	// (Error). Never a proof. Of a confirmed job it is an incident where At says
-	// that the node was asked since; without At it may be a slow look-up from before.
+	// (Error). Never a proof. Of a confirmed job it is an incident, unless At, which is
+	// when the node was asked, is before the end: a slow look-up sets it, and the
+	// worker of store.Withdrawals.Lookups has it set ([LookedUp]).
 	Missing struct {
 		By
 		Tx    string

@@ -169,7 +169,7 @@ func flags(w *withdrawal.Withdrawal) string {
 	r := &w.Request
 	open := ""
 	for _, s := range w.Strays {
-		if open += s.Claim + s.Hash; !s.SettledAt.IsZero() {
+		if open += s.Claim.String() + s.Hash; !s.SettledAt.IsZero() {
 			open += "."
 		}
 	}
@@ -377,5 +377,5 @@ func (l *lie) follow(ev withdrawal.Event, c *withdrawal.Change) {
 		}
 	}
 	_, told := ev.(withdrawal.PaidBy) // of what was declared dead
-	l.incident = l.incident || told || len(c.Incidents) > 0 && c.Incidents[0].Claim != "not dead"
+	l.incident = l.incident || told || len(c.Incidents) > 0 && c.Incidents[0].Claim != withdrawal.ClaimNotDead
 }

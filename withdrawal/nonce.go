@@ -76,7 +76,7 @@ func (c *step) reopened(nonce, chainNext uint64, told bool) error {
 			return c.refuse(ErrNonceGap, fmt.Sprintf("%s was declared dead, and its nonce %d is not used, says the chain: "+
 				"only a transaction with that nonce cannot be mined beside it", hash, of))
 		}
-		return c.incident(hash, "not dead", Block{})
+		return c.incident(hash, ClaimNotDead, Block{})
 	}
 	for i := range c.Old.Txs[:c.Old.Job.TxsDead] {
 		tx := &c.Old.Txs[i]

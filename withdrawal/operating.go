@@ -15,8 +15,8 @@ import (
 // carries. Append-only, one for each incident.
 type Acknowledgement struct {
 	Request   uuid.UUID
-	Hash      string // with Claim and BlockHash the key of the incident, as stored
-	Claim     string
+	Hash      string        // with Claim and BlockHash the key of the incident, as stored
+	Claim     IncidentClaim `json:",omitzero"`
 	BlockHash string
 	Actor     string
 	Role      Role // Operator
@@ -43,6 +43,8 @@ func (a Acknowledgement) Checked(now time.Time) (Acknowledgement, error) {
 		return a, err
 	case statemachine.Actor(a.Actor) != nil:
 		return refuse(statemachine.Actor(a.Actor), "")
+	case !a.Claim.Valid():
+		return refuse(statemachine.ErrInvalid, "the claim is "+a.Claim.String())
 	case a.Reason == "" || len(a.Reason) > MaxText || !statemachine.Storable(a.Reason):
 		return refuse(statemachine.ErrInvalid, fmt.Sprintf("a reason has 1 to %d bytes", MaxText))
 	}
@@ -66,7 +68,7 @@ type Refused struct {
 // is no attempt at something forbidden.
 func RefusedOf[E interface{ by() By }](request uuid.UUID, ev E, err error, now time.Time) (line Refused, keep bool) {
 	var refusal *statemachine.Refusal
-	if any(ev) == nil || !errors.As(err, &refusal) || errors.Is(err, statemachine.ErrConflict) {
+	if statemachine.NoEvent(ev) != "" || !errors.As(err, &refusal) || errors.Is(err, statemachine.ErrConflict) {
 		return line, false
 	}
 	by := ev.by()

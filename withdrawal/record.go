@@ -205,9 +205,9 @@ type Tx struct {
 // Append-only but for SettledAt, which is set once.
 type Stray struct {
 	Request   uuid.UUID
-	Seq       int32     // number within the request, from 1 without gaps
-	Job       uuid.UUID // the latest one then; zero if there was none
-	Claim     string    // ClaimSent or ClaimMined
+	Seq       int32         // number within the request, from 1 without gaps
+	Job       uuid.UUID     // the latest one then; zero if there was none
+	Claim     IncidentClaim `json:",omitzero"` // ClaimSent or ClaimMined
 	Hash      string
 	Raw       []byte // if known
 	Wallet    uuid.UUID
@@ -302,8 +302,8 @@ type Incident struct {
 	Request   uuid.UUID
 	Job       uuid.UUID
 	Hash      string
-	Claim     string // what the chain says: mined, cancel mined, reverted, missing, dead, not dead; what a signer says: sent, taken
-	BlockHash string // empty for missing, not dead, sent and taken
+	Claim     IncidentClaim `json:",omitzero"` // what the chain says, or a signer: sent, taken
+	BlockHash string        // empty for missing, not dead, sent and taken
 	Height    uint64
 	Status    JobStatus `json:",omitzero"` // what the record says; zero without a job
 	Actor     string

@@ -83,7 +83,7 @@ func TestRule8Incidents(t *testing.T) {
 		if c.Incidents[0] != again.Incidents[0] {
 			t.Error("an incident has no stable key")
 		}
-		return c.Incidents[0].Claim
+		return c.Incidents[0].Claim.String()
 	}
 	rev := receipt(t0, "tx1", 3)
 	rev.Reverted = true
@@ -110,14 +110,28 @@ func TestRule8Incidents(t *testing.T) {
 		}
 	}
 	expect(t, policy, s["confirmed"], receipt(t0, strings.Repeat("x", withdrawal.MaxHash+1), 3), "invalid")
-	// A look-up that began before the job was confirmed, and says nothing of it.
-	slow, err := policy.ApplyAt(s["confirmed"], withdrawal.Missing{By: checker(time.Time{}), Tx: "tx1"}, t0.Add(time.Hour))
-	if err != nil || len(slow.Incidents) > 0 || !slow.Empty() {
-		t.Errorf("a slow look-up: %+v, %v", slow.Incidents, err)
+	// Who leaves At out says it now; a slow look-up from before the end says when it began.
+	ended := s["confirmed"].Job.ProcessedAt
+	for _, tt := range []struct {
+		at, now time.Time
+		want    string
+	}{
+		{time.Time{}, ended.Add(time.Hour), "incident"}, {time.Time{}, ended, "incident"},
+		{ended.Add(-time.Microsecond), ended.Add(time.Hour), "-"}, {ended, ended.Add(time.Hour), "incident"},
+	} {
+		if got := word(policy.ApplyAt(s["confirmed"], withdrawal.Missing{By: checker(tt.at), Tx: "tx1"}, tt.now)); got != tt.want {
+			t.Errorf("missing, asked at %v, said at %v: %s", tt.at, tt.now, got)
+		}
 	}
-	said, err := policy.ApplyAt(s["confirmed"], withdrawal.Missing{By: checker(t0), Tx: "tx1"}, t0.Add(time.Hour))
-	if err != nil || len(said.Incidents) != 1 {
-		t.Errorf("a look-up that was asked since: %+v, %v", said.Incidents, err)
+	// The look-up of a worker is from when it was given out, unless it says another time.
+	given := ended.Add(-time.Minute)
+	for _, tt := range []struct{ at, want time.Time }{{time.Time{}, given}, {t0, t0}} {
+		if e, ok := withdrawal.LookedUp(withdrawal.Missing{By: checker(tt.at), Tx: "tx1"}, given).(withdrawal.Missing); !ok || !e.At.Equal(tt.want) {
+			t.Errorf("asked at %v, expected %v", e.At, tt.want)
+		}
+	}
+	if ev := withdrawal.LookedUp(receipt(time.Time{}, "tx1", 3), given).(withdrawal.Receipt); !ev.At.IsZero() {
+		t.Errorf("a receipt of %v", ev.At)
 	}
 }
 

@@ -220,7 +220,7 @@ func TestPaidAfterTheRefund(t *testing.T) {
 		of    string
 		ev    withdrawal.Event
 		owner uuid.NullUUID
-		claim string
+		claim withdrawal.IncidentClaim
 	}{
 		{"failed", foreign, uuid.NullUUID{}, withdrawal.ClaimMined},
 		{"proven dead", receipt(at, "tx1", 3), uuid.NullUUID{}, withdrawal.ClaimMined},
@@ -234,7 +234,7 @@ func TestPaidAfterTheRefund(t *testing.T) {
 		{"not sent", answer, owned(job2), withdrawal.ClaimTaken},
 		{"cancelled, not sent", answer, owned(uuid.Nil), withdrawal.ClaimTaken},
 	} {
-		t.Run(tt.of+" "+tt.claim, func(t *testing.T) {
+		t.Run(tt.of+" "+tt.claim.String(), func(t *testing.T) {
 			w := runWith(t, p, all[tt.of], refunded(t0.Add(2*time.Hour), withdrawal.System))
 			w.Owner = tt.owner
 			c, err := p.Apply(w, tt.ev)

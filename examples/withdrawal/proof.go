@@ -141,5 +141,5 @@ func (p *proof) claims(rows []row, refused []refusal, incidents []withdrawal.Inc
 // late: missing when it was made, final when it was reported.
 func (p *proof) stands(i withdrawal.Incident) bool {
 	mined := slices.ContainsFunc(p.chain.Transactions(), func(place node.Place) bool { return place.Hash == i.Hash })
-	return mined != (i.Claim == "missing" || i.Claim == "dead")
+	return mined != (i.Claim == withdrawal.ClaimMissing || i.Claim == withdrawal.ClaimDead)
 }

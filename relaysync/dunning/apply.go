@@ -133,8 +133,8 @@ func (c *step) event() string { return statemachine.EventName(c.ev) }
 // begin checks the role and the actor, the first of all checks, and brings the
 // time to UTC microseconds.
 func (c *step) begin(now time.Time) error {
-	if c.ev == nil {
-		return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
+	if why := statemachine.NoEvent(c.ev); why != "" {
+		return c.refuse(statemachine.ErrInvalid, why)
 	}
 	c.by = c.ev.by()
 	var reason string

@@ -13,8 +13,8 @@ type Event interface{ by() By }
 type By struct {
 	Actor string // at most MaxActor bytes, not empty
 	Role  Role   `json:",omitzero"`
-	// At is when, UTC, in microseconds, in a test of the rules alone. In a service the
-	// store's clock counts, whatever At says: leave it zero. See [statemachine.EventTime].
+	// At is when, UTC, in microseconds, by the law of [statemachine.EventTime]: zero is
+	// now. It counts for no event: all goes by the store's clock.
 	At time.Time
 	// Version, if not zero, is the version of the tenant that the decision was
 	// made on. Another one is ErrConflict.

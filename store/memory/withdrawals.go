@@ -67,12 +67,13 @@ type payment struct {
 }
 
 type incidentKey struct {
-	request                uuid.UUID
-	hash, claim, blockHash string
+	request         uuid.UUID
+	hash, blockHash string
+	claim           withdrawal.IncidentClaim
 }
 
 func incidentOf(i *withdrawal.Incident) incidentKey {
-	return incidentKey{i.Request, i.Hash, i.Claim, i.BlockHash}
+	return incidentKey{i.Request, i.Hash, i.BlockHash, i.Claim}
 }
 
 func newWithdrawalTables() *withdrawalTables {

@@ -67,7 +67,7 @@ func (w withdrawals) Acknowledge(a withdrawal.Acknowledgement) error {
 	if err := w.tx.writes(); err != nil {
 		return err
 	}
-	key := incidentKey{a.Request, a.Hash, a.Claim, a.BlockHash}
+	key := incidentKey{a.Request, a.Hash, a.BlockHash, a.Claim}
 	switch {
 	case !w.known[key]:
 		return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "withdrawal incident", ID: a.Request.String(), Event: "acknowledge"}
@@ -87,7 +87,7 @@ func (w withdrawals) Acknowledgements(request uuid.UUID) (of []withdrawal.Acknow
 		}
 	}
 	slices.SortFunc(of, func(a, b withdrawal.Acknowledgement) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Claim, b.Claim), cmp.Compare(a.BlockHash, b.BlockHash))
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Claim.String(), b.Claim.String()), cmp.Compare(a.BlockHash, b.BlockHash))
 	})
 	return of, nil
 }

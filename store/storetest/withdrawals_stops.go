@@ -258,7 +258,7 @@ func (w *withdrawals) acknowledged(t *testing.T) {
 		"a reason with a NUL": {func(a *withdrawal.Acknowledgement) { a.Reason = "a\x00" }, statemachine.ErrInvalid},
 		"a long reason":       {func(a *withdrawal.Acknowledgement) { a.Reason = strings.Repeat("x", withdrawal.MaxText+1) }, statemachine.ErrInvalid},
 		"the year 20000":      {func(a *withdrawal.Acknowledgement) { a.At = time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC) }, statemachine.ErrInvalid},
-		"another claim":       {func(a *withdrawal.Acknowledgement) { a.Claim = "taken" }, statemachine.ErrNotFound},
+		"another claim":       {func(a *withdrawal.Acknowledgement) { a.Claim = withdrawal.ClaimTaken }, statemachine.ErrNotFound},
 		"another request":     {func(a *withdrawal.Acknowledgement) { a.Request = w.id() }, statemachine.ErrNotFound},
 	} {
 		a := ack(all[0])
