@@ -336,7 +336,7 @@ func TestCommandsThatMakeNoSense(t *testing.T) {
 	_, err = b.Do(ctx, named("another"), withdrawal.Approved{By: as(withdrawal.Approver)})
 	refused(t, err, statemachine.ErrNotFound)
 	_, err = b.Do(ctx, named("another"), nil)
-	refused(t, err, statemachine.ErrNotFound)
+	refused(t, err, statemachine.ErrInvalid)
 	_, err = b.Do(ctx, named("another")) // no events at all
 	refused(t, err, statemachine.ErrNotFound)
 	_, err = b.DoAll(ctx, store.WithdrawalCommand{Request: w.Request.ID}, store.WithdrawalCommand{Request: named("another")})

@@ -129,6 +129,56 @@ func TestBatchEventsOutOfPlace(t *testing.T) {
 	}
 }
 
+// A refusal names the batch that it is about, also before there is one; By.Version is
+// the batch's, and no member's; whose a transaction is is known in its step alone.
+func TestWhatABatchEventIsAbout(t *testing.T) {
+	m := claimedMembers(t, policy, 2)
+	bad := batchPrepared(t0, m)
+	bad.Raw = nil
+	if _, err := policy.ApplyBatch(withdrawal.Payout{Members: m}, bad, t0); err == nil || !strings.Contains(err.Error(), batch1.String()) {
+		t.Errorf("%v", err)
+	}
+	b := newBatch(t, 2)
+	seen := batchMined(t0, "v1", transfers(b.Members, 0, 1)...)
+	if seen.Version = b.Batch.Version; seen.Version == b.Members[0].Job.Version {
+		t.Fatal("the versions are equal: nothing is tried")
+	}
+	if got := where(runBatch(t, b, seen)); got != "confirmed, confirmed" {
+		t.Error(got)
+	}
+	b.Members = slices.Clone(b.Members)
+	b.Members[1].Owner = owned(id(99))
+	c, err := policy.ApplyBatch(b, outside(batchMined(t0, "x", transfers(b.Members, 0)...)), t0)
+	if err != nil || c.New.Members[1].Owner.Valid || c.New.Members[1].Job.Status != withdrawal.JobPending {
+		t.Errorf("%+v, %v", c.New.Members[1].Owner, err)
+	}
+	// Without its versions, or its transactions, nobody sees what a hash is.
+	for name, change := range map[string]func(*withdrawal.Payout, *withdrawal.BatchMined){
+		"no versions": func(b *withdrawal.Payout, e *withdrawal.BatchMined) { b.Txs = nil },
+		"no hash":     func(b *withdrawal.Payout, e *withdrawal.BatchMined) { e.Tx = "" },
+	} {
+		b, e := newBatch(t, 2), outside(batchMined(t0, "v1"))
+		change(&b, &e)
+		if c, err := policy.ApplyBatch(b, e, t0); !errors.Is(err, statemachine.ErrInvalid) || !c.Empty() {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	unloaded := newBatch(t, 2)
+	unloaded.Members = slices.Clone(unloaded.Members)
+	unloaded.Members[0].Txs = nil
+	if c, err := policy.ApplyBatch(unloaded, batchReplaced(t0, unloaded, "v2", 0), t0); !errors.Is(err, statemachine.ErrInvalid) || !c.Empty() {
+		t.Errorf("no transactions: %v", err)
+	}
+	// What a member has alone on file pays it by whichever output fits.
+	alone := newBatch(t, 2)
+	alone.Members = slices.Clone(alone.Members)
+	alone.Members[0].Txs = []withdrawal.Tx{{Hash: "x"}}
+	e := batchMined(t0, "x", another(transfers(alone.Members, 0)[0], 5))
+	if got := alone.PaidOutputs(&e); got[0] != 5 {
+		t.Errorf("by output %d", got[0])
+	}
+}
+
 // What a version and its evidence must be, at their bounds.
 func TestBoundsOfABatch(t *testing.T) {
 	m := claimedMembers(t, policy, 2)
@@ -330,13 +380,16 @@ func TestWhatIsUnclearAndKnownIsNoNews(t *testing.T) {
 	if len(stray.Members[1].Strays) != 1 {
 		t.Fatal("it is no stray")
 	}
+	paid := live // by a transaction with another nonce, beside which y may be mined
+	paid.Members = slices.Clone(live.Members)
+	paid.Members[1] = run(t, out, withdrawal.Broadcast{By: worker(at), Fence: 2, Hash: "alone"}, receipt(at, "alone", 3))
 	nobody := live
 	nobody.Members = slices.Clone(live.Members)
 	nobody.Members[1] = out
 	for name, tt := range map[string]struct {
 		b    withdrawal.Payout
 		want error
-	}{"live": {live, nil}, "a stray": {stray, nil}, "not known": {nobody, statemachine.ErrForbidden}} {
+	}{"live": {live, nil}, "a stray": {stray, nil}, "paid alone": {paid, statemachine.ErrForbidden}, "not known": {nobody, statemachine.ErrForbidden}} {
 		c, err := policy.ApplyBatch(tt.b, unclear, t0)
 		if !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v", name, err)

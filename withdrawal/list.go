@@ -84,7 +84,7 @@ func (f Filter) Has(w *Withdrawal, now time.Time) bool {
 	case ListCheckOverdue:
 		return IsDue(DueCheck, w, 0, now.Add(-time.Microsecond))
 	case ListToRefund:
-		return w.Request.endedUnpaid() && w.Request.RefundReference == ""
+		return w.Request.toRefund()
 	case ListPaidAndRefunded:
 		return w.Request.paidAndRefunded()
 	}

@@ -20,9 +20,12 @@ func (r *Request) endedUnpaid() bool {
 // its signer did something that nobody can tell.
 func (r *Request) maybePaidBeside() bool { return r.Mined != "" || r.Disproved != "" || r.Taken != "" }
 
+// toRefund reports whether the request has ended unpaid and is not refunded.
+func (r *Request) toRefund() bool { return r.endedUnpaid() && r.RefundReference == "" }
+
 // awaitsRefund reports whether the system may refund the request, now or at some time.
 func (r *Request) awaitsRefund() bool {
-	return r.endedUnpaid() && r.RefundReference == "" && r.StraysSent == 0 && !r.maybePaidBeside()
+	return r.toRefund() && r.StraysSent == 0 && !r.maybePaidBeside()
 }
 
 // paidAndRefunded reports whether people have to settle a payment beside the refund.

@@ -129,7 +129,8 @@ func TestNotRefundable(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		for _, role := range []withdrawal.Role{0, withdrawal.Approver, withdrawal.WithdrawalWorker, withdrawal.ConfirmationWorker} {
-			if _, err := policy.Refundable(w, role, t0); !errors.Is(err, statemachine.ErrForbidden) {
+			var refusal *statemachine.Refusal
+			if _, err := policy.Refundable(w, role, t0); !errors.Is(err, statemachine.ErrForbidden) || !errors.As(err, &refusal) || refusal.ID != w.Request.ID.String() || refusal.Event != "Refunded" {
 				t.Errorf("%s: to %v: %v", name, role, err)
 			}
 		}

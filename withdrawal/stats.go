@@ -24,6 +24,8 @@ type Stats struct {
 	OldestJob      time.Time // scheduled_at of the oldest due pending job: at or before At; one on hold is not due
 	OldestReview   time.Time // the least claimed_at, or broadcast_at for one never claimed, of the jobs in review
 	OldestSent     time.Time // broadcast_at of the oldest confirming job
+	OldestBatch    time.Time // created_at of the oldest batch that confirms, however often it was looked up or sent
+	OldestToRefund time.Time // updated_at of the request that ended unpaid first of those that are not refunded
 
 	InReview     int64 // processing or confirming
 	LeaseExpired int64 // in processing, not in review, lease ended at or before At: awaits Elapsed
@@ -87,12 +89,25 @@ type Thresholds struct {
 	ClaimWait      time.Duration // a due job is not claimed
 	ReviewWait     time.Duration // a review is not resolved
 	ConfirmWait    time.Duration // a broadcast is not confirmed
+	BatchWait      time.Duration // a batch is not confirmed, with whatever members it still has
+	RefundWait     time.Duration // what ended unpaid is not refunded
 	Stuck          int64
 	Incidents      int64
 	OpenIncidents  int64
 	NonceGaps      int64 // of all wallets
 	CompletionRate int64 // basis points, alert below
 	RetryRate      int64 // basis points, alert above
+}
+
+// DefaultThresholds watch everything: with them an alert names what is unfinished a
+// bounded time after it entered its state, whatever happens again and again meanwhile. A
+// request awaits approval for 24 h and a job for 1 h; nothing of a queued one is out for
+// 6 h; a review, a broadcast and a batch last 2 h; what ended unpaid is refunded in 72 h.
+// They fit a [DefaultPolicy], whose retries end a quarter of an hour after the first
+// execution, the executions not counted, and whose AlertAfter is 1 h.
+func DefaultThresholds() Thresholds {
+	return Thresholds{ApprovalWait: 24 * time.Hour, EnqueueWait: time.Hour, QueueWait: 6 * time.Hour, ClaimWait: 15 * time.Minute, ReviewWait: 2 * time.Hour,
+		ConfirmWait: 2 * time.Hour, BatchWait: 2 * time.Hour, RefundWait: 72 * time.Hour, Stuck: 20, CompletionRate: 9_000, RetryRate: 2_000}
 }
 
 // Alert is one limit that is exceeded.
@@ -118,6 +133,8 @@ func Alerts(s Stats, t Thresholds) []Alert {
 	wait("claim wait", s.OldestJob, t.ClaimWait, "a due job is not claimed")
 	wait("review wait", s.OldestReview, t.ReviewWait, "a job is in review")
 	wait("confirm wait", s.OldestSent, t.ConfirmWait, "a broadcast is not confirmed")
+	wait("batch wait", s.OldestBatch, t.BatchWait, "a batch is not confirmed")
+	wait("refund wait", s.OldestToRefund, t.RefundWait, "what ended unpaid is not refunded")
 	add(s.Stuck() > t.Stuck, "stuck", "%d jobs and batches with an expired lease or an overdue check, more than %d", s.Stuck(), t.Stuck)
 	add(s.Incidents > t.Incidents, "incidents", "%d incidents, more than %d", s.Incidents, t.Incidents)
 	add(s.OpenIncidents > t.OpenIncidents, "open incidents", "%d incidents are not acknowledged, more than %d", s.OpenIncidents, t.OpenIncidents)

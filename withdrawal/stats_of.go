@@ -44,6 +44,9 @@ func StatsOf(all []Counted, now time.Time, window time.Duration) Stats {
 		}
 		s.OpenIncidents += int64(len(c.Incidents) - c.Settled)
 		s.PaidAndRefunded += one(r.paidAndRefunded())
+		if r.toRefund() {
+			oldest(&s.OldestToRefund, r.UpdatedAt)
+		}
 		for k := range c.Jobs {
 			j := &c.Jobs[k]
 			s.Jobs[j.Status]++
@@ -93,6 +96,9 @@ func (s *Stats) underWay(w *Withdrawal, now time.Time) {
 func (s *Stats) CountBatch(b *Batch) {
 	at, ok := BatchDueAt(DueBatchCheck, b, 0)
 	s.BatchesOverdue += one(ok && at.Before(s.At))
+	if ok {
+		oldest(&s.OldestBatch, b.CreatedAt)
+	}
 }
 
 func one(counts bool) int64 {

@@ -21,6 +21,9 @@ func paying(d Dialect) map[string]*statement {
 		"countRequests": countRequests[false], "countRequests of a chain": countRequests[true], "countJobs": countJobs[false], "countJobs of a chain": countJobs[true], "requestsEnded": requestsEnded[false], "requestsEnded of a chain": requestsEnded[true], "requestsApproved": requestsApproved[false], "requestsApproved of a chain": requestsApproved[true],
 		"jobsConfirmed": jobsConfirmed[false], "jobsConfirmed of a chain": jobsConfirmed[true], "attemptsStarted": attemptsStarted[false], "attemptsStarted of a chain": attemptsStarted[true], "selectWalletsOf": &selectWalletsOf,
 	}
+	for of, one := range map[string]bool{"": false, " of a chain": true} {
+		all["paid and refunded"+of], all["oldest to refund"+of], all["batches that confirm"+of] = countPaidAndRefunded[one], oldestToRefund[one], countBatches[one]
+	}
 	if d == Postgres {
 		all["lock jobs"], all["lock requests"], all["lock wallets"] = &jobTable.inOrder, &requestTable.inOrder, lockReserved[d]
 	}
@@ -77,7 +80,7 @@ var wholeWithdrawals = regexp.MustCompile(`Seq Scan on (withdrawal_(requests|que
 
 // onceOver are the statements that, planned for empty tables, read a table once
 // and not once for each row.
-var onceOver = regexp.MustCompile(`^(attemptsStarted|list by "held"|due sequential claim)`)
+var onceOver = regexp.MustCompile(`^(attemptsStarted|list by "held"|list by "paid and refunded"|paid and refunded|due sequential claim)`)
 
 var withdrawalPlans = plans{paying, wholeWithdrawals, onceOver, fillWithdrawals}
 

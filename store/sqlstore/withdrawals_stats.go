@@ -93,7 +93,9 @@ var (
 		inReview + " FROM @withdrawal_queue x WHERE x.status = 'processing'{chain x.chain_id} UNION ALL " +
 		"SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN " + dueWithdrawals[withdrawal.DueCheck].is("$1") + " AND x.next_check_at < $1 THEN 1 END), 0), " +
 		inReview + " FROM @withdrawal_queue x WHERE x.status = 'confirming'{chain x.chain_id}")
-	countBatches         = perChain("SELECT count(*) FROM @withdrawal_batches x WHERE " + dueBatches[withdrawal.DueBatchCheck].where + " AND x.next_check_at < $1{chain x.chain_id}")
+	countBatches = perChain("SELECT coalesce(sum(CASE WHEN x.next_check_at < $1 THEN 1 END), 0), min(x.created_at) FROM @withdrawal_batches x WHERE " +
+		dueBatches[withdrawal.DueBatchCheck].where + "{chain x.chain_id}")
+	oldestToRefund       = perChain("SELECT min(x.updated_at) FROM @withdrawal_requests x WHERE " + toRefund + "{chain x.chain_id}")
 	countPaidAndRefunded = perChain("SELECT count(*) FROM @withdrawal_requests x WHERE " + paidAndRefunded + "{chain x.chain_id}")
 	countIncidents       = perChain("SELECT count(*) FROM @withdrawal_incidents i JOIN @withdrawal_requests q ON q.id = i.withdrawal_request_id WHERE i.at >= $1 AND i.at < $2{chain q.chain_id}")
 	oldestQueued         = perChain("SELECT min(q.queued_at) FROM @withdrawal_queue x JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id " +
@@ -131,7 +133,8 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 		{map[bool]*statement{false: &countEnded, true: &countEnded}, []any{"request" + of, "job" + of}, func(rows *sql.Rows) error { return scanEnded(rows, &s) }},
 		{countRequests, nil, func(rows *sql.Rows) error { return scanRequests(rows, &s) }},
 		{countJobs, []any{now}, func(rows *sql.Rows) error { return scanJobs(rows, &s) }},
-		{countBatches, []any{now}, func(rows *sql.Rows) error { return rows.Scan(&s.BatchesOverdue) }},
+		{countBatches, []any{now}, func(rows *sql.Rows) error { return rows.Scan(&s.BatchesOverdue, maybe(&s.OldestBatch)) }},
+		{oldestToRefund, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&s.OldestToRefund)) }},
 		{countIncidents, []any{from, now}, func(rows *sql.Rows) error { return rows.Scan(&s.Incidents) }},
 		{countOpenIncidents, nil, func(rows *sql.Rows) error { return rows.Scan(&s.OpenIncidents) }},
 		{countPaidAndRefunded, nil, func(rows *sql.Rows) error { return rows.Scan(&s.PaidAndRefunded) }},

@@ -35,7 +35,7 @@ type overdue[T, A any] struct {
 
 // unwatched are the aggregates of which no alert says yet that they wait: nil is allowed
 // for them alone. A domain that has its law is taken out.
-var unwatched = []string{"withdrawal.Withdrawal", "withdrawal.Payout", "swap.Deposit", "swap.Credit", "utxo.Tx"}
+var unwatched = []string{"swap.Deposit", "swap.Credit", "utxo.Tx"}
 
 // unfinished names the states of a machine that are neither an end nor one of rest.
 func unfinished[S, L statemachine.Label](m *statemachine.Machine[S, L], rest ...S) (all []string) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -117,6 +118,14 @@ func versionedPayouts(t *testing.T, w *withdrawals) *payoutSubject {
 		limits: map[string]func(int) error{
 			"ListBatches":  func(n int) error { return errOf(w.service.ListBatches(ctx, store.ListBatches{Limit: n})) },
 			"AuditBatches": func(n int) error { return errOf(w.service.AuditBatches(ctx, uuid.Nil, n)) },
+		},
+		overdue: &overdue[store.WithdrawalUnit, withdrawal.Payout]{
+			states: unfinished(withdrawal.BatchMachine),
+			until:  func(*withdrawal.Payout) time.Duration { return withdrawal.DefaultThresholds().BatchWait },
+			alerts: func(tx store.WithdrawalUnit, now time.Time) ([]string, error) {
+				names, err := waiting(tx, now)
+				return slices.DeleteFunc(names, func(name string) bool { return name != "batch wait" }), err // jobs of others wait too
+			},
 		},
 		sharedFeed: true,
 		draw: func(*rapid.T) history[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent] {

@@ -104,7 +104,7 @@ func (w *withdrawals) batchClaims(t *testing.T) {
 func (w *withdrawals) batchHistories(t *testing.T) {
 	service := must(store.NewWithdrawals(w.Store, withdrawaltest.BatchPolicy()))(t)
 	for seed := range usual(2, 40) {
-		fixedRandom(t, seed, func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, service) })
+		fixedRandom(t, seed, func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, service, new(time.Time)) })
 	}
 }
 

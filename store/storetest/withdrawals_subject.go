@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,6 +95,12 @@ func versionedWithdrawals(w *withdrawals, in store.Store[store.WithdrawalUnit]) 
 			utxo, err4 := tx.Withdrawals().HotWallets(utxos)
 			return map[string]any{"Requests": requests, "Incidents": incidents, "HotWallets": append(evms, utxo...)}, errors.Join(err1, err2, err3, err4)
 		},
+		overdue: &overdue[store.WithdrawalUnit, withdrawal.Withdrawal]{
+			states: slices.Concat(unfinished(withdrawal.RequestMachine), unfinished(withdrawal.JobMachine)),
+			until:  overdueIn,
+			alerts: waiting,
+			again:  w.again,
+		},
 		limits:    w.limits(),
 		source:    func(name string) source { return sourceOf(w.service.Payments(utxos, name)) },
 		owed:      func(t testing.TB) withdrawal.Withdrawal { return w.pending(t, utxos, start) },
@@ -109,6 +117,53 @@ func versionedWithdrawals(w *withdrawals, in store.Store[store.WithdrawalUnit]) 
 	}
 	s.due = append(s.due, w.dueKind(withdrawal.DueClaim, true, uuid.Nil), w.dueKind(withdrawal.DueClaim, true, evm))
 	return s
+}
+
+// overdueIn is how long what a stage has made may wait without an alert.
+func overdueIn(a *withdrawal.Withdrawal) time.Duration {
+	t := withdrawal.DefaultThresholds()
+	switch s := a.Request.Status; {
+	case s == withdrawal.RequestPending:
+		return t.ApprovalWait
+	case s == withdrawal.RequestApproved:
+		return t.EnqueueWait
+	case s == withdrawal.RequestFailed:
+		return t.RefundWait
+	case a.Job.Review:
+		return t.ReviewWait
+	case a.Job.Status == withdrawal.JobConfirming:
+		return t.ConfirmWait
+	}
+	return t.QueueWait
+}
+
+// waiting are the alerts by the default limits.
+func waiting(tx store.WithdrawalUnit, now time.Time) (names []string, err error) {
+	stats, err := tx.Withdrawals().Stats(now, time.Hour, uuid.Nil)
+	for _, a := range withdrawal.Alerts(stats, withdrawal.DefaultThresholds()) {
+		if strings.HasSuffix(a.Name, " wait") {
+			names = append(names, a.Name)
+		}
+	}
+	return names, err
+}
+
+// again makes happen what may happen for ever: it is put off, given back, deferred,
+// looked up without an answer.
+func (w *withdrawals) again(t testing.TB, a *withdrawal.Withdrawal, now time.Time) {
+	worker, checker := workerAt(now), by(withdrawal.ConfirmationWorker, now)
+	system := by(withdrawal.System, now)
+	fence := a.Job.Lease.Fence
+	if a.Job.Status == withdrawal.JobPending {
+		fence++
+	}
+	for _, ev := range []withdrawal.Event{withdrawal.PutOff{By: system}, withdrawal.Elapsed{By: system}, withdrawal.Claimed{By: worker},
+		withdrawal.AttemptFailed{By: worker, Fence: fence, Failure: withdrawal.InsufficientBalance, Error: "no money"},
+		withdrawal.Missing{By: checker, Tx: a.Job.TxHash, Error: "no answer"}, withdrawal.Looking{By: checker}} {
+		if _, err := w.service.Do(ctx, a.Request.ID, ev); err != nil && !errors.As(err, new(*statemachine.Refusal)) {
+			t.Fatal(err)
+		}
+	}
 }
 
 // limits are the methods that take a limit, of the records and of the service.
@@ -161,9 +216,19 @@ func (w *withdrawals) stages() []withdrawalStage {
 			withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: hash(0) + id.String()})
 	}
 	return []withdrawalStage{{
-		name: "a cancelled request",
+		name:   "a submitted request",
+		events: func(id uuid.UUID) []withdrawal.Event { return approved(id)[:1] },
+		rivals: func(a *withdrawal.Withdrawal, i int) withdrawal.Event {
+			who := withdrawal.By{Actor: fmt.Sprint("somebody-", i), Role: withdrawal.Approver, At: start}
+			if i%2 == 1 {
+				return withdrawal.Approved{By: who}
+			}
+			return withdrawal.Rejected{By: who}
+		},
+	}, {
+		name: "a failed request",
 		events: func(id uuid.UUID) []withdrawal.Event {
-			return append(approved(id), withdrawal.Cancelled{By: operatorAt(start)})
+			return append(processing(id), withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"})
 		},
 		rivals: func(a *withdrawal.Withdrawal, i int) withdrawal.Event {
 			if i%2 == 1 {

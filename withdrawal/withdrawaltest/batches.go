@@ -3,6 +3,7 @@ package withdrawaltest
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -36,7 +37,7 @@ const batchDepth = 3
 type batchWorld struct {
 	*rapid.T
 	host     BatchHost
-	now      time.Time
+	clock    *time.Time
 	chain    uuid.UUID
 	requests []uuid.UUID
 	batches  []uuid.UUID
@@ -62,13 +63,25 @@ type batchTx struct {
 	sent     bool
 }
 
-// RunBatches plays n random steps of workers, an operator, a confirmation worker
+// RunBatches plays a run of a host with [BatchPolicy], such as store.NewWithdrawals
+// gives: n random steps of workers, an operator, a confirmation worker
 // and a chain with reorgs below its depth, all of whom tell the truth and some of
 // whom are late; then lets all of it end. After each step it fails t where a
 // request is paid twice, or is paid and may be paid again, or is completed and not
 // paid; at the end, where one has not ended.
-func RunBatches(t *rapid.T, n int, host BatchHost) {
-	w := &batchWorld{T: t, host: host, now: Start, chain: UUIDs().Draw(t, "chain")}
+//
+// Time is the run's: it sets clock, and moves it, and the store of the host takes its
+// time from there, as with memory.Options{Now: func() time.Time { return clock }}. Runs
+// may share a store while no request of one is one of another; where one is, or the
+// host has another clock or policy, RunBatches says so and fails.
+func RunBatches(t *rapid.T, n int, host BatchHost, clock *time.Time) {
+	w := &batchWorld{T: t, host: host, clock: clock, chain: UUIDs().Draw(t, "chain")}
+	if *clock = Start; host == nil {
+		t.Fatal("RunBatches: a host is needed")
+	}
+	if h, ok := host.(interface{ Policy() withdrawal.Policy }); ok && !reflect.DeepEqual(h.Policy(), BatchPolicy()) {
+		t.Fatal("RunBatches: the host has another policy than BatchPolicy")
+	}
 	wallet := withdrawal.HotWallet{ID: UUIDs().Draw(t, "wallet"), Chain: w.chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
 	if err := host.PutHotWallet(context.Background(), wallet); err != nil {
 		t.Fatal(err)
@@ -76,9 +89,15 @@ func RunBatches(t *rapid.T, n int, host BatchHost) {
 	for i := range 5 {
 		id := UUIDs().Draw(t, "request")
 		w.requests = append(w.requests, id)
+		if r, err := host.Get(context.Background(), id); err == nil && r.Request.Status != 0 {
+			t.Fatalf("RunBatches: request %s is there already: give this run a store of its own", id)
+		}
 		w.do(i, withdrawal.Submitted{By: w.by(withdrawal.System), Request: id, User: id, Asset: w.chain, Chain: w.chain, ToAddress: fmt.Sprint("payee", i/2), Amount: "7"},
 			withdrawal.Approved{By: w.by(withdrawal.Approver)},
 			withdrawal.Enqueued{By: w.by(withdrawal.System), Job: UUIDs().Draw(t, "job"), AssetOnChain: w.chain, Priority: withdrawal.Normal, Wallets: []withdrawal.HotWallet{wallet}})
+	}
+	if at := w.get(0).Request.CreatedAt; !at.Equal(*clock) {
+		t.Fatalf("RunBatches: the host made a request at %v, and its clock should say %v: give its store the clock of the run", at, *clock)
 	}
 	steps := []func(){w.claim, w.claim, w.sign, w.sign, w.sign, w.replace, w.replace, w.send, w.send, w.mine, w.mine, w.mine, w.reorg, w.look, w.look, w.lookAlone,
 		w.operate, w.stop, w.pass, w.repeat}
@@ -115,7 +134,7 @@ func (w *batchWorld) open() int {
 }
 
 func (w *batchWorld) by(role withdrawal.Role) withdrawal.By {
-	return withdrawal.By{Actor: role.String(), Role: role, At: w.now}
+	return withdrawal.By{Actor: role.String(), Role: role, At: *w.clock}
 }
 
 func (w *batchWorld) chance(one int, what string) bool {
@@ -448,7 +467,7 @@ func (w *batchWorld) stop() {
 
 // pass lets leases end.
 func (w *batchWorld) pass() {
-	w.now = w.now.Add(30 * time.Minute)
+	*w.clock = w.clock.Add(30 * time.Minute)
 	for i := range w.requests {
 		w.do(i, withdrawal.Elapsed{By: w.by(withdrawal.System)})
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/memory"
 	"github.com/settlehq/settle/withdrawal"
 	"github.com/settlehq/settle/withdrawal/withdrawaltest"
 )
@@ -102,7 +104,7 @@ func (r *records) Batch(ctx context.Context, id uuid.UUID, events ...withdrawal.
 }
 
 func TestBatchesAgainstTheAdversary(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 60, newRecords()) })
+	rapid.Check(t, func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 60, newRecords(), new(time.Time)) })
 }
 
 // The same runs each time come everywhere: each edge of a batch, and each end of a
@@ -126,7 +128,7 @@ func TestTheAdversaryOfBatchesComesEverywhere(t *testing.T) {
 				}
 				return c, err
 			}
-			withdrawaltest.RunBatches(rt, 60, r)
+			withdrawaltest.RunBatches(rt, 60, r, new(time.Time))
 		})(t, input)
 	}
 	for _, b := range withdrawal.BatchTrigger(0).Values() {
@@ -209,7 +211,7 @@ func TestTheAdversaryOfBatchesFindsFaults(t *testing.T) {
 				if fails(input, func(rt *rapid.T) {
 					r := newRecords()
 					r.batch = batch
-					withdrawaltest.RunBatches(rt, 60, r)
+					withdrawaltest.RunBatches(rt, 60, r, new(time.Time))
 				}) {
 					return
 				}
@@ -237,4 +239,40 @@ func fails(input []byte, play func(*rapid.T)) bool {
 	}()
 	<-done
 	return inner.Failed()
+}
+
+// A service on a plain store, whose clock is the run's; and what a run says of one that
+// it cannot be played on.
+func TestBatchesOfAService(t *testing.T) {
+	var now time.Time
+	service := func(clock func() time.Time, p withdrawal.Policy) *store.Withdrawals {
+		s, err := store.NewWithdrawals(memory.New(memory.Options{Now: clock}), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	its := func() time.Time { return now }
+	shared := service(its, withdrawaltest.BatchPolicy())
+	for seed := range 3 {
+		input := make([]byte, 1<<17)
+		_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
+		rapid.MakeFuzz(func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, shared, &now) })(t, input)
+		rapid.MakeFuzz(func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, service(its, withdrawaltest.BatchPolicy()), &now) })(t, input)
+	}
+	for name, host := range map[string]withdrawaltest.BatchHost{
+		"the same requests again": shared, "another clock": service(time.Now, withdrawaltest.BatchPolicy()),
+		"another policy": service(its, withdrawal.DefaultPolicy()), "none": nil,
+	} {
+		done, inner := make(chan struct{}), new(testing.T)
+		go func() { // which ends with the run that fails
+			defer close(done)
+			input := make([]byte, 1<<17)
+			_, _ = rand.NewChaCha8([32]byte{0}).Read(input)
+			rapid.MakeFuzz(func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, host, &now) })(inner, input)
+		}()
+		if <-done; !inner.Failed() {
+			t.Errorf("%s: a run is played", name)
+		}
+	}
 }

@@ -15,9 +15,10 @@ import (
 	"github.com/settlehq/settle/withdrawal/withdrawaltest"
 )
 
-// adversary plays one run, and counts the states of the job.
-func adversary(reached map[withdrawal.JobStatus]int) func(*rapid.T) {
+// adversary plays one run, and counts the states of the job, and how it ends.
+func adversary(reached map[withdrawal.JobStatus]int, ends map[string]int) func(*rapid.T) {
 	return func(t *rapid.T) {
+		var last withdrawal.Withdrawal
 		p := withdrawaltest.Policies().Draw(t, "policy")
 		if err := p.Validate(); err != nil {
 			t.Fatal(err)
@@ -28,29 +29,46 @@ func adversary(reached map[withdrawal.JobStatus]int) func(*rapid.T) {
 			}
 			c, err := p.Apply(w, ev)
 			reached[c.New.Job.Status]++
+			last = c.New
 			return c, err
 		})
+		switch r := &last.Request; {
+		case r.Status == withdrawal.RequestCompleted:
+			ends["paid"]++
+		case r.PaidAfter != "":
+			ends["refunded, and told that it was paid"]++
+		case r.RefundReference != "":
+			ends["refunded"]++
+		case len(last.Txs) == 0 && (r.Status == withdrawal.RequestCancelled || r.Status == withdrawal.RequestRejected):
+			ends["stopped at once"]++
+		default:
+			ends["other"]++
+		}
 	}
 }
 
 func TestApplyAgainstTheAdversary(t *testing.T) {
-	rapid.Check(t, adversary(map[withdrawal.JobStatus]int{}))
+	rapid.Check(t, adversary(map[withdrawal.JobStatus]int{}, map[string]int{}))
 }
 
 // The same runs each time: the adversary comes everywhere.
 func TestTheAdversaryReachesEveryState(t *testing.T) {
-	reached := map[withdrawal.JobStatus]int{}
+	reached, ends := map[withdrawal.JobStatus]int{}, map[string]int{}
 	for seed := range 100 {
 		input := make([]byte, 1<<18)
 		_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
-		t.Run("", func(t *testing.T) { rapid.MakeFuzz(adversary(reached))(t, input) })
+		t.Run("", func(t *testing.T) { rapid.MakeFuzz(adversary(reached, ends))(t, input) })
 	}
 	for _, s := range withdrawal.JobMachine.States() {
 		if reached[s] == 0 {
 			t.Errorf("no run reached %v", s)
 		}
 	}
-	t.Log(reached)
+	// Where no money moves little is tried.
+	if ends["paid"] < 40 || ends["stopped at once"] > 20 || ends["refunded, and told that it was paid"] == 0 {
+		t.Errorf("the runs end so: %v", ends)
+	}
+	t.Log(reached, ends)
 }
 
 // Hosts that are wrong in a way that is seldom seen.

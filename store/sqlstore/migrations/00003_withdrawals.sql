@@ -78,7 +78,9 @@ CREATE INDEX withdrawal_requests_ended ON @withdrawal_requests (updated_at) WHER
 -- What may be enqueued: due work skips what is held, flagged or put off.
 CREATE INDEX withdrawal_requests_enqueue ON @withdrawal_requests (chain_id, updated_at, id)
 	WHERE status = 'approved' AND NOT held AND mined IS NULL AND strays_sent = 0;
--- What has ended and is not refunded: due work in its order, and the list.
+-- What has ended and is not refunded: due work in its order, the list, and the oldest.
+CREATE INDEX withdrawal_requests_unrefunded ON @withdrawal_requests (updated_at)
+	WHERE status IN ('failed', 'cancelled', 'rejected') AND refund_reference IS NULL;
 CREATE INDEX withdrawal_requests_refund ON @withdrawal_requests ((coalesce(offer_at, '1970-01-01 00:00:00.000000')), updated_at, id)
 	WHERE status IN ('failed', 'cancelled', 'rejected') AND refund_reference IS NULL;
 CREATE INDEX withdrawal_requests_to_refund ON @withdrawal_requests (created_at, id)
