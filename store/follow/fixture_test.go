@@ -75,12 +75,14 @@ func newHost(t *testing.T, d sqlstore.Dialect) *host {
 	if err := sqlstore.Migrate(t.Context(), h.db, d, h.opts); err != nil {
 		t.Fatal(err)
 	}
-	h.exec("CREATE TABLE " + h.table + " (n integer, machine text, id text, version integer, aggregate text, PRIMARY KEY (machine, id, version))")
+	h.exec("CREATE TABLE " + h.table + " (n integer, machine text, id text, version integer, aggregate text, " +
+		"PRIMARY KEY (machine, id, version))")
 	h.store = h.open(h.db)
 	if h.orders, err = store.NewWithdrawals(h.store, withdrawal.DefaultPolicy()); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.orders.PutHotWallet(t.Context(), withdrawal.HotWallet{ID: h.id(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}); err != nil {
+	hot := withdrawal.HotWallet{ID: h.id(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+	if err := h.orders.PutHotWallet(t.Context(), hot); err != nil {
 		t.Fatal(err)
 	}
 	return h
@@ -139,8 +141,8 @@ func (h *host) order() uuid.UUID {
 	h.t.Helper()
 	by := func(r withdrawal.Role) withdrawal.By { return withdrawal.By{Actor: r.String(), Role: r} }
 	id := h.id()
-	_, err := h.orders.Do(h.t.Context(), id, withdrawal.Submitted{By: by(withdrawal.System), Request: id, User: h.id(), Asset: h.id(), Chain: chain,
-		ToAddress: "0xABC", Amount: "100", Decimals: 18}, withdrawal.Approved{By: by(withdrawal.Approver)},
+	_, err := h.orders.Do(h.t.Context(), id, withdrawal.Submitted{By: by(withdrawal.System), Request: id, User: h.id(), Asset: h.id(),
+		Chain: chain, ToAddress: "0xABC", Amount: "100", Decimals: 18}, withdrawal.Approved{By: by(withdrawal.Approver)},
 		withdrawal.Enqueued{By: by(withdrawal.System), Job: h.id(), AssetOnChain: h.id(), Priority: withdrawal.Normal})
 	if err != nil {
 		h.t.Fatal(err)
@@ -152,7 +154,8 @@ func (h *host) order() uuid.UUID {
 func (h *host) post(ctx context.Context, tx sqlstore.Tx, unit store.Unit, lines []Line) error {
 	for i := range lines {
 		l := &lines[i]
-		_, err := tx.ExecContext(ctx, "INSERT INTO "+h.table+" (n, machine, id, version, aggregate) SELECT count(*), $1, $2, $3, $4 FROM "+h.table,
+		_, err := tx.ExecContext(ctx, "INSERT INTO "+h.table+" (n, machine, id, version, aggregate) "+
+			"SELECT count(*), $1, $2, $3, $4 FROM "+h.table,
 			l.Machine, l.ID, l.Version, l.Aggregate)
 		if err != nil {
 			return err
@@ -205,8 +208,10 @@ func (h *host) name(table string) string {
 func (h *host) posted(want int) {
 	h.t.Helper()
 	all := h.count("SELECT count(*) FROM " + h.table)
-	known := h.count("SELECT count(*) FROM " + h.table + " p JOIN " + h.name("transitions") + " l ON l.machine = p.machine AND l.id = p.id AND l.version = p.version")
-	wrong := h.count("SELECT count(*) FROM " + h.table + " a JOIN " + h.table + " b ON a.machine = b.machine AND a.id = b.id AND a.version < b.version AND a.n > b.n")
+	known := h.count("SELECT count(*) FROM " + h.table + " p JOIN " + h.name("transitions") +
+		" l ON l.machine = p.machine AND l.id = p.id AND l.version = p.version")
+	wrong := h.count("SELECT count(*) FROM " + h.table + " a JOIN " + h.table +
+		" b ON a.machine = b.machine AND a.id = b.id AND a.version < b.version AND a.n > b.n")
 	if all != want || known != want || wrong != 0 {
 		h.t.Errorf("the host has %d lines and not %d, %d of the log, %d out of order", all, want, known, wrong)
 	}

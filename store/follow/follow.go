@@ -6,25 +6,10 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/settlehq/settle/refresh"
-	"github.com/settlehq/settle/relaysync"
-	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
-	"github.com/settlehq/settle/swap"
-	"github.com/settlehq/settle/utxo"
-	"github.com/settlehq/settle/withdrawal"
 )
-
-// machinesOf are the machines whose lines a domain has.
-var machinesOf = map[store.Domain][]string{
-	store.DomainWithdrawals: {withdrawal.RequestMachine.Name(), withdrawal.JobMachine.Name(), withdrawal.BatchMachine.Name()},
-	store.DomainWallets:     {utxo.TxMachine.Name()},
-	store.DomainSwaps:       {swap.DepositMachine.Name(), swap.CreditMachine.Name()},
-	store.DomainRefreshes:   {refresh.JobMachine.Name(), refresh.WatcherMachine.Name(), refresh.WalletMachine.Name()},
-	store.DomainRelays:      {relaysync.Machine.Name(), dunning.TenantMachine.Name(), dunning.InvoiceMachine.Name()},
-}
 
 // From is where a consumer begins.
 type From uint8

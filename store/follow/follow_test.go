@@ -116,7 +116,8 @@ func TestTakeover(t *testing.T) {
 		}
 		h.posted(h.log())
 		nothing := func(context.Context, sqlstore.Tx, store.Unit, []Line) error { return nil }
-		for name, fn := range map[string]Func{"a function that notices nothing": nothing, "one that meets what the other one has posted": h.post} {
+		for name, fn := range map[string]Func{"a function that notices nothing": nothing,
+			"one that meets what the other one has posted": h.post} {
 			a.fn = fn
 			err := a.post(ctx, s, s.page, func(sqlstore.Consumers, time.Time) (sqlstore.Consumer, error) {
 				return moved(c, s.row, s.next, s.now), nil
@@ -274,7 +275,8 @@ func TestPark(t *testing.T) {
 		of := h.log() / 2 // lines of one order
 		h.posted(of)
 		s := h.stats()
-		if a := Alerts(s, Thresholds{Parked: of - 1}); s.Parked != of || s.Stopped || !s.FirstParked.Equal(noon) || len(a) != 1 || a[0].Name != "consumer parked" {
+		if a := Alerts(s, Thresholds{Parked: of - 1}); s.Parked != of || s.Stopped ||
+			!s.FirstParked.Equal(noon) || len(a) != 1 || a[0].Name != "consumer parked" {
 			t.Errorf("%+v, %+v", s, a)
 		}
 		h.order() // goes on, and the parked lines are not given
@@ -310,6 +312,8 @@ func TestPark(t *testing.T) {
 	})
 }
 
+// The line that would be one too many stops the consumer: one that fails, and one
+// behind a line that is parked.
 func TestNoMoreThanMaxParked(t *testing.T) {
 	both(t, func(t *testing.T, h *host) {
 		ctx := t.Context()
@@ -320,25 +324,28 @@ func TestNoMoreThanMaxParked(t *testing.T) {
 		if _, err := r.step(ctx); err != nil { // the row
 			t.Fatal(err)
 		}
-		full := make([]sqlstore.Line, MaxParked-1)
-		for i := range full {
-			full[i] = sqlstore.Line{Transition: statemachine.Transition[string]{Machine: "m", ID: fmt.Sprint(i), Version: 1}, Aggregate: "other", Root: "m"}
-		}
-		rows := parkable(c, full, 0, errors.New("no"), h.now)
-		if err := h.store.Update(ctx, func(u store.Unit) error {
-			c, err := sqlstore.ConsumersOf(u)
-			if err != nil {
-				return err
+		for _, free := range []int{0, 1} {
+			full := make([]sqlstore.Line, MaxParked-free)
+			for i := range full {
+				line := statemachine.Transition[string]{Machine: "m", ID: fmt.Sprint(i), Version: 1}
+				full[i] = sqlstore.Line{Transition: line, Aggregate: "other", Root: "m"}
 			}
-			return c.Park(rows...)
-		}); err != nil {
-			t.Fatal(err)
+			h.exec("DELETE FROM " + h.name("settle_parked"))
+			if err := h.store.Update(ctx, func(u store.Unit) error {
+				of, err := sqlstore.ConsumersOf(u)
+				if err != nil {
+					return err
+				}
+				return of.Park(parkable(c, full, 0, errors.New("no"), h.now)...)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			err := settle(ctx, r)
+			if s := h.stats(); !errors.Is(err, ErrTooManyParked) || !s.Stopped || s.Parked != MaxParked {
+				t.Errorf("room for %d: %v: %+v", free, err, s)
+			}
+			h.posted(0)
 		}
-		err := settle(ctx, r)
-		if s := h.stats(); !errors.Is(err, ErrTooManyParked) || !s.Stopped || s.Parked != MaxParked {
-			t.Errorf("%v: %+v", err, s)
-		}
-		h.posted(0)
 	})
 }
 
@@ -437,13 +444,15 @@ func TestRestored(t *testing.T) {
 		}
 		last := h.stats().Cursor
 		h.pass(time.Minute) // the lease
-		h.exec("UPDATE "+h.name("settle_consumers")+" SET cursor = $1", string(store.CursorOf("9.9", statemachine.Transition[string]{Machine: "lost"})))
+		lost := store.CursorOf("9.9", statemachine.Transition[string]{Machine: "lost"})
+		h.exec("UPDATE "+h.name("settle_consumers")+" SET cursor = $1", string(lost))
 		if err := Run(ctx, h.store, h.consumer(), h.post); !errors.Is(err, store.ErrCursor) {
 			t.Errorf("a cursor whose line is lost: %v", err)
 		}
 		h.exec("UPDATE "+h.name("settle_consumers")+" SET cursor = $1", string(last))
 		if h.dialect == sqlstore.Postgres {
-			h.exec("INSERT INTO " + h.name("transitions") + " (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) " +
+			h.exec("INSERT INTO " + h.name("transitions") +
+				" (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) " +
 				"VALUES (4000000000000, 'other', 'x', 1, '', 'made', 'made', now(), '', '', '')")
 			if err := Run(ctx, h.store, h.consumer(), h.post); !errors.Is(err, store.ErrRestored) {
 				t.Errorf("a counter that went back: %v", err)
@@ -465,10 +474,13 @@ func TestArguments(t *testing.T) {
 	h := newHost(t, sqlstore.SQLite)
 	ok := h.consumer()
 	for name, change := range map[string]func(*Consumer){
-		"no name": func(c *Consumer) { c.Name = "" }, "no domain": func(c *Consumer) { c.Domains = nil }, "unknown domain": func(c *Consumer) { c.Domains = []store.Domain{"orders"} },
-		"negative lease": func(c *Consumer) { c.Lease = -1 }, "long lease": func(c *Consumer) { c.Lease = time.Hour + 1 }, "negative lines": func(c *Consumer) { c.Lines = -1 },
-		"many lines": func(c *Consumer) { c.Lines = 1001 }, "unknown from": func(c *Consumer) { c.From = 4 }, "unknown failure": func(c *Consumer) { c.OnFailure = 2 },
-		"long name": func(c *Consumer) { c.Name = fmt.Sprintf("%0101d", 1) }, "new, from nowhere": func(c *Consumer) { c.From = 0 },
+		"no name": func(c *Consumer) { c.Name = "" }, "no domain": func(c *Consumer) { c.Domains = nil },
+		"unknown domain": func(c *Consumer) { c.Domains = []store.Domain{"orders"} },
+		"negative lease": func(c *Consumer) { c.Lease = -1 }, "long lease": func(c *Consumer) { c.Lease = time.Hour + 1 },
+		"negative lines": func(c *Consumer) { c.Lines = -1 },
+		"many lines":     func(c *Consumer) { c.Lines = 1001 }, "unknown from": func(c *Consumer) { c.From = 4 },
+		"unknown failure": func(c *Consumer) { c.OnFailure = 2 },
+		"long name":       func(c *Consumer) { c.Name = fmt.Sprintf("%0101d", 1) }, "new, from nowhere": func(c *Consumer) { c.From = 0 },
 	} {
 		c := ok
 		change(&c)

@@ -55,8 +55,8 @@ func Plain[ID comparable](ctx context.Context, feed Feed[ID], cursors Cursors, f
 func texts[ID comparable](page []statemachine.Transition[ID]) []Line {
 	lines := make([]Line, len(page))
 	for i, l := range page {
-		lines[i].Transition = statemachine.Transition[string]{Machine: l.Machine, ID: fmt.Sprint(l.ID), Version: l.Version, From: l.From, Trigger: l.Trigger,
-			To: l.To, At: l.At, Actor: l.Actor, Role: l.Role, Reason: l.Reason, Data: l.Data}
+		lines[i].Transition = statemachine.Transition[string]{Machine: l.Machine, ID: fmt.Sprint(l.ID), Version: l.Version,
+			From: l.From, Trigger: l.Trigger, To: l.To, At: l.At, Actor: l.Actor, Role: l.Role, Reason: l.Reason, Data: l.Data}
 	}
 	return lines
 }

@@ -42,7 +42,7 @@ func RefundDue(ctx context.Context, db *sqlstore.Store, withdrawals *store.Withd
 		switch {
 		case err != nil:
 			failed = append(failed, fmt.Errorf("refund of %v: %w", due[i].Request.ID, err))
-			if !errors.Is(err, store.ErrUnknownCommit) && !errors.Is(err, store.ErrRetry) && !errors.Is(err, sqlstore.ErrConnection) {
+			if !isAny(err, store.ErrUnknownCommit, store.ErrRetry, sqlstore.ErrConnection) {
 				_, err = withdrawals.Do(ctx, due[i].Request.ID, withdrawal.PutOff{By: withdrawal.By{Actor: "settle", Role: withdrawal.System}})
 				failed = append(failed, err)
 			}

@@ -16,7 +16,8 @@ import (
 func (h *host) cancelled() uuid.UUID {
 	h.t.Helper()
 	id := h.order()
-	if _, err := h.orders.Do(h.t.Context(), id, withdrawal.Cancelled{By: withdrawal.By{Actor: "olga", Role: withdrawal.Operator}, Reason: "the customer asks"}); err != nil {
+	by := withdrawal.By{Actor: "olga", Role: withdrawal.Operator}
+	if _, err := h.orders.Do(h.t.Context(), id, withdrawal.Cancelled{By: by, Reason: "the customer asks"}); err != nil {
 		h.t.Fatal(err)
 	}
 	return id
@@ -68,16 +69,18 @@ func TestRefundDueSkipsWhatIsNoLongerTrue(t *testing.T) {
 	both(t, func(t *testing.T, h *host) {
 		ctx := t.Context()
 		first, second := h.cancelled(), h.cancelled()
-		refunded, _, err := RefundDue(ctx, h.store, h.orders, 10, func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, w withdrawal.Withdrawal) (withdrawal.Refunded, error) {
+		post := func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, w withdrawal.Withdrawal) (withdrawal.Refunded, error) {
 			if w.Request.ID == second {
 				t.Error("it is refunded twice")
 			}
-			other := withdrawal.Refunded{By: withdrawal.By{Actor: "olga", Role: withdrawal.Operator}, Reference: "by hand", Reason: "the customer waits"}
+			other := withdrawal.Refunded{By: withdrawal.By{Actor: "olga", Role: withdrawal.Operator}, Reference: "by hand",
+				Reason: "the customer waits"}
 			if _, err := h.orders.Within(unit).Do(ctx, second, other); err != nil {
 				return other, err
 			}
 			return withdrawal.Refunded{By: withdrawal.By{Actor: "books", Role: withdrawal.System}, Reference: "r"}, nil
-		})
+		}
+		refunded, _, err := RefundDue(ctx, h.store, h.orders, 10, post)
 		if err != nil || len(refunded) != 1 || refunded[0].Request.ID != first {
 			t.Errorf("%d refunds, %v", len(refunded), err)
 		}

@@ -41,7 +41,9 @@ var (
 // A lease that has come to its half is renewed, so that a function has half of it at
 // least. A process that knows fewer machines than the row never gets the lease, since
 // it would pass over lines that somebody asked for.
-func claim(c Consumer, machines []string, fence int64, row sqlstore.Consumer, head store.Cursor, now time.Time) (next *sqlstore.Consumer, until time.Time, err error) {
+func claim(c Consumer, machines []string, fence int64, row sqlstore.Consumer, head store.Cursor,
+	now time.Time,
+) (next *sqlstore.Consumer, until time.Time, err error) {
 	taken := row
 	switch {
 	case row.Name == "" && c.From == Now:
@@ -93,7 +95,7 @@ func judge(c Consumer, err error, given int, parked bool) verdict {
 		return lost
 	case errors.Is(err, store.ErrRestored), errors.Is(err, store.ErrCursor):
 		return fatal
-	case !errors.Is(err, sqlstore.ErrEnded) && (errors.Is(err, errLate) || errors.Is(err, store.ErrUnknownCommit) || errors.Is(err, store.ErrRetry) || errors.Is(err, sqlstore.ErrConnection)):
+	case !errors.Is(err, sqlstore.ErrEnded) && isAny(err, errLate, store.ErrUnknownCommit, store.ErrRetry, sqlstore.ErrConnection):
 		return again
 	case !errors.As(err, new(failure)) && !errors.Is(err, sqlstore.ErrAborted) && !errors.Is(err, sqlstore.ErrEnded):
 		return fatal // a statement of this package
@@ -107,6 +109,11 @@ func judge(c Consumer, err error, given int, parked bool) verdict {
 		return park
 	}
 	return stop
+}
+
+// isAny reports whether an error is one of some.
+func isAny(err error, some ...error) bool {
+	return slices.ContainsFunc(some, func(s error) bool { return errors.Is(err, s) })
 }
 
 // failure is the function's own.
@@ -149,7 +156,8 @@ func parkable(c Consumer, lines []sqlstore.Line, last int64, err error, now time
 	var rows []sqlstore.Parked
 	for i := range lines {
 		l := &lines[i]
-		p := sqlstore.Parked{Consumer: c.Name, N: last + 1 + int64(i), Machine: l.Machine, ID: l.ID, Version: l.Version, Aggregate: l.Key(), At: now, NextTry: now}
+		p := sqlstore.Parked{Consumer: c.Name, N: last + 1 + int64(i), Machine: l.Machine, ID: l.ID, Version: l.Version,
+			Aggregate: l.Key(), At: now, NextTry: now}
 		if err != nil {
 			p = tried(p, err, now)
 		}

@@ -57,7 +57,8 @@ func TestClaim(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		case (next == nil) != (c.fenceNow == 0) || !until.Equal(time.Time{}) != (c.wait > 0) || c.wait > 0 && !until.Equal(noon.Add(c.wait)):
 			t.Errorf("%s: claims %+v, waits until %v", c.name, next, until)
-		case next != nil && (next.Fence != c.fenceNow || next.Cursor != c.place || !next.Until.Equal(noon.Add(lease)) || strings.Join(next.Machines, " ") != c.machines || next.Name != "c"):
+		case next != nil && (next.Fence != c.fenceNow || next.Cursor != c.place || next.Name != "c" ||
+			!next.Until.Equal(noon.Add(lease)) || strings.Join(next.Machines, " ") != c.machines):
 			t.Errorf("%s: claims %+v", c.name, next)
 		}
 	}
@@ -121,18 +122,22 @@ func TestWhenAParkedLineIsTried(t *testing.T) {
 	if p.NextTry != noon.Add(24*time.Hour) {
 		t.Errorf("after 100 tries it waits until %v", p.NextTry)
 	}
-	lines := []sqlstore.Line{{Transition: statemachine.Transition[string]{Machine: "m", ID: "1", Version: 2}, Aggregate: "a", Root: "r"}, {Aggregate: "b", Root: "r"}}
+	first := statemachine.Transition[string]{Machine: "m", ID: "1", Version: 2}
+	lines := []sqlstore.Line{{Transition: first, Aggregate: "a", Root: "r"}, {Aggregate: "b", Root: "r"}}
 	rows := parkable(Consumer{Name: "c"}, lines, 4, nil, noon)
-	if rows[0].N != 5 || rows[1].N != 6 || !rows[0].NextTry.Equal(noon) || rows[0].Tries != 0 || rows[0].Aggregate != "r a" || rows[0].Version != 2 {
+	if rows[0].N != 5 || rows[1].N != 6 ||
+		!rows[0].NextTry.Equal(noon) || rows[0].Tries != 0 || rows[0].Aggregate != "r a" || rows[0].Version != 2 {
 		t.Errorf("%+v", rows)
 	}
-	if rows = parkable(Consumer{Name: "c"}, lines[:1], 4, errors.New("no"), noon); rows[0].Tries != 1 || rows[0].Error != "no" || !rows[0].NextTry.Equal(noon.Add(time.Minute)) {
+	rows = parkable(Consumer{Name: "c"}, lines[:1], 4, errors.New("no"), noon)
+	if rows[0].Tries != 1 || rows[0].Error != "no" || !rows[0].NextTry.Equal(noon.Add(time.Minute)) {
 		t.Errorf("%+v", rows)
 	}
 }
 
 func TestSplitMovedAndFailed(t *testing.T) {
-	page := []sqlstore.Line{{Aggregate: "a", Root: "r"}, {Aggregate: "b", Root: "r"}, {Aggregate: "a", Root: "other"}, {Aggregate: "b", Root: "r"}}
+	page := []sqlstore.Line{{Aggregate: "a", Root: "r"}, {Aggregate: "b", Root: "r"}, {Aggregate: "a", Root: "other"},
+		{Aggregate: "b", Root: "r"}}
 	give, skip := split(page, map[string]bool{"r b": true})
 	if len(give) != 2 || give[0].Root != "r" || give[1].Root != "other" || len(skip) != 2 {
 		t.Errorf("%v, %v", give, skip)
@@ -142,7 +147,8 @@ func TestSplitMovedAndFailed(t *testing.T) {
 	if !bad.Stopped || bad.Error != "no" || bad.Cursor != "p" || bad.Fence != 4 || bad.FailedAt != noon || bad.Until != noon {
 		t.Errorf("%+v", bad)
 	}
-	if good := moved(Consumer{Lease: time.Hour}, bad, "q", noon); good.Stopped || good.Error != "" || !good.FailedAt.IsZero() || good.Cursor != "q" || good.Until != noon.Add(time.Hour) {
+	good := moved(Consumer{Lease: time.Hour}, bad, "q", noon)
+	if good.Stopped || good.Error != "" || !good.FailedAt.IsZero() || good.Cursor != "q" || good.Until != noon.Add(time.Hour) {
 		t.Errorf("%+v", good)
 	}
 }

@@ -29,13 +29,14 @@ func newRunner(db *sqlstore.Store, c Consumer, fn Func) (*runner, error) {
 	c.Lease, c.Lines, c.Log = cmp.Or(c.Lease, time.Minute), cmp.Or(c.Lines, 100), cmp.Or(c.Log, slog.Default())
 	r := &runner{Consumer: c, db: db, fn: fn, limit: context.WithTimeout}
 	for _, d := range c.Domains {
-		if machinesOf[d] == nil {
+		machines := sqlstore.Machines(d)
+		if machines == nil {
 			return nil, fmt.Errorf("%w: consumer %q: domain %q", statemachine.ErrInvalid, c.Name, d)
 		}
 		if db != nil && !db.HasDomain(d) {
 			return nil, fmt.Errorf("%w: consumer %q: %s", store.ErrNoDomain, c.Name, d)
 		}
-		r.machines = append(r.machines, machinesOf[d]...)
+		r.machines = append(r.machines, machines...)
 	}
 	slices.Sort(r.machines)
 	r.machines = slices.Compact(r.machines)
@@ -44,9 +45,10 @@ func newRunner(db *sqlstore.Store, c Consumer, fn Func) (*runner, error) {
 		return nil, fmt.Errorf("%w: consumer %q: the store or the function is nil", statemachine.ErrInvalid, c.Name)
 	case c.Name == "" || len(c.Name) > 100 || c.Name != statemachine.Bounded(c.Name, 100):
 		return nil, fmt.Errorf("%w: a consumer's name has 1 to 100 bytes: %.120q", statemachine.ErrInvalid, c.Name)
-	case len(r.machines) == 0 || c.Lease < time.Millisecond || c.Lease > time.Hour || c.Lines < 1 || c.Lines > 1000 || c.From > Here || c.OnFailure > Park:
-		return nil, fmt.Errorf("%w: consumer %q: %d domains, Lease %v (1ms to 1h), Lines %d (1 to 1000), From %d, OnFailure %d", statemachine.ErrInvalid,
-			c.Name, len(c.Domains), c.Lease, c.Lines, c.From, c.OnFailure)
+	case len(r.machines) == 0 || c.Lease < time.Millisecond || c.Lease > time.Hour || c.Lines < 1 || c.Lines > 1000 ||
+		c.From > Here || c.OnFailure > Park:
+		return nil, fmt.Errorf("%w: consumer %q: %d domains, Lease %v (1ms to 1h), Lines %d (1 to 1000), From %d, OnFailure %d",
+			statemachine.ErrInvalid, c.Name, len(c.Domains), c.Lease, c.Lines, c.From, c.OnFailure)
 	}
 	return r, nil
 }
@@ -156,12 +158,15 @@ func (r *runner) take(ctx context.Context, s seen) error {
 	return err
 }
 
+// rewrite makes the new row of a consumer, and writes what goes with it.
+type rewrite func(c sqlstore.Consumers, now time.Time) (sqlstore.Consumer, error)
+
 // write moves a row that is as it was read.
-func (r *runner) write(ctx context.Context, row sqlstore.Consumer, make func(sqlstore.Consumers, time.Time) (sqlstore.Consumer, error)) error {
-	return r.db.Update(ctx, func(u store.Unit) error { return r.move(u, row, make) })
+func (r *runner) write(ctx context.Context, row sqlstore.Consumer, next rewrite) error {
+	return r.db.Update(ctx, func(u store.Unit) error { return r.move(u, row, next) })
 }
 
-func (r *runner) move(u store.Unit, row sqlstore.Consumer, make func(sqlstore.Consumers, time.Time) (sqlstore.Consumer, error)) error {
+func (r *runner) move(u store.Unit, row sqlstore.Consumer, next rewrite) error {
 	c, err := sqlstore.ConsumersOf(u)
 	if err != nil {
 		return err
@@ -170,11 +175,11 @@ func (r *runner) move(u store.Unit, row sqlstore.Consumer, make func(sqlstore.Co
 	if err != nil {
 		return err
 	}
-	next, err := make(c, now)
+	after, err := next(c, now)
 	if err != nil {
 		return err
 	}
-	is, err := c.Move(row, next)
+	is, err := c.Move(row, after)
 	if err == nil && !is {
 		err = errLost
 	}
@@ -184,7 +189,7 @@ func (r *runner) move(u store.Unit, row sqlstore.Consumer, make func(sqlstore.Co
 // post gives lines to the function, and moves the row last, in one commit. The
 // context of the function, and of the transaction, ends with the lease: by this
 // process's clock, from before the store's time was read.
-func (r *runner) post(ctx context.Context, s seen, lines []sqlstore.Line, make func(sqlstore.Consumers, time.Time) (sqlstore.Consumer, error)) error {
+func (r *runner) post(ctx context.Context, s seen, lines []sqlstore.Line, next rewrite) error {
 	given, called := mapped(lines), false
 	leased, cancel := r.limit(ctx, s.row.Until.Sub(s.now)-time.Since(s.began))
 	defer cancel()
@@ -194,7 +199,7 @@ func (r *runner) post(ctx context.Context, s seen, lines []sqlstore.Line, make f
 				return failure{err}
 			}
 		}
-		return r.move(u, s.row, make)
+		return r.move(u, s.row, next)
 	})
 	switch {
 	case err == nil || leased.Err() == nil || errors.Is(err, errLost):
@@ -252,7 +257,8 @@ func (r *runner) outcome(ctx context.Context, s seen, given []sqlstore.Line, err
 			err = failure{errors.Join(ErrTooManyParked, err)}
 			break
 		}
-		r.Log.Warn("settle: a consumer goes on without a line", slog.String("consumer", r.Name), slog.String("aggregate", given[0].Aggregate), slog.Any("error", err))
+		r.Log.Warn("settle: a consumer goes on without a line", slog.String("consumer", r.Name),
+			slog.String("aggregate", given[0].Aggregate), slog.Any("error", err))
 		r.alone = max(0, r.alone-1)
 		return r.ignoreLost(r.write(ctx, s.row, func(c sqlstore.Consumers, now time.Time) (sqlstore.Consumer, error) {
 			row := failed(moved(r.Consumer, s.row, s.next, now), err, false, now)

@@ -70,7 +70,8 @@ func Alerts(s Stats, t Thresholds) []Alert {
 		}
 	}
 	add(s.Stopped, "consumer stopped", "%s stopped at %s: %s", s.Name, s.FailedAt.UTC().Format(time.RFC3339), s.Error)
-	add(s.Parked > t.Parked, "consumer parked", "%s has parked %d lines since %s, more than %d", s.Name, s.Parked, s.FirstParked.UTC().Format(time.RFC3339), t.Parked)
+	add(s.Parked > t.Parked, "consumer parked", "%s has parked %d lines since %s, more than %d", s.Name, s.Parked,
+		s.FirstParked.UTC().Format(time.RFC3339), t.Parked)
 	add(t.Lag > 0 && s.Lag > t.Lag, "consumer lag", "%s is %v behind the log, more than %v", s.Name, s.Lag, t.Lag)
 	return out
 }

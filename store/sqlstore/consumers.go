@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -50,6 +51,19 @@ type Line struct {
 // Key names the aggregate of a line among those of all domains.
 func (l *Line) Key() string { return l.Root + " " + l.Aggregate }
 
+// domainMachines are the machines that have lines in the log, of each domain.
+var domainMachines = map[store.Domain][]string{
+	store.DomainWallets:     {utxo.TxMachine.Name()},
+	store.DomainWithdrawals: withdrawalMachines,
+	store.DomainSwaps:       {depositSwaps.machine, creditSwaps.machine},
+	store.DomainRefreshes:   refreshMachines,
+	store.DomainRelays:      append([]string{relaysync.Machine.Name()}, tenantMachines...),
+}
+
+// Machines returns the names of the machines whose lines a domain has in the log, nil
+// for an unknown domain.
+func Machines(d store.Domain) []string { return slices.Clone(domainMachines[d]) }
+
 // owner finds the aggregates of records that are no aggregates of their own.
 type owner struct {
 	root string
@@ -90,8 +104,9 @@ var (
 		name: "settle_parked",
 		keys: 2,
 		fixed: func(p *Parked) list {
-			return list{{"consumer text", always(&p.Consumer)}, {"n int", always(&p.N)}, {"machine text", always(&p.Machine)}, {"id text", always(&p.ID)},
-				{"version int", always(&p.Version)}, {"aggregate text", always(&p.Aggregate)}, {"parked_at time", always(&p.At)}}
+			return list{{"consumer text", always(&p.Consumer)}, {"n int", always(&p.N)}, {"machine text", always(&p.Machine)},
+				{"id text", always(&p.ID)}, {"version int", always(&p.Version)}, {"aggregate text", always(&p.Aggregate)},
+				{"parked_at time", always(&p.At)}}
 		},
 		state: func(p *Parked) list {
 			return list{{"tries int", always(&p.Tries)}, {"error text", always(&p.Error)}, {"next_try time", always(&p.NextTry)}}
@@ -99,18 +114,22 @@ var (
 	})
 
 	selectConsumer = statement{text: "SELECT " + consumerTable.columns("x.") + " FROM @settle_consumers x WHERE x.name = $1"}
-	moveConsumer   = statement{once: true, rows: consumerTable.state(new(Consumer)).spec() + ", name text, old_fence int, old_cursor text, old_until time",
+	moveConsumer   = statement{once: true,
+		rows: consumerTable.state(new(Consumer)).spec() + ", name text, old_fence int, old_cursor text, old_until time",
 		text: "UPDATE @settle_consumers AS x SET " + assignments(consumerTable.state(new(Consumer)).spec()) +
 			" FROM {rows} WHERE x.name = r.name AND x.lease_fence = r.old_fence AND x.cursor = r.old_cursor AND x.lease_until = r.old_until"}
-	parkedOf  = statement{set: "aggregate text", text: "SELECT DISTINCT p.aggregate FROM @settle_parked p WHERE p.consumer = $1 AND p.aggregate IN (SELECT r.aggregate FROM {set})"}
+	parkedOf = statement{set: "aggregate text", text: "SELECT DISTINCT p.aggregate FROM @settle_parked p " +
+		"WHERE p.consumer = $1 AND p.aggregate IN (SELECT r.aggregate FROM {set})"}
 	dueParked = statement{text: "SELECT " + parkedTable.columns("x.") + " FROM @settle_parked x WHERE x.consumer = $1 AND x.next_try <= $2 " +
-		"AND NOT EXISTS (SELECT 1 FROM @settle_parked e WHERE e.consumer = x.consumer AND e.aggregate = x.aggregate AND e.n < x.n) ORDER BY x.next_try, x.n LIMIT 1"}
+		"AND NOT EXISTS (SELECT 1 FROM @settle_parked e WHERE e.consumer = x.consumer AND e.aggregate = x.aggregate AND e.n < x.n) " +
+		"ORDER BY x.next_try, x.n LIMIT 1"}
 	countParked  = statement{text: "SELECT count(*), coalesce(max(n), 0), min(parked_at) FROM @settle_parked WHERE consumer = $1"}
 	alterParked  = parkedTable.alter()
 	deleteParked = statement{text: "DELETE FROM @settle_parked WHERE consumer = $1 AND n = $2"}
 
-	lineAt        = statement{text: transitionColumns + "WHERE machine = $1 AND id = $2 AND version = $3"}
-	jobOwners     = statement{set: "id uuid", text: "SELECT q.id, q.withdrawal_request_id FROM @withdrawal_queue q WHERE q.id IN (SELECT r.id FROM {set})"}
+	lineAt    = statement{text: transitionColumns + "WHERE machine = $1 AND id = $2 AND version = $3"}
+	jobOwners = statement{set: "id uuid", text: "SELECT q.id, q.withdrawal_request_id FROM @withdrawal_queue q " +
+		"WHERE q.id IN (SELECT r.id FROM {set})"}
 	invoiceOwners = statement{set: "id text", text: "SELECT i.id, i.tenant FROM @invoices i WHERE i.id IN (SELECT r.id FROM {set})"}
 )
 
@@ -151,7 +170,8 @@ func (c Consumers) Lines(after store.Cursor, limit int, machines ...string) ([]L
 func (c Consumers) Line(machine, id string, version int64) (Line, error) {
 	log, _, err := readTransitions(c.tx, &lineAt, nil, asText, machine, id, version)
 	if err == nil && len(log) == 0 {
-		err = &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: machine, ID: id, Reason: fmt.Sprintf("version %d is not in the log", version)}
+		err = &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: machine, ID: id,
+			Reason: fmt.Sprintf("version %d is not in the log", version)}
 	}
 	if err != nil {
 		return Line{}, err

@@ -35,8 +35,8 @@ var (
 	// have been committed by that text: the error is [store.ErrUnknownCommit] too.
 	ErrEnded = fmt.Errorf("%w: the transaction was ended inside of the function", statemachine.ErrInvalid)
 
-	errNested = fmt.Errorf("%w: the context is that of a function of UpdateTx, and another transaction of the same store would wait for that one: "+
-		"use its store.Unit, as with Withdrawals.Within", statemachine.ErrInvalid)
+	errNested = fmt.Errorf("%w: the context is that of a function of UpdateTx, and another transaction of the same store "+
+		"would wait for that one: use its store.Unit, as with Withdrawals.Within", statemachine.ErrInvalid)
 )
 
 // inside marks the context of a function of UpdateTx.
@@ -155,7 +155,8 @@ func (h hostTx) admit(query string) error {
 	if !ends[word] {
 		return nil
 	}
-	return h.failed(fmt.Errorf("%w: a statement that begins with %s is not for a transaction that UpdateTx ends", statemachine.ErrInvalid, word))
+	return h.failed(fmt.Errorf("%w: a statement that begins with %s is not for a transaction that UpdateTx ends",
+		statemachine.ErrInvalid, word))
 }
 
 // failed remembers that the transaction cannot go on. The tables are the host's,
@@ -190,8 +191,9 @@ func (t *tx) closeRows() error {
 
 // ends has the first words of statements that end a transaction, nest in it, or
 // outlive it as a setting of the connection.
-var ends = map[string]bool{"BEGIN": true, "START": true, "COMMIT": true, "END": true, "ROLLBACK": true, "ABORT": true, "SAVEPOINT": true, "RELEASE": true,
-	"PREPARE": true, "SET": true, "RESET": true, "DISCARD": true, "PRAGMA": true, "ATTACH": true, "DETACH": true, "VACUUM": true}
+var ends = map[string]bool{"BEGIN": true, "START": true, "COMMIT": true, "END": true, "ROLLBACK": true, "ABORT": true,
+	"SAVEPOINT": true, "RELEASE": true, "PREPARE": true, "SET": true, "RESET": true, "DISCARD": true, "PRAGMA": true,
+	"ATTACH": true, "DETACH": true, "VACUUM": true}
 
 // keyword returns the first word of a statement in upper case, behind blanks,
 // empty statements and comments.
