@@ -120,25 +120,25 @@ func TestDialsServeWhoWaits(t *testing.T) {
 		db := sql.OpenDB(server)
 		defer db.Close()
 		d := newDials(db)
-		within := func(limit time.Duration) (*sql.Conn, error, time.Duration) {
+		within := func(limit time.Duration) (*sql.Conn, time.Duration, error) {
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
 			began := time.Now()
 			conn, err := d.take(ctx)
-			return conn, err, time.Since(began)
+			return conn, time.Since(began), err
 		}
-		if _, err, took := within(600 * time.Millisecond); !errors.Is(err, context.DeadlineExceeded) || took != 600*time.Millisecond {
+		if _, took, err := within(600 * time.Millisecond); !errors.Is(err, context.DeadlineExceeded) || took != 600*time.Millisecond {
 			t.Fatalf("the caller left with %v after %v", err, took)
 		}
-		first, err, took := within(time.Second)
+		first, took, err := within(time.Second)
 		if err != nil || took != 400*time.Millisecond || server.made != 1 {
 			t.Fatalf("the next one has %v after %v, and %d were asked for", err, took, server.made)
 		}
-		if _, err, _ := within(time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
+		if _, _, err := within(time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
 		_ = first.Close() // a second one is on its way
-		again, err, took := within(time.Millisecond)
+		again, took, err := within(time.Millisecond)
 		if err != nil || took != 0 || server.made != 2 {
 			t.Fatalf("the idle one: %v after %v, and %d were asked for", err, took, server.made)
 		}
@@ -147,16 +147,16 @@ func TestDialsServeWhoWaits(t *testing.T) {
 		if stats := db.Stats(); stats.Idle != 1 || d.asked != 0 {
 			t.Errorf("%d are idle and %d asked for", stats.Idle, d.asked)
 		}
-		other, err, _ := within(time.Millisecond)
+		other, _, err := within(time.Millisecond)
 		if err != nil {
 			t.Fatal(err)
 		}
 		server.refuses = errors.New("too many clients")
-		if _, err, took := within(time.Minute); err != server.refuses || took != time.Second {
+		if _, took, err := within(time.Minute); err != server.refuses || took != time.Second {
 			t.Errorf("refused with %v after %v", err, took)
 		}
 		server.cost, server.refuses = connectTime+time.Second, nil
-		if _, err, took := within(time.Minute); !errors.Is(err, context.DeadlineExceeded) || took != time.Minute {
+		if _, took, err := within(time.Minute); !errors.Is(err, context.DeadlineExceeded) || took != time.Minute {
 			t.Errorf("a server that takes longer than a request: %v after %v", err, took)
 		}
 		ctx, cancel := context.WithCancel(t.Context())

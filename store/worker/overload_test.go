@@ -236,7 +236,7 @@ func TestAGrownTurnLeavesHalfOfALease(t *testing.T) {
 					return nil, next, sleep(ctx, time.Hour)
 				}
 				end, _ := ctx.Deadline()
-				left := claimed.Add(lease).Sub(time.Now())
+				left := time.Until(claimed.Add(lease))
 				if limit := time.Until(end); limit > max(time.Second, left/2) {
 					t.Errorf("a Turn has %v where the lease has %v", limit, left)
 				}
