@@ -27,7 +27,7 @@ func TestOtherListsBesideAMillion(t *testing.T) {
 			for _, text := range []string{
 				"UPDATE @relays SET synced = 0, sync_error = 'e', exhausted = TRUE WHERE id LIKE 'r99____'",
 				"UPDATE @invoices SET charge = 'unknown', charge_key = 'k', charge_at = created_at, charge_after = created_at WHERE id LIKE 'i99____'",
-				"UPDATE @refresh_jobs SET status = 'pending', processed_at = NULL WHERE xpub_van LIKE 'w99____'",
+				"UPDATE @refresh_jobs SET status = 'pending', processed_at = NULL, end_seq = NULL WHERE xpub_van LIKE 'w99____'",
 				"UPDATE @refresh_watchers SET status = 'watching', ended_at = NULL, end_seq = NULL, end_reason = NULL WHERE xpub_van LIKE 'w99____'",
 				"UPDATE @refresh_watchers SET status = 'expired', end_reason = 'expired_open' WHERE xpub_van LIKE 'w98____'",
 				"ANALYZE",

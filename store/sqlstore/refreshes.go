@@ -202,10 +202,10 @@ func (r refreshes) Load(w *refresh.Work, reads refresh.Reads, now time.Time) (er
 			known[w.Watchers[i].Recipient] = true
 		}
 	}
-	ids := new(batch)
+	ids, from, place := new(batch), len(w.Watchers), map[string]int{}
 	named := func(recipient string) {
 		if recipient != "" && !known[recipient] {
-			known[recipient] = true
+			known[recipient], place[recipient] = true, len(place)
 			ids.add(refresh.WatcherID(xpub, recipient))
 		}
 	}
@@ -217,7 +217,10 @@ func (r refreshes) Load(w *refresh.Work, reads refresh.Reads, now time.Time) (er
 			named(w.Jobs[i].Recipient)
 		}
 	}
-	return watcherTable.read(r.tx, &watchersByID, ids, func(x *refresh.Watcher) { w.Watchers = append(w.Watchers, *x) })
+	err = watcherTable.read(r.tx, &watchersByID, ids, func(x *refresh.Watcher) { w.Watchers = append(w.Watchers, *x) })
+	// In the order in which they were named: what ends in one step is numbered in this order.
+	slices.SortFunc(w.Watchers[from:], func(a, b refresh.Watcher) int { return place[a.Recipient] - place[b.Recipient] })
+	return err
 }
 
 var nextFence = map[Dialect]*statement{
