@@ -39,7 +39,9 @@
 //     a step that it put off, an invoice, a reinstatement or a message more than two of
 //     Policy.Tick in the future counts from then on. Within two ticks it is waited for.
 //     A host that knows the right date of such an invoice issues it again with it.
-//   - A clock that was behind makes nothing older than it is.
+//   - A clock that is behind for a while makes nothing older that was issued before. An
+//     invoice that is issued meanwhile counts from the wrong time: a tenant may be
+//     churned for it too early by as much as the clock was behind.
 //   - A clock that is ahead by more than is left of Policy.Grace churns whoever owes, in
 //     its next step: a jump and a biller that was down for days look alike. "ahead" of
 //     [Alerts] says so as soon as the clock is right, and the host reinstates; store.Tenants.Follow
