@@ -25,6 +25,20 @@ type gate struct {
 
 func (g *gate) Driver() driver.Driver { return nil }
 
+// asked is how many connections the server was asked for.
+func (g *gate) asked() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.made
+}
+
+// set says how long a connection takes from now on, and why there is none.
+func (g *gate) set(cost time.Duration, refuses error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.cost, g.refuses = cost, refuses
+}
+
 func (g *gate) Connect(ctx context.Context) (driver.Conn, error) {
 	g.mu.Lock()
 	if now := time.Now(); g.busy.Before(now) {
@@ -91,13 +105,12 @@ func TestAConnectStormEnds(t *testing.T) {
 			}
 		}
 		time.Sleep(10 * time.Second)
-		server.mu.Lock()
-		server.cost = 60 * time.Millisecond // if all ask, more than a second
-		server.mu.Unlock()
+		server.set(60*time.Millisecond, nil) // if all ask, more than a second
 		ended := time.Now()
 		time.Sleep(5 * time.Second)
 		stop()
 		running.Wait()
+		time.Sleep(connectTime) // what was asked for and nobody waits for ends
 		for p := range processes {
 			for l := range loops {
 				if at := worked[[2]int{p, l}]; at.Before(ended.Add(4 * time.Second)) {
@@ -105,8 +118,10 @@ func TestAConnectStormEnds(t *testing.T) {
 				}
 			}
 		}
-		if server.made > processes*loops {
-			t.Errorf("%d connections were asked for, of %d loops: a caller that left was not followed by another", server.made, processes*loops)
+		// An idle connection that another loop takes first is asked for anew, now and then;
+		// where no caller is followed by another there are hundreds.
+		if made := server.asked(); made > 2*processes*loops {
+			t.Errorf("%d connections were asked for, of %d loops: a caller that left was not followed by another", made, processes*loops)
 		}
 	})
 }
@@ -131,16 +146,16 @@ func TestDialsServeWhoWaits(t *testing.T) {
 			t.Fatalf("the caller left with %v after %v", err, took)
 		}
 		first, took, err := within(time.Second)
-		if err != nil || took != 400*time.Millisecond || server.made != 1 {
-			t.Fatalf("the next one has %v after %v, and %d were asked for", err, took, server.made)
+		if err != nil || took != 400*time.Millisecond || server.asked() != 1 {
+			t.Fatalf("the next one has %v after %v, and %d were asked for", err, took, server.asked())
 		}
 		if _, _, err := within(time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
 		_ = first.Close() // a second one is on its way
 		again, took, err := within(time.Millisecond)
-		if err != nil || took != 0 || server.made != 2 {
-			t.Fatalf("the idle one: %v after %v, and %d were asked for", err, took, server.made)
+		if err != nil || took != 0 || server.asked() != 2 {
+			t.Fatalf("the idle one: %v after %v, and %d were asked for", err, took, server.asked())
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -151,11 +166,12 @@ func TestDialsServeWhoWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		server.refuses = errors.New("too many clients")
-		if _, took, err := within(time.Minute); err != server.refuses || took != time.Second {
+		refuses := errors.New("too many clients")
+		server.set(time.Second, refuses)
+		if _, took, err := within(time.Minute); err != refuses || took != time.Second {
 			t.Errorf("refused with %v after %v", err, took)
 		}
-		server.cost, server.refuses = connectTime+time.Second, nil
+		server.set(connectTime+time.Second, nil)
 		if _, took, err := within(time.Minute); !errors.Is(err, context.DeadlineExceeded) || took != time.Minute {
 			t.Errorf("a server that takes longer than a request: %v after %v", err, took)
 		}
