@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/uuid"
@@ -142,5 +143,89 @@ func TestClaimsOfOneForBatches(t *testing.T) {
 	}
 	if _, err := b.Batch(ctx, uuid.New(), withdrawal.BatchMissing{By: withdrawal.By{Actor: "c", Role: withdrawal.ConfirmationWorker}}); !errors.Is(err, statemachine.ErrNotFound) {
 		t.Errorf("an unknown batch: %v", err)
+	}
+}
+
+// owedBatches are n batches of one member that a look-up has missed, on a chain
+// without nonces, beside as many pending jobs.
+func (b *bank) owedBatches(t *testing.T, source store.BatchSource, n int) {
+	t.Helper()
+	for i := range n {
+		b.pending(t)
+		item := claimBatch(t, source)
+		e := signedTogether(item.Work.Members, 0)
+		e.HasNonce, e.HasChainNonce, e.Input = false, false, fmt.Sprint("coin ", i)
+		if _, err := b.Batch(context.Background(), e.Batch, e, withdrawal.BatchSent{By: e.By, Fence: 1, Hash: e.Hash, Done: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := b.ListBatches(context.Background(), store.ListBatches{Limit: 10})
+	if err != nil || len(all) != n {
+		t.Fatalf("%d batches, %v", len(all), err)
+	}
+	for i := range all {
+		if _, err := b.Batch(context.Background(), all[i].Batch.ID, withdrawal.BatchMissing{By: as(withdrawal.ConfirmationWorker)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range n {
+		b.pending(t)
+	}
+	b.now = b.now.Add(b.Policy().CheckEvery)
+}
+
+// kindsOf is what a turn hands out.
+func kindsOf(t *testing.T, source store.BatchSource, n int) (kinds string) {
+	t.Helper()
+	items, _, err := source.Turn(context.Background(), nil, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range items {
+		kind := "pay "
+		if len(item.Work.Members) == 0 {
+			kind = "send "
+		}
+		kinds += kind
+	}
+	return kinds
+}
+
+// Claims of one are for what is owed a broadcast and for what is to be paid in turn, for
+// as long as there is both; half of a larger claim is for what is owed.
+func TestClaimsOfOneAreInTurn(t *testing.T) {
+	for n, want := range map[int]string{1: "send pay send pay send pay ", 2: "send pay send pay send pay ", 6: "send send send pay pay pay "} {
+		b := newBank(t, func(p *withdrawal.Policy) { p.Chain.Nonces = false })
+		source := b.BatchPayments(chain, "payer", 1)
+		b.owedBatches(t, source, 3)
+		if got := kindsOf(t, source, 0); got != "" {
+			t.Errorf("claims of none: %q", got)
+		}
+		got := ""
+		for range 6 / n {
+			got += kindsOf(t, source, n)
+		}
+		if got != want {
+			t.Errorf("claims of %d: %q, expected %q", n, got, want)
+		}
+	}
+}
+
+// A chain that is paused begins no group, and all that is owed of it is sent.
+func TestAPausedChainSendsItsBatches(t *testing.T) {
+	b := newBank(t, func(p *withdrawal.Policy) { p.Chain.Nonces = false })
+	b.owedBatches(t, b.BatchPayments(chain, "payer", 1), 3)
+	p := b.Policy()
+	p.Chain.Paused = true
+	paused, err := store.NewWithdrawals(b.store, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := paused.BatchPayments(chain, "payer", 1)
+	if got := kindsOf(t, source, 2) + kindsOf(t, source, 2); got != "send send send " {
+		t.Errorf("%q", got)
+	}
+	if _, _, err := paused.BatchPayments(uuid.Nil, "payer", 1).Turn(context.Background(), nil, 1); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("of no chain: %v", err)
 	}
 }

@@ -78,7 +78,7 @@ func (p *Policy) refundable(w *Withdrawal, role Role, now time.Time) (at time.Ti
 		return at, "its signer may answer at any time: an operator looks at the history of the signer", statemachine.ErrForbidden
 	}
 	for i := range w.Dispatches {
-		if end := w.Dispatches[i].EndedAt.Add(within); within > 0 && end.After(now) && end.After(at) {
+		if end := w.Dispatches[i].EndedAt.Add(within); end.After(now) && end.After(at) {
 			at = end
 		}
 	}

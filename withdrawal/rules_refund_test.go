@@ -137,6 +137,21 @@ func TestNotRefundable(t *testing.T) {
 	}
 }
 
+// Each signer has its own time, whichever of them ended last.
+func TestRefundableWaitsForEverySigner(t *testing.T) {
+	w := unpaid(t)["not sent"]
+	first := w.Dispatches[0]
+	second := first
+	second.Fence, second.EndedAt = 2, first.EndedAt.Add(time.Minute)
+	w.Job.Dispatches = 2
+	for _, all := range [][]withdrawal.Attempt{{first, second}, {second, first}} {
+		w.Dispatches = all
+		if at, err := answering(time.Hour).Refundable(w, withdrawal.System, t0); err != nil || !at.Equal(second.EndedAt.Add(time.Hour)) {
+			t.Errorf("from %v, %v", at, err)
+		}
+	}
+}
+
 // The key is the reference, the intent is on file, and nothing takes it back.
 func TestRefunded(t *testing.T) {
 	s := states(t)
