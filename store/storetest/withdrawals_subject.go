@@ -372,6 +372,8 @@ func (w *withdrawals) unpaid(t testing.TB) (all []withdrawal.Withdrawal) {
 		all = append(all, w.do(t, failed.Request.ID, withdrawal.AttemptFailed{By: workerAt(at), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"}))
 		unsent := w.declaredNotSent(t, chain)
 		all = append(all, w.do(t, unsent.Request.ID, withdrawal.Cancelled{By: operatorAt(start)}))
+		other, named := w.confirming(t, chain, start), w.declaredNotSent(t, chain) // whose signer names what is another's
+		all = append(all, other, w.do(t, named.Request.ID, withdrawal.Cancelled{By: operatorAt(start)}, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: other.Job.TxHash}))
 	}
 	return all
 }
