@@ -245,8 +245,10 @@ func TestRefundsDue(t *testing.T) {
 	unsent := func(on uuid.UUID) withdrawal.Withdrawal {
 		s, worker := b.submission(), as(withdrawal.WithdrawalWorker)
 		s.Chain = on
-		w := b.do(t, s.Request, s, withdrawal.Approved{By: as(withdrawal.Approver)}, b.order(withdrawal.Request{}), withdrawal.Claimed{By: worker},
-			withdrawal.Dispatched{By: worker, Fence: 1, Reference: "ref"}, withdrawal.AttemptFailed{By: worker, Fence: 1, Failure: withdrawal.Unclear, Error: "?"})
+		w := b.do(t, s.Request, s, withdrawal.Approved{By: as(withdrawal.Approver)}, b.order(withdrawal.Request{}),
+			withdrawal.Claimed{By: worker},
+			withdrawal.Dispatched{By: worker, Fence: 1, Reference: "ref"}, withdrawal.AttemptFailed{By: worker, Fence: 1,
+				Failure: withdrawal.Unclear, Error: "?"})
 		notSent := withdrawal.Resolved{By: as(withdrawal.Operator), Job: w.Job.ID, Reason: "no such reference"}
 		notSent.Version = w.Job.Version
 		return b.do(t, s.Request, notSent, cancel)
@@ -298,7 +300,8 @@ func TestRefundsDue(t *testing.T) {
 	if due, _ := refunds(4); len(due) != 1 {
 		t.Errorf("%v", due)
 	}
-	if all, err := b.List(ctx, store.ListWithdrawals{Filter: withdrawal.Filter{Kind: withdrawal.ListToRefund}, Limit: 10}); err != nil || len(all) != 2 {
+	if all, err := b.List(ctx, store.ListWithdrawals{Filter: withdrawal.Filter{Kind: withdrawal.ListToRefund}, Limit: 10}); err != nil ||
+		len(all) != 2 {
 		t.Errorf("%d to refund, %v", len(all), err)
 	}
 	_, err := b.Do(ctx, always.Request.ID, refund(always))
@@ -306,7 +309,8 @@ func TestRefundsDue(t *testing.T) {
 	if _, _, err := b.RefundsDue(ctx, 0); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("%v", err)
 	}
-	paid := withdrawal.PaidBy{By: as(withdrawal.Operator), Tx: "paid", Payee: cancelled[0].Request.ToAddress, AmountRaw: cancelled[0].Request.AmountRaw, Reason: "seen"}
+	paid := withdrawal.PaidBy{By: as(withdrawal.Operator), Tx: "paid", Payee: cancelled[0].Request.ToAddress,
+		AmountRaw: cancelled[0].Request.AmountRaw, Reason: "seen"}
 	b.do(t, cancelled[0].Request.ID, paid)
 	alerts, err := b.Alerts(ctx, time.Hour, withdrawal.Thresholds{OpenIncidents: 9, Incidents: 9, Stuck: 9}, nil)
 	if err != nil || len(alerts) != 1 || alerts[0].Name != "paid and refunded" {

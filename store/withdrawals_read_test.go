@@ -154,7 +154,8 @@ func TestEventsAreValues(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := b.Batch(ctx, uuid.New(), &withdrawal.BatchMissing{}); !errors.Is(err, statemachine.ErrInvalid) || !strings.Contains(err.Error(), "give the BatchMissing itself") {
+	if _, err := b.Batch(ctx, uuid.New(), &withdrawal.BatchMissing{}); !errors.Is(err, statemachine.ErrInvalid) ||
+		!strings.Contains(err.Error(), "give the BatchMissing itself") {
 		t.Errorf("of a batch: %v", err)
 	}
 	if refused, _, err := b.Refusals(ctx, 0, 10); err != nil || len(refused) > 0 {

@@ -61,10 +61,12 @@ func (r eagerRecords) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, erro
 }
 
 // threePending are three pending jobs in an eager store, of which the first is held.
-func threePending(t *testing.T, now time.Time, asked func(store.DueWithdrawals) bool, change ...func(*withdrawal.Policy)) (*store.Withdrawals, []withdrawal.Withdrawal) {
+func threePending(t *testing.T, now time.Time, asked func(store.DueWithdrawals) bool,
+	change ...func(*withdrawal.Policy)) (*store.Withdrawals, []withdrawal.Withdrawal) {
 	t.Helper()
 	ctx, b := context.Background(), newBank(t, change...)
-	service, err := store.NewWithdrawals[store.WithdrawalUnit](eager{memory.New(memory.Options{Now: func() time.Time { return now }}), asked}, b.Policy())
+	service, err := store.NewWithdrawals[store.WithdrawalUnit](eager{memory.New(memory.Options{Now: func() time.Time { return now }}),
+		asked}, b.Policy())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +95,8 @@ func threePending(t *testing.T, now time.Time, asked func(store.DueWithdrawals) 
 func putOff(t *testing.T, service *store.Withdrawals, held withdrawal.Withdrawal, now time.Time) {
 	t.Helper()
 	w, err := service.Get(context.Background(), held.Request.ID)
-	if err != nil || !w.Job.OfferAt.Equal(now.Add(service.Policy().CheckEvery)) || w.Job.Version != held.Job.Version || w.Job.Status != withdrawal.JobPending {
+	if err != nil || !w.Job.OfferAt.Equal(now.Add(service.Policy().CheckEvery)) || w.Job.Version != held.Job.Version ||
+		w.Job.Status != withdrawal.JobPending {
 		t.Errorf("what was refused is %+v, %v", w.Job, err)
 	}
 }

@@ -186,15 +186,17 @@ func (l *lookups) by() withdrawal.By {
 func (l *lookups) Turn(ctx context.Context, done []HeldWithdrawal, n int) ([]worker.Item[withdrawal.Withdrawal], time.Time, error) {
 	found := mapped(done, func(h *HeldWithdrawal) HeldWithdrawal {
 		given := l.policy.GivenAt(&h.Withdrawal)
-		return HeldWithdrawal{h.Withdrawal, mapped(h.Events, func(ev *withdrawal.Event) withdrawal.Event { return withdrawal.LookedUp(*ev, given) })}
+		seen := func(ev *withdrawal.Event) withdrawal.Event { return withdrawal.LookedUp(*ev, given) }
+		return HeldWithdrawal{h.Withdrawal, mapped(h.Events, seen)}
 	})
-	return items(ctx, &l.withdrawalCore, l.holder, heldWithdrawals(found), n, func(b *withdrawalBatch) ([]worker.Item[withdrawal.Withdrawal], time.Duration, error) {
-		q := DueWithdrawals{Kind: withdrawal.DueCheck, Chain: l.chain, Now: b.now, Limit: n, Grace: l.policy.CheckEvery}
-		item := func(w *withdrawal.Withdrawal, _ time.Time) (string, withdrawal.Withdrawal) {
-			return w.Job.ID.String(), *w
-		}
-		return l.claim(b, q, withdrawal.Looking{By: l.by()}, l.policy.CheckEvery, item, nil)
-	})
+	return items(ctx, &l.withdrawalCore, l.holder, heldWithdrawals(found), n,
+		func(b *withdrawalBatch) ([]worker.Item[withdrawal.Withdrawal], time.Duration, error) {
+			q := DueWithdrawals{Kind: withdrawal.DueCheck, Chain: l.chain, Now: b.now, Limit: n, Grace: l.policy.CheckEvery}
+			item := func(w *withdrawal.Withdrawal, _ time.Time) (string, withdrawal.Withdrawal) {
+				return w.Job.ID.String(), *w
+			}
+			return l.claim(b, q, withdrawal.Looking{By: l.by()}, l.policy.CheckEvery, item, nil)
+		})
 }
 
 // Renew puts the next check off once more. A job that confirms no longer is

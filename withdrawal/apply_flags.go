@@ -30,7 +30,8 @@ func (w *Withdrawal) elsewhere() bool {
 // [step.park]: what it forbids writes the job.
 func (c *step) flagged() error {
 	o, n := &c.Old.Request, &c.New.Request
-	if o.Mined == n.Mined && o.Disproved == n.Disproved && o.Acknowledged == n.Acknowledged && o.Taken == n.Taken && o.PaidAfter == n.PaidAfter &&
+	if o.Mined == n.Mined && o.Disproved == n.Disproved && o.Acknowledged == n.Acknowledged && o.Taken == n.Taken &&
+		o.PaidAfter == n.PaidAfter &&
 		o.StraysOnFile == n.StraysOnFile && o.StraysSent == n.StraysSent {
 		return nil
 	}

@@ -106,7 +106,8 @@ func runBatch(t testing.TB, b withdrawal.Payout, events ...withdrawal.BatchEvent
 				t.Fatal(err)
 			}
 		}
-		if err := withdrawal.CheckBatch(c.New); err != nil && !errors.Is(err, withdrawal.ErrPaidTwice) && !errors.Is(err, withdrawal.ErrPaidAndRefunded) {
+		if err := withdrawal.CheckBatch(c.New); err != nil && !errors.Is(err, withdrawal.ErrPaidTwice) &&
+			!errors.Is(err, withdrawal.ErrPaidAndRefunded) {
 			t.Fatalf("%T: %v", ev, err)
 		}
 		b = c.New

@@ -116,7 +116,8 @@ func TestBatchEventsOutOfPlace(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := policy.ApplyBatch(withdrawal.Payout{}, withdrawal.BatchMissing{By: checker(t0)}, t0); !strings.Contains(err.Error(), "withdrawal_batch "+uuid.Nil.String()) {
+	if _, err := policy.ApplyBatch(withdrawal.Payout{}, withdrawal.BatchMissing{By: checker(t0)}, t0); !strings.Contains(err.Error(),
+		"withdrawal_batch "+uuid.Nil.String()) {
 		t.Errorf("%v", err)
 	}
 	_, err := withdrawal.Policy{}.ApplyBatch(withdrawal.Payout{Members: claimedMembers(t, policy, 2)}, again, t0)
@@ -166,7 +167,8 @@ func TestWhatABatchEventIsAbout(t *testing.T) {
 	unloaded := newBatch(t, 2)
 	unloaded.Members = slices.Clone(unloaded.Members)
 	unloaded.Members[0].Txs = nil
-	if c, err := policy.ApplyBatch(unloaded, batchReplaced(t0, unloaded, "v2", 0), t0); !errors.Is(err, statemachine.ErrInvalid) || !c.Empty() {
+	if c, err := policy.ApplyBatch(unloaded, batchReplaced(t0, unloaded, "v2", 0), t0); !errors.Is(err, statemachine.ErrInvalid) ||
+		!c.Empty() {
 		t.Errorf("no transactions: %v", err)
 	}
 	// What a member has alone on file pays it by whichever output fits.
@@ -364,7 +366,8 @@ func TestWhatIsUnclearAndKnownIsNoNews(t *testing.T) {
 	end := runBatch(t, b, outside(batchMined(t0, "x", transfers(b.Members, 0)...)))
 	unclear := outside(batchMined(t0, "y", less(b.Members, 1)))
 	unclear.Block.Hash, unclear.Canonical = "b11", "b11"
-	said := withdrawal.PaidBy{By: by(withdrawal.Operator, t0), Tx: "y", Output: 1, Payee: "0xpayee1", AssetOnChain: token, AmountRaw: b.Members[1].Request.AmountRaw, Reason: "in two halves"}
+	said := withdrawal.PaidBy{By: by(withdrawal.Operator, t0), Tx: "y", Output: 1, Payee: "0xpayee1", AssetOnChain: token,
+		AmountRaw: b.Members[1].Request.AmountRaw, Reason: "in two halves"}
 	live := end
 	live.Members = slices.Clone(end.Members)
 	live.Members[0] = withdrawal.Withdrawal{Request: end.Members[0].Request, Job: end.Members[0].Job, Txs: end.Members[0].Txs} // as it is
@@ -389,7 +392,8 @@ func TestWhatIsUnclearAndKnownIsNoNews(t *testing.T) {
 	for name, tt := range map[string]struct {
 		b    withdrawal.Payout
 		want error
-	}{"live": {live, nil}, "a stray": {stray, nil}, "paid alone": {paid, statemachine.ErrForbidden}, "not known": {nobody, statemachine.ErrForbidden}} {
+	}{"live": {live, nil}, "a stray": {stray, nil}, "paid alone": {paid, statemachine.ErrForbidden}, "not known": {nobody,
+		statemachine.ErrForbidden}} {
 		c, err := policy.ApplyBatch(tt.b, unclear, t0)
 		if !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v", name, err)

@@ -102,7 +102,8 @@ func CompareDue(kind DueKind, a, b *Withdrawal) int {
 	case DueRescue:
 		return cmp.Or(a.Job.Lease.Until.Compare(b.Job.Lease.Until), byID(&a.Job.ID, &b.Job.ID))
 	case DueRefund:
-		return cmp.Or(a.Request.OfferAt.Compare(b.Request.OfferAt), a.Request.UpdatedAt.Compare(b.Request.UpdatedAt), byID(&a.Request.ID, &b.Request.ID))
+		return cmp.Or(a.Request.OfferAt.Compare(b.Request.OfferAt), a.Request.UpdatedAt.Compare(b.Request.UpdatedAt),
+			byID(&a.Request.ID, &b.Request.ID))
 	}
 	return cmp.Or(a.Request.UpdatedAt.Compare(b.Request.UpdatedAt), byID(&a.Request.ID, &b.Request.ID))
 }

@@ -99,7 +99,8 @@ func runWith(t testing.TB, p withdrawal.Policy, w withdrawal.Withdrawal, events 
 // sound checks what holds of every change.
 func sound(t testing.TB, c withdrawal.Change) {
 	t.Helper()
-	if err := withdrawal.Check(c.New); err != nil && !errors.Is(err, withdrawal.ErrPaidTwice) && !errors.Is(err, withdrawal.ErrPaidAndRefunded) {
+	if err := withdrawal.Check(c.New); err != nil && !errors.Is(err, withdrawal.ErrPaidTwice) &&
+		!errors.Is(err, withdrawal.ErrPaidAndRefunded) {
 		t.Fatal(err)
 	}
 	lines := 0

@@ -282,8 +282,9 @@ elapsed     | illegal | - | - | - | - | - | pending | confirming | processing, r
 }
 
 func word(c withdrawal.Change, err error) string {
-	for text, sentinel := range map[string]error{"on hold": withdrawal.ErrOnHold, "refunded": withdrawal.ErrRefunded, "nonce taken": withdrawal.ErrNonceTaken,
-		"nonce used": withdrawal.ErrNonceUsed, "payment taken": withdrawal.ErrPaymentTaken} {
+	for text, sentinel := range map[string]error{"on hold": withdrawal.ErrOnHold, "refunded": withdrawal.ErrRefunded,
+		"nonce taken": withdrawal.ErrNonceTaken,
+		"nonce used":  withdrawal.ErrNonceUsed, "payment taken": withdrawal.ErrPaymentTaken} {
 		if errors.Is(err, sentinel) { // which are illegal
 			return text
 		}

@@ -47,7 +47,8 @@ func TestWhatIsUnfinishedIsOverdue(t *testing.T) {
 	for _, u := range unfinished {
 		known[u.state] = true
 	}
-	for _, state := range slices.Concat(notEnded(withdrawal.RequestMachine), notEnded(withdrawal.JobMachine), notEnded(withdrawal.BatchMachine)) {
+	for _, state := range slices.Concat(notEnded(withdrawal.RequestMachine), notEnded(withdrawal.JobMachine),
+		notEnded(withdrawal.BatchMachine)) {
 		if !known[state] {
 			t.Errorf("%s: nothing says when it is overdue", state)
 		}
@@ -64,8 +65,9 @@ func TestWhatIsUnfinishedIsOverdue(t *testing.T) {
 				b = newBatch(t, 2)
 			}
 			alerts := func(at time.Duration, limits withdrawal.Thresholds) (names []string) {
-				s := withdrawal.StatsOf([]withdrawal.Counted{{Request: w.Request, Latest: w.Job, Jobs: []withdrawal.Job{w.Job}, Attempts: [][]withdrawal.Attempt{nil},
-					Wallet: withdrawal.HotWallet{Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}}}, t0.Add(at), time.Hour)
+				s := withdrawal.StatsOf([]withdrawal.Counted{{Request: w.Request, Latest: w.Job, Jobs: []withdrawal.Job{w.Job},
+					Attempts: [][]withdrawal.Attempt{nil},
+					Wallet:   withdrawal.HotWallet{Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}}}, t0.Add(at), time.Hour)
 				if u.from == "" {
 					s = withdrawal.Stats{At: t0.Add(at)}
 					s.CountBatch(&b.Batch)
@@ -116,7 +118,8 @@ func again(t *testing.T, p withdrawal.Policy, w withdrawal.Withdrawal, now time.
 	w.Wallet.Role, w.Wallet.Status = withdrawal.WalletRoleHot, withdrawal.WalletActive
 	fence := w.Job.Lease.Fence + 1
 	shallow := receipt(now, w.Job.TxHash, 1)
-	for _, ev := range []withdrawal.Event{withdrawal.PutOff{By: by(withdrawal.System, now)}, withdrawal.Elapsed{By: by(withdrawal.System, now)},
+	for _, ev := range []withdrawal.Event{withdrawal.PutOff{By: by(withdrawal.System, now)},
+		withdrawal.Elapsed{By: by(withdrawal.System, now)},
 		withdrawal.Claimed{By: worker(now)}, failedAttempt(now, fence, withdrawal.InsufficientBalance),
 		withdrawal.Rebroadcast{By: worker(now), Fence: fence, Hash: w.Job.TxHash}, shallow,
 		withdrawal.Missing{By: checker(now), Tx: w.Job.TxHash, Error: "no answer"}, withdrawal.Looking{By: checker(now)}} {
@@ -136,8 +139,10 @@ func batchAgain(t *testing.T, b withdrawal.Payout, now time.Time) withdrawal.Pay
 		return b
 	}
 	fence := b.Batch.Lease.Fence + 1
-	for _, ev := range []withdrawal.BatchEvent{withdrawal.BatchMissing{By: checker(now), Error: "no answer"}, withdrawal.BatchClaimed{By: worker(now), Fence: fence},
-		withdrawal.BatchSent{By: worker(now), Fence: fence, Hash: b.Batch.TxHash}, withdrawal.BatchCannotTell{By: checker(now), Other: "x", Reason: "r"},
+	for _, ev := range []withdrawal.BatchEvent{withdrawal.BatchMissing{By: checker(now), Error: "no answer"},
+		withdrawal.BatchClaimed{By: worker(now), Fence: fence},
+		withdrawal.BatchSent{By: worker(now), Fence: fence, Hash: b.Batch.TxHash}, withdrawal.BatchCannotTell{By: checker(now), Other: "x",
+			Reason: "r"},
 		withdrawal.BatchLooking{By: checker(now)}} {
 		c, err := policy.ApplyBatch(b, ev, now)
 		if err != nil && !errors.As(err, new(*statemachine.Refusal)) {
@@ -153,7 +158,8 @@ func TestDefaultThresholdsWatchEverything(t *testing.T) {
 	limits := reflect.ValueOf(withdrawal.DefaultThresholds())
 	for i := range limits.NumField() {
 		name := limits.Type().Field(i).Name
-		if count := name == "Incidents" || name == "OpenIncidents" || name == "NonceGaps"; limits.Field(i).IsZero() != count { // which are exceeded by one
+		count := name == "Incidents" || name == "OpenIncidents" || name == "NonceGaps" // which are exceeded by one
+		if limits.Field(i).IsZero() != count {
 			t.Errorf("%s is %v", name, limits.Field(i))
 		}
 	}
@@ -163,7 +169,8 @@ func TestDefaultThresholdsWatchEverything(t *testing.T) {
 	for _, a := range withdrawal.Alerts(stats, withdrawal.DefaultThresholds()) {
 		names = append(names, a.Name)
 	}
-	if want := []string{"stuck", "incidents", "open incidents", "paid and refunded", "nonce gaps", "completion rate", "retry rate"}; !slices.Equal(names, want) {
+	if want := []string{"stuck", "incidents", "open incidents", "paid and refunded", "nonce gaps", "completion rate",
+		"retry rate"}; !slices.Equal(names, want) {
 		t.Errorf("%v, expected %v", names, want)
 	}
 	stats = withdrawal.Stats{At: t0, Ended: 10_000, Completed: 9_000, Executions: 10_000, Retries: 2_000, LeaseExpired: 20}

@@ -126,7 +126,8 @@ func TestRule8Incidents(t *testing.T) {
 	// The look-up of a worker is from when it was given out, unless it says another time.
 	given := ended.Add(-time.Minute)
 	for _, tt := range []struct{ at, want time.Time }{{time.Time{}, given}, {t0, t0}} {
-		if e, ok := withdrawal.LookedUp(withdrawal.Missing{By: checker(tt.at), Tx: "tx1"}, given).(withdrawal.Missing); !ok || !e.At.Equal(tt.want) {
+		if e, ok := withdrawal.LookedUp(withdrawal.Missing{By: checker(tt.at), Tx: "tx1"}, given).(withdrawal.Missing); !ok ||
+			!e.At.Equal(tt.want) {
 			t.Errorf("asked at %v, expected %v", e.At, tt.want)
 		}
 	}

@@ -43,7 +43,8 @@ func TestTakenIsTheLatest(t *testing.T) {
 		t.Helper()
 		w.Owner = owned(job2)
 		version := w.Request.Version
-		if w = run(t, w, late(w, hash)); w.Request.Taken != hash || w.Request.Acknowledged || w.Request.Version != version+1 || policy.Next(w, t0).Party != withdrawal.Operator {
+		if w = run(t, w, late(w, hash)); w.Request.Taken != hash || w.Request.Acknowledged || w.Request.Version != version+1 ||
+			policy.Next(w, t0).Party != withdrawal.Operator {
 			t.Errorf("%s: %+v", hash, w.Request)
 		}
 	}
@@ -57,7 +58,8 @@ func TestTakenIsTheLatest(t *testing.T) {
 	if c, err := policy.Apply(w, late(w, "b")); err != nil || len(c.Log) > 0 {
 		t.Errorf("again: %v, %v", c.Log, err)
 	}
-	for whose, want := range map[string]string{"another request's": "the hash is that of request " + job2.String() + ": c", "a filler's": "the hash is a filler's: c"} {
+	for whose, want := range map[string]string{"another request's": "the hash is that of request " + job2.String() + ": c",
+		"a filler's": "the hash is a filler's: c"} {
 		w.Owner = owned(job2)
 		if whose == "a filler's" {
 			w.Owner.UUID = [16]byte{}
@@ -74,13 +76,15 @@ func TestAStrayIsAFactAndALine(t *testing.T) {
 	p := answering(time.Hour)
 	w := unpaid(t)["cancelled, not sent"]
 	c, err := p.Apply(w, late(w, "h"))
-	if err != nil || len(c.Strays) != 1 || c.Strays[0].Hash != "h" || c.Strays[0].Claim != withdrawal.ClaimSent || len(c.Log) != 1 || c.Log[0].Reason != "sent: h" {
+	if err != nil || len(c.Strays) != 1 || c.Strays[0].Hash != "h" || c.Strays[0].Claim != withdrawal.ClaimSent || len(c.Log) != 1 ||
+		c.Log[0].Reason != "sent: h" {
 		t.Fatalf("%+v, %+v, %v", c.Strays, c.Log, err)
 	}
 	gone := dead(t0, "h", 3, 0)
 	gone.By = by(withdrawal.Operator, t0)
 	end, err := p.Apply(c.New, gone)
-	if err != nil || len(end.Strays) != 1 || end.Strays[0].SettledAt.IsZero() || len(end.Log) != 1 || end.Log[0].Reason != "settled: h" || end.New.Request.Version != c.New.Request.Version+1 {
+	if err != nil || len(end.Strays) != 1 || end.Strays[0].SettledAt.IsZero() || len(end.Log) != 1 || end.Log[0].Reason != "settled: h" ||
+		end.New.Request.Version != c.New.Request.Version+1 {
 		t.Fatalf("%+v, %+v, %v", end.Strays, end.Log, err)
 	}
 	if c.New.Strays[0].SettledAt != (time.Time{}) {

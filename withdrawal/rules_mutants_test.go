@@ -152,7 +152,8 @@ func TestALateAnswerOfAnEarlierJobHasNoNonce(t *testing.T) {
 	e.MaxRetries = 1
 	w := run(t, states(t)["approved"], e, withdrawal.Claimed{By: worker(t0)}, withdrawal.Dispatched{By: worker(t0), Fence: 1, Reference: "ref"},
 		withdrawal.AttemptFailed{By: worker(t0), Fence: 1, Failure: withdrawal.Unclear, Error: "time-out"})
-	w = run(t, w, notSent(w, t0), withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, Reason: "again", NotRefunded: true}, enqueued(t0, job2), withdrawal.Claimed{By: worker(t0)})
+	w = run(t, w, notSent(w, t0), withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, Reason: "again", NotRefunded: true},
+		enqueued(t0, job2), withdrawal.Claimed{By: worker(t0)})
 	w = run(t, w, withdrawal.Broadcast{By: worker(t0), Fence: 1, Hash: "late", Raw: []byte("r"), Nonce: 7, HasNonce: true})
 	if tx := w.Txs[0]; tx.HasNonce || w.Job.HasNonce || w.Job.Status != withdrawal.JobConfirming {
 		t.Errorf("%+v", tx)

@@ -183,7 +183,8 @@ func TestANonceThatWasSaidToBeUsedIsNot(t *testing.T) {
 			ev.ChainNonce, ev.HasChainNonce = tt.chain, tt.told
 			expect(t, policy, tt.w, ev, tt.want)
 			c, _ := policy.Apply(tt.w, ev)
-			if len(c.Incidents) != tt.incidents || tt.incidents > 0 && (c.Incidents[0].Hash != "tx1" || c.Incidents[0].Claim != withdrawal.ClaimNotDead || c.New.Request.Mined != "") {
+			if len(c.Incidents) != tt.incidents || tt.incidents > 0 && (c.Incidents[0].Hash != "tx1" ||
+				c.Incidents[0].Claim != withdrawal.ClaimNotDead || c.New.Request.Mined != "") {
 				t.Errorf("incidents %+v", c.Incidents)
 			}
 		})

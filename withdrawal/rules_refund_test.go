@@ -30,7 +30,8 @@ func unpaid(t *testing.T) map[string]withdrawal.Withdrawal {
 	last.Job.RetryCount = last.Job.MaxRetries
 	out := s["confirming"]
 	out.Job.RetryCount = out.Job.MaxRetries
-	bumped := run(t, s["leased confirming"], withdrawal.Rebumped{By: worker(t0), Fence: 2, Hash: "tx2", Raw: []byte{2}, Nonce: 7, HasNonce: true, Cancel: true})
+	bumped := run(t, s["leased confirming"], withdrawal.Rebumped{By: worker(t0), Fence: 2, Hash: "tx2", Raw: []byte{2}, Nonce: 7,
+		HasNonce: true, Cancel: true})
 	cancel := withdrawal.Cancelled{By: by(withdrawal.Operator, t0), Reason: "no"}
 	return map[string]withdrawal.Withdrawal{
 		"rejected": s["rejected"], "cancelled": s["cancelled"], "failed": s["failed"], "reverted": s["reverted"],
@@ -95,14 +96,20 @@ func TestNotRefundable(t *testing.T) {
 		// What the system, an operator, and one who has acknowledged it are told.
 		system, operator, acknowledged error
 	}{
-		{"recovering", "failed", func(w *withdrawal.Withdrawal) { w.Recovering = true }, statemachine.ErrIllegal, statemachine.ErrIllegal, statemachine.ErrIllegal},
-		{"sent", "not sent", func(w *withdrawal.Withdrawal) { w.Request.StraysSent = 1 }, statemachine.ErrIllegal, statemachine.ErrIllegal, statemachine.ErrIllegal},
+		{"recovering", "failed", func(w *withdrawal.Withdrawal) { w.Recovering = true }, statemachine.ErrIllegal, statemachine.ErrIllegal,
+			statemachine.ErrIllegal},
+		{"sent", "not sent", func(w *withdrawal.Withdrawal) { w.Request.StraysSent = 1 }, statemachine.ErrIllegal, statemachine.ErrIllegal,
+			statemachine.ErrIllegal},
 		{"mined", "failed", func(w *withdrawal.Withdrawal) { w.Request.Mined = "x" }, statemachine.ErrIllegal, statemachine.ErrIllegal, nil},
-		{"disproved", "failed", func(w *withdrawal.Withdrawal) { w.Request.Disproved = "x" }, statemachine.ErrIllegal, statemachine.ErrIllegal, nil},
+		{"disproved", "failed", func(w *withdrawal.Withdrawal) { w.Request.Disproved = "x" }, statemachine.ErrIllegal, statemachine.ErrIllegal,
+			nil},
 		{"taken", "cancelled", func(w *withdrawal.Withdrawal) { w.Request.Taken = "x" }, statemachine.ErrIllegal, statemachine.ErrIllegal, nil},
-		{"live", "proven dead", func(w *withdrawal.Withdrawal) { w.Job.TxsDead, w.Job.EvidenceHash = 0, "" }, statemachine.ErrIllegal, statemachine.ErrIllegal, statemachine.ErrIllegal},
-		{"not loaded", "not sent", func(w *withdrawal.Withdrawal) { w.Dispatches = nil }, statemachine.ErrInvalid, statemachine.ErrInvalid, statemachine.ErrInvalid},
-		{"under way", "failed", func(w *withdrawal.Withdrawal) { w.Job.Status = withdrawal.JobConfirming }, statemachine.ErrIllegal, statemachine.ErrIllegal, statemachine.ErrIllegal},
+		{"live", "proven dead", func(w *withdrawal.Withdrawal) { w.Job.TxsDead, w.Job.EvidenceHash = 0, "" }, statemachine.ErrIllegal,
+			statemachine.ErrIllegal, statemachine.ErrIllegal},
+		{"not loaded", "not sent", func(w *withdrawal.Withdrawal) { w.Dispatches = nil }, statemachine.ErrInvalid, statemachine.ErrInvalid,
+			statemachine.ErrInvalid},
+		{"under way", "failed", func(w *withdrawal.Withdrawal) { w.Job.Status = withdrawal.JobConfirming }, statemachine.ErrIllegal,
+			statemachine.ErrIllegal, statemachine.ErrIllegal},
 	} {
 		w := all[tt.of]
 		tt.change(&w)
@@ -123,14 +130,16 @@ func TestNotRefundable(t *testing.T) {
 	}
 	for name, w := range s {
 		_, err := policy.Refundable(w, withdrawal.System, t0)
-		ended := w.Request.Status == withdrawal.RequestFailed || w.Request.Status == withdrawal.RequestRejected || w.Request.Status == withdrawal.RequestCancelled
+		ended := w.Request.Status == withdrawal.RequestFailed || w.Request.Status == withdrawal.RequestRejected ||
+			w.Request.Status == withdrawal.RequestCancelled
 		switch {
 		case name == "refunded" && !errors.Is(err, withdrawal.ErrRefunded), name != "refunded" && ended != (err == nil):
 			t.Errorf("%s: %v", name, err)
 		}
 		for _, role := range []withdrawal.Role{0, withdrawal.Approver, withdrawal.WithdrawalWorker, withdrawal.ConfirmationWorker} {
 			var refusal *statemachine.Refusal
-			if _, err := policy.Refundable(w, role, t0); !errors.Is(err, statemachine.ErrForbidden) || !errors.As(err, &refusal) || refusal.ID != w.Request.ID.String() || refusal.Event != "Refunded" {
+			if _, err := policy.Refundable(w, role, t0); !errors.Is(err, statemachine.ErrForbidden) || !errors.As(err, &refusal) ||
+				refusal.ID != w.Request.ID.String() || refusal.Event != "Refunded" {
 				t.Errorf("%s: to %v: %v", name, role, err)
 			}
 		}
@@ -158,11 +167,13 @@ func TestRefunded(t *testing.T) {
 	ev := refunded(t0.Add(time.Minute), withdrawal.Operator)
 	w := run(t, s["failed"], ev)
 	r := w.Request
-	if !r.RefundedAt.Equal(ev.At) || r.RefundedBy != "olga" || r.RefundReference != "refund-1" || r.Version != s["failed"].Request.Version+1 || r.UpdatedAt != s["failed"].Request.UpdatedAt {
+	if !r.RefundedAt.Equal(ev.At) || r.RefundedBy != "olga" || r.RefundReference != "refund-1" ||
+		r.Version != s["failed"].Request.Version+1 || r.UpdatedAt != s["failed"].Request.UpdatedAt {
 		t.Errorf("%+v", r)
 	}
 	c, err := policy.Apply(s["failed"], ev)
-	if line := c.Log[0]; err != nil || line.Trigger != "refund" || line.From != "failed" || line.To != "failed" || line.Reason != "refund-1: the signer's history has nothing" {
+	if line := c.Log[0]; err != nil || line.Trigger != "refund" || line.From != "failed" || line.To != "failed" ||
+		line.Reason != "refund-1: the signer's history has nothing" {
 		t.Errorf("%+v, %v", line, err)
 	}
 	expect(t, policy, w, ev, "-")
@@ -209,7 +220,8 @@ func TestRefundedAlready(t *testing.T) {
 	w := unpaid(t)["not sent"]
 	w.Recovering, w.Request.Mined, w.Request.StraysSent = true, "x", 1 // Refundable is not asked
 	c, err := policy.Apply(w, already)
-	if err != nil || c.New.Request.RefundReference != "refund-1" || !strings.Contains(c.Log[0].Reason, "before the restore") || c.New.Recovering {
+	if err != nil || c.New.Request.RefundReference != "refund-1" || !strings.Contains(c.Log[0].Reason, "before the restore") ||
+		c.New.Recovering {
 		t.Errorf("%+v, %v", c.New.Request, err)
 	}
 	forbidden := already
@@ -217,7 +229,8 @@ func TestRefundedAlready(t *testing.T) {
 	expect(t, policy, w, forbidden, "forbidden")
 	for name, w := range s {
 		w.Recovering = true
-		if got := word(policy.Apply(w, already)); (got == w.Request.Status.String()) != (w.Request.Status == withdrawal.RequestRejected || w.Request.Status == withdrawal.RequestCancelled ||
+		if got := word(policy.Apply(w, already)); (got == w.Request.Status.String()) != (w.Request.Status == withdrawal.RequestRejected ||
+			w.Request.Status == withdrawal.RequestCancelled ||
 			w.Request.Status == withdrawal.RequestFailed && name != "refunded") {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -254,14 +267,16 @@ func TestPaidAfterTheRefund(t *testing.T) {
 			w := runWith(t, p, all[tt.of], refunded(t0.Add(2*time.Hour), withdrawal.System))
 			w.Owner = tt.owner
 			c, err := p.Apply(w, tt.ev)
-			if err != nil || len(c.Incidents) != 1 || c.Incidents[0].Claim != tt.claim || c.New.Request.Status != w.Request.Status || c.New.Request.Version != w.Request.Version+1 {
+			if err != nil || len(c.Incidents) != 1 || c.Incidents[0].Claim != tt.claim || c.New.Request.Status != w.Request.Status ||
+				c.New.Request.Version != w.Request.Version+1 {
 				t.Fatalf("%+v, %v", c.Incidents, err)
 			}
 			sound(t, c)
 			if line := c.Log[len(c.Log)-1]; line.Trigger != "flagged" || !strings.Contains(line.Reason, "after the refund refund-1") {
 				t.Errorf("%+v", line)
 			}
-			if c.New.Request.PaidAfter != c.Incidents[0].Hash || !errors.Is(withdrawal.Check(c.New), withdrawal.ErrPaidAndRefunded) || p.Next(c.New, at).Party != withdrawal.Operator {
+			if c.New.Request.PaidAfter != c.Incidents[0].Hash || !errors.Is(withdrawal.Check(c.New), withdrawal.ErrPaidAndRefunded) ||
+				p.Next(c.New, at).Party != withdrawal.Operator {
 				t.Errorf("%+v, %v", c.New.Request, withdrawal.Check(c.New))
 			}
 			// Told in turn, two hashes move no version.
@@ -307,7 +322,8 @@ func TestWhatWasAcknowledgedBeforeTheRefundIsNewsAfterIt(t *testing.T) {
 		}
 		for again, ev := range map[string]withdrawal.Event{"a receipt": receipt(t0, "x", 3), "PaidBy": paidBy(t0, withdrawal.Operator, "x")} {
 			c, err := policy.Apply(w, ev)
-			if err != nil || c.New.Request.PaidAfter != "x" || c.New.Request.Acknowledged || len(c.Incidents) != 1 || len(c.New.Strays) > max(1, len(w.Strays)) {
+			if err != nil || c.New.Request.PaidAfter != "x" || c.New.Request.Acknowledged || len(c.Incidents) != 1 ||
+				len(c.New.Strays) > max(1, len(w.Strays)) {
 				t.Errorf("%s, then %s: %+v, %v", name, again, c.New.Request, err)
 			}
 		}
@@ -370,7 +386,8 @@ func TestARefundedMemberOfABatch(t *testing.T) {
 		b.Members[0] = run(t, b.Members[0], refunded(t0, withdrawal.System))
 		b = runBatch(t, b, tell(b))
 		paid, other, left := b.Members[0].Request, b.Members[1].Request, b.Members[2].Request
-		if paid.PaidAfter == "" || other.PaidAfter != "" || other.Mined == "" || left.Mined != "" || !errors.Is(withdrawal.CheckBatch(b), withdrawal.ErrPaidAndRefunded) {
+		if paid.PaidAfter == "" || other.PaidAfter != "" || other.Mined == "" || left.Mined != "" ||
+			!errors.Is(withdrawal.CheckBatch(b), withdrawal.ErrPaidAndRefunded) {
 			t.Errorf("%s: %+v, %+v, %+v", name, paid, other, left)
 		}
 		b.Members[2].Job.MaxRetries = 0 // what is wrong is said before what people settle
@@ -384,7 +401,8 @@ func TestARefundedMemberOfABatch(t *testing.T) {
 // PaidBy tells it.
 func TestRefundedIsNotImported(t *testing.T) {
 	s := submitted(t0)
-	imported := withdrawal.Imported{By: s.By, Request: req, User: user, Asset: asset, Chain: chain, ToAddress: s.ToAddress, Amount: s.Amount, Decimals: 18, CreatedAt: t0,
+	imported := withdrawal.Imported{By: s.By, Request: req, User: user, Asset: asset, Chain: chain, ToAddress: s.ToAddress, Amount: s.Amount,
+		Decimals: 18, CreatedAt: t0,
 		Job: job2, AssetOnChain: token, Hash: "old", Wallets: wallets()}
 	for _, name := range []string{"rejected", "cancelled", "failed"} {
 		expect(t, policy, run(t, unpaid(t)[name], refunded(t0, withdrawal.System)), imported, "refunded")
@@ -473,7 +491,8 @@ func TestRefundsInListsAndAlerts(t *testing.T) {
 		t.Errorf("%d", stats.PaidAndRefunded)
 	}
 	named := func(s withdrawal.Stats) (n int) {
-		for _, a := range withdrawal.Alerts(s, withdrawal.Thresholds{Stuck: 1 << 40, Incidents: 1 << 40, OpenIncidents: 1 << 40, NonceGaps: 1 << 40}) {
+		for _, a := range withdrawal.Alerts(s, withdrawal.Thresholds{Stuck: 1 << 40, Incidents: 1 << 40, OpenIncidents: 1 << 40,
+			NonceGaps: 1 << 40}) {
 			if a.Name == "paid and refunded" {
 				n++
 			}
@@ -486,7 +505,8 @@ func TestRefundsInListsAndAlerts(t *testing.T) {
 }
 
 func TestAnswerWithinIsValidated(t *testing.T) {
-	for d, valid := range map[time.Duration]bool{0: true, time.Microsecond: true, 90 * 24 * time.Hour: true, -time.Second: false, time.Nanosecond: false} {
+	for d, valid := range map[time.Duration]bool{0: true, time.Microsecond: true, 90 * 24 * time.Hour: true, -time.Second: false,
+		time.Nanosecond: false} {
 		one, other := policy, policy
 		one.Chain.AnswerWithin = d
 		c := policy.Chain

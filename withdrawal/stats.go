@@ -106,7 +106,8 @@ type Thresholds struct {
 // They fit a [DefaultPolicy], whose retries end a quarter of an hour after the first
 // execution, the executions not counted, and whose AlertAfter is 1 h.
 func DefaultThresholds() Thresholds {
-	return Thresholds{ApprovalWait: 24 * time.Hour, EnqueueWait: time.Hour, QueueWait: 6 * time.Hour, ClaimWait: 15 * time.Minute, ReviewWait: 2 * time.Hour,
+	return Thresholds{ApprovalWait: 24 * time.Hour, EnqueueWait: time.Hour, QueueWait: 6 * time.Hour, ClaimWait: 15 * time.Minute,
+		ReviewWait:  2 * time.Hour,
 		ConfirmWait: 2 * time.Hour, BatchWait: 2 * time.Hour, RefundWait: 72 * time.Hour, Stuck: 20, CompletionRate: 9_000, RetryRate: 2_000}
 }
 

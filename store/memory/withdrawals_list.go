@@ -87,7 +87,8 @@ func (w withdrawals) Acknowledgements(request uuid.UUID) (of []withdrawal.Acknow
 		}
 	}
 	slices.SortFunc(of, func(a, b withdrawal.Acknowledgement) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Claim.String(), b.Claim.String()), cmp.Compare(a.BlockHash, b.BlockHash))
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Claim.String(), b.Claim.String()),
+			cmp.Compare(a.BlockHash, b.BlockHash))
 	})
 	return of, nil
 }

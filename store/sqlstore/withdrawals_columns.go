@@ -25,7 +25,8 @@ var requestTable = newTable(table[withdrawal.Request]{
 			{"final_tx_hash text", maybe(&r.FinalTxHash)}, {"held bool", always(&r.Held)}, {"mined text", maybe(&r.Mined)},
 			{"acknowledged bool", always(&r.Acknowledged)}, {"disproved text", maybe(&r.Disproved)}, {"strays_on_file int", always(&r.StraysOnFile)},
 			{"strays_sent int", always(&r.StraysSent)}, {"taken text", maybe(&r.Taken)}, {"refunded_at time", maybe(&r.RefundedAt)},
-			{"refunded_by text", maybe(&r.RefundedBy)}, {"refund_reference text", maybe(&r.RefundReference)}, {"paid_after text", maybe(&r.PaidAfter)}, {"version int", always(&r.Version)}, {"updated_at time", always(&r.UpdatedAt)}}
+			{"refunded_by text", maybe(&r.RefundedBy)}, {"refund_reference text", maybe(&r.RefundReference)},
+			{"paid_after text", maybe(&r.PaidAfter)}, {"version int", always(&r.Version)}, {"updated_at time", always(&r.UpdatedAt)}}
 	},
 	outside: func(r *withdrawal.Request) list { return list{{"offer_at time", maybe(&r.OfferAt)}} },
 	derived: []derived{{name: "approved_at", spec: "approved_at time", insert: "r.approved_at", update: "coalesce(r.approved_at, x.approved_at)"}},

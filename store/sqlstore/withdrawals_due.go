@@ -93,7 +93,8 @@ var dueWithdrawals = func() map[withdrawal.DueKind]*dueWork {
 		withdrawal.DueRescue: {from: jobRows, owner: requestOfJob, where: "x.status = 'processing' AND NOT x.review", at: "x.lease_until", order: "x.lease_until, x.id"},
 		withdrawal.DueEnqueue: {from: "@withdrawal_requests x", owner: "x.id", where: "x.status = 'approved' AND " + strings.ReplaceAll(goesOn, "q.", "x."),
 			at: offerAt, order: "x.updated_at, x.id"},
-		withdrawal.DueRefund: {from: "@withdrawal_requests x", owner: "x.id", where: awaitsRefund, at: offerAt, order: offerAt + ", x.updated_at, x.id"},
+		withdrawal.DueRefund: {from: "@withdrawal_requests x", owner: "x.id", where: awaitsRefund, at: offerAt,
+			order: offerAt + ", x.updated_at, x.id"},
 	} {
 		d.filters = []string{"x.chain_id"}
 		all[kind] = newDue(d)

@@ -26,7 +26,8 @@ var (
 // Acknowledge implements [store.WithdrawalRecords].
 func (w withdrawals) Acknowledge(a withdrawal.Acknowledgement) error {
 	found := false
-	err := w.read(&knownIncident, nil, func(*sql.Rows) error { found = true; return nil }, a.Request.String(), a.Hash, a.Claim.String(), a.BlockHash)
+	err := w.read(&knownIncident, nil, func(*sql.Rows) error { found = true; return nil }, a.Request.String(), a.Hash, a.Claim.String(),
+		a.BlockHash)
 	if err == nil && !found {
 		err = &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "withdrawal incident", ID: a.Request.String(), Event: "acknowledge"}
 	}

@@ -265,7 +265,8 @@ func TestRequeueAndSubmissionOfOneUserExcludeEachOtherOnPostgres(t *testing.T) {
 	for _, requeueFirst := range []bool{true, false} {
 		failed := b.failed(t, chain)
 		requeue := func(s *store.Withdrawals) (withdrawal.Withdrawal, error) {
-			return s.Do(ctx, failed.Request.ID, withdrawal.Requeued{By: as(withdrawal.Operator), Job: failed.Job.ID, Reason: "again", NotRefunded: true})
+			return s.Do(ctx, failed.Request.ID, withdrawal.Requeued{By: as(withdrawal.Operator), Job: failed.Job.ID, Reason: "again",
+				NotRefunded: true})
 		}
 		submission := b.submission(chain)
 		submission.User = failed.Request.User

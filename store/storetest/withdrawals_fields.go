@@ -252,7 +252,8 @@ func (f *fields) requeued() {
 	f.later()
 	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "old", Raw: []byte{4}, Input: "input"}, withdrawal.Broadcast{Hash: "old"}, dead("old"))
 	f.later()
-	f.do(withdrawal.Claimed{}, withdrawal.AttemptFailed{Failure: withdrawal.Permanent, Error: "never"}, withdrawal.Requeued{Reason: "corrected", NotRefunded: true},
+	f.do(withdrawal.Claimed{}, withdrawal.AttemptFailed{Failure: withdrawal.Permanent, Error: "never"},
+		withdrawal.Requeued{Reason: "corrected", NotRefunded: true},
 		withdrawal.Enqueued{Priority: withdrawal.High}, withdrawal.Claimed{})
 }
 
@@ -280,10 +281,12 @@ func (f *fields) stopped() {
 func (f *fields) refunded() {
 	f.queued(anAsset, utxos2, withdrawal.Enqueued{Priority: withdrawal.Low, MaxRetries: 1}, "alice")
 	fence := f.claim()
-	f.do(withdrawal.Dispatched{Reference: "ref 1"}, withdrawal.AttemptFailed{Failure: withdrawal.Unclear, Error: "no answer"}, withdrawal.Resolved{Reason: "not sent"})
+	f.do(withdrawal.Dispatched{Reference: "ref 1"}, withdrawal.AttemptFailed{Failure: withdrawal.Unclear, Error: "no answer"},
+		withdrawal.Resolved{Reason: "not sent"})
 	f.a.Owner.Valid = true // a filler
 	f.do(withdrawal.Broadcast{Fence: fence, Hash: "a filler"})
-	f.do(withdrawal.Acknowledged{Reason: "it is a filler"}, withdrawal.Refunded{Reference: "refund 1", Reason: "the signer's history has nothing"},
+	f.do(withdrawal.Acknowledged{Reason: "it is a filler"}, withdrawal.Refunded{Reference: "refund 1",
+		Reason: "the signer's history has nothing"},
 		withdrawal.Broadcast{Fence: fence, Hash: "sent after all"})
 	if f.a.Request.PaidAfter == "" || f.a.Request.Taken == "" {
 		f.t.Errorf("%+v", f.a.Request)

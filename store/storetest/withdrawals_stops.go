@@ -292,7 +292,8 @@ func (w *withdrawals) journal(t *testing.T) {
 	}{
 		{"Cancelled", withdrawal.Operator, withdrawal.Cancelled{By: operatorAt(start), Reason: "too late"}, statemachine.ErrIllegal},
 		{"Rejected", withdrawal.Approver, withdrawal.Rejected{By: by(withdrawal.Approver, start), Reason: "no"}, statemachine.ErrIllegal},
-		{"Requeued", withdrawal.Operator, withdrawal.Requeued{By: operatorAt(start), Job: a.Job.ID, Reason: "again", NotRefunded: true}, statemachine.ErrIllegal},
+		{"Requeued", withdrawal.Operator, withdrawal.Requeued{By: operatorAt(start), Job: a.Job.ID, Reason: "again", NotRefunded: true},
+			statemachine.ErrIllegal},
 		{"Held", withdrawal.Approver, withdrawal.Held{By: by(withdrawal.Approver, start), Reason: "not mine to hold"}, statemachine.ErrForbidden},
 		{"", withdrawal.WithdrawalWorker, withdrawal.Claimed{By: workerAt(start), Fence: 7}, nil},
 	}

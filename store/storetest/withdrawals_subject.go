@@ -228,7 +228,8 @@ func (w *withdrawals) stages() []withdrawalStage {
 	}, {
 		name: "a failed request",
 		events: func(id uuid.UUID) []withdrawal.Event {
-			return append(processing(id), withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"})
+			return append(processing(id), withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent,
+				Error: "no such address"})
 		},
 		rivals: func(a *withdrawal.Withdrawal, i int) withdrawal.Event {
 			if i%2 == 1 {
@@ -321,7 +322,8 @@ func (w *withdrawals) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 	last.MaxRetries = 1
 	unsent := w.do(t, w.approved(t, utxos, start).Request.ID, last, withdrawal.Claimed{By: workerAt(start)}, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "last"},
 		withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Unclear, Error: "time-out"})
-	all = append(all, w.do(t, unsent.Request.ID, notSent(&unsent, start), withdrawal.Requeued{By: operatorAt(start), Job: last.Job, Reason: "again", NotRefunded: true},
+	all = append(all, w.do(t, unsent.Request.ID, notSent(&unsent, start), withdrawal.Requeued{By: operatorAt(start), Job: last.Job,
+		Reason: "again", NotRefunded: true},
 		withdrawal.Broadcast{By: workerAt(start.Add(time.Hour)), Fence: 1, Hash: "late after all"}))
 	for _, x := range []struct {
 		user, asset uuid.UUID
@@ -336,7 +338,8 @@ func (w *withdrawals) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 	w.do(t, failed.Request.ID, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"}) // saved, and counted
 	all = append(all, w.importedReview(t, stops), w.do(t, sent.Request.ID, receipt(&sent, start.Add(time.Minute), 3)),
 		w.do(t, gone.Request.ID, withdrawal.AttemptFailed{By: workerAt(start.Add(7 * tick)), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"}),
-		w.do(t, failed.Request.ID, withdrawal.Requeued{By: operatorAt(start), Job: failed.Job.ID, Reason: "again", NotRefunded: true}, w.enqueued(start, withdrawal.Normal)))
+		w.do(t, failed.Request.ID, withdrawal.Requeued{By: operatorAt(start), Job: failed.Job.ID, Reason: "again", NotRefunded: true},
+			w.enqueued(start, withdrawal.Normal)))
 	for i := range 2 {
 		review := w.processing(t, utxos, start.Add(time.Duration(i)*tick))
 		all = append(all, w.do(t, review.Request.ID, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "ref"},
@@ -369,11 +372,13 @@ func (w *withdrawals) unpaid(t testing.TB) (all []withdrawal.Withdrawal) {
 		cancelled(refund, told(), settled)
 		cancelled(told(), settled)
 		failed := w.processing(t, chain, at)
-		all = append(all, w.do(t, failed.Request.ID, withdrawal.AttemptFailed{By: workerAt(at), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"}))
+		all = append(all, w.do(t, failed.Request.ID, withdrawal.AttemptFailed{By: workerAt(at), Fence: 1, Failure: withdrawal.Permanent,
+			Error: "no such address"}))
 		unsent := w.declaredNotSent(t, chain)
 		all = append(all, w.do(t, unsent.Request.ID, withdrawal.Cancelled{By: operatorAt(start)}))
 		other, named := w.confirming(t, chain, start), w.declaredNotSent(t, chain) // whose signer names what is another's
-		all = append(all, other, w.do(t, named.Request.ID, withdrawal.Cancelled{By: operatorAt(start)}, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: other.Job.TxHash}))
+		all = append(all, other, w.do(t, named.Request.ID, withdrawal.Cancelled{By: operatorAt(start)},
+			withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: other.Job.TxHash}))
 	}
 	return all
 }

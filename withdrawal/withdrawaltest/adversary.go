@@ -142,7 +142,8 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 		},
 		func() withdrawal.Event { // the bookkeeper gives back whatever may be given back
 			return withdrawal.Refunded{By: rapid.SampledFrom([]withdrawal.By{system(), system(), operator()}).Draw(t, "bookkeeper"), Reason: "r",
-				Reference: fmt.Sprintf("%srefund%d", a.Prefix, rapid.IntRange(0, 9).Draw(t, "reference")/9), Already: rapid.IntRange(0, 19).Draw(t, "already") == 0}
+				Reference: fmt.Sprintf("%srefund%d", a.Prefix, rapid.IntRange(0, 9).Draw(t, "reference")/9), Already: rapid.IntRange(0, 19).Draw(t,
+					"already") == 0}
 		},
 	}
 	switch k := even(t, 400, "kind"); {

@@ -52,7 +52,8 @@ func (h *History) Add(c withdrawal.Change, refusal error) error {
 }
 
 func (h *History) addRecord(c *withdrawal.Change) error {
-	if err := withdrawal.Check(c.New); err != nil && !errors.Is(err, withdrawal.ErrPaidTwice) && !errors.Is(err, withdrawal.ErrPaidAndRefunded) {
+	if err := withdrawal.Check(c.New); err != nil && !errors.Is(err, withdrawal.ErrPaidTwice) &&
+		!errors.Is(err, withdrawal.ErrPaidAndRefunded) {
 		return err
 	}
 	if c.Old.Request != h.last.Request || c.Old.Job != h.last.Job {

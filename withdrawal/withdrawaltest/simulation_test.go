@@ -292,7 +292,8 @@ func (x *simulation) refund() {
 	due, _, err := x.s.RefundsDue(context.Background(), 10)
 	x.must(err)
 	for _, w := range due {
-		if !x.do(w.Request.ID, withdrawal.Refunded{By: withdrawal.By{Actor: "bookkeeper", Role: withdrawal.System}, Reference: fmt.Sprint("refund of ", w.Request.ID[1])}) {
+		if !x.do(w.Request.ID, withdrawal.Refunded{By: withdrawal.By{Actor: "bookkeeper", Role: withdrawal.System},
+			Reference: fmt.Sprint("refund of ", w.Request.ID[1])}) {
 			x.t.Errorf("request %d is due for a refund, and it is refused", w.Request.ID[1])
 		}
 		x.ends["refunded"]++

@@ -114,7 +114,8 @@ func TestTheAdversaryFindsABrokenHost(t *testing.T) {
 			}
 			return p.Apply(w, ev)
 		},
-		"one that refunds what a signer says it sent": func(p withdrawal.Policy, ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
+		"one that refunds what a signer says it sent": func(p withdrawal.Policy, ev withdrawal.Event,
+			w withdrawal.Withdrawal) (withdrawal.Change, error) {
 			sent := w.Request.StraysSent
 			if _, ok := ev.(withdrawal.Refunded); ok {
 				w.Request.StraysSent = 0
@@ -125,7 +126,8 @@ func TestTheAdversaryFindsABrokenHost(t *testing.T) {
 			}
 			return c, err
 		},
-		"one that does not see a payment after the refund": func(p withdrawal.Policy, ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
+		"one that does not see a payment after the refund": func(p withdrawal.Policy, ev withdrawal.Event,
+			w withdrawal.Withdrawal) (withdrawal.Change, error) {
 			c, err := p.Apply(w, ev)
 			c.New.Request.PaidAfter = ""
 			return c, err
