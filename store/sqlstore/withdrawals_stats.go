@@ -93,7 +93,8 @@ var (
 		inReview + " FROM @withdrawal_queue x WHERE x.status = 'processing'{chain x.chain_id} UNION ALL " +
 		"SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN " + dueWithdrawals[withdrawal.DueCheck].is("$1") + " AND x.next_check_at < $1 THEN 1 END), 0), " +
 		inReview + " FROM @withdrawal_queue x WHERE x.status = 'confirming'{chain x.chain_id}")
-	countBatches = perChain("SELECT coalesce(sum(CASE WHEN x.next_check_at < $1 THEN 1 END), 0), min(x.created_at) FROM @withdrawal_batches x WHERE " +
+	countBatches = perChain("SELECT coalesce(sum(CASE WHEN x.next_check_at < $1 THEN 1 END), 0), min(x.created_at) " +
+		"FROM @withdrawal_batches x WHERE " +
 		dueBatches[withdrawal.DueBatchCheck].where + "{chain x.chain_id}")
 	oldestToRefund       = perChain("SELECT min(x.updated_at) FROM @withdrawal_requests x WHERE " + toRefund + "{chain x.chain_id}")
 	countPaidAndRefunded = perChain("SELECT count(*) FROM @withdrawal_requests x WHERE " + paidAndRefunded + "{chain x.chain_id}")
