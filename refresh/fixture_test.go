@@ -1,10 +1,13 @@
 package refresh_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"pgregory.net/rapid"
 
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/refresh/refreshtest"
@@ -23,6 +26,18 @@ func id(n byte) uuid.UUID { return uuid.UUID{6: 0x40, 8: 0x80, 15: n} }
 func by(r refresh.Role, at time.Time) refresh.By {
 	actor := map[refresh.Role]string{refresh.API: "api", refresh.Orchestrator: "orchestrator", refresh.Worker: "w1", refresh.Operator: "olga"}[r]
 	return refresh.By{Actor: actor, Role: r, At: at}
+}
+
+// randomly runs a random test on inputs that are the same each time, so that what it
+// has to have seen does not depend on the number of checks or on the seed, and then on
+// others.
+func randomly(t *testing.T, test func(*rapid.T)) {
+	for seed := range 40 {
+		input := make([]byte, 1<<16)
+		_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
+		t.Run(fmt.Sprint("fixed ", seed), func(t *testing.T) { rapid.MakeFuzz(test)(t, input) })
+	}
+	rapid.Check(t, test)
 }
 
 func worker(at time.Time) refresh.By { return by(refresh.Worker, at) }
