@@ -28,6 +28,7 @@ import (
 var machines = []part{
 	section(utxo.TxMachine),
 	section(utxo.CoinMachine),
+	section(utxo.DepositMachine),
 	section(withdrawal.RequestMachine),
 	section(withdrawal.JobMachine),
 	section(withdrawal.BatchMachine),
