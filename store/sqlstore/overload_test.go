@@ -5,13 +5,16 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/store/worker"
 	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/withdrawal"
 )
 
 // throughSlow opens the store of a new database behind a server that connects slowly.
@@ -59,6 +62,69 @@ func TestWorkGoesOnBehindSlowConnections(t *testing.T) {
 	if ids := stored(t, s); len(ids) != loops {
 		t.Errorf("%d of %d loops have stored anything behind %d connections", len(ids), loops, slow.Made.Load())
 	}
+}
+
+// Whole workers with the hastiest settings that a policy of 250 ms allows: every
+// connection is lost, and a new one takes five times as long as a call may take, for as
+// long as the test runs. Each request is paid once, and nothing is done by hand.
+func TestWholeWorkersGoOnBehindSlowConnections(t *testing.T) {
+	const call, requests = 125 * time.Millisecond, 5
+	far, near, slow := throughSlow(t, 0)
+	b := bankOf(t, near, near.open(t), withdrawal.HotWallet{ID: named("payer"), Chain: named("no nonces")})
+	for range requests {
+		b.pending(t, named("no nonces"))
+	}
+	policy := b.policy
+	policy.CheckEvery = 2 * call
+	s, err := store.NewWithdrawals(far, policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // only what hangs reaches it
+	defer cancel()
+	type held = store.HeldWithdrawal
+	var paid atomic.Int64
+	pay := func(ctx context.Context, w withdrawal.Withdrawal) held {
+		p := prepared(&w)
+		stored, err := s.Held(ctx, held{Withdrawal: w, Events: []withdrawal.Event{p}})
+		if err != nil {
+			return held{Withdrawal: w}
+		}
+		paid.Add(1)
+		return held{Withdrawal: stored[0], Events: []withdrawal.Event{withdrawal.Broadcast{By: p.By, Fence: p.Fence, Hash: p.Hash}}}
+	}
+	look := func(_ context.Context, w withdrawal.Withdrawal) held {
+		return held{Withdrawal: w, Events: []withdrawal.Event{withdrawal.Receipt{By: as(withdrawal.ConfirmationWorker), Tx: w.Job.TxHash,
+			Block: withdrawal.Block{Height: 1, Hash: "b", Canonical: "b", Head: 90}}}}
+	}
+	slow.Cost.Store(int64(5 * call))
+	slow.Cut()
+	var running sync.WaitGroup
+	run := func(source store.WithdrawalSource, handle func(context.Context, withdrawal.Withdrawal) held) {
+		running.Go(func() {
+			o := worker.Options[withdrawal.Withdrawal, held]{Release: source.Release, Panicked: source.Panicked, CallTimeout: call}
+			if err := worker.Run(ctx, source, handle, o); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	run(s.Payments(named("no nonces"), "payer"), pay)
+	run(s.Lookups(named("no nonces"), "checker"), look)
+	for ctx.Err() == nil {
+		open, err := b.List(t.Context(), store.ListWithdrawals{Filter: withdrawal.Filter{Kind: withdrawal.ListOpen}, Limit: requests})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(open) == 0 {
+			break
+		}
+		time.Sleep(call)
+	}
+	if ctx.Err() != nil || paid.Load() != requests {
+		t.Errorf("%d payments were prepared for %d requests, %v", paid.Load(), requests, ctx.Err())
+	}
+	cancel()
+	running.Wait()
 }
 
 // A statement that waits when the time of its call is over does not cost the
