@@ -104,7 +104,8 @@ func TestAlerts(t *testing.T) {
 	for _, a := range refresh.Alerts(all, limits) {
 		names = append(names, a.Name)
 	}
-	want := []string{"job age", "job wait", "lease expired", "tick wait", "past expiry", "ahead", "expired open", "cancellation refused", "hung", "not enqueued", "failed jobs", "failed jobs"}
+	want := []string{"job age", "job wait", "lease expired", "tick wait", "past expiry", "refresh ahead",
+		"expired open", "cancellation refused", "hung", "not enqueued", "failed jobs", "failed jobs"}
 	if len(names) != len(want) {
 		t.Fatal(names)
 	}

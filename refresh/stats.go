@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/settlehq/settle/statemachine"
 )
 
 // Stats is what a store counts at the moment At.
@@ -144,46 +146,31 @@ func DefaultThresholds() Thresholds {
 		ExpiryWait: time.Hour, Ahead: time.Minute}
 }
 
-// Alert is one limit that is exceeded.
-type Alert struct {
-	Name string // stable: "job wait", "failed jobs", ...
-	Text string
-}
-
 // Alerts compares. It is pure; the order is fixed.
-func Alerts(s Stats, t Thresholds) []Alert {
-	var out []Alert
-	add := func(exceeded bool, name, format string, args ...any) {
-		if exceeded {
-			out = append(out, Alert{Name: name, Text: fmt.Sprintf(format, args...)})
-		}
-	}
-	wait := func(name string, since time.Time, limit time.Duration, what string) {
-		add(limit > 0 && !since.IsZero() && s.At.Sub(since) > limit, name, "%s since %s, longer than %v", what,
-			since.UTC().Format(time.RFC3339), limit)
-	}
-	wait("job age", s.OldestLive, t.JobAge, "a job has not ended")
-	wait("job wait", s.OldestJob, t.JobWait, "a due job is not claimed")
-	wait("lease expired", s.OldestLapse, t.LeaseWait, fmt.Sprintf("%d jobs have an expired lease, the first", s.LeaseExpired))
-	wait("tick wait", s.OldestWatcher, t.TickWait, "a due watcher is not ticked")
-	wait("past expiry", s.OldestExpiry, t.ExpiryWait, fmt.Sprintf("%d watchers are past their expiry, the first, of wallet %s,",
+func Alerts(s Stats, t Thresholds) []statemachine.Alert {
+	a := statemachine.Alarms{At: s.At, Kinds: AlertKinds()}
+	a.Wait("job age", s.OldestLive, t.JobAge, "a job has not ended")
+	a.Wait("job wait", s.OldestJob, t.JobWait, "a due job is not claimed")
+	a.Wait("lease expired", s.OldestLapse, t.LeaseWait, fmt.Sprintf("%d jobs have an expired lease, the first", s.LeaseExpired))
+	a.Wait("tick wait", s.OldestWatcher, t.TickWait, "a due watcher is not ticked")
+	a.Wait("past expiry", s.OldestExpiry, t.ExpiryWait, fmt.Sprintf("%d watchers are past their expiry, the first, of wallet %s,",
 		s.PastExpiry, s.PastExpiryOf))
-	add(t.Ahead > 0 && s.Newest.Sub(s.At) > t.Ahead, "ahead",
+	a.Add(t.Ahead > 0 && s.Newest.Sub(s.At) > t.Ahead, "refresh ahead",
 		"a job or a watcher was made at %s, more than %v from now: a clock was ahead, or is behind", s.Newest.UTC().Format(time.RFC3339), t.Ahead)
-	add(s.ExpiredOpen > t.ExpiredOpen, "expired open",
+	a.Add(s.ExpiredOpen > t.ExpiredOpen, "expired open",
 		"%d watchers expired while their transfer was open, more than %d", s.ExpiredOpen, t.ExpiredOpen)
-	add(s.Refused > t.Refused, "cancellation refused",
+	a.Add(s.Refused > t.Refused, "cancellation refused",
 		"%d watchers whose transfer the host refuses to cancel, more than %d", s.Refused, t.Refused)
-	add(s.Hung > t.Hung, "hung", "%d wallets whose calls time out, more than %d", s.Hung, t.Hung)
-	add(s.NotEnqueued > t.NotEnqueued, "not enqueued",
+	a.Add(s.Hung > t.Hung, "hung", "%d wallets whose calls time out, more than %d", s.Hung, t.Hung)
+	a.Add(s.NotEnqueued > t.NotEnqueued, "not enqueued",
 		"%d jobs of API requests are not stored, more than %d: they are tried again, or were dropped", s.NotEnqueued, t.NotEnqueued)
 	for _, f := range s.Failed {
-		add(f.Count > t.FailedJobs, "failed jobs", "%d failed jobs of wallet %s, more than %d", f.Count, f.XpubVan,
+		a.Add(f.Count > t.FailedJobs, "failed jobs", "%d failed jobs of wallet %s, more than %d", f.Count, f.XpubVan,
 			t.FailedJobs)
 	}
 	if n := len(s.Failed); n > 0 && s.Failed[n-1].Count > t.FailedJobs {
 		more := s.FailedWallets - int64(n)
-		add(more > 0, "failed jobs", "failed jobs of %d more wallets", more)
+		a.Add(more > 0, "failed jobs", "failed jobs of %d more wallets", more)
 	}
-	return out
+	return a.Alerts
 }

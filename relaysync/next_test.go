@@ -75,7 +75,7 @@ func TestAlerts(t *testing.T) {
 	for _, a := range relaysync.Alerts(s, all) {
 		names = append(names, a.Name)
 	}
-	if want := []string{"due wait", "exhausted", "untimed", "lapsed", "lapses", "failure rate"}; !reflect.DeepEqual(names, want) {
+	if want := []string{"relay due wait", "exhausted", "untimed", "lapsed", "lapses", "failure rate"}; !reflect.DeepEqual(names, want) {
 		t.Errorf("%v", names)
 	}
 	if got := relaysync.Alerts(s, relaysync.Thresholds{DueWait: time.Minute, Exhausted: 2, Untimed: 1, Lapsed: 3, Lapses: 4, FailureRate: 3333}); got != nil {

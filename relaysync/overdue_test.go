@@ -84,7 +84,7 @@ func TestWhatIsUnfinishedIsOverdue(t *testing.T) {
 				if len(told) > 0 {
 					t.Errorf("%v, %s: nothing is owed, and there is %v", phase, what, told)
 				}
-			case owed && !slices.Contains(told, "owed"):
+			case owed && !slices.Contains(told, "relay owed"):
 				t.Errorf("%v, %s: %v since %v, and there is %v", phase, what, now, l.s.Timer.Since, told)
 			}
 			if owed && l.s.Phase() != relaysync.PhaseExhausted && !l.s.Timer.Since.Equal(t0) {
@@ -136,7 +136,8 @@ func TestSinceWhenASyncIsOwed(t *testing.T) {
 	ahead := begun(t, updated(sec(864000), "b"))
 	ahead.s.Timer.Due, ahead.s.Timer.Since = sec(864000), sec(864000)
 	for at, want := range map[float64]int{0: 1, 864000 - 3601: 1, 864000 - 3600: 0} {
-		if got := relaysync.Alerts(ahead.stats(sec(at)), relaysync.DefaultThresholds()); len(got) != want || want > 0 && got[0].Name != "ahead" {
+		got := relaysync.Alerts(ahead.stats(sec(at)), relaysync.DefaultThresholds())
+		if len(got) != want || want > 0 && got[0].Name != "relay ahead" {
 			t.Errorf("at %v: %v", at, got)
 		}
 	}
@@ -148,7 +149,7 @@ func TestSinceWhenASyncIsOwed(t *testing.T) {
 
 func TestDefaultThresholds(t *testing.T) {
 	limits := relaysync.DefaultThresholds()
-	for over, want := range map[time.Duration]string{0: "[]", time.Microsecond: "[due wait owed ahead]"} {
+	for over, want := range map[time.Duration]string{0: "[]", time.Microsecond: "[relay due wait relay owed relay ahead]"} {
 		s := relaysync.Stats{At: t0, OldestDue: t0.Add(-limits.DueWait - over), OldestOwed: t0.Add(-limits.Owed - over),
 			Latest: t0.Add(limits.Ahead + over)}
 		names := []string{}

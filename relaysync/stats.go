@@ -1,8 +1,9 @@
 package relaysync
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/settlehq/settle/statemachine"
 )
 
 // Stats is what a store counts at the moment At.
@@ -84,12 +85,6 @@ func DefaultThresholds() Thresholds {
 	return Thresholds{DueWait: 5 * time.Minute, Owed: time.Hour, Ahead: time.Hour, Lapses: 2, FailureRate: 5_000}
 }
 
-// Alert is one limit that is exceeded.
-type Alert struct {
-	Name string // stable: "due wait", "owed", "ahead", "exhausted", "untimed", "lapsed", "lapses", "failure rate"
-	Text string
-}
-
 // FailureRate is the share of syncs in the window that failed, in basis points
 // (10 000 = all), rounded down; 0 of 0 is 0.
 func (s *Stats) FailureRate() int64 {
@@ -100,24 +95,19 @@ func (s *Stats) FailureRate() int64 {
 }
 
 // Alerts compares. It is pure; the order is fixed.
-func Alerts(s Stats, t Thresholds) []Alert {
-	var out []Alert
-	add := func(exceeded bool, name, format string, args ...any) {
-		if exceeded {
-			out = append(out, Alert{Name: name, Text: fmt.Sprintf(format, args...)})
-		}
-	}
-	add(t.DueWait > 0 && !s.OldestDue.IsZero() && s.At.Sub(s.OldestDue) > t.DueWait, "due wait",
-		"a relay is due since %s, longer than %v", s.OldestDue.UTC().Format(time.RFC3339), t.DueWait)
-	add(t.Owed > 0 && !s.OldestOwed.IsZero() && s.At.Sub(s.OldestOwed) > t.Owed, "owed",
-		"a relay is not synced since %s, longer than %v", s.OldestOwed.UTC().Format(time.RFC3339), t.Owed)
-	add(t.Ahead > 0 && s.Latest.Sub(s.At) > t.Ahead, "ahead",
+func Alerts(s Stats, t Thresholds) []statemachine.Alert {
+	a := statemachine.Alarms{At: s.At, Kinds: AlertKinds()}
+	a.Wait("relay due wait", s.OldestDue, t.DueWait, "a relay is due")
+	a.Wait("relay owed", s.OldestOwed, t.Owed, "a relay is not synced")
+	a.Add(t.Ahead > 0 && s.Latest.Sub(s.At) > t.Ahead, "relay ahead",
 		"a time of a relay is %s, more than %v from now: a clock was ahead, or is behind",
 		s.Latest.UTC().Format(time.RFC3339), t.Ahead)
-	add(s.Phases[PhaseExhausted] > t.Exhausted, "exhausted", "%d relays await manual intervention, more than %d", s.Phases[PhaseExhausted], t.Exhausted)
-	add(s.Untimed > t.Untimed, "untimed", "%d relays are unsynced without a timer, more than %d", s.Untimed, t.Untimed)
-	add(s.Lapsed > t.Lapsed, "lapsed", "%d syncs have lost their lease, more than %d", s.Lapsed, t.Lapsed)
-	add(s.Lapses > t.Lapses, "lapses", "%d leases ended without a result, more than %d", s.Lapses, t.Lapses)
-	add(t.FailureRate > 0 && s.FailureRate() > t.FailureRate, "failure rate", "%d of 10000 syncs failed, more than %d", s.FailureRate(), t.FailureRate)
-	return out
+	a.Add(s.Phases[PhaseExhausted] > t.Exhausted, "exhausted",
+		"%d relays await manual intervention, more than %d", s.Phases[PhaseExhausted], t.Exhausted)
+	a.Add(s.Untimed > t.Untimed, "untimed", "%d relays are unsynced without a timer, more than %d", s.Untimed, t.Untimed)
+	a.Add(s.Lapsed > t.Lapsed, "lapsed", "%d syncs have lost their lease, more than %d", s.Lapsed, t.Lapsed)
+	a.Add(s.Lapses > t.Lapses, "lapses", "%d leases ended without a result, more than %d", s.Lapses, t.Lapses)
+	a.Add(t.FailureRate > 0 && s.FailureRate() > t.FailureRate, "failure rate",
+		"%d of 10000 syncs failed, more than %d", s.FailureRate(), t.FailureRate)
+	return a.Alerts
 }

@@ -305,7 +305,7 @@ func (s *Relays) Stats(ctx context.Context, window time.Duration) (relaysync.Sta
 }
 
 // Alerts counts and compares with limits, see [relaysync.Alerts].
-func (s *Relays) Alerts(ctx context.Context, window time.Duration, limits relaysync.Thresholds) ([]relaysync.Alert, error) {
+func (s *Relays) Alerts(ctx context.Context, window time.Duration, limits relaysync.Thresholds) ([]statemachine.Alert, error) {
 	stats, err := s.Stats(ctx, window)
 	if err != nil {
 		return nil, err

@@ -235,7 +235,7 @@ func (s *Tenants) Stats(ctx context.Context) (dunning.Stats, error) {
 }
 
 // Alerts counts and compares with limits, see [dunning.Alerts].
-func (s *Tenants) Alerts(ctx context.Context, limits dunning.Thresholds) ([]dunning.Alert, error) {
+func (s *Tenants) Alerts(ctx context.Context, limits dunning.Thresholds) ([]statemachine.Alert, error) {
 	stats, err := s.Stats(ctx)
 	if err != nil {
 		return nil, err

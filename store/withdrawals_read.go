@@ -103,7 +103,8 @@ func (s *Withdrawals) StatsOf(ctx context.Context, chain uuid.UUID, window time.
 
 // Alerts counts and compares with limits, see [withdrawal.Alerts]; nonces are as
 // in [Withdrawals.StatsOf].
-func (s *Withdrawals) Alerts(ctx context.Context, window time.Duration, limits withdrawal.Thresholds, nonces map[uuid.UUID]uint64) ([]withdrawal.Alert, error) {
+func (s *Withdrawals) Alerts(ctx context.Context, window time.Duration, limits withdrawal.Thresholds,
+	nonces map[uuid.UUID]uint64) ([]statemachine.Alert, error) {
 	stats, err := s.StatsOf(ctx, uuid.Nil, window, nonces)
 	if err != nil {
 		return nil, err

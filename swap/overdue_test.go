@@ -69,7 +69,8 @@ func everyState[A any, S, T statemachine.Label](t *testing.T, m *statemachine.Ma
 	told := func(r *run[A], at time.Time) bool {
 		tally := swap.NewTally(at, time.Microsecond)
 		count(tally, &r.item)
-		return slices.ContainsFunc(swap.Alerts(tally.Stats(), swap.DefaultThresholds()), func(a swap.Alert) bool { return a.Name == "overdue" })
+		alerts := swap.Alerts(tally.Stats(), swap.DefaultThresholds())
+		return slices.ContainsFunc(alerts, func(a statemachine.Alert) bool { return a.Name == "overdue" })
 	}
 	for _, s := range m.States() {
 		leaves := slices.ContainsFunc(m.Edges(), func(e statemachine.Edge[S, T]) bool { return e.From == s && e.To != s })

@@ -1,8 +1,9 @@
 package swap
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/settlehq/settle/statemachine"
 )
 
 // Stats is what a store counts at the moment At, and in the window
@@ -160,7 +161,7 @@ func basisPoints(part, whole int64) int64 {
 	return part * 10_000 / whole
 }
 
-// Thresholds are the limits of [Alerts].
+// Thresholds are the limits of [Alerts]. A zero duration is not watched.
 type Thresholds struct {
 	RefundRate int64         // basis points; more than that alerts
 	Awaiting   time.Duration // longer than that alerts
@@ -173,31 +174,18 @@ func DefaultThresholds() Thresholds {
 	return Thresholds{RefundRate: 500, Awaiting: 10 * time.Minute, Held: 24 * time.Hour, Scan: time.Hour}
 }
 
-// Alert is one limit that is exceeded.
-type Alert struct {
-	Name string // stable: "refund rate", "quarantine", ...
-	Text string
-}
-
 // Alerts compares. It is pure; the order is fixed.
-func Alerts(s Stats, t Thresholds) []Alert {
-	var out []Alert
-	add := func(exceeded bool, name, format string, args ...any) {
-		if exceeded {
-			out = append(out, Alert{Name: name, Text: fmt.Sprintf(format, args...)})
-		}
-	}
+func Alerts(s Stats, t Thresholds) []statemachine.Alert {
+	a := statemachine.Alarms{At: s.At, Kinds: AlertKinds()}
 	// The rate is rounded down, so the comparison is made with the counts.
-	add(s.Refunded*10_000 > t.RefundRate*s.Ended(), "refund rate", "%d of %d were refunded, more than %d of 10000", s.Refunded, s.Ended(), t.RefundRate)
-	add(s.Quarantined > 0, "quarantine", "%d were quarantined", s.Quarantined)
-	add(s.Created > s.Ended(), "backlog", "%d came in and %d ended; %d are unprocessed", s.Created, s.Ended(), s.Backlog)
-	since := func(name string, at time.Time, limit time.Duration, what string) {
-		add(!at.IsZero() && s.At.Sub(at) > limit, name, "%s since %s, longer than %v", what, at.UTC().Format(time.RFC3339), limit)
-	}
-	since("confirmation", s.OldestAwaiting, t.Awaiting, "an item waits for its confirmation")
-	since("hold", s.OldestHeld, t.Held, "an item is held")
-	since("scan", s.OldestScan, t.Scan, "a history was not read whole (what no node has any more is a gap to accept)")
-	add(s.Discrepancies > 0, "discrepancies", "%d discrepancies nobody has dealt with", s.Discrepancies)
-	add(s.Overdue > 0, "overdue", "%d items are overdue", s.Overdue)
-	return out
+	a.Add(s.Refunded*10_000 > t.RefundRate*s.Ended(), "refund rate",
+		"%d of %d were refunded, more than %d of 10000", s.Refunded, s.Ended(), t.RefundRate)
+	a.Add(s.Quarantined > 0, "quarantine", "%d were quarantined", s.Quarantined)
+	a.Add(s.Created > s.Ended(), "backlog", "%d came in and %d ended; %d are unprocessed", s.Created, s.Ended(), s.Backlog)
+	a.Wait("confirmation", s.OldestAwaiting, t.Awaiting, "an item waits for its confirmation")
+	a.Wait("hold", s.OldestHeld, t.Held, "an item is held")
+	a.Wait("scan", s.OldestScan, t.Scan, "a history was not read whole (what no node has any more is a gap to accept)")
+	a.Add(s.Discrepancies > 0, "discrepancies", "%d discrepancies nobody has dealt with", s.Discrepancies)
+	a.Add(s.Overdue > 0, "overdue", "%d items are overdue", s.Overdue)
+	return a.Alerts
 }

@@ -134,7 +134,8 @@ func TestWhatIsUnfinishedIsTold(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					return slices.ContainsFunc(utxo.Alerts(s, utxo.DefaultThresholds()), func(a utxo.Alert) bool { return a.Name == o.alert })
+					alerts := utxo.Alerts(s, utxo.DefaultThresholds())
+					return slices.ContainsFunc(alerts, func(a statemachine.Alert) bool { return a.Name == o.alert })
 				}
 				start := utxotest.Start
 				if o.within > 0 && told(start.Add(o.within)) {

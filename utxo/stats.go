@@ -3,11 +3,12 @@ package utxo
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
+
+	"github.com/settlehq/settle/statemachine"
 )
 
 // Stats is what a store counts of one wallet at the moment At. What is confirmed
@@ -129,39 +130,26 @@ func DefaultThresholds() Thresholds {
 	return Thresholds{PendingWait: time.Hour, PublishedWait: 72 * time.Hour, LeaseFor: 24 * time.Hour, LeaseWait: 24 * time.Hour}
 }
 
-// Alert is one limit that is exceeded, with what an operator does.
-type Alert struct {
-	Name string // stable: "pending wait", "published wait", "lease", "lease wait", "behind"
-	Text string
-}
-
 // Alerts compares. It is pure; the order is fixed.
-func Alerts(s Stats, t Thresholds) []Alert {
-	var out []Alert
-	add := func(exceeded bool, name, format string, args ...any) {
-		if exceeded {
-			out = append(out, Alert{Name: name, Text: fmt.Sprintf(format, args...)})
-		}
-	}
+func Alerts(s Stats, t Thresholds) []statemachine.Alert {
+	a := statemachine.Alarms{At: s.At, Kinds: AlertKinds()}
 	// What was seen in the future was seen by a clock that was ahead: further than the
 	// limit it alerts too, and not only when that time has come.
 	away := func(since time.Time) time.Duration { return s.At.Sub(since).Abs() }
-	wait := func(name string, w Waiting, limit time.Duration, what, then string) {
-		add(limit > 0 && !w.Since.IsZero() && away(w.Since) > limit, name, "transaction %s %s since %s, longer than %v: %s",
-			TxID{s.Wallet, w.Hash}, what, w.Since.UTC().Format(time.RFC3339), limit, then)
+	wait := func(name string, w Waiting, limit time.Duration, what string) {
+		a.Add(limit > 0 && !w.Since.IsZero() && away(w.Since) > limit, name, "transaction %s %s since %s, longer than %v",
+			TxID{s.Wallet, w.Hash}, what, w.Since.UTC().Format(time.RFC3339), limit)
 	}
-	wait("pending wait", s.OldestPending, t.PendingWait, "is pending",
-		"sign it and submit the signed bytes, send what Next names and report Broadcasted; "+
-			"what no node takes is replaced, or given up with Invalidated")
-	wait("published wait", s.OldestPublished, t.PublishedWait, "is published and in no block",
-		"raise its fee with a replacement or a child; what can no longer be mined is given up with Invalidated")
+	wait("pending wait", s.OldestPending, t.PendingWait, "is pending")
+	wait("published wait", s.OldestPublished, t.PublishedWait, "is published and in no block")
 	l := s.LastLease
-	add(t.LeaseFor > 0 && l.Until.Sub(s.At) > t.LeaseFor, "lease", "%s, longer than %v from now; %d outputs are leased: its holder releases it, or renews it for less",
+	a.Add(t.LeaseFor > 0 && l.Until.Sub(s.At) > t.LeaseFor, "lease", "%s, longer than %v from now; %d outputs are leased",
 		l, t.LeaseFor, s.Leased)
 	l = s.OldestLease
-	add(t.LeaseWait > 0 && !l.Until.IsZero() && away(l.Since) > t.LeaseWait, "lease wait",
-		"%s, which has had it since %s, longer than %v; %d outputs are leased: its payment is submitted, or its holder releases it", l, l.Since.UTC().Format(time.RFC3339), t.LeaseWait, s.Leased)
-	add(s.Behind() > t.Behind, "behind", "wallet %d, %d late owners among it, is scanned to %d, %d blocks below the tip, more than %d: connect the blocks from %d on again",
-		s.Wallet, s.Owners, s.ScannedTo, s.Behind(), t.Behind, s.ScannedTo+1)
-	return out
+	a.Add(t.LeaseWait > 0 && !l.Until.IsZero() && away(l.Since) > t.LeaseWait, "lease wait",
+		"%s, which has had it since %s, longer than %v; %d outputs are leased",
+		l, l.Since.UTC().Format(time.RFC3339), t.LeaseWait, s.Leased)
+	a.Add(s.Behind() > t.Behind, "behind", "wallet %d, %d late owners among it, is scanned to %d, %d blocks below the tip, more than %d",
+		s.Wallet, s.Owners, s.ScannedTo, s.Behind(), t.Behind)
+	return a.Alerts
 }

@@ -122,11 +122,11 @@ func TestAlerts(t *testing.T) {
 		set  func(*utxo.Thresholds)
 		says []string
 	}{
-		{"pending wait", func(l *utxo.Thresholds) { l.PendingWait-- }, []string{id, "Broadcasted", "Invalidated"}},
-		{"published wait", func(l *utxo.Thresholds) { l.PublishedWait-- }, []string{id, "replacement"}},
-		{"lease", func(l *utxo.Thresholds) { l.LeaseFor-- }, []string{s.LastLease.String(), "releases"}},
-		{"lease wait", func(l *utxo.Thresholds) { l.LeaseWait-- }, []string{s.OldestLease.String(), "submitted", "since"}},
-		{"behind", func(l *utxo.Thresholds) { l.Behind-- }, []string{"wallet 7", "3 late owners", "from 91 on"}},
+		{"pending wait", func(l *utxo.Thresholds) { l.PendingWait-- }, []string{id}},
+		{"published wait", func(l *utxo.Thresholds) { l.PublishedWait-- }, []string{id}},
+		{"lease", func(l *utxo.Thresholds) { l.LeaseFor-- }, []string{s.LastLease.String()}},
+		{"lease wait", func(l *utxo.Thresholds) { l.LeaseWait-- }, []string{s.OldestLease.String(), "since"}},
+		{"behind", func(l *utxo.Thresholds) { l.Behind-- }, []string{"wallet 7", "3 late owners", "is scanned to 90"}},
 	} {
 		l := limits
 		above.set(&l)

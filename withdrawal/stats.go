@@ -1,12 +1,13 @@
 package withdrawal
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
 )
 
 // Stats is what a store counts at the moment At, and in the window
@@ -111,35 +112,22 @@ func DefaultThresholds() Thresholds {
 		ConfirmWait: 2 * time.Hour, BatchWait: 2 * time.Hour, RefundWait: 72 * time.Hour, Stuck: 20, CompletionRate: 9_000, RetryRate: 2_000}
 }
 
-// Alert is one limit that is exceeded.
-type Alert struct {
-	Name string // stable: "approval wait", "stuck", ...
-	Text string
-}
-
 // Alerts compares. It is pure; the order is fixed.
-func Alerts(s Stats, t Thresholds) []Alert {
-	var out []Alert
-	add := func(exceeded bool, name, format string, args ...any) {
-		if exceeded {
-			out = append(out, Alert{Name: name, Text: fmt.Sprintf(format, args...)})
-		}
-	}
-	wait := func(name string, since time.Time, limit time.Duration, what string) {
-		add(limit > 0 && !since.IsZero() && s.At.Sub(since) > limit, name, "%s since %s, longer than %v", what, since.UTC().Format(time.RFC3339), limit)
-	}
-	wait("approval wait", s.OldestPending, t.ApprovalWait, "a request awaits approval")
-	wait("enqueue wait", s.OldestApproved, t.EnqueueWait, "an approved request has no job")
-	wait("queue wait", s.OldestQueued, t.QueueWait, "a queued request is not sent")
-	wait("claim wait", s.OldestJob, t.ClaimWait, "a due job is not claimed")
-	wait("review wait", s.OldestReview, t.ReviewWait, "a job is in review")
-	wait("confirm wait", s.OldestSent, t.ConfirmWait, "a broadcast is not confirmed")
-	wait("batch wait", s.OldestBatch, t.BatchWait, "a batch is not confirmed")
-	wait("refund wait", s.OldestToRefund, t.RefundWait, "what ended unpaid is not refunded")
-	add(s.Stuck() > t.Stuck, "stuck", "%d jobs and batches with an expired lease or an overdue check, more than %d", s.Stuck(), t.Stuck)
-	add(s.Incidents > t.Incidents, "incidents", "%d incidents, more than %d", s.Incidents, t.Incidents)
-	add(s.OpenIncidents > t.OpenIncidents, "open incidents", "%d incidents are not acknowledged, more than %d", s.OpenIncidents, t.OpenIncidents)
-	add(s.PaidAndRefunded > 0, "paid and refunded", "%d requests were refunded, and incidents say that they were paid", s.PaidAndRefunded)
+func Alerts(s Stats, t Thresholds) []statemachine.Alert {
+	a := statemachine.Alarms{At: s.At, Kinds: AlertKinds()}
+	a.Wait("approval wait", s.OldestPending, t.ApprovalWait, "a request awaits approval")
+	a.Wait("enqueue wait", s.OldestApproved, t.EnqueueWait, "an approved request has no job")
+	a.Wait("queue wait", s.OldestQueued, t.QueueWait, "a queued request is not sent")
+	a.Wait("claim wait", s.OldestJob, t.ClaimWait, "a due job is not claimed")
+	a.Wait("review wait", s.OldestReview, t.ReviewWait, "a job is in review")
+	a.Wait("confirm wait", s.OldestSent, t.ConfirmWait, "a broadcast is not confirmed")
+	a.Wait("batch wait", s.OldestBatch, t.BatchWait, "a batch is not confirmed")
+	a.Wait("refund wait", s.OldestToRefund, t.RefundWait, "what ended unpaid is not refunded")
+	a.Add(s.Stuck() > t.Stuck, "stuck", "%d jobs and batches with an expired lease or an overdue check, more than %d", s.Stuck(), t.Stuck)
+	a.Add(s.Incidents > t.Incidents, "incidents", "%d incidents, more than %d", s.Incidents, t.Incidents)
+	a.Add(s.OpenIncidents > t.OpenIncidents, "open incidents",
+		"%d incidents are not acknowledged, more than %d", s.OpenIncidents, t.OpenIncidents)
+	a.Add(s.PaidAndRefunded > 0, "paid and refunded", "%d requests were refunded, and incidents say that they were paid", s.PaidAndRefunded)
 	gaps, first := int64(0), ""
 	for wallet, all := range s.Gaps {
 		gaps += int64(len(all))
@@ -147,10 +135,13 @@ func Alerts(s Stats, t Thresholds) []Alert {
 			first = name
 		}
 	}
-	add(gaps > t.NonceGaps, "nonce gaps", "%d nonces are missing below others, more than %d; wallet %s among them", gaps, t.NonceGaps, first)
-	add(t.CompletionRate > 0 && s.CompletionRate() < t.CompletionRate, "completion rate", "%d of 10000 requests completed, less than %d", s.CompletionRate(), t.CompletionRate)
-	add(t.RetryRate > 0 && s.RetryRate() > t.RetryRate, "retry rate", "%d of 10000 executions are retries, more than %d", s.RetryRate(), t.RetryRate)
-	return out
+	a.Add(gaps > t.NonceGaps, "nonce gaps",
+		"%d nonces are missing below others, more than %d; wallet %s among them", gaps, t.NonceGaps, first)
+	a.Add(t.CompletionRate > 0 && s.CompletionRate() < t.CompletionRate, "completion rate",
+		"%d of 10000 requests completed, less than %d", s.CompletionRate(), t.CompletionRate)
+	a.Add(t.RetryRate > 0 && s.RetryRate() > t.RetryRate, "retry rate",
+		"%d of 10000 executions are retries, more than %d", s.RetryRate(), t.RetryRate)
+	return a.Alerts
 }
 
 // Mean is the mean of times between two moments, cut to microseconds; zero of

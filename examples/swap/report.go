@@ -21,7 +21,7 @@ type report struct {
 	Success       int64                     `json:"successBasisPoints"`
 	Refund        int64                     `json:"refundBasisPoints"`
 	Quarantine    int64                     `json:"quarantineBasisPoints"`
-	Alerts        []swap.Alert              `json:"alerts"`
+	Alerts        []statemachine.Alert      `json:"alerts"`
 	Discrepancies map[string]int            `json:"discrepancies"`
 	Intents       map[string]int            `json:"intents"` // by outcome
 	Totals        map[string]string         `json:"totals"`

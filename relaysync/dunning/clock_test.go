@@ -126,7 +126,7 @@ func TestAnInvoiceOfAClockThatWasAhead(t *testing.T) {
 		for _, a := range dunning.Alerts(x.statsAt(0), dunning.DefaultThresholds()) {
 			names = append(names, a.Name)
 		}
-		if told := slices.Contains(names, "ahead"); told != (r.ahead > 2*hour-hour) { // it is due an hour behind its issue
+		if told := slices.Contains(names, "tenant ahead"); told != (r.ahead > 2*hour-hour) { // it is due an hour behind its issue
 			t.Errorf("%v ahead: alerts %v", r.ahead, names)
 		}
 		got := billed(x, 30, func(int) time.Duration { return 0 })
@@ -222,7 +222,8 @@ func TestAChurnByAClockThatWasAhead(t *testing.T) {
 	x := open(t, dunning.Manual)
 	x.do(dunning.Churned{By: by(dunning.Biller, after(8*day))})
 	for d, want := range map[time.Duration]int{0: 1, 8*day - 2*hour - time.Second: 1, 8*day - 2*hour: 0} {
-		if got := dunning.Alerts(x.statsAt(d), dunning.DefaultThresholds()); len(got) != want || want == 1 && got[0].Name != "ahead" {
+		got := dunning.Alerts(x.statsAt(d), dunning.DefaultThresholds())
+		if len(got) != want || want == 1 && got[0].Name != "tenant ahead" {
 			t.Errorf("after %v: %v", d, got)
 		}
 	}

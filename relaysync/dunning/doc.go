@@ -43,7 +43,7 @@
 //     invoice that is issued meanwhile counts from the wrong time: a tenant may be
 //     churned for it too early by as much as the clock was behind.
 //   - A clock that is ahead by more than is left of Policy.Grace churns whoever owes, in
-//     its next step: a jump and a biller that was down for days look alike. "ahead" of
+//     its next step: a jump and a biller that was down for days look alike. "tenant ahead" of
 //     [Alerts] says so as soon as the clock is right, and the host reinstates; store.Tenants.Follow
 //     names the tenants. So the clock may be ahead by less than the least grace that is
 //     left, and messages of a day in a tenant's life come early.

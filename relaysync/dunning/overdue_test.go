@@ -134,10 +134,10 @@ func TestDefaultThresholds(t *testing.T) {
 		limit time.Duration
 		set   func(s *dunning.Stats, at time.Time)
 	}{
-		{"due wait", limits.DueWait, func(s *dunning.Stats, at time.Time) { s.OldestDue = at }},
+		{"tenant due wait", limits.DueWait, func(s *dunning.Stats, at time.Time) { s.OldestDue = at }},
 		{"charge unknown", limits.UnknownFor, func(s *dunning.Stats, at time.Time) { s.OldestOut = at }},
-		{"owed", limits.OwedFor, func(s *dunning.Stats, at time.Time) { s.OldestOwed = at }},
-		{"ahead", -limits.Ahead, func(s *dunning.Stats, at time.Time) { s.Latest = at }},
+		{"tenant owed", limits.OwedFor, func(s *dunning.Stats, at time.Time) { s.OldestOwed = at }},
+		{"tenant ahead", -limits.Ahead, func(s *dunning.Stats, at time.Time) { s.Latest = at }},
 	} {
 		for _, over := range []time.Duration{0, time.Microsecond} {
 			s := dunning.Stats{At: t0}

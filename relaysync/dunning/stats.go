@@ -1,9 +1,10 @@
 package dunning
 
 import (
-	"fmt"
 	"math"
 	"time"
+
+	"github.com/settlehq/settle/statemachine"
 )
 
 // Stats is what a store counts at the moment At.
@@ -97,34 +98,16 @@ func DefaultThresholds() Thresholds {
 	return Thresholds{DueWait: 30 * time.Minute, UnknownFor: p.UnknownFor, OwedFor: p.Grace + 2*p.Tick, Ahead: 2 * p.Tick}
 }
 
-// Alert is one limit that is exceeded.
-type Alert struct {
-	Name string // stable: "due wait", "charge unknown", "owed", "ahead", "never arrives", "overpaid"
-	Text string
-}
-
 // Alerts compares. It is pure; the order is fixed.
-func Alerts(s Stats, t Thresholds) []Alert {
-	var out []Alert
-	wait := func(name string, since time.Time, limit time.Duration, what string) {
-		if limit > 0 && !since.IsZero() && s.At.Sub(since) > limit {
-			out = append(out, Alert{Name: name, Text: fmt.Sprintf("%s since %s, longer than %v", what, since.UTC().Format(time.RFC3339), limit)})
-		}
-	}
-	wait("due wait", s.OldestDue, t.DueWait, "a tenant is due")
-	wait("charge unknown", s.OldestOut, t.UnknownFor, "a charge may be out")
-	wait("owed", s.OldestOwed, t.OwedFor, "an active tenant owes")
-	if t.Ahead > 0 && s.Latest.Sub(s.At) > t.Ahead {
-		out = append(out, Alert{Name: "ahead",
-			Text: fmt.Sprintf("a time of a tenant is %s, more than %v from now: a clock was ahead, or is behind",
-				s.Latest.UTC().Format(time.RFC3339), t.Ahead)})
-	}
-	if s.Missed > t.Missed {
-		out = append(out, Alert{Name: "never arrives", Text: fmt.Sprintf("the charges of %d invoices never arrive, more than %d",
-			s.Missed, t.Missed)})
-	}
-	if s.Overpaid > t.Overpaid {
-		out = append(out, Alert{Name: "overpaid", Text: fmt.Sprintf("%d invoices are overpaid, more than %d", s.Overpaid, t.Overpaid)})
-	}
-	return out
+func Alerts(s Stats, t Thresholds) []statemachine.Alert {
+	a := statemachine.Alarms{At: s.At, Kinds: AlertKinds()}
+	a.Wait("tenant due wait", s.OldestDue, t.DueWait, "a tenant is due")
+	a.Wait("charge unknown", s.OldestOut, t.UnknownFor, "a charge may be out")
+	a.Wait("tenant owed", s.OldestOwed, t.OwedFor, "an active tenant owes")
+	a.Add(t.Ahead > 0 && s.Latest.Sub(s.At) > t.Ahead, "tenant ahead",
+		"a time of a tenant is %s, more than %v from now: a clock was ahead, or is behind",
+		s.Latest.UTC().Format(time.RFC3339), t.Ahead)
+	a.Add(s.Missed > t.Missed, "never arrives", "the charges of %d invoices never arrive, more than %d", s.Missed, t.Missed)
+	a.Add(s.Overpaid > t.Overpaid, "overpaid", "%d invoices are overpaid, more than %d", s.Overpaid, t.Overpaid)
+	return a.Alerts
 }

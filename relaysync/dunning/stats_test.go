@@ -28,7 +28,7 @@ func TestStatsAndAlerts(t *testing.T) {
 	for _, a := range dunning.Alerts(s, dunning.Thresholds{DueWait: 23*hour - 1, UnknownFor: day - 1, OwedFor: day - 1}) {
 		names = append(names, a.Name)
 	}
-	if want := []string{"due wait", "charge unknown", "owed", "overpaid"}; !slices.Equal(names, want) {
+	if want := []string{"tenant due wait", "charge unknown", "tenant owed", "overpaid"}; !slices.Equal(names, want) {
 		t.Errorf("%v", names)
 	}
 }

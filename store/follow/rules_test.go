@@ -155,7 +155,7 @@ func TestSplitMovedAndFailed(t *testing.T) {
 
 func TestAlerts(t *testing.T) {
 	s := Stats{At: noon, Consumer: sqlstore.Consumer{Name: "c", Stopped: true, Error: "no"}, Parked: 2, Lag: time.Hour}
-	names := func(all []Alert) string {
+	names := func(all []statemachine.Alert) string {
 		var n []string
 		for _, a := range all {
 			n = append(n, a.Name)

@@ -55,23 +55,12 @@ type Thresholds struct {
 	Lag    time.Duration
 }
 
-// Alert is one limit that is exceeded.
-type Alert struct {
-	Name string // stable: "consumer stopped", "consumer parked", "consumer lag"
-	Text string
-}
-
 // Alerts compares. It is pure; the order is fixed.
-func Alerts(s Stats, t Thresholds) []Alert {
-	var out []Alert
-	add := func(exceeded bool, name, format string, args ...any) {
-		if exceeded {
-			out = append(out, Alert{name, fmt.Sprintf(format, args...)})
-		}
-	}
-	add(s.Stopped, "consumer stopped", "%s stopped at %s: %s", s.Name, s.FailedAt.UTC().Format(time.RFC3339), s.Error)
-	add(s.Parked > t.Parked, "consumer parked", "%s has parked %d lines since %s, more than %d", s.Name, s.Parked,
+func Alerts(s Stats, t Thresholds) []statemachine.Alert {
+	a := statemachine.Alarms{At: s.At, Kinds: AlertKinds()}
+	a.Add(s.Stopped, "consumer stopped", "%s stopped at %s: %s", s.Name, s.FailedAt.UTC().Format(time.RFC3339), s.Error)
+	a.Add(s.Parked > t.Parked, "consumer parked", "%s has parked %d lines since %s, more than %d", s.Name, s.Parked,
 		s.FirstParked.UTC().Format(time.RFC3339), t.Parked)
-	add(t.Lag > 0 && s.Lag > t.Lag, "consumer lag", "%s is %v behind the log, more than %v", s.Name, s.Lag, t.Lag)
-	return out
+	a.Add(t.Lag > 0 && s.Lag > t.Lag, "consumer lag", "%s is %v behind the log, more than %v", s.Name, s.Lag, t.Lag)
+	return a.Alerts
 }

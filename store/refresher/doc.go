@@ -63,7 +63,7 @@
 //	                       why it is put off, or a lock is held each time.
 //	job wait, tick wait,   nobody serves a wallet: no refresher runs, or calls take too long
 //	lease expired          for as many wallets on MAX_WALLET_PROCESSES slots.
-//	ahead                  a job or a watcher was made in the future: the store's clock was
+//	refresh ahead          a job or a watcher was made in the future: the store's clock was
 //	                       ahead, or is behind. See below.
 //	not enqueued           a process could not store jobs of API requests: it tries again,
 //	                       and its log names each. Of those that it dropped, enqueue a
@@ -100,7 +100,7 @@
 //	         first job after it shows. So enqueue a sync job for the wallets whose
 //	         watchers have ended_at ahead of the right clock.
 //	ahead    a watcher, and a provisional one, that was made then lives longer by as much.
-//	ahead    the age of a job that was made then counts from that time on; the alert ahead
-//	         says so.
+//	ahead    the age of a job that was made then counts from that time on; the alert
+//	         "refresh ahead" says so.
 //	back     a wallet that was just given back waits for its next slot up to LockTTL.
 package refresher

@@ -308,7 +308,7 @@ func (r *relays) subject(s store.Store[store.RelayUnit]) *relaySubject {
 			alerts: func(tx store.RelayUnit, now time.Time) (names []string, err error) {
 				stats, err := tx.Relays().Stats(now, 2*time.Hour)
 				for _, a := range relaysync.Alerts(stats, relaysync.DefaultThresholds()) {
-					if a.Name == "owed" {
+					if a.Name == "relay owed" {
 						names = append(names, a.Name)
 					}
 				}

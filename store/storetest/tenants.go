@@ -330,7 +330,7 @@ func (r *tenants) subject(s store.Store[store.TenantUnit]) *tenantSubject {
 			alerts: func(tx store.TenantUnit, now time.Time) (names []string, err error) {
 				stats, err := tx.Tenants().Stats(now)
 				for _, a := range dunning.Alerts(stats, dunning.DefaultThresholds()) {
-					if a.Name == "owed" || a.Name == "charge unknown" {
+					if a.Name == "tenant owed" || a.Name == "charge unknown" {
 						names = append(names, a.Name)
 					}
 				}

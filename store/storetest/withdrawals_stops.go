@@ -239,7 +239,8 @@ func (w *withdrawals) acknowledged(t *testing.T) {
 			t.Errorf("%d are counted as open, want %d, %v", stats.OpenIncidents, len(want), err)
 		}
 		alerts := withdrawal.Alerts(stats, withdrawal.Thresholds{Incidents: 100})
-		if alert := slices.ContainsFunc(alerts, func(a withdrawal.Alert) bool { return a.Name == "open incidents" }); alert != (len(want) > 0) {
+		alert := slices.ContainsFunc(alerts, func(a statemachine.Alert) bool { return a.Name == "open incidents" })
+		if alert != (len(want) > 0) {
 			t.Errorf("an alert: %v, with %d open", alert, len(want))
 		}
 	}

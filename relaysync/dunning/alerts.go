@@ -1,0 +1,20 @@
+package dunning
+
+import "github.com/settlehq/settle/statemachine"
+
+// AlertKinds are the alerts of [Alerts], in its order.
+func AlertKinds() []statemachine.AlertKind {
+	return []statemachine.AlertKind{
+		{Name: "tenant due wait", Person: true, Ends: "start a biller"},
+		{Name: "charge unknown",
+			Ends: "it is looked up at the latest each Policy.ChargeAgain: with an answer of the provider, or with Resolved and " +
+				"its proof"},
+		{Name: "tenant owed", Person: true,
+			Ends: "start a biller; a churn that waits for a message needs the mails to work"},
+		{Name: "tenant ahead", Person: true, Ends: "set the clocks right; Reinstated for who was churned too early"},
+		{Name: "never arrives", Person: true,
+			Ends: "mend why the provider does not get the charge, which is made again each Policy.ChargeAgain; or Resolved, " +
+				"Failed, once it cannot arrive any more"},
+		{Name: "overpaid", Person: true, Ends: "pay it back, then Acknowledged"},
+	}
+}
