@@ -93,13 +93,14 @@ func TestWhenADepositIsCredited(t *testing.T) {
 		policy func(*utxo.DepositPolicy)
 		want   bool
 	}{
-		"just deep enough":            {nil, nil, true},
-		"one block less":              {func(s *utxo.DepositSight) { s.Tip, s.Scanned = 11, 11 }, nil, false},
-		"one block more":              {func(s *utxo.DepositSight) { s.Tip, s.Scanned = 13, 13 }, nil, true},
-		"in no block":                 {gone, nil, false},
-		"dead":                        {func(s *utxo.DepositSight) { gone(s); s.Status = utxo.Failed }, nil, false},
-		"the depth was raised":        {nil, func(p *utxo.DepositPolicy) { p.Depth = depthOf(4) }, false},
-		"the depth was lowered":       {func(s *utxo.DepositSight) { s.Tip, s.Scanned = 10, 10 }, func(p *utxo.DepositPolicy) { p.Depth = depthOf(1) }, true},
+		"just deep enough":     {nil, nil, true},
+		"one block less":       {func(s *utxo.DepositSight) { s.Tip, s.Scanned = 11, 11 }, nil, false},
+		"one block more":       {func(s *utxo.DepositSight) { s.Tip, s.Scanned = 13, 13 }, nil, true},
+		"in no block":          {gone, nil, false},
+		"dead":                 {func(s *utxo.DepositSight) { gone(s); s.Status = utxo.Failed }, nil, false},
+		"the depth was raised": {nil, func(p *utxo.DepositPolicy) { p.Depth = depthOf(4) }, false},
+		"the depth was lowered": {func(s *utxo.DepositSight) { s.Tip, s.Scanned = 10, 10 },
+			func(p *utxo.DepositPolicy) { p.Depth = depthOf(1) }, true},
 		"the minimum was raised":      {nil, func(p *utxo.DepositPolicy) { p.Minimum = 6 }, false},
 		"no customer any more":        {nil, func(p *utxo.DepositPolicy) { p.Customer = func(utxo.Owner) bool { return false } }, false},
 		"From was raised":             {nil, func(p *utxo.DepositPolicy) { p.From = map[utxo.WalletID]int32{1: 11} }, false},

@@ -76,6 +76,10 @@ func Run(ctx context.Context, db *sqlstore.Store, c Consumer, fn Func) error {
 	if err != nil {
 		return err
 	}
+	return r.run(ctx)
+}
+
+func (r *runner) run(ctx context.Context) error {
 	defer r.release(context.WithoutCancel(ctx))
 	pause := statemachine.Backoff{Base: 50 * time.Millisecond, Cap: 10 * time.Second}
 	for failures := 0; ; {
@@ -86,11 +90,11 @@ func Run(ctx context.Context, db *sqlstore.Store, c Consumer, fn Func) error {
 		case err == nil:
 			failures = 0
 		case judge(r.Consumer, err, 0, false) == again:
-			r.Log.Warn("settle: a consumer waits for the database", slog.String("consumer", c.Name), slog.Any("error", err))
+			r.Log.Warn("settle: a consumer waits for the database", slog.String("consumer", r.Name), slog.Any("error", err))
 			wait = pause.Delay(failures, 0)
 			failures++
 		default:
-			return fmt.Errorf("consumer %s: %w", c.Name, err)
+			return fmt.Errorf("consumer %s: %w", r.Name, err)
 		}
 		select {
 		case <-ctx.Done():

@@ -22,6 +22,8 @@ type runner struct {
 	machines []string
 	fence    int64 // of the last lease that the process has held
 	alone    int   // lines that come one at a time, after a page failed
+	side     func(u store.Unit, look sideLook) (*task, error)
+	single   int // items of tasks that come one at a time, after several failed together
 	limit    func(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc)
 }
 
@@ -64,6 +66,7 @@ type seen struct {
 	page   []sqlstore.Line
 	next   store.Cursor // behind the page
 	parked map[string]bool
+	task   *task // where no line is left
 	count  int   // of parked lines
 	last   int64 // the number of the last of them
 }
@@ -112,11 +115,18 @@ func (r *runner) look(ctx context.Context) (s seen, err error) {
 		if len(s.page) < lines {
 			s.next = head // of the same moment: the lines between are of other machines
 		}
+		if r.side != nil && s.idle() {
+			s.task, err = r.side(u, sideLook{fence: s.row.Fence, now: s.now, single: r.single > 0})
+			return err
+		}
 		s.parked, err = c.ParkedOf(r.Name, s.page)
 		return err
 	})
 	return s, err
 }
+
+// idle reports whether the consumer is done with all lines.
+func (s *seen) idle() bool { return len(s.page) == 0 && s.next == s.row.Cursor }
 
 // step does one piece of a consumer's work, and says when to look again.
 func (r *runner) step(ctx context.Context) (wait time.Duration, err error) {
@@ -133,7 +143,12 @@ func (r *runner) step(ctx context.Context) (wait time.Duration, err error) {
 			return moved(r.Consumer, s.row, s.row.Cursor, now), c.Unpark(s.due)
 		})
 		return 0, r.outcome(ctx, s, nil, err)
-	case len(s.page) == 0 && s.next == s.row.Cursor:
+	case s.task != nil:
+		err = r.commit(ctx, s, s.task.items > 0, s.task.run, func(_ sqlstore.Consumers, now time.Time) (sqlstore.Consumer, error) {
+			return moved(r.Consumer, s.row, s.row.Cursor, now), nil
+		})
+		return 0, r.tasked(ctx, s, err)
+	case s.idle():
 		return min(poll, r.Lease/4), nil
 	}
 	give, skip := split(s.page, s.parked)
@@ -186,16 +201,26 @@ func (r *runner) move(u store.Unit, row sqlstore.Consumer, next rewrite) error {
 	return err
 }
 
-// post gives lines to the function, and moves the row last, in one commit. The
-// context of the function, and of the transaction, ends with the lease: by this
-// process's clock, from before the store's time was read.
+// post gives lines to the function, and moves the row last, in one commit.
 func (r *runner) post(ctx context.Context, s seen, lines []sqlstore.Line, next rewrite) error {
-	given, called := mapped(lines), false
+	given := mapped(lines)
+	return r.commit(ctx, s, len(lines) > 0, func(ctx context.Context, tx sqlstore.Tx, u store.Unit) error {
+		return r.fn(ctx, tx, u, given)
+	}, next)
+}
+
+// commit calls fn if there is something for it, and moves the row last, in one commit.
+// The context of fn, and of the transaction, ends with the lease: by this process's
+// clock, from before the store's time was read.
+func (r *runner) commit(ctx context.Context, s seen, calls bool,
+	fn func(context.Context, sqlstore.Tx, store.Unit) error, next rewrite,
+) error {
+	called := false
 	leased, cancel := r.limit(ctx, s.row.Until.Sub(s.now)-time.Since(s.began))
 	defer cancel()
 	err := r.db.UpdateTx(leased, func(ctx context.Context, tx sqlstore.Tx, u store.Unit) error {
-		if called = len(lines) > 0; called {
-			if _, err := call(func() (any, error) { return nil, r.fn(ctx, tx, u, given) }); err != nil {
+		if called = calls; called {
+			if _, err := call(func() (any, error) { return nil, fn(ctx, tx, u) }); err != nil {
 				return failure{err}
 			}
 		}
@@ -267,12 +292,20 @@ func (r *runner) outcome(ctx context.Context, s seen, given []sqlstore.Line, err
 	case again, fatal:
 		return err
 	}
+	what := ""
+	if len(given) == 1 {
+		what = fmt.Sprintf("%s %s version %d", given[0].Machine, given[0].ID, given[0].Version)
+	}
+	return r.stop(ctx, s, what, err)
+}
+
+// stop stores that the consumer goes no further, and returns why.
+func (r *runner) stop(ctx context.Context, s seen, what string, err error) error {
 	stopped := r.write(ctx, s.row, func(_ sqlstore.Consumers, now time.Time) (sqlstore.Consumer, error) {
 		return failed(s.row, err, true, now), nil
 	})
-	if len(given) == 1 {
-		l := &given[0]
-		err = fmt.Errorf("%s %s version %d: %w", l.Machine, l.ID, l.Version, err)
+	if what != "" {
+		err = fmt.Errorf("%s: %w", what, err)
 	}
 	if errors.Is(stopped, errLost) { // what the other process posted may be why this one failed
 		return r.ignoreLost(stopped)

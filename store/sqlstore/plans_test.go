@@ -29,6 +29,8 @@ var daily = map[string]*statement{
 	"historyConfirmed": &historyConfirmed, "historyConfirmedAfter": &historyConfirmedAfter, "edgesOf": &edgesOf,
 	"deleteBlock": &deleteBlock, "insertInputs": &insertInputs, "updateTxs": &updateTxs, "restateTxs": &restateTxs, "insertOutputs": &insertOutputs,
 	"moveSpenders": &moveSpenders, "insertEdges": &insertEdges, "declareEdges": &declareEdges, "insertLeases": &insertLeases, "updateLeases": &updateLeases, "deleteLeases": &deleteLeases,
+	"depositsNamed": &depositsNamed, "depositsWaiting": &depositsWaiting, "depositsShaken": &depositsShaken, "tallyWaiting": &tallyWaiting,
+	"tallyShaken": &tallyShaken, "moveDeposits": &moveDeposits, "sightsOfTxs": &sightsOfTxs, "sightsOfOutputs": &sightsOfOutputs,
 	"transitionsOf": &transitionsOf, "transitionAt": &transitionAt, "last on SQLite": lastTransition[SQLite], "last on PostgreSQL": lastTransition[Postgres], "restored on PostgreSQL": &isRestored, "follow on SQLite": followTransitions[SQLite], "follow on PostgreSQL": followTransitions[Postgres],
 	"log on SQLite": writeTransitions[SQLite], "log on PostgreSQL": writeTransitions[Postgres],
 }
@@ -56,7 +58,7 @@ func TestNoPlanReadsAWholeTable(t *testing.T) {
 	}
 }
 
-var whole = regexp.MustCompile(`Seq Scan on (blocks|transactions|tx_inputs|utxos|tx_replacements|utxo_leases|transitions)\b|SCAN (t|u|i|s|o|l|n|e|b|x|transactions|tx_inputs|utxos|blocks|transitions)$`)
+var whole = regexp.MustCompile(`Seq Scan on (blocks|transactions|tx_inputs|utxos|tx_replacements|utxo_leases|deposits|wallet_owners|wallet_scans|transitions)\b|SCAN (t|u|i|s|o|l|n|e|b|x|deposits|transactions|tx_inputs|utxos|blocks|transitions)$`)
 
 // Nor does a look-up read a whole wallet.
 var (
@@ -161,10 +163,10 @@ func fill(t *testing.T, conn *sql.Conn, syn syntax) {
 	t.Helper()
 	hash := func(n string) string { return "unhex(printf('%064x', " + n + "))" }
 	series := "json_each('[' || substr(replace(hex(zeroblob(20000)), '00', ',1'), 2) || ']')"
-	key, at := "key", "'2026-01-01 00:00:00.000000'"
+	key, at, yes := "key", "'2026-01-01 00:00:00.000000'", "1"
 	if syn.Dialect == Postgres {
 		hash = func(n string) string { return "decode(lpad(to_hex(" + n + "), 64, '0'), 'hex')" }
-		series, key, at = "generate_series(0, 19999) AS s(key)", "key", "now()"
+		series, key, at, yes = "generate_series(0, 19999) AS s(key)", "key", "now()", "true"
 	}
 	for _, text := range []string{
 		"INSERT INTO @wallets (id, birth_height, scanned_to) VALUES (1, 1, 0), (2, 1, 0)",
@@ -176,6 +178,9 @@ func fill(t *testing.T, conn *sql.Conn, syn syntax) {
 		"INSERT INTO @tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id, declared) " +
 			"SELECT a.wallet_id, a.id, b.id, " + map[Dialect]string{SQLite: "0", Postgres: "false"}[syn.Dialect] + " FROM @transactions a JOIN @transactions b ON b.block_height = a.block_height + 1",
 		"INSERT INTO @utxo_leases SELECT wallet_id, id, script, " + at + ", " + at + " FROM @utxos",
+		"INSERT INTO @deposits SELECT tx_hash, 0, wallet_id, 'main', 1, block_height, tx_hash, " + yes + ", CASE WHEN id < 19900 THEN 'credited' ELSE 'waiting' END, " +
+			"CASE WHEN id < 19900 THEN 1 ELSE 0 END, CASE WHEN id < 19900 THEN 1 ELSE 0 END, block_height, '', '', first_seen FROM @transactions",
+		"INSERT INTO @wallet_owners SELECT wallet_id, CAST(id AS text), 1, 0 FROM @transactions",
 		"INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) " +
 			"SELECT 0, 'utxo.tx', CAST(id AS text), 1, '', 'confirmed', 'published', first_seen, '', '', '' FROM @transactions",
 	} {

@@ -188,6 +188,38 @@ CREATE TABLE @utxo_leases (
 CREATE INDEX utxo_leases_end ON @utxo_leases (wallet_id, expires_at);
 CREATE INDEX utxo_leases_lock ON @utxo_leases (wallet_id, lock_id, expires_at, leased_at);
 
+-- Outputs that pay customers, and what the host's ledger has of them: package follow
+-- credits each once. A row moves where its state and round are as they were read.
+CREATE TABLE @deposits (
+	tx_hash {bytes} NOT NULL CHECK (length(tx_hash) = 32),
+	output_index {int} NOT NULL CHECK (output_index >= 0),
+	wallet_id {int} NOT NULL REFERENCES @wallets (id),
+	owner_tag {text} NOT NULL,
+	amount {int} NOT NULL CHECK (amount > 0),
+	block_height {int} CHECK (block_height >= 0), -- of the last block of the best chain that it was in
+	block_hash {bytes} CHECK (length(block_hash) = 32),
+	in_chain {bool} NOT NULL, -- that block is in the best chain still
+	state {text} NOT NULL CHECK (state IN ('waiting', 'credited', 'reversed')),
+	round {int} NOT NULL CHECK (round >= 0), -- how often it was credited
+	depth {int} NOT NULL CHECK (depth >= 0), -- that it was credited at
+	deep_at {int} NOT NULL, -- the height of the tip from which on it is as deep; 2147483647 out of the chain
+	reversed_by {text} NOT NULL, -- of the last round: an operator, or empty
+	reason {text} NOT NULL,
+	changed_at {time} NOT NULL, -- the state
+	PRIMARY KEY (tx_hash, output_index),
+	CONSTRAINT waiting_has_no_round CHECK ((state = 'waiting') = (round = 0) AND (round = 0) = (depth = 0)),
+	CONSTRAINT reversed_has_a_reason CHECK ((state = 'reversed') = (reason <> '') AND (state = 'reversed' OR reversed_by = '')),
+	CONSTRAINT height_is_of_a_block CHECK ((block_height IS NULL) = (block_hash IS NULL) AND (block_height IS NOT NULL OR NOT in_chain))
+) {keyed};
+
+-- What each new tip is a reason to look at.
+CREATE INDEX deposits_waiting ON @deposits (block_height, tx_hash, output_index) WHERE in_chain AND state <> 'credited';
+CREATE INDEX deposits_shaken ON @deposits (deep_at, tx_hash, output_index) WHERE state = 'credited';
+
+{no delete deposits}
+{insert once deposits: tx_hash, output_index}
+{update keys deposits: tx_hash, output_index}
+
 -- What coin selection may look at. It knows neither leases nor maturity: filter
 -- utxo_leases by expires_at > CURRENT_TIMESTAMP, and coinbases by height.
 CREATE VIEW @spendable_utxos AS
@@ -201,6 +233,7 @@ INSERT INTO @settle_versions (version, domain, oldest) VALUES (2, 'wallets', 2);
 -- +goose Down
 DELETE FROM @settle_versions WHERE version = 2;
 DROP VIEW @spendable_utxos;
+DROP TABLE @deposits;
 DROP TABLE @utxo_leases;
 DROP TABLE @tx_replacements;
 DROP TABLE @wallet_balances;

@@ -1,0 +1,132 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/btcsuite/btcd/wire/v2"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/utxo"
+)
+
+// ReverseDeposit is an operator's word that a shaken deposit will not come back, where
+// the ledger cannot prove it, see [utxo.Deposit.Reverse]: fn posts the fact in the commit
+// that moves the deposit. The same word again posts nothing and returns the same fact.
+// An unknown output is [statemachine.ErrNotFound], one that is not shaken
+// [statemachine.ErrIllegal].
+func ReverseDeposit(ctx context.Context, db *sqlstore.Store, op wire.OutPoint, actor, reason string,
+	fn DepositFunc,
+) (fact Fact, err error) {
+	if db == nil || fn == nil {
+		return fact, fmt.Errorf("%w: the store or the function is nil", statemachine.ErrInvalid)
+	}
+	err = db.UpdateTx(ctx, func(ctx context.Context, tx sqlstore.Tx, unit store.Unit) error {
+		of, err := sqlstore.DepositsOf(unit)
+		if err != nil {
+			return err
+		}
+		now, err := unit.Now()
+		if err != nil {
+			return err
+		}
+		stored, err := of.Named(op)
+		if err != nil {
+			return err
+		}
+		if len(stored) == 0 {
+			return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: utxo.DepositMachine.Name(), ID: op.String()}
+		}
+		sights, err := of.Sights(stored...)
+		if err != nil {
+			return err
+		}
+		next, said, err := stored[0].Reverse(sights[0], actor, reason, now)
+		if err != nil {
+			return err
+		}
+		fact = *said
+		if next.State == stored[0].State {
+			return nil
+		}
+		if _, err := call(func() (any, error) { return nil, fn(ctx, tx, unit, []Fact{fact}) }); err != nil {
+			return err
+		}
+		return of.Move(stored, []utxo.Deposit{next})
+	})
+	return fact, err
+}
+
+// ShakenDeposits returns up to limit deposits that are credited and not deep now, after
+// the given one, which is nil at first: those in no block of the best chain last. An
+// operator waits for them, or says [ReverseDeposit].
+func ShakenDeposits(ctx context.Context, db *sqlstore.Store, after *utxo.Deposit, limit int) (page []utxo.Deposit, err error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	err = db.View(ctx, func(u store.Unit) error {
+		of, err := sqlstore.DepositsOf(u)
+		if err != nil {
+			return err
+		}
+		_, tip, err := chainOf(of)
+		if err != nil {
+			return err
+		}
+		page, err = of.Shaken(tip, after, limit)
+		return err
+	})
+	return page, err
+}
+
+// DepositStats is what waits, and what is shaken.
+type DepositStats struct {
+	At time.Time // of the store
+	sqlstore.DepositTally
+}
+
+// DepositStatsOf counts deposits in the best chain of at least the policy's minimum that
+// are not credited, and all that are shaken, with the sums of their amounts.
+func DepositStatsOf(ctx context.Context, db *sqlstore.Store, p utxo.DepositPolicy) (s DepositStats, err error) {
+	err = db.View(ctx, func(u store.Unit) error {
+		of, err := sqlstore.DepositsOf(u)
+		if err == nil {
+			s.At, err = u.Now()
+		}
+		if err != nil {
+			return err
+		}
+		_, tip, err := chainOf(of)
+		if err == nil {
+			s.DepositTally, err = of.Tally(p.Minimum, tip)
+		}
+		return err
+	})
+	return s, err
+}
+
+// DepositThresholds are the limits of [DepositAlerts]. A count alerts when it exceeds
+// its limit; a zero duration is not watched.
+type DepositThresholds struct {
+	Shaken  int
+	Waiting time.Duration // since the oldest deposit in the best chain was put on file, or was reversed
+}
+
+// DepositAlerts compares. It is pure; the order is fixed. The names are "deposits
+// shaken" and "deposits waiting".
+func DepositAlerts(s DepositStats, t DepositThresholds) []Alert {
+	var out []Alert
+	if s.Shaken > t.Shaken {
+		out = append(out, Alert{"deposits shaken", fmt.Sprintf("%d deposits of %d satoshi are credited and not deep now, more than %d",
+			s.Shaken, s.ShakenAmount, t.Shaken)})
+	}
+	if waits := s.At.Sub(s.WaitsSince); t.Waiting > 0 && !s.WaitsSince.IsZero() && waits > t.Waiting {
+		out = append(out, Alert{"deposits waiting", fmt.Sprintf(
+			"of %d deposits of %d satoshi in the best chain one is not credited for %v, more than %v",
+			s.Waiting, s.WaitingAmount, waits, t.Waiting)})
+	}
+	return out
+}
