@@ -32,9 +32,9 @@ func (l *Ledger) countOne(e *keptRow, out *Output, sign int64) {
 	of.add(bucket, sign*out.Amount, false)
 }
 
-// Balance implements [Queries]. It reads the running sums, the active leases,
-// and, for more than one confirmation, the last blocks. The sums are kept for
-// the maturity of the ledger's own policy; another one is [statemachine.ErrInvalid].
+// Balance implements [Queries]. It reads the running sums, the active leases, and, for more
+// than one confirmation, the last blocks. The sums are kept for the maturity of the
+// ledger's own policy: a policy with another maturity is [statemachine.ErrInvalid].
 func (l *Ledger) Balance(p Policy, w WalletID, tag *string, minConfirmations int32, now time.Time) (Balance, error) {
 	b := l.books[w]
 	if b == nil {

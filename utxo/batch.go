@@ -7,13 +7,13 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 )
 
-// PlanAll plans events in order, each on what those before it change, as if each
-// change set were stored before the next event is planned. What blocks and mempool
-// lists touch is read once for all of them, so that the number of reads does not
-// grow with their number; a conflict may add the reads of its walks.
+// PlanAll plans the events in order. Each event is planned as if the change sets of the
+// events before it were stored already. What blocks and mempool lists touch is read once
+// for all events, so that the number of reads does not grow with the number of events; a
+// conflict may add the reads of its walks through ancestors and descendants.
 //
-// After an error the last set is that of the event that was refused, with
-// [ChangeSet.Wide] alone; nothing is stored.
+// When an event is refused, PlanAll returns the error, and the last set belongs to the
+// refused event: only its [ChangeSet.Wide] is filled in. Nothing is stored.
 func (p Policy) PlanAll(r Reader, now time.Time, events ...Event) ([]ChangeSet, error) {
 	if len(events) == 1 {
 		if _, block := events[0].(Connected); !block {
@@ -40,9 +40,9 @@ func (p Policy) PlanAll(r Reader, now time.Time, events ...Event) ([]ChangeSet, 
 	return sets, nil
 }
 
-// overlay is a store with what the change sets so far change about it: a ledger of
-// all that was read from the store, each thing once. It answers what [Policy.Plan]
-// asks.
+// overlay is a store with the change sets of the batch so far applied to it: a ledger that
+// holds everything that was read from the store, each thing read once. [Policy.Plan] reads
+// from the overlay as from a store.
 type overlay struct {
 	*Ledger
 	r         Reader
@@ -89,8 +89,8 @@ func newOverlay(p Policy, r Reader, events []Event) (*overlay, error) {
 	return o, o.readAround(events)
 }
 
-// readAround reads the blocks of the events, and all that is stored beside their
-// transactions: rows, parents, children, rivals, and the same of the children.
+// readAround reads the blocks of the events and everything stored next to their
+// transactions: rows, parents, children and rivals, and the same around the children.
 func (o *overlay) readAround(events []Event) error {
 	var named []chainhash.Hash // blocks
 	low, high := int32(1<<31-1), int32(-1)

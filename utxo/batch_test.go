@@ -14,8 +14,8 @@ import (
 	"github.com/settlehq/settle/utxo/utxotest"
 )
 
-// A batch of events plans the same change sets as one event after the other, and
-// ends the same when they are merged.
+// A batch of events gives the same change sets as planning one event after the other, and
+// merging these sets leads to the same state.
 func TestABatchPlansAsOneByOne(t *testing.T) {
 	seeds := 40
 	if testing.Short() {
@@ -79,8 +79,9 @@ type refused struct {
 	err   error
 }
 
-// sameRefusals has what was refused alone after the first events of a chunk
-// refused for the same behind them in a batch; l is as it was before the chunk.
+// sameRefusals checks each event of no, which was refused when it was planned alone: it
+// must be refused for the same reason behind the accepted events of chunk in one batch. l
+// is the ledger before the chunk.
 func sameRefusals(t *testing.T, l *utxo.Ledger, at int, chunk []utxo.Event, no []refused) {
 	t.Helper()
 	for _, r := range no {
@@ -125,8 +126,8 @@ func TestABatchOfAScenarioPlansAsOneByOne(t *testing.T) {
 	}
 }
 
-// What is refused in a batch is refused as it would be alone, and nothing after it
-// is planned.
+// An event of a batch is refused exactly where it would be refused alone, and no event
+// after it is planned.
 func TestABatchEndsAtARefusal(t *testing.T) {
 	b := newDesk(t)
 	deposit := b.tx(nil, mine('a'))
@@ -268,8 +269,8 @@ func TestMergeComparesEveryPart(t *testing.T) {
 	}
 }
 
-// What changes twice changes once: outputs stay in order, sums add up, and what
-// came to nothing is left out.
+// When merged sets change one thing twice, the merged set changes it once: outputs stay in
+// order, sums add up, and a change that was undone again is left out.
 func TestMergeAddsUp(t *testing.T) {
 	owner := func(old, to int32) utxo.ChangeSet {
 		return utxo.ChangeSet{Owners: []utxo.OwnerChange{{Old: utxo.Owned{Wallet: 1, Tag: "a", Birth: old}, New: utxo.Owned{Wallet: 1, Tag: "a", Birth: to}}}}
@@ -375,9 +376,9 @@ func (c *counting) Replacements(ids ...utxo.TxID) ([]utxo.Replacement, error) {
 }
 func (c *counting) Raw(ids ...utxo.TxID) ([][]byte, error) { c.reads++; return c.Ledger.Raw(ids...) }
 
-// The reads of a batch do not grow with its blocks, their transactions, or the
-// wallets that these concern. Each wallet is paid, pays the next one from its own
-// coins, some by what was observed or submitted before, and is paid by strangers.
+// The number of reads of a batch does not grow with its blocks, with their transactions, or
+// with the wallets that these concern. In the test each wallet is paid by strangers and
+// pays the next wallet from its own coins; some payments were observed or submitted before.
 func TestABatchReadsOnce(t *testing.T) {
 	reads := map[string]int{}
 	for _, wallets := range []int{2, 9} {

@@ -16,8 +16,8 @@ import (
 
 var benchNow = utxotest.Start
 
-// benchLedger has one wallet and a chain with perBlock transactions of two
-// coins each, up to n transactions.
+// benchLedger makes a ledger with one wallet and a chain of n transactions with two coins
+// each, perBlock transactions in a block.
 func benchLedger(tb testing.TB, n, perBlock int) (*utxo.Ledger, utxo.Block, []*wire.MsgTx) {
 	tb.Helper()
 	l := utxo.NewLedger(utxotest.Policy())
@@ -72,8 +72,8 @@ func BenchmarkUnspent(b *testing.B) {
 	}
 }
 
-// BenchmarkConnect inserts 100 blocks of 10 transactions into wallets of two
-// sizes: the cost of one does not depend on the other.
+// BenchmarkConnect inserts 100 blocks of 10 transactions into wallets of two sizes: the
+// cost of a block must not depend on the size of the wallet.
 func BenchmarkConnect(b *testing.B) {
 	for _, size := range []int{10_000, 100_000} {
 		b.Run(fmt.Sprintf("wallet=%d", size), func(b *testing.B) {
@@ -150,8 +150,8 @@ func BenchmarkConflict(b *testing.B) {
 	}
 }
 
-// TestMillionDescendants fails a chain of 1,000,000, or of 100,000 without
-// SETTLE_SOAK, and reports how the time compares with a tenth of it.
+// TestMillionDescendants fails a chain of 100,000 transactions (1,000,000 with SETTLE_SOAK)
+// and reports how the time compares with that of a chain a tenth as long.
 func TestMillionDescendants(t *testing.T) {
 	most := 100_000
 	if os.Getenv("SETTLE_SOAK") != "" {
@@ -170,8 +170,8 @@ func TestMillionDescendants(t *testing.T) {
 	t.Logf("%d descendants %v, %d descendants %v", most/10, took[0], most, took[1])
 }
 
-// TestLongPendingChain submits a chain of 20,000: the cost of one does not grow
-// with what is before it.
+// TestLongPendingChain submits a chain of 20,000 transactions: the cost of a submission
+// must not grow with the length of the chain before it.
 func TestLongPendingChain(t *testing.T) {
 	l, _, txs := benchLedger(t, 1, 1)
 	start := time.Now()

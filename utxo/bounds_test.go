@@ -46,8 +46,8 @@ func externals(n uint32) (ops []wire.OutPoint) {
 	return ops
 }
 
-// What comes from outside has its bounds, and each is tried at the last that is
-// taken and the first that is not.
+// Everything that comes from outside has bounds. The test tries each bound at the last
+// value that is accepted and at the first that is refused.
 func TestBoundsOfWhatComesIn(t *testing.T) {
 	coinbase := utxotest.NewCoinbase(1, utxotest.Pay(1, mine('a')))
 	null := wire.OutPoint{Index: wire.MaxPrevOutIndex}
@@ -195,8 +195,8 @@ func TestBoundsOfWhatComesIn(t *testing.T) {
 	}
 }
 
-// What is too long for the trail or too fine for a store is cut, and after the
-// last number there is none.
+// Text that is too long for the trail and times that are too fine for a store are cut;
+// after the highest sequence number no further number is drawn.
 func TestBoundsOfWhatIsKept(t *testing.T) {
 	b := newDesk(t)
 	block := b.next()

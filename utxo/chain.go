@@ -140,8 +140,8 @@ func (pl *plan) fits(b Block, tip int32) (fresh bool, err error) {
 	return true, nil
 }
 
-// blockTxs inspects the transactions of a block, says where each is, and orders
-// them, parents first.
+// blockTxs inspects the transactions of a block and returns them, the index of each by
+// hash, and an order of indices in which parents come first.
 func (pl *plan) blockTxs(ev Connected) (txs []seen, at map[chainhash.Hash]int, order []int, err error) {
 	txs = make([]seen, len(ev.Txs))
 	at = make(map[chainhash.Hash]int, len(ev.Txs))
@@ -180,8 +180,8 @@ func parentsFirst(txs []seen, at map[chainhash.Hash]int) []int {
 	})
 }
 
-// disconnect takes the tip off the best chain. Its transactions lose the
-// height; its coinbase is orphaned, and what descends from that fails.
+// disconnect takes the tip off the best chain. The transactions of the block lose their
+// height; its coinbase is orphaned, and the descendants of the coinbase fail.
 func (pl *plan) disconnect(ev Disconnected) error {
 	tip, ok, err := pl.r.Tip()
 	if err != nil {
@@ -234,8 +234,9 @@ func (pl *plan) disconnect(ev Disconnected) error {
 
 // orphan fails the live descendants of coinbases that left the chain.
 func (pl *plan) orphan(coinbases []*vertex) error {
-	// The store ends its walk at what was confirmed in the same block, so the walk
-	// starts again from those that are reachable here, until there are no more.
+	// Reader.Descendants does not go below a transaction that is stored as confirmed, and
+	// those of this block are still stored so. The walk is therefore repeated from all
+	// transactions found so far, until it finds no more.
 	losers := coinbases
 	for n := 0; n < len(losers); {
 		n = len(losers)

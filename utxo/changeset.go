@@ -6,10 +6,10 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// ChangeSet is everything that one event changes, complete. Inserts, Updates and
-// Log each name parents before their children. A store applies it as it is, all
-// or nothing; the empty set means that the event was known already. Each part
-// names what it replaces, so that a store can compare, and undo.
+// ChangeSet is everything that one event changes. Inserts, Updates and Log each name
+// parents before their children. A store applies a set as it is, all or nothing; an empty
+// set means that the event was known already. Each part names the value that it replaces,
+// so that a store can compare before it writes, and can undo.
 type ChangeSet struct {
 	Connect    []Block // join the best chain, in this order
 	Disconnect *Block  // leaves it
@@ -26,17 +26,17 @@ type ChangeSet struct {
 	Seq        SeqChange
 	Log        []statemachine.Transition[TxID] // one per new version
 
-	// Refused are the transactions of a mempool list that were refused; the
-	// others of the list are in the set.
+	// Refused are the transactions of a mempool list that were refused; the set holds the
+	// changes of all the others.
 	Refused []Refused
-	// Wide: the set rests on, or changes, rows of other wallets than the one
-	// of [Scope]. A store that locks wallet by wallet drops it, with the error
-	// if there was one, and plans again under the lock of all wallets.
+	// Wide: the set was planned from rows of wallets outside [Scope], or changes some. A
+	// store that locks wallet by wallet must discard such a set, and the error if there was
+	// one, and plan the event again under the lock of all wallets.
 	Wide bool
 }
 
-// SeqChange moves the last sequence number of a mempool observation. The zero
-// one changes nothing.
+// SeqChange moves the highest sequence number of a mempool observation. A zero SeqChange
+// changes nothing.
 type SeqChange struct{ Old, New int64 }
 
 // Refused is a transaction of a mempool list that was refused, and why.
@@ -52,14 +52,14 @@ type WalletChange struct{ Old, New Wallet }
 // OwnerChange: Old is the zero Owned for one that is new to the wallet.
 type OwnerChange struct{ Old, New Owned }
 
-// TxUpdate changes a stored transaction's own columns, not its inputs or
-// outputs. The stored version must be FromVersion.
+// TxUpdate changes a stored transaction's own columns, not its inputs or outputs. A store
+// applies it only to the version FromVersion.
 type TxUpdate struct {
 	ID          TxID
 	FromVersion int64
 	Old, New    TxState
-	// Raw are other bytes of the same hash, with other signatures, and OldRaw those
-	// that they replace; nil where the bytes stay.
+	// Raw are new bytes of the same hash, with other signatures, and OldRaw the bytes that
+	// they replace; both are nil where the bytes stay.
 	OldRaw, Raw []byte
 }
 

@@ -9,16 +9,16 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Check returns the first invariant that the facts break, as
-// [statemachine.ErrCorrupt]; nil if they keep all of them:
+// Check returns the first invariant that the facts break, as [statemachine.ErrCorrupt]; nil
+// if they keep all of them:
 //
-//   - blocks link where they are neighbours
-//   - confirmed implies published, in a stored block; a coinbase is published
-//     and confirmed or orphaned and unconfirmed; only a coinbase is orphaned
+//   - stored blocks of neighbouring heights link to each other
+//   - a confirmed transaction is published and in a stored block; a coinbase is either
+//     published and confirmed or orphaned and unconfirmed; only a coinbase is orphaned
 //   - every descendant of a dead transaction is dead
-//   - an owned output names its live spender, if it has one, and no other
-//   - of several live transactions on one input, all but one are pending
-//     declared replacements, and none of them is beside a confirmed one
+//   - an owned output names its live spender, if it has one, and nothing else
+//   - of several live transactions that spend one output, all but one are pending
+//     declared replacements, and none of them stands beside a confirmed one
 //   - an output is owned by one wallet
 //   - replacement edges join two stored transactions
 func Check(s Snapshot) error {
@@ -119,8 +119,9 @@ func (c *checker) spender(at walletOutPoint, by chainhash.Hash) error {
 	return corrupt("%s of wallet %d names %s, which is no live spender", at.op, at.w, by)
 }
 
-// rivals checks that of the live transactions on one input at most one is not
-// a pending declared replacement of another.
+// rivals checks the live transactions that spend one output: at most one of them may be
+// anything but a pending, declared replacement of another, and a confirmed one has no live
+// rival.
 func (c *checker) rivals(at walletOutPoint, txs []*Tx) error {
 	holders := 0
 	for _, t := range txs {

@@ -89,8 +89,8 @@ func (l lying) Balance(p utxo.Policy, w utxo.WalletID, tag *string, confirmation
 	return b, err
 }
 
-// An audit counts the coins itself: of all owners and of each, with what is
-// leased, immature, pending or behind, and of a wallet without any.
+// Audit counts the coins itself, for each owner and in total. The test has coins that are
+// leased, immature, pending, or of an owner that is behind, and a wallet without coins.
 func TestAuditCountsItself(t *testing.T) {
 	b := newDesk(t)
 	coinbase := utxotest.NewCoinbase(99, utxotest.Pay(50, mine('a')))

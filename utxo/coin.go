@@ -7,9 +7,10 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// OutputState is what an output is worth right now. It is derived, never stored.
-// Values: CoinConfirmed, CoinUnconfirmed, CoinImmature, CoinPending, CoinLeased, CoinSpent, CoinRecoverable,
-// CoinDead.
+// OutputState says what an output is worth right now. It is derived, never stored.
+// Values:
+// CoinConfirmed, CoinUnconfirmed, CoinImmature, CoinPending, CoinLeased, CoinSpent,
+// CoinRecoverable, CoinDead.
 type OutputState = statemachine.Enum[outputState]
 
 const (
@@ -32,10 +33,10 @@ var outputStateNames = []string{
 	"confirmed", "unconfirmed", "immature", "pending", "leased", "spent", "dead (recoverable)", "dead (permanent)",
 }
 
-// State derives what a coin is worth, at the height of the tip and at now, from
-// the table "Derivation Logic" of the source; the first match counts: dead
-// parent, live spender, active lease, parent pending, coinbase below maturity,
-// no height, else confirmed. Every list, balance and selection uses it.
+// State derives what a coin is worth from the height of the tip and the time now. It
+// follows the table "Derivation Logic" of the source, where the first match counts: dead
+// parent, live spender, active lease, pending parent, coinbase below maturity, no height,
+// else confirmed. Every list, balance and selection uses it.
 func (p Policy) State(c Coin, tip int32, now time.Time) OutputState {
 	switch {
 	case c.Status == Replaced, c.Status == Failed:
@@ -63,8 +64,8 @@ func (p Policy) bucket(s Status, height int32, coinbase bool, tip int32) OutputS
 	return CoinConfirmed
 }
 
-// Balance is money by bucket, in satoshi. The buckets do not overlap; Leased
-// says how much of their sum is under an active lease.
+// Balance is money by bucket, in satoshi. The buckets do not overlap, except that Leased
+// counts the money of all buckets that is under an active lease.
 type Balance struct {
 	Confirmed   int64 // mature, with at least the asked confirmations
 	BelowMin    int64 // mature and confirmed, but with fewer confirmations than asked
@@ -77,14 +78,15 @@ type Balance struct {
 
 // Policy holds what a host decides. The zero Policy serves for reads and leases.
 type Policy struct {
-	// Owner says which wallet and owner tag an output script belongs to; false:
-	// nobody of the store. It is asked for every output of every transaction that an
-	// event shows, so it is a look-up in memory, and it must be pure: the answer
-	// depends on nothing but the script and on what the host has announced. A key
-	// that is added later is known to it before the host sends [OwnersAnnounced] or
-	// [OutputRevealed]. An output that has an owner keeps it, whatever Owner says of
-	// its script later. The wallet must be open, else the event is
-	// [statemachine.ErrInvalid]; so is one with a transaction where Owner is nil.
+	// Owner returns the wallet and the owner tag that an output script belongs to, or false
+	// where it belongs to nobody of the store. It is called for every output of every
+	// transaction that an event shows, so it must be fast (a look-up in memory), and it
+	// must be pure: its answer depends only on the script and on what the host has
+	// announced. When the host adds a key later, Owner must know the key before the host
+	// sends [OwnersAnnounced] or [OutputRevealed]. An output that has an owner keeps this
+	// owner, whatever Owner says of its script later. The wallet that Owner names must be
+	// open, else the event is [statemachine.ErrInvalid]; so is an event with a transaction
+	// where Owner is nil.
 	Owner func(script []byte) (Owner, bool)
 	// Maturity is the number of blocks for which a coinbase is immature:
 	// immature while tip - height < Maturity, one block longer than consensus
@@ -93,9 +95,10 @@ type Policy struct {
 	// Rebroadcast is how often an own unconfirmed transaction is published
 	// again; 0 means one hour.
 	Rebroadcast time.Duration
-	// FinalDepth is how deep a confirmed rival must be, the tip is one deep, for
-	// [Submitted] to take an earlier version of a payment for provably dead. 0
-	// takes none: each version shares an input with every other.
+	// FinalDepth is how many blocks deep a confirmed rival must be (the tip is one deep)
+	// for [Submitted] to take an earlier version of a payment for provably dead. With 0 no
+	// version counts as dead by depth: each new version must share an input with every
+	// other.
 	FinalDepth int32
 }
 

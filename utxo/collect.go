@@ -79,8 +79,8 @@ func (pl *plan) spendAll() {
 	}
 }
 
-// replaced adds what lost to what, in every wallet that has both; also in
-// wallets that one of them has joined now.
+// replaced adds the edges from losers to winners, in every wallet that has both
+// transactions, also where one of them has joined the wallet only now.
 func (pl *plan) replaced() error {
 	if len(pl.joined) == 0 && len(pl.rivalries) == 0 {
 		return nil
@@ -140,10 +140,9 @@ func (pl *plan) replaced() error {
 	return nil
 }
 
-// parentsFirst moves the steps of every transaction behind those of its
-// parents. That they are out of order is rare: a descendant that is lost over
-// two paths, one longer than the other, or one whose parent a later transaction
-// of the same block changes.
+// parentsFirst moves the steps of every transaction behind the steps of its parents. They
+// are rarely out of order: it happens when a descendant is lost over two paths of different
+// length, or when a later transaction of the same block changes its parent.
 func (pl *plan) parentsFirst() {
 	parents := func(n *row, each func(*row)) {
 		for _, p := range n.at.from {

@@ -14,15 +14,16 @@ import (
 type DepositState = statemachine.Enum[depositState]
 
 const (
-	// DepositWaiting: a block had it, and it was never credited. While it is in the
-	// best chain every new tip is a reason to look; what left the chain has a line in
-	// the log when it comes back.
+	// DepositWaiting: a block had the deposit, and it was never credited. While the deposit
+	// is in the best chain, every new tip is a reason to look at it. When a deposit that
+	// left the chain comes back, its transaction gets a line in the log.
 	DepositWaiting DepositState = iota + 1
-	// DepositCredited: the ledger has it. While it is shaken (see [Deposit.Shaken])
-	// every new tip is a reason to look, and an operator may reverse it.
+	// DepositCredited: the ledger has credited the deposit. While it is shaken (see
+	// [Deposit.Shaken]), every new tip is a reason to look at it, and an operator may
+	// reverse it.
 	DepositCredited
-	// DepositReversed: the ledger had it, and has taken it back. As for DepositWaiting,
-	// every new tip is a reason to look while it is in the best chain.
+	// DepositReversed: the ledger had credited the deposit and has taken the credit back.
+	// While the deposit is in the best chain, every new tip is a reason to look at it.
 	DepositReversed
 )
 
@@ -50,8 +51,8 @@ func (depositTrigger) Names() []string {
 	return []string{"deposited", "deep", "provably_dead", "forked_off", "operator"}
 }
 
-// DepositMachine is the law of a deposit's state. Each step but the first is one
-// posting of the host.
+// DepositMachine holds the allowed steps of a deposit's state. Each step but the first is
+// one posting of the host.
 var DepositMachine = statemachine.Must("utxo.deposit", []statemachine.Edge[DepositState, DepositTrigger]{
 	{From: 0, Trigger: OnDeposited, To: DepositWaiting},
 	{From: DepositWaiting, Trigger: OnDeep, To: DepositCredited},
@@ -66,16 +67,17 @@ type Deposit struct {
 	OutPoint wire.OutPoint
 	Owner
 	Amount int64 // satoshi
-	// Height and Block are the last block of the best chain that the output was seen
-	// in: [Unconfirmed] and zero for none. InChain: that block is still in the best chain.
+	// Height and Block are the last block of the best chain that the output was seen in;
+	// [Unconfirmed] and zero for none. InChain says whether this block is still in the best
+	// chain.
 	Height  int32
 	Block   chainhash.Hash
 	InChain bool
 	State   DepositState
 	Round   int64 // how often it was credited; 0 while it waits
 	Depth   int32 // that it was credited at the last time, in blocks; 0 while it waits
-	// Actor and Reason say who reversed the last round and why: an operator and his
-	// words, or nobody and the trigger.
+	// Actor and Reason say who reversed the last round and why. Where an operator did, they
+	// are his name and his words; else Actor is empty and Reason is the trigger.
 	Actor  string
 	Reason string
 	At     time.Time // of the last change of State, UTC microseconds
@@ -92,8 +94,8 @@ type DepositSight struct {
 	Block    chainhash.Hash // zero while it is unconfirmed
 	Tip      int32          // the height of the best chain, -1 for none
 	Scanned  int32          // up to which block the owner's coins are complete, see [Wallet.ScannedFor]
-	// Dead: [ProvablyDead] says so of the transaction at the Depth of the deposit. It is
-	// asked where [Deposit.Suspect] says so.
+	// Dead is what [ProvablyDead] says of the transaction at the Depth of the deposit. A
+	// store needs to ask it only where [Deposit.Suspect] reports true.
 	Dead bool
 }
 
@@ -111,8 +113,8 @@ type factKind struct{}
 func (factKind) Kind() string    { return "kind of fact" }
 func (factKind) Names() []string { return []string{"credited", "reversed"} }
 
-// DepositKey is the key of a posting, for ever: a ledger that has one with this key
-// posts nothing.
+// DepositKey identifies a posting for ever: a ledger that already has a posting with this
+// key must not post again.
 type DepositKey struct {
 	OutPoint wire.OutPoint
 	Round    int64 // from 1
@@ -122,8 +124,8 @@ type DepositKey struct {
 // String returns "hash:index/round/kind".
 func (k DepositKey) String() string { return fmt.Sprintf("%s/%d/%s", k.OutPoint, k.Round, k.Kind) }
 
-// DepositFact is one posting of a deposit. The facts of an outpoint, credits less
-// reversals, are 0 or its amount after each of them.
+// DepositFact is one posting of a deposit. After each fact of an outpoint the sum of its
+// facts, credits less reversals, is 0 or the amount of the deposit.
 type DepositFact struct {
 	DepositKey
 	Owner

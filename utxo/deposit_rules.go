@@ -7,26 +7,26 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// DepositPolicy says what a deposit is and when it is credited. It counts for what
-// waits, and for what was reversed: what is credited stays so, at the depth that it
-// was credited at, whatever the policy becomes.
+// DepositPolicy says what a deposit is and when it is credited. It is applied to deposits
+// that wait and to those that were reversed. A credited deposit stays credited at the depth
+// that it was credited at, however the policy changes.
 type DepositPolicy struct {
-	// Customer says whether an owner is a customer, whose outputs are deposits; change
-	// and the house's own are none. Whose the inputs are does not matter: a withdrawal to
-	// a customer of the house is a deposit.
+	// Customer says whether an owner is a customer. The outputs of customers are deposits;
+	// change and other outputs of the house are not. Who owns the inputs does not matter: a
+	// withdrawal to a customer of the house is a deposit too.
 	Customer func(Owner) bool
-	// Depth is how deep a deposit is when it is credited, in blocks; its own counts, so
-	// 1 is the least.
+	// Depth returns how many blocks deep a deposit must be to be credited. The block that
+	// holds the deposit counts, so the least value is 1.
 	Depth func(o Owner, amount int64) int32
-	// Minimum is the least amount that is credited, in satoshi, from 0. Less waits. An
-	// output of nothing is no deposit.
+	// Minimum is the least amount that is credited, in satoshi, from 0. A smaller deposit
+	// waits. An output of 0 satoshi is no deposit.
 	Minimum int64
-	// From is the first height that counts, by wallet; 0 for one that is not there. What
-	// is below is in the host's books already: for a wallet that is opened late it is a
-	// height that no reorganisation will touch.
+	// From is the first height whose outputs count as deposits, by wallet; 0 for a wallet
+	// that is missing in the map. Outputs below it are in the host's books already. For a
+	// wallet that is opened late, choose a height that no reorganisation will reach.
 	From map[WalletID]int32
-	// Maturity is that of [Policy]: a coinbase is not credited while tip - height is
-	// less. 0 means 100.
+	// Maturity is the Maturity of [Policy]: a coinbase is not credited while tip - height
+	// is less than it. 0 means 100.
 	Maturity int32
 }
 
@@ -44,8 +44,8 @@ func (p DepositPolicy) Validate() error {
 	return nil
 }
 
-// Find returns the deposit that an output is which is not on file; false for one
-// that is none, or that no block has yet.
+// Find makes a new deposit from an output of which no deposit is stored yet; false where
+// the output is no deposit, or is in no block yet.
 func (p DepositPolicy) Find(s DepositSight, now time.Time) (Deposit, bool) {
 	if s.Status != Published || s.Height == Unconfirmed || s.Amount < 1 || !p.admits(s.Owner, s.Height) {
 		return Deposit{}, false
@@ -67,8 +67,8 @@ func (d Deposit) Seen(s DepositSight) Deposit {
 	return d
 }
 
-// DeepAt is the height of the tip from which on a credited deposit is deep:
-// [math.MaxInt32] for one that is in no block of the best chain.
+// DeepAt is the least height of the tip at which a credited deposit is deep enough:
+// [math.MaxInt32] for a deposit that is in no block of the best chain.
 func (d Deposit) DeepAt() int32 {
 	if !d.InChain {
 		return math.MaxInt32
@@ -76,13 +76,13 @@ func (d Deposit) DeepAt() int32 {
 	return int32(min(int64(d.Height)+int64(d.Depth)-1, math.MaxInt32))
 }
 
-// Shaken reports whether d is credited and not deep now: it left the best chain, or
-// the chain is shorter, or it came back higher up. Nothing is posted for it; it is a
-// risk that somebody must know of.
+// Shaken reports whether d is credited but no longer deep enough: it left the best chain,
+// or the chain became shorter, or d came back in a higher block. Nothing is posted for a
+// shaken deposit; it is a risk that somebody must know of.
 func (d Deposit) Shaken(tip int32) bool { return d.State == DepositCredited && d.DeepAt() > tip }
 
-// Due reports whether a new tip is a reason to look at d: what is neither credited nor
-// gone, and what is shaken.
+// Due reports whether a new tip is a reason to look at d: d is in the best chain and not
+// credited, or it is shaken.
 func (d Deposit) Due(tip int32) bool {
 	if d.State == DepositCredited {
 		return d.Shaken(tip)
@@ -91,14 +91,14 @@ func (d Deposit) Due(tip int32) bool {
 }
 
 // Suspect reports whether only [ProvablyDead], at d's Depth, can say whether d is to be
-// reversed: it is credited and its transaction is in no block.
+// reversed: d is credited and its transaction is stored and in no block.
 func (d Deposit) Suspect(s DepositSight) bool {
 	return d.State == DepositCredited && s.Status != 0 && s.Height == Unconfirmed && !s.Coinbase
 }
 
-// Judge makes the one step that is due of a deposit, and the fact that the host
-// posts in the same commit; a nil fact for none. A policy that asks for a depth below 1
-// is [statemachine.ErrInvalid].
+// Judge makes the one step that is due for a deposit. It returns the fact that the host
+// posts in the same commit, nil where there is nothing to post. A policy that asks for a
+// depth below 1 is [statemachine.ErrInvalid].
 func (p DepositPolicy) Judge(d Deposit, s DepositSight, now time.Time) (Deposit, *DepositFact, error) {
 	d = d.Seen(s)
 	if d.State == DepositCredited {
@@ -129,10 +129,11 @@ func (p DepositPolicy) Judge(d Deposit, s DepositSight, now time.Time) (Deposit,
 	return d, d.fact(), nil
 }
 
-// Reverse is an operator's word that a shaken deposit will not come back, where the
-// ledger cannot prove it (see [Disconnected]). One that is not shaken is
-// [statemachine.ErrIllegal]; a reason of 1 to 500 bytes and an actor are needed. The
-// same word again changes nothing, and the fact is the same.
+// Reverse takes a shaken deposit back on the word of an operator, who knows that it will
+// not come back where the ledger cannot prove it (see [Disconnected]). A deposit that is
+// not shaken is [statemachine.ErrIllegal]; an actor and a reason of 1 to 500 bytes are
+// needed. A second Reverse with the same actor and reason changes nothing and returns the
+// same fact.
 func (d Deposit) Reverse(s DepositSight, actor, reason string, now time.Time) (Deposit, *DepositFact, error) {
 	if actor == "" || len(actor) > MaxActor || !statemachine.Storable(actor) || reason == "" || reason != statemachine.Bounded(reason, 500) {
 		return d, nil, invalid("a deposit is reversed by an actor of 1 to %d bytes, with a reason of 1 to 500: %.50q, %.50q",

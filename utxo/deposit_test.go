@@ -266,8 +266,8 @@ func TestDeepAtTheEndOfNumbers(t *testing.T) {
 	}
 }
 
-// depositWorld is a payment to a customer and its rival, which spends the same input,
-// on a chain of at most five blocks, with what a ledger has posted.
+// depositWorld is a chain of at most five blocks with a payment to a customer, the rival
+// that spends the same input, and what a ledger has posted.
 type depositWorld struct {
 	Tip, Paid, Rival int32 // heights, the two others may be Unconfirmed
 	Row              utxo.Deposit
@@ -295,9 +295,9 @@ func (w depositWorld) sight() utxo.DepositSight {
 	return s
 }
 
-// All runs of blocks with the payment, with its rival, and with neither, of
-// reorganisations, of consumers that look whenever they like and at whatever depth the
-// policy has then, and of an operator.
+// The model checker tries all sequences of blocks with the payment, with its rival or with
+// neither, of reorganisations, of consumers that look at any moment under a policy of any
+// depth, and of reversals by an operator.
 func TestDepositModel(t *testing.T) {
 	const last, rounds = 4, 2
 	post := func(w depositWorld, d utxo.Deposit, fact *utxo.DepositFact) depositWorld {

@@ -27,8 +27,8 @@ func mine(tag byte) []byte                       { return utxotest.Script(1, str
 func ins(ops ...wire.OutPoint) []wire.OutPoint   { return ops }
 func out(tx *wire.MsgTx, i uint32) wire.OutPoint { return utxotest.Out(tx, i) }
 
-// tx spends the outpoints, or one that nobody knows, in equal parts to the scripts:
-// 100,000 to each from what nobody knows.
+// tx spends the outpoints in equal parts to the scripts. Without outpoints it spends one
+// that no wallet knows, with 100,000 satoshi to each script.
 func (b *desk) tx(in []wire.OutPoint, scripts ...[]byte) *wire.MsgTx {
 	b.salt++
 	if in == nil {

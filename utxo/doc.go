@@ -12,15 +12,16 @@
 //
 // # The one conflict rule
 //
-// A transaction that a block, a mempool or a broadcast proves is placed: it and
-// its unpublished ancestors become published and take their inputs; live rivals
-// on these inputs lose, with everything that descends from them. The confirmed
-// chain always wins, and of two unconfirmed rivals the one observed last.
+// A transaction that a block, a mempool or a broadcast proves is placed: the transaction
+// and its unpublished ancestors become published and take their inputs; live rivals on
+// these inputs lose, with all their descendants. The confirmed chain always wins, and of
+// two unconfirmed rivals the one observed last wins.
 //
 // # What can be spent
 //
-// The state of an output is derived by [Policy.State] and never stored.
-// Package coinselect chooses coins, and builds what pays more for a transaction
-// that is stuck; select and lease in one transaction. Inputs that a failed transaction freed may be spent again at any
-// time, but only [ProvablyDead] says that this cannot pay twice.
+// The state of an output is derived by [Policy.State] and never stored. Package coinselect
+// chooses coins, and builds replacements and children that pay more for a transaction that
+// is stuck. Select coins and lease them in one transaction of the store. Inputs that a
+// failed transaction freed may be spent again at any time, but only [ProvablyDead] says
+// that spending them cannot pay twice.
 package utxo

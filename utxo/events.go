@@ -8,15 +8,16 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 )
 
-// Refusals of this domain. Each matches the sentinel of package statemachine
-// that its text starts with only where it says so; all of them change nothing.
+// Refusals of this domain. A refusal changes nothing. It matches a sentinel of package
+// statemachine only where its comment says so.
 var (
 	// ErrInputSpent: a live transaction spends an input of the submitted one.
 	ErrInputSpent = errors.New("input is spent by a live transaction")
-	// ErrDeadParent: it stands on what is dead. A mempool or a block that shows a
-	// transaction proves its ancestors too, and revives them; but not an orphaned
-	// coinbase, which exists in its block alone, nor a parent that the same list was
-	// refused for. What is submitted is no evidence, and has no dead parent at all.
+	// ErrDeadParent: the transaction spends an output of a dead transaction. A mempool or a
+	// block that shows a transaction proves its ancestors too, and revives dead ones. Two
+	// cannot be revived so: an orphaned coinbase, which exists in its block alone, and a
+	// parent that was refused in the same list. A submission is no evidence and revives
+	// nothing.
 	ErrDeadParent = errors.New("an ancestor is dead")
 	// ErrImmature: an input is a coinbase below maturity.
 	ErrImmature = errors.New("input is an immature coinbase")
@@ -25,8 +26,8 @@ var (
 	ErrSelfConflict = errors.New("transaction conflicts with itself or an ancestor")
 	// ErrSpentByConfirmed: a rival is confirmed, or has a confirmed descendant.
 	ErrSpentByConfirmed = errors.New("input is spent by the confirmed chain")
-	// ErrConfirmedElsewhere: the transaction is confirmed in another block: a
-	// disconnect was missed.
+	// ErrConfirmedElsewhere: the transaction is stored as confirmed in another block, so
+	// the host has missed a disconnect.
 	ErrConfirmedElsewhere = errors.New("confirmed in another block")
 	// ErrChainMismatch: the block does not continue the best chain.
 	ErrChainMismatch = errors.New("block does not fit the best chain")
@@ -34,8 +35,8 @@ var (
 	ErrStale = errors.New("observation is out of date")
 )
 
-// Event is something that the host saw or decided. The set is closed. Any event
-// may be sent by anybody: the source knows no roles.
+// Event is something that the host saw or decided. The set of events is closed. Anybody may
+// send any event: the source knows no roles.
 type Event interface{ by() By }
 
 // By says who speaks, in which capacity, and when.
@@ -61,90 +62,97 @@ func (b By) by() By { return b }
 // Said returns who sent an event, and when.
 func Said(ev Event) By { return ev.by() }
 
-// WalletOpened adds a wallet. The same wallet again is a no-op, another birth
-// is ErrIllegal.
+// WalletOpened adds a wallet. Opening the same wallet again changes nothing; with another
+// birth it is ErrIllegal.
 type WalletOpened struct {
 	By
 	Wallet WalletID // from 1
 	Birth  int32    // first height that can hold one of its coins, from 0
 }
 
-// Submitted: the application created a transaction. It becomes pending and
-// spends its inputs at once; published, where the network has it already and another
-// wallet of the store knows that. What its ancestors conflict with is looked at where
-// it replaces something or has several unconfirmed parents: with one, they were
-// looked at with that parent, and what came between shows when it is placed. What
-// spends an output that a stored parent does not have, or pays more than its inputs
-// bring, all their parents being stored, is ErrInvalid; what a mempool or a block shows
-// is not tested so.
+// Submitted: the application created a transaction. The transaction becomes pending and
+// spends its inputs at once; it becomes published where the network has it already and
+// another wallet of the store knows that. What is tested:
 //
-// All that the hash commits to must be there: the outputs, the inputs with their
-// sequences, and the scripts of inputs that are no segwit, so also the redeem script
-// of P2SH-P2WPKH. Witnesses may come later, by a Submitted of the same hash: one that
-// is new to an input is taken, another one replaces the first until the network has
-// the transaction, and none is ever taken away. [Policy.Next] broadcasts only what is
-// signed, see [Unsigned]; before that nobody can send it, and [Invalidated] stops it.
-// The bytes that a mempool or a block shows are valid, and replace what was submitted.
+//   - Conflicts of its ancestors are looked for where it replaces something or has
+//     several unconfirmed parents. With a single unconfirmed parent they were looked
+//     for when that parent was submitted, and a conflict that came afterwards shows
+//     when the transaction is placed.
+//   - It is ErrInvalid if it spends an output that a stored parent does not have, or
+//     if all its parents are stored and it pays more than its inputs bring.
+//     Transactions that a mempool or a block shows are not tested for this.
+//
+// The transaction must have everything that its hash commits to: the outputs, the inputs
+// with their sequences, and the scripts of inputs that are not segwit, so also the redeem
+// script of P2SH-P2WPKH. Witnesses may come later, by another Submitted of the same hash. A
+// witness for an input that has none is stored. A different witness replaces a stored one
+// until the network has the transaction. No witness is ever taken away.
+//
+// [Policy.Next] broadcasts only signed transactions, see [Unsigned]; before a transaction
+// is signed nobody can send it, and [Invalidated] stops it. The bytes that a mempool or a
+// block shows are valid, and replace the submitted ones.
 type Submitted struct {
 	By
 	Wallet WalletID
 	Tx     *wire.MsgTx
-	// Replaces names the unconfirmed transactions that this one is meant to
-	// replace; live ones keep the shared inputs until it is placed. Of one that the
-	// network has already it may name dead ones too: it declares what it replaced.
+	// Replaces names the unconfirmed transactions that this one is meant to replace. Live
+	// ones keep the shared inputs until this one is placed. For a transaction that the
+	// network has already, Replaces may name dead ones too, as a record of what it
+	// replaced.
 	Replaces []chainhash.Hash
 	Lock     LockID // of the leases on its inputs, zero for none
 }
 
-// Broadcasted: the host handed the pending transaction to the network, which took
-// it. Where the ledger lacks signatures, a [Submitted] or a mempool brings them, and
-// nothing is sent again before. It wins against what was observed before; a mempool list that was read before
-// it is to be sent before it, or not at all, since it would undo it.
+// Broadcasted: the host handed the pending transaction to the network, and the network took
+// it. Where the ledger lacks signatures, the transaction is not sent again before a
+// [Submitted] or a mempool brings them. A Broadcasted wins against every rival that was
+// observed before it. A mempool list that was read before the broadcast must therefore be
+// sent before it or dropped: sent afterwards, the list would undo the broadcast.
 type Broadcasted struct {
 	By
 	ID TxID
 }
 
-// Observed: a mempool held these transactions when its best block was Tip. It
-// concerns all wallets. Another tip than the ledger's is [ErrStale], and nothing
-// is done: read the mempool again. Parents are placed before children, whatever
-// the order of the list. A transaction that is refused is in
-// [ChangeSet.Refused], and a host skips it; of two that conflict the later in
-// the list is. That one is missing from a list says nothing.
+// Observed: a mempool held these transactions when its best block was Tip. The event
+// concerns all wallets. If Tip is not the ledger's tip, it is [ErrStale] and nothing is
+// done: read the mempool again. Parents are placed before children, whatever the order of
+// the list. Refused transactions are in [ChangeSet.Refused], and a host skips them; of two
+// transactions of the list that conflict the later is refused. A transaction that is
+// missing from the list proves nothing.
 type Observed struct {
 	By
 	Txs []*wire.MsgTx
-	// Seq is the number of this reading, higher than that of any before it in
-	// this store, whatever the source: nothing wins against what was observed
-	// at the same number or later, which is [ErrStale]. A reading may come in
-	// parts of one number; of two in it that conflict the first wins. 0 draws
-	// the next number when the list is planned.
+	// Seq is the number of this reading. It must be higher than the number of every earlier
+	// reading in this store, whatever the source: against a rival that was observed at the
+	// same number or later a transaction is refused with [ErrStale]. A reading may be sent
+	// in several parts with one number; of two conflicting transactions in it the first
+	// wins. With 0 the next number is drawn when the list is planned.
 	Seq int64
 	Tip chainhash.Hash // zero for an empty chain
 }
 
-// Connected: the block joined the best chain. It concerns all wallets. A block
-// that is already on the chain is applied again and adds only what is missing.
+// Connected: the block joined the best chain. The event concerns all wallets. A block that
+// is already on the chain is applied again and adds only what is missing.
 type Connected struct {
 	By
 	Block Block
-	// Txs are the block's transactions in its order, the coinbase first. A
-	// host that filters sends those that it needs, with their Positions.
+	// Txs are the block's transactions in its order, the coinbase first. A host that
+	// filters the block sends only the transactions that it needs, with their Positions.
 	Txs []*wire.MsgTx
 	// Positions are the places of Txs in the block; nil for 0, 1, 2, ...
 	Positions []int32
 }
 
-// Disconnected: the tip left the best chain. A hash that is not on the chain
-// is a no-op; a block below the tip is ErrChainMismatch.
+// Disconnected: the tip left the best chain. A hash that is not on the chain changes
+// nothing; a block below the tip is ErrChainMismatch.
 //
-// A deposit dies with what it stands on where the ledger has a row of that: its
-// direct parent, if it was shown together with the deposit or after it. It is not
-// told that a stranger's transaction further up, or a parent that was mined before
-// it came, was double-spent after a reorg: then it stays unconfirmed. A host treats
-// it as the unconfirmed money that it is, and what is in no mempool and no block for
-// long after a reorg, which [Alerts] names, it ends by [Invalidated]; a block that has
-// it revives it.
+// When a transaction that a deposit descends from is double-spent after a reorganisation,
+// the ledger fails the deposit only if it has a row of that transaction: it keeps the
+// direct parent, if the parent was shown together with the deposit or after it. Of
+// transactions further up, and of a parent that was mined before the deposit came, it has
+// no row, and the deposit stays unconfirmed. A host treats such a deposit as unconfirmed
+// money. [Alerts] names what is in no mempool and no block for long; the host ends it by
+// [Invalidated], and a block that has it revives it.
 type Disconnected struct {
 	By
 	Hash chainhash.Hash
@@ -157,13 +165,13 @@ type Invalidated struct {
 	Reason string // at most 500 bytes are kept
 }
 
-// OwnersAnnounced: these owners are the wallet's, and the first block that can
-// hold a coin of one of them is at height Birth. [Policy.Owner] knows them
-// before the event is sent. Where the wallet is scanned further, they are behind
-// (see [Wallet.Behind]) until the host has applied the blocks from Birth on
-// again; then it offers the mempool once more. The unit is the tag: a late key
-// gets a tag of its own until it is scanned. The same or a higher birth again is
-// a no-op, a lower one starts the scan there.
+// OwnersAnnounced: these owners belong to the wallet, and the first block that can hold a
+// coin of one of them is at height Birth. [Policy.Owner] must know the owners before the
+// event is sent. Where the wallet is scanned beyond Birth, the owners are behind (see
+// [Wallet.Behind]) until the host has applied the blocks from Birth on again; then the host
+// offers the mempool once more. Scan progress is kept per tag, so a late key needs a tag of
+// its own until it is scanned. Announcing an owner again with the same or a higher birth
+// changes nothing; with a lower birth the scan begins there.
 type OwnersAnnounced struct {
 	By
 	Wallet WalletID
@@ -171,8 +179,8 @@ type OwnersAnnounced struct {
 	Birth  int32
 }
 
-// OutputRevealed: an output of a stored transaction turned out to be owned. The
-// owner is announced with it, see [OwnersAnnounced].
+// OutputRevealed: an output of a stored transaction turned out to be owned. The event
+// announces the owner too, see [OwnersAnnounced].
 type OutputRevealed struct {
 	By
 	ID    TxID
@@ -188,8 +196,8 @@ type Labelled struct {
 	Label string // at most [MaxLabel] characters
 }
 
-// OutputsLeased locks outputs, all or none. The same lock renews. The duration
-// counts from now by the store's clock, from At without a store.
+// OutputsLeased leases outputs to a lock, all or none. The same lock renews its leases. The
+// duration counts from the time of the store's clock, or from At without a store.
 type OutputsLeased struct {
 	By
 	Wallet    WalletID
@@ -209,9 +217,9 @@ type LeasesReleased struct {
 	Lock      LockID
 }
 
-// Scope returns the wallet that an event concerns, zero for all of them. A
-// store that does not serialise its writers locks what the scope names, the
-// tip too for zero, before it reads for [Policy.Plan].
+// Scope returns the wallet that an event concerns, zero for all wallets. A store that lets
+// several writers run at once locks this wallet before it reads for [Policy.Plan]; for zero
+// it locks all wallets and the tip.
 func Scope(ev Event) WalletID {
 	switch ev := ev.(type) {
 	case WalletOpened:

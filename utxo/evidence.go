@@ -13,8 +13,8 @@ import (
 // MaxMoney is the most that there can be, in satoshi.
 const MaxMoney = 21_000_000 * 100_000_000
 
-// MaxSeq is the highest sequence number that a host can give: the numbers above
-// are left to those that a store draws.
+// MaxSeq is the highest sequence number that a host can give: higher numbers are reserved
+// for those that a store draws.
 const MaxSeq int64 = 1 << 62
 
 const maxTxSize = 4_000_000 // bytes, the weight limit of a block
@@ -115,9 +115,9 @@ func (s *seen) known(open map[WalletID]bool) error {
 	return nil
 }
 
-// loadAround makes everything known that the stored graph has around these
-// transactions: themselves, their parents, their children and their rivals. at
-// says which are shown together.
+// loadAround loads what the stored graph has around these transactions: the transactions
+// themselves, their parents, their children and their rivals. at has the hashes that the
+// event shows together.
 func (pl *plan) loadAround(txs []seen, at map[chainhash.Hash]int) error {
 	hashes := make([]chainhash.Hash, len(txs), len(txs)+len(pl.inputs))
 	for i := range txs {
@@ -137,8 +137,8 @@ func (pl *plan) loadAround(txs []seen, at map[chainhash.Hash]int) error {
 	return pl.graph.load(pl.r.Spenders(pl.inputs...))
 }
 
-// show makes a transaction of the event, around which everything is loaded, a
-// part of the graph.
+// show makes a transaction of the event part of the graph. Its neighbours must be loaded
+// already.
 func (pl *plan) show(s *seen, on Trigger) *vertex {
 	v := pl.graph.vertex(s.hash)
 	v.shown, v.shownOn = s, on
@@ -156,9 +156,10 @@ func (pl *plan) touches(s *seen) bool {
 	return slices.ContainsFunc(s.inputs, func(op wire.OutPoint) bool { return pl.graph.vertices[op.Hash] != nil })
 }
 
-// untouched returns what shows a parent after all. Most of what an event shows
-// concerns nobody, is passed, and is not looked at unless it turns out to be the
-// parent of what does. What was not passed is shown when its turn comes, never early.
+// untouched returns a function that shows a parent that was passed over. Most transactions
+// of an event concern no wallet, so they are passed over; one is shown after all when it
+// turns out to be the parent of a transaction that does. A transaction that was not passed
+// over is left alone: it is shown in its own turn.
 func untouched(at map[chainhash.Hash]int, txs []seen, show func(i int) error) func(chainhash.Hash) error {
 	return func(hash chainhash.Hash) error {
 		i, shown := at[hash]
@@ -185,7 +186,7 @@ func (pl *plan) wallets() ([]Wallet, map[WalletID]bool, error) {
 	return pl.every, pl.opened, nil
 }
 
-// observe places what a mempool held, parents first. A transaction that is
+// observe places the transactions that a mempool held, parents first. A transaction that is
 // refused does not stop the others.
 func (pl *plan) observe(ev Observed) error {
 	if ev.Seq < 0 || ev.Seq > MaxSeq {
@@ -283,8 +284,8 @@ func (s *seen) take(taken map[wire.OutPoint]chainhash.Hash) {
 	}
 }
 
-// free refuses what shares an input with what the same list has placed, and the
-// children of what was refused of it.
+// free refuses a transaction that shares an input with another that the same list has
+// placed already, and a child of a transaction that was refused in the same list.
 func (s *seen) free(taken map[wire.OutPoint]chainhash.Hash, out map[chainhash.Hash]bool) error {
 	for _, op := range s.inputs {
 		if out[op.Hash] {
@@ -306,8 +307,8 @@ func isRefusal(err error) bool {
 	}, func(why error) bool { return errors.Is(err, why) })
 }
 
-// see places one transaction of a mempool. A drawn sequence number is higher
-// than any before, so what is published already need not carry it.
+// see places one transaction of a mempool. A drawn sequence number is higher than any
+// before, so a transaction that is published already need not store it.
 func (pl *plan) see(v *vertex, seq int64, drawn bool) error {
 	var err error
 	if v.status == Published && !v.confirmed() { // what a block shows, a mempool does not change

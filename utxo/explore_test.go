@@ -15,8 +15,8 @@ import (
 	"github.com/settlehq/settle/utxo/utxotest"
 )
 
-// The small wallet: one confirmed coin, a payment A with a child, a rival B,
-// and a coinbase with a child. Every event can come at any time.
+// smallWallet has one confirmed coin, a payment A with a child, a rival B, and a coinbase
+// with a child. Every event can come at any time.
 type smallWallet struct {
 	fund, a, child, b, coinbase, heir *wire.MsgTx
 	base                              utxo.Block
@@ -102,8 +102,8 @@ func (w *smallWallet) ledger(path []utxo.Event) *utxo.Ledger {
 	return l
 }
 
-// view is everything that the rules look at: versions, times, and how high the
-// sequence numbers are does not matter.
+// view is the part of a state that the rules look at. Versions, times and the exact
+// sequence numbers are left out.
 func view(l *utxo.Ledger) string {
 	s, _ := l.Snapshot()
 	tip, _, _ := l.Tip()

@@ -127,7 +127,7 @@ func TestNoFailedReadOfAQuestionIsLost(t *testing.T) {
 	}
 }
 
-// Whichever read of a store fails, alone or in a batch, the plan says so, and
+// Whichever read of a store fails, alone or in a batch, the plan returns the error and
 // plans nothing.
 func TestNoFailedReadIsLost(t *testing.T) {
 	reads := 0

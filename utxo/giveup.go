@@ -40,8 +40,8 @@ func (pl *plan) invalidate(ev Invalidated) error {
 	})
 }
 
-// giveUp fails a pending row, which is its wallet's own, and the pending rows
-// that stand on it: those of the same wallet, and those of others where no
+// giveUp fails the pending row n, which belongs to its wallet alone, and the pending rows
+// that descend from it: those of the same wallet, and those of other wallets where no
 // wallet has a live row of the parent any more.
 func (pl *plan) giveUp(n *row, losers []*vertex, reason string) error {
 	if err := pl.graph.loadParents(losers); err != nil {
@@ -83,8 +83,8 @@ func (pl *plan) giveUp(n *row, losers []*vertex, reason string) error {
 	return nil
 }
 
-// deadParent reports whether a row stands on a dead one of its wallet, or on
-// what is dead in all wallets.
+// deadParent reports whether a parent of the row is dead: in the row's own wallet, or,
+// where this wallet has no row of the parent, in all wallets.
 func deadParent(n *row) bool {
 	return slices.ContainsFunc(n.at.from, func(p *vertex) bool {
 		if own := p.in(n.tx.ID.Wallet); own != nil {

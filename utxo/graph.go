@@ -8,10 +8,10 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 )
 
-// graph is the part of the chain that one event touches, over all wallets of
-// the store: one vertex for each transaction, with what evidence says of it, and
-// one row for each wallet that has one. The walks go over vertices, so
-// no rule depends on which wallet happened to store what.
+// graph is the part of the chain that one event touches, over all wallets of the store: a
+// vertex for each transaction, with what evidence says of it, and a row for each wallet
+// that has the transaction. The walks go over vertices, so no rule depends on which wallet
+// happened to store a transaction.
 type graph struct {
 	r        Reader
 	scope    WalletID // the wallet whose lock is enough, zero for all
@@ -28,8 +28,8 @@ type graph struct {
 	allFrom     slab[*vertex]
 }
 
-// vertex is one transaction. One that is only named by an input of another has
-// no status and no inputs.
+// vertex is one transaction. A vertex that is known only from an input of another
+// transaction has no status and no inputs.
 type vertex struct {
 	hash chainhash.Hash
 	facts
@@ -54,8 +54,8 @@ type vertex struct {
 	oneKid [1]spend[vertex]
 }
 
-// facts are what evidence says of a transaction, the same in every row of it; a
-// pending row is its wallet's own.
+// facts are what evidence says of a transaction. They are the same in every row of it,
+// except that a pending row is the affair of its wallet alone.
 type facts struct {
 	status   Status
 	height   int32 // of its block, or [Unconfirmed]
@@ -169,8 +169,9 @@ func (g *graph) load(txs []*Tx, err error) error {
 	return nil
 }
 
-// learn takes the facts of a row. Rows differ only where one is pending, or was
-// given up while it was: then the transaction is as alive as its liveliest row.
+// learn takes the facts of a row into the vertex. The rows of a transaction differ only
+// where one is pending, or was given up while it was pending: the vertex then has the facts
+// of its liveliest row.
 func (v *vertex) learn(t *Tx) {
 	if rank(t.Status) > rank(v.status) {
 		v.facts = facts{t.Status, t.Height, t.Position, t.Seq, t.Coinbase, t.Public}
@@ -189,8 +190,8 @@ func rank(s Status) int {
 	return 1
 }
 
-// room prepares for n more transactions: with one big map instead of many
-// rehashes, where they would be the most of it.
+// room prepares the graph for n more transactions. Where n is large, it makes one big map
+// at once, which is cheaper than many rehashes.
 func (g *graph) room(n int) {
 	g.allRows.expect(n)
 	g.allVertices.expect(n)
@@ -266,8 +267,8 @@ func (g *graph) loadRivals(vs []*vertex) error {
 	return g.load(g.r.Spenders(ops...))
 }
 
-// withDescendants returns these vertices and then their live descendants, and
-// marks them lost. It does not go on below a confirmed one.
+// withDescendants returns these vertices followed by their live descendants, and marks them
+// as lost. The walk does not go below a confirmed vertex.
 func (g *graph) withDescendants(from []*vertex) ([]*vertex, error) {
 	hashes := make([]chainhash.Hash, 0, len(from))
 	for _, v := range from {
@@ -300,8 +301,8 @@ func (g *graph) withDescendants(from []*vertex) ([]*vertex, error) {
 	return all, nil
 }
 
-// withUnconfirmedAncestors returns v and its known ancestors up to confirmed
-// ones, without these, and makes all their parents known.
+// withUnconfirmedAncestors returns v and its known unconfirmed ancestors, and loads all
+// their parents. The walk ends at confirmed ones, which are not returned.
 func (g *graph) withUnconfirmedAncestors(v *vertex) ([]*vertex, error) {
 	if err := g.loadParents([]*vertex{v}); err != nil {
 		return nil, err
@@ -332,9 +333,9 @@ func (g *graph) withUnconfirmedAncestors(v *vertex) ([]*vertex, error) {
 	return all, g.loadParents(all)
 }
 
-// claimant returns the live transaction that an output of a wallet belongs to,
-// the zero hash for none: a published one before a pending one, then the first
-// to arrive. A pending one of another wallet is that wallet's own.
+// claimant returns the live transaction that spends an output of a wallet, the zero hash
+// for none: a published one before a pending one, then the first to arrive. A pending
+// transaction that only another wallet has does not count.
 func (v *vertex) claimant(w WalletID, index uint32) chainhash.Hash {
 	var first *row
 	for _, s := range v.kids.of(index) {
@@ -348,8 +349,9 @@ func (v *vertex) claimant(w WalletID, index uint32) chainhash.Hash {
 	return first.tx.ID.Hash
 }
 
-// before reports whether n has an output rather than m: the published one, else
-// the first to arrive. What is new has no number and comes last.
+// before reports whether n, rather than m, is the spender of an output that both spend: the
+// published one is, else the first to arrive. A new row has no arrival number yet and comes
+// last.
 func (n *row) before(m *row) bool {
 	if n.tx.Status != m.tx.Status {
 		return n.tx.Status == Published

@@ -73,7 +73,7 @@ func TestActorAndRoleAreInEveryLine(t *testing.T) {
 	do(t, l, utxo.Labelled{ID: id, Label: "x", By: utxo.By{Actor: strings.Repeat("a", utxo.MaxActor), At: at}})
 }
 
-// A lease below a microsecond would be granted and hold nothing, since times are
+// A lease shorter than a microsecond would be granted and hold nothing, since times are
 // kept in whole microseconds.
 func TestALeaseLastsAMicrosecondAtLeast(t *testing.T) {
 	l, _, txs := benchLedger(t, 1, 1)
@@ -112,8 +112,8 @@ func TestTextThatNoStoreCanKeepIsRefused(t *testing.T) {
 	}
 }
 
-// A child that was observed at 20 proves its parent at 20: a rival of the parent
-// that was observed at 10 comes too late.
+// A child that was observed at sequence number 20 proves its parent at 20: a rival of the
+// parent that was observed at 10 comes too late.
 func TestAChildsObservationCountsForItsParent(t *testing.T) {
 	l, tip, _ := benchLedger(t, 1, 1)
 	at := utxotest.External(7)
@@ -132,8 +132,8 @@ func TestAChildsObservationCountsForItsParent(t *testing.T) {
 	do(t, l, utxo.Observed{Txs: []*wire.MsgTx{rival}, Seq: 21, Tip: tip.Hash, By: utxo.By{At: benchNow}})
 }
 
-// Each spender of one wide transaction, and each expired lease, costs the same
-// whatever came before.
+// Each spender of one transaction with many outputs costs the same, and so does each
+// expired lease, however many came before.
 func TestWideAndLongHistoriesStayLinear(t *testing.T) {
 	l, tip, _ := benchLedger(t, 1, 1)
 	const n = 2000

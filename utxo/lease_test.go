@@ -11,8 +11,8 @@ import (
 	"github.com/settlehq/settle/utxo/utxotest"
 )
 
-// A lease begins and ends by the store's clock: a host whose clock is an hour behind
-// gets all of it, and neither holds what is over nor is told that it does.
+// A lease begins and ends by the store's clock. A host whose clock is an hour behind gets
+// the whole lease, and is not told that it still holds a lease that has ended.
 func TestALeaseGoesByTheStoresClock(t *testing.T) {
 	b, now := newDesk(t), utxotest.Start.Add(time.Hour)
 	coin := b.tx(nil, mine('a'))

@@ -10,9 +10,9 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Ledger keeps wallets in memory. It is the reference for every store, and
-// enough for a host that replays its chain at start. It is not safe for
-// concurrent use, its reads included.
+// Ledger keeps wallets in memory. It is the reference for every store, and enough for a
+// host that replays its chain at start. It is not safe for concurrent use, not even for
+// concurrent reads.
 type Ledger struct {
 	policy   Policy
 	clock    func() time.Time // nil for none
@@ -69,12 +69,12 @@ func NewLedger(p Policy) *Ledger {
 	}
 }
 
-// SetClock gives the ledger the clock that [Ledger.Do] asks, such as time.Now. Without
-// one the times of events count, and each event has to have its own.
+// SetClock gives the ledger the clock that [Ledger.Do] asks, such as time.Now. Without a
+// clock the times of events count, and every event must have one.
 func (l *Ledger) SetClock(now func() time.Time) { l.clock = now }
 
-// Do plans an event and applies what it changes, at the time of the ledger's clock, see
-// [Ledger.SetClock]. An error changes nothing.
+// Do plans an event at the time of the ledger's clock, see [Ledger.SetClock], and applies
+// the change set. An error changes nothing.
 func (l *Ledger) Do(ev Event) (ChangeSet, error) {
 	if l.clock == nil {
 		return l.DoAt(ev, time.Time{})
@@ -91,9 +91,9 @@ func (l *Ledger) DoAt(ev Event, now time.Time) (ChangeSet, error) {
 	return set, l.Apply(set)
 }
 
-// Apply carries out a change set, all or nothing. A set that was not planned
-// on this state is [statemachine.ErrConflict]. The ledger keeps parts of the
-// set: do not change it afterwards.
+// Apply carries out a change set, all or nothing. A set that was planned on another state
+// is [statemachine.ErrConflict]. The ledger keeps parts of the set: do not change it
+// afterwards.
 func (l *Ledger) Apply(set ChangeSet) error {
 	at, err := l.current(&set)
 	if err != nil {
@@ -198,8 +198,8 @@ func (l *Ledger) Undo(set ChangeSet) {
 	}
 }
 
-// targets are the rows that the parts of a change set are about, in the same
-// order.
+// targets are the rows that the updates and the spends of a change set are about, in the
+// same order.
 type targets struct{ updates, spends []*keptRow }
 
 // current reports [statemachine.ErrConflict] unless the set fits what is stored.

@@ -9,8 +9,8 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 )
 
-// How a ledger finds again what it keeps: by hash and height, by who spends what,
-// and in running sums.
+// This file holds the indexes of a ledger: transactions by hash and by height, the spenders
+// of each output, and the running sums.
 
 // keptVertex is what is stored around one hash, over all wallets, as vertex in a plan.
 type keptVertex struct {
@@ -22,8 +22,8 @@ type keptVertex struct {
 	oneKid [1]spend[keptRow]
 }
 
-// moveTip takes one block off the chain and puts one on, nil for none. What
-// matures, or becomes immature again, moves between the buckets.
+// moveTip takes one block off the chain and puts one on, nil for none. Coins that mature by
+// this, or become immature again, move between the buckets.
 func (l *Ledger) moveTip(off, on *Block) {
 	was := l.tip
 	if off != nil {
@@ -253,8 +253,8 @@ func (l *Ledger) list(e *keptRow) {
 	e.listed = true
 }
 
-// available calls each for every live unspent output in order of arrival, and
-// forgets the rows that have none.
+// available calls each for every live unspent output in order of arrival, and forgets the
+// rows that have no such output.
 func (b *book) available(each func(*keptRow, *Output)) {
 	if b.unsorted {
 		slices.SortFunc(b.listed, byArrival)

@@ -81,8 +81,8 @@ func TestALedgerComparesEveryPart(t *testing.T) {
 	}
 }
 
-// What a ledger keeps in maps it lists in order: transactions as they came, leases by
-// outpoint.
+// The ledger lists in a fixed order what it keeps in maps: transactions by arrival, leases
+// by outpoint.
 func TestListsHaveAnOrder(t *testing.T) {
 	b := newDesk(t)
 	var coins []wire.OutPoint

@@ -7,10 +7,10 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 )
 
-// Merge joins change sets that follow one another into as few as a store can
-// write at once, to the same end: into one, unless a block leaves the chain, or a
-// set is not planned on those before it. What changes twice changes once, from the
-// first state to the last; Log keeps every line. The sets are not changed.
+// Merge joins change sets that follow one another into as few sets as a store can write at
+// once, with the same result: into one, unless a block leaves the chain, or a set was not
+// planned on those before it. What changes twice changes once, from the first state to the
+// last; Log keeps every line. The arguments are not changed.
 func Merge(sets ...ChangeSet) []ChangeSet {
 	if len(sets) < 2 {
 		return sets
@@ -61,8 +61,8 @@ func newMerging(set *ChangeSet) *merging {
 	}
 }
 
-// precedes reports whether s replaces what the merged set leaves. Else a store
-// has to compare them one by one.
+// precedes reports whether s starts from the values that the merged set leaves. Else the
+// two cannot be merged, and a store has to compare them one by one.
 func (m *merging) precedes(s *ChangeSet) bool {
 	for _, c := range s.Wallets {
 		if at, again := m.wallets[c.New.ID]; again && (c.Old.ID == 0 || !c.Old.same(m.set.Wallets[at].New)) {

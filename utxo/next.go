@@ -21,7 +21,7 @@ type Action struct {
 type ActionKind = statemachine.Enum[actionKind]
 
 const (
-	// Broadcast: it is pending. Send it and report [Broadcasted], or
+	// Broadcast: the transaction is pending. Send it and report [Broadcasted], or
 	// [Observed] when a mempool shows it.
 	Broadcast ActionKind = iota + 1
 	// Rebroadcast: it is our own, published and in no block yet.
@@ -35,19 +35,21 @@ func (actionKind) Names() []string { return actionNames }
 
 var actionNames = []string{"broadcast", "rebroadcast"}
 
-// Next returns what the host must send for a wallet now, parents before
-// children, and when to ask again; the zero time means that nothing is owed
-// until the next event. last is when the host last carried out what Next said,
-// zero after a restart: what is stored says what is owed.
+// Next returns what the host must send for a wallet now, parents before children, and when
+// to ask again; a zero time means that nothing is owed until the next event. last is when
+// the host last carried out what Next said, zero after a restart. The stored records alone
+// say what is owed.
 //
-// Everything pending is broadcast, except what a later pending transaction, of
-// any wallet, is meant to replace, and what is pending below that: to send it now
-// would let it win. What lacks a signature, see [Unsigned], is not sent before it is
-// submitted with it, and until then nothing that hangs on it while it is pending: up to
-// there [Invalidated] stops it for certain. A published unconfirmed transaction that spends an owned
-// output is broadcast again at every multiple of [Policy.Rebroadcast] since it was
-// first seen. A parent that is not ours is its sender's to send again; where a node
-// misses it, [Reader.Raw] has its bytes.
+// Every pending transaction is broadcast, except one that a later pending transaction of
+// any wallet is meant to replace, and the pending descendants of such a one: if they were
+// sent now, they would win. A transaction that lacks a signature (see [Unsigned]) is not
+// sent before the signature is submitted, and neither are its pending descendants: up to
+// then [Invalidated] stops it for certain.
+//
+// A published unconfirmed transaction that spends an owned output is broadcast again at
+// every multiple of [Policy.Rebroadcast] since it was first seen. Next does not rebroadcast
+// a parent that is not ours: its sender does. Where a node misses it, [Reader.Raw] has its
+// bytes.
 func (p Policy) Next(r Source, w WalletID, last, now time.Time) (actions []Action, next time.Time, err error) {
 	every := p.Rebroadcast
 	if every <= 0 {
@@ -171,20 +173,20 @@ func spendsOwned(r Reader, w WalletID, txs []*Tx) (map[*Tx]bool, error) {
 	return own, nil
 }
 
-// ProvablyDead reports whether re-spending the inputs that a dead transaction
-// freed can no longer pay twice: an input of it, or of an unconfirmed ancestor,
-// is spent by another transaction that is confirmed at least depth deep (the
-// tip itself is one deep). "failed" or "replaced" alone proves nothing.
+// ProvablyDead reports whether spending the inputs of a dead transaction again can no
+// longer pay twice: an input of it, or of an unconfirmed ancestor, is spent by another
+// transaction that is confirmed at least depth deep (the tip itself is one deep). The
+// status "failed" or "replaced" alone proves nothing.
 //
-// It is a statement about what is stored. Of a line that goes through a coin that
-// no wallet of the store owns, the ledger keeps no ancestor beyond the direct
-// parent, no parent that it was shown before its child, and nothing that beat such
-// a parent: there it stays false. A person then asks a node which transaction of
-// the best chain spends the inputs of the line, and how deep it is. If another one
-// does, deep enough, he may pay again by a [Submitted] that names nothing in
-// Replaces (to name it asks for the proof that the ledger has not got): that is his
-// word, not the ledger's. If none does, only a payment that keeps an input of the
-// first one cannot pay twice.
+// The answer is about what is stored, and where the store knows too little it is false. Of
+// a transaction that descends from a coin that no wallet of the store owns, the ledger
+// keeps the direct parent, if it was shown together with its child or later, but no earlier
+// ancestor, and no transaction that beat such a parent. A person then asks a node which
+// transaction of the best chain spends the inputs of the ancestors, and how deep it is. If
+// another transaction does, deep enough, he may pay again by a [Submitted] that names
+// nothing in Replaces (naming the old payment would ask for the proof that the ledger
+// lacks): the second payment then rests on his word. If no transaction spends these inputs,
+// only a payment that keeps an input of the first one cannot pay twice.
 func ProvablyDead(r Reader, id TxID, depth int32) (bool, error) {
 	if depth < 1 {
 		return false, invalid("a depth of %d proves nothing", depth)
@@ -204,8 +206,8 @@ func ProvablyDead(r Reader, id TxID, depth int32) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// A member may be confirmed between the two reads, where they see two moments: it
-	// is no rival of its own line.
+	// A transaction of the line can be confirmed between the two reads, where a store does
+	// not read both at one moment. It is no rival of its own line.
 	inLine := map[chainhash.Hash]bool{}
 	var ops []wire.OutPoint
 	for _, t := range line {

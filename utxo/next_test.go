@@ -37,8 +37,8 @@ func broadcasts(txs ...*wire.MsgTx) (all []utxo.Action) {
 	return all
 }
 
-// What is pending is broadcast, parents first, whichever was submitted first,
-// also after a restart.
+// Pending transactions are broadcast parents first, whichever was submitted first, also
+// after a restart.
 func TestNextBroadcastsParentsFirst(t *testing.T) {
 	b := newDesk(t)
 	deposit := b.tx(nil, mine('a'))
@@ -55,8 +55,8 @@ func TestNextBroadcastsParentsFirst(t *testing.T) {
 	}
 }
 
-// What a later one is meant to replace is not sent, nor what stands on it; what
-// it is to replace once that was given up is sent again.
+// A transaction that a later one is meant to replace is not sent, nor are its descendants;
+// when the later one was given up, they are sent again.
 func TestNextHoldsWhatIsToBeReplaced(t *testing.T) {
 	b := newDesk(t)
 	deposit := b.tx(nil, mine('a'), mine('a'), mine('a'))
@@ -77,8 +77,8 @@ func TestNextHoldsWhatIsToBeReplaced(t *testing.T) {
 	}
 }
 
-// So is what another wallet's transaction is meant to replace: a payment that two
-// wallets fund.
+// A transaction that another wallet's transaction is meant to replace is not sent either.
+// In the test two wallets fund one payment.
 func TestNextHoldsWhatAnotherWalletReplaces(t *testing.T) {
 	b := newDesk(t)
 	do(t, b.Ledger, utxo.WalletOpened{Wallet: 2})
@@ -101,8 +101,8 @@ func TestNextHoldsWhatAnotherWalletReplaces(t *testing.T) {
 	}
 }
 
-// An own unconfirmed transaction is sent again at every multiple of the interval
-// since it was first seen, and once each time.
+// An own unconfirmed transaction is sent again once at every multiple of the interval since
+// it was first seen.
 func TestNextRebroadcastsAtMultiples(t *testing.T) {
 	const every = 10 * time.Minute
 	b := newDesk(t)
@@ -195,7 +195,7 @@ func (m movingOn) Ancestors(reach utxo.Reach, hashes ...chainhash.Hash) ([]*utxo
 	return m.Reader.Ancestors(reach, hashes...)
 }
 
-// A transaction that turns out between the reads to be in a block is no rival of its
+// A transaction that is confirmed between the two reads of ProvablyDead is no rival of its
 // own line.
 func TestAConfirmationMeanwhileProvesNoDeath(t *testing.T) {
 	b := newDesk(t)

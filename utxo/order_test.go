@@ -9,8 +9,8 @@ import (
 	"github.com/settlehq/settle/utxo/utxotest"
 )
 
-// What dies is listed with its parents first, by however many paths it is
-// reached, and however long each is.
+// Dead transactions are listed parents first, however many paths lead to them and however
+// long each path is.
 func TestLosersAreListedParentsFirst(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -93,8 +93,8 @@ func TestLosersAreListedParentsFirst(t *testing.T) {
 	}
 }
 
-// A block may kill a child of a transaction that it holds itself, before it
-// comes to that one.
+// A block may hold a transaction and kill a child of it before the block's order comes to
+// the transaction itself. The change set still lists the parent first.
 func TestABlockListsParentsBeforeTheLosersAmongTheirChildren(t *testing.T) {
 	b := newDesk(t)
 	deposit := b.tx(nil, mine('a'))

@@ -13,8 +13,8 @@ import (
 	"github.com/settlehq/settle/utxo/utxotest"
 )
 
-// overdue is a life that ends in a state that somebody has to end, and what repeats
-// itself there without ending it.
+// overdue is one case: begin leads a transaction, an output or a wallet into a state that
+// somebody has to end, and returns an event that can repeat there without ending it.
 type overdue struct {
 	name   string
 	tx     utxo.Status // or the phase of an output, or neither for a wallet
@@ -117,9 +117,9 @@ func overdues() []overdue {
 	}
 }
 
-// TestWhatIsUnfinishedIsTold: of each state of the tables somebody is told a bounded
-// time after it was entered, in silence and whatever repeats itself, or nothing is
-// under way in it.
+// In each state of the tables either nothing is under way, or an alert names the
+// transaction or output a bounded time after it entered the state, both in silence and when
+// events repeat.
 func TestWhatIsUnfinishedIsTold(t *testing.T) {
 	var txs []utxo.Status
 	var phases []utxo.Phase
@@ -165,8 +165,8 @@ func TestWhatIsUnfinishedIsTold(t *testing.T) {
 	}
 }
 
-// What a clock saw that was ahead is told as soon as it is further away than the
-// limit, and a renewal of a lease counts from the right time.
+// A time that a clock ahead of the store's has written raises the alert as soon as it is
+// further away than the limit. A renewal of a lease keeps the time when it began.
 func TestWhatAClockAheadHasSeenIsTold(t *testing.T) {
 	b := newDesk(t)
 	deposit := b.tx(nil, mine('a'), mine('a'))
@@ -241,8 +241,8 @@ func TestOldestLease(t *testing.T) {
 	}
 }
 
-// The ledger's clock counts, as a store's does: an event needs no time where there is
-// one, and its own only where there is none.
+// Where the ledger has a clock, the clock counts, as a store's does, and an event needs no
+// time; without a clock the event's own time counts.
 func TestLedgerClock(t *testing.T) {
 	l := utxo.NewLedger(utxotest.Policy())
 	_, err := l.Do(utxo.WalletOpened{Wallet: 1})

@@ -90,8 +90,8 @@ func (o *overlay) Blocks(from, to int32) ([]Block, error) {
 	return o.Ledger.Blocks(from, to)
 }
 
-// BlocksNamed implements [Reader]. A block that is not stored is not asked for
-// again: one that joins the chain does it here.
+// BlocksNamed implements [Reader]. A hash that the store does not have is not asked for
+// twice: a block that joins the chain in this batch is put into the overlay then.
 func (o *overlay) BlocksNamed(hashes ...chainhash.Hash) ([]Block, error) {
 	var ask []chainhash.Hash
 	for _, h := range hashes {
@@ -158,8 +158,9 @@ func (o *overlay) Children(hashes ...chainhash.Hash) ([]*Tx, error) {
 	return o.Ledger.Children(hashes...)
 }
 
-// Descendants implements [Reader]. The store walks as far as its own state goes;
-// from where the batch has changed something it is asked once more.
+// Descendants implements [Reader]. The store walks through its own state; where the batch
+// has changed the graph, the store is asked again from the transactions found so far, until
+// it has nothing new.
 func (o *overlay) Descendants(hashes ...chainhash.Hash) ([]*Tx, error) {
 	for {
 		var ask []chainhash.Hash
@@ -271,7 +272,7 @@ func (o *overlay) Leases(w WalletID, ops ...wire.OutPoint) ([]Lease, error) {
 	return o.Ledger.Leases(w, ops...)
 }
 
-// Replacements implements [Reader]. The first call asks for all rows that are
+// Replacements implements [Reader]. The first call reads the edges of all rows that are
 // known by then.
 func (o *overlay) Replacements(ids ...TxID) ([]Replacement, error) {
 	var ask []TxID

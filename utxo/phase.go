@@ -2,9 +2,10 @@ package utxo
 
 import "github.com/settlehq/settle/statemachine"
 
-// Phase is the life of an output as the source draws it: [OutputState] without
-// the distinctions that the drawing does not make. It is derived like that: events
-// of its transaction, of its spender and of leases move it, and a crash leaves nothing.
+// Phase is the life of an output as the source draws it: [OutputState] without the
+// distinctions that the drawing does not make. A phase is derived, never stored: events of
+// the output's transaction, of its spender and of leases move it, and after a crash there
+// is nothing to repair.
 // Values: Unspent, Immature, Leased, Spent, Dead.
 type Phase = statemachine.Enum[phase]
 
@@ -85,8 +86,8 @@ const (
 	childFirst = "a spender can be known before what it spends"
 )
 
-// CoinMachine is the law of an output's phase. The phase is derived, so no code
-// walks this table: the tests hold every change of every history against it.
+// CoinMachine holds the allowed changes of an output's phase. The phase is derived, so no
+// code walks this table: the tests compare every change in every history with it.
 var CoinMachine = statemachine.Must("utxo.output", []statemachine.Edge[Phase, PhaseTrigger]{
 	{From: 0, Trigger: ByCreation, To: Unspent},
 	{From: 0, Trigger: ByCoinbase, To: Immature},
@@ -116,8 +117,8 @@ var CoinMachine = statemachine.Must("utxo.output", []statemachine.Edge[Phase, Ph
 	{From: Unspent, Trigger: ByRollbackImmature, To: Immature, Extension: "a reorg lowers the tip below maturity"},
 }, statemachine.Cyclic)
 
-// PhaseMayFollow reports whether the table leads from one phase to the other in
-// one step, or they are the same.
+// PhaseMayFollow reports whether the table leads from one phase to the other in one step,
+// or both are the same.
 func PhaseMayFollow(from, to Phase) bool {
 	if from == to {
 		return true

@@ -46,8 +46,8 @@ func (p *phases) look(t *testing.T, l *utxo.Ledger, policy utxo.Policy, ev utxo.
 	}
 }
 
-// TestPhasesFollowTheTable holds every change of every output in random
-// histories against CoinMachine, and sees each of its edges.
+// TestPhasesFollowTheTable compares every change of every output in random histories with
+// CoinMachine, and checks that the histories use each of its edges.
 func TestPhasesFollowTheTable(t *testing.T) {
 	seen := map[[2]utxo.Phase]bool{}
 	for seed := range uint64(400) {

@@ -16,12 +16,11 @@ type evidence struct {
 
 func (e evidence) block() bool { return e.height != Unconfirmed }
 
-// place is the one conflict rule. The transaction and its ancestors that are
-// not published (the lift) become published and take their inputs; their live
-// rivals lose, with all live descendants. It refuses when an ancestor is an
-// orphaned coinbase, when the transaction conflicts with itself or an ancestor,
-// when the confirmed chain spends an input, and when a rival was not observed
-// before it.
+// place is the one conflict rule. The transaction and its unpublished ancestors (the lift)
+// become published and take their inputs; their live rivals lose, with all live
+// descendants. place refuses when an ancestor is an orphaned coinbase, when the transaction
+// conflicts with itself or an ancestor, when the confirmed chain spends an input, and when
+// a rival was observed at the same time or later.
 func (pl *plan) place(t *vertex, ev evidence) error {
 	lift, err := pl.lift(t)
 	if err != nil {
@@ -168,8 +167,8 @@ func unpublished(v *vertex, each func(*vertex)) {
 	}
 }
 
-// taker returns the member of a lift that takes the first input of v that any of
-// them takes.
+// taker returns the member of the lift that shares an input with v; of several inputs the
+// first that any member spends counts.
 func (v *vertex) taker(lift uint32) *vertex {
 	for i, op := range v.inputs {
 		for _, s := range v.from[i].kids.of(op.Index) {
@@ -184,12 +183,12 @@ func (v *vertex) taker(lift uint32) *vertex {
 // rivalry is one direct conflict.
 type rivalry struct{ loser, winner *vertex }
 
-// conflicts finds the live rivals of a lift, and all that would die with them:
-// the rivals and their live descendants.
+// conflicts finds the live rivals of a lift, and everything that would die with them: the
+// rivals and their live descendants.
 //
-// The walk ends at a confirmed transaction, since that refuses the placing
-// anyway; a conflict with an ancestor that lies behind one is therefore
-// reported as ErrSpentByConfirmed.
+// The walk ends at a confirmed transaction, since a confirmed transaction refuses the
+// placing anyway. A conflict with an ancestor that lies behind a confirmed transaction is
+// therefore reported as ErrSpentByConfirmed.
 func (pl *plan) conflicts(t *vertex, lift []*vertex) ([]rivalry, []*vertex, error) {
 	inLift := t.lifted
 	var rivals []rivalry
@@ -233,8 +232,8 @@ func (pl *plan) conflicts(t *vertex, lift []*vertex) ([]rivalry, []*vertex, erro
 	return rivals, losers, nil
 }
 
-// kill moves losers to their dead state and frees their inputs. An input that
-// another live transaction wants, a declared replacement, passes to that one.
+// kill moves losers to their dead state and frees their inputs. An input that another live
+// transaction spends too, as a declared replacement, passes to that transaction.
 func (pl *plan) kill(losers []*vertex, why func(*vertex) (Trigger, string)) error {
 	if len(losers) == 0 {
 		return nil
@@ -282,11 +281,12 @@ func (pl *plan) refuse(v *vertex, why error, reason string) error {
 	return r
 }
 
-// inOrder refuses what no chain can hold, a transaction confirmed below one that
-// it descends from: a rollback would orphan what stays confirmed. It looks
-// through unconfirmed ancestors; through unconfirmed descendants only where they
-// can be in the way, from a coinbase or a transaction that arrives after its
-// child, so that confirming a long chain costs nothing extra.
+// inOrder refuses a transaction whose height would be below that of an ancestor, or above
+// that of a descendant: no chain can hold it, and a rollback would orphan a transaction
+// that stays confirmed. inOrder looks through unconfirmed ancestors. It looks through
+// unconfirmed descendants only of a coinbase and of a transaction that arrives after its
+// child, since only these can have confirmed descendants; so confirming a long chain costs
+// nothing extra.
 func (pl *plan) inOrder(v *vertex, height int32) error {
 	low, high := height, height // of what v stands on, and of what stands on v
 	pl.graph.mark++

@@ -12,9 +12,9 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Plan says what an event changes, given what the store holds. It is pure: the
-// same answers from r give the same set. An event that is known already gives
-// the empty set; a refusal gives an error and changes nothing.
+// Plan says what an event changes, given what the store holds. It is pure: the same answers
+// from r give the same set. An event that is known already gives an empty set; a refusal
+// gives an error and changes nothing.
 func (p Policy) Plan(r Reader, ev Event) (ChangeSet, error) { return p.PlanAt(r, ev, time.Time{}) }
 
 // PlanAt is [Policy.Plan]; now is the caller's clock, see [statemachine.EventTime].
@@ -114,8 +114,8 @@ func (pl *plan) begin(now time.Time) (err error) {
 // event names what is planned.
 func (pl *plan) event() string { return statemachine.EventName(pl.ev) }
 
-// step moves a transaction along an edge of the table and logs it. change, if
-// not nil, sets what moves beside the status.
+// step moves a transaction along an edge of the table and logs the step. change, if not
+// nil, sets what changes beside the status.
 func (pl *plan) step(n *row, on Trigger, reason string, change func(*Tx)) error {
 	if _, ok := TxMachine.Next(n.tx.Status, on); !ok {
 		return pl.refuse(n.at, statemachine.ErrIllegal, "")
@@ -137,8 +137,8 @@ func (pl *plan) step(n *row, on Trigger, reason string, change func(*Tx)) error 
 	return nil
 }
 
-// ContextLine is the Data of a line of the audit trail whose row was only context
-// (see [Tx.Context]) when it was written: such a line is in no feed.
+// ContextLine is the Data of an audit line whose row was only context (see [Tx.Context])
+// when the line was written. Such a line is in no feed.
 const ContextLine = `{"context":true}`
 
 // expect makes room for the steps of n more transactions.
@@ -222,8 +222,8 @@ func (pl *plan) label(ev Labelled) error {
 	return pl.step(n, OnLabelled, "", func(t *Tx) { t.Label = ev.Label })
 }
 
-// reveal credits an output that was found to be owned after its transaction
-// was stored, and makes its owner scan from the given birth.
+// reveal gives an owner an output of a transaction that is stored already, and makes the
+// owner be scanned from the given birth.
 func (pl *plan) reveal(ev OutputRevealed) error {
 	if err := checkOwner(ev.Tag, ev.Birth); err != nil {
 		return err
@@ -276,8 +276,8 @@ func (pl *plan) reveal(ev OutputRevealed) error {
 	return pl.fallBehind(w, ev.Birth, []string{ev.Tag})
 }
 
-// ParseTx reads a serialised transaction, as [Reader.Raw] returns it;
-// [statemachine.ErrCorrupt] if it is none.
+// ParseTx reads a serialised transaction, as [Reader.Raw] returns it; bytes that are no
+// transaction are [statemachine.ErrCorrupt].
 func ParseTx(raw []byte) (*wire.MsgTx, error) {
 	tx := new(wire.MsgTx)
 	if err := tx.Deserialize(bytes.NewReader(raw)); err != nil {

@@ -8,41 +8,39 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Queries are the reads that a host shows to people; a store offers them
-// beside [Reader]. An answer stays as it is when the store moves on. Its parts may
-// be shared with other answers and with the store (scripts, inputs, raw bytes): a
-// caller changes nothing in it.
+// Queries are the reads that a host shows to people; a store offers them beside [Reader].
+// An answer does not change when the store changes later. Its parts (scripts, inputs, raw
+// bytes) may be shared with other answers and with the store, so a caller must not change
+// them.
 type Queries interface {
-	// Balance sums the live unspent outputs by [Policy.State] without leases;
-	// tag nil stands for every owner. It costs nothing that grows with
-	// history. An unknown wallet is [statemachine.ErrNotFound], less than 0
-	// confirmations are [statemachine.ErrInvalid].
+	// Balance sums the live unspent outputs by [Policy.State], as if there were no leases;
+	// tag nil stands for every owner. Its cost does not grow with history. An unknown
+	// wallet is [statemachine.ErrNotFound], less than 0 confirmations are
+	// [statemachine.ErrInvalid].
 	Balance(p Policy, w WalletID, tag *string, minConfirmations int32, now time.Time) (Balance, error)
 	// LiveUnconfirmed returns the live unconfirmed transactions of a wallet,
 	// without context, in order of arrival.
 	LiveUnconfirmed(w WalletID) ([]*Tx, error)
-	// PendingElsewhere returns the pending transactions of all other wallets, in
-	// order of arrival: what they spend is spent, though w has no row of them.
+	// PendingElsewhere returns the pending transactions of all other wallets, in order of
+	// arrival: they spend their inputs too, though w has no row of them.
 	PendingElsewhere(w WalletID) ([]*Tx, error)
 	// Unspent returns the live unspent outputs of a wallet with their leases,
 	// in order of arrival and index; tag nil stands for every owner.
 	Unspent(w WalletID, tag *string) ([]Coin, error)
 	// Coins returns the owned ones of these outputs, in any state, in the order asked.
 	Coins(w WalletID, ops ...wire.OutPoint) ([]Coin, error)
-	// Outputs pages through all owned outputs of a wallet, in any state,
-	// ordered by hash bytes and index, after the given one. A limit that
-	// [statemachine.Limit] refuses is [statemachine.ErrInvalid]; so it is for
-	// History.
+	// Outputs pages through all owned outputs of a wallet, in any state, ordered by hash
+	// bytes and index, from the output after the given one. In Outputs and in History a
+	// limit that [statemachine.Limit] refuses is [statemachine.ErrInvalid].
 	Outputs(w WalletID, after *wire.OutPoint, limit int) ([]Coin, error)
-	// Watch returns the outputs whose spending would matter: their
-	// transaction is live and no confirmed transaction spends them, in order
-	// of arrival and index.
+	// Watch returns the outputs whose spending would still matter, in order of arrival and
+	// index: their transaction is live and no confirmed transaction spends them.
 	Watch(w WalletID) ([]Coin, error)
 	// LeasesOf returns the stored leases of a lock, expired ones too, by hash
 	// bytes and index.
 	LeasesOf(w WalletID, lock LockID) ([]Lease, error)
-	// ActiveLeases returns the leases of a wallet that are active at now, of
-	// spent and dead outputs too, by hash bytes and index.
+	// ActiveLeases returns the leases of a wallet that are active at now, also those of
+	// spent and dead outputs, by hash bytes and index.
 	ActiveLeases(w WalletID, now time.Time) ([]Lease, error)
 	// History pages through the transactions of a wallet, without context,
 	// newest first, after the given key.
@@ -69,8 +67,8 @@ func (t *Tx) Key() HistoryKey {
 	return HistoryKey{Height: t.Height, Position: t.Position, FirstSeen: t.FirstSeen, Hash: t.ID.Hash}
 }
 
-// Snapshot is everything that is stored, in a total order that is the same for
-// every store.
+// Snapshot is everything that is stored, in an order that is total and the same for every
+// store.
 type Snapshot struct {
 	Blocks   []Block       // by height
 	Wallets  []Wallet      // by id
@@ -94,8 +92,8 @@ type Source interface {
 	Queries
 }
 
-// ReadDetail puts a transaction together, dead or alive. It is
-// [statemachine.ErrNotFound] for an unknown one.
+// ReadDetail puts together what is stored of a transaction, dead or alive. An unknown
+// transaction is [statemachine.ErrNotFound].
 func ReadDetail(s Source, id TxID) (Detail, error) {
 	txs, err := s.Txs(id)
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 )
 
-// Reader is what the rules ask of a store. Every method is one batch, so that
-// depth and width cost no round trips. The records belong to the store: a
-// caller never changes them. All answers are of one moment.
+// Reader is what the rules read from a store. Every method is one batch, so that the number
+// of round trips does not grow with the depth and width of the graph. The records belong to
+// the store: a caller never changes them. All answers are of one moment.
 type Reader interface {
 	// Tip returns the highest block; ok is false for an empty chain.
 	Tip() (tip Block, ok bool, err error)
@@ -15,7 +15,7 @@ type Reader interface {
 	Blocks(from, to int32) ([]Block, error)
 	// BlocksNamed returns those of the best chain that have one of the hashes, in any order.
 	BlocksNamed(hashes ...chainhash.Hash) ([]Block, error)
-	// Wallets returns the named wallets, or all of them for none, by id. An
+	// Wallets returns the named wallets by id; without ids it returns all wallets. An
 	// unknown id is [statemachine.ErrNotFound].
 	Wallets(ids ...WalletID) ([]Wallet, error)
 	// Owners returns which of these owners were announced to a wallet, in any
@@ -32,13 +32,13 @@ type Reader interface {
 	// any output of one of the named transactions, in every wallet, in order
 	// of arrival.
 	Children(hashes ...chainhash.Hash) ([]*Tx, error)
-	// Descendants returns the live descendants of the named transactions in
-	// every wallet, without these; one is live if a row of it is. It does not
-	// go on below a confirmed one.
+	// Descendants returns the live descendants of the named transactions in every wallet,
+	// without the named ones. A transaction is live if a row of it in any wallet is. The
+	// walk does not go below a confirmed transaction.
 	Descendants(hashes ...chainhash.Hash) ([]*Tx, error)
-	// Ancestors returns those of the named transactions and their ancestors
-	// that are within the reach, in every wallet. It does not go on above one
-	// that is not.
+	// Ancestors returns those of the named transactions and of their ancestors that are
+	// within the reach, in every wallet. The walk does not go above a transaction that is
+	// outside the reach.
 	Ancestors(reach Reach, hashes ...chainhash.Hash) ([]*Tx, error)
 	// Seq returns the highest sequence number of a mempool observation so far.
 	Seq() (int64, error)

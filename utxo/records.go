@@ -10,15 +10,14 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 )
 
-// WalletID names a wallet, from 1. Zero means every wallet, where a function
-// says that it takes it.
+// WalletID names a wallet, from 1. Zero means every wallet, in the functions that say so.
 type WalletID int64
 
-// TxID names the row that a wallet has of a transaction. Each wallet of a store
-// that a transaction concerns has a row of it, with its own label, outputs and audit
-// trail. Evidence speaks to all rows at once, so that status and height are the
-// same in each; only before that do they differ: what a wallet has submitted, and
-// perhaps given up, is its own.
+// TxID names the row that a wallet has of a transaction. Each wallet that a transaction
+// concerns has a row of its own, with its own label, outputs and audit trail. Evidence
+// changes all rows at once, so status and height are the same in each. Rows differ only
+// before there is evidence: what a wallet has submitted, and perhaps given up, concerns
+// this wallet alone.
 type TxID struct {
 	Wallet WalletID
 	Hash   chainhash.Hash
@@ -37,9 +36,9 @@ const MaxLabel = 500
 type Wallet struct {
 	ID    WalletID
 	Birth int32 // first height that can hold one of its coins
-	// ScannedTo is the last height up to which every block was matched
-	// against the wallet: Birth-1 at first. Its coins are not selectable
-	// before it reaches the tip.
+	// ScannedTo is the height up to which every block was matched against the wallet; a new
+	// wallet has Birth-1. The coins of the wallet are not selectable before ScannedTo
+	// reaches the tip.
 	ScannedTo int32
 	Follows   bool  // ScannedTo is the tip, wherever that goes
 	Announced int64 // how often late owners were announced that had to be scanned for
@@ -49,7 +48,7 @@ type Wallet struct {
 	Behind []OwnerScan
 }
 
-// OwnerScan is the scan progress of late owners of a wallet that were announced
+// OwnerScan is the scan progress of owners of a wallet that were announced late and
 // together.
 type OwnerScan struct {
 	ID        int64 // number of the announcement
@@ -72,8 +71,8 @@ type Block struct {
 	Time   time.Time
 }
 
-// Tx is a stored transaction with its inputs and the outputs that the wallet
-// owns. It is the only record with a version and an audit trail.
+// Tx is a stored transaction with its inputs and the outputs that the wallet owns. No other
+// record of this package has a version and an audit trail.
 type Tx struct {
 	ID        TxID
 	Status    Status
@@ -83,22 +82,22 @@ type Tx struct {
 	FirstSeen time.Time // UTC microseconds
 	Seq       int64     // of the last mempool observation, 0 for none
 	Label     string    // the host's, at most [MaxLabel] characters
-	// Context: no output of it, and none that it spends, is the wallet's. It is
-	// kept as the direct parent or rival of one that is, and is in no history,
-	// feed or list, only in [Detail] and in replacement edges.
+	// Context: the wallet owns no output of the transaction and none that it spends. The
+	// row is kept since it is the direct parent or rival of one where the wallet does. It
+	// is in no history, feed or list, only in [Detail] and in replacement edges.
 	Context bool
-	// Public: the network has had it. What was only submitted is its wallet's
-	// own, and no other wallet learns of it.
+	// Public: the network has had the transaction. A transaction that was only submitted
+	// concerns its wallet alone, and no other wallet learns of it.
 	Public  bool
 	Version int64 // from 1
-	// Arrival grows with every row that a store learns, in whichever wallet; its
-	// numbers are the store's own. It is 0 in a [ChangeSet] and a [Snapshot].
+	// Arrival grows with every row that a store learns, in whichever wallet. Each store has
+	// its own numbers, so Arrival is 0 in a [ChangeSet] and a [Snapshot].
 	Arrival int64
 	Inputs  []wire.OutPoint
 	Outputs []Output // owned ones only, by index
-	// Raw is the serialised transaction with the witnesses that are known, see
-	// [Submitted]. A [Reader] leaves it nil; [ChangeSet.Inserts] carries it, and
-	// [TxUpdate.Raw] what replaces it.
+	// Raw is the serialised transaction with the witnesses that are known, see [Submitted].
+	// A [Reader] leaves it nil. [ChangeSet.Inserts] has the bytes of a new transaction, and
+	// [TxUpdate.Raw] new bytes of a stored one.
 	Raw []byte
 }
 
@@ -130,8 +129,8 @@ func (t *Tx) Output(index uint32) *Output {
 	return &t.Outputs[i]
 }
 
-// Replacement says that Winner took an input of Loser, or that it was submitted
-// in order to.
+// Replacement says that Winner took an input of Loser, or that Winner was submitted in
+// order to replace Loser.
 type Replacement struct {
 	Wallet        WalletID
 	Loser, Winner chainhash.Hash
@@ -147,15 +146,15 @@ func (r Replacement) byEvidence() Replacement {
 // LockID names the holder of a lease: 32 bytes that the application chooses.
 type LockID [32]byte
 
-// Lease keeps an output from being selected, and from being spent by
-// [Submitted] without its lock id, while now < Until. The zero Lease is none.
+// Lease keeps an output from being selected, and from being spent by [Submitted] without
+// its lock id, while now < Until. The zero Lease holds nothing.
 type Lease struct {
 	Wallet   WalletID
 	OutPoint wire.OutPoint
 	Lock     LockID
 	Until    time.Time
-	// Since is when Lock took it; a renewal keeps that. Who takes a lease that is over
-	// takes it anew.
+	// Since is when Lock took the lease; a renewal keeps it. A lock that takes a lease
+	// again after its end has a new Since.
 	Since time.Time
 }
 

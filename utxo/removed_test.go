@@ -15,8 +15,8 @@ import (
 	"github.com/settlehq/settle/utxo/utxotest"
 )
 
-// What a child shows of its parents is another edge than what is shown itself,
-// and a line of what is only context says so.
+// The line of a parent that its child proves names another edge than the line of a
+// transaction that was shown itself. The line of a row that is only context says so.
 func TestLinesSayHowATransactionWasShown(t *testing.T) {
 	b := newDesk(t)
 	deposit := b.tx(nil, mine('a'))
@@ -40,8 +40,8 @@ func TestLinesSayHowATransactionWasShown(t *testing.T) {
 	}
 }
 
-// A plan says when its wallet's lock was not enough: it met what another wallet
-// has not confirmed, also if it was refused for that.
+// A plan says when the lock of its wallet was not enough: it met an unconfirmed transaction
+// of another wallet, also if the event was refused for this.
 func TestAPlanSaysWhenItsLockWasNotEnough(t *testing.T) {
 	b := newDesk(t)
 	do(t, b.Ledger, utxo.WalletOpened{Wallet: 2})
@@ -81,8 +81,8 @@ var errBroken = errors.New("the disk is gone")
 
 func (broken) Raw(...utxo.TxID) ([][]byte, error) { return nil, errBroken }
 
-// A failure of the store ends a list; only what refuses a transaction is that
-// transaction's alone.
+// A failure of the store ends the whole list; a refusal concerns one transaction of the
+// list.
 func TestAFailureOfTheStoreIsNoRefusal(t *testing.T) {
 	b := newDesk(t)
 	deposit := b.tx(nil, mine('a'))
@@ -94,8 +94,8 @@ func TestAFailureOfTheStoreIsNoRefusal(t *testing.T) {
 	}
 }
 
-// What is seen again is credited to an owner whom the host has learnt meanwhile,
-// with a sequence of the host's and with a drawn one.
+// When a transaction is seen again after the host has learnt of an owner, its output is
+// credited to this owner. The test gives a sequence number once and has one drawn once.
 func TestWhatIsSeenAgainIsCreditedToALateOwner(t *testing.T) {
 	for _, seq := range []int64{0, 7} {
 		policy, learn := late(utxo.Owner{Wallet: 1, Tag: "b"})
@@ -114,8 +114,8 @@ func TestWhatIsSeenAgainIsCreditedToALateOwner(t *testing.T) {
 	}
 }
 
-// What is stored can pay a wallet that is not open, by what its host knows later: it
-// stands, without a row there.
+// By what its host knows later, a stored transaction can pay a wallet that is not open. The
+// transaction stays as it is, without a row in that wallet.
 func TestAStoredPaymentToAClosedWalletStands(t *testing.T) {
 	policy, learn := late(utxo.Owner{Wallet: 9, Tag: "b"})
 	l := utxo.NewLedger(policy)
@@ -132,8 +132,8 @@ func TestAStoredPaymentToAClosedWalletStands(t *testing.T) {
 	}
 }
 
-// A wallet that is scanned to the tip follows it: no block, and no block that leaves
-// the chain, writes anything about it.
+// A wallet that is scanned to the tip follows the tip: blocks that join or leave the chain
+// write nothing about it.
 func TestABlockWritesNothingAboutAWalletThatFollows(t *testing.T) {
 	b := newDesk(t)
 	first := b.next()
@@ -180,8 +180,8 @@ func late(to utxo.Owner) (policy utxo.Policy, learn func()) {
 	return policy, func() { learnt = true }
 }
 
-// What the network has already and another wallet alone knows is published where
-// it is submitted too, and declares what it replaced.
+// A transaction that the network has, known only to another wallet, becomes published in
+// the wallet that submits it, and may declare what it replaced.
 func TestSubmittedOfWhatAnotherWalletHasPublished(t *testing.T) {
 	policy, learn := late(utxo.Owner{Wallet: 2, Tag: "b"})
 	l := utxo.NewLedger(policy)
@@ -229,8 +229,8 @@ type old struct{ *utxo.Ledger }
 
 func (old) Seq() (int64, error) { return math.MaxInt64, nil }
 
-// After the last number that there is none can be drawn; what brings its own is
-// older then.
+// After the highest sequence number none can be drawn, and an observation with a lower
+// number of its own is older than the highest.
 func TestNoSequenceComesAfterTheLast(t *testing.T) {
 	b := newDesk(t)
 	for seq, want := range map[int64]error{0: statemachine.ErrInvalid, utxo.MaxSeq: nil} {
@@ -291,8 +291,8 @@ func TestACallerKeepsItsTransaction(t *testing.T) {
 	}
 }
 
-// Of what stands on a stranger's coin the ledger cannot prove that it is dead: a
-// person can, and pays again without naming it. With the coin's own spender it can.
+// The ledger cannot prove that a transaction on a stranger's coin is dead. A person can,
+// and may pay again without naming the old payment.
 func TestWhatStandsOnAStrangersCoinIsNotProvablyDead(t *testing.T) {
 	b := newDesk(t)
 	funds := b.tx(nil, mine('a'))
@@ -319,8 +319,8 @@ func TestWhatStandsOnAStrangersCoinIsNotProvablyDead(t *testing.T) {
 	b.submit(again)
 }
 
-// A deposit whose foreign grandparent was double-spent waits, which an alert says,
-// until the host gives it up; a block that has it after all revives it.
+// A deposit whose foreign grandparent was double-spent waits, and an alert names it, until
+// the host gives it up. A block that has the deposit after all revives it.
 func TestADepositOfALostAncestorWaitsToBeGivenUp(t *testing.T) {
 	b := newDesk(t)
 	coin := ins(utxotest.External(99))
@@ -389,8 +389,9 @@ func TestAnOlderSequenceMovesNothingBack(t *testing.T) {
 	}
 }
 
-// The line of what was given up has the host's reason, those of what stood on it that
-// their parent died, whether it was pending or published.
+// When a transaction is given up, its line has the host's reason; the lines of its
+// descendants say only that their parent died. This holds for a pending and a published
+// one.
 func TestTheReasonOfWhatIsGivenUpIsInItsLineAlone(t *testing.T) {
 	for _, published := range []bool{false, true} {
 		b := newDesk(t)

@@ -8,12 +8,12 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 )
 
-// Which wallet has a row of which transaction. A wallet has one of what has an
-// owned output or spends one (its core), and of the direct rivals and direct
-// parents of these (its context); nothing else is copied.
+// This file decides which wallet has a row of which transaction. A wallet has rows of the
+// transactions in which it owns or spends an output (its core), and of the direct rivals
+// and direct parents of these (its context). No other transaction is copied.
 
-// spread gives transactions of which evidence has just spoken a row in each
-// wallet that they concern, and their neighbours one where these belong now.
+// spread adds rows for transactions that evidence has just shown: a row of the transaction
+// in each wallet that it concerns, and rows of its neighbours where these are context now.
 func (pl *plan) spread(vs []*vertex) error {
 	if err := pl.spreadRows(vs); err != nil {
 		return err
@@ -106,8 +106,8 @@ func (pl *plan) settle(v *vertex) error {
 	return nil
 }
 
-// free reports whether no wallet has an output: one that was revealed to a wallet
-// stays there, whatever a host says of its script afterwards.
+// free reports whether no wallet owns the output. An output that was revealed to a wallet
+// stays in it, whatever a host says of its script afterwards.
 func (v *vertex) free(index uint32) bool {
 	free := true
 	v.owner(index, func(*row, *Output) { free = false })
@@ -145,8 +145,8 @@ func (pl *plan) join(v *vertex, w WalletID, core bool) error {
 	return nil
 }
 
-// beside gives the parents and rivals of a transaction that owns or spends a coin of
-// the wallet (its core) a row in the wallet, so that its conflicts are seen.
+// beside adds rows of the parents and rivals of v to a wallet that has v in its core, so
+// that the wallet sees the conflicts of v.
 func (pl *plan) beside(v *vertex, w WalletID) error {
 	if err := pl.graph.loadParents([]*vertex{v}); err != nil {
 		return err
@@ -196,8 +196,8 @@ func vertices(kids spends[vertex]) []*vertex {
 	return all
 }
 
-// spenders makes what spends outputs that were just credited to a wallet part
-// of its core.
+// spenders makes the transactions that spend outputs which were just credited to a wallet
+// part of the wallet's core.
 func (pl *plan) spenders(v *vertex, w WalletID, credited []uint32) error {
 	for _, index := range credited {
 		for _, kid := range vertices(v.kids.of(index)) {
@@ -274,8 +274,8 @@ func (pl *plan) credit(n *row, index uint32, out *wire.TxOut, tag string) {
 	n.tx.Outputs = slices.Insert(n.tx.Outputs, at, Output{Index: index, Amount: out.Value, Script: bytes.Clone(out.PkScript), Tag: tag})
 }
 
-// readRaw shows the stored transactions among vs to the rules again: whose
-// their outputs are is asked when evidence first speaks of them.
+// readRaw parses the stored bytes of those transactions among vs that the event does not
+// show, since the owners of their outputs are asked for when evidence first speaks of them.
 func (pl *plan) readRaw(vs []*vertex) error {
 	var ids []TxID
 	for _, v := range vs {

@@ -6,17 +6,16 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// How far the chain is matched against a wallet and its owners. A wallet that is
-// scanned to the tip follows it, so that a block changes nothing about it. An
-// owner that was announced late is behind its wallet until the blocks from its
-// birth on were applied again; owners that were announced together advance
-// together.
+// This file keeps how far the chain is matched against a wallet and its owners. A wallet
+// that is scanned to the tip follows it, so that a block changes nothing about the wallet.
+// An owner that was announced late is behind its wallet until the blocks from its birth on
+// were applied again; owners that were announced together advance together.
 
 // MaxOwners bounds the owners of one [OwnersAnnounced].
 const MaxOwners = 10_000
 
-// announce makes owners a wallet's own from a height on. The same or a higher
-// birth than is stored is no news.
+// announce makes owners a wallet's own from a height on. An owner that is stored with the
+// same or a lower birth stays as it is.
 func (pl *plan) announce(ev OwnersAnnounced) error {
 	if len(ev.Tags) == 0 || len(ev.Tags) > MaxOwners {
 		return invalid("%d owners are not 1 to %d", len(ev.Tags), MaxOwners)
@@ -40,8 +39,8 @@ func checkOwner(tag string, birth int32) error {
 	return nil
 }
 
-// fallBehind stores the births of owners and makes those of them be scanned from
-// there that were scanned further.
+// fallBehind stores the births of owners. Owners that were scanned beyond their new birth
+// are scanned from there again.
 func (pl *plan) fallBehind(w Wallet, birth int32, tags []string) error {
 	tags = slices.Compact(slices.Sorted(slices.Values(tags)))
 	stored, err := pl.r.Owners(w.ID, tags...)
@@ -105,8 +104,8 @@ func (pl *plan) changeWallet(old, updated Wallet) {
 	}
 }
 
-// same reports whether the same is stored of two wallets. Where one that follows
-// the tip is scanned to, the tip says.
+// same reports whether the stored columns of two wallets are equal. ScannedTo of a wallet
+// that follows the tip is not stored: it is the height of the tip.
 func (w Wallet) same(o Wallet) bool {
 	return w.Follows == o.Follows && (w.Follows || w.ScannedTo == o.ScannedTo) && w.Announced == o.Announced &&
 		slices.EqualFunc(w.Behind, o.Behind, OwnerScan.equal)
@@ -116,8 +115,8 @@ func (o OwnerScan) equal(p OwnerScan) bool {
 	return o.ID == p.ID && o.ScannedTo == p.ScannedTo && slices.Equal(o.Tags, p.Tags)
 }
 
-// scanned returns w after the block at height was matched against it; tip is the
-// height of the tip then.
+// scanned returns w after the block at height was matched against it, while the tip was at
+// height tip.
 func (w Wallet) scanned(height, tip int32) Wallet {
 	if w.ScannedTo+1 == height {
 		w.ScannedTo = height
@@ -131,8 +130,8 @@ func (w Wallet) scanned(height, tip int32) Wallet {
 	return w
 }
 
-// rolledBack returns w after the block at height left the chain; linked says
-// whether the block below it is the tip now.
+// rolledBack returns w after the block at height left the chain; linked says whether the
+// block below it is the new tip.
 func (w Wallet) rolledBack(height int32, linked bool) Wallet {
 	if w.ScannedTo >= height {
 		w.ScannedTo = max(height-1, w.Birth-1)

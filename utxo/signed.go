@@ -8,15 +8,15 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 )
 
-// Unsigned returns the inputs that cannot be valid yet: those without a script and
-// without a witness, and those whose script is that of a witness program within P2SH
-// (BIP 141) while the witness is missing. A witness of empty items alone is none.
+// Unsigned returns the inputs that cannot be valid yet: those without a script and without
+// a witness, and those whose script is that of a witness program within P2SH (BIP 141)
+// while the witness is missing. A witness of only empty items counts as none.
 //
-// The signature of such an input is no part of the hash of its transaction, and may
-// come later, see [Submitted]. That every other input has something in the place of
-// a signature does not prove that the signature is right. Nodes accept a few outputs
-// without script and witness, such as pay-to-anchor: what spends one never counts as
-// signed here, and is the host's to broadcast.
+// The signature of such an input is no part of the hash of its transaction, and may come
+// later, see [Submitted]. Unsigned does not verify signatures: an input that it leaves out
+// has some script or witness, which may be wrong. Nodes accept a few outputs without script
+// and witness, such as pay-to-anchor. A transaction that spends one never counts as signed
+// here; the host has to broadcast it.
 func Unsigned(tx *wire.MsgTx) []int {
 	var open []int
 	for i, in := range tx.TxIn {
@@ -46,11 +46,11 @@ func nested(script []byte) bool {
 	return version == 0 || version >= 0x51 && version <= 0x60
 }
 
-// The bytes of a row are a fact of their own, since the same hash can have other
-// signatures. What a mempool or a block shows is valid, and becomes the bytes of all
-// rows. What was only submitted is the bytes of the wallet that submitted it: later
-// signatures replace earlier ones until the network has the transaction, and after
-// that only fill what is missing. Nothing takes a signature away.
+// The bytes of a row are a fact of their own, since the same hash can have different
+// signatures. Bytes that a mempool or a block shows are valid, and become the bytes of all
+// rows. Bytes that were only submitted belong to the row of the submitting wallet: later
+// signatures replace earlier ones until the network has the transaction, and after that
+// only fill what is missing. No event takes a signature away.
 
 // newRaw returns the bytes that replace the stored ones, nil for none.
 func (n *row) newRaw() []byte {
@@ -60,8 +60,8 @@ func (n *row) newRaw() []byte {
 	return n.tx.Raw
 }
 
-// mend gives a row other bytes of the same hash, nil for none, and reports whether
-// that changes what is stored.
+// mend gives a row other bytes of the same hash (nil leaves the bytes as they are) and
+// reports whether that changes a stored row.
 func (n *row) mend(raw []byte) bool {
 	if raw == nil || bytes.Equal(n.tx.Raw, raw) {
 		return false
@@ -95,8 +95,8 @@ func (pl *plan) readBytes(rows []*row) error {
 	return nil
 }
 
-// readShown reads the stored bytes of what an event shows with witnesses: without
-// one the bytes of a hash are always the same.
+// readShown reads the stored bytes of the transactions that an event shows with witnesses.
+// Without a witness the bytes of a hash are always the same.
 func (pl *plan) readShown(txs []seen) error {
 	var rows []*row
 	for i := range txs {
@@ -107,8 +107,8 @@ func (pl *plan) readShown(txs []seen) error {
 	return pl.readBytes(rows)
 }
 
-// prove makes the bytes that the event shows of v those that its rows are to have.
-// A host may show a transaction without its witnesses: that says nothing of them.
+// prove notes the bytes of v that the event shows, for all rows of v. A host may show a
+// transaction without its witnesses; this changes nothing.
 func (pl *plan) prove(v *vertex) error {
 	if v.shownOn == 0 || len(v.rows) == 0 || !v.shown.msg.HasWitness() {
 		return nil
@@ -130,8 +130,8 @@ func (pl *plan) serialize(msg *wire.MsgTx) ([]byte, error) {
 	return bytes.Clone(pl.buf.Bytes()), nil
 }
 
-// mendAll gives the rows of v, which otherwise stay as they are, the bytes that the
-// event shows.
+// mendAll gives the rows of v the bytes that the event shows, and moves the version of a
+// row whose bytes change.
 func (pl *plan) mendAll(v *vertex, on Trigger) error {
 	for _, n := range v.rows {
 		if n.mend(v.proof) {
@@ -143,8 +143,8 @@ func (pl *plan) mendAll(v *vertex, on Trigger) error {
 	return nil
 }
 
-// complete mends rows of a published transaction that lack a signature by what a
-// mempool list shows that is not newer than what is known.
+// complete adds missing signatures to the rows of a published transaction from a mempool
+// list whose sequence number is too old to change anything else.
 func (pl *plan) complete(v *vertex, s *seen) error {
 	if v.confirmed() || !s.msg.HasWitness() {
 		return nil
@@ -191,8 +191,8 @@ func (pl *plan) sign(n *row, msg *wire.MsgTx) error {
 	return pl.step(n, OnSigned, "", nil)
 }
 
-// mostSigned returns the bytes of that row of v, stored or new, that lacks the
-// fewest signatures; of several that of the first wallet.
+// mostSigned returns the bytes of that row of v, stored or new, that lacks the fewest
+// signatures; of several such rows, of the one in the wallet with the lowest id.
 func (pl *plan) mostSigned(v *vertex) ([]byte, error) {
 	if err := pl.readBytes(v.rows); err != nil {
 		return nil, err

@@ -56,8 +56,9 @@ func bare(tx *wire.MsgTx) *wire.MsgTx {
 	return tx
 }
 
-// What is not signed is not sent, nor what stands on it, nor what it is meant to
-// replace; with its signature all is sent, and until then the host can stop it.
+// A transaction that lacks a signature is not sent, nor are its descendants, nor the one
+// that it is meant to replace. With the signature all are sent, and until then the host can
+// stop it.
 func TestNextWaitsForSignatures(t *testing.T) {
 	b := newDesk(t)
 	deposit := b.tx(nil, mine('a'), mine('a'), mine('a'))
@@ -93,8 +94,8 @@ func TestNextWaitsForSignatures(t *testing.T) {
 	owed(old)
 }
 
-// What the host has sent without telling its signatures is not sent again before
-// they are known: by a submission, or by what a mempool shows.
+// A transaction that the host has sent without giving its signatures to the ledger is not
+// sent again before a submission or a mempool brings them.
 func TestNextRebroadcastsWhatIsSigned(t *testing.T) {
 	for name, learn := range map[string]func(*desk, *wire.MsgTx){
 		"submitted": func(b *desk, tx *wire.MsgTx) { b.submit(tx) },
@@ -128,8 +129,8 @@ func TestNextRebroadcastsWhatIsSigned(t *testing.T) {
 	}
 }
 
-// One version and one line of the trail for each change of the bytes, none where
-// they stay.
+// Each change of the bytes makes one version and one line of the trail; bytes that stay
+// make none.
 func TestSignaturesMoveTheVersion(t *testing.T) {
 	b := newDesk(t)
 	deposit := b.tx(nil, mine('a'))

@@ -1,7 +1,8 @@
 package utxo
 
-// slab cuts slices off larger ones, so that a thousand small ones cost a few
-// allocations. The first is as large as it has to be: one alone wastes nothing.
+// slab cuts small slices off larger ones, so that a thousand small slices cost a few
+// allocations. The first allocation has the size that is asked for, so that a single slice
+// wastes nothing.
 type slab[T any] struct {
 	rest []T
 	next int // size of the next allocation

@@ -5,9 +5,9 @@ import (
 	"sort"
 )
 
-// spends lists who has an output of one transaction as an input: by output,
-// and for each output in order of arrival. So the spends of one output are
-// found without a look at the others, of which there can be thousands.
+// spends lists the transactions that spend outputs of one transaction, by output and then
+// in order of arrival. The spenders of one output are found without a look at the other
+// outputs, of which there can be thousands.
 type spends[T any] []spend[T]
 
 type spend[T any] struct {

@@ -11,22 +11,22 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Stats is what a store counts of one wallet at the moment At. What is confirmed
-// or dead stays for ever and waits for nothing: it is not counted.
+// Stats is what a store counts of one wallet at the moment At. Confirmed and dead
+// transactions stay for ever and wait for nothing, so they are not counted.
 type Stats struct {
 	At     time.Time
 	Wallet WalletID
 	// Txs are the live transactions that are in no block, by status: pending, or
 	// published. Context is not counted.
 	Txs map[Status]int64
-	// The oldest of them by [Tx.FirstSeen], also of one whose block left the chain;
-	// zero: none.
+	// OldestPending and OldestPublished are the transactions of Txs that were first seen
+	// longest ago (by [Tx.FirstSeen], also where their block left the chain); zero: none.
 	OldestPending, OldestPublished Waiting
 
 	Leased    int64 // outputs in the state [CoinLeased]
 	LastLease Lease // of these outputs the lease with the latest end; zero: none
-	// OldestLease is of these outputs the lease that a lock has had for the longest
-	// time, however often it was renewed; zero: none.
+	// OldestLease is the lease of these outputs that one lock has held for the longest
+	// time, renewals included; zero: none.
 	OldestLease Lease
 
 	Owners    int64 // those of [Wallet.Behind]
@@ -40,13 +40,13 @@ type Waiting struct {
 	Since time.Time
 }
 
-// Behind is by how many blocks the wallet, or the last of its owners, is below
-// the tip: a normal scan takes it to 0, one that nobody makes leaves it.
+// Behind is how many blocks the wallet, or the slowest of its owners, is below the tip. A
+// scan takes it to 0; where nobody scans, it stays.
 func (s *Stats) Behind() int64 { return max(0, int64(s.Tip)-int64(s.ScannedTo)) }
 
-// ReadStats counts what a store has of one wallet at now. It reads what is under
-// way: live unconfirmed transactions, active leases, owners that are behind. An
-// unknown wallet is [statemachine.ErrNotFound].
+// ReadStats counts what a store has of one wallet at now. It reads only unfinished work:
+// live unconfirmed transactions, active leases, owners that are behind. An unknown wallet
+// is [statemachine.ErrNotFound].
 func ReadStats(r Source, id WalletID, now time.Time) (s Stats, err error) {
 	wallets, err := r.Wallets(id)
 	if err != nil {
@@ -75,9 +75,8 @@ func ReadStats(r Source, id WalletID, now time.Time) (s Stats, err error) {
 	return StatsOf(wallets[0], tip.Height, txs, coins, now), err
 }
 
-// StatsOf counts the transactions and outputs of a wallet at now. It defines what
-// the fields of [Stats] say: given all that is stored, it counts the same as
-// [ReadStats].
+// StatsOf counts the transactions and outputs of a wallet at now. It defines the fields of
+// [Stats]: given everything that is stored, it must count the same as [ReadStats].
 func StatsOf(w Wallet, tip int32, txs []*Tx, coins []Coin, now time.Time) Stats {
 	s := Stats{At: now, Wallet: w.ID, Txs: map[Status]int64{}, ScannedTo: w.ScannedTo, Tip: tip}
 	for _, t := range txs {
@@ -112,8 +111,8 @@ func StatsOf(w Wallet, tip int32, txs []*Tx, coins []Coin, now time.Time) Stats 
 	return s
 }
 
-// Thresholds are the limits of [Alerts], see [DefaultThresholds]. A zero duration is
-// not watched; a count alerts when it exceeds its limit.
+// Thresholds are the limits of [Alerts], see [DefaultThresholds]. A zero duration switches
+// its alert off; a count alerts when it exceeds its limit.
 type Thresholds struct {
 	PendingWait   time.Duration // no node takes a transaction, or nobody sends it
 	PublishedWait time.Duration // no block takes a transaction, ours or a deposit: days, above [Policy.Rebroadcast]
@@ -122,10 +121,10 @@ type Thresholds struct {
 	Behind        int64         // blocks: above those of a scan under way
 }
 
-// DefaultThresholds leave nothing unwatched: what is under way alerts a bounded time
-// after it began, whatever repeats itself meanwhile. A wallet that is behind alerts at
-// once, since a scan that nobody makes looks like one that goes on: a host that scans
-// for long sets Behind for that time.
+// DefaultThresholds leave nothing unwatched: everything that is under way raises an alert a
+// bounded time after it began, whatever events repeat meanwhile. A wallet that is behind
+// alerts at once, since a scan that nobody runs looks like one that is running: a host that
+// scans for long raises the limit Behind for that time.
 func DefaultThresholds() Thresholds {
 	return Thresholds{PendingWait: time.Hour, PublishedWait: 72 * time.Hour, LeaseFor: 24 * time.Hour, LeaseWait: 24 * time.Hour}
 }
@@ -133,8 +132,8 @@ func DefaultThresholds() Thresholds {
 // Alerts compares. It is pure; the order is fixed.
 func Alerts(s Stats, t Thresholds) []statemachine.Alert {
 	a := statemachine.Alarms{At: s.At, Kinds: AlertKinds()}
-	// What was seen in the future was seen by a clock that was ahead: further than the
-	// limit it alerts too, and not only when that time has come.
+	// A time in the future was written by a clock that was ahead. If it is further away
+	// than the limit, it alerts now, without waiting for that time to come.
 	away := func(since time.Time) time.Duration { return s.At.Sub(since).Abs() }
 	wait := func(name string, w Waiting, limit time.Duration, what string) {
 		a.Add(limit > 0 && !w.Since.IsZero() && away(w.Since) > limit, name, "transaction %s %s since %s, longer than %v",

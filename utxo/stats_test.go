@@ -18,8 +18,8 @@ func (b *desk) at(now time.Time, ev utxo.Event) {
 	}
 }
 
-// What waits is counted, and named: not what is confirmed, dead or context, nor a
-// lease that has ended, or whose output is spent.
+// Stats counts and names what waits. It counts no confirmed, dead or context transaction,
+// and no lease that has ended or whose output is spent.
 func TestStats(t *testing.T) {
 	hour := func(n int) time.Time { return utxotest.Start.Add(time.Duration(n) * time.Hour) }
 	b := newDesk(t)

@@ -2,31 +2,32 @@ package utxo
 
 import "github.com/settlehq/settle/statemachine"
 
-// Status is the validity of a transaction. Whether it is confirmed is not part
-// of it: that is [Tx.Height].
+// Status is the validity of a transaction. Whether the transaction is confirmed is not part
+// of it: see [Tx.Height].
 // Values: Pending, Published, Replaced, Failed, Orphaned.
 type Status = statemachine.Enum[status]
 
 const (
-	// Pending: created here, not known to be broadcast. It holds its inputs;
-	// its outputs are no money yet. [Policy.Next] owes a broadcast; after a
-	// crash it still does.
+	// Pending: the transaction was created here and is not known to be broadcast. It holds
+	// its inputs; its outputs are no money yet. [Policy.Next] owes a broadcast, also after
+	// a crash.
 	Pending Status = iota + 1
-	// Published: in a mempool or in a block. A block confirms it, a rival or a
-	// dead parent ends it, and so does the host while it is unconfirmed. While it
-	// is our own and unconfirmed [Policy.Next] owes a rebroadcast at intervals,
+	// Published: the transaction is in a mempool or in a block. A block confirms it. A
+	// rival or a dead parent ends it; while it is unconfirmed, the host can end it too.
+	// While it is our own and unconfirmed, [Policy.Next] owes a rebroadcast at intervals,
 	// before and after a crash.
 	Published
-	// Replaced: another transaction took an input while both were unconfirmed.
-	// It holds no input and is owed nothing. Evidence (a block, the mempool)
-	// revives it; else it stays. A crash leaves nothing to do.
+	// Replaced: another transaction took an input while both were unconfirmed. A replaced
+	// transaction holds no input, and nothing is owed for it. Only evidence (a block, the
+	// mempool) revives it. A crash leaves nothing to do.
 	Replaced
-	// Failed: its input is spent by a confirmed rival, its parent is dead, or the
-	// host gave it up. As for Replaced, evidence alone revives it. That its inputs
-	// are free does not prove that it cannot be mined, see [ProvablyDead].
+	// Failed: a confirmed rival spends its input, its parent is dead, or the host gave it
+	// up. Only evidence revives it, as for Replaced. That its inputs are free does not
+	// prove that it cannot be mined, see [ProvablyDead].
 	Failed
-	// Orphaned: a coinbase whose block left the best chain. Only a block that has
-	// it revives it; who follows the chain brings that, before and after a crash.
+	// Orphaned: the transaction is a coinbase whose block left the best chain. Only the
+	// same block revives it, when the host that follows the chain reports it, before or
+	// after a crash.
 	Orphaned
 )
 

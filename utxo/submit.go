@@ -67,9 +67,9 @@ func (pl *plan) submit(ev Submitted) error {
 	if err := pl.spendable(v, ev, replaced); err != nil {
 		return err
 	}
-	// With one unconfirmed parent and no rival the ancestors were tested with
-	// the parent; walking them for each of a chain would be quadratic. A conflict
-	// that came to them after that refuses the placing.
+	// With one unconfirmed parent and no rival, the ancestors were tested when the parent
+	// was submitted; walking them again for each transaction of a chain would be quadratic.
+	// A conflict of an ancestor that came afterwards makes place refuse.
 	if len(replaced) > 0 || unconfirmedParents(v) > 1 {
 		lift, err := pl.lift(v)
 		if err != nil {
@@ -103,9 +103,9 @@ func (pl *plan) submit(ev Submitted) error {
 	return nil
 }
 
-// concerns reports whether the wallet owns an output of v, or one that it
-// spends. What it does not wholly spend from the wallet's own coins may meet
-// another wallet's submission.
+// concerns reports whether the wallet owns an output of v, or one that v spends. An input
+// that is not a coin of the wallet may be spent by another wallet's submission too, so it
+// makes the plan wide.
 func (pl *plan) concerns(v *vertex, w WalletID) bool {
 	concerned := slices.ContainsFunc(v.shown.owners, func(o owned) bool { return o.Wallet == w && v.free(o.index) })
 	for i, op := range v.inputs {
@@ -147,8 +147,8 @@ func (pl *plan) replaceable(v *vertex, ev Submitted) ([]*vertex, error) {
 	return replaced, pl.versions(v, ev)
 }
 
-// declare records what a live transaction was meant to replace: a mempool may
-// have shown it before its submission, and the other dead by that.
+// declare records what a live transaction was meant to replace. A mempool may have shown
+// the transaction before its submission, so that the replaced one is dead already.
 func (pl *plan) declare(v *vertex, ev Submitted) error {
 	if len(ev.Replaces) == 0 {
 		return nil
@@ -189,10 +189,10 @@ func sharesInput(a, b []wire.OutPoint) bool {
 	return slices.ContainsFunc(a, func(op wire.OutPoint) bool { return slices.Contains(b, op) })
 }
 
-// versions refuses a replacement that could confirm beside another version of
-// the same payment. All that were declared to replace one another, in whichever
-// wallet, are versions, also those that are dead or given up: a block can revive
-// any that is not provably dead, unless it shares an input with the new one.
+// versions refuses a replacement that could confirm beside another version of the same
+// payment. All transactions that were declared to replace one another, in whichever wallet,
+// are versions, also those that are dead or given up: a block can revive each of them,
+// unless it is provably dead or shares an input with the new one.
 func (pl *plan) versions(v *vertex, ev Submitted) error {
 	known := map[chainhash.Hash]bool{}
 	next := slices.Clone(ev.Replaces)
@@ -259,8 +259,7 @@ func (pl *plan) spendable(v *vertex, ev Submitted, replaced []*vertex) error {
 	return nil
 }
 
-// mature refuses immature inputs and those that another lock leases, in
-// whichever wallet.
+// mature refuses immature inputs, and inputs that another lock leases in whichever wallet.
 func (pl *plan) mature(v *vertex, ev Submitted) error {
 	tip, _, err := pl.tip()
 	if err != nil {
@@ -288,9 +287,10 @@ func (pl *plan) mature(v *vertex, ev Submitted) error {
 	return nil
 }
 
-// funded refuses what can never be mined: an input that its stored parent does
-// not have, and outputs that pay more than the inputs bring. While a parent is in
-// no wallet of the store, nobody knows what its output brings.
+// funded refuses a transaction that can never be mined: one with an input that its stored
+// parent does not have, or with outputs that pay more than the inputs bring. While a parent
+// is in no wallet of the store, the value of its output is unknown, and the sum is not
+// tested.
 func (pl *plan) funded(v *vertex) error {
 	var due int64 // of the outputs, satoshi that no input covers so far
 	for _, out := range v.shown.msg.TxOut {

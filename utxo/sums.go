@@ -2,10 +2,10 @@ package utxo
 
 import "slices"
 
-// SumChange is added to the sum of the live unspent outputs of an owner in one
-// state: [CoinPending], [CoinUnconfirmed] or [CoinConfirmed], which counts every
-// coin in a block. What is immature or has too few confirmations depends on the tip
-// and is told apart by who reads a balance. Sets commute.
+// SumChange is added to the sum of the live unspent outputs of an owner in one state:
+// [CoinPending], [CoinUnconfirmed] or [CoinConfirmed], which counts every coin in a block.
+// Whether a coin is immature or has too few confirmations depends on the tip, and is
+// decided when a balance is read. The order of SumChanges does not matter.
 type SumChange struct {
 	Wallet WalletID
 	Tag    string
