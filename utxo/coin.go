@@ -8,8 +8,7 @@ import (
 )
 
 // OutputState says what an output is worth right now. It is derived, never stored.
-// Values:
-// CoinConfirmed, CoinUnconfirmed, CoinImmature, CoinPending, CoinLeased, CoinSpent,
+// Values: CoinConfirmed, CoinUnconfirmed, CoinImmature, CoinPending, CoinLeased, CoinSpent,
 // CoinRecoverable, CoinDead.
 type OutputState = statemachine.Enum[outputState]
 

@@ -7,9 +7,9 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// takeAll takes every coin that fits, tier by tier, the most valuable first.
-// As room only shrinks, no coin that is left out would fit in the end. If what is
-// taken does not pay, it begins with a set that does.
+// takeAll takes every coin that fits, tier by tier, the most valuable first. Room only
+// shrinks, so a coin that is passed over would not fit later either. If the coins taken do
+// not pay, takeAll starts again from a set that does.
 func (s *selector) takeAll(tiers [tiers][]input) (Selection, error) {
 	var pool []input
 	for _, tier := range tiers {
@@ -72,8 +72,8 @@ func (s *selector) fill(pool []input, set map[wire.OutPoint]bool) (p *pick, take
 			}
 		}
 	}
-	// The 253rd input makes the count of inputs two virtual bytes longer: what
-	// is beyond it has to be worth that too.
+	// From the 253rd input on, the count of inputs takes two more virtual bytes: the inputs
+	// beyond the 252nd have to be worth these too.
 	if short := maxShortCount - len(s.pinned); short > 0 && len(taken) > short {
 		q := s.start()
 		for _, in := range taken[:short] {

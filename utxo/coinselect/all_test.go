@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sweep asks for everything at 10 satoshi per virtual byte. A transaction
-// without inputs weighs 34 + 4 + 4 + 124 units, an input 272.
+// sweep asks for all coins at 10 satoshi per virtual byte. A transaction without inputs
+// weighs 34 + 4 + 4 + 124 units, an input 272.
 func sweep(change ...func(*coinselect.Request)) coinselect.Request {
 	req := coinselect.Request{All: true, ChangeScript: p2wpkh, FeeRate: 10_000}
 	for _, f := range change {
@@ -87,8 +87,8 @@ func TestSelectAllWithinLimits(t *testing.T) {
 	}
 }
 
-// TestSelectAllCountsInputs: the 253rd input takes two more virtual bytes, 20
-// satoshi, than its own 680.
+// TestSelectAllCountsInputs: the 253rd input costs 680 satoshi as every other does, and 20
+// more for the two virtual bytes by which the count of inputs grows.
 func TestSelectAllCountsInputs(t *testing.T) {
 	for _, c := range []struct {
 		last  int64
@@ -105,8 +105,8 @@ func TestSelectAllCountsInputs(t *testing.T) {
 	}
 }
 
-// TestSelectCountsWholeVirtualBytes: an input of 57.5 virtual bytes costs 2,875
-// or 2,900, and is not worth spending where it might bring less than it costs.
+// TestSelectCountsWholeVirtualBytes: an input of 57.5 virtual bytes costs 2,875 or 2,900
+// satoshi, depending on rounding. A coin is worth spending only above the higher cost.
 func TestSelectCountsWholeVirtualBytes(t *testing.T) {
 	for amount, left := range map[int64]int{2900: 1, 2901: 0} {
 		s, err := coinselect.Select([]coinselect.Candidate{coin(1, 90_000), coin(2, amount, script(p2tr))}, sweep(func(r *coinselect.Request) { r.FeeRate = 50_000 }))
@@ -121,8 +121,9 @@ func TestSelectCountsWholeVirtualBytes(t *testing.T) {
 			t.Errorf("a payment of %d: %+v, %v", payment, s, err)
 		}
 	}
-	// One coin pays alone; with 252 that bring a satoshi each all together do
-	// not, since the 253rd takes 2,000 more. It is the weight that is missing.
+	// The first coin pays alone. Together with 252 coins that each bring a satoshi it does
+	// not, since the 253rd input costs 2,000 more. MaxWeight is too small for one input and
+	// change, so the error must name the weight and not the funds.
 	at := func(r *coinselect.Request) { r.FeeRate, r.MaxWeight = 1_000_000, 561 }
 	pool := []coinselect.Candidate{coin(0, 10_110_000)}
 	for i := range uint32(252) {
@@ -154,8 +155,8 @@ func TestSelectAllAtTheDustLimit(t *testing.T) {
 	}
 }
 
-// What bars a sum that is there is named: the ancestors, if without their limit it
-// could be sent, else the count.
+// Where a limit keeps an existing sum from being sent, the error names the limit: the
+// ancestors, if the sum could be sent without their limit, else the number of inputs.
 func TestSelectAllSaysWhichLimitIsInTheWay(t *testing.T) {
 	pool := []coinselect.Candidate{coin(1, 3000, unconfirmed(true, 1)), coin(2, 3000, unconfirmed(true, 2))}
 	for _, c := range []struct {
@@ -199,9 +200,9 @@ func TestSelectAllRefusals(t *testing.T) {
 	}
 }
 
-// TestSelectAllAgainstEverySubset: without limits no set of coins sends more;
-// within them it is refused only if no set sends, and no coin that is left out could
-// be added.
+// TestSelectAllAgainstEverySubset: without limits no set of coins sends more than the
+// selection; within limits the request is refused only if no set pays, and no coin that is
+// left out could be added.
 func TestSelectAllAgainstEverySubset(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := drawSelection(t)
@@ -275,8 +276,8 @@ func TestSelectAllAgainstEverySubset(t *testing.T) {
 	})
 }
 
-// TestSelectAllPacks: a coin of P2PKH alone, or two of P2WPKH together, fit between
-// 760 and 1,030 units beside the output; only the two bring 1,000 and the fee.
+// TestSelectAllPacks: between 760 and 1,030 weight units remain beside the output. They
+// hold one P2PKH coin or two P2WPKH coins, and only the two bring 1,000 and the fee.
 func TestSelectAllPacks(t *testing.T) {
 	pool := []coinselect.Candidate{coin(1, 900, script(p2pkh)), coin(2, 700), coin(3, 700)}
 	for _, c := range []struct {
@@ -303,8 +304,8 @@ func TestSelectAllPacks(t *testing.T) {
 	}
 }
 
-// TestSelectPaysForAncestorsOnce: at 10 satoshi per virtual byte an ancestor of
-// 400 units owes 1000.
+// TestSelectPaysForAncestorsOnce: at 10 satoshi per virtual byte an ancestor of 400 weight
+// units owes 1000 satoshi.
 func TestSelectPaysForAncestorsOnce(t *testing.T) {
 	below := func(fee int64, hashes ...byte) func(*coinselect.Candidate) {
 		return func(c *coinselect.Candidate) {
@@ -364,8 +365,8 @@ func TestSelectPaysForAncestorsOnce(t *testing.T) {
 	}
 }
 
-// TestSelectAncestorsAgainstEverySubset: with coins that share ancestors below
-// the rate, money is short only if no set of coins worth spending pays.
+// TestSelectAncestorsAgainstEverySubset: with coins that share ancestors below the rate,
+// Select reports insufficient funds only if no set of coins that are worth spending pays.
 func TestSelectAncestorsAgainstEverySubset(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := drawSelection(t)

@@ -37,8 +37,8 @@ func BenchmarkSelect(b *testing.B) {
 	}
 }
 
-// BenchmarkSelectFails takes the longest way: every algorithm looks at all
-// coins, then a search does.
+// BenchmarkSelectFails takes the longest way: every algorithm looks at all coins, and then
+// the search does.
 func BenchmarkSelectFails(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		pool := many(n)

@@ -10,21 +10,20 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// ErrNoShortfall: neither the transaction nor an unconfirmed ancestor of it is
-// below the rate, so that a child would pay for nothing.
+// ErrNoShortfall: the transaction and its unconfirmed ancestors are all at the rate or
+// above, so that a child would pay for nothing.
 var ErrNoShortfall = errors.New("no unconfirmed ancestor is below the fee rate")
 
-// Bump selects for a child that pays for its parent: one coin of the parent,
-// that with the least waste of those that do, and confirmed coins only if that
-// does not bring enough. All but the fee goes to ChangeScript. Of the request,
-// Payment, All, Pinned, Unconfirmed, PendingParents and PayAncestors are set
-// here. The candidates need fees, see [Query.Fees]. What is pending
-// above the child is to be broadcast first, see [Selection.Parents].
+// Bump selects coins for a child that pays for its parent. It spends one coin of the
+// parent, of those that suffice the one with the least waste, and adds confirmed coins only
+// if no coin of the parent suffices. All but the fee goes to ChangeScript. Bump sets
+// Payment, All, Pinned, Unconfirmed, PendingParents and PayAncestors of the request itself.
+// The candidates need fees, see [Query.Fees]. The host broadcasts the pending ancestors of
+// the child first, see [Selection.Parents].
 //
 // Errors: [statemachine.ErrNotFound] if no candidate is a coin of the parent;
-// [statemachine.ErrIllegal] if it is confirmed; [ErrNoShortfall]; then as
-// [Select], with [ErrUnknownFee] in a [*PinnedError] where an ancestor's fee is
-// not known.
+// [statemachine.ErrIllegal] if the parent is confirmed; [ErrNoShortfall]; then as [Select],
+// with [ErrUnknownFee] in a [*PinnedError] where an ancestor's fee is unknown.
 func Bump(candidates []Candidate, parent chainhash.Hash, req Request) (Selection, error) {
 	if req.Payment != (Payment{}) || req.All || len(req.Pinned) > 0 || req.Unconfirmed != 0 || req.PendingParents || req.PayAncestors || req.MinConfirmations < 0 {
 		return Selection{}, invalid("a child that pays for its parent pays nobody else, and takes confirmed coins beside it")

@@ -31,8 +31,8 @@ func (b *till) child(s coinselect.Selection) *wire.MsgTx {
 	return b.tx(in, pays(1, s.Change))
 }
 
-// A child of one input and one output is 110 virtual bytes, 1100 satoshi at 10;
-// a parent of one input and two outputs 141, 1410.
+// A child of one input and one output has 110 virtual bytes and costs 1100 satoshi at 10
+// satoshi per virtual byte; a parent of one input and two outputs has 141 and costs 1410.
 func TestBumpPaysWhatTheAncestorsLack(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -136,10 +136,10 @@ func TestBumpRefusals(t *testing.T) {
 	}
 }
 
-// TestBumpAgainstThePackage: in a random graph of own transactions, some of
-// them pending, the child pays its own rate and what each ancestor below the
-// rate lacks, once; whoever adds up the whole package without those above the
-// rate finds the rate; what is pending is broadcast parents first.
+// TestBumpAgainstThePackage: in a random graph of own transactions, some of them pending,
+// the child pays its own rate and, once, what each ancestor lacks of the rate. So the
+// package without the ancestors above the rate has the rate. Pending ancestors are
+// broadcast parents first.
 func TestBumpAgainstThePackage(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newTill(t)

@@ -14,9 +14,8 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// MaxAncestorLimit bounds [Request.AncestorLimit] and [Request.DescendantLimit], and
-// with them the ancestors that a [Candidate] lists and the descendants that are
-// counted.
+// MaxAncestorLimit bounds [Request.AncestorLimit] and [Request.DescendantLimit], and so the
+// number of ancestors that a [Candidate] lists and of descendants that are counted.
 const MaxAncestorLimit = 64
 
 // Candidate is a live unspent coin with all that [Select] asks about it.
@@ -24,18 +23,17 @@ type Candidate struct {
 	utxo.Coin
 	State         utxo.OutputState // leases of the caller's own lock do not count
 	Confirmations int32            // 0 while unconfirmed, 1 in the tip
-	// OwnChange: unconfirmed, and every input of its transaction and of all
-	// unconfirmed ancestors spends an owned output, so that nobody else can
-	// double-spend it.
+	// OwnChange: the coin is unconfirmed, and every input of its transaction and of all
+	// unconfirmed ancestors spends an owned output, so that nobody else can double-spend
+	// the coin.
 	OwnChange bool
-	// Replacing: its transaction, or an ancestor, is pending and shares an
-	// input with another live transaction. Until one of them wins, the coin
-	// may never exist.
+	// Replacing: the coin's transaction, or an ancestor, is pending and shares an input
+	// with another live transaction. Until one of the two wins, the coin may never exist.
 	Replacing bool
-	// Ancestors are the stored unconfirmed transactions that a spender of the
-	// coin descends from, the one that created it included: parents first, and
-	// shared between the coins of one transaction. A list of
-	// [MaxAncestorLimit] entries may be cut; no limit accepts it.
+	// Ancestors are the stored unconfirmed transactions that a spender of the coin descends
+	// from, the coin's own transaction included. Parents come first, and the coins of one
+	// transaction share the slice. A list of [MaxAncestorLimit] entries may be cut; it
+	// exceeds every limit that a request can have.
 	Ancestors []Ancestor
 	Scanned   bool // wallet and owner are scanned to the tip
 }
@@ -44,14 +42,15 @@ type Candidate struct {
 type Ancestor struct {
 	Hash    chainhash.Hash
 	Pending bool // not broadcast yet
-	// Fee and Weight are set if the query asked for fees and the value of each
-	// input is known. Weight is 0 otherwise.
+	// Fee and Weight are set if the query asked for fees and the value of each input is
+	// known. Weight is 0 otherwise.
 	Fee, Weight int64
 	// Size is in virtual bytes; of what is not signed yet with its signatures.
 	Size int64
-	// Descendants is how many live unconfirmed transactions hang on it, in
-	// whichever wallet, itself counted, and DescendantsSize what they have together,
-	// in virtual bytes. A count of [MaxAncestorLimit] may be cut; no limit accepts it.
+	// Descendants is the number of live unconfirmed transactions, in whichever wallet, that
+	// descend from this one, itself included. DescendantsSize is their size together, in
+	// virtual bytes. A count of [MaxAncestorLimit] may be cut; it exceeds every limit that
+	// a request can have.
 	Descendants     int
 	DescendantsSize int64
 }
@@ -65,12 +64,11 @@ type Query struct {
 	Fees   bool        // read the fees of unconfirmed ancestors too, for [Request.PayAncestors]
 }
 
-// Candidates reads the coins that [Select] chooses from, those that it will
-// refuse too, in the order of [utxo.Queries]. A coin that a transaction takes which
-// only another wallet of the store has, since it is not broadcast, is
-// [utxo.CoinSpent]. It makes at most nine reads, and
-// three more for fees, whatever the depth and the number of coins, and costs time linear in the
-// coins, their unconfirmed ancestors and the inputs of these.
+// Candidates reads the coins that [Select] chooses from, also those that Select will
+// refuse, in the order of [utxo.Queries]. A coin that is spent by a transaction of another
+// wallet which is not broadcast yet is [utxo.CoinSpent] too. Candidates makes at most nine
+// reads, and three more for fees, whatever the depth and the number of coins. Its time is
+// linear in the coins, their unconfirmed ancestors and the inputs of these.
 func Candidates(p utxo.Policy, r utxo.Source, q Query) ([]Candidate, error) {
 	if q.Wallet <= 0 {
 		return nil, invalid("wallet %d", q.Wallet)
@@ -145,8 +143,8 @@ type kinship struct {
 	descendantsSize int64
 }
 
-// readKinship reads the unconfirmed ancestors of the coins and derives, for
-// the transactions that created them, whose money it is and what it hangs on.
+// readKinship reads the unconfirmed ancestors of the coins. For each transaction that
+// created a coin it derives whether all its money is the wallet's, and its ancestors.
 func readKinship(r utxo.Reader, w utxo.WalletID, coins []utxo.Coin, fees bool) (map[chainhash.Hash]*kinship, error) {
 	kin := map[chainhash.Hash]*kinship{}
 	var heads []chainhash.Hash
@@ -233,8 +231,8 @@ func readKinship(r utxo.Reader, w utxo.WalletID, coins []utxo.Coin, fees bool) (
 	return kin, nil
 }
 
-// findOwn lists the parents, and clears own where an input spends
-// what the wallet does not own.
+// findOwn lists the unconfirmed parents of each node, and clears own where an input spends
+// an output that the wallet does not own.
 func findOwn(r utxo.Reader, w utxo.WalletID, nodes []*kinship, kin map[chainhash.Hash]*kinship) error {
 	confirmed := map[chainhash.Hash]*utxo.Tx{}
 	var ids []utxo.TxID
@@ -275,9 +273,9 @@ func findOwn(r utxo.Reader, w utxo.WalletID, nodes []*kinship, kin map[chainhash
 	return nil
 }
 
-// findReplacing marks the pending transactions that share an input with
-// another live one: a declared replacement, and what is pending that it is to
-// replace. What is published meanwhile is money until it is replaced.
+// findReplacing marks the pending transactions that share an input with another live one: a
+// declared replacement, and a pending transaction that is to be replaced. A published
+// transaction is not marked: its outputs are money until it is replaced.
 func findReplacing(r utxo.Reader, nodes []*kinship) error {
 	spenders := map[wire.OutPoint]int{} // live ones
 	var ops []wire.OutPoint
@@ -317,9 +315,9 @@ func findReplacing(r utxo.Reader, nodes []*kinship) error {
 	return nil
 }
 
-// findAncestors collects k and what is above it, at most MaxAncestorLimit
-// transactions. As parents are listed once each, it looks at less than
-// MaxAncestorLimit squared edges.
+// findAncestors collects k and its unconfirmed ancestors, at most MaxAncestorLimit
+// transactions. Each parent is listed once, so it looks at less than MaxAncestorLimit
+// squared edges.
 func (k *kinship) findAncestors() {
 	found := []*kinship{k}
 	seen := map[*kinship]bool{k: true}

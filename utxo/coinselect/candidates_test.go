@@ -460,8 +460,9 @@ func sum(of map[chainhash.Hash]int64) (total int64) {
 	return total
 }
 
-// recurse walks up from a transaction; above says what it finds, and whether
-// it is pending.
+// recurse walks up from a transaction. It returns whether all inputs are owned, whether a
+// pending replacement is among the ancestors, and the ancestors, each with whether it is
+// pending.
 func (b *desk) recurse(hash chainhash.Hash) (own, replacing bool, above map[chainhash.Hash]bool) {
 	txs, _ := b.Txs(utxo.TxID{Wallet: 1, Hash: hash})
 	if len(txs) == 0 {

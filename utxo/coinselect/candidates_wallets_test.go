@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A coin that only another wallet's transaction takes is spent, until that is
-// given up: else it is offered, and its payment refused.
+// A coin that only another wallet's transaction spends counts as spent until that
+// transaction is given up. If it were offered, a payment with it would be refused.
 func TestCandidatesOfAnotherWalletsTransactionAreSpent(t *testing.T) {
 	policy := utxotest.Policy()
 	l := utxo.NewLedger(policy)
@@ -52,8 +52,8 @@ func TestCandidatesOfAnotherWalletsTransactionAreSpent(t *testing.T) {
 	states(utxo.CoinConfirmed, utxo.CoinConfirmed)
 }
 
-// Whatever happened to the wallets of a store, a coin that is offered can be
-// submitted, and one that is not cannot: spent, dead, immature or on hold.
+// Whatever happened to the wallets of a store, a coin that is offered can be submitted, and
+// a coin that is not offered (spent, dead, immature or on hold) cannot.
 func TestWhatIsOfferedCanBeSubmitted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := utxotest.Histories(30).Draw(t, "history")
@@ -84,8 +84,8 @@ func TestWhatIsOfferedCanBeSubmitted(t *testing.T) {
 	})
 }
 
-// What another wallet is to replace is not replaced here: the submission would be
-// refused.
+// A transaction that another wallet's transaction is to replace already is refused as the
+// original of a replacement here, since the submission would be refused too.
 func TestOriginalThatAnotherWalletReplacesIsNotTheLatest(t *testing.T) {
 	l := utxo.NewLedger(utxotest.Policy())
 	deposit := utxotest.NewTx(1, ins(utxotest.External(1)), utxotest.Pay(1000, utxotest.Script(1, "a")), utxotest.Pay(1000, utxotest.Script(2, "a")))

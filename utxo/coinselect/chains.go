@@ -12,9 +12,9 @@ import (
 // maxChainSize bounds a size in virtual bytes that comes from outside.
 const maxChainSize = 1 << 40
 
-// chainLimits are what a mempool holds at the most of unconfirmed transactions that
-// stand on one another: -limitancestorcount, -limitancestorsize, -limitdescendantcount
-// and -limitdescendantsize of Bitcoin Core. Sizes are in virtual bytes.
+// chainLimits are the limits of a mempool for unconfirmed transactions that descend from
+// one another: -limitancestorcount, -limitancestorsize, -limitdescendantcount and
+// -limitdescendantsize of Bitcoin Core. Sizes are in virtual bytes.
 type chainLimits struct {
 	ancestors      int
 	ancestorSize   int64
@@ -46,8 +46,8 @@ func (a Ancestor) chained() bool {
 // virtual is a weight in virtual bytes, rounded up.
 func virtual(weight int64) int64 { return (weight + 3) / 4 }
 
-// tooDeep returns why a mempool would not take the set, zero if it would. Room for
-// a change output is kept.
+// tooDeep returns which limit of unconfirmed chains a transaction with these inputs and a
+// change output would exceed, zero for none.
 func (s *selector) tooDeep(p *pick) Bar {
 	if len(p.ancestors) == 0 {
 		return 0
@@ -79,9 +79,9 @@ func (s *selector) alone(in input) Bar {
 	return 0
 }
 
-// limitedBy says which limit is in the way of what would pay: that of the
-// ancestors or that of the descendants, if it would do without, else the number of
-// inputs and the weight.
+// limitedBy returns the error of the limit that keeps a request from being paid: that of
+// the ancestors or of the descendants, if pays reports true without it, else that of the
+// number of inputs and the weight.
 func (s *selector) limitedBy(pays func() bool) error {
 	chains := s.chains
 	defer func() { s.chains = chains }()
@@ -95,8 +95,8 @@ func (s *selector) limitedBy(pays func() bool) error {
 	return ErrTooManyInputs
 }
 
-// readChains reads how large the transactions are that candidates descend from,
-// and counts what hangs on each of them.
+// readChains reads the sizes of the unconfirmed transactions that candidates descend from,
+// and counts the descendants of each.
 func readChains(r utxo.Reader, of []*kinship) error {
 	hashes := make([]chainhash.Hash, len(of))
 	for i, k := range of {

@@ -38,11 +38,11 @@ var (
 	ErrUnknownFee   = errors.New("fee of an unconfirmed transaction is not known")
 )
 
-// Bar is why a coin cannot be selected. Of several the first counts, in the
-// order of the constants.
-// Values: BarDead, BarSpent, BarExcluded, BarOtherOwner, BarNoWeight, BarUneconomic, BarLeased, BarImmature,
-// BarReplacing, BarUnscanned, BarNotBroadcast, BarUnconfirmed, BarAncestors, BarDescendants,
-// BarUnknownFee, BarNoRoom.
+// Bar is why a coin cannot be selected. Where several reasons apply, the first in the order
+// of the constants counts.
+// Values: BarDead, BarSpent, BarExcluded, BarOtherOwner, BarNoWeight, BarUneconomic,
+// BarLeased, BarImmature, BarReplacing, BarUnscanned, BarNotBroadcast, BarUnconfirmed,
+// BarAncestors, BarDescendants, BarUnknownFee, BarNoRoom.
 type Bar = statemachine.Enum[bar]
 
 const (
@@ -83,17 +83,17 @@ var barErrors = [...]error{
 	BarDescendants: ErrTooManyDescendants, BarUnknownFee: ErrUnknownFee, BarNoRoom: ErrTooManyInputs,
 }
 
-// Error says why nothing was selected, and what there is. It matches
-// Err. If that is [ErrInsufficientFunds], it also matches the error of each
-// bar whose coins alone would make up what is missing, limits aside: to wait
-// for maturity, for a lease or for a scan would help.
+// Error says why nothing was selected, and what there is. It matches Err. If Err is
+// [ErrInsufficientFunds], Error also matches the error of each bar whose coins alone would
+// make up what is missing, limits aside: waiting for their maturity, for the end of a lease
+// or for a scan would help.
 type Error struct {
 	Err  error // [ErrInsufficientFunds], [ErrTooManyInputs], [ErrTooManyAncestors], [ErrTooManyDescendants] or [ErrNoChangeless]
 	Need int64 // satoshi: the payment, and the fee of everything but the inputs
 	Have int64 // what the selectable coins bring all together, after their fee, in satoshi
-	// Barred sums up the coins that could not be selected, by effective
-	// value, and by amount where that has no use: dead, spent, excluded, of
-	// another owner, of unknown weight, uneconomic.
+	// Barred sums up the coins that could not be selected, by bar. The sums are of
+	// effective values, but of amounts for coins that are dead, spent, excluded, of another
+	// owner, of unknown weight, or uneconomic.
 	Barred map[Bar]int64
 }
 
@@ -140,8 +140,8 @@ func (e *DustError) Error() string {
 // Unwrap returns ErrDust and [statemachine.ErrInvalid].
 func (e *DustError) Unwrap() []error { return []error{ErrDust, statemachine.ErrInvalid} }
 
-// PinnedError: a pinned coin cannot be selected. It matches the error of its
-// bar, or [statemachine.ErrNotFound] if it is not among the candidates.
+// PinnedError says that a pinned coin cannot be selected. It matches the error of the
+// coin's bar, or [statemachine.ErrNotFound] if the coin is not among the candidates.
 type PinnedError struct {
 	OutPoint wire.OutPoint
 	Err      error

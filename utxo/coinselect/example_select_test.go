@@ -11,8 +11,8 @@ import (
 	"github.com/settlehq/settle/utxo/coinselect"
 )
 
-// A wallet holds three coins and pays 250,000 satoshi at 5 satoshi per virtual
-// byte. Then it tries to pay more than it can.
+// A wallet holds three coins and pays 250,000 satoshi at 5 satoshi per virtual byte. Then
+// it tries to pay more than it has.
 func ExampleSelect() {
 	const wallet = 1
 	ours := append([]byte{0, 20, 'u', 's'}, make([]byte, 18)...) // P2WPKH

@@ -18,8 +18,8 @@ type payer struct {
 // rate returns the fee rate as nodes compute it, rounded down.
 func (p *payer) rate() FeeRate { return FeeRate(p.fee * 1000 / ((p.weight + 3) / 4)) }
 
-// readPayers reads what transactions paid, in three batches. An input is known
-// if its transaction is stored, for any wallet.
+// readPayers reads what transactions paid, in three batches. The value of an input is known
+// if the transaction that it spends is stored, in any wallet.
 func readPayers(r utxo.Reader, txs []*utxo.Tx) (map[chainhash.Hash]*payer, error) {
 	payers := map[chainhash.Hash]*payer{}
 	if err := readMessages(r, txs, func(hash chainhash.Hash, msg *wire.MsgTx) {
@@ -97,10 +97,9 @@ func (p *payer) sum() {
 	p.known = p.known && p.fee >= 0
 }
 
-// weigh returns the weight of a transaction once it is signed: an input that lacks
-// its signature counts with the largest that [InputWeight] knows for the output that
-// it spends. Where it knows none, the input counts as one of P2WPKH, and known is
-// false.
+// weigh returns the weight of a transaction once it is signed. An input that lacks its
+// signature counts with the largest that [InputWeight] knows for the output that it spends.
+// Where InputWeight knows none, the input counts as one of P2WPKH, and known is false.
 func weigh(msg *wire.MsgTx, spends []*wire.TxOut) (weight int64, known bool) {
 	weight, known = int64(3*msg.SerializeSizeStripped()+msg.SerializeSize()), true
 	unsigned := utxo.Unsigned(msg)

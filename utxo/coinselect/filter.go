@@ -13,8 +13,9 @@ import (
 // selector is a checked request. Values are in units of 1/4000 satoshi.
 type selector struct {
 	rate, longTerm FeeRate
-	// What a replacement owes at the least: what it evicts has paid, and for
-	// its own relay. Zero for any other transaction.
+	// evicted is what the transactions that a replacement evicts have paid, and incremental
+	// the rate that it owes for its own relay on top. Both are zero unless it is a
+	// replacement.
 	evicted     int64
 	incremental FeeRate
 
@@ -35,8 +36,8 @@ type selector struct {
 	barredValue [len(barErrors)]int64
 }
 
-// newSelector checks the bounds of everything that comes from outside. With
-// rest, all that is left goes to the change script.
+// newSelector checks the bounds of everything that comes from outside. With rest, all that
+// payment and fee leave goes to the change script.
 func newSelector(candidates []Candidate, req Request, rest bool) (*selector, error) {
 	s := &selector{
 		rate: req.FeeRate, longTerm: cmp.Or(req.LongTermFeeRate, 10_000), amount: req.Payment.Amount,
@@ -112,15 +113,15 @@ func inputWeight(req Request, script []byte) (int64, error) {
 	return w, nil
 }
 
-// need returns the effective value, in units, that n inputs must reach at the
-// least: the payment and the fee of the rest of the transaction, before it is
-// rounded up.
+// need returns the least effective value, in units, that n inputs must have: the payment
+// and the fee of the rest of the transaction, before rounding up.
 func (s *selector) need(n int) int64 {
 	return s.amount*perSatoshi + s.rate.units(s.base+countWeight(n))
 }
 
-// rounding is the most, in units, that the fee of a whole transaction exceeds
-// the sum of the fees of its parts: to virtual bytes, then to satoshi.
+// rounding is the most, in units, by which the fee of a whole transaction can exceed the
+// sum of the fees of its parts: the weight is rounded up to virtual bytes, and then the fee
+// to satoshi.
 func (s *selector) rounding() int64 { return s.rate.units(3) + perSatoshi }
 
 // Coins by the order in which Select falls back on them.
@@ -132,8 +133,8 @@ const (
 	tiers
 )
 
-// filter sets the pinned inputs, sums up the barred coins, and returns the
-// selectable ones by tier.
+// filter sets the pinned inputs, sums up the barred coins, and returns the selectable coins
+// by tier.
 func (s *selector) filter(candidates []Candidate, req Request) (selectable [tiers][]input, err error) {
 	excluded := make(map[wire.OutPoint]bool, len(req.Exclude))
 	for _, op := range req.Exclude {
@@ -291,8 +292,8 @@ func (s *selector) bar(in input, req Request, excluded map[wire.OutPoint]bool) B
 // shortfall is what an unconfirmed ancestor lacks of the rate, in satoshi.
 func (s *selector) shortfall(a Ancestor) int64 { return max(0, s.rate.Fee(a.Weight)-a.Fee) }
 
-// failed reports what there is, in satoshi: Have < Need exactly if all inputs
-// of the pool do not pay.
+// failed makes the error with what there is, in satoshi: Have < Need exactly if all inputs
+// of the pool together do not pay.
 func (s *selector) failed(err error, pool []input) error {
 	none, all := s.fee(&pick{}, 0), s.start(pool...)
 	e := &Error{Err: err, Need: s.amount + none, Have: all.amount - s.fee(all, 0) + none, Barred: map[Bar]int64{}}

@@ -258,8 +258,8 @@ func TestSelectAllMoney(t *testing.T) {
 	}
 }
 
-// TestSelectWeight compares with the weight of a transaction that is signed
-// with the largest signatures.
+// TestSelectWeight compares the weight of a selection with that of a transaction that is
+// signed with the largest signatures.
 func TestSelectWeight(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -11,8 +11,8 @@ import (
 	"github.com/settlehq/settle/utxo/coinselect"
 )
 
-// The figures are those of Bitcoin Core's GetDustThreshold at 3000 satoshi per 1000
-// virtual bytes, and the same by the size of output and input at another rate.
+// The first figures are those of Bitcoin Core's GetDustThreshold at 3000 satoshi per 1000
+// virtual bytes; the others follow from the sizes of output and input at another rate.
 func TestSelectRefusesDust(t *testing.T) {
 	p2sh := append(append([]byte{0xa9, 20}, make([]byte, 20)...), 0x87)
 	anchor := []byte{0x51, 2, 0x4e, 0x73}
@@ -185,8 +185,8 @@ func TestSelectAllPassesOverFullChains(t *testing.T) {
 	}
 }
 
-// Forty coins of one unconfirmed transaction are offered, and a node takes 24
-// children beside it. Pending ones count, and those of another wallet.
+// Forty coins of one unconfirmed transaction are offered, and a node accepts 24 children
+// beside the transaction. Pending children count, and children in another wallet too.
 func TestChildrenThatANodeTakes(t *testing.T) {
 	b := newTill(t)
 	var outs []*wire.TxOut
@@ -250,8 +250,8 @@ func TestChildInABlockIsNotCounted(t *testing.T) {
 	}
 }
 
-// A parent whose signature is to come is weighed with it: by the kind of the output
-// that it spends, and not at all where that does not tell.
+// A parent that lacks its signature is weighed as if it had one, by the kind of output that
+// it spends. Where this kind does not tell the weight, Bump refuses.
 func TestBumpWeighsWhatIsNotSigned(t *testing.T) {
 	weigh := func(signed bool) (coinselect.Selection, error) {
 		b := newTill(t)

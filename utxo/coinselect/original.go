@@ -12,36 +12,37 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// MaxEvicted is the number of transactions that one replacement may put out of
-// a mempool, the replaced ones included (BIP 125).
+// MaxEvicted is the number of transactions that one replacement may remove from a mempool,
+// the replaced ones included (BIP 125).
 const MaxEvicted = 100
 
 // ErrNotLatest: another version of the transaction is to replace it already.
 var ErrNotLatest = errors.New("transaction has a later version")
 
-// Original is a live unconfirmed transaction, with what a mempool would put
-// out for a replacement that keeps its inputs.
+// Original is a live unconfirmed transaction, together with what a mempool would evict for
+// a replacement that keeps its inputs.
 type Original struct {
 	ID     utxo.TxID
 	Tx     *wire.MsgTx   // as it is stored, with witness
 	Spends []*wire.TxOut // the outputs that are its inputs, nil where not known
-	// Versions are the live transactions of its wallet that share an input:
-	// itself first, then older ones that it is to replace. [utxo.Submitted.Replaces]
-	// takes them.
+	// Versions are the live transactions of its wallet that share an input, for
+	// [utxo.Submitted.Replaces]: first the transaction itself, then the older versions that
+	// it is to replace.
 	Versions []chainhash.Hash
 	// Descendants are the live ones of all that shares an input, in any wallet.
 	Descendants []chainhash.Hash
-	// Evicted and EvictedFee, in satoshi, are what a mempool puts out at the
-	// most. Of versions that exclude each other it holds only one.
+	// Evicted is the most transactions that a mempool would evict, and EvictedFee the most
+	// that they have paid, in satoshi. Of versions that exclude each other a mempool holds
+	// only one.
 	Evicted    int
 	EvictedFee int64
 	// FeeRate is the highest of those that share an input, rounded down.
 	FeeRate FeeRate
 	// Unknown are those of all these whose fee is not known.
 	Unknown []chainhash.Hash
-	// Signals: an input allows replacement (BIP 125). Nodes that do not relay
-	// every replacement refuse one of a transaction that does not, and is no
-	// descendant of one that does.
+	// Signals: an input allows replacement (BIP 125). Nodes that do not accept every
+	// replacement refuse to replace a transaction that neither signals nor descends from an
+	// unconfirmed one that does.
 	Signals bool
 }
 
@@ -117,8 +118,8 @@ const maxReplaceable = wire.MaxTxInSequenceNum - 2
 
 func compareHashes(a, b chainhash.Hash) int { return bytes.Compare(a[:], b[:]) }
 
-// readRivals reads the live transactions that share an input with tx, in any
-// wallet, each once, and lists those of its own wallet.
+// readRivals reads the live transactions that share an input with tx, in any wallet, each
+// once, and adds those of tx's own wallet to Versions.
 func (o *Original) readRivals(r utxo.Reader, tx *utxo.Tx) (rivals []*utxo.Tx, err error) {
 	spenders, err := r.Spenders(tx.Inputs...)
 	if err != nil {
@@ -155,8 +156,7 @@ func (o *Original) readRivals(r utxo.Reader, tx *utxo.Tx) (rivals []*utxo.Tx, er
 	return rivals, nil
 }
 
-// readBelow reads the live descendants of transactions, each once, through
-// every wallet.
+// readBelow reads the live descendants of the transactions in all wallets, each once.
 func readBelow(r utxo.Reader, txs []*utxo.Tx) (below []*utxo.Tx, err error) {
 	seen := map[chainhash.Hash]bool{}
 	var hashes []chainhash.Hash

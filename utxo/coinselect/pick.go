@@ -108,10 +108,9 @@ func (s *selector) change(p *pick) int64 { return p.amount - s.amount - s.fee(p,
 
 func (s *selector) pays(p *pick) bool { return s.excess(p) >= 0 }
 
-// draw takes inputs in the given order until they pay. Where one too many
-// exceeds the number or the weight, the one of the least effective value goes,
-// so that what remains in the end is worth the most. It returns nil if that
-// does not pay.
+// draw takes inputs in the given order until they pay. Where the number or the weight is
+// exceeded, it drops the input with the least effective value, so that the most valuable
+// ones remain. It returns nil if they do not pay in the end.
 func (s *selector) draw(order []input) []*input {
 	p, taken := s.start(), leastFirst{}
 	for i := range order {
@@ -148,13 +147,13 @@ func (h *leastFirst) Pop() any {
 	return in
 }
 
-// search is branch and bound, after Bitcoin Core's SelectCoinsBnB and section
-// 4.1.2 of Murch, "An Evaluation of Coin Selection Strategies": depth first
-// over a pool in the order of largestFirst, with each input first taken and
-// then left out. A branch ends where the excess is above the window, where the
-// rest of the pool cannot pay, or where inputs that cost more now than in the
-// long term have wasted more than the best set. It returns the set with the
-// least waste, or the first one, or nil.
+// search is branch and bound, after Bitcoin Core's SelectCoinsBnB and section 4.1.2 of
+// Murch, "An Evaluation of Coin Selection Strategies". It goes depth first through a pool
+// in the order of largestFirst; each input is first taken and then left out. A branch ends
+// where the excess is above the window, where the rest of the pool cannot pay, or, while
+// inputs cost more now than in the long term, where the branch has wasted more than the
+// best set. search returns the set with the least waste (with first, the first set that it
+// finds), or nil.
 func (s *selector) search(pool []input, window int64, first bool) []*input {
 	rest := make([]int64, len(pool)+1) // value from here on
 	for i := len(pool) - 1; i >= 0; i-- {
@@ -265,9 +264,9 @@ func (s *selector) finish(a Algorithm, picked []*input) Selection {
 	return sel
 }
 
-// appendParents adds the pending ancestors that are not listed yet. As every
-// list has parents first and is closed, so is the sum. A selection has less
-// than MaxAncestorLimit ancestors.
+// appendParents adds the pending ancestors that are not listed yet. Each list has parents
+// first and contains all parents of its members, so the joined list has parents first too.
+// A selection has less than MaxAncestorLimit ancestors.
 func appendParents(parents []chainhash.Hash, ancestors []Ancestor) []chainhash.Hash {
 	for _, a := range ancestors {
 		if a.Pending && !slices.Contains(parents, a.Hash) {

@@ -19,8 +19,8 @@ import (
 type naive struct {
 	pool []coinselect.Candidate
 	req  coinselect.Request
-	// above[i] are the transactions that i descends from, and i itself. The
-	// last byte of a hash is its number.
+	// above[i] are the transactions that transaction i descends from, and i itself. The
+	// last byte of a hash is the number of its transaction.
 	above   [6][]int
 	pending []bool
 }
@@ -105,9 +105,9 @@ func (n naive) fee(weight int64) int64 {
 	return millis / 1000
 }
 
-// sums of a set, in satoshi: excess over what it must pay, what a change output
-// would get; its waste without change, in 1/4000 satoshi; its tier; whether it
-// is within the limits.
+// sums returns, for a set of coins: the excess over what it must pay and what a change
+// output would get, in satoshi; its waste without change, in 1/4000 satoshi; its tier; and
+// whether it is within the limits.
 func (n naive) sums(set []coinselect.Candidate) (s sums) {
 	weight, amount, ancestors := int64(0), int64(0), map[chainhash.Hash]bool{}
 	for _, c := range set {
@@ -431,8 +431,8 @@ func TestSelectAutoIsTheLeastWasteful(t *testing.T) {
 	})
 }
 
-// TestSelectIgnoresDust: coins that cost what they bring change nothing, in
-// no algorithm, for the same random numbers.
+// TestSelectIgnoresDust: coins that cost as much as they bring change the result of no
+// algorithm, given the same random numbers.
 func TestSelectIgnoresDust(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := drawSelection(t)

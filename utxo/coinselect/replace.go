@@ -22,8 +22,8 @@ var (
 	ErrLowFeeRate = errors.New("fee rate is not above that of what it replaces")
 )
 
-// DescendantsError names what a replacement would evict beside the versions of
-// the transaction. It matches [ErrDescendants].
+// DescendantsError names the transactions that a replacement would evict besides the
+// versions of the original. It matches [ErrDescendants].
 type DescendantsError struct {
 	ID          utxo.TxID
 	Descendants []chainhash.Hash
@@ -38,57 +38,57 @@ func (e *DescendantsError) Unwrap() error { return ErrDescendants }
 
 // ReplaceRequest says how to pay more for a transaction.
 type ReplaceRequest struct {
-	// Change is the index of the output that is change. It is lowered, and
-	// left out if less than the dust limit would remain. nil: all outputs are
-	// payees'.
+	// Change is the index of the change output. Replace lowers this output first, and
+	// leaves it out if less than the dust limit would remain. nil: every output is a
+	// payee's.
 	Change *uint32
-	// Shrink is the index of the output that pays for the fee although it is a
-	// payee's, as of a transaction that sent all. No input is added. nil: every
-	// payee keeps all.
+	// Shrink is the index of a payee's output that pays for the higher fee, as in a
+	// transaction that sent all coins. No input is added then. nil: every payee keeps the
+	// whole amount.
 	Shrink *uint32
-	// IncrementalRelay is the rate that nodes ask of a replacement, on top of
-	// what it evicts has paid, from 0 to MaxFeeRate; 0 means 1000.
+	// IncrementalRelay is the rate that nodes ask of a replacement on top of what the
+	// evicted transactions have paid, from 0 to MaxFeeRate; 0 means 1000.
 	IncrementalRelay FeeRate
 	// Evict names descendants that may be evicted.
 	Evict []chainhash.Hash
-	// Evicted and EvictedFee, in satoshi, are what a node says that it would put
-	// out for the replacement: "descendantcount" and "fees.descendant" of
-	// getmempoolentry, for the version that it holds. The ledger does not know what
-	// strangers made of a payee's output, and a node refuses a replacement that
-	// pays less than all that it evicts (BIP 125, rules 3 and 4), or that evicts
-	// more than [MaxEvicted] (rule 5). What the ledger knows counts where that is
-	// more, so that 0 means the ledger alone.
+	// Evicted and EvictedFee, in satoshi, are what a node says that the replacement would
+	// evict: "descendantcount" and "fees.descendant" of getmempoolentry, for the version
+	// that the node holds. The ledger does not know the transactions of strangers that
+	// spend a payee's output, and a node refuses a replacement that pays less than
+	// everything that it evicts (BIP 125, rules 3 and 4), or that evicts more than
+	// [MaxEvicted] transactions (rule 5). The larger of the ledger's figure and this one
+	// counts, so 0 leaves it to the ledger.
 	Evicted    int
 	EvictedFee int64
-	// Coins has the new FeeRate and says which coins may be added, confirmed
-	// ones alone. ChangeScript may be nil where Change or Shrink names its
-	// output. Payment, All, Pinned, Unconfirmed, PendingParents and
-	// PayAncestors have no use here and are refused.
+	// Coins has the new FeeRate and says which coins may be added; only confirmed coins
+	// are. ChangeScript may be nil where Change or Shrink names an output. Payment, All,
+	// Pinned, Unconfirmed, PendingParents and PayAncestors have no meaning here: a request
+	// that sets one is refused.
 	Coins Request
 }
 
 // Rewrite is a replacement. Inputs has those of the original first, in its order.
 type Rewrite struct {
 	Selection
-	// Tx has no signatures. Version, lock time, the kept inputs' sequences and
-	// the order of the outputs are the original's; change that is new comes
-	// last; an added input signals that it may be replaced.
+	// Tx has no signatures. Version, lock time, the sequences of the kept inputs and the
+	// order of the outputs are the original's. A new change output comes last. An added
+	// input signals that the transaction may be replaced.
 	Tx       *wire.MsgTx
 	Replaces []chainhash.Hash // for [utxo.Submitted]
 	Added    []wire.OutPoint  // inputs that the original had not
 }
 
-// Replace builds a replacement that a mempool accepts: it keeps all inputs and
-// payees, lowers the change first, and adds inputs only if that does not do,
-// confirmed ones alone, so that none hangs on what it evicts. Its fee is at
-// least that of its weight, and at least what everything that it evicts has
-// paid (as far as the ledger, or [ReplaceRequest.EvictedFee], knows) and
-// [ReplaceRequest.IncrementalRelay] for its own size on top; its rate is above
-// that of each version that it replaces.
+// Replace builds a replacement that a mempool accepts. It keeps all inputs and payees,
+// lowers the change first, and adds inputs only if lowering the change is not enough. It
+// adds only confirmed coins, so that no added coin descends from an evicted transaction.
+// The fee is at least that of the replacement's weight. It is also at least what all
+// evicted transactions have paid (as far as the ledger, or [ReplaceRequest.EvictedFee],
+// knows) and [ReplaceRequest.IncrementalRelay] for the replacement's own size on top. The
+// rate is above that of each version that is replaced.
 //
-// Errors: [statemachine.ErrInvalid], with [ErrUnknownFee] where the value of an
-// input is not known, or the weight of one that is not signed; [*DescendantsError]; [ErrTooManyEvicted]; [ErrLowFeeRate];
-// then as [Select].
+// Errors: [statemachine.ErrInvalid], with [ErrUnknownFee] where the value of an input, or
+// the weight of an unsigned input, is unknown; [*DescendantsError]; [ErrTooManyEvicted];
+// [ErrLowFeeRate]; then as [Select].
 func Replace(o Original, candidates []Candidate, req ReplaceRequest) (Rewrite, error) {
 	coins := req.Coins
 	changeAt, err := req.check(o)

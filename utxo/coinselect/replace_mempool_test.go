@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// accept is the mempool's policy, in its own words: what is wrong with a
-// replacement, "" if nothing.
+// accept is the policy of a mempool, written a second time: it returns what is wrong with a
+// replacement, "" if nothing is.
 func (b *till) accept(tx *wire.MsgTx) string {
 	var direct, evicted []*wire.MsgTx
 	for _, p := range b.pool {
@@ -64,8 +64,8 @@ func (b *till) accept(tx *wire.MsgTx) string {
 	return ""
 }
 
-// TestReplacePaysForWhatAStrangerMadeOfIt: the payee's output is spent by a
-// transaction that concerns no wallet, so that the node alone knows its fee.
+// TestReplacePaysForWhatAStrangerMadeOfIt: a transaction that concerns no wallet spends the
+// payee's output, so that the node alone knows its fee.
 func TestReplacePaysForWhatAStrangerMadeOfIt(t *testing.T) {
 	b := newTill(t)
 	original := b.observe(b.tx(b.fund(100_000), pays(9, 50_000), pays(1, 49_000)))
@@ -106,8 +106,9 @@ func TestReplacePaysForWhatAStrangerMadeOfIt(t *testing.T) {
 	}
 }
 
-// TestReplaceAgainstTheMempool: what is built is accepted and keeps inputs and
-// payees; what is refused for lack of money no set of confirmed coins could pay.
+// TestReplaceAgainstTheMempool: a replacement that is built keeps inputs and payees, and
+// the mempool accepts it. Where Replace refuses for lack of money, no set of confirmed
+// coins could pay.
 func TestReplaceAgainstTheMempool(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newTill(t)

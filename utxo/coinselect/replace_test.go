@@ -88,8 +88,8 @@ func TestReplaceKeepsSequencesAndSignalsItself(t *testing.T) {
 	}
 }
 
-// TestReplaceReadsWhatNobodyOwns: the value of an input is known as soon as its
-// transaction is stored.
+// TestReplaceReadsWhatNobodyOwns: the value of an input that no wallet owns is known as
+// soon as the transaction that it spends is stored.
 func TestReplaceReadsWhatNobodyOwns(t *testing.T) {
 	b := newTill(t)
 	deposit := b.tx(nil, pays(1, 50_000), pays(9, 10_000))
@@ -235,8 +235,8 @@ func TestReplaceRefusesByState(t *testing.T) {
 	}
 }
 
-// TestReplaceAnOlderVersionThatPaysMore: what the host's own replacement forgot
-// counts as well, as long as it lives.
+// TestReplaceAnOlderVersionThatPaysMore: an older version that the host's own replacement
+// did not name counts as well, as long as it is live.
 func TestReplaceAnOlderVersionThatPaysMore(t *testing.T) {
 	b := newTill(t)
 	from := b.fund(100_000)

@@ -15,11 +15,11 @@ import (
 type Algorithm = statemachine.Enum[algorithm]
 
 const (
-	// Auto runs all others and takes the result with the lowest waste, the
-	// first of them in case of a tie.
+	// Auto runs all other algorithms and takes the result with the lowest waste, of equal
+	// ones the first.
 	Auto Algorithm = iota + 1
-	// BranchAndBound looks for the least wasteful set without change: its
-	// excess is at most the cost of change. It gives up after 100,000 tries.
+	// BranchAndBound looks for the least wasteful set that needs no change: its excess is
+	// at most the cost of change. It gives up after 100,000 tries.
 	BranchAndBound
 	// LargestFirst takes coins by effective value, descending, then by input
 	// weight and outpoint.
@@ -56,34 +56,33 @@ var unconfirmedNames = []string{"own_change", "any"}
 // MaxCandidates bounds the candidates, and each list of outpoints, of a selection.
 const MaxCandidates = 1_000_000
 
-// MaxDustLimit bounds [Request.DustLimit], in satoshi: what is less than
-// the dust limit is lost to the fee.
+// MaxDustLimit bounds [Request.DustLimit], in satoshi: change below the dust limit is lost
+// to the fee.
 const MaxDustLimit = 100_000
 
-// Request is what to pay and with which coins. What is left zero is the
+// Request says what to pay and with which coins. The zero value of each field is its
 // conservative choice.
 type Request struct {
-	// Payment is what the outputs beside change take. With All, or with Pinned
-	// coins, it may be zero: all that the fee leaves goes to ChangeScript.
+	// Payment is what the outputs other than change take. With All, or with Pinned coins,
+	// it may be zero: then everything that the fee leaves goes to ChangeScript.
 	Payment Payment
-	// All spends every coin that fits: to somebody else it is "send all", to
-	// an own script it consolidates. What payment and fee leave goes to
-	// ChangeScript, at least the dust limit; [Selection.LeftOut] names the
-	// rest of the coins. No algorithm is wanted.
+	// All spends every coin that fits. With somebody else's ChangeScript it is "send all";
+	// with an own one it consolidates. What payment and fee leave, at least the dust limit,
+	// goes to ChangeScript; [Selection.LeftOut] names the coins that were not taken.
+	// Algorithm must be zero.
 	All bool
-	// ChangeScript is the output script that change would go to, or one of
-	// the same kind. It must have an input weight, unless it takes all.
+	// ChangeScript is the output script of the change, or any script of the same kind. Its
+	// input weight must be known, unless it takes all.
 	ChangeScript []byte
 	FeeRate      FeeRate // from 0 to MaxFeeRate
-	// LongTermFeeRate is what spending a coin is expected to cost later; 0
-	// means 10,000, Bitcoin Core's consolidation rate.
+	// LongTermFeeRate is the rate at which a coin is expected to be spent later; 0 means
+	// 10,000, Bitcoin Core's consolidation rate.
 	LongTermFeeRate FeeRate
 	Algorithm       Algorithm                    // zero means Auto
 	Random          interface{ Uint64() uint64 } // for SingleRandomDraw; Auto without it does not draw
-	// InputWeight returns the largest weight of an input that spends the
-	// script, and false if it does not know; nil means [InputWeight]. It must
-	// be pure. It includes one unit for the empty witness of an input that
-	// has none.
+	// InputWeight returns the largest weight of an input that spends the script, or false
+	// if it does not know the script; nil means [InputWeight]. It must be pure. The weight
+	// of an input without a witness includes one unit for the empty witness.
 	InputWeight func(script []byte) (weight int64, ok bool)
 
 	Pinned           []wire.OutPoint // must be inputs; they obey all rules
@@ -91,59 +90,57 @@ type Request struct {
 	Tag              *string         // only coins of this owner; nil for all
 	MinConfirmations int32           // 0 and 1 are the same, unless unconfirmed coins are allowed
 	Unconfirmed      Unconfirmeds    // needs MinConfirmations 0
-	// PendingParents allows coins of transactions that are not broadcast yet,
-	// as far as Unconfirmed does. See [Selection.Parents].
+	// PendingParents allows, within what Unconfirmed allows, coins of transactions that are
+	// not broadcast yet. See [Selection.Parents].
 	PendingParents bool
-	// PayAncestors adds to the fee what each unconfirmed ancestor lacks of
-	// FeeRate, once for each, whatever the number of inputs below it; one above
-	// the rate adds nothing. It needs candidates with fees, see
-	// [Query.Fees]; an ancestor of unknown fee bars the coin.
+	// PayAncestors adds to the fee what each unconfirmed ancestor lacks of FeeRate. Each
+	// ancestor is paid for once, whatever the number of inputs that descend from it; one
+	// above the rate adds nothing. The candidates need fees, see [Query.Fees]; an ancestor
+	// of unknown fee bars the coin.
 	PayAncestors bool
 
-	// AncestorLimit is the most unconfirmed transactions that the new one may
-	// descend from, itself counted, over all inputs, each once. 0 means 25,
-	// at most MaxAncestorLimit. Only stored ancestors count: those above a
-	// foreign transaction are unknown.
+	// AncestorLimit is the most unconfirmed ancestors that the new transaction may have,
+	// itself included, each counted once over all inputs. 0 means 25, at most
+	// MaxAncestorLimit. Only stored ancestors count: the ancestors of a foreign transaction
+	// are unknown.
 	AncestorLimit int
-	// AncestorSize is the most virtual bytes that the new transaction and these
-	// ancestors have together. 0 means 101,000.
+	// AncestorSize is the most virtual bytes of the new transaction and its unconfirmed
+	// ancestors together. 0 means 101,000.
 	AncestorSize int64
-	// DescendantLimit is the most unconfirmed transactions, itself and the new one
-	// counted, that may hang on each of the ancestors. 0 means 25, at most
-	// MaxAncestorLimit. Only stored descendants count, in whichever wallet, those
-	// that are pending too: what strangers make of an output is unknown. Versions
-	// of which one replaces the other count each.
+	// DescendantLimit is the most unconfirmed descendants that each of the ancestors may
+	// have, itself and the new transaction included. 0 means 25, at most MaxAncestorLimit.
+	// Only stored descendants count, in whichever wallet, also pending ones: descendants
+	// that strangers made are unknown. A transaction and its replacement count as two.
 	DescendantLimit int
-	// DescendantSize is the most virtual bytes that each ancestor and all that
-	// hangs on it have together. 0 means 101,000.
+	// DescendantSize is the most virtual bytes of each ancestor together with all its
+	// descendants. 0 means 101,000.
 	DescendantSize int64
 	MaxInputs      int   // 0 means what the weight allows
 	MaxWeight      int64 // of the transaction with change; 0 means MaxStandardWeight
-	// DustLimit is the smallest change, in satoshi. 0 means what Bitcoin Core
-	// makes: at least its dust threshold for ChangeScript, and more than
-	// spending it costs at the long-term rate; where all goes to ChangeScript
-	// the threshold alone.
+	// DustLimit is the smallest change, in satoshi. 0 means Bitcoin Core's rule: at least
+	// the dust threshold of ChangeScript, and more than the cost of spending it at the
+	// long-term rate; where all goes to ChangeScript, the threshold alone.
 	DustLimit int64
-	// DustRelay is the rate of the node's dust threshold, see [DustThreshold]: a
-	// payee below it is refused. 0 means DefaultDustRelay, at most MaxFeeRate.
+	// DustRelay is the rate of the node's dust threshold, see [DustThreshold]. A payee's
+	// output below the threshold is refused. 0 means DefaultDustRelay, at most MaxFeeRate.
 	DustRelay FeeRate
 }
 
-// Selection is a set of coins that pays: the inputs sum up to the payment, the fee
-// and the change exactly. Owed is FeeRate.Fee(Weight) + AncestorFee, or for a
-// [Rewrite] what it evicts if that is more. With change Fee is what is owed; without
-// it Fee is higher by what would have been too little for change.
+// Selection is a set of coins that pays: the inputs sum up to the payment, the fee and the
+// change exactly. What is owed as a fee is FeeRate.Fee(Weight) + AncestorFee, or, for a
+// [Rewrite] that evicts transactions that paid more, what Replace says. With change, Fee is
+// what is owed; without change, Fee is higher by the rest that was too small for change.
 type Selection struct {
 	Inputs []Candidate // pinned ones as asked, then by outpoint
 	Fee    int64       // satoshi
-	// AncestorFee is the part of Fee that unconfirmed ancestors lack of the
+	// AncestorFee is the part of Fee that makes up for unconfirmed ancestors below the
 	// rate, 0 without [Request.PayAncestors].
 	AncestorFee int64
 	// Change is 0, or at least the dust limit. What is less goes to the fee.
 	Change int64
-	// Waste is Bitcoin Core's measure, in satoshi, rounded down: the fee of
-	// the inputs now minus their fee at the long-term rate, plus the cost of
-	// change, or the excess if there is no change.
+	// Waste is Bitcoin Core's measure, in satoshi, rounded down: the fee of the inputs now
+	// minus their fee at the long-term rate, plus the cost of change, or plus the excess if
+	// there is no change.
 	Waste     int64
 	Weight    int64     // of the signed transaction, at most
 	Algorithm Algorithm // that found it; Auto if only the last search did
@@ -160,30 +157,29 @@ type LeftOut struct {
 	Bar      Bar
 }
 
-// Select chooses coins for a payment. It is pure: equal arguments, and an
-// equal sequence of random numbers, give an equal result.
+// Select chooses coins for a payment. It is pure: equal arguments, and an equal sequence of
+// random numbers, give an equal result.
 //
-// Confirmed coins are tried alone; if they do not do, own unconfirmed change
-// is added, then change that is not broadcast, then foreign coins, as far as
-// the request allows each. A set pays if it reaches [FeeRate.Fee] of its weight,
-// no more. A coin that costs as much as it brings, or more, is never selected:
-// its fee is that of its weight, and with PayAncestors what all its ancestors
-// lack, but for those of pinned coins. So every coin adds to what a set is
-// worth, and if any set pays, limits aside, then all coins together do (but for
-// the 253rd input, whose count takes two more virtual bytes).
+// Select tries confirmed coins alone. If they are not enough, it adds own unconfirmed
+// change, then change that is not broadcast, then foreign coins, as far as the request
+// allows each of these tiers. A set pays if its excess covers [FeeRate.Fee] of the weight.
+// A coin that costs as much as it brings, or more, is never selected: it costs the fee of
+// its weight and, with PayAncestors, what its ancestors lack, except ancestors of pinned
+// coins. So every coin adds value to a set, and, limits aside, if any set pays then all
+// coins together pay (except for the 253rd input, whose count takes two more virtual
+// bytes).
 //
-// Without limits in the way every algorithm but BranchAndBound finds a
-// selection if one exists, and so they do within MaxInputs where the coins are
-// of one kind. With coins of different weights under MaxInputs or MaxWeight, or
-// of shared ancestors under AncestorLimit, this is a packing problem: Auto and All
-// end with a search of 100,000 tries. A coin that would exceed a limit of
-// unconfirmed chains together with those taken before is skipped; room for a change
-// output is kept within MaxWeight. All takes the largest coins first, tier by tier,
-// and passes over what does not fit; if that does not pay, it takes what the search
-// finds, and then what still fits beside.
+// Where no limit is in the way, every algorithm but BranchAndBound finds a selection if one
+// exists; under MaxInputs too, if all coins are of one kind. Coins of different weights
+// under MaxInputs or MaxWeight, and shared ancestors under AncestorLimit, make a packing
+// problem: Auto and All then end with a search of 100,000 tries. A coin that would exceed a
+// limit of unconfirmed chains, together with the coins taken before, is skipped. Room for a
+// change output is kept within MaxWeight. All takes the largest coins first, tier by tier,
+// and passes over those that do not fit; if these do not pay, it takes the set that the
+// search finds, and adds what still fits.
 //
-// Errors: [statemachine.ErrInvalid], [*DustError] among them, then [*PinnedError],
-// then [*Error].
+// Errors: [statemachine.ErrInvalid], [*DustError] among them, then [*PinnedError], then
+// [*Error].
 func Select(candidates []Candidate, req Request) (Selection, error) {
 	s, err := newSelector(candidates, req, req.All || req.Payment.Amount == 0)
 	if err != nil {

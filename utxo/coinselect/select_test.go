@@ -65,9 +65,9 @@ func unconfirmed(own bool, ancestors ...int) func(*coinselect.Candidate) {
 	}
 }
 
-// pay asks for an amount to one P2WPKH output at 10 satoshi per virtual byte,
-// which is the long-term rate too. An input costs 680 satoshi, a transaction
-// without inputs 422.5: (32 + 2 + 4 + 4 + 124 + 3) / 4 * 10.
+// pay asks for an amount to one P2WPKH output at 10 satoshi per virtual byte, which is the
+// long-term rate too. An input costs 680 satoshi, a transaction without inputs 422.5: (32 +
+// 2 + 4 + 4 + 124 + 3) / 4 * 10.
 func pay(amount int64, change ...func(*coinselect.Request)) coinselect.Request {
 	p, err := coinselect.Pay(wire.NewTxOut(amount, p2wpkh))
 	if err != nil {
@@ -92,9 +92,9 @@ func amounts(s coinselect.Selection) (out []int64) {
 }
 
 func TestSelectFeeAndChange(t *testing.T) {
-	// With one input, 438 weight units and 110 virtual bytes, a payment of
-	// 100,000 takes 101,100 satoshi. A change output costs 310 and, to be worth
-	// it, leaves more than 680.
+	// With one input (438 weight units, 110 virtual bytes) a payment of 100,000 takes
+	// 101,100 satoshi. A change output costs 310, and has to get more than 680 to be worth
+	// it.
 	for _, c := range []struct {
 		name              string
 		amount            int64

@@ -13,30 +13,30 @@ const (
 	maxBlockWeight = 4_000_000
 	// minInputWeight: outpoint, empty script and sequence.
 	minInputWeight = 4 * (36 + 1 + 4)
-	// overheadWeight: version and lock time, then witness marker and flag,
-	// which a transaction without any witness would not need.
+	// overheadWeight is version and lock time, then witness marker and flag, which a
+	// transaction without any witness would not have.
 	overheadWeight = 4*(4+4) + 2
 )
 
 // Input weights with the largest signature that standard signers make: 72
 // bytes for ECDSA with its hash type, 64 for Schnorr with the default one.
 const (
-	// P2PKHInputWeight: a compressed key, and the empty witness that the input
-	// has when another input has one.
+	// P2PKHInputWeight: a signature, a compressed key, and the empty witness that the input
+	// has when another input has a witness.
 	P2PKHInputWeight = minInputWeight + 4*(1+72+1+33) + 1
 	// P2WPKHInputWeight: item count, signature, compressed key.
 	P2WPKHInputWeight = minInputWeight + 1 + (1 + 72) + (1 + 33)
-	// NestedP2WPKHInputWeight is for a P2SH output that wraps P2WPKH, which
-	// only the host can know.
+	// NestedP2WPKHInputWeight is for a P2SH output that wraps P2WPKH. The script does not
+	// show what it wraps; only the host can know.
 	NestedP2WPKHInputWeight = P2WPKHInputWeight + 4*(1+22)
 	// P2TRInputWeight is for a key path spend.
 	P2TRInputWeight = minInputWeight + 1 + (1 + 64)
 )
 
-// InputWeight returns the weight of an input that spends the script, where the
-// script alone tells it: P2PKH with a compressed key, P2WPKH, and P2TR by the
-// key path. Of P2SH, P2WSH and the rest only the host knows what they hide; a
-// guess would underpay. Such coins are not selectable without
+// InputWeight returns the weight of an input that spends the script, where the script alone
+// tells it: P2PKH with a compressed key, P2WPKH, and P2TR by the key path. For P2SH, P2WSH
+// and all others it returns false, since only the host knows the script behind the hash,
+// and a guess could underpay. Coins of such scripts are not selectable without
 // [Request.InputWeight].
 func InputWeight(script []byte) (weight int64, ok bool) {
 	switch n := len(script); {
@@ -53,16 +53,15 @@ func InputWeight(script []byte) (weight int64, ok bool) {
 // DefaultDustRelay is the dust relay fee of Bitcoin Core (-dustrelayfee).
 const DefaultDustRelay FeeRate = 3000
 
-// DustThreshold returns the smallest amount, in satoshi, that nodes with this dust
-// relay fee relay to an output script: Bitcoin Core's GetDustThreshold, which is the
-// fee, at that rate, of the output and of an input that spends it (67 virtual bytes
-// for a witness program, else 148). At [DefaultDustRelay] that is 294 for P2WPKH, 330
-// for P2WSH and P2TR, 546 for P2PKH. It is 0 for what nobody can spend, such as
-// OP_RETURN.
+// DustThreshold returns the smallest amount, in satoshi, that nodes with this dust relay
+// fee accept in an output of the script. It is Bitcoin Core's GetDustThreshold: the fee, at
+// that rate, of the output and of an input that spends it (67 virtual bytes for a witness
+// program, else 148). At [DefaultDustRelay] it is 294 for P2WPKH, 330 for P2WSH and P2TR,
+// 546 for P2PKH. It is 0 for an output that nobody can spend, such as OP_RETURN.
 func DustThreshold(script []byte, relay FeeRate) int64 { return relay.Fee(4 * dustSize(script)) }
 
-// dustSize is the size, in virtual bytes, of an output and of an input that spends
-// it, as Bitcoin Core's GetDustThreshold counts them; 0 if nothing can spend it.
+// dustSize is the size, in virtual bytes, of an output together with an input that spends
+// it, as Bitcoin Core's GetDustThreshold counts; 0 if nothing can spend the output.
 func dustSize(script []byte) int64 {
 	const opReturn = 0x6a
 	n := len(script)
@@ -91,17 +90,17 @@ func countWeight(n int) int64 { return 4 * int64(wire.VarIntSerializeSize(uint64
 // CFeeRate: 1000 is one satoshi per virtual byte.
 type FeeRate int64
 
-// MaxFeeRate bounds every rate, 10,000 satoshi per virtual byte: above any
-// market so far, and far below overflow.
+// MaxFeeRate bounds every rate. It is 10,000 satoshi per virtual byte: above any market so
+// far, and far below overflow.
 const MaxFeeRate FeeRate = 10_000_000
 
 // Fee returns the fee of a transaction: weight / 4 rounded up to virtual
 // bytes, times the rate, rounded up to satoshi.
 func (r FeeRate) Fee(weight int64) int64 { return (int64(r)*((weight+3)/4) + 999) / 1000 }
 
-// units is the fee of a part of a transaction without rounding, in 1/4000
-// satoshi, the unit in which all comparisons are linear. MaxMoney is 8.4e18 of
-// them, so that a sum of existing coins fits an int64.
+// units is the fee of a part of a transaction without rounding, in 1/4000 satoshi: in this
+// unit all comparisons are linear. MaxMoney is 8.4e18 units, so the sum of all existing
+// coins fits an int64.
 func (r FeeRate) units(weight int64) int64 { return int64(r) * weight }
 
 // perSatoshi is the number of units in a satoshi.
@@ -113,8 +112,8 @@ type Payment struct {
 	// Weight of the outputs without change, and of their number with change.
 	Weight int64
 
-	// Of the outputs the one that a dust relay fee bars first; zero for none. Dust
-	// is what has less satoshi for each virtual byte than the fee, so that no other
+	// least is the output that is dust at the lowest dust relay fee; zero for none. An
+	// output is dust if it has less satoshi per virtual byte than the fee, so no other
 	// output has to be looked at.
 	least struct {
 		index            int
@@ -122,9 +121,9 @@ type Payment struct {
 	}
 }
 
-// Pay sums up outputs, and remembers which of them is dust first: [Select] refuses
-// that, see [*DustError]. A Payment of which the host sets the Amount is not tested
-// for dust.
+// Pay sums up outputs, and remembers the output that becomes dust first: [Select] refuses
+// it if it is below the threshold, see [*DustError]. A Payment whose Amount the host sets
+// itself is not tested for dust.
 func Pay(outputs ...*wire.TxOut) (Payment, error) {
 	p := Payment{Weight: countWeight(len(outputs) + 1)}
 	for i, o := range outputs {

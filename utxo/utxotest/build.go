@@ -14,15 +14,15 @@ import (
 // Start is the moment at which histories begin.
 var Start = time.Date(2024, 2, 29, 23, 59, 0, 0, time.UTC)
 
-// Script returns the output script that [Policy] gives to an owner. It is no
-// valid script of Bitcoin; the rules never look inside one.
+// Script returns the output script that [Policy] gives to an owner. It is no valid Bitcoin
+// script; the rules never look inside a script.
 func Script(w utxo.WalletID, tag string) []byte { return fmt.Appendf(nil, "%d/%s", w, tag) }
 
 // Foreign is an output script that nobody owns.
 var Foreign = []byte("foreign")
 
-// Policy owns what [Script] returns, and has a maturity of 3 blocks and a final
-// depth of 2, so that short histories reach them.
+// Policy owns the scripts that [Script] returns. It has a maturity of 3 blocks and a final
+// depth of 2, so that short histories reach both.
 func Policy() utxo.Policy {
 	return utxo.Policy{Owner: ownerOf, Maturity: 3, FinalDepth: 2}
 }
@@ -36,8 +36,8 @@ func ownerOf(script []byte) (utxo.Owner, bool) {
 // Pay returns an output.
 func Pay(amount int64, script []byte) *wire.TxOut { return wire.NewTxOut(amount, script) }
 
-// NewTx builds a transaction from its arguments alone; salt tells apart what
-// would be equal.
+// NewTx builds a transaction from its arguments alone. Different salts give different
+// hashes to transactions that are equal otherwise.
 func NewTx(salt uint32, inputs []wire.OutPoint, outputs ...*wire.TxOut) *wire.MsgTx {
 	tx := wire.NewMsgTx(2)
 	tx.LockTime = salt

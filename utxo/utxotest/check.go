@@ -13,9 +13,9 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// Compare says the first difference between what has to be stored and what is
-// stored, nil for none. Versions are not compared, except that a stored
-// transaction has one.
+// Compare returns the first difference between what the model says has to be stored and
+// what is stored, nil for none. The values of versions are not compared, only that each
+// stored transaction has a version.
 func Compare(m *Model, got utxo.Snapshot) error {
 	want := m.Snapshot()
 	if err := sameList("block", want.Blocks, got.Blocks, equal); err != nil {
@@ -62,8 +62,8 @@ func first(errs ...error) error {
 	return nil
 }
 
-// equal says the first field in which two values differ. Times are equal if they
-// are the same moment, and no list is an empty one.
+// equal returns the first field in which two values differ. Times are equal if they are the
+// same moment; a nil list equals an empty one.
 func equal[T any](want, got T) error {
 	return difference("it", reflect.ValueOf(want), reflect.ValueOf(got))
 }
@@ -134,8 +134,8 @@ func sameTx(want, got *utxo.Tx) error {
 	return nil
 }
 
-// CompareReads asks what a host asks, for every wallet and owner, at now, and
-// says the first answer that differs from the model's.
+// CompareReads asks the queries of a host for every wallet and owner, at now, and returns
+// the first answer that differs from the model's.
 func CompareReads(m *Model, q utxo.Queries, now time.Time) error {
 	for _, w := range m.walletIDs() {
 		if err := compareWallet(m, q, w, now); err != nil {
@@ -181,8 +181,8 @@ func compareWallet(m *Model, q utxo.Queries, w utxo.WalletID, now time.Time) err
 		}
 	}
 
-	// The order of arrival inside one block is free, as long as parents come
-	// first: so no order is compared.
+	// The order of arrival inside one block is free, as long as parents come first, so the
+	// order is not compared.
 	watched, err := q.Watch(w)
 	if err == nil {
 		want := m.Watch(w)

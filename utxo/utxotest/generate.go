@@ -13,21 +13,21 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// Histories draws histories of up to the given number of steps, see [NewHistory].
-// All that rapid draws is a seed: every choice in a history is uniform then, and
-// [History.Shorten] cuts a failure down further than shrinking choices does,
-// since any part of a history is a history.
+// Histories draws histories of up to the given number of steps, see [NewHistory]. rapid
+// draws only a seed. Every choice inside a history is therefore uniform, and
+// [History.Shorten] can reduce a failure further than rapid's shrinking of choices, since
+// any part of a history is a history.
 func Histories(steps int) *rapid.Generator[History] {
 	return rapid.Map(rapid.SliceOfN(rapid.Byte(), 8, 8), func(seed []byte) History {
 		return NewHistory(binary.BigEndian.Uint64(seed), steps)
 	})
 }
 
-// NewHistory returns the history of this seed in a small universe: up to three
-// wallets of one store that pay one another, a handful of owners and foreign coins, chains that fork, transactions that
-// conflict, chain, replace each other and arrive late or twice, leases on a
-// moving clock, and a host that lies now and then. steps bounds how many things
-// happen; a reorg is one thing and several events.
+// NewHistory returns the history of this seed in a small universe: up to three wallets of
+// one store that pay one another, a handful of owners and foreign coins, chains that fork,
+// leases on a moving clock, and a host that lies now and then. Transactions conflict, form
+// chains, replace each other and arrive late or twice. steps bounds the number of things
+// that happen; a reorg is one thing and several events.
 func NewHistory(seed uint64, steps int) History {
 	w := newWorld(rand.New(rand.NewPCG(seed, 0)))
 	for range w.number(1, steps) {
@@ -37,8 +37,8 @@ func NewHistory(seed uint64, steps int) History {
 	return w.history
 }
 
-// world is the universe of one history while it is made. Its model says what is
-// true so far, so that most of what happens makes sense.
+// world is the universe of one history while the history is made. Its model knows what is
+// true so far, so that most generated events make sense.
 type world struct {
 	random  *rand.Rand
 	history History
@@ -181,8 +181,8 @@ func (w *world) observe(tx *wire.MsgTx) {
 	w.emit(utxo.Observed{Txs: []*wire.MsgTx{tx}, Seq: seq, Tip: tip, By: utxo.By{At: w.now}})
 }
 
-// mempool offers a list: what is known, what is new, mostly without conflicts,
-// in any order.
+// mempool sends a list of known and new transactions, mostly without conflicts, in any
+// order.
 func (w *world) mempool() {
 	var list []*wire.MsgTx
 	for range w.number(1, 5) {
@@ -211,8 +211,8 @@ func (w *world) submit(tx *wire.MsgTx) {
 	w.emit(utxo.Submitted{Wallet: w.walletID(), Tx: tx, Lock: w.lock(), By: utxo.By{At: w.now}})
 }
 
-// replace submits a transaction that shares an input with a live unconfirmed
-// one and names what it replaces.
+// replace submits a transaction that shares an input with a live unconfirmed one and names
+// it in Replaces.
 func (w *world) replace() {
 	id := w.stored(func(r *row) bool { return r.live() && !r.confirmed() })
 	old := w.model.row(id.Wallet, id.Hash)

@@ -7,8 +7,8 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// connect extends the best chain: with a block that was there before, if one
-// fits, or with a new one. It reports whether the block was accepted.
+// connect extends the best chain by a block that existed before, if one fits, or by a new
+// block. It reports whether the block was accepted.
 func (w *world) connect() bool {
 	prev, height := w.tip()
 	if height < 0 {
@@ -41,7 +41,7 @@ func (w *world) deliver(b utxo.Block) bool {
 			ev.Txs = slices.DeleteFunc(ev.Txs, w.stands)
 		}
 	}
-	// An honest block is one that the model takes; the last transactions go
+	// An honest block is one that the model accepts; transactions are removed from the end
 	// until it does.
 	if !w.odds(1, 15) {
 		for len(ev.Txs) > 1 && w.model.clone().do(ev) != nil {
@@ -199,8 +199,8 @@ func (w *world) applyAgain() {
 	}
 }
 
-// fill sends a block below the tip that is not on the chain yet: below the base
-// or in a hole, most of the time one that fits.
+// fill sends a block below the tip that is not on the chain yet, below the base or in a
+// hole. Most of the time the block fits.
 func (w *world) fill() {
 	_, tip := w.tip()
 	if tip < 0 {

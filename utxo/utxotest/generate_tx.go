@@ -21,8 +21,8 @@ func (w *world) oldTx() *wire.MsgTx {
 	return tx
 }
 
-// resigned is a transaction of the same hash: some inputs have no witness, some
-// another one.
+// resigned is a copy of tx with the same hash: some inputs have no witness, some another
+// witness.
 func (w *world) resigned(tx *wire.MsgTx) *wire.MsgTx {
 	other := tx.Copy()
 	for _, in := range other.TxIn {
@@ -36,8 +36,8 @@ func (w *world) resigned(tx *wire.MsgTx) *wire.MsgTx {
 	return other
 }
 
-// unsigned is a new transaction without its witnesses; with them it is among those
-// that exist.
+// unsigned is a new transaction without its witnesses. The same transaction with its
+// witnesses joins those of the universe.
 func (w *world) unsigned() *wire.MsgTx {
 	tx := w.newTx().Copy()
 	for _, in := range tx.TxIn {
@@ -46,8 +46,8 @@ func (w *world) unsigned() *wire.MsgTx {
 	return tx
 }
 
-// stranger is a transaction that spends what somebody else was paid, and pays nobody
-// of the store: nodes know it, and no wallet ever does, unless it conflicts.
+// stranger is a transaction that spends a foreign output and pays nobody of the store:
+// nodes know it, and no wallet does unless it conflicts with a transaction of a wallet.
 func (w *world) stranger() *wire.MsgTx {
 	var paid []wire.OutPoint
 	for _, r := range w.model.rows {
@@ -82,8 +82,8 @@ func (w *world) build(inputs ...wire.OutPoint) *wire.MsgTx {
 	return tx
 }
 
-// deposit is what a foreign coin and a coinbase bring, in satoshi: enough for
-// chains of payments that each go to three.
+// deposit is the value of a foreign coin and of a coinbase, in satoshi: enough for chains
+// of payments that each pay three outputs.
 const deposit = 1_000_000_000_000
 
 // worth is what the outpoints bring, those that exist.
@@ -100,8 +100,8 @@ func (w *world) worth(inputs []wire.OutPoint) (sum int64) {
 	return sum
 }
 
-// input is a coin of a wallet, any output, an outpoint that another transaction
-// spends too, an output of a transaction that nobody has seen yet, or foreign.
+// input is a coin of a wallet, any output, an outpoint that another transaction spends too,
+// an output of a transaction that nobody has seen yet, or a foreign outpoint.
 func (w *world) input() wire.OutPoint {
 	switch w.number(0, 11) {
 	case 0, 1, 2, 3:
@@ -148,8 +148,8 @@ func (w *world) oldOrMinted() *wire.MsgTx {
 	return pick(w, all...)
 }
 
-// outputs are one to three, each of an amount of its own. They pay what the inputs
-// bring, mostly with a fee, and rarely more.
+// outputs returns one to three outputs with different amounts. They pay what the inputs
+// bring, mostly less a fee, and rarely more.
 func (w *world) outputs(worth int64) []*wire.TxOut {
 	scripts := [][]byte{Script(1, "main"), Script(1, "main"), Script(1, "side"), Foreign, Foreign, LateScript}
 	if w.model.wallet(2) != nil || w.odds(1, 30) {

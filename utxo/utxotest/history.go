@@ -10,15 +10,15 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// LateScript belongs to the owner "late" of wallet 1, but the host learns that
-// only in the course of a [History], with the first [utxo.OutputRevealed] for it.
+// LateScript belongs to the owner "late" of wallet 1. The host learns of this owner only in
+// the course of a [History], with the first [utxo.OutputRevealed] for it.
 var LateScript = []byte("late")
 
 // History is what happened to a store, step by step. Some of it is refused.
 type History struct {
 	Events []utxo.Event
-	// Policy is what every implementation that plays the history has to use.
-	// Its owner function answers by the step that [History.Play] is at.
+	// Policy must be used by every implementation that plays the history. Its owner
+	// function answers by the step that [History.Play] is at.
 	Policy utxo.Policy
 	late   *bool
 }
@@ -34,9 +34,9 @@ func newHistory(events ...utxo.Event) History {
 	return h
 }
 
-// Play gives the events one by one to step, which gives them to all the
-// implementations that are compared; it ends early with the first error that
-// step returns. It may be called again, from the beginning, but not twice at a time.
+// Play gives the events one by one to step, which gives each event to all implementations
+// that are compared. Play ends early with the first error of step. It may be called again,
+// from the beginning, but not twice at a time.
 func (h History) Play(step func(utxo.Event) error) error {
 	*h.late = false
 	for i, ev := range h.Events {

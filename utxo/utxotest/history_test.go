@@ -32,9 +32,9 @@ func TestLedgerAgreesWithTheModel(t *testing.T) {
 	})
 }
 
-// A refused event leaves no trace in the model: a history without the refused
-// ones ends the same. (The host learns of the late owner from a refused
-// revelation too, so these stay.)
+// A refused event leaves no trace in the model: a history without its refused events ends
+// the same. (Refused revelations stay, since the host learns of the late owner from them
+// too.)
 func TestARefusedEventLeavesNoTrace(t *testing.T) {
 	for seed := range uint64(50) {
 		h := utxotest.NewHistory(seed, 60)
@@ -62,8 +62,8 @@ func TestARefusedEventLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// The generator is worth something only if it reaches every refusal and every
-// step of the table.
+// The generator is useful only if its histories reach every refusal and every edge of the
+// table.
 func TestHistoriesReachEverything(t *testing.T) {
 	used := map[statemachine.Edge[utxo.Status, utxo.Trigger]]int{}
 	refused := map[string]int{}

@@ -14,11 +14,11 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// Model is a store of wallets without any index, cache or running sum: one list
-// of transactions, with what evidence says of each, and one of the rows that
-// wallets have of them, that every question walks from end to end. The live
-// spender of an output is not stored at all but looked for. An event is applied
-// to a copy, which is thrown away if the event is refused.
+// Model is a store of wallets without any index, cache or running sum. It has a list of
+// transactions, with what evidence says of each, and a list of the rows that wallets have
+// of them; every question walks these lists from end to end. The live spender of an output
+// is not stored but looked for. An event is applied to a copy, which is thrown away if the
+// event is refused.
 type Model struct {
 	policy  utxo.Policy
 	events  []utxo.Event  // those accepted, in order
@@ -77,8 +77,8 @@ func NewModel(p utxo.Policy) *Model {
 // Events returns the accepted events in order.
 func (m *Model) Events() []utxo.Event { return m.events }
 
-// Used counts the steps that transactions took since the model was new. The
-// extension text of the edges is empty.
+// Used counts the steps that transactions took since the model was new. The extension text
+// of its edges is empty.
 func (m *Model) Used() map[statemachine.Edge[utxo.Status, utxo.Trigger]]int { return m.used }
 
 // Refused returns what was refused of the last mempool list, by its place there.
@@ -277,8 +277,8 @@ func (f *fact) live() bool { return f.status == utxo.Pending || f.status == utxo
 
 func (f *fact) confirmed() bool { return f.height != utxo.Unconfirmed }
 
-// Snapshot returns everything that has to be stored, in the order of
-// [utxo.Snapshot]. The versions are zero: the model has none.
+// Snapshot returns everything that has to be stored, in the order of [utxo.Snapshot]. The
+// versions are zero, since the model has none.
 func (m *Model) Snapshot() utxo.Snapshot {
 	var s utxo.Snapshot
 	s.Blocks = slices.Clone(m.blocks)
@@ -339,8 +339,8 @@ func (m *Model) stored(r *row) *utxo.Tx {
 	return tx
 }
 
-// spentBy looks for the live spender of an output: the published one, else the
-// pending one that came first; the zero hash if there is none.
+// spentBy looks for the live spender of an output: the published one, else the pending one
+// that came first; the zero hash if there is none.
 func (m *Model) spentBy(w utxo.WalletID, op wire.OutPoint) chainhash.Hash {
 	for _, r := range m.rows {
 		if r.wallet == w && r.status == utxo.Published && r.spends(op) {

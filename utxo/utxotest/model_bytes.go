@@ -8,8 +8,8 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// prove takes the witnesses of what a mempool or a block shows: all rows have them
-// from now on, and that is a step where a row had others.
+// prove takes the witnesses that a mempool or a block shows: all rows have these from now
+// on, and a row that had others takes a step.
 func (m *Model) prove(f *fact, tx *wire.MsgTx, on utxo.Trigger) {
 	if !tx.HasWitness() {
 		return
@@ -25,8 +25,8 @@ func (m *Model) prove(f *fact, tx *wire.MsgTx, on utxo.Trigger) {
 	}
 }
 
-// lacking is how many inputs of a transaction have neither a script nor a witness.
-// No script of the histories is one that needs a witness besides.
+// lacking is the number of inputs that have neither a script nor a witness. No script in
+// the histories needs a witness besides.
 func lacking(tx *wire.MsgTx) int {
 	n := 0
 	for _, in := range tx.TxIn {
@@ -37,8 +37,8 @@ func lacking(tx *wire.MsgTx) int {
 	return n
 }
 
-// mostSigned are the bytes of the row that lacks the least; of several that of the
-// lowest wallet.
+// mostSigned returns the bytes of the row that lacks the fewest signatures; of several such
+// rows, of the one in the wallet with the lowest id.
 func mostSigned(rows []*row) *wire.MsgTx {
 	best := rows[0]
 	for _, r := range rows {
@@ -54,8 +54,9 @@ func sameBytes(a, b *wire.MsgTx) bool {
 	return a.Serialize(&one) == nil && b.Serialize(&other) == nil && bytes.Equal(one.Bytes(), other.Bytes())
 }
 
-// signed says what a submission adds to a row of its wallet: before the network has
-// the transaction the later signature counts, then only the one that was missing.
+// signed adds the witnesses of a submission to a row of its wallet. Before the network has
+// the transaction, a new witness replaces the old one; afterwards it only fills a missing
+// one.
 func (m *Model) signed(r *row, tx *wire.MsgTx) {
 	merged := r.bytes.Copy()
 	for i := range tx.TxIn {

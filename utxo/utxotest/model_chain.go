@@ -38,8 +38,8 @@ func (m *Model) block(height int32) *utxo.Block {
 	return nil
 }
 
-// observed: a mempool held these transactions. One that is refused does not
-// stop the others.
+// observed handles a list of a mempool. A transaction that is refused does not stop the
+// others.
 func (m *Model) observed(ev utxo.Observed) error {
 	if ev.Seq < 0 || ev.Seq > utxo.MaxSeq {
 		return fmt.Errorf("%w: a sequence has bounds", statemachine.ErrInvalid)
@@ -138,8 +138,8 @@ func (m *Model) steps() int {
 	return sum
 }
 
-// ownedIn returns the indexes of the outputs that the policy gives to the
-// wallet and that no other wallet has. Nothing in block 0 is owned.
+// ownedIn returns the indexes of the outputs that the policy gives to the wallet and that
+// no other wallet has. No output of block 0 is owned.
 func (m *Model) ownedIn(w utxo.WalletID, height int32, tx *wire.MsgTx) []uint32 {
 	var owned []uint32
 	if height == 0 {
@@ -220,8 +220,8 @@ func checkBlock(txs []*wire.MsgTx, positions []int32) error {
 	return nil
 }
 
-// fits says whether a block is on the best chain, is next on it, or fills a
-// hole below the tip without contradicting its neighbours.
+// fits checks that a block is on the best chain, or is next on it, or fills a hole below
+// the tip without contradicting its neighbours.
 func (m *Model) fits(b utxo.Block) error {
 	mismatch := func(why string) error {
 		return fmt.Errorf("%w: block %d: %s", utxo.ErrChainMismatch, b.Height, why)
@@ -275,8 +275,8 @@ func parentsFirst(txs []*wire.MsgTx) []int {
 	return order
 }
 
-// The two coinbases of early Bitcoin that occur twice: at the second height the
-// transaction moves to the later block.
+// reanchors reports the two coinbases of early Bitcoin whose hash occurs twice: at the
+// second height the transaction moves to the later block.
 func reanchors(r *fact, height int32) bool {
 	return r.coinbase && (height == 91842 || height == 91880)
 }
@@ -305,8 +305,8 @@ func (m *Model) confirm(f *fact, height, position int32) error {
 	return m.place(f, evidence{trigger: trigger, block: true, height: height, position: position})
 }
 
-// scanned moves every wallet on that waited for exactly this height, and every
-// late owner on its own; one that has caught up is not behind any more.
+// scanned advances every wallet that waited for exactly this height, and every late owner
+// on its own; an owner that has caught up is not behind any more.
 func (m *Model) scanned(height int32) {
 	for i := range m.wallets {
 		w := &m.wallets[i]

@@ -115,8 +115,8 @@ func (m *Model) late(w utxo.WalletID, tag string) bool {
 	return slices.ContainsFunc(m.wallet(w).Behind, func(o utxo.OwnerScan) bool { return o.Tags[0] == tag })
 }
 
-// Watch returns the coins whose spending would matter: their transaction is
-// live, and no confirmed transaction spends them.
+// Watch returns the coins whose spending would still matter: their transaction is live, and
+// no confirmed transaction spends them.
 func (m *Model) Watch(w utxo.WalletID) []utxo.Coin {
 	return slices.DeleteFunc(m.Coins(w), func(c utxo.Coin) bool {
 		if c.Status != utxo.Pending && c.Status != utxo.Published {
@@ -126,9 +126,8 @@ func (m *Model) Watch(w utxo.WalletID) []utxo.Coin {
 	})
 }
 
-// History returns the hashes of a wallet's transactions, newest first:
-// unconfirmed ones by the time they were first seen, then by height, then by
-// place in the block.
+// History returns the hashes of a wallet's transactions, newest first: unconfirmed ones by
+// the time when they were first seen, then confirmed ones by height and place in the block.
 func (m *Model) History(w utxo.WalletID) []chainhash.Hash {
 	rows := slices.DeleteFunc(slices.Clone(m.rows), func(r *row) bool { return r.wallet != w || !m.isCore(r) })
 	slices.SortFunc(rows, func(a, b *row) int {

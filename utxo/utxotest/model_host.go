@@ -36,8 +36,8 @@ func (m *Model) mustWallet(id utxo.WalletID) (*utxo.Wallet, error) {
 	return nil, fmt.Errorf("%w: wallet %d", statemachine.ErrNotFound, id)
 }
 
-// submitted: the application created a transaction. The refusals stand in
-// their order of precedence.
+// submitted handles a transaction that the application created. The refusals stand in their
+// order of precedence.
 func (m *Model) submitted(ev utxo.Submitted) error {
 	if err := wellFormed(ev.Tx); err != nil {
 		return err
@@ -138,8 +138,8 @@ func (m *Model) oneVersion(ev utxo.Submitted) error {
 	return nil
 }
 
-// versions returns all versions of the payment that the named ones are: what
-// was declared, in any wallet, to replace, or to be replaced by, one of them.
+// versions returns all versions of the payment that the named transactions belong to: those
+// that were declared, in any wallet, to replace or to be replaced by one of them.
 func (m *Model) versions(named []chainhash.Hash) []chainhash.Hash {
 	all := slices.Clone(named)
 	for grown := true; grown; {
@@ -171,8 +171,8 @@ func (m *Model) mayPend(r *fact, replaced []*fact, ev utxo.Submitted) error {
 			return fmt.Errorf("%w: by %s", utxo.ErrInputSpent, other.hash)
 		}
 	}
-	// What could never be placed is not worth to be pending: it stands on what
-	// it replaces, its ancestors conflict, or a rival has a confirmed descendant.
+	// A transaction that could never be placed is refused now: one that descends from what
+	// it replaces, whose ancestors conflict, or whose rival has a confirmed descendant.
 	unconfirmed := 0
 	for _, parent := range m.facts {
 		if r.childOf(parent) && parent.status != 0 && !parent.confirmed() {
@@ -201,8 +201,8 @@ func (m *Model) mayPend(r *fact, replaced []*fact, ev utxo.Submitted) error {
 	return nil
 }
 
-// fee is what the inputs of f bring beyond what its outputs pay; not known while
-// a parent is in no wallet.
+// fee is the value of the inputs of f less the value of its outputs. It is unknown while a
+// parent is in no wallet.
 func (m *Model) fee(f *fact) (fee int64, known bool) {
 	for _, out := range f.tx.TxOut {
 		fee -= out.Value
@@ -221,8 +221,8 @@ func (m *Model) fee(f *fact) (fee int64, known bool) {
 	return fee, known
 }
 
-// spendsNothing reports whether f has an input that its parent, in some wallet,
-// does not have as an output.
+// spendsNothing reports whether f has an input that does not exist: some wallet has the
+// parent, and the parent has no such output.
 func (m *Model) spendsNothing(f *fact) bool {
 	return slices.ContainsFunc(f.tx.TxIn, func(in *wire.TxIn) bool {
 		p := m.known(in.PreviousOutPoint.Hash)
@@ -269,8 +269,8 @@ func (m *Model) invalidated(ev utxo.Invalidated) error {
 	return nil
 }
 
-// giveUp fails a pending row alone, then what has lost its parent by that: a row
-// whose parent is dead in its own wallet, or dead everywhere.
+// giveUp fails a pending row alone, and then each pending row whose parent is dead by this,
+// in the row's own wallet or everywhere.
 func (m *Model) giveUp(r *row) {
 	m.moveRow(r, utxo.OnInvalidated, utxo.Failed)
 	for grown := true; grown; {
@@ -363,8 +363,8 @@ func (m *Model) announced(ev utxo.OwnersAnnounced) error {
 	return err
 }
 
-// announce makes one owner of a wallet be scanned for from its birth on, unless
-// that is no news.
+// announce lets one owner of a wallet be scanned from its birth on, unless it was scanned
+// from there before.
 func (m *Model) announce(w *utxo.Wallet, tag string, birth int32) {
 	at := slices.IndexFunc(m.owners, func(o utxo.Owned) bool { return o.Wallet == w.ID && o.Tag == tag })
 	switch {

@@ -17,8 +17,8 @@ type evidence struct {
 	listed           []*fact // of the same list, placed before
 }
 
-// place publishes t with what it stands on: the one conflict rule. A refusal
-// leaves the model half changed; [Model.Apply] throws it away then.
+// place publishes t with its unpublished ancestors: the one conflict rule. A refusal leaves
+// the model half changed; [Model.Apply] then throws the model away.
 func (m *Model) place(t *fact, e evidence) error {
 	lift := m.lift(t)
 	for _, r := range lift {
@@ -114,7 +114,7 @@ func conflict(lift, losers []*fact) error {
 	return nil
 }
 
-// lift returns t and its known ancestors that are not published, parents first,
+// lift returns t and its known ancestors that are not published, parents first, and
 // otherwise in order of arrival.
 func (m *Model) lift(t *fact) []*fact {
 	members := []*fact{t}
@@ -154,8 +154,8 @@ func (m *Model) rivals(lift []*fact) []*fact {
 	return rivals
 }
 
-// withDescendants returns the transactions and their live descendants, without
-// those below a confirmed one.
+// withDescendants returns the transactions and their live descendants, without those below
+// a confirmed transaction.
 func (m *Model) withDescendants(from []*fact) []*fact {
 	all := slices.Clone(from)
 	for grown := true; grown; {
@@ -173,11 +173,11 @@ func (m *Model) withDescendants(from []*fact) []*fact {
 	return all
 }
 
-// inOrder refuses what no chain can hold: a transaction below one that it
-// descends from. The nearest confirmed ancestors and descendants count, through
-// unconfirmed ones, and t at the height that it is about to have. Of what stands
-// on a known transaction that is no coinbase only the children count: nothing
-// can stick there.
+// inOrder refuses a transaction that would stand in a lower block than an ancestor, which
+// no chain can hold. The nearest confirmed ancestors and descendants count, reached through
+// unconfirmed ones, and t at the height that it is about to have. If t is known already and
+// no coinbase, only its children count as descendants: those further down were tested when
+// they came.
 func (m *Model) inOrder(t *fact, height int32) error {
 	low, high := height, height // of what t stands on, of what stands on t
 	for _, r := range m.reach(t, func(from, r *fact) bool { return from.childOf(r) }) {

@@ -34,8 +34,8 @@ func (m *Model) enter(f *fact, w utxo.WalletID) *row {
 	return r
 }
 
-// credit adds the outputs of r that the policy says are the wallet's and that
-// are not credited yet. Nothing in block 0 is ever credited.
+// credit adds the outputs of r that the policy gives to the wallet and that are not
+// credited yet. No output of block 0 is ever credited.
 func (m *Model) credit(r *row) bool {
 	added := false
 	for _, i := range m.ownedIn(r.wallet, r.height, r.tx) {
@@ -62,9 +62,9 @@ func (m *Model) spendsOwned(f *fact, w utxo.WalletID) bool {
 	return false
 }
 
-// settle gives wallets the rows that they have to have after an event: of what
-// has an owned output or spends one, and of the direct rivals and parents of
-// these. What only a wallet has submitted is its own.
+// settle gives wallets the rows that they must have after an event: rows of transactions in
+// which they own or spend an output, and of the direct rivals and parents of these. A
+// transaction that a wallet has only submitted stays in this wallet alone.
 func (m *Model) settle() {
 	for grown := true; grown; {
 		grown = false
@@ -118,8 +118,8 @@ func (m *Model) belongs(f *fact, w utxo.WalletID) bool {
 	return false
 }
 
-// settleEdges records what lost to what in every wallet that has both, also
-// where a row has only now joined others.
+// settleEdges adds the edges from losers to winners in every wallet that has both rows,
+// also where a row has joined only now.
 func (m *Model) settleEdges() {
 	add := func(w utxo.WalletID, loser, winner chainhash.Hash) {
 		same := func(e utxo.Replacement) bool { return e.Wallet == w && e.Loser == loser && e.Winner == winner }

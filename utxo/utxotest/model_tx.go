@@ -70,9 +70,8 @@ func isCoinbase(tx *wire.MsgTx) bool {
 	return len(tx.TxIn) == 1 && isNull(tx.TxIn[0].PreviousOutPoint)
 }
 
-// wellFormed says what no transaction may be: nothing, without inputs, without
-// outputs, one that spends the null outpoint and is no coinbase, or one that
-// spends an outpoint twice.
+// wellFormed refuses what no transaction may be: nil, without inputs, without outputs, one
+// that spends the null outpoint and is no coinbase, or one that spends an outpoint twice.
 func wellFormed(tx *wire.MsgTx) error {
 	if tx == nil || len(tx.TxIn) == 0 || len(tx.TxOut) == 0 {
 		return fmt.Errorf("%w: a transaction has inputs and outputs", statemachine.ErrInvalid)

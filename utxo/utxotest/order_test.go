@@ -10,9 +10,9 @@ import (
 	"github.com/settlehq/settle/utxo/utxotest"
 )
 
-// family is a funding transaction, which is confirmed, and five that may come in
-// any order: wallets 1 to 3 pay one another, with a foreign parent among them.
-// bump takes the coin that all of it stands on.
+// family is a confirmed funding transaction and five transactions that may come in any
+// order: wallets 1 to 3 pay one another, with a foreign parent among the five. bump spends
+// the coin that all five descend from.
 type family struct {
 	fund, bump *wire.MsgTx
 	txs        []*wire.MsgTx
@@ -112,9 +112,9 @@ func (s *same) add(order []*wire.MsgTx, text string) {
 
 func one(tx *wire.MsgTx) utxo.Event { return utxo.Observed{Txs: []*wire.MsgTx{tx}} }
 
-// The end does not depend on the order of arrival: in one block, in one list, one
-// by one if the list is offered once more, and with a block that comes and goes
-// between any two arrivals.
+// The order of arrival does not change the end: in one block, in one list, one by one if
+// the list is offered once more, and with a block that comes and goes between any two
+// arrivals.
 func TestTheOrderOfArrivalDoesNotMatter(t *testing.T) {
 	f := newFamily()
 	prev := utxotest.NewBlock(1, [32]byte{}, 0).Hash
@@ -169,8 +169,9 @@ func TestTheOrderOfArrivalDoesNotMatter(t *testing.T) {
 	})
 }
 
-// 200 customers whose coins are swept in one transaction, and 200 others who are
-// paid by a chain of 20 that starts there: a parent does not pass wallets on.
+// The coins of 200 customers are swept in one transaction, and a chain of 20 payments that
+// begins there pays 200 others. A wallet must not get rows of ancestors beyond the direct
+// parents.
 func TestAncestriesAreNotCopied(t *testing.T) {
 	l := utxo.NewLedger(utxotest.Policy())
 	do := func(ev utxo.Event) {
@@ -211,10 +212,11 @@ func TestAncestriesAreNotCopied(t *testing.T) {
 	for _, tx := range s.Txs {
 		inputs += len(tx.Inputs)
 	}
-	// The fund is in 200 wallets, and in the hot one as the parent of the sweep.
-	// The sweep has 200 inputs in each of 201 wallets that it concerns and of 10
-	// whose payment it is the parent of. A payout is in its 10 wallets, the hot
-	// one, and the 10 of the next one. Copied along ancestries they were 82,520.
+	// The fund is in 200 wallets, and in the hot wallet as the parent of the sweep. The
+	// sweep, with 200 inputs, is in the 201 wallets that it concerns and, as a parent, in
+	// the 10 that the first payout pays. Each payout is in the 10 wallets that it pays and
+	// in the hot one, and, as a parent, in the 10 of the next payout. If whole ancestries
+	// were copied, there would be 82,520 input rows.
 	want := 201 + 200*(201+10) + 20*(10+1) + 19*10
 	if inputs != want {
 		t.Errorf("%d input rows, want %d", inputs, want)

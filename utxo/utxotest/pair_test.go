@@ -27,8 +27,8 @@ func newPair(p utxo.Policy) *pair {
 	return &pair{ledger: utxo.NewLedger(p), model: utxotest.NewModel(p), sums: map[utxo.SumChange]int64{}}
 }
 
-// do gives the event to both and compares all that they say and store; it
-// returns what the ledger said.
+// do gives the event to both the ledger and the model and compares what they return and
+// store. It returns the ledger's error.
 func (p *pair) do(ev utxo.Event) error {
 	if p.difference != nil {
 		return p.difference
@@ -79,9 +79,9 @@ func (p *pair) compare(ev utxo.Event, before utxo.Snapshot, set utxo.ChangeSet, 
 	return p.undo(before, set, after)
 }
 
-// says holds the parts of a set against one another: a credit has a new version, and
-// a new version news; a spend has another spender, and owners that are behind have a
-// number of their own.
+// says checks that the parts of a set agree: a credited transaction has a new version, and
+// a new version changes something; a spend changes the spender; and owners that are behind
+// have a number of their own.
 func says(set utxo.ChangeSet) error {
 	for _, c := range set.Wallets {
 		numbers := map[int64]bool{}
@@ -233,8 +233,8 @@ func parentsFirst(set utxo.ChangeSet, after utxo.Snapshot) error {
 	return nil
 }
 
-// equal compares everything that is stored, versions too; an absent and an empty
-// list are the same.
+// equal compares everything that is stored, versions included; a nil list equals an empty
+// one.
 func equal(a, b utxo.Snapshot) bool {
 	for _, s := range []utxo.Snapshot{a, b} {
 		for i, w := range s.Wallets {

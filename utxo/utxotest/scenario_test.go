@@ -19,8 +19,7 @@ func TestScenariosOfTheModel(t *testing.T) {
 	}
 }
 
-// The ledger passes the same scenarios, and agrees with the model after every
-// event of them.
+// The ledger passes all scenarios, and agrees with the model after every event of them.
 func TestScenariosOfTheLedger(t *testing.T) {
 	for _, s := range utxotest.Scenarios() {
 		t.Run(s.Name, func(t *testing.T) {

@@ -1,7 +1,7 @@
 package utxotest
 
-// Joins is how a transaction that the store knows becomes one of a wallet that learns
-// later that it concerns it, and what concerns a wallet only through others.
+// Joins are scenarios in which a wallet learns later that a stored transaction concerns it,
+// or in which a transaction concerns a wallet only through other transactions.
 var Joins = []Scenario{
 	{"what lost to what is known in a wallet that learns of the winner last, as a parent", `
 		open 1 0, 2 0

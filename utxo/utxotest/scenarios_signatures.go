@@ -1,7 +1,7 @@
 package utxotest
 
-// Signatures is what happens to the bytes of a transaction, whose hash does not
-// commit to the witnesses. "-" is an input without one.
+// Signatures are scenarios about the bytes of a transaction, whose hash does not commit to
+// the witnesses. "-" is an input without a witness.
 var Signatures = []Scenario{
 	{"a signature that comes later", `
 		open 1 0

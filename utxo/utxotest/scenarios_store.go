@@ -1,7 +1,7 @@
 package utxotest
 
-// Several is what happens to wallets of one store that pay one another, and take
-// coins from one another.
+// Several are scenarios of wallets of one store that pay one another, and take coins from
+// one another.
 var Several = []Scenario{
 	{"what is given up in one wallet fails elsewhere what stands on it over a dead one", `
 		open 1 0, 2 0

@@ -14,9 +14,9 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// Scenario is a small history with what has to come of it, one step a line,
-// "#" for comments. Inputs without a colon are foreign coins. The policy is
-// [Policy]; owners without a wallet are wallet 1's; "out" is nobody's.
+// Scenario is a small history with the expected results, one step a line, "#" for comments.
+// Inputs without a colon are foreign coins. The policy is [Policy]; owners without a wallet
+// belong to wallet 1; "out" belongs to nobody.
 //
 //	tx a: x b:0 -> main=5 2/main=3 out    a transaction, not delivered to anybody
 //	coinbase m -> main=50
@@ -40,8 +40,9 @@ import (
 //	release 1 k a:0
 //	wait 60                               seconds
 //
-// Every event may end with "=> refusal", one of the names in [Refusals]; a list
-// with "=> b stale c invalid", what is refused of it. What has to be true then:
+// Every event may end with "=> refusal", one of the names in [Refusals]; a mempool list may
+// end with "=> b stale c invalid", which names what is refused of it. Questions, with what
+// must be true at that point:
 //
 //	tx? 1 a published 5                   or: pending, published, failed, ..., absent
 //	coin? 1 a:0 spent b                   or: confirmed, unconfirmed, ..., unknown
@@ -51,8 +52,8 @@ import (
 //	balance? 1 confirmed=5 pending=3      all others are zero
 //	scanned? 1 5 late=3                   wallet, owners behind it
 //
-// Steps of one word may share a line, and questions their wallet too: "observe a 1,
-// b 2", "tx? 1 a replaced, b published".
+// Steps of one word may share a line, and questions their wallet too: "observe a 1, b 2",
+// "tx? 1 a replaced, b published".
 type Scenario struct {
 	Name   string
 	Script string
@@ -73,8 +74,8 @@ var Refusals = map[string]error{
 	"chain-mismatch": utxo.ErrChainMismatch, "stale": utxo.ErrStale,
 }
 
-// RefusalName returns the names of the refusals that err is, of several as of a
-// mempool list in alphabetical order: "" for nil, the text of err if it is none.
+// RefusalName returns the name of the refusal that err is: "" for nil, for a mempool list
+// all names in alphabetical order, and the text of err if it is no refusal.
 func RefusalName(err error) string {
 	if err == nil {
 		return ""
@@ -203,7 +204,7 @@ func Outcome(set utxo.ChangeSet, err error) error {
 	return err
 }
 
-// Outcome is [Model.Apply] for one who wants what was refused of a list as an
+// Outcome is [Model.Apply] for callers that want what was refused of a mempool list as an
 // error.
 func (m *Model) Outcome(ev utxo.Event) error {
 	if err := m.Apply(ev); err != nil || len(m.refused) == 0 {

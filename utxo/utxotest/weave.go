@@ -5,10 +5,10 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// Weave opens wallets 1 to n of a store and gives each a coin, an observed payment
-// to the next one, and a submitted one, and returns what makes one block after the
-// other. In every block a stranger pays each wallet, and each wallet pays the next
-// one from its own coin, so that every wallet knows transactions of two others.
+// Weave opens wallets 1 to n of a store. It gives each wallet a coin, an observed payment
+// to the next wallet, and a submitted one. next makes one block after the other: in every
+// block a stranger pays each wallet, and each wallet pays the next one from its own coin,
+// so that every wallet knows transactions of two others.
 func Weave(do func(utxo.Event) error, n int) (next func() utxo.Connected, err error) {
 	say := func(ev utxo.Event) {
 		if err == nil {
