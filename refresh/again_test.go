@@ -11,9 +11,9 @@ import (
 
 // What a worker sends twice, as nobody knows whether the first copy was stored.
 
-// A claim that is sent again, as its first answer was lost, names the job that it
-// claimed, and puts no other off, wherever the clock went meanwhile; one that was sent
-// when the lock was known is another one.
+// A worker sends a claim again when the first answer was lost. The copy names the job that was
+// claimed and leaves the other jobs alone, however the clock moved meanwhile. A claim whose
+// Known is the fence of the lock is a new claim.
 func TestAClaimIsSentAgain(t *testing.T) {
 	for _, c := range []struct {
 		back time.Duration // of the clock, before the copy
@@ -46,8 +46,9 @@ func TestAClaimIsSentAgain(t *testing.T) {
 	}
 }
 
-// A look-up that is sent again leaves the refresh under the lock that it took, wherever
-// the clock went; one that knew of the lock has met a held one.
+// A look-up that is sent again leaves the refresh to be made under the lock that the first copy
+// took, however the clock moved. A look-up whose Known is the fence of this lock meets a held
+// lock.
 func TestALookUpIsSentAgain(t *testing.T) {
 	for _, c := range []struct {
 		back time.Duration

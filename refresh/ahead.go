@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Latest are the latest times that the rules set at At. What is later was written while
-// the store's clock was ahead.
+// Latest holds the latest times that the rules can set at the time At. A later time in a record
+// was written while the store's clock was ahead.
 type Latest struct {
 	At        time.Time
 	Lease     time.Time // the end of a slot, of a job's lease, of a lock
@@ -31,8 +31,8 @@ func (c Config) Latest(now time.Time) Latest {
 	}
 }
 
-// Passed reports whether a time of w is later, of which all live jobs and watching rows
-// must be loaded.
+// Passed reports whether a time in w is later than the rules could set it. w must hold all live
+// jobs and watching rows of the wallet.
 func (l *Latest) Passed(w *Work) bool {
 	x := *w
 	x.Jobs, x.Watchers = slices.Clone(w.Jobs), slices.Clone(w.Watchers)
@@ -40,9 +40,10 @@ func (l *Latest) Passed(w *Work) bool {
 		!slices.Equal(x.Watchers, w.Watchers)
 }
 
-// back brings what is later back: work is due, and a lease ends when the longest one that
-// is given now would. Its holder may live, and counts with no later end by its own clock.
-// It reports whether it moved what is in the wallet's version.
+// back brings back every time that is later than the rules could set it: work becomes due now,
+// and a lease ends when the longest lease that is given now would end. Its holder may be alive,
+// but by its own clock it counts with no later end. back reports whether it moved a column that
+// is in the wallet's version.
 func (l *Latest) back(w *Work) (moved bool) {
 	back := func(at *time.Time, latest, to time.Time) bool {
 		later := at.After(latest)
@@ -90,8 +91,8 @@ func (s *step) reconcile() error {
 	return nil
 }
 
-// MovedLeases are those of slot and jobs whose end the step moved. A save keeps the end
-// that is stored, so the store renews them, up to until.
+// MovedLeases returns the leases of the slot and of jobs whose end the step moved, and the new
+// end. A save keeps the stored end of a lease, so the store renews these up to until.
 func (c *Change) MovedLeases() (held []Held, until time.Time) {
 	if was, is := &c.Old.Wallet.Lease, &c.New.Wallet.Lease; was.Fence == is.Fence && is.Holder != "" && !was.Until.Equal(is.Until) {
 		held, until = append(held, Held{Slot: is.Fence}), is.Until

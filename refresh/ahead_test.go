@@ -16,8 +16,8 @@ func reconciled(now time.Time) refresh.Reconciled {
 	return refresh.Reconciled{By: by(refresh.Orchestrator, now)}
 }
 
-// A process is gone that claimed while the store's clock was an hour ahead. Without a
-// reconcile nobody has its wallet for that hour; with it, after one lease.
+// A process claimed while the store's clock was an hour ahead, and died. Without Reconciled
+// nobody gets its wallet for an hour; with it, the wallet is free after one lease.
 func TestWhatAClockThatWasAheadLeaves(t *testing.T) {
 	ahead := after(time.Hour)
 	x := newWorld(t)
@@ -100,9 +100,9 @@ func TestLatestTimes(t *testing.T) {
 	}
 }
 
-// After random histories the clock goes back: then nothing is further away than the
-// longest delay of a rule, nothing else is changed, and no lock ends before its holder
-// lets go of it by a clock of its own.
+// After random histories the clock goes back. Then Reconciled must bring every time within the
+// longest delay of its rule, change nothing else, and end no lock before its holder, who counts
+// by a clock of its own, stops working under it.
 func TestReconciledAgreesWithTheNaiveRules(t *testing.T) {
 	moved := 0
 	randomly(t, func(t *rapid.T) {

@@ -12,15 +12,15 @@ import (
 
 // Change is one step of a wallet: what to store, in one commit.
 //
-// New.Jobs and New.Watchers begin with those of Old, in their places; what
-// follows is new. A record whose version changed has its line in Log; one that
-// differs without it is a touch of columns outside the version.
+// New.Jobs and New.Watchers begin with the records of Old, in the same places; new records
+// follow. A record whose version changed has a line in Log. A record that differs while its
+// version stays has only changed columns outside the version (a touch).
 type Change struct {
 	Old, New Work
 	Log      []statemachine.Transition[uuid.UUID]
 
-	// Job is the job that an Enqueued or a Recovering made or met, and what a
-	// JobClaimed claimed; zero if there is none.
+	// Job is the job that an Enqueued or a Recovering made or met, or that a JobClaimed
+	// claimed; zero if there is none.
 	Job uuid.UUID
 	// Tick is what a Looked leaves to do.
 	Tick Tick
@@ -28,8 +28,8 @@ type Change struct {
 	Faults []error
 }
 
-// Tick is the second half of a tick, under the lock that Looked took. Empty:
-// nothing is left to do.
+// Tick is the second half of a tick, which is done under the lock that Looked took. An empty
+// Tick leaves nothing to do.
 type Tick struct {
 	Recipients []string // for whom
 	Cancel     []int32  // call failtransfers once for each
@@ -49,11 +49,10 @@ func (c *Change) Empty() bool {
 
 // Apply takes one step. It is pure: the same arguments give the same result.
 //
-// The same event again (its key is in the record) gives Old equal to New, an
-// empty log and no error. A refusal changes nothing and is a
-// [statemachine.Refusal] around its sentinel. Where several reasons hold, the
-// first of these is given: role or actor, repetition, slot, job and lock fence,
-// state, input. What w must hold is said by [Needs].
+// The same event again (its key is in the record already) gives Old equal to New, an empty log
+// and no error. A refusal changes nothing and is a [statemachine.Refusal] around its sentinel.
+// Where an event is refused for several reasons, the first of these is given: role or actor,
+// repetition, slot, job and lock fence, state, input. [Needs] says what w must hold.
 func (c Config) Apply(w Work, ev Event) (Change, error) { return c.ApplyAt(w, ev, time.Time{}) }
 
 // ApplyAt is [Config.Apply]; now is the store's time, see

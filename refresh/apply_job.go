@@ -9,8 +9,8 @@ import (
 
 const leaseExpired = "lease expired"
 
-// claimJob is one commit: what a dead worker left is returned, and one due job
-// is claimed together with the lock.
+// claimJob returns the jobs of dead workers, and claims one due job together with the lock, in
+// one commit.
 func (s *step) claimJob(e *JobClaimed) error {
 	if err := s.slot(e.Slot); err != nil {
 		return err
@@ -53,8 +53,9 @@ func (s *step) claimJob(e *JobClaimed) error {
 	return nil
 }
 
-// mine reports whether the speaker holds a lock of the wallet that is later than the one
-// of the fence that it knew when an event was first sent: then a copy of the event took it.
+// mine reports whether the speaker holds a lock of the wallet with a fence above known, the
+// fence that it knew when it first sent the event. Then an earlier copy of the same event took
+// the lock.
 func (s *step) mine(known int64) bool {
 	l := &s.Old.Lock.Lease
 	return l.Held(s.by.At) && l.Holder == s.by.Actor && l.Fence > known
@@ -71,8 +72,8 @@ func (s *step) claim(j *Job) error {
 	return s.moveJob(j, JobClaim, "")
 }
 
-// invoice is flow 2: a provisional watcher unless there is a row, and the job
-// is done, without lock or refresh.
+// invoice is flow 2: it makes a provisional watcher unless the recipient has a row, and
+// completes the job, without lock or refresh.
 func (s *step) invoice(j *Job) error {
 	if err := s.claim(j); err != nil {
 		return err
@@ -99,8 +100,8 @@ func (s *step) endJob(j *Job, t JobTrigger) error {
 	return s.moveJob(j, t, j.Error)
 }
 
-// again ends an attempt that counts: pending with the delay of its number, or
-// failed after the last one.
+// again ends an attempt that counts. The job is pending again after the delay of this attempt,
+// or failed if it was the last one.
 func (s *step) again(j *Job, t JobTrigger, text string) error {
 	j.Error = statemachine.Bounded(text, MaxText)
 	j.Lease = j.Lease.Release()
@@ -111,8 +112,8 @@ func (s *step) again(j *Job, t JobTrigger, text string) error {
 	return s.moveJob(j, t, j.Error)
 }
 
-// held finds the job and checks slot, job and lock, in this order. over: the
-// attempt of this fence has ended already, as the event would end it.
+// held finds the job and checks slot, job and lock, in this order. over reports that the
+// attempt with this fence has ended already in the way in which the event would end it.
 func (s *step) held(h *Held, ended func(*Job) bool) (j *Job, over bool, err error) {
 	i := find(s.New.Jobs, func(j *Job) bool { return j.ID == h.Job })
 	if i < 0 {
@@ -131,8 +132,8 @@ func (s *step) held(h *Held, ended func(*Job) bool) (j *Job, over bool, err erro
 	return j, false, s.locked(h.Lock)
 }
 
-// jobDone stores a pass. An invoice with an asset whose recipient no listing
-// shows is not done: the attempt failed.
+// jobDone stores a pass. The attempt fails where the job is an invoice with an asset and its
+// recipient is in no listing.
 func (s *step) jobDone(e *JobDone) error {
 	unlisted := func(j *Job) bool {
 		return j.Cause == InvoiceCreated && !slices.ContainsFunc(e.Listing.Transfers,
@@ -209,8 +210,8 @@ func (s *step) view(l *Listing, worked []Cancelled) (*view, error) {
 	return v, nil
 }
 
-// notAhead is a time that a process knows by its own clock, which may run ahead of the
-// store's between two of its answers.
+// notAhead limits a time that a process counted by its own clock to the time of the event:
+// between two answers of the store this clock may run ahead of the store's.
 func (s *step) notAhead(at time.Time) time.Time {
 	if at.After(s.by.At) {
 		return s.by.At

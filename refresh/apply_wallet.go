@@ -22,8 +22,8 @@ func find(jobs []Job, is func(*Job) bool) int {
 	return -1
 }
 
-// enqueue makes a job. What the wallet has already decides first: the job
-// itself, a live recovery job, a pending job that it may join.
+// enqueue makes a job, unless the wallet has one that takes its place: the job itself, a live
+// recovery job, or a pending job that it may join.
 func (s *step) enqueue(e *Enqueued) error {
 	switch w := &s.Old.Wallet; {
 	case !e.Credentials.valid():

@@ -20,8 +20,8 @@ func (s *step) watch(w Watcher, t WatcherTrigger) error {
 	return s.moveWatcher(&s.New.Watchers[len(s.New.Watchers)-1], t)
 }
 
-// pass does what a whole listing says: for the watchers of the listed
-// recipients what a tick does, and for each open transfer a watcher.
+// pass applies a whole listing: the watchers of listed recipients are judged as in a tick, and
+// each open transfer without a watching row gets a watcher.
 func (s *step) pass(v *view, by Credentials) error {
 	at := make(map[string]int, len(s.New.Watchers))
 	for i := range s.New.Watchers {
@@ -65,10 +65,10 @@ func (c *Config) armed(w Watcher, s *seen, now time.Time) Watcher {
 	return w
 }
 
-// judge takes one watching watcher through the order of a tick: asset, terminal
-// status, cancellation, expiry. tried: a cancellation that is due still was tried and
-// did not work; where this counts, at the expiry, the last try is an interval later. It
-// returns whether the watcher is watched on; a provisional one's expiry is the caller's.
+// judge takes one watching watcher through the order of a tick: asset, terminal status,
+// cancellation, expiry. tried says that a cancellation which is still due was tried and did not
+// work. That matters only at the expiry, where one more try follows after an interval. judge
+// returns whether the watcher goes on; the caller ends a provisional watcher at its expiry.
 func (s *step) judge(i int, seen *seen, l *Listing, tried bool) (goesOn bool, err error) {
 	w := &s.New.Watchers[i]
 	if w.Asset == "" && seen != nil && seen.asset != "" {
@@ -108,9 +108,9 @@ func (s *step) judge(i int, seen *seen, l *Listing, tried bool) (goesOn bool, er
 	return false, s.end(w, WatchGone, EndGone)
 }
 
-// refusals notes, before the expiry, which cancellations the host refuses for ever,
-// each of which is then not asked again at each tick; and forgets one where a later
-// listing shows why: the transfer has moved.
+// refusals records, before the expiry, which cancellations the host refuses for ever; these are
+// not asked for again at each tick. It removes a cancellation from the record when a later
+// listing shows that the transfer has moved, which explains the refusal.
 func (s *step) refusals(w *Watcher, seen *seen) error {
 	if seen == nil {
 		return nil
@@ -141,8 +141,8 @@ func (w *Watcher) refuses(index int32) bool {
 	return w.Refused != "" && strings.Contains(","+w.Refused+",", ","+strconv.Itoa(int(index))+",")
 }
 
-// expireProvisional ends a provisional watcher whose time is over, together
-// with the sync job that looks. It needs no answer of the host.
+// expireProvisional ends a provisional watcher whose time is over, and makes the sync job that
+// looks for the transfer. It needs no answer of the host.
 func (s *step) expireProvisional(i int) (goesOn bool, err error) {
 	w := &s.New.Watchers[i]
 	if s.by.At.Before(w.ExpiresAt) {
@@ -177,8 +177,8 @@ func (s *step) elapsed(slot int64) error {
 	return nil
 }
 
-// postpone sets the next tick of a watcher whose tick began at began: never
-// past the expiry while that is ahead.
+// postpone sets the next tick of a watcher one interval after began, the begin of this tick,
+// but not past the expiry as long as the expiry is ahead.
 func (s *step) postpone(w *Watcher, began time.Time) {
 	w.NextAt = began.Add(s.c.RefreshInterval)
 	if s.by.At.Before(w.ExpiresAt) && w.ExpiresAt.Before(w.NextAt) {

@@ -9,8 +9,8 @@ import (
 	"github.com/settlehq/settle/refresh"
 )
 
-// The truth table of the source, all of it: status, kind, and the expiration
-// around now and around now - DURATION_RCV_TRANSFER.
+// TestCancellationTruthTable is the whole truth table of the source: status, kind, and the
+// expiration around now and around now - DURATION_RCV_TRANSFER.
 func TestCancellationTruthTable(t *testing.T) {
 	now := t0.Add(300 * time.Millisecond) // whole unix seconds are compared
 	sec := now.Unix()
@@ -85,8 +85,8 @@ func TestFaultyTransfersAreReportedAndNeverEnded(t *testing.T) {
 	}
 }
 
-// A number that a newer node has added is no end: the transfer gets its watcher, and
-// at the expiry a person learns that it was open.
+// A status number that a newer node has added does not end a transfer: the transfer gets its
+// watcher, and at the expiry an operator learns that it was open.
 func TestATransferInAnUnknownStatusIsWatched(t *testing.T) {
 	for _, status := range []int{-1, refresh.TransferFailed + 1} {
 		x := newWorld(t)
@@ -98,8 +98,8 @@ func TestATransferInAnUnknownStatusIsWatched(t *testing.T) {
 	}
 }
 
-// What a watcher waits for is the transfer's expiration, whatever else of it is unknown;
-// an expiration that cannot be is none.
+// A watcher waits for the expiration of its transfer, whatever else of the transfer is unknown;
+// an impossible expiration counts as none.
 func TestAnUnknownTransferIsWatchedUntilItsExpiration(t *testing.T) {
 	in2d := t0.Add(48 * time.Hour).Unix()
 	with := func(change func(*refresh.Transfer)) refresh.Transfer {
@@ -173,8 +173,8 @@ func TestABatchThatMayBePaidIsNotCancelled(t *testing.T) {
 	}
 }
 
-// One call for each index, in the order of the listing; its answer holds for
-// every open transfer of that index.
+// A tick calls failtransfers once for each index, in the order of the listing; the answer holds
+// for every open transfer of that index.
 func TestOneCancellationForEachIndex(t *testing.T) {
 	past := t0.Unix() - 1
 	old := func(recipient string, index int32) refresh.Transfer {

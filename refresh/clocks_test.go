@@ -10,8 +10,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// A clock that steps loses no fact: what ended before something else is told by the
-// wallet's sequence.
+// These tests move the store's clock between commits. The wallet's sequence, and no time, must
+// decide what happened first.
 
 // steps are how far the store's clock is moved between two commits.
 var steps = []time.Duration{-48 * time.Hour, -5 * time.Second, -2 * time.Second, -time.Microsecond, 0, time.Microsecond, 5 * time.Second, 48 * time.Hour}
@@ -64,8 +64,8 @@ func endedAt(t *testing.T, name string) (*world, time.Time) {
 	return x, end
 }
 
-// The clock steps behind each end of a watcher, and again between the claim of the next
-// job and its commit: whatever it says, a job that lists the transfer open watches it
+// The clock is moved behind each end of a watcher, and again between the claim of the next job
+// and its commit. Whatever the clock says, a job that lists the transfer as open must watch it
 // again, and no alert is left.
 func TestTheClockStepsBehindAnEnd(t *testing.T) {
 	for name := range ways {
@@ -94,8 +94,8 @@ func TestTheClockStepsBehindAnEnd(t *testing.T) {
 	}
 }
 
-// A listing under a lock that was taken before the end watches nothing again, however far
-// the clock was moved on meanwhile: what it shows may be from before the end.
+// A listing under a lock that was taken before the watcher's end must not watch the transfer
+// again, however far the clock was moved: the listing may be from before the end.
 func TestAListingFromBeforeAnEnd(t *testing.T) {
 	for name := range ways {
 		if name == "settled in a pass" { // a second pass has no lock
@@ -119,9 +119,9 @@ func TestAListingFromBeforeAnEnd(t *testing.T) {
 	}
 }
 
-// A failed job, and a watcher that expired open, are an operator's until a job that was
-// made later has refreshed the wallet, whatever the clock said of either; a job from
-// before says nothing.
+// A failed job, or a watcher that expired open, needs an operator until a job that was made
+// later has refreshed the wallet, whatever the clock said of either. A job that was made before
+// settles nothing.
 func TestTheClockStepsBeforeAnAlertIsSettled(t *testing.T) {
 	for _, step := range steps {
 		for _, made := range []string{"before", "after"} {

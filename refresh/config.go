@@ -9,11 +9,11 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Config has the settings of the source under their names, and what the source
+// Config has the settings of the source under their names, and settings for what the source
 // writes as numbers. Start from [DefaultConfig] or [ParseConfig] and check with
-// [Config.Validate]. All processes of a store have the same: one with a smaller
-// LockTTL, interval, delay or pause takes what another one set for the work of a clock
-// that was ahead ([Reconciled]). Stop them all to change one of these.
+// [Config.Validate]. All processes of a store must have the same Config: a process with a
+// smaller LockTTL, interval, delay or pause would take the times that another process set for
+// times of a clock that was ahead ([Reconciled]). Stop all processes to change one of these.
 type Config struct {
 	RefreshInterval          time.Duration // REFRESH_INTERVAL: between the refreshes of a watcher
 	MaxRefreshRetries        int32         // MAX_REFRESH_RETRIES: attempts of a job
@@ -33,8 +33,8 @@ type Config struct {
 	ProvisionalTTL      time.Duration // 180 s: life of the watcher of an invoice without asset
 	LockTTL             time.Duration // 30 s, no name in the source: of the lock, and of slot and job leases
 	RenewLock           bool          // the lock is renewed every LockTTL/3 while a call runs
-	// Coalesce: a sync or recovery job joins a pending one that was never tried; the sync
-	// job of an expiry is always its own.
+	// Coalesce: a new sync or recovery job joins a pending one that was never tried. The sync
+	// job of a provisional expiry never joins another.
 	Coalesce     bool
 	MaxHungPause time.Duration // 15 min: longest pause of a wallet whose calls time out
 	MaxJobs      int           // 10: jobs of one round
@@ -91,12 +91,11 @@ func (c *Config) settings() []setting {
 	}
 }
 
-// ParseConfig is [DefaultConfig] with the settings that lookup knows by the
-// source's names, such as os.LookupEnv. Durations are seconds in decimal
-// notation ("30", "0.5"). A name whose text is empty is not set. The source has no
-// name for its lock's 30 s nor its 180 s, and none of the settings after them, from
-// ProvisionalTTL on, is in the environment: all processes of one store must agree on
-// LockTTL, so it belongs to the program.
+// ParseConfig is [DefaultConfig] with the settings that lookup, such as os.LookupEnv, finds
+// under the source's names. Durations are seconds in decimal notation ("30", "0.5"). A name
+// with an empty text is not set. The source has no name for its lock's 30 s nor for its 180 s.
+// The settings from ProvisionalTTL on are not read from the environment: all processes of one
+// store must agree on LockTTL, so it belongs to the program.
 func ParseConfig(lookup func(name string) (string, bool)) (Config, error) {
 	c := DefaultConfig()
 	for _, s := range c.settings() {
@@ -162,14 +161,14 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// RetryDelay is how long a job waits after failure n, from 1: RETRY_DELAY_BASE x 2^(n-1),
-// at most a day.
+// RetryDelay is how long a job waits after failure n, which counts from 1: RETRY_DELAY_BASE x
+// 2^(n-1), at most a day.
 func (c *Config) RetryDelay(n int32) time.Duration {
 	return statemachine.Backoff{Base: c.RetryDelayBase, Cap: max(24*time.Hour, c.RetryDelayBase)}.Delay(int(n)-1, 0)
 }
 
-// HungPause is how long a wallet rests after round k in a row whose call timed
-// out, from 1: REFRESH_INTERVAL x 2^(k-1), at most MaxHungPause.
+// HungPause is how long a wallet rests after the k-th round in a row in which a call timed out,
+// k from 1: REFRESH_INTERVAL x 2^(k-1), at most MaxHungPause.
 func (c *Config) HungPause(k int32) time.Duration {
 	return statemachine.Backoff{Base: c.RefreshInterval, Cap: c.MaxHungPause}.Delay(int(k)-1, 0)
 }

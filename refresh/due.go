@@ -17,8 +17,8 @@ func (j *Job) Joinable() bool {
 	return j.Status == JobPending && j.Attempts == 0 && (j.Cause == Sync || j.Cause == Recovery)
 }
 
-// due is when the job itself is due: a pending one from AvailableAt on, one in
-// processing when its lease has ended. Zero: never.
+// due is when the job itself is due: a pending job from AvailableAt on, a processing job when
+// its lease has ended. Zero: never.
 func (j *Job) due() time.Time {
 	switch j.Status {
 	case JobPending:
@@ -38,8 +38,8 @@ func (j *Job) Due(w *Wallet) time.Time {
 	return at
 }
 
-// held reports whether no job of the wallet can begin: its lock is held, or another
-// job works, whoever holds the lock.
+// held reports whether no job of the wallet can begin: the wallet's lock is held, or a worker
+// holds another job.
 func (w *Work) held(now time.Time) bool {
 	return w.Lock.Lease.Held(now) || w.working(now)
 }
@@ -60,14 +60,14 @@ func CompareJobs(a, b *Job) int {
 // Active reports whether the watcher is watching and not past its expiry.
 func (w *Watcher) Active(now time.Time) bool { return w.Status == Watching && now.Before(w.ExpiresAt) }
 
-// Lapsed reports whether the watcher ends without a look-up: provisional and
-// at or past its expiry.
+// Lapsed reports whether the watcher ends without a look-up: it is provisional and at or past
+// its expiry.
 func (w *Watcher) Lapsed(now time.Time) bool {
 	return w.Status == Watching && w.Provisional && !now.Before(w.ExpiresAt)
 }
 
-// due is when a watching watcher itself is due: at NextAt, a provisional one at its
-// expiry at the latest, as after a tick of which the second half never came.
+// due is when a watching watcher itself is due: at NextAt, a provisional one at its expiry at
+// the latest. (The expiry is earlier than NextAt after a tick whose second half never came.)
 func (w *Watcher) due() time.Time { return w.noLater(w.NextAt) }
 
 func (w *Watcher) noLater(at time.Time) time.Time {
@@ -77,8 +77,8 @@ func (w *Watcher) noLater(at time.Time) time.Time {
 	return at
 }
 
-// Due is when the watcher is due work of its wallet; zero: never. NotBefore
-// does not put the expiry of a provisional one off.
+// Due is when the watcher is due work of its wallet; zero: never. The wallet's NotBefore does
+// not put off the expiry of a provisional watcher.
 func (w *Watcher) Due(of *Wallet) time.Time {
 	switch {
 	case w.Status != Watching:
@@ -103,9 +103,9 @@ func CompareWatchers(a, b *Watcher) int {
 // watching row.
 type Candidate struct {
 	XpubVan string
-	// Since is from when it waits: the later one of its last release and the
-	// time at which its oldest work became or becomes due. At or before now
-	// it has due work.
+	// Since is when its waiting began: its last release, or the time at which its oldest work
+	// became or becomes due, whichever is later. If Since is at or before now, the wallet has
+	// due work.
 	Since time.Time
 }
 
@@ -117,9 +117,9 @@ func CompareCandidates(a, b Candidate) int {
 	return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.XpubVan, b.XpubVan))
 }
 
-// Candidate says whether an unserved wallet needs a worker at now; jobs and
-// watchers are all its live ones. Without due work it needs one for a watching
-// row, but not while its calls hang.
+// Candidate says whether an unserved wallet needs a worker at now. jobs and watchers must be
+// all its live ones. A wallet without due work needs a worker for a watching row, but not while
+// it rests because its calls hang.
 func (w *Wallet) Candidate(jobs []Job, watchers []Watcher, now time.Time) (Candidate, bool) {
 	c := Candidate{XpubVan: w.XpubVan}
 	var oldest time.Time

@@ -40,10 +40,10 @@ type Held struct {
 
 // Events of the wallet.
 type (
-	// Enqueued makes a job, and the wallet with its first one. Key: Job. A
-	// recovery job beside one that is pending or processing changes nothing,
-	// and [Config.Coalesce] joins a pending one: [Change.Job] names the job
-	// that stands for it.
+	// Enqueued makes a job; the first job of a wallet makes the wallet too. Key: Job. A
+	// recovery job changes nothing where another is pending or processing, and with
+	// [Config.Coalesce] a job joins a pending one: [Change.Job] names the job that takes its
+	// place.
 	Enqueued struct {
 		By
 		Job uuid.UUID // version 4
@@ -58,43 +58,41 @@ type (
 		By
 		Job uuid.UUID
 	}
-	// SlotClaimed gives an unserved wallet a slot. The holder is By.Actor.
-	// Fence is the next one, Wallet.Lease.Fence + 1; 0 takes whichever is
-	// next. Key: Fence.
+	// SlotClaimed gives an unserved wallet a slot. The holder is By.Actor. Fence must be
+	// Wallet.Lease.Fence + 1; 0 takes the next fence, whatever it is. Key: Fence.
 	SlotClaimed struct {
 		By
 		Slot  int32 // 1 to MAX_WALLET_PROCESSES
 		Fence int64
 	}
-	// SlotElapsed: the lease of the slot has ended, and the number is needed.
+	// SlotElapsed takes the slot away after its lease has ended, since its number is needed.
 	// Key: the wallet is unserved.
 	SlotElapsed struct{ By }
-	// RoundEnded gives the slot back. EndIdle is refused while the wallet has
-	// a live job or a watching row, or when its work sequence is no longer
-	// WorkSeq. Key: Slot (its fence).
+	// RoundEnded gives the slot back. EndIdle is refused while the wallet has a live job or a
+	// watching row, or when its work sequence is no longer WorkSeq. Key: Slot, the fence of the
+	// slot's lease.
 	RoundEnded struct {
 		By
 		Slot    int64
 		End     RoundEnd `json:",omitzero"`
 		WorkSeq int64    // with EndIdle: as it was when the wallet was found idle
 	}
-	// Revoked takes slot, jobs and lock that Holder has: a worker for its own
-	// name, an operator for any. A job's attempt counts, as at the end of its
-	// lease. The node may still work on a call of the holder, see the package, and
-	// one that lives on may start others until it hears of it at its next renewal,
-	// LockTTL/3 later at most: an operator revokes what has ended.
-	// Key: that Holder has none of them.
+	// Revoked takes the slot, jobs and lock that Holder has: a worker may revoke its own name,
+	// an operator any. The attempt of a job counts, as at the end of its lease. The node may
+	// still work on a call of the holder (see the package). A holder that is alive may start
+	// further calls until its next renewal, at most LockTTL/3 later, tells it; so an operator
+	// revokes only a holder that has ended. Key: Holder has none of them.
 	Revoked struct {
 		By
 		statemachine.Revocation
 	}
-	// Reconciled brings back what lies further ahead than the rules set it, as after a
-	// clock of the store that was ahead: see [Config.Latest]. Key: nothing does.
+	// Reconciled brings back times that lie further ahead than the rules set them, as after a
+	// store's clock that was ahead: see [Config.Latest]. Key: no time does.
 	Reconciled struct{ By }
-	// Locked takes the lock for something outside of jobs and watchers, such
-	// as a refresh that a user waits for. Fence is the store's next one. It is
-	// not renewed: what is done under it ends within LockTTL. A wallet that never had a
-	// job has no row to lock: [statemachine.ErrNotFound]; no worker is in it.
+	// Locked takes the lock for work outside of jobs and watchers, such as a refresh that a
+	// user waits for. Fence is the store's next fence. The lock is not renewed: work under it
+	// must end within LockTTL. A wallet that never had a job has no row to lock, and no worker
+	// uses it: [statemachine.ErrNotFound].
 	Locked struct {
 		By
 		Fence int64
@@ -108,10 +106,10 @@ type (
 
 // Events of a job, by the worker that holds the wallet's slot.
 type (
-	// JobClaimed returns jobs whose lease has ended, then takes the first due
-	// one of the wallet: with the lock, whose next fence is Lock, or without
-	// and to its end for an invoice without asset. While the lock is held it
-	// takes none and puts the job off. [Change.Job] names what was claimed. Key: a job
+	// JobClaimed returns jobs whose lease has ended, then takes the first due job of the
+	// wallet, together with the lock, whose next fence is Lock. An invoice without asset is
+	// taken without the lock and completed at once. While the lock is held, JobClaimed takes no
+	// job and puts the due job off. [Change.Job] names the claimed job. Key: a working job
 	// under a lock of the speaker that is later than Known.
 	JobClaimed struct {
 		By
@@ -119,10 +117,10 @@ type (
 		Lock  int64
 		Known int64 // fence of the wallet's lock, as it was read before the event was first sent; 0: it had none
 	}
-	// JobDone stores the pass: watchers, the end of the job, and the release
-	// of the lock. Cancelled are the answers of failtransfers; an index that was not
-	// called is not in it. An invoice with an asset that no listing shows is not done:
-	// the attempt failed. Key: Job and Fence.
+	// JobDone stores the pass: watchers, the end of the job, and the release of the lock.
+	// Cancelled has the answers of failtransfers; an index that was not called is not in it.
+	// The attempt fails where the job is an invoice with an asset whose recipient no listing
+	// shows. Key: Job and Fence.
 	JobDone struct {
 		By
 		Held
@@ -131,8 +129,8 @@ type (
 	}
 	// JobNotDone ends the attempt without a result. Key: Job and Fence.
 	//
-	// Failed counts the attempt, as does Unknown: a refresh can be repeated.
-	// Deferred gives it back: the host did not try.
+	// The outcomes Failed and Unknown count the attempt: a refresh can be repeated. Deferred
+	// gives the attempt back, since the host did not try.
 	JobNotDone struct {
 		By
 		Held
@@ -145,30 +143,32 @@ type (
 
 // Events of the watchers, by the worker that holds the wallet's slot.
 type (
-	// Looked is the look-up of a tick. It ends what the listing ends, and
-	// takes the lock where a refresh or a cancellation is due: [Change.Tick]
-	// says for whom. With an Error nothing was listed: the due watchers ask
-	// again after REFRESH_INTERVAL. Key: a lock of the speaker that is later than
-	// Known. Sent again it takes no second lock. The refresh has still to be made; for
-	// whom, and what to cancel, only the first answer says, so it is not counted.
+	// Looked is the look-up of a tick. It ends the watchers that the listing ends, and takes
+	// the lock where a refresh or a cancellation is due: [Change.Tick] says for which
+	// recipients. With an Error nothing was listed, and the due watchers are due again after
+	// REFRESH_INTERVAL. Key: a lock of the speaker that is later than Known. A Looked that is
+	// sent again takes no second lock. Its Tick says that the refresh is still owed, but not
+	// for whom or what to cancel: only the first answer says that, so the refresh is not
+	// counted.
 	Looked struct {
 		By
 		Slot  int64
 		Lock  int64 // the store's next fence
 		Known int64 // as in JobClaimed
-		// Began is the store's time when the tick began, from which the next one
-		// is counted: watchers that were due then are ticked. One after the event
+		// Began is the store's time when the tick began. Watchers that were due then are
+		// ticked, and their next tick counts from it. A time after the event counts as the
+		// event's.
 		// counts as of its time.
 		Began   time.Time
 		Listing Listing
 		Error   string
-		// JobFirst: a job may still go first in this round. Where one is due,
-		// nothing else is begun and the watchers stay due.
+		// JobFirst: a job may still go first in this round. Where a job is due, nothing else is
+		// begun and the watchers stay due.
 		JobFirst bool
 	}
-	// Ticked is the rest of the tick: answers of failtransfers, and of one
-	// refresh for all. It counts the refresh and releases the lock, under which
-	// alone it is stored.
+	// Ticked is the rest of the tick: the answers of failtransfers, and of one refresh for all
+	// recipients. It counts the refresh and releases the lock. It is refused unless the speaker
+	// still holds this lock.
 	Ticked struct {
 		By
 		Held
@@ -179,8 +179,7 @@ type (
 		Refreshed  statemachine.Outcome `json:",omitzero"` // zero: there was none, a due job goes first
 		Error      string
 	}
-	// Elapsed ends the provisional watchers whose time is over, with the sync
-	// job of each.
+	// Elapsed ends the provisional watchers whose time is over, and makes the sync job of each.
 	Elapsed struct {
 		By
 		Slot int64

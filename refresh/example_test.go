@@ -10,8 +10,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// A sync job of one wallet, and the watcher of the transfer that it finds. A
-// host loads and stores the wallet under a lock of its row; here it is a value.
+// A sync job of one wallet finds a transfer, which gets a watcher. A host loads and stores the
+// wallet under a lock of its row; in this example the wallet is a value.
 func Example() {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	by := func(actor string, role refresh.Role) refresh.By { return refresh.By{Actor: actor, Role: role, At: now} }

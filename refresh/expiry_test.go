@@ -67,8 +67,8 @@ func TestNextTickIsNotPastTheExpiry(t *testing.T) {
 	}
 }
 
-// A provisional watcher that a terminal status or a cancellation ends makes no
-// sync job; one whose cancellation fails at the expiry does.
+// A provisional watcher that a terminal status or a cancellation ends makes no sync job. One
+// whose cancellation fails at the expiry makes one.
 func TestEndOfAProvisionalWatcher(t *testing.T) {
 	end := after(180 * time.Second)
 	old := open("r", "")
@@ -103,8 +103,8 @@ func TestEndOfAProvisionalWatcher(t *testing.T) {
 	}
 }
 
-// An ended row is watched again only by a listing under a lock that was taken after its
-// end, so that the listing began after it, whatever ended it.
+// However a row ended, it is watched again only by a listing under a lock that was taken after
+// its end, since only such a listing surely began after the end.
 func TestWatchedAgain(t *testing.T) {
 	for _, how := range []int{0, refresh.TransferSettled, refresh.TransferFailed} {
 		for _, again := range []bool{false, true} {
@@ -176,8 +176,8 @@ func TestSeveralTransfersOfOneRecipient(t *testing.T) {
 	}
 }
 
-// A tick of which the second half never came, because its worker died, puts no provisional
-// expiry off: the watcher is due at its expiry, whatever the tick set.
+// When a worker dies between the halves of a tick, the provisional expiry is not put off: the
+// watcher is due at its expiry, whatever NextAt the first half set.
 func TestAProvisionalExpiryAfterACrash(t *testing.T) {
 	end := after(180 * time.Second)
 	old := open("r", "")
@@ -201,8 +201,8 @@ func TestAProvisionalExpiryAfterACrash(t *testing.T) {
 	}
 }
 
-// A cancellation that is deferred each time, or not called, keeps no provisional watcher
-// past its expiry, in a tick or a pass; it makes its one sync job.
+// A provisional watcher ends at its expiry, in a tick or a pass, although its cancellation is
+// deferred each time or not called; it makes one sync job.
 func TestAProvisionalExpiryWhileCancellationsAreDeferred(t *testing.T) {
 	old := open("r", "")
 	old.Expiration = t0.Unix() - 1

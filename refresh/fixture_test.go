@@ -28,9 +28,9 @@ func by(r refresh.Role, at time.Time) refresh.By {
 	return refresh.By{Actor: actor, Role: r, At: at}
 }
 
-// randomly runs a random test on inputs that are the same each time, so that what it
-// has to have seen does not depend on the number of checks or on the seed, and then on
-// others.
+// randomly runs a random test first on 40 fixed inputs and then on random ones. What the test
+// must have seen at its end is found on the fixed inputs, so it does not depend on the number
+// of checks or on the seed.
 func randomly(t *testing.T, test func(*rapid.T)) {
 	for seed := range 40 {
 		input := make([]byte, 1<<16)

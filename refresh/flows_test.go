@@ -60,8 +60,8 @@ func TestPassAndTicksUntilTheTransferEnds(t *testing.T) {
 	}
 }
 
-// Flow 2: no lock, no refresh; refreshes at 0, 30, ... 150; at 180 s expired
-// with exactly one sync job, in one commit.
+// Flow 2 takes no lock and no refresh of its own. The watcher is refreshed at 0, 30, ... 150 s,
+// and expires at 180 s with exactly one sync job, in one commit.
 func TestInvoiceWithoutAsset(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.InvoiceCreated, "r", ""))
@@ -130,8 +130,8 @@ func TestInvoiceWithAnExistingRow(t *testing.T) {
 	}
 }
 
-// An asset clears provisional and gives the long life, in a tick and in a pass;
-// an expiry never moves back.
+// An asset makes a watcher no longer provisional and gives it the long life, in a tick and in a
+// pass; an expiry never moves back.
 func TestAssetFound(t *testing.T) {
 	for _, c := range []struct {
 		name       string

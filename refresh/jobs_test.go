@@ -110,9 +110,9 @@ func TestJobDoneAgain(t *testing.T) {
 	}
 }
 
-// An invoice that no listing shows ends its attempt as failed, the last one its job: the
-// same event again is not an old fence. One that shows it is, as is any end of another
-// attempt.
+// A JobDone of an invoice that no listing shows ends the attempt as failed (and the job, after
+// the last attempt). The same event again changes nothing and is not refused. With a listing
+// that shows the invoice, or with the fence of another attempt, it is refused as fenced off.
 func TestJobDoneAgainOfAnInvoiceThatIsNotListed(t *testing.T) {
 	for _, attempts := range []int32{0, config.MaxRefreshRetries - 1} {
 		x := newWorld(t)
@@ -134,8 +134,8 @@ func TestJobDoneAgainOfAnInvoiceThatIsNotListed(t *testing.T) {
 	}
 }
 
-// A processing job whose lease has ended is due work: the next claim returns it
-// first, at the cost of the attempt.
+// A processing job whose lease has ended is due work. The next claim first returns it, and the
+// attempt counts.
 func TestOrphans(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""), enqueued(after(time.Second), 2, refresh.Sync, "", ""))

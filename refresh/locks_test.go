@@ -12,8 +12,8 @@ import (
 
 // What a tick does beside others, and what nobody may store.
 
-// A watcher that meets a held lock keeps its count and asks again after an
-// interval; what a look-up ends ends all the same.
+// A watcher whose tick meets a held lock keeps its count and is due again after an interval. A
+// watcher that the look-up ends is ended in spite of the held lock.
 func TestTickUnderAHeldLock(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
@@ -40,8 +40,7 @@ func TestTickUnderAHeldLock(t *testing.T) {
 	}
 }
 
-// Between two calls of a round a due job goes first, as long as the round may
-// have one.
+// Between two calls of a round a due job goes first, as long as the round may still take a job.
 func TestADueJobGoesFirst(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
@@ -149,8 +148,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// A job that a held lock puts off goes before no tick: the look-up says so, and the next
-// step, which still puts it off.
+// A job that a held lock puts off does not go before a tick, neither by the look-up nor by the
+// next Step, which reports the lock as held.
 func TestAHeldLockLetsNoJobGoFirst(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))

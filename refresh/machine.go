@@ -9,14 +9,14 @@ type JobStatus = statemachine.Enum[jobStatus]
 const (
 	// JobPending: awaits a worker from AvailableAt on. A crash changes nothing.
 	JobPending JobStatus = iota + 1
-	// JobProcessing: the holder of its lease refreshes the wallet. A crash
-	// leaves an expired lease, which makes it due work of its wallet: the next
-	// claim there returns it, at the cost of the attempt.
+	// JobProcessing: the holder of its lease refreshes the wallet. After a crash the lease
+	// ends, which makes the job due work of its wallet: the next claim there returns the job,
+	// and the attempt counts.
 	JobProcessing
 	// JobCompleted: the wallet was refreshed, or the watcher of an invoice
 	// without asset exists. Terminal: a crash leaves nothing.
 	JobCompleted
-	// JobFailed: refused for ever, or no attempt is left. Terminal: a crash leaves
+	// JobFailed: the job was refused for ever, or no attempt is left. Terminal: a crash leaves
 	// nothing, and an operator makes a new manual job.
 	JobFailed
 )
@@ -35,13 +35,13 @@ type WatcherStatus = statemachine.Enum[watcherStatus]
 const (
 	// Watching: a worker of the wallet ticks it at NextAt. A crash leaves it due.
 	Watching WatcherStatus = iota + 1
-	// Settled: the transfer was settled, see [Watcher.EndReason]. Ended, as are the two
-	// below: a crash leaves nothing, and a job whose listing began after the end and
+	// Settled: the transfer was settled, see [Watcher.EndReason]. The watcher has ended, as in
+	// the two states below: a crash leaves nothing. A job whose listing began after the end and
 	// shows the transfer open watches it again.
 	Settled
 	// Failed: the transfer failed.
 	Failed
-	// Expired: its time is over, or the transfer was cancelled. With [EndOpen] an
+	// Expired: the watcher's time is over, or the transfer was cancelled. With [EndOpen] an
 	// operator looks what became of the transfer.
 	Expired
 )
@@ -58,11 +58,11 @@ var watcherStatusNames = []string{"watching", "settled", "failed", "expired"}
 type WalletStatus = statemachine.Enum[walletStatus]
 
 const (
-	// Unserved: no process has a slot for it. An orchestrator claims one once
-	// the wallet needs a worker. A crash changes nothing.
+	// Unserved: no process has a slot for the wallet. An orchestrator claims a slot once the
+	// wallet needs a worker. A crash changes nothing.
 	Unserved WalletStatus = iota + 1
-	// Served: the holder of its lease runs rounds. A crash leaves an expired
-	// lease, and any orchestrator frees the slot.
+	// Served: the holder of the slot's lease runs rounds. After a crash the lease ends, and any
+	// orchestrator frees the slot.
 	Served
 )
 
@@ -73,10 +73,9 @@ func (walletStatus) Names() []string { return walletStatusNames }
 
 var walletStatusNames = []string{"unserved", "served"}
 
-// JobTrigger is what moves a job. What the source calls the trigger of a job is
-// its [Cause].
-// Values: JobEnqueue, JobClaim, JobComplete, JobRetry, JobMaxRetries, JobPermanent, JobDefer, JobRelease,
-// JobLeaseExpired.
+// JobTrigger is what moves a job. The source's column trigger of a job is its [Cause].
+// Values: JobEnqueue, JobClaim, JobComplete, JobRetry, JobMaxRetries, JobPermanent, JobDefer,
+// JobRelease, JobLeaseExpired.
 type JobTrigger = statemachine.Enum[jobTrigger]
 
 const (

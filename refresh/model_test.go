@@ -15,12 +15,12 @@ import (
 	"github.com/settlehq/settle/statemachine/explore"
 )
 
-// The model: one wallet with an invoice without asset and a sync job, two
-// processes, an orchestrator, a node with one transfer, and time in units of
-// 30 s, which is the length of every lease and of the interval. Every step of a
-// process is separate: it may die, stop for ever, or go on with what it
-// remembers long after its slot, its job and its lock were taken over. Each
-// event is applied to the stored records, as a store does under the wallet's row.
+// The model has one wallet with an invoice without asset and a sync job, two processes, an
+// orchestrator, a node with one transfer, and time in units of 30 s, which is the length of
+// every lease and of the interval. Every step of a process is separate: the process may die,
+// stop for ever, or go on with what it remembers long after its slot, its job and its lock were
+// taken over. Each event is applied to the stored records, as a store does under a lock of the
+// wallet's row.
 type node struct {
 	work    refresh.Work
 	now     time.Time
@@ -253,8 +253,8 @@ func (n node) steps(i int, step func(string, node)) {
 	}
 }
 
-// key is a state without what no rule looks at: absolute times and fences,
-// versions, counts.
+// key is a state without the values that no rule looks at: absolute times and fences, versions,
+// counts.
 func (n node) key() string {
 	var b strings.Builder
 	rel := func(t time.Time) int {

@@ -13,8 +13,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// What the rules say of one recipient, written a second time: slow, and one
-// question after the other.
+// This file has the rules for one recipient a second time, written slowly, one question after
+// the other.
 
 // naiveCancel is rule 8.
 func naiveCancel(t refresh.Transfer, now time.Time) bool {
@@ -27,9 +27,9 @@ func naiveCancel(t refresh.Transfer, now time.Time) bool {
 	return t.Kind == 1 || t.Expiration+24*60*60 < now.Unix()
 }
 
-// naivePlan is which indexes failtransfers is called with for the transfers that are
-// asked for: a batch is cancelled as a whole, so each of it must be one to cancel, or
-// have failed.
+// naivePlan returns the indexes with which failtransfers is called for the transfers that asked
+// selects. A batch is cancelled as a whole, so each of its transfers must be one that can be
+// cancelled or that has failed.
 func naivePlan(l refresh.Listing, asked func(refresh.Transfer) bool) (indexes []int32) {
 	for _, t := range l.Transfers {
 		ok := t.HasIndex && naiveCancel(t, l.Answered) && asked(t) && !slices.Contains(indexes, t.Index)
@@ -92,8 +92,8 @@ type verdict struct {
 	again  bool // watched for the first time or again
 }
 
-// naivePass is what a pass makes of the watcher of a recipient. later: its lock was taken
-// after the watcher ended.
+// naivePass returns what a pass makes of the watcher of a recipient. later says that the lock
+// of the pass was taken after the watcher ended.
 func naivePass(old *refresh.Watcher, recipient string, l refresh.Listing, worked map[int32]bool, answers map[int32]statemachine.Outcome, later bool, now time.Time) verdict {
 	var open, settled, failed, cancelled []int32
 	cancelDue := false
@@ -190,7 +190,7 @@ func naivePass(old *refresh.Watcher, recipient string, l refresh.Listing, worked
 	return verdict{exists: true, status: refresh.Expired, reason: refresh.EndGone}
 }
 
-// Random histories against the naive rules: every pass, and the state of every
+// Random histories are compared with the naive rules: every pass, and the state of every
 // watcher after it.
 func TestPassesAgreeWithTheNaiveRules(t *testing.T) {
 	passes := map[refresh.EndReason]int{}
@@ -265,8 +265,7 @@ func TestPassesAgreeWithTheNaiveRules(t *testing.T) {
 	}
 }
 
-// The work of a wallet is due exactly when the rules of its records say, and
-// Next finds it.
+// The work of a wallet is due exactly when the rules of its records say so, and Next finds it.
 func TestNextFindsWhatIsDue(t *testing.T) {
 	counts := map[string]int{}
 	randomly(t, func(t *rapid.T) {

@@ -29,26 +29,24 @@ var doNames = []string{"job", "tick", "expire"}
 type Step struct {
 	Do  Do
 	Job uuid.UUID // with DoJob: the first due one
-	// Held, with DoJob: somebody has the lock, or another job works. A claim puts the
-	// due jobs off, so that none of them goes before a tick.
+	// Held, with DoJob: somebody has the lock, or another job works. A claim then puts the due
+	// jobs off, so that they do not delay a tick.
 	Held bool
 	// Tick: watchers are due, also where a job goes first.
 	Tick bool
 	// Due is when to ask again if nothing is owed now; zero: nothing is
 	// known to become due.
 	Due time.Time
-	// Party is who moves it on: Worker while one holds the wallet's slot,
-	// Orchestrator otherwise.
+	// Party is who acts next: Worker while one holds the wallet's slot, Orchestrator otherwise.
 	Party Role `json:",omitzero"`
 	// Idle: there is neither a live job nor a watching row among what is loaded.
 	Idle bool
 }
 
-// Next says what the worker of a wallet does at now: due jobs before watchers,
-// in the order of their creation; then one tick for all due watchers. w must
-// hold the first of the wallet's due jobs and watchers; what is due later is
-// read for Due and Idle. It is level-triggered: it looks at nothing but the
-// record.
+// Next says what the worker of a wallet does at now: due jobs before watchers, in the order of
+// their creation; then one tick for all due watchers. w must hold the first of the wallet's due
+// jobs and watchers; jobs and watchers that are due later count only for Due and Idle. Next is
+// level-triggered: it looks at nothing but the record.
 func (c Config) Next(w Work, now time.Time) Step {
 	step := Step{Party: Worker, Idle: true}
 	if !w.Wallet.Lease.Held(now) {

@@ -14,13 +14,13 @@ import (
 type Snapshot struct {
 	Now   time.Time
 	Slots []Slot // every wallet with a slot
-	// Waiting are the first [Config.Candidates] wallets that need a worker, in the
-	// order of CompareCandidates.
+	// Waiting has the first [Config.Candidates] wallets that need a worker, in the order of
+	// CompareCandidates.
 	Waiting []Candidate
 }
 
-// Candidates is how many wallets that wait a snapshot has: twice as many as there are
-// numbers, since another transaction may have some of them.
+// Candidates is how many waiting wallets a snapshot has: twice as many as there are numbers,
+// since another transaction may give a slot to some of them meanwhile.
 func (c Config) Candidates() int { return 2 * int(c.MaxWalletProcesses) }
 
 // Slot is a number that a wallet has.
@@ -30,9 +30,10 @@ type Slot struct {
 	Lease   statemachine.Lease
 	// Ready: its round is done and it is of this process, which may give it back.
 	Ready bool
-	// Since is when this process got it. Due is from when its wallet waits for its next
-	// round: the later one of the end of the last one and the time at which its oldest work
-	// becomes due; zero: nothing is known to become due. Only read where Ready.
+	// Since is when this process got the slot. Due is when the wallet's waiting for its next
+	// round begins: the end of the last round, or the time at which its oldest work becomes
+	// due, whichever is later; zero: nothing is known to become due. Both are read only where
+	// Ready is set.
 	Since, Due time.Time
 }
 
@@ -47,17 +48,17 @@ type Assignment struct {
 type Claim struct {
 	XpubVan string
 	Number  int32
-	// After is the wallet that has the number until it is freed or yields: the claim
-	// is not sent unless it did. Empty: nobody has it.
+	// After is the wallet that has the number until it is freed or yields; if it keeps the
+	// number, the claim is not sent. Empty: no wallet has the number.
 	After string
 }
 
-// SlotGone reports by the answer to a RoundEnded whether its speaker has the slot no
-// more: it is given back or was lost before. An idle exit that finds work leaves it.
+// SlotGone reports, from the answer to a RoundEnded, whether its speaker has lost the slot: it
+// was given back now or was lost before. An idle exit that finds work keeps the slot.
 func SlotGone(refused error) bool { return !errors.Is(refused, statemachine.ErrIllegal) }
 
-// yields orders the slots that may be given back: whose wallet is due last goes first, as it
-// needs a slot last, and before it one that nothing is known of.
+// yields orders the slots that may be given back. A slot whose wallet has no known due time
+// goes first, then the one whose wallet is due last, since it needs a slot last.
 func yields(x, y *Slot) int {
 	never := func(slot *Slot) int {
 		if slot.Due.IsZero() {
@@ -68,12 +69,12 @@ func yields(x, y *Slot) int {
 	return cmp.Or(cmp.Compare(never(x), never(y)), y.Due.Compare(x.Due), x.Since.Compare(y.Since), strings.Compare(x.XpubVan, y.XpubVan))
 }
 
-// Assign distributes numbers 1 to MAX_WALLET_PROCESSES: leases that have ended
-// are freed; with k wallets waiting for due work and f numbers free, up to k - f
-// that are ready are given back, first the one whose wallet is due last, but none whose
-// wallet has itself waited for longer than the one that would get it; free numbers go to the
-// wallets that wait longest, with due work first, at most room of them. Numbers
-// above the maximum are of a process with a greater one: they drain.
+// Assign distributes the numbers 1 to MAX_WALLET_PROCESSES. It frees slots whose leases have
+// ended. With k wallets waiting for due work and f numbers free, up to k - f ready slots are
+// given back, first the slot whose wallet is due last, but only where the wallet that gets the
+// number has waited for longer than the wallet that gives it up. The free numbers, at most room
+// of them, go to the wallets that wait longest, with due work first. Numbers above the maximum
+// belong to a process with a greater maximum: they are not given again.
 func (c Config) Assign(s Snapshot, room int) Assignment {
 	var a Assignment
 	free, after := make([]bool, c.MaxWalletProcesses+1), map[int32]string{}

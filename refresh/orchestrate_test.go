@@ -96,9 +96,9 @@ func TestSlotGone(t *testing.T) {
 	}
 }
 
-// Wallets in rounds of random length, with one or two orchestrators that see
-// the same snapshot: numbers are never given twice, and everybody with due work
-// is served within the bound: ceil(n / MAX) x (longest round + POLL_INTERVAL).
+// Wallets have rounds of random length, with one or two orchestrators that see the same
+// snapshot. No number is ever given twice, and every wallet with due work is served within the
+// bound: ceil(n / MAX) x (longest round + POLL_INTERVAL).
 func TestBoundedWait(t *testing.T) {
 	for _, n := range []int{51, 500} {
 		const longest = 7 * time.Second
@@ -176,8 +176,8 @@ func TestBoundedWait(t *testing.T) {
 	}
 }
 
-// The order of those that wait: since the later one of the last release and the
-// time at which the oldest work became due; then the id.
+// Waiting wallets are ordered by the later of their last release and the time at which their
+// oldest work became due; then by id.
 func TestCandidates(t *testing.T) {
 	minute := func(n int) time.Time { return t0.Add(time.Duration(n) * time.Minute) }
 	now := minute(10)

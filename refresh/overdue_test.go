@@ -9,12 +9,11 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// What is unfinished is named by an alert a bounded time after it entered its state,
-// whatever happens again and again meanwhile, in each state of each machine that is
-// neither an end nor rest.
+// In each state of each machine that is neither an end nor rest, an alert names the record a
+// bounded time after it entered the state, whatever events repeat meanwhile.
 
-// unfinished says how to come to each state, how long it may last without an alert, what
-// may go on meanwhile for ever, at the time of the world, and which alert names it.
+// unfinished has, for each state, how to get there, how long the state may last without an
+// alert, which event may repeat for ever, and which alert names the record.
 var unfinished = map[string]struct {
 	begin  func(x *world)
 	bound  time.Duration

@@ -16,22 +16,23 @@ type JobSet uint8
 const (
 	NoJobs     JobSet = iota
 	AnyLiveJob        // the first that is pending or processing
-	// DueJobs are in processing, or pending and due at now whatever NotBefore says; the
-	// first MaxDueJobs in the order of processing first, then CompareJobs.
+	// DueJobs are the jobs in processing, and the pending jobs that are due at now without
+	// regard to NotBefore; the first MaxDueJobs, those in processing first, then in the order
+	// of CompareJobs.
 	DueJobs
 	JoinableJobs // a live recovery job, then the first that is Joinable in the order of CompareJobs; at most 2
 	AllJobs      // the latest MaxHistory, in the order of CompareJobs
 )
 
-// MaxDueJobs bounds the due jobs that a claim looks at, MaxHistory what is read
-// of a whole wallet.
+// MaxDueJobs bounds the due jobs that a claim looks at, and MaxHistory the records that are
+// read of a whole wallet.
 const (
 	MaxDueJobs = 20
 	MaxHistory = 10_000
 )
 
-// Pick returns the jobs of the set, in its order, of all the jobs of a wallet, of
-// which it may change the order. An unknown set has none.
+// Pick returns the jobs of the set, in the set's order, from all the jobs of a wallet. It may
+// reorder its argument. An unknown set has no jobs.
 func (set JobSet) Pick(all []Job, now time.Time) []Job {
 	is, first, limit := func(*Job) bool { return false }, func(*Job) bool { return false }, 0
 	switch set {
@@ -74,8 +75,8 @@ const (
 	AllWatchers               // the latest MaxHistory, in the order of CompareWatchers
 )
 
-// Pick returns the watchers of the set, in its order, of all the watchers of a
-// wallet, of which it may change the order. An unknown set has none.
+// Pick returns the watchers of the set, in the set's order, from all the watchers of a wallet.
+// It may reorder its argument. An unknown set has no watchers.
 func (set WatcherSet) Pick(all []Watcher, now time.Time) []Watcher {
 	is, compare, limit := func(*Watcher) bool { return false }, CompareTicks, MaxTick
 	switch set {
@@ -108,14 +109,14 @@ type Reads struct {
 	Invoices bool
 }
 
-// NextReads is what [Config.Next] must find: what is due; and where that leaves the
-// wallet idle, in place of it what is not due yet.
+// NextReads is what [Config.Next] needs: the first Reads has the due records; where these leave
+// the wallet idle, the second Reads replaces them, with records that are not due yet.
 func NextReads() [2]Reads {
 	return [2]Reads{{Jobs: DueJobs, Watchers: DueWatchers}, {Jobs: AnyLiveJob, Watchers: AnyWatching}}
 }
 
-// TakesLock reports whether ev takes the wallet's lock, for which the store then draws
-// a fence, see [WithFence]. w has what [Needs] says.
+// TakesLock reports whether ev takes the wallet's lock, so that the store has to draw a fence
+// for it, see [WithFence]. w must hold what [Needs] says.
 func (c Config) TakesLock(w Work, ev Event, now time.Time) bool {
 	with, may := fenced(ev, math.MaxInt64)
 	if !may {

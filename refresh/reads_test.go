@@ -107,8 +107,8 @@ func TestStatsOf(t *testing.T) {
 	}
 }
 
-// The alert of watchers past their expiry names the wallet that has waited longest, of
-// several the first: a host that refuses its look-ups for ever is asked for ever.
+// The alert of watchers past their expiry names the wallet that has waited longest (of several,
+// the first), also where the host refuses its look-ups for ever.
 func TestAWalletWhoseLookUpsAreNeverAnsweredIsNamed(t *testing.T) {
 	past := func(xpub string, since time.Duration) refresh.Work {
 		w := refresh.Watcher{Credentials: refresh.Credentials{XpubVan: xpub}, Status: refresh.Watching, ExpiresAt: after(-since)}
@@ -121,8 +121,8 @@ func TestAWalletWhoseLookUpsAreNeverAnsweredIsNamed(t *testing.T) {
 	}
 }
 
-// A failed job and a watcher that expired open are an operator's until a job that
-// was made later has refreshed the wallet: an alert can end.
+// A failed job, or a watcher that expired open, needs an operator until a job that was made
+// later has refreshed the wallet. So the alert can end.
 func TestWhatALaterPassSettles(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -173,8 +173,8 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// More wallets with failed jobs than are named are counted, and alerted while they may
-// have more than the limit.
+// Wallets with failed jobs beyond those that are named are counted. The alert stays while their
+// failed jobs may exceed the limit.
 func TestFailedJobsOfMoreWalletsThanAreNamed(t *testing.T) {
 	for more, alerts := range map[int]int{0: refresh.MaxFailed, 2: refresh.MaxFailed + 1} {
 		var all []refresh.Work

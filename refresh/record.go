@@ -14,8 +14,8 @@ const (
 	MaxID    = 500                   // bytes of an xpub, a fingerprint, a recipient, an asset
 	MaxActor = statemachine.MaxActor // bytes
 	MaxText  = 1000
-	// MaxTransfers of one listing, those that ended long ago included; with more no pass of
-	// the wallet is stored, and its jobs fail.
+	// MaxTransfers bounds one listing, with the transfers that ended long ago. Where a listing
+	// has more, no pass of the wallet is stored, and its jobs fail.
 	MaxTransfers = 100_000
 	MaxTick      = 1000 // watchers of one tick; the others are due in the next
 	MaxAhead     = 10 * 365 * 24 * time.Hour
@@ -28,9 +28,9 @@ type Credentials struct {
 	MasterFingerprint string
 }
 
-// Work is what commits together: a wallet, its lock, and those of its jobs and
-// watchers that an event concerns. A pure value; Apply never writes through its
-// slices. See [Reads] for what must be loaded.
+// Work is what commits together: a wallet, its lock, and the jobs and watchers that an event
+// concerns. It is a pure value; Apply never writes through its slices. [Reads] says what must
+// be loaded.
 type Work struct {
 	Wallet   Wallet
 	Lock     Lock // zero: there is no row
@@ -44,8 +44,8 @@ type Work struct {
 type Wallet struct {
 	XpubVan string
 	Status  WalletStatus `json:",omitzero"`
-	// WorkSeq is +1 with each job that is enqueued and each watcher that ends: the order in
-	// which these things happened to the wallet, whatever the store's clock said.
+	// WorkSeq grows by 1 with each job that is enqueued and each watcher that ends. It tells in
+	// which order these things happened to the wallet, whatever the store's clock said.
 	WorkSeq       int64
 	UnservedSince time.Time // when it last lost or gave back its slot, or was made; zero while served
 	Slot          int32     // 1 to MAX_WALLET_PROCESSES, unique over all wallets; 0: unserved
@@ -79,8 +79,8 @@ type Job struct {
 	CreatedAt time.Time
 }
 
-// Invoice reports whether j is flow 2: an invoice without asset needs a watcher
-// and no refresh.
+// Invoice reports whether j is flow 2: an invoice without asset, which needs a watcher and no
+// refresh.
 func (j *Job) Invoice() bool { return j.Cause == InvoiceCreated && j.Asset == "" }
 
 // Watcher is a row of refresh_watchers: one transfer that is watched, unique by
@@ -97,11 +97,11 @@ type Watcher struct {
 	ExpiresAt    time.Time
 	RefreshCount int64
 	NextAt       time.Time // when the next tick is due
-	// CancelTried: a cancellation that was due at the expiry did not work. One more try, an
-	// interval later, and the watcher ends.
+	// CancelTried: a cancellation that was due at the expiry did not work. It is tried once
+	// more, an interval later, and then the watcher ends.
 	CancelTried bool
-	// Refused are the batch indexes that the host refuses to cancel for ever, such as "1,7":
-	// an operator's, not asked before the expiry.
+	// Refused has the batch indexes that the host refuses to cancel for ever, such as "1,7".
+	// They are not asked for again before the expiry, and need an operator.
 	Refused   string
 	EndedAt   time.Time // ended only
 	EndReason EndReason `json:",omitzero"`
@@ -112,8 +112,8 @@ type Watcher struct {
 	CreatedAt time.Time
 }
 
-// Lock is a row of wallet_locks: who may refresh the wallet. Its fence comes
-// from a sequence of the store, since rows are deleted.
+// Lock is a row of wallet_locks: who may refresh the wallet. Its fence comes from a sequence of
+// the store and not from the row, since rows are deleted.
 type Lock struct {
 	XpubVan  string
 	Lease    statemachine.Lease // Until is the column expires_at
@@ -127,15 +127,15 @@ func (w *Wallet) ID() uuid.UUID { return WalletID(w.XpubVan) }
 // ID names the watcher in the audit trail.
 func (w *Watcher) ID() uuid.UUID { return WatcherID(w.XpubVan, w.Recipient) }
 
-// WalletID is the identifier under which the audit trail keeps a wallet: the
-// same for the same xpub, everywhere.
+// WalletID is the identifier under which the audit trail keeps a wallet. Every process derives
+// the same identifier from the xpub.
 func WalletID(xpub string) uuid.UUID { return named("wallet", xpub) }
 
 // WatcherID is the identifier under which the audit trail keeps a watcher.
 func WatcherID(xpub, recipient string) uuid.UUID { return named("watcher", xpub, recipient) }
 
-// syncJob is the id of the job that the expiry of a provisional watcher makes. A
-// row is provisional once at most, so that a second one is impossible.
+// syncJob is the id of the job that the expiry of a provisional watcher makes. A row is
+// provisional at most once, so no row makes two such jobs.
 func (w *Watcher) syncJob() uuid.UUID {
 	id := named("sync job", w.XpubVan, w.Recipient)
 	id[6] = id[6]&0x0f | 0x40 // in the form of version 4

@@ -13,8 +13,8 @@ import (
 
 // Cancellations that do not work.
 
-// A cancellation that is due at the expiry and does not work is tried once
-// more, an interval later; then the watcher expires.
+// A cancellation that is due at the expiry and does not work is tried once more, an interval
+// later; then the watcher expires.
 func TestCancellationAtTheExpiry(t *testing.T) {
 	day := after(24 * time.Hour)
 	old := open("r", "a")
@@ -72,9 +72,9 @@ func TestCancellationAtTheExpiry(t *testing.T) {
 	}
 }
 
-// A cancellation that the host refuses for ever is recorded once, not asked at each
-// tick, counted for an operator, and tried twice at the expiry as any other; a listing
-// that shows that the transfer has moved explains it.
+// A cancellation that the host refuses for ever is recorded once, counted for an operator, and
+// not asked for at each tick; at the expiry it is tried twice as any other. A listing that
+// shows that the transfer has moved removes the record.
 func TestRefusedCancellation(t *testing.T) {
 	for _, asset := range []string{"a", ""} {
 		for _, first := range []string{"tick", "pass"} {
@@ -153,8 +153,8 @@ func TestRefusedCancellation(t *testing.T) {
 	}
 }
 
-// What the host refuses keeps nobody from the recipient's other batches: they are asked
-// for at each tick until they are refused as well.
+// A refusal concerns its batch alone: the recipient's other batches are asked for at each tick
+// until they are refused as well.
 func TestARefusalIsOfItsBatchAlone(t *testing.T) {
 	old := func(index int32) refresh.Transfer {
 		o := open("r", "a")
@@ -218,8 +218,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 	}
 }
 
-// A batch that was not called, since an earlier call of the round timed out, has not been
-// tried: at the expiry the watcher stays due until it was, twice.
+// A batch that was not called, because an earlier call of the round timed out, does not count
+// as tried: at the expiry the watcher stays due until the batch was tried twice.
 func TestABatchThatWasNotCalledIsNotTried(t *testing.T) {
 	day := after(24 * time.Hour)
 	old := open("r", "a")
@@ -257,8 +257,8 @@ func TestABatchThatWasNotCalledIsNotTried(t *testing.T) {
 	}
 }
 
-// A cancellation that is due at the expiry and does not work gets one more interval,
-// whoever tried it: passes that come meanwhile end nothing.
+// A cancellation that is due at the expiry and does not work gets one more interval, whether a
+// tick or a pass tried it; passes that come meanwhile do not end the watcher.
 func TestCancellationsOfPassesAtTheExpiry(t *testing.T) {
 	day := after(24 * time.Hour)
 	old := open("r", "a")
@@ -287,8 +287,8 @@ func TestCancellationsOfPassesAtTheExpiry(t *testing.T) {
 	}
 }
 
-// The last try of a cancellation comes an interval later, also where a job went
-// first after the one at the expiry.
+// The last try of a cancellation comes an interval after the first one at the expiry, also
+// where a job went between the two.
 func TestCancellationAtTheExpiryBeforeAJob(t *testing.T) {
 	day := after(24 * time.Hour)
 	old := open("r", "a")
@@ -305,9 +305,9 @@ func TestCancellationAtTheExpiryBeforeAJob(t *testing.T) {
 	}
 }
 
-// Of two batches of one recipient each needs its answer; but where one may have hung and
-// ended the round, a round that called the last one is a try of all: the next ones begin
-// with the others.
+// Where a recipient has two batches, each needs an answer before they count as tried. One
+// exception: a call without a known answer may have hung and ended the round, so a round that
+// called the last batch counts for all, since the rounds after it begin with the others.
 func TestEachBatchOfARecipientIsTried(t *testing.T) {
 	day := after(24 * time.Hour)
 	old := func(index int32) refresh.Transfer {

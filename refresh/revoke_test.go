@@ -9,8 +9,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// What a process holds is given back before its leases end: the slot, the job,
-// whose attempt counts, and the lock.
+// A revocation takes what a process holds before its leases end: the slot, the job, whose
+// attempt counts, and the lock.
 func TestRevokedProcess(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))

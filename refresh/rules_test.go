@@ -15,8 +15,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// What is said of a transfer that the rules do not know is never taken for an end:
-// not even by the cancellation of its index.
+// A transfer that the rules do not know never counts as ended, not even by the cancellation of
+// its index.
 func TestCancellationDoesNotEndAFaultyTransfer(t *testing.T) {
 	old := open("good", "a")
 	old.Expiration = t0.Unix() - 1
@@ -30,8 +30,8 @@ func TestCancellationDoesNotEndAFaultyTransfer(t *testing.T) {
 	}
 }
 
-// Of several transfers of a recipient the open ones give the asset, and the latest
-// expiration, in any order.
+// Where a recipient has several transfers, the open ones give the asset and the latest
+// expiration, in any order of the listing.
 func TestOpenTransfersGiveAssetAndExpiration(t *testing.T) {
 	settled, early, late := ended("r", "settled's", 2), open("r", "open's"), open("r", "")
 	early.Expiration, late.Expiration = t0.Unix()+3600, t0.Unix()+7200
@@ -45,8 +45,8 @@ func TestOpenTransfersGiveAssetAndExpiration(t *testing.T) {
 	}
 }
 
-// Apply holds with more than it needs: a tick is of due watchers, and its second
-// half of those that the first one named.
+// Apply works on more records than it needs, and picks the right ones: a tick takes the due
+// watchers, and its second half the watchers that the first half named.
 func TestTicksOfOthersChangeNothing(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
@@ -73,8 +73,8 @@ func TestTicksOfOthersChangeNothing(t *testing.T) {
 	}
 }
 
-// An error of a watcher is forgotten with the next refresh, and only a refresh that
-// is done ends a series of hung rounds.
+// The error of a watcher is cleared by the next refresh, and only a refresh that succeeds ends
+// a series of hung rounds.
 func TestErrorsAreForgotten(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
@@ -141,8 +141,8 @@ func TestAnswersFromTheFuture(t *testing.T) {
 	}
 }
 
-// Each of the three conditions of an exit counts alone, and a recovery looks at
-// active watchers alone, whatever else is loaded.
+// Each of the three conditions of an idle exit counts on its own, and a recovery looks only at
+// active watchers, whatever else is loaded.
 func TestExitAndRecoveryByThemselves(t *testing.T) {
 	for name, prepare := range map[string]func(x *world){
 		"a live job":     func(x *world) { x.do(enqueued(t0, 2, refresh.Sync, "", "")) },
@@ -177,8 +177,8 @@ func TestExitAndRecoveryByThemselves(t *testing.T) {
 	}
 }
 
-// A wallet that rests because its calls hang owes nothing but the expiry of a
-// provisional watcher.
+// A wallet that rests because its calls hang owes nothing but the expiry of provisional
+// watchers.
 func TestNextOfAHungWallet(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
@@ -218,8 +218,8 @@ func TestIdleOver(t *testing.T) {
 	}
 }
 
-// A pass of which a cancellation timed out is a round that hangs: it does not end
-// the series, so that the pauses grow.
+// A pass in which a cancellation timed out is a round that hung: it does not end the series of
+// hung rounds, so the pauses grow.
 func TestATimedOutCancellationEndsNoSeries(t *testing.T) {
 	old := open("r", "a")
 	old.Expiration = t0.Unix() - 1
@@ -235,8 +235,8 @@ func TestATimedOutCancellationEndsNoSeries(t *testing.T) {
 	}
 }
 
-// A tick takes no lock beside a job that is under way, also where the job's own
-// lock has ended: its Ticked would be refused, and the lock stay.
+// A tick takes no lock while a job works, even where the job's own lock has ended: its Ticked
+// would be refused, and the lock would stay.
 func TestNoTickBesideAJob(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
@@ -311,8 +311,8 @@ func TestLongListings(t *testing.T) {
 	})
 }
 
-// A tick whose second half never comes: its watchers wait for the next one, which
-// the first half has set.
+// When the second half of a tick never comes, its watchers wait for the next tick, which the
+// first half has set.
 func TestATickThatIsLost(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
@@ -323,9 +323,9 @@ func TestATickThatIsLost(t *testing.T) {
 	}
 }
 
-// No event is of a time after the store's: its sender could take what is held, or
-// free it. Up to a minute ahead is the store's time, further ahead is refused. One
-// without a time is of the store's.
+// No event takes effect at a time after the store's: its sender could otherwise take or free
+// what is still held. An event without a time, or up to a minute ahead, gets the store's time;
+// one further ahead is refused.
 func TestEventsFromTheFuture(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))

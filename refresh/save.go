@@ -16,8 +16,8 @@ var (
 	ErrRecovering = errors.New("the wallet has a live recovery job")
 )
 
-// TakenError: a unique rule gave what was asked for to another record, By: the
-// id of a wallet ([WalletID]) or of a job.
+// TakenError says that another record, By (the id of a job, or of a wallet, see [WalletID]),
+// already has the value that a unique rule allows only once.
 type TakenError struct {
 	Err error // such as [ErrSlotTaken]
 	By  string
@@ -28,8 +28,8 @@ func (e *TakenError) Error() string { return fmt.Sprintf("%v: %s", e.Err, e.By) 
 // Unwrap returns the sentinel.
 func (e *TakenError) Unwrap() error { return e.Err }
 
-// Written calls each with the jobs and watchers that a store must write, with
-// what they were; of a new one that is the zero value.
+// Written calls job and watcher for each record that a store must write, with its old and its
+// new value; the old value of a new record is zero.
 func (c *Change) Written(job func(old, now *Job), watcher func(old, now *Watcher)) {
 	for i := range c.New.Jobs {
 		var old Job
@@ -51,8 +51,8 @@ func (c *Change) Written(job func(old, now *Job), watcher func(old, now *Watcher
 	}
 }
 
-// FreesSlot reports whether the wallet has no slot after the change: changes of
-// which that is true are saved before others, which may take its number.
+// FreesSlot reports whether the wallet has no slot after the change. Such changes are saved
+// before others, which may take the freed number.
 func (c *Change) FreesSlot() bool { return c.New.Wallet.Slot == 0 }
 
 // Complete checks that the log has exactly one line for each new version of the

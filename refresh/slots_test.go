@@ -13,8 +13,8 @@ import (
 
 // Who serves a wallet, and how a round ends.
 
-// A wallet whose calls time out rests 30, 60, ... 900 s; only expiries of
-// provisional watchers are on time.
+// A wallet whose calls time out rests 30, 60, ... 900 s; only the expiries of provisional
+// watchers are still on time.
 func TestHungRounds(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""), enqueued(t0, 2, refresh.InvoiceCreated, "p", ""))
@@ -54,8 +54,8 @@ func TestHungRounds(t *testing.T) {
 	}
 }
 
-// A tick that was answered to its end ends a series of hung rounds; its first
-// half alone does not.
+// A tick whose refresh was answered ends a series of hung rounds; its first half alone does
+// not.
 func TestAnsweredTicks(t *testing.T) {
 	hung := func() *world {
 		x := newWorld(t)
@@ -82,8 +82,8 @@ func TestAnsweredTicks(t *testing.T) {
 	}
 }
 
-// The exit is one commit that finds no live job, no watching row, and the work
-// sequence at which the wallet was found idle.
+// An idle exit is stored only if the same commit finds no live job, no watching row, and the
+// work sequence at which the wallet was found idle.
 func TestIdleExit(t *testing.T) {
 	type prepare func(x *world)
 	for name, c := range map[string]struct {

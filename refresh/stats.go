@@ -32,9 +32,8 @@ type Stats struct {
 	Hung          int64     // wallets whose last round hung
 	NotEnqueued   int64     // jobs that a process could not store yet, or has dropped: the host's count, no store's
 
-	// Failed are the wallets with failed jobs and their number, the most
-	// first, then by xpub; at most MaxFailed. A job that was made after the
-	// failure and refreshed the wallet settles it.
+	// Failed has the wallets with the most failed jobs and their numbers, the most first, then
+	// by xpub; at most MaxFailed. A later job that refreshed the wallet settles a failed one.
 	Failed        []WalletCount
 	FailedWallets int64 // all of them
 }
@@ -117,12 +116,12 @@ func StatsOf(all []Work, now time.Time) Stats {
 	return s
 }
 
-// Thresholds are the limits of [Alerts], see [DefaultThresholds]. A zero duration is not
-// watched; a count alerts when it exceeds its limit.
+// Thresholds are the limits of [Alerts], see [DefaultThresholds]. A zero duration switches its
+// alert off; a count alerts when it exceeds its limit.
 //
-// Two of them hold whatever happens again and again meanwhile: JobAge counts from when the
-// job was made, and ExpiryWait from the expiry of the watcher, which nothing puts off while
-// it watches. The other durations count from times that each try moves.
+// Two of the durations hold whatever repeats: JobAge counts from when the job was made, and
+// ExpiryWait from the expiry of the watcher, which nothing puts off while it watches. The other
+// durations count from times that each try moves.
 type Thresholds struct {
 	JobAge      time.Duration // a job has not ended, though it may be claimed again and again
 	JobWait     time.Duration // a due job is not claimed
@@ -137,10 +136,10 @@ type Thresholds struct {
 	FailedJobs  int64 // of one wallet
 }
 
-// DefaultThresholds watch everything: with them what is unfinished is named at the latest
-// JobAge after a job was made, and ExpiryWait after a watcher's expiry. They fit a
-// [DefaultConfig], whose retries of a job end 43 minutes after its first one, its calls not
-// counted, and whose wallets rest 15 minutes at most.
+// DefaultThresholds watch everything: unfinished work is named at the latest JobAge after a job
+// was made, and ExpiryWait after a watcher's expiry. They fit a [DefaultConfig], whose retries
+// of a job end 43 minutes after its first attempt, not counting its calls, and whose wallets
+// rest 15 minutes at most.
 func DefaultThresholds() Thresholds {
 	return Thresholds{JobAge: 2 * time.Hour, JobWait: 20 * time.Minute, LeaseWait: 20 * time.Minute, TickWait: 20 * time.Minute,
 		ExpiryWait: time.Hour, Ahead: time.Minute}

@@ -43,10 +43,10 @@ type Listing struct {
 	Transfers []Transfer
 }
 
-// TransferError: a transfer has a number or a text that the rules do not know.
-// It is never taken for ended and never cancelled: one of an unknown status is
-// watched as an incomplete one, as long as its expiration says. The others go on. It
-// matches [statemachine.ErrInvalid].
+// TransferError says that a transfer has a number or a text that the rules do not know. Such a
+// transfer is never taken for ended and never cancelled. One of an unknown status is watched as
+// an incomplete transfer, as long as its expiration says. Other transfers of the listing are
+// not affected. TransferError matches [statemachine.ErrInvalid].
 type TransferError struct {
 	Transfer Transfer
 	Reason   string
@@ -77,23 +77,22 @@ func (t *Transfer) fault() string {
 	return ""
 }
 
-// open reports whether the transfer is incomplete. One in a status that the rules do
-// not know is: it is watched, never ended, and never cancelled.
+// open reports whether the transfer is incomplete. A status that the rules do not know counts
+// as incomplete: the transfer is watched, never ended, and never cancelled.
 func (t *Transfer) open() bool {
 	return t.Status != TransferSettled && t.Status != TransferFailed
 }
 
-// CanCancel is the source's can_cancel_transfer: the transfer waits for its
-// counterparty, has an expiration that is in the past, and is a blind receive
-// or is past the expiration by DURATION_RCV_TRANSFER. It compares whole unix
-// seconds, strictly.
+// CanCancel is the source's can_cancel_transfer: the transfer waits for its counterparty and
+// has an expiration that is past; unless it is a blind receive, the expiration must be past by
+// DURATION_RCV_TRANSFER. Whole unix seconds are compared, strictly.
 func (c Config) CanCancel(t Transfer, now time.Time) bool {
 	return t.fault() == "" && t.Status == WaitingCounterparty && t.Expiration != 0 && t.Expiration < now.Unix() &&
 		(t.Kind == ReceiveBlind || t.Expiration < now.Add(-c.DurationRcvTransfer).Unix())
 }
 
-// expiry is when a watcher that begins at from ends: so late that a payment
-// which confirms late, and a cancellation, can still be seen.
+// expiry is when a watcher that begins at from ends: late enough to see a payment that confirms
+// late, or a cancellation.
 func (c *Config) expiry(from time.Time, expiration int64) time.Time {
 	at := from.Add(c.WatcherTTL)
 	if expiration > 0 {
@@ -141,16 +140,17 @@ func (s *seen) toCancel() []int32 {
 	return s.indexes
 }
 
-// tried reports whether the cancellations that are due were tried: each was called, or
-// none can be. A call that was deferred, or not made, is no try; but one of which nobody
-// knows the answer may have hung and ended the round. The next begins with another one,
-// see inTurn: between two rounds that call the last one, each of the others was called.
+// tried reports whether the due cancellations were tried: each was called, or none can be
+// called. A call that was deferred or not made is no try. One exception: a call without a known
+// answer may have hung and ended the round before the others. Since the next round begins with
+// another index (see inTurn), each of the others was called between two rounds that called the
+// last one.
 func (s *seen) tried() bool {
 	return s == nil || !s.answers[statemachine.Deferred] && (!s.answers[0] || s.answers[statemachine.Unknown] && s.last)
 }
 
-// read judges every transfer at the time of the answer. An answer to one index
-// of worked holds for every listed transfer of that index.
+// read judges every transfer at the time of the answer. The answer to an index in worked holds
+// for every listed transfer of that index.
 func (c *Config) read(l *Listing, worked []Cancelled) *view {
 	v := &view{listing: l, recipients: map[string]*seen{}}
 	answers, named := map[int32]statemachine.Outcome{}, map[int32]bool{}
@@ -159,8 +159,8 @@ func (c *Config) read(l *Listing, worked []Cancelled) *view {
 			answers[w.Index] = w.Outcome
 		}
 	}
-	// failtransfers ends a whole batch: what shares an index with one that may be
-	// paid, or whose time has not come, is not called.
+	// failtransfers ends a whole batch, so an index is not called when one of its transfers may
+	// still be paid, or is not due for cancellation yet.
 	shared := map[int32]bool{}
 	for i := range l.Transfers {
 		t := &l.Transfers[i]
@@ -211,8 +211,8 @@ func (c *Config) read(l *Listing, worked []Cancelled) *view {
 	return v
 }
 
-// add takes one transfer of the recipient: an open one keeps the watcher; with
-// none open the one of the highest index decides.
+// add takes one transfer of the recipient into account: any open transfer keeps the watcher;
+// with none open, the transfer with the highest index decides how it ends.
 func (s *seen) add(t *Transfer, faulty, cancelDue, callable bool, answer statemachine.Outcome) {
 	cancelled := t.open() && answer == statemachine.Done
 	open := t.open() && !cancelled
@@ -255,16 +255,16 @@ func (s *seen) add(t *Transfer, faulty, cancelDue, callable bool, answer statema
 	}
 }
 
-// PlanPass is what a pass calls after its look-up: failtransfers, once for each
-// of these indexes, in this order. An index is named when all listed transfers
-// that have it can be cancelled or have failed. hungRounds is [Wallet].HungRounds.
+// PlanPass returns the indexes for which a pass, after its look-up, calls failtransfers, once
+// each and in this order. An index is named when all listed transfers that have it can be
+// cancelled or have failed. hungRounds is [Wallet].HungRounds.
 func (c Config) PlanPass(l Listing, hungRounds int32) (cancel []int32, faults []error) {
 	v := c.read(&l, nil)
 	return inTurn(v.indexes, hungRounds), v.faults
 }
 
-// inTurn begins with another index after each round that hung, so that one which
-// always hangs, and ends its round, keeps no other from being called.
+// inTurn rotates the indexes after each round that hung. A call that always hangs, and so ends
+// its round, then keeps no other index from being called.
 func inTurn(indexes []int32, hungRounds int32) []int32 {
 	if len(indexes) == 0 {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// fewestTakes is how many slots must be taken, at least, so that each wallet has one of
-// them whenever it is due, in order: known from the end, a wallet whose next time is
-// last gives way. due is by wallet, each in order.
+// fewestTakes is the least number of times that a slot must be taken so that each wallet has
+// one whenever it is due. It knows all due times in advance: where a slot is missing, the
+// wallet whose next due time is last gives way. due has the sorted due times of each wallet.
 func fewestTakes(due [][]int, slots, seconds int) (takes int) {
 	next := func(wallet, after int) int {
 		for _, at := range due[wallet] {
@@ -41,9 +41,9 @@ func fewestTakes(due [][]int, slots, seconds int) (takes int) {
 	return takes
 }
 
-// takes is how many slots an orchestrator gives in so many seconds to wallets that are due
-// every 30 s, as watched ones are, each from its own second on; and how late one began at
-// most.
+// takes returns how many slots an orchestrator gives, in so many seconds, to wallets that are
+// due every 30 s (as watched wallets are), each from a second of its own on; and the most
+// seconds by which a round began late.
 func takes(wallets, processes, seconds int) (takes, late, fewest int) {
 	c := small(int32(processes))
 	type wallet struct {
@@ -98,8 +98,8 @@ func number(name string) (n int) {
 	return n
 }
 
-// Who is due last gives way: a few wallets more than slots take hardly more slots than must
-// be taken, and no wallet is late for it.
+// The wallet that is due last gives its slot up. With a few wallets more than slots, hardly
+// more slots are taken than must be, and no wallet is late.
 func TestFewSlotsAreTaken(t *testing.T) {
 	for _, c := range []struct{ wallets, processes, most int }{{50, 50, 50}, {51, 50, 115}, {55, 50, 367}, {60, 50, 682}, {3, 2, 95}} {
 		got, late, fewest := takes(c.wallets, c.processes, 1800)

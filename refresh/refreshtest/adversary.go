@@ -10,8 +10,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Adversary sends one wallet whatever may come. It remembers nothing but the
-// store's sequence of fences.
+// Adversary sends one wallet any event that may come. It remembers nothing but the store's
+// sequence of fences.
 type Adversary struct {
 	Of     refresh.Credentials
 	Config refresh.Config
@@ -19,9 +19,9 @@ type Adversary struct {
 	Slot   int32 // the number that it claims; 0: any
 }
 
-// Event draws something for the wallet whose whole state is w: mostly what a
-// worker would send, and sometimes under an old fence, in a wrong role, for a
-// wrong job, or for the second time.
+// Event draws an event for the wallet whose whole state is w: mostly one that a worker would
+// send, and sometimes one under an old fence, in a wrong role, for a wrong job, or for the
+// second time.
 func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Event {
 	by := func(r refresh.Role, actor string) refresh.By {
 		if rarely(t, "wrong role") {
@@ -159,9 +159,9 @@ func (a *Adversary) sensible(w refresh.Work, now time.Time) []int {
 	return []int{0, 2, 6}
 }
 
-// Pause draws how far the store's clock is moved before the next event: not at all, a
-// moment, enough for leases, intervals and expiries to end, or back, as by a clock that
-// is set.
+// Pause draws how far the store's clock is moved before the next event: not at all, by a
+// moment, far enough for leases, intervals and expiries to end, or back, as when somebody sets
+// a clock.
 func Pause(t *rapid.T) time.Duration {
 	return rapid.SampledFrom([]time.Duration{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, time.Microsecond, time.Second,
 		time.Second, 5 * time.Second, 5 * time.Second,

@@ -1,7 +1,7 @@
-// Package refreshtest has generators, events and invariants for property tests
-// of hosts and adapters: an adversary that sends a wallet whatever may come, in
-// any order, twice, too late, in the wrong role and under old fences, the whole
-// state of a wallet as a value, and the rules that must hold after each step.
+// Package refreshtest has generators, events and invariants for property tests of hosts and
+// adapters. Its adversary sends a wallet any event in any order, twice, too late, in the wrong
+// role and under old fences; the whole state of a wallet is a value, and the package checks the
+// rules that must hold after each step.
 package refreshtest
 
 import (
@@ -39,8 +39,8 @@ func UUIDs() *rapid.Generator[uuid.UUID] {
 // Recipients are those that the generators know; few, so that they meet.
 var Recipients = []string{"r0", "r1", "r2"}
 
-// Transfers draws transfers as a node lists them about now, some of which no
-// rule knows.
+// Transfers draws transfers as a node lists them about now; some have numbers that no rule
+// knows.
 func Transfers(now time.Time) *rapid.Generator[refresh.Transfer] {
 	return rapid.Custom(func(t *rapid.T) refresh.Transfer {
 		x := refresh.Transfer{
@@ -72,13 +72,12 @@ func Listings(now time.Time) *rapid.Generator[refresh.Listing] {
 	})
 }
 
-// Apply is what is tested: [refresh.Config.ApplyAt] on what [Load] returns of w, or
-// a service that stores the change and reads it again.
+// Apply is the function under test: [refresh.Config.ApplyAt] on what [Load] returns of w, or a
+// service that stores the change and reads it again.
 type Apply func(ev refresh.Event, w refresh.Work, now time.Time) (refresh.Change, error)
 
-// Run sends n events to a new wallet and checks every answer. What comes under an
-// old fence must be refused, and something must be stored. It returns the whole
-// state at the end.
+// Run sends n events to a new wallet and checks every answer. Events under an old fence must be
+// refused, and at least one event must be stored. Run returns the whole state at the end.
 func Run(t *rapid.T, n int, config refresh.Config, apply Apply) (w refresh.Work) {
 	a := Adversary{Of: Wallet(1), Config: config}
 	now := Start
@@ -116,8 +115,8 @@ func Run(t *rapid.T, n int, config refresh.Config, apply Apply) (w refresh.Work)
 	return w
 }
 
-// Load returns what an event needs of the whole state of a wallet, as a store
-// must load it: the sets in their order, then what is named.
+// Load returns what an event needs of the whole state of a wallet, as a store must load it: the
+// sets in their order, then the named records.
 func Load(all refresh.Work, r refresh.Reads, now time.Time) refresh.Work {
 	w := refresh.Work{Wallet: all.Wallet, Lock: all.Lock, Jobs: r.Jobs.Pick(slices.Clone(all.Jobs), now),
 		Watchers: r.Watchers.Pick(slices.Clone(all.Watchers), now)}
@@ -162,8 +161,8 @@ func Store(all refresh.Work, c refresh.Change) refresh.Work {
 	return all
 }
 
-// Sound returns what a change breaks: each new version has its line, each line
-// continues its record, records keep their places, and [refresh.Check] holds.
+// Sound returns the rule that a change breaks, nil for none: each new version has its line,
+// each line continues its record, records keep their places, and [refresh.Check] holds.
 func Sound(c refresh.Change) error {
 	versions := map[uuid.UUID]int64{c.Old.Wallet.ID(): c.Old.Wallet.Version}
 	for i := range c.Old.Jobs {
