@@ -2,7 +2,8 @@ package follow
 
 import "github.com/settlehq/settle/statemachine"
 
-// AlertKinds are the alerts of [Alerts], in its order.
+// AlertKinds are the alerts of [Alerts], in its order, and behind them those of
+// [DepositAlerts].
 func AlertKinds() []statemachine.AlertKind {
 	return []statemachine.AlertKind{
 		{Name: "consumer stopped", Person: true,
@@ -10,5 +11,9 @@ func AlertKinds() []statemachine.AlertKind {
 		{Name: "consumer parked", Person: true,
 			Ends: "mend what the lines fail on: each is tried again after a pause that doubles, a day at most"},
 		{Name: "consumer lag", Ends: "with the next turns of its runner; where none runs, start it"},
+		{Name: "deposits shaken", Person: true,
+			Ends: "with the blocks that bring them back or prove them dead; else look at the chain, and say ReverseDeposit"},
+		{Name: "deposits waiting", Person: true,
+			Ends: "look whether Deposits runs, what it fails on, and whether the wallets are scanned"},
 	}
 }

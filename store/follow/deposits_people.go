@@ -115,18 +115,12 @@ type DepositThresholds struct {
 	Waiting time.Duration // since the oldest deposit in the best chain was put on file, or was reversed
 }
 
-// DepositAlerts compares. It is pure; the order is fixed. The names are "deposits
-// shaken" and "deposits waiting".
-func DepositAlerts(s DepositStats, t DepositThresholds) []Alert {
-	var out []Alert
-	if s.Shaken > t.Shaken {
-		out = append(out, Alert{"deposits shaken", fmt.Sprintf("%d deposits of %d satoshi are credited and not deep now, more than %d",
-			s.Shaken, s.ShakenAmount, t.Shaken)})
-	}
-	if waits := s.At.Sub(s.WaitsSince); t.Waiting > 0 && !s.WaitsSince.IsZero() && waits > t.Waiting {
-		out = append(out, Alert{"deposits waiting", fmt.Sprintf(
-			"of %d deposits of %d satoshi in the best chain one is not credited for %v, more than %v",
-			s.Waiting, s.WaitingAmount, waits, t.Waiting)})
-	}
-	return out
+// DepositAlerts compares. It is pure; the order is fixed.
+func DepositAlerts(s DepositStats, t DepositThresholds) []statemachine.Alert {
+	a := statemachine.Alarms{At: s.At, Kinds: AlertKinds()}
+	a.Add(s.Shaken > t.Shaken, "deposits shaken", "%d deposits of %d satoshi are credited and not deep now, more than %d",
+		s.Shaken, s.ShakenAmount, t.Shaken)
+	a.Wait("deposits waiting", s.WaitsSince, t.Waiting, fmt.Sprintf("of %d deposits of %d satoshi in the best chain one is not credited",
+		s.Waiting, s.WaitingAmount))
+	return a.Alerts
 }
