@@ -17,8 +17,8 @@ import (
 
 // What is sent, what is not, and what of the answer is kept.
 
-// The secret and the signature are in no record, trail, log or error, however
-// the server answers with them.
+// The secret and the signature are in no record, trail, log or error, even where the answer of
+// the server contains them.
 func TestSecretsStayOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -89,8 +89,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	})
 }
 
-// A sync that cannot be signed, or whose signer panics, is a failure that names the
-// reason, at once.
+// A sync that cannot be signed, or whose signer panics, fails at once, with the reason.
 func TestNothingSent(t *testing.T) {
 	for text, sign := range map[string]func() (string, error){
 		"no signature: the signer is locked":      func() (string, error) { return "", errors.New("the signer is locked") },

@@ -18,9 +18,9 @@ import (
 	"github.com/settlehq/settle/store/sqlstore"
 )
 
-// The database server is stopped at once, twice, while two reactors send: each
-// relay ends as it was changed last, with the secret that it was made with, and
-// was never sent by two at once.
+// The database server is stopped abruptly, twice, while two reactors send. Each relay ends as its
+// last change says, with the secret that it was made with, and was never sent by both reactors at
+// once.
 func TestDatabaseCrashes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it stops a database server")

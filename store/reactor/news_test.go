@@ -17,7 +17,7 @@ import (
 
 // What the broadcast does to a reactor.
 
-// A burst is larger than the broadcast's buffer: the reactor lags, is told so,
+// A burst of messages is larger than the broadcast's buffer. The reactor is told that it lags,
 // reconciles and goes on.
 func TestLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -48,8 +48,7 @@ func TestLag(t *testing.T) {
 	})
 }
 
-// The end of the broadcast ends the reactor, with an error of its own; a new one
-// finds what is due.
+// The end of the broadcast ends the reactor with its own error; a new reactor finds what is due.
 func TestClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := memory.New(memory.Options{})
@@ -80,8 +79,8 @@ func TestClosed(t *testing.T) {
 	})
 }
 
-// News wake the reactor: what is committed in its process is sent at once, not
-// when it asks again.
+// A message wakes the reactor: a change that its own process commits is sent at once, before the
+// reactor polls again.
 func TestNewsWake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

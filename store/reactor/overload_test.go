@@ -42,9 +42,9 @@ func (f *far) Update(ctx context.Context, fn func(store.Unit) error) error {
 	return f.Store.Update(ctx, fn)
 }
 
-// A connection is lost. For ten seconds another takes five times as long as a call may
-// take; then less than twice, of which each time-out costs all: with the same time at
-// each try nothing would be sent again.
+// The connection is lost. For ten seconds connecting takes five times as long as a call may last;
+// afterwards it takes less than twice as long, but a call that times out has to begin connecting
+// anew. If every try had the same time, nothing would ever be sent again.
 func TestWorkGoesOnAfterAnOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const call = 5 * time.Second

@@ -21,17 +21,16 @@ import (
 type Options struct {
 	// Name of this reactor, 1 to 200 bytes; no other process may use it.
 	Name string
-	// URL is the base of the server's API, without user and query; slashes at its
-	// end do not count.
+	// URL is the base of the server's API, without user and query; slashes at its end are
+	// ignored.
 	URL string
 	// Authorize signs an event for one request and returns the value of its
 	// Authorization header, such as "Nostr " and the signed event in base64.
 	Authorize func(context.Context, relaysync.AuthEvent) (string, error)
 	// Secret makes the secret of a new relay, 64 hexadecimal digits; nil: random.
 	Secret func() (string, error)
-	// Transport sends requests; nil: http.DefaultTransport with a new
-	// connection for each, since Go repeats a request by itself on one that is
-	// used again.
+	// Transport sends requests; nil: http.DefaultTransport with a new connection for each
+	// request, since Go repeats a request by itself on a connection that was used before.
 	Transport http.RoundTripper
 
 	Concurrency int           // relays that are sent at once, each by one request at a time, at most 10,000; 16 if zero
@@ -40,9 +39,8 @@ type Options struct {
 	Log         *slog.Logger  // nil discards
 }
 
-// Run brings relays to the server until ctx is done, then returns nil, or until
-// the broadcast is closed, then [store.ErrClosed]. Options that make no sense
-// are [statemachine.ErrInvalid].
+// Run brings relays to the server. It returns nil when ctx is done, and [store.ErrClosed] when
+// the broadcast is closed. Options that make no sense are [statemachine.ErrInvalid].
 func Run(ctx context.Context, relays *store.Relays, o Options) error {
 	base, err := url.Parse(o.URL)
 	switch {
@@ -85,13 +83,12 @@ type reactor struct {
 	client *http.Client
 	wake   chan struct{}
 	log    *slog.Logger
-	// reported is the latest text of unreadable, which is called by one Turn at a
-	// time.
+	// reported is the text that unreadable logged last. Turns call unreadable one at a time.
 	reported string
 }
 
-// listen handles the three outcomes of the broadcast, until ctx is done or the
-// broadcast is closed.
+// listen handles messages, lags and the end of the broadcast, until ctx is done or the broadcast
+// is closed.
 func (r *reactor) listen(ctx context.Context, news *store.RelaySubscription) error {
 	next := time.Now().Add(r.o.Reconcile)
 	for {
@@ -139,8 +136,7 @@ func (r *reactor) gaveUp(relay string) {
 	r.log.Error("retries exhausted; awaiting manual intervention", "relay", relay)
 }
 
-// unreadable reports what is due and cannot be read, once as long as it stays the
-// same.
+// unreadable logs the due relays that cannot be read, once as long as the text stays the same.
 func (r *reactor) unreadable(err error) {
 	if text := err.Error(); text != r.reported {
 		r.reported = text
@@ -150,8 +146,8 @@ func (r *reactor) unreadable(err error) {
 
 const page = 100
 
-// reconcile gives a due time to every relay that needs one. It goes on until it
-// has seen all or ctx is done.
+// reconcile gives a due time to every relay that needs one. It goes on until it has seen all
+// relays or ctx is done.
 func (r *reactor) reconcile(ctx context.Context, reason string) error {
 	pause := statemachine.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, JitterPercent: 50}
 	found, fails := 0, 0

@@ -16,8 +16,8 @@ import (
 
 // When a relay is sent, whatever fails.
 
-// A relay that always fails is sent at 0, 30, 90, 210, 450, 930 and 1830 s, over
-// restarts, and then never again until somebody asks.
+// A relay that always fails is sent at 0, 30, 90, 210, 450, 930 and 1830 s, also over restarts,
+// and then never again until somebody asks for it.
 func TestFailingRelayOverRestarts(t *testing.T) {
 	for _, restart := range []time.Duration{0, 7 * time.Second, 100 * time.Second, 1000 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -100,8 +100,8 @@ func TestLostCreate(t *testing.T) {
 	})
 }
 
-// A gateway's time-out is no answer of the server's: the request arrives after the
-// relay was deactivated and sent again, and does not stay.
+// The time-out of a gateway is no answer of the server: the request arrives after the relay was
+// deactivated and sent again. The later request must not be undone.
 func TestLateBehindAGateway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -130,8 +130,9 @@ func TestLateBehindAGateway(t *testing.T) {
 	})
 }
 
-// What a killed process was sending is claimed when its lease ends, at once and
-// as no failure; what it sent may still arrive, so it is sent once more.
+// A relay that a killed process was sending is claimed as soon as its lease ends, without
+// counting a failure. The killed process's request may still arrive, so the relay is sent once
+// more later.
 func TestKilledReactor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -161,9 +162,8 @@ func TestKilledReactor(t *testing.T) {
 	})
 }
 
-// Two reactors, updates at any time, slow answers, failures and lost answers: a
-// relay is sent by one at a time, is never without an owner, and ends as it was
-// changed last.
+// Two reactors meet updates at any time, slow answers, failures and lost answers. A relay is sent
+// by one reactor at a time, always has a due time or a lease, and ends as its last change says.
 func TestAtMostOneTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

@@ -56,8 +56,8 @@ func (r *reactor) sync(ctx context.Context, c store.ClaimedRelay) store.HeldRela
 	}
 }
 
-// before compares by both clocks: that of the process stands still while the
-// machine sleeps, that of the wall may be set.
+// before compares by the monotonic clock, which stands still while the machine sleeps, and by the
+// wall clock, which may be set; a must be before b by both.
 func before(a, b time.Time) bool { return a.Before(b) && a.Round(0).Before(b.Round(0)) }
 
 // send makes one request. failure is why nothing could be sent.
@@ -99,8 +99,8 @@ func (r *reactor) send(ctx context.Context, relay *relaysync.Relay, q relaysync.
 	return relaysync.Answer{Status: resp.StatusCode, Text: relay.Redact(string(text), secrets...)}, ""
 }
 
-// do takes a panic of the host's transport for an error: the request may have been
-// sent, and what is said of it is redacted like any other.
+// do turns a panic of the host's transport into an error without an answer: the request may have
+// been sent. The text is redacted like any other.
 func (r *reactor) do(req *http.Request) (resp *http.Response, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -109,8 +109,8 @@ func TestATransportThatPanics(t *testing.T) {
 	}
 }
 
-// Each request has a connection, a signature of its own over the bytes that are
-// sent, and a body that nothing can send again.
+// Each request has its own connection, its own signature over the bytes that are sent, and a body
+// that cannot be sent again.
 func TestRequests(t *testing.T) {
 	var connections atomic.Int64
 	type sent struct {
@@ -158,8 +158,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// Of an answer at most 64 KiB are read; one that breaks off counts as far as it
-// came; credentials of the relay as it was sent are taken out.
+// At most 64 KiB of an answer are read. An answer that breaks off counts with the bytes that
+// came. The credentials of the relay that was sent are removed from the text.
 func TestAnswers(t *testing.T) {
 	long := bytes.NewReader(bytes.Repeat([]byte("x"), 1<<20))
 	for name, tt := range map[string]struct {

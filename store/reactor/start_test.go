@@ -21,8 +21,8 @@ import (
 
 // How a reactor begins, and what it reports of records that it cannot send.
 
-// A reactor that could send nothing does not begin: every relay would be given
-// up for a misspelt URL.
+// A reactor that could send nothing does not begin: with a misspelt URL it would use up the
+// retries of every relay.
 func TestOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -59,8 +59,8 @@ func (f *failing) Update(ctx context.Context, fn func(store.Unit) error) error {
 	return f.Store.Update(ctx, fn)
 }
 
-// The reconcile at the start goes on until the database is there, and reports
-// what is given up by the history that another writer has left.
+// The reconcile at the start goes on until the database is there, and logs the relays that are
+// given up because of the history that another writer has left.
 func TestStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, db := newBench(t), &failing{Store: memory.New(memory.Options{})}
@@ -102,8 +102,8 @@ func TestStart(t *testing.T) {
 	})
 }
 
-// A reconcile pulls in what a clock that went back has left too far away: at the
-// start, or where somebody asks for it from time to time.
+// A reconcile brings back due times that a clock which was ahead has left too far away: at the
+// start, and regularly with Options.Reconcile.
 func TestReconciles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -191,8 +191,8 @@ func (d damagedRelays) Get(ids ...string) ([]relaysync.Sync, error) {
 	return d.RelayRecords.Get(ids...)
 }
 
-// What is due and cannot be read is in the log, once as long as it stays the same,
-// and the others are sent.
+// A due relay that cannot be read is logged once as long as the text stays the same, and the
+// other relays are sent.
 func TestUnreadableIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

@@ -12,9 +12,9 @@ import (
 	"github.com/settlehq/settle/store/memory"
 )
 
-// A process claims a wallet and a job while the store's clock is an hour ahead, and is
-// gone; then the clock is right again. Another process has the wallet after a lease, and
-// not in an hour. A wallet before it that cannot be read changes nothing of that.
+// A process claims a wallet and a job while the store's clock is an hour ahead, and dies; then
+// the clock is right again. Another process gets the wallet after one lease and not only after an
+// hour, also where a wallet before it in the order cannot be read.
 func TestAfterAClockThatWasAhead(t *testing.T) {
 	for _, torn := range []string{"", refreshtest.Wallet(0).XpubVan} {
 		afterAClockThatWasAhead(t, torn)
@@ -50,10 +50,10 @@ func afterAClockThatWasAhead(t *testing.T, torn string) {
 	})
 }
 
-// The store's clock steps when a provisional watcher has just expired, and the transfer
-// shows only then: the sync job of the expiry watches it, and it is refreshed again,
-// within a minute of the right clock. Where the clock was ahead for two days meanwhile,
-// as soon as it is right.
+// The store's clock is moved when a provisional watcher has just expired, and the transfer shows
+// only then. The sync job of the expiry watches the transfer, and it is refreshed again within a
+// minute of the right clock; where the clock was two days ahead meanwhile, as soon as the clock
+// is right.
 func TestTheClockStepsAtAnExpiry(t *testing.T) {
 	for _, step := range []time.Duration{-48 * time.Hour, -20 * time.Second, -5 * time.Second, -2 * time.Second, 0, 5 * time.Second, 48 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -87,8 +87,9 @@ func TestTheClockStepsAtAnExpiry(t *testing.T) {
 	}
 }
 
-// A watcher expired open while the store's clock was two days ahead; by the right one the
-// manual job that the page names watches it again, and ends the alert.
+// A watcher expired open while the store's clock was two days ahead. With the right clock, the
+// manual job that the package comment tells the operator to enqueue watches the transfer again,
+// and the alert ends.
 func TestAManualJobAfterAClockThatWasAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ahead atomic.Int64

@@ -13,8 +13,8 @@ import (
 
 // How long a pass may take, and what follows when it takes longer.
 
-// A pass takes (2 + assets) x HTTP_TIMEOUT at most, though none of its calls times
-// out, and 2 of them while its assets are not known; no call starts at the end.
+// A pass takes at most (2 + assets) x HTTP_TIMEOUT, though none of its calls times out, and at
+// most 2 x HTTP_TIMEOUT while its assets are not known. No call starts at its end.
 func TestPassIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		took   time.Duration
@@ -73,8 +73,8 @@ func TestLongPass(t *testing.T) {
 	}
 }
 
-// The first call that times out ends the round; the wallet rests 30, 60, ... and
-// does not keep its slot from others meanwhile.
+// The first call that times out ends the round. The wallet rests 30, 60, ... s, and other wallets
+// get its slot meanwhile.
 func TestHungWallet(t *testing.T) {
 	virtual(t, func(c *refresh.Config) { c.MaxWalletProcesses = 1 }, func(t *testing.T, s *system) {
 		s.node.wallet(refreshtest.Wallet(0).XpubVan).hang = 3

@@ -23,8 +23,8 @@ var (
 	errLockLost    = fmt.Errorf("%w: the lock ended during the call", statemachine.ErrFenced)
 )
 
-// outcome says what the error of a call means. A refresh can be repeated, so what
-// nobody knows is a retry.
+// outcome translates the error of a call. An error that is neither ErrPermanent nor ErrDeferred
+// is Unknown, and is retried, since a refresh can be repeated.
 func outcome(err error) statemachine.Outcome {
 	switch {
 	case err == nil:
@@ -37,10 +37,10 @@ func outcome(err error) statemachine.Outcome {
 	return statemachine.Unknown
 }
 
-// call makes one call of the host, bounded by HTTP_TIMEOUT, by the end of its pass,
-// and where it needs the lock by that. A panic is an unknown answer. A call that
-// does not return is left behind, with whatever it still says; until it has ended
-// this process makes no other for the wallet.
+// call makes one call of the host. It ends at the latest after HTTP_TIMEOUT, at the end of its
+// pass, and, if it needs the lock, at the end of the lock. A panic is an unknown answer. A call
+// that does not return is left behind and its answer is dropped; until it has returned, this
+// process makes no other call for the wallet.
 func call[V any](ctx context.Context, r *round, locked bool, fn func(context.Context) (V, error)) (v V, err error) {
 	if r.hung {
 		return v, errTimedOut
@@ -118,8 +118,7 @@ func (r *round) callFor(ctx context.Context, fn func(context.Context) error) err
 	return err
 }
 
-// watchLock calls lose when the lock ends without a renewal; the function that it
-// returns stops it.
+// watchLock calls lose when the lock ends without a renewal, until the returned stop is called.
 func (r *round) watchLock(lose context.CancelCauseFunc) (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -140,15 +139,15 @@ func (r *round) watchLock(lose context.CancelCauseFunc) (stop func()) {
 	return func() { close(done) }
 }
 
-// bound gives the pass or the tick that began (2 + assets) x HTTP_TIMEOUT; 2 of them
-// while the assets are not known.
+// bound lets the pass or the tick last (2 + assets) x HTTP_TIMEOUT from its begin; assets is 0
+// while they are not known.
 func (r *round) bound(assets int) {
 	r.deadline = r.began.Add(time.Duration(2+assets) * r.config.HTTPTimeout)
 }
 
-// look lists everything: the transfers without asset, then those of each asset. A
-// listing that fails gives none. first, if not nil, says between two calls whether a job
-// goes first, which ends it with errJobFirst.
+// look lists everything: the transfers without asset, then those of each asset. If one call
+// fails, there is no listing. first, if not nil, is asked between two calls whether a job goes
+// first; if so, look ends with errJobFirst.
 func (r *round) look(ctx context.Context, w refresh.Credentials, locked bool, first func() bool) (refresh.Listing, error) {
 	var l refresh.Listing
 	list := func(ctx context.Context, asset string) error {
@@ -187,8 +186,8 @@ func (r *round) look(ctx context.Context, w refresh.Credentials, locked bool, fi
 	return l, nil
 }
 
-// cancel calls failtransfers once for each index, up to the first that cannot be called
-// any more or before which a job goes first. It answers for those that were called.
+// cancel calls failtransfers once for each index. It stops at the first call that can no longer
+// be made, or when a job goes first, and returns the answers of the calls it made.
 func (r *round) cancel(ctx context.Context, w refresh.Credentials, indexes []int32, first func() bool) (all []refresh.Cancelled) {
 	for i, index := range indexes {
 		if i > 0 && first != nil && first() {

@@ -21,8 +21,8 @@ import (
 	"github.com/settlehq/settle/store/refresher"
 )
 
-// system is a store, a node with wallets, and processes on both. All of it runs
-// in virtual time.
+// system is a store, a node with wallets, and processes that use both. All of it runs in virtual
+// time.
 type system struct {
 	t       *testing.T
 	db      *memory.Store
@@ -88,8 +88,8 @@ func (s *system) serviceOf(db store.Store[store.Unit]) *store.Refreshes {
 	return service
 }
 
-// process is one Run. kill makes it dead for the store and the node at once,
-// whatever its goroutines still do.
+// process is one Run. kill makes it dead for the store and the node at once, whatever its
+// goroutines still do.
 type process struct {
 	name string
 	stop context.CancelFunc
@@ -306,8 +306,8 @@ type caller struct {
 	of *process
 }
 
-// call is the time that a call takes at the node. A process that is killed goes
-// on for a while in nobody's name.
+// call is the time that a call takes at the node. The calls of a killed process go on for a
+// while, though no process waits for them.
 func (c *caller) call(ctx context.Context, w refresh.Credentials, what string, locked bool, do func(*wallet) error) error {
 	c.mu.Lock()
 	x := c.wallet(w.XpubVan)

@@ -36,8 +36,8 @@ func TestPartOfAListing(t *testing.T) {
 	})
 }
 
-// A listing beyond its bound is a failure of the job, which says so, and of the
-// tick, whose watchers are asked for again.
+// A listing beyond its bound fails the attempt of a job, whose Error says so. In a tick it counts
+// as no answer, and the watchers are due again.
 func TestListingBeyondItsBound(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, s *system) {
 		s.node.transfer(0, incoming("r", "asset"))
@@ -59,8 +59,8 @@ func TestListingBeyondItsBound(t *testing.T) {
 	})
 }
 
-// A host that panics costs its own job an attempt, and nobody else anything; one that
-// panics always is called once in an interval.
+// A host that panics costs only its own job an attempt; if it always panics, it is called once in
+// an interval.
 func TestPanicOfTheHost(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, s *system) {
 		broken := s.node.wallet(refreshtest.Wallet(0).XpubVan)
@@ -92,10 +92,9 @@ func TestPanicOfTheHost(t *testing.T) {
 	})
 }
 
-// A call that panics is an unknown answer, whichever it is: a job's attempt counts at
-// once and the tenth fails, a provisional watcher ends in time, every other one is asked
-// for again each interval and ends once its look-up is answered. Nothing that the panic
-// said is stored.
+// A panic of any call is an unknown answer. The attempt of a job counts at once and the tenth
+// fails the job; a provisional watcher ends in time; every other watcher is due again each
+// interval and ends once its look-up is answered. The text of the panic is not stored.
 func TestEachCallThatPanics(t *testing.T) {
 	for _, c := range []struct {
 		on   string
@@ -159,10 +158,10 @@ func TestEachCallThatPanics(t *testing.T) {
 	}
 }
 
-// A call that never returns, though its context is done, is left behind after
-// HTTP_TIMEOUT and LockTTL/3: lock and slot are free, others are served, another
-// process goes on, what it says at last is not stored, and this process calls the
-// wallet again only then. With one number for all.
+// A call that never returns, though its context is done, is left behind after HTTP_TIMEOUT and
+// LockTTL/3. Lock and slot are then free, so other wallets are served (there is one number for
+// all) and another process goes on with this one. The late answer is not stored, and only after
+// it does this process call the wallet again.
 func TestEachCallThatNeverReturns(t *testing.T) {
 	for _, on := range []string{"refresh", "listtransfers", "listassets", "failtransfers"} {
 		for _, tick := range []bool{false, true} {

@@ -12,8 +12,8 @@ import (
 
 // Processes that are killed, stopped and started again.
 
-// Processes are killed and started all the time: no job is lost, none is done
-// twice at the same time for one wallet, every watcher ends.
+// Processes are killed and started all the time. No job is lost, no wallet has two jobs running
+// at the same time, and every watcher ends.
 func TestKills(t *testing.T) {
 	for seed := range 4 {
 		virtual(t, func(c *refresh.Config) { c.MaxWalletProcesses = 5 }, func(t *testing.T, s *system) {
@@ -86,8 +86,8 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// A start adds one recovery job to a wallet with an active watcher; a second
-// start adds nothing while it is live.
+// A start adds one recovery job to a wallet with an active watcher; a second start adds none
+// while this job is live.
 func TestRestart(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, s *system) {
 		s.node.transfer(0, incoming("r", "asset"))

@@ -34,8 +34,8 @@ func TestLongCallIsRenewed(t *testing.T) {
 	})
 }
 
-// The lock is taken over from a holder that cannot reach the store and is still
-// running: its call is cancelled at the end of the lock, its result is refused.
+// The lock is taken over from a holder that cannot reach the store and is still running: the
+// holder's call is cancelled at the end of the lock, and its result is refused.
 func TestTakeoverWithTheOldHolderStillRunning(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, s *system) {
 		s.node.took, s.node.keep = 25*time.Second, true
@@ -66,8 +66,8 @@ func (p *process) cut(away bool) {
 	p.dead = away
 }
 
-// A lock that is not renewed: no call starts at or after its end, and the one that
-// runs then is cancelled.
+// When a lock is not renewed, no call starts at or after its end, and a call that runs then is
+// cancelled.
 func TestNoCallAfterTheLock(t *testing.T) {
 	for took, want := range map[time.Duration]string{
 		15 * time.Second: "0s refresh, 15s listtransfers, ", // the third would start at the very end
@@ -111,8 +111,8 @@ func TestLockCountsFromBeforeTheClaim(t *testing.T) {
 	})
 }
 
-// A claim or a look-up that is stored, but its answer lost, is sent again and goes on:
-// no attempt, no lease is waited for, and no refresh is left out.
+// A claim or a look-up whose answer was lost after it was stored is sent again and goes on: it
+// costs no second attempt, no lease has to end first, and the refresh is made.
 func TestALostAnswerOfWhatTakesTheLock(t *testing.T) {
 	for _, tick := range []bool{false, true} {
 		virtual(t, nil, func(t *testing.T, s *system) {
@@ -154,8 +154,7 @@ func TestALostAnswerOfWhatTakesTheLock(t *testing.T) {
 	}
 }
 
-// A lock that nobody gives back is swept after its end, though its wallet has
-// nothing to do.
+// A lock that nobody gives back is deleted after its end, also where its wallet has no work.
 func TestLocksAreSwept(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, s *system) {
 		s.enqueue(0, refresh.Sync, "", "")

@@ -48,9 +48,10 @@ func (f *far) Update(ctx context.Context, fn func(store.Unit) error) error {
 	return f.Store.Update(ctx, fn)
 }
 
-// A connection is lost while nothing is done. For ten seconds another takes five times
-// as long as a call may take; then less than twice, of which each time-out costs all:
-// with the same time at each try no wallet would be served again.
+// The connection is lost while no work is due. For ten seconds connecting takes five times as
+// long as a call may last; afterwards it takes less than twice as long, but a call that times out
+// has to begin connecting anew. If every try had the same time, no wallet would ever be served
+// again.
 func TestWorkGoesOnAfterAnOverload(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, s *system) {
 		const call = 5 * time.Second

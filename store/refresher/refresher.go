@@ -16,44 +16,44 @@ import (
 	"github.com/settlehq/settle/store/worker"
 )
 
-// Host calls the node that has the wallets. A call may be repeated, and returns
-// soon after its context is done. An error that is neither of the two below means
-// that nobody knows what happened, or that it can be tried again.
+// Host calls the node that has the wallets. A call must be safe to repeat, and must return soon
+// after its context is done. An error that is neither [ErrPermanent] nor [ErrDeferred] means that
+// nobody knows what happened, or that the call can be tried again.
 type Host interface {
 	// Refresh brings the wallet's state up to date.
 	Refresh(ctx context.Context, w refresh.Credentials) error
 	// ListAssets returns the ids of the wallet's assets.
 	ListAssets(ctx context.Context, w refresh.Credentials) ([]string, error)
-	// ListTransfers returns the transfers of an asset; of an empty one those
-	// that have no asset yet.
+	// ListTransfers returns the transfers of an asset; for an empty asset, the transfers that
+	// have no asset yet.
 	ListTransfers(ctx context.Context, w refresh.Credentials, asset string) ([]refresh.Transfer, error)
-	// FailTransfers looks the transfers with this index up again and cancels
-	// them. It is [ErrPermanent] when one has moved.
+	// FailTransfers looks the transfers with this index up again and cancels them. It returns
+	// [ErrPermanent] when one of them has moved.
 	FailTransfers(ctx context.Context, w refresh.Credentials, index int32) error
 }
 
 var (
-	// ErrPermanent, in the chain of a call's error: it did not happen, and never
-	// will. A job whose refresh or listing says so fails at once.
+	// ErrPermanent, in the chain of a call's error, says that the call did not happen and never
+	// will. A job whose refresh or listing returns it fails at once.
 	ErrPermanent = errors.New("refused for ever")
-	// ErrDeferred, in the chain of a call's error: it was not tried, as the node
-	// is busy or paused. It costs the job no attempt.
+	// ErrDeferred, in the chain of a call's error, says that the call was not tried, because the
+	// node is busy or paused. It costs the job no attempt.
 	ErrDeferred = errors.New("not tried")
 )
 
 // Options of [Run]. The zero value is fit for production.
 type Options struct {
-	// Name of the process, the holder of its leases: no other process may have
-	// it, an earlier life of this one included. Made from the host's name, the
-	// process and chance if empty.
+	// Name of the process, the holder of its leases. No other process may have this name, nor an
+	// earlier run of this program. If it is empty, it is made from the machine's name, the
+	// process id and random characters.
 	Name  string
 	Grace time.Duration // how long rounds may go on after a stop; 10 s if zero
 	Log   *slog.Logger  // nil discards
 }
 
-// Run recovers, then serves wallets until ctx is done, and gives its slots back.
-// It returns nil then, or what could not be stored. Several may run on one store,
-// in one process or in many, with one configuration.
+// Run makes the recovery jobs of a start, then serves wallets until ctx is done, and gives its
+// slots back. It then returns nil, or an error that says what could not be stored. Several Runs
+// may use one store, in one process or in many, with one configuration.
 func Run(ctx context.Context, s *store.Refreshes, host Host, o Options) error {
 	if s == nil || host == nil {
 		return fmt.Errorf("%w: a refresher needs a service and a host", statemachine.ErrInvalid)

@@ -56,8 +56,8 @@ func TestPassThenTicks(t *testing.T) {
 	}
 }
 
-// Flow 2: refreshes at 0, 30, ... 150; at 180 s one sync job, whose pass watches
-// the transfer as it is then.
+// Flow 2 refreshes at 0, 30, ... 150 s. At 180 s it makes one sync job, whose pass watches the
+// transfer as the node lists it then.
 func TestInvoiceWithoutAsset(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, s *system) {
 		s.node.took = time.Millisecond // a listing that begins at the very end of the watcher does not count
@@ -127,8 +127,8 @@ func TestCancellations(t *testing.T) {
 	})
 }
 
-// Retries are 5, 10, 20 ... 1280 s apart; the 10th failure is the end. The lock is
-// free in between.
+// Retries are 5, 10, 20 ... 1280 s apart; the 10th failure ends the job. The lock is free between
+// them.
 func TestRetries(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, s *system) {
 		s.node.wallet(refreshtest.Wallet(0).XpubVan).fail = errors.New("busy")
@@ -223,8 +223,8 @@ func TestIdleTimeout(t *testing.T) {
 	})
 }
 
-// 50 watching wallets have the 50 slots; a 51st with a job is served within one
-// round and a poll, and the one that yielded comes back.
+// 50 watching wallets have the 50 slots. A 51st wallet with a job is served within one round and
+// a poll, and the wallet that gave its slot up gets one again.
 func TestStarvation(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, s *system) {
 		for n := range 50 {
@@ -291,8 +291,8 @@ func TestBoundedWait(t *testing.T) {
 	})
 }
 
-// Several processes share the slots: no wallet twice, no more than MAX at once,
-// each job done once.
+// Several processes share the slots: no wallet is served twice, no more than MAX wallets are
+// served at once, and each job is done once.
 func TestTwoOrchestrators(t *testing.T) {
 	virtual(t, func(c *refresh.Config) { c.MaxWalletProcesses = 7 }, func(t *testing.T, s *system) {
 		const wallets = 60
@@ -377,8 +377,8 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// A process whose clock is far from the store's works as any other: what is due and
-// what has expired is the store's to say, a lease is a duration.
+// A process whose clock is far from the store's works as any other: the store says what is due
+// and what has expired, and a lease is a duration.
 func TestClocksApart(t *testing.T) {
 	for _, apart := range []time.Duration{-time.Hour, time.Hour} {
 		virtual(t, nil, func(t *testing.T, s *system) {

@@ -25,8 +25,8 @@ type round struct {
 	calls   int  // of the host, that were started
 	hung    bool // a call timed out: the round is over
 
-	// began is when the pass or the tick began, by this process's clock, and
-	// deadline when it must end.
+	// began is when the pass or the tick began, and deadline when it must end, both by this
+	// process's clock.
 	began, deadline time.Time
 
 	storeTime, localTime time.Time // of the same moment, or the store's is earlier
@@ -48,8 +48,8 @@ func (r *round) lease() store.RefreshLease {
 	return l
 }
 
-// renewed moves the end of the lock that was renewed. A renewal of the slot alone,
-// lock 0, is none: a round without the lock has no moment until which it may call.
+// renewed moves the end of the lock that was renewed. With lock 0 only the slot was renewed, and
+// nothing moves: a round without the lock has no moment until which it may call.
 func (r *round) renewed(lock int64, until time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,8 +139,8 @@ func (r *round) run(ctx context.Context) result {
 	}
 }
 
-// send stores an event. What is no refusal is tried again, as long as the slot is
-// held: every event may be sent twice.
+// send stores an event. An error that is no refusal is tried again for LockTTL/3, since every
+// event may be sent twice.
 func (r *round) send(ctx context.Context, ev refresh.Event) (c refresh.Change, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.config.LockTTL/3)
 	defer cancel()
@@ -214,8 +214,8 @@ func (r *round) pass(ctx context.Context, w refresh.Credentials, hungRounds int3
 	return nil
 }
 
-// tick looks up once and refreshes once for all due watchers. over is false if a
-// due job goes first.
+// tick looks up once and refreshes once for all due watchers. over is false if a due job goes
+// first.
 func (r *round) tick(ctx context.Context, w refresh.Work) (over bool, err error) {
 	began := r.storeTime
 	r.began = time.Now()

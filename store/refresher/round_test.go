@@ -17,8 +17,8 @@ import (
 	"github.com/settlehq/settle/store/worker"
 )
 
-// A renewal moves the end of the lock that it was of, and of no other: that of a
-// slot alone gives a round without the lock no right to call.
+// A renewal moves the end of the lock that it names, and of no other. The renewal of a slot alone
+// gives a round without the lock no right to call.
 func TestRenewalsOfTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := refresh.DefaultConfig()
@@ -47,8 +47,8 @@ func TestRenewalsOfTheLock(t *testing.T) {
 	})
 }
 
-// What an earlier round of a wallet became says nothing of the slot that the
-// process has got since.
+// The result of an earlier round of a wallet changes nothing about the slot that the process has
+// got since.
 func TestResultsOfALostSlot(t *testing.T) {
 	now := time.Now()
 	old, running := &round{xpub: "a"}, &round{xpub: "a"}
@@ -64,8 +64,8 @@ func TestResultsOfALostSlot(t *testing.T) {
 	}
 }
 
-// A result that is offered again, since the commit with it failed, says nothing of the
-// next round of the same slot, which runs meanwhile.
+// A result that is offered again, since its commit failed, changes nothing about the next round
+// of the same slot, which runs meanwhile.
 func TestAResultThatIsOfferedAgain(t *testing.T) {
 	db := &slow{Store: memory.New(memory.Options{})}
 	s := newSlots(t, db, "a")
@@ -181,8 +181,8 @@ func (s *slow) View(ctx context.Context, fn func(store.Unit) error) error {
 	return s.Store.View(ctx, fn)
 }
 
-// Where the store does not say what is owed, a round knows the time still: a listing of
-// a tick that goes on is of now.
+// Where the store does not answer what is owed, a round still counts its time: the listing of a
+// tick that goes on has the present time.
 func TestTheTimeOfARoundWhereTheStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &slow{Store: memory.New(memory.Options{})}
@@ -227,8 +227,8 @@ func (s *slots) turn(t *testing.T, n int, done ...result) []worker.Item[*round] 
 	return items
 }
 
-// A lease ends LockTTL after its renewal was sent, however late the answer comes; and
-// what the round gave back meanwhile is not lost.
+// A lease ends LockTTL after its renewal was sent, however late the answer comes. A job or lock
+// that the round gave back meanwhile is not reported as lost.
 func TestRenewalsThatTakeAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &slow{Store: memory.New(memory.Options{})}
@@ -255,8 +255,8 @@ func TestRenewalsThatTakeAWhile(t *testing.T) {
 	})
 }
 
-// An exit that is refused, since a job came, is asked for once: the slot stays, and
-// its next round starts.
+// An idle exit that is refused, since a job came, is asked for once: the slot stays, and its next
+// round starts.
 func TestARefusedExit(t *testing.T) {
 	s := newSlots(t, memory.New(memory.Options{}), "a")
 	items := s.turn(t, 1)

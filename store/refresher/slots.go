@@ -13,8 +13,8 @@ import (
 	"github.com/settlehq/settle/store/worker"
 )
 
-// slots are the wallets that this process serves: the source of its worker. An
-// item is one round of one wallet.
+// slots are the wallets that this process serves, and the source of its worker. An item of the
+// worker is one round of one wallet.
 type slots struct {
 	service  *store.Refreshes
 	host     Host
@@ -92,8 +92,8 @@ func (s *slots) Turn(ctx context.Context, done []result, n int) (items []worker.
 	return items, next, nil
 }
 
-// ready notes what became of rounds and returns the slots whose rounds are done,
-// of which the first n that are due start.
+// ready takes over the results of rounds. It returns the slots of which no round runs, and how
+// many of them, at most n, start their next round now.
 func (s *slots) ready(at time.Time, done []result, n int) (mine []store.HeldSlot, starts int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

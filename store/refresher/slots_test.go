@@ -9,8 +9,8 @@ import (
 	"github.com/settlehq/settle/store/memory"
 )
 
-// A stop gives slots back, and one whose round hung as hung: whoever serves the wallet
-// next lets it rest.
+// A stop gives slots back. A slot whose round hung is given back as hung, so that the next
+// process that serves the wallet lets it rest.
 func TestAStopKeepsThePauseOfAHungRound(t *testing.T) {
 	ctx := context.Background()
 	service, err := store.NewRefreshes(memory.New(memory.Options{}), refresh.DefaultConfig())

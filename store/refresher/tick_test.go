@@ -13,8 +13,8 @@ import (
 
 // What comes between the calls of a tick.
 
-// Between two calls of a tick a job that came goes first: between its listings, after
-// them, between its cancellations and after them.
+// A job that comes between two calls of a tick goes first: between the listings, after them,
+// between the cancellations and after them.
 func TestAJobThatComesDuringATick(t *testing.T) {
 	const tick, cancels = "listtransfers , listassets, listtransfers asset, listtransfers other", "failtransfers 1, failtransfers 3"
 	for calls, expiration := range map[string]int64{
@@ -66,8 +66,8 @@ func TestAJobThatComesDuringATick(t *testing.T) {
 	}
 }
 
-// At the expiry each cancellation is called twice before its watcher ends, also where
-// each time that an earlier one of the round hangs the later ones are not called.
+// At the expiry each cancellation is called twice before its watcher ends, also where an earlier
+// call of the round hangs each time, so that the later ones are not called.
 func TestCancellationsThatHangAtTheExpiry(t *testing.T) {
 	virtual(t, func(c *refresh.Config) { c.WatcherTTL = 5 * time.Minute }, func(t *testing.T, s *system) {
 		s.node.keep = true
@@ -96,8 +96,8 @@ func TestCancellationsThatHangAtTheExpiry(t *testing.T) {
 	})
 }
 
-// A cancellation that always hangs keeps the recipient's other one from being called for
-// one round, in ticks and in passes, and the watcher from its end for two tries.
+// A cancellation that always hangs keeps the recipient's other cancellation from being called for
+// one round, and the watcher from its end for two tries; in ticks and in passes.
 func TestABatchThatAlwaysHangs(t *testing.T) {
 	for _, pass := range []bool{false, true} {
 		virtual(t, func(c *refresh.Config) { c.WatcherTTL = 5 * time.Minute }, func(t *testing.T, s *system) {
@@ -128,9 +128,9 @@ func TestABatchThatAlwaysHangs(t *testing.T) {
 	}
 }
 
-// As long as all of a recipient's cancellations hang, each is called at the expiry, once
-// or twice, before the watcher ends, which it does; however many there are, and with
-// whichever the first round after the expiry begins.
+// While all cancellations of a recipient hang, each is called once or twice at the expiry, and
+// then the watcher ends, however many there are and with whichever the first round after the
+// expiry begins.
 func TestAllBatchesOfARecipientHang(t *testing.T) {
 	for _, batches := range []int{2, 3, 4} {
 		for _, life := range []time.Duration{5 * time.Minute, 15 * time.Minute} {
@@ -168,8 +168,8 @@ func TestAllBatchesOfARecipientHang(t *testing.T) {
 	}
 }
 
-// A job that a held lock puts off again and again is no reason to begin a tick again,
-// though the tick takes longer than the job is put off; it is done once the lock ends.
+// A job that a held lock puts off again and again does not make a tick begin again, though the
+// tick takes longer than the job is put off. The job is done once the lock ends.
 func TestATickUnderAHeldLockIsNotBegunAgain(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, s *system) {
 		s.node.transfer(0, incoming("r", "asset"))
@@ -198,8 +198,8 @@ func TestATickUnderAHeldLockIsNotBegunAgain(t *testing.T) {
 	})
 }
 
-// A cancellation that times out in a tick ends the round; the watchers have had their
-// turn.
+// A cancellation that times out in a tick ends the round; the watchers are then due at their next
+// tick.
 func TestTimeoutInATick(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, s *system) {
 		x := incoming("r", "asset")

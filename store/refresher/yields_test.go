@@ -8,9 +8,9 @@ import (
 	"github.com/settlehq/settle/store"
 )
 
-// 55 wallets on 50 slots, each with a transfer that is watched, for half an hour: each is
-// refreshed every 30 s, and about 360 slots are taken, as who is due last gives way. (With
-// who holds one longest it was 1401.)
+// 55 wallets, each with a watched transfer, share 50 slots for half an hour. Each is refreshed
+// every 30 s, and about 360 slots are taken, since the wallet that is due last gives its slot up.
+// (When the wallet that held a slot longest gave it up, 1401 were taken.)
 func TestFewSlotsAreTaken(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, s *system) {
 		const wallets = 55

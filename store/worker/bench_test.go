@@ -9,8 +9,8 @@ import (
 	"github.com/settlehq/settle/store/worker"
 )
 
-// BenchmarkLoop is what the loop itself costs per item: the source and the
-// handler do nothing.
+// BenchmarkLoop measures what the loop itself costs per item: the source and the handler do
+// nothing.
 func BenchmarkLoop(b *testing.B) {
 	for _, concurrency := range []int{1, 16, 256} {
 		b.Run("concurrency="+strconv.Itoa(concurrency), func(b *testing.B) {

@@ -100,8 +100,8 @@ func TestAConflictIsNoRefusal(t *testing.T) {
 	}
 }
 
-// Three handlers end together and one result is refused, or makes the store
-// panic: the other two are stored at the same moment, the bad one is reported.
+// Three handlers end together and one result is refused, or makes the store panic. The other two
+// are stored at the same moment, and the bad result is reported.
 func TestARefusedResultBlocksNoOther(t *testing.T) {
 	refusals := map[string]func() error{"panic": func() error { panic("nil map") }}
 	for _, err := range []error{
@@ -156,8 +156,8 @@ func TestARefusedResultBlocksNoOther(t *testing.T) {
 	}
 }
 
-// An error that nobody classified: it may be the connection, so the result is
-// kept while its lease lasts, but it blocks nothing and is given up in the end.
+// The store returns an error that is no refusal. The connection may be the reason, so the result
+// is kept while its lease lasts; it blocks nothing and is given up in the end.
 func TestAResultThatAlwaysFailsIsGivenUpWithItsLease(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBed(t, "bad")
@@ -297,8 +297,8 @@ func TestASourceThatExitsIsAnError(t *testing.T) {
 	})
 }
 
-// The store is away for longer than a lease. A result waits until it is back,
-// and only then does the store say that the lease is over.
+// The store is away for longer than a lease. A result waits until the store is back, which only
+// then says that the lease is over.
 func TestAResultWaitsForTheStoreEvenWhenItsLeaseEnds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBed(t, "a")

@@ -20,8 +20,8 @@ type renewal[W, R any] struct {
 	cut   error // of its context, as it ended
 }
 
-// checkLeases cancels what has lost its lease, renews all others when the first
-// is due, and returns when to look again. Between two looks it costs nothing.
+// checkLeases stops the work of tasks that have lost their lease, renews all other leases when
+// the first is due, and returns when to look again. A call before this time costs nothing.
 func (l *loop[W, R]) checkLeases(now time.Time) time.Time {
 	if now.Before(l.leaseAt) {
 		return l.leaseAt
@@ -96,8 +96,8 @@ func (l *loop[W, R]) third(now time.Time, t *task[W, R]) time.Duration {
 	return max(t.item.Until.Sub(now)/3, l.o.Retry.Base)
 }
 
-// renewAll renews items and returns one error per item. A batch that is refused
-// without naming who is at fault is renewed one by one.
+// renewAll renews items and returns one error per item. If a batch is refused and the error does
+// not name the lost keys, its items are renewed one by one.
 func renewAll[W, R any](ctx context.Context, source Source[W, R], items []Item[W]) []error {
 	errs := make([]error, len(items))
 	var err error

@@ -215,8 +215,8 @@ func TestAnItemThatArrivesTooLateIsNotStarted(t *testing.T) {
 	})
 }
 
-// A Renew is overtaken by the Turn that stores the item and by the next claim
-// of the same key: its late answer is about a lease that is over.
+// The Turn that stores an item, and the next claim of the same key, overtake a Renew. Its late
+// answer is about a lease that is over and must not touch the new claim.
 func TestALateRenewalDoesNotTouchTheNextClaim(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBed(t, "a")
@@ -295,8 +295,8 @@ func TestRunWaitsForARenewalUnderWay(t *testing.T) {
 	})
 }
 
-// What a late Renew says about an item that a Turn is storing, or whose loss
-// was reported already, is no news.
+// A late Renew reports no lost lease for an item that a Turn is storing, or whose loss was
+// reported already.
 func TestALeaseIsReportedLostOnlyOnceAndOnlyIfItWas(t *testing.T) {
 	for _, c := range []struct {
 		name                  string

@@ -39,8 +39,8 @@ type task[W, R any] struct {
 	err      error     // the last one's
 }
 
-// loop is the state of one Run. One goroutine owns it; handlers and calls of
-// the source run in others and report on the three channels.
+// loop is the state of one Run. One goroutine owns it; handlers and calls of the source run in
+// other goroutines and report on the three channels.
 type loop[W, R any] struct {
 	ctx, base context.Context // base is not cancelled by a stop
 	source    Source[W, R]
@@ -77,8 +77,8 @@ type loop[W, R any] struct {
 	quitAt   time.Time // when results are left behind; set after the last handler
 }
 
-// report is what a handler leaves behind. err is set if it panicked; ok says
-// that there is a result all the same.
+// report is what a handler leaves behind. err is set if the handler panicked; ok says that there
+// is a result all the same.
 type report[W, R any] struct {
 	task   *task[W, R]
 	result R
@@ -128,8 +128,8 @@ func (l *loop[W, R]) run() error {
 	}
 }
 
-// start runs handlers for queued tasks, as many as there is room for. A task
-// whose key is busy waits: the handler of a lost lease has not returned yet.
+// start runs handlers for queued tasks, as many as there is room for. A task whose key is busy
+// waits until the earlier handler of this key, which lost its lease, has returned.
 func (l *loop[W, R]) start() {
 	rest := l.queue[:0]
 	for _, t := range l.queue {
@@ -214,8 +214,8 @@ func (l *loop[W, R]) refuse(t *task[W, R], err error) {
 	l.o.Hooks.Refused(t.item, t.result, err)
 }
 
-// hurry gives a Turn under way, which may have been given longer, CallTimeout from the
-// begin of a stop, and those that follow no more: a stop is bounded.
+// hurry bounds a stop: the Turn under way, which may have been given longer, ends CallTimeout
+// from now, and the calls after it have at most CallTimeout.
 func (l *loop[W, R]) hurry() {
 	l.turns.most = l.o.CallTimeout
 	l.turns.now = l.o.CallTimeout
@@ -224,8 +224,8 @@ func (l *loop[W, R]) hurry() {
 	}
 }
 
-// stop gives unstarted tasks back, cancels handlers after the grace period, and
-// returns when it wants to be called again.
+// stop gives unstarted tasks back, cancels handlers after the grace period, and returns when it
+// must be called again.
 func (l *loop[W, R]) stop(now time.Time) time.Time {
 	for _, t := range l.queue {
 		err := ErrStopped

@@ -11,8 +11,8 @@ import (
 	"github.com/settlehq/settle/store/worker"
 )
 
-// server makes connections, one after another, for callers who have left as for the
-// others. In an overload it makes none.
+// server makes connections one after another, also for callers that have given up. During an
+// overload it makes none.
 type server struct {
 	mu   sync.Mutex
 	cost time.Duration // of a connection
@@ -73,9 +73,9 @@ func (f *far) cut() {
 	f.connected = false
 }
 
-// All connections of twenty workers are lost, and none is made for ten seconds. Then
-// the server makes one after another; those of all take longer than a call has, and with
-// the same time at each try nothing would ever be done again.
+// All connections of twenty workers are lost, and for ten seconds none is made. Then the server
+// makes one after another; making all of them takes longer than a call may last. If every try had
+// the same time, no work would ever be done again.
 func TestWorkGoesOnAfterAnOverload(t *testing.T) {
 	for name, c := range map[string]struct {
 		o     worker.Options[job, answer]
@@ -149,8 +149,8 @@ type leased struct {
 
 func (l leased) ShortestLease() time.Duration { return l.lease }
 
-// What a call may take: doubled by each time-out, never above half of the lease, what it
-// was after a success in the usual time, and no other error counts.
+// The time for a call doubles with each time-out, up to half of the lease. A success within the
+// usual time sets it back; no other error changes it.
 func TestATimeOutGrowsWhileItFires(t *testing.T) {
 	const lease = 7 * time.Second
 	type step struct {
@@ -203,8 +203,8 @@ func TestATimeOutGrowsWhileItFires(t *testing.T) {
 	}
 }
 
-// A stop does not wait for the longer time that a call has got: the one that is under
-// way is cut off CallTimeout later, and the others have no more than that.
+// A stop does not wait for the longer time that calls have got: the call under way is cut off
+// CallTimeout after the stop, and the later calls have no more than CallTimeout.
 func TestAStopIsBoundedAfterTimeOuts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())

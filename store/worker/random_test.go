@@ -51,9 +51,9 @@ func drawChaos(t *rapid.T) chaos {
 	}
 }
 
-// What holds whatever happens: never two handlers of one key, never more than
-// Concurrency, every claim that Run knows of is stored exactly once or reported
-// lost or refused, a store that answers again gets everything, all goroutines end.
+// In every history: no two handlers of one key run at once, no more than Concurrency run at once,
+// every claim that Run knows of is stored exactly once or reported as lost or refused, a store
+// that answers again gets everything, and all goroutines end.
 func TestRandomHistoriesKeepTheContract(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := drawChaos(rt)

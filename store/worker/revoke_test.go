@@ -17,8 +17,8 @@ type named struct {
 
 func (n named) Revoke(ctx context.Context) error { return n.revoked(ctx) }
 
-// The end of a Run gives back what is still held, once, after the last handler
-// and the last result.
+// The end of a Run gives back what is still held, once, after the last handler and the last
+// result.
 func TestTheEndGivesBackWhatIsHeld(t *testing.T) {
 	for _, err := range []error{nil, errors.New("down")} {
 		for name, stop := range map[string]func(*worker.Options[job, answer], context.CancelFunc){

@@ -45,8 +45,8 @@ type call struct {
 	err  error
 }
 
-// fake is a source in memory: rows are claimed in order of due time and key,
-// results are stored all or none, under their fence.
+// fake is a source in memory. It claims rows in the order of due time and key, and stores results
+// all or none, under their fences.
 type fake struct {
 	mu     sync.Mutex
 	rows   []*row

@@ -77,8 +77,8 @@ func TestStopCancelsHandlersAfterTheGrace(t *testing.T) {
 	}
 }
 
-// The stop arrives while a Turn is under way: it is not cut off, and what it
-// claims is given back with its attempt.
+// The stop comes while a Turn is under way. The Turn is not cut off, and the items that it claims
+// are given back with their attempts.
 func TestStopGivesUnstartedItemsBack(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBed(t, "a", "b")
@@ -181,8 +181,8 @@ func TestHandlersSeeTheValuesOfTheContext(t *testing.T) {
 	})
 }
 
-// The Turn that the stop overtook took long and the first attempt to give back
-// what it claimed fails: there is still time for another.
+// The stop comes during a long Turn, and the first attempt to give back what the Turn claims
+// fails. There is still time for a second attempt.
 func TestTheTimeToStoreBeginsAfterTheTurnUnderWay(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBed(t, "a")

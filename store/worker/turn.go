@@ -21,9 +21,9 @@ type turn[W, R any] struct {
 	err    error
 }
 
-// startTurn starts a Turn if one is due, and returns when to call it again.
-// What is due first goes first: the results of a batch with a claim, or one
-// result that failed in company.
+// startTurn starts a Turn if one is due, and returns when to call it again. Of two that are due,
+// the earlier goes first: a batch of results with a claim, or one result that failed together
+// with others and is offered alone.
 func (l *loop[W, R]) startTurn(now time.Time) time.Time {
 	if l.turning {
 		return now.Add(never)
@@ -115,8 +115,8 @@ func (l *loop[W, R]) endTurn(now time.Time, call turn[W, R]) {
 	}
 }
 
-// asked decides when to claim again. An empty answer is no proof of an empty
-// queue, and work may appear before the next known due time.
+// asked decides when to claim again. An empty answer does not prove that nothing is due, and work
+// may appear before the next known due time.
 func (l *loop[W, R]) asked(now time.Time, call turn[W, R]) {
 	l.fails = 0
 	if len(call.items) >= call.n {

@@ -10,8 +10,7 @@ import (
 	"github.com/settlehq/settle/store/worker"
 )
 
-// asked is a source without work that notes when it is asked; each look takes a
-// while.
+// asked is a source without work that notes when it is asked; each answer takes a while.
 type asked struct {
 	at    []time.Duration
 	start time.Time
@@ -26,8 +25,8 @@ func (a *asked) Turn(context.Context, []int, int) ([]worker.Item[int], time.Time
 
 func (a *asked) Renew(context.Context, []worker.Item[int]) error { return nil }
 
-// News are looked at at once, also where they come during a Turn, which may not
-// have seen what they tell of.
+// A wake-up makes Run ask at once. One that comes during a Turn makes it ask again, since the
+// Turn may not have seen the new work.
 func TestWake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Hour)

@@ -13,39 +13,36 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Source is where the work comes from and where results go, usually a service
-// of package store. Turn and Renew may run at the same time, but no two Turns
-// and no two Renews of one [Run]. Both must return soon after ctx is done.
+// Source gives the work and takes the results; usually it is a service of package store. Turn and
+// Renew may run at the same time, but no two Turns and no two Renews of one [Run]. Both must
+// return soon after ctx is done.
 type Source[W, R any] interface {
-	// Turn stores done and claims up to n items, in one transaction: an error
-	// means that neither happened, or that it is unknown. It does not wait for
-	// work to appear. Each item of done belongs to an earlier claim of this
-	// Run, in the order in which the handlers ended; n may be 0. Turn keeps
-	// neither slice.
+	// Turn stores done and claims up to n items, in one transaction: an error means that neither
+	// happened, or that nobody knows. Turn does not wait for work to appear. Each result in done
+	// belongs to an earlier claim of this Run, in the order in which the handlers ended; n may be
+	// 0. Turn keeps neither slice.
 	//
-	// next is when the source knows that more may be due, zero when it does
-	// not. It is a hint: Run may ask earlier, and an empty answer is no proof
-	// that nothing is due.
+	// next is when the source knows that more may be due, zero when it does not know. It is a
+	// hint: Run may ask earlier, and an empty answer does not prove that nothing is due.
 	Turn(ctx context.Context, done []R, n int) (items []Item[W], next time.Time, err error)
 
-	// Renew extends the leases of items, which are in order of Key, and writes
-	// the new Until of each into the slice. When some are lost it still renews
-	// the others and returns a [LostError] with the lost keys. Any other error
-	// means that none was renewed.
+	// Renew extends the leases of items, which are in the order of Key, and writes the new Until
+	// of each into the slice. When some leases are lost, it still renews the others and returns a
+	// [LostError] with the lost keys. Any other error means that none was renewed.
 	Renew(ctx context.Context, items []Item[W]) error
 }
 
 // Item is one claimed piece of work.
 type Item[W any] struct {
-	// Key names what must be worked on by one handler at a time. A source
-	// leases at most one item per key.
+	// Key names what only one handler may work on at a time. A source leases at most one item per
+	// key.
 	Key string
-	// Until is when the lease ends, on the clock of this process: a source
-	// with leases on another clock adds the duration to its own time before
-	// the call. The item is held while now < Until.
+	// Until is when the lease ends, on the clock of this process. A source whose leases go by
+	// another clock adds the lease's duration to the time that this process had before the call.
+	// The item is held while now < Until.
 	Until time.Time
-	// Work is passed to the handler, to Renew, and to Release or Panicked. Run
-	// only copies it; what it points to is shared by these.
+	// Work is passed to the handler, to Renew, and to Release or Panicked. Run only copies it;
+	// these functions share what it points to.
 	Work W
 }
 
@@ -59,19 +56,19 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("%v: %s", statemachine.ErrFenced, strings.Join(e.Keys, ", "))
 }
 
-// Leasing is a [Source] that says how long its shortest lease is. [Run] refuses
-// one that is below twice Options.CallTimeout, and lets calls that run out of time take
-// up to half of it.
+// Leasing is a [Source] that says how long its shortest lease is. [Run] refuses a source whose
+// lease is shorter than twice Options.CallTimeout, and lets calls that run out of time take up to
+// half of the lease.
 type Leasing interface{ ShortestLease() time.Duration }
 
-// Checked is a [Source] that can be wrong from the start, as one without a name is.
-// [Run] returns what Check says, before anything else.
+// Checked is a [Source] that can be unfit from the start, such as one without a name. [Run] calls
+// Check before anything else and returns its error.
 type Checked interface{ Check() error }
 
-// Revoking is a [Source] whose leases belong to a name. When a [Run] ends it gives
-// back at once all that this name holds: claims whose reply was lost, work whose
-// result was dropped. So no other Run may use the name for the same work, unless the
-// source says that it waits for the last of them.
+// Revoking is a [Source] whose leases belong to a name. At its end a [Run] gives back at once all
+// that this name holds: claims whose reply was lost, work whose result was dropped. So no other
+// Run may use the name for the same work, unless the source itself waits with Revoke until the
+// last of them ends.
 type Revoking interface {
 	Revoke(ctx context.Context) error
 }
@@ -79,29 +76,28 @@ type Revoking interface {
 // Is reports a match with [statemachine.ErrFenced].
 func (e *LostError) Is(target error) bool { return target == statemachine.ErrFenced }
 
-// ErrStopped is the cause of the cancellation of a handler that outlived the
-// grace period, and the reason for items and results left behind by a stop.
+// ErrStopped is the cause of the cancellation of a handler that was still running after the grace
+// period, and the reason for items and results left behind by a stop.
 var ErrStopped = errors.New("the worker is stopping")
 
-// Options tune a [Run]. The zero value is fit for production, but Release and
-// Panicked should be set: without them an item is only free again when its
-// lease has ended.
+// Options tune a [Run]. The zero value is fit for production, but Release and Panicked should be
+// set: without them an item is only free again when its lease has ended.
 type Options[W, R any] struct {
 	Concurrency int           // handlers at once, at most 10,000; 16 if zero
 	Batch       int           // most results in one Turn; Concurrency if zero
 	Linger      time.Duration // how long a result may wait for others while handlers run and no Turn does
 	Idle        time.Duration // Run returns after so long with nothing to do; zero: never
 
-	// Poll is the pause after a Turn that found less than it asked for: Base
-	// is the shortest (a jitter may take from it), Cap the longest. 100 ms to
-	// 5 s with 50 % jitter if Base is zero.
+	// Poll is the pause after a Turn that found less than it asked for: Base is the shortest
+	// pause (a jitter may shorten it), Cap the longest. 100 ms to 5 s with 50 % jitter if Base is
+	// zero.
 	Poll statemachine.Backoff
-	// Wake makes Run ask at once when something is received from it: news of
-	// work that it would otherwise find when it polls. Nil: nothing does. It is
-	// not closed while Run goes on.
+	// Wake makes Run ask at once when it receives from the channel: somebody has news of work
+	// that Run would otherwise find at its next poll. Nil: Run only polls. The channel must not
+	// be closed while Run goes on.
 	Wake <-chan struct{}
-	// Retry is the pause after a call of the source failed. 100 ms to 5 s with
-	// 50 % jitter if Base is zero.
+	// Retry is the pause after a call of the source failed. 100 ms to 5 s with 50 % jitter if
+	// Base is zero.
 	Retry statemachine.Backoff
 	// Jitter spreads the pauses; only Run uses it. Seeded by the clock if nil.
 	Jitter interface{ Uint64() uint64 }
@@ -109,48 +105,46 @@ type Options[W, R any] struct {
 	// Grace is how long handlers may go on after a stop; 10 s if zero, none if
 	// negative.
 	Grace time.Duration
-	// CallTimeout bounds each call of the source, and how long a stop goes on
-	// trying to store results after the last handler has returned; 5 s if
-	// zero. After a call that ran out of time the next ones may take longer: up to
-	// half of the shortest lease of a [Leasing] source, until one succeeds within
-	// CallTimeout.
+	// CallTimeout bounds each call of the source, and how long a stop goes on trying to store
+	// results after the last handler has returned; 5 s if zero. After a call that ran out of time
+	// the next calls may take longer, up to half of the shortest lease of a [Leasing] source,
+	// until one succeeds within CallTimeout.
 	CallTimeout time.Duration
 
-	// Release returns the result that gives an item back that was claimed but
-	// not started, with its attempt. It runs in the goroutine of Run.
+	// Release returns the result that gives back an item which was claimed but not started,
+	// together with its attempt. It runs in the goroutine of Run.
 	Release func(W) R
-	// Panicked returns the result for a handler that panicked with the given
-	// value, nil if it called [runtime.Goexit]. It runs in the goroutine of
-	// the handler, and several may run at once.
+	// Panicked returns the result for a handler that panicked with the given value, nil if it
+	// called [runtime.Goexit]. It runs in the goroutine of the handler, and several calls may run
+	// at once.
 	Panicked func(W, any) R
 
 	Log   *slog.Logger // nil discards
 	Hooks Hooks[W, R]
 }
 
-// Hooks are told what happens, for metrics. Each may be nil; all are called one
-// at a time from the goroutine of Run and must not block.
+// Hooks are told what happens, for metrics. Each may be nil. All are called one at a time from
+// the goroutine of Run and must not block.
 type Hooks[W, R any] struct {
 	// Claimed: the item came from a Turn.
 	Claimed func(Item[W])
 	// Stored: its result was stored, so long after the claim.
 	Stored func(item Item[W], sinceClaim time.Duration)
-	// Lost: its lease is lost, or it was dropped before it started or without
-	// a result. At most once per claim; the handler's result may still follow
-	// with Stored or Refused.
+	// Lost: the item's lease is lost, or the item was dropped before it started or without a
+	// result. Lost is called at most once per claim; the handler's result may still follow with
+	// Stored or Refused.
 	Lost func(Item[W], error)
-	// Refused: its result is dropped because the store does not take it. This
-	// is the last chance to keep it as evidence.
+	// Refused: the item's result is dropped because the store does not accept it. This is the
+	// last chance to keep the result as evidence.
 	Refused func(Item[W], R, error)
 	// Turned: a Turn stored and claimed so many items, none if it failed.
 	Turned func(stored, claimed int, took time.Duration, err error)
 }
 
-// Run claims and handles items until ctx is done or it was idle for
-// Options.Idle. All goroutines that it started have ended when it returns. It
-// returns nil if every result was stored or refused by then, an error that
-// counts those left behind otherwise, and [statemachine.ErrInvalid] for
-// arguments that make no sense.
+// Run claims and handles items until ctx is done, or until it was idle for Options.Idle. All
+// goroutines that it started have ended when it returns. It returns nil if every result was
+// stored or refused by then, otherwise an error with the number of results left behind, and
+// [statemachine.ErrInvalid] for arguments that make no sense.
 func Run[W, R any](ctx context.Context, source Source[W, R], handle func(context.Context, W) R, options Options[W, R]) error {
 	o, err := options.withDefaults()
 	if err != nil {
@@ -192,8 +186,8 @@ func Run[W, R any](ctx context.Context, source Source[W, R], handle func(context
 	return err
 }
 
-// revoke gives back what is still held, and says so where it cannot: the leases
-// then end by themselves.
+// revoke gives back what is still held. If that fails, it is logged, and the leases end by
+// themselves.
 func (l *loop[W, R]) revoke(ctx context.Context) {
 	s, ok := l.source.(Revoking)
 	if !ok {

@@ -52,8 +52,8 @@ func TestNeverMoreThanConcurrency(t *testing.T) {
 	})
 }
 
-// A key comes back from the source while the handler of its lost lease has not
-// returned: the new item waits for it, under a lease that is kept alive.
+// The source gives a key again while the handler of its lost lease has not returned. The new item
+// waits for this handler, and its lease is renewed meanwhile.
 func TestOneKeyIsHandledByOneHandlerAtATime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBed(t, "a")
@@ -187,8 +187,8 @@ func TestNextTellsWhenToAskAgain(t *testing.T) {
 	})
 }
 
-// Without a hint the pauses grow from Base to Cap; a hint in the past does not
-// make a busy loop of it.
+// Without a hint the pauses grow from Base to Cap; a hint in the past does not make Run ask
+// without pauses.
 func TestEmptyTurnsBackOff(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBed(t)
