@@ -9,16 +9,15 @@ import (
 
 // Apply takes one step. It is pure: the same arguments give the same result.
 //
-// The same event again (its key is in the record) gives Old equal to New, an
-// empty log and no error. A refusal changes nothing and is a
-// [statemachine.Refusal] around its sentinel. Where several reasons hold, the
-// first of these is given: role or actor, existence, fence or revision, version,
-// state, input.
+// The same event again (its key is in the record already) gives Old equal to New, an empty log
+// and no error. A refusal changes nothing and is a [statemachine.Refusal] around its sentinel.
+// Where an event is refused for several reasons, the first of these is given: role or actor,
+// existence, fence or revision, version, state, input.
 //
-// A Claimed without a fence and an Updated, Activated or Deactivated without a
-// revision have no key: each is another one. A Finished that is repeated after a
-// later claim was taken over looks like that of a holder who lost its lease, and
-// costs one sync more.
+// Two kinds of events have no key and always count as new: a Claimed without a fence, and an
+// Updated, Activated or Deactivated without a revision. A Finished that is sent again after a
+// later claim was taken over cannot be told from that of a holder that lost its lease, and costs
+// one more sync.
 func (p Policy) Apply(s Sync, ev Event) (Change, error) { return p.ApplyAt(s, ev, time.Time{}) }
 
 // ApplyAt is [Policy.Apply]; now is the store's time, see [statemachine.EventTime].
@@ -103,8 +102,8 @@ type step struct {
 // event names what is refused.
 func (c *step) event() string { return statemachine.EventName(c.ev) }
 
-// begin checks the role and the actor, the first of all checks, and brings the
-// time to UTC microseconds.
+// begin checks the role and the actor, before anything else, and brings the time to UTC
+// microseconds.
 func (c *step) begin(now time.Time) error {
 	if why := statemachine.NoEvent(c.ev); why != "" {
 		return c.refuse(statemachine.ErrInvalid, why)
@@ -125,8 +124,8 @@ func (c *step) version() error {
 	return nil
 }
 
-// move is the only place that sets a version. The phase that follows from the
-// new timer is the one that the table names; another one is a defect of a rule.
+// move is the only place that sets a version. The phase that follows from the new timer must be
+// the one that the table names; another phase is a defect of a rule.
 func (c *step) move(on Trigger, reason string) error {
 	at := c.Old.Phase()
 	if _, ok := Machine.Next(at, on); !ok {
@@ -153,8 +152,8 @@ func (c *step) move(on Trigger, reason string) error {
 // scheduled reports whether a sync is owed, and no person is awaited.
 func scheduled(p Phase) bool { return p == PhaseDue || p == PhaseSyncing || p == PhaseWaiting }
 
-// append adds an activity. Its time is never before the newest one's, so that
-// the order of times is that of the sequence.
+// append adds an activity. Its time is never before that of the newest one, so that times and
+// sequence numbers have the same order.
 func (c *step) append(kind string) Activity {
 	h := &c.New.History
 	a := Activity{ResourceType: ResourceRelay, ResourceID: c.New.Relay.ID, Type: kind, CreatedAt: c.by.At}
@@ -172,8 +171,8 @@ func (c *step) append(kind string) Activity {
 	return a
 }
 
-// dueNow makes the relay unsynced and due at once. A timer that is due already
-// keeps its place.
+// dueNow makes the relay unsynced and due at once. A timer that is due already keeps its due
+// time.
 func (c *step) dueNow() {
 	t := &c.New.Timer
 	c.New.Relay.Synced = false

@@ -102,8 +102,8 @@ func (p *Policy) configure(c *step, subdomain string, cfg *Config) error {
 	return nil
 }
 
-// remove keeps the row, so that its id and its versions are never used again,
-// and out of the list of what awaits a sync.
+// remove marks the relay as deleted and as synced. The row stays, so that its id and its versions
+// are never used again, and is not listed among the relays that await a sync.
 func (c *step) remove() error {
 	if c.Old.Phase() == PhaseDeleted {
 		return nil

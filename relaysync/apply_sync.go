@@ -11,14 +11,14 @@ import (
 // giveUp is the source's text for the end of the retries.
 const giveUp = "retries exhausted; awaiting manual intervention"
 
-// held reports whether the lease is held. One that ends later than any lease
-// that was given now could is of a clock that went back, and is not.
+// held reports whether the lease is held. A lease that ends later than any lease given now could
+// was given by a clock that has gone back since, and counts as ended.
 func (p *Policy) held(t *Timer, now time.Time) bool {
 	return t.Lease.Held(now) && !t.Lease.Until.After(now.Add(p.Lease))
 }
 
-// claim takes the due time away and gives the lease: intent before effect. What
-// the request brings to the server is on file before it is sent.
+// claim takes the due time away and gives the lease, before anything is sent. The paths that the
+// request may bring to the server are stored with the claim.
 func (p *Policy) claim(c *step, e *Claimed) error {
 	t := &c.New.Timer
 	at := c.Old.Phase()
@@ -101,8 +101,8 @@ func (p *Policy) finish(c *step, e *Finished) error {
 	return p.fail(c, e.Error)
 }
 
-// succeed: the relay is clean only if it is still what was sent, and if nothing
-// that was sent before can arrive after it.
+// succeed takes a success. The relay is clean only if it is still as it was sent, and if no
+// request that was sent earlier can arrive after this one.
 func (p *Policy) succeed(c *step, claimed time.Time) error {
 	r, t := &c.New.Relay, &c.New.Timer
 	stale := t.Revision != r.Revision || !t.Due.IsZero()
@@ -153,8 +153,8 @@ func (p *Policy) fail(c *step, text string) error {
 	return c.move(OnFailure, r.SyncError)
 }
 
-// revoke is a takeover before the lease has ended, by nobody yet. A holder whom an
-// operator takes for dead may go on sending until then.
+// revoke takes a lease before its end, without giving it to another holder. A holder whom an
+// operator takes for dead may go on sending until the lease would have ended.
 func (p *Policy) revoke(c *step, e *Revoked) error {
 	t := &c.New.Timer
 	if err := e.Check(c.by.Actor, c.by.Role == Reactor); err != nil {
@@ -176,8 +176,9 @@ func (p *Policy) revoke(c *step, e *Revoked) error {
 	return c.move(OnRelease, statemachine.Bounded(c.New.Relay.Redact(e.Because("revoked")), MaxError))
 }
 
-// late: a holder whose lease was taken over or revoked writes no result. What it sent may
-// have come after what was sent since.
+// late handles the Finished of a holder whose lease was taken over or revoked. It stores no
+// result, but makes the relay due, since this holder's request may have arrived after the
+// requests that were sent since.
 func (p *Policy) late(c *step, e *Finished) error {
 	t := &c.New.Timer
 	if e.Outcome == statemachine.Deferred || e.Fence > t.LapsedFence {
@@ -195,8 +196,8 @@ func (p *Policy) late(c *step, e *Finished) error {
 	return c.move(OnLateSend, fmt.Sprintf("under fence %d, the latest is %d", e.Fence, t.Lease.Fence))
 }
 
-// reconcile mends what no commit of ours leaves behind: rows of other writers,
-// and times of a clock that went back.
+// reconcile mends what no commit of this package leaves behind: rows of other writers, and times
+// of a clock that has gone back since.
 func (p *Policy) reconcile(c *step) error {
 	if err := c.version(); err != nil {
 		return err
@@ -239,8 +240,8 @@ func (p *Policy) reconcile(c *step) error {
 	return nil
 }
 
-// errorText is what is stored of an error: without the credentials of the
-// relay, bounded, never blank.
+// errorText is the stored form of an error: without the credentials of the relay, bounded, never
+// blank.
 func (c *step) errorText(text string) string {
 	text = strings.TrimSpace(statemachine.Bounded(strings.TrimSpace(c.New.Relay.Redact(text)), MaxError))
 	if text == "" {

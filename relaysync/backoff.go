@@ -15,8 +15,8 @@ const (
 	ScheduleRetry          // sync it after the back-off
 )
 
-// Handle says what an activity asks for. In a store the broadcast only wakes:
-// the due time was set in the commit of the activity, by the same rule.
+// Handle says what an activity asks for. In a store the broadcast of an activity only wakes a
+// reactor: the commit of the activity has set the due time already, by the same rule.
 func Handle(a Activity) Reaction {
 	if a.ResourceType != ResourceRelay {
 		return Ignore
@@ -30,8 +30,8 @@ func Handle(a Activity) Reaction {
 	return Ignore
 }
 
-// Reconcile says what a relay needs that has no timer: nothing, a sync at once
-// where the error is blank, otherwise one through the back-off.
+// Reconcile says what a relay without a timer needs: nothing, a sync at once where the error is
+// blank, otherwise a sync after the back-off.
 func Reconcile(r Relay) Reaction {
 	switch {
 	case !r.DeletedAt.IsZero() || !r.Pending():
@@ -47,9 +47,8 @@ func CompareActivities(a, b Activity) int {
 	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.Sequence, a.Sequence))
 }
 
-// HistoryOf derives the facts from all activities of one relay, in any order.
-// Newest first by (created_at, sequence), the failures before the first other
-// activity are the streak.
+// HistoryOf derives the facts from all activities of one relay, in any order. The streak is the
+// number of failures before the first other activity, newest first by (created_at, sequence).
 func HistoryOf(all []Activity) History {
 	all = slices.SortedFunc(slices.Values(all), CompareActivities)
 	var h History
@@ -67,10 +66,9 @@ func HistoryOf(all []Activity) History {
 	return h
 }
 
-// Retry returns when a relay is synced after failure n of its streak, which
-// happened at failed; ok is false where the retries are exhausted. The due time
-// lies between now and now + delay, whatever a clock did since. Without a
-// failure in the history (n = 0) it is now + Backoff.Base.
+// Retry returns when a relay is synced after failure n of its streak, which happened at failed;
+// ok is false where the retries are exhausted. However a clock was set since, the due time lies
+// between now and now + delay. Without a failure in the history (n = 0) it is now + Backoff.Base.
 func (p *Policy) Retry(id string, n int32, failed, now time.Time) (due time.Time, ok bool) {
 	if n > p.MaxAttempts {
 		return time.Time{}, false

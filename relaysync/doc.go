@@ -1,10 +1,10 @@
-// Package relaysync keeps Nostr relays at a relay-hosting server (zooid, whose HTTP
-// interface is POST and PATCH of /relay/{id}) as a service wants them: which relay is to be sent now, which one waits after a failure,
-// which one has been given up. It knows what may happen to a sync and in which
-// order; the host sends the requests. Billing is in relaysync/dunning. "The source"
-// is the document that these rules were written from: its words for columns,
-// activities and queries are kept, so that a service which has such tables already
-// finds them here.
+// Package relaysync keeps Nostr relays at a relay-hosting server as a service wants them: it
+// knows which relay is to be sent now, which one waits after a failure, which one has been given
+// up, and what may happen to a sync in which order. The host sends the requests. The server is
+// zooid, whose HTTP interface is POST and PATCH of /relay/{id}, or one with the same interface.
+// Billing is in relaysync/dunning. "The source" is the document that these rules were written
+// from: its words for columns, activities and queries are kept, so that a service which has such
+// tables already finds them here.
 //
 // # Contract
 //
@@ -22,25 +22,24 @@
 //     it;
 //   - a relay that exists at the server keeps the secret that it was made with.
 //
-// What is left to the host: the HTTP client ([Attempt] says in which order), the
-// fresh secret, the signature ([AuthEvent]), and a clock.
+// The host brings the HTTP client ([Attempt.Judge] says which request follows), the fresh secret,
+// the signature ([AuthEvent]), and a clock.
 //
 // # A relay, its timer, its history
 //
-// A [Sync] is what commits together. Its history is append-only: the streak of
-// failures at its head gives the delay, so that a restart forgets nothing. Its
-// phase is derived from the timer alone:
+// A [Sync] is what commits together. Its history is append-only. The failures at its head (the
+// streak) give the delay, so a restart forgets nothing. The phase of a sync is derived from the
+// timer alone:
 //
 // clean: nothing is scheduled. The relay is synced and has no error, unless
 // another writer has changed the row; then a reconcile gives it a due time.
 //
-// due: to be synced from Timer.Due on, as somebody changed it, asked for it, or
-// a request without an answer may still arrive. A [Reactor] claims it. A crash
-// leaves it as it is.
+// due: to be synced from Timer.Due on, since somebody changed the relay or asked for a sync, or
+// since a request without an answer may still arrive. A [Reactor] claims it. A crash leaves it as
+// it is.
 //
-// syncing: claimed and not finished. The holder of the lease sends. A crash
-// leaves a lease that ends; then anybody claims it again, at once, and it counts
-// as no failure.
+// syncing: claimed and not finished. The holder of the lease sends. After a crash the lease ends;
+// then any reactor claims the relay again, at once, and no failure is counted.
 //
 // waiting: a failure was recorded and the back-off set Timer.Due.
 //
@@ -51,8 +50,8 @@
 //
 // # Sent or not
 //
-// A claim is stored before anything is sent. A request without an answer may
-// arrive long after; a success that was sent within [Policy.Linger] of one is
-// followed by another sync. What a holder has sent under a lease that was taken
-// over makes the relay due again, since nobody knows what came last.
+// A claim is stored before anything is sent. A request without an answer may arrive long after; a
+// success that was sent within [Policy.Linger] of such a request is followed by another sync.
+// When the holder of a lease that was taken over reports that it sent something, the relay is due
+// again, since nobody knows which request arrived last.
 package relaysync

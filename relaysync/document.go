@@ -11,12 +11,12 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Document is the text of a JSON object without null, or empty for none. A
-// stored one has its keys in order and no white space.
+// Document is the text of a JSON object without null, or empty for none. A stored Document has
+// its keys in order and no white space.
 type Document string
 
-// Paths is what a server may know of one relay, by all requests so far: a JSON
-// object whose keys are the keys that were sent, down to what is no object.
+// Paths is what a server may know of one relay by all requests so far: a JSON object with the
+// keys that were sent, nested as they were, down to the first value that is no object.
 type Paths string
 
 type object = map[string]any
@@ -145,8 +145,8 @@ func (p Paths) parse() (tree, error) {
 
 func (t tree) text() Paths { return Paths(encode(t)) } // its names fit: a PATCH has them all
 
-// grow adds the paths of a body, up to room in all; those that are there already
-// are no more than before. After a refusal t is of no use.
+// grow adds the paths of a body. It fails if new paths would make more than room in all; after an
+// error t must not be used.
 func (t tree) grow(body object, room int) error {
 	before := t.count()
 	t.add(body)
@@ -177,9 +177,9 @@ func (t tree) count() int {
 	return n
 }
 
-// nulls sets null in body for each path that it has no longer, at the highest
-// place: a merge removes what is below. An array, and what was an object and is
-// none any more, is replaced whole.
+// nulls sets null in body for each path in t that body no longer has, at the highest place: a
+// merge at the server removes everything below. An array, and a value that was an object and is
+// none any more, is replaced as a whole.
 func (t tree) nulls(body object) { t.null(body, true) }
 
 func (t tree) null(body object, top bool) {
@@ -195,15 +195,14 @@ func (t tree) null(body object, top bool) {
 	}
 }
 
-// Redact is [Redact] of the relay's own credentials and some other secrets. A
-// sender asks the relay as it was sent: a change may have replaced them since.
+// Redact is [Redact] with the relay's own credentials and other secrets. A sender calls it on the
+// relay that it has sent: a later change may have replaced the credentials.
 func (r *Relay) Redact(text string, secrets ...string) string {
 	return Redact(text, append(r.credentials(), secrets...)...)
 }
 
-// credentials are the texts in the settings of blossom and livekit that nobody
-// may read in an error: those under a key that speaks of a key, a secret, a
-// token or a password.
+// credentials are the texts in the settings of blossom and livekit that must not be readable in
+// an error: those under a key whose name mentions a key, a secret, a token or a password.
 func (r *Relay) credentials() []string {
 	var found []string
 	var walk func(v any, under bool)

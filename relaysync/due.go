@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// DueAt is when a sync is claimed: the due time, or the end of the lease of one
-// that is not finished. ok is false where nothing is to be claimed.
+// DueAt is when a sync can be claimed: at the due time, or, while it is under a lease, at the
+// lease's end. ok is false where there is nothing to claim.
 func (s *Sync) DueAt() (at time.Time, ok bool) {
 	switch s.Phase() {
 	case PhaseDue, PhaseWaiting:

@@ -9,8 +9,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// A relay is created, the answer of the create is lost, and the next sync finds
-// out that it was ours.
+// A relay is created, and the answer to the create is lost. The next sync finds out that the
+// relay at the server is ours.
 func Example() {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	policy := relaysync.DefaultPolicy()

@@ -25,8 +25,8 @@ func TestLeaseBoundaries(t *testing.T) {
 	l.refused(statemachine.ErrFenced, finished(sec(31), 0, statemachine.Done, ""))
 }
 
-// A lease that ends later than any that is given now is of a clock that went
-// back.
+// A lease that ends later than any lease given now could is from a clock that has gone back, and
+// counts as ended.
 func TestLeaseOfAClockThatWentBack(t *testing.T) {
 	l := start(t, claimed(t0))
 	l.refused(statemachine.ErrHeld, claimed(t0))
@@ -35,8 +35,8 @@ func TestLeaseOfAClockThatWentBack(t *testing.T) {
 	}
 }
 
-// A result that comes after the lease ended, before anybody took it over, is
-// the result of the latest request.
+// A result that comes after the lease ended, before anybody took it over, is still the result of
+// the latest request, and counts.
 func TestResultAfterTheLease(t *testing.T) {
 	l := start(t, claimed(t0))
 	if s := l.do(finished(sec(100), 1, statemachine.Done, "")); !s.Relay.Synced {
@@ -99,8 +99,8 @@ func TestLateHolder(t *testing.T) {
 	}
 }
 
-// A success that was sent within 30 s of a request without an answer is followed
-// by one more sync, 30 s later.
+// A success that was sent within 30 s of a request without an answer is followed by one more
+// sync, 30 s later.
 func TestUnansweredRequest(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -246,8 +246,8 @@ func TestSpeakersAndBounds(t *testing.T) {
 	}
 }
 
-// A sync whose lease was revoked is due; what its holder sends afterwards is sent
-// over.
+// A sync whose lease was revoked is due. When its holder sends something afterwards, the relay is
+// sent once more.
 func TestRevokedReactor(t *testing.T) {
 	of := statemachine.Revocation{Holder: "reactor-1", Reason: "its machine burnt"}
 	l := start(t, claimed(t0))
@@ -282,8 +282,8 @@ func TestRevokedReactor(t *testing.T) {
 	l.nothing(finished(sec(3), 1, statemachine.Done, ""))
 }
 
-// Another writer has left an error on a relay that is synced. Its success is as
-// good as any other's: where one more sync is to follow, it is not synced before.
+// Another writer has left an error on a relay that is synced. A success clears it as any other;
+// where one more sync is to follow, the relay is not synced before that sync.
 func TestASuccessOfARelayWithAnErrorLeft(t *testing.T) {
 	for name, then := range map[string]func(x *log){
 		"after a lease that ended": func(x *log) {

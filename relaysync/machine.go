@@ -7,21 +7,21 @@ import "github.com/settlehq/settle/statemachine"
 type Phase = statemachine.Enum[phase]
 
 const (
-	// PhaseClean: nothing is scheduled, and nothing needs to be. Whoever changes the
-	// relay makes it due. A crash leaves it as it is.
+	// PhaseClean: nothing is scheduled, and nothing needs to be. A change of the relay makes it
+	// due. A crash leaves it as it is.
 	PhaseClean Phase = iota + 1
-	// PhaseDue: a [Reactor] claims it from Timer.Due on; the due time was set by
-	// anything but a failure. A crash leaves it as it is.
+	// PhaseDue: a [Reactor] claims the relay from Timer.Due on. Anything but a failure has set
+	// the due time. A crash leaves it as it is.
 	PhaseDue
-	// PhaseSyncing: claimed and not finished. The holder of the lease moves it on;
-	// after a crash the lease ends, and any reactor claims it again; sooner where an
-	// [Operator] says [Revoked] of the holder.
+	// PhaseSyncing: claimed and not finished. The holder of the lease ends it. After a crash the
+	// lease ends, and any reactor claims the relay again, or sooner, once an [Operator] says
+	// [Revoked] of the holder.
 	PhaseSyncing
-	// PhaseWaiting: the last sync failed, Timer.Due is the end of the back-off. A
-	// crash leaves it as it is.
+	// PhaseWaiting: the last sync failed, and Timer.Due is the end of the back-off. A crash
+	// leaves it as it is.
 	PhaseWaiting
-	// PhaseExhausted: the failures in a row exceed [Policy.MaxAttempts]. An
-	// [Operator] retries, or the [Host] changes the relay.
+	// PhaseExhausted: the failures in a row exceed [Policy.MaxAttempts]. Only an [Operator] who
+	// retries, or a change of the relay by the [Host], moves it on.
 	PhaseExhausted
 	// PhaseDeleted: the host has no such relay any more. Terminal.
 	PhaseDeleted

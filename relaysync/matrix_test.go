@@ -53,8 +53,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Every event in every situation: what happens, in one word. "-" is a no-op;
-// the others are the new phase and its trigger, or the refusal.
+// The table has the result of every event in every situation: "-" is a no-op, every other entry
+// is the new phase with its trigger, or the refusal.
 func TestEveryEventInEverySituation(t *testing.T) {
 	now := sec(1000)
 	other := claimed(sec(60))

@@ -11,10 +11,10 @@ import (
 	"github.com/settlehq/settle/statemachine/explore"
 )
 
-// The model: a relay with its history and timer, two reactors, a host that
-// changes it, and a server that answers, fails, loses answers and applies
-// requests late. Every step of a reactor is separate: it may crash, or go on
-// with what it remembers after its lease was taken over; it sends nothing after
+// The model has a relay with its history and timer, two reactors, a host that changes the relay,
+// and a server that answers, fails, loses answers and applies requests late. Every step of a
+// reactor is separate: the reactor may crash, or go on with what it remembers after its lease was
+// taken over; it sends nothing after the end of its lease. Time goes on in seconds, in any state.
 // the end of its lease. Time goes on in seconds, in any state.
 type world struct {
 	rec      relaysync.Sync

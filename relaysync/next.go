@@ -43,8 +43,8 @@ type Step struct {
 	Party Role `json:",omitzero"`
 }
 
-// Next says what the record owes at now. It is level-triggered: it looks at
-// nothing but the record, so a restart needs no replay.
+// Next says what the record owes at now. It is level-triggered: it looks at nothing but the
+// record, so a restart needs no replay.
 func (p Policy) Next(s Sync, now time.Time) Step {
 	t := &s.Timer
 	act := func(do Do, by Role, n int64) Step {

@@ -10,9 +10,9 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// What is unfinished, and no person's, is overdue a bounded time after it entered its
-// state, whatever is repeated meanwhile, and an alert of the thresholds that a host starts
-// with says so. A phase that the table gets must be here.
+// An unfinished relay that waits for no person is overdue a bounded time after it entered its
+// phase, whatever events repeat meanwhile, and an alert with the default thresholds says so. A
+// phase that is added to the table must be added here.
 func TestWhatIsUnfinishedIsOverdue(t *testing.T) {
 	limits := relaysync.DefaultThresholds()
 	phases := map[relaysync.Phase]func() *log{

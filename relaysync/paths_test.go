@@ -10,8 +10,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// A relay that has had as many paths as are kept takes no new one until an
-// operator's Recreated has ended in a sync after which nothing else arrives.
+// A relay that has reached the limit of paths takes no new path until an operator's Recreated has
+// ended in a sync after which no other request can arrive.
 func TestTheWayOnAfterTooManyPaths(t *testing.T) {
 	full := func(n int, at float64) relaysync.Updated {
 		var keys []string
@@ -63,8 +63,8 @@ func TestTheWayOnAfterTooManyPaths(t *testing.T) {
 	}
 }
 
-// Where another writer has left a document for which there is no room, an
-// operator's Recreated sends it as it is, and so does a host that cuts it back.
+// Another writer has left a document for which there is no room. An operator's Recreated sends it
+// as it is, and a host can send it after cutting it back.
 func TestADocumentWithoutRoom(t *testing.T) {
 	wide := func(prefix string, n int) relaysync.Document {
 		var keys []string
@@ -111,8 +111,8 @@ func TestADocumentWithoutRoom(t *testing.T) {
 		t.Errorf("%v, %d paths after the success", x.s.Phase(), n)
 	}
 
-	// A success that is to be followed ends the order; what is on file already is
-	// sent once more, and no bound is in its way.
+	// A success that is followed by another sync ends the order to recreate. The paths that are
+	// on file already are sent once more, and the limit does not stop them.
 	y := stuck
 	y.do(relaysync.Recreated{By: by(relaysync.Operator, sec(40))}, claimed(sec(40)), finished(sec(41), y.s.Timer.Lease.Fence+1, statemachine.Unknown, "time-out"))
 	y.do(relaysync.Retried{By: by(relaysync.Operator, sec(42))}, claimed(sec(42)), finished(sec(43), y.s.Timer.Lease.Fence+1, statemachine.Done, ""), claimed(sec(73)))

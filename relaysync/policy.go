@@ -7,30 +7,29 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Policy is what a host may choose. Start from [DefaultPolicy], set RelayDomain,
-// and check with [Policy.Validate]. The zero value is closed: no lease can be
-// taken.
+// Policy is what a host may choose. Start from [DefaultPolicy], set RelayDomain, and check with
+// [Policy.Validate]. With the zero value no lease can be taken.
 type Policy struct {
 	// RelayDomain follows the subdomain in the host name of each relay.
 	RelayDomain string
-	// Backoff delays the sync after failure n of a streak by Base x 2^(n-1), up
-	// to Cap. A jitter only shortens it.
+	// Backoff delays the sync after failure n of a streak by Base x 2^(n-1), up to Cap. A jitter
+	// only shortens the delay.
 	Backoff statemachine.Backoff
-	// MaxAttempts is the number of retries after failures in a row: failure
-	// MaxAttempts + 1 gives up.
+	// MaxAttempts is the number of retries after failures in a row: failure MaxAttempts + 1 gives
+	// the relay up.
 	MaxAttempts int32
-	// Lease is how long a reactor may send without renewal; longer than two
-	// requests of Timeout.
+	// Lease is how long a reactor may send without renewal. It must be longer than two requests
+	// of Timeout.
 	Lease time.Duration
 	// Timeout is what one request may take.
 	Timeout time.Duration
-	// Linger is how long a request without an answer may still arrive at the
+	// Linger is how long after its sending a request without an answer may still arrive at the
 	// server.
 	Linger time.Duration
 }
 
-// DefaultPolicy is the source's: 30 s doubled up to 15 min, six retries, 5 s a
-// request; with leases of 30 s.
+// DefaultPolicy has the source's values (30 s doubled up to 15 min, six retries, 5 s a request)
+// and leases of 30 s.
 func DefaultPolicy() Policy {
 	return Policy{
 		Backoff:     statemachine.Backoff{Base: 30 * time.Second, Cap: 15 * time.Minute},

@@ -11,19 +11,19 @@ import (
 const (
 	redacted     = "[redacted]"
 	unknownError = "unknown error"
-	// tail is how many characters of a secret at the end of a text, which may
-	// have been cut there, are taken for the secret.
+	// tail is how many characters of a secret, at the end of a text that may have been cut there,
+	// are enough to be redacted.
 	tail = 4
-	// mostSlashes is how many backslashes before one character are read as its
-	// escape: 64 are those of a JSON text within six others.
+	// mostSlashes is how many backslashes before one character are read as its escape. A JSON
+	// text within six others has 64.
 	mostSlashes = 64
 )
 
-// Redact replaces every occurrence of a secret in text: in upper or lower case,
-// in any form that JSON can write it, also where one JSON text quotes another,
-// and where the text ends within it after 4 or more characters. A host does it
-// with what only it knows (the secret of a relay, the Authorization) and with
-// the credentials that it sent before it shortens a text: see [Relay.Redact].
+// Redact replaces every occurrence of a secret in text: in upper or lower case, in any form that
+// JSON can write it, also where one JSON text quotes another, and where the text ends within the
+// secret after 4 or more of its characters. A host calls it with the secrets that only the host
+// knows (the secret of a relay, the Authorization) and with the credentials that it sent, before
+// it shortens a text: see [Relay.Redact].
 func Redact(text string, secrets ...string) string {
 	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return s == "" })
 	if len(secrets) == 0 {
@@ -50,8 +50,7 @@ func Redact(text string, secrets ...string) string {
 	return b.String()
 }
 
-// match returns where an occurrence of secret that begins at i ends, 0 if none
-// does.
+// match returns where an occurrence of secret that begins at i ends, 0 if there is none.
 func match(text string, i int, secret string) int {
 	matched := 0
 	for rest := secret; rest != ""; matched++ {

@@ -37,8 +37,8 @@ type Relay struct {
 	DeletedAt time.Time // zero: it exists
 }
 
-// Config is what the body of a request is made of. Documents are JSON objects
-// without null, or empty for none.
+// Config is what the body of a request is made of. Documents are JSON objects without null, or
+// empty for none.
 type Config struct {
 	Info       Document // with the pubkey of its owner, 64 hexadecimal digits
 	Policy     Document
@@ -53,8 +53,8 @@ type Config struct {
 	Livekit        Document
 }
 
-// Timer is a row of relay_timers, one for each relay: when it is to be synced,
-// and who does it now.
+// Timer is a row of relay_timers, one for each relay: when the relay is to be synced, and who
+// syncs it now.
 type Timer struct {
 	Generation int64     // number of due times that were set
 	Due        time.Time // zero: none. In syncing: it is to be synced once more
@@ -65,14 +65,14 @@ type Timer struct {
 	ClaimedAt time.Time // zero: no sync is under way
 	Revision  int64     // of the relay, at the claim
 	Lapses    int32     // leases in a row that ended without a result
-	// LapsedFence is the latest claim that was taken over: a result under a
-	// lower fence than the lease's, and a higher one than this, is here already.
+	// LapsedFence is the fence of the latest claim that was taken over. The result of a claim
+	// with a fence above it and below the current lease's is stored already.
 	LapsedFence int64
-	// UnansweredAt is a moment by which a request was sent that has no answer:
-	// it may arrive up to Policy.Linger later. Zero: none.
+	// UnansweredAt is a time at or after the sending of a request that has no answer. The request
+	// may arrive up to Policy.Linger after it. Zero: none.
 	UnansweredAt time.Time
-	// Since is when the relay left clean, was made, or came back from a person. Neither
-	// a later change nor a retry moves it; zero where no sync is owed.
+	// Since is when the relay left clean, was made, or was moved on by a person after its retries
+	// were exhausted. Neither a later change nor a retry moves it; zero where no sync is owed.
 	Since time.Time
 }
 
@@ -83,8 +83,7 @@ const (
 	ResourceInvoice = "invoice"
 )
 
-// Activity types of relays. The column is open: a host writes others, which
-// [Handle] ignores.
+// Activity types of relays. The column is open: a host may write others, which [Handle] ignores.
 const (
 	CreateRelay       = "create_relay"
 	UpdateRelay       = "update_relay"
@@ -113,17 +112,17 @@ type History struct {
 	Newest    time.Time // created_at of the newest activity; zero: none
 }
 
-// Sync is a relay with its timer and its history: what commits together. The
-// zero value does not exist yet.
+// Sync is a relay with its timer and its history: what commits together. The zero value stands
+// for a relay that does not exist yet.
 type Sync struct {
 	Relay   Relay
 	Timer   Timer
 	History History
 }
 
-// Change is the result of one step. Relay and timer are written where the
-// version in Old still stands, together with the line and the activities. A
-// renewal of the lease is outside the version and no event.
+// Change is the result of one step. A store writes relay and timer where the stored version is
+// still that of Old, together with the line and the activities. A renewal of the lease is no
+// event and leaves the version as it is.
 type Change struct {
 	Old, New   Sync
 	Log        []statemachine.Transition[string] // one per new version
@@ -153,13 +152,13 @@ func (s *Sync) Phase() Phase {
 	return PhaseDue
 }
 
-// Pending is the condition of the source's list_relays_pending_sync, with every
-// kind of white space as blank: synced = 0 OR TRIM(sync_error) <> ”.
+// Pending is the condition of the source's list_relays_pending_sync: synced is 0, or sync_error is
+// not blank after TRIM. Here every kind of white space counts as blank.
 func (r *Relay) Pending() bool { return !r.Synced || r.Error() != "" }
 
 // Error is the sync_error without surrounding white space of any kind.
 func (r *Relay) Error() string { return strings.TrimSpace(r.SyncError) }
 
-// IsNew decides between POST and PATCH, as the source does: synced is not 1 and
-// there is no complete_relay_sync.
+// IsNew decides between POST and PATCH, as the source does: a relay is new where synced is not 1
+// and there is no complete_relay_sync.
 func IsNew(synced, completed bool) bool { return !synced && !completed }

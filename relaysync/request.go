@@ -8,8 +8,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Request is one HTTP request as data. It carries no secret: where NeedsSecret is
-// set, a fresh one is filled in at the moment of sending.
+// Request is one HTTP request as data. It carries no secret: where NeedsSecret is set, the sender
+// adds a fresh one at the moment of sending.
 type Request struct {
 	Method      string // POST or PATCH
 	Path        string // from the server's base on: /relay/{id}
@@ -24,16 +24,16 @@ type Attempt struct {
 	Requests []Request
 }
 
-// Answer is what came of one request: a status from 100 on with the beginning of
-// the body, or Status 0 and why there was no answer.
+// Answer is what came of one request: a status from 100 on with the beginning of the body, or
+// Status 0 and why there was no answer.
 type Answer struct {
 	Status int
 	Text   string
 }
 
-// Attempt builds the requests of a relay: POST for a new one, with the PATCH
-// that follows where the relay turns out to exist; else PATCH. A body that
-// cannot be built, or is larger than MaxBody, is ErrInvalid.
+// Attempt builds the requests of a relay: for a new relay a POST, and the PATCH that follows it
+// if the relay turns out to exist; otherwise a PATCH. A body that cannot be built, or is larger
+// than MaxBody, is ErrInvalid.
 func (p Policy) Attempt(s Sync) (Attempt, error) {
 	r := &s.Relay
 	body, err := p.body(r)
@@ -62,9 +62,9 @@ func (p Policy) Attempt(s Sync) (Attempt, error) {
 	return a, nil
 }
 
-// room is how many paths may be on file before a sync. One that begins with a POST
-// as an operator ordered it has room for a whole body beside what the server has
-// known, which its success forgets.
+// room is how many paths may be stored before a sync. A sync that begins with a POST by an
+// operator's order has room for a whole body beside the paths that the server may know, since its
+// success forgets these.
 func (r *Relay) room() int {
 	if r.Recreate {
 		return 2 * MaxPaths
@@ -79,9 +79,9 @@ func (q *Request) size() int {
 	return len(q.Body)
 }
 
-// Bytes returns the body as it is sent. They are what is hashed and signed. A
-// secret is 64 hexadecimal digits in lower case, exactly where one is needed;
-// anything else is ErrInvalid, and no error shows it.
+// Bytes returns the body as it is sent; the same bytes are hashed and signed. The secret must be
+// 64 hexadecimal digits in lower case where the request needs one, and empty elsewhere; otherwise
+// Bytes returns ErrInvalid. No error shows the secret.
 func (q Request) Bytes(secret string) ([]byte, error) {
 	if !q.NeedsSecret {
 		if secret != "" {
@@ -102,14 +102,13 @@ func (q Request) Bytes(secret string) ([]byte, error) {
 // URL is where a request is sent, and the u of its signature: no query.
 func (q Request) URL(base string) string { return strings.TrimRight(base, "/") + q.Path }
 
-// Judge says what follows from the answers so far: the next request, or the
-// outcome of the attempt with the text of its error.
+// Judge says what follows from the answers so far: the next request, or the outcome of the
+// attempt with the text of its error.
 //
-// Any 409 to a POST is followed by the PATCH: 200 says that the relay was ours,
-// 404 that the conflict was another's. No text is parsed. A redirect is an
-// answer like others that are not 2xx. That of a gateway which has none from the
-// server says nothing: the request may still arrive. An attempt without requests
-// has failed: nothing is sent.
+// Any 409 to a POST is followed by the PATCH: its 200 says that the relay was ours, its 404 that
+// the conflict was about another relay. No text is parsed. A redirect counts as any answer that
+// is not 2xx. The answer of a gateway that got none from the server is Unknown, since the request
+// may still arrive. An attempt without requests has failed: nothing is sent.
 func (a Attempt) Judge(answers ...Answer) (next *Request, outcome statemachine.Outcome, text string) {
 	if len(a.Requests) == 0 {
 		return nil, statemachine.Failed, fmt.Sprintf("%v: an attempt without requests", statemachine.ErrInvalid)
@@ -165,8 +164,8 @@ func (p *Policy) body(r *Relay) (object, error) {
 	return b, nil
 }
 
-// fits checks that the relay can be sent, after everything that may have been
-// sent of the old one.
+// fits checks that the relay can be sent after everything that may have been sent of the old one:
+// paths and body must stay within their limits.
 func (p *Policy) fits(old, r *Relay) error {
 	known, err := old.Sent.parse()
 	if err != nil {

@@ -104,7 +104,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// Exactly 1 is on; off is exactly {"enabled": false}; the other documents have
+// Only the flag 1 means on; off is sent as exactly {"enabled": false}. The other documents have
 // no flag.
 func TestFlags(t *testing.T) {
 	for _, flag := range []int64{-1, 0, 1, 2} {
@@ -150,8 +150,8 @@ func merge(target, patch map[string]any) {
 	}
 }
 
-// What a body no longer has is removed at the server, whatever of the earlier
-// requests arrived; the secret stays.
+// What a body no longer has is removed at the server, whichever of the earlier requests arrived;
+// the secret stays.
 func TestPatchesRemoveWhatIsGone(t *testing.T) {
 	configs := []relaysync.Config{full(), config("b"), {Info: full().Info, Roles: `{"admin":[1,2],"x":{}}`, BlossomEnabled: 1, Blossom: `{"s3":"none"}`}, full(),
 		{Info: full().Info, Roles: `{"admin":{"can":{}}}`, Policy: `{"a":{"b":{"c":{"d":1}}}}`}, {Info: full().Info, Policy: `{"a":{"b":{"e":1}}}`}}

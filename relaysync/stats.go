@@ -11,9 +11,10 @@ type Stats struct {
 	At        time.Time
 	Phases    map[Phase]int64
 	OldestDue time.Time // the least due time at or before At; zero: none
-	// OldestOwed is the least time since when a relay is due, waiting or syncing, however
-	// often it was changed or tried since: Timer.Since, or where another writer has set
-	// none the time of [Sync.DueAt]; zero: none. A person has what is exhausted.
+	// OldestOwed is the earliest time since when a relay has been due, waiting or syncing,
+	// however often it was changed or tried since: Timer.Since, or, where another writer has set
+	// none, the time of [Sync.DueAt]; zero: none. Exhausted relays, which wait for a person, do
+	// not count.
 	OldestOwed time.Time
 	Latest     time.Time // the latest of these times, and of their due times; zero: none
 	Untimed    int64     // clean, but not synced or with an error: a reconcile gives them a timer
@@ -64,8 +65,8 @@ func (s *Stats) AddActivity(a *Activity, window time.Duration) {
 	}
 }
 
-// Thresholds are the limits of [Alerts]. A zero duration or rate is not watched;
-// a count alerts when it exceeds its limit.
+// Thresholds are the limits of [Alerts]. A zero duration or rate switches its alert off; a count
+// alerts when it exceeds its limit.
 type Thresholds struct {
 	DueWait     time.Duration // a due relay is not claimed
 	Owed        time.Duration // a relay is not synced: above the back-off of all attempts together
@@ -77,10 +78,10 @@ type Thresholds struct {
 	FailureRate int64 // basis points of the syncs in the window, alert above
 }
 
-// DefaultThresholds watch everything, for [DefaultPolicy]: a relay that is not claimed
-// for five minutes, or not synced for an hour, where the back-off ends after 31 minutes;
-// what a person must see to; a sync that three leases have ended; half of the syncs
-// failing. A host that changes the policy changes them with it.
+// DefaultThresholds watch everything, for [DefaultPolicy]: a relay that is not claimed for five
+// minutes, or not synced for an hour (the back-off ends after 31 minutes); relays that need a
+// person; a sync in which three leases have ended; half of the syncs failing. A host that changes
+// the policy changes the thresholds with it.
 func DefaultThresholds() Thresholds {
 	return Thresholds{DueWait: 5 * time.Minute, Owed: time.Hour, Ahead: time.Hour, Lapses: 2, FailureRate: 5_000}
 }

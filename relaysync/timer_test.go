@@ -68,8 +68,8 @@ func TestJitterOnlyShortens(t *testing.T) {
 	}
 }
 
-// The syncs of a relay that always fails, through restarts: a record that is
-// read again is the same record.
+// The test follows the syncs of a relay that always fails, with and without restarts: a record
+// that is read again must be the same record.
 func TestFailingRelay(t *testing.T) {
 	for name, c := range map[string]struct {
 		takes float64 // seconds from the claim to the record of the failure
@@ -212,8 +212,8 @@ func TestHandleAgreesWithTheCommit(t *testing.T) {
 	check()
 }
 
-// Updates during the back-off: the streak begins anew, the sync is at once, and
-// the old due time is gone.
+// An update during the back-off begins the streak anew, makes the sync due at once, and removes
+// the old due time.
 func TestUpdateDuringBackoff(t *testing.T) {
 	l := start(t)
 	l.fail(t0, "no")
@@ -346,8 +346,8 @@ func TestReconcile(t *testing.T) {
 	l.nothing(reconciled)
 }
 
-// It never postpones a timer, never changes a generation, and only pulls in what
-// a clock that went back has left too far away.
+// Reconciled never postpones a timer and never changes a generation. It only brings back a time
+// that a clock which has gone back left too far away.
 func TestReconcileWithATimer(t *testing.T) {
 	l := start(t)
 	s := l.fail(t0, "no")

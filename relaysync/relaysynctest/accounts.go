@@ -12,8 +12,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// AccountAdversary draws the next event for a tenant and its invoices. The zero
-// value is ready for use, by one test at a time.
+// AccountAdversary draws the next event for a tenant and its invoices. The zero value is ready
+// for use, by one test at a time.
 type AccountAdversary struct {
 	Now    time.Time // starts at Start; now and then it steps forward or back
 	sent   []dunning.Event
@@ -117,8 +117,8 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 	return dunning.Churned{By: by(dunning.Biller)}
 }
 
-// AccountHistory checks the answers that one tenant gives, in order. Set Policy;
-// the rest is its own.
+// AccountHistory checks the answers that one tenant gives, in order. Set Policy and leave the
+// other fields alone.
 type AccountHistory struct {
 	Policy dunning.Policy
 
@@ -140,8 +140,8 @@ type terms struct {
 	amount int64
 }
 
-// Add checks one answer to an event: a change, or a refusal with the change that
-// came with it.
+// Add checks one answer to an event: a change, or a refusal with the change that was returned
+// beside it.
 func (h *AccountHistory) Add(ev dunning.Event, c dunning.Change, refusal error) error {
 	if h.logs == nil {
 		h.logs, h.paid, h.sent = map[string][]statemachine.Transition[string]{}, map[string]int{}, map[string]time.Time{}
@@ -206,9 +206,9 @@ func (h *AccountHistory) Add(ev dunning.Event, c dunning.Change, refusal error) 
 	return nil
 }
 
-// proof: that a charge which may be on its way has not arrived, or has failed, is
-// seen when nobody sends it any more and what was sent has arrived. Only where its
-// intent is of a clock that was ahead by more than a day nobody waits for that.
+// proof checks that a charge is taken for not arrived, or for failed, only by a look-up from
+// after the time when nobody sends it any more and the last request has arrived. The only
+// exception is an intent from a clock that was more than a day ahead.
 func (h *AccountHistory) proof(ev dunning.Event, c *dunning.Change) error {
 	var asked, now time.Time
 	var id string
@@ -231,8 +231,8 @@ func (h *AccountHistory) proof(ev dunning.Event, c *dunning.Change) error {
 	return nil
 }
 
-// licence: who is told that its intent is on file goes on to the effect, also where
-// it asks again.
+// licence checks each answer that lets the speaker go on to the effect of a stored intent, also
+// when the speaker asks again: the charge or message must still be owed then.
 func (h *AccountHistory) licence(ev dunning.Event, c *dunning.Change) error {
 	for _, i := range c.Old.Invoices {
 		if i.Owed() && i.CreatedAt.Before(h.Policy.RecoveredAt) && !h.found[i.ID] && (c.Churned() || c.New.Invoice(i.ID).ChargeAt != i.ChargeAt || c.New.Tenant.Notice != c.Old.Tenant.Notice && c.New.Tenant.Notice != "") {
@@ -331,8 +331,8 @@ func RunAccount(t *rapid.T, n int, p dunning.Policy, apply ApplyAccount) {
 	}
 }
 
-// moves: a repeated look-up that finds nothing puts the next one off again, and
-// each relay is another one.
+// moves reports whether the same event twice may change something twice: a repeated look-up
+// without a result puts the next one off again, and each provisioned relay is another one.
 func moves(ev dunning.Event) bool {
 	if _, ok := ev.(dunning.Provisioned); ok {
 		return true
@@ -341,7 +341,7 @@ func moves(ev dunning.Event) bool {
 	return ok && e.Outcome == statemachine.Unknown
 }
 
-// Naive says what is owed in other words than [dunning.Policy.Next]: "look up",
+// Naive says what is owed, written in another way than [dunning.Policy.Next]: "look up",
 // "charge", "churn" or "notify" with the invoices, or "".
 func Naive(p dunning.Policy, a dunning.Account, now time.Time) string {
 	sec := now.Unix()

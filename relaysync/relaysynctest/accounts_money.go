@@ -9,9 +9,9 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// sendings: whoever stored an intent makes its charge whenever it wakes, whatever the
-// clock says meanwhile and whatever a look-up has found. So no other key of the invoice
-// is charged before each that was charged is answered, or was not tried.
+// sendings checks that an invoice is charged under a new key only after each earlier charge was
+// answered, or was not tried: whoever stored an intent may make its charge whenever it wakes,
+// whatever the clock says and whatever a look-up has found meanwhile.
 func (h *AccountHistory) sendings(ev dunning.Event, c *dunning.Change) error {
 	switch e := ev.(type) {
 	case dunning.ChargeIntended:
@@ -43,8 +43,9 @@ func (h *AccountHistory) sendings(ev dunning.Event, c *dunning.Change) error {
 	return nil
 }
 
-// payments: all money that was seen is on file, each payment once, in whatever order it
-// became known: one has paid what is not void, the others are to be paid back.
+// payments checks that all money that was seen is on file, each payment once, in whatever order
+// the payments became known: one of them has paid an invoice that is not void, and the others are
+// to be paid back.
 func (h *AccountHistory) payments(ev dunning.Event, c *dunning.Change) error {
 	var id, key string
 	switch e := ev.(type) {
@@ -104,8 +105,9 @@ func inexact(i *dunning.Invoice, key string) bool {
 	return strings.HasPrefix(key, i.ID+"/") && (key != i.ChargeKey || i.ChargeAmount != i.Amount)
 }
 
-// before reports which of two payments has paid: what is known to be of what is owed,
-// what is no charge, what has the lower number or comes first in byte order.
+// before reports which of two payments has paid an invoice. A charge that may be of another amount
+// than is owed comes last. Of the others a payment that is no charge comes first, in byte order,
+// then the charge with the lower number.
 func before(i *dunning.Invoice, a, b string) bool {
 	rank := func(key string) string {
 		number, isCharge := strings.CutPrefix(key, i.ID+"/")

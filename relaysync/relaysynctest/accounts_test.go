@@ -31,8 +31,8 @@ func words(s dunning.Step) string {
 	return strings.TrimSpace(fmt.Sprintf("%v %s", s.Action.Do, strings.Join(s.Action.Invoices, " ")))
 }
 
-// Every event in any order, and after each step what is owed then, and at the
-// named time and just before it, against the naive model.
+// The adversary sends every event in any order. After each step, what is owed then, at the named
+// due time and just before it must agree with the naive model.
 func TestDunningAgainstTheAdversary(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {

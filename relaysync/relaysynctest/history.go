@@ -9,9 +9,9 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// History checks the answers that one relay gives, in order: each alone, all
-// together, and against a naive second implementation that keeps every activity
-// and knows the rules in other words. Set Policy; the rest is its own.
+// History checks the answers that one relay gives, in order: each alone, all together, and
+// against a naive second implementation that keeps every activity and states the rules in another
+// way. Set Policy and leave the other fields alone.
 type History struct {
 	Policy relaysync.Policy
 
@@ -20,8 +20,8 @@ type History struct {
 	all  []relaysync.Activity
 }
 
-// Add checks one answer to an event: a change, or a refusal with the change that
-// came with it.
+// Add checks one answer to an event: a change, or a refusal with the change that was returned
+// beside it.
 func (h *History) Add(ev relaysync.Event, c relaysync.Change, refusal error) error {
 	if refusal != nil {
 		if !c.Empty() || len(c.Activities) > 0 || c.New != c.Old {
@@ -89,8 +89,8 @@ func (h *History) naive() (f relaysync.History) {
 	return f
 }
 
-// timer: whoever is unsynced has somebody, and no delay is longer than the
-// source's.
+// timer checks that every unsynced relay has a due time, a lease or a person, and that no delay
+// is longer than the source's.
 func (h *History) timer(ev relaysync.Event, c *relaysync.Change) error {
 	s := &c.New
 	r, t := &s.Relay, &s.Timer

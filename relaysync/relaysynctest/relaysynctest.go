@@ -1,8 +1,7 @@
-// Package relaysynctest has generators, events and invariants for property
-// tests of hosts and adapters: an adversary that sends a relay, or a tenant with
-// its invoices, whatever may come, twice, too late, in the wrong role and under
-// old fences; naive second implementations; and the rules that must hold after
-// each step.
+// Package relaysynctest has generators, events and invariants for property tests of hosts and
+// adapters. Its adversaries send a relay, or a tenant with its invoices, any event in any order,
+// twice, too late, in the wrong role and under old fences. Naive second implementations and the
+// rules that must hold after each step check the answers.
 package relaysynctest
 
 import (
@@ -56,8 +55,8 @@ func Creations() *rapid.Generator[relaysync.Created] {
 	})
 }
 
-// Adversary draws the next event for a relay. The zero value is ready for use,
-// by one test at a time.
+// Adversary draws the next event for a relay. The zero value is ready for use, by one test at a
+// time.
 type Adversary struct {
 	Now      time.Time // starts at Start; now and then it goes back
 	sent     []relaysync.Event
@@ -149,12 +148,12 @@ func (a *Adversary) draw(t *rapid.T, s *relaysync.Sync) relaysync.Event {
 	return work()
 }
 
-// Apply is what is tested: [relaysync.Policy.Apply], or a service that stores
-// the change and reads it again.
+// Apply is the function under test: [relaysync.Policy.Apply], or a service that stores the change
+// and reads it again.
 type Apply func(ev relaysync.Event, s relaysync.Sync) (relaysync.Change, error)
 
-// Run sends n events to a new relay and checks every answer with a [History]. What
-// comes under an old fence must be refused, and something must be stored.
+// Run sends n events to a new relay and checks every answer with a [History]. Events under an old
+// fence must be refused, and at least one event must be stored.
 func Run(t *rapid.T, n int, p relaysync.Policy, apply Apply) {
 	first := Creations().Draw(t, "creation")
 	h := History{Policy: p}
