@@ -49,10 +49,11 @@ func (c *Change) Empty() bool {
 
 // Apply takes one step. It is pure: the same arguments give the same result.
 //
-// The same event again (its key is in the record already) gives Old equal to New, an empty log
-// and no error. A refusal changes nothing and is a [statemachine.Refusal] around its sentinel.
-// Where an event is refused for several reasons, the first of these is given: role or actor,
-// repetition, slot, job and lock fence, state, input. [Needs] says what w must hold.
+// The same event again (its key is in the record) gives Old equal to New, an
+// empty log and no error. A refusal changes nothing and is a
+// [statemachine.Refusal] around its sentinel. Where several reasons hold, the
+// first of these is given: role or actor, repetition, slot, job and lock fence,
+// state, input. What w must hold is said by [Needs].
 func (c Config) Apply(w Work, ev Event) (Change, error) { return c.ApplyAt(w, ev, time.Time{}) }
 
 // ApplyAt is [Config.Apply]; now is the store's time, see

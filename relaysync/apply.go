@@ -102,8 +102,8 @@ type step struct {
 // event names what is refused.
 func (c *step) event() string { return statemachine.EventName(c.ev) }
 
-// begin checks the role and the actor, before anything else, and brings the time to UTC
-// microseconds.
+// begin checks the role and the actor, the first of all checks, and brings the
+// time to UTC microseconds.
 func (c *step) begin(now time.Time) error {
 	if why := statemachine.NoEvent(c.ev); why != "" {
 		return c.refuse(statemachine.ErrInvalid, why)

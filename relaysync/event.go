@@ -16,15 +16,15 @@ type By struct {
 	// At is when, UTC, in microseconds, by the law of [statemachine.EventTime]: zero is
 	// now. It counts for no event: all goes by the store's clock.
 	At time.Time
-	// Version, if not zero, is the version of the relay that the decision was made on. If the
-	// relay has another version, the event is ErrConflict.
+	// Version, if not zero, is the version of the relay that the decision was
+	// made on. Another one is ErrConflict.
 	Version int64 `json:",omitempty"`
 }
 
 func (b By) by() By { return b }
 
-// Events of the host. Each but Deleted makes the relay unsynced and due now, and keeps the error
-// of the last sync.
+// Events of the host. Each but Deleted makes the relay unsynced and due now; the
+// error of the last sync stays.
 type (
 	// Created makes a relay, active. Key: Relay.
 	Created struct {
