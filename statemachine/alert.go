@@ -14,16 +14,16 @@ type Alert struct {
 // AlertKind is what all alerts of one name have in common.
 type AlertKind struct {
 	Name string // stable, and unique over all domains
-	// Person: a person has to act, or the statistics cannot tell whether one has to.
-	// False: what the alert names goes on by itself.
+	// Person: a person has to act, or the statistics cannot tell whether a person has to. Where
+	// it is false, the work that the alert names goes on by itself.
 	Person bool
-	// Ends is what ends the alert. With Person it is what the person does; without, it is
+	// Ends says what ends the alert. With Person it is what the person does; without Person it is
 	// what goes on by itself, and when.
 	Ends string
 }
 
-// Alarms collects the alerts of one comparison of statistics with limits, in the order
-// in which they are asked for.
+// Alarms collects the alerts of one comparison of statistics with limits. The alerts are in the
+// order of the calls that added them.
 type Alarms struct {
 	At     time.Time   // of the statistics
 	Kinds  []AlertKind // of the domain; another name panics
@@ -38,16 +38,15 @@ func (a *Alarms) Add(exceeded bool, name, format string, args ...any) {
 	}
 }
 
-// Wait adds the alert of a name if something has waited for longer than a limit: since
-// is when the wait began, zero for none, and what says what waits. A limit of zero is
-// not watched.
+// Wait adds the alert of a name if something has waited for longer than a limit. since is when
+// the wait began, zero for none; what says what waits. A zero limit switches the alert off.
 func (a *Alarms) Wait(name string, since time.Time, limit time.Duration, what string) {
 	a.Add(limit > 0 && !since.IsZero() && a.At.Sub(since) > limit, name, "%s since %s, longer than %v", what,
 		since.UTC().Format(time.RFC3339), limit)
 }
 
-// kind looks in each call, so that a name which is in no list shows in the first
-// comparison and not in the first alert.
+// kind looks the name up in each call, also where the limit is not exceeded, so that a name which
+// is in no list panics in the first comparison and not only in the first alert.
 func (a *Alarms) kind(name string) AlertKind {
 	for _, k := range a.Kinds {
 		if k.Name == name {

@@ -12,17 +12,17 @@ type Backoff struct {
 	Base time.Duration
 	// Cap is the longest delay; zero means none but the longest Duration.
 	Cap time.Duration
-	// JitterPercent, 0 to 100, is how much of a delay the jitter may take
-	// away. The source of a delay without jitter uses 0.
+	// JitterPercent, 0 to 100, is how much of a delay the jitter may take away; 0 for a delay
+	// without jitter.
 	JitterPercent uint8
 }
 
-// Delay returns min(Base x 2^n, Cap), less the jitter. It saturates for every
-// n; a negative n counts as 0.
+// Delay returns min(Base x 2^n, Cap), less the jitter. It saturates for every n; a negative n
+// counts as 0.
 //
-// hash is any evenly spread number that is stable for one retry, such as a
-// hash of the record's id and attempt: the same hash gives the same delay. Zero
-// takes nothing away. The result lies in [d - d x JitterPercent / 100, d].
+// hash is any evenly spread number that is stable for one retry, such as a hash of the record's
+// id and attempt: the same hash gives the same delay. A zero hash takes nothing away. With d for
+// the delay before the jitter, the result lies in [d - d x JitterPercent / 100, d].
 func (b Backoff) Delay(n int, hash uint64) time.Duration {
 	if b.Base <= 0 {
 		return 0

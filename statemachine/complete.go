@@ -2,19 +2,18 @@ package statemachine
 
 import "fmt"
 
-// Versions says from which version to which a change takes a record; a new
-// record comes from version 0.
+// Versions says from which version to which version a change takes a record; a new record comes
+// from version 0.
 type Versions[ID comparable] struct {
 	Machine  string
 	ID       ID
 	Old, New int64
 }
 
-// Complete checks that log has exactly one line for each new version of the
-// records that a change writes, in order, and no other line; if not it is
-// [ErrInvalid]. A store asks it for each change: with the comparison of versions
-// no history has then a gap. It counts up Old in records: pass a slice
-// that nobody reads afterwards.
+// Complete checks that log has exactly one line for each new version of the records that a change
+// writes, in order, and no other line; otherwise it returns [ErrInvalid]. A store calls it for
+// each change. Since the store also compares versions, no history can have a gap. Complete counts
+// up Old in records: pass a slice that nobody reads afterwards.
 func Complete[ID comparable](log []Transition[ID], records ...Versions[ID]) error {
 	find := func(l *Transition[ID]) *Versions[ID] {
 		for i := range records {

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Mermaid draws the machine as a Mermaid state diagram: initial and terminal
-// states as [*], extension edges marked with "(ext)" and listed with their
-// reasons in comments.
+// Mermaid draws the machine as a Mermaid state diagram. Initial and terminal states are drawn as
+// [*]; extension edges are marked with "(ext)" and listed with their reasons in comments.
 func (m *Machine[S, T]) Mermaid() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "stateDiagram-v2\n")
@@ -33,8 +32,8 @@ func (m *Machine[S, T]) Mermaid() string {
 	return b.String()
 }
 
-// DOT draws the machine in the Graphviz language: terminal states with a
-// double border, extension edges dashed with their reason as a tooltip.
+// DOT draws the machine in the Graphviz language. Terminal states have a double border; extension
+// edges are dashed and have their reason as a tooltip.
 func (m *Machine[S, T]) DOT() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %q {\n    rankdir=LR;\n    \"\" [shape=point];\n", m.name)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Names lists the texts of a closed enumeration. Implement it on an empty
-// struct that only serves as the type parameter of [Enum].
+// Names lists the texts of a closed enumeration. Implement it on an empty struct that serves only
+// as the type parameter of [Enum].
 type Names interface {
 	// Kind names the enumeration in error messages, such as "withdrawal job status".
 	Kind() string
@@ -22,12 +22,11 @@ type Aliases interface {
 	Aliases() map[string]string
 }
 
-// Enum is a closed set of named values in one byte. Zero is no value: it means
-// "does not exist yet", prints as "none" and is neither stored nor parsed.
+// Enum is a closed set of named values in one byte. Zero is not one of the values: it means "does
+// not exist yet", prints as "none" and is neither stored nor parsed.
 //
-// The text of a value is exactly the string that [Names] gives it, in JSON, in
-// a database column and in logs. A text that the set does not know is an
-// [UnknownTextError], never a default.
+// The text of a value is exactly the string that [Names] gives it, in JSON, in a database column
+// and in logs. A text that the set does not know is an [UnknownTextError], never a default.
 type Enum[N Names] uint8
 
 // Values returns all values of the enumeration, in order.

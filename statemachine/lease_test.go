@@ -104,8 +104,8 @@ func TestLeaseRefusals(t *testing.T) {
 	}
 }
 
-// One lease against the obvious model: the fence of the last claim, its holder
-// and its end.
+// Random calls on one lease are compared with the obvious model: the fence of the last claim, its
+// holder and its end.
 func TestLeaseFenceGrowsAndNeverRepeats(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var (

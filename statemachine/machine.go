@@ -17,8 +17,8 @@ type Edge[S, T Label] struct {
 	From    S
 	Trigger T
 	To      S
-	// Extension is the reason for an edge that the source document does not
-	// draw; empty for its own edges.
+	// Extension is the reason for an edge that the source document does not draw; empty for the
+	// edges that it draws.
 	Extension string
 }
 
@@ -34,15 +34,16 @@ type Machine[S, T Label] struct {
 	terminal []bool
 }
 
-// New builds a machine from its edges. It is [ErrInvalid] to have:
-//   - a state or trigger with an empty text, or two with the same text, the
-//     "none" of zero included;
+// New builds a machine from its edges. It returns [ErrInvalid] for
+//
+//   - a state or trigger with an empty text, or two with the same text, the "none" of zero
+//     included;
 //   - an edge with a label outside its enumeration, or to the zero state;
 //   - two edges for one (state, trigger);
 //   - a trigger without an edge;
 //   - a state that cannot be reached from zero;
-//   - a state from which no terminal state can be reached, unless the whole
-//     machine has no terminal state and says so with [Cyclic].
+//   - a state from which no terminal state can be reached, unless the whole machine has no
+//     terminal state and is declared as [Cyclic].
 func New[S, T Label](name string, edges []Edge[S, T], opts ...Option) (*Machine[S, T], error) {
 	m := &Machine[S, T]{name: name, edges: slices.Clone(edges), states: labels[S](), triggers: labels[T]()}
 	for _, text := range []string{textFault(m.states), textFault(m.triggers)} {
@@ -100,8 +101,8 @@ const Cyclic Option = 1
 // Name returns the machine's name, the first column of the audit trail.
 func (m *Machine[S, T]) Name() string { return m.name }
 
-// Next looks up one step. ok is false where the table refuses it. It costs one
-// array access and allocates nothing.
+// Next looks up one step. ok is false where the table refuses the step. A look-up costs one array
+// access and allocates nothing.
 func (m *Machine[S, T]) Next(from S, on T) (to S, ok bool) {
 	i := int(from)*m.width + int(on)
 	if int(on) >= m.width || i >= len(m.next) {
@@ -111,8 +112,8 @@ func (m *Machine[S, T]) Next(from S, on T) (to S, ok bool) {
 	return to, to != 0
 }
 
-// Step is [Machine.Next] with [ErrIllegal] for a refusal. It allocates nothing;
-// the caller wraps the error in a [Refusal] that names the record.
+// Step is [Machine.Next] with [ErrIllegal] for a refusal. It allocates nothing; the caller wraps
+// the error in a [Refusal] that names the record.
 func (m *Machine[S, T]) Step(from S, on T) (S, error) {
 	to, ok := m.Next(from, on)
 	if !ok {
@@ -121,8 +122,7 @@ func (m *Machine[S, T]) Step(from S, on T) (S, error) {
 	return to, nil
 }
 
-// Terminal reports whether s is a state that no edge leaves; edges from a
-// state to itself do not count.
+// Terminal reports whether no edge leads from s to another state.
 func (m *Machine[S, T]) Terminal(s S) bool { return int(s) < len(m.terminal) && m.terminal[s] }
 
 // Edges returns the table's edges in the order they were given. The slice is

@@ -136,7 +136,7 @@ func TestMachineNeverChanges(t *testing.T) {
 	}
 }
 
-// Every cell, numbers outside both enumerations included, against a search
+// Every cell of the table, also for numbers outside both enumerations, is compared with a search
 // through the list of edges.
 func TestMachineLookUpAgreesWithTheEdges(t *testing.T) {
 	for from := range 256 {

@@ -1,21 +1,22 @@
 package statemachine
 
-// Outcome is what an effect on the outside world can answer: four words, never
-// two. The zero value means that there is no answer yet.
+// Outcome is what an effect on the outside world can answer. A caller has to tell all four values
+// apart: an Unknown that is taken for Failed pays twice. The zero value means that there is no
+// answer yet.
 // Values: Done, Failed, Unknown, Deferred.
 type Outcome = Enum[outcome]
 
 const (
 	// Done: proof that it happened.
 	Done Outcome = iota + 1
-	// Failed: proof that it did not happen and never will. The only outcome
-	// that allows another send.
+	// Failed: there is proof that the effect did not happen and never will. No other outcome
+	// allows another send.
 	Failed
-	// Unknown: it may have happened: a time-out, a lost reply, an answer that
-	// cannot be parsed. It leads to a look-up, never to another send.
+	// Unknown: the effect may have happened: a time-out, a lost reply, an answer that cannot be
+	// parsed. It leads to a look-up, never to another send.
 	Unknown
-	// Deferred: it was not tried: no liquidity, a pause, a limit, a busy peer.
-	// It costs no attempt.
+	// Deferred: the effect was not tried: no liquidity, a pause, a limit, a busy peer. It costs
+	// no attempt.
 	Deferred
 )
 

@@ -8,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// The laws for what comes from outside: what every store can keep, and one form
-// for what is compared.
+// This file has the rules for values that come from outside: what every store can keep, and the
+// one form in which values are compared.
 
-// firstRefused is the first second after the year 9000: milliseconds that were
-// taken for seconds end there, and what becomes due later still can be kept.
+// firstRefused is the first second after the year 9000. Milliseconds that were taken for seconds
+// lie after it, and the due times that a rule adds to an accepted time can still be stored.
 const firstRefused = 221876928000
 
-// Time returns t as every store keeps it: UTC, in whole microseconds; what is
-// finer is cut off. A time before 1970 or after the year 9000 is [ErrInvalid],
-// and so is the zero time: whoever allows an absent time asks for it first.
+// Time returns t as every store keeps it: in UTC and cut to whole microseconds. A time before
+// 1970 or after the year 9000 is [ErrInvalid]. So is the zero time: a caller for whom a time may
+// be absent must check for zero first.
 func Time(t time.Time) (time.Time, error) {
 	if sec := t.Unix(); sec < 0 || sec >= firstRefused {
 		return t, fmt.Errorf("%w: a time in the year %d", ErrInvalid, t.Year())
@@ -83,9 +83,9 @@ func Head[R role](speakers Roles[R], by R, actor string, at, now time.Time) (sai
 	return said, clock, "", err
 }
 
-// NoEvent says why ev is no event of a domain, empty if it may be one: it is nil, or
-// it is a pointer. The events of a domain are values, and a pointer to one has the
-// methods of an event too. Every domain asks before it looks at an event.
+// NoEvent says why ev is no event of a domain; empty if it may be one. Nil and pointers are no
+// events: events are values, but a pointer to one has the methods of an event too, so the
+// compiler does not refuse it. Every domain calls NoEvent before it looks at an event.
 func NoEvent(ev any) (why string) {
 	switch {
 	case ev == nil:
@@ -105,8 +105,8 @@ func EventName(ev any) string {
 // MaxActor bounds the name of who speaks, in bytes.
 const MaxActor = 200
 
-// Actor is the one law for the name of who speaks: storable, 1 to [MaxActor]
-// bytes, anything else is [ErrInvalid].
+// Actor checks the name of the actor of an event, by the same rule in all domains: storable, 1 to
+// [MaxActor] bytes. Any other name is [ErrInvalid].
 func Actor(name string) error {
 	if name == "" || len(name) > MaxActor || !Storable(name) {
 		return fmt.Errorf("%w: an actor of 1 to %d bytes is needed", ErrInvalid, MaxActor)
@@ -118,9 +118,9 @@ func Actor(name string) error {
 // without NUL.
 func Storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// Bounded makes a text for people storable: at most limit bytes, cut between
-// two characters and marked with "...", and U+FFFD for what is not UTF-8 and
-// for NUL. limit is at least 3.
+// Bounded makes a text for people storable: at most limit bytes, cut between two characters and
+// marked with "...", with U+FFFD in the place of NUL and of bytes that are not UTF-8. limit is at
+// least 3.
 func Bounded(s string, limit int) string {
 	if len(s) <= limit && Storable(s) {
 		return s
@@ -132,9 +132,9 @@ func Bounded(s string, limit int) string {
 	return s
 }
 
-// HashForm returns the one form in which hashes and identifiers from outside
-// are compared: a text that is hexadecimal after an optional 0x in lower case
-// without it, any other text as it is. What is stored stays as it came.
+// HashForm returns the one form in which hashes and identifiers from outside are compared. A text
+// that is hexadecimal, after an optional 0x, becomes lower case without the 0x; any other text
+// stays as it is. Only comparisons use this form: texts are stored as they came.
 func HashForm(s string) string {
 	digits := s
 	if len(s) > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X') {
@@ -158,9 +158,9 @@ func SameHash(a, b string) bool { return a == b || HashForm(a) == HashForm(b) }
 // at most.
 const MaxPage = 10_000
 
-// Limit is the one law for limits from outside: 1 to [MaxPage], anything else is
-// [ErrInvalid]. A limit of 0 would answer "nothing is wrong" to an audit that
-// read nothing.
+// Limit checks a limit from outside, by the same rule in all calls: 1 to [MaxPage], anything else
+// is [ErrInvalid]. A limit of 0 would let an audit that read nothing answer that nothing is
+// wrong.
 func Limit(n int) error {
 	if n < 1 || n > MaxPage {
 		return fmt.Errorf("%w: a limit of %d is not in 1 to %d", ErrInvalid, n, MaxPage)

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// SVG draws the machine as a picture that needs nothing but itself: states in
-// layers from the left, creation from a dot, terminal states with a double
-// border, the steps between two states as one arrow with their triggers above
-// it, the steps of a state onto itself in its box. Extensions are dashed and in
-// italics, with their reason as a tooltip. counts, which may be nil, is written
-// under the states that it names.
+// SVG draws the machine as a picture without external files. States stand in layers from the
+// left; creation begins at a dot, and terminal states have a double border. The steps between two
+// states are one arrow with their triggers above it; the steps of a state onto itself are listed
+// in its box. Extensions are dashed and in italics, with their reason as a tooltip. counts, which
+// may be nil, is written under the states that it names.
 func (m *Machine[S, T]) SVG(counts map[S]int64) string {
 	l := &layout{}
 	boxes := make([]*slot, len(m.states)+1)

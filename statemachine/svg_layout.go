@@ -20,10 +20,9 @@ const (
 
 const loopMark = "\u21bb " // before a step of a state onto itself
 
-// layout places boxes and labels in columns. States are in even columns and
-// labels in odd ones, and an arrow has a place of its own in each column that
-// it crosses: so nothing can overlap, and arrows cross each other only between
-// two columns (Sugiyama, Tagawa and Toda 1981).
+// layout places boxes and labels in columns. States are in even columns and labels in odd ones,
+// and an arrow has a place of its own in each column that it crosses. So nothing can overlap, and
+// arrows cross each other only between two columns (Sugiyama, Tagawa and Toda 1981).
 type layout struct {
 	slots         []*slot
 	arrows        []*arrow
@@ -103,8 +102,8 @@ func (l *layout) run() {
 	l.ports()
 }
 
-// layer turns arrows that close a cycle around and puts each state right of
-// everything that leads to it.
+// layer reverses the arrows that close a cycle, and puts each state to the right of all states
+// that lead to it.
 func (l *layout) layer() {
 	onPath, done := map[*slot]bool{}, map[*slot]bool{}
 	var order []*slot // reverse topological
@@ -190,8 +189,8 @@ func (s *slot) size() {
 	}
 }
 
-// order sorts the columns so that few arrows cross: each slot goes where its
-// neighbours are on the average, from left to right and back.
+// order sorts the columns so that few arrows cross: each slot moves to the average position of
+// its neighbours, in passes from left to right and back.
 func (l *layout) order() {
 	best, fewest := l.clone(), l.crossings()
 	for sweep := range 24 {
@@ -305,9 +304,9 @@ func (l *layout) place() {
 	l.height = titleSpace + bottom - top + 2*margin + 20
 }
 
-// stack moves the slots of a column as near as possible to their neighbours, by
-// least squares, in their order and without overlap: isotonic regression by
-// pooling what would overlap (Ayer et al. 1955).
+// stack moves the slots of a column as near as possible to their neighbours (by least squares)
+// without changing their order and without overlap. It is isotonic regression, which pools slots
+// that would overlap (Ayer et al. 1955).
 func stack(column []*slot, next func(*slot) []*slot) {
 	type pool struct {
 		sum, weight float64
@@ -348,8 +347,8 @@ func stack(column []*slot, next func(*slot) []*slot) {
 	}
 }
 
-// ports spreads the arrows of a box over its sides, in the order in which they
-// come from their next slot.
+// ports spreads the arrows of a box over its sides, in the order of the slots that they lead to
+// in the next column.
 func (l *layout) ports() {
 	for _, s := range l.slots {
 		if s.kind != state && s.kind != dot {

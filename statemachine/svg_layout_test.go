@@ -8,9 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLayoutLeavesRoomForEverything: in a random machine no box, label or arrow
-// is where another is, all is within the drawing, and every arrow goes from its
-// source to its target.
+// TestLayoutLeavesRoomForEverything: in a random machine no box, label or arrow overlaps another,
+// everything is within the drawing, and every arrow goes from its source to its target.
 func TestLayoutLeavesRoomForEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := &layout{}

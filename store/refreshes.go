@@ -10,9 +10,9 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Refreshes runs the rules of package refresh on a store: lock the wallet, load
-// what the event needs, apply, save. Each method is one transaction. It is safe
-// for concurrent use. The time of an event is the store's.
+// Refreshes runs the rules of package refresh on a store: lock the wallet, load what the event
+// needs, apply, save. Each method is one transaction. It is safe for concurrent use. Events have
+// the store's time.
 type Refreshes struct {
 	refreshCore
 	config refresh.Config
@@ -145,8 +145,8 @@ func (s *Refreshes) step(tx RefreshUnit, xpub string, ev refresh.Event) (refresh
 	return b.last, b.save()
 }
 
-// Do sends events to a wallet, in order, and returns all of it as it is stored
-// afterwards. An error of one event changes nothing at all.
+// Do sends events to a wallet, in order, and returns the wallet as it is stored afterwards. If
+// one event fails, nothing is changed.
 func (s *Refreshes) Do(ctx context.Context, xpub string, events ...refresh.Event) (w refresh.Work, err error) {
 	err = s.update(ctx, func(tx RefreshUnit) error {
 		for _, ev := range events {
@@ -168,8 +168,8 @@ func (s *Refreshes) Get(ctx context.Context, xpub string) (refresh.Work, error) 
 	return read(ctx, s.view, func(tx RefreshUnit) (refresh.Work, error) { return s.get(tx, xpub) })
 }
 
-// Enqueue makes a job and returns the id of the one that stands for it, mostly
-// its own. A zero Job gets a new id, and is then another job each time.
+// Enqueue makes a job and returns its id, or the id of the job that takes its place. A zero Job
+// gets a new id, so each such call asks for another job.
 func (s *Refreshes) Enqueue(ctx context.Context, ev refresh.Enqueued) (uuid.UUID, error) {
 	if ev.Job == uuid.Nil {
 		ev.Job = uuid.New()
@@ -178,9 +178,9 @@ func (s *Refreshes) Enqueue(ctx context.Context, ev refresh.Enqueued) (uuid.UUID
 	return c.Job, err
 }
 
-// Recover makes the recovery jobs of a start, for up to limit wallets behind
-// after, and returns the cursor to go on from; empty at the end. Called again it
-// adds nothing while they are pending or processing.
+// Recover makes the recovery jobs of a start, for up to limit wallets after the cursor after. It
+// returns the cursor to go on from; empty at the end. A second call adds no job while the first
+// ones are pending or processing.
 func (s *Refreshes) Recover(ctx context.Context, by refresh.By, after string, limit int) (jobs []uuid.UUID, next string, err error) {
 	all, next, err := s.each(ctx, after, limit, func(r RefreshRecords, now time.Time) ([]string, error) {
 		return r.Recoverable(now, after, limit)
@@ -191,9 +191,9 @@ func (s *Refreshes) Recover(ctx context.Context, by refresh.By, after string, li
 	return jobs, next, err
 }
 
-// Reconcile brings back what a clock of the store that was ahead has left, see
-// [refresh.Reconciled], for up to limit wallets behind after, and returns how many it
-// changed and the cursor to go on from, after an error too; empty at the end.
+// Reconcile brings back times that a store's clock which was ahead has left, see
+// [refresh.Reconciled], for up to limit wallets after the cursor after. It returns how many
+// wallets it changed and the cursor to go on from, also after an error; empty at the end.
 func (s *Refreshes) Reconcile(ctx context.Context, by refresh.By, after string, limit int) (n int, next string, err error) {
 	all, next, err := s.each(ctx, after, limit, func(r RefreshRecords, now time.Time) ([]string, error) {
 		return r.Ahead(s.config.Latest(now), after, limit)
@@ -201,9 +201,9 @@ func (s *Refreshes) Reconcile(ctx context.Context, by refresh.By, after string, 
 	return len(all), next, err
 }
 
-// each sends an event to a page of wallets, and returns what changed and the cursor
-// behind the page; empty at the end. With an error, as of a wallet that cannot be read,
-// nothing has changed, and the cursor is there all the same.
+// each sends an event to a page of wallets. It returns what changed and the cursor behind the
+// page; empty at the end. After an error, such as for a wallet that cannot be read, nothing has
+// changed, but the cursor is returned all the same.
 func (s *Refreshes) each(ctx context.Context, after string, limit int, find func(RefreshRecords, time.Time) ([]string, error),
 	ev func() refresh.Event) (changed []refresh.Change, next string, err error) {
 	if err := CheckLimit(limit); err != nil {
@@ -246,8 +246,8 @@ func (s *Refreshes) each(ctx context.Context, after string, limit int, find func
 	return changed, next, nil
 }
 
-// Revoke gives back at once what a process holds, see [Withdrawals.Revoke]: slots,
-// jobs and locks.
+// Revoke gives back at once the slots, jobs and locks that a process holds, see
+// [Withdrawals.Revoke].
 func (s *Refreshes) Revoke(ctx context.Context, by refresh.By, of statemachine.Revocation) (n int, err error) {
 	if err := of.Check(by.Actor, by.Role == refresh.Worker); err != nil {
 		return 0, err
@@ -259,9 +259,9 @@ func (s *Refreshes) Revoke(ctx context.Context, by refresh.By, of statemachine.R
 	return s.revoke(ctx, s.heldBy(xpubs, heads), refresh.Revoked{By: by, Revocation: of})
 }
 
-// Trail returns the audit trail of a wallet ([refresh.WalletID]), a job or a
-// watcher ([refresh.WatcherID]), oldest first, after replaying it through its
-// table and comparing the end with what is stored.
+// Trail returns the audit trail of a wallet ([refresh.WalletID]), a job or a watcher
+// ([refresh.WatcherID]), oldest first. It first replays the trail through its table and compares
+// the end with the stored record.
 func (s *Refreshes) Trail(ctx context.Context, id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error) {
 	return s.trail(ctx, id)
 }
@@ -274,7 +274,7 @@ func (s *Refreshes) Follow(ctx context.Context, after Cursor, limit int) ([]stat
 // Head returns the cursor after the newest transition, see [Feed].
 func (s *Refreshes) Head(ctx context.Context) (Cursor, error) { return s.head(ctx) }
 
-// Audit checks up to limit wallets behind after and returns all that is wrong,
+// Audit checks up to limit wallets after the cursor after. It returns everything that is wrong,
 // and the cursor to go on from; empty at the end.
 func (s *Refreshes) Audit(ctx context.Context, after string, limit int) (next string, err error) {
 	if err := CheckLimit(limit); err != nil {
@@ -305,8 +305,8 @@ func (s *Refreshes) Watchers(ctx context.Context, reason refresh.EndReason, afte
 	})
 }
 
-// Stats counts at the store's time, and what [Refreshes.EnqueueLogged] of this service has
-// still to store.
+// Stats counts at the store's time. It adds the jobs that [Refreshes.EnqueueLogged] of this
+// service still has to store.
 func (s *Refreshes) Stats(ctx context.Context) (refresh.Stats, error) {
 	stats, err := readNow(ctx, s.view, func(tx RefreshUnit, now time.Time) (refresh.Stats, error) { return tx.Refreshes().Stats(now) })
 	s.late.count(&stats)
@@ -318,8 +318,8 @@ func (s *Refreshes) Sweep(ctx context.Context, limit int) (n int, err error) {
 	return readNow(ctx, s.update, func(tx RefreshUnit, now time.Time) (int, error) { return tx.Refreshes().Sweep(now, limit) })
 }
 
-// Owed says what the worker of a wallet does next, by the store's time now, and
-// the wallet's row as it was then.
+// Owed says what the worker of a wallet does next, at the store's time now, and returns the
+// wallet as it was read for this.
 func (s *Refreshes) Owed(ctx context.Context, xpub string) (step refresh.Step, w refresh.Work, now time.Time, err error) {
 	err = s.view(ctx, func(tx RefreshUnit) error {
 		if now, err = tx.Now(); err != nil {

@@ -18,15 +18,17 @@ const (
 	maxLate     = 10_000      // jobs that a service keeps for later
 )
 
-// EnqueueLogged is Enqueue for an API request that must not fail, nor wait, because of its
-// job: it takes a second at most. A client that hangs up stops nothing: what it asked for
-// has been done already. A job that the store does not take by then is tried again until
-// it is stored, once, as long as the process lives; the id is zero, log, which may be nil,
-// says so, and [Refreshes.Stats] of this service counts it, for the alert "not enqueued".
-// Of more than 10,000 such jobs the others are dropped, and counted until the process
-// ends. One that [statemachine.ErrInvalid] refuses is logged alone. A process that dies
-// takes with it what was not stored, so a host that must not lose a job calls Enqueue.
-// Within a transaction nothing is tried again: it fails as a whole.
+// EnqueueLogged is Enqueue for an API request that must neither fail nor wait because of its
+// refresh job. It takes at most a second. A client that hangs up does not stop it, since the
+// effect that the job follows up has happened already.
+//
+// If the store does not accept the job within this second, the id is zero, and log, which may be
+// nil, says so. The job is then tried again as long as the process lives, until it is stored
+// once; meanwhile [Refreshes.Stats] of this service counts it, for the alert "not enqueued".
+// Beyond 10,000 waiting jobs further ones are dropped, and counted until the process ends. A job
+// that is [statemachine.ErrInvalid] is only logged. When the process dies its waiting jobs are
+// lost, so a host that must not lose a job calls Enqueue. Within a transaction nothing is tried
+// again: the transaction fails as a whole.
 func (s *Refreshes) EnqueueLogged(ctx context.Context, ev refresh.Enqueued, log *slog.Logger) uuid.UUID {
 	if ev.Job == uuid.Nil {
 		ev.Job = uuid.New()
@@ -51,8 +53,8 @@ func (s *Refreshes) EnqueueLogged(ctx context.Context, ev refresh.Enqueued, log 
 	return uuid.Nil
 }
 
-// late are the jobs that EnqueueLogged could not store, in the order in which they are
-// tried. One goroutine tries them, from the first one on until none is left.
+// late are the jobs that EnqueueLogged could not store, in the order in which they are tried. One
+// goroutine tries them; it is started with the first job and ends when none is left.
 type late struct {
 	mu      sync.Mutex
 	jobs    []lateJob
@@ -78,8 +80,8 @@ func (l *late) add(j lateJob, try func()) bool {
 	return true
 }
 
-// next is the first job, once the one before it, if one was tried, is done, or goes behind
-// the others.
+// next returns the job to try. If one was tried, it is first removed from the front: when it is
+// not done, it goes behind the others.
 func (l *late) next(tried, done bool) (j lateJob, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -88,9 +88,9 @@ func notEnqueued(t *testing.T, s *store.Refreshes) (texts []string) {
 	return texts
 }
 
-// A job that the store does not take neither fails nor holds up its request; an alert
-// counts it until it is stored, once, within half a minute of the store's return. One
-// wallet that cannot be read keeps no other's job from being stored.
+// A job that the store does not accept neither fails nor delays its request. An alert counts the
+// job until it is stored, once, within half a minute after the store is back. A wallet that
+// cannot be read keeps no other wallet's job from being stored.
 func TestAJobThatIsNotEnqueuedIsOwned(t *testing.T) {
 	for _, how := range []string{"fails", "hangs", "commits, and nobody knows"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -133,8 +133,8 @@ func TestAJobThatIsNotEnqueuedIsOwned(t *testing.T) {
 	}
 }
 
-// What is refused for ever is not tried again; of too many the others are dropped, and
-// counted for good; within a transaction nothing is kept.
+// A job that is refused for ever is not tried again. Jobs beyond the limit are dropped and stay
+// counted. Within a transaction no job is kept for later.
 func TestWhatIsNotTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &failing{Store: memory.New(memory.Options{}), how: "fails"}

@@ -49,8 +49,8 @@ func TestEnqueueLogged(t *testing.T) {
 	}
 }
 
-// A recovery goes through all wallets page by page, and a wallet whose work is not
-// due yet is not idle.
+// A recovery goes through all wallets page by page. A wallet whose work is not due yet is not
+// idle.
 func TestRecoverInPages(t *testing.T) {
 	ctx := context.Background()
 	s, err := store.NewRefreshes(memory.New(memory.Options{}), refresh.DefaultConfig())
@@ -101,8 +101,8 @@ func TestRecoverInPages(t *testing.T) {
 	}
 }
 
-// busyOnce is a store in which another transaction has the rows of wallets when they are
-// asked for first.
+// busyOnce is a store in which another transaction has the rows of wallets when they are asked
+// for the first time.
 type busyOnce struct {
 	store.Store[store.Unit]
 	armed bool
@@ -142,8 +142,9 @@ func (r busyRecords) Free(xpubs ...string) ([]refresh.Work, error) {
 	return all, nil
 }
 
-// A slot whose round hung, and that another transaction is busy with, is not yielded to
-// those who wait, without its pause, by the same turn: it is given back as hung by the next.
+// A round hung, and another transaction is busy with the wallet, so that a turn cannot give the
+// slot back. The same turn must not yield the slot to a waiting wallet, which would skip the
+// pause; the next turn gives it back as hung.
 func TestAHungRoundKeepsItsPause(t *testing.T) {
 	ctx := context.Background()
 	db := &busyOnce{Store: memory.New(memory.Options{})}

@@ -32,15 +32,15 @@ type Turned struct {
 	Gone    []string   // of those that it had: given back, or lost
 	Busy    []string   // of those that it had: neither given back nor started, as another transaction has the wallet; ask again
 	Waiting int        // wallets with due work and without a slot, before this turn
-	// Unreadable names wallets with a time that cannot be read, each turn again: nobody
-	// serves them. nil: there are none.
+	// Unreadable names the waiting wallets with a time that cannot be read; nobody serves them.
+	// It is set again in each turn; nil: there are none.
 	Unreadable error
 }
 
-// Turn is one turn of an orchestrator: slots of ended rounds are given back,
-// leases that have ended are freed, and slots are claimed and yielded as
-// [refresh.Config.Assign] says. mine are the slots of this process whose rounds
-// are done; name is the holder of its leases; room is how many it can take on.
+// Turn is one turn of an orchestrator. It gives back the slots of ended rounds, frees leases that
+// have ended, and claims and yields slots as [refresh.Config.Assign] says. mine are the slots of
+// this process whose rounds are done; name is the holder of its leases; room is how many more
+// slots it can take.
 func (s *Refreshes) Turn(ctx context.Context, name string, mine []HeldSlot, room int) (t Turned, err error) {
 	if err := refresh.ValidActor(name); err != nil { // else each of its events would be refused
 		return Turned{}, err
@@ -110,9 +110,9 @@ func (t *refreshTurn) run(mine []HeldSlot, room int) (done Turned, err error) {
 	return done, t.start(&done, mine)
 }
 
-// giveBack ends the slots whose rounds say so. An idle exit that finds work is
-// refused, and the slot stays. A wallet that another transaction has is left for
-// the next turn: nobody waits for it.
+// giveBack ends the slots whose rounds asked for it. An idle exit that finds work is refused, and
+// the slot stays. A wallet that another transaction has locked is left for the next turn, without
+// waiting for it.
 func (t *refreshTurn) giveBack(mine []HeldSlot) error {
 	var ends []HeldSlot
 	var xpubs []string
@@ -142,14 +142,14 @@ func (t *refreshTurn) giveBack(mine []HeldSlot) error {
 	return t.b.save()
 }
 
-// lostOrBusy says of what Free returned whether there is no such wallet, or another
-// transaction has it.
+// lostOrBusy reads a result of Free: lost, if there is no such wallet; busy, if another
+// transaction has locked it.
 func lostOrBusy(w *refresh.Work) (lost, busy bool) {
 	return w.Wallet.XpubVan == "", w.Wallet.Status == 0 && w.Wallet.XpubVan != ""
 }
 
-// assign carries an assignment out, but for the wallets that another transaction
-// is busy with, and numbers that are therefore not free.
+// assign carries out an assignment, except for wallets that another transaction has locked and
+// for numbers that are therefore not free.
 func (t *refreshTurn) assign(done *Turned, a refresh.Assignment) error {
 	xpubs := slices.Concat(a.Free, a.Yield)
 	for _, c := range a.Claim {
@@ -242,9 +242,9 @@ func (t *refreshTurn) start(done *Turned, mine []HeldSlot) error {
 	return nil
 }
 
-// Renew renews what rounds hold, all for LockTTL from the store's time on, and
-// returns the wallets of which something is lost. Those that another transaction
-// has are busy: they are not renewed, and nobody waits for them.
+// Renew renews the leases that rounds hold, all for LockTTL from the store's time on. lost are
+// the wallets of which a lease is gone. busy are the wallets that another transaction has locked:
+// their leases are not renewed, and Renew does not wait for them.
 func (s *Refreshes) Renew(ctx context.Context, held ...RefreshLease) (lost, busy []string, err error) {
 	xpubs := mapped(held, func(l *RefreshLease) string { return l.XpubVan })
 	err = s.update(ctx, func(tx RefreshUnit) error {

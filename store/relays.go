@@ -13,13 +13,13 @@ import (
 // Relays runs the rules of package relaysync on a store: load, apply, save. Each
 // method is one transaction. It is safe for concurrent use.
 //
-// Every command may be repeated under its key. After [ErrUnknownCommit] a caller
-// sends it again. Actor and role of an event come from the caller; leave At zero:
-// then the store's clock counts, and hosts agree.
+// Every command may be repeated under its key. After [ErrUnknownCommit] a caller sends it again.
+// Actor and role of an event come from the caller. Leave At zero: then the store's clock counts,
+// which is the same for all hosts.
 //
-// After a commit its activities go to the subscribers in this process, see
-// [Relays.Subscribe]. That is only a wake-up: what is due is in the database,
-// set in the commit itself, so that nothing depends on a message.
+// After a commit its activities go to the subscribers in this process, see [Relays.Subscribe]. An
+// activity only wakes a subscriber. The due time is in the database, set in the same commit, so
+// nothing depends on the message.
 type Relays struct {
 	relayCore
 	policy relaysync.Policy
@@ -129,33 +129,32 @@ func (h heardSaves) Save(changes ...relaysync.Change) error {
 	return h.RelayRecords.Save(changes...)
 }
 
-// Within returns the service inside a transaction that the caller has begun and
-// will end; its methods then commit nothing themselves, and no subscriber hears
-// of it: reactors find what is due when they ask again.
+// Within returns the service inside a transaction that the caller has begun and will end. Its
+// methods then commit nothing themselves, and no subscriber is told of their changes: reactors
+// find what is due when they ask again.
 func (s *Relays) Within(tx RelayUnit) *Relays { return &Relays{s.within(tx), s.policy, s.news} }
 
 // Policy returns the policy of the service.
 func (s *Relays) Policy() relaysync.Policy { return s.policy }
 
-// Subscribe returns a subscription to the activities of relays that this process
-// commits from now on. A subscriber that falls more than 1,024 behind gets a
-// [LaggedError].
+// Subscribe returns a subscription to the activities of relays that this process commits from now
+// on. A subscriber that is more than 1,024 activities behind gets a [LaggedError].
 func (s *Relays) Subscribe() *RelaySubscription { return &RelaySubscription{s.news.subscribe()} }
 
-// RelaySubscription receives what is committed after it was made. It is for one
-// goroutine.
+// RelaySubscription receives the activities that are committed after it was made. Only one
+// goroutine may use it.
 type RelaySubscription struct{ from *subscription[RelayNews] }
 
-// Receive waits for the next activity. It returns a [LaggedError] once for what
-// was overwritten before it was read, [ErrClosed] when the broadcast has ended
-// and all that is left was received, or the error of ctx.
+// Receive waits for the next activity. It returns a [LaggedError], once, if activities were
+// overwritten before they were read; [ErrClosed] when the broadcast has ended and everything left
+// was received; or the error of ctx.
 func (s *RelaySubscription) Receive(ctx context.Context) (RelayNews, error) {
 	return s.from.receive(ctx)
 }
 
-// Close ends all subscriptions with [ErrClosed], for good, and with them the
-// reactors of this process. Everything else of the service goes on; due times
-// stay, and a service that is made anew has subscribers again.
+// Close ends all subscriptions with [ErrClosed], for good, and so the reactors of this process.
+// Everything else of the service goes on. Due times stay stored, and a new service can have
+// subscribers again.
 func (s *Relays) Close() { s.news.close() }
 
 // RelayCommand is one or more events for one relay, in order.
@@ -164,30 +163,29 @@ type RelayCommand struct {
 	Events []relaysync.Event
 }
 
-// HeldRelay is one or more events, in order, for an aggregate that the caller
-// has from an earlier call.
+// HeldRelay is one or more events, in order, for a relay that the caller still has from an
+// earlier call.
 type HeldRelay struct {
 	Sync   relaysync.Sync
 	Events []relaysync.Event
 }
 
-// Do sends events to a relay, in order, and returns it as it is stored
-// afterwards. An error of one event changes nothing at all. Created makes a relay
-// that does not exist; any other event for one is [statemachine.ErrNotFound].
+// Do sends events to a relay, in order, and returns the relay as it is stored afterwards. If one
+// event fails, nothing is changed. Created makes a relay that does not exist; any other event for
+// such a relay is [statemachine.ErrNotFound].
 func (s *Relays) Do(ctx context.Context, relay string, events ...relaysync.Event) (relaysync.Sync, error) {
 	return only(s.DoAll(ctx, RelayCommand{relay, events}))
 }
 
-// DoAll is [Relays.Do] for many relays in one transaction: all of it or, with the
-// first error, nothing. A relay may come once.
+// DoAll is [Relays.Do] for many relays in one transaction: with the first error nothing is
+// changed. A relay may occur once.
 func (s *Relays) DoAll(ctx context.Context, commands ...RelayCommand) ([]relaysync.Sync, error) {
 	return s.do(ctx, mapped(commands, func(c *RelayCommand) relayCommand { return relayCommand{id: c.Relay, events: c.Events} }))
 }
 
-// Held is [Relays.Do] for a relay that the caller still has: one of another version
-// than the stored one is [statemachine.ErrConflict], unless the events are all in
-// the record already. Nothing else in it counts: a caller that changed it has
-// changed its copy alone.
+// Held is [Relays.Do] for a relay that the caller still has. If the stored relay has another
+// version, it is [statemachine.ErrConflict], unless the record has all the events already. Only
+// the version of the caller's copy counts: its other fields are read from the store.
 func (s *Relays) Held(ctx context.Context, r relaysync.Sync, events ...relaysync.Event) (relaysync.Sync, error) {
 	return only(s.held(ctx, []relayCommand{{held: &r, events: events}}, true, nil))
 }
@@ -209,14 +207,14 @@ func (s *Relays) List(ctx context.Context, tenant, after string, limit int) ([]s
 	return read(ctx, s.view, func(tx RelayUnit) ([]string, error) { return tx.Relays().List(tenant, after, limit) })
 }
 
-// Pending pages through the ids of the relays that are unsynced or have an
-// error, as the source's list_relays_pending_sync, behind an id.
+// Pending pages through the ids of the relays that are unsynced or have an error, behind an id,
+// as the source's list_relays_pending_sync does.
 func (s *Relays) Pending(ctx context.Context, after string, limit int) ([]string, error) {
 	return read(ctx, s.view, func(tx RelayUnit) ([]string, error) { return tx.Relays().Pending(after, limit) })
 }
 
-// ForOperator pages through the ids of the relays that await a person, in byte
-// order, behind an id: their retries are exhausted.
+// ForOperator pages through the ids of the relays that wait for a person, since their retries are
+// exhausted, in byte order, behind an id.
 func (s *Relays) ForOperator(ctx context.Context, after string, limit int) ([]string, error) {
 	return read(ctx, s.view, func(tx RelayUnit) ([]string, error) { return tx.Relays().ForOperator(after, limit) })
 }
@@ -228,10 +226,9 @@ func (s *Relays) Activities(ctx context.Context, relay string, limit int) ([]rel
 	})
 }
 
-// Reconcile sends Reconciled to up to limit relays of [Relays.Pending] behind an
-// id, in one transaction. It returns the last id that it looked at, empty at the
-// end, and those that it gave a timer, or one that is less far away; refused
-// names what could not be reconciled.
+// Reconcile sends Reconciled to up to limit relays of [Relays.Pending] behind an id, in one
+// transaction. last is the last id that it looked at, empty at the end; changed are the relays
+// whose timer it set or brought nearer; refused names the relays that could not be reconciled.
 func (s *Relays) Reconcile(ctx context.Context, by relaysync.By, after string, limit int) (last string, changed []relaysync.Sync, refused, err error) {
 	before := map[string]int64{}
 	last, changed, refused, err = s.sweepPage(ctx, func(tx RelayUnit) ([]string, error) { return tx.Relays().Pending(after, limit) },
@@ -240,8 +237,8 @@ func (s *Relays) Reconcile(ctx context.Context, by relaysync.By, after string, l
 	return last, changed, refused, err
 }
 
-// Revoke gives back at once what a reactor holds, see [Withdrawals.Revoke]: the
-// relays are due.
+// Revoke ends at once the leases that a reactor holds, see [Withdrawals.Revoke]. Their relays
+// become due.
 func (s *Relays) Revoke(ctx context.Context, by relaysync.By, of statemachine.Revocation) (n int, err error) {
 	if err := of.Check(by.Actor, by.Role == relaysync.Reactor); err != nil {
 		return 0, err
@@ -252,8 +249,8 @@ func (s *Relays) Revoke(ctx context.Context, by relaysync.By, of statemachine.Re
 	return s.revoke(ctx, s.heldBy(ids, nil), relaysync.Revoked{By: by, Revocation: of})
 }
 
-// readable returns the aggregates that can be read, and why others cannot: one row
-// that is damaged, or that a later version has written, must not stop the others.
+// readable returns the aggregates that can be read, and the errors of those that cannot: one row
+// that is damaged, or that a later version of settle has written, must not stop the others.
 func readable[K, A any](get func(...K) ([]A, error), ids []K) (all []A, unreadable []error, err error) {
 	damaged := func(err error) bool {
 		var unknown *statemachine.UnknownTextError
@@ -276,16 +273,14 @@ func readable[K, A any](get func(...K) ([]A, error), ids []K) (all []A, unreadab
 	return all, unreadable, nil
 }
 
-// Trail returns the audit trail of a relay, oldest first, after replaying it
-// through the table: one that does not end in the stored phase and version is
-// [statemachine.ErrCorrupt].
+// Trail returns the audit trail of a relay, oldest first, after replaying it through the table. A
+// trail that does not end in the stored phase and version is [statemachine.ErrCorrupt].
 func (s *Relays) Trail(ctx context.Context, relay string) ([]statemachine.Transition[string], error) {
 	return s.trail(ctx, relay)
 }
 
-// Audit checks the invariants of a page of relays, see [relaysync.Check], behind
-// an id. It returns the last one for the next page, empty at the end, and all
-// that it found wrong.
+// Audit checks the invariants of a page of relays, see [relaysync.Check], behind an id. It
+// returns the last id of the page, empty at the end, and everything that it found wrong.
 func (s *Relays) Audit(ctx context.Context, after string, limit int) (last string, err error) {
 	return s.audit(ctx, func(tx RelayUnit) ([]string, error) { return tx.Relays().List("", after, limit) }, relaysync.Check)
 }

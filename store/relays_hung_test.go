@@ -16,8 +16,8 @@ import (
 	"github.com/settlehq/settle/store/worker"
 )
 
-// A signer that never returns keeps no lease for ever: a time-out after the last moment
-// at which something may be sent it is lost, and counted as a lapse.
+// A signer that never returns does not keep its lease for ever: one time-out after the last
+// moment at which something may be sent, the lease is lost and a lapse is counted.
 func TestAHungSyncIsNotRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, p := context.Background(), relaysynctest.Policy()

@@ -12,8 +12,7 @@ import (
 	"github.com/settlehq/settle/store/memory"
 )
 
-// shaky is a store whose commits fail, or whose updates run twice as after a
-// conflict.
+// shaky is a store whose commits fail, or whose updates run twice, as after a conflict.
 type shaky struct {
 	*memory.Store
 	lose  bool

@@ -12,13 +12,13 @@ import (
 	"github.com/settlehq/settle/store/worker"
 )
 
-// RelaySyncs is the work of a reactor for [worker.Run]: relays that are due, each
-// claimed, in the order of [relaysync.CompareDue]. The key is the relay.
+// RelaySyncs is the work of a reactor for [worker.Run]: it claims the due relays in the order of
+// [relaysync.CompareDue]. The key of an item is the relay's id.
 //
-// The lease lasts [relaysync.Policy.Lease] and belongs to name, 1 to 200 bytes,
-// which no other process may use. The handler sends the requests of [relaysync.Policy.Attempt]
-// and returns Finished; one without events leaves the lease to end. A result is
-// judged by what is stored then.
+// The lease lasts [relaysync.Policy.Lease] and belongs to name, 1 to 200 bytes, which no other
+// process may use. The handler sends the requests of [relaysync.Policy.Attempt] and returns
+// Finished. A result without events stores nothing, and the lease ends by itself. A result is
+// judged against the relay as it is stored when the result arrives.
 type RelaySyncs struct {
 	*Relays
 	holder
@@ -28,16 +28,15 @@ type RelaySyncs struct {
 // ClaimedRelay is a relay to be sent.
 type ClaimedRelay struct {
 	Sync relaysync.Sync
-	// Until is when its lease ends, on the clock of this process, if it is not
-	// renewed. Nothing is sent that may not be answered before.
+	// Until is when the relay's lease ends if it is not renewed, on the clock of this process. No
+	// request may be sent whose answer may come later.
 	Until time.Time
 }
 
 // unreadable tells the host of due records that cannot be read.
 type unreadable struct {
-	// Unreadable is called after a turn that left out records which cannot be
-	// read, with the error that names all of them; nil: nobody is told. Such a
-	// record is due again and again.
+	// Unreadable is called after a turn that left out due records which cannot be read, with an
+	// error that names them all. Such a record is due again in each turn. nil: nobody is told.
 	Unreadable func(error)
 	found      []error // in the latest turn
 }
@@ -84,9 +83,9 @@ func (w *RelaySyncs) Turn(ctx context.Context, done []HeldRelay, n int) ([]worke
 	return all, next, err
 }
 
-// Renew implements [worker.Source]. From ClaimedRelay.Until on nothing is sent: a
-// sync that goes on for longer than another [relaysync.Policy.Timeout] hangs, and its
-// lease is lost, so that others send the relay and the lapse is counted.
+// Renew implements [worker.Source]. From ClaimedRelay.Until on a sync sends nothing. One that is
+// still running a [relaysync.Policy.Timeout] later hangs: its lease is not renewed, so that
+// another reactor can send the relay and a lapse is counted.
 func (w *RelaySyncs) Renew(ctx context.Context, items []worker.Item[ClaimedRelay]) error {
 	var hung []string
 	for i := range items {

@@ -12,10 +12,11 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// Wallets runs the rules of package utxo on a store: load, plan, save. Each
-// method is one transaction. It is safe for concurrent use.
+// Wallets runs the rules of package utxo on a store: load, plan, save. Each method is one
+// transaction. It is safe for concurrent use.
 //
-// Every command may be repeated: the same event again changes nothing. After
+// Every command may be repeated: the same event again changes nothing. After [ErrUnknownCommit] a
+// caller sends the command again.
 // [ErrUnknownCommit] a caller sends it again.
 type Wallets struct {
 	policy utxo.Policy
@@ -49,16 +50,15 @@ func (s *Wallets) Within(tx WalletUnit) *Wallets {
 	return &Wallets{policy: s.policy, update: run, view: run, within: true}
 }
 
-// Do sends events, in order, in one transaction, and returns what each of them
-// changed. They are planned as one batch, see [utxo.Policy.PlanAll]: a hundred blocks
-// cost a database as many statements as one. An error of one changes nothing at all. An event without a time gets
-// the store's own. Transactions of a mempool that are refused are no error: see
-// [utxo.ChangeSet.Refused].
+// Do sends events, in order, in one transaction, and returns what each event changed. The events
+// are planned as one batch, see [utxo.Policy.PlanAll]: a hundred blocks cost a database as many
+// statements as one. If one event fails, nothing is changed. An event without a time gets the
+// store's. A refused transaction of a mempool list is no error: see [utxo.ChangeSet.Refused].
 //
-// An event of one wallet is planned under the lock of that wallet alone, and once
-// more under that of all wallets if it meets what others have unconfirmed. In a
-// host's own transaction (see [Wallets.Within]) the second lock comes on top of
-// the first, and can end in [ErrRetry].
+// An event of one wallet is planned under the lock of this wallet. If the plan meets unconfirmed
+// transactions of other wallets, it is made again under the lock of all wallets. In a host's own
+// transaction (see [Wallets.Within]) the second lock is taken in addition to the first, which can
+// end in [ErrRetry].
 func (s *Wallets) Do(ctx context.Context, events ...utxo.Event) ([]utxo.ChangeSet, error) {
 	sets, err := s.do(ctx, scopeOf(events), events)
 	if errors.Is(err, errWide) {
@@ -192,8 +192,8 @@ func (s *Wallets) Tip(ctx context.Context) (tip utxo.Block, ok bool, err error) 
 	return tip, ok, err
 }
 
-// Blocks returns the stored blocks of a range of at most [MaxPage] heights, both ends
-// included: where a host finds the fork with its node's chain.
+// Blocks returns the stored blocks of a range of at most [MaxPage] heights, both ends included. A
+// host uses it to find where its node's chain leaves the stored one.
 func (s *Wallets) Blocks(ctx context.Context, from, to int32) ([]utxo.Block, error) {
 	if int64(to)-int64(from) >= MaxPage {
 		return nil, fmt.Errorf("%w: the heights from %d to %d are more than %d", statemachine.ErrInvalid, from, to, MaxPage)
@@ -224,8 +224,8 @@ func (s *Wallets) Detail(ctx context.Context, id utxo.TxID) (utxo.Detail, error)
 	return read(ctx, s.view, func(tx WalletUnit) (utxo.Detail, error) { return utxo.ReadDetail(tx.Wallets(), id) })
 }
 
-// ProvablyDead reports whether re-spending what a dead transaction freed can no
-// longer pay twice, see [utxo.ProvablyDead].
+// ProvablyDead reports whether spending the inputs of a dead transaction again can no longer pay
+// twice, see [utxo.ProvablyDead].
 func (s *Wallets) ProvablyDead(ctx context.Context, id utxo.TxID, depth int32) (bool, error) {
 	return read(ctx, s.view, func(tx WalletUnit) (bool, error) { return utxo.ProvablyDead(tx.Wallets(), id, depth) })
 }
@@ -247,8 +247,8 @@ func (s *Wallets) Trail(ctx context.Context, id utxo.TxID) ([]statemachine.Trans
 	})
 }
 
-// Stats counts what waits in a wallet at the store's time, see [utxo.ReadStats]
-// and, for what to alert an operator to, [utxo.Alerts].
+// Stats counts the unfinished work of a wallet at the store's time, see [utxo.ReadStats];
+// [utxo.Alerts] compares the counts with limits.
 func (s *Wallets) Stats(ctx context.Context, w utxo.WalletID) (utxo.Stats, error) {
 	return readNow(ctx, s.view, func(tx WalletUnit, now time.Time) (utxo.Stats, error) {
 		return utxo.ReadStats(tx.Wallets(), w, now)
@@ -267,12 +267,11 @@ func (s *Wallets) Audit(ctx context.Context, w utxo.WalletID) error {
 	})
 }
 
-// Follow returns up to limit committed transitions of transactions after a
-// cursor, see [Feed]; empty is the beginning. Rows that a wallet has only as
-// context are not in it.
+// Follow returns up to limit committed transitions of transactions after a cursor, see [Feed]; an
+// empty cursor is the beginning. Rows that a wallet has only as context are not in the feed.
 //
-// The feed says when to look, not what is true now: before a deposit is
-// credited, read the output and the tip in one [Wallets.View]. See the example.
+// The feed says when to look, not what is true now: before a deposit is credited, read the output
+// and the tip in one [Wallets.View]. See the example.
 func (s *Wallets) Follow(ctx context.Context, after Cursor, limit int) (page []statemachine.Transition[utxo.TxID], next Cursor, err error) {
 	return paged(ctx, s.view, func(tx WalletUnit) ([]statemachine.Transition[utxo.TxID], Cursor, error) {
 		return tx.Wallets().Follow(after, limit)
@@ -284,8 +283,8 @@ func (s *Wallets) Head(ctx context.Context) (Cursor, error) {
 	return read(ctx, s.view, func(tx WalletUnit) (Cursor, error) { return tx.Wallets().Head() })
 }
 
-// View runs fn on one consistent state: what the methods of the service that it
-// is given read belongs together.
+// View runs fn on one consistent state: all reads through the service that fn gets see the same
+// moment.
 func (s *Wallets) View(ctx context.Context, fn func(*Wallets) error) error {
 	return s.view(ctx, func(tx WalletUnit) error { return fn(s.Within(tx)) })
 }

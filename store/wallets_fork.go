@@ -9,15 +9,15 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// Fork returns the height of the last block that the stored chain and a node's
-// have in common: -1 if there is none, and the birth of the oldest wallet less
-// one if nothing is stored yet. A host then disconnects what is stored above it,
-// from the tip down, and connects the node's blocks above it. After
-// [utxo.ErrChainMismatch] it finds the fork again: the node has moved meanwhile.
+// Fork returns the height of the last block that the stored chain and a node's chain have in
+// common: -1 if there is none, and the birth of the oldest wallet less one if nothing is stored
+// yet. A host then disconnects the stored blocks above this height, from the tip down, and
+// connects the node's blocks above it. If an event is refused with [utxo.ErrChainMismatch], the
+// node has moved meanwhile, and the host calls Fork again.
 //
-// hashAt asks the node for its block at a height; ok is false above its tip. The
-// answer is checked once more, with the block above, so that a reorg of the node
-// during the walk is noticed; one that never rests is [utxo.ErrStale].
+// hashAt asks the node for its block at a height; ok is false above its tip. Fork checks its
+// answer once more, together with the stored block above, to notice a reorganisation of the node
+// during the walk. If the node's chain keeps changing, Fork returns [utxo.ErrStale].
 func (s *Wallets) Fork(ctx context.Context, hashAt func(ctx context.Context, height int32) (hash chainhash.Hash, ok bool, err error)) (int32, error) {
 	const attempts = 5
 	for range attempts {
@@ -43,8 +43,8 @@ func (s *Wallets) Fork(ctx context.Context, hashAt func(ctx context.Context, hei
 	return 0, fmt.Errorf("%w: the node's chain moved %d times while it was compared", utxo.ErrStale, attempts)
 }
 
-// fork walks down to the first stored block that the node has too; above is the
-// stored one before it.
+// fork walks down to the first stored block that the node has too; above is the stored block
+// right above it.
 func (s *Wallets) fork(ctx context.Context, hashAt func(context.Context, int32) (chainhash.Hash, bool, error)) (fork, above *utxo.Block, err error) {
 	const chunk = 100
 	tip, ok, err := s.Tip(ctx)
@@ -70,8 +70,8 @@ func (s *Wallets) fork(ctx context.Context, hashAt func(context.Context, int32) 
 	return nil, above, nil
 }
 
-// beginning is the answer where no block is common: nothing is stored, or
-// nothing fits.
+// beginning is the result of Fork where no block is common: nothing is stored, or the node has
+// none of the stored blocks.
 func (s *Wallets) beginning(ctx context.Context, stored *utxo.Block, err error) (int32, error) {
 	if err != nil || stored != nil {
 		return -1, err

@@ -20,14 +20,15 @@ type Spend struct {
 	Duration time.Duration // of the lease, > 0
 }
 
-// SelectAndLease chooses coins and leases all of them in one transaction: two
-// callers never get the same coin. Coins that the lock leases already may be
-// chosen again; those that are not are released, so that a call that is repeated
-// holds what it returns and nothing else. A lock is therefore for one payment. Once
-// that is submitted its coins are spent, and the call would choose others: a host
-// notes that it has paid in the transaction of its [utxo.Submitted] (see
-// [Wallets.Within]), and looks there before it repeats the call.
-// To send all, or to consolidate, is [coinselect.Request.All].
+// SelectAndLease chooses coins and leases all of them in one transaction, so two callers never
+// get the same coin. Coins that the lock has leased already may be chosen again; its other leases
+// are released. So a call that is repeated holds exactly the coins that it returns, and a lock is
+// for one payment only.
+//
+// Once the payment is submitted its coins are spent, and a repeated call would choose others. A
+// host therefore notes that it has paid in the transaction of its [utxo.Submitted] (see
+// [Wallets.Within]), and looks there before it repeats the call. To send or consolidate all
+// coins, set [coinselect.Request.All].
 func (s *Wallets) SelectAndLease(ctx context.Context, sp Spend) (sel coinselect.Selection, err error) {
 	err = s.leasing(ctx, sp, sp.Request.PayAncestors, func(_ WalletUnit, candidates []coinselect.Candidate) (inputs, chosen []wire.OutPoint, err error) {
 		sel, err = coinselect.Select(candidates, sp.Request)
@@ -36,9 +37,9 @@ func (s *Wallets) SelectAndLease(ctx context.Context, sp Spend) (sel coinselect.
 	return sel, err
 }
 
-// BumpAndLease chooses the coins of a child that pays for its parent and leases
-// them, as SelectAndLease does. See [coinselect.Bump]; what it sets in the request is
-// left zero.
+// BumpAndLease chooses the coins of a child that pays for its parent and leases them, as
+// SelectAndLease does. See [coinselect.Bump]; leave the fields that Bump sets in the request
+// zero.
 func (s *Wallets) BumpAndLease(ctx context.Context, parent chainhash.Hash, sp Spend) (sel coinselect.Selection, err error) {
 	err = s.leasing(ctx, sp, true, func(_ WalletUnit, candidates []coinselect.Candidate) (inputs, chosen []wire.OutPoint, err error) {
 		sel, err = coinselect.Bump(candidates, parent, sp.Request)
@@ -47,22 +48,22 @@ func (s *Wallets) BumpAndLease(ctx context.Context, parent chainhash.Hash, sp Sp
 	return sel, err
 }
 
-// Replacement says which transaction to replace, and for how long to lease the
-// inputs that this adds.
+// Replacement says which transaction to replace, and for how long to lease the inputs that the
+// replacement adds.
 type Replacement struct {
 	ID      utxo.TxID // the latest version
 	Tag     *string   // owner of added coins, nil for all
 	Request coinselect.ReplaceRequest
-	// Lock names the lease; not zero. It is that of the payment: the coins that are
-	// kept may be under its lease still, and Submitted takes one lock.
+	// Lock names the lease; not zero. It must be the lock of the original payment: the kept coins
+	// may still be under its lease, and Submitted takes one lock.
 	Lock     utxo.LockID
 	Duration time.Duration // of the lease, > 0
 }
 
-// ReplaceAndLease builds a transaction that replaces another, and leases the
-// coins that it adds, in one transaction. The host signs it and sends
-// [utxo.Submitted] with what it Replaces, and the lock. See
-// [coinselect.ReadOriginal] and [coinselect.Replace].
+// ReplaceAndLease builds a transaction that replaces another, and leases the coins that it adds,
+// in one transaction. The host signs the replacement and sends [utxo.Submitted] with
+// [coinselect.Rewrite.Replaces] and the lock. See [coinselect.ReadOriginal] and
+// [coinselect.Replace].
 func (s *Wallets) ReplaceAndLease(ctx context.Context, r Replacement) (out coinselect.Rewrite, err error) {
 	sp := Spend{Wallet: r.ID.Wallet, Tag: r.Tag, Lock: r.Lock, Duration: r.Duration}
 	err = s.leasing(ctx, sp, false, func(tx WalletUnit, candidates []coinselect.Candidate) (inputs, added []wire.OutPoint, err error) {
@@ -76,8 +77,8 @@ func (s *Wallets) ReplaceAndLease(ctx context.Context, r Replacement) (out coins
 	return out, err
 }
 
-// leasing lets choose pick inputs, leases those of them that are to be leased,
-// and ends the leases that an earlier call took under the same lock for others.
+// leasing lets choose pick the inputs, leases those that choose returns as lease, and releases
+// every other lease that an earlier call took under the same lock.
 func (s *Wallets) leasing(ctx context.Context, sp Spend, fees bool, choose func(WalletUnit, []coinselect.Candidate) (inputs, lease []wire.OutPoint, err error)) error {
 	return s.update(ctx, func(tx WalletUnit) error {
 		if err := tx.Wallets().Lock(sp.Wallet); err != nil {

@@ -40,8 +40,8 @@ func (r spiedRecords) Lock(scope utxo.WalletID) error {
 	return r.WalletRecords.Lock(scope)
 }
 
-// An event of one wallet is planned under its lock, and again under that of all
-// wallets where it rests on what others have unconfirmed, or changes it.
+// An event of one wallet is planned under the lock of this wallet, and again under the lock of
+// all wallets where the plan rests on unconfirmed transactions of others, or changes them.
 func TestAPlanThatConcernsOthersTakesTheLockOfAll(t *testing.T) {
 	ctx := context.Background()
 	spy := &lockSpy{Store: memory.New(memory.Options{Wallets: utxotest.Policy()})}

@@ -6,8 +6,8 @@ import (
 	"github.com/settlehq/settle/statemachine/explore"
 )
 
-// payout is one row that two workers want to pay out. A worker claims the row,
-// and the claim may expire before the worker has written.
+// payout is one row that two workers want to pay out. A worker claims the row, and the claim may
+// expire before the worker has written.
 type payout struct {
 	Fence   int    // number of the last claim
 	Held    bool   // the last claim has not expired

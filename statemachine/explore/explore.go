@@ -9,8 +9,8 @@ import (
 type Model[S any] struct {
 	// Init lists the states to begin with, at least one.
 	Init []S
-	// Next calls step once for every step that may follow s, in a fixed order:
-	// what happened, in words, and the state that it leads to.
+	// Next calls step once for every step that may follow s, in a fixed order, with what
+	// happened, in words, and the state that the step leads to.
 	Next func(s S, step func(action string, to S))
 	// Limit is the highest number of distinct states, at most 2^32 - 1. Zero
 	// means [DefaultLimit].
@@ -20,8 +20,8 @@ type Model[S any] struct {
 // DefaultLimit is the state limit of a [Model] that names none.
 const DefaultLimit = 1 << 20
 
-// Result says how much was explored. After an error it covers what was visited
-// until then.
+// Result says how much was explored. After an error it covers the states that were visited before
+// the error.
 type Result struct {
 	States      int // distinct states
 	Transitions int // steps between them, steps back to the same state included
@@ -33,8 +33,8 @@ func (r Result) String() string {
 	return fmt.Sprintf("%d states and %d transitions, at most %d steps deep", r.States, r.Transitions, r.Depth)
 }
 
-// LimitError: the model has more states than its limit. No property was broken
-// within it; [Reachable] and [CanFinish] were not judged.
+// LimitError: the model has more states than its limit. No property was broken in the states
+// within the limit; [Reachable] and [CanFinish] were not judged.
 type LimitError struct {
 	Limit int
 	Depth int // every run shorter than this was explored
@@ -48,20 +48,19 @@ func (e *LimitError) Error() string {
 // Check explores m and judges the properties. The error is nil, a
 // [*Counterexample], or a [*LimitError].
 //
-// It stops at the first state that breaks [Always], [Valid] or [NoDeadlock];
-// where one state breaks several, the first in the list is reported, with
-// NoDeadlock last. When all states are visited, [CanFinish] and [Reachable] are
-// judged in the order of the list. No shorter run breaks the property that is
-// reported.
+// It stops at the first state that breaks [Always], [Valid] or [NoDeadlock]. Where one state
+// breaks several of them, the first in the list is reported, NoDeadlock last. [CanFinish] and
+// [Reachable] are judged when all states are visited, in the order of the list. No shorter run
+// than the reported one breaks the property.
 //
 // It panics on a model without Init or Next, or with a limit out of bounds.
 func Check[S comparable](m Model[S], properties ...Property[S]) (Result, error) {
 	return CheckBy(m, func(s S) S { return s }, properties...)
 }
 
-// CheckBy is [Check] for states that cannot be compared, such as a struct with
-// slices, or that differ in ways that do not matter. Two states with the same
-// key are one state: every rule of the model must treat them alike.
+// CheckBy is [Check] for states that cannot be compared, such as a struct with slices, or that
+// differ in ways that do not matter. Two states with the same key count as one state, so every
+// rule of the model must treat them alike.
 func CheckBy[S any, K comparable](m Model[S], key func(S) K, properties ...Property[S]) (Result, error) {
 	if len(m.Init) == 0 || m.Next == nil || m.Limit < 0 || uint64(m.Limit) > math.MaxUint32 {
 		panic("explore: a model needs Init, Next, and a limit from 0 to 2^32 - 1")
@@ -229,8 +228,8 @@ func (x *explorer[S, K]) judgeFinish(p Property[S]) error {
 	return nil
 }
 
-// reverse turns the transitions round: the sources of those that lead to i are
-// sources[starts[i]:starts[i+1]].
+// reverse returns the transitions by target: sources[starts[i]:starts[i+1]] are the states from
+// which a transition leads to state i.
 func (x *explorer[S, K]) reverse() (starts []int, sources []uint32) {
 	starts = make([]int, len(x.visits)+1)
 	for _, to := range x.targets {

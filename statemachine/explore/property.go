@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Property is one thing that [Check] judges. Its name is the rule, in words:
-// "at most one payment".
+// Property is one rule that [Check] judges. Its name is the rule in words: "at most one payment".
 type Property[S any] struct {
 	name  string
 	kind  kind
@@ -36,8 +35,8 @@ func Always[S any](name string, holds func(S) bool) Property[S] {
 	})
 }
 
-// Valid is [Always] for a check that says what is wrong: it is broken by the
-// first reachable state on which check returns an error.
+// Valid is [Always] for a check that says what is wrong: it is broken by the first reachable
+// state for which check returns an error.
 func Valid[S any](name string, check func(S) error) Property[S] {
 	return Property[S]{name: name, kind: always, check: check}
 }

@@ -70,8 +70,8 @@ func Example() {
 	// delivered
 }
 
-// A host that has a looplab list makes a table of it. Its records are stored
-// as waiting, so creation is the one edge that the list does not have.
+// A host that has a looplab list makes a table of it. Its records are stored as waiting, so
+// creation is the one edge that the list does not have.
 func ExampleEdges() {
 	edges, err := looplab.Edges[status, trigger](fsm.Events{
 		{Name: "dispatch", Src: []string{"waiting"}, Dst: "travelling"},

@@ -9,9 +9,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Events lists the table of m in the form of looplab, one entry per edge and in
-// their order. The zero state is called "none". A machine with a name that
-// looplab reserves is a [NameError].
+// Events lists the table of m in the form of looplab, one entry per edge, in the same order. The
+// zero state is called "none". A machine with a name that looplab reserves is a [NameError].
 func Events[S, T statemachine.Label](m *statemachine.Machine[S, T]) (fsm.Events, error) {
 	events := make(fsm.Events, len(m.Edges()))
 	for i, e := range m.Edges() {
@@ -27,9 +26,9 @@ func Events[S, T statemachine.Label](m *statemachine.Machine[S, T]) (fsm.Events,
 	return events, nil
 }
 
-// New returns a looplab machine that follows m and is in the state current. A
-// callback that looplab would drop or mistake for another, and a name that it
-// reserves, are a [NameError].
+// New returns a looplab machine that follows m and is in the state current. It returns a
+// [NameError] for a callback that looplab would drop or mistake for another, and for a name that
+// looplab reserves.
 func New[S, T statemachine.Label](m *statemachine.Machine[S, T], current S, callbacks fsm.Callbacks) (*fsm.FSM, error) {
 	if current != 0 && !current.Valid() {
 		return nil, fmt.Errorf("%w: %s cannot be in %v", statemachine.ErrInvalid, m.Name(), current)
@@ -44,13 +43,13 @@ func New[S, T statemachine.Label](m *statemachine.Machine[S, T], current S, call
 	return fsm.NewFSM(current.String(), events, callbacks), nil
 }
 
-// Fire sends a trigger to f and answers as the table does: nil for a step, one
-// back to the same state included, and [statemachine.ErrIllegal] for a refusal.
-// What a callback reports comes back as looplab gives it.
+// Fire sends a trigger to f and answers as the table does: nil for a step (also for one back to
+// the same state) and [statemachine.ErrIllegal] for a refusal. The error of a callback is
+// returned as looplab gives it.
 //
-// The context is looked at once, before the step: an ended one is its error and
-// nothing happens. Callbacks see its values but not its end, because looplab
-// refuses every later event if the context ends in the middle of a step.
+// The context is checked once, before the step: if it has ended, its error is returned and
+// nothing happens. Callbacks see its values but not its end, because looplab refuses every later
+// event if the context ends in the middle of a step.
 func Fire[T statemachine.Label](ctx context.Context, f *fsm.FSM, on T, args ...any) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -76,12 +75,11 @@ func Fire[T statemachine.Label](ctx context.Context, f *fsm.FSM, on T, args ...a
 	}
 }
 
-// Edges reads a list of looplab events as the edges of a table. The looplab
-// state called zero becomes the zero state; use it for the state that a record
-// has before it is stored, or "none" for what [Events] has written. A name that
-// the enumerations do not have is a [statemachine.UnknownTextError]. Two
-// targets for one event and source, of which looplab would follow the last
-// without a word, are an [AmbiguousError]; the same entry twice counts once.
+// Edges reads a list of looplab events as the edges of a table. The looplab state with the name
+// zero becomes the zero state: use the state that a record has before it is stored, or "none" for
+// a list that [Events] has written. A name that the enumerations do not have is a
+// [statemachine.UnknownTextError]. Two targets for one event and source are an [AmbiguousError],
+// since looplab would follow the last one without an error; the same entry twice counts once.
 func Edges[S, T statemachine.Label](events []fsm.EventDesc, zero string) ([]statemachine.Edge[S, T], error) {
 	states, triggers := byText[S](), byText[T]()
 	states[zero] = 0

@@ -39,8 +39,8 @@ func (e *AmbiguousError) Error() string {
 // Is reports a match with [statemachine.ErrInvalid].
 func (e *AmbiguousError) Is(target error) bool { return target == statemachine.ErrInvalid }
 
-// checkCallbacks reads the names of callbacks as looplab does, and refuses
-// those that it reads in another way than they are written.
+// checkCallbacks reads the names of callbacks as looplab does, and refuses names that looplab
+// would take for another callback.
 func checkCallbacks(events fsm.Events, callbacks fsm.Callbacks) error {
 	states, triggers := make(map[string]bool), make(map[string]bool)
 	for _, e := range events {

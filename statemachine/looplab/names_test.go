@@ -12,8 +12,8 @@ import (
 	"github.com/settlehq/settle/statemachine/looplab"
 )
 
-// A machine with every text that callbacks could mistake: a state and a trigger
-// "paid", and texts with the prefixes of looplab.
+// oddState and the types below make a machine with every text that callbacks could mistake: a
+// state and a trigger "paid", and texts with the prefixes of looplab.
 type (
 	oddState   = statemachine.Enum[oddStates]
 	oddTrigger = statemachine.Enum[oddTriggers]
@@ -112,7 +112,7 @@ func TestEventsRefusesReservedNames(t *testing.T) {
 	wantNameError(t, err, `cannot use the trigger "event"`)
 }
 
-// What the bridge guards against, on looplab itself: when one of these fails
+// The test shows on looplab itself what the bridge guards against: when one of these checks fails
 // after an upgrade, the guard and its documentation can go.
 func TestLooplabStillBehavesAsDocumented(t *testing.T) {
 	count := func(n *int) fsm.Callback { return func(context.Context, *fsm.Event) { *n++ } }
