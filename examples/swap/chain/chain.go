@@ -21,6 +21,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/settlehq/settle/examples/internal/filelock"
 )
 
 // Transfer is a transaction. Signature and memo are Solana's, the reference is
@@ -84,7 +86,7 @@ func Open(c Config) (*Chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(file); err != nil { // before it is read
+	if err := filelock.Lock(file); err != nil { // before it is read
 		return nil, errors.Join(fmt.Errorf("%s: %w", c.File, err), file.Close())
 	}
 	old, err := Read(c.File)

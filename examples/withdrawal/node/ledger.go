@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/settlehq/settle/examples/internal/filelock"
 )
 
 // maxLine bounds a line of a ledger, in bytes.
@@ -138,7 +140,7 @@ func openLedger(path string) (*ledger, *Chain, error) {
 	}
 	var c *Chain
 	var end int64
-	if err = lock(f); err == nil {
+	if err = filelock.Lock(f); err == nil {
 		if c, end, err = replay(f); err == nil {
 			err = f.Truncate(end)
 		}

@@ -75,6 +75,13 @@ func (n *Node) Close() error {
 	return n.ledger.file.Close()
 }
 
+// Look shows the chain to an observer, who changes nothing and keeps nothing of it.
+func (n *Node) Look(observe func(*Chain)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	observe(n.chain)
+}
+
 // Mine makes blocks until ctx is done or the ledger cannot be written.
 func (n *Node) Mine(ctx context.Context) error {
 	ticker := time.NewTicker(n.config.BlockEvery)
