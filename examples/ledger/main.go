@@ -1,0 +1,266 @@
+// Ledger is a small service that pays withdrawals: it keeps a double-entry book of its
+// customers in the same database as settle, and book and payments are never apart.
+//
+//	go run ./examples/ledger                      SQLite, and a chain of its own that loses answers
+//	go run ./examples/ledger -db postgres://...   the same on PostgreSQL
+//
+//	curl -d '{"key":"gift","amount":"2"}' localhost:8080/customers/ann/fund
+//	curl -d '{"id":"6f1c3c52-2d0e-4c53-9d2f-0c7f5a1f7e11","customer":"ann",
+//	    "to":"0x00112233445566778899aabbccddeeff00112233","amount":"0.5"}' localhost:8080/withdrawals
+//	curl localhost:8080/customers/ann ; curl localhost:8080/audit
+//
+// Kill it at any moment, and start it again with the same flags: it goes on.
+//
+// What a host copies: the book (ledger.go), how book and withdrawals are one commit
+// (withdrawals.go), the handlers of its node (pay.go), and which loops run (run in this file).
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+	_ "github.com/jackc/pgx/v5/stdlib" // registers "pgx"
+	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/follow"
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/store/worker"
+	"github.com/settlehq/settle/withdrawal"
+	"github.com/shopspring/decimal"
+	_ "modernc.org/sqlite" // registers "sqlite"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "ledger:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("ledger", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	db := flags.String("db", "ledger.db", "`path` of an SQLite file, or a postgres URL")
+	listen := flags.String("listen", "127.0.0.1:8080", "`address` to serve on")
+	nodeURL := flags.String("node", "", "`URL` of a node (default one in this process)")
+	chainFile := flags.String("chain", "ledger.chain", "`file` of the chain of the node in this process")
+	lease := flags.Duration("lease", 30*time.Second, "how long a killed worker holds up a payment; other times are parts of it")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	s, err := open(ctx, *db, policy(*lease), log)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	listener, err := net.Listen("tcp", *listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	loops := newGroup(ctx)
+	client := node.NewClient(*nodeURL, *lease/10)
+	if *nodeURL == "" {
+		n, err := ownNode(*chainFile)
+		if err != nil {
+			return err
+		}
+		defer n.Close()
+		client = n.Client(*lease / 10)
+		loops.run(n.Mine)
+	}
+	if _, err := fmt.Fprintln(stdout, listener.Addr()); err != nil {
+		return err
+	}
+	s.work(loops, client)
+	loops.run(func(ctx context.Context) error { return serve(ctx, listener, (&api{s, client}).handler(), log) })
+	return loops.wait()
+}
+
+// open makes the tables and opens the services on them. Any number of processes may run.
+func open(ctx context.Context, name string, policy withdrawal.Policy, log *slog.Logger) (s *service, err error) {
+	driver, dialect := "sqlite", sqlstore.SQLite
+	if strings.HasPrefix(name, "postgres://") || strings.HasPrefix(name, "postgresql://") {
+		driver, dialect = "pgx", sqlstore.Postgres
+	} else {
+		name = "file:" + name + "?_pragma=busy_timeout(5000)"
+	}
+	s = &service{log: log}
+	if s.conn, err = sql.Open(driver, name); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if dialect == sqlstore.Postgres {
+		s.conn.SetMaxIdleConns(16) // as many as work at once: database/sql keeps two
+	}
+	options := sqlstore.Options{Domains: []store.Domain{store.DomainWithdrawals}, Log: log}
+	if err := sqlstore.Migrate(ctx, s.conn, dialect, options); err != nil {
+		return s, err
+	}
+	for _, table := range tables {
+		if _, err := s.conn.ExecContext(ctx, table); err != nil {
+			return s, err
+		}
+	}
+	if s.db, err = sqlstore.Open(ctx, s.conn, dialect, options); err != nil {
+		return s, err
+	}
+	if s.withdrawals, err = store.NewWithdrawals(s.db, policy); err != nil {
+		return s, err
+	}
+	return s, s.withdrawals.PutHotWallet(ctx, withdrawal.HotWallet{ID: hotWallet, Chain: chainID, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
+}
+
+func (s *service) close() error {
+	var err error
+	if s.db != nil {
+		err = s.db.Close()
+	}
+	return errors.Join(err, s.conn.Close())
+}
+
+// policy has the limits of the service; a lease in production lasts minutes.
+func policy(lease time.Duration) withdrawal.Policy {
+	p := withdrawal.DefaultPolicy()
+	p.Lease, p.CheckEvery, p.EnqueueEvery = lease, lease/4, lease/10
+	p.Backoff = statemachine.Backoff{Base: lease / 10, Cap: 10 * lease}
+	p.Chain = withdrawal.Chain{Nonces: true, Confirmations: node.Finality}
+	p.Approval = withdrawal.ApprovalPolicy{Enabled: true, Assets: map[uuid.UUID]withdrawal.ApprovalLimits{
+		asset: {Automatic: decimal.NewFromInt(1)}, // more needs a person
+	}}
+	return p
+}
+
+// consumer is the name of what the book has been told.
+const consumer = "book"
+
+// work starts everything that goes on beside the callers.
+func (s *service) work(loops *group, client *node.Client) {
+	k := &workers{s.withdrawals, client}
+	policy := s.withdrawals.Policy()
+	source := func(source store.WithdrawalSource, handle func(context.Context, withdrawal.Withdrawal) store.HeldWithdrawal, call time.Duration) {
+		loops.run(func(ctx context.Context) error {
+			return worker.Run(ctx, source, handle, worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal]{
+				Release: source.Release, Panicked: source.Panicked, CallTimeout: call, Log: s.log,
+				Poll: statemachine.Backoff{Base: policy.Lease / 100, Cap: policy.Lease / 10, JitterPercent: 50}})
+		})
+	}
+	source(s.withdrawals.Payments(chainID, worker.NewName("payer")), k.pay, policy.Lease/4)
+	source(s.withdrawals.Lookups(chainID, worker.NewName("checker")), k.look, policy.CheckEvery/2)
+	s.every(loops, "order", s.order)
+	s.every(loops, "rescue", s.rescue)
+	s.every(loops, "refund", s.refund)
+	loops.run(func(ctx context.Context) error {
+		return follow.Run(ctx, s.db, follow.Consumer{Name: consumer, Domains: []store.Domain{store.DomainWithdrawals}, From: follow.Beginning,
+			Lease: policy.Lease, Log: s.log}, s.book)
+	})
+}
+
+// every does work again and again, and pauses as long as it says. What fails is tried
+// again: what is to be done stands in the database.
+func (s *service) every(loops *group, name string, work func(context.Context) (time.Duration, error)) {
+	pause := s.withdrawals.Policy().EnqueueEvery
+	loops.run(func(ctx context.Context) error {
+		for ctx.Err() == nil {
+			wait, err := work(ctx)
+			if err != nil && ctx.Err() == nil {
+				s.log.Warn(name, "error", err)
+				wait = pause
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(min(max(wait, time.Millisecond), pause)):
+			}
+		}
+		return nil
+	})
+}
+
+// group runs loops: the first that ends ends all, since a service without one of them is
+// not whole.
+type group struct {
+	ctx   context.Context
+	stop  context.CancelFunc
+	ended chan error
+	count int
+}
+
+func newGroup(ctx context.Context) *group {
+	ctx, stop := context.WithCancel(ctx)
+	return &group{ctx: ctx, stop: stop, ended: make(chan error)}
+}
+
+func (g *group) run(loop func(context.Context) error) {
+	g.count++
+	go func() {
+		err := loop(g.ctx)
+		g.stop()
+		g.ended <- err
+	}()
+}
+
+// wait returns what the loops have ended with.
+func (g *group) wait() (err error) {
+	defer g.stop()
+	for range g.count {
+		err = errors.Join(err, <-g.ended)
+	}
+	return err
+}
+
+// serve answers callers until ctx ends, and lets those that are asking finish.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger) error {
+	server := http.Server{Handler: handler, ReadTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return server.Shutdown(ctx)
+}
+
+// faults are how the node of the demonstration misbehaves, in thousandths.
+var faults = node.Faults{Errors: 50, Slow: 20, Lost: 100, Garbled: 20, Drop: 20, Reorg: 30, Usurp: 10, Salt: 20}
+
+// genesis is the beginning of the chain: the hot wallet has plenty.
+var genesis = node.Genesis{ID: "ledger", Accounts: map[string]map[string]string{
+	hotAddress: {symbol: "2100000000000000", node.GasAsset: "1000000000000000000"},
+}}
+
+// ownNode is a chain in this process. It is not part of the service: what it has mined
+// is in its file, and stays there when the process is killed.
+func ownNode(file string) (*node.Node, error) {
+	if err := node.Create(file, genesis); err != nil {
+		return nil, err
+	}
+	return node.Open(node.Config{Ledger: file, BlockEvery: time.Second, Faults: faults})
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// The chain of the example and what it moves: bitcoins that are wrapped there. A host has
+// many of each.
+const (
+	symbol   = "BTC"
+	decimals = 8
+	gasPrice = 10 // of every payment; examples/withdrawal replaces payments for a higher one
+)
+
+var (
+	namespace = uuid.MustParse("d3a2b6f0-6a54-4a52-9b1e-0c1f7d6c3f11")
+	chainID   = uuid.NewSHA1(namespace, []byte("chain"))
+	asset     = uuid.NewSHA1(namespace, []byte(symbol))
+	hotWallet = uuid.NewSHA1(namespace, []byte("hot wallet"))
+)
+
+// key signs for the hot wallet. A host has it in a signer, and never in its program.
+var key = func() ed25519.PrivateKey {
+	seed := sha256.Sum256([]byte("the coins of the demonstration chain are worth nothing"))
+	return ed25519.NewKeyFromSeed(seed[:])
+}()
+
+var hotAddress = node.Address(key.Public().(ed25519.PublicKey))
+
+// workers are the handlers of [worker.Run]: they do what a withdrawal owes outside of the
+// database. Whatever kills one between two lines, the record says how to go on.
+type workers struct {
+	withdrawals *store.Withdrawals
+	node        *node.Client
+}
+
+func say(w withdrawal.Withdrawal, events ...withdrawal.Event) store.HeldWithdrawal {
+	return store.HeldWithdrawal{Withdrawal: w, Events: events}
+}
+
+// pay signs a payment, stores it, and only then sends it.
+func (k *workers) pay(ctx context.Context, w withdrawal.Withdrawal) store.HeldWithdrawal {
+	by, fence := withdrawal.By{Actor: w.Job.Lease.Holder, Role: withdrawal.WithdrawalWorker}, w.Job.Lease.Fence
+	if w.Job.Status == withdrawal.JobConfirming { // the node has lost the transaction: it gets the same bytes again
+		tx := newest(&w)
+		return say(w, withdrawal.Rebroadcast{By: by, Fence: fence, Hash: tx.Hash, Done: k.node.Send(ctx, tx.Raw) == nil})
+	}
+	failed := func(w withdrawal.Withdrawal, kind withdrawal.Failure, err error) store.HeldWithdrawal {
+		return say(w, withdrawal.AttemptFailed{By: by, Fence: fence, Failure: kind, Error: err.Error()})
+	}
+	account, err := k.node.Account(ctx, hotAddress)
+	if err != nil {
+		return failed(w, withdrawal.Retryable, err)
+	}
+	nonce, err := k.withdrawals.FreeNonce(ctx, hotWallet, account.Nonce)
+	if err != nil {
+		return failed(w, withdrawal.Retryable, err)
+	}
+	raw, hash, err := node.Sign(key, node.Tx{Nonce: nonce, To: w.Job.ToAddress, Asset: symbol, Amount: string(w.Job.AmountRaw),
+		GasPrice: gasPrice, Reference: w.Request.ID.String()})
+	if err != nil {
+		return failed(w, withdrawal.Permanent, err)
+	}
+	stored, err := k.withdrawals.Held(ctx, say(w, withdrawal.Prepared{By: by, Fence: fence, Hash: hash, Raw: raw,
+		Nonce: nonce, HasNonce: true, ChainNonce: account.Nonce, HasChainNonce: true}))
+	if err != nil { // stored or not, nothing was sent: the lease ends, and the record says how to go on
+		return say(w)
+	}
+	if err := k.node.Send(ctx, raw); err != nil { // a time-out is no failure: the transaction will be looked up
+		return failed(stored[0], withdrawal.Unclear, err)
+	}
+	return say(stored[0], withdrawal.Broadcast{By: by, Fence: fence, Hash: hash})
+}
+
+// newest is the live transaction of a confirming withdrawal that was signed last.
+func newest(w *withdrawal.Withdrawal) withdrawal.Tx {
+	live := w.Live()
+	return live[len(live)-1]
+}
+
+// look says what the chain shows of a payment. It judges nothing: how deep is deep enough
+// is for the policy to say.
+func (k *workers) look(ctx context.Context, w withdrawal.Withdrawal) store.HeldWithdrawal {
+	by, tx := withdrawal.By{Actor: "checker", Role: withdrawal.ConfirmationWorker}, newest(&w)
+	used, err := k.node.Nonce(ctx, hotAddress, tx.Nonce) // which transaction was mined with the nonce
+	if err == nil && used.Height == 0 {
+		used, err = k.node.Transaction(ctx, tx.Hash)
+	}
+	switch {
+	case err != nil: // no answer is no evidence
+		return say(w, withdrawal.Missing{By: by, Tx: tx.Hash, Error: err.Error()})
+	case !used.Known:
+		return say(w, withdrawal.Missing{By: by, Tx: tx.Hash})
+	case used.Height == 0: // the node has it, and no block yet
+		return say(w)
+	}
+	for _, live := range w.Live() {
+		if statemachine.SameHash(live.Hash, used.Hash) {
+			return say(w, withdrawal.Receipt{By: by, Block: block(&used), Tx: live.Hash, Reverted: used.Reverted})
+		}
+	}
+	// Another transaction has the nonce. It may be the same payment under another hash.
+	switch is, partly := paysIt(&w.Request, &used); {
+	case is:
+		return say(w, withdrawal.PaidBy{By: by, Block: block(&used), Tx: used.Hash, Payee: w.Job.ToAddress, AssetOnChain: asset,
+			AmountRaw: w.Job.AmountRaw, Nonce: tx.Nonce, HasNonce: true})
+	case partly:
+		return say(w, withdrawal.CannotTell{By: by, Tx: tx.Hash, Other: used.Hash, Reason: "it has part of payee, amount and reference"})
+	}
+	return say(w, withdrawal.ProvenDead{By: by, Block: block(&used), Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: used.Hash,
+		Nonce: tx.Nonce, NotThisPayment: true})
+}
+
+// paysIt compares what was mined with what was asked for: all of it, or part of it.
+func paysIt(r *withdrawal.Request, f *node.Found) (all, part bool) {
+	if f.Tx == nil || f.Reverted {
+		return false, false
+	}
+	payee, reference := statemachine.SameHash(f.Tx.To, r.ToAddress), f.Tx.Reference == r.ID.String()
+	amount := f.Tx.Asset == symbol && f.Tx.Amount == string(r.AmountRaw)
+	return payee && reference && amount && len(f.Tx.More) == 0, payee || reference
+}
+
+func block(f *node.Found) withdrawal.Block {
+	return withdrawal.Block{Height: f.Height, Hash: f.Block, Canonical: f.Canonical, Head: f.Head}
+}
+
+// paidBy is the word of an operator that a transaction paid a request, with what the chain
+// shows of it.
+func paidBy(ctx context.Context, n *node.Client, by withdrawal.By, hash, reason string) (withdrawal.Event, error) {
+	found, err := n.Transaction(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	if found.Tx == nil || found.Reverted || found.Tx.Asset != symbol {
+		return nil, fmt.Errorf("%w: the chain shows no payment %.100q", statemachine.ErrInvalid, hash)
+	}
+	return withdrawal.PaidBy{By: by, Block: block(&found), Tx: found.Hash, Payee: found.Tx.To, AssetOnChain: asset, AmountRaw: withdrawal.Raw(found.Tx.Amount),
+		Nonce: found.Tx.Nonce, HasNonce: found.Tx.From() == hotAddress, Reason: reason}, nil
+}

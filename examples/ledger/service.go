@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/follow"
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// api is the service for its callers. Who they are is not asked: a host does.
+type api struct {
+	*service
+	node *node.Client
+}
+
+func (a *api) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /customers/{name}", answer(a.balances))
+	mux.HandleFunc("POST /customers/{name}/fund", answer(a.fund))
+	mux.HandleFunc("POST /withdrawals", answer(a.submit))
+	mux.HandleFunc("GET /withdrawals/{id}", answer(a.show))
+	mux.HandleFunc("POST /withdrawals/{id}/{event}", answer(a.say))
+	mux.HandleFunc("GET /alerts", answer(a.alerts))
+	mux.HandleFunc("GET /audit", answer(func(r *http.Request) (any, error) { return a.audit(r.Context()) }))
+	return http.MaxBytesHandler(mux, 4<<10)
+}
+
+// answer writes what a handler returns as JSON.
+func answer(handle func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		result, err := handle(r)
+		w.Header().Set("Content-Type", "application/json")
+		if err != nil {
+			w.WriteHeader(status(err))
+			result = map[string]string{"error": err.Error()}
+		}
+		_ = json.NewEncoder(w).Encode(result) // the caller may be gone
+	}
+}
+
+// status says what a caller does about an error. After 503 nobody knows whether it was
+// done: the caller sends the same again, and it is done once.
+func status(err error) int {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.Is(err, store.ErrUnknownCommit), errors.Is(err, store.ErrRetry), errors.Is(err, sqlstore.ErrConnection):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, statemachine.ErrInvalid), errors.As(err, &tooLarge):
+		return http.StatusBadRequest
+	case errors.Is(err, statemachine.ErrNotFound):
+		return http.StatusNotFound
+	case errors.Is(err, statemachine.ErrForbidden):
+		return http.StatusForbidden
+	case errors.Is(err, statemachine.ErrIllegal), errors.Is(err, statemachine.ErrConflict):
+		return http.StatusConflict
+	case errors.Is(err, errFunds):
+		return http.StatusPaymentRequired
+	}
+	return http.StatusInternalServerError
+}
+
+func read(r *http.Request, into any) error {
+	body := json.NewDecoder(r.Body)
+	body.DisallowUnknownFields()
+	if err := body.Decode(into); err != nil {
+		return fmt.Errorf("%w: %w", statemachine.ErrInvalid, err)
+	}
+	return nil
+}
+
+var names = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
+
+// customer makes the id of a customer.
+func customer(name string) (id uuid.UUID, err error) {
+	if !names.MatchString(name) {
+		return id, fmt.Errorf("%w: a name has 1 to 40 of a-z, 0-9 and -", statemachine.ErrInvalid)
+	}
+	return uuid.NewSHA1(namespace, []byte("customer/"+name)), nil
+}
+
+func (a *api) balances(r *http.Request) (any, error) {
+	id, err := customer(r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	of := map[string]int64{}
+	err = a.db.UpdateTx(r.Context(), func(ctx context.Context, tx sqlstore.Tx, _ store.Unit) error {
+		for what, account := range map[string]string{"available": available(id.String()), "held": held(id.String()), "owed": owed(id.String())} {
+			if of[what], err = balance(ctx, tx, account); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return of, err
+}
+
+// fund books what somebody has paid in: the key names it, so that it is booked once.
+func (a *api) fund(r *http.Request) (any, error) {
+	var in struct{ Key, Amount string }
+	id, err := customer(r.PathValue("name"))
+	if err == nil {
+		err = read(r, &in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, amount, err := withdrawal.ParseAmount(in.Amount, decimals)
+	if err != nil {
+		return nil, err
+	}
+	if in.Key == "" || len(in.Key) > 100 {
+		return nil, fmt.Errorf("%w: a key has 1 to 100 bytes", statemachine.ErrInvalid)
+	}
+	return in, a.db.UpdateTx(r.Context(), func(ctx context.Context, tx sqlstore.Tx, _ store.Unit) error {
+		return post(ctx, tx, fund(in.Key, id.String(), amount))
+	})
+}
+
+// submit takes an order. Its id is the caller's, who sends the same order again until
+// there is an answer.
+func (a *api) submit(r *http.Request) (any, error) {
+	var in struct {
+		ID                   uuid.UUID
+		Customer, To, Amount string
+	}
+	if err := read(r, &in); err != nil {
+		return nil, err
+	}
+	user, err := customer(in.Customer)
+	switch {
+	case err != nil:
+		return nil, err
+	case !node.ValidAddress(in.To):
+		return nil, fmt.Errorf("%w: %.60q is no address of the chain", statemachine.ErrInvalid, in.To)
+	}
+	return shown(a.withdraw(r.Context(), withdrawal.Submitted{By: house, Request: in.ID, User: user, Asset: asset, Chain: chainID,
+		ToAddress: in.To, Amount: in.Amount, Decimals: decimals}))
+}
+
+func (a *api) show(r *http.Request) (any, error) {
+	id, err := uuid.Parse(r.PathValue("id"))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", statemachine.ErrInvalid, err)
+	}
+	return shown(a.withdrawals.Get(r.Context(), id))
+}
+
+// view is what a caller sees of a withdrawal.
+type view struct {
+	ID        uuid.UUID                `json:"id"`
+	Status    withdrawal.RequestStatus `json:"status"`
+	Amount    string                   `json:"amount"`
+	To        string                   `json:"to"`
+	Paid      string                   `json:"paid,omitempty"`      // the transaction
+	Refunded  string                   `json:"refunded,omitempty"`  // the posting
+	PaidAfter string                   `json:"paidAfter,omitempty"` // the refund: people have to settle it
+}
+
+func shown(w withdrawal.Withdrawal, err error) (any, error) {
+	r := &w.Request
+	return view{r.ID, r.Status, r.Amount.String(), r.ToAddress, r.FinalTxHash, r.RefundReference, r.PaidAfter}, err
+}
+
+// say takes the word of a person about a withdrawal.
+func (a *api) say(r *http.Request) (any, error) {
+	var in struct{ Actor, Reason, Tx string }
+	id, err := uuid.Parse(r.PathValue("id"))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", statemachine.ErrInvalid, err)
+	}
+	if err := read(r, &in); err != nil {
+		return nil, err
+	}
+	ctx, event := r.Context(), withdrawal.Event(nil)
+	approver, operator := withdrawal.By{Actor: in.Actor, Role: withdrawal.Approver}, withdrawal.By{Actor: in.Actor, Role: withdrawal.Operator}
+	switch r.PathValue("event") {
+	case "approve":
+		event = withdrawal.Approved{By: approver}
+	case "reject":
+		event = withdrawal.Rejected{By: approver, Reason: in.Reason}
+	case "cancel":
+		event = withdrawal.Cancelled{By: operator, Reason: in.Reason}
+	case "acknowledge":
+		event = withdrawal.Acknowledged{By: operator, Reason: in.Reason}
+	case "paid": // by another transaction than those on file, such as one that somebody sent by hand
+		if event, err = paidBy(ctx, a.node, operator, in.Tx, in.Reason); err != nil {
+			return nil, err
+		}
+	case "requeue":
+		if err := a.requeue(ctx, operator, id, in.Reason); err != nil {
+			return nil, err
+		}
+		return shown(a.withdrawals.Get(ctx, id))
+	default:
+		return nil, fmt.Errorf("%w: nobody says %.20q", statemachine.ErrNotFound, r.PathValue("event"))
+	}
+	return shown(a.withdrawals.Do(ctx, id, event))
+}
+
+// alerts are what somebody has to look at.
+func (a *api) alerts(r *http.Request) (any, error) {
+	found, err := a.withdrawals.Alerts(r.Context(), time.Hour, withdrawal.DefaultThresholds(), nil)
+	if err != nil {
+		return nil, err
+	}
+	stats, err := follow.StatsOf(r.Context(), a.db, consumer)
+	if err != nil {
+		return nil, err
+	}
+	texts := []string{}
+	for _, alert := range found {
+		texts = append(texts, alert.Name+": "+alert.Text)
+	}
+	for _, alert := range follow.Alerts(stats, follow.Thresholds{Lag: time.Minute}) {
+		texts = append(texts, alert.Name+": "+alert.Text)
+	}
+	return texts, nil
+}
