@@ -27,6 +27,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -54,86 +55,107 @@ func main() {
 	}
 }
 
+type options struct {
+	db, listen, node, chain string
+	lease                   time.Duration
+}
+
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var o options
 	flags := flag.NewFlagSet("ledger", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	db := flags.String("db", "ledger.db", "`path` of an SQLite file, or a postgres URL")
-	listen := flags.String("listen", "127.0.0.1:8080", "`address` to serve on")
-	nodeURL := flags.String("node", "", "`URL` of a node (default one in this process)")
-	chainFile := flags.String("chain", "ledger.chain", "`file` of the chain of the node in this process")
-	lease := flags.Duration("lease", 30*time.Second, "how long a killed worker holds up a payment; other times are parts of it")
+	flags.StringVar(&o.db, "db", "ledger.db", "`path` of an SQLite file, or a postgres URL")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` to serve on")
+	flags.StringVar(&o.node, "node", "", "`URL` of a node (default one in this process)")
+	flags.StringVar(&o.chain, "chain", "ledger.chain", "`file` of the chain of the node in this process")
+	flags.DurationVar(&o.lease, "lease", 30*time.Second, "how long a killed worker holds up a payment; other times are parts of it")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	log := slog.New(slog.NewTextHandler(stderr, nil))
-	s, err := open(ctx, *db, policy(*lease), log)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	listener, err := net.Listen("tcp", *listen)
-	if err != nil {
-		return err
-	}
-	defer listener.Close()
 	loops := newGroup(ctx)
-	client := node.NewClient(*nodeURL, *lease/10)
-	if *nodeURL == "" {
-		n, err := ownNode(*chainFile)
+	err := start(ctx, loops, o, stdout, slog.New(slog.NewTextHandler(stderr, nil)))
+	if err != nil {
+		loops.stop()
+	}
+	return errors.Join(err, loops.wait())
+}
+
+// start opens everything, says where it listens, and starts the loops.
+func start(ctx context.Context, loops *group, o options, stdout io.Writer, log *slog.Logger) error {
+	client := node.NewClient(o.node, o.lease/10)
+	if o.node == "" {
+		n, err := ownNode(o.chain)
 		if err != nil {
 			return err
 		}
-		defer n.Close()
-		client = n.Client(*lease / 10)
+		loops.atEnd(n.Close)
 		loops.run(n.Mine)
+		client = n.Client(o.lease / 10)
 	}
-	if _, err := fmt.Fprintln(stdout, listener.Addr()); err != nil {
+	s, err := open(ctx, o.db, policy(o.lease), log)
+	if err != nil {
 		return err
 	}
-	s.work(loops, client)
+	loops.atEnd(s.close)
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return err
+	}
 	loops.run(func(ctx context.Context) error { return serve(ctx, listener, (&api{s, client}).handler(), log) })
-	return loops.wait()
+	s.work(loops, client)
+	_, err = fmt.Fprintln(stdout, listener.Addr())
+	return err
 }
 
-// open makes the tables and opens the services on them. Any number of processes may run.
-func open(ctx context.Context, name string, policy withdrawal.Policy, log *slog.Logger) (s *service, err error) {
+// open opens a database by its name: the path of an SQLite file, or a postgres URL.
+func open(ctx context.Context, name string, policy withdrawal.Policy, log *slog.Logger) (*service, error) {
 	driver, dialect := "sqlite", sqlstore.SQLite
 	if strings.HasPrefix(name, "postgres://") || strings.HasPrefix(name, "postgresql://") {
 		driver, dialect = "pgx", sqlstore.Postgres
 	} else {
 		name = "file:" + name + "?_pragma=busy_timeout(5000)"
 	}
-	s = &service{log: log}
-	if s.conn, err = sql.Open(driver, name); err != nil {
+	conn, err := sql.Open(driver, name)
+	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.close())
-		}
-	}()
 	if dialect == sqlstore.Postgres {
-		s.conn.SetMaxIdleConns(16) // as many as work at once: database/sql keeps two
+		conn.SetMaxIdleConns(16) // as many as work at once: database/sql keeps two
 	}
-	options := sqlstore.Options{Domains: []store.Domain{store.DomainWithdrawals}, Log: log}
-	if err := sqlstore.Migrate(ctx, s.conn, dialect, options); err != nil {
-		return s, err
+	return newService(ctx, conn, dialect, policy, log)
+}
+
+// newService makes the tables and opens the service on them; it closes conn if it fails.
+func newService(ctx context.Context, conn *sql.DB, dialect sqlstore.Dialect, policy withdrawal.Policy, log *slog.Logger) (*service, error) {
+	s := &service{conn: conn, log: log}
+	if err := s.open(ctx, dialect, policy); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *service) open(ctx context.Context, dialect sqlstore.Dialect, policy withdrawal.Policy) error {
+	options := sqlstore.Options{Domains: []store.Domain{store.DomainWithdrawals}, Log: s.log}
+	err := sqlstore.Migrate(ctx, s.conn, dialect, options) // any number of processes may call it
+	if err != nil {
+		return err
 	}
 	for _, table := range tables {
 		if _, err := s.conn.ExecContext(ctx, table); err != nil {
-			return s, err
+			return err
 		}
 	}
 	if s.db, err = sqlstore.Open(ctx, s.conn, dialect, options); err != nil {
-		return s, err
+		return err
 	}
 	if s.withdrawals, err = store.NewWithdrawals(s.db, policy); err != nil {
-		return s, err
+		return err
 	}
-	return s, s.withdrawals.PutHotWallet(ctx, withdrawal.HotWallet{ID: hotWallet, Chain: chainID, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
+	return s.withdrawals.PutHotWallet(ctx, withdrawal.HotWallet{ID: hotWallet, Chain: chainID,
+		Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
 }
 
 func (s *service) close() error {
@@ -163,7 +185,8 @@ const consumer = "book"
 func (s *service) work(loops *group, client *node.Client) {
 	k := &workers{s.withdrawals, client}
 	policy := s.withdrawals.Policy()
-	source := func(source store.WithdrawalSource, handle func(context.Context, withdrawal.Withdrawal) store.HeldWithdrawal, call time.Duration) {
+	type handler = func(context.Context, withdrawal.Withdrawal) store.HeldWithdrawal
+	source := func(source store.WithdrawalSource, handle handler, call time.Duration) {
 		loops.run(func(ctx context.Context) error {
 			return worker.Run(ctx, source, handle, worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal]{
 				Release: source.Release, Panicked: source.Panicked, CallTimeout: call, Log: s.log,
@@ -204,10 +227,11 @@ func (s *service) every(loops *group, name string, work func(context.Context) (t
 // group runs loops: the first that ends ends all, since a service without one of them is
 // not whole.
 type group struct {
-	ctx   context.Context
-	stop  context.CancelFunc
-	ended chan error
-	count int
+	ctx     context.Context
+	stop    context.CancelFunc
+	ended   chan error
+	count   int
+	closers []func() error
 }
 
 func newGroup(ctx context.Context) *group {
@@ -224,18 +248,24 @@ func (g *group) run(loop func(context.Context) error) {
 	}()
 }
 
+// atEnd has what the loops use closed once they have ended, the last opened first.
+func (g *group) atEnd(closer func() error) { g.closers = append(g.closers, closer) }
+
 // wait returns what the loops have ended with.
 func (g *group) wait() (err error) {
-	defer g.stop()
 	for range g.count {
 		err = errors.Join(err, <-g.ended)
+	}
+	for _, closer := range slices.Backward(g.closers) {
+		err = errors.Join(err, closer())
 	}
 	return err
 }
 
 // serve answers callers until ctx ends, and lets those that are asking finish.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger) error {
-	server := http.Server{Handler: handler, ReadTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	server := http.Server{Handler: handler, ReadTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	select {

@@ -144,6 +144,6 @@ func paidBy(ctx context.Context, n *node.Client, by withdrawal.By, hash, reason 
 	if found.Tx == nil || found.Reverted || found.Tx.Asset != symbol {
 		return nil, fmt.Errorf("%w: the chain shows no payment %.100q", statemachine.ErrInvalid, hash)
 	}
-	return withdrawal.PaidBy{By: by, Block: block(&found), Tx: found.Hash, Payee: found.Tx.To, AssetOnChain: asset, AmountRaw: withdrawal.Raw(found.Tx.Amount),
-		Nonce: found.Tx.Nonce, HasNonce: found.Tx.From() == hotAddress, Reason: reason}, nil
+	return withdrawal.PaidBy{By: by, Block: block(&found), Tx: found.Hash, Payee: found.Tx.To, AssetOnChain: asset,
+		AmountRaw: withdrawal.Raw(found.Tx.Amount), Nonce: found.Tx.Nonce, HasNonce: found.Tx.From() == hotAddress, Reason: reason}, nil
 }

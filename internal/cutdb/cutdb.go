@@ -23,6 +23,8 @@ type Process struct {
 	at    int    // the statement to cut at, from 1; 0 for none
 	after bool
 	dead  bool
+
+	committed func() // see Committed; nil for none
 }
 
 // Open returns a database of a registered driver, of which nothing is cut yet.
@@ -43,6 +45,10 @@ func (p *Process) Cut(n int, after bool, only string) {
 	defer p.mu.Unlock()
 	p.count, p.at, p.after, p.only = 0, n, after, only
 }
+
+// Committed has fn called after each COMMIT that was made, before its caller knows.
+// It must be set before the first statement.
+func (p *Process) Committed(fn func()) { p.committed = fn }
 
 // Dead reports whether the process was cut.
 func (p *Process) Dead() bool {
@@ -71,13 +77,22 @@ func (p *Process) do(text string, run func() error) error {
 	last := p.at > 0 && p.count == p.at
 	p.mu.Unlock()
 	if !last {
-		return run()
+		return p.run(text, run)
 	}
 	if p.after {
-		_ = run()
+		_ = p.run(text, run)
 	}
 	p.kill()
 	return driver.ErrBadConn
+}
+
+// run runs a statement, and tells of a commit.
+func (p *Process) run(text string, run func() error) error {
+	err := run()
+	if err == nil && text == "COMMIT" && p.committed != nil {
+		p.committed()
+	}
+	return err
 }
 
 // kill undoes what is open. database/sql closes the connections: SQLite cannot close

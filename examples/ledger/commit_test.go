@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"math/rand/v2"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/settlehq/settle/examples/internal/children"
+	"github.com/settlehq/settle/internal/cutdb"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// The whole service with the times of production, which pass at once here: its database
+// ends at random statements, before or after they are done, and after every single
+// commit the book is held against the records and the chain.
+func TestEveryCommit(t *testing.T) {
+	runs, orders := 3, 30
+	if os.Getenv("SETTLE_SOAK") != "" {
+		runs, orders = 40, 60
+	}
+	for seed := range runs {
+		t.Run(strconv.Itoa(seed), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) { everyCommit(t, dir, uint64(seed), orders) })
+		})
+	}
+}
+
+func everyCommit(t *testing.T, dir string, seed uint64, orders int) {
+	const lease = 5 * time.Minute
+	ctx, cancel := context.WithCancel(t.Context())
+	db := filepath.Join(dir, "ledger.db")
+	misbehaves := faults
+	misbehaves.Seed = seed
+	w := newWorld(t, filepath.Join(dir, "chain"), misbehaves, 10*time.Second)
+	w.observe(ctx, db, lease)
+	mined := make(chan error)
+	go func() { mined <- w.chain.Mine(ctx) }()
+	var serving atomic.Pointer[api]
+	w.ask = func(ctx context.Context, method, path string, in, out any) int {
+		for ; ctx.Err() == nil; children.Pause(ctx, time.Second) {
+			a := serving.Load()
+			if a == nil {
+				continue
+			}
+			answer := httptest.NewRecorder()
+			a.handler().ServeHTTP(answer, httptest.NewRequestWithContext(ctx, method, path, bytes.NewReader(body(in))))
+			if answer.Code >= 500 {
+				continue
+			}
+			if out != nil {
+				if err := json.Unmarshal(answer.Body.Bytes(), out); err != nil {
+					t.Error(err)
+				}
+			}
+			return answer.Code
+		}
+		return 0
+	}
+	over := make(chan bool)
+	go func() {
+		w.traffic(ctx, rand.New(rand.NewPCG(seed, 1)), orders)
+		close(over)
+	}()
+	random, lives := rand.New(rand.NewPCG(seed, 2)), 0
+	for done := false; !done; lives++ {
+		done = w.live(ctx, db, lease, random, &serving, over)
+	}
+	w.ended(ctx)
+	t.Logf("%d lives", lives)
+	cancel()
+	if err := <-mined; err != nil {
+		t.Error(err)
+	}
+	if err := w.watch.close(); err != nil {
+		t.Error(err)
+	}
+	if err := w.chain.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// live is one life of the service: it ends at a random statement, or once all is over.
+func (w *world) live(ctx context.Context, db string, lease time.Duration, random *rand.Rand,
+	serving *atomic.Pointer[api], over <-chan bool,
+) (done bool) {
+	conn, process, err := cutdb.Open("sqlite", "file:"+db+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	process.Committed(func() {
+		w.check(ctx)
+		w.told(ctx)
+	})
+	s, err := newService(ctx, conn, sqlstore.SQLite, policy(lease), slog.New(slog.DiscardHandler))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	process.Cut(1+random.IntN(2000), random.IntN(2) == 0, "")
+	loops := newGroup(ctx)
+	client := w.chain.Client(lease / 10)
+	s.work(loops, client)
+	serving.Store(&api{s, client})
+	for !process.Dead() && !done {
+		select {
+		case <-over:
+			done = true
+		case <-time.After(time.Second):
+		}
+	}
+	serving.Store(nil)
+	loops.stop()
+	if err := loops.wait(); err != nil && !process.Dead() {
+		w.t.Error(err)
+	}
+	_ = s.close() // of one that is dead its connections are gone
+	return done
+}
+
+// told holds the book against the feed, at a moment when nobody else writes: of what is
+// completed and not booked the lines are still to come.
+func (w *world) told(ctx context.Context) {
+	completed, booked, next := []string{}, w.postings(ctx), map[string]bool{}
+	err := w.watch.db.View(ctx, func(u store.Unit) error {
+		of, err := u.Withdrawals().Requests(withdrawal.RequestCompleted, nil, store.MaxPage)
+		if err != nil {
+			return err
+		}
+		for i := range of {
+			completed = append(completed, of[i].ID.String())
+		}
+		c, err := sqlstore.ConsumersOf(u)
+		if err != nil {
+			return err
+		}
+		row, err := c.Get(consumer)
+		if err != nil {
+			return err
+		}
+		lines, _, err := c.Lines(row.Cursor, 10_000, withdrawal.RequestMachine.Name())
+		for i := range lines {
+			next[lines[i].Aggregate] = true
+		}
+		return err
+	})
+	if err != nil {
+		w.t.Errorf("the feed: %v", err)
+	}
+	for _, id := range completed {
+		if !booked[id]["capture"] && !next[id] {
+			w.t.Errorf("request %s is completed, and the book is never told", id)
+		}
+	}
+}
