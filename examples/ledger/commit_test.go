@@ -51,7 +51,7 @@ func everyCommit(t *testing.T, dir string, seed uint64, orders int) {
 	go func() { mined <- w.chain.Mine(ctx) }()
 	var serving atomic.Pointer[api]
 	w.ask = func(ctx context.Context, method, path string, in, out any) int {
-		for ; ctx.Err() == nil; children.Pause(ctx, time.Second) {
+		for ; !w.over(ctx); children.Pause(ctx, time.Second) {
 			a := serving.Load()
 			if a == nil {
 				continue

@@ -81,7 +81,7 @@ func killed(t *testing.T, db string) {
 
 	caller := http.Client{Timeout: 10 * time.Second}
 	w.ask = func(ctx context.Context, method, path string, in, out any) int {
-		for ; ctx.Err() == nil; children.Pause(ctx, 20*time.Millisecond) {
+		for ; !w.over(ctx); children.Pause(ctx, 20*time.Millisecond) {
 			r, err := http.NewRequestWithContext(ctx, method, "http://"+p.address()+path, bytes.NewReader(body(in)))
 			if err != nil {
 				continue

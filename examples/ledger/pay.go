@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -91,7 +92,11 @@ func newest(w *withdrawal.Withdrawal) withdrawal.Tx {
 // is for the policy to say.
 func (k *workers) look(ctx context.Context, w withdrawal.Withdrawal) store.HeldWithdrawal {
 	by, tx := withdrawal.By{Actor: "checker", Role: withdrawal.ConfirmationWorker}, newest(&w)
-	used, err := k.node.Nonce(ctx, hotAddress, tx.Nonce) // which transaction was mined with the nonce
+	var used node.Found
+	var err error
+	if tx.HasNonce { // which transaction was mined with it
+		used, err = k.node.Nonce(ctx, hotAddress, tx.Nonce)
+	}
 	if err == nil && used.Height == 0 {
 		used, err = k.node.Transaction(ctx, tx.Hash)
 	}
@@ -134,16 +139,20 @@ func block(f *node.Found) withdrawal.Block {
 	return withdrawal.Block{Height: f.Height, Hash: f.Block, Canonical: f.Canonical, Head: f.Head}
 }
 
+// errNode: nobody knows what the chain shows, for now.
+var errNode = errors.New("the node does not answer")
+
 // paidBy is the word of an operator that a transaction paid a request, with what the chain
-// shows of it.
+// shows of it. It names no nonce, since a payment of another request may have been signed
+// with the same one.
 func paidBy(ctx context.Context, n *node.Client, by withdrawal.By, hash, reason string) (withdrawal.Event, error) {
 	found, err := n.Transaction(ctx, hash)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errNode, err)
 	}
 	if found.Tx == nil || found.Reverted || found.Tx.Asset != symbol {
 		return nil, fmt.Errorf("%w: the chain shows no payment %.100q", statemachine.ErrInvalid, hash)
 	}
 	return withdrawal.PaidBy{By: by, Block: block(&found), Tx: found.Hash, Payee: found.Tx.To, AssetOnChain: asset,
-		AmountRaw: withdrawal.Raw(found.Tx.Amount), Nonce: found.Tx.Nonce, HasNonce: found.Tx.From() == hotAddress, Reason: reason}, nil
+		AmountRaw: withdrawal.Raw(found.Tx.Amount), Reason: reason}, nil
 }

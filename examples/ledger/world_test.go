@@ -215,11 +215,14 @@ func (w *world) traffic(ctx context.Context, random *rand.Rand, orders int) {
 			w.toItsEnd(ctx, random, o)
 		}
 	}
-	for a := w.check(ctx); a.Ended < a.Requests && ctx.Err() == nil; a = w.check(ctx) {
+	for a := w.check(ctx); a.Ended < a.Requests && !w.over(ctx); a = w.check(ctx) {
 		w.pause(ctx)
 	}
 	w.settleByHand(ctx)
 }
+
+// over ends what waits: the test ends, or has failed.
+func (w *world) over(ctx context.Context) bool { return ctx.Err() != nil || w.t.Failed() }
 
 func (w *world) pause(ctx context.Context) {
 	children.Pause(ctx, w.watch.withdrawals.Policy().CheckEvery)
@@ -228,7 +231,7 @@ func (w *world) pause(ctx context.Context) {
 // toItsEnd waits for the end of an order. Of those that are given back some are paid all
 // the same, by a person who knows nothing of the book.
 func (w *world) toItsEnd(ctx context.Context, random *rand.Rand, o *order) {
-	for ctx.Err() == nil {
+	for !w.over(ctx) {
 		var v view
 		w.must(http.StatusOK, w.ask(ctx, "GET", "/withdrawals/"+o.ID.String(), nil, &v))
 		switch {
@@ -260,7 +263,7 @@ func (w *world) payByHand(ctx context.Context, o *order) {
 	}
 	var signed node.Tx
 	var raw []byte
-	for ; ctx.Err() == nil; w.pause(ctx) {
+	for ; !w.over(ctx); w.pause(ctx) {
 		account, err := client.Account(ctx, hotAddress)
 		if err != nil {
 			continue
@@ -295,7 +298,7 @@ func (w *world) settleByHand(ctx context.Context) {
 		w.t.Errorf("%d orders are paid and refunded, that there is an alert is %v", len(w.byHand), alerted())
 	}
 	for _, o := range w.orders {
-		for w.byHand[o.ID.String()] && !w.postings(ctx)[o.ID.String()]["capture"] && ctx.Err() == nil {
+		for w.byHand[o.ID.String()] && !w.postings(ctx)[o.ID.String()]["capture"] && !w.over(ctx) {
 			w.pause(ctx)
 		}
 		if w.byHand[o.ID.String()] {
