@@ -90,6 +90,8 @@ func (s *service) audit(ctx context.Context) (a audit, err error) {
 			a.Held += has
 		}
 		switch {
+		case has < 0 && (strings.HasPrefix(account, available("")) || strings.HasPrefix(account, held(""))):
+			a.wrong("%s has %d", account, has)
 		case has != sums[account]:
 			a.wrong("%s has %d, and its postings are %d", account, has, sums[account])
 		case has != a.expected[account]:
