@@ -90,15 +90,15 @@ func (w *world) check(ctx context.Context) audit {
 		w.t.Errorf("%d are held, and %d open", a.Held, a.Open)
 	}
 	posted := w.postings(ctx) // before the chain, which only goes on
-	paid, head := w.payments()
+	paid, final := w.payments()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.audits++
 	for request, kinds := range posted {
 		of := paid[request]
 		switch {
-		case kinds["capture"] && (len(of) == 0 || of[0].Height+node.Finality-1 > head):
-			w.t.Errorf("request %s is booked as paid, the chain at %d shows %+v", request, head, of)
+		case kinds["capture"] && (len(of) == 0 || of[0].Height > final):
+			w.t.Errorf("request %s is booked as paid, and the chain, final up to %d, shows %+v", request, final, of)
 		case kinds["release"] && len(of) > 0 && !w.byHand[request]:
 			w.t.Errorf("request %s is given back, and paid", request)
 		}
@@ -136,11 +136,11 @@ func (w *world) postings(ctx context.Context) map[string]map[string]bool {
 	return of
 }
 
-// payments are what the chain shows of each request, and its head.
-func (w *world) payments() (of map[string][]node.Place, head uint64) {
+// payments are what the chain shows of each request, and up to which height nothing leaves.
+func (w *world) payments() (of map[string][]node.Place, final uint64) {
 	of = map[string][]node.Place{}
 	w.chain.Look(func(c *node.Chain) {
-		head = c.Head()
+		final = c.Final()
 		for _, p := range c.Transactions() {
 			if !p.Foreign && !p.Reverted {
 				of[p.Tx.Reference] = append(of[p.Tx.Reference], p)
@@ -268,9 +268,9 @@ func (w *world) payByHand(ctx context.Context, o *order) {
 		if err != nil {
 			continue
 		}
-		paid, head := w.payments()
+		paid, final := w.payments()
 		if of := paid[id]; len(of) > 0 {
-			if head >= of[0].Height+node.Finality-1 {
+			if of[0].Height <= final {
 				w.must(http.StatusOK, w.say(ctx, o, "paid", of[0].Hash))
 				return
 			}

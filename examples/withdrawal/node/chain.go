@@ -99,6 +99,10 @@ func newChain(g Genesis) (*Chain, error) {
 // Head returns the height of the chain.
 func (c *Chain) Head() uint64 { return uint64(len(c.blocks)) }
 
+// Final returns the height up to which no block leaves the chain. It stays where a
+// reorganisation has made the chain shorter.
+func (c *Chain) Final() uint64 { return c.final }
+
 // BlockHash returns the hash of the block at a height, the genesis id at 0, ""
 // above the head.
 func (c *Chain) BlockHash(height uint64) string {
