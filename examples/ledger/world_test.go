@@ -147,7 +147,7 @@ func (w *world) payments() (of map[string][]node.Place, final uint64) {
 			}
 		}
 	})
-	return of, head
+	return of, final
 }
 
 // ended looks at everything once nothing is left to do: each order that was taken is paid
