@@ -154,6 +154,18 @@ func HashForm(s string) string {
 // SameHash reports whether two texts name the same hash, see [HashForm].
 func SameHash(a, b string) bool { return a == b || HashForm(a) == HashForm(b) }
 
+// Word returns a text as one word of a list that is kept as one text, with a space
+// between two words. It differs for different texts; Unword gives the text back.
+func Word(s string) string { return escapes.Replace(s) }
+
+// Unword returns the text of which [Word] made a word.
+func Unword(word string) string { return unescapes.Replace(word) }
+
+var (
+	escapes   = strings.NewReplacer("%", "%25", " ", "%20")
+	unescapes = strings.NewReplacer("%25", "%", "%20", " ")
+)
+
 // MaxPage is how many rows a page has at most, and how many items a call takes
 // at most.
 const MaxPage = 10_000

@@ -128,3 +128,15 @@ func TestTheHeadOfAnEvent(t *testing.T) {
 		t.Errorf("the event is called %q", got)
 	}
 }
+
+// Any texts are words of one list, which differ where the texts do.
+func TestWordsOfAList(t *testing.T) {
+	seen := map[string]bool{}
+	for _, text := range []string{"a", "a b", "a%20b", "a%2520b", "%", "%25", " ", "a\nb", "\u00a0"} {
+		word := statemachine.Word(text)
+		if strings.Contains(word, " ") || seen[word] || statemachine.Unword(word) != text {
+			t.Errorf("%q is %q, and that is %q", text, word, statemachine.Unword(word))
+		}
+		seen[word] = true
+	}
+}

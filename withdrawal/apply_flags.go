@@ -1,7 +1,6 @@
 package withdrawal
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/google/uuid"
@@ -30,13 +29,12 @@ func (w *Withdrawal) elsewhere() bool {
 // [step.park]: what it forbids writes the job.
 func (c *step) flagged() error {
 	o, n := &c.Old.Request, &c.New.Request
-	if o.Mined == n.Mined && o.Disproved == n.Disproved && o.Acknowledged == n.Acknowledged && o.Taken == n.Taken &&
-		o.PaidAfter == n.PaidAfter &&
-		o.StraysOnFile == n.StraysOnFile && o.StraysSent == n.StraysSent {
+	news := n.PaidAfter != o.PaidAfter || n.Told != o.Told && n.Told != "" // a refund empties it, which has its own line
+	if !news && o.Disproved == n.Disproved && o.Acknowledged == n.Acknowledged && o.StraysOnFile == n.StraysOnFile && o.StraysSent == n.StraysSent {
 		return nil
 	}
-	if o.PaidAfter != n.PaidAfter {
-		c.why = statemachine.Bounded("after the refund "+n.RefundReference+": "+cmp.Or(c.why, n.PaidAfter), MaxText)
+	if news && n.RefundReference != "" {
+		c.why = statemachine.Bounded("after the refund "+n.RefundReference+": "+c.why, MaxText)
 	}
 	return c.moveRequest(OnFlagged, c.why)
 }
@@ -90,28 +88,46 @@ func (c *step) incident(hash string, claim IncidentClaim, b Block) error {
 	}
 	c.Incidents = append(c.Incidents, Incident{Request: c.Old.Request.ID, Job: j.ID, Hash: key, Claim: claim,
 		BlockHash: b.Hash, Height: b.Height, Status: j.Status, Actor: c.by.Actor, At: c.by.At})
-	// One that has become the payment itself is none beside it.
-	r := &c.New.Request
-	if own := r.FinalTxHash != "" && statemachine.SameHash(r.Mined, r.FinalTxHash); claim == ClaimMined && (r.Mined == "" || own && !statemachine.SameHash(hash, r.Mined)) {
-		r.Mined, r.Acknowledged, c.why = hash, false, hash
-	}
-	if r.RefundReference != "" && r.PaidAfter == "" && (claim == ClaimMined || claim == ClaimSent || claim == ClaimTaken) {
-		r.PaidAfter, r.Acknowledged = hash, false
+	if claim == ClaimMined || claim == ClaimSent && c.New.Request.RefundReference != "" { // before that a stray is enough
+		c.tell(told{claim: claim, hash: hash}, hash)
 	}
 	return nil
 }
 
+// tell notes what evidence says beside the record, and reports whether it is news. News
+// takes an acknowledgement back and is a version of the request, whose line says text;
+// what was told before is neither, however often it is told, and in whatever order.
+func (c *step) tell(news told, text string) bool {
+	r := &c.New.Request
+	if r.Told.has(news) {
+		return false
+	}
+	r.Told, r.Acknowledged, c.why = r.Told.with(news), false, text
+	switch news.claim {
+	case ClaimMined: // what has become the payment itself is none beside it
+		if r.Mined == "" || r.FinalTxHash != "" && statemachine.SameHash(r.Mined, r.FinalTxHash) {
+			r.Mined = news.hash
+		}
+	case ClaimTaken:
+		r.Taken = news.hash
+	}
+	if r.RefundReference != "" && r.PaidAfter == "" {
+		r.PaidAfter = news.hash
+	}
+	return true
+}
+
 func (c *step) acknowledge(e *Acknowledged) error {
 	r := &c.New.Request
-	told := r.Mined != "" || r.Taken != "" || r.PaidAfter != ""
-	if told && r.Acknowledged {
+	open := r.Mined != "" || r.Taken != "" || r.PaidAfter != ""
+	if open && r.Acknowledged {
 		return nil
 	}
 	if err := c.requestVersion(); err != nil {
 		return err
 	}
 	switch {
-	case !told:
+	case !open:
 		return c.refuseRequest(statemachine.ErrIllegal, "no incident says that it was paid beside the record")
 	case r.Status == RequestApproved || r.Status == RequestQueued:
 		return c.refuseRequest(statemachine.ErrIllegal, "it has not ended: by what it is paid, nobody knows yet")

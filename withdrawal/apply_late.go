@@ -41,7 +41,7 @@ func (p *Policy) lateAnswer(c *step, e *Broadcast, d *Attempt) error {
 		return err
 	}
 	if c.Old.Owner.Valid {
-		return c.taken(&tx)
+		return c.taken(&tx, d.Fence)
 	}
 	queued := c.Old.Request.Status == RequestQueued
 	if queued && j.Status != JobConfirming && !c.maybeSent() {
@@ -77,28 +77,25 @@ func (p *Policy) lateAnswer(c *step, e *Broadcast, d *Attempt) error {
 // taken: the hash that the signer answers with is the transaction of another
 // request, or a filler. Whether anything was sent for this one nobody can tell: an
 // operator has what is out, and what is not is held. Whatever the state, the hash is in
-// Request.Taken and gets a line, so that what somebody decided before is stale.
-func (c *step) taken(tx *txFacts) error {
+// Request.Taken and gets a line, so that what somebody decided before is stale. The same
+// answer to the same dispatch is no news, and stops what an operator has let go on since.
+func (c *step) taken(tx *txFacts, fence int64) error {
 	if err := c.incident(tx.Hash, ClaimTaken, Block{}); err != nil {
 		return err
 	}
-	r, j := &c.New.Request, &c.Old.Job
+	r := &c.New.Request
 	text := "the hash is a filler's: " + tx.Hash
 	if of := c.Old.Owner.UUID; of != uuid.Nil {
 		text = "the hash is that of request " + of.String() + ": " + tx.Hash
 	}
 	text = statemachine.Bounded(text, MaxText)
-	if r.Taken == "" || !statemachine.SameHash(r.Taken, tx.Hash) {
-		r.Taken, r.Acknowledged, c.why = tx.Hash, false, text
-	}
-	open := r.Status == RequestQueued || r.Status == RequestApproved
-	switch {
+	switch news := c.tell(told{ClaimTaken, fence, tx.Hash}, text); {
 	case r.Status == RequestQueued && c.maybeSent():
-		if j.Review && j.ErrorMessage == text { // it is known
+		if !news && c.Old.Job.Review {
 			return nil
 		}
 		return c.park(text)
-	case open && !r.Held:
+	case (r.Status == RequestQueued || r.Status == RequestApproved) && !r.Held:
 		return c.stopped(text)
 	}
 	return nil

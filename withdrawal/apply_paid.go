@@ -28,8 +28,7 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 	if c.by.Role != Operator && onFile < 0 && !fits {
 		return c.refuse(statemachine.ErrForbidden, "it has not the nonce or input of what is live: only an operator may say so")
 	}
-	// What is known already is news once more after a refund.
-	known := onFile < 0 && c.Old.stray(e.Tx, ClaimMined) >= 0 && (r.RefundReference == "" || r.PaidAfter != "")
+	known := onFile < 0 && c.Old.stray(e.Tx, ClaimMined) >= 0 && r.Told.has(told{claim: ClaimMined, hash: e.Tx})
 	final := e.Block.final(p.chain(r.Chain).Confirmations)
 	version := c.jobVersion
 	if j.Status == 0 {

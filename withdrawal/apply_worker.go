@@ -211,7 +211,7 @@ func (p *Policy) broadcast(c *step, e *Broadcast) error {
 			return err
 		}
 		if c.Old.Owner.Valid {
-			return c.taken(&tx)
+			return c.taken(&tx, e.Fence)
 		}
 		c.addTx(tx)
 	}

@@ -2,6 +2,7 @@ package withdrawal
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -30,7 +31,8 @@ func Check(w Withdrawal) error {
 				return fmt.Errorf("%w: withdrawal %s: %s, beside %s", ErrPaidTwice, r.ID, beside, r.FinalTxHash)
 			}
 		} else if r.PaidAfter != "" && !r.Acknowledged {
-			return fmt.Errorf("%w: withdrawal %s: %s, after the refund %s", ErrPaidAndRefunded, r.ID, r.PaidAfter, r.RefundReference)
+			news := r.Told.list() // the latest of which nobody has acknowledged
+			return fmt.Errorf("%w: withdrawal %s: %s, after the refund %s", ErrPaidAndRefunded, r.ID, news[len(news)-1].hash, r.RefundReference)
 		}
 		return nil
 	}
@@ -38,9 +40,15 @@ func Check(w Withdrawal) error {
 }
 
 // paidBeside returns a transaction that was mined beside the one that the request
-// is completed by; empty if none is known.
+// is completed by, the latest that was told; empty if none is known.
 func (w *Withdrawal) paidBeside() string {
-	known := []string{w.Request.Mined, w.Request.Disproved}
+	var known []string
+	for _, news := range slices.Backward(w.Request.Told.list()) {
+		if news.claim == ClaimMined {
+			known = append(known, news.hash)
+		}
+	}
+	known = append(known, w.Request.Mined, w.Request.Disproved) // a full list may have lost these, and strays
 	for i := range w.Strays {
 		if s := &w.Strays[i]; s.Claim == ClaimMined && s.SettledAt.IsZero() {
 			known = append(known, s.Hash)
@@ -93,6 +101,8 @@ func checkRequest(w *Withdrawal) string {
 		rule{refunded == !r.RefundedAt.IsZero() && refunded == (r.RefundedBy != ""), "exactly a refund has a reference, an actor and a time"},
 		rule{!refunded || r.endedUnpaid(), "only what has ended unpaid is refunded"},
 		rule{r.PaidAfter == "" || refunded, "only what is refunded is paid after the refund"},
+		rule{(len(r.Told.words()) > 0) == (r.PaidAfter != "" || !refunded && (r.Mined != "" || r.Taken != "")), "exactly an incident is told, after a refund once more"},
+		rule{len(r.Told.words()) <= MaxTold, "what was told is bounded"},
 		rule{int(r.StraysOnFile) == len(w.Strays) && int(r.StraysSent) == w.straysSent(), "strays are counted, those that are not settled too"},
 	)
 }

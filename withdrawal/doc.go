@@ -75,6 +75,12 @@
 // is an incident, Request.PaidAfter holds the first such hash, and [Check] says
 // [ErrPaidAndRefunded] until an operator has [Acknowledged] it.
 //
+// What an operator acknowledged is all that was told until then (Request.Told), of a
+// completed request and before a refund too. Evidence is told again and again, and
+// another hash may be told at any time: a hash that was told is no news, in whatever
+// spelling; another one takes the acknowledgement back, in a version whose line names it.
+// A refund makes all that was told before news once more.
+//
 // # Jobs
 //
 // pending: a [WithdrawalWorker] claims it from ScheduledAt on. Nothing of it

@@ -36,15 +36,15 @@ var (
 	// is said to that. It is [statemachine.ErrIllegal].
 	ErrInBatch = fmt.Errorf("%w: it is in a batch", statemachine.ErrIllegal)
 	// ErrPaidTwice is what [Check] finds on a completed request of which an
-	// incident says that another transaction was mined too. The record is
-	// sound; people have to settle it, and then say [Acknowledged].
+	// incident says that another transaction was mined too; it names the latest. The
+	// record is sound; people have to settle it, and then say [Acknowledged].
 	ErrPaidTwice = errors.New("an incident says that it was paid by another transaction too")
 	// ErrRefunded: the host has given the money back, so that no job may pay it. It
 	// is [statemachine.ErrIllegal].
 	ErrRefunded = fmt.Errorf("%w: it was refunded", statemachine.ErrIllegal)
 	// ErrPaidAndRefunded is what [Check] finds on a request that was refunded and of
-	// which an incident says since that it was mined, sent or taken. The record is
-	// sound; people have to settle it, and then say [Acknowledged].
+	// which an incident says since that it was mined, sent or taken; it names the
+	// latest. The record is sound; people have to settle it, and then say [Acknowledged].
 	ErrPaidAndRefunded = errors.New("it was refunded, and an incident says that it was paid")
 	// ErrSlotTaken: another job in processing holds the wallet. From a store
 	// it comes in a [TakenError] with that job's id.

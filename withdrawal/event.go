@@ -69,9 +69,10 @@ type (
 		By
 		Reason string
 	}
-	// Acknowledged: an operator has settled what Mined, Taken or PaidAfter of a
-	// request that has ended means, see [ErrPaidTwice] and [ErrPaidAndRefunded].
-	// Key: that it is acknowledged.
+	// Acknowledged: an operator has settled what all that was told of a request that
+	// has ended means (Request.Told), see [ErrPaidTwice] and [ErrPaidAndRefunded]. Say
+	// it with the version that was looked at: of what was told since it is ErrConflict
+	// then. Key: that it is acknowledged.
 	Acknowledged struct {
 		By
 		Reason string // required
@@ -107,6 +108,8 @@ type (
 		Reason    string // required of an operator
 		// Already, of an operator and while the chain is recovering only: the refund was
 		// made before the restore of the database. It does not ask [Policy.Refundable].
+		// Beside what was told and nobody has acknowledged, or a stray that is sent and
+		// not settled, the request is paid and refunded at once: Request.PaidAfter.
 		Already bool
 	}
 	// Imported brings in a row of a service that kept tx_hash on the request:

@@ -2,6 +2,7 @@ package withdrawal_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,33 +12,64 @@ import (
 
 // The bookkeeper of the model gives the money back whenever Refundable says so, to the
 // system or to an operator who believes everything: signers answer after their time,
-// one answer or one proof of death is wrong, and an operator may requeue.
+// one answer or one proof of death is wrong, and an operator may requeue. Operators
+// acknowledge whatever is told, before a refund and after it, and are told more then.
 
 // books is what the books of the host say of the request. It is not read from the
 // record: a library that forgets the refund is found by it.
 type books struct {
 	refunded bool
 	careless bool // the system gave it back although it was told of a transaction that may pay
-	told     bool // after the refund the library took an event that says mined or sent
-	settled  bool // and then an operator acknowledged it
+	blind    bool // it was given back beside what nobody had acknowledged
+	told     said // what the library was told to be mined or taken, or, after the refund, sent; since the refund, once there is one
+	settled  said // those of them that an operator has acknowledged since
 }
 
-// follow notes an event that was taken; w is what it was taken in.
-func (b *books) follow(w *world, ev withdrawal.Event) {
+// said is a set of hashes, mined or, in the upper half, sent or taken: of ours, of the
+// twin, and of what there is gossip about.
+type said uint16
+
+func mined(hash string) said {
+	return 1 << strings.Index("ABCDPQX", strings.ToUpper(hash)) // no spelling is another one
+}
+
+func sent(hash string) said { return mined(hash) << 8 }
+
+// open reports whether something was told that nobody has acknowledged since.
+func (b *books) open() bool { return b.told&^b.settled != 0 }
+
+// besides is the same of what was mined alone.
+func (b *books) besides() bool { return (b.told&^b.settled)<<8 != 0 }
+
+// follow notes an event that was taken, and what became of it; w is what it was taken in.
+func (b *books) follow(w *world, ev withdrawal.Event, c *withdrawal.Change) {
+	for _, i := range c.Incidents {
+		switch {
+		case i.Claim == withdrawal.ClaimMined && !ended(*w):
+			b.told |= mined(i.Hash)
+		case i.Claim == withdrawal.ClaimTaken:
+			b.told |= sent(i.Hash)
+		}
+	}
 	switch e := ev.(type) {
 	case withdrawal.Acknowledged:
 		b.settled = b.told
 	case withdrawal.Refunded:
-		b.refunded = true
+		b.blind = b.blind || b.open()
+		b.refunded, b.told, b.settled = true, 0, 0 // what was known is told once more
 		for n := range w.signed {
 			if w.heard&(1<<n) != 0 && w.possible(n) && e.Role == withdrawal.System {
 				b.careless = true
 			}
 		}
 	case withdrawal.Receipt:
-		b.told = b.told || b.refunded && e.Head > e.Height && !e.Reverted && !w.cancels(e.Tx)
+		if ended(*w) && e.Head > e.Height && !e.Reverted && !w.cancels(e.Tx) {
+			b.told |= mined(e.Tx)
+		}
 	case withdrawal.PaidBy:
-		b.told = b.told || b.refunded && e.Head > e.Height
+		if ended(*w) {
+			b.told |= mined(e.Tx)
+		}
 	case withdrawal.Broadcast: // of one that is on file it is no news
 		known := false
 		for _, tx := range w.rec.Txs {
@@ -46,7 +78,12 @@ func (b *books) follow(w *world, ev withdrawal.Event) {
 		for _, s := range w.rec.Strays {
 			known = known || s.Hash == e.Hash && s.Claim == withdrawal.ClaimSent
 		}
-		b.told = b.told || b.refunded && !known
+		if b.refunded && !known {
+			b.told |= sent(e.Hash)
+		}
+	}
+	if final := c.New.Request.FinalTxHash; final != "" { // which is not beside itself
+		b.told &^= mined(final)
 	}
 }
 
@@ -73,6 +110,11 @@ func (r rules) bookkeeper(w world, step func(string, world)) {
 		}
 	}
 	r.refund(w, w.rec, try)
+	for _, hash := range []string{"P", "Q"} {
+		if r.gossip && ended(w) {
+			try("an operator says that it was paid by "+hash, w, r.paid(&w, hash, by(withdrawal.Operator, t0), 0))
+		}
+	}
 	if q := &w.rec.Request; ended(w) && !q.Acknowledged {
 		try("the operator acknowledges", w, withdrawal.Acknowledged{By: by(withdrawal.Operator, t0), Reason: "r"})
 	}
@@ -109,8 +151,8 @@ func bookProperties(r rules) []explore.Property[world] {
 			return nil
 		}),
 		honest[5], // somebody is named
-		explore.Always("refunded, and told mined or sent: an incident says so, until it is acknowledged", func(w world) bool {
-			return !w.books.told || w.books.settled || errors.Is(withdrawal.Check(*w.rec), withdrawal.ErrPaidAndRefunded)
+		explore.Always("refunded, and told mined or sent: an incident says so, until that very hash is acknowledged", func(w world) bool {
+			return !w.books.refunded || !w.books.open() || errors.Is(withdrawal.Check(*w.rec), withdrawal.ErrPaidAndRefunded)
 		}),
 		explore.Always("what is refunded is refunded for ever, and nothing of it begins", func(w world) bool {
 			q := &w.rec.Request
@@ -119,6 +161,13 @@ func bookProperties(r rules) []explore.Property[world] {
 		explore.Always("the system refunds nothing that it was told may pay", func(w world) bool { return !w.books.careless }),
 		explore.CanFinish("refunded and mined comes to be an incident", known),
 		explore.Reachable("it is refunded", func(w world) bool { return w.books.refunded }),
+		explore.Always("nothing is refunded beside what nobody has acknowledged", func(w world) bool { return !w.books.blind }),
+		explore.Always("completed, and told that another one is mined: a finding, until that very hash is acknowledged", func(w world) bool {
+			return w.rec.Request.FinalTxHash == "" || !w.books.besides() || errors.Is(withdrawal.Check(*w.rec), withdrawal.ErrPaidTwice)
+		}),
+		explore.Always("what is acknowledged stays so, whatever of it is told again", func(w world) bool {
+			return w.books.told == 0 || w.books.open() || w.rec.Request.Acknowledged
+		}),
 	}
 }
 
@@ -159,16 +208,19 @@ func bookRuns() []stopRun {
 	anothers.anothers = true
 	stale := lies
 	stale.stale, stale.quiet, stale.maxJobs = true, true, 2
+	gossip := honest
+	gossip.gossip, gossip.quiet, gossip.maxJobs = true, true, 1
 	stop := honest
 	stop.stop, stop.quiet, stop.maxJobs = true, true, 1
 	return []stopRun{
 		{modelRun{"nobody lies", honest, 19210}, trueBookProperties},
 		{modelRun{"a signer that answers", signer, 2527}, trueBookProperties},
 		{modelRun{"cancelled", stop, 7401}, trueBookProperties},
+		{modelRun{"told of two that may have paid", gossip, 4931}, bookProperties},
 		{modelRun{"a wrong proof of death", lies, 2987}, paidAfter(bookProperties)},
-		{modelRun{"sent after not sent", unsent, 2168}, paidAfter(bookProperties)},
-		{modelRun{"sent twice for one reference", twice, 11841}, bookProperties},
-		{modelRun{"named what is another's", anothers, 2612}, bookProperties},
+		{modelRun{"sent after not sent", unsent, 2402}, paidAfter(bookProperties)},
+		{modelRun{"sent twice for one reference", twice, 12009}, bookProperties},
+		{modelRun{"named what is another's", anothers, 2720}, bookProperties},
 		{modelRun{"decided on what was read before", stale, 81734}, paidAfter(bookProperties)},
 	}
 }
@@ -225,16 +277,36 @@ func TestModelFindsEachMissingRuleOfTheBooks(t *testing.T) {
 		}
 		return c, err
 	}
+	// settledForEver keeps what an operator acknowledged, whatever is told afterwards.
+	settledForEver := func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error) {
+		c, err := p.Apply(w, ev)
+		if o, n := &c.Old.Request, &c.New.Request; o.Acknowledged && n.PaidAfter == o.PaidAfter {
+			n.Acknowledged = true
+		}
+		return c, err
+	}
+	// forgets opens what was acknowledged whenever something is told, known or not.
+	forgets := func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error) {
+		c, err := p.Apply(w, ev)
+		if len(c.Incidents) > 0 {
+			c.New.Request.Acknowledged = false
+		}
+		return c, err
+	}
 	for _, tt := range []struct {
 		name     string
 		run      int // of bookRuns
 		property int // of bookProperties
 		step     step
 	}{
+		{"what is told after the acknowledgement is refunded", 3, 7, settledForEver},
+		{"what is told after the acknowledgement is no finding beside the refund", 3, 2, settledForEver},
+		{"what is told after the acknowledgement is no finding beside the payment", 3, 8, settledForEver},
+		{"what was told opens it again for ever", 4, 9, forgets},
 		{"a refund does not stop a requeue: paid and refunded", 0, 3, forgetful},
-		{"what is told after the refund is one incident among others", 3, 2, silent},
-		{"what was sent is refunded", 4, 4, hasty},
-		{"an acknowledgement of before hides the payment", 3, 2, unacknowledged},
+		{"what is told after the refund is one incident among others", 4, 2, silent},
+		{"what was sent is refunded", 5, 4, hasty},
+		{"an acknowledgement of before hides the payment", 4, 2, unacknowledged},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := bookRuns()[tt.run].rules

@@ -3,6 +3,7 @@ package withdrawal_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/settlehq/settle/statemachine/explore"
 	"github.com/settlehq/settle/withdrawal"
@@ -104,6 +105,7 @@ type rules struct {
 	stale      bool // somebody writes what they decided on an earlier record
 	stop       bool // an operator cancels, holds and releases
 	refunds    bool // a bookkeeper gives the money back
+	gossip     bool // after the end an operator says of two other hashes that they paid it
 	trusting   bool // broken: the bookkeeper does not ask Refundable
 	quiet      bool // the chain undoes and drops nothing
 	hashesOnly bool // broken: the host compares hashes, and not what was paid
@@ -173,7 +175,19 @@ func flags(w *withdrawal.Withdrawal) string {
 			open += "."
 		}
 	}
-	return fmt.Sprint(r.Held, r.Mined != "", r.StraysSent, open, r.Taken != "", r.Acknowledged, r.RefundReference != "", r.PaidAfter != "")
+	return fmt.Sprint(r.Held, r.Mined != "", r.StraysSent, open, r.Taken != "", r.Acknowledged, r.RefundReference != "", r.PaidAfter != "", toldOf(w))
+}
+
+// toldOf is what was told, with the number of a dispatch in the place of its fence.
+func toldOf(w *withdrawal.Withdrawal) string {
+	told := string(w.Request.Told)
+	if !strings.Contains(told, "@") {
+		return told
+	}
+	for i, d := range w.Dispatches {
+		told = strings.ReplaceAll(told, fmt.Sprintf("@%d:", d.Fence), fmt.Sprintf("@dispatch %d:", i))
+	}
+	return strings.ReplaceAll(told, fmt.Sprintf("@%d:", w.Job.Lease.Fence), "@now:")
 }
 
 func (w world) key() key {
@@ -303,7 +317,7 @@ func (r rules) store(w world, ev withdrawal.Event) (world, bool) {
 	}
 	w.begins(ev, &c)
 	if r.refunds {
-		w.books.follow(&w, ev)
+		w.books.follow(&w, ev, &c)
 	}
 	w.rec = &c.New
 	if r.lies {
@@ -353,7 +367,7 @@ func (r rules) write(w world, ev withdrawal.Event) (world, bool) {
 	}
 	w.begins(ev, &c)
 	if r.refunds {
-		w.books.follow(&w, ev)
+		w.books.follow(&w, ev, &c)
 	}
 	stored := c.New
 	if !writesJob {

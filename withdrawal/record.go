@@ -76,7 +76,7 @@ type Request struct {
 	// Held: an operator has stopped it. It gets no job, and its job no
 	// execution, until it is released; what is out goes on.
 	Held bool
-	// Mined is the transaction that an [Incident] says was mined beside the
+	// Mined is the first transaction that an [Incident] says was mined beside the
 	// record's own; never cleared, and replaced only where it has become
 	// FinalTxHash and another one is mined too. The request may have been paid:
 	// it gets no other job and no other execution.
@@ -85,8 +85,11 @@ type Request struct {
 	// is another request's, or a filler's: see [ClaimTaken]. Whether the signer sent
 	// something for this request nobody can tell.
 	Taken string
-	// Acknowledged: an operator has settled what Mined, Taken and PaidAfter mean for a
-	// request that has ended. The next news of them takes it back.
+	// Told is all that was said to be mined or taken, and after a refund all that was
+	// said to be mined, taken or sent since. What is added is a version of the request.
+	Told Told
+	// Acknowledged: an operator has settled, of a request that has ended, what all of
+	// Told means. What is added to Told takes the acknowledgement back.
 	Acknowledged bool
 	// Disproved is the transaction on file that was declared dead and then
 	// mined; set once. The proof was wrong.
@@ -103,7 +106,8 @@ type Request struct {
 	RefundedBy      string
 	RefundReference string
 	// PaidAfter is the first hash that was told to be mined, sent or taken after the
-	// refund; set once. The request may have been paid and refunded.
+	// refund, or was open when a refund of before a restore was said; set once. The
+	// request may have been paid and refunded.
 	PaidAfter string
 
 	OfferAt time.Time // not offered for a job, or for a refund, before; outside the version, see [PutOff]

@@ -1,6 +1,7 @@
 package withdrawal
 
 import (
+	"slices"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -119,6 +120,9 @@ func (p *Policy) refund(c *step, e *Refunded) error {
 		return c.refuseRequest(statemachine.ErrInvalid, "an operator gives a reason")
 	}
 	r.RefundedAt, r.RefundedBy, r.RefundReference, r.OfferAt = c.by.At, c.by.Actor, e.Reference, time.Time{}
+	if err := c.toldBefore(); err != nil {
+		return err
+	}
 	text := e.Reference
 	if e.Already {
 		text += ", before the restore"
@@ -127,6 +131,28 @@ func (p *Policy) refund(c *step, e *Refunded) error {
 		text += ": " + e.Reason
 	}
 	return c.moveRequest(OnRefund, statemachine.Bounded(text, MaxText))
+}
+
+// toldBefore makes what was told before the refund news once more. What is open, which
+// only a refund of before the restore passes over, is paid and refunded: its latest
+// word stays, or the first stray that is sent and not settled.
+func (c *step) toldBefore() error {
+	r, before := &c.New.Request, c.Old.Request.Told.list()
+	r.Told = ""
+	if len(before) > 0 && !r.Acknowledged {
+		news := before[len(before)-1]
+		c.tell(news, news.hash)
+		return nil
+	}
+	if r.StraysSent == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(c.Old.Strays, func(s Stray) bool { return s.Claim == ClaimSent && s.SettledAt.IsZero() })
+	if i < 0 {
+		return c.refuseRequest(statemachine.ErrInvalid, notAllLoaded)
+	}
+	c.tell(told{claim: ClaimSent, hash: c.Old.Strays[i].Hash}, c.Old.Strays[i].Hash)
+	return nil
 }
 
 // askAgain is how often a refund is looked at that only a person, or another policy,

@@ -282,9 +282,13 @@ func TestFactsMoveVersions(t *testing.T) {
 			t.Errorf("%s moves no version", name)
 		}
 	}
-	// Repeated incidents of other hashes add none.
+	// An incident of another hash adds one, once.
 	w := run(t, failed, receipt(t0, "tx1", 3))
 	c, err := policy.Apply(w, receipt(t0, "foreign", 3))
+	if err != nil || len(c.Log) != 1 || len(c.Incidents) != 1 || c.New.Request.Mined != "tx1" {
+		t.Errorf("%v, %v", err, c.Log)
+	}
+	c, err = policy.Apply(c.New, receipt(t0, "foreign", 3))
 	if err != nil || len(c.Log) > 0 || len(c.Incidents) != 1 || c.New.Request.Mined != "tx1" {
 		t.Errorf("%v, %v", err, c.Log)
 	}

@@ -218,7 +218,7 @@ func TestRefundedAlready(t *testing.T) {
 	already.Already = true
 	expect(t, policy, s["failed"], already, "illegal")
 	w := unpaid(t)["not sent"]
-	w.Recovering, w.Request.Mined, w.Request.StraysSent = true, "x", 1 // Refundable is not asked
+	w.Recovering, w.Request.Mined, w.Request.Told = true, "x", "mined:x" // Refundable is not asked
 	c, err := policy.Apply(w, already)
 	if err != nil || c.New.Request.RefundReference != "refund-1" || !strings.Contains(c.Log[0].Reason, "before the restore") ||
 		c.New.Recovering {

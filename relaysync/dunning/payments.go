@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/settlehq/settle/statemachine"
 )
 
 // Payments are payments of one invoice, with a space between two: a charge by the
@@ -17,12 +19,7 @@ type Payments string
 // host saw.
 func charged(n int32) string { return strconv.Itoa(int(n)) }
 
-func received(m Method, id string) string { return m.String() + ":" + escape.Replace(id) }
-
-var (
-	escape   = strings.NewReplacer("%", "%25", " ", "%20")
-	unescape = strings.NewReplacer("%25", "%", "%20", " ")
-)
+func received(m Method, id string) string { return m.String() + ":" + statemachine.Word(id) }
 
 // number returns that of a charge, ok is false for another payment.
 func number(entry string) (n int32, ok bool) {
@@ -37,7 +34,7 @@ func (i *Invoice) paymentKey(entry string) string {
 		return i.key(n)
 	}
 	method, id, _ := strings.Cut(entry, ":")
-	return cmp.Or(unescape.Replace(id), method)
+	return cmp.Or(statemachine.Unword(id), method)
 }
 
 // Overpayments are the keys of the payments that await [Acknowledged]: of charges, or
@@ -146,7 +143,7 @@ func (c *step) receive(i Invoice, entry string, at time.Time, on Trigger) error 
 			i.PaidKey, i.Method = i.key(n), i.ChargeMethod
 		} else {
 			method, id, _ := strings.Cut(entry, ":")
-			i.PaidKey = unescape.Replace(id)
+			i.PaidKey = statemachine.Unword(id)
 			for _, m := range Method(0).Values() {
 				if m.String() == method {
 					i.Method = m

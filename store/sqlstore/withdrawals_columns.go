@@ -24,7 +24,8 @@ var requestTable = newTable(table[withdrawal.Request]{
 			{"closed_by text", maybe(&r.ClosedBy)}, {"close_reason text", always(&r.CloseReason)}, {"queued_at time", maybe(&r.QueuedAt)},
 			{"final_tx_hash text", maybe(&r.FinalTxHash)}, {"held bool", always(&r.Held)}, {"mined text", maybe(&r.Mined)},
 			{"acknowledged bool", always(&r.Acknowledged)}, {"disproved text", maybe(&r.Disproved)}, {"strays_on_file int", always(&r.StraysOnFile)},
-			{"strays_sent int", always(&r.StraysSent)}, {"taken text", maybe(&r.Taken)}, {"refunded_at time", maybe(&r.RefundedAt)},
+			{"strays_sent int", always(&r.StraysSent)}, {"taken text", maybe(&r.Taken)}, {"told text", maybe(&r.Told)},
+			{"refunded_at time", maybe(&r.RefundedAt)},
 			{"refunded_by text", maybe(&r.RefundedBy)}, {"refund_reference text", maybe(&r.RefundReference)},
 			{"paid_after text", maybe(&r.PaidAfter)}, {"version int", always(&r.Version)}, {"updated_at time", always(&r.UpdatedAt)}}
 	},

@@ -288,8 +288,9 @@ func (f *fields) refunded() {
 	f.do(withdrawal.Acknowledged{Reason: "it is a filler"}, withdrawal.Refunded{Reference: "refund 1",
 		Reason: "the signer's history has nothing"},
 		withdrawal.Broadcast{Fence: fence, Hash: "sent after all"})
-	if f.a.Request.PaidAfter == "" || f.a.Request.Taken == "" {
-		f.t.Errorf("%+v", f.a.Request)
+	f.do(withdrawal.Acknowledged{Reason: "paid back"}, withdrawal.Broadcast{Fence: fence, Hash: "sent again"})
+	if r := f.a.Request; r.PaidAfter != "sent after all" || r.Taken == "" || r.Acknowledged || r.Told != "sent:sent%20after%20all sent:sent%20again" {
+		f.t.Errorf("%+v", r)
 	}
 }
 

@@ -79,6 +79,7 @@ func (w *withdrawals) unpaid(t testing.TB) (all []withdrawal.Withdrawal) {
 		told := func() withdrawal.Event { return paidBy(&all[0], fmt.Sprint("paid ", w.id()), start) }
 		cancelled(refund, told())
 		cancelled(refund, told(), settled)
+		cancelled(refund, told(), settled, told())
 		cancelled(told(), settled)
 		failed := w.processing(t, chain, at)
 		all = append(all, w.do(t, failed.Request.ID, withdrawal.AttemptFailed{By: workerAt(at), Fence: 1, Failure: withdrawal.Permanent,

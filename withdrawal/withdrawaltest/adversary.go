@@ -170,10 +170,14 @@ func even(t *rapid.T, n int, what string) (k int) {
 // fitting lists which draws the state may accept.
 func fitting(w *withdrawal.Withdrawal) []int {
 	switch j := &w.Job; {
-	case w.Request.RefundReference != "": // told late
-		return []int{10, 12, 15, 18, 18, 19, 19, 22, 24}
+	case w.Request.RefundReference != "": // told late, and again once somebody has looked
+		return []int{10, 12, 15, 18, 18, 19, 19, 22, 22, 24}
 	case w.Request.Status != withdrawal.RequestQueued && w.Request.StraysSent > 0:
 		return []int{12, 15, 24}
+	case w.Request.Told != "" && w.Request.Acknowledged: // told more before an operator refunds it
+		return []int{10, 18, 19, 24, 24}
+	case w.Request.Told != "" && w.Request.Status != withdrawal.RequestQueued && w.Request.Status != withdrawal.RequestApproved:
+		return []int{19, 22, 22, 24}
 	case w.Request.Status != withdrawal.RequestQueued:
 		return []int{0, 1, 15, 0, 1, 15, 0, 1, 15, 0, 1, 15, 16, 17, 17, 17, 18, 24}
 	case w.Request.Held:

@@ -21,8 +21,13 @@ type History struct {
 	reserved withdrawal.Raw
 	named    map[string]bool // hashes of others that a signer has named
 	books    string          // the reference under which the host gave the money back
-	// paidAfter: after the refund somebody said that it was paid.
-	paidAfter bool
+	told     map[claim]bool  // what was said beside the record, since the refund once there is one: whether an operator has acknowledged it
+}
+
+// claim is what an incident says of a hash.
+type claim struct {
+	claim withdrawal.IncidentClaim
+	hash  string // in its one form
 }
 
 type entity struct {
@@ -33,7 +38,7 @@ type entity struct {
 // Add checks one answer: a change, or a refusal with the change that came with it.
 func (h *History) Add(c withdrawal.Change, refusal error) error {
 	if h.logs == nil {
-		h.named = map[string]bool{}
+		h.named, h.told = map[string]bool{}, map[claim]bool{}
 		h.logs, h.attempts, h.claims = map[entity][]statemachine.Transition[uuid.UUID]{}, map[int64]withdrawal.Attempt{}, map[uuid.UUID]int32{}
 	}
 	if refusal != nil {
@@ -65,10 +70,10 @@ func (h *History) addRecord(c *withdrawal.Change) error {
 	if err := flagged(c); err != nil {
 		return err
 	}
-	if err := paidTwice(c); err != nil {
+	if err := h.refunded(c); err != nil {
 		return err
 	}
-	if err := h.refunded(c); err != nil {
+	if err := h.acknowledged(c); err != nil {
 		return err
 	}
 	if len(c.Log) == 0 && (c.Attempt() != nil || len(c.Txs) > 0 || len(c.Strays) > 0 || len(c.Reservations) > 0) {
@@ -86,32 +91,70 @@ func stopped(c *withdrawal.Change) bool {
 	return c.New.Job.Review && c.New.Job.Status != withdrawal.JobPending || c.New.Request.Held && !c.Old.Request.Held
 }
 
-// paidTwice: what was mined beside the payment of a completed request is a finding,
-// until somebody says that it is settled.
-func paidTwice(c *withdrawal.Change) error {
-	o, r := &c.Old.Request, &c.New.Request
-	if r.Status != withdrawal.RequestCompleted || o.Acknowledged && o.Mined != o.FinalTxHash {
-		return nil
-	}
+// acknowledged: what was said beside the record is open in the record until an operator
+// has acknowledged that very hash, and a finding where it was paid twice, or refunded.
+// What was acknowledged is opened by nothing that is said again. What was said and what
+// was acknowledged is kept here, and not read from the record.
+func (h *History) acknowledged(c *withdrawal.Change) error {
+	o, n := &c.Old.Request, &c.New.Request
+	news := false
 	for _, i := range c.Incidents {
-		if i.Claim == withdrawal.ClaimMined && !statemachine.SameHash(i.Hash, r.FinalTxHash) && !errors.Is(withdrawal.Check(c.New), withdrawal.ErrPaidTwice) {
-			return fmt.Errorf("%s was mined beside %s, and no audit finds it", i.Hash, r.FinalTxHash)
+		key := claim{i.Claim, statemachine.HashForm(i.Hash)}
+		switch i.Claim {
+		case withdrawal.ClaimSent:
+			if h.books == "" { // a stray, which forbids a refund by itself
+				continue
+			}
+		case withdrawal.ClaimTaken: // of each dispatch it is news
+			news = true
+		case withdrawal.ClaimMined:
+		default:
+			continue
+		}
+		if _, known := h.told[key]; !known {
+			news, h.told[key] = true, false
+		}
+	}
+	switch {
+	case n.Acknowledged && !o.Acknowledged && !news:
+		for key := range h.told {
+			h.told[key] = true
+		}
+	case o.Acknowledged && !n.Acknowledged && !news && n.PaidAfter == o.PaidAfter:
+		return fmt.Errorf("what was acknowledged is open again, and nothing is new")
+	}
+	for key, settled := range h.told {
+		finding := withdrawal.Check(c.New)
+		switch {
+		case settled || statemachine.SameHash(key.hash, n.FinalTxHash):
+		case n.Acknowledged:
+			return fmt.Errorf("%s is %s, nobody has acknowledged it, and it counts as acknowledged", key.hash, key.claim)
+		case n.Status == withdrawal.RequestCompleted && key.claim == withdrawal.ClaimMined && !errors.Is(finding, withdrawal.ErrPaidTwice):
+			return fmt.Errorf("%s was mined beside %s, and no audit finds it", key.hash, n.FinalTxHash)
+		case h.books != "" && !errors.Is(finding, withdrawal.ErrPaidAndRefunded):
+			return fmt.Errorf("%s is %s after the refund, and no audit finds it", key.hash, key.claim)
 		}
 	}
 	return nil
 }
 
-// refunded: what the host has given back is closed for ever, and what says that it was
-// paid all the same is a finding until somebody says that it is settled. Whether it was
-// given back is kept here, and not read from the record.
+// refunded: what the host has given back is closed for ever, and nothing is given back of
+// what was said to be paid and nobody has acknowledged. Whether it was given back is kept
+// here, and not read from the record.
 func (h *History) refunded(c *withdrawal.Change) error {
 	o, n := &c.Old.Request, &c.New.Request
 	for _, line := range c.Log {
 		if line.Trigger == withdrawal.OnRefund.String() {
-			if h.books != "" || o.StraysSent > 0 || (o.Mined != "" || o.Disproved != "" || o.Taken != "") && !o.Acknowledged {
+			for key, settled := range h.told {
+				if !settled {
+					return fmt.Errorf("it is refunded as %s, and nobody has acknowledged that %s is %s", n.RefundReference, key.hash, key.claim)
+				}
+			}
+			if h.books != "" || o.StraysSent > 0 || o.Disproved != "" && !o.Acknowledged {
 				return fmt.Errorf("it is refunded as %s, after %q, and may have been paid", n.RefundReference, h.books)
 			}
 			h.books = n.RefundReference
+			clear(h.told) // what was known before is news once more
 		}
 	}
 	if h.books == "" {
@@ -119,13 +162,6 @@ func (h *History) refunded(c *withdrawal.Change) error {
 	}
 	if n.RefundReference != h.books || n.Status != o.Status || n.Status == withdrawal.RequestCompleted || c.New.Job.ID != c.Old.Job.ID {
 		return fmt.Errorf("it was refunded as %s, and goes on: %v, refunded as %q", h.books, n.Status, n.RefundReference)
-	}
-	for _, i := range c.Incidents {
-		pays := i.Claim == withdrawal.ClaimMined || i.Claim == withdrawal.ClaimSent || i.Claim == withdrawal.ClaimTaken
-		if pays && !h.paidAfter && !errors.Is(withdrawal.Check(c.New), withdrawal.ErrPaidAndRefunded) {
-			return fmt.Errorf("%s is %s after the refund, and no audit finds it", i.Hash, i.Claim)
-		}
-		h.paidAfter = h.paidAfter || pays
 	}
 	return nil
 }

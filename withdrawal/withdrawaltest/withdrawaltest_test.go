@@ -132,6 +132,34 @@ func TestTheAdversaryFindsABrokenHost(t *testing.T) {
 			c.New.Request.PaidAfter = ""
 			return c, err
 		},
+		"one for which what was acknowledged is settled for ever": func(p withdrawal.Policy, ev withdrawal.Event,
+			w withdrawal.Withdrawal) (withdrawal.Change, error) {
+			c, err := p.Apply(w, ev)
+			if o, n := &c.Old.Request, &c.New.Request; o.Acknowledged && o.PaidAfter == n.PaidAfter && o.Taken == n.Taken {
+				n.Acknowledged = true
+			}
+			return c, err
+		},
+		"one that refunds what was told since somebody looked": func(p withdrawal.Policy, ev withdrawal.Event,
+			w withdrawal.Withdrawal) (withdrawal.Change, error) {
+			open := w.Request.Told != "" && !w.Request.Acknowledged
+			if e, ok := ev.(withdrawal.Refunded); ok && open && e.Role == withdrawal.Operator {
+				w.Request.Acknowledged = true
+			}
+			c, err := p.Apply(w, ev)
+			if c.Old.Request.Acknowledged = w.Request.Acknowledged && !open; err != nil && open {
+				c.New.Request.Acknowledged = false
+			}
+			return c, err
+		},
+		"one that opens what was acknowledged whatever is said again": func(p withdrawal.Policy, ev withdrawal.Event,
+			w withdrawal.Withdrawal) (withdrawal.Change, error) {
+			c, err := p.Apply(w, ev)
+			if len(c.Incidents) > 0 {
+				c.New.Request.Acknowledged = false
+			}
+			return c, err
+		},
 		"one that forgets what was mined": func(p withdrawal.Policy, ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) {
 			w.Request.Mined = ""
 			return p.Apply(w, ev)

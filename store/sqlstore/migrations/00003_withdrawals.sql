@@ -37,12 +37,13 @@ CREATE TABLE @withdrawal_requests (
 	queued_at {time},
 	final_tx_hash {text},
 	held {bool} NOT NULL DEFAULT FALSE, -- by an operator
-	mined {text}, -- a hash that was mined beside the record
-	acknowledged {bool} NOT NULL DEFAULT FALSE, -- an operator has settled what mined, taken and paid_after mean
+	mined {text}, -- the first hash that was mined beside the record
+	told {text}, -- what was said beside the record, oldest first: words with a space between two, as mined:0xab or taken@3:0xab
+	acknowledged {bool} NOT NULL DEFAULT FALSE, -- an operator has settled what told says
 	disproved {text}, -- a transaction on file that was declared dead and then mined
 	strays_on_file {int} NOT NULL DEFAULT 0, -- rows of withdrawal_strays
 	strays_sent {int} NOT NULL DEFAULT 0, -- of them, those that are said to be sent and are not settled
-	taken {text}, -- the hash of another request, or of a filler, that a signer answered with
+	taken {text}, -- the latest hash of another request, or of a filler, that a signer answered with
 	refunded_at {time}, -- when the host said that it gives the money back
 	refunded_by {text},
 	refund_reference {text}, -- the key of its posting

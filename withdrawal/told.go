@@ -1,0 +1,63 @@
+package withdrawal
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// MaxTold is how many words [Told] has at most.
+const MaxTold = 32
+
+// Told is what evidence has said of a request beside its record, oldest first: a list of
+// words with a space between two. A word is a claim, a colon and a hash as it came:
+// "mined:0xab12". That a signer named what is another's has the fence of the dispatch
+// that it answered: "taken@3:0xab12". What is in the list is no news when it is said
+// again, in whatever spelling of the hash. A full list loses its oldest word, which is
+// news again then.
+type Told string
+
+// told is a word of [Told].
+type told struct {
+	claim IncidentClaim // ClaimMined, ClaimSent or ClaimTaken
+	fence int64         // of the dispatch that was answered, with ClaimTaken
+	hash  string
+}
+
+func (t told) String() string {
+	claim := t.claim.String()
+	if t.fence != 0 {
+		claim += "@" + strconv.FormatInt(t.fence, 10)
+	}
+	return claim + ":" + statemachine.Word(t.hash)
+}
+
+func (t Told) words() []string {
+	return strings.FieldsFunc(string(t), func(r rune) bool { return r == ' ' })
+}
+
+// list returns what the words say. A word that no step has written has no claim.
+func (t Told) list() (all []told) {
+	for _, word := range t.words() {
+		name, hash, _ := strings.Cut(word, ":")
+		name, fence, _ := strings.Cut(name, "@")
+		one := told{hash: statemachine.Unword(hash)}
+		_ = one.claim.UnmarshalText([]byte(name))
+		one.fence, _ = strconv.ParseInt(fence, 10, 64)
+		all = append(all, one)
+	}
+	return all
+}
+
+func (t Told) has(news told) bool {
+	return slices.ContainsFunc(t.list(), func(known told) bool {
+		return known.claim == news.claim && known.fence == news.fence && statemachine.SameHash(known.hash, news.hash)
+	})
+}
+
+func (t Told) with(news told) Told {
+	words := append(t.words(), news.String())
+	return Told(strings.Join(words[max(0, len(words)-MaxTold):], " "))
+}
