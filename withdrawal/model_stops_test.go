@@ -78,7 +78,7 @@ func stopRuns() []stopRun {
 		{modelRun{"paid under another hash", twins, 19661}, properties},
 		{modelRun{"paid under another hash, dispatched", twinDispatch, 5035}, properties},
 		{modelRun{"sent after not sent", unsent, 72779}, unsentProperties},
-		{modelRun{"named what is another's, after not sent", anothers, 174664}, anothersProperties},
+		{modelRun{"named what is another's, after not sent", anothers, 264351}, anothersProperties},
 		{modelRun{"cancelled, held and released", stop, 6937}, properties},
 		{modelRun{"decided on what was read before", stale, 66024}, staleProperties},
 		{modelRun{"sent twice for one reference", twice, 98828}, twiceProperties},

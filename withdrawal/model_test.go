@@ -181,13 +181,12 @@ func flags(w *withdrawal.Withdrawal) string {
 // toldOf is what was told, with the number of a dispatch in the place of its fence.
 func toldOf(w *withdrawal.Withdrawal) string {
 	told := string(w.Request.Told)
-	if !strings.Contains(told, "@") {
-		return told
-	}
 	for i, d := range w.Dispatches {
 		told = strings.ReplaceAll(told, fmt.Sprintf("@%d:", d.Fence), fmt.Sprintf("@dispatch %d:", i))
 	}
-	return strings.ReplaceAll(told, fmt.Sprintf("@%d:", w.Job.Lease.Fence), "@now:")
+	words := strings.Fields(strings.ReplaceAll(told, fmt.Sprintf("@%d:", w.Job.Lease.Fence), "@now:"))
+	slices.Sort(words) // their order decides nothing but which one is named
+	return strings.Join(words, " ")
 }
 
 func (w world) key() key {
