@@ -97,7 +97,7 @@ type TenantRecords interface {
 	// List pages through the ids of tenants in byte order, behind an id.
 	List(after string, limit int) ([]string, error)
 	// ForOperator pages through the ids of the tenants with an invoice that
-	// [dunning.Invoice.NeedsOperator] names at now, in byte order, behind an id.
+	// [dunning.Tenant.NeedsOperator] names at now, in byte order, behind an id.
 	ForOperator(now time.Time, after string, limit int) ([]string, error)
 	// Save writes changes of different tenants; all of them, or none. A record
 	// whose version moved is inserted if it was 0 in Old, else written by

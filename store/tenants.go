@@ -183,7 +183,7 @@ func (s *Tenants) Reconcile(ctx context.Context, by dunning.By, after string, li
 }
 
 // ForOperator pages through the ids of the tenants that a person must look at, in
-// byte order, behind an id, see [dunning.Invoice.NeedsOperator].
+// byte order, behind an id, see [dunning.Tenant.NeedsOperator].
 func (s *Tenants) ForOperator(ctx context.Context, after string, limit int) ([]string, error) {
 	return readNow(ctx, s.view, func(tx TenantUnit, now time.Time) ([]string, error) {
 		return tx.Tenants().ForOperator(now, after, limit)

@@ -27,8 +27,9 @@ func (p Policy) ApplyAt(a Account, ev Event, now time.Time) (Change, error) {
 	if err != nil {
 		return Change{Old: a, New: a}, err
 	}
-	// the next tick must see that it is late
-	if _, tick := ev.(Ticked); !tick && len(c.Log) > 0 && !(c.New.redated() && p.late(&c.Old.Tenant, c.by.At)) {
+	_, tick := ev.(Ticked)
+	hides := c.New.Tenant.Status() == TenantActive && c.New.oldest() != nil && p.late(&c.Old.Tenant, c.by.At) // the next tick must see it
+	if !tick && len(c.Log) > 0 && !hides {
 		c.New.Tenant.DueAt = p.wake(&c)
 	}
 	return c.Change, nil

@@ -24,53 +24,77 @@ func since(dated, instead time.Time) time.Time {
 	return instead
 }
 
-// redated reports whether an age of the account is of a time that counts instead of
-// another one.
-func (a *Account) redated() bool {
-	for k := range a.Invoices {
-		if !a.Invoices[k].Since.IsZero() {
-			return true
-		}
+// unseen is by how much the present clock has gone on since the latest step of a tenant
+// at which nobody saw it go: a step comes late, or the clock went back. Zero: neither.
+// A late step says nothing of how much time has passed. The clock may have jumped, or no
+// biller was there; so none of that time is counted. What the latest step was at is not
+// known to the second: not before DueAt less the longest time between two steps, which
+// is what is taken. A jump of less than two of these at a time is no gap.
+//
+// A clock that went back by so much that its way forward again would be a gap is one too,
+// so that there and back end where they began.
+func (p *Policy) unseen(t *Tenant, now time.Time) time.Duration {
+	if p.late(t, now) || t.DueAt.After(now.Add(3*p.longest())) {
+		return now.Sub(t.DueAt.Add(-p.longest()))
 	}
-	return !a.Tenant.Since.IsZero()
+	return 0
 }
 
-// redate mends what a clock that was ahead has left: from now on a time that lies in
-// the future counts as if it were now. The time itself stays, since the present clock
-// may be the wrong one: when a step comes late, as it does where a clock that was behind
-// is set right, and the time lies in the past, it counts again. So no jump of a clock
-// makes an invoice older than it is. The latest message is dated anew for good: at worst
-// the next one comes early.
+// redate takes what no step has seen out of the ages of what is owed: a date moves with
+// the clock, and what would lie in the future is now. So no jump of a clock, and no time
+// without a biller, makes anything older. The dates themselves stay, and no clock that
+// goes back makes anything older than its date says, unless that lies in the future. The
+// latest message is dated anew for good: at worst the next one comes early by what a
+// clock went back.
 func (p *Policy) redate(c *step) error {
 	t, now, moved := &c.New.Tenant, c.by.At, false
 	if t.Status() != TenantActive {
 		return nil
 	}
-	late := p.late(&c.Old.Tenant, now)
-	mend := func(dated time.Time, instead *time.Time) bool {
+	gap := p.unseen(&c.Old.Tenant, now)
+	moves := func(t time.Time) time.Time {
+		at := t.Add(gap)
 		switch {
-		case p.ahead(dated, now) && (instead.IsZero() || p.ahead(*instead, now)):
-			*instead = now
-		case late && !instead.IsZero() && !now.Before(dated):
-			*instead = time.Time{}
-		default:
+		case gap > 0 && t.After(now) && !p.ahead(t, now):
+			return t // it is waited for
+		case at.After(now) && (gap != 0 || p.ahead(t, now)):
+			return now
+		}
+		return at
+	}
+	mend := func(dated time.Time, instead *time.Time) bool {
+		if dated.IsZero() {
 			return false
 		}
-		return true
+		at, was := moves(since(dated, *instead)), *instead
+		if gap < 0 && at.Before(dated) && !dated.After(now) && (was.IsZero() || !was.Before(dated)) {
+			at = dated
+		}
+		if *instead = at; at.Equal(dated) {
+			*instead = time.Time{}
+		}
+		return !was.Equal(*instead)
+	}
+	stamp := func(at *time.Time) bool { // of a message
+		was := *at
+		switch {
+		case p.ahead(was, now):
+			*at = now
+		case gap > 0 && !was.IsZero():
+			*at = moves(was)
+		}
+		return !was.Equal(*at)
 	}
 	var changed []Invoice
 	for _, i := range c.Old.Invoices {
 		if !i.Owed() {
 			continue
 		}
-		mended := mend(i.CreatedAt, &i.Since)
-		if p.ahead(i.NotifiedAt, now) {
-			i.NotifiedAt, mended = now, true
-			if i.PriorNotifiedAt.After(now) {
-				i.PriorNotifiedAt = now
-			}
+		dated, told, before := mend(i.CreatedAt, &i.Since), stamp(&i.NotifiedAt), stamp(&i.PriorNotifiedAt)
+		if i.PriorNotifiedAt.After(i.NotifiedAt) {
+			i.PriorNotifiedAt = i.NotifiedAt
 		}
-		if mended {
+		if dated || told || before {
 			changed, moved = append(changed, i), true
 		}
 	}

@@ -3,6 +3,7 @@ package dunning_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +37,7 @@ func TestAClockThatJumpsWhileAChargeIsUnderWay(t *testing.T) {
 				24 * time.Minute}, {-2 * day, 0, -2 * day, day, -2 * day}} {
 			for _, changed := range []bool{false, true} { // before the first look-up, or behind it
 				x, taken, looked := open(t, dunning.Stripe), map[string]bool{}, false
+				x.jumps = true
 				x.do(intended(0, "i1/0"))
 				say := func(d time.Duration) {
 					for _, ev := range change(d) {
@@ -80,7 +82,13 @@ func TestAClockThatJumpsWhileAChargeIsUnderWay(t *testing.T) {
 // billed lets days pass, with a step each hour, and says when each thing was done, by a
 // right clock. clock is by how much the store's is ahead at a time.
 func billed(x *account, days int, clock func(hour int) time.Duration) (done []string) {
-	for h := range days * 24 {
+	return billedFrom(x, 0, days*24, clock)
+}
+
+// billedFrom is billed from an hour to another one.
+func billedFrom(x *account, from, to int, clock func(hour int) time.Duration) (done []string) {
+	x.jumps = true
+	for h := from; h < to; h++ {
 		at := time.Duration(h)*hour + clock(h)
 		if due, ok := x.a.Tenant.Due(); !ok || due.After(after(at)) && !x.p.Overslept(&x.a.Tenant, after(at)) {
 			continue
@@ -175,31 +183,118 @@ func TestIssuedAgainWithTheRightDate(t *testing.T) {
 	x.refused(statemachine.ErrIllegal, issued(11*day, 0)) // it lies in no future now
 }
 
-// A clock that is behind for a while makes no invoice older than it is, however often
-// it is asked meanwhile; and one that was ahead reinstates nobody for longer.
-func TestAClockThatWasBehind(t *testing.T) {
-	for _, behind := range []time.Duration{hour, 2 * hour, 3 * hour, 8 * day, 400 * day} {
+// inTime says whether each thing was done when it was due by a right clock, by at most so
+// much sooner or later.
+func inTime(got, want []string, early, late time.Duration) bool {
+	return slices.EqualFunc(got, want, func(got, want string) bool {
+		do, at, _ := strings.Cut(got, " ")
+		due, when, _ := strings.Cut(want, " ")
+		x, err1 := time.ParseDuration(at)
+		y, err2 := time.ParseDuration(when)
+		return err1 == nil && err2 == nil && do == due && x >= y-early && x <= y+late
+	})
+}
+
+// A clock that is wrong for a while, or goes wrong and right again in any order, reminds
+// and churns nobody sooner, and later by three of Policy.Tick for each jump at most.
+func TestAClockThatWasWrong(t *testing.T) {
+	want := []string{"notify 24h0m0s", "churn 168h0m0s"}
+	for _, wrong := range []time.Duration{hour, 2 * hour, 2*hour + time.Second, 3 * hour, 8 * day, 400 * day, -hour, -2 * hour,
+		-2*hour - time.Second, -3 * hour, -8 * day, -400 * day} {
+		early := max(0, wrong) // so little counts as time that passed
+		if wrong > 2*policy.Tick {
+			early = 0
+		}
 		for _, hours := range []int{1, 2, 30} {
-			x := open(t, dunning.Manual)
-			got := billed(x, 10, func(h int) time.Duration {
+			got := billed(open(t, dunning.Manual), 10, func(h int) time.Duration {
 				if h >= 2 && h < 2+hours {
-					return -behind
+					return wrong
 				}
 				return 0
 			})
-			if want := []string{"notify 24h0m0s", "churn 168h0m0s"}; hours < 24 && !slices.Equal(got, want) {
-				t.Errorf("%v behind for %d hours: %v, expected %v", behind, hours, got, want)
-			} else if len(got) < 2 || got[len(got)-1] != want[1] {
-				t.Errorf("%v behind for %d hours: %v, churned when it was due", behind, hours, got)
+			if !inTime(got, want, early, 6*policy.Tick) {
+				t.Errorf("%v ahead for %d hours: %v, expected %v", wrong, hours, got, want)
 			}
 		}
 	}
-	// What the host says meanwhile hides no jump.
+	type clock = map[int]time.Duration // by how much it is ahead from an hour on
+	for name, r := range map[string]clock{
+		"behind at the issue":                       {0: -7 * day, 1: 0},
+		"far behind at the issue":                   {0: -10 * day, 1: 0},
+		"behind at the issue, and for a day":        {0: -10 * day, 24: 0},
+		"behind at the issue, by more than a grace": {0: -400 * day, 2: 0},
+		"behind at the issue, then ahead":           {0: -5 * day, 2: 6 * day, 4: 0},
+		"ahead, behind, right":                      {0: 10 * day, 1: -5 * day, 2: 0},
+		"ahead, behind, right, each for a day":      {0: 10 * day, 24: -5 * day, 48: 0},
+		"behind, further behind, right":             {0: -5 * day, 2: -8 * day, 4: 0},
+		"behind, right, behind, right":              {0: -5 * day, 2: 0, 4: -5 * day, 6: 0},
+		"ahead each night":                          {3: 10 * day, 4: 0, 27: 10 * day, 28: 0, 51: 10 * day, 52: 0},
+		"behind each night":                         {3: -10 * day, 4: 0, 27: -10 * day, 28: 0, 51: -10 * day, 52: 0},
+		"two clocks that differ":                    {0: -3 * day, 1: 0, 2: -3 * day, 3: 0, 4: -3 * day, 5: 0, 6: -3 * day, 7: 0},
+	} {
+		for _, said := range []bool{false, true} { // the host says something before each jump is seen
+			ahead := func(h int) (at time.Duration) {
+				for from := range h + 1 {
+					if d, ok := r[from]; ok {
+						at = d
+					}
+				}
+				return at
+			}
+			x := &account{t: t, p: policy, jumps: true}
+			first := by(dunning.Host, after(ahead(0)))
+			x.do(dunning.Enrolled{By: first, Tenant: "tenant", Method: dunning.Manual}, dunning.Issued{By: first, Invoice: "i1", Amount: 100})
+			got := billed(x, 12, func(h int) time.Duration {
+				if _, ok := r[h]; ok && h > 0 && said {
+					x.do(dunning.Provisioned{By: by(dunning.Host, after(time.Duration(h)*hour+ahead(h)))})
+				}
+				return ahead(h)
+			})
+			late := time.Duration(3*len(r)) * policy.Tick
+			if said { // it may cost what has passed until then
+				late += 3 * day
+			}
+			if !inTime(got, want, 0, late) {
+				t.Errorf("%s, said %v: %v, expected %v", name, said, got, want)
+			}
+		}
+	}
+}
+
+// For days no biller comes, which a jump of the clock looks like. No age grows meanwhile:
+// the reminder comes as long before the churn as ever.
+func TestNoBillerForDays(t *testing.T) {
+	right := func(int) time.Duration { return 0 }
+	for _, r := range []struct {
+		from, to int // hours
+		want     []string
+	}{
+		{0, 2, []string{"notify 24h0m0s", "churn 168h0m0s"}}, // a step that is late by a tick has been seen
+		{1, 240, []string{"notify 263h0m0s", "churn 407h0m0s"}},
+		{20, 240, []string{"notify 244h0m0s", "churn 388h0m0s"}},
+		{100, 240, []string{"notify 24h0m0s", "churn 308h0m0s"}},
+		{166, 240, []string{"notify 24h0m0s", "churn 242h0m0s"}},
+	} {
+		x := open(t, dunning.Manual)
+		got := append(billedFrom(x, 0, r.from, right), billedFrom(x, r.to, 500, right)...)
+		if !inTime(got, r.want, 0, 2*policy.Tick) {
+			t.Errorf("away from %d to %d: %v, expected %v", r.from, r.to, got, r.want)
+		}
+	}
+}
+
+// What the host says meanwhile hides no jump; a reinstatement, and a message, of a clock
+// that was ahead.
+func TestWhatIsSaidMeanwhile(t *testing.T) {
 	x := open(t, dunning.Manual)
-	x.do(dunning.Ticked{By: by(dunning.Biller, after(-8*day))}, dunning.Provisioned{By: by(dunning.Host, after(hour))},
-		dunning.Ticked{By: by(dunning.Biller, after(hour))})
+	x.jumps = true
+	x.do(dunning.Ticked{By: by(dunning.Biller, after(-8*day))}, dunning.Provisioned{By: by(dunning.Host, after(hour))})
+	x.refused(statemachine.ErrIllegal, dunning.Churned{By: by(dunning.Biller, after(hour))})
+	x.do(dunning.Ticked{By: by(dunning.Biller, after(hour))})
+	x.jumps = false
 	x.expect(hour, "wait 1h0m0s")
-	x.expect(7*day-time.Second, "notify i1")
+	x.expect(7*day+hour-time.Second, "notify i1")
+	x.expect(7*day+hour, "churn")
 	// A reinstatement, and a message, of a clock that was ahead.
 	x = open(t, dunning.Manual)
 	x.p.NoticeEvery = 3 * day
@@ -216,8 +311,8 @@ func TestAClockThatWasBehind(t *testing.T) {
 	}
 }
 
-// A clock that is ahead by more than is left of the grace churns: somebody is told, as
-// long as the right clock knows it, and reinstates.
+// A clock that is ahead from step to step, as one that goes too fast is, churns: somebody
+// is told, as long as the right clock knows it, and reinstates.
 func TestAChurnByAClockThatWasAhead(t *testing.T) {
 	x := open(t, dunning.Manual)
 	x.do(dunning.Churned{By: by(dunning.Biller, after(8*day))})

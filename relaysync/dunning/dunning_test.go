@@ -445,7 +445,8 @@ func TestOverslept(t *testing.T) {
 func TestTick(t *testing.T) {
 	x := open(t, dunning.Manual)
 	for d, want := range map[time.Duration]time.Duration{0: hour, 24*hour - time.Minute: time.Minute, 24 * hour: 5 * time.Minute, 8 * day: 5 * time.Minute} {
-		c, err := x.p.Apply(x.a, dunning.Ticked{By: by(dunning.Biller, after(d))})
+		y := *x
+		c, err := x.p.Apply(y.lived(after(d)).a, dunning.Ticked{By: by(dunning.Biller, after(d))})
 		if got := c.New.Tenant.DueAt.Sub(after(d)); err != nil || got != want || len(c.Log) > 0 {
 			t.Errorf("after %v the next step is in %v, %v, expected %v", d, got, err, want)
 		}

@@ -9,7 +9,8 @@ import (
 )
 
 // A card is declined, a message is due after a day, and after a week the tenant
-// is churned. Next says what is owed; each intent is stored before its effect.
+// is churned. A tick begins each step, Next says what is owed, and each intent
+// is stored before its effect.
 func Example() {
 	begun := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	now := begun
@@ -27,6 +28,7 @@ func Example() {
 	apply(dunning.Enrolled{By: by(dunning.Host), Tenant: "alice", Method: dunning.Stripe})
 	apply(dunning.Issued{By: by(dunning.Host), Invoice: "january", Amount: 2100})
 	for a.Tenant.Status() == dunning.TenantActive {
+		apply(dunning.Ticked{By: by(dunning.Biller)})
 		next := policy.Next(a, now)
 		if next.Action == nil {
 			now = next.Due

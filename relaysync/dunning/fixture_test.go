@@ -3,6 +3,7 @@ package dunning_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -28,16 +29,17 @@ func by(role dunning.Role, at time.Time) dunning.By {
 }
 
 type account struct {
-	t    *testing.T
-	a    dunning.Account
-	p    dunning.Policy
-	last dunning.Change
+	t     *testing.T
+	a     dunning.Account
+	p     dunning.Policy
+	last  dunning.Change
+	jumps bool // between events no step is taken: a clock that jumps
 }
 
 func (x *account) do(events ...dunning.Event) *account {
 	x.t.Helper()
 	for _, ev := range events {
-		c, err := x.p.Apply(x.a, ev)
+		c, err := x.p.Apply(x.lived(at(ev)).a, ev)
 		if err != nil {
 			x.t.Fatalf("%T: %v", ev, err)
 		}
@@ -51,14 +53,16 @@ func (x *account) do(events ...dunning.Event) *account {
 
 func (x *account) refused(want error, ev dunning.Event) {
 	x.t.Helper()
-	if c, err := x.p.Apply(x.a, ev); !errors.Is(err, want) || !c.Empty() {
+	y := *x
+	if c, err := x.p.Apply(y.lived(at(ev)).a, ev); !errors.Is(err, want) || !c.Empty() {
 		x.t.Errorf("%T: %v, expected %v", ev, err, want)
 	}
 }
 
 func (x *account) nothing(ev dunning.Event) {
 	x.t.Helper()
-	if c, err := x.p.Apply(x.a, ev); err != nil || !c.Empty() {
+	y := *x
+	if c, err := x.p.Apply(y.lived(at(ev)).a, ev); err != nil || !c.Empty() {
 		x.t.Errorf("%T is no no-op: %v, %v", ev, err, c.Log)
 	}
 }
@@ -77,9 +81,34 @@ func (x *account) owes(at time.Time) string {
 
 func (x *account) expect(d time.Duration, want string) {
 	x.t.Helper()
-	if got := x.owes(after(d)); got != want {
+	y := *x
+	if got := y.lived(after(d)).owes(after(d)); got != want {
 		x.t.Errorf("after %v: %q, expected %q", d, got, want)
 	}
+}
+
+// lived lets time pass up to a moment, with steps that come as late as they may and in
+// which nothing is done.
+func (x *account) lived(at time.Time) *account {
+	x.t.Helper()
+	for !x.jumps {
+		due, ok := x.a.Tenant.Due()
+		due = due.Add(max(x.p.Tick, x.p.Hold))
+		if !ok || !due.Before(at) {
+			break
+		}
+		c, err := x.p.Apply(x.a, dunning.Ticked{By: by(dunning.Biller, due)})
+		if err != nil || len(c.Log) > 0 {
+			x.t.Fatalf("a tick in time: %v, %v", c.Log, err)
+		}
+		x.a = c.New
+	}
+	return x
+}
+
+// at is when an event says that it was.
+func at(ev dunning.Event) time.Time {
+	return reflect.ValueOf(ev).FieldByName("By").Interface().(dunning.By).At
 }
 
 // open is a tenant with one invoice of t0.
@@ -105,7 +134,7 @@ func asked(began, d time.Duration, key string) dunning.ChargeMissing {
 
 func (x *account) notify(d time.Duration) string {
 	x.t.Helper()
-	step := x.p.Next(x.a, after(d))
+	step := x.p.Next(x.lived(after(d)).a, after(d))
 	if step.Action == nil || step.Action.Do != dunning.DoNotify {
 		x.t.Fatalf("after %v no message is due: %s", d, x.owes(after(d)))
 	}

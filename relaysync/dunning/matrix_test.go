@@ -24,7 +24,7 @@ func TestEveryEventInEverySituation(t *testing.T) {
 	owing := func(m dunning.Method, age time.Duration, events ...dunning.Event) dunning.Account {
 		x := &account{t: t, p: policy}
 		x.do(dunning.Enrolled{By: by(dunning.Host, t0), Tenant: "tenant", Method: m}, dunning.Issued{By: by(dunning.Host, after(now-age)), Invoice: "i1", Amount: 100})
-		return x.do(events...).a
+		return x.do(events...).lived(after(now)).a
 	}
 	told := func() dunning.Account {
 		x := &account{t: t, p: policy, a: owing(dunning.Manual, 2*day)}

@@ -12,8 +12,8 @@ import (
 func TestMessages(t *testing.T) {
 	x := open(t, dunning.Manual)
 	x.p.Grace = 100 * day
-	x.do(dunning.Issued{By: by(dunning.Host, after(12*hour)), Invoice: "i2", Amount: 1}, dunning.Issued{By: by(dunning.Host, after(10*day)), Invoice: "i3", Amount: 1},
-		dunning.Issued{By: by(dunning.Host, after(0)), Invoice: "i4", Amount: 0})
+	x.do(dunning.Issued{By: by(dunning.Host, after(12*hour)), Invoice: "i2", Amount: 1},
+		dunning.Issued{By: by(dunning.Host, after(12*hour)), Invoice: "i4", Amount: 0})
 	x.expect(day, "notify i1")
 	x.expect(36*hour, "notify i1 i2") // one message names all that are due then
 	x.refused(statemachine.ErrConflict, dunning.NoticeIntended{By: by(dunning.Biller, after(36*hour)), Notice: "n"})
@@ -25,6 +25,7 @@ func TestMessages(t *testing.T) {
 	x.nothing(dunning.NoticeAnswered{By: by(dunning.Biller, after(37*hour)), Notice: first, Outcome: statemachine.Unknown})
 	x.refused(statemachine.ErrIllegal, again) // it would be sent again
 	// Spacing is per invoice.
+	x.do(dunning.Issued{By: by(dunning.Host, after(10*day)), Invoice: "i3", Amount: 1})
 	x.expect(11*day, "notify i3")
 	second := x.notify(11 * day)
 	if first == second {

@@ -52,6 +52,15 @@ func reached(now, at time.Time) bool { return now.Unix() >= at.Unix() }
 // began is when the age of an invoice begins.
 func (t *Tenant) began(i *Invoice) time.Time { return whole(t.owes(i)) }
 
+// dated is since when an active tenant owes an invoice by the dates of both, whatever
+// the clock did since.
+func (t *Tenant) dated(i *Invoice) time.Time {
+	if t.ReinstatedAt.After(i.CreatedAt) {
+		return t.ReinstatedAt
+	}
+	return i.CreatedAt
+}
+
 // owes is since when an active tenant owes an invoice.
 func (t *Tenant) owes(i *Invoice) time.Time {
 	at := since(i.CreatedAt, i.Since)
@@ -61,14 +70,14 @@ func (t *Tenant) owes(i *Invoice) time.Time {
 	return at
 }
 
-// oldest returns the oldest invoice that is owed, nil if there is none.
-func (a *Account) oldest() *Invoice {
-	for i := range a.Invoices {
-		if a.Invoices[i].Owed() {
-			return &a.Invoices[i]
+// oldest returns the invoice that is owed for longest, nil if none is.
+func (a *Account) oldest() (oldest *Invoice) {
+	for k := range a.Invoices {
+		if i := &a.Invoices[k]; i.Owed() && (oldest == nil || a.Tenant.owes(i).Before(a.Tenant.owes(oldest))) {
+			oldest = i
 		}
 	}
-	return nil
+	return oldest
 }
 
 // out returns the invoice whose charge may be on its way, nil if none is.
@@ -205,7 +214,10 @@ func (p Policy) Next(a Account, now time.Time) Step {
 		}
 	}
 	if at, ok := p.churnAt(t, oldest); ok {
-		if reached(now, at) {
+		switch {
+		case reached(now, at) && p.late(t, now): // a tick comes first, and takes what nobody has seen out of the age
+			return Step{Due: now}
+		case reached(now, at):
 			return Step{Action: act(DoChurn, fmt.Sprintf("churn/%s/%d", t.ID, t.Version))}
 		}
 		times = append(times, at)

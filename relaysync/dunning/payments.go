@@ -2,6 +2,7 @@ package dunning
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,15 +63,11 @@ func (p Payments) list() []string {
 
 func (p Payments) has(entry string) bool { return slices.Contains(p.list(), entry) }
 
-func (p Payments) full() bool { return len(p.list()) >= MaxOverpaid }
-
-// with leaves a full list as it is: then the trail alone says more.
 func (p Payments) with(entry string) Payments {
-	all := p.list()
-	if len(all) >= MaxOverpaid || slices.Contains(all, entry) {
+	if p.has(entry) {
 		return p
 	}
-	all = append(all, entry)
+	all := append(p.list(), entry)
 	slices.SortFunc(all, compareEntries)
 	return Payments(strings.Join(all, " "))
 }
@@ -108,11 +105,11 @@ func (i *Invoice) known(entry string) bool {
 	return i.payer() == entry || i.Overpaid.has(entry) || i.Repaid.has(entry)
 }
 
-// exact reports whether a payment is known to be of what is owed. Of charges but the
-// latest the record does not say of what amount they were.
+// exact reports whether a payment is known to be of what is owed: none is where nothing
+// is. Of charges but the latest the record does not say of what amount they were.
 func (i *Invoice) exact(entry string) bool {
 	n, isCharge := number(entry)
-	return !isCharge || i.key(n) == i.ChargeKey && i.ChargeAmount == i.Amount
+	return i.Amount > 0 && (!isCharge || i.key(n) == i.ChargeKey && i.ChargeAmount == i.Amount)
 }
 
 // paysBefore reports whether of two payments the first one has paid the invoice and the
@@ -131,13 +128,16 @@ func (i *Invoice) paysBefore(a, b string) bool {
 
 // receive files money that came for an invoice. What was paid is a fact, whatever came
 // first and whatever the invoice is by then: each payment is the one that paid, or in
-// Overpaid, and which one is which follows from the payments alone.
+// Overpaid, and which one is which follows from the payments alone. Of an invoice of
+// nothing it is both. Where the lists are full, nothing is taken, and the caller is told.
 func (c *step) receive(i Invoice, entry string, at time.Time, on Trigger) error {
-	is, payer := i.Status(), i.payer()
+	old, is, payer := i, i.Status(), i.payer()
 	over := func(entry string) {
-		i.OverpaidAt, i.Overpaid, c.reason = at, i.Overpaid.with(entry), i.paymentKey(entry)
+		if !i.Repaid.has(entry) {
+			i.OverpaidAt, i.Overpaid, c.reason = at, i.Overpaid.with(entry), i.paymentKey(entry)
+		}
 	}
-	pays := is == InvoiceOpen || is == InvoicePaid && i.paysBefore(entry, payer) && !i.Overpaid.full()
+	pays := is == InvoiceOpen || is == InvoicePaid && i.paysBefore(entry, payer)
 	if pays {
 		if n, ok := number(entry); ok {
 			i.PaidKey, i.Method = i.key(n), i.ChargeMethod
@@ -165,6 +165,10 @@ func (c *step) receive(i Invoice, entry string, at time.Time, on Trigger) error 
 	}
 	if is != InvoiceOpen {
 		on = OnOverpaid
+	}
+	if n := len(i.Overpaid.list()) + len(i.Repaid.list()); n > MaxOverpaid && n > len(old.Overpaid.list())+len(old.Repaid.list()) {
+		return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("%d payments beside the one that paid are on file, and no more are taken: "+
+			"of %s nothing is stored", MaxOverpaid, i.paymentKey(entry)))
 	}
 	return c.move(on, i)
 }

@@ -21,7 +21,7 @@ func (x *account) expectPaid(payer string, m dunning.Method, over ...string) {
 	x.t.Helper()
 	i, s := x.a.Invoices[0], x.stats()
 	if i.PaidKey != payer || i.Method != m || !slices.Equal(i.Overpayments(), over) || (s.Overpaid > 0) != (len(over) > 0) ||
-		i.NeedsOperator(after(1000*day)) != (len(over) > 0) {
+		x.a.Tenant.NeedsOperator(&i, after(1000*day)) != (len(over) > 0) {
 		x.t.Errorf("paid by %v %q, overpaid by %q, expected %v %q and %q", i.Method, i.PaidKey, i.Overpayments(), m, payer, over)
 	}
 }
@@ -106,14 +106,72 @@ func TestTheIDOfAPayment(t *testing.T) {
 			x.do(paid(hour, dunning.Manual, "!")).refused(statemachine.ErrIllegal, paid(hour, dunning.NWC, id))
 		}
 	}
-	// What is kept is bounded, and whoever paid stays.
-	x = open(t, dunning.Manual)
-	for n := range dunning.MaxOverpaid + 2 {
-		x.do(paid(hour, dunning.Manual, fmt.Sprintf("%03d", 500-n)))
+}
+
+// What is kept is bounded. What does not fit is refused, so that nothing is lost without a
+// word, and nothing is filed twice; an acknowledgement makes no room.
+func TestMorePaymentsThanAreKept(t *testing.T) {
+	for name, id := range map[string]func(n int) string{
+		"in order":          func(n int) string { return fmt.Sprintf("%03d", n) },
+		"against the order": func(n int) string { return fmt.Sprintf("%03d", 500-n) }, // each has paid, until the next one comes
+	} {
+		for _, repaid := range []int{0, 1, dunning.MaxOverpaid} {
+			x := open(t, dunning.Manual)
+			for n := range dunning.MaxOverpaid + 1 {
+				x.do(paid(hour, dunning.Manual, id(n)))
+			}
+			for _, key := range x.a.Invoices[0].Overpayments()[:repaid] {
+				x.do(dunning.Acknowledged{By: by(dunning.Operator, after(day)), Invoice: "i1", Key: key, Reason: "paid back"})
+			}
+			before := x.a
+			for n := range dunning.MaxOverpaid + 1 {
+				x.nothing(paid(hour, dunning.Manual, id(n)))
+			}
+			for range 2 {
+				x.refused(statemachine.ErrInvalid, paid(2*hour, dunning.Manual, id(dunning.MaxOverpaid+1)))
+			}
+			if i := x.a.Invoices[0]; !slices.Equal(before.Invoices, x.a.Invoices) || len(i.Overpayments()) != dunning.MaxOverpaid-repaid ||
+				len(strings.Fields(string(i.Repaid))) != repaid {
+				t.Errorf("%s, %d acknowledged: %+v", name, repaid, i)
+			}
+		}
 	}
-	if i := x.a.Invoices[0]; len(i.Overpayments()) != dunning.MaxOverpaid || i.PaidKey != "400" {
-		t.Errorf("%d are kept beside %s", len(i.Overpayments()), i.PaidKey)
+	// The charge that is refused so is still out, of which a person is told.
+	x := open(t, dunning.Stripe).do(intended(0, "i1/0"))
+	for n := range dunning.MaxOverpaid + 1 {
+		x.do(paid(hour, dunning.Manual, fmt.Sprint("w", n)))
 	}
+	x.refused(statemachine.ErrInvalid, answered(2*hour, "i1/0", statemachine.Done))
+	if i := &x.a.Invoices[0]; i.Charge != dunning.ChargeOpen || !x.a.Tenant.NeedsOperator(i, after(2*hour)) {
+		t.Errorf("%+v", i)
+	}
+}
+
+// Money that comes for an invoice of nothing has paid it, and is paid back.
+func TestPaidThoughNothingIsOwed(t *testing.T) {
+	amended := dunning.Amended{By: by(dunning.Host, after(0)), Invoice: "i1"}
+	x := open(t, dunning.Manual).do(amended, paid(hour, dunning.Manual, "w1"))
+	x.nothing(paid(hour, dunning.Manual, "w1"))
+	x.expectPaid("w1", dunning.Manual, "w1")
+	x.do(paid(2*hour, dunning.Manual, "w0")).expectPaid("w0", dunning.Manual, "w0", "w1")
+	for _, key := range []string{"w0", "w1"} {
+		x.do(dunning.Acknowledged{By: by(dunning.Operator, after(day)), Invoice: "i1", Key: key, Reason: "paid back"})
+	}
+	x.nothing(paid(2*day, dunning.Manual, "w0"))
+	x.expectPaid("w0", dunning.Manual)
+	x = open(t, dunning.Stripe).do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Failed), amended,
+		answered(hour, "i1/0", statemachine.Done)) // of what was declared failed
+	x.expectPaid("i1/0", dunning.Stripe, "i1/0")
+}
+
+// What an operator has paid back stays so, also where another payment turns out to be the
+// one that has paid.
+func TestPaidBackAndThenPaidByAnother(t *testing.T) {
+	x := open(t, dunning.Stripe).do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Failed), intended(day, "i1/1"),
+		answered(day, "i1/1", statemachine.Failed), answered(day, "i1/0", statemachine.Done)) // of what amount it was is not known
+	x.do(dunning.Acknowledged{By: by(dunning.Operator, after(day)), Invoice: "i1", Key: "i1/0", Reason: "paid back"})
+	x.do(paid(2*day, dunning.Manual, "w1"))
+	x.expectPaid("w1", dunning.Manual)
 }
 
 // facts are what is known of money and of what is owed, without the times at which it

@@ -15,7 +15,7 @@ const (
 	MaxActor    = statemachine.MaxActor // bytes of By.Actor
 	MaxText     = 1000                  // bytes of an error or a reason
 	MaxInvoices = 1000                  // unsettled invoices of one tenant
-	MaxOverpaid = 100                   // payments of one invoice in Overpaid, and in Repaid
+	MaxOverpaid = 100                   // payments of one invoice in Overpaid and Repaid together
 )
 
 // Tenant is a row of tenants.
@@ -25,7 +25,7 @@ type Tenant struct {
 	BillingAnchor time.Time // carried, not used
 	ChurnedAt     time.Time // zero: active
 	ReinstatedAt  time.Time // ages of open invoices begin here at the earliest
-	Since         time.Time // counts instead of ReinstatedAt, see Invoice.Since
+	Since         time.Time // counts instead of ReinstatedAt where it is set, see Invoice.Since
 	PaymentError  string    // of the latest charge that failed; bounded
 	Notice        string    // key of the latest intent of a message
 	NoticeBy      string    // whose intent that was: nobody else sends it, or answers; empty: it is answered
@@ -44,8 +44,8 @@ type Invoice struct {
 	Amount    int64 // what is owed, in base units
 	Issued    int64 // Amount as it was issued; -1: it was stored before this was kept
 	CreatedAt time.Time
-	// Since counts instead of CreatedAt where that lay more than two of Policy.Tick in
-	// the future: a clock that was ahead gave it. Since is when a step first saw this.
+	// Since counts instead of CreatedAt where it is set: that date moved with a clock that
+	// jumped, and past time in which no step was taken. Zero: CreatedAt counts. See [Ticked].
 	Since        time.Time
 	PaidAt       time.Time // when the first payment in full became known
 	VoidedAt     time.Time
@@ -147,12 +147,13 @@ func (i *Invoice) doubted() bool {
 	return i.Charge == ChargeNone && i.Missed > 0 && i.ChargeKey == i.Key()
 }
 
-// NeverArrives reports that a charge of an open invoice was made twice or more under
-// one key and no look-up has found it. It is made again each [Policy].ChargeAgain; by
-// another method, or of another amount, only once the provider or an operator says
-// that it failed.
-func (i *Invoice) NeverArrives() bool {
-	return i.doubted() && i.Missed > 1 && i.Status() == InvoiceOpen
+// NeverArrives reports that a person must find out what became of a charge of an open
+// invoice, which no look-up has found. It was made twice or more under one key, and is
+// made again each [Policy].ChargeAgain; or it is not made again, since the tenant's method
+// charges no more, or the tenant is churned. Until the provider or an operator says that it
+// failed, what is charged, and of which amount, stays as it was.
+func (t *Tenant) NeverArrives(i *Invoice) bool {
+	return i.doubted() && i.Status() == InvoiceOpen && (i.Missed > 1 || !charges(t.Method) || t.Status() == TenantChurned)
 }
 
 // next is the charge that comes next, by whatever method it is.
@@ -176,11 +177,11 @@ func (a *Account) Invoice(id string) *Invoice {
 	return nil
 }
 
-// NeedsOperator reports whether a person must look at an invoice: a charge is
-// unknown, or open behind the time of its look-up, or never arrives; or more was paid
+// NeedsOperator reports whether a person must look at an invoice of the tenant: a charge
+// is unknown, or open behind the time of its look-up, or never arrives; or more was paid
 // than was owed.
-func (i *Invoice) NeedsOperator(now time.Time) bool {
-	return i.NeverArrives() || i.Charge == ChargeUnknown || i.Charge == ChargeOpen && !now.Before(i.ChargeAfter) || !i.OverpaidAt.IsZero()
+func (t *Tenant) NeedsOperator(i *Invoice, now time.Time) bool {
+	return t.NeverArrives(i) || i.Charge == ChargeUnknown || i.Charge == ChargeOpen && !now.Before(i.ChargeAfter) || !i.OverpaidAt.IsZero()
 }
 
 // CompareInvoices is the order of an account's invoices.

@@ -1,6 +1,7 @@
 package dunning_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -77,7 +78,7 @@ func TestAChargeThatNeverArrives(t *testing.T) {
 	x.expect(2*hour, "wait 1h0m0s")
 	x.expect(day+hour-time.Second, "notify i1")
 	x.expect(day+hour, "charge i1")
-	if i := x.a.Invoices[0]; !i.NeedsOperator(after(2*hour)) || !i.NeverArrives() {
+	if i := x.a.Invoices[0]; !x.a.Tenant.NeedsOperator(&i, after(2*hour)) || !x.a.Tenant.NeverArrives(&i) {
 		t.Error("nobody is told that the provider does not get it")
 	}
 	// Whatever the tenant chooses: the same charge, until it is answered, or a person says
@@ -88,7 +89,7 @@ func TestAChargeThatNeverArrives(t *testing.T) {
 	switched.do(dunning.Resolved{By: by(dunning.Operator, after(4*hour)), Invoice: "i1", Key: "i1/0", Outcome: statemachine.Failed,
 		Reason: "no longer our provider"})
 	switched.expect(4*hour, "charge i1")
-	if i := switched.a.Invoices[0]; i.NeedsOperator(after(4 * hour)) {
+	if i := switched.a.Invoices[0]; switched.a.Tenant.NeedsOperator(&i, after(4*hour)) {
 		t.Error("it is another charge")
 	}
 	switched.do(intended(4*hour, "i1/1"), asked(5*hour, 5*hour, "i1/1")) // the first of another key
@@ -96,6 +97,41 @@ func TestAChargeThatNeverArrives(t *testing.T) {
 	y := open(t, dunning.Stripe)
 	y.do(intended(0, "i1/0"), missing("i1/0"), intended(6*day+20*hour, "i1/0"), asked(7*day, 7*day, "i1/0"))
 	y.expect(7*day, "churn")
+}
+
+// A charge that no look-up has found, and that is not made again: who pays by hand now, or
+// is churned. A person is named at once, whose word ends it; so does the method.
+func TestAChargeThatIsNotMadeAgain(t *testing.T) {
+	manual := dunning.MethodSet{By: by(dunning.Host, after(2*hour)), Method: dunning.Manual}
+	amended := func(d time.Duration) dunning.Event {
+		return dunning.Amended{By: by(dunning.Host, after(d)), Invoice: "i1", Amount: 50}
+	}
+	told := func(x *account, d time.Duration, want bool) {
+		t.Helper()
+		alerts := dunning.Alerts(x.statsAt(d), dunning.DefaultThresholds())
+		alert := slices.ContainsFunc(alerts, func(a dunning.Alert) bool { return a.Name == "never arrives" })
+		if got := x.a.Tenant.NeedsOperator(&x.a.Invoices[0], after(d)); got != want || alert != want {
+			t.Errorf("a person is named: %v, alerts %v, expected %v", got, alerts, want)
+		}
+	}
+	for name, x := range map[string]*account{
+		"missing, then by hand": open(t, dunning.Stripe).do(intended(0, "i1/0"), missing("i1/0"), manual),
+		"by hand, then missing": open(t, dunning.Stripe).do(intended(0, "i1/0"), manual, asked(2*hour, 2*hour, "i1/0")),
+		"missing, then churned": open(t, dunning.Manual).do(dunning.MethodSet{By: by(dunning.Host, after(0)), Method: dunning.Stripe}, intended(6*day+23*hour, "i1/0"), asked(7*day, 7*day, "i1/0"), dunning.MethodSet{By: by(dunning.Host, after(7*day)), Method: dunning.Manual}, dunning.Churned{By: by(dunning.Biller, after(7*day))}, dunning.MethodSet{By: by(dunning.Host, after(7*day)), Method: dunning.Stripe}),
+	} {
+		t.Log(name)
+		y := *x
+		told(x, 8*day, true)
+		x.refused(statemachine.ErrHeld, amended(8*day))
+		x.do(dunning.Resolved{By: by(dunning.Operator, after(8*day)), Invoice: "i1", Key: "i1/0", Outcome: statemachine.Failed, Reason: "not known there"})
+		told(x, 8*day, false)
+		x.do(amended(8 * day))
+		if y.a.Tenant.Status() == dunning.TenantActive {
+			y.do(dunning.MethodSet{By: by(dunning.Host, after(3*hour)), Method: dunning.NWC})
+			told(&y, 3*hour, false)
+			y.expect(3*hour, "charge i1")
+		}
+	}
 }
 
 // A clock that was ahead when a charge failed keeps nobody from the next one.

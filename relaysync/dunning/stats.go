@@ -16,8 +16,8 @@ type Stats struct {
 	OldestDue  time.Time // the least DueAt at or before At; zero: none
 	Out        int64     // charges that may be out
 	OldestOut  time.Time // the least charge_at of these; zero: none
-	OldestOwed time.Time // the least time since when an active tenant owes; zero: none
-	Missed     int64     // invoices whose charge never arrives, see [Invoice.NeverArrives]
+	OldestOwed time.Time // the least time since when an active tenant owes, or owed before a clock jumped; zero: none
+	Missed     int64     // invoices whose charge never arrives, see [Tenant.NeverArrives]
 	Overpaid   int64     // invoices with overpayments that no operator has acknowledged
 	// Latest is the latest of the times that a clock which goes like the present one
 	// puts at At, or a tick behind it, at most: when a tenant is due or was churned,
@@ -38,9 +38,13 @@ func (s *Stats) Add(a *Account) {
 	for k := range a.Invoices {
 		i := &a.Invoices[k]
 		s.add(i)
+		if t.NeverArrives(i) {
+			s.Missed++
+		}
 		if i.Owed() && t.Status() == TenantActive {
 			owes := t.owes(i)
 			earliest(&s.OldestOwed, owes)
+			earliest(&s.OldestOwed, t.dated(i))
 			s.latest(owes)
 		}
 	}
@@ -69,9 +73,6 @@ func (s *Stats) add(i *Invoice) {
 		s.Out++
 		earliest(&s.OldestOut, i.ChargeAt)
 		s.latest(i.ChargeAt)
-	}
-	if i.NeverArrives() {
-		s.Missed++
 	}
 	if !i.OverpaidAt.IsZero() {
 		s.Overpaid++

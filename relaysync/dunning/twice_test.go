@@ -199,23 +199,24 @@ func TestEveryOverpayment(t *testing.T) {
 	}
 	x.refused(statemachine.ErrConflict, acknowledged("i1/2"))
 	x.do(acknowledged("i1/0"))
-	if i := x.a.Invoices[0]; !i.NeedsOperator(after(day)) || !slices.Equal(i.Overpayments(), []string{"i1/1"}) {
+	if i := x.a.Invoices[0]; !x.a.Tenant.NeedsOperator(&i, after(day)) || !slices.Equal(i.Overpayments(), []string{"i1/1"}) {
 		t.Errorf("of two one is acknowledged: %+v", i)
 	}
 	x.nothing(acknowledged("i1/0"))
 	x.nothing(answered(5*day, "i1/0", statemachine.Done)) // not filed again
 	x.do(acknowledged("i1/1"))
-	if i := x.a.Invoices[0]; i.NeedsOperator(after(day)) || i.Overpayments() != nil {
+	if i := x.a.Invoices[0]; x.a.Tenant.NeedsOperator(&i, after(day)) || i.Overpayments() != nil {
 		t.Errorf("all are acknowledged: %+v", i)
 	}
-	// What is kept is bounded.
+	// What is kept is bounded, and the rest is refused.
 	many := &x.a.Invoices[0]
 	many.Attempts = 2 * dunning.MaxOverpaid
 	for n := range many.Attempts {
-		x.do(answered(5*day, fmt.Sprint("i1/", n), statemachine.Done))
-	}
-	if n := len(x.a.Invoices[0].Overpayments()); n != dunning.MaxOverpaid {
-		t.Errorf("%d are kept", n)
+		if done := answered(5*day, fmt.Sprint("i1/", n), statemachine.Done); n < dunning.MaxOverpaid {
+			x.do(done)
+		} else {
+			x.refused(statemachine.ErrInvalid, done)
+		}
 	}
 }
 

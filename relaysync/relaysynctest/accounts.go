@@ -15,9 +15,11 @@ import (
 // AccountAdversary draws the next event for a tenant and its invoices. The zero value is ready
 // for use, by one test at a time.
 type AccountAdversary struct {
-	Now    time.Time // starts at Start; now and then it steps forward or back
-	sent   []dunning.Event
-	ahead  time.Duration // by how much the clock steps back when it is set right
+	Now    time.Time     // starts at Start; now and then it steps forward or back
+	Ahead  time.Duration // by how much the time of the latest event is ahead of a clock that never steps
+	sent   []sentAt
+	ahead  time.Duration // by how much Now is
+	wrong  time.Duration // by how much the clock steps back when it is set right
 	Prefix string        // of the ids of invoices
 	n      int           // invoices made
 }
@@ -30,25 +32,35 @@ func (d *AccountAdversary) Next(t *rapid.T, p dunning.Policy, a dunning.Account)
 	moments := []time.Duration{0, time.Second, 4 * time.Minute, time.Hour, 24 * time.Hour, 7*24*time.Hour - time.Second, 12 * 24 * time.Hour}
 	d.Now = d.Now.Add(rapid.SampledFrom(moments).Draw(t, "later"))
 	if rapid.IntRange(0, 19).Draw(t, "the clock steps") == 0 { // by the boundaries of the rules, and then it is set right
-		d.Now = d.Now.Add(-d.ahead)
-		d.ahead = rapid.SampledFrom([]time.Duration{0, p.Hold + p.Linger - time.Second, p.Hold + p.Linger, 8 * time.Minute,
+		d.step(-d.wrong)
+		d.wrong = rapid.SampledFrom([]time.Duration{0, p.Hold + p.Linger - time.Second, p.Hold + p.Linger, 8 * time.Minute,
 			2*p.Tick + time.Second, 24 * time.Hour, 240 * time.Hour,
 			-2*p.Tick - time.Second, -24 * time.Hour, -240 * time.Hour}).Draw(t, "ahead")
-		d.Now = d.Now.Add(d.ahead)
+		d.step(d.wrong)
 	}
 	if rapid.IntRange(0, 39).Draw(t, "the clock goes back") == 0 {
-		d.Now = d.Now.Add(-time.Duration(rapid.IntRange(1, 100).Draw(t, "hours")) * time.Hour)
+		d.step(-time.Duration(rapid.IntRange(1, 100).Draw(t, "hours")) * time.Hour)
 	}
 	if next := p.Next(a, d.Now); next.Action == nil && next.Due.After(d.Now) && rapid.Bool().Draw(t, "exactly") {
 		d.Now = next.Due.Add(-time.Duration(rapid.IntRange(0, 1).Draw(t, "just before")) * time.Microsecond)
 	}
 	if len(d.sent) > 0 && rapid.IntRange(0, 9).Draw(t, "again") == 0 {
-		return rapid.SampledFrom(d.sent).Draw(t, "event again")
+		again := rapid.SampledFrom(d.sent).Draw(t, "event again")
+		d.Ahead = d.ahead - d.Now.Sub(again.at)
+		return again.ev
 	}
 	ev := d.draw(t, &p, &a)
-	d.sent = append(d.sent, ev)
+	d.sent, d.Ahead = append(d.sent, sentAt{ev, d.Now}), d.ahead
 	return ev
 }
+
+type sentAt struct {
+	ev dunning.Event
+	at time.Time
+}
+
+// step moves the clock alone.
+func (d *AccountAdversary) step(by time.Duration) { d.Now, d.ahead = d.Now.Add(by), d.ahead+by }
 
 func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Account) dunning.Event {
 	by := func(role dunning.Role) dunning.By {
@@ -117,10 +129,11 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 	return dunning.Churned{By: by(dunning.Biller)}
 }
 
-// AccountHistory checks the answers that one tenant gives, in order. Set Policy and leave the
-// other fields alone.
+// AccountHistory checks the answers that one tenant gives, in order. Set Policy, and before each
+// answer Ahead; leave the other fields alone.
 type AccountHistory struct {
 	Policy dunning.Policy
+	Ahead  time.Duration // by how much the clock of the event is ahead of a right one
 
 	last dunning.Account
 	logs map[string][]statemachine.Transition[string] // by machine and id
@@ -132,6 +145,8 @@ type AccountHistory struct {
 
 	out   map[string]int             // how often a charge may have been made that nobody has answered, by key
 	money map[string]map[string]bool // the payments of an invoice, each once, by method and key: true for one that was paid back
+
+	clocks clocks
 }
 
 // terms are what one charge is of.
@@ -147,6 +162,7 @@ func (h *AccountHistory) Add(ev dunning.Event, c dunning.Change, refusal error) 
 		h.logs, h.paid, h.sent = map[string][]statemachine.Transition[string]{}, map[string]int{}, map[string]time.Time{}
 		h.charges, h.found = map[string]terms{}, map[string]bool{}
 		h.out, h.money = map[string]int{}, map[string]map[string]bool{}
+		h.clocks.owed = map[string]time.Time{}
 	}
 	if refusal != nil {
 		if e, ok := ev.(dunning.Paid); ok && errors.Is(refusal, statemachine.ErrIllegal) && h.last.Invoice(e.Invoice) != nil {
@@ -198,6 +214,9 @@ func (h *AccountHistory) Add(ev dunning.Event, c dunning.Change, refusal error) 
 	if err := h.licence(ev, &c); err != nil {
 		return err
 	}
+	if err := h.clocks.add(&h.Policy, h.Ahead, &c); err != nil {
+		return err
+	}
 	if c.Churned() {
 		if out := slices.ContainsFunc(c.New.Invoices, func(i dunning.Invoice) bool { return i.Charge != dunning.ChargeNone }); out {
 			return fmt.Errorf("churned while a charge may be out")
@@ -208,7 +227,7 @@ func (h *AccountHistory) Add(ev dunning.Event, c dunning.Change, refusal error) 
 
 // proof checks that a charge is taken for not arrived, or for failed, only by a look-up from
 // after the time when nobody sends it any more and the last request has arrived. The only
-// exception is an intent from a clock that was more than a day ahead.
+// exception is an intent from a clock that was more than a day, or a tick of the policy, ahead.
 func (h *AccountHistory) proof(ev dunning.Event, c *dunning.Change) error {
 	var asked, now time.Time
 	var id string
@@ -225,7 +244,7 @@ func (h *AccountHistory) proof(ev dunning.Event, c *dunning.Change) error {
 	if was == nil || was.Charge == dunning.ChargeNone || c.New.Invoice(id).Charge != dunning.ChargeNone {
 		return nil
 	}
-	if arrived := was.ChargeAt.Add(h.Policy.Hold + h.Policy.Linger); asked.Before(arrived) && arrived.Sub(now) <= 24*time.Hour {
+	if arrived := was.ChargeAt.Add(h.Policy.Hold + h.Policy.Linger); asked.Before(arrived) && arrived.Sub(now) <= max(24*time.Hour, h.Policy.Tick) {
 		return fmt.Errorf("a look-up of %v says what became of a charge that may arrive up to %v", asked, arrived)
 	}
 	return nil
@@ -293,7 +312,7 @@ func (h *AccountHistory) invoice(c *dunning.Change, old, i *dunning.Invoice) err
 	}
 	for _, key := range i.Overpayments() {
 		if !slices.Contains(old.Overpayments(), key) {
-			h.paid[key]++
+			h.paid[i.ID+" "+key]++
 		}
 	}
 	for key, n := range h.paid {
@@ -317,6 +336,7 @@ func RunAccount(t *rapid.T, n int, p dunning.Policy, apply ApplyAccount) {
 			Method: rapid.SampledFrom(dunning.Method(0).Values()).Draw(t, "method")}
 		if i > 0 {
 			ev = d.Next(t, p, a)
+			h.Ahead = d.Ahead
 		}
 		for _, what := range []string{"", " again"} {
 			c, err := apply(ev, a)
@@ -339,69 +359,4 @@ func moves(ev dunning.Event) bool {
 	}
 	e, ok := ev.(dunning.ChargeAnswered)
 	return ok && e.Outcome == statemachine.Unknown
-}
-
-// Naive says what is owed, written in another way than [dunning.Policy.Next]: "look up",
-// "charge", "churn" or "notify" with the invoices, or "".
-func Naive(p dunning.Policy, a dunning.Account, now time.Time) string {
-	sec := now.Unix()
-	made := func(i dunning.Invoice) int64 { // Since counts, where there is one
-		if i.Since.Unix() > 0 {
-			return i.Since.Unix()
-		}
-		return i.CreatedAt.Unix()
-	}
-	back := a.Tenant.ReinstatedAt
-	if !a.Tenant.Since.IsZero() {
-		back = a.Tenant.Since
-	}
-	age := func(i dunning.Invoice) int64 { return sec - max(made(i), back.Unix()) }
-	open := func(i dunning.Invoice) bool { return i.PaidAt.IsZero() && i.VoidedAt.IsZero() && i.Amount > 0 }
-	for _, i := range a.Invoices {
-		if i.Charge != dunning.ChargeNone {
-			arrived := i.ChargeAt.Add(p.Hold + p.Linger + time.Second - 1).Truncate(time.Second) // at most a day away, or a clock was ahead
-			if (sec >= i.ChargeAfter.Unix() || i.ChargeAfter.Sub(now) > 24*time.Hour+time.Second) && (sec >= arrived.Unix() ||
-				arrived.Sub(now) > 24*time.Hour+time.Second) {
-				return "look up " + i.ID
-			}
-			return ""
-		}
-	}
-	for _, i := range a.Invoices {
-		if open(i) && a.Tenant.ChurnedAt.IsZero() && i.CreatedAt.Before(p.RecoveredAt) && !i.LookedBack.After(p.RecoveredAt) {
-			if sec >= p.RecoveredAt.Add(p.Hold+p.Linger+time.Second-1).Unix() {
-				return "look back " + i.ID
-			}
-			return ""
-		}
-	}
-	pause := a.Tenant.NoticeAfter.Unix() - sec // at most a day, or a clock was ahead
-	quiet := pause > 0 && a.Tenant.NoticeAfter.Sub(now) <= 24*time.Hour+time.Second
-	if a.Tenant.Version == 0 || !a.Tenant.ChurnedAt.IsZero() || quiet && a.Tenant.NoticeBy != "" {
-		return ""
-	}
-	for _, i := range a.Invoices {
-		if open(i) && a.Tenant.Method != dunning.Manual && sec >= made(i) && (i.ChargeAfter.IsZero() || sec >= i.ChargeAfter.Unix() ||
-			i.ChargeAfter.Sub(now) > 24*time.Hour+time.Second) {
-			return "charge " + i.ID
-		}
-	}
-	first, named := true, ""
-	for _, i := range a.Invoices {
-		if !open(i) {
-			continue
-		}
-		told := !i.NotifiedAt.IsZero() && i.NotifiedAt.Unix() >= back.Unix() && i.NotifiedAt.Unix() >= made(i)
-		if first && age(i) >= int64(p.Grace/time.Second) && (told || !p.ChurnNeedsNotice) {
-			return "churn"
-		}
-		first = false
-		if age(i) >= int64(p.FreshGrace/time.Second) && (i.NotifiedAt.IsZero() || sec-i.NotifiedAt.Unix() >= int64(p.NoticeEvery/time.Second)) && !quiet {
-			named += " " + i.ID
-		}
-	}
-	if named != "" {
-		return "notify" + named
-	}
-	return ""
 }

@@ -102,7 +102,7 @@ func (h *AccountHistory) payments(ev dunning.Event, c *dunning.Change) error {
 
 // inexact: a charge but the latest, or of another amount than is owed.
 func inexact(i *dunning.Invoice, key string) bool {
-	return strings.HasPrefix(key, i.ID+"/") && (key != i.ChargeKey || i.ChargeAmount != i.Amount)
+	return i.Amount == 0 || strings.HasPrefix(key, i.ID+"/") && (key != i.ChargeKey || i.ChargeAmount != i.Amount)
 }
 
 // before reports which of two payments has paid an invoice. A charge that may be of another amount

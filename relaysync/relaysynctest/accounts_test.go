@@ -15,6 +15,7 @@ import (
 func dunningPolicy(t *rapid.T) dunning.Policy {
 	p := dunning.DefaultPolicy()
 	p.ChurnNeedsNotice = rapid.Bool().Draw(t, "churn needs notice")
+	p.Tick = rapid.SampledFrom([]time.Duration{time.Hour, 24 * time.Hour, 12 * 24 * time.Hour}).Draw(t, "tick")
 	if rapid.Bool().Draw(t, "long grace") {
 		p.Grace = 60 * 24 * time.Hour
 	}
@@ -86,10 +87,16 @@ func TestTickRate(t *testing.T) {
 			a = c.New
 		}
 		rate := time.Duration(rapid.IntRange(1, 300).Draw(t, "minutes")) * time.Minute
+		p.Tick = max(p.Tick, rate)
 		var messages []time.Duration
 		churned := time.Duration(0)
 		for d := time.Duration(0); d < 60*24*time.Hour; d += rate {
 			now := relaysynctest.Start.Add(d)
+			tick, err := p.Apply(a, dunning.Ticked{By: by(dunning.Biller, now)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a = tick.New
 			for range 2 { // two billers
 				do := p.Next(a, now).Action
 				if do == nil {

@@ -109,7 +109,7 @@ func (r tenants) ForOperator(now time.Time, after string, limit int) (ids []stri
 		return nil, err
 	}
 	for _, i := range r.invoices.at {
-		if i.NeedsOperator(now) && i.Tenant > after {
+		if i.Tenant > after && r.tenants.at[i.Tenant].NeedsOperator(i, now) {
 			ids = append(ids, i.Tenant)
 		}
 	}

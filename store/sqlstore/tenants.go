@@ -33,8 +33,8 @@ var (
 	oversleptTenants = statement{text: "SELECT id FROM @tenants WHERE due_at > $1 ORDER BY due_at, id LIMIT $2"}
 
 	unclearTenants = statement{text: "SELECT p.tenant FROM (SELECT tenant FROM @invoices WHERE charge <> 'none' AND (charge = 'unknown' OR charge_after <= $3) AND tenant > $1 ORDER BY tenant LIMIT $2) p " +
-		"UNION SELECT m.tenant FROM (SELECT DISTINCT tenant FROM @invoices WHERE " + neverArrives +
-		" AND tenant > $1 ORDER BY tenant LIMIT $2) m " +
+		"UNION SELECT m.tenant FROM (SELECT DISTINCT i.tenant FROM @invoices i JOIN @tenants t ON t.id = i.tenant WHERE " + neverArrives +
+		" AND i.tenant > $1 ORDER BY i.tenant LIMIT $2) m " +
 		"UNION SELECT q.tenant FROM (SELECT DISTINCT tenant FROM @invoices WHERE overpaid_at IS NOT NULL AND tenant > $1 ORDER BY tenant LIMIT $2) q ORDER BY tenant LIMIT $2"}
 
 	dueTenants = newDue(due{from: "@tenants x", owner: "x.id", where: "x.due_at IS NOT NULL", at: "x.due_at", order: "x.due_at, x.id"})
@@ -146,17 +146,21 @@ var (
 	// high and low halves are added apart.
 	countInvoices = statement{text: "SELECT count(CASE WHEN " + owed + " THEN 1 END), coalesce(sum(CASE WHEN " + owed + " THEN amount / 4294967296 END), 0), " +
 		"coalesce(sum(CASE WHEN " + owed + " THEN amount % 4294967296 END), 0), count(CASE WHEN charge <> 'none' THEN 1 END), " +
-		"min(CASE WHEN charge <> 'none' THEN charge_at END), max(CASE WHEN charge <> 'none' THEN charge_at END), count(CASE WHEN " +
-		neverArrives + " THEN 1 END), count(overpaid_at) FROM @invoices WHERE " + liveInvoices}
-	oldestOwed = statement{text: "SELECT min(" + owes + "), max(" + owes + ") FROM @invoices i JOIN @tenants t ON t.id = i.tenant " +
+		"min(CASE WHEN charge <> 'none' THEN charge_at END), max(CASE WHEN charge <> 'none' THEN charge_at END), count(overpaid_at) FROM @invoices WHERE " + liveInvoices}
+	countMissed = statement{text: "SELECT count(*) FROM @invoices i JOIN @tenants t ON t.id = i.tenant WHERE " + neverArrives}
+	oldestOwed  = statement{text: "SELECT min(CASE WHEN " + dated + " < " + owes + " THEN " + dated + " ELSE " + owes + " END), max(" + owes + ") FROM @invoices i JOIN @tenants t ON t.id = i.tenant " +
 		"WHERE (" + liveInvoices + ") AND " + owed + " AND t.churned_at IS NULL"}
 )
 
 // liveInvoices are those of the index invoices_live.
 const liveInvoices = "paid_at IS NULL AND voided_at IS NULL OR charge <> 'none' OR overpaid_at IS NOT NULL"
 
-// neverArrives is [dunning.Invoice.NeverArrives], also the condition of the index invoices_missed.
-const neverArrives = "missed > 1 AND charge = 'none' AND paid_at IS NULL AND voided_at IS NULL"
+// neverArrives is [dunning.Tenant.NeverArrives]. Its first four parts are the condition of the index invoices_missed.
+const neverArrives = "i.missed > 0 AND i.charge = 'none' AND i.paid_at IS NULL AND i.voided_at IS NULL AND " +
+	"(i.missed > 1 OR t.method NOT IN ('nwc', 'stripe') OR t.churned_at IS NOT NULL)"
+
+// dated is since when a tenant owes an invoice by the dates of both.
+const dated = "CASE WHEN t.reinstated_at > i.created_at THEN t.reinstated_at ELSE i.created_at END"
 
 // owes is since when an active tenant owes an invoice.
 const owes = "CASE WHEN coalesce(t.since, t.reinstated_at) > coalesce(i.since, i.created_at) THEN coalesce(t.since, t.reinstated_at) ELSE coalesce(i.since, i.created_at) END"
@@ -174,8 +178,11 @@ func (r tenants) Stats(now time.Time) (dunning.Stats, error) {
 	}, now)
 	if err == nil {
 		err = r.read(&countInvoices, nil, func(rows *sql.Rows) error {
-			return rows.Scan(&s.Open, &high, &low, &s.Out, maybe(&s.OldestOut), maybe(&latest[2]), &s.Missed, &s.Overpaid)
+			return rows.Scan(&s.Open, &high, &low, &s.Out, maybe(&s.OldestOut), maybe(&latest[2]), &s.Overpaid)
 		})
+	}
+	if err == nil {
+		err = r.read(&countMissed, nil, func(rows *sql.Rows) error { return rows.Scan(&s.Missed) })
 	}
 	if err == nil {
 		err = r.read(&oldestOwed, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&s.OldestOwed), maybe(&latest[3])) })

@@ -79,33 +79,42 @@ func (r *tenants) everyTenantField(t *testing.T) {
 	by := func(role dunning.Role) dunning.By { return dunningBy(role, f.tick()) }
 	biller := func() dunning.By { return by(dunning.Biller) }
 	const day = 24 * time.Hour
+	pass := func(d time.Duration) { // a biller is there, and does nothing
+		f.now = f.now.Add(d)
+		before, c := f.a, dunning.Change{Old: f.a, New: f.a}
+		for _, ev := range ticks(f.a.Tenant.DueAt, f.now) {
+			c.New = f.change(t, c.New, ev).New
+		}
+		noError(t, f.save(c))
+		f.saved(before, &c, "after some time")
+	}
 	f.do(dunning.Enrolled{By: by(dunning.Host), Tenant: r.id(), Method: dunning.Stripe, BillingAnchor: f.now.Add(day)},
 		dunning.Issued{By: by(dunning.Host), Invoice: "é-1", Amount: 1 << 62, CreatedAt: start.Add(-2 * time.Hour)}, dunning.LookedBack{By: biller(), Invoice: "é-1", Asked: start},
 		dunning.Amended{By: by(dunning.Host), Invoice: "é-1", Amount: 7},
 		dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/0"},
 		dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/0", Outcome: statemachine.Failed, Error: "declined"})
-	f.now = f.now.Add(23*day/24 + time.Hour + 59*time.Minute)
+	pass(23*day/24 + time.Hour + 59*time.Minute)
 	f.do(dunning.MethodSet{By: by(dunning.Host), Method: dunning.NWC}, dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"},
 		dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1", Outcome: statemachine.Deferred})
 	for range 2 {
 		f.do(dunning.NoticeIntended{By: biller(), Notice: r.service.Policy().Next(f.a, f.now).Action.Key})
 		f.do(dunning.NoticeAnswered{By: biller(), Notice: f.a.Tenant.Notice, Outcome: statemachine.Failed})
-		f.now = f.now.Add(2 * time.Hour)
+		pass(2 * time.Hour)
 		f.do(dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1", Outcome: statemachine.Deferred})
 	}
 	f.do(dunning.NoticeIntended{By: biller(), Notice: r.service.Policy().Next(f.a, f.now).Action.Key})
-	f.now = f.now.Add(8 * day)
+	pass(8 * day)
 	f.do(dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1", Outcome: statemachine.Unknown})
-	f.now = f.now.Add(time.Hour)
+	pass(time.Hour)
 	f.do(dunning.ChargeMissing{By: biller(), Invoice: "é-1", Key: "é-1/1", Asked: f.now}, dunning.MethodSet{By: by(dunning.Host), Method: dunning.Manual}, dunning.Churned{By: biller()},
 		dunning.Reinstated{By: by(dunning.Operator)})
-	f.now = f.now.Add(13 * day)
-	f.do(dunning.Churned{By: biller()}, dunning.Reinstated{By: by(dunning.Operator)},
-		// a clock that is behind, and right again
-		dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(-10*day))}, dunning.Ticked{By: biller()})
-	f.now = f.now.Add(2 * day)
+	pass(13 * day)
+	f.do(dunning.Churned{By: biller()}, dunning.Reinstated{By: by(dunning.Operator)})
+	pass(2 * day)
 	f.do(dunning.NoticeIntended{By: biller(), Notice: r.service.Policy().Next(f.a, f.now).Action.Key})
-	f.do(dunning.NoticeAnswered{By: biller(), Notice: f.a.Tenant.Notice, Outcome: statemachine.Done}, dunning.MethodSet{By: by(dunning.Host), Method: dunning.Stripe},
+	f.do(dunning.NoticeAnswered{By: biller(), Notice: f.a.Tenant.Notice, Outcome: statemachine.Done},
+		// a clock that is behind, and right again
+		dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(-10*day))}, dunning.Ticked{By: biller()}, dunning.MethodSet{By: by(dunning.Host), Method: dunning.Stripe},
 		dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1",
 			Key: "é-1/1", Outcome: statemachine.Done},
 		dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/0", Outcome: statemachine.Done}, // of what was declared failed
@@ -119,8 +128,8 @@ func (r *tenants) everyTenantField(t *testing.T) {
 
 func (r *tenants) churnDeactivates(t *testing.T) {
 	tenant := r.id()
-	r.do(t, tenant, tenantStages()[1].events(tenant)...)
 	week := start.Add(7 * 24 * time.Hour)
+	r.do(t, tenant, append(tenantStages()[1].events(tenant), ticks(start, week)...)...)
 	var ids []string
 	for i := range 4 {
 		id := r.relays.id()
@@ -162,7 +171,11 @@ func (r *tenants) churnDeactivates(t *testing.T) {
 }
 
 func (r *tenants) staleChurn(t *testing.T) {
-	churned := dunning.Churned{By: dunningBy(dunning.Biller, start.Add(8*24*time.Hour))}
+	late := start.Add(8 * 24 * time.Hour)
+	churned := dunning.Churned{By: dunningBy(dunning.Biller, late)}
+	owing := func(tenant string) []dunning.Event {
+		return append(tenantStages()[1].events(tenant), ticks(start, late)...)
+	}
 	provide := func(tenant, relay string) error {
 		return r.Update(ctx, func(tx store.TenantUnit) error {
 			e := relayCreated(relay, start)
@@ -182,13 +195,13 @@ func (r *tenants) staleChurn(t *testing.T) {
 		"who has got a relay": func(a dunning.Account) error { return provide(a.Tenant.ID, r.relays.id()) },
 	} {
 		tenant := r.id()
-		a := r.do(t, tenant, tenantStages()[1].events(tenant)...)
+		a := r.do(t, tenant, owing(tenant)...)
 		c, err := r.service.Policy().Apply(a, churned)
 		noError(t, errors.Join(err, between(a)))
 		refusedWith(t, r.save(c), statemachine.ErrConflict, "the churn of a tenant "+name)
 	}
 	tenant, relay := r.id(), r.relays.id()
-	r.do(t, tenant, append(tenantStages()[1].events(tenant), churned)...)
+	r.do(t, tenant, append(owing(tenant), churned)...)
 	refusedWith(t, provide(tenant, relay), statemachine.ErrIllegal, "a relay for a churned tenant")
 	refusedWith(t, errOf(r.relays.service.Get(ctx, relay)), statemachine.ErrNotFound, "the relay of a churned tenant")
 }
@@ -306,7 +319,7 @@ func (r *tenants) subject(s store.Store[store.TenantUnit]) *tenantSubject {
 			{"ForOperator", func(tx store.TenantUnit, now time.Time, after string, limit int) ([]string, error) {
 				return tx.Tenants().ForOperator(now, after, limit)
 			}, func(a *dunning.Account, now time.Time) bool {
-				return slices.ContainsFunc(a.Invoices, func(i dunning.Invoice) bool { return i.NeedsOperator(now) })
+				return slices.ContainsFunc(a.Invoices, func(i dunning.Invoice) bool { return a.Tenant.NeedsOperator(&i, now) })
 			}, func(a *dunning.Account) (at []time.Time) {
 				for _, i := range a.Invoices {
 					at = append(at, i.OverpaidAt, i.ChargeAt.Add(r.service.Policy().Hold+r.service.Policy().Linger+time.Second).Truncate(time.Second))
@@ -417,7 +430,7 @@ func (r *tenants) counted(t testing.TB, add func(dunning.Account)) {
 	}
 	late := start.Add(10 * 24 * time.Hour)
 	make(dunning.Manual, 100, func(string) []dunning.Event {
-		return []dunning.Event{dunning.Churned{By: dunningBy(dunning.Biller, late)}, dunning.Reinstated{By: dunningBy(dunning.Host, late)}}
+		return append(ticks(start, late), dunning.Churned{By: dunningBy(dunning.Biller, late)}, dunning.Reinstated{By: dunningBy(dunning.Host, late)})
 	})
 	for _, c := range []struct {
 		at      time.Time
@@ -439,11 +452,25 @@ func (r *tenants) counted(t testing.TB, add func(dunning.Account)) {
 		}
 		return all
 	})
+	missedOnce := func(invoice string) []dunning.Event {
+		by, asked := dunningBy(dunning.Biller, start), start.Add(time.Hour-time.Second)
+		return []dunning.Event{dunning.ChargeIntended{By: by, Invoice: invoice, Key: invoice + "/0"}, dunning.ChargeMissing{By: dunningBy(dunning.Biller,
+			asked), Invoice: invoice, Key: invoice + "/0", Asked: asked}}
+	}
+	make(dunning.Stripe, 100, missedOnce)
+	make(dunning.Stripe, 100, func(invoice string) []dunning.Event { // it is not made again
+		return append(missedOnce(invoice), dunning.MethodSet{By: dunningBy(dunning.Host, start), Method: dunning.Manual})
+	})
+	make(dunning.Stripe, 100, func(invoice string) []dunning.Event {
+		all := append(missedOnce(invoice), dunning.MethodSet{By: dunningBy(dunning.Host, start.Add(time.Hour)), Method: dunning.Manual})
+		all = append(all, ticks(start.Add(time.Hour), late)...)
+		return append(all, dunning.Churned{By: dunningBy(dunning.Biller, late)}, dunning.MethodSet{By: dunningBy(dunning.Host, late), Method: dunning.NWC})
+	})
 	behind := dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(-10*24*time.Hour))} // its date does not count
 	make(dunning.Manual, 100, func(string) []dunning.Event { return []dunning.Event{behind} })
 	make(dunning.Manual, 100, func(string) []dunning.Event {
-		return []dunning.Event{dunning.Churned{By: dunningBy(dunning.Biller, late)},
-			dunning.Reinstated{By: dunningBy(dunning.Host, late)}, behind}
+		return append(ticks(start, late), dunning.Churned{By: dunningBy(dunning.Biller, late)},
+			dunning.Reinstated{By: dunningBy(dunning.Host, late)}, behind)
 	})
 	make(dunning.Manual, 100, func(invoice string) []dunning.Event { return []dunning.Event{issued(invoice + "-too")} })
 	make(dunning.Manual, 1<<63-1000, func(string) []dunning.Event { return nil })
@@ -461,6 +488,18 @@ func enrolled(id string, m dunning.Method) dunning.Enrolled {
 
 func issued(id string) dunning.Issued {
 	return dunning.Issued{By: dunningBy(dunning.Host, start), Invoice: id, Amount: 100}
+}
+
+// ticks are the steps of a biller who is there from a time on up to another one, as rarely
+// as no age stops for.
+func ticks(from, to time.Time) (all []dunning.Event) {
+	if from.IsZero() {
+		return nil
+	}
+	for from = from.Add(time.Hour); from.Before(to); from = from.Add(time.Hour) {
+		all = append(all, dunning.Ticked{By: dunningBy(dunning.Biller, from)})
+	}
+	return all
 }
 
 func tenantStages() []tenantStage {
@@ -482,7 +521,8 @@ func tenantStages() []tenantStage {
 			return append(owing(dunning.Stripe)(id), dunning.ChargeIntended{By: dunningBy(dunning.Biller, start), Invoice: id + "-invoice", Key: id + "-invoice/0"})
 		}},
 		{name: "a tenant who is churned", rivals: rivals, events: func(id string) []dunning.Event {
-			return append(owing(dunning.Manual)(id), dunning.Churned{By: dunningBy(dunning.Biller, start.Add(7*24*time.Hour))})
+			week := start.Add(7 * 24 * time.Hour)
+			return append(append(owing(dunning.Manual)(id), ticks(start, week)...), dunning.Churned{By: dunningBy(dunning.Biller, week)})
 		}},
 	}
 }

@@ -131,7 +131,7 @@ CREATE TABLE @invoices (
 CREATE INDEX invoices_of_tenant ON @invoices (tenant, created_at, id);
 CREATE UNIQUE INDEX invoices_out ON @invoices (tenant) WHERE charge <> 'none'; -- one charge at a time
 CREATE INDEX invoices_unclear ON @invoices (tenant) WHERE charge = 'unknown' OR overpaid_at IS NOT NULL;
-CREATE INDEX invoices_missed ON @invoices (tenant) WHERE missed > 1 AND charge = 'none' AND paid_at IS NULL AND voided_at IS NULL;
+CREATE INDEX invoices_missed ON @invoices (tenant) WHERE missed > 0 AND charge = 'none' AND paid_at IS NULL AND voided_at IS NULL;
 CREATE INDEX invoices_live ON @invoices
 	(id) WHERE paid_at IS NULL AND voided_at IS NULL OR charge <> 'none' OR overpaid_at IS NOT NULL;
 
