@@ -22,7 +22,8 @@
 //   - after a restore nothing is charged, churned or written before it is known what
 //     was paid since ([Policy].RecoveredAt);
 //   - a tenant is churned once, not before the oldest open invoice is
-//     [Policy.Grace] old, and never while a charge may have been paid;
+//     [Policy.Grace] old, and never while a charge may have been paid; only time in which a
+//     biller came counts;
 //   - a step that comes late does each thing that is due once.
 //
 // Ages are compared in whole unix seconds: what lies in the future is not due.
@@ -35,18 +36,24 @@
 //     method and amount depend on answers and never on the clock. Only an operator's
 //     Resolved{Failed} is a person's word: where the clock was moved, they wait for
 //     Policy.Hold and Policy.Linger by a watch.
-//   - What a clock that was ahead has dated is mended by the next step of the right one:
-//     a step that it put off, an invoice, a reinstatement or a message more than two of
-//     Policy.Tick in the future counts from then on. Within two ticks it is waited for.
-//     A host that knows the right date of such an invoice issues it again with it.
-//   - A clock that is behind for a while makes nothing older that was issued before. An
-//     invoice that is issued meanwhile counts from the wrong time: a tenant may be
-//     churned for it too early by as much as the clock was behind.
-//   - A clock that is ahead by more than is left of Policy.Grace churns whoever owes, in
-//     its next step: a jump and a biller that was down for days look alike. "tenant ahead" of
-//     [Alerts] says so as soon as the clock is right, and the host reinstates; store.Tenants.Follow
-//     names the tenants. So the clock may be ahead by less than the least grace that is
-//     left, and messages of a day in a tenant's life come early.
+//   - No jump churns or reminds anybody sooner. A jump forward and days in which no biller
+//     comes look alike, so neither counts: ages go on only while steps come, each at most two
+//     of Policy.Tick behind the one before. What passes between two steps that are further
+//     apart is taken out of every age by the step that sees it, see [Ticked]. Each jump makes
+//     a churn later by three ticks at most, and each absence of the biller by its own length.
+//   - A jump of at most two of Policy.Tick at a time cannot be told from a step that is late,
+//     and counts as time that passed. So Policy.Tick is not longer than the error of the clock
+//     that tenants can bear, and a biller comes at least once in two ticks: a biller that
+//     comes less often churns nobody. The alerts "tenant due wait" and "tenant owed" say so. A Policy.Tick that is
+//     made much shorter looks like a clock that went back.
+//   - What a clock that was ahead has dated or put off is mended by the next step of the right
+//     one: a date more than two of Policy.Tick in the future counts from then on. Within two
+//     ticks it is waited for. A host that knows the right date of such an invoice issues it
+//     again with it.
+//   - An invoice that the host dates in the past is as old as the host says.
+//   - A churn by a clock that went too fast from step to step is told by the alert "tenant
+//     ahead", as soon as the clock is right, and the host reinstates; store.Tenants.Follow
+//     names the tenants.
 //   - Policy.RecoveredAt, which the host sets, is waited for whatever it is.
 //
 // # Tenants and invoices

@@ -52,7 +52,8 @@ type (
 		Taken     string    `json:"-"` // the tenant with an invoice of this id, empty for none: store.Tenants finds out
 	}
 	// Amended lowers what is owed; ErrHeld while a charge is out, or may still arrive
-	// though a look-up did not find it. Key: Amount.
+	// though a look-up did not find it: until that charge is made again and answered, or
+	// where it is not, until an operator's Resolved, see [Tenant.NeverArrives]. Key: Amount.
 	Amended struct {
 		By
 		Invoice string
@@ -60,8 +61,9 @@ type (
 	}
 	// Paid: paid in full by other means than our charge. Key: Invoice, Method and
 	// Payment. It is a fact and is filed whatever the invoice is: of what is paid already,
-	// or void, it is in Invoice.Overpaid, or what had paid is. Two payments without an id
-	// by one method are one; one id of two methods is ErrIllegal.
+	// void, or of nothing, it is in Invoice.Overpaid, or what had paid is. Two payments without
+	// an id by one method are one; one id of two methods is ErrIllegal. ErrInvalid where
+	// MaxOverpaid payments beside the one that paid are on file: nothing is stored of it.
 	Paid struct {
 		By
 		Invoice string
@@ -89,7 +91,9 @@ type (
 type (
 	// Ticked begins a step: it puts DueAt off by Policy.Hold, so that no other
 	// process begins it too, or to when something is due. Outside the version, but where
-	// it mends what a clock that was ahead has dated, see Invoice.Since.
+	// it comes late, or the clock went back: then it takes what nobody has seen out of the
+	// ages of what is owed, see Invoice.Since and "Clocks" of the package. It comes before
+	// each use of Next: a churn is refused behind a step that is late.
 	Ticked struct{ By }
 	// ChargeIntended comes before a charge that Next asks for. Key: Key and
 	// Actor; to another actor it is ErrHeld, and ErrIllegal once the invoice is not
@@ -104,7 +108,8 @@ type (
 	}
 	// ChargeAnswered: Done; Failed, only for a definite refusal; Unknown; or
 	// Deferred, not tried, which nobody but the actor of the intent knows. Key: Key
-	// and Outcome. Unknown of that actor, behind a look-up that found nothing, is
+	// and Outcome. Done of an invoice whose list of payments is full is ErrInvalid, see
+	// [Paid]. Unknown of that actor, behind a look-up that found nothing, is
 	// looked up again. Done under a key that is not the latest, or of another amount
 	// than is owed, pays what is open, and is in Invoice.Overpaid as well. Whatever has
 	// paid already, and whatever is void, Done is filed: see Paid.

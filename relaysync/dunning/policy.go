@@ -10,11 +10,13 @@ import (
 // Policy is what a host may choose. Start from [DefaultPolicy] and check with
 // [Policy.Validate].
 type Policy struct {
-	Grace            time.Duration // age of the oldest open invoice at which the tenant is churned
-	FreshGrace       time.Duration // age before which no message is sent: it is surfaced in-app first
-	NoticeEvery      time.Duration // least time between two messages about one invoice
-	ChargeAgain      time.Duration // from the intent of a charge that failed, or never arrived a second time, to the next one
-	Tick             time.Duration // longest time between two steps while something is open; pause after Deferred; the first one after Unknown, which grows to ChargeAgain
+	Grace       time.Duration // age of the oldest open invoice at which the tenant is churned
+	FreshGrace  time.Duration // age before which no message is sent: it is surfaced in-app first
+	NoticeEvery time.Duration // least time between two messages about one invoice
+	ChargeAgain time.Duration // from the intent of a charge that failed, or never arrived a second time, to the next one
+	// Tick is the longest time between two steps while something is open. While steps are more than two of it apart, no age grows.
+	// It is also the pause after Deferred, and the first one after Unknown, which grows to ChargeAgain.
+	Tick             time.Duration
 	Hold             time.Duration // how long a step may take before another process takes it for crashed
 	Linger           time.Duration // how long what a step has sent may still arrive at the provider, the time-out of the call included
 	UnknownFor       time.Duration // age of an unknown charge at which it is an alert

@@ -102,14 +102,17 @@ func TestAChargeThatNeverArrives(t *testing.T) {
 // A charge that no look-up has found, and that is not made again: who pays by hand now, or
 // is churned. A person is named at once, whose word ends it; so does the method.
 func TestAChargeThatIsNotMadeAgain(t *testing.T) {
-	manual := dunning.MethodSet{By: by(dunning.Host, after(2*hour)), Method: dunning.Manual}
+	method := func(d time.Duration, m dunning.Method) dunning.Event {
+		return dunning.MethodSet{By: by(dunning.Host, after(d)), Method: m}
+	}
+	manual := method(2*hour, dunning.Manual)
 	amended := func(d time.Duration) dunning.Event {
 		return dunning.Amended{By: by(dunning.Host, after(d)), Invoice: "i1", Amount: 50}
 	}
 	told := func(x *account, d time.Duration, want bool) {
 		t.Helper()
 		alerts := dunning.Alerts(x.statsAt(d), dunning.DefaultThresholds())
-		alert := slices.ContainsFunc(alerts, func(a dunning.Alert) bool { return a.Name == "never arrives" })
+		alert := slices.ContainsFunc(alerts, func(a statemachine.Alert) bool { return a.Name == "never arrives" })
 		if got := x.a.Tenant.NeedsOperator(&x.a.Invoices[0], after(d)); got != want || alert != want {
 			t.Errorf("a person is named: %v, alerts %v, expected %v", got, alerts, want)
 		}
@@ -117,13 +120,16 @@ func TestAChargeThatIsNotMadeAgain(t *testing.T) {
 	for name, x := range map[string]*account{
 		"missing, then by hand": open(t, dunning.Stripe).do(intended(0, "i1/0"), missing("i1/0"), manual),
 		"by hand, then missing": open(t, dunning.Stripe).do(intended(0, "i1/0"), manual, asked(2*hour, 2*hour, "i1/0")),
-		"missing, then churned": open(t, dunning.Manual).do(dunning.MethodSet{By: by(dunning.Host, after(0)), Method: dunning.Stripe}, intended(6*day+23*hour, "i1/0"), asked(7*day, 7*day, "i1/0"), dunning.MethodSet{By: by(dunning.Host, after(7*day)), Method: dunning.Manual}, dunning.Churned{By: by(dunning.Biller, after(7*day))}, dunning.MethodSet{By: by(dunning.Host, after(7*day)), Method: dunning.Stripe}),
+		"missing, then churned": open(t, dunning.Manual).do(method(0, dunning.Stripe), intended(6*day+23*hour, "i1/0"),
+			asked(7*day, 7*day, "i1/0"),
+			method(7*day, dunning.Manual), dunning.Churned{By: by(dunning.Biller, after(7*day))}, method(7*day, dunning.Stripe)),
 	} {
 		t.Log(name)
 		y := *x
 		told(x, 8*day, true)
 		x.refused(statemachine.ErrHeld, amended(8*day))
-		x.do(dunning.Resolved{By: by(dunning.Operator, after(8*day)), Invoice: "i1", Key: "i1/0", Outcome: statemachine.Failed, Reason: "not known there"})
+		x.do(dunning.Resolved{By: by(dunning.Operator, after(8*day)), Invoice: "i1", Key: "i1/0", Outcome: statemachine.Failed,
+			Reason: "not known there"})
 		told(x, 8*day, false)
 		x.do(amended(8 * day))
 		if y.a.Tenant.Status() == dunning.TenantActive {

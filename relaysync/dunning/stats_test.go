@@ -44,7 +44,8 @@ func TestAStepThatIsNeverDoneIsCounted(t *testing.T) {
 	}
 	x := open(t, dunning.Stripe)
 	x.do(intended(hour, "i1/0"))
-	if i, looked := &x.a.Invoices[0], hour+policy.Hold+policy.Linger; x.a.Tenant.NeedsOperator(i, after(looked-time.Microsecond)) || !x.a.Tenant.NeedsOperator(i, after(looked)) {
+	i, looked, tenant := &x.a.Invoices[0], hour+policy.Hold+policy.Linger, &x.a.Tenant
+	if tenant.NeedsOperator(i, after(looked-time.Microsecond)) || !tenant.NeedsOperator(i, after(looked)) {
 		t.Error("a person is awaited from when the charge is looked up")
 	}
 	if s := count(x, 30*day); !s.OldestOut.Equal(after(hour)) || !s.OldestDue.IsZero() || !s.OldestOwed.Equal(t0) {

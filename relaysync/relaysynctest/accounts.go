@@ -244,7 +244,8 @@ func (h *AccountHistory) proof(ev dunning.Event, c *dunning.Change) error {
 	if was == nil || was.Charge == dunning.ChargeNone || c.New.Invoice(id).Charge != dunning.ChargeNone {
 		return nil
 	}
-	if arrived := was.ChargeAt.Add(h.Policy.Hold + h.Policy.Linger); asked.Before(arrived) && arrived.Sub(now) <= max(24*time.Hour, h.Policy.Tick) {
+	arrived := was.ChargeAt.Add(h.Policy.Hold + h.Policy.Linger)
+	if asked.Before(arrived) && arrived.Sub(now) <= max(24*time.Hour, h.Policy.Tick) {
 		return fmt.Errorf("a look-up of %v says what became of a charge that may arrive up to %v", asked, arrived)
 	}
 	return nil

@@ -78,7 +78,8 @@ func Naive(p dunning.Policy, a dunning.Account, now time.Time) string {
 		if !open(i) {
 			continue
 		}
-		if age(i) >= int64(p.FreshGrace/time.Second) && (i.NotifiedAt.IsZero() || sec-i.NotifiedAt.Unix() >= int64(p.NoticeEvery/time.Second)) && !quiet {
+		if age(i) >= int64(p.FreshGrace/time.Second) && (i.NotifiedAt.IsZero() ||
+			sec-i.NotifiedAt.Unix() >= int64(p.NoticeEvery/time.Second)) && !quiet {
 			named += " " + i.ID
 		}
 	}

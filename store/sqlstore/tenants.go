@@ -146,9 +146,11 @@ var (
 	// high and low halves are added apart.
 	countInvoices = statement{text: "SELECT count(CASE WHEN " + owed + " THEN 1 END), coalesce(sum(CASE WHEN " + owed + " THEN amount / 4294967296 END), 0), " +
 		"coalesce(sum(CASE WHEN " + owed + " THEN amount % 4294967296 END), 0), count(CASE WHEN charge <> 'none' THEN 1 END), " +
-		"min(CASE WHEN charge <> 'none' THEN charge_at END), max(CASE WHEN charge <> 'none' THEN charge_at END), count(overpaid_at) FROM @invoices WHERE " + liveInvoices}
+		"min(CASE WHEN charge <> 'none' THEN charge_at END), max(CASE WHEN charge <> 'none' THEN charge_at END), " +
+		"count(overpaid_at) FROM @invoices WHERE " + liveInvoices}
 	countMissed = statement{text: "SELECT count(*) FROM @invoices i JOIN @tenants t ON t.id = i.tenant WHERE " + neverArrives}
-	oldestOwed  = statement{text: "SELECT min(CASE WHEN " + dated + " < " + owes + " THEN " + dated + " ELSE " + owes + " END), max(" + owes + ") FROM @invoices i JOIN @tenants t ON t.id = i.tenant " +
+	oldestOwed  = statement{text: "SELECT min(CASE WHEN " + dated + " < " + owes + " THEN " + dated + " ELSE " + owes + " END), " +
+		"max(" + owes + ") FROM @invoices i JOIN @tenants t ON t.id = i.tenant " +
 		"WHERE (" + liveInvoices + ") AND " + owed + " AND t.churned_at IS NULL"}
 )
 

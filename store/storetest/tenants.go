@@ -114,7 +114,8 @@ func (r *tenants) everyTenantField(t *testing.T) {
 	f.do(dunning.NoticeIntended{By: biller(), Notice: r.service.Policy().Next(f.a, f.now).Action.Key})
 	f.do(dunning.NoticeAnswered{By: biller(), Notice: f.a.Tenant.Notice, Outcome: statemachine.Done},
 		// a clock that is behind, and right again
-		dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(-10*day))}, dunning.Ticked{By: biller()}, dunning.MethodSet{By: by(dunning.Host), Method: dunning.Stripe},
+		dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(-10*day))}, dunning.Ticked{By: biller()},
+		dunning.MethodSet{By: by(dunning.Host), Method: dunning.Stripe},
 		dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1",
 			Key: "é-1/1", Outcome: statemachine.Done},
 		dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/0", Outcome: statemachine.Done}, // of what was declared failed
@@ -430,7 +431,8 @@ func (r *tenants) counted(t testing.TB, add func(dunning.Account)) {
 	}
 	late := start.Add(10 * 24 * time.Hour)
 	make(dunning.Manual, 100, func(string) []dunning.Event {
-		return append(ticks(start, late), dunning.Churned{By: dunningBy(dunning.Biller, late)}, dunning.Reinstated{By: dunningBy(dunning.Host, late)})
+		return append(ticks(start, late), dunning.Churned{By: dunningBy(dunning.Biller, late)},
+			dunning.Reinstated{By: dunningBy(dunning.Host, late)})
 	})
 	for _, c := range []struct {
 		at      time.Time
@@ -454,8 +456,8 @@ func (r *tenants) counted(t testing.TB, add func(dunning.Account)) {
 	})
 	missedOnce := func(invoice string) []dunning.Event {
 		by, asked := dunningBy(dunning.Biller, start), start.Add(time.Hour-time.Second)
-		return []dunning.Event{dunning.ChargeIntended{By: by, Invoice: invoice, Key: invoice + "/0"}, dunning.ChargeMissing{By: dunningBy(dunning.Biller,
-			asked), Invoice: invoice, Key: invoice + "/0", Asked: asked}}
+		return []dunning.Event{dunning.ChargeIntended{By: by, Invoice: invoice, Key: invoice + "/0"},
+			dunning.ChargeMissing{By: dunningBy(dunning.Biller, asked), Invoice: invoice, Key: invoice + "/0", Asked: asked}}
 	}
 	make(dunning.Stripe, 100, missedOnce)
 	make(dunning.Stripe, 100, func(invoice string) []dunning.Event { // it is not made again
@@ -464,7 +466,8 @@ func (r *tenants) counted(t testing.TB, add func(dunning.Account)) {
 	make(dunning.Stripe, 100, func(invoice string) []dunning.Event {
 		all := append(missedOnce(invoice), dunning.MethodSet{By: dunningBy(dunning.Host, start.Add(time.Hour)), Method: dunning.Manual})
 		all = append(all, ticks(start.Add(time.Hour), late)...)
-		return append(all, dunning.Churned{By: dunningBy(dunning.Biller, late)}, dunning.MethodSet{By: dunningBy(dunning.Host, late), Method: dunning.NWC})
+		return append(all, dunning.Churned{By: dunningBy(dunning.Biller, late)},
+			dunning.MethodSet{By: dunningBy(dunning.Host, late), Method: dunning.NWC})
 	})
 	behind := dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(-10*24*time.Hour))} // its date does not count
 	make(dunning.Manual, 100, func(string) []dunning.Event { return []dunning.Event{behind} })
