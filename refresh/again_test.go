@@ -68,7 +68,8 @@ func TestALookUpIsSentAgain(t *testing.T) {
 		if again.Tick.Refresh != c.same || !again.Empty() || again.New.Lock.Lease.Fence != held.Lock {
 			t.Errorf("%+v: %+v", c, again.Tick)
 		}
-		x.do(refresh.Ticked{By: worker(look.At), Held: held, Began: t0, Listing: look.Listing, Recipients: again.Tick.Recipients, Refreshed: done})
+		x.do(refresh.Ticked{By: worker(look.At), Held: held, Began: t0, Listing: look.Listing,
+			Recipients: again.Tick.Recipients, Refreshed: done})
 		if x.w.Lock != (refresh.Lock{}) {
 			t.Error("held still")
 		}

@@ -91,7 +91,8 @@ func TestATransferInAnUnknownStatusIsWatched(t *testing.T) {
 	for _, status := range []int{-1, refresh.TransferFailed + 1} {
 		x := newWorld(t)
 		x.do(enqueued(t0, 1, refresh.InvoiceCreated, "r", "rgb:a"))
-		x.pass(t0, listing(t0, refresh.Transfer{Recipient: "r", Asset: "rgb:a", Status: status, Kind: refresh.ReceiveBlind, Index: 1, HasIndex: true}))
+		x.pass(t0, listing(t0,
+			refresh.Transfer{Recipient: "r", Asset: "rgb:a", Status: status, Kind: refresh.ReceiveBlind, Index: 1, HasIndex: true}))
 		if w := x.watcher("r"); x.job(1).Status != refresh.JobCompleted || w.Status != refresh.Watching || w.Provisional {
 			t.Errorf("status %d: the job is %v, the watcher %v", status, x.job(1).Status, w.Status)
 		}
@@ -189,7 +190,8 @@ func TestOneCancellationForEachIndex(t *testing.T) {
 	}
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
-	x.pass(t0, l, refresh.Cancelled{Index: 7, Outcome: done}, refresh.Cancelled{Index: 0, Outcome: done}, refresh.Cancelled{Index: 3, Outcome: failed})
+	x.pass(t0, l, refresh.Cancelled{Index: 7, Outcome: done}, refresh.Cancelled{Index: 0, Outcome: done},
+		refresh.Cancelled{Index: 3, Outcome: failed})
 	if len(x.w.Watchers) != 1 || x.watcher("c").Status != refresh.Watching {
 		t.Errorf("watchers %+v", x.w.Watchers)
 	}

@@ -116,7 +116,8 @@ func checkJob(j *Job, xpub string) string {
 		rule{processing == (j.Lease.Holder != "") && processing == !j.Lease.Until.IsZero(),
 			"exactly a job in processing is leased, up to a time"},
 		rule{(pending || processing) == j.ProcessedAt.IsZero(), "exactly a job that ended has processed_at"},
-		rule{j.Seq >= 1 && j.EndSeq >= 0 && (pending || processing) == (j.EndSeq == 0), "a job has its begin in the wallet's sequence, and its end if it ended"},
+		rule{j.Seq >= 1 && j.EndSeq >= 0 && (pending || processing) == (j.EndSeq == 0),
+			"a job has its begin in the wallet's sequence, and its end if it ended"},
 		rule{!j.CreatedAt.IsZero() && !j.AvailableAt.IsZero(), "a job has its times"},
 		rule{len(j.Error) <= MaxText, "an error is bounded"},
 	)

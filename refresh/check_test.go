@@ -27,7 +27,8 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := sound()
-	if w.Jobs[2].Status != refresh.JobProcessing || len(w.Watchers) != 3 || w.Watchers[1].Status != refresh.Settled || !w.Watchers[2].Provisional {
+	if w.Jobs[2].Status != refresh.JobProcessing || len(w.Watchers) != 3 || w.Watchers[1].Status != refresh.Settled ||
+		!w.Watchers[2].Provisional {
 		t.Fatalf("%+v", w)
 	}
 	for name, change := range map[string]func(*refresh.Work){

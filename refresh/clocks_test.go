@@ -14,7 +14,8 @@ import (
 // decide what happened first.
 
 // steps are how far the store's clock is moved between two commits.
-var steps = []time.Duration{-48 * time.Hour, -5 * time.Second, -2 * time.Second, -time.Microsecond, 0, time.Microsecond, 5 * time.Second, 48 * time.Hour}
+var steps = []time.Duration{-48 * time.Hour, -5 * time.Second, -2 * time.Second, -time.Microsecond, 0, time.Microsecond,
+	5 * time.Second, 48 * time.Hour}
 
 // ways are how a watcher of "r" ends at a time: as made by a pass, or provisional.
 var ways = map[string]struct {
@@ -22,7 +23,8 @@ var ways = map[string]struct {
 	end         func(x *world, at time.Time)
 	reason      refresh.EndReason
 }{
-	"a provisional expiry": {true, func(x *world, at time.Time) { x.do(refresh.Elapsed{By: worker(at), Slot: x.serve(at)}) }, refresh.EndProvisional},
+	"a provisional expiry": {true, func(x *world, at time.Time) { x.do(refresh.Elapsed{By: worker(at), Slot: x.serve(at)}) },
+		refresh.EndProvisional},
 	"a provisional expiry in a tick": {true, func(x *world, at time.Time) {
 		x.do(refresh.Looked{By: worker(at), Slot: x.serve(at), Lock: x.fence(), Began: at, Error: "no answer"})
 	}, refresh.EndProvisional},

@@ -44,8 +44,9 @@ func TestDefaults(t *testing.T) {
 	if err != nil || c.RefreshInterval != 500*time.Millisecond || c.MaxWalletProcesses != 7 || c.PostgresURL != "postgresql://db" {
 		t.Errorf("%v: %+v", err, c)
 	}
-	for name, text := range map[string]string{"REFRESH_INTERVAL": "30s", "WATCHER_TTL": "-1", "POLL_INTERVAL": "1e3", "HTTP_TIMEOUT": "0", "RETRY_DELAY_BASE": ".",
-		"MAX_REFRESH_RETRIES": "1.5", "MAX_WALLET_PROCESSES": "99999999999", "POSTGRES_MIN_CONNECTIONS": "11", "DURATION_RCV_TRANSFER": "9999999999999"} {
+	for name, text := range map[string]string{"REFRESH_INTERVAL": "30s", "WATCHER_TTL": "-1", "POLL_INTERVAL": "1e3", "HTTP_TIMEOUT": "0",
+		"RETRY_DELAY_BASE": ".", "MAX_REFRESH_RETRIES": "1.5", "MAX_WALLET_PROCESSES": "99999999999", "POSTGRES_MIN_CONNECTIONS": "11",
+		"DURATION_RCV_TRANSFER": "9999999999999"} {
 		_, err := refresh.ParseConfig(func(asked string) (string, bool) { return text, asked == name })
 		if !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("%s=%s: %v", name, text, err)
@@ -93,12 +94,17 @@ func TestValidate(t *testing.T) {
 }
 
 func TestAlerts(t *testing.T) {
-	none := refresh.Stats{At: t0, OldestLive: after(-time.Hour), OldestJob: after(-time.Minute), OldestWatcher: after(-time.Minute), OldestLapse: after(-time.Minute), OldestExpiry: after(-time.Minute), Newest: after(time.Minute), Failed: []refresh.WalletCount{{XpubVan: "a", Count: 1}}}
-	limits := refresh.Thresholds{JobAge: time.Hour, JobWait: time.Minute, LeaseWait: time.Minute, TickWait: time.Minute, ExpiryWait: time.Minute, Ahead: time.Minute, FailedJobs: 1}
+	none := refresh.Stats{At: t0, OldestLive: after(-time.Hour), OldestJob: after(-time.Minute), OldestWatcher: after(-time.Minute),
+		OldestLapse: after(-time.Minute), OldestExpiry: after(-time.Minute), Newest: after(time.Minute),
+		Failed: []refresh.WalletCount{{XpubVan: "a", Count: 1}}}
+	limits := refresh.Thresholds{JobAge: time.Hour, JobWait: time.Minute, LeaseWait: time.Minute, TickWait: time.Minute,
+		ExpiryWait: time.Minute, Ahead: time.Minute, FailedJobs: 1}
 	if got := refresh.Alerts(none, limits); len(got) != 0 {
 		t.Error(got)
 	}
-	all := refresh.Stats{At: t0, OldestLive: after(-time.Hour - 1), OldestJob: after(-time.Minute - 1), OldestWatcher: after(-time.Minute - 1), OldestLapse: after(-time.Minute - 1), OldestExpiry: after(-time.Minute - 1), Newest: after(time.Minute + 1), NotEnqueued: 1, ExpiredOpen: 1, Refused: 1, Hung: 1,
+	all := refresh.Stats{At: t0, OldestLive: after(-time.Hour - 1), OldestJob: after(-time.Minute - 1), OldestWatcher: after(-time.Minute - 1),
+		OldestLapse: after(-time.Minute - 1), OldestExpiry: after(-time.Minute - 1), Newest: after(time.Minute + 1), NotEnqueued: 1,
+		ExpiredOpen: 1, Refused: 1, Hung: 1,
 		Failed: []refresh.WalletCount{{XpubVan: "a", Count: 3}, {XpubVan: "b", Count: 2}}}
 	var names []string
 	for _, a := range refresh.Alerts(all, limits) {

@@ -38,9 +38,11 @@ func Example() {
 	fmt.Println("owed:", config.Next(w, now).Do)
 	apply(refresh.JobClaimed{By: by("worker-1", refresh.Worker), Slot: 1, Lock: 1})
 	// The worker refreshes the wallet and lists its transfers.
-	waiting := refresh.Transfer{Recipient: "utxob:1", Asset: "rgb:2", Status: refresh.WaitingCounterparty, Kind: refresh.ReceiveBlind, HasIndex: true}
+	waiting := refresh.Transfer{Recipient: "utxob:1", Asset: "rgb:2", Status: refresh.WaitingCounterparty,
+		Kind: refresh.ReceiveBlind, HasIndex: true}
 	held := refresh.Held{Slot: 1, Job: job, Fence: 1, Lock: 1}
-	apply(refresh.JobDone{By: by("worker-1", refresh.Worker), Held: held, Listing: refresh.Listing{Answered: now, Transfers: []refresh.Transfer{waiting}}})
+	apply(refresh.JobDone{By: by("worker-1", refresh.Worker), Held: held,
+		Listing: refresh.Listing{Answered: now, Transfers: []refresh.Transfer{waiting}}})
 
 	fmt.Println("owed:", config.Next(w, now).Do)
 	settled := waiting

@@ -50,7 +50,8 @@ func TestExpiry(t *testing.T) {
 	x.claim(after(24*time.Hour - 180*time.Second))
 	slot := x.serve(at(0))
 	x.do(refresh.Looked{By: worker(at(0)), Slot: slot, Lock: x.fence(), Began: at(0), Error: "no answer"})
-	if r, p := x.watcher("r"), x.watcher("p"); r.Status != refresh.Watching || r.LastError != "no answer" || !r.NextAt.Equal(at(30*time.Second)) || p.EndReason != refresh.EndProvisional {
+	if r, p := x.watcher("r"), x.watcher("p"); r.Status != refresh.Watching || r.LastError != "no answer" ||
+		!r.NextAt.Equal(at(30*time.Second)) || p.EndReason != refresh.EndProvisional {
 		t.Errorf("%+v %+v", r, p)
 	}
 }
@@ -128,7 +129,8 @@ func TestWatchedAgain(t *testing.T) {
 			if again != (w.Status == refresh.Watching) || !again && w != ended {
 				t.Errorf("%v, the lock was taken later: %v: %+v", ended.Status, again, w)
 			}
-			if again && (w.RefreshCount != 0 || w.ExpiresAt.Sub(end) != 24*time.Hour || !w.EndedAt.IsZero() || w.EndReason != 0 || w.EndSeq != 0 || !w.NextAt.Equal(end)) {
+			if again && (w.RefreshCount != 0 || w.ExpiresAt.Sub(end) != 24*time.Hour || !w.EndedAt.IsZero() || w.EndReason != 0 || w.EndSeq != 0 ||
+				!w.NextAt.Equal(end)) {
 				t.Errorf("%+v", w)
 			}
 		}
@@ -223,8 +225,8 @@ func TestAProvisionalExpiryWhileCancellationsAreDeferred(t *testing.T) {
 					if fmt.Sprint(looked.Tick.Cancel) != "[1]" {
 						t.Fatalf("asks %v", looked.Tick.Cancel)
 					}
-					x.do(refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, old), Recipients: looked.Tick.Recipients,
-						Cancelled: answers, Refreshed: done})
+					x.do(refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, old),
+						Recipients: looked.Tick.Recipients, Cancelled: answers, Refreshed: done})
 				}
 				syncs := 0
 				for _, j := range x.w.Jobs {

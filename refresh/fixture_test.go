@@ -24,7 +24,8 @@ var (
 func id(n byte) uuid.UUID { return uuid.UUID{6: 0x40, 8: 0x80, 15: n} }
 
 func by(r refresh.Role, at time.Time) refresh.By {
-	actor := map[refresh.Role]string{refresh.API: "api", refresh.Orchestrator: "orchestrator", refresh.Worker: "w1", refresh.Operator: "olga"}[r]
+	actor := map[refresh.Role]string{refresh.API: "api", refresh.Orchestrator: "orchestrator", refresh.Worker: "w1",
+		refresh.Operator: "olga"}[r]
 	return refresh.By{Actor: actor, Role: r, At: at}
 }
 

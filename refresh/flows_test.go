@@ -36,14 +36,16 @@ func TestPassAndTicksUntilTheTransferEnds(t *testing.T) {
 			t.Fatalf("%v: %+v, lock %+v", cause, j, x.w.Lock)
 		}
 		w := x.watcher("r")
-		if len(x.w.Watchers) != 2 || w.Asset != "asset" || w.Provisional || x.watcher("other").Provisional || !w.ExpiresAt.Equal(after(24*time.Hour)) || !w.NextAt.Equal(t0) {
+		if len(x.w.Watchers) != 2 || w.Asset != "asset" || w.Provisional || x.watcher("other").Provisional ||
+			!w.ExpiresAt.Equal(after(24*time.Hour)) || !w.NextAt.Equal(t0) {
 			t.Fatalf("%v: %+v", cause, x.w.Watchers)
 		}
 		x.tick(t0, listing(t0, open("r", "asset")), done)
 		for _, n := range []struct {
 			at    time.Duration
 			count int64
-		}{{30*time.Second - time.Microsecond, 1}, {30 * time.Second, 2}, {60*time.Second - time.Microsecond, 2}, {61 * time.Second, 3}, {90 * time.Second, 3}, {91 * time.Second, 4}} {
+		}{{30*time.Second - time.Microsecond, 1}, {30 * time.Second, 2}, {60*time.Second - time.Microsecond, 2}, {61 * time.Second, 3},
+			{90 * time.Second, 3}, {91 * time.Second, 4}} {
 			x.tick(after(n.at), listing(after(n.at), open("r", "asset")), done)
 			if w := x.watcher("r"); w.RefreshCount != n.count {
 				t.Errorf("at %v: %d refreshes, want %d", n.at, w.RefreshCount, n.count)
@@ -66,7 +68,8 @@ func TestInvoiceWithoutAsset(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.InvoiceCreated, "r", ""))
 	slot := x.serve(t0)
-	x.w.Lock = refresh.Lock{XpubVan: "xpub-van", LockedAt: t0, Seq: 1, Lease: statemachine.Lease{Holder: "other", Fence: 9, Until: after(time.Second)}}
+	x.w.Lock = refresh.Lock{XpubVan: "xpub-van", LockedAt: t0, Seq: 1,
+		Lease: statemachine.Lease{Holder: "other", Fence: 9, Until: after(time.Second)}}
 	c := x.do(refresh.JobClaimed{By: worker(t0), Slot: slot, Lock: 10})
 	if j := x.job(1); j.Status != refresh.JobCompleted || j.Attempts != 1 || c.New.Lock != c.Old.Lock || c.Job != id(1) {
 		t.Fatalf("%+v", j)
@@ -96,7 +99,8 @@ func TestInvoiceWithoutAsset(t *testing.T) {
 		t.Fatalf("%+v %+v", w, x.w.Jobs)
 	}
 	sync := x.w.Jobs[1]
-	if sync.Cause != refresh.Sync || sync.Status != refresh.JobPending || sync.Credentials != alice || sync.Recipient != "" || sync.Asset != "" || x.w.Wallet.WorkSeq != 3 || sync.ID.Version() != 4 {
+	if sync.Cause != refresh.Sync || sync.Status != refresh.JobPending || sync.Credentials != alice || sync.Recipient != "" ||
+		sync.Asset != "" || x.w.Wallet.WorkSeq != 3 || sync.ID.Version() != 4 {
 		t.Errorf("%+v", sync)
 	}
 	again, err := config.Apply(stale, refresh.Elapsed{By: worker(end), Slot: slot})
@@ -109,7 +113,8 @@ func TestInvoiceWithoutAsset(t *testing.T) {
 	}
 	// The listing of the sync job began later: watched again, no longer provisional.
 	x.pass(after(181*time.Second), listing(after(181*time.Second), open("r", "")))
-	if w := x.watcher("r"); w.Status != refresh.Watching || w.Provisional || w.RefreshCount != 0 || !w.ExpiresAt.Equal(after(181*time.Second+24*time.Hour)) || !w.CreatedAt.Equal(t0) {
+	if w := x.watcher("r"); w.Status != refresh.Watching || w.Provisional || w.RefreshCount != 0 ||
+		!w.ExpiresAt.Equal(after(181*time.Second+24*time.Hour)) || !w.CreatedAt.Equal(t0) {
 		t.Errorf("%+v", w)
 	}
 }

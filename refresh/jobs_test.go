@@ -54,7 +54,8 @@ func TestRetries(t *testing.T) {
 		of   *refresh.Config
 		n    int32
 		want time.Duration
-	}{{&config, 15, 81_920 * time.Second}, {&config, 16, 24 * time.Hour}, {&config, 10_000, 24 * time.Hour}, {&rare, 1, 25 * time.Hour}, {&rare, 2, 25 * time.Hour}} {
+	}{{&config, 15, 81_920 * time.Second}, {&config, 16, 24 * time.Hour}, {&config, 10_000, 24 * time.Hour}, {&rare, 1, 25 * time.Hour},
+		{&rare, 2, 25 * time.Hour}} {
 		if d := c.of.RetryDelay(c.n); d != c.want {
 			t.Errorf("failure %d with a base of %v: %v, want %v", c.n, c.of.RetryDelayBase, d, c.want)
 		}
@@ -169,7 +170,8 @@ func TestOrphans(t *testing.T) {
 
 // An invoice with asset is not done while no listing shows its recipient.
 func TestInvoiceWhoseRecipientIsNotListed(t *testing.T) {
-	for status, want := range map[int]refresh.JobStatus{-1: refresh.JobPending, 0: refresh.JobCompleted, 1: refresh.JobCompleted, 2: refresh.JobCompleted, 3: refresh.JobCompleted} {
+	for status, want := range map[int]refresh.JobStatus{-1: refresh.JobPending, 0: refresh.JobCompleted, 1: refresh.JobCompleted,
+		2: refresh.JobCompleted, 3: refresh.JobCompleted} {
 		x := newWorld(t)
 		x.do(enqueued(t0, 1, refresh.InvoiceCreated, "r", "a"))
 		l := listing(t0, open("another", "a"))

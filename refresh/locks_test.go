@@ -56,7 +56,8 @@ func TestADueJobGoesFirst(t *testing.T) {
 		t.Errorf("%+v", c.Tick)
 	}
 	// After the cancellations and before the refresh: it is owed still.
-	x.do(refresh.Ticked{By: worker(t0), Held: refresh.Held{Slot: slot, Lock: look.Lock}, Began: t0, Listing: look.Listing, Recipients: []string{"r"}})
+	x.do(refresh.Ticked{By: worker(t0), Held: refresh.Held{Slot: slot, Lock: look.Lock}, Began: t0, Listing: look.Listing,
+		Recipients: []string{"r"}})
 	if w := x.watcher("r"); w.RefreshCount != 0 || !w.NextAt.Equal(t0) {
 		t.Errorf("%+v", w)
 	}
@@ -106,7 +107,8 @@ func TestFences(t *testing.T) {
 		slot, lock := x.serve(t0), x.fence()
 		x.do(refresh.Looked{By: worker(t0), Slot: slot, Lock: lock, Began: t0, Listing: listing(t0, open("r", "a"))})
 		c.lose(x)
-		ev := refresh.Ticked{By: worker(c.at), Held: refresh.Held{Slot: slot, Lock: lock}, Began: t0, Listing: listing(t0, open("r", "a")), Recipients: []string{"r"}, Refreshed: done}
+		ev := refresh.Ticked{By: worker(c.at), Held: refresh.Held{Slot: slot, Lock: lock}, Began: t0, Listing: listing(t0, open("r", "a")),
+			Recipients: []string{"r"}, Refreshed: done}
 		if _, err := config.ApplyAt(x.load(ev, c.at), ev, c.at); !errors.Is(err, want) {
 			t.Errorf("%s: %T: %v", c.name, ev, err)
 		}

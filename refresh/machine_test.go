@@ -71,15 +71,17 @@ func TestTexts(t *testing.T) {
 
 // Who may send what.
 func TestRoles(t *testing.T) {
-	allowed := map[string]string{"Enqueued": "api operator", "Recovering": "orchestrator", "SlotClaimed": "orchestrator", "SlotElapsed": "orchestrator", "Reconciled": "orchestrator",
-		"RoundEnded": "wallet-worker", "Locked": "api operator", "Unlocked": "api operator", "JobClaimed": "wallet-worker", "JobDone": "wallet-worker",
-		"JobNotDone": "wallet-worker", "Looked": "wallet-worker", "Ticked": "wallet-worker", "Elapsed": "wallet-worker"}
+	allowed := map[string]string{"Enqueued": "api operator", "Recovering": "orchestrator", "SlotClaimed": "orchestrator",
+		"SlotElapsed": "orchestrator", "Reconciled": "orchestrator", "RoundEnded": "wallet-worker", "Locked": "api operator",
+		"Unlocked": "api operator", "JobClaimed": "wallet-worker", "JobDone": "wallet-worker", "JobNotDone": "wallet-worker",
+		"Looked": "wallet-worker", "Ticked": "wallet-worker", "Elapsed": "wallet-worker"}
 	for _, r := range append([]refresh.Role{0, 99}, refresh.Role(0).Values()...) {
 		b := by(r, t0)
 		b.Actor = "somebody"
-		for _, ev := range []refresh.Event{refresh.Enqueued{By: b}, refresh.Recovering{By: b}, refresh.SlotClaimed{By: b}, refresh.SlotElapsed{By: b}, refresh.Reconciled{By: b},
-			refresh.RoundEnded{By: b}, refresh.Locked{By: b}, refresh.Unlocked{By: b}, refresh.JobClaimed{By: b}, refresh.JobDone{By: b},
-			refresh.JobNotDone{By: b}, refresh.Looked{By: b}, refresh.Ticked{By: b}, refresh.Elapsed{By: b}} {
+		for _, ev := range []refresh.Event{refresh.Enqueued{By: b}, refresh.Recovering{By: b}, refresh.SlotClaimed{By: b},
+			refresh.SlotElapsed{By: b}, refresh.Reconciled{By: b}, refresh.RoundEnded{By: b}, refresh.Locked{By: b}, refresh.Unlocked{By: b},
+			refresh.JobClaimed{By: b}, refresh.JobDone{By: b}, refresh.JobNotDone{By: b}, refresh.Looked{By: b}, refresh.Ticked{By: b},
+			refresh.Elapsed{By: b}} {
 			_, err := config.Apply(refresh.Work{}, ev)
 			name := strings.TrimPrefix(fmt.Sprintf("%T", ev), "refresh.")
 			want := !strings.Contains(allowed[name], r.String())

@@ -175,20 +175,24 @@ func (n node) steps(i int, step func(string, node)) {
 						j = c.New.Jobs[k]
 					}
 				}
-				p = process{phase: passing, until: n.now.Add(unit), held: refresh.Held{Slot: me.held.Slot, Job: j.ID, Fence: j.Lease.Fence, Lock: n.fence}}
+				p = process{phase: passing, until: n.now.Add(unit),
+					held: refresh.Held{Slot: me.held.Slot, Job: j.ID, Fence: j.Lease.Fence, Lock: n.fence}}
 			}
 			step(name+" claims", with(claimed, p))
 		case next.Do == refresh.DoTick:
 			l := n.transfers()
-			looked, c, err := n.apply(refresh.Looked{By: speak, Slot: me.held.Slot, Lock: n.fence, Known: n.work.Lock.Lease.Fence, Began: n.now, Listing: l})
+			looked, c, err := n.apply(refresh.Looked{By: speak, Slot: me.held.Slot, Lock: n.fence, Known: n.work.Lock.Lease.Fence,
+				Began: n.now, Listing: l})
 			p := me
 			if err != nil {
 				p = lost
 			} else if c.Tick.Locked() {
-				p = process{phase: ticking, until: n.now.Add(unit), began: n.now, list: l, tick: c.Tick, held: refresh.Held{Slot: me.held.Slot, Lock: n.fence}}
+				p = process{phase: ticking, until: n.now.Add(unit), began: n.now, list: l, tick: c.Tick,
+					held: refresh.Held{Slot: me.held.Slot, Lock: n.fence}}
 			}
 			step(name+" looks", with(looked, p))
-			noAnswer, _, err := n.apply(refresh.Looked{By: speak, Slot: me.held.Slot, Lock: n.fence, Known: n.work.Lock.Lease.Fence, Began: n.now, Error: "no answer"})
+			noAnswer, _, err := n.apply(refresh.Looked{By: speak, Slot: me.held.Slot, Lock: n.fence, Known: n.work.Lock.Lease.Fence,
+				Began: n.now, Error: "no answer"})
 			if err == nil {
 				step(name+" gets no answer", noAnswer)
 			}
@@ -241,7 +245,8 @@ func (n node) steps(i int, step func(string, node)) {
 				if !mayCall {
 					refreshed = statemachine.Failed
 				}
-				ev = refresh.Ticked{By: speak, Held: me.held, Began: me.began, Listing: me.list, Recipients: me.tick.Recipients, Cancelled: answers, Refreshed: refreshed}
+				ev = refresh.Ticked{By: speak, Held: me.held, Began: me.began, Listing: me.list, Recipients: me.tick.Recipients,
+					Cancelled: answers, Refreshed: refreshed}
 			}
 			stored, _, err := after.apply(ev)
 			p := process{phase: serving, held: refresh.Held{Slot: me.held.Slot}}
@@ -264,19 +269,21 @@ func (n node) key() string {
 		return int(max(t.Sub(n.now)/unit, -1))
 	}
 	w := &n.work
-	fmt.Fprint(&b, w.Wallet.Status, w.Wallet.Lease.Holder, rel(w.Wallet.Lease.Until), w.Lock.Lease.Holder, rel(w.Lock.Lease.Until), n.listed, n.old, n.fault, n.fenced && n.watchesFences())
+	fmt.Fprint(&b, w.Wallet.Status, w.Wallet.Lease.Holder, rel(w.Wallet.Lease.Until), w.Lock.Lease.Holder, rel(w.Lock.Lease.Until), n.listed,
+		n.old, n.fault, n.fenced && n.watchesFences())
 	for i := range w.Jobs {
 		j := &w.Jobs[i]
 		fmt.Fprint(&b, "|", j.Cause, j.Status, j.Attempts, rel(j.AvailableAt), rel(j.Lease.Until), j.Lease.Holder, rel(j.CreatedAt))
 	}
 	for i := range w.Watchers {
 		x := &w.Watchers[i]
-		fmt.Fprint(&b, "|", x.Status, x.EndReason, x.Provisional, x.CancelTried, x.Refused, rel(x.NextAt), rel(x.ExpiresAt), x.EndSeq <= w.Lock.Seq, rel(x.CreatedAt))
+		fmt.Fprint(&b, "|", x.Status, x.EndReason, x.Provisional, x.CancelTried, x.Refused, rel(x.NextAt), rel(x.ExpiresAt),
+			x.EndSeq <= w.Lock.Seq, rel(x.CreatedAt))
 	}
 	for i := range n.workers {
 		p := &n.workers[i]
-		fmt.Fprint(&b, "|", p.phase, rel(p.until), p.held.Slot == w.Wallet.Lease.Fence, p.held.Lock == w.Lock.Lease.Fence && w.Lock.Lease.Holder != "",
-			rel(p.began), rel(p.list.Answered), len(p.list.Transfers), p.tick.Cancel)
+		fmt.Fprint(&b, "|", p.phase, rel(p.until), p.held.Slot == w.Wallet.Lease.Fence,
+			p.held.Lock == w.Lock.Lease.Fence && w.Lock.Lease.Holder != "", rel(p.began), rel(p.list.Answered), len(p.list.Transfers), p.tick.Cancel)
 		for k := range w.Jobs {
 			if j := &w.Jobs[k]; j.ID == p.held.Job {
 				fmt.Fprint(&b, k, j.Lease.Fence == p.held.Fence)
@@ -383,7 +390,8 @@ func TestModel(t *testing.T) {
 				}
 				return m.init.work.Jobs[0].Invoice()
 			}),
-			explore.Reachable("the job fails", func(n node) bool { return m.init.work.Jobs[0].Invoice() || job(n, id(2)).Status == refresh.JobFailed }),
+			explore.Reachable("the job fails",
+				func(n node) bool { return m.init.work.Jobs[0].Invoice() || job(n, id(2)).Status == refresh.JobFailed }),
 			explore.Reachable("the watcher ends as its transfer", func(n node) bool {
 				return len(n.work.Watchers) > 0 && n.work.Watchers[0].EndReason == refresh.EndTransfer
 			}),

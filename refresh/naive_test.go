@@ -51,7 +51,8 @@ func TestCancellationsAgreeWithTheNaivePlan(t *testing.T) {
 		now := refreshtest.Start
 		l := refreshtest.Listings(now).Draw(t, "listing")
 		for i, index := range rapid.SliceOfN(rapid.Int32Range(0, 2), 1, 3).Draw(t, "to cancel") {
-			l.Transfers = append(l.Transfers, refresh.Transfer{Recipient: refreshtest.Recipients[i], Kind: refresh.ReceiveBlind, Expiration: 1, Index: index, HasIndex: true})
+			l.Transfers = append(l.Transfers,
+				refresh.Transfer{Recipient: refreshtest.Recipients[i], Kind: refresh.ReceiveBlind, Expiration: 1, Index: index, HasIndex: true})
 		}
 		want := naivePlan(l, func(refresh.Transfer) bool { return true })
 		got, faults := config.PlanPass(l, 0)
@@ -94,7 +95,8 @@ type verdict struct {
 
 // naivePass returns what a pass makes of the watcher of a recipient. later says that the lock
 // of the pass was taken after the watcher ended.
-func naivePass(old *refresh.Watcher, recipient string, l refresh.Listing, worked map[int32]bool, answers map[int32]statemachine.Outcome, later bool, now time.Time) verdict {
+func naivePass(old *refresh.Watcher, recipient string, l refresh.Listing, worked map[int32]bool, answers map[int32]statemachine.Outcome,
+	later bool, now time.Time) verdict {
 	var open, settled, failed, cancelled []int32
 	cancelDue := false
 	for _, t := range l.Transfers {
@@ -165,9 +167,11 @@ func naivePass(old *refresh.Watcher, recipient string, l refresh.Listing, worked
 			expires = from
 		}
 		for _, t := range l.Transfers {
-			isOpen := t.Status != 2 && t.Status != 3 && !(t.HasIndex && worked[t.Index] && t.Kind >= 0 && t.Kind <= 3 && t.Status >= 0 && t.Status <= 3)
+			isOpen := t.Status != 2 && t.Status != 3 &&
+				!(t.HasIndex && worked[t.Index] && t.Kind >= 0 && t.Kind <= 3 && t.Status >= 0 && t.Status <= 3)
 			sane := t.Expiration > 0 && time.Unix(t.Expiration, 0).Sub(l.Answered) < refresh.MaxAhead
-			if end := time.Unix(t.Expiration, 0).Add(24*time.Hour + 30*time.Second); t.Recipient == recipient && isOpen && sane && end.After(expires) {
+			if end := time.Unix(t.Expiration, 0).Add(24*time.Hour + 30*time.Second); t.Recipient == recipient && isOpen &&
+				sane && end.After(expires) {
 				expires = end
 			}
 		}

@@ -18,8 +18,9 @@ func small(processes int32) refresh.Config {
 
 func slots(now time.Time, ready bool, names ...string) (all []refresh.Slot) {
 	for i, name := range names {
-		all = append(all, refresh.Slot{XpubVan: name, Number: int32(i) + 1, Ready: ready, Since: now.Add(-time.Duration(len(names)-i) * time.Second),
-			Lease: statemachine.Lease{Holder: "w1", Fence: 1, Until: now.Add(time.Second)}})
+		all = append(all,
+			refresh.Slot{XpubVan: name, Number: int32(i) + 1, Ready: ready, Since: now.Add(-time.Duration(len(names)-i) * time.Second),
+				Lease: statemachine.Lease{Holder: "w1", Fence: 1, Until: now.Add(time.Second)}})
 	}
 	return all
 }
@@ -66,19 +67,30 @@ func TestAssign(t *testing.T) {
 		{"room", 2, refresh.Snapshot{Waiting: waiting(t0, "a", "b", "c")}, 1, "{[] [] [{a 1 }]}"},
 		{"no room", 2, refresh.Snapshot{Waiting: waiting(t0, "a")}, 0, "{[] [] []}"},
 		{"a watching wallet gets what is free", 2, refresh.Snapshot{Waiting: waiting(later, "a")}, 9, "{[] [] [{a 1 }]}"},
-		{"the lease of a slot ended", 2, refresh.Snapshot{Slots: expired(slots(t0, false, "x", "y"), 1), Waiting: waiting(t0, "a", "b")}, 9, "{[y] [] [{a 2 y}]}"},
+		{"the lease of a slot ended", 2, refresh.Snapshot{Slots: expired(slots(t0, false, "x", "y"), 1), Waiting: waiting(t0, "a", "b")},
+			9, "{[y] [] [{a 2 y}]}"},
 		{"one waits, none is free", 2, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(t0, "a")}, 9, "{[] [x] [{a 1 x}]}"},
 		{"one waits, one is free", 3, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(t0, "a")}, 9, "{[] [] [{a 3 }]}"},
-		{"three wait, one is free", 3, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(t0, "a", "b", "c")}, 9, "{[] [x y] [{a 1 x} {b 2 y} {c 3 }]}"},
-		{"who is due last gives way", 2, refresh.Snapshot{Slots: due(slots(t0, true, "x", "y"), time.Second, time.Minute), Waiting: waiting(t0, "a")}, 9, "{[] [y] [{a 2 y}]}"},
-		{"who is due gives way after who will be", 2, refresh.Snapshot{Slots: due(slots(t0, true, "x", "y"), 0, time.Microsecond), Waiting: waiting(t0, "a")}, 9, "{[] [y] [{a 2 y}]}"},
-		{"who has waited for as long keeps its slot", 2, refresh.Snapshot{Slots: due(slots(t0, true, "x", "y"), -time.Second, -time.Second), Waiting: waiting(t0.Add(-time.Second), "a")}, 9, "{[] [] []}"},
-		{"who has waited for less does not", 2, refresh.Snapshot{Slots: due(slots(t0, true, "x", "y"), -time.Second+time.Microsecond, -time.Second), Waiting: waiting(t0.Add(-time.Second), "a", "b")}, 9, "{[] [x] [{a 1 x}]}"},
-		{"who is never due gives way first", 3, refresh.Snapshot{Slots: due(slots(t0, true, "x", "y", "z"), time.Hour, 0, never), Waiting: waiting(t0, "a")}, 9, "{[] [z] [{a 3 z}]}"},
-		{"a round is not done", 2, refresh.Snapshot{Slots: busy(slots(t0, true, "x", "y"), 0), Waiting: waiting(t0, "a")}, 9, "{[] [y] [{a 2 y}]}"},
-		{"nobody yields to what is not due", 2, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(later, "a")}, 9, "{[] [] []}"},
+		{"three wait, one is free", 3, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(t0, "a", "b", "c")},
+			9, "{[] [x y] [{a 1 x} {b 2 y} {c 3 }]}"},
+		{"who is due last gives way", 2,
+			refresh.Snapshot{Slots: due(slots(t0, true, "x", "y"), time.Second, time.Minute), Waiting: waiting(t0, "a")}, 9, "{[] [y] [{a 2 y}]}"},
+		{"who is due gives way after who will be", 2,
+			refresh.Snapshot{Slots: due(slots(t0, true, "x", "y"), 0, time.Microsecond), Waiting: waiting(t0, "a")}, 9, "{[] [y] [{a 2 y}]}"},
+		{"who has waited for as long keeps its slot", 2, refresh.Snapshot{Slots: due(slots(t0, true, "x", "y"), -time.Second, -time.Second),
+			Waiting: waiting(t0.Add(-time.Second), "a")}, 9, "{[] [] []}"},
+		{"who has waited for less does not",
+			2, refresh.Snapshot{Slots: due(slots(t0, true, "x", "y"), -time.Second+time.Microsecond, -time.Second),
+				Waiting: waiting(t0.Add(-time.Second), "a", "b")}, 9, "{[] [x] [{a 1 x}]}"},
+		{"who is never due gives way first", 3,
+			refresh.Snapshot{Slots: due(slots(t0, true, "x", "y", "z"), time.Hour, 0, never), Waiting: waiting(t0, "a")}, 9, "{[] [z] [{a 3 z}]}"},
+		{"a round is not done", 2, refresh.Snapshot{Slots: busy(slots(t0, true, "x", "y"), 0), Waiting: waiting(t0, "a")},
+			9, "{[] [y] [{a 2 y}]}"},
+		{"nobody yields to what is not due",
+			2, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(later, "a")}, 9, "{[] [] []}"},
 		{"a greater process drains", 1, refresh.Snapshot{Slots: slots(t0, true, "x", "y")[1:], Waiting: waiting(t0, "a")}, 9, "{[] [] [{a 1 }]}"},
-		{"without numbers of ours", 1, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(t0, "a", "b")}, 9, "{[] [x y] [{a 1 x}]}"},
+		{"without numbers of ours", 1, refresh.Snapshot{Slots: slots(t0, true, "x", "y"), Waiting: waiting(t0, "a", "b")}, 9,
+			"{[] [x y] [{a 1 x}]}"},
 	} {
 		c.s.Now = t0
 		if got := fmt.Sprint(small(c.max).Assign(c.s, c.room)); got != c.want {
@@ -198,7 +210,8 @@ func TestCandidates(t *testing.T) {
 		{"released since", refresh.Wallet{UnservedSince: minute(6)}, job(minute(4)), nil, minute(6), true},
 		{"a job at this moment", refresh.Wallet{}, job(now), nil, now, true},
 		{"a job that is not due", refresh.Wallet{}, job(now.Add(1000)), nil, now.Add(1000), false},
-		{"a lease that ended", refresh.Wallet{}, []refresh.Job{{Status: refresh.JobProcessing, Lease: statemachine.Lease{Until: minute(3)}}}, nil, minute(3), true},
+		{"a lease that ended", refresh.Wallet{},
+			[]refresh.Job{{Status: refresh.JobProcessing, Lease: statemachine.Lease{Until: minute(3)}}}, nil, minute(3), true},
 		{"a job that ended", refresh.Wallet{}, []refresh.Job{{Status: refresh.JobCompleted, AvailableAt: t0}}, nil, time.Time{}, false},
 		{"a due watcher", refresh.Wallet{}, nil, watcher(minute(5), minute(20), false), minute(5), true},
 		{"a watching row", refresh.Wallet{}, nil, watcher(minute(11), minute(20), false), minute(11), true},

@@ -27,8 +27,9 @@ func TestSets(t *testing.T) {
 		job(7, 5, refresh.Sync, refresh.JobPending, 0, 10),
 	}
 	watcher := func(recipient string, created, next, expires int, provisional bool, status refresh.WatcherStatus) refresh.Watcher {
-		return refresh.Watcher{Recipient: recipient, CreatedAt: after(time.Duration(created) * time.Second), NextAt: after(time.Duration(next) * time.Second),
-			ExpiresAt: after(time.Duration(expires) * time.Second), Provisional: provisional, Status: status}
+		return refresh.Watcher{Recipient: recipient, CreatedAt: after(time.Duration(created) * time.Second),
+			NextAt: after(time.Duration(next) * time.Second), ExpiresAt: after(time.Duration(expires) * time.Second),
+			Provisional: provisional, Status: status}
 	}
 	watchers := []refresh.Watcher{
 		watcher("a", 1, 10, 20, false, refresh.Watching),
@@ -39,7 +40,8 @@ func TestSets(t *testing.T) {
 	}
 	now := after(10 * time.Second)
 	for set, want := range map[refresh.JobSet]string{
-		refresh.NoJobs: "", refresh.AnyLiveJob: "6", refresh.DueJobs: "4 6 3 1 7", refresh.JoinableJobs: "4 2", refresh.AllJobs: "5 6 3 2 1 7 4", 99: "",
+		refresh.NoJobs: "", refresh.AnyLiveJob: "6", refresh.DueJobs: "4 6 3 1 7", refresh.JoinableJobs: "4 2",
+		refresh.AllJobs: "5 6 3 2 1 7 4", 99: "",
 	} {
 		got := ""
 		for i, j := range set.Pick(slices.Clone(jobs), now) {
@@ -50,7 +52,8 @@ func TestSets(t *testing.T) {
 		}
 	}
 	for set, want := range map[refresh.WatcherSet]string{
-		refresh.NoWatchers: "", refresh.AnyWatching: "b", refresh.DueWatchers: "bea", refresh.LapsedWatchers: "b", refresh.NewestActive: "c", refresh.AllWatchers: "abecd", 99: "",
+		refresh.NoWatchers: "", refresh.AnyWatching: "b", refresh.DueWatchers: "bea", refresh.LapsedWatchers: "b", refresh.NewestActive: "c",
+		refresh.AllWatchers: "abecd", 99: "",
 	} {
 		got := ""
 		for _, w := range set.Pick(slices.Clone(watchers), now) {
@@ -82,13 +85,19 @@ func TestStatsOf(t *testing.T) {
 	}
 	soon := after(time.Microsecond)
 	all := []refresh.Work{
-		{Wallet: refresh.Wallet{XpubVan: "a", Status: refresh.Served, Lease: lease(soon), HungRounds: 1}, Lock: refresh.Lock{XpubVan: "a", Lease: lease(t0)},
-			Jobs: []refresh.Job{{Status: refresh.JobPending, AvailableAt: t0}, {Status: refresh.JobPending, AvailableAt: soon}, {Status: refresh.JobProcessing, Lease: lease(t0)},
+		{Wallet: refresh.Wallet{XpubVan: "a", Status: refresh.Served, Lease: lease(soon), HungRounds: 1},
+			Lock: refresh.Lock{XpubVan: "a", Lease: lease(t0)},
+			Jobs: []refresh.Job{{Status: refresh.JobPending, AvailableAt: t0}, {Status: refresh.JobPending, AvailableAt: soon},
+				{Status: refresh.JobProcessing, Lease: lease(t0)},
 				{Status: refresh.JobFailed}, {Status: refresh.JobFailed}},
-			Watchers: []refresh.Watcher{{Credentials: refresh.Credentials{XpubVan: "a"}, Status: refresh.Watching, NextAt: after(-time.Minute), ExpiresAt: t0}, {Status: refresh.Watching, NextAt: t0, ExpiresAt: soon, Refused: "1"}}},
-		{Wallet: refresh.Wallet{XpubVan: "c", Status: refresh.Served, Lease: lease(t0)}, Jobs: []refresh.Job{{Status: refresh.JobProcessing, Lease: lease(soon)}, {Status: refresh.JobFailed}},
-			Watchers: []refresh.Watcher{{Status: refresh.Expired, EndReason: refresh.EndOpen}, {Status: refresh.Expired, EndReason: refresh.EndGone, Refused: "1"}}},
-		{Wallet: refresh.Wallet{XpubVan: "b", Status: refresh.Unserved}, Jobs: []refresh.Job{{Status: refresh.JobFailed}, {Status: refresh.JobPending, AvailableAt: after(-time.Second)}}},
+			Watchers: []refresh.Watcher{{Credentials: refresh.Credentials{XpubVan: "a"}, Status: refresh.Watching, NextAt: after(-time.Minute),
+				ExpiresAt: t0}, {Status: refresh.Watching, NextAt: t0, ExpiresAt: soon, Refused: "1"}}},
+		{Wallet: refresh.Wallet{XpubVan: "c", Status: refresh.Served, Lease: lease(t0)},
+			Jobs: []refresh.Job{{Status: refresh.JobProcessing, Lease: lease(soon)}, {Status: refresh.JobFailed}},
+			Watchers: []refresh.Watcher{{Status: refresh.Expired, EndReason: refresh.EndOpen},
+				{Status: refresh.Expired, EndReason: refresh.EndGone, Refused: "1"}}},
+		{Wallet: refresh.Wallet{XpubVan: "b", Status: refresh.Unserved},
+			Jobs: []refresh.Job{{Status: refresh.JobFailed}, {Status: refresh.JobPending, AvailableAt: after(-time.Second)}}},
 	}
 	for i := range all {
 		for k := range all[i].Jobs {
@@ -99,8 +108,10 @@ func TestStatsOf(t *testing.T) {
 	all[1].Jobs[1].CreatedAt = after(-3 * time.Hour) // it failed: no longer live
 	got := refresh.StatsOf(all, t0)
 	want := refresh.Stats{At: t0, Jobs: map[refresh.JobStatus]int64{refresh.JobPending: 3, refresh.JobProcessing: 2, refresh.JobFailed: 4},
-		Watchers: map[refresh.WatcherStatus]int64{refresh.Watching: 2, refresh.Expired: 2}, Locks: 1, Served: 1, OldestLive: after(-2 * time.Hour), Newest: after(-time.Hour), OldestJob: after(-time.Second),
-		OldestWatcher: after(-time.Minute), LeaseExpired: 1, OldestLapse: t0, PastExpiry: 1, OldestExpiry: t0, PastExpiryOf: "a", ExpiredOpen: 1, Refused: 1, Hung: 1,
+		Watchers: map[refresh.WatcherStatus]int64{refresh.Watching: 2, refresh.Expired: 2}, Locks: 1, Served: 1,
+		OldestLive: after(-2 * time.Hour), Newest: after(-time.Hour), OldestJob: after(-time.Second),
+		OldestWatcher: after(-time.Minute), LeaseExpired: 1, OldestLapse: t0, PastExpiry: 1, OldestExpiry: t0, PastExpiryOf: "a",
+		ExpiredOpen: 1, Refused: 1, Hung: 1,
 		Failed: []refresh.WalletCount{{XpubVan: "a", Count: 2}, {XpubVan: "b", Count: 1}, {XpubVan: "c", Count: 1}}, FailedWallets: 3}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -179,7 +190,8 @@ func TestFailedJobsOfMoreWalletsThanAreNamed(t *testing.T) {
 	for more, alerts := range map[int]int{0: refresh.MaxFailed, 2: refresh.MaxFailed + 1} {
 		var all []refresh.Work
 		for i := range refresh.MaxFailed + more {
-			all = append(all, refresh.Work{Wallet: refresh.Wallet{XpubVan: fmt.Sprintf("%03d", i), Status: refresh.Unserved}, Jobs: []refresh.Job{{Status: refresh.JobFailed}}})
+			all = append(all, refresh.Work{Wallet: refresh.Wallet{XpubVan: fmt.Sprintf("%03d", i), Status: refresh.Unserved},
+				Jobs: []refresh.Job{{Status: refresh.JobFailed}}})
 		}
 		s := refresh.StatsOf(all, t0)
 		got := refresh.Alerts(s, refresh.Thresholds{})

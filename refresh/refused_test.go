@@ -66,7 +66,8 @@ func TestCancellationAtTheExpiry(t *testing.T) {
 	x.pass(t0, listing(t0, old))
 	for i := range 3 {
 		now := after(time.Duration(i) * 30 * time.Second)
-		if c := x.tick(now, listing(now, old), statemachine.Unknown); c.New.Watchers[0].CancelTried || c.New.Watchers[0].RefreshCount != int64(i)+1 {
+		if c := x.tick(now, listing(now, old), statemachine.Unknown); c.New.Watchers[0].CancelTried ||
+			c.New.Watchers[0].RefreshCount != int64(i)+1 {
 			t.Errorf("%+v", c.New.Watchers[0])
 		}
 	}
@@ -100,7 +101,8 @@ func TestRefusedCancellation(t *testing.T) {
 				slot, lock := x.serve(now), x.fence()
 				c := x.do(refresh.Looked{By: worker(now), Slot: slot, Lock: lock, Began: now, Listing: listing(now, old)})
 				asked = append(asked, len(c.Tick.Cancel))
-				e := refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, old), Recipients: c.Tick.Recipients, Refreshed: done}
+				e := refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, old),
+					Recipients: c.Tick.Recipients, Refreshed: done}
 				if len(c.Tick.Cancel) > 0 {
 					e.Cancelled = []refresh.Cancelled{{Index: 1, Outcome: failed}}
 				}
@@ -111,7 +113,8 @@ func TestRefusedCancellation(t *testing.T) {
 				want = "[0 0 0 0 0 0]"
 			}
 			w := x.watcher("r")
-			if fmt.Sprint(asked) != want || w.Refused != "1" || w.CancelTried || w.Version != versions || w.RefreshCount != 6 || w.Status != refresh.Watching {
+			if fmt.Sprint(asked) != want || w.Refused != "1" || w.CancelTried || w.Version != versions || w.RefreshCount != 6 ||
+				w.Status != refresh.Watching {
 				t.Errorf("asset %q, first by a %s: asked %v, %+v", asset, first, asked, w)
 			}
 			stats := refresh.StatsOf([]refresh.Work{x.w}, t0)
@@ -136,8 +139,8 @@ func TestRefusedCancellation(t *testing.T) {
 				if len(c.Tick.Cancel) != 1 {
 					t.Errorf("try %d at the expiry: %+v", try+1, c.Tick)
 				}
-				x.do(refresh.Ticked{By: worker(last), Held: refresh.Held{Slot: x.serve(last), Lock: x.n}, Began: last, Listing: listing(last, old), Recipients: c.Tick.Recipients,
-					Cancelled: []refresh.Cancelled{{Index: 1, Outcome: failed}}, Refreshed: done})
+				x.do(refresh.Ticked{By: worker(last), Held: refresh.Held{Slot: x.serve(last), Lock: x.n}, Began: last, Listing: listing(last, old),
+					Recipients: c.Tick.Recipients, Cancelled: []refresh.Cancelled{{Index: 1, Outcome: failed}}, Refreshed: done})
 				if asset == "" { // the sync job tries again
 					break
 				}
@@ -146,7 +149,8 @@ func TestRefusedCancellation(t *testing.T) {
 				}
 				last = end.Add(30 * time.Second * time.Duration(1-try))
 			}
-			if w, want := x.watcher("r"), map[bool]refresh.EndReason{true: refresh.EndProvisional, false: refresh.EndOpen}[asset == ""]; w.EndReason != want || w.Refused != "1" {
+			reason := map[bool]refresh.EndReason{true: refresh.EndProvisional, false: refresh.EndOpen}[asset == ""]
+			if w := x.watcher("r"); w.EndReason != reason || w.Refused != "1" {
 				t.Errorf("%+v", w)
 			}
 		}
@@ -184,9 +188,10 @@ func TestARefusalIsOfItsBatchAlone(t *testing.T) {
 		now := after(time.Duration(i) * 30 * time.Second)
 		slot, lock := x.serve(now), x.fence()
 		looked := x.do(refresh.Looked{By: worker(now), Slot: slot, Lock: lock, Began: now, Listing: listing(now, l...)})
-		x.do(refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, l...), Recipients: looked.Tick.Recipients,
-			Cancelled: c.answers, Refreshed: done})
-		if w := x.watcher("r"); fmt.Sprint(looked.Tick.Cancel) != c.asks || w.Refused != c.refused || w.Version != c.version || w.RefreshCount != int64(i)+1 {
+		x.do(refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, l...),
+			Recipients: looked.Tick.Recipients, Cancelled: c.answers, Refreshed: done})
+		if w := x.watcher("r"); fmt.Sprint(looked.Tick.Cancel) != c.asks || w.Refused != c.refused || w.Version != c.version ||
+			w.RefreshCount != int64(i)+1 {
 			t.Errorf("tick %d asks %v: %+v", i, looked.Tick.Cancel, w)
 		}
 	}
@@ -212,8 +217,10 @@ func TestRefusalsAreBounded(t *testing.T) {
 	x.pass(t0, listing(t0, l...))
 	x.tick(t0, listing(t0, l...), failed)
 	w := x.watcher("r")
-	c := x.do(refresh.Looked{By: worker(after(30 * time.Second)), Slot: x.serve(after(30 * time.Second)), Lock: x.fence(), Began: after(30 * time.Second), Listing: listing(t0, l...)})
-	if n := strings.Count(w.Refused, ",") + 1; len(w.Refused) > refresh.MaxText || len(w.Refused) < refresh.MaxText-10 || len(c.Tick.Cancel) != 400-n {
+	c := x.do(refresh.Looked{By: worker(after(30 * time.Second)), Slot: x.serve(after(30 * time.Second)), Lock: x.fence(),
+		Began: after(30 * time.Second), Listing: listing(t0, l...)})
+	if n := strings.Count(w.Refused, ",") + 1; len(w.Refused) > refresh.MaxText || len(w.Refused) < refresh.MaxText-10 ||
+		len(c.Tick.Cancel) != 400-n {
 		t.Errorf("%d recorded in %d bytes, %d asked for", n, len(w.Refused), len(c.Tick.Cancel))
 	}
 }
@@ -225,7 +232,8 @@ func TestABatchThatWasNotCalledIsNotTried(t *testing.T) {
 	old := open("r", "a")
 	old.Expiration = t0.Unix() - 24*3600
 	for _, how := range []string{"tick", "pass"} {
-		for name, answers := range map[string][]refresh.Cancelled{"not called": nil, "another was": {{Index: 7, Outcome: statemachine.Unknown}}, "deferred": {{Index: 1, Outcome: statemachine.Deferred}}} {
+		for name, answers := range map[string][]refresh.Cancelled{"not called": nil, "another was": {{Index: 7, Outcome: statemachine.Unknown}},
+			"deferred": {{Index: 1, Outcome: statemachine.Deferred}}} {
 			x := newWorld(t)
 			x.do(enqueued(t0, 1, refresh.Sync, "", ""))
 			x.pass(t0, listing(t0, old))
@@ -233,7 +241,8 @@ func TestABatchThatWasNotCalledIsNotTried(t *testing.T) {
 			for i, c := range []struct {
 				answers []refresh.Cancelled
 				want    string
-			}{{answers, "watching false"}, {answers, "watching false"}, {[]refresh.Cancelled{{Index: 1, Outcome: statemachine.Unknown}}, "watching true"},
+			}{{answers, "watching false"}, {answers, "watching false"},
+				{[]refresh.Cancelled{{Index: 1, Outcome: statemachine.Unknown}}, "watching true"},
 				{answers, "watching true"}, {[]refresh.Cancelled{{Index: 1, Outcome: failed}}, "expired true"}} {
 				now := day.Add(time.Duration(i) * 30 * time.Second)
 				if how == "pass" {
@@ -245,8 +254,8 @@ func TestABatchThatWasNotCalledIsNotTried(t *testing.T) {
 					if fmt.Sprint(looked.Tick.Cancel) != "[1]" {
 						t.Fatalf("%s, tick %d: asks %v", name, i, looked.Tick.Cancel)
 					}
-					x.do(refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, old), Recipients: looked.Tick.Recipients,
-						Cancelled: c.answers, Refreshed: statemachine.Unknown})
+					x.do(refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, old),
+						Recipients: looked.Tick.Recipients, Cancelled: c.answers, Refreshed: statemachine.Unknown})
 				}
 				w := x.watcher("r")
 				if got := fmt.Sprint(w.Status, " ", w.CancelTried); got != c.want {
@@ -298,8 +307,8 @@ func TestCancellationAtTheExpiryBeforeAJob(t *testing.T) {
 	x.pass(t0, listing(t0, old))
 	slot, lock := x.serve(day), x.fence()
 	c := x.do(refresh.Looked{By: worker(day), Slot: slot, Lock: lock, Began: day, Listing: listing(day, old)})
-	x.do(refresh.Ticked{By: worker(day), Held: refresh.Held{Slot: slot, Lock: lock}, Began: day, Listing: listing(day, old), Recipients: c.Tick.Recipients,
-		Cancelled: []refresh.Cancelled{{Index: 1, Outcome: failed}}})
+	x.do(refresh.Ticked{By: worker(day), Held: refresh.Held{Slot: slot, Lock: lock}, Began: day, Listing: listing(day, old),
+		Recipients: c.Tick.Recipients, Cancelled: []refresh.Cancelled{{Index: 1, Outcome: failed}}})
 	if w := x.watcher("r"); w.Status != refresh.Watching || !w.CancelTried || !w.NextAt.Equal(day.Add(30*time.Second)) {
 		t.Errorf("%+v", w)
 	}
@@ -342,8 +351,8 @@ func TestEachBatchOfARecipientIsTried(t *testing.T) {
 			} else {
 				slot, lock := x.serve(day), x.fence()
 				looked := x.do(refresh.Looked{By: worker(day), Slot: slot, Lock: lock, Began: day, Listing: l})
-				x.do(refresh.Ticked{By: worker(day), Held: refresh.Held{Slot: slot, Lock: lock}, Began: day, Listing: l, Recipients: looked.Tick.Recipients,
-					Cancelled: answers, Refreshed: statemachine.Unknown})
+				x.do(refresh.Ticked{By: worker(day), Held: refresh.Held{Slot: slot, Lock: lock}, Began: day, Listing: l,
+					Recipients: looked.Tick.Recipients, Cancelled: answers, Refreshed: statemachine.Unknown})
 			}
 			if w := x.watcher("r"); w.Status != refresh.Watching || w.CancelTried != c.tried {
 				t.Errorf("%s, %v and %v: %+v", how, c.first, c.second, w)

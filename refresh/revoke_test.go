@@ -31,7 +31,8 @@ func TestRevokedProcess(t *testing.T) {
 	}
 	x.do(refresh.Revoked{By: by(refresh.Operator, t0), Revocation: of})
 	j := x.job(1)
-	if x.w.Wallet.Status != refresh.Unserved || !x.w.Wallet.UnservedSince.Equal(t0) || x.w.Wallet.Lease != (statemachine.Lease{Fence: 1}) || x.w.Lock != (refresh.Lock{}) {
+	if x.w.Wallet.Status != refresh.Unserved || !x.w.Wallet.UnservedSince.Equal(t0) || x.w.Wallet.Lease != (statemachine.Lease{Fence: 1}) ||
+		x.w.Lock != (refresh.Lock{}) {
 		t.Errorf("%+v, %+v", x.w.Wallet, x.w.Lock)
 	}
 	if j.Status != refresh.JobPending || j.Attempts != 1 || j.Lease.Holder != "" || !j.AvailableAt.After(t0) {

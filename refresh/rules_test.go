@@ -35,7 +35,8 @@ func TestCancellationDoesNotEndAFaultyTransfer(t *testing.T) {
 func TestOpenTransfersGiveAssetAndExpiration(t *testing.T) {
 	settled, early, late := ended("r", "settled's", 2), open("r", "open's"), open("r", "")
 	early.Expiration, late.Expiration = t0.Unix()+3600, t0.Unix()+7200
-	for _, order := range [][]refresh.Transfer{{settled, early, late}, {late, early, settled}, {early, late, settled}, {settled, late, early}} {
+	for _, order := range [][]refresh.Transfer{{settled, early, late}, {late, early, settled}, {early, late, settled},
+		{settled, late, early}} {
 		x := newWorld(t)
 		x.do(enqueued(t0, 1, refresh.Sync, "", ""))
 		x.pass(t0, listing(t0, order...))
@@ -62,7 +63,8 @@ func TestTicksOfOthersChangeNothing(t *testing.T) {
 	if err != nil || len(looked.Log) != 0 || len(looked.Tick.Recipients) != 2 {
 		t.Fatalf("%v %+v", err, looked.Log)
 	}
-	ticked, err := config.Apply(looked.New, refresh.Ticked{By: worker(t0), Held: refresh.Held{Slot: slot, Lock: x.n}, Began: t0, Listing: ends, Recipients: []string{"due"}, Refreshed: done})
+	ticked, err := config.Apply(looked.New, refresh.Ticked{By: worker(t0), Held: refresh.Held{Slot: slot, Lock: x.n}, Began: t0, Listing: ends,
+		Recipients: []string{"due"}, Refreshed: done})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +100,8 @@ func TestOneJobAtATime(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
 	h := x.claim(t0)
-	_, err := x.try(refresh.Ticked{By: worker(t0), Held: refresh.Held{Slot: h.Slot, Lock: h.Lock}, Began: t0, Listing: listing(t0), Refreshed: done}, t0)
+	_, err := x.try(refresh.Ticked{By: worker(t0), Held: refresh.Held{Slot: h.Slot, Lock: h.Lock}, Began: t0,
+		Listing: listing(t0), Refreshed: done}, t0)
 	if !errors.Is(err, statemachine.ErrIllegal) {
 		t.Error("a tick gave the lock of a job back:", err)
 	}
@@ -130,7 +133,8 @@ func TestAnswersFromTheFuture(t *testing.T) {
 			t.Errorf("%v, expected: %s", err, reason)
 		}
 	}
-	if _, err := x.try(refresh.Looked{By: worker(now), Slot: slot, Lock: x.fence(), Listing: listing(now)}, now); !errors.Is(err, statemachine.ErrInvalid) {
+	_, err := x.try(refresh.Looked{By: worker(now), Slot: slot, Lock: x.fence(), Listing: listing(now)}, now)
+	if !errors.Is(err, statemachine.ErrInvalid) {
 		t.Error("a tick that never began:", err)
 	}
 	// A tick that began ahead ticks nobody who is not due.
@@ -290,7 +294,8 @@ func TestLongListings(t *testing.T) {
 	long := func(n int) refresh.Listing {
 		l := listing(t0, make([]refresh.Transfer, n)...)
 		for i := range l.Transfers {
-			l.Transfers[i] = refresh.Transfer{Recipient: fmt.Sprint("r", i), Kind: refresh.ReceiveBlind, Expiration: t0.Unix() - 1, Index: int32(i), HasIndex: true}
+			l.Transfers[i] = refresh.Transfer{Recipient: fmt.Sprint("r", i), Kind: refresh.ReceiveBlind, Expiration: t0.Unix() - 1,
+				Index: int32(i), HasIndex: true}
 		}
 		return l
 	}
@@ -317,7 +322,8 @@ func TestATickThatIsLost(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
 	x.pass(t0, listing(t0, open("r", "a")))
-	x.do(refresh.Looked{By: worker(after(time.Second)), Slot: x.serve(after(time.Second)), Lock: x.fence(), Began: t0, Listing: listing(t0, open("r", "a"))})
+	x.do(refresh.Looked{By: worker(after(time.Second)), Slot: x.serve(after(time.Second)), Lock: x.fence(), Began: t0,
+		Listing: listing(t0, open("r", "a"))})
 	if w := x.watcher("r"); !w.NextAt.Equal(after(30*time.Second)) || w.RefreshCount != 0 || x.w.Lock == (refresh.Lock{}) {
 		t.Errorf("%+v", w)
 	}
@@ -333,11 +339,14 @@ func TestEventsFromTheFuture(t *testing.T) {
 	held, soon := x.w, t0.Add(time.Microsecond)
 	events := func(b refresh.By) []refresh.Event {
 		as := func(r refresh.Role) refresh.By { return by(r, b.At) }
-		return []refresh.Event{enqueued(b.At, 2, refresh.Sync, "", ""), refresh.Recovering{By: as(refresh.Orchestrator), Job: id(3)}, slotClaimed(b.At, 1), refresh.Reconciled{By: as(refresh.Orchestrator)},
+		return []refresh.Event{enqueued(b.At, 2, refresh.Sync, "", ""), refresh.Recovering{By: as(refresh.Orchestrator), Job: id(3)},
+			slotClaimed(b.At, 1), refresh.Reconciled{By: as(refresh.Orchestrator)},
 			refresh.SlotElapsed{By: as(refresh.Orchestrator)}, refresh.RoundEnded{By: as(refresh.Worker), Slot: h.Slot, End: refresh.EndStop},
 			refresh.Revoked{By: as(refresh.Operator), Revocation: statemachine.Revocation{Holder: "w1", Reason: "x"}},
-			refresh.Locked{By: b, Fence: x.fence()}, refresh.Unlocked{By: b, Fence: h.Lock}, refresh.JobClaimed{By: as(refresh.Worker), Slot: h.Slot, Lock: x.fence()},
-			refresh.JobDone{By: as(refresh.Worker), Held: h, Listing: listing(t0)}, refresh.JobNotDone{By: as(refresh.Worker), Held: h, Outcome: failed},
+			refresh.Locked{By: b, Fence: x.fence()}, refresh.Unlocked{By: b, Fence: h.Lock},
+			refresh.JobClaimed{By: as(refresh.Worker), Slot: h.Slot, Lock: x.fence()},
+			refresh.JobDone{By: as(refresh.Worker), Held: h, Listing: listing(t0)},
+			refresh.JobNotDone{By: as(refresh.Worker), Held: h, Outcome: failed},
 			refresh.Looked{By: as(refresh.Worker), Slot: h.Slot, Lock: x.fence(), Began: t0, Listing: listing(t0)},
 			refresh.Ticked{By: as(refresh.Worker), Held: h, Began: t0, Listing: listing(t0)}, refresh.Elapsed{By: as(refresh.Worker), Slot: h.Slot}}
 	}
@@ -353,7 +362,8 @@ func TestEventsFromTheFuture(t *testing.T) {
 	}
 	for _, at := range []time.Time{after(time.Minute + time.Microsecond), after(100 * 365 * 24 * time.Hour)} {
 		for _, ev := range events(by(refresh.API, at)) {
-			if _, err := config.ApplyAt(held, ev, t0); !errors.Is(err, statemachine.ErrInvalid) || !strings.Contains(err.Error(), "ahead of the store's clock, 2026-01-02T03:04:05Z") {
+			if _, err := config.ApplyAt(held, ev, t0); !errors.Is(err, statemachine.ErrInvalid) ||
+				!strings.Contains(err.Error(), "ahead of the store's clock, 2026-01-02T03:04:05Z") {
 				t.Errorf("%T at %v: %v", ev, at, err)
 			}
 		}
@@ -366,7 +376,8 @@ func TestEventsFromTheFuture(t *testing.T) {
 
 // What a revocation says of a job has no reason where none was given.
 func TestTextOfARevocation(t *testing.T) {
-	for reason, want := range map[string]string{"": "lease revoked", " ": "lease revoked", "its machine burnt": "lease revoked: its machine burnt"} {
+	for reason, want := range map[string]string{"": "lease revoked", " ": "lease revoked",
+		"its machine burnt": "lease revoked: its machine burnt"} {
 		x := newWorld(t)
 		x.do(enqueued(t0, 1, refresh.Sync, "", ""))
 		x.claim(t0)

@@ -96,8 +96,9 @@ func TestIdleExit(t *testing.T) {
 			x.do(enqueued(t0, 2, refresh.Sync, "", ""))
 			x.w.Jobs[1].AvailableAt = after(time.Hour)
 		}, false},
-		"a job in processing":     {func(x *world) { x.do(enqueued(t0, 2, refresh.Sync, "", "")); x.claim(t0) }, false},
-		"a watching row":          {func(x *world) { x.do(enqueued(t0, 2, refresh.Sync, "", "")); x.pass(t0, listing(t0, open("r", "a"))) }, false},
+		"a job in processing": {func(x *world) { x.do(enqueued(t0, 2, refresh.Sync, "", "")); x.claim(t0) }, false},
+		"a watching row": {func(x *world) { x.do(enqueued(t0, 2, refresh.Sync, "", "")); x.pass(t0, listing(t0, open("r", "a"))) },
+			false},
 		"work that came and went": {func(x *world) { x.do(enqueued(t0, 2, refresh.Sync, "", "")); x.pass(t0, listing(t0)) }, false},
 	} {
 		x := newWorld(t)
@@ -108,7 +109,8 @@ func TestIdleExit(t *testing.T) {
 		slot := x.serve(t0)
 		ev := refresh.RoundEnded{By: worker(t0), Slot: slot, End: refresh.EndIdle, WorkSeq: seq}
 		_, err := x.try(ev, t0)
-		if c.ok && (err != nil || x.w.Wallet.Status != refresh.Unserved) || !c.ok && (!errors.Is(err, statemachine.ErrIllegal) || x.w.Wallet.Status != refresh.Served) {
+		if c.ok && (err != nil || x.w.Wallet.Status != refresh.Unserved) ||
+			!c.ok && (!errors.Is(err, statemachine.ErrIllegal) || x.w.Wallet.Status != refresh.Served) {
 			t.Errorf("%s: %v, %v", name, err, x.w.Wallet.Status)
 		}
 		if c.ok {
@@ -157,7 +159,8 @@ func TestSlots(t *testing.T) {
 		t.Error("elapsed twice")
 	}
 	x.do(slotClaimed(end.Add(time.Minute), 1))
-	if _, err := x.try(refresh.JobClaimed{By: worker(end.Add(time.Minute)), Slot: 1, Lock: 1}, end.Add(time.Minute)); !errors.Is(err, statemachine.ErrFenced) {
+	_, err := x.try(refresh.JobClaimed{By: worker(end.Add(time.Minute)), Slot: 1, Lock: 1}, end.Add(time.Minute))
+	if !errors.Is(err, statemachine.ErrFenced) {
 		t.Error("an old fence:", err)
 	}
 	other := refresh.JobClaimed{By: worker(end.Add(time.Minute)), Slot: 2, Lock: 1}

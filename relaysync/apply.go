@@ -188,7 +188,8 @@ func (c *step) refuse(err error, reason string) error {
 	if e, ok := c.ev.(Created); ok {
 		id = e.Relay
 	}
-	return &statemachine.Refusal{Err: err, Machine: Machine.Name(), ID: statemachine.Bounded(id, 100), State: c.state(), Event: c.event(), Reason: reason}
+	return &statemachine.Refusal{Err: err, Machine: Machine.Name(), ID: statemachine.Bounded(id, 100), State: c.state(),
+		Event: c.event(), Reason: reason}
 }
 
 func (c *step) state() string {

@@ -151,7 +151,8 @@ func (t tree) grow(body object, room int) error {
 	before := t.count()
 	t.add(body)
 	if n := t.count(); n > room && n > before {
-		return fmt.Errorf("%d different paths were or would be sent, %d are possible: after an operator's Recreated and its sync those that are gone are free", n, room)
+		return fmt.Errorf("%d different paths were or would be sent, %d are possible: "+
+			"after an operator's Recreated and its sync those that are gone are free", n, room)
 	}
 	return nil
 }
@@ -211,7 +212,8 @@ func (r *Relay) credentials() []string {
 		case object:
 			for k, inner := range v {
 				k = strings.ToLower(k)
-				walk(inner, under || strings.Contains(k, "key") || strings.Contains(k, "secret") || strings.Contains(k, "token") || strings.Contains(k, "pass"))
+				walk(inner, under || strings.Contains(k, "key") || strings.Contains(k, "secret") || strings.Contains(k, "token") ||
+					strings.Contains(k, "pass"))
 			}
 		case []any:
 			for _, inner := range v {

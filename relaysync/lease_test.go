@@ -68,7 +68,8 @@ func TestLateHolder(t *testing.T) {
 			l := start(t, claimed(t0))
 			before := l.do(events...).History
 			s := l.do(finished(sec(62), 1, o, "late"))
-			if s.Relay.Synced || s.History != before || s.Relay.SyncError == "late" || s.Timer.Due.IsZero() || s.Timer.Due.After(sec(62)) && o != statemachine.Done {
+			if s.Relay.Synced || s.History != before || s.Relay.SyncError == "late" || s.Timer.Due.IsZero() ||
+				s.Timer.Due.After(sec(62)) && o != statemachine.Done {
 				t.Errorf("%v %s: %v, due %v, %+v", o, name, s.Phase(), s.Timer.Due.Sub(t0), s.History)
 			}
 			if unanswered := s.Timer.UnansweredAt == sec(62); unanswered != (o == statemachine.Unknown) {
@@ -216,7 +217,8 @@ func TestDelete(t *testing.T) {
 	l.refused(statemachine.ErrIllegal, updated(sec(12), "b"))
 	l.refused(statemachine.ErrIllegal, claimed(sec(12)))
 	l.refused(statemachine.ErrIllegal, relaysync.Retried{By: by(relaysync.Operator, sec(12))})
-	l.refused(statemachine.ErrIllegal, relaysync.Recreated{By: by(relaysync.Operator, sec(12)), Reason: string(make([]byte, 1001))}) // the state before the input
+	l.refused(statemachine.ErrIllegal,
+		relaysync.Recreated{By: by(relaysync.Operator, sec(12)), Reason: string(make([]byte, 1001))}) // the state before the input
 	if step := policy.Next(s, sec(1e6)); len(step.Actions) > 0 || !step.Due.IsZero() {
 		t.Errorf("a deleted relay owes %+v", step)
 	}
@@ -225,12 +227,14 @@ func TestDelete(t *testing.T) {
 func TestSpeakersAndBounds(t *testing.T) {
 	l := start(t)
 	for _, ev := range []relaysync.Event{
-		relaysync.Claimed{By: by(relaysync.Host, t0)}, relaysync.Retried{By: by(relaysync.Reactor, t0)}, relaysync.Deleted{By: by(relaysync.Biller, t0)},
+		relaysync.Claimed{By: by(relaysync.Host, t0)}, relaysync.Retried{By: by(relaysync.Reactor, t0)},
+		relaysync.Deleted{By: by(relaysync.Biller, t0)},
 		relaysync.Activated{By: by(relaysync.Biller, t0)}, relaysync.Updated{By: by(0, t0)}, relaysync.Finished{By: by(relaysync.Operator, t0)},
 	} {
 		l.refused(statemachine.ErrForbidden, ev)
 	}
-	for _, b := range []relaysync.By{{Role: relaysync.Host, At: t0}, {Actor: "a\x00", Role: relaysync.Host, At: t0}, {Actor: "a", Role: relaysync.Host},
+	for _, b := range []relaysync.By{{Role: relaysync.Host, At: t0}, {Actor: "a\x00", Role: relaysync.Host, At: t0},
+		{Actor: "a", Role: relaysync.Host},
 		{Actor: "a", Role: relaysync.Host, At: t0.AddDate(8000, 0, 0)}, {Actor: string(make([]byte, 201)), Role: relaysync.Host, At: t0}} {
 		l.refused(statemachine.ErrInvalid, relaysync.Deleted{By: b})
 	}
@@ -255,10 +259,12 @@ func TestRevokedReactor(t *testing.T) {
 	other.Actor = "reactor-2"
 	l.refused(statemachine.ErrForbidden, relaysync.Revoked{By: other, Revocation: of})
 	l.refused(statemachine.ErrForbidden, relaysync.Revoked{By: by(relaysync.Host, sec(1)), Revocation: of})
-	l.refused(statemachine.ErrInvalid, relaysync.Revoked{By: by(relaysync.Operator, sec(1)), Revocation: statemachine.Revocation{Holder: "reactor-1"}})
+	l.refused(statemachine.ErrInvalid,
+		relaysync.Revoked{By: by(relaysync.Operator, sec(1)), Revocation: statemachine.Revocation{Holder: "reactor-1"}})
 	l.nothing(relaysync.Revoked{By: by(relaysync.Operator, sec(1)), Revocation: statemachine.Revocation{Holder: "reactor-2", Reason: "x"}})
 	s := l.do(relaysync.Revoked{By: by(relaysync.Operator, sec(1)), Revocation: of})
-	if s.Phase() != relaysync.PhaseDue || !s.Timer.Due.Equal(sec(1)) || s.Timer.Lease != (statemachine.Lease{Fence: 1}) || s.Relay.Synced || s.History.Streak != 0 ||
+	if s.Phase() != relaysync.PhaseDue || !s.Timer.Due.Equal(sec(1)) || s.Timer.Lease != (statemachine.Lease{Fence: 1}) || s.Relay.Synced ||
+		s.History.Streak != 0 ||
 		!s.Timer.UnansweredAt.Equal(sec(30)) || s.Timer.LapsedFence != 1 {
 		t.Errorf("%+v", s.Timer)
 	}

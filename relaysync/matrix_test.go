@@ -16,12 +16,12 @@ func TestTableAgreesWithLooplab(t *testing.T) { looplabtest.Agree(t, relaysync.M
 
 // The table, written out a second time: every pair that is not here is refused.
 func TestTable(t *testing.T) {
-	want := map[string]bool{"none create due": true, "syncing success clean": true, "syncing stale success due": true, "syncing follow due": true,
-		"syncing failure waiting": true, "syncing retries exhausted exhausted": true, "syncing stale failure due": true, "syncing release due": true,
-		"due claim syncing": true, "waiting claim syncing": true, "syncing takeover syncing": true,
-		"clean reconcile due": true, "clean reconcile error waiting": true, "clean reconcile exhausted exhausted": true,
-		"due reconcile due": true, "waiting reconcile waiting": true, "syncing reconcile syncing": true,
-		"clean retry due": true, "waiting retry due": true, "exhausted retry due": true}
+	want := map[string]bool{"none create due": true, "syncing success clean": true, "syncing stale success due": true,
+		"syncing follow due": true, "syncing failure waiting": true, "syncing retries exhausted exhausted": true,
+		"syncing stale failure due": true, "syncing release due": true, "due claim syncing": true, "waiting claim syncing": true,
+		"syncing takeover syncing": true, "clean reconcile due": true, "clean reconcile error waiting": true,
+		"clean reconcile exhausted exhausted": true, "due reconcile due": true, "waiting reconcile waiting": true,
+		"syncing reconcile syncing": true, "clean retry due": true, "waiting retry due": true, "exhausted retry due": true}
 	for _, from := range []string{"clean", "due", "waiting", "exhausted", "syncing"} {
 		to := "due"
 		if from == "syncing" {
@@ -59,12 +59,14 @@ func TestEveryEventInEverySituation(t *testing.T) {
 	now := sec(1000)
 	other := claimed(sec(60))
 	other.Actor = "reactor-2"
-	order := []string{"none", "due", "due later", "syncing", "syncing changed", "lapsed", "taken over", "waiting", "waiting due", "exhausted", "clean", "untimed", "untimed error", "deleted"}
+	order := []string{"none", "due", "due later", "syncing", "syncing changed", "lapsed", "taken over", "waiting", "waiting due", "exhausted",
+		"clean", "untimed", "untimed error", "deleted"}
 	situations := map[string]func() relaysync.Sync{
 		"none": func() relaysync.Sync { return relaysync.Sync{} },
 		"due":  func() relaysync.Sync { return start(t).s },
 		"due later": func() relaysync.Sync {
-			return start(t, claimed(sec(980)), finished(sec(981), 1, statemachine.Unknown, ""), updated(sec(982), "b"), claimed(sec(982)), finished(sec(983), 2, statemachine.Done, "")).s
+			return start(t, claimed(sec(980)), finished(sec(981), 1, statemachine.Unknown, ""), updated(sec(982), "b"), claimed(sec(982)),
+				finished(sec(983), 2, statemachine.Done, "")).s
 		},
 		"syncing":         func() relaysync.Sync { return start(t, claimed(sec(999))).s },
 		"syncing changed": func() relaysync.Sync { return start(t, claimed(sec(998)), updated(sec(999), "b")).s },
@@ -121,7 +123,8 @@ func TestEveryEventInEverySituation(t *testing.T) {
 			return finished(now, max(s.Timer.Lease.Fence-1, 1), statemachine.Done, "")
 		}},
 		{"revoke", func(relaysync.Sync) relaysync.Event {
-			return relaysync.Revoked{By: by(relaysync.Operator, now), Revocation: statemachine.Revocation{Holder: "reactor-1", Reason: "its machine burnt"}}
+			return relaysync.Revoked{By: by(relaysync.Operator, now),
+				Revocation: statemachine.Revocation{Holder: "reactor-1", Reason: "its machine burnt"}}
 		}},
 		{"reconcile", func(relaysync.Sync) relaysync.Event { return relaysync.Reconciled{By: by(relaysync.Reactor, now)} }},
 		{"retry", func(relaysync.Sync) relaysync.Event { return relaysync.Retried{By: by(relaysync.Operator, now)} }},
@@ -177,8 +180,8 @@ recreate | not found | due (recreate) | due (recreate) | syncing (recreate) | sy
 }
 
 func word(c relaysync.Change, err error) string {
-	for text, sentinel := range map[string]error{"illegal": statemachine.ErrIllegal, "fenced": statemachine.ErrFenced, "held": statemachine.ErrHeld,
-		"not found": statemachine.ErrNotFound, "invalid": statemachine.ErrInvalid} {
+	for text, sentinel := range map[string]error{"illegal": statemachine.ErrIllegal, "fenced": statemachine.ErrFenced,
+		"held": statemachine.ErrHeld, "not found": statemachine.ErrNotFound, "invalid": statemachine.ErrInvalid} {
 		if errors.Is(err, sentinel) {
 			return text
 		}

@@ -224,14 +224,17 @@ func (w world) key() string {
 		return max(int(t.Sub(sec(float64(w.now)))/time.Second), least)
 	}
 	r, t := &w.rec.Relay, &w.rec.Timer
-	k := fmt.Sprint(w.rec.Phase(), r.Synced, r.SyncError != "", min(w.rec.History.Streak, 2), w.rec.History.Completed, r.Revision-t.Revision, t.Backoff,
-		rel(t.Due, 0), rel(t.Lease.Until, -2), t.Lease.Holder != "", rel(t.UnansweredAt, -2), "|", w.exists, r.Revision-w.server, w.updates, w.losses, w.crashes)
+	k := fmt.Sprint(w.rec.Phase(), r.Synced, r.SyncError != "", min(w.rec.History.Streak, 2), w.rec.History.Completed,
+		r.Revision-t.Revision, t.Backoff,
+		rel(t.Due, 0), rel(t.Lease.Until, -2), t.Lease.Holder != "", rel(t.UnansweredAt, -2), "|", w.exists, r.Revision-w.server,
+		w.updates, w.losses, w.crashes)
 	var each [2]string
 	for i, a := range w.reactors {
 		if a.fence == 0 {
 			continue
 		}
-		each[i] = fmt.Sprint("|", a.fence == t.Lease.Fence, max(a.until-w.now, 0), a.post, r.Revision-a.revision, a.sent, w.now > a.sentAt, a.answer.Status, a.answered, a.second)
+		each[i] = fmt.Sprint("|", a.fence == t.Lease.Fence, max(a.until-w.now, 0), a.post, r.Revision-a.revision, a.sent, w.now > a.sentAt,
+			a.answer.Status, a.answered, a.second)
 	}
 	k += min(each[0], each[1]) + max(each[0], each[1]) // two reactors are alike
 	if w.wire.out {
@@ -250,7 +253,8 @@ func TestModel(t *testing.T) {
 		first.losses = 2
 	}
 	owner := func(w world) bool {
-		return !w.rec.Relay.Pending() || !w.rec.Timer.Due.IsZero() || w.rec.Phase() == relaysync.PhaseSyncing || w.rec.Phase() == relaysync.PhaseExhausted
+		return !w.rec.Relay.Pending() || !w.rec.Timer.Due.IsZero() || w.rec.Phase() == relaysync.PhaseSyncing ||
+			w.rec.Phase() == relaysync.PhaseExhausted
 	}
 	synced := func(w world) error {
 		switch {
@@ -279,7 +283,8 @@ func TestModel(t *testing.T) {
 		explore.Reachable("a holder without its lease", func(w world) bool {
 			return w.reactors[0].sent && w.reactors[0].fence > 0 && w.reactors[0].fence < w.rec.Timer.Lease.Fence
 		}),
-		explore.Reachable("a slow request beside another sync", func(w world) bool { return w.wire.out && w.rec.Phase() == relaysync.PhaseSyncing }),
+		explore.Reachable("a slow request beside another sync",
+			func(w world) bool { return w.wire.out && w.rec.Phase() == relaysync.PhaseSyncing }),
 		explore.Reachable("a holder whose lease was revoked", func(w world) bool {
 			t := &w.rec.Timer
 			return t.LapsedFence == t.Lease.Fence && t.LapsedFence > 0 && (w.reactors[0].fence == t.LapsedFence && w.reactors[0].sent)

@@ -69,7 +69,8 @@ func TestNext(t *testing.T) {
 }
 
 func TestAlerts(t *testing.T) {
-	s := relaysync.Stats{At: sec(100), Phases: map[relaysync.Phase]int64{relaysync.PhaseExhausted: 2}, OldestDue: sec(40), Untimed: 1, Lapsed: 3, Lapses: 4, Failures: 1, Successes: 2}
+	s := relaysync.Stats{At: sec(100), Phases: map[relaysync.Phase]int64{relaysync.PhaseExhausted: 2}, OldestDue: sec(40), Untimed: 1,
+		Lapsed: 3, Lapses: 4, Failures: 1, Successes: 2}
 	all := relaysync.Thresholds{DueWait: time.Minute - 1, Exhausted: 1, Lapsed: 2, Lapses: 3, FailureRate: 3332}
 	var names []string
 	for _, a := range relaysync.Alerts(s, all) {
@@ -78,7 +79,8 @@ func TestAlerts(t *testing.T) {
 	if want := []string{"relay due wait", "exhausted", "untimed", "lapsed", "lapses", "failure rate"}; !reflect.DeepEqual(names, want) {
 		t.Errorf("%v", names)
 	}
-	if got := relaysync.Alerts(s, relaysync.Thresholds{DueWait: time.Minute, Exhausted: 2, Untimed: 1, Lapsed: 3, Lapses: 4, FailureRate: 3333}); got != nil {
+	got := relaysync.Alerts(s, relaysync.Thresholds{DueWait: time.Minute, Exhausted: 2, Untimed: 1, Lapsed: 3, Lapses: 4, FailureRate: 3333})
+	if got != nil {
 		t.Errorf("at the limits: %v", got)
 	}
 	if got := relaysync.Alerts(relaysync.Stats{}, relaysync.Thresholds{}); got != nil {

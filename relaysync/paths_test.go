@@ -80,14 +80,16 @@ func TestADocumentWithoutRoom(t *testing.T) {
 	x.succeed(t0)
 	u.Roles = wide("b", 10)
 	x.do(u)
-	full, err := policy.Apply(relaysync.Sync{}, relaysync.Created{By: u.By, Relay: "x", Tenant: "t", Subdomain: "x", Config: relaysync.Config{Info: u.Info, Roles: wide("b", 3000)}})
+	full, err := policy.Apply(relaysync.Sync{},
+		relaysync.Created{By: u.By, Relay: "x", Tenant: "t", Subdomain: "x", Config: relaysync.Config{Info: u.Info, Roles: wide("b", 3000)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	x.s.Relay.Roles = full.New.Relay.Roles
 	sent := x.s.Relay.Sent
 	x.do(claimed(t0))
-	if _, err := policy.Attempt(x.s); !errors.Is(err, statemachine.ErrInvalid) || !strings.Contains(err.Error(), "Recreated") || x.s.Relay.Sent != sent {
+	if _, err := policy.Attempt(x.s); !errors.Is(err, statemachine.ErrInvalid) || !strings.Contains(err.Error(), "Recreated") ||
+		x.s.Relay.Sent != sent {
 		t.Fatalf("3000 paths beside 3000 others: %v", err)
 	}
 	x.do(finished(t0, x.s.Timer.Lease.Fence, statemachine.Failed, "no room"))
@@ -99,7 +101,8 @@ func TestADocumentWithoutRoom(t *testing.T) {
 	}
 	x.do(claimed(sec(40)))
 	a, err := policy.Attempt(x.s)
-	if err != nil || a.Requests[0].Method != "POST" || strings.Contains(string(a.Requests[0].Body), "null") || strings.Count(string(a.Requests[1].Body), "null") != 3000 {
+	if err != nil || a.Requests[0].Method != "POST" || strings.Contains(string(a.Requests[0].Body), "null") ||
+		strings.Count(string(a.Requests[1].Body), "null") != 3000 {
 		t.Fatalf("after Recreated: %v", err)
 	}
 	if n := strings.Count(string(x.s.Relay.Sent), "{}"); n < 6000 {
@@ -114,8 +117,10 @@ func TestADocumentWithoutRoom(t *testing.T) {
 	// A success that is followed by another sync ends the order to recreate. The paths that are
 	// on file already are sent once more, and the limit does not stop them.
 	y := stuck
-	y.do(relaysync.Recreated{By: by(relaysync.Operator, sec(40))}, claimed(sec(40)), finished(sec(41), y.s.Timer.Lease.Fence+1, statemachine.Unknown, "time-out"))
-	y.do(relaysync.Retried{By: by(relaysync.Operator, sec(42))}, claimed(sec(42)), finished(sec(43), y.s.Timer.Lease.Fence+1, statemachine.Done, ""), claimed(sec(73)))
+	y.do(relaysync.Recreated{By: by(relaysync.Operator, sec(40))}, claimed(sec(40)),
+		finished(sec(41), y.s.Timer.Lease.Fence+1, statemachine.Unknown, "time-out"))
+	y.do(relaysync.Retried{By: by(relaysync.Operator, sec(42))}, claimed(sec(42)),
+		finished(sec(43), y.s.Timer.Lease.Fence+1, statemachine.Done, ""), claimed(sec(73)))
 	if a, err := policy.Attempt(y.s); err != nil || a.Requests[0].Method != "PATCH" {
 		t.Errorf("the sync that follows: %v", err)
 	}

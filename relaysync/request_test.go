@@ -41,7 +41,8 @@ func TestIsNew(t *testing.T) {
 func full() relaysync.Config {
 	return relaysync.Config{
 		Info:   relaysync.Document(`{"name":"a <b> & é","pubkey":"` + pubkey + `","n":12345678901234567890.10}`),
-		Policy: `{"open":true}`, Groups: `{"enabled":true}`, Management: `{"methods":["a","b"]}`, Push: `{"enabled":false}`, Roles: `{"admin":{"pubkeys":["x"],"can":{"ban":true}}}`,
+		Policy: `{"open":true}`, Groups: `{"enabled":true}`, Management: `{"methods":["a","b"]}`, Push: `{"enabled":false}`,
+		Roles:          `{"admin":{"pubkeys":["x"],"can":{"ban":true}}}`,
 		BlossomEnabled: 1, Blossom: `{"adapter":"s3","s3":{"bucket":"b","secret_key":"S3cr3t/Key\"é"}}`,
 		LivekitEnabled: 1, Livekit: `{"server":"wss://x","api_secret":"lk-secret-1"}`,
 	}
@@ -70,16 +71,24 @@ func TestBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	post, patch := a.Requests[0], a.Requests[1]
-	if post.Method != "POST" || post.Path != "/relay/relay_1" || patch.Method != "PATCH" || patch.Path != post.Path || a.Key != "sync/relay_1/1" {
+	if post.Method != "POST" || post.Path != "/relay/relay_1" || patch.Method != "PATCH" || patch.Path != post.Path ||
+		a.Key != "sync/relay_1/1" {
 		t.Errorf("%+v", a)
 	}
 	b, err := post.Bytes(secret)
-	want := `{"blossom":{"adapter":"s3","enabled":true,"s3":{"bucket":"b","secret_key":"S3cr3t/Key\"é"}},"groups":{"enabled":true},"host":"one.relays.example","inactive":false,"info":{"n":12345678901234567890.10,"name":"a <b> & é","pubkey":"` + pubkey + `"},"livekit":{"api_secret":"lk-secret-1","enabled":true,"server":"wss://x"},"management":{"methods":["a","b"]},"policy":{"open":true},"push":{"enabled":false},"roles":{"admin":{"can":{"ban":true},"pubkeys":["x"]}},"schema":"relay_1","secret":"` + secret + `"}`
+	want := `{"blossom":{"adapter":"s3","enabled":true,"s3":{"bucket":"b","secret_key":"S3cr3t/Key\"é"}},"groups":{"enabled":true},` +
+		`"host":"one.relays.example","inactive":false,` +
+		`"info":{"n":12345678901234567890.10,"name":"a <b> & é","pubkey":"` + pubkey + `"},` +
+		`"livekit":{"api_secret":"lk-secret-1","enabled":true,"server":"wss://x"},"management":{"methods":["a","b"]},` +
+		`"policy":{"open":true},"push":{"enabled":false},"roles":{"admin":{"can":{"ban":true},"pubkeys":["x"]}},` +
+		`"schema":"relay_1","secret":"` + secret + `"}`
 	var got, expect any
-	if err != nil || json.Unmarshal(b, &got) != nil || json.Unmarshal([]byte(want), &expect) != nil || !reflect.DeepEqual(got, expect) || !strings.Contains(string(b), "12345678901234567890.10") {
+	if err != nil || json.Unmarshal(b, &got) != nil || json.Unmarshal([]byte(want), &expect) != nil || !reflect.DeepEqual(got, expect) ||
+		!strings.Contains(string(b), "12345678901234567890.10") {
 		t.Errorf("%v\n%s\nexpected\n%s", err, b, want)
 	}
-	if m := body(t, patch, ""); m["secret"] != nil || strings.Contains(string(patch.Body), "null") || strings.Contains(string(patch.Body), secret) {
+	if m := body(t, patch, ""); m["secret"] != nil || strings.Contains(string(patch.Body), "null") ||
+		strings.Contains(string(patch.Body), secret) {
 		t.Errorf("the PATCH is %s", patch.Body)
 	}
 	if strings.Contains(fmt.Sprintf("%+v", l.s)+fmt.Sprintf("%+v", a), secret) {
@@ -93,7 +102,8 @@ func TestBody(t *testing.T) {
 	if _, err := patch.Bytes(secret); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("a PATCH takes a secret: %v", err)
 	}
-	for base, url := range map[string]string{"http://z": "http://z/relay/relay_1", "http://z/": "http://z/relay/relay_1", "http://z/a///": "http://z/a/relay/relay_1"} {
+	for base, url := range map[string]string{"http://z": "http://z/relay/relay_1", "http://z/": "http://z/relay/relay_1",
+		"http://z/a///": "http://z/a/relay/relay_1"} {
 		if got := post.URL(base); got != url {
 			t.Errorf("%s: %s", base, got)
 		}
@@ -120,7 +130,8 @@ func TestFlags(t *testing.T) {
 		m := body(t, a.Requests[1], "")
 		for _, k := range []string{"blossom", "livekit"} {
 			block := m[k].(map[string]any)
-			if flag != 1 && !reflect.DeepEqual(block, map[string]any{"enabled": false}) || flag == 1 && (block["enabled"] != true || len(block) != 3) {
+			if flag != 1 && !reflect.DeepEqual(block, map[string]any{"enabled": false}) ||
+				flag == 1 && (block["enabled"] != true || len(block) != 3) {
 				t.Errorf("flag %d: %s is %v", flag, k, block)
 			}
 		}
@@ -153,8 +164,10 @@ func merge(target, patch map[string]any) {
 // What a body no longer has is removed at the server, whichever of the earlier requests arrived;
 // the secret stays.
 func TestPatchesRemoveWhatIsGone(t *testing.T) {
-	configs := []relaysync.Config{full(), config("b"), {Info: full().Info, Roles: `{"admin":[1,2],"x":{}}`, BlossomEnabled: 1, Blossom: `{"s3":"none"}`}, full(),
-		{Info: full().Info, Roles: `{"admin":{"can":{}}}`, Policy: `{"a":{"b":{"c":{"d":1}}}}`}, {Info: full().Info, Policy: `{"a":{"b":{"e":1}}}`}}
+	configs := []relaysync.Config{full(), config("b"),
+		{Info: full().Info, Roles: `{"admin":[1,2],"x":{}}`, BlossomEnabled: 1, Blossom: `{"s3":"none"}`}, full(),
+		{Info: full().Info, Roles: `{"admin":{"can":{}}}`, Policy: `{"a":{"b":{"c":{"d":1}}}}`},
+		{Info: full().Info, Policy: `{"a":{"b":{"e":1}}}`}}
 	for arrives := range 1 << len(configs) { // which of the requests get there
 		l := &log{t: t}
 		server := map[string]any{}
@@ -247,7 +260,8 @@ func TestJudge(t *testing.T) {
 	}{
 		{"created", post, []relaysync.Answer{{201, ""}}, "done: "},
 		{"a create whose answer was lost", post, []relaysync.Answer{{409, "relay already exists"}, {200, ""}}, "done: "},
-		{"the conflict is another's", post, []relaysync.Answer{{409, "host is taken"}, {404, "no such relay"}}, "failed: status 409: host is taken"},
+		{"the conflict is another's", post, []relaysync.Answer{{409, "host is taken"}, {404, "no such relay"}},
+			"failed: status 409: host is taken"},
 		{"any 409", post, []relaysync.Answer{{409, "whatever"}}, next},
 		{"the PATCH fails otherwise", post, []relaysync.Answer{{409, "exists"}, {500, "boom"}}, "failed: status 500: boom"},
 		{"the PATCH meets a conflict", post, []relaysync.Answer{{409, "exists"}, {409, "schema"}}, "failed: status 409: schema"},
@@ -261,10 +275,13 @@ func TestJudge(t *testing.T) {
 		{"409 on PATCH is final", patch, []relaysync.Answer{{409, "host"}}, "failed: status 409: host"},
 		{"a gateway without an answer of the server", post, []relaysync.Answer{{504, "late"}}, "unknown: status 504: late"},
 		{"the PATCH meets one", post, []relaysync.Answer{{409, "exists"}, {502, ""}}, "unknown: status 502:"},
-		{"520", patch, []relaysync.Answer{{520, ""}}, "unknown: status 520:"}, {"522", patch, []relaysync.Answer{{522, ""}}, "unknown: status 522:"},
+		{"520", patch, []relaysync.Answer{{520, ""}}, "unknown: status 520:"},
+		{"522", patch, []relaysync.Answer{{522, ""}}, "unknown: status 522:"},
 		{"524", patch, []relaysync.Answer{{524, ""}}, "unknown: status 524:"},
-		{"503 is the server's own", patch, []relaysync.Answer{{503, "busy"}}, "failed: status 503: busy"}, {"505", patch, []relaysync.Answer{{505, ""}}, "failed: status 505:"},
-		{"299", patch, []relaysync.Answer{{299, ""}}, "done: "}, {"300", patch, []relaysync.Answer{{300, ""}}, "failed: status 300:"}, {"199", patch, []relaysync.Answer{{199, ""}}, "failed: status 199:"},
+		{"503 is the server's own", patch, []relaysync.Answer{{503, "busy"}}, "failed: status 503: busy"},
+		{"505", patch, []relaysync.Answer{{505, ""}}, "failed: status 505:"},
+		{"299", patch, []relaysync.Answer{{299, ""}}, "done: "}, {"300", patch, []relaysync.Answer{{300, ""}}, "failed: status 300:"},
+		{"199", patch, []relaysync.Answer{{199, ""}}, "failed: status 199:"},
 	} {
 		q, o, text := tt.attempt.Judge(tt.answers...)
 		got := fmt.Sprintf("%v: %s", o, text)

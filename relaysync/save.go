@@ -8,7 +8,8 @@ import (
 
 // Complete checks that the log has one line for each new version, see [statemachine.Complete].
 func (c *Change) Complete() error {
-	return statemachine.Complete(c.Log, statemachine.Versions[string]{Machine: Machine.Name(), ID: c.New.Relay.ID, Old: c.Old.Relay.Version, New: c.New.Relay.Version})
+	return statemachine.Complete(c.Log,
+		statemachine.Versions[string]{Machine: Machine.Name(), ID: c.New.Relay.ID, Old: c.Old.Relay.Version, New: c.New.Relay.Version})
 }
 
 // Merge takes the following change into this one, so that both are saved as one.

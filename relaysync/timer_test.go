@@ -37,7 +37,8 @@ func TestDueTimeIsClamped(t *testing.T) {
 		name        string
 		failed, due float64 // seconds from now
 	}{
-		{"just now", 0, 30}, {"a while ago", -10, 20}, {"just over", -30, 0}, {"long ago", -1000, 0}, {"a clock that went back", 3600, 30}, {"by a second", 1, 30},
+		{"just now", 0, 30}, {"a while ago", -10, 20}, {"just over", -30, 0}, {"long ago", -1000, 0}, {"a clock that went back", 3600, 30},
+		{"by a second", 1, 30},
 	} {
 		if due, ok := policy.Retry("r", 1, sec(c.failed), t0); !ok || due != sec(c.due) {
 			t.Errorf("%s: due in %v, expected %v s", c.name, due.Sub(t0), c.due)
@@ -143,7 +144,8 @@ func TestStreak(t *testing.T) {
 			if tt.at != nil {
 				at = tt.at[i]
 			}
-			all = append(all, relaysync.Activity{Sequence: int64(i + 1), ResourceType: relaysync.ResourceRelay, Type: kind, CreatedAt: sec(float64(at))})
+			all = append(all,
+				relaysync.Activity{Sequence: int64(i + 1), ResourceType: relaysync.ResourceRelay, Type: kind, CreatedAt: sec(float64(at))})
 		}
 		for range 2 {
 			if h := relaysync.HistoryOf(all); h.Streak != tt.want {
@@ -160,14 +162,16 @@ func TestStreak(t *testing.T) {
 func TestHandleAgreesWithTheCommit(t *testing.T) {
 	for kind, want := range map[string]relaysync.Reaction{
 		relaysync.CreateRelay: relaysync.SyncNow, relaysync.UpdateRelay: relaysync.SyncNow, relaysync.ActivateRelay: relaysync.SyncNow,
-		relaysync.DeactivateRelay: relaysync.SyncNow, relaysync.RetryRelaySync: relaysync.SyncNow, relaysync.FailRelaySync: relaysync.ScheduleRetry,
-		relaysync.CompleteRelaySync: relaysync.Ignore, relaysync.DeleteRelay: relaysync.Ignore, "archive_relay": relaysync.Ignore,
+		relaysync.DeactivateRelay: relaysync.SyncNow, relaysync.RetryRelaySync: relaysync.SyncNow,
+		relaysync.FailRelaySync: relaysync.ScheduleRetry, relaysync.CompleteRelaySync: relaysync.Ignore, relaysync.DeleteRelay: relaysync.Ignore,
+		"archive_relay": relaysync.Ignore,
 	} {
 		for _, resource := range []string{relaysync.ResourceRelay, relaysync.ResourceTenant, "", "Relay"} {
 			if resource != relaysync.ResourceRelay {
 				want = relaysync.Ignore
 			}
-			if got := relaysync.Handle(relaysync.Activity{ResourceType: resource, Type: kind}); got != want && resource == relaysync.ResourceRelay || got != relaysync.Ignore && resource != relaysync.ResourceRelay {
+			if got := relaysync.Handle(relaysync.Activity{ResourceType: resource, Type: kind}); got != want && resource == relaysync.ResourceRelay ||
+				got != relaysync.Ignore && resource != relaysync.ResourceRelay {
 				t.Errorf("%s of %q: %v", kind, resource, got)
 			}
 		}
@@ -234,7 +238,8 @@ func TestUpdateDuringBackoff(t *testing.T) {
 
 // A change during a sync waits for its end, and is sent then, as a PATCH.
 func TestUpdateDuringSync(t *testing.T) {
-	for name, o := range map[string]statemachine.Outcome{"success": statemachine.Done, "failure": statemachine.Failed, "nothing sent": statemachine.Deferred} {
+	for name, o := range map[string]statemachine.Outcome{"success": statemachine.Done, "failure": statemachine.Failed,
+		"nothing sent": statemachine.Deferred} {
 		l := start(t, claimed(t0), updated(sec(1), "b"))
 		l.refused(statemachine.ErrHeld, claimed(sec(2)))
 		s := l.do(finished(sec(3), 1, o, "no"))
@@ -357,7 +362,8 @@ func TestReconcileWithATimer(t *testing.T) {
 			continue
 		}
 		c, err := policy.Apply(s, relaysync.Reconciled{By: by(relaysync.Reactor, sec(at))})
-		if err != nil || c.New.Timer.Due != sec(at).Add(15*time.Minute) || c.New.Timer.Generation != s.Timer.Generation || c.New.Phase() != relaysync.PhaseWaiting {
+		if err != nil || c.New.Timer.Due != sec(at).Add(15*time.Minute) || c.New.Timer.Generation != s.Timer.Generation ||
+			c.New.Phase() != relaysync.PhaseWaiting {
 			t.Errorf("at %v: due %v, %v", at, c.New.Timer.Due, err)
 		}
 	}

@@ -37,7 +37,8 @@ func TestComplete(t *testing.T) {
 	var many []statemachine.Versions[int]
 	var log []line
 	for i := range 1000 {
-		many, log = append(many, statemachine.Versions[int]{Machine: "a", ID: i, Old: 6, New: 7}), append(log, line{Machine: "a", ID: i, Version: 7})
+		many, log = append(many, statemachine.Versions[int]{Machine: "a", ID: i, Old: 6, New: 7}),
+			append(log, line{Machine: "a", ID: i, Version: 7})
 	}
 	if err := statemachine.Complete(log, slices.Clone(many)...); err != nil {
 		t.Errorf("many records: %v", err)
@@ -49,7 +50,9 @@ func TestComplete(t *testing.T) {
 	if err := statemachine.Complete(nil, statemachine.Versions[int]{Machine: "a", ID: 1, Old: 3, New: 3}); err != nil {
 		t.Errorf("a record that stays: %v", err)
 	}
-	if err := statemachine.Complete([]line{a(4)}, statemachine.Versions[int]{Machine: "a", ID: 1, Old: 4, New: 3}, statemachine.Versions[int]{Machine: "a", ID: 2, Old: 0, New: 2}); err == nil {
+	err := statemachine.Complete([]line{a(4)}, statemachine.Versions[int]{Machine: "a", ID: 1, Old: 4, New: 3},
+		statemachine.Versions[int]{Machine: "a", ID: 2, Old: 0, New: 2})
+	if err == nil {
 		t.Error("a version that goes back is complete")
 	}
 }

@@ -136,10 +136,12 @@ func TestErrorsReadLikeSentences(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"a full refusal", &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: "parcel", ID: "7", State: "sent", Event: "Send", Reason: "already on its way"},
+		{"a full refusal", &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: "parcel", ID: "7", State: "sent", Event: "Send",
+			Reason: "already on its way"},
 			"parcel 7 (sent) refuses Send: illegal in this state: already on its way"},
 		{"a bare refusal", &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "parcel"}, "parcel: not found"},
-		{"a text read from a row", &statemachine.UnknownTextError{Kind: "status", Text: "x", Where: "parcels 7"}, `unknown status "x" in parcels 7`},
+		{"a text read from a row", &statemachine.UnknownTextError{Kind: "status", Text: "x", Where: "parcels 7"},
+			`unknown status "x" in parcels 7`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			if c.err.Error() != c.want {

@@ -14,7 +14,8 @@ func TestMove(t *testing.T) {
 	if err := statemachine.Move(Parcels, &at, &version, Accept, &line); err != nil {
 		t.Fatal(err)
 	}
-	want := statemachine.Transition[string]{Machine: "parcel", ID: "p1", Version: 1, Trigger: "accept", To: "waiting", Actor: "me", Role: "clerk", Reason: "why", Data: "{}"}
+	want := statemachine.Transition[string]{Machine: "parcel", ID: "p1", Version: 1, Trigger: "accept", To: "waiting", Actor: "me",
+		Role: "clerk", Reason: "why", Data: "{}"}
 	if at != Waiting || version != 1 || line != want {
 		t.Errorf("status %v, version %d, line %+v", at, version, line)
 	}

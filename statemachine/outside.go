@@ -49,7 +49,8 @@ func EventTime(at, now time.Time) (said, clock time.Time, err error) {
 	case at.IsZero():
 		at = now
 	case at.After(now.Add(MaxAhead)):
-		return at, now, fmt.Errorf("%w: %s is ahead of the store's clock, %s", ErrInvalid, at.UTC().Format(time.RFC3339Nano), now.UTC().Format(time.RFC3339Nano))
+		return at, now, fmt.Errorf("%w: %s is ahead of the store's clock, %s", ErrInvalid, at.UTC().Format(time.RFC3339Nano),
+			now.UTC().Format(time.RFC3339Nano))
 	case at.After(now):
 		at = now
 	}

@@ -37,7 +37,8 @@ func TestTimeIsWhatEveryStoreKeeps(t *testing.T) {
 }
 
 func TestBoundedTextIsStorable(t *testing.T) {
-	for _, s := range []string{"", "abc", "a\x00b", "\xff\xfe", strings.Repeat("a", 20), strings.Repeat("a", 21), strings.Repeat("é", 11), "0123456789012345678\xf0\x9f"} {
+	for _, s := range []string{"", "abc", "a\x00b", "\xff\xfe", strings.Repeat("a", 20), strings.Repeat("a", 21), strings.Repeat("é", 11),
+		"0123456789012345678\xf0\x9f"} {
 		got := statemachine.Bounded(s, 20)
 		if len(got) > 20 || !utf8.ValidString(got) || strings.Contains(got, "\x00") {
 			t.Errorf("%q became %q", s, got)
@@ -73,7 +74,8 @@ func TestASpellingIsNoOtherHash(t *testing.T) {
 }
 
 func TestWhoSpeaksAndWhen(t *testing.T) {
-	for name, ok := range map[string]bool{"": false, "a": true, strings.Repeat("a", statemachine.MaxActor): true, strings.Repeat("a", statemachine.MaxActor+1): false, "a\x00": false, "a\xff": false} {
+	for name, ok := range map[string]bool{"": false, "a": true, strings.Repeat("a", statemachine.MaxActor): true,
+		strings.Repeat("a", statemachine.MaxActor+1): false, "a\x00": false, "a\xff": false} {
 		if err := statemachine.Actor(name); (err == nil) != ok || err != nil && !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("Actor(%q): %v", name, err)
 		}

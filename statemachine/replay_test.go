@@ -53,7 +53,8 @@ func TestReplayFindsCorruption(t *testing.T) {
 		{"an unknown trigger", func(l log) log { l[2].Trigger = "lose"; return l }, Travelling, "unknown trigger"},
 		{"no trigger", func(l log) log { l[2].Trigger = ""; return l }, Travelling, "unknown trigger"},
 		{"the text of trigger zero", func(l log) log { l[2].Trigger = "none"; return l }, Travelling, "unknown trigger"},
-		{"a trigger that the table refuses here", func(l log) log { l[2].Trigger = "recall"; return l }, Travelling, "the table has no such edge"},
+		{"a trigger that the table refuses here", func(l log) log { l[2].Trigger = "recall"; return l }, Travelling,
+			"the table has no such edge"},
 		{"another target", func(l log) log { l[3].To = "returned"; return l }, Travelling, "the table has no such edge"},
 		{"an unknown target", func(l log) log { l[3].To = "lost"; return l }, Travelling, "the table has no such edge"},
 		{"a line after a terminal state", func(l log) log {

@@ -58,8 +58,10 @@ func (l *layout) draw(name string) string {
 	for _, a := range l.arrows {
 		dashed = dashed || a.dashed
 	}
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %d">`+"\n<style>%[3]s</style>\n", l.width, l.height, svgStyle)
-	b.WriteString(`<marker id="a" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0,0L8,4L0,8z" style="fill:#1f2328;stroke:none"/></marker>` + "\n")
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %d">`+"\n<style>%[3]s</style>\n",
+		l.width, l.height, svgStyle)
+	b.WriteString(`<marker id="a" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">` +
+		`<path d="M0,0L8,4L0,8z" style="fill:#1f2328;stroke:none"/></marker>` + "\n")
 	fmt.Fprintf(&b, `<rect class="paper" width="%d" height="%d"/>`+"\n", l.width, l.height)
 	fmt.Fprintf(&b, `<text class="title" x="%d" y="24">%s</text>`+"\n", margin, html.EscapeString(name))
 	for _, a := range l.arrows {

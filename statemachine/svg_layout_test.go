@@ -24,7 +24,8 @@ func TestLayoutLeavesRoomForEverything(t *testing.T) {
 		states := rapid.IntRange(1, 8).Draw(t, "states")
 		for i := range states {
 			text := word("text")
-			boxes = append(boxes, l.add(&slot{kind: state, text: text, head: rapid.IntRange(1, len(text)).Draw(t, "head"), double: rapid.Bool().Draw(t, "double")}))
+			boxes = append(boxes,
+				l.add(&slot{kind: state, text: text, head: rapid.IntRange(1, len(text)).Draw(t, "head"), double: rapid.Bool().Draw(t, "double")}))
 			from := boxes[rapid.IntRange(0, i).Draw(t, "reached from")]
 			l.arrows = append(l.arrows, &arrow{from: from, to: boxes[i+1], label: word("label")})
 		}

@@ -24,7 +24,8 @@ func TestEnqueueLogged(t *testing.T) {
 	}
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, nil))
-	ev := refresh.Enqueued{By: refresh.By{Actor: "api", Role: refresh.API}, Credentials: refresh.Credentials{XpubVan: "a", XpubCol: "b", MasterFingerprint: "c"}, Cause: refresh.Sync}
+	ev := refresh.Enqueued{By: refresh.By{Actor: "api", Role: refresh.API},
+		Credentials: refresh.Credentials{XpubVan: "a", XpubCol: "b", MasterFingerprint: "c"}, Cause: refresh.Sync}
 	if id := s.EnqueueLogged(context.Background(), ev, log); id == uuid.Nil || out.Len() > 0 {
 		t.Errorf("%v %s", id, out.Bytes())
 	}
@@ -59,8 +60,9 @@ func TestRecoverInPages(t *testing.T) {
 	}
 	by := func(role refresh.Role) refresh.By { return refresh.By{Actor: "w1", Role: role} }
 	for _, xpub := range []string{"a", "b", "c"} {
-		if _, err := s.Enqueue(ctx, refresh.Enqueued{By: by(refresh.API), Credentials: refresh.Credentials{XpubVan: xpub, XpubCol: "b", MasterFingerprint: "c"},
-			Cause: refresh.InvoiceCreated, Recipient: "r"}); err != nil {
+		if _, err := s.Enqueue(ctx,
+			refresh.Enqueued{By: by(refresh.API), Credentials: refresh.Credentials{XpubVan: xpub, XpubCol: "b", MasterFingerprint: "c"},
+				Cause: refresh.InvoiceCreated, Recipient: "r"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,7 +94,8 @@ func TestRecoverInPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := refresh.Looked{By: by(refresh.Worker), Slot: 1, Began: now, Listing: refresh.Listing{Answered: now, Transfers: []refresh.Transfer{{Recipient: "r", Status: refresh.TransferSettled}}}}
+	look := refresh.Looked{By: by(refresh.Worker), Slot: 1, Began: now,
+		Listing: refresh.Listing{Answered: now, Transfers: []refresh.Transfer{{Recipient: "r", Status: refresh.TransferSettled}}}}
 	if _, err := s.Step(ctx, "a", look); err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,8 @@ func NewRelays[T RelayUnit](s Store[T], p relaysync.Policy) (*Relays, error) {
 }
 
 // heard sends what an update noted, once it is committed.
-func heard[T any](update func(context.Context, func(T) error) error, to *broadcast[RelayNews], note func(T, *[]RelayNews) T) func(context.Context, func(T) error) error {
+func heard[T any](update func(context.Context, func(T) error) error, to *broadcast[RelayNews],
+	note func(T, *[]RelayNews) T) func(context.Context, func(T) error) error {
 	return func(ctx context.Context, fn func(T) error) error {
 		var news []RelayNews
 		err := update(ctx, func(tx T) error {
@@ -229,7 +230,8 @@ func (s *Relays) Activities(ctx context.Context, relay string, limit int) ([]rel
 // Reconcile sends Reconciled to up to limit relays of [Relays.Pending] behind an id, in one
 // transaction. last is the last id that it looked at, empty at the end; changed are the relays
 // whose timer it set or brought nearer; refused names the relays that could not be reconciled.
-func (s *Relays) Reconcile(ctx context.Context, by relaysync.By, after string, limit int) (last string, changed []relaysync.Sync, refused, err error) {
+func (s *Relays) Reconcile(ctx context.Context, by relaysync.By, after string, limit int) (last string,
+	changed []relaysync.Sync, refused, err error) {
 	before := map[string]int64{}
 	last, changed, refused, err = s.sweepPage(ctx, func(tx RelayUnit) ([]string, error) { return tx.Relays().Pending(after, limit) },
 		func(r *relaysync.Sync, _ time.Time) bool { before[r.Relay.ID] = r.Relay.Version; return true }, relaysync.Reconciled{By: by})

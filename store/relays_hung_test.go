@@ -27,7 +27,9 @@ func TestAHungSyncIsNotRenewed(t *testing.T) {
 		}
 		create := func(id string) {
 			t.Helper()
-			if _, err := relays.Do(ctx, id, relaysync.Created{By: relaysync.By{Actor: "host", Role: relaysync.Host}, Relay: id, Tenant: "t", Subdomain: "s", Config: relaysync.Config{Info: relaysync.Document(`{"pubkey":"` + strings.Repeat("ab", 32) + `"}`)}}); err != nil {
+			_, err := relays.Do(ctx, id, relaysync.Created{By: relaysync.By{Actor: "host", Role: relaysync.Host}, Relay: id, Tenant: "t",
+				Subdomain: "s", Config: relaysync.Config{Info: relaysync.Document(`{"pubkey":"` + strings.Repeat("ab", 32) + `"}`)}})
+			if err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -42,8 +42,9 @@ func TestNewsAreOfCommits(t *testing.T) {
 	}
 	ctx, news := context.Background(), relays.Subscribe()
 	create := func(id string) error {
-		_, err := relays.Do(ctx, id, relaysync.Created{By: relaysync.By{Actor: "host", Role: relaysync.Host}, Relay: id, Tenant: "t", Subdomain: "s",
-			Config: relaysync.Config{Info: relaysync.Document(`{"pubkey":"` + strings.Repeat("ab", 32) + `"}`)}})
+		_, err := relays.Do(ctx, id,
+			relaysync.Created{By: relaysync.By{Actor: "host", Role: relaysync.Host}, Relay: id, Tenant: "t", Subdomain: "s",
+				Config: relaysync.Config{Info: relaysync.Document(`{"pubkey":"` + strings.Repeat("ab", 32) + `"}`)}})
 		return err
 	}
 	db.lose = true

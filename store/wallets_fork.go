@@ -18,7 +18,8 @@ import (
 // hashAt asks the node for its block at a height; ok is false above its tip. Fork checks its
 // answer once more, together with the stored block above, to notice a reorganisation of the node
 // during the walk. If the node's chain keeps changing, Fork returns [utxo.ErrStale].
-func (s *Wallets) Fork(ctx context.Context, hashAt func(ctx context.Context, height int32) (hash chainhash.Hash, ok bool, err error)) (int32, error) {
+func (s *Wallets) Fork(ctx context.Context,
+	hashAt func(ctx context.Context, height int32) (hash chainhash.Hash, ok bool, err error)) (int32, error) {
 	const attempts = 5
 	for range attempts {
 		fork, above, err := s.fork(ctx, hashAt)
@@ -45,7 +46,8 @@ func (s *Wallets) Fork(ctx context.Context, hashAt func(ctx context.Context, hei
 
 // fork walks down to the first stored block that the node has too; above is the stored block
 // right above it.
-func (s *Wallets) fork(ctx context.Context, hashAt func(context.Context, int32) (chainhash.Hash, bool, error)) (fork, above *utxo.Block, err error) {
+func (s *Wallets) fork(ctx context.Context, hashAt func(context.Context, int32) (chainhash.Hash, bool, error)) (fork,
+	above *utxo.Block, err error) {
 	const chunk = 100
 	tip, ok, err := s.Tip(ctx)
 	if err != nil || !ok {

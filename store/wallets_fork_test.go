@@ -90,7 +90,8 @@ func TestFork(t *testing.T) {
 		t.Errorf("a node that never rests: %v", err)
 	}
 	gone := errors.New("gone")
-	if _, err = stored(5, 250).Fork(ctx, func(context.Context, int32) (chainhash.Hash, bool, error) { return chainhash.Hash{}, false, gone }); !errors.Is(err, gone) {
+	_, err = stored(5, 250).Fork(ctx, func(context.Context, int32) (chainhash.Hash, bool, error) { return chainhash.Hash{}, false, gone })
+	if !errors.Is(err, gone) {
 		t.Errorf("a node that is away: %v", err)
 	}
 }

@@ -30,10 +30,11 @@ type Spend struct {
 // [Wallets.Within]), and looks there before it repeats the call. To send or consolidate all
 // coins, set [coinselect.Request.All].
 func (s *Wallets) SelectAndLease(ctx context.Context, sp Spend) (sel coinselect.Selection, err error) {
-	err = s.leasing(ctx, sp, sp.Request.PayAncestors, func(_ WalletUnit, candidates []coinselect.Candidate) (inputs, chosen []wire.OutPoint, err error) {
-		sel, err = coinselect.Select(candidates, sp.Request)
-		return outpoints(sel), outpoints(sel), err
-	})
+	err = s.leasing(ctx, sp, sp.Request.PayAncestors,
+		func(_ WalletUnit, candidates []coinselect.Candidate) (inputs, chosen []wire.OutPoint, err error) {
+			sel, err = coinselect.Select(candidates, sp.Request)
+			return outpoints(sel), outpoints(sel), err
+		})
 	return sel, err
 }
 
@@ -79,7 +80,8 @@ func (s *Wallets) ReplaceAndLease(ctx context.Context, r Replacement) (out coins
 
 // leasing lets choose pick the inputs, leases those that choose returns as lease, and releases
 // every other lease that an earlier call took under the same lock.
-func (s *Wallets) leasing(ctx context.Context, sp Spend, fees bool, choose func(WalletUnit, []coinselect.Candidate) (inputs, lease []wire.OutPoint, err error)) error {
+func (s *Wallets) leasing(ctx context.Context, sp Spend, fees bool,
+	choose func(WalletUnit, []coinselect.Candidate) (inputs, lease []wire.OutPoint, err error)) error {
 	return s.update(ctx, func(tx WalletUnit) error {
 		if err := tx.Wallets().Lock(sp.Wallet); err != nil {
 			return err

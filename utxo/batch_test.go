@@ -145,7 +145,8 @@ func TestABatchReachesTheLastHeight(t *testing.T) {
 		l := utxo.NewLedger(utxotest.Policy())
 		do(t, l, utxo.WalletOpened{Wallet: 1, Birth: height})
 		deposit := utxotest.NewTx(1, []wire.OutPoint{utxotest.External(1)}, utxotest.Pay(5, utxotest.Script(1, "a")))
-		block := utxo.Connected{Block: utxo.Block{Height: height, Hash: chainhash.Hash{2}, Prev: chainhash.Hash{1}, Time: utxotest.Start}, Txs: []*wire.MsgTx{deposit}}
+		block := utxo.Connected{Block: utxo.Block{Height: height, Hash: chainhash.Hash{2}, Prev: chainhash.Hash{1}, Time: utxotest.Start},
+			Txs: []*wire.MsgTx{deposit}}
 		sets, err := utxotest.Policy().PlanAll(l, utxotest.Start, block, block)
 		if err != nil || len(sets) != 2 || len(sets[0].Connect) != 1 || !sets[1].Empty() {
 			t.Errorf("height %d: %+v, %v", height, sets, err)
@@ -188,7 +189,8 @@ func TestMergeKeepsApartWhatDoesNotFollow(t *testing.T) {
 			t.Errorf("%s: %d sets", name, len(merged))
 		}
 	}
-	if merged := utxo.Merge(set, spend, gone); len(merged) != 1 || len(merged[0].Spends) != 0 || merged[0].Inserts[0].Outputs[0].Spent() || merged[0].Inserts[1].Status != utxo.Failed {
+	if merged := utxo.Merge(set, spend, gone); len(merged) != 1 || len(merged[0].Spends) != 0 || merged[0].Inserts[0].Outputs[0].Spent() ||
+		merged[0].Inserts[1].Status != utxo.Failed {
 		t.Errorf("%+v", merged)
 	}
 }
@@ -240,8 +242,10 @@ func TestMergeComparesEveryPart(t *testing.T) {
 	}{
 		{"a wallet", wallets(wallet(1), wallet(2)), wallets(wallet(2), wallet(3)), wallets(wallet(1), wallet(3))},
 		{"a wallet that is new again", wallets(utxo.Wallet{}, wallet(0)), wallets(wallet(0), wallet(3)), wallets(utxo.Wallet{}, wallet(0))},
-		{"a wallet whose owners were announced again", wallets(wallet(1), behind(1, "a")), wallets(behind(1, "a"), wallet(3)), wallets(behind(2, "a"), wallet(3))},
-		{"a wallet with another owner behind", wallets(wallet(1), behind(1, "a")), wallets(behind(1, "a"), wallet(3)), wallets(behind(1, "b"), wallet(3))},
+		{"a wallet whose owners were announced again", wallets(wallet(1), behind(1, "a")), wallets(behind(1, "a"), wallet(3)),
+			wallets(behind(2, "a"), wallet(3))},
+		{"a wallet with another owner behind", wallets(wallet(1), behind(1, "a")), wallets(behind(1, "a"), wallet(3)),
+			wallets(behind(1, "b"), wallet(3))},
 		{"a wallet whose owners have caught up", wallets(wallet(1), caughtUp), wallets(caughtUp, wallet(3)), wallets(wallet(1), wallet(3))},
 		{"an owner", owners(owned(3), owned(2)), owners(owned(2), owned(1)), owners(owned(3), owned(1))},
 		{"a new row", insert(), update(1), insert()},
@@ -273,7 +277,8 @@ func TestMergeComparesEveryPart(t *testing.T) {
 // order, sums add up, and a change that was undone again is left out.
 func TestMergeAddsUp(t *testing.T) {
 	owner := func(old, to int32) utxo.ChangeSet {
-		return utxo.ChangeSet{Owners: []utxo.OwnerChange{{Old: utxo.Owned{Wallet: 1, Tag: "a", Birth: old}, New: utxo.Owned{Wallet: 1, Tag: "a", Birth: to}}}}
+		return utxo.ChangeSet{Owners: []utxo.OwnerChange{{Old: utxo.Owned{Wallet: 1, Tag: "a", Birth: old},
+			New: utxo.Owned{Wallet: 1, Tag: "a", Birth: to}}}}
 	}
 	if merged := utxo.Merge(owner(3, 2), owner(2, 1)); len(merged) != 1 || !reflect.DeepEqual(merged[0].Owners, owner(3, 1).Owners) {
 		t.Errorf("%+v", merged)
@@ -297,7 +302,8 @@ func TestMergeAddsUp(t *testing.T) {
 	}
 	merged := utxo.Merge(utxo.ChangeSet{Inserts: []*utxo.Tx{{ID: id, Outputs: []utxo.Output{{Index: 1}}}}, Sums: sum(5)},
 		utxo.ChangeSet{Credits: []utxo.Credit{{ID: id, Output: utxo.Output{Index: 0}}}, Sums: sum(3)})
-	if len(merged) != 1 || !reflect.DeepEqual(merged[0].Inserts[0].Outputs, []utxo.Output{{Index: 0}, {Index: 1}}) || !reflect.DeepEqual(merged[0].Sums, sum(8)) {
+	if len(merged) != 1 || !reflect.DeepEqual(merged[0].Inserts[0].Outputs, []utxo.Output{{Index: 0}, {Index: 1}}) ||
+		!reflect.DeepEqual(merged[0].Sums, sum(8)) {
 		t.Errorf("%+v", merged)
 	}
 }

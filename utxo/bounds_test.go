@@ -135,9 +135,12 @@ func TestBoundsOfWhatComesIn(t *testing.T) {
 		{"4,000,001 bytes", submitted(sized(4_000_001)), invalid},
 		{"the longest tag", submitted(tagged(tag)), nil},
 		{"a tag that is too long", submitted(tagged(tag + "t")), invalid},
-		{"an output of a wallet that is not open", submitted(utxotest.NewTx(1, externals(1), utxotest.Pay(1, mine('a')), utxotest.Pay(1, utxotest.Script(2, "a")))), invalid},
-		{"an output of wallet 0", submitted(utxotest.NewTx(1, externals(1), utxotest.Pay(1, mine('a')), utxotest.Pay(1, utxotest.Script(0, "a")))), invalid},
-		{"an output of wallet -1", submitted(utxotest.NewTx(1, externals(1), utxotest.Pay(1, mine('a')), utxotest.Pay(1, utxotest.Script(-1, "a")))), invalid},
+		{"an output of a wallet that is not open",
+			submitted(utxotest.NewTx(1, externals(1), utxotest.Pay(1, mine('a')), utxotest.Pay(1, utxotest.Script(2, "a")))), invalid},
+		{"an output of wallet 0",
+			submitted(utxotest.NewTx(1, externals(1), utxotest.Pay(1, mine('a')), utxotest.Pay(1, utxotest.Script(0, "a")))), invalid},
+		{"an output of wallet -1",
+			submitted(utxotest.NewTx(1, externals(1), utxotest.Pay(1, mine('a')), utxotest.Pay(1, utxotest.Script(-1, "a")))), invalid},
 		{"a sequence below 0", seen(-1), invalid},
 		{"the last sequence", seen(utxo.MaxSeq, with(externals(1)...)), nil},
 		{"a sequence beyond the last", seen(utxo.MaxSeq+1, with(externals(1)...)), invalid},
@@ -155,7 +158,8 @@ func TestBoundsOfWhatComesIn(t *testing.T) {
 		{"a coinbase at another position", next(at(1), coinbase), invalid},
 		{"a transaction twice", next(nil, with(externals(1)...), with(externals(1)...)), invalid},
 		{"two spends of one output", next(nil, with(externals(1)...), tagged("b")), invalid},
-		{"a block on the chain on another one", utxo.Connected{Block: utxo.Block{Height: 1, Hash: first.Hash, Prev: chainhash.Hash{9}}}, mismatch},
+		{"a block on the chain on another one",
+			utxo.Connected{Block: utxo.Block{Height: 1, Hash: first.Hash, Prev: chainhash.Hash{9}}}, mismatch},
 		{"a block above a hole", utxo.Connected{Block: unborn}, mismatch},
 
 		{"no owners", announced(1), invalid},
@@ -189,7 +193,8 @@ func TestBoundsOfWhatComesIn(t *testing.T) {
 		if tt.want == nil && err != nil || tt.want != nil && !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 		}
-		if after, _ := l.Snapshot(); tt.want != nil && fmt.Sprint(before.Wallets, before.Blocks, len(before.Txs)) != fmt.Sprint(after.Wallets, after.Blocks, len(after.Txs)) {
+		if after, _ := l.Snapshot(); tt.want != nil &&
+			fmt.Sprint(before.Wallets, before.Blocks, len(before.Txs)) != fmt.Sprint(after.Wallets, after.Blocks, len(after.Txs)) {
 			t.Errorf("%s is refused, and something changed", tt.name)
 		}
 	}
@@ -212,7 +217,8 @@ func TestBoundsOfWhatIsKept(t *testing.T) {
 	if held, _ := b.LeasesOf(1, utxo.LockID{1}); len(held) != 1 || !held[0].Until.Equal(benchNow.Add(time.Microsecond)) {
 		t.Errorf("the lease is %v", held)
 	}
-	if set := do(t, b.Ledger, utxo.OutputsLeased{Wallet: 1, OutPoints: ins(out(coin, 0)), Lock: utxo.LockID{1}, Duration: time.Microsecond}); !set.Empty() {
+	set := do(t, b.Ledger, utxo.OutputsLeased{Wallet: 1, OutPoints: ins(out(coin, 0)), Lock: utxo.LockID{1}, Duration: time.Microsecond})
+	if !set.Empty() {
 		t.Errorf("the same lease again changes %+v", set)
 	}
 	do(t, b.Ledger, utxo.OwnersAnnounced{Wallet: 1, Birth: 1, Tags: []string{"z", "b", "z"}})

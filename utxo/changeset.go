@@ -94,7 +94,8 @@ type LeaseChange struct{ Old, New Lease }
 // Empty reports whether nothing changes.
 func (c *ChangeSet) Empty() bool {
 	return len(c.Connect) == 0 && c.Disconnect == nil && len(c.Wallets) == 0 && len(c.Owners) == 0 && len(c.Inserts) == 0 &&
-		len(c.Updates) == 0 && len(c.Credits) == 0 && len(c.Spends) == 0 && len(c.Replaced) == 0 && len(c.Declared) == 0 && len(c.Leases) == 0 && c.Seq == SeqChange{}
+		len(c.Updates) == 0 && len(c.Credits) == 0 && len(c.Spends) == 0 && len(c.Replaced) == 0 && len(c.Declared) == 0 &&
+		len(c.Leases) == 0 && c.Seq == SeqChange{}
 }
 
 func (t *Tx) state() TxState {
@@ -102,7 +103,8 @@ func (t *Tx) state() TxState {
 }
 
 func (t *Tx) setState(s TxState) {
-	t.Status, t.Height, t.Position, t.Seq, t.Label, t.Context, t.Public, t.Version = s.Status, s.Height, s.Position, s.Seq, s.Label, s.Context, s.Public, s.Version
+	t.Status, t.Height, t.Position, t.Seq, t.Label, t.Context, t.Public, t.Version =
+		s.Status, s.Height, s.Position, s.Seq, s.Label, s.Context, s.Public, s.Version
 }
 
 // Complete checks that Log has exactly one line for each new version of a

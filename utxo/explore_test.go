@@ -40,7 +40,8 @@ func newSmallWallet() *smallWallet {
 	for i, block := range []struct {
 		name string
 		txs  []*wire.MsgTx
-	}{{"A", []*wire.MsgTx{w.a}}, {"B", []*wire.MsgTx{w.b}}, {"child and A", []*wire.MsgTx{w.child, w.a}}, {"coinbase", []*wire.MsgTx{w.coinbase}}} {
+	}{{"A", []*wire.MsgTx{w.a}}, {"B", []*wire.MsgTx{w.b}}, {"child and A", []*wire.MsgTx{w.child, w.a}},
+		{"coinbase", []*wire.MsgTx{w.coinbase}}} {
 		w.next[block.name] = utxo.Connected{Block: utxotest.NewBlock(2, w.base.Hash, uint32(i)), Txs: block.txs}
 	}
 	return w

@@ -77,7 +77,8 @@ func TestActorAndRoleAreInEveryLine(t *testing.T) {
 // kept in whole microseconds.
 func TestALeaseLastsAMicrosecondAtLeast(t *testing.T) {
 	l, _, txs := benchLedger(t, 1, 1)
-	lease := utxo.OutputsLeased{Wallet: 1, OutPoints: []wire.OutPoint{utxotest.Out(txs[0], 0)}, Lock: utxo.LockID{1}, By: utxo.By{At: benchNow}}
+	lease := utxo.OutputsLeased{Wallet: 1, OutPoints: []wire.OutPoint{utxotest.Out(txs[0], 0)}, Lock: utxo.LockID{1},
+		By: utxo.By{At: benchNow}}
 	for _, d := range []time.Duration{-time.Second, 0, 1, 999} {
 		lease.Duration = d
 		for _, ev := range []utxo.Event{lease, utxo.LeasesRenewed(lease)} {
@@ -100,7 +101,8 @@ func TestTextThatNoStoreCanKeepIsRefused(t *testing.T) {
 			t.Errorf("label %q: %v", text, err)
 		}
 		p := utxo.Policy{Owner: func([]byte) (utxo.Owner, bool) { return utxo.Owner{Wallet: 1, Tag: text}, true }}
-		if _, err := p.Plan(l, utxo.Submitted{Wallet: 1, Tx: benchTxs(9, 1)[0], By: utxo.By{At: benchNow}}); !errors.Is(err, statemachine.ErrInvalid) {
+		_, err := p.Plan(l, utxo.Submitted{Wallet: 1, Tx: benchTxs(9, 1)[0], By: utxo.By{At: benchNow}})
+		if !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("tag %q: %v", text, err)
 		}
 	}
@@ -126,7 +128,8 @@ func TestAChildsObservationCountsForItsParent(t *testing.T) {
 	}{{parent, 3}, {rival, 5}, {child, 20}} {
 		do(t, l, utxo.Observed{Txs: []*wire.MsgTx{seen.tx}, Seq: seen.seq, Tip: tip.Hash, By: utxo.By{At: benchNow}})
 	}
-	if err := utxotest.Outcome(l.Do(utxo.Observed{Txs: []*wire.MsgTx{rival}, Seq: 10, Tip: tip.Hash, By: utxo.By{At: benchNow}})); !errors.Is(err, utxo.ErrStale) {
+	err := utxotest.Outcome(l.Do(utxo.Observed{Txs: []*wire.MsgTx{rival}, Seq: 10, Tip: tip.Hash, By: utxo.By{At: benchNow}}))
+	if !errors.Is(err, utxo.ErrStale) {
 		t.Errorf("the rival at 10 gives %v, want %v", err, utxo.ErrStale)
 	}
 	do(t, l, utxo.Observed{Txs: []*wire.MsgTx{rival}, Seq: 21, Tip: tip.Hash, By: utxo.By{At: benchNow}})
@@ -145,8 +148,10 @@ func TestWideAndLongHistoriesStayLinear(t *testing.T) {
 	do(t, l, utxo.Observed{Txs: []*wire.MsgTx{wide}, Seq: 1, Tip: tip.Hash, By: utxo.By{At: benchNow}})
 	start := time.Now()
 	for i := range uint32(n) {
-		do(t, l, utxo.OutputsLeased{Wallet: 1, OutPoints: []wire.OutPoint{utxotest.Out(wide, i)}, Lock: utxo.LockID{1}, Duration: time.Second, By: utxo.By{At: benchNow}})
-		do(t, l, utxo.Observed{Txs: []*wire.MsgTx{utxotest.NewTx(i, []wire.OutPoint{utxotest.Out(wide, i)}, utxotest.Pay(1, utxotest.Foreign))}, Seq: 1, Tip: tip.Hash, By: utxo.By{At: benchNow}})
+		do(t, l, utxo.OutputsLeased{Wallet: 1, OutPoints: []wire.OutPoint{utxotest.Out(wide, i)}, Lock: utxo.LockID{1}, Duration: time.Second,
+			By: utxo.By{At: benchNow}})
+		do(t, l, utxo.Observed{Txs: []*wire.MsgTx{utxotest.NewTx(i, []wire.OutPoint{utxotest.Out(wide, i)}, utxotest.Pay(1, utxotest.Foreign))},
+			Seq: 1, Tip: tip.Hash, By: utxo.By{At: benchNow}})
 	}
 	t.Logf("%d spenders of one transaction took %v", n, time.Since(start))
 	late := benchNow.Add(time.Hour)

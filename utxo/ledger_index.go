@@ -76,7 +76,8 @@ func (l *Ledger) putWallet(old, w Wallet) {
 		delete(l.books, old.ID)
 	case l.books[w.ID] == nil:
 		l.books[w.ID] = &book{
-			Wallet: w, owners: map[string]Owned{}, byTag: map[string]*Balance{}, unconfirmed: map[*keptRow]struct{}{}, leases: map[wire.OutPoint]Lease{},
+			Wallet: w, owners: map[string]Owned{}, byTag: map[string]*Balance{}, unconfirmed: map[*keptRow]struct{}{},
+			leases: map[wire.OutPoint]Lease{},
 		}
 	default:
 		l.books[w.ID].Wallet = w

@@ -38,7 +38,8 @@ func TestALedgerComparesEveryPart(t *testing.T) {
 		"a wallet that is not":           {Wallets: []utxo.WalletChange{{Old: utxo.Wallet{ID: 5}, New: utxo.Wallet{ID: 5}}}},
 		"another state of a wallet":      {Wallets: []utxo.WalletChange{{Old: later, New: later}}},
 		"an owner of a closed wallet":    {Owners: []utxo.OwnerChange{{New: utxo.Owned{Wallet: 5, Tag: "a"}}}},
-		"another birth of an owner":      {Owners: []utxo.OwnerChange{{Old: utxo.Owned{Wallet: 1, Tag: "a"}, New: utxo.Owned{Wallet: 1, Tag: "a"}}}},
+		"another birth of an owner": {Owners: []utxo.OwnerChange{{Old: utxo.Owned{Wallet: 1, Tag: "a"},
+			New: utxo.Owned{Wallet: 1, Tag: "a"}}}},
 		"a row that is there":            {Inserts: []*utxo.Tx{{ID: id}}},
 		"a row of a closed wallet":       {Inserts: []*utxo.Tx{{ID: utxo.TxID{Wallet: 5, Hash: id.Hash}}}},
 		"a row that is not there":        {Updates: []utxo.TxUpdate{{ID: utxo.TxID{Wallet: 1, Hash: nobody}, FromVersion: 1}}},
@@ -71,7 +72,8 @@ func TestALedgerComparesEveryPart(t *testing.T) {
 	declared := edge
 	declared.Declared = true
 	for name, set := range map[string]utxo.ChangeSet{
-		"an older block and two that follow":       {Connect: []utxo.Block{*block(0, chainhash.Hash{7}), *block(2, nobody), *block(3, chainhash.Hash{8})}},
+		"an older block and two that follow": {Connect: []utxo.Block{*block(0, chainhash.Hash{7}), *block(2, nobody),
+			*block(3, chainhash.Hash{8})}},
 		"a wallet with all that it has":            opened[0],
 		"an edge that is declared in the same set": {Replaced: []utxo.Replacement{edge}, Declared: []utxo.Replacement{declared}},
 	} {

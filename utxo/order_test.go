@@ -69,7 +69,8 @@ func TestLosersAreListedParentsFirst(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(set.Updates) != len(losers) || len(set.Log) != len(losers)+1 || set.Log[0].ID.Hash != rival.TxHash() {
-				t.Fatalf("%d updates and %d lines, want %d losers, and a line for the winner before theirs", len(set.Updates), len(set.Log), len(losers))
+				t.Fatalf("%d updates and %d lines, want %d losers, and a line for the winner before theirs", len(set.Updates),
+					len(set.Log), len(losers))
 			}
 			inputs := map[chainhash.Hash][]*wire.TxIn{}
 			for _, tx := range losers {

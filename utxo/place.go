@@ -112,7 +112,8 @@ func (pl *plan) move(v *vertex, on Trigger, reason string, change func(*facts)) 
 			}
 			by = OnProven
 		}
-		if err := pl.step(n, by, reason, func(t *Tx) { t.Height, t.Position, t.Seq, t.Public = v.height, v.position, v.seq, v.public }); err != nil {
+		err := pl.step(n, by, reason, func(t *Tx) { t.Height, t.Position, t.Seq, t.Public = v.height, v.position, v.seq, v.public })
+		if err != nil {
 			return err
 		}
 		n.mend(v.proof)

@@ -61,9 +61,11 @@ func TestAPlanSaysWhenItsLockWasNotEnough(t *testing.T) {
 		{"what two wallets have", utxo.Invalidated{ID: utxo.TxID{Wallet: 1, Hash: shared.TxHash()}}, true, nil},
 		{"what one has", utxo.Invalidated{ID: utxo.TxID{Wallet: 1, Hash: alone.TxHash()}}, false, nil},
 		{"a coin of what two have confirmed", utxo.Submitted{Wallet: 1, Tx: b.tx(ins(out(both, 2)), mine('a'))}, false, nil},
-		{"a coin that another has spent", utxo.Submitted{Wallet: 1, Tx: b.tx(ins(out(alone, 0), out(both, 1)), mine('a'))}, true, utxo.ErrInputSpent},
+		{"a coin that another has spent", utxo.Submitted{Wallet: 1, Tx: b.tx(ins(out(alone, 0), out(both, 1)), mine('a'))},
+			true, utxo.ErrInputSpent},
 		{"a coin that is no wallet's", utxo.Submitted{Wallet: 1, Tx: b.tx(nil, mine('a'))}, true, nil},
-		{"an output of what two have confirmed", utxo.OutputRevealed{ID: utxo.TxID{Wallet: 1, Hash: both.TxHash()}, Index: 3, Tag: "c"}, true, nil},
+		{"an output of what two have confirmed",
+			utxo.OutputRevealed{ID: utxo.TxID{Wallet: 1, Hash: both.TxHash()}, Index: 3, Tag: "c"}, true, nil},
 		{"an output of what one has", utxo.OutputRevealed{ID: utxo.TxID{Wallet: 1, Hash: own.TxHash()}, Index: 1, Tag: "c"}, false, nil},
 		{"an event of all wallets", b.seen(9, b.tx(ins(out(shared, 0)), mine('a'))), false, nil},
 	} {
@@ -159,7 +161,8 @@ func TestARefusalNamesWhatItIsAbout(t *testing.T) {
 	id := utxo.TxID{Wallet: 1, Hash: dead.TxHash()}
 	do(t, b.Ledger, utxo.Invalidated{ID: id})
 	var refusal *statemachine.Refusal
-	if _, err := b.DoAt(utxo.Broadcasted{ID: id}, utxotest.Start); !errors.As(err, &refusal) || refusal.ID != id.String() || refusal.State != "failed" || refusal.Event != "Broadcasted" {
+	if _, err := b.DoAt(utxo.Broadcasted{ID: id}, utxotest.Start); !errors.As(err, &refusal) || refusal.ID != id.String() ||
+		refusal.State != "failed" || refusal.Event != "Broadcasted" {
 		t.Errorf("it is %+v", refusal)
 	}
 	if _, err := utxo.ParseTx([]byte{1, 2}); !errors.Is(err, statemachine.ErrCorrupt) {
@@ -197,7 +200,8 @@ func TestSubmittedOfWhatAnotherWalletHasPublished(t *testing.T) {
 	}
 	learn()
 	for name, hash := range map[string]chainhash.Hash{"nothing": {1}, "itself": tx.TxHash()} {
-		if _, err := l.DoAt(utxo.Submitted{Wallet: 2, Tx: tx, Replaces: []chainhash.Hash{hash}}, utxotest.Start); !errors.Is(err, statemachine.ErrInvalid) {
+		_, err := l.DoAt(utxo.Submitted{Wallet: 2, Tx: tx, Replaces: []chainhash.Hash{hash}}, utxotest.Start)
+		if !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("it replaces %s: %v", name, err)
 		}
 	}
@@ -209,7 +213,8 @@ func TestSubmittedOfWhatAnotherWalletHasPublished(t *testing.T) {
 	if !set.Wide || len(rows) != 1 || rows[0].Status != utxo.Published || len(rows[0].Outputs) != 1 || rows[0].Outputs[0].Amount != 6 {
 		t.Errorf("wide %t, its rows are %+v", set.Wide, rows)
 	}
-	if edges, _ := l.Replacements(id); !slices.Equal(edges, []utxo.Replacement{{Wallet: 2, Loser: rival.TxHash(), Winner: tx.TxHash(), Declared: true}}) {
+	edges, _ := l.Replacements(id)
+	if !slices.Equal(edges, []utxo.Replacement{{Wallet: 2, Loser: rival.TxHash(), Winner: tx.TxHash(), Declared: true}}) {
 		t.Errorf("the edges of wallet 2 are %v", edges)
 	}
 	if set := do(t, l, utxo.Submitted{Wallet: 2, Tx: tx, Replaces: []chainhash.Hash{rival.TxHash()}}); !set.Empty() {
@@ -313,7 +318,8 @@ func TestWhatStandsOnAStrangersCoinIsNotProvablyDead(t *testing.T) {
 		t.Errorf("what beat a stranger's transaction is kept: %t, %v", dead, err)
 	}
 	again := b.tx(ins(out(funds, 0)), utxotest.Foreign)
-	if _, err := b.DoAt(utxo.Submitted{Wallet: 1, Tx: again, Replaces: []chainhash.Hash{id.Hash}}, utxotest.Start); !errors.Is(err, statemachine.ErrInvalid) {
+	_, err := b.DoAt(utxo.Submitted{Wallet: 1, Tx: again, Replaces: []chainhash.Hash{id.Hash}}, utxotest.Start)
+	if !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("a payment that names it: %v", err)
 	}
 	b.submit(again)
@@ -375,7 +381,8 @@ func TestWhatIsGivenUpSaysWhy(t *testing.T) {
 	sent := b.observe(b.tx(ins(out(deposit, 0)), mine('a')))
 	b.observe(b.tx(ins(out(sent, 0)), mine('a')))
 	set := do(t, b.Ledger, utxo.Invalidated{ID: utxo.TxID{Wallet: 1, Hash: sent.TxHash()}, Reason: "lost"})
-	if len(set.Log) != 2 || set.Log[0].Trigger != "invalidated" || set.Log[0].Reason != "lost" || set.Log[1].Trigger != "parent_died" || set.Log[1].Reason != "" {
+	if len(set.Log) != 2 || set.Log[0].Trigger != "invalidated" || set.Log[0].Reason != "lost" || set.Log[1].Trigger != "parent_died" ||
+		set.Log[1].Reason != "" {
 		t.Errorf("the lines are %+v", set.Log)
 	}
 }

@@ -103,8 +103,9 @@ func TestAlerts(t *testing.T) {
 	now := utxotest.Start
 	hash := utxotest.External(1).Hash
 	s := utxo.Stats{
-		At: now, Wallet: 7, OldestPending: utxo.Waiting{Hash: hash, Since: now.Add(-time.Hour)}, OldestPublished: utxo.Waiting{Hash: hash, Since: now.Add(-7 * 24 * time.Hour)},
-		Leased: 1, LastLease: utxo.Lease{Wallet: 7, OutPoint: utxotest.External(2), Lock: utxo.LockID{1}, Until: now.Add(time.Hour)},
+		At: now, Wallet: 7, OldestPending: utxo.Waiting{Hash: hash, Since: now.Add(-time.Hour)},
+		OldestPublished: utxo.Waiting{Hash: hash, Since: now.Add(-7 * 24 * time.Hour)}, Leased: 1,
+		LastLease: utxo.Lease{Wallet: 7, OutPoint: utxotest.External(2), Lock: utxo.LockID{1}, Until: now.Add(time.Hour)},
 		OldestLease: utxo.Lease{
 			Wallet: 7, OutPoint: utxotest.External(3), Lock: utxo.LockID{1}, Until: now.Add(time.Hour), Since: now.Add(-2 * time.Hour),
 		},

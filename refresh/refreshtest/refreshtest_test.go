@@ -45,7 +45,8 @@ func TestAdversary(t *testing.T) {
 		t.Run(fmt.Sprint("fixed ", seed), func(t *testing.T) { rapid.MakeFuzz(play)(t, input) })
 	}
 	rapid.Check(t, play)
-	for _, want := range []string{"refused", "refresh_job completed", "refresh_job processing", "refresh_watcher watching", "refresh_watcher expired", "refresh_wallet served"} {
+	for _, want := range []string{"refused", "refresh_job completed", "refresh_job processing", "refresh_watcher watching",
+		"refresh_watcher expired", "refresh_wallet served"} {
 		if !reached[want] {
 			t.Errorf("never reached %s: %v", want, reached)
 		}

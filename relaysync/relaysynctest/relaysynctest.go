@@ -32,7 +32,8 @@ func Policy() relaysync.Policy {
 func Configs() *rapid.Generator[relaysync.Config] {
 	return rapid.Custom(func(t *rapid.T) relaysync.Config {
 		doc := func(label string) relaysync.Document {
-			return relaysync.Document(rapid.SampledFrom([]string{"", "{}", `{"a":1}`, `{"a":{"b":[1,"é"],"c":true}}`, `{"b":{"x":1.50}}`}).Draw(t, label))
+			texts := []string{"", "{}", `{"a":1}`, `{"a":{"b":[1,"é"],"c":true}}`, `{"b":{"x":1.50}}`}
+			return relaysync.Document(rapid.SampledFrom(texts).Draw(t, label))
 		}
 		return relaysync.Config{
 			Info: relaysync.Document(fmt.Sprintf(`{"pubkey":"%064x","name":"%s"}`, rapid.Uint64().Draw(t, "pubkey"),
@@ -48,9 +49,8 @@ func Configs() *rapid.Generator[relaysync.Config] {
 func Creations() *rapid.Generator[relaysync.Created] {
 	return rapid.Custom(func(t *rapid.T) relaysync.Created {
 		return relaysync.Created{
-			By:    relaysync.By{Actor: "host", Role: relaysync.Host, At: Start},
-			Relay: IDs().Draw(t, "relay"), Tenant: IDs().Draw(t, "tenant"), Subdomain: rapid.StringMatching(`[a-z]([a-z0-9-]{0,20}[a-z0-9])?`).Draw(t, "subdomain"),
-			Config: Configs().Draw(t, "config"),
+			By: relaysync.By{Actor: "host", Role: relaysync.Host, At: Start}, Relay: IDs().Draw(t, "relay"), Tenant: IDs().Draw(t, "tenant"),
+			Subdomain: rapid.StringMatching(`[a-z]([a-z0-9-]{0,20}[a-z0-9])?`).Draw(t, "subdomain"), Config: Configs().Draw(t, "config"),
 		}
 	})
 }
@@ -69,7 +69,8 @@ func (a *Adversary) Next(t *rapid.T, s relaysync.Sync) relaysync.Event {
 		a.Now = Start
 	}
 	tm := &s.Timer
-	moments := []time.Time{a.Now, a.Now.Add(time.Second), tm.Due, tm.Due.Add(-time.Microsecond), tm.Lease.Until, tm.Lease.Until.Add(-time.Microsecond), a.Now.Add(time.Hour)}
+	moments := []time.Time{a.Now, a.Now.Add(time.Second), tm.Due, tm.Due.Add(-time.Microsecond), tm.Lease.Until,
+		tm.Lease.Until.Add(-time.Microsecond), a.Now.Add(time.Hour)}
 	if m := rapid.SampledFrom(moments).Draw(t, "moment"); m.After(a.Now) {
 		a.Now = m
 	}
@@ -116,14 +117,16 @@ func (a *Adversary) draw(t *rapid.T, s *relaysync.Sync) relaysync.Event {
 	work := func() relaysync.Event {
 		if s.Phase() == relaysync.PhaseSyncing {
 			return relaysync.Finished{By: by(relaysync.Reactor, reactor), Fence: fence,
-				Outcome: rapid.SampledFrom([]statemachine.Outcome{statemachine.Done, statemachine.Failed, statemachine.Failed, statemachine.Unknown, statemachine.Deferred}).Draw(t, "outcome"),
-				Error:   rapid.SampledFrom([]string{"", " \t", "no", "status 500: boom"}).Draw(t, "error")}
+				Outcome: rapid.SampledFrom([]statemachine.Outcome{statemachine.Done, statemachine.Failed, statemachine.Failed, statemachine.Unknown,
+					statemachine.Deferred}).Draw(t, "outcome"),
+				Error: rapid.SampledFrom([]string{"", " \t", "no", "status 500: boom"}).Draw(t, "error")}
 		}
 		return relaysync.Claimed{By: by(relaysync.Reactor, reactor)}
 	}
 	switch rapid.IntRange(0, 24).Draw(t, "kind") {
 	case 0, 1:
-		return relaysync.Updated{By: by(relaysync.Host, "host"), Revision: revision, Subdomain: s.Relay.Subdomain, Config: Configs().Draw(t, "config")}
+		return relaysync.Updated{By: by(relaysync.Host, "host"), Revision: revision, Subdomain: s.Relay.Subdomain,
+			Config: Configs().Draw(t, "config")}
 	case 2:
 		return relaysync.Activated{By: by(relaysync.Host, "host"), Revision: revision}
 	case 3:
@@ -137,13 +140,15 @@ func (a *Adversary) draw(t *rapid.T, s *relaysync.Sync) relaysync.Event {
 		return relaysync.Retried{By: by(relaysync.Operator, "olga")}
 	case 6:
 		if s.Timer.Lease.Holder != "" {
-			return relaysync.Revoked{By: by(relaysync.Operator, "olga"), Revocation: statemachine.Revocation{Holder: s.Timer.Lease.Holder, Reason: "dead"}}
+			return relaysync.Revoked{By: by(relaysync.Operator, "olga"),
+				Revocation: statemachine.Revocation{Holder: s.Timer.Lease.Holder, Reason: "dead"}}
 		}
 		return relaysync.Reconciled{By: by(relaysync.Reactor, reactor)}
 	case 7, 8:
 		return relaysync.Claimed{By: by(relaysync.Reactor, reactor), Fence: fence + 1}
 	case 9:
-		return relaysync.Finished{By: by(relaysync.Reactor, reactor), Fence: fence, Outcome: rapid.SampledFrom(statemachine.Outcome(0).Values()).Draw(t, "any outcome")}
+		return relaysync.Finished{By: by(relaysync.Reactor, reactor), Fence: fence,
+			Outcome: rapid.SampledFrom(statemachine.Outcome(0).Values()).Draw(t, "any outcome")}
 	}
 	return work()
 }

@@ -45,8 +45,10 @@ func TestCheckJudgesEachProperty(t *testing.T) {
 	}{
 		{"always: holds everywhere", g, explore.Always("p", not(is(4))), ""},
 		{"always: broken at first", g, explore.Always("p", not(is(0))), "\"p\" is broken after 0 steps: this state breaks it\n   0. at first: 0"},
-		{"always: broken after one step", g, explore.Always("p", not(is(5))), "\"p\" is broken after 1 step: this state breaks it\n   0. at first: 0\n   1. to 5: 5"},
-		{"always: the shorter of two runs", g, explore.Always("p", not(is(2))), "\"p\" is broken after 2 steps: this state breaks it\n   0. at first: 0\n   1. to 1: 1\n   2. to 2: 2"},
+		{"always: broken after one step", g, explore.Always("p", not(is(5))),
+			"\"p\" is broken after 1 step: this state breaks it\n   0. at first: 0\n   1. to 5: 5"},
+		{"always: the shorter of two runs", g, explore.Always("p", not(is(2))),
+			"\"p\" is broken after 2 steps: this state breaks it\n   0. at first: 0\n   1. to 1: 1\n   2. to 2: 2"},
 		{"valid: the reason is told", g, explore.Valid("p", func(s int) error {
 			if s == 1 {
 				return errors.New("one is odd")
@@ -57,11 +59,14 @@ func TestCheckJudgesEachProperty(t *testing.T) {
 		{"reachable: at first", g, explore.Reachable("p", is(0)), ""},
 		{"reachable: nowhere", g, explore.Reachable("p", is(4)), `"p" is broken: no state of 7 fulfils it`},
 		{"deadlock: a state that may end", g, explore.NoDeadlock("p", is(3)), ""},
-		{"deadlock: a loop to itself is no way out", g, explore.NoDeadlock("p", is(0)), "\"p\" is broken after 3 steps: nothing leaves this state\n   0. at first: 0\n   1. to 1: 1\n   2. to 2: 2\n   3. to 3: 3"},
+		{"deadlock: a loop to itself is no way out", g, explore.NoDeadlock("p", is(0)),
+			"\"p\" is broken after 3 steps: nothing leaves this state\n   0. at first: 0\n   1. to 1: 1\n   2. to 2: 2\n   3. to 3: 3"},
 		{"finish: from everywhere", g, explore.CanFinish("p", is(3)), ""},
 		{"finish: two ways to end", trap, explore.CanFinish("p", is(3, 7)), ""},
-		{"finish: a circle without a way out", trap, explore.CanFinish("p", is(3)), "\"p\" is broken after 1 step: no run from here fulfils it\n   0. at first: 0\n   1. to 5: 5"},
-		{"finish: a finishing state that is passed does not count", g, explore.CanFinish("p", is(2)), "\"p\" is broken after 3 steps: no run from here fulfils it\n   0. at first: 0\n   1. to 1: 1\n   2. to 2: 2\n   3. to 3: 3"},
+		{"finish: a circle without a way out", trap, explore.CanFinish("p", is(3)),
+			"\"p\" is broken after 1 step: no run from here fulfils it\n   0. at first: 0\n   1. to 5: 5"},
+		{"finish: a finishing state that is passed does not count", g, explore.CanFinish("p", is(2)),
+			"\"p\" is broken after 3 steps: no run from here fulfils it\n   0. at first: 0\n   1. to 1: 1\n   2. to 2: 2\n   3. to 3: 3"},
 		{"finish: nowhere", g, explore.CanFinish("p", is(4)), "\"p\" is broken after 0 steps: no run from here fulfils it\n   0. at first: 0"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -113,7 +118,8 @@ func TestCheckCountsExactly(t *testing.T) {
 		{"a step to itself is a transition", graph{0: {0}}.model(0), explore.Result{States: 1, Transitions: 1}},
 		{"two actions with one target are two", graph{0: {1, 1}, 1: nil}.model(0), explore.Result{States: 2, Transitions: 2, Depth: 1}},
 		{"an initial state twice is one", graph{0: {1}, 1: nil}.model(0, 0), explore.Result{States: 2, Transitions: 1, Depth: 1}},
-		{"depth is from the nearest initial state", graph{0: {1}, 1: {2}, 2: nil}.model(0, 1), explore.Result{States: 3, Transitions: 2, Depth: 1}},
+		{"depth is from the nearest initial state", graph{0: {1}, 1: {2}, 2: nil}.model(0, 1),
+			explore.Result{States: 3, Transitions: 2, Depth: 1}},
 		{"a line", line, explore.Result{States: 10, Transitions: 9, Depth: 9}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -154,7 +160,9 @@ func TestCheckStopsAtTheLimit(t *testing.T) {
 			}
 		})
 	}
-	if got, want := (&explore.LimitError{Limit: 7, Depth: 3}).Error(), "explore: the model has more than 7 states; all runs shorter than 3 steps were explored"; got != want {
+	got, want := (&explore.LimitError{Limit: 7, Depth: 3}).Error(),
+		"explore: the model has more than 7 states; all runs shorter than 3 steps were explored"
+	if got != want {
 		t.Errorf("says %q", got)
 	}
 }

@@ -63,7 +63,8 @@ func TestFireAnswersAsTheTable(t *testing.T) {
 		{"a refusal", Waiting, Deliver, nil, "waiting", statemachine.ErrIllegal},
 		{"a trigger outside the enumeration", Waiting, 9, nil, "waiting", statemachine.ErrIllegal},
 		{"a callback's error after a step", Waiting, Dispatch, fsm.Callbacks{"after_dispatch": report(broken)}, "travelling", broken},
-		{"a callback's error after a step to the same state", Travelling, Scan, fsm.Callbacks{"after_scan": report(broken)}, "travelling", broken},
+		{"a callback's error after a step to the same state", Travelling, Scan,
+			fsm.Callbacks{"after_scan": report(broken)}, "travelling", broken},
 		{"a step that a callback cancels", Waiting, Dispatch, fsm.Callbacks{
 			"leave_waiting": func(_ context.Context, e *fsm.Event) { e.Cancel(broken) },
 		}, "waiting", broken},

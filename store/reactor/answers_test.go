@@ -101,8 +101,9 @@ func TestNothingSent(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			done := make(chan error, 1)
 			go func() {
-				done <- reactor.Run(ctx, b.relays, reactor.Options{Name: "r", URL: "http://z", Transport: b.server, Log: slog.New(slog.NewTextHandler(&b.log, nil)),
-					Authorize: func(context.Context, relaysync.AuthEvent) (string, error) { return sign() }})
+				done <- reactor.Run(ctx, b.relays,
+					reactor.Options{Name: "r", URL: "http://z", Transport: b.server, Log: slog.New(slog.NewTextHandler(&b.log, nil)),
+						Authorize: func(context.Context, relaysync.AuthEvent) (string, error) { return sign() }})
 			}()
 			time.Sleep(time.Second)
 			cancel()
@@ -110,7 +111,8 @@ func TestNothingSent(t *testing.T) {
 				t.Fatal(err)
 			}
 			panicked := strings.Contains(text, "panicked")
-			if s := b.get("a"); len(b.got) != 0 || s.Relay.SyncError != text || s.Phase() != relaysync.PhaseWaiting || s.Timer.UnansweredAt.IsZero() == panicked {
+			if s := b.get("a"); len(b.got) != 0 || s.Relay.SyncError != text || s.Phase() != relaysync.PhaseWaiting ||
+				s.Timer.UnansweredAt.IsZero() == panicked {
 				t.Errorf("%d requests, %+v", len(b.got), s)
 			}
 			if strings.Contains(b.log.String(), "handler panicked") != panicked {

@@ -86,7 +86,8 @@ func TestDatabaseCrashes(t *testing.T) {
 		}
 	}
 	var stats relaysync.Stats
-	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end) && (stats.Phases[relaysync.PhaseClean] != int64(len(ids)) || stats.Untimed > 0); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end) &&
+		(stats.Phases[relaysync.PhaseClean] != int64(len(ids)) || stats.Untimed > 0); time.Sleep(50 * time.Millisecond) {
 		if stats, err = b.relays.Stats(t.Context(), time.Hour); err != nil {
 			t.Log(err)
 		}
@@ -106,7 +107,8 @@ func TestDatabaseCrashes(t *testing.T) {
 	for _, id := range ids {
 		r := b.get(id)
 		info, _ := b.bodies[id]["info"].(map[string]any)
-		if _, err := b.relays.Trail(t.Context(), id); err != nil || !r.Relay.Synced || info["name"] != "b" || !slices.Contains(b.made, b.secrets[id]) {
+		if _, err := b.relays.Trail(t.Context(), id); err != nil || !r.Relay.Synced || info["name"] != "b" ||
+			!slices.Contains(b.made, b.secrets[id]) {
 			t.Errorf("%s: %v, the server has %v: %v", id, r.Phase(), info, err)
 		}
 	}

@@ -48,7 +48,8 @@ func Run(ctx context.Context, relays *store.Relays, o Options) error {
 		return fmt.Errorf("%w: a reactor needs relays and a signer, and no negative time", statemachine.ErrInvalid)
 	case statemachine.Actor(o.Name) != nil:
 		return fmt.Errorf("the name of a reactor: %w", statemachine.Actor(o.Name))
-	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "":
+	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil ||
+		base.RawQuery != "" || base.Fragment != "":
 		return fmt.Errorf("%w: the URL of a server is http or https with a host, and without user, query and fragment", statemachine.ErrInvalid)
 	}
 	r := &reactor{relays: relays, o: o, wake: make(chan struct{}, 1), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
@@ -67,8 +68,9 @@ func Run(ctx context.Context, relays *store.Relays, o Options) error {
 		worked <- worker.Run(run, r.syncs, r.sync, worker.Options[store.ClaimedRelay, store.HeldRelay]{
 			Concurrency: o.Concurrency, Grace: o.Grace, Wake: r.wake, Log: r.log,
 			CallTimeout: min(5*time.Second, relays.Policy().Lease/2),
-			Poll:        statemachine.Backoff{Base: 20 * time.Millisecond, Cap: time.Second, JitterPercent: 50}, // of what other processes commit nobody tells
-			Release:     r.syncs.Release, Panicked: r.syncs.Panicked,
+			// The broadcast does not tell of the commits of other processes, so the reactor polls.
+			Poll:    statemachine.Backoff{Base: 20 * time.Millisecond, Cap: time.Second, JitterPercent: 50},
+			Release: r.syncs.Release, Panicked: r.syncs.Panicked,
 		})
 	}()
 	closed := r.listen(run, news)

@@ -91,7 +91,8 @@ func TestLostCreate(t *testing.T) {
 		if want := []string{"POST", "POST", "PATCH"}; !slices.Equal(methods, want) {
 			t.Errorf("%v, expected %v", methods, want)
 		}
-		if s := b.get("a"); !s.Relay.Synced || s.Relay.SyncError != "" || len(b.made) != 2 || b.made[0] == b.made[1] || b.secrets["a"] != b.made[0] {
+		if s := b.get("a"); !s.Relay.Synced || s.Relay.SyncError != "" || len(b.made) != 2 || b.made[0] == b.made[1] ||
+			b.secrets["a"] != b.made[0] {
 			t.Errorf("%+v, secrets %d", s.Relay, len(b.made))
 		}
 		if err := stop(); err != nil {
@@ -116,7 +117,8 @@ func TestLateBehindAGateway(t *testing.T) {
 		time.Sleep(time.Second)
 		late, err := b.relays.Policy().Attempt(s)
 		var doc map[string]any
-		if err = errors.Join(err, json.Unmarshal(late.Requests[0].Body, &doc)); err != nil || b.apply(request{method: "PATCH", relay: "a"}, doc) != 200 {
+		if err = errors.Join(err, json.Unmarshal(late.Requests[0].Body, &doc)); err != nil ||
+			b.apply(request{method: "PATCH", relay: "a"}, doc) != 200 {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)

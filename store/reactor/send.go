@@ -61,7 +61,8 @@ func (r *reactor) sync(ctx context.Context, c store.ClaimedRelay) store.HeldRela
 func before(a, b time.Time) bool { return a.Before(b) && a.Round(0).Before(b.Round(0)) }
 
 // send makes one request. failure is why nothing could be sent.
-func (r *reactor) send(ctx context.Context, relay *relaysync.Relay, q relaysync.Request, timeout time.Duration) (answer relaysync.Answer, failure string) {
+func (r *reactor) send(ctx context.Context, relay *relaysync.Relay, q relaysync.Request,
+	timeout time.Duration) (answer relaysync.Answer, failure string) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	secret := ""

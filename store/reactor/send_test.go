@@ -34,8 +34,10 @@ func claimed(t *testing.T, send transport) (*reactor, store.ClaimedRelay) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = relays.Do(context.Background(), "a", relaysync.Created{By: relaysync.By{Actor: "host", Role: relaysync.Host}, Relay: "a", Tenant: "t", Subdomain: "s",
-		Config: relaysync.Config{Info: relaysync.Document(`{"pubkey":"` + strings.Repeat("ab", 32) + `"}`), BlossomEnabled: 1, Blossom: `{"s3":{"secret_key":"old-credential"}}`}})
+	_, err = relays.Do(context.Background(), "a",
+		relaysync.Created{By: relaysync.By{Actor: "host", Role: relaysync.Host}, Relay: "a", Tenant: "t", Subdomain: "s",
+			Config: relaysync.Config{Info: relaysync.Document(`{"pubkey":"` + strings.Repeat("ab", 32) + `"}`), BlossomEnabled: 1,
+				Blossom: `{"s3":{"secret_key":"old-credential"}}`}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +147,8 @@ func TestRequests(t *testing.T) {
 		events = append(events, ev)
 		return fmt.Sprint("Nostr ", len(events)), nil
 	}
-	if f := finished(r.sync(context.Background(), c)); f.Outcome != statemachine.Done || len(got) != 2 || len(events) != 2 || connections.Load() != 2 {
+	if f := finished(r.sync(context.Background(), c)); f.Outcome != statemachine.Done || len(got) != 2 || len(events) != 2 ||
+		connections.Load() != 2 {
 		t.Fatalf("%+v, %d requests, %d signatures, %d connections", f, len(got), len(events), connections.Load())
 	}
 	for i, q := range got {

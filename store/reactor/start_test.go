@@ -29,12 +29,15 @@ func TestOptions(t *testing.T) {
 		for name, set := range map[string]func(*reactor.Options){
 			"no name": func(o *reactor.Options) { o.Name = "" }, "a long name": func(o *reactor.Options) { o.Name = strings.Repeat("n", 201) },
 			"a NUL": func(o *reactor.Options) { o.Name = "a\x00" }, "no signer": func(o *reactor.Options) { o.Authorize = nil },
-			"no URL": func(o *reactor.Options) { o.URL = "" }, "no scheme": func(o *reactor.Options) { o.URL = "zooid.example" }, "no host": func(o *reactor.Options) { o.URL = "http://" },
-			"another scheme": func(o *reactor.Options) { o.URL = "ftp://z" }, "no URL at all": func(o *reactor.Options) { o.URL = "http://a b" },
-			"a query": func(o *reactor.Options) { o.URL = "http://z/?a=b" }, "a password": func(o *reactor.Options) { o.URL = "http://u:p@z" },
-			"a negative reconcile": func(o *reactor.Options) { o.Reconcile = -1 }, "a negative concurrency": func(o *reactor.Options) { o.Concurrency = -1 },
+			"no URL": func(o *reactor.Options) { o.URL = "" }, "no scheme": func(o *reactor.Options) { o.URL = "zooid.example" },
+			"no host": func(o *reactor.Options) { o.URL = "http://" }, "another scheme": func(o *reactor.Options) { o.URL = "ftp://z" },
+			"no URL at all": func(o *reactor.Options) { o.URL = "http://a b" }, "a query": func(o *reactor.Options) { o.URL = "http://z/?a=b" },
+			"a password":             func(o *reactor.Options) { o.URL = "http://u:p@z" },
+			"a negative reconcile":   func(o *reactor.Options) { o.Reconcile = -1 },
+			"a negative concurrency": func(o *reactor.Options) { o.Concurrency = -1 },
 		} {
-			o := reactor.Options{Name: "r", URL: "http://z", Transport: b.server, Authorize: func(context.Context, relaysync.AuthEvent) (string, error) { return "", nil }}
+			o := reactor.Options{Name: "r", URL: "http://z", Transport: b.server,
+				Authorize: func(context.Context, relaysync.AuthEvent) (string, error) { return "", nil }}
 			set(&o)
 			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 			begun := time.Now()
@@ -96,7 +99,8 @@ func TestStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		log, now := b.log.String(), b.get("a")
-		if n := strings.Count(log, "the database is away"); n < 2 || strings.Count(log, "awaiting manual intervention") != 1 || now.Phase() != relaysync.PhaseExhausted {
+		if n := strings.Count(log, "the database is away"); n < 2 || strings.Count(log, "awaiting manual intervention") != 1 ||
+			now.Phase() != relaysync.PhaseExhausted {
 			t.Errorf("%v, after %d reports of the database: %s", now.Phase(), n, log)
 		}
 	})
@@ -136,7 +140,8 @@ func TestReconciles(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		if log := b.log.String(); strings.Count(log, "relays without a timer have one") != 1 || !strings.Contains(log, "reason=startup relays=1") {
+		if log := b.log.String(); strings.Count(log, "relays without a timer have one") != 1 ||
+			!strings.Contains(log, "reason=startup relays=1") {
 			t.Errorf("what a reconcile has done is not reported once: %s", log)
 		}
 	})
@@ -207,7 +212,8 @@ func TestUnreadableIsReported(t *testing.T) {
 		if n := strings.Count(b.log.String(), what); n != 1 || !b.get("a").Relay.Synced {
 			t.Errorf("%d lines: %s", n, b.log.String())
 		}
-		if log := b.log.String(); strings.Count(log, "relays that cannot be reconciled") != 1 || !strings.Contains(log, "reason=startup error=\"stored record breaks an invariant: z\"") {
+		if log := b.log.String(); strings.Count(log, "relays that cannot be reconciled") != 1 ||
+			!strings.Contains(log, "reason=startup error=\"stored record breaks an invariant: z\"") {
 			t.Errorf("what cannot be reconciled is not reported: %s", log)
 		}
 		what = "relay y: no such status"

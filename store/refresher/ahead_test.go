@@ -55,7 +55,8 @@ func afterAClockThatWasAhead(t *testing.T, torn string) {
 // minute of the right clock; where the clock was two days ahead meanwhile, as soon as the clock
 // is right.
 func TestTheClockStepsAtAnExpiry(t *testing.T) {
-	for _, step := range []time.Duration{-48 * time.Hour, -20 * time.Second, -5 * time.Second, -2 * time.Second, 0, 5 * time.Second, 48 * time.Hour} {
+	for _, step := range []time.Duration{-48 * time.Hour, -20 * time.Second, -5 * time.Second, -2 * time.Second,
+		0, 5 * time.Second, 48 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			var ahead atomic.Int64
 			if step == 48*time.Hour { // it is ahead until the expiry, and then right

@@ -154,7 +154,8 @@ func (r *round) look(ctx context.Context, w refresh.Credentials, locked bool, fi
 		if asset != "" && first != nil && first() {
 			return errJobFirst
 		}
-		transfers, err := call(ctx, r, locked, func(ctx context.Context) ([]refresh.Transfer, error) { return r.host.ListTransfers(ctx, w, asset) })
+		transfers, err := call(ctx, r, locked,
+			func(ctx context.Context) ([]refresh.Transfer, error) { return r.host.ListTransfers(ctx, w, asset) })
 		for _, t := range transfers {
 			t.Asset = cmp.Or(t.Asset, asset)
 			l.Transfers = append(l.Transfers, t)

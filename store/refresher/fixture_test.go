@@ -136,7 +136,8 @@ func (s *system) start(name string) *process {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &process{name: name, stop: cancel, done: make(chan error, 1), slow: s.slow, lost: s.lost, s: s}
 	go func() {
-		p.done <- refresher.Run(ctx, s.serviceOf(p), &caller{node: s.node, of: p}, refresher.Options{Name: name, Grace: time.Millisecond, Log: slog.New(slog.NewTextHandler(&s.logged, nil))})
+		p.done <- refresher.Run(ctx, s.serviceOf(p), &caller{node: s.node, of: p},
+			refresher.Options{Name: name, Grace: time.Millisecond, Log: slog.New(slog.NewTextHandler(&s.logged, nil))})
 	}()
 	s.t.Cleanup(func() { p.end() })
 	return p

@@ -50,10 +50,12 @@ func TestListingBeyondItsBound(t *testing.T) {
 		s.enqueue(0, refresh.Sync, "", "")
 		time.Sleep(31 * time.Second)
 		w := s.get(0)
-		if j := w.Jobs[1]; j.Status != refresh.JobPending || j.Attempts != 3 || !strings.Contains(j.Error, "more than 100000 transfers") || w.Lock != (refresh.Lock{}) {
+		if j := w.Jobs[1]; j.Status != refresh.JobPending || j.Attempts != 3 || !strings.Contains(j.Error, "more than 100000 transfers") ||
+			w.Lock != (refresh.Lock{}) {
 			t.Errorf("%+v", j)
 		}
-		if x := s.watcher(0, "r"); x.Status != refresh.Watching || !strings.Contains(x.LastError, "more than 100000 transfers") || x.NextAt.Sub(s.begin) < 60*time.Second {
+		if x := s.watcher(0, "r"); x.Status != refresh.Watching || !strings.Contains(x.LastError, "more than 100000 transfers") ||
+			x.NextAt.Sub(s.begin) < 60*time.Second {
 			t.Errorf("%+v", x)
 		}
 	})
@@ -123,7 +125,8 @@ func TestEachCallThatPanics(t *testing.T) {
 			manual := s.enqueue(0, refresh.Manual, "", "")
 			s.enqueue(1, refresh.Sync, "", "")
 			time.Sleep(5 * time.Second)
-			if j := s.job(0, manual); j.Attempts < 1 || j.Status != refresh.JobCompleted && (j.Status != refresh.JobPending || !strings.Contains(j.Error, "panicked")) {
+			if j := s.job(0, manual); j.Attempts < 1 ||
+				j.Status != refresh.JobCompleted && (j.Status != refresh.JobPending || !strings.Contains(j.Error, "panicked")) {
 				t.Errorf("%s, the attempt: %+v", c.on, j)
 			}
 			if j := s.get(1).Jobs[0]; j.Status != refresh.JobCompleted {
@@ -134,7 +137,8 @@ func TestEachCallThatPanics(t *testing.T) {
 				t.Errorf("%s: %+v", c.on, p)
 			}
 			r := s.watcher(0, "r")
-			if r.Status != refresh.Watching || !r.NextAt.After(time.Now().Add(-6*time.Second)) || c.on != "failtransfers" && !strings.Contains(r.LastError, "panicked") {
+			if r.Status != refresh.Watching || !r.NextAt.After(time.Now().Add(-6*time.Second)) ||
+				c.on != "failtransfers" && !strings.Contains(r.LastError, "panicked") {
 				t.Errorf("%s: %+v", c.on, r)
 			}
 			time.Sleep(24 * time.Hour)
@@ -195,7 +199,8 @@ func TestEachCallThatNeverReturns(t *testing.T) {
 				}
 				time.Sleep(12 * time.Second)
 				w = s.get(0)
-				if w.Lock != (refresh.Lock{}) || w.Wallet.HungRounds != 1 || !tick && (on != "failtransfers" && w.Jobs[0].Status != refresh.JobPending || w.Jobs[0].Attempts != 1) {
+				if w.Lock != (refresh.Lock{}) || w.Wallet.HungRounds != 1 ||
+					!tick && (on != "failtransfers" && w.Jobs[0].Status != refresh.JobPending || w.Jobs[0].Attempts != 1) {
 					t.Errorf("%s, tick %v: %+v", on, tick, w)
 				}
 				if j := s.get(1).Jobs[0]; j.Status != refresh.JobCompleted {
@@ -209,7 +214,8 @@ func TestEachCallThatNeverReturns(t *testing.T) {
 				if _, _, log := s.node.seen(); slices.ContainsFunc(log, func(call string) bool { return strings.Contains(call, "w1 xpub-van-000") }) {
 					t.Errorf("%s, tick %v: called beside the call that is left: %v", on, tick, log)
 				}
-				if w := s.get(0); w.Wallet.HungRounds < 2 || !strings.Contains(s.logged.String(), "has not returned") || w.Jobs[len(w.Jobs)-1].Attempts != 0 {
+				if w := s.get(0); w.Wallet.HungRounds < 2 || !strings.Contains(s.logged.String(), "has not returned") ||
+					w.Jobs[len(w.Jobs)-1].Attempts != 0 {
 					t.Errorf("%s, tick %v: %+v", on, tick, w)
 				}
 				other := s.start("w2")

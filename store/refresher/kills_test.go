@@ -80,7 +80,8 @@ func TestStop(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		p.end()
 		w := s.get(0)
-		if j := w.Jobs[0]; j.Status != refresh.JobPending || j.Attempts != 0 || w.Wallet.Status != refresh.Unserved || w.Lock != (refresh.Lock{}) {
+		if j := w.Jobs[0]; j.Status != refresh.JobPending || j.Attempts != 0 || w.Wallet.Status != refresh.Unserved ||
+			w.Lock != (refresh.Lock{}) {
 			t.Errorf("%+v", w)
 		}
 	})

@@ -161,7 +161,8 @@ func TestLocksAreSwept(t *testing.T) {
 		s.start("w1")
 		time.Sleep(2 * time.Second)
 		ctx := context.Background()
-		if _, err := s.service.Step(ctx, refreshtest.Wallet(0).XpubVan, refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API}}); err != nil {
+		if _, err := s.service.Step(ctx, refreshtest.Wallet(0).XpubVan,
+			refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range []struct {

@@ -60,7 +60,8 @@ func TestWorkGoesOnAfterAnOverload(t *testing.T) {
 		done := make(chan error, 1)
 		p := &process{name: "w1", s: s}
 		go func() {
-			done <- refresher.Run(ctx, s.serviceOf(f), &caller{node: s.node, of: p}, refresher.Options{Name: "w1", Log: slog.New(slog.DiscardHandler)})
+			done <- refresher.Run(ctx, s.serviceOf(f), &caller{node: s.node, of: p},
+				refresher.Options{Name: "w1", Log: slog.New(slog.DiscardHandler)})
 		}()
 		time.Sleep(time.Second)
 		f.lose(5 * call)

@@ -38,10 +38,12 @@ func TestPassThenTicks(t *testing.T) {
 			if len(w.Jobs) != 1 || w.Jobs[0].ID != job || w.Jobs[0].Status != refresh.JobCompleted || w.Jobs[0].Attempts != 1 {
 				t.Errorf("%v: %+v", cause, w.Jobs)
 			}
-			if x := s.watcher(0, "r"); x.Status != refresh.Watching || x.RefreshCount != 4 || x.Asset != "asset" || x.ExpiresAt.Sub(s.begin) != 24*time.Hour {
+			if x := s.watcher(0, "r"); x.Status != refresh.Watching || x.RefreshCount != 4 || x.Asset != "asset" ||
+				x.ExpiresAt.Sub(s.begin) != 24*time.Hour {
 				t.Errorf("%v: %+v", cause, x)
 			}
-			if got, want := s.node.refreshes(0), []time.Duration{0, 0, 30 * time.Second, 60 * time.Second, 90 * time.Second}; !slices.Equal(got, want) {
+			got, want := s.node.refreshes(0), []time.Duration{0, 0, 30 * time.Second, 60 * time.Second, 90 * time.Second}
+			if !slices.Equal(got, want) {
 				t.Errorf("%v: refreshed at %v", cause, got)
 			}
 			done := incoming("r", "asset")
@@ -187,7 +189,8 @@ func TestGapBetweenIdleAndExit(t *testing.T) {
 		for n := range wallets {
 			w := s.get(n)
 			j := w.Jobs[1]
-			if j.ID != late[n] || j.Status != refresh.JobCompleted || j.ProcessedAt.Sub(j.CreatedAt) > s.config.WalletWorkerPollInterval+2*s.config.PollInterval {
+			if j.ID != late[n] || j.Status != refresh.JobCompleted ||
+				j.ProcessedAt.Sub(j.CreatedAt) > s.config.WalletWorkerPollInterval+2*s.config.PollInterval {
 				t.Errorf("wallet %d: %+v", n, j)
 			}
 			if w.Wallet.Lease.Fence > 1 {
@@ -364,8 +367,9 @@ func TestRoundOfTenJobs(t *testing.T) {
 func TestRunRefuses(t *testing.T) {
 	s := newSystem(t, nil)
 	for name, err := range map[string]error{
-		"nothing":        refresher.Run(t.Context(), nil, nil, refresher.Options{}),
-		"a long name":    refresher.Run(t.Context(), s.service, &caller{node: s.node}, refresher.Options{Name: strings.Repeat("x", refresh.MaxActor+1)}),
+		"nothing": refresher.Run(t.Context(), nil, nil, refresher.Options{}),
+		"a long name": refresher.Run(t.Context(), s.service, &caller{node: s.node},
+			refresher.Options{Name: strings.Repeat("x", refresh.MaxActor+1)}),
 		"a name of NULs": refresher.Run(t.Context(), s.service, &caller{node: s.node}, refresher.Options{Name: "\x00"}),
 	} {
 		if !errors.Is(err, statemachine.ErrInvalid) {
@@ -397,7 +401,8 @@ func TestClocksApart(t *testing.T) {
 			done.Status = refresh.TransferSettled
 			s.node.transfer(0, done)
 			time.Sleep(90 * time.Second)
-			if r, p := s.watcher(0, "r"), s.watcher(0, "p"); r.Status != refresh.Settled || p.EndReason != refresh.EndProvisional || p.EndedAt.Sub(p.ExpiresAt) > 6*time.Second {
+			if r, p := s.watcher(0, "r"), s.watcher(0, "p"); r.Status != refresh.Settled || p.EndReason != refresh.EndProvisional ||
+				p.EndedAt.Sub(p.ExpiresAt) > 6*time.Second {
 				t.Errorf("%v apart: %+v %+v", apart, r, p)
 			}
 			s.audit(1)

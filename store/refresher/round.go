@@ -242,7 +242,8 @@ func (r *round) tick(ctx context.Context, w refresh.Work) (over bool, err error)
 	if err != nil || !c.Tick.Locked() || r.hung {
 		return !c.Tick.JobFirst, err
 	}
-	ticked := refresh.Ticked{By: r.by(), Held: r.hold(uuid.Nil, 0, c.New.Lock.Lease.Fence, sent), Began: began, Listing: looked.Listing, Recipients: c.Tick.Recipients}
+	ticked := refresh.Ticked{By: r.by(), Held: r.hold(uuid.Nil, 0, c.New.Lock.Lease.Fence, sent), Began: began, Listing: looked.Listing,
+		Recipients: c.Tick.Recipients}
 	ticked.Cancelled = r.cancel(ctx, wallet, c.Tick.Cancel, jobFirst)
 	jobWaits := len(c.Tick.Cancel) > 0 && jobFirst()
 	if !jobWaits {

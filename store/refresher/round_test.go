@@ -140,7 +140,8 @@ func (h *host) FailTransfers(context.Context, refresh.Credentials, int32) error 
 func TestNothingIsCalledAtTheEndOfTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &host{}
-		r := &round{slots: &slots{config: refresh.DefaultConfig(), host: h, log: slog.New(slog.DiscardHandler)}, log: slog.New(slog.DiscardHandler), began: time.Now()}
+		r := &round{slots: &slots{config: refresh.DefaultConfig(), host: h, log: slog.New(slog.DiscardHandler)},
+			log: slog.New(slog.DiscardHandler), began: time.Now()}
 		r.bound(0)
 		r.hold(uuid.New(), 1, 5, time.Now())
 		time.Sleep(r.config.LockTTL)
@@ -215,7 +216,8 @@ func newSlots(t *testing.T, db store.Store[store.Unit], xpubs ...string) *slots 
 			t.Fatal(err)
 		}
 	}
-	return &slots{service: service, host: &host{}, config: service.Config(), name: "w1", log: slog.New(slog.DiscardHandler), stopping: t.Context(), all: map[string]*slot{}}
+	return &slots{service: service, host: &host{}, config: service.Config(), name: "w1", log: slog.New(slog.DiscardHandler),
+		stopping: t.Context(), all: map[string]*slot{}}
 }
 
 func (s *slots) turn(t *testing.T, n int, done ...result) []worker.Item[*round] {

@@ -85,7 +85,8 @@ func TestCancellationsThatHangAtTheExpiry(t *testing.T) {
 			x, late := s.watcher(0, fmt.Sprint("r", i)), 0
 			for _, call := range log {
 				at, what, _ := strings.Cut(call, " ")
-				if d, err := time.ParseDuration(at); err == nil && strings.HasSuffix(what, fmt.Sprint("failtransfers ", i)) && !s.begin.Add(d).Before(x.ExpiresAt) {
+				if d, err := time.ParseDuration(at); err == nil && strings.HasSuffix(what, fmt.Sprint("failtransfers ", i)) &&
+					!s.begin.Add(d).Before(x.ExpiresAt) {
 					late++
 				}
 			}
@@ -117,7 +118,8 @@ func TestABatchThatAlwaysHangs(t *testing.T) {
 			time.Sleep(30 * time.Second)
 			_, _, log := s.node.seen()
 			calls := strings.Join(log, ", ")
-			if n := strings.Count(calls, "failtransfers 1"); n != 2 || strings.Count(calls, "failtransfers 2") != 1 || strings.LastIndex(calls, "failtransfers 1") < strings.Index(calls, "failtransfers 2") {
+			if n := strings.Count(calls, "failtransfers 1"); n != 2 || strings.Count(calls, "failtransfers 2") != 1 ||
+				strings.LastIndex(calls, "failtransfers 1") < strings.Index(calls, "failtransfers 2") {
 				t.Errorf("pass %v: %s", pass, calls)
 			}
 			time.Sleep(2 * time.Hour)
@@ -176,7 +178,9 @@ func TestATickUnderAHeldLockIsNotBegunAgain(t *testing.T) {
 		s.enqueue(0, refresh.Sync, "", "")
 		s.start("w1")
 		time.Sleep(57 * time.Second) // the next tick begins 3 s later
-		if _, err := s.service.Step(context.Background(), refreshtest.Wallet(0).XpubVan, refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API}}); err != nil {
+		_, err := s.service.Step(context.Background(), refreshtest.Wallet(0).XpubVan,
+			refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API}})
+		if err != nil {
 			t.Fatal(err)
 		}
 		job := s.enqueue(0, refresh.Manual, "", "")

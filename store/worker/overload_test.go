@@ -85,7 +85,8 @@ func TestWorkGoesOnAfterAnOverload(t *testing.T) {
 	}{
 		"default settings": {worker.Options[job, answer]{}, time.Minute, 600 * time.Millisecond, time.Minute},
 		"hasty ones": {worker.Options[job, answer]{CallTimeout: 125 * time.Millisecond,
-			Retry: statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second, JitterPercent: 50}}, 4 * time.Second, 60 * time.Millisecond, 10 * time.Second},
+			Retry: statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second, JitterPercent: 50}}, 4 * time.Second,
+			60 * time.Millisecond, 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -133,7 +134,8 @@ func TestWorkGoesOnAfterAnOverload(t *testing.T) {
 				for i, f := range all {
 					most := slices.Max(f.limits)
 					if most <= call || most > c.lease/2 || f.limits[len(f.limits)-1] != call {
-						t.Errorf("worker %d: calls had up to %v, and %v in the end; CallTimeout is %v, the lease %v", i, most, f.limits[len(f.limits)-1], call, c.lease)
+						t.Errorf("worker %d: calls had up to %v, and %v in the end; CallTimeout is %v, the lease %v", i,
+							most, f.limits[len(f.limits)-1], call, c.lease)
 					}
 				}
 			})
@@ -163,9 +165,11 @@ func TestATimeOutGrowsWhileItFires(t *testing.T) {
 		leasing bool
 		steps   []step
 	}{
-		"grows to half of the lease": {true, []step{{time.Hour, nil, ms(1000)}, {time.Hour, nil, ms(2000)}, {time.Hour, nil, ms(3500)}, {time.Hour, nil, ms(3500)},
-			{ms(3499), nil, ms(3500)}, {ms(1001), nil, ms(3500)}, {ms(1000), nil, ms(3500)}, {0, nil, ms(1000)}}},
-		"other errors":   {true, []step{{ms(500), errConnection, ms(1000)}, {time.Hour, nil, ms(1000)}, {0, errConnection, ms(2000)}, {0, nil, ms(2000)}, {0, nil, ms(1000)}}},
+		"grows to half of the lease": {true,
+			[]step{{time.Hour, nil, ms(1000)}, {time.Hour, nil, ms(2000)}, {time.Hour, nil, ms(3500)}, {time.Hour, nil, ms(3500)},
+				{ms(3499), nil, ms(3500)}, {ms(1001), nil, ms(3500)}, {ms(1000), nil, ms(3500)}, {0, nil, ms(1000)}}},
+		"other errors": {true, []step{{ms(500), errConnection, ms(1000)}, {time.Hour, nil, ms(1000)}, {0, errConnection, ms(2000)},
+			{0, nil, ms(2000)}, {0, nil, ms(1000)}}},
 		"no known lease": {false, []step{{time.Hour, nil, ms(1000)}, {time.Hour, nil, ms(1000)}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -192,7 +196,9 @@ func TestATimeOutGrowsWhileItFires(t *testing.T) {
 				if c.leasing {
 					source = leased{s, lease}
 				}
-				if err := worker.Run(ctx, source, func(_ context.Context, j job) answer { return ok(j) }, worker.Options[job, answer]{CallTimeout: time.Second}); err != nil {
+				err := worker.Run(ctx, source, func(_ context.Context, j job) answer { return ok(j) },
+					worker.Options[job, answer]{CallTimeout: time.Second})
+				if err != nil {
 					t.Error(err)
 				}
 				if at != len(c.steps) {

@@ -44,7 +44,8 @@ func TestWake(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []time.Duration{0, 10 * time.Minute, 10*time.Minute + time.Second, 60*time.Minute + 2*time.Second, 110*time.Minute + 3*time.Second}
+		want := []time.Duration{0, 10 * time.Minute, 10*time.Minute + time.Second, 60*time.Minute + 2*time.Second,
+			110*time.Minute + 3*time.Second}
 		if len(source.at) != len(want) {
 			t.Fatalf("asked at %v, expected %v", source.at, want)
 		}

@@ -161,7 +161,8 @@ func Run[W, R any](ctx context.Context, source Source[W, R], handle func(context
 	var lease time.Duration
 	if s, ok := source.(Leasing); ok {
 		if lease = s.ShortestLease(); lease < 2*o.CallTimeout {
-			return fmt.Errorf("%w: the shortest lease is %v, a call of the source may take %v: a lease lasts two calls at least, or one that is slow loses it",
+			return fmt.Errorf("%w: the shortest lease is %v, a call of the source may take %v: "+
+				"a lease lasts two calls at least, or one that is slow loses it",
 				statemachine.ErrInvalid, lease, o.CallTimeout)
 		}
 	}

@@ -38,7 +38,8 @@ func TestSelectAllTakesWhatIsWorthItAndNamesTheRest(t *testing.T) {
 		t.Errorf("inputs %v, weight %d, fee %d, change %d", amounts(s), s.Weight, s.Fee, s.Change)
 	}
 	want := map[int64]coinselect.Bar{
-		680: coinselect.BarUneconomic, 90_000: coinselect.BarLeased, 70_000: coinselect.BarImmature, 30_000: coinselect.BarUnconfirmed, 9_000: coinselect.BarNoWeight,
+		680: coinselect.BarUneconomic, 90_000: coinselect.BarLeased, 70_000: coinselect.BarImmature, 30_000: coinselect.BarUnconfirmed,
+		9_000: coinselect.BarNoWeight,
 	}
 	for _, l := range s.LeftOut {
 		if want[l.Amount] != l.Bar {
@@ -59,11 +60,16 @@ func TestSelectAllWithinLimits(t *testing.T) {
 		taken []int64
 		left  map[int64]coinselect.Bar
 	}{
-		"count":                    {large, func(r *coinselect.Request) { r.MaxInputs = 3 }, []int64{5000, 4000, 3000}, map[int64]coinselect.Bar{2000: coinselect.BarNoRoom, 1000: coinselect.BarNoRoom}},
-		"weight":                   {large, func(r *coinselect.Request) { r.MaxWeight = 166 + 2*272 }, []int64{5000, 4000}, map[int64]coinselect.Bar{3000: coinselect.BarNoRoom, 2000: coinselect.BarNoRoom, 1000: coinselect.BarNoRoom}},
-		"a lighter one still fits": {[]coinselect.Candidate{coin(1, 9000), coin(2, 8000), coin(3, 900, script(p2tr))}, func(r *coinselect.Request) { r.MaxWeight = 166 + 272 + 271 }, []int64{9000, 900}, map[int64]coinselect.Bar{8000: coinselect.BarNoRoom}},
-		"ancestors": {[]coinselect.Candidate{coin(1, 9000, unconfirmed(true, 1, 2)), coin(2, 8000, unconfirmed(true, 3)), coin(3, 7000, unconfirmed(true, 2))},
-			func(r *coinselect.Request) { r.Unconfirmed, r.AncestorLimit = coinselect.OwnChange, 3 }, []int64{9000, 7000}, map[int64]coinselect.Bar{8000: coinselect.BarAncestors}},
+		"count": {large, func(r *coinselect.Request) { r.MaxInputs = 3 }, []int64{5000, 4000, 3000},
+			map[int64]coinselect.Bar{2000: coinselect.BarNoRoom, 1000: coinselect.BarNoRoom}},
+		"weight": {large, func(r *coinselect.Request) { r.MaxWeight = 166 + 2*272 }, []int64{5000, 4000},
+			map[int64]coinselect.Bar{3000: coinselect.BarNoRoom, 2000: coinselect.BarNoRoom, 1000: coinselect.BarNoRoom}},
+		"a lighter one still fits": {[]coinselect.Candidate{coin(1, 9000), coin(2, 8000), coin(3, 900, script(p2tr))},
+			func(r *coinselect.Request) { r.MaxWeight = 166 + 272 + 271 }, []int64{9000, 900}, map[int64]coinselect.Bar{8000: coinselect.BarNoRoom}},
+		"ancestors": {[]coinselect.Candidate{coin(1, 9000, unconfirmed(true, 1, 2)), coin(2, 8000, unconfirmed(true, 3)),
+			coin(3, 7000, unconfirmed(true, 2))},
+			func(r *coinselect.Request) { r.Unconfirmed, r.AncestorLimit = coinselect.OwnChange, 3 }, []int64{9000, 7000},
+			map[int64]coinselect.Bar{8000: coinselect.BarAncestors}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := coinselect.Select(c.pool, sweep(c.limit))
@@ -109,7 +115,8 @@ func TestSelectAllCountsInputs(t *testing.T) {
 // satoshi, depending on rounding. A coin is worth spending only above the higher cost.
 func TestSelectCountsWholeVirtualBytes(t *testing.T) {
 	for amount, left := range map[int64]int{2900: 1, 2901: 0} {
-		s, err := coinselect.Select([]coinselect.Candidate{coin(1, 90_000), coin(2, amount, script(p2tr))}, sweep(func(r *coinselect.Request) { r.FeeRate = 50_000 }))
+		s, err := coinselect.Select([]coinselect.Candidate{coin(1, 90_000), coin(2, amount, script(p2tr))},
+			sweep(func(r *coinselect.Request) { r.FeeRate = 50_000 }))
 		if err != nil || len(s.LeftOut) != left {
 			t.Errorf("a coin of %d: left out %v, %v", amount, s.LeftOut, err)
 		}
@@ -150,7 +157,8 @@ func TestSelectAllAtTheDustLimit(t *testing.T) {
 			t.Errorf("%d: %v, %d left", c.amount, err, s.Change)
 		}
 	}
-	if _, err := coinselect.Select(coins(3000, 3000), sweep(func(r *coinselect.Request) { r.MaxInputs, r.DustLimit = 1, 4000 })); !errors.Is(err, coinselect.ErrTooManyInputs) {
+	_, err := coinselect.Select(coins(3000, 3000), sweep(func(r *coinselect.Request) { r.MaxInputs, r.DustLimit = 1, 4000 }))
+	if !errors.Is(err, coinselect.ErrTooManyInputs) {
 		t.Errorf("two coins would do, one may be taken: %v", err)
 	}
 }
@@ -189,7 +197,8 @@ func TestSelectAllRefusals(t *testing.T) {
 		"no script":              sweep(func(r *coinselect.Request) { r.ChangeScript = nil }),
 		"a script of a megabyte": sweep(func(r *coinselect.Request) { r.ChangeScript = make([]byte, 1<<20) }),
 		"nothing asked":          {ChangeScript: p2wpkh, FeeRate: 1000},
-		"changeless":             {ChangeScript: p2wpkh, FeeRate: 1000, Pinned: []wire.OutPoint{outPoint(1)}, Algorithm: coinselect.BranchAndBound},
+		"changeless": {ChangeScript: p2wpkh, FeeRate: 1000, Pinned: []wire.OutPoint{outPoint(1)},
+			Algorithm: coinselect.BranchAndBound},
 	} {
 		if _, err := coinselect.Select(pool, req); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
@@ -353,12 +362,14 @@ func TestSelectPaysForAncestorsOnce(t *testing.T) {
 	req = pay(60_000, func(r *coinselect.Request) {
 		r.Unconfirmed, r.PayAncestors, r.Pinned = coinselect.OwnChange, true, []wire.OutPoint{outPoint(1)}
 	})
-	if s, err := coinselect.Select([]coinselect.Candidate{coin(1, 61_420, below(0, 1)), coin(2, 1361, below(0, 1))}, req); err != nil || len(s.Inputs) != 2 || s.AncestorFee != 1000 {
+	if s, err := coinselect.Select([]coinselect.Candidate{coin(1, 61_420, below(0, 1)), coin(2, 1361, below(0, 1))}, req); err != nil ||
+		len(s.Inputs) != 2 || s.AncestorFee != 1000 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	// A coin of 1,680 brings nothing after its input and what its ancestor lacks.
 	for amount, bar := range map[int64]coinselect.Bar{1680: coinselect.BarUneconomic, 1681: 0} {
-		s, err := coinselect.Select([]coinselect.Candidate{coin(1, 90_000), coin(2, amount, below(0, 1))}, sweep(func(r *coinselect.Request) { r.Unconfirmed, r.PayAncestors = coinselect.OwnChange, true }))
+		s, err := coinselect.Select([]coinselect.Candidate{coin(1, 90_000), coin(2, amount, below(0, 1))},
+			sweep(func(r *coinselect.Request) { r.Unconfirmed, r.PayAncestors = coinselect.OwnChange, true }))
 		if err != nil || (len(s.LeftOut) == 1) != (bar != 0) || bar != 0 && s.LeftOut[0].Bar != bar {
 			t.Errorf("a coin of %d: %v, %v", amount, s.LeftOut, err)
 		}

@@ -44,7 +44,8 @@ func BenchmarkSelectFails(b *testing.B) {
 		pool := many(n)
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := coinselect.Select(pool, pay(10_000_000_000, with(coinselect.Auto), func(r *coinselect.Request) { r.MaxInputs = 200 })); err == nil {
+				_, err := coinselect.Select(pool, pay(10_000_000_000, with(coinselect.Auto), func(r *coinselect.Request) { r.MaxInputs = 200 }))
+				if err == nil {
 					b.Fatal("must fail")
 				}
 			}

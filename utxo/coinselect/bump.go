@@ -25,7 +25,8 @@ var ErrNoShortfall = errors.New("no unconfirmed ancestor is below the fee rate")
 // [statemachine.ErrIllegal] if the parent is confirmed; [ErrNoShortfall]; then as [Select],
 // with [ErrUnknownFee] in a [*PinnedError] where an ancestor's fee is unknown.
 func Bump(candidates []Candidate, parent chainhash.Hash, req Request) (Selection, error) {
-	if req.Payment != (Payment{}) || req.All || len(req.Pinned) > 0 || req.Unconfirmed != 0 || req.PendingParents || req.PayAncestors || req.MinConfirmations < 0 {
+	if req.Payment != (Payment{}) || req.All || len(req.Pinned) > 0 || req.Unconfirmed != 0 || req.PendingParents || req.PayAncestors ||
+		req.MinConfirmations < 0 {
 		return Selection{}, invalid("a child that pays for its parent pays nobody else, and takes confirmed coins beside it")
 	}
 	req.Unconfirmed, req.PendingParents, req.PayAncestors = AnyUnconfirmed, true, true
@@ -41,10 +42,12 @@ func Bump(candidates []Candidate, parent chainhash.Hash, req Request) (Selection
 		}
 	}
 	if len(coins) == 0 {
-		return Selection{}, &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: utxo.TxMachine.Name(), ID: parent.String(), Event: "bump", Reason: "it has no unspent coin of the wallet"}
+		return Selection{}, &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: utxo.TxMachine.Name(), ID: parent.String(),
+			Event: "bump", Reason: "it has no unspent coin of the wallet"}
 	}
 	if coins[0].Confirmations > 0 {
-		return Selection{}, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: utxo.TxMachine.Name(), ID: parent.String(), Event: "bump", Reason: "it is confirmed"}
+		return Selection{}, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: utxo.TxMachine.Name(), ID: parent.String(),
+			Event: "bump", Reason: "it is confirmed"}
 	}
 	slices.SortFunc(coins, func(a, b Candidate) int { return utxo.CompareOutPoints(a.OutPoint, b.OutPoint) })
 	var best Selection

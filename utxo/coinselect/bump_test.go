@@ -226,7 +226,8 @@ func (b *till) ancestors(tx *wire.MsgTx) map[chainhash.Hash]*wire.MsgTx {
 		for _, p := range b.pool {
 			if p.TxHash() == tx.TxHash() {
 				found[p.TxHash()] = p
-			} else if found[p.TxHash()] == nil && slices.ContainsFunc(tx.TxIn, func(in *wire.TxIn) bool { return in.PreviousOutPoint.Hash == p.TxHash() }) {
+			} else if found[p.TxHash()] == nil &&
+				slices.ContainsFunc(tx.TxIn, func(in *wire.TxIn) bool { return in.PreviousOutPoint.Hash == p.TxHash() }) {
 				walk(p)
 			}
 		}

@@ -353,7 +353,8 @@ func TestCandidatesReadInBatches(t *testing.T) {
 		t.Fatalf("%d coins with %d reads, %v", len(list), r.reads, err)
 	}
 	for fail := 1; fail <= 8; fail++ {
-		if _, err := coinselect.Candidates(b.policy, &counted{Source: b.Ledger, fail: fail}, coinselect.Query{Wallet: 1, At: noon}); !errors.Is(err, errRead) {
+		_, err := coinselect.Candidates(b.policy, &counted{Source: b.Ledger, fail: fail}, coinselect.Query{Wallet: 1, At: noon})
+		if !errors.Is(err, errRead) {
 			t.Errorf("read %d failed, got %v", fail, err)
 		}
 	}

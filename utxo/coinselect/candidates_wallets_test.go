@@ -19,7 +19,8 @@ import (
 func TestCandidatesOfAnotherWalletsTransactionAreSpent(t *testing.T) {
 	policy := utxotest.Policy()
 	l := utxo.NewLedger(policy)
-	deposit := utxotest.NewTx(1, ins(utxotest.External(1)), utxotest.Pay(1000, utxotest.Script(1, "a")), utxotest.Pay(1000, utxotest.Script(1, "a")))
+	deposit := utxotest.NewTx(1, ins(utxotest.External(1)), utxotest.Pay(1000, utxotest.Script(1, "a")),
+		utxotest.Pay(1000, utxotest.Script(1, "a")))
 	theirs := utxotest.NewTx(2, ins(utxotest.External(2)), utxotest.Pay(1000, utxotest.Script(2, "a")))
 	both := utxotest.NewTx(3, ins(out(deposit, 0), out(theirs, 0)), utxotest.Pay(2000, utxotest.Script(2, "a")))
 	states := func(want ...utxo.OutputState) {
@@ -43,7 +44,8 @@ func TestCandidatesOfAnotherWalletsTransactionAreSpent(t *testing.T) {
 		}
 	}
 	states(utxo.CoinSpent, utxo.CoinConfirmed)
-	if _, err := l.DoAt(utxo.Submitted{Wallet: 1, Tx: utxotest.NewTx(4, ins(out(deposit, 0)), utxotest.Pay(9, foreign))}, noon); !errors.Is(err, utxo.ErrInputSpent) {
+	_, err := l.DoAt(utxo.Submitted{Wallet: 1, Tx: utxotest.NewTx(4, ins(out(deposit, 0)), utxotest.Pay(9, foreign))}, noon)
+	if !errors.Is(err, utxo.ErrInputSpent) {
 		t.Errorf("its payment: %v", err)
 	}
 	if _, err := l.DoAt(utxo.Invalidated{ID: utxo.TxID{Wallet: 2, Hash: both.TxHash()}}, noon); err != nil {
@@ -88,8 +90,10 @@ func TestWhatIsOfferedCanBeSubmitted(t *testing.T) {
 // original of a replacement here, since the submission would be refused too.
 func TestOriginalThatAnotherWalletReplacesIsNotTheLatest(t *testing.T) {
 	l := utxo.NewLedger(utxotest.Policy())
-	deposit := utxotest.NewTx(1, ins(utxotest.External(1)), utxotest.Pay(1000, utxotest.Script(1, "a")), utxotest.Pay(1000, utxotest.Script(2, "a")))
-	old := utxotest.NewTx(2, ins(out(deposit, 0), out(deposit, 1)), utxotest.Pay(900, utxotest.Script(1, "a")), utxotest.Pay(900, utxotest.Script(2, "a")))
+	deposit := utxotest.NewTx(1, ins(utxotest.External(1)), utxotest.Pay(1000, utxotest.Script(1, "a")),
+		utxotest.Pay(1000, utxotest.Script(2, "a")))
+	old := utxotest.NewTx(2, ins(out(deposit, 0), out(deposit, 1)), utxotest.Pay(900, utxotest.Script(1, "a")),
+		utxotest.Pay(900, utxotest.Script(2, "a")))
 	newer := utxotest.NewTx(3, ins(out(deposit, 0), out(deposit, 1)), utxotest.Pay(900, foreign))
 	id := utxo.TxID{Wallet: 1, Hash: old.TxHash()}
 	for _, ev := range []utxo.Event{
@@ -106,10 +110,12 @@ func TestOriginalThatAnotherWalletReplacesIsNotTheLatest(t *testing.T) {
 	if _, err := l.DoAt(utxo.Submitted{Wallet: 2, Tx: newer, Replaces: []chainhash.Hash{id.Hash}}, noon); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := coinselect.ReadOriginal(l, id); !errors.Is(err, coinselect.ErrNotLatest) || !strings.Contains(err.Error(), newer.TxHash().String()) {
+	if _, err := coinselect.ReadOriginal(l, id); !errors.Is(err, coinselect.ErrNotLatest) ||
+		!strings.Contains(err.Error(), newer.TxHash().String()) {
 		t.Errorf("it is answered %v", err)
 	}
-	if o, err := coinselect.ReadOriginal(l, utxo.TxID{Wallet: 2, Hash: newer.TxHash()}); err != nil || !slices.Equal(o.Versions, []chainhash.Hash{newer.TxHash(), id.Hash}) {
+	if o, err := coinselect.ReadOriginal(l, utxo.TxID{Wallet: 2, Hash: newer.TxHash()}); err != nil ||
+		!slices.Equal(o.Versions, []chainhash.Hash{newer.TxHash(), id.Hash}) {
 		t.Errorf("the latest: %+v, %v", o, err)
 	}
 }

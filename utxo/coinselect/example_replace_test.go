@@ -30,7 +30,8 @@ func ExampleReplace() {
 	deposit.AddTxIn(wire.NewTxIn(&wire.OutPoint{Index: 1}, nil, nil))
 	deposit.AddTxOut(wire.NewTxOut(100_000, ours))
 	signature := wire.TxWitness{make([]byte, 72), make([]byte, 33)}
-	payment.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: deposit.TxHash()}, Sequence: wire.MaxTxInSequenceNum - 2, Witness: signature})
+	payment.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: deposit.TxHash()},
+		Sequence: wire.MaxTxInSequenceNum - 2, Witness: signature})
 	payment.AddTxOut(wire.NewTxOut(60_000, theirs))
 	payment.AddTxOut(wire.NewTxOut(39_800, ours)) // change
 	id := utxo.TxID{Wallet: 1, Hash: payment.TxHash()}

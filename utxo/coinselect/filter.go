@@ -108,7 +108,8 @@ func inputWeight(req Request, script []byte) (int64, error) {
 		return 0, nil
 	}
 	if w < minInputWeight || w > maxBlockWeight {
-		return 0, invalid("input weight %d of script %x, from %d to %d are possible", w, script[:min(len(script), 64)], minInputWeight, maxBlockWeight)
+		return 0, invalid("input weight %d of script %x, from %d to %d are possible", w, script[:min(len(script), 64)],
+			minInputWeight, maxBlockWeight)
 	}
 	return w, nil
 }

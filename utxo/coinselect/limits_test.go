@@ -51,7 +51,8 @@ func TestSelectParentsAreOrdered(t *testing.T) {
 	pool := []coinselect.Candidate{
 		coin(1, 60_000, unconfirmed(true, 1, -2, -3)), coin(2, 60_000, unconfirmed(true, -2, -4, -5)), coin(3, 60_000, unconfirmed(true, -2)),
 	}
-	s, err := coinselect.Select(pool, pay(170_000, func(r *coinselect.Request) { r.Unconfirmed, r.PendingParents = coinselect.OwnChange, true }))
+	s, err := coinselect.Select(pool,
+		pay(170_000, func(r *coinselect.Request) { r.Unconfirmed, r.PendingParents = coinselect.OwnChange, true }))
 	want := []chainhash.Hash{{31: 2}, {31: 3}, {31: 4}, {31: 5}}
 	if err != nil || !slices.Equal(s.Parents, want) {
 		t.Errorf("broadcast %v first, %v", s.Parents, err)
@@ -69,7 +70,8 @@ func TestSelectInputLimit(t *testing.T) {
 				return func(r *coinselect.Request) { r.MaxInputs = n }
 			}
 			// The three largest bring 120,000 - 3 * 680 - 423.
-			if s, err := coinselect.Select(pool, pay(117_500, with(a), limit(3))); err != nil || !slices.Equal(amounts(s), []int64{30_000, 40_000, 50_000}) {
+			if s, err := coinselect.Select(pool, pay(117_500, with(a), limit(3))); err != nil ||
+				!slices.Equal(amounts(s), []int64{30_000, 40_000, 50_000}) {
 				t.Errorf("at the limit: %v, %v", amounts(s), err)
 			}
 			_, err := coinselect.Select(pool, pay(117_600, with(a), limit(3)))
@@ -119,10 +121,14 @@ func TestSelectAncestorLimit(t *testing.T) {
 		{"24 ancestors", 0, []coinselect.Candidate{coin(1, 200_000, unconfirmed(true, chain(1, 24)...))}, nil},
 		{"25 ancestors", 0, []coinselect.Candidate{coin(1, 200_000, unconfirmed(true, chain(1, 25)...))}, coinselect.ErrTooManyAncestors},
 		{"63 ancestors, the most", 64, []coinselect.Candidate{coin(1, 200_000, unconfirmed(true, chain(1, 63)...))}, nil},
-		{"64 ancestors, perhaps cut", 64, []coinselect.Candidate{coin(1, 200_000, unconfirmed(true, chain(1, 64)...))}, coinselect.ErrTooManyAncestors},
-		{"24 together", 0, []coinselect.Candidate{coin(1, 60_000, unconfirmed(true, chain(1, 12)...)), coin(2, 60_000, unconfirmed(true, chain(13, 12)...))}, nil},
-		{"25 together", 0, []coinselect.Candidate{coin(1, 60_000, unconfirmed(true, chain(1, 12)...)), coin(2, 60_000, unconfirmed(true, chain(13, 13)...))}, coinselect.ErrTooManyAncestors},
-		{"shared ones count once", 0, []coinselect.Candidate{coin(1, 60_000, unconfirmed(true, chain(1, 20)...)), coin(2, 60_000, unconfirmed(true, chain(5, 20)...))}, nil},
+		{"64 ancestors, perhaps cut", 64, []coinselect.Candidate{coin(1, 200_000, unconfirmed(true, chain(1, 64)...))},
+			coinselect.ErrTooManyAncestors},
+		{"24 together", 0,
+			[]coinselect.Candidate{coin(1, 60_000, unconfirmed(true, chain(1, 12)...)), coin(2, 60_000, unconfirmed(true, chain(13, 12)...))}, nil},
+		{"25 together", 0, []coinselect.Candidate{coin(1, 60_000, unconfirmed(true, chain(1, 12)...)),
+			coin(2, 60_000, unconfirmed(true, chain(13, 13)...))}, coinselect.ErrTooManyAncestors},
+		{"shared ones count once", 0,
+			[]coinselect.Candidate{coin(1, 60_000, unconfirmed(true, chain(1, 20)...)), coin(2, 60_000, unconfirmed(true, chain(5, 20)...))}, nil},
 		{"another pair fits", 0, []coinselect.Candidate{
 			coin(1, 80_000, unconfirmed(true, chain(1, 24)...)),
 			coin(2, 60_000, unconfirmed(true, 31)), coin(3, 60_000, unconfirmed(true, 32)),
@@ -174,13 +180,16 @@ func TestSelectPinned(t *testing.T) {
 		}
 	}
 	_, err := coinselect.Select(pool, pay(60_000, pin(9)))
-	if want := "coin selection: pinned input " + outPoint(9).String() + ": not found"; !errors.Is(err, statemachine.ErrNotFound) || err.Error() != want {
+	if want := "coin selection: pinned input " + outPoint(9).String() +
+		": not found"; !errors.Is(err, statemachine.ErrNotFound) || err.Error() != want {
 		t.Errorf("no candidate: %v, want %s", err, want)
 	}
-	if _, err := coinselect.Select(pool, pay(60_000, pin(1, 2), func(r *coinselect.Request) { r.MaxInputs = 1 })); !errors.Is(err, coinselect.ErrTooManyInputs) {
+	_, err = coinselect.Select(pool, pay(60_000, pin(1, 2), func(r *coinselect.Request) { r.MaxInputs = 1 }))
+	if !errors.Is(err, coinselect.ErrTooManyInputs) {
 		t.Errorf("too many pinned: %v", err)
 	}
-	if _, err := coinselect.Select(pool, pay(60_000, pin(1), func(r *coinselect.Request) { r.Exclude = r.Pinned })); !errors.Is(err, coinselect.ErrExcluded) {
+	_, err = coinselect.Select(pool, pay(60_000, pin(1), func(r *coinselect.Request) { r.Exclude = r.Pinned }))
+	if !errors.Is(err, coinselect.ErrExcluded) {
 		t.Errorf("pinned and excluded: %v", err)
 	}
 }
@@ -216,16 +225,18 @@ func TestSelectRefusesBadInput(t *testing.T) {
 		"no change script":            {ok, set(func(r *coinselect.Request) { r.ChangeScript = nil })},
 		"change of unknown weight":    {ok, set(func(r *coinselect.Request) { r.ChangeScript = p2wsh })},
 		"input lighter than possible": {ok, set(func(r *coinselect.Request) { r.InputWeight = func([]byte) (int64, bool) { return 163, true } })},
-		"input heavier than a block":  {ok, set(func(r *coinselect.Request) { r.InputWeight = func([]byte) (int64, bool) { return math.MaxInt64, true } })},
-		"pinned twice":                {ok, set(func(r *coinselect.Request) { r.Pinned = []wire.OutPoint{outPoint(1), outPoint(1)} })},
-		"too many candidates":         {make([]coinselect.Candidate, coinselect.MaxCandidates+1), pay(1000)},
-		"negative coin":               {coins(-1), pay(1000)},
-		"coins above all money":       {coins(21e14, 1), pay(1000)},
-		"coin without a state":        {[]coinselect.Candidate{coin(1, 5000, state(0))}, pay(1000)},
-		"unconfirmed without itself":  {[]coinselect.Candidate{coin(1, 5000, unconfirmed(true))}, pay(1000)},
-		"pending without itself":      {[]coinselect.Candidate{coin(1, 5000, unconfirmed(true, 1), state(utxo.CoinPending))}, pay(1000)},
-		"listed twice":                {[]coinselect.Candidate{coin(1, 5000), coin(1, 5000)}, pay(6000)},
-		"pinned and listed twice":     {[]coinselect.Candidate{coin(1, 5000), coin(1, 5000)}, set(func(r *coinselect.Request) { r.Pinned = []wire.OutPoint{outPoint(1)} })},
+		"input heavier than a block": {ok,
+			set(func(r *coinselect.Request) { r.InputWeight = func([]byte) (int64, bool) { return math.MaxInt64, true } })},
+		"pinned twice":               {ok, set(func(r *coinselect.Request) { r.Pinned = []wire.OutPoint{outPoint(1), outPoint(1)} })},
+		"too many candidates":        {make([]coinselect.Candidate, coinselect.MaxCandidates+1), pay(1000)},
+		"negative coin":              {coins(-1), pay(1000)},
+		"coins above all money":      {coins(21e14, 1), pay(1000)},
+		"coin without a state":       {[]coinselect.Candidate{coin(1, 5000, state(0))}, pay(1000)},
+		"unconfirmed without itself": {[]coinselect.Candidate{coin(1, 5000, unconfirmed(true))}, pay(1000)},
+		"pending without itself":     {[]coinselect.Candidate{coin(1, 5000, unconfirmed(true, 1), state(utxo.CoinPending))}, pay(1000)},
+		"listed twice":               {[]coinselect.Candidate{coin(1, 5000), coin(1, 5000)}, pay(6000)},
+		"pinned and listed twice": {[]coinselect.Candidate{coin(1, 5000), coin(1, 5000)},
+			set(func(r *coinselect.Request) { r.Pinned = []wire.OutPoint{outPoint(1)} })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if s, err := coinselect.Select(c.pool, c.req); !errors.Is(err, statemachine.ErrInvalid) || !reflect.ValueOf(s).IsZero() {

@@ -64,7 +64,8 @@ func ReadOriginal(r utxo.Reader, id utxo.TxID) (Original, error) {
 		if tx.Confirmed() {
 			why = fmt.Sprintf("it is confirmed at height %d", tx.Height)
 		}
-		return Original{}, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: utxo.TxMachine.Name(), ID: id.String(), State: tx.Status.String(), Event: "replace", Reason: why}
+		return Original{}, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: utxo.TxMachine.Name(), ID: id.String(),
+			State: tx.Status.String(), Event: "replace", Reason: why}
 	}
 	o := Original{ID: id, Versions: []chainhash.Hash{id.Hash}}
 	rivals, err := o.readRivals(r, tx)

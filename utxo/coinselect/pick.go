@@ -171,7 +171,8 @@ func (s *selector) search(pool []input, window int64, first bool) []*input {
 	for range maxTries {
 		excess := s.excess(p)
 		waste := s.inputWaste(p.weight)
-		more := excess < 0 && i < len(pool) && p.value+rest[i] >= s.need(p.n)+p.shortfall*perSatoshi && (s.rate <= s.longTerm || waste <= leastWaste)
+		more := excess < 0 && i < len(pool) && p.value+rest[i] >= s.need(p.n)+p.shortfall*perSatoshi &&
+			(s.rate <= s.longTerm || waste <= leastWaste)
 		if excess >= 0 && inWindow(p, excess) && (!found || waste+excess*perSatoshi < leastWaste) {
 			found, leastWaste = true, waste+excess*perSatoshi
 			best = slices.Clone(taken)

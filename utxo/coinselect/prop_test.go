@@ -343,7 +343,9 @@ func drawSelection(t *rapid.T) naive {
 		r.LongTermFeeRate = rapid.SampledFrom([]coinselect.FeeRate{0, 1000, 50_000}).Draw(t, "long term")
 		r.ChangeScript = rapid.SampledFrom([][]byte{p2wpkh, p2tr, p2pkh}).Draw(t, "change")
 		r.DustLimit = rapid.SampledFrom([]int64{0, 0, 1, 5000}).Draw(t, "dust limit")
-		if r.Unconfirmed = rapid.SampledFrom([]coinselect.Unconfirmeds{0, coinselect.OwnChange, coinselect.AnyUnconfirmed, coinselect.AnyUnconfirmed}).Draw(t, "unconfirmed"); r.Unconfirmed == 0 {
+		r.Unconfirmed = rapid.SampledFrom([]coinselect.Unconfirmeds{0, coinselect.OwnChange, coinselect.AnyUnconfirmed,
+			coinselect.AnyUnconfirmed}).Draw(t, "unconfirmed")
+		if r.Unconfirmed == 0 {
 			r.MinConfirmations = rapid.Int32Range(0, 4).Draw(t, "min")
 		}
 		r.PendingParents = rapid.Bool().Draw(t, "pending parents")

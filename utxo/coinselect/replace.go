@@ -107,7 +107,8 @@ func Replace(o Original, candidates []Candidate, req ReplaceRequest) (Rewrite, e
 	case len(o.Unknown) > 0:
 		return Rewrite{}, fmt.Errorf("replacement of %s: %w: %w: %v", o.ID, statemachine.ErrInvalid, ErrUnknownFee, o.Unknown)
 	case coins.FeeRate <= o.FeeRate:
-		return Rewrite{}, fmt.Errorf("replacement of %s: %w: %d and %d satoshi per 1000 virtual bytes", o.ID, ErrLowFeeRate, coins.FeeRate, o.FeeRate)
+		return Rewrite{},
+			fmt.Errorf("replacement of %s: %w: %d and %d satoshi per 1000 virtual bytes", o.ID, ErrLowFeeRate, coins.FeeRate, o.FeeRate)
 	}
 	var payees []*wire.TxOut
 	for i, out := range o.Tx.TxOut {
@@ -138,7 +139,8 @@ func Replace(o Original, candidates []Candidate, req ReplaceRequest) (Rewrite, e
 	}
 	for i, in := range o.Tx.TxIn {
 		op, out := in.PreviousOutPoint, o.Spends[i]
-		kept := input{Candidate: &Candidate{Coin: utxo.Coin{Wallet: o.ID.Wallet, OutPoint: op, Amount: out.Value, Script: out.PkScript}, State: utxo.CoinSpent}}
+		kept := input{Candidate: &Candidate{Coin: utxo.Coin{Wallet: o.ID.Wallet, OutPoint: op, Amount: out.Value, Script: out.PkScript},
+			State: utxo.CoinSpent}}
 		weight, err := inputWeight(coins, out.PkScript)
 		if err != nil {
 			return Rewrite{}, err

@@ -138,7 +138,8 @@ func TestReplaceAgainstTheMempool(t *testing.T) {
 			req.Shrink = index(0)
 		}
 		if out := rapid.IntRange(-1, len(outs)-1).Draw(rt, "child of"); out >= 0 && outs[out].Value > 700 {
-			child := b.observe(b.tx([]wire.OutPoint{{Hash: original.TxHash(), Index: uint32(out)}}, pays(outs[out].PkScript[2], outs[out].Value-rapid.Int64Range(50, 400).Draw(rt, "child's fee"))))
+			child := b.observe(b.tx([]wire.OutPoint{{Hash: original.TxHash(), Index: uint32(out)}},
+				pays(outs[out].PkScript[2], outs[out].Value-rapid.Int64Range(50, 400).Draw(rt, "child's fee"))))
 			if outs[out].PkScript[2] == 9 { // a stranger's, of which the node alone knows
 				req.Evicted, req.EvictedFee = 2, b.fee(original)+b.fee(child)
 			} else {

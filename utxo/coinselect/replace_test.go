@@ -57,7 +57,8 @@ func TestReplaceLowersTheChangeFirst(t *testing.T) {
 			if why := b.accept(sign(r.Tx)); why != "" {
 				t.Error(why)
 			}
-			if !slices.Equal(r.Replaces, []chainhash.Hash{original.TxHash()}) || r.Tx.TxIn[0].PreviousOutPoint != from[0] || r.Tx.LockTime != original.LockTime {
+			if !slices.Equal(r.Replaces, []chainhash.Hash{original.TxHash()}) || r.Tx.TxIn[0].PreviousOutPoint != from[0] ||
+				r.Tx.LockTime != original.LockTime {
 				t.Errorf("%+v", r)
 			}
 			b.do(utxo.Submitted{Wallet: 1, Tx: r.Tx, Replaces: r.Replaces})
@@ -108,7 +109,8 @@ func TestReplaceShrinksAPayeeOnlyIfAsked(t *testing.T) {
 		t.Errorf("no coin is left to pay with: %v", err)
 	}
 	r, err := b.replace(all, coinselect.ReplaceRequest{Shrink: index(0), Coins: atRate(5000)})
-	if err != nil || r.Fee != 550 || r.Change != 99_450 || len(r.Tx.TxOut) != 1 || r.Tx.TxOut[0].Value != 99_450 || r.Tx.TxOut[0].PkScript[2] != 9 {
+	if err != nil || r.Fee != 550 || r.Change != 99_450 || len(r.Tx.TxOut) != 1 || r.Tx.TxOut[0].Value != 99_450 ||
+		r.Tx.TxOut[0].PkScript[2] != 9 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if why := b.accept(sign(r.Tx)); why != "" {
@@ -118,11 +120,13 @@ func TestReplaceShrinksAPayeeOnlyIfAsked(t *testing.T) {
 	if r, err = b.replace(all, coinselect.ReplaceRequest{Shrink: index(0), Coins: atRate(5000)}); err != nil || len(r.Added) != 0 {
 		t.Errorf("a payee shrinks and inputs are added: %v, %v", r.Added, err)
 	}
-	if r, err = b.replace(all, coinselect.ReplaceRequest{Coins: atRate(5000)}); err != nil || len(r.Added) != 1 || r.Tx.TxOut[0].Value != 99_890 {
+	if r, err = b.replace(all, coinselect.ReplaceRequest{Coins: atRate(5000)}); err != nil || len(r.Added) != 1 ||
+		r.Tx.TxOut[0].Value != 99_890 {
 		t.Errorf("a payee keeps all: %v, %v", r, err)
 	}
 	small := b.observe(b.tx(b.fund(2110), pays(9, 2000)))
-	if _, err = b.replace(small, coinselect.ReplaceRequest{Shrink: index(0), Coins: atRate(20_000)}); !errors.Is(err, coinselect.ErrInsufficientFunds) {
+	_, err = b.replace(small, coinselect.ReplaceRequest{Shrink: index(0), Coins: atRate(20_000)})
+	if !errors.Is(err, coinselect.ErrInsufficientFunds) {
 		t.Errorf("a payee that shrinks to nothing is not helped by coins: %v", err)
 	}
 	if _, err = b.replace(small, coinselect.ReplaceRequest{Coins: atRate(20_000)}); err != nil {
@@ -274,7 +278,8 @@ func TestReplaceRefusesBadRequests(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := coinselect.Replace(coinselect.Original{}, nil, coinselect.ReplaceRequest{Coins: atRate(1000)}); !errors.Is(err, statemachine.ErrInvalid) {
+	_, err := coinselect.Replace(coinselect.Original{}, nil, coinselect.ReplaceRequest{Coins: atRate(1000)})
+	if !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("an original that nobody read: %v", err)
 	}
 	noWeight := coinselect.ReplaceRequest{Change: index(1), Coins: atRate(20_000)}

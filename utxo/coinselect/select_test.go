@@ -155,7 +155,8 @@ func TestSelectDustLimit(t *testing.T) {
 func TestSelectAlgorithms(t *testing.T) {
 	pool := []coinselect.Candidate{
 		coin(1, 50_000), coin(2, 101_150, func(c *coinselect.Candidate) { c.Confirmations = 3 }),
-		coin(3, 900_000, func(c *coinselect.Candidate) { c.Confirmations = 2 }), coin(4, 60_000, func(c *coinselect.Candidate) { c.Confirmations = 9 }),
+		coin(3, 900_000, func(c *coinselect.Candidate) { c.Confirmations = 2 }),
+		coin(4, 60_000, func(c *coinselect.Candidate) { c.Confirmations = 9 }),
 	}
 	for _, c := range []struct {
 		algorithm coinselect.Algorithm
@@ -226,8 +227,10 @@ func TestSelectBars(t *testing.T) {
 		{"spent", coin(1, 200_000, state(utxo.CoinSpent)), coinselect.BarSpent, utxo.ErrInputSpent, nil},
 		{"leased", coin(1, 200_000, state(utxo.CoinLeased)), coinselect.BarLeased, statemachine.ErrHeld, nil},
 		{"immature", coin(1, 200_000, state(utxo.CoinImmature)), coinselect.BarImmature, utxo.ErrImmature, nil},
-		{"replacing", coin(1, 200_000, unconfirmed(true, -1), func(c *coinselect.Candidate) { c.Replacing = true }), coinselect.BarReplacing, coinselect.ErrReplacing, nil},
-		{"unscanned", coin(1, 200_000, func(c *coinselect.Candidate) { c.Scanned = false }), coinselect.BarUnscanned, coinselect.ErrUnscanned, nil},
+		{"replacing", coin(1, 200_000, unconfirmed(true, -1), func(c *coinselect.Candidate) { c.Replacing = true }), coinselect.BarReplacing,
+			coinselect.ErrReplacing, nil},
+		{"unscanned", coin(1, 200_000, func(c *coinselect.Candidate) { c.Scanned = false }), coinselect.BarUnscanned,
+			coinselect.ErrUnscanned, nil},
 		{"not broadcast", coin(1, 200_000, unconfirmed(true, -1)), coinselect.BarNotBroadcast, coinselect.ErrNotBroadcast,
 			func(r *coinselect.Request) { r.PendingParents, r.Unconfirmed = true, coinselect.OwnChange }},
 		{"not broadcast and foreign", coin(1, 200_000, unconfirmed(false, -1)), coinselect.BarNotBroadcast, coinselect.ErrNotBroadcast,
@@ -252,7 +255,8 @@ func TestSelectBars(t *testing.T) {
 			}
 			pin := func(r *coinselect.Request) { r.Pinned = []wire.OutPoint{c.coin.OutPoint} }
 			var p *coinselect.PinnedError
-			if _, err = coinselect.Select(append(pool, coin(3, 900_000)), pay(100_000, pin)); !errors.As(err, &p) || p.OutPoint != c.coin.OutPoint || !errors.Is(err, c.err) {
+			if _, err = coinselect.Select(append(pool, coin(3, 900_000)), pay(100_000, pin)); !errors.As(err, &p) || p.OutPoint != c.coin.OutPoint ||
+				!errors.Is(err, c.err) {
 				t.Errorf("pinned: got %v, want %v", err, c.err)
 			}
 			if c.allow != nil {
@@ -284,9 +288,11 @@ func TestSelectBars(t *testing.T) {
 }
 
 func TestSelectError(t *testing.T) {
-	pool := []coinselect.Candidate{coin(1, 60_680), coin(2, 40_103, state(utxo.CoinImmature)), coin(3, 45_680, state(utxo.CoinLeased)), coin(4, 100)}
+	pool := []coinselect.Candidate{coin(1, 60_680), coin(2, 40_103, state(utxo.CoinImmature)),
+		coin(3, 45_680, state(utxo.CoinLeased)), coin(4, 100)}
 	_, err := coinselect.Select(pool, pay(99_003)) // needs 99,423: 420 beside the inputs
-	if !errors.Is(err, utxo.ErrImmature) || !errors.Is(err, statemachine.ErrHeld) || errors.Is(err, coinselect.ErrUnscanned) || errors.Is(err, coinselect.ErrTooManyInputs) {
+	if !errors.Is(err, utxo.ErrImmature) || !errors.Is(err, statemachine.ErrHeld) || errors.Is(err, coinselect.ErrUnscanned) ||
+		errors.Is(err, coinselect.ErrTooManyInputs) {
 		t.Error("each of two bars alone is in the way:", err)
 	}
 	if _, err = coinselect.Select(pool, pay(99_004)); errors.Is(err, utxo.ErrImmature) || !errors.Is(err, statemachine.ErrHeld) {

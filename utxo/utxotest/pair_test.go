@@ -199,7 +199,8 @@ func (p *pair) replay() error {
 		}
 		status, err := statemachine.Replay(utxo.TxMachine, log)
 		if err != nil || status != tx.Status || int64(len(log)) != tx.Version {
-			return fmt.Errorf("the trail of %s has %d steps and ends in %s, want version %d and %s (%v)", tx.ID, len(log), status, tx.Version, tx.Status, err)
+			return fmt.Errorf("the trail of %s has %d steps and ends in %s, want version %d and %s (%v)", tx.ID, len(log), status,
+				tx.Version, tx.Status, err)
 		}
 	}
 	return nil

@@ -46,7 +46,8 @@ func (p *player) event(line string, words []string) (utxo.Event, error) {
 			return nil, err
 		}
 		ops, err := p.outPoints(words[4:])
-		ev := utxo.OutputsLeased{Wallet: w, OutPoints: ops, Lock: lockID(words[2]), Duration: time.Duration(seconds) * time.Second, By: utxo.By{At: p.now}}
+		ev := utxo.OutputsLeased{Wallet: w, OutPoints: ops, Lock: lockID(words[2]), Duration: time.Duration(seconds) * time.Second,
+			By: utxo.By{At: p.now}}
 		if words[0] == "renew" {
 			return utxo.LeasesRenewed(ev), err
 		}
