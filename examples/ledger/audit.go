@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -17,17 +18,18 @@ type audit struct {
 	Held     int64    `json:"held"` // in the accounts of all customers, in base units
 	Open     int64    `json:"open"` // amounts of the requests that are neither booked as paid nor refunded
 	Requests int      `json:"requests"`
-	Ended    int      `json:"ended"` // of the requests: booked as paid, or refunded
-	Wrong    []string `json:"wrong"` // must be empty
+	Ended    int      `json:"ended"`    // of the requests: booked as paid, or refunded
+	Credited int      `json:"credited"` // deposits
+	Wrong    []string `json:"wrong"`    // must be empty
 
 	book     map[string]map[string]bool // the kinds of postings of each subject
+	credits  map[string]int64           // what is credited of each deposit
 	expected map[string]int64           // what each account must have
 }
 
 // audit reads book and records at one moment: SQLite has no other way, PostgreSQL is
 // asked for it. A host with millions of requests does it page by page.
 func (s *service) audit(ctx context.Context) (a audit, err error) {
-	a = audit{Wrong: []string{}, book: map[string]map[string]bool{}, expected: map[string]int64{}}
 	level := sql.LevelDefault
 	if s.db.Dialect == sqlstore.Postgres {
 		level = sql.LevelRepeatableRead
@@ -37,6 +39,11 @@ func (s *service) audit(ctx context.Context) (a audit, err error) {
 		return a, err
 	}
 	defer func() { _ = tx.Rollback() }() // it has only read
+	return auditOf(ctx, tx)
+}
+
+func auditOf(ctx context.Context, tx queryer) (a audit, err error) {
+	a = audit{Wrong: []string{}, book: map[string]map[string]bool{}, credits: map[string]int64{}, expected: map[string]int64{}}
 	balances, sums := map[string]int64{}, map[string]int64{}
 	err = each(ctx, tx, "SELECT name, balance FROM accounts", func(scan func(...any) error) error {
 		var account string
@@ -56,8 +63,15 @@ func (s *service) audit(ctx context.Context) (a audit, err error) {
 		}
 		sums[p.Debit] -= amount
 		sums[p.Credit] += amount
-		if p.Kind == "fund" {
-			a.expected[chainAccount] -= amount
+		switch p.Kind {
+		case "credited":
+			a.credits[p.Subject] += amount
+		case "reversed":
+			a.credits[p.Subject] -= amount
+		}
+		switch p.Kind {
+		case "fund", "credited", "reversed", "collect":
+			a.expected[p.Debit] -= amount
 			a.expected[p.Credit] += amount
 			return nil
 		}
@@ -79,6 +93,22 @@ func (s *service) audit(ctx context.Context) (a audit, err error) {
 		a.request(&r)
 		return nil
 	})
+	if err != nil {
+		return a, err
+	}
+	err = each(ctx, tx, "SELECT tx_hash, output_index, state, amount FROM deposits", func(scan func(...any) error) error {
+		var d utxo.Deposit
+		hash := d.OutPoint.Hash[:]
+		if err := scan(&hash, &d.OutPoint.Index, &d.State, &d.Amount); err != nil {
+			return err
+		}
+		copy(d.OutPoint.Hash[:], hash)
+		a.deposit(&d)
+		return nil
+	})
+	for outpoint, amount := range a.credits {
+		a.wrong("the book has credited %d of %s, which is no deposit", amount, outpoint)
+	}
 	for _, subject := range slices.Sorted(maps.Keys(a.book)) {
 		a.wrong("the book has postings of %s, which is no request", subject)
 	}
@@ -103,6 +133,19 @@ func (s *service) audit(ctx context.Context) (a audit, err error) {
 
 func (a *audit) wrong(format string, args ...any) {
 	a.Wrong = append(a.Wrong, fmt.Sprintf(format, args...))
+}
+
+// deposit says what must be credited of a deposit: its amount, or nothing.
+func (a *audit) deposit(d *utxo.Deposit) {
+	outpoint, want := d.OutPoint.String(), int64(0)
+	if d.State == utxo.DepositCredited {
+		want = d.Amount
+		a.Credited++
+	}
+	if has := a.credits[outpoint]; has != want {
+		a.wrong("of deposit %s %d are credited, and it is %s of %d", outpoint, has, d.State, d.Amount)
+	}
+	delete(a.credits, outpoint)
 }
 
 // request says which postings of a request there must be, and what they make of the
@@ -140,8 +183,13 @@ func (a *audit) request(r *withdrawal.Request) {
 	}
 }
 
+// queryer is a transaction.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // each calls row for each row of a query.
-func each(ctx context.Context, tx *sql.Tx, query string, row func(scan func(...any) error) error) error {
+func each(ctx context.Context, tx queryer, query string, row func(scan func(...any) error) error) error {
 	rows, err := tx.QueryContext(ctx, query)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ import (
 // ends at random statements, before or after they are done, and after every single
 // commit the book is held against the records and the chain.
 func TestEveryCommit(t *testing.T) {
-	runs, orders := 3, 30
+	runs, orders := 2, 30
 	if os.Getenv("SETTLE_SOAK") != "" {
 		runs, orders = 40, 60
 	}
@@ -73,7 +73,7 @@ func everyCommit(t *testing.T, dir string, seed uint64, orders int) {
 	}
 	over := make(chan bool)
 	go func() {
-		w.traffic(ctx, rand.New(rand.NewPCG(seed, 1)), orders)
+		w.everything(ctx, seed, orders)
 		close(over)
 	}()
 	random, lives := rand.New(rand.NewPCG(seed, 2)), 0
@@ -118,7 +118,7 @@ func (w *world) live(ctx context.Context, db string, lease time.Duration, random
 	loops := newGroup(ctx)
 	client := w.chain.Client(lease / 10)
 	s.work(loops, client)
-	serving.Store(&api{s, client})
+	serving.Store(&api{service: s, node: client})
 	for !process.Dead() && !done {
 		select {
 		case <-over:

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"io"
 	"math/rand/v2"
@@ -21,7 +20,6 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/examples/internal/children"
-	"github.com/settlehq/settle/internal/pgtest"
 )
 
 // The program is killed again and again while callers ask and the chain loses answers.
@@ -30,18 +28,7 @@ func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes ten seconds")
 	}
-	for name, database := range map[string]func(t *testing.T) string{
-		"sqlite": func(t *testing.T) string { return filepath.Join(t.TempDir(), "ledger.db") },
-		"postgres": func(t *testing.T) string {
-			url := pgtest.URL(t)
-			db, err := sql.Open("pgx", url)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { db.Close() })
-			return pgtest.InSchema(t, db, url)
-		},
-	} {
+	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			killed(t, database(t))
@@ -106,7 +93,7 @@ func killed(t *testing.T, db string) {
 	}
 	over := make(chan bool)
 	go func() {
-		w.traffic(ctx, rand.New(rand.NewPCG(1, 1)), orders)
+		w.everything(ctx, 1, orders)
 		close(over)
 	}()
 	// A life ends after a number of commits, so that each has done something.

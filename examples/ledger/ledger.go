@@ -25,8 +25,9 @@ var tables = []string{
 	// A posting moves an amount from one account to another, so that the sum of all
 	// balances is zero. Its key is its meaning: the same is never posted twice.
 	`CREATE TABLE IF NOT EXISTS postings (
-		subject text NOT NULL, -- a request of a withdrawal, a deposit
-		kind text NOT NULL CHECK (kind IN ('fund', 'hold', 'capture', 'release', 'refund')),
+		subject text NOT NULL, -- a request of a withdrawal, the outpoint of a deposit
+		kind text NOT NULL CHECK (kind IN
+			('fund', 'hold', 'capture', 'release', 'refund', 'credited', 'reversed', 'collect')),
 		number bigint NOT NULL CHECK (number >= 1),
 		debit text NOT NULL REFERENCES accounts (name), -- what the amount leaves
 		credit text NOT NULL REFERENCES accounts (name), -- where it goes

@@ -1,10 +1,10 @@
 // Ledger is a small service that pays withdrawals: it keeps a double-entry book of its
 // customers in the same database as settle, and book and payments are never apart.
 //
-//	go run ./examples/ledger                      SQLite, and a chain of its own that loses answers
+//	go run ./examples/ledger                      SQLite, and chains of its own that lose answers
 //	go run ./examples/ledger -db postgres://...   the same on PostgreSQL
 //
-//	curl -d '{"key":"gift","amount":"2"}' localhost:8080/customers/ann/fund
+//	curl -d '{"key":"first","amount":"2"}' localhost:8080/customers/ann/deposit
 //	curl -d '{"id":"6f1c3c52-2d0e-4c53-9d2f-0c7f5a1f7e11","customer":"ann",
 //	    "to":"0x00112233445566778899aabbccddeeff00112233","amount":"0.5"}' localhost:8080/withdrawals
 //	curl localhost:8080/customers/ann ; curl localhost:8080/audit
@@ -40,6 +40,7 @@ import (
 	"github.com/settlehq/settle/store/follow"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/store/worker"
+	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/withdrawal"
 	"github.com/shopspring/decimal"
 	_ "modernc.org/sqlite" // registers "sqlite"
@@ -85,7 +86,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // start opens everything, says where it listens, and starts the loops.
 func start(ctx context.Context, loops *group, o options, stdout io.Writer, log *slog.Logger) error {
-	client := node.NewClient(o.node, o.lease/10)
+	s, err := open(ctx, o.db, policy(o.lease), log)
+	if err != nil {
+		return err
+	}
+	loops.atEnd(s.close)
+	a := &api{service: s, node: node.NewClient(o.node, o.lease/10)}
 	if o.node == "" {
 		n, err := ownNode(o.chain)
 		if err != nil {
@@ -93,19 +99,15 @@ func start(ctx context.Context, loops *group, o options, stdout io.Writer, log *
 		}
 		loops.atEnd(n.Close)
 		loops.run(n.Mine)
-		client = n.Client(o.lease / 10)
+		a.node, a.bitcoin = n.Client(o.lease/10), &bitcoin{wallets: s.wallets}
+		s.every(loops, "bitcoin", func(ctx context.Context) (time.Duration, error) { return time.Second, a.bitcoin.mine(ctx) })
 	}
-	s, err := open(ctx, o.db, policy(o.lease), log)
-	if err != nil {
-		return err
-	}
-	loops.atEnd(s.close)
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return err
 	}
-	loops.run(func(ctx context.Context) error { return serve(ctx, listener, (&api{s, client}).handler(), log) })
-	s.work(loops, client)
+	loops.run(func(ctx context.Context) error { return serve(ctx, listener, a.handler(), log) })
+	s.work(loops, a.node)
 	_, err = fmt.Fprintln(stdout, listener.Addr())
 	return err
 }
@@ -138,7 +140,7 @@ func newService(ctx context.Context, conn *sql.DB, dialect sqlstore.Dialect, pol
 }
 
 func (s *service) open(ctx context.Context, dialect sqlstore.Dialect, policy withdrawal.Policy) error {
-	options := sqlstore.Options{Domains: []store.Domain{store.DomainWithdrawals}, Log: s.log}
+	options := sqlstore.Options{Domains: []store.Domain{store.DomainWithdrawals, store.DomainWallets}, Log: s.log}
 	err := sqlstore.Migrate(ctx, s.conn, dialect, options) // any number of processes may call it
 	if err != nil {
 		return err
@@ -152,6 +154,10 @@ func (s *service) open(ctx context.Context, dialect sqlstore.Dialect, policy wit
 		return err
 	}
 	if s.withdrawals, err = store.NewWithdrawals(s.db, policy); err != nil {
+		return err
+	}
+	s.wallets = store.NewWallets(s.db, utxo.Policy{Owner: ownerOf})
+	if _, err := s.wallets.Do(ctx, utxo.WalletOpened{Wallet: wallet, Birth: 1}); err != nil {
 		return err
 	}
 	return s.withdrawals.PutHotWallet(ctx, withdrawal.HotWallet{ID: hotWallet, Chain: chainID,
@@ -201,6 +207,9 @@ func (s *service) work(loops *group, client *node.Client) {
 	loops.run(func(ctx context.Context) error {
 		return follow.Run(ctx, s.db, follow.Consumer{Name: consumer, Domains: []store.Domain{store.DomainWithdrawals}, From: follow.Beginning,
 			Lease: policy.Lease, Log: s.log}, s.book)
+	})
+	loops.run(func(ctx context.Context) error {
+		return follow.Deposits(ctx, s.db, follow.Consumer{Lease: policy.Lease, Log: s.log}, depositPolicy, s.credit)
 	})
 }
 

@@ -21,13 +21,17 @@ import (
 // api is the service for its callers. Who they are is not asked: a host does.
 type api struct {
 	*service
-	node *node.Client
+	node    *node.Client
+	bitcoin *bitcoin // of the demonstration; nil where another process watches
 }
 
 func (a *api) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /customers/{name}", answer(a.balances))
 	mux.HandleFunc("POST /customers/{name}/fund", answer(a.fund))
+	if a.bitcoin != nil {
+		mux.HandleFunc("POST /customers/{name}/deposit", answer(a.deposit))
+	}
 	mux.HandleFunc("POST /withdrawals", answer(a.submit))
 	mux.HandleFunc("GET /withdrawals/{id}", answer(a.show))
 	mux.HandleFunc("POST /withdrawals/{id}/{event}", answer(a.say))
@@ -106,26 +110,42 @@ func (a *api) balances(r *http.Request) (any, error) {
 	return of, err
 }
 
-// fund books what somebody has paid in: the key names it, so that it is booked once.
-func (a *api) fund(r *http.Request) (any, error) {
-	var in struct{ Key, Amount string }
-	id, err := customer(r.PathValue("name"))
-	if err == nil {
+// payment is what a customer pays in. The key names it, so that it is booked once.
+type payment struct{ Key, Amount string }
+
+func readPayment(r *http.Request) (customerID uuid.UUID, in payment, amount withdrawal.Raw, err error) {
+	if customerID, err = customer(r.PathValue("name")); err == nil {
 		err = read(r, &in)
 	}
+	if err == nil {
+		_, amount, err = withdrawal.ParseAmount(in.Amount, decimals)
+	}
+	if err == nil && (in.Key == "" || len(in.Key) > 100) {
+		err = fmt.Errorf("%w: a key has 1 to 100 bytes", statemachine.ErrInvalid)
+	}
+	return customerID, in, amount, err
+}
+
+// fund books what has come in by another way than a chain, on the word of the house.
+func (a *api) fund(r *http.Request) (any, error) {
+	id, in, amount, err := readPayment(r)
 	if err != nil {
 		return nil, err
-	}
-	_, amount, err := withdrawal.ParseAmount(in.Amount, decimals)
-	if err != nil {
-		return nil, err
-	}
-	if in.Key == "" || len(in.Key) > 100 {
-		return nil, fmt.Errorf("%w: a key has 1 to 100 bytes", statemachine.ErrInvalid)
 	}
 	return in, a.db.UpdateTx(r.Context(), func(ctx context.Context, tx sqlstore.Tx, _ store.Unit) error {
 		return post(ctx, tx, fund(in.Key, id.String(), amount))
 	})
+}
+
+// deposit has a customer of the demonstration pay in on Bitcoin. It is credited a few
+// blocks later.
+func (a *api) deposit(r *http.Request) (any, error) {
+	id, in, amount, err := readPayment(r)
+	if err != nil {
+		return nil, err
+	}
+	txid, err := a.bitcoin.deposit(r.Context(), in.Key, id, amount)
+	return map[string]string{"tx": txid}, err
 }
 
 // submit takes an order. Its id is the caller's, who sends the same order again until
@@ -215,15 +235,20 @@ func (a *api) alerts(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	stats, err := follow.StatsOf(r.Context(), a.db, consumer)
+	deposits, err := follow.DepositStatsOf(r.Context(), a.db, depositPolicy)
 	if err != nil {
 		return nil, err
 	}
+	found = append(found, follow.DepositAlerts(deposits, follow.DepositThresholds{Waiting: 3 * time.Hour})...)
+	for _, name := range []string{consumer, follow.DepositsName} {
+		stats, err := follow.StatsOf(r.Context(), a.db, name)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, follow.Alerts(stats, follow.Thresholds{Lag: time.Minute})...)
+	}
 	texts := []string{}
 	for _, alert := range found {
-		texts = append(texts, alert.Name+": "+alert.Text)
-	}
-	for _, alert := range follow.Alerts(stats, follow.Thresholds{Lag: time.Minute}) {
 		texts = append(texts, alert.Name+": "+alert.Text)
 	}
 	return texts, nil

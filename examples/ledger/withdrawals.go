@@ -14,11 +14,13 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// service pays withdrawals of customers, and keeps its book in the same database.
+// service takes deposits of customers and pays their withdrawals, and keeps its book in
+// the same database.
 type service struct {
 	conn        *sql.DB // the pool below db
 	db          *sqlstore.Store
 	withdrawals *store.Withdrawals
+	wallets     *store.Wallets
 	log         *slog.Logger
 }
 

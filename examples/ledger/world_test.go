@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +33,20 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	os.Exit(pgtest.Main(m))
+}
+
+// databases make an empty one, and name it.
+var databases = map[string]func(t *testing.T) string{
+	"sqlite": func(t *testing.T) string { return filepath.Join(t.TempDir(), "ledger.db") },
+	"postgres": func(t *testing.T) string {
+		url := pgtest.URL(t)
+		db, err := sql.Open("pgx", url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		return pgtest.InSchema(t, db, url)
+	},
 }
 
 // world is what is outside of the service: the chain, the callers, and whoever looks at
@@ -179,7 +195,14 @@ func (w *world) ended(ctx context.Context) {
 	if a.Requests != captured+released || a.Ended != a.Requests || a.Held != 0 {
 		w.t.Errorf("%+v", a)
 	}
-	w.t.Logf("%d paid, %d given back (%d of them paid by hand), %d refused; %d audits", captured, released, len(w.byHand), refused, w.audits)
+	reversed := 0
+	for _, of := range posted {
+		if of["reversed"] {
+			reversed++
+		}
+	}
+	w.t.Logf("%d paid, %d given back (%d of them paid by hand), %d refused; %d deposits reversed; %d audits",
+		captured, released, len(w.byHand), refused, reversed, w.audits)
 }
 
 // traffic is what callers and operators do, until all is over.
@@ -219,6 +242,16 @@ func (w *world) traffic(ctx context.Context, random *rand.Rand, orders int) {
 		w.pause(ctx)
 	}
 	w.settleByHand(ctx)
+}
+
+// everything goes on at once, until all is over.
+func (w *world) everything(ctx context.Context, seed uint64, orders int) {
+	paid := make(chan int)
+	go func() { paid <- w.bitcoin(ctx, rand.New(rand.NewPCG(seed, 3)), 2*orders) }()
+	w.traffic(ctx, rand.New(rand.NewPCG(seed, 1)), orders)
+	for want := <-paid; w.check(ctx).Credited != want && !w.over(ctx); {
+		w.pause(ctx)
+	}
 }
 
 // over ends what waits: the test ends, or has failed.

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/follow"
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/utxo"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// onEach runs a test on an empty service on each database.
+func onEach(t *testing.T, test func(*testing.T, *service)) {
+	for name, database := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := open(t.Context(), database(t), policy(time.Minute), slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := s.close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			test(t, s)
+		})
+	}
+}
+
+func (s *service) has(t *testing.T, account string, want int64) {
+	t.Helper()
+	err := s.db.UpdateTx(t.Context(), func(ctx context.Context, tx sqlstore.Tx, _ store.Unit) error {
+		has, err := balance(ctx, tx, account)
+		if err == nil && has != want {
+			t.Errorf("%s has %d and not %d", account, has, want)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func (s *service) post(t *testing.T, p posting) error {
+	t.Helper()
+	return s.db.UpdateTx(t.Context(), func(ctx context.Context, tx sqlstore.Tx, _ store.Unit) error { return post(ctx, tx, p) })
+}
+
+func TestPost(t *testing.T) {
+	onEach(t, func(t *testing.T, s *service) {
+		if err := s.post(t, fund("a gift", "ann", "10")); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.post(t, fund("a gift", "ann", "10")); err != nil { // once
+			t.Error(err)
+		}
+		if err := s.post(t, fund("a gift", "ann", "11")); !errors.Is(err, statemachine.ErrConflict) {
+			t.Errorf("another amount: %v", err)
+		}
+		if err := s.post(t, fund("a gift", "bea", "10")); !errors.Is(err, statemachine.ErrConflict) {
+			t.Errorf("another customer: %v", err)
+		}
+		for _, amount := range []withdrawal.Raw{"0", "-1", "", "9223372036854775808"} {
+			if err := s.post(t, fund("of "+string(amount), "ann", amount)); !errors.Is(err, statemachine.ErrInvalid) {
+				t.Errorf("%q: %v", amount, err)
+			}
+		}
+		move := posting{"r", "hold", 1, available("ann"), held("ann"), "11"}
+		if err := s.post(t, move); !errors.Is(err, errFunds) {
+			t.Errorf("one too much: %v", err)
+		}
+		s.has(t, held("ann"), 0)
+		if move.Amount = "10"; s.post(t, move) != nil { // all, and the key of what failed is free
+			t.Error("all is refused")
+		}
+		s.has(t, available("ann"), 0)
+		s.has(t, held("ann"), 10)
+		s.has(t, chainAccount, -10)
+	})
+}
+
+// Of many that want the same amount at once, in all directions, nobody gets what is not there.
+func TestPostAtOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, s *service) {
+		if err := s.post(t, fund("a gift", "ann", "10")); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for i := range 16 {
+			all.Go(func() {
+				p := posting{fmt.Sprint(i), "hold", 1, available("ann"), held("ann"), "3"}
+				if i%2 == 1 { // and back
+					p = posting{fmt.Sprint(i), "release", 1, held("ann"), available("ann"), "3"}
+				}
+				if err := s.post(t, p); err != nil && !errors.Is(err, errFunds) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		a, err := s.audit(t.Context())
+		if err != nil || a.Held < 0 || a.Held > 9 {
+			t.Errorf("%+v, %v", a, err)
+		}
+	})
+}
+
+// What is reversed is owed, and what is available of it is taken at once.
+func TestReversed(t *testing.T) {
+	onEach(t, func(t *testing.T, s *service) {
+		fact := func(index uint32, round int64, kind utxo.FactKind) follow.Fact {
+			return follow.Fact{DepositKey: utxo.DepositKey{OutPoint: wire.OutPoint{Index: index}, Round: round, Kind: kind},
+				Owner: utxo.Owner{Wallet: wallet, Tag: "ann"}, Amount: 5}
+		}
+		say := func(facts ...follow.Fact) {
+			t.Helper()
+			err := s.db.UpdateTx(t.Context(), func(ctx context.Context, tx sqlstore.Tx, u store.Unit) error { return s.credit(ctx, tx, u, facts) })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		say(fact(0, 1, utxo.FactCredited), fact(1, 1, utxo.FactCredited))
+		if err := s.post(t, posting{"r", "hold", 1, available("ann"), held("ann"), "7"}); err != nil {
+			t.Fatal(err)
+		}
+		say(fact(0, 1, utxo.FactReversed))
+		s.has(t, available("ann"), 0) // of 3
+		s.has(t, owed("ann"), -2)
+		s.has(t, held("ann"), 7)
+		s.has(t, chainAccount, -5)
+		say(fact(0, 2, utxo.FactCredited)) // it is back
+		s.has(t, available("ann"), 5)
+		say(fact(0, 2, utxo.FactReversed))
+		s.has(t, available("ann"), 0)
+		say(fact(1, 1, utxo.FactReversed))
+		s.has(t, owed("ann"), -7)
+		s.has(t, chainAccount, 0)
+	})
+}
+
+// The audit finds what it is there to find.
+func TestAuditFinds(t *testing.T) {
+	s, err := open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), policy(time.Minute), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	user, err := customer("ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann := user.String()
+	if err := s.post(t, fund("a gift", ann, "1000")); err != nil {
+		t.Fatal(err)
+	}
+	order := withdrawal.Submitted{By: house, Request: user, User: user, Asset: asset, Chain: chainID, ToAddress: "0x1", Amount: "0.000001", Decimals: decimals}
+	if _, err := s.withdraw(t.Context(), order); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := s.audit(t.Context()); err != nil || len(a.Wrong) > 0 || a.Held != 100 || a.Open != 100 || a.Requests != 1 || a.Ended != 0 {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	for name, p := range map[string]posting{
+		"a release":              {ann, "release", 1, held(ann), available(ann), "100"},
+		"a capture":              {ann, "capture", 1, held(ann), chainAccount, "100"},
+		"a hold of no request":   {"nothing", "hold", 1, available(ann), held(ann), "1"},
+		"a credit of no deposit": {"nothing", "credited", 1, chainAccount, available(ann), "1"},
+		"an amount that moved":   {ann, "refund", 1, available(ann), chainAccount, "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			undone := errors.New("undone")
+			err := s.db.UpdateTx(t.Context(), func(ctx context.Context, tx sqlstore.Tx, _ store.Unit) error {
+				if err := post(ctx, tx, p); err != nil {
+					return err
+				}
+				a, err := auditOf(ctx, tx)
+				if err == nil && len(a.Wrong) == 0 {
+					t.Errorf("nothing is wrong: %+v", a)
+				}
+				return errors.Join(err, undone)
+			})
+			if !errors.Is(err, undone) {
+				t.Error(err)
+			}
+		})
+	}
+}
