@@ -164,7 +164,8 @@ func TestAuditFinds(t *testing.T) {
 	if err := s.post(t, fund("a gift", ann, "1000")); err != nil {
 		t.Fatal(err)
 	}
-	order := withdrawal.Submitted{By: house, Request: user, User: user, Asset: asset, Chain: chainID, ToAddress: "0x1", Amount: "0.000001", Decimals: decimals}
+	order := withdrawal.Submitted{By: house, Request: user, User: user, Asset: asset, Chain: chainID, ToAddress: "0x1",
+		Amount: "0.000001", Decimals: decimals}
 	if _, err := s.withdraw(t.Context(), order); err != nil {
 		t.Fatal(err)
 	}

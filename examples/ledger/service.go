@@ -58,7 +58,8 @@ func answer(handle func(*http.Request) (any, error)) http.HandlerFunc {
 func status(err error) int {
 	var tooLarge *http.MaxBytesError
 	switch {
-	case errors.Is(err, store.ErrUnknownCommit), errors.Is(err, store.ErrRetry), errors.Is(err, sqlstore.ErrConnection), errors.Is(err, errNode):
+	case errors.Is(err, store.ErrUnknownCommit), errors.Is(err, store.ErrRetry), errors.Is(err, sqlstore.ErrConnection),
+		errors.Is(err, errNode):
 		return http.StatusServiceUnavailable
 	case errors.Is(err, statemachine.ErrInvalid), errors.As(err, &tooLarge):
 		return http.StatusBadRequest

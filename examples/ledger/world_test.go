@@ -289,7 +289,7 @@ func (w *world) payByHand(ctx context.Context, o *order) {
 	w.mu.Lock()
 	w.byHand[id] = true
 	w.mu.Unlock()
-	client := w.chain.Client(time.Minute)
+	client := w.chain.Client(w.watch.withdrawals.Policy().Lease / 10)
 	_, amount, err := withdrawal.ParseAmount(o.Amount, decimals)
 	if err != nil {
 		w.t.Error(err)
