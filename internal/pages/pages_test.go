@@ -79,9 +79,6 @@ func TestCodeOnAPageStandsInAGoFile(t *testing.T) {
 	}
 	found := 0
 	for _, name := range pages(t) {
-		if name == "docs/domain.md" { // shows shapes, not code
-			continue
-		}
 		for _, m := range block.FindAllStringSubmatch(text(t, name), -1) {
 			found++
 			if !strings.Contains(source.String(), m[1]) {
