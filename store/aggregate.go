@@ -143,11 +143,11 @@ func readNow[T Clock, R any](ctx context.Context, view func(context.Context, fun
 }
 
 // next is what the rules say that an aggregate owes at the store's time.
-func next[T Clock, K, L comparable, A, E, C, S any](ctx context.Context, s *core[T, K, L, A, E, C], id K, owed func(A, time.Time) S) (S, error) {
+func next[T Clock, K, L comparable, A, E, C, S any](ctx context.Context, s *core[T, K, L, A, E, C], id K, owed func(T, A, time.Time) (S, error)) (S, error) {
 	return readNow(ctx, s.view, func(tx T, now time.Time) (step S, err error) {
 		a, err := s.get(tx, id)
 		if err == nil {
-			step = owed(a, now)
+			step, err = owed(tx, a, now)
 		}
 		return step, err
 	})

@@ -14,6 +14,7 @@ const (
 	DomainSwaps       Domain = "swaps"       // of [Swaps], [Deposits] and [Credits]
 	DomainRefreshes   Domain = "refreshes"   // of [Refreshes]
 	DomainRelays      Domain = "relays"      // of [Relays] and [Tenants]
+	DomainSwitches    Domain = "switches"    // of [Switches]; every store has it
 )
 
 // ErrNoDomain: the store was made or opened without this domain. The constructors of

@@ -199,7 +199,9 @@ func (s *Relays) Get(ctx context.Context, relay string) (relaysync.Sync, error) 
 // Next says what a relay owes now, see [relaysync.Policy.Next]; Due is on the
 // store's clock.
 func (s *Relays) Next(ctx context.Context, relay string) (relaysync.Step, error) {
-	return next(ctx, &s.relayCore, relay, s.policy.Next)
+	return next(ctx, &s.relayCore, relay, func(_ RelayUnit, r relaysync.Sync, now time.Time) (relaysync.Step, error) {
+		return s.policy.Next(r, now), nil
+	})
 }
 
 // List pages through the ids of all relays, or of a tenant's that are not

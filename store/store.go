@@ -43,6 +43,7 @@ type Store[T any] interface {
 
 // Unit is one unit of work: a transaction of the database, over all domains.
 type Unit interface {
+	SwitchUnit
 	WalletUnit
 	WithdrawalUnit
 	RefreshUnit

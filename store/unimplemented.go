@@ -14,6 +14,7 @@ import (
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/swap"
 	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/withdrawal"
@@ -43,6 +44,7 @@ func none2[T, U any](u interface{ no(method string) error }, method string) (t T
 
 var (
 	_ WalletRecords     = UnimplementedWallets{}
+	_ SwitchRecords     = UnimplementedSwitches{}
 	_ WithdrawalRecords = UnimplementedWithdrawals{}
 	_ DepositRecords    = UnimplementedSwaps[swap.Deposit]{}
 	_ CreditRecords     = UnimplementedSwaps[swap.Credit]{}
@@ -51,6 +53,30 @@ var (
 	_ RelayRecords      = UnimplementedRelays{}
 	_ TenantRecords     = UnimplementedTenants{}
 )
+
+// UnimplementedSwitches is a [SwitchRecords] whose methods all fail.
+type UnimplementedSwitches struct{ Unimplemented }
+
+func (u UnimplementedSwitches) Ask(switches.Scope) (switches.State, error) {
+	return none[switches.State](u, "Ask")
+}
+func (u UnimplementedSwitches) Follow(Cursor, int) ([]statemachine.Transition[switches.Scope], Cursor, error) {
+	return none2[[]statemachine.Transition[switches.Scope], Cursor](u, "Follow")
+}
+func (u UnimplementedSwitches) Get(...switches.Scope) ([]switches.Switch, error) {
+	return none[[]switches.Switch](u, "Get")
+}
+func (u UnimplementedSwitches) Head() (Cursor, error) { return none[Cursor](u, "Head") }
+func (u UnimplementedSwitches) List(switches.Scope, int) ([]switches.Switch, error) {
+	return none[[]switches.Switch](u, "List")
+}
+func (u UnimplementedSwitches) Open(switches.Scope) ([]OpenTransaction, error) {
+	return none[[]OpenTransaction](u, "Open")
+}
+func (u UnimplementedSwitches) Save(...switches.Change) error { return u.no("Save") }
+func (u UnimplementedSwitches) Transitions(switches.Scope) ([]statemachine.Transition[switches.Scope], error) {
+	return none[[]statemachine.Transition[switches.Scope]](u, "Transitions")
+}
 
 // UnimplementedWallets is a [WalletRecords] whose methods all fail.
 type UnimplementedWallets struct{ Unimplemented }

@@ -10,7 +10,7 @@ import (
 
 // WithdrawalUnit is the part of a transaction that [Withdrawals] needs.
 type WithdrawalUnit interface {
-	Clock
+	SwitchUnit
 	Withdrawals() WithdrawalRecords
 }
 

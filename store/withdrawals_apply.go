@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -48,15 +49,20 @@ type candidates struct {
 	policy  *withdrawal.Policy
 	wallets map[uuid.UUID][]withdrawal.HotWallet // by chain
 	payers  map[uuid.UUID]withdrawal.HotWallet   // by id, as they were when the batch began
-	after   map[uuid.UUID]withdrawal.HotWallet   // by id, as its changes leave those that were loaded with it
+	chains  chainSwitches
+	after   map[uuid.UUID]withdrawal.HotWallet // by id, as its changes leave those that were loaded with it
 }
 
-// fill reads the sums of a new submission, the wallets of an event that names
+// fill asks the switch, and reads the sums of a new submission, the wallets of an event that names
 // none, the wallet of an aggregate that the caller has held, since it may have
 // been switched off, and whose the transaction of an event is.
 func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Event, error) {
 	w.Owner = uuid.NullUUID{}
-	var err error
+	state, err := b.chains.of(b.tx, w, ev)
+	if err != nil {
+		return ev, err
+	}
+	w.Level, w.Recovering = state.Level, state.Recovering
 	if hash, byOutput, output, ok := w.Names(ev); ok {
 		w.Owner, err = b.tx.Withdrawals().PaidRequest(w.Request.ID, w.Request.Chain, hash, byOutput, output)
 	}
@@ -90,6 +96,32 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 		ev = e
 	}
 	return ev, err
+}
+
+// chainSwitches are what the switch says of chains, each asked once in a transaction.
+type chainSwitches struct{ known map[uuid.UUID]switches.State }
+
+// of asks the switch for an event that depends on it, see [withdrawal.Policy.Apply].
+func (c *chainSwitches) of(tx WithdrawalUnit, w *withdrawal.Withdrawal, ev withdrawal.Event) (switches.State, error) {
+	switch ev.(type) {
+	case withdrawal.Prepared, withdrawal.Dispatched, withdrawal.Rebumped, withdrawal.AttemptFailed, withdrawal.Elapsed, withdrawal.Revoked, withdrawal.Refunded:
+		return c.ask(tx, w.Request.Chain)
+	}
+	return switches.State{}, nil
+}
+
+func (c *chainSwitches) ask(tx WithdrawalUnit, chain uuid.UUID) (switches.State, error) {
+	if state, known := c.known[chain]; known {
+		return state, nil
+	}
+	state, err := tx.Switches().Ask(switches.Chain(chain))
+	if err == nil && c.known == nil {
+		c.known = map[uuid.UUID]switches.State{}
+	}
+	if err == nil {
+		c.known[chain] = state
+	}
+	return state, err
 }
 
 // payer reads the wallet of a job anew, once in a batch.

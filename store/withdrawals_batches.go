@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -44,19 +47,30 @@ func payoutAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.UUID,
 		empty:   (*withdrawal.BatchChange).Empty,
 		journal: journalOf(withdrawal.RefusedOf[withdrawal.BatchEvent]),
 		beside: func(b *payoutBatch) beside[withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange] {
-			return payees{b}
+			return &payees{payoutBatch: b}
 		},
 	}
 }
 
 // payees reads whom the events of a batch concern.
-type payees struct{ *payoutBatch }
+type payees struct {
+	*payoutBatch
+	chains chainSwitches
+}
 
-// fill loads the requests that a new batch pays, and whose a transaction is that
-// is none of the batch.
-func (b payees) fill(p *withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawal.BatchEvent, error) {
+// fill loads the requests that a new batch pays, asks the switch of its chain, and looks
+// up whose a transaction is that is none of the batch.
+func (b *payees) fill(p *withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawal.BatchEvent, error) {
 	var err error
+	p.Level = 0
+	ask := func(chain uuid.UUID) error {
+		state, err := b.chains.ask(b.tx, chain)
+		p.Level = state.Level
+		return err
+	}
 	switch e := ev.(type) {
+	case withdrawal.BatchReplaced:
+		err = ask(p.Batch.Chain)
 	case withdrawal.BatchPrepared:
 		if p.Batch.Status == 0 && len(e.Pays) <= withdrawal.MaxMembers {
 			p.Members, err = b.tx.Withdrawals().Get(mapped(e.Pays, func(p *withdrawal.Pay) uuid.UUID { return p.Request })...)
@@ -64,6 +78,9 @@ func (b payees) fill(p *withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawal
 				if err == nil && p.Members[i].Job.Batch == e.Batch && e.Batch != uuid.Nil { // made since the batch was read
 					err = &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: withdrawal.BatchMachine.Name(), ID: e.Batch.String(), Event: "prepare"}
 				}
+			}
+			if i := slices.IndexFunc(p.Members, func(w withdrawal.Withdrawal) bool { return w.Request.Chain != uuid.Nil }); err == nil && i >= 0 {
+				err = ask(p.Members[i].Request.Chain) // another chain than the batch's is refused
 			}
 		}
 	case withdrawal.BatchMined:
@@ -78,7 +95,7 @@ func (b payees) fill(p *withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawal
 	return ev, err
 }
 
-func (b payees) follow(*withdrawal.BatchChange) error { return nil }
+func (b *payees) follow(*withdrawal.BatchChange) error { return nil }
 
 // Batch sends events to a batch, in order, with all members that they concern,
 // and returns it as it is stored afterwards; see [withdrawal.Policy.ApplyBatch].
@@ -100,7 +117,11 @@ func (s *Withdrawals) GetBatch(ctx context.Context, batch uuid.UUID) (withdrawal
 
 // NextBatch says what a batch owes now, see [withdrawal.Policy.NextBatch].
 func (s *Withdrawals) NextBatch(ctx context.Context, batch uuid.UUID) (withdrawal.Step, error) {
-	return next(ctx, &s.payouts, batch, s.policy.NextBatch)
+	return next(ctx, &s.payouts, batch, func(tx WithdrawalUnit, p withdrawal.Payout, now time.Time) (withdrawal.Step, error) {
+		state, err := tx.Switches().Ask(switches.Chain(p.Batch.Chain))
+		p.Level = state.Level
+		return s.policy.NextBatch(p, now), err
+	})
 }
 
 // BatchTrail is [Withdrawals.Trail] for a batch.

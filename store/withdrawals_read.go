@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -24,7 +25,11 @@ func (s *Withdrawals) RequestOf(ctx context.Context, job uuid.UUID) (uuid.UUID, 
 // Next says what a request owes now, see [withdrawal.Policy.Next]; Due is on the
 // store's clock.
 func (s *Withdrawals) Next(ctx context.Context, request uuid.UUID) (withdrawal.Step, error) {
-	return next(ctx, &s.withdrawalCore, request, s.policy.Next)
+	return next(ctx, &s.withdrawalCore, request, func(tx WithdrawalUnit, w withdrawal.Withdrawal, now time.Time) (withdrawal.Step, error) {
+		state, err := tx.Switches().Ask(switches.Chain(w.Request.Chain))
+		w.Level, w.Recovering = state.Level, state.Recovering
+		return s.policy.Next(w, now), err
+	})
 }
 
 // Attempts returns all executions of a job, by fence.

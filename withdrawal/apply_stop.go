@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // Stop is a right: until the first irreversible step an operator can cancel or
@@ -20,14 +21,19 @@ func (p *Policy) off(w *Withdrawal) string {
 		return "the request is held"
 	case p.chain(w.Request.Chain).Paused:
 		return "its chain is paused"
+	case w.Level >= switches.Begin:
+		return stopped(w.Level)
 	case hot.ID != uuid.Nil && hot.ID == w.Job.Wallet && !JobMachine.Terminal(w.Job.Status) && !hot.Pays():
 		return "its wallet is " + hot.Role + ", " + hot.Status
 	}
 	return ""
 }
 
-// Begins reports whether payments of a chain may begin: it is not paused. What
-// is due of a paused chain nobody asks for.
+// stopped says that the switch stops the chain.
+func stopped(l switches.Level) string { return "its chain is stopped at " + l.String() }
+
+// Begins reports whether the policy lets payments of a chain begin: it is not paused.
+// What is due of a paused chain nobody asks for.
 func (p *Policy) Begins(chain uuid.UUID) bool { return !p.chain(chain).Paused }
 
 // begins refuses the steps that lead to a payment: those of a flagged request,

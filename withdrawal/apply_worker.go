@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // claim counts the execution, once. In confirming it only takes the lease,
@@ -250,6 +251,9 @@ func (p *Policy) rebump(c *step, e *Rebumped) error {
 	}
 	if err := c.allows(JobRebump); err != nil {
 		return err
+	}
+	if c.Old.Level >= switches.Send { // it would be sent
+		return c.refuse(ErrOnHold, stopped(c.Old.Level))
 	}
 	live := c.Old.Live()
 	switch {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // MaxMembers bounds the requests that one transaction pays.
@@ -26,6 +27,9 @@ type Payout struct {
 	Batch   Batch
 	Txs     []BatchTx // all versions, by Seq
 	Members []Withdrawal
+	// Level is how far the switch stops the chain, see [Withdrawal].Level: for
+	// BatchPrepared and BatchReplaced.
+	Level switches.Level `json:",omitzero"`
 }
 
 // Batch is a row of withdrawal_batches: one transaction, with its replacements,

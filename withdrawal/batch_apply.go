@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // ApplyBatch takes one step of a batch, with all members that it concerns; now is
@@ -21,6 +22,7 @@ import (
 // the batch, by the output that [Payout.PaidOutputs] says.
 func (p Policy) ApplyBatch(b Payout, ev BatchEvent, now time.Time) (BatchChange, error) {
 	c := batchStep{BatchChange: BatchChange{Old: b, New: b}, policy: &p, ev: ev}
+	c.New.Level = 0 // of this event alone
 	if err := c.take(now); err != nil {
 		return BatchChange{Old: b, New: b}, err
 	}
@@ -101,6 +103,7 @@ func (c *batchStep) move(t BatchTrigger, reason string) error {
 func (c *batchStep) member(i int, do func(*step) error) error {
 	w := c.New.Members[i]
 	s := step{Old: w, New: w, work: work{ev: c.ev, by: c.by}}
+	s.Old.Level = c.Old.Level
 	s.by.Version = 0 // the batch's
 	s.New.Owner = uuid.NullUUID{}
 	err := do(&s)
@@ -267,6 +270,9 @@ func (c *batchStep) replace(e *BatchReplaced) error {
 	}
 	if err := c.current(BatchReplace); err != nil {
 		return err
+	}
+	if c.Old.Level >= switches.Send { // it would be sent
+		return c.refuse(ErrOnHold, stopped(c.Old.Level))
 	}
 	if c.by.Version == 0 {
 		return c.refuse(statemachine.ErrInvalid, "the version that was looked at is needed")

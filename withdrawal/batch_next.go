@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // NextBatch says what a batch owes at now, as [Policy.Next] does for a request.
@@ -37,7 +38,7 @@ func (p Policy) NextBatch(b Payout, now time.Time) Step {
 		}
 	}
 	step.Actions = append(step.Actions, look)
-	if h.Rebroadcast && len(b.Txs) > 0 && !h.Lease.Held(now) {
+	if h.Rebroadcast && len(b.Txs) > 0 && !h.Lease.Held(now) && b.Level < switches.Send {
 		tx := &b.Txs[len(b.Txs)-1]
 		owed := Action{Do: DoRebroadcast, By: WithdrawalWorker, Batch: h.ID, Wallet: h.Wallet, Fence: h.Lease.Fence + 1, Key: "rebroadcast/" + tx.Hash, Hashes: []string{tx.Hash}, Raw: tx.Raw}
 		if without := b.Stopped(); len(without) > 0 {
@@ -87,6 +88,9 @@ func BatchDueAt(kind BatchDue, b *Batch, grace time.Duration) (at time.Time, ok 
 	}
 	return at, false
 }
+
+// BatchDueIn is [DueIn] for batches.
+func BatchDueIn(kind BatchDue, s switches.State) bool { return kind != DueBatchSend || s.Sends() }
 
 // LowerBatch reports whether a comes before b in the same wallet, as [LowerNonce]
 // does of jobs.

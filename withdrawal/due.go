@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // DueKind says what is due, and in which order it is taken. What makes a record
@@ -18,7 +19,7 @@ const (
 	// DueClaim: pending jobs from [Job.DueAt] on, in the order of
 	// [CompareClaims]; not those that [Claimed] is refused for, since the request
 	// is held or flagged or the wallet does not pay. Those of a paused chain
-	// nobody asks for, see [Chain].
+	// nobody asks for, see [Chain], and of one that is stopped none is offered, see [DueIn].
 	DueClaim DueKind = iota + 1
 	// DueRebroadcast: confirming jobs that are owed another broadcast, from
 	// next_check_at on unless somebody has a lease, in the order of
@@ -82,6 +83,21 @@ func DueAt(kind DueKind, w *Withdrawal, grace time.Duration) (at time.Time, ok b
 }
 
 func (j *Job) owesBroadcast() bool { return j.Status == JobConfirming && j.Rebroadcast && !j.Review }
+
+// DueIn reports whether what is due of a kind is offered where the switch says s of
+// the chain: no claim and no order while nothing begins, nothing to send while nothing
+// is sent, and no refund while the chain is recovering.
+func DueIn(kind DueKind, s switches.State) bool {
+	switch kind {
+	case DueClaim, DueEnqueue:
+		return s.Begins()
+	case DueRebroadcast:
+		return s.Sends()
+	case DueRefund:
+		return !s.Recovering
+	}
+	return true
+}
 
 // IsDue reports whether something of a kind is due for w at now.
 func IsDue(kind DueKind, w *Withdrawal, grace time.Duration, now time.Time) bool {

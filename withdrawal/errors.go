@@ -30,7 +30,7 @@ var (
 	// it is a filler. It is [statemachine.ErrIllegal].
 	ErrPaymentTaken = fmt.Errorf("%w: the transaction pays another request, or is a filler", statemachine.ErrIllegal)
 	// ErrOnHold: the request is held, its wallet is not active, or its chain is
-	// paused. It is [statemachine.ErrIllegal].
+	// paused or stopped by the switch. It is [statemachine.ErrIllegal].
 	ErrOnHold = fmt.Errorf("%w: on hold", statemachine.ErrIllegal)
 	// ErrInBatch: the job is one of a batch, and what becomes of its transaction
 	// is said to that. It is [statemachine.ErrIllegal].

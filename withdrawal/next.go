@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // Do is a kind of [Action].
@@ -62,7 +63,7 @@ type Step struct {
 // Next says what the record owes at now. It is level-triggered: it looks at
 // nothing but the record, so a restart needs no replay, and doing an action
 // twice is harmless under its key. Txs must be loaded for a job in processing
-// or confirming.
+// or confirming. Level, where it is given, leaves out what the switch stops.
 func (p Policy) Next(w Withdrawal, now time.Time) Step {
 	switch w.Request.Status {
 	case RequestPending:
@@ -141,6 +142,7 @@ func (p *Policy) nextExecution(w *Withdrawal) Step {
 	step := Step{Due: j.Lease.Until, Party: WithdrawalWorker}
 	switch {
 	case !j.DispatchedAt.IsZero(): // the signer's answer, or the end of the lease
+	case j.Live() && w.Level >= switches.Send: // the end of the lease
 	case j.Live():
 		step.Actions = w.send(DoBroadcast, "broadcast/")
 	default:
@@ -172,7 +174,7 @@ func (p *Policy) nextConfirming(w *Withdrawal, now time.Time) Step {
 		look.Hashes = append(look.Hashes, tx.Hash)
 	}
 	step.Actions = append(step.Actions, look)
-	if j.Rebroadcast && !j.Review && !j.Lease.Held(now) {
+	if j.Rebroadcast && !j.Review && !j.Lease.Held(now) && w.Level < switches.Send {
 		step.Actions = append(step.Actions, w.send(DoRebroadcast, "rebroadcast/")...)
 	}
 	return step

@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // Bounds of text from outside. Addresses, memos and hashes beyond them are
@@ -42,8 +43,10 @@ type Withdrawal struct {
 	// Dispatches are the attempts of all jobs of the request that were
 	// dispatched and have ended, by Fence: all Job.Dispatches of them.
 	Dispatches []Attempt
-	// Recovering: the database was put back to an earlier state, and the chain has not
-	// been started again. Given by the service for an event, as Owner is; no column.
+	// Level is how far the switch stops the chain, and Recovering: the database was put
+	// back to an earlier state, and the chain has not been started again. Given by the
+	// service for an event, as Owner is; no columns.
+	Level      switches.Level `json:",omitzero"`
 	Recovering bool
 	// Owner is valid where the transaction that the event names is another
 	// request's, or, with the zero id, a filler; looked up for Broadcast, Resolved

@@ -17,6 +17,7 @@ import (
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/relaysync/dunning"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/swap"
 	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/withdrawal"
@@ -26,6 +27,7 @@ import (
 
 // machines has one line for each table, in the order of the page.
 var machines = []part{
+	section(switches.Machine),
 	section(utxo.TxMachine),
 	section(utxo.CoinMachine),
 	section(utxo.DepositMachine),

@@ -49,7 +49,7 @@ func unregistered(fsys fs.FS) (made int, missing []string, err error) {
 			if v, ok := n.(*ast.ValueSpec); ok && len(v.Values) == 1 && makesMachine(v.Values[0]) {
 				made++
 				of := file.Name.Name + "." + v.Names[0].Name
-				miss(!slices.Contains(domains, top(dir)), dir, "domains (internal/purity/purity_test.go)")
+				miss(!isPure(dir), dir, "domains (internal/purity/purity_test.go)")
 				miss(!slices.Contains(enumerated, dir), dir, "enumerated (internal/purity/values_test.go)")
 				miss(!strings.Contains(string(sections), "section("+of+")"), of, "machines (internal/diagrams/main.go)")
 				return false

@@ -12,7 +12,7 @@ import (
 )
 
 // enumerated are the packages whose enumerations list their values.
-var enumerated = []string{"statemachine", "utxo", "utxo/coinselect", "withdrawal", "swap", "refresh", "relaysync", "relaysync/dunning", "store"}
+var enumerated = []string{"statemachine", "statemachine/switches", "utxo", "utxo/coinselect", "withdrawal", "swap", "refresh", "relaysync", "relaysync/dunning", "store"}
 
 // go doc shows the comment of a type and, of its constants, the first: so the
 // comment of an enumeration lists its values.

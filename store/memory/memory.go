@@ -29,6 +29,7 @@ type Store struct {
 	relays      *relayTables
 	tenants     *tenantTables
 	swaps       *swapTables
+	switches    *switchTables
 }
 
 var _ store.Store[store.Unit] = (*Store)(nil)
@@ -48,7 +49,7 @@ func New(o Options) *Store {
 	}
 	return &Store{now: o.Now, wallets: utxo.NewLedger(o.Wallets), walletFeed: walletFeed(),
 		withdrawals: newWithdrawalTables(), refreshes: newRefreshTables(),
-		relays: newRelayTables(), tenants: newTenantTables(), swaps: newSwapTables()}
+		relays: newRelayTables(), tenants: newTenantTables(), swaps: newSwapTables(), switches: newSwitchTables()}
 }
 
 // Update implements [store.Store]. fn runs once.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -114,7 +115,7 @@ func (w withdrawals) DueBatches(q store.DueBatches) (found []withdrawal.Payout, 
 	}
 	var due []withdrawal.Batch
 	w.confirmingBatches(q.Chain, func(b *withdrawal.Batch) {
-		if at, ok := withdrawal.BatchDueAt(q.Kind, b, q.Grace); ok && !at.After(q.Now) {
+		if at, ok := withdrawal.BatchDueAt(q.Kind, b, q.Grace); ok && !at.After(q.Now) && w.offers(q.Kind, b) {
 			due = append(due, *b)
 		}
 	})
@@ -139,11 +140,16 @@ func (w withdrawals) DueBatches(q store.DueBatches) (found []withdrawal.Payout, 
 // NextDueBatch implements [store.WithdrawalRecords].
 func (w withdrawals) NextDueBatch(q store.DueBatches) (next time.Time, err error) {
 	w.confirmingBatches(q.Chain, func(b *withdrawal.Batch) {
-		if at, ok := withdrawal.BatchDueAt(q.Kind, b, q.Grace); ok && at.After(q.Now) && (next.IsZero() || at.Before(next)) {
+		if at, ok := withdrawal.BatchDueAt(q.Kind, b, q.Grace); ok && at.After(q.Now) && w.offers(q.Kind, b) && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	})
 	return next, nil
+}
+
+// offers reports whether the switch of a batch's chain offers what is due of a kind.
+func (w withdrawals) offers(kind withdrawal.BatchDue, b *withdrawal.Batch) bool {
+	return withdrawal.BatchDueIn(kind, w.tx.store.switches.state(switches.Chain(b.Chain)))
 }
 
 func (w withdrawals) confirmingBatches(chain uuid.UUID, visit func(*withdrawal.Batch)) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -29,16 +30,22 @@ func (w withdrawals) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error
 	return found[:min(len(found), q.Limit)], nil
 }
 
-// chains visits the key prefix of the one chain of q, or of every one.
-func (w *withdrawalTables) chains(q store.DueWithdrawals, visit func(prefix string)) {
-	if q.Chain != uuid.Nil {
-		visit(dueKeys[q.Kind] + idKey(q.Chain))
-		return
+// chains visits the key prefix of the one chain of q, or of every one, but for those
+// whose switch offers nothing of the kind.
+func (w withdrawals) chains(q store.DueWithdrawals, visit func(prefix string)) {
+	of := func(prefix string) {
+		chain := uuidAt(prefix, len(dueKeys[q.Kind]))
+		if withdrawal.DueIn(q.Kind, w.tx.store.switches.state(switches.Chain(chain))) {
+			visit(prefix)
+		}
 	}
-	if ofRequests(q.Kind) {
-		w.requests.groups(dueKeys[q.Kind], 16, visit)
-	} else {
-		w.jobs.groups(dueKeys[q.Kind], 16, visit)
+	switch {
+	case q.Chain != uuid.Nil:
+		of(dueKeys[q.Kind] + idKey(q.Chain))
+	case ofRequests(q.Kind):
+		w.requests.groups(dueKeys[q.Kind], 16, of)
+	default:
+		w.jobs.groups(dueKeys[q.Kind], 16, of)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/withdrawal"
@@ -53,6 +54,7 @@ func (l *Line) Key() string { return l.Root + " " + l.Aggregate }
 
 // domainMachines are the machines that have lines in the log, of each domain.
 var domainMachines = map[store.Domain][]string{
+	store.DomainSwitches:    {switches.Machine.Name()},
 	store.DomainWallets:     {utxo.TxMachine.Name()},
 	store.DomainWithdrawals: withdrawalMachines,
 	store.DomainSwaps:       {depositSwaps.machine, creditSwaps.machine},

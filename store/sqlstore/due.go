@@ -28,6 +28,10 @@ type due struct {
 	first, firstFrom string
 	// filters are columns that a caller may give values of: the first ones.
 	filters []string
+	// off is a condition under which nothing is due, by what the switch says: see
+	// stoppedAt. {of} stands for the first filter, or its value where that is given, so
+	// that PostgreSQL asks once and not for each row. Empty: the switch stops nothing.
+	off string
 }
 
 // dueWork is a due with its statements, by how many filters have a value.
@@ -80,9 +84,15 @@ func (d due) find(dialect Dialect, filters ...string) *statement {
 	if d.later != "" {
 		where += " AND (NOT (" + d.later + ") OR " + d.at + " <= " + param() + ")"
 	}
-	for _, f := range filters {
-		where += " AND " + f + " = " + param()
+	of := ""
+	for i, f := range filters {
+		p := param()
+		where += " AND " + f + " = " + p
+		if i == 0 {
+			of = p
+		}
 	}
+	where += d.unlessOff(of)
 	order := d.order
 	if d.rank != "" {
 		order = d.rank + ", " + order
@@ -92,6 +102,18 @@ func (d due) find(dialect Dialect, filters ...string) *statement {
 		text += " FOR NO KEY UPDATE OF x SKIP LOCKED"
 	}
 	return &statement{text: text}
+}
+
+// unlessOff says that the switch lets something be due; of is the value of the first
+// filter, empty where it has none.
+func (d due) unlessOff(of string) string {
+	if d.off == "" {
+		return ""
+	}
+	if of == "" && len(d.filters) > 0 {
+		of = d.filters[0]
+	}
+	return " AND NOT " + strings.ReplaceAll(d.off, "{of}", of)
 }
 
 // is says of rows x that they are due at a time.
@@ -109,9 +131,12 @@ func (d due) next(late bool, filters ...string) *statement {
 		where += " AND NOT (" + d.later + ")"
 	}
 	where += " AND " + d.at + " > $1"
+	of := ""
 	for i, f := range filters {
 		where += fmt.Sprintf(" AND %s = $%d", f, i+2)
+		of = "$2"
 	}
+	where += d.unlessOff(of)
 	text := "SELECT min(" + d.at + ") FROM " + d.from + " WHERE " + where
 	if d.rank == "" {
 		return &statement{text: text}

@@ -185,7 +185,7 @@ func domainOf(name string) store.Domain {
 
 // has reports whether a domain is among the chosen ones.
 func (s syntax) has(d store.Domain) bool {
-	return d == shared || len(s.domains) == 0 || slices.Contains(s.domains, d)
+	return d == shared || d == store.DomainSwitches || len(s.domains) == 0 || slices.Contains(s.domains, d)
 }
 
 // steps are the migrations of the chosen domains, in their order.

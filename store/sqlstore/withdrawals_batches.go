@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -117,7 +118,7 @@ var lowestBatch = "x.status = 'confirming' AND " + owedBatch + " AND " + sendAga
 // dueBatches are the kinds of [withdrawal.BatchDue].
 var dueBatches = map[withdrawal.BatchDue]*dueWork{
 	withdrawal.DueBatchSend: newDue(due{from: "@withdrawal_batches x", owner: "x.id", where: "x.status = 'confirming' AND " + owedBatch, at: sendAgainAt("x"),
-		first: lowestBatch, firstFrom: "@withdrawal_batches x", order: "x.next_check_at, x.id", filters: []string{"x.chain_id"}}),
+		first: lowestBatch, firstFrom: "@withdrawal_batches x", order: "x.next_check_at, x.id", filters: []string{"x.chain_id"}, off: stoppedAt(scopeOfChain, switches.Send)}),
 	withdrawal.DueBatchCheck: newDue(due{from: "@withdrawal_batches x", owner: "x.id", where: "x.status = 'confirming'", at: "x.next_check_at", later: owedBatch,
 		order: "x.next_check_at, x.id", filters: []string{"x.chain_id"}}),
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -71,11 +72,14 @@ var lowestOfWallet = "x.status = 'confirming' AND " + owedBroadcast + " AND " + 
 	"WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND NOT l.review " +
 	"AND l.nonce IS NOT NULL AND " + sendAgainAt("l") + " <= {now} ORDER BY coalesce(l.nonce, 0), l.id LIMIT 1))"
 
+// scopeOfChain is the scope of a chain, see [due].off.
+const scopeOfChain = "'chain/' || {of}"
+
 // claims are of any number of a hot wallet, sequentialClaims of one at a time.
 var (
 	claims = due{from: jobRows, owner: requestOfJob,
 		where: claimable("x") + " AND (SELECT " + pays("w") + " FROM @operation_wallet_addresses w WHERE w.id = x.operation_wallet_address_id)", at: claimAt("x"),
-		rank: rankOf("x"), ranks: len(withdrawal.Priority(0).Values()), order: claimAt("x") + ", x.id", filters: []string{"x.chain_id", "x.operation_wallet_address_id"}}
+		rank: rankOf("x"), ranks: len(withdrawal.Priority(0).Values()), order: claimAt("x") + ", x.id", filters: []string{"x.chain_id", "x.operation_wallet_address_id"}, off: stoppedAt(scopeOfChain, switches.Begin)}
 	sequentialClaims = func() *dueWork {
 		d := claims
 		d.first, d.firstFrom, d.filters = firstOfWallet, "@operation_wallet_addresses w CROSS JOIN @withdrawal_queue x", []string{"w.chain_id"}
@@ -88,13 +92,13 @@ var dueWithdrawals = func() map[withdrawal.DueKind]*dueWork {
 	all := map[withdrawal.DueKind]*dueWork{withdrawal.DueClaim: newDue(claims)}
 	for kind, d := range map[withdrawal.DueKind]due{
 		withdrawal.DueRebroadcast: {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming' AND " + owedBroadcast,
-			at: sendAgainAt("x"), first: lowestOfWallet, firstFrom: jobRows, order: "x.next_check_at, x.id"},
+			at: sendAgainAt("x"), first: lowestOfWallet, firstFrom: jobRows, order: "x.next_check_at, x.id", off: stoppedAt(scopeOfChain, switches.Send)},
 		withdrawal.DueCheck:  {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming' AND x.batch_id IS NULL", at: "x.next_check_at", later: owedBroadcast, order: "x.next_check_at, x.id"},
 		withdrawal.DueRescue: {from: jobRows, owner: requestOfJob, where: "x.status = 'processing' AND NOT x.review", at: "x.lease_until", order: "x.lease_until, x.id"},
 		withdrawal.DueEnqueue: {from: "@withdrawal_requests x", owner: "x.id", where: "x.status = 'approved' AND " + strings.ReplaceAll(goesOn, "q.", "x."),
-			at: offerAt, order: "x.updated_at, x.id"},
+			at: offerAt, order: "x.updated_at, x.id", off: stoppedAt(scopeOfChain, switches.Begin)},
 		withdrawal.DueRefund: {from: "@withdrawal_requests x", owner: "x.id", where: awaitsRefund, at: offerAt,
-			order: offerAt + ", x.updated_at, x.id"},
+			order: offerAt + ", x.updated_at, x.id", off: recoveringAt(scopeOfChain)},
 	} {
 		d.filters = []string{"x.chain_id"}
 		all[kind] = newDue(d)

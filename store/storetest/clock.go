@@ -57,6 +57,10 @@ func (s *timed[T, U]) View(ctx context.Context, fn func(U) error) error {
 
 // The units of work with the clock of a test.
 type (
+	switchTime struct {
+		store.SwitchUnit
+		clock *clock
+	}
 	walletTime struct {
 		store.WalletUnit
 		clock *clock
@@ -83,6 +87,7 @@ type (
 	}
 )
 
+func (u switchTime) Now() (time.Time, error)     { return u.clock.now(u.SwitchUnit) }
 func (u walletTime) Now() (time.Time, error)     { return u.clock.now(u.WalletUnit) }
 func (u withdrawalTime) Now() (time.Time, error) { return u.clock.now(u.WithdrawalUnit) }
 func (u refreshTime) Now() (time.Time, error)    { return u.clock.now(u.RefreshUnit) }
@@ -107,6 +112,10 @@ func (l loads) Load(w *refresh.Work, r refresh.Reads, now time.Time) (err error)
 		}
 	}
 	return l.RefreshRecords.Load(w, r, now)
+}
+
+func timedSwitches[T store.SwitchUnit](s store.Store[T]) store.Store[store.SwitchUnit] {
+	return timing(s, func(tx T, c *clock) store.SwitchUnit { return switchTime{tx, c} })
 }
 
 func timedWallets[T store.WalletUnit](s store.Store[T]) store.Store[store.WalletUnit] {

@@ -49,6 +49,8 @@ type subject[T store.Clock, K, L comparable, A, E, C any] struct {
 	check  func(A) error
 	states func(*A) []stored[L] // the versioned records of one that exists, its own first
 
+	// named: every event names its aggregate, and makes it where there is none.
+	named  bool
 	newID  func() K
 	id     func(*A) K
 	stages []stage[K, A, E]

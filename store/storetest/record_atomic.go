@@ -139,7 +139,11 @@ func (s *subject[T, K, L, A, E, C]) unknown(t *testing.T) {
 		return err
 	}))
 	refusedWith(t, errOf(s.service.Get(ctx, s.newID())), statemachine.ErrNotFound, "an unknown aggregate")
-	refusedWith(t, errOf(s.service.Do(ctx, s.newID(), g.rivals(&known, 0))), statemachine.ErrNotFound, "an event for an unknown aggregate")
+	unknown := statemachine.ErrNotFound
+	if s.named { // it is for another one
+		unknown = statemachine.ErrInvalid
+	}
+	refusedWith(t, errOf(s.service.Do(ctx, s.newID(), g.rivals(&known, 0))), unknown, "an event for an unknown aggregate")
 	var never L
 	refusedWith(t, errOf(s.service.Trail(ctx, never)), statemachine.ErrNotFound, "the trail of an unknown record")
 	for _, cursor := range []store.Cursor{"no cursor of ours", "x", "0", "01", "-1", "999999"} {

@@ -42,6 +42,10 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"reservations of concurrent jobs add up", of.reservations},
 
 		{"wallets that are switched off begin nothing, whoever has held the aggregate", of.switchedOff},
+		{"a chain that is stopped begins nothing in any way, gives executions back, and goes on with what has begun", of.stopped},
+		{"of a chain that is stopped at send nothing is handed out to be sent, and look-ups go on", of.unsent},
+		{"what is due of each kind at each level of the switch is what the domain says", of.offered},
+		{"a chain that is recovering refunds nothing but what was refunded before", of.recoveringRefunds},
 		{"a job is not written under an old request, and no step that was decided before a fact", of.staleHead},
 		{"a transaction, or an output of it, pays one request, and who names another's pays nothing", of.onePayer},
 		{"who has an output of a transaction may name it whole, and another may have another output", of.outputThenWhole},

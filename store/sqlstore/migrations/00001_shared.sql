@@ -93,9 +93,46 @@ CREATE TABLE @settle_parked (
 ) {strict};
 CREATE INDEX settle_parked_aggregates ON @settle_parked (consumer, aggregate, n);
 
+-- What is stopped, and how far: see package switches. A scope without a row runs.
+CREATE TABLE @settle_switches (
+	scope {text} PRIMARY KEY,
+	level {text} NOT NULL CHECK (level IN ('on', 'begin', 'all', 'send')), -- a person's
+	actor {text},
+	reason {text},
+	since {time},
+	recovering {bool} NOT NULL,
+	recovery {text} CHECK (recovery IN ('begin', 'all', 'send')), -- the level meanwhile
+	generation {int} NOT NULL CHECK (generation >= 0), -- of the database in which these two were written
+	version {int} NOT NULL CHECK (version >= 1),
+	CHECK (recovering = (recovery IS NOT NULL)),
+	CHECK (level = 'on' OR actor IS NOT NULL)
+) {strict};
+
+{no delete settle_switches}
+{keys settle_switches: scope; rowid}
+
+-- {postgres
+-- Who begins a payment asks here, in the transaction that begins it. It holds the scope,
+-- shared, until that ends; a stop that is committed tries whether it could have it alone. Each statement
+-- of the function sees what was committed when it began, and not when the caller's
+-- statement did: the rows are those of a moment at which the scope was held.
+-- +goose StatementBegin
+CREATE FUNCTION @settle_ask(asked text) RETURNS SETOF @settle_switches LANGUAGE plpgsql VOLATILE AS '
+BEGIN
+	PERFORM pg_advisory_xact_lock_shared(hashtextextended(''@settle_switches everything'', 0));
+	PERFORM pg_advisory_xact_lock_shared(hashtextextended(''@settle_switches '' || asked, 0));
+	RETURN QUERY SELECT s.* FROM @settle_switches s WHERE s.scope IN (''everything'', asked);
+END';
+-- +goose StatementEnd
+-- }
+
 INSERT INTO @settle_versions (version, domain, oldest) VALUES (1, 'shared', 1);
 
 -- +goose Down
+-- {postgres
+DROP FUNCTION @settle_ask(text);
+-- }
+DROP TABLE @settle_switches;
 DROP TABLE @settle_parked;
 DROP TABLE @settle_consumers;
 -- {postgres

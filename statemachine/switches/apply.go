@@ -1,0 +1,266 @@
+package switches
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Role is the capacity in which somebody speaks.
+// Values: Operator, System.
+type Role = statemachine.Enum[role]
+
+const (
+	Operator Role = iota + 1 // a person
+	System                   // the host, such as an alarm that stops what a person starts again
+)
+
+type role struct{}
+
+func (role) Kind() string    { return "role at a switch" }
+func (role) Names() []string { return roleNames }
+
+var roleNames = []string{"operator", "system"}
+
+// By says who speaks, in which capacity, when, and about which version.
+type By struct {
+	Actor string // by the law of [statemachine.Actor]
+	Role  Role   `json:",omitzero"`
+	// At is when, UTC, in microseconds, by the law of [statemachine.EventTime]: zero is
+	// now. It counts for no event: all goes by the store's clock.
+	At time.Time
+	// Version, if not zero, is the version of the switch that the decision was made on.
+	// Another one is ErrConflict.
+	Version int64 `json:",omitempty"`
+}
+
+func (b By) by() By { return b }
+
+// Event is what somebody decided. The set is closed.
+type Event interface{ by() By }
+
+type (
+	// Stopped stops the scope at Level at least, of an operator or the system: at a
+	// scope that is stopped so far already it changes nothing. A reason is needed.
+	Stopped struct {
+		By
+		Scope  Scope
+		Level  Level `json:",omitzero"` // Begin, Send, and for swaps and everything All
+		Reason string
+	}
+	// Started, of an operator, ends the recovery of a scope that is recovering, and
+	// otherwise lowers its level to To; zero is [On]. A scope that is both has two
+	// reasons to stand still, and is started twice. A reason is needed.
+	//
+	// [Everything] is never started out of its recovery: it stays for what is named
+	// later, and each scope is started by itself.
+	Started struct {
+		By
+		Scope  Scope
+		To     Level `json:",omitzero"`
+		Reason string
+		// All is the row of [Everything]; the service brings it.
+		All Switch
+	}
+	// Recovering makes the scope recovering, of an operator or the system, after the
+	// database was put back to an earlier state: of [Everything] with the restore, of
+	// one scope to give the recovery another level there. Generation is that of the
+	// database since, 1 or more; an older one than the row's is ErrConflict.
+	Recovering struct {
+		By
+		Scope      Scope
+		Level      Level `json:",omitzero"`
+		Generation int64
+		Reason     string
+	}
+)
+
+// Change is the result of one step.
+type Change struct {
+	Old, New Switch
+	Log      []statemachine.Transition[Scope]
+}
+
+// Empty reports that there is nothing to save.
+func (c *Change) Empty() bool { return len(c.Log) == 0 }
+
+// Merge takes the following change into this one, so that both are saved as one.
+func (c *Change) Merge(next *Change) bool {
+	c.New = next.New
+	c.Log = slices.Concat(c.Log, next.Log)
+	return true
+}
+
+// Complete checks that the log has one line for each new version, see
+// [statemachine.Complete].
+func (c *Change) Complete() error {
+	return statemachine.Complete(c.Log, statemachine.Versions[Scope]{Machine: Machine.Name(), ID: c.New.Scope, Old: c.Old.Version, New: c.New.Version})
+}
+
+// ScopeOf is the scope of an event.
+func ScopeOf(ev Event) Scope {
+	switch e := ev.(type) {
+	case Stopped:
+		return e.Scope
+	case Started:
+		return e.Scope
+	case Recovering:
+		return e.Scope
+	}
+	return ""
+}
+
+// Apply takes one step of the switch of the event's scope, zero where the scope has no
+// row yet; now is the store's time, see [statemachine.EventTime].
+//
+// What is so already gives Old equal to New, an empty log and no error. A refusal
+// changes nothing and is a [statemachine.Refusal] around its sentinel. Where several
+// reasons hold, the first of these is given: role or actor, scope, input, version, state.
+func Apply(s Switch, ev Event, now time.Time) (Change, error) {
+	c := step{Change: Change{Old: s, New: s}, ev: ev}
+	if err := c.take(now); err != nil {
+		return Change{Old: s, New: s}, err
+	}
+	return c.Change, nil
+}
+
+// step is the work on one event.
+type step struct {
+	Change
+	ev Event
+	by By
+}
+
+func speakers(ev Event) statemachine.Roles[Role] {
+	switch ev.(type) {
+	case Stopped, Recovering:
+		return 1<<Operator | 1<<System
+	case Started:
+		return 1 << Operator
+	}
+	return 0
+}
+
+func (c *step) take(now time.Time) error {
+	if why := statemachine.NoEvent(c.ev); why != "" {
+		return c.refuse(statemachine.ErrInvalid, why)
+	}
+	c.by = c.ev.by()
+	var reason string
+	var err error
+	if _, c.by.At, reason, err = statemachine.Head(speakers(c.ev), c.by.Role, c.by.Actor, c.by.At, now); err != nil {
+		return c.refuse(err, reason)
+	}
+	c.New.Scope = ScopeOf(c.ev)
+	if err := c.New.Scope.Validate(); err != nil {
+		return c.refuse(err, "")
+	}
+	if c.Old.Version != 0 && c.Old.Scope != c.New.Scope {
+		return c.refuse(statemachine.ErrInvalid, "the event is for "+string(c.New.Scope))
+	}
+	switch e := c.ev.(type) {
+	case Stopped:
+		return c.stop(&e)
+	case Started:
+		return c.start(&e)
+	case Recovering:
+		return c.recover(&e)
+	}
+	return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
+}
+
+func (c *step) stop(e *Stopped) error {
+	if err := c.wellSaid(e.Level, e.Reason); err != nil {
+		return err
+	}
+	if e.Level < Begin {
+		return c.refuse(statemachine.ErrInvalid, "Stopped stops: at begin or higher")
+	}
+	if c.Old.Level >= e.Level {
+		return nil
+	}
+	return c.setLevel(map[Level]Trigger{Begin: OnStopBegin, All: OnStopAll, Send: OnStopSend}[e.Level], e.Reason)
+}
+
+func (c *step) start(e *Started) error {
+	if e.To == 0 {
+		e.To = On
+	}
+	if err := c.wellSaid(e.To, e.Reason); err != nil {
+		return err
+	}
+	if e.All.Scope != "" && e.All.Scope != Everything {
+		return c.refuse(statemachine.ErrInvalid, "All is the row of everything")
+	}
+	switch is := Of(e.All, c.Old); {
+	case is.Recovering && e.Scope == Everything:
+		return c.refuse(statemachine.ErrIllegal, "after a restore each scope is started by itself")
+	case is.Recovering:
+		c.New.Recovering, c.New.Recovery, c.New.Generation = false, 0, is.Generation
+		return c.move(OnRecovered, e.Reason)
+	case e.To > max(c.Old.Level, On):
+		return c.refuse(statemachine.ErrInvalid, "Started lowers the level, and Stopped raises it")
+	case e.To == max(c.Old.Level, On):
+		return nil
+	}
+	return c.setLevel(map[Level]Trigger{On: OnStart, Begin: OnLowerBegin, All: OnLowerAll}[e.To], e.Reason)
+}
+
+func (c *step) recover(e *Recovering) error {
+	if err := c.wellSaid(e.Level, e.Reason); err != nil {
+		return err
+	}
+	switch o := &c.Old; {
+	case e.Level < Begin:
+		return c.refuse(statemachine.ErrInvalid, "nothing begins while it is recovering: at begin or higher")
+	case e.Generation < 1:
+		return c.refuse(statemachine.ErrInvalid, "the generation of a database that was put back is 1 or more")
+	case e.Generation < o.Generation:
+		return c.refuse(statemachine.ErrConflict, fmt.Sprintf("it was said of generation %d, and the switch is of %d", e.Generation, o.Generation))
+	case e.Generation == o.Generation && !o.Recovering:
+		return c.refuse(statemachine.ErrIllegal, "it was started in this generation")
+	case e.Generation == o.Generation && e.Level == o.Recovery:
+		return nil
+	}
+	c.New.Recovering, c.New.Recovery, c.New.Generation = true, e.Level, e.Generation
+	return c.move(OnRestored, e.Reason)
+}
+
+// wellSaid checks what every event says, then the version.
+func (c *step) wellSaid(l Level, reason string) error {
+	switch {
+	case !c.New.Scope.takes(l):
+		return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("the level %v is none of %s", l, c.New.Scope))
+	case reason == "":
+		return c.refuse(statemachine.ErrInvalid, "a reason is needed")
+	case c.by.Version != 0 && c.by.Version != c.Old.Version:
+		return c.refuse(statemachine.ErrConflict, fmt.Sprintf("decided on version %d, it is at %d", c.by.Version, c.Old.Version))
+	}
+	return nil
+}
+
+func (c *step) setLevel(on Trigger, reason string) error {
+	n := &c.New
+	n.Actor, n.Reason, n.Since = c.by.Actor, statemachine.Bounded(reason, MaxReason), c.by.At
+	return c.move(on, reason)
+}
+
+// move is the only place that sets a level and a version.
+func (c *step) move(on Trigger, reason string) error {
+	if _, ok := Machine.Next(c.New.Level, on); !ok {
+		return c.refuse(statemachine.ErrIllegal, "")
+	}
+	c.Log = []statemachine.Transition[Scope]{{ID: c.New.Scope, At: c.by.At, Actor: c.by.Actor, Role: c.by.Role.String(),
+		Reason: statemachine.Bounded(reason, MaxReason)}}
+	return statemachine.Move(Machine, &c.New.Level, &c.New.Version, on, &c.Log[0])
+}
+
+func (c *step) refuse(err error, reason string) error {
+	r := &statemachine.Refusal{Err: err, Machine: Machine.Name(), ID: statemachine.Bounded(string(c.New.Scope), 2*MaxScope), Event: statemachine.EventName(c.ev), Reason: reason}
+	if c.Old.Level != 0 {
+		r.State = c.Old.Level.String()
+	}
+	return r
+}

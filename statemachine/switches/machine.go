@@ -1,0 +1,59 @@
+package switches
+
+import "github.com/settlehq/settle/statemachine"
+
+// Trigger is what moves a switch.
+// Values: OnStopBegin, OnStopAll, OnStopSend, OnStart, OnLowerBegin, OnLowerAll, OnRestored, OnRecovered.
+type Trigger = statemachine.Enum[trigger]
+
+const (
+	OnStopBegin  Trigger = iota + 1 // nothing begins from now on
+	OnStopAll                       // nor does a refund or a quarantine
+	OnStopSend                      // nor is anything handed out to be sent
+	OnStart                         // everything runs
+	OnLowerBegin                    // what has begun may be sent again
+	OnLowerAll
+	OnRestored  // the database was put back to an earlier state
+	OnRecovered // and what it had forgotten is known
+)
+
+type trigger struct{}
+
+func (trigger) Kind() string    { return "trigger of a switch" }
+func (trigger) Names() []string { return triggerNames }
+
+var triggerNames = []string{"stop beginning", "stop all", "stop sending", "start", "lower to begin", "lower to all", "restored", "recovered"}
+
+// Machine is the law of a switch. Its state is the level that a person gave. No state
+// is an end, and none waits for anything: a person moves it, and a crash leaves it as
+// it is.
+var Machine = statemachine.Must("switch", []statemachine.Edge[Level, Trigger]{
+	{From: 0, Trigger: OnStopBegin, To: Begin},
+	{From: 0, Trigger: OnStopAll, To: All},
+	{From: 0, Trigger: OnStopSend, To: Send},
+	{From: 0, Trigger: OnRestored, To: On},
+	{From: 0, Trigger: OnRecovered, To: On},
+
+	{From: On, Trigger: OnStopBegin, To: Begin},
+	{From: On, Trigger: OnStopAll, To: All},
+	{From: On, Trigger: OnStopSend, To: Send},
+	{From: Begin, Trigger: OnStopAll, To: All},
+	{From: Begin, Trigger: OnStopSend, To: Send},
+	{From: All, Trigger: OnStopSend, To: Send},
+
+	{From: Begin, Trigger: OnStart, To: On},
+	{From: All, Trigger: OnStart, To: On},
+	{From: Send, Trigger: OnStart, To: On},
+	{From: All, Trigger: OnLowerBegin, To: Begin},
+	{From: Send, Trigger: OnLowerBegin, To: Begin},
+	{From: Send, Trigger: OnLowerAll, To: All},
+
+	{From: On, Trigger: OnRestored, To: On},
+	{From: Begin, Trigger: OnRestored, To: Begin},
+	{From: All, Trigger: OnRestored, To: All},
+	{From: Send, Trigger: OnRestored, To: Send},
+	{From: On, Trigger: OnRecovered, To: On},
+	{From: Begin, Trigger: OnRecovered, To: Begin},
+	{From: All, Trigger: OnRecovered, To: All},
+	{From: Send, Trigger: OnRecovered, To: Send},
+}, statemachine.Cyclic)

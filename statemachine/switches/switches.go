@@ -1,0 +1,154 @@
+package switches
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// Level is how far a scope is stopped. A higher level stops more, so that levels are
+// compared with <. Zero, of a scope without a row, is below [On] and stops as
+// little.
+// Values: On, Begin, All, Send.
+type Level = statemachine.Enum[level]
+
+const (
+	// On: everything runs. A person stops it.
+	On Level = iota + 1
+	// Begin: nothing begins. What has begun goes on to its end.
+	Begin
+	// All, of swaps: no refund and no quarantine begins either.
+	All
+	// Send: nothing is handed out to be sent. Look-ups go on.
+	Send
+)
+
+type level struct{}
+
+func (level) Kind() string    { return "level of a switch" }
+func (level) Names() []string { return levelNames }
+
+var levelNames = []string{"on", "begin", "all", "send"}
+
+// Scope is what a switch stops: [Everything], [Charges], [Relays], or what [Chain] or
+// [Direction] names.
+type Scope string
+
+const (
+	Everything Scope = "everything" // all scopes, those that are named later too
+	Charges    Scope = "charges"    // of tenants
+	Relays     Scope = "relays"     // their provisioning
+
+	chain     = "chain/"
+	direction = "direction/"
+)
+
+// Chain is the scope of the withdrawals of a chain.
+func Chain(id uuid.UUID) Scope { return Scope(chain + id.String()) }
+
+// Direction is the scope of the swaps in a direction, by the name of its machine.
+func Direction(name string) Scope { return Scope(direction + name) }
+
+// MaxScope bounds a scope, in bytes.
+const MaxScope = 60
+
+// Validate returns [statemachine.ErrInvalid] for a text that is no scope: a chain has
+// an id that is not zero, in lower case; a direction has a name of lower-case letters
+// and underscores.
+func (s Scope) Validate() error {
+	switch s {
+	case Everything, Charges, Relays:
+		return nil
+	}
+	if text, is := strings.CutPrefix(string(s), chain); is {
+		if id, err := uuid.Parse(text); err == nil && id != uuid.Nil && id.String() == text {
+			return nil
+		}
+	}
+	name, is := strings.CutPrefix(string(s), direction)
+	if is && len(s) <= MaxScope && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_") == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: scope %q is none of everything, chain/<id>, direction/<name>, charges and relays",
+		statemachine.ErrInvalid, statemachine.Bounded(string(s), 2*MaxScope))
+}
+
+// takes reports whether a level has a meaning in the scope.
+func (s Scope) takes(l Level) bool {
+	return l.Valid() && (l != All || s == Everything || strings.HasPrefix(string(s), direction))
+}
+
+// MaxReason bounds a reason, in bytes; a longer one is cut.
+const MaxReason = 500
+
+// Switch is the row of a scope. Its Level is the state of its machine.
+type Switch struct {
+	Scope Scope
+	Level Level `json:",omitzero"` // a person's
+	// Actor, Reason and Since are those of the change that gave Level.
+	Actor, Reason string
+	Since         time.Time
+	// Recovering: the database was put back to an earlier state, and nobody has started
+	// the scope since. Recovery is its level meanwhile, zero otherwise.
+	Recovering bool
+	Recovery   Level `json:",omitzero"`
+	// Generation is that of the database in which the two were written; zero before the
+	// first restore.
+	Generation int64
+	Version    int64
+}
+
+// State is what the rows together say of a scope.
+type State struct {
+	Level      Level // zero or [On]: the scope runs
+	Recovering bool
+	Generation int64 // of the row that says whether it is recovering
+}
+
+// Of is what counts for the scope of own beside [Everything], whose row is all. Either
+// may be zero, for none. The level is the highest of the two of persons and of the
+// recovery's, which own has if it was written in the generation of all or a later one.
+func Of(all, own Switch) State {
+	from := all
+	if own.Generation >= all.Generation {
+		from = own
+	}
+	s := State{Level: max(all.Level, own.Level), Recovering: from.Recovering, Generation: from.Generation}
+	if s.Recovering {
+		s.Level = max(s.Level, from.Recovery)
+	}
+	return s
+}
+
+// Begins reports whether something may begin.
+func (s State) Begins() bool { return s.Level < Begin }
+
+// Sends reports whether something may be handed out to be sent.
+func (s State) Sends() bool { return s.Level < Send }
+
+// Check returns [statemachine.ErrCorrupt] with the first invariant that a stored switch
+// breaks.
+func Check(s Switch) error {
+	for _, r := range []struct {
+		holds bool
+		what  string
+	}{
+		{s.Scope.Validate() == nil, "it has a scope"},
+		{s.Version >= 1, "it has a version"},
+		{s.Scope.takes(s.Level), "its level is one of its scope"},
+		{s.Recovering == (s.Recovery >= Begin) && s.Recovering == (s.Recovery != 0), "exactly a recovering one is stopped by it"},
+		{s.Recovery == 0 || s.Scope.takes(s.Recovery), "the level of the recovery is one of its scope"},
+		{s.Generation >= 1 || s.Generation == 0 && !s.Recovering, "only a restore makes it recovering"},
+		{(s.Actor == "") == s.Since.IsZero(), "exactly a level that somebody gave has a time"},
+		{s.Actor != "" || s.Level == On, "a stop has an actor"},
+	} {
+		if !r.holds {
+			return fmt.Errorf("%w: switch %s: %s", statemachine.ErrCorrupt, s.Scope, r.what)
+		}
+	}
+	return nil
+}

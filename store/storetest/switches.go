@@ -1,0 +1,231 @@
+package storetest
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/memory"
+)
+
+// Switches proves the switches of a store.
+func Switches[T store.SwitchUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
+	opened := func(t *testing.T) *switched { return newSwitched(t, timedSwitches(open(t))) }
+	versioned(t, func(t *testing.T) *switchSubject { return opened(t).switchSubject }, func(t *testing.T) *switchSubject {
+		return newSwitched(t, timedSwitches(memory.New(memory.Options{}))).switchSubject
+	})
+	type of = *switched
+	prove(t, opened, []rule[of]{
+		{"every field of a switch comes back", of.everySwitchField},
+		{"what counts for a scope is what the domain says of its row and of that of everything", of.asked},
+		{"a stop is answered, and what does not exist stops nothing", of.stopAndStart},
+	})
+}
+
+type (
+	switchSubject = subject[store.SwitchUnit, switches.Scope, switches.Scope, switches.Switch, switches.Event, switches.Change]
+	switchStage   = stage[switches.Scope, switches.Switch, switches.Event]
+)
+
+// switched is one store under test.
+type switched struct {
+	*switchSubject
+	service *store.Switches
+}
+
+func newSwitched(t *testing.T, s store.Store[store.SwitchUnit]) *switched {
+	t.Helper()
+	w := &switched{service: must(store.NewSwitches(s))(t)}
+	w.switchSubject = w.subject(s)
+	return w
+}
+
+func switchBy(at time.Time) switches.By {
+	return switches.By{Actor: "olga", Role: switches.Operator, At: at}
+}
+
+func stopEvent(scope switches.Scope, level switches.Level) switches.Stopped {
+	return switches.Stopped{By: switchBy(start), Scope: scope, Level: level, Reason: "stop"}
+}
+
+func startEvent(scope switches.Scope, to switches.Level) switches.Started {
+	return switches.Started{By: switchBy(start), Scope: scope, To: to, Reason: "start"}
+}
+
+func recoveringEvent(scope switches.Scope, level switches.Level, generation int64) switches.Recovering {
+	return switches.Recovering{By: switchBy(start), Scope: scope, Level: level, Generation: generation, Reason: "restored"}
+}
+
+// subject says how to make switches, for the rules of any versioned record.
+func (w *switched) subject(s store.Store[store.SwitchUnit]) *switchSubject {
+	return &switchSubject{
+		Store:   s,
+		service: w.service,
+		within: func(tx store.SwitchUnit) service[switches.Scope, switches.Scope, switches.Switch, switches.Event] {
+			return w.service.Within(tx)
+		},
+		records: func(tx store.SwitchUnit) records[switches.Scope, switches.Scope, switches.Switch, switches.Change] {
+			return tx.Switches()
+		},
+		apply: func(s switches.Switch, ev switches.Event) (switches.Change, error) {
+			return switches.Apply(s, ev, time.Time{})
+		},
+		check: switches.Check,
+		states: func(s *switches.Switch) (all []stored[switches.Scope]) {
+			if s.Version > 0 {
+				all = append(all, stored[switches.Scope]{s.Scope, s.Version, s.Level.String()})
+			}
+			return all
+		},
+		named:  true,
+		newID:  func() switches.Scope { return switches.Chain(uuid.New()) },
+		id:     func(s *switches.Switch) switches.Scope { return s.Scope },
+		stages: switchStages(),
+		lists: []list[store.SwitchUnit, switches.Scope, switches.Switch]{
+			{"List", func(tx store.SwitchUnit, _ time.Time, after switches.Scope, limit int) (ids []switches.Scope, err error) {
+				page, err := tx.Switches().List(after, limit)
+				for i := range page {
+					ids = append(ids, page[i].Scope)
+				}
+				return ids, err
+			}, func(*switches.Switch, time.Time) bool { return true }, nil},
+		},
+		limits: map[string]func(int) error{
+			"Audit": func(n int) error { return errOf(w.service.Audit(ctx, "", n)) },
+		},
+		// A switch waits for nothing: what waits behind it is named by its own domain.
+		overdue: &overdue[store.SwitchUnit, switches.Switch]{
+			until:  func(*switches.Switch) time.Duration { return 0 },
+			alerts: func(store.SwitchUnit, time.Time) ([]string, error) { return nil, nil },
+		},
+		selfCheck: func(ctx context.Context) error { return store.SelfCheckSwitches(ctx, s) },
+		draw: func(rt *rapid.T) history[switches.Scope, switches.Switch, switches.Event] {
+			scope := switches.Chain(uuid.New())
+			return history[switches.Scope, switches.Switch, switches.Event]{id: scope, steps: 20, next: func(s *switches.Switch) switches.Event {
+				if s.Version == 0 {
+					return stopEvent(scope, switches.Begin)
+				}
+				levels := switches.Level(0).Values()
+				level, generation := rapid.SampledFrom(levels).Draw(rt, "level"), rapid.Int64Range(0, 4).Draw(rt, "generation")
+				return rapid.SampledFrom([]switches.Event{stopEvent(scope, level), startEvent(scope, level), recoveringEvent(scope, level, generation)}).Draw(rt, "event")
+			}}
+		},
+	}
+}
+
+func switchStages() []switchStage {
+	made := func(events ...func(switches.Scope) switches.Event) func(switches.Scope) []switches.Event {
+		return func(scope switches.Scope) (all []switches.Event) {
+			for _, ev := range events {
+				all = append(all, ev(scope))
+			}
+			return all
+		}
+	}
+	begin := func(s switches.Scope) switches.Event { return stopEvent(s, switches.Begin) }
+	send := func(s switches.Scope) switches.Event { return stopEvent(s, switches.Send) }
+	run := func(s switches.Scope) switches.Event { return startEvent(s, 0) }
+	restored := func(s switches.Scope) switches.Event { return recoveringEvent(s, switches.Send, 1) }
+	rivals := func(s *switches.Switch, i int) switches.Event {
+		return recoveringEvent(s.Scope, switches.Begin, s.Generation+1+int64(i))
+	}
+	return []switchStage{
+		{name: "nothing begins", events: made(begin), rivals: rivals,
+			back: func(s *switches.Switch) []switches.Event { return made(run, begin)(s.Scope) }},
+		{name: "nothing is sent", events: made(begin, send), rivals: rivals,
+			back: func(s *switches.Switch) []switches.Event { return made(run, send)(s.Scope) }},
+		{name: "started again", events: made(send, run), rivals: rivals,
+			back: func(s *switches.Switch) []switches.Event { return made(begin, run)(s.Scope) }},
+		{name: "recovering", events: made(restored), rivals: rivals},
+	}
+}
+
+// everySwitchField goes through a life that sets and moves every field.
+func (w *switched) everySwitchField(t *testing.T) {
+	f := newLife(t, w.switchSubject)
+	f.records = func(s *switches.Switch) map[string]any { return map[string]any{"Switch": *s} }
+	by := func(actor string) switches.By {
+		return switches.By{Actor: actor, Role: switches.Operator, At: f.tick()}
+	}
+	scope := switches.Direction("solana_nexus")
+	f.do(switches.Stopped{By: by("ölga"), Scope: scope, Level: switches.All, Reason: `é世 "quoted"`},
+		switches.Stopped{By: by("b"), Scope: scope, Level: switches.Send, Reason: "stolen key"},
+		switches.Recovering{By: by("c"), Scope: scope, Level: switches.Send, Generation: 1<<62 - 1, Reason: "x"},
+		switches.Recovering{By: by("c"), Scope: scope, Level: switches.Begin, Generation: 1<<62 - 1, Reason: "x"},
+		switches.Started{By: by("d"), Scope: scope, Reason: "known"},
+		switches.Started{By: by("d"), Scope: scope, Reason: "y"},
+		switches.Recovering{By: by("c"), Scope: scope, Level: switches.All, Generation: 1<<63 - 1, Reason: "x"})
+	f.end(strings.Fields("Switch.Scope"), map[string]any{"Switch": switches.Switch{}}, nil)
+}
+
+// asked compares what a store says of scopes with [switches.Of], for all rows that a
+// history of events leads to.
+func (w *switched) asked(t *testing.T) {
+	chain, other := switches.Chain(uuid.New()), switches.Chain(uuid.New())
+	for i, ev := range []switches.Event{
+		nil, stopEvent(chain, switches.Begin), stopEvent(switches.Everything, switches.Send), startEvent(switches.Everything, 0),
+		recoveringEvent(switches.Everything, switches.Send, 1), recoveringEvent(chain, switches.Begin, 1), startEvent(chain, 0), startEvent(chain, 0),
+		recoveringEvent(switches.Everything, switches.Begin, 2), startEvent(other, 0), stopEvent(switches.Charges, switches.Begin),
+	} {
+		if ev != nil {
+			w.do(t, switches.ScopeOf(ev), ev)
+		}
+		for _, scope := range []switches.Scope{switches.Everything, chain, other, switches.Charges, switches.Relays, switches.Direction("to_solana")} {
+			for _, update := range []bool{true, false} {
+				run := w.View
+				if update {
+					run = w.Update
+				}
+				noError(t, run(ctx, func(tx store.SwitchUnit) error {
+					rows, err := tx.Switches().Get(switches.Everything, scope)
+					if err != nil {
+						return err
+					}
+					got, err := tx.Switches().Ask(scope)
+					if want := switches.Of(rows[0], rows[1]); got != want {
+						t.Errorf("step %d, in an update %v: %s is %+v, expected %+v", i, update, scope, got, want)
+					}
+					return err
+				}))
+			}
+		}
+	}
+	noError(t, w.View(ctx, func(tx store.SwitchUnit) error {
+		refusedWith(t, errOf(tx.Switches().Ask("chain/x")), statemachine.ErrInvalid, "a scope that is none")
+		refusedWith(t, errOf(tx.Switches().Open(chain)), statemachine.ErrIllegal, "a look at open transactions in a View")
+		return nil
+	}))
+}
+
+func (w *switched) stopAndStart(t *testing.T) {
+	live(w.Store)
+	chain := switches.Chain(uuid.New())
+	by := switches.By{Actor: "olga", Role: switches.Operator}
+	before := time.Now().Add(-time.Minute)
+	for range 2 {
+		is, quiet, err := w.service.Stop(ctx, switches.Stopped{By: by, Scope: chain, Level: switches.Send, Reason: "stolen key"})
+		if err != nil || is.Level != switches.Send || is.Version != 1 || quiet.Since.Before(before) || quiet.Since.Before(is.Since) || len(quiet.Open) > 0 {
+			t.Fatalf("stopped: %+v, %+v, %v", is, quiet, err)
+		}
+	}
+	if is, err := w.service.Start(ctx, switches.Started{By: by, Scope: chain, Reason: "found"}); err != nil || is.Level != switches.On || is.Version != 2 {
+		t.Fatalf("started: %+v, %v", is, err)
+	}
+	never := switches.Chain(uuid.New())
+	if is, err := w.service.Start(ctx, switches.Started{By: by, Scope: never, Reason: "x"}); err != nil || is.Version != 0 {
+		t.Errorf("what was never stopped is %+v after a start, %v", is, err)
+	}
+	if state, err := w.service.State(ctx, never); err != nil || !state.Begins() || !state.Sends() {
+		t.Errorf("what was never stopped is %+v, %v", state, err)
+	}
+	refusedWith(t, errOf(w.service.Quiet(ctx, "chain/x", 0)), statemachine.ErrInvalid, "a scope that is none")
+	_, _, err := w.service.Stop(ctx, switches.Stopped{By: by, Scope: "chain/x", Level: switches.Send, Reason: "typed by hand"})
+	refusedWith(t, err, statemachine.ErrInvalid, "a stop of a scope that is none")
+}

@@ -1,0 +1,203 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
+)
+
+// Switches is the switch that stops payments, of package switches: everything, a
+// chain, a direction of swaps, charges, relays. It is safe for concurrent use.
+//
+// Every command may be repeated: what is so already changes nothing. After
+// [ErrUnknownCommit] a caller sends it again. Actor and role of an event come from the
+// caller, the time of an event is the store's.
+//
+// What begins, and what is to be sent, asks the switch in its own transaction. So a stop
+// that is committed refuses all that asks later, in every process, whatever policy it
+// has; no worker is told, and none has to be restarted.
+type Switches struct{ switchCore }
+
+type (
+	switchCore  = core[SwitchUnit, switches.Scope, switches.Scope, switches.Switch, switches.Event, switches.Change]
+	switchBatch = batch[SwitchUnit, switches.Scope, switches.Scope, switches.Switch, switches.Event, switches.Change]
+)
+
+// NewSwitches returns the service for a store of any transaction type that has
+// switches.
+func NewSwitches[T SwitchUnit](s Store[T]) (*Switches, error) {
+	return &Switches{newCore(s, switchAggregate(), func(tx T) SwitchUnit { return tx })}, nil
+}
+
+func switchAggregate() *aggregate[SwitchUnit, switches.Scope, switches.Scope, switches.Switch, switches.Event, switches.Change] {
+	return &aggregate[SwitchUnit, switches.Scope, switches.Scope, switches.Switch, switches.Event, switches.Change]{
+		records: func(tx SwitchUnit) records[switches.Scope, switches.Scope, switches.Switch, switches.Change] {
+			return tx.Switches()
+		},
+		machines: []machine[switches.Scope]{machineOf[switches.Scope](switches.Machine)},
+		id:       func(s *switches.Switch) switches.Scope { return s.Scope },
+		exists:   func(s *switches.Switch) bool { return s.Version != 0 },
+		states: func(s *switches.Switch) []state[switches.Scope] {
+			return []state[switches.Scope]{{switches.Machine.Name(), s.Scope, s.Version, s.Level.String()}}
+		},
+		creates: func(ev switches.Event) (switches.Scope, bool) { return switches.ScopeOf(ev), true },
+		apply:   switches.Apply,
+		result:  func(c *switches.Change) *switches.Switch { return &c.New },
+		empty:   (*switches.Change).Empty,
+		merge:   (*switches.Change).Merge,
+		beside: func(b *switchBatch) beside[switches.Switch, switches.Event, switches.Change] {
+			return everything{b}
+		},
+	}
+}
+
+// everything reads the row of [switches.Everything], by which a scope may be recovering.
+type everything struct{ *switchBatch }
+
+func (e everything) fill(_ *switches.Switch, ev switches.Event) (switches.Event, error) {
+	started, is := ev.(switches.Started)
+	if !is {
+		return ev, nil
+	}
+	if err := e.save(); err != nil { // what was written before it counts
+		return ev, err
+	}
+	all, err := only(e.tx.Switches().Get(switches.Everything))
+	started.All = all
+	return started, err
+}
+
+func (e everything) follow(*switches.Change) error { return nil }
+
+// Within returns the service inside a transaction that the caller has begun and will
+// end; its methods then commit nothing themselves.
+func (s *Switches) Within(tx SwitchUnit) *Switches { return &Switches{s.within(tx)} }
+
+// Quiet says since when nothing has begun that a stop refuses.
+type Quiet struct {
+	// Since: whatever asked the switch before has ended, and whatever asks later is
+	// refused. Zero: Open names transactions that asked before and have not ended; each
+	// may still begin, or send, what it asked for.
+	Since time.Time
+	Open  []OpenTransaction
+}
+
+// stopWait is how long Stop waits for transactions to end, and askAgain how often it looks.
+const (
+	stopWait = 5 * time.Second
+	askAgain = 50 * time.Millisecond
+)
+
+// Stop stops a scope. The row is committed at once, whatever else is under way: every
+// transaction that asks later is refused. Then Stop looks for at most 5 s whether those
+// that asked before have ended, as [Switches.Quiet] does, and says so. The stop holds
+// whatever it says, and also where it returns the switch with an error: then only the
+// second part has failed.
+//
+// A worker that has signed bytes in hand at that moment may still send them.
+func (s *Switches) Stop(ctx context.Context, ev switches.Stopped) (switches.Switch, Quiet, error) {
+	is, err := s.Do(ctx, ev.Scope, ev)
+	if err != nil {
+		return is, Quiet{}, err
+	}
+	quiet, err := s.Quiet(ctx, ev.Scope, stopWait)
+	return is, quiet, err
+}
+
+// Quiet looks whether all transactions that asked the switch of a scope have ended, again
+// and again for at most wait, and at least once. It stops nobody and waits in no queue.
+// It may be asked at any time, and says something of a stop only once that is committed.
+func (s *Switches) Quiet(ctx context.Context, scope switches.Scope, wait time.Duration) (Quiet, error) {
+	if err := scope.Validate(); err != nil {
+		return Quiet{}, err
+	}
+	end := time.NewTimer(max(wait, 0))
+	defer end.Stop()
+	for {
+		var q Quiet
+		err := s.update(ctx, func(tx SwitchUnit) (err error) {
+			q = Quiet{}
+			if q.Open, err = tx.Switches().Open(scope); err == nil && len(q.Open) == 0 {
+				q.Since, err = tx.Now()
+			}
+			return err
+		})
+		if err != nil || len(q.Open) == 0 {
+			return q, err
+		}
+		again := time.NewTimer(askAgain)
+		select {
+		case <-again.C:
+		case <-end.C:
+			again.Stop()
+			return q, nil
+		case <-ctx.Done():
+			again.Stop()
+			return q, ctx.Err()
+		}
+	}
+}
+
+// Start ends the recovery of a scope, or else lowers its level, see [switches.Started].
+// What waits is offered again when a worker asks the next time.
+func (s *Switches) Start(ctx context.Context, ev switches.Started) (switches.Switch, error) {
+	return s.Do(ctx, ev.Scope, ev)
+}
+
+// Recover makes a scope recovering, see [switches.Recovering].
+func (s *Switches) Recover(ctx context.Context, ev switches.Recovering) (switches.Switch, error) {
+	return s.Do(ctx, ev.Scope, ev)
+}
+
+// Do sends events to the switch of a scope, in order, and returns it as it is stored
+// afterwards. An error of one event changes nothing at all.
+func (s *Switches) Do(ctx context.Context, scope switches.Scope, events ...switches.Event) (switches.Switch, error) {
+	return only(s.do(ctx, []command[switches.Scope, switches.Switch, switches.Event]{{id: scope, events: events}}))
+}
+
+// Get returns the row of a scope, [statemachine.ErrNotFound] for one that was never
+// stopped.
+func (s *Switches) Get(ctx context.Context, scope switches.Scope) (switches.Switch, error) {
+	return read(ctx, s.view, func(tx SwitchUnit) (switches.Switch, error) { return s.get(tx, scope) })
+}
+
+// State is what counts for a scope, see [switches.Of].
+func (s *Switches) State(ctx context.Context, scope switches.Scope) (switches.State, error) {
+	if err := scope.Validate(); err != nil {
+		return switches.State{}, err
+	}
+	return read(ctx, s.view, func(tx SwitchUnit) (switches.State, error) { return tx.Switches().Ask(scope) })
+}
+
+// List pages through the rows in byte order of their scopes, behind one.
+func (s *Switches) List(ctx context.Context, after switches.Scope, limit int) ([]switches.Switch, error) {
+	return read(ctx, s.view, func(tx SwitchUnit) ([]switches.Switch, error) { return tx.Switches().List(after, limit) })
+}
+
+// Trail returns the audit trail of a scope, oldest first, after replaying it through the
+// table: one that does not end in the stored level and version is
+// [statemachine.ErrCorrupt].
+func (s *Switches) Trail(ctx context.Context, scope switches.Scope) ([]statemachine.Transition[switches.Scope], error) {
+	return s.trail(ctx, scope)
+}
+
+// Audit checks the invariants of a page of switches, see [switches.Check], behind a
+// scope. It returns the last one for the next page, empty at the end, and all that it
+// found wrong.
+func (s *Switches) Audit(ctx context.Context, after switches.Scope, limit int) (last switches.Scope, err error) {
+	return s.audit(ctx, func(tx SwitchUnit) ([]switches.Scope, error) {
+		all, err := tx.Switches().List(after, limit)
+		return mapped(all, func(s *switches.Switch) switches.Scope { return s.Scope }), err
+	}, switches.Check)
+}
+
+// Follow returns up to limit committed transitions of switches after a cursor, and the
+// cursor to go on with, see [Feed].
+func (s *Switches) Follow(ctx context.Context, after Cursor, limit int) (page []statemachine.Transition[switches.Scope], next Cursor, err error) {
+	return s.follow(ctx, after, limit)
+}
+
+// Head returns the cursor after the newest transition.
+func (s *Switches) Head(ctx context.Context) (Cursor, error) { return s.head(ctx) }
