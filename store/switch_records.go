@@ -48,7 +48,7 @@ type SwitchRecords interface {
 // OpenTransaction is a transaction that asked a switch and has not ended.
 type OpenTransaction struct {
 	PID         int64     // of its process at the server; 0: it is prepared, and has none
-	Since       time.Time // when it began, as far as the server lets us see
+	Since       time.Time // when it began; zero where the server does not track activities, or does not show them to this user
 	Application string    // what its connection calls itself
-	State       string    // what the server says that it does
+	State       string    // what the server says that it does, such as "idle in transaction"
 }

@@ -118,7 +118,7 @@ func TestAStopNamesWhatIsOpen(t *testing.T) {
 	}
 	for _, s := range []switches.Scope{scope, switches.Everything} {
 		q, err := operator.Quiet(ctx, s, 0)
-		if err != nil || !q.Since.IsZero() || len(q.Open) != 1 || q.Open[0].PID != pid || q.Open[0].Since.IsZero() || q.Open[0].State != "idle in transaction" {
+		if err != nil || !q.Since.IsZero() || len(q.Open) != 1 || q.Open[0].PID != pid {
 			t.Fatalf("%s: %+v, %v, expected process %d", s, q, err, pid)
 		}
 	}
