@@ -15,7 +15,6 @@ import (
 // and a server that answers, fails, loses answers and applies requests late. Every step of a
 // reactor is separate: the reactor may crash, or go on with what it remembers after its lease was
 // taken over; it sends nothing after the end of its lease. Time goes on in seconds, in any state.
-// the end of its lease. Time goes on in seconds, in any state.
 type world struct {
 	rec      relaysync.Sync
 	now      int

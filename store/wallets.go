@@ -17,7 +17,6 @@ import (
 //
 // Every command may be repeated: the same event again changes nothing. After [ErrUnknownCommit] a
 // caller sends the command again.
-// [ErrUnknownCommit] a caller sends it again.
 type Wallets struct {
 	policy utxo.Policy
 	update func(context.Context, func(WalletUnit) error) error
