@@ -135,8 +135,8 @@ func TestInvoiceWithAnExistingRow(t *testing.T) {
 	}
 }
 
-// An asset makes a watcher no longer provisional and gives it the long life, in a tick and in a
-// pass; an expiry never moves back.
+// When an asset is listed, in a tick or in a pass, a provisional watcher becomes an ordinary one
+// with the expiry of an ordinary one; an expiry never moves back.
 func TestAssetFound(t *testing.T) {
 	for _, c := range []struct {
 		name       string

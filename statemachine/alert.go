@@ -38,8 +38,9 @@ func (a *Alarms) Add(exceeded bool, name, format string, args ...any) {
 	}
 }
 
-// Wait adds the alert of a name if something has waited for longer than a limit. since is when
-// the wait began, zero for none; what says what waits. A zero limit switches the alert off.
+// Wait adds the alert of a name if something has waited for longer than a limit. what names the
+// thing that waits; since is when its wait began, zero if nothing waits. A zero limit switches the
+// alert off.
 func (a *Alarms) Wait(name string, since time.Time, limit time.Duration, what string) {
 	a.Add(limit > 0 && !since.IsZero() && a.At.Sub(since) > limit, name, "%s since %s, longer than %v", what,
 		since.UTC().Format(time.RFC3339), limit)

@@ -22,7 +22,7 @@ type Queries interface {
 	// without context, in order of arrival.
 	LiveUnconfirmed(w WalletID) ([]*Tx, error)
 	// PendingElsewhere returns the pending transactions of all other wallets, in order of
-	// arrival: they spend their inputs too, though w has no row of them.
+	// arrival. Their inputs count as spent, though w has no row of these transactions.
 	PendingElsewhere(w WalletID) ([]*Tx, error)
 	// Unspent returns the live unspent outputs of a wallet with their leases,
 	// in order of arrival and index; tag nil stands for every owner.

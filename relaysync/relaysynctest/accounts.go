@@ -96,7 +96,8 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 			if rapid.Bool().Draw(t, "missing") {
 				return missing(do.Invoices[0], do.Key)
 			}
-			return dunning.ChargeAnswered{By: by(dunning.Biller), Invoice: do.Invoices[0], Key: do.Key, Outcome: outcomes.Draw(t, "found"), Error: "declined"}
+			return dunning.ChargeAnswered{By: by(dunning.Biller), Invoice: do.Invoices[0], Key: do.Key,
+				Outcome: outcomes.Draw(t, "found"), Error: "declined"}
 		case dunning.DoChurn:
 			return dunning.Churned{By: by(dunning.Biller)}
 		case dunning.DoLookBack:
@@ -111,7 +112,8 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 		return dunning.MethodSet{By: by(dunning.Host), Method: methods.Draw(t, "method")}
 	case k == 15:
 		d.n++
-		return dunning.Issued{By: by(dunning.Host), Invoice: fmt.Sprint(d.Prefix, "invoice", d.n), Amount: rapid.Int64Range(0, 3).Draw(t, "amount")}
+		return dunning.Issued{By: by(dunning.Host), Invoice: fmt.Sprint(d.Prefix, "invoice", d.n),
+			Amount: rapid.Int64Range(0, 3).Draw(t, "amount")}
 	case k == 16:
 		return rapid.SampledFrom([]dunning.Event{dunning.Paid{By: by(dunning.Host), Invoice: i.ID, Method: dunning.Manual,
 			Payment: rapid.SampledFrom([]string{"", i.ID + " 1", i.ID + " 2"}).Draw(t, "payment")},
@@ -122,9 +124,12 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 	case k == 18:
 		return missing(i.ID, key)
 	case k == 19:
-		return dunning.LookedBack{By: by(dunning.Biller), Invoice: i.ID, Asked: d.Now.Add(-rapid.SampledFrom([]time.Duration{0, time.Hour, 100 * time.Hour}).Draw(t, "asked before"))}
+		return dunning.LookedBack{By: by(dunning.Biller), Invoice: i.ID,
+			Asked: d.Now.Add(-rapid.SampledFrom([]time.Duration{0, time.Hour, 100 * time.Hour}).Draw(t, "asked before"))}
 	case k == 20:
-		return rapid.SampledFrom([]dunning.Event{dunning.Reinstated{By: by(dunning.Host)}, dunning.Provisioned{By: by(dunning.Host)}, dunning.Acknowledged{By: by(dunning.Operator), Invoice: i.ID, Key: rapid.SampledFrom(append(i.Overpayments(), key)).Draw(t, "overpaid"), Reason: "paid back"}}).Draw(t, "late")
+		return rapid.SampledFrom([]dunning.Event{dunning.Reinstated{By: by(dunning.Host)}, dunning.Provisioned{By: by(dunning.Host)},
+			dunning.Acknowledged{By: by(dunning.Operator), Invoice: i.ID, Key: rapid.SampledFrom(append(i.Overpayments(), key)).Draw(t, "overpaid"),
+				Reason: "paid back"}}).Draw(t, "late")
 	}
 	return dunning.Churned{By: by(dunning.Biller)}
 }
@@ -251,11 +256,12 @@ func (h *AccountHistory) proof(ev dunning.Event, c *dunning.Change) error {
 	return nil
 }
 
-// licence checks each answer that lets the speaker go on to the effect of a stored intent, also
-// when the speaker asks again: the charge or message must still be owed then.
+// licence checks every answer that permits the effect of a stored intent, also to a speaker that asks
+// again: the charge or the message must still be owed at that moment.
 func (h *AccountHistory) licence(ev dunning.Event, c *dunning.Change) error {
 	for _, i := range c.Old.Invoices {
-		if i.Owed() && i.CreatedAt.Before(h.Policy.RecoveredAt) && !h.found[i.ID] && (c.Churned() || c.New.Invoice(i.ID).ChargeAt != i.ChargeAt || c.New.Tenant.Notice != c.Old.Tenant.Notice && c.New.Tenant.Notice != "") {
+		if i.Owed() && i.CreatedAt.Before(h.Policy.RecoveredAt) && !h.found[i.ID] &&
+			(c.Churned() || c.New.Invoice(i.ID).ChargeAt != i.ChargeAt || c.New.Tenant.Notice != c.Old.Tenant.Notice && c.New.Tenant.Notice != "") {
 			return fmt.Errorf("%T: what was paid of %s may be forgotten", ev, i.ID)
 		}
 	}
@@ -333,7 +339,8 @@ func RunAccount(t *rapid.T, n int, p dunning.Policy, apply ApplyAccount) {
 	var d AccountAdversary
 	var a dunning.Account
 	for i := range n {
-		var ev dunning.Event = dunning.Enrolled{By: dunning.By{Actor: "host", Role: dunning.Host, At: Start}, Tenant: "tenant_" + IDs().Draw(t, "tenant"),
+		var ev dunning.Event = dunning.Enrolled{By: dunning.By{Actor: "host", Role: dunning.Host, At: Start},
+			Tenant: "tenant_" + IDs().Draw(t, "tenant"),
 			Method: rapid.SampledFrom(dunning.Method(0).Values()).Draw(t, "method")}
 		if i > 0 {
 			ev = d.Next(t, p, a)

@@ -49,7 +49,8 @@ func TestDunningAgainstTheAdversary(t *testing.T) {
 				return c, err
 			}
 			next := p.Next(c.New, now)
-			for _, at := range []time.Time{now, next.Due, next.Due.Add(-time.Microsecond), next.Due.Add(-time.Second), now.Add(240 * time.Hour), now.Add(-240 * time.Hour)} {
+			for _, at := range []time.Time{now, next.Due, next.Due.Add(-time.Microsecond), next.Due.Add(-time.Second), now.Add(240 * time.Hour),
+				now.Add(-240 * time.Hour)} {
 				if at.Unix() < 0 {
 					continue
 				}
@@ -58,7 +59,8 @@ func TestDunningAgainstTheAdversary(t *testing.T) {
 				}
 			}
 			// Nothing is due before the named time, and it is at most an hour away.
-			if next.Action == nil && !next.Due.IsZero() && (next.Due.Sub(now) > p.Tick || next.Due.Before(now) || words(p.Next(c.New, next.Due.Add(-time.Microsecond))) != "" && next.Due.After(now) && next.Due.Sub(now) < time.Second) {
+			if next.Action == nil && !next.Due.IsZero() && (next.Due.Sub(now) > p.Tick || next.Due.Before(now) ||
+				words(p.Next(c.New, next.Due.Add(-time.Microsecond))) != "" && next.Due.After(now) && next.Due.Sub(now) < time.Second) {
 				t.Fatalf("asked again in %v", next.Due.Sub(now))
 			}
 			return c, err
