@@ -1,6 +1,7 @@
 package swap
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -20,6 +21,10 @@ type Stats struct {
 	CreditDwell  map[CreditStatus]time.Duration
 	// Backlog is how many items are unprocessed, and not given back by hand.
 	Backlog int64
+	// Money is what came in as the items of the backlog, by direction: USDC of deposits,
+	// USDD of credits. Review: held. Unknown: of an intent nobody knows yet what became of
+	// it. Stuck: overdue.
+	Money map[Direction]statemachine.Money
 	// OldestAwaiting is the earliest entered of the unprocessed items that wait
 	// for a confirmation: debited, refund sent, awaiting; zero: none.
 	OldestAwaiting time.Time
@@ -47,12 +52,13 @@ type Tally struct {
 // NewTally begins a count.
 func NewTally(now time.Time, window time.Duration) *Tally {
 	return &Tally{from: now.Add(-window), deposits: map[uint8]int64{}, credit: map[uint8]int64{},
-		s: Stats{At: now, Deposits: map[DepositStatus]int64{}, Credits: map[CreditStatus]int64{}}}
+		s: Stats{At: now, Deposits: map[DepositStatus]int64{}, Credits: map[CreditStatus]int64{},
+			Money: map[Direction]statemachine.Money{}}}
 }
 
 // Deposit counts one.
 func (c *Tally) Deposit(d *Deposit) {
-	if c.item(&d.Item, depositStages[d.Status]) {
+	if c.item(ToUSDD, &d.Item, depositStages[d.Status]) {
 		c.s.Deposits[d.Status]++
 		c.deposits[uint8(d.Status)] += c.s.At.Sub(d.Entered).Microseconds()
 	}
@@ -60,14 +66,14 @@ func (c *Tally) Deposit(d *Deposit) {
 
 // Credit counts one.
 func (c *Tally) Credit(cr *Credit) {
-	if c.item(&cr.Item, creditStages[cr.Status]) {
+	if c.item(ToUSDC, &cr.Item, creditStages[cr.Status]) {
 		c.s.Credits[cr.Status]++
 		c.credit[uint8(cr.Status)] += c.s.At.Sub(cr.Entered).Microseconds()
 	}
 }
 
 // item reports whether the status counts.
-func (c *Tally) item(i *Item, g stage) bool {
+func (c *Tally) item(d Direction, i *Item, g stage) bool {
 	inWindow := func(at time.Time) bool { return !at.Before(c.from) && at.Before(c.s.At) }
 	if inWindow(i.Stored) {
 		c.s.Created++
@@ -100,6 +106,9 @@ func (c *Tally) item(i *Item, g stage) bool {
 		return false
 	}
 	c.s.Backlog++
+	m := c.s.Money[d]
+	m.Add(statemachine.Sum(strconv.FormatUint(i.Amount, 10)), i.Hold.Kind != 0, i.openIntent() != 0, i.Overdue(c.s.At))
+	c.s.Money[d] = m
 	if g.awaits != 0 {
 		earliest(&c.s.OldestAwaiting, i.Entered)
 	}

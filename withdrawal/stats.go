@@ -1,8 +1,11 @@
 package withdrawal
 
 import (
+	"bytes"
+	"cmp"
 	"math"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -54,10 +57,37 @@ type Stats struct {
 	GasUsed          Raw   // exact sum over the jobs confirmed in the window, of any length; empty for none
 	GasJobs          int64 // their number
 
+	// Money is what the requests that have not ended ask for, by chain, asset and decimals.
+	Money []Money
+
 	// Gaps are, by wallet, the nonces that nothing on file has and that something
 	// above them waits for; of the wallets whose next nonce on the chain was told,
 	// at most [MaxGaps] of each.
 	Gaps map[uuid.UUID][]uint64
+}
+
+// Money is what requests that are pending, approved or queued ask for, of one asset on a
+// chain. Requests that tell different decimals of one asset are counted apart.
+//
+// Review: the job is in review. Unknown: the request may have been paid, and no
+// transaction on file says so; a signer was called that has not answered, or somebody
+// says that it was sent or mined beside the record. Stuck: the job, or its batch, is one
+// of [Stats.Stuck].
+type Money struct {
+	Chain, Asset uuid.UUID
+	Decimals     int32
+	statemachine.Money
+}
+
+// AddMoney adds an amount, or the sum of some.
+func (s *Stats) AddMoney(of Money, amount statemachine.Sum, review, unknown, stuck bool) {
+	i, found := slices.BinarySearchFunc(s.Money, of, func(a, b Money) int {
+		return cmp.Or(bytes.Compare(a.Chain[:], b.Chain[:]), bytes.Compare(a.Asset[:], b.Asset[:]), cmp.Compare(a.Decimals, b.Decimals))
+	})
+	if !found {
+		s.Money = slices.Insert(s.Money, i, of)
+	}
+	s.Money[i].Add(amount, review, unknown, stuck)
 }
 
 // MaxGaps bounds Stats.Gaps of one wallet.

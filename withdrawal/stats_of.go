@@ -1,12 +1,17 @@
 package withdrawal
 
-import "time"
+import (
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
 
 // Counted is what [StatsOf] reads of one request.
 type Counted struct {
 	Request   Request
 	Latest    Job // zero while there is none
 	Wallet    HotWallet
+	Batch     Batch       // of Latest.Batch; zero if there is none
 	Jobs      []Job       // all of them
 	Attempts  [][]Attempt // of each of Jobs, by fence
 	Approved  time.Time   // of the line of the log that led from pending to approved; zero if there is none
@@ -60,14 +65,21 @@ func StatsOf(all []Counted, now time.Time, window time.Duration) Stats {
 				s.Retries += one(within(a.StartedAt) && n > 0)
 			}
 		}
-		s.underWay(&Withdrawal{Request: *r, Job: c.Latest, Wallet: c.Wallet}, now)
+		stuck := s.underWay(&Withdrawal{Request: *r, Job: c.Latest, Wallet: c.Wallet}, now)
+		if r.Status == RequestPending || r.Status == RequestApproved || r.Status == RequestQueued {
+			batch, checked := BatchDueAt(DueBatchCheck, &c.Batch, 0)
+			unknown := !c.Latest.DispatchedAt.IsZero() || r.StraysSent > 0 || r.maybePaidBeside()
+			s.AddMoney(Money{Chain: r.Chain, Asset: r.Asset, Decimals: r.Decimals}, statemachine.Sum(r.AmountRaw), c.Latest.Review, unknown,
+				stuck || c.Latest.Status == JobConfirming && checked && batch.Before(now))
+		}
 	}
 	s.ApprovalTime, s.ConfirmationTime = approval.Value(), confirmation.Value()
 	return s
 }
 
-// underWay counts what the latest job of a request waits for.
-func (s *Stats) underWay(w *Withdrawal, now time.Time) {
+// underWay counts what the latest job of a request waits for, and says whether it is
+// stuck.
+func (s *Stats) underWay(w *Withdrawal, now time.Time) (stuck bool) {
 	j := &w.Job
 	switch j.Status {
 	case JobPending:
@@ -77,10 +89,12 @@ func (s *Stats) underWay(w *Withdrawal, now time.Time) {
 		}
 	case JobProcessing:
 		oldest(&s.OldestQueued, w.Request.QueuedAt)
-		s.LeaseExpired += one(IsDue(DueRescue, w, 0, now))
+		stuck = IsDue(DueRescue, w, 0, now)
+		s.LeaseExpired += one(stuck)
 	case JobConfirming:
 		oldest(&s.OldestSent, j.BroadcastAt)
-		s.CheckOverdue += one(IsDue(DueCheck, w, 0, now.Add(-time.Microsecond)))
+		stuck = IsDue(DueCheck, w, 0, now.Add(-time.Microsecond))
+		s.CheckOverdue += one(stuck)
 	}
 	if j.Review {
 		s.InReview++
@@ -90,6 +104,7 @@ func (s *Stats) underWay(w *Withdrawal, now time.Time) {
 		}
 		oldest(&s.OldestReview, since)
 	}
+	return stuck
 }
 
 // CountBatch counts a batch.

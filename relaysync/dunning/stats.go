@@ -1,7 +1,6 @@
 package dunning
 
 import (
-	"math"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -12,13 +11,17 @@ type Stats struct {
 	At         time.Time
 	Tenants    map[TenantStatus]int64
 	Open       int64     // invoices that are owed
-	Owed       int64     // sum of their amounts, in base units; the largest int64 if it is more
 	OldestDue  time.Time // the least DueAt at or before At; zero: none
 	Out        int64     // charges that may be out
 	OldestOut  time.Time // the least charge_at of these; zero: none
 	OldestOwed time.Time // the least time since when an active tenant owes, or owed before a clock jumped; zero: none
 	Missed     int64     // invoices whose charge never arrives, see [Tenant.NeverArrives]
 	Overpaid   int64     // invoices with overpayments that no operator has acknowledged
+	// Money is in base units, of invoices. Open: what is owed. Unknown: the charges that may
+	// be out, also of an invoice that is paid or void. Stuck: what is owed of those whose
+	// charge never arrives. Review: the amounts of those for which a person is needed, also
+	// of what is paid or void, see [Tenant.NeedsOperator].
+	Money statemachine.Money
 	// Latest is the latest of the times that a clock which goes like the present one
 	// puts at At, or a tick behind it, at most: when a tenant is due or was churned,
 	// since when an active one owes, when a charge that may be out was begun. Zero: none.
@@ -40,6 +43,10 @@ func (s *Stats) Add(a *Account) {
 		s.add(i)
 		if t.NeverArrives(i) {
 			s.Missed++
+			s.Money.Stuck = s.Money.Stuck.Add(statemachine.SumOf(i.Amount))
+		}
+		if t.NeedsOperator(i, s.At) {
+			s.Money.Review = s.Money.Review.Add(statemachine.SumOf(i.Amount))
 		}
 		if i.Owed() && t.Status() == TenantActive {
 			owes := t.owes(i)
@@ -65,12 +72,11 @@ func earliest(least *time.Time, t time.Time) {
 func (s *Stats) add(i *Invoice) {
 	if i.Owed() {
 		s.Open++
-		if s.Owed += i.Amount; s.Owed < 0 {
-			s.Owed = math.MaxInt64
-		}
+		s.Money.Open = s.Money.Open.Add(statemachine.SumOf(i.Amount))
 	}
 	if i.Charge != ChargeNone {
 		s.Out++
+		s.Money.Unknown = s.Money.Unknown.Add(statemachine.SumOf(i.ChargeAmount))
 		earliest(&s.OldestOut, i.ChargeAt)
 		s.latest(i.ChargeAt)
 	}

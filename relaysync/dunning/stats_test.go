@@ -16,7 +16,8 @@ func TestStatsAndAlerts(t *testing.T) {
 		open(t, dunning.NWC).do(intended(0, "i1/0"), dunning.Voided{By: by(dunning.Host, t0), Invoice: "i1"}, answered(0, "i1/0", statemachine.Done))} {
 		s.Add(&x.a)
 	}
-	want := dunning.Stats{At: after(day), Tenants: map[dunning.TenantStatus]int64{dunning.TenantActive: 3}, Open: 2, Owed: 200,
+	want := dunning.Stats{At: after(day), Tenants: map[dunning.TenantStatus]int64{dunning.TenantActive: 3}, Open: 2,
+		Money:     statemachine.Money{Open: "200", Unknown: "100", Review: "200"},
 		OldestDue: after(hour), Out: 1, OldestOut: t0, OldestOwed: t0, Overpaid: 1, Latest: after(hour)}
 	if fmt.Sprint(s) != fmt.Sprint(want) {
 		t.Errorf("%+v, expected %+v", s, want)

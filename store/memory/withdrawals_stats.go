@@ -21,6 +21,9 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 			c.Jobs, c.Attempts = append(c.Jobs, c.Latest), append(c.Attempts, w.attempts[job])
 		}
 		c.Wallet = w.wallet(c.Latest.Wallet)
+		if b := w.batches.at[c.Latest.Batch]; b != nil {
+			c.Batch = *b
+		}
 		for _, line := range w.of[record[uuid.UUID]{withdrawal.RequestMachine.Name(), id}] {
 			if withdrawal.IsApproval(&line) {
 				c.Approved = line.At

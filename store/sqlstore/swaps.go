@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/swap"
 )
@@ -56,6 +57,9 @@ func (t *tx) Credits() store.CreditRecords {
 	return swaps[swap.Credit]{feed[string]{t, asText, []string{creditSwaps.machine}}, creditSwaps}
 }
 
+// amountOf is the column of what came in.
+var amountOf = map[swap.Direction]string{swap.ToUSDD: "amount_usdc_units", swap.ToUSDC: "amount_usdd_units"}
+
 func newSwapTables[A any](d swap.Direction, tables map[swap.Place]*table[A]) *swapTables[A] {
 	s := &swapTables[A]{direction: d}
 	for _, place := range swap.Place(0).Values() {
@@ -72,7 +76,9 @@ func newSwapTables[A any](d swap.Direction, tables map[swap.Place]*table[A]) *sw
 			due:    what,
 			leases: leaseTable(t),
 			held:   t.heldBy(),
-			stats: statement{text: "SELECT x.status, x.stored_at, x.entered, x.hold_kind, x.hold_at, x.overdue_at, x.by_hand_at FROM @" + t.name + " x WHERE " +
+			stats: statement{text: "SELECT x.status, x.stored_at, x.entered, x.hold_kind, x.hold_at, x.overdue_at, x.by_hand_at, x." +
+				amountOf[d] + ", EXISTS (SELECT 1 FROM @swap_intents t WHERE t.direction = '" + d.String() + "' AND t.item = x." + key +
+				" AND (t.outcome IS NULL OR t.outcome = '" + statemachine.Unknown.String() + "')) FROM @" + t.name + " x WHERE " +
 				map[bool]string{true: "$1 = $1 AND $2 = $2", false: "x.entered >= $1 OR x.overdue_at < $2 OR x.by_hand_at >= $1"}[place == swap.Unprocessed]}}
 		s.places = append(s.places, p)
 	}

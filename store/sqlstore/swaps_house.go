@@ -170,10 +170,16 @@ func (h swapHouse) Stats(now time.Time, window time.Duration) (swap.Stats, error
 func tallied[A any](h swapHouse, of *swapTables[A], status func(*A) any, count func(*A), from, now time.Time) error {
 	for _, p := range of.places {
 		var a A
+		var open bool
 		i := head(&a)
-		fields := []any{status(&a), always(&i.Stored), always(&i.Entered), maybe(&i.Hold.Kind), maybe(&i.Hold.At), maybe(&i.OverdueAt), maybe(&i.ByHand.At)}
+		fields := []any{status(&a), always(&i.Stored), always(&i.Entered), maybe(&i.Hold.Kind), maybe(&i.Hold.At),
+			maybe(&i.OverdueAt), maybe(&i.ByHand.At),
+			always(&i.Amount), &open}
 		err := h.tx.read(&p.stats, nil, func(rows *sql.Rows) error {
 			err := rows.Scan(fields...)
+			if i.Intents = nil; open {
+				i.Intents = []swap.Intent{{Number: 1}} // of which nobody knows what became
+			}
 			count(&a)
 			return located(err, p.name, "")
 		}, from, now)

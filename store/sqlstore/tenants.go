@@ -2,7 +2,7 @@ package sqlstore
 
 import (
 	"database/sql"
-	"math"
+	"math/big"
 	"slices"
 	"time"
 
@@ -142,17 +142,35 @@ func (r tenants) InvoiceTransitions(invoice string) ([]statemachine.Transition[s
 var (
 	countTenants = statement{text: "SELECT count(CASE WHEN churned_at IS NULL THEN 1 END), count(churned_at), max(due_at), max(churned_at), " +
 		"min(CASE WHEN " + dueTenants.is("$1") + " THEN x.due_at END) FROM @tenants x"}
-	// A sum of base units may be larger than any number of the database, so
-	// high and low halves are added apart.
-	countInvoices = statement{text: "SELECT count(CASE WHEN " + owed + " THEN 1 END), coalesce(sum(CASE WHEN " + owed + " THEN amount / 4294967296 END), 0), " +
-		"coalesce(sum(CASE WHEN " + owed + " THEN amount % 4294967296 END), 0), count(CASE WHEN charge <> 'none' THEN 1 END), " +
-		"min(CASE WHEN charge <> 'none' THEN charge_at END), max(CASE WHEN charge <> 'none' THEN charge_at END), " +
-		"count(overpaid_at) FROM @invoices WHERE " + liveInvoices}
-	countMissed = statement{text: "SELECT count(*) FROM @invoices i JOIN @tenants t ON t.id = i.tenant WHERE " + neverArrives}
-	oldestOwed  = statement{text: "SELECT min(CASE WHEN " + dated + " < " + owes + " THEN " + dated + " ELSE " + owes + " END), " +
+	countInvoices = statement{text: "SELECT count(CASE WHEN " + owed + " THEN 1 END), count(CASE WHEN charge <> 'none' THEN 1 END), " +
+		"min(CASE WHEN charge <> 'none' THEN charge_at END), max(CASE WHEN charge <> 'none' THEN charge_at END), count(overpaid_at), " +
+		exactSum("amount", owed) + ", " + exactSum("charge_amount", "charge <> 'none'") + ", " +
+		exactSum("amount", "charge = 'unknown' OR charge = 'open' AND charge_after <= $1 OR overpaid_at IS NOT NULL") +
+		" FROM @invoices WHERE " + liveInvoices}
+	countMissed = statement{text: "SELECT count(*), " + exactSum("i.amount", "true") + ", " + exactSum("i.amount", "overpaid_at IS NULL") +
+		" FROM @invoices i JOIN @tenants t ON t.id = i.tenant WHERE " + neverArrives}
+	oldestOwed = statement{text: "SELECT min(CASE WHEN " + dated + " < " + owes + " THEN " + dated + " ELSE " + owes + " END), " +
 		"max(" + owes + ") FROM @invoices i JOIN @tenants t ON t.id = i.tenant " +
 		"WHERE (" + liveInvoices + ") AND " + owed + " AND t.churned_at IS NULL"}
 )
+
+// exactSum adds the high and the low halves of a column apart: a sum of base units may
+// be larger than any number of the database.
+func exactSum(column, where string) string {
+	half := func(of string) string {
+		return "CAST(coalesce(sum(CASE WHEN " + where + " THEN " + column + of + " END), 0) AS {int})"
+	}
+	return half(" / 4294967296") + ", " + half(" % 4294967296")
+}
+
+// halves is a sum of [exactSum].
+type halves struct{ high, low int64 }
+
+func (h halves) sum() statemachine.Sum {
+	n := new(big.Int).Lsh(big.NewInt(h.high), 32)
+	sum, _ := statemachine.ParseSum(n.Add(n, big.NewInt(h.low)).String())
+	return sum
+}
 
 // liveInvoices are those of the index invoices_live.
 const liveInvoices = "paid_at IS NULL AND voided_at IS NULL OR charge <> 'none' OR overpaid_at IS NOT NULL"
@@ -173,18 +191,22 @@ const owed = "paid_at IS NULL AND voided_at IS NULL AND amount > 0"
 // Stats implements [store.TenantRecords].
 func (r tenants) Stats(now time.Time) (dunning.Stats, error) {
 	s := dunning.Stats{At: now, Tenants: map[dunning.TenantStatus]int64{}}
-	var active, churned, high, low int64
+	var active, churned int64
+	var sums [5]halves // owed, out, for a person, never arrives, of them not overpaid
 	var latest [4]time.Time
 	err := r.read(&countTenants, nil, func(rows *sql.Rows) error {
 		return rows.Scan(&active, &churned, maybe(&latest[0]), maybe(&latest[1]), maybe(&s.OldestDue))
 	}, now)
 	if err == nil {
 		err = r.read(&countInvoices, nil, func(rows *sql.Rows) error {
-			return rows.Scan(&s.Open, &high, &low, &s.Out, maybe(&s.OldestOut), maybe(&latest[2]), &s.Overpaid)
-		})
+			return rows.Scan(&s.Open, &s.Out, maybe(&s.OldestOut), maybe(&latest[2]), &s.Overpaid,
+				&sums[0].high, &sums[0].low, &sums[1].high, &sums[1].low, &sums[2].high, &sums[2].low)
+		}, now)
 	}
 	if err == nil {
-		err = r.read(&countMissed, nil, func(rows *sql.Rows) error { return rows.Scan(&s.Missed) })
+		err = r.read(&countMissed, nil, func(rows *sql.Rows) error {
+			return rows.Scan(&s.Missed, &sums[3].high, &sums[3].low, &sums[4].high, &sums[4].low)
+		})
 	}
 	if err == nil {
 		err = r.read(&oldestOwed, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&s.OldestOwed), maybe(&latest[3])) })
@@ -199,10 +221,6 @@ func (r tenants) Stats(now time.Time) (dunning.Stats, error) {
 			s.Tenants[status] = n
 		}
 	}
-	if high += low >> 32; high > math.MaxInt64>>32 {
-		s.Owed = math.MaxInt64
-	} else {
-		s.Owed = high<<32 | low&(1<<32-1)
-	}
+	s.Money = statemachine.Money{Open: sums[0].sum(), Unknown: sums[1].sum(), Review: sums[2].sum().Add(sums[4].sum()), Stuck: sums[3].sum()}
 	return s, err
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -102,6 +104,22 @@ var (
 	oldestQueued         = perChain("SELECT min(q.queued_at) FROM @withdrawal_queue x JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id " +
 		"WHERE x.status IN ('pending', 'processing'){chain x.chain_id}")
 
+	sumMoney = func() map[Dialect]map[bool]*statement {
+		const asked = "SELECT q.chain_id, q.asset_id, q.decimals, coalesce(x.review, false), " + maybePaid +
+			", coalesce({stuck}, false), {sum} " +
+			"FROM @withdrawal_requests q LEFT JOIN @withdrawal_queue x ON x.withdrawal_request_id = q.id " +
+			"AND x.status IN ('pending', 'processing', 'confirming') " +
+			"LEFT JOIN @withdrawal_batches b ON b.id = x.batch_id AND b.status = 'confirming' AND x.status = 'confirming' " +
+			"WHERE q.status IN ('pending', 'approved', 'queued'){chain q.chain_id}"
+		text := strings.Replace(asked, "{stuck}", dueWithdrawals[withdrawal.DueRescue].is("$1")+" OR "+
+			dueWithdrawals[withdrawal.DueCheck].is("$1")+" AND x.next_check_at < $1 OR b.next_check_at < $1", 1)
+		return map[Dialect]map[bool]*statement{
+			SQLite: perChain(strings.Replace(text, "{sum}", "q.amount_raw", 1)),
+			Postgres: perChain(strings.Replace(text, "{sum}", "CAST(sum(CAST(q.amount_raw AS numeric)) AS text)", 1) +
+				" GROUP BY 1, 2, 3, 4, 5, 6"),
+		}
+	}()
+
 	requestsEnded = perChain("SELECT status, count(*) FROM @withdrawal_requests " +
 		"WHERE status IN ('completed', 'failed') AND updated_at >= $1 AND updated_at < $2{chain chain_id} GROUP BY status")
 	requestsApproved = perChain("SELECT created_at, approved_at FROM @withdrawal_requests WHERE approved_at >= $1 AND approved_at < $2{chain chain_id}")
@@ -110,6 +128,10 @@ var (
 	attemptsStarted = perChain("SELECT count(*), coalesce(sum(CASE WHEN EXISTS (SELECT 1 FROM @withdrawal_attempts p " +
 		"WHERE p.job_id = a.job_id AND p.fence < a.fence) THEN 1 ELSE 0 END), 0) FROM @withdrawal_attempts a JOIN @withdrawal_queue x ON x.id = a.job_id WHERE a.started_at >= $1 AND a.started_at < $2{chain x.chain_id}")
 )
+
+// maybePaid: a request q of which nobody knows whether it is paid, with its job x.
+const maybePaid = "(x.dispatched_at IS NOT NULL OR q.strays_sent > 0 OR q.mined IS NOT NULL " +
+	"OR q.disproved IS NOT NULL OR q.taken IS NOT NULL)"
 
 // paidAndRefunded: people have to settle a payment beside the refund of x.
 const paidAndRefunded = "x.paid_after IS NOT NULL AND NOT x.acknowledged"
@@ -140,6 +162,7 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 		{countOpenIncidents, nil, func(rows *sql.Rows) error { return rows.Scan(&s.OpenIncidents) }},
 		{countPaidAndRefunded, nil, func(rows *sql.Rows) error { return rows.Scan(&s.PaidAndRefunded) }},
 		{oldestQueued, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&s.OldestQueued)) }},
+		{sumMoney[w.store.Dialect], []any{now}, func(rows *sql.Rows) error { return scanMoney(rows, &s) }},
 		{requestsEnded, []any{from, now}, func(rows *sql.Rows) error {
 			var status withdrawal.RequestStatus
 			var n int64
@@ -179,6 +202,20 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 	}
 	s.ApprovalTime, s.ConfirmationTime = approval.Value(), confirmation.Value()
 	return s, nil
+}
+
+func scanMoney(rows *sql.Rows, s *withdrawal.Stats) error {
+	var of withdrawal.Money
+	var review, unknown, stuck bool
+	var sum string
+	if err := rows.Scan(always(&of.Chain), always(&of.Asset), &of.Decimals, &review, &unknown, &stuck, &sum); err != nil {
+		return err
+	}
+	amount, err := statemachine.ParseSum(sum)
+	if err == nil {
+		s.AddMoney(of, amount, review, unknown, stuck)
+	}
+	return err
 }
 
 func scanEnded(rows *sql.Rows, s *withdrawal.Stats) error {

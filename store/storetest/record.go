@@ -79,6 +79,9 @@ type subject[T store.Clock, K, L comparable, A, E, C any] struct {
 	// does; nil where statistics have a rule of their own.
 	lists []list[T, K, A]
 	stats func(tx T, all []A, now time.Time) (got, want any, err error)
+	// money is what the statistics say of amounts at now, and plain sums over all that
+	// is stored; nil where nothing is paid.
+	money func(tx T, now time.Time) (got, want any, err error)
 	// overdue says when an aggregate is overdue; nil only where it is not watched yet.
 	overdue *overdue[T, A]
 	// limits are the methods that take a limit beside those of the feed, of lists, of

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -101,6 +102,20 @@ func playBoth[T store.Clock, K, L comparable, A, E, C any](rt *rapid.T, s, memor
 		}
 	}
 	same(rt, "the records", s.dump(rt, h.id), memory.dump(rt, h.id))
+	if s.money == nil {
+		return
+	}
+	for _, of := range []*subject[T, K, L, A, E, C]{s, memory} {
+		for _, now := range []time.Time{start, start.Add(time.Hour), start.Add(1000 * time.Hour)} {
+			noError(rt, of.View(ctx, func(tx T) error {
+				got, want, err := of.money(tx, now)
+				if err == nil {
+					same(rt, fmt.Sprint("the money at start ", now.Sub(start)), got, want)
+				}
+				return err
+			}))
+		}
+	}
 }
 
 // population stores random aggregates, the same ones each time, and some of each

@@ -99,6 +99,7 @@ func newSwapSubject[A any](t *testing.T, db store.Store[store.SwapUnit], s swapS
 			all["Discrepancies"], all["Control"] = notes, control
 			return all, errors.Join(append(errs, err1, err2)...)
 		},
+		money: swapMoney(rows, d),
 		due: []dueKind[store.SwapUnit, A]{{name: "work",
 			find:    func(tx store.SwapUnit, now time.Time, limit int) ([]A, error) { return rows(tx).Due(now, limit) },
 			next:    func(tx store.SwapUnit, now time.Time) (time.Time, error) { return rows(tx).NextDue(now) },

@@ -337,6 +337,7 @@ func (r *tenants) subject(s store.Store[store.TenantUnit]) *tenantSubject {
 			got, err = tx.Tenants().Stats(now)
 			return got, w, err
 		},
+		money: tenantMoney,
 		overdue: &overdue[store.TenantUnit, dunning.Account]{
 			states: slices.Concat(unfinished(dunning.InvoiceMachine), unfinished(dunning.TenantMachine, dunning.TenantActive, dunning.TenantChurned)),
 			rests:  func(a *dunning.Account) bool { return a.Tenant.Status() == dunning.TenantChurned }, // until somebody reinstates

@@ -67,6 +67,10 @@ func (w *withdrawals) counted(ids []uuid.UUID) (all []withdrawal.Counted, err er
 				c.Incidents = append(c.Incidents, i)
 			}
 		}
+		if a.Job.Batch != uuid.Nil {
+			p, err := w.service.Batch(ctx, a.Job.Batch)
+			c.Batch, err1 = p.Batch, errors.Join(err1, err)
+		}
 		if err := errors.Join(err1, err2, err3, err4); err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store/memory"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -28,6 +29,13 @@ func TestStatisticsCountWhatTheirFieldsSay(t *testing.T) {
 		OldestToRefund: minute(-30), InReview: 1, LeaseExpired: 2, CheckOverdue: 1, Incidents: 1, OpenIncidents: 1,
 		ApprovalTime: ((4*time.Minute + odd) / 9).Truncate(tick), ConfirmationTime: 10*time.Minute + (odd / 2).Truncate(tick),
 		Ended: 3, Completed: 2, Executions: 8, Retries: 1, GasUsed: "36893488147419103234", GasJobs: 2,
+		// On evm one is sent, and one is claimed for longer than its lease; on utxos nine are open.
+		Money: []withdrawal.Money{
+			{Chain: evm, Asset: anAsset, Decimals: 18,
+				Money: statemachine.Money{Open: "2500000000000000000", Stuck: "1000000000000000000"}},
+			{Chain: utxos, Asset: anAsset, Decimals: 18, Money: statemachine.Money{Open: "13500000000000000000",
+				Review: "1500000000000000000", Unknown: "1500000000000000000", Stuck: "3000000000000000000"}},
+		},
 	})
 	if got := stats(start.In(elsewhere)); got.Ended != 3 || got.Executions != 8 {
 		t.Errorf("at the same moment in another zone: %d ended, %d executions", got.Ended, got.Executions)

@@ -94,6 +94,7 @@ func versionedWithdrawals(w *withdrawals, in store.Store[store.WithdrawalUnit]) 
 			utxo, err4 := tx.Withdrawals().HotWallets(utxos)
 			return map[string]any{"Requests": requests, "Incidents": incidents, "HotWallets": append(evms, utxo...)}, errors.Join(err1, err2, err3, err4)
 		},
+		money: withdrawalMoney,
 		overdue: &overdue[store.WithdrawalUnit, withdrawal.Withdrawal]{
 			states: slices.Concat(unfinished(withdrawal.RequestMachine), unfinished(withdrawal.JobMachine)),
 			until:  overdueIn,
