@@ -34,8 +34,8 @@ type (
 		Subdomain string
 		Config
 	}
-	// Updated replaces subdomain and documents. Revision is the one that the update makes,
-	// Relay.Revision + 1; 0 takes the next one, whatever it is. Key: Revision.
+	// Updated replaces subdomain and documents. Revision is the number that the relay gets by the update,
+	// Relay.Revision + 1; 0 takes the next number, whatever it is. Key: Revision.
 	Updated struct {
 		By
 		Revision  int64

@@ -63,8 +63,8 @@ func (r *Refusal) Error() string {
 // Unwrap returns the sentinel.
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// UnknownTextError: a text that an enumeration does not know. It matches
-// [ErrInvalid]. An adapter that meets one in a row names the row in Where.
+// UnknownTextError: a text that an enumeration does not know. It matches [ErrInvalid]. An adapter
+// that reads such a text from a row names the row in Where.
 type UnknownTextError struct {
 	Kind  string // the enumeration
 	Text  string // the text, cut to 100 bytes

@@ -28,18 +28,18 @@ func Time(t time.Time) (time.Time, error) {
 // MaxAhead is how far the clock of a host may be ahead of the store's.
 const MaxAhead = time.Minute
 
-// EventTime returns the two times of an event, as every store keeps them, see
-// [Time]. clock is the time by which a domain judges: it gives leases and due
-// times, and ends them. It is now, the store's, wherever there is a store: a host
-// whose clock is wrong neither takes what another one holds nor acts under a lease
-// that is over. said is when it happened by the host, at, or now where at is zero
-// or after it. A zero now, where nobody has a clock, as in a test of the rules alone,
-// leaves at for both. [ErrInvalid] where both are zero, for an at that no store keeps,
-// and for one more than [MaxAhead] ahead.
+// EventTime returns the two times of an event in the form that every store keeps, see [Time].
 //
-// So the law for the time of an event, By.At in every domain, is: zero is now, and is
-// right for whatever is said as it happens. It is set where an event says what was
-// seen earlier, and counts in those events alone of which the domain says so.
+// clock is the time by which a domain judges: it gives leases and due times, and ends them. Where
+// there is a store, clock is now, the store's time. So a host with a wrong clock can neither take
+// what another holder has, nor act under a lease that has ended. said is when the event happened as
+// the host says: at, or now where at is zero or after now. Where nobody has a clock, as in a test of
+// the rules alone, now is zero, and both times are at. EventTime returns [ErrInvalid] if at and now
+// are both zero, if a store cannot keep at, or if at is more than [MaxAhead] after now.
+//
+// So the rule for the time of an event, By.At in every domain, is: zero means now, and is right for
+// an event that is sent as it happens. A host sets At where an event reports what was seen earlier.
+// Only the events whose comments say so use At.
 func EventTime(at, now time.Time) (said, clock time.Time, err error) {
 	switch {
 	case now.IsZero() && at.IsZero():
