@@ -134,9 +134,8 @@ func (d *deposits) file(ctx context.Context, _ sqlstore.Tx, unit store.Unit, lin
 		case row == nil:
 			if f, ok := d.policy.Find(*s, now); ok {
 				found = append(found, f)
-				known[s.OutPoint] = &f // of several wallets that have the output, the first
 			}
-		case row.Wallet == s.Wallet && row.Seen(*s) != *row:
+		case row.Seen(*s) != *row:
 			old, moved = append(old, *row), append(moved, row.Seen(*s))
 		}
 	}

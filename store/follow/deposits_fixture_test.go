@@ -22,6 +22,7 @@ type exchange struct {
 	wallets *store.Wallets
 	policy  utxo.DepositPolicy
 	chain   []utxo.Connected // the best chain, from height 1
+	third   bool             // there is a third wallet
 	salt    uint32
 	credits string // the table of postings
 	r       *runner
@@ -42,7 +43,12 @@ func newExchange(h *host) *exchange {
 	}
 	x.exec("CREATE TABLE " + x.credits + " (outpoint text, round integer, kind text, tag text, amount bigint, actor text, reason text, " +
 		"PRIMARY KEY (outpoint, round, kind))")
-	x.wallets = store.NewWallets(h.store, utxotest.Policy())
+	ours := utxotest.Policy()
+	ours.Owner = func(script []byte) (utxo.Owner, bool) {
+		o, ok := utxotest.Policy().Owner(script)
+		return o, ok && (o.Wallet != 3 || x.third)
+	}
+	x.wallets = store.NewWallets(h.store, ours)
 	x.do(utxo.WalletOpened{Wallet: 1, Birth: 1}, utxo.WalletOpened{Wallet: 2, Birth: 1})
 	x.restart()
 	return x
@@ -68,7 +74,8 @@ func (x *exchange) do(events ...utxo.Event) {
 	}
 }
 
-// credit is the function of the host: a fact that it gets twice is a failure.
+// credit is the function of the host. A fact that it gets twice is a failure, and so is
+// one after which the facts of the output are not 0 or its amount.
 func (x *exchange) credit(ctx context.Context, tx sqlstore.Tx, _ store.Unit, facts []Fact) error {
 	for _, f := range facts {
 		amount := f.Amount
@@ -79,6 +86,11 @@ func (x *exchange) credit(ctx context.Context, tx sqlstore.Tx, _ store.Unit, fac
 			f.OutPoint.String(), f.Round, f.Kind.String(), f.Tag, amount, f.Actor, f.Reason)
 		if err != nil {
 			return err
+		}
+		var sum int64
+		row := tx.QueryRowContext(ctx, "SELECT sum(amount) FROM "+x.credits+" WHERE outpoint = $1", f.OutPoint.String())
+		if err := row.Scan(&sum); err != nil || sum != 0 && sum != f.Amount {
+			return fmt.Errorf("the facts of %s are %d, %w", f.OutPoint, sum, err)
 		}
 	}
 	return nil
@@ -256,7 +268,7 @@ func (x *exchange) is(when string, tx *wire.MsgTx, index uint32, want string) {
 	}
 }
 
-// posted counts the host's postings of an output.
+// postings counts the host's postings of an output.
 func (x *exchange) postings(tx *wire.MsgTx, index uint32) int {
 	return x.count("SELECT count(*) FROM "+x.credits+" WHERE outpoint = $1", utxotest.Out(tx, index).String())
 }
