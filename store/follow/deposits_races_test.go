@@ -212,3 +212,36 @@ func TestABlockLeavesDuringThePosting(t *testing.T) {
 		t.Error("a block could come between a proof and its posting")
 	}
 }
+
+// An output that turns out to be owned, by an owner who is not behind, is credited without
+// a new block; also where another process has put it on file, and has ended.
+func TestFiledWithoutABlock(t *testing.T) {
+	exchanges(t, func(t *testing.T, x *exchange) {
+		ctx := t.Context()
+		x.do(utxo.OwnersAnnounced{Wallet: 1, Tags: []string{"dora"}, Birth: 1})
+		tx := x.pays(to("change", 5), utxotest.Pay(6, utxotest.Foreign), utxotest.Pay(7, utxotest.Foreign))
+		x.mine(tx)
+		x.blocks(depth)
+		reveal := func(index uint32) {
+			x.do(utxo.OutputRevealed{ID: utxo.TxID{Wallet: 1, Hash: tx.TxHash()}, Index: index, Tag: "dora", Birth: 1})
+		}
+		reveal(1)
+		x.work()
+		x.is("by this process", tx, 1, "credited 1")
+		reveal(2)
+		x.pass(time.Minute)
+		other, err := newDeposits(x.store, Consumer{}, x.policy, x.credit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // its claim, and the line
+			if _, err := other.step(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x.is("by the other process", tx, 2, "waiting 0")
+		x.pass(time.Minute)
+		x.work()
+		x.is("after it has ended", tx, 2, "credited 1")
+	})
+}
