@@ -344,6 +344,7 @@ func TestADepositThatFails(t *testing.T) {
 			t.Errorf("%+v, %v", stats, err)
 		}
 		fails = false
+		x.connect() // a reason to look at all that waits
 		x.pass(time.Minute - time.Microsecond)
 		if err := settle(ctx, parks); err != nil {
 			t.Fatal(err)
