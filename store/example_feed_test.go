@@ -18,7 +18,8 @@ import (
 // View. The outpoint is the key of a credit: a coin that leaves the chain and
 // comes back is not credited again, and one that stays away is the host's debit.
 // A coin of an owner that was announced late waits until the scan has reached the
-// tip: the feed says nothing of that.
+// tip: the feed says nothing of that. On a database follow.Deposits does all of it, and
+// takes back what is double-spent.
 func ExampleWallets_Follow() {
 	ctx := context.Background()
 	wallets := store.NewWallets(memory.New(memory.Options{}), utxo.Policy{Owner: func(script []byte) (utxo.Owner, bool) {

@@ -270,7 +270,7 @@ func (s *Wallets) Audit(ctx context.Context, w utxo.WalletID) error {
 // empty cursor is the beginning. Rows that a wallet has only as context are not in the feed.
 //
 // The feed says when to look, not what is true now: before a deposit is credited, read the output
-// and the tip in one [Wallets.View]. See the example.
+// and the tip in one [Wallets.View]. See the example; on a database package follow has Deposits for it.
 func (s *Wallets) Follow(ctx context.Context, after Cursor, limit int) (page []statemachine.Transition[utxo.TxID], next Cursor, err error) {
 	return paged(ctx, s.view, func(tx WalletUnit) ([]statemachine.Transition[utxo.TxID], Cursor, error) {
 		return tx.Wallets().Follow(after, limit)

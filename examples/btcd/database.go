@@ -15,18 +15,16 @@ import (
 
 // The host's own tables, in the same file as those of settle.
 const hostTables = `
-CREATE TABLE IF NOT EXISTS credits ( -- what customers have got; the key is why nobody gets it twice
-	outpoint TEXT PRIMARY KEY, customer TEXT NOT NULL, amount INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS credits ( -- what customers have got, and what was taken back
+	outpoint TEXT NOT NULL, round INTEGER NOT NULL, kind TEXT NOT NULL, customer TEXT NOT NULL, amount INTEGER NOT NULL,
+	PRIMARY KEY (outpoint, round, kind)) STRICT;
 CREATE TABLE IF NOT EXISTS payouts ( -- what is to be paid; an amount of 0 sends all
 	id INTEGER PRIMARY KEY, script BLOB NOT NULL, amount INTEGER NOT NULL, round INTEGER NOT NULL DEFAULT 0,
 	done INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE TABLE IF NOT EXISTS versions ( -- transactions that pay a payout, and children that pay for them
 	hash TEXT PRIMARY KEY, payout INTEGER NOT NULL, round INTEGER NOT NULL, kind TEXT NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS waiting (hash TEXT PRIMARY KEY) STRICT; -- transactions that are not deep enough
-CREATE TABLE IF NOT EXISTS feed (one INTEGER PRIMARY KEY CHECK (one = 1), cursor TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS refused ( -- what the node did not take
-	hash TEXT NOT NULL, reason TEXT NOT NULL) STRICT;
-INSERT INTO feed VALUES (1, '') ON CONFLICT DO NOTHING;`
+	hash TEXT NOT NULL, reason TEXT NOT NULL) STRICT;`
 
 // database is settle's store and the host's tables in one SQLite file.
 type database struct {

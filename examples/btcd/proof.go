@@ -69,7 +69,7 @@ func (w *world) prove(ctx context.Context) (p proof, err error) {
 		outpoint, customer string
 		amount             int64
 	}
-	rows, err := w.db.QueryContext(ctx, "SELECT outpoint, customer, amount FROM credits")
+	rows, err := w.db.QueryContext(ctx, "SELECT outpoint, min(customer), sum(amount) FROM credits GROUP BY outpoint HAVING sum(amount) <> 0")
 	if err != nil {
 		return p, err
 	}
@@ -165,7 +165,8 @@ func (w *world) describe(ctx context.Context) error {
 	for _, line := range open {
 		err = errors.Join(err, errors.New(line))
 	}
-	waiting, e := column[string](ctx, w.db, "SELECT 'waiting ' || hash FROM waiting LIMIT 30")
+	waiting, e := column[string](ctx, w.db, "SELECT state ||"+
+		" ' deposit of ' || owner_tag || ' in block ' || block_height FROM deposits WHERE state <> 'credited' LIMIT 30")
 	for _, line := range waiting {
 		e = errors.Join(e, errors.New(line))
 	}

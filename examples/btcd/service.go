@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
@@ -38,6 +39,9 @@ func serve(ctx context.Context, path, nodeAddress string, log io.Writer) error {
 	}
 	defer d.Close()
 	s := &service{database: d, node: rpc{nodeAddress}}
+	var credits sync.WaitGroup
+	credits.Go(func() { s.credit(ctx, log) })
+	defer credits.Wait() // before the database is closed
 	last := ""
 	for ctx.Err() == nil {
 		for _, err := range s.turn(ctx) {
@@ -54,7 +58,7 @@ func serve(ctx context.Context, path, nodeAddress string, log io.Writer) error {
 
 // turn does each thing once. One that fails does not stop the others.
 func (s *service) turn(ctx context.Context) []error {
-	return []error{s.follow(ctx), s.credit(ctx), s.settle(ctx), s.broadcast(ctx)}
+	return []error{s.follow(ctx), s.settle(ctx), s.broadcast(ctx)}
 }
 
 // broadcast sends what the wallet owes to the network.

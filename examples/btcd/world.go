@@ -296,7 +296,8 @@ func (w *world) settled(ctx context.Context) error {
 		if round%50 == 0 {
 			w.node.kill() // with what it keeps to itself in its mempool
 		}
-		open, err := column[int](ctx, w.db, "SELECT (SELECT count(*) FROM payouts WHERE done = 0) + (SELECT count(*) FROM waiting)")
+		open, err := column[int](ctx, w.db, "SELECT (SELECT count(*) FROM payouts WHERE done = 0) + "+
+			"(SELECT count(*) FROM deposits WHERE state = 'waiting' AND in_chain)")
 		if err != nil || open[0] > 0 {
 			return false
 		}

@@ -32,5 +32,13 @@
 // [store.ErrRestored] and [store.ErrCursor] end Run: the database went back. Once it was
 // told so, consumers go on from the cursors that came back with it.
 //
+// # Deposits
+//
+// [Deposits] credits what customers are paid in the wallets of package utxo, once:
+// in the commit of the host's posting, at a depth. A credit that is not deep any more is
+// shaken ([ShakenDeposits]); it is reversed by proof, or by an operator's word
+// ([ReverseDeposit]). The key of a posting, in whatever ledger, is the outpoint, the round
+// and the kind: [utxo.DepositKey].
+//
 // Stores without SQL have [Plain].
 package follow
