@@ -38,8 +38,9 @@ type DepositFunc func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, fact
 // deposit back.
 //
 // The consumer's Name is [DepositsName] and its Domains are the wallets, whatever c says:
-// two of them would share the deposits out. From is Beginning, or Now where the
-// outputs that were seen before are in the host's books already. A deposit that fails
+// two of them would share the deposits out. From may be zero, which is Beginning: what is
+// in the host's books already is kept out by DepositPolicy.From, not by Now, since a
+// rescan or a reorganisation writes lines of old outputs too. A deposit that fails
 // alone stops the consumer, or with Park is put off: by a minute, and twice as long each
 // time up to a day, and until the process ends. Any number of processes may run it.
 func Deposits(ctx context.Context, db *sqlstore.Store, c Consumer, p utxo.DepositPolicy, fn DepositFunc) error {
