@@ -105,7 +105,7 @@ func (c *step) tell(news told, text string) bool {
 	r.Told, r.Acknowledged, c.why = r.Told.with(news), false, text
 	switch news.claim {
 	case ClaimMined: // what has become the payment itself is none beside it
-		if r.Mined == "" || r.FinalTxHash != "" && statemachine.SameHash(r.Mined, r.FinalTxHash) {
+		if r.Mined == "" || statemachine.SameHash(r.Mined, r.FinalTxHash) {
 			r.Mined = news.hash
 		}
 	case ClaimTaken:
@@ -119,15 +119,14 @@ func (c *step) tell(news told, text string) bool {
 
 func (c *step) acknowledge(e *Acknowledged) error {
 	r := &c.New.Request
-	open := r.Mined != "" || r.Taken != "" || r.PaidAfter != ""
-	if open && r.Acknowledged {
+	if r.Acknowledged {
 		return nil
 	}
 	if err := c.requestVersion(); err != nil {
 		return err
 	}
 	switch {
-	case !open:
+	case r.Mined == "" && r.Taken == "" && r.PaidAfter == "":
 		return c.refuseRequest(statemachine.ErrIllegal, "no incident says that it was paid beside the record")
 	case r.Status == RequestApproved || r.Status == RequestQueued:
 		return c.refuseRequest(statemachine.ErrIllegal, "it has not ended: by what it is paid, nobody knows yet")

@@ -44,7 +44,7 @@ func (p *Policy) lateAnswer(c *step, e *Broadcast, d *Attempt) error {
 		return c.taken(&tx, d.Fence)
 	}
 	queued := c.Old.Request.Status == RequestQueued
-	if queued && j.Status != JobConfirming && !c.maybeSent() {
+	if queued && !c.maybeSent() {
 		text := statemachine.Bounded("answered late: "+e.Hash, MaxText)
 		if j.Status == JobProcessing {
 			c.closeAttempt(c.by.At, statemachine.Unknown, text, e.Hash)
@@ -88,7 +88,6 @@ func (c *step) taken(tx *txFacts, fence int64) error {
 	if of := c.Old.Owner.UUID; of != uuid.Nil {
 		text = "the hash is that of request " + of.String() + ": " + tx.Hash
 	}
-	text = statemachine.Bounded(text, MaxText)
 	switch news := c.tell(told{ClaimTaken, fence, tx.Hash}, text); {
 	case r.Status == RequestQueued && c.maybeSent():
 		if !news && c.Old.Job.Review {

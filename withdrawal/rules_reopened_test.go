@@ -265,6 +265,7 @@ func TestRefundedAlreadyBesideAnIncidentIsPaidAndRefunded(t *testing.T) {
 		{"declared dead and mined", disproved, "tx1"},
 		{"taken", run(t, taken, late(taken, txA)), txA},
 		{"sent", sent, txA},
+		{"sent, after what is settled and what is mined", run(t, sent, settled, paidBy(t0, withdrawal.Operator, txB), acknowledged(t0), late(sent, txC)), txC},
 		{"sent, beside what is acknowledged", run(t, sent, receipt(t0, txB, 3), acknowledged(t0)), txA},
 		{"acknowledged", run(t, mined, acknowledged(t0)), ""},
 		{"sent, and proven dead", run(t, sent, settled), ""},
@@ -309,6 +310,56 @@ func TestRefundedAlreadyBesideAnIncidentIsPaidAndRefunded(t *testing.T) {
 	sent.Strays, sent.Recovering = nil, true
 	if _, err := policy.Apply(sent, already); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("not loaded: %v", err)
+	}
+}
+
+// What a signer named of another's is open, and no second payment.
+func TestTakenBesideTheFinalIsNoSecondPayment(t *testing.T) {
+	s := states(t)
+	settled, at := dead(t0, "tx0", 3, 0), s["sent unfiled"].Job.ScheduledAt
+	settled.By = by(withdrawal.Operator, t0)
+	w := run(t, s["sent unfiled"], settled, receipt(at, "tx1", 3))
+	if w = news(t, w, late(w, txA), owned(job2)); w.Request.Status != withdrawal.RequestCompleted || withdrawal.Check(w) != nil {
+		t.Errorf("%v: %v", w.Request.Status, withdrawal.Check(w))
+	}
+}
+
+// A list that is full of other words hides no payment: the record has it elsewhere.
+func TestCheckFindsWhatAFullListHasLost(t *testing.T) {
+	full := withdrawal.Told(strings.TrimSuffix(strings.Repeat("taken@1:aa ", withdrawal.MaxTold), " "))
+	stray := func(claim withdrawal.IncidentClaim, hash string, settled bool) withdrawal.Stray {
+		s := withdrawal.Stray{Request: req, Claim: claim, Hash: hash}
+		if settled {
+			s.SettledAt = t0
+		}
+		return s
+	}
+	for _, tt := range []struct {
+		name             string
+		mined, disproved string
+		strays           []withdrawal.Stray
+		found            string
+	}{
+		{"mined", txA, "", nil, txA},
+		{"declared dead and mined", "tx1", txB, nil, txB},
+		{"a stray", "tx1", "", []withdrawal.Stray{stray(withdrawal.ClaimMined, txB, true), stray(withdrawal.ClaimMined, txC, false)}, txC},
+		{"a stray that joined", "tx1", "", []withdrawal.Stray{stray(withdrawal.ClaimMined, txC, true)}, ""},
+		{"a stray that was sent", "tx1", "", []withdrawal.Stray{stray(withdrawal.ClaimSent, txC, false)}, ""},
+		{"nothing", "tx1", "", nil, ""},
+	} {
+		w := states(t)["confirmed"]
+		r := &w.Request
+		r.Mined, r.Disproved, r.Taken, r.Told, w.Strays, r.StraysOnFile = tt.mined, tt.disproved, txA, full, tt.strays, int32(len(tt.strays))
+		if strings.HasSuffix(tt.name, "sent") {
+			r.StraysSent = 1
+		}
+		err := withdrawal.Check(w)
+		if errors.Is(err, withdrawal.ErrPaidTwice) != (tt.found != "") || err != nil && !strings.Contains(err.Error(), tt.found+", beside tx1") {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if r.Told += " taken@1:bb"; !errors.Is(withdrawal.Check(w), statemachine.ErrCorrupt) {
+			t.Errorf("%s: the list has %d words: %v", tt.name, withdrawal.MaxTold+1, withdrawal.Check(w))
+		}
 	}
 }
 
