@@ -178,8 +178,8 @@ func (b *bank) owedBatches(t *testing.T, source store.BatchSource, n int) {
 func kindsOf(t *testing.T, source store.BatchSource, n int) (kinds string) {
 	t.Helper()
 	items, _, err := source.Turn(context.Background(), nil, n)
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(items) > n {
+		t.Fatalf("%d items of %d, %v", len(items), n, err)
 	}
 	for _, item := range items {
 		kind := "pay "
