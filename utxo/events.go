@@ -88,6 +88,14 @@ type WalletOpened struct {
 // witness for an input that has none is stored. A different witness replaces a stored one
 // until the network has the transaction. No witness is ever taken away.
 //
+// A dead transaction, so also one that [Invalidated] has ended, is not submitted again, with
+// signatures or without: Submitted of the same hash is ErrIllegal, since its inputs may be
+// spent by another transaction by now. The caller who still has such a transaction signed has
+// two ways. A payment is made anew by a Submitted of another transaction, which spends at
+// least one input of the dead one, so that not both can pay. Where the dead transaction was
+// sent to the network after all, the network is the evidence: [Observed], or [Connected] of
+// its block, revives it, stores its bytes, and fails what conflicts with it.
+//
 // [Policy.Next] broadcasts only signed transactions, see [Unsigned]; before a transaction
 // is signed nobody can send it, and [Invalidated] stops it. The bytes that a mempool or a
 // block shows are valid, and replace the submitted ones.

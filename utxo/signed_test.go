@@ -1,12 +1,14 @@
 package utxo_test
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/utxo/utxotest"
 )
@@ -92,6 +94,42 @@ func TestNextWaitsForSignatures(t *testing.T) {
 	b.submit(bare(tx), old)
 	do(t, b.Ledger, utxo.Invalidated{ID: utxo.TxID{Wallet: 1, Hash: tx.TxHash()}})
 	owed(old)
+}
+
+// Signatures that come after the transaction was given up revive nothing: the caller pays
+// anew with one of its inputs. What the network shows revives it, and ends what was paid anew.
+func TestSignaturesAfterInvalidated(t *testing.T) {
+	for name, shown := range map[string]func(*desk, *wire.MsgTx){
+		"in a mempool": func(b *desk, tx *wire.MsgTx) { b.observe(tx) },
+		"in a block":   func(b *desk, tx *wire.MsgTx) { b.connect(tx) },
+	} {
+		b := newDesk(t)
+		deposit := b.tx(nil, mine('a'), mine('a'))
+		b.connect(deposit)
+		tx := b.tx(ins(out(deposit, 0), out(deposit, 1)), mine('a'))
+		id := utxo.TxID{Wallet: 1, Hash: tx.TxHash()}
+		b.submit(bare(tx))
+		do(t, b.Ledger, utxo.Invalidated{ID: id})
+		for _, again := range []*wire.MsgTx{bare(tx), tx} {
+			if set, err := b.DoAt(utxo.Submitted{Wallet: 1, Tx: again}, utxotest.Start); !errors.Is(err, statemachine.ErrIllegal) || len(set.Log) > 0 {
+				t.Errorf("%s: submitted again: %v, %v", name, err, set.Log)
+			}
+		}
+		anew := b.submit(b.tx(ins(out(deposit, 0)), mine('b')))
+		shown(b, tx)
+		for _, want := range []struct {
+			tx   *wire.MsgTx
+			dead bool
+		}{{tx, false}, {anew, true}} {
+			id := utxo.TxID{Wallet: 1, Hash: want.tx.TxHash()}
+			if all, err := b.Txs(id); err != nil || len(all) != 1 || (all[0].Status == utxo.Failed) != want.dead {
+				t.Errorf("%s: %+v, %v", name, all, err)
+			}
+		}
+		if raw, err := b.Raw(id); err != nil || len(raw[0]) != tx.SerializeSize() {
+			t.Errorf("%s: %d bytes are stored, %v", name, len(raw[0]), err)
+		}
+	}
 }
 
 // A transaction that the host has sent without giving its signatures to the ledger is not
