@@ -77,6 +77,9 @@ func (s *step) run(now time.Time) error {
 	if err := s.take(); err != nil {
 		return err
 	}
+	if s.owned {
+		s.refute()
+	}
 	if s.item.Version > 0 {
 		s.schedule()
 	}
@@ -283,22 +286,31 @@ func triggerName(d side, on trigger) string {
 
 // observe creates an item.
 func (s *step) observe(e *Observed) error {
-	unknown := legible(e)
+	unknown := legible(e, s.side.direction())
 	if made, err := s.arrive(e); !made {
 		return err
 	}
 	return s.move(observed, unknown)
 }
 
-// legible takes an owner of a credit, and a sender, that can be no address for none:
-// whatever its sender wrote, money that came in is stored. Without a sender it is put
-// aside instead of refunded, without an owner no mapping is a credit's. The text is for
-// the log.
-func legible(e *Observed) (unknown string) {
-	for _, f := range []struct {
+// legible takes a sender, and the owner and the account of a credit, that can be no address
+// for none, and a time that is none for the time at which it is stored: whatever its sender
+// wrote and its node says, money that came in is stored. Without a sender it is put aside
+// instead of refunded, without an owner no mapping is a credit's. The text is for the log.
+func legible(e *Observed, d Direction) (unknown string) {
+	type field struct {
 		name string
 		text *string
-	}{{"sender", &e.From}, {"owner", &e.Owner}} {
+	}
+	fields := []field{{"sender", &e.From}, {"owner", &e.Owner}}
+	if d == ToUSDC {
+		fields = append(fields, field{"account", &e.To})
+	}
+	if _, err := statemachine.Time(e.Time); err != nil {
+		unknown = fmt.Sprintf("its time, in the year %d, is none, and now counts; ", e.Time.Year())
+		e.Time = time.Time{}
+	}
+	for _, f := range fields {
 		if *f.text != "" && !word(*f.text, MaxAddress) {
 			unknown += fmt.Sprintf("the %s %.100q can be no address; ", f.name, *f.text)
 			*f.text = ""
@@ -309,13 +321,11 @@ func legible(e *Observed) (unknown string) {
 
 // arrive fills a new item with what came in, and reports whether it did.
 func (s *step) arrive(e *Observed) (made bool, err error) {
-	at, err := statemachine.Time(e.Time)
-	if err == nil {
-		at = at.Truncate(time.Second)
-		if now := s.by.At.Truncate(time.Second); at.After(now) {
-			at = now
-		}
+	at := s.by.At
+	if !e.Time.IsZero() && e.Time.Before(at) {
+		at = e.Time
 	}
+	at = at.UTC().Truncate(time.Second)
 	credit := s.side.direction() == ToUSDC
 	switch {
 	case credit && !nexusID(e.ID):
@@ -324,12 +334,10 @@ func (s *step) arrive(e *Observed) (made bool, err error) {
 		return false, s.refuse(statemachine.ErrInvalid, "an id of 1 to 200 bytes without white space is needed")
 	case e.Amount == 0 || e.Amount > MaxAmount:
 		return false, s.refuse(statemachine.ErrInvalid, fmt.Sprintf("an amount of %d, not of 1 to 2^63 - 1", e.Amount))
-	case err != nil:
-		return false, s.refuse(err, "")
 	case !e.Success || !credit && !e.Finalized:
 		return false, s.refuse(statemachine.ErrInvalid, "only a success counts, on Solana a finalized one")
-	case credit && !word(e.To, MaxAddress) || !credit && e.To+e.Owner != "":
-		return false, s.refuse(statemachine.ErrInvalid, "a credit, and only a credit, has an account that got it, and may have an owner")
+	case !credit && e.To+e.Owner != "":
+		return false, s.refuse(statemachine.ErrInvalid, "only a credit has an account that got it, and an owner")
 	}
 	if s.old.Version > 0 {
 		if s.same(e, at) {
@@ -371,8 +379,11 @@ func (s *step) create(e *Observed, at time.Time) {
 	i := s.item
 	i.ID, i.Amount, i.From, i.At, i.Stored = e.ID, e.Amount, e.From, at, s.by.At
 	i.PausedBefore = e.Control.paused(s.by.At)
-	if at := e.Control.RecoveredAt; at.IsZero() || !s.p.Since(s.side.direction(), i.At).Before(at) {
+	switch recovered := e.Control.RecoveredAt; {
+	case recovered.IsZero() || !e.Time.IsZero() && !s.p.Since(s.side.direction(), i.At).Before(recovered):
 		i.LookedBack = s.by.At
+	case e.Time.IsZero():
+		s.hold(ByRecovery, "nobody knows whether it came in before the store was restored, and was paid")
 	}
 	if c, ok := s.side.(*creditSide); ok {
 		c.c.To, c.c.Owner = e.To, e.Owner
@@ -384,7 +395,7 @@ func (s *step) same(e *Observed, at time.Time) bool {
 		return false
 	}
 	// A time that was above the clock was cut, and is cut again.
-	early := s.old.At.Equal(s.old.Stored.Truncate(time.Second)) && !at.Before(s.old.At)
+	early := e.Time.IsZero() || s.old.At.Equal(s.old.Stored.Truncate(time.Second)) && !at.Before(s.old.At)
 	return s.old.Amount == e.Amount && s.old.From == e.From && (s.old.At.Equal(at) || early)
 }
 

@@ -3,6 +3,7 @@ package swap_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/swap"
@@ -84,4 +85,37 @@ func TestASenderThatIsNotRefunded(t *testing.T) {
 	d = toBeRefunded(t).begin(swap.Refund)
 	d.p = exchange
 	d.found(1, 10).found(1, 10).is("refund_confirmed")
+}
+
+// A time that is none, and a credit whose account nobody knows, are stored, once however
+// often they are seen. On a store that was restored nobody knows whether such an item was
+// paid before: a person has it.
+func TestWithoutATimeOrAnAccount(t *testing.T) {
+	recovered := open
+	for _, at := range []time.Time{{}, time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(-1, 0), time.Date(292277026596, 1, 1, 0, 0, 0, 0, time.UTC)} {
+		for _, restored := range []bool{false, true} {
+			d, c := observedDeposit("sig1", amount), observedCredit("tx1", amount)
+			d.Time, c.Time, c.To = at, at, "a b"
+			c.Control.RecoveredAt, d.Control.RecoveredAt = time.Time{}, time.Time{}
+			want := swap.HoldKind(0)
+			if restored {
+				d.Control, c.Control, want = recovered, recovered, swap.ByRecovery
+			}
+			x, y := deposits(t).do(d).is("detected"), credits(t).do(c).is("pending_receival")
+			for _, i := range []*swap.Item{x.i(), y.i()} {
+				if !i.At.Equal(t0.Truncate(time.Second)) || i.Hold.Kind != want || i.LookedBack.IsZero() != restored {
+					t.Errorf("%v, restored %v: %+v", at, restored, i)
+				}
+			}
+			for n, log := range [][]statemachine.Transition[string]{x.log, y.log} {
+				if !strings.Contains(log[0].Reason, "its time") || (n == 1) != strings.Contains(log[0].Reason, "account") {
+					t.Errorf("%v: %q", at, log[0].Reason)
+				}
+			}
+			x.wait(time.Hour).do(d).kinds().attended()
+			if c.To = ""; len(x.log) != 1 || len(y.wait(time.Hour).do(c).kinds().attended().log) != 1 {
+				t.Error("it is seen again, and something changed")
+			}
+		}
+	}
 }

@@ -39,7 +39,7 @@ func CheckCredit(c Credit) error {
 	}
 	broken := first(
 		rule{c.Status.Valid(), "a credit has a status"},
-		rule{word(c.To, MaxAddress), "a credit has the account that got it"},
+		rule{c.To == "" || word(c.To, MaxAddress), "the account that got a credit is bounded"},
 		rule{c.Owner == "" || word(c.Owner, MaxAddress), "an owner is bounded"},
 		rule{len(c.Account) <= MaxAddress && statemachine.Storable(c.Account), "an account is bounded"},
 	)

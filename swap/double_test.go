@@ -60,3 +60,87 @@ func TestWhatAChainTakesBackIsNoDiscrepancy(t *testing.T) {
 		r.found(1, 1).unsolved(swap.LateOutbound).failedOnChain(1).unsolved(swap.OutboundLost)
 	})
 }
+
+// A second transaction of one intent that the chain takes back, and a mismatch that its own
+// final evidence refutes, are over by that evidence, with the hold. What two transactions
+// have paid for good, or what nobody has explained, waits for a person.
+func TestWhatEvidenceRefutesIsNoDiscrepancy(t *testing.T) {
+	twice := func(t *testing.T) *run[swap.Deposit] {
+		r := debited(t)
+		return r.do(swap.Answered{By: r.worker(), Number: 1, Outcome: statemachine.Done, TxID: "other"}).unsolved(swap.SecondOutbound)
+	}
+	t.Run("the second transaction is not there", func(t *testing.T) {
+		r := twice(t).found(1, 10).found(2, 1).unsolved(swap.SecondOutbound).wait(time.Hour).missing(2).unsolved().elapse()
+		r.is("debit_confirmed").over()
+	})
+	t.Run("the first transaction is not there", func(t *testing.T) {
+		r := twice(t).found(2, 1).found(2, 10).found(2, 10).unsolved(swap.SecondOutbound).wait(time.Hour).missing(1).unsolved()
+		r.is("debit_confirmed").over()
+	})
+	t.Run("both are there", func(t *testing.T) {
+		r := twice(t).found(1, 10).found(2, 1).found(2, 10)
+		r.found(2, 10).unsolved(swap.SecondOutbound, swap.DoublePayout)
+	})
+	misread := func(t *testing.T) (*run[swap.Credit], swap.Sighting) {
+		r := sending(t)
+		s := sighting(r.latest(), 1, false)
+		s.Amount--
+		if r.outbound(s).unsolved(swap.Mismatch); r.i().Hold.Kind != swap.ByMismatch {
+			t.Fatalf("hold %v", r.i().Hold)
+		}
+		return r, s
+	}
+	released := func(r *run[swap.Credit]) *run[swap.Credit] {
+		t.Helper()
+		if r.unsolved(); r.i().Hold.Kind != 0 {
+			t.Errorf("it is held still: %v", r.i().Hold)
+		}
+		return r
+	}
+	t.Run("the final sighting fits", func(t *testing.T) {
+		r, _ := misread(t)
+		if r.found(1, 1).is(awaitingText).unsolved(swap.Mismatch); r.i().Hold.Kind != swap.ByMismatch {
+			t.Error("a sighting below finality refutes nothing")
+		}
+		released(r.found(1, 10)).is("processed").over()
+	})
+	t.Run("it landed with an error", func(t *testing.T) {
+		r, _ := misread(t)
+		released(r.failedOnChain(1))
+	})
+	t.Run("it is not there and cannot land", func(t *testing.T) {
+		r, s := misread(t)
+		r.answer(statemachine.Failed).unsolved(swap.Mismatch)
+		released(r.wait(time.Hour).missing(1))
+		r.outbound(s).unsolved() // what was refuted is told again by a node that is behind
+		s.Finalized, s.Confirmations = true, 10
+		if r.outbound(s).unsolved(swap.Mismatch); r.i().Hold.Kind != swap.ByMismatch {
+			t.Error("a final one is for a person, whatever was proved")
+		}
+		r.do(swap.Ordered{By: r.operator(), Order: swap.NotSent, TxID: s.TxID, Reason: "seen"}).outbound(s).unsolved()
+	})
+	t.Run("of no intent, and it landed with an error", func(t *testing.T) {
+		r := sending(t)
+		s := sighting(r.latest(), 1, false)
+		s.TxID = "foreign"
+		r.outbound(s).unsolved(swap.Mismatch)
+		s.Errored = true
+		r.outbound(s).unsolved(swap.Mismatch) // below finality an error may become a payment
+		s.Finalized, s.Confirmations = true, 10
+		released(r.outbound(s))
+	})
+	t.Run("what is final later is for a person", func(t *testing.T) {
+		r, s := misread(t)
+		s.Finalized, s.Confirmations = true, 10
+		r.outbound(s).outbound(s).answer(statemachine.Failed).prove().unsolved(swap.Mismatch)
+		if r.i().Hold.Kind != swap.ByMismatch {
+			t.Error("it is not held")
+		}
+	})
+	t.Run("final evidence against a final mismatch", func(t *testing.T) {
+		r := sending(t).found(1, 1).found(1, 10).is("processed")
+		s := sighting(r.latest(), 10, true)
+		s.Amount--
+		r.outbound(s).unsolved(swap.Mismatch).found(1, 10).unsolved(swap.Mismatch)
+	})
+}

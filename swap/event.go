@@ -36,10 +36,10 @@ type (
 		ID        string // of a credit in its one form, see [Credit]
 		Amount    uint64
 		From      string    // the one owner of the sources; empty if there are several. What can be no address counts as empty
-		Time      time.Time // of its block; one above By.At counts as By.At
+		Time      time.Time // of its block; one above By.At counts as By.At, and so does one that is zero or before 1970
 		Success   bool
 		Finalized bool   // Solana
-		To        string // credit: the treasury account
+		To        string // credit: the treasury account; empty if nobody knows it. What can be no address counts as empty
 		Owner     string // credit: who must own the asset that maps it; empty if nobody is named. What can be no address counts as empty
 		Control   Control
 	}

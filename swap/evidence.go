@@ -195,7 +195,7 @@ func (s *step) sighted(t *Sighting) error {
 	in := s.find(t)
 	switch {
 	case in == nil && t.Errored:
-		return nil // it moved nothing and proves nothing
+		return s.movedNothing(t)
 	case in == nil:
 		if t.Chain == Solana && !s.names(t, s.item.ID) {
 			return s.refuse(statemachine.ErrInvalid, "the transaction does not name this item")
@@ -235,6 +235,19 @@ func (s *step) sighted(t *Sighting) error {
 	}
 	s.later = !in.Final
 	return nil
+}
+
+// movedNothing takes a transaction with an error that is none of the item's intents: it proves
+// nothing of these. Where it is final it refutes what a sighting below finality said of it.
+func (s *step) movedNothing(t *Sighting) error {
+	rumour := func(d Discrepancy) bool { return d.mismatch(t.TxID) && !d.Firm && d.ClosedBy == "" }
+	if !s.p.final(t) || !slices.ContainsFunc(s.item.Discrepancies, rumour) {
+		return nil
+	}
+	if s.mismatches(t.TxID, false) == 0 && s.item.Hold.Kind == ByMismatch {
+		s.free()
+	}
+	return s.note("it landed with an error: " + t.TxID)
 }
 
 // names reports whether a transaction names the item of an id: by the reference of
@@ -306,7 +319,7 @@ func (p Policy) Denied(r Record, t Sighting) bool { return p.Misfit(r, t) && r.H
 
 // denies reports whether a person has said of a mismatch that it is no payment of i.
 func (i *Item) denies(tx string) bool {
-	return slices.ContainsFunc(i.Discrepancies, func(d Discrepancy) bool { return d.mismatch(tx) && d.ClosedBy != "" })
+	return slices.ContainsFunc(i.Discrepancies, func(d Discrepancy) bool { return d.mismatch(tx) && d.Firm && d.ClosedBy != "" })
 }
 
 // another reports whether a transaction with the reference of an intent is known not to
@@ -363,16 +376,28 @@ func (s *step) finish(in *Intent) error {
 }
 
 // conflict: the vault paid something that names the item and is none of its
-// intents, or not to the unit. Nothing is begun until a person has looked.
+// intents, or not to the unit. Nothing is begun until a person has looked, or, below
+// finality, until evidence refutes it: see refute. One that was refuted and is final all the
+// same is open again.
 func (s *step) conflict(t *Sighting) error {
-	if slices.ContainsFunc(s.item.Discrepancies, func(d Discrepancy) bool { return d.mismatch(t.TxID) }) {
-		return nil
+	hold := func() { s.stop(ByMismatch, "the vault paid something else in its name: "+t.TxID) }
+	if k := slices.IndexFunc(s.item.Discrepancies, func(d Discrepancy) bool { return d.mismatch(t.TxID) }); k >= 0 {
+		if s.item.Discrepancies[k].Firm || !s.p.final(t) {
+			return nil
+		}
+		s.own()
+		if d := &s.item.Discrepancies[k]; d.ClosedBy != "" {
+			d.ClosedBy, d.ClosedAt = "", time.Time{}
+			hold()
+		}
+		s.item.Discrepancies[k].Firm = true
+		return s.note("it is final, and no intent of this item: " + t.TxID)
 	}
 	text := fmt.Sprintf("%s of %.20q to %.100q is no intent of this item", FormatAmount(t.Amount), t.Token, t.Destination)
 	if t.Of != "" {
 		text += ", but of " + t.Of
 	}
-	s.discrepancy(Discrepancy{Kind: Mismatch, Key: t.TxID, Chain: t.Chain, TxID: t.TxID, Amount: t.Amount, Text: text})
-	s.stop(ByMismatch, "the vault paid something else in its name: "+t.TxID)
+	s.discrepancy(Discrepancy{Kind: Mismatch, Key: t.TxID, Chain: t.Chain, TxID: t.TxID, Amount: t.Amount, Text: text, Firm: s.p.final(t)})
+	hold()
 	return s.note("an outbound of the vault is no intent of this item")
 }

@@ -205,7 +205,8 @@ const (
 	// It ends by an operator's refund or quarantine.
 	ByPolicy
 	// ByMismatch: an outbound of the vault names the item and is none of its
-	// intents. It ends by [PaidBy] or [NotSent].
+	// intents. It ends by [PaidBy] or [NotSent]; below finality also by evidence that the
+	// outbound cannot have paid, or is an intent of the item after all.
 	ByMismatch
 	// ByLate: an intent that was closed has paid while a later one is open. It
 	// ends by evidence, when no intent is open.
@@ -256,6 +257,9 @@ type Discrepancy struct {
 	At        time.Time
 	ClosedBy  string // who dealt with it, or showed that it is not so
 	ClosedAt  time.Time
+	// Firm is set of a Mismatch that was final when a chain showed it, or of which a person has
+	// said what it is. Evidence closes no other Mismatch than one that is not firm.
+	Firm bool
 }
 
 // mismatch reports whether it is an outbound with that id that is no intent.
@@ -292,7 +296,7 @@ const (
 	OutboundLost                                    // what a finished item rests on cannot land, or failed
 	InboundGone                                     // what came in has vanished
 	InboundChanged                                  // what came in was seen with other facts
-	SecondOutbound                                  // one intent was answered with two transactions
+	SecondOutbound                                  // one intent was answered with two transactions; evidence that one of them has not paid closes it
 	OwnSender                                       // a transfer between own accounts; no item
 	GapAccepted                                     // an operator gave up the inbound of a span of time
 	Contested                                       // the transaction that paid is on file for another item, too

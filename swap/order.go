@@ -208,7 +208,7 @@ func (s *step) resolve(e *Ordered) error {
 	case s.item.Discrepancies[k].ClosedBy != "" && filed < 0:
 		return nil
 	}
-	if s.mismatches(e.TxID) == 0 && s.item.Hold.Kind == ByMismatch {
+	if s.mismatches(e.TxID, true) == 0 && s.item.Hold.Kind == ByMismatch {
 		s.free()
 	}
 	if filed >= 0 {
@@ -335,19 +335,20 @@ func (s *step) correct(in *Intent, e *Ordered) error {
 
 // explained ends what waited for an operator's paid_by.
 func (s *step) explained(e *Ordered, intent string) error {
-	if k := s.item.Hold.Kind; s.mismatches(e.TxID) == 0 && k == ByMismatch || k == ByRecovery {
+	if k := s.item.Hold.Kind; s.mismatches(e.TxID, true) == 0 && k == ByMismatch || k == ByRecovery {
 		s.free()
 	}
 	return s.note(fmt.Sprintf("%s %s paid_by %s: %s", e.Action, intent, e.TxID, e.Reason))
 }
 
-// mismatches closes the one of a transaction and counts the others.
-func (s *step) mismatches(txid string) (open int) {
+// mismatches closes the one of a transaction and counts the others. said: a person has said
+// what it is.
+func (s *step) mismatches(txid string, said bool) (open int) {
 	s.own()
 	for k := range s.item.Discrepancies {
 		d := &s.item.Discrepancies[k]
 		if d.mismatch(txid) && d.ClosedBy == "" {
-			d.ClosedBy, d.ClosedAt = s.by.Actor, s.by.At
+			d.ClosedBy, d.ClosedAt, d.Firm = s.by.Actor, s.by.At, said
 		}
 		if d.Kind == Mismatch && d.ClosedBy == "" {
 			open++

@@ -262,10 +262,11 @@ func (s *step) recovered(e *Recovered) error {
 		e.Seen.Destination != "" && !word(e.Seen.Destination, MaxAddress) || chain == Solana && !s.names(&e.Seen, o.ID):
 		return s.refuse(statemachine.ErrInvalid, "a final outbound of the vault is needed, on Solana one that names the item")
 	}
-	legible(&o)
+	legible(&o, s.side.direction())
 	if made, err := s.arrive(&o); !made {
 		return err
 	}
+	s.item.Hold = Hold{} // of an unknown time: what paid for it is known
 	if d, ok := s.side.(*depositSide); ok {
 		d.d.Memo, d.d.Read = statemachine.Bounded(e.Memo, MaxMemo), true
 	}

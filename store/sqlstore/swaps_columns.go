@@ -126,7 +126,7 @@ var discrepancyTable = newTable(table[swap.Discrepancy]{
 			{"description text", always(&d.Text)}, {"actor text", always(&d.Actor)}, {"at time", always(&d.At)}}
 	},
 	state: func(d *swap.Discrepancy) list {
-		return list{{"closed_by text", maybe(&d.ClosedBy)}, {"closed_at time", maybe(&d.ClosedAt)}}
+		return list{{"closed_by text", maybe(&d.ClosedBy)}, {"closed_at time", maybe(&d.ClosedAt)}, {"firm bool", always(&d.Firm)}}
 	},
 	unique: []unique{{columns: []string{"direction", "item", "kind", "key"}}}, // recorded once
 })

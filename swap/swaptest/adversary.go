@@ -19,7 +19,7 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 	w := World[A]{Trail: []statemachine.Transition[string]{}, Now: Start, Control: Control(), Limit: 12, Crew: 2, Orders: rapid.IntRange(0, 2).Draw(t, "orders"), Copies: rapid.IntRange(0, 1).Draw(t, "copies")}
 	apart := rapid.SampledFrom([]time.Duration{0, time.Second, rules.Policy.WaterlineMargin})
 	w.Slow, w.Lag = apart.Draw(t, "slow"), apart.Draw(t, "lag")
-	w.Forks = rapid.IntRange(0, 2).Draw(t, "forks")
+	w.Forks, w.Slips = rapid.IntRange(0, 2).Draw(t, "forks"), rapid.IntRange(0, 2).Draw(t, "slips")
 	var said []swap.Event
 	var asked []swap.Looked // negatives that are told later
 	checked := *rules

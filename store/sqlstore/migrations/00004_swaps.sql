@@ -175,7 +175,7 @@ CREATE TABLE @swap_discrepancies (
 	n {id}, -- order of discovery
 	direction {text} NOT NULL, item {text} NOT NULL, kind {text} NOT NULL, key {text} NOT NULL, chain {text}, txid {text},
 	amount_units {int} NOT NULL, other_units {int} NOT NULL, description {text} NOT NULL, actor {text} NOT NULL, at {time} NOT NULL,
-	closed_by {text}, closed_at {time},
+	closed_by {text}, closed_at {time}, firm {bool} NOT NULL,
 	UNIQUE (direction, item, kind, key),
 	CHECK ((closed_by IS NULL) = (closed_at IS NULL))
 ) {strict};

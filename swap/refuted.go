@@ -1,0 +1,61 @@
+package swap
+
+import "slices"
+
+// refute closes the discrepancies that this step's evidence has refuted. A discrepancy may
+// rest on a sighting that is not final, and then the chain takes the transaction back, or the
+// final sighting shows something else. Only evidence of this very step counts: a sighting that
+// contradicts evidence on file is for a person. A transaction that turns up again is a
+// discrepancy again, see [LateOutbound] and [DoublePayout].
+func (s *step) refute() {
+	for k := range s.item.Intents {
+		in := s.item.Intents[k]
+		was := s.old.Intent(in.Number)
+		proved := in.Proof != 0 && (was == nil || was.Proof == 0)
+		if proved {
+			s.refuteSecond()
+		}
+		final := in.Final && (was == nil || !was.Final)
+		if proved && in.Proof != Said || final {
+			s.refuteMismatch(&in)
+		}
+	}
+}
+
+// refuteSecond closes each SecondOutbound of which one transaction at most may have paid.
+func (s *step) refuteSecond() {
+	for k := range s.item.Discrepancies {
+		d := &s.item.Discrepancies[k]
+		filed := slices.IndexFunc(s.item.Intents, func(in Intent) bool { return in.Filed && in.Chain == d.Chain && sameTx(&in, d.TxID) })
+		if d.Kind != SecondOutbound || d.ClosedBy != "" || filed < 0 {
+			continue
+		}
+		f := s.item.Intents[filed]
+		other := func(in Intent) bool {
+			return in.Number != f.Number && in.Action == f.Action && in.Attempt == f.Attempt && in.Proof == 0
+		}
+		if f.Proof != 0 || !slices.ContainsFunc(s.item.Intents, other) {
+			s.own()
+			d = &s.item.Discrepancies[k]
+			d.ClosedBy, d.ClosedAt = s.by.Actor, s.by.At
+		}
+	}
+}
+
+// refuteMismatch closes the Mismatch of a transaction that is an intent's own: the
+// transaction cannot have paid, or what it finally moved is what the intent pays. The hold
+// ends with the last one.
+func (s *step) refuteMismatch(in *Intent) {
+	own := func(d Discrepancy) bool {
+		return d.ClosedBy == "" && !d.Firm && d.Chain == in.Chain && (in.TxID != "" && d.mismatch(in.TxID) || in.Signature != "" && d.mismatch(in.Signature))
+	}
+	for {
+		k := slices.IndexFunc(s.item.Discrepancies, own)
+		if k < 0 {
+			return
+		}
+		if s.mismatches(s.item.Discrepancies[k].TxID, false) == 0 && s.item.Hold.Kind == ByMismatch {
+			s.free()
+		}
+	}
+}
