@@ -92,7 +92,10 @@ func TestASenderThatIsNotRefunded(t *testing.T) {
 // paid before: a person has it.
 func TestWithoutATimeOrAnAccount(t *testing.T) {
 	recovered := open
-	for _, at := range []time.Time{{}, time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(-1, 0), time.Date(292277026596, 1, 1, 0, 0, 0, 0, time.UTC)} {
+	for _, at := range []time.Time{
+		{}, time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(-1, 0),
+		time.Date(292277026596, 1, 1, 0, 0, 0, 0, time.UTC),
+	} {
 		for _, restored := range []bool{false, true} {
 			d, c := observedDeposit("sig1", amount), observedCredit("tx1", amount)
 			d.Time, c.Time, c.To = at, at, "a b"

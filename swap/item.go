@@ -296,7 +296,7 @@ const (
 	OutboundLost                                    // what a finished item rests on cannot land, or failed
 	InboundGone                                     // what came in has vanished
 	InboundChanged                                  // what came in was seen with other facts
-	SecondOutbound                                  // one intent was answered with two transactions; evidence that one of them has not paid closes it
+	SecondOutbound                                  // one intent was answered with two transactions; proof that one did not pay closes it
 	OwnSender                                       // a transfer between own accounts; no item
 	GapAccepted                                     // an operator gave up the inbound of a span of time
 	Contested                                       // the transaction that paid is on file for another item, too

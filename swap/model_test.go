@@ -32,7 +32,8 @@ func modelKey[A any](w swaptest.World[A], status string) string {
 		}
 	}
 	i := w.Head()
-	fmt.Fprint(&b, status, i.Tried, i.Checked, i.Attempts, i.Hold.Kind, i.Lost, i.Reason, i.Fees, w.Orders, w.Lies, w.Forks, w.Slips, len(w.Old), i.ByHand != swap.ByHand{})
+	fmt.Fprint(&b, status, i.Tried, i.Checked, i.Attempts, i.Hold.Kind, i.Lost, i.Reason, i.Fees,
+		w.Orders, w.Lies, w.Forks, w.Slips, len(w.Old), i.ByHand != swap.ByHand{})
 	fresh(i.CheckAt)
 	if i.Lease.Holder != "" {
 		fresh(i.Lease.Until)

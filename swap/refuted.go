@@ -47,7 +47,8 @@ func (s *step) refuteSecond() {
 // ends with the last one.
 func (s *step) refuteMismatch(in *Intent) {
 	own := func(d Discrepancy) bool {
-		return d.ClosedBy == "" && !d.Firm && d.Chain == in.Chain && (in.TxID != "" && d.mismatch(in.TxID) || in.Signature != "" && d.mismatch(in.Signature))
+		return d.ClosedBy == "" && !d.Firm && d.Chain == in.Chain &&
+			(in.TxID != "" && d.mismatch(in.TxID) || in.Signature != "" && d.mismatch(in.Signature))
 	}
 	for {
 		k := slices.IndexFunc(s.item.Discrepancies, own)

@@ -111,7 +111,8 @@ func TestSignaturesAfterInvalidated(t *testing.T) {
 		b.submit(bare(tx))
 		do(t, b.Ledger, utxo.Invalidated{ID: id})
 		for _, again := range []*wire.MsgTx{bare(tx), tx} {
-			if set, err := b.DoAt(utxo.Submitted{Wallet: 1, Tx: again}, utxotest.Start); !errors.Is(err, statemachine.ErrIllegal) || len(set.Log) > 0 {
+			set, err := b.DoAt(utxo.Submitted{Wallet: 1, Tx: again}, utxotest.Start)
+			if !errors.Is(err, statemachine.ErrIllegal) || len(set.Log) > 0 {
 				t.Errorf("%s: submitted again: %v, %v", name, err, set.Log)
 			}
 		}

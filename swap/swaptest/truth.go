@@ -66,7 +66,8 @@ func (w *World[A]) Attended() error {
 			return fmt.Errorf("time is told and changes nothing: %v", err)
 		}
 	}
-	if place := any(&w.Item).(swap.Record).Place(); place == swap.Unprocessed && i.Hold.Kind == 0 && i.ByHand == (swap.ByHand{}) && !i.Overdue(late) {
+	place := any(&w.Item).(swap.Record).Place()
+	if place == swap.Unprocessed && i.Hold.Kind == 0 && i.ByHand == (swap.ByHand{}) && !i.Overdue(late) {
 		return fmt.Errorf("it is not finished, and nobody is ever told: overdue at %v", i.OverdueAt)
 	}
 	switch {
