@@ -119,6 +119,28 @@ func TestWhatEvidenceRefutesIsNoDiscrepancy(t *testing.T) {
 		}
 		r.do(swap.Ordered{By: r.operator(), Order: swap.NotSent, TxID: s.TxID, Reason: "seen"}).outbound(s).unsolved()
 	})
+	t.Run("on Nexus the intent has no transaction yet", func(t *testing.T) {
+		misread := func() (*run[swap.Deposit], swap.Sighting) {
+			r := ready(t).begin(swap.Send)
+			s := sighting(r.latest(), 1, false)
+			s.TxID, s.Amount = "aa11", s.Amount-1
+			return r.outbound(s).unsolved(swap.Mismatch), s
+		}
+		r, s := misread()
+		if r.wait(time.Hour).missing(1).unsolved(); r.i().Hold.Kind != 0 {
+			t.Errorf("it is held still: %v", r.i().Hold)
+		}
+		s.Confirmations = 10
+		if r.outbound(s).unsolved(swap.Mismatch); r.i().Hold.Kind != swap.ByMismatch {
+			t.Error("a final one is for a person, whatever was proved")
+		}
+		r, _ = misread()
+		r.found(1, 1).unsolved(swap.Mismatch).found(1, 10).found(1, 10).unsolved().is("debit_confirmed").over()
+		r = ready(t).begin(swap.Send)
+		s = sighting(r.latest(), 1, false)
+		s.TxID, s.Reference = "bb22", s.Reference+1
+		r.outbound(s).unsolved(swap.Mismatch).wait(time.Hour).missing(1).unsolved(swap.Mismatch) // nothing was asked about it
+	})
 	t.Run("of no intent, and it landed with an error", func(t *testing.T) {
 		r := sending(t)
 		s := sighting(r.latest(), 1, false)

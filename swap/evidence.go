@@ -250,6 +250,11 @@ func (s *step) movedNothing(t *Sighting) error {
 	return s.note("it landed with an error: " + t.TxID)
 }
 
+// refers reports whether a transaction has the reference of an intent that was begun here.
+func (s *step) refers(t *Sighting) bool {
+	return t.Reference != 0 && slices.ContainsFunc(s.item.Intents, func(in Intent) bool { return !in.Filed && in.Reference == t.Reference })
+}
+
 // names reports whether a transaction names the item of an id: by the reference of
 // one of its intents on Nexus, by its memo on Solana.
 func (s *step) names(t *Sighting, id string) bool {
@@ -397,7 +402,8 @@ func (s *step) conflict(t *Sighting) error {
 	if t.Of != "" {
 		text += ", but of " + t.Of
 	}
-	s.discrepancy(Discrepancy{Kind: Mismatch, Key: t.TxID, Chain: t.Chain, TxID: t.TxID, Amount: t.Amount, Text: text, Firm: s.p.final(t)})
+	s.discrepancy(Discrepancy{Kind: Mismatch, Key: t.TxID, Chain: t.Chain, TxID: t.TxID, Amount: t.Amount, Text: text,
+		Firm: s.p.final(t) || t.Chain == Nexus && !s.refers(t)})
 	hold()
 	return s.note("an outbound of the vault is no intent of this item")
 }

@@ -257,8 +257,9 @@ type Discrepancy struct {
 	At        time.Time
 	ClosedBy  string // who dealt with it, or showed that it is not so
 	ClosedAt  time.Time
-	// Firm is set of a Mismatch that was final when a chain showed it, or of which a person has
-	// said what it is. Evidence closes no other Mismatch than one that is not firm.
+	// Firm is set of a Mismatch that was final when a chain showed it, of which a person has
+	// said what it is, or that on Nexus has the reference of no intent of the item. Evidence
+	// closes a Mismatch only while it is not firm.
 	Firm bool
 }
 

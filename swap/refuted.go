@@ -43,12 +43,17 @@ func (s *step) refuteSecond() {
 }
 
 // refuteMismatch closes the Mismatch of a transaction that is an intent's own: the
-// transaction cannot have paid, or what it finally moved is what the intent pays. The hold
-// ends with the last one.
+// transaction cannot have paid, or what it finally moved is what the intent pays. On Nexus an
+// intent may have no transaction yet. There a Mismatch that is not firm has the reference of an
+// intent, and closes when the reference of each intent is used up by a final payment, or
+// nothing with it can land. The hold ends with the last one.
 func (s *step) refuteMismatch(in *Intent) {
+	used := in.Chain == Nexus && !in.Filed && !slices.ContainsFunc(s.item.Intents, func(o Intent) bool {
+		return o.Chain == Nexus && !o.Filed && !o.Final && o.Proof != Negative
+	})
 	own := func(d Discrepancy) bool {
-		return d.ClosedBy == "" && !d.Firm && d.Chain == in.Chain &&
-			(in.TxID != "" && d.mismatch(in.TxID) || in.Signature != "" && d.mismatch(in.Signature))
+		return d.Kind == Mismatch && d.ClosedBy == "" && !d.Firm && d.Chain == in.Chain &&
+			(used || in.TxID != "" && d.mismatch(in.TxID) || in.Signature != "" && d.mismatch(in.Signature))
 	}
 	for {
 		k := slices.IndexFunc(s.item.Discrepancies, own)
