@@ -99,7 +99,7 @@ func TestAnErrorOfTheDatabaseEndsTheWorkOnBatches(t *testing.T) {
 		made func(b *bank) // what there is to do
 		work func(source store.BatchSource, items []worker.Item[store.BatchWork]) ([]worker.Item[store.BatchWork], error)
 	}{
-		"a turn": {func(b *bank) { b.pending(t) }, func(source store.BatchSource, _ []worker.Item[store.BatchWork]) ([]worker.Item[store.BatchWork], error) {
+		"a turn": {func(b *bank) { b.pending(t); b.pending(t) }, func(source store.BatchSource, _ []worker.Item[store.BatchWork]) ([]worker.Item[store.BatchWork], error) {
 			items, _, err := source.Turn(ctx, nil, 4)
 			return items, err
 		}},
