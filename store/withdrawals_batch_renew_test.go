@@ -86,6 +86,20 @@ func TestRenewalOfBatchesAndOfMembers(t *testing.T) {
 	}
 }
 
+// What is signed under the item's own lease is the item's, whichever item it is.
+func TestRenewalOfWhatIsSigned(t *testing.T) {
+	b := newBank(t, withoutNonces)
+	source, _, pays := b.twoOfEach(t)
+	e := signedTogether(pays[1].Work.Members, 0)
+	e.HasNonce, e.HasChainNonce, e.Input = false, false, "coin"
+	if _, err := b.Batch(context.Background(), e.Batch, e); err != nil {
+		t.Fatal(err)
+	}
+	if lost := lostOf(t, source, pays...); lost != nil {
+		t.Errorf("%v are lost", lost)
+	}
+}
+
 // What was signed under a later lease than the item's is not the item's.
 func TestRenewalOfWhatAnotherHasSigned(t *testing.T) {
 	b := newBank(t, withoutNonces)
@@ -215,7 +229,7 @@ func TestLookupsOfBatches(t *testing.T) {
 	if items, _, err := source.Turn(ctx, unknown, 2); !errors.Is(err, statemachine.ErrNotFound) || len(items) > 0 {
 		t.Errorf("%d items, %v", len(items), err)
 	}
-	if _, _, err := b.BatchLookups(chain, "").Turn(ctx, nil, 1); err == nil {
+	if _, _, err := b.BatchLookups(chain, "").Turn(ctx, nil, 0); err == nil {
 		t.Error("nobody looks up")
 	}
 	if items, _, err := source.Turn(ctx, nil, 2); err != nil || len(items) != 1 {
