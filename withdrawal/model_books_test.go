@@ -216,11 +216,11 @@ func bookRuns() []stopRun {
 		{modelRun{"nobody lies", honest, 19210}, trueBookProperties},
 		{modelRun{"a signer that answers", signer, 2527}, trueBookProperties},
 		{modelRun{"cancelled", stop, 7401}, trueBookProperties},
-		{modelRun{"told of two that may have paid", gossip, 4931}, bookProperties},
+		{modelRun{"told of two that may have paid", gossip, 4639}, bookProperties},
 		{modelRun{"a wrong proof of death", lies, 2987}, paidAfter(bookProperties)},
-		{modelRun{"sent after not sent", unsent, 2402}, paidAfter(bookProperties)},
-		{modelRun{"sent twice for one reference", twice, 12009}, bookProperties},
-		{modelRun{"named what is another's", anothers, 2720}, bookProperties},
+		{modelRun{"sent after not sent", unsent, 2324}, paidAfter(bookProperties)},
+		{modelRun{"sent twice for one reference", twice, 11953}, bookProperties},
+		{modelRun{"named what is another's", anothers, 2684}, bookProperties},
 		{modelRun{"decided on what was read before", stale, 81734}, paidAfter(bookProperties)},
 	}
 }
