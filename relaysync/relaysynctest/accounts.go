@@ -173,6 +173,9 @@ func (h *AccountHistory) Add(ev dunning.Event, c dunning.Change, refusal error) 
 		if e, ok := ev.(dunning.Paid); ok && errors.Is(refusal, statemachine.ErrIllegal) && h.last.Invoice(e.Invoice) != nil {
 			return fmt.Errorf("money came, and is not filed: %w", refusal)
 		}
+		if e, ok := ev.(dunning.Amended); ok && errors.Is(refusal, statemachine.ErrHeld) && h.stuck(e.Invoice, e.At) {
+			return fmt.Errorf("nobody is named, and nothing is due that ends it: %w", refusal)
+		}
 		if !c.Empty() {
 			return fmt.Errorf("a refusal changed something: %w", refusal)
 		}
@@ -228,6 +231,14 @@ func (h *AccountHistory) Add(ev dunning.Event, c dunning.Change, refusal error) 
 		}
 	}
 	return nil
+}
+
+// stuck reports that a charge which holds up an invoice is neither looked up nor made again, and
+// that no person is named.
+func (h *AccountHistory) stuck(invoice string, now time.Time) bool {
+	i, t := h.last.Invoice(invoice), &h.last.Tenant
+	again := t.Method != dunning.Manual && t.Status() == dunning.TenantActive
+	return i.Charge == dunning.ChargeNone && !again && !t.NeedsOperator(i, now)
 }
 
 // proof checks that a charge is taken for not arrived, or for failed, only by a look-up from
