@@ -23,14 +23,16 @@ var tables = []string{
 		CHECK (balance >= 0 OR name = 'chain' OR name LIKE 'owed:%')
 	)`,
 	// A posting moves an amount from one account to another, so that the sum of all
-	// balances is zero. Its key is its meaning: the same is never posted twice.
+	// balances is zero. Its key is its meaning: the same is never posted twice. It refers to
+	// its accounts without a foreign key, whose check on PostgreSQL would have all postings
+	// of an account share a lock of the row that each of them is about to change.
 	`CREATE TABLE IF NOT EXISTS postings (
 		subject text NOT NULL, -- a request of a withdrawal, the outpoint of a deposit
 		kind text NOT NULL CHECK (kind IN
 			('fund', 'hold', 'capture', 'release', 'refund', 'credited', 'reversed', 'collect')),
 		number bigint NOT NULL CHECK (number >= 1),
-		debit text NOT NULL REFERENCES accounts (name), -- what the amount leaves
-		credit text NOT NULL REFERENCES accounts (name), -- where it goes
+		debit text NOT NULL, -- the account that the amount leaves
+		credit text NOT NULL, -- where it goes
 		amount bigint NOT NULL CHECK (amount > 0), -- in base units
 		PRIMARY KEY (subject, kind, number)
 	)`,

@@ -116,20 +116,47 @@ func TestPostAtOnce(t *testing.T) {
 	})
 }
 
+// Deposits are reversed while their customer spends them: what is available is taken once.
+func TestReversedAtOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, s *service) {
+		var facts []follow.Fact
+		for i := range 8 {
+			facts = append(facts, fact(uint32(i), 1, utxo.FactCredited))
+		}
+		s.credited(t, facts...)
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() { s.credited(t, fact(uint32(i), 1, utxo.FactReversed)) })
+			all.Go(func() {
+				if err := s.post(t, posting{fmt.Sprint(i), "hold", 1, available("ann"), held("ann"), "4"}); err != nil && !errors.Is(err, errFunds) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		s.has(t, chainAccount, 0)
+		s.has(t, available("ann"), 0)
+	})
+}
+
+func fact(index uint32, round int64, kind utxo.FactKind) follow.Fact {
+	return follow.Fact{DepositKey: utxo.DepositKey{OutPoint: wire.OutPoint{Index: index}, Round: round, Kind: kind},
+		Owner: utxo.Owner{Wallet: wallet, Tag: "ann"}, Amount: 5}
+}
+
+// credited posts facts as [follow.Deposits] has them posted.
+func (s *service) credited(t *testing.T, facts ...follow.Fact) {
+	t.Helper()
+	err := s.db.UpdateTx(t.Context(), func(ctx context.Context, tx sqlstore.Tx, u store.Unit) error { return s.credit(ctx, tx, u, facts) })
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // What is reversed is owed, and what is available of it is taken at once.
 func TestReversed(t *testing.T) {
 	onEach(t, func(t *testing.T, s *service) {
-		fact := func(index uint32, round int64, kind utxo.FactKind) follow.Fact {
-			return follow.Fact{DepositKey: utxo.DepositKey{OutPoint: wire.OutPoint{Index: index}, Round: round, Kind: kind},
-				Owner: utxo.Owner{Wallet: wallet, Tag: "ann"}, Amount: 5}
-		}
-		say := func(facts ...follow.Fact) {
-			t.Helper()
-			err := s.db.UpdateTx(t.Context(), func(ctx context.Context, tx sqlstore.Tx, u store.Unit) error { return s.credit(ctx, tx, u, facts) })
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
+		say := func(facts ...follow.Fact) { t.Helper(); s.credited(t, facts...) }
 		say(fact(0, 1, utxo.FactCredited), fact(1, 1, utxo.FactCredited))
 		if err := s.post(t, posting{"r", "hold", 1, available("ann"), held("ann"), "7"}); err != nil {
 			t.Fatal(err)
