@@ -135,10 +135,10 @@ func (w *world) live(ctx context.Context, db string, lease time.Duration, random
 	return done
 }
 
-// told holds the book against the feed, at a moment when nobody else writes: of what is
-// paid and not booked the lines are still to come.
+// told holds the book against the feed: of what is paid and not booked the lines are still
+// to come. The book is read last: what the cursor has passed meanwhile is in it.
 func (w *world) told(ctx context.Context) {
-	paid, booked, next := []string{}, w.postings(ctx), map[string]bool{}
+	paid, next := []string{}, map[string]bool{}
 	rows, err := w.watch.conn.QueryContext(ctx, "SELECT CAST(id AS text) FROM withdrawal_requests "+
 		"WHERE status = 'completed' OR paid_after IS NOT NULL AND mined IS NOT NULL")
 	if err != nil {
@@ -171,6 +171,7 @@ func (w *world) told(ctx context.Context) {
 	if err = errors.Join(err, rows.Err()); err != nil {
 		w.t.Errorf("the feed: %v", err)
 	}
+	booked := w.postings(ctx)
 	for _, id := range paid {
 		if !booked[id]["capture"] && !next[id] {
 			w.t.Errorf("request %s is paid, and the book is never told", id)
