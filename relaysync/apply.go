@@ -23,6 +23,7 @@ func (p Policy) Apply(s Sync, ev Event) (Change, error) { return p.ApplyAt(s, ev
 // ApplyAt is [Policy.Apply]; now is the store's time, see [statemachine.EventTime].
 func (p Policy) ApplyAt(s Sync, ev Event, now time.Time) (Change, error) {
 	st := step{Change: Change{Old: s, New: s}, ev: ev}
+	st.New.Level = 0 // of this event alone
 	err := st.begin(now)
 	if err == nil {
 		err = p.take(&st)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // giveUp is the source's text for the end of the retries.
@@ -36,6 +37,8 @@ func (p *Policy) claim(c *step, e *Claimed) error {
 	switch {
 	case held:
 		return c.refuse(statemachine.ErrHeld, "by "+t.Lease.Holder)
+	case c.Old.Level >= switches.Begin:
+		return c.refuse(switches.ErrStopped, "relays, at "+c.Old.Level.String())
 	case at == PhaseSyncing: // the holder may have sent until its lease ended
 		on = OnTakeover
 		t.Lapses++

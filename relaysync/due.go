@@ -3,6 +3,8 @@ package relaysync
 import (
 	"cmp"
 	"time"
+
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // DueAt is when a sync can be claimed: at the due time, or, while it is under a lease, at the
@@ -16,6 +18,10 @@ func (s *Sync) DueAt() (at time.Time, ok bool) {
 	}
 	return time.Time{}, false
 }
+
+// DueIn reports whether syncs are offered where the switch says s of relays: none while
+// nothing begins.
+func DueIn(s switches.State) bool { return s.Begins() }
 
 // NeedsOperator reports whether only a person moves the relay on.
 func (s *Sync) NeedsOperator() bool { return s.Phase() == PhaseExhausted }

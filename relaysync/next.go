@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // Do is a kind of [Action].
@@ -44,11 +45,15 @@ type Step struct {
 }
 
 // Next says what the record owes at now. It is level-triggered: it looks at nothing but the
-// record, so a restart needs no replay.
+// record, so a restart needs no replay. Level, where it is given, leaves out what the switch
+// stops.
 func (p Policy) Next(s Sync, now time.Time) Step {
 	t := &s.Timer
 	act := func(do Do, by Role, n int64) Step {
 		return Step{Actions: []Action{{Do: do, Key: fmt.Sprintf("%s/%s/%d", do, s.Relay.ID, n), By: by, Relay: s.Relay.ID, Fence: n}}, Party: by}
+	}
+	if at, due := s.DueAt(); due && !now.Before(at) && s.Level >= switches.Begin {
+		return Step{Party: Operator} // starts relays
 	}
 	switch s.Phase() {
 	case PhaseExhausted:

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // Bounds of what comes from outside, in bytes.
@@ -118,6 +119,9 @@ type Sync struct {
 	Relay   Relay
 	Timer   Timer
 	History History
+	// Level is how far the switch stops relays. Given by the service for Claimed, and for
+	// Next; no column.
+	Level switches.Level `json:",omitzero"`
 }
 
 // Change is the result of one step. A store writes relay and timer where the stored version is

@@ -42,7 +42,7 @@ func ExampleWithdrawals_BatchPayments() {
 	}
 	pay := func(ctx context.Context, work store.BatchWork) (r store.BatchResult) {
 		by := withdrawal.By{Actor: "payer-1", Role: withdrawal.WithdrawalWorker}
-		if len(work.Payout.Stopped()) > 0 { // an operator has some: nothing of it is sent, but a version without them
+		if len(work.Payout.Unwanted()) > 0 { // an operator has some: nothing of it is sent, but a version without them
 			return r
 		}
 		if len(work.Members) == 0 { // send the newest version again

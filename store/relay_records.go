@@ -10,7 +10,7 @@ import (
 
 // RelayUnit is the part of a transaction that [Relays] needs.
 type RelayUnit interface {
-	Clock
+	SwitchUnit
 	Relays() RelayRecords
 }
 

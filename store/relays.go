@@ -8,6 +8,7 @@ import (
 
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // Relays runs the rules of package relaysync on a store: load, apply, save. Each
@@ -87,18 +88,28 @@ func aggregateOfRelays(p *relaysync.Policy) *relayAggregate {
 		result: func(c *relaysync.Change) *relaysync.Sync { return &c.New },
 		empty:  (*relaysync.Change).Empty,
 		merge:  (*relaysync.Change).Merge,
-		beside: func(b *relayBatch) beside[relaysync.Sync, relaysync.Event, relaysync.Change] { return leaseEnds{b} },
+		beside: func(b *relayBatch) beside[relaysync.Sync, relaysync.Event, relaysync.Change] {
+			return &leaseEnds{relayBatch: b}
+		},
 	}
 }
 
-// leaseEnds moves the end of a lease that a step moved, which a save does not.
-type leaseEnds struct{ *relayBatch }
-
-func (l leaseEnds) fill(_ *relaysync.Sync, ev relaysync.Event) (relaysync.Event, error) {
-	return ev, nil
+// leaseEnds asks the switch for claims, and moves the end of a lease that a step moved,
+// which a save does not.
+type leaseEnds struct {
+	*relayBatch
+	relays oneSwitch
 }
 
-func (l leaseEnds) follow(c *relaysync.Change) error {
+func (l *leaseEnds) fill(r *relaysync.Sync, ev relaysync.Event) (_ relaysync.Event, err error) {
+	r.Level = 0
+	if _, claims := ev.(relaysync.Claimed); claims {
+		r.Level, err = l.relays.level(l.tx, switches.Relays)
+	}
+	return ev, err
+}
+
+func (l *leaseEnds) follow(c *relaysync.Change) error {
 	was, is := &c.Old.Timer.Lease, &c.New.Timer.Lease
 	if is.Holder == "" || was.Fence != is.Fence || was.Until.Equal(is.Until) {
 		return nil
@@ -199,8 +210,10 @@ func (s *Relays) Get(ctx context.Context, relay string) (relaysync.Sync, error) 
 // Next says what a relay owes now, see [relaysync.Policy.Next]; Due is on the
 // store's clock.
 func (s *Relays) Next(ctx context.Context, relay string) (relaysync.Step, error) {
-	return next(ctx, &s.relayCore, relay, func(_ RelayUnit, r relaysync.Sync, now time.Time) (relaysync.Step, error) {
-		return s.policy.Next(r, now), nil
+	return next(ctx, &s.relayCore, relay, func(tx RelayUnit, r relaysync.Sync, now time.Time) (relaysync.Step, error) {
+		state, err := tx.Switches().Ask(switches.Relays)
+		r.Level = state.Level
+		return s.policy.Next(r, now), err
 	})
 }
 

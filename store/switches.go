@@ -53,6 +53,24 @@ func switchAggregate() *aggregate[SwitchUnit, switches.Scope, switches.Scope, sw
 	}
 }
 
+// oneSwitch is what the switch says of one scope, asked once in a transaction.
+type oneSwitch struct {
+	state switches.State
+	asked bool
+}
+
+// level is the level at which the scope is stopped, zero where something may begin.
+func (o *oneSwitch) level(tx SwitchUnit, scope switches.Scope) (level switches.Level, err error) {
+	if !o.asked {
+		o.state, err = tx.Switches().Ask(scope)
+		o.asked = err == nil
+	}
+	if o.state.Begins() {
+		return 0, err
+	}
+	return o.state.Level, err
+}
+
 // everything reads the row of [switches.Everything], by which a scope may be recovering.
 type everything struct{ *switchBatch }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store/worker"
 )
 
@@ -78,18 +79,27 @@ func aggregateOfTenants(p *dunning.Policy, relays *Relays) *tenantAggregate {
 		empty:  (*dunning.Change).Empty,
 		merge:  (*dunning.Change).Merge,
 		owner:  func(tx TenantUnit, _ string, invoice string) (string, error) { return tx.Tenants().TenantOf(invoice) },
-		beside: func(b *tenantBatch) beside[dunning.Account, dunning.Event, dunning.Change] { return &churns{b, relays} },
+		beside: func(b *tenantBatch) beside[dunning.Account, dunning.Event, dunning.Change] {
+			return &churns{tenantBatch: b, relays: relays}
+		},
 	}
 }
 
 // churns deactivates the relays of a tenant that is churned.
 type churns struct {
 	*tenantBatch
-	relays *Relays
+	relays  *Relays
+	charges oneSwitch
 }
 
-// fill finds out whose the id of a new invoice is.
-func (c *churns) fill(a *dunning.Account, ev dunning.Event) (dunning.Event, error) {
+// fill asks the switch, and finds out whose the id of a new invoice is.
+func (c *churns) fill(a *dunning.Account, ev dunning.Event) (_ dunning.Event, err error) {
+	a.Level = 0
+	switch ev.(type) {
+	case dunning.Ticked, dunning.ChargeIntended:
+		a.Level, err = c.charges.level(c.tx, switches.Charges)
+		return ev, err
+	}
 	e, ok := ev.(dunning.Issued)
 	if !ok || a.Invoice(e.Invoice) != nil {
 		return ev, nil

@@ -51,7 +51,7 @@ type BatchSource interface {
 // The handler of members signs one transaction for them and stores it with
 // [Withdrawals.Batch] ([withdrawal.BatchPrepared]) before it sends anything, then
 // returns [withdrawal.BatchSent], under the lease that the batch then has. A batch
-// with members that [withdrawal.Payout.Stopped] names is not sent again: the
+// with members that [withdrawal.Payout.Unwanted] names is not sent again: the
 // handler signs a version without them, stores it with [withdrawal.BatchReplaced]
 // and sends that, or returns nothing and is asked again when the lease has ended.
 // Who has claimed a batch owes this, whatever [withdrawal.Policy.NextBatch] says: that

@@ -134,8 +134,8 @@ func TestClaimsOfOneForBatches(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.missed(t, w)
-		if p := claimBatch(t, source).Work.Payout; len(p.Stopped()) != 1 || p.Stopped()[0] != m.Request.ID {
-			t.Errorf("it is to be replaced without %v", p.Stopped())
+		if p := claimBatch(t, source).Work.Payout; len(p.Unwanted()) != 1 || p.Unwanted()[0] != m.Request.ID {
+			t.Errorf("it is to be replaced without %v", p.Unwanted())
 		}
 		if items, _, err := source.Turn(ctx, nil, 10); err != nil || len(items) > 0 {
 			t.Errorf("it is handed out again before the next look-up: %d items, %v", len(items), err)

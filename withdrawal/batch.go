@@ -132,11 +132,11 @@ func (b *Payout) Pays(hash string, w *Withdrawal) (output uint32, ok bool) {
 	return 0, false
 }
 
-// Stopped returns the requests that the newest version pays although an operator
+// Unwanted returns the requests that the newest version pays although an operator
 // has them, or they may be paid elsewhere. While there is one that version is not
 // sent again, but looked up, and the builder is asked to replace it by one that
 // does not pay them: [DoReplace].
-func (b *Payout) Stopped() (without []uuid.UUID) {
+func (b *Payout) Unwanted() (without []uuid.UUID) {
 	for i := range b.Members {
 		w := &b.Members[i]
 		if _, pays := b.Pays(b.Batch.TxHash, w); pays && b.Has(w) && (w.Job.Review || w.elsewhere()) {
@@ -193,7 +193,7 @@ const (
 	// BatchConfirming: a version may be mined. It begins with the first signed
 	// one, before that is sent: a crash leaves bytes that are owed a broadcast, and a
 	// lease that ends. A [WithdrawalWorker] claims it and sends them, or replaces what
-	// is [Payout.Stopped]; a crash before the replacement is on file leaves nothing,
+	// is [Payout.Unwanted]; a crash before the replacement is on file leaves nothing,
 	// and it is asked for again when the lease has ended. A [ConfirmationWorker] looks
 	// all versions up at NextCheckAt. Time alone never fails it.
 	BatchConfirming BatchStatus = iota + 1

@@ -396,7 +396,7 @@ func (c *batchStep) check(again bool) error {
 		}
 		return nil // what was seen before the end
 	}
-	if len(c.New.Stopped()) > 0 {
+	if len(c.New.Unwanted()) > 0 {
 		again = c.by.Role == ConfirmationWorker
 	}
 	b.NextCheckAt, b.Rebroadcast = c.by.At.Add(c.policy.CheckEvery), again

@@ -41,7 +41,7 @@ func (p Policy) NextBatch(b Payout, now time.Time) Step {
 	if h.Rebroadcast && len(b.Txs) > 0 && !h.Lease.Held(now) && b.Level < switches.Send {
 		tx := &b.Txs[len(b.Txs)-1]
 		owed := Action{Do: DoRebroadcast, By: WithdrawalWorker, Batch: h.ID, Wallet: h.Wallet, Fence: h.Lease.Fence + 1, Key: "rebroadcast/" + tx.Hash, Hashes: []string{tx.Hash}, Raw: tx.Raw}
-		if without := b.Stopped(); len(without) > 0 {
+		if without := b.Unwanted(); len(without) > 0 {
 			owed.Do, owed.Key, owed.Without, owed.Raw = DoReplace, "replace"+look.Key[len("look up"):], without, nil
 		}
 		step.Actions = append(step.Actions, owed)

@@ -63,7 +63,7 @@ func TestAMemberOfAnotherBatchStaysThere(t *testing.T) {
 		t.Errorf("%+v, %v", c.New.Members[1].Job, err)
 	}
 	other.Job.Review = true
-	if got := b.Stopped(); len(got) > 0 {
+	if got := b.Unwanted(); len(got) > 0 {
 		t.Errorf("it stops for %v", got)
 	}
 	_, err = policy.ApplyBatch(b, batchReplaced(t0, b, "v2", 0, 1), t0)

@@ -180,7 +180,7 @@
 // review and out of the batch: an operator says PaidBy of that transaction and
 // output, or ProvenDead with LeftOut. A receipt says nothing of whom a batch
 // pays, so it confirms none of its members. While an operator has a member that the
-// newest version pays, that version is not sent again ([Payout.Stopped]): replace
+// newest version pays, that version is not sent again ([Payout.Unwanted]): replace
 // it by one without the member. After the end evidence moves no status: it is an
 // incident, or refused where only an operator may say it.
 //

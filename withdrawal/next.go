@@ -45,7 +45,7 @@ type Action struct {
 	Fence   int64       // of the lease to act under; for DoClaim and DoRebroadcast the one to claim
 	Hashes  []string    `json:",omitempty"` // DoLookUp: all live transactions; DoBroadcast, DoRebroadcast: the one to send; DoReplace: to replace
 	Raw     []byte      `json:",omitempty"` // the bytes to send
-	Without []uuid.UUID `json:",omitempty"` // DoReplace: see [Payout.Stopped]
+	Without []uuid.UUID `json:",omitempty"` // DoReplace: see [Payout.Unwanted]
 	// NextNonce is the highest nonce on file + 1, for DoPay; 0: none is on file.
 	// It is the one to use only where the chain's next is not known: see FreeNonce.
 	NextNonce uint64 `json:",omitempty"`

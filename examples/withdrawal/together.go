@@ -105,7 +105,7 @@ func (p *builder) again(ctx context.Context, b withdrawal.Payout) store.BatchRes
 	newest := b.Txs[len(b.Txs)-1]
 	e := p.replacement(ctx, &b, newest)
 	switch {
-	case e == nil && len(b.Stopped()) > 0: // asked for again when the lease has ended
+	case e == nil && len(b.Unwanted()) > 0: // asked for again when the lease has ended
 		return store.BatchResult{}
 	case e != nil:
 		if _, err := p.Batch(ctx, b.Batch.ID, *e); err != nil { // somebody else's, or over
@@ -118,7 +118,7 @@ func (p *builder) again(ctx context.Context, b withdrawal.Payout) store.BatchRes
 
 func (p *builder) replacement(ctx context.Context, b *withdrawal.Payout, newest withdrawal.BatchTx) *withdrawal.BatchReplaced {
 	tx, err := node.Parse(newest.Raw)
-	stopped := len(b.Stopped()) > 0
+	stopped := len(b.Unwanted()) > 0
 	if err != nil || !stopped && p.now().Sub(newest.CreatedAt) < bumpAfter {
 		return nil
 	}

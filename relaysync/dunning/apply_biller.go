@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // tick touches DueAt alone, unless a clock that jumped has left something to mend.
@@ -37,6 +38,9 @@ func (p *Policy) intend(c *step, e *ChargeIntended) error {
 	}
 	if err := c.version(); err != nil {
 		return err
+	}
+	if c.Old.Level >= switches.Begin {
+		return c.refuse(switches.ErrStopped, "charges, at "+c.Old.Level.String())
 	}
 	do := p.Next(c.Old, c.by.At).Action
 	if do == nil || do.Do != DoCharge || do.Invoices[0] != i.ID {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // Do is a kind of [Action].
@@ -167,7 +168,8 @@ func (p *Policy) waits(now, until time.Time) bool {
 // Next gives one effect at a time: a charge that may be out is looked up and
 // holds back everything else, as does what was forgotten (Policy.RecoveredAt), and a
 // message on its way does for Policy.Hold at most; then a charge, a churn, a message. Where nothing is due, Due is the exact
-// time at which something is, an hour (Policy.Tick) from now at the latest.
+// time at which something is, an hour (Policy.Tick) from now at the latest. A tenant whose
+// charge the switch stops waits, and is asked for again each Policy.Hold.
 func (p Policy) Next(a Account, now time.Time) Step {
 	t := &a.Tenant
 	act := func(do Do, key string) *Action { return &Action{Do: do, Key: key, By: Biller, Tenant: t.ID} }
@@ -203,6 +205,9 @@ func (p Policy) Next(a Account, now time.Time) Step {
 	for k := range a.Invoices {
 		i := &a.Invoices[k]
 		at, ok := p.chargeAt(&a, i, now)
+		if ok && reached(now, at) && a.Level >= switches.Begin { // nobody is churned, or reminded, for what is not charged
+			return p.sleep(now, p.heldUntil(now))
+		}
 		if ok && reached(now, at) {
 			n, method := a.next(i)
 			do := act(DoCharge, i.key(n))

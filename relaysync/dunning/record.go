@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // Bounds of what comes from outside.
@@ -80,6 +81,9 @@ type Invoice struct {
 type Account struct {
 	Tenant   Tenant
 	Invoices []Invoice
+	// Level is how far the switch stops charges. Given by the service for Ticked and
+	// ChargeIntended, and for Next; no column.
+	Level switches.Level `json:",omitzero"`
 }
 
 // Change is the result of one step. Records are written where the version in

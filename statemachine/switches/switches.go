@@ -82,6 +82,9 @@ func (s Scope) takes(l Level) bool {
 	return l.Valid() && (l != All || s == Everything || strings.HasPrefix(string(s), direction))
 }
 
+// ErrStopped: the switch stops what was to begin. It is [statemachine.ErrIllegal].
+var ErrStopped = fmt.Errorf("%w: stopped", statemachine.ErrIllegal)
+
 // MaxReason bounds a reason, in bytes; a longer one is cut.
 const MaxReason = 500
 

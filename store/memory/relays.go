@@ -5,6 +5,7 @@ import (
 
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 )
 
@@ -87,10 +88,16 @@ func (r relays) activitiesOf(kind, id string) (all []relaysync.Activity) {
 
 func (r relays) Due(now time.Time, limit int) (due []relaysync.Sync, _ []error, err error) {
 	due, err = dueOf(r.tx, r.relays, keyDue, now, limit, r.Get)
+	if !relaysync.DueIn(r.tx.store.switches.state(switches.Relays)) {
+		due = nil
+	}
 	return due, nil, err
 }
 
 func (r relays) NextDue(now time.Time) (time.Time, error) {
+	if !relaysync.DueIn(r.tx.store.switches.state(switches.Relays)) {
+		return time.Time{}, nil
+	}
 	return nextOf(r.relays, keyDue, now), nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 )
 
@@ -36,7 +37,7 @@ var (
 		"AND a.activity_type = 'complete_relay_sync') WHERE x.id = r.id"}
 
 	dueRelays = newDue(due{from: "@relays x", owner: "x.id", where: scheduled,
-		at: dueAt, order: dueAt + ", x.id"})
+		at: dueAt, order: dueAt + ", x.id", off: stoppedAt("'relays'", switches.Begin)})
 
 	// pendingRelays has the source's condition as it stands there.
 	pendingRelays = statement{text: "SELECT id FROM @relays WHERE (synced = 0 OR trim(sync_error) <> '') AND id > $1 ORDER BY id LIMIT $2"}

@@ -31,6 +31,7 @@ func Relays[T store.RelayUnit](t *testing.T, open func(testing.TB) store.Store[T
 		{"activities are in the order of commits, whatever the clocks say", of.relayActivities},
 		{"a reconcile gives a timer to all that need one, and changes nothing again", of.reconciledRelays},
 		{"a lease that a clock which went back has left ends after its length", of.leaseOfTheFuture},
+		{"relays that are stopped begin no sync, and what has begun ends", of.stopped},
 		{"subscribers hear of what was committed, and of nothing else", of.relayNews},
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"github.com/settlehq/settle/relaysync"
+	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
@@ -227,4 +229,75 @@ func (w *switched) stopAndStart(t *testing.T) {
 	refusedWith(t, errOf(w.service.Quiet(ctx, "chain/x", 0)), statemachine.ErrInvalid, "a scope that is none")
 	_, _, err := w.service.Stop(ctx, switches.Stopped{By: by, Scope: "chain/x", Level: switches.Send, Reason: "typed by hand"})
 	refusedWith(t, err, statemachine.ErrInvalid, "a stop of a scope that is none")
+}
+
+// stopped: syncs that begin are refused and not offered, and what has begun ends.
+func (r *relays) stopped(t *testing.T) {
+	service := must(store.NewSwitches(r.Store))(t)
+	claim := relaysync.Claimed{By: relayBy(relaysync.Reactor, start)}
+	for _, scope := range []switches.Scope{switches.Relays, switches.Everything} {
+		waits, syncs := r.id(), r.id()
+		r.do(t, waits, relayCreated(waits, start))
+		r.do(t, syncs, relayCreated(syncs, start), claim)
+		offered := func() (due int, next time.Time, actions int) {
+			t.Helper()
+			noError(t, r.Update(ctx, func(tx store.RelayUnit) error {
+				all, _, err := tx.Relays().Due(start.Add(time.Second), 100)
+				due = len(all)
+				if err == nil {
+					next, err = tx.Relays().NextDue(start.Add(-time.Hour))
+				}
+				return err
+			}))
+			dated(r.Store, start.Add(time.Second))
+			defer dated(r.Store, time.Time{})
+			step := must(r.service.Next(ctx, waits))(t)
+			return due, next, len(step.Actions)
+		}
+		if due, next, actions := offered(); due != 1 || !next.Equal(start) || actions != 1 {
+			t.Fatalf("before the stop: %d, %v, %d", due, next, actions)
+		}
+		noError(t, errOf(service.Do(ctx, scope, stopEvent(scope, switches.Begin))))
+		if due, next, actions := offered(); due != 0 || !next.IsZero() || actions != 0 {
+			t.Errorf("of %s that is stopped: %d, %v, %d", scope, due, next, actions)
+		}
+		refusedWith(t, errOf(r.service.Do(ctx, waits, claim)), switches.ErrStopped, "a claim")
+		r.do(t, syncs, relayFinished(start, 1, statemachine.Done))
+		noError(t, errOf(service.Do(ctx, scope, startEvent(scope, 0))))
+		r.do(t, waits, claim, relayFinished(start, 1, statemachine.Done))
+	}
+}
+
+// stopped: charges that begin are refused and not offered, nobody is churned or reminded
+// meanwhile for what is not charged, and what is out is answered.
+func (r *tenants) stopped(t *testing.T) {
+	service, policy := must(store.NewSwitches(r.Store))(t), r.service.Policy()
+	biller := dunningBy(dunning.Biller, start)
+	for _, scope := range []switches.Scope{switches.Charges, switches.Everything} {
+		waits, out := r.id(), r.id()
+		intended := func(id string) dunning.ChargeIntended {
+			return dunning.ChargeIntended{By: biller, Invoice: issued(id).Invoice, Key: issued(id).Invoice + "/0"}
+		}
+		r.do(t, waits, enrolled(waits, dunning.Stripe), issued(waits))
+		r.do(t, out, enrolled(out, dunning.Stripe), issued(out), intended(out))
+		owed := func(at time.Time) *dunning.Action {
+			t.Helper()
+			return policy.Next(r.do(t, waits, dunning.Ticked{By: dunningBy(dunning.Biller, at)}), at).Action
+		}
+		if do := owed(start); do == nil || do.Do != dunning.DoCharge {
+			t.Fatalf("before the stop it owes %+v", do)
+		}
+		noError(t, errOf(service.Do(ctx, scope, stopEvent(scope, switches.Begin))))
+		for _, after := range []time.Duration{0, policy.FreshGrace + time.Second, policy.Grace + 24*time.Hour} {
+			if do := owed(start.Add(after)); do != nil {
+				t.Errorf("%v after the issue of what is not charged it owes %+v", after, do)
+			}
+		}
+		refusedWith(t, errOf(r.service.Do(ctx, waits, intended(waits))), switches.ErrStopped, "a charge")
+		r.do(t, out, dunning.ChargeAnswered{By: biller, Invoice: issued(out).Invoice, Key: issued(out).Invoice + "/0", Outcome: statemachine.Done})
+		noError(t, errOf(service.Do(ctx, scope, startEvent(scope, 0))))
+		late := intended(waits)
+		late.By = dunningBy(dunning.Biller, start.Add(policy.Grace+48*time.Hour))
+		r.do(t, waits, late)
+	}
 }
