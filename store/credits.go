@@ -25,7 +25,7 @@ func NewCredits[T SwapUnit](s Store[T], p swap.Policy) (*Credits, error) {
 		return nil, err
 	}
 	rows := func(tx SwapUnit) SwapRecords[swap.Credit] { return tx.Credits() }
-	return &Credits{newSwapItems(s, p, rows, swap.CreditMachine.Name(), machineOf[string](swap.CreditMachine), p.ApplyCredit, swap.CheckCredit, p.NextCredit)}, nil
+	return &Credits{newSwapItems(s, p, rows, swap.CreditMachine.Name(), swap.Scope(swap.ToUSDC), machineOf[string](swap.CreditMachine), p.ApplyCredit, swap.CheckCredit, p.NextCredit)}, nil
 }
 
 // Policy returns the policy of the service.

@@ -30,7 +30,7 @@ func NewDeposits[T SwapUnit](s Store[T], p swap.Policy) (*Deposits, error) {
 		return nil, err
 	}
 	rows := func(tx SwapUnit) SwapRecords[swap.Deposit] { return tx.Deposits() }
-	return &Deposits{newSwapItems(s, p, rows, swap.DepositMachine.Name(), machineOf[string](swap.DepositMachine), p.ApplyDeposit, swap.CheckDeposit, p.NextDeposit)}, nil
+	return &Deposits{newSwapItems(s, p, rows, swap.DepositMachine.Name(), swap.Scope(swap.ToUSDD), machineOf[string](swap.DepositMachine), p.ApplyDeposit, swap.CheckDeposit, p.NextDeposit)}, nil
 }
 
 // Policy returns the policy of the service.

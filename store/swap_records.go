@@ -10,7 +10,7 @@ import (
 // SwapUnit is the part of a transaction that [Swaps], [Deposits] and [Credits]
 // need.
 type SwapUnit interface {
-	Clock
+	SwitchUnit
 	Deposits() DepositRecords
 	Credits() CreditRecords
 	SwapHouse() SwapHouse

@@ -2,11 +2,13 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/swap"
 )
 
@@ -27,12 +29,13 @@ type SwapCommand struct {
 type swapItems[A any] struct {
 	swapCore[A]
 	policy  swap.Policy
+	scope   switches.Scope
 	records func(SwapUnit) SwapRecords[A]
 	check   func(A) error
 	next    func(A, swap.Control, time.Time) swap.Step
 }
 
-func newSwapItems[T SwapUnit, A any](s Store[T], p swap.Policy, rows func(SwapUnit) SwapRecords[A], name string, m machine[string],
+func newSwapItems[T SwapUnit, A any](s Store[T], p swap.Policy, rows func(SwapUnit) SwapRecords[A], name string, scope switches.Scope, m machine[string],
 	apply func(A, swap.Event, time.Time) (swap.Change[A], error), check func(A) error, next func(A, swap.Control, time.Time) swap.Step) swapItems[A] {
 	head := func(a *A) swap.Record { return any(a).(swap.Record) }
 	of := &swapAggregate[A]{
@@ -59,15 +62,20 @@ func newSwapItems[T SwapUnit, A any](s Store[T], p swap.Policy, rows func(SwapUn
 		result: func(c *swap.Change[A]) *A { return &c.New },
 		empty:  (*swap.Change[A]).Empty,
 		merge:  (*swap.Change[A]).Merge,
-		beside: func(b *swapBatch[A]) beside[A, swap.Event, swap.Change[A]] { return &swapHouse[A]{b: b, policy: p} },
+		beside: func(b *swapBatch[A]) beside[A, swap.Event, swap.Change[A]] {
+			return &swapHouse[A]{b: b, policy: p, scope: scope}
+		},
 	}
-	return swapItems[A]{swapCore: newCore(s, of, func(tx T) SwapUnit { return tx }), policy: p, records: rows, check: check, next: next}
+	return swapItems[A]{swapCore: newCore(s, of, func(tx T) SwapUnit { return tx }), policy: p, scope: scope, records: rows, check: check, next: next}
 }
 
-// swapHouse brings the control row to the events of a batch.
+// swapHouse brings the control row, and what the switch says of the direction, to the
+// events of a batch.
 type swapHouse[A any] struct {
 	b             *swapBatch[A]
 	policy        swap.Policy
+	scope         switches.Scope
+	direction     oneSwitch
 	stored, drawn swap.Control
 	read, locked  bool
 }
@@ -81,22 +89,31 @@ func (h *swapHouse[A]) control(lock bool) (swap.Control, error) {
 	return c, err
 }
 
+// given is the control row for an event that depends on the switch too.
+func (h *swapHouse[A]) given(lock bool) (swap.Control, error) {
+	c, err := h.control(lock)
+	if err == nil {
+		_, err = h.direction.level(h.b.tx, h.scope)
+	}
+	return c.With(h.direction.state, h.b.now), err
+}
+
 func (h *swapHouse[A]) fill(a *A, ev swap.Event) (swap.Event, error) {
 	var err error
 	switch e := ev.(type) {
 	case swap.Observed:
-		e.Control, err = h.control(false)
+		e.Control, err = h.given(false)
 		return e, err
 	case swap.Confirmations:
 		e.Control, err = h.control(false)
 		return e, err
 	case swap.Recovered:
 		if err = h.others(a, ev, &e.Seen); err == nil {
-			e.Observed.Control, err = h.control(false)
+			e.Observed.Control, err = h.given(false)
 		}
 		return e, err
 	case swap.Elapsed:
-		e.Control, err = h.control(false)
+		e.Control, err = h.given(false)
 		return e, err
 	case swap.Looked:
 		if e.Number == 0 {
@@ -117,7 +134,7 @@ func (h *swapHouse[A]) fill(a *A, ev swap.Event) (swap.Event, error) {
 		return e, err
 	case swap.Begun:
 		known := any(a).(swap.Record).Head().Intent(e.Number) != nil // it is compared, and draws nothing
-		if e.Control, err = h.control(true); err == nil && e.Reference == 0 && e.Signature == "" && !known {
+		if e.Control, err = h.given(true); err == nil && e.Reference == 0 && e.Signature == "" && !known {
 			var next swap.Control
 			next, err = h.drawn.Draw()
 			e.Reference = next.Reference
@@ -198,12 +215,11 @@ func (s *swapItems[A]) owes(ctx context.Context, id string) (step swap.Step, now
 		if err != nil {
 			return err
 		}
-		c, err := tx.SwapHouse().Control(false)
-		if err == nil {
-			now, err = tx.Now()
-		}
-		step = s.next(a, c, now)
-		return err
+		c, err1 := tx.SwapHouse().Control(false)
+		state, err2 := tx.Switches().Ask(s.scope)
+		now, err = tx.Now()
+		step = s.next(a, c.With(state, now), now)
+		return errors.Join(err1, err2, err)
 	})
 	return step, now, err
 }

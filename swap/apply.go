@@ -378,7 +378,7 @@ func nexusID(id string) bool {
 func (s *step) create(e *Observed, at time.Time) {
 	i := s.item
 	i.ID, i.Amount, i.From, i.At, i.Stored = e.ID, e.Amount, e.From, at, s.by.At
-	i.PausedBefore = e.Control.paused(s.by.At)
+	i.PausedBefore = e.Control.stood(s.by.At)
 	switch recovered := e.Control.RecoveredAt; {
 	case recovered.IsZero() || !e.Time.IsZero() && !s.p.Since(s.side.direction(), i.At).Before(recovered):
 		i.LookedBack = s.by.At

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // Control is the one row that concerns all items: the pause, the scans of the
@@ -18,6 +19,13 @@ type Control struct {
 	PausedAt  time.Time
 	PausedFor time.Duration // in all, pauses that ended
 	PausedBy  string
+	// Level is how far the switch stops the direction of an item, and Stopped for how long
+	// it has done so in all. Given by the service for an event and for Next, see
+	// [Control.With]; no columns. At Begin no outbound swap is begun, an attempt after a
+	// failed one included; at All no refund and no quarantine either. Look-ups and recovery
+	// go on.
+	Level   switches.Level `json:",omitzero"`
+	Stopped time.Duration  `json:",omitzero"`
 	// RecoveredAt is the last start on an empty or restored store. Nothing is
 	// begun before the vault's history on both chains was scanned completely
 	// since then.
@@ -73,6 +81,26 @@ func (c Control) Resume(operator string, now time.Time) (Control, error) {
 	return c, nil
 }
 
+// With is c beside what the switch says of a direction at now.
+func (c Control) With(s switches.State, now time.Time) Control {
+	c.Level, c.Stopped = s.Level, s.Stopped(now)
+	return c
+}
+
+// Scope is what the switch calls a direction.
+func Scope(d Direction) switches.Scope { return switches.Direction(d.String()) }
+
+// stops says why an action may not begin; empty if it may.
+func (c *Control) stops(a Action) string {
+	switch {
+	case c.Level >= switches.All || c.Level >= switches.Begin && a == Send:
+		return "the switch stops the direction at " + c.Level.String()
+	case c.Paused && a == Send:
+		return "new swaps are paused"
+	}
+	return ""
+}
+
 // Restored says that the store is empty or was restored from a copy. Nothing that was
 // begun before may be on its way any more when the vault's history is scanned: see
 // [Scan].Complete. Scans of before count no more, whatever the clock of then said, and
@@ -113,6 +141,9 @@ func (c *Control) paused(now time.Time) time.Duration {
 	}
 	return c.PausedFor
 }
+
+// stood is for how long new swaps of the direction were paused or stopped in all.
+func (c *Control) stood(now time.Time) time.Duration { return c.paused(now) + c.Stopped }
 
 // Draw returns the next reference number, 1 above the last: unique, and never
 // given back. It is [statemachine.ErrInvalid] above [MaxReference], where no

@@ -200,12 +200,12 @@ func (s *step) over(limit, stood time.Duration) bool {
 	return s.age(s.item.At) > limit+stood && s.age(s.item.Stored) > limit+stood
 }
 
-// stale: a day has passed, somebody tried, and nothing may be in flight. Holds
-// and pauses do not count.
+// stale: a day has passed, somebody tried, and nothing may be in flight. Holds,
+// pauses and stops do not count.
 func (x *depositSide) stale(s *step, house Control) error {
 	d := &x.d
-	stood := d.Stood + max(0, house.paused(s.by.At)-d.PausedBefore)
-	if house.Paused || !d.Tried || d.unproved() != nil || !s.over(s.p.StaleAfter, stood) {
+	stood := d.Stood + max(0, house.stood(s.by.At)-d.PausedBefore)
+	if house.stops(Send) != "" || !d.Tried || d.unproved() != nil || !s.over(s.p.StaleAfter, stood) {
 		return nil
 	}
 	return s.move(stale, "")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/swap"
 )
 
@@ -129,6 +130,16 @@ func TestStaleDeposits(t *testing.T) {
 		r.wait(2 * limit).elapse().is("ready for processing")
 		r.ctl, _ = r.ctl.Resume("o", t0.Add(2*limit))
 		r.now = t0.Add(3 * limit)
+		r.elapse().is("ready for processing").wait(time.Microsecond).elapse().is("to be quarantined")
+	})
+	t.Run("stopped", func(t *testing.T) {
+		r := checked(ready(t))
+		since := switches.State{Level: switches.Begin, StoppedSince: [2]time.Time{{}, t0}}
+		r.wait(2 * limit)
+		r.ctl = r.ctl.With(since, r.now)
+		r.elapse().is("ready for processing")
+		r.now = t0.Add(3 * limit)
+		r.ctl = r.ctl.With(switches.State{Level: switches.On, StoppedFor: 2 * limit}, r.now)
 		r.elapse().is("ready for processing").wait(time.Microsecond).elapse().is("to be quarantined")
 	})
 	t.Run("paused when it is stale already", func(t *testing.T) {

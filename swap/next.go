@@ -106,7 +106,7 @@ func (p *Policy) next(i *Item, x side, c Control, now time.Time, elapses func() 
 	}
 	for k, t := range a.tasks {
 		at := a.at[k]
-		if t.Do == Begin && (c.Recovering() || c.Paused && t.Action == Send) {
+		if t.Do == Begin && (c.Recovering() || c.stops(t.Action) != "") {
 			at = now.Add(p.DeferFor)
 		}
 		if (t.Do == Begin || t.Do == LookBack) && c.Recovering() && step.Why == "" {

@@ -1,10 +1,12 @@
 package swap_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/swap"
 )
 
@@ -98,6 +100,21 @@ func TestTheHouseIsStopped(t *testing.T) {
 	s, sr, r, rr := begun(paused)
 	sr.refused(s, statemachine.ErrHeld)
 	rr.do(r)
+	for _, x := range []struct {
+		level         switches.Level
+		sends, others bool
+	}{{0, true, true}, {switches.On, true, true}, {switches.Begin, false, true}, {switches.All, false, false}, {switches.Send, false, false}} {
+		stopped := open.With(switches.State{Level: x.level}, t0)
+		s, sr, r, rr := begun(stopped)
+		for name, y := range map[string]struct {
+			err error
+			may bool
+		}{"a send": {sr.try(s), x.sends}, "a refund": {rr.try(r), x.others}} {
+			if (y.err == nil) != y.may || y.err != nil && !errors.Is(y.err, statemachine.ErrHeld) {
+				t.Errorf("at %v %s: %v", x.level, name, y.err)
+			}
+		}
+	}
 	for name, c := range map[string]swap.Control{
 		"never scanned":            {},
 		"one chain is not scanned": {SolanaScanned: t0},

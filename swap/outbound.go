@@ -98,8 +98,8 @@ func (s *step) mayPay(c Control, a Action) error {
 		return s.refuse(statemachine.ErrHeld, "held: "+i.Hold.Kind.String())
 	case c.Recovering():
 		return s.refuse(statemachine.ErrHeld, "the vault's own history is not scanned yet")
-	case c.Paused && a == Send:
-		return s.refuse(statemachine.ErrHeld, "new swaps are paused")
+	case c.stops(a) != "":
+		return s.refuse(statemachine.ErrHeld, c.stops(a))
 	case i.behind(c):
 		return s.refuse(statemachine.ErrHeld, "an outbound from before the store was lost is not excluded yet")
 	case lacksIntent(s.side, i):

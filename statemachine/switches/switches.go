@@ -95,6 +95,7 @@ type Switch struct {
 	// Actor, Reason and Since are those of the change that gave Level.
 	Actor, Reason string
 	Since         time.Time
+	StoppedFor    time.Duration // in all, at Begin or higher, up to Since
 	// Recovering: the database was put back to an earlier state, and nobody has started
 	// the scope since. Recovery is its level meanwhile, zero otherwise.
 	Recovering bool
@@ -110,6 +111,10 @@ type State struct {
 	Level      Level // zero or [On]: the scope runs
 	Recovering bool
 	Generation int64 // of the row that says whether it is recovering
+	// StoppedFor is how long persons have stopped the two rows in all, up to StoppedSince,
+	// which are the stops that last.
+	StoppedFor   time.Duration
+	StoppedSince [2]time.Time
 }
 
 // Of is what counts for the scope of own beside [Everything], whose row is all. Either
@@ -124,7 +129,25 @@ func Of(all, own Switch) State {
 	if s.Recovering {
 		s.Level = max(s.Level, from.Recovery)
 	}
+	s.StoppedFor = all.StoppedFor + own.StoppedFor
+	for i, row := range []Switch{all, own} {
+		if row.Level >= Begin {
+			s.StoppedSince[i] = row.Since
+		}
+	}
 	return s
+}
+
+// Stopped is for how long persons have stopped the scope in all, until now; time for
+// which everything and the scope itself were stopped counts twice.
+func (s State) Stopped(now time.Time) time.Duration {
+	d := s.StoppedFor
+	for _, since := range s.StoppedSince {
+		if !since.IsZero() {
+			d += max(0, now.Sub(since))
+		}
+	}
+	return d
 }
 
 // Begins reports whether something may begin.
@@ -148,6 +171,7 @@ func Check(s Switch) error {
 		{s.Generation >= 1 || s.Generation == 0 && !s.Recovering, "only a restore makes it recovering"},
 		{(s.Actor == "") == s.Since.IsZero(), "exactly a level that somebody gave has a time"},
 		{s.Actor != "" || s.Level == On, "a stop has an actor"},
+		{s.StoppedFor >= 0, "no stop lasts less than no time"},
 	} {
 		if !r.holds {
 			return fmt.Errorf("%w: switch %s: %s", statemachine.ErrCorrupt, s.Scope, r.what)

@@ -214,6 +214,13 @@ func levelOf(all, own switches.Switch) switches.State {
 		s.Recovering, s.Generation = own.Recovering, own.Generation
 		stops = append(stops, own.Recovery)
 	}
+	s.StoppedFor = all.StoppedFor + own.StoppedFor
+	if all.Level > switches.On {
+		s.StoppedSince[0] = all.Since
+	}
+	if own.Level > switches.On {
+		s.StoppedSince[1] = own.Since
+	}
 	for _, l := range stops {
 		if l > s.Level {
 			s.Level = l
@@ -242,6 +249,29 @@ func TestTheHigherLevelCounts(t *testing.T) {
 	}
 }
 
+// How long a scope was stopped counts from the first stop on, whatever the levels were,
+// and not while it ran.
+func TestHowLongAScopeWasStopped(t *testing.T) {
+	var s switches.Switch
+	at := t0
+	for _, x := range []struct {
+		ev    switches.Event
+		total time.Duration // an hour after it
+	}{{stop(switches.Begin), 1}, {stop(switches.Send), 2}, {start(switches.Begin), 3}, {recovering(switches.Send, 1), 4}, {start(0), 5}, {start(0), 5}, {stop(switches.Send), 6}} {
+		c, err := switches.Apply(s, x.ev, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, at = c.New, at.Add(time.Hour)
+		if got := switches.Of(switches.Switch{}, s).Stopped(at); got != x.total*time.Hour || switches.Of(s, s).Stopped(at) != 2*got {
+			t.Errorf("after %+v it was stopped for %v, expected %d hours", x.ev, got, x.total)
+		}
+		if before := switches.Of(switches.Switch{}, s).Stopped(t0.Add(-time.Hour)); before != s.StoppedFor {
+			t.Errorf("by a clock that went back it was stopped for %v", before)
+		}
+	}
+}
+
 func TestScopes(t *testing.T) {
 	for scope, valid := range map[switches.Scope]bool{
 		switches.Everything: true, switches.Charges: true, switches.Relays: true, chain: true, switches.Direction("to_solana"): true,
@@ -261,18 +291,19 @@ func TestCheckNamesWhatIsBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, spoil := range map[string]func(*switches.Switch){
-		"scope":                   func(s *switches.Switch) { s.Scope = "x" },
-		"version":                 func(s *switches.Switch) { s.Version = 0 },
-		"level":                   func(s *switches.Switch) { s.Level = switches.All },
-		"no level":                func(s *switches.Switch) { s.Level = 0 },
-		"recovery without":        func(s *switches.Switch) { s.Recovering = false },
-		"recovering without":      func(s *switches.Switch) { s.Recovery = 0 },
-		"recovering that is on":   func(s *switches.Switch) { s.Recovery = switches.On },
-		"recovery of a swap":      func(s *switches.Switch) { s.Recovery = switches.All },
-		"generation":              func(s *switches.Switch) { s.Generation = 0 },
-		"a stop of nobody":        func(s *switches.Switch) { s.Actor, s.Since = "", time.Time{} },
-		"an actor without a time": func(s *switches.Switch) { s.Since = time.Time{} },
-		"a negative generation":   func(s *switches.Switch) { s.Recovering, s.Recovery, s.Generation = false, 0, -1 },
+		"scope":                         func(s *switches.Switch) { s.Scope = "x" },
+		"version":                       func(s *switches.Switch) { s.Version = 0 },
+		"level":                         func(s *switches.Switch) { s.Level = switches.All },
+		"no level":                      func(s *switches.Switch) { s.Level = 0 },
+		"recovery without":              func(s *switches.Switch) { s.Recovering = false },
+		"recovering without":            func(s *switches.Switch) { s.Recovery = 0 },
+		"recovering that is on":         func(s *switches.Switch) { s.Recovery = switches.On },
+		"recovery of a swap":            func(s *switches.Switch) { s.Recovery = switches.All },
+		"generation":                    func(s *switches.Switch) { s.Generation = 0 },
+		"a stop of nobody":              func(s *switches.Switch) { s.Actor, s.Since = "", time.Time{} },
+		"an actor without a time":       func(s *switches.Switch) { s.Since = time.Time{} },
+		"stopped for less than no time": func(s *switches.Switch) { s.StoppedFor = -1 },
+		"a negative generation":         func(s *switches.Switch) { s.Recovering, s.Recovery, s.Generation = false, 0, -1 },
 	} {
 		s := good
 		spoil(&s)

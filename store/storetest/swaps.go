@@ -33,6 +33,7 @@ func Swaps[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store[T])
 		{"a reference of another time line names nobody, and a person says whose it is", of.branchedOutbound},
 		{"what is asked for one key is of that key alone", of.ownKeys},
 		{"an item of a restored copy is not paid before a look back", of.restoredStore},
+		{"a direction that is stopped begins no outbound, the other goes on, and what was begun is answered", of.stopped},
 		{"the control row and waterlines are compared and swapped", of.houseVersions},
 		{"a discrepancy is recorded once, in order, until somebody deals with it", of.discrepancies},
 		{"each table is asked, and written as it was read", of.everyTable},

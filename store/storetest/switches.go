@@ -15,6 +15,7 @@ import (
 	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
+	"github.com/settlehq/settle/swap"
 )
 
 // Switches proves the switches of a store.
@@ -299,5 +300,45 @@ func (r *tenants) stopped(t *testing.T) {
 		late := intended(waits)
 		late.By = dunningBy(dunning.Biller, start.Add(policy.Grace+48*time.Hour))
 		r.do(t, waits, late)
+	}
+}
+
+// stopped: outbounds that begin are refused and not owed, the other direction goes on, and
+// what was begun is answered.
+func (db *swaps) stopped(t *testing.T) {
+	service := must(store.NewSwitches(db.Store))(t)
+	for _, scope := range []switches.Scope{swap.Scope(swap.ToUSDD), switches.Everything} {
+		for _, level := range []switches.Level{switches.Begin, switches.All, switches.Send} {
+			waits, out, other := db.deposits.newID(), db.deposits.newID(), db.credits.newID()
+			db.deposits.do(t, waits, arrived(swap.ToUSDD, waits)...)
+			db.deposits.do(t, out, append(arrived(swap.ToUSDD, out), begun(swap.ToUSDD, out))...)
+			db.credits.do(t, other, arrived(swap.ToUSDC, other)...)
+			owed := func() (n int) {
+				t.Helper()
+				step, _, err := db.service.Deposits.Next(ctx, waits)
+				noError(t, err)
+				for _, task := range step.Tasks {
+					if task.Do == swap.Begin {
+						n++
+					}
+				}
+				return n
+			}
+			if n := owed(); n != 1 {
+				t.Fatalf("before the stop %d are owed", n)
+			}
+			noError(t, errOf(service.Do(ctx, scope, stopEvent(scope, level))))
+			refusedWith(t, errOf(db.deposits.service.Do(ctx, waits, begun(swap.ToUSDD, waits))), statemachine.ErrHeld, "an outbound")
+			if n := owed(); n != 0 {
+				t.Errorf("%d are owed at %v of %s", n, level, scope)
+			}
+			if err := errOf(db.credits.service.Do(ctx, other, begun(swap.ToUSDC, other))); (err == nil) != (scope != switches.Everything) {
+				t.Errorf("the other direction beside %s: %v", scope, err)
+			}
+			d := db.deposits.get(t, out)
+			db.deposits.do(t, out, swap.Answered{By: swapBy(swap.Worker, d.Lease.Holder), Fence: d.Lease.Fence, Number: 1, Outcome: statemachine.Unknown, Reason: "time-out"})
+			noError(t, errOf(service.Do(ctx, scope, startEvent(scope, 0))))
+			db.deposits.do(t, waits, begun(swap.ToUSDD, waits))
+		}
 	}
 }
