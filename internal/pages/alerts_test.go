@@ -15,6 +15,7 @@ import (
 	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store/follow"
+	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/swap"
 	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/withdrawal"
@@ -29,6 +30,7 @@ var kinds = map[string][]statemachine.AlertKind{
 	"relaysync":         relaysync.AlertKinds(),
 	"relaysync/dunning": dunning.AlertKinds(),
 	"store/follow":      follow.AlertKinds(),
+	"store/sqlstore":    sqlstore.AlertKinds(),
 }
 
 // sources is the Go code of a package, without its tests.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -138,6 +139,24 @@ func TestDueLeavesOutWhatCannotBeRead(t *testing.T) {
 			}
 			if _, err := b.Get(ctx, bad.Request.ID); err == nil {
 				t.Error("Get names what cannot be read")
+			}
+			stats, err := sqlstore.StatsOf(ctx, b.Store)
+			if err != nil || !slices.ContainsFunc(sqlstore.Alerts(stats, sqlstore.Thresholds{}), func(a statemachine.Alert) bool {
+				return a.Name == "unreadable" && strings.Contains(a.Text, bad.Job.ID.String()) &&
+					!strings.Contains(a.Text, good.Job.ID.String())
+			}) {
+				t.Errorf("%v: no alert names what cannot be read: %+v, %v", kind.DueKind, stats.Unreadable, err)
+			}
+			mended := "UPDATE {withdrawal_queue} SET priority = 'normal' WHERE id = '" + bad.Job.ID.String() + "'"
+			if _, err := conn.ExecContext(ctx, b.tables(mended)); err != nil {
+				t.Fatal(err)
+			}
+			noErr := b.Update(ctx, func(tx store.Unit) error {
+				_, err := tx.Withdrawals().Due(store.DueWithdrawals{Kind: kind.DueKind, Chain: chain, Now: now.Add(time.Hour), Limit: 10})
+				return err
+			})
+			if stats, err = sqlstore.StatsOf(ctx, b.Store); err != nil || noErr != nil || len(stats.Unreadable) > 0 {
+				t.Errorf("%v: it can be read again, and there is %+v, %v, %v", kind.DueKind, stats.Unreadable, err, noErr)
 			}
 		}
 	})

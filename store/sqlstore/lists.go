@@ -58,6 +58,7 @@ func dueOf[K comparable, A any](t *tx, machine string, w *dueWork, now time.Time
 			return nil, nil, err
 		}
 		if len(found) >= limit || len(ids) < ask || ask >= 10*limit {
+			t.store.unread.note(machine, fmt.Sprintf("%p %v", w, filters), unreadable)
 			return found[:min(len(found), limit)], unreadable, nil
 		}
 	}

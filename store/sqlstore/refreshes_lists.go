@@ -64,6 +64,9 @@ func (r refreshes) Waiting(now time.Time, limit int) (all []refresh.Candidate, u
 		}
 		return nil
 	}, now, int64(limit))
+	if err == nil {
+		r.store.unread.note(refresh.WalletMachine.Name(), "waiting", unreadable)
+	}
 	return all, unreadable, err
 }
 

@@ -95,6 +95,7 @@ type Store struct {
 	texts  sync.Map // *statement -> *texts
 	writer *pool    // SQLite
 	reader *pool
+	unread unread
 }
 
 var _ store.Store[store.Unit] = (*Store)(nil)

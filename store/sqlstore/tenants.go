@@ -91,7 +91,9 @@ func (r tenants) Overslept(latest time.Time, limit int) ([]dunning.Account, []er
 	if err != nil {
 		return nil, nil, err
 	}
-	return readable(r.tx, ids, r.Get)
+	all, unreadable, err := readable(r.tx, ids, r.Get)
+	r.store.unread.note(dunning.TenantMachine.Name(), "overslept", unreadable)
+	return all, unreadable, err
 }
 
 // List implements [store.TenantRecords].
