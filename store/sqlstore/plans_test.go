@@ -50,7 +50,7 @@ func TestNoPlanReadsAWholeTable(t *testing.T) {
 					continue
 				}
 				plan := explain(t, conn, syn, syn.statement(st, 0))
-				if whole.MatchString(plan) || wallet.MatchString(plan) && !slices.Contains(ofWallet, name) {
+				if whole.MatchString(plan) && !slices.Contains(inKeyOrder, name) || wallet.MatchString(plan) && !slices.Contains(ofWallet, name) {
 					t.Errorf("%s:\n%s", name, plan)
 				}
 			}
@@ -58,7 +58,11 @@ func TestNoPlanReadsAWholeTable(t *testing.T) {
 	}
 }
 
-var whole = regexp.MustCompile(`Seq Scan on (blocks|transactions|tx_inputs|utxos|tx_replacements|utxo_leases|deposits|wallet_owners|wallet_scans|transitions)\b|SCAN (t|u|i|s|o|l|n|e|b|x|deposits|transactions|tx_inputs|utxos|blocks|transitions)$`)
+var whole = regexp.MustCompile(`(?m)Seq Scan on (blocks|transactions|tx_inputs|utxos|tx_replacements|utxo_leases|deposits|wallet_owners|wallet_scans|transitions)\b|SCAN (t|u|i|s|o|l|n|e|b|x|deposits|transactions|tx_inputs|utxos|blocks|transitions)$`)
+
+// On SQLite two of these read the last row of a table by its key. The third reads all
+// transactions in their order, to find the pending ones of other wallets.
+var inKeyOrder = []string{"last on SQLite", "selectTip", "txsPendingElsewhere"}
 
 // Nor does a look-up read a whole wallet.
 var (
