@@ -16,6 +16,8 @@ import (
 
 var errDown = errors.New("the database is down")
 
+type batchItems = []worker.Item[store.BatchWork]
+
 // downAt is a store whose call number at, of those that the work on batches makes, fails.
 type downAt struct {
 	store.Store[store.Unit]
@@ -97,9 +99,9 @@ func TestAnErrorOfTheDatabaseEndsTheWorkOnBatches(t *testing.T) {
 	ctx := context.Background()
 	for name, tt := range map[string]struct {
 		made func(b *bank) // what there is to do
-		work func(source store.BatchSource, items []worker.Item[store.BatchWork]) ([]worker.Item[store.BatchWork], error)
+		work func(source store.BatchSource, items batchItems) (batchItems, error)
 	}{
-		"a turn": {func(b *bank) { b.pending(t); b.pending(t) }, func(source store.BatchSource, _ []worker.Item[store.BatchWork]) ([]worker.Item[store.BatchWork], error) {
+		"a turn": {func(b *bank) { b.pending(t); b.pending(t) }, func(source store.BatchSource, _ batchItems) (batchItems, error) {
 			items, _, err := source.Turn(ctx, nil, 4)
 			return items, err
 		}},
@@ -107,14 +109,14 @@ func TestAnErrorOfTheDatabaseEndsTheWorkOnBatches(t *testing.T) {
 			if _, _, err := b.Payments(chain, "other").Turn(ctx, nil, 1); err != nil { // what could be paid
 				t.Fatal(err)
 			}
-		}, func(source store.BatchSource, _ []worker.Item[store.BatchWork]) ([]worker.Item[store.BatchWork], error) {
+		}, func(source store.BatchSource, _ batchItems) (batchItems, error) {
 			if _, _, err := source.Turn(ctx, nil, 1); err != nil {
 				return nil, err
 			}
 			items, _, err := source.Turn(ctx, nil, 1)
 			return items, err
 		}},
-		"a renewal": {func(b *bank) {}, func(source store.BatchSource, items []worker.Item[store.BatchWork]) ([]worker.Item[store.BatchWork], error) {
+		"a renewal": {func(b *bank) {}, func(source store.BatchSource, items batchItems) (batchItems, error) {
 			return nil, source.Renew(ctx, items)
 		}},
 	} {

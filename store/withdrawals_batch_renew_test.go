@@ -183,7 +183,8 @@ func TestBatchWorkIsGivenBack(t *testing.T) {
 		if r = end.of(sends[0].Work); len(r.Members) != 0 || r.Batch != batch.ID || len(r.Events) != 1 {
 			t.Fatalf("of a batch: %+v", r)
 		}
-		if sent, ok := r.Events[0].(withdrawal.BatchSent); !ok || sent.Fence != batch.Lease.Fence || sent.Hash != batch.TxHash || sent.Done || sent.Actor != "payer" {
+		if sent, ok := r.Events[0].(withdrawal.BatchSent); !ok || sent.Fence != batch.Lease.Fence || sent.Hash != batch.TxHash ||
+			sent.Done || sent.Actor != "payer" {
 			t.Errorf("of a batch: %+v", r.Events[0])
 		}
 	}

@@ -30,7 +30,8 @@ func (w *Withdrawal) elsewhere() bool {
 func (c *step) flagged() error {
 	o, n := &c.Old.Request, &c.New.Request
 	news := n.PaidAfter != o.PaidAfter || n.Told != o.Told && n.Told != "" // a refund empties it, which has its own line
-	if !news && o.Disproved == n.Disproved && o.Acknowledged == n.Acknowledged && o.StraysOnFile == n.StraysOnFile && o.StraysSent == n.StraysSent {
+	if !news && o.Disproved == n.Disproved && o.Acknowledged == n.Acknowledged &&
+		o.StraysOnFile == n.StraysOnFile && o.StraysSent == n.StraysSent {
 		return nil
 	}
 	if news && n.RefundReference != "" {

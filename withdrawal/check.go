@@ -101,7 +101,8 @@ func checkRequest(w *Withdrawal) string {
 		rule{refunded == !r.RefundedAt.IsZero() && refunded == (r.RefundedBy != ""), "exactly a refund has a reference, an actor and a time"},
 		rule{!refunded || r.endedUnpaid(), "only what has ended unpaid is refunded"},
 		rule{r.PaidAfter == "" || refunded, "only what is refunded is paid after the refund"},
-		rule{(len(r.Told.words()) > 0) == (r.PaidAfter != "" || !refunded && (r.Mined != "" || r.Taken != "")), "exactly an incident is told, after a refund once more"},
+		rule{(len(r.Told.words()) > 0) == (r.PaidAfter != "" || !refunded && (r.Mined != "" || r.Taken != "")),
+			"exactly an incident is told, after a refund once more"},
 		rule{len(r.Told.words()) <= MaxTold, "what was told is bounded"},
 		rule{int(r.StraysOnFile) == len(w.Strays) && int(r.StraysSent) == w.straysSent(), "strays are counted, those that are not settled too"},
 	)

@@ -175,7 +175,8 @@ func flags(w *withdrawal.Withdrawal) string {
 			open += "."
 		}
 	}
-	return fmt.Sprint(r.Held, r.Mined != "", r.StraysSent, open, r.Taken != "", r.Acknowledged, r.RefundReference != "", r.PaidAfter != "", toldOf(w))
+	return fmt.Sprint(r.Held, r.Mined != "", r.StraysSent, open, r.Taken != "", r.Acknowledged, r.RefundReference != "",
+		r.PaidAfter != "", toldOf(w))
 }
 
 // toldOf is what was told, with the number of a dispatch in the place of its fence.

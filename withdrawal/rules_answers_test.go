@@ -160,7 +160,8 @@ func TestParkedAgain(t *testing.T) {
 	}
 	w = c.New
 	second := answer("bb")
-	if c, err = policy.Apply(w, second); err != nil || c.Attempt() != nil || len(c.New.Dispatches) != 1 || c.New.Job.Version != w.Job.Version+1 {
+	if c, err = policy.Apply(w, second); err != nil || c.Attempt() != nil || len(c.New.Dispatches) != 1 ||
+		c.New.Job.Version != w.Job.Version+1 {
 		t.Errorf("%v: %+v", err, c.Attempt())
 	}
 	out := states(t)["confirming"]

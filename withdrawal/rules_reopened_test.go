@@ -265,7 +265,8 @@ func TestRefundedAlreadyBesideAnIncidentIsPaidAndRefunded(t *testing.T) {
 		{"declared dead and mined", disproved, "tx1"},
 		{"taken", run(t, taken, late(taken, txA)), txA},
 		{"sent", sent, txA},
-		{"sent, after what is settled and what is mined", run(t, sent, settled, paidBy(t0, withdrawal.Operator, txB), acknowledged(t0), late(sent, txC)), txC},
+		{"sent, after what is settled and what is mined", run(t, sent, settled, paidBy(t0, withdrawal.Operator, txB), acknowledged(t0),
+			late(sent, txC)), txC},
 		{"sent, beside what is acknowledged", run(t, sent, receipt(t0, txB, 3), acknowledged(t0)), txA},
 		{"acknowledged", run(t, mined, acknowledged(t0)), ""},
 		{"sent, and proven dead", run(t, sent, settled), ""},
@@ -385,7 +386,8 @@ func TestToldIsBounded(t *testing.T) {
 // A hash is a text from outside: whatever is in it, it is one word.
 func TestToldOfAnyHash(t *testing.T) {
 	w := states(t)["failed"]
-	for _, hash := range []string{"a b", "a%20b", "a", "mined:a", "a\nb", "a\u00a0b", "b", strings.Repeat(" ", withdrawal.MaxHash), "%", ":", "@"} {
+	for _, hash := range []string{"a b", "a%20b", "a", "mined:a", "a\nb", "a\u00a0b", "b", strings.Repeat(" ", withdrawal.MaxHash),
+		"%", ":", "@"} {
 		w = news(t, w, receipt(t0, hash, 3), uuid.NullUUID{})
 		refund := withdrawal.Refunded{By: by(withdrawal.Operator, t0), Reference: "r", Reason: "r", Already: true}
 		open := w
