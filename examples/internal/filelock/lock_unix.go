@@ -11,11 +11,14 @@ import (
 	"time"
 )
 
-// Lock keeps other processes off f until this process ends or closes f. A process that
-// was killed needs a moment to go: Lock waits up to half a minute for it.
-func Lock(f *os.File) error {
+// Patience is long enough for the locks of a process that was killed to go.
+const Patience = 30 * time.Second
+
+// Lock keeps other processes off f until this process ends or closes f. It waits as
+// long as patience for another process that has f.
+func Lock(f *os.File, patience time.Duration) error {
 	var err error
-	for range 300 {
+	for range patience/(100*time.Millisecond) + 1 {
 		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
 			return nil
 		}

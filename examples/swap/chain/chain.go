@@ -86,7 +86,7 @@ func Open(c Config) (*Chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := filelock.Lock(file); err != nil { // before it is read
+	if err := filelock.Lock(file, filelock.Patience); err != nil { // before it is read
 		return nil, errors.Join(fmt.Errorf("%s: %w", c.File, err), file.Close())
 	}
 	old, err := Read(c.File)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/settlehq/settle/examples/internal/filelock"
 )
@@ -131,16 +132,16 @@ func (c *Chain) line(text []byte) (*Chain, error) {
 // ledger is the open file.
 type ledger struct{ file *os.File }
 
-// openLedger takes the ledger for this process alone and cuts off what a crash
-// left of its last line.
-func openLedger(path string) (*ledger, *Chain, error) {
+// openLedger takes the ledger for this process alone, waits for another one to go as
+// long as patience, and cuts off what a crash left of its last line.
+func openLedger(path string, patience time.Duration) (*ledger, *Chain, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	var c *Chain
 	var end int64
-	if err = filelock.Lock(f); err == nil {
+	if err = filelock.Lock(f, patience); err == nil {
 		if c, end, err = replay(f); err == nil {
 			err = f.Truncate(end)
 		}

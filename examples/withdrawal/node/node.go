@@ -17,6 +17,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/settlehq/settle/examples/internal/filelock"
 )
 
 // Bounds of the mempool and of a block.
@@ -59,7 +61,7 @@ type pooled struct {
 
 // Open takes a ledger for this process and continues it.
 func Open(c Config) (*Node, error) {
-	l, chain, err := openLedger(c.Ledger)
+	l, chain, err := openLedger(c.Ledger, filelock.Patience)
 	if err != nil {
 		return nil, err
 	}
