@@ -52,7 +52,7 @@ func (c *Change) Empty() bool {
 // The same event again (its key is in the record) gives Old equal to New, an
 // empty log and no error. A refusal changes nothing and is a
 // [statemachine.Refusal] around its sentinel. Where several reasons hold, the
-// first of these is given: role or actor, repetition, slot, job and lock fence,
+// first of these is given: role or actor, version, repetition, slot, job and lock fence,
 // state, input. What w must hold is said by [Needs].
 func (c Config) Apply(w Work, ev Event) (Change, error) { return c.ApplyAt(w, ev, time.Time{}) }
 
@@ -63,6 +63,9 @@ func (c Config) ApplyAt(w Work, ev Event, now time.Time) (Change, error) {
 	err := s.begin(now)
 	if err == nil {
 		s.New.Jobs, s.New.Watchers = slices.Clone(w.Jobs), slices.Clone(w.Watchers)
+		err = s.version()
+	}
+	if err == nil {
 		err = s.take()
 	}
 	if err != nil {
@@ -107,8 +110,8 @@ func (s *step) take() error {
 	return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
 }
 
-// speakers are the roles that may send an event.
-func speakers(ev Event) roles {
+// Speakers are the roles that may send an event; none for what is no event of the domain.
+func Speakers(ev Event) statemachine.Roles[Role] {
 	switch ev.(type) {
 	case Enqueued:
 		return byAPI | byOperator
@@ -122,6 +125,14 @@ func speakers(ev Event) roles {
 		return byWorker
 	}
 	return 0
+}
+
+// Events returns an empty one of each event, in no order that means anything.
+func Events() []Event {
+	return []Event{
+		Enqueued{}, Recovering{}, SlotClaimed{}, SlotElapsed{}, Reconciled{}, Locked{}, Unlocked{}, Revoked{}, RoundEnded{},
+		JobClaimed{}, JobDone{}, JobNotDone{}, Looked{}, Ticked{}, Elapsed{},
+	}
 }
 
 // roles is a set of [Role].
@@ -148,14 +159,18 @@ func (s *step) event() string { return statemachine.EventName(s.ev) }
 // begin checks the role and the actor, the first of all checks, and brings the
 // time to UTC microseconds.
 func (s *step) begin(now time.Time) error {
-	if why := statemachine.NoEvent(s.ev); why != "" {
-		return s.refuse(statemachine.ErrInvalid, why)
-	}
-	s.by = s.ev.by()
 	var reason string
 	var err error
-	if _, s.by.At, reason, err = statemachine.Head(speakers(s.ev), s.by.Role, s.by.Actor, s.by.At, now); err != nil {
+	if s.by, _, reason, err = statemachine.Begin(s.ev, Speakers(s.ev), now); err != nil {
 		return s.refuse(err, reason)
+	}
+	return nil
+}
+
+// version checks the version of the wallet that a decision was made on.
+func (s *step) version() error {
+	if s.by.Version != 0 && s.by.Version != s.Old.Wallet.Version {
+		return s.refuse(statemachine.ErrConflict, fmt.Sprintf("decided on version %d, it is at %d", s.by.Version, s.Old.Wallet.Version))
 	}
 	return nil
 }
@@ -232,7 +247,7 @@ func (s *step) moveWallet(t WalletTrigger) error {
 // newLine adds a line to the log, in place.
 func (s *step) newLine(id uuid.UUID, reason string) *statemachine.Transition[uuid.UUID] {
 	s.Log = append(s.Log, statemachine.Transition[uuid.UUID]{ID: id, At: s.by.At, Actor: s.by.Actor,
-		Role: s.by.Role.String(), Reason: reason})
+		Role: s.by.Role.String(), Trace: s.by.Trace, Reason: reason})
 	return &s.Log[len(s.Log)-1]
 }
 

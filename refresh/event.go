@@ -10,18 +10,11 @@ import (
 
 // Event is something that the host saw or decided about one wallet. The set is
 // closed.
-type Event interface{ by() By }
+type Event interface{ statemachine.Event[Role] }
 
-// By says who speaks, in which capacity, and when.
-type By struct {
-	Actor string // 1 to MaxActor bytes; of a worker the name of its process, the holder of its leases
-	Role  Role   `json:",omitzero"`
-	// At is when, UTC, in microseconds, by the law of [statemachine.EventTime]: zero is
-	// now. It counts for no event: all goes by the store's clock.
-	At time.Time
-}
-
-func (b By) by() By { return b }
+// By says who speaks, in which capacity, when, and about which version of the wallet. At
+// counts for no event: all goes by the store's clock.
+type By = statemachine.By[Role]
 
 // ValidActor returns [statemachine.ErrInvalid] unless name is a storable text of 1 to
 // MaxActor bytes.

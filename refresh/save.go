@@ -1,7 +1,6 @@
 package refresh
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -11,9 +10,9 @@ import (
 
 var (
 	// ErrSlotTaken: another wallet has the number.
-	ErrSlotTaken = errors.New("another wallet has this slot")
+	ErrSlotTaken = statemachine.NewSentinel("slot-number-taken", "another wallet has this slot")
 	// ErrRecovering: the wallet has a recovery job that is pending or processing.
-	ErrRecovering = errors.New("the wallet has a live recovery job")
+	ErrRecovering = statemachine.NewSentinel("recovering", "the wallet has a live recovery job")
 )
 
 // TakenError says that another record, By (the id of a job, or of a wallet, see [WalletID]),

@@ -66,8 +66,8 @@ func (p *Policy) take(c *step) error {
 	return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
 }
 
-// speakers are the roles that may send an event.
-func speakers(ev Event) roles {
+// Speakers are the roles that may send an event; none for what is no event of the domain.
+func Speakers(ev Event) statemachine.Roles[Role] {
 	switch ev.(type) {
 	case Created, Updated, Activated, Deleted:
 		return byHost | byOperator
@@ -81,6 +81,14 @@ func speakers(ev Event) roles {
 		return byOperator
 	}
 	return 0
+}
+
+// Events returns an empty one of each event, in no order that means anything.
+func Events() []Event {
+	return []Event{
+		Created{}, Updated{}, Activated{}, Deleted{}, Deactivated{}, Claimed{}, Finished{}, Reconciled{}, Revoked{}, Retried{},
+		Recreated{},
+	}
 }
 
 // roles is a set of [Role].
@@ -106,13 +114,9 @@ func (c *step) event() string { return statemachine.EventName(c.ev) }
 // begin checks the role and the actor, the first of all checks, and brings the
 // time to UTC microseconds.
 func (c *step) begin(now time.Time) error {
-	if why := statemachine.NoEvent(c.ev); why != "" {
-		return c.refuse(statemachine.ErrInvalid, why)
-	}
-	c.by = c.ev.by()
 	var reason string
 	var err error
-	if _, c.by.At, reason, err = statemachine.Head(speakers(c.ev), c.by.Role, c.by.Actor, c.by.At, now); err != nil {
+	if c.by, _, reason, err = statemachine.Begin(c.ev, Speakers(c.ev), now); err != nil {
 		return c.refuse(err, reason)
 	}
 	return nil
@@ -134,7 +138,7 @@ func (c *step) move(on Trigger, reason string) error {
 	}
 	c.Log = make([]statemachine.Transition[string], 1)
 	line := &c.Log[0]
-	line.ID, line.At, line.Actor, line.Role, line.Reason = c.New.Relay.ID, c.by.At, c.by.Actor, c.by.Role.String(), reason
+	line.ID, line.At, line.Actor, line.Role, line.Trace, line.Reason = c.New.Relay.ID, c.by.At, c.by.Actor, c.by.Role.String(), c.by.Trace, reason
 	if err := statemachine.Move(Machine, &at, &c.New.Relay.Version, on, line); err != nil {
 		return err
 	}

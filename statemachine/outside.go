@@ -60,30 +60,6 @@ func EventTime(at, now time.Time) (said, clock time.Time, err error) {
 	return said, clock, err
 }
 
-// Roles is a set of the roles of a domain, bit 1 << role for each: who may send an event.
-type Roles[R role] uint8
-
-// role is an [Enum] of roles.
-type role interface {
-	~uint8
-	Valid() bool
-	String() string
-}
-
-// Head checks the head of an event, before anything else: that the role may speak, then
-// the law for the actor, then the times, see [EventTime]. Of an error that is
-// [ErrForbidden] reason names the role.
-func Head[R role](speakers Roles[R], by R, actor string, at, now time.Time) (said, clock time.Time, reason string, err error) {
-	if !by.Valid() || speakers&(1<<by) == 0 {
-		return at, at, "the role is " + by.String(), ErrForbidden
-	}
-	if err := Actor(actor); err != nil {
-		return at, at, "", err
-	}
-	said, clock, err = EventTime(at, now)
-	return said, clock, "", err
-}
-
 // NoEvent says why ev is no event of a domain; empty if it may be one. Nil and pointers are no
 // events: events are values, but a pointer to one has the methods of an event too, so the
 // compiler does not refuse it. Every domain calls NoEvent before it looks at an event.

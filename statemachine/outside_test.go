@@ -102,29 +102,40 @@ func TestWhoSpeaksAndWhen(t *testing.T) {
 	}
 }
 
-// The head of an event is checked in one order: the role, the actor, the time.
+// The head of an event is checked in one order: that it is one, the role, the actor,
+// trace and way, the time.
 func TestTheHeadOfAnEvent(t *testing.T) {
+	type by = statemachine.By[statemachine.Outcome]
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	ahead, most := now.AddDate(1, 0, 0), strings.Repeat("é", statemachine.MaxTrace/2)
 	speakers := statemachine.Roles[statemachine.Outcome](1<<statemachine.Done | 1<<statemachine.Unknown)
 	for _, c := range []struct {
-		role   statemachine.Outcome
-		actor  string
-		at     time.Time
+		ev     statemachine.Event[statemachine.Outcome]
 		reason string
 		err    error
 	}{
-		{statemachine.Done, "a", now, "", nil},
-		{statemachine.Unknown, "a", time.Time{}, "", nil},
-		{statemachine.Failed, "", now.AddDate(1, 0, 0), "the role is failed", statemachine.ErrForbidden},
-		{0, "a", now, "the role is none", statemachine.ErrForbidden},
-		{200, "a", now, "the role is " + statemachine.Outcome(200).String(), statemachine.ErrForbidden},
-		{statemachine.Done, "", now.AddDate(1, 0, 0), "", statemachine.ErrInvalid},
-		{statemachine.Done, "a", now.AddDate(1, 0, 0), "", statemachine.ErrInvalid},
+		{by{Role: statemachine.Done, Actor: "a", At: now}, "", nil},
+		{by{Role: statemachine.Unknown, Actor: "a"}, "", nil},
+		{by{Role: statemachine.Done, Actor: "a", Trace: most, Via: most}, "", nil},
+		{by{Role: statemachine.Failed, At: ahead, Trace: most + "x"}, "the role is failed", statemachine.ErrForbidden},
+		{by{Actor: "a", At: now}, "the role is none", statemachine.ErrForbidden},
+		{by{Role: 200, Actor: "a"}, "the role is " + statemachine.Outcome(200).String(), statemachine.ErrForbidden},
+		{by{Role: statemachine.Done, At: ahead}, "", statemachine.ErrInvalid},
+		{by{Role: statemachine.Done, Actor: "a", At: ahead}, "", statemachine.ErrInvalid},
+		{by{Role: statemachine.Done, Actor: "a", Trace: most + "x"}, "", statemachine.ErrInvalid},
+		{by{Role: statemachine.Done, Actor: "a", Trace: "\xff"}, "", statemachine.ErrInvalid},
+		{by{Role: statemachine.Done, Actor: "a", Via: most + "x"}, "", statemachine.ErrInvalid},
+		{by{Role: statemachine.Done, Actor: "a", Via: "\x00"}, "", statemachine.ErrInvalid},
+		{&by{Role: statemachine.Done, Actor: "a"}, statemachine.NoEvent(&by{}), statemachine.ErrInvalid},
+		{nil, "no event", statemachine.ErrInvalid},
 	} {
-		said, clock, reason, err := statemachine.Head(speakers, c.role, c.actor, c.at, now)
-		if !errors.Is(err, c.err) || reason != c.reason || err == nil && (!said.Equal(now) || !clock.Equal(now)) {
-			t.Errorf("%v %q at %v: %v, %v, %q, %v", c.role, c.actor, c.at, said, clock, reason, err)
+		is, said, reason, err := statemachine.Begin(c.ev, speakers, now)
+		if !errors.Is(err, c.err) || reason != c.reason || err == nil && (!said.Equal(now) || !is.At.Equal(now) || is.Actor != "a") {
+			t.Errorf("%+v: %+v, %v, %q, %v", c.ev, is, said, reason, err)
 		}
+	}
+	if speakers.First() != statemachine.Done || statemachine.Roles[statemachine.Outcome](0).First() != 0 {
+		t.Errorf("the first of %b is %v", speakers, speakers.First())
 	}
 	if got := statemachine.EventName(&time.ParseError{}); got != "ParseError" {
 		t.Errorf("the event is called %q", got)

@@ -18,6 +18,7 @@ type Transition[ID comparable] struct {
 	At      time.Time // when the host says that it happened, UTC microseconds
 	Actor   string    // who caused it, may be empty
 	Role    string    // text of the role in which the actor spoke, may be empty
+	Trace   string    // By.Trace of the event, may be empty
 	Reason  string    // bounded text, may be empty
 	Data    string    // JSON with facts of this step, may be empty
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +26,8 @@ type records[K, L comparable, A, C any] interface {
 
 // aggregate is one domain as the core sees it. T is its part of a transaction,
 // E an event. All functions are pure but records and beside.
-type aggregate[T Clock, K, L comparable, A, E, C any] struct {
+type aggregate[T Journaled, K, L comparable, A any, E spoken, C any] struct {
+	domain  Domain
 	records func(T) records[K, L, A, C]
 	// machines are those of the versioned records of A; the first is that of
 	// the aggregate's own record, which has its id.
@@ -50,9 +50,6 @@ type aggregate[T Clock, K, L comparable, A, E, C any] struct {
 	// order returns the indexes of commands such that locks are taken in one
 	// order everywhere; nil if the steps lock nothing.
 	order func([]command[K, A, E]) []int
-	// journal keeps what somebody tried and was refused, if it is to be kept; nil
-	// if nothing is.
-	journal func(tx T, id K, ev E, refusal error) (kept bool, err error)
 	// beside reads what events need; nil if they need nothing.
 	beside func(*batch[T, K, L, A, E, C]) beside[A, E, C]
 }
@@ -91,7 +88,7 @@ type command[K comparable, A, E any] struct {
 }
 
 // core loads, applies and saves the aggregates of one domain.
-type core[T Clock, K, L comparable, A, E, C any] struct {
+type core[T Journaled, K, L comparable, A any, E spoken, C any] struct {
 	of     *aggregate[T, K, L, A, E, C]
 	update func(context.Context, func(T) error) error
 	view   func(context.Context, func(T) error) error
@@ -103,7 +100,7 @@ type core[T Clock, K, L comparable, A, E, C any] struct {
 
 // newCore returns the core on a store of transactions of type U, of which part
 // returns the domain's.
-func newCore[U any, T Clock, K, L comparable, A, E, C any](s Store[U], of *aggregate[T, K, L, A, E, C], part func(U) T) core[T, K, L, A, E, C] {
+func newCore[U any, T Journaled, K, L comparable, A any, E spoken, C any](s Store[U], of *aggregate[T, K, L, A, E, C], part func(U) T) core[T, K, L, A, E, C] {
 	s = present(s)
 	return core[T, K, L, A, E, C]{of,
 		func(ctx context.Context, fn func(T) error) error {
@@ -143,7 +140,7 @@ func readNow[T Clock, R any](ctx context.Context, view func(context.Context, fun
 }
 
 // next is what the rules say that an aggregate owes at the store's time.
-func next[T Clock, K, L comparable, A, E, C, S any](ctx context.Context, s *core[T, K, L, A, E, C], id K, owed func(T, A, time.Time) (S, error)) (S, error) {
+func next[T Journaled, K, L comparable, A any, E spoken, C, S any](ctx context.Context, s *core[T, K, L, A, E, C], id K, owed func(T, A, time.Time) (S, error)) (S, error) {
 	return readNow(ctx, s.view, func(tx T, now time.Time) (step S, err error) {
 		a, err := s.get(tx, id)
 		if err == nil {
@@ -201,9 +198,8 @@ func (s *core[T, K, L, A, E, C]) do(ctx context.Context, commands []command[K, A
 	if err := s.distinct(commands); err != nil {
 		return nil, err
 	}
-	var refused error
-	err = s.update(ctx, func(tx T) (err error) {
-		refused = nil
+	one := len(commands) == 1 && len(commands[0].events) == 1 // nothing is written before it is refused
+	err = attempt(ctx, s.update, one, s.lines(commands), func(tx T) (err error) {
 		if as, err = s.load(tx, commands); err != nil {
 			return err
 		}
@@ -212,17 +208,9 @@ func (s *core[T, K, L, A, E, C]) do(ctx context.Context, commands []command[K, A
 				return s.of.noRecord(commands[i].id, "")
 			}
 		}
-		if err = s.apply(tx, as, commands, true); err == nil || s.of.journal == nil || len(commands) != 1 || len(commands[0].events) != 1 {
-			return err
-		}
-		// Of one event nothing is written yet: what commits is the journal alone.
-		if kept, failed := s.of.journal(tx, commands[0].id, commands[0].events[0], err); kept && failed == nil {
-			refused = err
-			return nil
-		}
-		return err
+		return s.apply(tx, as, commands, true)
 	})
-	if err = cmp.Or(err, refused); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return as, nil
@@ -290,11 +278,24 @@ func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K,
 		}
 		return as, nil
 	case !errors.Is(err, errStale):
-		return nil, err
 	case fenced:
-		return nil, first
+		err = first
+	default:
+		err = fmt.Errorf("%w: %w", statemachine.ErrConflict, err)
 	}
-	return nil, fmt.Errorf("%w: %w", statemachine.ErrConflict, err)
+	return nil, keepRefused(ctx, s.update, s.lines(commands), err)
+}
+
+// lines are those of the journal of what people say in commands.
+func (s *core[T, K, L, A, E, C]) lines(commands []command[K, A, E]) (lines []statemachine.JournalLine) {
+	for i := range commands {
+		for _, ev := range commands[i].events {
+			if line, person := lineOf(s.of.domain, s.of.machines[0].name, commands[i].id, ev); person {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
 }
 
 // current returns what is to be done of commands: all that are held at the

@@ -18,7 +18,7 @@ type beside[A, E, C any] interface {
 type ender[A any] interface{ end([]A) }
 
 // batch collects the changes of one transaction.
-type batch[T Clock, K, L comparable, A, E, C any] struct {
+type batch[T Journaled, K, L comparable, A any, E spoken, C any] struct {
 	of      *aggregate[T, K, L, A, E, C]
 	beside  beside[A, E, C] // nil if events need nothing
 	handed  *handed[K, A]
@@ -30,6 +30,7 @@ type batch[T Clock, K, L comparable, A, E, C any] struct {
 	changes []C
 	last    C         // of the latest step
 	at      map[K]int // where the change of an aggregate is
+	lines   []statemachine.JournalLine
 }
 
 func (s *core[T, K, L, A, E, C]) batch(tx T) (*batch[T, K, L, A, E, C], error) {
@@ -46,7 +47,21 @@ func (s *core[T, K, L, A, E, C]) batch(tx T) (*batch[T, K, L, A, E, C], error) {
 }
 
 // step applies one event to a, the aggregate with an id.
-func (b *batch[T, K, L, A, E, C]) step(a *A, id K, ev E) (err error) {
+func (b *batch[T, K, L, A, E, C]) step(a *A, id K, ev E) error {
+	err := b.take(a, id, ev)
+	if err != nil {
+		return err
+	}
+	if line, person := lineOf(b.of.domain, b.of.machines[0].name, id, ev); person {
+		if b.of.empty(&b.last) {
+			line.Outcome = statemachine.JournalSame
+		}
+		b.lines = append(b.lines, line)
+	}
+	return nil
+}
+
+func (b *batch[T, K, L, A, E, C]) take(a *A, id K, ev E) (err error) {
 	if why := statemachine.NoEvent(ev); why != "" { // before it is asked what it creates
 		return &statemachine.Refusal{Err: statemachine.ErrInvalid, Machine: b.of.machines[0].name, ID: fmt.Sprint(id), Event: statemachine.EventName(ev), Reason: why}
 	}
@@ -82,10 +97,13 @@ func (b *batch[T, K, L, A, E, C]) step(a *A, id K, ev E) (err error) {
 func (b *batch[T, K, L, A, E, C]) try(a *A, id K, ev E) (refused, err error) {
 	err = b.step(a, id, ev)
 	var refusal *statemachine.Refusal
-	if errors.As(err, &refusal) {
-		return err, nil
+	if !errors.As(err, &refusal) {
+		return nil, err
 	}
-	return nil, err
+	if line, person := lineOf(b.of.domain, b.of.machines[0].name, id, ev); person {
+		return err, keep(b.tx, b.now, []statemachine.JournalLine{line}, err)
+	}
+	return err, nil
 }
 
 // add takes the next change. One that follows another of its aggregate is merged
@@ -109,10 +127,12 @@ func (b *batch[T, K, L, A, E, C]) add(id K, c *C) error {
 
 // save writes what was collected; what follows is a new save.
 func (b *batch[T, K, L, A, E, C]) save() error {
-	if len(b.changes) == 0 {
-		return nil
+	changes, lines := b.changes, b.lines
+	if b.lines = nil; len(changes) > 0 {
+		b.changes, b.at, b.room = nil, nil, 0 // the store may keep the slice
+		if err := b.of.records(b.tx).Save(changes...); err != nil {
+			return err
+		}
 	}
-	changes := b.changes
-	b.changes, b.at, b.room = nil, nil, 0 // the store may keep the slice
-	return b.of.records(b.tx).Save(changes...)
+	return keep(b.tx, b.now, lines, nil)
 }

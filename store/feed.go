@@ -14,7 +14,7 @@ import (
 // ErrCursor: the line that a cursor names is not stored, or is another one. The
 // cursor is of another database or invented, or a restore has lost lines that an
 // observer had seen. It is a [statemachine.ErrInvalid].
-var ErrCursor = fmt.Errorf("%w: the line of the cursor is not here", statemachine.ErrInvalid)
+var ErrCursor = statemachine.NewSentinel("cursor", "the line of the cursor is not here", statemachine.ErrInvalid)
 
 // ErrRestored: the database came back with a transaction counter that is lower
 // than before, as a dump of PostgreSQL does in another cluster, so that new

@@ -37,6 +37,7 @@ func NewRefreshes[T RefreshUnit](s Store[T], c refresh.Config) (*Refreshes, erro
 // refreshAggregate is the domain as the core sees it.
 func refreshAggregate(c *refresh.Config) *aggregate[RefreshUnit, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change] {
 	return &aggregate[RefreshUnit, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change]{
+		domain:  DomainRefreshes,
 		records: func(tx RefreshUnit) records[string, uuid.UUID, refresh.Work, refresh.Change] { return tx.Refreshes() },
 		machines: []machine[uuid.UUID]{machineOf[uuid.UUID](refresh.WalletMachine), machineOf[uuid.UUID](refresh.JobMachine),
 			machineOf[uuid.UUID](refresh.WatcherMachine)},
@@ -120,7 +121,7 @@ func (s *Refreshes) Config() refresh.Config { return s.config }
 // other event for one is [statemachine.ErrNotFound].
 func (s *Refreshes) Step(ctx context.Context, xpub string, ev refresh.Event) (refresh.Change, error) {
 	var c refresh.Change
-	err := s.update(ctx, func(tx RefreshUnit) (err error) {
+	err := s.attempt(ctx, xpub, []refresh.Event{ev}, func(tx RefreshUnit) (err error) {
 		c, err = s.step(tx, xpub, ev)
 		return err
 	})
@@ -128,6 +129,10 @@ func (s *Refreshes) Step(ctx context.Context, xpub string, ev refresh.Event) (re
 		return refresh.Change{}, err
 	}
 	return c, nil
+}
+
+func (s *Refreshes) attempt(ctx context.Context, xpub string, events []refresh.Event, fn func(RefreshUnit) error) error {
+	return attempt(ctx, s.update, len(events) == 1, s.lines([]command[string, refresh.Work, refresh.Event]{{id: xpub, events: events}}), fn)
 }
 
 func (s *Refreshes) step(tx RefreshUnit, xpub string, ev refresh.Event) (refresh.Change, error) {
@@ -148,7 +153,7 @@ func (s *Refreshes) step(tx RefreshUnit, xpub string, ev refresh.Event) (refresh
 // Do sends events to a wallet, in order, and returns the wallet as it is stored afterwards. If
 // one event fails, nothing is changed.
 func (s *Refreshes) Do(ctx context.Context, xpub string, events ...refresh.Event) (w refresh.Work, err error) {
-	err = s.update(ctx, func(tx RefreshUnit) error {
+	err = s.attempt(ctx, xpub, events, func(tx RefreshUnit) error {
 		for _, ev := range events {
 			if _, err := s.step(tx, xpub, ev); err != nil {
 				return err

@@ -27,7 +27,7 @@ type probe[T any] struct {
 
 // probeOf is the probe of an aggregate: write stores it, reads it and compares, and
 // returns a change of it as it was before.
-func probeOf[T Clock, K, L comparable, A, E, C any](s *core[T, K, L, A, E, C], id K, write func(T) (C, error), refused ...refusal[T]) probe[T] {
+func probeOf[T Journaled, K, L comparable, A any, E spoken, C any](s *core[T, K, L, A, E, C], id K, write func(T) (C, error), refused ...refusal[T]) probe[T] {
 	var stale C
 	first := func(tx T) (err error) {
 		stale, err = write(tx)

@@ -39,6 +39,7 @@ func newSwapItems[T SwapUnit, A any](s Store[T], p swap.Policy, rows func(SwapUn
 	apply func(A, swap.Event, time.Time) (swap.Change[A], error), check func(A) error, next func(A, swap.Control, time.Time) swap.Step) swapItems[A] {
 	head := func(a *A) swap.Record { return any(a).(swap.Record) }
 	of := &swapAggregate[A]{
+		domain:   DomainSwaps,
 		records:  func(tx SwapUnit) records[string, string, A, swap.Change[A]] { return rows(tx) },
 		machines: []machine[string]{m},
 		id:       swapID[A],

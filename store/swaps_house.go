@@ -48,12 +48,21 @@ func (s *Swaps) Control(ctx context.Context) (swap.Control, error) {
 // Pause stops new swaps at once, Resume lets them go on. Refunds, look-ups and
 // recovery are not stopped.
 func (s *Swaps) Pause(ctx context.Context, operator string) (swap.Control, error) {
-	return s.control(ctx, func(c swap.Control, now time.Time) (swap.Control, error) { return c.Pause(operator, now) })
+	return s.ordered(ctx, operator, "Pause", func(c swap.Control, now time.Time) (swap.Control, error) { return c.Pause(operator, now) })
 }
 
 // Resume is the opposite of [Swaps.Pause].
 func (s *Swaps) Resume(ctx context.Context, operator string) (swap.Control, error) {
-	return s.control(ctx, func(c swap.Control, now time.Time) (swap.Control, error) { return c.Resume(operator, now) })
+	return s.ordered(ctx, operator, "Resume", func(c swap.Control, now time.Time) (swap.Control, error) { return c.Resume(operator, now) })
+}
+
+// ordered changes the control row by an operator's name.
+func (s *Swaps) ordered(ctx context.Context, operator, name string, change func(swap.Control, time.Time) (swap.Control, error)) (c swap.Control, err error) {
+	err = call(ctx, s.update, swap.By{Actor: operator, Role: swap.Operator}, DomainSwaps, "swap control", "", name, func(tx SwapUnit) error {
+		c, err = changeControl(tx, change)
+		return err
+	})
+	return c, err
 }
 
 // Restored says that this store is empty or was restored from a copy: nothing
@@ -161,7 +170,7 @@ func (s *Swaps) Scanned(ctx context.Context, chain swap.Chain, own bool, scan sw
 // AcceptGap moves an inbound waterline over a span that can no longer be read,
 // by an operator's name, and records that.
 func (s *Swaps) AcceptGap(ctx context.Context, chain swap.Chain, from, to time.Time, by swap.By, reason string) (w swap.Waterline, err error) {
-	err = s.update(ctx, func(tx SwapUnit) error {
+	err = call(ctx, s.update, by, DomainSwaps, "swap waterline", chain.String(), "AcceptGap", func(tx SwapUnit) error {
 		if by.At, err = tx.Now(); err != nil {
 			return err
 		}
@@ -320,7 +329,8 @@ func (s *Swaps) Stats(ctx context.Context, window time.Duration) (swap.Stats, er
 // with, so that its alert ends. Those of an item are dealt with by
 // [swap.Acknowledge].
 func (s *Swaps) Acknowledge(ctx context.Context, operator string, d swap.Discrepancy) error {
-	return s.update(ctx, func(tx SwapUnit) error {
+	by := swap.By{Actor: operator, Role: swap.Operator}
+	return call(ctx, s.update, by, DomainSwaps, "swap discrepancy", d.Key, "Acknowledge", func(tx SwapUnit) error {
 		now, err := tx.Now()
 		if err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 // SwitchUnit is the part of a transaction that [Switches] needs, and every domain in
 // which a payment begins.
 type SwitchUnit interface {
-	Clock
+	Journaled
 	Switches() SwitchRecords
 }
 

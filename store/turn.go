@@ -111,7 +111,7 @@ func (s *core[T, K, L, A, E, C]) turn(ctx context.Context, done []command[K, A, 
 
 // items is turn for a source of items: claim brings them, anew each time that it
 // is called.
-func items[T Clock, K, L comparable, A, E, C, W any](ctx context.Context, s *core[T, K, L, A, E, C], by holder, done []command[K, A, E], n int,
+func items[T Journaled, K, L comparable, A any, E spoken, C, W any](ctx context.Context, s *core[T, K, L, A, E, C], by holder, done []command[K, A, E], n int,
 	claim func(b *batch[T, K, L, A, E, C]) ([]worker.Item[W], time.Duration, error)) (all []worker.Item[W], next time.Time, err error) {
 	if err := by.Check(); err != nil {
 		return nil, next, err
@@ -162,7 +162,7 @@ type claims[A, E, W any] struct {
 
 // claim claims what is due, of which n were asked for, and says for how long nothing
 // else is.
-func claim[T Clock, K, L comparable, A, E, C, W any](b *batch[T, K, L, A, E, C], of claims[A, E, W], n int) (all []worker.Item[W], wait time.Duration, err error) {
+func claim[T Journaled, K, L comparable, A any, E spoken, C, W any](b *batch[T, K, L, A, E, C], of claims[A, E, W], n int) (all []worker.Item[W], wait time.Duration, err error) {
 	due, err := of.due()
 	if err != nil {
 		return nil, 0, err
@@ -330,7 +330,7 @@ func renewLeases[T Clock, K comparable, W any](ctx context.Context, update func(
 // extend sends ev once more to the aggregates of items, which puts them off for so
 // long. An item is lost if the stored aggregate, which is the second one, does not go
 // on with its work.
-func extend[T Clock, K, L comparable, A, E, C, W any](ctx context.Context, s *core[T, K, L, A, E, C], items []worker.Item[W], length time.Duration,
+func extend[T Journaled, K, L comparable, A any, E spoken, C, W any](ctx context.Context, s *core[T, K, L, A, E, C], items []worker.Item[W], length time.Duration,
 	of func(*W) *A, ev E, goesOn func(was, is *A) bool) error {
 	began := time.Now()
 	lost := map[K]bool{}

@@ -52,6 +52,7 @@ var (
 	_ RefreshRecords    = UnimplementedRefreshes{}
 	_ RelayRecords      = UnimplementedRelays{}
 	_ TenantRecords     = UnimplementedTenants{}
+	_ JournalRecords    = UnimplementedJournal{}
 )
 
 // UnimplementedSwitches is a [SwitchRecords] whose methods all fail.
@@ -76,6 +77,14 @@ func (u UnimplementedSwitches) Open(switches.Scope) ([]OpenTransaction, error) {
 func (u UnimplementedSwitches) Save(...switches.Change) error { return u.no("Save") }
 func (u UnimplementedSwitches) Transitions(switches.Scope) ([]statemachine.Transition[switches.Scope], error) {
 	return none[[]statemachine.Transition[switches.Scope]](u, "Transitions")
+}
+
+// UnimplementedJournal is a [JournalRecords] whose methods all fail.
+type UnimplementedJournal struct{ Unimplemented }
+
+func (u UnimplementedJournal) Append(...statemachine.JournalLine) error { return u.no("Append") }
+func (u UnimplementedJournal) Page(Cursor, int) ([]statemachine.JournalLine, Cursor, error) {
+	return none2[[]statemachine.JournalLine, Cursor](u, "Page")
 }
 
 // UnimplementedWallets is a [WalletRecords] whose methods all fail.
@@ -233,10 +242,6 @@ func (u UnimplementedWithdrawals) PutFiller(withdrawal.Filler) error { return u.
 func (u UnimplementedWithdrawals) PutHotWallet(withdrawal.HotWallet) error {
 	return u.no("PutHotWallet")
 }
-func (u UnimplementedWithdrawals) Refusals(int64, int) ([]withdrawal.Refused, int64, error) {
-	return none2[[]withdrawal.Refused, int64](u, "Refusals")
-}
-func (u UnimplementedWithdrawals) Refuse(withdrawal.Refused) error { return u.no("Refuse") }
 func (u UnimplementedWithdrawals) Renew(time.Time, ...Lease[uuid.UUID]) ([]uuid.UUID, error) {
 	return none[[]uuid.UUID](u, "Renew")
 }

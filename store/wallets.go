@@ -84,7 +84,14 @@ func scopeOf(events []utxo.Event) utxo.WalletID {
 
 func (s *Wallets) do(ctx context.Context, scope utxo.WalletID, events []utxo.Event) ([]utxo.ChangeSet, error) {
 	var sets []utxo.ChangeSet
-	err := s.update(ctx, func(tx WalletUnit) error {
+	var lines []statemachine.JournalLine
+	of := make([]int, 0, len(events)) // the event of each line
+	for i, ev := range events {
+		if line, person := walletLine(ev); person {
+			lines, of = append(lines, line), append(of, i)
+		}
+	}
+	err := attempt(ctx, s.update, true, lines, func(tx WalletUnit) error {
 		if err := tx.Wallets().Lock(scope); err != nil {
 			return err
 		}
@@ -96,15 +103,32 @@ func (s *Wallets) do(ctx context.Context, scope utxo.WalletID, events []utxo.Eve
 			return err
 		}
 		changed := slices.DeleteFunc(slices.Clone(sets), func(set utxo.ChangeSet) bool { return set.Empty() })
-		if len(changed) == 0 {
-			return nil
+		if len(changed) > 0 {
+			if err := tx.Wallets().Save(changed...); err != nil {
+				return err
+			}
 		}
-		return tx.Wallets().Save(changed...)
+		done := slices.Clone(lines)
+		for i := range done {
+			if sets[of[i]].Empty() {
+				done[i].Outcome = statemachine.JournalSame
+			}
+		}
+		return keep(tx, now, done, nil)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return sets, nil
+}
+
+// walletLine is the line of the journal for an event. Its record is the transaction that
+// the event names, else the wallet, with the id 0 for all of them.
+func walletLine(ev utxo.Event) (line statemachine.JournalLine, person bool) {
+	if id := utxo.Names(ev); id != (utxo.TxID{}) {
+		return lineOf(DomainWallets, utxo.TxMachine.Name(), id, ev)
+	}
+	return lineOf(DomainWallets, "utxo.wallet", utxo.Scope(ev), ev)
 }
 
 // plan plans events under the lock of a scope.

@@ -158,10 +158,6 @@ type WithdrawalRecords interface {
 	Acknowledge(withdrawal.Acknowledgement) error
 	// Acknowledgements returns those of a request, by At and key.
 	Acknowledgements(request uuid.UUID) ([]withdrawal.Acknowledgement, error)
-	// Refuse appends a line to the journal. Refusals pages through it as
-	// Incidents does; lines are never changed or deleted.
-	Refuse(withdrawal.Refused) error
-	Refusals(after int64, limit int) (page []withdrawal.Refused, cursor int64, err error)
 	// Requests pages through the requests with a status, or with any for
 	// zero, by created_at and id, after the given one.
 	Requests(status withdrawal.RequestStatus, after *withdrawal.Request, limit int) ([]withdrawal.Request, error)

@@ -45,6 +45,7 @@ func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.U
 	job := machineOf[uuid.UUID](withdrawal.JobMachine)
 	job.past = withdrawal.JobFailed.String() // only a failed one has a successor
 	return &aggregate[WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]{
+		domain:   DomainWithdrawals,
 		records:  func(tx WithdrawalUnit) withdrawalRecords { return tx.Withdrawals() },
 		machines: []machine[uuid.UUID]{machineOf[uuid.UUID](withdrawal.RequestMachine), job},
 		id:       requestID,
@@ -70,8 +71,7 @@ func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.U
 		owner: func(tx WithdrawalUnit, _ string, job uuid.UUID) (uuid.UUID, error) {
 			return tx.Withdrawals().RequestOf(job)
 		},
-		order:   inOrderOfUsers,
-		journal: journalOf(withdrawal.RefusedOf[withdrawal.Event]),
+		order: inOrderOfUsers,
 		beside: func(b *withdrawalBatch) beside[withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change] {
 			return &candidates{withdrawalBatch: b, policy: p}
 		},

@@ -28,6 +28,7 @@ func (r payoutRecords) Save(changes ...withdrawal.BatchChange) error {
 // have trails of their own; every save compares their versions.
 func payoutAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange] {
 	return &aggregate[WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange]{
+		domain: DomainWithdrawals,
 		records: func(tx WithdrawalUnit) records[uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchChange] {
 			return payoutRecords{tx.Withdrawals()}
 		},
@@ -42,10 +43,9 @@ func payoutAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.UUID,
 			e, ok := ev.(withdrawal.BatchPrepared)
 			return e.Batch, ok
 		},
-		apply:   p.ApplyBatch,
-		result:  func(c *withdrawal.BatchChange) *withdrawal.Payout { return &c.New },
-		empty:   (*withdrawal.BatchChange).Empty,
-		journal: journalOf(withdrawal.RefusedOf[withdrawal.BatchEvent]),
+		apply:  p.ApplyBatch,
+		result: func(c *withdrawal.BatchChange) *withdrawal.Payout { return &c.New },
+		empty:  (*withdrawal.BatchChange).Empty,
 		beside: func(b *payoutBatch) beside[withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange] {
 			return &payees{payoutBatch: b}
 		},

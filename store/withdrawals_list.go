@@ -52,7 +52,8 @@ func (s *Withdrawals) BatchesByHash(ctx context.Context, hash string) ([]uuid.UU
 // Acknowledge says that an operator has settled an incident, so that it counts
 // as open no more. The same again changes nothing.
 func (s *Withdrawals) Acknowledge(ctx context.Context, a withdrawal.Acknowledgement) error {
-	return s.update(ctx, func(tx WithdrawalUnit) error {
+	by := withdrawal.By{Actor: a.Actor, Role: a.Role, At: a.At}
+	return call(ctx, s.update, by, DomainWithdrawals, withdrawal.RequestMachine.Name(), a.Request.String(), "Acknowledge", func(tx WithdrawalUnit) error {
 		now, err := tx.Now()
 		if err != nil {
 			return err
@@ -78,31 +79,4 @@ func (s *Withdrawals) Acknowledgements(ctx context.Context, request uuid.UUID) (
 	return read(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Acknowledgement, error) {
 		return tx.Withdrawals().Acknowledgements(request)
 	})
-}
-
-// Refusals pages through the journal of what operators and approvers tried and
-// were refused, oldest first, as [Withdrawals.Incidents] does. It has what was
-// sent as one event of one command; what a larger command was refused for rolled
-// back with it, and so did what a unique rule of the store refused
-// ([withdrawal.ErrNonceTaken], [withdrawal.ErrActiveJob], and
-// [withdrawal.ErrPaymentTaken] of a race).
-func (s *Withdrawals) Refusals(ctx context.Context, after int64, limit int) (page []withdrawal.Refused, cursor int64, err error) {
-	return paged(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Refused, int64, error) {
-		return tx.Withdrawals().Refusals(after, limit)
-	})
-}
-
-// journalOf keeps what withdrawal.RefusedOf says, of requests or of batches.
-func journalOf[E any](refused func(uuid.UUID, E, error, time.Time) (withdrawal.Refused, bool)) func(WithdrawalUnit, uuid.UUID, E, error) (bool, error) {
-	return func(tx WithdrawalUnit, id uuid.UUID, ev E, refusal error) (bool, error) {
-		now, err := tx.Now()
-		if err != nil {
-			return false, err
-		}
-		line, keep := refused(id, ev, refusal, now)
-		if !keep {
-			return false, nil
-		}
-		return true, tx.Withdrawals().Refuse(line)
-	}
 }

@@ -99,13 +99,9 @@ func (s *step) event() string { return statemachine.EventName(s.ev) }
 // begin checks role and actor, the first of all checks, and brings the time to
 // UTC microseconds.
 func (s *step) begin(now time.Time) error {
-	if why := statemachine.NoEvent(s.ev); why != "" {
-		return s.refuse(statemachine.ErrInvalid, why)
-	}
-	s.by = s.ev.by()
 	var reason string
 	var err error
-	if s.said, s.by.At, reason, err = statemachine.Head(speakers(s.ev), s.by.Role, s.by.Actor, s.by.At, now); err != nil {
+	if s.by, s.said, reason, err = statemachine.Begin(s.ev, Speakers(s.ev), now); err != nil {
 		return s.refuse(err, reason)
 	}
 	return nil
@@ -158,7 +154,7 @@ func (s *step) move(on trigger, reason string) error {
 	if !s.side.allows(on) {
 		return s.refuse(statemachine.ErrIllegal, triggerName(s.side, on))
 	}
-	line := statemachine.Transition[string]{ID: s.item.ID, At: s.by.At, Actor: s.by.Actor, Role: s.by.Role.String(),
+	line := statemachine.Transition[string]{ID: s.item.ID, At: s.by.At, Actor: s.by.Actor, Role: s.by.Role.String(), Trace: s.by.Trace,
 		Reason: statemachine.Bounded(reason, MaxText)}
 	if err := s.side.move(on, &line); err != nil {
 		return s.refuse(err, "")

@@ -8,7 +8,7 @@ import (
 
 // ErrSettled refuses to pay what an operator has given back by hand. It is an
 // [statemachine.ErrIllegal].
-var ErrSettled = fmt.Errorf("%w: an operator has given it back by hand", statemachine.ErrIllegal)
+var ErrSettled = statemachine.NewSentinel("settled-by-hand", "an operator has given it back by hand", statemachine.ErrIllegal)
 
 // handed closes what an operator has given back by hand. Nothing of the item may still
 // pay: each outbound is proved not to have, or has brought the amount to the quarantine

@@ -7,22 +7,12 @@ import (
 )
 
 // Event is something that the host saw or decided. The set is closed.
-type Event interface{ by() By }
+type Event interface{ statemachine.Event[Role] }
 
-// By says who speaks, in which capacity, when, and about which version.
-type By struct {
-	Actor string // at most MaxActor bytes, not empty
-	Role  Role   `json:",omitzero"`
-	// At is when, UTC, in microseconds, by the law of [statemachine.EventTime]: zero is
-	// now. It counts for a NotSent, whose At is when the person looked; all else goes by
-	// the store's clock.
-	At time.Time
-	// Version, if not zero, is the version of the item that the decision was
-	// made on. Another one is ErrConflict.
-	Version int64 `json:",omitempty"`
-}
-
-func (b By) by() By { return b }
+// By says who speaks, in which capacity, when, and about which version of the item. At
+// counts for a NotSent, whose At is when the person looked; all else goes by the store's
+// clock.
+type By = statemachine.By[Role]
 
 // What came in.
 type (
@@ -332,8 +322,8 @@ func (order) Names() []string { return orderNames }
 
 var orderNames = []string{"refund", "quarantine", "requeue", "hold", "release", "not_sent", "paid_by", "drop", "acknowledge"}
 
-// speakers are the roles that may send an event.
-func speakers(ev Event) roles {
+// Speakers are the roles that may send an event; none for what is no event of the domain.
+func Speakers(ev Event) statemachine.Roles[Role] {
 	switch ev.(type) {
 	case Observed, Confirmations, Outbound:
 		return byObserver | bySystem
@@ -351,6 +341,14 @@ func speakers(ev Event) roles {
 		return bySystem
 	}
 	return 0
+}
+
+// Events returns an empty one of each event, in no order that means anything.
+func Events() []Event {
+	return []Event{
+		Observed{}, Confirmations{}, Outbound{}, MemoFetched{}, AccountChecked{}, MappingLooked{}, Claimed{}, Released{},
+		Begun{}, Answered{}, Revoked{}, Looked{}, Elapsed{}, Ordered{}, Settled{}, Recovered{},
+	}
 }
 
 // roles is a set of [Role].

@@ -1,43 +1,46 @@
 package utxo
 
 import (
-	"errors"
 	"time"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine"
 )
 
 // Refusals of this domain. A refusal changes nothing. It matches a sentinel of package
 // statemachine only where its comment says so.
 var (
 	// ErrInputSpent: a live transaction spends an input of the submitted one.
-	ErrInputSpent = errors.New("input is spent by a live transaction")
+	ErrInputSpent = statemachine.NewSentinel("input-spent", "input is spent by a live transaction")
 	// ErrDeadParent: the transaction spends an output of a dead transaction. A mempool or a
 	// block that shows a transaction proves its ancestors too, and revives dead ones. Two
 	// cannot be revived so: an orphaned coinbase, which exists in its block alone, and a
 	// parent that was refused in the same list. A submission is no evidence and revives
 	// nothing.
-	ErrDeadParent = errors.New("an ancestor is dead")
+	ErrDeadParent = statemachine.NewSentinel("dead-parent", "an ancestor is dead")
 	// ErrImmature: an input is a coinbase below maturity.
-	ErrImmature = errors.New("input is an immature coinbase")
+	ErrImmature = statemachine.NewSentinel("immature", "input is an immature coinbase")
 	// ErrSelfConflict: an outpoint is spent twice within the transaction and
 	// its ancestors.
-	ErrSelfConflict = errors.New("transaction conflicts with itself or an ancestor")
+	ErrSelfConflict = statemachine.NewSentinel("self-conflict", "transaction conflicts with itself or an ancestor")
 	// ErrSpentByConfirmed: a rival is confirmed, or has a confirmed descendant.
-	ErrSpentByConfirmed = errors.New("input is spent by the confirmed chain")
+	ErrSpentByConfirmed = statemachine.NewSentinel("spent-by-confirmed", "input is spent by the confirmed chain")
 	// ErrConfirmedElsewhere: the transaction is stored as confirmed in another block, so
 	// the host has missed a disconnect.
-	ErrConfirmedElsewhere = errors.New("confirmed in another block")
+	ErrConfirmedElsewhere = statemachine.NewSentinel("confirmed-elsewhere", "confirmed in another block")
 	// ErrChainMismatch: the block does not continue the best chain.
-	ErrChainMismatch = errors.New("block does not fit the best chain")
+	ErrChainMismatch = statemachine.NewSentinel("chain-mismatch", "block does not fit the best chain")
 	// ErrStale: the observation is older than what the ledger knows.
-	ErrStale = errors.New("observation is out of date")
+	ErrStale = statemachine.NewSentinel("stale", "observation is out of date")
 )
 
 // Event is something that the host saw or decided. The set of events is closed. Anybody may
 // send any event: the source knows no roles.
-type Event interface{ by() By }
+type Event interface {
+	by() By
+	Line() (line statemachine.JournalLine, person bool)
+}
 
 // By says who speaks, in which capacity, and when.
 type By struct {
@@ -52,12 +55,24 @@ type By struct {
 	// without one) At is the time, and a zero one is [statemachine.ErrInvalid]. See
 	// [statemachine.EventTime].
 	At time.Time
+	// Trace and Via are as in [statemachine.By], at most [statemachine.MaxTrace] bytes.
+	Trace string `json:",omitempty"`
+	Via   string `json:",omitempty"`
 }
 
 // MaxActor bounds an actor and a role, in bytes.
 const MaxActor = 200
 
 func (b By) by() By { return b }
+
+// Line is as that of [statemachine.By]: Role is the text "operator" or "approver" where a
+// person speaks.
+func (b By) Line() (line statemachine.JournalLine, person bool) {
+	if !statemachine.Person(b.Role) {
+		return line, false
+	}
+	return statemachine.JournalLine{At: b.At, Actor: b.Actor, Role: b.Role, Trace: b.Trace, Via: b.Via}, true
+}
 
 // Said returns who sent an event, and when.
 func Said(ev Event) By { return ev.by() }
@@ -252,4 +267,27 @@ func Scope(ev Event) WalletID {
 		return ev.Wallet
 	}
 	return 0
+}
+
+// Names returns the transaction that an event is about by its id; zero if it names none.
+func Names(ev Event) TxID {
+	switch ev := ev.(type) {
+	case Broadcasted:
+		return ev.ID
+	case Invalidated:
+		return ev.ID
+	case OutputRevealed:
+		return ev.ID
+	case Labelled:
+		return ev.ID
+	}
+	return TxID{}
+}
+
+// Events returns an empty one of each event, in no order that means anything.
+func Events() []Event {
+	return []Event{
+		WalletOpened{}, Submitted{}, Broadcasted{}, Observed{}, Connected{}, Disconnected{}, Invalidated{},
+		OwnersAnnounced{}, OutputRevealed{}, Labelled{}, OutputsLeased{}, LeasesRenewed{}, LeasesReleased{},
+	}
 }

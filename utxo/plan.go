@@ -105,6 +105,9 @@ func (pl *plan) begin(now time.Time) (err error) {
 			return invalid("an actor and a role are UTF-8 of at most %d bytes", MaxActor)
 		}
 	}
+	if err := statemachine.Ways(pl.by.Trace, pl.by.Via); err != nil {
+		return fmt.Errorf("%s: %w", pl.event(), err)
+	}
 	if pl.by.At, pl.now, err = statemachine.EventTime(pl.by.At, now); err != nil {
 		return fmt.Errorf("%s: %w", pl.event(), err)
 	}
@@ -121,7 +124,7 @@ func (pl *plan) step(n *row, on Trigger, reason string, change func(*Tx)) error 
 		return pl.refuse(n.at, statemachine.ErrIllegal, "")
 	}
 	pl.set.Log = append(pl.set.Log, statemachine.Transition[TxID]{
-		ID: n.tx.ID, At: pl.by.At, Actor: pl.by.Actor, Role: pl.by.Role, Reason: reason,
+		ID: n.tx.ID, At: pl.by.At, Actor: pl.by.Actor, Role: pl.by.Role, Trace: pl.by.Trace, Reason: reason,
 	})
 	if err := statemachine.Move(TxMachine, &n.tx.Status, &n.tx.Version, on, &pl.set.Log[len(pl.set.Log)-1]); err != nil {
 		return err

@@ -2,7 +2,6 @@ package withdrawal
 
 import (
 	"fmt"
-	"math/bits"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,7 +32,7 @@ func (p Policy) Apply(w Withdrawal, ev Event) (Change, error) { return p.ApplyAt
 func (p Policy) ApplyAt(w Withdrawal, ev Event, now time.Time) (s Change, err error) {
 	s.Old = w
 	s.New = w
-	s.work = work{ev: ev, speakers: speakers(ev)}
+	s.work = work{ev: ev, speakers: Speakers(ev)}
 	s.New.Owner, s.New.Level, s.New.Recovering = uuid.NullUUID{}, 0, false // of this event alone
 	err = s.begin(now)
 	if err == nil && w.Job.Batch != uuid.Nil {
@@ -116,8 +115,8 @@ func (p *Policy) take(s *step) error {
 	return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
 }
 
-// speakers are the roles that may send an event.
-func speakers(ev Event) roles {
+// Speakers are the roles that may send an event; none for what is no event of the domain.
+func Speakers(ev Event) statemachine.Roles[Role] {
 	switch ev.(type) {
 	case Approved, Rejected:
 		return byApprover
@@ -139,9 +138,14 @@ func speakers(ev Event) roles {
 	return 0
 }
 
-// Speaker is the first of the roles that may send an event; zero if none may.
-func Speaker(ev Event) Role {
-	return Role(bits.TrailingZeros8(uint8(speakers(ev)))) % 8
+// Events returns an empty one of each event, in no order that means anything.
+func Events() []Event {
+	return []Event{
+		Approved{}, Rejected{}, Claimed{}, Prepared{}, Dispatched{}, Broadcast{}, Rebumped{}, AttemptFailed{}, Snoozed{},
+		Rebroadcast{}, Looking{}, Receipt{}, Missing{}, CannotTell{}, ProvenDead{}, PaidBy{}, Revoked{}, Cancelled{}, Held{},
+		Released{}, Acknowledged{}, Requeued{}, Resolved{}, Refunded{}, Submitted{}, Enqueued{}, Imported{}, Elapsed{},
+		PutOff{},
+	}
 }
 
 // roles is a set of [Role].
@@ -161,7 +165,7 @@ type step = Change
 
 // work is used while a change is made, and is zero in one that is returned.
 type work struct {
-	ev interface{ by() By }
+	ev statemachine.Event[Role]
 	by By
 	// said is when it happened by the host, by.At the time by which the rules judge.
 	said time.Time
@@ -180,13 +184,9 @@ func (c *step) event() string { return statemachine.EventName(c.ev) }
 // begin checks the role and the actor, the first of all checks, and brings the
 // time to UTC microseconds.
 func (c *step) begin(now time.Time) error {
-	if why := statemachine.NoEvent(c.ev); why != "" {
-		return c.refuse(statemachine.ErrInvalid, why)
-	}
-	c.by = c.ev.by()
 	var reason string
 	var err error
-	if c.said, c.by.At, reason, err = statemachine.Head(c.speakers, c.by.Role, c.by.Actor, c.by.At, now); err != nil {
+	if c.by, c.said, reason, err = statemachine.Begin(c.ev, c.speakers, now); err != nil {
 		return c.refuse(err, reason)
 	}
 	return nil
@@ -263,7 +263,7 @@ func (c *step) newLine(id uuid.UUID, reason string) *statemachine.Transition[uui
 	}
 	c.Log = append(c.Log, statemachine.Transition[uuid.UUID]{})
 	line := &c.Log[len(c.Log)-1]
-	line.ID, line.At, line.Actor, line.Role, line.Reason = id, c.by.At, c.by.Actor, c.by.Role.String(), reason
+	line.ID, line.At, line.Actor, line.Role, line.Trace, line.Reason = id, c.by.At, c.by.Actor, c.by.Role.String(), c.by.Trace, reason
 	return line
 }
 

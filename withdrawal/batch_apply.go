@@ -38,13 +38,9 @@ type batchStep struct {
 }
 
 func (c *batchStep) take(now time.Time) error {
-	if why := statemachine.NoEvent(c.ev); why != "" {
-		return c.refuse(statemachine.ErrInvalid, why)
-	}
-	c.by = c.ev.by()
 	var reason string
 	var err error
-	if _, c.by.At, reason, err = statemachine.Head(batchSpeakers(c.ev), c.by.Role, c.by.Actor, c.by.At, now); err != nil {
+	if c.by, _, reason, err = statemachine.Begin(c.ev, BatchSpeakers(c.ev), now); err != nil {
 		return c.refuse(err, reason)
 	}
 	switch e := c.ev.(type) {
@@ -95,7 +91,7 @@ func (c *batchStep) current(t BatchTrigger) error {
 // move is the only place that sets a batch's status and version.
 func (c *batchStep) move(t BatchTrigger, reason string) error {
 	b := &c.New.Batch
-	c.Log = append(c.Log, statemachine.Transition[uuid.UUID]{ID: b.ID, At: c.by.At, Actor: c.by.Actor, Role: c.by.Role.String(), Reason: reason})
+	c.Log = append(c.Log, statemachine.Transition[uuid.UUID]{ID: b.ID, At: c.by.At, Actor: c.by.Actor, Role: c.by.Role.String(), Trace: c.by.Trace, Reason: reason})
 	return statemachine.Move(BatchMachine, &b.Status, &b.Version, t, &c.Log[len(c.Log)-1])
 }
 

@@ -9,7 +9,7 @@ import (
 // BatchEvent is something that the host saw or decided of a batch. The set is
 // closed. By.Version is the version of the batch.
 type BatchEvent interface {
-	by() By
+	statemachine.Event[Role]
 	batch()
 }
 
@@ -140,8 +140,8 @@ type (
 	}
 )
 
-// batchSpeakers are the roles that may send an event.
-func batchSpeakers(ev BatchEvent) roles {
+// BatchSpeakers are the roles that may send an event of a batch; none for what is no event of the domain.
+func BatchSpeakers(ev BatchEvent) statemachine.Roles[Role] {
 	switch ev.(type) {
 	case BatchPrepared, BatchReplaced, BatchClaimed, BatchSent:
 		return byWorker
@@ -153,4 +153,12 @@ func batchSpeakers(ev BatchEvent) roles {
 		return byChecker | byOperator
 	}
 	return 0
+}
+
+// BatchEvents returns an empty one of each event, in no order that means anything.
+func BatchEvents() []BatchEvent {
+	return []BatchEvent{
+		BatchPrepared{}, BatchReplaced{}, BatchClaimed{}, BatchSent{}, BatchRevoked{}, BatchLooking{}, BatchMissing{},
+		BatchCannotTell{}, BatchMined{},
+	}
 }

@@ -1,7 +1,6 @@
 package withdrawal
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -12,46 +11,46 @@ import (
 var (
 	// ErrActiveJob: the request has a job that is not failed. It comes in a
 	// [TakenError] with the job's id.
-	ErrActiveJob = errors.New("the request has an active job")
+	ErrActiveJob = statemachine.NewSentinel("active-job", "the request has an active job")
 	// ErrNonceTaken: another job owns (wallet, nonce). From a store it comes
 	// in a [TakenError] with that job's id. It is [statemachine.ErrIllegal].
-	ErrNonceTaken = fmt.Errorf("%w: another job owns this nonce of the wallet", statemachine.ErrIllegal)
+	ErrNonceTaken = statemachine.NewSentinel("nonce-taken", "another job owns this nonce of the wallet", statemachine.ErrIllegal)
 	// ErrNonceUsed: the nonce is below the chain's next one or, where the chain's
 	// was not told, below the next one on file: only the chain's next nonce
 	// shows that a lower one is free. Or it is a filler's, wherever that is. It is
 	// [statemachine.ErrIllegal].
-	ErrNonceUsed = fmt.Errorf("%w: the nonce is below the next one of the wallet, or a filler's", statemachine.ErrIllegal)
+	ErrNonceUsed = statemachine.NewSentinel("nonce-used", "the nonce is below the next one of the wallet, or a filler's", statemachine.ErrIllegal)
 	// ErrNonceGap: the nonce leaves more than [Chain.NonceGap] open below it:
 	// nothing with it can be mined before they are used. Or it leaves that of a
 	// dead transaction of the request open, see Prepared.ChainNonce.
-	ErrNonceGap = errors.New("the nonce leaves a gap")
+	ErrNonceGap = statemachine.NewSentinel("nonce-gap", "the nonce leaves a gap")
 	// ErrPaymentTaken: the transaction, or its output, pays another request.
 	// It comes in a [TakenError] with that request's id, or with the zero id where
 	// it is a filler. It is [statemachine.ErrIllegal].
-	ErrPaymentTaken = fmt.Errorf("%w: the transaction pays another request, or is a filler", statemachine.ErrIllegal)
+	ErrPaymentTaken = statemachine.NewSentinel("payment-taken", "the transaction pays another request, or is a filler", statemachine.ErrIllegal)
 	// ErrOnHold: the request is held, its wallet is not active, or its chain is
 	// paused or stopped by the switch. It is [statemachine.ErrIllegal].
-	ErrOnHold = fmt.Errorf("%w: on hold", statemachine.ErrIllegal)
+	ErrOnHold = statemachine.NewSentinel("on-hold", "on hold", statemachine.ErrIllegal)
 	// ErrInBatch: the job is one of a batch, and what becomes of its transaction
 	// is said to that. It is [statemachine.ErrIllegal].
-	ErrInBatch = fmt.Errorf("%w: it is in a batch", statemachine.ErrIllegal)
+	ErrInBatch = statemachine.NewSentinel("in-batch", "it is in a batch", statemachine.ErrIllegal)
 	// ErrPaidTwice is what [Check] finds on a completed request of which an
 	// incident says that another transaction was mined too; it names the latest. The
 	// record is sound; people have to settle it, and then say [Acknowledged].
-	ErrPaidTwice = errors.New("an incident says that it was paid by another transaction too")
+	ErrPaidTwice = statemachine.NewSentinel("paid-twice", "an incident says that it was paid by another transaction too")
 	// ErrRefunded: the host has given the money back, so that no job may pay it. It
 	// is [statemachine.ErrIllegal].
-	ErrRefunded = fmt.Errorf("%w: it was refunded", statemachine.ErrIllegal)
+	ErrRefunded = statemachine.NewSentinel("refunded", "it was refunded", statemachine.ErrIllegal)
 	// ErrPaidAndRefunded is what [Check] finds on a request that was refunded and of
 	// which an incident says since that it was mined, sent or taken; it names the
 	// latest. The record is sound; people have to settle it, and then say [Acknowledged].
-	ErrPaidAndRefunded = errors.New("it was refunded, and an incident says that it was paid")
+	ErrPaidAndRefunded = statemachine.NewSentinel("paid-and-refunded", "it was refunded, and an incident says that it was paid")
 	// ErrSlotTaken: another job in processing holds the wallet. From a store
 	// it comes in a [TakenError] with that job's id.
-	ErrSlotTaken = errors.New("another job holds this wallet")
+	ErrSlotTaken = statemachine.NewSentinel("slot-taken", "another job holds this wallet")
 	// ErrNoHotWallet: no active hot wallet of the chain. The request stays
 	// approved; ask again after [Policy.EnqueueEvery].
-	ErrNoHotWallet = errors.New("no active hot wallet of this chain")
+	ErrNoHotWallet = statemachine.NewSentinel("no-hot-wallet", "no active hot wallet of this chain")
 )
 
 // TakenError: a unique rule gave what was asked for to another record, ID.

@@ -9,22 +9,12 @@ import (
 )
 
 // Event is something that the host saw or decided. The set is closed.
-type Event interface{ by() By }
+type Event interface{ statemachine.Event[Role] }
 
-// By says who speaks, in which capacity, when, and about which version.
-type By struct {
-	Actor string // at most MaxActor bytes, not empty
-	Role  Role   `json:",omitzero"`
-	// At is when, UTC, in microseconds, by the law of [statemachine.EventTime]: zero is
-	// now. It counts for a [Missing]; all else goes by the store's clock.
-	At time.Time
-	// Version, if not zero, is the version of the record that the decision
-	// was made on: the request's for request events, the job's for job
-	// events. Another one is ErrConflict.
-	Version int64 `json:",omitempty"`
-}
-
-func (b By) by() By { return b }
+// By says who speaks, in which capacity, when, and about which version. At counts for a
+// [Missing], all else goes by the store's clock. Version is that of the request for events
+// of the request, and that of the job for events of the job.
+type By = statemachine.By[Role]
 
 // Events of the intent layer.
 type (

@@ -1,7 +1,6 @@
 package withdrawal
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -49,32 +48,4 @@ func (a Acknowledgement) Checked(now time.Time) (Acknowledgement, error) {
 		return refuse(statemachine.ErrInvalid, fmt.Sprintf("a reason has 1 to %d bytes", MaxText))
 	}
 	return a, nil
-}
-
-// Refused is a line of the journal of what people tried and were refused.
-// Append-only.
-type Refused struct {
-	Request uuid.UUID // or the batch, of a [BatchEvent]
-	Event   string    // what was tried
-	Actor   string    // bounded, as Error
-	Role    Role      `json:",omitzero"`
-	At      time.Time
-	Error   string // what was answered
-}
-
-// RefusedOf returns the line of the journal for an event that was refused, at
-// the store's time. Only what operators and approvers try is kept: workers are
-// refused every day, as when a lease has ended. What was decided on an old version
-// is no attempt at something forbidden.
-func RefusedOf[E interface{ by() By }](request uuid.UUID, ev E, err error, now time.Time) (line Refused, keep bool) {
-	var refusal *statemachine.Refusal
-	if statemachine.NoEvent(ev) != "" || !errors.As(err, &refusal) || errors.Is(err, statemachine.ErrConflict) {
-		return line, false
-	}
-	by := ev.by()
-	if by.Role != Operator && by.Role != Approver {
-		return line, false
-	}
-	name := statemachine.EventName(ev)
-	return Refused{Request: request, Event: name, Actor: statemachine.Bounded(by.Actor, MaxActor), Role: by.Role, At: now, Error: statemachine.Bounded(err.Error(), MaxText)}, true
 }

@@ -97,8 +97,8 @@ func (p *Policy) take(c *step) error {
 	return fmt.Errorf("%w: no event", statemachine.ErrInvalid)
 }
 
-// speakers are the roles that may send an event.
-func speakers(ev Event) roles {
+// Speakers are the roles that may send an event; none for what is no event of the domain.
+func Speakers(ev Event) statemachine.Roles[Role] {
 	switch ev.(type) {
 	case Enrolled, MethodSet, Issued, Amended, Paid, Voided, Provisioned, Reinstated:
 		return byHost | byOperator
@@ -110,6 +110,15 @@ func speakers(ev Event) roles {
 		return byOperator
 	}
 	return 0
+}
+
+// Events returns an empty one of each event, in no order that means anything.
+func Events() []Event {
+	return []Event{
+		Enrolled{}, MethodSet{}, Issued{}, Amended{}, Paid{}, Voided{}, Provisioned{}, Reinstated{}, ChargeAnswered{},
+		NoticeAnswered{}, LookedBack{}, Ticked{}, ChargeIntended{}, ChargeMissing{}, Churned{}, NoticeIntended{}, Resolved{},
+		Acknowledged{},
+	}
 }
 
 // roles is a set of [Role].
@@ -134,13 +143,9 @@ func (c *step) event() string { return statemachine.EventName(c.ev) }
 // begin checks the role and the actor, the first of all checks, and brings the
 // time to UTC microseconds.
 func (c *step) begin(now time.Time) error {
-	if why := statemachine.NoEvent(c.ev); why != "" {
-		return c.refuse(statemachine.ErrInvalid, why)
-	}
-	c.by = c.ev.by()
 	var reason string
 	var err error
-	if _, c.by.At, reason, err = statemachine.Head(speakers(c.ev), c.by.Role, c.by.Actor, c.by.At, now); err != nil {
+	if c.by, _, reason, err = statemachine.Begin(c.ev, Speakers(c.ev), now); err != nil {
 		return c.refuse(err, reason)
 	}
 	return nil
@@ -202,7 +207,7 @@ func (c *step) move(on Trigger, invoices ...Invoice) error {
 }
 
 func (c *step) line(id string, move func(*statemachine.Transition[string]) error) error {
-	l := statemachine.Transition[string]{ID: id, At: c.by.At, Actor: c.by.Actor, Role: c.by.Role.String(), Reason: c.reason}
+	l := statemachine.Transition[string]{ID: id, At: c.by.At, Actor: c.by.Actor, Role: c.by.Role.String(), Trace: c.by.Trace, Reason: c.reason}
 	if err := move(&l); err != nil {
 		return c.refuse(err, "")
 	}

@@ -7,21 +7,11 @@ import (
 )
 
 // Event is something that the host saw or decided. The set is closed.
-type Event interface{ by() By }
+type Event interface{ statemachine.Event[Role] }
 
-// By says who speaks, in which capacity, when, and about which version.
-type By struct {
-	Actor string // at most MaxActor bytes, not empty
-	Role  Role   `json:",omitzero"`
-	// At is when, UTC, in microseconds, by the law of [statemachine.EventTime]: zero is
-	// now. It counts for no event: all goes by the store's clock.
-	At time.Time
-	// Version, if not zero, is the version of the tenant that the decision was
-	// made on. Another one is ErrConflict.
-	Version int64 `json:",omitempty"`
-}
-
-func (b By) by() By { return b }
+// By says who speaks, in which capacity, when, and about which version of the tenant. At
+// counts for no event: all goes by the store's clock.
+type By = statemachine.By[Role]
 
 // Events of the host.
 type (

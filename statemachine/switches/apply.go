@@ -24,22 +24,12 @@ func (role) Names() []string { return roleNames }
 
 var roleNames = []string{"operator", "system"}
 
-// By says who speaks, in which capacity, when, and about which version.
-type By struct {
-	Actor string // by the law of [statemachine.Actor]
-	Role  Role   `json:",omitzero"`
-	// At is when, UTC, in microseconds, by the law of [statemachine.EventTime]: zero is
-	// now. It counts for no event: all goes by the store's clock.
-	At time.Time
-	// Version, if not zero, is the version of the switch that the decision was made on.
-	// Another one is ErrConflict.
-	Version int64 `json:",omitempty"`
-}
-
-func (b By) by() By { return b }
+// By says who speaks, in which capacity, when, and about which version of the switch. At
+// counts for no event: all goes by the store's clock.
+type By = statemachine.By[Role]
 
 // Event is what somebody decided. The set is closed.
-type Event interface{ by() By }
+type Event interface{ statemachine.Event[Role] }
 
 type (
 	// Stopped stops the scope at Level at least, of an operator or the system: at a
@@ -133,7 +123,8 @@ type step struct {
 	by By
 }
 
-func speakers(ev Event) statemachine.Roles[Role] {
+// Speakers are the roles that may send an event; none for what is no event of switches.
+func Speakers(ev Event) statemachine.Roles[Role] {
 	switch ev.(type) {
 	case Stopped, Recovering:
 		return 1<<Operator | 1<<System
@@ -143,14 +134,13 @@ func speakers(ev Event) statemachine.Roles[Role] {
 	return 0
 }
 
+// Events returns an empty one of each event, in no order that means anything.
+func Events() []Event { return []Event{Stopped{}, Started{}, Recovering{}} }
+
 func (c *step) take(now time.Time) error {
-	if why := statemachine.NoEvent(c.ev); why != "" {
-		return c.refuse(statemachine.ErrInvalid, why)
-	}
-	c.by = c.ev.by()
 	var reason string
 	var err error
-	if _, c.by.At, reason, err = statemachine.Head(speakers(c.ev), c.by.Role, c.by.Actor, c.by.At, now); err != nil {
+	if c.by, _, reason, err = statemachine.Begin(c.ev, Speakers(c.ev), now); err != nil {
 		return c.refuse(err, reason)
 	}
 	c.New.Scope = ScopeOf(c.ev)
@@ -255,7 +245,7 @@ func (c *step) move(on Trigger, reason string) error {
 	if _, ok := Machine.Next(c.New.Level, on); !ok {
 		return c.refuse(statemachine.ErrIllegal, "")
 	}
-	c.Log = []statemachine.Transition[Scope]{{ID: c.New.Scope, At: c.by.At, Actor: c.by.Actor, Role: c.by.Role.String(),
+	c.Log = []statemachine.Transition[Scope]{{ID: c.New.Scope, At: c.by.At, Actor: c.by.Actor, Role: c.by.Role.String(), Trace: c.by.Trace,
 		Reason: statemachine.Bounded(reason, MaxReason)}}
 	return statemachine.Move(Machine, &c.New.Level, &c.New.Version, on, &c.Log[0])
 }

@@ -30,6 +30,7 @@ type Store struct {
 	tenants     *tenantTables
 	swaps       *swapTables
 	switches    *switchTables
+	journal     []statemachine.JournalLine
 }
 
 var _ store.Store[store.Unit] = (*Store)(nil)

@@ -66,15 +66,9 @@ func (l *trails[ID]) Follow(after store.Cursor, limit int) ([]statemachine.Trans
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, after, err
 	}
-	from := 0
-	if after != "" {
-		place, err := after.Place()
-		if err != nil {
-			return nil, after, err
-		}
-		if from, err = strconv.Atoi(place); err != nil || from < 1 || from > len(l.feed) || l.cursor(from) != after {
-			return nil, after, after.Gone()
-		}
+	from, err := lineBehind(after, len(l.feed), l.cursor)
+	if err != nil {
+		return nil, after, err
 	}
 	lines, next := pageOf(l.feed, int64(from), limit)
 	if len(lines) == 0 {
@@ -85,6 +79,23 @@ func (l *trails[ID]) Follow(after store.Cursor, limit int) ([]statemachine.Trans
 		page[i] = l.of[at.record][at.version-1]
 	}
 	return page, l.cursor(int(next)), nil
+}
+
+// lineBehind returns the number of the line that a cursor names among some, of which
+// cursor gives the n-th one's.
+func lineBehind(after store.Cursor, lines int, cursor func(n int) store.Cursor) (int, error) {
+	if after == "" {
+		return 0, nil
+	}
+	place, err := after.Place()
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(place)
+	if err != nil || n < 1 || n > lines || cursor(n) != after {
+		return 0, after.Gone()
+	}
+	return n, nil
 }
 
 // Head implements [store.Feed].

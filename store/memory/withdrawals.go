@@ -30,7 +30,6 @@ type withdrawalTables struct {
 	incidents []withdrawal.Incident
 	acks      []withdrawal.Acknowledgement
 	acked     map[incidentKey]bool
-	refused   []withdrawal.Refused
 	known     map[incidentKey]bool
 	*trails[uuid.UUID]
 }

@@ -92,21 +92,3 @@ func (w withdrawals) Acknowledgements(request uuid.UUID) (of []withdrawal.Acknow
 	})
 	return of, nil
 }
-
-// Refuse implements [store.WithdrawalRecords].
-func (w withdrawals) Refuse(line withdrawal.Refused) error {
-	if err := w.tx.writes(); err != nil {
-		return err
-	}
-	assign(w.tx, &w.withdrawalTables.refused, append(w.refused, line))
-	return nil
-}
-
-// Refusals implements [store.WithdrawalRecords].
-func (w withdrawals) Refusals(after int64, limit int) ([]withdrawal.Refused, int64, error) {
-	if err := store.CheckLimit(limit); err != nil {
-		return nil, after, err
-	}
-	page, next := pageOf(w.refused, after, limit)
-	return page, next, nil
-}

@@ -20,7 +20,7 @@ var erasable = map[string][]string{
 	"transitions":                 {"reason", "data"},
 	"withdrawal_attempts":         {"error_message"},
 	"withdrawal_acknowledgements": {"reason"},
-	"withdrawal_refusals":         {"error"},
+	"settle_journal":              {"error"},
 	"withdrawal_fillers":          {"reason"},
 }
 

@@ -52,6 +52,9 @@ func newOldSwaps(t *testing.T, db *sqlstore.Store) *oldSwaps {
 			c, err = c.Pause("oscar", swaptest.Start)
 		}
 		if err == nil {
+			c, err = c.Resume("oscar", swaptest.Start)
+		}
+		if err == nil {
 			err = h.SaveControl(old, c)
 		}
 		for _, own := range []bool{false, true} {
@@ -64,9 +67,6 @@ func newOldSwaps(t *testing.T, db *sqlstore.Store) *oldSwaps {
 		}
 		return err
 	})
-	if err == nil {
-		_, err = o.Resume(ctx, "oscar")
-	}
 	if err == nil {
 		err = o.Outbound(ctx, swapOf(swap.Observer, 0), swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "rent", Amount: 5})
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/settlehq/settle/store"
 )
 
-const transitionRows = "machine text, id text, version int, from_status text, trigger text, to_status text, at time, actor text, role text, reason text, data text"
+const transitionRows = "machine text, id text, version int, from_status text, trigger text, to_status text, at time, actor text, role text, trace text, reason text, data text"
 
 const (
 	// base is what is added to the number of a transaction, see Restored.
@@ -24,9 +24,9 @@ const (
 // concurrent writers and needs a horizon, see the migration. It writes nothing
 // where that would sort before what observers have seen.
 var writeTransitions = map[Dialect]*statement{
-	SQLite: {once: true, rows: transitionRows, text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, reason, data) " +
+	SQLite: {once: true, rows: transitionRows, text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) " +
 		"SELECT 0, " + columnNames(transitionRows, "r.") + " FROM {rows}"},
-	Postgres: {once: true, rows: transitionRows, text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, reason, data) " +
+	Postgres: {once: true, rows: transitionRows, text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) " +
 		"SELECT greatest((SELECT " + base + " + pg_current_xact_id()::text::bigint), (SELECT p.horizon FROM @transitions p " +
 		"WHERE r.version > 1 AND p.machine = r.machine AND p.id = r.id ORDER BY p.version DESC LIMIT 1)), " + columnNames(transitionRows, "r.") +
 		" FROM {rows} WHERE NOT (SELECT " + restored + ")"},
@@ -41,7 +41,7 @@ func logTransitions[ID comparable](t *tx, log []statemachine.Transition[ID]) err
 	rows := new(batch)
 	for i := range log {
 		l := &log[i]
-		rows.add(l.Machine, fmt.Sprint(l.ID), l.Version, l.From, l.Trigger, l.To, l.At, l.Actor, l.Role, l.Reason, l.Data)
+		rows.add(l.Machine, fmt.Sprint(l.ID), l.Version, l.From, l.Trigger, l.To, l.At, l.Actor, l.Role, l.Trace, l.Reason, l.Data)
 	}
 	n, err := t.write(writeTransitions[t.store.Dialect], rows)
 	if err == nil && n == 0 {
@@ -53,7 +53,7 @@ func logTransitions[ID comparable](t *tx, log []statemachine.Transition[ID]) err
 	return nil
 }
 
-const transitionColumns = "SELECT horizon, n, machine, id, version, from_status, trigger, to_status, at, actor, role, reason, data FROM @transitions "
+const transitionColumns = "SELECT horizon, n, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data FROM @transitions "
 
 var (
 	transitionsOf     = statement{text: transitionColumns + "WHERE machine = $1 AND id = $2 ORDER BY version"}
@@ -80,7 +80,7 @@ func readTransitions[ID comparable](t *tx, st *statement, set *batch, parse func
 	err = t.read(st, set, func(rows *sql.Rows) error {
 		var l statemachine.Transition[ID]
 		var id string
-		err := rows.Scan(&last.horizon, &last.n, &l.Machine, &id, &l.Version, &l.From, &l.Trigger, &l.To, (*timeColumn)(&l.At), &l.Actor, &l.Role, &l.Reason, &l.Data)
+		err := rows.Scan(&last.horizon, &last.n, &l.Machine, &id, &l.Version, &l.From, &l.Trigger, &l.To, (*timeColumn)(&l.At), &l.Actor, &l.Role, &l.Trace, &l.Reason, &l.Data)
 		if err != nil {
 			return err
 		}
@@ -136,8 +136,8 @@ func (t *tx) head() (store.Cursor, error) {
 	return cursorOf(last, log[0]), nil
 }
 
-// placeOf returns the place of a cursor whose line is as it was.
-func (t *tx) placeOf(c store.Cursor) (at place, err error) {
+// placeIn returns the place that a cursor names.
+func (t *tx) placeIn(c store.Cursor) (at place, err error) {
 	if err := t.notRestored(); err != nil || c == "" {
 		return at, err
 	}
@@ -147,6 +147,14 @@ func (t *tx) placeOf(c store.Cursor) (at place, err error) {
 	}
 	if _, err := fmt.Sscanf(text, "%d.%d", &at.horizon, &at.n); err != nil || at.text() != text {
 		return at, c.Gone()
+	}
+	return at, nil
+}
+
+// placeOf returns the place of a cursor whose line is as it was.
+func (t *tx) placeOf(c store.Cursor) (at place, err error) {
+	if at, err = t.placeIn(c); err != nil || c == "" {
+		return at, err
 	}
 	log, _, err := readTransitions(t, &transitionAt, nil, asText, at.horizon, at.n)
 	if err == nil && (len(log) == 0 || cursorOf(at, log[0]) != c) {

@@ -80,17 +80,17 @@ type tx struct {
 	store   *Store
 	run     *session
 	view    bool
-	direct  bool                     // nothing is delayed
-	host    *sql.Tx                  // of UpdateTx, for the host's statements
-	open    []*sql.Rows              // what these returned
-	refused []func(store.Unit) error // writes the lines of the journal of refusals again
-	pending []func() error           // delayed writes
-	writing bool                     // they are being carried out
-	looked  bool                     // the caller has read, and would read anew in another transaction
-	loaded  loadedTxs                // what package utxo has read, see wallets.go
-	stale   string                   // the record and the old version that a refused save had
-	before  string                   // what stale was when this transaction ran the last time
-	err     error                    // the first failure of the database, which ends the transaction
+	direct  bool                       // nothing is delayed
+	host    *sql.Tx                    // of UpdateTx, for the host's statements
+	open    []*sql.Rows                // what these returned
+	refused []statemachine.JournalLine // lines of the journal about refusals
+	pending []func() error             // delayed writes
+	writing bool                       // they are being carried out
+	looked  bool                       // the caller has read, and would read anew in another transaction
+	loaded  loadedTxs                  // what package utxo has read, see wallets.go
+	stale   string                     // the record and the old version that a refused save had
+	before  string                     // what stale was when this transaction ran the last time
+	err     error                      // the first failure of the database, which ends the transaction
 }
 
 var _ store.Unit = (*tx)(nil)

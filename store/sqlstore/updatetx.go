@@ -64,20 +64,18 @@ type inside struct{ store *Store }
 // landed changes nothing then. The host's row needs a unique key that is made of what
 // is posted, or of a line's machine, id and version, and ON CONFLICT DO NOTHING.
 //
-// When fn returns a refusal of which the journal keeps a line, such as
-// [store.Withdrawals.Refusals], the line goes back with the rest, and UpdateTx writes it
-// again in a transaction of its own. A line that cannot be written is logged.
+// What a person was refused inside of fn is in the journal, see [store.Journal], also
+// where fn returns an error: UpdateTx writes the line that went back with the rest again,
+// in a transaction of its own. A line that cannot be written is logged.
 func (s *Store) UpdateTx(ctx context.Context, fn func(ctx context.Context, tx Tx, unit store.Unit) error) error {
 	if fn == nil {
 		return errNilFunc
 	}
-	var refused []func(store.Unit) error
+	var refused []statemachine.JournalLine
 	err := s.repeat(ctx, func(t *tx) error {
 		refused = nil
 		err := fn(context.WithValue(ctx, inside{s}, true), hostTx{t}, t)
-		if refusal := new(statemachine.Refusal); errors.As(err, &refusal) {
-			refused = t.refused
-		}
+		refused = t.refused
 		if failed := t.closeRows(); err == nil {
 			err = failed
 		}
@@ -86,25 +84,12 @@ func (s *Store) UpdateTx(ctx context.Context, fn func(ctx context.Context, tx Tx
 	if transient(err) {
 		err = because(store.ErrRetry, "", err)
 	}
-	if len(refused) > 0 {
-		s.refuse(ctx, refused)
+	if err != nil && len(refused) > 0 && !errors.Is(err, store.ErrUnknownCommit) {
+		if failed := s.Update(ctx, func(u store.Unit) error { return u.Journal().Append(refused...) }); failed != nil {
+			s.opts.Log.Error("settle: what was refused is not in the journal", slog.Any("error", failed))
+		}
 	}
 	return err
-}
-
-// refuse writes the lines of the journal that were undone.
-func (s *Store) refuse(ctx context.Context, lines []func(store.Unit) error) {
-	err := s.Update(ctx, func(u store.Unit) error {
-		for _, line := range lines {
-			if err := line(u); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		s.opts.Log.Error("settle: what was refused is not in the journal", slog.Any("error", err))
-	}
 }
 
 // hostTx is the part of a transaction that a host sees.

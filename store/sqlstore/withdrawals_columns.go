@@ -186,16 +186,6 @@ var acknowledgementTable = newTable(table[withdrawal.Acknowledgement]{
 	unique: []unique{{columns: []string{"withdrawal_request_id", "tx_hash", "claim", "block_hash"}}}, // inserted once
 })
 
-var refusedTable = newTable(table[withdrawal.Refused]{
-	name: "withdrawal_refusals",
-	fixed: func(r *withdrawal.Refused) list {
-		return list{{"withdrawal_request_id uuid", always(&r.Request)}, {"event text", always(&r.Event)}, {"actor text", always(&r.Actor)},
-			{"role text", always(&r.Role)}, {"at time", always(&r.At)}, {"error text", always(&r.Error)}}
-	},
-})
-
-var refusedJournal = newJournal(refusedTable, "id")
-
 var incidentTable = newTable(table[withdrawal.Incident]{
 	name: "withdrawal_incidents",
 	fixed: func(i *withdrawal.Incident) list {

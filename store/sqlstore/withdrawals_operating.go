@@ -5,11 +5,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
-	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// What operators settle, and what they were refused.
+// What operators settle.
 
 const acknowledged = "EXISTS (SELECT 1 FROM @withdrawal_acknowledgements a WHERE a.withdrawal_request_id = i.withdrawal_request_id " +
 	"AND a.tx_hash = i.tx_hash AND a.claim = i.claim AND a.block_hash = i.block_hash)"
@@ -44,19 +43,4 @@ func (w withdrawals) Acknowledge(a withdrawal.Acknowledgement) error {
 // Acknowledgements implements [store.WithdrawalRecords].
 func (w withdrawals) Acknowledgements(request uuid.UUID) ([]withdrawal.Acknowledgement, error) {
 	return acknowledgementTable.find(w.tx, &acknowledgementsOf, nil, request.String())
-}
-
-// Refuse implements [store.WithdrawalRecords].
-func (w withdrawals) Refuse(line withdrawal.Refused) error {
-	w.refused = append(w.refused, func(u store.Unit) error { return u.Withdrawals().Refuse(line) })
-	return w.save(withdrawal.RequestMachine.Name(), func() error {
-		rows := new(batch)
-		refusedTable.insertRow(rows, &line)
-		return refusedJournal.add(w.tx, rows)
-	})
-}
-
-// Refusals implements [store.WithdrawalRecords].
-func (w withdrawals) Refusals(after int64, limit int) ([]withdrawal.Refused, int64, error) {
-	return refusedJournal.pageOf(w.tx, after, limit)
 }

@@ -57,7 +57,7 @@ func paying(d Dialect) map[string]*statement {
 	for key, st := range listStatements {
 		all[fmt.Sprintf("list by %q, backwards %v", key.by, key.backwards)] = st
 	}
-	all["open incidents"], all["a known incident"], all["acknowledgements"], all["refusals"] = &openIncidents, &knownIncident, &acknowledgementsOf, &refusedJournal.behind
+	all["open incidents"], all["a known incident"], all["acknowledgements"] = &openIncidents, &knownIncident, &acknowledgementsOf
 	all["jobs of a request"], all["requests of a hash"] = &jobsOfRequest, &requestsByHash
 	for name, text := range asked {
 		all[name] = &statement{text: text}

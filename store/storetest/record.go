@@ -37,7 +37,7 @@ type records[K, L comparable, A, C any] interface {
 
 // subject is one kind of aggregate in a store under test. K is its id, L that of
 // a line of its trails, A what commits together, E an event, C a change.
-type subject[T store.Clock, K, L comparable, A, E, C any] struct {
+type subject[T store.Journaled, K, L comparable, A, E, C any] struct {
 	store.Store[T]
 	service service[K, L, A, E]
 	within  func(T) service[K, L, A, E]
@@ -84,6 +84,8 @@ type subject[T store.Clock, K, L comparable, A, E, C any] struct {
 	money func(tx T, now time.Time) (got, want any, err error)
 	// overdue says when an aggregate is overdue; nil only where it is not watched yet.
 	overdue *overdue[T, A]
+	// speech is what people say, for the law of the journal.
+	speech *speech[K, A, E]
 	// limits are the methods that take a limit beside those of the feed, of lists, of
 	// due work and of a source.
 	limits map[string]func(n int) error
@@ -138,7 +140,7 @@ func prove[S any](t *testing.T, open func(*testing.T) S, rules []rule[S]) {
 // versioned proves the rules of any versioned record. open returns a subject in a
 // new store, memory one in a store of package memory, with which random histories
 // are compared; nil where nothing is drawn.
-func versioned[T store.Clock, K, L comparable, A, E, C any](t *testing.T, open, memory func(*testing.T) *subject[T, K, L, A, E, C]) {
+func versioned[T store.Journaled, K, L comparable, A, E, C any](t *testing.T, open, memory func(*testing.T) *subject[T, K, L, A, E, C]) {
 	type of = *subject[T, K, L, A, E, C]
 	prove(t, open, []rule[of]{
 		{"an update that returns an error, panics or is cancelled leaves no trace", of.leavesNoTrace},
@@ -169,6 +171,7 @@ func versioned[T store.Clock, K, L comparable, A, E, C any](t *testing.T, open, 
 		{"followers see every transition, those of a record in order", of.follow},
 		{"a cursor is of one line and of no other", of.cursors},
 		{"followers miss nothing while others write", of.followWhileWriting},
+		{"what people say, done or refused, is in the journal, and nothing else is", of.journal},
 		{"what is due is what the domain says, in its order, and so is what is due next", of.dueAsDefined},
 		{"lists and statistics have what the domain says, at every moment and in pages", of.listedAsDefined},
 		{"limits of 0, below it, or enormous are refused by every method", of.limited},

@@ -15,7 +15,7 @@ import (
 // life takes aggregates through real changes and compares all that is read with
 // all that was saved, field by field. A field that a record gets later fails in
 // end by its name until the events set it and move it.
-type life[T store.Clock, K, L comparable, A, E, C any] struct {
+type life[T store.Journaled, K, L comparable, A, E, C any] struct {
 	*subject[T, K, L, A, E, C]
 	t      *testing.T
 	now    time.Time
@@ -33,7 +33,7 @@ type life[T store.Clock, K, L comparable, A, E, C any] struct {
 	compareMore func(tx T, what string) error
 }
 
-func newLife[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) *life[T, K, L, A, E, C] {
+func newLife[T store.Journaled, K, L comparable, A, E, C any](t *testing.T, s *subject[T, K, L, A, E, C]) *life[T, K, L, A, E, C] {
 	return &life[T, K, L, A, E, C]{subject: s, t: t, now: start, trails: map[L][]statemachine.Transition[L]{},
 		set: map[string]bool{}, moved: map[string]bool{}}
 }

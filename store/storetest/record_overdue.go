@@ -50,7 +50,7 @@ func unfinished[S, L statemachine.Label](m *statemachine.Machine[S, L], rest ...
 
 // overdueInTime proves it of one of each stage, each in a store of its own: in silence, and
 // while the same happens again and again. Each unfinished state is that of a stage.
-func overdueInTime[T store.Clock, K, L comparable, A, E, C any](t *testing.T, open func(*testing.T) *subject[T, K, L, A, E, C]) {
+func overdueInTime[T store.Journaled, K, L comparable, A, E, C any](t *testing.T, open func(*testing.T) *subject[T, K, L, A, E, C]) {
 	s := open(t)
 	name := reflect.TypeFor[A]().String()
 	if s.overdue == nil {

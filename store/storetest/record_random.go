@@ -50,7 +50,7 @@ func fixedRandom(t *testing.T, seed int, test func(*rapid.T)) {
 // randomHistories sends the same random events to the store and to the memory
 // adapter and compares answers and records: first some histories that are the
 // same each time, then others.
-func randomHistories[T store.Clock, K, L comparable, A, E, C any](t *testing.T, s, memory *subject[T, K, L, A, E, C]) {
+func randomHistories[T store.Journaled, K, L comparable, A, E, C any](t *testing.T, s, memory *subject[T, K, L, A, E, C]) {
 	play := func(rt *rapid.T) { playBoth(rt, s, memory) }
 	for seed := range usual(4, 20) {
 		fixedRandom(t, seed, play)
@@ -75,7 +75,7 @@ func randomHistories[T store.Clock, K, L comparable, A, E, C any](t *testing.T, 
 	})
 }
 
-func playBoth[T store.Clock, K, L comparable, A, E, C any](rt *rapid.T, s, memory *subject[T, K, L, A, E, C]) {
+func playBoth[T store.Journaled, K, L comparable, A, E, C any](rt *rapid.T, s, memory *subject[T, K, L, A, E, C]) {
 	h := s.draw(rt)
 	if s.setup != nil {
 		s.setup(rt, h.setup)

@@ -105,6 +105,8 @@ func (r *refreshes) subject(s store.Store[store.RefreshUnit]) *refreshSubject {
 		newID:  r.xpub,
 		id:     func(w *refresh.Work) string { return w.Wallet.XpubVan },
 		stages: refreshStages(r),
+		speech: &speech[string, refresh.Work, refresh.Event]{store.DomainRefreshes, refresh.WalletMachine.Name(), refresh.Events(),
+			func(ev refresh.Event) uint8 { return uint8(refresh.Speakers(ev)) }, refreshLives(r)},
 		outside: map[string]func(*refresh.Work){
 			"holder":        func(w *refresh.Work) { w.Wallet.Lease.Holder += "x" },
 			"fence":         func(w *refresh.Work) { w.Wallet.Lease.Fence-- },

@@ -233,6 +233,8 @@ func (r *relays) subject(s store.Store[store.RelayUnit]) *relaySubject {
 		newID:  r.id,
 		id:     func(s *relaysync.Sync) string { return s.Relay.ID },
 		stages: relayStages(),
+		speech: &speech[string, relaysync.Sync, relaysync.Event]{store.DomainRelays, relaysync.Machine.Name(), relaysync.Events(),
+			func(ev relaysync.Event) uint8 { return uint8(relaysync.Speakers(ev)) }, relayLives()},
 		outside: map[string]func(*relaysync.Sync){
 			"holder": func(s *relaysync.Sync) { s.Timer.Lease.Holder += "x" },
 			"fence":  func(s *relaysync.Sync) { s.Timer.Lease.Fence-- },

@@ -73,6 +73,8 @@ func newSwapSubject[A any](t *testing.T, db store.Store[store.SwapUnit], s swapS
 		newID:  func() string { return fmt.Sprintf("item%08d", swapIDs.Add(1)) },
 		id:     func(a *A) string { return head(a).ID },
 		stages: stages,
+		speech: &speech[string, A, swap.Event]{store.DomainSwaps, map[swap.Direction]string{swap.ToUSDD: swap.DepositMachine.Name(), swap.ToUSDC: swap.CreditMachine.Name()}[d],
+			swap.Events(), func(ev swap.Event) uint8 { return uint8(swap.Speakers(ev)) }, swapLives[A](d)},
 		outside: map[string]func(*A){
 			"holder":   func(a *A) { head(a).Lease.Holder += "x" },
 			"due time": func(a *A) { head(a).CheckAt = head(a).CheckAt.Add(tick) },

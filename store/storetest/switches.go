@@ -91,6 +91,8 @@ func (w *switched) subject(s store.Store[store.SwitchUnit]) *switchSubject {
 		newID:  func() switches.Scope { return switches.Chain(uuid.New()) },
 		id:     func(s *switches.Switch) switches.Scope { return s.Scope },
 		stages: switchStages(),
+		speech: &speech[switches.Scope, switches.Switch, switches.Event]{"switches", switches.Machine.Name(), switches.Events(),
+			func(ev switches.Event) uint8 { return uint8(switches.Speakers(ev)) }, nil},
 		lists: []list[store.SwitchUnit, switches.Scope, switches.Switch]{
 			{"List", func(tx store.SwitchUnit, _ time.Time, after switches.Scope, limit int) (ids []switches.Scope, err error) {
 				page, err := tx.Switches().List(after, limit)

@@ -309,9 +309,11 @@ func (r *tenants) subject(s store.Store[store.TenantUnit]) *tenantSubject {
 			}
 			return all
 		},
-		newID:   r.id,
-		id:      func(a *dunning.Account) string { return a.Tenant.ID },
-		stages:  tenantStages(),
+		newID:  r.id,
+		id:     func(a *dunning.Account) string { return a.Tenant.ID },
+		stages: tenantStages(),
+		speech: &speech[string, dunning.Account, dunning.Event]{store.DomainRelays, dunning.TenantMachine.Name(), dunning.Events(),
+			func(ev dunning.Event) uint8 { return uint8(dunning.Speakers(ev)) }, tenantLives()},
 		outside: map[string]func(*dunning.Account){"due at": func(a *dunning.Account) { a.Tenant.DueAt = a.Tenant.DueAt.Add(tick) }},
 		lists: []list[store.TenantUnit, string, dunning.Account]{
 			{"List", func(tx store.TenantUnit, _ time.Time, after string, limit int) ([]string, error) {

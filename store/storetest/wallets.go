@@ -32,6 +32,7 @@ func Wallets[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store
 	type of = *wallets
 	prove(t, opened, []rule[of]{
 		{"values come back exactly", of.exactValues},
+		{"what people say, done or refused, is in the journal, and nothing else is", of.journal},
 		{"paging is by key and stable under writes", of.paging},
 		{"the feed has each line of what concerns a wallet once, and no context", of.walletFeed},
 		{"an unknown wallet or transaction is not found", of.notFound},
@@ -317,5 +318,50 @@ func (w *wallets) repeatedSelection(t *testing.T) {
 	w.do(t, utxo.Connected{Block: utxotest.NewBlock(2, b.Hash, 0), Txs: []*wire.MsgTx{larger}, By: utxo.By{At: utxotest.Start}})
 	if second := chosen(); second == first {
 		t.Fatal("the larger coin was not chosen: the rule is not tested")
+	}
+}
+
+// journal: each event that a person says of wallets is one line of the journal, whether it
+// changed something, nothing, or was refused; what others say is none.
+func (w *wallets) journal(t *testing.T) {
+	read, heard, n := readJournal(w.Store), map[string]int{}, 0
+	roles := []string{"operator", "approver", "node", ""}
+	say := func(ev utxo.Event, role string) {
+		said := reflect.New(reflect.TypeOf(ev)).Elem()
+		said.Set(reflect.ValueOf(ev))
+		by := said.FieldByName("By").Addr().Interface().(*utxo.By)
+		by.Actor, by.Role, by.Trace, by.Via = "olga", role, fmt.Sprint("trace ", n), "console"
+		sets, err := w.service.Do(ctx, said.Interface().(utxo.Event))
+		if !statemachine.Person(role) {
+			read.has(t, "a node")
+			return
+		}
+		line := statemachine.JournalLine{Actor: "olga", Role: by.Role, Domain: string(store.DomainWallets), Machine: "utxo.wallet", ID: fmt.Sprint(utxo.Scope(ev)),
+			Event: statemachine.EventName(ev), Outcome: "done", Trace: by.Trace, Via: "console"}
+		if id := utxo.Names(ev); id.Wallet != 0 {
+			line.Machine, line.ID = utxo.TxMachine.Name(), id.String()
+		}
+		switch {
+		case err != nil:
+			line.Outcome, line.Error = string(statemachine.CodeOf(err)), statemachine.Bounded(err.Error(), 1000)
+			heard["refused"]++
+		case sets[0].Empty():
+			line.Outcome = "already so"
+		}
+		heard[line.Outcome]++
+		read.has(t, line.Event, line)
+	}
+	for seed := range uint64(3) { // the later ones in the world of the first
+		noError(t, utxotest.NewHistory(seed, 60).Play(func(ev utxo.Event) error {
+			n++
+			say(ev, roles[n%len(roles)])
+			return nil
+		}))
+	}
+	for _, ev := range utxo.Events() {
+		say(ev, "operator")
+	}
+	if heard["done"] == 0 || heard["already so"] == 0 || heard["refused"] == 0 {
+		t.Errorf("heard: %v", heard)
 	}
 }

@@ -98,8 +98,9 @@ func versionedTxs(t *testing.T, w *wallets) *txSubject {
 			}
 			return []stored[utxo.TxID]{{tx.ID, tx.Version, tx.Status.String()}}
 		},
-		newID: x.next,
-		id:    func(tx *utxo.Tx) utxo.TxID { return tx.ID },
+		newID:  x.next,
+		id:     func(tx *utxo.Tx) utxo.TxID { return tx.ID },
+		speech: &speech[utxo.TxID, utxo.Tx, utxo.Event]{}, // wallets have a rule of their own
 		stages: []txStage{
 			{name: "a submitted transaction", events: x.submitted, rivals: labelled, back: relabelled},
 			{name: "a sent transaction", events: func(id utxo.TxID) []utxo.Event { return append(x.submitted(id), utxo.Broadcasted{ID: id, By: txBy}) },

@@ -54,12 +54,10 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"what is asked of many records is what the domain says of each", of.reads},
 
 		{"an incident is open until an operator has acknowledged it, once", of.acknowledged},
-		{"what an operator tried and was refused is in the journal, and nothing else of it", of.journal},
 
 		{"every field of a batch comes back", of.everyBatchField},
 		{"a list of batches has what its filter says, both ways and page by page", of.batchLists},
 		{"every version leads to its batch, in any spelling, also one that pays nobody", of.batchesByHash},
-		{"what an operator said of a batch and was refused is in the journal", of.batchJournal},
 		{"a worker signs nothing with the nonce of a batch that it was dropped from", of.batchNonceAgain},
 		{"a member that is refused keeps no other from being given back", of.batchGivenBack},
 		{"a batch that is refused keeps no member from being given back", of.batchBesideMembers},

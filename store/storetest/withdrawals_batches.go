@@ -257,29 +257,6 @@ func (w *withdrawals) batchesByHash(t *testing.T) {
 	}
 }
 
-func (w *withdrawals) batchJournal(t *testing.T) {
-	live(w.Store)
-	e := batchOf(w.id(), start, w.behind(t, 2)...)
-	b := w.batch(t, e.Batch, e)
-	ev := minedBatch(&b, start, "another", 0)
-	var err error
-	for _, role := range []withdrawal.Role{withdrawal.ConfirmationWorker, withdrawal.Operator} { // who is no operator is not kept
-		ev.By, ev.Reason = by(role, start), "seen"
-		if _, err = w.service.Batch(ctx, e.Batch, ev); !errors.Is(err, statemachine.ErrInvalid) {
-			t.Fatal(err)
-		}
-	}
-	page, _, failed := w.service.Refusals(ctx, 0, 10)
-	if failed != nil || len(page) != 1 || page[0].At.IsZero() {
-		t.Fatalf("the journal: %+v, %v", page, failed)
-	}
-	page[0].At = time.Time{}
-	same(t, "the journal", page[0], withdrawal.Refused{Request: e.Batch, Event: "BatchMined", Actor: "olga", Role: withdrawal.Operator, Error: err.Error()})
-	if now, err := w.service.GetBatch(ctx, e.Batch); err != nil || now.Batch.Version != b.Batch.Version {
-		t.Errorf("it is at version %d, %v", now.Batch.Version, err)
-	}
-}
-
 func (w *withdrawals) batchNonceAgain(t *testing.T) {
 	e := batchOf(w.id(), start, w.behind(t, 2)...)
 	b := w.batch(t, e.Batch, e)

@@ -85,6 +85,8 @@ func versionedPayouts(t *testing.T, w *withdrawals) *payoutSubject {
 		newID:  w.id,
 		id:     func(b *withdrawal.Payout) uuid.UUID { return b.Batch.ID },
 		stages: pool.stages(),
+		speech: &speech[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]{store.DomainWithdrawals, withdrawal.BatchMachine.Name(), withdrawal.BatchEvents(),
+			func(ev withdrawal.BatchEvent) uint8 { return uint8(withdrawal.BatchSpeakers(ev)) }, pool.lives()},
 		outside: map[string]func(*withdrawal.Payout){
 			"next check":  func(b *withdrawal.Payout) { b.Batch.NextCheckAt = b.Batch.NextCheckAt.Add(tick) },
 			"rebroadcast": func(b *withdrawal.Payout) { b.Batch.Rebroadcast = !b.Batch.Rebroadcast },

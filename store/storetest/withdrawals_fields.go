@@ -78,7 +78,7 @@ func (f *fields) do(events ...withdrawal.Event) {
 		e := reflect.New(reflect.TypeOf(ev)).Elem()
 		e.Set(reflect.ValueOf(ev))
 		head := e.FieldByName("By").Addr().Interface().(*withdrawal.By)
-		speaks := by(cmp.Or(head.Role, withdrawal.Speaker(ev)), f.tick())
+		speaks := by(cmp.Or(head.Role, withdrawal.Speakers(ev).First()), f.tick())
 		head.Actor, head.Role, head.At = cmp.Or(head.Actor, speaks.Actor), speaks.Role, speaks.At
 		_, claims := ev.(withdrawal.Claimed) // takes the next fence
 		if fence := e.FieldByName("Fence"); fence.IsValid() && fence.IsZero() && !claims {

@@ -54,6 +54,8 @@ func versionedWithdrawals(w *withdrawals, in store.Store[store.WithdrawalUnit]) 
 		newID:  w.id,
 		id:     func(a *withdrawal.Withdrawal) uuid.UUID { return a.Request.ID },
 		stages: w.stages(),
+		speech: &speech[uuid.UUID, withdrawal.Withdrawal, withdrawal.Event]{store.DomainWithdrawals, withdrawal.RequestMachine.Name(), withdrawal.Events(),
+			func(ev withdrawal.Event) uint8 { return uint8(withdrawal.Speakers(ev)) }, w.lives()},
 		outside: map[string]func(*withdrawal.Withdrawal){
 			"holder":      func(a *withdrawal.Withdrawal) { a.Job.Lease.Holder += "x" },
 			"offer":       func(a *withdrawal.Withdrawal) { a.Job.OfferAt = start },
@@ -135,7 +137,6 @@ func (w *withdrawals) limits() map[string]func(int) error {
 		"Requests":           func(n int) error { return errOf(w.service.Requests(ctx, withdrawal.RequestPending, nil, n)) },
 		"Incidents":          func(n int) error { _, _, err := w.service.Incidents(ctx, 0, n); return err },
 		"OpenIncidents":      func(n int) error { _, _, err := w.service.OpenIncidents(ctx, 0, n); return err },
-		"Refusals":           func(n int) error { _, _, err := w.service.Refusals(ctx, 0, n); return err },
 		"Audit":              func(n int) error { return errOf(w.service.Audit(ctx, nil, n)) },
 		"Rescue":             func(n int) error { _, _, err := w.service.Rescue(ctx, by(withdrawal.System, start), n); return err },
 		"EnqueueDue": func(n int) error {

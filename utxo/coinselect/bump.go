@@ -1,7 +1,6 @@
 package coinselect
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
@@ -12,7 +11,7 @@ import (
 
 // ErrNoShortfall: the transaction and its unconfirmed ancestors are all at the rate or
 // above, so that a child would pay for nothing.
-var ErrNoShortfall = errors.New("no unconfirmed ancestor is below the fee rate")
+var ErrNoShortfall = statemachine.NewSentinel("no-shortfall", "no unconfirmed ancestor is below the fee rate")
 
 // Bump selects coins for a child that pays for its parent. It spends one coin of the
 // parent, of those that suffice the one with the least waste, and adds confirmed coins only

@@ -1,7 +1,6 @@
 package coinselect
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -13,29 +12,29 @@ import (
 // Why [Select] finds nothing.
 var (
 	// ErrInsufficientFunds: the selectable coins do not bring enough.
-	ErrInsufficientFunds = errors.New("insufficient funds")
+	ErrInsufficientFunds = statemachine.NewSentinel("insufficient-funds", "insufficient funds")
 	// ErrTooManyInputs: it takes more inputs, or weight, than the limit.
-	ErrTooManyInputs = errors.New("more inputs or weight than the limit")
+	ErrTooManyInputs = statemachine.NewSentinel("too-many-inputs", "more inputs or weight than the limit")
 	// ErrTooManyAncestors: it takes more unconfirmed ancestors than the limit.
-	ErrTooManyAncestors = errors.New("more unconfirmed ancestors than the limit")
+	ErrTooManyAncestors = statemachine.NewSentinel("too-many-ancestors", "more unconfirmed ancestors than the limit")
 	// ErrNoChangeless: [BranchAndBound] found no set without change.
-	ErrNoChangeless = errors.New("no changeless set was found")
+	ErrNoChangeless = statemachine.NewSentinel("no-changeless", "no changeless set was found")
 
 	// ErrTooManyDescendants: an unconfirmed ancestor would get more unconfirmed
 	// descendants than the limit.
-	ErrTooManyDescendants = errors.New("more unconfirmed descendants than the limit")
+	ErrTooManyDescendants = statemachine.NewSentinel("too-many-descendants", "more unconfirmed descendants than the limit")
 	// ErrDust: nodes relay no output of so little.
-	ErrDust = errors.New("output is dust")
+	ErrDust = statemachine.NewSentinel("dust", "output is dust")
 
-	ErrExcluded     = errors.New("coin is excluded")
-	ErrOtherOwner   = errors.New("coin belongs to another owner")
-	ErrNoWeight     = errors.New("input weight of the script is not known")
-	ErrUneconomic   = errors.New("coin costs as much as it brings")
-	ErrReplacing    = errors.New("coin hangs on a replacement that is not settled")
-	ErrUnscanned    = errors.New("wallet or owner is not scanned to the tip")
-	ErrNotBroadcast = errors.New("coin hangs on a transaction that is not broadcast")
-	ErrUnconfirmed  = errors.New("coin has too few confirmations")
-	ErrUnknownFee   = errors.New("fee of an unconfirmed transaction is not known")
+	ErrExcluded     = statemachine.NewSentinel("excluded", "coin is excluded")
+	ErrOtherOwner   = statemachine.NewSentinel("other-owner", "coin belongs to another owner")
+	ErrNoWeight     = statemachine.NewSentinel("no-weight", "input weight of the script is not known")
+	ErrUneconomic   = statemachine.NewSentinel("uneconomic", "coin costs as much as it brings")
+	ErrReplacing    = statemachine.NewSentinel("replacing", "coin hangs on a replacement that is not settled")
+	ErrUnscanned    = statemachine.NewSentinel("unscanned", "wallet or owner is not scanned to the tip")
+	ErrNotBroadcast = statemachine.NewSentinel("not-broadcast", "coin hangs on a transaction that is not broadcast")
+	ErrUnconfirmed  = statemachine.NewSentinel("unconfirmed", "coin has too few confirmations")
+	ErrUnknownFee   = statemachine.NewSentinel("unknown-fee", "fee of an unconfirmed transaction is not known")
 )
 
 // Bar is why a coin cannot be selected. Where several reasons apply, the first in the order

@@ -2,7 +2,6 @@ package coinselect
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -17,7 +16,7 @@ import (
 const MaxEvicted = 100
 
 // ErrNotLatest: another version of the transaction is to replace it already.
-var ErrNotLatest = errors.New("transaction has a later version")
+var ErrNotLatest = statemachine.NewSentinel("not-latest", "transaction has a later version")
 
 // Original is a live unconfirmed transaction, together with what a mempool would evict for
 // a replacement that keeps its inputs.

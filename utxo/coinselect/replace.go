@@ -15,11 +15,11 @@ import (
 // Why [Replace] finds nothing, beside what [Select] says.
 var (
 	// ErrDescendants: live transactions spend its outputs and would die.
-	ErrDescendants = errors.New("live descendants would be evicted")
+	ErrDescendants = statemachine.NewSentinel("descendants", "live descendants would be evicted")
 	// ErrTooManyEvicted: more than MaxEvicted transactions would be evicted.
-	ErrTooManyEvicted = errors.New("a replacement would evict too many transactions")
+	ErrTooManyEvicted = statemachine.NewSentinel("too-many-evicted", "a replacement would evict too many transactions")
 	// ErrLowFeeRate: the rate is not above that of what is to be replaced.
-	ErrLowFeeRate = errors.New("fee rate is not above that of what it replaces")
+	ErrLowFeeRate = statemachine.NewSentinel("low-fee-rate", "fee rate is not above that of what it replaces")
 )
 
 // DescendantsError names the transactions that a replacement would evict besides the

@@ -36,6 +36,7 @@ CREATE TABLE @transitions (
 	at {time} NOT NULL,
 	actor {text} NOT NULL,
 	role {text} NOT NULL DEFAULT '', -- in which the actor spoke; empty where it has none
+	trace {text} NOT NULL DEFAULT '', -- what the host calls the request or run that the event belongs to
 	reason {text} NOT NULL,
 	data {text} NOT NULL, -- JSON, or empty
 -- {sqlite
@@ -53,6 +54,33 @@ CREATE UNIQUE INDEX transitions_feed ON @transitions (horizon, n);
 
 {append only transitions but reason, data of machine, id}
 {insert once transitions: n; machine, id, version}
+
+-- The journal: what people did and tried in every domain, refused or not.
+CREATE TABLE @settle_journal (
+	n {count}, -- order of writing
+	horizon {int} NOT NULL, -- as that of transitions
+	at {time} NOT NULL,
+	actor {text} NOT NULL,
+	role {text} NOT NULL CHECK (role IN ('operator', 'approver')),
+	domain {text} NOT NULL CHECK (domain <> ''),
+	machine {text} NOT NULL CHECK (machine <> ''), -- with id the record that was spoken of
+	id {text} NOT NULL,
+	version {int} NOT NULL CHECK (version >= 0), -- that the person had seen; 0 if she did not say
+	event {text} NOT NULL CHECK (event <> ''),
+	outcome {text} NOT NULL CHECK (outcome <> ''), -- done, already so, or the code of the refusal
+	error {text} NOT NULL, -- the sentence of a refusal
+	via {text} NOT NULL, -- the program through which the person spoke
+-- {sqlite
+	trace {text} NOT NULL
+-- }
+-- {postgres
+	trace {text} NOT NULL,
+	PRIMARY KEY (horizon, n)
+-- }
+) {strict};
+
+{append only settle_journal but error of machine, id}
+{insert once settle_journal: n}
 
 -- {postgres
 -- What is added to the number of a transaction where it becomes a horizon: not
@@ -139,6 +167,7 @@ DROP TABLE @settle_consumers;
 -- {postgres
 DROP TABLE @transitions_base;
 -- }
+DROP TABLE @settle_journal;
 DROP TABLE @transitions;
 DROP TABLE @settle_versions;
 -- {postgres

@@ -299,20 +299,6 @@ CREATE TABLE @withdrawal_acknowledgements (
 {append only withdrawal_acknowledgements but reason of withdrawal_request_id}
 {insert or ignore withdrawal_acknowledgements: withdrawal_request_id, tx_hash, claim, block_hash; rowid}
 
--- The journal of what people tried and were refused.
-CREATE TABLE @withdrawal_refusals (
-	id {id},
-	withdrawal_request_id {uuid} NOT NULL,
-	event {text} NOT NULL,
-	actor {text} NOT NULL,
-	role {text} NOT NULL,
-	at {time} NOT NULL,
-	error {text} NOT NULL
-) {strict};
-
-{append only withdrawal_refusals but error of withdrawal_request_id}
-{insert or ignore withdrawal_refusals: id}
-
 -- Transactions that are not on file, of which somebody says that they were sent
 -- for a request or paid it.
 CREATE TABLE @withdrawal_strays (
@@ -444,7 +430,6 @@ DROP TABLE @withdrawal_batches;
 DROP TABLE @withdrawal_fillers;
 DROP TABLE @withdrawal_payments;
 DROP TABLE @withdrawal_strays;
-DROP TABLE @withdrawal_refusals;
 DROP TABLE @withdrawal_acknowledgements;
 DROP TABLE @withdrawal_incidents;
 DROP TABLE @withdrawal_attempts;

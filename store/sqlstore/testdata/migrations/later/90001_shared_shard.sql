@@ -1,8 +1,8 @@
 -- +goose Up
-ALTER TABLE @transitions ADD COLUMN trace {text} NOT NULL DEFAULT '';
+ALTER TABLE @transitions ADD COLUMN shard {text} NOT NULL DEFAULT '';
 
 INSERT INTO @settle_versions (version, domain, oldest) VALUES (90001, 'shared', 1);
 
 -- +goose Down
 DELETE FROM @settle_versions WHERE version = 90001;
-ALTER TABLE @transitions DROP COLUMN trace;
+ALTER TABLE @transitions DROP COLUMN shard;
