@@ -159,7 +159,7 @@ func (s *Switches) Quiet(ctx context.Context, scope switches.Scope, wait time.Du
 	}
 }
 
-// Start ends the recovery of a scope, or else lowers its level, see [switches.Started].
+// Start lowers the level of a scope, or ends its recovery, see [switches.Started].
 // What waits is offered again when a worker asks the next time.
 func (s *Switches) Start(ctx context.Context, ev switches.Started) (switches.Switch, error) {
 	return s.Do(ctx, ev.Scope, ev)

@@ -40,23 +40,27 @@ type (
 		Level  Level `json:",omitzero"` // Begin, Send, and for swaps and everything All
 		Reason string
 	}
-	// Started, of an operator, ends the recovery of a scope that is recovering, and
-	// otherwise lowers its level to To; zero is [On]. A scope that is both has two
-	// reasons to stand still, and is started twice. A reason is needed.
+	// Started, of an operator, lowers the level of a scope to To; zero is [On]. With
+	// Recovery it ends the recovery of the scope instead, and leaves the level as it is.
+	// A scope that is stopped and recovering has two reasons to stand still, and is
+	// started out of each by a start of its own: so a start that is said again, after a
+	// lost answer, never lifts the other reason. A reason is needed.
 	//
 	// [Everything] is never started out of its recovery: it stays for what is named
 	// later, and each scope is started by itself.
 	Started struct {
 		By
-		Scope  Scope
-		To     Level `json:",omitzero"`
-		Reason string
+		Scope    Scope
+		To       Level `json:",omitzero"` // zero with Recovery
+		Recovery bool  // the recovery ends
+		Reason   string
 		// All is the row of [Everything]; the service brings it.
 		All Switch
 	}
 	// Recovering makes the scope recovering, of an operator or the system, after the
 	// database was put back to an earlier state: of [Everything] with the restore, of
-	// one scope to give the recovery another level there. Generation is that of the
+	// one scope to give the recovery another level there. The system says it of
+	// Everything alone, and lowers no level. Generation is that of the
 	// database since, 1 or more; an older one than the row's is ErrConflict.
 	Recovering struct {
 		By
@@ -175,6 +179,9 @@ func (c *step) stop(e *Stopped) error {
 }
 
 func (c *step) start(e *Started) error {
+	if e.Recovery && e.To != 0 {
+		return c.refuse(statemachine.ErrInvalid, "a start ends the recovery, or lowers the level: To is of the second")
+	}
 	if e.To == 0 {
 		e.To = On
 	}
@@ -184,12 +191,18 @@ func (c *step) start(e *Started) error {
 	if e.All.Scope != "" && e.All.Scope != Everything {
 		return c.refuse(statemachine.ErrInvalid, "All is the row of everything")
 	}
-	switch is := Of(e.All, c.Old); {
-	case is.Recovering && e.Scope == Everything:
-		return c.refuse(statemachine.ErrIllegal, "after a restore each scope is started by itself")
-	case is.Recovering:
+	if e.Recovery {
+		is := Of(e.All, c.Old)
+		switch {
+		case !is.Recovering:
+			return nil
+		case e.Scope == Everything:
+			return c.refuse(statemachine.ErrIllegal, "after a restore each scope is started by itself")
+		}
 		c.New.Recovering, c.New.Recovery, c.New.Generation = false, 0, is.Generation
 		return c.move(OnRecovered, e.Reason)
+	}
+	switch {
 	case e.To > max(c.Old.Level, On):
 		return c.refuse(statemachine.ErrInvalid, "Started lowers the level, and Stopped raises it")
 	case e.To == max(c.Old.Level, On):
@@ -213,6 +226,8 @@ func (c *step) recover(e *Recovering) error {
 		return c.refuse(statemachine.ErrIllegal, "it was started in this generation")
 	case e.Generation == o.Generation && e.Level == o.Recovery:
 		return nil
+	case c.by.Role == System && (e.Scope != Everything || e.Generation == o.Generation && e.Level < o.Recovery):
+		return c.refuse(statemachine.ErrForbidden, "only an operator lets more go on while it is recovering")
 	}
 	c.New.Recovering, c.New.Recovery, c.New.Generation = true, e.Level, e.Generation
 	return c.move(OnRestored, e.Reason)

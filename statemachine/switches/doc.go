@@ -12,5 +12,5 @@
 //
 // A database that was put back to an earlier state has forgotten payments. The row
 // then is recovering, with a level of its own beside that of a person: see
-// [Recovering]. [Started] ends the one or the other, first the recovery.
+// [Recovering]. [Started] ends the one or the other, and says which.
 package switches

@@ -27,6 +27,11 @@ func start(to switches.Level) switches.Event {
 	return switches.Started{By: olga, Scope: chain, To: to, Reason: "why"}
 }
 
+// ended is the end of a recovery.
+func ended() switches.Event {
+	return switches.Started{By: olga, Scope: chain, Recovery: true, Reason: "why"}
+}
+
 func recovering(l switches.Level, generation int64) switches.Event {
 	return switches.Recovering{By: olga, Scope: chain, Level: l, Generation: generation, Reason: "why"}
 }
@@ -129,7 +134,10 @@ func TestWhoSaysWhat(t *testing.T) {
 		want error
 	}{
 		{"the system stops", switches.Switch{}, switches.Stopped{By: system, Scope: chain, Level: switches.Begin, Reason: "x"}, nil},
-		{"the system restores", switches.Switch{}, switches.Recovering{By: system, Scope: chain, Level: switches.Begin, Generation: 1, Reason: "x"}, nil},
+		{"the system restores", switches.Switch{}, switches.Recovering{By: system, Scope: switches.Everything, Level: switches.Send, Generation: 1, Reason: "x"}, nil},
+		{"the system lets a chain send again", switches.Switch{}, switches.Recovering{By: system, Scope: chain, Level: switches.Begin, Generation: 1, Reason: "x"},
+			statemachine.ErrForbidden},
+		{"a start of both", switches.Switch{}, switches.Started{By: olga, Scope: chain, To: switches.On, Recovery: true, Reason: "x"}, statemachine.ErrInvalid},
 		{"the system starts", after(t, stop(switches.Begin)), switches.Started{By: system, Scope: chain, Reason: "x"}, statemachine.ErrForbidden},
 		{"nobody stops", switches.Switch{}, switches.Stopped{By: switches.By{Role: switches.Operator}, Scope: chain, Level: switches.Begin, Reason: "x"}, statemachine.ErrInvalid},
 		{"no reason", switches.Switch{}, switches.Stopped{By: olga, Scope: chain, Level: switches.Begin}, statemachine.ErrInvalid},
@@ -164,7 +172,7 @@ func TestRecovery(t *testing.T) {
 		return switches.Recovering{By: olga, Scope: switches.Everything, Level: switches.Send, Generation: generation, Reason: "x"}
 	}
 	started := func() switches.Event {
-		return switches.Started{By: olga, Scope: chain, Reason: "known", All: all}
+		return switches.Started{By: olga, Scope: chain, Recovery: true, Reason: "known", All: all}
 	}
 	is := func(own switches.Switch, level switches.Level, recovering bool) {
 		t.Helper()
@@ -181,12 +189,16 @@ func TestRecovery(t *testing.T) {
 	own = after(t, stop(switches.Begin), recovering(switches.Begin, 1), started())
 	is(own, switches.Begin, false) // the person's stop
 	own = after(t, stop(switches.Begin), recovering(switches.Begin, 1), started(), started())
+	is(own, switches.Begin, false) // the same start again lifts no other reason
+	own = after(t, stop(switches.Begin), recovering(switches.Begin, 1), start(0), start(0))
+	is(own, switches.Begin, true) // nor does a start of the person's stop end the recovery
+	own = after(t, stop(switches.Begin), recovering(switches.Begin, 1), start(0), started())
 	is(own, switches.On, false)
 	named := after(t, started()) // had no row
 	is(named, switches.On, false)
 	everything(began(2))
 	is(named, switches.Send, true)
-	if _, err := switches.Apply(all, switches.Started{By: olga, Scope: switches.Everything, Reason: "x", All: all}, t0); !errors.Is(err, statemachine.ErrIllegal) {
+	if _, err := switches.Apply(all, switches.Started{By: olga, Scope: switches.Everything, Recovery: true, Reason: "x", All: all}, t0); !errors.Is(err, statemachine.ErrIllegal) {
 		t.Errorf("everything is started out of its recovery: %v", err)
 	}
 	for _, x := range []struct {
@@ -257,7 +269,7 @@ func TestHowLongAScopeWasStopped(t *testing.T) {
 	for _, x := range []struct {
 		ev    switches.Event
 		total time.Duration // an hour after it
-	}{{stop(switches.Begin), 1}, {stop(switches.Send), 2}, {start(switches.Begin), 3}, {recovering(switches.Send, 1), 4}, {start(0), 5}, {start(0), 5}, {stop(switches.Send), 6}} {
+	}{{stop(switches.Begin), 1}, {stop(switches.Send), 2}, {start(switches.Begin), 3}, {recovering(switches.Send, 1), 4}, {ended(), 5}, {start(0), 5}, {stop(switches.Send), 6}} {
 		c, err := switches.Apply(s, x.ev, at)
 		if err != nil {
 			t.Fatal(err)
@@ -317,7 +329,7 @@ func TestCheckNamesWhatIsBroken(t *testing.T) {
 func TestTrails(t *testing.T) {
 	var s switches.Switch
 	var log []statemachine.Transition[switches.Scope]
-	for _, ev := range []switches.Event{stop(switches.Begin), stop(switches.Begin), stop(switches.Send), start(switches.Begin), recovering(switches.Send, 1), start(0), start(0), start(0)} {
+	for _, ev := range []switches.Event{stop(switches.Begin), stop(switches.Begin), stop(switches.Send), start(switches.Begin), recovering(switches.Send, 1), ended(), start(0), start(0)} {
 		c, err := switches.Apply(s, ev, t0)
 		if err != nil {
 			t.Fatal(err)

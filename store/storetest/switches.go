@@ -62,6 +62,10 @@ func startEvent(scope switches.Scope, to switches.Level) switches.Started {
 	return switches.Started{By: switchBy(start), Scope: scope, To: to, Reason: "start"}
 }
 
+func endedEvent(scope switches.Scope) switches.Started {
+	return switches.Started{By: switchBy(start), Scope: scope, Recovery: true, Reason: "start"}
+}
+
 func recoveringEvent(scope switches.Scope, level switches.Level, generation int64) switches.Recovering {
 	return switches.Recovering{By: switchBy(start), Scope: scope, Level: level, Generation: generation, Reason: "restored"}
 }
@@ -119,7 +123,7 @@ func (w *switched) subject(s store.Store[store.SwitchUnit]) *switchSubject {
 				}
 				levels := switches.Level(0).Values()
 				level, generation := rapid.SampledFrom(levels).Draw(rt, "level"), rapid.Int64Range(0, 4).Draw(rt, "generation")
-				return rapid.SampledFrom([]switches.Event{stopEvent(scope, level), startEvent(scope, level), recoveringEvent(scope, level, generation)}).Draw(rt, "event")
+				return rapid.SampledFrom([]switches.Event{stopEvent(scope, level), startEvent(scope, level), endedEvent(scope), recoveringEvent(scope, level, generation)}).Draw(rt, "event")
 			}}
 		},
 	}
@@ -164,7 +168,7 @@ func (w *switched) everySwitchField(t *testing.T) {
 		switches.Stopped{By: by("b"), Scope: scope, Level: switches.Send, Reason: "stolen key"},
 		switches.Recovering{By: by("c"), Scope: scope, Level: switches.Send, Generation: 1<<62 - 1, Reason: "x"},
 		switches.Recovering{By: by("c"), Scope: scope, Level: switches.Begin, Generation: 1<<62 - 1, Reason: "x"},
-		switches.Started{By: by("d"), Scope: scope, Reason: "known"},
+		switches.Started{By: by("d"), Scope: scope, Recovery: true, Reason: "known"},
 		switches.Started{By: by("d"), Scope: scope, Reason: "y"},
 		switches.Recovering{By: by("c"), Scope: scope, Level: switches.All, Generation: 1<<63 - 1, Reason: "x"})
 	f.end(strings.Fields("Switch.Scope"), map[string]any{"Switch": switches.Switch{}}, nil)
@@ -176,8 +180,8 @@ func (w *switched) asked(t *testing.T) {
 	chain, other := switches.Chain(uuid.New()), switches.Chain(uuid.New())
 	for i, ev := range []switches.Event{
 		nil, stopEvent(chain, switches.Begin), stopEvent(switches.Everything, switches.Send), startEvent(switches.Everything, 0),
-		recoveringEvent(switches.Everything, switches.Send, 1), recoveringEvent(chain, switches.Begin, 1), startEvent(chain, 0), startEvent(chain, 0),
-		recoveringEvent(switches.Everything, switches.Begin, 2), startEvent(other, 0), stopEvent(switches.Charges, switches.Begin),
+		recoveringEvent(switches.Everything, switches.Send, 1), recoveringEvent(chain, switches.Begin, 1), endedEvent(chain), startEvent(chain, 0),
+		recoveringEvent(switches.Everything, switches.Begin, 2), endedEvent(other), stopEvent(switches.Charges, switches.Begin),
 	} {
 		if ev != nil {
 			w.do(t, switches.ScopeOf(ev), ev)

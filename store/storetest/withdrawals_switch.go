@@ -164,8 +164,8 @@ func (w *withdrawals) offered(t *testing.T) {
 	for i, ev := range []switches.Event{
 		nil, stopEvent(switches.Chain(utxos), switches.Begin), stopEvent(switches.Chain(utxos), switches.Send), startEvent(switches.Chain(utxos), 0),
 		stopEvent(switches.Everything, switches.Begin), stopEvent(switches.Everything, switches.Send), startEvent(switches.Everything, 0),
-		recoveringEvent(switches.Chain(utxos), switches.Begin, 1), startEvent(switches.Chain(utxos), 0), recoveringEvent(switches.Everything, switches.Send, 2),
-		recoveringEvent(switches.Chain(utxos), switches.Begin, 2), startEvent(switches.Chain(utxos), 0), startEvent(switches.Chain(utxos2), 0),
+		recoveringEvent(switches.Chain(utxos), switches.Begin, 1), endedEvent(switches.Chain(utxos)), recoveringEvent(switches.Everything, switches.Send, 2),
+		recoveringEvent(switches.Chain(utxos), switches.Begin, 2), endedEvent(switches.Chain(utxos)), endedEvent(switches.Chain(utxos2)),
 	} {
 		if ev != nil {
 			_, err := w.switches(t).Do(ctx, switches.ScopeOf(ev), ev)
@@ -250,7 +250,8 @@ func (w *withdrawals) recoveringRefunds(t *testing.T) {
 		if s == switches.Everything {
 			noError(t, refund(b, withdrawal.Operator, true), "what was refunded before the restore: ")
 		}
-		w.start(t, scope)
+		_, err = w.switches(t).Start(ctx, endedEvent(scope))
+		noError(t, err)
 	}
 	refusedWith(t, refund(a, withdrawal.Operator, true), statemachine.ErrIllegal, "a refund of before the restore, after the start")
 	noError(t, refund(a, withdrawal.System, false), "a refund after the start: ")
