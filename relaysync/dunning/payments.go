@@ -155,6 +155,11 @@ func (c *step) receive(i Invoice, entry string, at time.Time, on Trigger) error 
 	case is == InvoiceOpen:
 		i.PaidAt = at
 	case pays:
+		// What an operator saw to while it paid was its difference to what is owed: now all
+		// of it is over, and how much of it was given back no record says.
+		if i.Amount > 0 {
+			i.Repaid = i.Repaid.without(payer)
+		}
 		over(payer)
 		c.reason = i.paymentKey(entry)
 	default:

@@ -164,14 +164,31 @@ func TestPaidThoughNothingIsOwed(t *testing.T) {
 	x.expectPaid("i1/0", dunning.Stripe, "i1/0")
 }
 
-// What an operator has paid back stays so, also where another payment turns out to be the
-// one that has paid.
-func TestPaidBackAndThenPaidByAnother(t *testing.T) {
-	x := open(t, dunning.Stripe).do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Failed), intended(day, "i1/1"),
-		answered(day, "i1/1", statemachine.Failed), answered(day, "i1/0", statemachine.Done)) // of what amount it was is not known
-	x.do(dunning.Acknowledged{By: by(dunning.Operator, after(day)), Invoice: "i1", Key: "i1/0", Reason: "paid back"})
-	x.do(paid(2*day, dunning.Manual, "w1"))
-	x.expectPaid("w1", dunning.Manual)
+// What an operator saw to while a payment counted as the one that paid is asked again once
+// another payment is: an operator who said that it was just what was owed, or who gave the
+// difference back, has not given back the rest.
+func TestSeenToAndThenPaidByAnother(t *testing.T) {
+	seenTo := func(at time.Duration) dunning.Event {
+		return dunning.Acknowledged{By: by(dunning.Operator, after(at)), Invoice: "i1", Key: "i1/0", Reason: "seen to"}
+	}
+	failed := func() *account {
+		return open(t, dunning.Stripe).do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Failed))
+	}
+	for name, x := range map[string]*account{
+		"it was just what was owed, and the next charge pays too": failed().do(intended(day, "i1/1"), answered(day, "i1/0", statemachine.Done),
+			seenTo(day), answered(2*day, "i1/1", statemachine.Done)),
+		"the difference was given back, and a wire comes": failed().do(dunning.Amended{By: by(dunning.Host, after(hour)), Invoice: "i1", Amount: 60},
+			answered(2*hour, "i1/0", statemachine.Done), seenTo(day), paid(2*day, dunning.Manual, "w1")),
+	} {
+		if i := &x.a.Invoices[0]; len(i.Overpayments()) != 1 || i.Overpayments()[0] != "i1/0" || i.OverpaidAt.IsZero() || x.stats().Overpaid != 1 {
+			t.Errorf("%s: %+v", name, i)
+		}
+		x.do(seenTo(3 * day))
+		x.nothing(answered(4*day, "i1/0", statemachine.Done))
+		if i := &x.a.Invoices[0]; len(i.Overpayments()) != 0 {
+			t.Errorf("%s, and seen to: %+v", name, i)
+		}
+	}
 }
 
 // facts are what is known of money and of what is owed, without the times at which it
