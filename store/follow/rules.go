@@ -34,17 +34,24 @@ var (
 	errLate = errors.New("the lease ended before the function began")
 )
 
+// maxLease bounds [Consumer].Lease.
+const maxLease = time.Hour
+
 // claim is what a process does that knows some machines and holds the lease with
 // a fence, 0 for none, when it reads a row, zero for a new consumer: it writes next, or
 // it waits until a time, or it works on (both are zero).
 //
 // A lease that has come to its half is renewed, so that a function has half of it at
 // least. A process that knows fewer machines than the row never gets the lease, since
-// it would pass over lines that somebody asked for.
+// it would pass over lines that somebody asked for. A lease that ends later than any
+// lease may was given by a clock that was ahead, and nobody holds it.
 func claim(c Consumer, machines []string, fence int64, row sqlstore.Consumer, head store.Cursor,
 	now time.Time,
 ) (next *sqlstore.Consumer, until time.Time, err error) {
-	taken := row
+	taken, left := row, row.Until.Sub(now)
+	if left > maxLease {
+		left = 0
+	}
 	switch {
 	case row.Name == "" && c.From == Now:
 		taken.Cursor = head
@@ -54,9 +61,9 @@ func claim(c Consumer, machines []string, fence int64, row sqlstore.Consumer, he
 		return nil, now.Add(c.Lease), nil
 	case row.Name != "" && c.From != Here && lacks(row.Machines, machines) != "":
 		return nil, until, fmt.Errorf("%w: %q lacks %s", ErrMachines, c.Name, lacks(row.Machines, machines))
-	case row.Fence == fence && row.Until.Sub(now) >= c.Lease/2 && len(row.Machines) == len(machines):
+	case row.Fence == fence && left >= c.Lease/2 && len(row.Machines) == len(machines):
 		return nil, until, nil
-	case row.Fence != fence && now.Before(row.Until):
+	case row.Fence != fence && left > 0:
 		return nil, row.Until, nil
 	}
 	taken.Name, taken.Machines, taken.Until = c.Name, machines, now.Add(c.Lease)

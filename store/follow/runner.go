@@ -47,7 +47,7 @@ func newRunner(db *sqlstore.Store, c Consumer, fn Func) (*runner, error) {
 		return nil, fmt.Errorf("%w: consumer %q: the store or the function is nil", statemachine.ErrInvalid, c.Name)
 	case c.Name == "" || len(c.Name) > 100 || c.Name != statemachine.Bounded(c.Name, 100):
 		return nil, fmt.Errorf("%w: a consumer's name has 1 to 100 bytes: %.120q", statemachine.ErrInvalid, c.Name)
-	case len(r.machines) == 0 || c.Lease < time.Millisecond || c.Lease > time.Hour || c.Lines < 1 || c.Lines > 1000 ||
+	case len(r.machines) == 0 || c.Lease < time.Millisecond || c.Lease > maxLease || c.Lines < 1 || c.Lines > 1000 ||
 		c.From > Here || c.OnFailure > Park:
 		return nil, fmt.Errorf("%w: consumer %q: %d domains, Lease %v (1ms to 1h), Lines %d (1 to 1000), From %d, OnFailure %d",
 			statemachine.ErrInvalid, c.Name, len(c.Domains), c.Lease, c.Lines, c.From, c.OnFailure)
