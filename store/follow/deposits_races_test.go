@@ -2,6 +2,7 @@ package follow
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
 
@@ -43,15 +44,24 @@ func TestDepositsKilledAtEveryStatement(t *testing.T) {
 				return "reversed 1"
 			},
 		} {
-			// Before and after each commit, and before or after each second statement; on PostgreSQL,
-			// where each takes longer, each fifth one.
-			every := map[sqlstore.Dialect]int{sqlstore.SQLite: 2, sqlstore.Postgres: 5}[x.dialect]
+			// Before and after each commit, and before or after some of the statements.
+			every := sampled(x.dialect)
 			commits := x.cuts(name, prepare, &tx, 1, "COMMIT", func(n int) bool { return n%2 == 0 })
 			if all := x.cuts(name, prepare, &tx, every, "", func(n int) bool { return n/every%2 == 0 }); commits < 4 || all*every < 20 {
 				t.Errorf("%s: %d cuts at commits, %d at statements", name, commits, all)
 			}
 		}
 	})
+}
+
+// sampled is how many statements are passed over from one cut to the next: with
+// SETTLE_SOAK=1 each second one is cut, and on PostgreSQL, where each cut takes longer, each
+// fifth; else each ninth and each nineteenth.
+func sampled(d sqlstore.Dialect) int {
+	if os.Getenv("SETTLE_SOAK") != "" {
+		return map[sqlstore.Dialect]int{sqlstore.SQLite: 2, sqlstore.Postgres: 5}[d]
+	}
+	return map[sqlstore.Dialect]int{sqlstore.SQLite: 9, sqlstore.Postgres: 19}[d]
 }
 
 // cuts kills a process at one statement after the other, of those with a text, and
