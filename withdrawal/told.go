@@ -58,6 +58,9 @@ func (t Told) has(news told) bool {
 }
 
 func (t Told) with(news told) Told {
+	if t == "" {
+		return Told(news.String())
+	}
 	words := append(t.words(), news.String())
 	return Told(strings.Join(words[max(0, len(words)-MaxTold):], " "))
 }
