@@ -83,7 +83,7 @@ func (s Scope) takes(l Level) bool {
 }
 
 // ErrStopped: the switch stops what was to begin. It is [statemachine.ErrIllegal].
-var ErrStopped = fmt.Errorf("%w: stopped", statemachine.ErrIllegal)
+var ErrStopped = statemachine.NewSentinel("stopped", "stopped", statemachine.ErrIllegal)
 
 // MaxReason bounds a reason, in bytes; a longer one is cut.
 const MaxReason = 500

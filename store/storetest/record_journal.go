@@ -168,8 +168,12 @@ func (p *people[T, K, L, A, E, C]) try(t *testing.T, id K, ev E) error {
 	t.Helper()
 	before := p.dump(t, id)
 	p.journal.more(t)
-	_, err := p.service.Do(ctx, id, ev)
+	was, known := p.service.Get(ctx, id)
+	is, err := p.service.Do(ctx, id, ev)
 	line, person := p.line(id, ev, err)
+	if moved := known != nil || fmt.Sprint(p.states(&was)) != fmt.Sprint(p.states(&is)); err == nil && moved {
+		p.traced(t, &is, line.Trace)
+	}
 	switch same := reflect.DeepEqual(before, p.dump(t, id)); {
 	case !person:
 		p.journal.has(t, line.Event)
@@ -183,6 +187,25 @@ func (p *people[T, K, L, A, E, C]) try(t *testing.T, id K, ev E) error {
 	}
 	p.journal.has(t, line.Event, line)
 	return err
+}
+
+// traced: the newest line of the log of one of the records has the trace of the event.
+func (p *people[T, K, L, A, E, C]) traced(t *testing.T, a *A, trace string) {
+	t.Helper()
+	found := false
+	noError(t, p.View(ctx, func(tx T) error {
+		for _, r := range p.states(a) {
+			lines, err := p.records(tx).Transitions(r.id)
+			if err != nil {
+				return err
+			}
+			found = found || len(lines) > 0 && lines[len(lines)-1].Trace == trace
+		}
+		return nil
+	}))
+	if !found {
+		t.Errorf("no record's log ends with the trace %q", trace)
+	}
 }
 
 // line is that of the journal for an event that ended in err.
