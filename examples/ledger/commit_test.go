@@ -84,6 +84,9 @@ func everyCommit(t *testing.T, dir string, seed uint64, orders int) {
 	} else {
 		w.ended(ctx)
 	}
+	if lives < 2 {
+		t.Error("no life was ended")
+	}
 	t.Logf("%d lives", lives)
 	cancel()
 	if err := <-mined; err != nil {
@@ -113,7 +116,6 @@ func (w *world) live(ctx context.Context, db string, lease time.Duration, random
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	// At a commit, since nobody but its own goroutine may touch the connection that ends.
 	process.Cut(1+random.IntN(150), random.IntN(2) == 0, "COMMIT")
 	loops := newGroup(ctx)
 	client := w.chain.Client(lease / 10)

@@ -1,7 +1,8 @@
 // Package cutdb is a driver for tests between database/sql and another driver. It
 // ends the process, as the database sees that, at a chosen statement: all of its
 // connections are gone, before the statement was run or after, and the caller gets
-// no answer.
+// no answer. Any number of goroutines may use a process: a connection is touched by one
+// of them at a time, also when the process ends.
 package cutdb
 
 import (
@@ -9,6 +10,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"sync"
+	"time"
 )
 
 // Process holds the connections of one process that will be cut.
@@ -64,8 +66,10 @@ func (p *Process) Revive() {
 	p.dead, p.at = false, 0
 }
 
-// do runs a statement, unless the process dies of it.
-func (p *Process) do(text string, run func() error) error {
+// do runs a statement of c, unless the process dies of it.
+func (p *Process) do(c *conn, text string, run func() error) error {
+	c.use.Lock()
+	defer c.use.Unlock()
 	p.mu.Lock()
 	if p.dead {
 		p.mu.Unlock()
@@ -82,7 +86,7 @@ func (p *Process) do(text string, run func() error) error {
 	if p.after {
 		_ = p.run(text, run)
 	}
-	p.kill()
+	p.kill(c)
 	return driver.ErrBadConn
 }
 
@@ -95,18 +99,29 @@ func (p *Process) run(text string, run func() error) error {
 	return err
 }
 
-// kill undoes what is open. database/sql closes the connections: SQLite cannot close
+// kill undoes what is open, of the caller's connection first. Another connection is undone
+// once its statement has ended, which may wait for what a third one holds: so kill takes
+// those first that nobody uses. database/sql closes the connections: SQLite cannot close
 // one before its prepared statements.
-func (p *Process) kill() {
+func (p *Process) kill(own *conn) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.dead = true
-	for c := range p.conns {
-		if c.begun {
-			_, _ = c.Conn.(driver.ExecerContext).ExecContext(context.Background(), "ROLLBACK", nil)
+	open := p.conns
+	p.conns = map[*conn]bool{}
+	p.mu.Unlock()
+	if open[own] {
+		own.undo()
+		delete(open, own)
+	}
+	for ; len(open) > 0; time.Sleep(time.Millisecond) {
+		for c := range open {
+			if c.use.TryLock() {
+				c.undo()
+				c.use.Unlock()
+				delete(open, c)
+			}
 		}
 	}
-	clear(p.conns)
 }
 
 // Connect implements [driver.Connector].
@@ -131,15 +146,28 @@ func (p *Process) Driver() driver.Driver { return p.driver }
 type conn struct {
 	driver.Conn
 	p     *Process
+	use   sync.Mutex // held while the connection is used; before the lock of the process
 	begun bool
 	over  bool // closed
+}
+
+// undo rolls back what is open. The caller has the connection.
+func (c *conn) undo() {
+	if c.begun && !c.over {
+		_, _ = c.Conn.(driver.ExecerContext).ExecContext(context.Background(), "ROLLBACK", nil)
+	}
 }
 
 func (c *conn) Close() error {
 	c.p.mu.Lock()
 	delete(c.p.conns, c)
-	c.over = true
 	c.p.mu.Unlock()
+	c.use.Lock()
+	defer c.use.Unlock()
+	if c.p.Dead() { // before kill came to it: with statements that are open, Close leaves its transaction
+		c.undo()
+	}
+	c.over = true
 	return c.Conn.Close()
 }
 
@@ -155,6 +183,8 @@ func (c *conn) ResetSession(ctx context.Context) error {
 	if !c.IsValid() {
 		return driver.ErrBadConn
 	}
+	c.use.Lock()
+	defer c.use.Unlock()
 	if r, ok := c.Conn.(driver.SessionResetter); ok {
 		return r.ResetSession(ctx)
 	}
@@ -170,7 +200,7 @@ func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
 }
 
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (t driver.Tx, err error) {
-	err = c.p.do("BEGIN", func() (err error) {
+	err = c.p.do(c, "BEGIN", func() (err error) {
 		t, err = c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
 		c.begun = err == nil
 		return err
@@ -179,7 +209,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (t driver.Tx,
 }
 
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (res driver.Result, err error) {
-	err = c.p.do(query, func() (err error) {
+	err = c.p.do(c, query, func() (err error) {
 		res, err = c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
 		return err
 	})
@@ -187,17 +217,19 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 }
 
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (rows driver.Rows, err error) {
-	err = c.p.do(query, func() (err error) {
+	err = c.p.do(c, query, func() (err error) {
 		rows, err = c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
 		return err
 	})
-	return rows, err
+	return c.rows(rows, err)
 }
 
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	if !c.IsValid() {
 		return nil, driver.ErrBadConn
 	}
+	c.use.Lock()
+	defer c.use.Unlock()
 	s, err := c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, query)
 	return stmt{s, c, query}, err
 }
@@ -211,17 +243,16 @@ type stmt struct {
 // Close leaves a statement to its connection if that was closed before, as
 // database/sql does with a bad one that a sql.Conn holds.
 func (s stmt) Close() error {
-	s.c.p.mu.Lock()
-	over := s.c.over
-	s.c.p.mu.Unlock()
-	if over {
+	s.c.use.Lock()
+	defer s.c.use.Unlock()
+	if s.c.over {
 		return nil
 	}
 	return s.Stmt.Close()
 }
 
 func (s stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (res driver.Result, err error) {
-	err = s.c.p.do(s.text, func() (err error) {
+	err = s.c.p.do(s.c, s.text, func() (err error) {
 		res, err = s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
 		s.c.begun = s.c.begun || s.text == "BEGIN IMMEDIATE"
 		return err
@@ -230,11 +261,42 @@ func (s stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (res dr
 }
 
 func (s stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (rows driver.Rows, err error) {
-	err = s.c.p.do(s.text, func() (err error) {
+	err = s.c.p.do(s.c, s.text, func() (err error) {
 		rows, err = s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
 		return err
 	})
-	return rows, err
+	return s.c.rows(rows, err)
+}
+
+// rows are read on the connection that they are of, which nobody else uses meanwhile.
+type rows struct {
+	driver.Rows
+	c *conn
+}
+
+func (c *conn) rows(r driver.Rows, err error) (driver.Rows, error) {
+	if err != nil {
+		return nil, err
+	}
+	return rows{r, c}, nil
+}
+
+func (r rows) Next(to []driver.Value) error {
+	r.c.use.Lock()
+	defer r.c.use.Unlock()
+	if !r.c.IsValid() {
+		return driver.ErrBadConn
+	}
+	return r.Rows.Next(to)
+}
+
+func (r rows) Close() error {
+	r.c.use.Lock()
+	defer r.c.use.Unlock()
+	if r.c.over {
+		return nil
+	}
+	return r.Rows.Close()
 }
 
 type tx struct {
@@ -242,9 +304,11 @@ type tx struct {
 	c *conn
 }
 
-func (t tx) Commit() error { return t.c.p.do("COMMIT", t.Tx.Commit) }
+func (t tx) Commit() error { return t.c.p.do(t.c, "COMMIT", t.Tx.Commit) }
 
 func (t tx) Rollback() error {
+	t.c.use.Lock()
+	defer t.c.use.Unlock()
 	if !t.c.IsValid() {
 		return driver.ErrBadConn
 	}
