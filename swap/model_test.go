@@ -167,9 +167,9 @@ func TestModelOfCredits(t *testing.T) {
 	m.prove(t, "one lie", m.lying(), 13588)
 	m.lies, m.orders = 0, 1
 	m.prove(t, "honest, an order", m.honest(), 19701)
+	m.forks, m.orders = 1, 0
+	m.prove(t, "honest, a reorganisation", m.honest(), 20821)
 	if os.Getenv("SETTLE_SOAK") != "" {
-		m.forks, m.orders = 1, 0
-		m.prove(t, "honest, a reorganisation", m.honest(), 20821)
 		m = creditModel(t, 2)
 		m.limit, m.orders, m.crew = 3, 1, 1
 		m.prove(t, "honest, two attempts, three intents, an order", m.honest(), 230888)

@@ -91,12 +91,20 @@ func killed(t *testing.T, db string) {
 		}
 		return 0
 	}
+	// An order waits until its share of the kills has been, however slow the machine is.
+	var waits atomic.Bool
+	w.before = func(ctx context.Context, i int) {
+		for ; int(p.kills.Load()) < i*kills/orders && !w.over(ctx); children.Pause(ctx, 5*time.Millisecond) {
+			waits.Store(true)
+		}
+	}
 	over := make(chan bool)
 	go func() {
 		w.everything(ctx, 1, orders)
 		close(over)
 	}()
-	// A life ends after a number of commits, so that each has done something.
+	// A life ends after a number of commits, so that each has done something, or when the
+	// next order waits for a kill.
 	random, lines, until := rand.New(rand.NewPCG(1, 2)), 0, 1
 	for done := false; !done; {
 		w.check(ctx)
@@ -108,7 +116,7 @@ func killed(t *testing.T, db string) {
 		if err := w.watch.conn.QueryRowContext(ctx, "SELECT count(*) FROM transitions").Scan(&lines); err != nil {
 			t.Fatal(err)
 		}
-		if int(p.kills.Load()) < kills && lines >= until && p.kill() {
+		if int(p.kills.Load()) < kills && (lines >= until || waits.Swap(false)) && p.kill() {
 			w.check(ctx)
 			until = lines + 1 + random.IntN(30)
 		}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -90,18 +91,37 @@ func TestPost(t *testing.T) {
 	})
 }
 
-// Of many that want the same amount at once, in all directions, nobody gets what is not there.
+// Of many postings that take from the same amount at once, those are made that the amount
+// is enough for, and no other.
 func TestPostAtOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *service) {
 		if err := s.post(t, fund("a gift", "ann", "10")); err != nil {
 			t.Fatal(err)
 		}
 		var all sync.WaitGroup
+		var made atomic.Int64
 		for i := range 16 {
 			all.Go(func() {
-				p := posting{fmt.Sprint(i), "hold", 1, available("ann"), held("ann"), "3"}
-				if i%2 == 1 { // and back
-					p = posting{fmt.Sprint(i), "release", 1, held("ann"), available("ann"), "3"}
+				err := s.post(t, posting{fmt.Sprint(i), "hold", 1, available("ann"), held("ann"), "3"})
+				switch {
+				case err == nil:
+					made.Add(1)
+				case !errors.Is(err, errFunds):
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if n := made.Load(); n != 3 {
+			t.Errorf("%d holds of 3 are made of 10", n)
+		}
+		s.has(t, held("ann"), 9)
+		s.has(t, available("ann"), 1)
+		for i := range 16 { // and in both directions, which no deadlock ends
+			all.Go(func() {
+				p := posting{fmt.Sprint("again ", i), "hold", 1, available("ann"), held("ann"), "3"}
+				if i%2 == 1 {
+					p = posting{fmt.Sprint("again ", i), "release", 1, held("ann"), available("ann"), "3"}
 				}
 				if err := s.post(t, p); err != nil && !errors.Is(err, errFunds) {
 					t.Error(err)
@@ -109,8 +129,7 @@ func TestPostAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		a, err := s.audit(t.Context())
-		if err != nil || a.Held < 0 || a.Held > 9 {
+		if a, err := s.audit(t.Context()); err != nil || a.Held < 0 || a.Held > 9 {
 			t.Errorf("%+v, %v", a, err)
 		}
 	})

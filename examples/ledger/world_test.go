@@ -57,6 +57,8 @@ type world struct {
 	watch *service // has connections of its own
 	// ask sends a request to the service until there is an answer, and returns its status.
 	ask func(ctx context.Context, method, path string, in, out any) int
+	// before, if it is not nil, is called before the order of a number, from 0.
+	before func(ctx context.Context, i int)
 
 	mu     sync.Mutex
 	byHand map[string]bool // what somebody paid although it was refunded
@@ -213,6 +215,9 @@ func (w *world) traffic(ctx context.Context, random *rand.Rand, orders int) {
 		w.must(http.StatusOK, w.ask(ctx, "POST", "/customers/"+name+"/fund", gift, nil))
 	}
 	for i := range orders {
+		if w.before != nil {
+			w.before(ctx, i)
+		}
 		o := &order{ID: seeded(random), Customer: customers[random.IntN(3)], To: fmt.Sprintf("0x%040x", i+1),
 			Amount: fmt.Sprintf("0.%02d", 1+random.IntN(99))}
 		switch random.IntN(8) {

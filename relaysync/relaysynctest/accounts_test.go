@@ -58,7 +58,7 @@ func TestDunningAgainstTheAdversary(t *testing.T) {
 					t.Fatalf("at %v %q is owed, expected %q: %+v", at, got, want, c.New)
 				}
 			}
-			// Nothing is due before the named time, and it is at most an hour away.
+			// Nothing is due before the named time, and it is at most p.Tick away.
 			if next.Action == nil && !next.Due.IsZero() && (next.Due.Sub(now) > p.Tick || next.Due.Before(now) ||
 				words(p.Next(c.New, next.Due.Add(-time.Microsecond))) != "" && next.Due.After(now) && next.Due.Sub(now) < time.Second) {
 				t.Fatalf("asked again in %v", next.Due.Sub(now))

@@ -247,7 +247,9 @@ func TestTheHigherLevelCounts(t *testing.T) {
 		for r := switches.Level(0); r <= switches.Send; r++ {
 			for g := range int64(3) {
 				if r != switches.On {
-					rows = append(rows, switches.Switch{Level: l, Recovering: r > 0, Recovery: r, Generation: g})
+					n := time.Duration(len(rows) + 1) // no two rows have the same times
+					rows = append(rows, switches.Switch{Level: l, Since: t0.Add(n * time.Hour), StoppedFor: n * time.Minute, Recovering: r > 0,
+						Recovery: r, Generation: g})
 				}
 			}
 		}

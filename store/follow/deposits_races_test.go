@@ -2,11 +2,13 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
@@ -20,16 +22,19 @@ func TestDepositsKilledAtEveryStatement(t *testing.T) {
 	exchanges(t, func(t *testing.T, x *exchange) {
 		var tx *wire.MsgTx
 		x.blocks(1)
-		for name, prepare := range map[string]func() string{
-			"credit": func() string {
+		for _, c := range []struct {
+			name    string
+			prepare func() string
+		}{
+			{"credit", func() string {
 				tx = x.pays(to("ann", 5), to("ben", 6))
 				x.connect(tx)
 				for range depth - 1 {
 					x.connect()
 				}
 				return "credited 1"
-			},
-			"reversal": func() string {
+			}},
+			{"reversal", func() string {
 				tx = x.pays(to("ann", 5), to("ben", 6))
 				x.mine(tx)
 				x.blocks(depth - 1)
@@ -42,13 +47,13 @@ func TestDepositsKilledAtEveryStatement(t *testing.T) {
 					x.connect()
 				}
 				return "reversed 1"
-			},
+			}},
 		} {
 			// Before and after each commit, and before or after some of the statements.
 			every := sampled(x.dialect)
-			commits := x.cuts(name, prepare, &tx, 1, "COMMIT", func(n int) bool { return n%2 == 0 })
-			if all := x.cuts(name, prepare, &tx, every, "", func(n int) bool { return n/every%2 == 0 }); commits < 4 || all*every < 20 {
-				t.Errorf("%s: %d cuts at commits, %d at statements", name, commits, all)
+			commits := x.cuts(c.name, c.prepare, &tx, 1, "COMMIT", func(n int) bool { return n%2 == 0 })
+			if all := x.cuts(c.name, c.prepare, &tx, every, "", func(n int) bool { return n/every%2 == 0 }); commits < 4 || all*every < 20 {
+				t.Errorf("%s: %d cuts at commits, %d at statements", c.name, commits, all)
 			}
 		}
 	})
@@ -210,7 +215,8 @@ func TestABlockLeavesDuringThePosting(t *testing.T) {
 	locked := false
 	during(func(context.Context, sqlstore.Tx) {
 		_, err := x.db.Exec("SELECT id FROM " + x.name("chain_tip") + " FOR NO KEY UPDATE NOWAIT")
-		locked = err != nil
+		var state *pgconn.PgError
+		locked = errors.As(err, &state) && state.Code == "55P03" // lock_not_available
 	})
 	x.connect(x.spends(tx.TxIn[0].PreviousOutPoint, utxotest.Pay(1, utxotest.Foreign)))
 	for range depth - 1 {

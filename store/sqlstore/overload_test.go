@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,17 +79,19 @@ func TestWholeWorkersGoOnBehindSlowConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // only what hangs reaches it
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	type held = store.HeldWithdrawal
-	var paid atomic.Int64
 	pay := func(ctx context.Context, w withdrawal.Withdrawal) held {
 		p := prepared(&w)
+		if w.Job.Status == withdrawal.JobConfirming { // the answer to its preparation was lost
+			again := withdrawal.Rebroadcast{By: p.By, Fence: p.Fence, Hash: w.Job.TxHash, Done: true}
+			return held{Withdrawal: w, Events: []withdrawal.Event{again}}
+		}
 		stored, err := s.Held(ctx, held{Withdrawal: w, Events: []withdrawal.Event{p}})
 		if err != nil {
 			return held{Withdrawal: w}
 		}
-		paid.Add(1)
 		return held{Withdrawal: stored[0], Events: []withdrawal.Event{withdrawal.Broadcast{By: p.By, Fence: p.Fence, Hash: p.Hash}}}
 	}
 	look := func(_ context.Context, w withdrawal.Withdrawal) held {
@@ -110,7 +111,7 @@ func TestWholeWorkersGoOnBehindSlowConnections(t *testing.T) {
 	}
 	run(s.Payments(named("no nonces"), "payer"), pay)
 	run(s.Lookups(named("no nonces"), "checker"), look)
-	for ctx.Err() == nil {
+	for {
 		open, err := b.List(t.Context(), store.ListWithdrawals{Filter: withdrawal.Filter{Kind: withdrawal.ListOpen}, Limit: requests})
 		if err != nil {
 			t.Fatal(err)
@@ -120,11 +121,13 @@ func TestWholeWorkersGoOnBehindSlowConnections(t *testing.T) {
 		}
 		time.Sleep(call)
 	}
-	if ctx.Err() != nil || paid.Load() != requests {
-		t.Errorf("%d payments were prepared for %d requests, %v", paid.Load(), requests, ctx.Err())
-	}
 	cancel()
 	running.Wait()
+	var prepared int
+	count := "SELECT count(*) FROM " + near.table("transitions") + " WHERE machine = 'withdrawal_job' AND trigger = 'prepare'"
+	if err := near.DB.QueryRow(count).Scan(&prepared); err != nil || prepared != requests {
+		t.Errorf("%d payments were prepared for %d requests, %v", prepared, requests, err)
+	}
 }
 
 // A statement that waits when the time of its call is over does not cost the

@@ -51,7 +51,7 @@ func TestNoPlanReadsAWholeTable(t *testing.T) {
 					continue
 				}
 				plan := explain(t, conn, syn, syn.statement(st, 0))
-				if whole.MatchString(plan) && !slices.Contains(inKeyOrder, name) || wallet.MatchString(plan) && !slices.Contains(ofWallet, name) {
+				if whole.MatchString(plan) && !(d == SQLite && slices.Contains(inKeyOrder, name)) || wallet.MatchString(plan) && !slices.Contains(ofWallet, name) {
 					t.Errorf("%s:\n%s", name, plan)
 				}
 			}

@@ -186,7 +186,7 @@ func TestNothingBeginsAfterAConfirmedStop(t *testing.T) {
 		var stops atomic.Bool
 		var begun atomic.Int64
 		var work sync.WaitGroup
-		ready := make(chan struct{}, payers)
+		ready, confirmation := make(chan struct{}, payers), make(chan struct{})
 		for i := range payers {
 			process, err := store.NewWithdrawals(b.database.open(t), b.policy)
 			if err != nil {
@@ -199,6 +199,9 @@ func TestNothingBeginsAfterAConfirmedStop(t *testing.T) {
 			work.Go(func() {
 				refused := 0
 				for k := range all {
+					if k == len(all)-1 {
+						<-confirmation
+					}
 					confirmed := stops.Load()
 					_, err := process.Do(ctx, all[k].Request.ID, prepared(&all[k]))
 					switch {
@@ -215,6 +218,9 @@ func TestNothingBeginsAfterAConfirmedStop(t *testing.T) {
 						ready <- struct{}{}
 					}
 				}
+				if refused == 0 {
+					t.Errorf("payer %d was refused nothing", i)
+				}
 			})
 		}
 		for range payers {
@@ -225,6 +231,7 @@ func TestNothingBeginsAfterAConfirmedStop(t *testing.T) {
 			t.Errorf("%+v, %v", q, err)
 		}
 		stops.Store(true)
+		close(confirmation)
 		var then int64
 		count := func() (n int64) {
 			if err := b.DB.QueryRow("SELECT count(*) FROM " + b.table("transitions") + " WHERE machine = 'withdrawal_job' AND trigger = 'prepare'").Scan(&n); err != nil {
@@ -329,13 +336,24 @@ func TestTheSwitchCostsOneStatementPerBeginning(t *testing.T) {
 	})
 }
 
-// The table keeps its rows, and what no step leads to.
+// The database refuses deletes, and values that no event can produce.
 func TestTheTableOfSwitches(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		_, db := newStore(t, d)
 		service := switchOf(t, db)
 		scope := switches.Chain(uuid.New())
 		if _, err := service.Do(context.Background(), scope, stopped(scope, switches.Begin)); err != nil {
+			t.Fatal(err)
+		}
+		undo, err := db.DB.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := undo.Exec(fmt.Sprintf("UPDATE %s SET level = 'send', actor = 'olga', recovering = TRUE, recovery = 'begin', generation = 1, version = 2",
+			db.table("settle_switches"))); err != nil {
+			t.Errorf("what an event can produce is refused: %v", err)
+		}
+		if err := undo.Rollback(); err != nil {
 			t.Fatal(err)
 		}
 		for _, text := range []string{"DELETE FROM %s", "UPDATE %s SET level = 'off'", "UPDATE %s SET level = 'send', actor = NULL", "UPDATE %s SET recovering = NOT recovering",

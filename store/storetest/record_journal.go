@@ -171,7 +171,7 @@ func (p *people[T, K, L, A, E, C]) try(t *testing.T, id K, ev E) error {
 	was, known := p.service.Get(ctx, id)
 	is, err := p.service.Do(ctx, id, ev)
 	line, person := p.line(id, ev, err)
-	if moved := known != nil || fmt.Sprint(p.states(&was)) != fmt.Sprint(p.states(&is)); err == nil && moved {
+	if moved := known != nil || fmt.Sprint(p.states(&was)) != fmt.Sprint(p.states(&is)); err == nil && moved && line.Trace != "" {
 		p.traced(t, &is, line.Trace)
 	}
 	switch same := reflect.DeepEqual(before, p.dump(t, id)); {

@@ -38,6 +38,10 @@ type overdue[T, A any] struct {
 // swap, TestWhatIsUnfinishedIsTold of utxo). Any other aggregate must say here when it is overdue.
 var walkedElsewhere = []string{"swap.Deposit", "swap.Credit", "utxo.Tx"}
 
+// waitForNothing are the aggregates of which no state waits: a person moves a switch, and
+// what waits behind it is named by its own domain.
+var waitForNothing = []string{"switches.Switch"}
+
 // unfinished names the states of a machine that are neither an end nor one of rest.
 func unfinished[S, L statemachine.Label](m *statemachine.Machine[S, L], rest ...S) (all []string) {
 	for _, s := range m.States() {
@@ -54,6 +58,9 @@ func overdueInTime[T store.Journaled, K, L comparable, A, E, C any](t *testing.T
 	s := open(t)
 	name := reflect.TypeFor[A]().String()
 	if s.overdue == nil {
+		if slices.Contains(waitForNothing, name) {
+			t.Skip("it waits for nothing in any state")
+		}
 		if !slices.Contains(walkedElsewhere, name) {
 			t.Fatalf("nothing says when a %s is overdue", name)
 		}

@@ -109,11 +109,6 @@ func (w *switched) subject(s store.Store[store.SwitchUnit]) *switchSubject {
 		limits: map[string]func(int) error{
 			"Audit": func(n int) error { return errOf(w.service.Audit(ctx, "", n)) },
 		},
-		// A switch waits for nothing: what waits behind it is named by its own domain.
-		overdue: &overdue[store.SwitchUnit, switches.Switch]{
-			until:  func(*switches.Switch) time.Duration { return 0 },
-			alerts: func(store.SwitchUnit, time.Time) ([]string, error) { return nil, nil },
-		},
 		selfCheck: func(ctx context.Context) error { return store.SelfCheckSwitches(ctx, s) },
 		draw: func(rt *rapid.T) history[switches.Scope, switches.Switch, switches.Event] {
 			scope := switches.Chain(uuid.New())
