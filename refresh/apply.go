@@ -50,7 +50,8 @@ func (c *Change) Empty() bool {
 // Apply takes one step. It is pure: the same arguments give the same result.
 //
 // The same event again (its key is in the record) gives Old equal to New, an
-// empty log and no error. A refusal changes nothing and is a
+// empty log and no error, unless By.Version names a version that the wallet has no more:
+// then it is ErrConflict, and nothing changes. A refusal changes nothing and is a
 // [statemachine.Refusal] around its sentinel. Where several reasons hold, the
 // first of these is given: role or actor, version, repetition, slot, job and lock fence,
 // state, input. What w must hold is said by [Needs].

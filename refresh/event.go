@@ -151,7 +151,6 @@ type (
 		// Began is the store's time when the tick began. Watchers that were due then are
 		// ticked, and their next tick counts from it. A time after the event counts as the
 		// event's.
-		// counts as of its time.
 		Began   time.Time
 		Listing Listing
 		Error   string

@@ -5,7 +5,7 @@ import "github.com/settlehq/settle/statemachine"
 // AlertKinds are the alerts of [Alerts], in its order.
 func AlertKinds() []statemachine.AlertKind {
 	return []statemachine.AlertKind{
-		{Name: "relay due wait", Person: true, Ends: "start a reactor"},
+		{Name: "relay due wait", Person: true, Ends: "start a reactor; where the switch stops relays, start them"},
 		{Name: "relay owed",
 			Ends: "it is tried again after a pause that doubles, at most Policy.Backoff.Cap: with the first sync that the server " +
 				"answers, else it is exhausted after Policy.MaxAttempts retries"},

@@ -15,7 +15,7 @@ type By[R role] struct {
 	// At is when, UTC, in microseconds, by the law of [EventTime]: zero is now.
 	At time.Time
 	// Version, if not zero, is the version of the record that the decision was made
-	// on. Another one is [ErrConflict].
+	// on. Where the record has another version by then, the event is [ErrConflict].
 	Version int64 `json:",omitempty"`
 	// Trace names the request, call or run that the event belongs to, in the host's
 	// own words: at most [MaxTrace] bytes. It is in the log and in the journal, and

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// JournalLine is what one person did or tried: an event, or another call that a person
-// makes in her own name. Append-only, and the same for every domain.
+// JournalLine is what one person did or tried: an event, or another call that names its
+// actor and a role of people. Append-only, and the same for every domain.
 type JournalLine struct {
 	At      time.Time // by the store's clock
 	Actor   string    // at most [MaxActor] bytes
@@ -14,7 +14,7 @@ type JournalLine struct {
 	Domain  string    // of the record
 	Machine string    // the kind of record that was spoken of, as in a [Transition]
 	ID      string    // the record; of an event that creates one the new record
-	Version int64     // that the person had seen; 0 if she did not say
+	Version int64     // that the person had seen; 0 if the event named none
 	Event   string    // what was tried, see [EventName]
 	Outcome string    // [JournalDone], [JournalSame], or the [Code] of the refusal
 	Error   string    // the sentence of a refusal; empty if there was none

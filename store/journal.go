@@ -26,7 +26,7 @@ type JournalRecords interface {
 }
 
 // Journal reads what people did and tried in every domain: each event of an operator or
-// an approver, and each other call that one makes in her own name, whether it was done,
+// an approver, and each other call that names its actor and such a role, whether it was done,
 // changed nothing or was refused. The services write it.
 //
 // The line of what was done is committed with it. That of a refusal is committed though
@@ -54,7 +54,7 @@ func (j *Journal) Page(ctx context.Context, after Cursor, limit int) (page []sta
 // JournalCursor is [CursorOf] for a line of the journal.
 func JournalCursor(place string, l statemachine.JournalLine) Cursor {
 	return CursorOf(place, statemachine.Transition[string]{Machine: l.Domain + " " + l.Machine, ID: l.ID, Version: l.Version,
-		From: l.Event, Trigger: l.Outcome, To: l.Via, Actor: l.Actor, Role: l.Role, At: l.At})
+		From: l.Event, Trigger: l.Outcome, To: l.Via, Actor: l.Actor, Role: l.Role, Trace: l.Trace, At: l.At})
 }
 
 // spoken is an event of any domain: it says whether a person speaks.

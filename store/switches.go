@@ -33,7 +33,7 @@ func NewSwitches[T SwitchUnit](s Store[T]) (*Switches, error) {
 
 func switchAggregate() *aggregate[SwitchUnit, switches.Scope, switches.Scope, switches.Switch, switches.Event, switches.Change] {
 	return &aggregate[SwitchUnit, switches.Scope, switches.Scope, switches.Switch, switches.Event, switches.Change]{
-		domain: "switches",
+		domain: DomainSwitches,
 		records: func(tx SwitchUnit) records[switches.Scope, switches.Scope, switches.Switch, switches.Change] {
 			return tx.Switches()
 		},

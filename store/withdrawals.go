@@ -112,8 +112,7 @@ func (s *Withdrawals) Submit(ctx context.Context, ev withdrawal.Submitted) (with
 // Do sends events to a request, in order, and returns the aggregate as it is
 // stored afterwards. An error of one event changes nothing at all.
 //
-// One event of an operator or an approver that is refused is in the journal, by
-// the same transaction: see [Withdrawals.Refusals].
+// What an operator or an approver says is in the journal, done or refused: see [Journal].
 //
 // Submitted and Imported create a request that does not exist; any other event
 // for one is [statemachine.ErrNotFound]. Wallets of Enqueued and Imported are

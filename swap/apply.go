@@ -289,10 +289,11 @@ func (s *step) observe(e *Observed) error {
 	return s.move(observed, unknown)
 }
 
-// legible takes a sender, and the owner and the account of a credit, that can be no address
-// for none, and a time that is none for the time at which it is stored: whatever its sender
-// wrote and its node says, money that came in is stored. Without a sender it is put aside
-// instead of refunded, without an owner no mapping is a credit's. The text is for the log.
+// legible empties a sender, and the owner and the account of a credit, that can be no
+// address, and a time that no store can keep, so that money that came in is stored whatever
+// its sender wrote and the node says. What came in without a sender is put aside instead of
+// refunded; a credit without an owner has no mapping; without a time the time at which it
+// is stored counts. The text says for the log what was emptied.
 func legible(e *Observed, d Direction) (unknown string) {
 	type field struct {
 		name string

@@ -133,7 +133,7 @@ func (p DepositPolicy) Judge(d Deposit, s DepositSight, now time.Time) (Deposit,
 // not come back where the ledger cannot prove it (see [Disconnected]). A deposit that is
 // not shaken is [statemachine.ErrIllegal]; an actor and a reason of 1 to 500 bytes are
 // needed. A second Reverse with the same actor and reason changes nothing and returns the
-// same fact.
+// fact with the same key.
 func (d Deposit) Reverse(s DepositSight, actor, reason string, now time.Time) (Deposit, *DepositFact, error) {
 	if actor == "" || len(actor) > MaxActor || !statemachine.Storable(actor) || reason == "" || reason != statemachine.Bounded(reason, 500) {
 		return d, nil, invalid("a deposit is reversed by an actor of 1 to %d bytes, with a reason of 1 to 500: %.50q, %.50q",

@@ -25,9 +25,9 @@ const (
 	// up. Only evidence revives it, as for Replaced. That its inputs are free does not
 	// prove that it cannot be mined, see [ProvablyDead].
 	Failed
-	// Orphaned: the transaction is a coinbase whose block left the best chain. Only the
-	// same block revives it, when the host that follows the chain reports it, before or
-	// after a crash.
+	// Orphaned: the transaction is a coinbase whose block left the best chain. Only a block
+	// that has the coinbase revives it, when the host that follows the chain reports the
+	// block, before or after a crash.
 	Orphaned
 )
 

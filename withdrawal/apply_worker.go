@@ -252,7 +252,7 @@ func (p *Policy) rebump(c *step, e *Rebumped) error {
 	if err := c.allows(JobRebump); err != nil {
 		return err
 	}
-	if c.Old.Level >= switches.Send { // it would be sent
+	if c.Old.Level >= switches.Send { // the replacement would be sent
 		return c.refuse(ErrOnHold, stopped(c.Old.Level))
 	}
 	live := c.Old.Live()

@@ -267,7 +267,7 @@ func (c *batchStep) replace(e *BatchReplaced) error {
 	if err := c.current(BatchReplace); err != nil {
 		return err
 	}
-	if c.Old.Level >= switches.Send { // it would be sent
+	if c.Old.Level >= switches.Send { // the replacement would be sent
 		return c.refuse(ErrOnHold, stopped(c.Old.Level))
 	}
 	if c.by.Version == 0 {

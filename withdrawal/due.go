@@ -18,8 +18,9 @@ type DueKind = statemachine.Enum[dueKind]
 const (
 	// DueClaim: pending jobs from [Job.DueAt] on, in the order of
 	// [CompareClaims]; not those that [Claimed] is refused for, since the request
-	// is held or flagged or the wallet does not pay. Those of a paused chain
-	// nobody asks for, see [Chain], and of one that is stopped none is offered, see [DueIn].
+	// is held or flagged or the wallet does not pay. Nobody asks for the jobs of a chain
+	// that the policy pauses, see [Chain]; those of a chain that the switch stops are not
+	// offered, see [DueIn].
 	DueClaim DueKind = iota + 1
 	// DueRebroadcast: confirming jobs that are owed another broadcast, from
 	// next_check_at on unless somebody has a lease, in the order of

@@ -51,6 +51,12 @@ func (t Told) list() (all []told) {
 	return all
 }
 
+// Says reports whether evidence has made a claim, of any hash. After a refund the list has
+// only what was said since.
+func (t Told) Says(claim IncidentClaim) bool {
+	return slices.ContainsFunc(t.list(), func(known told) bool { return known.claim == claim })
+}
+
 func (t Told) has(news told) bool {
 	return slices.ContainsFunc(t.list(), func(known told) bool {
 		return known.claim == news.claim && known.fence == news.fence && statemachine.SameHash(known.hash, news.hash)

@@ -56,6 +56,9 @@ func payIn(key string, customer uuid.UUID, amount int64) *wire.MsgTx {
 
 // deposit has a customer pay in: the same key is the same transaction.
 func (b *bitcoin) deposit(ctx context.Context, key string, customer uuid.UUID, amount withdrawal.Raw) (txid string, err error) {
+	if n := amount.Int(); !n.IsInt64() || n.Sign() <= 0 || n.Int64() > 21e14 {
+		return "", fmt.Errorf("%w: a deposit is 1 to 21e14 satoshi", statemachine.ErrInvalid)
+	}
 	tx := payIn(key, customer, amount.Int().Int64())
 	_, err = b.wallets.Trail(ctx, utxo.TxID{Wallet: wallet, Hash: tx.TxHash()})
 	if errors.Is(err, statemachine.ErrNotFound) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/settlehq/settle/statemachine"
@@ -102,8 +103,9 @@ func post(ctx context.Context, tx sqlstore.Tx, p posting) error {
 	if err != nil || amount <= 0 {
 		return fmt.Errorf("%w: the book holds amounts of 1 to 2^63-1 base units", statemachine.ErrInvalid)
 	}
-	// Accounts are always met in the order of their names: postings that share two of
-	// them wait for each other, and do not deadlock.
+	// Accounts are always met in the order of their names, so that two single postings wait
+	// for each other and do not deadlock. Of transactions with several postings PostgreSQL
+	// may end one, and UpdateTx repeats it.
 	first, second := leg{p.Debit, -amount}, leg{p.Credit, amount}
 	if first.account > second.account {
 		first, second = second, first
@@ -126,13 +128,16 @@ func post(ctx context.Context, tx sqlstore.Tx, p posting) error {
 	}
 	for _, l := range []leg{first, second} {
 		done, err := tx.ExecContext(ctx, "UPDATE accounts SET balance = balance + $1 WHERE name = $2 "+
-			"AND (balance >= $3 OR name = 'chain' OR name LIKE 'owed:%')", l.amount, l.account, -l.amount)
+			"AND (balance >= $3 OR name = 'chain' OR name LIKE 'owed:%') AND balance BETWEEN $4 AND $5", l.amount, l.account, -l.amount,
+			math.MinInt64-min(l.amount, 0), math.MaxInt64-max(l.amount, 0)) // SQLite would go on in floating point
 		if err != nil {
 			return err
 		}
 		switch n, err := done.RowsAffected(); {
 		case err != nil:
 			return err
+		case n == 0 && l.amount > 0:
+			return fmt.Errorf("%w: %s would hold more than 2^63-1", statemachine.ErrInvalid, l.account)
 		case n == 0:
 			return fmt.Errorf("%w: %s for %s", errFunds, l.account, p.reference())
 		}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/examples/withdrawal/node"
@@ -52,8 +53,12 @@ func say(w withdrawal.Withdrawal, events ...withdrawal.Event) store.HeldWithdraw
 func (k *workers) pay(ctx context.Context, w withdrawal.Withdrawal) store.HeldWithdrawal {
 	by, fence := withdrawal.By{Actor: w.Job.Lease.Holder, Role: withdrawal.WithdrawalWorker}, w.Job.Lease.Fence
 	if w.Job.Status == withdrawal.JobConfirming { // the node has lost the transaction: it gets the same bytes again
-		tx := newest(&w)
-		return say(w, withdrawal.Rebroadcast{By: by, Fence: fence, Hash: tx.Hash, Done: k.node.Send(ctx, tx.Raw) == nil})
+		for _, tx := range slices.Backward(w.Live()) {
+			if len(tx.Raw) > 0 { // a copy that somebody else has made has no bytes on file
+				return say(w, withdrawal.Rebroadcast{By: by, Fence: fence, Hash: tx.Hash, Done: k.node.Send(ctx, tx.Raw) == nil})
+			}
+		}
+		return say(w)
 	}
 	failed := func(w withdrawal.Withdrawal, kind withdrawal.Failure, err error) store.HeldWithdrawal {
 		return say(w, withdrawal.AttemptFailed{By: by, Fence: fence, Failure: kind, Error: err.Error()})
@@ -152,6 +157,9 @@ func paidBy(ctx context.Context, n *node.Client, by withdrawal.By, hash, reason 
 	}
 	if found.Tx == nil || found.Reverted || found.Tx.Asset != symbol {
 		return nil, fmt.Errorf("%w: the chain shows no payment %.100q", statemachine.ErrInvalid, hash)
+	}
+	if found.Block != found.Canonical || found.Head+1 < found.Height+node.Finality { // the book has no posting that takes a payment back
+		return nil, fmt.Errorf("%w: the payment is not deep enough yet, say it again", statemachine.ErrIllegal)
 	}
 	return withdrawal.PaidBy{By: by, Block: block(&found), Tx: found.Hash, Payee: found.Tx.To, AssetOnChain: asset,
 		AmountRaw: withdrawal.Raw(found.Tx.Amount), Reason: reason}, nil

@@ -65,7 +65,7 @@ func (s *service) book(ctx context.Context, tx sqlstore.Tx, unit store.Unit, lin
 		switch r := &w.Request; {
 		case r.Status == withdrawal.RequestCompleted:
 			err = post(ctx, tx, capture(r))
-		case r.PaidAfter != "" && r.Mined != "": // refunded, and paid all the same: an alert stands until people have settled it
+		case r.RefundReference != "" && r.Told.Says(withdrawal.ClaimMined): // paid all the same: an alert stands until people have settled it
 			err = post(ctx, tx, lateCapture(r))
 		}
 		if err != nil {

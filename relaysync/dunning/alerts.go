@@ -11,7 +11,7 @@ func AlertKinds() []statemachine.AlertKind {
 				"its proof"},
 		{Name: "tenant owed", Person: true,
 			Ends: "start a biller, or let it come oftener: only time in which it comes counts; a churn that waits for a message needs the " +
-				"mails to work"},
+				"mails to work; where the switch stops charges, start them"},
 		{Name: "tenant ahead", Person: true, Ends: "set the clocks right; Reinstated for who was churned too early"},
 		{Name: "never arrives", Person: true,
 			Ends: "mend why the provider does not get the charge, which is made again each Policy.ChargeAgain, or not at all where the " +

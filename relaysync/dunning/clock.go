@@ -29,10 +29,11 @@ func since(dated, instead time.Time) time.Time {
 // A late step says nothing of how much time has passed. The clock may have jumped, or no
 // biller was there; so none of that time is counted. What the latest step was at is not
 // known to the second: not before DueAt less the longest time between two steps, which
-// is what is taken. A jump of less than two of these at a time is no gap.
+// is what is taken. A step that comes at most one of these after it was due is no gap.
 //
 // A clock that went back by so much that its way forward again would be a gap is one too,
-// so that there and back end where they began.
+// so that there and back end where they began, but for an invoice that is
+// no older than its date says, see redate.
 func (p *Policy) unseen(t *Tenant, now time.Time) time.Duration {
 	if p.late(t, now) || t.DueAt.After(now.Add(3*p.longest())) {
 		return now.Sub(t.DueAt.Add(-p.longest()))

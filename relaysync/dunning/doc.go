@@ -37,15 +37,19 @@
 //     Resolved{Failed} is a person's word: where the clock was moved, they wait for
 //     Policy.Hold and Policy.Linger by a watch.
 //   - No jump churns or reminds anybody sooner. A jump forward and days in which no biller
-//     comes look alike, so neither counts: ages go on only while steps come, each at most two
-//     of Policy.Tick behind the one before. What passes between two steps that are further
-//     apart is taken out of every age by the step that sees it, see [Ticked]. Each jump makes
-//     a churn later by three ticks at most, and each absence of the biller by its own length.
+//     comes look alike, so neither counts: ages go on only while each step comes at most one
+//     of Policy.Tick after it was due (Tenant.DueAt, which may be only Policy.Hold after the
+//     step before). The time before a step that comes later is taken out of every age by that
+//     step, see [Ticked]. A jump makes a churn later by three ticks at most, but for a jump back
+//     to a time at which the invoice was issued already: when the clock is set right, the churn
+//     is later by that jump too. Each absence of the biller makes a churn later by its own
+//     length, and up to two ticks.
 //   - A jump of at most two of Policy.Tick at a time cannot be told from a step that is late,
 //     and counts as time that passed. So Policy.Tick is not longer than the error of the clock
-//     that tenants can bear, and a biller comes at least once in two ticks: a biller that
-//     comes less often churns nobody. The alerts "tenant due wait" and "tenant owed" say so. A Policy.Tick that is
-//     made much shorter looks like a clock that went back.
+//     that tenants can bear, and a biller comes at least once in a tick: a biller that comes
+//     less often than once in two ticks churns nobody. The alerts "tenant due wait" and
+//     "tenant owed" say so. A Policy.Tick that is made much shorter looks like a clock that
+//     went back.
 //   - What a clock that was ahead has dated or put off is mended by the next step of the right
 //     one: a date more than two of Policy.Tick in the future counts from then on. Within two
 //     ticks it is waited for. A host that knows the right date of such an invoice issues it

@@ -14,7 +14,7 @@ type Policy struct {
 	FreshGrace  time.Duration // age before which no message is sent: it is surfaced in-app first
 	NoticeEvery time.Duration // least time between two messages about one invoice
 	ChargeAgain time.Duration // from the intent of a charge that failed, or never arrived a second time, to the next one
-	// Tick is the longest time between two steps while something is open. While steps are more than two of it apart, no age grows.
+	// Tick is the longest time between two steps while something is open. While steps come more than one Tick after they were due, no age grows.
 	// It is also the pause after Deferred, and the first one after Unknown, which grows to ChargeAgain.
 	Tick             time.Duration
 	Hold             time.Duration // how long a step may take before another process takes it for crashed

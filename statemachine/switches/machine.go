@@ -8,13 +8,13 @@ type Trigger = statemachine.Enum[trigger]
 
 const (
 	OnStopBegin  Trigger = iota + 1 // nothing begins from now on
-	OnStopAll                       // nor does a refund or a quarantine
-	OnStopSend                      // nor is anything handed out to be sent
+	OnStopAll                       // no refund and no quarantine of a swap begins either
+	OnStopSend                      // nothing is handed out to be sent either
 	OnStart                         // everything runs
-	OnLowerBegin                    // what has begun may be sent again
-	OnLowerAll
-	OnRestored  // the database was put back to an earlier state
-	OnRecovered // and what it had forgotten is known
+	OnLowerBegin                    // a stop at all or send becomes one at begin
+	OnLowerAll                      // a stop at send becomes one at all
+	OnRestored                      // the database was put back to an earlier state
+	OnRecovered                     // an operator says that all is known that the database had forgotten
 )
 
 type trigger struct{}

@@ -100,8 +100,8 @@ type Switch struct {
 	// the scope since. Recovery is its level meanwhile, zero otherwise.
 	Recovering bool
 	Recovery   Level `json:",omitzero"`
-	// Generation is that of the database in which the two were written; zero before the
-	// first restore.
+	// Generation is that of the database in which Recovering and Recovery were written; zero
+	// before the first restore.
 	Generation int64
 	Version    int64
 }
@@ -166,12 +166,12 @@ func Check(s Switch) error {
 		{s.Scope.Validate() == nil, "it has a scope"},
 		{s.Version >= 1, "it has a version"},
 		{s.Scope.takes(s.Level), "its level is one of its scope"},
-		{s.Recovering == (s.Recovery >= Begin) && s.Recovering == (s.Recovery != 0), "exactly a recovering one is stopped by it"},
+		{s.Recovering == (s.Recovery >= Begin) && s.Recovering == (s.Recovery != 0), "exactly a switch that is recovering has a level of the recovery, begin or higher"},
 		{s.Recovery == 0 || s.Scope.takes(s.Recovery), "the level of the recovery is one of its scope"},
-		{s.Generation >= 1 || s.Generation == 0 && !s.Recovering, "only a restore makes it recovering"},
+		{s.Generation >= 1 || s.Generation == 0 && !s.Recovering, "a switch that is recovering has the generation of a restore"},
 		{(s.Actor == "") == s.Since.IsZero(), "exactly a level that somebody gave has a time"},
 		{s.Actor != "" || s.Level == On, "a stop has an actor"},
-		{s.StoppedFor >= 0, "no stop lasts less than no time"},
+		{s.StoppedFor >= 0, "the time for which it was stopped is not negative"},
 	} {
 		if !r.holds {
 			return fmt.Errorf("%w: switch %s: %s", statemachine.ErrCorrupt, s.Scope, r.what)

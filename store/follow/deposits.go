@@ -2,6 +2,7 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -97,6 +98,12 @@ type putOff struct {
 	next  time.Time
 }
 
+// waits reports whether its next try is still to come. A time that is later than the
+// longest wait was given by a clock that was ahead.
+func (o putOff) waits(now time.Time) bool {
+	return now.Before(o.next) && o.next.Sub(now) <= retries.Cap
+}
+
 // file puts the outputs of the lines' transactions on file, and the blocks of those that
 // are. It posts nothing.
 func (d *deposits) file(ctx context.Context, _ sqlstore.Tx, unit store.Unit, lines []Line) error {
@@ -146,7 +153,17 @@ func (d *deposits) file(ctx context.Context, _ sqlstore.Tx, unit store.Unit, lin
 	if err := of.Insert(found...); err != nil {
 		return err
 	}
-	return of.Move(old, moved)
+	return move(of, old, moved)
+}
+
+// move writes deposits that were read in this transaction. Where another transaction has
+// moved one since, such as that of an operator's word, the whole transaction runs again.
+func move(of sqlstore.Deposits, old, moved []utxo.Deposit) error {
+	err := of.Move(old, moved)
+	if errors.Is(err, statemachine.ErrConflict) {
+		return fmt.Errorf("%w: %w", store.ErrRetry, err)
+	}
+	return err
 }
 
 // look finds the next deposits that something is to be posted of. All that are due are
@@ -181,7 +198,7 @@ func (d *deposits) look(u store.Unit, look sideLook) (*task, error) {
 			return nil, err
 		case len(page) == 0 && at.shaken:
 			d.seen, d.sweep = at.chain, sweep{}
-			maps.DeleteFunc(d.later, func(_ wire.OutPoint, off putOff) bool { return !at.began.Before(off.next) }) // was tried, or is not due
+			maps.DeleteFunc(d.later, func(_ wire.OutPoint, off putOff) bool { return !off.waits(at.began) }) // was tried, or is not due
 			return nil, nil
 		case len(page) == 0:
 			at.shaken, at.after = true, nil
@@ -195,7 +212,7 @@ func (d *deposits) look(u store.Unit, look sideLook) (*task, error) {
 		for i := range judged {
 			at.after = &page[i]
 			off, waits := d.later[page[i].OutPoint]
-			if judged[i].calls() && !(waits && at.began.Before(off.next)) {
+			if judged[i].calls() && !(waits && off.waits(at.began)) {
 				due = append(due, page[i])
 			}
 			if len(due) == most {
@@ -220,7 +237,7 @@ func (d *deposits) page(of sqlstore.Deposits, at sweep, tip int32) ([]utxo.Depos
 // retry reports whether one that was put off may be tried.
 func (d *deposits) retry(now time.Time) bool {
 	for _, off := range d.later {
-		if !now.Before(off.next) {
+		if !off.waits(now) {
 			return true
 		}
 	}
@@ -341,5 +358,5 @@ func (d *deposits) post(ctx context.Context, tx sqlstore.Tx, unit store.Unit, op
 			return err
 		}
 	}
-	return of.Move(old, moved)
+	return move(of, old, moved)
 }

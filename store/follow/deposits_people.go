@@ -15,7 +15,8 @@ import (
 
 // ReverseDeposit is an operator's word that a shaken deposit will not come back, where
 // the ledger cannot prove it, see [utxo.Deposit.Reverse]: fn posts the fact in the commit
-// that moves the deposit. The same word again posts nothing and returns the same fact.
+// that moves the deposit. The same word again posts nothing and returns the fact with the
+// same key. Actor and reason are in the row of the deposit, and not in the journal.
 // An unknown output is [statemachine.ErrNotFound], one that is not shaken
 // [statemachine.ErrIllegal].
 func ReverseDeposit(ctx context.Context, db *sqlstore.Store, op wire.OutPoint, actor, reason string,
@@ -55,7 +56,7 @@ func ReverseDeposit(ctx context.Context, db *sqlstore.Store, op wire.OutPoint, a
 		if _, err := call(func() (any, error) { return nil, fn(ctx, tx, unit, []Fact{fact}) }); err != nil {
 			return err
 		}
-		return of.Move(stored, []utxo.Deposit{next})
+		return move(of, stored, []utxo.Deposit{next})
 	})
 	return fact, err
 }

@@ -96,7 +96,7 @@ func (r *runner) look(ctx context.Context) (s seen, err error) {
 			return err
 		}
 		if s.count > 0 {
-			if s.due, err = c.DueParked(r.Name, s.now); err != nil || s.due.Consumer != "" {
+			if s.due, err = c.DueParked(r.Name, s.now, s.now.Add(retries.Cap)); err != nil || s.due.Consumer != "" {
 				if err == nil {
 					var line sqlstore.Line
 					line, err = c.Line(s.due.Machine, s.due.ID, s.due.Version)

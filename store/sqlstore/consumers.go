@@ -122,7 +122,7 @@ var (
 			" FROM {rows} WHERE x.name = r.name AND x.lease_fence = r.old_fence AND x.cursor = r.old_cursor AND x.lease_until = r.old_until"}
 	parkedOf = statement{set: "aggregate text", text: "SELECT DISTINCT p.aggregate FROM @settle_parked p " +
 		"WHERE p.consumer = $1 AND p.aggregate IN (SELECT r.aggregate FROM {set})"}
-	dueParked = statement{text: "SELECT " + parkedTable.columns("x.") + " FROM @settle_parked x WHERE x.consumer = $1 AND x.next_try <= $2 " +
+	dueParked = statement{text: "SELECT " + parkedTable.columns("x.") + " FROM @settle_parked x WHERE x.consumer = $1 AND (x.next_try <= $2 OR x.next_try > $3) " +
 		"AND NOT EXISTS (SELECT 1 FROM @settle_parked e WHERE e.consumer = x.consumer AND e.aggregate = x.aggregate AND e.n < x.n) " +
 		"ORDER BY x.next_try, x.n LIMIT 1"}
 	countParked  = statement{text: "SELECT count(*), coalesce(max(n), 0), min(parked_at) FROM @settle_parked WHERE consumer = $1"}
@@ -239,9 +239,10 @@ func (c Consumers) ParkedOf(name string, lines []Line) (map[string]bool, error) 
 }
 
 // DueParked returns a parked line that may be tried now, the first of its aggregate;
-// a zero one for none.
-func (c Consumers) DueParked(name string, now time.Time) (due Parked, err error) {
-	err = c.read(&dueParked, nil, func(rows *sql.Rows) error { return rows.Scan(parkedTable.cells(&due)...) }, name, now)
+// a zero one for none. A line with a next try after latest may be tried too: a clock that
+// was ahead has given that time.
+func (c Consumers) DueParked(name string, now, latest time.Time) (due Parked, err error) {
+	err = c.read(&dueParked, nil, func(rows *sql.Rows) error { return rows.Scan(parkedTable.cells(&due)...) }, name, now, latest)
 	return due, err
 }
 

@@ -98,7 +98,7 @@ func TestParkedLines(t *testing.T) {
 				return err
 			}
 			due := func(at time.Time) sqlstore.Parked {
-				p, err := c.DueParked("c", at)
+				p, err := c.DueParked("c", at, at.Add(24*time.Hour))
 				if err != nil {
 					t.Error(err)
 				}

@@ -121,23 +121,23 @@ func (t *tx) onlyTime(st *statement, args ...any) (at time.Time, err error) {
 	}
 }
 
-// journal is a table whose rows are numbered, never changed but to be dealt
+// numberedRows is a table whose rows are numbered, never changed but to be dealt
 // with, and read in pages: incidents, discrepancies.
-type journal[R any] struct {
+type numberedRows[R any] struct {
 	*table[R]
 	lock, behind statement
 }
 
-// newJournal returns the journal of a table with a growing number in a column.
-func newJournal[R any](t *table[R], number string) *journal[R] {
-	return &journal[R]{t,
+// newNumberedRows returns a table with a growing number in a column.
+func newNumberedRows[R any](t *table[R], number string) *numberedRows[R] {
+	return &numberedRows[R]{t,
 		statement{text: "SELECT pg_advisory_xact_lock(hashtextextended('settle " + t.name + "', 0))"},
 		statement{text: "SELECT " + number + ", " + t.columns("") + " FROM @" + t.name + " WHERE " + number + " > $1 ORDER BY " + number + " LIMIT $2"}}
 }
 
 // add writes what is not there yet. A lock makes the order of numbers that of
 // the commits, so that a reader of pages misses none; the rows are rare.
-func (j *journal[R]) add(t *tx, rows *batch) error {
+func (j *numberedRows[R]) add(t *tx, rows *batch) error {
 	if rows.len() == 0 {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (j *journal[R]) add(t *tx, rows *batch) error {
 }
 
 // pageOf returns the rows behind a number, and the number of the last of them.
-func (j *journal[R]) pageOf(t *tx, after int64, limit int) ([]R, int64, error) {
+func (j *numberedRows[R]) pageOf(t *tx, after int64, limit int) ([]R, int64, error) {
 	return numbered(t, j.table, &j.behind, after, limit)
 }
 

@@ -131,7 +131,7 @@ var discrepancyTable = newTable(table[swap.Discrepancy]{
 	unique: []unique{{columns: []string{"direction", "item", "kind", "key"}}}, // recorded once
 })
 
-var discrepancyJournal = newJournal(discrepancyTable, "n")
+var discrepancyRows = newNumberedRows(discrepancyTable, "n")
 
 var controlTable = newTable(table[controlRow]{
 	name: "swap_control", machine: "swap control",

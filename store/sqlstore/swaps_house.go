@@ -114,7 +114,7 @@ func (h swapHouse) Note(all ...swap.Discrepancy) error {
 		for i := range all {
 			discrepancyTable.insertRow(rows, &all[i])
 		}
-		return discrepancyJournal.add(h.tx, rows)
+		return discrepancyRows.add(h.tx, rows)
 	})
 }
 
@@ -139,7 +139,7 @@ func (h swapHouse) Close(d swap.Discrepancy) error {
 
 // Discrepancies implements [store.SwapHouse].
 func (h swapHouse) Discrepancies(after int64, limit int) ([]swap.Discrepancy, int64, error) {
-	return discrepancyJournal.pageOf(h.tx, after, limit)
+	return discrepancyRows.pageOf(h.tx, after, limit)
 }
 
 // Stats implements [store.SwapHouse]: it reads what is unprocessed, and of the

@@ -95,7 +95,7 @@ func (w swaps[A]) Save(changes ...swap.Change[A]) error {
 		return inTurn(
 			func() error { return w.tx.some(&intentTable.insertOne, &intents) },
 			func() error { return w.tx.some(&alterIntents, &answered) },
-			func() error { return discrepancyJournal.add(w.tx, &discrepancies) },
+			func() error { return discrepancyRows.add(w.tx, &discrepancies) },
 			func() error { return w.tx.some(&alterDiscrepancies, &dealt) },
 			func() error { return logTransitions(w.tx, log) })
 	})

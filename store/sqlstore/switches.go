@@ -38,8 +38,9 @@ var (
 	askSwitches = statement{text: "SELECT " + switchTable.columns("x.") + " FROM @settle_ask($1) x"}
 	readSwitch  = statement{text: "SELECT " + switchTable.columns("x.") + " FROM @settle_switches x WHERE x.scope IN ('everything', $1)"}
 
-	// Nobody waits for this lock, and it is given back by the statement that took it: so
-	// nobody waits behind it, whatever becomes of this process.
+	// quietScope tries the exclusive lock and gives it back in the same statement. The try does
+	// not queue, so no transaction that asks the switch waits behind it, and a process that dies
+	// leaves no lock.
 	quietScope = statement{text: "SELECT CASE WHEN pg_try_advisory_lock(" + switchLock + ") THEN pg_advisory_unlock(" + switchLock + ") ELSE false END"}
 	askedScope = statement{text: "SELECT coalesce(l.pid, 0), a.xact_start, coalesce(a.application_name, ''), coalesce(a.state, '') FROM pg_locks l " +
 		"LEFT JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted AND l.mode = 'ShareLock' AND l.objsubid = 1 " +

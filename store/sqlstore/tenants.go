@@ -92,7 +92,9 @@ func (r tenants) Overslept(latest time.Time, limit int) ([]dunning.Account, []er
 		return nil, nil, err
 	}
 	all, unreadable, err := readable(r.tx, ids, r.Get)
-	r.store.unread.note(dunning.TenantMachine.Name(), "overslept", unreadable)
+	if err == nil {
+		r.store.unread.note(dunning.TenantMachine.Name(), "overslept", unreadable)
+	}
 	return all, unreadable, err
 }
 

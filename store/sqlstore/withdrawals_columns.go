@@ -196,4 +196,4 @@ var incidentTable = newTable(table[withdrawal.Incident]{
 	unique: []unique{{columns: []string{"withdrawal_request_id", "tx_hash", "claim", "block_hash"}}}, // inserted once
 })
 
-var incidentJournal = newJournal(incidentTable, "id")
+var incidentRows = newNumberedRows(incidentTable, "id")

@@ -20,7 +20,7 @@ func (w withdrawals) Incidents(open bool, after int64, limit int) ([]withdrawal.
 	if open {
 		return numbered(w.tx, incidentTable, &openIncidents, after, limit)
 	}
-	return incidentJournal.pageOf(w.tx, after, limit)
+	return incidentRows.pageOf(w.tx, after, limit)
 }
 
 // A page of one status is a range of an index; one of all is a range for each

@@ -14,7 +14,7 @@ import (
 func paying(d Dialect) map[string]*statement {
 	all := map[string]*statement{
 		"selectAggregates": &selectAggregates, "selectTxs": &selectTxs, "selectRequestOf": &selectRequestOf, "selectUsage": &selectUsage,
-		"renew": &jobLeases.renew, "lost leases": &jobLeases.lost, "attemptsOf": &attemptsOf, "incidents": &incidentJournal.behind,
+		"renew": &jobLeases.renew, "lost leases": &jobLeases.lost, "attemptsOf": &attemptsOf, "incidents": &incidentRows.behind,
 		"requestsOf": &requestsOf, "requestsOfAll": requestsOfAll, "update requests": &requestTable.updateOne, "update jobs": &jobTable.updateOne,
 		"touch jobs": &jobTable.touchOne, "insert jobs": &jobTable.insertOne, "saveAttempts": &saveAttempts, "insertNonces": &insertNonces,
 		"insert txs": &txTable.insertOne, "active job": &jobTable.holdersNow[0], "holder of a slot": &jobTable.holdersNow[1], "ownerOf": &ownerOf, "job as stored": &jobTable.storedNow,

@@ -163,7 +163,7 @@ func (s *changeset) write() error {
 			return s.writeAll("withdrawal strays", writing{&strayTable.insertOne, &s.strays}, writing{&settleStrays, &s.settled})
 		},
 		func() error { return logTransitions(s.tx, s.log) },
-		func() error { return incidentJournal.add(s.tx, &s.incidents) },
+		func() error { return incidentRows.add(s.tx, &s.incidents) },
 		func() error { return s.reserve(s.reservations) },
 		s.writeCounts)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// What people say in no stage of a domain, for the law of the journal.
+// Lives in which people send the events that no stage of a domain contains, for the law of
+// the journal.
 
 func (w *withdrawals) lives() []func(uuid.UUID, func(...withdrawal.Event) withdrawal.Withdrawal) {
 	type say = func(...withdrawal.Event) withdrawal.Withdrawal

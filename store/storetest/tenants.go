@@ -497,8 +497,8 @@ func issued(id string) dunning.Issued {
 	return dunning.Issued{By: dunningBy(dunning.Host, start), Invoice: id, Amount: 100}
 }
 
-// ticks are the steps of a biller who is there from a time on up to another one, as rarely
-// as no age stops for.
+// ticks are the steps of a biller from a time on up to another one, one each hour: with
+// longer gaps the age of an invoice would stop.
 func ticks(from, to time.Time) (all []dunning.Event) {
 	if from.IsZero() {
 		return nil

@@ -212,8 +212,8 @@ func (w *withdrawals) offered(t *testing.T) {
 
 func compareUUIDs(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }
 
-// recoveringRefunds: while the chain is recovering nothing is refunded, but what was
-// refunded before the restore is told; and the other way round afterwards.
+// recoveringRefunds: while the chain is recovering only what was refunded before the restore
+// is taken, and no new refund; once it was started only a new refund is.
 func (w *withdrawals) recoveringRefunds(t *testing.T) {
 	live(w.Store)
 	var now time.Time

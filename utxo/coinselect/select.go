@@ -162,7 +162,7 @@ type LeftOut struct {
 //
 // Select tries confirmed coins alone. If they are not enough, it adds own unconfirmed
 // change, then change that is not broadcast, then foreign coins, as far as the request
-// allows each of these tiers. A set pays if its excess covers [FeeRate.Fee] of the weight.
+// allows each of these tiers. A set pays if it brings the payment and [FeeRate.Fee] of its weight.
 // A coin that costs as much as it brings, or more, is never selected: it costs the fee of
 // its weight and, with PayAncestors, what its ancestors lack, except ancestors of pinned
 // coins. So every coin adds value to a set, and, limits aside, if any set pays then all

@@ -141,10 +141,11 @@ CREATE TABLE @settle_switches (
 {keys settle_switches: scope; rowid}
 
 -- {postgres
--- Who begins a payment asks here, in the transaction that begins it. It holds the scope,
--- shared, until that ends; a stop that is committed tries whether it could have it alone. Each statement
--- of the function sees what was committed when it began, and not when the caller's
--- statement did: the rows are those of a moment at which the scope was held.
+-- A transaction that begins a payment calls settle_ask. The function takes the locks of everything
+-- and of the scope, shared, until the transaction ends. After a stop is committed, Switches.Quiet
+-- tries the same lock exclusively, to learn whether such transactions are still open. In READ
+-- COMMITTED each statement of this function has a snapshot of its own, so the rows are read after
+-- the locks were taken.
 -- +goose StatementBegin
 CREATE FUNCTION @settle_ask(asked text) RETURNS SETOF @settle_switches LANGUAGE plpgsql VOLATILE AS '
 BEGIN
