@@ -1,6 +1,6 @@
 // Package statemachine is the vocabulary that the domains of settle share:
 // closed enumerations, transition tables, the four outcomes of an effect,
-// leases with fences, back-off, and the audit trail.
+// leases with fences, back-off, the audit trail, and ids of what a host names otherwise ([ID]).
 //
 // # Contract
 //

@@ -11,12 +11,13 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/withdrawal"
 	"github.com/shopspring/decimal"
 )
 
 var (
-	hot = id("wallet", "of the test")
+	hot = statemachine.ID("wallet", "of the test")
 	by  = withdrawal.By{Actor: "test", Role: withdrawal.ConfirmationWorker}
 )
 
@@ -65,7 +66,7 @@ func TestWhatCannotBePaidIsNotSigned(t *testing.T) {
 	c, _ := newChain(t)
 	to := recipient("nobody").Hex()
 	stranger := job(to, "1")
-	stranger.Job.Wallet = id("wallet", "another")
+	stranger.Job.Wallet = statemachine.ID("wallet", "another")
 	for name, tt := range map[string]struct {
 		w    *withdrawal.Withdrawal
 		want withdrawal.Failure

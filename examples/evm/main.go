@@ -32,14 +32,9 @@ import (
 	_ "modernc.org/sqlite" // registers "sqlite"
 )
 
-var namespace = uuid.MustParse("3d1c0f0e-5f0c-4f5e-9a53-0a5f4c7c1e6d")
-
-// id names something of the example: the same name gives the same id.
-func id(kind, name string) uuid.UUID { return uuid.NewSHA1(namespace, []byte(kind+"/"+name)) }
-
 var (
-	chainID = id("chain", "simulated")
-	etherID = id("asset", "ether")
+	chainID = statemachine.ID("chain", "simulated")
+	etherID = statemachine.ID("asset", "ether")
 )
 
 // The chain of the example is in a hurry. On a public one a block takes
@@ -92,7 +87,7 @@ func run(ctx context.Context, payments int, out io.Writer) (p proof, err error) 
 	s := &story{Withdrawals: withdrawals, keys: keys, stranger: demoKey("stranger"), foreign: map[string]bool{}, out: out}
 	funded := []key{s.stranger}
 	for _, name := range []string{"hot wallet 1", "hot wallet 2"} {
-		wallet := withdrawal.HotWallet{ID: id("wallet", name), Chain: chainID, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+		wallet := withdrawal.HotWallet{ID: statemachine.ID("wallet", name), Chain: chainID, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
 		if err := withdrawals.PutHotWallet(ctx, wallet); err != nil {
 			return p, err
 		}

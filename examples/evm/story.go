@@ -54,8 +54,8 @@ func recipient(name string) common.Address {
 // request submits a withdrawal; the policy of the example approves it.
 func (s *story) request(ctx context.Context, to common.Address) (uuid.UUID, error) {
 	s.n++
-	request := id("request", strconv.Itoa(s.n))
-	_, err := s.Submit(ctx, withdrawal.Submitted{By: system, Request: request, User: id("user", strconv.Itoa(s.n%7)),
+	request := statemachine.ID("request", strconv.Itoa(s.n))
+	_, err := s.Submit(ctx, withdrawal.Submitted{By: system, Request: request, User: statemachine.ID("user", strconv.Itoa(s.n%7)),
 		Asset: etherID, Chain: chainID, ToAddress: to.Hex(), Amount: fmt.Sprintf("0.05%016d", s.n*1_000_003), Decimals: 18})
 	return request, err
 }

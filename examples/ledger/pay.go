@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/uuid"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -24,10 +23,9 @@ const (
 )
 
 var (
-	namespace = uuid.MustParse("d3a2b6f0-6a54-4a52-9b1e-0c1f7d6c3f11")
-	chainID   = uuid.NewSHA1(namespace, []byte("chain"))
-	asset     = uuid.NewSHA1(namespace, []byte(symbol))
-	hotWallet = uuid.NewSHA1(namespace, []byte("hot wallet"))
+	chainID   = statemachine.ID("chain", "demonstration")
+	asset     = statemachine.ID("asset", symbol)
+	hotWallet = statemachine.ID("wallet", "hot")
 )
 
 // key signs for the hot wallet. A host has it in a signer, and never in its program.

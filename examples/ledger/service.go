@@ -91,7 +91,7 @@ func customer(name string) (id uuid.UUID, err error) {
 	if !names.MatchString(name) {
 		return id, fmt.Errorf("%w: a name has 1 to 40 of a-z, 0-9 and -", statemachine.ErrInvalid)
 	}
-	return uuid.NewSHA1(namespace, []byte("customer/"+name)), nil
+	return statemachine.ID("customer", name), nil
 }
 
 func (a *api) balances(r *http.Request) (any, error) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/store/worker"
@@ -45,7 +46,7 @@ func quickstart(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	chain, request := uuid.New(), uuid.New()
+	chain, request := statemachine.ID("chain", "demo"), uuid.New()
 	if err := submit(ctx, withdrawals, chain, request); err != nil {
 		return err
 	}
@@ -84,14 +85,14 @@ func open(ctx context.Context, conn *sql.DB, policy withdrawal.Policy) (*store.W
 
 // submit stores what a user asks for, an approval, and the order to pay it from a hot wallet.
 func submit(ctx context.Context, withdrawals *store.Withdrawals, chain, request uuid.UUID) error {
-	asset := uuid.New()
-	wallet := withdrawal.HotWallet{ID: uuid.New(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+	asset := statemachine.ID("asset", "USDX") // of the host's own names and numbers
+	wallet := withdrawal.HotWallet{ID: statemachine.ID("wallet", "hot"), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
 	if err := withdrawals.PutHotWallet(ctx, wallet); err != nil {
 		return err
 	}
 	intake := withdrawal.By{Actor: "intake", Role: withdrawal.System}
 	_, err := withdrawals.Do(ctx, request, // one transaction: all three events, or none
-		withdrawal.Submitted{By: intake, Request: request, User: uuid.New(), Asset: asset, Chain: chain,
+		withdrawal.Submitted{By: intake, Request: request, User: statemachine.ID("user", "17"), Asset: asset, Chain: chain,
 			ToAddress: "alice", Amount: "12.5", Decimals: 6},
 		withdrawal.Approved{By: withdrawal.By{Actor: "desk", Role: withdrawal.Approver}},
 		withdrawal.Enqueued{By: intake, Job: request, AssetOnChain: asset, Priority: withdrawal.Normal})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -113,7 +114,7 @@ func readBatch(name string, r io.Reader) (rows []row, refused []*RowError, err e
 			continue
 		}
 		content := strings.Join([]string{one.User, one.Asset, one.Address, one.Amount, one.Priority.String()}, "\x00")
-		one.Request = id("request", strings.Join([]string{name, content, strconv.Itoa(seen[content])}, "\x00"))
+		one.Request = statemachine.ID("request", strings.Join([]string{name, content, strconv.Itoa(seen[content])}, "\x00"))
 		seen[content]++
 		rows = append(rows, one)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/worker"
 	"github.com/settlehq/settle/withdrawal"
@@ -219,7 +220,7 @@ func TestTooLittleFundsFails(t *testing.T) {
 
 func TestSigningIsDeterministic(t *testing.T) {
 	wallets := hotWallets("g", 2)
-	job := withdrawal.Job{Request: id("request", "r"), Wallet: wallets[0], AssetOnChain: assets["USDX"].id("USDX"), ToAddress: goodTo, AmountRaw: "5"}
+	job := withdrawal.Job{Request: statemachine.ID("request", "r"), Wallet: wallets[0], AssetOnChain: assets["USDX"].id("USDX"), ToAddress: goodTo, AmountRaw: "5"}
 	a, hashA, errA := demoKeys.sign(&job, 3, 10)
 	b, hashB, errB := demoKeys.sign(&job, 3, 10)
 	if errA != nil || errB != nil || hashA != hashB || !bytes.Equal(a, b) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -60,7 +61,7 @@ func openLedger(ctx context.Context, s *store.Withdrawals, path string, wallets 
 func hotWallets(genesis string, n int) []uuid.UUID {
 	ids := make([]uuid.UUID, n)
 	for i := range ids {
-		ids[i] = id("hot wallet", genesis+"/"+strconv.Itoa(i+1))
+		ids[i] = statemachine.ID("hot wallet", genesis+"/"+strconv.Itoa(i+1))
 	}
 	return ids
 }

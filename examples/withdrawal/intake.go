@@ -25,7 +25,7 @@ func submit(ctx context.Context, s *store.Withdrawals, rows []row) (refused []*R
 			what := assets[r.Asset]
 			commands[i] = store.WithdrawalCommand{Request: r.Request, Events: []withdrawal.Event{withdrawal.Submitted{
 				By:      withdrawal.By{Actor: "batch", Role: withdrawal.System},
-				Request: r.Request, User: id("user", r.User), Asset: what.id(r.Asset), Chain: chainID,
+				Request: r.Request, User: statemachine.ID("user", r.User), Asset: what.id(r.Asset), Chain: chainID,
 				ToAddress: r.Address, Amount: r.Amount, Decimals: what.decimals,
 			}}}
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -112,7 +113,7 @@ func TestWhatNobodyCanTellIsParked(t *testing.T) {
 }
 
 func TestPaysIt(t *testing.T) {
-	w := withdrawal.Withdrawal{Request: withdrawal.Request{ID: id("request", "r")},
+	w := withdrawal.Withdrawal{Request: withdrawal.Request{ID: statemachine.ID("request", "r")},
 		Job: withdrawal.Job{AssetOnChain: assets["USDX"].id("USDX"), ToAddress: goodTo, AmountRaw: "5"}}
 	tx := node.Tx{To: strings.ToUpper(goodTo), Asset: "USDX", Amount: "5", Reference: w.Request.ID.String()}
 	theirs := node.Tx{To: "0xaa", Asset: "USDX", Amount: "5", Reference: "another"}
@@ -165,7 +166,7 @@ func TestPaysIt(t *testing.T) {
 // A version of the batch that a member has left shows what it pays, whoever else has
 // the payee of that member.
 func TestAVersionOfABatchShowsAllThatItPays(t *testing.T) {
-	left := withdrawal.Withdrawal{Request: withdrawal.Request{ID: id("request", "left")},
+	left := withdrawal.Withdrawal{Request: withdrawal.Request{ID: statemachine.ID("request", "left")},
 		Job: withdrawal.Job{AssetOnChain: assets["USDX"].id("USDX"), ToAddress: goodTo, AmountRaw: "5"}}
 	b := withdrawal.Payout{Members: []withdrawal.Withdrawal{left}, Txs: []withdrawal.BatchTx{{Hash: "ours"}}}
 	found := node.Found{Known: true, Height: 1, Hash: "ours", Tx: &node.Tx{To: goodTo, Asset: "USDX", Amount: "5", Reference: "another member"}}

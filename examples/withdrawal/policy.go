@@ -11,15 +11,9 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// namespace makes the example's ids its own.
-var namespace = uuid.MustParse("6f0e9d5c-98a5-4c3e-8a3f-2f3f0b1f7a52")
-
-// id names something of the example: the same name gives the same id.
-func id(kind, name string) uuid.UUID { return uuid.NewSHA1(namespace, []byte(kind+"/"+name)) }
-
 const chainName = "demo"
 
-var chainID = id("chain", chainName)
+var chainID = statemachine.ID("chain", chainName)
 
 // asset is what the example knows of one.
 type asset struct {
@@ -27,7 +21,7 @@ type asset struct {
 	limits   withdrawal.ApprovalLimits
 }
 
-func (a asset) id(symbol string) uuid.UUID { return id("asset", symbol) }
+func (a asset) id(symbol string) uuid.UUID { return statemachine.ID("asset", symbol) }
 
 var assets = map[string]asset{
 	"USDX": {6, withdrawal.ApprovalLimits{
