@@ -213,15 +213,15 @@ func bookRuns() []stopRun {
 	stop := honest
 	stop.stop, stop.quiet, stop.maxJobs = true, true, 1
 	return []stopRun{
-		{modelRun{"nobody lies", honest, 19210}, trueBookProperties},
-		{modelRun{"a signer that answers", signer, 2527}, trueBookProperties},
-		{modelRun{"cancelled", stop, 7401}, trueBookProperties},
-		{modelRun{"told of two that may have paid", gossip, 4639}, bookProperties},
-		{modelRun{"a wrong proof of death", lies, 2987}, paidAfter(bookProperties)},
-		{modelRun{"sent after not sent", unsent, 2324}, paidAfter(bookProperties)},
-		{modelRun{"sent twice for one reference", twice, 11953}, bookProperties},
-		{modelRun{"named what is another's", anothers, 2684}, bookProperties},
-		{modelRun{"decided on what was read before", stale, 81734}, paidAfter(bookProperties)},
+		{modelRun{"nobody lies", honest, 19210}, trueBookProperties, false},
+		{modelRun{"a signer that answers", signer, 2527}, trueBookProperties, false},
+		{modelRun{"cancelled", stop, 7401}, trueBookProperties, false},
+		{modelRun{"told of two that may have paid", gossip, 4639}, bookProperties, false},
+		{modelRun{"a wrong proof of death", lies, 2987}, paidAfter(bookProperties), false},
+		{modelRun{"sent after not sent", unsent, 2324}, paidAfter(bookProperties), false},
+		{modelRun{"sent twice for one reference", twice, 11953}, bookProperties, false},
+		{modelRun{"named what is another's", anothers, 2684}, bookProperties, false},
+		{modelRun{"decided on what was read before", stale, 81734}, paidAfter(bookProperties), false},
 	}
 }
 
