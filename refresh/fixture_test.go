@@ -1,14 +1,13 @@
 package refresh_test
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"github.com/settlehq/settle/internal/fixedtest"
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/refresh/refreshtest"
 	"github.com/settlehq/settle/statemachine"
@@ -33,11 +32,7 @@ func by(r refresh.Role, at time.Time) refresh.By {
 // must have seen at its end is found on the fixed inputs, so it does not depend on the number
 // of checks or on the seed.
 func randomly(t *testing.T, test func(*rapid.T)) {
-	for seed := range 40 {
-		input := make([]byte, 1<<16)
-		_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
-		t.Run(fmt.Sprint("fixed ", seed), func(t *testing.T) { rapid.MakeFuzz(test)(t, input) })
-	}
+	fixedtest.Run(t, 40, test)
 	rapid.Check(t, test)
 }
 

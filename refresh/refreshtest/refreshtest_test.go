@@ -2,13 +2,12 @@ package refreshtest_test
 
 import (
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/settlehq/settle/internal/fixedtest"
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/refresh/refreshtest"
 	"github.com/settlehq/settle/statemachine"
@@ -39,11 +38,7 @@ func TestAdversary(t *testing.T) {
 			return c, err
 		})
 	}
-	for seed := range 40 { // the same each time: what is reached does not depend on the seed
-		input := make([]byte, 1<<17)
-		_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
-		t.Run(fmt.Sprint("fixed ", seed), func(t *testing.T) { rapid.MakeFuzz(play)(t, input) })
-	}
+	fixedtest.Run(t, 40, play)
 	rapid.Check(t, play)
 	for _, want := range []string{"refused", "refresh_job completed", "refresh_job processing", "refresh_watcher watching",
 		"refresh_watcher expired", "refresh_wallet served"} {
@@ -74,25 +69,7 @@ func TestTheAdversaryFindsABrokenHost(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range 60 {
-				if broke(byte(seed), func(t *rapid.T) { refreshtest.Run(t, 60, refresh.DefaultConfig(), host) }) {
-					return
-				}
-			}
-			t.Error("no run found it")
+			fixedtest.Finds(t, 60, func(t *rapid.T) { refreshtest.Run(t, 60, refresh.DefaultConfig(), host) })
 		})
 	}
-}
-
-// broke reports whether a run fails.
-func broke(seed byte, run func(*rapid.T)) bool {
-	input := make([]byte, 1<<17)
-	_, _ = rand.NewChaCha8([32]byte{seed}).Read(input)
-	done, inner := make(chan struct{}), new(testing.T)
-	go func() { // which ends with the run that fails
-		defer close(done)
-		rapid.MakeFuzz(run)(inner, input)
-	}()
-	<-done
-	return inner.Failed()
 }

@@ -1,6 +1,7 @@
 package relaysynctest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,6 +19,7 @@ type AccountAdversary struct {
 	Now    time.Time     // starts at Start; now and then it steps forward or back
 	Ahead  time.Duration // by how much the time of the latest event is ahead of a clock that never steps
 	sent   []sentAt
+	steady bool          // no two events are further apart than a tick of the policy, but for steps of the clock
 	ahead  time.Duration // by how much Now is
 	wrong  time.Duration // by how much the clock steps back when it is set right
 	Prefix string        // of the ids of invoices
@@ -28,8 +30,12 @@ type AccountAdversary struct {
 func (d *AccountAdversary) Next(t *rapid.T, p dunning.Policy, a dunning.Account) dunning.Event {
 	if d.Now.IsZero() {
 		d.Now = Start
+		d.steady = rapid.Bool().Draw(t, "the biller is there all the time")
 	}
 	moments := []time.Duration{0, time.Second, 4 * time.Minute, time.Hour, 24 * time.Hour, 7*24*time.Hour - time.Second, 12 * 24 * time.Hour}
+	if d.steady { // else the age of what is owed stops in most gaps, and nobody is churned
+		moments = []time.Duration{0, min(p.Tick, time.Hour), p.Tick / 2, p.Tick}
+	}
 	d.Now = d.Now.Add(rapid.SampledFrom(moments).Draw(t, "later"))
 	if rapid.IntRange(0, 19).Draw(t, "the clock steps") == 0 { // by the boundaries of the rules, and then it is set right
 		d.step(-d.wrong)
@@ -86,6 +92,9 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 	switch k := rapid.IntRange(0, 21).Draw(t, "kind"); {
 	case k < 10: // what is owed
 		do := p.Next(*a, d.Now).Action
+		if do == nil && !a.Tenant.ChurnedAt.IsZero() && rapid.IntRange(0, 3).Draw(t, "wanted back") == 0 {
+			return dunning.Reinstated{By: by(dunning.Host)}
+		}
 		if do == nil {
 			return dunning.Ticked{By: by(dunning.Biller)}
 		}
@@ -142,8 +151,10 @@ type AccountHistory struct {
 
 	last dunning.Account
 	logs map[string][]statemachine.Transition[string] // by machine and id
-	paid map[string]int                               // times that a payment became an overpayment, by key
-	sent map[string]time.Time                         // the last message that named an invoice
+	// How often a payment became an overpayment, by key: once for what it is more than is
+	// owed, while it is the one that paid, and once for all of it, when another one paid.
+	paid map[string]int
+	sent map[string]time.Time // the last message that named an invoice
 
 	charges map[string]terms // by key
 	found   map[string]bool  // invoices of which nothing was forgotten by a restored database
@@ -329,7 +340,12 @@ func (h *AccountHistory) invoice(c *dunning.Change, old, i *dunning.Invoice) err
 		h.charges[i.ChargeKey] = is
 	}
 	for _, key := range i.Overpayments() {
-		if !slices.Contains(old.Overpayments(), key) {
+		if slices.Contains(old.Overpayments(), key) {
+			continue
+		}
+		if !i.PaidAt.IsZero() && key == cmp.Or(i.PaidKey, i.Method.String()) {
+			h.paid[i.ID+" "+key+", of which a part is over"]++
+		} else {
 			h.paid[i.ID+" "+key]++
 		}
 	}

@@ -2,12 +2,12 @@ package relaysynctest_test
 
 import (
 	"errors"
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/settlehq/settle/internal/fixedtest"
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/relaysync/relaysynctest"
 	"github.com/settlehq/settle/statemachine"
@@ -40,11 +40,7 @@ func TestApplyAgainstTheAdversary(t *testing.T) { rapid.Check(t, adversary(nil, 
 // The same runs each time: the adversary comes everywhere.
 func TestTheAdversaryReachesEverything(t *testing.T) {
 	reached, triggers := map[relaysync.Phase]int{}, map[string]int{}
-	for seed := range 60 {
-		input := make([]byte, 1<<18)
-		_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
-		t.Run("", func(t *testing.T) { rapid.MakeFuzz(adversary(reached, triggers))(t, input) })
-	}
+	fixedtest.Run(t, 60, adversary(reached, triggers))
 	for _, s := range relaysync.Machine.States() {
 		if reached[s] == 0 {
 			t.Errorf("no run reached %v", s)
@@ -78,19 +74,7 @@ func TestTheAdversaryFindsABrokenHost(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range 60 {
-				input := make([]byte, 1<<17)
-				_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
-				done, inner := make(chan struct{}), new(testing.T)
-				go func() { // which ends with the run that fails
-					defer close(done)
-					rapid.MakeFuzz(func(t *rapid.T) { relaysynctest.Run(t, 100, p, host) })(inner, input)
-				}()
-				if <-done; inner.Failed() {
-					return
-				}
-			}
-			t.Error("no run found it")
+			fixedtest.Finds(t, 60, func(t *rapid.T) { relaysynctest.Run(t, 100, p, host) })
 		})
 	}
 }

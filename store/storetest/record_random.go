@@ -5,13 +5,13 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/settlehq/settle/internal/fixedtest"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 )
@@ -40,21 +40,12 @@ func usual(few, many int) int {
 	return few
 }
 
-// fixedRandom runs a random test on a choice that is the same each time.
-func fixedRandom(t *testing.T, seed int, test func(*rapid.T)) {
-	input := make([]byte, 1<<16)
-	_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
-	t.Run(fmt.Sprint("fixed ", seed), func(t *testing.T) { rapid.MakeFuzz(test)(t, input) })
-}
-
 // randomHistories sends the same random events to the store and to the memory
 // adapter and compares answers and records: first some histories that are the
 // same each time, then others.
 func randomHistories[T store.Journaled, K, L comparable, A, E, C any](t *testing.T, s, memory *subject[T, K, L, A, E, C]) {
 	play := func(rt *rapid.T) { playBoth(rt, s, memory) }
-	for seed := range usual(4, 20) {
-		fixedRandom(t, seed, play)
-	}
+	fixedtest.Run(t, usual(4, 20), play)
 	if t.Failed() {
 		return
 	}
@@ -135,7 +126,7 @@ func (s *subject[T, K, L, A, E, C]) population(t *testing.T, grown func(ids []K)
 		}
 	}
 	for seed := range usual(10, 80) {
-		fixedRandom(t, seed, func(rt *rapid.T) {
+		fixedtest.One(t, seed, func(rt *rapid.T) {
 			h := s.draw(rt)
 			if s.setup != nil {
 				s.setup(rt, h.setup)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"github.com/settlehq/settle/internal/fixedtest"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
@@ -103,9 +104,7 @@ func (w *withdrawals) batchClaims(t *testing.T) {
 // batchHistories: workers, an operator and a chain, some of them late.
 func (w *withdrawals) batchHistories(t *testing.T) {
 	service := must(store.NewWithdrawals(w.Store, withdrawaltest.BatchPolicy()))(t)
-	for seed := range usual(2, 40) {
-		fixedRandom(t, seed, func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, service, new(time.Time)) })
-	}
+	fixedtest.Run(t, usual(2, 40), func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, service, new(time.Time)) })
 }
 
 // batchWorkers: two builders, one of which crashes at times, pay 30 requests of

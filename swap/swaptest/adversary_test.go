@@ -2,13 +2,13 @@ package swaptest_test
 
 import (
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/settlehq/settle/internal/fixedtest"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/swap"
 	"github.com/settlehq/settle/swap/swaptest"
@@ -56,14 +56,8 @@ func TestCreditsAgainstTheAdversary(t *testing.T) {
 func TestTheAdversaryReachesEveryState(t *testing.T) {
 	restored := 0
 	ds, cs := map[swap.DepositStatus]int{}, map[swap.CreditStatus]int{}
-	for seed := range 400 {
-		input := make([]byte, 1<<16)
-		_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)}).Read(input)
-		t.Run("", func(t *testing.T) {
-			rapid.MakeFuzz(deposits(ds, &restored))(t, input)
-			rapid.MakeFuzz(credits(cs, &restored))(t, input)
-		})
-	}
+	fixedtest.Run(t, 400, deposits(ds, &restored))
+	fixedtest.Run(t, 400, credits(cs, &restored))
 	for _, s := range swap.DepositMachine.States() {
 		if ds[s] == 0 {
 			t.Errorf("no deposit ended in %v", s)
@@ -102,23 +96,11 @@ func TestTheAdversaryFindsABrokenHost(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range 60 {
-				input := make([]byte, 1<<16)
-				_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
-				done, inner := make(chan struct{}), new(testing.T)
-				go func() { // which ends with the run that fails
-					defer close(done)
-					rapid.MakeFuzz(func(t *rapid.T) {
-						rules := swaptest.Deposits(p)
-						rules.Apply = host
-						swaptest.Run(t, 80, rules, swaptest.Arrivals(swap.ToUSDD).Draw(t, "arrival"), func([]statemachine.Transition[string]) error { return nil })
-					})(inner, input)
-				}()
-				if <-done; inner.Failed() {
-					return
-				}
-			}
-			t.Error("no run found it")
+			fixedtest.Finds(t, 60, func(t *rapid.T) {
+				rules := swaptest.Deposits(p)
+				rules.Apply = host
+				swaptest.Run(t, 80, rules, swaptest.Arrivals(swap.ToUSDD).Draw(t, "arrival"), func([]statemachine.Transition[string]) error { return nil })
+			})
 		})
 	}
 }

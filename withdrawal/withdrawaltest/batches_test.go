@@ -2,13 +2,13 @@ package withdrawaltest_test
 
 import (
 	"context"
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"github.com/settlehq/settle/internal/fixedtest"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
 	"github.com/settlehq/settle/withdrawal"
@@ -111,26 +111,22 @@ func TestBatchesAgainstTheAdversary(t *testing.T) {
 // member.
 func TestTheAdversaryOfBatchesComesEverywhere(t *testing.T) {
 	reached := map[string]int{}
-	for seed := range 40 {
-		input := make([]byte, 1<<17)
-		_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
-		rapid.MakeFuzz(func(rt *rapid.T) {
-			r := newRecords()
-			r.batch = func(r *records, b withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawal.BatchChange, error) {
-				c, err := r.policy.ApplyBatch(b, ev, time.Time{})
-				for _, line := range c.Log {
-					reached[line.Trigger]++
-				}
-				for i := range c.Members {
-					if line := c.Members[i].Log; len(line) > 0 {
-						reached["a member: "+line[0].Trigger]++
-					}
-				}
-				return c, err
+	fixedtest.Run(t, 40, func(rt *rapid.T) {
+		r := newRecords()
+		r.batch = func(r *records, b withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawal.BatchChange, error) {
+			c, err := r.policy.ApplyBatch(b, ev, time.Time{})
+			for _, line := range c.Log {
+				reached[line.Trigger]++
 			}
-			withdrawaltest.RunBatches(rt, 60, r, new(time.Time))
-		})(t, input)
-	}
+			for i := range c.Members {
+				if line := c.Members[i].Log; len(line) > 0 {
+					reached["a member: "+line[0].Trigger]++
+				}
+			}
+			return c, err
+		}
+		withdrawaltest.RunBatches(rt, 60, r, new(time.Time))
+	})
 	for _, b := range withdrawal.BatchTrigger(0).Values() {
 		if reached[b.String()] == 0 {
 			t.Errorf("no run reached %q", b)
@@ -205,18 +201,11 @@ func TestTheAdversaryOfBatchesFindsFaults(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range 80 {
-				input := make([]byte, 1<<17)
-				_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
-				if fails(input, func(rt *rapid.T) {
-					r := newRecords()
-					r.batch = batch
-					withdrawaltest.RunBatches(rt, 60, r, new(time.Time))
-				}) {
-					return
-				}
-			}
-			t.Error("no run found it")
+			fixedtest.Finds(t, 80, func(rt *rapid.T) {
+				r := newRecords()
+				r.batch = batch
+				withdrawaltest.RunBatches(rt, 60, r, new(time.Time))
+			})
 		})
 	}
 }
@@ -228,17 +217,6 @@ func dropOutput(all []withdrawal.Transfer, output uint32) (rest []withdrawal.Tra
 		}
 	}
 	return rest
-}
-
-// fails reports whether a run on this input fails.
-func fails(input []byte, play func(*rapid.T)) bool {
-	done, inner := make(chan struct{}), new(testing.T)
-	go func() { // which ends with the run that fails
-		defer close(done)
-		rapid.MakeFuzz(play)(inner, input)
-	}()
-	<-done
-	return inner.Failed()
 }
 
 // A service on a plain store, whose clock is the run's; and what a run says of one that
@@ -254,24 +232,15 @@ func TestBatchesOfAService(t *testing.T) {
 	}
 	its := func() time.Time { return now }
 	shared := service(its, withdrawaltest.BatchPolicy())
-	for seed := range 3 {
-		input := make([]byte, 1<<17)
-		_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
-		rapid.MakeFuzz(func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, shared, &now) })(t, input)
-		rapid.MakeFuzz(func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, service(its, withdrawaltest.BatchPolicy()), &now) })(t, input)
-	}
+	fixedtest.Run(t, 3, func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, shared, &now) })
+	fixedtest.Run(t, 3, func(rt *rapid.T) {
+		withdrawaltest.RunBatches(rt, 40, service(its, withdrawaltest.BatchPolicy()), &now)
+	})
 	for name, host := range map[string]withdrawaltest.BatchHost{
 		"the same requests again": shared, "another clock": service(time.Now, withdrawaltest.BatchPolicy()),
 		"another policy": service(its, withdrawal.DefaultPolicy()), "none": nil,
 	} {
-		done, inner := make(chan struct{}), new(testing.T)
-		go func() { // which ends with the run that fails
-			defer close(done)
-			input := make([]byte, 1<<17)
-			_, _ = rand.NewChaCha8([32]byte{0}).Read(input)
-			rapid.MakeFuzz(func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, host, &now) })(inner, input)
-		}()
-		if <-done; !inner.Failed() {
+		if !fixedtest.Fails(0, func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, host, &now) }) {
 			t.Errorf("%s: a run is played", name)
 		}
 	}

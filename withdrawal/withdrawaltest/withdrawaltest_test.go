@@ -2,7 +2,6 @@ package withdrawaltest_test
 
 import (
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/settlehq/settle/internal/fixedtest"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/withdrawal"
 	"github.com/settlehq/settle/withdrawal/withdrawaltest"
@@ -54,11 +54,7 @@ func TestApplyAgainstTheAdversary(t *testing.T) {
 // The same runs each time: the adversary comes everywhere.
 func TestTheAdversaryReachesEveryState(t *testing.T) {
 	reached, ends := map[withdrawal.JobStatus]int{}, map[string]int{}
-	for seed := range 100 {
-		input := make([]byte, 1<<18)
-		_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
-		t.Run("", func(t *testing.T) { rapid.MakeFuzz(adversary(reached, ends))(t, input) })
-	}
+	fixedtest.Run(t, 100, adversary(reached, ends))
 	for _, s := range withdrawal.JobMachine.States() {
 		if reached[s] == 0 {
 			t.Errorf("no run reached %v", s)
@@ -166,28 +162,10 @@ func TestTheAdversaryFindsABrokenHost(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range 250 {
-				input := make([]byte, 1<<17)
-				_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(input)
-				if broke(input, broken) {
-					return
-				}
-			}
-			t.Error("no run found it")
+			fixedtest.Finds(t, 250, func(t *rapid.T) {
+				p := withdrawaltest.Policies().Draw(t, "policy")
+				withdrawaltest.Run(t, 120, func(ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) { return broken(p, ev, w) })
+			})
 		})
 	}
-}
-
-// broke reports whether a run on this input fails.
-func broke(input []byte, host func(withdrawal.Policy, withdrawal.Event, withdrawal.Withdrawal) (withdrawal.Change, error)) bool {
-	done, inner := make(chan struct{}), new(testing.T)
-	go func() { // which ends with the run that fails
-		defer close(done)
-		rapid.MakeFuzz(func(rt *rapid.T) {
-			p := withdrawaltest.Policies().Draw(rt, "policy")
-			withdrawaltest.Run(rt, 120, func(ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error) { return host(p, ev, w) })
-		})(inner, input)
-	}()
-	<-done
-	return inner.Failed()
 }
