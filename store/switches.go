@@ -84,7 +84,11 @@ func (e everything) fill(_ *switches.Switch, ev switches.Event) (switches.Event,
 		return ev, err
 	}
 	all, err := only(e.tx.Switches().Get(switches.Everything))
-	started.All = all
+	if started.All = all; err == nil && started.Recovery {
+		var is switches.State
+		is, err = e.tx.Switches().Ask(switches.Everything)
+		started.Moved = is.Moved
+	}
 	return started, err
 }
 

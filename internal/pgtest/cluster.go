@@ -82,6 +82,25 @@ func (c *Cluster) Start() error {
 	return fmt.Errorf("the private cluster does not answer: %s", log)
 }
 
+// Promote stops the server as a crash does and starts it as a standby that finds no more
+// log and takes over: the same data on the next timeline.
+func (c *Cluster) Promote() error {
+	if err := c.Crash(); err != nil {
+		return err
+	}
+	signal := filepath.Join(c.dir, "data", "recovery.signal")
+	if err := os.WriteFile(signal, nil, 0o600); err != nil {
+		return err
+	}
+	if c.as != nil {
+		if err := os.Chown(signal, int(c.as.Uid), int(c.as.Gid)); err != nil {
+			return err
+		}
+	}
+	c.settings = append(c.settings, "restore_command=/bin/false", "hot_standby=off") // it answers once it has taken over
+	return c.Start()
+}
+
 // ready reports whether the server takes connections: its first process says so in the
 // eighth line of a file, which costs less to read than a program costs to start.
 func (c *Cluster) ready() bool {

@@ -54,8 +54,11 @@ type (
 		To       Level `json:",omitzero"` // zero with Recovery
 		Recovery bool  // the recovery ends
 		Reason   string
-		// All is the row of [Everything]; the service brings it.
-		All Switch
+		// All is the row of [Everything], and Moved whether the database is not where it
+		// was, see [State]; the service brings both. A recovery does not end in such a
+		// database before somebody has said what was lost.
+		All   Switch
+		Moved bool `json:",omitzero"`
 	}
 	// Recovering makes the scope recovering, of an operator or the system, after the
 	// database was put back to an earlier state: of [Everything] with the restore, of
@@ -194,6 +197,8 @@ func (c *step) start(e *Started) error {
 	if e.Recovery {
 		is := Of(e.All, c.Old)
 		switch {
+		case e.Moved:
+			return c.refuse(statemachine.ErrIllegal, "the database is not where it was: say first what was lost")
 		case !is.Recovering:
 			return nil
 		case e.Scope == Everything:

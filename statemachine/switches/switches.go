@@ -111,6 +111,7 @@ type State struct {
 	Level      Level // zero or [On]: the scope runs
 	Recovering bool
 	Generation int64 // of the row that says whether it is recovering
+	Moved      bool  // see Elsewhere
 	// StoppedFor is how long persons have stopped the two rows in all, up to StoppedSince,
 	// which are the stops that last.
 	StoppedFor   time.Duration
@@ -135,6 +136,14 @@ func Of(all, own Switch) State {
 			s.StoppedSince[i] = row.Since
 		}
 	}
+	return s
+}
+
+// Elsewhere is the state of a scope in a database that is not where it was: a copy, or a
+// standby that took over. Nobody has said yet what was lost, so each scope is recovering
+// at [Send], whatever the rows say, and is not started out of it.
+func (s State) Elsewhere() State {
+	s.Level, s.Recovering, s.Moved = max(s.Level, Send), true, true
 	return s
 }
 

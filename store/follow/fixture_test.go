@@ -77,15 +77,22 @@ func newHost(t *testing.T, d sqlstore.Dialect) *host {
 	}
 	h.exec("CREATE TABLE " + h.table + " (n integer, machine text, id text, version integer, aggregate text, " +
 		"PRIMARY KEY (machine, id, version))")
-	h.store = h.open(h.db)
-	if h.orders, err = store.NewWithdrawals(h.store, withdrawal.DefaultPolicy()); err != nil {
-		t.Fatal(err)
-	}
+	h.reopen()
 	hot := withdrawal.HotWallet{ID: h.id(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
 	if err := h.orders.PutHotWallet(t.Context(), hot); err != nil {
 		t.Fatal(err)
 	}
 	return h
+}
+
+// reopen opens the database as a new process does.
+func (h *host) reopen() {
+	h.t.Helper()
+	var err error
+	h.store = h.open(h.db)
+	if h.orders, err = store.NewWithdrawals(h.store, withdrawal.DefaultPolicy()); err != nil {
+		h.t.Fatal(err)
+	}
 }
 
 var chain = uuid.NewSHA1(uuid.NameSpaceOID, []byte("chain"))

@@ -57,7 +57,8 @@ type Line struct {
 	// Aggregate is what the record belongs to: of a job its request, of an invoice
 	// its tenant, of any other the record itself.
 	Aggregate string
-	// Generation is how often the database was restored.
+	// Generation is how often the database had been put back when the line was written,
+	// see sqlstore.Restored: a version may have been written once in each generation.
 	Generation int64
 }
 

@@ -457,16 +457,26 @@ func TestRestored(t *testing.T) {
 			if err := Run(ctx, h.store, h.consumer(), h.post); !errors.Is(err, store.ErrRestored) {
 				t.Errorf("a counter that went back: %v", err)
 			}
-			if err := sqlstore.Restored(ctx, h.db, h.dialect, h.opts); err != nil {
-				t.Fatal(err)
-			}
 		}
+		burned := sqlstore.Restore{Actor: "olga", Reason: "the disk burned", Lost: noon}
+		if err := sqlstore.Restored(ctx, h.db, h.dialect, h.opts, burned); err != nil {
+			t.Fatal(err)
+		}
+		h.reopen()
+		r = h.runner(h.store, h.consumer(), func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, lines []Line) error {
+			for _, l := range lines {
+				if l.Generation != 1 {
+					t.Errorf("a line of the next generation has %d", l.Generation)
+				}
+			}
+			return h.post(ctx, tx, unit, lines)
+		})
 		h.order()
 		h.pass(time.Minute)
 		if err := settle(ctx, r); err != nil {
 			t.Fatal(err)
 		}
-		h.posted(h.log() - map[sqlstore.Dialect]int{sqlstore.Postgres: 1}[h.dialect]) // the other machine's
+		h.posted(h.log() - 1 - map[sqlstore.Dialect]int{sqlstore.Postgres: 1}[h.dialect]) // the line of the switch, and the other machine's
 	})
 }
 

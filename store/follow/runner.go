@@ -238,7 +238,7 @@ func (r *runner) commit(ctx context.Context, s seen, calls bool,
 func mapped(lines []sqlstore.Line) []Line {
 	made := make([]Line, len(lines))
 	for i := range lines {
-		made[i] = Line{Transition: lines[i].Transition, Aggregate: lines[i].Aggregate}
+		made[i] = Line{Transition: lines[i].Transition, Aggregate: lines[i].Aggregate, Generation: lines[i].Generation}
 	}
 	return made
 }

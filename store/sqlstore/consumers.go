@@ -47,6 +47,9 @@ type Parked struct {
 type Line struct {
 	statemachine.Transition[string]
 	Aggregate, Root string
+	// Generation is how often the database had been put back when the line was written,
+	// see [Restored].
+	Generation int64
 }
 
 // Key names the aggregate of a line among those of all domains.
@@ -122,6 +125,9 @@ var (
 			" FROM {rows} WHERE x.name = r.name AND x.lease_fence = r.old_fence AND x.cursor = r.old_cursor AND x.lease_until = r.old_until"}
 	parkedOf = statement{set: "aggregate text", text: "SELECT DISTINCT p.aggregate FROM @settle_parked p " +
 		"WHERE p.consumer = $1 AND p.aggregate IN (SELECT r.aggregate FROM {set})"}
+	generationsOf = statement{set: "machine text, id text, version int", text: "SELECT x.machine, x.id, x.version, " +
+		"(SELECT max(p.generation) FROM @settle_places p WHERE p.lines < x.n) FROM {set} " +
+		"JOIN @transitions x ON x.machine = r.machine AND x.id = r.id AND x.version = r.version"}
 	dueParked = statement{text: "SELECT " + parkedTable.columns("x.") + " FROM @settle_parked x WHERE x.consumer = $1 AND (x.next_try <= $2 OR x.next_try > $3) " +
 		"AND NOT EXISTS (SELECT 1 FROM @settle_parked e WHERE e.consumer = x.consumer AND e.aggregate = x.aggregate AND e.n < x.n) " +
 		"ORDER BY x.next_try, x.n LIMIT 1"}
@@ -193,7 +199,10 @@ func (c Consumers) Head() (store.Cursor, error) { return c.head() }
 func (c Consumers) owned(log []statemachine.Transition[string]) ([]Line, error) {
 	lines := make([]Line, len(log))
 	for i := range log {
-		lines[i] = Line{log[i], log[i].ID, log[i].Machine}
+		lines[i] = Line{Transition: log[i], Aggregate: log[i].ID, Root: log[i].Machine}
+	}
+	if err := c.generations(lines); err != nil {
+		return nil, err
 	}
 	for machine, owner := range owners {
 		set, found := new(batch), map[string]string{}
@@ -221,6 +230,29 @@ func (c Consumers) owned(log []statemachine.Transition[string]) ([]Line, error) 
 		}
 	}
 	return lines, nil
+}
+
+// generations sets the generation of each line; before the first restore all have 0.
+func (c Consumers) generations(lines []Line) error {
+	if c.store.generation == 0 {
+		return nil
+	}
+	set, of := new(batch), map[string]int64{}
+	for i := range lines {
+		set.add(lines[i].Machine, lines[i].ID, lines[i].Version)
+	}
+	key := func(machine, id string, version int64) string { return fmt.Sprint(machine, " ", version, " ", id) }
+	err := c.read(&generationsOf, set, func(rows *sql.Rows) error {
+		var machine, id string
+		var version, generation int64
+		err := rows.Scan(&machine, &id, &version, &generation)
+		of[key(machine, id, version)] = generation
+		return err
+	})
+	for i := range lines {
+		lines[i].Generation = of[key(lines[i].Machine, lines[i].ID, lines[i].Version)]
+	}
+	return err
 }
 
 // ParkedOf returns which of some aggregates have parked lines.

@@ -308,7 +308,7 @@ func TestMigrateRefuses(t *testing.T) {
 		},
 		"Update of nothing":          func() error { db.migrate(t); return db.open(t).Update(ctx, nil) },
 		"Within a nil transaction":   func() error { db.migrate(t); _, err := db.open(t).Within(ctx, nil); return err },
-		"Restored of a nil database": func() error { return sqlstore.Restored(ctx, nil, sqlstore.Postgres, sqlstore.Options{}) },
+		"Restored of a nil database": func() error { return sqlstore.Restored(ctx, nil, sqlstore.Postgres, sqlstore.Options{}, burned(1)) },
 		"Open of a nil database": func() error {
 			_, err := sqlstore.Open(ctx, nil, sqlstore.Postgres, sqlstore.Options{})
 			return err

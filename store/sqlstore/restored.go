@@ -3,71 +3,187 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"log/slog"
+	"time"
 
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/swap"
 )
 
-// Restored tells a database that it was restored from a dump: from then on what
-// is written sorts behind all that is stored, and observers go on from the
-// cursors that they have. Call it once, before [Open], when that says
-// [store.ErrRestored]; where nothing is wrong it changes nothing.
+// Restore is what a person says of a database that was put back, from a dump, a file or a
+// snapshot, or of a standby that took over.
+type Restore struct {
+	Actor  string // who says it
+	Reason string // such as "fail-over 02:14, asynchronous": 1 to 500 bytes
+	// Lost is when the old database was lost, by the person's clock. It names the restore:
+	// said again with the same moment in the same place, Restored changes nothing.
+	Lost time.Time
+	// Lossless: not one commit was lost, as with a synchronous standby, pg_upgrade, or a
+	// move with everything stopped. Then nothing is stopped. That all looks complete is no
+	// reason to say so.
+	Lossless bool
+}
+
+// Restored tells a database that it was put back. In one commit
 //
-// The order of committed transitions on PostgreSQL is made of transaction
-// numbers, which belong to the cluster and not to the dump. Lines that were
-// written after the dump are lost whatever is done here; an observer that has
-// seen one of them gets [store.ErrCursor]. On SQLite, where a file is put back,
-// there is nothing to tell.
+//   - the place is noted where the database is now: [Open], statistics and the switch no
+//     longer say that it has moved;
+//   - a new generation begins, and no process lives across it: what another [Store] writes
+//     that was opened before is [store.ErrRestored];
+//   - everything is recovering at [switches.Send], of the new generation: withdrawals,
+//     swaps, charges and relays begin nothing, and send nothing, until a person has
+//     started each;
+//   - swaps look back in both histories ([swap.Control].RecoveredAt, with the margin of
+//     [swap.DefaultPolicy]; where yours is wider, call store.Swaps.Restored too);
+//   - fences of refreshes go on higher than any that was drawn;
+//   - what is written from now on sorts behind all that is stored, and observers go on
+//     from the cursors that they have. Lines that were written after the copy are lost; an
+//     observer that has seen one of them gets [store.ErrCursor].
 //
-// # What was paid since
+// Lossless does the first and the last alone. The tables must be there, see [Migrate].
+// Restored waits for transactions that write, and is said after the old processes have
+// ended: docs/restore.md has the whole procedure. What was paid since the copy, settle
+// does not know.
 //
-// What a restored database has forgotten (a dump, an old file, a standby that lacked the
-// last commits) it would pay again. So before any worker runs on it, a person follows
-// docs/restore.md of this module: nothing begins on a chain until every nonce, input or
-// coin that its wallets may have used before the restore is used at depth, by a
-// transaction whose every transfer is on file. What a node shows as pending is no
-// evidence: neither that it has it nor that it has it not. Nothing is refunded before
-// the chain has begun again, but for a refund that was made before the restore
-// (withdrawal.Refunded.Already); and what paid a cancelled or rejected request is told
-// by withdrawal.PaidBy, since an import leads nowhere from there. The example "restored" of
-// store.Withdrawals is the part for nonces.
-func Restored(ctx context.Context, db *sql.DB, d Dialect, opts Options) error {
-	s, err := opts.syntax(d)
-	if err == nil && db == nil {
-		err = errNilDB
-	}
-	if err == nil && d == Postgres {
-		err = s.raise(ctx, db)
+// # What it sees by itself
+//
+// On PostgreSQL a database has moved where the server is another one, where the table of
+// transitions was made anew, as by a dump, or where a standby was promoted (but see
+// [Options].LosslessPromotion). A snapshot of a disk, an SQLite file that is put back, and
+// storage that fails over below the server leave no trace: somebody has to call Restored.
+func Restored(ctx context.Context, db *sql.DB, d Dialect, opts Options, r Restore) error {
+	err := r.validate()
+	if err == nil {
+		err = restore(ctx, db, d, opts, &r)
 	}
 	return wrapped("restored", err)
 }
 
-// raise moves the base so far that the next horizon is above all that are
-// stored, whatever is running.
-func (s syntax) raise(ctx context.Context, db *sql.DB) error {
-	t, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+func (r *Restore) validate() error {
+	by := statemachine.Bounded(r.Reason, switches.MaxReason)
+	switch {
+	case r.Actor == "":
+		return fmt.Errorf("%w: Restore needs an Actor", statemachine.ErrInvalid)
+	case r.Reason == "" || by != r.Reason:
+		return fmt.Errorf("%w: Restore needs a Reason of 1 to %d bytes", statemachine.ErrInvalid, switches.MaxReason)
+	case r.Lost.IsZero():
+		return fmt.Errorf("%w: Restore needs the moment when the database was lost", statemachine.ErrInvalid)
+	}
+	r.Lost = r.Lost.UTC().Truncate(time.Microsecond)
+	return nil
+}
+
+func restore(ctx context.Context, db *sql.DB, d Dialect, opts Options, r *Restore) error {
+	s, err := open(ctx, db, d, opts, func(syntax, context.Context, queryer) error { return nil })
 	if err != nil {
 		return err
 	}
-	defer func() { _ = t.Rollback() }()
-	if err := s.checkDialect(ctx, t); err != nil {
-		return err
+	service, err := store.NewSwitches(s)
+	if err == nil {
+		err = s.Update(ctx, func(u store.Unit) error {
+			t := u.(*tx)
+			if done, err := t.notePlace(r); err != nil || done || r.Lossless {
+				return err
+			}
+			_, err := service.Within(t).Recover(ctx, switches.Recovering{By: switches.By{Actor: r.Actor, Role: switches.Operator},
+				Scope: switches.Everything, Level: switches.Send, Generation: s.generation, Reason: r.Reason})
+			return inTurn(func() error { return err }, t.restoreSwaps, t.raiseFences)
+		})
 	}
-	if err := s.current(ctx, t); err != nil {
-		return err
-	}
-	for _, text := range []string{
-		"SELECT id FROM @transitions_base FOR UPDATE", // who waits here sees what the other one did
-		"UPDATE @transitions_base SET base = (SELECT max(l.horizon) FROM @transitions l) + 1 - pg_snapshot_xmin(pg_current_snapshot())::text::bigint WHERE " + restored,
-	} {
-		if _, err := t.ExecContext(ctx, s.expand(text)); err != nil {
-			return err
-		}
-	}
-	return t.Commit()
+	return errors.Join(err, s.Close())
 }
 
-// checkRestored refuses a database that nobody has called [Restored] for.
+const lastPlace = " FROM (SELECT * FROM @settle_places ORDER BY n DESC LIMIT 1) p"
+
+var (
+	// lockLines waits for those who write lines, so that a line is of one generation.
+	lockLines = statement{text: "LOCK TABLE @transitions IN SHARE ROW EXCLUSIVE MODE"}
+	// nextPlace raises the base so far that the next horizon is above all that are
+	// stored, whatever is running, where they are higher than what this server counts.
+	nextPlace = map[Dialect]*statement{
+		SQLite: {text: toPlaces + "0, '', 0, 0, $2, $3, $4, $5" + lastPlace + " WHERE NOT coalesce(p.lost_at = $2, false)"},
+		Postgres: {text: toPlaces + "CASE WHEN " + restored + " THEN (SELECT max(l.horizon) FROM @transitions l) + 1 - pg_snapshot_xmin(pg_current_snapshot())::text::bigint " +
+			"ELSE p.base END, s.system, s.timeline, s.relation, $2, $3, $4, $5" + lastPlace + ", @settle_server() s " +
+			"WHERE @settle_moved(false) OR " + restored + " OR NOT coalesce(p.lost_at = $2, false)"},
+	}
+	readGeneration = statement{text: "SELECT " + generation}
+	raiseFences    = map[Dialect]*statement{
+		SQLite:   {text: "UPDATE @wallet_lock_fences SET fence = fence + 4294967296"},
+		Postgres: {text: "SELECT setval('@wallet_lock_fences', (SELECT f.last_value FROM @wallet_lock_fences f) + 4294967296)"},
+	}
+)
+
+const toPlaces = "INSERT INTO @settle_places (n, generation, lines, base, system, timeline, relation, lost_at, at, actor, reason) " +
+	"SELECT p.n + 1, p.generation + $1, CASE WHEN $1 = 0 THEN p.lines ELSE coalesce((SELECT max(l.n) FROM @transitions l), 0) END, "
+
+// notePlace writes where the database is, and reads the generation since. done: it was
+// written before.
+func (t *tx) notePlace(r *Restore) (done bool, err error) {
+	if t.store.Dialect == Postgres {
+		if _, err := t.write(&lockLines, nil); err != nil {
+			return false, err
+		}
+	}
+	now, err := t.Now()
+	if err != nil {
+		return false, err
+	}
+	forgot := int64(1)
+	if r.Lossless {
+		forgot = 0
+	}
+	n, err := t.write(nextPlace[t.store.Dialect], nil, forgot, r.Lost, now, r.Actor, r.Reason)
+	if err == nil {
+		err = t.read(&readGeneration, nil, func(rows *sql.Rows) error { return rows.Scan(&t.store.generation) })
+	}
+	return n == 0, err
+}
+
+// restoreSwaps has swaps look back in the histories of the vault.
+func (t *tx) restoreSwaps() error {
+	if !t.store.has(store.DomainSwaps) {
+		return nil
+	}
+	old, err := t.SwapHouse().Control(true)
+	if err != nil {
+		return err
+	}
+	now, err := t.Now()
+	if err != nil {
+		return err
+	}
+	return t.SwapHouse().SaveControl(old, swap.DefaultPolicy().Restored(old, now))
+}
+
+// raiseFences raises what the fences of refreshes are drawn from, by more than a copy lacks.
+func (t *tx) raiseFences() error {
+	if !t.store.has(store.DomainRefreshes) {
+		return nil
+	}
+	_, err := t.write(raiseFences[t.store.Dialect], nil)
+	return err
+}
+
+// readPlace reads the generation that the Store belongs to, and warns where the database
+// is not where it was.
+func (s *Store) readPlace(ctx context.Context, q queryer) error {
+	var level sql.NullString
+	if err := q.QueryRowContext(ctx, s.expand("SELECT "+generation+", {moved}")).Scan(&s.generation, &level); err != nil {
+		return err
+	}
+	if level.Valid {
+		s.opts.Log.Warn("settle: the database is not where it was, and nothing is sent before somebody has called sqlstore.Restored",
+			slog.String("schema", s.opts.Schema))
+	}
+	return nil
+}
+
+// checkRestored refuses a database whose lines have higher numbers than this server
+// counts: what it wrote would sort before what observers have seen.
 func (s syntax) checkRestored(ctx context.Context, q queryer) error {
 	var is bool
 	if err := q.QueryRowContext(ctx, s.expand("SELECT "+restored)).Scan(&is); err != nil {

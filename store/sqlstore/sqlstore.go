@@ -37,6 +37,11 @@ type Options struct {
 	// empty means settle_db_version. Name the table of your own goose here if that
 	// runs our [Migrations] too. It is in Schema unless the name says otherwise.
 	VersionTable string
+	// LosslessPromotion says that a standby which takes over never lacks a commit, since
+	// it is synchronous. Then work goes on after a promotion. Otherwise everything is
+	// recovering from then on, until somebody says what was lost: see [Restored]. It
+	// concerns PostgreSQL, and is the same in all processes of one database.
+	LosslessPromotion bool
 	// Log gets what [Open] and [Migrate] tell and warn of; nil means [slog.Default].
 	Log *slog.Logger
 	// Retries is how often Update runs again after a deadlock, or after a
@@ -55,7 +60,7 @@ var (
 )
 
 func (o Options) syntax(d Dialect) (syntax, error) {
-	s := syntax{Dialect: d, versions: cmp.Or(o.VersionTable, defaultName), files: o.files, domains: o.Domains, log: cmp.Or(o.Log, slog.Default())}
+	s := syntax{Dialect: d, versions: cmp.Or(o.VersionTable, defaultName), files: o.files, domains: o.Domains, lossless: o.LosslessPromotion, log: cmp.Or(o.Log, slog.Default())}
 	if s.files == nil {
 		s.files = migrations
 	}
@@ -96,6 +101,8 @@ type Store struct {
 	writer *pool    // SQLite
 	reader *pool
 	unread unread
+	// generation is that of the database when it was opened, see Restored.
+	generation int64
 }
 
 var _ store.Store[store.Unit] = (*Store)(nil)
@@ -108,6 +115,12 @@ var _ store.Store[store.Unit] = (*Store)(nil)
 // What is wrong with the database is one of the errors of this package, and
 // nothing was changed then.
 func Open(ctx context.Context, db *sql.DB, d Dialect, opts Options) (*Store, error) {
+	return open(ctx, db, d, opts, syntax.checkRestored)
+}
+
+type look func(syntax, context.Context, queryer) error
+
+func open(ctx context.Context, db *sql.DB, d Dialect, opts Options, last look) (*Store, error) {
 	syn, err := opts.syntax(d)
 	if err != nil {
 		return nil, err
@@ -120,7 +133,7 @@ func Open(ctx context.Context, db *sql.DB, d Dialect, opts Options) (*Store, err
 	s := &Store{syntax: syn, db: db, dials: newDials(db), opts: opts}
 	err = s.checkPool()
 	if err == nil {
-		err = s.check(ctx)
+		err = s.check(ctx, last)
 	}
 	if err == nil && d == SQLite {
 		err = s.openPools(ctx)
@@ -133,7 +146,7 @@ func Open(ctx context.Context, db *sql.DB, d Dialect, opts Options) (*Store, err
 }
 
 // check looks at a database and changes nothing.
-func (s *Store) check(ctx context.Context) error {
+func (s *Store) check(ctx context.Context, last look) error {
 	conn, err := s.dials.lend(ctx)
 	if err != nil {
 		return err
@@ -143,14 +156,17 @@ func (s *Store) check(ctx context.Context) error {
 		return err
 	}
 	if s.Dialect == SQLite {
-		return whileBusy(ctx, func() error { return errors.Join(checkFile(ctx, conn), s.current(ctx, conn)) })
-	}
-	for _, look := range []func(context.Context, queryer) error{checkPostgres, s.current, s.checkRestored} {
-		if err := look(ctx, conn); err != nil {
-			return err
+		err := whileBusy(ctx, func() error { return errors.Join(checkFile(ctx, conn), s.current(ctx, conn)) })
+		if err == nil {
+			err = whileBusy(ctx, func() error { return s.readPlace(ctx, conn) })
 		}
+		return err
 	}
-	return nil
+	return inTurn(
+		func() error { return checkPostgres(ctx, conn) },
+		func() error { return s.current(ctx, conn) },
+		func() error { return last(s.syntax, ctx, conn) },
+		func() error { return s.readPlace(ctx, conn) })
 }
 
 // checkDialect asks what only the right database can answer.

@@ -26,6 +26,9 @@ type Stats struct {
 	// Follow back. The sessions of other users are seen by a superuser or a member of
 	// pg_read_all_stats alone.
 	Holding []OpenWriter
+	// Moved: the database is not where it was when somebody last said so by [Restored], or
+	// when its tables were made. Nothing is sent meanwhile.
+	Moved bool
 	// Unreadable is what was due and was left out since it cannot be read, by this Store
 	// when it last asked for work of that kind.
 	Unreadable []Unreadable
@@ -57,6 +60,9 @@ func StatsOf(ctx context.Context, s *Store) (Stats, error) {
 		}
 		stats = Stats{Unreadable: s.unread.all()}
 		if stats.At, err = t.Now(); err != nil || s.Dialect == SQLite {
+			return err
+		}
+		if stats.Moved, err = t.moved(); err != nil {
 			return err
 		}
 		var first time.Time
@@ -99,6 +105,8 @@ func AlertKinds() []statemachine.AlertKind {
 	return []statemachine.AlertKind{
 		{Name: "feed behind", Person: true,
 			Ends: "end the transaction that is named, or wait until it ends by itself: commit or roll back, pg_terminate_backend with its pid"},
+		{Name: "database moved", Person: true,
+			Ends: "say what was lost: follow docs/restore.md; where nothing was, sqlstore.Restored with Lossless"},
 		{Name: "unreadable", Person: true,
 			Ends: "update the binary where a later version wrote the record, or mend the row; it ends when the work is asked for again"},
 	}
@@ -113,6 +121,7 @@ func Alerts(s Stats, t Thresholds) []statemachine.Alert {
 		who = fmt.Sprintf("pid %d of %q in database %q (%s), which has run for %v", w.PID, w.Application, w.Database, w.State, w.Age)
 	}
 	a.Add(t.FeedLag > 0 && s.FeedLag > t.FeedLag, "feed behind", "a line is held back for %v, longer than %v, by %s", s.FeedLag, t.FeedLag, who)
+	a.Add(s.Moved, "database moved", "the database is not where it was: another server, a copy, or a standby that took over; nothing is sent")
 	for _, u := range s.Unreadable {
 		a.Add(true, "unreadable", "%d due records of %s cannot be read: %s", u.Records, u.Machine, u.Error)
 	}

@@ -35,8 +35,9 @@ var (
 	pageOfSwitches = switchTable.page("", "scope")
 
 	// One round trip: it takes the locks first and reads then, see settle_ask.
-	askSwitches = statement{text: "SELECT " + switchTable.columns("x.") + " FROM @settle_ask($1) x"}
+	askSwitches = statement{text: "SELECT " + switchTable.columns("x.") + " FROM @settle_ask($1, {lossless}) x"}
 	readSwitch  = statement{text: "SELECT " + switchTable.columns("x.") + " FROM @settle_switches x WHERE x.scope IN ('everything', $1)"}
+	isMoved     = statement{text: "SELECT {moved}"}
 
 	// quietScope tries the exclusive lock and gives it back in the same statement. The try does
 	// not queue, so no transaction that asks the switch waits behind it, and a process that dies
@@ -86,15 +87,38 @@ func (r switchRecords) Ask(scope switches.Scope) (switches.State, error) {
 		st = &askSwitches
 	}
 	var all, own switches.Switch
+	moved := false
 	err := switchTable.read(r.tx, st, nil, func(s *switches.Switch) {
 		if s.Scope == switches.Everything {
 			all = *s
 		}
+		moved = moved || s.Scope == movedRow
 		if s.Scope == scope {
 			own = *s
 		}
 	}, string(scope))
-	return switches.Of(all, own), err
+	if err == nil && st == &readSwitch && r.store.Dialect == Postgres {
+		moved, err = r.moved()
+	}
+	is := switches.Of(all, own)
+	if moved {
+		is = is.Elsewhere()
+	}
+	return is, err
+}
+
+// movedRow is the scope of the row by which settle_ask says that the database is not
+// where it was.
+const movedRow = "moved"
+
+func (t *tx) moved() (is bool, err error) {
+	err = t.read(&isMoved, nil, func(rows *sql.Rows) error {
+		var level sql.NullString
+		err := rows.Scan(&level)
+		is = level.Valid
+		return err
+	})
+	return is, err
 }
 
 // Open implements [store.SwitchRecords].
@@ -163,8 +187,9 @@ func recoveringAt(scope string) string {
 	return "(" + recoveryOf(scope) + " IS NOT NULL)"
 }
 
-// recoveryOf is the level of the recovery by the row that says whether a scope is recovering.
+// recoveryOf is the level of the recovery by the row that says whether a scope is
+// recovering; where the database is not where it was, it is send, see [switches.State.Elsewhere].
 func recoveryOf(scope string) string {
-	return "(SELECT s.recovery FROM @settle_switches s WHERE s.scope IN ('everything', " + scope + ") " +
-		"ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)"
+	return "coalesce({moved}, (SELECT s.recovery FROM @settle_switches s WHERE s.scope IN ('everything', " + scope + ") " +
+		"ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1))"
 }

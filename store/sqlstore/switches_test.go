@@ -146,7 +146,7 @@ func TestAStopLandsWhileEverythingElseIsLocked(t *testing.T) {
 	}
 	defer func() { _ = locker.Rollback() }()
 	rows, err := b.DB.Query("SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r' "+
-		"AND c.relname NOT IN ('settle_switches', 'transitions', 'transitions_base', 'settle_versions', 'settle_journal')", b.opts.Schema)
+		"AND c.relname NOT IN ('settle_switches', 'transitions', 'settle_places', 'settle_versions', 'settle_journal')", b.opts.Schema)
 	if err != nil {
 		t.Fatal(err)
 	}

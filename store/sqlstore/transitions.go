@@ -12,7 +12,9 @@ const transitionRows = "machine text, id text, version int, from_status text, tr
 
 const (
 	// base is what is added to the number of a transaction, see Restored.
-	base = "(SELECT b.base FROM @transitions_base b)"
+	base = "(SELECT b.base FROM @settle_places b ORDER BY b.n DESC LIMIT 1)"
+	// generation is how often the database was put back, see Restored.
+	generation = "(SELECT g.generation FROM @settle_places g ORDER BY g.n DESC LIMIT 1)"
 	// restored is whether a line has a higher number than any transaction that this
 	// server has begun: another server wrote it, and the database is a copy. Lines that
 	// can be read are of transactions that have ended, below xmax, or of this one.
@@ -21,15 +23,17 @@ const (
 )
 
 // writeTransitions has one text for each dialect, since only PostgreSQL has
-// concurrent writers and needs a horizon, see the migration. It writes nothing
-// where that would sort before what observers have seen.
+// concurrent writers and needs a horizon, see the migration. It writes nothing where
+// that would sort before what observers have seen, and nothing for a process that has
+// opened the database before it was put back: versions, fences and numbers of that
+// process may be given to other contents now.
 var writeTransitions = map[Dialect]*statement{
 	SQLite: {once: true, rows: transitionRows, text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) " +
-		"SELECT 0, " + columnNames(transitionRows, "r.") + " FROM {rows}"},
+		"SELECT 0, " + columnNames(transitionRows, "r.") + " FROM {rows} WHERE $1 = " + generation},
 	Postgres: {once: true, rows: transitionRows, text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) " +
 		"SELECT greatest((SELECT " + base + " + pg_current_xact_id()::text::bigint), (SELECT p.horizon FROM @transitions p " +
 		"WHERE r.version > 1 AND p.machine = r.machine AND p.id = r.id ORDER BY p.version DESC LIMIT 1)), " + columnNames(transitionRows, "r.") +
-		" FROM {rows} WHERE NOT (SELECT " + restored + ")"},
+		" FROM {rows} WHERE $1 = (SELECT " + generation + ") AND NOT (SELECT " + restored + ")"},
 }
 
 // logTransitions appends to the audit trail of any machine. A version that is
@@ -43,7 +47,7 @@ func logTransitions[ID comparable](t *tx, log []statemachine.Transition[ID]) err
 		l := &log[i]
 		rows.add(l.Machine, fmt.Sprint(l.ID), l.Version, l.From, l.Trigger, l.To, l.At, l.Actor, l.Role, l.Trace, l.Reason, l.Data)
 	}
-	n, err := t.write(writeTransitions[t.store.Dialect], rows)
+	n, err := t.write(writeTransitions[t.store.Dialect], rows, t.store.generation)
 	if err == nil && n == 0 {
 		err = store.ErrRestored
 	}

@@ -82,13 +82,63 @@ CREATE TABLE @settle_journal (
 {append only settle_journal but error of machine, id}
 {insert once settle_journal: n}
 
--- {postgres
--- What is added to the number of a transaction where it becomes a horizon: not
--- 0 once a dump was restored where the numbers are lower, see Restored.
-CREATE TABLE @transitions_base (id {int} PRIMARY KEY CHECK (id = 1), base {int} NOT NULL);
-INSERT INTO @transitions_base VALUES (1, 0);
+-- Where the database is, and how often it was put back: one row when the tables are made, one
+-- for each restore that somebody has told. The last one counts.
+CREATE TABLE @settle_places (
+	n {int} PRIMARY KEY CHECK (n >= 1),
+	generation {int} NOT NULL CHECK (generation >= 0), -- how often it was put back with something lost
+	lines {int} NOT NULL, -- n of the last transition of the generation before
+	base {int} NOT NULL, -- what is added to the number of a transaction where it becomes a horizon
+	system {text} NOT NULL, -- of the server, by pg_control_system; empty: not known
+	timeline {int} NOT NULL, -- of the server's log; 0: not known
+	relation {int} NOT NULL, -- the object identifier of transitions, which a dump does not keep
+	lost_at {time}, -- when, as the person says
+	at {time},
+	actor {text} NOT NULL,
+	reason {text} NOT NULL
+) {strict};
 
-{no delete transitions_base}
+{append only settle_places}
+{insert once settle_places: n; rowid}
+
+-- {sqlite
+INSERT INTO @settle_places VALUES (1, 0, 0, 0, '', 0, 0, NULL, NULL, '', 'the tables were made');
+-- }
+-- {postgres
+-- What names this server. A role that may not call one of the functions compares less.
+-- +goose StatementBegin
+CREATE FUNCTION @settle_server(OUT system text, OUT timeline bigint, OUT relation bigint) LANGUAGE plpgsql STABLE AS '
+BEGIN
+	system := '''';
+	timeline := 0;
+	relation := to_regclass(''@transitions'')::oid::bigint;
+	IF has_function_privilege(''pg_control_system()'', ''EXECUTE'') THEN
+		SELECT c.system_identifier::text INTO system FROM pg_control_system() c;
+	END IF;
+	IF NOT pg_is_in_recovery() AND has_function_privilege(''pg_current_wal_insert_lsn()'', ''EXECUTE'')
+		AND has_function_privilege(''pg_walfile_name(pg_lsn)'', ''EXECUTE'') THEN
+		timeline := (''x'' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint;
+	END IF;
+END';
+-- +goose StatementEnd
+
+-- Whether the database is not where the last row of settle_places says: another server holds it,
+-- a dump was loaded, or a standby has taken over. A timeline that went up is none of these
+-- where lossless says that a promotion loses nothing.
+-- +goose StatementBegin
+CREATE FUNCTION @settle_moved(lossless boolean) RETURNS boolean LANGUAGE plpgsql STABLE AS '
+DECLARE
+	was @settle_places;
+	here record;
+BEGIN
+	SELECT p.* INTO was FROM @settle_places p ORDER BY p.n DESC LIMIT 1;
+	SELECT s.* INTO here FROM @settle_server() s;
+	RETURN was.relation <> here.relation
+		OR (was.system <> '''' AND here.system <> '''' AND was.system <> here.system)
+		OR (was.timeline <> 0 AND here.timeline <> 0 AND was.timeline <> here.timeline AND NOT (lossless AND here.timeline > was.timeline));
+END';
+-- +goose StatementEnd
+INSERT INTO @settle_places SELECT 1, 0, 0, 0, s.system, s.timeline, s.relation, NULL, NULL, '', 'the tables were made' FROM @settle_server() s;
 -- }
 
 -- Consumers of package follow: how far each has come in the log.
@@ -145,13 +195,16 @@ CREATE TABLE @settle_switches (
 -- and of the scope, shared, until the transaction ends. After a stop is committed, Switches.Quiet
 -- tries the same lock exclusively, to learn whether such transactions are still open. In READ
 -- COMMITTED each statement of this function has a snapshot of its own, so the rows are read after
--- the locks were taken.
+-- the locks were taken. Where the database is not where it was, one more row says so.
 -- +goose StatementBegin
-CREATE FUNCTION @settle_ask(asked text) RETURNS SETOF @settle_switches LANGUAGE plpgsql VOLATILE AS '
+CREATE FUNCTION @settle_ask(asked text, lossless boolean) RETURNS SETOF @settle_switches LANGUAGE plpgsql VOLATILE AS '
 BEGIN
 	PERFORM pg_advisory_xact_lock_shared(hashtextextended(''@settle_switches everything'', 0));
 	PERFORM pg_advisory_xact_lock_shared(hashtextextended(''@settle_switches '' || asked, 0));
 	RETURN QUERY SELECT s.* FROM @settle_switches s WHERE s.scope IN (''everything'', asked);
+	IF @settle_moved(lossless) THEN
+		RETURN QUERY SELECT ''moved''::text, ''on''::text, NULL::text, NULL::text, NULL::timestamptz, 0::bigint, true, ''send''::text, 0::bigint, 1::bigint;
+	END IF;
 END';
 -- +goose StatementEnd
 -- }
@@ -160,14 +213,16 @@ INSERT INTO @settle_versions (version, domain, oldest) VALUES (1, 'shared', 1);
 
 -- +goose Down
 -- {postgres
-DROP FUNCTION @settle_ask(text);
+DROP FUNCTION @settle_ask(text, boolean);
 -- }
 DROP TABLE @settle_switches;
 DROP TABLE @settle_parked;
 DROP TABLE @settle_consumers;
 -- {postgres
-DROP TABLE @transitions_base;
+DROP FUNCTION @settle_moved(boolean);
+DROP FUNCTION @settle_server();
 -- }
+DROP TABLE @settle_places;
 DROP TABLE @settle_journal;
 DROP TABLE @transitions;
 DROP TABLE @settle_versions;
