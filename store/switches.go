@@ -18,7 +18,10 @@ import (
 // What begins, and what is to be sent, asks the switch in its own transaction. So a stop
 // that is committed refuses all that asks later, in every process, whatever policy it
 // has; no worker is told, and none has to be restarted.
-type Switches struct{ switchCore }
+type Switches struct {
+	switchCore
+	joined bool // in a transaction that its caller commits
+}
 
 type (
 	switchCore  = core[SwitchUnit, switches.Scope, switches.Scope, switches.Switch, switches.Event, switches.Change]
@@ -28,7 +31,7 @@ type (
 // NewSwitches returns the service for a store of any transaction type that has
 // switches.
 func NewSwitches[T SwitchUnit](s Store[T]) (*Switches, error) {
-	return &Switches{newCore(s, switchAggregate(), func(tx T) SwitchUnit { return tx })}, nil
+	return &Switches{newCore(s, switchAggregate(), func(tx T) SwitchUnit { return tx }), false}, nil
 }
 
 func switchAggregate() *aggregate[SwitchUnit, switches.Scope, switches.Scope, switches.Switch, switches.Event, switches.Change] {
@@ -95,8 +98,10 @@ func (e everything) fill(_ *switches.Switch, ev switches.Event) (switches.Event,
 func (e everything) follow(*switches.Change) error { return nil }
 
 // Within returns the service inside a transaction that the caller has begun and will
-// end; its methods then commit nothing themselves.
-func (s *Switches) Within(tx SwitchUnit) *Switches { return &Switches{s.within(tx)} }
+// end; its methods then commit nothing themselves. A stop holds from that commit on, so
+// Stop does not say there whether it is quiet: ask Quiet of the service that commits,
+// afterwards.
+func (s *Switches) Within(tx SwitchUnit) *Switches { return &Switches{s.within(tx), true} }
 
 // Quiet says since when nothing has begun that a stop refuses.
 type Quiet struct {
@@ -120,9 +125,13 @@ const (
 // second part has failed.
 //
 // A worker that has signed bytes in hand at that moment may still send them.
+//
+// The stop waits for whoever locks the tables settle_switches, transitions or
+// settle_journal as a whole, such as CREATE INDEX without CONCURRENTLY, and on SQLite for
+// the one writer that a database has.
 func (s *Switches) Stop(ctx context.Context, ev switches.Stopped) (switches.Switch, Quiet, error) {
 	is, err := s.Do(ctx, ev.Scope, ev)
-	if err != nil {
+	if err != nil || s.joined {
 		return is, Quiet{}, err
 	}
 	quiet, err := s.Quiet(ctx, ev.Scope, stopWait)
@@ -135,6 +144,10 @@ func (s *Switches) Stop(ctx context.Context, ev switches.Stopped) (switches.Swit
 func (s *Switches) Quiet(ctx context.Context, scope switches.Scope, wait time.Duration) (Quiet, error) {
 	if err := scope.Validate(); err != nil {
 		return Quiet{}, err
+	}
+	if s.joined {
+		return Quiet{}, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: switches.Machine.Name(), ID: string(scope), Event: "quiet",
+			Reason: "the transaction that asks has not ended itself"}
 	}
 	end := time.NewTimer(max(wait, 0))
 	defer end.Stop()

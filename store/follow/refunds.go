@@ -20,7 +20,7 @@ import (
 // says that it is refunded.
 //
 // A request that is no longer due in its transaction, since somebody has requeued it or
-// refunded it, is skipped, and fn is not called. One for which fn or the event fails
+// refunded it, is skipped: fn is not called, or what it posted is undone. One for which fn or the event fails
 // keeps nothing, is named in err, and is put off; the others go on. wait is when to call
 // RefundDue again.
 func RefundDue(ctx context.Context, db *sqlstore.Store, withdrawals *store.Withdrawals, n int,
@@ -53,6 +53,8 @@ func RefundDue(ctx context.Context, db *sqlstore.Store, withdrawals *store.Withd
 	return refunded, wait, errors.Join(failed...)
 }
 
+var errNoLongerDue = errors.New("the request has changed while its refund was posted")
+
 // refund makes one refund; nil without an error where it is no longer due.
 func refund(ctx context.Context, db *sqlstore.Store, withdrawals *store.Withdrawals, due *withdrawal.Withdrawal,
 	fn func(context.Context, sqlstore.Tx, store.Unit, withdrawal.Withdrawal) (withdrawal.Refunded, error),
@@ -76,11 +78,19 @@ func refund(ctx context.Context, db *sqlstore.Store, withdrawals *store.Withdraw
 		if err != nil {
 			return err
 		}
-		w, err = service.Do(ctx, w.Request.ID, ev)
-		done = &w
+		after, err := service.Do(ctx, w.Request.ID, ev)
+		if err != nil { // somebody may have been faster than fn
+			if is, failed := service.Get(ctx, w.Request.ID); failed == nil && is.Request.Version != w.Request.Version {
+				return errNoLongerDue
+			}
+		}
+		done = &after
 		return err
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, errNoLongerDue):
+		return nil, nil
+	case err != nil:
 		return nil, err
 	}
 	return done, nil

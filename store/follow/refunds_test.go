@@ -86,3 +86,29 @@ func TestRefundDueSkipsWhatIsNoLongerTrue(t *testing.T) {
 		}
 	})
 }
+
+// A request that somebody refunds while fn posts it is skipped, and the posting is undone.
+// On SQLite nobody else writes meanwhile.
+func TestRefundDueLosesToAPerson(t *testing.T) {
+	h := newHost(t, sqlstore.Postgres)
+	ctx := t.Context()
+	id := h.cancelled()
+	post := func(inside context.Context, tx sqlstore.Tx, unit store.Unit, w withdrawal.Withdrawal) (withdrawal.Refunded, error) {
+		_, err := tx.ExecContext(inside, "INSERT INTO "+h.table+" (n, machine, id, version) VALUES (1, 'refund', $1, 1)", id.String())
+		byHand := withdrawal.Refunded{By: withdrawal.By{Actor: "olga", Role: withdrawal.Operator}, Reference: "by hand", Reason: "the customer waits"}
+		if _, err := h.orders.Do(ctx, id, byHand); err != nil { // in a transaction of its own
+			t.Error(err)
+		}
+		return withdrawal.Refunded{By: withdrawal.By{Actor: "books", Role: withdrawal.System}, Reference: "r"}, err
+	}
+	refunded, _, err := RefundDue(ctx, h.store, h.orders, 10, post)
+	if err != nil || len(refunded) != 0 {
+		t.Errorf("%d refunds, %v", len(refunded), err)
+	}
+	if n := h.count("SELECT count(*) FROM " + h.table); n != 0 {
+		t.Errorf("%d postings", n)
+	}
+	if w, err := h.orders.Get(ctx, id); err != nil || w.Request.RefundReference != "by hand" {
+		t.Errorf("it is refunded by %q, %v", w.Request.RefundReference, err)
+	}
+}

@@ -221,6 +221,19 @@ func (w *switched) stopAndStart(t *testing.T) {
 	if is, err := w.service.Start(ctx, switches.Started{By: by, Scope: chain, Reason: "found"}); err != nil || is.Level != switches.On || is.Version != 2 {
 		t.Fatalf("started: %+v, %v", is, err)
 	}
+	within := switches.Chain(uuid.New())
+	noError(t, w.Update(ctx, func(tx store.SwitchUnit) error {
+		joined := w.service.Within(tx)
+		is, quiet, err := joined.Stop(ctx, switches.Stopped{By: by, Scope: within, Level: switches.Send, Reason: "stolen key"})
+		if err != nil || is.Level != switches.Send || !quiet.Since.IsZero() {
+			t.Errorf("a stop that is not committed says %+v, %+v, %v", is, quiet, err)
+		}
+		refusedWith(t, errOf(joined.Quiet(ctx, within, 0)), statemachine.ErrIllegal, "a transaction that asks about itself")
+		return nil
+	}))
+	if quiet, err := w.service.Quiet(ctx, within, 0); err != nil || quiet.Since.IsZero() {
+		t.Errorf("once the stop is committed: %+v, %v", quiet, err)
+	}
 	never := switches.Chain(uuid.New())
 	if is, err := w.service.Start(ctx, switches.Started{By: by, Scope: never, Reason: "x"}); err != nil || is.Version != 0 {
 		t.Errorf("what was never stopped is %+v after a start, %v", is, err)
