@@ -108,7 +108,8 @@ func TestEachCallThatPanics(t *testing.T) {
 		{"listassets", refresh.JobFailed, "watching"},
 		{"failtransfers", refresh.JobCompleted, "expired"},
 	} {
-		virtual(t, nil, func(t *testing.T, s *system) {
+		const ttl = time.Hour // a call is made every few seconds, and a day of them proves no more
+		virtual(t, func(c *refresh.Config) { c.WatcherTTL = ttl }, func(t *testing.T, s *system) {
 			old := incoming("r", "asset")
 			old.Expiration = s.begin.Unix() - 1
 			s.node.transfer(0, incoming("r", "asset"))
@@ -141,7 +142,7 @@ func TestEachCallThatPanics(t *testing.T) {
 				c.on != "failtransfers" && !strings.Contains(r.LastError, "panicked") {
 				t.Errorf("%s: %+v", c.on, r)
 			}
-			time.Sleep(24 * time.Hour)
+			time.Sleep(ttl)
 			if r := s.watcher(0, "r"); r.Status.String() != c.gone {
 				t.Errorf("%s: %+v", c.on, r)
 			}

@@ -61,7 +61,8 @@ func TestPassThenTicks(t *testing.T) {
 // Flow 2 refreshes at 0, 30, ... 150 s. At 180 s it makes one sync job, whose pass watches the
 // transfer as the node lists it then.
 func TestInvoiceWithoutAsset(t *testing.T) {
-	virtual(t, nil, func(t *testing.T, s *system) {
+	const ttl = time.Hour
+	virtual(t, func(c *refresh.Config) { c.WatcherTTL = ttl }, func(t *testing.T, s *system) {
 		s.node.took = time.Millisecond // a listing that begins at the very end of the watcher does not count
 		s.enqueue(0, refresh.InvoiceCreated, "r", "")
 		s.start("w1")
@@ -98,7 +99,7 @@ func TestInvoiceWithoutAsset(t *testing.T) {
 		if x := s.watcher(0, "r"); x.Asset != "asset" || x.Status != refresh.Watching {
 			t.Errorf("%+v", x)
 		}
-		time.Sleep(25 * time.Hour) // nothing ever settles
+		time.Sleep(ttl + time.Minute) // nothing ever settles
 		if x := s.watcher(0, "r"); x.EndReason != refresh.EndOpen {
 			t.Errorf("%+v", x)
 		}
