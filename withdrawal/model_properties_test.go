@@ -134,37 +134,19 @@ func TestModelSurvivesALie(t *testing.T) {
 	dispatch.lies, dispatch.dispatch = true, true
 	told := dispatch
 	told.told = true
-	for _, tt := range []modelRun{
-		{"prepared", prepare, 82335},
-		{"prepared, and nobody tells the chain's next nonce", blind, 53843},
-		{"dispatched", dispatch, 17494},
-		{"dispatched, and an operator says so first", told, 21554},
+	for _, tt := range []stopRun{
+		{modelRun{"prepared", prepare, 82335}, lieProperties, true},
+		{modelRun{"prepared, and nobody tells the chain's next nonce", blind, 53843}, lieProperties, false},
+		{modelRun{"dispatched", dispatch, 17494}, lieProperties, false},
+		{modelRun{"dispatched, and an operator says so first", told, 21554}, lieProperties, false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			result, err := explore.CheckBy(model(tt.rules), world.key, lieProperties(tt.rules)...)
-			if err != nil {
-				t.Fatalf("%v\n%v", result, err)
-			}
-			t.Log(result)
-			if result.States != tt.states {
-				t.Errorf("%d states, expected %d", result.States, tt.states)
-			}
-		})
+		t.Run(tt.name, tt.prove)
 	}
 }
 
 func TestModel(t *testing.T) {
 	for _, tt := range modelRuns() {
-		t.Run(tt.name, func(t *testing.T) {
-			result, err := explore.CheckBy(model(tt.rules), world.key, properties(tt.rules)...)
-			if err != nil {
-				t.Fatalf("%v\n%v", result, err)
-			}
-			t.Log(result)
-			if result.States != tt.states {
-				t.Errorf("%d states, expected %d", result.States, tt.states)
-			}
-		})
+		t.Run(tt.name, stopRun{tt, properties, false}.prove)
 	}
 }
 
