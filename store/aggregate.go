@@ -28,6 +28,8 @@ type records[K, L comparable, A, C any] interface {
 // E an event. All functions are pure but records and beside.
 type aggregate[T Journaled, K, L comparable, A any, E spoken, C any] struct {
 	domain  Domain
+	workers string // the domain of its workers among the processes
+	policy  any    // by which they work; nil if there are none
 	records func(T) records[K, L, A, C]
 	// machines are those of the versioned records of A; the first is that of
 	// the aggregate's own record, which has its id.
@@ -96,6 +98,7 @@ type core[T Journaled, K, L comparable, A any, E spoken, C any] struct {
 	// handed saves the read of what the caller of Held or of a turn has unchanged; nil:
 	// all is read.
 	handed *handed[K, A]
+	lives  *lives // of its workers
 }
 
 // newCore returns the core on a store of transactions of type U, of which part
@@ -108,7 +111,7 @@ func newCore[U any, T Journaled, K, L comparable, A any, E spoken, C any](s Stor
 		},
 		func(ctx context.Context, fn func(T) error) error {
 			return s.View(ctx, func(tx U) error { return fn(part(tx)) })
-		}, &runs{of: map[runsOf]int{}}, nil}
+		}, &runs{of: map[runsOf]int{}}, nil, newLives(of.workers, of.policy)}
 }
 
 // within returns the core inside a transaction that the caller has begun.

@@ -9,10 +9,11 @@ import (
 )
 
 // Journaled is what the unit of work of every domain has beside its records: the clock,
-// and the journal of what people did and tried, which is one for all domains.
+// the journal of what people did and tried, and the processes, which are one for all domains.
 type Journaled interface {
 	Clock
 	Journal() JournalRecords
+	Processes() ProcessRecords
 }
 
 // JournalRecords stores the journal.

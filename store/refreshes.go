@@ -38,6 +38,8 @@ func NewRefreshes[T RefreshUnit](s Store[T], c refresh.Config) (*Refreshes, erro
 func refreshAggregate(c *refresh.Config) *aggregate[RefreshUnit, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change] {
 	return &aggregate[RefreshUnit, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change]{
 		domain:  DomainRefreshes,
+		workers: "refreshes",
+		policy:  c,
 		records: func(tx RefreshUnit) records[string, uuid.UUID, refresh.Work, refresh.Change] { return tx.Refreshes() },
 		machines: []machine[uuid.UUID]{machineOf[uuid.UUID](refresh.WalletMachine), machineOf[uuid.UUID](refresh.JobMachine),
 			machineOf[uuid.UUID](refresh.WatcherMachine)},

@@ -74,6 +74,8 @@ func heard[T any](update func(context.Context, func(T) error) error, to *broadca
 func aggregateOfRelays(p *relaysync.Policy) *relayAggregate {
 	return &relayAggregate{
 		domain:   DomainRelays,
+		workers:  "relays",
+		policy:   p,
 		records:  func(tx RelayUnit) records[string, string, relaysync.Sync, relaysync.Change] { return tx.Relays() },
 		machines: []machine[string]{machineOf[string](relaysync.Machine)},
 		id:       func(s *relaysync.Sync) string { return s.Relay.ID },

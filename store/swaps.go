@@ -40,6 +40,8 @@ func newSwapItems[T SwapUnit, A any](s Store[T], p swap.Policy, rows func(SwapUn
 	head := func(a *A) swap.Record { return any(a).(swap.Record) }
 	of := &swapAggregate[A]{
 		domain:   DomainSwaps,
+		workers:  "swaps",
+		policy:   p,
 		records:  func(tx SwapUnit) records[string, string, A, swap.Change[A]] { return rows(tx) },
 		machines: []machine[string]{m},
 		id:       swapID[A],

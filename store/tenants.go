@@ -59,6 +59,8 @@ func (h heardTenants) Relays() RelayRecords { return heardSaves{h.TenantUnit.Rel
 func aggregateOfTenants(p *dunning.Policy, relays *Relays) *tenantAggregate {
 	return &tenantAggregate{
 		domain:   DomainRelays,
+		workers:  "tenants",
+		policy:   p,
 		records:  func(tx TenantUnit) records[string, string, dunning.Account, dunning.Change] { return tx.Tenants() },
 		machines: []machine[string]{machineOf[string](dunning.TenantMachine), machineOf[string](dunning.InvoiceMachine)},
 		id:       func(a *dunning.Account) string { return a.Tenant.ID },

@@ -14,6 +14,7 @@ import (
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/processes"
 	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/swap"
 	"github.com/settlehq/settle/utxo"
@@ -53,6 +54,7 @@ var (
 	_ RelayRecords      = UnimplementedRelays{}
 	_ TenantRecords     = UnimplementedTenants{}
 	_ JournalRecords    = UnimplementedJournal{}
+	_ ProcessRecords    = UnimplementedProcesses{}
 )
 
 // UnimplementedSwitches is a [SwitchRecords] whose methods all fail.
@@ -78,6 +80,15 @@ func (u UnimplementedSwitches) Save(...switches.Change) error { return u.no("Sav
 func (u UnimplementedSwitches) Transitions(switches.Scope) ([]statemachine.Transition[switches.Scope], error) {
 	return none[[]statemachine.Transition[switches.Scope]](u, "Transitions")
 }
+
+// UnimplementedProcesses is a [ProcessRecords] whose methods all fail.
+type UnimplementedProcesses struct{ Unimplemented }
+
+func (u UnimplementedProcesses) Delete(...processes.Process) error { return u.no("Delete") }
+func (u UnimplementedProcesses) List(processes.Key, int) ([]processes.Process, error) {
+	return none[[]processes.Process](u, "List")
+}
+func (u UnimplementedProcesses) Put(processes.Process) error { return u.no("Put") }
 
 // UnimplementedJournal is a [JournalRecords] whose methods all fail.
 type UnimplementedJournal struct{ Unimplemented }

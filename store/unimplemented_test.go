@@ -15,6 +15,10 @@ func TestEveryMethodOfAnUnimplementedPortNamesItself(t *testing.T) {
 	for port, value := range map[reflect.Type]any{
 		reflect.TypeFor[store.WalletRecords]():     store.UnimplementedWallets{},
 		reflect.TypeFor[store.WithdrawalRecords](): store.UnimplementedWithdrawals{},
+		reflect.TypeFor[store.SwitchRecords]():     store.UnimplementedSwitches{},
+		reflect.TypeFor[store.JournalRecords]():    store.UnimplementedJournal{},
+		reflect.TypeFor[store.ProcessRecords]():    store.UnimplementedProcesses{},
+		reflect.TypeFor[store.CreditRecords]():     store.UnimplementedSwaps[swap.Credit]{},
 		reflect.TypeFor[store.DepositRecords]():    store.UnimplementedSwaps[swap.Deposit]{},
 		reflect.TypeFor[store.SwapHouse]():         store.UnimplementedSwapHouse{},
 		reflect.TypeFor[store.RefreshRecords]():    store.UnimplementedRefreshes{},

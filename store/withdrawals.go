@@ -36,6 +36,7 @@ func NewWithdrawals[T WithdrawalUnit](s Store[T], p withdrawal.Policy) (*Withdra
 	}
 	part := func(tx T) WithdrawalUnit { return tx }
 	w := &Withdrawals{newCore(s, withdrawalAggregate(&p), part), newCore(s, payoutAggregate(&p), part), p}
+	w.payouts.lives = w.lives
 	w.handed = newHanded[uuid.UUID, withdrawal.Withdrawal]()
 	return w, nil
 }
@@ -46,6 +47,8 @@ func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.U
 	job.past = withdrawal.JobFailed.String() // only a failed one has a successor
 	return &aggregate[WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]{
 		domain:   DomainWithdrawals,
+		workers:  "withdrawals",
+		policy:   p,
 		records:  func(tx WithdrawalUnit) withdrawalRecords { return tx.Withdrawals() },
 		machines: []machine[uuid.UUID]{machineOf[uuid.UUID](withdrawal.RequestMachine), job},
 		id:       requestID,

@@ -14,6 +14,7 @@ import (
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/processes"
 	"github.com/settlehq/settle/store/follow"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/swap"
@@ -23,14 +24,15 @@ import (
 
 // kinds are the alerts of each package that has some.
 var kinds = map[string][]statemachine.AlertKind{
-	"utxo":              utxo.AlertKinds(),
-	"withdrawal":        withdrawal.AlertKinds(),
-	"swap":              swap.AlertKinds(),
-	"refresh":           refresh.AlertKinds(),
-	"relaysync":         relaysync.AlertKinds(),
-	"relaysync/dunning": dunning.AlertKinds(),
-	"store/follow":      follow.AlertKinds(),
-	"store/sqlstore":    sqlstore.AlertKinds(),
+	"utxo":                   utxo.AlertKinds(),
+	"withdrawal":             withdrawal.AlertKinds(),
+	"swap":                   swap.AlertKinds(),
+	"refresh":                refresh.AlertKinds(),
+	"relaysync":              relaysync.AlertKinds(),
+	"relaysync/dunning":      dunning.AlertKinds(),
+	"statemachine/processes": processes.AlertKinds(),
+	"store/follow":           follow.AlertKinds(),
+	"store/sqlstore":         sqlstore.AlertKinds(),
 }
 
 // sources is the Go code of a package, without its tests.

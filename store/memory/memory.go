@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/processes"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/utxo"
 )
@@ -30,6 +31,7 @@ type Store struct {
 	tenants     *tenantTables
 	swaps       *swapTables
 	switches    *switchTables
+	processes   *rows[processes.Key, processes.Process]
 	journal     []statemachine.JournalLine
 }
 
@@ -50,7 +52,7 @@ func New(o Options) *Store {
 	}
 	return &Store{now: o.Now, wallets: utxo.NewLedger(o.Wallets), walletFeed: walletFeed(),
 		withdrawals: newWithdrawalTables(), refreshes: newRefreshTables(),
-		relays: newRelayTables(), tenants: newTenantTables(), swaps: newSwapTables(), switches: newSwitchTables()}
+		relays: newRelayTables(), tenants: newTenantTables(), swaps: newSwapTables(), switches: newSwitchTables(), processes: newProcesses()}
 }
 
 // Update implements [store.Store]. fn runs once.

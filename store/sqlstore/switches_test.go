@@ -25,6 +25,10 @@ func TestSwitches(t *testing.T) {
 	suite(t, store.DomainRefreshes, storetest.Switches[store.Unit]) // every domain has them
 }
 
+func TestProcesses(t *testing.T) {
+	suite(t, store.DomainRefreshes, storetest.Processes[store.Unit]) // every domain has them
+}
+
 // switchOf is the switch of a store that another process has opened on a database.
 func switchOf(t testing.TB, db database) *store.Switches {
 	t.Helper()

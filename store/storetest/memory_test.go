@@ -14,6 +14,7 @@ func inMemory(testing.TB) store.Store[store.Unit] {
 }
 
 func TestWalletsInMemory(t *testing.T)   { storetest.Wallets(t, inMemory) }
+func TestMemoryProcesses(t *testing.T)   { storetest.Processes(t, inMemory) }
 func TestMemorySwitches(t *testing.T)    { storetest.Switches(t, inMemory) }
 func TestMemoryWithdrawals(t *testing.T) { storetest.Withdrawals(t, inMemory) }
 func TestMemoryRefreshes(t *testing.T)   { storetest.Refreshes(t, inMemory) }

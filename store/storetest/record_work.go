@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/processes"
+	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/worker"
 )
 
@@ -109,6 +111,7 @@ func (s *subject[T, K, L, A, E, C]) works(t *testing.T) {
 		}
 		return all
 	}
+	noted := s.alive(t, len(workers))
 	before := ends(true)
 	for i, w := range workers {
 		if len(claimed[i]) > 0 && len(before) > 0 && before[0].Sub(w.until()).Abs() > time.Minute {
@@ -125,6 +128,28 @@ func (s *subject[T, K, L, A, E, C]) works(t *testing.T) {
 		noError(t, w.giveBack(), "given back, twice: ")
 	}
 	ends(false)
+	same(t, "what they noted of themselves within a minute", s.alive(t, len(workers)), noted)
+}
+
+// alive returns the processes of a store, which are so many workers that have one policy.
+func (s *subject[T, K, L, A, E, C]) alive(t testing.TB, workers int) []processes.Process {
+	t.Helper()
+	all, err := must(store.NewProcesses(s.Store))(t).List(ctx, processes.Key{}, store.MaxPage)
+	noError(t, err)
+	var now time.Time
+	noError(t, s.View(ctx, func(tx T) (err error) {
+		now, err = tx.Now()
+		return err
+	}))
+	for i, p := range all {
+		if p.Name != fmt.Sprint("worker-", i+1) || p.Domain != all[0].Domain || p.Policy != all[0].Policy || len(p.Policy) != 16 || !p.Live(now) || p.First != p.Last {
+			t.Errorf("worker %d is %+v", i+1, p)
+		}
+	}
+	if len(all) != workers {
+		t.Errorf("%d workers are %+v", workers, all)
+	}
+	return all
 }
 
 func (s *subject[T, K, L, A, E, C]) checksItself(t *testing.T) {

@@ -36,6 +36,7 @@ import (
 
 // Run proves a store of all domains.
 func Run(t *testing.T, open func(testing.TB) store.Store[store.Unit]) {
+	t.Run("processes", func(t *testing.T) { Processes(t, open) })
 	t.Run("switches", func(t *testing.T) { Switches(t, open) })
 	t.Run("wallets", func(t *testing.T) { Wallets(t, open) })
 	t.Run("withdrawals", func(t *testing.T) { Withdrawals(t, open) })

@@ -171,6 +171,17 @@ CREATE TABLE @settle_parked (
 ) {strict};
 CREATE INDEX settle_parked_aggregates ON @settle_parked (consumer, aggregate, n);
 
+-- The lives of workers, see package processes: which binaries work here, and by which policies.
+CREATE TABLE @settle_processes (
+	domain {text} NOT NULL CHECK (domain <> ''),
+	name {text} NOT NULL CHECK (name <> ''), -- the holder of the worker's leases
+	version {text} NOT NULL, -- of the binary
+	policy {text} NOT NULL CHECK (policy <> ''), -- its digest
+	first_seen {time} NOT NULL,
+	last_seen {time} NOT NULL,
+	PRIMARY KEY (domain, name, version, policy)
+) {strict};
+
 -- What is stopped, and how far: see package switches. A scope without a row runs.
 CREATE TABLE @settle_switches (
 	scope {text} PRIMARY KEY,
@@ -216,6 +227,7 @@ INSERT INTO @settle_versions (version, domain, oldest) VALUES (1, 'shared', 1);
 DROP FUNCTION @settle_ask(text, boolean);
 -- }
 DROP TABLE @settle_switches;
+DROP TABLE @settle_processes;
 DROP TABLE @settle_parked;
 DROP TABLE @settle_consumers;
 -- {postgres
