@@ -1,74 +1,208 @@
-package sqlstore_test
+package sqlstore
 
 import (
-	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
 	"os"
+	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
-
-	"github.com/settlehq/settle/store/sqlstore"
 )
 
-var update = flag.Bool("update", false, "write the statements that the tests send to testdata")
+var update = flag.Bool("update", false, "write the golden files, and listed_test.go")
+
+// variables are the names of the package's variables: those that may hold statements.
+func variables(t *testing.T) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			if of, is := d.(*ast.GenDecl); is && of.Tok == token.VAR {
+				for _, spec := range of.Specs {
+					for _, name := range spec.(*ast.ValueSpec).Names {
+						if name.Name != "_" {
+							names = append(names, name.Name)
+						}
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// statementsIn calls found for each statement that a value of this package holds, with
+// where it is, and the dialect that alone sends it; 0 is both.
+func statementsIn(v reflect.Value, where string, d Dialect, found func(where string, d Dialect, st *statement)) {
+	if v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if !v.IsNil() {
+			statementsIn(v.Elem(), where, d, found)
+		}
+		return
+	}
+	of := reflect.TypeFor[statement]().PkgPath()
+	if path := v.Type().PkgPath(); path != "" && path != of {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[statement]() {
+			text := func(field string) string { return v.FieldByName(field).String() }
+			if text("text") != "" {
+				found(where, d, &statement{rows: text("rows"), each: text("each"), set: text("set"), text: text("text"), once: v.FieldByName("once").Bool()})
+			}
+			return
+		}
+		for i := range v.NumField() {
+			statementsIn(v.Field(i), where+"."+v.Type().Field(i).Name, d, found)
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			statementsIn(v.Index(i), fmt.Sprintf("%s[%d]", where, i), d, found)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			of, name := d, fmt.Sprint(key)
+			if key.Type() == reflect.TypeFor[Dialect]() {
+				of, name = Dialect(key.Uint()), ""
+			}
+			at := where
+			if name != "" {
+				at += "[" + name + "]"
+			}
+			statementsIn(v.MapIndex(key), at, of, found)
+		}
+	}
+}
+
+// goldenStatements are all statements of a dialect, by name, as they are sent for many
+// rows, with @ before the names that Options.Schema may give another beginning.
+var goldenStatements = sync.OnceValue(func() map[Dialect]map[string]string {
+	return map[Dialect]map[string]string{SQLite: statementsOf(SQLite, "@"), Postgres: statementsOf(Postgres, "@")}
+})
+
+func statementsOf(d Dialect, prefix string) map[string]string {
+	texts, syn := map[string]string{}, syntax{Dialect: d, prefix: prefix, files: migrations}
+	add := func(where string, of Dialect, st *statement) {
+		if of == 0 || of == d {
+			texts[where] = syn.statement(st, 0)
+		}
+	}
+	for name, v := range listed {
+		statementsIn(reflect.ValueOf(v), name, 0, add)
+	}
+	for _, e := range syn.erasable() {
+		add("erase."+e.table, d, e.statement())
+	}
+	for i, text := range own[d] {
+		texts[fmt.Sprintf("own[%02d]", i)] = syn.expand(text)
+	}
+	return texts
+}
+
+// own is what else a store sends that is open, and while it is opened.
+var own = map[Dialect][]string{
+	SQLite: {"BEGIN IMMEDIATE", "BEGIN", "COMMIT", "ROLLBACK", lockFile, "SAVEPOINT settle_host", "RELEASE settle_host",
+		"SELECT sqlite_version()", "PRAGMA journal_mode", "PRAGMA synchronous", "PRAGMA foreign_keys",
+		"SELECT file FROM pragma_database_list WHERE name = 'main'", "SELECT version, domain, oldest FROM @settle_versions",
+		"SELECT count(*) > 0 FROM sqlite_master WHERE type IN ('table', 'view') AND name = ?2 COLLATE NOCASE AND ?1 = ''",
+		"PRAGMA busy_timeout = 5000", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
+		"PRAGMA temp_store = MEMORY", "PRAGMA cache_size = -32768", "PRAGMA wal_autocheckpoint = 8000", "PRAGMA query_only = ON"},
+	Postgres: {"SELECT current_setting('server_version_num')", "SELECT " + restored, "SELECT version, domain, oldest FROM @settle_versions",
+		"SELECT current_setting('server_version_num')::int, current_setting('synchronous_commit')",
+		"SELECT current_setting('transaction_isolation')", "SELECT extract(epoch FROM now())::text",
+		"SELECT count(*) > 0 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace " +
+			"WHERE n.nspname = coalesce(nullif($1::text, ''), current_schema()) AND c.relname = $2::text"},
+}
+
+// rowsOfABatch is the row source of a batch on PostgreSQL, with which columns are sent once.
+var rowsOfABatch = regexp.MustCompile(`\(SELECT (?:(?:\$\d+::\w+ AS |u\.)\w+(?:, )?)+` +
+	`(?: FROM unnest\([^()]*\) AS u\([^()]*\)(?: LIMIT \(SELECT NULL::bigint\))?)?\) AS r\b`)
+
+// Listed returns a function that reports whether a text which reached the driver of a store
+// without a schema is in the golden file of its dialect.
+func Listed(d Dialect) func(text string) bool {
+	form := func(text string) string { return rowsOfABatch.ReplaceAllString(text, "{rows}") }
+	all := map[string]bool{}
+	for _, text := range statementsOf(d, "") {
+		all[form(text)] = true
+	}
+	return func(text string) bool { return all[form(text)] }
+}
 
 var clause = regexp.MustCompile(` (FROM|WHERE|(?:LEFT |CROSS )?JOIN|ORDER BY|GROUP BY|ON CONFLICT|UNION ALL|VALUES|SET|RETURNING) `)
 
-// sameStatements compares all SQL that the tests of this package have sent with the
-// golden files of testdata, so that a change of SQL is seen in review. It does so
-// after all tests have passed, since each of them may send what no other does.
-func sameStatements(rc int) error {
-	for _, name := range []string{"test.run", "test.skip", "test.bench"} {
-		if flag.Lookup(name).Value.String() != "" {
-			return nil
+// A change of SQL is seen in review: all statements are in golden files. They are made
+// without a database.
+func TestStatementsAreGolden(t *testing.T) {
+	names := variables(t)
+	var list strings.Builder
+	list.WriteString("package sqlstore\n\n// Code generated by go test -update; DO NOT EDIT.\n\n// listed are the variables of this package.\nvar listed = map[string]any{\n")
+	for _, name := range names {
+		fmt.Fprintf(&list, "\t%q: &%s,\n", name, name)
+	}
+	list.WriteString("}\n")
+	if *update {
+		if err := os.WriteFile("listed_test.go", []byte(list.String()), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if rc != 0 || testing.Short() {
-		return nil
+	if is := slices.Sorted(maps.Keys(listed)); !slices.Equal(is, names) {
+		t.Fatal("the package has other variables: run this test with -update, twice")
 	}
-	for _, d := range []sqlstore.Dialect{sqlstore.SQLite, sqlstore.Postgres} {
-		got := make(map[string]bool)
-		var text strings.Builder
-		for _, statement := range sqlstore.Sent(d) {
-			statement = clause.ReplaceAllString(strings.ReplaceAll(statement, "\n", " "), "\n\t$1 ") + ";\n"
-			got[statement] = true
-			text.WriteString(statement)
+	for d, texts := range goldenStatements() {
+		if len(texts) < 300 {
+			t.Errorf("%v has %d statements", d, len(texts))
 		}
-		if len(got) == 0 { // there is no server
-			continue
+		var all strings.Builder
+		for _, name := range slices.Sorted(maps.Keys(texts)) {
+			fmt.Fprintf(&all, "-- %s\n%s;\n", name, clause.ReplaceAllString(strings.ReplaceAll(texts[name], "\n", " "), "\n\t$1 "))
 		}
 		file := fmt.Sprintf("testdata/statements.%v.sql", d)
 		if *update {
-			if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
-				return err
+			if err := os.WriteFile(file, []byte(all.String()), 0o644); err != nil {
+				t.Fatal(err)
 			}
-			continue
 		}
 		golden, err := os.ReadFile(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			fmt.Fprintf(os.Stderr, "there is no %s: run the tests of this package with -update\n", file)
-			continue
-		}
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
-		if string(golden) == text.String() {
+		if string(golden) == all.String() {
 			continue
 		}
-		var changed strings.Builder
-		for _, statement := range strings.SplitAfter(string(golden), ";\n") {
-			if statement != "" && !got[statement] {
-				changed.WriteString("no test sends any more: " + statement)
+		was := strings.SplitAfter(string(golden), ";\n")
+		for _, st := range strings.SplitAfter(all.String(), ";\n") {
+			if i := slices.Index(was, st); i >= 0 {
+				was[i] = ""
+			} else {
+				t.Errorf("%v sends something new:\n%s", d, st)
 			}
-			delete(got, statement)
 		}
-		for statement := range got {
-			changed.WriteString("new: " + statement)
+		for _, st := range was {
+			if st != "" {
+				t.Errorf("%v no longer sends\n%s", d, st)
+			}
 		}
-		return fmt.Errorf("the SQL has changed; look at it, and run the tests of this package with -update:\n%s", changed.String())
+		t.Error("the SQL has changed: look at it, and run this test with -update")
 	}
-	return nil
 }

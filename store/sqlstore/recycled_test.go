@@ -83,6 +83,7 @@ func suite(t *testing.T, domain store.Domain, run func(t *testing.T, open func(t
 				r = newRecycledFile(t, domain)
 			}
 			tb.Cleanup(func() {
+				r.hears.onlyListed(tb, sqlstore.SQLite)
 				if err := r.empty(); err != nil {
 					tb.Errorf("the file cannot be used again: %v", err)
 				} else if !tb.Failed() {
@@ -98,13 +99,20 @@ func suite(t *testing.T, domain store.Domain, run func(t *testing.T, open func(t
 		s := <-idle
 		t.Cleanup(func() { idle <- s })
 		opened := map[*recycled]*sqlstore.Store{}
+		var of database
+		var hears *hearing
 		run(t, func(tb testing.TB) store.Store[store.Unit] {
 			r := s.emptySchema(tb, false)
 			if opened[r] == nil {
 				d := r.database
 				d.opts.Domains = []store.Domain{domain}
+				if hears == nil {
+					of, hears = d.heard(t)
+				}
+				d.DB = of.DB
 				opened[r] = d.open(t)
 			}
+			tb.Cleanup(func() { hears.onlyListed(tb, sqlstore.Postgres) })
 			return opened[r]
 		})
 	})
@@ -115,6 +123,7 @@ type recycledFile struct {
 	store *sqlstore.Store
 	db    *sql.DB  // for one connection that is none of the store's
 	pages [][]byte // of the file as it was made
+	hears *hearing // what the store sends
 }
 
 func newRecycledFile(t testing.TB, domain store.Domain) *recycledFile {
@@ -128,7 +137,8 @@ func newRecycledFile(t testing.TB, domain store.Domain) *recycledFile {
 	}
 	t.Cleanup(func() { db.Close() })
 	db.SetMaxOpenConns(1)
-	r := &recycledFile{store: d.open(t), db: db}
+	of, hears := d.heard(t)
+	r := &recycledFile{store: of.open(t), db: db, hears: hears}
 	if err := r.compare(func(_ int, page []byte) { r.pages = append(r.pages, slices.Clone(page)) }); err != nil {
 		t.Fatal(err)
 	}

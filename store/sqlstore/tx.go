@@ -174,19 +174,12 @@ type texts struct {
 	of map[columns]string
 }
 
-// sent is told of each statement that a store sends for the first time, in the form
-// that takes the most rows. It is nil but in tests.
-var sent func(d Dialect, text string)
-
 // text returns a statement in the database's dialect, for a batch with these
 // columns sent once, or with none if it has too many texts already.
 func (t *tx) text(st *statement, once columns) (string, columns) {
 	kept, ok := t.store.texts.Load(st)
 	if !ok {
-		kept, ok = t.store.texts.LoadOrStore(st, &texts{of: map[columns]string{}})
-		if !ok && sent != nil {
-			sent(t.store.Dialect, syntax{Dialect: t.store.Dialect}.statement(st, 0))
-		}
+		kept, _ = t.store.texts.LoadOrStore(st, &texts{of: map[columns]string{}})
 	}
 	all := kept.(*texts)
 	all.mu.Lock()
