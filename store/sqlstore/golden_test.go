@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
+	"go/format"
 	"go/parser"
 	"go/token"
 	"maps"
@@ -161,8 +162,12 @@ func TestStatementsAreGolden(t *testing.T) {
 		fmt.Fprintf(&list, "\t%q: &%s,\n", name, name)
 	}
 	list.WriteString("}\n")
+	source, err := format.Source([]byte(list.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if *update {
-		if err := os.WriteFile("listed_test.go", []byte(list.String()), 0o644); err != nil {
+		if err := os.WriteFile("listed_test.go", source, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
