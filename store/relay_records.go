@@ -91,8 +91,7 @@ type TenantRecords interface {
 	// NextDue returns the earliest DueAt after now; zero if there is none.
 	NextDue(now time.Time) (time.Time, error)
 	// Overslept returns up to limit accounts whose DueAt is after latest, in the order of
-	// [dunning.CompareDue]: a clock that was ahead has set it. Otherwise as Due, but
-	// nothing is locked.
+	// [dunning.CompareDue]: a clock that was ahead has set it. Otherwise as Due.
 	Overslept(latest time.Time, limit int) (all []dunning.Account, unreadable []error, err error)
 	// List pages through the ids of tenants in byte order, behind an id.
 	List(after string, limit int) ([]string, error)

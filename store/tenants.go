@@ -296,13 +296,17 @@ func (w *Steps) Turn(ctx context.Context, done []HeldTenant, n int) ([]worker.It
 	all, next, err := items(ctx, &w.tenantCore, w.holder, commands, n, func(b *tenantBatch) ([]worker.Item[DueTenant], time.Duration, error) {
 		ticked, wait, err := claim(b, claims[dunning.Account, dunning.Event, DueTenant]{
 			due: func() ([]dunning.Account, error) {
-				due, unreadable, err := b.tx.Tenants().Due(b.now, n)
-				if w.found = unreadable; err != nil || len(due) >= n {
+				w.found = nil
+				return dueAndAhead(func(ahead time.Time, limit int) (due []dunning.Account, err error) {
+					var unreadable []error
+					if ahead.IsZero() {
+						due, unreadable, err = b.tx.Tenants().Due(b.now, limit)
+					} else {
+						due, unreadable, err = b.tx.Tenants().Overslept(ahead, limit)
+					}
+					w.found = append(w.found, unreadable...)
 					return due, err
-				}
-				overslept, unreadable, err := b.tx.Tenants().Overslept(w.policy.LatestDue(b.now), n-len(due))
-				w.found = append(w.found, unreadable...)
-				return append(due, overslept...), err
+				}, w.policy.LatestDue(b.now), n)
 			},
 			next:  func() (time.Time, error) { return b.tx.Tenants().NextDue(b.now) },
 			claim: dunning.Ticked{By: w.By()}, lease: w.policy.Hold, most: w.policy.Tick, saved: true,

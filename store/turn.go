@@ -200,6 +200,18 @@ func claim[T Journaled, K, L comparable, A any, E spoken, C, W any](b *batch[T, 
 	return all, pause(len(due), n, b.now, next, of.most), err
 }
 
+// dueAndAhead returns what is due, and behind it, where that does not fill the limit, what is due
+// later than by any rule: a clock that was ahead has put it off. find is asked with a limit, and
+// for what is ahead with the latest time that a rule may have given.
+func dueAndAhead[A any](find func(ahead time.Time, limit int) ([]A, error), latest time.Time, limit int) ([]A, error) {
+	due, err := find(time.Time{}, limit)
+	if err != nil || len(due) >= limit {
+		return due, err
+	}
+	ahead, err := find(latest, limit-len(due))
+	return append(due, ahead...), err
+}
+
 // sweep sends an event to each aggregate that due returns. One whose event is
 // refused is left as it is and named in refused; the others are swept all the
 // same.

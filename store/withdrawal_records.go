@@ -216,6 +216,10 @@ type DueWithdrawals struct {
 	// broadcast is left to the withdrawal workers, since a look-up puts
 	// next_check_at off for both.
 	Grace time.Duration
+	// Ahead, where it is set, asks instead of what is due at Now for what is due later than
+	// Ahead: a clock that was ahead has put it off, see [withdrawal.Policy.Longest]. Not for
+	// NextDue.
+	Ahead time.Time
 }
 
 // DueBatches asks for batches that something is due for.
@@ -225,4 +229,5 @@ type DueBatches struct {
 	Now   time.Time
 	Limit int           // 1 to [MaxPage]
 	Grace time.Duration // for [withdrawal.DueBatchCheck]
+	Ahead time.Time     // as in [DueWithdrawals]
 }

@@ -120,7 +120,13 @@ func (r batchResults) store(ctx context.Context, done []BatchResult) error {
 func (r batchResults) claim(b *payoutBatch, q DueBatches, ev withdrawal.BatchEvent, lease time.Duration) ([]worker.Item[BatchWork], time.Duration, error) {
 	q.Now = b.now
 	return claim(b, claims[withdrawal.Payout, withdrawal.BatchEvent, BatchWork]{
-		due:   func() ([]withdrawal.Payout, error) { return b.tx.Withdrawals().DueBatches(q) },
+		due: func() ([]withdrawal.Payout, error) {
+			return dueAndAhead(func(ahead time.Time, limit int) ([]withdrawal.Payout, error) {
+				q := q
+				q.Ahead, q.Limit = ahead, limit
+				return b.tx.Withdrawals().DueBatches(q)
+			}, q.Now.Add(r.policy.LongestOfBatch(q.Kind)+q.Grace), q.Limit)
+		},
 		next:  func() (time.Time, error) { return b.tx.Withdrawals().NextDueBatch(q) },
 		claim: ev, lease: lease, most: r.policy.Lease, saved: true,
 		item: func(p *withdrawal.Payout, _ time.Time) (string, BatchWork) {
@@ -195,7 +201,7 @@ func (p *batchPayments) build(tx WithdrawalUnit, limit int) (all []worker.Item[B
 		return nil, 0, err
 	}
 	q := DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.one.chain, Now: b.now, Sequential: p.one.nonces, Limit: limit}
-	leads, err := tx.Withdrawals().Due(q)
+	leads, err := p.due(tx, q)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -215,7 +221,7 @@ func (p *batchPayments) build(tx WithdrawalUnit, limit int) (all []worker.Item[B
 			if err := b.save(); err != nil { // what is claimed is due no more
 				return nil, 0, err
 			}
-			rest, err := tx.Withdrawals().Due(DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.one.chain, Now: b.now, Wallet: members[0].Job.Wallet, Limit: p.size - 1})
+			rest, err := p.due(tx, DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.one.chain, Now: b.now, Wallet: members[0].Job.Wallet, Limit: p.size - 1})
 			if err != nil {
 				return nil, 0, err
 			}

@@ -141,7 +141,7 @@ func (s *Withdrawals) Rescue(ctx context.Context, by withdrawal.By, n int) (resc
 	by.At, by.Version = time.Time{}, 0
 	due := func(tx WithdrawalUnit, now time.Time) (due []withdrawal.Withdrawal, err error) {
 		q := DueWithdrawals{Kind: withdrawal.DueRescue, Now: now, Limit: n}
-		if due, err = tx.Withdrawals().Due(q); err == nil {
+		if due, err = s.due(tx, q); err == nil {
 			wait, err = s.untilDue(tx, q, len(due))
 		}
 		return due, err
@@ -221,7 +221,7 @@ func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, or
 		seen, wallets := map[uuid.UUID]bool{}, true
 		// What is refused stays due, before the others.
 		for limit, more := n, true; more; limit = min(n-len(enqueued)+len(refused), MaxPage) {
-			due, err := tx.Withdrawals().Due(DueWithdrawals{Kind: withdrawal.DueEnqueue, Chain: chain, Now: b.now, Limit: limit})
+			due, err := s.due(tx, DueWithdrawals{Kind: withdrawal.DueEnqueue, Chain: chain, Now: b.now, Limit: limit})
 			if err != nil {
 				return err
 			}
@@ -295,7 +295,7 @@ func (s *Withdrawals) RefundsDue(ctx context.Context, n int) (due []withdrawal.W
 		q := DueWithdrawals{Kind: withdrawal.DueRefund, Now: b.now, Limit: n}
 		early, putOff := true, 0
 		for early && putOff < 10*n { // what is put off makes room for others
-			found, err := tx.Withdrawals().Due(q)
+			found, err := s.due(tx, q)
 			if err != nil {
 				return err
 			}
@@ -348,6 +348,24 @@ func jobExists(tx WithdrawalUnit, enqueued []withdrawal.Withdrawal, job uuid.UUI
 func (s *Withdrawals) putOff(b *withdrawalBatch, w *withdrawal.Withdrawal) error {
 	_, err := b.try(w, w.Request.ID, withdrawal.PutOff{By: withdrawal.By{Actor: "settle", Role: withdrawal.System}})
 	return err
+}
+
+// due returns what is due, and behind it what a clock that was ahead has put off. Of a wallet
+// whose slot what is due takes it offers no such one.
+func (s *Withdrawals) due(tx WithdrawalUnit, q DueWithdrawals) ([]withdrawal.Withdrawal, error) {
+	taken := map[uuid.UUID]bool{}
+	return dueAndAhead(func(ahead time.Time, limit int) ([]withdrawal.Withdrawal, error) {
+		q := q
+		q.Ahead, q.Limit = ahead, limit
+		found, err := tx.Withdrawals().Due(q)
+		for i := 0; i < len(found) && q.Sequential && ahead.IsZero(); i++ {
+			taken[found[i].Job.Wallet] = true
+		}
+		if !ahead.IsZero() {
+			found = slices.DeleteFunc(found, func(w withdrawal.Withdrawal) bool { return taken[w.Job.Wallet] })
+		}
+		return found, err
+	}, q.Now.Add(s.policy.Longest(q.Kind)+q.Grace), q.Limit)
 }
 
 // untilDue returns how long to wait for more of q: zero where found filled the

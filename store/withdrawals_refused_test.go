@@ -44,7 +44,7 @@ type eagerRecords struct {
 
 func (r eagerRecords) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error) {
 	due, err := r.WithdrawalRecords.Due(q)
-	if err != nil || q.Kind != withdrawal.DueClaim || r.asked != nil && !r.asked(q) {
+	if err != nil || q.Kind != withdrawal.DueClaim || !q.Ahead.IsZero() || r.asked != nil && !r.asked(q) {
 		return due, err
 	}
 	all, err := r.Requests(withdrawal.RequestQueued, nil, 100)

@@ -117,7 +117,7 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (all 
 func (s *Withdrawals) claim(b *withdrawalBatch, q DueWithdrawals, ev withdrawal.Event, lease time.Duration,
 	item func(*withdrawal.Withdrawal, time.Time) (string, withdrawal.Withdrawal), refused func(*withdrawal.Withdrawal) error) ([]worker.Item[withdrawal.Withdrawal], time.Duration, error) {
 	return claim(b, claims[withdrawal.Withdrawal, withdrawal.Event, withdrawal.Withdrawal]{
-		due:   func() ([]withdrawal.Withdrawal, error) { return b.tx.Withdrawals().Due(q) },
+		due:   func() ([]withdrawal.Withdrawal, error) { return s.due(b.tx, q) },
 		next:  func() (time.Time, error) { return b.tx.Withdrawals().NextDue(q) },
 		claim: ev, lease: lease, most: s.policy.Lease, item: item, refused: refused,
 	}, q.Limit)

@@ -202,7 +202,7 @@ func (p *Policy) elapsed(c *step, e *Elapsed) error {
 	if c.Old.Request.Status == 0 {
 		return c.refuse(statemachine.ErrIllegal, "")
 	}
-	if j.Status != JobProcessing || j.Review || j.Lease.Held(c.by.At) {
+	if j.Status != JobProcessing || j.Review || j.Lease.Taken(c.by.At, p.Lease) {
 		return nil
 	}
 	if err := c.jobVersion(); err != nil {

@@ -14,8 +14,7 @@ import (
 // for a re-broadcast or a rebump.
 func (p *Policy) claim(c *step, e *Claimed) error {
 	j := &c.New.Job
-	held := j.Lease.Held(c.by.At)
-	if e.Fence != 0 && e.Fence == j.Lease.Fence && held && j.Lease.Holder == c.by.Actor {
+	if e.Fence != 0 && e.Fence == j.Lease.Fence && j.Lease.Held(c.by.At) && j.Lease.Holder == c.by.Actor {
 		return nil
 	}
 	if e.Fence != 0 && e.Fence != j.Lease.Fence+1 {
@@ -24,7 +23,7 @@ func (p *Policy) claim(c *step, e *Claimed) error {
 	if err := c.jobVersion(); err != nil {
 		return err
 	}
-	if held {
+	if j.Lease.Taken(c.by.At, p.Lease) {
 		return c.refuse(statemachine.ErrHeld, "by "+j.Lease.Holder)
 	}
 	if j.Status == JobConfirming {
@@ -43,7 +42,7 @@ func (p *Policy) claim(c *step, e *Claimed) error {
 	if err := c.allows(JobClaim); err != nil {
 		return err
 	}
-	if c.by.At.Before(j.ScheduledAt) {
+	if !p.due(DueClaim, j.ScheduledAt, c.by.At) {
 		return c.refuse(statemachine.ErrIllegal, "not due before "+j.ScheduledAt.Format(time.RFC3339))
 	}
 	if err := p.begins(c); err != nil {
@@ -78,8 +77,9 @@ func (c *step) sendable() error {
 	return c.refuse(statemachine.ErrIllegal, "no bytes are on file, and nothing by which to replace the transaction")
 }
 
+// lease gives the lease, which nobody has.
 func (c *step) lease(p *Policy) error {
-	l, err := c.New.Job.Lease.Claim(c.by.Actor, c.by.At, p.Lease)
+	l, err := c.New.Job.Lease.Release().Claim(c.by.Actor, c.by.At, p.Lease)
 	if err != nil {
 		return c.refuse(statemachine.ErrInvalid, err.Error())
 	}

@@ -1,7 +1,6 @@
 package withdrawal
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -358,11 +357,11 @@ func (c *batchStep) claim(e *BatchClaimed) error {
 	if err := c.current(BatchReplace); err != nil {
 		return err
 	}
-	lease, err := b.Lease.Claim(c.by.Actor, c.by.At, c.policy.Lease)
-	switch {
-	case errors.Is(err, statemachine.ErrHeld):
+	if b.Lease.Taken(c.by.At, c.policy.Lease) {
 		return c.refuse(statemachine.ErrHeld, "by "+b.Lease.Holder)
-	case err != nil:
+	}
+	lease, err := b.Lease.Release().Claim(c.by.Actor, c.by.At, c.policy.Lease)
+	if err != nil {
 		return c.refuse(statemachine.ErrInvalid, err.Error())
 	}
 	b.Lease = lease

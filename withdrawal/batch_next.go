@@ -21,7 +21,7 @@ func (p Policy) NextBatch(b Payout, now time.Time) Step {
 		return Step{}
 	}
 	step := Step{Due: h.NextCheckAt, Party: ConfirmationWorker}
-	if now.Before(h.NextCheckAt) {
+	if !p.due(DueCheck, h.NextCheckAt, now) {
 		return step
 	}
 	step.Due = now.Add(p.CheckEvery)
@@ -38,7 +38,7 @@ func (p Policy) NextBatch(b Payout, now time.Time) Step {
 		}
 	}
 	step.Actions = append(step.Actions, look)
-	if h.Rebroadcast && len(b.Txs) > 0 && !h.Lease.Held(now) && b.Level < switches.Send {
+	if h.Rebroadcast && len(b.Txs) > 0 && !h.Lease.Taken(now, p.Lease) && b.Level < switches.Send {
 		tx := &b.Txs[len(b.Txs)-1]
 		owed := Action{Do: DoRebroadcast, By: WithdrawalWorker, Batch: h.ID, Wallet: h.Wallet, Fence: h.Lease.Fence + 1, Key: "rebroadcast/" + tx.Hash, Hashes: []string{tx.Hash}, Raw: tx.Raw}
 		if without := b.Unwanted(); len(without) > 0 {
@@ -87,6 +87,14 @@ func BatchDueAt(kind BatchDue, b *Batch, grace time.Duration) (at time.Time, ok 
 		return at, b.Status == BatchConfirming
 	}
 	return at, false
+}
+
+// LongestOfBatch is [Policy.Longest] for batches.
+func (p *Policy) LongestOfBatch(kind BatchDue) time.Duration {
+	if kind == DueBatchSend {
+		return p.Longest(DueRebroadcast)
+	}
+	return p.Longest(DueCheck)
 }
 
 // BatchDueIn is [DueIn] for batches.

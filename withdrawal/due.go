@@ -100,10 +100,39 @@ func DueIn(kind DueKind, s switches.State) bool {
 	return true
 }
 
-// IsDue reports whether something of a kind is due for w at now.
+// IsDue reports whether the time of something of a kind that is due for w has come.
 func IsDue(kind DueKind, w *Withdrawal, grace time.Duration, now time.Time) bool {
 	at, ok := DueAt(kind, w, grace)
 	return ok && !at.After(now)
+}
+
+// Longest is for how long at most the rules put off what is due of a kind, without a grace. What
+// is put off until later than that, from now, was put off by a clock that was ahead: it is due
+// now, see [statemachine.Due]. All processes of a store need the same policy, or the one with the
+// shorter pauses does not wait for those of another.
+func (p *Policy) Longest(kind DueKind) time.Duration {
+	switch kind {
+	case DueClaim:
+		return max(MaxSnooze, p.Backoff.Cap, p.HoldCap, p.CheckEvery)
+	case DueRebroadcast:
+		return max(p.CheckEvery, p.Lease)
+	case DueCheck:
+		return p.CheckEvery
+	case DueRescue:
+		return p.Lease
+	case DueRefund:
+		longest := max(p.EnqueueEvery, p.Chain.AnswerWithin)
+		for _, c := range p.Chains {
+			longest = max(longest, c.AnswerWithin)
+		}
+		return longest + askAgain
+	}
+	return p.EnqueueEvery
+}
+
+// due reports whether what a rule of a kind has put off until at is due at now.
+func (p *Policy) due(kind DueKind, at, now time.Time) bool {
+	return statemachine.Due(now, at, p.Longest(kind))
 }
 
 // CompareDue is the order in which what is due of a kind is taken.

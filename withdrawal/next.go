@@ -72,7 +72,7 @@ func (p Policy) Next(w Withdrawal, now time.Time) Step {
 		if w.Request.flagged() || p.off(&w) != "" {
 			return Step{Party: Operator} // cancels or releases it, or switches the chain on
 		}
-		if now.Before(w.Request.OfferAt) {
+		if !p.due(DueEnqueue, w.Request.OfferAt, now) {
 			return Step{Due: w.Request.OfferAt, Party: System}
 		}
 		return p.owe(now, p.EnqueueEvery, w.action(DoEnqueue, System, "enqueue/"+w.Request.ID.String()+"/"+strconv.FormatInt(w.Request.Version, 10)))
@@ -95,7 +95,7 @@ func (p *Policy) nextJob(w *Withdrawal, now time.Time) Step {
 	switch {
 	case j.Status == JobPending && (w.Request.flagged() || p.off(w) != ""):
 		return Step{Party: Operator} // releases or cancels it, or switches wallet or chain on
-	case j.Status == JobPending && now.Before(j.DueAt()):
+	case j.Status == JobPending && !p.due(DueClaim, j.DueAt(), now):
 		return Step{Due: j.DueAt(), Party: WithdrawalWorker}
 	case j.Status == JobPending:
 		a := w.action(DoClaim, WithdrawalWorker, "claim/"+id+"/"+strconv.FormatInt(j.Lease.Fence+1, 10))
@@ -103,7 +103,7 @@ func (p *Policy) nextJob(w *Withdrawal, now time.Time) Step {
 		return p.owe(now, p.CheckEvery, a)
 	case j.Status == JobProcessing && j.Review:
 		return Step{Actions: []Action{w.review()}, Party: Operator}
-	case j.Status == JobProcessing && !j.Lease.Held(now):
+	case j.Status == JobProcessing && !j.Lease.Taken(now, p.Lease):
 		return p.owe(now, p.CheckEvery, w.action(DoRescue, System, "rescue/"+id+"/"+strconv.FormatInt(j.Lease.Fence, 10)))
 	case j.Status == JobProcessing:
 		return p.nextExecution(w)
@@ -162,7 +162,7 @@ func (p *Policy) nextConfirming(w *Withdrawal, now time.Time) Step {
 		step.Party = Operator
 		step.Actions = append(step.Actions, w.review())
 	}
-	if now.Before(j.NextCheckAt) {
+	if !p.due(DueCheck, j.NextCheckAt, now) {
 		return step
 	}
 	step.Due = now.Add(p.CheckEvery)
@@ -174,7 +174,7 @@ func (p *Policy) nextConfirming(w *Withdrawal, now time.Time) Step {
 		look.Hashes = append(look.Hashes, tx.Hash)
 	}
 	step.Actions = append(step.Actions, look)
-	if j.Rebroadcast && !j.Review && !j.Lease.Held(now) && w.Level < switches.Send {
+	if j.Rebroadcast && !j.Review && !j.Lease.Taken(now, p.Lease) && w.Level < switches.Send {
 		step.Actions = append(step.Actions, w.send(DoRebroadcast, "rebroadcast/")...)
 	}
 	return step

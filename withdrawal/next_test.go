@@ -84,7 +84,7 @@ func TestNextOfAnEndThatMayHavePaidIsAnOperators(t *testing.T) {
 }
 
 func TestNext(t *testing.T) {
-	late, check := t0.Add(policy.Lease), t0.Add(policy.CheckEvery)
+	late, check, parked := t0.Add(policy.Lease), t0.Add(policy.CheckEvery), states(t)["confirming review"].Job.NextCheckAt.Add(-policy.CheckEvery)
 	for name, tt := range map[string]struct {
 		now   time.Time
 		party withdrawal.Role
@@ -101,7 +101,7 @@ func TestNext(t *testing.T) {
 		"review":            {late, withdrawal.Operator, []withdrawal.Do{withdrawal.DoResolve}},
 		"confirming":        {check, withdrawal.ConfirmationWorker, []withdrawal.Do{withdrawal.DoLookUp}},
 		"leased confirming": {t0, withdrawal.ConfirmationWorker, nil},
-		"confirming review": {t0, withdrawal.Operator, []withdrawal.Do{withdrawal.DoResolve}},
+		"confirming review": {parked, withdrawal.Operator, []withdrawal.Do{withdrawal.DoResolve}},
 		"confirmed":         {late, 0, nil},
 		"reverted":          {late, withdrawal.Operator, nil},
 		"failed":            {late, withdrawal.Operator, nil},

@@ -44,7 +44,10 @@ func (r *Request) paidAndRefunded() bool { return r.PaidAfter != "" && !r.Acknow
 //     has looked, also where they are acknowledged;
 //   - [Chain.AnswerWithin] has passed since the end of each dispatched execution,
 //     answered or not. Where that is zero the system never may; an operator may, and
-//     gives as reason what the history of the signer shows.
+//     gives as reason what the history of the signer shows. The same holds where the
+//     end of an execution lies more than a day ahead of now, since a clock that was ahead
+//     gave it. A clock that went forward since the end makes the wait shorter by as much:
+//     AnswerWithin includes how far the store's clock may be wrong.
 func (p Policy) Refundable(w Withdrawal, role Role, now time.Time) (at time.Time, why error) {
 	at, reason, err := p.refundable(&w, role, now)
 	if err != nil {
@@ -82,6 +85,12 @@ func (p *Policy) refundable(w *Withdrawal, role Role, now time.Time) (at time.Ti
 		if end := w.Dispatches[i].EndedAt.Add(within); end.After(now) && end.After(at) {
 			at = end
 		}
+	}
+	if statemachine.Ahead(now, at, within+askAgain) {
+		if role != Operator {
+			return time.Time{}, aheadEnd, statemachine.ErrForbidden
+		}
+		at = time.Time{}
 	}
 	return at, "", nil
 }
@@ -154,6 +163,10 @@ func (c *step) toldBefore() error {
 	c.tell(told{claim: ClaimSent, hash: c.Old.Strays[i].Hash}, c.Old.Strays[i].Hash)
 	return nil
 }
+
+// aheadEnd is the reason of a refusal. Since when the signer has not answered is unknown, so that
+// no time that passes lets the system refund.
+const aheadEnd = "a clock that was ahead dated the end of an execution: an operator looks at the history of the signer"
 
 // askAgain is how often a refund is looked at that only a person, or another policy,
 // lets the system make.

@@ -257,7 +257,9 @@ func (p *Policy) reminders(a *Account, now time.Time) (due []*Invoice, next []ti
 
 // Overslept reports that the next step of a tenant is later than any clock puts
 // it that goes like the present one: it was ahead.
-func (p *Policy) Overslept(t *Tenant, now time.Time) bool { return t.DueAt.After(p.LatestDue(now)) }
+func (p *Policy) Overslept(t *Tenant, now time.Time) bool {
+	return statemachine.Ahead(now, t.DueAt, p.longest())
+}
 
 // LatestDue is the latest time to which a step at now puts off the next one.
 func (p *Policy) LatestDue(now time.Time) time.Time { return now.Add(p.longest()) }

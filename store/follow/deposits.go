@@ -98,11 +98,8 @@ type putOff struct {
 	next  time.Time
 }
 
-// waits reports whether its next try is still to come. A time that is later than the
-// longest wait was given by a clock that was ahead.
-func (o putOff) waits(now time.Time) bool {
-	return now.Before(o.next) && o.next.Sub(now) <= retries.Cap
-}
+// waits reports whether its next try is still to come.
+func (o putOff) waits(now time.Time) bool { return !statemachine.Due(now, o.next, retries.Cap) }
 
 // file puts the outputs of the lines' transactions on file, and the blocks of those that
 // are. It posts nothing.

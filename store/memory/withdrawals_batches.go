@@ -115,7 +115,7 @@ func (w withdrawals) DueBatches(q store.DueBatches) (found []withdrawal.Payout, 
 	}
 	var due []withdrawal.Batch
 	w.confirmingBatches(q.Chain, func(b *withdrawal.Batch) {
-		if at, ok := withdrawal.BatchDueAt(q.Kind, b, q.Grace); ok && !at.After(q.Now) && w.offers(q.Kind, b) {
+		if at, ok := withdrawal.BatchDueAt(q.Kind, b, q.Grace); ok && asked(at, q.Now, q.Ahead) && w.offers(q.Kind, b) {
 			due = append(due, *b)
 		}
 	})

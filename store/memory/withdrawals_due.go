@@ -58,7 +58,7 @@ func ofRequests(kind withdrawal.DueKind) bool {
 // where it looks: the domain says what is due.
 func (w withdrawals) due(prefix string, q store.DueWithdrawals) (found []withdrawal.Withdrawal) {
 	take := func(request uuid.UUID) bool {
-		if a := w.aggregate(request); withdrawal.IsDue(q.Kind, &a, q.Grace, q.Now) {
+		if a := w.aggregate(request); isDue(&a, &q) {
 			found = append(found, a)
 		}
 		return len(found) < q.Limit
@@ -69,13 +69,38 @@ func (w withdrawals) due(prefix string, q store.DueWithdrawals) (found []withdra
 	case withdrawal.DueEnqueue:
 		w.requests.scan(prefix, prefix, func(_ string, r *withdrawal.Request) bool { return take(r.ID) })
 	case withdrawal.DueRefund: // by time
-		w.requests.scan(prefix, prefix, func(_ string, r *withdrawal.Request) bool { return !r.OfferAt.After(q.Now) && take(r.ID) })
+		w.requests.scan(prefix, prefix+laterThan(q.Ahead, 0), func(_ string, r *withdrawal.Request) bool { return asked(r.OfferAt, q.Now, q.Ahead) && take(r.ID) })
 	case withdrawal.DueRebroadcast:
 		return w.dueRebroadcasts(prefix, q)
 	default:
-		w.jobs.scan(prefix, prefix, func(key string, j *withdrawal.Job) bool { return !timeBefore(key).After(q.Now) && take(j.Request) })
+		w.jobs.scan(prefix, prefix+laterThan(q.Ahead, q.Grace), func(key string, j *withdrawal.Job) bool {
+			return (!q.Ahead.IsZero() || !timeBefore(key).After(q.Now)) && take(j.Request)
+		})
 	}
 	return found
+}
+
+// isDue reports whether q asks for what is due of a.
+func isDue(a *withdrawal.Withdrawal, q *store.DueWithdrawals) bool {
+	at, ok := withdrawal.DueAt(q.Kind, a, q.Grace)
+	return ok && asked(at, q.Now, q.Ahead)
+}
+
+// asked reports whether something is due at now, or, where ahead is set, later than ahead.
+func asked(at, now, ahead time.Time) bool {
+	if ahead.IsZero() {
+		return !at.After(now)
+	}
+	return at.After(ahead)
+}
+
+// laterThan is where the times begin in an index that are later than ahead less a grace; empty
+// where ahead is zero.
+func laterThan(ahead time.Time, grace time.Duration) string {
+	if ahead.IsZero() {
+		return ""
+	}
+	return timeKey(ahead.Add(time.Microsecond - grace))
 }
 
 // dueClaims takes the first of each wallet.
@@ -90,11 +115,11 @@ func (w withdrawals) dueClaims(chain string, q store.DueWithdrawals) (found []wi
 		}
 		n := 0
 		w.jobs.groups(wallet, 1, func(priority string) {
-			w.jobs.scan(priority, priority, func(key string, j *withdrawal.Job) bool {
-				if n >= limit || timeBefore(key).After(q.Now) {
+			w.jobs.scan(priority, priority+laterThan(q.Ahead, 0), func(key string, j *withdrawal.Job) bool {
+				if n >= limit || !asked(timeBefore(key), q.Now, q.Ahead) {
 					return false
 				}
-				if a := w.aggregate(j.Request); withdrawal.IsDue(q.Kind, &a, q.Grace, q.Now) {
+				if a := w.aggregate(j.Request); isDue(&a, &q) {
 					n++
 					found = append(found, a)
 				}
@@ -112,7 +137,7 @@ func (w withdrawals) dueRebroadcasts(prefix string, q store.DueWithdrawals) (fou
 		if lowest != nil && withdrawal.LowerNonce(lowest, j) {
 			return true
 		}
-		if a := w.aggregate(j.Request); withdrawal.IsDue(q.Kind, &a, q.Grace, q.Now) {
+		if a := w.aggregate(j.Request); isDue(&a, &q) {
 			found = append(found, a)
 			if j.HasNonce {
 				lowest = j

@@ -38,15 +38,17 @@ type due struct {
 type dueWork struct {
 	due
 	found       map[Dialect][]*statement
+	ahead       map[Dialect][]*statement
 	soon, after []*statement // see next: after is late
 }
 
 func newDue(d due) *dueWork {
-	w := &dueWork{due: d, found: map[Dialect][]*statement{}}
+	w := &dueWork{due: d, found: map[Dialect][]*statement{}, ahead: map[Dialect][]*statement{}}
 	for n := range len(d.filters) + 1 {
 		of := d.filters[:n]
 		for _, dialect := range []Dialect{SQLite, Postgres} {
-			w.found[dialect] = append(w.found[dialect], d.find(dialect, of...))
+			w.found[dialect] = append(w.found[dialect], d.find(dialect, false, of...))
+			w.ahead[dialect] = append(w.ahead[dialect], d.find(dialect, true, of...))
 		}
 		if w.soon = append(w.soon, d.next(false, of...)); d.later != "" {
 			w.after = append(w.after, d.next(true, of...))
@@ -73,16 +75,21 @@ func (w *dueWork) nextDue(t *tx, now time.Time, grace time.Duration, filters ...
 
 // find is the statement for the ids of aggregates that are due: $1 is the limit,
 // then come the time, the time less the delay if there is a later, and the values of
-// the filters. The rows are locked; what others hold is skipped.
-func (d due) find(dialect Dialect, filters ...string) *statement {
+// the filters. With ahead it is that for what is due later than a time: the time less
+// the delay comes first. The rows are locked; what others hold is skipped.
+func (d due) find(dialect Dialect, ahead bool, filters ...string) *statement {
 	n := 2
 	param := func() string { n++; return fmt.Sprintf("$%d", n) }
 	from, where := d.from, d.is("$2")
 	if d.first != "" {
 		from, where = d.firstFrom, strings.ReplaceAll(d.first, "{now}", "$2")
 	}
+	later := "NOT (" + d.later + ") OR "
+	if ahead {
+		where, later = strings.ReplaceAll(where, "<= $2", "> $2"), "("+d.later+") OR "
+	}
 	if d.later != "" {
-		where += " AND (NOT (" + d.later + ") OR " + d.at + " <= " + param() + ")"
+		where += " AND (" + later + d.at + map[bool]string{false: " <= ", true: " > "}[ahead] + param() + ")"
 	}
 	of := ""
 	for i, f := range filters {

@@ -32,8 +32,9 @@ func inOrderOf[A any](ids []string, load func(set *batch, each func(string, *A))
 
 // dueOf returns the first limit aggregates that are due and locks them. One that
 // cannot be read, such as a row with a status of a later version, is left out, and why
-// is said: it stays due before others, which are looked for behind it.
-func dueOf[K comparable, A any](t *tx, machine string, w *dueWork, now time.Time, grace time.Duration, limit int, get func(...K) ([]A, error), filters ...any) (found []A, unreadable []error, err error) {
+// is said: it stays due before others, which are looked for behind it. Where ahead is set,
+// they are those that are due later than ahead, instead of at now.
+func dueOf[K comparable, A any](t *tx, machine string, w *dueWork, now, ahead time.Time, grace time.Duration, limit int, get func(...K) ([]A, error), filters ...any) (found []A, unreadable []error, err error) {
 	switch {
 	case w == nil || len(filters) > len(w.filters):
 		return nil, nil, fmt.Errorf("%w: there is no such due work of a %s", statemachine.ErrInvalid, machine)
@@ -43,14 +44,19 @@ func dueOf[K comparable, A any](t *tx, machine string, w *dueWork, now time.Time
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, nil, err
 	}
-	args := []any{int64(limit), now}
-	if w.later != "" {
+	statements, args := w.found, []any{int64(limit), now}
+	switch {
+	case !ahead.IsZero() && w.later != "":
+		statements, args = w.ahead, []any{int64(limit), ahead.Add(-grace), ahead}
+	case !ahead.IsZero():
+		statements, args = w.ahead, []any{int64(limit), ahead}
+	case w.later != "":
 		args = append(args, now.Add(-grace))
 	}
 	args = append(args, filters...)
 	for ask := limit; ; ask += limit {
 		args[0] = int64(ask)
-		ids, err := firstColumn[K](t, w.found[t.store.Dialect][len(filters)], args...)
+		ids, err := firstColumn[K](t, statements[t.store.Dialect][len(filters)], args...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -58,7 +64,7 @@ func dueOf[K comparable, A any](t *tx, machine string, w *dueWork, now time.Time
 			return nil, nil, err
 		}
 		if len(found) >= limit || len(ids) < ask || ask >= 10*limit {
-			t.store.unread.note(machine, fmt.Sprintf("%p %v", w, filters), unreadable)
+			t.store.unread.note(machine, fmt.Sprintf("%p %v %v", w, filters, ahead.IsZero()), unreadable)
 			return found[:min(len(found), limit)], unreadable, nil
 		}
 	}

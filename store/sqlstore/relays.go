@@ -77,7 +77,7 @@ func (r relays) Get(ids ...string) ([]relaysync.Sync, error) {
 
 // Due implements [store.RelayRecords].
 func (r relays) Due(now time.Time, limit int) ([]relaysync.Sync, []error, error) {
-	return dueOf(r.tx, relaysync.Machine.Name(), dueRelays, now, 0, limit, r.Get)
+	return dueOf(r.tx, relaysync.Machine.Name(), dueRelays, now, time.Time{}, 0, limit, r.Get)
 }
 
 // NextDue implements [store.RelayRecords].

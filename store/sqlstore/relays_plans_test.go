@@ -15,7 +15,7 @@ func syncing(d Dialect) map[string]*statement {
 		"activities": &activitiesOf, "renew": &relayLeases.renew, "lost leases": &relayLeases.lost, "held by": &relaysHeld, "update relays": &relayTable.updateOne, "insert relays": &relayTable.insertOne,
 		"relay as stored": &relayTable.storedNow, "insert activities": &activityTable.insertOne, "count activities": &countActivities,
 		"selectTenants": &selectTenants, "selectInvoices": &selectInvoices, "tenant of": &tenantOf, "due tenants": dueTenants.found[d][0], "next due tenant": dueTenants.soon[0],
-		"list tenants": &listTenants, "overslept tenants": &oversleptTenants, "update tenants": &tenantTable.updateOne,
+		"list tenants": &listTenants, "overslept tenants": dueTenants.ahead[d][0], "update tenants": &tenantTable.updateOne,
 		"touch tenants": &tenantTable.touchOne, "update invoices": &invoiceTable.updateOne,
 	}
 	if d == SQLite { // PostgreSQL reads a table of this size without statistics

@@ -167,7 +167,7 @@ func (w swaps[A]) complete(stored map[string]*A) error {
 func (w swaps[A]) Due(now time.Time, limit int) ([]A, error) {
 	var all []A
 	for _, p := range w.of.places {
-		found, _, err := dueOf(w.tx, w.of.machine, p.due, now, 0, limit, w.Get)
+		found, _, err := dueOf(w.tx, w.of.machine, p.due, now, time.Time{}, 0, limit, w.Get)
 		if err != nil {
 			return nil, err
 		}

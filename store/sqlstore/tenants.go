@@ -30,8 +30,6 @@ var (
 	tenantOf       = statement{text: "SELECT tenant FROM @invoices WHERE id = $1"}
 	listTenants    = statement{text: "SELECT id FROM @tenants WHERE id > $1 ORDER BY id LIMIT $2"}
 
-	oversleptTenants = statement{text: "SELECT id FROM @tenants WHERE due_at > $1 ORDER BY due_at, id LIMIT $2"}
-
 	unclearTenants = statement{text: "SELECT p.tenant FROM (SELECT tenant FROM @invoices WHERE charge <> 'none' AND (charge = 'unknown' OR charge_after <= $3) AND tenant > $1 ORDER BY tenant LIMIT $2) p " +
 		"UNION SELECT m.tenant FROM (SELECT DISTINCT i.tenant FROM @invoices i JOIN @tenants t ON t.id = i.tenant WHERE " + neverArrives +
 		" AND i.tenant > $1 ORDER BY i.tenant LIMIT $2) m " +
@@ -76,7 +74,7 @@ func (r tenants) TenantOf(invoice string) (string, error) {
 
 // Due implements [store.TenantRecords].
 func (r tenants) Due(now time.Time, limit int) ([]dunning.Account, []error, error) {
-	return dueOf(r.tx, dunning.TenantMachine.Name(), dueTenants, now, 0, limit, r.Get)
+	return dueOf(r.tx, dunning.TenantMachine.Name(), dueTenants, now, time.Time{}, 0, limit, r.Get)
 }
 
 // NextDue implements [store.TenantRecords].
@@ -84,18 +82,7 @@ func (r tenants) NextDue(now time.Time) (time.Time, error) { return dueTenants.n
 
 // Overslept implements [store.TenantRecords].
 func (r tenants) Overslept(latest time.Time, limit int) ([]dunning.Account, []error, error) {
-	if err := store.CheckLimit(limit); err != nil {
-		return nil, nil, err
-	}
-	ids, err := firstColumn[string](r.tx, &oversleptTenants, latest, int64(limit))
-	if err != nil {
-		return nil, nil, err
-	}
-	all, unreadable, err := readable(r.tx, ids, r.Get)
-	if err == nil {
-		r.store.unread.note(dunning.TenantMachine.Name(), "overslept", unreadable)
-	}
-	return all, unreadable, err
+	return dueOf(r.tx, dunning.TenantMachine.Name(), dueTenants, time.Time{}, latest, 0, limit, r.Get)
 }
 
 // List implements [store.TenantRecords].

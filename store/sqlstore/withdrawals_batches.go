@@ -125,7 +125,7 @@ var dueBatches = map[withdrawal.BatchDue]*dueWork{
 
 // DueBatches implements [store.WithdrawalRecords].
 func (w withdrawals) DueBatches(q store.DueBatches) ([]withdrawal.Payout, error) {
-	found, _, err := dueOf(w.tx, withdrawal.BatchMachine.Name(), dueBatches[q.Kind], q.Now, q.Grace, q.Limit, w.Batches, given(q.Chain)...)
+	found, _, err := dueOf(w.tx, withdrawal.BatchMachine.Name(), dueBatches[q.Kind], q.Now, q.Ahead, q.Grace, q.Limit, w.Batches, given(q.Chain)...)
 	return found, err
 }
 

@@ -127,7 +127,7 @@ func (w withdrawals) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error
 	case q.Sequential && q.Kind == withdrawal.DueClaim:
 		what = sequentialClaims
 	}
-	found, _, err := dueOf(w.tx, withdrawal.JobMachine.Name(), what, q.Now, q.Grace, q.Limit, w.Get, given(q.Chain, q.Wallet)...)
+	found, _, err := dueOf(w.tx, withdrawal.JobMachine.Name(), what, q.Now, q.Ahead, q.Grace, q.Limit, w.Get, given(q.Chain, q.Wallet)...)
 	return found, err
 }
 

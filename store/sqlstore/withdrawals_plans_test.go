@@ -31,6 +31,7 @@ func paying(d Dialect) map[string]*statement {
 	when := func(kind any, w *dueWork, from int) { // claims are of one chain
 		for n := from; n <= len(w.filters); n++ {
 			all[fmt.Sprintf("due %v, %d filters", kind, n)] = w.found[d][n]
+			all[fmt.Sprintf("due later %v, %d filters", kind, n)] = w.ahead[d][n]
 			if kind != "sequential claim" {
 				all[fmt.Sprintf("next %v, %d filters", kind, n)] = w.soon[n]
 			}

@@ -114,7 +114,7 @@ func (s *tables[A]) reads(t *testing.T) {
 		return read(s.Store, func(tx store.SwapUnit) ([]string, error) { return s.rows(tx).HeldBy("w", orZero(after), 1) })
 	})
 	for k := range s.all {
-		s.compareDue(t, &s.due[0], s.all, s.head(&s.all[k]).DueAt())
+		s.compareDue(t, &s.due[0], s.all, s.head(&s.all[k]).DueAt(), false)
 	}
 }
 

@@ -183,7 +183,7 @@ func (r *tenants) overslept(t *testing.T) {
 		}
 		return nil
 	}))
-	refusedWith(t, r.View(ctx, func(tx store.TenantUnit) error { return errOf(readable(tx.Tenants().Overslept(start, 0))) }),
+	refusedWith(t, r.Update(ctx, func(tx store.TenantUnit) error { return errOf(readable(tx.Tenants().Overslept(start, 0))) }),
 		statemachine.ErrInvalid, "a limit of 0")
 	if last, _, _, err := r.service.Reconcile(ctx, dunningBy(dunning.Biller, start), idle, 100); last != "" || err != nil {
 		t.Errorf("behind the last one is %q, %v", last, err)

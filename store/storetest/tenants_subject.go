@@ -106,7 +106,10 @@ func (r *tenants) subject(s store.Store[store.TenantUnit]) *tenantSubject {
 			find: func(tx store.TenantUnit, now time.Time, limit int) ([]dunning.Account, error) {
 				return readable(tx.Tenants().Due(now, limit))
 			},
-			next:    func(tx store.TenantUnit, now time.Time) (time.Time, error) { return tx.Tenants().NextDue(now) },
+			next: func(tx store.TenantUnit, now time.Time) (time.Time, error) { return tx.Tenants().NextDue(now) },
+			ahead: func(tx store.TenantUnit, later time.Time, limit int) ([]dunning.Account, error) {
+				return readable(tx.Tenants().Overslept(later, limit))
+			},
 			at:      func(a *dunning.Account) (time.Time, bool) { return a.Tenant.Due() },
 			compare: func(a, b *dunning.Account) int { return dunning.CompareDue(&a.Tenant, &b.Tenant) },
 		}},

@@ -150,6 +150,11 @@ func versionedPayouts(t *testing.T, w *withdrawals) *payoutSubject {
 				q.Now = now
 				return tx.Withdrawals().NextDueBatch(q)
 			},
+			ahead: func(tx store.WithdrawalUnit, later time.Time, limit int) ([]withdrawal.Payout, error) {
+				q := q
+				q.Now, q.Ahead, q.Limit = start, later, limit
+				return tx.Withdrawals().DueBatches(q)
+			},
 			at:      func(b *withdrawal.Payout) (time.Time, bool) { return withdrawal.BatchDueAt(kind, &b.Batch, grace) },
 			compare: func(a, b *withdrawal.Payout) int { return withdrawal.CompareDueBatches(&a.Batch, &b.Batch) },
 		}

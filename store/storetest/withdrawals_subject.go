@@ -377,6 +377,11 @@ func (w *withdrawals) dueKind(kind withdrawal.DueKind, sequential bool, chain uu
 			q.Now = now
 			return tx.Withdrawals().NextDue(q)
 		},
+		ahead: func(tx store.WithdrawalUnit, later time.Time, limit int) ([]withdrawal.Withdrawal, error) {
+			q := q
+			q.Now, q.Ahead, q.Limit = start, later, limit
+			return tx.Withdrawals().Due(q)
+		},
 		at: func(a *withdrawal.Withdrawal) (time.Time, bool) {
 			at, ok := withdrawal.DueAt(kind, a, grace)
 			return at, ok && (chain == uuid.Nil || chain == a.Request.Chain)

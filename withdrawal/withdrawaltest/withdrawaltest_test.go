@@ -19,6 +19,7 @@ import (
 func adversary(reached map[withdrawal.JobStatus]int, ends map[string]int) func(*rapid.T) {
 	return func(t *rapid.T) {
 		var last withdrawal.Withdrawal
+		var clock time.Time
 		p := withdrawaltest.Policies().Draw(t, "policy")
 		if err := p.Validate(); err != nil {
 			t.Fatal(err)
@@ -30,6 +31,10 @@ func adversary(reached map[withdrawal.JobStatus]int, ends map[string]int) func(*
 			c, err := p.Apply(w, ev)
 			reached[c.New.Job.Status]++
 			last = c.New
+			if at := ev.Said().At; err == nil && !c.Empty() && !at.Before(clock) { // not of one that is said again
+				clock = at
+				withinLongest(t, p, &c, at)
+			}
 			return c, err
 		})
 		switch r := &last.Request; {
@@ -43,6 +48,18 @@ func adversary(reached map[withdrawal.JobStatus]int, ends map[string]int) func(*
 			ends["stopped at once"]++
 		default:
 			ends["other"]++
+		}
+	}
+}
+
+// withinLongest fails where a step at a time has put something off until later than the rules say
+// of its kind: a later time is taken for that of a clock that was ahead.
+func withinLongest(t *rapid.T, p withdrawal.Policy, c *withdrawal.Change, at time.Time) {
+	for _, kind := range withdrawal.DueKind(0).Values() {
+		was, _ := withdrawal.DueAt(kind, &c.Old, 0)
+		is, due := withdrawal.DueAt(kind, &c.New, 0)
+		if due && !is.Equal(was) && statemachine.Ahead(at, is, p.Longest(kind)) {
+			t.Fatalf("%v is due at %v: %v behind %v, and Longest says %v", kind, is, is.Sub(at), at, p.Longest(kind))
 		}
 	}
 }
