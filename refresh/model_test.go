@@ -1,9 +1,9 @@
 package refresh_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -261,7 +261,7 @@ func (n node) steps(i int, step func(string, node)) {
 // key is a state without the values that no rule looks at: absolute times and fences, versions,
 // counts.
 func (n node) key() string {
-	var b strings.Builder
+	k := make(keyText, 0, 128)
 	rel := func(t time.Time) int {
 		if t.IsZero() {
 			return -9
@@ -269,32 +269,64 @@ func (n node) key() string {
 		return int(max(t.Sub(n.now)/unit, -1))
 	}
 	w := &n.work
-	fmt.Fprint(&b, w.Wallet.Status, w.Wallet.Lease.Holder, rel(w.Wallet.Lease.Until), w.Lock.Lease.Holder, rel(w.Lock.Lease.Until), n.listed,
-		n.old, n.fault, n.fenced && n.watchesFences())
+	k.add(int(w.Wallet.Status), rel(w.Wallet.Lease.Until), rel(w.Lock.Lease.Until), int(n.listed), is(n.old), is(n.fenced && n.watchesFences()),
+		len(w.Jobs), len(w.Watchers))
+	k.texts(w.Wallet.Lease.Holder, w.Lock.Lease.Holder, n.fault)
 	for i := range w.Jobs {
 		j := &w.Jobs[i]
-		fmt.Fprint(&b, "|", j.Cause, j.Status, j.Attempts, rel(j.AvailableAt), rel(j.Lease.Until), j.Lease.Holder, rel(j.CreatedAt))
+		k.add(int(j.Cause), int(j.Status), int(j.Attempts), rel(j.AvailableAt), rel(j.Lease.Until), rel(j.CreatedAt))
+		k.texts(j.Lease.Holder)
 	}
 	for i := range w.Watchers {
 		x := &w.Watchers[i]
-		fmt.Fprint(&b, "|", x.Status, x.EndReason, x.Provisional, x.CancelTried, x.Refused, rel(x.NextAt), rel(x.ExpiresAt),
-			x.EndSeq <= w.Lock.Seq, rel(x.CreatedAt))
+		k.add(int(x.Status), int(x.EndReason), is(x.Provisional), is(x.CancelTried), rel(x.NextAt), rel(x.ExpiresAt),
+			is(x.EndSeq <= w.Lock.Seq), rel(x.CreatedAt))
+		k.texts(x.Refused)
 	}
 	for i := range n.workers {
 		p := &n.workers[i]
-		fmt.Fprint(&b, "|", p.phase, rel(p.until), p.held.Slot == w.Wallet.Lease.Fence,
-			p.held.Lock == w.Lock.Lease.Fence && w.Lock.Lease.Holder != "", rel(p.began), rel(p.list.Answered), len(p.list.Transfers), p.tick.Cancel)
-		for k := range w.Jobs {
-			if j := &w.Jobs[k]; j.ID == p.held.Job {
-				fmt.Fprint(&b, k, j.Lease.Fence == p.held.Fence)
+		k.add(int(p.phase), rel(p.until), is(p.held.Slot == w.Wallet.Lease.Fence),
+			is(p.held.Lock == w.Lock.Lease.Fence && w.Lock.Lease.Holder != ""), rel(p.began), rel(p.list.Answered), len(p.list.Transfers), len(p.tick.Cancel))
+		for _, at := range p.tick.Cancel {
+			k.add(int(at))
+		}
+		held, fenced := -1, false
+		for at := range w.Jobs {
+			if j := &w.Jobs[at]; j.ID == p.held.Job {
+				held, fenced = at, j.Lease.Fence == p.held.Fence
 			}
 		}
-		for k := range p.list.Transfers {
-			t := &p.list.Transfers[k]
-			fmt.Fprint(&b, t.Asset, t.Status)
+		k.add(held, is(fenced))
+		for at := range p.list.Transfers {
+			t := &p.list.Transfers[at]
+			k.add(int(t.Status))
+			k.texts(t.Asset)
 		}
 	}
-	return b.String()
+	return string(k)
+}
+
+// keyText is the text of a key: numbers and texts, each of which says where it ends.
+type keyText []byte
+
+func (k *keyText) add(all ...int) {
+	for _, n := range all {
+		*k = binary.AppendVarint(*k, int64(n))
+	}
+}
+
+func (k *keyText) texts(all ...string) {
+	for _, s := range all {
+		k.add(len(s))
+		*k = append(*k, s...)
+	}
+}
+
+func is(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // watchesFences: one model tells apart whether a fence was met, which doubles it.
